@@ -1,0 +1,124 @@
+package harvest
+
+import "time"
+
+// Phase of a walk.
+type Phase string
+
+// The phases. A one-phase source has only SEARCH.
+const (
+	PhaseSearch Phase = "SEARCH"
+	PhaseDetail Phase = "DETAIL"
+)
+
+// BatchOpen claims a page: a line in the trail and nothing else.
+type BatchOpen struct {
+	Run     RunID
+	BatchNo int
+	Walk    int
+	Phase   Phase
+	Ordinal int
+	Before  Position
+}
+
+// OpenedBatch is a claimed page.
+type OpenedBatch struct {
+	BatchOpen
+	ID BatchID
+	// OpenedAt is the store's time: what is fetched now was observed no earlier.
+	OpenedAt time.Time
+}
+
+// Batch is a page ready to be committed.
+type Batch struct {
+	OpenedBatch
+	After      Position
+	RecordType string
+
+	Records     []Record
+	Quarantined []Quarantined
+	Filtered    int
+
+	// IDs found by a SEARCH page of a two-phase walk.
+	IDs []string
+	// Seen are the hashes of the ids on a one-phase page.
+	Seen []uint64
+	// Asked and Missing account for a DETAIL page: ids asked for, and those
+	// that came back neither as record nor in quarantine.
+	Asked   int
+	Missing []string
+
+	// End proves the walk over.
+	End EndProof
+	// Finish says that with this page every id of the slice is accounted for.
+	Finish bool
+
+	ObservedMax time.Time
+	Evidence    Evidence
+}
+
+// Quarantined is an item that could not be kept.
+type Quarantined struct {
+	ID        string
+	Problem   Problem
+	Raw       []byte
+	RawSHA256 [32]byte
+}
+
+// Evidence is what lets a page be explained and asked for again.
+type Evidence struct {
+	Request       string
+	RequestSHA256 string
+	ReplySHA256   string
+	HTTPStatus    int
+	Sent          int
+	Retried       int
+	HTTP429       int
+	HTTP5xx       int
+	Bytes         int64
+	WaitGate      time.Duration
+	Network       time.Duration
+}
+
+// Counts is the account of a page (I8).
+type Counts struct {
+	Inserted    int64 `json:"inserted"`
+	Updated     int64 `json:"updated"`
+	Remapped    int64 `json:"remapped"`
+	Unchanged   int64 `json:"unchanged"`
+	Stale       int64 `json:"stale"`
+	Filtered    int64 `json:"filtered"`
+	Quarantined int64 `json:"quarantined"`
+}
+
+// Count adds one effect.
+func (c *Counts) Count(e Effect) {
+	switch e {
+	case Inserted:
+		c.Inserted++
+	case Updated:
+		c.Updated++
+	case Remapped:
+		c.Remapped++
+	case Unchanged:
+		c.Unchanged++
+	case Stale:
+		c.Stale++
+	}
+}
+
+// Items is the sum.
+func (c Counts) Items() int64 {
+	return c.Inserted + c.Updated + c.Remapped + c.Unchanged + c.Stale + c.Filtered + c.Quarantined
+}
+
+// Committed is what a commit did.
+type Committed struct {
+	Counts Counts
+	// Next is the page opened together with this commit, if one was asked for.
+	Next *OpenedBatch
+	// Done reports that the slice is proven complete; Watermark is then the
+	// cursor's value, moved or not.
+	Done      bool
+	Watermark time.Time
+}

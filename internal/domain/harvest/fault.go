@@ -1,0 +1,86 @@
+package harvest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Level says how bad a fault is, and so who can mend it.
+type Level string
+
+// The fault levels.
+const (
+	// Transient faults pass: wait and ask again.
+	Transient Level = "L1"
+	// Rejected requests will be refused again as they are.
+	Rejected Level = "L2"
+	// Corrupt data spoils one item, not its page.
+	Corrupt Level = "L3"
+	// Fatal faults stop the source until a person has looked at it.
+	Fatal Level = "L4"
+)
+
+// Reaction is what a fault asks for (R63).
+type Reaction string
+
+// The reactions.
+const (
+	// Retry the request.
+	Retry Reaction = "RETRY"
+	// RestartWalk throws the walk away and begins the slice again.
+	RestartWalk Reaction = "RESTART"
+	// CutSlice cuts the slice again, smaller.
+	CutSlice Reaction = "CUT"
+	// GiveUp ends the run.
+	GiveUp Reaction = "STOP"
+)
+
+// Fault is what a failed fetch means. It is wrapped beside its cause:
+//
+//	fmt.Errorf("fetch %s: %w: %w", url, Fault{...}, err)
+type Fault struct {
+	Level    Level
+	Reaction Reaction
+	// Code is a stable word for what happened, e.g. http_503, token_expired.
+	Code string
+	// Status is the HTTP status, 0 if none came.
+	Status int
+	// RetryAfter is how long the upstream asked us to stay away.
+	RetryAfter time.Duration
+	// Lost reports that the request may have been served although no whole
+	// answer came: a stateful cursor has perhaps moved on (R22).
+	Lost bool
+}
+
+func (f Fault) Error() string {
+	if f.Status != 0 {
+		return fmt.Sprintf("%s %s (HTTP %d)", f.Level, f.Code, f.Status)
+	}
+	return fmt.Sprintf("%s %s", f.Level, f.Code)
+}
+
+// Throttled reports whether the upstream asked for fewer requests.
+func (f Fault) Throttled() bool { return f.Status == 429 || f.Code == "throttled" }
+
+// FaultOf finds the fault in err.
+func FaultOf(err error) (Fault, bool) { return errors.AsType[Fault](err) }
+
+// Outcomes that a caller of the store branches on.
+var (
+	// ErrLeaseLost: another worker has taken the task over. Nothing was
+	// changed; stop the run and write nothing more.
+	ErrLeaseLost = errors.New("lease lost")
+	// ErrHeld: the task was cancelled, or its source paused or stopped, while
+	// the work was under way. Nothing was changed.
+	ErrHeld = errors.New("task cancelled or source held")
+	// ErrFrontierMoved: another plan was saved first. Plan again.
+	ErrFrontierMoved = errors.New("frontier moved")
+	// ErrUnknownOutcome: the connection was lost while committing. Nobody
+	// knows what is stored; the next owner of the task reads it.
+	ErrUnknownOutcome = errors.New("commit outcome unknown")
+	// ErrCursorRegress: a cursor was asked to move back.
+	ErrCursorRegress = errors.New("cursor may not move back")
+	// ErrNotFound: no such object.
+	ErrNotFound = errors.New("not found")
+)

@@ -1,0 +1,117 @@
+package harvest
+
+import (
+	"fmt"
+	"time"
+)
+
+// Trigger is somebody's wish for a plan.
+type Trigger struct {
+	Provenance string
+	Operation  Operation
+	Kind       string // MANUAL, SCHEDULE, API
+	Scheduler  string // scheduler_code, job id and log id of an outside scheduler
+	JobID      string
+	LogID      string
+	Activity   string // BACKFILL and UPDATE always have one
+	From, To   time.Time
+	BaseURL    string
+	Params     string // the trigger as given, JSON
+}
+
+// Draft is a plan not yet saved.
+type Draft struct {
+	Trigger     Trigger
+	Namespace   Namespace
+	Endpoint    string
+	Window      Window
+	SlicedTo    time.Time
+	Strategy    string
+	SliceParams string
+	Selection   string // expression prototype, JSON
+	SelHash     string
+	ConfigHash  string
+	SpecVersion int
+	Fingerprint string
+	Snapshot    []byte
+	Remarks     string
+	Slices      []SliceDraft
+	PagingType  string
+	PageSize    int
+}
+
+// SliceDraft is a slice not yet saved. A Reason makes it a gap from the start.
+type SliceDraft struct {
+	Spec   SliceSpec
+	Expr   string
+	Reason string
+}
+
+// PlanKey makes a repeated trigger find the plan it already has (R5).
+func (d Draft) PlanKey() string {
+	return HashKey(d.Namespace.Provenance, d.Endpoint, string(d.Namespace.Operation), d.Namespace.String(),
+		FormatInstant(d.Window.From), FormatInstant(d.Window.To), d.Trigger.Activity)
+}
+
+// Frontier is where the next window of a namespace begins.
+type Frontier struct {
+	// Known is false before the first plan.
+	Known bool
+	// At is the greatest window_to of the namespace's live plans, else the
+	// watermark (R4).
+	At        time.Time
+	Watermark time.Time
+	Cursor    CursorID
+}
+
+// PlanHead is a saved plan as callers see it.
+type PlanHead struct {
+	ID        PlanID
+	Key       string
+	Status    PlanState
+	Operation Operation
+	Window    Window
+	Existing  bool
+}
+
+// HarvestWindow computes the window of a HARVEST (R3, R4): it starts at the
+// frontier, or on the first run at the wish or the baseline, and ends at the
+// wish but never past the horizon, which is now less the safety lag.
+func HarvestWindow(f Frontier, from, to, horizon time.Time, baseline time.Duration, c Calendar) (Window, bool, error) {
+	end := c.Floor(horizon)
+	if !to.IsZero() && to.Before(end) {
+		end = c.Floor(to)
+	}
+	var start time.Time
+	switch {
+	case f.Known && !from.IsZero() && from.After(f.At):
+		return Window{}, false, &PastFrontierError{From: Instant(from), Frontier: f.At, Watermark: f.Watermark}
+	case f.Known:
+		start = f.At
+	case !from.IsZero():
+		start = c.Floor(from)
+	default:
+		start = c.Floor(end.Add(-baseline))
+	}
+	if !start.Before(end) {
+		return Window{From: start, To: start}, false, nil
+	}
+	return Window{From: start, To: end}, true, nil
+}
+
+// PastFrontierError refuses a window that would leave a hole behind it (R3).
+type PastFrontierError struct {
+	From, Frontier, Watermark time.Time
+}
+
+func (e *PastFrontierError) Error() string {
+	return fmt.Sprintf("a harvest from %s would skip [%s, %s)", FormatInstant(e.From), FormatInstant(e.Frontier), FormatInstant(e.From))
+}
+
+// Start is the end of the window at which the cursor of the plan begins.
+func (d Draft) Start() time.Time {
+	if d.Namespace.Operation.Direction() == Backward {
+		return d.Window.To
+	}
+	return d.Window.From
+}

@@ -1,0 +1,109 @@
+package harvest
+
+import (
+	"bytes"
+	"cmp"
+	"time"
+)
+
+// RecordStatus says what became of a record upstream. Rows are never deleted.
+type RecordStatus string
+
+// The statuses of a record.
+const (
+	RecordActive    RecordStatus = "ACTIVE"
+	RecordRetracted RecordStatus = "RETRACTED"
+	RecordMerged    RecordStatus = "MERGED"
+	RecordGone      RecordStatus = "GONE"
+)
+
+// RecordKey is what makes a record one record: the endpoint it came through is
+// lineage, not identity (R29). ID is in the source's declared canonical form
+// and compares as bytes.
+type RecordKey struct {
+	Provenance string
+	Type       string
+	ID         string
+}
+
+// Version is what decides between two states of one record (R28). UpdatedAt is
+// zero where the source's items carry none (R57).
+type Version struct {
+	UpdatedAt   time.Time
+	Provider    int64
+	ObservedAt  time.Time
+	ContentHash [32]byte
+}
+
+// Compare orders versions totally, so that any order of arrival converges:
+// update time, the provider's own version number, when it was asked for, and at
+// last the content, which only serves to decide the same way everywhere.
+func (v Version) Compare(o Version) int {
+	return cmp.Or(
+		v.UpdatedAt.Compare(o.UpdatedAt),
+		cmp.Compare(v.Provider, o.Provider),
+		v.ObservedAt.Compare(o.ObservedAt),
+		bytes.Compare(v.ContentHash[:], o.ContentHash[:]),
+	)
+}
+
+// Record is one item of a page, ready to be stored.
+type Record struct {
+	ID             string
+	Version        Version
+	RawSHA256      [32]byte
+	Raw            []byte // bytes exactly as received
+	Fields         []byte // JSON object of the standard publication record
+	Status         RecordStatus
+	MappingVersion string
+}
+
+// Held is what the store knows of a record when a version of it arrives.
+type Held struct {
+	Version        Version
+	RawSHA256      [32]byte
+	MappingVersion string
+	Status         RecordStatus
+}
+
+// Effect is what an arriving version does to the record held.
+type Effect string
+
+// The effects; each is a column of a batch's account (I8). FILTERED and
+// QUARANTINED items never come as far as a merge.
+const (
+	Inserted  Effect = "inserted"
+	Updated   Effect = "updated"
+	Remapped  Effect = "remapped"
+	Unchanged Effect = "unchanged"
+	Stale     Effect = "stale"
+)
+
+// Outcome is what [Merge] decided. Observe asks that the held version's
+// observation time move on: without it the next version would be compared with
+// a time long past, and the order of arrival would matter. Replace asks that
+// raw bytes, their hash and the update time follow the newcomer in place,
+// because the two differ in volatile parts only (R62).
+type Outcome struct {
+	Effect  Effect
+	Observe bool
+	Replace bool
+}
+
+// Merge decides what an arriving record does to the one held.
+func Merge(held Held, in Record) Outcome {
+	newer := in.Version.Compare(held.Version) > 0
+	same := in.Version.ContentHash == held.Version.ContentHash
+	switch {
+	case same && !newer:
+		return Outcome{Effect: Unchanged}
+	case same && in.Status == held.Status && in.MappingVersion == held.MappingVersion:
+		return Outcome{Effect: Unchanged, Observe: true, Replace: in.RawSHA256 != held.RawSHA256}
+	case same && in.Status == held.Status:
+		return Outcome{Effect: Remapped}
+	case newer:
+		return Outcome{Effect: Updated}
+	default:
+		return Outcome{Effect: Stale}
+	}
+}

@@ -1,0 +1,140 @@
+package harvest
+
+import "time"
+
+// Identifiers, one type each so that they cannot be mixed up.
+type (
+	// PlanID names a plan.
+	PlanID int64
+	// SliceID names a slice.
+	SliceID int64
+	// TaskID names a task.
+	TaskID int64
+	// RunID names an attempt.
+	RunID int64
+	// BatchID names a page.
+	BatchID int64
+	// CursorID names a namespace's cursor.
+	CursorID int64
+)
+
+// Lease is the right to work on a task. Every write names it, and is refused
+// once the task's fence has moved past it.
+type Lease struct {
+	Task  TaskID
+	Fence int64
+	Owner string
+	TTL   time.Duration
+}
+
+// Job is a leased task with what is needed to run it.
+type Job struct {
+	Lease       Lease
+	Plan        PlanID
+	Slice       SliceID
+	Provenance  string
+	Operation   Operation
+	Spec        SliceSpec
+	Fingerprint string // of the plan's spec snapshot
+	BaseURL     string // the plan's, empty for the spec's own
+}
+
+// LeaseRequest says what a worker is willing to take.
+type LeaseRequest struct {
+	Owner string
+	TTL   time.Duration
+	Max   int
+	// Provenance and Operation restrict the choice if set.
+	Provenance string
+	Operation  Operation
+	// SpecVersion is the newest snapshot form the worker can run.
+	SpecVersion int
+}
+
+// Resume is where a run begins: after the last committed page of the walk.
+type Resume struct {
+	Run     RunID
+	Attempt int
+	Walk    int
+	// BatchNo is the next free batch number of the run.
+	BatchNo int
+	// Search is the position after the last committed SEARCH page, Pages of
+	// which there are SearchDone; SearchEnd is set once the walk was proven.
+	Search     Position
+	SearchDone int
+	SearchEnd  EndProof
+	// IDs found so far by the SEARCH pages of a two-phase walk, in order.
+	IDs []string
+	// Seen are the hashes of the ids of one-phase pages.
+	Seen []uint64
+	// DetailDone counts committed DETAIL pages, DetailAt the ids they covered.
+	DetailDone int
+	DetailAt   int64
+	// Unknown reports that a page was asked for and never accounted for: the
+	// attempt before died with it in flight.
+	Unknown bool
+}
+
+// RunOutcome is how an attempt that did not finish its slice ends.
+type RunOutcome string
+
+// The outcomes.
+const (
+	// Released cleanly: the gate, a pause, a shutdown. Somebody goes on later.
+	Released RunOutcome = "RELEASED"
+	// Spent: transient faults outlasted the patience; queued again with backoff.
+	Spent RunOutcome = "SPENT"
+	// Refused: the request will not get better; the slice is a gap.
+	Refused RunOutcome = "REFUSED"
+	// Stopped: the source must be looked at by a person before anything goes on.
+	Stopped RunOutcome = "STOPPED"
+)
+
+// RunEnd closes an attempt.
+type RunEnd struct {
+	Run     RunID
+	Outcome RunOutcome
+	// Delay before the task may be taken again.
+	Delay time.Duration
+	Code  string
+	Error string
+	Stats RunStats
+}
+
+// RunStats is what an attempt cost besides its committed pages.
+type RunStats struct {
+	Sent    int `json:"reqCount"`
+	Retried int `json:"retryCount"`
+	HTTP429 int `json:"429Count"`
+	HTTP5xx int `json:"5xxCount"`
+}
+
+// MaxBarren is how many acquisitions in a row may end with nothing to show
+// before the task is taken for poison (R16).
+const MaxBarren = 5
+
+// MaxSpentRuns is how many attempts in a row may be spent on transient faults
+// before the slice becomes a gap (R43).
+const MaxSpentRuns = 10
+
+// MaxWalks is how often a slice is begun again before it is cut (R23, R24).
+const MaxWalks = 3
+
+// RetryGap is how long a failed slice rests before it is tried again: doubling
+// from one minute up to a day (R4).
+func RetryGap(failures int) time.Duration {
+	const most = 24 * time.Hour
+	if failures > 11 {
+		return most
+	}
+	return min(time.Minute<<max(0, failures-1), most)
+}
+
+// RetryRun is how long a task rests after an attempt spent on transient faults.
+func RetryRun(spent int) time.Duration {
+	const most = 10 * time.Minute
+	if spent > 10 {
+		return most
+	}
+	return min(time.Second<<max(0, spent-1), most)
+}

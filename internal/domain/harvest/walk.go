@@ -1,0 +1,280 @@
+package harvest
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"slices"
+)
+
+// PagingType is how a source is walked.
+type PagingType string
+
+// The paging types (C9).
+const (
+	PageOffset PagingType = "OFFSET"
+	PageNumber PagingType = "PAGE"
+	PageToken  PagingType = "TOKEN"
+	PageURL    PagingType = "URL"
+	PageScroll PagingType = "SCROLL"
+	PageTime   PagingType = "TIME"
+)
+
+// EndProof is what showed that a walk saw everything (R24). Its text is stored
+// with the batch that ended the walk.
+type EndProof string
+
+// The end proofs a source may declare (R58).
+const (
+	EndEmpty    EndProof = "EMPTY_PAGE"
+	EndNoToken  EndProof = "NO_TOKEN"
+	EndNoURL    EndProof = "NO_URL"
+	EndRepeat   EndProof = "TOKEN_REPEAT"
+	EndHasMore  EndProof = "HAS_MORE_FALSE"
+	EndTotal    EndProof = "TOTAL_REACHED"
+	EndOneReply EndProof = "ONE_REPLY"
+)
+
+// Paging is what a source declares about its walks.
+type Paging struct {
+	Type     PagingType `json:"type"`
+	Size     int        `json:"pageSize"`
+	PageBase int        `json:"pageBase,omitzero"`
+	// TokenContinues: a repeated token means "go on" (tokenRepeat=CONTINUE);
+	// otherwise it is the source's way to say "end".
+	TokenContinues bool `json:"tokenContinues,omitzero"`
+	// Stateful: the position is held by the server, so a page whose answer was
+	// lost cannot be asked for again (R22).
+	Stateful bool `json:"tokenStateful,omitzero"`
+	// End lists the proofs that end a walk of this source.
+	End []EndProof `json:"end"`
+	// TotalExact: the walk's distinct ids must reach the total of its first page.
+	TotalExact bool `json:"totalExact,omitzero"`
+	// Snapshot: the server froze the result, so offsets do not shift (R25).
+	Snapshot bool `json:"snapshot,omitzero"`
+	// Order is the declared total order of the result, if any.
+	Order string `json:"order,omitempty"`
+	// MaxItems is the depth a walk can reach, 0 for no wall.
+	MaxItems int64 `json:"maxItems,omitzero"`
+	// MaxPages bounds a walk; reaching it means the slice must be cut.
+	MaxPages int `json:"maxPages,omitzero"`
+}
+
+// Seam reports whether pages overlap by one item to notice shifting rows (R25).
+func (p Paging) Seam() bool { return p.Type == PageOffset && !p.Snapshot }
+
+// Position is where a walk stands. It is stored as the before and after of each
+// batch, so it must hold all that the next request needs.
+type Position struct {
+	Offset int64  `json:"offset,omitzero"`
+	Page   int    `json:"page,omitzero"`
+	Token  string `json:"token,omitempty"`
+	URL    string `json:"url,omitempty"`
+	// Held are named values of the first reply that following requests repeat,
+	// such as a server-side session.
+	Held map[string]string `json:"held,omitempty"`
+	// Pages committed so far in this walk.
+	Pages int `json:"pages,omitzero"`
+	// Total is the first page's statement of the whole, if any.
+	Total *int64 `json:"total,omitempty"`
+	// Seen counts distinct ids so far.
+	Seen int64 `json:"seen,omitzero"`
+	// LastID is the seam: the id that must come first on the next page.
+	LastID string `json:"lastId,omitempty"`
+	// PageHash and Same notice a page that comes again and again.
+	PageHash uint64 `json:"pageHash,omitzero"`
+	Same     int    `json:"same,omitzero"`
+}
+
+// String is the stored form.
+func (p Position) String() string {
+	b, err := json.Marshal(p)
+	if err != nil { // strings and numbers only
+		panic(fmt.Sprintf("marshal position: %v", err))
+	}
+	return string(b)
+}
+
+// ParsePosition reads the stored form.
+func ParsePosition(s string) (Position, error) {
+	var p Position
+	if s == "" {
+		return p, nil
+	}
+	if err := json.Unmarshal([]byte(s), &p); err != nil {
+		return p, fmt.Errorf("stored position: %w", err)
+	}
+	return p, nil
+}
+
+// PageFacts is what a decoded page says about the walk.
+type PageFacts struct {
+	IDs     []string // in order of appearance, as received
+	Total   *int64
+	Token   string
+	URL     string
+	HasMore *bool
+	Held    map[string]string
+}
+
+// IDHash is the short stable hash by which a walk remembers the ids it saw.
+func IDHash(id string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(id))
+	return h.Sum64()
+}
+
+// Step moves a walk over one page. seen holds the hashes of the ids of the
+// pages before; it is only read. Exactly one of the results is meaningful: a
+// proof that the walk is over, a next position, or a fault that says why the
+// walk cannot go on.
+func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Position, end EndProof, err error) {
+	ids := f.IDs
+	if p.Seam() && pos.LastID != "" {
+		if len(ids) == 0 || ids[0] != pos.LastID {
+			return pos, "", walkFault(RestartWalk, "offset_shift")
+		}
+		ids = ids[1:]
+	}
+	next = pos
+	next.Pages++
+	if next.Total == nil {
+		next.Total = f.Total
+	}
+	if len(f.Held) > 0 {
+		next.Held = f.Held
+	}
+	fresh := int64(0)
+	mine := make(map[uint64]struct{}, len(ids))
+	for _, id := range ids {
+		h := IDHash(id)
+		if _, twice := mine[h]; twice || seen(h) {
+			continue
+		}
+		mine[h] = struct{}{}
+		fresh++
+	}
+	next.Seen += fresh
+
+	if h := pageHash(ids); len(ids) > 0 && h == pos.PageHash {
+		if next.Same++; next.Same >= 2 { // the third in a row
+			return pos, "", walkFault(RestartWalk, "page_repeats")
+		}
+	} else {
+		next.PageHash, next.Same = h, 0
+	}
+
+	if end = p.ended(pos, next, f, ids); end != "" {
+		if p.TotalExact && next.Total != nil && next.Seen < *next.Total {
+			return pos, "", walkFault(RestartWalk, "total_not_reached")
+		}
+		return next, end, nil
+	}
+	if len(ids) == 0 && (p.Type == PageOffset || p.Type == PageNumber) {
+		// Nothing here, yet nothing says that this is the end.
+		return pos, "", walkFault(RestartWalk, "empty_page")
+	}
+	if p.MaxPages > 0 && next.Pages >= p.MaxPages {
+		return pos, "", walkFault(CutSlice, "max_pages")
+	}
+	if p.MaxItems > 0 && next.Total != nil && *next.Total > p.MaxItems {
+		return pos, "", walkFault(CutSlice, "over_wall")
+	}
+	switch p.Type {
+	case PageOffset:
+		next.Offset = pos.Offset + int64(len(f.IDs))
+		if p.Snapshot {
+			// The server may leave items out: step by what was asked for.
+			next.Offset = pos.Offset + int64(p.Size)
+		} else if len(f.IDs) > 0 {
+			next.Offset-- // overlap by one
+			next.LastID = f.IDs[len(f.IDs)-1]
+		}
+	case PageNumber:
+		next.Page++
+	case PageToken, PageScroll:
+		if f.Token == "" {
+			return pos, "", walkFault(RestartWalk, "token_missing")
+		}
+		next.Token = f.Token
+	case PageURL:
+		if f.URL == "" {
+			return pos, "", walkFault(RestartWalk, "next_url_missing")
+		}
+		next.URL = f.URL
+	case PageTime:
+		return pos, "", walkFault(CutSlice, "more_than_one_reply")
+	}
+	return next, "", nil
+}
+
+// ended applies the declared proofs.
+func (p Paging) ended(pos, next Position, f PageFacts, ids []string) EndProof {
+	for _, e := range p.End {
+		switch e {
+		case EndEmpty:
+			if len(ids) == 0 {
+				return e
+			}
+		case EndNoToken:
+			if f.Token == "" {
+				return e
+			}
+		case EndNoURL:
+			if f.URL == "" {
+				return e
+			}
+		case EndRepeat:
+			if !p.TokenContinues && f.Token != "" && f.Token == pos.Token {
+				return e
+			}
+		case EndHasMore:
+			if f.HasMore != nil && !*f.HasMore {
+				return e
+			}
+		case EndTotal:
+			if p.TotalExact && next.Total != nil && next.Seen >= *next.Total {
+				return e
+			}
+		case EndOneReply:
+			if next.Total == nil || next.Seen >= *next.Total {
+				return e
+			}
+		}
+	}
+	return ""
+}
+
+func pageHash(ids []string) uint64 {
+	h := fnv.New64a()
+	for _, id := range ids {
+		h.Write([]byte(id))
+		h.Write([]byte{0})
+	}
+	return h.Sum64()
+}
+
+func walkFault(r Reaction, code string) error {
+	return Fault{Level: Transient, Reaction: r, Code: code}
+}
+
+// ValidateEnd checks that the declared proofs fit the type (C6, R24, R25).
+func (p Paging) ValidateEnd() error {
+	allowed := map[PagingType][]EndProof{
+		PageOffset: {EndEmpty, EndHasMore, EndTotal},
+		PageNumber: {EndEmpty, EndHasMore, EndTotal},
+		PageToken:  {EndEmpty, EndNoToken, EndRepeat, EndHasMore, EndTotal},
+		PageScroll: {EndEmpty, EndNoToken, EndHasMore, EndTotal},
+		PageURL:    {EndEmpty, EndNoURL, EndHasMore, EndTotal},
+		PageTime:   {EndOneReply},
+	}
+	if len(p.End) == 0 {
+		return fmt.Errorf("no end proof declared")
+	}
+	for _, e := range p.End {
+		if !slices.Contains(allowed[p.Type], e) {
+			return fmt.Errorf("end proof %s does not fit paging %s", e, p.Type)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package harvest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Instant normalises t to what patra stores: UTC, truncated to the microsecond.
+func Instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// TimeLayout writes an instant so that text sorts as time.
+const TimeLayout = "2006-01-02T15:04:05.000000Z"
+
+// FormatInstant writes t in [TimeLayout].
+func FormatInstant(t time.Time) string { return Instant(t).Format(TimeLayout) }
+
+// ErrEmptyWindow is returned for a window that holds no instant.
+var ErrEmptyWindow = errors.New("window is empty: from must be before to")
+
+// Window is a half-open interval [From, To) of instants.
+type Window struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+}
+
+// NewWindow returns [from, to), refusing one that is empty.
+func NewWindow(from, to time.Time) (Window, error) {
+	w := Window{From: Instant(from), To: Instant(to)}
+	if !w.From.Before(w.To) {
+		return Window{}, fmt.Errorf("[%s, %s): %w", FormatInstant(from), FormatInstant(to), ErrEmptyWindow)
+	}
+	return w, nil
+}
+
+// Empty reports whether the window holds no instant.
+func (w Window) Empty() bool { return !w.From.Before(w.To) }
+
+// Duration is the length of the window.
+func (w Window) Duration() time.Duration { return w.To.Sub(w.From) }
+
+// Contains reports whether t lies in [From, To).
+func (w Window) Contains(t time.Time) bool { return !t.Before(w.From) && t.Before(w.To) }
+
+func (w Window) String() string {
+	return "[" + FormatInstant(w.From) + ", " + FormatInstant(w.To) + ")"
+}

@@ -1,0 +1,54 @@
+# Sourced by test.sh: starts the database servers that are installed, on private
+# ports in temporary folders, and ends them by pid. Sets PATRA_TEST_MYSQL and
+# PATRA_TEST_MARIADB to the address of a server whose user may create databases.
+SERVER_PIDS=()
+SERVER_DIRS=()
+
+free_port() { python3 - <<'P' 2>/dev/null || echo $((20000 + RANDOM % 20000))
+import socket
+s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])
+P
+}
+
+wait_port() { # port
+  for _ in $(seq 1 300); do
+    if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return 0; fi
+    sleep 0.1
+  done
+  return 1
+}
+
+start_mysql() {
+  local root=${PATRA_MYSQL_ROOT:-/opt/patra-mysql} port data
+  [ -x "$root/usr/sbin/mysqld" ] && [ "$(id -u)" = 0 ] || return 1
+  data=$(mktemp -d "$root/patra-data.XXXXXX"); SERVER_DIRS+=("$data")
+  local in="/${data##*/}"
+  chroot "$root" mysqld --no-defaults --user=root --initialize-insecure --datadir="$in" >"$data.log" 2>&1 || return 1
+  port=$(free_port)
+  chroot "$root" mysqld --no-defaults --user=root --datadir="$in" --secure-file-priv= --mysqlx=OFF --skip-log-bin \
+    --bind-address=127.0.0.1 --port="$port" --socket="$in/s" --pid-file="$in/p" >>"$data.log" 2>&1 &
+  SERVER_PIDS+=($!)
+  wait_port "$port" || return 1
+  export PATRA_TEST_MYSQL="mysql://root@127.0.0.1:$port"
+}
+
+start_mariadb() {
+  local bin data port
+  bin=$(command -v mariadbd || echo /usr/sbin/mariadbd)
+  [ -x "$bin" ] || return 1
+  data=$(mktemp -d "${TMPDIR:-/tmp}/patra-mariadb.XXXXXX"); SERVER_DIRS+=("$data")
+  local user=()
+  [ "$(id -u)" = 0 ] && user=(--user=root)
+  mariadb-install-db --no-defaults "${user[@]}" --datadir="$data" --auth-root-authentication-method=normal --skip-test-db >"$data.log" 2>&1 || return 1
+  port=$(free_port)
+  "$bin" --no-defaults "${user[@]}" --datadir="$data" --bind-address=127.0.0.1 --port="$port" --socket="$data/s" --pid-file="$data/p" >>"$data.log" 2>&1 &
+  SERVER_PIDS+=($!)
+  wait_port "$port" || return 1
+  export PATRA_TEST_MARIADB="mysql://root@127.0.0.1:$port"
+}
+
+stop_servers() {
+  [ ${#SERVER_PIDS[@]} -gt 0 ] && kill "${SERVER_PIDS[@]}" 2>/dev/null && wait "${SERVER_PIDS[@]}" 2>/dev/null
+  for d in "${SERVER_DIRS[@]}"; do rm -rf "$d" "$d.log"; done
+  return 0
+}

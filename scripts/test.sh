@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Runs the tests: SQLite always, MySQL and MariaDB where they are installed or
+# their address is given in PATRA_TEST_MYSQL / PATRA_TEST_MARIADB.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+. scripts/servers.sh
+trap stop_servers EXIT
+if [ -z "${PATRA_TEST_MYSQL:-}" ]; then start_mysql || echo "skipped: MySQL 9 is not installed (make test-deps)"; fi
+if [ -z "${PATRA_TEST_MARIADB:-}" ]; then start_mariadb || echo "skipped: MariaDB is not installed (make test-deps)"; fi
+[ -d ../shared/fixtures ] || echo "skipped: recorded replies are not beside the project (../shared/fixtures)"
+if [ -n "${PATRA_SOAK:-}" ]; then
+  go test -count=1 -timeout 170m -run 'Soak|Process|Sweep' ./...
+  exit $?
+fi
+go test -count=1 -timeout 20m "$@" ./...
