@@ -1,0 +1,80 @@
+package source
+
+import (
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// Purpose says which endpoint of a spec a call goes to.
+type Purpose string
+
+// The purposes.
+const (
+	ForSearch Purpose = "search"
+	ForCount  Purpose = "count"
+	ForDetail Purpose = "detail"
+)
+
+// Call is one question to a source: everything a request is made from besides
+// the spec itself. Equal spec and call give equal requests but for the secret.
+type Call struct {
+	Purpose Purpose
+	// Window is the window asked for, overlap included.
+	Window harvest.Window
+	// Position is where in the walk the page begins.
+	Position harvest.Position
+	// IDs whose details are asked for.
+	IDs []string
+	// BaseURL replaces the spec's base URL, recorded on the plan; plain http
+	// and loopback are then allowed.
+	BaseURL string
+	// Correlation travels as X-Ingest-Correlation-Id.
+	Correlation string
+}
+
+// Endpoint of the call.
+func (s *Spec) Endpoint(p Purpose) *Endpoint {
+	switch p {
+	case ForCount:
+		return s.Count
+	case ForDetail:
+		return s.Detail
+	default:
+		return &s.Search
+	}
+}
+
+// Answer is what came of a call, retries included.
+type Answer struct {
+	Page *harvest.Page
+	// UpstreamAt is the reply's Date header, zero if it had none.
+	UpstreamAt time.Time
+	Traffic    Traffic
+	// Request is the request as sent, without secrets: method and URL.
+	Request string
+	// RequestSHA256 is the digest of the rendered request before the secret
+	// went in; ReplySHA256 that of the reply's body.
+	RequestSHA256, ReplySHA256 string
+	Status                     int
+}
+
+// Traffic counts requests. A failed call has traffic too.
+type Traffic struct {
+	Sent     int           `json:"sent"`
+	Retried  int           `json:"retried"`
+	HTTP429  int           `json:"http_429"`
+	HTTP5xx  int           `json:"http_5xx"`
+	Bytes    int64         `json:"bytes"`
+	WaitGate time.Duration `json:"wait_gate_ns"`
+	Network  time.Duration `json:"network_ns"`
+}
+
+// Add sums two accounts.
+func (t Traffic) Add(o Traffic) Traffic {
+	return Traffic{
+		Sent: t.Sent + o.Sent, Retried: t.Retried + o.Retried,
+		HTTP429: t.HTTP429 + o.HTTP429, HTTP5xx: t.HTTP5xx + o.HTTP5xx,
+		Bytes: t.Bytes + o.Bytes, WaitGate: t.WaitGate + o.WaitGate, Network: t.Network + o.Network,
+	}
+}

@@ -1,0 +1,191 @@
+package source
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// Trigger is what a compile is made for, besides the definition.
+type Trigger struct {
+	Operation harvest.Operation
+	// Vars are the instance's own values: contact, tool.
+	Vars map[string]string
+}
+
+// Violation is one thing wrong with a definition.
+type Violation struct {
+	// Path is where it is, e.g. endpoints.esearch.query.term.
+	Path string
+	Text string
+}
+
+func (v Violation) String() string { return v.Path + ": " + v.Text }
+
+// Violations are all that is wrong with a definition.
+type Violations []Violation
+
+func (v Violations) Error() string {
+	lines := make([]string, len(v))
+	for i := range v {
+		lines[i] = v[i].String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Warning is a choice the platform made because the definition left it open.
+type Warning Violation
+
+func (w Warning) String() string { return Violation(w).String() }
+
+// Platform defaults (M4, M14, C7, R50).
+const (
+	defaultConnectTimeout = 10 * time.Second
+	defaultReadTimeout    = 30 * time.Second
+	defaultTotalTimeout   = 60 * time.Second
+	maxTimeout            = 120 * time.Second
+	defaultMaxBody        = 32 << 20
+	maxMaxBody            = 1 << 30
+
+	defaultAttempts  = 5
+	defaultRetryBase = 100 * time.Millisecond
+	defaultRetryMax  = 30 * time.Second
+	maxAttempts      = 20
+
+	defaultQPS = 1.0
+
+	defaultSafetyLag = 10 * time.Minute
+	defaultStep      = 24 * time.Hour
+	defaultBaseline  = 30 * 24 * time.Hour
+
+	// A walk on a token is planned to at most this many pages (R23).
+	maxTokenPages = 50
+	// A walk without a bound of its own aims at this many pages.
+	defaultTargetPages = 20
+)
+
+// Compile checks a definition whole and freezes it for one plan. The error is
+// [Violations], every one of them; the warnings name each default taken.
+func Compile(def Definition, t Trigger) (*Spec, []Warning, error) {
+	c := &compiler{def: def.Canonical(), t: t, spec: &Spec{Version: SpecVersion}}
+	c.provenance()
+	c.http()
+	c.rate()
+	c.retry()
+	c.endpoints()
+	c.paging()
+	c.batching()
+	c.window()
+	c.faults()
+	c.mapping()
+	c.vars()
+	if len(c.bad) > 0 {
+		return nil, c.warn, c.bad
+	}
+	return c.spec, c.warn, nil
+}
+
+type compiler struct {
+	def  Definition
+	t    Trigger
+	spec *Spec
+	bad  Violations
+	warn []Warning
+	// cfg are the endpoints' own words by usage, and used the variables of
+	// each endpoint's templates.
+	cfg  map[string]EndpointConfig
+	used map[string]template
+}
+
+func (c *compiler) fail(path, format string, args ...any) {
+	c.bad = append(c.bad, Violation{Path: path, Text: fmt.Sprintf(format, args...)})
+}
+
+func (c *compiler) note(path, format string, args ...any) {
+	c.warn = append(c.warn, Warning{Path: path, Text: fmt.Sprintf(format, args...)})
+}
+
+// oneOf reports a code that is not among known.
+func oneOf[S ~string](c *compiler, path string, code S, known ...S) bool {
+	if slices.Contains(known, code) {
+		return true
+	}
+	words := make([]string, len(known))
+	for i := range known {
+		words[i] = string(known[i])
+	}
+	if code == "" {
+		c.fail(path, "is required: one of %s", strings.Join(words, ", "))
+		return false
+	}
+	c.fail(path, "%s is not known%s", code, Suggest(string(code), words))
+	return false
+}
+
+// orDefault returns v, or the default with a warning.
+func orDefault[T comparable](c *compiler, path string, v, def T) T {
+	var zero T
+	if v != zero {
+		return v
+	}
+	c.note(path, "not given, taken as %v", def)
+	return def
+}
+
+func (c *compiler) duration(path string, d Duration, def time.Duration) Duration {
+	if d == 0 {
+		c.note(path, "not given, taken as %s", def)
+		return Duration(def)
+	}
+	return d
+}
+
+var codePattern = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
+
+func (c *compiler) provenance() {
+	d, s := c.def, c.spec
+	s.Source, s.RecordType, s.Operation = d.Source, d.RecordType, string(c.t.Operation)
+	if !codePattern.MatchString(d.Source) {
+		c.fail("source", "%q is not a code: small letters, digits, - and _, beginning with a letter", d.Source)
+	}
+	if !codePattern.MatchString(d.RecordType) {
+		c.fail("recordType", "%q is not a code: small letters, digits, - and _, beginning with a letter", d.RecordType)
+	}
+	if _, ok := harvest.ParseOperation(string(c.t.Operation)); !ok {
+		c.fail("operation", "%q is not known", c.t.Operation)
+	}
+	s.ID.Form = orDefault(c, "identity", d.Identity, "TEXT")
+	oneOf(c, "identity", s.ID.Form, "TEXT", "DOI", "NUMBER")
+	c.baseURL()
+}
+
+// vars binds the instance's values, and notes those that templates miss.
+func (c *compiler) vars() {
+	for _, name := range templateOwn {
+		if v := c.t.Vars[name]; v != "" {
+			if c.spec.Vars == nil {
+				c.spec.Vars = map[string]string{}
+			}
+			c.spec.Vars[name] = v
+			continue
+		}
+		for _, e := range c.def.Endpoints {
+			if c.used[e.Usage].uses("vars." + name) {
+				c.note(join("endpoints", e.Name), "${vars.%s} is not set: a parameter that holds nothing else is left out", name)
+				break
+			}
+		}
+	}
+}
+
+// join adds a name to a path, in brackets where it would not read as one.
+func join(path, name string) string {
+	if name == "" || strings.ContainsAny(name, ".[] :") {
+		return fmt.Sprintf("%s[%q]", path, name)
+	}
+	return path + "." + name
+}

@@ -1,0 +1,156 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+func (c *compiler) paging() {
+	const path = "pagination"
+	cfg := c.def.Pagination
+	if cfg == nil {
+		c.fail(path, "is required")
+		return
+	}
+	out := &c.spec.Paging
+	*out = harvest.Paging{
+		Type: cfg.Type, Size: cfg.PageSize, End: slices.Clone(cfg.End), Snapshot: cfg.Snapshot, Order: cfg.Order,
+		Stateful: cfg.TokenStateful, MaxItems: cfg.MaxItems, MaxPages: cfg.MaxPages,
+	}
+	if !oneOf(c, path+".type", cfg.Type, harvest.PageOffset, harvest.PageNumber, harvest.PageToken,
+		harvest.PageURL, harvest.PageScroll, harvest.PageTime) {
+		return
+	}
+	if cfg.PageSize < 0 || cfg.PageSize == 0 && cfg.Type != harvest.PageTime {
+		c.fail(path+".pageSize", "%d is below 1", cfg.PageSize)
+	}
+	if cfg.MaxItems < 0 || cfg.MaxPages < 0 {
+		c.fail(path, "maxItems and maxPages are not below zero")
+	}
+	if cfg.MaxItems > 0 && int64(cfg.PageSize) > cfg.MaxItems {
+		c.fail(path+".pageSize", "%d is more than the %d items a walk can reach", cfg.PageSize, cfg.MaxItems)
+	}
+	if err := out.ValidateEnd(); err != nil {
+		c.fail(path+".end", "%v", err)
+	}
+	c.total(path, cfg, out)
+	c.tokens(path, cfg, out)
+	c.pageTemplates(path, cfg)
+	if cfg.Type == harvest.PageOffset && !cfg.Snapshot && cfg.Order == "" {
+		c.fail(path+".order", "OFFSET without a snapshot needs a declared total order (C6, R25)")
+	}
+	if cfg.Type == harvest.PageNumber {
+		out.PageBase = 1
+		if cfg.FirstPage == nil {
+			c.note(path+".firstPage", "not given, taken as 1")
+		} else if out.PageBase = *cfg.FirstPage; out.PageBase < 0 || out.PageBase > 1 {
+			c.fail(path+".firstPage", "%d is neither 0 nor 1", out.PageBase)
+		}
+		if !cfg.Snapshot && cfg.MaxPages != 1 {
+			c.note(path+".maxPages", "PAGE without a snapshot cannot notice rows that shift between pages (R25)")
+		}
+	} else if cfg.FirstPage != nil {
+		c.fail(path+".firstPage", "belongs to PAGE, not to %s", cfg.Type)
+	}
+}
+
+// total checks what is said about totals against the search endpoint.
+func (c *compiler) total(path string, cfg *PaginationConfig, out *harvest.Paging) {
+	search, known := c.cfg[UsageSearch]
+	response := join("endpoints", search.Name) + ".response"
+	switch {
+	case cfg.Total == "":
+		if known && search.Response.Total != "" {
+			c.note(path+".total", "not given, taken as ROUGH: it proves nothing")
+		}
+	case oneOf(c, path+".total", cfg.Total, "EXACT", "ROUGH"):
+		out.TotalExact = cfg.Total == "EXACT"
+	}
+	if known && out.TotalExact && search.Response.Total == "" {
+		c.fail(response+".total", "is required: pagination.total is EXACT")
+	}
+	for i, e := range cfg.End {
+		at := fmt.Sprintf("%s.end[%d]", path, i)
+		switch {
+		case e == harvest.EndTotal && !out.TotalExact:
+			c.fail(at, "a total that is not EXACT ends no walk")
+		case e == harvest.EndHasMore && known && search.Response.HasMore == "":
+			c.fail(response+".hasMore", "is required: it is an end proof")
+		}
+	}
+}
+
+// tokens checks what belongs to tokens and next links.
+func (c *compiler) tokens(path string, cfg *PaginationConfig, out *harvest.Paging) {
+	search, known := c.cfg[UsageSearch]
+	response := join("endpoints", search.Name) + ".response"
+	isToken := cfg.Type == harvest.PageToken || cfg.Type == harvest.PageScroll
+	switch {
+	case isToken && known && search.Response.NextToken == "":
+		c.fail(response+".nextToken", "is required with paging %s", cfg.Type)
+	case cfg.Type == harvest.PageURL && known && search.Response.NextURL == "":
+		c.fail(response+".nextUrl", "is required with paging URL")
+	}
+	if !isToken {
+		if cfg.TokenRepeat != "" || cfg.TokenStateful {
+			c.fail(path+".tokenRepeat", "%s pages have no token", cfg.Type)
+		}
+		return
+	}
+	out.Stateful = cfg.TokenStateful || cfg.Type == harvest.PageScroll
+	repeatEnds := slices.Contains(cfg.End, harvest.EndRepeat)
+	out.TokenContinues = !repeatEnds
+	switch {
+	case cfg.TokenRepeat == "":
+		c.note(path+".tokenRepeat", "not given, taken as %s from the end proofs", map[bool]string{true: "END", false: "CONTINUE"}[repeatEnds])
+	case !oneOf(c, path+".tokenRepeat", cfg.TokenRepeat, "END", "CONTINUE"):
+	case (cfg.TokenRepeat == "END") != repeatEnds:
+		c.fail(path+".tokenRepeat", "%s does not fit the end proofs: END and TOKEN_REPEAT go together", cfg.TokenRepeat)
+	}
+	if cfg.MaxPages == 0 {
+		c.note(path+".maxPages", "not given, taken as %d", maxTokenPages)
+		out.MaxPages = maxTokenPages
+	}
+}
+
+// pageTemplates checks that the search says which page it wants.
+func (c *compiler) pageTemplates(path string, cfg *PaginationConfig) {
+	search, known := c.cfg[UsageSearch]
+	if !known {
+		return
+	}
+	at, used := join("endpoints", search.Name), c.used[UsageSearch]
+	needs := map[harvest.PagingType]string{
+		harvest.PageOffset: "page.offset", harvest.PageNumber: "page.no",
+		harvest.PageToken: "page.token", harvest.PageScroll: "page.token",
+	}
+	for _, v := range []string{"page.offset", "page.no", "page.token"} {
+		switch {
+		case needs[cfg.Type] == v && !used.uses(v):
+			c.fail(at, "paging %s needs ${%s} in a template", cfg.Type, v)
+		case needs[cfg.Type] != v && used.uses(v):
+			c.fail(at, "${%s} does not go with paging %s", v, cfg.Type)
+		}
+	}
+	if !used.uses("page.size") && cfg.Type != harvest.PageTime {
+		c.note(at, "no template uses ${page.size}: the source must give pages of %d by itself", cfg.PageSize)
+	}
+}
+
+func (c *compiler) batching() {
+	const path = "batching.idBatchSize"
+	detail, two := c.cfg[UsageDetail]
+	switch b := c.def.Batching; {
+	case two && (b == nil || b.IDBatchSize < 1):
+		c.fail(path, "is required: endpoint %s is asked by ids", detail.Name)
+	case two:
+		c.spec.Batching.IDs = b.IDBatchSize
+	case b != nil:
+		c.note("batching", "has no effect without a DETAIL endpoint")
+	}
+	if two && !c.used[UsageDetail].uses("ids") {
+		c.fail(join("endpoints", detail.Name), "a DETAIL endpoint needs ${join(ids, ',')} in a template")
+	}
+}

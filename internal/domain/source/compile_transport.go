@@ -1,0 +1,162 @@
+package source
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+func (c *compiler) baseURL() {
+	const path = "baseUrl"
+	if c.def.BaseURL == "" {
+		c.fail(path, "is required")
+		return
+	}
+	u, err := url.Parse(c.def.BaseURL)
+	if err != nil || u.Host == "" {
+		c.fail(path, "%q is not a URL", c.def.BaseURL)
+		return
+	}
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http":
+		c.fail(path, "scheme %q is not https", u.Scheme)
+	case u.Scheme == "http" && (c.def.HTTP == nil || !c.def.HTTP.AllowHTTP):
+		c.fail(path, "plain http needs http.allowHttp: true")
+	}
+	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		c.fail(path, "user, query and fragment do not belong into a base URL")
+	}
+	c.spec.HTTP.BaseURL = strings.TrimRight(c.def.BaseURL, "/")
+}
+
+func (c *compiler) http() {
+	cfg, out := HTTPConfig{}, &c.spec.HTTP
+	if c.def.HTTP == nil {
+		c.note("http", "not given, taken as timeouts %s, %s, %s and bodies up to 32 MiB",
+			defaultConnectTimeout, defaultReadTimeout, defaultTotalTimeout)
+	} else {
+		cfg = *c.def.HTTP
+	}
+	// A missing part was noted as a whole; only parts given are noted one by one.
+	or := func(path string, d Duration, def time.Duration) Duration {
+		if c.def.HTTP == nil {
+			return Duration(def)
+		}
+		return c.duration("http."+path, d, def)
+	}
+	out.ConnectTimeout = or("connectTimeout", cfg.ConnectTimeout, defaultConnectTimeout)
+	out.ReadTimeout = or("readTimeout", cfg.ReadTimeout, defaultReadTimeout)
+	total := max(defaultTotalTimeout, min(maxTimeout, 2*cfg.ReadTimeout.D()))
+	out.TotalTimeout = or("totalTimeout", cfg.TotalTimeout, total)
+	for _, x := range []struct {
+		path string
+		d    Duration
+	}{{"connectTimeout", out.ConnectTimeout}, {"readTimeout", out.ReadTimeout}, {"totalTimeout", out.TotalTimeout}} {
+		if x.d <= 0 || x.d.D() > maxTimeout {
+			c.fail("http."+x.path, "%s is not within (0, %s]", x.d.D(), maxTimeout)
+		}
+	}
+	if out.TotalTimeout < out.ConnectTimeout || out.TotalTimeout < out.ReadTimeout {
+		c.fail("http.totalTimeout", "%s is shorter than a part of it", out.TotalTimeout.D())
+	}
+	out.MaxBody = cmp.Or(int64(cfg.MaxBody), defaultMaxBody)
+	if out.MaxBody < 0 || out.MaxBody > maxMaxBody {
+		c.fail("http.maxBody", "%d is not within (0, 1GiB]", out.MaxBody)
+	}
+	out.AllowHTTP, out.AllowPrivate = cfg.AllowHTTP, cfg.AllowPrivate
+	out.Headers = maps.Clone(cfg.Headers)
+	c.headers("http.headers", cfg.Headers)
+}
+
+var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+
+// headers refuses those that a source may not set (R44).
+func (c *compiler) headers(path string, h map[string]string) {
+	for _, k := range keysOf(h) {
+		switch lower := strings.ToLower(k); {
+		case !headerName.MatchString(k):
+			c.fail(join(path, k), "%q is not a header name", k)
+		case lower == "authorization" || lower == "proxy-authorization" || lower == "host" || lower == "cookie":
+			c.fail(join(path, k), "this header cannot be set by a source; credentials have their own place")
+		case strings.ContainsAny(h[k], "\r\n\x00"):
+			c.fail(join(path, k), "a header holds no line break")
+		}
+	}
+}
+
+func (c *compiler) rate() {
+	const path = "rateLimit"
+	cfg, out := RateLimitConfig{}, &c.spec.Rate
+	out.Key = c.def.Source
+	if c.def.RateLimit == nil {
+		c.note(path, "not given, taken as %v request a second, burst 1", defaultQPS)
+		out.QPS, out.Burst = defaultQPS, 1
+		return
+	}
+	cfg = *c.def.RateLimit
+	out.Key = cmp.Or(cfg.Key, out.Key)
+	out.Limit, out.Concurrency, out.LimitHeaders = cfg.Limit, cfg.Concurrency, slices.Clone(cfg.LimitHeaders)
+	for i, h := range cfg.LimitHeaders {
+		if !headerName.MatchString(h) {
+			c.fail(fmt.Sprintf("%s.limitHeaders[%d]", path, i), "%q is not a header name", h)
+		}
+	}
+	for _, x := range []struct {
+		path string
+		n    float64
+	}{{"limit", float64(cfg.Limit)}, {"window", float64(cfg.Window)}, {"qps", cfg.QPS}, {"burst", float64(cfg.Burst)}, {"concurrency", float64(cfg.Concurrency)}} {
+		if x.n < 0 || math.IsNaN(x.n) || math.IsInf(x.n, 0) {
+			c.fail(path+"."+x.path, "%v is below zero or no number", x.n)
+			return
+		}
+	}
+	out.Burst = orDefault(c, path+".burst", cfg.Burst, 1)
+	if cfg.Limit == 0 {
+		if cfg.Window != 0 {
+			c.fail(path+".limit", "a window is given without the limit that holds in it")
+		}
+		if out.Burst != 1 {
+			c.fail(path+".burst", "is %d, but without the provider's limit declared only 1 is safe (R37)", out.Burst)
+		}
+		out.QPS = orDefault(c, path+".qps", cfg.QPS, defaultQPS)
+		return
+	}
+	out.Window = c.duration(path+".window", cfg.Window, time.Second)
+	seconds := out.Window.D().Seconds()
+	if cfg.QPS == 0 && out.Burst < cfg.Limit {
+		c.note(path+".qps", "not given, taken as what the limit leaves beside the burst")
+		out.QPS = float64(cfg.Limit-out.Burst) / seconds
+		return
+	}
+	out.QPS = cfg.QPS
+	if out.QPS == 0 || out.QPS*seconds+float64(out.Burst) > float64(cfg.Limit)*(1+1e-9) {
+		c.fail(path, "%v a second for %s plus a burst of %d exceeds the provider's limit of %d (R37)",
+			out.QPS, out.Window.D(), out.Burst, cfg.Limit)
+	}
+}
+
+func (c *compiler) retry() {
+	const path = "retry"
+	out := &c.spec.Retry
+	*out = Retry{Attempts: defaultAttempts, Base: Duration(defaultRetryBase), Max: Duration(defaultRetryMax)}
+	cfg := c.def.Retry
+	if cfg == nil {
+		c.note(path, "not given, taken as %d attempts, %s doubling up to %s", out.Attempts, out.Base.D(), out.Max.D())
+		return
+	}
+	out.Attempts = orDefault(c, path+".maxAttempts", cfg.MaxAttempts, out.Attempts)
+	out.Base = c.duration(path+".base", cfg.Base, defaultRetryBase)
+	out.Max = c.duration(path+".max", cfg.Max, defaultRetryMax)
+	if out.Attempts < 1 || out.Attempts > maxAttempts {
+		c.fail(path+".maxAttempts", "%d is not within [1, %d]", out.Attempts, maxAttempts)
+	}
+	if out.Base < 0 || out.Max < out.Base {
+		c.fail(path+".max", "%s is below the first wait of %s", out.Max.D(), out.Base.D())
+	}
+}

@@ -1,0 +1,288 @@
+package source
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// grain of a precision.
+func grain(p harvest.Precision) time.Duration {
+	switch p {
+	case harvest.PrecisionDay:
+		return 24 * time.Hour
+	case harvest.PrecisionSecond:
+		return time.Second
+	case harvest.PrecisionMilli:
+		return time.Millisecond
+	}
+	return time.Microsecond
+}
+
+func (c *compiler) window() {
+	const path = "window"
+	cfg, out := c.def.Window, &c.spec.Window
+	needed := c.t.Operation == harvest.Harvest || c.t.Operation == harvest.Backfill
+	if cfg == nil {
+		if needed {
+			c.fail(path, "is required for %s", c.t.Operation)
+		}
+		return
+	}
+	*out = Window{Key: cfg.Key, Precision: cfg.Precision, Target: cfg.Target}
+	if cfg.Key == "" {
+		c.fail(path+".key", "is required: the date the source is harvested by")
+	}
+	precise := oneOf(c, path+".precision", cfg.Precision, harvest.PrecisionDay, harvest.PrecisionSecond,
+		harvest.PrecisionMilli, harvest.PrecisionMicro)
+	c.zone(cfg)
+	if oneOf(c, path+".bound", cfg.Bound, "CLOSED", "OPEN") {
+		out.Closed = cfg.Bound == "CLOSED"
+		if needed {
+			c.windowTemplates(cfg)
+		}
+	}
+	c.updatedAt(cfg)
+	if precise {
+		c.lengths(cfg)
+	}
+	c.target()
+}
+
+func (c *compiler) zone(cfg *WindowConfig) {
+	const path = "window.zone"
+	zone := cmp.Or(cfg.Zone, c.def.Zone)
+	if zone == "" {
+		if cfg.Precision == harvest.PrecisionDay {
+			c.fail(path, "is required: precision DAY needs to know whose days")
+			return
+		}
+		c.note(path, "not given, taken as UTC")
+		zone = "UTC"
+	}
+	if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
+		c.fail(path, "%q is not a time zone such as America/New_York", zone)
+	}
+	c.spec.Window.Zone = zone
+}
+
+// lengths checks the durations of the window against the grain.
+func (c *compiler) lengths(cfg *WindowConfig) {
+	const path = "window."
+	out, g := &c.spec.Window, grain(cfg.Precision)
+	out.SafetyLag = Duration(defaultSafetyLag)
+	if cfg.SafetyLag != nil {
+		out.SafetyLag = *cfg.SafetyLag
+	} else {
+		c.note(path+"safetyLag", "not given, taken as %s", defaultSafetyLag)
+	}
+	if cfg.Overlap != nil {
+		out.Overlap = *cfg.Overlap
+	}
+	out.Align = c.duration(path+"align", cfg.Align, g)
+	out.Step = c.duration(path+"step", cfg.Step, max(defaultStep, g))
+	out.MinStep = c.duration(path+"minStep", cfg.MinStep, g)
+	out.Baseline = c.duration(path+"baseline", cfg.Baseline, defaultBaseline)
+	for _, x := range []struct {
+		name string
+		d    Duration
+		min  time.Duration
+	}{
+		{"align", out.Align, g}, {"step", out.Step, g}, {"minStep", out.MinStep, g},
+		{"baseline", out.Baseline, g}, {"overlap", out.Overlap, 0},
+	} {
+		switch {
+		case x.d.D() < x.min:
+			c.fail(path+x.name, "%s is below %s, the grain of %s", x.d.D(), g, cfg.Precision)
+		case x.d.D()%g != 0:
+			c.fail(path+x.name, "%s is not a multiple of %s, the grain of %s", x.d.D(), g, cfg.Precision)
+		}
+	}
+	if out.SafetyLag < 0 {
+		c.fail(path+"safetyLag", "is below zero")
+	}
+	if out.MinStep > out.Step {
+		c.fail(path+"minStep", "%s is longer than the step of %s", out.MinStep.D(), out.Step.D())
+	}
+}
+
+// target defaults to what fits a walk comfortably, and is held against what
+// fits at all.
+func (c *compiler) target() {
+	const path = "window.target"
+	p, out := c.spec.Paging, &c.spec.Window
+	if out.Target < 0 {
+		c.fail(path, "is below zero")
+		return
+	}
+	if p.Type == "" || p.Size <= 0 {
+		return
+	}
+	reach := int64(math.MaxInt64)
+	if p.MaxItems > 0 {
+		reach = p.MaxItems
+	}
+	if p.MaxPages > 0 {
+		// The walk may need a last, empty page to prove its end.
+		reach = min(reach, int64(p.Size)*int64(max(1, p.MaxPages-1)))
+	}
+	if out.Target == 0 {
+		out.Target = int64(p.Size) * defaultTargetPages
+		if reach != math.MaxInt64 {
+			out.Target = min(out.Target, max(1, reach/10*9))
+		}
+		c.note(path, "not given, taken as %d records per slice", out.Target)
+		return
+	}
+	if out.Target > reach {
+		c.fail(path, "%d records per slice are more than the %d a walk can reach", out.Target, reach)
+	}
+	if (p.Type == harvest.PageToken || p.Type == harvest.PageScroll) && out.Target > maxTokenPages*int64(p.Size) {
+		c.fail(path, "a walk on tokens is planned to at most %d pages (R23)", maxTokenPages)
+	}
+}
+
+// windowTemplates checks that requests carry the window, by the bound declared.
+func (c *compiler) windowTemplates(cfg *WindowConfig) {
+	for _, usage := range []string{UsageSearch, UsageCount} {
+		e, ok := c.cfg[usage]
+		if !ok {
+			continue
+		}
+		path, used := join("endpoints", e.Name), c.used[usage]
+		if !used.uses("window.from") || !used.uses("window.last") && !used.uses("window.to") {
+			c.fail(path, "the templates must ask for ${window.from} and ${window.last}, the bound as sent")
+		}
+		if cfg.Bound == "CLOSED" && used.uses("window.to") {
+			c.fail(path, "${window.to} would ask for more than the window: the bound is CLOSED, use ${window.last} (R12)")
+		}
+	}
+}
+
+// updatedAt checks R57 and C19: the filter sent and the date read must be the
+// one the window is named for.
+func (c *compiler) updatedAt(cfg *WindowConfig) {
+	const path = "window.updatedAt"
+	items, ok := c.cfg[UsageDetail]
+	if !ok {
+		items = c.cfg[UsageSearch]
+	}
+	picks, at := items.Response.UpdatedAt, join("endpoints", items.Name)+".response.updatedAt"
+	how := cfg.UpdatedAt
+	if how == "" && len(picks) > 0 {
+		how = "PATH"
+		c.note(path, "not given, taken as PATH")
+	}
+	c.spec.Window.UpdatedAt = how
+	if !oneOf(c, path, how, "PATH", "WINDOW", "NONE") {
+		return
+	}
+	switch {
+	case how == "PATH" && len(picks) == 0 && items.Name != "":
+		c.fail(at, "is required: window.updatedAt is PATH")
+	case how != "PATH" && len(picks) > 0:
+		c.fail(at, "is given although window.updatedAt is %s", how)
+	}
+	if how == "NONE" {
+		if c.t.Operation == harvest.Harvest {
+			c.fail(path, "NONE allows no HARVEST: the source has no date of change (R57)")
+		}
+		return
+	}
+	dates := slices.Collect(maps.Values(cfg.Filters))
+	for i, p := range picks {
+		at := fmt.Sprintf("%s[%d]", at, i)
+		switch {
+		case p.Key == "":
+			c.fail(at, "needs key: the name of the date found there, to be held against window.key (C19)")
+		case p.Key != cfg.Key:
+			c.fail(at, "is the date %s, but the window is of %s (C19)", p.Key, cfg.Key)
+		}
+		head := pathHead(p.Path)
+		if head != p.Key && slices.Contains(dates, head) {
+			c.fail(at, "reads %s, which is the date %s, not %s (C19)", p.Path, head, p.Key)
+		}
+	}
+	c.filters(cfg)
+}
+
+// filters checks that the words next to the window's bounds filter by its key.
+func (c *compiler) filters(cfg *WindowConfig) {
+	if len(cfg.Filters) == 0 {
+		c.fail("window.filters", "is required: which word of the request filters by which date (C19)")
+		return
+	}
+	for _, usage := range []string{UsageSearch, UsageCount} {
+		e, ok := c.cfg[usage]
+		if !ok || !c.used[usage].uses("window.from") {
+			continue
+		}
+		// The words stand beside the bounds, as in from-date:${window.from}; only
+		// where they do not, a constant may name the date, as in datetype=mdat.
+		found := c.filterWords(cfg, e, func(value string) bool { return strings.Contains(value, "window.") }, hasWord) ||
+			c.filterWords(cfg, e, func(value string) bool { return !strings.Contains(value, "${") }, func(s, word string) bool { return s == word })
+		if !found {
+			c.fail(join("endpoints", e.Name), "no word of window.filters occurs in the request (C19)")
+		}
+	}
+}
+
+// filterWords looks for the declared words in the parameters that count, and
+// refuses those that filter by another date than the window's.
+func (c *compiler) filterWords(cfg *WindowConfig, e EndpointConfig, counts func(value string) bool, has func(s, word string) bool) (found bool) {
+	for _, group := range []struct {
+		name   string
+		values map[string]string
+	}{{"query", e.Query}, {"form", e.Form}, {"path", map[string]string{"": e.Path}}} {
+		for _, k := range keysOf(group.values) {
+			if !counts(group.values[k]) {
+				continue
+			}
+			for _, word := range keysOf(cfg.Filters) {
+				if !has(k, word) && !has(group.values[k], word) {
+					continue
+				}
+				found = true
+				if date := cfg.Filters[word]; date != cfg.Key {
+					c.fail(join(join("endpoints", e.Name)+"."+group.name, k),
+						"%s filters by %s, but the window is of %s (C19)", word, date, cfg.Key)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// hasWord reports whether word stands in s, not as a part of a longer one.
+func hasWord(s, word string) bool {
+	part := func(b byte) bool {
+		return b == '-' || b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
+	}
+	for at := 0; ; {
+		i := strings.Index(s[at:], word)
+		if i < 0 || word == "" {
+			return false
+		}
+		i += at
+		end := i + len(word)
+		if (i == 0 || !part(s[i-1])) && (end == len(s) || !part(s[end])) {
+			return true
+		}
+		at = i + 1
+	}
+}
+
+// pathHead is the first name of a path.
+func pathHead(path string) string {
+	head := strings.TrimPrefix(strings.TrimPrefix(path, "$"), ".")
+	if i := strings.IndexAny(head, ".[/"); i >= 0 {
+		head = head[:i]
+	}
+	return head
+}

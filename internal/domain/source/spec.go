@@ -1,0 +1,325 @@
+package source
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// SpecVersion is the newest snapshot form this build can run. An Executor that
+// meets a greater one leaves the task for a newer Executor (R47).
+const SpecVersion = 1
+
+// Spec is the frozen description of one source for one plan: all that the
+// Executor ever sees. Secrets are in it by reference only.
+type Spec struct {
+	Version    int            `json:"specVersion"`
+	Source     string         `json:"provenanceCode"`
+	RecordType string         `json:"recordType"`
+	Operation  string         `json:"operation"`
+	HTTP       HTTP           `json:"http"`
+	Window     Window         `json:"window"`
+	Paging     harvest.Paging `json:"pagination"`
+	Search     Endpoint       `json:"search"`
+	Count      *Endpoint      `json:"count,omitempty"`
+	Detail     *Endpoint      `json:"detail,omitempty"`
+	Batching   Batching       `json:"batching"`
+	Retry      Retry          `json:"retry"`
+	Rate       Rate           `json:"rateLimit"`
+	ID         Identity       `json:"identity"`
+	Mapping    Mapping        `json:"mapping"`
+	Faults     []FaultRule    `json:"faults,omitempty"`
+	// Vars are the instance's own values (contact, tool) as bound at plan time.
+	Vars map[string]string `json:"vars,omitempty"`
+}
+
+// TwoPhase reports whether search yields ids whose details are asked for.
+func (s *Spec) TwoPhase() bool { return s.Detail != nil }
+
+// Items returns the endpoint whose replies hold records.
+func (s *Spec) Items() *Endpoint {
+	if s.Detail != nil {
+		return s.Detail
+	}
+	return &s.Search
+}
+
+// Fingerprint is the hash of the canonical form of the snapshot (I10).
+func (s *Spec) Fingerprint() (string, error) {
+	b, err := s.Canonical()
+	if err != nil {
+		return "", err
+	}
+	return FingerprintBytes(b), nil
+}
+
+// FingerprintBytes hashes a canonical snapshot.
+func FingerprintBytes(canonical []byte) string {
+	sum := sha256.Sum256(canonical)
+	return hex.EncodeToString(sum[:])
+}
+
+// Canonical is the stored form: encoding/json sorts map keys and keeps the
+// order of the struct, so equal specs give equal bytes.
+func (s *Spec) Canonical() ([]byte, error) {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("marshal spec of %s: %w", s.Source, err)
+	}
+	return b, nil
+}
+
+// ParseSpec reads a stored snapshot.
+func ParseSpec(b []byte) (*Spec, error) {
+	s := new(Spec)
+	if err := json.Unmarshal(b, s); err != nil {
+		return nil, fmt.Errorf("stored spec: %w", err)
+	}
+	return s, nil
+}
+
+// HTTP is the transport of a source.
+type HTTP struct {
+	BaseURL        string            `json:"baseUrl"`
+	Headers        map[string]string `json:"headers,omitempty"`
+	ConnectTimeout Duration          `json:"connectTimeout"`
+	ReadTimeout    Duration          `json:"readTimeout"`
+	TotalTimeout   Duration          `json:"totalTimeout"`
+	AllowHTTP      bool              `json:"allowHttp,omitzero"`
+	AllowPrivate   bool              `json:"allowPrivate,omitzero"`
+	MaxBody        int64             `json:"maxBody"`
+}
+
+// Window is how a source understands time.
+type Window struct {
+	// Key is the watermark key: the date the source filters and harvests by.
+	Key       string            `json:"watermarkKey"`
+	Precision harvest.Precision `json:"precision"`
+	Zone      string            `json:"zone"`
+	// Closed: the source's upper bound includes itself (R12).
+	Closed    bool     `json:"closed,omitzero"`
+	SafetyLag Duration `json:"safetyLag"`
+	Align     Duration `json:"align"`
+	Step      Duration `json:"step"`
+	MinStep   Duration `json:"minStep"`
+	Overlap   Duration `json:"overlap,omitzero"`
+	Baseline  Duration `json:"baseline"`
+	// UpdatedAt says where an item's update time is: PATH, WINDOW or NONE (R57).
+	UpdatedAt string `json:"updatedAt"`
+	// Target is the wanted number of records per slice.
+	Target int64 `json:"targetRecordsPerSlice,omitzero"`
+}
+
+// Calendar of the window.
+func (w Window) Calendar() (harvest.Calendar, error) {
+	z, err := time.LoadLocation(w.Zone)
+	if err != nil {
+		return harvest.Calendar{}, fmt.Errorf("zone %q: %w", w.Zone, err)
+	}
+	return harvest.Calendar{Precision: w.Precision, Zone: z}, nil
+}
+
+// Endpoint is one way to ask. Query, Form and Headers hold templates; a
+// parameter whose template renders empty is left out.
+type Endpoint struct {
+	Name     string            `json:"name"`
+	Method   string            `json:"method"`
+	Path     string            `json:"path"`
+	Query    map[string]string `json:"query,omitempty"`
+	Form     map[string]string `json:"form,omitempty"`
+	Headers  map[string]string `json:"headers,omitempty"`
+	Format   string            `json:"format"` // JSON or XML
+	Response Response          `json:"response"`
+}
+
+// Formats of a reply.
+const (
+	FormatJSON = "JSON"
+	FormatXML  = "XML"
+)
+
+// Response says where things are in a reply. Paths under Items are relative to
+// the reply, those of the item relative to it.
+type Response struct {
+	// Items are the paths of the repeated element; more than one where a reply
+	// mixes kinds, such as PubmedArticle and PubmedBookArticle.
+	Items []string `json:"items,omitempty"`
+	// Root is a path that must exist even if there are no items, so that an
+	// error body is never taken for an empty page. Empty: the list itself must exist.
+	Root      string            `json:"root,omitempty"`
+	ID        []Pick            `json:"id,omitempty"`
+	UpdatedAt []Pick            `json:"updatedAt,omitempty"`
+	Version   []Pick            `json:"version,omitempty"`
+	Total     string            `json:"total,omitempty"`
+	Token     string            `json:"nextToken,omitempty"`
+	URL       string            `json:"nextUrl,omitempty"`
+	HasMore   string            `json:"hasMore,omitempty"`
+	Held      map[string]string `json:"held,omitempty"`
+	// Signals are named places whose being there means something went wrong;
+	// fault rules refer to them.
+	Signals map[string]string `json:"signals,omitempty"`
+}
+
+// Identity is the canonical form of ids (R29).
+type Identity struct {
+	// Form is TEXT, DOI or NUMBER.
+	Form string `json:"form"`
+}
+
+// Pick is one way to get a value: the first that yields one wins.
+type Pick struct {
+	Path string `json:"path,omitempty"`
+	// Parts puts a date together.
+	Parts *DateParts `json:"parts,omitempty"`
+	// Format of an instant: RFC3339, EPOCH_S, EPOCH_MS or a Go layout.
+	Format string `json:"format,omitempty"`
+	// Clean names transforms applied in order.
+	Clean []string `json:"clean,omitempty"`
+}
+
+// DateParts is a date spread over several places, or an array of numbers.
+type DateParts struct {
+	List  string `json:"list,omitempty"` // path of an array [y, m, d]
+	Year  string `json:"year,omitempty"`
+	Month string `json:"month,omitempty"`
+	Day   string `json:"day,omitempty"`
+}
+
+// Kinds of a field.
+const (
+	FieldText    = "TEXT"    // one string
+	FieldNumber  = "NUMBER"  // one number
+	FieldList    = "LIST"    // array of strings
+	FieldObjects = "OBJECTS" // array of objects
+	FieldMap     = "MAP"     // object of strings
+)
+
+// Field is one output field of the standard publication record.
+type Field struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+	// From: TEXT and NUMBER take the first pick that yields; LIST takes all.
+	From []Pick `json:"from,omitempty"`
+	// Join makes one TEXT of all matches of the first pick that yields, put
+	// together with this separator; Label is the path, relative to a match, of
+	// a heading put before it as "LABEL: ".
+	Join  string `json:"join,omitempty"`
+	Label string `json:"label,omitempty"`
+	// Each is the repeated element of OBJECTS; Fields are relative to it.
+	Each   string  `json:"each,omitempty"`
+	Fields []Field `json:"fields,omitempty"`
+	// Entries of MAP: key -> pick.
+	Entries []Entry `json:"entries,omitempty"`
+}
+
+// Entry is one key of a MAP field.
+type Entry struct {
+	Key  string `json:"key"`
+	From []Pick `json:"from"`
+}
+
+// Mapping turns items into standard records.
+type Mapping struct {
+	Fields []Field `json:"fields"`
+	// Volatile paths change while nothing a reader cares about does (R62).
+	Volatile []string `json:"volatile,omitempty"`
+	// Retracted are places whose presence marks the item as retracted.
+	Retracted []Presence `json:"retracted,omitempty"`
+	// Required fields; an item without one goes to quarantine.
+	Required []string `json:"required,omitempty"`
+}
+
+// Presence is a path and, if given, the values that count.
+type Presence struct {
+	Path string   `json:"path"`
+	In   []string `json:"in,omitempty"`
+}
+
+// Version names the mapping: records made by another one differ (R30).
+func (m Mapping) Version() string {
+	b, err := json.Marshal(m)
+	if err != nil { // strings only
+		panic(fmt.Sprintf("marshal mapping: %v", err))
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
+
+// Batching of the detail phase.
+type Batching struct {
+	IDs int `json:"idBatchSize,omitzero"`
+}
+
+// Retry is how often and how patiently a request is repeated.
+type Retry struct {
+	Attempts int      `json:"maxAttempts"`
+	Base     Duration `json:"base"`
+	Max      Duration `json:"max"`
+}
+
+// Rate is what the provider allows and how fast patra goes.
+type Rate struct {
+	// Limit requests per Window is the provider's word; 0 means none is known.
+	Limit  int      `json:"limit,omitzero"`
+	Window Duration `json:"window,omitzero"`
+	// QPS and Burst are what we use of it; QPS 0 means unlimited.
+	QPS   float64 `json:"qps,omitzero"`
+	Burst int     `json:"burst,omitzero"`
+	// Concurrency bounds requests in flight; 0 means no bound.
+	Concurrency int `json:"concurrency,omitzero"`
+	// Key is the bucket the source shares: the provenance unless declared.
+	Key string `json:"key"`
+	// LimitHeaders name reply headers that state the limit per second; they
+	// may only lower the rate (R37).
+	LimitHeaders []string `json:"limitHeaders,omitempty"`
+}
+
+// FaultRule says what a reply means when the status alone would mislead (R61).
+// All conditions given must hold.
+type FaultRule struct {
+	Status   []int            `json:"status,omitempty"`
+	Body     string           `json:"body,omitempty"`   // regexp on the first 4 KiB
+	Signal   string           `json:"signal,omitempty"` // name in Response.Signals
+	Match    string           `json:"match,omitempty"`  // regexp on the signal's text
+	Endpoint string           `json:"endpoint,omitempty"`
+	Level    harvest.Level    `json:"level"`
+	Reaction harvest.Reaction `json:"reaction"`
+	Code     string           `json:"code"`
+}
+
+// Duration is a time.Duration written as text, e.g. "10s".
+type Duration time.Duration
+
+// D is the plain duration.
+func (d Duration) D() time.Duration { return time.Duration(d) }
+
+// MarshalText writes Go's form.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText reads Go's form, whole days ("30d") or ISO 8601 ("PT10M", "P1D").
+func (d *Duration) UnmarshalText(b []byte) error {
+	v, err := ParseDuration(string(b))
+	*d = Duration(v)
+	return err
+}
+
+// rangeExpr is a range over one field.
+type rangeExpr struct {
+	Field string `json:"field"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+}
+
+// LocalExpr is the expression of a slice: the selection with the slice's own
+// window put in, as stored in expr_snapshot.
+func LocalExpr(s *Spec, w harvest.Window) string {
+	b, err := json.Marshal(map[string]rangeExpr{"range": {s.Window.Key, harvest.FormatInstant(w.From), harvest.FormatInstant(w.To)}})
+	if err != nil { // strings only
+		panic(fmt.Sprintf("marshal expression: %v", err))
+	}
+	return string(b)
+}

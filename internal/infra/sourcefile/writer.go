@@ -1,0 +1,297 @@
+package sourcefile
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Format writes a definition as a pack. Parsing it again gives the same
+// definition; comments and the choice of short forms are not kept.
+func Format(def source.Definition) []byte {
+	var b strings.Builder
+	write(&b, tree(reflect.ValueOf(def.Canonical())), 0)
+	return []byte(strings.TrimPrefix(b.String(), "\n") + "\n")
+}
+
+// A tree is text, a list of trees or a mapping; nil is left out.
+type (
+	text    string
+	list    []any
+	mapping []member
+	member  struct {
+		key   string
+		value any
+	}
+)
+
+func (m *mapping) add(key string, value any) {
+	switch v := value.(type) {
+	case nil:
+		return
+	case text:
+		if v == "" {
+			return
+		}
+	case list:
+		if len(v) == 0 {
+			return
+		}
+	}
+	*m = append(*m, member{key, value})
+}
+
+// tree makes a tree of a value; what is zero is not given and so left out.
+func tree(v reflect.Value) any {
+	switch x := v.Interface().(type) {
+	case []source.EndpointConfig:
+		var m mapping
+		for _, e := range x {
+			m.add(e.Name, orEmpty(tree(reflect.ValueOf(e))))
+		}
+		return nilIfEmpty(m)
+	case source.Pick:
+		return pickTree(x, "")
+	case source.DatedPick:
+		return pickTree(x.Pick, x.Key)
+	case source.Presence:
+		if x.In == nil {
+			return text(x.Path)
+		}
+	case []source.Field:
+		var m mapping
+		for _, f := range x {
+			m.add(f.Name, fieldTree(f))
+		}
+		return nilIfEmpty(m)
+	case []source.Entry:
+		var m mapping
+		for _, e := range x {
+			m.add(e.Key, tree(reflect.ValueOf(e.From)))
+		}
+		return nilIfEmpty(m)
+	case encoding.TextMarshaler:
+		if v.IsZero() {
+			return nil
+		}
+		b, err := x.MarshalText()
+		if err != nil { // durations and sizes
+			panic(fmt.Sprintf("sourcefile: write %T: %v", x, err))
+		}
+		return text(b)
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		if v.Elem().IsZero() { // given, and zero
+			switch v.Elem().Interface().(type) {
+			case source.Duration:
+				return text("0s")
+			case int:
+				return text("0")
+			}
+			return mapping{}
+		}
+		return tree(v.Elem())
+	case reflect.Struct:
+		var m mapping
+		for _, f := range fieldsOf(v.Type()) {
+			m.add(f.name, tree(v.Field(f.index)))
+		}
+		return nilIfEmpty(m)
+	case reflect.Slice:
+		var l list
+		for i := range v.Len() {
+			l = append(l, tree(v.Index(i)))
+		}
+		return l
+	case reflect.Map:
+		var m mapping
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, k := range keys {
+			m = append(m, member{k.String(), text(v.MapIndex(k).String())})
+		}
+		return nilIfEmpty(m)
+	}
+	if v.IsZero() {
+		return nil
+	}
+	switch v.Kind() {
+	case reflect.Float64:
+		return text(strconv.FormatFloat(v.Float(), 'g', -1, 64))
+	default:
+		return text(fmt.Sprint(v.Interface()))
+	}
+}
+
+func nilIfEmpty(m mapping) any {
+	if len(m) == 0 {
+		return nil
+	}
+	return m
+}
+
+func orEmpty(v any) any {
+	if v == nil {
+		return mapping{}
+	}
+	return v
+}
+
+func pickTree(p source.Pick, key string) any {
+	if p.Parts == nil && p.Format == "" && p.Clean == nil && key == "" {
+		return text(p.Path)
+	}
+	var m mapping
+	m.add("key", text(key))
+	pickMembers(&m, p)
+	return m
+}
+
+func pickMembers(m *mapping, p source.Pick) {
+	m.add("path", text(p.Path))
+	if p.Parts != nil {
+		if d := *p.Parts; d.Year == "" && d.Month == "" && d.Day == "" {
+			m.add("date", text(d.List))
+		} else {
+			m.add("date", tree(reflect.ValueOf(d)))
+		}
+	}
+	m.add("format", text(p.Format))
+	m.add("clean", tree(reflect.ValueOf(p.Clean)))
+}
+
+func fieldTree(f source.Field) any {
+	var m mapping
+	picks := tree(reflect.ValueOf(f.From))
+	switch f.Kind {
+	case source.FieldObjects:
+		m.add("each", text(f.Each))
+		m.add("fields", tree(reflect.ValueOf(f.Fields)))
+		return m
+	case source.FieldMap:
+		m.add("entries", tree(reflect.ValueOf(f.Entries)))
+		return m
+	case source.FieldList:
+		m.add("list", picks)
+	case source.FieldNumber:
+		m.add("number", picks)
+	default:
+		if len(f.From) == 1 {
+			pickMembers(&m, f.From[0])
+		} else {
+			m.add("first", picks)
+		}
+	}
+	m.add("join", text(f.Join))
+	m.add("label", text(f.Label))
+	if len(m) == 1 && m[0].key == "path" {
+		return m[0].value
+	}
+	return m
+}
+
+// plainText needs no quotes; it is narrow, so that nothing is taken for a
+// number, a truth or a null that was a text.
+var plainText = regexp.MustCompile(`^[A-Za-z/$][A-Za-z0-9_/.@()\-]*$`)
+
+var words = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n", "inf", "nan"}
+
+func quoted(s string) string {
+	if plainText.MatchString(s) && !slices.Contains(words, strings.ToLower(s)) {
+		return s
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// number is written bare where a number is meant; reading takes both.
+var number = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+
+func scalar(s text) string {
+	if number.MatchString(string(s)) || s == "true" {
+		return string(s)
+	}
+	return quoted(string(s))
+}
+
+// flow is the one-line form, if v is made of short parts.
+func flow(v any) (string, bool) {
+	switch v := v.(type) {
+	case text:
+		return scalar(v), true
+	case list:
+		parts := make([]string, len(v))
+		for i := range v {
+			t, ok := v[i].(text)
+			if !ok {
+				return "", false
+			}
+			parts[i] = scalar(t)
+		}
+		s := "[" + strings.Join(parts, ", ") + "]"
+		return s, len(s) <= 80
+	case mapping:
+		if len(v) == 0 {
+			return "{}", true
+		}
+	}
+	return "", false
+}
+
+func write(b *strings.Builder, v any, depth int) {
+	indent := "\n" + strings.Repeat("  ", depth)
+	if s, ok := flow(v); ok {
+		b.WriteString(" " + s)
+		return
+	}
+	switch v := v.(type) {
+	case mapping:
+		for _, m := range v {
+			b.WriteString(indent + quoted(m.key) + ":")
+			write(b, m.value, depth+1)
+		}
+	case list:
+		for _, item := range v {
+			b.WriteString(indent + "-")
+			if m, ok := item.(mapping); ok {
+				for i, e := range m {
+					if i > 0 {
+						b.WriteString(indent + "  " + quoted(e.key) + ":")
+					} else {
+						b.WriteString(" " + quoted(e.key) + ":")
+					}
+					write(b, e.value, depth+2)
+				}
+				continue
+			}
+			write(b, item, depth+1)
+		}
+	}
+}
