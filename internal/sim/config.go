@@ -1,0 +1,123 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// The upstreams there are.
+const (
+	PubMed   = "pubmed"
+	Crossref = "crossref"
+	Generic  = "generic"
+)
+
+// Config says what to simulate. The zero value serves PubMed and Crossref with
+// 2,000 records each, real limits and no faults.
+type Config struct {
+	Sources []string      // default: pubmed, crossref
+	Records int           // per source at the start; default 2,000
+	Seed    uint64        // same seed, same bytes
+	Now     time.Time     // start of the clock; default: 60 days ago, on the hour
+	Span    time.Duration // first versions lie in [Now-Span, Now); default 30 days
+	Churn   *Churn        // what happens per day of Advance; nil: DefaultChurn(Records)
+
+	Faults   Faults
+	LimitRPS float64       // 0: each source's own limits; < 0: none; > 0: so many a second for each source
+	Latency  time.Duration // before every answer
+	Gzip     bool          // compress for those who ask
+
+	PubMedWall  int           // ids within reach of one search; default 9,999
+	WebEnvLife  time.Duration // of an unused history session; default 1 hour
+	CursorLife  time.Duration // of an unused Crossref cursor or generic scroll; default 5 minutes
+	Generic     GenericStyle  // how the generic source behaves unless a request says otherwise
+	KeepLog     int           // requests kept for Requests; default 5,000, < 0: all
+	OnRequest   OnRequest     // called before each answer, with no lock held; see SetOnRequest
+	CursorChars int           // length of Crossref's cursor token; default and least 272
+}
+
+// Churn is how much happens in a day of the clock. Late is a share of the new
+// versions, the others are numbers of records and may be fractions.
+type Churn struct {
+	New       float64 `json:"new"`
+	Changed   float64 `json:"changed"`
+	Volatile  float64 `json:"volatile"` // changes of volatile parts only; Crossref and generic
+	Deleted   float64 `json:"deleted"`  // PubMed and generic
+	Retracted float64 `json:"retracted"`
+	Late      float64 `json:"late"` // 0..1
+}
+
+// DefaultChurn is an ordinary day of a population of that size.
+func DefaultChurn(records int) Churn {
+	n := float64(records)
+	return Churn{
+		New:       max(1, n/30),
+		Changed:   max(1, n/50),
+		Volatile:  max(1, n/20),
+		Deleted:   max(1, n/1000),
+		Retracted: max(1, n/1000),
+		Late:      0.01,
+	}
+}
+
+func (c Config) withDefaults() Config {
+	if len(c.Sources) == 0 {
+		c.Sources = []string{PubMed, Crossref}
+	}
+	if c.Records == 0 {
+		c.Records = 2000
+	}
+	if c.Now.IsZero() {
+		c.Now = time.Now().Add(-60 * 24 * time.Hour).Truncate(time.Hour)
+	}
+	c.Now = c.Now.UTC().Truncate(time.Microsecond)
+	if c.Span == 0 {
+		c.Span = 30 * 24 * time.Hour
+	}
+	if c.Churn == nil {
+		churn := DefaultChurn(c.Records)
+		c.Churn = &churn
+	}
+	if c.PubMedWall == 0 {
+		c.PubMedWall = 9999
+	}
+	if c.WebEnvLife == 0 {
+		c.WebEnvLife = time.Hour
+	}
+	if c.CursorLife == 0 {
+		c.CursorLife = 5 * time.Minute
+	}
+	if c.KeepLog == 0 {
+		c.KeepLog = 5_000
+	}
+	c.CursorChars = max(c.CursorChars, 272)
+	c.Generic = c.Generic.withDefaults()
+	return c
+}
+
+func (c Config) validate() error {
+	var errs []error
+	for i, name := range c.Sources {
+		if name != PubMed && name != Crossref && name != Generic {
+			errs = append(errs, fmt.Errorf("source %q is not simulated; there are %s, %s and %s", name, PubMed, Crossref, Generic))
+		}
+		if slices.Contains(c.Sources[:i], name) {
+			errs = append(errs, fmt.Errorf("source %q is named twice", name))
+		}
+	}
+	if c.Records < 0 || c.Records > 9_000_000 {
+		errs = append(errs, fmt.Errorf("records %d: must lie between 0 and 9,000,000", c.Records))
+	}
+	if c.Span < time.Hour {
+		errs = append(errs, fmt.Errorf("span %v: must be an hour or more", c.Span))
+	}
+	if start := c.Now.Add(-c.Span); start.Unix() < 0 || c.Now.Year() > 2100 {
+		errs = append(errs, fmt.Errorf("now %v with span %v: must stay between 1970 and 2100", c.Now, c.Span))
+	}
+	if c.PubMedWall < 1 {
+		errs = append(errs, fmt.Errorf("pubmed wall %d: must be 1 or more", c.PubMedWall))
+	}
+	return errors.Join(append(errs, c.Faults.validate(), c.Generic.validate())...)
+}

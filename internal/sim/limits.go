@@ -1,0 +1,77 @@
+package sim
+
+import "time"
+
+// allowance is what an upstream grants one caller on one class of routes.
+type allowance struct {
+	key        string        // whose requests are counted together
+	requests   int           // in each window; 0: unlimited
+	window     time.Duration // sliding
+	concurrent int           // at one time; 0: unlimited
+	pool       string        // Crossref's name for the class
+}
+
+// override replaces a source's own numbers by the configured rate.
+func (a allowance) override(rps float64) allowance {
+	switch {
+	case rps < 0:
+		a.requests, a.concurrent = 0, 0
+	case rps >= 1:
+		a.requests, a.window, a.concurrent = int(rps), time.Second, 0
+	case rps > 0:
+		a.requests, a.window, a.concurrent = 1, time.Duration(float64(time.Second)/rps), 0
+	}
+	return a
+}
+
+// ledger is one caller's account. Refused requests do not use up the allowance,
+// but they do count as arrivals.
+type ledger struct {
+	admitted []time.Time
+	arrived  []time.Time
+	inFlight int
+	waitTill time.Time // the Retry-After given out last
+}
+
+// verdict is what became of an arrival.
+type verdict struct {
+	tooFast, tooMany bool
+	early            bool // came before a Retry-After had passed
+	seen             int  // arrivals in the window, this one included
+	left             int  // requests left in the window
+}
+
+func (v verdict) refused() bool { return v.tooFast || v.tooMany }
+
+// arrive judges a request. A window of one second holds what came less than a
+// second before: the request exactly one second later is a new one's first.
+func (l *ledger) arrive(a allowance, now time.Time) verdict {
+	v := verdict{early: now.Before(l.waitTill)}
+	l.arrived = append(expire(l.arrived, now, a.window), now) // counted even where nothing is forbidden
+	v.seen = len(l.arrived)
+	if a.requests > 0 {
+		l.admitted = expire(l.admitted, now, a.window)
+		v.tooFast = len(l.admitted) >= a.requests
+	}
+	v.tooMany = a.concurrent > 0 && l.inFlight >= a.concurrent
+	if v.refused() {
+		return v
+	}
+	if a.requests > 0 {
+		l.admitted = append(l.admitted, now)
+		v.left = a.requests - len(l.admitted)
+	}
+	l.inFlight++
+	return v
+}
+
+func expire(times []time.Time, now time.Time, window time.Duration) []time.Time {
+	k := 0
+	for k < len(times) && now.Sub(times[k]) >= window {
+		k++
+	}
+	if k == 0 {
+		return times
+	}
+	return append(times[:0], times[k:]...)
+}
