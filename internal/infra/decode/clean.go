@@ -1,0 +1,310 @@
+package decode
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"unicode"
+	"unicode/utf8"
+)
+
+// cleaner changes a value. What it returns is either part of v or lives in a;
+// nil means that nothing is left.
+type cleaner func(a *arena, v []byte) []byte
+
+// cleaners are all there are.
+var cleaners = map[string]cleaner{
+	"text":          cleanText,
+	"jats":          cleanJATS,
+	"lower":         func(_ *arena, v []byte) []byte { return bytes.ToLower(v) },
+	"upper":         func(_ *arena, v []byte) []byte { return bytes.ToUpper(v) },
+	"trim":          func(_ *arena, v []byte) []byte { return bytes.TrimSpace(v) },
+	"doi":           cleanDOI,
+	"strip_doi_url": func(_ *arena, v []byte) []byte { return bareDOI(v) },
+	"orcid":         cleanORCID,
+	"number":        cleanNumber,
+}
+
+func newCleaners(names []string) ([]cleaner, error) {
+	var list []cleaner
+	for _, n := range names {
+		c, ok := cleaners[n]
+		if !ok {
+			return nil, fmt.Errorf("no transform %q", n)
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// cleanText makes running text: references decoded, however often they were
+// escaped, inline markup dropped, white space collapsed.
+func cleanText(a *arena, v []byte) []byte {
+	if tidy(v) {
+		return v
+	}
+	v = unescape(a, v)
+	from := len(a.buf)
+	gap := false
+	add := func(text []byte) {
+		for len(text) > 0 {
+			if n := spaces(text); n > 0 {
+				gap, text = true, text[n:]
+				continue
+			}
+			if gap && len(a.buf) > from {
+				a.buf = append(a.buf, ' ')
+			}
+			gap = false
+			n := word(text)
+			a.buf, text = append(a.buf, text[:n]...), text[n:]
+		}
+	}
+	markup(v, add, func(t tag) { gap = gap || t.block })
+	return a.take(from)
+}
+
+// tidy reports whether cleanText would change nothing.
+func tidy(v []byte) bool {
+	space := true // a blank now would be one too many
+	for i, c := range v {
+		switch {
+		case c == ' ':
+			if space {
+				return false
+			}
+			space = true
+			continue
+		case c == '<' || c == '&' || c < ' ':
+			return false
+		case maySpace(c):
+			if r, _ := utf8.DecodeRune(v[i:]); unicode.IsSpace(r) {
+				return false
+			}
+		}
+		space = false
+	}
+	return !space || len(v) == 0
+}
+
+// cleanJATS makes paragraphs, one to a line, of an abstract in JATS; section
+// titles go before what they head, as "Title: ".
+func cleanJATS(a *arena, v []byte) []byte {
+	v = unescape(a, v)
+	from := len(a.buf)
+	var sep byte    // owed before the next character
+	title := -1     // where the title being read begins
+	headed := false // a title has ended and nothing has come since
+	add := func(text []byte) {
+		for len(text) > 0 {
+			if n := spaces(text); n > 0 {
+				if text = text[n:]; sep == 0 {
+					sep = ' '
+				}
+				continue
+			}
+			if sep != 0 && len(a.buf) > from {
+				a.buf = append(a.buf, sep)
+			}
+			if sep == '\n' && title >= 0 {
+				title = len(a.buf)
+			}
+			sep, headed = 0, false
+			n := word(text)
+			a.buf, text = append(a.buf, text[:n]...), text[n:]
+		}
+	}
+	markup(v, add, func(t tag) {
+		switch {
+		case t.name == "title" && !t.closing:
+			sep, title = '\n', len(a.buf)
+		case t.name == "title":
+			if title >= 0 && len(a.buf) > title {
+				head := bytes.TrimRight(a.buf[title:], ":. ")
+				if a.buf = a.buf[:title+len(head)]; len(head) > 0 {
+					a.buf = append(a.buf, ':')
+				}
+				sep, headed = ' ', len(head) > 0
+			}
+			title = -1
+		case t.block && title < 0 && !headed:
+			sep = '\n'
+		}
+	})
+	return a.take(from)
+}
+
+// spaces is the length of the white space text begins with, word that of what
+// comes before the next.
+func spaces(text []byte) int {
+	i := 0
+	for i < len(text) {
+		c := text[i]
+		if c == ' ' || c >= '\t' && c <= '\r' {
+			i++
+			continue
+		}
+		if !maySpace(c) {
+			break
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		if !unicode.IsSpace(r) {
+			break
+		}
+		i += size
+	}
+	return i
+}
+
+func word(text []byte) int {
+	for i, c := range text {
+		if c == ' ' || c >= '\t' && c <= '\r' {
+			return i
+		}
+		if maySpace(c) {
+			if r, _ := utf8.DecodeRune(text[i:]); unicode.IsSpace(r) {
+				return i
+			}
+		}
+	}
+	return len(text)
+}
+
+// maySpace tells the bytes that all spaces beyond ASCII begin with.
+func maySpace(c byte) bool { return c == 0xC2 || c >= 0xE1 && c <= 0xE3 }
+
+// unescape decodes character references, and those that come to light by it.
+func unescape(a *arena, v []byte) []byte {
+	for range 3 {
+		n := bytes.IndexByte(v, '&')
+		if n < 0 {
+			return v
+		}
+		from, changed := len(a.buf), false
+		for n >= 0 {
+			a.buf = append(a.buf, v[:n]...)
+			v = v[n:]
+			end := bytes.IndexByte(v[:min(len(v), 34)], ';')
+			if end < 0 || bytes.IndexByte(v[1:end], '&') >= 0 {
+				a.buf = append(a.buf, '&')
+				v = v[1:]
+			} else {
+				ref := string(v[:end+1])
+				text := html.UnescapeString(ref)
+				if text != ref && !(len(text) > 1 && text[len(text)-1] == ';') { // not a prefix of a name
+					changed = true
+					a.buf = append(a.buf, text...)
+				} else {
+					a.buf = append(a.buf, ref...)
+				}
+				v = v[end+1:]
+			}
+			n = bytes.IndexByte(v, '&')
+		}
+		a.buf = append(a.buf, v...)
+		v = a.take(from)
+		if !changed {
+			return v
+		}
+	}
+	return v
+}
+
+// bareDOI takes the resolver off.
+func bareDOI(v []byte) []byte {
+	v = bytes.TrimSpace(v)
+	for _, p := range []string{"https://", "http://"} {
+		if hasFold(v, p) {
+			v = v[len(p):]
+			break
+		}
+	}
+	for _, p := range []string{"dx.doi.org/", "www.doi.org/", "doi.org/"} {
+		if hasFold(v, p) {
+			v = v[len(p):]
+			break
+		}
+	}
+	if hasFold(v, "doi:") {
+		v = v[4:]
+	}
+	return bytes.TrimSpace(v)
+}
+
+func hasFold(v []byte, prefix string) bool {
+	return len(v) >= len(prefix) && bytes.EqualFold(v[:len(prefix)], []byte(prefix))
+}
+
+// cleanDOI takes the resolver off and makes ASCII letters small, no others:
+// DOIs that differ in an accent are two (R29).
+func cleanDOI(a *arena, v []byte) []byte {
+	v = bareDOI(v)
+	for _, c := range v {
+		if c >= 'A' && c <= 'Z' {
+			from := len(a.buf)
+			for _, c := range v {
+				if c >= 'A' && c <= 'Z' {
+					c |= 0x20
+				}
+				a.buf = append(a.buf, c)
+			}
+			return a.take(from)
+		}
+	}
+	return v
+}
+
+// cleanORCID leaves 0000-0000-0000-0000, or nothing.
+func cleanORCID(a *arena, v []byte) []byte {
+	v = bytes.TrimRight(bytes.TrimSpace(v), "/")
+	if i := bytes.LastIndexByte(v, '/'); i >= 0 {
+		v = v[i+1:]
+	}
+	from, n := len(a.buf), 0
+	for _, c := range v {
+		switch {
+		case c == '-' || c == ' ':
+			continue
+		case c >= '0' && c <= '9':
+		case (c == 'X' || c == 'x') && n == 15:
+			c = 'X'
+		default:
+			return nil
+		}
+		if n > 0 && n%4 == 0 {
+			a.buf = append(a.buf, '-')
+		}
+		a.buf = append(a.buf, c)
+		n++
+	}
+	if n != 16 {
+		return nil
+	}
+	return a.take(from)
+}
+
+// cleanNumber leaves a plain decimal number, or nothing: blanks around it and
+// commas between thousands go.
+func cleanNumber(a *arena, v []byte) []byte {
+	v = bytes.TrimSpace(v)
+	if bytes.IndexByte(v, ',') >= 0 {
+		parts := bytes.Split(v, []byte(","))
+		for i, p := range parts {
+			p, _, _ = bytes.Cut(p, []byte("."))
+			if i > 0 && len(p) != 3 {
+				return nil
+			}
+		}
+		v = bytes.Join(parts, nil)
+	}
+	if !decimal(v) {
+		return nil
+	}
+	return v
+}
+
+// decimal reports whether v is -?digits(.digits)?.
+func decimal(v []byte) bool {
+	whole, frac, dot := bytes.Cut(bytes.TrimPrefix(v, []byte("-")), []byte("."))
+	return digits(whole) && (!dot || digits(frac))
+}

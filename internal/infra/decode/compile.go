@@ -1,0 +1,412 @@
+package decode
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Compile makes the decoder of an endpoint. Without a mapping items have ids
+// and times but no fields: the search phase of a two-phase source. All that is
+// wrong with the paths is reported at once.
+func Compile(ep *source.Endpoint, id source.Identity, m *source.Mapping, cal harvest.Calendar) (*Decoder, error) {
+	c := &compiler{d: &Decoder{json: ep.Format == source.FormatJSON, zone: cal.Zone, root: new(node)}, item: new(node)}
+	if c.d.zone == nil {
+		c.d.zone = time.UTC
+	}
+	if !c.d.json && ep.Format != source.FormatXML {
+		return nil, fmt.Errorf("format %q is neither JSON nor XML", ep.Format)
+	}
+	c.d.itemRoot, c.d.parallelFrom = c.item, 256<<10
+	c.response(&ep.Response, id)
+	if m != nil {
+		if len(ep.Response.Items) == 0 {
+			c.fail("response.items", errors.New("a mapping needs items"))
+		}
+		c.mapping(m)
+	}
+	if err := errors.Join(c.errs...); err != nil {
+		return nil, err
+	}
+	return c.d, nil
+}
+
+type compiler struct {
+	d    *Decoder
+	item *node // root of all paths relative to an item
+	errs []error
+}
+
+func (c *compiler) fail(at string, err error) { c.errs = append(c.errs, fmt.Errorf("%s: %w", at, err)) }
+
+// steps parses a path; ok is false if that was reported as an error.
+func (c *compiler) steps(at, path string) (steps []step, ok bool) {
+	var err error
+	if c.d.json {
+		steps, err = parseJSONPath(path)
+	} else {
+		steps, err = parseXMLPath(path)
+	}
+	if err != nil {
+		c.fail(at, err)
+	}
+	return steps, err == nil
+}
+
+// slot gives the place steps lead to from root a number.
+func (c *compiler) slot(root *node, steps []step, e end) int32 {
+	n := &c.d.slots
+	if e.level == ofReply {
+		n = &c.d.replySlots
+	}
+	e.slot = int32(*n)
+	*n++
+	root.add(steps, e)
+	return e.slot
+}
+
+func (c *compiler) response(r *source.Response, id source.Identity) {
+	d := c.d
+	c.items(r)
+	switch d.idForm = id.Form; d.idForm {
+	case "":
+		d.idForm = formText
+	case formText, formDOI, formNumber:
+	default:
+		c.fail("identity.form", fmt.Errorf("%q is not TEXT, DOI or NUMBER", id.Form))
+	}
+	if len(r.Items) > 0 && len(r.ID) == 0 {
+		c.fail("response.id", errors.New("items need an id"))
+	}
+	d.id = c.picks("response.id", c.item, r.ID, "")
+	d.updated = c.picks("response.updatedAt", c.item, r.UpdatedAt, "")
+	d.version = c.picks("response.version", c.item, r.Version, "")
+	d.idPath, d.updatedPath = pathOf(r.ID), pathOf(r.UpdatedAt)
+
+	d.total = c.replyPick("response.total", r.Total)
+	d.token = c.replyPick("response.nextToken", r.Token)
+	d.url = c.replyPick("response.nextUrl", r.URL)
+	d.more = c.replyPick("response.hasMore", r.HasMore)
+	d.paths.total, d.paths.more = r.Total, r.HasMore
+	for _, name := range slices.Sorted(maps.Keys(r.Held)) {
+		if p := c.replyPick("response.held."+name, r.Held[name]); p != nil {
+			d.held = append(d.held, namedPick{name, *p})
+		} else if r.Held[name] == "" {
+			c.fail("response.held."+name, errEmptyPath)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Signals)) {
+		if p := c.replyPick("response.signals."+name, r.Signals[name]); p != nil {
+			d.signals = append(d.signals, namedPick{name, *p})
+		} else if r.Signals[name] == "" {
+			c.fail("response.signals."+name, errEmptyPath)
+		}
+	}
+	switch {
+	case r.Root != "":
+		if s, ok := c.steps("response.root", r.Root); ok {
+			d.must = append(d.must, must{path: r.Root, slots: []int32{c.slot(d.root, s, end{})}})
+		}
+	case len(r.Items) == 0 && d.total != nil:
+		// A count that is not there is no count.
+		d.must = append(d.must, must{path: r.Total, slots: []int32{d.total.slot}})
+	}
+}
+
+// pathOf names the first pick in problems.
+func pathOf(picks []source.Pick) string {
+	switch {
+	case len(picks) == 0:
+		return ""
+	case picks[0].Parts != nil:
+		return picks[0].Parts.List + picks[0].Parts.Year
+	}
+	return picks[0].Path
+}
+
+// items grafts the trie of the item under the paths of the items.
+func (c *compiler) items(r *source.Response) {
+	m := must{path: strings.Join(r.Items, " or "), list: c.d.json}
+	item := end{level: isItem, under: c.item}
+	for i, path := range r.Items {
+		at := "response.items[" + strconv.Itoa(i) + "]"
+		steps, ok := c.steps(at, path)
+		if !ok {
+			continue
+		}
+		if c.d.json {
+			elem := step{kind: stepEach}
+			if n := len(steps); n > 0 && steps[n-1].kind == stepEach {
+				elem, steps = steps[n-1], steps[:n-1]
+			}
+			m.slots = append(m.slots, c.slot(c.d.root, steps, end{}))
+			c.d.root.add(append(slices.Clip(steps), elem), item)
+			if len(r.Items) == 1 && len(elem.tests) == 0 {
+				c.d.ahead = keysOf(steps)
+			}
+			if r.Root != "" {
+				// The root proves the shape: here a single item will do.
+				single := item
+				single.objectOnly = true
+				c.d.root.add(steps, single)
+			}
+			continue
+		}
+		n := len(steps)
+		switch {
+		case n == 0 || steps[n-1].kind == stepAttr:
+			c.fail(at, fmt.Errorf("%q is no element", path))
+			continue
+		case n == 1 && r.Root == "":
+			// The root element is the item.
+			m.slots = append(m.slots, c.slot(c.d.root, steps, end{}))
+		case r.Root == "":
+			m.slots = append(m.slots, c.slot(c.d.root, steps[:n-1], end{}))
+		}
+		c.d.root.add(steps, item)
+	}
+	if len(r.Items) > 0 && r.Root == "" {
+		c.d.must = append(c.d.must, m)
+	}
+}
+
+// keysOf returns the keys of a path that consists of nothing else, or nil.
+func keysOf(steps []step) []string {
+	var keys []string
+	for _, s := range steps {
+		if s.kind != stepName || s.name == "" {
+			return nil
+		}
+		keys = append(keys, s.name)
+	}
+	return keys
+}
+
+// replyPick compiles a path of the reply; nil if there is none.
+func (c *compiler) replyPick(at, path string) *pick {
+	if path == "" {
+		return nil
+	}
+	steps, ok := c.steps(at, path)
+	if !ok {
+		return nil
+	}
+	if !c.d.json && len(steps) == 0 {
+		c.fail(at, errors.New("a path of the reply begins with the root element"))
+		return nil
+	}
+	return &pick{slot: c.slot(c.d.root, steps, end{}), label: -1}
+}
+
+// picks compiles alternatives relative to root. With a label every match is a
+// scope of its own.
+func (c *compiler) picks(at string, root *node, list []source.Pick, label string) []pick {
+	var out []pick
+	for i := range list {
+		at := at + "[" + strconv.Itoa(i) + "]"
+		if p, ok := c.pick(at, root, &list[i], label); ok {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (c *compiler) pick(at string, root *node, s *source.Pick, label string) (p pick, ok bool) {
+	p = pick{label: -1}
+	before := len(c.errs)
+	var err error
+	if p.clean, err = newCleaners(s.Clean); err != nil {
+		c.fail(at+".clean", err)
+	}
+	if p.form, err = newTimeForm(s.Format); err != nil {
+		c.fail(at+".format", err)
+	}
+	p.raw = !c.d.json && len(s.Clean) > 0 && s.Clean[0] == "jats"
+	switch {
+	case s.Path != "" && s.Parts != nil:
+		c.fail(at, errors.New("path and parts exclude each other"))
+	case s.Parts != nil:
+		if s.Format != "" || len(s.Clean) > 0 {
+			c.fail(at, errors.New("parts take neither format nor transforms"))
+		}
+		c.parts(at+".parts", root, s.Parts, &p)
+	default:
+		e := end{level: ofItem}
+		if label != "" {
+			e.under = new(node)
+			if steps, ok := c.steps(at+".label", label); ok {
+				p.label = c.slot(e.under, steps, end{level: ofItem})
+			}
+		}
+		if steps, ok := c.steps(at+".path", s.Path); ok {
+			p.slot = c.slot(root, steps, e)
+		}
+	}
+	return p, len(c.errs) == before
+}
+
+// parts compiles the places of a date. What year, month and day have in common
+// becomes one place, so that they are never taken from two dates.
+func (c *compiler) parts(at string, root *node, s *source.DateParts, p *pick) {
+	p.parts = &parts{list: s.List != "", sub: [3]int32{-1, -1, -1}}
+	if p.parts.list {
+		switch {
+		case !c.d.json:
+			c.fail(at+".list", errors.New("XML has no arrays"))
+		case s.Year != "" || s.Month != "" || s.Day != "":
+			c.fail(at, errors.New("list and year exclude each other"))
+		default:
+			if steps, ok := c.steps(at+".list", s.List); ok {
+				p.slot = c.slot(root, steps, end{level: ofItem})
+			}
+		}
+		return
+	}
+	if s.Month == "" && s.Day != "" {
+		c.fail(at, errors.New("a day needs a month"))
+	}
+	var paths [3][]step
+	common := -1
+	for i, x := range []struct{ name, path string }{{".year", s.Year}, {".month", s.Month}, {".day", s.Day}} {
+		if x.path == "" && i > 0 {
+			continue
+		}
+		steps, ok := c.steps(at+x.name, x.path)
+		if !ok {
+			return
+		}
+		if paths[i] = steps; i == 0 {
+			common = max(0, len(steps)-1)
+			continue
+		}
+		n := 0
+		for n < min(common, len(steps)) && steps[n].equal(paths[0][n]) {
+			n++
+		}
+		common = n
+	}
+	under := new(node)
+	p.slot = c.slot(root, paths[0][:common], end{level: ofItem, under: under})
+	for i, given := range []bool{true, s.Month != "", s.Day != ""} {
+		if given {
+			p.parts.sub[i] = c.slot(under, paths[i][common:], end{level: ofItem})
+		}
+	}
+}
+
+func (c *compiler) mapping(m *source.Mapping) {
+	d := c.d
+	d.mapped = true
+	d.fields = c.fields("mapping.fields", c.item, m.Fields)
+	for i, name := range m.Required {
+		k := slices.IndexFunc(d.fields, func(f field) bool { return f.name == name })
+		if k < 0 {
+			if !slices.ContainsFunc(m.Fields, func(f source.Field) bool { return f.Name == name }) {
+				c.fail("mapping.required["+strconv.Itoa(i)+"]", fmt.Errorf("there is no field %q", name))
+			}
+			continue
+		}
+		d.fields[k].required = true
+	}
+	for i, path := range m.Volatile {
+		at := "mapping.volatile[" + strconv.Itoa(i) + "]"
+		steps, ok := c.steps(at, path)
+		switch {
+		case !ok:
+		case len(steps) == 0:
+			c.fail(at, errors.New("not all of an item can be volatile"))
+		default:
+			d.volatile = append(d.volatile, c.slot(c.item, steps, end{level: ofItem, outer: true}))
+		}
+	}
+	for i, p := range m.Retracted {
+		at := "mapping.retracted[" + strconv.Itoa(i) + "].path"
+		if steps, ok := c.steps(at, p.Path); ok {
+			slot := c.slot(c.item, steps, end{level: ofItem})
+			d.retracted = append(d.retracted, presence{pick{slot: slot, label: -1}, p.In})
+		}
+	}
+}
+
+func (c *compiler) fields(at string, root *node, list []source.Field) []field {
+	var out []field
+	seen := make(map[string]bool)
+	for i := range list {
+		s := &list[i]
+		at := at + "." + s.Name
+		if s.Name == "" || seen[s.Name] {
+			c.fail(at, fmt.Errorf("field %d has no name of its own", i))
+			continue
+		}
+		seen[s.Name] = true
+		out = append(out, c.field(at, root, s))
+	}
+	return out
+}
+
+func (c *compiler) field(at string, root *node, s *source.Field) field {
+	f := field{name: s.Name, key: quotedKey(s.Name), kind: s.Kind, join: s.Join, each: -1}
+	if s.Label != "" && s.Join == "" {
+		c.fail(at+".label", errors.New("a label needs a join"))
+	}
+	if s.Join != "" && s.Kind != source.FieldText {
+		c.fail(at+".join", errors.New("only TEXT is joined"))
+	}
+	switch s.Kind {
+	case source.FieldText, source.FieldNumber, source.FieldList:
+		if len(s.From) == 0 {
+			c.fail(at+".from", errors.New("nothing to take it from"))
+		}
+		f.picks = c.picks(at+".from", root, s.From, s.Label)
+	case source.FieldObjects:
+		if len(s.Fields) == 0 {
+			c.fail(at+".fields", errors.New("objects need fields"))
+		}
+		under := new(node)
+		if steps, ok := c.steps(at+".each", s.Each); ok {
+			f.each = c.eachSlot(root, steps, under)
+		}
+		f.fields = c.fields(at+".fields", under, s.Fields)
+	case source.FieldMap:
+		if len(s.Entries) == 0 {
+			c.fail(at+".entries", errors.New("a map needs entries"))
+		}
+		for _, e := range s.Entries {
+			at := at + ".entries." + e.Key
+			if len(e.From) == 0 {
+				c.fail(at, errors.New("nothing to take it from"))
+			}
+			f.entries = append(f.entries, entry{quotedKey(e.Key), c.picks(at, root, e.From, "")})
+		}
+	default:
+		c.fail(at+".kind", fmt.Errorf("%q is no kind of field", s.Kind))
+	}
+	return f
+}
+
+// eachSlot numbers a repeated element. A JSON path that ends at an array means
+// its elements, with or without [*].
+func (c *compiler) eachSlot(root *node, steps []step, under *node) int32 {
+	e := end{level: ofItem, under: under}
+	if !c.d.json || len(steps) > 0 && steps[len(steps)-1].kind != stepName {
+		return c.slot(root, steps, e)
+	}
+	e.notArray = true
+	e.slot = c.slot(root, steps, e)
+	e.notArray = false
+	root.add(append(slices.Clip(steps), step{kind: stepEach}), e)
+	return e.slot
+}
+
+func quotedKey(name string) []byte {
+	b, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(name, "\uFFFD"))
+	return append(b, ':')
+}

@@ -1,0 +1,222 @@
+package decode
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// Decoder takes the replies of one endpoint apart. It is compiled once and
+// safe for concurrent use.
+type Decoder struct {
+	json bool
+	zone *time.Location
+	root *node // of the reply
+
+	replySlots, slots int
+
+	id          []pick
+	idForm      string
+	idPath      string
+	updated     []pick
+	updatedPath string
+	version     []pick
+
+	mapped    bool
+	fields    []field
+	volatile  []int32
+	retracted []presence
+
+	must    []must
+	total   *pick
+	token   *pick
+	url     *pick
+	more    *pick
+	held    []namedPick
+	signals []namedPick
+	paths   struct{ total, more string }
+
+	// ahead are the keys that lead to the one list of items; with it a reply
+	// of at least parallelFrom bytes is decoded by several goroutines.
+	ahead        []string
+	itemRoot     *node
+	parallelFrom int
+
+	walks sync.Pool
+}
+
+type namedPick struct {
+	name string
+	pick pick
+}
+
+// must is what a reply has to have: one of these places. A list has to be an
+// array, where object is not allowed instead.
+type must struct {
+	path  string
+	slots []int32
+	list  bool
+}
+
+// Forms of an id.
+const (
+	formText   = "TEXT"
+	formDOI    = "DOI"
+	formNumber = "NUMBER"
+)
+
+// Page decodes a reply. Items point into body, which must not be changed as
+// long as they are in use.
+//
+// It returns a *[ShapeError] or a *[LimitError] for a reply that is no page. If
+// the reply could be walked and only lacks what it must have, the page is not
+// nil and holds the signals found.
+func (d *Decoder) Page(body []byte) (*harvest.Page, error) {
+	if len(body) > maxBody {
+		return nil, &LimitError{"size", maxBody}
+	}
+	w := d.walk(body)
+	defer d.done(w)
+	if bytes.HasPrefix(body, []byte("\uFEFF")) {
+		w.base = 3
+	}
+	w.reply.reset(d.replySlots)
+	switch {
+	case !d.json:
+		w.xml()
+	case d.ahead != nil && len(body) >= d.parallelFrom:
+		if err := w.jsonAhead(); err != nil {
+			return nil, err
+		}
+	default:
+		if err := validateJSON(body[w.base:]); err != nil {
+			return nil, err
+		}
+		w.json()
+	}
+	if w.err != nil {
+		return nil, w.err
+	}
+	return w.finish()
+}
+
+func (d *Decoder) walk(body []byte) *walk {
+	w, _ := d.walks.Get().(*walk)
+	if w == nil {
+		w = &walk{d: d}
+	}
+	w.body, w.base = body, 0
+	return w
+}
+
+func (d *Decoder) done(w *walk) {
+	w.clear()
+	d.walks.Put(w)
+}
+
+// finish makes the page of what was found around the items.
+func (w *walk) finish() (*harvest.Page, error) {
+	d := w.d
+	w.text.buf = w.text.buf[:0]
+	p := &harvest.Page{Signals: w.named(d.signals, true)}
+	for i := range d.must {
+		if err := w.check(&d.must[i]); err != nil {
+			return p, err
+		}
+	}
+	if d.total != nil {
+		if v := w.replyText(d.total); v != nil {
+			n, ok := integer(v)
+			if !ok || n < 0 {
+				return p, &ShapeError{Kind: ShapeSchema, Path: d.paths.total, Detail: "total is not a number"}
+			}
+			p.Total = &n
+		}
+	}
+	if d.more != nil {
+		switch v := w.replyText(d.more); {
+		case v == nil:
+		case bytes.EqualFold(v, []byte("true")):
+			p.HasMore = new(true)
+		case bytes.EqualFold(v, []byte("false")):
+			p.HasMore = new(false)
+		default:
+			return p, &ShapeError{Kind: ShapeSchema, Path: d.paths.more, Detail: "neither true nor false"}
+		}
+	}
+	p.Token, p.URL = string(w.replyText(d.token)), string(w.replyText(d.url))
+	if !storable(p.Token) || !storable(p.URL) {
+		return p, &ShapeError{Kind: ShapeSyntax, Detail: "the way to the next page is no text"}
+	}
+	p.Held = w.named(d.held, false)
+	p.Items = slices.DeleteFunc(w.items, func(it harvest.Item) bool { return it.Raw == nil })
+	return p, nil
+}
+
+// check that something required is there.
+func (w *walk) check(m *must) error {
+	found := false
+	for _, slot := range m.slots {
+		for k := w.reply.first(slot, -1); k >= 0; k = w.reply.after(k) {
+			if !w.d.json {
+				return nil
+			}
+			switch c := w.body[w.reply.list[k].start]; {
+			case c == 'n':
+			case m.list && c != '[':
+				return &ShapeError{Kind: ShapeSchema, Path: m.path, Detail: "is not a list"}
+			default:
+				found = true
+			}
+		}
+	}
+	if !found {
+		return &ShapeError{Kind: ShapeSchema, Path: m.path, Detail: "is missing"}
+	}
+	return nil
+}
+
+func (w *walk) replyText(p *pick) []byte {
+	if p == nil {
+		return nil
+	}
+	return w.firstOf(&w.reply, []pick{*p}, -1)
+}
+
+// named returns the texts of the places that have one. For signals, lists and
+// objects that are not empty count too.
+func (w *walk) named(picks []namedPick, signals bool) map[string]string {
+	var m map[string]string
+	for i := range picks {
+		p := &picks[i]
+		var text []byte
+		w.each(&w.reply, &p.pick, -1, signals, func(v []byte, _ int32) bool {
+			if w.d.json && string(v) == "false" {
+				return true
+			}
+			text = bytes.TrimSpace(v)
+			return false
+		})
+		if text == nil && signals && w.d.json {
+			for k := w.reply.first(p.pick.slot, -1); k >= 0 && text == nil; k = w.reply.after(k) {
+				if s := w.reply.list[k].span; (w.body[s.start] == '[' || w.body[s.start] == '{') && !void(w.body, s) {
+					text = w.bytes(s)
+				}
+			}
+		}
+		if text == nil {
+			continue
+		}
+		if m == nil {
+			m = make(map[string]string)
+		}
+		if signals && len(text) > maxSignal {
+			text = text[:maxSignal]
+		}
+		m[p.name] = string(bytes.ToValidUTF8(text, []byte("\uFFFD")))
+	}
+	return m
+}

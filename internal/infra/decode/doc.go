@@ -1,0 +1,33 @@
+// Package decode takes a reply apart: bytes in, items and fields out, by the
+// paths a source declares.
+//
+// All paths of an endpoint are compiled once into a trie; one walk over the
+// bytes, JSON or XML, follows it and notes where the wanted values lie. Only
+// those are unescaped, cleaned and written as the standard record. No map or
+// tree of the page is ever built, an item's Raw points into the reply.
+//
+// It promises
+//   - never to take an error body for an empty page: what must be there and is
+//     not gives a [ShapeError] (R24), together with the signals found;
+//   - to refuse what only hurts, with a [LimitError]: deep nesting, endless
+//     strings, document type declarations with content (R50);
+//   - that one bad item spoils only itself: it carries a Problem (R32);
+//   - the same output for the same bytes, and no panic for any.
+//
+// What a shape or a problem means for the walk, and whether a page was the
+// last one, is left to the caller; so are transport, charset and compression:
+// a body is UTF-8 here.
+//
+// # Paths
+//
+// JSON: $.message.items, message.items, ['a.b'], [0], [*] for every element,
+// * for every key, [?(@.type=='print')] or [type=print] for elements by a
+// value, != for the opposite; $ or . is the value itself. An array is entered
+// only where the path says so.
+//
+// XML: MedlineCitation/Article, PMID/@Version, Id[@Type='doi'][@Valid!='N'],
+// [@Type] for the presence of an attribute, [1] for a position, * for any
+// name, . for the element itself. Names match by local name; a prefix in a
+// path must match. An attribute that is missing is unequal to every value.
+// A path of the reply begins with the root's name.
+package decode

@@ -1,0 +1,246 @@
+package decode
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// Codes of problems.
+const (
+	noID         = "no_id"
+	badDate      = "bad_date"
+	missingField = "missing_field"
+	badText      = "bad_text"
+	tooLong      = "too_long"
+)
+
+// presence is a compiled source.Presence.
+type presence struct {
+	pick pick
+	in   []string
+}
+
+// endItem makes the item of the bytes from start to end and what was found in them.
+func (w *walk) endItem(start, end int) {
+	w.inItem = false
+	if w.err != nil {
+		return
+	}
+	w.text.buf, w.out = w.text.buf[:0], w.out[:0]
+	raw := w.body[start:end:end]
+	it := harvest.Item{Raw: raw, Status: harvest.RecordActive, RawSHA256: sha256.Sum256(raw)}
+	it.ContentHash = it.RawSHA256
+	problem := func(code, path, detail string) {
+		if it.Problem == nil {
+			it.Problem = &harvest.Problem{Code: code, Path: path, Detail: detail}
+		}
+	}
+	spoilt := w.badText || unstorable(raw, w.d.json)
+	if spoilt {
+		problem(badText, "", "item holds bytes that are no text")
+	}
+	if w.tooMany {
+		problem(tooLong, "", fmt.Sprintf("item holds more than %d values", maxValues))
+	}
+	id, detail := w.identify()
+	switch {
+	case len(id) > maxID:
+		problem(tooLong, w.d.idPath, detail)
+	case detail != "":
+		problem(noID, w.d.idPath, detail)
+	case storable(id):
+		it.ID = id
+	}
+	if len(w.d.updated) > 0 {
+		t, bad := w.instantOf(w.d.updated)
+		switch it.UpdatedAt = t; {
+		case !t.IsZero():
+		case bad != nil:
+			problem(badDate, w.d.updatedPath, fmt.Sprintf("not a time: %q", bad[:min(len(bad), 60)]))
+		default:
+			problem(badDate, w.d.updatedPath, "no update time")
+		}
+	}
+	if v := w.firstOf(&w.item, w.d.version, -1); v != nil {
+		it.Version, _ = integer(v)
+	}
+	if w.d.mapped {
+		if w.retracted() {
+			it.Status = harvest.RecordRetracted
+		}
+		if !spoilt {
+			it.Fields = w.keep(w.d.fields)
+		}
+		if w.lack != "" {
+			problem(missingField, w.lack, "field is required")
+		}
+		w.contentHash(&it, start)
+	}
+	if w.items == nil {
+		w.items = make([]harvest.Item, 0, w.hint+1)
+	}
+	w.items = append(w.items, it)
+	w.item.list = w.item.list[:0]
+}
+
+// keep writes the fields into memory that outlives the walk, many items to a chunk.
+func (w *walk) keep(fields []field) []byte {
+	const size = 64 << 10
+	w.out, _ = w.appendFields(w.out, fields, -1)
+	n := len(w.out)
+	if n > cap(w.chunk)-len(w.chunk) {
+		if n > size/4 {
+			return bytes.Clone(w.out)
+		}
+		w.chunk = make([]byte, 0, size)
+	}
+	from := len(w.chunk)
+	w.chunk = append(w.chunk, w.out...)
+	return w.chunk[from : from+n : from+n]
+}
+
+// identify returns the canonical id, or says what is wrong with it.
+func (w *walk) identify() (id, wrong string) {
+	v := bytes.TrimSpace(w.firstOf(&w.item, w.d.id, -1))
+	if len(v) == 0 {
+		return "", "no id"
+	}
+	switch w.d.idForm {
+	case formDOI:
+		if v = cleanDOI(&w.text, v); !bytes.HasPrefix(v, []byte("10.")) || bytes.IndexByte(v, '/') < 0 {
+			return "", fmt.Sprintf("not a DOI: %q", v[:min(len(v), 60)])
+		}
+	case formNumber:
+		if !digits(v) {
+			return "", fmt.Sprintf("not a number: %q", v[:min(len(v), 60)])
+		}
+		if v = bytes.TrimLeft(v, "0"); len(v) == 0 {
+			v = []byte("0")
+		}
+	}
+	if len(v) > maxID {
+		return string(v), fmt.Sprintf("id of %d bytes", len(v))
+	}
+	return string(v), ""
+}
+
+func (w *walk) retracted() (is bool) {
+	for i := range w.d.retracted {
+		p := &w.d.retracted[i]
+		if len(p.in) == 0 {
+			for k := w.item.first(p.pick.slot, -1); k >= 0; k = w.item.after(k) {
+				if !w.d.json || !void(w.body, w.item.list[k].span) {
+					return true
+				}
+			}
+			continue
+		}
+		w.each(&w.item, &p.pick, -1, true, func(v []byte, _ int32) bool {
+			is = slices.Contains(p.in, string(cleanText(&w.text, v)))
+			return !is
+		})
+		if is {
+			return true
+		}
+	}
+	return false
+}
+
+// void reports whether a JSON value says that there is nothing.
+func void(b []byte, s span) bool {
+	switch b[s.start] {
+	case 'n', 'f':
+		return true
+	case '"', '[', '{':
+		return skipSpace(b, int(s.start)+1) == int(s.end)-1
+	}
+	return false
+}
+
+// contentHash leaves the volatile parts out (R62).
+func (w *walk) contentHash(it *harvest.Item, start int) {
+	w.spans = w.spans[:0]
+	for _, slot := range w.d.volatile {
+		for k := w.item.first(slot, -1); k >= 0; k = w.item.after(k) {
+			w.spans = append(w.spans, w.item.list[k].span)
+		}
+	}
+	if len(w.spans) == 0 {
+		return
+	}
+	slices.SortFunc(w.spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	if w.hash == nil {
+		w.hash = sha256.New()
+	}
+	w.hash.Reset()
+	at := int32(start)
+	for _, s := range w.spans {
+		if s.start > at {
+			w.hash.Write(w.body[at:s.start])
+		}
+		at = max(at, s.end)
+	}
+	w.hash.Write(w.body[at : start+len(it.Raw)])
+	w.hash.Sum(it.ContentHash[:0])
+}
+
+func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+
+// unstorable reports whether raw holds what no store takes as text: bad UTF-8,
+// NUL, or an escape for half a character.
+func unstorable(raw []byte, isJSON bool) bool {
+	if isJSON { // no NUL has passed the check of the syntax
+		return !utf8.Valid(raw) || badEscape(raw)
+	}
+	return !utf8.Valid(raw) || bytes.IndexByte(raw, 0) >= 0
+}
+
+var escape = []byte(`\u`)
+
+// badEscape finds \u0000 and lone surrogates in JSON.
+func badEscape(b []byte) bool {
+	for i := 0; ; {
+		n := bytes.Index(b[i:], escape)
+		if n < 0 {
+			return false
+		}
+		i += n
+		slashes := 0
+		for i > slashes && b[i-1-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 1 { // the backslash itself is escaped
+			i += 2
+			continue
+		}
+		r := hex4(b[i+2:])
+		i += 6
+		switch {
+		case r == 0 || r >= 0xDC00 && r <= 0xDFFF:
+			return true
+		case r >= 0xD800 && r < 0xDC00:
+			if i+6 > len(b) || b[i] != '\\' || b[i+1] != 'u' || hex4(b[i+2:])>>10 != 0xDC00>>10 {
+				return true
+			}
+			i += 6
+		}
+	}
+}
+
+func hex4(b []byte) (r uint32) {
+	for _, c := range b[:4] {
+		d := uint32(c - '0')
+		if c > '9' {
+			d = uint32(c|0x20-'a') + 10
+		}
+		r = r<<4 | d
+	}
+	return r
+}

@@ -1,0 +1,54 @@
+package decode
+
+import "fmt"
+
+// ShapeKind says in what way a reply is not what was asked for.
+type ShapeKind string
+
+// The kinds of wrong shape.
+const (
+	// ShapeSyntax: not JSON, not XML, or broken.
+	ShapeSyntax ShapeKind = "syntax"
+	// ShapeCut: good as far as it goes, but the end is missing.
+	ShapeCut ShapeKind = "cut"
+	// ShapeSchema: well-formed, but what must be there is not (R24).
+	ShapeSchema ShapeKind = "schema"
+)
+
+// ShapeError reports a reply that cannot be read as a page.
+type ShapeError struct {
+	Kind   ShapeKind
+	Path   string // the path that is missing, for ShapeSchema
+	Offset int64  // where, for the others
+	Detail string
+	Err    error // of the parser, if there is one
+}
+
+func (e *ShapeError) Error() string {
+	if e.Kind == ShapeSchema {
+		return fmt.Sprintf("reply has another shape: %s: %s", e.Path, e.Detail)
+	}
+	return fmt.Sprintf("reply is %s at byte %d: %s", map[ShapeKind]string{ShapeSyntax: "malformed", ShapeCut: "cut off"}[e.Kind], e.Offset, e.Detail)
+}
+
+func (e *ShapeError) Unwrap() error { return e.Err }
+
+// Limits on a reply (R50). They are far above what real sources send.
+const (
+	maxDepth  = 128
+	maxString = 4 << 20 // bytes of one JSON string or one run of XML text
+	maxBody   = 1 << 30 // offsets are 32 bits
+	maxValues = 1 << 20 // wanted values of one item, and of the reply around the items
+	maxID     = 500
+	maxSignal = 4 << 10
+)
+
+// LimitError reports a reply that was refused unread.
+type LimitError struct {
+	Limit  string // depth, string, dtd, size or values
+	Offset int64
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("reply breaks the limit on %s at byte %d", e.Limit, e.Offset)
+}

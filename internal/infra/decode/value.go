@@ -1,0 +1,249 @@
+package decode
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// pick is a compiled source.Pick: where a value is and what is done to it.
+type pick struct {
+	slot  int32
+	label int32 // slot of a heading within the match, or -1
+	parts *parts
+	form  timeForm
+	clean []cleaner
+	raw   bool // XML: the first transform wants the markup
+}
+
+// parts are the places of a date.
+type parts struct {
+	list bool     // slot is an array
+	sub  [3]int32 // year, month, day within the match; -1 where not declared
+}
+
+// span returns the bytes a match covers.
+func (w *walk) bytes(s span) []byte { return w.body[s.start:s.end:s.end] }
+
+// matchText is the text of a match before any cleaning; nil if it has none.
+func (w *walk) matchText(x *match, raw bool) []byte {
+	b := w.bytes(x.span)
+	if w.d.json {
+		return w.scalar(b)
+	}
+	if x.flags&flagAttr != 0 {
+		if bytes.ContainsAny(b, "&\r\n\t") {
+			from := len(w.text.buf)
+			w.text.buf = appendAttr(w.text.buf, b)
+			return w.text.take(from)
+		}
+		return b
+	}
+	if raw {
+		return b
+	}
+	for _, c := range b {
+		if c == '<' || c == '&' || c == '\r' {
+			from := len(w.text.buf)
+			w.text.buf = appendText(w.text.buf, b)
+			return w.text.take(from)
+		}
+	}
+	return b
+}
+
+// scalar is the text of a JSON string, number or boolean; nil for all else.
+func (w *walk) scalar(b []byte) []byte {
+	switch b[0] {
+	case '"':
+		if bytes.IndexByte(b, '\\') < 0 {
+			return b[1 : len(b)-1]
+		}
+		from := len(w.text.buf)
+		w.text.buf, _ = jsontext.AppendUnquote(w.text.buf, b)
+		return w.text.take(from)
+	case '{', '[', 'n':
+		return nil
+	}
+	return b
+}
+
+// polish applies the transforms of p; nil if nothing is left.
+func (w *walk) polish(p *pick, v []byte) []byte {
+	for _, c := range p.clean {
+		if v = c(&w.text, v); len(v) == 0 {
+			return nil
+		}
+	}
+	if p.form.kind != timeNone {
+		d, ok := p.form.date(v, w.d.zone)
+		if !ok {
+			return nil
+		}
+		from := len(w.text.buf)
+		w.text.buf = d.append(w.text.buf)
+		return w.text.take(from)
+	}
+	if blank(v) {
+		return nil
+	}
+	return v
+}
+
+func blank(v []byte) bool {
+	for _, c := range v {
+		if c != ' ' && (c < '\t' || c > '\r') {
+			return false
+		}
+	}
+	return true
+}
+
+// each calls f with every value of p within group that is not empty, until it
+// returns false. Arrays are taken apart if wanted; k is the match.
+func (w *walk) each(m *matches, p *pick, group int32, arrays bool, f func(v []byte, k int32) bool) {
+	for k := m.first(p.slot, group); k >= 0; k = m.after(k) {
+		if p.parts != nil {
+			if d, _, _ := w.partsDate(p, k); d.year > 0 {
+				from := len(w.text.buf)
+				w.text.buf = d.append(w.text.buf)
+				if !f(w.text.take(from), k) {
+					return
+				}
+			}
+			continue
+		}
+		s := m.list[k].span
+		if arrays && w.d.json && w.body[s.start] == '[' {
+			if !w.elements(s, func(b []byte) bool {
+				v := w.scalar(b)
+				if v = w.polish(p, v); v == nil {
+					return true
+				}
+				return f(v, k)
+			}) {
+				return
+			}
+			continue
+		}
+		if v := w.polish(p, w.matchText(&m.list[k], p.raw)); v != nil && !f(v, k) {
+			return
+		}
+	}
+}
+
+// elements calls f with every element of the array at s.
+func (w *walk) elements(s span, f func([]byte) bool) bool {
+	b := w.body
+	for i := skipSpace(b, int(s.start)+1); b[i] != ']'; {
+		end := w.skip(i, 0)
+		if end < 0 {
+			return false
+		}
+		if !f(b[i:end:end]) {
+			return false
+		}
+		if i = skipSpace(b, end); b[i] == ',' {
+			i = skipSpace(b, i+1)
+		}
+	}
+	return true
+}
+
+// firstOf returns the first value of the picks that yields one.
+func (w *walk) firstOf(m *matches, picks []pick, group int32) (v []byte) {
+	for i := range picks {
+		w.each(m, &picks[i], group, false, func(x []byte, _ int32) bool {
+			v = x
+			return false
+		})
+		if v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// partsDate puts together the date at match k of the item.
+func (w *walk) partsDate(p *pick, k int32) (d date, whole, present bool) {
+	m := &w.item
+	if p.parts.list {
+		return w.listDate(m.list[k].span)
+	}
+	var v [3][]byte
+	for i, slot := range p.parts.sub {
+		if slot >= 0 {
+			if n := m.first(slot, k); n >= 0 {
+				v[i] = w.matchText(&m.list[n], false)
+			}
+		}
+	}
+	if blank(v[0]) {
+		return date{}, false, false
+	}
+	d, whole = newDate(v[0], v[1], v[2])
+	return d, whole, true
+}
+
+// instantOf returns the update time: the first that can be read. Bad is one
+// that is there and cannot.
+func (w *walk) instantOf(picks []pick) (t time.Time, bad []byte) {
+	for i := range picks {
+		p := &picks[i]
+		for k := w.item.first(p.slot, -1); k >= 0; k = w.item.after(k) {
+			if p.parts != nil {
+				d, whole, present := w.partsDate(p, k)
+				if whole {
+					return d.midnight(w.d.zone), nil
+				}
+				if present && bad == nil {
+					bad = []byte("parts of a date")
+				}
+				continue
+			}
+			v := w.matchText(&w.item.list[k], p.raw)
+			for _, c := range p.clean {
+				v = c(&w.text, v)
+			}
+			if blank(v) {
+				continue
+			}
+			t, err := p.form.instant(v, w.d.zone)
+			if err == nil {
+				return t, nil
+			}
+			if bad == nil {
+				bad = v
+			}
+		}
+	}
+	return time.Time{}, bad
+}
+
+// integer reads a whole number, also one written 12.0 or 1.2e1.
+func integer(v []byte) (int64, bool) {
+	v = bytes.TrimSpace(v)
+	if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
+		return n, v[0] != '+'
+	}
+	if len(v) == 0 || len(v) > 32 || !decimalOrExp(v) {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(v), 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+func decimalOrExp(v []byte) bool {
+	for _, c := range v {
+		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
+			return false
+		}
+	}
+	return true
+}
