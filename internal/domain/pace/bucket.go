@@ -1,0 +1,222 @@
+package pace
+
+import (
+	"math"
+	"time"
+)
+
+const (
+	// MinRate is the floor of a demoted rate (R41), in requests a second.
+	MinRate = 0.1
+	// CoolDown is the least time between two cuts of the rate: many requests in
+	// flight complain about one and the same excess.
+	CoolDown = 10 * time.Second
+	// minCooldown is the silence after a 429 that names none.
+	minCooldown = time.Second
+	// probeGap is the least distance between the first request after a
+	// cooldown and the second, so that its answer can come first.
+	probeGap = 2 * time.Second
+	// cleanStep and cleanShare: for each minute without a complaint the rate
+	// regains a tenth of what is configured.
+	cleanStep  = time.Minute
+	cleanShare = 0.1
+)
+
+// Limit is the configured rate of a key. QPS 0 means unlimited.
+type Limit struct {
+	QPS   float64
+	Burst int
+}
+
+// slack is how far ahead of its turn a slot may be used.
+func (l Limit) slack() time.Duration { return spread(float64(max(l.Burst, 1)-1), l.QPS) }
+
+// State is what is remembered about a key. The zero value is a key without
+// state: it holds one token, however large the burst, so that restarts do not
+// add up (R36).
+type State struct {
+	// NextAt is the turn of the next slot.
+	NextAt time.Time `json:"n,omitzero"`
+	// CooldownUntil: no slot before.
+	CooldownUntil time.Time `json:"c,omitzero"`
+	// Rate is the demoted rate; 0 means as configured.
+	Rate float64 `json:"r,omitzero"`
+	// CutAt is when the rate was last cut, CleanAt since when there was no
+	// complaint that the rate has not been raised for yet.
+	CutAt   time.Time `json:"k,omitzero"`
+	CleanAt time.Time `json:"g,omitzero"`
+	// Epoch grows with every cooldown; slots of an older one are void.
+	Epoch int64 `json:"e,omitzero"`
+	// Probe: the next slot is the first after a cooldown.
+	Probe bool `json:"p,omitzero"`
+	// Header is the rate the provider's own headers allow, if that is lower
+	// than the configured one.
+	Header float64 `json:"h,omitzero"`
+}
+
+// Rate in force and how far ahead of its turn a slot may be used. While
+// anything but the configured rate is in force there is no burst.
+func (s State) rate(l Limit) (perSecond float64, slack time.Duration) {
+	r, slack := l.QPS, l.slack()
+	for _, lower := range []float64{s.Header, s.Rate} {
+		if lower > 0 && lower < r {
+			r, slack = lower, 0
+		}
+	}
+	return r, slack
+}
+
+// Reserve takes the next slot and returns when it may be used, never before
+// now. The slot belongs to the caller alone. It is void once the epoch of the
+// state has grown past the one returned here.
+func Reserve(s State, l Limit, now time.Time) (State, time.Time) {
+	if l.QPS <= 0 {
+		return s, later(now, s.CooldownUntil)
+	}
+	s = Relax(s, l, now)
+	r, slack := s.rate(l)
+	if s.NextAt.IsZero() {
+		s.NextAt = now.Add(slack)
+	}
+	at := later(later(now, s.NextAt.Add(-slack)), s.CooldownUntil)
+	gap := spread(1, r)
+	if s.Probe {
+		s.Probe = false
+		gap = max(gap, probeGap)
+	}
+	s.NextAt = later(s.NextAt, at).Add(gap)
+	return s, at
+}
+
+// Throttle is the answer to a 429, or to any reply with a Retry-After that
+// counts: silence for at least retryAfter, half the rate, and every slot handed
+// out but not used yet is void.
+func Throttle(s State, l Limit, now time.Time, retryAfter time.Duration) State {
+	s = Slow(s, l, now)
+	quiet := max(retryAfter, minCooldown)
+	if r, _ := s.rate(l); r > 0 {
+		// At least one turn: voided slots are given back below, and that must
+		// not let two requests come closer than their turns.
+		quiet = max(quiet, spread(1, r))
+	}
+	s.CooldownUntil = later(s.CooldownUntil, now.Add(quiet))
+	s.CleanAt = s.CooldownUntil
+	s.NextAt = s.CooldownUntil
+	if s.Rate == 0 {
+		s.NextAt = s.NextAt.Add(l.slack()) // too slow to be cut: one token, no burst
+	}
+	s.Epoch++
+	s.Probe = true
+	return s
+}
+
+// Slow is the answer to a transient failure of the upstream: half the rate, at
+// most once per [CoolDown].
+func Slow(s State, l Limit, now time.Time) State {
+	s = Relax(s, l, now)
+	s.CleanAt = later(s.CleanAt, now)
+	if l.QPS <= 0 || (!s.CutAt.IsZero() && now.Before(s.CutAt.Add(CoolDown))) {
+		return s
+	}
+	r := l.QPS
+	if s.Rate > 0 && s.Rate < r {
+		r = s.Rate
+	}
+	s.CutAt = now
+	if r = max(r/2, MinRate); r < l.QPS {
+		s.Rate = r
+	}
+	return s
+}
+
+// Relax raises a demoted rate by a tenth of the configured one for each clean
+// minute that has passed, never above it.
+func Relax(s State, l Limit, now time.Time) State {
+	if s.Rate <= 0 {
+		return s
+	}
+	n := now.Sub(s.CleanAt) / cleanStep
+	if n > 0 {
+		s.Rate += float64(n) * cleanShare * l.QPS
+		s.CleanAt = s.CleanAt.Add(n * cleanStep)
+	}
+	if s.Rate >= l.QPS && !now.Before(s.CooldownUntil) {
+		// Whole again, but with one token: the burst must be saved up anew.
+		s.Rate = 0
+		s.NextAt = later(s.NextAt, now).Add(l.slack())
+	}
+	return s
+}
+
+// Lower takes the provider's word that it allows n requests per span. It may
+// only lower the rate (R37): what is configured stays the upper bound, and a
+// generous header takes back an earlier strict one, no more.
+func Lower(s State, l Limit, n float64, per time.Duration) State {
+	if l.QPS <= 0 || n <= 0 || per <= 0 || math.IsNaN(n) || math.IsInf(n, 0) {
+		return s
+	}
+	w := per.Seconds()
+	if l.QPS*w+float64(max(l.Burst, 1)) <= n {
+		s.Header = 0
+		return s
+	}
+	// With a burst of one, rate x window + 1 <= n; a limit of one leaves
+	// nothing by that reckoning, and gets a slot every other window.
+	s.Header = min(l.QPS, max(n-1, n/2)/w)
+	return s
+}
+
+// Apply folds what came of a request into the state.
+func Apply(s State, l Limit, now time.Time, o Outcome) State {
+	if o.Allowed > 0 {
+		s = Lower(s, l, o.Allowed, o.Per)
+	}
+	switch {
+	case o.Kind == Throttled, o.Kind == Unwell && o.RetryAfter > 0:
+		s = Throttle(s, l, now, o.RetryAfter)
+	case o.Kind == Unwell:
+		s = Slow(s, l, now)
+	}
+	return s
+}
+
+// Kind of an outcome.
+type Kind string
+
+// The kinds: a good reply, a demand for fewer requests, a transient failure of
+// the upstream.
+const (
+	Fine      Kind = "FINE"
+	Throttled Kind = "THROTTLED"
+	Unwell    Kind = "UNWELL"
+)
+
+// Outcome is what the gate is told about a request that passed it.
+type Outcome struct {
+	Kind Kind
+	// RetryAfter is how long the upstream asked us to stay away.
+	RetryAfter time.Duration
+	// Allowed requests Per span is what the reply's headers said; 0 if nothing.
+	Allowed float64
+	Per     time.Duration
+}
+
+// spread is the time n slots take at r a second, rounded up to the microsecond
+// that instants are kept in.
+func spread(n, r float64) time.Duration {
+	if n <= 0 || r <= 0 {
+		return 0
+	}
+	us := math.Ceil(n / r * 1e6)
+	if us > float64(maxWait/time.Microsecond) {
+		return maxWait
+	}
+	return time.Duration(us) * time.Microsecond
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,298 @@
+package upstream
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/pace"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// attempt is one try at a call.
+type attempt struct {
+	*plan
+	*message
+	call    source.Call
+	decoder Decoder
+	answer  *source.Answer
+}
+
+// trouble is why a try gave no page.
+type trouble struct {
+	source.Verdict
+	cause error // free of secrets
+	// unsent: no request went out, so nothing was used up.
+	unsent bool
+}
+
+// received is a reply as far as it came.
+type received struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// try passes the gate, sends the request once and fills in the answer.
+func (c *Client) try(ctx context.Context, a *attempt) *trouble {
+	release, waited, err := c.gate.Acquire(ctx, a.spec.Rate, c.cfg.MaxWait)
+	a.answer.Traffic.WaitGate += waited
+	if err != nil {
+		return refused(ctx, err)
+	}
+	got, err := c.send(ctx, a)
+	release()
+	a.answer.Status = got.status
+	switch {
+	case got.status == http.StatusTooManyRequests:
+		a.answer.Traffic.HTTP429++
+	case got.status >= 500:
+		a.answer.Traffic.HTTP5xx++
+	}
+	a.answer.UpstreamAt = time.Time{}
+	if at, err := http.ParseTime(got.header.Get("Date")); err == nil {
+		a.answer.UpstreamAt = at.UTC()
+	}
+
+	var t *trouble
+	if err != nil {
+		t = lost(ctx, got, err)
+	} else {
+		sum := sha256.Sum256(got.body)
+		a.answer.ReplySHA256 = hex.EncodeToString(sum[:])
+		t = a.judge(got)
+	}
+	c.report(ctx, a, got, t)
+	return t
+}
+
+// refused is what the gate's refusal means.
+func refused(ctx context.Context, err error) *trouble {
+	t := &trouble{unsent: true, cause: err}
+	if ctx.Err() != nil {
+		t.Fault, t.cause = cancelled(), context.Cause(ctx)
+		return t
+	}
+	var ok bool
+	if t.Fault, ok = harvest.FaultOf(err); !ok {
+		t.Fault = harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "gate_lost"}
+	}
+	return t
+}
+
+// Causes by which a request of ours is ended.
+var (
+	errSlow  = errors.New("took longer than allowed")
+	errStall = errors.New("nothing came for too long")
+)
+
+// send does the exchange within the source's timeouts and limits. With an
+// error, what is known of the reply is returned too.
+func (c *Client) send(ctx context.Context, a *attempt) (got received, err error) {
+	start := time.Now()
+	defer func() { a.answer.Traffic.Network += time.Since(start) }()
+
+	ctx, cancel := context.WithTimeoutCause(ctx, within(a.spec.HTTP.TotalTimeout, 60*time.Second), errSlow)
+	defer cancel()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	connect, read := within(a.spec.HTTP.ConnectTimeout, 10*time.Second), within(a.spec.HTTP.ReadTimeout, 30*time.Second)
+	// Until the first byte the connection may be under way as well.
+	stall := time.AfterFunc(connect+read, func() { stop(errStall) })
+	defer stall.Stop()
+
+	req := &http.Request{
+		Method: a.method, URL: a.url, Header: a.header.Clone(), Host: a.url.Host,
+		// A body that cannot be rewound, even an empty one, keeps the
+		// transport from repeating the request on its own: that would pass no
+		// gate, and skip a page of a stateful walk.
+		Body: io.NopCloser(strings.NewReader(a.body)), ContentLength: int64(len(a.body)),
+	}
+	transport := c.strict
+	if a.open {
+		transport = c.open
+	}
+	a.answer.Traffic.Sent++
+	res, err := transport.RoundTrip(req.WithContext(context.WithValue(ctx, connectTimeout{}, connect)))
+	if err != nil {
+		return got, because(ctx, err)
+	}
+	defer res.Body.Close()
+	stall.Reset(read)
+	tick := func() { stall.Reset(read) }
+	got.status, got.header = res.StatusCode, res.Header
+
+	var wire int64
+	if res.StatusCode == http.StatusOK {
+		got.body, wire, err = readBody(res, cmp.Or(a.spec.HTTP.MaxBody, defaultMaxBody), tick)
+	} else {
+		got.body, wire = readHead(res, tick)
+	}
+	a.answer.Traffic.Bytes += wire
+	return got, because(ctx, err)
+}
+
+// within applies the default and the upper bound of M4.
+func within(d source.Duration, def time.Duration) time.Duration {
+	return min(max(cmp.Or(d.D(), def), 0), 120*time.Second)
+}
+
+// because puts the reason a request was ended in place of the fact.
+func because(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// lost is what an exchange without a whole answer means.
+func lost(ctx context.Context, got received, err error) *trouble {
+	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "network", Status: got.status, Lost: true}
+	if ctx.Err() != nil {
+		f.Code = cancelled().Code
+		return &trouble{Verdict: source.Verdict{Fault: f}, cause: context.Cause(ctx)}
+	}
+	timeout, isNet := errors.AsType[net.Error](err)
+	dial, isDial := errors.AsType[*net.OpError](err)
+	_, isDNS := errors.AsType[*net.DNSError](err)
+	switch {
+	case errors.Is(err, errBlocked):
+		f = harvest.Fault{Level: harvest.Rejected, Reaction: harvest.GiveUp, Code: "address_refused"}
+	case errors.Is(err, errTooLong), errors.Is(err, errRatio):
+		f.Level, f.Reaction, f.Code = harvest.Rejected, harvest.GiveUp, "reply_too_large"
+	case isDNS, isDial && dial.Op == "dial":
+		f.Code, f.Lost = "connect", false
+	case errors.Is(err, errSlow), errors.Is(err, errStall), isNet && timeout.Timeout():
+		f.Code = "timeout"
+	case got.status != 0 && !isNet: // cut off, or not what its header says
+		f.Code = "bad_reply"
+	}
+	return &trouble{Verdict: source.Verdict{Fault: f}, cause: scrub(err)}
+}
+
+// judge says what a whole reply means, and decodes it if it may be good: first
+// the source's rules on status and head, then, once decoded, those on signals,
+// then the table.
+func (a *attempt) judge(got received) *trouble {
+	at := a.answer.UpstreamAt // its clock against its own dates
+	if at.IsZero() {
+		at = time.Now()
+	}
+	r := source.Reply{
+		Purpose: a.call.Purpose, Status: got.status, Type: got.header.Get("Content-Type"),
+		Head: got.body[:min(len(got.body), source.HeadSize)],
+	}
+	r.RetryAfter, _ = pace.ParseRetryAfter(got.header.Get("Retry-After"), at)
+	bad := func(v source.Verdict, cause error) *trouble {
+		// A refusal used nothing up; whatever else came may have.
+		v.Lost = v.Status < 400 || v.Status >= 500
+		return &trouble{Verdict: v, cause: cause}
+	}
+
+	if v, is := a.rules.Ruled(r); is {
+		return bad(v, nil)
+	}
+	if got.status != http.StatusOK {
+		if a.rules.NeedsSignals(r) {
+			if page, err := a.decoder.Page(got.body); page != nil {
+				if v, is := a.rules.Signalled(r, page.Signals); is {
+					return bad(v, scrub(err))
+				}
+			}
+		}
+		v, _ := a.rules.Default(r)
+		return bad(v, nil)
+	}
+	if v, is := a.rules.Default(r); is {
+		return bad(v, nil)
+	}
+	page, err := a.decoder.Page(got.body)
+	if page != nil {
+		if v, is := a.rules.Signalled(r, page.Signals); is {
+			return bad(v, scrub(err))
+		}
+	}
+	if err != nil {
+		return bad(misshapen(err), scrub(err))
+	}
+	a.answer.Page = page
+	return nil
+}
+
+// misshapen is what a 200 that cannot be read means.
+func misshapen(err error) source.Verdict {
+	v := source.Verdict{Fault: harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "bad_reply", Status: http.StatusOK}}
+	if s, ok := errors.AsType[interface {
+		error
+		Schema() bool
+	}](err); ok && s.Schema() {
+		v.Code, v.Once = "schema_drift", true
+	}
+	if s, ok := errors.AsType[interface {
+		error
+		Refused() bool
+	}](err); ok && s.Refused() {
+		v.Level, v.Reaction, v.Code = harvest.Rejected, harvest.GiveUp, "reply_too_large"
+	}
+	return v
+}
+
+// report tells the gate what came of the request.
+func (c *Client) report(ctx context.Context, a *attempt, got received, t *trouble) {
+	if got.status == 0 {
+		return
+	}
+	o := pace.Outcome{Kind: pace.Fine}
+	o.Allowed, o.Per = allowance(got.header, a.spec.Rate.LimitHeaders)
+	if t != nil {
+		o.RetryAfter = t.RetryAfter
+		switch {
+		case t.Throttled():
+			o.Kind = pace.Throttled
+		case got.status >= 500 && t.Level == harvest.Transient, t.RetryAfter > 0:
+			o.Kind = pace.Unwell
+		}
+	}
+	c.gate.Report(ctx, a.spec.Rate, o)
+}
+
+// allowance reads the provider's own statement of its limit: a number, and
+// beside a header named ...-limit perhaps one named ...-interval ("1s", or
+// seconds). Without that it is per second.
+func allowance(h http.Header, names []string) (n float64, per time.Duration) {
+	for _, name := range names {
+		v, err := strconv.ParseFloat(strings.TrimSpace(h.Get(name)), 64)
+		if err != nil || v <= 0 {
+			continue
+		}
+		span := time.Second
+		if stem, ok := cutSuffixFold(name, "limit"); ok {
+			text := strings.TrimSpace(h.Get(stem + "interval"))
+			if s, err := strconv.ParseFloat(text, 64); err == nil && s > 0 && s < 1e6 {
+				span = time.Duration(s * float64(time.Second))
+			} else if d, err := time.ParseDuration(text); err == nil && d > 0 {
+				span = d
+			}
+		}
+		if n == 0 || v/span.Seconds() < n/per.Seconds() { // several: the strictest
+			n, per = v, span
+		}
+	}
+	return n, per
+}
+
+func cutSuffixFold(s, suffix string) (string, bool) {
+	if len(s) < len(suffix) || !strings.EqualFold(s[len(s)-len(suffix):], suffix) {
+		return s, false
+	}
+	return s[:len(s)-len(suffix)], true
+}

@@ -1,0 +1,113 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// Limits on a body (R50).
+const (
+	defaultMaxBody = 32 << 20
+	maxRatio       = 200
+	// ratioFrom is where the ratio begins to count: below it a bomb is a
+	// firecracker.
+	ratioFrom = 1 << 20
+	// maxStart bounds what is set aside on the reply's word alone.
+	maxStart = 8 << 20
+	// errorBody is how much of a bad reply is read.
+	errorBody = 64 << 10
+)
+
+var (
+	errTooLong  = errors.New("reply is larger than allowed")
+	errRatio    = errors.New("reply unpacks to far more than was sent")
+	errEncoding = errors.New("reply is packed in a way that was not asked for")
+)
+
+var gzips sync.Pool // of *gzip.Reader
+
+// readBody reads and unpacks the body of res, at most limit bytes of it. wire
+// is the number of bytes received. tick is called on every bit of progress.
+// The slice is fresh: what is decoded from it may point into it. With an error
+// it holds what came before.
+func readBody(res *http.Response, limit int64, tick func()) (body []byte, wire int64, err error) {
+	in := &counter{r: res.Body, tick: tick}
+	var from io.Reader = in
+	packed := false
+	switch enc := strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding"))); enc {
+	case "", "identity":
+	case "gzip", "x-gzip":
+		z, _ := gzips.Get().(*gzip.Reader)
+		if z == nil {
+			z = new(gzip.Reader)
+		}
+		defer gzips.Put(z)
+		if err := z.Reset(in); err != nil {
+			if errors.Is(err, io.EOF) && in.n == 0 {
+				return nil, 0, nil // nothing, packed
+			}
+			return nil, in.n, fmt.Errorf("unpack: %w", err)
+		}
+		from, packed = z, true
+	default:
+		return nil, 0, fmt.Errorf("%q: %w", enc, errEncoding)
+	}
+
+	size := int64(32 << 10)
+	if res.ContentLength > 0 {
+		size = res.ContentLength + 1 // one more to see the end without growing
+		if packed {
+			size = res.ContentLength * 5
+		}
+	}
+	if !packed && res.ContentLength > limit {
+		return nil, 0, errTooLong
+	}
+	body = make([]byte, 0, min(size, limit+1, maxStart))
+	for {
+		if len(body) == cap(body) {
+			body = append(body, 0)[:len(body)]
+		}
+		n, err := from.Read(body[len(body):min(cap(body), len(body)+256<<10)])
+		body = body[:len(body)+n]
+		switch {
+		case int64(len(body)) > limit:
+			return body[:limit], in.n, errTooLong
+		case packed && len(body) > ratioFrom && int64(len(body)) > maxRatio*in.n:
+			return body, in.n, errRatio
+		case err == io.EOF:
+			return body, in.n, nil
+		case err != nil:
+			return body, in.n, err
+		}
+	}
+}
+
+// readHead reads what a bad reply has to say, whatever its state.
+func readHead(res *http.Response, tick func()) (body []byte, wire int64) {
+	short := *res
+	short.ContentLength = -1
+	short.Body = io.NopCloser(io.LimitReader(res.Body, errorBody))
+	body, wire, _ = readBody(&short, errorBody*4, tick)
+	return body, wire
+}
+
+// counter counts what comes over the wire.
+type counter struct {
+	r    io.Reader
+	n    int64
+	tick func()
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	c.tick()
+	return n, err
+}

@@ -1,0 +1,183 @@
+package upstream
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/pace"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Decoder reads replies of one endpoint. An error that says Schema() true means
+// a well-formed reply of another shape, one that says Refused() true a reply
+// that breaks a limit; any other error means a broken reply. Signals found
+// before the error are in the page returned with it.
+type Decoder interface {
+	Page(body []byte) (*harvest.Page, error)
+}
+
+// Decoders finds the decoder of an endpoint.
+type Decoders interface {
+	For(spec *source.Spec, p source.Purpose) (Decoder, error)
+}
+
+// Gate hands out permits. An error of Acquire that wraps a [harvest.Fault] is
+// handed on; no request was sent.
+type Gate interface {
+	Acquire(ctx context.Context, r source.Rate, maxWait time.Duration) (release func(), waited time.Duration, err error)
+	Report(ctx context.Context, r source.Rate, o pace.Outcome)
+}
+
+// Config of a client.
+type Config struct {
+	// Version of patra, told to every source.
+	Version string
+	// MaxWait is the longest wait, for a permit or before a repetition, that
+	// is sat out here; longer ones are handed back as RetryAfter. Default 20 s.
+	MaxWait time.Duration
+	// Transport replaces the network, in tests.
+	Transport http.RoundTripper
+	// Rand gives numbers in [0, 1) for jitter.
+	Rand   func() float64
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	c.MaxWait = cmp.Or(c.MaxWait, 20*time.Second)
+	if c.Rand == nil {
+		c.Rand = rand.Float64
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	c.Logger = c.Logger.With("component", "upstream")
+	return c
+}
+
+// Client asks sources. It is safe for concurrent use.
+type Client struct {
+	cfg      Config
+	gate     Gate
+	decoders Decoders
+	plans    plans
+	// strict connects to public addresses only, open to any.
+	strict, open http.RoundTripper
+}
+
+// New returns a client that passes gate before every request and reads replies
+// with dec.
+func New(cfg Config, gate Gate, dec Decoders) *Client {
+	c := &Client{cfg: cfg.withDefaults(), gate: gate, decoders: dec, strict: cfg.Transport, open: cfg.Transport}
+	if cfg.Transport == nil {
+		c.strict, c.open = newTransport(false), newTransport(true)
+	}
+	return c
+}
+
+// Close lets go of idle connections.
+func (c *Client) Close() {
+	for _, t := range []http.RoundTripper{c.strict, c.open} {
+		if i, ok := t.(interface{ CloseIdleConnections() }); ok {
+			i.CloseIdleConnections()
+		}
+	}
+}
+
+// Ask puts one question to a source, repeating it as the source's retry rules
+// and the fault allow. The error always wraps a [harvest.Fault]; the answer then
+// still tells request and traffic.
+//
+// In the middle of a stateful walk nothing is repeated: the page may have been
+// used up, so every fault there asks for a new walk, or a new cut (R22, R63).
+// The exception is a permit not given, since then nothing was sent.
+func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (source.Answer, error) {
+	var a source.Answer
+	fail := func(f harvest.Fault, err error) (source.Answer, error) {
+		if err == nil {
+			return a, fmt.Errorf("ask %s for %s: %w", spec.Source, call.Purpose, f)
+		}
+		if own, ok := harvest.FaultOf(err); ok && own == f {
+			return a, fmt.Errorf("ask %s for %s: %w", spec.Source, call.Purpose, err)
+		}
+		return a, fmt.Errorf("ask %s for %s: %w: %w", spec.Source, call.Purpose, f, err)
+	}
+	broken := func(code string, err error) (source.Answer, error) {
+		return fail(harvest.Fault{Level: harvest.Rejected, Reaction: harvest.GiveUp, Code: code}, scrub(err))
+	}
+
+	p, err := c.plans.get(spec)
+	if err != nil {
+		return broken("bad_spec", err)
+	}
+	m, err := c.render(p, call)
+	if err != nil {
+		if errors.Is(err, errHostile) {
+			return broken("hostile_url", err)
+		}
+		return broken("bad_request", err)
+	}
+	dec, err := c.decoders.For(spec, call.Purpose)
+	if err != nil {
+		return broken("bad_spec", err)
+	}
+	a.Request, a.RequestSHA256 = m.String(), m.digest()
+
+	backoff := pace.Backoff{Base: spec.Retry.Base.D(), Max: spec.Retry.Max.D()}
+	attempts := cmp.Or(spec.Retry.Attempts, 5)
+	once := false
+	for n := 1; ; n++ {
+		t := c.try(ctx, &attempt{plan: p, call: call, message: m, decoder: dec, answer: &a})
+		if t == nil {
+			return a, nil
+		}
+		f := t.Fault
+		if t.Once && once {
+			f = t.Again()
+		}
+		once = once || t.Once
+		if midWalk(spec, call) && !t.unsent && f.Reaction != harvest.CutSlice {
+			f.Reaction = harvest.RestartWalk
+		}
+		wait := backoff.Wait(n, f.RetryAfter, c.cfg.Rand)
+		c.cfg.Logger.DebugContext(ctx, "request failed", "source", spec.Source, "attempt", n, "fault", f.Code, "status", f.Status, "wait", wait)
+		if f.Reaction != harvest.Retry || t.unsent || n >= attempts || ctx.Err() != nil {
+			return fail(f, t.cause)
+		}
+		if wait > c.cfg.MaxWait {
+			f.RetryAfter = wait
+			return fail(f, t.cause)
+		}
+		if !sleep(ctx, wait) {
+			return fail(cancelled(), context.Cause(ctx))
+		}
+		a.Traffic.Retried++
+	}
+}
+
+// midWalk reports whether the call goes on with a walk whose position the
+// server holds.
+func midWalk(spec *source.Spec, call source.Call) bool {
+	return spec.Paging.Stateful && call.Purpose == source.ForSearch && (call.Position.Token != "" || call.Position.URL != "")
+}
+
+func cancelled() harvest.Fault {
+	return harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "cancelled"}
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,105 @@
+package upstream
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// plan is a spec made ready to be asked: its templates and fault rules compiled
+// once.
+type plan struct {
+	spec      *source.Spec
+	cal       harvest.Calendar
+	rules     *source.Classifier
+	headers   map[string]*template
+	endpoints map[source.Purpose]*endpoint
+}
+
+type endpoint struct {
+	*source.Endpoint
+	path                 *template
+	query, form, headers map[string]*template
+}
+
+func newPlan(spec *source.Spec) (*plan, error) {
+	p := &plan{spec: spec, endpoints: map[source.Purpose]*endpoint{}}
+	var err error
+	if p.cal, err = spec.Window.Calendar(); err != nil {
+		return nil, err
+	}
+	if p.rules, err = source.NewClassifier(spec); err != nil {
+		return nil, err
+	}
+	if p.headers, err = parseAll("header", spec.HTTP.Headers); err != nil {
+		return nil, err
+	}
+	for _, purpose := range []source.Purpose{source.ForSearch, source.ForCount, source.ForDetail} {
+		e := spec.Endpoint(purpose)
+		if e == nil {
+			continue
+		}
+		q := &endpoint{Endpoint: e}
+		if q.path, err = parseTemplate(e.Path); err == nil {
+			q.query, err = parseAll("query", e.Query)
+		}
+		if err == nil {
+			q.form, err = parseAll("form", e.Form)
+		}
+		if err == nil {
+			q.headers, err = parseAll("header", e.Headers)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("endpoint %s: %w", e.Name, err)
+		}
+		p.endpoints[purpose] = q
+	}
+	return p, nil
+}
+
+func parseAll(place string, in map[string]string) (map[string]*template, error) {
+	out := make(map[string]*template, len(in))
+	for name, s := range in {
+		t, err := parseTemplate(s)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", place, name, err)
+		}
+		out[name] = t
+	}
+	return out, nil
+}
+
+// maxPlans bounds the cache; a spec that fell out is compiled again.
+const maxPlans = 64
+
+// plans remembers compiled specs by address: a spec is frozen, and the entry
+// keeps it alive, so an address is never that of another.
+type plans struct {
+	mu    sync.Mutex
+	known map[*source.Spec]*plan
+	order []*source.Spec
+}
+
+func (c *plans) get(spec *source.Spec) (*plan, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.known[spec]; p != nil {
+		return p, nil
+	}
+	p, err := newPlan(spec)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.order) >= maxPlans {
+		delete(c.known, c.order[0])
+		c.order = append(c.order[:0], c.order[1:]...)
+	}
+	if c.known == nil {
+		c.known = map[*source.Spec]*plan{}
+	}
+	c.known[spec] = p
+	c.order = append(c.order, spec)
+	return p, nil
+}

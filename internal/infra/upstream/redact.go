@@ -1,0 +1,93 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// credentials are parameters whose values stay out of everything that is kept.
+var credentials = []string{
+	"api_key", "apikey", "api-key", "key", "token", "access_token", "secret", "client_secret", "password", "mailto", "email",
+	"insttoken",
+}
+
+const masked = "***"
+
+// mask writes u without credentials.
+func mask(u *url.URL) string {
+	v := *u
+	v.User, v.Fragment = nil, ""
+	if v.RawQuery != "" {
+		q, err := url.ParseQuery(v.RawQuery)
+		if err != nil {
+			v.RawQuery = masked
+		} else {
+			v.RawQuery = strings.ReplaceAll(maskValues(q).Encode(), "%2A%2A%2A", masked)
+		}
+	}
+	return v.String()
+}
+
+func maskValues(q url.Values) url.Values {
+	for name := range q {
+		if slices.Contains(credentials, strings.ToLower(name)) {
+			q[name] = []string{masked}
+		}
+	}
+	return q
+}
+
+// cause is what is left of an error from below: text without queries and
+// userinfo, and the few sentinels a caller may want to know. The original is
+// not kept, since each level of it could print what it holds.
+type cause struct {
+	text string
+	is   []error
+}
+
+func (c *cause) Error() string   { return c.text }
+func (c *cause) Unwrap() []error { return c.is }
+
+var sentinels = []error{
+	context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNREFUSED,
+	syscall.ECONNRESET, errTooLong, errRatio, errEncoding, errBlocked, errHostile, errControl,
+}
+
+var (
+	queryText    = regexp.MustCompile(`\?[^\s"'<>]*`)
+	userinfoText = regexp.MustCompile(`//[^/\s"'@]*@`)
+	pairText     = regexp.MustCompile(`(?i)\b(` + strings.Join(credentials, "|") + `)("?\s*[=:]\s*"?)[^\s"'&,;}]+`)
+)
+
+// scrub rebuilds err without secrets. Of a [url.Error] only the operation and
+// the cause are left.
+func scrub(err error) error {
+	if err == nil {
+		return nil
+	}
+	c := new(cause)
+	for _, s := range sentinels {
+		if errors.Is(err, s) {
+			c.is = append(c.is, s)
+		}
+	}
+	c.text = redact(err)
+	return c
+}
+
+func redact(err error) string {
+	text := err.Error()
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		text = strings.ReplaceAll(text, u.Error(), u.Op+": "+redact(u.Err))
+	}
+	text = queryText.ReplaceAllString(text, "?"+masked)
+	text = userinfoText.ReplaceAllString(text, "//")
+	return pairText.ReplaceAllString(text, "${1}${2}"+masked)
+}

@@ -1,0 +1,276 @@
+package upstream
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// message is a rendered request: what every attempt sends.
+type message struct {
+	method string
+	url    *url.URL
+	header http.Header
+	body   string
+	// open: the address may be loopback or private.
+	open bool
+}
+
+// render makes the request of a call. It fails rather than leave anything out
+// that a template was asked for (R42).
+func (c *Client) render(p *plan, call source.Call) (*message, error) {
+	e := p.endpoints[call.Purpose]
+	if e == nil {
+		return nil, fmt.Errorf("source %s has no %s endpoint", p.spec.Source, call.Purpose)
+	}
+	s := newScope(p.spec, p.cal, call)
+	base, err := baseURL(p.spec, call)
+	if err != nil {
+		return nil, err
+	}
+	m := &message{method: method(e), header: http.Header{}, open: call.BaseURL != "" || p.spec.HTTP.AllowPrivate}
+	if m.url, err = endpointURL(base, e, s); err != nil {
+		return nil, err
+	}
+	if call.Purpose == source.ForSearch && call.Position.URL != "" {
+		if m.url, err = nextURL(m.url, call.Position.URL); err != nil {
+			return nil, err
+		}
+	} else {
+		query, err := renderValues("query", e.query, s)
+		if err != nil {
+			return nil, err
+		}
+		m.url.RawQuery = query.Encode()
+	}
+	form, err := renderValues("form", e.form, s)
+	if err != nil {
+		return nil, err
+	}
+	if len(e.form) > 0 {
+		m.body = form.Encode()
+		m.header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	return m, c.headers(m, p, e, s, call)
+}
+
+func method(e *endpoint) string {
+	if e.Method == "" && len(e.form) > 0 {
+		return http.MethodPost
+	}
+	return strings.ToUpper(cmp.Or(e.Method, http.MethodGet))
+}
+
+// renderValues renders parameters; those that come out empty are left out,
+// because "name=" means something else than no name at all.
+func renderValues(place string, from map[string]*template, s *scope) (url.Values, error) {
+	v := url.Values{}
+	for name, t := range from {
+		text, err := t.render(s)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", place, name, err)
+		}
+		if text != "" {
+			v.Set(name, text)
+		}
+	}
+	return v, nil
+}
+
+// notSettable are headers that no source may give itself (R44), or that are
+// ours to send.
+var notSettable = []string{
+	"Authorization", "Proxy-Authorization", "Cookie", "Host", "Content-Length", "Transfer-Encoding", "Connection",
+	"Upgrade", "Te", "Trailer", "Expect", "Accept-Encoding", "Range", "If-Range", "User-Agent", "X-Ingest-Correlation-Id",
+}
+
+func (c *Client) headers(m *message, p *plan, e *endpoint, s *scope, call source.Call) error {
+	m.header.Set("Accept", accept[e.Format])
+	for _, from := range []map[string]*template{p.headers, e.headers} {
+		for name, t := range from {
+			text, err := t.render(s)
+			if err != nil {
+				return fmt.Errorf("header %s: %w", name, err)
+			}
+			key := textproto.CanonicalMIMEHeaderKey(name)
+			if !token(name) || slices.Contains(notSettable, key) {
+				return fmt.Errorf("header %q cannot be set by a source", name)
+			}
+			if text != "" {
+				m.header.Set(key, text)
+			}
+		}
+	}
+	m.header.Set("Accept-Encoding", "gzip")
+	agent := "patra/" + cmp.Or(c.cfg.Version, "dev")
+	if contact := p.spec.Vars["contact"]; contact != "" {
+		agent += " (mailto:" + contact + ")"
+	}
+	m.header.Set("User-Agent", agent)
+	if call.Correlation != "" {
+		m.header.Set("X-Ingest-Correlation-Id", call.Correlation)
+	}
+	for name, values := range m.header {
+		for _, v := range values {
+			if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+				return fmt.Errorf("header %s: %w", name, errControl)
+			}
+		}
+	}
+	return nil
+}
+
+var accept = map[string]string{
+	source.FormatJSON: "application/json",
+	source.FormatXML:  "application/xml, text/xml;q=0.9, */*;q=0.1",
+	"":                "*/*",
+}
+
+// token reports whether s can be the name of a header.
+func token(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z')
+	})
+}
+
+// baseURL is where the call goes: the plan's own address, or the source's,
+// which must be https unless it says otherwise.
+func baseURL(spec *source.Spec, call source.Call) (*url.URL, error) {
+	u, err := parseURL(cmp.Or(call.BaseURL, spec.HTTP.BaseURL))
+	if err != nil {
+		return nil, fmt.Errorf("base URL: %w", err)
+	}
+	switch {
+	case u.Host == "" || u.Opaque != "":
+		return nil, errors.New("base URL: it names no host")
+	case u.Scheme != "https" && u.Scheme != "http":
+		return nil, fmt.Errorf("base URL: scheme %q is neither https nor http", u.Scheme)
+	case u.Scheme == "http" && call.BaseURL == "" && !spec.HTTP.AllowHTTP:
+		return nil, errors.New("base URL: plain http, and the source does not allow it")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("base URL: it must end with the path")
+	}
+	return u, nil
+}
+
+// endpointURL puts the endpoint's path under the base's.
+func endpointURL(base *url.URL, e *endpoint, s *scope) (*url.URL, error) {
+	var rel strings.Builder // escaped
+	for _, p := range e.path.parts {
+		if p.prog == nil {
+			if strings.ContainsAny(p.text, "?#\\\r\n\x00") {
+				return nil, fmt.Errorf("path %q holds more than a path", p.text)
+			}
+			rel.WriteString(p.text)
+			continue
+		}
+		text, err := (&template{parts: []part{p}}).render(s)
+		if err != nil {
+			return nil, fmt.Errorf("path: %w", err)
+		}
+		if text == "" {
+			return nil, errors.New("path: an expression in it came out empty")
+		}
+		rel.WriteString(url.PathEscape(text))
+	}
+	full := base.EscapedPath()
+	if r := strings.TrimLeft(rel.String(), "/"); r != "" {
+		full = strings.TrimRight(full, "/") + "/" + r
+	}
+	u := *base
+	var err error
+	if u.Path, err = url.PathUnescape(full); err != nil {
+		return nil, fmt.Errorf("path: %w", err)
+	}
+	u.RawPath = full
+	if !plainPath(u.Path) {
+		return nil, errors.New("path: it climbs out of itself")
+	}
+	return &u, nil
+}
+
+// nextURL accepts an address the source gave for the next page only if it is
+// the same place as the page before: same scheme, host and port, a path at or
+// below the endpoint's, nothing else (R49).
+func nextURL(home *url.URL, s string) (*url.URL, error) {
+	if strings.ContainsAny(s, "\\\r\n\t\x00") {
+		return nil, fmt.Errorf("next URL: %w", errHostile)
+	}
+	u, err := parseURL(s)
+	if err != nil {
+		return nil, fmt.Errorf("next URL: %w", errHostile)
+	}
+	if u.Opaque != "" || u.User != nil || u.Fragment != "" {
+		return nil, fmt.Errorf("next URL: %w", errHostile)
+	}
+	if u.Scheme == "" && u.Host == "" {
+		u = home.ResolveReference(u)
+	}
+	if !strings.EqualFold(u.Scheme, home.Scheme) || !strings.EqualFold(u.Hostname(), home.Hostname()) || port(u) != port(home) {
+		return nil, fmt.Errorf("next URL: %w", errHostile)
+	}
+	at, under := strings.TrimRight(home.Path, "/"), u.Path
+	if !plainPath(under) || (strings.TrimRight(under, "/") != at && !strings.HasPrefix(under, at+"/")) {
+		return nil, fmt.Errorf("next URL: %w", errHostile)
+	}
+	if _, err := url.ParseQuery(u.RawQuery); err != nil {
+		return nil, fmt.Errorf("next URL: %w", errHostile)
+	}
+	return &url.URL{Scheme: home.Scheme, Host: home.Host, Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}, nil
+}
+
+var errHostile = errors.New("it leads away from the source")
+
+// parseURL does not repeat the text it could not parse.
+func parseURL(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	if err != nil {
+		return nil, errors.New("not a URL")
+	}
+	return u, nil
+}
+
+func port(u *url.URL) string {
+	return cmp.Or(u.Port(), map[string]string{"https": "443", "http": "80"}[strings.ToLower(u.Scheme)])
+}
+
+// plainPath reports whether a decoded path means what it says: no control
+// characters and no dot segments, however often they were encoded.
+func plainPath(p string) bool {
+	if strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
+		return false
+	}
+	for range 3 {
+		if slices.ContainsFunc(strings.Split(p, "/"), func(s string) bool { return s == "." || s == ".." }) {
+			return false
+		}
+		again, err := url.PathUnescape(p)
+		if err != nil || again == p {
+			break
+		}
+		p = again
+	}
+	return true
+}
+
+// digest names the request as it was before any secret went in.
+func (m *message) digest() string {
+	h := sha256.New()
+	body := m.body
+	if v, err := url.ParseQuery(body); err == nil && body != "" {
+		body = maskValues(v).Encode()
+	}
+	fmt.Fprintf(h, "%s\n%s\n%s", m.method, mask(m.url), body)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func (m *message) String() string { return m.method + " " + mask(m.url) }
