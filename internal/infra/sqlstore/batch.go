@@ -1,0 +1,202 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// OpenBatch claims a page for the trail.
+func (s *Store) OpenBatch(ctx context.Context, l harvest.Lease, o harvest.BatchOpen) (harvest.OpenedBatch, error) {
+	var out harvest.OpenedBatch
+	err := s.write(ctx, "open batch", func(x *tx) error {
+		if err := x.guard(l); err != nil {
+			return err
+		}
+		var err error
+		out, err = x.openBatch(l, o)
+		return err
+	})
+	return out, err
+}
+
+func (x *tx) openBatch(l harvest.Lease, o harvest.BatchOpen) (harvest.OpenedBatch, error) {
+	id, err := x.insert(`INSERT INTO ing_task_run_batch (run_id, task_id, slice_id, plan_id, provenance_code, operation_code, batch_no, walk_no, phase, ordinal, fence, status_code, before_position, opened_at)
+		SELECT ?, t.id, t.slice_id, t.plan_id, t.provenance_code, t.operation_code, ?, ?, ?, ?, ?, 'RUNNING', ?, ? FROM ing_task t WHERE t.id=?`,
+		o.Run, o.BatchNo, o.Walk, o.Phase, o.Ordinal, l.Fence, o.Before.String(), ts(x.now), l.Task)
+	if err != nil {
+		return harvest.OpenedBatch{}, fmt.Errorf("insert batch: %w", err)
+	}
+	return harvest.OpenedBatch{BatchOpen: o, ID: harvest.BatchID(id), OpenedAt: x.now}, nil
+}
+
+// CommitBatch stores a page: records, outbox, quarantine, bad ids and the
+// page's own line, in one transaction under the guard. If the page finishes the
+// slice, slice, task and run are closed and the cursor moves in that same
+// transaction. next, if given, is opened with it, saving a transaction.
+//
+// ready, if given, is called once when the guard has held and every statement
+// has taken effect, just before the commit is made durable: from then on the
+// next page may be asked for.
+//
+// A crash anywhere in here leaves the page RUNNING and nothing of it stored.
+func (s *Store) CommitBatch(ctx context.Context, job harvest.Job, b harvest.Batch, next *harvest.BatchOpen, ready func(harvest.Committed)) (harvest.Committed, error) {
+	l := job.Lease
+	packed := packRecords(b.Records)
+	var out harvest.Committed
+	err := s.write(ctx, "commit batch", func(x *tx) error {
+		out = harvest.Committed{}
+		if err := x.guard(l); err != nil {
+			return err
+		}
+		c, err := x.mergeRecords(job.Provenance, b, packed)
+		if err != nil {
+			return err
+		}
+		c.Filtered, c.Quarantined = int64(b.Filtered), int64(len(b.Quarantined))
+		if err := x.quarantine(job.Provenance, b); err != nil {
+			return err
+		}
+		if err := x.badIDs(job.Provenance, b); err != nil {
+			return err
+		}
+		if err := x.closeBatch(l, b, c); err != nil {
+			return err
+		}
+		out.Counts = c
+		if b.Finish {
+			if out.Watermark, err = x.finish(l, job, b); err != nil {
+				return err
+			}
+			out.Done = true
+		} else if _, err := x.exec(`UPDATE ing_task SET barren=0, spent_runs=0, updated_at=? WHERE id=? AND fence=?`, ts(x.now), l.Task, l.Fence); err != nil {
+			return err
+		}
+		if next != nil {
+			o, err := x.openBatch(l, *next)
+			if err != nil {
+				return err
+			}
+			out.Next = &o
+		}
+		if ready != nil {
+			ready(out)
+			ready = nil // once, however often the transaction is tried
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (x *tx) closeBatch(l harvest.Lease, b harvest.Batch, c harvest.Counts) error {
+	e := b.Evidence
+	stats, err := jsonText(map[string]any{
+		"latencyMs": e.Network.Milliseconds(), "waitMs": e.WaitGate.Milliseconds(),
+		"retryCount": e.Retried, "429Count": e.HTTP429, "hasNext": b.End == "",
+	})
+	if err != nil {
+		return err
+	}
+	n, err := x.exec(`UPDATE ing_task_run_batch SET status_code='SUCCEEDED', after_position=?, items=?, inserted=?, updated=?, remapped=?, unchanged=?, stale=?, filtered=?, quarantined=?,
+		asked=?, bad_ids=?, id_list=?, id_hashes=?, end_proof=?, observed_max=?, sent=?, retried=?, http_429=?, http_5xx=?, bytes=?, http_status=?, request=?, request_sha256=?, reply_sha256=?, stats=?, committed_at=?
+		WHERE id=? AND fence=? AND status_code='RUNNING'`,
+		b.After.String(), c.Items(), c.Inserted, c.Updated, c.Remapped, c.Unchanged, c.Stale, c.Filtered, c.Quarantined,
+		b.Asked, len(b.Missing), null(strings.Join(b.IDs, "\n")), hashBytes(b.Seen), null(string(b.End)), ts(b.ObservedMax),
+		e.Sent, e.Retried, e.HTTP429, e.HTTP5xx, e.Bytes, nullID(int64(e.HTTPStatus)), null(e.Request), null(e.RequestSHA256), null(e.ReplySHA256), stats, ts(x.now),
+		b.ID, l.Fence)
+	if err != nil {
+		return fmt.Errorf("close batch %d: %w", b.ID, err)
+	}
+	if n == 0 {
+		return fmt.Errorf("batch %d is not open under fence %d: %w", b.ID, l.Fence, harvest.ErrLeaseLost)
+	}
+	return nil
+}
+
+func hashBytes(h []uint64) any {
+	if len(h) == 0 {
+		return nil
+	}
+	b := make([]byte, 0, 8*len(h))
+	for _, v := range h {
+		b = binary.BigEndian.AppendUint64(b, v)
+	}
+	return b
+}
+
+// finish closes slice, task and run with the page that proved the slice
+// complete, and moves the cursor. The cursor row is locked before the slice
+// turns DONE, or two slices finishing together would each miss the other (R1).
+func (x *tx) finish(l harvest.Lease, job harvest.Job, b harvest.Batch) (time.Time, error) {
+	cur, err := x.lockCursorOf(job.Slice)
+	if err != nil {
+		return time.Time{}, err
+	}
+	n, err := x.exec(`UPDATE ing_plan_slice SET status_code='DONE', reason=NULL, updated_at=? WHERE id=? AND status_code='READY'`, ts(x.now), job.Slice)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("close slice %d: %w", job.Slice, err)
+	}
+	if n == 0 {
+		return time.Time{}, fmt.Errorf("slice %d is not READY: %w", job.Slice, harvest.ErrHeld)
+	}
+	if _, err := x.exec(`UPDATE ing_task SET status_code='SUCCEEDED', lease_owner=NULL, leased_until=NULL, barren=0, spent_runs=0, error_code=NULL, error=NULL, updated_at=? WHERE id=? AND fence=?`, ts(x.now), l.Task, l.Fence); err != nil {
+		return time.Time{}, fmt.Errorf("close task %d: %w", l.Task, err)
+	}
+	if _, err := x.exec(`UPDATE ing_task_run SET status_code='SUCCEEDED', finished_at=? WHERE id=? AND fence=?`, ts(x.now), b.Run, l.Fence); err != nil {
+		return time.Time{}, fmt.Errorf("close run %d: %w", b.Run, err)
+	}
+	w, err := x.advance(cur, lineage{plan: job.Plan, slice: job.Slice, task: l.Task, run: b.Run, batch: b.ID, observed: b.ObservedMax})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return w, x.completePlan(job.Plan)
+}
+
+// completePlan closes the plan if nothing of it is left to do or to decide.
+func (x *tx) completePlan(id harvest.PlanID) error {
+	_, err := x.exec(`UPDATE ing_plan SET status_code='COMPLETED', updated_at=? WHERE id=? AND status_code='READY'
+		AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id AND s.status_code IN ('PENDING','READY','FAILED','CANCELLED'))`, ts(x.now), id)
+	if err != nil {
+		return fmt.Errorf("complete plan %d: %w", id, err)
+	}
+	return nil
+}
+
+func (x *tx) quarantine(prov string, b harvest.Batch) error {
+	const cols = `batch_id, provenance_code, record_type, ext_id, code, path, detail, raw, raw_sha256, created_at`
+	for part := range chunks(b.Quarantined, rowsPerInsert) {
+		args := make([]any, 0, len(part)*columns(cols))
+		for _, q := range part {
+			args = append(args, b.ID, prov, b.RecordType, null(clip(q.ID, 512)), q.Problem.Code, null(clip(q.Problem.Path, 255)), null(q.Problem.Detail), pack(q.Raw), q.RawSHA256[:], ts(x.now))
+		}
+		if _, err := x.exec(`INSERT INTO ing_quarantine (`+cols+`) VALUES `+marks(len(part), columns(cols)), args...); err != nil {
+			return fmt.Errorf("quarantine: %w", err)
+		}
+	}
+	return nil
+}
+
+// badIDRest is how long an id without details rests before it is asked for again (R27).
+const badIDRest = 7 * 24 * time.Hour
+
+func (x *tx) badIDs(prov string, b harvest.Batch) error {
+	for _, id := range b.Missing {
+		n, err := x.exec(`UPDATE ing_bad_id SET times=times+1, batch_id=?, last_seen_at=?, check_after=? WHERE provenance_code=? AND record_type=? AND ext_id=?`,
+			b.ID, ts(x.now), ts(x.now.Add(badIDRest)), prov, b.RecordType, extID(id))
+		if err != nil {
+			return fmt.Errorf("bad id: %w", err)
+		}
+		if n > 0 {
+			continue
+		}
+		if _, err := x.exec(`INSERT INTO ing_bad_id (provenance_code, record_type, ext_id, batch_id, reason, times, first_seen_at, last_seen_at, check_after) VALUES (?,?,?,?,'no_details',1,?,?,?)`,
+			prov, b.RecordType, extID(id), b.ID, ts(x.now), ts(x.now), ts(x.now.Add(badIDRest))); err != nil {
+			return fmt.Errorf("bad id: %w", err)
+		}
+	}
+	return nil
+}

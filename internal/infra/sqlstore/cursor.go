@@ -1,0 +1,127 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// cursorRow is a locked cursor.
+type cursorRow struct {
+	id        harvest.CursorID
+	ns        harvest.Namespace
+	direction harvest.Direction
+	value     time.Time
+	version   int64
+}
+
+// lineage is what moved a cursor.
+type lineage struct {
+	plan     harvest.PlanID
+	slice    harvest.SliceID
+	task     harvest.TaskID
+	run      harvest.RunID
+	batch    harvest.BatchID
+	observed time.Time
+	remarks  string
+}
+
+// eventKey makes a move of a cursor happen once (R33).
+func eventKey(cur harvest.CursorID, newValue string) string {
+	return harvest.HashKey(fmt.Sprint(int64(cur)), newValue)
+}
+
+func (x *tx) lockCursorOf(slice harvest.SliceID) (cursorRow, error) {
+	var c cursorRow
+	var v ts
+	err := x.row(`SELECT c.id, c.provenance_code, c.operation_code, c.cursor_key, c.namespace_scope_code, c.namespace_key, c.direction_code, c.normalized_instant, c.version
+		FROM ing_cursor c WHERE c.id = (SELECT s.cursor_id FROM ing_plan_slice s WHERE s.id=?)`+x.s.d.forUpdate, slice).
+		Scan(&c.id, &c.ns.Provenance, &c.ns.Operation, &c.ns.CursorKey, &c.ns.Scope, &c.ns.Key, &c.direction, &v, &c.version)
+	if err != nil {
+		return c, fmt.Errorf("lock cursor of slice %d: %w", slice, err)
+	}
+	c.value = v.time()
+	return c, nil
+}
+
+// advance moves the cursor over everything that is proven from where it
+// stands: event first, then the value, never back. It costs as many rows as
+// the cursor passes, plus one.
+func (x *tx) advance(c cursorRow, l lineage) (time.Time, error) {
+	order, edge := `window_from ASC`, `s.window_to > ?`
+	idx := "window_from"
+	if c.direction == harvest.Backward {
+		order, edge, idx = `window_to DESC`, `s.window_from < ?`, "window_to"
+	}
+	var rerr error
+	w := harvest.LowWatermark(c.value, c.direction, func(yield func(harvest.Covered) bool) {
+		// Leaf slices touching or past the cursor, nearest first. The slice that
+		// touches it begins exactly there, so the index seek starts at it.
+		cmp := ">="
+		if c.direction == harvest.Backward {
+			cmp = "<="
+		}
+		rows, err := x.sql.QueryContext(x.ctx, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted FROM ing_plan_slice s
+			WHERE s.cursor_id=? AND s.`+idx+cmp+`? AND `+edge+` AND s.status_code<>'RESLICED' ORDER BY s.`+order, c.id, ts(c.value), ts(c.value))
+		if err != nil {
+			rerr = err
+			return
+		}
+		rerr = eachUntil(rows, func() (bool, error) {
+			var from, to ts
+			var state harvest.SliceState
+			var accepted bool
+			if err := rows.Scan(&from, &to, &state, &accepted); err != nil {
+				return false, err
+			}
+			return yield(harvest.Covered{
+				Window: harvest.Window{From: from.time(), To: to.time()},
+				Counts: state == harvest.SliceDone || accepted,
+			}), nil
+		})
+	})
+	if rerr != nil {
+		return time.Time{}, fmt.Errorf("read coverage: %w", rerr)
+	}
+	if !c.direction.Further(c.value, w) {
+		return c.value, nil
+	}
+	prev, next := harvest.FormatInstant(c.value), harvest.FormatInstant(w)
+	observed := ""
+	if !l.observed.IsZero() {
+		observed = harvest.FormatInstant(l.observed)
+	}
+	if _, err := x.exec(`INSERT INTO ing_cursor_event (cursor_id, provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code, kind_code,
+		prev_value, new_value, prev_instant, new_instant, observed_max_value, idempotent_key, plan_id, slice_id, task_id, run_id, batch_id, record_remarks, event_time)
+		VALUES (?,?,?,?,?,?,?,'ADVANCE',?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		c.id, c.ns.Provenance, c.ns.Operation, c.ns.CursorKey, c.ns.Scope, c.ns.Key, c.direction, prev, next, ts(c.value), ts(w), null(observed), eventKey(c.id, next),
+		nullID(int64(l.plan)), nullID(int64(l.slice)), nullID(int64(l.task)), nullID(int64(l.run)), nullID(int64(l.batch)), null(l.remarks), ts(x.now)); err != nil {
+		return time.Time{}, fmt.Errorf("record the cursor's move: %w", err)
+	}
+	n, err := x.exec(`UPDATE ing_cursor SET cursor_value=?, normalized_instant=?, observed_max_value=COALESCE(?, observed_max_value), plan_id=?, slice_id=?, task_id=?, run_id=?, batch_id=?, version=version+1, updated_at=?
+		WHERE id=? AND version=?`, next, ts(w), null(observed), nullID(int64(l.plan)), nullID(int64(l.slice)), nullID(int64(l.task)), nullID(int64(l.run)), nullID(int64(l.batch)), ts(x.now), c.id, c.version)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("move cursor: %w", err)
+	}
+	if n == 0 {
+		return time.Time{}, fmt.Errorf("cursor %d moved under its lock: %w", c.id, harvest.ErrCursorRegress)
+	}
+	return w, nil
+}
+
+// eachUntil reads rows until f says stop.
+func eachUntil(rows *sql.Rows, f func() (bool, error)) error {
+	defer rows.Close()
+	for rows.Next() {
+		more, err := f()
+		if err != nil {
+			return err
+		}
+		if !more {
+			return nil
+		}
+	}
+	return rows.Err()
+}

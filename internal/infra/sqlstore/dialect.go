@@ -1,0 +1,134 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/pressly/goose/v3"
+	sqlite "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+//go:embed migrations/sqlite/*.sql migrations/mysql/*.sql
+var migrations embed.FS
+
+// dialect is what differs between the two databases.
+type dialect struct {
+	name  string
+	goose goose.Dialect
+	// forUpdate is appended to a read that must lock its rows. SQLite has one
+	// writer, who took the lock at BEGIN.
+	forUpdate string
+	// skipLocked likewise, passing over rows that others hold.
+	skipLocked string
+	// insertIgnore begins an insert that does nothing if the row is there.
+	insertIgnore string
+	// now is the clock's SQL, empty where the process's clock is the store's.
+	now string
+	// recordIndex is the hint that keeps the planner on the key of ing_record.
+	recordIndex string
+	isolation   sql.IsolationLevel
+	isRetryable func(error) bool
+	// isDefinite reports that a failed COMMIT certainly changed nothing.
+	isDefinite func(error) bool
+	isReadOnly func(error) bool
+	isFull     func(error) bool
+}
+
+func (d *dialect) fs() fs.FS {
+	sub, err := fs.Sub(migrations, "migrations/"+d.name)
+	if err != nil { // embedded, so it is there
+		panic(err)
+	}
+	return sub
+}
+
+var sqliteDialect = &dialect{
+	name:         "sqlite",
+	goose:        goose.DialectSQLite3,
+	insertIgnore: "INSERT OR IGNORE",
+	isolation:    sql.LevelDefault,
+	isRetryable: func(err error) bool {
+		c, ok := sqliteCode(err)
+		return ok && (c&0xff == sqlite3.SQLITE_BUSY || c&0xff == sqlite3.SQLITE_LOCKED)
+	},
+	isDefinite: func(err error) bool {
+		_, ok := sqliteCode(err)
+		return ok
+	},
+	isReadOnly: func(err error) bool {
+		c, ok := sqliteCode(err)
+		return ok && (c&0xff == sqlite3.SQLITE_READONLY || c&0xff == sqlite3.SQLITE_CANTOPEN || c&0xff == sqlite3.SQLITE_PERM)
+	},
+	isFull: func(err error) bool {
+		c, ok := sqliteCode(err)
+		return ok && (c&0xff == sqlite3.SQLITE_FULL || c == sqlite3.SQLITE_IOERR_WRITE)
+	},
+}
+
+func sqliteCode(err error) (int, bool) {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return 0, false
+	}
+	return e.Code(), true
+}
+
+var mysqlDialect = &dialect{
+	name:         "mysql",
+	goose:        goose.DialectMySQL,
+	forUpdate:    " FOR UPDATE",
+	skipLocked:   " FOR UPDATE SKIP LOCKED",
+	insertIgnore: "INSERT IGNORE",
+	now:          "SELECT UTC_TIMESTAMP(6)",
+	recordIndex:  " FORCE INDEX (uk_record_key)",
+	isolation:    sql.LevelReadCommitted,
+	isRetryable: func(err error) bool {
+		switch mysqlCode(err) {
+		case 1213, 1205, 1062, 1020: // deadlock, lock wait, duplicate (lost a race to insert), changed since read
+			return true
+		}
+		return false
+	},
+	isDefinite: func(err error) bool { return mysqlCode(err) != 0 },
+	isReadOnly: func(err error) bool {
+		switch mysqlCode(err) {
+		case 1290, 1836, 1792, 1044, 1142:
+			return true
+		}
+		return false
+	},
+	isFull: func(err error) bool {
+		switch mysqlCode(err) {
+		case 1021, 1114:
+			return true
+		}
+		return false
+	},
+}
+
+func mysqlCode(err error) uint16 {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return e.Number
+	}
+	return 0
+}
+
+// marks returns "(?,?),(?,?)" for rows rows of cols values.
+func marks(rows, cols int) string {
+	one := "(" + strings.TrimSuffix(strings.Repeat("?,", cols), ",") + ")"
+	return strings.TrimSuffix(strings.Repeat(one+",", rows), ",")
+}
+
+// list returns "?,?,?".
+func list(n int) string { return strings.TrimSuffix(strings.Repeat("?,", n), ",") }
+
+// columns counts the names in a column list.
+func columns(s string) int { return strings.Count(s, ",") + 1 }
+
+func (d *dialect) String() string { return fmt.Sprintf("dialect %s", d.name) }

@@ -1,0 +1,385 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// takeable is who may be leased: due and queued, or held by someone whose
+// lease has run out (R15), in a source that is neither paused nor stopped.
+const takeable = `((t.status_code='QUEUED' AND t.scheduled_at <= ?) OR (t.status_code IN ('DISPATCHED','EXECUTING') AND t.leased_until < ?))
+	AND t.spec_version <= ?
+	AND NOT EXISTS (SELECT 1 FROM ing_source_state ss WHERE ss.provenance_code = t.provenance_code AND (ss.paused=1 OR ss.stopped=1))`
+
+// LeaseTasks takes up to r.Max tasks by compare-and-set, best first. A task
+// taken too often with nothing to show becomes a gap instead (R16).
+func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harvest.Job, error) {
+	var jobs []harvest.Job
+	err := s.write(ctx, "lease tasks", func(x *tx) error {
+		jobs = nil
+		var found []taken
+		q := `SELECT t.id, t.fence, t.slice_id, t.barren FROM ing_task t WHERE ` + takeable
+		args := []any{ts(x.now), ts(x.now), r.SpecVersion}
+		if r.Provenance != "" {
+			q += ` AND t.provenance_code=?`
+			args = append(args, r.Provenance)
+		}
+		if r.Operation != "" {
+			q += ` AND t.operation_code=?`
+			args = append(args, r.Operation)
+		}
+		q += ` ORDER BY t.priority, t.scheduled_at, t.id LIMIT ?` + x.s.d.skipLocked
+		if err := x.each(func(rows *sql.Rows) error {
+			var t taken
+			if err := rows.Scan(&t.id, &t.fence, &t.slice, &t.barren); err != nil {
+				return err
+			}
+			found = append(found, t)
+			return nil
+		}, q, append(args, r.Max)...); err != nil {
+			return fmt.Errorf("look for tasks: %w", err)
+		}
+		for _, t := range found {
+			if t.barren >= harvest.MaxBarren {
+				if err := x.poison(t); err != nil {
+					return err
+				}
+				continue
+			}
+			n, err := x.exec(`UPDATE ing_task SET status_code='DISPATCHED', fence=fence+1, attempts=attempts+1, barren=barren+1, lease_owner=?, leased_until=?, updated_at=?
+				WHERE id=? AND fence=?`, r.Owner, ts(x.now.Add(r.TTL)), ts(x.now), t.id, t.fence)
+			if err != nil {
+				return fmt.Errorf("take task %d: %w", t.id, err)
+			}
+			if n == 0 {
+				continue // somebody was faster
+			}
+			j, err := x.job(t.id)
+			if err != nil {
+				return err
+			}
+			j.Lease = harvest.Lease{Task: t.id, Fence: t.fence + 1, Owner: r.Owner, TTL: r.TTL}
+			jobs = append(jobs, j)
+		}
+		return nil
+	})
+	return jobs, err
+}
+
+type taken struct {
+	id     harvest.TaskID
+	fence  int64
+	slice  harvest.SliceID
+	barren int
+}
+
+func (x *tx) job(id harvest.TaskID) (harvest.Job, error) {
+	var j harvest.Job
+	var spec string
+	var base sql.NullString
+	err := x.row(`SELECT t.plan_id, t.slice_id, t.provenance_code, t.operation_code, s.slice_spec, p.spec_fingerprint, p.base_url
+		FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id JOIN ing_plan p ON p.id = t.plan_id WHERE t.id=?`, id).
+		Scan(&j.Plan, &j.Slice, &j.Provenance, &j.Operation, &spec, &j.Fingerprint, &base)
+	if err != nil {
+		return j, fmt.Errorf("read task %d: %w", id, err)
+	}
+	j.BaseURL = base.String
+	if err := json.Unmarshal([]byte(spec), &j.Spec); err != nil {
+		return j, fmt.Errorf("slice of task %d: %w", id, err)
+	}
+	return j, nil
+}
+
+func (x *tx) poison(t taken) error {
+	const reason = "taken too often with nothing to show: a page may be killing the process"
+	n, err := x.exec(`UPDATE ing_task SET status_code='FAILED', fence=fence+1, scheduled_at=?, error_code='poison', error=?, lease_owner=NULL, leased_until=NULL, updated_at=?
+		WHERE id=? AND fence=?`, ts(x.now.Add(harvest.RetryGap(12))), reason, ts(x.now), t.id, t.fence)
+	if err != nil || n == 0 {
+		return err
+	}
+	if err := x.abandon(t.id, t.fence+1); err != nil {
+		return err
+	}
+	x.s.log.Error("task is poison", "task", t.id, "slice", t.slice)
+	return x.failSlice(t.slice, "poison: "+reason)
+}
+
+// guard is the first statement of every write under a lease (R14): it renews
+// the lease, and finds no row once the fence has moved, the task was
+// cancelled, or the source was paused or stopped (R18).
+func (x *tx) guard(l harvest.Lease) error {
+	n, err := x.exec(`UPDATE ing_task SET leased_until=? WHERE id=? AND fence=? AND status_code='EXECUTING'
+		AND NOT EXISTS (SELECT 1 FROM ing_source_state ss WHERE ss.provenance_code = ing_task.provenance_code AND (ss.paused=1 OR ss.stopped=1))`,
+		ts(x.now.Add(l.TTL)), l.Task, l.Fence)
+	if err != nil {
+		return fmt.Errorf("guard task %d: %w", l.Task, err)
+	}
+	if n == 1 {
+		return nil
+	}
+	return x.refused(l)
+}
+
+// refused says why a guard found no row.
+func (x *tx) refused(l harvest.Lease) error {
+	var fence int64
+	var state harvest.TaskState
+	err := x.row(`SELECT fence, status_code FROM ing_task WHERE id=?`, l.Task).Scan(&fence, &state)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read task %d: %w", l.Task, err)
+	case fence != l.Fence:
+		return fmt.Errorf("task %d: fence is %d, lease has %d: %w", l.Task, fence, l.Fence, harvest.ErrLeaseLost)
+	case state == harvest.TaskExecuting, state == harvest.TaskDispatched:
+		return fmt.Errorf("task %d: its source is paused or stopped: %w", l.Task, harvest.ErrHeld)
+	default:
+		return fmt.Errorf("task %d is %s: %w", l.Task, state, harvest.ErrHeld)
+	}
+}
+
+// RenewLease keeps the lease; it never touches the fence.
+func (s *Store) RenewLease(ctx context.Context, l harvest.Lease) error {
+	return s.write(ctx, "renew lease", func(x *tx) error {
+		if err := x.guard(l); err != nil {
+			return err
+		}
+		_, err := x.exec(`UPDATE ing_task SET renewals=renewals+1 WHERE id=? AND fence=?`, l.Task, l.Fence)
+		return err
+	})
+}
+
+// StartRun begins an attempt: it closes what older attempts left open and
+// tells where the last committed page ended.
+func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, error) {
+	var res harvest.Resume
+	err := s.write(ctx, "start run", func(x *tx) error {
+		res = harvest.Resume{BatchNo: 1}
+		n, err := x.exec(`UPDATE ing_task SET status_code='EXECUTING', leased_until=?, updated_at=? WHERE id=? AND fence=? AND status_code='DISPATCHED'
+			AND NOT EXISTS (SELECT 1 FROM ing_source_state ss WHERE ss.provenance_code = ing_task.provenance_code AND (ss.paused=1 OR ss.stopped=1))`,
+			ts(x.now.Add(l.TTL)), ts(x.now), l.Task, l.Fence)
+		if err != nil {
+			return fmt.Errorf("start task %d: %w", l.Task, err)
+		}
+		if n == 0 {
+			return x.refused(l)
+		}
+		// A page of this walk that was asked for and never committed, whoever
+		// gave it up: a server-side cursor may have moved past it.
+		var unknown int
+		if err := x.row(`SELECT COUNT(*) FROM ing_task_run_batch b JOIN ing_task t ON t.id = b.task_id
+			WHERE b.task_id=? AND b.walk_no=t.walk_no AND b.phase='SEARCH' AND b.status_code<>'SUCCEEDED'
+			AND b.ordinal > COALESCE((SELECT MAX(d.ordinal) FROM ing_task_run_batch d WHERE d.task_id=b.task_id AND d.walk_no=b.walk_no AND d.phase='SEARCH' AND d.status_code='SUCCEEDED'), 0)`,
+			l.Task).Scan(&unknown); err != nil {
+			return fmt.Errorf("look for abandoned pages: %w", err)
+		}
+		res.Unknown = unknown > 0
+		if err := x.abandon(l.Task, l.Fence); err != nil {
+			return err
+		}
+		var slice, plan int64
+		var prov, op string
+		var from, to ts
+		if err := x.row(`SELECT t.attempts, t.walk_no, t.slice_id, t.plan_id, t.provenance_code, t.operation_code, s.window_from, s.window_to
+			FROM ing_task t JOIN ing_plan_slice s ON s.id=t.slice_id WHERE t.id=?`, l.Task).
+			Scan(&res.Attempt, &res.Walk, &slice, &plan, &prov, &op, &from, &to); err != nil {
+			return fmt.Errorf("read task %d: %w", l.Task, err)
+		}
+		id, err := x.insert(`INSERT INTO ing_task_run (task_id, attempt_no, fence, provenance_code, operation_code, lease_owner, status_code, window_from, window_to, started_at)
+			VALUES (?,?,?,?,?,?,'RUNNING',?,?,?)`, l.Task, res.Attempt, l.Fence, prov, op, l.Owner, from, to, ts(x.now))
+		if err != nil {
+			return fmt.Errorf("insert run: %w", err)
+		}
+		res.Run = harvest.RunID(id)
+		return x.resume(l.Task, &res)
+	})
+	return res, err
+}
+
+// resume reads the committed pages of the current walk.
+func (x *tx) resume(task harvest.TaskID, res *harvest.Resume) error {
+	return x.each(func(r *sql.Rows) error {
+		var phase harvest.Phase
+		var after string
+		var ids, end sql.NullString
+		var hashes []byte
+		if err := r.Scan(&phase, &after, &ids, &hashes, &end); err != nil {
+			return err
+		}
+		pos, err := harvest.ParsePosition(after)
+		if err != nil {
+			return err
+		}
+		if phase == harvest.PhaseDetail {
+			res.DetailDone++
+			res.DetailAt = pos.Offset
+			return nil
+		}
+		res.SearchDone++
+		res.Search = pos
+		res.SearchEnd = harvest.EndProof(end.String)
+		if ids.String != "" {
+			res.IDs = append(res.IDs, strings.Split(ids.String, "\n")...)
+		}
+		for ; len(hashes) >= 8; hashes = hashes[8:] {
+			res.Seen = append(res.Seen, binary.BigEndian.Uint64(hashes))
+		}
+		return nil
+	}, `SELECT phase, after_position, id_list, id_hashes, end_proof FROM ing_task_run_batch
+		WHERE task_id=? AND status_code='SUCCEEDED' AND walk_no=? ORDER BY phase DESC, ordinal`, task, res.Walk)
+}
+
+// abandon closes every open run and page of the task written under a lower fence.
+func (x *tx) abandon(task harvest.TaskID, fence int64) error {
+	if _, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code='abandoned', committed_at=? WHERE task_id=? AND status_code='RUNNING' AND fence < ?`,
+		ts(x.now), task, fence); err != nil {
+		return fmt.Errorf("close abandoned pages: %w", err)
+	}
+	if _, err := x.exec(`UPDATE ing_task_run SET status_code='FAILED', error_code='abandoned', finished_at=? WHERE task_id=? AND status_code='RUNNING' AND fence < ?`,
+		ts(x.now), task, fence); err != nil {
+		return fmt.Errorf("close abandoned runs: %w", err)
+	}
+	return nil
+}
+
+// NewWalk begins the slice again: pages of the walk before no longer count.
+// walks is how many walks the task has begun since it was queued.
+func (s *Store) NewWalk(ctx context.Context, l harvest.Lease, reason string) (walk, walks int, err error) {
+	err = s.write(ctx, "begin new walk", func(x *tx) error {
+		if err := x.guard(l); err != nil {
+			return err
+		}
+		if err := x.closeBatches(l, reason, ""); err != nil {
+			return err
+		}
+		if _, err := x.exec(`UPDATE ing_task SET walk_no=walk_no+1, walks=walks+1, updated_at=? WHERE id=? AND fence=?`, ts(x.now), l.Task, l.Fence); err != nil {
+			return err
+		}
+		return x.row(`SELECT walk_no, walks FROM ing_task WHERE id=?`, l.Task).Scan(&walk, &walks)
+	})
+	return walk, walks, err
+}
+
+func (x *tx) closeBatches(l harvest.Lease, code, detail string) error {
+	_, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=?, error=?, committed_at=? WHERE task_id=? AND fence=? AND status_code='RUNNING'`,
+		clip(code, 64), null(detail), ts(x.now), l.Task, l.Fence)
+	return err
+}
+
+// clip shortens s to n bytes.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n]
+}
+
+// EndRun closes an attempt that did not finish its slice.
+func (s *Store) EndRun(ctx context.Context, l harvest.Lease, e harvest.RunEnd) error {
+	return s.write(ctx, "end run", func(x *tx) error {
+		if err := x.guard(l); err != nil {
+			if !errors.Is(err, harvest.ErrHeld) {
+				return err
+			}
+			// Held: the task still must let go, or its lease would have to run out.
+			return x.letGo(l, e)
+		}
+		return x.endRun(l, e)
+	})
+}
+
+// letGo releases a task whose source is paused or stopped, or closes the run
+// of one that was cancelled.
+func (x *tx) letGo(l harvest.Lease, e harvest.RunEnd) error {
+	if err := x.closeBatches(l, "held", ""); err != nil {
+		return err
+	}
+	if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code='held', finished_at=? WHERE id=? AND fence=? AND status_code='RUNNING'`, ts(x.now), e.Run, l.Fence); err != nil {
+		return err
+	}
+	_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', lease_owner=NULL, leased_until=NULL, barren=0, updated_at=? WHERE id=? AND fence=? AND status_code='EXECUTING'`,
+		ts(x.now), l.Task, l.Fence)
+	return err
+}
+
+func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
+	stats, err := jsonText(e.Stats)
+	if err != nil {
+		return err
+	}
+	if err := x.closeBatches(l, e.Code, e.Error); err != nil {
+		return err
+	}
+	state := harvest.RunFailed
+	if e.Outcome == harvest.Released {
+		state = harvest.RunCancelled
+	}
+	if _, err := x.exec(`UPDATE ing_task_run SET status_code=?, error_code=?, error=?, stats=?, finished_at=? WHERE id=? AND fence=? AND status_code='RUNNING'`,
+		state, null(clip(e.Code, 64)), null(e.Error), stats, ts(x.now), e.Run, l.Fence); err != nil {
+		return fmt.Errorf("close run: %w", err)
+	}
+	var spent int
+	var slice harvest.SliceID
+	var prov string
+	if err := x.row(`SELECT spent_runs, slice_id, provenance_code FROM ing_task WHERE id=?`, l.Task).Scan(&spent, &slice, &prov); err != nil {
+		return err
+	}
+	if e.Outcome == harvest.Spent {
+		spent++
+	}
+	switch {
+	case e.Outcome == harvest.Released, e.Outcome == harvest.Spent && spent < harvest.MaxSpentRuns:
+		delay := e.Delay
+		if e.Outcome == harvest.Spent {
+			delay = max(delay, harvest.RetryRun(spent))
+		}
+		_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, lease_owner=NULL, leased_until=NULL, barren=0, spent_runs=?, walks=CASE WHEN ?='SPENT' THEN 0 ELSE walks END, error_code=?, error=?, updated_at=?
+			WHERE id=? AND fence=?`, ts(x.now.Add(delay)), spent, e.Outcome, null(clip(e.Code, 64)), null(e.Error), ts(x.now), l.Task, l.Fence)
+		return err
+	case e.Outcome == harvest.Stopped:
+		if err := x.stopSource(prov, e.Code+": "+e.Error); err != nil {
+			return err
+		}
+	}
+	return x.failTask(l, slice, e.Code, e.Error)
+}
+
+// failTask makes the slice a gap.
+func (x *tx) failTask(l harvest.Lease, slice harvest.SliceID, code, detail string) error {
+	if err := x.failSlice(slice, code+": "+detail); err != nil {
+		return err
+	}
+	var fails int
+	if err := x.row(`SELECT fail_count FROM ing_plan_slice WHERE id=?`, slice).Scan(&fails); err != nil {
+		return err
+	}
+	_, err := x.exec(`UPDATE ing_task SET status_code='FAILED', scheduled_at=?, lease_owner=NULL, leased_until=NULL, error_code=?, error=?, updated_at=? WHERE id=? AND fence=?`,
+		ts(x.now.Add(harvest.RetryGap(fails))), null(clip(code, 64)), null(detail), ts(x.now), l.Task, l.Fence)
+	return err
+}
+
+func (x *tx) failSlice(id harvest.SliceID, reason string) error {
+	_, err := x.exec(`UPDATE ing_plan_slice SET status_code='FAILED', fail_count=fail_count+1, reason=?, updated_at=? WHERE id=? AND status_code='READY'`,
+		reason, ts(x.now), id)
+	return err
+}
+
+func (x *tx) stopSource(prov, reason string) error {
+	if err := x.sourceState(prov); err != nil {
+		return err
+	}
+	_, err := x.exec(`UPDATE ing_source_state SET stopped=1, reason=?, since=?, updated_at=? WHERE provenance_code=?`, reason, ts(x.now), ts(x.now), prov)
+	return err
+}
+
+// sourceState makes sure that the source has a row.
+func (x *tx) sourceState(prov string) error {
+	_, err := x.exec(x.s.d.insertIgnore+` INTO ing_source_state (provenance_code, updated_at) VALUES (?,?)`, prov, ts(x.now))
+	return err
+}

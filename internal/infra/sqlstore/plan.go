@@ -1,0 +1,366 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// Frontier tells where the next window of a namespace begins (R4).
+func (s *Store) Frontier(ctx context.Context, ns harvest.Namespace) (harvest.Frontier, error) {
+	f, err := frontier(func(q string, args ...any) *sql.Row { return s.r.QueryRowContext(ctx, q, args...) }, ns, "")
+	if err != nil {
+		return f, fmt.Errorf("read frontier of %s %s: %w", ns.Provenance, ns, err)
+	}
+	return f, nil
+}
+
+func frontier(row func(string, ...any) *sql.Row, ns harvest.Namespace, lock string) (harvest.Frontier, error) {
+	var f harvest.Frontier
+	var w ts
+	err := row(`SELECT id, normalized_instant FROM ing_cursor
+		WHERE provenance_code=? AND operation_code=? AND cursor_key=? AND namespace_scope_code=? AND namespace_key=?`+lock,
+		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key).Scan(&f.Cursor, &w)
+	if errors.Is(err, sql.ErrNoRows) {
+		return f, nil
+	}
+	if err != nil {
+		return f, err
+	}
+	f.Known, f.Watermark, f.At = true, w.time(), w.time()
+	agg, further := "MAX(window_to)", harvest.Forward
+	if ns.Operation.Direction() == harvest.Backward {
+		agg, further = "MIN(window_from)", harvest.Backward
+	}
+	var edge ts
+	if err := row(`SELECT `+agg+` FROM ing_plan WHERE cursor_id=? AND status_code NOT IN ('CANCELLED','FAILED')`, f.Cursor).Scan(&edge); err != nil {
+		return f, err
+	}
+	if !edge.time().IsZero() && further.Further(f.At, edge.time()) {
+		f.At = edge.time()
+	}
+	return f, nil
+}
+
+// RecordTrigger keeps the trace of a trigger that made no plan: a NOOP, or a
+// failure with its reasons.
+func (s *Store) RecordTrigger(ctx context.Context, t harvest.Trigger, outcome, remarks string) error {
+	return s.write(ctx, "record trigger", func(x *tx) error {
+		_, err := x.instance(t, outcome, "", "", 0, remarks)
+		return err
+	})
+}
+
+func (x *tx) instance(t harvest.Trigger, outcome, selHash, sel string, plan harvest.PlanID, remarks string) (int64, error) {
+	params := t.Params
+	if params == "" {
+		params = "{}"
+	}
+	return x.insert(`INSERT INTO ing_schedule_instance (scheduler_code, scheduler_job_id, scheduler_log_id, trigger_type_code, provenance_code,
+		operation_code, trigger_params, expr_proto_hash, expr_proto_snapshot, outcome_code, plan_id, record_remarks, triggered_at, created_at)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		null(t.Scheduler), null(t.JobID), null(t.LogID), t.Kind, t.Provenance, t.Operation, params, null(selHash), null(sel),
+		outcome, nullID(int64(plan)), null(remarks), ts(x.now), ts(x.now))
+}
+
+// SavePlan saves trigger, plan, slices and tasks at once. A live plan with the
+// same key is returned instead, marked Existing; nothing is changed then. If
+// the namespace's frontier is no longer where the draft saw it, nothing is
+// saved and the error is [harvest.ErrFrontierMoved].
+func (s *Store) SavePlan(ctx context.Context, d harvest.Draft) (harvest.PlanHead, error) {
+	head := harvest.PlanHead{Key: d.PlanKey(), Window: d.Window, Operation: d.Namespace.Operation}
+	err := s.write(ctx, "save plan", func(x *tx) error {
+		cur, err := x.lockCursor(d)
+		if err != nil {
+			return err
+		}
+		found, err := x.planByKey(head.Key)
+		if err != nil {
+			return err
+		}
+		if found != nil {
+			head = *found
+			return nil
+		}
+		if cur.Known && !cur.At.Equal(d.Start()) {
+			return fmt.Errorf("frontier is at %s, planned from %s: %w", harvest.FormatInstant(cur.At), harvest.FormatInstant(d.Start()), harvest.ErrFrontierMoved)
+		}
+		if !cur.Known {
+			if cur, err = x.initCursor(d); err != nil {
+				return err
+			}
+		}
+		return x.insertPlan(d, cur.Cursor, &head)
+	})
+	if err != nil {
+		return harvest.PlanHead{}, err
+	}
+	return head, nil
+}
+
+func (x *tx) lockCursor(d harvest.Draft) (harvest.Frontier, error) {
+	f, err := frontier(x.row, d.Namespace, x.s.d.forUpdate)
+	if err != nil {
+		return f, fmt.Errorf("lock cursor: %w", err)
+	}
+	return f, nil
+}
+
+// initCursor is the Planner's only write to a cursor (R2).
+func (x *tx) initCursor(d harvest.Draft) (harvest.Frontier, error) {
+	ns, at := d.Namespace, d.Start()
+	v := harvest.FormatInstant(at)
+	id, err := x.insert(`INSERT INTO ing_cursor (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code,
+		cursor_type_code, cursor_value, normalized_instant, init_value, version, created_at, updated_at) VALUES (?,?,?,?,?,?,'TIME',?,?,?,0,?,?)`,
+		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, ns.Operation.Direction(), v, ts(at), v, ts(x.now), ts(x.now))
+	if err != nil {
+		return harvest.Frontier{}, fmt.Errorf("create cursor: %w", err)
+	}
+	_, err = x.exec(`INSERT INTO ing_cursor_event (cursor_id, provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code,
+		kind_code, prev_value, new_value, prev_instant, new_instant, idempotent_key, event_time) VALUES (?,?,?,?,?,?,?,'INIT',NULL,?,NULL,?,?,?)`,
+		id, ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, ns.Operation.Direction(), v, ts(at),
+		eventKey(harvest.CursorID(id), v), ts(x.now))
+	if err != nil {
+		return harvest.Frontier{}, fmt.Errorf("record the cursor's start: %w", err)
+	}
+	return harvest.Frontier{Known: true, At: at, Watermark: at, Cursor: harvest.CursorID(id)}, nil
+}
+
+func (x *tx) planByKey(key string) (*harvest.PlanHead, error) {
+	var h harvest.PlanHead
+	var from, to ts
+	err := x.row(`SELECT id, plan_key, status_code, operation_code, window_from, window_to FROM ing_plan
+		WHERE plan_key=? AND status_code NOT IN ('CANCELLED','FAILED')`, key).Scan(&h.ID, &h.Key, &h.Status, &h.Operation, &from, &to)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for plan: %w", err)
+	}
+	h.Window, h.Existing = harvest.Window{From: from.time(), To: to.time()}, true
+	return &h, nil
+}
+
+func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.PlanHead) error {
+	ns := d.Namespace
+	inst, err := x.instance(d.Trigger, "PLANNED", d.SelHash, d.Selection, 0, d.Remarks)
+	if err != nil {
+		return fmt.Errorf("record trigger: %w", err)
+	}
+	// A plan is written when it is cut: DRAFT and SLICING last as long as this
+	// transaction, PARTIAL if a budget ended the cutting early.
+	status := harvest.PlanReady
+	if d.SlicedTo.Before(d.Window.To) {
+		status = harvest.PlanPartial
+	}
+	id, err := x.insert(`INSERT INTO ing_plan (schedule_instance_id, plan_key, provenance_code, endpoint_name, operation_code, cursor_id, namespace_scope_code,
+		namespace_key, activity_id, window_from, window_to, sliced_to, slice_strategy_code, slice_params, expr_proto_hash, expr_proto_snapshot,
+		provenance_config_hash, spec_version, spec_fingerprint, spec_snapshot, base_url, status_code, record_remarks, created_at, updated_at)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		inst, head.Key, ns.Provenance, d.Endpoint, ns.Operation, cur, ns.Scope, ns.Key, d.Trigger.Activity, ts(d.Window.From), ts(d.Window.To),
+		ts(d.SlicedTo), d.Strategy, d.SliceParams, d.SelHash, d.Selection, d.ConfigHash, d.SpecVersion, d.Fingerprint, string(d.Snapshot),
+		null(d.Trigger.BaseURL), status, null(d.Remarks), ts(x.now), ts(x.now))
+	if err != nil {
+		return fmt.Errorf("insert plan: %w", err)
+	}
+	head.ID, head.Status = harvest.PlanID(id), status
+	if _, err := x.exec(`UPDATE ing_schedule_instance SET plan_id=? WHERE id=?`, id, inst); err != nil {
+		return fmt.Errorf("link trigger: %w", err)
+	}
+	rows := make([]sliceRow, len(d.Slices))
+	for i, sd := range d.Slices {
+		rows[i] = sliceRow{SliceDraft: sd, no: i + 1, state: harvest.SliceReady}
+		if sd.Reason != "" {
+			rows[i].state = harvest.SliceFailed
+		}
+	}
+	p := planRef{id: head.ID, instance: inst, cursor: cur, provenance: ns.Provenance, endpoint: d.Endpoint, operation: ns.Operation,
+		specVersion: d.SpecVersion, pagingType: d.PagingType, pageSize: d.PageSize}
+	return x.insertSlices(p, rows)
+}
+
+// planRef is what slices and tasks repeat of their plan.
+type planRef struct {
+	id                   harvest.PlanID
+	instance             int64
+	cursor               harvest.CursorID
+	provenance, endpoint string
+	operation            harvest.Operation
+	specVersion          int
+	pagingType           string
+	pageSize             int
+	priority             int
+	scheduledAt          time.Time
+	parent               harvest.SliceID
+}
+
+type sliceRow struct {
+	harvest.SliceDraft
+	no    int
+	state harvest.SliceState
+	sig   string
+}
+
+const rowsPerInsert = 50
+
+// insertSlices writes slices and the one task each has.
+func (x *tx) insertSlices(p planRef, rows []sliceRow) error {
+	const cols = `plan_id, parent_id, cursor_id, provenance_code, slice_no, slice_signature_hash, slice_spec, window_from, window_to, expr_hash, expr_snapshot, status_code, fail_count, reason, created_at, updated_at`
+	now := ts(x.now)
+	for i := range rows {
+		r := &rows[i]
+		if err := r.Spec.Validate(); err != nil {
+			return fmt.Errorf("slice %d: %w", r.no, err)
+		}
+		r.sig = r.Spec.Signature(p.pagingType, p.pageSize)
+	}
+	for part := range chunks(rows, rowsPerInsert) {
+		args := make([]any, 0, len(part)*16)
+		for _, r := range part {
+			spec, err := jsonText(r.Spec)
+			if err != nil {
+				return err
+			}
+			fails := 0
+			if r.state == harvest.SliceFailed {
+				fails = 1
+			}
+			args = append(args, p.id, nullID(int64(p.parent)), p.cursor, p.provenance, r.no, r.sig, spec, ts(r.Spec.Window.From), ts(r.Spec.Window.To),
+				harvest.HashKey(r.Expr), r.Expr, r.state, fails, null(r.Reason), now, now)
+		}
+		if _, err := x.exec(`INSERT INTO ing_plan_slice (`+cols+`) VALUES `+marks(len(part), columns(cols)), args...); err != nil {
+			return fmt.Errorf("insert slices: %w", err)
+		}
+	}
+	ids := make(map[string]int64, len(rows))
+	err := x.each(func(r *sql.Rows) error {
+		var id int64
+		var sig string
+		if err := r.Scan(&id, &sig); err != nil {
+			return err
+		}
+		ids[sig] = id
+		return nil
+	}, `SELECT id, slice_signature_hash FROM ing_plan_slice WHERE plan_id=?`, p.id)
+	if err != nil {
+		return fmt.Errorf("read slices back: %w", err)
+	}
+	return x.insertTasks(p, rows, ids)
+}
+
+func (x *tx) insertTasks(p planRef, rows []sliceRow, ids map[string]int64) error {
+	const cols = `schedule_instance_id, plan_id, slice_id, provenance_code, endpoint_name, operation_code, params, expr_hash, idempotent_key, spec_version, status_code, priority, scheduled_at, fence, walk_no, error_code, error, created_at, updated_at`
+	now := ts(x.now)
+	prio, due := p.priority, p.scheduledAt
+	if prio == 0 {
+		prio = p.operation.Priority()
+	}
+	if due.IsZero() {
+		due = x.now
+	}
+	var tasks []sliceRow
+	for _, r := range rows {
+		if r.state != harvest.SliceDone {
+			tasks = append(tasks, r)
+		}
+	}
+	for part := range chunks(tasks, rowsPerInsert) {
+		args := make([]any, 0, len(part)*columns(cols))
+		for _, r := range part {
+			state, code, at := harvest.TaskQueued, "", due
+			if r.state == harvest.SliceFailed {
+				state, code, at = harvest.TaskFailed, "unplannable", x.now.Add(harvest.RetryGap(1))
+			}
+			args = append(args, p.instance, p.id, ids[r.sig], p.provenance, p.endpoint, p.operation, "{}", harvest.HashKey(r.Expr),
+				harvest.HashKey(fmt.Sprint(int64(p.id)), r.sig), p.specVersion, state, prio, ts(at), 0, 1, null(code), null(r.Reason), now, now)
+		}
+		if _, err := x.exec(`INSERT INTO ing_task (`+cols+`) VALUES `+marks(len(part), columns(cols)), args...); err != nil {
+			return fmt.Errorf("insert tasks: %w", err)
+		}
+	}
+	return nil
+}
+
+// Spec returns the snapshot a plan carries.
+func (s *Store) Spec(ctx context.Context, id harvest.PlanID) ([]byte, error) {
+	var b []byte
+	err := s.r.QueryRowContext(ctx, `SELECT spec_snapshot FROM ing_plan WHERE id=?`, id).Scan(&b)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = harvest.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read spec of plan %d: %w", id, err)
+	}
+	return b, nil
+}
+
+// OpenPlans lists the plans of a namespace that still have work nobody must decide on.
+func (s *Store) OpenPlans(ctx context.Context, ns harvest.Namespace) ([]harvest.PlanHead, error) {
+	var out []harvest.PlanHead
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var h harvest.PlanHead
+		var from, to ts
+		if err := r.Scan(&h.ID, &h.Key, &h.Status, &h.Operation, &from, &to); err != nil {
+			return err
+		}
+		h.Window, h.Existing = harvest.Window{From: from.time(), To: to.time()}, true
+		out = append(out, h)
+		return nil
+	}, `SELECT p.id, p.plan_key, p.status_code, p.operation_code, p.window_from, p.window_to FROM ing_plan p JOIN ing_cursor c ON c.id = p.cursor_id
+		WHERE c.provenance_code=? AND c.operation_code=? AND c.cursor_key=? AND c.namespace_scope_code=? AND c.namespace_key=?
+		AND p.status_code IN ('READY','PARTIAL') ORDER BY p.id`,
+		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key)
+	if err != nil {
+		return nil, fmt.Errorf("list open plans: %w", err)
+	}
+	return out, nil
+}
+
+// SetBaseURL records on the open plans of a namespace that their requests go
+// to another host from now on.
+func (s *Store) SetBaseURL(ctx context.Context, ns harvest.Namespace, base string) error {
+	return s.write(ctx, "record base URL", func(x *tx) error {
+		_, err := x.exec(`UPDATE ing_plan SET base_url=?, updated_at=? WHERE status_code IN ('READY','PARTIAL') AND cursor_id IN
+			(SELECT id FROM ing_cursor WHERE provenance_code=? AND operation_code=? AND cursor_key=? AND namespace_scope_code=? AND namespace_key=?)`,
+			null(base), ts(x.now), ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key)
+		return err
+	})
+}
+
+// RequeueFailed queues again the failed slices of a source and operation whose
+// rest is over (R4), and returns how many.
+func (s *Store) RequeueFailed(ctx context.Context, provenance string, op harvest.Operation) (int64, error) {
+	var n int64
+	err := s.write(ctx, "queue failed slices again", func(x *tx) error {
+		n = 0
+		var ids []any
+		err := x.each(func(r *sql.Rows) error {
+			var task, slice int64
+			if err := r.Scan(&task, &slice); err != nil {
+				return err
+			}
+			ids = append(ids, task, slice)
+			return nil
+		}, `SELECT t.id, t.slice_id FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id
+			WHERE t.status_code='FAILED' AND t.scheduled_at <= ? AND t.provenance_code=? AND t.operation_code=? AND s.status_code='FAILED' AND s.gap_accepted=0
+			ORDER BY t.id LIMIT 1000`+x.s.d.forUpdate, ts(x.now), provenance, op)
+		if err != nil {
+			return err
+		}
+		for i := 0; i < len(ids); i += 2 {
+			if _, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, barren=0, spent_runs=0, walks=0, updated_at=? WHERE id=?`, ts(x.now), ts(x.now), ids[i]); err != nil {
+				return err
+			}
+			if _, err := x.exec(`UPDATE ing_plan_slice SET status_code='READY', updated_at=? WHERE id=?`, ts(x.now), ids[i+1]); err != nil {
+				return err
+			}
+			n++
+		}
+		return nil
+	})
+	return n, err
+}

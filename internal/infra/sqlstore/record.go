@@ -1,0 +1,312 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// extID keeps ids comparing as bytes: text in SQLite, VARBINARY in MySQL.
+func extID(id string) any { return id }
+
+var (
+	encoder = sync.OnceValue(func() *zstd.Encoder {
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+		if err != nil { // constant options
+			panic(err)
+		}
+		return e
+	})
+	decoder = sync.OnceValue(func() *zstd.Decoder {
+		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
+		if err != nil {
+			panic(err)
+		}
+		return d
+	})
+)
+
+func pack(raw []byte) []byte { return encoder().EncodeAll(raw, make([]byte, 0, len(raw)/2)) }
+
+func unpack(b []byte) ([]byte, error) {
+	raw, err := decoder().DecodeAll(b, nil)
+	if err != nil {
+		return nil, fmt.Errorf("unpack raw record: %w", err)
+	}
+	return raw, nil
+}
+
+// packRecords compresses before the transaction begins, so that the writer is
+// not held up by it. The bytes of a page share one buffer.
+func packRecords(recs []harvest.Record) [][]byte {
+	size := 0
+	for i := range recs {
+		size += len(recs[i].Raw)
+	}
+	buf := make([]byte, 0, size/2+64)
+	out := make([][]byte, len(recs))
+	for i := range recs {
+		start := len(buf)
+		buf = encoder().EncodeAll(recs[i].Raw, buf)
+		out[i] = buf[start:len(buf):len(buf)]
+	}
+	return out
+}
+
+// heldRecord is a record as the store has it.
+type heldRecord struct {
+	harvest.Held
+	id       int64
+	revision int64
+}
+
+// change is what one record of a page asks of the tables.
+type change struct {
+	rec      *harvest.Record
+	packed   []byte
+	effect   harvest.Effect
+	id       int64
+	revision int64
+}
+
+// mergeRecords brings the page's records in (R28): one read of what is held,
+// the decision in Go, then as few statements as the effects need. Of a record
+// that stands twice on a page the newer version is taken up first and the
+// other is compared with it.
+func (x *tx) mergeRecords(prov string, b harvest.Batch, packed [][]byte) (harvest.Counts, error) {
+	var c harvest.Counts
+	recordType := b.RecordType
+	if len(b.Records) == 0 {
+		return c, nil
+	}
+	order := make([]int, len(b.Records))
+	for i := range order {
+		order[i] = i
+	}
+	// In key order every transaction locks the same way round; the newest
+	// version of a key first.
+	slices.SortStableFunc(order, func(i, j int) int {
+		if d := strings.Compare(b.Records[i].ID, b.Records[j].ID); d != 0 {
+			return d
+		}
+		return b.Records[j].Version.Compare(b.Records[i].Version)
+	})
+	held, err := x.heldRecords(prov, recordType, b.Records)
+	if err != nil {
+		return c, err
+	}
+	var fresh, changed, replaced []change
+	var observed []any
+	last := ""
+	for k, i := range order {
+		rec := &b.Records[i]
+		if k > 0 && rec.ID == last {
+			// An older or equal version of a record that this page already brought.
+			prev := &b.Records[order[k-1]]
+			if prev.Version.ContentHash == rec.Version.ContentHash {
+				c.Count(harvest.Unchanged)
+			} else {
+				c.Count(harvest.Stale)
+			}
+			continue
+		}
+		last = rec.ID
+		h, ok := held[rec.ID]
+		if !ok {
+			c.Count(harvest.Inserted)
+			fresh = append(fresh, change{rec: rec, packed: packed[i], effect: harvest.Inserted, revision: 1})
+			continue
+		}
+		o := harvest.Merge(h.Held, *rec)
+		c.Count(o.Effect)
+		switch o.Effect {
+		case harvest.Updated, harvest.Remapped:
+			changed = append(changed, change{rec: rec, packed: packed[i], effect: o.Effect, id: h.id, revision: h.revision + 1})
+		case harvest.Unchanged:
+			if o.Replace {
+				replaced = append(replaced, change{rec: rec, packed: packed[i], id: h.id, revision: h.revision})
+			} else if o.Observe {
+				observed = append(observed, h.id)
+			}
+		}
+	}
+	if err := x.insertRecords(prov, recordType, fresh); err != nil {
+		return c, err
+	}
+	if err := x.updateRecords(changed); err != nil {
+		return c, err
+	}
+	if err := x.replaceRecords(replaced); err != nil {
+		return c, err
+	}
+	if err := x.observeRecords(observed, b); err != nil {
+		return c, err
+	}
+	return c, x.insertVersions(append(fresh, changed...), b.ID)
+}
+
+// keysPerRead bounds the IN list of one read.
+const keysPerRead = 500
+
+func (x *tx) heldRecords(prov, recordType string, recs []harvest.Record) (map[string]heldRecord, error) {
+	out := make(map[string]heldRecord, len(recs))
+	keys := make([]string, len(recs))
+	for i := range recs {
+		keys[i] = recs[i].ID
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	for part := range chunks(keys, keysPerRead) {
+		args := make([]any, 0, len(part)+2)
+		args = append(args, prov, recordType)
+		for _, k := range part {
+			args = append(args, extID(k))
+		}
+		err := x.each(func(r *sql.Rows) error {
+			var id string
+			var h heldRecord
+			var updated, observed ts
+			var hash, raw []byte
+			if err := r.Scan(&id, &h.id, &h.revision, &h.Status, &updated, &h.Version.Provider, &observed, &hash, &raw, &h.MappingVersion); err != nil {
+				return err
+			}
+			h.Version.UpdatedAt, h.Version.ObservedAt = updated.time(), observed.time()
+			copy(h.Version.ContentHash[:], hash)
+			copy(h.RawSHA256[:], raw)
+			out[id] = h
+			return nil
+		}, `SELECT ext_id, id, revision, status_code, updated_at, provider_version, observed_at, content_hash, raw_sha256, mapping_version FROM ing_record`+x.s.d.recordIndex+`
+			WHERE provenance_code=? AND record_type=? AND ext_id IN (`+list(len(part))+`)`+x.s.d.forUpdate, args...)
+		if err != nil {
+			return nil, fmt.Errorf("read held records: %w", err)
+		}
+	}
+	return out, nil
+}
+
+const recordCols = `provenance_code, record_type, ext_id, status_code, revision, updated_at, provider_version, observed_at, content_hash, raw_sha256, mapping_version, created_at, changed_at`
+
+func (x *tx) insertRecords(prov, recordType string, cs []change) error {
+	for part := range chunks(cs, rowsPerInsert) {
+		args := make([]any, 0, len(part)*columns(recordCols))
+		for _, c := range part {
+			r := c.rec
+			args = append(args, prov, recordType, extID(r.ID), r.Status, 1, ts(r.Version.UpdatedAt), r.Version.Provider, ts(r.Version.ObservedAt),
+				r.Version.ContentHash[:], r.RawSHA256[:], r.MappingVersion, ts(x.now), ts(x.now))
+		}
+		if err := x.bulk(`INSERT INTO ing_record (`+recordCols+`) VALUES `+marks(len(part), columns(recordCols)), args); err != nil {
+			return fmt.Errorf("insert records: %w", err)
+		}
+	}
+	if len(cs) == 0 {
+		return nil
+	}
+	ids := make(map[string]int64, len(cs))
+	for part := range chunks(cs, keysPerRead) {
+		args := make([]any, 0, len(part)+2)
+		args = append(args, prov, recordType)
+		for _, c := range part {
+			args = append(args, extID(c.rec.ID))
+		}
+		err := x.each(func(r *sql.Rows) error {
+			var id int64
+			var ext string
+			if err := r.Scan(&id, &ext); err != nil {
+				return err
+			}
+			ids[ext] = id
+			return nil
+		}, `SELECT id, ext_id FROM ing_record`+x.s.d.recordIndex+` WHERE provenance_code=? AND record_type=? AND ext_id IN (`+list(len(part))+`)`, args...)
+		if err != nil {
+			return fmt.Errorf("read records back: %w", err)
+		}
+	}
+	for i := range cs {
+		cs[i].id = ids[cs[i].rec.ID]
+	}
+	return nil
+}
+
+func (x *tx) updateRecords(cs []change) error {
+	for _, c := range cs {
+		r := c.rec
+		if err := x.bulk(updateRecordSQL, []any{r.Status, c.revision, ts(r.Version.UpdatedAt), r.Version.Provider, ts(r.Version.ObservedAt),
+			r.Version.ContentHash[:], r.RawSHA256[:], r.MappingVersion, ts(x.now), c.id}); err != nil {
+			return fmt.Errorf("update record: %w", err)
+		}
+	}
+	return nil
+}
+
+const (
+	updateRecordSQL = `UPDATE ing_record SET status_code=?, revision=?, updated_at=?, provider_version=?, observed_at=?, content_hash=?, raw_sha256=?, mapping_version=?, changed_at=? WHERE id=?`
+	touchRecordSQL  = `UPDATE ing_record SET updated_at=?, provider_version=?, observed_at=?, raw_sha256=? WHERE id=?`
+	touchVersionSQL = `UPDATE ing_record_version SET updated_at=?, provider_version=?, observed_at=?, raw_sha256=?, raw=?, fields=? WHERE record_id=? AND revision=?`
+)
+
+// replaceRecords follows a version that differs in volatile parts only.
+func (x *tx) replaceRecords(cs []change) error {
+	for _, c := range cs {
+		r := c.rec
+		v := []any{ts(r.Version.UpdatedAt), r.Version.Provider, ts(r.Version.ObservedAt), r.RawSHA256[:]}
+		if err := x.bulk(touchRecordSQL, append(v, c.id)); err != nil {
+			return fmt.Errorf("follow record: %w", err)
+		}
+		if err := x.bulk(touchVersionSQL, append(v, c.packed, string(r.Fields), c.id, c.revision)); err != nil {
+			return fmt.Errorf("follow version: %w", err)
+		}
+	}
+	return nil
+}
+
+// observeRecords notes that unchanged records were seen again. All records of
+// a page were observed at the same time.
+func (x *tx) observeRecords(ids []any, b harvest.Batch) error {
+	for part := range chunks(ids, keysPerRead) {
+		if _, err := x.exec(`UPDATE ing_record SET observed_at=? WHERE id IN (`+list(len(part))+`)`, append([]any{ts(b.OpenedAt)}, part...)...); err != nil {
+			return fmt.Errorf("observe records: %w", err)
+		}
+	}
+	return nil
+}
+
+const (
+	versionCols = `record_id, revision, effect_code, status_code, updated_at, provider_version, observed_at, content_hash, raw_sha256, mapping_version, batch_id, raw, fields, created_at`
+	outboxCols  = `record_id, revision, created_at`
+)
+
+// insertVersions keeps every accepted version and announces it (R34).
+func (x *tx) insertVersions(cs []change, batch harvest.BatchID) error {
+	for part := range chunks(cs, rowsPerInsert) {
+		args := make([]any, 0, len(part)*columns(versionCols))
+		out := make([]any, 0, len(part)*columns(outboxCols))
+		for _, c := range part {
+			r := c.rec
+			args = append(args, c.id, c.revision, c.effect, r.Status, ts(r.Version.UpdatedAt), r.Version.Provider, ts(r.Version.ObservedAt),
+				r.Version.ContentHash[:], r.RawSHA256[:], r.MappingVersion, batch, c.packed, string(r.Fields), ts(x.now))
+			out = append(out, c.id, c.revision, ts(x.now))
+		}
+		if err := x.bulk(`INSERT INTO ing_record_version (`+versionCols+`) VALUES `+marks(len(part), columns(versionCols)), args); err != nil {
+			return fmt.Errorf("insert versions: %w", err)
+		}
+		if err := x.bulk(`INSERT INTO ing_outbox (`+outboxCols+`) VALUES `+marks(len(part), columns(outboxCols)), out); err != nil {
+			return fmt.Errorf("insert outbox: %w", err)
+		}
+	}
+	return nil
+}
+
+// warmStatements are the ones every page needs.
+func warmStatements() []string {
+	return []string{
+		`INSERT INTO ing_record (` + recordCols + `) VALUES ` + marks(rowsPerInsert, columns(recordCols)),
+		`INSERT INTO ing_record_version (` + versionCols + `) VALUES ` + marks(rowsPerInsert, columns(versionCols)),
+		`INSERT INTO ing_outbox (` + outboxCols + `) VALUES ` + marks(rowsPerInsert, columns(outboxCols)),
+		updateRecordSQL, touchRecordSQL, touchVersionSQL,
+	}
+}

@@ -1,0 +1,85 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// SourceState is what is true of a source right now.
+type SourceState struct {
+	Paused  bool
+	Stopped bool
+	Reason  string
+	Since   time.Time
+	// Skew is how far the upstream's clock was ahead of the store's when last
+	// seen; Seen tells whether it ever was.
+	Skew time.Duration
+	Seen bool
+}
+
+// SourceState reads the state of a source.
+func (s *Store) SourceState(ctx context.Context, provenance string) (SourceState, error) {
+	var st SourceState
+	var reason sql.NullString
+	var since ts
+	var skew sql.NullInt64
+	err := s.r.QueryRowContext(ctx, `SELECT paused, stopped, reason, since, clock_skew_us FROM ing_source_state WHERE provenance_code=?`, provenance).
+		Scan(&st.Paused, &st.Stopped, &reason, &since, &skew)
+	if errors.Is(err, sql.ErrNoRows) {
+		return st, nil
+	}
+	if err != nil {
+		return st, fmt.Errorf("read state of %s: %w", provenance, err)
+	}
+	st.Reason, st.Since = reason.String, since.time()
+	st.Skew, st.Seen = time.Duration(skew.Int64)*time.Microsecond, skew.Valid
+	return st, nil
+}
+
+// ClockSkew is how far the upstream's clock was ahead of the store's when last seen.
+func (s *Store) ClockSkew(ctx context.Context, provenance string) (time.Duration, bool, error) {
+	st, err := s.SourceState(ctx, provenance)
+	return st.Skew, st.Seen, err
+}
+
+// NoteSkew remembers how far the upstream's clock is ahead of the store's.
+func (s *Store) NoteSkew(ctx context.Context, provenance string, skew time.Duration) error {
+	return s.write(ctx, "note clock skew", func(x *tx) error {
+		if err := x.sourceState(provenance); err != nil {
+			return err
+		}
+		_, err := x.exec(`UPDATE ing_source_state SET clock_skew_us=?, updated_at=? WHERE provenance_code=?`, skew.Microseconds(), ts(x.now), provenance)
+		return err
+	})
+}
+
+// HoldSource pauses a source, or with stopped marks it as stopped by a fatal
+// fault; with neither it is resumed.
+func (s *Store) HoldSource(ctx context.Context, provenance string, paused, stopped bool, reason string) error {
+	return s.write(ctx, "hold source", func(x *tx) error {
+		if err := x.sourceState(provenance); err != nil {
+			return err
+		}
+		_, err := x.exec(`UPDATE ing_source_state SET paused=?, stopped=?, reason=?, since=?, updated_at=? WHERE provenance_code=?`,
+			paused, stopped, null(reason), ts(x.now), ts(x.now), provenance)
+		return err
+	})
+}
+
+// UpdateGate changes the state of one rate key under a lock, by the store's clock.
+func (s *Store) UpdateGate(ctx context.Context, key string, f func(state []byte, now time.Time) []byte) error {
+	return s.write(ctx, "update rate gate", func(x *tx) error {
+		var state []byte
+		err := x.row(`SELECT state FROM ing_rate_gate WHERE gate_key=?`+x.s.d.forUpdate, key).Scan(&state)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			_, err = x.exec(`INSERT INTO ing_rate_gate (gate_key, state, updated_at) VALUES (?,?,?)`, key, string(f(nil, x.now)), ts(x.now))
+		case err == nil:
+			_, err = x.exec(`UPDATE ing_rate_gate SET state=?, updated_at=? WHERE gate_key=?`, string(f(state, x.now)), ts(x.now), key)
+		}
+		return err
+	})
+}

@@ -1,0 +1,161 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// PlanSummary is what a plan has come to, summed over its committed pages.
+type PlanSummary struct {
+	ID        harvest.PlanID
+	Key       string
+	Status    harvest.PlanState
+	Window    harvest.Window
+	Watermark time.Time
+	Slices    SliceCounts
+	Records   harvest.Counts
+	Sent      int64
+	Retried   int64
+	HTTP429   int64
+	HTTP5xx   int64
+	Bytes     int64
+	Expected  int64
+	Gaps      []Gap
+}
+
+// SliceCounts of a plan, by what became of them.
+type SliceCounts struct {
+	Done     int64 `json:"done"`
+	Resliced int64 `json:"resliced"`
+	Failed   int64 `json:"failed"`
+	Open     int64 `json:"open"`
+}
+
+// Gap is a slice that holds the watermark until somebody or something mends it.
+type Gap struct {
+	Slice   harvest.SliceID `json:"slice"`
+	From    time.Time       `json:"from"`
+	To      time.Time       `json:"to"`
+	Status  string          `json:"status"`
+	Reason  string          `json:"reason"`
+	RetryAt time.Time       `json:"retry_at,omitzero"`
+}
+
+// maxGaps bounds the gaps listed in a summary.
+const maxGaps = 100
+
+// Summary reads what the plans have come to together.
+func (s *Store) Summary(ctx context.Context, ids ...harvest.PlanID) (PlanSummary, error) {
+	var p PlanSummary
+	if len(ids) == 0 {
+		return p, nil
+	}
+	in, args := list(len(ids)), make([]any, len(ids))
+	for i, id := range ids {
+		args[i] = id
+	}
+	last := ids[len(ids)-1]
+	var from, to, w ts
+	err := s.r.QueryRowContext(ctx, `SELECT p.plan_key, p.status_code, p.window_from, p.window_to, c.normalized_instant FROM ing_plan p JOIN ing_cursor c ON c.id=p.cursor_id WHERE p.id=?`, last).
+		Scan(&p.Key, &p.Status, &from, &to, &w)
+	if err != nil {
+		return p, fmt.Errorf("read plan %d: %w", last, err)
+	}
+	p.ID, p.Window, p.Watermark = last, harvest.Window{From: from.time(), To: to.time()}, w.time()
+	err = s.each(ctx, func(r *sql.Rows) error {
+		var st harvest.SliceState
+		var n int64
+		if err := r.Scan(&st, &n); err != nil {
+			return err
+		}
+		switch st {
+		case harvest.SliceDone:
+			p.Slices.Done += n
+		case harvest.SliceResliced:
+			p.Slices.Resliced += n
+		case harvest.SliceFailed, harvest.SliceCancelled:
+			p.Slices.Failed += n
+		default:
+			p.Slices.Open += n
+		}
+		return nil
+	}, `SELECT status_code, COUNT(*) FROM ing_plan_slice WHERE plan_id IN (`+in+`) GROUP BY status_code`, args...)
+	if err != nil {
+		return p, fmt.Errorf("count slices: %w", err)
+	}
+	c := &p.Records
+	err = s.r.QueryRowContext(ctx, `SELECT COALESCE(SUM(inserted),0), COALESCE(SUM(updated),0), COALESCE(SUM(remapped),0), COALESCE(SUM(unchanged),0), COALESCE(SUM(stale),0), COALESCE(SUM(filtered),0), COALESCE(SUM(quarantined),0),
+		COALESCE(SUM(sent),0), COALESCE(SUM(retried),0), COALESCE(SUM(http_429),0), COALESCE(SUM(http_5xx),0), COALESCE(SUM(bytes),0)
+		FROM ing_task_run_batch WHERE plan_id IN (`+in+`) AND status_code='SUCCEEDED'`, args...).
+		Scan(&c.Inserted, &c.Updated, &c.Remapped, &c.Unchanged, &c.Stale, &c.Filtered, &c.Quarantined, &p.Sent, &p.Retried, &p.HTTP429, &p.HTTP5xx, &p.Bytes)
+	if err != nil {
+		return p, fmt.Errorf("sum batches: %w", err)
+	}
+	p.Gaps, err = s.gaps(ctx, `s.plan_id IN (`+in+`)`, args...)
+	return p, err
+}
+
+func (s *Store) gaps(ctx context.Context, where string, args ...any) ([]Gap, error) {
+	out := []Gap{}
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var g Gap
+		var from, to, retry ts
+		var reason sql.NullString
+		if err := r.Scan(&g.Slice, &from, &to, &g.Status, &reason, &retry); err != nil {
+			return err
+		}
+		g.From, g.To, g.Reason = from.time(), to.time(), reason.String
+		if g.Status == string(harvest.SliceFailed) {
+			g.RetryAt = retry.time()
+		}
+		out = append(out, g)
+		return nil
+	}, `SELECT s.id, s.window_from, s.window_to, s.status_code, s.reason, t.scheduled_at FROM ing_plan_slice s LEFT JOIN ing_task t ON t.slice_id=s.id
+		WHERE s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0 AND `+where+` ORDER BY s.window_from LIMIT ?`, append(args, maxGaps)...)
+	if err != nil {
+		return nil, fmt.Errorf("list gaps: %w", err)
+	}
+	return out, nil
+}
+
+// Work is what is left to do for a source and operation.
+type Work struct {
+	Ready    int64     // could be leased now
+	Leased   int64     // in somebody's hands
+	Later    int64     // queued for later
+	NextAt   time.Time // when the first of those is due
+	NextCode string    // why it waits
+}
+
+// Work tells what is left to do.
+func (s *Store) Work(ctx context.Context, provenance string, op harvest.Operation) (Work, error) {
+	now, err := s.Now(ctx)
+	if err != nil {
+		return Work{}, err
+	}
+	var w Work
+	var next ts
+	err = s.r.QueryRowContext(ctx, `SELECT
+		COALESCE(SUM(CASE WHEN status_code='QUEUED' AND scheduled_at <= ? THEN 1 ELSE 0 END),0),
+		COALESCE(SUM(CASE WHEN status_code IN ('DISPATCHED','EXECUTING') THEN 1 ELSE 0 END),0),
+		COALESCE(SUM(CASE WHEN status_code='QUEUED' AND scheduled_at > ? THEN 1 ELSE 0 END),0),
+		MIN(CASE WHEN status_code='QUEUED' THEN scheduled_at WHEN status_code IN ('DISPATCHED','EXECUTING') THEN leased_until END)
+		FROM ing_task WHERE provenance_code=? AND operation_code=? AND status_code IN ('QUEUED','DISPATCHED','EXECUTING')`,
+		ts(now), ts(now), provenance, op).Scan(&w.Ready, &w.Leased, &w.Later, &next)
+	if err != nil {
+		return w, fmt.Errorf("count work: %w", err)
+	}
+	w.NextAt = next.time()
+	if w.Later > 0 && w.Ready == 0 && w.Leased == 0 {
+		var code sql.NullString
+		if err := s.r.QueryRowContext(ctx, `SELECT error_code FROM ing_task WHERE provenance_code=? AND operation_code=? AND status_code='QUEUED' ORDER BY scheduled_at LIMIT 1`, provenance, op).Scan(&code); err != nil {
+			return w, fmt.Errorf("read why work waits: %w", err)
+		}
+		w.NextCode = code.String
+	}
+	return w, nil
+}

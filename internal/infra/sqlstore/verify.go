@@ -1,0 +1,363 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Finding is a place where the store breaks one of its invariants.
+type Finding struct {
+	Invariant string `json:"invariant"`
+	Object    string `json:"object"`
+	Detail    string `json:"detail"`
+}
+
+// maxFindings bounds what one invariant reports; a broken store would
+// otherwise list every row.
+const maxFindings = 100
+
+// verifier collects findings of one invariant after the other.
+type verifier struct {
+	ctx  context.Context
+	s    *Store
+	tx   *sql.Tx
+	inv  string
+	n    int
+	list []Finding
+}
+
+// Verify is the integrity check: invariants I1 to I10 of the rulings and
+// orphans (C11). It only reads, all of it from one snapshot where the database
+// can give one.
+func (s *Store) Verify(ctx context.Context) ([]Finding, error) {
+	t, err := s.r.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: snapshotLevel(s.d)})
+	if err != nil {
+		return nil, fmt.Errorf("verify: %w", err)
+	}
+	defer t.Rollback() //nolint:errcheck // nothing was written
+	v := &verifier{ctx: ctx, s: s, tx: t}
+	for _, c := range []struct {
+		name  string
+		check func() error
+	}{
+		{"I1", v.chains}, {"I2", v.covered}, {"I3", v.tiled}, {"I4", v.fenced}, {"I5", v.ordinals},
+		{"I6", v.proven}, {"I7", v.revisions}, {"I8", v.accounts}, {"I9", v.harvestOnly}, {"I10", v.fingerprints}, {"C11", v.orphans},
+	} {
+		v.inv, v.n = c.name, 0
+		if err := c.check(); err != nil {
+			return nil, fmt.Errorf("verify %s: %w", c.name, err)
+		}
+	}
+	return v.list, nil
+}
+
+func snapshotLevel(d *dialect) sql.IsolationLevel {
+	if d == mysqlDialect {
+		return sql.LevelRepeatableRead
+	}
+	return sql.LevelDefault
+}
+
+func (v *verifier) report(object, format string, args ...any) {
+	if v.n++; v.n <= maxFindings {
+		v.list = append(v.list, Finding{Invariant: v.inv, Object: object, Detail: fmt.Sprintf(format, args...)})
+	}
+}
+
+func (v *verifier) each(scan func(*sql.Rows) error, q string, args ...any) error {
+	rows, err := v.tx.QueryContext(v.ctx, q, args...)
+	return eachRow(rows, err, scan)
+}
+
+type cursorHead struct {
+	id         harvest.CursorID
+	name       string
+	dir        harvest.Direction
+	init, at   time.Time
+	initV, val string
+}
+
+func (v *verifier) cursors() ([]cursorHead, error) {
+	var out []cursorHead
+	err := v.each(func(r *sql.Rows) error {
+		var c cursorHead
+		var prov, scope, key string
+		var at ts
+		if err := r.Scan(&c.id, &prov, &scope, &key, &c.dir, &c.initV, &c.val, &at); err != nil {
+			return err
+		}
+		c.name, c.at = fmt.Sprintf("cursor %d (%s %s/%s)", c.id, prov, scope, key), at.time()
+		var err error
+		c.init, err = time.Parse(harvest.TimeLayout, c.initV)
+		if err != nil {
+			v.report(c.name, "init value %q cannot be read", c.initV)
+		}
+		out = append(out, c)
+		return nil
+	}, `SELECT id, provenance_code, namespace_scope_code, namespace_key, direction_code, init_value, cursor_value, normalized_instant FROM ing_cursor ORDER BY id`)
+	return out, err
+}
+
+// chains: the events of a namespace form a chain to its value.
+func (v *verifier) chains() error {
+	cs, err := v.cursors()
+	if err != nil {
+		return err
+	}
+	for _, c := range cs {
+		last, lastAt, n := "", time.Time{}, 0
+		err := v.each(func(r *sql.Rows) error {
+			var id int64
+			var kind string
+			var prev sql.NullString
+			var next string
+			var at ts
+			if err := r.Scan(&id, &kind, &prev, &next, &at); err != nil {
+				return err
+			}
+			switch {
+			case n == 0 && (prev.Valid || kind == "ADVANCE"):
+				v.report(c.name, "first event %d is not a beginning", id)
+			case n > 0 && prev.String != last:
+				v.report(c.name, "event %d goes on from %q, the one before ended at %q", id, prev.String, last)
+			case n > 0 && !c.dir.Further(lastAt, at.time()):
+				v.report(c.name, "event %d moves from %s to %s, not %s", id, last, next, c.dir)
+			}
+			if next != harvest.FormatInstant(at.time()) {
+				v.report(c.name, "event %d says %s and %s", id, next, harvest.FormatInstant(at.time()))
+			}
+			last, lastAt = next, at.time()
+			n++
+			return nil
+		}, `SELECT id, kind_code, prev_value, new_value, new_instant FROM ing_cursor_event WHERE cursor_id=? ORDER BY id`, c.id)
+		if err != nil {
+			return err
+		}
+		if last != c.val || !lastAt.Equal(c.at) {
+			v.report(c.name, "value is %s, the last event says %s", c.val, last)
+		}
+	}
+	return nil
+}
+
+// covered: from INIT to the watermark everything is DONE or accepted.
+func (v *verifier) covered() error {
+	cs, err := v.cursors()
+	if err != nil {
+		return err
+	}
+	for _, c := range cs {
+		order := "window_from, window_to"
+		if c.dir == harvest.Backward {
+			order = "window_to DESC, window_from DESC"
+		}
+		var rerr error
+		reach := harvest.LowWatermark(c.init, c.dir, func(yield func(harvest.Covered) bool) {
+			rows, err := v.tx.QueryContext(v.ctx, `SELECT window_from, window_to, status_code, gap_accepted FROM ing_plan_slice WHERE cursor_id=? AND status_code<>'RESLICED' ORDER BY `+order, c.id)
+			if err != nil {
+				rerr = err
+				return
+			}
+			rerr = eachUntil(rows, func() (bool, error) {
+				var from, to ts
+				var st harvest.SliceState
+				var acc bool
+				if err := rows.Scan(&from, &to, &st, &acc); err != nil {
+					return false, err
+				}
+				return yield(harvest.Covered{Window: harvest.Window{From: from.time(), To: to.time()}, Counts: st == harvest.SliceDone || acc}), nil
+			})
+		})
+		if rerr != nil {
+			return rerr
+		}
+		if c.dir.Further(reach, c.at) {
+			v.report(c.name, "watermark %s lies past what is proven, %s", harvest.FormatInstant(c.at), harvest.FormatInstant(reach))
+		}
+		if c.dir.Further(c.at, reach) {
+			v.report(c.name, "watermark %s lags behind what is proven, %s", harvest.FormatInstant(c.at), harvest.FormatInstant(reach))
+		}
+	}
+	return nil
+}
+
+// tiled: the leaf slices of a plan tile its window up to sliced_to.
+func (v *verifier) tiled() error {
+	var plan, at, end = int64(0), time.Time{}, time.Time{}
+	closePlan := func() {
+		if plan != 0 && !at.Equal(end) {
+			v.report(fmt.Sprintf("plan %d", plan), "leaf slices end at %s, not at %s", harvest.FormatInstant(at), harvest.FormatInstant(end))
+		}
+	}
+	err := v.each(func(r *sql.Rows) error {
+		var id int64
+		var slice sql.NullInt64
+		var wf, wt, from, to ts
+		if err := r.Scan(&id, &wf, &wt, &slice, &from, &to); err != nil {
+			return err
+		}
+		if id != plan {
+			closePlan()
+			plan, at, end = id, wf.time(), wt.time()
+		}
+		if !slice.Valid {
+			return nil
+		}
+		if !from.time().Equal(at) {
+			v.report(fmt.Sprintf("plan %d", plan), "slice %d begins at %s, the one before ended at %s", slice.Int64, harvest.FormatInstant(from.time()), harvest.FormatInstant(at))
+		}
+		at = to.time()
+		return nil
+	}, `SELECT p.id, p.window_from, p.sliced_to, s.id, s.window_from, s.window_to FROM ing_plan p LEFT JOIN ing_plan_slice s ON s.plan_id=p.id AND s.status_code<>'RESLICED'
+		WHERE p.status_code NOT IN ('DRAFT','FAILED') ORDER BY p.id, s.window_from, s.window_to`)
+	closePlan()
+	return err
+}
+
+// none reports every row of a query that should find nothing.
+func (v *verifier) none(what, q string, args ...any) error {
+	return v.each(func(r *sql.Rows) error {
+		var id, detail string
+		if err := r.Scan(&id, &detail); err != nil {
+			return err
+		}
+		v.report(what+" "+id, "%s", detail)
+		return nil
+	}, q, args...)
+}
+
+// fenced: one task per slice; no run or batch above its task's fence.
+func (v *verifier) fenced() error {
+	if err := v.none("slice", `SELECT slice_id, 'has more than one task' FROM ing_task GROUP BY slice_id HAVING COUNT(*) > 1`); err != nil {
+		return err
+	}
+	if err := v.none("run", `SELECT r.id, 'was written under a fence its task never had' FROM ing_task_run r JOIN ing_task t ON t.id=r.task_id WHERE r.fence > t.fence`); err != nil {
+		return err
+	}
+	if err := v.none("batch", `SELECT b.id, 'was written under another fence than its run' FROM ing_task_run_batch b JOIN ing_task_run r ON r.id=b.run_id WHERE b.fence <> r.fence`); err != nil {
+		return err
+	}
+	return v.none("run", `SELECT r.id, 'is RUNNING under a fence that has moved on' FROM ing_task_run r JOIN ing_task t ON t.id=r.task_id WHERE r.status_code='RUNNING' AND t.status_code IN ('QUEUED','SUCCEEDED','FAILED','PARTIAL')`)
+}
+
+// ordinals: committed pages of a walk are 1..n and each begins where the one before ended.
+func (v *verifier) ordinals() error {
+	key, want, last := "", 1, ""
+	return v.each(func(r *sql.Rows) error {
+		var task, walk, id int64
+		var ordinal int
+		var phase, before string
+		var after sql.NullString
+		if err := r.Scan(&id, &task, &walk, &phase, &ordinal, &before, &after); err != nil {
+			return err
+		}
+		k := fmt.Sprintf("task %d walk %d %s", task, walk, phase)
+		if k != key {
+			key, want, last = k, 1, before
+		}
+		if ordinal != want {
+			v.report(key, "batch %d has ordinal %d, expected %d", id, ordinal, want)
+		}
+		if before != last {
+			v.report(key, "batch %d does not begin where the one before ended", id)
+		}
+		want, last = ordinal+1, after.String
+		return nil
+	}, `SELECT id, task_id, walk_no, phase, ordinal, before_position, after_position FROM ing_task_run_batch WHERE status_code='SUCCEEDED' ORDER BY task_id, walk_no, phase, ordinal`)
+}
+
+// proven: DONE and an end proof go together, and every id found was resolved.
+func (v *verifier) proven() error {
+	if err := v.none("slice", `SELECT s.id, 'is DONE although its last walk has no end proof' FROM ing_plan_slice s JOIN ing_task t ON t.slice_id=s.id
+		WHERE s.status_code='DONE' AND NOT EXISTS (SELECT 1 FROM ing_task_run_batch b WHERE b.task_id=t.id AND b.walk_no=t.walk_no AND b.status_code='SUCCEEDED' AND b.end_proof IS NOT NULL)`); err != nil {
+		return err
+	}
+	if err := v.none("slice", `SELECT s.id, 'is DONE without a task, and was not split off a proven prefix' FROM ing_plan_slice s LEFT JOIN ing_task t ON t.slice_id=s.id
+		WHERE s.status_code='DONE' AND t.id IS NULL AND s.parent_id IS NULL`); err != nil {
+		return err
+	}
+	if err := v.none("slice", `SELECT s.id, CONCAT('is ', s.status_code, ' while its task is ', t.status_code) FROM ing_plan_slice s JOIN ing_task t ON t.slice_id=s.id
+		WHERE (s.status_code='DONE') <> (t.status_code='SUCCEEDED') OR (s.status_code='RESLICED') <> (t.status_code='PARTIAL')`); err != nil {
+		return err
+	}
+	return v.none("task", `SELECT t.id, CONCAT('found ', SUM(CASE WHEN b.phase='SEARCH' THEN b.asked ELSE 0 END), ' ids and asked for ', SUM(CASE WHEN b.phase='DETAIL' THEN b.asked ELSE 0 END))
+		FROM ing_task t JOIN ing_task_run_batch b ON b.task_id=t.id AND b.walk_no=t.walk_no AND b.status_code='SUCCEEDED' WHERE t.status_code='SUCCEEDED'
+		GROUP BY t.id HAVING SUM(CASE WHEN b.phase='SEARCH' THEN b.asked ELSE 0 END) <> SUM(CASE WHEN b.phase='DETAIL' THEN b.asked ELSE 0 END)`)
+}
+
+// revisions: one outbox row and one version per revision, numbered 1..revision.
+func (v *verifier) revisions() error {
+	for _, tab := range []string{"ing_outbox", "ing_record_version"} {
+		if err := v.none("record", `SELECT r.id, CONCAT('has revision ', r.revision, ' and ', COUNT(o.id), ' rows in `+tab+`, from ', COALESCE(MIN(o.revision),0), ' to ', COALESCE(MAX(o.revision),0))
+			FROM ing_record r LEFT JOIN `+tab+` o ON o.record_id=r.id GROUP BY r.id, r.revision
+			HAVING COUNT(o.id) <> r.revision OR COALESCE(MIN(o.revision),0) <> 1 OR COALESCE(MAX(o.revision),0) <> r.revision`); err != nil {
+			return err
+		}
+	}
+	if err := v.none("record", `SELECT r.id, 'differs from its newest version' FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision
+		WHERE r.content_hash<>v.content_hash OR r.raw_sha256<>v.raw_sha256 OR r.status_code<>v.status_code`); err != nil {
+		return err
+	}
+	return v.none("record", `SELECT MIN(id), CONCAT(COUNT(*), ' rows for one key') FROM ing_record GROUP BY provenance_code, record_type, ext_id HAVING COUNT(*) > 1`)
+}
+
+// accounts: the items of a page add up.
+func (v *verifier) accounts() error {
+	return v.none("batch", `SELECT id, CONCAT('has ', items, ' items, its account sums to ', inserted+updated+remapped+unchanged+stale+filtered+quarantined)
+		FROM ing_task_run_batch WHERE status_code='SUCCEEDED' AND items <> inserted+updated+remapped+unchanged+stale+filtered+quarantined`)
+}
+
+// harvestOnly: nothing but HARVEST moves a HARVEST cursor.
+func (v *verifier) harvestOnly() error {
+	return v.none("event", `SELECT e.id, CONCAT('moves a HARVEST cursor by a plan of ', p.operation_code) FROM ing_cursor_event e JOIN ing_plan p ON p.id=e.plan_id
+		WHERE e.operation_code='HARVEST' AND p.operation_code<>'HARVEST'`)
+}
+
+// fingerprints: a plan's snapshot is what it was.
+func (v *verifier) fingerprints() error {
+	return v.each(func(r *sql.Rows) error {
+		var id int64
+		var want string
+		var snap []byte
+		if err := r.Scan(&id, &want, &snap); err != nil {
+			return err
+		}
+		if got := source.FingerprintBytes(snap); got != want {
+			v.report(fmt.Sprintf("plan %d", id), "snapshot hashes to %s, recorded is %s", got, want)
+		}
+		return nil
+	}, `SELECT id, spec_fingerprint, spec_snapshot FROM ing_plan ORDER BY id`)
+}
+
+// orphans: no row names a parent that is not there.
+func (v *verifier) orphans() error {
+	for _, o := range [][3]string{
+		{"ing_plan", "schedule_instance_id", "ing_schedule_instance"},
+		{"ing_plan", "cursor_id", "ing_cursor"},
+		{"ing_plan_slice", "plan_id", "ing_plan"},
+		{"ing_plan_slice", "parent_id", "ing_plan_slice"},
+		{"ing_plan_slice", "cursor_id", "ing_cursor"},
+		{"ing_task", "plan_id", "ing_plan"},
+		{"ing_task", "slice_id", "ing_plan_slice"},
+		{"ing_task_run", "task_id", "ing_task"},
+		{"ing_task_run_batch", "run_id", "ing_task_run"},
+		{"ing_task_run_batch", "task_id", "ing_task"},
+		{"ing_cursor_event", "cursor_id", "ing_cursor"},
+		{"ing_cursor_event", "batch_id", "ing_task_run_batch"},
+		{"ing_record_version", "record_id", "ing_record"},
+		{"ing_record_version", "batch_id", "ing_task_run_batch"},
+		{"ing_outbox", "record_id", "ing_record"},
+		{"ing_quarantine", "batch_id", "ing_task_run_batch"},
+		{"ing_bad_id", "batch_id", "ing_task_run_batch"},
+	} {
+		if err := v.none(o[0], `SELECT c.id, CONCAT('names `+o[2]+` ', c.`+o[1]+`, ', which is not there') FROM `+o[0]+` c LEFT JOIN `+o[2]+` p ON p.id=c.`+o[1]+` WHERE c.`+o[1]+` IS NOT NULL AND p.id IS NULL`); err != nil {
+			return err
+		}
+	}
+	return v.none("batch", `SELECT b.id, 'is SUCCEEDED without a record of its end' FROM ing_task_run_batch b WHERE b.status_code='SUCCEEDED' AND b.after_position IS NULL`)
+}
