@@ -1,0 +1,202 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Config of an executor.
+type Config struct {
+	// Owner names this process in leases.
+	Owner   string
+	Workers int
+	// LeaseTTL is how long a task stays ours without renewal.
+	LeaseTTL time.Duration
+	// Poll is how long to wait when there is nothing to take.
+	Poll time.Duration
+	// Grace is how long work in hand may go on after the stop.
+	Grace time.Duration
+	// Provenance and Operation restrict what is taken, if set.
+	Provenance string
+	Operation  harvest.Operation
+	// Idle, if set, is asked when there is nothing to take; true ends the run.
+	Idle func(ctx context.Context) (bool, error)
+	// Observe, if set, is told what happens. It must be quick.
+	Observe func(Event)
+}
+
+func (c Config) withDefaults() Config {
+	c.Owner = cmp.Or(c.Owner, "executor")
+	c.Workers = cmp.Or(c.Workers, 4)
+	c.LeaseTTL = cmp.Or(c.LeaseTTL, time.Minute)
+	c.Poll = cmp.Or(c.Poll, 500*time.Millisecond)
+	c.Grace = cmp.Or(c.Grace, 5*time.Second)
+	return c
+}
+
+// Event is something an onlooker may want to show.
+type Event struct {
+	Kind    EventKind
+	Job     harvest.Job
+	Counts  harvest.Counts
+	Traffic source.Traffic
+	// Watermark after a slice was done.
+	Watermark time.Time
+	Err       error
+	Reason    string
+}
+
+// EventKind says what happened.
+type EventKind string
+
+// The kinds of events.
+const (
+	PageCommitted EventKind = "page"
+	PageFailed    EventKind = "page_failed"
+	SliceDone     EventKind = "slice_done"
+	SliceCut      EventKind = "slice_cut"
+	WalkRestarted EventKind = "walk_restarted"
+	TaskReleased  EventKind = "task_released"
+	TaskFailed    EventKind = "task_failed"
+	LeaseLost     EventKind = "fenced"
+)
+
+// Executor runs tasks.
+type Executor struct {
+	cfg   Config
+	store Store
+	up    Upstream
+	log   *slog.Logger
+
+	mu    sync.Mutex
+	specs map[string]*source.Spec // guarded by mu; by fingerprint
+}
+
+// New returns an executor; [Executor.Run] starts it.
+func New(cfg Config, store Store, up Upstream, log *slog.Logger) *Executor {
+	return &Executor{cfg: cfg.withDefaults(), store: store, up: up, log: log.With("component", "executor"), specs: map[string]*source.Spec{}}
+}
+
+// Run takes and runs tasks until ctx ends, Idle says so, or the store fails.
+// When ctx ends it takes nothing more, lets pages in hand finish within the
+// grace time, and releases what is left.
+func (e *Executor) Run(ctx context.Context) error {
+	work, abort := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer abort(nil)
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(e.cfg.Grace):
+			abort(errStopping)
+		case <-work.Done():
+		}
+	})
+	defer stop()
+
+	take, done := context.WithCancelCause(ctx)
+	defer done(nil)
+	var wg sync.WaitGroup
+	errs := make(chan error, e.cfg.Workers)
+	jobs := make(chan harvest.Job)
+	for range e.cfg.Workers {
+		wg.Go(func() {
+			for job := range jobs {
+				if err := e.runJob(take, work, job); err != nil {
+					errs <- err
+					done(err) // the store fails: stop taking
+					return
+				}
+			}
+		})
+	}
+	err := e.feed(take, jobs)
+	close(jobs)
+	wg.Wait()
+	close(errs)
+	for werr := range errs {
+		err = errors.Join(err, werr)
+	}
+	return err
+}
+
+var errStopping = errors.New("stopping")
+
+// feed leases one task at a time for each free worker, so that nothing waits
+// leased while others are idle.
+func (e *Executor) feed(ctx context.Context, jobs chan<- harvest.Job) error {
+	for ctx.Err() == nil {
+		found, err := e.store.LeaseTasks(ctx, harvest.LeaseRequest{
+			Owner: e.cfg.Owner, TTL: e.cfg.LeaseTTL, Max: 1, Provenance: e.cfg.Provenance, Operation: e.cfg.Operation, SpecVersion: source.SpecVersion,
+		})
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		for _, j := range found {
+			select {
+			case jobs <- j:
+			case <-ctx.Done():
+				// Leased and not begun: the lease runs out by itself.
+				return nil
+			}
+		}
+		if len(found) > 0 {
+			continue
+		}
+		if e.cfg.Idle != nil {
+			end, err := e.cfg.Idle(ctx)
+			if err != nil && ctx.Err() == nil {
+				return err
+			}
+			if end {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(e.cfg.Poll):
+		}
+	}
+	return nil
+}
+
+func (e *Executor) observe(ev Event) {
+	if e.cfg.Observe != nil {
+		e.cfg.Observe(ev)
+	}
+}
+
+func (e *Executor) spec(ctx context.Context, job harvest.Job) (*source.Spec, error) {
+	e.mu.Lock()
+	s := e.specs[job.Fingerprint]
+	e.mu.Unlock()
+	if s != nil {
+		return s, nil
+	}
+	b, err := e.store.Spec(ctx, job.Plan)
+	if err != nil {
+		return nil, err
+	}
+	if got := source.FingerprintBytes(b); got != job.Fingerprint {
+		return nil, fmt.Errorf("spec of plan %d hashes to %s, its fingerprint is %s: run patra verify", job.Plan, got, job.Fingerprint)
+	}
+	if s, err = source.ParseSpec(b); err != nil {
+		return nil, fmt.Errorf("plan %d: %w", job.Plan, err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.specs) > 256 { // many plans, few of them alive
+		clear(e.specs)
+	}
+	e.specs[job.Fingerprint] = s
+	return s, nil
+}

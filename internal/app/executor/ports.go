@@ -1,0 +1,37 @@
+package executor
+
+import (
+	"context"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Store is what the executor needs kept. Every method is one transaction. Every
+// write names the lease it is made under and must return [harvest.ErrLeaseLost],
+// changing nothing, once another worker has taken that lease over, and
+// [harvest.ErrHeld] if the task was cancelled or its source paused or stopped.
+// [harvest.ErrUnknownOutcome] means that a commit may or may not have happened.
+type Store interface {
+	LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harvest.Job, error)
+	RenewLease(ctx context.Context, l harvest.Lease) error
+	StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, error)
+	OpenBatch(ctx context.Context, l harvest.Lease, o harvest.BatchOpen) (harvest.OpenedBatch, error)
+	// CommitBatch stores a page and opens next with it. ready is called when
+	// all but the commit itself is done.
+	CommitBatch(ctx context.Context, j harvest.Job, b harvest.Batch, next *harvest.BatchOpen, ready func(harvest.Committed)) (harvest.Committed, error)
+	// NewWalk begins the slice again; walks counts the beginnings since the
+	// task was queued.
+	NewWalk(ctx context.Context, l harvest.Lease, reason string) (walk, walks int, err error)
+	EndRun(ctx context.Context, l harvest.Lease, e harvest.RunEnd) error
+	// Reslice puts children that tile the slice in its place.
+	Reslice(ctx context.Context, j harvest.Job, e harvest.RunEnd, children []harvest.SliceDraft, pagingType string, pageSize int) error
+	Spec(ctx context.Context, id harvest.PlanID) ([]byte, error)
+}
+
+// Upstream asks a source a question, within its limits and with the retries it
+// declares. An error wraps a [harvest.Fault] that says what it means; the
+// answer's traffic counts also then.
+type Upstream interface {
+	Ask(ctx context.Context, s *source.Spec, c source.Call) (source.Answer, error)
+}

@@ -1,0 +1,249 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// session is one run of one task.
+type session struct {
+	e    *Executor
+	job  harvest.Job
+	spec *source.Spec
+	cal  harvest.Calendar
+	log  *slog.Logger
+	// stop ends when no new page should be begun.
+	stop context.Context
+
+	asking sync.WaitGroup // requests in flight
+
+	run     harvest.RunID
+	mapping string
+	walk    int
+	batchNo int
+	ids     []string // found by SEARCH pages of a two-phase walk
+	seen    map[uint64]struct{}
+	traffic harvest.RunStats
+}
+
+// runJob runs a leased task to its end. It returns an error only if the store
+// failed in a way that makes going on pointless; whatever became of the task
+// otherwise has been written, or will be found by the next owner.
+func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
+	log := e.log.With("source", job.Provenance, "plan", job.Plan, "task", job.Lease.Task, "lease", job.Lease.Fence)
+	ctx, cancel := context.WithCancelCause(work)
+	defer cancel(nil)
+	spec, err := e.spec(ctx, job)
+	if err != nil {
+		return err
+	}
+	cal, err := spec.Window.Calendar()
+	if err != nil {
+		return err
+	}
+	res, err := e.store.StartRun(ctx, job.Lease)
+	if err != nil {
+		return e.storeEnd(ctx, job, log, err)
+	}
+	s := &session{e: e, job: job, spec: spec, cal: cal, log: log.With("attempt", res.Attempt), stop: stop, mapping: spec.Mapping.Version(), run: res.Run, walk: res.Walk, batchNo: res.BatchNo}
+	renewing := make(chan struct{})
+	go func() {
+		defer close(renewing)
+		s.renew(ctx, cancel)
+	}()
+	err = s.execute(ctx, res)
+	lost := context.Cause(ctx)
+	cancel(nil)
+	<-renewing
+	s.asking.Wait()
+	if err == nil || errors.Is(err, errDone) {
+		return nil
+	}
+	if errors.Is(lost, harvest.ErrLeaseLost) || errors.Is(lost, harvest.ErrHeld) {
+		err = lost
+	}
+	return s.end(work, err)
+}
+
+// storeEnd sorts errors of the store into those that end the run and those that
+// end the executor.
+func (e *Executor) storeEnd(ctx context.Context, job harvest.Job, log *slog.Logger, err error) error {
+	switch {
+	case errors.Is(err, harvest.ErrLeaseLost):
+		e.observe(Event{Kind: LeaseLost, Job: job, Err: err})
+		log.Info("lease lost", "err", err)
+		return nil
+	case errors.Is(err, harvest.ErrHeld):
+		log.Info("task held", "err", err)
+		return nil
+	case errors.Is(err, harvest.ErrUnknownOutcome):
+		log.Warn("commit outcome unknown, the next owner will read it", "err", err)
+		return nil
+	case ctx.Err() != nil:
+		return nil
+	}
+	return err
+}
+
+// renew keeps the lease while the work goes on, and cancels it if refused.
+func (s *session) renew(ctx context.Context, cancel context.CancelCauseFunc) {
+	t := time.NewTicker(s.e.cfg.LeaseTTL / 3)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		err := s.e.store.RenewLease(ctx, s.job.Lease)
+		if errors.Is(err, harvest.ErrLeaseLost) || errors.Is(err, harvest.ErrHeld) {
+			cancel(err)
+			return
+		}
+		if err != nil && ctx.Err() == nil {
+			s.log.Warn("lease not renewed", "err", err)
+		}
+	}
+}
+
+// end closes a run that did not finish its slice.
+func (s *session) end(work context.Context, err error) error {
+	// Last writes go through even when the work was cancelled.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(work), s.e.cfg.Grace)
+	defer cancel()
+	end := harvest.RunEnd{Run: s.run, Stats: s.traffic, Error: err.Error()}
+	f, isFault := harvest.FaultOf(err)
+	kind := TaskReleased
+	switch {
+	case errors.Is(err, harvest.ErrLeaseLost), errors.Is(err, harvest.ErrUnknownOutcome):
+		return s.e.storeEnd(ctx, s.job, s.log, err)
+	case errors.Is(err, harvest.ErrHeld):
+		end.Outcome, end.Code = harvest.Released, "held"
+	case errors.Is(err, errStopping), errors.Is(err, context.Canceled):
+		end.Outcome, end.Code = harvest.Released, "shutdown"
+	case !isFault:
+		return err // the store
+	case f.Code == "rate_wait":
+		end.Outcome, end.Code, end.Delay = harvest.Released, f.Code, f.RetryAfter
+	case f.Level == harvest.Fatal:
+		end.Outcome, end.Code, kind = harvest.Stopped, f.Code, TaskFailed
+	case f.Level == harvest.Transient:
+		end.Outcome, end.Code, end.Delay = harvest.Spent, f.Code, f.RetryAfter
+	default:
+		end.Outcome, end.Code, kind = harvest.Refused, f.Code, TaskFailed
+	}
+	if err := s.e.store.EndRun(ctx, s.job.Lease, end); err != nil {
+		return s.e.storeEnd(ctx, s.job, s.log, err)
+	}
+	s.e.observe(Event{Kind: kind, Job: s.job, Err: err, Reason: end.Code})
+	if kind == TaskFailed {
+		s.log.Error("task failed", "code", end.Code, "window", s.job.Spec.NominalWindow().String(), "err", err)
+	} else {
+		s.log.Info("task released", "code", end.Code, "delay", end.Delay, "err", err)
+	}
+	return nil
+}
+
+// execute walks the slice until it is done or a fault ends the run.
+func (s *session) execute(ctx context.Context, res harvest.Resume) error {
+	st := s.begin(res)
+	if res.Unknown && s.spec.Paging.Stateful && st.pos.Token != "" {
+		// A page may have been served that nobody stored, and the server's
+		// cursor has moved past it: only a new walk sees it again (R22).
+		next, err := s.restart(ctx, harvest.Fault{Level: harvest.Transient, Reaction: harvest.RestartWalk, Code: "page_outcome_unknown"})
+		if err != nil {
+			return err
+		}
+		st = next
+	}
+	for {
+		done, next, err := s.walkFrom(ctx, st)
+		if done {
+			return nil
+		}
+		if err == nil {
+			return errors.New("walk ended without an end")
+		}
+		f, ok := harvest.FaultOf(err)
+		if !ok {
+			return err
+		}
+		switch f.Reaction {
+		case harvest.RestartWalk:
+			if next, err = s.restart(ctx, err); err != nil {
+				return err
+			}
+			st = next
+		case harvest.CutSlice:
+			return s.cut(ctx, err)
+		default:
+			return err
+		}
+	}
+}
+
+// restart begins the walk again, or cuts the slice after too many.
+func (s *session) restart(ctx context.Context, why error) (step, error) {
+	f, _ := harvest.FaultOf(why)
+	walk, walks, err := s.e.store.NewWalk(ctx, s.job.Lease, f.Code)
+	if err != nil {
+		return step{}, err
+	}
+	s.e.observe(Event{Kind: WalkRestarted, Job: s.job, Err: why, Reason: f.Code})
+	s.log.Debug("walk begun again", "walk", walk, "err", why)
+	s.walk, s.ids, s.seen = walk, nil, make(map[uint64]struct{})
+	if walks >= harvest.MaxWalks {
+		return step{}, s.cut(ctx, why)
+	}
+	if err := s.stopping(); err != nil {
+		return step{}, err
+	}
+	return s.open(ctx, s.first())
+}
+
+// errDone reports that the run was closed together with its slice.
+var errDone = errors.New("run closed")
+
+// cut replaces the slice by halves. Where it cannot be cut the fault stands, as
+// one that may pass or as one that will not.
+func (s *session) cut(ctx context.Context, why error) error {
+	f, _ := harvest.FaultOf(why)
+	a, b, ok := harvest.Halve(s.job.Spec.NominalWindow(), s.cal, s.spec.Window.MinStep.D())
+	if !ok {
+		if f.Reaction == harvest.CutSlice {
+			f.Level, f.Reaction = harvest.Rejected, harvest.GiveUp
+			return fmt.Errorf("%s cannot be cut smaller than %s: %w", s.job.Spec.NominalWindow(), s.spec.Window.MinStep.D(), f)
+		}
+		f.Reaction = harvest.Retry // rest, then try again
+		return fmt.Errorf("%d walks did not finish: %w", harvest.MaxWalks, f)
+	}
+	children := make([]harvest.SliceDraft, 0, 2)
+	for i, w := range []harvest.Window{a, b} {
+		c := harvest.NewSliceSpec(w, s.cal, s.spec.Paging.Size, 0, s.spec.Window.SafetyLag.D())
+		if i == 0 && s.job.Spec.Hints != nil {
+			c.Hints.OverlapSec = s.job.Spec.Hints.OverlapSec
+		}
+		children = append(children, harvest.SliceDraft{Spec: c, Expr: source.LocalExpr(s.spec, w)})
+	}
+	end := harvest.RunEnd{Run: s.run, Code: f.Code, Error: why.Error(), Stats: s.traffic}
+	if err := s.e.store.Reslice(ctx, s.job, end, children, string(s.spec.Paging.Type), s.spec.Paging.Size); err != nil {
+		return err
+	}
+	s.e.observe(Event{Kind: SliceCut, Job: s.job, Err: why, Reason: f.Code})
+	s.log.Info("slice cut", "window", s.job.Spec.NominalWindow().String(), "err", why)
+	return errDone
+}
+
+func (s *session) stopping() error {
+	if s.stop.Err() != nil {
+		return errStopping
+	}
+	return nil
+}
