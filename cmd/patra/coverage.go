@@ -1,0 +1,80 @@
+package main
+
+import (
+	"encoding/json"
+
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) coverageCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "coverage SOURCE",
+		Short: "Show which windows of a source are proven complete",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := c.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer n.Close() //nolint:errcheck // nothing was written to it
+			cov, err := n.Store.Coverage(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if len(cov) == 0 {
+				if known := n.Registry.Codes(); !contains(known, args[0]) {
+					return &registry.UnknownSourceError{Code: args[0], Known: known}
+				}
+			}
+			if c.json {
+				if cov == nil {
+					cov = []sqlstore.Coverage{}
+				}
+				b, err := json.Marshal(map[string]any{"source": args[0], "namespaces": cov})
+				if err != nil {
+					return err
+				}
+				c.printf("%s\n", b)
+				return nil
+			}
+			c.printCoverage(args[0], cov)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func contains(list []string, s string) bool {
+	for _, v := range list {
+		if v == s {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *cli) printCoverage(code string, cov []sqlstore.Coverage) {
+	if len(cov) == 0 {
+		c.printf("%s: nothing planned yet\nnext: patra harvest %s\n", code, code)
+		return
+	}
+	for _, v := range cov {
+		c.printf("%s %s %s by %s, watermark %s\n", code, v.Operation, v.Namespace, v.CursorKey, node.Time(v.Watermark))
+		for _, part := range []struct {
+			name string
+			list []sqlstore.Interval
+		}{{"proven", v.Proven}, {"open", v.Open}, {"failed", v.Failed}, {"missing", v.Missing}} {
+			for _, i := range part.list {
+				c.printf("  %-8s [%s, %s)", part.name, node.Time(i.From), node.Time(i.To))
+				if i.Reason != "" {
+					c.printf("  %s", i.Reason)
+				}
+				c.printf("\n")
+			}
+		}
+	}
+}

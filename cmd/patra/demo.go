@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/sim"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) demoCmd() *cobra.Command {
+	var headless, keep bool
+	var seed uint64
+	var records int
+	var faults string
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Harvest two simulated sources and prove the result exact; needs no network and no database",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f, err := sim.ParseFaults(faults)
+			if err != nil {
+				return &usageError{cmd: "patra demo", err: err}
+			}
+			d := &demo{cli: c, sources: []string{"pubmed", "crossref"}}
+			d.sim, err = sim.New(sim.Config{Sources: d.sources, Records: records, Seed: seed, Faults: f})
+			if err != nil {
+				return &usageError{cmd: "patra demo", err: err}
+			}
+			return d.run(cmd.Context(), keep)
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVar(&headless, "headless", false, "end by itself without a console")
+	fl.BoolVar(&keep, "keep", false, "keep the database and say where it is")
+	fl.Uint64Var(&seed, "seed", 1, "same seed, same records")
+	fl.IntVar(&records, "records", 1500, "records per source")
+	fl.StringVar(&faults, "faults", "heavy", "what goes wrong upstream: none, light or heavy")
+	return cmd
+}
+
+// demo is one showing.
+type demo struct {
+	*cli
+	sim     *sim.Sim
+	sources []string
+	base    string
+}
+
+func (d *demo) run(ctx context.Context, keep bool) (err error) {
+	dir, err := os.MkdirTemp("", "patra-demo-")
+	if err != nil {
+		return fmt.Errorf("make a folder for the demo: %w", err)
+	}
+	defer func() {
+		if keep {
+			d.printf("kept: %s\n", filepath.Join(dir, "patra.db"))
+			return
+		}
+		err = errors.Join(err, os.RemoveAll(dir))
+	}()
+	d.printf("All data of this demo is invented. Two simulated sources serve it on loopback, with the limits and\nthe failures of the real ones; patra harvests them and what it holds is compared with what they have.\n\n")
+	serve, stop := context.WithCancel(ctx)
+	served := make(chan error, 1)
+	up := make(chan string, 1)
+	go func() {
+		served <- serveSim(serve, d.sim, "127.0.0.1:0", func(a string) error { up <- a; return nil })
+	}()
+	defer func() {
+		stop()
+		err = errors.Join(err, <-served)
+	}()
+	select {
+	case addr := <-up:
+		d.base = "http://" + addr
+	case err := <-served:
+		served <- nil
+		return err
+	}
+	d.db = "sqlite:" + filepath.Join(dir, "patra.db")
+	d.contact = "demo@example.org"
+	n, err := d.open(ctx, 4)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, n.Close()) }()
+	for round := 1; round <= 2; round++ {
+		if round > 1 {
+			d.sim.Advance(72 * time.Hour)
+			d.printf("\nThree days pass upstream: records appear, change, are retracted, and some arrive late.\n\n")
+		}
+		if err := d.round(ctx, n); err != nil {
+			return err
+		}
+	}
+	found, err := n.Store.Verify(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		d.printf("%s %s: %s\n", f.Invariant, f.Object, f.Detail)
+	}
+	if len(found) > 0 {
+		return exitError(exitDifferences)
+	}
+	d.printf("\nverify: invariants I1 to I10 hold\n")
+	st := d.sim.Stats()
+	for _, code := range d.sources {
+		s := st.Sources[code]
+		d.printf("%s upstream: %d requests, %d above its limit, faults served: %v\n", code, s.Requests, s.Breaches.Rate, s.Faults)
+	}
+	return nil
+}
+
+// round harvests both sources side by side and compares each with the truth.
+func (d *demo) round(ctx context.Context, n *node.Node) error {
+	reports := make([]*node.Report, len(d.sources))
+	errs := make([]error, len(d.sources))
+	var wg sync.WaitGroup
+	for i, code := range d.sources {
+		wg.Go(func() {
+			w := new(node.Watch)
+			stop := d.watch(code, w)
+			reports[i], errs[i] = n.Harvest(ctx, node.HarvestRequest{Source: code, BaseURL: d.base + "/" + code, Watch: w})
+			stop()
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	exact := true
+	for i, code := range d.sources {
+		r := reports[i]
+		r.Warnings = nil
+		d.printReport(r)
+		c, err := node.Compare(ctx, n.Store, code, truthOf(d.sim, code), time.Time(*r.Watermark))
+		if err != nil {
+			return err
+		}
+		if c.Exact() {
+			d.printf("  exact     %d records equal the upstream's in id, update time and bytes; %d more lie past the watermark\n", c.Records, c.Newer)
+			continue
+		}
+		exact = false
+		d.printf("  NOT exact %d of %d records differ\n", len(c.Differences), c.Records)
+		for k, df := range c.Differences {
+			if k == 10 {
+				break
+			}
+			d.printf("    %s: %s\n", df.ID, df.Detail)
+		}
+	}
+	if !exact {
+		return exitError(exitDifferences)
+	}
+	return nil
+}
+
+func truthOf(s *sim.Sim, code string) iter.Seq[node.Truth] {
+	return func(yield func(node.Truth) bool) {
+		for t := range s.Truth(code) {
+			if !yield(node.Truth{ID: t.ID, UpdatedAt: t.UpdatedAt, RawSHA256: t.RawSHA256, Deleted: t.Deleted}) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/node"
+)
+
+// Exit codes, the same everywhere.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitConflict    = 5
+	exitPartial     = 6
+	exitUpstream    = 7
+	exitDifferences = 10
+	exitInterrupted = 130
+)
+
+// usageError is a command line that cannot be understood.
+type usageError struct {
+	cmd string
+	err error
+}
+
+func (e *usageError) Error() string { return e.err.Error() }
+
+func (e *usageError) Unwrap() error { return e.err }
+
+// exitError ends with a code after everything was said.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// problem is an error as its reader needs it: what, and what to do next.
+type problem struct {
+	Code   string `json:"code"`
+	Title  string `json:"title"`
+	Detail string `json:"detail,omitempty"`
+	Next   string `json:"next,omitempty"`
+	Status int    `json:"-"`
+}
+
+// fail prints err and returns the exit code.
+func (c *cli) fail(ctx context.Context, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	if e, ok := errors.AsType[exitError](err); ok {
+		return int(e)
+	}
+	p := c.explain(ctx, err)
+	if c.json {
+		b, merr := json.Marshal(struct {
+			Type string `json:"type"`
+			problem
+			Exit int `json:"exit"`
+		}{"urn:patra:error:" + p.Code, p, p.Status})
+		if merr == nil {
+			c.printf("%s\n", b)
+		}
+	}
+	c.notef("patra: %s [%s]\n", p.Title, p.Code)
+	if p.Detail != "" {
+		c.notef("  %s\n", strings.ReplaceAll(p.Detail, "\n", "\n  "))
+	}
+	if p.Next != "" {
+		c.notef("next: %s\n", p.Next)
+	}
+	return p.Status
+}
+
+// explain finds what kind of error it is.
+func (c *cli) explain(ctx context.Context, err error) problem {
+	if e, ok := errors.AsType[*usageError](err); ok {
+		return problem{"usage", e.Error(), "", e.cmd + " --help", exitUsage}
+	}
+	if e, ok := errors.AsType[*registry.UnknownSourceError](err); ok {
+		return problem{"unknown_source", e.Error(), "", "patra harvest " + nearest(e.Code, e.Known), exitNotFound}
+	}
+	if e, ok := errors.AsType[*node.PackError](err); ok {
+		return problem{"pack_invalid", "a source pack has mistakes", e.Error(), "mend the lines named above and run the command again; nothing was changed", exitUsage}
+	}
+	if e, ok := errors.AsType[*sqlstore.DSNError](err); ok {
+		return problem{"bad_dsn", e.Error(), "", "patra harvest SOURCE --db sqlite:./patra.db", exitUsage}
+	}
+	if e, ok := errors.AsType[*sqlstore.SchemaError](err); ok {
+		return problem{"schema", e.Error(), "", e.Next(), exitConflict}
+	}
+	if e, ok := errors.AsType[*sqlstore.ConditionError](err); ok {
+		return problem{e.Kind, e.Error(), "", e.Next, exitFailed}
+	}
+	if e, ok := errors.AsType[*harvest.PastFrontierError](err); ok {
+		return problem{
+			"past_watermark", e.Error() + ", which nobody has read", "the watermark stands at " + harvest.FormatInstant(e.Watermark),
+			fmt.Sprintf("leave --from out to go on at %s, run a BACKFILL for the window, or accept the gap; nothing was changed", harvest.FormatInstant(e.Frontier)), exitConflict,
+		}
+	}
+	if e, ok := errors.AsType[*node.HeldError](err); ok {
+		return problem{"source_held", e.Error(), "", "look at the reason, then resume the source", exitUpstream}
+	}
+	if errors.Is(err, harvest.ErrEmptyWindow) {
+		return problem{"empty_window", err.Error(), "", "choose --from before --to; both are RFC 3339 or a date, the end is not part of the window", exitUsage}
+	}
+	if f, ok := harvest.FaultOf(err); ok {
+		return problem{f.Code, err.Error(), "", "run the same command again later: it goes on where it stopped", exitUpstream}
+	}
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return problem{"interrupted", "interrupted", "", "run the same command again: it goes on where it stopped", exitInterrupted}
+	}
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
+		return problem{"file", err.Error(), "", "", exitFailed}
+	}
+	if strings.HasPrefix(err.Error(), "unknown command") || strings.Contains(err.Error(), "arg(s)") {
+		return problem{"usage", err.Error(), "", "patra --help", exitUsage}
+	}
+	return problem{"failed", err.Error(), "", "", exitFailed}
+}
+
+// nearest is the known word most like s.
+func nearest(s string, known []string) string {
+	best, dist := "SOURCE", len(s)
+	for _, k := range known {
+		if d := distance(s, k); d < dist {
+			best, dist = k, d
+		}
+	}
+	return best
+}
+
+// distance is the number of single-letter edits between a and b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		prev := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			prev, row[j] = row[j], min(row[j]+1, row[j-1]+1, prev+cost)
+		}
+	}
+	return row[len(b)]
+}

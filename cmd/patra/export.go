@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) exportCmd() *cobra.Command {
+	var q sqlstore.ExportQuery
+	var format, out string
+	cmd := &cobra.Command{
+		Use:     "export",
+		Short:   "Write the records out",
+		Example: "  patra export --source crossref --out crossref.jsonl\n  patra export --raw --out -",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if format != "jsonl" {
+				return &usageError{cmd: "patra export", err: fmt.Errorf("--format %q is not known; use jsonl", format)}
+			}
+			n, err := c.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer n.Close() //nolint:errcheck // nothing was written to it
+			var count int64
+			write := func(w io.Writer) error {
+				return n.Store.Export(cmd.Context(), q, func(e *sqlstore.Exported) error {
+					count++
+					return writeJSONL(w, e)
+				})
+			}
+			if err := writeOut(c.out, out, write); err != nil {
+				return err
+			}
+			c.notef("%d records exported\n", count)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&q.Provenance, "source", "", "only this source")
+	f.StringVar(&format, "format", "jsonl", "jsonl")
+	f.BoolVar(&q.Raw, "raw", false, "add each record as it came")
+	f.Int64Var(&q.SinceRevision, "since-revision", 0, "only records with a greater revision")
+	f.StringVar(&out, "out", "-", "file, or - for stdout")
+	return cmd
+}
+
+// writeOut writes to stdout, or to a file that appears under its name only when
+// it is whole.
+func writeOut(stdout io.Writer, name string, write func(io.Writer) error) (err error) {
+	if name == "-" {
+		w := bufio.NewWriterSize(stdout, 1<<16)
+		return errors.Join(write(w), w.Flush())
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(tmp.Name()))
+		}
+	}()
+	w := bufio.NewWriterSize(tmp, 1<<16)
+	if err := errors.Join(write(w), w.Flush(), tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), name)
+}
+
+// exportLine is one line of JSONL.
+type exportLine struct {
+	Source     string          `json:"source"`
+	Type       string          `json:"type"`
+	ID         string          `json:"id"`
+	Status     string          `json:"status"`
+	Revision   int64           `json:"revision"`
+	UpdatedAt  *node.Time      `json:"updated_at,omitempty"`
+	RawSHA256  string          `json:"raw_sha256"`
+	Fields     json.RawMessage `json:"fields"`
+	Provenance exportOrigin    `json:"provenance"`
+	Raw        json.RawMessage `json:"raw,omitempty"`
+}
+
+type exportOrigin struct {
+	Plan           int64     `json:"plan"`
+	Slice          int64     `json:"slice"`
+	Task           int64     `json:"task"`
+	Run            int64     `json:"run"`
+	Batch          int64     `json:"batch"`
+	MappingVersion string    `json:"mapping_version"`
+	FetchedAt      node.Time `json:"fetched_at"`
+}
+
+func writeJSONL(w io.Writer, e *sqlstore.Exported) error {
+	line := exportLine{
+		Source: e.Provenance, Type: e.Type, ID: e.ID, Status: string(e.Status), Revision: e.Revision, RawSHA256: e.RawSHA256, Fields: e.Fields,
+		Provenance: exportOrigin{int64(e.Plan), int64(e.Slice), int64(e.Task), int64(e.Run), int64(e.Batch), e.MappingVersion, node.Time(e.FetchedAt)},
+	}
+	if !e.UpdatedAt.IsZero() {
+		at := node.Time(e.UpdatedAt)
+		line.UpdatedAt = &at
+	}
+	if e.Raw != nil {
+		line.Raw = e.Raw
+		if bytes.HasPrefix(e.Raw, []byte("<")) {
+			b, err := marshalPlain(string(e.Raw))
+			if err != nil {
+				return err
+			}
+			line.Raw = b
+		}
+	}
+	b, err := marshalPlain(line)
+	if err != nil {
+		return fmt.Errorf("record %s %s: %w", e.Provenance, e.ID, err)
+	}
+	_, err = w.Write(append(b, '\n'))
+	return err
+}
+
+// marshalPlain is json.Marshal that leaves <, > and & as they are.
+func marshalPlain(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

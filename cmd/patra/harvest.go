@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) harvestCmd() *cobra.Command {
+	var from, to, base string
+	var workers int
+	cmd := &cobra.Command{
+		Use:   "harvest SOURCE",
+		Short: "Bring the store up to date with a source",
+		Long: "Harvest plans the window from where the last harvest ended up to now less the source's safety lag,\n" +
+			"and works in the foreground until nothing of it is left. Run again it goes on where it stopped.",
+		Example: "  patra harvest crossref\n  patra harvest pubmed --from 2026-01-01 --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req := node.HarvestRequest{Source: args[0], BaseURL: base}
+			var err error
+			if req.From, err = parseTime("from", from); err != nil {
+				return err
+			}
+			if req.To, err = parseTime("to", to); err != nil {
+				return err
+			}
+			if base != "" {
+				if u, err := url.Parse(base); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+					return &usageError{cmd: "patra harvest", err: fmt.Errorf("--base-url %q is not an http or https address", base)}
+				}
+			}
+			if workers < 1 || workers > 64 {
+				return &usageError{cmd: "patra harvest", err: fmt.Errorf("--workers %d: use 1 to 64", workers)}
+			}
+			return c.harvest(cmd.Context(), req, workers)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&from, "from", "", "start of the first window, RFC 3339 or a date (UTC)")
+	f.StringVar(&to, "to", "", "end of the window, not part of it")
+	f.StringVar(&base, "base-url", "", "send this plan's requests to another host: a simulator or mirror")
+	f.IntVar(&workers, "workers", 4, "slices worked on at once")
+	f.BoolVar(&c.json, "json", false, "print one JSON object at the end")
+	return cmd
+}
+
+func parseTime(flag, s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return harvest.Instant(t), nil
+		}
+	}
+	return time.Time{}, &usageError{cmd: "patra harvest", err: fmt.Errorf("--%s %q is neither RFC 3339 (2026-01-31T12:00:00Z) nor a date (2026-01-31)", flag, s)}
+}
+
+func (c *cli) harvest(ctx context.Context, req node.HarvestRequest, workers int) error {
+	n, err := c.open(ctx, workers)
+	if err != nil {
+		return err
+	}
+	defer n.Close() //nolint:errcheck // everything is committed
+	req.Watch = new(node.Watch)
+	stop := c.watch(req.Source, req.Watch)
+	rep, err := n.Harvest(ctx, req)
+	stop()
+	if err != nil {
+		return err
+	}
+	if c.json {
+		b, err := json.Marshal(rep)
+		if err != nil {
+			return fmt.Errorf("marshal report: %w", err)
+		}
+		c.printf("%s\n", b)
+	} else {
+		c.printReport(rep)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return exitError(exitInterrupted)
+	case rep.State.Stopped:
+		c.notef("patra: source %s was stopped: %s [line_stopped]\n", rep.Source, rep.State.Reason)
+		return exitError(exitUpstream)
+	case rep.Slices.Failed > 0 || rep.Slices.Open > 0:
+		return exitError(exitPartial)
+	}
+	return nil
+}
+
+func (c *cli) printReport(r *node.Report) {
+	if r.Baseline && !r.Noop {
+		c.notef("first harvest of %s: begun at its baseline, %s\n", r.Source, r.Window.From)
+	}
+	for _, w := range r.Warnings {
+		c.notef("note: %s\n", w)
+	}
+	if r.Noop {
+		at := "nothing harvested yet"
+		if r.Watermark != nil {
+			at = "complete up to " + r.Watermark.String()
+		}
+		c.printf("%s HARVEST  nothing new (%s)\n", r.Source, at)
+		return
+	}
+	c.printf("%s HARVEST  %s  [%s, %s)\n", r.Source, r.Status, r.Window.From, r.Window.To)
+	c.printf("  records   %d new, %d changed, %d remapped, %d unchanged, %d stale, %d quarantined\n",
+		r.Records.Inserted, r.Records.Updated, r.Records.Remapped, r.Records.Unchanged, r.Records.Stale, r.Records.Quarantined)
+	c.printf("  slices    %d done, %d cut again, %d failed, %d open\n", r.Slices.Done, r.Slices.Resliced, r.Slices.Failed, r.Slices.Open)
+	c.printf("  requests  %d sent, %d of them repeats, %d throttled (429), %d server errors, %s\n",
+		r.Requests.Sent, r.Requests.Retried, r.Requests.HTTP429, r.Requests.HTTP5xx, size(r.Bytes))
+	if r.Watermark != nil {
+		c.printf("  complete  up to %s\n", r.Watermark)
+	}
+	for _, g := range r.Gaps {
+		c.printf("  gap       [%s, %s) %s: %s", g.From, g.To, g.Status, g.Reason)
+		if g.RetryAt != nil {
+			c.printf(" (tried again after %s)", g.RetryAt)
+		}
+		c.printf("\n")
+	}
+	c.printf("  took      %s\n", (time.Duration(r.Duration) * time.Millisecond).Round(time.Millisecond))
+}
+
+func size(n int64) string {
+	switch {
+	case n >= 10<<20:
+		return fmt.Sprintf("%d MiB", n>>20)
+	case n >= 10<<10:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d B", n)
+}

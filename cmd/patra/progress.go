@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/papertrace/patra/internal/node"
+)
+
+// watch shows how a run goes on stderr until the function it returns is called:
+// a line that rewrites itself on a terminal, else a line every ten seconds.
+func (c *cli) watch(what string, w *node.Watch) (stop func()) {
+	bar := c.progress == "bar" || c.progress == "auto" && isTerminal(c.err)
+	if c.progress == "none" {
+		return func() {}
+	}
+	every := 10 * time.Second
+	if bar {
+		every = 250 * time.Millisecond
+	}
+	done, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		t := time.NewTicker(every)
+		defer t.Stop()
+		began := time.Now()
+		shown := false
+		for {
+			select {
+			case <-done:
+				if bar && shown {
+					c.notef("\r\x1b[K")
+				}
+				return
+			case <-t.C:
+			}
+			shown = true
+			line := progressLine(what, w.Progress(), time.Since(began))
+			if bar {
+				c.notef("\r\x1b[K%s", line)
+			} else {
+				c.notef("%s\n", line)
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-gone
+	}
+}
+
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	st, err := f.Stat()
+	return err == nil && st.Mode()&os.ModeCharDevice != 0
+}
+
+// progressLine says share, done of all, pace, trouble and what is left.
+func progressLine(what string, p node.Progress, took time.Duration) string {
+	share, eta := "", ""
+	rate := float64(p.Items) / max(took.Seconds(), 0.001)
+	if p.Expected > 0 {
+		share = fmt.Sprintf(" %3d%%", min(100, p.Items*100/p.Expected))
+		if left := p.Expected - p.Items; left > 0 && rate > 0 {
+			eta = fmt.Sprintf(", about %s left", time.Duration(float64(left)/rate*float64(time.Second)).Round(time.Second))
+		}
+	}
+	line := fmt.Sprintf("%s%s  %d of about %d records, %d slices done, %.1f req/s, %.0f records/s", what, share, p.Items, max(p.Expected, p.Items), p.Slices,
+		float64(p.Sent)/max(took.Seconds(), 0.001), rate)
+	if p.HTTP429 > 0 {
+		line += fmt.Sprintf(", %d x 429", p.HTTP429)
+	}
+	if p.HTTP5xx > 0 {
+		line += fmt.Sprintf(", %d x 5xx", p.HTTP5xx)
+	}
+	if p.Failed > 0 {
+		line += fmt.Sprintf(", %d failed", p.Failed)
+	}
+	if p.State != "" && p.State != "harvesting" {
+		return line + "  " + p.State
+	}
+	return line + eta
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/papertrace/patra/internal/node"
+	"github.com/spf13/cobra"
+)
+
+// cli is what the subcommands share.
+type cli struct {
+	out, err io.Writer
+	db       string
+	packs    string
+	contact  string
+	lease    time.Duration
+	verbose  bool
+	debug    bool
+	progress string
+	// json is set by the subcommand that prints one object.
+	json bool
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, out, errOut io.Writer) int {
+	c := &cli{out: out, err: errOut}
+	root := c.root()
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+	return c.fail(ctx, err)
+}
+
+func (c *cli) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "patra",
+		Short: "Harvest scholarly and medical literature, every record, once",
+		Long: "patra harvests PubMed, Crossref and other literature sources: nothing lost, nothing twice,\n" +
+			"no upstream over-asked, and every batch explainable months later.\n\n" +
+			"Begin with `patra demo`; it needs no network and no database.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{cmd: cmd.CommandPath(), err: err} })
+	f := root.PersistentFlags()
+	f.StringVar(&c.db, "db", os.Getenv("PATRA_DB"), "database, sqlite:PATH or mysql://user:password@host:port/database (PATRA_DB)")
+	f.StringVar(&c.packs, "sources", os.Getenv("PATRA_SOURCES"), "folder of further source packs (PATRA_SOURCES)")
+	f.StringVar(&c.contact, "contact", os.Getenv("PATRA_CONTACT"), "e-mail told to upstreams, as they ask for (PATRA_CONTACT)")
+	f.DurationVar(&c.lease, "lease", envDuration("PATRA_LEASE"), "how long a silent worker keeps its task (PATRA_LEASE, default 1m)")
+	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens to stderr")
+	f.BoolVar(&c.debug, "debug", false, "log every step to stderr")
+	f.StringVar(&c.progress, "progress", "auto", "progress on stderr: auto, bar, plain or none")
+	root.AddCommand(c.demoCmd(), c.harvestCmd(), c.exportCmd(), c.verifyCmd(), c.coverageCmd(), c.simCmd(), c.dbCmd(), c.versionCmd())
+	for _, sub := range root.Commands() {
+		if sub.Args == nil {
+			sub.Args = cobra.NoArgs
+		}
+	}
+	return root
+}
+
+func envDuration(name string) time.Duration {
+	d, err := time.ParseDuration(os.Getenv(name))
+	if err != nil {
+		return 0
+	}
+	return d
+}
+
+func (c *cli) logger() *slog.Logger {
+	level := slog.LevelWarn
+	switch {
+	case c.debug:
+		level = slog.LevelDebug
+	case c.verbose:
+		level = slog.LevelInfo
+	}
+	return slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: level}))
+}
+
+func (c *cli) config() node.Config {
+	return node.Config{
+		DB: c.db, Packs: c.packs, Contact: c.contact, Version: version(), LeaseTTL: c.lease, Logger: c.logger(),
+	}
+}
+
+// open builds a node that writes.
+func (c *cli) open(ctx context.Context, workers int) (*node.Node, error) {
+	cfg := c.config()
+	cfg.Workers = workers
+	return node.Open(ctx, cfg)
+}
+
+// openRead builds a node that only reads.
+func (c *cli) openRead(ctx context.Context) (*node.Node, error) {
+	cfg := c.config()
+	cfg.ReadOnly = true
+	return node.Open(ctx, cfg)
+}
+
+func (c *cli) printf(format string, args ...any) { fmt.Fprintf(c.out, format, args...) }
+
+func (c *cli) notef(format string, args ...any) { fmt.Fprintf(c.err, format, args...) }

@@ -1,0 +1,54 @@
+package node
+
+import (
+	"cmp"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Config is all that a node is built from.
+type Config struct {
+	// DB is the address of the store.
+	DB string
+	// Packs is a folder of further source packs; one of the same code replaces
+	// the shipped one.
+	Packs string
+	// Contact and Tool identify this instance to upstreams.
+	Contact, Tool string
+	// Version of the binary.
+	Version string
+	Workers int
+	// LeaseTTL is how long a task stays with a worker that says nothing.
+	LeaseTTL time.Duration
+	Poll     time.Duration
+	Logger   *slog.Logger
+	// ReadOnly opens the store for reading only.
+	ReadOnly bool
+}
+
+func (c Config) withDefaults() Config {
+	c.DB = cmp.Or(c.DB, DefaultDB())
+	c.Tool = cmp.Or(c.Tool, "patra")
+	c.Workers = cmp.Or(c.Workers, 4)
+	c.LeaseTTL = cmp.Or(c.LeaseTTL, time.Minute)
+	c.Poll = cmp.Or(c.Poll, 500*time.Millisecond)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// DefaultDB is the embedded store in the user's data directory.
+func DefaultDB() string {
+	dir := os.Getenv("XDG_DATA_HOME")
+	if dir == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			home = "."
+		}
+		dir = filepath.Join(home, ".local", "share")
+	}
+	return "sqlite:" + filepath.Join(dir, "patra", "patra.db")
+}

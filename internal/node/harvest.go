@@ -1,0 +1,305 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/executor"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+)
+
+// HarvestRequest is what a person asks for.
+type HarvestRequest struct {
+	Source   string
+	From, To time.Time
+	BaseURL  string
+	// Watch, if set, is shown how the work goes.
+	Watch *Watch
+}
+
+// Report is what came of a run, in the form `--json` prints.
+type Report struct {
+	Operation harvest.Operation    `json:"operation"`
+	Source    string               `json:"source"`
+	Namespace string               `json:"namespace"`
+	PlanKey   string               `json:"plan_key"`
+	Status    string               `json:"status"`
+	Window    ReportWindow         `json:"window"`
+	Watermark *Time                `json:"watermark"`
+	Noop      bool                 `json:"noop"`
+	Slices    sqlstore.SliceCounts `json:"slices"`
+	Records   harvest.Counts       `json:"records"`
+	Requests  ReportRequests       `json:"requests"`
+	Bytes     int64                `json:"bytes"`
+	Duration  int64                `json:"duration_ms"`
+	Gaps      []ReportGap          `json:"gaps"`
+	Warnings  []string             `json:"-"`
+	Baseline  bool                 `json:"-"`
+	State     sqlstore.SourceState `json:"-"`
+}
+
+// ReportWindow is a window in the report's form.
+type ReportWindow struct {
+	From Time `json:"from"`
+	To   Time `json:"to"`
+}
+
+// ReportRequests counts what this run sent.
+type ReportRequests struct {
+	Sent    int64 `json:"sent"`
+	Retried int64 `json:"retried"`
+	HTTP429 int64 `json:"http_429"`
+	HTTP5xx int64 `json:"http_5xx"`
+}
+
+// ReportGap is a window that is not proven.
+type ReportGap struct {
+	From    Time   `json:"from"`
+	To      Time   `json:"to"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	RetryAt *Time  `json:"retry_at,omitempty"`
+}
+
+// Time prints as RFC 3339 in UTC with Z, with a fraction only where there is one.
+type Time time.Time
+
+// MarshalText implements encoding.TextMarshaler.
+func (t Time) MarshalText() ([]byte, error) {
+	return []byte(time.Time(t).UTC().Format("2006-01-02T15:04:05.999999Z")), nil
+}
+
+func (t Time) String() string {
+	b, _ := t.MarshalText()
+	return string(b)
+}
+
+// HeldError says that a source may not be worked on now.
+type HeldError struct {
+	Source string
+	State  sqlstore.SourceState
+}
+
+func (e *HeldError) Error() string {
+	word := "paused"
+	if e.State.Stopped {
+		word = "stopped"
+	}
+	return fmt.Sprintf("source %s has been %s since %s: %s", e.Source, word, Time(e.State.Since), e.State.Reason)
+}
+
+// Harvest triggers a HARVEST, plans it and works in the foreground until
+// nothing of it is left to do. Run again it goes on where it stopped.
+func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error) {
+	began := time.Now()
+	watch := req.Watch
+	if watch == nil {
+		watch = new(Watch)
+	}
+	rep := &Report{Operation: harvest.Harvest, Source: req.Source, Status: "NOOP", Gaps: []ReportGap{}}
+	con, err := n.Registry.Contract(ctx, req.Source, harvest.Harvest)
+	if err != nil {
+		return nil, err
+	}
+	st, err := n.Store.SourceState(ctx, req.Source)
+	if err != nil {
+		return nil, err
+	}
+	if st.Paused || st.Stopped {
+		return nil, &HeldError{Source: req.Source, State: st}
+	}
+	if !req.From.IsZero() && !req.To.IsZero() && !req.From.Before(req.To) {
+		_, err := harvest.NewWindow(req.From, req.To)
+		return nil, err
+	}
+	params, err := json.Marshal(map[string]any{"from": Time(req.From), "to": Time(req.To), "baseUrl": req.BaseURL})
+	if err != nil {
+		return nil, fmt.Errorf("marshal trigger: %w", err)
+	}
+	watch.set("planning")
+	planned, err := n.Planner.Plan(ctx, harvest.Trigger{
+		Provenance: req.Source, Operation: harvest.Harvest, Kind: "MANUAL", From: req.From, To: req.To, BaseURL: req.BaseURL, Params: string(params),
+	})
+	watch.traffic(planned.Traffic)
+	rep.Namespace, rep.Noop, rep.Warnings, rep.Baseline = planned.Namespace.String(), planned.Noop, planned.Warnings, planned.Baseline
+	if err != nil {
+		return rep, err
+	}
+	rep.Window = ReportWindow{Time(planned.Window.From), Time(planned.Window.To)}
+	if req.BaseURL != "" {
+		if err := n.Store.SetBaseURL(ctx, planned.Namespace, req.BaseURL); err != nil {
+			return rep, err
+		}
+	}
+	if _, err := n.Store.RequeueFailed(ctx, req.Source, harvest.Harvest); err != nil {
+		return rep, err
+	}
+	plans, err := n.Store.OpenPlans(ctx, planned.Namespace)
+	if err != nil {
+		return rep, err
+	}
+	watch.expect(planned.Expected)
+	runErr := n.work(ctx, req.Source, con.Spec, watch)
+	// The report is read also when the run was interrupted.
+	ctx = context.WithoutCancel(ctx)
+	if err := n.fill(ctx, rep, planned.Plan.ID, planned.Namespace, plans); err != nil {
+		return rep, errors.Join(runErr, err)
+	}
+	rep.Requests, rep.Bytes = watch.requests()
+	rep.Duration = time.Since(began).Milliseconds()
+	return rep, runErr
+}
+
+// work runs tasks of the source until none is left.
+func (n *Node) work(ctx context.Context, code string, _ *source.Spec, watch *Watch) error {
+	ex := n.Executor(executor.Config{
+		Provenance: code, Operation: harvest.Harvest,
+		Observe: watch.observe,
+		Idle: func(ctx context.Context) (bool, error) {
+			w, err := n.Store.Work(ctx, code, harvest.Harvest)
+			if err != nil {
+				return false, err
+			}
+			watch.waiting(w)
+			if w.Ready+w.Leased+w.Later == 0 {
+				return true, nil
+			}
+			st, err := n.Store.SourceState(ctx, code)
+			return st.Paused || st.Stopped, err
+		},
+	})
+	return ex.Run(ctx)
+}
+
+// fill reads from the store what the plans have come to.
+func (n *Node) fill(ctx context.Context, rep *Report, id harvest.PlanID, ns harvest.Namespace, plans []harvest.PlanHead) error {
+	ids := make([]harvest.PlanID, 0, len(plans)+1)
+	for _, p := range plans {
+		ids = append(ids, p.ID)
+	}
+	if len(ids) == 0 && id != 0 {
+		ids = append(ids, id)
+	}
+	st, err := n.Store.SourceState(ctx, rep.Source)
+	if err != nil {
+		return err
+	}
+	rep.State = st
+	if len(ids) == 0 {
+		f, err := n.Store.Frontier(ctx, ns)
+		if err != nil {
+			return err
+		}
+		if f.Known {
+			w := Time(f.Watermark)
+			rep.Watermark = &w
+		}
+		return nil
+	}
+	s, err := n.Store.Summary(ctx, ids...)
+	if err != nil {
+		return err
+	}
+	rep.PlanKey, rep.Status, rep.Slices, rep.Records = s.Key, string(s.Status), s.Slices, s.Records
+	rep.Window = ReportWindow{Time(s.Window.From), Time(s.Window.To)}
+	w := Time(s.Watermark)
+	rep.Watermark = &w
+	if rep.Slices.Failed > 0 && rep.Status == string(harvest.PlanReady) {
+		rep.Status = string(harvest.PlanPartial)
+	}
+	rep.Noop = false
+	for _, g := range s.Gaps {
+		rg := ReportGap{From: Time(g.From), To: Time(g.To), Status: g.Status, Reason: g.Reason}
+		if !g.RetryAt.IsZero() {
+			at := Time(g.RetryAt)
+			rg.RetryAt = &at
+		}
+		rep.Gaps = append(rep.Gaps, rg)
+	}
+	return nil
+}
+
+// Watch is how a run looks from outside while it goes on. Its methods may be
+// called from any goroutine.
+type Watch struct {
+	state                           atomic.Pointer[string]
+	expected, items, pages, slices  atomic.Int64
+	sent, retried, h429, h5xx, size atomic.Int64
+	restarts, cuts, fenced, failed  atomic.Int64
+}
+
+// Progress is a moment of a [Watch].
+type Progress struct {
+	State                          string
+	Expected, Items, Pages, Slices int64
+	Sent, HTTP429, HTTP5xx         int64
+	Restarts, Cuts, Fenced, Failed int64
+}
+
+// Progress reads the watch.
+func (w *Watch) Progress() Progress {
+	p := Progress{
+		Expected: w.expected.Load(), Items: w.items.Load(), Pages: w.pages.Load(), Slices: w.slices.Load(),
+		Sent: w.sent.Load(), HTTP429: w.h429.Load(), HTTP5xx: w.h5xx.Load(),
+		Restarts: w.restarts.Load(), Cuts: w.cuts.Load(), Fenced: w.fenced.Load(), Failed: w.failed.Load(),
+	}
+	if s := w.state.Load(); s != nil {
+		p.State = *s
+	}
+	return p
+}
+
+func (w *Watch) set(s string) { w.state.Store(&s) }
+
+func (w *Watch) expect(n int64) {
+	w.expected.Add(n)
+	w.set("harvesting")
+}
+
+func (w *Watch) traffic(t source.Traffic) {
+	w.sent.Add(int64(t.Sent))
+	w.retried.Add(int64(t.Retried))
+	w.h429.Add(int64(t.HTTP429))
+	w.h5xx.Add(int64(t.HTTP5xx))
+	w.size.Add(t.Bytes)
+}
+
+func (w *Watch) observe(e executor.Event) {
+	w.traffic(e.Traffic)
+	switch e.Kind {
+	case executor.PageCommitted:
+		w.pages.Add(1)
+		w.items.Add(e.Counts.Items())
+		w.set("harvesting")
+	case executor.SliceDone:
+		w.slices.Add(1)
+	case executor.SliceCut:
+		w.cuts.Add(1)
+	case executor.WalkRestarted:
+		w.restarts.Add(1)
+	case executor.LeaseLost:
+		w.fenced.Add(1)
+	case executor.TaskFailed:
+		w.failed.Add(1)
+	}
+}
+
+func (w *Watch) waiting(k sqlstore.Work) {
+	switch {
+	case k.Ready > 0:
+	case k.Leased > 0:
+		w.set("harvesting")
+	case k.Later > 0:
+		w.set(fmt.Sprintf("waiting until %s: %s", Time(k.NextAt.Truncate(time.Second)), k.NextCode))
+	}
+}
+
+func (w *Watch) requests() (ReportRequests, int64) {
+	return ReportRequests{Sent: w.sent.Load(), Retried: w.retried.Load(), HTTP429: w.h429.Load(), HTTP5xx: w.h5xx.Load()}, w.size.Load()
+}

@@ -1,0 +1,173 @@
+// Package node puts the parts together: from a Config to a running patra. It is
+// the only place that knows which implementation serves which port.
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/papertrace/patra/internal/app/executor"
+	"github.com/papertrace/patra/internal/app/planner"
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/decode"
+	"github.com/papertrace/patra/internal/infra/gate"
+	"github.com/papertrace/patra/internal/infra/sourcefile"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/infra/upstream"
+	"github.com/papertrace/patra/sources"
+)
+
+var (
+	_ executor.Store    = (*sqlstore.Store)(nil)
+	_ planner.Store     = (*sqlstore.Store)(nil)
+	_ gate.StateStore   = (*sqlstore.Store)(nil)
+	_ executor.Upstream = (*upstream.Client)(nil)
+	_ planner.Upstream  = (*upstream.Client)(nil)
+	_ planner.Registry  = (*registry.Registry)(nil)
+)
+
+// Node is one patra, put together and open.
+type Node struct {
+	Store    *sqlstore.Store
+	Registry *registry.Registry
+	Planner  *planner.Planner
+	up       *upstream.Client
+	cfg      Config
+}
+
+// Open builds a node. The caller closes it.
+func Open(ctx context.Context, cfg Config) (*Node, error) {
+	cfg = cfg.withDefaults()
+	packs, err := loadPacks(cfg.Packs)
+	if err != nil {
+		return nil, err
+	}
+	store, err := sqlstore.Open(ctx, cfg.DB, sqlstore.Options{Logger: cfg.Logger, ReadOnly: cfg.ReadOnly})
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{Store: store, cfg: cfg}
+	n.Registry = registry.New(packs, map[string]string{"contact": cfg.Contact, "tool": cfg.Tool})
+	n.up = upstream.New(upstream.Config{Version: cfg.Version, Logger: cfg.Logger}, gate.New(store), &decoders{})
+	n.Planner = planner.New(n.Registry, store, n.up, cfg.Logger)
+	return n, nil
+}
+
+// Close releases what the node holds.
+func (n *Node) Close() error {
+	n.up.Close()
+	return n.Store.Close()
+}
+
+// Executor returns an executor over the node's parts.
+func (n *Node) Executor(c executor.Config) *executor.Executor {
+	c.Owner = fmt.Sprintf("%s/%d", hostname(), os.Getpid())
+	c.Workers, c.LeaseTTL, c.Poll = n.cfg.Workers, n.cfg.LeaseTTL, n.cfg.Poll
+	return executor.New(c, n.Store, n.up, n.cfg.Logger)
+}
+
+func hostname() string {
+	h, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return h
+}
+
+// loadPacks reads the shipped packs and those of dir. Every mistake in every
+// file is reported at once.
+func loadPacks(dir string) (map[string]registry.Pack, error) {
+	out := make(map[string]registry.Pack)
+	var errs []error
+	read := func(fsys fs.FS, prefix string) {
+		names, err := fs.Glob(fsys, "*.yaml")
+		if err != nil {
+			errs = append(errs, err)
+			return
+		}
+		for _, name := range names {
+			b, err := fs.ReadFile(fsys, name)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("read pack: %w", err))
+				continue
+			}
+			p, err := sourcefile.Parse(prefix+name, b)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			out[p.Definition.Source] = p
+		}
+	}
+	read(sources.FS, "sources/")
+	if dir != "" {
+		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+			return nil, &PackError{Err: fmt.Errorf("folder of source packs %s cannot be read: %w", dir, errors.Join(err, notDir(st)))}
+		}
+		read(os.DirFS(dir), strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+	}
+	if len(errs) > 0 {
+		return nil, &PackError{Err: errors.Join(errs...)}
+	}
+	return out, nil
+}
+
+func notDir(st fs.FileInfo) error {
+	if st != nil && !st.IsDir() {
+		return errors.New("not a folder")
+	}
+	return nil
+}
+
+// PackError says what is wrong with source packs.
+type PackError struct{ Err error }
+
+func (e *PackError) Error() string { return e.Err.Error() }
+
+func (e *PackError) Unwrap() error { return e.Err }
+
+// decoders compiles each endpoint's decoder once per snapshot.
+type decoders struct {
+	mu sync.Mutex
+	m  map[decoderKey]*decode.Decoder // guarded by mu
+}
+
+type decoderKey struct {
+	spec    *source.Spec
+	purpose source.Purpose
+}
+
+// For implements upstream.Decoders.
+func (d *decoders) For(spec *source.Spec, p source.Purpose) (upstream.Decoder, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	k := decoderKey{spec, p}
+	if dec := d.m[k]; dec != nil {
+		return dec, nil
+	}
+	ep := spec.Endpoint(p)
+	var m *source.Mapping
+	if ep == spec.Items() {
+		m = &spec.Mapping
+	}
+	cal, err := spec.Window.Calendar()
+	if err != nil {
+		return nil, err
+	}
+	dec, err := decode.Compile(ep, spec.ID, m, cal)
+	if err != nil {
+		return nil, fmt.Errorf("decoder of %s %s: %w", spec.Source, ep.Name, err)
+	}
+	if d.m == nil || len(d.m) > 256 { // specs come and go with their plans
+		d.m = make(map[decoderKey]*decode.Decoder)
+	}
+	d.m[k] = dec
+	return dec, nil
+}
