@@ -66,9 +66,8 @@ type population struct {
 	hidden  hiddenHeap           // versions to become visible
 	start   int64                // of tick 0
 	tick    int64                // first tick not yet thrown
-	made    int                  // versions made by the clock or by hand, after the build
-	madeOf  [len(kindNames)]int
-	late    int // of those, late ones
+	madeOf  [len(kindNames)]int  // versions by kind, made by the clock or by hand after the build
+	late    int                  // of those, late ones
 
 	moved  int // grows whenever what is visible changes
 	dirty  bool
@@ -316,7 +315,6 @@ func (p *population) tip(i uint32) version {
 }
 
 func (p *population) push(i uint32, v version) {
-	p.made++
 	p.madeOf[v.kind]++
 	if v.late {
 		p.late++

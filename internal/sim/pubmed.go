@@ -140,7 +140,7 @@ func (p *pubmed) answer(q *request) *reply {
 	return p.einfo(q)
 }
 
-// open starts or continues a history and stores an id list in it.
+// store puts an id list into a history, a new one if there is none.
 func (p *pubmed) store(webenv string, ids []uint32) (string, int) {
 	now := time.Now()
 	for name, s := range p.sessions {

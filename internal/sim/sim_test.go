@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -273,4 +274,36 @@ func TestTruthEqualsWhatIsServed(t *testing.T) {
 		}
 		s.Advance(24 * time.Hour)
 	}
+}
+
+func TestManyClientsAtOnce(t *testing.T) {
+	s := open(t, Config{Records: 100, Faults: Faults{Rates: map[Fault]float64{HTTP500: .1, ShortPage: .2, ServedLost: .1}}})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 20 {
+				get(s, "/pubmed/esearch.fcgi", "db", "pubmed", "term", "cardiac AND 2024[crdt]", "usehistory", "y")
+				get(s, "/crossref/works", "cursor", "*", "rows", "3")
+				get(s, "/generic/items", "style", "scroll")
+				s.Stats()
+				s.Requests()
+			}
+		})
+	}
+	wg.Go(func() {
+		for range 10 {
+			s.Advance(time.Hour)
+			truth(s, PubMed)
+		}
+	})
+	wg.Wait()
+	compare(t, fetchAllPatiently(t, s), truth(s, PubMed))
+}
+
+func fetchAllPatiently(t *testing.T, s *Sim) map[string][]byte {
+	t.Helper()
+	if err := s.SetFaults(Faults{}); err != nil {
+		t.Fatal(err)
+	}
+	return fetchAll(t, s, "all[sb]")
 }

@@ -175,6 +175,22 @@ func TestR39_SilenceThenOneProbe(t *testing.T) {
 	}
 }
 
+func TestR36_RecoveredKeyHasOneToken(t *testing.T) {
+	l := Limit{QPS: 2, Burst: 5}
+	s := Throttle(State{}, l, start, time.Second)
+	now := start.Add(time.Hour)
+	s, first := Reserve(s, l, now)
+	_, second := Reserve(s, l, now)
+	if s.Rate != 0 || !first.Equal(now) || second.Sub(now) != probeGap {
+		t.Errorf("rate %v, slots +%v and +%v", s.Rate, first.Sub(now), second.Sub(now))
+	}
+	s.Probe = false
+	s, _ = Reserve(Relax(Slow(s, l, now), l, now.Add(time.Hour)), l, now.Add(time.Hour))
+	if _, next := Reserve(s, l, now.Add(time.Hour)); next.Sub(now) != time.Hour+500*time.Millisecond {
+		t.Errorf("second slot after recovery +%v, want a turn later", next.Sub(now)-time.Hour)
+	}
+}
+
 func TestR37_HeadersMayOnlyLower(t *testing.T) {
 	for _, c := range []struct {
 		name  string

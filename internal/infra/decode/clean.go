@@ -66,26 +66,45 @@ func cleanText(a *arena, v []byte) []byte {
 
 // tidy reports whether cleanText would change nothing.
 func tidy(v []byte) bool {
-	space := true // a blank now would be one too many
 	for i, c := range v {
-		switch {
-		case c == ' ':
-			if space {
+		switch textByte[c] {
+		case textPlain:
+		case textBlank:
+			if i == 0 || i == len(v)-1 || v[i+1] == ' ' {
 				return false
 			}
-			space = true
-			continue
-		case c == '<' || c == '&' || c < ' ':
-			return false
-		case maySpace(c):
+		case textLead:
 			if r, _ := utf8.DecodeRune(v[i:]); unicode.IsSpace(r) {
 				return false
 			}
+		default:
+			return false
 		}
-		space = false
 	}
-	return !space || len(v) == 0
+	return true
 }
+
+// Kinds of bytes in a text.
+const (
+	textPlain = iota
+	textBlank
+	textLead // perhaps of a space
+	textWork
+)
+
+var textByte = func() (t [256]uint8) {
+	for c := range t {
+		switch {
+		case c == ' ':
+			t[c] = textBlank
+		case c == '<' || c == '&' || c < ' ':
+			t[c] = textWork
+		case maySpace(byte(c)):
+			t[c] = textLead
+		}
+	}
+	return t
+}()
 
 // cleanJATS makes paragraphs, one to a line, of an abstract in JATS; section
 // titles go before what they head, as "Title: ".

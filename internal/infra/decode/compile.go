@@ -36,6 +36,7 @@ func Compile(ep *source.Endpoint, id source.Identity, m *source.Mapping, cal har
 	if err := errors.Join(c.errs...); err != nil {
 		return nil, err
 	}
+	c.d.root.seal()
 	return c.d, nil
 }
 

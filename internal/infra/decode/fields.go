@@ -69,9 +69,25 @@ func (w *walk) appendField(dst []byte, f *field, group int32) ([]byte, bool) {
 }
 
 func appendString(dst, v []byte) []byte {
-	dst, _ = jsontext.AppendQuote(dst, v) // an item with bad UTF-8 does not come here
-	return dst
+	for _, c := range v {
+		if special[c] {
+			dst, _ = jsontext.AppendQuote(dst, v) // an item with bad UTF-8 does not come here
+			return dst
+		}
+	}
+	dst = append(dst, '"')
+	dst = append(dst, v...)
+	return append(dst, '"')
 }
+
+// special are the bytes that must be escaped in a JSON string.
+var special = func() (t [256]bool) {
+	for c := range 0x20 {
+		t[c] = true
+	}
+	t['"'], t['\\'], t[0x7F] = true, true, true
+	return t
+}()
 
 // appendJoined writes all values of the first pick that has any as one text.
 func (w *walk) appendJoined(dst []byte, f *field, group int32) ([]byte, bool) {

@@ -2,8 +2,10 @@ package decode
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
+	"math/bits"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -69,6 +71,9 @@ func (w *walk) json() {
 // value reads the value at i, whose states begin at lo, and returns where it
 // ends. A negative result means that w.err is set.
 func (w *walk) value(i, depth, lo int) int {
+	if lo == len(w.states)-1 && w.states[lo].node.leaf {
+		return w.leaf(i, depth, lo)
+	}
 	start, from := i, w.mark()
 	item := w.enter(lo, int32(i), int32(i), w.body[i])
 	if w.err != nil {
@@ -102,6 +107,22 @@ func (w *walk) value(i, depth, lo int) int {
 		w.endItem(start, i)
 	}
 	return i
+}
+
+// leaf reads a value that is wanted as a whole.
+func (w *walk) leaf(i, depth, lo int) int {
+	s := &w.states[lo]
+	end := w.skip(i, depth)
+	if end < 0 {
+		return end
+	}
+	for k := range s.node.ends {
+		w.note(&s.node.ends[k], match{span: span{int32(i), int32(end)}, group: s.group})
+	}
+	if w.err != nil {
+		return -1
+	}
+	return end
 }
 
 // seenKey is a key of an open object under which something was looked for.
@@ -338,7 +359,7 @@ func (w *walk) skipString(i int) int {
 	b := w.body
 	j := i + 1
 	for {
-		j += bytes.IndexByte(b[j:], '"')
+		j = nextQuote(b, j)
 		if b[j-1] != '\\' {
 			break
 		}
@@ -355,6 +376,24 @@ func (w *walk) skipString(i int) int {
 		return w.limit("string", i)
 	}
 	return j + 1
+}
+
+// nextQuote returns where the next quotation mark at or after i is; there must
+// be one. Most strings are so short that calling for a search costs more than
+// looking at eight bytes at once.
+func nextQuote(b []byte, i int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for range 4 {
+		if i+8 > len(b) {
+			break
+		}
+		x := binary.LittleEndian.Uint64(b[i:]) ^ ones*'"'
+		if m := (x - ones) &^ x & highs; m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+		i += 8
+	}
+	return i + bytes.IndexByte(b[i:], '"')
 }
 
 func skipSpace(b []byte, i int) int {

@@ -9,7 +9,8 @@ type node struct {
 	elems []edge // JSON array elements
 	ends  []end  // what ends here
 	attrs []attrEnd
-	npos  int // XML: counters needed for positions among the children
+	npos  int  // XML: counters needed for positions among the children
+	leaf  bool // nothing but plain ends; set when the trie is complete
 }
 
 type named struct {
@@ -48,6 +49,30 @@ const (
 	ofItem        // inside an item
 	isItem        // the item itself
 )
+
+// seal marks the leaves of a finished trie.
+func (n *node) seal() {
+	n.leaf = n.names == nil && n.any == nil && n.elems == nil && n.attrs == nil
+	for _, e := range n.ends {
+		if e.under != nil || e.level == isItem || e.notArray || e.objectOnly {
+			n.leaf = false
+		}
+		if e.under != nil {
+			e.under.seal()
+		}
+	}
+	for _, list := range n.names {
+		sealAll(list.edges)
+	}
+	sealAll(n.any)
+	sealAll(n.elems)
+}
+
+func sealAll(edges []edge) {
+	for i := range edges {
+		edges[i].to.seal()
+	}
+}
 
 // linear is the number of names up to which comparing beats hashing.
 const linear = 6

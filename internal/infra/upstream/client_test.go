@@ -486,6 +486,12 @@ func TestR50_Bodies(t *testing.T) {
 				t.Errorf("%s: %+v", name, f)
 			}
 		}
+		roomy := testSpec()
+		roomy.HTTP.MaxBody = 1 << 30
+		_, err := client(play(status(200, bomb(t), "Content-Encoding", "gzip")), new(free)).Ask(t.Context(), roomy, source.Call{Purpose: source.ForSearch})
+		if f := mustFault(t, err); f.Code != "reply_too_large" || !errors.Is(err, errRatio) {
+			t.Errorf("ratio: %v", err)
+		}
 		a, err := client(play(status(200, pack(t, []byte(`{"items":["a"]}`)), "Content-Encoding", "gzip")), new(free)).Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch})
 		if err != nil || len(a.Page.Items) != 1 {
 			t.Errorf("packed reply: %v", err)

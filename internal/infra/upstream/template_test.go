@@ -70,6 +70,16 @@ func TestTemplate_Renders(t *testing.T) {
 	}
 }
 
+func TestTemplate_MissingMapsAreEmpty(t *testing.T) {
+	tpl, err := parseTemplate("${vars.contact}${page.held.WebEnv}${join(ids, ',')}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := tpl.render(new(scope)); got != "" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func TestR51_TemplateRefuses(t *testing.T) {
 	s := testScope(t)
 	for _, in := range []string{
