@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,11 +54,16 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{Store: store, cfg: cfg}
-	n.Registry = registry.New(packs, map[string]string{"contact": cfg.Contact, "tool": cfg.Tool})
-	n.up = upstream.New(upstream.Config{Version: cfg.Version, Logger: cfg.Logger}, gate.New(store), &decoders{})
-	n.Planner = planner.New(n.Registry, store, n.up, cfg.Logger)
-	return n, nil
+	reg := registry.New(packs, map[string]string{"contact": cfg.Contact, "tool": cfg.Tool})
+	return Assemble(cfg, store, reg, nil), nil
+}
+
+// Assemble builds a node from an open store and a registry. transport, if
+// given, replaces the network.
+func Assemble(cfg Config, store *sqlstore.Store, reg *registry.Registry, transport http.RoundTripper) *Node {
+	cfg = cfg.withDefaults()
+	up := upstream.New(upstream.Config{Version: cfg.Version, Logger: cfg.Logger, Transport: transport}, gate.New(store), &decoders{})
+	return &Node{Store: store, Registry: reg, Planner: planner.New(reg, store, up, cfg.Logger), up: up, cfg: cfg}
 }
 
 // Close releases what the node holds.

@@ -175,14 +175,16 @@ func (s *session) execute(ctx context.Context, res harvest.Resume) error {
 		if !ok {
 			return err
 		}
-		switch f.Reaction {
-		case harvest.RestartWalk:
+		switch {
+		case f.Reaction == harvest.CutSlice:
+			return s.cut(ctx, err)
+		case f.Level != harvest.Transient:
+			return err // no new walk mends a refusal
+		case f.Reaction == harvest.RestartWalk:
 			if next, err = s.restart(ctx, err); err != nil {
 				return err
 			}
 			st = next
-		case harvest.CutSlice:
-			return s.cut(ctx, err)
 		default:
 			return err
 		}

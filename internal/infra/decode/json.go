@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"math/bits"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -318,6 +317,9 @@ const (
 
 var class = [256]uint8{'"': quote, '{': opening, '[': opening, '}': closing, ']': closing}
 
+// after are the bytes that may follow a number or a name.
+var after = [256]bool{',': true, ']': true, '}': true, ' ': true, '\t': true, '\r': true, '\n': true}
+
 // skip returns where the value at i ends.
 func (w *walk) skip(i, depth int) int {
 	b := w.body
@@ -326,7 +328,7 @@ func (w *walk) skip(i, depth int) int {
 		return w.skipString(i)
 	case '{', '[':
 	default:
-		for i < len(b) && !strings.ContainsRune(",]} \t\r\n", rune(b[i])) {
+		for i < len(b) && !after[b[i]] {
 			i++
 		}
 		return i

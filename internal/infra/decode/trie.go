@@ -5,6 +5,7 @@ package decode
 type node struct {
 	names []named // by key or element name
 	index map[string]int
+	sizes uint64 // lengths of names, one bit each
 	any   []edge // names, whatever they are
 	elems []edge // JSON array elements
 	ends  []end  // what ends here
@@ -79,6 +80,9 @@ const linear = 6
 
 // find returns the edges for a name.
 func (n *node) find(name []byte) []edge {
+	if n.sizes>>(len(name)&63)&1 == 0 {
+		return nil
+	}
 	if n.index != nil {
 		if i, ok := n.index[string(name)]; ok {
 			return n.names[i].edges
@@ -140,6 +144,7 @@ func (n *node) list(s step) *[]edge {
 		}
 	}
 	n.names = append(n.names, named{name: s.name})
+	n.sizes |= 1 << (len(s.name) & 63)
 	if len(n.names) > linear {
 		if n.index == nil {
 			n.index = make(map[string]int)

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -78,7 +79,11 @@ func (s *Store) UpdateGate(ctx context.Context, key string, f func(state []byte,
 		case errors.Is(err, sql.ErrNoRows):
 			_, err = x.exec(`INSERT INTO ing_rate_gate (gate_key, state, updated_at) VALUES (?,?,?)`, key, string(f(nil, x.now)), ts(x.now))
 		case err == nil:
-			_, err = x.exec(`UPDATE ing_rate_gate SET state=?, updated_at=? WHERE gate_key=?`, string(f(state, x.now)), ts(x.now), key)
+			next := f(state, x.now)
+			if bytes.Equal(next, state) {
+				return nil
+			}
+			_, err = x.exec(`UPDATE ing_rate_gate SET state=?, updated_at=? WHERE gate_key=?`, string(next), ts(x.now), key)
 		}
 		return err
 	})

@@ -1,0 +1,114 @@
+// Package patratest gives tests what they need around patra: databases that
+// vanish afterwards, a node over the oracle, and the comparison of both. Only
+// tests import it.
+package patratest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql" // servers are prepared through it
+
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+)
+
+// Engine is a kind of database that tests run on.
+type Engine struct {
+	Name string
+	env  string
+}
+
+// SQLite is always there; the servers are if their address is given.
+var (
+	SQLite  = Engine{Name: "sqlite"}
+	MySQL   = Engine{Name: "mysql", env: "PATRA_TEST_MYSQL"}
+	MariaDB = Engine{Name: "mariadb", env: "PATRA_TEST_MARIADB"}
+)
+
+// EachEngine runs f as a subtest on every engine. Engines whose server is not
+// given are skipped, saying so.
+func EachEngine(t *testing.T, f func(t *testing.T, e Engine)) {
+	t.Helper()
+	for _, e := range []Engine{SQLite, MySQL, MariaDB} {
+		t.Run(e.Name, func(t *testing.T) { f(t, e) })
+	}
+}
+
+var databases atomic.Int64
+
+// DSN returns the address of an empty database, migrated, that is gone when
+// the test ends. It skips the test if the engine's server is not given.
+func (e Engine) DSN(t testing.TB) string {
+	t.Helper()
+	if e.env == "" {
+		return "sqlite:" + filepath.Join(t.TempDir(), "patra.db")
+	}
+	server := os.Getenv(e.env)
+	if server == "" {
+		t.Skipf("no %s server: set %s, or run make test with it installed", e.Name, e.env)
+	}
+	name := fmt.Sprintf("patra_%d_%d", os.Getpid(), databases.Add(1))
+	admin, err := sql.Open("mysql", strings.Replace(strings.TrimPrefix(server, "mysql://"), "@", "@tcp(", 1)+")/")
+	if err != nil {
+		t.Fatalf("open %s: %v", server, err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if _, err := admin.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
+		t.Fatalf("create database on %s: %v", server, err)
+	}
+	t.Cleanup(func() {
+		if _, err := admin.Exec("DROP DATABASE " + name); err != nil {
+			t.Errorf("drop database: %v", err)
+		}
+		if err := admin.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	dsn := server + "/" + name
+	s, err := sqlstore.Connect(ctx, dsn, sqlstore.Options{})
+	if err != nil {
+		t.Fatalf("connect: %v", err)
+	}
+	if _, err := s.Migrate(ctx); err != nil {
+		t.Fatalf("migrate: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatalf("close: %v", err)
+	}
+	return dsn
+}
+
+// Open opens a store that is closed when the test ends.
+func Open(t testing.TB, dsn string, o sqlstore.Options) *sqlstore.Store {
+	t.Helper()
+	s, err := sqlstore.Open(t.Context(), dsn, o)
+	if err != nil {
+		t.Fatalf("open store: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close store: %v", err)
+		}
+	})
+	return s
+}
+
+// MustVerify fails the test if the store breaks one of its invariants.
+func MustVerify(t testing.TB, s *sqlstore.Store) {
+	t.Helper()
+	found, err := s.Verify(context.WithoutCancel(t.Context()))
+	if err != nil {
+		t.Fatalf("verify: %v", err)
+	}
+	for _, f := range found {
+		t.Errorf("%s %s: %s", f.Invariant, f.Object, f.Detail)
+	}
+}

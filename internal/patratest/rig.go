@@ -1,0 +1,229 @@
+package patratest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/sourcefile"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/sim"
+	"github.com/papertrace/patra/sources"
+)
+
+// Pack is a shipped pack, or one from text, whose spec a test may bend.
+type Pack struct {
+	pack  *sourcefile.Pack
+	Tweak func(*source.Spec)
+}
+
+// ShippedPack reads a pack that ships with patra.
+func ShippedPack(t testing.TB, code string, tweak func(*source.Spec)) *Pack {
+	t.Helper()
+	b, err := sources.FS.ReadFile(code + ".yaml")
+	if err != nil {
+		t.Fatalf("pack %s: %v", code, err)
+	}
+	return TextPack(t, code+".yaml", b, tweak)
+}
+
+// TextPack reads a pack from text.
+func TextPack(t testing.TB, name string, b []byte, tweak func(*source.Spec)) *Pack {
+	t.Helper()
+	p, err := sourcefile.Parse(name, b)
+	if err != nil {
+		t.Fatalf("pack %s: %v", name, err)
+	}
+	return &Pack{pack: p, Tweak: tweak}
+}
+
+// Compile implements registry.Pack.
+func (p *Pack) Compile(t source.Trigger) (*source.Spec, []source.Warning, error) {
+	s, w, err := p.pack.Compile(t)
+	if err == nil && p.Tweak != nil {
+		p.Tweak(s)
+	}
+	return s, w, err
+}
+
+// Hash implements registry.Pack.
+func (p *Pack) Hash() string { return p.pack.Hash() }
+
+// Fast takes a source's brakes off: no rate limit, hardly any backoff. The
+// oracle must be built with LimitRPS < 0 for it.
+func Fast(s *source.Spec) {
+	s.Rate.QPS, s.Rate.Limit, s.Rate.Concurrency, s.Rate.LimitHeaders = 0, 0, 0, nil
+	s.Retry.Base, s.Retry.Max = source.Duration(time.Millisecond), source.Duration(20*time.Millisecond)
+}
+
+// Rig is a node over the oracle.
+type Rig struct {
+	Sim  *sim.Sim
+	Node *node.Node
+	Base string
+	t    testing.TB
+}
+
+// RigConfig says what a rig is made of.
+type RigConfig struct {
+	Sim sim.Config
+	// Oracle, if given, is used instead of a new one.
+	Oracle *sim.Sim
+	DSN    string
+	// Packs by source code; default: the shipped ones, made [Fast].
+	Packs map[string]registry.Pack
+	Node  node.Config
+	Hook  func(string) error
+	// Socket serves the oracle over a real socket; otherwise requests go to it
+	// directly, also inside a synctest bubble.
+	Socket bool
+}
+
+// NewRig builds a rig; everything is closed when the test ends.
+func NewRig(t testing.TB, c RigConfig) *Rig {
+	t.Helper()
+	r := &Rig{Sim: c.Oracle, t: t, Base: "http://oracle"}
+	if r.Sim == nil {
+		s, err := sim.New(c.Sim)
+		if err != nil {
+			t.Fatalf("oracle: %v", err)
+		}
+		r.Sim = s
+	}
+	var transport http.RoundTripper = Direct{Handler: r.Sim}
+	if c.Socket {
+		srv := httptest.NewServer(r.Sim)
+		t.Cleanup(srv.Close)
+		r.Base, transport = srv.URL, nil
+	}
+	if c.Packs == nil {
+		c.Packs = map[string]registry.Pack{"pubmed": ShippedPack(t, "pubmed", Fast), "crossref": ShippedPack(t, "crossref", Fast)}
+	}
+	if c.Node.Logger == nil {
+		c.Node.Logger = Logger(t)
+	}
+	store := Open(t, c.DSN, sqlstore.Options{Logger: c.Node.Logger, Hook: c.Hook})
+	r.Node = node.Assemble(c.Node, store, registry.New(c.Packs, map[string]string{"contact": "test@example.org", "tool": "patra-test"}), transport)
+	return r
+}
+
+// Harvest harvests a source of the oracle.
+func (r *Rig) Harvest(ctx context.Context, code string) (*node.Report, error) {
+	return r.Node.Harvest(ctx, node.HarvestRequest{Source: code, BaseURL: r.Base + "/" + code})
+}
+
+// MustHarvest is Harvest that fails the test on an error.
+func (r *Rig) MustHarvest(code string) *node.Report {
+	r.t.Helper()
+	rep, err := r.Harvest(r.t.Context(), code)
+	if err != nil {
+		r.t.Fatalf("harvest %s: %v", code, err)
+	}
+	return rep
+}
+
+// MustBeExact fails the test unless the store holds what the oracle has of the
+// source up to the watermark, and the integrity check is clean.
+func (r *Rig) MustBeExact(code string, rep *node.Report) {
+	r.t.Helper()
+	if rep.Watermark == nil {
+		r.t.Fatalf("%s has no watermark", code)
+	}
+	MustEqual(r.t, r.Node.Store, r.Sim, code, time.Time(*rep.Watermark))
+	MustVerify(r.t, r.Node.Store)
+}
+
+// MustEqual compares a store with the oracle's truth up to the watermark.
+func MustEqual(t testing.TB, s *sqlstore.Store, o *sim.Sim, code string, watermark time.Time) {
+	t.Helper()
+	c, err := node.Compare(context.WithoutCancel(t.Context()), s, code, Truth(o, code), watermark)
+	if err != nil {
+		t.Fatalf("compare: %v", err)
+	}
+	for i, d := range c.Differences {
+		if i == 10 {
+			t.Errorf("... and %d more", len(c.Differences)-i)
+			break
+		}
+		t.Errorf("%s %s: %s", code, d.ID, d.Detail)
+	}
+	if c.Records == 0 {
+		t.Errorf("%s: nothing was compared", code)
+	}
+}
+
+// Truth is the oracle's truth in the form the comparison takes.
+func Truth(o *sim.Sim, code string) iter.Seq[node.Truth] {
+	return func(yield func(node.Truth) bool) {
+		for t := range o.Truth(code) {
+			if !yield(node.Truth{ID: t.ID, UpdatedAt: t.UpdatedAt, RawSHA256: t.RawSHA256, Deleted: t.Deleted}) {
+				return
+			}
+		}
+	}
+}
+
+// Direct is a RoundTripper that calls a handler, without a network.
+type Direct struct{ Handler http.Handler }
+
+// RoundTrip implements http.RoundTripper.
+func (d Direct) RoundTrip(r *http.Request) (resp *http.Response, err error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	rec := httptest.NewRecorder()
+	aborted := false
+	func() {
+		defer func() {
+			switch p := recover(); p {
+			case nil:
+			case http.ErrAbortHandler:
+				aborted = true
+			default:
+				panic(p)
+			}
+		}()
+		in := r.Clone(r.Context())
+		in.RequestURI, in.RemoteAddr = r.URL.RequestURI(), "127.0.0.1:1"
+		if in.Body == nil {
+			in.Body = http.NoBody
+		}
+		d.Handler.ServeHTTP(rec, in)
+	}()
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	if aborted && rec.Body.Len() == 0 {
+		return nil, fmt.Errorf("connection reset: %w", io.ErrUnexpectedEOF)
+	}
+	resp = rec.Result()
+	resp.Request = r
+	if aborted {
+		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(rec.Body.Bytes()), broken{}))
+	}
+	return resp, nil
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errors.New("connection reset by peer") }
+
+// Logger writes to the test's log if PATRA_TEST_LOG is set.
+func Logger(t testing.TB) *slog.Logger {
+	if os.Getenv("PATRA_TEST_LOG") == "" {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
