@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
@@ -13,7 +14,7 @@ func (c *cli) coverageCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "coverage SOURCE",
 		Short: "Show which windows of a source are proven complete",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := c.openRead(cmd.Context())
 			if err != nil {
@@ -25,7 +26,7 @@ func (c *cli) coverageCmd() *cobra.Command {
 				return err
 			}
 			if len(cov) == 0 {
-				if known := n.Registry.Codes(); !contains(known, args[0]) {
+				if known := n.Registry.Codes(); !slices.Contains(known, args[0]) {
 					return &registry.UnknownSourceError{Code: args[0], Known: known}
 				}
 			}
@@ -46,15 +47,6 @@ func (c *cli) coverageCmd() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
-}
-
-func contains(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
 }
 
 func (c *cli) printCoverage(code string, cov []sqlstore.Coverage) {

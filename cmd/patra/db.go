@@ -17,7 +17,7 @@ func (c *cli) dbCmd() *cobra.Command {
 	}
 	cmd.AddCommand(
 		&cobra.Command{
-			Use: "migrate", Short: "Bring the schema up to date", Args: cobra.NoArgs,
+			Use: "migrate", Short: "Bring the schema up to date", Args: noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				s, err := open(cmd)
 				if err != nil {
@@ -37,7 +37,7 @@ func (c *cli) dbCmd() *cobra.Command {
 			},
 		},
 		&cobra.Command{
-			Use: "status", Short: "Show the schema version", Args: cobra.NoArgs,
+			Use: "status", Short: "Show the schema version", Args: noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				s, err := open(cmd)
 				if err != nil {

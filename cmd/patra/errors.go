@@ -119,9 +119,9 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 		return problem{"interrupted", "interrupted", "", "run the same command again: it goes on where it stopped", exitInterrupted}
 	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
-		return problem{"file", err.Error(), "", "", exitFailed}
+		return problem{"file", err.Error(), "", "check the path and its permissions; `patra harvest SOURCE` makes a database that is not there yet", exitFailed}
 	}
-	if strings.HasPrefix(err.Error(), "unknown command") || strings.Contains(err.Error(), "arg(s)") {
+	if strings.HasPrefix(err.Error(), "unknown command") {
 		return problem{"usage", err.Error(), "", "patra --help", exitUsage}
 	}
 	return problem{"failed", err.Error(), "", "", exitFailed}

@@ -21,7 +21,7 @@ func (c *cli) harvestCmd() *cobra.Command {
 		Long: "Harvest plans the window from where the last harvest ended up to now less the source's safety lag,\n" +
 			"and works in the foreground until nothing of it is left. Run again it goes on where it stopped.",
 		Example: "  patra harvest crossref\n  patra harvest pubmed --from 2026-01-01 --json",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := node.HarvestRequest{Source: args[0], BaseURL: base}
 			var err error
@@ -30,6 +30,11 @@ func (c *cli) harvestCmd() *cobra.Command {
 			}
 			if req.To, err = parseTime("to", to); err != nil {
 				return err
+			}
+			if !req.From.IsZero() && !req.To.IsZero() {
+				if _, err := harvest.NewWindow(req.From, req.To); err != nil {
+					return err
+				}
 			}
 			if base != "" {
 				if u, err := url.Parse(base); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
@@ -49,6 +54,17 @@ func (c *cli) harvestCmd() *cobra.Command {
 	f.IntVar(&workers, "workers", 4, "slices worked on at once")
 	f.BoolVar(&c.json, "json", false, "print one JSON object at the end")
 	return cmd
+}
+
+// oneSource wants exactly one argument, the source.
+func oneSource(cmd *cobra.Command, args []string) error {
+	switch len(args) {
+	case 1:
+		return nil
+	case 0:
+		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s needs the name of a source, such as crossref", cmd.CommandPath())}
+	}
+	return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s takes one source, got %q", cmd.CommandPath(), args)}
 }
 
 func parseTime(flag, s string) (time.Time, error) {

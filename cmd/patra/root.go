@@ -58,11 +58,18 @@ func (c *cli) root() *cobra.Command {
 	f.StringVar(&c.progress, "progress", "auto", "progress on stderr: auto, bar, plain or none")
 	root.AddCommand(c.demoCmd(), c.harvestCmd(), c.exportCmd(), c.verifyCmd(), c.coverageCmd(), c.simCmd(), c.dbCmd(), c.versionCmd())
 	for _, sub := range root.Commands() {
-		if sub.Args == nil {
-			sub.Args = cobra.NoArgs
+		if sub.Args == nil && sub.HasParent() && !sub.HasSubCommands() {
+			sub.Args = noArgs
 		}
 	}
 	return root
+}
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args)}
+	}
+	return nil
 }
 
 func envDuration(name string) time.Duration {

@@ -114,10 +114,6 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	if st.Paused || st.Stopped {
 		return nil, &HeldError{Source: req.Source, State: st}
 	}
-	if !req.From.IsZero() && !req.To.IsZero() && !req.From.Before(req.To) {
-		_, err := harvest.NewWindow(req.From, req.To)
-		return nil, err
-	}
 	params, err := json.Marshal(map[string]any{"from": Time(req.From), "to": Time(req.To), "baseUrl": req.BaseURL})
 	if err != nil {
 		return nil, fmt.Errorf("marshal trigger: %w", err)

@@ -16,6 +16,7 @@ import (
 	"github.com/papertrace/patra/internal/app/executor"
 	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/decode"
 	"github.com/papertrace/patra/internal/infra/gate"
@@ -106,6 +107,8 @@ func loadPacks(dir string) (map[string]registry.Pack, error) {
 			}
 			p, err := sourcefile.Parse(prefix+name, b)
 			if err != nil {
+				// What can be read of it may have further mistakes.
+				_, _, err = p.Compile(source.Trigger{Operation: harvest.Harvest})
 				errs = append(errs, err)
 				continue
 			}
@@ -114,8 +117,8 @@ func loadPacks(dir string) (map[string]registry.Pack, error) {
 	}
 	read(sources.FS, "sources/")
 	if dir != "" {
-		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-			return nil, &PackError{Err: fmt.Errorf("folder of source packs %s cannot be read: %w", dir, errors.Join(err, notDir(st)))}
+		if _, err := os.ReadDir(dir); err != nil {
+			return nil, fmt.Errorf("read folder of source packs: %w", err)
 		}
 		read(os.DirFS(dir), strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 	}
@@ -123,13 +126,6 @@ func loadPacks(dir string) (map[string]registry.Pack, error) {
 		return nil, &PackError{Err: errors.Join(errs...)}
 	}
 	return out, nil
-}
-
-func notDir(st fs.FileInfo) error {
-	if st != nil && !st.IsDir() {
-		return errors.New("not a folder")
-	}
-	return nil
 }
 
 // PackError says what is wrong with source packs.

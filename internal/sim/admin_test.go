@@ -100,8 +100,13 @@ func TestRequestLogIsBounded(t *testing.T) {
 
 func TestConfigIsChecked(t *testing.T) {
 	for _, cfg := range []Config{
-		{Sources: []string{"scopus"}}, {Sources: []string{PubMed, PubMed}}, {Records: -1}, {Span: time.Second},
-		{Now: time.Date(1970, 1, 2, 0, 0, 0, 0, time.UTC)}, {PubMedWall: -1}, {Faults: Faults{Rates: map[Fault]float64{"shoes": 1}}},
+		{Sources: []string{"scopus"}},
+		{Sources: []string{PubMed, PubMed}},
+		{Records: -1},
+		{Span: time.Second},
+		{Now: time.Date(1970, 1, 2, 0, 0, 0, 0, time.UTC)},
+		{PubMedWall: -1},
+		{Faults: Faults{Rates: map[Fault]float64{"shoes": 1}}},
 		{Generic: GenericStyle{Order: "up"}},
 	} {
 		if _, err := New(cfg); err == nil {

@@ -10,8 +10,16 @@ var workTypes = []struct {
 	name  string
 	share int
 }{
-	{"journal-article", 720}, {"posted-content", 80}, {"book-chapter", 70}, {"proceedings-article", 60}, {"dataset", 20},
-	{"component", 10}, {"peer-review", 10}, {"report", 10}, {"monograph", 10}, {"dissertation", 10},
+	{"journal-article", 720},
+	{"posted-content", 80},
+	{"book-chapter", 70},
+	{"proceedings-article", 60},
+	{"dataset", 20},
+	{"component", 10},
+	{"peer-review", 10},
+	{"report", 10},
+	{"monograph", 10},
+	{"dissertation", 10},
 }
 
 // workFacts is what filters need to know of a work without writing it out.

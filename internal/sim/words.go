@@ -134,14 +134,32 @@ var (
 		"The SIMULATE Study Group", "Oracle Consortium (Phase II/III)", "Réseau d’Épidémiologie Fictive", "COVID-19 Made-Up Collaborative",
 	)
 	meshTerms = [16]struct{ ui, name string }{
-		{"D000328", "Adult"}, {"D006801", "Humans"}, {"D005260", "Female"}, {"D008297", "Male"}, {"D000368", "Aged"},
-		{"D008875", "Middle Aged"}, {"D051379", "Mice"}, {"D012189", "Retrospective Studies"}, {"D006333", "Heart Failure"},
-		{"D007333", "Insulin Resistance"}, {"D003430", "Cross-Sectional Studies"}, {"D011446", "Prospective Studies"},
-		{"D012307", "Risk Factors"}, {"D007249", "Inflammation"}, {"D015201", "Meta-Analysis as Topic"}, {"D013997", "Time Factors"},
+		{"D000328", "Adult"},
+		{"D006801", "Humans"},
+		{"D005260", "Female"},
+		{"D008297", "Male"},
+		{"D000368", "Aged"},
+		{"D008875", "Middle Aged"},
+		{"D051379", "Mice"},
+		{"D012189", "Retrospective Studies"},
+		{"D006333", "Heart Failure"},
+		{"D007333", "Insulin Resistance"},
+		{"D003430", "Cross-Sectional Studies"},
+		{"D011446", "Prospective Studies"},
+		{"D012307", "Risk Factors"},
+		{"D007249", "Inflammation"},
+		{"D015201", "Meta-Analysis as Topic"},
+		{"D013997", "Time Factors"},
 	}
 	meshQualifiers = [8]struct{ ui, name string }{
-		{"Q000150", "complications"}, {"Q000188", "drug therapy"}, {"Q000453", "epidemiology"}, {"Q000254", "growth &amp; development"},
-		{"Q000378", "metabolism"}, {"Q000503", "physiopathology"}, {"Q000379", "methods"}, {"Q000639", "therapeutic use"},
+		{"Q000150", "complications"},
+		{"Q000188", "drug therapy"},
+		{"Q000453", "epidemiology"},
+		{"Q000254", "growth &amp; development"},
+		{"Q000378", "metabolism"},
+		{"Q000503", "physiopathology"},
+		{"Q000379", "methods"},
+		{"Q000639", "therapeutic use"},
 	}
 	monthNames = [13]string{"", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"}
 )

@@ -209,7 +209,7 @@ func (j *job) estimate(ctx context.Context, w harvest.Window) (harvest.Estimate,
 		return e, err
 	default:
 		j.unknown = err
-		j.log.Warn("count not known, cutting by step", "source", j.t.Provenance, "window", w.String(), "err", err)
+		j.log.Info("count not known, cutting by step", "source", j.t.Provenance, "window", w.String(), "err", err)
 	}
 	j.counted[w] = e
 	return e, nil

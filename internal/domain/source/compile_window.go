@@ -94,8 +94,11 @@ func (c *compiler) lengths(cfg *WindowConfig) {
 		d    Duration
 		min  time.Duration
 	}{
-		{"align", out.Align, g}, {"step", out.Step, g}, {"minStep", out.MinStep, g},
-		{"baseline", out.Baseline, g}, {"overlap", out.Overlap, 0},
+		{"align", out.Align, g},
+		{"step", out.Step, g},
+		{"minStep", out.MinStep, g},
+		{"baseline", out.Baseline, g},
+		{"overlap", out.Overlap, 0},
 	} {
 		switch {
 		case x.d.D() < x.min:

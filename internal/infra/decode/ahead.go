@@ -115,6 +115,7 @@ type framer struct {
 	dec   *jsontext.Decoder
 	todo  chan<- *batch
 	next  *batch
+	count int
 	ahead ahead
 }
 
@@ -171,6 +172,9 @@ func (f *framer) list() error {
 			return err
 		}
 		end := int(f.dec.InputOffset()) + f.walk.base
+		if f.count++; f.count > maxItems {
+			return &LimitError{"items", int64(end - len(v))}
+		}
 		f.add(span{int32(end - len(v)), int32(end)})
 	}
 	_, err := f.dec.ReadToken()

@@ -43,7 +43,11 @@ func crossrefPage(items, refs int) []byte {
 			}
 			fmt.Fprintf(&b, `{"ORCID":"http:\/\/orcid.org\/0000-0002-1825-0097","authenticated-orcid":false,"given":"Given%d","family":"Family","sequence":"additional","affiliation":[{"name":"%s"}]}`, k, words(r, 8))
 		}
-		fmt.Fprintf(&b, `],"member":"78","abstract":"<jats:title>Abstract<\/jats:title><jats:p>%s<\/jats:p>","reference":[`, words(r, 120))
+		b.WriteString(`],"member":"78",`)
+		if i%2 == 0 { // about as many as have one
+			fmt.Fprintf(&b, `"abstract":"<jats:title>Abstract<\/jats:title><jats:p>%s<\/jats:p>",`, words(r, 120))
+		}
+		b.WriteString(`"reference":[`)
 		for k := range refs {
 			if k > 0 {
 				b.WriteByte(',')
@@ -97,11 +101,11 @@ func benchPage(b *testing.B, d *Decoder, body []byte, items int) {
 
 func BenchmarkJSONPage(b *testing.B) {
 	ep, id, m := crossref()
-	benchPage(b, compile(b, ep, id, m), crossrefPage(1000, 18), 1000)
+	benchPage(b, compile(b, ep, id, m), crossrefPage(1000, 12), 1000)
 }
 
 func BenchmarkJSONPageStdlib(b *testing.B) {
-	body := crossrefPage(1000, 18)
+	body := crossrefPage(1000, 12)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
@@ -114,7 +118,7 @@ func BenchmarkJSONPageStdlib(b *testing.B) {
 
 func BenchmarkXMLPage(b *testing.B) {
 	ep, id, m := pubmed()
-	benchPage(b, compile(b, ep, id, m), pubmedPage(1500), 1500)
+	benchPage(b, compile(b, ep, id, m), pubmedPage(1300), 1300)
 }
 
 // xmlArticle holds in structs what the benchmark's mapping takes.
@@ -172,12 +176,12 @@ type xmlArticle struct {
 }
 
 func BenchmarkXMLPageStdlib(b *testing.B) {
-	body := pubmedPage(1500)
+	body := pubmedPage(1300)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
 		var set struct{ PubmedArticle []xmlArticle }
-		if err := xml.Unmarshal(body, &set); err != nil || len(set.PubmedArticle) != 1500 {
+		if err := xml.Unmarshal(body, &set); err != nil || len(set.PubmedArticle) != 1300 {
 			b.Fatal(err)
 		}
 	}

@@ -3,6 +3,7 @@ package decode
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -216,7 +217,7 @@ func (w *walk) named(picks []namedPick, signals bool) map[string]string {
 		if signals && len(text) > maxSignal {
 			text = text[:maxSignal]
 		}
-		m[p.name] = string(bytes.ToValidUTF8(text, []byte("\uFFFD")))
+		m[p.name] = strings.ReplaceAll(string(bytes.ToValidUTF8(text, []byte("\uFFFD"))), "\x00", "\uFFFD")
 	}
 	return m
 }

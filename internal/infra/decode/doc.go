@@ -4,7 +4,10 @@
 // All paths of an endpoint are compiled once into a trie; one walk over the
 // bytes, JSON or XML, follows it and notes where the wanted values lie. Only
 // those are unescaped, cleaned and written as the standard record. No map or
-// tree of the page is ever built, an item's Raw points into the reply.
+// tree of the page is ever built, an item's Raw points into the reply. JSON is
+// checked by jsontext before it is walked; of a large page the items are taken
+// apart by a few goroutines while the rest is still being checked, and Page
+// returns when all of them have ended.
 //
 // It promises
 //   - never to take an error body for an empty page: what must be there and is

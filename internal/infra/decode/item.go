@@ -33,6 +33,10 @@ func (w *walk) endItem(start, end int) {
 	if w.err != nil {
 		return
 	}
+	if len(w.items) >= maxItems {
+		w.limit("items", start)
+		return
+	}
 	w.text.buf, w.out = w.text.buf[:0], w.out[:0]
 	raw := w.body[start:end:end]
 	it := harvest.Item{Raw: raw, Status: harvest.RecordActive, RawSHA256: sha256.Sum256(raw)}

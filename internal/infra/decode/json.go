@@ -103,7 +103,9 @@ func (w *walk) value(i, depth, lo int) int {
 		w.inItem = false
 		w.items = append(w.items, w.ahead.item())
 	case itemHere:
-		w.endItem(start, i)
+		if w.endItem(start, i); w.err != nil {
+			return -1
+		}
 	}
 	return i
 }

@@ -391,6 +391,8 @@ func TestPage_Limits(t *testing.T) {
 		{js, strings.Repeat("[", deep) + strings.Repeat("]", deep), "depth"},
 		{js, strings.Repeat(`{"r":`, 129) + "1" + strings.Repeat("}", 129), "depth"},
 		{js, `{"r":{"items":[{"o":` + strings.Repeat("[", 125) + strings.Repeat("]", 125) + `}]}}`, "depth"},
+		{js, `{"r":{"items":[` + strings.Repeat("1,", maxItems) + `1]}}`, "items"},
+		{xm, "<r>" + strings.Repeat("<i/>", maxItems+1) + "</r>", "items"},
 		{js, `{"r":{"items":[{"x":"` + strings.Repeat("x", maxString) + `"}]}}`, "string"},
 		{xm, strings.Repeat("<r>", deep), "depth"},
 		{xm, strings.Repeat("<r>", 129) + strings.Repeat("</r>", 129), "depth"},
@@ -400,9 +402,11 @@ func TestPage_Limits(t *testing.T) {
 		{xm, `<!DOCTYPE lolz [<!ENTITY lol "lol"><!ENTITY lol2 "&lol;&lol;">]><r><i>&lol2;</i></r>`, "dtd"},
 		{xm, `<!DOCTYPE r PUBLIC "a" "b" [ ]><r/>`, "dtd"},
 	} {
-		_, err := c.d.Page([]byte(c.body))
-		if got := limitOf(t, err); got != c.want {
-			t.Errorf("%.40s...: got %s", c.body, got)
+		for _, c.d.parallelFrom = range []int{0, maxBody} {
+			_, err := c.d.Page([]byte(c.body))
+			if got := limitOf(t, err); got != c.want {
+				t.Errorf("%.40s...: got %s", c.body, got)
+			}
 		}
 	}
 	page(t, js, `{"r":{"items":[],"x":`+strings.Repeat("[", 126)+strings.Repeat("]", 126)+`}}`)

@@ -28,7 +28,10 @@ func (e *ShapeError) Error() string {
 	if e.Kind == ShapeSchema {
 		return fmt.Sprintf("reply has another shape: %s: %s", e.Path, e.Detail)
 	}
-	return fmt.Sprintf("reply is %s at byte %d: %s", map[ShapeKind]string{ShapeSyntax: "malformed", ShapeCut: "cut off"}[e.Kind], e.Offset, e.Detail)
+	if e.Kind == ShapeCut {
+		return fmt.Sprintf("reply is cut off at byte %d: %s", e.Offset, e.Detail)
+	}
+	return fmt.Sprintf("reply is malformed at byte %d: %s", e.Offset, e.Detail)
 }
 
 func (e *ShapeError) Unwrap() error { return e.Err }
@@ -38,14 +41,15 @@ const (
 	maxDepth  = 128
 	maxString = 4 << 20 // bytes of one JSON string or one run of XML text
 	maxBody   = 1 << 30 // offsets are 32 bits
-	maxValues = 1 << 20 // wanted values of one item, and of the reply around the items
+	maxItems  = 1 << 17
+	maxValues = 1 << 19 // wanted values of one item, and of the reply around the items
 	maxID     = 500
 	maxSignal = 4 << 10
 )
 
 // LimitError reports a reply that was refused unread.
 type LimitError struct {
-	Limit  string // depth, string, dtd, size or values
+	Limit  string // depth, string, dtd, size, items or values
 	Offset int64
 }
 

@@ -236,21 +236,35 @@ type function struct {
 
 var functions = map[string]function{
 	// date(t, layout): Go's layout, in the zone of the source.
-	"date": {func(a ...any) (any, error) { return a[0].(instant).t.Format(a[1].(string)), nil },
-		[]any{new(func(instant, string) string)}},
-	"iso": {func(a ...any) (any, error) { return a[0].(instant).t.Format(time.RFC3339), nil },
-		[]any{new(func(instant) string)}},
+	"date": {
+		func(a ...any) (any, error) { return a[0].(instant).t.Format(a[1].(string)), nil },
+		[]any{new(func(instant, string) string)},
+	},
+	"iso": {
+		func(a ...any) (any, error) { return a[0].(instant).t.Format(time.RFC3339), nil },
+		[]any{new(func(instant) string)},
+	},
 	// epoch and epochms: seconds and milliseconds since 1970.
-	"epoch": {func(a ...any) (any, error) { return a[0].(instant).t.Unix(), nil },
-		[]any{new(func(instant) int64)}},
-	"epochms": {func(a ...any) (any, error) { return a[0].(instant).t.UnixMilli(), nil },
-		[]any{new(func(instant) int64)}},
-	"join": {func(a ...any) (any, error) { return joinList(a[0].([]string), a[1].(string)) },
-		[]any{new(func([]string, string) string)}},
-	"lower": {func(a ...any) (any, error) { return strings.ToLower(a[0].(string)), nil },
-		[]any{new(func(string) string)}},
-	"upper": {func(a ...any) (any, error) { return strings.ToUpper(a[0].(string)), nil },
-		[]any{new(func(string) string)}},
+	"epoch": {
+		func(a ...any) (any, error) { return a[0].(instant).t.Unix(), nil },
+		[]any{new(func(instant) int64)},
+	},
+	"epochms": {
+		func(a ...any) (any, error) { return a[0].(instant).t.UnixMilli(), nil },
+		[]any{new(func(instant) int64)},
+	},
+	"join": {
+		func(a ...any) (any, error) { return joinList(a[0].([]string), a[1].(string)) },
+		[]any{new(func([]string, string) string)},
+	},
+	"lower": {
+		func(a ...any) (any, error) { return strings.ToLower(a[0].(string)), nil },
+		[]any{new(func(string) string)},
+	},
+	"upper": {
+		func(a ...any) (any, error) { return strings.ToUpper(a[0].(string)), nil },
+		[]any{new(func(string) string)},
+	},
 	// coalesce(a, b, ...): the first that is not empty. default is the same for two.
 	"coalesce": {coalesce, []any{new(func(...any) string)}},
 	"default":  {coalesce, []any{new(func(any, any) string)}},

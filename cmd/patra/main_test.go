@@ -1,0 +1,269 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/sim"
+)
+
+// patra runs a command line in this process.
+func patra(t *testing.T, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = run(t.Context(), args, &o, &e)
+	return code, o.String(), e.String()
+}
+
+func oracle(t *testing.T, cfg sim.Config) (*sim.Sim, string) {
+	t.Helper()
+	s, err := sim.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(s)
+	t.Cleanup(srv.Close)
+	return s, srv.URL
+}
+
+// TestBadInput_OneClearMessage walks the mistakes people make: a code, a
+// message that names the mistake, a next step, and nothing on stdout.
+func TestBadInput_OneClearMessage(t *testing.T) {
+	dir := t.TempDir()
+	db := "sqlite:" + filepath.Join(dir, "a.db")
+	packs := filepath.Join(dir, "packs")
+	if err := os.Mkdir(packs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(packs, "y.yaml"), []byte("source: y\nnam: Y\nwindow:\n  precision: WEEK\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		args []string
+		code int
+		says []string
+	}{
+		{"unknown source", []string{"harvest", "pubmde", "--db", db}, exitNotFound, []string{`no source "pubmde"`, "crossref, pubmed", "next: patra harvest pubmed"}},
+		{"no source", []string{"harvest"}, exitUsage, []string{"needs the name of a source"}},
+		{"two sources", []string{"harvest", "a", "b"}, exitUsage, []string{"takes one source"}},
+		{"bad dsn", []string{"harvest", "crossref", "--db", "bogus"}, exitUsage, []string{"not a database address", "sqlite:PATH"}},
+		{"unknown kind of database", []string{"harvest", "crossref", "--db", "oracle:x"}, exitUsage, []string{`unknown kind "oracle"`}},
+		{"database missing in address", []string{"harvest", "crossref", "--db", "mysql://u:geheim@h:1"}, exitUsage, []string{"host or database is missing"}},
+		{"server not there", []string{"harvest", "crossref", "--db", "mysql://u:geheim@127.0.0.1:1/x"}, exitFailed, []string{"connect to mysql://u:xxxxx@127.0.0.1:1/x"}},
+		{"empty window", []string{"harvest", "crossref", "--db", db, "--from", "2026-02-01", "--to", "2026-02-01"}, exitUsage, []string{"window is empty", "--from before --to"}},
+		{"bad time", []string{"harvest", "crossref", "--from", "yesterday"}, exitUsage, []string{"--from", "RFC 3339"}},
+		{"bad base url", []string{"harvest", "crossref", "--base-url", "ftp://x"}, exitUsage, []string{"--base-url"}},
+		{"no workers", []string{"harvest", "crossref", "--workers", "0"}, exitUsage, []string{"--workers"}},
+		{"unknown flag", []string{"harvest", "--nope"}, exitUsage, []string{"--nope", "next: patra harvest --help"}},
+		{"unknown command", []string{"harvset"}, exitUsage, []string{"harvset"}},
+		{"pack with mistakes", []string{"harvest", "y", "--sources", packs, "--db", db}, exitUsage, []string{"y.yaml:2:1", "did you mean name", "nothing was changed"}},
+		{"no such folder of packs", []string{"harvest", "y", "--sources", filepath.Join(dir, "nowhere"), "--db", db}, exitFailed, []string{"nowhere"}},
+		{"verify nothing", []string{"verify", "--db", "sqlite:" + filepath.Join(dir, "none.db")}, exitFailed, []string{"none.db"}},
+		{"coverage of an unknown source", []string{"coverage", "nope", "--db", db}, exitNotFound, []string{"no source"}},
+		{"unknown format", []string{"export", "--format", "xml"}, exitUsage, []string{"xml"}},
+		{"sim: unknown source", []string{"sim", "--sources", "nope"}, exitUsage, []string{"nope"}},
+		{"sim: bad faults", []string{"sim", "--faults", "wild"}, exitUsage, []string{"wild"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.name == "coverage of an unknown source" {
+				patratest.Open(t, db, sqlstore.Options{})
+			}
+			code, out, errOut := patra(t, c.args...)
+			if code != c.code {
+				t.Errorf("exit %d, want %d\n%s", code, c.code, errOut)
+			}
+			for _, s := range c.says {
+				if !strings.Contains(errOut, s) {
+					t.Errorf("message lacks %q:\n%s", s, errOut)
+				}
+			}
+			if !strings.HasPrefix(errOut, "patra: ") || strings.Contains(errOut, "geheim") || out != "" {
+				t.Errorf("stdout %q, stderr %q", out, errOut)
+			}
+		})
+	}
+}
+
+func TestBadInput_NewerSchemaIsLeftAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := patratest.Open(t, "sqlite:"+path, sqlstore.Options{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sqlite(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)")
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, _, errOut := patra(t, "harvest", "crossref", "--db", "sqlite:"+path)
+	if code != exitConflict || !strings.Contains(errOut, "newer patra") || !strings.Contains(errOut, "next: ") {
+		t.Errorf("exit %d: %s", code, errOut)
+	}
+	after, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(before, after) {
+		t.Error("the store was changed")
+	}
+}
+
+// TestR3_LaterStartIsRefused: a start past the watermark would skip a window
+// for ever.
+func TestR3_LaterStartIsRefused(t *testing.T) {
+	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
+	o, url := oracle(t, sim.Config{Records: 50, Seed: 2})
+	if code, _, e := patra(t, "harvest", "crossref", "--db", db, "--base-url", url+"/crossref", "--contact", "a@example.org"); code != 0 {
+		t.Fatalf("exit %d: %s", code, e)
+	}
+	o.Advance(24 * time.Hour)
+	_, before, _ := patra(t, "coverage", "crossref", "--db", db, "--json")
+	from := o.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
+	code, _, e := patra(t, "harvest", "crossref", "--db", db, "--base-url", url+"/crossref", "--from", from)
+	if code != exitConflict || !strings.Contains(e, "past_watermark") || !strings.Contains(e, "BACKFILL") {
+		t.Errorf("exit %d: %s", code, e)
+	}
+	_, after, _ := patra(t, "coverage", "crossref", "--db", db, "--json")
+	if before != after {
+		t.Errorf("coverage changed:\n%s\n%s", before, after)
+	}
+}
+
+// TestFullDisk_NothingHalfWritten harvests onto a file system that is too small.
+func TestFullDisk_NothingHalfWritten(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root to mount a small file system")
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", dir).CombinedOutput(); err != nil {
+		t.Skipf("cannot mount: %v %s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v %s", err, out)
+		}
+	})
+	db := "sqlite:" + filepath.Join(dir, "a.db")
+	_, url := oracle(t, sim.Config{Records: 3000, Seed: 2})
+	code, _, e := patra(t, "harvest", "crossref", "--db", db, "--base-url", url+"/crossref", "--contact", "a@example.org")
+	if code != exitFailed || !strings.Contains(e, "disk_full") || !strings.Contains(e, "free disk space") {
+		t.Errorf("exit %d: %s", code, e)
+	}
+	if out, err := exec.Command("mount", "-o", "remount,size=200m", dir).CombinedOutput(); err != nil {
+		t.Fatalf("remount: %v %s", err, out)
+	}
+	if code, out, e := patra(t, "verify", "--db", db); code != 0 {
+		t.Errorf("verify: exit %d: %s%s", code, out, e)
+	}
+	code, out, e := patra(t, "harvest", "crossref", "--db", db, "--base-url", url+"/crossref", "--contact", "a@example.org", "--lease", "1s", "--json")
+	if code != 0 {
+		t.Errorf("after room was made: exit %d: %s%s", code, out, e)
+	}
+}
+
+func TestReadOnlyDisk_SaysSo(t *testing.T) {
+	code, _, e := patra(t, "harvest", "crossref", "--db", "sqlite:/proc/patra/a.db")
+	if code != exitFailed || !strings.Contains(e, "next: ") {
+		t.Errorf("exit %d: %s", code, e)
+	}
+}
+
+func sqlite(t *testing.T, path, stmt string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), stmt); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestHarvestExportVerify_SpeakTheContract checks the JSON forms others rely on.
+func TestHarvestExportVerify_SpeakTheContract(t *testing.T) {
+	dir := t.TempDir()
+	db := "sqlite:" + filepath.Join(dir, "a.db")
+	o, url := oracle(t, sim.Config{Records: 120, Seed: 4})
+	code, out, e := patra(t, "harvest", "pubmed", "--db", db, "--base-url", url+"/pubmed", "--json")
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, e)
+	}
+	var rep map[string]any
+	if err := json.Unmarshal([]byte(out), &rep); err != nil {
+		t.Fatalf("not one JSON object: %v\n%s", err, out)
+	}
+	for _, k := range []string{"operation", "source", "namespace", "plan_key", "status", "window", "watermark", "noop", "slices", "records", "requests", "bytes", "duration_ms", "gaps"} {
+		if _, ok := rep[k]; !ok {
+			t.Errorf("report lacks %q", k)
+		}
+	}
+	if rep["status"] != "COMPLETED" || !strings.HasPrefix(fmt.Sprint(rep["namespace"]), "EXPR/") {
+		t.Errorf("report: %s", out)
+	}
+	file := filepath.Join(dir, "out.jsonl")
+	if code, _, e := patra(t, "export", "--db", db, "--source", "pubmed", "--raw", "--out", file); code != 0 {
+		t.Fatalf("export: exit %d: %s", code, e)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth := map[string]string{}
+	for r := range o.Truth("pubmed") {
+		truth[r.ID] = r.RawSHA256
+	}
+	last := ""
+	for line := range strings.Lines(string(b)) {
+		var r struct {
+			Source, Type, ID, Status string
+			Revision                 int
+			RawSHA256                string `json:"raw_sha256"`
+			Fields                   map[string]any
+			Provenance               map[string]any
+			Raw                      string
+		}
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatalf("line: %v", err)
+		}
+		if r.ID <= last || r.Source != "pubmed" || r.Type != "article" || r.Revision != 1 || r.Fields["pmid"] != r.ID || !strings.HasPrefix(r.Raw, "<Pubmed") {
+			t.Fatalf("line %s after %s: %+v", r.ID, last, r)
+		}
+		if truth[r.ID] != r.RawSHA256 {
+			t.Errorf("%s: bytes differ from the truth", r.ID)
+		}
+		for _, k := range []string{"plan", "slice", "task", "run", "batch", "mapping_version", "fetched_at"} {
+			if _, ok := r.Provenance[k]; !ok {
+				t.Errorf("provenance lacks %q", k)
+			}
+		}
+		last = r.ID
+	}
+	code, out, _ = patra(t, "verify", "--db", db, "--json")
+	if code != 0 || !strings.Contains(out, `"clean":true`) {
+		t.Errorf("verify: %d %s", code, out)
+	}
+	code, out, _ = patra(t, "coverage", "pubmed", "--db", db, "--json")
+	if code != 0 || !strings.Contains(out, `"proven":[{`) {
+		t.Errorf("coverage: %d %s", code, out)
+	}
+}
+
+func TestDemo_EndsExact(t *testing.T) {
+	code, out, e := patra(t, "demo", "--headless", "--records", "300")
+	if code != 0 || strings.Count(out, "  exact  ") != 4 {
+		t.Errorf("exit %d\n%s\n%s", code, out, e)
+	}
+}

@@ -1,0 +1,269 @@
+package executor_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/sim"
+)
+
+// manner is how the generic source is described: its pagination, and what a
+// page says about the next one.
+type manner struct {
+	style  string // of the oracle
+	paging string // the pagination part
+	query  string // how a page is asked for, one line
+	reply  string // what the reply says, lines of the response part
+	count  bool   // whether slices are counted before they are cut
+	two    bool   // whether details are asked for by id
+	id     string // path of the id, default id
+	target int    // records a slice, default 100
+}
+
+// The generic source in every style of the oracle.
+var manners = map[string]manner{
+	"offset-total": {style: "offset", paging: `{type: OFFSET, pageSize: 20, order: "updated,id", total: EXACT, end: [TOTAL]}`, query: `offset: ${page.offset}`},
+	"offset-empty": {style: "offset", paging: `{type: OFFSET, pageSize: 20, order: "updated,id", total: ROUGH, end: [EMPTY]}`, query: `offset: ${page.offset}`},
+	"hasmore":      {style: "hasmore", paging: `{type: OFFSET, pageSize: 20, order: "updated,id", total: ROUGH, end: [HAS_MORE]}`, query: `offset: ${page.offset}`, reply: "      hasMore: has_more\n"},
+	"page-0":       {style: "page&base=0", paging: `{type: PAGE, pageSize: 20, firstPage: 0, total: EXACT, end: [TOTAL]}`, query: `page: ${page.no}`},
+	"page-1":       {style: "page&base=1", paging: `{type: PAGE, pageSize: 20, firstPage: 1, total: EXACT, end: [TOTAL, EMPTY]}`, query: `page: ${page.no}`},
+	"token":        {style: "token", paging: `{type: TOKEN, pageSize: 20, total: ROUGH, end: [NO_TOKEN]}`, query: `token: ${page.token}`, reply: "      nextToken: next_token\n"},
+	"token-end":    {style: "token-repeat-end", paging: `{type: TOKEN, pageSize: 20, tokenRepeat: END, total: ROUGH, end: [REPEAT]}`, query: `token: ${page.token}`, reply: "      nextToken: next_token\n"},
+	"token-const":  {style: "token-constant", paging: `{type: TOKEN, pageSize: 20, tokenRepeat: CONTINUE, tokenStateful: true, total: EXACT, end: [EMPTY]}`, query: `token: ${page.token}`, reply: "      nextToken: next_token\n"},
+	"scroll":       {style: "scroll", paging: `{type: SCROLL, pageSize: 20, total: EXACT, end: [EMPTY]}`, query: `scroll_id: ${page.token}`, reply: "      nextToken: scroll_id\n"},
+	"empty-token":  {style: "empty-with-token", paging: `{type: TOKEN, pageSize: 20, total: ROUGH, end: [NO_TOKEN]}`, query: `token: ${page.token}`, reply: "      nextToken: next_token\n"},
+	"url":          {style: "url", paging: `{type: URL, pageSize: 20, total: ROUGH, end: [NO_URL]}`, reply: "      nextUrl: next\n"},
+	"time":         {style: "time", paging: `{type: TIME, total: EXACT, end: [ONE_REPLY]}`},
+	"two-phase":    {style: "token", paging: `{type: TOKEN, pageSize: 50, total: ROUGH, end: [NO_TOKEN]}`, query: `token: ${page.token}`, reply: "      nextToken: next_token\n", two: true},
+}
+
+// text is the manner as a pack.
+func (m manner) text() string {
+	id, target := m.id, m.target
+	if id == "" {
+		id = "id"
+	}
+	if target == 0 {
+		target = 100
+	}
+	style, base, hasBase := strings.Cut(m.style, "&base=")
+	var b strings.Builder
+	fmt.Fprintf(&b, `source: generic
+name: Generic
+baseUrl: https://generic.example
+zone: UTC
+recordType: item
+identity: TEXT
+retry: {maxAttempts: 4, base: 100ms, max: 2s}
+rateLimit: {limit: 10, window: 1s, qps: 5, burst: 1}
+window:
+  key: updated
+  filters: {from: updated, to: updated}
+  precision: SECOND
+  bound: OPEN
+  updatedAt: PATH
+  safetyLag: PT10M
+  align: 1s
+  baseline: 30d
+  step: P30D
+  minStep: 1h
+  target: %d
+pagination: %s
+`, target, m.paging)
+	if m.two {
+		b.WriteString("batching: {idBatchSize: 10}\n")
+	}
+	b.WriteString("endpoints:\n  items:\n    usage: SEARCH\n    path: /items\n    format: JSON\n    query:\n" +
+		"      from: ${iso(window.from)}\n      to: ${iso(window.to)}\n")
+	fmt.Fprintf(&b, "      style: %s\n", style)
+	if hasBase {
+		fmt.Fprintf(&b, "      base: %q\n", base)
+	}
+	if m.style != "time" {
+		b.WriteString("      size: ${page.size}\n")
+	}
+	if m.query != "" {
+		b.WriteString("      " + m.query + "\n")
+	}
+	item := fmt.Sprintf("      id: %s\n      updatedAt: {path: updated, format: RFC3339, key: updated}\n      version: v\n", id)
+	b.WriteString("    response:\n      items: items\n      total: total\n" + m.reply + "      signals: {error: error}\n")
+	if m.two {
+		fmt.Fprintf(&b, "      id: %s\n", id)
+		b.WriteString("  batch:\n    usage: DETAIL\n    method: POST\n    path: /batch\n    format: JSON\n    form:\n      ids: ${join(ids, ',')}\n    response:\n      items: items\n" + item)
+	} else {
+		b.WriteString(item)
+	}
+	if m.count {
+		b.WriteString("  count:\n    usage: COUNT\n    path: /items\n    format: JSON\n    query:\n      from: ${iso(window.from)}\n      to: ${iso(window.to)}\n" +
+			"      style: offset\n      size: 1\n      only: count\n    response: {root: total, total: total}\n")
+	}
+	b.WriteString("faults:\n  - {code: token_expired, status: 410, level: L1, reaction: RESTART}\n")
+	b.WriteString("mapping:\n  fields: {title: title, url: id}\n  volatile: [updated, v, reads]\n")
+	return b.String()
+}
+
+// bench is a rig over the generic source, inside a bubble.
+type bench struct {
+	*patratest.Rig
+	t   *testing.T
+	dsn string
+	c   patratest.RigConfig
+}
+
+// setup says what differs from the ordinary bench: 60 records in one slice of
+// four pages, one worker.
+type setup struct {
+	sim    sim.Config
+	node   node.Config
+	tweak  func(*source.Spec)
+	hook   func(string) error
+	faults []sim.Script
+}
+
+func newBench(t *testing.T, m manner, s setup) *bench {
+	t.Helper()
+	s.sim.Sources = []string{sim.Generic}
+	if s.sim.Records == 0 {
+		s.sim.Records = 60
+	}
+	if s.sim.Seed == 0 {
+		s.sim.Seed = 7
+	}
+	s.sim.LimitRPS, s.sim.KeepLog = -1, -1
+	if s.sim.Churn == nil {
+		s.sim.Churn = &sim.Churn{}
+	}
+	if s.node.Workers == 0 {
+		s.node.Workers = 1
+	}
+	p := patratest.TextPack(t, "generic.yaml", []byte(m.text()), func(spec *source.Spec) {
+		patratest.Fast(spec)
+		if s.tweak != nil {
+			s.tweak(spec)
+		}
+	})
+	b := &bench{t: t, dsn: patratest.SQLite.DSN(t), c: patratest.RigConfig{Sim: s.sim, Packs: map[string]registry.Pack{"generic": p}, Node: s.node, Hook: s.hook}}
+	b.c.DSN = b.dsn
+	b.Rig = patratest.NewRig(t, b.c)
+	b.c.Oracle, b.c.Hook = b.Sim, nil
+	b.Sim.Script(s.faults...)
+	return b
+}
+
+// again is the same store and oracle under a new node, as after a restart.
+func (b *bench) again() { b.Rig = patratest.NewRig(b.t, b.c) }
+
+// harvest runs to the end and compares with the truth.
+func (b *bench) exact() *node.Report {
+	b.t.Helper()
+	rep := b.MustHarvest("generic")
+	if rep.Status != "COMPLETED" {
+		b.t.Fatalf("not completed: %+v", rep)
+	}
+	b.MustBeExact("generic", rep)
+	return rep
+}
+
+// pages is how many pages, searches and details, reached the oracle.
+func (b *bench) pages() (n int) {
+	for _, r := range b.Sim.Requests() {
+		if r.Params.Get("only") != "count" {
+			n++
+		}
+	}
+	return n
+}
+
+// ask reads one number from the store.
+func (b *bench) ask(query string, args ...any) (n int) {
+	b.t.Helper()
+	b.sql(func(db *sql.DB) error { return db.QueryRow(query, args...).Scan(&n) })
+	return n
+}
+
+func (b *bench) text(query string, args ...any) (s string) {
+	b.t.Helper()
+	b.sql(func(db *sql.DB) error {
+		var n sql.NullString
+		err := db.QueryRow(query, args...).Scan(&n)
+		s = n.String
+		return err
+	})
+	return s
+}
+
+func (b *bench) exec(query string, args ...any) {
+	b.t.Helper()
+	b.sql(func(db *sql.DB) error { _, err := db.Exec(query, args...); return err })
+}
+
+func (b *bench) sql(f func(*sql.DB) error) {
+	b.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(b.dsn, "sqlite:")+"?_pragma=busy_timeout(5000)")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer db.Close()
+	if err := f(db); err != nil {
+		b.t.Errorf("ask the store: %v", err)
+	}
+}
+
+const (
+	committed = `SELECT COUNT(*) FROM ing_task_run_batch WHERE status_code='SUCCEEDED'`
+	walks     = `SELECT MAX(walk_no) FROM ing_task`
+	doubled   = `SELECT COUNT(*) FROM (SELECT 1 FROM ing_task_run_batch WHERE status_code='SUCCEEDED' GROUP BY task_id, walk_no, phase, ordinal HAVING COUNT(*)>1)`
+)
+
+// watermark is W, or zero before the first plan.
+func (b *bench) watermark() time.Time {
+	b.t.Helper()
+	at, err := time.Parse("2006-01-02T15:04:05.999999Z", b.text(`SELECT cursor_value FROM ing_cursor`))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return at
+}
+
+// bubble runs f in virtual time. A goroutine left behind fails it.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, f)
+}
+
+// every runs f in a bubble for each named manner.
+func every(t *testing.T, names []string, f func(t *testing.T, m manner)) {
+	t.Helper()
+	for _, name := range names {
+		m, ok := manners[name]
+		if !ok {
+			t.Fatalf("no manner %s", name)
+		}
+		t.Run(name, func(t *testing.T) { bubble(t, func(t *testing.T) { f(t, m) }) })
+	}
+}
+
+// onPage calls f before the n-th page is answered, counted from 1.
+func (b *bench) onPage(n int, f func(r *http.Request)) {
+	seen := 0
+	b.Sim.SetOnRequest(func(r *http.Request) {
+		if r.Form.Get("only") == "count" {
+			return
+		}
+		if seen++; seen == n {
+			f(r)
+		}
+	})
+}
+
+var background = context.Background()

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/sourcefile"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/sources"
+)
+
+// unlimited is a shipped pack whose source has no rate limit.
+type unlimited struct{ *sourcefile.Pack }
+
+// Compile implements registry.Pack.
+func (p unlimited) Compile(t source.Trigger) (*source.Spec, []source.Warning, error) {
+	s, w, err := p.Pack.Compile(t)
+	if err == nil {
+		s.Rate.QPS, s.Rate.Limit, s.Rate.Concurrency, s.Rate.LimitHeaders = 0, 0, 0, nil
+	}
+	return s, w, err
+}
+
+func packs(code string) (*registry.Registry, error) {
+	b, err := sources.FS.ReadFile(code + ".yaml")
+	if err != nil {
+		return nil, err
+	}
+	p, err := sourcefile.Parse(code+".yaml", b)
+	if err != nil {
+		return nil, err
+	}
+	return registry.New(map[string]registry.Pack{code: unlimited{p}}, map[string]string{"contact": "bench@example.org", "tool": "patra-bench"}), nil
+}
+
+// harvestUnderTest is what patra does: everything at its default.
+func harvestUnderTest(ctx context.Context, j job, m *meter) (f figures, err error) {
+	reg, err := packs(j.Source)
+	if err != nil {
+		return f, err
+	}
+	store, err := sqlstore.Open(ctx, "sqlite:"+j.db, sqlstore.Options{})
+	if err != nil {
+		return f, err
+	}
+	n := node.Assemble(node.Config{}, store, reg, nil)
+	defer func() { err = errors.Join(err, n.Close()) }()
+	watch := new(node.Watch)
+
+	if err := m.start(); err != nil {
+		return f, err
+	}
+	rep, err := n.Harvest(ctx, node.HarvestRequest{Source: j.Source, BaseURL: j.base, From: born.Add(-span - margin), Watch: watch})
+	if err != nil {
+		return f, err
+	}
+	if err := m.stop(&f); err != nil {
+		return f, err
+	}
+
+	f.Records, f.Requests, f.Bytes, f.Pages = rep.Records.Inserted, rep.Requests.Sent, rep.Bytes, watch.Progress().Pages
+	if rep.Slices.Failed+rep.Slices.Open > 0 || rep.Records.Items() != f.Records {
+		return f, fmt.Errorf("harvest is not whole: slices %+v, records %+v", rep.Slices, rep.Records)
+	}
+	findings, err := store.Verify(ctx)
+	if err != nil {
+		return f, err
+	}
+	if len(findings) > 0 {
+		return f, fmt.Errorf("store breaks %d invariants, the first: %+v", len(findings), findings[0])
+	}
+	return f, f.check(ctx, j, "ing_record")
+}
+
+// check that the table holds each record once, and notes the size of the file.
+func (f *figures) check(ctx context.Context, j job, table string) error {
+	db, err := sql.Open("sqlite", "file:"+j.db+"?_pragma=busy_timeout(20000)")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var n int64
+	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table).Scan(&n); err != nil {
+		return err
+	}
+	if n != int64(j.Records) || f.Records != n {
+		return fmt.Errorf("%d records stored, %d counted, %d upstream", n, f.Records, j.Records)
+	}
+	for _, name := range []string{j.db, j.db + "-wal"} {
+		if st, err := os.Stat(name); err == nil {
+			f.DBMiB += float64(st.Size()) / (1 << 20)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+// Command bench measures a harvest against a bare loop, as ratios within one
+// run: absolute times say more about the machine than about patra.
+//
+// The oracle, every harvest and every bare loop are processes of their own
+// (this binary under another name, see roles), so that each one's CPU time and
+// peak memory can be told apart. Harvest and bare loop ask the same oracle the
+// same questions through the same client, decode with the same decoder and
+// write to SQLite with the same durability; they take turns, and medians are
+// compared.
+//
+//	go run ./internal/bench          about 10 minutes on two cores
+//	go run ./internal/bench -quick   about 20 seconds, too short to judge by
+//
+// Decoding alone is compared with other decoders by the benchmarks of
+// internal/infra/decode: go test -bench . ./internal/infra/decode.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+)
+
+// options of a whole run.
+type options struct {
+	quick    bool
+	rounds   int
+	dir      string
+	profiles string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	var err error
+	if len(os.Args) > 1 && roles[os.Args[1]] != nil {
+		err = child(ctx, os.Args[1], os.Args[2:])
+	} else {
+		err = parent(ctx, os.Args[1:])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		stop()
+		os.Exit(1) //nolint:gocritic // stop was called
+	}
+}
+
+func parent(ctx context.Context, args []string) (err error) {
+	var o options
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.BoolVar(&o.quick, "quick", false, "few records: a fast look, too short to judge by")
+	f.IntVar(&o.rounds, "rounds", 0, "turns of harvest and bare loop (default 3, quick 1)")
+	f.StringVar(&o.dir, "dir", "", "folder for the databases (default: a temporary one)")
+	f.StringVar(&o.profiles, "profile", "", "folder for CPU and heap profiles of the harvests")
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil
+		}
+		return err
+	}
+	if o.rounds == 0 {
+		o.rounds = 3
+		if o.quick {
+			o.rounds = 1
+		}
+	}
+	if o.profiles != "" {
+		if err := os.MkdirAll(o.profiles, 0o755); err != nil {
+			return fmt.Errorf("folder of profiles: %w", err)
+		}
+	}
+	dir, err := os.MkdirTemp(o.dir, "patra-bench-")
+	if err != nil {
+		return fmt.Errorf("folder of databases: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	o.dir = dir
+
+	began := time.Now()
+	r, err := measure(ctx, o)
+	if err != nil {
+		return err
+	}
+	r.Seconds = time.Since(began).Seconds()
+	return r.print(os.Stdout)
+}
+
+// measure runs everything.
+func measure(ctx context.Context, o options) (*report, error) {
+	contests := []contest{
+		{Name: "Crossref, 1,000 a page", job: job{Source: "crossref", Records: 200_000}},
+		{Name: "PubMed, two phases, XML", job: job{Source: "pubmed", Records: 50_000}},
+	}
+	sizes := []int{20_000, 200_000, 1_000_000}
+	if o.quick {
+		contests[0].Records, contests[1].Records = 20_000, 5_000
+		sizes = []int{5_000, 20_000}
+	}
+	r := &report{}
+	for _, c := range contests {
+		if err := c.hold(ctx, o); err != nil {
+			return nil, err
+		}
+		r.Contests = append(r.Contests, c)
+	}
+	for _, n := range sizes {
+		s := size{job: job{Source: "crossref", Records: n}}
+		if err := s.measure(ctx, o, sizes[len(sizes)-1]); err != nil {
+			return nil, err
+		}
+		r.Sizes = append(r.Sizes, s)
+	}
+	return r, nil
+}
+
+// contest is a harvest against the bare loop.
+type contest struct {
+	Name string `json:"name"`
+	job
+	Harvest []figures `json:"harvest"`
+	Bare    []figures `json:"bare"`
+}
+
+func (c *contest) hold(ctx context.Context, o options) error {
+	return withOracle(ctx, c.job, func(base string) error {
+		for i := range o.rounds {
+			// Whoever is first finds the machine as the one before left it.
+			order := []string{"harvest", "bare"}
+			if i%2 == 1 {
+				order = []string{"bare", "harvest"}
+			}
+			for _, role := range order {
+				f, err := run(ctx, o, role, c.job, base)
+				if err != nil {
+					return err
+				}
+				if role == "bare" {
+					c.Bare = append(c.Bare, f)
+				} else {
+					c.Harvest = append(c.Harvest, f)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// size is a harvest of some number of records, to see what a record costs.
+type size struct {
+	job
+	Harvest []figures `json:"harvest"`
+}
+
+// measure repeats small harvests, whose figures vary the most.
+func (s *size) measure(ctx context.Context, o options, largest int) error {
+	return withOracle(ctx, s.job, func(base string) error {
+		for range min(5, max(1, largest/s.Records/4)) {
+			f, err := run(ctx, o, "harvest", s.job, base)
+			if err != nil {
+				return err
+			}
+			s.Harvest = append(s.Harvest, f)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+)
+
+// What is asked of a harvest.
+const (
+	leastRatio = 0.5 // of the bare loop's throughput
+	mostMiB    = 200
+	mostGrowth = 1.25 // of a record's CPU cost, from the smallest to the largest harvest
+)
+
+// report is everything measured.
+type report struct {
+	Contests []contest `json:"contests"`
+	Sizes    []size    `json:"sizes"`
+	Seconds  float64   `json:"seconds"`
+	Ratios   ratios    `json:"ratios"`
+}
+
+// ratios are what counts.
+type ratios struct {
+	// Throughput and CPU of a harvest against the bare loop, by source.
+	Throughput map[string]float64 `json:"throughput"`
+	CPU        map[string]float64 `json:"cpu"`
+	// Growth of a record's cost from the smallest to the largest harvest.
+	CPUGrowth  float64 `json:"cpu_growth"`
+	WallGrowth float64 `json:"wall_growth"`
+	PeakMiB    float64 `json:"peak_mib"`
+}
+
+func (r *report) compute() {
+	r.Ratios = ratios{Throughput: map[string]float64{}, CPU: map[string]float64{}}
+	for _, c := range r.Contests {
+		r.Ratios.Throughput[c.Source] = median(c.Harvest, figures.rate) / median(c.Bare, figures.rate)
+		r.Ratios.CPU[c.Source] = median(c.Harvest, cpu) / median(c.Bare, cpu)
+		r.Ratios.PeakMiB = max(r.Ratios.PeakMiB, peak(c.Harvest))
+	}
+	first, last := r.Sizes[0].Harvest, r.Sizes[len(r.Sizes)-1].Harvest
+	r.Ratios.CPUGrowth = median(last, cpuEach) / median(first, cpuEach)
+	r.Ratios.WallGrowth = median(last, wallEach) / median(first, wallEach)
+	for _, s := range r.Sizes {
+		r.Ratios.PeakMiB = max(r.Ratios.PeakMiB, peak(s.Harvest))
+	}
+}
+
+func wall(f figures) float64     { return f.Wall }
+func cpu(f figures) float64      { return f.CPU }
+func wallEach(f figures) float64 { return f.Wall / float64(f.Records) * 1e6 }
+func cpuEach(f figures) float64  { return f.CPU / float64(f.Records) * 1e6 }
+
+func median(fs []figures, of func(figures) float64) float64 {
+	v := make([]float64, 0, len(fs))
+	for _, f := range fs {
+		v = append(v, of(f))
+	}
+	slices.Sort(v)
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}
+
+func peak(fs []figures) float64 {
+	p := 0.0
+	for _, f := range fs {
+		p = max(p, f.PeakMiB)
+	}
+	return p
+}
+
+// print writes a table for people, and all figures as one line of JSON.
+func (r *report) print(out io.Writer) error {
+	r.compute()
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	line := func(format string, args ...any) { fmt.Fprintf(w, format+"\t\n", args...) }
+	line("\n\trecords\tseconds\tCPU s\trecords/s\tpeak MiB\tfile MiB\trequests")
+	row := func(name string, fs []figures) {
+		f := fs[0]
+		line("%s\t%d\t%.2f\t%.2f\t%.0f\t%.0f\t%.0f\t%d", name, f.Records, median(fs, wall), median(fs, cpu), median(fs, figures.rate), peak(fs), f.DBMiB, f.Requests)
+	}
+	for _, c := range r.Contests {
+		row(c.Name+": harvest", c.Harvest)
+		row("bare loop", c.Bare)
+		line("harvest / bare\t\t%.2f\t%.2f\t%.2f\t\t%.2f\t", median(c.Harvest, wall)/median(c.Bare, wall), r.Ratios.CPU[c.Source], r.Ratios.Throughput[c.Source],
+			c.Harvest[0].DBMiB/c.Bare[0].DBMiB)
+	}
+	line("\n\trecords\tus each\tCPU us each\trecords/s\tpeak MiB\tfile MiB\trequests")
+	for _, s := range r.Sizes {
+		f := s.Harvest[0]
+		line("Crossref harvest\t%d\t%.1f\t%.1f\t%.0f\t%.0f\t%.0f\t%d", f.Records, median(s.Harvest, wallEach), median(s.Harvest, cpuEach), median(s.Harvest, figures.rate), peak(s.Harvest), f.DBMiB, f.Requests)
+	}
+	line("last / first\t\t%.2f\t%.2f\t\t\t\t", r.Ratios.WallGrowth, r.Ratios.CPUGrowth)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\n")
+	verdict := func(ok bool, format string, args ...any) {
+		word := "ok   "
+		if !ok {
+			word = "MISSED"
+		}
+		fmt.Fprintf(out, "%-6s "+format+"\n", append([]any{word}, args...)...)
+	}
+	for _, c := range r.Contests {
+		v := r.Ratios.Throughput[c.Source]
+		verdict(v >= leastRatio, "%s: %.2f of the bare loop's throughput (at least %.2f)", c.Source, v, leastRatio)
+	}
+	verdict(r.Ratios.PeakMiB < mostMiB, "peak memory %.0f MiB (under %d)", r.Ratios.PeakMiB, mostMiB)
+	verdict(r.Ratios.CPUGrowth <= mostGrowth, "CPU per record at %d against %d records: %.2f (flat: at most %.2f)",
+		r.Sizes[len(r.Sizes)-1].Records, r.Sizes[0].Records, r.Ratios.CPUGrowth, mostGrowth)
+	fmt.Fprintf(out, "took %.0f s\n", r.Seconds)
+	return json.NewEncoder(out).Encode(r)
+}

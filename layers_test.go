@@ -1,0 +1,105 @@
+package patra_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/papertrace/patra/"
+
+// layers says what each part of the tree may import of the others. A part may
+// always import itself. Test files may import more: they introduce parts to
+// each other as node does.
+var layers = []struct {
+	part    string
+	imports []string
+}{
+	{"internal/domain/harvest", nil},
+	{"internal/domain/pace", nil},
+	{"internal/domain/query", nil},
+	{"internal/domain/source", []string{"internal/domain"}},
+	// The executor sees a plan's snapshot and nothing of the registry (R47).
+	{"internal/app/", []string{"internal/domain"}},
+	{"internal/infra/", []string{"internal/domain", "internal/app"}},
+	{"internal/sim", nil},
+	{"sources", nil},
+	{"internal/node", []string{"internal/domain", "internal/app", "internal/infra", "sources"}},
+	{"internal/bench", []string{"internal/domain", "internal/app", "internal/infra", "internal/node", "internal/sim", "sources"}},
+	{"internal/storetest", []string{"internal/domain", "internal/app", "internal/infra", "internal/node", "internal/sim", "internal/patratest", "sources"}},
+	{"internal/patratest", []string{"internal/domain", "internal/app", "internal/infra", "internal/node", "internal/sim", "sources"}},
+	{"internal/proctest", nil},
+	{"cmd/patra", []string{"internal/domain", "internal/app", "internal/infra", "internal/node", "internal/sim"}},
+}
+
+// TestImportsPointInward parses every file's imports and holds them against the
+// table. App packages do not import each other, nor do infra packages; only
+// tests import the test helpers.
+func TestImportsPointInward(t *testing.T) {
+	files := 0
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		files++
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		pkg := path.Dir(name)
+		allowed, found := rule(pkg)
+		if !found {
+			t.Errorf("%s: no layer is named for it in layers_test.go", pkg)
+			return nil
+		}
+		for _, imp := range f.Imports {
+			p, err := strconv.Unquote(imp.Path.Value)
+			if err != nil {
+				return err
+			}
+			to, ours := strings.CutPrefix(p, module)
+			if !ours {
+				if strings.HasPrefix(pkg, "internal/domain/") && strings.Contains(strings.SplitN(p, "/", 2)[0], ".") {
+					t.Errorf("%s imports %s: the domain uses the standard library only", name, p)
+				}
+				continue
+			}
+			if !mayImport(pkg, to, allowed) {
+				t.Errorf("%s imports %s: imports point inward", name, to)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 50 {
+		t.Fatalf("only %d files seen", files)
+	}
+}
+
+func rule(pkg string) ([]string, bool) {
+	for _, l := range layers {
+		if pkg == l.part || strings.HasPrefix(pkg, strings.TrimSuffix(l.part, "/")+"/") {
+			return l.imports, true
+		}
+	}
+	return nil, false
+}
+
+func mayImport(from, to string, allowed []string) bool {
+	if to == from {
+		return true
+	}
+	for _, a := range allowed {
+		if to == a || strings.HasPrefix(to, a+"/") {
+			return true
+		}
+	}
+	return false
+}
