@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -235,9 +236,13 @@ func (b *bench) watermark() time.Time {
 	return at
 }
 
+// warm lets what lives as long as the process come to life outside of bubbles.
+var warm sync.Once
+
 // bubble runs f in virtual time. A goroutine left behind fails it.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
+	warm.Do(func() { newBench(t, manners["token"], setup{sim: sim.Config{Records: 5}}).exact() })
 	synctest.Test(t, f)
 }
 

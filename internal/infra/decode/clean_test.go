@@ -19,8 +19,10 @@ func TestClean(t *testing.T) {
 		{"text", "\u00a0", ""},
 		{"text", "&nbsp;", ""},
 		{"jats", "<jats:p>One  two.</jats:p>", "One two."},
-		{"jats", "<jats:title>Abstract</jats:title><jats:sec><jats:title>Background</jats:title><jats:p>A.</jats:p><jats:p>B.</jats:p></jats:sec><jats:sec><jats:title>Methods:</jats:title><jats:p>C.</jats:p></jats:sec>",
-			"Abstract:\nBackground: A.\nB.\nMethods: C."},
+		{
+			"jats", "<jats:title>Abstract</jats:title><jats:sec><jats:title>Background</jats:title><jats:p>A.</jats:p><jats:p>B.</jats:p></jats:sec><jats:sec><jats:title>Methods:</jats:title><jats:p>C.</jats:p></jats:sec>",
+			"Abstract:\nBackground: A.\nB.\nMethods: C.",
+		},
 		{"jats", "\n  <jats:sec>\n <jats:title>Aim</jats:title>\n <jats:p>A <jats:italic>b</jats:italic>.</jats:p>\n </jats:sec>\n", "Aim: A b."},
 		{"jats", "&lt;jats:p&gt;One.&lt;/jats:p&gt;&lt;jats:p&gt;p &amp;lt; 2&lt;/jats:p&gt;", "One.\np < 2"},
 		{"jats", "<jats:title/><jats:p>x</jats:p>", "x"},

@@ -98,8 +98,10 @@ func digits(b []byte) bool {
 	return len(b) > 0
 }
 
-var months = [...]string{"january", "february", "march", "april", "may", "june",
-	"july", "august", "september", "october", "november", "december"}
+var months = [...]string{
+	"january", "february", "march", "april", "may", "june",
+	"july", "august", "september", "october", "november", "december",
+}
 
 // monthName reads an English month, whole or its first three letters or more.
 func monthName(b []byte) (int, bool) {

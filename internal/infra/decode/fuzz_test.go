@@ -71,8 +71,10 @@ func wellPlaced(t *testing.T, body []byte, p *harvest.Page) {
 }
 
 func fuzzMapping() *source.Mapping {
-	return &source.Mapping{Fields: []source.Field{text("title", at("t")...), list("l", at("l")...),
-		{Name: "o", Kind: source.FieldObjects, Each: "o", Fields: []source.Field{text("a", at("a")...), list("b", at("b")...)}}}}
+	return &source.Mapping{Fields: []source.Field{
+		text("title", at("t")...), list("l", at("l")...),
+		{Name: "o", Kind: source.FieldObjects, Each: "o", Fields: []source.Field{text("a", at("a")...), list("b", at("b")...)}},
+	}}
 }
 
 func FuzzJSONPage(f *testing.F) {

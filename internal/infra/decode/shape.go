@@ -56,3 +56,9 @@ type LimitError struct {
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("reply breaks the limit on %s at byte %d", e.Limit, e.Offset)
 }
+
+// Refused tells callers that asking again will not help (R50).
+func (e *LimitError) Refused() bool { return true }
+
+// Schema tells callers that the reply is whole but of another shape.
+func (e *ShapeError) Schema() bool { return e.Kind == ShapeSchema }
