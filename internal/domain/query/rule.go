@@ -1,0 +1,273 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Emit says what a rule produces.
+type Emit string
+
+// The products of rules.
+const (
+	EmitQuery  Emit = "QUERY"  // a piece of the query text
+	EmitParams Emit = "PARAMS" // parameters under standard keys
+)
+
+// Rule says how one kind of node is written for a source (a row of
+// reg_prov_expr_render_rule).
+//
+// Rules of TERM, IN, RANGE, EXISTS and TOKEN name a field. Their templates know
+// {{value}} (TERM, TOKEN, and each item of IN), {{items}} (IN, the items joined),
+// {{from}} and {{to}} (RANGE). A template of Params in which a bound is absent is
+// left out; in the query text that needs a |default.
+//
+// Rules of AND, OR, NOT and ALL have no field and say how the query text is put
+// together: AND and OR by their Joiner, WrapGroup allowing groups in groups;
+// NOT either by a Template with {{items}}, written before its operand, or by a
+// Joiner, written between what is wanted and what is not; ALL by a Template, which
+// also stands for what is wanted where nothing else is.
+type Rule struct {
+	Field string `json:"field,omitempty" yaml:"field,omitempty"`
+	Op    Op     `json:"op" yaml:"op"`
+	// Match and ValueType restrict the rule; empty means any. On IN, a Match other
+	// than EXACT makes it the rule of alternatives of that match in one field.
+	Match     Match `json:"match,omitempty" yaml:"match,omitempty"`
+	ValueType Type  `json:"valueType,omitempty" yaml:"valueType,omitempty"`
+	// Negated: the rule writes NOT of the node.
+	Negated bool `json:"negated,omitempty" yaml:"negated,omitempty"`
+	Emit    Emit `json:"emit,omitempty" yaml:"emit,omitempty"` // empty means QUERY
+
+	Template     string `json:"template,omitempty" yaml:"template,omitempty"`
+	ItemTemplate string `json:"itemTemplate,omitempty" yaml:"itemTemplate,omitempty"`
+	Joiner       string `json:"joiner,omitempty" yaml:"joiner,omitempty"`
+	WrapGroup    bool   `json:"wrapGroup,omitempty" yaml:"wrapGroup,omitempty"`
+	// Params are templates by standard key.
+	Params map[string][]string `json:"params,omitempty" yaml:"params,omitempty"`
+	// Values translates unified values to the source's own, before any transform.
+	// One that is not listed goes as it is. Letters match in any case.
+	Values map[string]string `json:"values,omitempty" yaml:"values,omitempty"`
+}
+
+// Key names the rule: no two rules of a source have the same.
+func (r Rule) Key() string {
+	emit := r.Emit
+	if emit == "" {
+		emit = EmitQuery
+	}
+	parts := []string{r.Field, string(r.Op), string(r.Match), string(r.ValueType), string(emit)}
+	if r.Negated {
+		parts = append(parts, "NOT")
+	}
+	return strings.Join(parts, "/")
+}
+
+// ruleKey is what a rule is found by.
+type ruleKey struct {
+	field   string
+	op      Op
+	match   Match
+	typ     Type
+	negated bool
+	emit    Emit
+}
+
+// compiled is a rule ready to be used.
+type compiled struct {
+	Rule
+	template template
+	item     template
+	params   map[string][]template
+	values   map[string]string
+}
+
+// slotOf is what a value of that type is before any transform.
+func slotOf(t Type) slotKind {
+	switch t {
+	case TypeDate:
+		return slotTime
+	case TypeText:
+		return slotText
+	}
+	return slotSafe
+}
+
+func compileRule(r Rule, dict *FieldDict, std map[string]ParamMap, path string, problems *Problems) (compiled, bool) {
+	before := len(*problems)
+	c := compiled{Rule: r, params: make(map[string][]template), values: make(map[string]string)}
+	say := func(key, hint, format string, args ...any) {
+		problems.add(Place{Path: path + key}, hint, format, args...)
+	}
+	if c.Emit == "" {
+		c.Emit = EmitQuery
+	}
+	leaf := slices.Contains([]Op{OpTerm, OpIn, OpRange, OpExists, OpToken}, r.Op)
+	structure := slices.Contains([]Op{OpAnd, OpOr, OpNot, OpAll}, r.Op)
+	names := map[string]slotKind{}
+	need := []string{}
+	switch {
+	case !leaf && !structure:
+		say(".op", suggest(string(r.Op), []string{"TERM", "IN", "RANGE", "EXISTS", "TOKEN", "AND", "OR", "NOT", "ALL"}), "op %s is not known", quoted(string(r.Op)))
+		return c, false
+	case structure:
+		if r.Field != "" || c.Emit != EmitQuery || r.Negated || len(r.Params) > 0 || r.ItemTemplate != "" {
+			say("", "", "a rule of %s says how query text is put together, nothing else", r.Op)
+		}
+		c.structure(names, &need, say)
+	default:
+		f, ok := dict.Lookup(r.Field)
+		if !ok || f.Key != r.Field {
+			say(".field", suggest(r.Field, dict.keys()), "field %s is not known", quoted(r.Field))
+			return c, false
+		}
+		if r.ValueType != "" && r.ValueType != f.Type() {
+			say(".valueType", "", "%s is of type %s", r.Field, f.Type())
+		}
+		c.leaf(f, names, &need, say)
+	}
+	if c.Emit != EmitQuery && c.Emit != EmitParams {
+		say(".emit", "known are QUERY, PARAMS", "emit %s is not known", quoted(string(c.Emit)))
+	}
+	if err := cleanText(r.Joiner); err != nil {
+		say(".joiner", "", "the joiner %v", err)
+	}
+	for _, k := range sortedKeys(r.Values) {
+		v := r.Values[k]
+		if cleanText(v) != nil || plainText(v) == "" {
+			say(".values", "", "the value for %s is empty or holds control characters", quoted(k))
+		}
+		c.values[strings.ToLower(k)] = v
+	}
+	c.compile(names, need, std, say)
+	return c, len(*problems) == before
+}
+
+type sayer func(key, hint, format string, args ...any)
+
+// structure checks a rule of AND, OR, NOT or ALL.
+func (c *compiled) structure(names map[string]slotKind, need *[]string, say sayer) {
+	switch {
+	case (c.Op == OpAnd || c.Op == OpOr) && (c.Joiner == "" || c.Template != ""):
+		say("", "", "a rule of %s has a joiner and no template", c.Op)
+	case c.Op == OpNot && (c.Joiner == "") == (c.Template == ""):
+		say("", "", "a rule of NOT has either a template or a joiner")
+	case c.Op == OpAll && c.Template == "":
+		say(".template", "", "a rule of ALL has a template")
+	}
+	if c.Op == OpNot && c.Template != "" {
+		names["items"] = slotSafe
+		*need = append(*need, "items")
+	}
+}
+
+// leaf says which places a rule's templates may and must have.
+func (c *compiled) leaf(f Field, names map[string]slotKind, need *[]string, say sayer) {
+	switch c.Op {
+	case OpTerm:
+		names["value"] = slotOf(f.Type())
+		if f.DataType != DataBool {
+			*need = append(*need, "value")
+		}
+	case OpToken:
+		if c.Field != FieldToken {
+			say(".field", "write "+FieldToken, "rules of TOKEN have no field of their own")
+		}
+		names["value"] = slotText
+		*need = append(*need, "value")
+	case OpIn:
+		names["items"] = slotSafe
+		*need = append(*need, "items")
+		if c.Template == "" && c.Emit == EmitQuery {
+			c.Template = "{{items}}"
+		}
+		item, err := compileTemplate(c.ItemTemplate, map[string]slotKind{"value": slotOf(f.Type())})
+		switch {
+		case err != nil:
+			say(".itemTemplate", "", "%v", err)
+		case !item.uses("value"):
+			say(".itemTemplate", "", "{{value}} is missing")
+		}
+		c.item = item
+	case OpRange:
+		kind := slotOf(f.Type())
+		names["from"], names["to"] = kind, kind
+		*need = append(*need, "from", "to")
+	}
+	if c.Op != OpIn && c.ItemTemplate != "" {
+		say(".itemTemplate", "", "only rules of IN have items")
+	}
+}
+
+// compile the templates and see that no value is lost.
+func (c *compiled) compile(names map[string]slotKind, need []string, std map[string]ParamMap, say sayer) {
+	var all []template
+	broken := false
+	if c.Emit == EmitParams {
+		if c.Template != "" || len(c.Params) == 0 {
+			say("", "", "a rule that emits PARAMS has params and no template")
+		}
+		for _, key := range sortedKeys(c.Params) {
+			list := c.Params[key]
+			if _, declared := std[key]; !declared {
+				say(".params."+key, suggest(key, sortedKeys(std)), "no parameter is declared for the standard key %s", quoted(key))
+			}
+			for i, text := range list {
+				t, err := compileTemplate(text, names)
+				if err != nil {
+					broken = true
+					say(fmt.Sprintf(".params.%s[%d]", key, i), "", "%v", err)
+				}
+				c.encoding(t, std[key], say)
+				c.params[key] = append(c.params[key], t)
+				all = append(all, t)
+			}
+		}
+	} else {
+		if len(c.Params) > 0 {
+			say(".params", "", "a rule that emits QUERY has no params")
+		}
+		t, err := compileTemplate(c.Template, names)
+		switch {
+		case err != nil:
+			broken = true
+			say(".template", "", "%v", err)
+		case c.Template == "" && c.Op != OpAnd && c.Op != OpOr && c.Op != OpNot && c.Op != OpAll:
+			broken = true
+			say(".template", "", "the template is missing")
+		}
+		c.encoding(t, ParamMap{Joiner: "text"}, say)
+		c.template = t
+		all = append(all, t)
+	}
+	c.encoding(c.item, ParamMap{Joiner: "text"}, say)
+	for _, name := range need {
+		if !broken && !slices.ContainsFunc(all, func(t template) bool { return t.uses(name) }) {
+			say("", "", "{{%s}} is in no template: the value would be lost", name)
+		}
+	}
+}
+
+// encoding sees that encoders for special places stand in those.
+func (c *compiled) encoding(t template, m ParamMap, say sayer) {
+	for _, p := range t.parts {
+		switch p.encoder() {
+		case "plain":
+			if len(t.parts) > 1 || plainText(m.Joiner) != "" || m.NameMark != "" {
+				say("", "", "{{%s|plain}} must be a whole parameter: beside other text the value could pass for it", p.name)
+			}
+		case "token":
+			if c.Op != OpToken {
+				say("", "", "only a TOKEN may be written as it is")
+			}
+		}
+	}
+}
+
+// translate gives the source's own word for a value.
+func (c compiled) translate(value string) string {
+	if own, ok := c.values[strings.ToLower(value)]; ok {
+		return own
+	}
+	return value
+}
