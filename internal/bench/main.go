@@ -8,8 +8,9 @@
 // write to SQLite with the same durability; they take turns, and medians are
 // compared.
 //
-//	go run ./internal/bench          about 10 minutes on two cores
+//	go run ./internal/bench          about five minutes on two cores that have nothing else to do
 //	go run ./internal/bench -quick   about 20 seconds, too short to judge by
+//	go run ./internal/bench -profile DIR   leaves CPU and allocation profiles of all runs there
 //
 // Decoding alone is compared with other decoders by the benchmarks of
 // internal/infra/decode: go test -bench . ./internal/infra/decode.
@@ -55,7 +56,7 @@ func parent(ctx context.Context, args []string) (err error) {
 	f.BoolVar(&o.quick, "quick", false, "few records: a fast look, too short to judge by")
 	f.IntVar(&o.rounds, "rounds", 0, "turns of harvest and bare loop (default 3, quick 1)")
 	f.StringVar(&o.dir, "dir", "", "folder for the databases (default: a temporary one)")
-	f.StringVar(&o.profiles, "profile", "", "folder for CPU and heap profiles of the harvests")
+	f.StringVar(&o.profiles, "profile", "", "folder for CPU and allocation profiles of every run")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil
