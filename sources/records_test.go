@@ -28,7 +28,8 @@ var pubmedRecords = []recording{
 		authors.1 = Mundlos, S
 		journal = Clinical genetics
 		journal_abbrev = Clin Genet
-		issn = 1399-0004
+		issn = 1399-0004 | 0009-9163
+		references_count = -
 		volume = 77
 		issue = 6
 		pages = 525-34
@@ -42,6 +43,9 @@ var pubmedRecords = []recording{
 		mesh# = 7
 		mesh.1.term = Computational Biology
 		mesh.1.qualifiers = methods
+		mesh.1.major = false
+		mesh.5.term = Phenotype
+		mesh.5.major = true
 		abstract ~ A standardized, controlled vocabulary allows phenotypic information to
 		updated = 2010-06-23
 		version = 1
@@ -93,6 +97,8 @@ var pubmedRecords = []recording{
 		language = eng
 		pmid = 20301295
 		other_ids.bookaccession = NBK1116
+		authors = -
+		references_count = -
 		abstract ~ GeneReviews are expert-authored, peer-reviewed disease descriptions
 		journal = -
 		updated = 2010-03-20`},
@@ -106,7 +112,7 @@ var pubmedRecords = []recording{
 		abstract.7 = An abstract section with no attributes at all, concerning.
 		pages = 103548
 		mesh.1.term = Advanced Practice Nursing
-		mesh.1.major = Y
+		mesh.1.major = true
 		updated = 2023-02-23`},
 	{"efetch/extract_collective_authors.xml", "11237011", `
 		title = Initial sequencing and analysis of the human genome.
@@ -249,7 +255,8 @@ var pubmedRecords = []recording{
 		doi = 10.3389/neuro.11.006.2008
 		pmid = 19129924
 		pmcid = PMC2614320
-		published = 2008`},
+		references_count = 11
+		published = 2008`}, // in eleven lists
 	{"efetch/pmid_22663011_collective_2026.xml", "22663011", `
 		authors# = 26
 		authors.25 = METRIC Study Group
@@ -266,9 +273,10 @@ var pubmedRecords = []recording{
 	{"efetch/pmid_31393839_medlinedate_no_abstract.xml", "31393839", `
 		title = Career-Turning Moments.
 		published = 2019
+		issn = 0022-3875
 		abstract = -
 		mesh.1.term = Career Choice
-		mesh.1.major = Y`},
+		mesh.1.major = true`},
 	{"efetch/pmid_31482638_in_process.xml", "31482638", `
 		abstract# = 6
 		abstract.0 ~ Long noncoding RNAs (lncRNAs) are RNA transcripts over 200 nucleotides
@@ -286,6 +294,7 @@ var pubmedRecords = []recording{
 		doi = 10.7554/elife.88808
 		other_ids.pii = 88808
 		journal = eLife
+		references_count = 124
 		keywords# = 10
 		pages = -`},
 	{"efetch/pmid_9500320.xml", "9500320", `
@@ -302,12 +311,25 @@ var pubmedRecords = []recording{
 		mesh = -`},
 	{"efetch/two_articles_9997_12091962.xml", "12091962", `
 		published = 1990
-		mesh.1.major = Y
+		mesh.1.major = true
 		keywords = Health Care and Public Health | Legal Approach`}, // Year and Season
 	{"efetch/two_articles_9997_12091962.xml", "9997", `
 		published = 1976-09-28
 		doi = 10.1016/0005-2795(76)90109-4
 		authors.0 = Strekas, T C`},
+	{"updatefiles/pubmedsample_2019.xml.gz", "10188493", `
+		issn = 1354-5760
+		published = 1998`}, // 1998 Dec-1999 Jan
+	{"updatefiles/pubmedsample_2019.xml.gz", "11243089", `
+		published = 1999`}, // 1999 Jan-Mar
+	{"updatefiles/pubmedsample_2019.xml.gz", "21007460", `
+		issn = -
+		published = 1944`}, // 1944-1945
+	{"updatefiles/pubmedsample_2019.xml.gz", "18941263", `
+		issn = 1833-3575 | 1833-3583
+		published = 2008`},
+	{"updatefiles/pubmed21n1005_part.xml.gz", "31541001", `
+		references_count = 111`},
 }
 
 var crossrefRecords = []recording{
@@ -518,7 +540,8 @@ var crossrefRecords = []recording{
 		status = RETRACTED`},
 	{"reconstructed/update-to_retraction_self_fragment.json", "10.1016/j.micpro.2020.103768", `
 		retracts = 10.1016/j.micpro.2020.103768
-		problem = bad_date`},
+		problem = bad_date
+		status = RETRACTED`}, // the notice took the work's place
 }
 
 func checkRecord(t *testing.T, it harvest.Item, day bool, want string) {

@@ -192,6 +192,56 @@ func TestPubMed_Records(t *testing.T) {
 	}
 }
 
+// No chapter was recorded; this is the form of the DTD.
+func TestPubMed_BookChapter(t *testing.T) {
+	const chapter = `<PubmedArticleSet><PubmedBookArticle><BookDocument><PMID Version="1">21413253</PMID>
+		<ArticleIdList><ArticleId IdType="bookaccession">NBK1247</ArticleId><ArticleId IdType="doi">10.1016/B978-0-12.X</ArticleId></ArticleIdList>
+		<Book><Publisher><PublisherName>RTI Press</PublisherName></Publisher><BookTitle book="gene">A Book</BookTitle>
+			<PubDate><MedlineDate>2003-2009</MedlineDate></PubDate>
+			<AuthorList Type="editors"><Author><LastName>Adam</LastName><ForeName>Margaret</ForeName></Author></AuthorList>
+			<AuthorList Type="authors"><Author><LastName>Whole</LastName></Author></AuthorList><Isbn>9781934831007</Isbn></Book>
+		<ArticleTitle book="gene" part="x">A <i>Chapter</i></ArticleTitle><Language>eng</Language>
+		<AuthorList Type="authors"><Author><LastName>Petrucelli</LastName><ForeName>Nancie</ForeName><AffiliationInfo><Affiliation>Detroit</Affiliation></AffiliationInfo></Author><Author><CollectiveName>A Group</CollectiveName></Author></AuthorList>
+		<PublicationType UI="D016454">Review</PublicationType><Abstract><AbstractText Label="AIM">One.</AbstractText><AbstractText>Two.</AbstractText></Abstract>
+		<ContributionDate><Year>1998</Year><Month>09</Month><Day>04</Day></ContributionDate><DateRevised><Year>2025</Year><Month>3</Month><Day>20</Day></DateRevised>
+		<ReferenceList><Reference><Citation>a</Citation></Reference><ReferenceList><Reference><Citation>b</Citation></Reference></ReferenceList></ReferenceList>
+		</BookDocument></PubmedBookArticle></PubmedArticleSet>`
+	const same = `
+		publisher = RTI Press
+		type = Review
+		language = eng
+		journal = -
+		doi = 10.1016/b978-0-12.x
+		other_ids.isbn = 9781934831007
+		abstract.0 = AIM: One.
+		abstract.1 = Two.
+		references_count = 2
+		updated = 2025-03-20`
+	d := decoder(t, compile(t, "pubmed", harvest.Harvest), source.ForDetail)
+	checkPage(t, d, []byte(chapter), recording{"chapter", "21413253", `
+		title = A Chapter
+		authors# = 2
+		authors.0 = Petrucelli, Nancie
+		authors.0.affiliations = Detroit
+		authors.1 = A Group
+		published = 1998-09-04` + same}, true)
+	book := cut(chapter, "<ArticleTitle", "</ArticleTitle>")
+	book = cut(book, "<AuthorList Type=\"authors\"><Author><LastName>Petr", "</AuthorList>")
+	book = cut(book, "<ContributionDate>", "</ContributionDate>")
+	checkPage(t, d, []byte(book), recording{"book", "21413253", `
+		title = A Book
+		authors# = 1
+		authors.0.family = Whole
+		published = 2003` + same}, true)
+}
+
+// cut takes the first stretch from one text to another out.
+func cut(s, from, to string) string {
+	before, rest, _ := strings.Cut(s, from)
+	_, after, _ := strings.Cut(rest, to)
+	return before + after
+}
+
 func TestCrossref_Records(t *testing.T) {
 	d := decoder(t, compile(t, "crossref", harvest.Harvest), source.ForSearch)
 	for _, r := range crossrefRecords {

@@ -1,6 +1,9 @@
 package harvest
 
-import "time"
+import (
+	"encoding/hex"
+	"time"
+)
 
 // Page is a decoded reply.
 type Page struct {
@@ -31,21 +34,33 @@ type Item struct {
 	Problem *Problem
 }
 
+// Codes of problems.
+const (
+	ProblemNoID         = "no_id"         // none, or not of the source's form
+	ProblemBadDate      = "bad_date"      // no update time, or none that can be read
+	ProblemMissingField = "missing_field" // a required field has no value
+	ProblemBadText      = "bad_text"      // bytes that no store takes as text
+	ProblemTooLong      = "too_long"      // an id or a number of values beyond all measure
+)
+
 // Problem of an item.
 type Problem struct {
-	Code   string // no_id, bad_date, missing_field, bad_text, too_long
+	Code   string // one of the codes above
 	Path   string
 	Detail string
 }
 
-// Facts are what the walk needs of the page.
+// Facts are what the walk needs of the page. An item whose id cannot be read is
+// there all the same, under a name of its own: a page full of such is not empty.
 func (p *Page) Facts() PageFacts {
 	f := PageFacts{Total: p.Total, Token: p.Token, URL: p.URL, HasMore: p.HasMore, Held: p.Held}
 	f.IDs = make([]string, 0, len(p.Items))
 	for i := range p.Items {
-		if id := p.Items[i].ID; id != "" {
-			f.IDs = append(f.IDs, id)
+		id := p.Items[i].ID
+		if id == "" {
+			id = "unread:" + hex.EncodeToString(p.Items[i].RawSHA256[:])
 		}
+		f.IDs = append(f.IDs, id)
 	}
 	return f
 }

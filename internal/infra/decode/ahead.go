@@ -2,8 +2,6 @@ package decode
 
 import (
 	"bytes"
-	"cmp"
-	"io"
 	"runtime"
 	"sync"
 
@@ -11,16 +9,22 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// A large page is decoded by several goroutines: one has jsontext check the
-// syntax and so finds where each item ends, the others take the items apart as
-// they come. The walk over the reply then only picks them up, so that what is
+// A large page is decoded by several goroutines: one checks the syntax and so
+// finds where each item ends, the others take the items apart as they come. The walk over the reply then only picks them up, so that what is
 // an item, and of two equal keys the last, is decided in one place.
 
 // batch is a run of items.
 type batch struct {
-	spans []span
+	spans []framed
+	jumps []span // inside of them
 	items []harvest.Item
 	err   error
+}
+
+// framed is where an item lies and what its strings hold.
+type framed struct {
+	span
+	chars charset
 }
 
 const (
@@ -69,18 +73,21 @@ func (w *walk) jsonAhead() error {
 	for range min(runtime.GOMAXPROCS(0)-1, maxHelpers) {
 		wg.Go(work)
 	}
-	f := framer{walk: w, dec: jsontext.NewDecoder(bytes.NewBuffer(w.body[w.base:]), lenient...), todo: todo}
-	err := f.frame()
+	f := framer{walk: w, todo: todo}
+	ok := f.frame()
 	close(todo)
-	if err == nil {
+	if ok {
 		work()
 	} else {
 		for range todo { // nobody needs them
 		}
 	}
 	wg.Wait()
-	if err != nil {
-		return cmp.Or(validateJSON(w.body[w.base:]), err)
+	if !ok {
+		if _, err := validateJSON(w.body[w.base:]); err != nil {
+			return err
+		}
+		return w.err // too many items
 	}
 	for _, b := range f.ahead.batches {
 		if b.err != nil {
@@ -94,9 +101,10 @@ func (w *walk) jsonAhead() error {
 
 // decode makes the items of a batch.
 func (w *walk) decode(b *batch) {
-	w.items = make([]harvest.Item, 0, len(b.spans))
+	w.items, w.jumps = make([]harvest.Item, 0, len(b.spans)), b.jumps
 	for _, s := range b.spans {
 		w.beginItem()
+		w.charset = s.chars
 		w.push(w.d.itemRoot, -1)
 		end := w.value(int(s.start), len(w.d.ahead)+1, 0)
 		w.states, w.counters, w.seen = w.states[:0], w.counters[:0], w.seen[:0]
@@ -109,85 +117,114 @@ func (w *walk) decode(b *batch) {
 	b.items = w.items
 }
 
-// framer finds the items of a reply while its syntax is checked.
+// framer finds the items of a reply while it checks the syntax.
 type framer struct {
 	walk  *walk
-	dec   *jsontext.Decoder
 	todo  chan<- *batch
 	next  *batch
 	count int
 	ahead ahead
 }
 
-// frame reads all of the reply.
-func (f *framer) frame() error {
-	if err := f.value(0); err != nil {
-		return err
-	}
+// frame reads all of the reply and reports whether that is JSON with not too
+// many items.
+func (f *framer) frame() bool {
+	b := f.walk.body
+	i := f.value(skipSpace(b, f.walk.base), 0)
 	f.flush()
-	if _, err := f.dec.ReadToken(); err != io.EOF {
-		return io.ErrUnexpectedEOF // any error: the cause is found out later
-	}
-	return nil
+	return i >= 0 && skipSpace(b, i) == len(b)
 }
 
-// value reads the value that depth keys have led to.
-func (f *framer) value(depth int) error {
+// at is the byte at i, 0 after the end.
+func (f *framer) at(i int) byte {
+	if i < len(f.walk.body) {
+		return f.walk.body[i]
+	}
+	return 0
+}
+
+// value reads the value at i, that depth keys have led to, and returns where it
+// ends; negative as for scan.
+func (f *framer) value(i, depth int) int {
 	keys := f.walk.d.ahead
-	switch kind := f.dec.PeekKind(); {
-	case depth == len(keys) && kind == '[':
-		return f.list()
-	case depth < len(keys) && kind == '{':
-	default:
-		return f.dec.SkipValue()
+	switch c := f.at(i); {
+	case depth == len(keys) && c == '[':
+		return f.list(i)
+	case depth < len(keys) && c == '{':
+		return f.object(i, depth)
 	}
-	if _, err := f.dec.ReadToken(); err != nil {
-		return err
+	i, _ = scan(f.walk.body, i, depth, nil)
+	return i
+}
+
+func (f *framer) object(i, depth int) int {
+	b := f.walk.body
+	i = skipSpace(b, i+1)
+	if f.at(i) == '}' {
+		return i + 1
 	}
-	for f.dec.PeekKind() != '}' {
-		name, err := f.dec.ReadToken()
-		if err != nil {
-			return err
+	for f.at(i) == '"' {
+		end, _ := scanString(b, i, 0)
+		if end < 0 {
+			return -1
 		}
-		if name.Kind() == '"' && name.String() == keys[depth] {
-			err = f.value(depth + 1)
+		name := b[i+1 : end-1]
+		if bytes.IndexByte(name, '\\') >= 0 {
+			name, _ = jsontext.AppendUnquote(nil, b[i:end])
+		}
+		if i = skipSpace(b, end); f.at(i) != ':' {
+			return -1
+		}
+		if i = skipSpace(b, i+1); string(name) == f.walk.d.ahead[depth] {
+			i = f.value(i, depth+1)
 		} else {
-			err = f.dec.SkipValue()
+			i, _ = scan(b, i, depth+1, nil)
 		}
-		if err != nil {
-			return err
+		if i < 0 {
+			return -1
+		}
+		switch i = skipSpace(b, i); f.at(i) {
+		case '}':
+			return i + 1
+		case ',':
+			i = skipSpace(b, i+1)
+		default:
+			return -1
 		}
 	}
-	_, err := f.dec.ReadToken()
-	return err
+	return -1
 }
 
-func (f *framer) list() error {
-	if _, err := f.dec.ReadToken(); err != nil {
-		return err
+func (f *framer) list(i int) int {
+	b := f.walk.body
+	i = skipSpace(b, i+1)
+	if f.at(i) == ']' {
+		return i + 1
 	}
-	for f.dec.PeekKind() != ']' {
-		v, err := f.dec.ReadValue()
-		if err != nil {
-			return err
+	for {
+		if f.next == nil {
+			f.next = &batch{spans: make([]framed, 0, batchItems), jumps: make([]span, 0, 16*batchItems)}
+			f.ahead.batches = append(f.ahead.batches, f.next)
 		}
-		end := int(f.dec.InputOffset()) + f.walk.base
+		end, chars := scan(b, i, len(f.walk.d.ahead)+1, &f.next.jumps)
+		if end < 0 {
+			return -1
+		}
 		if f.count++; f.count > maxItems {
-			return &LimitError{"items", int64(end - len(v))}
+			f.walk.limit("items", i)
+			return -1
 		}
-		f.add(span{int32(end - len(v)), int32(end)})
-	}
-	_, err := f.dec.ReadToken()
-	return err
-}
-
-func (f *framer) add(s span) {
-	if f.next == nil {
-		f.next = &batch{spans: make([]span, 0, batchItems)}
-		f.ahead.batches = append(f.ahead.batches, f.next)
-	}
-	if f.next.spans = append(f.next.spans, s); len(f.next.spans) == batchItems {
-		f.flush()
+		if f.next.spans = append(f.next.spans, framed{span{int32(i), int32(end)}, chars}); len(f.next.spans) == batchItems {
+			f.flush()
+		}
+		switch i = skipSpace(b, end); f.at(i) {
+		case ']':
+			return i + 1
+		case ',':
+			i = skipSpace(b, i+1)
+		default:
+			return -1
+		}
 	}
 }
 

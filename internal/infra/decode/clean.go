@@ -56,7 +56,7 @@ func cleanText(a *arena, v []byte) []byte {
 				a.buf = append(a.buf, ' ')
 			}
 			gap = false
-			n := word(text)
+			n := words(text)
 			a.buf, text = append(a.buf, text[:n]...), text[n:]
 		}
 	}
@@ -129,7 +129,7 @@ func cleanJATS(a *arena, v []byte) []byte {
 				title = len(a.buf)
 			}
 			sep, headed = 0, false
-			n := word(text)
+			n := words(text)
 			a.buf, text = append(a.buf, text[:n]...), text[n:]
 		}
 	}
@@ -153,8 +153,8 @@ func cleanJATS(a *arena, v []byte) []byte {
 	return a.take(from)
 }
 
-// spaces is the length of the white space text begins with, word that of what
-// comes before the next.
+// spaces is the length of the white space text begins with, words that of what
+// comes before any but a blank between two words.
 func spaces(text []byte) int {
 	i := 0
 	for i < len(text) {
@@ -175,12 +175,16 @@ func spaces(text []byte) int {
 	return i
 }
 
-func word(text []byte) int {
+func words(text []byte) int {
 	for i, c := range text {
-		if c == ' ' || c >= '\t' && c <= '\r' {
+		switch {
+		case c == ' ':
+			if i+1 == len(text) || spaces(text[i+1:min(len(text), i+4)]) > 0 {
+				return i
+			}
+		case c >= '\t' && c <= '\r':
 			return i
-		}
-		if maySpace(c) {
+		case maySpace(c):
 			if r, _ := utf8.DecodeRune(text[i:]); unicode.IsSpace(r) {
 				return i
 			}

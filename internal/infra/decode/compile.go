@@ -332,7 +332,7 @@ func (c *compiler) mapping(m *source.Mapping) {
 		at := "mapping.retracted[" + strconv.Itoa(i) + "].path"
 		if steps, ok := c.steps(at, p.Path); ok {
 			slot := c.slot(c.item, steps, end{level: ofItem})
-			d.retracted = append(d.retracted, presence{pick{slot: slot, label: -1}, p.In})
+			d.retracted = append(d.retracted, presence{pick{slot: slot, label: -1}, p.In, p.Self})
 		}
 	}
 }
@@ -354,28 +354,48 @@ func (c *compiler) fields(at string, root *node, list []source.Field) []field {
 }
 
 func (c *compiler) field(at string, root *node, s *source.Field) field {
-	f := field{name: s.Name, key: quotedKey(s.Name), kind: s.Kind, join: s.Join, each: -1}
+	f := field{name: s.Name, key: quotedKey(s.Name), kind: s.Kind, join: s.Join}
 	if s.Label != "" && s.Join == "" {
 		c.fail(at+".label", errors.New("a label needs a join"))
 	}
 	if s.Join != "" && s.Kind != source.FieldText {
 		c.fail(at+".join", errors.New("only TEXT is joined"))
 	}
+	if len(s.Count) > 0 && s.Kind != source.FieldNumber {
+		c.fail(at+".count", errors.New("only a NUMBER counts"))
+	}
 	switch s.Kind {
-	case source.FieldText, source.FieldNumber, source.FieldList:
-		if len(s.From) == 0 {
+	case source.FieldText, source.FieldNumber, source.FieldBool, source.FieldList:
+		if len(s.From)+len(s.Count) == 0 {
 			c.fail(at+".from", errors.New("nothing to take it from"))
 		}
 		f.picks = c.picks(at+".from", root, s.From, s.Label)
+		for _, path := range s.Count {
+			if steps, ok := c.steps(at+".count", path); ok {
+				f.count = append(f.count, c.eachSlot(root, steps, nil))
+			}
+		}
 	case source.FieldObjects:
 		if len(s.Fields) == 0 {
 			c.fail(at+".fields", errors.New("objects need fields"))
 		}
-		under := new(node)
-		if steps, ok := c.steps(at+".each", s.Each); ok {
-			f.each = c.eachSlot(root, steps, under)
+		if len(s.Each) == 0 {
+			c.fail(at+".each", errEmptyPath)
 		}
-		f.fields = c.fields(at+".fields", under, s.Fields)
+		// Every alternative has places of its own: groups of a slot must not
+		// overlap.
+		for i, path := range s.Each {
+			var o objects
+			under := new(node)
+			if steps, ok := c.steps(at+".each", path); ok {
+				o.each = c.eachSlot(root, steps, under)
+			}
+			said := len(c.errs)
+			if o.fields = c.fields(at+".fields", under, s.Fields); i > 0 {
+				c.errs = c.errs[:said] // the first has said it
+			}
+			f.objects = append(f.objects, o)
+		}
 	case source.FieldMap:
 		if len(s.Entries) == 0 {
 			c.fail(at+".entries", errors.New("a map needs entries"))

@@ -168,6 +168,7 @@ const (
 	timeSeconds
 	timeMillis
 	timeLayout
+	timeYear // of a free text
 )
 
 // newTimeForm reads a declared format.
@@ -181,13 +182,15 @@ func newTimeForm(s string) (timeForm, error) {
 		return timeForm{kind: timeSeconds}, nil
 	case "EPOCH_MS":
 		return timeForm{kind: timeMillis}, nil
+	case "YEAR":
+		return timeForm{kind: timeYear}, nil
 	}
 	// What a layout tells shows in what it makes of two times.
 	a := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 	tells := func(y, m, d int) bool { return a.Format(s) != a.AddDate(y, m, d).Format(s) }
 	f := timeForm{kind: timeLayout, layout: s, month: tells(0, 1, 0), day: tells(0, 0, 1)}
 	if !tells(1, 0, 0) {
-		return f, fmt.Errorf("format %q is no layout with a year, nor RFC3339, EPOCH_S or EPOCH_MS", s)
+		return f, fmt.Errorf("format %q is no layout with a year, nor RFC3339, EPOCH_S, EPOCH_MS or YEAR", s)
 	}
 	if f.day && !f.month {
 		return f, fmt.Errorf("format %q has a day but no month", s)
@@ -206,12 +209,14 @@ var usual = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01
 // instant reads v; days and clocks without an offset are of zone z.
 func (f timeForm) instant(v []byte, z *time.Location) (time.Time, error) {
 	v = bytes.TrimSpace(v)
-	if len(v) > 64 {
+	if len(v) > 64 && f.kind != timeYear {
 		return time.Time{}, errNoTime
 	}
 	var t time.Time
 	var err error
 	switch f.kind {
+	case timeYear:
+		t = time.Date(firstYear(v), 1, 1, 0, 0, 0, 0, z)
 	case timeSeconds:
 		t, err = epoch(v, time.Second)
 	case timeMillis:
@@ -243,6 +248,8 @@ func (f timeForm) date(v []byte, z *time.Location) (date, bool) {
 	case timeRFC3339: // the day as it is written
 		d, _ := time.Parse(time.RFC3339Nano, string(bytes.TrimSpace(v)))
 		t = d
+	case timeYear:
+		return date{year: t.In(z).Year()}, true
 	case timeLayout:
 		t = t.In(z)
 		switch {
@@ -255,6 +262,23 @@ func (f timeForm) date(v []byte, z *time.Location) (date, bool) {
 		t = t.In(z)
 	}
 	return date{t.Year(), int(t.Month()), t.Day()}, true
+}
+
+// firstYear finds four digits that stand alone, as in "1998 Dec-1999 Jan" and
+// "Fall 2017; 8/15/12", or 0.
+func firstYear(v []byte) int {
+	for i := 0; i < len(v); i++ {
+		n := 0
+		for i+n < len(v) && v[i+n] >= '0' && v[i+n] <= '9' {
+			n++
+		}
+		if n == 4 {
+			y, _ := small(v[i : i+4])
+			return y
+		}
+		i += n
+	}
+	return 0
 }
 
 // epoch reads a count of units since 1970, with decimals if need be.

@@ -50,7 +50,7 @@ func crossref() (*source.Endpoint, source.Identity, *source.Mapping) {
 			text("title", cleaned("title[*]", "text")...),
 			text("subtitle", cleaned("subtitle[*]", "text")...),
 			text("abstract", cleaned("abstract", "jats")...),
-			{Name: "authors", Kind: source.FieldObjects, Each: "author[*]", Fields: []source.Field{
+			{Name: "authors", Kind: source.FieldObjects, Each: []string{"author[*]"}, Fields: []source.Field{
 				text("family", cleaned("family", "text")...),
 				text("given", cleaned("given", "text")...),
 				text("name", cleaned("name", "text")...),
@@ -92,7 +92,7 @@ func pubmed() (*source.Endpoint, source.Identity, *source.Mapping) {
 		Fields: []source.Field{
 			text("title", source.Pick{Path: art + "ArticleTitle", Clean: []string{"text"}}, source.Pick{Path: "BookDocument/ArticleTitle", Clean: []string{"text"}}, source.Pick{Path: "BookDocument/Book/BookTitle", Clean: []string{"text"}}),
 			{Name: "abstract", Kind: source.FieldText, Join: "\n", Label: "@Label", From: cleaned(art+"Abstract/AbstractText", "text")},
-			{Name: "authors", Kind: source.FieldObjects, Each: art + "AuthorList/Author[@ValidYN!='N']", Fields: []source.Field{
+			{Name: "authors", Kind: source.FieldObjects, Each: []string{art + "AuthorList/Author[@ValidYN!='N']"}, Fields: []source.Field{
 				text("family", cleaned("LastName", "text")...),
 				text("given", at("ForeName", "Initials")...),
 				text("name", cleaned("CollectiveName", "text")...),
@@ -112,7 +112,7 @@ func pubmed() (*source.Endpoint, source.Identity, *source.Mapping) {
 			text("pmid", at("MedlineCitation/PMID", "BookDocument/PMID")...),
 			{Name: "other_ids", Kind: source.FieldMap, Entries: []source.Entry{{Key: "pii", From: at("PubmedData/ArticleIdList/ArticleId[@IdType='pii']")}}},
 			list("keywords", cleaned("MedlineCitation/KeywordList/Keyword", "text")...),
-			{Name: "mesh", Kind: source.FieldObjects, Each: "MedlineCitation/MeshHeadingList/MeshHeading", Fields: []source.Field{
+			{Name: "mesh", Kind: source.FieldObjects, Each: []string{"MedlineCitation/MeshHeadingList/MeshHeading"}, Fields: []source.Field{
 				text("term", at("DescriptorName")...),
 				text("major", at("DescriptorName/@MajorTopicYN")...),
 				list("qualifiers", at("QualifierName")...),

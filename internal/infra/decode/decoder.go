@@ -93,7 +93,8 @@ func (d *Decoder) Page(body []byte) (*harvest.Page, error) {
 			return nil, err
 		}
 	default:
-		if err := validateJSON(body[w.base:]); err != nil {
+		var err error
+		if w.charset, err = validateJSON(body[w.base:]); err != nil {
 			return nil, err
 		}
 		w.json()

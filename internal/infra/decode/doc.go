@@ -5,9 +5,9 @@
 // bytes, JSON or XML, follows it and notes where the wanted values lie. Only
 // those are unescaped, cleaned and written as the standard record. No map or
 // tree of the page is ever built, an item's Raw points into the reply. JSON is
-// checked by jsontext before it is walked; of a large page the items are taken
-// apart by a few goroutines while the rest is still being checked, and Page
-// returns when all of them have ended.
+// checked before it is walked, and jsontext says what is wrong with it if that
+// fails; of a large page the items are taken apart by a few goroutines while the
+// rest is still being checked, and Page returns when all of them have ended.
 //
 // It promises
 //   - never to take an error body for an empty page: what must be there and is

@@ -1,8 +1,10 @@
 package decode
 
 import (
+	"bytes"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -15,10 +17,16 @@ type field struct {
 	kind     string
 	picks    []pick
 	join     string
-	each     int32 // slot of OBJECTS
-	fields   []field
+	count    []int32   // slots whose values a NUMBER counts
+	objects  []objects // alternatives of OBJECTS
 	entries  []entry
 	required bool
+}
+
+// objects are the values of a slot and the fields relative to them.
+type objects struct {
+	each   int32
+	fields []field
 }
 
 type entry struct {
@@ -58,7 +66,13 @@ func (w *walk) appendField(dst []byte, f *field, group int32) ([]byte, bool) {
 		v := w.firstOf(&w.item, f.picks, group)
 		return appendString(dst, v), v != nil
 	case source.FieldNumber:
+		if f.count != nil {
+			n := w.count(f, group)
+			return strconv.AppendInt(dst, n, 10), n > 0
+		}
 		return w.appendNumber(dst, f, group)
+	case source.FieldBool:
+		return w.appendBool(dst, f, group)
 	case source.FieldList:
 		return w.appendList(dst, f, group)
 	case source.FieldObjects:
@@ -149,32 +163,117 @@ func appendNumber(dst, v []byte) []byte {
 	return jsontext.AppendFloat(dst, x, 64)
 }
 
+// count is how many values there are; a JSON null is none.
+func (w *walk) count(f *field, group int32) (n int64) {
+	for _, slot := range f.count {
+		for k := w.item.first(slot, group); k >= 0; k = w.item.after(k) {
+			if !w.d.json || w.body[w.item.list[k].start] != 'n' {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// appendBool writes the first value that is a yes or a no.
+func (w *walk) appendBool(dst []byte, f *field, group int32) ([]byte, bool) {
+	for i := range f.picks {
+		var is, known bool
+		w.each(&w.item, &f.picks[i], group, false, func(v []byte, _ int32) bool {
+			is, known = yesNo(v)
+			return !known
+		})
+		if known {
+			return strconv.AppendBool(dst, is), true
+		}
+	}
+	return dst, false
+}
+
+// yesNo reads the ways in which sources write a truth.
+func yesNo(v []byte) (is, known bool) {
+	switch strings.ToLower(string(bytes.TrimSpace(v))) {
+	case "y", "yes", "t", "true", "1":
+		return true, true
+	case "n", "no", "f", "false", "0":
+		return false, true
+	}
+	return false, false
+}
+
+// appendList writes every value once, where it came first.
 func (w *walk) appendList(dst []byte, f *field, group int32) ([]byte, bool) {
 	dst = append(dst, '[')
 	start := len(dst)
+	var seen distinct
 	for i := range f.picks {
 		w.each(&w.item, &f.picks[i], group, true, func(v []byte, _ int32) bool {
-			if len(dst) > start {
+			before := len(dst)
+			if before > start {
 				dst = append(dst, ',')
 			}
-			dst = appendString(dst, v)
+			from := len(dst)
+			if dst = appendString(dst, v); !seen.add(dst, from) {
+				dst = dst[:before]
+			}
 			return true
 		})
 	}
 	return append(dst, ']'), len(dst) > start
 }
 
+// distinct knows the values that a list being written has; the zero value is
+// ready. Few are compared one by one, many are hashed.
+type distinct struct {
+	few  [16]span
+	n    int
+	many map[string]bool
+}
+
+// add reports whether the value that ends dst and begins at from is new.
+func (d *distinct) add(dst []byte, from int) bool {
+	v := dst[from:]
+	if d.many == nil {
+		for _, s := range d.few[:d.n] {
+			if string(dst[s.start:s.end]) == string(v) {
+				return false
+			}
+		}
+		if d.n < len(d.few) {
+			d.few[d.n] = span{int32(from), int32(len(dst))}
+			d.n++
+			return true
+		}
+		d.many = make(map[string]bool, 4*d.n)
+		for _, s := range d.few {
+			d.many[string(dst[s.start:s.end])] = true
+		}
+	}
+	if d.many[string(v)] {
+		return false
+	}
+	d.many[string(v)] = true
+	return true
+}
+
+// appendObjects writes those of the first alternative that yields any.
 func (w *walk) appendObjects(dst []byte, f *field, group int32) ([]byte, bool) {
 	dst = append(dst, '[')
 	start := len(dst)
-	for k := w.item.first(f.each, group); k >= 0; k = w.item.after(k) {
-		before := len(dst)
-		if before > start {
-			dst = append(dst, ',')
+	for i := range f.objects {
+		o := &f.objects[i]
+		for k := w.item.first(o.each, group); k >= 0; k = w.item.after(k) {
+			before := len(dst)
+			if before > start {
+				dst = append(dst, ',')
+			}
+			var ok bool
+			if dst, ok = w.appendFields(dst, o.fields, k); !ok {
+				dst = dst[:before]
+			}
 		}
-		var ok bool
-		if dst, ok = w.appendFields(dst, f.fields, k); !ok {
-			dst = dst[:before]
+		if len(dst) > start {
+			break
 		}
 	}
 	return append(dst, ']'), len(dst) > start

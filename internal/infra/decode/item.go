@@ -12,19 +12,11 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// Codes of problems.
-const (
-	noID         = "no_id"
-	badDate      = "bad_date"
-	missingField = "missing_field"
-	badText      = "bad_text"
-	tooLong      = "too_long"
-)
-
 // presence is a compiled source.Presence.
 type presence struct {
 	pick pick
 	in   []string
+	self bool
 }
 
 // endItem makes the item of the bytes from start to end and what was found in them.
@@ -46,19 +38,19 @@ func (w *walk) endItem(start, end int) {
 			it.Problem = &harvest.Problem{Code: code, Path: path, Detail: detail}
 		}
 	}
-	spoilt := w.badText || unstorable(raw, w.d.json)
+	spoilt := w.unstorable(raw)
 	if spoilt {
-		problem(badText, "", "item holds bytes that are no text")
+		problem(harvest.ProblemBadText, "", "item holds bytes that are no text")
 	}
 	if w.tooMany {
-		problem(tooLong, "", fmt.Sprintf("item holds more than %d values", maxValues))
+		problem(harvest.ProblemTooLong, "", fmt.Sprintf("item holds more than %d values", maxValues))
 	}
 	id, detail := w.identify()
 	switch {
 	case len(id) > maxID:
-		problem(tooLong, w.d.idPath, detail)
+		problem(harvest.ProblemTooLong, w.d.idPath, detail)
 	case detail != "":
-		problem(noID, w.d.idPath, detail)
+		problem(harvest.ProblemNoID, w.d.idPath, detail)
 	case storable(id):
 		it.ID = id
 	}
@@ -67,23 +59,23 @@ func (w *walk) endItem(start, end int) {
 		switch it.UpdatedAt = t; {
 		case !t.IsZero():
 		case bad != nil:
-			problem(badDate, w.d.updatedPath, fmt.Sprintf("not a time: %q", bad[:min(len(bad), 60)]))
+			problem(harvest.ProblemBadDate, w.d.updatedPath, fmt.Sprintf("not a time: %q", bad[:min(len(bad), 60)]))
 		default:
-			problem(badDate, w.d.updatedPath, "no update time")
+			problem(harvest.ProblemBadDate, w.d.updatedPath, "no update time")
 		}
 	}
 	if v := w.firstOf(&w.item, w.d.version, -1); v != nil {
 		it.Version, _ = integer(v)
 	}
 	if w.d.mapped {
-		if w.retracted() {
+		if w.retracted(it.ID) {
 			it.Status = harvest.RecordRetracted
 		}
 		if !spoilt {
 			it.Fields = w.keep(w.d.fields)
 		}
 		if w.lack != "" {
-			problem(missingField, w.lack, "field is required")
+			problem(harvest.ProblemMissingField, w.lack, "field is required")
 		}
 		w.contentHash(&it, start)
 	}
@@ -112,8 +104,11 @@ func (w *walk) keep(fields []field) []byte {
 
 // identify returns the canonical id, or says what is wrong with it.
 func (w *walk) identify() (id, wrong string) {
-	v := bytes.TrimSpace(w.firstOf(&w.item, w.d.id, -1))
-	if len(v) == 0 {
+	return w.canonical(w.firstOf(&w.item, w.d.id, -1))
+}
+
+func (w *walk) canonical(v []byte) (id, wrong string) {
+	if v = bytes.TrimSpace(v); len(v) == 0 {
 		return "", "no id"
 	}
 	switch w.d.idForm {
@@ -135,10 +130,10 @@ func (w *walk) identify() (id, wrong string) {
 	return string(v), ""
 }
 
-func (w *walk) retracted() (is bool) {
+func (w *walk) retracted(id string) (is bool) {
 	for i := range w.d.retracted {
 		p := &w.d.retracted[i]
-		if len(p.in) == 0 {
+		if len(p.in) == 0 && !p.self {
 			for k := w.item.first(p.pick.slot, -1); k >= 0; k = w.item.after(k) {
 				if !w.d.json || !void(w.body, w.item.list[k].span) {
 					return true
@@ -147,7 +142,12 @@ func (w *walk) retracted() (is bool) {
 			continue
 		}
 		w.each(&w.item, &p.pick, -1, true, func(v []byte, _ int32) bool {
-			is = slices.Contains(p.in, string(cleanText(&w.text, v)))
+			if p.self {
+				other, _ := w.canonical(v)
+				is = id != "" && other == id
+			} else {
+				is = slices.Contains(p.in, string(cleanText(&w.text, v)))
+			}
 			return !is
 		})
 		if is {
@@ -195,16 +195,16 @@ func (w *walk) contentHash(it *harvest.Item, start int) {
 	w.hash.Sum(it.ContentHash[:0])
 }
 
-func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
-
 // unstorable reports whether raw holds what no store takes as text: bad UTF-8,
 // NUL, or an escape for half a character.
-func unstorable(raw []byte, isJSON bool) bool {
-	if isJSON { // no NUL has passed the check of the syntax
-		return !utf8.Valid(raw) || badEscape(raw)
+func (w *walk) unstorable(raw []byte) bool {
+	if w.d.json { // no NUL has passed the check of the syntax
+		return w.charset&hasBytes != 0 && !utf8.Valid(raw) || w.charset&hasEscapes != 0 && badEscape(raw)
 	}
-	return !utf8.Valid(raw) || bytes.IndexByte(raw, 0) >= 0
+	return w.badText || !utf8.Valid(raw) || bytes.IndexByte(raw, 0) >= 0
 }
+
+func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 var escape = []byte(`\u`)
 

@@ -10,15 +10,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Pages may repeat a key and hold bad UTF-8: the first is resolved here (the
-// last one wins), the second spoils one item only.
+// Pages may repeat a key and hold bad UTF-8: the first is resolved by the walk
+// (the last one wins), the second spoils one item only.
 var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
-// validateJSON has the bytes checked, so that the walk can be simple.
-func validateJSON(body []byte) error {
-	if jsontext.Value(body).IsValid(lenient...) {
-		return nil
+// validateJSON checks the bytes, so that the walk can be simple.
+func validateJSON(body []byte) (charset, error) {
+	if end, chars := scan(body, skipSpace(body, 0), 0, nil); end >= 0 && skipSpace(body, end) == len(body) {
+		return chars, nil
 	}
+	return 0, notJSON(body)
+}
+
+// notJSON says why scan did not accept the body.
+func notJSON(body []byte) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body), lenient...)
 	_, err := d.ReadValue()
 	if err == nil {
@@ -61,7 +66,7 @@ func tooDeep(b []byte) int {
 	return -1
 }
 
-// json walks a body that validateJSON has accepted.
+// json walks a body whose syntax has been checked.
 func (w *walk) json() {
 	w.push(w.d.root, -1)
 	w.value(skipSpace(w.body, w.base), 0, 0)
@@ -329,6 +334,12 @@ func (w *walk) skip(i, depth int) int {
 	case '"':
 		return w.skipString(i)
 	case '{', '[':
+		for len(w.jumps) > 0 && int(w.jumps[0].start) < i {
+			w.jumps = w.jumps[1:]
+		}
+		if len(w.jumps) > 0 && int(w.jumps[0].start) == i {
+			return int(w.jumps[0].end)
+		}
 	default:
 		for i < len(b) && !after[b[i]] {
 			i++
@@ -386,7 +397,6 @@ func (w *walk) skipString(i int) int {
 // be one. Most strings are so short that calling for a search costs more than
 // looking at eight bytes at once.
 func nextQuote(b []byte, i int) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for range 4 {
 		if i+8 > len(b) {
 			break

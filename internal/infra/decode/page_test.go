@@ -23,8 +23,8 @@ func smallJSON() (*source.Endpoint, *source.Mapping) {
 		Held: map[string]string{"env": "r.env"}, Signals: map[string]string{"err": "r.ERROR", "list": "r.errs", "obj": "r.eo"},
 	}}, &source.Mapping{Fields: []source.Field{
 		text("title", at("title")...), number("n", at("n")...), list("l", at("l")...),
-		{Name: "o", Kind: source.FieldObjects, Each: "o", Fields: []source.Field{
-			text("a", at("a")...), {Name: "p", Kind: source.FieldObjects, Each: "p[*]", Fields: []source.Field{text("q", at("q")...), list("r", at("r[*]")...)}},
+		{Name: "o", Kind: source.FieldObjects, Each: []string{"o"}, Fields: []source.Field{
+			text("a", at("a")...), {Name: "p", Kind: source.FieldObjects, Each: []string{"p[*]"}, Fields: []source.Field{text("q", at("q")...), list("r", at("r[*]")...)}},
 		}},
 		{Name: "m", Kind: source.FieldMap, Entries: []source.Entry{{Key: "x", From: at("mx")}, {Key: "y\"", From: at("my")}}},
 		{Name: "j", Kind: source.FieldText, Join: "; ", From: at("j1[*]", "j2")},
@@ -37,7 +37,7 @@ func smallXML() (*source.Endpoint, *source.Mapping) {
 		Items: []string{"r/i"}, ID: at("@id", "id"), Total: "r/total", Signals: map[string]string{"err": "r/err"},
 	}}, &source.Mapping{Fields: []source.Field{
 		text("title", at("t")...), list("l", at("l/@v", "l")...),
-		{Name: "o", Kind: source.FieldObjects, Each: "o", Fields: []source.Field{text("a", at("a")...), list("b", at("b/c")...)}},
+		{Name: "o", Kind: source.FieldObjects, Each: []string{"o"}, Fields: []source.Field{text("a", at("a")...), list("b", at("b/c")...)}},
 	}}
 }
 
@@ -492,4 +492,74 @@ func same(a, b *harvest.Page) bool {
 		return bytes.Equal(x.Raw, y.Raw) && bytes.Equal(x.Fields, y.Fields) && x.ID == y.ID && x.UpdatedAt.Equal(y.UpdatedAt) &&
 			x.ContentHash == y.ContentHash && x.RawSHA256 == y.RawSHA256 && x.Status == y.Status && cmp.Equal(x.Problem, y.Problem)
 	}) && cmp.Equal(a.Facts(), b.Facts()) && cmp.Equal(a.Signals, b.Signals)
+}
+
+func TestPage_KindsOfFields(t *testing.T) {
+	truth := source.Field{Name: "b", Kind: source.FieldBool, From: at("b1", "b2")}
+	counted := source.Field{Name: "c", Kind: source.FieldNumber, Count: []string{"c", "d/c"}}
+	objects := source.Field{Name: "o", Kind: source.FieldObjects, Each: []string{"p/o", "o", "o/q"}, Fields: []source.Field{text("n", at("n")...), list("l", at("l")...)}}
+	year := text("y", source.Pick{Path: "y", Format: "YEAR"})
+	ex, _ := smallXML()
+	xm := compile(t, ex, source.Identity{}, &source.Mapping{Fields: []source.Field{truth, counted, objects, list("l", at("l", "m")...), year}})
+	ej, _ := smallJSON()
+	counted.Count, objects.Each = []string{"c", "d.c"}, []string{"p.o", "o", "o.q"}
+	js := compile(t, ej, source.Identity{}, &source.Mapping{Fields: []source.Field{truth, counted, objects, list("l", at("l", "m")...), year}})
+	for _, c := range []struct{ xml, json, want string }{
+		{`<b1>Y</b1>`, `"b1":"Y"`, `{"b":true}`},
+		{`<b1> no </b1>`, `"b1":" no "`, `{"b":false}`},
+		{`<b1>maybe</b1><b1>0</b1><b2>1</b2>`, `"b1":"maybe","b2":0`, `{"b":false}`},
+		{`<b1>perhaps</b1>`, `"b1":"perhaps"`, `{}`},
+		{`<b2>TRUE</b2>`, `"b2":true`, `{"b":true}`},
+		{`<c/><c>x</c><d><c/></d>`, `"c":["x",{}],"d":{"c":1}`, `{"c":3}`},
+		{`<d/>`, `"c":[],"d":{"c":null}`, `{}`},
+		{`<l>a</l><l>b</l><l>a</l><m>b</m><m>c</m>`, `"l":["a","b","a"],"m":["b","c"]`, `{"l":["a","b","c"]}`},
+		{`<o><n>1</n></o><p><o><n>2</n></o></p>`, `"o":[{"n":1}],"p":{"o":{"n":2}}`, `{"o":[{"n":"2"}]}`},
+		{`<o><n>1</n><q><n>2</n></q><l>x</l></o><p><o/></p>`, `"o":{"n":1,"q":{"n":2},"l":"x"},"p":{"o":[{}]}`, `{"o":[{"n":"1","l":["x"]}]}`},
+		{`<o><q><n>2</n></q></o><o><q><n>3</n></q></o>`, `"o":{"q":[{"n":2},{"n":3}]}`, `{"o":[{"n":"2"},{"n":"3"}]}`},
+		{`<y>1998 Dec-1999 Jan</y>`, `"y":"1998 Dec-1999 Jan"`, `{"y":"1998"}`},
+		{`<y>no year</y>`, `"y":19985`, `{}`},
+	} {
+		if got := page(t, xm, "<r><i id='1'>"+c.xml+"</i></r>").Items[0].Fields; string(got) != c.want {
+			t.Errorf("%s: got %s, want %s", c.xml, got, c.want)
+		}
+		if got := page(t, js, `{"r":{"items":[{"id":1,`+c.json+`}]}}`).Items[0].Fields; string(got) != c.want {
+			t.Errorf("%s: got %s, want %s", c.json, got, c.want)
+		}
+	}
+}
+
+func TestPage_LongListHoldsEachValueOnce(t *testing.T) {
+	ep, _ := smallJSON()
+	d := compile(t, ep, source.Identity{}, &source.Mapping{Fields: []source.Field{list("l", at("l")...)}})
+	var in, want []string
+	for i := range 300 {
+		in = append(in, fmt.Sprintf(`"%d"`, i*7%100))
+		if i < 100 {
+			want = append(want, in[i])
+		}
+	}
+	got := page(t, d, `{"r":{"items":[{"id":1,"l":[`+strings.Join(in, ",")+`]}]}}`).Items[0].Fields
+	if string(got) != `{"l":[`+strings.Join(want, ",")+`]}` {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestPage_RetractedByItself(t *testing.T) {
+	ep, id, m := crossref()
+	m.Retracted = []source.Presence{{Path: "update-to[type=retraction].DOI", Self: true}}
+	d := compile(t, ep, id, m)
+	for _, c := range []struct {
+		item string
+		want harvest.RecordStatus
+	}{
+		{`{"DOI":"10.1/A","update-to":[{"DOI":"https://doi.org/10.1/a","type":"retraction"}]}`, harvest.RecordRetracted},
+		{`{"DOI":"10.1/A","update-to":[{"DOI":"10.1/b","type":"retraction"},{"DOI":"10.1/a","type":"retraction"}]}`, harvest.RecordRetracted},
+		{`{"DOI":"10.1/A","update-to":[{"DOI":"10.1/b","type":"retraction"}]}`, harvest.RecordActive},
+		{`{"DOI":"10.1/A","update-to":[{"DOI":"10.1/a","type":"correction"}]}`, harvest.RecordActive},
+		{`{"DOI":"","update-to":[{"DOI":"","type":"retraction"}]}`, harvest.RecordActive},
+	} {
+		if got := page(t, d, `{"message":{"items":[`+c.item+`]}}`).Items[0].Status; got != c.want {
+			t.Errorf("%s: %s", c.item, got)
+		}
+	}
 }

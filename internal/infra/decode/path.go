@@ -156,7 +156,7 @@ func jsonBracket(in string) (step, error) {
 		cond = strings.TrimSpace(cond[1 : len(cond)-1])
 		way, ok := strings.CutPrefix(cond, "@.")
 		if !ok {
-			return step{}, fmt.Errorf("condition %q does not begin with @.", in)
+			return step{}, fmt.Errorf("condition %q: @. is missing at its beginning", in)
 		}
 		t, err := condition(way, true)
 		return step{kind: stepEach, tests: []test{t}}, err

@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -146,7 +145,7 @@ func TestCompile_ReportsAllErrorsAtOnce(t *testing.T) {
 	m := &source.Mapping{
 		Fields: []source.Field{
 			text("t", source.Pick{Path: "a", Clean: []string{"shout"}}),
-			{Name: "o", Kind: source.FieldObjects, Each: "]", Fields: []source.Field{text("in", at("b[")...)}},
+			{Name: "o", Kind: source.FieldObjects, Each: []string{"]"}, Fields: []source.Field{text("in", at("b[")...)}},
 			{Name: "k", Kind: "THING"},
 			text("f", source.Pick{Path: "a", Format: "yesterday"}),
 			text("d", source.Pick{Parts: &source.DateParts{Year: "y[", List: ""}}),
@@ -191,7 +190,7 @@ func TestPath_TooManySteps(t *testing.T) {
 		_, jerr := parseJSONPath(p)
 		_, xerr := parseXMLPath(p)
 		if jerr == nil && xerr == nil {
-			t.Error(fmt.Sprintf("%.10s... was accepted", p))
+			t.Errorf("%.10s... was accepted", p)
 		}
 	}
 }

@@ -28,9 +28,11 @@ type walk struct {
 	hint      int    // how many there were last time
 	ahead     *ahead // items decoded already
 	inItem    bool
-	badText   bool // an illegal reference was met in the item
-	tooMany   bool // the item has more values than a record can have
-	ampersand bool // XML: there are references
+	charset   charset // JSON: what there may be in the strings
+	jumps     []span  // JSON: values whose end is known, in order
+	badText   bool    // an illegal reference was met in the item
+	tooMany   bool    // the item has more values than a record can have
+	ampersand bool    // XML: there are references
 
 	text  arena
 	out   []byte
@@ -256,7 +258,7 @@ const keepBytes = 1 << 20 // pooled buffers beyond this are given back
 // clear makes the walk fit for the pool.
 func (w *walk) clear() {
 	w.hint = min(len(w.items), 10_000)
-	w.body, w.items, w.chunk, w.ahead, w.err, w.inItem = nil, nil, nil, nil, nil, false
+	w.body, w.items, w.chunk, w.ahead, w.err, w.inItem, w.charset, w.jumps = nil, nil, nil, nil, nil, false, 0, nil
 	w.states, w.counters, w.frames, w.seen = w.states[:0], w.counters[:0], w.frames[:0], w.seen[:0]
 	w.attrs = w.attrs[:0]
 	if cap(w.reply.list) > maxValues/8 {

@@ -25,6 +25,17 @@ type attempt struct {
 	call    source.Call
 	decoder Decoder
 	answer  *source.Answer
+	// key the request goes with; nil: it goes without.
+	key    *source.Key
+	redact *source.Redactor
+}
+
+// rate is what the provider allows this request.
+func (a *attempt) rate() source.Rate {
+	if a.key != nil && a.spec.Auth.Rate != nil {
+		return *a.spec.Auth.Rate
+	}
+	return a.spec.Rate
 }
 
 // trouble is why a try gave no page.
@@ -44,7 +55,7 @@ type received struct {
 
 // try passes the gate, sends the request once and fills in the answer.
 func (c *Client) try(ctx context.Context, a *attempt) *trouble {
-	release, waited, err := c.gate.Acquire(ctx, a.spec.Rate, c.cfg.MaxWait)
+	release, waited, err := c.gate.Acquire(ctx, a.rate(), c.cfg.MaxWait)
 	a.answer.Traffic.WaitGate += waited
 	if err != nil {
 		return refused(ctx, err)
@@ -65,7 +76,7 @@ func (c *Client) try(ctx context.Context, a *attempt) *trouble {
 
 	var t *trouble
 	if err != nil {
-		t = lost(ctx, got, err)
+		t = a.lost(ctx, got, err)
 	} else {
 		sum := sha256.Sum256(got.body)
 		a.answer.ReplySHA256 = hex.EncodeToString(sum[:])
@@ -112,11 +123,15 @@ func (c *Client) send(ctx context.Context, a *attempt) (got received, err error)
 
 	req := &http.Request{
 		Method: a.method, URL: a.url, Header: a.header.Clone(), Host: a.url.Host,
-		// A body that cannot be rewound, even an empty one, keeps the
-		// transport from repeating the request on its own: that would pass no
-		// gate, and skip a page of a stateful walk.
-		Body: io.NopCloser(strings.NewReader(a.body)), ContentLength: int64(len(a.body)),
 	}
+	body := a.body
+	if a.key != nil {
+		body = authorise(req, body, a.spec.Auth, a.key.Secret)
+	}
+	// A body that cannot be rewound, even an empty one, keeps the transport
+	// from repeating the request on its own: that would pass no gate, and skip
+	// a page of a stateful walk.
+	req.Body, req.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
 	transport := c.strict
 	if a.open {
 		transport = c.open
@@ -138,6 +153,9 @@ func (c *Client) send(ctx context.Context, a *attempt) (got received, err error)
 		got.body, wire = readHead(res, tick)
 	}
 	a.answer.Traffic.Bytes += wire
+	if a.key != nil { // some write the key back; nobody beyond here sees it
+		got.body = a.redact.Bytes(got.body)
+	}
 	return got, because(ctx, err)
 }
 
@@ -155,7 +173,7 @@ func because(ctx context.Context, err error) error {
 }
 
 // lost is what an exchange without a whole answer means.
-func lost(ctx context.Context, got received, err error) *trouble {
+func (a *attempt) lost(ctx context.Context, got received, err error) *trouble {
 	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "network", Status: got.status, Lost: true}
 	if ctx.Err() != nil {
 		f.Code = cancelled().Code
@@ -169,6 +187,9 @@ func lost(ctx context.Context, got received, err error) *trouble {
 		f = harvest.Fault{Level: harvest.Rejected, Reaction: harvest.GiveUp, Code: "address_refused"}
 	case errors.Is(err, errTooLong), errors.Is(err, errRatio):
 		f.Level, f.Reaction, f.Code = harvest.Rejected, harvest.GiveUp, "reply_too_large"
+		if a.call.Purpose == source.ForSearch && errors.Is(err, errTooLong) {
+			f.Reaction = harvest.CutSlice // a smaller window may have a page that fits
+		}
 	case isDNS, isDial && dial.Op == "dial":
 		f.Code, f.Lost = "connect", false
 	case errors.Is(err, errSlow), errors.Is(err, errStall), isNet && timeout.Timeout():
@@ -176,7 +197,7 @@ func lost(ctx context.Context, got received, err error) *trouble {
 	case got.status != 0 && !isNet: // cut off, or not what its header says
 		f.Code = "bad_reply"
 	}
-	return &trouble{Verdict: source.Verdict{Fault: f}, cause: scrub(err)}
+	return &trouble{Verdict: source.Verdict{Fault: f}, cause: scrub(err, a.redact)}
 }
 
 // judge says what a whole reply means, and decodes it if it may be good: first
@@ -205,7 +226,7 @@ func (a *attempt) judge(got received) *trouble {
 		if a.rules.NeedsSignals(r) {
 			if page, err := a.decoder.Page(got.body); page != nil {
 				if v, is := a.rules.Signalled(r, page.Signals); is {
-					return bad(v, scrub(err))
+					return bad(v, scrub(err, a.redact))
 				}
 			}
 		}
@@ -218,12 +239,13 @@ func (a *attempt) judge(got received) *trouble {
 	page, err := a.decoder.Page(got.body)
 	if page != nil {
 		if v, is := a.rules.Signalled(r, page.Signals); is {
-			return bad(v, scrub(err))
+			return bad(v, scrub(err, a.redact))
 		}
 	}
 	if err != nil {
-		return bad(misshapen(err), scrub(err))
+		return bad(misshapen(err), scrub(err, a.redact))
 	}
+	unkey(a.spec.Auth, page)
 	a.answer.Page = page
 	return nil
 }
@@ -252,7 +274,7 @@ func (c *Client) report(ctx context.Context, a *attempt, got received, t *troubl
 		return
 	}
 	o := pace.Outcome{Kind: pace.Fine}
-	o.Allowed, o.Per = allowance(got.header, a.spec.Rate.LimitHeaders)
+	o.Allowed, o.Per = allowance(got.header, a.rate().LimitHeaders)
 	if t != nil {
 		o.RetryAfter = t.RetryAfter
 		switch {
@@ -262,7 +284,7 @@ func (c *Client) report(ctx context.Context, a *attempt, got received, t *troubl
 			o.Kind = pace.Unwell
 		}
 	}
-	c.gate.Report(ctx, a.spec.Rate, o)
+	c.gate.Report(ctx, a.rate(), o)
 }
 
 // allowance reads the provider's own statement of its limit: a number, and

@@ -44,6 +44,10 @@ type Config struct {
 	MaxWait time.Duration
 	// Transport replaces the network, in tests.
 	Transport http.RoundTripper
+	// Credentials hands out keys; nil: everything is asked without.
+	Credentials Credentials
+	// Redactor keeps live secrets out of replies and errors.
+	Redactor *source.Redactor
 	// Rand gives numbers in [0, 1) for jitter.
 	Rand   func() float64
 	Logger *slog.Logger
@@ -51,6 +55,9 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.MaxWait = cmp.Or(c.MaxWait, 20*time.Second)
+	if c.Redactor == nil {
+		c.Redactor = new(source.Redactor)
+	}
 	if c.Rand == nil {
 		c.Rand = rand.Float64
 	}
@@ -96,7 +103,8 @@ func (c *Client) Close() {
 //
 // In the middle of a stateful walk nothing is repeated: the page may have been
 // used up, so every fault there asks for a new walk, or a new cut (R22, R63).
-// The exception is a permit not given, since then nothing was sent.
+// The exceptions are a permit not given, since then nothing was sent, and a key
+// refused, since then nothing was served.
 func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (source.Answer, error) {
 	var a source.Answer
 	fail := func(f harvest.Fault, err error) (source.Answer, error) {
@@ -109,7 +117,7 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 		return a, fmt.Errorf("ask %s for %s: %w: %w", spec.Source, call.Purpose, f, err)
 	}
 	broken := func(code string, err error) (source.Answer, error) {
-		return fail(harvest.Fault{Level: harvest.Rejected, Reaction: harvest.GiveUp, Code: code}, scrub(err))
+		return fail(harvest.Fault{Level: harvest.Rejected, Reaction: harvest.GiveUp, Code: code}, scrub(err, c.cfg.Redactor))
 	}
 
 	p, err := c.plans.get(spec)
@@ -132,10 +140,26 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 	backoff := pace.Backoff{Base: spec.Retry.Base.D(), Max: spec.Retry.Max.D()}
 	attempts := cmp.Or(spec.Retry.Attempts, 5)
 	once := false
+	var tried []int64 // keys that were refused
 	for n := 1; ; n++ {
-		t := c.try(ctx, &attempt{plan: p, call: call, message: m, decoder: dec, answer: &a})
+		key, err := c.pick(ctx, spec, call.Purpose, m, tried)
+		if err != nil {
+			f, _ := harvest.FaultOf(err)
+			return fail(f, err)
+		}
+		t := c.try(ctx, &attempt{plan: p, call: call, message: m, decoder: dec, answer: &a, key: key, redact: c.cfg.Redactor})
+		c.settle(ctx, key, a, t)
 		if t == nil {
 			return a, nil
+		}
+		if key != nil && t.Code == source.CodeAuthRefused {
+			// The next key at once; if there is none, nor a way without, pick
+			// says so. A refusal used nothing up, also in the middle of a walk.
+			c.cfg.Logger.DebugContext(ctx, "key refused", "source", spec.Source, "credential", key.Credential.Name, "status", t.Status)
+			tried = append(tried, key.Credential.ID)
+			a.Traffic.Retried++
+			n--
+			continue
 		}
 		f := t.Fault
 		if t.Once && once {

@@ -482,14 +482,22 @@ func TestR50_Bodies(t *testing.T) {
 			"long, packed": status(200, pack(t, []byte(long)), "Content-Encoding", "gzip"),
 		} {
 			a, err := client(play(reply), new(free)).Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch})
-			if f := mustFault(t, err); f.Code != "reply_too_large" || f.Level != harvest.Rejected || a.Traffic.Sent != 1 {
+			want := harvest.CutSlice
+			if errors.Is(err, errRatio) { // a smaller window mends no bomb
+				want = harvest.GiveUp
+			}
+			if f := mustFault(t, err); f.Code != "reply_too_large" || f.Level != harvest.Rejected || f.Reaction != want || a.Traffic.Sent != 1 {
 				t.Errorf("%s: %+v", name, f)
 			}
 		}
+		_, err := client(play(status(200, long)), new(free)).Ask(t.Context(), spec, source.Call{Purpose: source.ForDetail, IDs: []string{"a"}})
+		if f := mustFault(t, err); f.Code != "reply_too_large" || f.Reaction != harvest.GiveUp {
+			t.Errorf("details, which no window asks for: %+v", f)
+		}
 		roomy := testSpec()
 		roomy.HTTP.MaxBody = 1 << 30
-		_, err := client(play(status(200, bomb(t), "Content-Encoding", "gzip")), new(free)).Ask(t.Context(), roomy, source.Call{Purpose: source.ForSearch})
-		if f := mustFault(t, err); f.Code != "reply_too_large" || !errors.Is(err, errRatio) {
+		_, err = client(play(status(200, bomb(t), "Content-Encoding", "gzip")), new(free)).Ask(t.Context(), roomy, source.Call{Purpose: source.ForSearch})
+		if f := mustFault(t, err); f.Code != "reply_too_large" || f.Reaction != harvest.GiveUp || !errors.Is(err, errRatio) {
 			t.Errorf("ratio: %v", err)
 		}
 		a, err := client(play(status(200, pack(t, []byte(`{"items":["a"]}`)), "Content-Encoding", "gzip")), new(free)).Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch})

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // credentials are parameters whose values stay out of everything that is kept.
@@ -66,9 +68,10 @@ var (
 	pairText     = regexp.MustCompile(`(?i)\b(` + strings.Join(credentials, "|") + `)("?\s*[=:]\s*"?)[^\s"'&,;}]+`)
 )
 
-// scrub rebuilds err without secrets. Of a [url.Error] only the operation and
-// the cause are left.
-func scrub(err error) error {
+// scrub rebuilds err without secrets, those that r knows and those that can be
+// told by their place. Of a [url.Error] only the operation and the cause are
+// left.
+func scrub(err error, r *source.Redactor) error {
 	if err == nil {
 		return nil
 	}
@@ -78,15 +81,16 @@ func scrub(err error) error {
 			c.is = append(c.is, s)
 		}
 	}
-	c.text = redact(err)
+	c.text = redact(err, r)
 	return c
 }
 
-func redact(err error) string {
+func redact(err error, r *source.Redactor) string {
 	text := err.Error()
 	if u, ok := errors.AsType[*url.Error](err); ok {
-		text = strings.ReplaceAll(text, u.Error(), u.Op+": "+redact(u.Err))
+		text = strings.ReplaceAll(text, u.Error(), u.Op+": "+redact(u.Err, r))
 	}
+	text = r.Text(text) // whole, before a pattern can take a part of one
 	text = queryText.ReplaceAllString(text, "?"+masked)
 	text = userinfoText.ReplaceAllString(text, "//")
 	return pairText.ReplaceAllString(text, "${1}${2}"+masked)

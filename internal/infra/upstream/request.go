@@ -42,7 +42,11 @@ func (c *Client) render(p *plan, call source.Call) (*message, error) {
 		return nil, err
 	}
 	if call.Purpose == source.ForSearch && call.Position.URL != "" {
-		if m.url, err = nextURL(m.url, call.Position.URL); err != nil {
+		at := call.Position.URL
+		if p.spec.Auth != nil && p.spec.Auth.In == source.InQuery {
+			at = withoutPair(p.spec.Auth, at)
+		}
+		if m.url, err = nextURL(m.url, at); err != nil {
 			return nil, err
 		}
 	} else {

@@ -34,6 +34,8 @@ type scope struct {
 	Page   scopePage         `expr:"page"`
 	IDs    []string          `expr:"ids"`
 	Vars   map[string]string `expr:"vars"`
+	// Query is the selection in the source's words, by standard key.
+	Query map[string]string `expr:"query"`
 }
 
 type scopeWindow struct {
@@ -63,6 +65,10 @@ func newScope(spec *source.Spec, cal harvest.Calendar, call source.Call) *scope 
 		last = cal.Step(last, -1)
 	}
 	p := call.Position
+	wanted := map[string]string{}
+	if spec.Query != nil {
+		wanted = spec.Query.Values
+	}
 	return &scope{
 		Window: scopeWindow{
 			From: instant{call.Window.From.In(zone)},
@@ -74,7 +80,7 @@ func newScope(spec *source.Spec, cal harvest.Calendar, call source.Call) *scope 
 			First: p.Pages == 0 && p.Offset == 0 && p.Page == 0 && p.Token == "" && p.URL == "",
 			Held:  p.Held,
 		},
-		IDs: call.IDs, Vars: spec.Vars,
+		IDs: call.IDs, Vars: spec.Vars, Query: wanted,
 	}
 }
 

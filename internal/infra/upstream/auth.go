@@ -1,0 +1,137 @@
+package upstream
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Credentials hands out keys, one per request, so that a change of them acts at
+// once (R47).
+type Credentials interface {
+	// Pick returns the key for a request, leaving out those already tried; false
+	// if it is to go without. An error wraps a [harvest.Fault]: there is no key
+	// where one is needed.
+	Pick(ctx context.Context, spec *source.Spec, p source.Purpose, tried []int64) (source.Key, bool, error)
+	// Report tells what the upstream made of a key.
+	Report(ctx context.Context, k source.Key, o source.KeyOutcome)
+}
+
+// pick finds the key of a try; nil: it goes without.
+func (c *Client) pick(ctx context.Context, spec *source.Spec, p source.Purpose, m *message, tried []int64) (*source.Key, error) {
+	if spec.Auth == nil {
+		return nil, nil
+	}
+	code := ""
+	switch {
+	case c.cfg.Credentials == nil:
+		code = "no_credential"
+	case m.url.Scheme != "https" && !spec.HTTP.AllowHTTP && !loopback(m.url.Hostname()):
+		code = "auth_in_plain" // for everybody on the way to read
+	default:
+		k, ok, err := c.cfg.Credentials.Pick(ctx, spec, p, tried)
+		if err != nil || !ok {
+			return nil, err
+		}
+		c.cfg.Redactor.Learn(k.Secret)
+		return &k, nil
+	}
+	if spec.Anonymous(p) {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("%s is not to be asked without a credential: %w", spec.Source, harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: code})
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// settle tells what became of the key of a try.
+func (c *Client) settle(ctx context.Context, k *source.Key, a source.Answer, t *trouble) {
+	switch {
+	case k == nil || t != nil && t.unsent:
+	case t != nil && t.Code == source.CodeAuthRefused:
+		c.cfg.Credentials.Report(ctx, *k, source.KeyRefused)
+	case t == nil || a.Status == http.StatusOK:
+		c.cfg.Credentials.Report(ctx, *k, source.KeyAccepted)
+	}
+}
+
+// authorise puts a key into a request: the last thing that is done to it, when
+// its digest has long been taken (R48). It returns the body.
+func authorise(req *http.Request, body string, a *source.Auth, s source.Secret) string {
+	value := a.Prefix + s.Reveal()
+	switch a.Type {
+	case source.AuthBearer:
+		value = "Bearer " + s.Reveal()
+	case source.AuthBasic:
+		value = "Basic " + base64.StdEncoding.EncodeToString([]byte(s.Reveal()))
+	}
+	pair := url.QueryEscape(a.Name) + "=" + url.QueryEscape(value)
+	switch a.In {
+	case source.InHeader:
+		req.Header.Set(a.Name, value)
+	case source.InQuery:
+		u := *req.URL
+		u.RawQuery = and(u.RawQuery, pair)
+		req.URL = &u
+	case source.InBody:
+		body = and(body, pair)
+	}
+	return body
+}
+
+// and adds a pair to others as they are: nothing else of the request changes.
+func and(pairs, pair string) string {
+	if pairs == "" {
+		return pair
+	}
+	return pairs + "&" + pair
+}
+
+// unkey takes the credential's parameter out of what a reply hands on for the
+// next request, so that it is not kept with the position (R48). The next request
+// gets its own.
+func unkey(a *source.Auth, p *harvest.Page) {
+	if a == nil || a.In == source.InHeader {
+		return
+	}
+	p.URL, p.Token = withoutPair(a, p.URL), withoutPair(a, p.Token)
+	for k, v := range p.Held {
+		p.Held[k] = withoutPair(a, v)
+	}
+}
+
+func withoutPair(a *source.Auth, s string) string {
+	if !strings.Contains(s, "=") {
+		return s
+	}
+	front, query, is := strings.Cut(s, "?")
+	if !is {
+		front, query = "", s
+	}
+	pairs := strings.Split(query, "&")
+	left := slices.DeleteFunc(slices.Clone(pairs), func(p string) bool {
+		name, _, ok := strings.Cut(p, "=")
+		plain, err := url.QueryUnescape(name)
+		return ok && err == nil && strings.EqualFold(plain, a.Name)
+	})
+	switch {
+	case len(left) == len(pairs):
+		return s
+	case !is:
+		return strings.Join(left, "&")
+	case len(left) == 0:
+		return front
+	}
+	return front + "?" + strings.Join(left, "&")
+}

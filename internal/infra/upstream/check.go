@@ -1,0 +1,36 @@
+package upstream
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Check finds what is wrong with the templates of a spec beyond the names they
+// use, every one of them by its path in the source's description.
+func Check(spec *source.Spec) (bad source.Violations) {
+	check := func(path, s string) {
+		if _, err := parseTemplate(s); err != nil {
+			bad = append(bad, source.Violation{Path: path, Text: err.Error()})
+		}
+	}
+	group := func(path string, m map[string]string) {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			check(path+"."+k, m[k])
+		}
+	}
+	group("http.headers", spec.HTTP.Headers)
+	for _, p := range []source.Purpose{source.ForSearch, source.ForCount, source.ForDetail} {
+		e := spec.Endpoint(p)
+		if e == nil {
+			continue
+		}
+		path := "endpoints." + e.Name
+		check(path+".path", e.Path)
+		group(path+".query", e.Query)
+		group(path+".form", e.Form)
+		group(path+".headers", e.Headers)
+	}
+	return bad
+}
