@@ -26,7 +26,11 @@ func (c *cli) coverageCmd() *cobra.Command {
 				return err
 			}
 			if len(cov) == 0 {
-				if known := n.Registry.Codes(); !slices.Contains(known, args[0]) {
+				known, err := n.Registry.Codes(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if !slices.Contains(known, args[0]) {
 					return &registry.UnknownSourceError{Code: args[0], Known: known}
 				}
 			}

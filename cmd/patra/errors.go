@@ -88,8 +88,17 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 	if e, ok := errors.AsType[*registry.UnknownSourceError](err); ok {
 		return problem{"unknown_source", e.Error(), "", "patra harvest " + nearest(e.Code, e.Known), exitNotFound}
 	}
+	if e, ok := errors.AsType[*lintError](err); ok {
+		return e.problem()
+	}
 	if e, ok := errors.AsType[*node.PackError](err); ok {
 		return problem{"pack_invalid", "a source pack has mistakes", e.Error(), "mend the lines named above and run the command again; nothing was changed", exitUsage}
+	}
+	if p, ok := explainSource(err); ok {
+		return p
+	}
+	if p, ok := explainCredential(err); ok {
+		return p
 	}
 	if e, ok := errors.AsType[*sqlstore.DSNError](err); ok {
 		return problem{"bad_dsn", e.Error(), "", "patra harvest SOURCE --db sqlite:./patra.db", exitUsage}
@@ -120,6 +129,9 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
 		return problem{"file", err.Error(), "", "check the path and its permissions; `patra harvest SOURCE` makes a database that is not there yet", exitFailed}
+	}
+	if errors.Is(err, harvest.ErrNotFound) {
+		return problem{"not_found", err.Error(), "", "", exitNotFound}
 	}
 	if strings.HasPrefix(err.Error(), "unknown command") {
 		return problem{"usage", err.Error(), "", "patra --help", exitUsage}

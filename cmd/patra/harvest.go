@@ -13,7 +13,7 @@ import (
 )
 
 func (c *cli) harvestCmd() *cobra.Command {
-	var from, to, base string
+	var from, to, base, query string
 	var workers int
 	cmd := &cobra.Command{
 		Use:   "harvest SOURCE",
@@ -23,7 +23,7 @@ func (c *cli) harvestCmd() *cobra.Command {
 		Example: "  patra harvest crossref\n  patra harvest pubmed --from 2026-01-01 --json",
 		Args:    oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := node.HarvestRequest{Source: args[0], BaseURL: base}
+			req := node.HarvestRequest{Source: args[0], BaseURL: base, Query: query}
 			var err error
 			if req.From, err = parseTime("from", from); err != nil {
 				return err
@@ -48,6 +48,7 @@ func (c *cli) harvestCmd() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
+	f.StringVar(&query, "query", "", `only what matches, e.g. tiab:"breast cancer" AND year:2020..2024 AND NOT type:review`)
 	f.StringVar(&from, "from", "", "start of the first window, RFC 3339 or a date (UTC)")
 	f.StringVar(&to, "to", "", "end of the window, not part of it")
 	f.StringVar(&base, "base-url", "", "send this plan's requests to another host: a simulator or mirror")

@@ -6,6 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/telemetry"
 )
 
 // Config is all that a node is built from.
@@ -26,6 +29,9 @@ type Config struct {
 	Logger   *slog.Logger
 	// ReadOnly opens the store for reading only.
 	ReadOnly bool
+
+	// redact knows the secrets in use; everything logged passes it.
+	redact *source.Redactor
 }
 
 func (c Config) withDefaults() Config {
@@ -36,6 +42,10 @@ func (c Config) withDefaults() Config {
 	c.Poll = cmp.Or(c.Poll, 500*time.Millisecond)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.redact == nil {
+		c.redact = new(source.Redactor)
+		c.Logger = slog.New(telemetry.Redacting(c.Logger.Handler(), c.redact))
 	}
 	return c
 }

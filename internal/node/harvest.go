@@ -17,6 +17,7 @@ import (
 // HarvestRequest is what a person asks for.
 type HarvestRequest struct {
 	Source   string
+	Query    string // selection in the text form, empty for everything
 	From, To time.Time
 	BaseURL  string
 	// Watch, if set, is shown how the work goes.
@@ -103,7 +104,7 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 		watch = new(Watch)
 	}
 	rep := &Report{Operation: harvest.Harvest, Source: req.Source, Status: "NOOP", Gaps: []ReportGap{}}
-	con, err := n.Registry.Contract(ctx, req.Source, harvest.Harvest)
+	con, err := n.contracts.Select(ctx, req.Source, harvest.Harvest, req.Query)
 	if err != nil {
 		return nil, err
 	}
@@ -114,13 +115,13 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	if st.Paused || st.Stopped {
 		return nil, &HeldError{Source: req.Source, State: st}
 	}
-	params, err := json.Marshal(map[string]any{"from": Time(req.From), "to": Time(req.To), "baseUrl": req.BaseURL})
+	params, err := json.Marshal(map[string]any{"from": Time(req.From), "to": Time(req.To), "baseUrl": req.BaseURL, "query": req.Query})
 	if err != nil {
 		return nil, fmt.Errorf("marshal trigger: %w", err)
 	}
 	watch.set("planning")
 	planned, err := n.Planner.Plan(ctx, harvest.Trigger{
-		Provenance: req.Source, Operation: harvest.Harvest, Kind: "MANUAL", From: req.From, To: req.To, BaseURL: req.BaseURL, Params: string(params),
+		Provenance: req.Source, Operation: harvest.Harvest, Kind: "MANUAL", From: req.From, To: req.To, Query: req.Query, BaseURL: req.BaseURL, Params: string(params),
 	})
 	watch.traffic(planned.Traffic)
 	rep.Namespace, rep.Noop, rep.Warnings, rep.Baseline = planned.Namespace.String(), planned.Noop, planned.Warnings, planned.Baseline
@@ -206,7 +207,7 @@ func (n *Node) fill(ctx context.Context, rep *Report, id harvest.PlanID, ns harv
 	rep.Window = ReportWindow{Time(s.Window.From), Time(s.Window.To)}
 	w := Time(s.Watermark)
 	rep.Watermark = &w
-	if rep.Slices.Failed > 0 && rep.Status == string(harvest.PlanReady) {
+	if rep.Slices.Failed > 0 { // perhaps of an older plan
 		rep.Status = string(harvest.PlanPartial)
 	}
 	rep.Noop = false

@@ -21,7 +21,7 @@ func TestHarvest_ThreeRounds(t *testing.T) {
 				}
 				r := patratest.NewRig(t, patratest.RigConfig{
 					DSN: e.DSN(t),
-					Sim: sim.Config{Records: 600, Seed: 3, LimitRPS: -1, Faults: f},
+					Sim: sim.Config{Records: 600, Seed: 3, LimitRPS: -1, Faults: f, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
 				})
 				for _, code := range []string{"pubmed", "crossref"} {
 					first := r.MustHarvest(code)

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/papertrace/patra/internal/app/executor"
+	"github.com/papertrace/patra/internal/app/keyring"
 	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -23,6 +24,7 @@ import (
 	"github.com/papertrace/patra/internal/infra/sourcefile"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/infra/upstream"
+	"github.com/papertrace/patra/internal/infra/vault"
 	"github.com/papertrace/patra/sources"
 )
 
@@ -32,16 +34,24 @@ var (
 	_ gate.StateStore   = (*sqlstore.Store)(nil)
 	_ executor.Upstream = (*upstream.Client)(nil)
 	_ planner.Upstream  = (*upstream.Client)(nil)
-	_ planner.Registry  = (*registry.Registry)(nil)
+	_ planner.Registry  = (*registry.Ledger)(nil)
+	_ registry.Store    = (*sqlstore.Store)(nil)
+	_ keyring.Store     = (*sqlstore.Store)(nil)
+	_ keyring.Vault     = (*vault.Vault)(nil)
+
+	_ upstream.Credentials = (*keyring.Ring)(nil)
 )
 
 // Node is one patra, put together and open.
 type Node struct {
-	Store    *sqlstore.Store
-	Registry *registry.Registry
-	Planner  *planner.Planner
-	up       *upstream.Client
-	cfg      Config
+	Store *sqlstore.Store
+	// Registry is nil in a node assembled from other contracts.
+	Registry  *registry.Ledger
+	Keys      *keyring.Ring
+	Planner   *planner.Planner
+	contracts planner.Registry
+	up        *upstream.Client
+	cfg       Config
 }
 
 // Open builds a node. The caller closes it.
@@ -55,16 +65,41 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	reg := registry.New(packs, map[string]string{"contact": cfg.Contact, "tool": cfg.Tool})
-	return Assemble(cfg, store, reg, nil), nil
+	led := registry.NewLedger(store, packs, map[string]string{"contact": cfg.Contact, "tool": cfg.Tool}, CheckSpec, cfg.Logger)
+	n := Assemble(cfg, store, led, nil)
+	n.Registry = led
+	return n, nil
 }
 
-// Assemble builds a node from an open store and a registry. transport, if
+// Assemble builds a node from an open store and contracts. transport, if
 // given, replaces the network.
-func Assemble(cfg Config, store *sqlstore.Store, reg *registry.Registry, transport http.RoundTripper) *Node {
+func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, transport http.RoundTripper) *Node {
 	cfg = cfg.withDefaults()
-	up := upstream.New(upstream.Config{Version: cfg.Version, Logger: cfg.Logger, Transport: transport}, gate.New(store), &decoders{})
-	return &Node{Store: store, Registry: reg, Planner: planner.New(reg, store, up, cfg.Logger), up: up, cfg: cfg}
+	keys := keyring.New(store, vault.New(nil), cfg.redact, cfg.Logger)
+	up := upstream.New(upstream.Config{
+		Version: cfg.Version, Logger: cfg.Logger, Transport: transport, Credentials: keys, Redactor: cfg.redact,
+	}, gate.New(store), &decoders{})
+	contracts = &keyed{Registry: contracts, keys: keys}
+	return &Node{Store: store, Keys: keys, contracts: contracts, Planner: planner.New(contracts, store, up, cfg.Logger), up: up, cfg: cfg}
+}
+
+// keyed refuses the contract of a source that needs a credential and has none,
+// before anything is planned.
+type keyed struct {
+	planner.Registry
+	keys *keyring.Ring
+}
+
+// Select implements planner.Registry.
+func (k *keyed) Select(ctx context.Context, code string, op harvest.Operation, query string) (source.Contract, error) {
+	con, err := k.Registry.Select(ctx, code, op, query)
+	if err != nil {
+		return con, err
+	}
+	if err := k.keys.Check(ctx, con.Spec); err != nil {
+		return con, fmt.Errorf("source %s: %w", code, err)
+	}
+	return con, nil
 }
 
 // Close releases what the node holds.
@@ -90,10 +125,10 @@ func hostname() string {
 
 // loadPacks reads the shipped packs and those of dir. Every mistake in every
 // file is reported at once.
-func loadPacks(dir string) (map[string]registry.Pack, error) {
-	out := make(map[string]registry.Pack)
+func loadPacks(dir string) (map[string]registry.Described, error) {
+	out := make(map[string]registry.Described)
 	var errs []error
-	read := func(fsys fs.FS, prefix string) {
+	read := func(fsys fs.FS, prefix, origin string) {
 		names, err := fs.Glob(fsys, "*.yaml")
 		if err != nil {
 			errs = append(errs, err)
@@ -112,15 +147,15 @@ func loadPacks(dir string) (map[string]registry.Pack, error) {
 				errs = append(errs, err)
 				continue
 			}
-			out[p.Definition.Source] = p
+			out[p.Definition.Source] = registry.Described{Definition: p.Definition, Hash: p.Hash(), Origin: origin}
 		}
 	}
-	read(sources.FS, "sources/")
+	read(sources.FS, "sources/", registry.Shipped)
 	if dir != "" {
 		if _, err := os.ReadDir(dir); err != nil {
 			return nil, fmt.Errorf("read folder of source packs: %w", err)
 		}
-		read(os.DirFS(dir), strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+		read(os.DirFS(dir), strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator), registry.File)
 	}
 	if len(errs) > 0 {
 		return nil, &PackError{Err: errors.Join(errs...)}

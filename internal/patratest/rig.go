@@ -65,6 +65,9 @@ func (p *Pack) Hash() string { return p.pack.Hash() }
 // oracle must be built with LimitRPS < 0 for it.
 func Fast(s *source.Spec) {
 	s.Rate.QPS, s.Rate.Limit, s.Rate.Concurrency, s.Rate.LimitHeaders = 0, 0, 0, nil
+	if s.Auth != nil {
+		s.Auth.Rate = nil // with a key as without
+	}
 	s.Retry.Base, s.Retry.Max = source.Duration(time.Millisecond), source.Duration(20*time.Millisecond)
 }
 

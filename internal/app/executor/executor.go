@@ -103,36 +103,44 @@ func (e *Executor) Run(ctx context.Context) error {
 	take, done := context.WithCancelCause(ctx)
 	defer done(nil)
 	var wg sync.WaitGroup
-	errs := make(chan error, e.cfg.Workers)
-	jobs := make(chan harvest.Job)
-	for range e.cfg.Workers {
+	var mu sync.Mutex
+	var errs []error // guarded by mu
+	fail := func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		errs = append(errs, err)
+		done(err) // the store fails: stop taking
+	}
+	free := make(chan struct{}, e.cfg.Workers)
+	err := e.feed(take, work, free, func(job harvest.Job) {
 		wg.Go(func() {
-			for job := range jobs {
-				if err := e.runJob(take, work, job); err != nil {
-					errs <- err
-					done(err) // the store fails: stop taking
-					return
-				}
+			defer func() { <-free }()
+			if err := e.runJob(take, work, job); err != nil {
+				fail(err)
 			}
 		})
-	}
-	err := e.feed(take, jobs)
-	close(jobs)
+	})
 	wg.Wait()
-	close(errs)
-	for werr := range errs {
-		err = errors.Join(err, werr)
-	}
-	return err
+	return errors.Join(append([]error{err}, errs...)...)
 }
 
 var errStopping = errors.New("stopping")
 
-// feed leases one task at a time for each free worker, so that nothing waits
-// leased while others are idle.
-func (e *Executor) feed(ctx context.Context, jobs chan<- harvest.Job) error {
-	for ctx.Err() == nil {
-		found, err := e.store.LeaseTasks(ctx, harvest.LeaseRequest{
+// feed leases a task whenever a worker is free and starts it: a task is never
+// leased to wait for its turn, where its lease would run out and every owner
+// after would look like one that the task had killed (R16).
+func (e *Executor) feed(ctx, work context.Context, free chan struct{}, start func(harvest.Job)) error {
+	for {
+		select {
+		case free <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		// Not cut off by the stop: a lease whose answer is lost has to run out.
+		found, err := e.store.LeaseTasks(work, harvest.LeaseRequest{
 			Owner: e.cfg.Owner, TTL: e.cfg.LeaseTTL, Max: 1, Provenance: e.cfg.Provenance, Operation: e.cfg.Operation, SpecVersion: source.SpecVersion,
 		})
 		if err != nil {
@@ -141,17 +149,11 @@ func (e *Executor) feed(ctx context.Context, jobs chan<- harvest.Job) error {
 			}
 			return err
 		}
-		for _, j := range found {
-			select {
-			case jobs <- j:
-			case <-ctx.Done():
-				// Leased and not begun: the lease runs out by itself.
-				return nil
-			}
-		}
 		if len(found) > 0 {
+			start(found[0])
 			continue
 		}
+		<-free
 		if e.cfg.Idle != nil {
 			end, err := e.cfg.Idle(ctx)
 			if err != nil && ctx.Err() == nil {
@@ -163,10 +165,10 @@ func (e *Executor) feed(ctx context.Context, jobs chan<- harvest.Job) error {
 		}
 		select {
 		case <-ctx.Done():
+			return nil
 		case <-time.After(e.cfg.Poll):
 		}
 	}
-	return nil
 }
 
 func (e *Executor) observe(ev Event) {

@@ -25,7 +25,7 @@ type manner struct {
 	paging string // the pagination part
 	query  string // how a page is asked for, one line
 	reply  string // what the reply says, lines of the response part
-	count  bool   // whether slices are counted before they are cut
+	blind  bool   // whether nothing is counted before slices are cut
 	two    bool   // whether details are asked for by id
 	id     string // path of the id, default id
 	target int    // records a slice, default 100
@@ -104,7 +104,7 @@ pagination: %s
 	} else {
 		b.WriteString(item)
 	}
-	if m.count {
+	if !m.blind {
 		b.WriteString("  count:\n    usage: COUNT\n    path: /items\n    format: JSON\n    query:\n      from: ${iso(window.from)}\n      to: ${iso(window.to)}\n" +
 			"      style: offset\n      size: 1\n      only: count\n    response: {root: total, total: total}\n")
 	}
@@ -121,7 +121,7 @@ type bench struct {
 	c   patratest.RigConfig
 }
 
-// setup says what differs from the ordinary bench: 60 records in one slice of
+// setup says what differs from the ordinary bench: 70 records in one slice of
 // four pages, one worker.
 type setup struct {
 	sim    sim.Config
@@ -135,7 +135,7 @@ func newBench(t *testing.T, m manner, s setup) *bench {
 	t.Helper()
 	s.sim.Sources = []string{sim.Generic}
 	if s.sim.Records == 0 {
-		s.sim.Records = 60
+		s.sim.Records = 70
 	}
 	if s.sim.Seed == 0 {
 		s.sim.Seed = 7
@@ -272,3 +272,5 @@ func (b *bench) onPage(n int, f func(r *http.Request)) {
 }
 
 var background = context.Background()
+
+func contextWithStop() (context.Context, context.CancelFunc) { return context.WithCancel(background) }

@@ -153,6 +153,9 @@ func (s *session) end(work context.Context, err error) error {
 
 // execute walks the slice until it is done or a fault ends the run.
 func (s *session) execute(ctx context.Context, res harvest.Resume) error {
+	if err := s.stopping(); err != nil {
+		return err
+	}
 	st := s.begin(res)
 	if res.Unknown && s.spec.Paging.Stateful && st.pos.Token != "" {
 		// A page may have been served that nobody stored, and the server's
@@ -164,7 +167,7 @@ func (s *session) execute(ctx context.Context, res harvest.Resume) error {
 		st = next
 	}
 	for {
-		done, next, err := s.walkFrom(ctx, st)
+		done, err := s.walkFrom(ctx, st)
 		if done {
 			return nil
 		}
@@ -181,10 +184,9 @@ func (s *session) execute(ctx context.Context, res harvest.Resume) error {
 		case f.Level != harvest.Transient:
 			return err // no new walk mends a refusal
 		case f.Reaction == harvest.RestartWalk:
-			if next, err = s.restart(ctx, err); err != nil {
+			if st, err = s.restart(ctx, err); err != nil {
 				return err
 			}
-			st = next
 		default:
 			return err
 		}

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -39,7 +40,7 @@ func (s *session) begin(res harvest.Resume) step {
 
 // first is the first page of a walk.
 func (s *session) first() step {
-	return step{phase: harvest.PhaseSearch, ordinal: 1, pos: harvest.Position{Page: s.spec.Paging.PageBase}}
+	return step{phase: harvest.PhaseSearch, ordinal: 1}
 }
 
 // detail is the page of details that begins at id number at.
@@ -71,25 +72,25 @@ type reply struct {
 }
 
 // walkFrom asks for and commits pages from st on, until the slice is done.
-func (s *session) walkFrom(ctx context.Context, st step) (done bool, next step, err error) {
+func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) {
 	if st.opened == nil {
 		if st, err = s.open(ctx, st); err != nil {
-			return false, st, err
+			return false, err
 		}
 	}
 	pending := s.ask(ctx, st)
 	for {
 		r := <-pending
 		if err := context.Cause(ctx); err != nil {
-			return false, st, err
+			return false, err
 		}
 		if r.err != nil {
 			s.count(r.ans.Traffic)
-			return false, st, fmt.Errorf("%s %s page %d: %w", s.job.Provenance, st.phase, st.ordinal, r.err)
+			return false, fmt.Errorf("%s %s page %d: %w", s.job.Provenance, st.phase, st.ordinal, r.err)
 		}
 		b, following, err := s.take(ctx, st, r.ans)
 		if err != nil {
-			return false, st, err
+			return false, err
 		}
 		var open *harvest.BatchOpen
 		ahead := func(harvest.Committed) {}
@@ -106,14 +107,14 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, next step, 
 		}
 		c, err := s.e.store.CommitBatch(ctx, s.job, b, open, ahead)
 		if err != nil {
-			return false, st, err
+			return false, err
 		}
 		s.committed(b, c)
 		if c.Done {
-			return true, st, nil
+			return true, nil
 		}
 		if pending == nil {
-			return false, st, errStopping
+			return false, errStopping
 		}
 		following.opened.ID = c.Next.ID // the last try's, if the transaction ran again
 		st = following
@@ -143,7 +144,8 @@ func (s *session) take(ctx context.Context, st step, ans source.Answer) (harvest
 	if st.phase == harvest.PhaseDetail {
 		return s.takeDetails(ctx, st, ans, b)
 	}
-	next, end, err := s.spec.Paging.Step(st.pos, ans.Page.Facts(), func(h uint64) bool { _, ok := s.seen[h]; return ok })
+	facts := ans.Page.Facts()
+	next, end, err := s.spec.Paging.Step(st.pos, facts, func(h uint64) bool { _, ok := s.seen[h]; return ok })
 	if err != nil {
 		s.count(ans.Traffic)
 		return b, st, fmt.Errorf("%s page %d: %w", s.job.Provenance, st.ordinal, err)
@@ -171,13 +173,11 @@ func (s *session) take(ctx context.Context, st step, ans source.Answer) (harvest
 	}
 	b.Finish = end != ""
 	s.takeItems(ans.Page, &b)
-	for i := range ans.Page.Items {
-		if id := ans.Page.Items[i].ID; id != "" {
-			h := harvest.IDHash(id)
-			if _, ok := s.seen[h]; !ok {
-				s.seen[h] = struct{}{}
-				b.Seen = append(b.Seen, h)
-			}
+	for _, id := range facts.IDs {
+		h := harvest.IDHash(id)
+		if _, ok := s.seen[h]; !ok {
+			s.seen[h] = struct{}{}
+			b.Seen = append(b.Seen, h)
 		}
 	}
 	return b, following, drift(&b, s.spec.Paging.Size)
@@ -245,7 +245,7 @@ func (s *session) takeDetails(ctx context.Context, st step, ans source.Answer, b
 		b.Evidence = addTraffic(b.Evidence, again.Traffic)
 		missing = left(missing, b.Records)
 	}
-	b.Asked, b.Missing = len(st.ids), missing
+	b.Asked, b.Missing = len(st.ids), notIn(missing, b.Quarantined)
 	at := st.pos.Offset + int64(len(st.ids))
 	b.After = harvest.Position{Offset: at}
 	b.Finish = at >= int64(len(s.ids))
@@ -261,7 +261,11 @@ func (s *session) takeMore(p *harvest.Page, b *harvest.Batch) {
 	more := harvest.Batch{OpenedBatch: b.OpenedBatch}
 	s.takeItems(p, &more)
 	b.Records = append(b.Records, more.Records...)
-	b.Quarantined = append(b.Quarantined, more.Quarantined...)
+	for _, q := range more.Quarantined {
+		if !slices.ContainsFunc(b.Quarantined, func(o harvest.Quarantined) bool { return o.RawSHA256 == q.RawSHA256 }) {
+			b.Quarantined = append(b.Quarantined, q)
+		}
+	}
 	if more.ObservedMax.After(b.ObservedMax) {
 		b.ObservedMax = more.ObservedMax
 	}
@@ -279,6 +283,13 @@ func left(asked []string, got []harvest.Record) []string {
 		}
 	}
 	return out
+}
+
+// notIn leaves out the ids of items that are in quarantine: those had details.
+func notIn(ids []string, q []harvest.Quarantined) []string {
+	return slices.DeleteFunc(ids, func(id string) bool {
+		return slices.ContainsFunc(q, func(o harvest.Quarantined) bool { return o.ID == id })
+	})
 }
 
 // drift refuses a page of which too much is unreadable: that is not bad data

@@ -54,7 +54,7 @@ const frontierTries = 20
 // Plan makes the plan a trigger asks for, finds the one it already has, or
 // records that there is nothing to do.
 func (p *Planner) Plan(ctx context.Context, t harvest.Trigger) (Planned, error) {
-	con, err := p.reg.Contract(ctx, t.Provenance, t.Operation)
+	con, err := p.reg.Select(ctx, t.Provenance, t.Operation, t.Query)
 	if err != nil {
 		return Planned{}, p.failed(ctx, t, err)
 	}
@@ -65,7 +65,8 @@ func (p *Planner) Plan(ctx context.Context, t harvest.Trigger) (Planned, error) 
 	if j.cal, err = con.Spec.Window.Calendar(); err != nil {
 		return Planned{}, p.failed(ctx, t, err)
 	}
-	j.out.Namespace = harvest.HarvestNamespace(t.Provenance, con.Spec.Search.Name, con.Spec.Window.Key, selectionHash)
+	_, selHash := con.Spec.Selected()
+	j.out.Namespace = harvest.HarvestNamespace(t.Provenance, con.Spec.Search.Name, con.Spec.Window.Key, selHash)
 	for _, w := range con.Warnings {
 		j.out.Warnings = append(j.out.Warnings, w.String())
 	}
@@ -91,11 +92,6 @@ func (p *Planner) failed(ctx context.Context, t harvest.Trigger, err error) erro
 	}
 	return err
 }
-
-// selection is the expression prototype of "everything".
-const selection = `{"all":true}`
-
-var selectionHash = harvest.HashKey(selection)
 
 // job is the making of one plan.
 type job struct {
@@ -250,13 +246,14 @@ func (j *job) save(ctx context.Context, f harvest.Frontier, w harvest.Window) er
 	if err != nil {
 		return err
 	}
+	selJSON, selHash := spec.Selected()
 	snapshot, err := spec.Canonical()
 	if err != nil {
 		return err
 	}
 	d := harvest.Draft{
 		Trigger: j.t, Namespace: j.out.Namespace, Endpoint: spec.Search.Name, Window: w, SlicedTo: w.To, Strategy: harvest.StrategyTime,
-		Selection: selection, SelHash: selectionHash, ConfigHash: j.con.ConfigHash, SpecVersion: spec.Version, Fingerprint: source.FingerprintBytes(snapshot),
+		Selection: selJSON, SelHash: selHash, ConfigHash: j.con.ConfigHash, SpecVersion: spec.Version, Fingerprint: source.FingerprintBytes(snapshot),
 		Snapshot: snapshot, PagingType: string(spec.Paging.Type), PageSize: spec.Paging.Size,
 	}
 	j.out.Expected = 0

@@ -10,7 +10,8 @@ import (
 
 // Registry knows the contract of a source in force now.
 type Registry interface {
-	Contract(ctx context.Context, code string, op harvest.Operation) (source.Contract, error)
+	// query is a selection in the text form; empty means everything.
+	Select(ctx context.Context, code string, op harvest.Operation, query string) (source.Contract, error)
 }
 
 // Store is what the planner needs kept. Every method is one transaction or one

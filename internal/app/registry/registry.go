@@ -46,12 +46,17 @@ func (e *UnknownSourceError) Error() string {
 }
 
 // Contract compiles the description of a source for an operation.
-func (r *Registry) Contract(_ context.Context, code string, op harvest.Operation) (source.Contract, error) {
+func (r *Registry) Contract(ctx context.Context, code string, op harvest.Operation) (source.Contract, error) {
+	return r.Select(ctx, code, op, "")
+}
+
+// Select is Contract for a part of the source.
+func (r *Registry) Select(_ context.Context, code string, op harvest.Operation, query string) (source.Contract, error) {
 	p, ok := r.packs[code]
 	if !ok {
 		return source.Contract{}, &UnknownSourceError{Code: code, Known: r.Codes()}
 	}
-	spec, warnings, err := p.Compile(source.Trigger{Operation: op, Vars: r.vars})
+	spec, warnings, err := p.Compile(source.Trigger{Operation: op, Query: query, Vars: r.vars})
 	if err != nil {
 		return source.Contract{}, fmt.Errorf("source %s: %w", code, err)
 	}

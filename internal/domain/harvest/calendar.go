@@ -45,7 +45,7 @@ func (c Calendar) Floor(t time.Time) time.Time {
 	switch c.Precision {
 	case PrecisionDay:
 		y, m, d := t.In(c.zone()).Date()
-		return Instant(time.Date(y, m, d, 0, 0, 0, 0, c.zone()))
+		return c.day(y, m, d)
 	case PrecisionSecond:
 		return Instant(t).Truncate(time.Second)
 	case PrecisionMilli:
@@ -53,6 +53,21 @@ func (c Calendar) Floor(t time.Time) time.Time {
 	default:
 		return Instant(t)
 	}
+}
+
+// day returns the first instant of a day. Where clocks change at midnight, the
+// day may begin at one o'clock, or midnight may come twice: time.Date promises
+// neither to find the first nor to stay in the day.
+func (c Calendar) day(y int, m time.Month, d int) time.Time {
+	utc := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+	_, before := utc.Add(-24 * time.Hour).In(c.zone()).Zone()
+	_, after := utc.Add(24 * time.Hour).In(c.zone()).Zone()
+	// The greater the offset, the earlier its midnight.
+	first := utc.Add(-time.Duration(max(before, after)) * time.Second)
+	if first.In(c.zone()).Day() == utc.Day() {
+		return first
+	}
+	return utc.Add(-time.Duration(min(before, after)) * time.Second)
 }
 
 // Ceil returns the start of the first grain at or after t.
@@ -69,7 +84,7 @@ func (c Calendar) Step(t time.Time, n int) time.Time {
 	switch c.Precision {
 	case PrecisionDay:
 		y, m, d := t.In(c.zone()).Date()
-		return Instant(time.Date(y, m, d+n, 0, 0, 0, 0, c.zone()))
+		return c.day(y, m, d+n)
 	case PrecisionSecond:
 		return Instant(t.Add(time.Duration(n) * time.Second))
 	case PrecisionMilli:

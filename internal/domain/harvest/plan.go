@@ -15,6 +15,7 @@ type Trigger struct {
 	LogID      string
 	Activity   string // BACKFILL and UPDATE always have one
 	From, To   time.Time
+	Query      string // selection in the text form, empty for everything
 	BaseURL    string
 	Params     string // the trigger as given, JSON
 }

@@ -48,7 +48,7 @@ type Paging struct {
 	Stateful bool `json:"tokenStateful,omitzero"`
 	// End lists the proofs that end a walk of this source.
 	End []EndProof `json:"end"`
-	// TotalExact: the walk's distinct ids must reach the total of its first page.
+	// TotalExact: the walk's distinct ids must reach the greatest total it was told.
 	TotalExact bool `json:"totalExact,omitzero"`
 	// Snapshot: the server froze the result, so offsets do not shift (R25).
 	Snapshot bool `json:"snapshot,omitzero"`
@@ -75,7 +75,7 @@ type Position struct {
 	Held map[string]string `json:"held,omitempty"`
 	// Pages committed so far in this walk.
 	Pages int `json:"pages,omitzero"`
-	// Total is the first page's statement of the whole, if any.
+	// Total is the greatest statement of the whole so far, if any.
 	Total *int64 `json:"total,omitempty"`
 	// Seen counts distinct ids so far.
 	Seen int64 `json:"seen,omitzero"`
@@ -138,8 +138,8 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 	}
 	next = pos
 	next.Pages++
-	if next.Total == nil {
-		next.Total = f.Total
+	if f.Total != nil && (next.Total == nil || *f.Total > *next.Total) {
+		next.Total = f.Total // rows came in between: the first total is reached too early
 	}
 	if len(f.Held) > 0 {
 		next.Held = f.Held

@@ -13,6 +13,8 @@ import (
 // Trigger is what a compile is made for, besides the definition.
 type Trigger struct {
 	Operation harvest.Operation
+	// Query is what of the source is wanted, in the text form; empty: everything.
+	Query string
 	// Vars are the instance's own values: contact, tool.
 	Vars map[string]string
 }
@@ -77,12 +79,14 @@ func Compile(def Definition, t Trigger) (*Spec, []Warning, error) {
 	c.rate()
 	c.retry()
 	c.endpoints()
+	c.auth()
 	c.paging()
 	c.batching()
 	c.window()
 	c.faults()
 	c.mapping()
 	c.vars()
+	c.query()
 	if len(c.bad) > 0 {
 		return nil, c.warn, c.bad
 	}
@@ -122,7 +126,11 @@ func oneOf[S ~string](c *compiler, path string, code S, known ...S) bool {
 		c.fail(path, "is required: one of %s", strings.Join(words, ", "))
 		return false
 	}
-	c.fail(path, "%s is not known%s", code, Suggest(string(code), words))
+	hint := ": known are " + strings.Join(words, ", ")
+	if near := Suggest(string(code), words); strings.Contains(near, "did you mean") {
+		hint += ";" + strings.TrimPrefix(near, ":")
+	}
+	c.fail(path, "%s is not known%s", code, hint)
 	return false
 }
 
@@ -156,10 +164,10 @@ func (c *compiler) provenance() {
 		c.fail("recordType", "%q is not a code: small letters, digits, - and _, beginning with a letter", d.RecordType)
 	}
 	if _, ok := harvest.ParseOperation(string(c.t.Operation)); !ok {
-		c.fail("operation", "%q is not known", c.t.Operation)
+		coded(c, "operation", DictOperation, c.t.Operation)
 	}
 	s.ID.Form = orDefault(c, "identity", d.Identity, "TEXT")
-	oneOf(c, "identity", s.ID.Form, "TEXT", "DOI", "NUMBER")
+	coded(c, "identity", DictIdentity, s.ID.Form)
 	c.baseURL()
 }
 

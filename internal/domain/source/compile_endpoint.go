@@ -21,7 +21,7 @@ func (c *compiler) endpoints() {
 			c.fail(path, "endpoints need names of their own")
 		}
 		names[e.Name] = true
-		if !oneOf(c, path+".usage", e.Usage, UsageSearch, UsageCount, UsageDetail) {
+		if !coded(c, path+".usage", DictUsage, e.Usage) {
 			continue
 		}
 		if other, twice := c.cfg[e.Usage]; twice {
@@ -49,8 +49,8 @@ func (c *compiler) endpoint(path string, e EndpointConfig) Endpoint {
 		Name: e.Name, Method: cmp.Or(e.Method, "GET"), Path: e.Path, Format: e.Format,
 		Query: maps.Clone(e.Query), Form: maps.Clone(e.Form), Headers: maps.Clone(e.Headers),
 	}
-	oneOf(c, path+".method", out.Method, "GET", "POST")
-	oneOf(c, path+".format", out.Format, FormatJSON, FormatXML)
+	coded(c, path+".method", DictMethod, out.Method)
+	coded(c, path+".format", DictFormat, out.Format)
 	if out.Method == "GET" && len(e.Form) > 0 {
 		c.fail(path+".form", "a GET has no form; say method: POST or use query")
 	}
@@ -134,7 +134,7 @@ func (c *compiler) response(path string, e EndpointConfig) Response {
 // The transforms and date formats a pick may name.
 var (
 	cleans      = []string{"text", "jats", "lower", "upper", "trim", "doi", "strip_doi_url", "orcid", "number"}
-	pickFormats = []string{"RFC3339", "EPOCH_S", "EPOCH_MS"}
+	pickFormats = []string{"RFC3339", "EPOCH_S", "EPOCH_MS", "YEAR"}
 )
 
 func (c *compiler) pick(path string, p Pick) {

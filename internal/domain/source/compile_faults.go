@@ -19,7 +19,7 @@ func (c *compiler) faults() {
 			c.fail(path+".code", "%q is not a word such as token_expired", f.Code)
 		}
 		oneOf(c, path+".level", f.Level, harvest.Transient, harvest.Rejected, harvest.Fatal)
-		oneOf(c, path+".reaction", f.Reaction, harvest.Retry, harvest.RestartWalk, harvest.CutSlice, harvest.GiveUp)
+		coded(c, path+".reaction", DictReaction, f.Reaction)
 		if f.Reaction == harvest.Retry && f.Level != harvest.Transient {
 			c.fail(path+".reaction", "a request that is retried is %s, not %s", harvest.Transient, f.Level)
 		}

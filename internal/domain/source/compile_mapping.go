@@ -18,7 +18,7 @@ var standardFields = map[string]string{
 // Fields of the objects in it.
 var standardObjects = map[string]map[string]string{
 	"authors": {"family": FieldText, "given": FieldText, "name": FieldText, "orcid": FieldText, "affiliations": FieldList},
-	"mesh":    {"term": FieldText, "major": FieldText, "qualifiers": FieldList},
+	"mesh":    {"term": FieldText, "major": FieldBool, "qualifiers": FieldList},
 }
 
 func (c *compiler) mapping() {
@@ -36,6 +36,9 @@ func (c *compiler) mapping() {
 	for i, p := range m.Retracted {
 		if p.Path == "" {
 			c.fail(fmt.Sprintf("%s.retracted[%d]", path, i), "needs a path")
+		}
+		if p.Self && p.In != nil {
+			c.fail(fmt.Sprintf("%s.retracted[%d]", path, i), "self and in exclude each other")
 		}
 	}
 	for i, name := range m.Required {
@@ -70,7 +73,7 @@ func (c *compiler) fields(path string, fields []Field, known map[string]string) 
 		}
 		switch kind {
 		case FieldObjects:
-			if f.Each == "" || len(f.Fields) == 0 {
+			if len(f.Each) == 0 || slices.Contains(f.Each, "") || len(f.Fields) == 0 {
 				c.fail(at, "needs each and fields")
 			}
 			c.fields(at+".fields", f.Fields, standardObjects[f.Name])
@@ -87,8 +90,11 @@ func (c *compiler) fields(path string, fields []Field, known map[string]string) 
 				}
 			}
 		default:
-			if len(f.From) == 0 {
+			if len(f.From)+len(f.Count) == 0 || slices.Contains(f.Count, "") {
 				c.fail(at, "needs a path")
+			}
+			if len(f.Count) > 0 && (kind != FieldNumber || len(f.From) > 0) {
+				c.fail(at+".count", "makes a NUMBER, and alone")
 			}
 			if f.Label != "" && f.Join == "" {
 				c.fail(at+".label", "goes with join")

@@ -19,8 +19,7 @@ func (c *compiler) paging() {
 		Type: cfg.Type, Size: cfg.PageSize, End: slices.Clone(cfg.End), Snapshot: cfg.Snapshot, Order: cfg.Order,
 		Stateful: cfg.TokenStateful, MaxItems: cfg.MaxItems, MaxPages: cfg.MaxPages,
 	}
-	if !oneOf(c, path+".type", cfg.Type, harvest.PageOffset, harvest.PageNumber, harvest.PageToken,
-		harvest.PageURL, harvest.PageScroll, harvest.PageTime) {
+	if !coded(c, path+".type", DictPaging, cfg.Type) {
 		return
 	}
 	if cfg.PageSize < 0 || cfg.PageSize == 0 && cfg.Type != harvest.PageTime {
@@ -32,7 +31,11 @@ func (c *compiler) paging() {
 	if cfg.MaxItems > 0 && int64(cfg.PageSize) > cfg.MaxItems {
 		c.fail(path+".pageSize", "%d is more than the %d items a walk can reach", cfg.PageSize, cfg.MaxItems)
 	}
-	if err := out.ValidateEnd(); err != nil {
+	known := true
+	for i, e := range cfg.End {
+		known = coded(c, fmt.Sprintf("%s.end[%d]", path, i), DictEndProof, e) && known
+	}
+	if err := out.ValidateEnd(); err != nil && known {
 		c.fail(path+".end", "%v", err)
 	}
 	c.total(path, cfg, out)
@@ -65,7 +68,7 @@ func (c *compiler) total(path string, cfg *PaginationConfig, out *harvest.Paging
 		if known && search.Response.Total != "" {
 			c.note(path+".total", "not given, taken as ROUGH: it proves nothing")
 		}
-	case oneOf(c, path+".total", cfg.Total, "EXACT", "ROUGH"):
+	case coded(c, path+".total", DictTotal, cfg.Total):
 		out.TotalExact = cfg.Total == "EXACT"
 	}
 	if known && out.TotalExact && search.Response.Total == "" {
@@ -105,7 +108,7 @@ func (c *compiler) tokens(path string, cfg *PaginationConfig, out *harvest.Pagin
 	switch {
 	case cfg.TokenRepeat == "":
 		c.note(path+".tokenRepeat", "not given, taken as %s from the end proofs", map[bool]string{true: "END", false: "CONTINUE"}[repeatEnds])
-	case !oneOf(c, path+".tokenRepeat", cfg.TokenRepeat, "END", "CONTINUE"):
+	case !coded(c, path+".tokenRepeat", DictTokenRepeat, cfg.TokenRepeat):
 	case (cfg.TokenRepeat == "END") != repeatEnds:
 		c.fail(path+".tokenRepeat", "%s does not fit the end proofs: END and TOKEN_REPEAT go together", cfg.TokenRepeat)
 	}

@@ -152,7 +152,7 @@ func TestCompile_Refuses(t *testing.T) {
 		{"held", func(d *source.Definition) { search(d).Query["x"] = "${page.held.env}" }, "endpoints.works.query.x: page.held.env is not among"},
 		{"ids in a search", func(d *source.Definition) { search(d).Query["x"] = "${join(ids, ',')}" }, "endpoints.works.query.x: ids are known to a DETAIL"},
 
-		{"paging type", func(d *source.Definition) { d.Pagination.Type = "SCROL" }, "pagination.type: SCROL is not known: did you mean SCROLL?"},
+		{"paging type", func(d *source.Definition) { d.Pagination.Type = "SCROL" }, "pagination.type: SCROL is not known: known are OFFSET, PAGE, TOKEN, URL, SCROLL, TIME; did you mean SCROLL?"},
 		{"no end", func(d *source.Definition) { d.Pagination.End = nil }, "pagination.end: no end proof declared"},
 		{"end of another type", func(d *source.Definition) { d.Pagination.End = []harvest.EndProof{harvest.EndNoURL} }, "pagination.end: end proof NO_URL does not fit"},
 		{"rough total as end", func(d *source.Definition) {
@@ -235,6 +235,13 @@ func TestCompile_Refuses(t *testing.T) {
 		{"kind", func(d *source.Definition) { d.Mapping.Fields[0].Kind = "LIST" }, "mapping.fields.title: is a TEXT, mapped as LIST"},
 		{"clean", func(d *source.Definition) { d.Mapping.Fields[0].From[0].Clean = []string{"txt"} }, "mapping.fields.title[0]: clean txt is not known: did you mean text?"},
 		{"format of a date", func(d *source.Definition) { d.Mapping.Fields[0].From[0].Format = "YYYY" }, "mapping.fields.title[0]: format YYYY"},
+		{"count of another kind", func(d *source.Definition) { d.Mapping.Fields[0].Count = []string{"a"} }, "mapping.fields.title.count: makes a NUMBER, and alone"},
+		{"each without a path", func(d *source.Definition) {
+			d.Mapping.Fields = []source.Field{{Name: "authors", Kind: "OBJECTS", Each: []string{"a", ""}, Fields: []source.Field{{Name: "name", Kind: "TEXT", From: []source.Pick{{Path: "n"}}}}}}
+		}, "mapping.fields.authors: needs each and fields"},
+		{"self and values", func(d *source.Definition) {
+			d.Mapping.Retracted = []source.Presence{{Path: "a", In: []string{"b"}, Self: true}}
+		}, "mapping.retracted[0]: self and in exclude each other"},
 		{"required", func(d *source.Definition) { d.Mapping.Required = []string{"doi"} }, "mapping.required[0]: doi is not a mapped field"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

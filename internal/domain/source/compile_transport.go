@@ -13,14 +13,17 @@ import (
 )
 
 func (c *compiler) baseURL() {
-	const path = "baseUrl"
-	if c.def.BaseURL == "" {
-		c.fail(path, "is required")
+	path, base := "baseUrl", c.def.BaseURL
+	if c.def.HTTP != nil && c.def.HTTP.BaseURL != "" {
+		path, base = "http.baseUrl", c.def.HTTP.BaseURL
+	}
+	if base == "" {
+		c.fail(path, "is required, such as https://api.example.org")
 		return
 	}
-	u, err := url.Parse(c.def.BaseURL)
+	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {
-		c.fail(path, "%q is not a URL", c.def.BaseURL)
+		c.fail(path, "%q is not a URL", base)
 		return
 	}
 	switch {
@@ -32,7 +35,7 @@ func (c *compiler) baseURL() {
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		c.fail(path, "user, query and fragment do not belong into a base URL")
 	}
-	c.spec.HTTP.BaseURL = strings.TrimRight(c.def.BaseURL, "/")
+	c.spec.HTTP.BaseURL = strings.TrimRight(base, "/")
 }
 
 func (c *compiler) http() {
@@ -92,15 +95,17 @@ func (c *compiler) headers(path string, h map[string]string) {
 
 func (c *compiler) rate() {
 	const path = "rateLimit"
-	cfg, out := RateLimitConfig{}, &c.spec.Rate
-	out.Key = c.def.Source
 	if c.def.RateLimit == nil {
 		c.note(path, "not given, taken as %v request a second, burst 1", defaultQPS)
-		out.QPS, out.Burst = defaultQPS, 1
+		c.spec.Rate = Rate{Key: c.def.Source, QPS: defaultQPS, Burst: 1}
 		return
 	}
-	cfg = *c.def.RateLimit
-	out.Key = cmp.Or(cfg.Key, out.Key)
+	c.spec.Rate = c.rateLimit(path, c.def.RateLimit)
+}
+
+// rateLimit checks our share against the provider's word (R37).
+func (c *compiler) rateLimit(path string, cfg *RateLimitConfig) (out Rate) {
+	out.Key = cmp.Or(cfg.Key, c.def.Source)
 	out.Limit, out.Concurrency, out.LimitHeaders = cfg.Limit, cfg.Concurrency, slices.Clone(cfg.LimitHeaders)
 	for i, h := range cfg.LimitHeaders {
 		if !headerName.MatchString(h) {
@@ -113,7 +118,7 @@ func (c *compiler) rate() {
 	}{{"limit", float64(cfg.Limit)}, {"window", float64(cfg.Window)}, {"qps", cfg.QPS}, {"burst", float64(cfg.Burst)}, {"concurrency", float64(cfg.Concurrency)}} {
 		if x.n < 0 || math.IsNaN(x.n) || math.IsInf(x.n, 0) {
 			c.fail(path+"."+x.path, "%v is below zero or no number", x.n)
-			return
+			return out
 		}
 	}
 	out.Burst = orDefault(c, path+".burst", cfg.Burst, 1)
@@ -125,20 +130,21 @@ func (c *compiler) rate() {
 			c.fail(path+".burst", "is %d, but without the provider's limit declared only 1 is safe (R37)", out.Burst)
 		}
 		out.QPS = orDefault(c, path+".qps", cfg.QPS, defaultQPS)
-		return
+		return out
 	}
 	out.Window = c.duration(path+".window", cfg.Window, time.Second)
 	seconds := out.Window.D().Seconds()
 	if cfg.QPS == 0 && out.Burst < cfg.Limit {
 		c.note(path+".qps", "not given, taken as what the limit leaves beside the burst")
 		out.QPS = float64(cfg.Limit-out.Burst) / seconds
-		return
+		return out
 	}
 	out.QPS = cfg.QPS
 	if out.QPS == 0 || out.QPS*seconds+float64(out.Burst) > float64(cfg.Limit)*(1+1e-9) {
 		c.fail(path, "%v a second for %s plus a burst of %d exceeds the provider's limit of %d (R37)",
 			out.QPS, out.Window.D(), out.Burst, cfg.Limit)
 	}
+	return out
 }
 
 func (c *compiler) retry() {

@@ -39,10 +39,9 @@ func (c *compiler) window() {
 	if cfg.Key == "" {
 		c.fail(path+".key", "is required: the date the source is harvested by")
 	}
-	precise := oneOf(c, path+".precision", cfg.Precision, harvest.PrecisionDay, harvest.PrecisionSecond,
-		harvest.PrecisionMilli, harvest.PrecisionMicro)
+	precise := coded(c, path+".precision", DictPrecision, cfg.Precision)
 	c.zone(cfg)
-	if oneOf(c, path+".bound", cfg.Bound, "CLOSED", "OPEN") {
+	if coded(c, path+".bound", DictBound, cfg.Bound) {
 		out.Closed = cfg.Bound == "CLOSED"
 		if needed {
 			c.windowTemplates(cfg)
@@ -183,7 +182,7 @@ func (c *compiler) updatedAt(cfg *WindowConfig) {
 		c.note(path, "not given, taken as PATH")
 	}
 	c.spec.Window.UpdatedAt = how
-	if !oneOf(c, path, how, "PATH", "WINDOW", "NONE") {
+	if !coded(c, path, DictUpdatedAt, how) {
 		return
 	}
 	switch {

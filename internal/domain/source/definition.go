@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,99 +12,108 @@ import (
 
 // Definition is a source as a person describes it: the provenance itself and
 // one part per dimension. A part that is nil, and a value that is zero, was not
-// given; [Compile] puts the platform's default there and says so. The yaml tags
-// are the names people write, and the paths that violations carry.
+// given; [Compile] puts the platform's default there and says so.
+//
+// This is the one declaration of what a pack may say: the yaml tags are the
+// names people write and the paths that violations carry, dict is the kind of
+// a code, doc what an editor shows.
 type Definition struct {
 	// The provenance.
-	Source     string `yaml:"source"` // provenance code, lower case
-	Name       string `yaml:"name"`
-	Homepage   string `yaml:"homepage"`
-	BaseURL    string `yaml:"baseUrl"`
-	Zone       string `yaml:"zone"` // of the source's days, unless the window has its own
-	RecordType string `yaml:"recordType"`
-	Identity   string `yaml:"identity"` // TEXT, DOI or NUMBER
+	Source     string `yaml:"source" doc:"code of the source: small letters, digits, - and _"`
+	Name       string `yaml:"name" doc:"name for people"`
+	Homepage   string `yaml:"homepage" doc:"where people read about the source"`
+	BaseURL    string `yaml:"baseUrl" doc:"what every endpoint's path is added to"`
+	Zone       string `yaml:"zone" doc:"time zone of the source's days, such as America/New_York, unless the window has its own"`
+	RecordType string `yaml:"recordType" doc:"what a record is, such as article or work"`
+	Identity   string `yaml:"identity" dict:"identity" doc:"canonical form of ids"`
 
 	// The dimensions.
-	HTTP       *HTTPConfig       `yaml:"http"`
-	RateLimit  *RateLimitConfig  `yaml:"rateLimit"`
-	Retry      *RetryConfig      `yaml:"retry"`
-	Window     *WindowConfig     `yaml:"window"`
-	Pagination *PaginationConfig `yaml:"pagination"`
-	Batching   *BatchingConfig   `yaml:"batching"`
-	Endpoints  []EndpointConfig  `yaml:"endpoints"` // written as a map by name
-	Faults     []FaultRule       `yaml:"faults"`
-	Mapping    Mapping           `yaml:"mapping"`
+	HTTP       *HTTPConfig       `yaml:"http" doc:"how the source is reached"`
+	Auth       *AuthConfig       `yaml:"auth" doc:"how a request says who is asking; the secret itself is set with patra credential set"`
+	RateLimit  *RateLimitConfig  `yaml:"rateLimit" doc:"what the provider allows and our share of it; default: one request a second"`
+	Retry      *RetryConfig      `yaml:"retry" doc:"how patiently a request is repeated"`
+	Window     *WindowConfig     `yaml:"window" doc:"how the source understands time"`
+	Pagination *PaginationConfig `yaml:"pagination" doc:"how the source is walked, and what proves the end"`
+	Batching   *BatchingConfig   `yaml:"batching" doc:"how details are asked for"`
+	Endpoints  []EndpointConfig  `yaml:"endpoints" doc:"the ways to ask, by name; one of them has usage SEARCH"` // written as a map by name
+	Faults     []FaultRule       `yaml:"faults" doc:"what failures mean where the status alone would mislead; the first rule that fits decides"`
+	Mapping    Mapping           `yaml:"mapping" doc:"how items become standard records"`
+	Query      *QueryConfig      `yaml:"query" doc:"what the source can be searched for, and how that is written there"`
+
+	// Tasks are parts that hold for one operation only.
+	Tasks map[harvest.Operation]*Overrides `yaml:"tasks" doc:"parts that hold for one operation only; each replaces the source's part whole"`
 }
 
 // HTTPConfig is the transport dimension.
 type HTTPConfig struct {
-	Headers        map[string]string `yaml:"headers"`
-	ConnectTimeout Duration          `yaml:"connectTimeout"`
-	ReadTimeout    Duration          `yaml:"readTimeout"`
-	TotalTimeout   Duration          `yaml:"totalTimeout"`
-	AllowHTTP      bool              `yaml:"allowHttp"`
-	AllowPrivate   bool              `yaml:"allowPrivate"`
-	MaxBody        Size              `yaml:"maxBody"`
+	BaseURL        string            `yaml:"baseUrl" doc:"instead of the source's base URL"`
+	Headers        map[string]string `yaml:"headers" doc:"sent with every request; Authorization, Host and Cookie cannot be set"`
+	ConnectTimeout Duration          `yaml:"connectTimeout" doc:"default 10s"`
+	ReadTimeout    Duration          `yaml:"readTimeout" doc:"default 30s"`
+	TotalTimeout   Duration          `yaml:"totalTimeout" doc:"default 60s, at most 120s"`
+	AllowHTTP      bool              `yaml:"allowHttp" doc:"permit plain http"`
+	AllowPrivate   bool              `yaml:"allowPrivate" doc:"permit loopback and private addresses"`
+	MaxBody        Size              `yaml:"maxBody" doc:"largest reply, default 32MiB"`
 }
 
 // WindowConfig is the window and watermark dimension.
 type WindowConfig struct {
 	// Key names the date the source is harvested by.
-	Key string `yaml:"key"`
+	Key string `yaml:"key" doc:"name of the date the source is harvested by"`
 	// Filters say which word of a request filters by which date, so that the
 	// filter sent and the update time read can be held against Key (C19).
-	Filters   map[string]string `yaml:"filters"`
-	Precision harvest.Precision `yaml:"precision"`
-	Zone      string            `yaml:"zone"`
+	Filters   map[string]string `yaml:"filters" doc:"which word of a request filters by which date"`
+	Precision harvest.Precision `yaml:"precision" dict:"time_precision" doc:"how finely the filter tells time"`
+	Zone      string            `yaml:"zone" doc:"time zone of the filter's days"`
 	// Bound is CLOSED if the upper bound sent includes itself, else OPEN.
-	Bound     string    `yaml:"bound"`
-	UpdatedAt string    `yaml:"updatedAt"` // PATH, WINDOW or NONE (R57)
-	SafetyLag *Duration `yaml:"safetyLag"`
-	Align     Duration  `yaml:"align"`
-	Overlap   *Duration `yaml:"overlap"`
-	Baseline  Duration  `yaml:"baseline"`
-	Step      Duration  `yaml:"step"`
-	MinStep   Duration  `yaml:"minStep"`
-	Target    int64     `yaml:"target"` // wanted records per slice
+	Bound     string    `yaml:"bound" dict:"bound_style" doc:"whether the upper bound sent includes itself"`
+	UpdatedAt string    `yaml:"updatedAt" dict:"updated_at" doc:"where an item's update time is"`
+	SafetyLag *Duration `yaml:"safetyLag" doc:"how long after now a window stays closed, default 10m"`
+	Align     Duration  `yaml:"align" doc:"window bounds are multiples of it; default: the precision"`
+	Overlap   *Duration `yaml:"overlap" doc:"how far a harvest reaches back before its frontier for late records"`
+	Baseline  Duration  `yaml:"baseline" doc:"how far back a first harvest begins, default 30d"`
+	Step      Duration  `yaml:"step" doc:"length of a slice to begin with, default 1d"`
+	MinStep   Duration  `yaml:"minStep" doc:"no slice is cut shorter; default: the precision"`
+	Target    int64     `yaml:"target" doc:"wanted records per slice"`
 }
 
 // PaginationConfig is the paging dimension.
 type PaginationConfig struct {
-	Type      harvest.PagingType `yaml:"type"`
-	PageSize  int                `yaml:"pageSize"`
-	FirstPage *int               `yaml:"firstPage"` // of PAGE: 0 or 1
+	Type      harvest.PagingType `yaml:"type" dict:"paging_type" doc:"how pages follow each other"`
+	PageSize  int                `yaml:"pageSize" doc:"items asked for per page"`
+	FirstPage *int               `yaml:"firstPage" doc:"number of the first page, 0 or 1; of PAGE only"`
 	// TokenRepeat is END or CONTINUE: what a token that comes again means (R22).
-	TokenRepeat   string             `yaml:"tokenRepeat"`
-	TokenStateful bool               `yaml:"tokenStateful"`
-	Total         string             `yaml:"total"` // EXACT or ROUGH
-	Snapshot      bool               `yaml:"snapshot"`
-	Order         string             `yaml:"order"`
-	End           []harvest.EndProof `yaml:"end"`
-	MaxItems      int64              `yaml:"maxItems"`
-	MaxPages      int                `yaml:"maxPages"`
+	TokenRepeat   string             `yaml:"tokenRepeat" dict:"token_repeat" doc:"what a token that comes again means"`
+	TokenStateful bool               `yaml:"tokenStateful" doc:"the server holds the place: a lost page cannot be asked for again"`
+	Total         string             `yaml:"total" dict:"total" doc:"what the total in a reply is worth"`
+	Snapshot      bool               `yaml:"snapshot" doc:"the result does not change while it is walked"`
+	Order         string             `yaml:"order" doc:"the total order of the result; OFFSET needs it unless there is a snapshot"`
+	End           []harvest.EndProof `yaml:"end" dict:"end_proof" doc:"what proves that a walk is over"`
+	MaxItems      int64              `yaml:"maxItems" doc:"how many items of one result the source lets us reach"`
+	MaxPages      int                `yaml:"maxPages" doc:"how many pages of one result are walked"`
 }
 
 // BatchingConfig is the dimension of the detail phase.
 type BatchingConfig struct {
-	IDBatchSize int `yaml:"idBatchSize"`
+	IDBatchSize int `yaml:"idBatchSize" doc:"ids per request to the DETAIL endpoint"`
 }
 
 // RetryConfig is the retry dimension.
 type RetryConfig struct {
-	MaxAttempts int      `yaml:"maxAttempts"`
-	Base        Duration `yaml:"base"`
-	Max         Duration `yaml:"max"`
+	MaxAttempts int      `yaml:"maxAttempts" doc:"default 5, at most 20"`
+	Base        Duration `yaml:"base" doc:"first wait, doubled each time; default 100ms"`
+	Max         Duration `yaml:"max" doc:"longest wait, default 30s"`
 }
 
 // RateLimitConfig is the rate dimension: the provider's word and our share.
 type RateLimitConfig struct {
-	Limit        int      `yaml:"limit"`
-	Window       Duration `yaml:"window"`
-	QPS          float64  `yaml:"qps"`
-	Burst        int      `yaml:"burst"`
-	Concurrency  int      `yaml:"concurrency"`
-	Key          string   `yaml:"key"`
-	LimitHeaders []string `yaml:"limitHeaders"`
+	Limit        int      `yaml:"limit" doc:"requests the provider allows per window"`
+	Window       Duration `yaml:"window" doc:"the provider's window, default 1s"`
+	QPS          float64  `yaml:"qps" doc:"requests a second we make; qps x window + burst may not exceed the limit"`
+	Burst        int      `yaml:"burst" doc:"requests that may go at once, default 1"`
+	Concurrency  int      `yaml:"concurrency" doc:"requests in flight"`
+	Key          string   `yaml:"key" doc:"sources with the same key share the limit; default: the source"`
+	LimitHeaders []string `yaml:"limitHeaders" doc:"reply headers that state the limit per second; they only lower the rate"`
 }
 
 // Usages of an endpoint.
@@ -116,29 +126,29 @@ const (
 // EndpointConfig is one endpoint.
 type EndpointConfig struct {
 	Name     string            `yaml:"-"`
-	Usage    string            `yaml:"usage"`
-	Method   string            `yaml:"method"`
-	Path     string            `yaml:"path"`
-	Query    map[string]string `yaml:"query"`
-	Form     map[string]string `yaml:"form"`
-	Headers  map[string]string `yaml:"headers"`
-	Format   string            `yaml:"format"`
-	Response ResponseConfig    `yaml:"response"`
+	Usage    string            `yaml:"usage" dict:"endpoint_usage" doc:"what the endpoint is for"`
+	Method   string            `yaml:"method" dict:"http_method" doc:"default GET"`
+	Path     string            `yaml:"path" doc:"added to the base URL, begins with /"`
+	Query    map[string]string `yaml:"query" doc:"parameters; templates such as ${iso(window.from)}; one that renders empty is left out"`
+	Form     map[string]string `yaml:"form" doc:"form fields of a POST; templates"`
+	Headers  map[string]string `yaml:"headers" doc:"headers of this endpoint; templates"`
+	Format   string            `yaml:"format" dict:"response_format" doc:"format of the reply"`
+	Response ResponseConfig    `yaml:"response" doc:"where things are in a reply"`
 }
 
 // ResponseConfig is a [Response] whose update times name their date.
 type ResponseConfig struct {
-	Items     []string          `yaml:"items"`
-	Root      string            `yaml:"root"`
-	ID        []Pick            `yaml:"id"`
-	UpdatedAt []DatedPick       `yaml:"updatedAt"`
-	Version   []Pick            `yaml:"version"`
-	Total     string            `yaml:"total"`
-	NextToken string            `yaml:"nextToken"`
-	NextURL   string            `yaml:"nextUrl"`
-	HasMore   string            `yaml:"hasMore"`
-	Held      map[string]string `yaml:"held"`
-	Signals   map[string]string `yaml:"signals"`
+	Items     []string          `yaml:"items" doc:"path of the repeated element"`
+	Root      string            `yaml:"root" doc:"path that must exist even if there are no items"`
+	ID        []Pick            `yaml:"id" doc:"where an item's id is"`
+	UpdatedAt []DatedPick       `yaml:"updatedAt" doc:"where an item's update time is, with the name of that date under key"`
+	Version   []Pick            `yaml:"version" doc:"where the provider's version number is"`
+	Total     string            `yaml:"total" doc:"path of the total"`
+	NextToken string            `yaml:"nextToken" doc:"path of the next token"`
+	NextURL   string            `yaml:"nextUrl" doc:"path of the next link"`
+	HasMore   string            `yaml:"hasMore" doc:"path of a truth: there is more"`
+	Held      map[string]string `yaml:"held" doc:"values kept for later pages, as ${page.held.NAME}"`
+	Signals   map[string]string `yaml:"signals" doc:"places whose being there means something went wrong; faults refer to them"`
 }
 
 // DatedPick is a place of an update time and the name of the date found there.
@@ -182,27 +192,8 @@ func (s Size) MarshalText() ([]byte, error) {
 	return strconv.AppendInt(nil, int64(s), 10), nil
 }
 
-// Other words for codes (C9, C10). Everything else is read in any case.
-var codeAliases = map[string]map[string]string{
-	"paging": {"PAGE_NUMBER": "PAGE", "CURSOR": "TOKEN"},
-	"usage":  {"FETCH": UsageDetail},
-	"end": {
-		"EMPTY": string(harvest.EndEmpty), "REPEAT": string(harvest.EndRepeat),
-		"HAS_MORE": string(harvest.EndHasMore), "TOTAL": string(harvest.EndTotal),
-	},
-	"level": {
-		"TRANSIENT": string(harvest.Transient), "REJECTED": string(harvest.Rejected),
-		"CORRUPT": string(harvest.Corrupt), "FATAL": string(harvest.Fatal),
-	},
-}
-
-func canonical[S ~string](kind string, code *S) {
-	c := strings.ToUpper(strings.TrimSpace(string(*code)))
-	if a, ok := codeAliases[kind][c]; ok {
-		c = a
-	}
-	*code = S(c)
-}
+// canonical puts a code into its canonical form.
+func canonical[S ~string](kind Dict, code *S) { *code = S(kind.Canonical(string(*code))) }
 
 // Canonical returns the definition with every code in its canonical form, and
 // the empty parts a person may leave out made plain. What is not a code at all
@@ -210,37 +201,70 @@ func canonical[S ~string](kind string, code *S) {
 func (d Definition) Canonical() Definition {
 	d.Source = strings.ToLower(strings.TrimSpace(d.Source))
 	d.RecordType = strings.ToLower(strings.TrimSpace(d.RecordType))
-	canonical("", &d.Identity)
-	if d.Window != nil {
-		w := *d.Window
-		canonical("", &w.Precision)
-		canonical("", &w.Bound)
-		canonical("", &w.UpdatedAt)
-		d.Window = &w
-	}
-	if d.Pagination != nil {
-		p := *d.Pagination
-		canonical("paging", &p.Type)
-		canonical("", &p.TokenRepeat)
-		canonical("", &p.Total)
-		p.End = slices.Clone(p.End)
-		for i := range p.End {
-			canonical("end", &p.End[i])
+	canonical(DictIdentity, &d.Identity)
+	d.Window, d.Pagination, d.Auth = d.Window.canonical(), d.Pagination.canonical(), d.Auth.canonical()
+	d.Endpoints, d.Faults = canonicalEndpoints(d.Endpoints), canonicalFaults(d.Faults)
+	tasks := d.Tasks
+	d.Tasks = nil
+	for op, o := range tasks {
+		if o == nil || reflect.ValueOf(*o).IsZero() {
+			continue
 		}
-		d.Pagination = &p
+		if d.Tasks == nil {
+			d.Tasks = map[harvest.Operation]*Overrides{}
+		}
+		c := *o
+		c.Window, c.Pagination, c.Auth = o.Window.canonical(), o.Pagination.canonical(), o.Auth.canonical()
+		c.Endpoints, c.Faults = canonicalEndpoints(o.Endpoints), canonicalFaults(o.Faults)
+		canonical(DictOperation, &op)
+		d.Tasks[op] = &c
 	}
-	d.Endpoints = slices.Clone(d.Endpoints)
-	for i := range d.Endpoints {
-		e := &d.Endpoints[i]
-		canonical("usage", &e.Usage)
-		canonical("", &e.Method)
-		canonical("", &e.Format)
+	return d
+}
+
+func (w *WindowConfig) canonical() *WindowConfig {
+	if w == nil {
+		return nil
 	}
-	d.Faults = slices.Clone(d.Faults)
-	for i := range d.Faults {
-		f := &d.Faults[i]
-		canonical("level", &f.Level)
-		canonical("", &f.Reaction)
+	c := *w
+	canonical(DictPrecision, &c.Precision)
+	canonical(DictBound, &c.Bound)
+	canonical(DictUpdatedAt, &c.UpdatedAt)
+	return &c
+}
+
+func (p *PaginationConfig) canonical() *PaginationConfig {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	canonical(DictPaging, &c.Type)
+	canonical(DictTokenRepeat, &c.TokenRepeat)
+	canonical(DictTotal, &c.Total)
+	c.End = slices.Clone(p.End)
+	for i := range c.End {
+		canonical(DictEndProof, &c.End[i])
+	}
+	return &c
+}
+
+func canonicalEndpoints(in []EndpointConfig) []EndpointConfig {
+	out := slices.Clone(in)
+	for i := range out {
+		e := &out[i]
+		canonical(DictUsage, &e.Usage)
+		canonical(DictMethod, &e.Method)
+		canonical(DictFormat, &e.Format)
+	}
+	return out
+}
+
+func canonicalFaults(in []FaultRule) []FaultRule {
+	out := slices.Clone(in)
+	for i := range out {
+		f := &out[i]
+		canonical(DictLevel, &f.Level)
+		canonical(DictReaction, &f.Reaction)
 		if f.Reaction == "" {
 			f.Reaction = harvest.GiveUp
 			if f.Level == harvest.Transient {
@@ -248,5 +272,5 @@ func (d Definition) Canonical() Definition {
 			}
 		}
 	}
-	return d
+	return out
 }

@@ -22,6 +22,7 @@ type Spec struct {
 	RecordType string         `json:"recordType"`
 	Operation  string         `json:"operation"`
 	HTTP       HTTP           `json:"http"`
+	Auth       *Auth          `json:"auth,omitempty"` // nil: none
 	Window     Window         `json:"window"`
 	Paging     harvest.Paging `json:"pagination"`
 	Search     Endpoint       `json:"search"`
@@ -33,6 +34,8 @@ type Spec struct {
 	ID         Identity       `json:"identity"`
 	Mapping    Mapping        `json:"mapping"`
 	Faults     []FaultRule    `json:"faults,omitempty"`
+	// Query is what of the source is wanted; nil means everything.
+	Query *Selection `json:"query,omitempty"`
 	// Vars are the instance's own values (contact, tool) as bound at plan time.
 	Vars map[string]string `json:"vars,omitempty"`
 }
@@ -175,7 +178,8 @@ type Pick struct {
 	Path string `json:"path,omitempty"`
 	// Parts puts a date together.
 	Parts *DateParts `json:"parts,omitempty"`
-	// Format of an instant: RFC3339, EPOCH_S, EPOCH_MS or a Go layout.
+	// Format of an instant: RFC3339, EPOCH_S, EPOCH_MS, a Go layout, or YEAR
+	// for the first year in a free text.
 	Format string `json:"format,omitempty"`
 	// Clean names transforms applied in order.
 	Clean []string `json:"clean,omitempty"`
@@ -193,7 +197,8 @@ type DateParts struct {
 const (
 	FieldText    = "TEXT"    // one string
 	FieldNumber  = "NUMBER"  // one number
-	FieldList    = "LIST"    // array of strings
+	FieldBool    = "BOOL"    // true or false
+	FieldList    = "LIST"    // array of strings, each once
 	FieldObjects = "OBJECTS" // array of objects
 	FieldMap     = "MAP"     // object of strings
 )
@@ -202,16 +207,20 @@ const (
 type Field struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`
-	// From: TEXT and NUMBER take the first pick that yields; LIST takes all.
+	// From: TEXT, NUMBER and BOOL take the first pick that yields; LIST takes all.
 	From []Pick `json:"from,omitempty"`
+	// Count makes a NUMBER of how many values there are at these paths
+	// together; none is no number.
+	Count []string `json:"count,omitempty"`
 	// Join makes one TEXT of all matches of the first pick that yields, put
 	// together with this separator; Label is the path, relative to a match, of
 	// a heading put before it as "LABEL: ".
 	Join  string `json:"join,omitempty"`
 	Label string `json:"label,omitempty"`
-	// Each is the repeated element of OBJECTS; Fields are relative to it.
-	Each   string  `json:"each,omitempty"`
-	Fields []Field `json:"fields,omitempty"`
+	// Each is the repeated element of OBJECTS, the first of these paths that
+	// yields any; Fields are relative to it.
+	Each   []string `json:"each,omitempty"`
+	Fields []Field  `json:"fields,omitempty"`
 	// Entries of MAP: key -> pick.
 	Entries []Entry `json:"entries,omitempty"`
 }
@@ -237,6 +246,8 @@ type Mapping struct {
 type Presence struct {
 	Path string   `json:"path"`
 	In   []string `json:"in,omitempty"`
+	// Self: what counts is the item's own id.
+	Self bool `json:"self,omitzero"`
 }
 
 // Version names the mapping: records made by another one differ (R30).
@@ -286,9 +297,9 @@ type FaultRule struct {
 	Signal   string           `json:"signal,omitempty"` // name in Response.Signals
 	Match    string           `json:"match,omitempty"`  // regexp on the signal's text
 	Endpoint string           `json:"endpoint,omitempty"`
-	Level    harvest.Level    `json:"level"`
-	Reaction harvest.Reaction `json:"reaction"`
-	Code     string           `json:"code"`
+	Level    harvest.Level    `json:"level" dict:"fault_level" doc:"how bad it is"`
+	Reaction harvest.Reaction `json:"reaction" dict:"reaction" doc:"what it asks for; default: RETRY for L1, else STOP"`
+	Code     string           `json:"code" doc:"a stable word, such as token_expired"`
 }
 
 // Duration is a time.Duration written as text, e.g. "10s".

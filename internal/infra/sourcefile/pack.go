@@ -1,10 +1,12 @@
 package sourcefile
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/papertrace/patra/internal/domain/source"
@@ -73,19 +75,37 @@ func (p *Pack) Compile(t source.Trigger) (*source.Spec, []source.Warning, error)
 	if err != nil && !known {
 		return nil, warnings, fmt.Errorf("%s: %w", p.File, err)
 	}
-	problems := p.problems
+	if problems := p.Place(violations); len(problems) > 0 {
+		return nil, warnings, problems
+	}
+	return spec, warnings, nil
+}
+
+// Check is [source.Check] of the pack's definition. The error, if any, is
+// [Problems]: those of reading and those of meaning, by their place in the file.
+func (p *Pack) Check(vars map[string]string, deep func(*source.Spec) source.Violations) ([]source.Warning, error) {
+	violations, warnings := source.Check(p.Definition, vars, deep)
+	if problems := p.Place(violations); len(problems) > 0 {
+		slices.SortStableFunc(problems, func(a, b Problem) int {
+			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		})
+		return warnings, problems
+	}
+	return warnings, nil
+}
+
+// Place puts violations in their place in the file, behind what was wrong with
+// reading it.
+func (p *Pack) Place(violations source.Violations) Problems {
+	problems := slices.Clone(p.problems)
 	for _, v := range violations {
 		if p.follows(v.Path) {
 			continue
 		}
 		at := p.at(v.Path)
-		problems = append(problems[:len(problems):len(problems)],
-			Problem{File: p.File, Line: at.line, Column: at.column, Path: v.Path, Text: v.Text})
+		problems = append(problems, Problem{File: p.File, Line: at.line, Column: at.column, Path: v.Path, Text: v.Text})
 	}
-	if len(problems) > 0 {
-		return nil, warnings, problems
-	}
-	return spec, warnings, nil
+	return problems
 }
 
 // follows reports whether a violation at path may only be the echo of a problem
@@ -121,4 +141,14 @@ func parent(path string) string {
 func (p *Pack) Hash() string {
 	sum := sha256.Sum256(Format(p.Definition))
 	return hex.EncodeToString(sum[:])
+}
+
+// Has reports whether a path, or its beginning, stands in the file.
+func (p *Pack) Has(path string) bool {
+	for ; path != ""; path = parent(path) {
+		if _, ok := p.places[path]; ok {
+			return true
+		}
+	}
+	return false
 }

@@ -142,8 +142,8 @@ func TestParse_RefusesWithPlaceAndAllAtOnce(t *testing.T) {
 		}},
 		{"map for a value", "name: {a: b}\n", []string{`p.yaml:1:7: name: expected a single value, found a map`}},
 		{"field", "mapping:\n  fields:\n    title: {path: a, list: b}\n    doi: {pth: x}\n", []string{
-			`p.yaml:3:12: mapping.fields.title: needs exactly one of path, first, list, number, date, each, entries; has path and list`,
-			`p.yaml:4:10: mapping.fields.doi: needs exactly one of path, first, list, number, date, each, entries; has none`,
+			`p.yaml:3:12: mapping.fields.title: needs exactly one of path, first, list, number, bool, count, date, each, entries; has path and list`,
+			`p.yaml:4:10: mapping.fields.doi: needs exactly one of path, first, list, number, bool, count, date, each, entries; has none`,
 			`p.yaml:4:11: mapping.fields.doi.pth: key is not known: did you mean path?`,
 		}},
 		{"pick", "endpoints:\n  e:\n    response:\n      updatedAt: {path: a, kee: b}\n", []string{
@@ -261,10 +261,12 @@ func TestFormat_RoundTripOfAnyText(t *testing.T) {
 			Mapping: source.Mapping{
 				Fields: []source.Field{
 					{Name: "title", Kind: "TEXT", From: []source.Pick{{Path: some.Draw(t, "path"), Clean: nonEmpty(rapid.SliceOfN(some, 0, 2).Draw(t, "clean"))}}, Join: str.Draw(t, "join")},
-					{Name: "authors", Kind: "OBJECTS", Each: some.Draw(t, "each"), Fields: []source.Field{{Name: "name", Kind: "TEXT", From: []source.Pick{{Path: "a"}, {Path: "b"}}}}},
+					{Name: "authors", Kind: "OBJECTS", Each: nonEmpty(rapid.SliceOfN(some, 1, 2).Draw(t, "each")), Fields: []source.Field{{Name: "name", Kind: "TEXT", From: []source.Pick{{Path: "a"}, {Path: "b"}}}}},
+					{Name: "mesh", Kind: "OBJECTS", Each: []string{"m"}, Fields: []source.Field{{Name: "major", Kind: "BOOL", From: []source.Pick{{Path: "a"}}}}},
+					{Name: "references_count", Kind: "NUMBER", Count: nonEmpty(rapid.SliceOfN(some, 1, 2).Draw(t, "count"))},
 					{Name: "other_ids", Kind: "MAP", Entries: []source.Entry{{Key: some.Draw(t, "key"), From: []source.Pick{{Parts: &source.DateParts{Year: "y"}}}}}},
 				},
-				Retracted: []source.Presence{{Path: some.Draw(t, "presence")}, {Path: "p", In: []string{some.Draw(t, "in")}}},
+				Retracted: []source.Presence{{Path: some.Draw(t, "presence")}, {Path: "p", In: []string{some.Draw(t, "in")}}, {Path: some.Draw(t, "self"), Self: true}},
 			},
 		}
 		if len(want.HTTP.Headers) == 0 {

@@ -352,7 +352,11 @@ func (r *reader) texts(n ast.Node, path string, v reflect.Value) {
 	for _, e := range entries {
 		at := join(path, e.key)
 		r.pack.places[at] = e.place
-		if s, ok := r.scalar(e.value, at); ok {
+		if v.Type().Elem().Kind() != reflect.String {
+			elem := reflect.New(v.Type().Elem()).Elem()
+			r.value(e.value, at, elem)
+			out.SetMapIndex(reflect.ValueOf(e.key), elem)
+		} else if s, ok := r.scalar(e.value, at); ok {
 			out.SetMapIndex(reflect.ValueOf(e.key), reflect.ValueOf(s))
 		}
 	}

@@ -18,6 +18,8 @@ func shortForm(t reflect.Type) shortReader {
 	switch t {
 	case reflect.TypeFor[[]source.EndpointConfig]():
 		return short((*reader).endpoints)
+	case reflect.TypeFor[tasks]():
+		return short((*reader).tasks)
 	case reflect.TypeFor[source.Pick]():
 		return short((*reader).pick)
 	case reflect.TypeFor[source.DatedPick]():
@@ -128,7 +130,7 @@ func (r *reader) dateParts(n ast.Node, path string) source.DateParts {
 	return d
 }
 
-// presence is a path, or {path, in}.
+// presence is a path, or {path, in | self}.
 func (r *reader) presence(n ast.Node, path string) source.Presence {
 	var p source.Presence
 	if isScalar(n) {
@@ -164,7 +166,8 @@ func (r *reader) fields(n ast.Node, path string) []source.Field {
 // and decide its kind.
 var fieldSources = map[string]string{
 	"path": source.FieldText, "first": source.FieldText, "date": source.FieldText,
-	"list": source.FieldList, "number": source.FieldNumber, "each": source.FieldObjects, "entries": source.FieldMap,
+	"list": source.FieldList, "number": source.FieldNumber, "bool": source.FieldBool, "count": source.FieldNumber,
+	"each": source.FieldObjects, "entries": source.FieldMap,
 }
 
 // field is a path; a list of paths of which the first that yields wins; or a
@@ -198,10 +201,12 @@ func (r *reader) field(n ast.Node, path string) source.Field {
 			f.From = []source.Pick{{Path: s}}
 		case "date":
 			f.From = []source.Pick{{Parts: new(into[source.DateParts](r, e.value, at))}}
-		case "first", "list", "number":
+		case "first", "list", "number", "bool":
 			f.From = into[[]source.Pick](r, e.value, at)
 		case "each":
-			f.Each, _ = r.scalar(e.value, at)
+			f.Each = into[[]string](r, e.value, at)
+		case "count":
+			f.Count = into[[]string](r, e.value, at)
 		case "fields":
 			f.Fields = into[[]source.Field](r, e.value, at)
 		case "entries":
@@ -215,11 +220,11 @@ func (r *reader) field(n ast.Node, path string) source.Field {
 		case "format":
 			format, _ = r.scalar(e.value, at)
 		default:
-			r.unknown(e, path, []string{"path", "first", "list", "number", "date", "each", "fields", "entries", "join", "label", "clean", "format"})
+			r.unknown(e, path, []string{"path", "first", "list", "number", "bool", "count", "date", "each", "fields", "entries", "join", "label", "clean", "format"})
 		}
 	}
 	if len(from) != 1 {
-		r.fail(start(n), path, "needs exactly one of path, first, list, number, date, each, entries; has %s",
+		r.fail(start(n), path, "needs exactly one of path, first, list, number, bool, count, date, each, entries; has %s",
 			strings.Join(append(from, []string{"none"}[min(len(from), 1):]...), " and "))
 		return f
 	}

@@ -56,12 +56,20 @@ func tree(v reflect.Value) any {
 			m.add(e.Name, orEmpty(tree(reflect.ValueOf(e))))
 		}
 		return nilIfEmpty(m)
+	case tasks:
+		var m mapping
+		for _, op := range source.Operations {
+			if o := x[op]; o != nil {
+				m.add(strings.ToLower(string(op)), orEmpty(tree(reflect.ValueOf(*o))))
+			}
+		}
+		return nilIfEmpty(m)
 	case source.Pick:
 		return pickTree(x, "")
 	case source.DatedPick:
 		return pickTree(x.Pick, x.Key)
 	case source.Presence:
-		if x.In == nil {
+		if x.In == nil && !x.Self {
 			return text(x.Path)
 		}
 	case []source.Field:
@@ -97,6 +105,8 @@ func tree(v reflect.Value) any {
 				return text("0s")
 			case int:
 				return text("0")
+			case bool:
+				return text("false")
 			}
 			return mapping{}
 		}
@@ -118,6 +128,10 @@ func tree(v reflect.Value) any {
 		keys := v.MapKeys()
 		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 		for _, k := range keys {
+			if v.Type().Elem().Kind() != reflect.String {
+				m = append(m, member{k.String(), tree(v.MapIndex(k))})
+				continue
+			}
 			m = append(m, member{k.String(), text(v.MapIndex(k).String())})
 		}
 		return nilIfEmpty(m)
@@ -175,7 +189,7 @@ func fieldTree(f source.Field) any {
 	picks := tree(reflect.ValueOf(f.From))
 	switch f.Kind {
 	case source.FieldObjects:
-		m.add("each", text(f.Each))
+		m.add("each", tree(reflect.ValueOf(f.Each)))
 		m.add("fields", tree(reflect.ValueOf(f.Fields)))
 		return m
 	case source.FieldMap:
@@ -185,6 +199,9 @@ func fieldTree(f source.Field) any {
 		m.add("list", picks)
 	case source.FieldNumber:
 		m.add("number", picks)
+		m.add("count", tree(reflect.ValueOf(f.Count)))
+	case source.FieldBool:
+		m.add("bool", picks)
 	default:
 		if len(f.From) == 1 {
 			pickMembers(&m, f.From[0])
@@ -235,7 +252,7 @@ func quoted(s string) string {
 var number = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
 
 func scalar(s text) string {
-	if number.MatchString(string(s)) || s == "true" {
+	if number.MatchString(string(s)) || s == "true" || s == "false" {
 		return string(s)
 	}
 	return quoted(string(s))

@@ -73,7 +73,7 @@ func (s *Store) CommitBatch(ctx context.Context, job harvest.Job, b harvest.Batc
 				return err
 			}
 			out.Done = true
-		} else if _, err := x.exec(`UPDATE ing_task SET barren=0, spent_runs=0, updated_at=? WHERE id=? AND fence=?`, ts(x.now), l.Task, l.Fence); err != nil {
+		} else if err := x.progress(l, b); err != nil {
 			return err
 		}
 		if next != nil {
@@ -90,6 +90,25 @@ func (s *Store) CommitBatch(ctx context.Context, job harvest.Job, b harvest.Batc
 		return nil
 	})
 	return out, err
+}
+
+// progress notes that the task got on. A page that an earlier walk had brought
+// already is no progress: a walk that begins again and again and always dies at
+// its second page must come to an end (R16, R43).
+func (x *tx) progress(l harvest.Lease, b harvest.Batch) error {
+	q := `UPDATE ing_task SET barren=0, spent_runs=0, updated_at=? WHERE id=? AND fence=?`
+	if b.Walk > 1 {
+		var before int
+		if err := x.row(`SELECT COUNT(*) FROM ing_task_run_batch WHERE task_id=? AND status_code='SUCCEEDED' AND walk_no<? AND phase=? AND ordinal=?`,
+			l.Task, b.Walk, b.Phase, b.Ordinal).Scan(&before); err != nil {
+			return fmt.Errorf("look for the page in earlier walks: %w", err)
+		}
+		if before > 0 {
+			q = `UPDATE ing_task SET updated_at=? WHERE id=? AND fence=?`
+		}
+	}
+	_, err := x.exec(q, ts(x.now), l.Task, l.Fence)
+	return err
 }
 
 func (x *tx) closeBatch(l harvest.Lease, b harvest.Batch, c harvest.Counts) error {
@@ -171,7 +190,7 @@ func (x *tx) quarantine(prov string, b harvest.Batch) error {
 	for part := range chunks(b.Quarantined, rowsPerInsert) {
 		args := make([]any, 0, len(part)*columns(cols))
 		for _, q := range part {
-			args = append(args, b.ID, prov, b.RecordType, null(clip(q.ID, 512)), q.Problem.Code, null(clip(q.Problem.Path, 255)), null(q.Problem.Detail), pack(q.Raw), q.RawSHA256[:], ts(x.now))
+			args = append(args, b.ID, prov, b.RecordType, nullBytes(q.ID, 512), clip(q.Problem.Code, 64), null(clip(q.Problem.Path, 255)), null(q.Problem.Detail), pack(q.Raw), q.RawSHA256[:], ts(x.now))
 		}
 		if _, err := x.exec(`INSERT INTO ing_quarantine (`+cols+`) VALUES `+marks(len(part), columns(cols)), args...); err != nil {
 			return fmt.Errorf("quarantine: %w", err)

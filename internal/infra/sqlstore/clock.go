@@ -49,11 +49,14 @@ const stamp = "2006-01-02 15:04:05.000000"
 type ts time.Time
 
 // Value implements driver.Valuer.
-func (t ts) Value() (driver.Value, error) {
+func (t ts) Value() (driver.Value, error) { return t.text(), nil }
+
+// text is what is stored: to be taken once where many rows share an instant.
+func (t ts) text() any {
 	if time.Time(t).IsZero() {
-		return nil, nil
+		return nil
 	}
-	return harvest.Instant(time.Time(t)).Format(stamp), nil
+	return harvest.Instant(time.Time(t)).Format(stamp)
 }
 
 // Scan implements sql.Scanner.

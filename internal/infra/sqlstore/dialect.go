@@ -24,14 +24,20 @@ type dialect struct {
 	// forUpdate is appended to a read that must lock its rows. SQLite has one
 	// writer, who took the lock at BEGIN.
 	forUpdate string
+	// forShare likewise, letting others read but not change them.
+	forShare string
 	// skipLocked likewise, passing over rows that others hold.
 	skipLocked string
 	// insertIgnore begins an insert that does nothing if the row is there.
 	insertIgnore string
 	// now is the clock's SQL, empty where the process's clock is the store's.
 	now string
-	// recordIndex is the hint that keeps the planner on the key of ing_record.
-	recordIndex string
+	// recordIndex and taskIndex are hints that keep the planner on the key of
+	// ing_record and on the queue's index.
+	recordIndex, taskIndex string
+	// idsFollow: the rows of one insert get consecutive ids, and LastInsertId
+	// is that of the last. MySQL promises no such thing under every setting.
+	idsFollow   bool
 	isolation   sql.IsolationLevel
 	isRetryable func(error) bool
 	// isDefinite reports that a failed COMMIT certainly changed nothing.
@@ -52,6 +58,7 @@ var sqliteDialect = &dialect{
 	name:         "sqlite",
 	goose:        goose.DialectSQLite3,
 	insertIgnore: "INSERT OR IGNORE",
+	idsFollow:    true, // one writer, and a new rowid is the greatest plus one
 	isolation:    sql.LevelDefault,
 	isRetryable: func(err error) bool {
 		c, ok := sqliteCode(err)
@@ -83,10 +90,12 @@ var mysqlDialect = &dialect{
 	name:         "mysql",
 	goose:        goose.DialectMySQL,
 	forUpdate:    " FOR UPDATE",
+	forShare:     " LOCK IN SHARE MODE",
 	skipLocked:   " FOR UPDATE SKIP LOCKED",
 	insertIgnore: "INSERT IGNORE",
 	now:          "SELECT UTC_TIMESTAMP(6)",
 	recordIndex:  " FORCE INDEX (uk_record_key)",
+	taskIndex:    " FORCE INDEX (idx_task_queue)",
 	isolation:    sql.LevelReadCommitted,
 	isRetryable: func(err error) bool {
 		switch mysqlCode(err) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
@@ -25,17 +26,7 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 	err := s.write(ctx, "lease tasks", func(x *tx) error {
 		jobs = nil
 		var found []taken
-		q := `SELECT t.id, t.fence, t.slice_id, t.barren FROM ing_task t WHERE ` + takeable
-		args := []any{ts(x.now), ts(x.now), r.SpecVersion}
-		if r.Provenance != "" {
-			q += ` AND t.provenance_code=?`
-			args = append(args, r.Provenance)
-		}
-		if r.Operation != "" {
-			q += ` AND t.operation_code=?`
-			args = append(args, r.Operation)
-		}
-		q += ` ORDER BY t.priority, t.scheduled_at, t.id LIMIT ?` + x.s.d.skipLocked
+		q, args := s.pick(r, x.now)
 		if err := x.each(func(rows *sql.Rows) error {
 			var t taken
 			if err := rows.Scan(&t.id, &t.fence, &t.slice, &t.barren); err != nil {
@@ -43,7 +34,7 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 			}
 			found = append(found, t)
 			return nil
-		}, q, append(args, r.Max)...); err != nil {
+		}, q, args...); err != nil {
 			return fmt.Errorf("look for tasks: %w", err)
 		}
 		for _, t := range found {
@@ -71,6 +62,21 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 		return nil
 	})
 	return jobs, err
+}
+
+// pick is the statement that looks for tasks.
+func (s *Store) pick(r harvest.LeaseRequest, now time.Time) (string, []any) {
+	q := `SELECT t.id, t.fence, t.slice_id, t.barren FROM ing_task t` + s.d.taskIndex + ` WHERE t.status_code IN ('QUEUED','DISPATCHED','EXECUTING') AND ` + takeable
+	args := []any{ts(now), ts(now), r.SpecVersion}
+	if r.Provenance != "" {
+		q += ` AND t.provenance_code=?`
+		args = append(args, r.Provenance)
+	}
+	if r.Operation != "" {
+		q += ` AND t.operation_code=?`
+		args = append(args, r.Operation)
+	}
+	return q + ` ORDER BY t.priority, t.scheduled_at, t.id LIMIT ?` + s.d.skipLocked, append(args, r.Max)
 }
 
 type taken struct {
@@ -115,8 +121,7 @@ func (x *tx) poison(t taken) error {
 // the lease, and finds no row once the fence has moved, the task was
 // cancelled, or the source was paused or stopped (R18).
 func (x *tx) guard(l harvest.Lease) error {
-	n, err := x.exec(`UPDATE ing_task SET leased_until=? WHERE id=? AND fence=? AND status_code='EXECUTING'
-		AND NOT EXISTS (SELECT 1 FROM ing_source_state ss WHERE ss.provenance_code = ing_task.provenance_code AND (ss.paused=1 OR ss.stopped=1))`,
+	n, err := x.exec(`UPDATE ing_task SET leased_until=? WHERE id=? AND fence=? AND status_code='EXECUTING' AND `+x.notHeld(),
 		ts(x.now.Add(l.TTL)), l.Task, l.Fence)
 	if err != nil {
 		return fmt.Errorf("guard task %d: %w", l.Task, err)
@@ -125,6 +130,14 @@ func (x *tx) guard(l harvest.Lease) error {
 		return nil
 	}
 	return x.refused(l)
+}
+
+// notHeld is the part of the guard that looks at the source. Its row stays
+// locked until the commit, so that a pause is over only when nothing that
+// passed the guard before it is still to be committed. The row is there since
+// the plan was saved.
+func (x *tx) notHeld() string {
+	return `(SELECT COALESCE(MAX(ss.paused + ss.stopped), 0) FROM ing_source_state ss WHERE ss.provenance_code = ing_task.provenance_code` + x.s.d.forShare + `) = 0`
 }
 
 // refused says why a guard found no row.
@@ -161,8 +174,7 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 	var res harvest.Resume
 	err := s.write(ctx, "start run", func(x *tx) error {
 		res = harvest.Resume{BatchNo: 1}
-		n, err := x.exec(`UPDATE ing_task SET status_code='EXECUTING', leased_until=?, updated_at=? WHERE id=? AND fence=? AND status_code='DISPATCHED'
-			AND NOT EXISTS (SELECT 1 FROM ing_source_state ss WHERE ss.provenance_code = ing_task.provenance_code AND (ss.paused=1 OR ss.stopped=1))`,
+		n, err := x.exec(`UPDATE ing_task SET status_code='EXECUTING', leased_until=?, updated_at=? WHERE id=? AND fence=? AND status_code='DISPATCHED' AND `+x.notHeld(),
 			ts(x.now.Add(l.TTL)), ts(x.now), l.Task, l.Fence)
 		if err != nil {
 			return fmt.Errorf("start task %d: %w", l.Task, err)
@@ -272,14 +284,6 @@ func (x *tx) closeBatches(l harvest.Lease, code, detail string) error {
 	return err
 }
 
-// clip shortens s to n bytes.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return s[:n]
-}
-
 // EndRun closes an attempt that did not finish its slice.
 func (s *Store) EndRun(ctx context.Context, l harvest.Lease, e harvest.RunEnd) error {
 	return s.write(ctx, "end run", func(x *tx) error {
@@ -366,7 +370,7 @@ func (x *tx) failTask(l harvest.Lease, slice harvest.SliceID, code, detail strin
 
 func (x *tx) failSlice(id harvest.SliceID, reason string) error {
 	_, err := x.exec(`UPDATE ing_plan_slice SET status_code='FAILED', fail_count=fail_count+1, reason=?, updated_at=? WHERE id=? AND status_code='READY'`,
-		reason, ts(x.now), id)
+		null(reason), ts(x.now), id)
 	return err
 }
 
@@ -374,7 +378,7 @@ func (x *tx) stopSource(prov, reason string) error {
 	if err := x.sourceState(prov); err != nil {
 		return err
 	}
-	_, err := x.exec(`UPDATE ing_source_state SET stopped=1, reason=?, since=?, updated_at=? WHERE provenance_code=?`, reason, ts(x.now), ts(x.now), prov)
+	_, err := x.exec(`UPDATE ing_source_state SET stopped=1, reason=?, since=?, updated_at=? WHERE provenance_code=?`, null(reason), ts(x.now), ts(x.now), prov)
 	return err
 }
 

@@ -70,7 +70,8 @@ func (s *Store) hasTable(ctx context.Context, name string) (bool, error) {
 	return n > 0, nil
 }
 
-// Migrate brings the schema up to date and returns the versions applied.
+// Migrate brings the schema and the dictionary up to date and returns the
+// versions applied.
 func (s *Store) Migrate(ctx context.Context) ([]int64, error) {
 	have, want, err := s.Schema(ctx)
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *Store) Migrate(ctx context.Context) ([]int64, error) {
 		return nil, &SchemaError{Have: have, Want: want, DSN: s.dsn}
 	}
 	if have == want {
-		return nil, nil
+		return nil, s.seedDictionary(ctx)
 	}
 	unlock, err := s.lockSchema(ctx)
 	if err != nil {
@@ -99,7 +100,7 @@ func (s *Store) Migrate(ctx context.Context) ([]int64, error) {
 	for _, r := range res {
 		out = append(out, r.Source.Version)
 	}
-	return out, nil
+	return out, s.seedDictionary(ctx)
 }
 
 // lockSchema keeps two processes from migrating a server at once. On SQLite

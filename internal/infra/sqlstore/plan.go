@@ -147,6 +147,9 @@ func (x *tx) planByKey(key string) (*harvest.PlanHead, error) {
 
 func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.PlanHead) error {
 	ns := d.Namespace
+	if err := x.sourceState(ns.Provenance); err != nil {
+		return fmt.Errorf("note source: %w", err)
+	}
 	inst, err := x.instance(d.Trigger, "PLANNED", d.SelHash, d.Selection, 0, d.Remarks)
 	if err != nil {
 		return fmt.Errorf("record trigger: %w", err)
@@ -178,8 +181,10 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 			rows[i].state = harvest.SliceFailed
 		}
 	}
-	p := planRef{id: head.ID, instance: inst, cursor: cur, provenance: ns.Provenance, endpoint: d.Endpoint, operation: ns.Operation,
-		specVersion: d.SpecVersion, pagingType: d.PagingType, pageSize: d.PageSize}
+	p := planRef{
+		id: head.ID, instance: inst, cursor: cur, provenance: ns.Provenance, endpoint: d.Endpoint, operation: ns.Operation,
+		specVersion: d.SpecVersion, pagingType: d.PagingType, pageSize: d.PageSize,
+	}
 	return x.insertSlices(p, rows)
 }
 

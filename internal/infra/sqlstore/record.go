@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -14,27 +13,34 @@ import (
 // extID keeps ids comparing as bytes: text in SQLite, VARBINARY in MySQL.
 func extID(id string) any { return id }
 
+// The coders are made with the package and not at their first use: they hold
+// channels, and one made inside a synctest bubble could not be used outside.
 var (
-	encoder = sync.OnceValue(func() *zstd.Encoder {
-		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
-		if err != nil { // constant options
-			panic(err)
-		}
-		return e
-	})
-	decoder = sync.OnceValue(func() *zstd.Decoder {
-		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
-		if err != nil {
-			panic(err)
-		}
-		return d
-	})
+	encoder = newEncoder()
+	decoder = newDecoder()
 )
 
-func pack(raw []byte) []byte { return encoder().EncodeAll(raw, make([]byte, 0, len(raw)/2)) }
+func newEncoder() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err != nil { // constant options
+		panic(err)
+	}
+	e.EncodeAll([]byte{0}, nil) // the channels come with the first bytes
+	return e
+}
+
+func newDecoder() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+func pack(raw []byte) []byte { return encoder.EncodeAll(raw, make([]byte, 0, len(raw)/2)) }
 
 func unpack(b []byte) ([]byte, error) {
-	raw, err := decoder().DecodeAll(b, nil)
+	raw, err := decoder.DecodeAll(b, nil)
 	if err != nil {
 		return nil, fmt.Errorf("unpack raw record: %w", err)
 	}
@@ -52,7 +58,7 @@ func packRecords(recs []harvest.Record) [][]byte {
 	out := make([][]byte, len(recs))
 	for i := range recs {
 		start := len(buf)
-		buf = encoder().EncodeAll(recs[i].Raw, buf)
+		buf = encoder.EncodeAll(recs[i].Raw, buf)
 		out[i] = buf[start:len(buf):len(buf)]
 	}
 	return out
@@ -102,20 +108,19 @@ func (x *tx) mergeRecords(prov string, b harvest.Batch, packed [][]byte) (harves
 	}
 	var fresh, changed, replaced []change
 	var observed []any
-	last := ""
-	for k, i := range order {
+	var newest *harvest.Record
+	for _, i := range order {
 		rec := &b.Records[i]
-		if k > 0 && rec.ID == last {
+		if newest != nil && rec.ID == newest.ID {
 			// An older or equal version of a record that this page already brought.
-			prev := &b.Records[order[k-1]]
-			if prev.Version.ContentHash == rec.Version.ContentHash {
+			if newest.Version.ContentHash == rec.Version.ContentHash {
 				c.Count(harvest.Unchanged)
 			} else {
 				c.Count(harvest.Stale)
 			}
 			continue
 		}
-		last = rec.ID
+		newest = rec
 		h, ok := held[rec.ID]
 		if !ok {
 			c.Count(harvest.Inserted)
@@ -192,18 +197,29 @@ func (x *tx) heldRecords(prov, recordType string, recs []harvest.Record) (map[st
 const recordCols = `provenance_code, record_type, ext_id, status_code, revision, updated_at, provider_version, observed_at, content_hash, raw_sha256, mapping_version, created_at, changed_at`
 
 func (x *tx) insertRecords(prov, recordType string, cs []change) error {
+	now := ts(x.now).text()
 	for part := range chunks(cs, rowsPerInsert) {
 		args := make([]any, 0, len(part)*columns(recordCols))
 		for _, c := range part {
 			r := c.rec
 			args = append(args, prov, recordType, extID(r.ID), r.Status, 1, ts(r.Version.UpdatedAt), r.Version.Provider, ts(r.Version.ObservedAt),
-				r.Version.ContentHash[:], r.RawSHA256[:], r.MappingVersion, ts(x.now), ts(x.now))
+				r.Version.ContentHash[:], r.RawSHA256[:], r.MappingVersion, now, now)
 		}
-		if err := x.bulk(`INSERT INTO ing_record (`+recordCols+`) VALUES `+marks(len(part), columns(recordCols)), args); err != nil {
+		res, err := x.bulk(`INSERT INTO ing_record (`+recordCols+`) VALUES `+marks(len(part), columns(recordCols)), args)
+		if err != nil {
 			return fmt.Errorf("insert records: %w", err)
 		}
+		if x.s.d.idsFollow {
+			last, err := res.LastInsertId()
+			if err != nil {
+				return fmt.Errorf("insert records: %w", err)
+			}
+			for i := range part {
+				part[i].id = last - int64(len(part)-1-i)
+			}
+		}
 	}
-	if len(cs) == 0 {
+	if x.s.d.idsFollow || len(cs) == 0 {
 		return nil
 	}
 	ids := make(map[string]int64, len(cs))
@@ -235,8 +251,10 @@ func (x *tx) insertRecords(prov, recordType string, cs []change) error {
 func (x *tx) updateRecords(cs []change) error {
 	for _, c := range cs {
 		r := c.rec
-		if err := x.bulk(updateRecordSQL, []any{r.Status, c.revision, ts(r.Version.UpdatedAt), r.Version.Provider, ts(r.Version.ObservedAt),
-			r.Version.ContentHash[:], r.RawSHA256[:], r.MappingVersion, ts(x.now), c.id}); err != nil {
+		if _, err := x.bulk(updateRecordSQL, []any{
+			r.Status, c.revision, ts(r.Version.UpdatedAt), r.Version.Provider, ts(r.Version.ObservedAt),
+			r.Version.ContentHash[:], r.RawSHA256[:], r.MappingVersion, ts(x.now), c.id,
+		}); err != nil {
 			return fmt.Errorf("update record: %w", err)
 		}
 	}
@@ -254,10 +272,10 @@ func (x *tx) replaceRecords(cs []change) error {
 	for _, c := range cs {
 		r := c.rec
 		v := []any{ts(r.Version.UpdatedAt), r.Version.Provider, ts(r.Version.ObservedAt), r.RawSHA256[:]}
-		if err := x.bulk(touchRecordSQL, append(v, c.id)); err != nil {
+		if _, err := x.bulk(touchRecordSQL, append(v, c.id)); err != nil {
 			return fmt.Errorf("follow record: %w", err)
 		}
-		if err := x.bulk(touchVersionSQL, append(v, c.packed, string(r.Fields), c.id, c.revision)); err != nil {
+		if _, err := x.bulk(touchVersionSQL, append(v, c.packed, string(r.Fields), c.id, c.revision)); err != nil {
 			return fmt.Errorf("follow version: %w", err)
 		}
 	}
@@ -282,19 +300,20 @@ const (
 
 // insertVersions keeps every accepted version and announces it (R34).
 func (x *tx) insertVersions(cs []change, batch harvest.BatchID) error {
+	now := ts(x.now).text()
 	for part := range chunks(cs, rowsPerInsert) {
 		args := make([]any, 0, len(part)*columns(versionCols))
 		out := make([]any, 0, len(part)*columns(outboxCols))
 		for _, c := range part {
 			r := c.rec
 			args = append(args, c.id, c.revision, c.effect, r.Status, ts(r.Version.UpdatedAt), r.Version.Provider, ts(r.Version.ObservedAt),
-				r.Version.ContentHash[:], r.RawSHA256[:], r.MappingVersion, batch, c.packed, string(r.Fields), ts(x.now))
-			out = append(out, c.id, c.revision, ts(x.now))
+				r.Version.ContentHash[:], r.RawSHA256[:], r.MappingVersion, batch, c.packed, string(r.Fields), now)
+			out = append(out, c.id, c.revision, now)
 		}
-		if err := x.bulk(`INSERT INTO ing_record_version (`+versionCols+`) VALUES `+marks(len(part), columns(versionCols)), args); err != nil {
+		if _, err := x.bulk(`INSERT INTO ing_record_version (`+versionCols+`) VALUES `+marks(len(part), columns(versionCols)), args); err != nil {
 			return fmt.Errorf("insert versions: %w", err)
 		}
-		if err := x.bulk(`INSERT INTO ing_outbox (`+outboxCols+`) VALUES `+marks(len(part), columns(outboxCols)), out); err != nil {
+		if _, err := x.bulk(`INSERT INTO ing_outbox (`+outboxCols+`) VALUES `+marks(len(part), columns(outboxCols)), out); err != nil {
 			return fmt.Errorf("insert outbox: %w", err)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // SourceState is what is true of a source right now.
@@ -60,14 +62,31 @@ func (s *Store) NoteSkew(ctx context.Context, provenance string, skew time.Durat
 // HoldSource pauses a source, or with stopped marks it as stopped by a fatal
 // fault; with neither it is resumed.
 func (s *Store) HoldSource(ctx context.Context, provenance string, paused, stopped bool, reason string) error {
+	return s.write(ctx, "hold source", func(x *tx) error { return x.hold(provenance, paused, stopped, reason) })
+}
+
+// Hold is HoldSource by a person: the audit line, whose reason is the state's,
+// is written with it.
+func (s *Store) Hold(ctx context.Context, provenance string, paused, stopped bool, a source.Audit) error {
 	return s.write(ctx, "hold source", func(x *tx) error {
-		if err := x.sourceState(provenance); err != nil {
+		reason := a.Reason
+		if !paused && !stopped {
+			reason = ""
+		}
+		if err := x.hold(provenance, paused, stopped, reason); err != nil {
 			return err
 		}
-		_, err := x.exec(`UPDATE ing_source_state SET paused=?, stopped=?, reason=?, since=?, updated_at=? WHERE provenance_code=?`,
-			paused, stopped, null(reason), ts(x.now), ts(x.now), provenance)
-		return err
+		return x.audit(a, map[string]bool{"paused": paused, "stopped": stopped})
 	})
+}
+
+func (x *tx) hold(provenance string, paused, stopped bool, reason string) error {
+	if err := x.sourceState(provenance); err != nil {
+		return err
+	}
+	_, err := x.exec(`UPDATE ing_source_state SET paused=?, stopped=?, reason=?, since=?, updated_at=? WHERE provenance_code=?`,
+		paused, stopped, null(reason), ts(x.now), ts(x.now), provenance)
+	return err
 }
 
 // UpdateGate changes the state of one rate key under a lock, by the store's clock.

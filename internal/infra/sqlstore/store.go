@@ -27,6 +27,7 @@ type Store struct {
 	log    *slog.Logger
 	dsn    string // without password
 	hook   func(point string) error
+	wall   func() time.Time // a test's clock, nil for the store's own
 	stmtMu sync.Mutex
 	stmts  map[string]*sql.Stmt // guarded by stmtMu; prepared on w
 }
@@ -40,6 +41,8 @@ type Options struct {
 	// error it returns is the outcome of that point: fault tests use it to fail
 	// or to kill at the k-th call.
 	Hook func(point string) error
+	// Wall, if set, is read instead of the store's clock: tests step it.
+	Wall func() time.Time
 }
 
 // DSNError says that a DSN cannot be used, and what one looks like.
@@ -82,7 +85,7 @@ func Connect(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if !ok || rest == "" {
 		return nil, &DSNError{DSN: dsn, Reason: "not a database address"}
 	}
-	s := &Store{log: o.Logger, hook: o.Hook, stmts: make(map[string]*sql.Stmt)}
+	s := &Store{log: o.Logger, hook: o.Hook, wall: o.Wall, stmts: make(map[string]*sql.Stmt)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -221,11 +224,19 @@ func (s *Store) Dialect() string { return s.d.name }
 
 // Now is the store's time.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	if s.d.now == "" {
+	return s.now(func(q string) *sql.Row { return s.r.QueryRowContext(ctx, q) })
+}
+
+// now reads the clock: the server's where there is one, else the process's.
+func (s *Store) now(row func(string) *sql.Row) (time.Time, error) {
+	switch {
+	case s.wall != nil:
+		return s.clock.observe(s.wall()), nil
+	case s.d.now == "":
 		return s.clock.observe(time.Now()), nil
 	}
 	var t ts
-	if err := s.r.QueryRowContext(ctx, s.d.now).Scan(&t); err != nil {
+	if err := row(s.d.now).Scan(&t); err != nil {
 		return time.Time{}, fmt.Errorf("read the store's clock: %w", err)
 	}
 	return s.clock.observe(t.time()), nil
@@ -260,14 +271,23 @@ func (s *Store) checkDurable(ctx context.Context) error {
 	return nil
 }
 
-// seedClock takes up the newest time the store has seen.
+// seedClock takes up the newest time the store has seen: that of its tasks, and
+// of the last row of what is only ever added to.
 func (s *Store) seedClock(ctx context.Context) error {
-	var t ts
-	err := s.r.QueryRowContext(ctx, "SELECT MAX(updated_at) FROM ing_task").Scan(&t)
-	if err != nil {
-		return fmt.Errorf("read newest task: %w", err)
+	for _, q := range []string{
+		`SELECT MAX(updated_at) FROM ing_task`,
+		`SELECT MAX(updated_at) FROM ing_source_state`,
+		`SELECT triggered_at FROM ing_schedule_instance ORDER BY id DESC LIMIT 1`,
+		`SELECT started_at FROM ing_task_run ORDER BY id DESC LIMIT 1`,
+		`SELECT opened_at FROM ing_task_run_batch ORDER BY id DESC LIMIT 1`,
+		`SELECT event_time FROM ing_cursor_event ORDER BY id DESC LIMIT 1`,
+	} {
+		var t ts
+		if err := s.r.QueryRowContext(ctx, q).Scan(&t); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("read the newest stored time: %w", err)
+		}
+		s.clock.seed(t.time())
 	}
-	s.clock.seed(t.time())
 	return nil
 }
 
@@ -348,14 +368,8 @@ func (s *Store) writeOnce(ctx context.Context, f func(*tx) error) (err error) {
 		}
 	}()
 	x := &tx{ctx: ctx, s: s, sql: t}
-	if s.d.now == "" {
-		x.now = s.clock.observe(time.Now())
-	} else {
-		var r ts
-		if err := x.row(s.d.now).Scan(&r); err != nil {
-			return fmt.Errorf("read the store's clock: %w", err)
-		}
-		x.now = s.clock.observe(r.time())
+	if x.now, err = x.clock(); err != nil {
+		return err
 	}
 	if err := f(x); err != nil {
 		return err
@@ -375,6 +389,11 @@ func (s *Store) writeOnce(ctx context.Context, f func(*tx) error) (err error) {
 		return fmt.Errorf("commit: %w: %w", harvest.ErrUnknownOutcome, err)
 	}
 	return nil
+}
+
+// clock reads the store's time, once per transaction.
+func (x *tx) clock() (time.Time, error) {
+	return x.s.now(func(q string) *sql.Row { return x.row(q) })
 }
 
 func (s *Store) point(name string) error {
@@ -414,20 +433,21 @@ func (x *tx) run(query string, args ...any) (sql.Result, error) {
 }
 
 // bulk runs one of the statements that [Store.warm] prepared, or any other.
-func (x *tx) bulk(query string, args []any) error {
+func (x *tx) bulk(query string, args []any) (sql.Result, error) {
 	if err := x.s.point("before " + query); err != nil {
-		return err
+		return nil, err
 	}
+	var res sql.Result
 	var err error
 	if st := x.s.prepared(query); st != nil {
-		_, err = x.sql.StmtContext(x.ctx, st).ExecContext(x.ctx, args...)
+		res, err = x.sql.StmtContext(x.ctx, st).ExecContext(x.ctx, args...)
 	} else {
-		_, err = x.sql.ExecContext(x.ctx, query, args...)
+		res, err = x.sql.ExecContext(x.ctx, query, args...)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return x.s.point("after " + query)
+	return res, x.s.point("after " + query)
 }
 
 // row reads one row.

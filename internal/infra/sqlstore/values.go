@@ -4,14 +4,37 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"strings"
+	"unicode/utf8"
 )
 
-// null stores an empty text as NULL.
+// null stores an empty text as NULL. What is not UTF-8 is replaced: a server
+// would refuse the row, and with it the page.
 func null(s string) any {
 	if s == "" {
 		return nil
 	}
-	return s
+	return strings.ToValidUTF8(s, "\ufffd")
+}
+
+// clip makes s valid text of at most n bytes.
+func clip(s string, n int) string {
+	s = strings.ToValidUTF8(s, "\ufffd")
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// nullBytes stores an empty id as NULL, and of others at most n bytes as they are.
+func nullBytes(s string, n int) any {
+	if s == "" {
+		return nil
+	}
+	return s[:min(n, len(s))]
 }
 
 // nullID stores 0 as NULL.

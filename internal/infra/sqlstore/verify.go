@@ -45,8 +45,17 @@ func (s *Store) Verify(ctx context.Context) ([]Finding, error) {
 		name  string
 		check func() error
 	}{
-		{"I1", v.chains}, {"I2", v.covered}, {"I3", v.tiled}, {"I4", v.fenced}, {"I5", v.ordinals},
-		{"I6", v.proven}, {"I7", v.revisions}, {"I8", v.accounts}, {"I9", v.harvestOnly}, {"I10", v.fingerprints}, {"C11", v.orphans},
+		{"I1", v.chains},
+		{"I2", v.covered},
+		{"I3", v.tiled},
+		{"I4", v.fenced},
+		{"I5", v.ordinals},
+		{"I6", v.proven},
+		{"I7", v.revisions},
+		{"I8", v.accounts},
+		{"I9", v.harvestOnly},
+		{"I10", v.fingerprints},
+		{"C11", v.orphans},
 	} {
 		v.inv, v.n = c.name, 0
 		if err := c.check(); err != nil {
@@ -188,7 +197,7 @@ func (v *verifier) covered() error {
 
 // tiled: the leaf slices of a plan tile its window up to sliced_to.
 func (v *verifier) tiled() error {
-	var plan, at, end = int64(0), time.Time{}, time.Time{}
+	plan, at, end := int64(0), time.Time{}, time.Time{}
 	closePlan := func() {
 		if plan != 0 && !at.Equal(end) {
 			v.report(fmt.Sprintf("plan %d", plan), "leaf slices end at %s, not at %s", harvest.FormatInstant(at), harvest.FormatInstant(end))
@@ -337,17 +346,30 @@ func (v *verifier) fingerprints() error {
 // orphans: no row names a parent that is not there.
 func (v *verifier) orphans() error {
 	for _, o := range [][3]string{
+		{"ing_schedule_instance", "plan_id", "ing_plan"},
 		{"ing_plan", "schedule_instance_id", "ing_schedule_instance"},
 		{"ing_plan", "cursor_id", "ing_cursor"},
 		{"ing_plan_slice", "plan_id", "ing_plan"},
 		{"ing_plan_slice", "parent_id", "ing_plan_slice"},
 		{"ing_plan_slice", "cursor_id", "ing_cursor"},
+		{"ing_task", "schedule_instance_id", "ing_schedule_instance"},
 		{"ing_task", "plan_id", "ing_plan"},
 		{"ing_task", "slice_id", "ing_plan_slice"},
 		{"ing_task_run", "task_id", "ing_task"},
 		{"ing_task_run_batch", "run_id", "ing_task_run"},
 		{"ing_task_run_batch", "task_id", "ing_task"},
+		{"ing_task_run_batch", "slice_id", "ing_plan_slice"},
+		{"ing_task_run_batch", "plan_id", "ing_plan"},
+		{"ing_cursor", "plan_id", "ing_plan"},
+		{"ing_cursor", "slice_id", "ing_plan_slice"},
+		{"ing_cursor", "task_id", "ing_task"},
+		{"ing_cursor", "run_id", "ing_task_run"},
+		{"ing_cursor", "batch_id", "ing_task_run_batch"},
 		{"ing_cursor_event", "cursor_id", "ing_cursor"},
+		{"ing_cursor_event", "plan_id", "ing_plan"},
+		{"ing_cursor_event", "slice_id", "ing_plan_slice"},
+		{"ing_cursor_event", "task_id", "ing_task"},
+		{"ing_cursor_event", "run_id", "ing_task_run"},
 		{"ing_cursor_event", "batch_id", "ing_task_run_batch"},
 		{"ing_record_version", "record_id", "ing_record"},
 		{"ing_record_version", "batch_id", "ing_task_run_batch"},

@@ -1,0 +1,439 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/keyring"
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/vault"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) credentialCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "credential",
+		Short: "Look after the keys that sources are asked with",
+		Long: "A source's pack says how a key is sent; the key itself is set here, by reference to an environment\n" +
+			"variable or a file, or sealed in the store under PATRA_KEY. Several keys of a source take turns; one that\n" +
+			"is refused rests and the next takes its place. Every change acts on the next request.",
+	}
+	cmd.AddCommand(c.credentialSetCmd(), c.credentialListCmd(), c.credentialRotateCmd(), c.credentialDisableCmd())
+	return cmd
+}
+
+// secretFlags say where a secret is. There is no flag for the secret itself.
+type secretFlags struct {
+	env, file string
+	stdin     bool
+	later     bool
+	value     string
+}
+
+func (s *secretFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&s.env, "env", "", "name of the environment variable that holds the secret")
+	f.StringVar(&s.file, "file", "", "file that holds the secret")
+	f.BoolVar(&s.stdin, "stdin", false, "read the secret from standard input and seal it in the store (needs PATRA_KEY or PATRA_KEY_FILE)")
+	f.BoolVar(&s.later, "later", false, "do not look whether the variable or file is there now")
+	f.StringVar(&s.value, "value", "", "refused: see the error")
+	_ = f.MarkHidden("value") // it exists
+}
+
+const onCommandLine = "a secret does not belong on the command line: every user of the machine can read it in the process list,\n" +
+	"and the shell keeps it in its history; use --stdin, --env or --file"
+
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// offer reads what the flags point at. Nothing given is repeated in an error:
+// it may be a secret in the wrong place.
+func (s *secretFlags) offer(cmd *cobra.Command, cred source.Credential) (keyring.Offer, error) {
+	o := keyring.Offer{Credential: cred}
+	bad := func(text string) error { return &usageError{cmd: cmd.CommandPath(), err: errors.New(text)} }
+	if cmd.Flags().Changed("value") {
+		return o, bad(onCommandLine)
+	}
+	if n := btoi(s.env != "") + btoi(s.file != "") + btoi(s.stdin); n != 1 {
+		return o, bad("say where the secret is: one of --env, --file and --stdin")
+	}
+	switch {
+	case s.stdin:
+		b, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), 64<<10))
+		if err != nil {
+			return o, fmt.Errorf("read the secret: %w", err)
+		}
+		o.Secret = source.NewSecret(strings.TrimRight(string(b), "\r\n"))
+		if err := source.CheckSecret(o.Secret); err != nil {
+			return o, bad(err.Error())
+		}
+		return o, nil
+	case s.env != "":
+		if !envName.MatchString(s.env) {
+			return o, bad("--env takes the name of a variable, not its value: letters, digits and _")
+		}
+		o.Credential.Secret = source.SecretRef{Kind: source.SecretEnv, Ref: s.env}
+	default:
+		path, err := filepath.Abs(s.file)
+		if err != nil {
+			return o, err
+		}
+		o.Credential.Secret = source.SecretRef{Kind: source.SecretFile, Ref: path}
+	}
+	if _, err := vault.New(nil).Resolve(o.Credential); err != nil && !s.later {
+		return o, bad("there is no usable secret at that place now; if there will be where patra runs, say --later")
+	}
+	return o, nil
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// keyChange are those of every verb that changes something.
+type keyChange struct {
+	dryRun bool
+	reason string
+}
+
+func (s *keyChange) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&s.dryRun, "dry-run", false, "show what would be done and change nothing")
+	cmd.Flags().StringVar(&s.reason, "reason", "", "why, for the audit")
+}
+
+func (s *keyChange) order(c *cli) keyring.Order {
+	return keyring.Order{Audit: c.audit(s.reason), DryRun: s.dryRun}
+}
+
+// named wants the source and the name of a credential. What is too much is not
+// repeated.
+func named(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) > 2:
+		return &usageError{cmd: cmd.CommandPath(), err: errors.New(onCommandLine)}
+	case len(args) < 2:
+		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s needs a source and the name of a credential, such as: %s pubmed main", cmd.CommandPath(), cmd.CommandPath())}
+	case !source.IsCredentialName(args[1]):
+		return &usageError{cmd: cmd.CommandPath(), err: errors.New("the second argument is not a name: up to 64 letters, digits, dots, - and _")}
+	}
+	return nil
+}
+
+func (c *cli) credentialSetCmd() *cobra.Command {
+	var secret secretFlags
+	var change keyChange
+	var endpoint, task string
+	var prefer bool
+	var weight int
+	cmd := &cobra.Command{
+		Use:   "set SOURCE NAME (--env VAR | --file PATH | --stdin)",
+		Short: "Give a source a key, in place of the one of the same name",
+		Example: "  patra credential set pubmed main --env NCBI_API_KEY\n" +
+			"  patra credential set crossref plus --file /run/secrets/crossref\n" +
+			"  pass show ncbi | patra credential set pubmed main --stdin",
+		Args: named,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cred := source.Credential{Pool: args[0], Name: args[1], Endpoint: endpoint, Scope: source.ScopeSource, Preferred: prefer, Weight: weight}
+			op := harvest.Harvest
+			if task != "" {
+				var ok bool
+				if op, ok = harvest.ParseOperation(task); !ok {
+					return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--task %q is none of harvest, backfill and update", task)}
+				}
+				cred.Scope, cred.Task = source.ScopeTask, op
+			}
+			offer, err := secret.offer(cmd, cred)
+			if err != nil {
+				return err
+			}
+			return c.changeCredentials(cmd.Context(), args[0], change.dryRun, func(n *node.Node) ([]source.CredentialChange, error) {
+				if err := useful(cmd.Context(), n, cred, op); err != nil {
+					return nil, err
+				}
+				return n.Keys.Set(cmd.Context(), offer, change.order(c))
+			})
+		},
+	}
+	secret.add(cmd)
+	change.add(cmd)
+	f := cmd.Flags()
+	f.StringVar(&endpoint, "endpoint", "", "use it for this endpoint only, before others")
+	f.StringVar(&task, "task", "", "use it for this operation only, before others: harvest, backfill or update")
+	f.BoolVar(&prefer, "prefer", false, "use it before others of its standing instead of in turn with them")
+	f.IntVar(&weight, "weight", 1, "its share among keys that take turns")
+	f.BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// useful refuses a credential that no request would ever use.
+func useful(ctx context.Context, n *node.Node, cred source.Credential, op harvest.Operation) error {
+	con, err := n.Registry.Contract(ctx, cred.Pool, op)
+	if err != nil {
+		return err
+	}
+	if con.Spec.Auth == nil {
+		return &usageError{cmd: "patra credential set", err: fmt.Errorf("source %s declares no auth, so nothing would use a credential; add an auth part to its pack first", cred.Pool)}
+	}
+	var names []string
+	for _, p := range []source.Purpose{source.ForSearch, source.ForCount, source.ForDetail} {
+		if e := con.Spec.Endpoint(p); e != nil {
+			names = append(names, e.Name)
+		}
+	}
+	if cred.Endpoint != "" && !slices.Contains(names, cred.Endpoint) {
+		return &usageError{cmd: "patra credential set", err: fmt.Errorf("source %s has no endpoint %q; known: %s", cred.Pool, cred.Endpoint, strings.Join(names, ", "))}
+	}
+	return nil
+}
+
+func (c *cli) credentialRotateCmd() *cobra.Command {
+	var secret secretFlags
+	var change keyChange
+	var reseal bool
+	cmd := &cobra.Command{
+		Use:   "rotate SOURCE (NAME (--env VAR | --file PATH | --stdin) | --reseal)",
+		Short: "Give a credential another secret, or seal all of a source anew under a new PATRA_KEY",
+		Long: "The row before ends as the new one begins, and the next request goes with the new secret; nothing else of\n" +
+			"the requests changes. To change the sealing key, start with the new one as PATRA_KEY and the old one as\n" +
+			"PATRA_KEY_PREVIOUS, and rotate --reseal.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if reseal && len(args) == 1 {
+				return nil
+			}
+			return named(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if reseal {
+				if len(args) != 1 || secret != (secretFlags{}) {
+					return &usageError{cmd: cmd.CommandPath(), err: errors.New("--reseal takes a source and no secret")}
+				}
+				return c.changeCredentials(cmd.Context(), args[0], change.dryRun, func(n *node.Node) ([]source.CredentialChange, error) {
+					return n.Keys.Reseal(cmd.Context(), args[0], change.order(c))
+				})
+			}
+			offer, err := secret.offer(cmd, source.Credential{Pool: args[0], Name: args[1]})
+			if err != nil {
+				return err
+			}
+			return c.changeCredentials(cmd.Context(), args[0], change.dryRun, func(n *node.Node) ([]source.CredentialChange, error) {
+				return n.Keys.Rotate(cmd.Context(), offer, change.order(c))
+			})
+		},
+	}
+	secret.add(cmd)
+	change.add(cmd)
+	cmd.Flags().BoolVar(&reseal, "reseal", false, "keep the secrets, seal them anew under the current key")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (c *cli) credentialDisableCmd() *cobra.Command {
+	var change keyChange
+	cmd := &cobra.Command{
+		Use:   "disable SOURCE NAME",
+		Short: "Take a credential out of use at once",
+		Args:  named,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.changeCredentials(cmd.Context(), args[0], change.dryRun, func(n *node.Node) ([]source.CredentialChange, error) {
+				return n.Keys.Disable(cmd.Context(), args[0], args[1], change.order(c))
+			})
+		},
+	}
+	change.add(cmd)
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// changeCredentials makes a change and says what was done.
+func (c *cli) changeCredentials(ctx context.Context, pool string, dryRun bool, do func(*node.Node) ([]source.CredentialChange, error)) error {
+	n, err := c.open(ctx, 1)
+	if err != nil {
+		return err
+	}
+	defer n.Close() //nolint:errcheck // everything is committed
+	// A shipped source that nobody has used yet is put into the registry here.
+	if _, err := n.Registry.Contents(ctx, pool); err != nil {
+		return err
+	}
+	done, err := do(n)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		b, err := json.Marshal(map[string]any{"source": pool, "dry_run": dryRun, "changes": done})
+		if err != nil {
+			return fmt.Errorf("marshal changes: %w", err)
+		}
+		c.printf("%s\n", b)
+		return nil
+	}
+	would := ""
+	if dryRun {
+		would = "would be "
+	}
+	if len(done) == 0 {
+		c.printf("nothing to change\n")
+	}
+	for _, ch := range done {
+		switch {
+		case ch.Add != nil:
+			c.printf("%s: credential %s %sset (%s)\n", pool, ch.Add.Name, would, where(ch.Add.Secret))
+		case ch.Close != 0:
+			c.printf("%s: row %d %sended\n", pool, ch.Close, would)
+		case ch.Disable != 0:
+			c.printf("%s: row %d %sdisabled\n", pool, ch.Disable, would)
+		case ch.Reseal != 0:
+			c.printf("%s: row %d %ssealed anew\n", pool, ch.Reseal, would)
+		}
+	}
+	return nil
+}
+
+func where(r source.SecretRef) string {
+	if r.Kind == source.SecretSealed {
+		return "sealed, hash " + r.MAC
+	}
+	return strings.ToLower(string(r.Kind)) + " " + r.Ref
+}
+
+// credentialLine is a credential as it is shown: where its secret is, never what.
+type credentialLine struct {
+	source.Credential
+	State string `json:"state"`
+}
+
+// state says in a word what a credential is good for at an instant.
+func state(c source.Credential, now time.Time) string {
+	switch {
+	case !c.To.IsZero() && !c.To.After(now):
+		return "ENDED"
+	case c.Status == source.CredentialDisabled:
+		return "DISABLED"
+	case c.From.After(now):
+		return "FUTURE"
+	case c.Resting(now):
+		return "RESTING"
+	}
+	return "ACTIVE"
+}
+
+func (c *cli) credentialListCmd() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "list [SOURCE]",
+		Short: "Show the credentials of a source, or of all",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return oneSource(cmd, args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := c.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer n.Close() //nolint:errcheck // nothing was written
+			pool := ""
+			if len(args) == 1 {
+				pool = args[0]
+				if err := c.known(cmd.Context(), n, pool); err != nil {
+					return err
+				}
+			}
+			creds, now, err := n.Keys.List(cmd.Context(), pool)
+			if err != nil {
+				return err
+			}
+			lines := []credentialLine{}
+			for _, cred := range creds {
+				if s := state(cred, now); all || s != "ENDED" {
+					lines = append(lines, credentialLine{cred, s})
+				}
+			}
+			return c.printCredentials(lines)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "also those that have ended")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// known refuses a source that is nowhere described.
+func (c *cli) known(ctx context.Context, n *node.Node, code string) error {
+	codes, err := n.Registry.Codes(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(codes, code) {
+		return &registry.UnknownSourceError{Code: code, Known: codes}
+	}
+	return nil
+}
+
+// explainCredential says what an error about credentials means.
+func explainCredential(err error) (problem, bool) {
+	if e, ok := errors.AsType[*keyring.UnknownError](err); ok {
+		return problem{"unknown_credential", e.Error(), "", "patra credential list " + e.Pool, exitNotFound}, true
+	}
+	if errors.Is(err, vault.ErrNoKey) {
+		return problem{
+			"no_sealing_key", err.Error(), "",
+			"make one with `openssl rand -base64 32`, keep it where backups of the database do not go, and give it as " + vault.EnvKey + " or in a file named by " + vault.EnvKeyFile,
+			exitUsage,
+		}, true
+	}
+	return problem{}, false
+}
+
+func (c *cli) printCredentials(lines []credentialLine) error {
+	if c.json {
+		b, err := json.Marshal(map[string]any{"credentials": lines})
+		if err != nil {
+			return fmt.Errorf("marshal credentials: %w", err)
+		}
+		c.printf("%s\n", b)
+		return nil
+	}
+	if len(lines) == 0 {
+		c.notef("no credentials; patra credential set SOURCE NAME --env VAR\n")
+		return nil
+	}
+	w := tabwriter.NewWriter(c.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "SOURCE\tNAME\tFOR\tSECRET\tSTATE\tSINCE")
+	for _, l := range lines {
+		aim := []string{}
+		if l.Endpoint != "" {
+			aim = append(aim, l.Endpoint)
+		}
+		if l.Task != "" {
+			aim = append(aim, string(l.Task))
+		}
+		if l.Preferred {
+			aim = append(aim, "preferred")
+		}
+		if len(aim) == 0 {
+			aim = append(aim, "all")
+		}
+		state := l.State
+		if state == "RESTING" {
+			state += " until " + node.Time(l.RefusedUntil.Truncate(time.Second)).String()
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Pool, l.Name, strings.Join(aim, ", "), where(l.Secret), state, node.Time(l.From.Truncate(time.Second)))
+	}
+	return w.Flush()
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/sourcefile"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) sourceCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "source",
+		Short: "Describe sources: packs in, the contract in force, its history",
+		Long: "A source is described in a YAML pack. Applying it writes rows with a beginning and, later, an end,\n" +
+			"so that what was in force at any instant can be shown, compared and taken back.\n\n" +
+			"Begin with `patra source new NAME > NAME.yaml` and `patra source lint NAME.yaml`.",
+		Args: noVerb,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(c.sourceListCmd(), c.sourceShowCmd(), c.sourceHistoryCmd(), c.sourceDiffCmd(), c.sourceExportCmd(),
+		c.sourceLintCmd(), c.sourceNewCmd(), c.sourceSchemaCmd(),
+		c.sourceApplyCmd(), c.sourceScheduleCmd(), c.sourceRollbackCmd(), c.sourcePauseCmd(), c.sourceResumeCmd())
+	return cmd
+}
+
+// noVerb refuses a verb that is not there, naming the nearest.
+func noVerb(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var known []string
+	for _, sub := range cmd.Commands() {
+		known = append(known, sub.Name())
+	}
+	return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), source.Suggest(args[0], known))}
+}
+
+// oneFile wants exactly one argument, a pack.
+func oneFile(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s takes one source pack, such as mysource.yaml; got %d", cmd.CommandPath(), len(args))}
+	}
+	return nil
+}
+
+// vars are the instance's own values, as a node has them.
+func (c *cli) vars() map[string]string {
+	return map[string]string{"contact": c.contact, "tool": "patra"}
+}
+
+// readPack reads and checks a pack whole.
+func (c *cli) readPack(name string) (*sourcefile.Pack, []source.Warning, error) {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read source pack: %w", err)
+	}
+	p, err := sourcefile.Parse(name, b)
+	if p == nil {
+		return nil, nil, err
+	}
+	warnings, err := p.Check(c.vars(), node.CheckSpec)
+	return p, warnings, err
+}
+
+// described is a pack that may be applied.
+func (c *cli) described(name string) (*sourcefile.Pack, registry.Described, error) {
+	p, _, err := c.readPack(name)
+	if err != nil {
+		return p, registry.Described{}, err
+	}
+	return p, registry.Described{Definition: p.Definition, Hash: p.Hash(), Origin: registry.File}, nil
+}
+
+func (c *cli) audit(reason string) source.Audit {
+	who := "unknown"
+	if u, err := user.Current(); err == nil {
+		who = u.Username
+	}
+	return source.Audit{Actor: "cli/" + who, Reason: reason}
+}
+
+// parseOperation reads an operation; empty is HARVEST.
+func parseOperation(cmd *cobra.Command, s string) (harvest.Operation, error) {
+	if s == "" {
+		return harvest.Harvest, nil
+	}
+	op, ok := harvest.ParseOperation(s)
+	if !ok {
+		return "", &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--operation %q is not known: use harvest, backfill or update", s)}
+	}
+	return op, nil
+}
+
+func instant(cmd *cobra.Command, flag, s string) (time.Time, error) {
+	t, err := parseTime(flag, s)
+	if e, ok := errors.AsType[*usageError](err); ok {
+		e.cmd = cmd.CommandPath()
+	}
+	return t, err
+}
+
+// printJSON prints one object.
+func (c *cli) printJSON(v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("marshal output: %w", err)
+	}
+	c.printf("%s\n", b)
+	return nil
+}
+
+func optional(t time.Time) *node.Time {
+	if t.IsZero() {
+		return nil
+	}
+	v := node.Time(t)
+	return &v
+}
+
+// explainSource says what is wrong with descriptions and changes of them.
+func explainSource(err error) (problem, bool) {
+	if e, ok := errors.AsType[sourcefile.Problems](err); ok {
+		return problem{"pack_invalid", fmt.Sprintf("the source pack has %s", count(len(e), "mistake")), e.Error(), "mend the lines named above and run `patra source lint FILE`; nothing was changed", exitUsage}, true
+	}
+	if e, ok := errors.AsType[source.Violations](err); ok {
+		return problem{"contract_invalid", fmt.Sprintf("the description has %s", count(len(e), "mistake")), e.Error(), "`patra source history CODE` shows the rows, `patra source lint FILE` checks a pack; nothing was changed", exitUsage}, true
+	}
+	if errors.Is(err, registry.ErrStale) {
+		return problem{"stale_preview", err.Error(), "", "run the command with --dry-run again and look at what it would do now; nothing was changed", exitConflict}, true
+	}
+	if errors.Is(err, registry.ErrNothingToUndo) {
+		return problem{"nothing_to_undo", err.Error(), "", "patra source history CODE; an older state: `patra source export CODE --at T > old.yaml` and apply it", exitConflict}, true
+	}
+	return problem{}, false
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/sourcefile"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/spf13/cobra"
+)
+
+type listedView struct {
+	Code       string     `json:"code"`
+	Name       string     `json:"name"`
+	Origin     string     `json:"origin"`
+	Applied    bool       `json:"applied"`
+	SourceRows int        `json:"source_rows"`
+	TaskRows   int        `json:"task_rows"`
+	NextChange *node.Time `json:"next_change"`
+	State      string     `json:"state"`
+	Reason     string     `json:"reason,omitempty"`
+	Since      *node.Time `json:"since,omitempty"`
+}
+
+func (c *cli) sourceListCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the sources and what is in force of each", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			n, err := c.open(cmd.Context(), 1)
+			if err != nil {
+				return err
+			}
+			defer n.Close() //nolint:errcheck // nothing was written to it
+			all, err := n.Registry.List(cmd.Context())
+			if err != nil {
+				return err
+			}
+			views := []listedView{}
+			for _, e := range all {
+				st, err := n.Store.SourceState(cmd.Context(), e.Code)
+				if err != nil {
+					return err
+				}
+				v := listedView{
+					Code: e.Code, Name: e.Name, Origin: e.Origin, Applied: e.Applied, State: "ready",
+					SourceRows: e.InForce[source.ScopeSource], TaskRows: e.InForce[source.ScopeTask], NextChange: optional(e.NextChange),
+				}
+				switch {
+				case st.Stopped:
+					v.State, v.Reason, v.Since = "stopped", st.Reason, optional(st.Since)
+				case st.Paused:
+					v.State, v.Reason, v.Since = "paused", st.Reason, optional(st.Since)
+				case !e.Applied:
+					v.Reason = "applied when first asked for"
+				}
+				views = append(views, v)
+			}
+			if c.json {
+				return c.printJSON(map[string]any{"sources": views})
+			}
+			c.printf("%-16s %-24s %-8s %6s %5s  %-21s %-8s %s\n", "SOURCE", "NAME", "ORIGIN", "SOURCE", "TASK", "NEXT CHANGE", "STATE", "REASON")
+			for _, v := range views {
+				next := "-"
+				if v.NextChange != nil {
+					next = v.NextChange.String()
+				}
+				c.printf("%-16s %-24s %-8s %6d %5d  %-21s %-8s %s\n", v.Code, v.Name, v.Origin, v.SourceRows, v.TaskRows, next, v.State, v.Reason)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+type choiceView struct {
+	Dimension source.Dimension   `json:"dimension"`
+	Name      string             `json:"name,omitempty"`
+	From      string             `json:"from"` // TASK, SOURCE or default
+	Row       int64              `json:"row,omitempty"`
+	Begins    *node.Time         `json:"effective_from,omitempty"`
+	Ends      *node.Time         `json:"effective_to,omitempty"`
+	Why       string             `json:"why"`
+	Fallback  bool               `json:"fallback,omitzero"`
+	Rivals    []int64            `json:"rivals,omitempty"`
+	Values    []sourcefile.Value `json:"values,omitempty"`
+}
+
+func choiceViews(choices []source.Choice) []choiceView {
+	out := []choiceView{}
+	for _, ch := range choices {
+		v := choiceView{Dimension: ch.Dimension, Name: ch.Name, From: "default", Why: ch.Why, Fallback: ch.Fallback, Rivals: ch.Rivals}
+		if ch.Row != nil {
+			v.From, v.Row, v.Begins, v.Ends = string(ch.Row.Scope), ch.Row.ID, optional(ch.Row.From), optional(ch.Row.To)
+			v.Values = sourcefile.Values(ch.Row.Body)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func (c *cli) sourceShowCmd() *cobra.Command {
+	var operation, at string
+	cmd := &cobra.Command{
+		Use:     "show CODE",
+		Short:   "Show the contract of a source at an instant: each row, why it was picked, its values",
+		Example: "  patra source show crossref\n  patra source show crossref --operation backfill --at 2027-01-01",
+		Args:    oneSource,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, err := parseOperation(cmd, operation)
+			if err != nil {
+				return err
+			}
+			when, err := instant(cmd, "at", at)
+			if err != nil {
+				return err
+			}
+			n, err := c.open(cmd.Context(), 1)
+			if err != nil {
+				return err
+			}
+			defer n.Close() //nolint:errcheck // nothing was written to it
+			e, err := n.Registry.Show(cmd.Context(), args[0], op, when)
+			if err != nil {
+				return err
+			}
+			if err := c.printContract(e); err != nil {
+				return err
+			}
+			if len(e.Violations) > 0 {
+				return exitError(exitUsage)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&operation, "operation", "", "harvest (default), backfill or update")
+	cmd.Flags().StringVar(&at, "at", "", "instant, RFC 3339 or a date (UTC); default now")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (c *cli) printContract(e registry.Explain) error {
+	fingerprint := ""
+	if e.Contract.Spec != nil {
+		var err error
+		if fingerprint, err = e.Contract.Spec.Fingerprint(); err != nil {
+			return err
+		}
+	}
+	views := choiceViews(e.Choices)
+	if c.json {
+		violations, warnings := []string{}, []string{}
+		for _, v := range e.Violations {
+			violations = append(violations, v.String())
+		}
+		for _, w := range e.Contract.Warnings {
+			warnings = append(warnings, w.String())
+		}
+		return c.printJSON(map[string]any{
+			"source": e.Code, "operation": e.Operation, "at": node.Time(e.At), "dimensions": views, "spec_fingerprint": fingerprint,
+			"config_hash": e.Contract.ConfigHash, "warnings": warnings, "violations": violations,
+		})
+	}
+	c.printf("%s %s  contract at %s\n", e.Code, e.Operation, node.Time(e.At))
+	for _, v := range views {
+		head := string(v.Dimension)
+		if v.Name != "" {
+			head += " " + v.Name
+		}
+		c.printf("\n%-24s %-8s %s\n", head, v.From, v.Why)
+		if v.Begins != nil {
+			ends := "until further notice"
+			if v.Ends != nil {
+				ends = v.Ends.String()
+			}
+			c.printf("  in force  [%s, %s)\n", v.Begins, ends)
+		}
+		for _, x := range v.Values {
+			c.printf("  %s: %s\n", x.Path, strings.ReplaceAll(x.Text, "\n", " "))
+		}
+	}
+	c.printf("\nconfig hash       %s\n", e.Contract.ConfigHash)
+	if fingerprint != "" {
+		c.printf("spec fingerprint  %s\n", fingerprint)
+	}
+	for _, w := range e.Contract.Warnings {
+		c.printf("note: %s\n", w)
+	}
+	for _, v := range e.Violations {
+		c.printf("error: %s\n", v)
+	}
+	if len(e.Violations) > 0 {
+		c.notef("patra: the rows in force do not compile for %s: %s [contract_invalid]\n", e.Operation, count(len(e.Violations), "mistake"))
+	}
+	return nil
+}

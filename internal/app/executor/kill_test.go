@@ -1,0 +1,145 @@
+package executor_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/sim"
+)
+
+var errKilled = errors.New("killed")
+
+// killer makes a node's store dead from a chosen point on, as a kill does: what
+// was committed stays, an open transaction rolls back, nothing is written after.
+type killer struct {
+	mu    sync.Mutex
+	at    int // the point at which to die, counted from the first lease; 0: never
+	dead  bool
+	point string // where it died
+
+	seen  int
+	begun bool
+}
+
+func (k *killer) hook(point string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.begun = k.begun || strings.Contains(point, "SET status_code='DISPATCHED'")
+	if k.begun && !k.dead {
+		if k.seen++; k.seen == k.at {
+			k.dead, k.point = true, point
+		}
+	}
+	if k.dead {
+		return errKilled
+	}
+	return nil
+}
+
+func (k *killer) kill() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.dead = true
+}
+
+// TestR20_KillAtEachStepOf20Pages kills at every call of the store that a walk
+// of 20 pages makes (in CI at every 13th). Every ordinal is committed once,
+// and a kill costs one page more at the oracle; two only where the page before
+// had everything written and waited for its commit.
+func TestR20_KillAtEachStepOf20Pages(t *testing.T) {
+	stride := 13
+	if os.Getenv("PATRA_SOAK") != "" {
+		stride = 1
+	}
+	for _, name := range []string{"token", "two-phase"} {
+		m := manners[name]
+		m.target = 500
+		m.paging = strings.Replace(m.paging, "pageSize: 50", "pageSize: 20", 1)
+		records := 400
+		if m.two {
+			records = 130 // 7 searches, 13 details
+		}
+		t.Run(name, func(t *testing.T) {
+			extra := map[int]int{}
+			for k := 1; ; k += stride {
+				alive := false
+				bubble(t, func(t *testing.T) {
+					die := &killer{at: k}
+					b := newBench(t, m, setup{sim: sim.Config{Records: records}, hook: die.hook})
+					_, err := b.Harvest(t.Context(), "generic")
+					if !die.dead {
+						alive = true
+						return
+					}
+					if err == nil {
+						t.Fatalf("killed at %d, %q: the dead node ended well", k, die.point)
+					}
+					b.again()
+					rep := b.MustHarvest("generic")
+					if !rep.Noop && rep.Status != "COMPLETED" {
+						t.Errorf("killed at %d, %q: then %s", k, die.point, rep.Status)
+					}
+					b.MustBeExact("generic", rep)
+					if n := b.ask(doubled); n != 0 {
+						t.Errorf("killed at %d, %q: %d ordinals committed twice", k, die.point, n)
+					}
+					if n := b.ask(committed); n != 20 {
+						t.Errorf("killed at %d, %q: %d pages committed, want 20", k, die.point, n)
+					}
+					more := b.pages() - 20
+					extra[more]++
+					if most := 1; more > most && !strings.HasSuffix(die.point, "commit") {
+						t.Errorf("killed at %d, %q: %d pages were fetched again", k, die.point, more)
+					}
+					if more > 2 {
+						t.Errorf("killed at %d, %q: %d pages were fetched again", k, die.point, more)
+					}
+				})
+				if alive || t.Failed() {
+					break
+				}
+			}
+			t.Log("kills by pages fetched again: " + fmt.Sprint(extra))
+		})
+	}
+}
+
+// TestR22_KillInAStatefulWalkBeginsANewOne: the server's cursor may have moved
+// past a page that nobody stored.
+func TestR22_KillInAStatefulWalkBeginsANewOne(t *testing.T) {
+	stride := 11
+	if os.Getenv("PATRA_SOAK") != "" {
+		stride = 1
+	}
+	for _, name := range []string{"token-const", "scroll"} {
+		m := manners[name]
+		m.paging = strings.Replace(m.paging, "total: EXACT", "total: ROUGH", 1) // no total tells of a page left out
+		t.Run(name, func(t *testing.T) {
+			for k := 1; ; k += stride {
+				alive := false
+				bubble(t, func(t *testing.T) {
+					die := &killer{at: k}
+					b := newBench(t, m, setup{hook: die.hook, sim: sim.Config{CursorLife: 24 * time.Hour}})
+					if _, err := b.Harvest(t.Context(), "generic"); err == nil {
+						alive = !die.dead
+						if !alive {
+							t.Fatalf("killed at %d, %q: the dead node ended well", k, die.point)
+						}
+						return
+					}
+					b.again()
+					rep := b.MustHarvest("generic")
+					b.MustBeExact("generic", rep)
+				})
+				if alive || t.Failed() {
+					break
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,144 @@
+package executor_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/papertrace/patra/internal/sim"
+)
+
+// detail matches requests for details.
+func detail(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/batch") }
+
+// TestR27_DetailsAccountForEveryID: details that come late, wrong or not at
+// all; only an id that never has any ends on the list of bad ids.
+func TestR27_DetailsAccountForEveryID(t *testing.T) {
+	for _, c := range []struct {
+		fault sim.Fault
+		times int
+	}{
+		{sim.DetailMissing, 1},
+		{sim.DetailMissing, 2},
+		{sim.DetailExtra, 1},
+		{sim.DetailBadItem, 1},
+		{sim.DetailBadItem, 2},
+		{sim.HTTP500, 1},
+		{sim.ServedLost, 1},
+		{sim.Slow, 1},
+	} {
+		for k := range 7 {
+			t.Run(fmt.Sprintf("%s/%d/page %d", c.fault, c.times, k+1), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					b := newBench(t, manners["two-phase"], setup{faults: []sim.Script{{Fault: c.fault, When: detail, After: k, Times: c.times}}})
+					b.exact()
+					if n := b.ask(`SELECT COUNT(*) FROM ing_bad_id`); n != 0 {
+						t.Errorf("%d ids on the list of bad ones", n)
+					}
+					if b.Sim.Scripted() != 0 {
+						t.Error("the fault was never served")
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestR27_IDWithoutDetailsIsListedAndTheSliceDone: the record is deleted
+// between search and details, so nobody will ever answer for it.
+func TestR27_IDWithoutDetailsIsListedAndTheSliceDone(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, manners["two-phase"], setup{})
+		var gone string
+		first := true
+		b.Sim.SetOnRequest(func(r *http.Request) {
+			if !detail(r) || !first {
+				return
+			}
+			first = false
+			gone, _, _ = strings.Cut(r.Form.Get("ids"), ",")
+			if err := b.Sim.Delete("generic", gone); err != nil {
+				t.Error(err)
+			}
+		})
+		rep := b.exact()
+		if id := b.text(`SELECT ext_id FROM ing_bad_id`); id != gone || rep.Slices.Done != 1 {
+			t.Errorf("bad id %q, want %q; %+v", id, gone, rep.Slices)
+		}
+		if n := b.ask(`SELECT COUNT(*) FROM ing_record`); n != 69 {
+			t.Errorf("%d records, want 69", n)
+		}
+	})
+}
+
+// TestR27_UnreadableDetailIsQuarantinedOnce, however often it was asked for.
+// The oracle's bad items have lost their id, so the id is listed as well.
+func TestR27_UnreadableDetailIsQuarantinedOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, manners["two-phase"], setup{faults: []sim.Script{{Fault: sim.DetailBadItem, When: detail, After: 2, Times: 3}}})
+		rep := b.MustHarvest("generic")
+		if rep.Status != "COMPLETED" {
+			t.Fatalf("%+v", rep)
+		}
+		if q, l := b.ask(`SELECT COUNT(*) FROM ing_quarantine`), b.ask(`SELECT COUNT(*) FROM ing_bad_id`); q != 1 || l != 1 {
+			t.Errorf("%d in quarantine, %d bad ids", q, l)
+		}
+	})
+}
+
+// TestR27_KillBetweenThePhases: ids found are not searched for again.
+func TestR27_KillBetweenThePhases(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		k := &killer{}
+		b := newBench(t, manners["two-phase"], setup{hook: k.hook})
+		b.Sim.SetOnRequest(func(r *http.Request) {
+			if detail(r) {
+				k.kill()
+			}
+		})
+		if _, err := b.Harvest(t.Context(), "generic"); err == nil {
+			t.Fatal("the dead node went on")
+		}
+		searched := len(b.Sim.Requests())
+		b.Sim.SetOnRequest(nil)
+		b.again()
+		b.exact()
+		for _, r := range b.Sim.Requests()[searched:] {
+			if r.Path == "/items" && r.Params.Get("only") == "" {
+				t.Error("searched again for ids that were committed")
+			}
+		}
+	})
+}
+
+// TestR32_RenamedIDStopsTheSource: nothing of such a page is kept.
+func TestR32_RenamedIDStopsTheSource(t *testing.T) {
+	for _, name := range []string{"token", "offset-total", "two-phase", "scroll"} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				m := manners[name]
+				m.id = "identifier"
+				b := newBench(t, m, setup{})
+				rep := b.MustHarvest("generic")
+				b.stopped(rep, 0)
+				if n := b.ask(`SELECT COUNT(*) FROM ing_record`) + b.ask(`SELECT COUNT(*) FROM ing_quarantine`); n != 0 {
+					t.Errorf("%d rows were kept", n)
+				}
+			})
+		})
+	}
+}
+
+// TestR32_OneHostileItemKeepsTheOthers of a page of a hundred.
+func TestR32_OneHostileItemKeepsTheOthers(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		m := manners["token"]
+		m.paging = strings.Replace(m.paging, "pageSize: 20", "pageSize: 100", 1)
+		b := newBench(t, m, setup{sim: sim.Config{Records: 100}, faults: []sim.Script{{Fault: sim.InvalidUTF8, When: page, Times: -1}}})
+		rep := b.MustHarvest("generic")
+		if rep.Status != "COMPLETED" || rep.Records.Inserted != 99 || rep.Records.Quarantined != 1 {
+			t.Errorf("%s %+v", rep.Status, rep.Records)
+		}
+	})
+}

@@ -1,0 +1,188 @@
+package keyring
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Order is how a change is to be made.
+type Order struct {
+	Audit source.Audit
+	// DryRun changes nothing and returns what would be done.
+	DryRun bool
+}
+
+// Offer is a credential as an operator gives it: a reference, or a secret to be
+// sealed.
+type Offer struct {
+	Credential source.Credential
+	Secret     source.Secret
+}
+
+// UnknownError names the credentials there are.
+type UnknownError struct {
+	Pool, Name string
+	Known      []string
+}
+
+func (e *UnknownError) Error() string {
+	if len(e.Known) == 0 {
+		return fmt.Sprintf("source %s has no credential %q, nor any other", e.Pool, e.Name)
+	}
+	return fmt.Sprintf("source %s has no credential %q; known: %s", e.Pool, e.Name, strings.Join(e.Known, ", "))
+}
+
+var errDryRun = errors.New("dry run")
+
+// List returns all rows of a pool, ended ones included, and the store's time.
+func (r *Ring) List(ctx context.Context, pool string) ([]source.Credential, time.Time, error) {
+	return r.store.Credentials(ctx, pool)
+}
+
+// Set puts a credential into a pool, in place of the one of the same name.
+func (r *Ring) Set(ctx context.Context, o Offer, how Order) ([]source.CredentialChange, error) {
+	c, err := r.prepare(o)
+	if err != nil {
+		return nil, err
+	}
+	how.Audit.Action = "CREDENTIAL_SET"
+	return r.change(ctx, c.Pool, c.Name, how, func(all []source.Credential, now time.Time) ([]source.CredentialChange, error) {
+		return supersede(all, c, now), nil
+	})
+}
+
+// Rotate gives the credential of a name another secret, keeping what else is
+// said of it. The row before ends as this one begins.
+func (r *Ring) Rotate(ctx context.Context, o Offer, how Order) ([]source.CredentialChange, error) {
+	pool, name := o.Credential.Pool, o.Credential.Name
+	how.Audit.Action = "CREDENTIAL_ROTATE"
+	return r.change(ctx, pool, name, how, func(all []source.Credential, now time.Time) ([]source.CredentialChange, error) {
+		old, err := find(all, pool, name, now)
+		if err != nil {
+			return nil, err
+		}
+		ref := o.Credential.Secret
+		o.Credential = old
+		o.Credential.Secret, o.Credential.Status = ref, source.CredentialActive
+		c, err := r.prepare(o)
+		if err != nil {
+			return nil, err
+		}
+		return supersede(all, c, now), nil
+	})
+}
+
+// Reseal seals every sealed secret of a pool that is not under the current key
+// anew. The secrets stay what they are.
+func (r *Ring) Reseal(ctx context.Context, pool string, how Order) ([]source.CredentialChange, error) {
+	how.Audit.Action = "CREDENTIAL_RESEAL"
+	return r.change(ctx, pool, "", how, func(all []source.Credential, now time.Time) ([]source.CredentialChange, error) {
+		var out []source.CredentialChange
+		var errs []error
+		for _, c := range all {
+			if c.Secret.Kind != source.SecretSealed || !open(c, now) {
+				continue
+			}
+			done, err := r.vault.Current(c.Secret)
+			if err != nil {
+				return nil, err
+			}
+			if done {
+				continue
+			}
+			s, err := r.vault.Resolve(c)
+			if err == nil {
+				var ref source.SecretRef
+				ref, err = r.vault.Seal(c, s)
+				out = append(out, source.CredentialChange{Reseal: c.ID, Secret: &ref})
+			}
+			errs = append(errs, err)
+		}
+		return out, errors.Join(errs...)
+	})
+}
+
+// Disable takes a credential out of use.
+func (r *Ring) Disable(ctx context.Context, pool, name string, how Order) ([]source.CredentialChange, error) {
+	how.Audit.Action = "CREDENTIAL_DISABLE"
+	return r.change(ctx, pool, name, how, func(all []source.Credential, now time.Time) ([]source.CredentialChange, error) {
+		c, err := find(all, pool, name, now)
+		if err != nil || c.Status == source.CredentialDisabled {
+			return nil, err
+		}
+		return []source.CredentialChange{{Disable: c.ID}}, nil
+	})
+}
+
+// prepare checks an offer and seals its secret if there is one.
+func (r *Ring) prepare(o Offer) (source.Credential, error) {
+	c := o.Credential
+	c.Weight, c.Status = max(1, c.Weight), cmp.Or(c.Status, source.CredentialActive)
+	c.ID, c.Refused, c.RefusedUntil, c.To = 0, 0, time.Time{}, time.Time{}
+	if !o.Secret.Empty() {
+		r.redact.Learn(o.Secret)
+		ref, err := r.vault.Seal(c, o.Secret)
+		if err != nil {
+			return c, err
+		}
+		c.Secret = ref
+	}
+	return c, source.CheckCredential(c)
+}
+
+func (r *Ring) change(ctx context.Context, pool, name string, how Order, decide func([]source.Credential, time.Time) ([]source.CredentialChange, error)) ([]source.CredentialChange, error) {
+	how.Audit.Object = "credential/" + strings.TrimSuffix(pool+"/"+name, "/")
+	var done []source.CredentialChange
+	step := func(all []source.Credential, now time.Time) ([]source.CredentialChange, error) {
+		var err error
+		if done, err = decide(all, now); err == nil && how.DryRun {
+			err = errDryRun
+		}
+		return done, err
+	}
+	err := r.store.ChangeCredentials(ctx, pool, how.Audit, step)
+	if how.DryRun && errors.Is(err, harvest.ErrNotFound) { // it would be made first
+		_, err = step(nil, time.Time{})
+	}
+	if errors.Is(err, errDryRun) {
+		err = nil
+	}
+	return done, err
+}
+
+// supersede puts c in place of the row of its name.
+func supersede(all []source.Credential, c source.Credential, now time.Time) []source.CredentialChange {
+	c.From = now
+	var out []source.CredentialChange
+	if old, err := find(all, c.Pool, c.Name, now); err == nil {
+		c.Supersedes = old.ID
+		out = append(out, source.CredentialChange{Close: old.ID})
+	}
+	return append(out, source.CredentialChange{Add: &c})
+}
+
+// open reports whether a row has not ended.
+func open(c source.Credential, now time.Time) bool { return c.To.IsZero() || c.To.After(now) }
+
+// find returns the row of a name that has not ended.
+func find(all []source.Credential, pool, name string, now time.Time) (source.Credential, error) {
+	unknown := &UnknownError{Pool: pool, Name: name}
+	for _, c := range slices.Backward(all) {
+		if !open(c, now) {
+			continue
+		}
+		if c.Name == name {
+			return c, nil
+		}
+		unknown.Known = append(unknown.Known, c.Name)
+	}
+	return source.Credential{}, unknown
+}

@@ -1,0 +1,178 @@
+// Package keyring hands out the credentials of sources, one per request, and
+// changes them.
+//
+// It promises that a change acts on the next request, whatever plan it belongs
+// to (R47); that a key which was refused rests and the next one takes its
+// place; and that a source which is not open is never asked without a key (R42).
+// It keeps no secret longer than a request, except in the redactor that keeps
+// it out of everything written.
+package keyring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Store keeps credentials. Credentials reads all rows of a pool, and the clock
+// before them; a pool that is not there is empty. ChangeCredentials gives decide
+// the rows under a lock and makes the changes it returns with an audit line, in
+// one transaction; it returns [harvest.ErrNotFound] if the source is not there.
+// NoteRefusal stores the health of a key if it is still what it was when read.
+type Store interface {
+	Credentials(ctx context.Context, pool string) ([]source.Credential, time.Time, error)
+	ChangeCredentials(ctx context.Context, pool string, a source.Audit, decide func([]source.Credential, time.Time) ([]source.CredentialChange, error)) error
+	NoteRefusal(ctx context.Context, id int64, was, refused int, rest time.Duration) error
+}
+
+// Vault turns references into secrets and secrets into sealed ones.
+type Vault interface {
+	Resolve(c source.Credential) (source.Secret, error)
+	Seal(c source.Credential, s source.Secret) (source.SecretRef, error)
+	// Current reports whether a sealed secret is under the current key.
+	Current(r source.SecretRef) (bool, error)
+}
+
+// Ring is the credentials of all sources. It is safe for concurrent use.
+type Ring struct {
+	store  Store
+	vault  Vault
+	redact *source.Redactor
+	log    *slog.Logger
+
+	mu     sync.Mutex
+	turns  map[string]uint64 // guarded by mu; by pool and endpoint
+	warned map[int64]bool    // guarded by mu; credentials that could not be read
+}
+
+// New returns a ring. redact is told every secret that is handed out.
+func New(store Store, vault Vault, redact *source.Redactor, log *slog.Logger) *Ring {
+	return &Ring{store: store, vault: vault, redact: redact, log: log.With("component", "keyring"), turns: map[string]uint64{}, warned: map[int64]bool{}}
+}
+
+// Pick returns the key for a request, leaving out those already tried; false if
+// the request is to go without. An error wraps a [harvest.Fault].
+func (r *Ring) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, tried []int64) (source.Key, bool, error) {
+	if spec.Auth == nil {
+		return source.Key{}, false, nil
+	}
+	pool, aim := spec.Auth.Pool, source.Aim{Task: harvest.Operation(spec.Operation)}
+	if e := spec.Endpoint(p); e != nil {
+		aim.Endpoint = e.Name
+	}
+	all, now, err := r.store.Credentials(ctx, pool)
+	if err != nil {
+		f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "credentials_lost"}
+		return source.Key{}, false, fmt.Errorf("credentials of %s: %w: %w", pool, f, err)
+	}
+	var unreadable []error
+	for _, c := range source.Turn(source.Candidates(all, aim, now), r.turn(pool+"/"+aim.Endpoint)) {
+		if slices.Contains(tried, c.ID) {
+			continue
+		}
+		s, err := r.vault.Resolve(c)
+		if err != nil {
+			unreadable = append(unreadable, err)
+			r.warn(c, err)
+			continue
+		}
+		r.redact.Learn(s)
+		return source.Key{Credential: c, Secret: s}, true, nil
+	}
+	if spec.Anonymous(p) {
+		return source.Key{}, false, nil
+	}
+	return source.Key{}, false, missing(pool, all, now, len(tried) > 0, errors.Join(unreadable...))
+}
+
+// missing says why there is no key where one is needed.
+func missing(pool string, all []source.Credential, now time.Time, tried bool, unreadable error) error {
+	f := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: "no_credential"}
+	resting := slices.ContainsFunc(all, func(c source.Credential) bool { return c.InForce(now) && c.Resting(now) })
+	switch {
+	case tried || resting:
+		f.Code = source.CodeAuthRefused
+		return fmt.Errorf("every credential of %s was refused: %w", pool, f)
+	case unreadable != nil:
+		f.Code = "credential_unreadable"
+		return fmt.Errorf("%w: %w", f, unreadable)
+	}
+	return fmt.Errorf("%s needs a credential and none is in force: %w", pool, f)
+}
+
+func (r *Ring) turn(key string) uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.turns[key]
+	r.turns[key] = n + 1
+	return n
+}
+
+// warn tells once of a credential that cannot be read: the next one, or none,
+// is used in its place.
+func (r *Ring) warn(c source.Credential, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.warned[c.ID] {
+		r.warned[c.ID] = true
+		r.log.Warn("credential left out", "source", c.Pool, "credential", c.Name, "err", err)
+	}
+}
+
+// Report tells what the upstream made of a key. It does not fail: a key whose
+// refusal could not be noted is refused again.
+func (r *Ring) Report(ctx context.Context, k source.Key, o source.KeyOutcome) {
+	c := k.Credential
+	refused, rest := 0, time.Duration(0)
+	if o == source.KeyRefused {
+		refused = c.Refused + 1
+		rest = source.Rest(refused)
+	} else if c.Refused == 0 {
+		return // nothing new
+	}
+	// It must be known to the others even if our own caller is leaving.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := r.store.NoteRefusal(ctx, c.ID, c.Refused, refused, rest); err != nil {
+		r.log.Warn("health of a credential not noted", "source", c.Pool, "credential", c.Name, "err", err)
+		return
+	}
+	if o == source.KeyRefused {
+		r.log.Warn("credential refused", "source", c.Pool, "credential", c.Name, "rest", rest)
+	}
+}
+
+// Check says what would keep a request of the spec from having the credential
+// it needs, before anything is asked; all findings at once.
+func (r *Ring) Check(ctx context.Context, spec *source.Spec) error {
+	if spec.Auth == nil {
+		return nil
+	}
+	all, now, err := r.store.Credentials(ctx, spec.Auth.Pool)
+	if err != nil {
+		return err
+	}
+	var bad source.Violations
+	for _, p := range []source.Purpose{source.ForSearch, source.ForCount, source.ForDetail} {
+		e := spec.Endpoint(p)
+		if e == nil || spec.Anonymous(p) {
+			continue
+		}
+		aim := source.Aim{Endpoint: e.Name, Task: harvest.Operation(spec.Operation)}
+		if !slices.ContainsFunc(all, func(c source.Credential) bool { return c.Serves(aim, now) }) {
+			bad = append(bad, source.Violation{Path: "auth", Text: fmt.Sprintf(
+				"endpoint %s needs a credential and none of %s is in force; patra credential set %s NAME", e.Name, spec.Auth.Pool, spec.Auth.Pool)})
+		}
+	}
+	if len(bad) > 0 {
+		return bad
+	}
+	return nil
+}

@@ -1,0 +1,295 @@
+package planner_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/sim"
+)
+
+// bench is a node over the shipped packs.
+type bench struct {
+	*patratest.Rig
+	t   *testing.T
+	dsn string
+}
+
+func newBench(t *testing.T, cfg sim.Config, tweak func(*source.Spec)) *bench {
+	t.Helper()
+	cfg.Seed, cfg.LimitRPS, cfg.KeepLog = 5, -1, -1
+	if cfg.Records == 0 {
+		cfg.Records = 200
+	}
+	if cfg.Churn == nil {
+		cfg.Churn = &sim.Churn{New: 10, Changed: 5}
+	}
+	b := &bench{t: t, dsn: patratest.SQLite.DSN(t)}
+	c := patratest.RigConfig{DSN: b.dsn, Sim: cfg, Packs: map[string]registry.Pack{}, Node: node.Config{Workers: 1}}
+	for _, code := range []string{"pubmed", "crossref"} {
+		c.Packs[code] = patratest.ShippedPack(t, code, func(s *source.Spec) {
+			patratest.Fast(s)
+			if tweak != nil {
+				tweak(s)
+			}
+		})
+	}
+	b.Rig = patratest.NewRig(t, c)
+	return b
+}
+
+// ask reads one number from the store.
+func (b *bench) ask(query string, args ...any) (n int) {
+	b.t.Helper()
+	b.scan(&n, query, args...)
+	return n
+}
+
+func (b *bench) scan(into any, query string, args ...any) {
+	b.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(b.dsn, "sqlite:"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.QueryRow(query, args...).Scan(into); err != nil {
+		b.t.Fatalf("%s: %v", query, err)
+	}
+}
+
+var warm sync.Once
+
+// bubble runs f in virtual time, after what lives as long as the process has
+// come to life outside.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	warm.Do(func() { newBench(t, sim.Config{Records: 5}, nil).MustHarvest("crossref") })
+	synctest.Test(t, f)
+}
+
+func planned(s *source.Spec) { s.Window.Target = 40 }
+
+// state is everything a refused plan must leave as it was.
+const state = `SELECT (SELECT COUNT(*) FROM ing_plan)||'/'||(SELECT COUNT(*) FROM ing_plan_slice)||'/'||(SELECT COUNT(*) FROM ing_task)||'/'||
+	(SELECT COUNT(*) FROM ing_cursor_event)||'/'||(SELECT GROUP_CONCAT(cursor_value) FROM ing_cursor)`
+
+// TestR3_LaterStartIsRefused: it would leave a hole, and nothing is changed.
+func TestR3_LaterStartIsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, nil)
+		rep := b.MustHarvest("crossref")
+		var before, after string
+		b.scan(&before, state)
+		sent := len(b.Sim.Requests())
+		b.Sim.Advance(72 * time.Hour)
+		w := time.Time(*rep.Watermark)
+		_, err := b.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", From: w.Add(24 * time.Hour), BaseURL: b.Base + "/crossref"})
+		past, ok := errors.AsType[*harvest.PastFrontierError](err)
+		if !ok || !past.Watermark.Equal(w) || !strings.Contains(err.Error(), "would skip") {
+			t.Fatalf("refused with %v", err)
+		}
+		if b.scan(&after, state); after != before {
+			t.Errorf("the store changed from %s to %s", before, after)
+		}
+		if n := len(b.Sim.Requests()); n != sent {
+			t.Errorf("%d requests for a plan that cannot be", n-sent)
+		}
+		if n := b.ask(`SELECT COUNT(*) FROM ing_schedule_instance WHERE outcome_code='FAILED' AND record_remarks LIKE '%would skip%'`); n != 1 {
+			t.Error("the trigger left no trace")
+		}
+		// Not later than the frontier: no hole, no refusal.
+		if _, err := b.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", From: w, BaseURL: b.Base + "/crossref"}); err != nil {
+			t.Errorf("from the frontier: %v", err)
+		}
+	})
+}
+
+// TestR4_AGapHoldsTheWatermarkNotNewWindows: a slice in the middle fails over
+// three triggers; nothing is planned twice, and one jump follows its repair.
+func TestR4_AGapHoldsTheWatermarkNotNewWindows(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, planned)
+		var terms []string
+		b.Sim.Script(sim.Script{Fault: sim.Errorlist, Source: "pubmed", Times: -1, When: func(r *http.Request) bool {
+			term := r.Form.Get("term")
+			if r.Form.Get("retmax") == "0" {
+				return false
+			}
+			if len(terms) == 0 || terms[len(terms)-1] != term {
+				terms = append(terms, term)
+			}
+			return len(terms) > 2 && term == terms[2]
+		}})
+		var held time.Time
+		for n := range 3 {
+			rep := b.MustHarvest("pubmed")
+			if rep.Status != "PARTIAL" || len(rep.Gaps) != 1 {
+				t.Fatalf("trigger %d: %s, gaps %+v", n, rep.Status, rep.Gaps)
+			}
+			if w := time.Time(*rep.Watermark); !w.Equal(time.Time(rep.Gaps[0].From)) || n > 0 && !w.Equal(held) {
+				t.Errorf("trigger %d: watermark %s, gap from %s", n, w, rep.Gaps[0].From)
+			}
+			held = time.Time(*rep.Watermark)
+			b.Sim.Advance(72 * time.Hour)
+		}
+		if n := b.ask(`SELECT COUNT(*) FROM ing_plan`); n != 3 {
+			t.Errorf("%d plans for 3 triggers", n)
+		}
+		if n := b.ask(`SELECT COUNT(*) FROM ing_plan_slice a JOIN ing_plan_slice b ON a.id<b.id AND a.window_from<b.window_to AND b.window_from<a.window_to
+			WHERE a.status_code<>'RESLICED' AND b.status_code<>'RESLICED'`); n != 0 {
+			t.Errorf("%d slices overlap: an instant was planned twice", n)
+		}
+		moves := b.ask(`SELECT COUNT(*) FROM ing_cursor_event`)
+		b.Sim.ClearScripts()
+		time.Sleep(25 * time.Hour)
+		rep, err := b.Node.Harvest(t.Context(), node.HarvestRequest{Source: "pubmed", To: held, BaseURL: b.Base + "/pubmed"}) // no new window
+		if err != nil || rep.Status != "COMPLETED" {
+			t.Fatalf("repair: %v %+v", err, rep)
+		}
+		if n := b.ask(`SELECT COUNT(*) FROM ing_cursor_event`); n != moves+1 {
+			t.Errorf("%d moves of the watermark on repair, want 1", n-moves)
+		}
+		b.MustBeExact("pubmed", rep)
+	})
+}
+
+// TestR17_WindowGivesWayToTheUpstreamsClock, and never to one that is ahead.
+func TestR17_WindowGivesWayToTheUpstreamsClock(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"behind": -90 * time.Minute, "alike": 0, "ahead": 100 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				now := time.Now().UTC()
+				b := newBench(t, sim.Config{Now: now.Add(ahead)}, nil)
+				rep := b.MustHarvest("crossref")
+				want := now.Add(min(ahead, 0)).Add(-10 * time.Minute)
+				if to := time.Time(rep.Window.To); !to.Equal(want) {
+					t.Errorf("window ends %s, want %s", to, want)
+				}
+			})
+		})
+	}
+}
+
+// TestC12_PlansWithTheEstimatorDown: slices are cut by step then; but whose
+// clock was never seen is not planned for.
+func TestC12_PlansWithTheEstimatorDown(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, nil)
+		down := sim.Script{Fault: sim.ResetBeforeHeader, Source: "crossref", Times: -1, When: func(r *http.Request) bool { return r.Form.Get("rows") == "0" }}
+		b.Sim.Script(down)
+		if _, err := b.Harvest(t.Context(), "crossref"); err == nil {
+			t.Fatal("planned for an upstream nobody has heard of")
+		}
+		if n := b.ask(`SELECT COUNT(*) FROM ing_plan`); n != 0 {
+			t.Errorf("%d plans", n)
+		}
+		b.Sim.ClearScripts()
+		b.MustHarvest("crossref")
+		b.Sim.Advance(72 * time.Hour)
+		time.Sleep(72 * time.Hour) // its clock is as far off as when last seen
+		b.Sim.Script(down)
+		rep := b.MustHarvest("crossref")
+		if rep.Status != "COMPLETED" || rep.Slices.Done != 3 { // three days, a day each
+			t.Errorf("%s %+v", rep.Status, rep.Slices)
+		}
+		b.MustBeExact("crossref", rep)
+	})
+}
+
+// TestC12_NoRequestInsideATransaction: while a count is answered the only
+// writing connection must be free.
+func TestC12_NoRequestInsideATransaction(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, planned)
+		counts := 0
+		b.Sim.SetOnRequest(func(r *http.Request) {
+			if r.Form.Get("retmax") != "0" {
+				return
+			}
+			counts++
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if err := b.Node.Store.UpdateGate(ctx, "probe", func(s []byte, _ time.Time) []byte { return append(s, '.') }); err != nil {
+				t.Errorf("the store is busy while the planner asks: %v", err)
+			}
+		})
+		b.MustHarvest("pubmed")
+		if counts < 5 {
+			t.Errorf("only %d counts", counts)
+		}
+	})
+}
+
+// TestPlanner_DaysOverTheWall: slices are halved until they fit, and a day
+// that cannot fit is a gap with a reason that holds the watermark.
+func TestPlanner_DaysOverTheWall(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{PubMedWall: 40}, func(s *source.Spec) {
+			s.Paging.MaxItems, s.Paging.Size, s.Window.Target = 40, 40, 40
+		})
+		day := b.Sim.Now().Add(-10 * 24 * time.Hour)
+		for range 60 {
+			if _, err := b.Sim.AddLate("pubmed", day, day); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rep := b.MustHarvest("pubmed")
+		if len(rep.Gaps) != 1 || !strings.Contains(rep.Gaps[0].Reason, "cannot be cut smaller") {
+			t.Fatalf("gaps %+v", rep.Gaps)
+		}
+		g := rep.Gaps[0]
+		from, to := time.Time(g.From), time.Time(g.To)
+		if day.Before(from) || !day.Before(to) || to.Sub(from) > 25*time.Hour {
+			t.Errorf("the gap is [%s, %s), the day %s", g.From, g.To, day)
+		}
+		if w := time.Time(*rep.Watermark); !w.Equal(from) {
+			t.Errorf("watermark %s is not held by the gap from %s", w, g.From)
+		}
+		if rep.Slices.Failed != 1 || rep.Slices.Open != 0 || rep.Slices.Resliced != 0 {
+			t.Errorf("slices %+v: the others are to be done, and none planned too large", rep.Slices)
+		}
+		for _, q := range b.Sim.Requests() {
+			if term := q.Params.Get("term"); q.Params.Get("retmax") == "40" && strings.HasPrefix(term, day.In(eastern(t)).Format("2006/01/02")) {
+				t.Errorf("the day over the wall was searched: %s", term)
+			}
+		}
+		patratest.MustVerify(t, b.Node.Store)
+	})
+}
+
+func eastern(t *testing.T) *time.Location {
+	t.Helper()
+	z, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z
+}
+
+// TestPlanner_NothingNewIsANoop: recorded, and no plan is made.
+func TestPlanner_NothingNewIsANoop(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, nil)
+		first := b.MustHarvest("crossref")
+		for range 3 {
+			rep := b.MustHarvest("crossref")
+			if !rep.Noop || rep.Requests.Sent > 1 || rep.Watermark == nil || !time.Time(*rep.Watermark).Equal(time.Time(*first.Watermark)) {
+				t.Errorf("%+v", rep)
+			}
+		}
+		if p, n := b.ask(`SELECT COUNT(*) FROM ing_plan`), b.ask(`SELECT COUNT(*) FROM ing_schedule_instance WHERE outcome_code='NOOP'`); p != 1 || n != 3 {
+			t.Errorf("%d plans, %d noops", p, n)
+		}
+	})
+}

@@ -1,0 +1,128 @@
+package registry_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/sourcefile"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/sources"
+)
+
+func described(t *testing.T, code, origin string) registry.Described {
+	t.Helper()
+	b, err := sources.FS.ReadFile(code + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := sourcefile.Parse(code+".yaml", b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return registry.Described{Definition: p.Definition, Hash: p.Hash(), Origin: origin}
+}
+
+func newLedger(t *testing.T, e patratest.Engine) (*registry.Ledger, *sqlstore.Store) {
+	t.Helper()
+	s := patratest.Open(t, e.DSN(t), sqlstore.Options{})
+	packs := map[string]registry.Described{"pubmed": described(t, "pubmed", registry.Shipped), "crossref": described(t, "crossref", registry.Shipped)}
+	return registry.NewLedger(s, packs, map[string]string{"contact": "a@example.org", "tool": "patra"}, node.CheckSpec, patratest.Logger(t)), s
+}
+
+// TestLedger_RowsSayWhatThePackSays: through the tables and back, a pack
+// compiles to the same spec, and applying what came out changes nothing.
+func TestLedger_RowsSayWhatThePackSays(t *testing.T) {
+	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+		l, s := newLedger(t, e)
+		for _, code := range []string{"pubmed", "crossref"} {
+			d := described(t, code, registry.Shipped)
+			want, _, err := source.Compile(d.Definition, source.Trigger{Operation: harvest.Harvest, Vars: map[string]string{"contact": "a@example.org", "tool": "patra"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			con, err := l.Contract(t.Context(), code, harvest.Harvest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, _ := want.Fingerprint()
+			b, _ := con.Spec.Fingerprint()
+			if a != b {
+				wb, _ := want.Canonical()
+				gb, _ := con.Spec.Canonical()
+				t.Errorf("%s compiles differently from its rows:\n%s\n%s", code, wb, gb)
+			}
+			c, err := s.LoadSource(t.Context(), code)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.Definition = c.Pack(c.ReadAt)
+			p, err := l.Apply(t.Context(), d, registry.Order{DryRun: true})
+			if err != nil || len(p.Changes) != 0 {
+				t.Errorf("%s: applying what is there gives %v, %v", code, p.Changes, err)
+			}
+			text := sourcefile.Format(d.Definition)
+			again, err := sourcefile.Parse("again.yaml", text)
+			if err != nil {
+				t.Fatalf("%s: exported pack does not parse: %v", code, err)
+			}
+			d.Definition = again.Definition
+			if p, err := l.Apply(t.Context(), d, registry.Order{DryRun: true}); err != nil || len(p.Changes) != 0 {
+				t.Errorf("%s: applying the exported pack gives %v, %v", code, p.Changes, err)
+			}
+		}
+	})
+}
+
+// TestLedger_ScheduleAndRollback: a change in the future is not felt before its
+// time, is felt after it, and can be taken back at any moment.
+func TestLedger_ScheduleAndRollback(t *testing.T) {
+	l, _ := newLedger(t, patratest.SQLite)
+	ctx := t.Context()
+	qps := func(at time.Time) float64 {
+		t.Helper()
+		e, err := l.Show(ctx, "crossref", harvest.Harvest, at)
+		if err != nil || len(e.Violations) > 0 {
+			t.Fatal(err, e.Violations)
+		}
+		return e.Contract.Spec.Rate.QPS
+	}
+	now := time.Now()
+	if qps(time.Time{}) != 2 {
+		t.Fatal("shipped rate is not 2")
+	}
+	d := described(t, "crossref", registry.API)
+	rate := *d.Definition.RateLimit
+	rate.QPS = 1
+	d.Definition.RateLimit = &rate
+	o := registry.Order{From: now.Add(time.Hour), Observe: 30 * time.Minute, Audit: source.Audit{Actor: "t", Reason: "slower"}}
+	o.DryRun = true
+	prev, err := l.Apply(ctx, d, o)
+	if err != nil || len(prev.Changes) != 2 {
+		t.Fatalf("preview: %v, %v", prev, err)
+	}
+	o.DryRun, o.Token = false, "stale"
+	if _, err := l.Apply(ctx, d, o); !errors.Is(err, registry.ErrStale) {
+		t.Errorf("another token: %v", err)
+	}
+	o.Token = prev.Token
+	if _, err := l.Apply(ctx, d, o); err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[time.Duration]float64{time.Minute: 2, 59 * time.Minute: 2, 61 * time.Minute: 1, 89 * time.Minute: 1, 91 * time.Minute: 1} {
+		if got := qps(now.Add(at)); got != want {
+			t.Errorf("after %s the rate is %v, want %v", at, got, want)
+		}
+	}
+	if _, err := l.Rollback(ctx, "crossref", registry.Order{Audit: source.Audit{Actor: "t", Reason: "back"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := qps(now.Add(2 * time.Hour)); got != 2 {
+		t.Errorf("after the rollback the rate is %v", got)
+	}
+}

@@ -1,0 +1,51 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Listed is a source in a list.
+type Listed struct {
+	Code, Name, Origin string
+	// Applied: it has rows. A pack that has none yet is applied when its source
+	// is first asked for.
+	Applied bool
+	// InForce counts the rows in force by scope, NextChange is when the next
+	// of them begins or ends, zero if none does.
+	InForce    map[source.Scope]int
+	NextChange time.Time
+}
+
+// List lists the sources: those of the store and those that could be applied.
+func (l *Ledger) List(ctx context.Context) ([]Listed, error) {
+	codes, err := l.Codes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Listed
+	for _, code := range codes {
+		c, err := l.store.LoadSource(ctx, code)
+		if errors.Is(err, harvest.ErrNotFound) {
+			p := l.packs[code]
+			out = append(out, Listed{Code: code, Name: p.Definition.Name, Origin: p.Origin, InForce: map[source.Scope]int{}})
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		e := Listed{Code: code, Name: c.Provenance.Name, Origin: c.Provenance.Origin, Applied: true, InForce: map[source.Scope]int{}}
+		for _, r := range c.Rows {
+			if r.InForce(c.ReadAt) {
+				e.InForce[r.Scope]++
+			}
+		}
+		e.NextChange = c.NextChange(c.ReadAt)
+		out = append(out, e)
+	}
+	return out, nil
+}

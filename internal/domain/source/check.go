@@ -1,0 +1,102 @@
+package source
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// Operations in the order in which people read them.
+var Operations = []harvest.Operation{harvest.Harvest, harvest.Backfill, harvest.Update}
+
+// Check compiles a definition for every operation it allows, as its rows would
+// be picked, and returns everything found, each finding once. A source without
+// a date of change allows no HARVEST (R57); that alone is no mistake. A finding
+// in a part that one operation has of its own carries the path of that part.
+// deep, if given, looks at what compiled.
+func Check(def Definition, vars map[string]string, deep func(*Spec) Violations) (Violations, []Warning) {
+	def = def.Canonical()
+	var bad Violations
+	var warn []Warning
+	for op := range def.Tasks {
+		if _, ok := harvest.ParseOperation(string(op)); !ok {
+			bad = append(bad, Violation{"tasks." + strings.ToLower(string(op)), "is not an operation: known are harvest, backfill, update"})
+		}
+	}
+	whole := def.contents()
+	for _, op := range Operations {
+		d, _ := whole.At(op, whole.ReadAt)
+		if op == harvest.Harvest && d.Window != nil && d.Window.UpdatedAt == "NONE" {
+			continue
+		}
+		spec, warnings, err := Compile(d, Trigger{Operation: op, Vars: vars})
+		violations, _ := errors.AsType[Violations](err)
+		if err == nil && deep != nil {
+			violations = deep(spec)
+		}
+		for _, v := range violations {
+			v.Path = def.Tasks[op].path(op, v.Path)
+			if !slices.ContainsFunc(bad, v.same) {
+				bad = append(bad, v)
+			}
+		}
+		for _, w := range warnings {
+			w.Path = def.Tasks[op].path(op, w.Path)
+			if !slices.Contains(warn, w) {
+				warn = append(warn, w)
+			}
+		}
+	}
+	return bad, warn
+}
+
+// contents are the rows a definition asks for, as if they were in force.
+func (d Definition) contents() Contents {
+	at := time.Unix(0, 0).UTC()
+	c := Contents{Provenance: d.Provenance(), Rows: d.Rows(at), ReadAt: at}
+	for i := range c.Rows {
+		c.Rows[i].ID = int64(i + 1)
+	}
+	return c
+}
+
+// same reports whether two violations say the same of the same place, for
+// whichever operation.
+func (v Violation) same(o Violation) bool {
+	general := func(s string) string {
+		for _, op := range Operations {
+			s = strings.ReplaceAll(s, " for "+string(op), "")
+		}
+		return s
+	}
+	return v.Path == o.Path && general(v.Text) == general(o.Text)
+}
+
+// path puts a finding where the operation's own part is.
+func (o *Overrides) path(op harvest.Operation, path string) string {
+	if o == nil {
+		return path
+	}
+	own := false
+	switch part := strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' }); {
+	case len(part) == 0:
+	case part[0] == "endpoints" && len(part) > 1:
+		own = slices.ContainsFunc(o.Endpoints, func(e EndpointConfig) bool {
+			p := join("endpoints", e.Name)
+			return path == p || strings.HasPrefix(path, p+".")
+		})
+	default:
+		v := reflect.ValueOf(*o)
+		for i := range v.NumField() {
+			own = own || v.Type().Field(i).Tag.Get("yaml") == part[0] && !v.Field(i).IsZero()
+		}
+	}
+	if own {
+		return "tasks." + strings.ToLower(string(op)) + "." + path
+	}
+	return path
+}

@@ -1,0 +1,81 @@
+package source_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// TestCompile_Auth: every mistake in how a source is authorised, with its place.
+func TestCompile_Auth(t *testing.T) {
+	base := func() source.Definition { return *def() }
+	ok := source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "X-Key"}
+	for name, c := range map[string]struct {
+		auth source.AuthConfig
+		want string // empty: compiles
+	}{
+		"key in a header":         {ok, ""},
+		"bearer by default":       {source.AuthConfig{Type: "bearer"}, ""},
+		"basic":                   {source.AuthConfig{Type: source.AuthBasic}, ""},
+		"none":                    {source.AuthConfig{Type: source.AuthNone}, ""},
+		"none with more":          {source.AuthConfig{Type: source.AuthNone, Name: "x"}, "auth: type NONE has no other keys"},
+		"unknown type":            {source.AuthConfig{Type: "KERBEROS"}, "auth.type: KERBEROS is not known"},
+		"no name":                 {source.AuthConfig{Type: source.AuthAPIKey, In: source.InQuery}, "auth.name: is required"},
+		"no place":                {source.AuthConfig{Type: source.AuthAPIKey, Name: "k"}, "auth.in: is required"},
+		"bearer in the query":     {source.AuthConfig{Type: source.AuthBearer, In: source.InQuery}, "auth.in: a BEARER goes into a HEADER"},
+		"bearer with a prefix":    {source.AuthConfig{Type: source.AuthBearer, Prefix: "Token "}, "auth.prefix"},
+		"a host header":           {source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "host"}, "auth.name: host cannot carry"},
+		"no header name":          {source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "a b"}, "auth.name"},
+		"line break in prefix":    {source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "k", Prefix: "a\nb"}, "auth.prefix"},
+		"body of a GET":           {source.AuthConfig{Type: source.AuthAPIKey, In: source.InBody, Name: "k"}, "auth.in: endpoint"},
+		"restricted, not open":    {source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "k", Restricted: []string{"search"}}, "auth.restricted"},
+		"restricted, not there":   {source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "k", Open: true, Restricted: []string{"nope"}}, "auth.restricted[0]: nope is not an endpoint"},
+		"pool that is no source":  {source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "k", Pool: "A B"}, "auth.pool"},
+		"rate above the limit":    {source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "k", RateLimit: &source.RateLimitConfig{Limit: 5, QPS: 10}}, "auth.rateLimit: 10 a second"},
+		"parameter already taken": {source.AuthConfig{Type: source.AuthAPIKey, In: source.InQuery, Name: "TAKEN"}, "auth.name: TAKEN is already sent as"},
+	} {
+		d := base()
+		d.Auth = &c.auth
+		if name == "parameter already taken" {
+			d.Endpoints[0].Query = map[string]string{"taken": "1"}
+			for k, v := range base().Endpoints[0].Query {
+				d.Endpoints[0].Query[k] = v
+			}
+		}
+		spec, _, err := source.Compile(d, source.Trigger{Operation: harvest.Harvest})
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		case c.want == "" && c.auth.Type != source.AuthNone && (spec.Auth == nil || spec.Auth.Pool != d.Source):
+			t.Errorf("%s: %+v", name, spec.Auth)
+		}
+	}
+}
+
+// TestR47_SpecNamesAPoolOnly: a snapshot can hold no secret and no key.
+func TestR47_SpecNamesAPoolOnly(t *testing.T) {
+	d := *def()
+	d.Auth = &source.AuthConfig{Type: source.AuthAPIKey, In: source.InQuery, Name: "api_key", Pool: "other", Open: true}
+	s, _, err := source.Compile(d, source.Trigger{Operation: harvest.Harvest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(b), `"auth":{"type":"API_KEY","in":"QUERY","name":"api_key","pool":"other","open":true}`) {
+		t.Errorf("snapshot: %s", b)
+	}
+	if !s.Anonymous(source.ForSearch) {
+		t.Error("an open endpoint may be asked without")
+	}
+	s.Auth.Restricted = []string{s.Search.Name}
+	if s.Anonymous(source.ForSearch) {
+		t.Error("a restricted endpoint may not")
+	}
+}

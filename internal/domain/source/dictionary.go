@@ -1,0 +1,297 @@
+package source
+
+import (
+	"slices"
+	"strings"
+)
+
+// Dict names a kind of codes.
+type Dict string
+
+// The kinds of codes. The first group is what packs say, the second what
+// credentials say, the third what the store says.
+const (
+	DictOperation   Dict = "operation"
+	DictScope       Dict = "scope"
+	DictPaging      Dict = "paging_type"
+	DictEndProof    Dict = "end_proof"
+	DictTokenRepeat Dict = "token_repeat"
+	DictTotal       Dict = "total"
+	DictBound       Dict = "bound_style"
+	DictPrecision   Dict = "time_precision"
+	DictUpdatedAt   Dict = "updated_at"
+	DictUsage       Dict = "endpoint_usage"
+	DictMethod      Dict = "http_method"
+	DictFormat      Dict = "response_format"
+	DictIdentity    Dict = "identity"
+	DictLevel       Dict = "fault_level"
+	DictReaction    Dict = "reaction"
+	DictOrigin      Dict = "origin"
+
+	DictAuth      Dict = "auth_type"
+	DictInbound   Dict = "inbound_location"
+	DictSecret    Dict = "secret_kind"
+	DictLifecycle Dict = "lifecycle_status"
+
+	DictPlanStatus   Dict = "plan_status"
+	DictSliceStatus  Dict = "slice_status"
+	DictTaskStatus   Dict = "task_status"
+	DictRunStatus    Dict = "run_status"
+	DictBatchStatus  Dict = "batch_status"
+	DictRecordStatus Dict = "record_status"
+	DictCursorType   Dict = "cursor_type"
+	DictDirection    Dict = "direction"
+	DictNamespace    Dict = "namespace_scope"
+	DictStrategy     Dict = "slice_strategy"
+	DictTrigger      Dict = "trigger_type"
+	DictOutcome      Dict = "trigger_outcome"
+	DictPhase        Dict = "phase"
+	DictPriority     Dict = "priority"
+)
+
+// DictType is one kind of codes with all codes of it.
+type DictType struct {
+	Code  Dict
+	Name  string
+	Items []DictItem
+}
+
+// DictItem is a code, what it means, and other words for it.
+type DictItem struct {
+	Code    string
+	Name    string
+	Aliases []string
+}
+
+// dictionary is every code the documents use. Codes are read in any case and
+// by their aliases, and written in the form given here (C9, C10).
+var dictionary = []DictType{
+	{DictOperation, "kinds of collecting", []DictItem{
+		{"HARVEST", "go on from the watermark", nil},
+		{"BACKFILL", "read a window of the past again", nil},
+		{"UPDATE", "read known records again", []string{"REFRESH"}},
+	}},
+	{DictScope, "what a row holds for", []DictItem{
+		{"SOURCE", "every operation of the source", nil},
+		{"TASK", "one operation", nil},
+	}},
+	{DictPaging, "how pages follow each other", []DictItem{
+		{"OFFSET", "by the number of items before", nil},
+		{"PAGE", "by page number", []string{"PAGE_NUMBER"}},
+		{"TOKEN", "by a token of the page before", []string{"CURSOR"}},
+		{"URL", "by a link in the page before", nil},
+		{"SCROLL", "by a token of a walk the server holds", nil},
+		{"TIME", "one answer per slice", nil},
+	}},
+	{DictEndProof, "what proves that a walk is over", []DictItem{
+		{"EMPTY_PAGE", "a page without items", []string{"EMPTY"}},
+		{"NO_TOKEN", "a page without a next token", nil},
+		{"NO_URL", "a page without a next link", nil},
+		{"TOKEN_REPEAT", "a token that comes again", []string{"REPEAT"}},
+		{"HAS_MORE_FALSE", "the page says there is no more", []string{"HAS_MORE"}},
+		{"TOTAL_REACHED", "as many items as the exact total", []string{"TOTAL"}},
+		{"ONE_REPLY", "the only answer is whole", nil},
+	}},
+	{DictTokenRepeat, "what a token that comes again means", []DictItem{
+		{"END", "the walk is over", nil},
+		{"CONTINUE", "the server holds the place; go on", nil},
+	}},
+	{DictTotal, "what a total is worth", []DictItem{
+		{"EXACT", "it can prove an end", nil},
+		{"ROUGH", "it proves nothing", nil},
+	}},
+	{DictBound, "the upper bound as sent", []DictItem{
+		{"CLOSED", "it includes itself", nil},
+		{"OPEN", "it does not", nil},
+	}},
+	{DictPrecision, "how finely a source tells time", []DictItem{
+		{"DAY", "days of the source's zone", nil},
+		{"SECOND", "seconds", nil},
+		{"MILLI", "milliseconds", nil},
+		{"MICRO", "microseconds", nil},
+	}},
+	{DictUpdatedAt, "where an item's update time is", []DictItem{
+		{"PATH", "in the item", nil},
+		{"WINDOW", "nowhere: the slice's window stands for it", nil},
+		{"NONE", "the source has none: no HARVEST", nil},
+	}},
+	{DictUsage, "what an endpoint is for", []DictItem{
+		{"SEARCH", "pages of a window", nil},
+		{"COUNT", "how many a window holds", nil},
+		{"DETAIL", "records by their ids", []string{"FETCH"}},
+	}},
+	{DictMethod, "HTTP methods", []DictItem{
+		{"GET", "parameters in the query", nil},
+		{"POST", "parameters in a form as well", nil},
+	}},
+	{DictFormat, "formats of a reply", []DictItem{
+		{"JSON", "JSON", nil},
+		{"XML", "XML", nil},
+	}},
+	{DictIdentity, "canonical forms of ids", []DictItem{
+		{"TEXT", "as given", nil},
+		{"DOI", "a DOI: lower case, without a resolver", nil},
+		{"NUMBER", "digits without leading zeros", nil},
+	}},
+	{DictLevel, "how bad a fault is", []DictItem{
+		{"L1", "passes: ask again", []string{"TRANSIENT"}},
+		{"L2", "the request is refused as it is", []string{"REJECTED"}},
+		{"L3", "one item is spoilt", []string{"CORRUPT"}},
+		{"L4", "stops the source until a person has looked", []string{"FATAL"}},
+	}},
+	{DictReaction, "what a fault asks for", []DictItem{
+		{"RETRY", "the request again", nil},
+		{"RESTART", "the walk from its beginning", nil},
+		{"CUT", "the slice in halves", nil},
+		{"STOP", "end the run", nil},
+	}},
+	{DictOrigin, "where a source's rows come from", []DictItem{
+		{"SHIPPED", "a pack that ships with patra", nil},
+		{"FILE", "a pack in a file", nil},
+		{"API", "the interface", nil},
+	}},
+	{DictAuth, "kinds of credentials", []DictItem{
+		{"NONE", "anonymous", nil},
+		{"API_KEY", "a key", nil},
+		{"BEARER", "a bearer token", nil},
+		{"BASIC", "user and password", nil},
+		{"OAUTH2", "client credentials, refreshed", nil},
+		{"CUSTOM", "a named signing hook", nil},
+	}},
+	{DictInbound, "where a credential is put", []DictItem{
+		{"HEADER", "a header", nil},
+		{"QUERY", "a parameter", nil},
+		{"BODY", "a form field", []string{"FORM"}},
+	}},
+	{DictSecret, "how a secret is kept", []DictItem{
+		{"ENV", "in an environment variable", nil},
+		{"FILE", "in a file", nil},
+		{"SEALED", "encrypted in the store", nil},
+	}},
+	{DictLifecycle, "life of a credential", []DictItem{
+		{"ACTIVE", "may be used", nil},
+		{"DISABLED", "may not", nil},
+	}},
+	{DictPlanStatus, "states of a plan", []DictItem{
+		{"DRAFT", "being made", nil},
+		{"SLICING", "being cut", nil},
+		{"READY", "all slices are there", nil},
+		{"PARTIAL", "slicing goes on later", nil},
+		{"FAILED", "could not be made", nil},
+		{"COMPLETED", "every slice is done", nil},
+		{"CANCELLED", "given up by a person", nil},
+	}},
+	{DictSliceStatus, "states of a slice", []DictItem{
+		{"PENDING", "being made", nil},
+		{"READY", "has its task", nil},
+		{"FAILED", "a gap that may be tried again", nil},
+		{"DONE", "proven", nil},
+		{"RESLICED", "cut into smaller ones", nil},
+		{"CANCELLED", "given up by a person", nil},
+	}},
+	{DictTaskStatus, "states of a task", []DictItem{
+		{"QUEUED", "waits for a worker", nil},
+		{"DISPATCHED", "leased", nil},
+		{"EXECUTING", "worked on", nil},
+		{"SUCCEEDED", "done", nil},
+		{"FAILED", "given up", nil},
+		{"PARTIAL", "done in part, the rest re-sliced", nil},
+		{"CANCELLED", "given up by a person", nil},
+	}},
+	{DictRunStatus, "states of an attempt", []DictItem{
+		{"RUNNING", "under way", nil},
+		{"SUCCEEDED", "done", nil},
+		{"PARTIAL", "done in part", nil},
+		{"FAILED", "ended by a fault", nil},
+		{"CANCELLED", "ended by a person", nil},
+	}},
+	{DictBatchStatus, "states of a page", []DictItem{
+		{"RUNNING", "asked for", nil},
+		{"SUCCEEDED", "committed", nil},
+		{"FAILED", "ended by a fault", nil},
+	}},
+	{DictRecordStatus, "states of a record", []DictItem{
+		{"ACTIVE", "as the source has it", nil},
+		{"RETRACTED", "retracted", nil},
+		{"MERGED", "goes on under another id", nil},
+		{"GONE", "gone upstream", nil},
+	}},
+	{DictCursorType, "what a cursor counts", []DictItem{
+		{"TIME", "an instant", nil},
+		{"ID", "a number", nil},
+		{"TOKEN", "a token within a batch", nil},
+	}},
+	{DictDirection, "which way a cursor moves", []DictItem{
+		{"FORWARD", "to later times", nil},
+		{"BACKFILL", "down from the upper end", nil},
+	}},
+	{DictNamespace, "what a cursor is kept for", []DictItem{
+		{"GLOBAL", "the source; not for HARVEST", nil},
+		{"EXPR", "endpoint, date and selection", nil},
+		{"CUSTOM", "an activity", nil},
+	}},
+	{DictStrategy, "how a window is cut", []DictItem{
+		{"TIME", "by time", nil},
+		{"ID_RANGE", "by ranges of ids", nil},
+		{"CURSOR_LANDMARK", "by landmarks of a cursor", nil},
+		{"VOLUME_BUDGET", "by expected volume", nil},
+		{"HYBRID", "by time and volume", nil},
+	}},
+	{DictTrigger, "what set a plan off", []DictItem{
+		{"MANUAL", "a person", nil},
+		{"SCHEDULED", "the scheduler", []string{"CRON", "SCHEDULE"}},
+		{"API", "an outside scheduler", nil},
+	}},
+	{DictOutcome, "what came of a trigger", []DictItem{
+		{"PLANNED", "a plan", nil},
+		{"EXISTING", "a plan that was there", nil},
+		{"NOOP", "nothing to do", nil},
+		{"FAILED", "no plan", nil},
+	}},
+	{DictPhase, "phases of a walk", []DictItem{
+		{"SEARCH", "pages", nil},
+		{"DETAIL", "records by id", nil},
+	}},
+	{DictPriority, "places in the queue", []DictItem{
+		{"HIGH", "100", nil},
+		{"MEDIUM", "200", []string{"NORMAL"}},
+		{"LOW", "300", nil},
+	}},
+}
+
+// Dictionary is every code there is.
+func Dictionary() []DictType { return dictionary }
+
+func (d Dict) items() []DictItem {
+	i := slices.IndexFunc(dictionary, func(t DictType) bool { return t.Code == d })
+	if i < 0 {
+		return nil
+	}
+	return dictionary[i].Items
+}
+
+// Codes lists the codes of a kind.
+func (d Dict) Codes() []string {
+	var out []string
+	for _, it := range d.items() {
+		out = append(out, it.Code)
+	}
+	return out
+}
+
+// Canonical is the code meant by a word: any case, and aliases. A word that
+// means none is returned in upper case, to be refused by [Compile].
+func (d Dict) Canonical(word string) string {
+	w := strings.ToUpper(strings.TrimSpace(word))
+	for _, it := range d.items() {
+		if slices.Contains(it.Aliases, w) {
+			return it.Code
+		}
+	}
+	return w
+}
+
+// coded checks a code against its kind.
+func coded[S ~string](c *compiler, path string, kind Dict, code S) bool {
+	return oneOf(c, path, string(code), kind.Codes()...)
+}

@@ -1,0 +1,57 @@
+package source
+
+import (
+	"crypto/subtle"
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// hidden is all that is ever shown of a secret.
+const hidden = "***"
+
+// Secret is a value that does not print: not by any verb, not as JSON or text,
+// not in a log line, and not as part of something else that is printed. It is
+// held by a function, so that what walks over values by reflection finds no
+// text either. The zero value is no secret at all.
+type Secret struct {
+	reveal func() string
+}
+
+// NewSecret hides v.
+func NewSecret(v string) Secret { return Secret{reveal: func() string { return v }} }
+
+// Reveal gives the value. It is for the transport that sends it, the vault that
+// seals it and the redactor that looks for it; a test holds that to be so.
+func (s Secret) Reveal() string {
+	if s.reveal == nil {
+		return ""
+	}
+	return s.reveal()
+}
+
+// Empty reports whether there is nothing to hide.
+func (s Secret) Empty() bool { return s.Reveal() == "" }
+
+// Equal compares without telling by the time it takes how much was alike.
+func (s Secret) Equal(o Secret) bool {
+	return subtle.ConstantTimeCompare([]byte(s.Reveal()), []byte(o.Reveal())) == 1
+}
+
+// String implements fmt.Stringer.
+func (Secret) String() string { return hidden }
+
+// GoString implements fmt.GoStringer.
+func (Secret) GoString() string { return hidden }
+
+// Format implements fmt.Formatter, for every verb.
+func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, hidden) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+
+// MarshalJSON implements json.Marshaler.
+func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`), nil }
+
+// LogValue implements slog.LogValuer.
+func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }

@@ -1,0 +1,139 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+const credentialCols = `c.id, p.provenance_code, c.credential_name, c.endpoint_name, c.scope_code, c.task_type_key, c.secret_kind_code, c.secret_ref, c.secret_sealed, c.secret_mac,
+	c.is_default_preferred, c.weight, c.lifecycle_status_code, c.effective_from, c.effective_to, c.supersedes_id, c.refused_count, c.refused_until`
+
+func scanCredential(r *sql.Rows) (source.Credential, error) {
+	var c source.Credential
+	var endpoint, ref, mac sql.NullString
+	var task string
+	var from, to, rest ts
+	var sup sql.NullInt64
+	err := r.Scan(&c.ID, &c.Pool, &c.Name, &endpoint, &c.Scope, &task, &c.Secret.Kind, &ref, &c.Secret.Sealed, &mac,
+		&c.Preferred, &c.Weight, &c.Status, &from, &to, &sup, &c.Refused, &rest)
+	c.Endpoint, c.Secret.Ref, c.Secret.MAC = endpoint.String, ref.String, mac.String
+	c.From, c.To, c.Supersedes, c.RefusedUntil = from.time(), to.time(), sup.Int64, rest.time()
+	if task != taskAll {
+		c.Task = harvest.Operation(task)
+	}
+	return c, err
+}
+
+// Credentials reads all credentials of a source, or of every one if pool is
+// empty, with the store's time as it was before.
+func (s *Store) Credentials(ctx context.Context, pool string) ([]source.Credential, time.Time, error) {
+	now, err := s.Now(ctx)
+	if err != nil {
+		return nil, now, err
+	}
+	var out []source.Credential
+	err = s.each(ctx, func(r *sql.Rows) error {
+		c, err := scanCredential(r)
+		out = append(out, c)
+		return err
+	}, `SELECT `+credentialCols+` FROM reg_prov_credential c JOIN reg_provenance p ON p.id=c.provenance_id
+		WHERE (?='' OR p.provenance_code=?) ORDER BY c.id`, pool, pool)
+	if err != nil {
+		return nil, now, fmt.Errorf("read credentials: %w", err)
+	}
+	return out, now, nil
+}
+
+// ChangeCredentials changes the credentials of a source in one transaction:
+// decide is given them as they are, locked, and returns what is to become of
+// them. An audit line is written with the changes; it holds references only.
+// Nothing to change, nothing written.
+func (s *Store) ChangeCredentials(ctx context.Context, pool string, a source.Audit, decide func([]source.Credential, time.Time) ([]source.CredentialChange, error)) error {
+	return s.write(ctx, "change credentials of "+pool, func(x *tx) error {
+		var prov int64
+		err := x.row(`SELECT id FROM reg_provenance WHERE provenance_code=?`+x.s.d.forUpdate, pool).Scan(&prov)
+		if errors.Is(err, sql.ErrNoRows) {
+			return harvest.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		var all []source.Credential
+		if err := x.each(func(r *sql.Rows) error {
+			c, err := scanCredential(r)
+			all = append(all, c)
+			return err
+		}, `SELECT `+credentialCols+` FROM reg_prov_credential c JOIN reg_provenance p ON p.id=c.provenance_id WHERE c.provenance_id=? ORDER BY c.id`, prov); err != nil {
+			return err
+		}
+		changes, err := decide(all, x.now)
+		if err != nil || len(changes) == 0 {
+			return err
+		}
+		for i := range changes {
+			if err := x.changeCredential(prov, &changes[i], a.Actor); err != nil {
+				return err
+			}
+		}
+		return x.audit(a, changes)
+	})
+}
+
+func (x *tx) changeCredential(prov int64, ch *source.CredentialChange, actor string) error {
+	var err error
+	switch {
+	case ch.Add != nil:
+		ch.Add.ID, err = x.insertCredential(prov, *ch.Add, actor)
+	case ch.Close != 0:
+		_, err = x.exec(`UPDATE reg_prov_credential SET effective_to=?, updated_at=? WHERE id=?`, ts(x.now), ts(x.now), ch.Close)
+	case ch.Disable != 0:
+		_, err = x.exec(`UPDATE reg_prov_credential SET lifecycle_status_code=?, updated_at=? WHERE id=?`, source.CredentialDisabled, ts(x.now), ch.Disable)
+	case ch.Reseal != 0:
+		_, err = x.exec(`UPDATE reg_prov_credential SET secret_sealed=?, secret_mac=?, updated_at=? WHERE id=?`, ch.Secret.Sealed, null(ch.Secret.MAC), ts(x.now), ch.Reseal)
+	}
+	return err
+}
+
+func (x *tx) insertCredential(prov int64, c source.Credential, actor string) (int64, error) {
+	task := string(c.Task)
+	if task == "" {
+		task = taskAll
+	}
+	var sealed any
+	if len(c.Secret.Sealed) > 0 {
+		sealed = c.Secret.Sealed
+	}
+	return x.insert(`INSERT INTO reg_prov_credential (provenance_id, scope_code, task_type_key, endpoint_name, credential_name, secret_kind_code, secret_ref, secret_sealed, secret_mac,
+		is_default_preferred, weight, lifecycle_status_code, effective_from, effective_to, supersedes_id, created_by, created_at, updated_at) VALUES `+marks(1, 18),
+		prov, c.Scope, task, null(c.Endpoint), c.Name, c.Secret.Kind, null(c.Secret.Ref), sealed, null(c.Secret.MAC),
+		c.Preferred, c.Weight, c.Status, ts(c.From), ts(c.To), nullID(c.Supersedes), actor, ts(x.now), ts(x.now))
+}
+
+// NoteRefusal keeps the health of a credential: how often it was refused in a
+// row, and how long it rests from now. If another has noted something since it
+// was read, theirs stands.
+func (s *Store) NoteRefusal(ctx context.Context, id int64, was, refused int, rest time.Duration) error {
+	return s.write(ctx, "note refusal", func(x *tx) error {
+		var until ts
+		if refused > 0 {
+			until = ts(x.now.Add(rest))
+		}
+		n, err := x.exec(`UPDATE reg_prov_credential SET refused_count=?, refused_until=?, updated_at=? WHERE id=? AND refused_count=?`,
+			refused, until, ts(x.now), id, was)
+		if err != nil || n == 0 {
+			return err
+		}
+		action := "CREDENTIAL_REFUSED"
+		if refused == 0 {
+			action = "CREDENTIAL_ACCEPTED"
+		}
+		after := map[string]any{"refused": refused, "until": until.text()}
+		return x.audit(source.Audit{Actor: "patra", Action: action, Object: fmt.Sprintf("credential/%d", id)}, after)
+	})
+}

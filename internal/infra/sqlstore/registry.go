@@ -1,0 +1,286 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// dimensionTable names the table of each dimension.
+var dimensionTable = map[source.Dimension]string{
+	source.DimHTTP:       "reg_prov_http_cfg",
+	source.DimAuth:       "reg_prov_auth_cfg",
+	source.DimRateLimit:  "reg_prov_rate_limit_cfg",
+	source.DimRetry:      "reg_prov_retry_cfg",
+	source.DimWindow:     "reg_prov_window_offset_cfg",
+	source.DimPagination: "reg_prov_pagination_cfg",
+	source.DimBatching:   "reg_prov_batching_cfg",
+	source.DimEndpoint:   "reg_prov_endpoint_def",
+	source.DimFaults:     "reg_prov_fault_cfg",
+	source.DimMapping:    "reg_prov_mapping_cfg",
+	source.DimCapability: "reg_prov_expr_capability",
+	source.DimRenderRule: "reg_prov_expr_render_rule",
+	source.DimParamMap:   "reg_prov_api_param_map",
+}
+
+// taskAll is the task key of a SOURCE row.
+const taskAll = "ALL"
+
+// LoadSource reads everything the registry knows of a source, all of it from
+// one snapshot and with one reading of the clock (R46). A source that is not
+// there is [harvest.ErrNotFound].
+func (s *Store) LoadSource(ctx context.Context, code string) (source.Contents, error) {
+	t, err := s.r.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: snapshotLevel(s.d)})
+	if err != nil {
+		return source.Contents{}, fmt.Errorf("load source %s: %w", code, err)
+	}
+	defer t.Rollback() //nolint:errcheck // nothing was written
+	x := &tx{ctx: ctx, s: s, sql: t}
+	if x.now, err = x.clock(); err != nil {
+		return source.Contents{}, err
+	}
+	c, err := x.loadSource(code, "")
+	if err != nil {
+		return c, fmt.Errorf("load source %s: %w", code, err)
+	}
+	return c, nil
+}
+
+// Sources lists the sources of the registry.
+func (s *Store) Sources(ctx context.Context) ([]source.Provenance, error) {
+	var out []source.Provenance
+	err := s.each(ctx, func(r *sql.Rows) error {
+		p, err := scanProvenance(r.Scan)
+		out = append(out, p)
+		return err
+	}, `SELECT `+provenanceCols+` FROM reg_provenance ORDER BY provenance_code`)
+	if err != nil {
+		return nil, fmt.Errorf("list sources: %w", err)
+	}
+	return out, nil
+}
+
+const provenanceCols = `id, provenance_code, provenance_name, homepage, base_url_default, timezone_default, record_type, identity_code, origin_code, origin_hash`
+
+func scanProvenance(scan func(...any) error) (source.Provenance, error) {
+	var p source.Provenance
+	var name, home, base, zone, rt, ident, hash sql.NullString
+	err := scan(&p.ID, &p.Code, &name, &home, &base, &zone, &rt, &ident, &p.Origin, &hash)
+	p.Name, p.Homepage, p.BaseURL, p.Zone, p.RecordType, p.Identity, p.OriginHash = name.String, home.String, base.String, zone.String, rt.String, ident.String, hash.String
+	return p, err
+}
+
+func (x *tx) loadSource(code, lock string) (source.Contents, error) {
+	c := source.Contents{ReadAt: x.now}
+	var err error
+	c.Provenance, err = scanProvenance(x.row(`SELECT `+provenanceCols+` FROM reg_provenance WHERE provenance_code=?`+lock, code).Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return c, harvest.ErrNotFound
+	}
+	if err != nil {
+		return c, err
+	}
+	for _, d := range source.Dimensions() {
+		rows, err := x.loadDimension(d, c.Provenance.ID)
+		if err != nil {
+			return c, fmt.Errorf("dimension %s: %w", d, err)
+		}
+		c.Rows = append(c.Rows, rows...)
+	}
+	return c, nil
+}
+
+func (x *tx) loadDimension(d source.Dimension, provenance int64) ([]source.Row, error) {
+	names, err := source.ColumnNames(d)
+	if err != nil {
+		return nil, err
+	}
+	var out []source.Row
+	err = x.each(func(r *sql.Rows) error {
+		row := source.Row{Slot: source.Slot{Dimension: d}}
+		var task, name string
+		var from, to ts
+		var sup sql.NullInt64
+		vals := make([]*string, len(names))
+		dest := []any{&row.ID, &row.Scope, &task, &name, &from, &to, &sup}
+		for i := range vals {
+			dest = append(dest, &vals[i])
+		}
+		if err := r.Scan(dest...); err != nil {
+			return err
+		}
+		row.Name, row.From, row.To, row.Supersedes = name, from.time(), to.time(), sup.Int64
+		if task != taskAll {
+			row.Task = harvest.Operation(task)
+		}
+		get := make(map[string]*string, len(names))
+		for i, n := range names {
+			get[n] = vals[i]
+		}
+		var err error
+		row.Body, err = source.FromColumns(d, get)
+		out = append(out, row)
+		return err
+	}, `SELECT id, scope_code, task_type_key, `+nameColumn(d)+`, effective_from, effective_to, supersedes_id, `+strings.Join(names, ", ")+
+		` FROM `+dimensionTable[d]+` WHERE provenance_id=? ORDER BY id`, provenance)
+	return out, err
+}
+
+// nameColumns are the columns that hold the names of named dimensions.
+var nameColumns = map[source.Dimension]string{
+	source.DimEndpoint:   "endpoint_name",
+	source.DimCapability: "field_key",
+	source.DimRenderRule: "rule_key",
+	source.DimParamMap:   "std_key",
+}
+
+func nameColumn(d source.Dimension) string {
+	if c, ok := nameColumns[d]; ok {
+		return c
+	}
+	return "''"
+}
+
+// ChangeSource changes what the registry says of a source, in one transaction:
+// decide is given the contents as they are, locked, and returns what is to
+// become of them. The rows are checked against each other before one is
+// written; an audit line is written with them. No changes, no audit line.
+func (s *Store) ChangeSource(ctx context.Context, p source.Provenance, a source.Audit, decide func(source.Contents) ([]source.Change, error)) ([]source.Change, error) {
+	var done []source.Change
+	err := s.write(ctx, "change source "+p.Code, func(x *tx) error {
+		done = nil
+		c, err := x.loadSource(p.Code, x.s.d.forUpdate)
+		fresh := errors.Is(err, harvest.ErrNotFound)
+		switch {
+		case fresh:
+			p.ID, err = x.insert(`INSERT INTO reg_provenance (provenance_code, provenance_name, homepage, base_url_default, timezone_default, record_type, identity_code, origin_code, origin_hash, created_at, updated_at)
+				VALUES (?,?,?,?,?,?,?,?,?,?,?)`, p.Code, null(p.Name), null(p.Homepage), null(p.BaseURL), null(p.Zone), null(p.RecordType), null(p.Identity), p.Origin, null(p.OriginHash), ts(x.now), ts(x.now))
+			c = source.Contents{Provenance: p, ReadAt: x.now}
+		case err == nil && p.Origin != "":
+			p.ID = c.Provenance.ID
+			if p != c.Provenance {
+				fresh = true
+				_, err = x.exec(`UPDATE reg_provenance SET provenance_name=?, homepage=?, base_url_default=?, timezone_default=?, record_type=?, identity_code=?, origin_code=?, origin_hash=?, updated_at=? WHERE id=?`,
+					null(p.Name), null(p.Homepage), null(p.BaseURL), null(p.Zone), null(p.RecordType), null(p.Identity), p.Origin, null(p.OriginHash), ts(x.now), p.ID)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		changes, err := decide(c)
+		if err != nil {
+			return err
+		}
+		if len(changes) == 0 && !fresh {
+			return nil
+		}
+		if err := x.applyChanges(c, changes, a); err != nil {
+			return err
+		}
+		done = changes
+		return x.audit(a, changes)
+	})
+	return done, err
+}
+
+func (x *tx) applyChanges(c source.Contents, changes []source.Change, a source.Audit) error {
+	after, adds := c.After(changes)
+	if bad := source.CheckRows(after, adds); len(bad) > 0 {
+		return bad
+	}
+	for i := range changes {
+		ch := &changes[i]
+		table := dimensionTable[ch.Slot.Dimension]
+		switch {
+		case ch.Add != nil:
+			id, err := x.insertRow(c.Provenance.ID, *ch.Add, a.Actor)
+			if err != nil {
+				return fmt.Errorf("insert %s: %w", ch.Slot, err)
+			}
+			ch.Add.ID = id
+		case ch.Close != 0:
+			if _, err := x.exec(`UPDATE `+table+` SET effective_to=?, updated_at=? WHERE id=?`, ts(ch.Until), ts(x.now), ch.Close); err != nil {
+				return fmt.Errorf("close %s: %w", ch.Slot, err)
+			}
+		case ch.Reopen != 0:
+			if _, err := x.exec(`UPDATE `+table+` SET effective_to=NULL, updated_at=? WHERE id=?`, ts(x.now), ch.Reopen); err != nil {
+				return fmt.Errorf("reopen %s: %w", ch.Slot, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (x *tx) insertRow(provenance int64, r source.Row, actor string) (int64, error) {
+	body, err := source.Columns(r.Dimension, r.Body)
+	if err != nil {
+		return 0, err
+	}
+	cols := []string{"provenance_id", "scope_code", "task_type_key", "effective_from", "effective_to", "supersedes_id", "created_by", "created_at", "updated_at"}
+	task := string(r.Task)
+	if task == "" {
+		task = taskAll
+	}
+	args := []any{provenance, r.Scope, task, ts(r.From), ts(r.To), nullID(r.Supersedes), actor, ts(x.now), ts(x.now)}
+	if r.Dimension.Named() {
+		cols, args = append(cols, nameColumns[r.Dimension]), append(args, r.Name)
+	}
+	for _, c := range body {
+		cols, args = append(cols, c.Name), append(args, c.Value)
+	}
+	return x.insert(`INSERT INTO `+dimensionTable[r.Dimension]+` (`+strings.Join(cols, ", ")+`) VALUES `+marks(1, len(cols)), args...)
+}
+
+func (x *tx) audit(a source.Audit, after any) error {
+	text, err := jsonText(after)
+	if err != nil {
+		return err
+	}
+	_, err = x.exec(`INSERT INTO sys_audit (actor, action_code, object, reason, after_state, preview_hash, created_at) VALUES (?,?,?,?,?,?,?)`,
+		a.Actor, a.Action, a.Object, null(a.Reason), text, null(a.Preview), ts(x.now))
+	if err != nil {
+		return fmt.Errorf("write audit line: %w", err)
+	}
+	return nil
+}
+
+// Audit writes one line about something that changed no row of the registry.
+func (s *Store) Audit(ctx context.Context, a source.Audit, after any) error {
+	return s.write(ctx, "audit", func(x *tx) error { return x.audit(a, after) })
+}
+
+// AuditLine is one line of the audit.
+type AuditLine struct {
+	ID      int64     `json:"id"`
+	At      time.Time `json:"at"`
+	Actor   string    `json:"actor"`
+	Action  string    `json:"action"`
+	Object  string    `json:"object"`
+	Reason  string    `json:"reason,omitempty"`
+	After   string    `json:"after,omitempty"`
+	Preview string    `json:"preview,omitempty"`
+}
+
+// Audits reads the newest lines about an object, or about everything.
+func (s *Store) Audits(ctx context.Context, object string, limit int) ([]AuditLine, error) {
+	var out []AuditLine
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var l AuditLine
+		var at ts
+		var reason, after, preview sql.NullString
+		err := r.Scan(&l.ID, &at, &l.Actor, &l.Action, &l.Object, &reason, &after, &preview)
+		l.At, l.Reason, l.After, l.Preview = at.time(), reason.String, after.String, preview.String
+		out = append(out, l)
+		return err
+	}, `SELECT id, created_at, actor, action_code, object, reason, after_state, preview_hash FROM sys_audit WHERE (?='' OR object=?) ORDER BY id DESC LIMIT ?`, object, object, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read audit: %w", err)
+	}
+	return out, nil
+}

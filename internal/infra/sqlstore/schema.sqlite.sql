@@ -1,0 +1,779 @@
+-- Generated from migrations/sqlite by go test ./internal/infra/sqlstore -run SchemaFiles -update. Do not edit.
+
+CREATE TABLE ing_bad_id (
+  id INTEGER PRIMARY KEY,
+  provenance_code TEXT NOT NULL,
+  record_type TEXT NOT NULL,
+  ext_id TEXT NOT NULL,
+  batch_id INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  times INTEGER NOT NULL DEFAULT 0,
+  first_seen_at TEXT NOT NULL,
+  last_seen_at TEXT NOT NULL,
+  check_after TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX idx_bad_id_due ON ing_bad_id (check_after);
+
+CREATE UNIQUE INDEX uk_bad_id ON ing_bad_id (provenance_code, record_type, ext_id);
+
+CREATE TABLE ing_cursor (
+  id INTEGER PRIMARY KEY,
+  provenance_code TEXT NOT NULL,
+  operation_code TEXT NOT NULL,
+  cursor_key TEXT NOT NULL,
+  namespace_scope_code TEXT NOT NULL,
+  namespace_key TEXT NOT NULL,
+  direction_code TEXT NOT NULL CHECK (direction_code IN ('FORWARD','BACKFILL')),
+  cursor_type_code TEXT NOT NULL CHECK (cursor_type_code IN ('TIME','ID','TOKEN')),
+  cursor_value TEXT NOT NULL,
+  normalized_instant TEXT,
+  normalized_numeric INTEGER,
+  init_value TEXT NOT NULL,
+  observed_max_value TEXT,
+  plan_id INTEGER,
+  slice_id INTEGER,
+  task_id INTEGER,
+  run_id INTEGER,
+  batch_id INTEGER,
+  version INTEGER NOT NULL DEFAULT 0,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX uk_cursor_ns ON ing_cursor (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key);
+
+CREATE TABLE ing_cursor_event (
+  id INTEGER PRIMARY KEY,
+  cursor_id INTEGER NOT NULL,
+  provenance_code TEXT NOT NULL,
+  operation_code TEXT NOT NULL,
+  cursor_key TEXT NOT NULL,
+  namespace_scope_code TEXT NOT NULL,
+  namespace_key TEXT NOT NULL,
+  direction_code TEXT NOT NULL,
+  kind_code TEXT NOT NULL CHECK (kind_code IN ('INIT','ADVANCE','CHECKPOINT')),
+  prev_value TEXT,
+  new_value TEXT NOT NULL,
+  prev_instant TEXT,
+  new_instant TEXT,
+  observed_max_value TEXT,
+  idempotent_key TEXT NOT NULL,
+  plan_id INTEGER,
+  slice_id INTEGER,
+  task_id INTEGER,
+  run_id INTEGER,
+  batch_id INTEGER,
+  expr_hash TEXT,
+  record_remarks TEXT,
+  event_time TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX idx_cur_evt_timeline ON ing_cursor_event (cursor_id, id);
+
+CREATE UNIQUE INDEX uk_cur_evt_idem ON ing_cursor_event (idempotent_key);
+
+CREATE TABLE ing_meta (
+  name TEXT NOT NULL PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE ing_outbox (
+  id INTEGER PRIMARY KEY,
+  record_id INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  published INTEGER NOT NULL DEFAULT 0 CHECK (published IN (0,1)),
+  parked INTEGER NOT NULL DEFAULT 0 CHECK (parked IN (0,1)),
+  attempts INTEGER NOT NULL DEFAULT 0,
+  fence INTEGER NOT NULL DEFAULT 0,
+  lease_owner TEXT,
+  leased_until TEXT,
+  error TEXT,
+  created_at TEXT NOT NULL,
+  published_at TEXT
+) STRICT;
+
+CREATE INDEX idx_outbox_pick ON ing_outbox (published, parked, id);
+
+CREATE UNIQUE INDEX uk_outbox_rev ON ing_outbox (record_id, revision);
+
+CREATE TABLE ing_plan (
+  id INTEGER PRIMARY KEY,
+  schedule_instance_id INTEGER NOT NULL,
+  plan_key TEXT NOT NULL,
+  provenance_code TEXT NOT NULL,
+  endpoint_name TEXT NOT NULL,
+  operation_code TEXT NOT NULL CHECK (operation_code IN ('HARVEST','BACKFILL','UPDATE')),
+  cursor_id INTEGER NOT NULL,
+  namespace_scope_code TEXT NOT NULL CHECK (namespace_scope_code IN ('GLOBAL','EXPR','CUSTOM')),
+  namespace_key TEXT NOT NULL,
+  activity_id TEXT NOT NULL,
+  window_from TEXT NOT NULL,
+  window_to TEXT NOT NULL,
+  sliced_to TEXT NOT NULL,
+  slice_strategy_code TEXT NOT NULL,
+  slice_params TEXT NOT NULL,
+  expr_proto_hash TEXT NOT NULL,
+  expr_proto_snapshot TEXT NOT NULL,
+  provenance_config_hash TEXT NOT NULL,
+  spec_version INTEGER NOT NULL DEFAULT 0,
+  spec_fingerprint TEXT NOT NULL,
+  spec_snapshot TEXT NOT NULL,
+  base_url TEXT,
+  status_code TEXT NOT NULL CHECK (status_code IN ('DRAFT','SLICING','READY','PARTIAL','FAILED','COMPLETED','CANCELLED')),
+  record_remarks TEXT,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  CHECK (window_from < window_to)
+) STRICT;
+
+CREATE INDEX idx_plan_cursor ON ing_plan (cursor_id, window_to);
+
+CREATE INDEX idx_plan_prov_op ON ing_plan (provenance_code, operation_code, created_at);
+
+CREATE UNIQUE INDEX uk_plan_key_live ON ing_plan (plan_key) WHERE status_code NOT IN ('CANCELLED','FAILED');
+
+CREATE TABLE ing_plan_slice (
+  id INTEGER PRIMARY KEY,
+  plan_id INTEGER NOT NULL,
+  parent_id INTEGER,
+  cursor_id INTEGER NOT NULL,
+  provenance_code TEXT NOT NULL,
+  slice_no INTEGER NOT NULL,
+  slice_signature_hash TEXT NOT NULL,
+  slice_spec TEXT NOT NULL,
+  window_from TEXT NOT NULL,
+  window_to TEXT NOT NULL,
+  expr_hash TEXT NOT NULL,
+  expr_snapshot TEXT NOT NULL,
+  status_code TEXT NOT NULL CHECK (status_code IN ('PENDING','READY','FAILED','DONE','RESLICED','CANCELLED')),
+  gap_accepted INTEGER NOT NULL DEFAULT 0 CHECK (gap_accepted IN (0,1)),
+  fail_count INTEGER NOT NULL DEFAULT 0,
+  reason TEXT,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  CHECK (window_from < window_to)
+) STRICT;
+
+CREATE INDEX idx_slice_cursor_from ON ing_plan_slice (cursor_id, window_from);
+
+CREATE INDEX idx_slice_cursor_to ON ing_plan_slice (cursor_id, window_to);
+
+CREATE INDEX idx_slice_status ON ing_plan_slice (plan_id, status_code);
+
+CREATE UNIQUE INDEX uk_slice_sig ON ing_plan_slice (plan_id, slice_signature_hash);
+
+CREATE TABLE ing_quarantine (
+  id INTEGER PRIMARY KEY,
+  batch_id INTEGER NOT NULL,
+  provenance_code TEXT NOT NULL,
+  record_type TEXT NOT NULL,
+  ext_id TEXT,
+  code TEXT NOT NULL,
+  path TEXT,
+  detail TEXT,
+  raw BLOB NOT NULL,
+  raw_sha256 BLOB NOT NULL,
+  created_at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX idx_quarantine_batch ON ing_quarantine (batch_id);
+
+CREATE INDEX idx_quarantine_prov ON ing_quarantine (provenance_code, code, created_at);
+
+CREATE TABLE ing_rate_gate (
+  gate_key TEXT NOT NULL PRIMARY KEY,
+  state TEXT NOT NULL,
+  updated_at TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE ing_record (
+  id INTEGER PRIMARY KEY,
+  provenance_code TEXT NOT NULL,
+  record_type TEXT NOT NULL,
+  ext_id TEXT NOT NULL,
+  status_code TEXT NOT NULL CHECK (status_code IN ('ACTIVE','RETRACTED','MERGED','GONE')),
+  revision INTEGER NOT NULL,
+  updated_at TEXT,
+  provider_version INTEGER NOT NULL DEFAULT 0,
+  observed_at TEXT NOT NULL,
+  content_hash BLOB NOT NULL,
+  raw_sha256 BLOB NOT NULL,
+  mapping_version TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  changed_at TEXT NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX uk_record_key ON ing_record (provenance_code, record_type, ext_id);
+
+CREATE TABLE ing_record_version (
+  id INTEGER PRIMARY KEY,
+  record_id INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  effect_code TEXT NOT NULL CHECK (effect_code IN ('inserted','updated','remapped')),
+  status_code TEXT NOT NULL,
+  updated_at TEXT,
+  provider_version INTEGER NOT NULL DEFAULT 0,
+  observed_at TEXT NOT NULL,
+  content_hash BLOB NOT NULL,
+  raw_sha256 BLOB NOT NULL,
+  mapping_version TEXT NOT NULL,
+  batch_id INTEGER NOT NULL,
+  raw BLOB NOT NULL,
+  fields TEXT NOT NULL,
+  created_at TEXT NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX uk_record_version ON ing_record_version (record_id, revision);
+
+CREATE TABLE ing_schedule_instance (
+  id INTEGER PRIMARY KEY,
+  scheduler_code TEXT,
+  scheduler_job_id TEXT,
+  scheduler_log_id TEXT,
+  trigger_type_code TEXT NOT NULL,
+  provenance_code TEXT NOT NULL,
+  operation_code TEXT NOT NULL CHECK (operation_code IN ('HARVEST','BACKFILL','UPDATE')),
+  trigger_params TEXT NOT NULL,
+  expr_proto_hash TEXT,
+  expr_proto_snapshot TEXT,
+  outcome_code TEXT NOT NULL CHECK (outcome_code IN ('PLANNED','EXISTING','NOOP','FAILED')),
+  plan_id INTEGER,
+  record_remarks TEXT,
+  triggered_at TEXT NOT NULL,
+  created_at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX idx_sched_prov ON ing_schedule_instance (provenance_code, operation_code, triggered_at);
+
+CREATE UNIQUE INDEX uk_sched_src ON ing_schedule_instance (scheduler_code, scheduler_job_id, scheduler_log_id);
+
+CREATE TABLE ing_source_state (
+  provenance_code TEXT NOT NULL PRIMARY KEY,
+  paused INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0,1)),
+  stopped INTEGER NOT NULL DEFAULT 0 CHECK (stopped IN (0,1)),
+  reason TEXT,
+  since TEXT,
+  refused_slices INTEGER NOT NULL DEFAULT 0,
+  clock_skew_us INTEGER,
+  updated_at TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE ing_task (
+  id INTEGER PRIMARY KEY,
+  schedule_instance_id INTEGER NOT NULL,
+  plan_id INTEGER NOT NULL,
+  slice_id INTEGER NOT NULL,
+  provenance_code TEXT NOT NULL,
+  endpoint_name TEXT NOT NULL,
+  operation_code TEXT NOT NULL,
+  credential_ref TEXT,
+  params TEXT NOT NULL,
+  expr_hash TEXT NOT NULL,
+  idempotent_key TEXT NOT NULL,
+  spec_version INTEGER NOT NULL DEFAULT 0,
+  status_code TEXT NOT NULL CHECK (status_code IN ('QUEUED','DISPATCHED','EXECUTING','SUCCEEDED','FAILED','PARTIAL','CANCELLED')),
+  priority INTEGER NOT NULL DEFAULT 0,
+  scheduled_at TEXT NOT NULL,
+  lease_owner TEXT,
+  leased_until TEXT,
+  fence INTEGER NOT NULL,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  renewals INTEGER NOT NULL DEFAULT 0,
+  walk_no INTEGER NOT NULL,
+  walks INTEGER NOT NULL DEFAULT 0,
+  barren INTEGER NOT NULL DEFAULT 0,
+  spent_runs INTEGER NOT NULL DEFAULT 0,
+  error_code TEXT,
+  error TEXT,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX idx_task_plan ON ing_task (plan_id, status_code);
+
+CREATE INDEX idx_task_queue ON ing_task (status_code, priority, scheduled_at, id);
+
+CREATE UNIQUE INDEX uk_task_idem ON ing_task (idempotent_key);
+
+CREATE UNIQUE INDEX uk_task_slice ON ing_task (slice_id);
+
+CREATE TABLE ing_task_run (
+  id INTEGER PRIMARY KEY,
+  task_id INTEGER NOT NULL,
+  attempt_no INTEGER NOT NULL,
+  fence INTEGER NOT NULL,
+  provenance_code TEXT NOT NULL,
+  operation_code TEXT NOT NULL,
+  lease_owner TEXT NOT NULL,
+  status_code TEXT NOT NULL CHECK (status_code IN ('RUNNING','SUCCEEDED','PARTIAL','FAILED','CANCELLED')),
+  window_from TEXT NOT NULL,
+  window_to TEXT NOT NULL,
+  checkpoint TEXT,
+  stats TEXT,
+  error_code TEXT,
+  error TEXT,
+  started_at TEXT NOT NULL,
+  finished_at TEXT
+) STRICT;
+
+CREATE INDEX idx_run_task_status ON ing_task_run (task_id, status_code);
+
+CREATE UNIQUE INDEX uk_run_attempt ON ing_task_run (task_id, attempt_no);
+
+CREATE TABLE ing_task_run_batch (
+  id INTEGER PRIMARY KEY,
+  run_id INTEGER NOT NULL,
+  task_id INTEGER NOT NULL,
+  slice_id INTEGER NOT NULL,
+  plan_id INTEGER NOT NULL,
+  provenance_code TEXT NOT NULL,
+  operation_code TEXT NOT NULL,
+  batch_no INTEGER NOT NULL,
+  walk_no INTEGER NOT NULL,
+  phase TEXT NOT NULL CHECK (phase IN ('SEARCH','DETAIL')),
+  ordinal INTEGER NOT NULL,
+  fence INTEGER NOT NULL,
+  status_code TEXT NOT NULL CHECK (status_code IN ('RUNNING','SUCCEEDED','FAILED')),
+  before_position TEXT NOT NULL,
+  after_position TEXT,
+  items INTEGER NOT NULL DEFAULT 0,
+  inserted INTEGER NOT NULL DEFAULT 0,
+  updated INTEGER NOT NULL DEFAULT 0,
+  remapped INTEGER NOT NULL DEFAULT 0,
+  unchanged INTEGER NOT NULL DEFAULT 0,
+  stale INTEGER NOT NULL DEFAULT 0,
+  filtered INTEGER NOT NULL DEFAULT 0,
+  quarantined INTEGER NOT NULL DEFAULT 0,
+  asked INTEGER NOT NULL DEFAULT 0,
+  bad_ids INTEGER NOT NULL DEFAULT 0,
+  id_list TEXT,
+  id_hashes BLOB,
+  end_proof TEXT,
+  observed_max TEXT,
+  sent INTEGER NOT NULL DEFAULT 0,
+  retried INTEGER NOT NULL DEFAULT 0,
+  http_429 INTEGER NOT NULL DEFAULT 0,
+  http_5xx INTEGER NOT NULL DEFAULT 0,
+  bytes INTEGER NOT NULL DEFAULT 0,
+  http_status INTEGER,
+  request TEXT,
+  request_sha256 TEXT,
+  reply_sha256 TEXT,
+  stats TEXT,
+  error_code TEXT,
+  error TEXT,
+  opened_at TEXT NOT NULL,
+  committed_at TEXT
+) STRICT;
+
+CREATE INDEX idx_batch_plan ON ing_task_run_batch (plan_id, status_code);
+
+CREATE INDEX idx_batch_prov ON ing_task_run_batch (provenance_code, operation_code, status_code, committed_at);
+
+CREATE INDEX idx_batch_task ON ing_task_run_batch (task_id, status_code, walk_no, phase, ordinal);
+
+CREATE UNIQUE INDEX uk_batch_done ON ing_task_run_batch (task_id, walk_no, phase, ordinal) WHERE status_code = 'SUCCEEDED';
+
+CREATE UNIQUE INDEX uk_run_batch_no ON ing_task_run_batch (run_id, batch_no);
+
+CREATE TABLE reg_expr_field_dict (
+  field_key TEXT NOT NULL PRIMARY KEY,
+  display_name TEXT NOT NULL,
+  description TEXT,
+  data_type_code TEXT NOT NULL,
+  is_multi INTEGER NOT NULL DEFAULT 0,
+  exposable INTEGER NOT NULL DEFAULT 1,
+  is_date INTEGER NOT NULL DEFAULT 0,
+  aliases TEXT
+) STRICT;
+
+CREATE TABLE reg_prov_api_param_map (
+  id INTEGER PRIMARY KEY,
+  provenance_id INTEGER NOT NULL,
+  scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
+  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  std_key TEXT NOT NULL,
+  effective_from TEXT NOT NULL,
+  effective_to TEXT,
+  supersedes_id INTEGER,
+  provider_param_name TEXT,
+  transform_code TEXT,
+  joiner TEXT,
+  repeat_param INTEGER,
+  name_mark TEXT,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
+) STRICT;
+
+CREATE INDEX idx_api_param_map_pick ON reg_prov_api_param_map (provenance_id, scope_code, task_type_key, std_key, effective_from);
+
+CREATE TABLE reg_prov_auth_cfg (
+  id INTEGER PRIMARY KEY,
+  provenance_id INTEGER NOT NULL,
+  scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
+  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  effective_from TEXT NOT NULL,
+  effective_to TEXT,
+  supersedes_id INTEGER,
+  auth_type_code TEXT,
+  inbound_location_code TEXT,
+  field_name TEXT,
+  value_prefix TEXT,
+  credential_pool TEXT,
+  allow_anonymous INTEGER,
+  restricted_endpoints TEXT,
+  rate_with_credential TEXT,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
+) STRICT;
+
+CREATE INDEX idx_auth_cfg_pick ON reg_prov_auth_cfg (provenance_id, scope_code, task_type_key, effective_from);
+
+CREATE TABLE reg_prov_batching_cfg (
+  id INTEGER PRIMARY KEY,
+  provenance_id INTEGER NOT NULL,
+  scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
+  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  effective_from TEXT NOT NULL,
+  effective_to TEXT,
+  supersedes_id INTEGER,
+  id_batch_size INTEGER,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
+) STRICT;
+
+CREATE INDEX idx_batching_cfg_pick ON reg_prov_batching_cfg (provenance_id, scope_code, task_type_key, effective_from);
+
+CREATE TABLE reg_prov_credential (
+  id INTEGER PRIMARY KEY,
+  provenance_id INTEGER NOT NULL,
+  scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
+  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  endpoint_name TEXT,
+  credential_name TEXT NOT NULL,
+  secret_kind_code TEXT NOT NULL CHECK (secret_kind_code IN ('ENV','FILE','SEALED')),
+  secret_ref TEXT,
+  secret_sealed BLOB,
+  secret_mac TEXT,
+  is_default_preferred INTEGER NOT NULL DEFAULT 0,
+  weight INTEGER NOT NULL DEFAULT 1,
+  lifecycle_status_code TEXT NOT NULL CHECK (lifecycle_status_code IN ('ACTIVE','DISABLED')),
+  effective_from TEXT NOT NULL,
+  effective_to TEXT,
+  supersedes_id INTEGER,
+  refused_count INTEGER NOT NULL DEFAULT 0,
+  refused_until TEXT,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL')),
+  CHECK ((secret_kind_code = 'SEALED') = (secret_sealed IS NOT NULL)),
+  CHECK ((secret_kind_code = 'SEALED') = (secret_ref IS NULL))
+) STRICT;
+
+CREATE INDEX idx_cred_pick ON reg_prov_credential (provenance_id, credential_name);
+
+CREATE TABLE reg_prov_endpoint_def (
+  id INTEGER PRIMARY KEY,
+  provenance_id INTEGER NOT NULL,
+  scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
+  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  endpoint_name TEXT NOT NULL,
+  effective_from TEXT NOT NULL,
+  effective_to TEXT,
+  supersedes_id INTEGER,
+  endpoint_usage_code TEXT,
+  http_method_code TEXT,
+  path_template TEXT,
+  default_query_params TEXT,
+  default_body_payload TEXT,
+  default_headers_json TEXT,
+  response_format_code TEXT,
+  response_paths TEXT,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
+) STRICT;
+
+CREATE INDEX idx_endpoint_def_pick ON reg_prov_endpoint_def (provenance_id, scope_code, task_type_key, endpoint_name, effective_from);
+
+CREATE TABLE reg_prov_expr_capability (
+  id INTEGER PRIMARY KEY,
+  provenance_id INTEGER NOT NULL,
+  scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
+  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  field_key TEXT NOT NULL,
+  effective_from TEXT NOT NULL,
+  effective_to TEXT,
+  supersedes_id INTEGER,
+  ops TEXT,
+  negatable_ops TEXT,
+  supports_not INTEGER,
+  term_matches TEXT,
+  term_case_sensitive INTEGER,
+  term_min_len INTEGER,
+  term_max_len INTEGER,
+  term_pattern TEXT,
+  prefix_min_len INTEGER,
+  in_max_size INTEGER,
+  in_case_sensitive INTEGER,
+  range_precision TEXT,
+  range_open_start INTEGER,
+  range_open_end INTEGER,
+  range_exclusive INTEGER,
+  range_min TEXT,
+  range_max TEXT,
+  token_pattern TEXT,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
+) STRICT;
+
+CREATE INDEX idx_expr_capability_pick ON reg_prov_expr_capability (provenance_id, scope_code, task_type_key, field_key, effective_from);
+
+CREATE TABLE reg_prov_expr_render_rule (
+  id INTEGER PRIMARY KEY,
+  provenance_id INTEGER NOT NULL,
+  scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
+  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  rule_key TEXT NOT NULL,
+  effective_from TEXT NOT NULL,
+  effective_to TEXT,
+  supersedes_id INTEGER,
+  field_key TEXT,
+  op_code TEXT,
+  match_type_code TEXT,
+  value_type_code TEXT,
+  negated INTEGER,
+  emit_type_code TEXT,
+  template TEXT,
+  item_template TEXT,
+  joiner TEXT,
+  wrap_group INTEGER,
+  params TEXT,
+  value_table TEXT,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
+) STRICT;
+
+CREATE INDEX idx_expr_render_rule_pick ON reg_prov_expr_render_rule (provenance_id, scope_code, task_type_key, rule_key, effective_from);
+
+CREATE TABLE reg_prov_fault_cfg (
+  id INTEGER PRIMARY KEY,
+  provenance_id INTEGER NOT NULL,
+  scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
+  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  effective_from TEXT NOT NULL,
+  effective_to TEXT,
+  supersedes_id INTEGER,
+  fault_rules TEXT,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
+) STRICT;
+
+CREATE INDEX idx_fault_cfg_pick ON reg_prov_fault_cfg (provenance_id, scope_code, task_type_key, effective_from);
+
+CREATE TABLE reg_prov_http_cfg (
+  id INTEGER PRIMARY KEY,
+  provenance_id INTEGER NOT NULL,
+  scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
+  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  effective_from TEXT NOT NULL,
+  effective_to TEXT,
+  supersedes_id INTEGER,
+  base_url_override TEXT,
+  default_headers_json TEXT,
+  timeout_connect TEXT,
+  timeout_read TEXT,
+  timeout_total TEXT,
+  allow_http INTEGER,
+  allow_private INTEGER,
+  max_body TEXT,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
+) STRICT;
+
+CREATE INDEX idx_http_cfg_pick ON reg_prov_http_cfg (provenance_id, scope_code, task_type_key, effective_from);
+
+CREATE TABLE reg_prov_mapping_cfg (
+  id INTEGER PRIMARY KEY,
+  provenance_id INTEGER NOT NULL,
+  scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
+  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  effective_from TEXT NOT NULL,
+  effective_to TEXT,
+  supersedes_id INTEGER,
+  output_fields TEXT,
+  volatile_paths TEXT,
+  retracted_paths TEXT,
+  required_fields TEXT,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
+) STRICT;
+
+CREATE INDEX idx_mapping_cfg_pick ON reg_prov_mapping_cfg (provenance_id, scope_code, task_type_key, effective_from);
+
+CREATE TABLE reg_prov_pagination_cfg (
+  id INTEGER PRIMARY KEY,
+  provenance_id INTEGER NOT NULL,
+  scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
+  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  effective_from TEXT NOT NULL,
+  effective_to TEXT,
+  supersedes_id INTEGER,
+  pagination_mode_code TEXT,
+  page_size_value INTEGER,
+  start_page_number INTEGER,
+  token_repeat TEXT,
+  token_stateful INTEGER,
+  total_code TEXT,
+  snapshot INTEGER,
+  sort_order TEXT,
+  end_proofs TEXT,
+  max_items INTEGER,
+  max_pages INTEGER,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
+) STRICT;
+
+CREATE INDEX idx_pagination_cfg_pick ON reg_prov_pagination_cfg (provenance_id, scope_code, task_type_key, effective_from);
+
+CREATE TABLE reg_prov_rate_limit_cfg (
+  id INTEGER PRIMARY KEY,
+  provenance_id INTEGER NOT NULL,
+  scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
+  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  effective_from TEXT NOT NULL,
+  effective_to TEXT,
+  supersedes_id INTEGER,
+  provider_limit INTEGER,
+  provider_window TEXT,
+  rate_tokens_per_second REAL,
+  burst_capacity INTEGER,
+  max_concurrent_requests INTEGER,
+  bucket_key TEXT,
+  limit_headers TEXT,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
+) STRICT;
+
+CREATE INDEX idx_rate_limit_cfg_pick ON reg_prov_rate_limit_cfg (provenance_id, scope_code, task_type_key, effective_from);
+
+CREATE TABLE reg_prov_retry_cfg (
+  id INTEGER PRIMARY KEY,
+  provenance_id INTEGER NOT NULL,
+  scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
+  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  effective_from TEXT NOT NULL,
+  effective_to TEXT,
+  supersedes_id INTEGER,
+  max_retry_times INTEGER,
+  initial_delay TEXT,
+  max_delay TEXT,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
+) STRICT;
+
+CREATE INDEX idx_retry_cfg_pick ON reg_prov_retry_cfg (provenance_id, scope_code, task_type_key, effective_from);
+
+CREATE TABLE reg_prov_window_offset_cfg (
+  id INTEGER PRIMARY KEY,
+  provenance_id INTEGER NOT NULL,
+  scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
+  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  effective_from TEXT NOT NULL,
+  effective_to TEXT,
+  supersedes_id INTEGER,
+  default_date_field_name TEXT,
+  filters TEXT,
+  time_precision_code TEXT,
+  timezone TEXT,
+  bound_style_code TEXT,
+  updated_at_code TEXT,
+  safety_lag TEXT,
+  align_to TEXT,
+  overlap_size TEXT,
+  initial_lookback TEXT,
+  window_size TEXT,
+  window_min_size TEXT,
+  target_records INTEGER,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
+) STRICT;
+
+CREATE INDEX idx_window_offset_cfg_pick ON reg_prov_window_offset_cfg (provenance_id, scope_code, task_type_key, effective_from);
+
+CREATE TABLE reg_provenance (
+  id INTEGER PRIMARY KEY,
+  provenance_code TEXT NOT NULL,
+  provenance_name TEXT,
+  homepage TEXT,
+  base_url_default TEXT,
+  timezone_default TEXT,
+  record_type TEXT,
+  identity_code TEXT,
+  origin_code TEXT NOT NULL,
+  origin_hash TEXT,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX uk_prov_code ON reg_provenance (provenance_code);
+
+CREATE TABLE sys_audit (
+  id INTEGER PRIMARY KEY,
+  actor TEXT NOT NULL,
+  action_code TEXT NOT NULL,
+  object TEXT NOT NULL,
+  reason TEXT,
+  before_state TEXT,
+  after_state TEXT,
+  preview_hash TEXT,
+  created_at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX idx_audit_object ON sys_audit (object, id);
+
+CREATE TABLE sys_dict_item (
+  type_code TEXT NOT NULL,
+  item_code TEXT NOT NULL,
+  item_name TEXT NOT NULL,
+  PRIMARY KEY (type_code, item_code)
+) STRICT;
+
+CREATE TABLE sys_dict_item_alias (
+  type_code TEXT NOT NULL,
+  alias_code TEXT NOT NULL,
+  item_code TEXT NOT NULL,
+  PRIMARY KEY (type_code, alias_code)
+) STRICT;
+
+CREATE TABLE sys_dict_type (
+  type_code TEXT NOT NULL PRIMARY KEY,
+  type_name TEXT NOT NULL
+) STRICT;

@@ -1,0 +1,187 @@
+package sqlstore_test
+
+import (
+	"database/sql"
+	"flag"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/storetest"
+)
+
+var update = flag.Bool("update", false, "write schema.*.sql anew")
+
+// TestSchemaFilesAreCurrent keeps schema.sqlite.sql and schema.mysql.sql equal
+// to what the migrations make. They are written by -update (the second with
+// PATRA_TEST_MYSQL given) and are for people to read.
+func TestSchemaFilesAreCurrent(t *testing.T) {
+	for _, e := range []patratest.Engine{patratest.SQLite, patratest.MySQL} {
+		t.Run(e.Name, func(t *testing.T) {
+			dsn := e.DSN(t)
+			patratest.Open(t, dsn, sqlstore.Options{})
+			db := storetest.OpenSQL(t, dsn)
+			read := sqliteSchema
+			if e == patratest.MySQL {
+				read = mysqlSchema
+			}
+			got := "-- Generated from migrations/" + e.Name + " by go test ./internal/infra/sqlstore -run SchemaFiles -update. Do not edit.\n\n" + strings.Join(read(t, db), "\n\n") + "\n"
+			name := "schema." + e.Name + ".sql"
+			if *update {
+				if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(name)
+			if err != nil || string(want) != got {
+				t.Errorf("%s is stale (%v): run this test with -update", name, err)
+			}
+		})
+	}
+}
+
+func texts(t *testing.T, db *sql.DB, q string) []string {
+	t.Helper()
+	rows, err := db.Query(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, strings.ReplaceAll(s, "\r\n", "\n")+";")
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func sqliteSchema(t *testing.T, db *sql.DB) []string {
+	return texts(t, db, `SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%' AND tbl_name NOT LIKE 'goose_%' AND sql IS NOT NULL ORDER BY tbl_name, type DESC, name`)
+}
+
+// counters is what SHOW CREATE TABLE tells of the rows and not of the schema.
+var counters = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
+
+func mysqlSchema(t *testing.T, db *sql.DB) []string {
+	var out []string
+	for _, tab := range texts(t, db, `SELECT table_name FROM information_schema.tables WHERE table_schema=DATABASE() AND table_name NOT LIKE 'goose%' ORDER BY table_name`) {
+		tab = strings.TrimSuffix(tab, ";")
+		var name, create string
+		if err := db.QueryRow("SHOW CREATE TABLE "+tab).Scan(&name, &create); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, counters.ReplaceAllString(create, "")+";")
+	}
+	return out
+}
+
+// TestC21_PickUsesTheIndex: with a queue full of finished tasks, looking for
+// work reads by the queue's index and not the table.
+func TestC21_PickUsesTheIndex(t *testing.T) {
+	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+		dsn := e.DSN(t)
+		s := patratest.Open(t, dsn, sqlstore.Options{})
+		db := storetest.OpenSQL(t, dsn)
+		for i := range 8 {
+			d := storetest.Draft(harvest.HarvestNamespace("lab", "search", "updated", "all"), 50*i, 50*i+50)
+			if _, err := s.SavePlan(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		analyze := "ANALYZE"
+		if e != patratest.SQLite {
+			analyze = "ANALYZE TABLE ing_task"
+		}
+		for _, q := range []string{`UPDATE ing_task SET status_code='SUCCEEDED' WHERE id % 100 <> 0`, analyze} {
+			if _, err := db.Exec(q); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, r := range []harvest.LeaseRequest{{Max: 1, SpecVersion: 1}, {Max: 1, SpecVersion: 1, Provenance: "lab", Operation: harvest.Harvest}} {
+			q, args := s.PickSQL(r)
+			how := "EXPLAIN QUERY PLAN "
+			if e != patratest.SQLite {
+				how = "EXPLAIN "
+			}
+			plan := explain(t, db, how+q, args)
+			if !strings.Contains(plan, "idx_task_queue") || strings.Contains(plan, "SCAN t\n") || strings.Contains(plan, "table=t type=ALL") || strings.Contains(plan, "Table scan on t ") {
+				t.Errorf("the plan is\n%s", plan)
+			}
+		}
+	})
+}
+
+func explain(t *testing.T, db *sql.DB, q string, args []any) string {
+	t.Helper()
+	rows, err := db.Query(q, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	cols, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for rows.Next() {
+		vals := make([]sql.NullString, len(cols))
+		ptrs := make([]any, len(cols))
+		for i := range vals {
+			ptrs[i] = &vals[i]
+		}
+		if err := rows.Scan(ptrs...); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range vals {
+			b.WriteString(cols[i] + "=" + v.String + " ")
+		}
+		b.WriteString("\n")
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestR56_DurabilityIsAsserted: a connection whose commits might be lost is
+// refused at the start.
+func TestR56_DurabilityIsAsserted(t *testing.T) {
+	dsn := patratest.SQLite.DSN(t)
+	s := patratest.Open(t, dsn, sqlstore.Options{})
+	path := strings.TrimPrefix(dsn, "sqlite:")
+	for pragmas, ok := range map[string]bool{
+		"_pragma=synchronous(FULL)":   true,
+		"_pragma=synchronous(EXTRA)":  true,
+		"_pragma=synchronous(NORMAL)": false,
+		"_pragma=synchronous(OFF)":    false,
+	} {
+		db, err := sql.Open("sqlite", "file:"+path+"?"+pragmas)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.DurableOver(db); (err == nil) != ok {
+			t.Errorf("%s: %v", pragmas, err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := sql.Open("sqlite", "file:"+path+".other?_pragma=journal_mode(DELETE)&_pragma=synchronous(FULL)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := s.DurableOver(db); err == nil {
+		t.Error("a rollback journal was taken")
+	}
+}

@@ -1,0 +1,238 @@
+package node_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/keyring"
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/sim"
+)
+
+// keyRig is a rig whose sources are in the store, so that they can have
+// credentials, and whose oracle is on this machine, so that it is sent them.
+func keyRig(t *testing.T, c patratest.RigConfig) *patratest.Rig {
+	t.Helper()
+	r := patratest.NewRig(t, c)
+	r.Base = "http://127.0.0.1"
+	for _, code := range []string{"pubmed", "crossref"} {
+		_, err := r.Node.Store.ChangeSource(t.Context(), source.Provenance{Code: code, Origin: registry.Shipped}, source.Audit{Actor: "test", Action: "SOURCE_APPLY", Object: "source/" + code},
+			func(source.Contents) ([]source.Change, error) { return nil, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+func setKey(t *testing.T, n *node.Node, code, name string, secret source.Secret, ref source.SecretRef) {
+	t.Helper()
+	o := keyring.Offer{Credential: source.Credential{Pool: code, Name: name, Scope: source.ScopeSource, Secret: ref}, Secret: secret}
+	if _, err := n.Keys.Set(t.Context(), o, keyring.Order{Audit: source.Audit{Actor: "test"}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestR47_RotationActsAtOnceAndChangesNothingElse rotates a key in the middle
+// of a plan: the requests before go with the old one, those after with the new
+// one, and but for it they are byte for byte those of a run without rotation.
+func TestR47_RotationActsAtOnceAndChangesNothingElse(t *testing.T) {
+	t.Setenv("PATRA_KEY", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
+	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+		harvest := func(rotateAt int) (lines []string, keys []string) {
+			small := func(s *source.Spec) { patratest.Fast(s); s.Batching.IDs = 20 }
+			r := keyRig(t, patratest.RigConfig{
+				DSN: e.DSN(t), Sim: sim.Config{Records: 400, Seed: 9, LimitRPS: -1}, Node: node.Config{Workers: 1},
+				Packs: map[string]registry.Pack{"pubmed": patratest.ShippedPack(t, "pubmed", small)},
+			})
+			setKey(t, r.Node, "pubmed", "main", source.NewSecret("sim-key-old-0001"), source.SecretRef{})
+			var mu sync.Mutex
+			r.Sim.SetOnRequest(func(q *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				keys = append(keys, q.Form.Get("api_key"))
+				form := url.Values{}
+				for k, v := range q.Form {
+					if k != "api_key" && k != "WebEnv" { // the oracle's own choice
+						form[k] = v
+					}
+				}
+				h := q.Header.Clone()
+				h.Del("X-Ingest-Correlation-Id")
+				lines = append(lines, fmt.Sprint(q.Method, " ", q.URL.Path, " ", form.Encode(), " ", h))
+				if len(keys) == rotateAt {
+					o := keyring.Offer{Credential: source.Credential{Pool: "pubmed", Name: "main"}, Secret: source.NewSecret("sim-key-new-0002")}
+					if _, err := r.Node.Keys.Rotate(context.WithoutCancel(t.Context()), o, keyring.Order{Audit: source.Audit{Actor: "test"}}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			to := r.Sim.Now().Add(-48 * time.Hour).UTC().Truncate(24 * time.Hour)
+			rep, err := r.Node.Harvest(t.Context(), node.HarvestRequest{Source: "pubmed", BaseURL: r.Base + "/pubmed", From: to.Add(-20 * 24 * time.Hour), To: to})
+			if err != nil || rep.Slices.Failed > 0 {
+				t.Fatalf("harvest: %+v, %v", rep, err)
+			}
+			patratest.MustVerify(t, r.Node.Store)
+			return lines, keys
+		}
+		plain, _ := harvest(0)
+		at := len(plain) / 2
+		rotated, keys := harvest(at)
+		if len(plain) < 8 {
+			t.Fatalf("only %d requests", len(plain))
+		}
+		slices.Sort(plain)
+		slices.Sort(rotated)
+		if !slices.Equal(plain, rotated) {
+			t.Errorf("requests differ:\n%s\n\n%s", strings.Join(plain, "\n"), strings.Join(rotated, "\n"))
+		}
+		for i, k := range keys {
+			want := "sim-key-old-0001"
+			if i >= at {
+				want = "sim-key-new-0002"
+			}
+			if k != want {
+				t.Errorf("request %d of %d went with %s", i+1, len(keys), k)
+			}
+		}
+	})
+}
+
+// TestR48_CanaryIsNowhere harvests with secrets of every kind, good ones and
+// bad ones, under every fault the oracle knows, and then looks for them.
+func TestR48_CanaryIsNowhere(t *testing.T) {
+	dir := t.TempDir()
+	canaries := []string{"sim-key-canary/A+1=", "bad-canary \"B\"&2", "sim-key-canary-C3", "plus-canary-D4=="}
+	t.Setenv("PATRA_KEY", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
+	t.Setenv("PATRA_TEST_CANARY", canaries[2])
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte(canaries[3]+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	var said strings.Builder
+	bad := 0
+	for i, fault := range sim.AllFaults {
+		t.Run(string(fault), func(t *testing.T) {
+			db := filepath.Join(dir, fmt.Sprintf("%d.db", i))
+			r := keyRig(t, patratest.RigConfig{
+				DSN: "sqlite:" + db,
+				Sim: sim.Config{Records: 60, Seed: uint64(i + 1), LimitRPS: -1, Faults: sim.Faults{Rates: map[sim.Fault]float64{fault: .4}, MaxInRow: 3, DelayMS: 1}},
+				Node: node.Config{
+					Workers: 2, Poll: time.Millisecond,
+					Logger: slog.New(slog.NewJSONHandler(&syncWriter{w: &log}, &slog.HandlerOptions{Level: slog.LevelDebug})),
+				},
+			})
+			setKey(t, r.Node, "pubmed", "sealed", source.NewSecret(canaries[0]), source.SecretRef{})
+			setKey(t, r.Node, "pubmed", "bad", source.NewSecret(canaries[1]), source.SecretRef{})
+			setKey(t, r.Node, "pubmed", "env", source.Secret{}, source.SecretRef{Kind: source.SecretEnv, Ref: "PATRA_TEST_CANARY"})
+			setKey(t, r.Node, "crossref", "file", source.Secret{}, source.SecretRef{Kind: source.SecretFile, Ref: file})
+			with := map[string]int{}
+			var mu sync.Mutex
+			r.Sim.SetOnRequest(func(q *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				with[q.Form.Get("api_key")+strings.TrimPrefix(q.Header.Get("Crossref-Plus-API-Token"), "Bearer ")]++
+			})
+			for _, code := range []string{"pubmed", "crossref"} {
+				ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
+				rep, err := r.Harvest(ctx, code)
+				cancel()
+				fmt.Fprintf(&said, "%v %+v %#v %+v\n", err, err, err, rep)
+			}
+			for _, c := range canaries[2:] {
+				if with[c] == 0 {
+					t.Errorf("%s was never sent: %v", c, with)
+				}
+			}
+			mu.Lock()
+			bad += with[canaries[1]]
+			mu.Unlock()
+			if err := r.Node.Store.Export(t.Context(), sqlstore.ExportQuery{Raw: true}, func(e *sqlstore.Exported) error {
+				_, err := fmt.Fprintf(&said, "%s %s\n", e.Raw, e.Fields)
+				return err
+			}); err != nil {
+				t.Error(err)
+			}
+			lines, err := r.Node.Store.Audits(t.Context(), "", 1000)
+			if err != nil {
+				t.Error(err)
+			}
+			fmt.Fprintf(&said, "%+v\n", lines)
+			// While it is open: the WAL is still there.
+			for _, name := range []string{db, db + "-wal", db + "-shm"} {
+				b, err := os.ReadFile(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				lookFor(t, filepath.Base(name), b, canaries)
+			}
+		})
+	}
+	lookFor(t, "the log", log.Bytes(), canaries)
+	lookFor(t, "errors, reports, audit and export", []byte(said.String()), canaries)
+	if bad == 0 || log.Len() == 0 || !strings.Contains(said.String(), "CREDENTIAL_REFUSED") {
+		t.Errorf("nothing was looked at: %d bytes of log, a bad key sent %d times", log.Len(), bad)
+	}
+}
+
+// lookFor reports every form of a secret found.
+func lookFor(t *testing.T, where string, b []byte, secrets []string) {
+	t.Helper()
+	for _, s := range secrets {
+		for form, f := range map[string]string{
+			"plain": s, "query": url.QueryEscape(s), "path": url.PathEscape(s), "json": strings.ReplaceAll(s, `"`, `\"`), "json2": strings.ReplaceAll(s, `"`, `\\\"`),
+			"base64": base64.RawStdEncoding.EncodeToString([]byte(s)), "base64url": base64.RawURLEncoding.EncodeToString([]byte(s)), "hex": hex.EncodeToString([]byte(s)),
+			"part": s[4:14],
+		} {
+			if i := bytes.Index(b, []byte(f)); i >= 0 {
+				t.Errorf("%s holds %s of %q: ...%q...", where, form, s, b[max(0, i-80):min(len(b), i+80)])
+			}
+		}
+	}
+}
+
+type syncWriter struct {
+	mu sync.Mutex
+	w  *bytes.Buffer
+}
+
+func (s *syncWriter) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(p)
+}
+
+// TestR42_SourceWithoutItsCredentialIsNotPlanned: the reason is on the schedule
+// instance, and nothing was asked.
+func TestR42_SourceWithoutItsCredentialIsNotPlanned(t *testing.T) {
+	restricted := func(s *source.Spec) { patratest.Fast(s); s.Auth.Open = false }
+	r := patratest.NewRig(t, patratest.RigConfig{
+		DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 20, Seed: 1, LimitRPS: -1},
+		Packs: map[string]registry.Pack{"crossref": patratest.ShippedPack(t, "crossref", restricted)},
+	})
+	rep, err := r.Harvest(t.Context(), "crossref")
+	if err == nil || !strings.Contains(err.Error(), "endpoint works needs a credential") {
+		t.Errorf("harvest: %+v, %v", rep, err)
+	}
+	if n := len(r.Sim.Requests()); n != 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}

@@ -1,0 +1,31 @@
+package patratest
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+)
+
+// Raw opens a database beside its store, for tests that change or look at it
+// behind the store's back.
+func Raw(t testing.TB, dsn string) *sql.DB {
+	t.Helper()
+	kind, rest, _ := strings.Cut(dsn, ":")
+	if kind == "mysql" {
+		at := strings.LastIndex(rest, "@")
+		host, name, _ := strings.Cut(rest[at+1:], "/")
+		rest = strings.TrimPrefix(rest[:at], "//") + "@tcp(" + host + ")/" + name
+	} else {
+		rest = "file:" + rest + "?_pragma=busy_timeout(20000)"
+	}
+	db, err := sql.Open(kind, rest)
+	if err != nil {
+		t.Fatalf("open %s: %v", kind, err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return db
+}

@@ -1,0 +1,174 @@
+package proctest
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/patratest"
+)
+
+// soak is how many campaigns of each kind are run.
+func soak() int {
+	if os.Getenv("PATRA_SOAK") != "" {
+		return 5
+	}
+	return 1
+}
+
+// records in the simulated source.
+func records() int {
+	if os.Getenv("PATRA_SOAK") != "" {
+		return 3000
+	}
+	return 800
+}
+
+// TestProcess_KillsAndZombiesOnMySQL: three processes share one database and
+// are killed, or stopped past their lease and woken, while they work.
+func TestProcess_KillsAndZombiesOnMySQL(t *testing.T) {
+	for n := range soak() {
+		for _, c := range []struct {
+			source         string
+			kills, zombies int
+		}{{"pubmed", 8, 3}, {"crossref", 7, 2}} {
+			t.Run(fmt.Sprintf("%s/%d", c.source, n+1), func(t *testing.T) {
+				l := newLab(t, c.source, empty(t, patratest.MySQL), uint64(100+n), "--faults", "heavy")
+				l.campaign(3, c.kills, c.zombies)
+				l.judge()
+				if c.source == "pubmed" && l.deed.fenced == 0 {
+					t.Error("no zombie was ever fenced")
+				}
+			})
+		}
+	}
+}
+
+// TestProcess_KillsOnSQLite: one process, killed again and again.
+func TestProcess_KillsOnSQLite(t *testing.T) {
+	for n := range soak() {
+		for source, kills := range map[string]int{"pubmed": 5, "crossref": 5} {
+			t.Run(fmt.Sprintf("%s/%d", source, n+1), func(t *testing.T) {
+				l := newLab(t, source, empty(t, patratest.SQLite), uint64(200+n), "--faults", "heavy")
+				l.campaign(1, kills, 0)
+				l.judge()
+			})
+		}
+	}
+}
+
+// campaign keeps n processes at work and does the deeds to them in an order
+// that the seed decides.
+func (l *lab) campaign(n, kills, zombies int) {
+	l.t.Helper()
+	team := make([]*process, n)
+	for i := range team {
+		team[i] = l.start()
+		for i == 0 && l.ask(`SELECT COUNT(*) FROM ing_task`) == 0 { // one of them plans
+			pause(20 * time.Millisecond)
+			if team[0].ended() {
+				l.t.Fatalf("ended with %d\n%s", team[0].code(), tail(team[0].err.String()))
+			}
+		}
+	}
+	refill := func() {
+		for i, p := range team {
+			if !p.ended() {
+				continue
+			}
+			l.note(p)
+			if c := p.code(); c != 0 && c != -1 {
+				l.t.Fatalf("a harvest ended with %d\n%s\n%s", c, p.out.String(), tail(p.err.String()))
+			}
+			if p.code() == 0 {
+				l.advance() // nothing left: let the world move on
+			}
+			team[i] = l.start()
+		}
+	}
+	for k, z := kills, zombies; k+z > 0; {
+		pause(time.Duration(100+l.dice.IntN(500)) * time.Millisecond)
+		l.quicken()
+		victim := l.dice.IntN(n)
+		for range 100 { // until it has work in hand
+			refill()
+			if l.ask(`SELECT COUNT(*) FROM ing_task WHERE status_code='EXECUTING' AND lease_owner LIKE ?`, fmt.Sprintf("%%/%d", team[victim].cmd.Process.Pid)) > 0 {
+				break
+			}
+			pause(30 * time.Millisecond)
+		}
+		pause(time.Duration(l.dice.IntN(150)) * time.Millisecond)
+		p := team[victim]
+		if l.dice.IntN(k+z) < k {
+			k--
+			l.deed.kills++
+			p.end()
+			continue
+		}
+		z--
+		l.deed.zombies++
+		p.signal(syscall.SIGSTOP)
+		pause(l.lease + time.Duration(700+l.dice.IntN(1000))*time.Millisecond)
+		p.signal(syscall.SIGCONT)
+	}
+	pause(time.Second) // the last one wakes up
+	for _, p := range team {
+		p.signal(syscall.SIGTERM)
+	}
+	for _, p := range team {
+		select {
+		case <-p.done:
+		case <-time.After(10 * time.Second):
+			l.t.Fatalf("did not end within 10 s of SIGTERM\n%s", tail(p.err.String()))
+		}
+		l.note(p)
+	}
+}
+
+// note counts what a process that has ended said about lost leases.
+func (l *lab) note(p *process) {
+	l.deed.fenced += strings.Count(p.err.String(), `msg="lease lost"`)
+}
+
+// pause lets real time pass: processes live in it.
+func pause(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	<-t.C
+}
+
+// TestProcess_SIGTERMReleasesEverything: it ends soon, says so, and the next
+// run need not wait for a lease.
+func TestProcess_SIGTERMReleasesEverything(t *testing.T) {
+	l := newLab(t, "pubmed", empty(t, patratest.SQLite), 300, "--latency", "100ms")
+	l.lease = 5 * time.Minute
+	p := l.start()
+	for l.ask(`SELECT COUNT(*) FROM ing_task_run_batch WHERE status_code='SUCCEEDED'`) < 10 {
+		pause(20 * time.Millisecond)
+		if p.ended() {
+			t.Fatalf("ended with %d\n%s", p.code(), tail(p.err.String()))
+		}
+	}
+	began := time.Now()
+	p.signal(syscall.SIGTERM)
+	select {
+	case <-p.done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("did not end within 10 s")
+	}
+	if p.code() != 130 {
+		t.Errorf("ended with %d, want 130\n%s", p.code(), tail(p.err.String()))
+	}
+	t.Logf("ended after %s", time.Since(began).Round(time.Millisecond))
+	if n := l.ask(`SELECT COUNT(*) FROM ing_task WHERE lease_owner IS NOT NULL OR status_code NOT IN ('QUEUED','SUCCEEDED')`); n != 0 {
+		t.Errorf("%d tasks were not released", n)
+	}
+	began = time.Now()
+	l.judge()
+	if d := time.Since(began); d > time.Minute {
+		t.Errorf("the next run took %s", d)
+	}
+}

@@ -1,0 +1,577 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/patratest"
+)
+
+// write is one method that writes under a lease, and how to call it on a task
+// that is EXECUTING with page o open (DISPATCHED for the first).
+type write struct {
+	name string
+	// before begins the run; it is not called for StartRun itself.
+	starts bool
+	call   func(st *sqlstore.Store, l *Lab, j harvest.Job, r harvest.Resume, o harvest.OpenedBatch) error
+}
+
+func writes() []write {
+	return []write{
+		{"StartRun", true, func(st *sqlstore.Store, l *Lab, j harvest.Job, _ harvest.Resume, _ harvest.OpenedBatch) error {
+			_, err := st.StartRun(l.ctx(), j.Lease)
+			return err
+		}},
+		{"RenewLease", false, func(st *sqlstore.Store, l *Lab, j harvest.Job, _ harvest.Resume, _ harvest.OpenedBatch) error {
+			return st.RenewLease(l.ctx(), j.Lease)
+		}},
+		{"OpenBatch", false, func(st *sqlstore.Store, l *Lab, j harvest.Job, r harvest.Resume, _ harvest.OpenedBatch) error {
+			o := nextOpen(r)
+			o.BatchNo += 10
+			_, err := st.OpenBatch(l.ctx(), j.Lease, o)
+			return err
+		}},
+		{"CommitBatch", false, func(st *sqlstore.Store, l *Lab, j harvest.Job, r harvest.Resume, o harvest.OpenedBatch) error {
+			b := Page(o, Rec("x", hour(0), hour(9), "x"))
+			b.Missing = []string{"gone"}
+			next := nextOpen(r)
+			next.BatchNo, next.Ordinal, next.Before = o.BatchNo+1, o.Ordinal+1, b.After
+			_, err := st.CommitBatch(l.ctx(), j, b, &next, nil)
+			return err
+		}},
+		{"CommitBatch that finishes", false, func(st *sqlstore.Store, l *Lab, j harvest.Job, _ harvest.Resume, o harvest.OpenedBatch) error {
+			_, err := st.CommitBatch(l.ctx(), j, Last(o, Rec("x", hour(0), hour(9), "x")), nil, nil)
+			return err
+		}},
+		{"NewWalk", false, func(st *sqlstore.Store, l *Lab, j harvest.Job, _ harvest.Resume, _ harvest.OpenedBatch) error {
+			_, _, err := st.NewWalk(l.ctx(), j.Lease, "page_repeats")
+			return err
+		}},
+		{"Reslice", false, func(st *sqlstore.Store, l *Lab, j harvest.Job, r harvest.Resume, _ harvest.OpenedBatch) error {
+			w := j.Spec.NominalWindow()
+			mid := w.From.Add(w.Duration() / 2)
+			return st.Reslice(l.ctx(), j, harvest.RunEnd{Run: r.Run, Code: "max_pages"}, []harvest.SliceDraft{child(w.From, mid), child(mid, w.To)}, "TOKEN", pageSize)
+		}},
+		{"EndRun released", false, endRun(harvest.Released)},
+		{"EndRun spent", false, endRun(harvest.Spent)},
+		{"EndRun refused", false, endRun(harvest.Refused)},
+		{"EndRun stopped", false, endRun(harvest.Stopped)},
+	}
+}
+
+func endRun(o harvest.RunOutcome) func(*sqlstore.Store, *Lab, harvest.Job, harvest.Resume, harvest.OpenedBatch) error {
+	return func(st *sqlstore.Store, l *Lab, j harvest.Job, r harvest.Resume, _ harvest.OpenedBatch) error {
+		return st.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: o, Code: "code", Error: "error"})
+	}
+}
+
+// under prepares a leased task for w.
+func (l *Lab) under(w write) (harvest.Job, harvest.Resume, harvest.OpenedBatch) {
+	l.Helper()
+	Clear(l, l.DB, l.tables)
+	l.Plan(0, 2)
+	j := l.LeaseOne()
+	if w.starts {
+		return j, harvest.Resume{}, harvest.OpenedBatch{}
+	}
+	r := l.Start(j)
+	return j, r, l.Open(j, r)
+}
+
+func fencedChangesNothing(l *Lab) {
+	for _, w := range writes() {
+		for _, successor := range []string{"leased", "executing", "finished", "failed"} {
+			j, r, o := l.under(w)
+			l.Expire(j.Lease.Task)
+			n := l.LeaseOne()
+			if n.Lease.Task != j.Lease.Task || n.Lease.Fence <= j.Lease.Fence {
+				l.Fatalf("took %+v after %+v", n.Lease, j.Lease)
+			}
+			switch successor {
+			case "executing":
+				l.Start(n)
+			case "finished":
+				l.Walk(n)
+			case "failed":
+				l.Refuse(n)
+			}
+			what := fmt.Sprintf("%s by a worker whose successor has %s", w.name, successor)
+			l.Unchanged(what, func() {
+				if err := w.call(l.Store, l, j, r, o); !errors.Is(err, harvest.ErrLeaseLost) {
+					l.Errorf("%s: got %v", what, err)
+				}
+			})
+			l.MustVerify()
+		}
+		// Expiry alone neither grants nor denies.
+		j, r, o := l.under(w)
+		l.Expire(j.Lease.Task)
+		if err := w.call(l.Store, l, j, r, o); err != nil {
+			l.Errorf("%s after expiry, nobody else wanting the task: %v", w.name, err)
+		}
+		l.MustVerify()
+	}
+}
+
+func deadIsPicked(l *Lab) {
+	for _, state := range []string{"DISPATCHED", "EXECUTING"} {
+		Clear(l, l.DB, l.tables)
+		l.Plan(0, 1)
+		j := l.LeaseOne()
+		if state == "EXECUTING" {
+			l.Open(j, l.Start(j))
+		}
+		if got := l.Text(`SELECT status_code FROM ing_task`); got != state {
+			l.Fatalf("task is %s", got)
+		}
+		if n := l.Lease(1); len(n) != 0 {
+			l.Errorf("%s: taken while the lease held", state)
+		}
+		l.Expire(j.Lease.Task)
+		n := l.LeaseOne()
+		if n.Lease.Fence != j.Lease.Fence+1 {
+			l.Errorf("%s: fence %d after %d", state, n.Lease.Fence, j.Lease.Fence)
+		}
+		l.Start(n)
+		if k := l.Int(`SELECT COUNT(*) FROM ing_task_run WHERE status_code='FAILED' AND error_code='abandoned'`); (k == 1) != (state == "EXECUTING") {
+			l.Errorf("%s: %d abandoned runs", state, k)
+		}
+		if k := l.Int(`SELECT COUNT(*) FROM ing_task_run_batch WHERE status_code='RUNNING'`); k != 0 {
+			l.Errorf("%s: %d pages of the dead still RUNNING", state, k)
+		}
+		l.MustVerify()
+	}
+	// A task due in an hour is not due.
+	Clear(l, l.DB, l.tables)
+	l.Plan(0, 1)
+	j := l.LeaseOne()
+	r := l.Start(j)
+	if err := l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Delay: time.Hour, Code: "rate_wait"}); err != nil {
+		l.Fatal(err)
+	}
+	if n := l.Lease(1); len(n) != 0 {
+		l.Error("a task due in an hour was taken")
+	}
+	w, err := l.Store.Work(l.ctx(), prov, harvest.Harvest)
+	if err != nil || w.Later != 1 || w.Ready != 0 || w.NextCode != "rate_wait" {
+		l.Errorf("work %+v, %v", w, err)
+	}
+	l.Due()
+	l.LeaseOne()
+}
+
+func poison(l *Lab) {
+	l.Plan(0, 2)
+	for i := range harvest.MaxBarren {
+		j := l.LeaseOne()
+		if j.Lease.Task != harvest.TaskID(l.Int(`SELECT MIN(id) FROM ing_task`)) {
+			l.Fatalf("acquisition %d took task %d", i+1, j.Lease.Task)
+		}
+		l.Open(j, l.Start(j)) // and the process is gone
+		l.Expire(j.Lease.Task)
+	}
+	if n := l.Lease(1); len(n) != 0 {
+		l.Errorf("taken a sixth time: %+v", n)
+	}
+	if s, c := l.Text(`SELECT status_code FROM ing_task ORDER BY id LIMIT 1`), l.Text(`SELECT error_code FROM ing_task ORDER BY id LIMIT 1`); s != "FAILED" || c != "poison" {
+		l.Errorf("task is %s (%s)", s, c)
+	}
+	if s := l.Text(`SELECT status_code FROM ing_plan_slice ORDER BY id LIMIT 1`); s != "FAILED" {
+		l.Errorf("slice is %s", s)
+	}
+	l.MustVerify()
+	l.Walk(l.LeaseOne()) // the other goes on
+	l.MustBeAt(0)
+	if n := l.Lease(9); len(n) != 0 {
+		l.Errorf("poison was taken again: %+v", n)
+	}
+	// A clean release or a page brought forward makes the count begin again.
+	Clear(l, l.DB, l.tables)
+	l.Plan(0, 1)
+	for i := range 3 * harvest.MaxBarren {
+		j := l.LeaseOne()
+		r := l.Start(j)
+		if i%2 == 0 {
+			l.Commit(j, Page(l.Open(j, r)))
+			l.Expire(j.Lease.Task)
+		} else if err := l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: "shutdown"}); err != nil {
+			l.Fatal(err)
+		}
+	}
+	l.MustVerify()
+}
+
+// noProgress: where the server holds the position, each owner begins a new walk
+// and brings page 1 before page 2 kills it. Bringing the same page once more is
+// not progress.
+func noProgress(l *Lab) {
+	l.Plan(0, 1)
+	taken := 0
+	for ; taken < 20; taken++ {
+		jobs := l.Lease(1)
+		if len(jobs) == 0 {
+			break
+		}
+		j := jobs[0]
+		r := l.Start(j)
+		if r.Unknown {
+			walk, _, err := l.Store.NewWalk(l.ctx(), j.Lease, "page_outcome_unknown")
+			if err != nil {
+				l.Fatal(err)
+			}
+			r.Walk, r.SearchDone, r.Search = walk, 0, harvest.Position{}
+		}
+		o := l.Open(j, r)
+		next := harvest.BatchOpen{Run: r.Run, BatchNo: o.BatchNo + 1, Walk: r.Walk, Phase: harvest.PhaseSearch, Ordinal: 2, Before: Page(o).After}
+		if _, err := l.Store.CommitBatch(l.ctx(), j, Page(o), &next, nil); err != nil {
+			l.Fatal(err)
+		}
+		l.Expire(j.Lease.Task) // page 2 kills the process
+	}
+	if taken != 1+harvest.MaxBarren {
+		l.Errorf("taken %d times", taken)
+	}
+	if c := l.Text(`SELECT error_code FROM ing_task`); c != "poison" {
+		l.Errorf("task ended as %q", c)
+	}
+	l.MustVerify()
+}
+
+func spentRuns(l *Lab) {
+	for _, again := range []bool{false, true} {
+		Clear(l, l.DB, l.tables)
+		l.Plan(0, 1)
+		runs := 0
+		for ; runs < 30; runs++ {
+			jobs := l.Lease(1)
+			if len(jobs) == 0 {
+				break
+			}
+			j := jobs[0]
+			r := l.Start(j)
+			if again { // page 1 comes again in a new walk, page 2 never does
+				if runs > 0 {
+					walk, _, err := l.Store.NewWalk(l.ctx(), j.Lease, "token_expired")
+					if err != nil {
+						l.Fatal(err)
+					}
+					r.Walk, r.SearchDone, r.Search = walk, 0, harvest.Position{}
+				}
+				l.Commit(j, Page(l.Open(j, r)))
+			}
+			if err := l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Spent, Code: "http_503", Error: "down"}); err != nil {
+				l.Fatal(err)
+			}
+			if l.Text(`SELECT status_code FROM ing_task`) == "QUEUED" {
+				if got := l.Lease(1); len(got) != 0 {
+					l.Errorf("run %d: no rest", runs+1)
+				}
+				l.Due()
+			}
+		}
+		if runs != harvest.MaxSpentRuns {
+			l.Errorf("again %v: gap after %d spent runs", again, runs)
+		}
+		if s := l.Text(`SELECT status_code FROM ing_plan_slice`); s != "FAILED" {
+			l.Errorf("slice is %s", s)
+		}
+		l.MustVerify()
+	}
+}
+
+func renewals(l *Lab) {
+	l.Plan(0, 1)
+	j := l.LeaseOne()
+	l.Start(j)
+	for range 10 {
+		if err := l.Store.RenewLease(l.ctx(), j.Lease); err != nil {
+			l.Fatal(err)
+		}
+	}
+	for col, want := range map[string]int64{"fence": 1, "attempts": 1, "renewals": 10} {
+		if got := l.Int(`SELECT ` + col + ` FROM ing_task`); got != want {
+			l.Errorf("%s is %d, want %d", col, got, want)
+		}
+	}
+}
+
+func orderOfPicking(l *Lab) {
+	upd := harvest.ActivityNamespace(prov, harvest.Update, "updated", "u1")
+	bf := harvest.ActivityNamespace(prov, harvest.Backfill, "updated", "b1")
+	for _, n := range []harvest.Namespace{bf, upd, ns} {
+		if _, err := l.Store.SavePlan(l.ctx(), Draft(n, 0, 3)); err != nil {
+			l.Fatal(err)
+		}
+	}
+	// Within a priority by due time, then by id.
+	l.Due()
+	l.Exec(`UPDATE ing_task SET scheduled_at='1999-01-01 00:00:00.000000' WHERE operation_code='UPDATE' AND slice_id=(SELECT MAX(id) FROM ing_plan_slice WHERE plan_id=ing_task.plan_id)`)
+	var got []string
+	for {
+		jobs := l.Lease(1 + rand.IntN(2))
+		if len(jobs) == 0 {
+			break
+		}
+		for _, j := range jobs {
+			got = append(got, fmt.Sprintf("%s %s", j.Operation, j.Spec.Window.From.Format("15")))
+		}
+	}
+	want := []string{
+		"HARVEST 00", "HARVEST 01", "HARVEST 02", "UPDATE 02", "UPDATE 00", "UPDATE 01", "BACKFILL 00", "BACKFILL 01", "BACKFILL 02",
+	}
+	if !slices.Equal(got, want) {
+		l.Errorf("picked %s", strings.Join(got, ", "))
+	}
+	for op, p := range map[string]int64{"HARVEST": 100, "UPDATE": 200, "BACKFILL": 300} {
+		if n := l.Int(`SELECT MIN(priority) FROM ing_task WHERE operation_code=?`, op); n != p {
+			l.Errorf("%s has priority %d", op, n)
+		}
+	}
+	// A snapshot newer than the worker is left for another (R47).
+	Clear(l, l.DB, l.tables)
+	l.Plan(0, 1)
+	l.Exec(`UPDATE ing_task SET spec_version=2`)
+	if n := l.Lease(1); len(n) != 0 {
+		l.Error("a newer snapshot was taken")
+	}
+}
+
+// hold is a way to stop work, and how to undo it.
+type hold struct {
+	name string
+	on   func(st *sqlstore.Store, l *Lab) error
+}
+
+func holds() []hold {
+	return []hold{
+		{"pause", func(st *sqlstore.Store, l *Lab) error { return st.HoldSource(l.ctx(), prov, true, false, "test") }},
+		{"stop", func(st *sqlstore.Store, l *Lab) error { return st.HoldSource(l.ctx(), prov, false, true, "test") }},
+		{"cancel", func(_ *sqlstore.Store, l *Lab) error {
+			tx, err := l.DB.BeginTx(l.ctx(), nil)
+			if err != nil {
+				return err
+			}
+			defer tx.Rollback() //nolint:errcheck // after a commit it does nothing
+			if _, err := tx.Exec(`UPDATE ing_task SET status_code='CANCELLED' WHERE status_code IN ('QUEUED','DISPATCHED','EXECUTING')`); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(`UPDATE ing_plan_slice SET status_code='CANCELLED' WHERE status_code='READY'`); err != nil {
+				return err
+			}
+			return tx.Commit()
+		}},
+	}
+}
+
+// heldInEveryStep holds before each write and in the last instant of it.
+func heldInEveryStep(l *Lab) {
+	other := patratest.Open(l, l.DSN, sqlstore.Options{})
+	var atCommit func()
+	st := patratest.Open(l, l.DSN, sqlstore.Options{Hook: func(p string) error {
+		if p == "before commit" && atCommit != nil {
+			atCommit()
+		}
+		return nil
+	}})
+	for _, w := range writes() {
+		for _, h := range holds() {
+			what := h.name + " at " + w.name
+			j, r, o := l.under(w)
+			if err := h.on(other, l); err != nil {
+				l.Fatalf("%s: %v", what, err)
+			}
+			if ends := strings.HasPrefix(w.name, "EndRun"); ends {
+				// Letting go is allowed and changes nothing but the attempt itself.
+				if err := w.call(l.Store, l, j, r, o); err != nil {
+					l.Errorf("%s: %v", what, err)
+				}
+				if n := l.Int(`SELECT COUNT(*) FROM ing_plan_slice WHERE status_code IN ('DONE','FAILED','RESLICED')`); n != 0 {
+					l.Errorf("%s: decided a slice", what)
+				}
+				if n := l.Int(`SELECT COUNT(*) FROM ing_task WHERE lease_owner IS NOT NULL AND status_code<>'CANCELLED'`); n != 0 {
+					l.Errorf("%s: the task is still leased", what)
+				}
+				if n := l.Int(`SELECT COUNT(*) FROM ing_task_run WHERE status_code='RUNNING'`); n != 0 {
+					l.Errorf("%s: the run is still open", what)
+				}
+			} else {
+				l.Unchanged(what, func() {
+					if err := w.call(l.Store, l, j, r, o); !errors.Is(err, harvest.ErrHeld) {
+						l.Errorf("%s: got %v", what, err)
+					}
+				})
+			}
+			l.MustVerify()
+
+			// In the last instant the hold must wait for the commit, or win.
+			j, r, o = l.under(w)
+			done := make(chan error, 1)
+			won := false
+			var once sync.Once
+			atCommit = func() {
+				once.Do(func() {
+					go func() { done <- h.on(other, l) }()
+					select {
+					case err := <-done:
+						won = true
+						done <- err
+					case <-time.After(50 * time.Millisecond):
+					}
+				})
+			}
+			err := w.call(st, l, j, r, o)
+			atCommit = nil
+			if herr := <-done; herr != nil {
+				l.Fatalf("%s, in the last instant: %v", what, herr)
+			}
+			if won && err == nil {
+				l.Errorf("%s: was over, and yet the write committed after it", what)
+			}
+			l.MustVerify()
+		}
+	}
+}
+
+func heldNotPicked(l *Lab) {
+	l.Plan(0, 2)
+	j := l.LeaseOne()
+	l.Expire(j.Lease.Task)
+	for _, paused := range []bool{true, false} {
+		if err := l.Store.HoldSource(l.ctx(), prov, paused, !paused, "test"); err != nil {
+			l.Fatal(err)
+		}
+		if n := l.Lease(9); len(n) != 0 {
+			l.Errorf("paused %v: %d tasks taken", paused, len(n))
+		}
+	}
+	if err := l.Store.HoldSource(l.ctx(), prov, false, false, ""); err != nil {
+		l.Fatal(err)
+	}
+	if n := l.Lease(9); len(n) != 2 {
+		l.Errorf("%d tasks taken after the resume", len(n))
+	}
+}
+
+// timeNeverGoesBack works on with a machine clock that is stepped back and
+// forth and frozen, and looks whether what was stored ever went back.
+func timeNeverGoesBack(l *Lab) {
+	var mu sync.Mutex
+	frozen := time.Now()
+	wall := func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		switch rand.IntN(4) {
+		case 0:
+			return time.Now().Add(-time.Hour)
+		case 1:
+			return time.Now().Add(time.Hour)
+		case 2:
+			return frozen
+		default:
+			return time.Now()
+		}
+	}
+	st := patratest.Open(l, l.DSN, sqlstore.Options{Wall: wall})
+	const n = 12
+	l.Plan(0, n)
+	var wg sync.WaitGroup
+	for w := range 3 {
+		wg.Go(func() {
+			if err := l.worker(st, fmt.Sprint("w", w)); err != nil {
+				l.Errorf("worker %d: %v", w, err)
+			}
+		})
+	}
+	wg.Wait()
+	l.MustBeAt(n)
+	l.MustVerify()
+	back := []string{
+		`SELECT COUNT(*) FROM ing_task_run_batch a JOIN ing_task_run_batch b ON b.task_id=a.task_id AND b.id>a.id WHERE b.opened_at < a.opened_at`,
+		`SELECT COUNT(*) FROM ing_task_run_batch WHERE committed_at < opened_at`,
+		`SELECT COUNT(*) FROM ing_task_run a JOIN ing_task_run b ON b.task_id=a.task_id AND b.id>a.id WHERE b.started_at < a.started_at`,
+	}
+	if l.Engine == patratest.SQLite { // transactions one after the other
+		back = append(back,
+			`SELECT COUNT(*) FROM ing_task_run_batch a JOIN ing_task_run_batch b ON b.id=a.id+1 WHERE b.opened_at < a.opened_at`,
+			`SELECT COUNT(*) FROM ing_cursor_event a JOIN ing_cursor_event b ON b.id=a.id+1 WHERE b.event_time < a.event_time`,
+			`SELECT COUNT(*) FROM ing_task_run a JOIN ing_task_run b ON b.id=a.id+1 WHERE b.started_at < a.started_at`)
+	}
+	for _, q := range back {
+		if k := l.Int(q); k != 0 {
+			l.Errorf("%d times time went back: %s", k, q)
+		}
+	}
+	// A process started after the clock was set back goes on from what is stored.
+	for _, col := range []string{
+		"ing_task.updated_at", "ing_task_run_batch.opened_at", "ing_cursor_event.event_time",
+		"ing_schedule_instance.triggered_at", "ing_task_run.started_at",
+	} {
+		tab, c, _ := strings.Cut(col, ".")
+		ahead := harvest.Instant(time.Now().Add(5 * time.Hour))
+		l.Exec(`UPDATE `+tab+` SET `+c+`=?`, ahead.Format("2006-01-02 15:04:05.000000"))
+		again := patratest.Open(l, l.DSN, sqlstore.Options{})
+		now, err := again.Now(l.ctx())
+		if err != nil || now.Before(ahead) {
+			l.Errorf("%s holds %s, the store says it is %s (%v)", col, ahead, now, err)
+		}
+		l.Exec(`UPDATE ` + tab + ` SET ` + c + `='2024-01-01 00:00:00.000000'`)
+	}
+}
+
+// worker runs tasks to their end until none is left, as an executor does.
+func (l *Lab) worker(st *sqlstore.Store, name string) error {
+	lost := func(err error) bool { return errors.Is(err, harvest.ErrLeaseLost) }
+	for idle := 0; idle < 200; {
+		jobs, err := st.LeaseTasks(l.ctx(), harvest.LeaseRequest{Owner: name, TTL: ttl, Max: 1, SpecVersion: 1})
+		if err != nil {
+			return err
+		}
+		if len(jobs) == 0 {
+			w, err := st.Work(l.ctx(), prov, harvest.Harvest)
+			if err != nil {
+				return err
+			}
+			if w.Leased+w.Ready+w.Later == 0 {
+				return nil
+			}
+			idle++
+			continue
+		}
+		j := jobs[0]
+		r, err := st.StartRun(l.ctx(), j.Lease)
+		if lost(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for p := r.SearchDone; p < 3; p++ {
+			o, err := st.OpenBatch(l.ctx(), j.Lease, harvest.BatchOpen{Run: r.Run, BatchNo: p + 1, Walk: r.Walk, Phase: harvest.PhaseSearch, Ordinal: p + 1, Before: r.Search})
+			if lost(err) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			b := Page(o, Rec(fmt.Sprintf("%d-%d", j.Slice, p), hour(0), o.OpenedAt, "c"))
+			if p == 2 {
+				b.End, b.Finish = harvest.EndEmpty, true
+			}
+			if _, err = st.CommitBatch(l.ctx(), j, b, nil, nil); lost(err) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			r.Search = b.After
+		}
+	}
+	return errors.New("work was left that nobody could take")
+}

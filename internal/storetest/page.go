@@ -1,0 +1,574 @@
+package storetest
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/patratest"
+)
+
+// ordinalOnce kills the worker between every two steps of a walk of pages: each
+// ordinal is committed once, and what an owner is told to ask for is the page
+// after the last committed one.
+func ordinalOnce(l *Lab) {
+	const pages = 5
+	l.Plan(0, 1)
+	kills := 0
+	for kill := 0; ; kill++ {
+		jobs := l.Lease(1)
+		if len(jobs) == 0 {
+			break
+		}
+		j := jobs[0]
+		die := func(step int) bool {
+			if kill%4 != step || kill > 12 {
+				return false
+			}
+			kills++
+			l.Expire(j.Lease.Task)
+			return true
+		}
+		if die(0) { // leased
+			continue
+		}
+		r := l.Start(j)
+		if want := l.Int(`SELECT COUNT(*) FROM ing_task_run_batch WHERE status_code='SUCCEEDED'`); int64(r.SearchDone) != want {
+			l.Errorf("told to go on after page %d of %d", r.SearchDone, want)
+		}
+		if die(1) { // started
+			continue
+		}
+		dead := false
+		for !dead {
+			o := l.Open(j, r)
+			if dead = die(2); dead { // opened
+				break
+			}
+			b := Page(o, Rec(fmt.Sprint(o.Ordinal), hour(0), o.OpenedAt, "c"))
+			if o.Ordinal == pages {
+				b.End, b.Finish = harvest.EndEmpty, true
+			}
+			l.Commit(j, b)
+			if b.Finish {
+				break
+			}
+			r.BatchNo, r.SearchDone, r.Search = r.BatchNo+1, r.SearchDone+1, b.After
+			dead = die(3) // committed
+		}
+	}
+	if kills < 8 {
+		l.Errorf("killed only %d times", kills)
+	}
+	if n := l.Int(`SELECT COUNT(*) FROM ing_task_run_batch WHERE status_code='SUCCEEDED'`); n != pages {
+		l.Errorf("%d pages committed", n)
+	}
+	if n := l.Int(`SELECT SUM(items) FROM ing_task_run_batch WHERE status_code='SUCCEEDED'`); n != pages {
+		l.Errorf("totals add up to %d", n)
+	}
+	if n := l.Int(`SELECT COUNT(*) FROM ing_task_run_batch WHERE status_code='FAILED'`); n > int64(kills) {
+		l.Errorf("%d pages asked for again for %d kills", n, kills)
+	}
+	l.MustBeAt(1)
+	l.MustVerify()
+	// A page committed once cannot be committed again.
+	Clear(l, l.DB, l.tables)
+	l.Plan(0, 1)
+	j := l.LeaseOne()
+	o := l.Open(j, l.Start(j))
+	l.Commit(j, Page(o))
+	l.Unchanged("the same page again", func() {
+		if _, err := l.Store.CommitBatch(l.ctx(), j, Page(o), nil, nil); err == nil {
+			l.Error("the same page was committed twice")
+		}
+	})
+}
+
+func onlySucceeded(l *Lab) {
+	l.Plan(0, 1)
+	j := l.LeaseOne()
+	r := l.Start(j)
+	l.Commit(j, Page(l.Open(j, r), Rec("a", hour(0), hour(9), "a")))
+	r.BatchNo, r.SearchDone, r.Search = 2, 1, harvest.Position{Token: "t1", Pages: 1}
+	l.Open(j, r) // page 2 is claimed, and the process dies
+	l.Expire(j.Lease.Task)
+	j = l.LeaseOne()
+	again := l.Start(j)
+	if again.SearchDone != 1 || again.Search.Token != "t1" || again.Attempt != 2 {
+		l.Errorf("resumed at %+v", again)
+	}
+	if s, c := l.Text(`SELECT status_code FROM ing_task_run_batch WHERE ordinal=2`), l.Text(`SELECT error_code FROM ing_task_run_batch WHERE ordinal=2`); s != "FAILED" || c != "abandoned" {
+		l.Errorf("the claimed page is %s (%s)", s, c)
+	}
+	l.Commit(j, Last(l.Open(j, again)))
+	l.MustVerify()
+}
+
+// unknownPage: whoever gave a page up after it was asked for, the next owner is
+// told that the server may have moved on.
+func unknownPage(l *Lab) {
+	for _, c := range []struct {
+		name string
+		act  func(j harvest.Job, r harvest.Resume)
+		want bool
+	}{
+		{"nothing asked for", func(harvest.Job, harvest.Resume) {}, false},
+		{"page in flight", func(j harvest.Job, r harvest.Resume) { l.Open(j, r) }, true},
+		{"page committed", func(j harvest.Job, r harvest.Resume) { l.Commit(j, Page(l.Open(j, r))) }, false},
+		{"page committed, next in flight", func(j harvest.Job, r harvest.Resume) {
+			o := l.Open(j, r)
+			b := Page(o)
+			next := harvest.BatchOpen{Run: r.Run, BatchNo: o.BatchNo + 1, Walk: r.Walk, Phase: harvest.PhaseSearch, Ordinal: o.Ordinal + 1, Before: b.After}
+			if _, err := l.Store.CommitBatch(l.ctx(), j, b, &next, nil); err != nil {
+				l.Fatal(err)
+			}
+		}, true},
+		{"page in flight at a release", func(j harvest.Job, r harvest.Resume) {
+			l.Open(j, r)
+			if err := l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: "shutdown"}); err != nil {
+				l.Fatal(err)
+			}
+		}, true},
+		{"page in flight, then a new walk", func(j harvest.Job, r harvest.Resume) {
+			l.Open(j, r)
+			if _, _, err := l.Store.NewWalk(l.ctx(), j.Lease, "lost"); err != nil {
+				l.Fatal(err)
+			}
+		}, false},
+		{"page given up, then committed by a later owner", func(j harvest.Job, r harvest.Resume) {
+			l.Open(j, r)
+			l.Expire(j.Lease.Task)
+			j = l.LeaseOne()
+			l.Commit(j, Page(l.Open(j, l.Start(j))))
+		}, false},
+		{"a detail page in flight", func(j harvest.Job, r harvest.Resume) {
+			o := l.Open(j, r)
+			b := Page(o)
+			b.IDs, b.Asked, b.End = []string{"1", "2"}, 2, harvest.EndTotal
+			next := harvest.BatchOpen{Run: r.Run, BatchNo: o.BatchNo + 1, Walk: r.Walk, Phase: harvest.PhaseDetail, Ordinal: 1}
+			if _, err := l.Store.CommitBatch(l.ctx(), j, b, &next, nil); err != nil {
+				l.Fatal(err)
+			}
+		}, false},
+	} {
+		Clear(l, l.DB, l.tables)
+		l.Plan(0, 1)
+		j := l.LeaseOne()
+		c.act(j, l.Start(j))
+		l.Exec(`UPDATE ing_task SET leased_until='2000-01-01 00:00:00.000000'`)
+		if r := l.Start(l.LeaseOne()); r.Unknown != c.want {
+			l.Errorf("%s: unknown is %v", c.name, r.Unknown)
+		}
+		l.MustVerify()
+	}
+}
+
+// betweenPhases kills between SEARCH and DETAIL and between details.
+func betweenPhases(l *Lab) {
+	l.Plan(0, 1)
+	j := l.LeaseOne()
+	r := l.Start(j)
+	ids := []string{"3", "1", "2"}
+	for i, id := range ids[:2] {
+		b := Page(l.Open(j, r))
+		b.IDs, b.Asked = []string{id}, 1
+		if i == 1 {
+			b.IDs, b.Asked, b.End = ids[1:], 2, harvest.EndTotal
+		}
+		l.Commit(j, b)
+		r.BatchNo, r.SearchDone, r.Search = r.BatchNo+1, r.SearchDone+1, b.After
+	}
+	detail := func(j harvest.Job, r harvest.Resume, missing ...string) harvest.Batch {
+		o, err := l.Store.OpenBatch(l.ctx(), j.Lease, harvest.BatchOpen{Run: r.Run, BatchNo: r.BatchNo, Walk: r.Walk, Phase: harvest.PhaseDetail, Ordinal: r.DetailDone + 1, Before: harvest.Position{Offset: r.DetailAt}})
+		if err != nil {
+			l.Fatal(err)
+		}
+		b := harvest.Batch{OpenedBatch: o, RecordType: recordType, Asked: 1, After: harvest.Position{Offset: r.DetailAt + 1}, Missing: missing}
+		if len(missing) == 0 {
+			b.Records = []harvest.Record{Rec(r.IDs[r.DetailAt], hour(0), o.OpenedAt, "d")}
+		}
+		b.Finish = int(r.DetailAt)+1 == len(r.IDs)
+		return b
+	}
+	for at := range 3 {
+		l.Expire(j.Lease.Task)
+		j = l.LeaseOne()
+		r = l.Start(j)
+		if !slices.Equal(r.IDs, ids) || r.SearchEnd != harvest.EndTotal || r.DetailDone != at || r.DetailAt != int64(at) || r.SearchDone != 2 {
+			l.Fatalf("detail %d: resumed at %+v", at+1, r)
+		}
+		l.MustBeAt(0)
+		if at == 1 {
+			l.Commit(j, detail(j, r, "1"))
+		} else {
+			l.Commit(j, detail(j, r))
+		}
+	}
+	l.MustBeAt(1)
+	if n := l.Int(`SELECT times FROM ing_bad_id WHERE ext_id='1'`); n != 1 {
+		l.Errorf("bad id seen %d times", n)
+	}
+	l.MustVerify()
+	// A page as large as PubMed's wall comes back whole.
+	Clear(l, l.DB, l.tables)
+	l.Plan(0, 1)
+	j = l.LeaseOne()
+	b := Page(l.Open(j, l.Start(j)))
+	for i := range 9999 {
+		b.IDs = append(b.IDs, fmt.Sprint(30_000_000+i))
+	}
+	b.Asked, b.End = len(b.IDs), harvest.EndTotal
+	l.Commit(j, b)
+	l.Expire(j.Lease.Task)
+	if r := l.Start(l.LeaseOne()); !slices.Equal(r.IDs, b.IDs) {
+		l.Errorf("%d ids came back of %d", len(r.IDs), len(b.IDs))
+	}
+}
+
+// anyOrder brings the versions of a record in every order, some twice: what is
+// held at the end is always the greatest.
+func anyOrder(l *Lab) {
+	obs := func(n int) time.Time { return t0.AddDate(0, 1, n) }
+	ver := func(updated int, provider int64, observed int, content string) harvest.Record {
+		r := Rec("", hour(updated), obs(observed), content)
+		r.Version.Provider = provider
+		r.RawSHA256 = sha256.Sum256(fmt.Append(nil, updated, provider, content))
+		return r
+	}
+	sets := [][]harvest.Record{
+		// Two contents under one update time, the older content touched again.
+		{ver(1, 0, 1, "a"), ver(1, 0, 2, "b"), ver(2, 0, 1, "a"), ver(0, 0, 4, "c")},
+		// A content seen before, after and again: the last sight of it counts.
+		{ver(1, 0, 1, "a"), ver(1, 0, 2, "b"), ver(1, 0, 3, "a"), ver(1, 0, 0, "c")},
+		// The provider's version decides before the observation.
+		{ver(1, 2, 1, "a"), ver(1, 1, 3, "b"), ver(1, 2, 2, "c"), ver(1, 1, 4, "a")},
+		// All equal but the content.
+		{ver(1, 1, 1, "a"), ver(1, 1, 1, "b"), ver(1, 1, 1, "c"), ver(1, 1, 1, "d")},
+	}
+	l.Plan(0, 1)
+	j := l.LeaseOne()
+	r := l.Start(j)
+	stride := 1
+	if l.small() {
+		stride = 7
+	}
+	n := 0
+	for s, set := range sets {
+		want := slices.MaxFunc(set, func(a, b harvest.Record) int { return a.Version.Compare(b.Version) })
+		permute(len(set), func(order []int) {
+			if n++; n%stride != 0 {
+				return
+			}
+			id := fmt.Sprintf("%d-%d", s, n)
+			seq := append(slices.Clone(order), order[n%len(order)]) // and one of them again
+			for _, v := range seq {
+				rec := set[v]
+				rec.ID = id
+				o := l.Open(j, r)
+				o.OpenedAt = rec.Version.ObservedAt
+				b := Page(o, rec)
+				l.Commit(j, b)
+				r.BatchNo, r.SearchDone, r.Search = r.BatchNo+1, r.SearchDone+1, b.After
+			}
+			var content, raw []byte
+			var observed string
+			if err := l.DB.QueryRow(`SELECT content_hash, raw_sha256, observed_at FROM ing_record WHERE ext_id=?`, id).Scan(&content, &raw, &observed); err != nil {
+				l.Fatal(err)
+			}
+			if [32]byte(content) != want.Version.ContentHash || [32]byte(raw) != want.RawSHA256 || observed[:19] != want.Version.ObservedAt.Format("2006-01-02 15:04:05") {
+				l.Errorf("set %d in order %v: another version won (observed %s)", s, seq, observed)
+			}
+		})
+	}
+	l.MustVerify()
+}
+
+// permute calls f with every order of 0..n-1.
+func permute(n int, f func([]int)) {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	var rec func(int)
+	rec = func(k int) {
+		if k == n {
+			f(order)
+			return
+		}
+		for i := k; i < n; i++ {
+			order[k], order[i] = order[i], order[k]
+			rec(k + 1)
+			order[k], order[i] = order[i], order[k]
+		}
+	}
+	rec(0)
+}
+
+func keysAsBytes(l *Lab) {
+	ids := []string{
+		"9007199254740992", "9007199254740993", "09007199254740993", "10.1000/abc", "10.1000/ABC", "10.1000/ab\u00e7", "10.1000/abc\u0327", "10.1000/abc ", " 10.1000/abc",
+		"ß", "ss", "a\tb", strings.Repeat("x", 512), strings.Repeat("x", 511) + "y",
+	}
+	l.Plan(0, 1)
+	j := l.LeaseOne()
+	r := l.Start(j)
+	for round := range 2 {
+		var recs []harvest.Record
+		for _, id := range ids {
+			recs = append(recs, Rec(id, hour(round), hour(9+round), "content of "+fmt.Sprint(round, []byte(id))))
+		}
+		b := Page(l.Open(j, r), recs...)
+		c := l.Commit(j, b)
+		if got := [2]int64{c.Counts.Inserted, c.Counts.Updated}; got != [][2]int64{{int64(len(ids)), 0}, {0, int64(len(ids))}}[round] {
+			l.Errorf("round %d: %+v", round, c.Counts)
+		}
+		r.BatchNo, r.SearchDone, r.Search = r.BatchNo+1, r.SearchDone+1, b.After
+	}
+	var got []string
+	if err := l.Store.Export(l.ctx(), sqlstore.ExportQuery{Provenance: prov}, func(e *sqlstore.Exported) error {
+		got = append(got, e.ID)
+		return nil
+	}); err != nil {
+		l.Fatal(err)
+	}
+	slices.Sort(ids)
+	if !slices.Equal(got, ids) {
+		l.Errorf("held are %q", got)
+	}
+	l.MustVerify()
+}
+
+// oneRecord: the same id through two tasks, phases and plans is one record.
+func oneRecord(l *Lab) {
+	l.Plan(0, 2)
+	jobs := l.Lease(2)
+	l.Walk(jobs[0], Rec("a", hour(0), hour(9), "one"))
+	l.Walk(jobs[1], Rec("a", hour(1), hour(9), "two"))
+	if n, rev := l.Int(`SELECT COUNT(*) FROM ing_record`), l.Int(`SELECT MAX(revision) FROM ing_record`); n != 1 || rev != 2 {
+		l.Errorf("%d records, revision %d", n, rev)
+	}
+	// Twice on one page: the newer counts, the other is accounted for.
+	l.Plan(2, 3)
+	c := l.Walk(l.LeaseOne(), Rec("b", hour(2), hour(9), "old"), Rec("b", hour(3), hour(9), "new"), Rec("b", hour(2), hour(9), "new"))
+	if c.Counts != (harvest.Counts{Inserted: 1, Stale: 1, Unchanged: 1}) {
+		l.Errorf("counted %+v", c.Counts)
+	}
+	if f := l.Text(`SELECT v.fields FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision WHERE r.ext_id='b'`); f != `{"title":"new"}` {
+		l.Errorf("held is %s", f)
+	}
+	l.MustVerify()
+}
+
+func remapped(l *Lab) {
+	l.Plan(0, 4)
+	bring := func(mapping string, at int) harvest.Counts {
+		r := Rec("a", hour(0), hour(at), "one")
+		r.MappingVersion = mapping
+		return l.Walk(l.LeaseOne(), r).Counts
+	}
+	for i, c := range []struct {
+		mapping string
+		want    harvest.Counts
+	}{
+		{"m1", harvest.Counts{Inserted: 1}},
+		{"m1", harvest.Counts{Unchanged: 1}},
+		{"m2", harvest.Counts{Remapped: 1}},
+		{"m2", harvest.Counts{Unchanged: 1}},
+	} {
+		if got := bring(c.mapping, 10+i); got != c.want {
+			l.Errorf("arrival %d with %s: %+v", i+1, c.mapping, got)
+		}
+	}
+	if n := l.Int(`SELECT revision FROM ing_record`); n != 2 {
+		l.Errorf("revision %d", n)
+	}
+	l.MustVerify()
+}
+
+// hostileText: what an upstream wrote must never make a commit impossible.
+func hostileText(l *Lab) {
+	bad := []string{"\xff\xfe", "a\x00b", "caf\xc3", "\xed\xa0\x80", strings.Repeat("é", 300), "'; DROP TABLE ing_task; --", "\U0001F4A9", "%s%n?"}
+	l.Plan(0, 3)
+	j := l.LeaseOne()
+	b := Last(l.Open(j, l.Start(j)), Rec("good", hour(0), hour(9), "good"))
+	for _, s := range bad {
+		raw := []byte("raw " + s)
+		b.Quarantined = append(b.Quarantined, harvest.Quarantined{ID: s, Problem: harvest.Problem{Code: "bad_text", Path: s, Detail: s}, Raw: raw, RawSHA256: sha256.Sum256(raw)})
+	}
+	if c := l.Commit(j, b); c.Counts.Inserted != 1 || c.Counts.Quarantined != int64(len(bad)) {
+		l.Errorf("%+v", c.Counts)
+	}
+	for _, s := range bad {
+		j := l.LeaseOne()
+		r := l.Start(j)
+		l.Open(j, r)
+		if _, _, err := l.Store.NewWalk(l.ctx(), j.Lease, s); err != nil {
+			l.Errorf("a new walk because of %q: %v", s, err)
+		}
+		if err := l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: s, Error: "upstream said " + s}); err != nil {
+			l.Errorf("end of a run because of %q: %v", s, err)
+			l.Expire(j.Lease.Task)
+		}
+	}
+	j = l.LeaseOne()
+	r := l.Start(j)
+	if err := l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Stopped, Code: "x", Error: strings.Join(bad, " ")}); err != nil {
+		l.Errorf("stop: %v", err)
+	}
+	if err := l.Store.RecordTrigger(l.ctx(), harvest.Trigger{Provenance: prov, Operation: harvest.Harvest, Kind: "MANUAL"}, "FAILED", strings.Join(bad, " ")); err != nil {
+		l.Errorf("record trigger: %v", err)
+	}
+	l.MustVerify()
+}
+
+func outboxRows(l *Lab) {
+	l.Plan(0, 6)
+	for i, content := range []string{"a", "b", "b", "a", "c"} {
+		l.Walk(l.LeaseOne(), Rec("x", hour(i), hour(20+i), content), Rec("y", hour(0), hour(20+i), "same"))
+	}
+	for id, want := range map[string]int64{"x": 4, "y": 1} {
+		if n := l.Int(`SELECT revision FROM ing_record WHERE ext_id=?`, id); n != want {
+			l.Errorf("%s has revision %d, want %d", id, n, want)
+		}
+		for _, tab := range []string{"ing_outbox", "ing_record_version"} {
+			if n := l.Int(`SELECT COUNT(*) FROM `+tab+` o JOIN ing_record r ON r.id=o.record_id WHERE r.ext_id=?`, id); n != want {
+				l.Errorf("%s has %d rows in %s, want %d", id, n, tab, want)
+			}
+		}
+	}
+	l.MustVerify()
+}
+
+func volatileOnly(l *Lab) {
+	l.Plan(0, 3)
+	recs := func(round int, changed bool) []harvest.Record {
+		var out []harvest.Record
+		for i := range 10 {
+			content := fmt.Sprint("c", i)
+			if changed && i == 0 {
+				content = "new"
+			}
+			out = append(out, Rec(fmt.Sprint("r", i), hour(round), hour(20+round), content))
+		}
+		return out
+	}
+	l.Walk(l.LeaseOne(), recs(0, false)...)
+	touched := recs(1, true)
+	c := l.Walk(l.LeaseOne(), touched...)
+	if c.Counts != (harvest.Counts{Updated: 1, Unchanged: 9}) {
+		l.Errorf("%+v", c.Counts)
+	}
+	if n := l.Int(`SELECT SUM(revision) FROM ing_record`); n != 11 {
+		l.Errorf("revisions sum to %d", n)
+	}
+	i := 0
+	if err := l.Store.Export(l.ctx(), sqlstore.ExportQuery{Provenance: prov, Raw: true}, func(e *sqlstore.Exported) error {
+		if want := touched[i]; string(e.Raw) != string(want.Raw) || !e.UpdatedAt.Equal(hour(1)) || e.RawSHA256 != fmt.Sprintf("%x", want.RawSHA256) {
+			l.Errorf("%s is %s of %s", e.ID, e.Raw, e.UpdatedAt)
+		}
+		i++
+		return nil
+	}); err != nil {
+		l.Fatal(err)
+	}
+	// An older volatile state does not come back.
+	l.Walk(l.LeaseOne(), recs(0, false)...)
+	if n := l.Int(`SELECT COUNT(*) FROM ing_record WHERE updated_at='2024-01-01 01:00:00.000000'`); n != 10 {
+		l.Errorf("%d records kept the newer update time", n)
+	}
+	l.MustVerify()
+}
+
+// insertRace: two tasks bring the same new records at the same time.
+func insertRace(l *Lab) {
+	other := patratest.Open(l, l.DSN, sqlstore.Options{})
+	rounds := 30
+	if l.small() {
+		rounds = 10
+	}
+	l.Plan(0, 2*rounds)
+	for round := range rounds {
+		jobs := l.Lease(2)
+		errs := make([]error, 2)
+		counts := make([]harvest.Counts, 2)
+		var wg sync.WaitGroup
+		start := make(chan struct{})
+		for k, j := range jobs {
+			var recs []harvest.Record
+			for i := range 60 { // more than one statement's worth, in opposite order
+				n := i
+				if k == 1 {
+					n = 59 - i
+				}
+				recs = append(recs, Rec(fmt.Sprintf("%d-%d", round, n), hour(k), hour(9), fmt.Sprint("by ", k)))
+			}
+			b := Last(l.Open(j, l.Start(j)), recs...)
+			st := []*sqlstore.Store{l.Store, other}[k]
+			wg.Go(func() {
+				<-start
+				c, err := st.CommitBatch(l.ctx(), j, b, nil, nil)
+				counts[k], errs[k] = c.Counts, err
+			})
+		}
+		close(start)
+		wg.Wait()
+		if err := errors.Join(errs...); err != nil {
+			l.Fatalf("round %d: %v", round, err)
+		}
+		if counts[0].Inserted+counts[1].Inserted != 60 || counts[0].Items() != 60 || counts[1].Items() != 60 {
+			l.Errorf("round %d: %+v and %+v", round, counts[0], counts[1])
+		}
+	}
+	if n := l.Int(`SELECT COUNT(*) FROM ing_record WHERE updated_at='2024-01-01 01:00:00.000000'`); n != int64(60*rounds) {
+		l.Errorf("%d records hold the newer version", n)
+	}
+	l.MustBeAt(2 * rounds)
+	l.MustVerify()
+}
+
+// readyOnce: the callback comes once, after every statement and before the
+// commit, however often the transaction runs.
+func readyOnce(l *Lab) {
+	var points []string
+	st := patratest.Open(l, l.DSN, sqlstore.Options{Hook: func(p string) error {
+		points = append(points, p)
+		return nil
+	}})
+	l.Plan(0, 2)
+	j := l.LeaseOne()
+	o := l.Open(j, l.Start(j))
+	calls := 0
+	b := Page(o, Rec("a", hour(0), hour(9), "a"))
+	next := harvest.BatchOpen{Run: o.Run, BatchNo: 2, Walk: 1, Phase: harvest.PhaseSearch, Ordinal: 2, Before: b.After}
+	points = nil
+	c, err := st.CommitBatch(l.ctx(), j, b, &next, func(c harvest.Committed) {
+		calls++
+		if c.Next == nil || c.Next.Ordinal != 2 || c.Counts.Inserted != 1 {
+			l.Errorf("ready with %+v", c)
+		}
+		if p := points[len(points)-1]; !strings.HasPrefix(p, "after INSERT INTO ing_task_run_batch") {
+			l.Errorf("ready after %q", p)
+		}
+	})
+	if err != nil || calls != 1 {
+		l.Errorf("ready called %d times, %v", calls, err)
+	}
+	if got := points[len(points)-2:]; got[0] != "before commit" || got[1] != "after commit" {
+		l.Errorf("ended with %q", got)
+	}
+	if n := l.Int(`SELECT id FROM ing_task_run_batch WHERE status_code='RUNNING'`); n != int64(c.Next.ID) {
+		l.Errorf("next is %d, told %d", n, c.Next.ID)
+	}
+	// Under a lost lease it never comes.
+	l.Expire(j.Lease.Task)
+	l.LeaseOne()
+	if _, err := st.CommitBatch(l.ctx(), j, Page(*c.Next), nil, func(harvest.Committed) { l.Error("ready under a lost lease") }); !errors.Is(err, harvest.ErrLeaseLost) {
+		l.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,99 @@
+package storetest
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/patratest"
+)
+
+func identicalTriggers(l *Lab) {
+	other := patratest.Open(l, l.DSN, sqlstore.Options{})
+	const n = 50
+	heads := make([]harvest.PlanHead, n)
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for i := range n {
+		st := []*sqlstore.Store{l.Store, other}[i%2]
+		wg.Go(func() {
+			<-start
+			heads[i], errs[i] = st.SavePlan(l.ctx(), Draft(ns, 0, 4))
+		})
+	}
+	close(start)
+	wg.Wait()
+	fresh := 0
+	for i := range n {
+		if errs[i] != nil {
+			l.Fatalf("trigger %d: %v", i, errs[i])
+		}
+		if heads[i].ID != heads[0].ID || heads[i].Key != heads[0].Key {
+			l.Errorf("trigger %d got plan %d, the first %d", i, heads[i].ID, heads[0].ID)
+		}
+		if !heads[i].Existing {
+			fresh++
+		}
+	}
+	if fresh != 1 {
+		l.Errorf("%d triggers say they made the plan", fresh)
+	}
+	for tab, want := range map[string]int64{"ing_plan": 1, "ing_plan_slice": 4, "ing_task": 4, "ing_cursor": 1, "ing_cursor_event": 1} {
+		if got := l.Int(`SELECT COUNT(*) FROM ` + tab); got != want {
+			l.Errorf("%s has %d rows, want %d", tab, got, want)
+		}
+	}
+	l.MustVerify()
+	// A cancelled plan gives its key back.
+	l.Exec(`UPDATE ing_plan SET status_code='CANCELLED'`)
+	if h, err := l.Store.SavePlan(l.ctx(), Draft(ns, 0, 4)); err != nil || h.Existing || h.ID == heads[0].ID {
+		l.Errorf("after a cancel: %+v, %v", h, err)
+	}
+}
+
+func anotherActivity(l *Lab) {
+	for i, act := range []string{"a", "b"} {
+		d := Draft(harvest.ActivityNamespace(prov, harvest.Backfill, "updated", act), 0, 2)
+		h, err := l.Store.SavePlan(l.ctx(), d)
+		if err != nil || h.Existing {
+			l.Fatalf("activity %s: %+v, %v", act, h, err)
+		}
+		if again, err := l.Store.SavePlan(l.ctx(), d); err != nil || !again.Existing || again.ID != h.ID {
+			l.Errorf("activity %s again: %+v, %v", act, again, err)
+		}
+		if n := l.Int(`SELECT COUNT(*) FROM ing_task`); n != int64(2*(i+1)) {
+			l.Errorf("%d tasks", n)
+		}
+	}
+	if n := l.Int(`SELECT COUNT(DISTINCT slice_signature_hash) FROM ing_plan_slice`); n != 2 {
+		l.Errorf("%d signatures for 2 windows", n)
+	}
+	l.MustVerify()
+}
+
+func frontierMoved(l *Lab) {
+	l.Plan(0, 2)
+	for name, d := range map[string]harvest.Draft{
+		"from before the frontier": Draft(ns, 1, 4),
+		"from past the frontier":   Draft(ns, 3, 4),
+	} {
+		l.Unchanged("a plan "+name, func() {
+			if _, err := l.Store.SavePlan(l.ctx(), d); !errors.Is(err, harvest.ErrFrontierMoved) {
+				l.Errorf("%s: got %v", name, err)
+			}
+		})
+	}
+	// Two that saw the same frontier: one is saved, the other told.
+	var wg sync.WaitGroup
+	errs := make([]error, 2)
+	for i := range 2 {
+		wg.Go(func() { _, errs[i] = l.Store.SavePlan(l.ctx(), Draft(ns, 2, 3+i)) })
+	}
+	wg.Wait()
+	if (errs[0] == nil) == (errs[1] == nil) || !errors.Is(errors.Join(errs...), harvest.ErrFrontierMoved) {
+		l.Errorf("got %v and %v", errs[0], errs[1])
+	}
+	l.MustVerify()
+}

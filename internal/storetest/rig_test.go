@@ -1,0 +1,169 @@
+package storetest_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/sim"
+	"github.com/papertrace/patra/internal/storetest"
+)
+
+// TestR7_TuningKeepsTheNamespace changes each tunable of a source in turn, over
+// one store: there is one cursor all along, and the harvest goes on.
+func TestR7_TuningKeepsTheNamespace(t *testing.T) {
+	dsn := patratest.SQLite.DSN(t)
+	synctest.Test(t, func(t *testing.T) { tune(t, dsn) })
+}
+
+func tune(t *testing.T, dsn string) {
+	oracle, err := sim.New(sim.Config{Records: 60, Seed: 2, LimitRPS: -1, Sources: []string{"crossref"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := storetest.OpenSQL(t, dsn)
+	for _, c := range []struct {
+		name  string
+		tweak func(*source.Spec)
+	}{
+		{"as shipped", func(*source.Spec) {}},
+		{"safety lag", func(s *source.Spec) { s.Window.SafetyLag *= 2 }},
+		{"overlap", func(s *source.Spec) { s.Window.Overlap = 0 }},
+		{"align", func(s *source.Spec) { s.Window.Align = source.Duration(time.Minute) }},
+		{"step", func(s *source.Spec) { s.Window.Step /= 2 }},
+		{"min step", func(s *source.Spec) { s.Window.MinStep *= 10 }},
+		{"baseline", func(s *source.Spec) { s.Window.Baseline *= 2 }},
+		{"target", func(s *source.Spec) { s.Window.Target = 5 }},
+		{"page size", func(s *source.Spec) { s.Paging.Size = 7 }},
+		{"max pages", func(s *source.Spec) { s.Paging.MaxPages = 9 }},
+		{"retries", func(s *source.Spec) { s.Retry.Attempts = 2 }},
+		{"timeouts", func(s *source.Spec) { s.HTTP.ReadTimeout *= 2 }},
+		{"mapping", func(s *source.Spec) { s.Mapping.Fields = s.Mapping.Fields[1:] }},
+	} {
+		pack := patratest.ShippedPack(t, "crossref", func(s *source.Spec) { patratest.Fast(s); c.tweak(s) })
+		r := patratest.NewRig(t, patratest.RigConfig{DSN: dsn, Oracle: oracle, Packs: map[string]registry.Pack{"crossref": pack}})
+		rep := r.MustHarvest("crossref")
+		r.MustBeExact("crossref", rep)
+		if rep.Noop {
+			t.Errorf("%s: nothing was harvested", c.name)
+		}
+		var cursors int
+		if err := db.QueryRow(`SELECT COUNT(*) FROM ing_cursor`).Scan(&cursors); err != nil || cursors != 1 {
+			t.Fatalf("%s: %d cursors (%v)", c.name, cursors, err)
+		}
+		oracle.Advance(6 * time.Hour)
+	}
+}
+
+// TestR10_OverlapIsNotCoverage: whatever the overlap, the same watermark and
+// the same records.
+func TestR10_OverlapIsNotCoverage(t *testing.T) {
+	type seen struct{ watermark, records string }
+	var first *seen
+	for _, overlap := range []time.Duration{0, time.Minute, 24 * time.Hour} {
+		dsn := patratest.SQLite.DSN(t)
+		synctest.Test(t, func(t *testing.T) {
+			pack := patratest.ShippedPack(t, "crossref", func(s *source.Spec) { patratest.Fast(s); s.Window.Overlap = source.Duration(overlap) })
+			churn := sim.DefaultChurn(200)
+			churn.Late = 0 // what comes late only an overlap can see
+			r := patratest.NewRig(t, patratest.RigConfig{
+				DSN: dsn, Packs: map[string]registry.Pack{"crossref": pack},
+				Sim: sim.Config{Records: 200, Seed: 4, LimitRPS: -1, Churn: &churn, Sources: []string{"crossref"}},
+			})
+			got := new(seen)
+			for range 3 {
+				rep := r.MustHarvest("crossref")
+				r.MustBeExact("crossref", rep)
+				got.watermark += rep.Watermark.String() + "\n"
+				r.Sim.Advance(30 * time.Hour)
+			}
+			var b strings.Builder
+			if err := r.Node.Store.Export(t.Context(), sqlstore.ExportQuery{}, func(e *sqlstore.Exported) error {
+				_, err := fmt.Fprintln(&b, e.ID, e.UpdatedAt, e.RawSHA256, e.Revision)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			got.records = b.String()
+			if first == nil {
+				first = got
+			}
+			if *got != *first {
+				t.Errorf("overlap %s: watermarks\n%s, with none\n%s; records equal: %v", overlap, got.watermark, first.watermark, got.records == first.records)
+			}
+		})
+	}
+}
+
+// TestR56_TheLogCutAnywhere takes the write-ahead log of a run and cuts it at
+// 200 random places: what is left is a state the store was in, and verifies.
+func TestR56_TheLogCutAnywhere(t *testing.T) {
+	dsn := patratest.SQLite.DSN(t)
+	path := strings.TrimPrefix(dsn, "sqlite:")
+	patratest.Open(t, dsn, sqlstore.Options{}).Close()
+	r := patratest.NewRig(t, patratest.RigConfig{
+		DSN: dsn, Sim: sim.Config{Records: 60, Seed: 6, LimitRPS: -1, Span: 3 * 24 * time.Hour},
+		Packs: map[string]registry.Pack{"pubmed": patratest.ShippedPack(t, "pubmed", smallPages), "crossref": patratest.ShippedPack(t, "crossref", smallPages)},
+	})
+	for _, code := range []string{"pubmed", "crossref"} {
+		r.MustBeExact(code, r.MustHarvest(code))
+	}
+	base, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wal, err := os.ReadFile(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(wal) < 100_000 {
+		t.Fatalf("the log has only %d bytes: it was folded in already", len(wal))
+	}
+	cuts := 200
+	if testing.Short() || storetest.Race {
+		cuts = 30
+	}
+	dir := t.TempDir()
+	most, states := int64(0), map[int64]bool{}
+	for i := range cuts {
+		n := rand.IntN(len(wal) + 1)
+		if i == 0 {
+			n = len(wal)
+		}
+		name := filepath.Join(dir, fmt.Sprint(i, ".db"))
+		if err := os.WriteFile(name, base, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name+"-wal", wal[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := sqlstore.Open(t.Context(), "sqlite:"+name, sqlstore.Options{})
+		if err != nil {
+			t.Fatalf("log cut at %d of %d: %v", n, len(wal), err)
+		}
+		patratest.MustVerify(t, s)
+		var batches int64
+		if err := storetest.OpenSQL(t, "sqlite:"+name).QueryRow(`SELECT COUNT(*) FROM ing_task_run_batch WHERE status_code='SUCCEEDED'`).Scan(&batches); err != nil {
+			t.Fatal(err)
+		}
+		most, states[batches] = max(most, batches), true
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if t.Failed() {
+			t.Fatalf("log cut at %d of %d", n, len(wal))
+		}
+	}
+	if most < 8 || len(states) < 5 {
+		t.Errorf("saw only %d states of at most %d pages", len(states), most)
+	}
+}

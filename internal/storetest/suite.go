@@ -1,0 +1,59 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/papertrace/patra/internal/patratest"
+)
+
+// Run holds a store on the engine to every claim. The claims share a database
+// that is emptied before each.
+func Run(t *testing.T, e patratest.Engine) {
+	lab := NewLab(t, e)
+	for _, c := range []struct {
+		name string
+		hold func(*Lab)
+	}{
+		{"R1_EveryOrderAndEveryFailedSubset", everyOrder},
+		{"R1_FinishersRacing", racingFinishers},
+		{"R2_LastSliceFirst", lastSliceFirst},
+		{"R4_MiddleSliceFailsOverThreeTriggers", middleFails},
+		{"R4_FrontierMovedChangesNothing", frontierMoved},
+		{"R5_FiftyIdenticalTriggers", identicalTriggers},
+		{"R5_SameWindowAnotherActivity", anotherActivity},
+		{"R8_BackfillFallsContiguously", backfillFalls},
+		{"R13_ResliceTilesAndHoldsW", reslice},
+		{"R14_FencedWorkerChangesNothing", fencedChangesNothing},
+		{"R15_DeadInDispatchedAndExecuting", deadIsPicked},
+		{"R16_PoisonAfterFive", poison},
+		{"R16_PageOneOfEveryWalkIsNoProgress", noProgress},
+		{"R17_TimeNeverGoesBack", timeNeverGoesBack},
+		{"R18_NothingCommitsAfterHold", heldInEveryStep},
+		{"R18_HeldSourceIsNotPicked", heldNotPicked},
+		{"R19_C1_OrderOfPicking", orderOfPicking},
+		{"R20_EveryOrdinalOnce", ordinalOnce},
+		{"R21_OnlySucceededCounts", onlySucceeded},
+		{"R22_UnknownPageIsTold", unknownPage},
+		{"R27_ResumeBetweenPhases", betweenPhases},
+		{"R28_AnyOrderConverges", anyOrder},
+		{"R29_KeysCompareAsBytes", keysAsBytes},
+		{"R29_OneRecordWhateverTheTask", oneRecord},
+		{"R30_RemappedOnce", remapped},
+		{"R32_HostileTextIsKept", hostileText},
+		{"R33_EventFirstInOneTransaction", eventFirst},
+		{"R34_I7_OneOutboxRowPerRevision", outboxRows},
+		{"R43_TenSpentRunsMakeAGap", spentRuns},
+		{"R62_VolatileOnly", volatileOnly},
+		{"C2_OnlyListedTransitions", onlyListed},
+		{"C3_ColumnsAreThere", columnsThere},
+		{"C4_RenewalsLeaveTheFence", renewals},
+		{"C5_Microseconds", microseconds},
+		{"C11_OrphansAreReported", orphans},
+		{"Retry_SameNewRecordFromTwoTasks", insertRace},
+		{"Retry_ReadyIsCalledOnce", readyOnce},
+		{"UnknownOutcome_IsNeverAppliedAgain", unknownOutcome},
+		{"Verify_PlantedViolations", planted},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.hold(lab.on(t)) })
+	}
+}
