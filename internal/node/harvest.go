@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,10 +17,13 @@ import (
 
 // HarvestRequest is what a person asks for.
 type HarvestRequest struct {
-	Source   string
-	Query    string // selection in the text form, empty for everything
-	From, To time.Time
-	BaseURL  string
+	Source string
+	// Operation is HARVEST unless said otherwise; Activity names a BACKFILL.
+	Operation harvest.Operation
+	Activity  string
+	Query     string // selection in the text form, empty for everything
+	From, To  time.Time
+	BaseURL   string
 	// Watch, if set, is shown how the work goes.
 	Watch *Watch
 }
@@ -103,8 +107,9 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	if watch == nil {
 		watch = new(Watch)
 	}
-	rep := &Report{Operation: harvest.Harvest, Source: req.Source, Status: "NOOP", Gaps: []ReportGap{}}
-	con, err := n.contracts.Select(ctx, req.Source, harvest.Harvest, req.Query)
+	op := cmp.Or(req.Operation, harvest.Harvest)
+	rep := &Report{Operation: op, Source: req.Source, Status: "NOOP", Gaps: []ReportGap{}}
+	_, err := n.contracts.Select(ctx, req.Source, op, req.Query)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +126,7 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	}
 	watch.set("planning")
 	planned, err := n.Planner.Plan(ctx, harvest.Trigger{
-		Provenance: req.Source, Operation: harvest.Harvest, Kind: "MANUAL", From: req.From, To: req.To, Query: req.Query, BaseURL: req.BaseURL, Params: string(params),
+		Provenance: req.Source, Operation: op, Activity: req.Activity, Kind: "MANUAL", From: req.From, To: req.To, Query: req.Query, BaseURL: req.BaseURL, Params: string(params),
 	})
 	watch.traffic(planned.Traffic)
 	rep.Namespace, rep.Noop, rep.Warnings, rep.Baseline = planned.Namespace.String(), planned.Noop, planned.Warnings, planned.Baseline
@@ -134,7 +139,7 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 			return rep, err
 		}
 	}
-	if _, err := n.Store.RequeueFailed(ctx, req.Source, harvest.Harvest); err != nil {
+	if _, err := n.Store.RequeueFailed(ctx, req.Source, op); err != nil {
 		return rep, err
 	}
 	plans, err := n.Store.OpenPlans(ctx, planned.Namespace)
@@ -142,7 +147,7 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 		return rep, err
 	}
 	watch.expect(planned.Expected)
-	runErr := n.work(ctx, req.Source, con.Spec, watch)
+	runErr := n.work(ctx, req.Source, op, watch)
 	// The report is read also when the run was interrupted.
 	ctx = context.WithoutCancel(ctx)
 	if err := n.fill(ctx, rep, planned.Plan.ID, planned.Namespace, plans); err != nil {
@@ -154,12 +159,12 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 }
 
 // work runs tasks of the source until none is left.
-func (n *Node) work(ctx context.Context, code string, _ *source.Spec, watch *Watch) error {
+func (n *Node) work(ctx context.Context, code string, op harvest.Operation, watch *Watch) error {
 	ex := n.Executor(executor.Config{
-		Provenance: code, Operation: harvest.Harvest,
+		Provenance: code, Operation: op,
 		Observe: watch.observe,
 		Idle: func(ctx context.Context) (bool, error) {
-			w, err := n.Store.Work(ctx, code, harvest.Harvest)
+			w, err := n.Store.Work(ctx, code, op)
 			if err != nil {
 				return false, err
 			}

@@ -144,7 +144,7 @@ func TestExecutor_UpstreamClockBehindProvesNothing(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				m := manners[name]
 				m.blind = true // nobody asked for its clock before
-				b := newBench(t, m, setup{sim: sim.Config{Now: time.Now().Add(-2 * time.Hour)}})
+				b := newBench(t, m, setup{sim: sim.Config{Now: time.Now().Add(-2 * time.Hour)}, node: node.Config{Poll: 5 * time.Minute}})
 				go func() { // the upstream's clock reaches the window's end
 					time.Sleep(90 * time.Minute)
 					if n := b.ask(`SELECT COUNT(*) FROM ing_plan_slice WHERE status_code='DONE'`); n != 0 {

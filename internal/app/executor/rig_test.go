@@ -147,6 +147,9 @@ func newBench(t *testing.T, m manner, s setup) *bench {
 	if s.node.Workers == 0 {
 		s.node.Workers = 1
 	}
+	if s.node.Poll == 0 {
+		s.node.Poll = 10 * time.Second
+	}
 	p := patratest.TextPack(t, "generic.yaml", []byte(m.text()), func(spec *source.Spec) {
 		patratest.Fast(spec)
 		if s.tweak != nil {

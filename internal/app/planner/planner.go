@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -58,8 +59,11 @@ func (p *Planner) Plan(ctx context.Context, t harvest.Trigger) (Planned, error) 
 	if err != nil {
 		return Planned{}, p.failed(ctx, t, err)
 	}
-	if t.Operation != harvest.Harvest {
+	if t.Operation == harvest.Update {
 		return Planned{}, fmt.Errorf("plan %s: operation %s is not built yet", t.Provenance, t.Operation)
+	}
+	if t.Operation == harvest.Backfill && t.Activity == "" {
+		return Planned{}, fmt.Errorf("plan %s: a BACKFILL needs an activity", t.Provenance)
 	}
 	j := &job{Planner: p, t: t, spec: con.Spec, con: con, counted: map[harvest.Window]harvest.Estimate{}}
 	if j.cal, err = con.Spec.Window.Calendar(); err != nil {
@@ -67,6 +71,9 @@ func (p *Planner) Plan(ctx context.Context, t harvest.Trigger) (Planned, error) 
 	}
 	_, selHash := con.Spec.Selected()
 	j.out.Namespace = harvest.HarvestNamespace(t.Provenance, con.Spec.Search.Name, con.Spec.Window.Key, selHash)
+	if t.Operation != harvest.Harvest {
+		j.out.Namespace = harvest.ActivityNamespace(t.Provenance, t.Operation, con.Spec.Window.Key, t.Activity)
+	}
 	for _, w := range con.Warnings {
 		j.out.Warnings = append(j.out.Warnings, w.String())
 	}
@@ -168,6 +175,9 @@ func (j *job) window(ctx context.Context, f harvest.Frontier, skew time.Duration
 	if a := win.Align.D(); a > 0 && win.Precision != harvest.PrecisionDay {
 		horizon = horizon.Truncate(a)
 	}
+	if j.t.Operation == harvest.Backfill {
+		return harvest.BackfillWindow(f, j.t.From, j.t.To, horizon, j.cal)
+	}
 	j.out.Baseline = !f.Known && j.t.From.IsZero()
 	return harvest.HarvestWindow(f, j.t.From, j.t.To, horizon, win.Baseline.D(), j.cal)
 }
@@ -238,7 +248,7 @@ func (j *job) save(ctx context.Context, f harvest.Frontier, w harvest.Window) er
 		Window: w, Calendar: j.cal, Step: win.Step.D(), MinStep: win.MinStep.D(), Target: win.Target, Cap: spec.Paging.MaxItems,
 		PageSize: spec.Paging.Size, Lag: win.SafetyLag.D(), Estimate: j.estimate,
 	}
-	if f.Known {
+	if f.Known && j.t.Operation == harvest.Harvest {
 		// Only what was harvested before can have been missed by it.
 		req.Overlap = win.Overlap.D()
 	}
@@ -266,6 +276,9 @@ func (j *job) save(ctx context.Context, f harvest.Frontier, w harvest.Window) er
 			j.out.Warnings = append(j.out.Warnings, s.NominalWindow().String()+" "+sd.Reason)
 		}
 		d.Slices = append(d.Slices, sd)
+	}
+	if j.t.Operation.Direction() == harvest.Backward {
+		slices.Reverse(d.Slices) // tasks are taken in this order: newest first
 	}
 	if d.SliceParams, err = jsonText(sliceParams{Step: win.Step, MinStep: win.MinStep, Target: win.Target, Cap: spec.Paging.MaxItems, SafetyLag: win.SafetyLag, Overlap: win.Overlap}); err != nil {
 		return err

@@ -100,6 +100,37 @@ func HarvestWindow(f Frontier, from, to, horizon time.Time, baseline time.Durati
 	return Window{From: start, To: end}, true, nil
 }
 
+// BackfillWindow computes the window of a BACKFILL (R8): what was asked for, up
+// to the horizon, and if the activity has plans already, only what lies before
+// them, so that it goes on where it stopped.
+func BackfillWindow(f Frontier, from, to, horizon time.Time, c Calendar) (Window, bool, error) {
+	if from.IsZero() || to.IsZero() {
+		return Window{}, false, fmt.Errorf("a BACKFILL needs both ends of its window: %w", ErrEmptyWindow)
+	}
+	start, end := c.Floor(from), c.Ceil(to)
+	if h := c.Floor(horizon); h.Before(end) {
+		end = h
+	}
+	if f.Known {
+		if end.Before(f.At) {
+			return Window{}, false, &BeyondActivityError{Wanted: end, Reached: f.At}
+		}
+		end = f.At
+	}
+	if !start.Before(end) {
+		return Window{From: end, To: end}, false, nil
+	}
+	return Window{From: start, To: end}, true, nil
+}
+
+// BeyondActivityError refuses a window that would leave a hole between it and
+// what the activity already covers.
+type BeyondActivityError struct{ Wanted, Reached time.Time }
+
+func (e *BeyondActivityError) Error() string {
+	return fmt.Sprintf("this activity has reached back to %s; a window that ends at %s would skip what lies between", FormatInstant(e.Reached), FormatInstant(e.Wanted))
+}
+
 // PastFrontierError refuses a window that would leave a hole behind it (R3).
 type PastFrontierError struct {
 	From, Frontier, Watermark time.Time

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/papertrace/patra/internal/domain/query"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -30,6 +32,10 @@ func (s *Store) seedDictionary(ctx context.Context) (err error) {
 			}
 		}
 	}
+	var fields []any
+	for _, f := range query.Default().Fields() {
+		fields = append(fields, f.Key, f.Name, f.Description, string(f.DataType), f.Multi, !f.Hidden, f.Date, strings.Join(f.Aliases, " "))
+	}
 	for _, x := range []struct {
 		table, cols string
 		args        []any
@@ -37,6 +43,7 @@ func (s *Store) seedDictionary(ctx context.Context) (err error) {
 		{"sys_dict_type", "type_code, type_name", types},
 		{"sys_dict_item", "type_code, item_code, item_name", items},
 		{"sys_dict_item_alias", "type_code, alias_code, item_code", aliases},
+		{"reg_expr_field_dict", "field_key, display_name, description, data_type_code, is_multi, exposable, is_date, aliases", fields},
 	} {
 		if _, err := t.ExecContext(ctx, "DELETE FROM "+x.table); err != nil {
 			return err

@@ -1,0 +1,113 @@
+package node_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/sim"
+
+	"github.com/papertrace/patra/internal/app/registry"
+)
+
+// TestR7_QueryIsTheNamespace: another selection starts a cursor of its own at
+// the baseline and leaves the old one alone; the same selection written another
+// way goes on with the same cursor.
+func TestR7_QueryIsTheNamespace(t *testing.T) {
+	r := patratest.NewRig(t, patratest.RigConfig{
+		DSN: patratest.SQLite.DSN(t),
+		Sim: sim.Config{Records: 400, Seed: 9, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
+	})
+	ask := func(q string) *node.Report {
+		t.Helper()
+		rep, err := r.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", Query: q, BaseURL: r.Base + "/crossref"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rep
+	}
+	all := ask("")
+	some := ask(`type:journal-article`)
+	if all.Namespace == some.Namespace || some.Records.Inserted != 0 || some.Records.Unchanged == 0 || some.Records.Unchanged >= all.Records.Inserted {
+		t.Errorf("a part of what is held: %+v of %+v", some.Records, all.Records)
+	}
+	for _, same := range []string{`type:article`, `( type:journal-article )`} {
+		rep := ask(same)
+		if same == `( type:journal-article )` && (rep.Namespace != some.Namespace || !rep.Noop) {
+			t.Errorf("%s is another namespace than type:journal-article: %s, noop %v", same, rep.Namespace, rep.Noop)
+		}
+	}
+	r.Sim.Advance(24 * time.Hour)
+	after := ask("")
+	r.MustBeExact("crossref", after)
+	if after.Namespace != all.Namespace {
+		t.Error("everything has changed its namespace")
+	}
+}
+
+// TestR7_TunablesKeepTheNamespace changes what may be tuned, one at a time.
+func TestR7_TunablesKeepTheNamespace(t *testing.T) {
+	tunables := map[string]func(*source.Spec){
+		"page size":  func(s *source.Spec) { s.Paging.Size = 77 },
+		"target":     func(s *source.Spec) { s.Window.Target = 50 },
+		"safety lag": func(s *source.Spec) { s.Window.SafetyLag *= 2 },
+		"overlap":    func(s *source.Spec) { s.Window.Overlap /= 2 },
+		"step":       func(s *source.Spec) { s.Window.Step /= 2 },
+		"retry":      func(s *source.Spec) { s.Retry.Attempts = 3 },
+		"timeout":    func(s *source.Spec) { s.HTTP.ReadTimeout /= 2 },
+		"mapping":    func(s *source.Spec) { s.Mapping.Fields = s.Mapping.Fields[:5] },
+		"faults":     func(s *source.Spec) { s.Faults = s.Faults[:1] },
+		"max pages":  func(s *source.Spec) { s.Paging.MaxPages = 40 },
+	}
+	dsn := patratest.SQLite.DSN(t)
+	o, err := sim.New(sim.Config{Records: 200, Seed: 9, LimitRPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespaces := map[string]bool{}
+	names := []string{""}
+	for n := range tunables {
+		names = append(names, n)
+	}
+	for _, name := range names {
+		t.Run("with "+name, func(t *testing.T) {
+			tweak := func(s *source.Spec) {
+				patratest.Fast(s)
+				if f := tunables[name]; f != nil {
+					f(s)
+				}
+			}
+			r := patratest.NewRig(t, patratest.RigConfig{
+				DSN: dsn, Oracle: o,
+				Packs: map[string]registry.Pack{"crossref": patratest.ShippedPack(t, "crossref", tweak)},
+			})
+			namespaces[r.MustHarvest("crossref").Namespace] = true
+		})
+		o.Advance(6 * time.Hour)
+	}
+	if len(namespaces) != 1 {
+		t.Errorf("tuning made %d namespaces", len(namespaces))
+	}
+	s := patratest.Open(t, dsn, sqlstore.Options{})
+	cov, err := s.Coverage(t.Context(), "crossref")
+	if err != nil || len(cov) != 1 {
+		t.Errorf("%d cursors, %v", len(cov), err)
+	}
+	patratest.MustVerify(t, s)
+}
+
+// TestQuery_SourceThatCannotSayIt: the message points at the place.
+func TestQuery_SourceThatCannotSayIt(t *testing.T) {
+	r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 10, LimitRPS: -1}})
+	_, err := r.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", Query: `type:book AND tiab:cancer`, BaseURL: r.Base + "/crossref"})
+	if err == nil || !strings.Contains(err.Error(), "column 15") || !strings.Contains(err.Error(), "cannot search `tiab`") {
+		t.Errorf("got %v", err)
+	}
+	if st := r.Sim.Stats().Sources["crossref"]; st.Requests != 0 {
+		t.Errorf("%d requests were sent", st.Requests)
+	}
+}
