@@ -369,11 +369,18 @@ func TestDictionary_EveryCodeIsRefusedWithTheList(t *testing.T) {
 		old, bad string
 		kind     source.Dict
 	}{
-		{"type: TOKEN", "type: BOGUS", source.DictPaging}, {"end: NO_TOKEN", "end: BOGUS", source.DictEndProof}, {"bound: OPEN", "bound: BOGUS", source.DictBound},
-		{"precision: MICRO", "precision: BOGUS", source.DictPrecision}, {"usage: SEARCH", "usage: BOGUS", source.DictUsage}, {"format: JSON", "format: BOGUS", source.DictFormat},
-		{"    usage: SEARCH", "    usage: SEARCH\n    method: BOGUS", source.DictMethod}, {"recordType: item", "recordType: item\nidentity: BOGUS", source.DictIdentity},
-		{"bound: OPEN", "bound: OPEN\n  updatedAt: BOGUS", source.DictUpdatedAt}, {"end: NO_TOKEN", "end: NO_TOKEN, tokenRepeat: BOGUS", source.DictTokenRepeat},
-		{"end: NO_TOKEN", "end: NO_TOKEN, total: BOGUS", source.DictTotal}, {"recordType: item", "recordType: item\nfaults: [{code: a, status: 400, level: L1, reaction: BOGUS}]", source.DictReaction},
+		{"type: TOKEN", "type: BOGUS", source.DictPaging},
+		{"end: NO_TOKEN", "end: BOGUS", source.DictEndProof},
+		{"bound: OPEN", "bound: BOGUS", source.DictBound},
+		{"precision: MICRO", "precision: BOGUS", source.DictPrecision},
+		{"usage: SEARCH", "usage: BOGUS", source.DictUsage},
+		{"format: JSON", "format: BOGUS", source.DictFormat},
+		{"    usage: SEARCH", "    usage: SEARCH\n    method: BOGUS", source.DictMethod},
+		{"recordType: item", "recordType: item\nidentity: BOGUS", source.DictIdentity},
+		{"bound: OPEN", "bound: OPEN\n  updatedAt: BOGUS", source.DictUpdatedAt},
+		{"end: NO_TOKEN", "end: NO_TOKEN, tokenRepeat: BOGUS", source.DictTokenRepeat},
+		{"end: NO_TOKEN", "end: NO_TOKEN, total: BOGUS", source.DictTotal},
+		{"recordType: item", "recordType: item\nfaults: [{code: a, status: 400, level: L1, reaction: BOGUS}]", source.DictReaction},
 	} {
 		_, _, e := patra(t, "source", "lint", write(t, "mini.yaml", strings.Replace(mini, c.old, c.bad, 1)))
 		if want := fmt.Sprintf("BOGUS is not known: known are %s", strings.Join(c.kind.Codes(), ", ")); !strings.Contains(e, want) {

@@ -141,9 +141,7 @@ func (s *schema) picked(more object) object {
 		"format": described(schemaText, "RFC3339, EPOCH_S, EPOCH_MS, YEAR or a layout such as 2006-01-02"),
 		"clean":  listOf(schemaText),
 	}
-	for k, v := range more {
-		props[k] = v
-	}
+	maps.Copy(props, more)
 	return object{"type": "object", "properties": props, "additionalProperties": false}
 }
 
@@ -184,9 +182,7 @@ func described(s object, doc string) object {
 		return s
 	}
 	out := object{"description": doc}
-	for k, v := range s {
-		out[k] = v
-	}
+	maps.Copy(out, s)
 	return out
 }
 
