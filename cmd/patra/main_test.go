@@ -55,7 +55,7 @@ func TestBadInput_OneClearMessage(t *testing.T) {
 		code int
 		says []string
 	}{
-		{"unknown source", []string{"harvest", "pubmde", "--db", db}, exitNotFound, []string{`no source "pubmde"`, "crossref, pubmed", "next: patra harvest pubmed"}},
+		{"unknown source", []string{"harvest", "pubmde", "--db", db}, exitNotFound, []string{`no source "pubmde"`, "crossref", "pubmed", "next: patra harvest pubmed"}},
 		{"no source", []string{"harvest"}, exitUsage, []string{"needs the name of a source"}},
 		{"two sources", []string{"harvest", "a", "b"}, exitUsage, []string{"takes one source"}},
 		{"bad dsn", []string{"harvest", "crossref", "--db", "bogus"}, exitUsage, []string{"not a database address", "sqlite:PATH"}},

@@ -107,13 +107,13 @@ func drift(t *testing.T, e patratest.Engine, code string, disturb bool) (seen []
 			return
 		}
 		switch pages.Add(1) {
-		case 1:
+		case 2:
 			exec("UPDATE reg_provenance SET base_url_default='https://elsewhere.example.org', record_type='other'")
 			exec("UPDATE reg_prov_endpoint_def SET path_template='/elsewhere', default_query_params='{}'")
 			exec("UPDATE reg_prov_pagination_cfg SET page_size_value=1")
 			exec("UPDATE reg_prov_http_cfg SET default_headers_json='{\"X-New\":\"1\"}'")
 			exec("UPDATE reg_prov_window_offset_cfg SET timezone='Asia/Tokyo'")
-		case 3:
+		case 12: // several tasks later
 			for _, table := range tables {
 				exec("DELETE FROM " + table)
 			}

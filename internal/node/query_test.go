@@ -5,13 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
-
-	"github.com/papertrace/patra/internal/app/registry"
 )
 
 // TestR7_QueryIsTheNamespace: another selection starts a cursor of its own at
@@ -47,57 +43,6 @@ func TestR7_QueryIsTheNamespace(t *testing.T) {
 	if after.Namespace != all.Namespace {
 		t.Error("everything has changed its namespace")
 	}
-}
-
-// TestR7_TunablesKeepTheNamespace changes what may be tuned, one at a time.
-func TestR7_TunablesKeepTheNamespace(t *testing.T) {
-	tunables := map[string]func(*source.Spec){
-		"page size":  func(s *source.Spec) { s.Paging.Size = 77 },
-		"target":     func(s *source.Spec) { s.Window.Target = 50 },
-		"safety lag": func(s *source.Spec) { s.Window.SafetyLag *= 2 },
-		"overlap":    func(s *source.Spec) { s.Window.Overlap /= 2 },
-		"step":       func(s *source.Spec) { s.Window.Step /= 2 },
-		"retry":      func(s *source.Spec) { s.Retry.Attempts = 3 },
-		"timeout":    func(s *source.Spec) { s.HTTP.ReadTimeout /= 2 },
-		"mapping":    func(s *source.Spec) { s.Mapping.Fields = s.Mapping.Fields[:5] },
-		"faults":     func(s *source.Spec) { s.Faults = s.Faults[:1] },
-		"max pages":  func(s *source.Spec) { s.Paging.MaxPages = 40 },
-	}
-	dsn := patratest.SQLite.DSN(t)
-	o, err := sim.New(sim.Config{Records: 200, Seed: 9, LimitRPS: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	namespaces := map[string]bool{}
-	names := []string{""}
-	for n := range tunables {
-		names = append(names, n)
-	}
-	for _, name := range names {
-		t.Run("with "+name, func(t *testing.T) {
-			tweak := func(s *source.Spec) {
-				patratest.Fast(s)
-				if f := tunables[name]; f != nil {
-					f(s)
-				}
-			}
-			r := patratest.NewRig(t, patratest.RigConfig{
-				DSN: dsn, Oracle: o,
-				Packs: map[string]registry.Pack{"crossref": patratest.ShippedPack(t, "crossref", tweak)},
-			})
-			namespaces[r.MustHarvest("crossref").Namespace] = true
-		})
-		o.Advance(6 * time.Hour)
-	}
-	if len(namespaces) != 1 {
-		t.Errorf("tuning made %d namespaces", len(namespaces))
-	}
-	s := patratest.Open(t, dsn, sqlstore.Options{})
-	cov, err := s.Coverage(t.Context(), "crossref")
-	if err != nil || len(cov) != 1 {
-		t.Errorf("%d cursors, %v", len(cov), err)
-	}
-	patratest.MustVerify(t, s)
 }
 
 // TestQuery_SourceThatCannotSayIt: the message points at the place.

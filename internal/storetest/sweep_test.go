@@ -162,6 +162,10 @@ func (s *sweeper) once(t *testing.T, dsn string, k int, ttl time.Duration) (out 
 	}
 	r.MustBeExact(s.code, rep)
 	out.requests = len(r.Sim.Requests())
+	// Hundreds of points, each with its connections: none may outlive its own.
+	if err := r.Node.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
 	return out
 }
 

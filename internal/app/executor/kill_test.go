@@ -48,11 +48,11 @@ func (k *killer) kill() {
 }
 
 // TestR20_KillAtEachStepOf20Pages kills at every call of the store that a walk
-// of 20 pages makes (in CI at every 13th). Every ordinal is committed once,
+// of 20 pages makes (in CI at every 29th). Every ordinal is committed once,
 // and a kill costs one page more at the oracle; two only where the page before
 // had everything written and waited for its commit.
 func TestR20_KillAtEachStepOf20Pages(t *testing.T) {
-	stride := 13
+	stride := 29
 	if os.Getenv("PATRA_SOAK") != "" {
 		stride = 1
 	}
@@ -112,7 +112,7 @@ func TestR20_KillAtEachStepOf20Pages(t *testing.T) {
 // TestR22_KillInAStatefulWalkBeginsANewOne: the server's cursor may have moved
 // past a page that nobody stored.
 func TestR22_KillInAStatefulWalkBeginsANewOne(t *testing.T) {
-	stride := 11
+	stride := 23
 	if os.Getenv("PATRA_SOAK") != "" {
 		stride = 1
 	}

@@ -28,7 +28,7 @@ func TestR27_DetailsAccountForEveryID(t *testing.T) {
 		{sim.ServedLost, 1},
 		{sim.Slow, 1},
 	} {
-		for k := range 7 {
+		for k := 0; k < 7; k += 3 {
 			t.Run(fmt.Sprintf("%s/%d/page %d", c.fault, c.times, k+1), func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
 					b := newBench(t, manners["two-phase"], setup{faults: []sim.Script{{Fault: c.fault, When: detail, After: k, Times: c.times}}})

@@ -260,10 +260,10 @@ func TestR45_EndpointsDoNotCollide(t *testing.T) {
 		var names []string
 		for _, ch := range source.Choose(con.Rows, harvest.Update, pickAt) {
 			if ch.Dimension == source.DimEndpoint && ch.Row != nil {
-				names = append(names, ch.Name)
+				names = append(names, ch.Name+" "+ch.Row.Body.(*source.EndpointConfig).Usage)
 			}
 		}
-		if fmt.Sprint(names) != "[efetch esearch]" {
+		if fmt.Sprint(names) != "[efetch DETAIL esearch SEARCH]" {
 			t.Errorf("endpoints in force: %v", names)
 		}
 		// One name twice in one slot is a collision.

@@ -14,9 +14,11 @@ func TestDictionary_TablesSayWhatTheCompilerKnows(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		dsn := e.DSN(t)
 		s := patratest.Open(t, dsn, sqlstore.Options{})
-		for range 2 {
-			if _, err := s.Migrate(t.Context()); err != nil {
-				t.Fatal(err)
+		for again := range 2 {
+			if again > 0 {
+				if _, err := s.Migrate(t.Context()); err != nil {
+					t.Fatal(err)
+				}
 			}
 			types, items, aliases := 0, 0, 0
 			for _, d := range source.Dictionary() {
