@@ -3,7 +3,7 @@ GO      ?= go
 BIN     := bin/patra
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test test-deps check fmt lint bench soak fuzz schema clean
+.PHONY: help build test test-deps race check bench soak clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,6 +16,9 @@ test: ## run the tests; suites whose server is missing say so
 
 test-deps: ## install what the full suite needs (root, Debian)
 	@bash scripts/test-deps.sh
+
+race: ## the tests of what runs at once under the race detector (needs a C compiler); SQLite, small data
+	CGO_ENABLED=1 $(GO) test -race -short -count=1 -timeout 15m ./internal/domain/... ./internal/app/... ./internal/infra/gate ./internal/infra/upstream ./internal/infra/decode ./internal/infra/vault ./internal/node
 
 check: ## what CI checks besides the tests: format, vet, linters, modules, import directions
 	@bash scripts/check.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the servers that the full test suite runs against: MariaDB from the
-# distribution, and a MySQL 9 server in a folder of its own. Needs root on Debian.
+# distribution, a C compiler for the race detector, and a MySQL 9 server in a folder of its own. Needs root on Debian.
 set -euo pipefail
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
   echo "test-deps: needs root on Debian; the suites that need a server will be skipped" >&2
@@ -10,6 +10,7 @@ export DEBIAN_FRONTEND=noninteractive
 need=()
 command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || need+=(mariadb-server)
 command -v debootstrap >/dev/null || need+=(debootstrap)
+command -v gcc >/dev/null || need+=(gcc libc6-dev) # the race detector links with it
 if [ ${#need[@]} -gt 0 ]; then
   apt-get update -qq
   apt-get install -y -qq --no-install-recommends "${need[@]}" >/dev/null

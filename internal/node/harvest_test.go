@@ -5,6 +5,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/source"
+
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
@@ -58,4 +61,25 @@ func TestHarvest_InABubble(t *testing.T) {
 		rep := r.MustHarvest("pubmed")
 		r.MustBeExact("pubmed", rep)
 	})
+}
+
+// TestR17_SourceWithoutCount: the upstream's clock is learned from a page where
+// nothing can be counted, so that no window ends past it.
+func TestR17_SourceWithoutCount(t *testing.T) {
+	r := patratest.NewRig(t, patratest.RigConfig{
+		DSN: patratest.SQLite.DSN(t),
+		Sim: sim.Config{Records: 200, Seed: 3, LimitRPS: -1},
+		Packs: map[string]registry.Pack{"crossref": patratest.ShippedPack(t, "crossref", func(s *source.Spec) {
+			patratest.Fast(s)
+			s.Count = nil
+		})},
+	})
+	rep := r.MustHarvest("crossref")
+	r.MustBeExact("crossref", rep)
+	if !time.Time(rep.Window.To).Before(r.Sim.Now()) {
+		t.Errorf("window ends at %s, upstream's clock says %s", rep.Window.To, r.Sim.Now())
+	}
+	if again := r.MustHarvest("crossref"); !again.Noop {
+		t.Errorf("nothing new, yet %+v", again)
+	}
 }

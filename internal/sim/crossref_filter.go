@@ -137,7 +137,7 @@ func (c *crossref) parseFilter(filter string, out *worksQuery, complain func(kin
 	}
 	either := map[string][]func(i uint32, r *record) bool{}
 	var names []string
-	for _, pair := range strings.Split(filter, ",") {
+	for pair := range strings.SplitSeq(filter, ",") {
 		name, value, found := strings.Cut(pair, ":")
 		if !found {
 			complain("filter-invalid", pair, "Filter specified as '"+pair+"' but must be of the form name:value")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -276,9 +277,7 @@ func patientWalk(t *testing.T, s *Sim, day string, out map[string][]byte) {
 				continue
 			}
 			if len(seen) >= total {
-				for doi, item := range seen {
-					out[doi] = item
-				}
+				maps.Copy(out, seen)
 				return
 			}
 			break

@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"encoding/base64"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -328,9 +329,7 @@ func (g *generic) keyed(q *request, st GenericStyle, ids []uint32, size int) *re
 // link is the absolute address of the next page.
 func (g *generic) link(q *request, token string) string {
 	params := url.Values{}
-	for name, values := range q.form {
-		params[name] = values
-	}
+	maps.Copy(params, q.form)
 	params.Set("token", token)
 	scheme := "http"
 	if q.http.TLS != nil {
@@ -392,7 +391,7 @@ func (g *generic) one(q *request) *reply {
 func (g *generic) batchIDs(q *request) []uint32 {
 	var ids []uint32
 	for _, value := range q.form["ids"] {
-		for _, id := range strings.Split(value, ",") {
+		for id := range strings.SplitSeq(value, ",") {
 			if i, ok := g.find(id); ok && int(i) < len(g.people.records) {
 				ids = append(ids, i)
 			}

@@ -44,7 +44,7 @@ func (p *pubmed) asked(q *request) (ids []uint32, label string, problem *reply) 
 	}
 	var list []string
 	for _, value := range q.form["id"] {
-		for _, id := range strings.Split(value, ",") {
+		for id := range strings.SplitSeq(value, ",") {
 			if id = strings.TrimSpace(id); id != "" {
 				list = append(list, id)
 			}

@@ -8,6 +8,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -240,9 +241,7 @@ func fetchAll(t testing.TB, s http.Handler, term string) map[string][]byte {
 	for len(found.Idlist) > 0 {
 		n := min(200, len(found.Idlist))
 		a := post(s, "/pubmed/efetch.fcgi", url.Values{"db": {"pubmed"}, "retmode": {"xml"}, "id": {strings.Join(found.Idlist[:n], ",")}})
-		for id, item := range articlesIn(t, a.Body.Bytes()) {
-			out[id] = item
-		}
+		maps.Copy(out, articlesIn(t, a.Body.Bytes()))
 		found.Idlist = found.Idlist[n:]
 	}
 	return out

@@ -112,6 +112,7 @@ type job struct {
 	// skew is the upstream's clock against the store's, once an answer told.
 	skew     time.Duration
 	skewSeen bool
+	probed   bool  // the upstream's clock was asked for by a search page
 	unknown  error // why a count is not known
 }
 
@@ -192,10 +193,16 @@ func (j *job) estimate(ctx context.Context, w harvest.Window) (harvest.Estimate,
 	if e, ok := j.counted[w]; ok {
 		return e, nil
 	}
+	purpose := source.ForCount
 	if j.spec.Count == nil {
-		return harvest.Estimate{}, nil
+		// The first page of the whole window stands in, once: it tells the
+		// upstream's clock, and the total where that is exact.
+		if j.probed {
+			return harvest.Estimate{}, nil
+		}
+		purpose, j.probed = source.ForSearch, true
 	}
-	ans, err := j.up.Ask(ctx, j.spec, source.Call{Purpose: source.ForCount, Window: w, BaseURL: j.t.BaseURL, Correlation: "ing-plan"})
+	ans, err := j.up.Ask(ctx, j.spec, source.Call{Purpose: purpose, Window: w, BaseURL: j.t.BaseURL, Correlation: "ing-plan"})
 	j.out.Traffic = j.out.Traffic.Add(ans.Traffic)
 	if !ans.UpstreamAt.IsZero() {
 		if err := j.noteSkew(ctx, ans.UpstreamAt); err != nil {
@@ -204,13 +211,14 @@ func (j *job) estimate(ctx context.Context, w harvest.Window) (harvest.Estimate,
 	}
 	var e harvest.Estimate
 	switch f, isFault := harvest.FaultOf(err); {
-	case err == nil && ans.Page.Total != nil:
+	case err == nil && ans.Page.Total != nil && (purpose == source.ForCount || j.spec.Paging.TotalExact):
 		e = harvest.Estimate{Records: *ans.Page.Total, Known: true}
-	case err == nil:
+	case err == nil && purpose == source.ForCount:
 		j.unknown = errors.New("the reply has no total")
+	case err == nil:
 	case ctx.Err() != nil:
 		return e, err
-	case isFault && f.Level != harvest.Transient:
+	case isFault && f.Level != harvest.Transient && purpose == source.ForCount:
 		// A refused count means that every page of this plan would be refused.
 		return e, err
 	default:

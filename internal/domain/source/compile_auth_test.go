@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -40,9 +41,7 @@ func TestCompile_Auth(t *testing.T) {
 		d.Auth = &c.auth
 		if name == "parameter already taken" {
 			d.Endpoints[0].Query = map[string]string{"taken": "1"}
-			for k, v := range base().Endpoints[0].Query {
-				d.Endpoints[0].Query[k] = v
-			}
+			maps.Copy(d.Endpoints[0].Query, base().Endpoints[0].Query)
 		}
 		spec, _, err := source.Compile(d, source.Trigger{Operation: harvest.Harvest})
 		switch {

@@ -85,7 +85,7 @@ func readTag(b []byte) (t tag, size int) {
 // that separate words.
 var inline = func() map[string]bool {
 	m := make(map[string]bool)
-	for _, n := range strings.Fields(`a abbr abbrev alternatives annotation b bold caption cite code del dfn em email
+	for n := range strings.FieldsSeq(`a abbr abbrev alternatives annotation b bold caption cite code del dfn em email
 		ext-link fn font graphic i img inf inline-formula inline-graphic inline-supplementary-material ins
 		italic kbd label maction math mathvariant mfenced mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts
 		mroot mrow ms mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover monospace
@@ -93,7 +93,7 @@ var inline = func() map[string]bool {
 		strike strong styled-content sub sup tex-math tt u underline uri var xref`) {
 		m[n] = false
 	}
-	for _, n := range strings.Fields(`abstract blockquote br center dd def def-item def-list disp-formula disp-quote div dl dt
+	for n := range strings.FieldsSeq(`abstract blockquote br center dd def def-item def-list disp-formula disp-quote div dl dt
 		h1 h2 h3 h4 h5 h6 hr li list list-item ol p sec section table tbody td term th thead title tr ul`) {
 		m[n] = true
 	}

@@ -92,6 +92,9 @@ func (s *schema) of(t reflect.Type) object {
 	case reflect.Struct:
 		return s.named(t.Name(), func() object { return s.structure(t) })
 	case reflect.Slice:
+		if t.Elem().Kind() == reflect.String { // read as written, like the values of a map
+			return listOf(schemaScalar)
+		}
 		return listOf(s.of(t.Elem()))
 	case reflect.Map:
 		if t.Elem().Kind() != reflect.String {
