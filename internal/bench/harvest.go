@@ -27,7 +27,7 @@ func (p unlimited) Compile(t source.Trigger) (*source.Spec, []source.Warning, er
 	return s, w, err
 }
 
-func packs(code string) (*registry.Registry, error) {
+func packs(code string) (*registry.Static, error) {
 	b, err := sources.FS.ReadFile(code + ".yaml")
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func packs(code string) (*registry.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return registry.New(map[string]registry.Pack{code: unlimited{p}}, map[string]string{"contact": "bench@example.org", "tool": "patra-bench"}), nil
+	return registry.NewStatic(map[string]registry.Pack{code: unlimited{p}}, map[string]string{"contact": "bench@example.org", "tool": "patra-bench"}), nil
 }
 
 // harvestUnderTest is what patra does: everything at its default.

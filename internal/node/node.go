@@ -34,7 +34,7 @@ var (
 	_ gate.StateStore   = (*sqlstore.Store)(nil)
 	_ executor.Upstream = (*upstream.Client)(nil)
 	_ planner.Upstream  = (*upstream.Client)(nil)
-	_ planner.Registry  = (*registry.Ledger)(nil)
+	_ planner.Registry  = (*registry.Registry)(nil)
 	_ registry.Store    = (*sqlstore.Store)(nil)
 	_ keyring.Store     = (*sqlstore.Store)(nil)
 	_ keyring.Vault     = (*vault.Vault)(nil)
@@ -46,7 +46,7 @@ var (
 type Node struct {
 	Store *sqlstore.Store
 	// Registry is nil in a node assembled from other contracts.
-	Registry  *registry.Ledger
+	Registry  *registry.Registry
 	Keys      *keyring.Ring
 	Planner   *planner.Planner
 	contracts planner.Registry
@@ -65,7 +65,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	led := registry.NewLedger(store, packs, map[string]string{"contact": cfg.Contact, "tool": cfg.Tool}, CheckSpec, cfg.Logger)
+	led := registry.New(store, packs, map[string]string{"contact": cfg.Contact, "tool": cfg.Tool}, CheckSpec, cfg.Logger)
 	n := Assemble(cfg, store, led, nil)
 	n.Registry = led
 	return n, nil

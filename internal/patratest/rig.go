@@ -118,7 +118,7 @@ func NewRig(t testing.TB, c RigConfig) *Rig {
 		c.Node.Logger = Logger(t)
 	}
 	store := Open(t, c.DSN, sqlstore.Options{Logger: c.Node.Logger, Hook: c.Hook})
-	r.Node = node.Assemble(c.Node, store, registry.New(c.Packs, map[string]string{"contact": "test@example.org", "tool": "patra-test"}), transport)
+	r.Node = node.Assemble(c.Node, store, registry.NewStatic(c.Packs, map[string]string{"contact": "test@example.org", "tool": "patra-test"}), transport)
 	return r
 }
 

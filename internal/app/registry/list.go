@@ -22,7 +22,7 @@ type Listed struct {
 }
 
 // List lists the sources: those of the store and those that could be applied.
-func (l *Ledger) List(ctx context.Context) ([]Listed, error) {
+func (l *Registry) List(ctx context.Context) ([]Listed, error) {
 	codes, err := l.Codes(ctx)
 	if err != nil {
 		return nil, err

@@ -1,39 +1,56 @@
-// Package registry knows the sources and tells the contract of each in force.
+// Package registry knows the sources: what their packs say, as rows in force in
+// intervals, and the contract that follows at an instant.
+//
+// It promises that a contract is compiled from one snapshot with one reading of
+// the clock, that a change is previewed, checked whole and written at once with
+// an audit line, and that nothing under way ever feels it.
 package registry
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// Pack is a source as described in a file.
-type Pack interface {
-	// Compile checks the description whole and freezes it.
-	Compile(t source.Trigger) (*source.Spec, []source.Warning, error)
-	// Hash identifies the description as written.
-	Hash() string
+// Store keeps the rows of the registry. LoadSource reads all of a source from
+// one snapshot with one reading of the clock, and returns
+// [harvest.ErrNotFound] if it is not there. ChangeSource gives decide the
+// contents under a lock and makes the changes it returns, with an audit line,
+// in the same transaction; an error of decide changes nothing.
+type Store interface {
+	LoadSource(ctx context.Context, code string) (source.Contents, error)
+	Sources(ctx context.Context) ([]source.Provenance, error)
+	ChangeSource(ctx context.Context, p source.Provenance, a source.Audit, decide func(source.Contents) ([]source.Change, error)) ([]source.Change, error)
+	Audit(ctx context.Context, a source.Audit, after any) error
 }
 
-// Registry holds packs by source code.
-type Registry struct {
-	packs map[string]Pack
-	vars  map[string]string
+// Described is a source as written in a file.
+type Described struct {
+	Definition source.Definition
+	Hash       string
+	// Origin is SHIPPED or FILE. A file that changed is applied again when its
+	// source is next asked for; a shipped pack only if the source is not there.
+	Origin string
 }
 
-// New returns a registry. vars are the instance's own values (contact, tool)
-// that packs may refer to.
-func New(packs map[string]Pack, vars map[string]string) *Registry {
-	return &Registry{packs: packs, vars: vars}
-}
-
-// Codes lists the known sources.
-func (r *Registry) Codes() []string { return slices.Sorted(maps.Keys(r.packs)) }
+// Origins of a source.
+const (
+	Shipped = "SHIPPED"
+	File    = "FILE"
+	API     = "API"
+)
 
 // UnknownSourceError names the sources there are.
 type UnknownSourceError struct {
@@ -45,20 +62,348 @@ func (e *UnknownSourceError) Error() string {
 	return fmt.Sprintf("there is no source %q; known: %s", e.Code, strings.Join(e.Known, ", "))
 }
 
-// Contract compiles the description of a source for an operation.
-func (r *Registry) Contract(ctx context.Context, code string, op harvest.Operation) (source.Contract, error) {
-	return r.Select(ctx, code, op, "")
+// Registry is the registry over its tables.
+type Registry struct {
+	store Store
+	packs map[string]Described
+	vars  map[string]string
+	deep  func(*source.Spec) source.Violations
+	log   *slog.Logger
+
+	mu    sync.Mutex
+	cache map[string]cached // guarded by mu
+	noted map[string]bool   // guarded by mu; picks told of already
 }
 
-// Select is Contract for a part of the source.
-func (r *Registry) Select(_ context.Context, code string, op harvest.Operation, query string) (source.Contract, error) {
-	p, ok := r.packs[code]
-	if !ok {
-		return source.Contract{}, &UnknownSourceError{Code: code, Known: r.Codes()}
-	}
-	spec, warnings, err := p.Compile(source.Trigger{Operation: op, Query: query, Vars: r.vars})
+type cached struct {
+	contents source.Contents
+	until    time.Time
+}
+
+// cacheFor is how long a reading is good for: long enough for a burst of
+// compiles, short enough that a switch is felt at once.
+const cacheFor = 2 * time.Second
+
+// New returns a registry over store. packs are the files it may apply by
+// itself; vars are the instance's own values that packs may refer to; deep, if
+// given, checks a spec for what only those who use it can see.
+func New(store Store, packs map[string]Described, vars map[string]string, deep func(*source.Spec) source.Violations, log *slog.Logger) *Registry {
+	return &Registry{store: store, packs: packs, vars: vars, deep: deep, log: log.With("component", "registry"), cache: map[string]cached{}, noted: map[string]bool{}}
+}
+
+// Codes lists the sources: those of the store and those that could be applied.
+func (l *Registry) Codes(ctx context.Context) ([]string, error) {
+	have, err := l.store.Sources(ctx)
 	if err != nil {
-		return source.Contract{}, fmt.Errorf("source %s: %w", code, err)
+		return nil, err
 	}
-	return source.Contract{Spec: spec, ConfigHash: p.Hash(), Warnings: warnings}, nil
+	all := map[string]bool{}
+	for _, p := range have {
+		all[p.Code] = true
+	}
+	for c := range l.packs {
+		all[c] = true
+	}
+	return slices.Sorted(maps.Keys(all)), nil
+}
+
+// Contents reads a source, applying its file first where that is due.
+func (l *Registry) Contents(ctx context.Context, code string) (source.Contents, error) {
+	l.mu.Lock()
+	hit, ok := l.cache[code]
+	l.mu.Unlock()
+	if ok && time.Now().Before(hit.until) {
+		return hit.contents, nil
+	}
+	c, err := l.store.LoadSource(ctx, code)
+	file, known := l.packs[code]
+	switch {
+	case errors.Is(err, harvest.ErrNotFound) && !known:
+		codes, cerr := l.Codes(ctx)
+		return c, errors.Join(&UnknownSourceError{Code: code, Known: codes}, cerr)
+	case errors.Is(err, harvest.ErrNotFound),
+		err == nil && known && file.Origin == File && c.Provenance.OriginHash != file.Hash:
+		if _, err = l.Apply(ctx, file, Order{Audit: source.Audit{Actor: "patra", Reason: "pack " + file.Origin}}); err != nil {
+			return c, err
+		}
+		c, err = l.store.LoadSource(ctx, code)
+	}
+	if err != nil {
+		return c, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cache[code] = cached{c, time.Now().Add(cacheFor)}
+	return c, nil
+}
+
+func (l *Registry) forget(code string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.cache, code)
+}
+
+// Contract compiles the description in force now for an operation.
+func (l *Registry) Contract(ctx context.Context, code string, op harvest.Operation) (source.Contract, error) {
+	return l.Select(ctx, code, op, "")
+}
+
+// Select is Contract for a part of the source: what a query in the text form
+// asks for. An empty query means everything.
+func (l *Registry) Select(ctx context.Context, code string, op harvest.Operation, query string) (source.Contract, error) {
+	c, err := l.Contents(ctx, code)
+	if err != nil {
+		return source.Contract{}, err
+	}
+	con, choices, err := l.compile(c, op, c.ReadAt, query)
+	noted := l.note(ctx, code, op, choices)
+	if err != nil {
+		return con, errors.Join(fmt.Errorf("source %s: %w", code, err), noted)
+	}
+	return con, noted
+}
+
+func (l *Registry) compile(c source.Contents, op harvest.Operation, at time.Time, query string) (source.Contract, []source.Choice, error) {
+	def, choices := c.At(op, at)
+	spec, warnings, err := source.Compile(def, source.Trigger{Operation: op, Query: query, Vars: l.vars})
+	return source.Contract{Spec: spec, ConfigHash: c.Hash(at), Warnings: warnings}, choices, err
+}
+
+// note leaves an audit line for every pick that was not plain (M1.6), once.
+func (l *Registry) note(ctx context.Context, code string, op harvest.Operation, choices []source.Choice) error {
+	for _, ch := range choices {
+		action := notable(ch)
+		if action == "" {
+			continue
+		}
+		key := fmt.Sprint(code, op, ch.Dimension, ch.Name, action, ch.Why)
+		l.mu.Lock()
+		told := l.noted[key]
+		l.noted[key] = true
+		l.mu.Unlock()
+		if told {
+			continue
+		}
+		l.log.Info("pick was not plain", "source", code, "operation", op, "dimension", ch.Dimension, "why", ch.Why)
+		a := source.Audit{Actor: "patra", Action: action, Object: "source/" + code, Reason: fmt.Sprintf("%s, %s: %s", op, ch.Dimension, ch.Why)}
+		if err := l.store.Audit(ctx, a, ch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notable names what is not plain about a pick, empty if nothing is.
+func notable(ch source.Choice) string {
+	switch {
+	case len(ch.Rivals) > 0:
+		return "PICK_AMBIGUOUS"
+	case ch.Fallback:
+		return "PICK_FALLBACK"
+	case ch.Row != nil:
+		return ""
+	}
+	switch ch.Dimension {
+	case source.DimWindow, source.DimPagination:
+		return "PICK_MISSING"
+	case source.DimHTTP, source.DimRateLimit, source.DimRetry, source.DimMapping:
+		return "PICK_DEFAULT"
+	}
+	return "" // most sources have none
+}
+
+// Explain is the contract of an operation at an instant, with how each row was
+// picked and what the compiler says of it.
+type Explain struct {
+	Code      string
+	Operation harvest.Operation
+	At        time.Time
+	Choices   []source.Choice
+	Contract  source.Contract
+	// Violations is set if the rows in force do not compile.
+	Violations source.Violations
+}
+
+// Show explains the contract of an operation; a zero at means now.
+func (l *Registry) Show(ctx context.Context, code string, op harvest.Operation, at time.Time) (Explain, error) {
+	c, err := l.Contents(ctx, code)
+	if err != nil {
+		return Explain{}, err
+	}
+	if at.IsZero() {
+		at = c.ReadAt
+	}
+	e := Explain{Code: code, Operation: op, At: at}
+	e.Contract, e.Choices, err = l.compile(c, op, at, "")
+	if v, ok := errors.AsType[source.Violations](err); ok {
+		e.Violations, err = v, nil
+	}
+	return e, err
+}
+
+// Order is how a change is to be made.
+type Order struct {
+	Audit source.Audit
+	// DryRun changes nothing and returns the preview.
+	DryRun bool
+	// Token, if set, must be that of a preview of the same change.
+	Token string
+	// From is when the change takes effect; zero means now. Observe is how long
+	// the rows it replaces stay in force beside it.
+	From    time.Time
+	Observe time.Duration
+}
+
+// Preview is what a change does, and the token by which it can be ordered.
+type Preview struct {
+	Changes []source.Change
+	Token   string
+	// At is when it takes effect; Before and After are the description in
+	// force then, without and with it.
+	At            time.Time
+	Before, After source.Definition
+	// New: the source was not there before.
+	New bool
+}
+
+// ErrStale says that the registry is no longer what the preview showed.
+var ErrStale = errors.New("the registry has changed since the preview")
+
+// ErrNothingToUndo says that a source is as it was first described.
+var ErrNothingToUndo = errors.New("there is no change to take back")
+
+var errDryRun = errors.New("dry run")
+
+// Apply makes the registry say what a file says: rows that say the same stay,
+// others are superseded, all in one transaction, after the whole has been
+// compiled for every operation the source allows.
+func (l *Registry) Apply(ctx context.Context, d Described, o Order) (Preview, error) {
+	def := d.Definition.Canonical()
+	if bad, _ := source.Check(def, l.vars, l.deep); len(bad) > 0 {
+		return Preview{}, bad
+	}
+	p := def.Provenance()
+	p.Origin, p.OriginHash = d.Origin, d.Hash
+	o.Audit.Action, o.Audit.Object = "SOURCE_APPLY", "source/"+p.Code
+	if !o.From.IsZero() {
+		o.Audit.Action = "SOURCE_SCHEDULE"
+	}
+	return l.change(ctx, p, o, func(c source.Contents) ([]source.Change, time.Time, error) {
+		from := o.From
+		if from.IsZero() {
+			from = c.ReadAt
+		}
+		if bad := checkStart(c, p, o, from); len(bad) > 0 {
+			return nil, from, bad
+		}
+		return c.Changes(def, from, from.Add(o.Observe)), from, nil
+	})
+}
+
+// checkStart refuses what cannot begin when asked for: the past is past, and
+// what belongs to the source itself has no interval that could begin later.
+func checkStart(c source.Contents, p source.Provenance, o Order, from time.Time) (bad source.Violations) {
+	if from.Before(c.ReadAt) {
+		bad = append(bad, source.Violation{Path: "effective_from", Text: fmt.Sprintf("a change cannot take effect in the past, at %s; now it is %s", harvest.FormatInstant(from), harvest.FormatInstant(c.ReadAt))})
+	}
+	if o.Observe < 0 {
+		bad = append(bad, source.Violation{Path: "observe", Text: "is below zero"})
+	}
+	if o.From.IsZero() || len(c.Rows) == 0 {
+		return bad
+	}
+	for _, x := range []struct{ path, was, is, instead string }{
+		{"baseUrl", c.Provenance.BaseURL, p.BaseURL, "http.baseUrl"},
+		{"zone", c.Provenance.Zone, p.Zone, "window.zone"},
+		{"recordType", c.Provenance.RecordType, p.RecordType, "source apply"},
+		{"identity", c.Provenance.Identity, p.Identity, "source apply"},
+	} {
+		if x.was != x.is {
+			bad = append(bad, source.Violation{Path: x.path, Text: fmt.Sprintf("%s -> %s cannot be scheduled: it belongs to the source, which has no interval; use %s", x.was, x.is, x.instead)})
+		}
+	}
+	return bad
+}
+
+// Rollback takes the newest change of a source back: rows that superseded
+// others end now, or never begin, and those they superseded hold again.
+func (l *Registry) Rollback(ctx context.Context, code string, o Order) (Preview, error) {
+	if _, err := l.Contents(ctx, code); err != nil {
+		return Preview{}, err
+	}
+	o.Audit.Action, o.Audit.Object = "SOURCE_ROLLBACK", "source/"+code
+	return l.change(ctx, source.Provenance{Code: code}, o, func(c source.Contents) ([]source.Change, time.Time, error) {
+		changes, at := c.Undo(c.ReadAt), c.ReadAt
+		if len(changes) == 0 {
+			return nil, at, ErrNothingToUndo
+		}
+		for _, ch := range changes {
+			if ch.Until.After(at) {
+				at = ch.Until
+			}
+		}
+		return changes, at, nil
+	})
+}
+
+type decision func(source.Contents) (changes []source.Change, at time.Time, err error)
+
+func (l *Registry) change(ctx context.Context, p source.Provenance, o Order, decide decision) (Preview, error) {
+	var prev Preview
+	o.Audit.Preview = o.Token
+	_, err := l.store.ChangeSource(ctx, p, o.Audit, func(c source.Contents) ([]source.Change, error) {
+		changes, at, err := decide(c)
+		if err != nil {
+			return nil, err
+		}
+		prev = Preview{Changes: changes, Token: token(c, p, changes), At: at, Before: c.Pack(at), New: len(c.Rows) == 0}
+		if o.Token != "" && o.Token != prev.Token {
+			return nil, ErrStale
+		}
+		rows, add := c.After(changes)
+		if bad := source.CheckRows(rows, add); len(bad) > 0 {
+			return nil, bad
+		}
+		after := source.Contents{Provenance: c.Provenance, Rows: slices.Concat(rows, add), ReadAt: c.ReadAt}
+		if p.Origin != "" {
+			after.Provenance = p
+		}
+		prev.After = after.Pack(at)
+		if o.DryRun {
+			return nil, errDryRun
+		}
+		return changes, nil
+	})
+	if errors.Is(err, errDryRun) {
+		return prev, nil
+	}
+	l.forget(p.Code)
+	return prev, err
+}
+
+// token names a preview: the change, and everything it was computed from. What
+// takes effect "now" does so whenever it is applied.
+func token(c source.Contents, p source.Provenance, changes []source.Change) string {
+	h := sha256.New()
+	enc := json.NewEncoder(h)
+	was := c.Provenance
+	was.ID, p.ID = 0, 0
+	_ = enc.Encode([]any{was, p})
+	for _, r := range c.Rows {
+		_ = enc.Encode([]any{r.Slot, r.ID, r.From, r.To})
+	}
+	for _, ch := range changes {
+		if ch.Until.Equal(c.ReadAt) {
+			ch.Until = time.Time{}
+		}
+		if ch.Add != nil {
+			add := *ch.Add
+			if add.From.Equal(c.ReadAt) {
+				add.From = time.Time{}
+			}
+			ch.Add = &add
+		}
+		_ = enc.Encode(ch)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:12])
 }

@@ -32,9 +32,9 @@ func bent(t *testing.T) registry.Described {
 // while the source is switched and rolled back again and again.
 func TestR46_EverySnapshotIsWhollyOldOrWhollyNew(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
-		l, s := newLedger(t, e)
-		fresh := func() *registry.Ledger { // without another's cache
-			return registry.NewLedger(s, nil, map[string]string{"contact": "a@example.org", "tool": "patra"}, nil, patratest.Logger(t))
+		l, s := newRegistry(t, e)
+		fresh := func() *registry.Registry { // without another's cache
+			return registry.New(s, nil, map[string]string{"contact": "a@example.org", "tool": "patra"}, nil, patratest.Logger(t))
 		}
 		read := func() (string, error) {
 			con, err := fresh().Contract(t.Context(), "crossref", harvest.Harvest)
@@ -160,13 +160,13 @@ func isViolation(err error) bool {
 	return ok
 }
 
-// TestLedger_ChangesFollowEachOther: a change during another's observation, a
+// TestRegistry_ChangesFollowEachOther: a change during another's observation, a
 // schedule taken back and made again earlier, a part dropped and a part added,
 // each of them rolled back.
-func TestLedger_ChangesFollowEachOther(t *testing.T) {
+func TestRegistry_ChangesFollowEachOther(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	s := patratest.Open(t, patratest.SQLite.DSN(t), sqlstore.Options{Wall: func() time.Time { now = now.Add(time.Millisecond); return now }})
-	l := registry.NewLedger(s, nil, map[string]string{"contact": "a@example.org"}, node.CheckSpec, patratest.Logger(t))
+	l := registry.New(s, nil, map[string]string{"contact": "a@example.org"}, node.CheckSpec, patratest.Logger(t))
 	ctx := t.Context()
 	qps := func(at time.Time) float64 {
 		t.Helper()
@@ -264,7 +264,7 @@ func TestM1_UnplainPicksAreAudited(t *testing.T) {
 	if _, err := s.ChangeSource(t.Context(), p, source.Audit{Actor: "t", Action: "T", Object: "o"}, func(source.Contents) ([]source.Change, error) { return nil, nil }); err != nil {
 		t.Fatal(err)
 	}
-	l := registry.NewLedger(s, nil, nil, node.CheckSpec, patratest.Logger(t))
+	l := registry.New(s, nil, nil, node.CheckSpec, patratest.Logger(t))
 	for range 3 {
 		if _, err := l.Contract(t.Context(), "crossref", harvest.Harvest); err != nil {
 			t.Fatal(err)

@@ -28,18 +28,18 @@ func described(t *testing.T, code, origin string) registry.Described {
 	return registry.Described{Definition: p.Definition, Hash: p.Hash(), Origin: origin}
 }
 
-func newLedger(t *testing.T, e patratest.Engine) (*registry.Ledger, *sqlstore.Store) {
+func newRegistry(t *testing.T, e patratest.Engine) (*registry.Registry, *sqlstore.Store) {
 	t.Helper()
 	s := patratest.Open(t, e.DSN(t), sqlstore.Options{})
 	packs := map[string]registry.Described{"pubmed": described(t, "pubmed", registry.Shipped), "crossref": described(t, "crossref", registry.Shipped)}
-	return registry.NewLedger(s, packs, map[string]string{"contact": "a@example.org", "tool": "patra"}, node.CheckSpec, patratest.Logger(t)), s
+	return registry.New(s, packs, map[string]string{"contact": "a@example.org", "tool": "patra"}, node.CheckSpec, patratest.Logger(t)), s
 }
 
-// TestLedger_RowsSayWhatThePackSays: through the tables and back, a pack
+// TestRegistry_RowsSayWhatThePackSays: through the tables and back, a pack
 // compiles to the same spec, and applying what came out changes nothing.
-func TestLedger_RowsSayWhatThePackSays(t *testing.T) {
+func TestRegistry_RowsSayWhatThePackSays(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
-		l, s := newLedger(t, e)
+		l, s := newRegistry(t, e)
 		for _, code := range []string{"pubmed", "crossref"} {
 			d := described(t, code, registry.Shipped)
 			want, _, err := source.Compile(d.Definition, source.Trigger{Operation: harvest.Harvest, Vars: map[string]string{"contact": "a@example.org", "tool": "patra"}})
@@ -79,10 +79,10 @@ func TestLedger_RowsSayWhatThePackSays(t *testing.T) {
 	})
 }
 
-// TestLedger_ScheduleAndRollback: a change in the future is not felt before its
+// TestRegistry_ScheduleAndRollback: a change in the future is not felt before its
 // time, is felt after it, and can be taken back at any moment.
-func TestLedger_ScheduleAndRollback(t *testing.T) {
-	l, _ := newLedger(t, patratest.SQLite)
+func TestRegistry_ScheduleAndRollback(t *testing.T) {
+	l, _ := newRegistry(t, patratest.SQLite)
 	ctx := t.Context()
 	qps := func(at time.Time) float64 {
 		t.Helper()

@@ -1,0 +1,78 @@
+package sources_test
+
+import (
+	"testing"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+func TestHAL(t *testing.T) {
+	const (
+		window = "fq=modifiedDate_tdate:[2026-08-01T00:00:00.000Z TO 2026-08-02T23:59:59.999Z]"
+		fields = "fl=docid,halId_s,version_i,uri_s,modifiedDate_tdate,title_s,subTitle_s,abstract_s,authFullName_s,journalTitle_s,journalIssn_s,journalEissn_s,journalPublisher_s,publisher_s,bookTitle_s,conferenceTitle_s,volume_s,issue_s,page_s,producedDate_s,publicationDate_s,docType_s,language_s,doiId_s,pubmedId_s,pubmedcentralId_s,arxivId_s,isbn_s,nntId_s,keyword_s,licence_s"
+		file   = "search-author.json"
+	)
+	packTest{
+		name: "hal",
+		ops:  threeOps,
+		pages: []pageWant{
+			{file: file, items: 36, total: 36, bad: 36}, // asked for without the date
+		},
+		records: []recording{
+			{file, "hal-02001689", `
+				title = Streamwise streaks induced by bedload diffusion
+				authors# = 3
+				authors.0 = Anaïs Abramian
+				journal = Journal of Fluid Mechanics
+				publisher = Cambridge University Press (CUP)
+				volume = 863
+				pages = 601-619
+				published = 2019-03-25
+				type = ART
+				language = en
+				doi = 10.1017/jfm.2018.1024
+				url = https://hal.archives-ouvertes.fr/hal-02001689
+				version = 1
+				problem = bad_date`},
+			{file, "hal-01500390", `
+				title = Geometry of valley growth
+				authors# = 6
+				published = 2011
+				doi = 10.1017/s002211201100053x
+				other_ids.arxiv = 1011.2782
+				problem = bad_date`},
+			{file, "hal-01500391", `
+				authors.3 = D. H. Rothman
+				pages = 38 - 47
+				problem = bad_date`},
+		},
+		asks: []askWant{
+			{source.ForSearch, "", harvest.Position{}, "/search/ cursorMark=* " + fields + " " + window + " q=*:* rows=500 sort=docid asc wt=json"},
+			{source.ForSearch, "", harvest.Position{Token: "AoE+/w==", Pages: 1}, "/search/ cursorMark=AoE+/w== " + fields + " " + window + " q=*:* rows=500 sort=docid asc wt=json"},
+			{source.ForCount, "", harvest.Position{}, "/search/ " + window + " q=*:* rows=0 wt=json"},
+		},
+	}.run(t)
+}
+
+func TestHAL_WalkAndErrors(t *testing.T) {
+	spec := compile(t, "hal", harvest.Harvest)
+	page, err := decoder(t, spec, source.ForSearch).Page([]byte(`{"response":{"numFound":1,"start":0,"docs":[
+		{"docid":"1","halId_s":"hal-1","version_i":3,"modifiedDate_tdate":"2026-08-01T10:11:12Z","title_s":["A","B"]}]},"nextCursorMark":"AoE"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkRecord(t, page.Items[0], false, "title = A\nversion = 3\nupdated = 2026-08-01T10:11:12Z")
+	none := func(uint64) bool { return false }
+	pos, end, err := spec.Paging.Step(harvest.Position{}, page.Facts(), none)
+	if err != nil || end != "" || pos.Token != "AoE" {
+		t.Fatalf("%+v %q %v", pos, end, err)
+	}
+	if _, end, err = spec.Paging.Step(pos, harvest.PageFacts{Token: "AoE", Total: new(int64(1))}, none); err != nil || end != harvest.EndEmpty {
+		t.Errorf("%q %v", end, err)
+	}
+	c := must(source.NewClassifier(spec))
+	if got := meaningOf(t, spec, c, source.ForSearch, 200, []byte(`{"error":{"code":400,"msg":"x"}}`)); got != "L1 RETRY solr_error" {
+		t.Error(got)
+	}
+}
