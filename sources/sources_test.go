@@ -50,9 +50,16 @@ func compile(t *testing.T, name string, op harvest.Operation) *source.Spec {
 		t.Fatal(err)
 	}
 	for _, w := range warnings {
-		t.Errorf("a shipped pack leaves nothing open: %s", w)
+		if said := leftOpen[name]; said == "" || !strings.Contains(w.Text, said) {
+			t.Errorf("a shipped pack leaves nothing open: %s", w)
+		}
 	}
 	return spec
+}
+
+// What a pack cannot help leaving to the source.
+var leftOpen = map[string]string{
+	"arxiv": "no template uses ${page.size}", // OAI-PMH has no word for it
 }
 
 // decoder of an endpoint, as the Executor makes it.
