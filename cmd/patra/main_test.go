@@ -267,3 +267,14 @@ func TestDemo_EndsExact(t *testing.T) {
 		t.Errorf("exit %d\n%s\n%s", code, out, e)
 	}
 }
+
+// TestR48_HelpDoesNotPrintTheEnvironment: a database address holds a password.
+func TestR48_HelpDoesNotPrintTheEnvironment(t *testing.T) {
+	t.Setenv("PATRA_DB", "mysql://u:geheim@127.0.0.1:1/x")
+	for _, args := range [][]string{{"--help"}, {"harvest", "--help"}, {"verify"}} {
+		_, out, errOut := patra(t, args...)
+		if strings.Contains(out+errOut, "geheim") {
+			t.Errorf("%v prints the password:\n%s%s", args, out, errOut)
+		}
+	}
+}

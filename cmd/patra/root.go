@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -47,11 +48,18 @@ func (c *cli) root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	// A flag's default is printed by --help; what the environment holds may be
+	// a password.
+	root.PersistentPreRun = func(*cobra.Command, []string) {
+		c.db = cmp.Or(c.db, os.Getenv("PATRA_DB"))
+		c.packs = cmp.Or(c.packs, os.Getenv("PATRA_SOURCES"))
+		c.contact = cmp.Or(c.contact, os.Getenv("PATRA_CONTACT"))
+	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{cmd: cmd.CommandPath(), err: err} })
 	f := root.PersistentFlags()
-	f.StringVar(&c.db, "db", os.Getenv("PATRA_DB"), "database, sqlite:PATH or mysql://user:password@host:port/database (PATRA_DB)")
-	f.StringVar(&c.packs, "sources", os.Getenv("PATRA_SOURCES"), "folder of further source packs (PATRA_SOURCES)")
-	f.StringVar(&c.contact, "contact", os.Getenv("PATRA_CONTACT"), "e-mail told to upstreams, as they ask for (PATRA_CONTACT)")
+	f.StringVar(&c.db, "db", "", "database, sqlite:PATH or mysql://user:password@host:port/database (PATRA_DB)")
+	f.StringVar(&c.packs, "sources", "", "folder of further source packs (PATRA_SOURCES)")
+	f.StringVar(&c.contact, "contact", "", "e-mail told to upstreams, as they ask for (PATRA_CONTACT)")
 	f.DurationVar(&c.lease, "lease", envDuration("PATRA_LEASE"), "how long a silent worker keeps its task (PATRA_LEASE, default 1m)")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens to stderr")
 	f.BoolVar(&c.debug, "debug", false, "log every step to stderr")
