@@ -78,8 +78,11 @@ func TestDataCite(t *testing.T) {
 		},
 		asks: []askWant{
 			{source.ForSearch, "", harvest.Position{}, "/dois disable-facets=true mailto=ops@example.org page[cursor]=1 page[size]=500 " + window},
-			{source.ForSearch, "", harvest.Position{URL: "https://api.datacite.org/dois?page%5Bcursor%5D=MTYwOT%3D&page%5Bsize%5D=500&query=x", Pages: 1},
-				"/dois page[cursor]=MTYwOT= page[size]=500 query=x"},
+			{
+				source.ForSearch, "",
+				harvest.Position{URL: "https://api.datacite.org/dois?page%5Bcursor%5D=MTYwOT%3D&page%5Bsize%5D=500&query=x", Pages: 1},
+				"/dois page[cursor]=MTYwOT= page[size]=500 query=x",
+			},
 			{source.ForCount, "", harvest.Position{}, "/dois disable-facets=true mailto=ops@example.org page[size]=0 " + window},
 		},
 	}.run(t)

@@ -99,8 +99,11 @@ func TestOpenAlex(t *testing.T) {
 		},
 		asks: []askWant{
 			{source.ForSearch, "", harvest.Position{}, "/works cursor=* filter=" + window + " per_page=100"},
-			{source.ForSearch, "type:(article OR review) NOT lang:de", harvest.Position{Token: cursor, Pages: 1},
-				"/works cursor=" + cursor + " filter=" + window + ",type:article|review,language:!de per_page=100"},
+			{
+				source.ForSearch, "type:(article OR review) NOT lang:de",
+				harvest.Position{Token: cursor, Pages: 1},
+				"/works cursor=" + cursor + " filter=" + window + ",type:article|review,language:!de per_page=100",
+			},
 			{source.ForCount, "", harvest.Position{}, "/works filter=" + window + " per_page=1 select=id"},
 		},
 	}.run(t)

@@ -66,8 +66,11 @@ func TestZenodo(t *testing.T) {
 		},
 		asks: []askWant{
 			{source.ForSearch, "", harvest.Position{}, "/api/records allversions=true page=1 " + window + " size=25 sort=-mostrecent"},
-			{source.ForSearch, "", harvest.Position{URL: "https://zenodo.org/api/records?page=2&q=updated%3A%5Ba%20TO%20b%5D&size=25", Pages: 1},
-				"/api/records page=2 q=updated:[a TO b] size=25"},
+			{
+				source.ForSearch, "",
+				harvest.Position{URL: "https://zenodo.org/api/records?page=2&q=updated%3A%5Ba%20TO%20b%5D&size=25", Pages: 1},
+				"/api/records page=2 q=updated:[a TO b] size=25",
+			},
 			{source.ForCount, "", harvest.Position{}, "/api/records allversions=true page=1 " + window + " size=1"},
 		},
 	}.run(t)
