@@ -143,8 +143,16 @@ func TestExecutor_UpstreamClockBehindProvesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				m := manners[name]
-				m.blind = true // nobody asked for its clock before
-				b := newBench(t, m, setup{sim: sim.Config{Now: time.Now().Add(-2 * time.Hour)}, node: node.Config{Poll: 5 * time.Minute}})
+				m.blind = true
+				// The planner is told of no skew, and gets no answer that would
+				// tell it better.
+				b := newBench(t, m, setup{
+					sim: sim.Config{Now: time.Now().Add(-2 * time.Hour)}, node: node.Config{Poll: 5 * time.Minute},
+					faults: []sim.Script{{Fault: sim.ResetBeforeHeader, Times: 5}},
+				})
+				if err := b.Node.Store.NoteSkew(t.Context(), "generic", 0); err != nil {
+					t.Fatal(err)
+				}
 				go func() { // the upstream's clock reaches the window's end
 					time.Sleep(90 * time.Minute)
 					if n := b.ask(`SELECT COUNT(*) FROM ing_plan_slice WHERE status_code='DONE'`); n != 0 {

@@ -100,6 +100,11 @@ func (c *compiler) tokens(path string, cfg *PaginationConfig, out *harvest.Pagin
 		if cfg.TokenRepeat != "" || cfg.TokenStateful {
 			c.fail(path+".tokenRepeat", "%s pages have no token", cfg.Type)
 		}
+		if cfg.Type == harvest.PageURL && cfg.MaxPages == 0 {
+			// Two pages that link to each other must not be walked for ever.
+			c.note(path+".maxPages", "not given, taken as %d", maxLinkPages)
+			out.MaxPages = maxLinkPages
+		}
 		return
 	}
 	out.Stateful = cfg.TokenStateful || cfg.Type == harvest.PageScroll

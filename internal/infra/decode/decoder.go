@@ -150,6 +150,9 @@ func (w *walk) finish() (*harvest.Page, error) {
 		}
 	}
 	p.Token, p.URL = string(w.replyText(d.token)), string(w.replyText(d.url))
+	if !d.json { // white space around an element's text is layout
+		p.Token, p.URL = strings.TrimSpace(p.Token), strings.TrimSpace(p.URL)
+	}
 	if !storable(p.Token) || !storable(p.URL) {
 		return p, &ShapeError{Kind: ShapeSyntax, Detail: "the way to the next page is no text"}
 	}

@@ -563,3 +563,16 @@ func TestPage_RetractedByItself(t *testing.T) {
 		}
 	}
 }
+
+// TestXMLPage_TokenWithoutItsLayout: pretty printing is no part of a token.
+func TestXMLPage_TokenWithoutItsLayout(t *testing.T) {
+	ep := &source.Endpoint{Format: source.FormatXML, Response: source.Response{Items: []string{"R/I"}, ID: at("@id"), Token: "R/next"}}
+	d, err := Compile(ep, source.Identity{Form: "TEXT"}, nil, harvest.Calendar{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := d.Page([]byte("<R><I id=\"1\"/><next>\n  abc|2 \n</next></R>"))
+	if err != nil || p.Token != "abc|2" {
+		t.Errorf("token %q, %v", p.Token, err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // PlanSummary is what a plan has come to, summed over its committed pages.
@@ -131,7 +132,8 @@ type Work struct {
 	NextCode string    // why it waits
 }
 
-// Work tells what is left to do.
+// Work tells what is left to do that this build can do: tasks of a newer
+// snapshot form are left for a newer executor (R47).
 func (s *Store) Work(ctx context.Context, provenance string, op harvest.Operation) (Work, error) {
 	now, err := s.Now(ctx)
 	if err != nil {
@@ -144,15 +146,15 @@ func (s *Store) Work(ctx context.Context, provenance string, op harvest.Operatio
 		COALESCE(SUM(CASE WHEN status_code IN ('DISPATCHED','EXECUTING') THEN 1 ELSE 0 END),0),
 		COALESCE(SUM(CASE WHEN status_code='QUEUED' AND scheduled_at > ? THEN 1 ELSE 0 END),0),
 		MIN(CASE WHEN status_code='QUEUED' THEN scheduled_at WHEN status_code IN ('DISPATCHED','EXECUTING') THEN leased_until END)
-		FROM ing_task WHERE provenance_code=? AND operation_code=? AND status_code IN ('QUEUED','DISPATCHED','EXECUTING')`,
-		ts(now), ts(now), provenance, op).Scan(&w.Ready, &w.Leased, &w.Later, &next)
+		FROM ing_task WHERE provenance_code=? AND operation_code=? AND spec_version <= ? AND status_code IN ('QUEUED','DISPATCHED','EXECUTING')`,
+		ts(now), ts(now), provenance, op, source.SpecVersion).Scan(&w.Ready, &w.Leased, &w.Later, &next)
 	if err != nil {
 		return w, fmt.Errorf("count work: %w", err)
 	}
 	w.NextAt = next.time()
 	if w.Later > 0 && w.Ready == 0 && w.Leased == 0 {
 		var code sql.NullString
-		if err := s.r.QueryRowContext(ctx, `SELECT error_code FROM ing_task WHERE provenance_code=? AND operation_code=? AND status_code='QUEUED' ORDER BY scheduled_at LIMIT 1`, provenance, op).Scan(&code); err != nil {
+		if err := s.r.QueryRowContext(ctx, `SELECT error_code FROM ing_task WHERE provenance_code=? AND operation_code=? AND spec_version <= ? AND status_code='QUEUED' ORDER BY scheduled_at LIMIT 1`, provenance, op, source.SpecVersion).Scan(&code); err != nil {
 			return w, fmt.Errorf("read why work waits: %w", err)
 		}
 		w.NextCode = code.String
