@@ -121,6 +121,12 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 	if e, ok := errors.AsType[*harvest.BeyondActivityError](err); ok {
 		return problem{"beyond_activity", e.Error(), "", "choose --to at or after " + harvest.FormatInstant(e.Reached) + ", or another --activity; nothing was changed", exitConflict}
 	}
+	if errors.Is(err, sqlstore.ErrNoGap) {
+		return problem{"no_gap", err.Error(), "", "`patra plan gaps SOURCE` lists the slices that can be accepted; nothing was changed", exitConflict}
+	}
+	if errors.Is(err, harvest.ErrNotFound) {
+		return problem{"not_found", err.Error(), "", "", exitNotFound}
+	}
 	if errors.Is(err, harvest.ErrEmptyWindow) {
 		return problem{"empty_window", err.Error(), "", "choose --from before --to; both are RFC 3339 or a date, the end is not part of the window", exitUsage}
 	}

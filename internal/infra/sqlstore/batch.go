@@ -178,7 +178,7 @@ func (x *tx) finish(l harvest.Lease, job harvest.Job, b harvest.Batch) (time.Tim
 // completePlan closes the plan if nothing of it is left to do or to decide.
 func (x *tx) completePlan(id harvest.PlanID) error {
 	_, err := x.exec(`UPDATE ing_plan SET status_code='COMPLETED', updated_at=? WHERE id=? AND status_code='READY'
-		AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id AND s.status_code IN ('PENDING','READY','FAILED','CANCELLED'))`, ts(x.now), id)
+		AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id AND (s.status_code IN ('PENDING','READY') OR s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0))`, ts(x.now), id)
 	if err != nil {
 		return fmt.Errorf("complete plan %d: %w", id, err)
 	}

@@ -338,34 +338,10 @@ func (s *Store) SetBaseURL(ctx context.Context, ns harvest.Namespace, base strin
 
 // RequeueFailed queues again the failed slices of a source and operation whose
 // rest is over (R4), and returns how many.
-func (s *Store) RequeueFailed(ctx context.Context, provenance string, op harvest.Operation) (int64, error) {
-	var n int64
-	err := s.write(ctx, "queue failed slices again", func(x *tx) error {
-		n = 0
-		var ids []any
-		err := x.each(func(r *sql.Rows) error {
-			var task, slice int64
-			if err := r.Scan(&task, &slice); err != nil {
-				return err
-			}
-			ids = append(ids, task, slice)
-			return nil
-		}, `SELECT t.id, t.slice_id FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id
-			WHERE t.status_code='FAILED' AND t.scheduled_at <= ? AND t.provenance_code=? AND t.operation_code=? AND s.status_code='FAILED' AND s.gap_accepted=0
-			ORDER BY t.id LIMIT 1000`+x.s.d.forUpdate, ts(x.now), provenance, op)
-		if err != nil {
-			return err
-		}
-		for i := 0; i < len(ids); i += 2 {
-			if _, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, barren=0, spent_runs=0, walks=0, updated_at=? WHERE id=?`, ts(x.now), ts(x.now), ids[i]); err != nil {
-				return err
-			}
-			if _, err := x.exec(`UPDATE ing_plan_slice SET status_code='READY', updated_at=? WHERE id=?`, ts(x.now), ids[i+1]); err != nil {
-				return err
-			}
-			n++
-		}
-		return nil
+func (s *Store) RequeueFailed(ctx context.Context, provenance string, op harvest.Operation) (n int64, err error) {
+	err = s.write(ctx, "queue failed slices again", func(x *tx) error {
+		n, err = x.requeue(`t.scheduled_at <= ? AND t.provenance_code=? AND t.operation_code=?`, ts(x.now), provenance, op)
+		return err
 	})
 	return n, err
 }

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) planCmd() *cobra.Command {
+	cmd := &cobra.Command{Use: "plan", Short: "Look after what was planned: gaps, retries"}
+	cmd.AddCommand(c.planGapsCmd(), c.planRetryCmd(), c.planAcceptCmd())
+	return cmd
+}
+
+func (c *cli) planGapsCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "gaps SOURCE", Short: "List the windows that hold the watermark", Args: oneSource,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := c.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer n.Close() //nolint:errcheck // nothing was written to it
+			gaps, err := n.Store.Gaps(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return c.printJSON(map[string]any{"source": args[0], "gaps": gaps})
+			}
+			if len(gaps) == 0 {
+				c.printf("%s: no gaps\n", args[0])
+				return nil
+			}
+			c.printGaps(gaps)
+			c.notef("next: patra plan retry %s, or patra plan accept-gap SLICE --reason TEXT\n", args[0])
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (c *cli) printGaps(gaps []sqlstore.Gap) {
+	c.printf("%-8s %-58s %-10s %-22s %s\n", "SLICE", "WINDOW", "STATE", "TRIED AGAIN", "REASON")
+	for _, g := range gaps {
+		at := "-"
+		if !g.RetryAt.IsZero() {
+			at = node.Time(g.RetryAt).String()
+		}
+		c.printf("%-8d [%s, %s) %-10s %-22s %s\n", g.Slice, node.Time(g.From), node.Time(g.To), g.Status, at, g.Reason)
+	}
+}
+
+func (c *cli) planRetryCmd() *cobra.Command {
+	var f changeFlags
+	cmd := &cobra.Command{
+		Use: "retry SOURCE --reason TEXT", Short: "Queue the failed slices of a source again at once", Args: oneSource,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.need(cmd, true); err != nil {
+				return err
+			}
+			n, err := c.open(cmd.Context(), 1)
+			if err != nil {
+				return err
+			}
+			defer n.Close() //nolint:errcheck // everything is committed
+			if f.dryRun {
+				gaps, err := n.Store.Gaps(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				c.printf("%s: %d slices would be queued again\n", args[0], len(gaps))
+				c.printGaps(gaps)
+				return nil
+			}
+			a := c.audit(f.reason)
+			a.Action, a.Object = "PLAN_RETRY", "source/"+args[0]
+			k, err := n.Store.RetryGaps(cmd.Context(), args[0], a)
+			if err != nil {
+				return err
+			}
+			c.printf("%s: %d slices queued again\n", args[0], k)
+			c.notef("next: patra harvest %s\n", args[0])
+			return nil
+		},
+	}
+	c.holdFlags(cmd, &f)
+	return cmd
+}
+
+func (c *cli) planAcceptCmd() *cobra.Command {
+	var f changeFlags
+	cmd := &cobra.Command{
+		Use: "accept-gap SLICE --reason TEXT", Short: "Let the watermark pass a window that will not be read",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				if _, err := strconv.ParseInt(args[0], 10, 64); err == nil {
+					return nil
+				}
+			}
+			return &usageError{cmd: cmd.CommandPath(), err: errors.New("accept-gap takes the number of a slice, as patra plan gaps shows it")}
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.need(cmd, true); err != nil {
+				return err
+			}
+			id, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil {
+				return err
+			}
+			n, err := c.open(cmd.Context(), 1)
+			if err != nil {
+				return err
+			}
+			defer n.Close() //nolint:errcheck // everything is committed
+			if f.dryRun {
+				c.printf("slice %d would count as read; what lies in its window would never be asked for by this harvest\n", id)
+				return nil
+			}
+			a := c.audit(f.reason)
+			a.Action, a.Object = "GAP_ACCEPT", fmt.Sprintf("slice/%d", id)
+			w, err := n.Store.AcceptGap(cmd.Context(), harvest.SliceID(id), a)
+			if err != nil {
+				return err
+			}
+			c.printf("slice %d: gap accepted, watermark is %s\n", id, node.Time(w))
+			return nil
+		},
+	}
+	c.holdFlags(cmd, &f)
+	return cmd
+}

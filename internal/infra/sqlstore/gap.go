@@ -1,0 +1,97 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Gaps lists the windows of a source that hold a watermark until they are
+// mended, the oldest first.
+func (s *Store) Gaps(ctx context.Context, provenance string) ([]Gap, error) {
+	return s.gaps(ctx, `s.provenance_code=?`, provenance)
+}
+
+// RetryGaps queues every failed slice of a source again at once, whatever is
+// left of its rest, and returns how many there were.
+func (s *Store) RetryGaps(ctx context.Context, provenance string, a source.Audit) (int64, error) {
+	var n int64
+	err := s.write(ctx, "retry gaps", func(x *tx) error {
+		var err error
+		n, err = x.requeue(`t.provenance_code=?`, provenance)
+		if err != nil || n == 0 {
+			return err
+		}
+		return x.audit(a, map[string]int64{"slices": n})
+	})
+	return n, err
+}
+
+// ErrNoGap says that a slice is not one that could be accepted.
+var ErrNoGap = errors.New("is not a failed or cancelled slice")
+
+// AcceptGap lets the watermark pass a slice that will not be read (R4): the
+// slice stays as it is, marked with who decided so and why, and the cursor moves
+// over it if nothing else holds it.
+func (s *Store) AcceptGap(ctx context.Context, id harvest.SliceID, a source.Audit) (watermark time.Time, err error) {
+	err = s.write(ctx, "accept gap", func(x *tx) error {
+		cur, err := x.lockCursorOf(id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("slice %d: %w", id, harvest.ErrNotFound)
+		}
+		if err != nil {
+			return err
+		}
+		n, err := x.exec(`UPDATE ing_plan_slice SET gap_accepted=1, reason=?, updated_at=? WHERE id=? AND status_code IN ('FAILED','CANCELLED') AND gap_accepted=0`,
+			"accepted by "+a.Actor+": "+a.Reason, ts(x.now), id)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fmt.Errorf("slice %d %w", id, ErrNoGap)
+		}
+		var plan harvest.PlanID
+		if err := x.row(`SELECT plan_id FROM ing_plan_slice WHERE id=?`, id).Scan(&plan); err != nil {
+			return err
+		}
+		if watermark, err = x.advance(cur, lineage{plan: plan, slice: id, remarks: "gap accepted: " + a.Reason}); err != nil {
+			return err
+		}
+		if err := x.completePlan(plan); err != nil {
+			return err
+		}
+		return x.audit(a, map[string]string{"watermark": harvest.FormatInstant(watermark)})
+	})
+	return watermark, err
+}
+
+// requeue makes failed slices ready again.
+func (x *tx) requeue(where string, args ...any) (int64, error) {
+	var tasks, slices []int64
+	err := x.each(func(r *sql.Rows) error {
+		var task, slice int64
+		if err := r.Scan(&task, &slice); err != nil {
+			return err
+		}
+		tasks, slices = append(tasks, task), append(slices, slice)
+		return nil
+	}, `SELECT t.id, t.slice_id FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id
+		WHERE t.status_code='FAILED' AND s.status_code='FAILED' AND s.gap_accepted=0 AND `+where+` ORDER BY t.id LIMIT 1000`+x.s.d.forUpdate, args...)
+	if err != nil {
+		return 0, err
+	}
+	for i := range tasks {
+		if _, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, barren=0, spent_runs=0, walks=0, updated_at=? WHERE id=?`, ts(x.now), ts(x.now), tasks[i]); err != nil {
+			return 0, err
+		}
+		if _, err := x.exec(`UPDATE ing_plan_slice SET status_code='READY', updated_at=? WHERE id=?`, ts(x.now), slices[i]); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(tasks)), nil
+}
