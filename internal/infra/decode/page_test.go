@@ -18,10 +18,11 @@ import (
 
 // small is a JSON endpoint with a bit of everything.
 func smallJSON() (*source.Endpoint, *source.Mapping) {
-	return &source.Endpoint{Format: source.FormatJSON, Response: source.Response{
+	ep := &source.Endpoint{Format: source.FormatJSON, Response: source.Response{
 		Items: []string{"r.items"}, ID: at("id", "alt"), Total: "r.total", Token: "r.next", URL: "r.url", HasMore: "r.more",
 		Held: map[string]string{"env": "r.env"}, Signals: map[string]string{"err": "r.ERROR", "list": "r.errs", "obj": "r.eo"},
-	}}, &source.Mapping{Fields: []source.Field{
+	}}
+	m := &source.Mapping{Fields: []source.Field{
 		text("title", at("title")...), number("n", at("n")...), list("l", at("l")...),
 		{Name: "o", Kind: source.FieldObjects, Each: []string{"o"}, Fields: []source.Field{
 			text("a", at("a")...), {Name: "p", Kind: source.FieldObjects, Each: []string{"p[*]"}, Fields: []source.Field{text("q", at("q")...), list("r", at("r[*]")...)}},
@@ -30,15 +31,18 @@ func smallJSON() (*source.Endpoint, *source.Mapping) {
 		{Name: "j", Kind: source.FieldText, Join: "; ", From: at("j1[*]", "j2")},
 		text("d", source.Pick{Path: "d", Format: "RFC3339"}),
 	}}
+	return ep, m
 }
 
 func smallXML() (*source.Endpoint, *source.Mapping) {
-	return &source.Endpoint{Format: source.FormatXML, Response: source.Response{
+	ep := &source.Endpoint{Format: source.FormatXML, Response: source.Response{
 		Items: []string{"r/i"}, ID: at("@id", "id"), Total: "r/total", Signals: map[string]string{"err": "r/err"},
-	}}, &source.Mapping{Fields: []source.Field{
+	}}
+	m := &source.Mapping{Fields: []source.Field{
 		text("title", at("t")...), list("l", at("l/@v", "l")...),
 		{Name: "o", Kind: source.FieldObjects, Each: []string{"o"}, Fields: []source.Field{text("a", at("a")...), list("b", at("b/c")...)}},
 	}}
+	return ep, m
 }
 
 func TestPage_Facts(t *testing.T) {
