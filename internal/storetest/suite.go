@@ -42,6 +42,8 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R32_HostileTextIsKept", hostileText},
 		{"R33_EventFirstInOneTransaction", eventFirst},
 		{"R34_I7_OneOutboxRowPerRevision", outboxRows},
+		{"R39_AskedToStayAwayForDays", stayAway},
+		{"R42_ThreeForbiddenSlicesInARow", forbidden},
 		{"R43_TenSpentRunsMakeAGap", spentRuns},
 		{"R62_VolatileOnly", volatileOnly},
 		{"C2_OnlyListedTransitions", onlyListed},

@@ -120,6 +120,17 @@ const MaxSpentRuns = 10
 // MaxWalks is how often a slice is begun again before it is cut (R23, R24).
 const MaxWalks = 3
 
+// LongestWait is the longest time an upstream may ask us to stay away before the
+// source is paused instead (R39).
+const LongestWait = 24 * time.Hour
+
+// CodeForbidden is the fault of HTTP 403. One may be a slice's own; MaxForbidden
+// slices in a row mean that the source has shut us out (R42).
+const (
+	CodeForbidden = "http_403"
+	MaxForbidden  = 3
+)
+
 // RetryGap is how long a failed slice rests before it is tried again: doubling
 // from one minute up to a day (R4).
 func RetryGap(failures int) time.Duration {

@@ -345,7 +345,20 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 		}
 		_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, lease_owner=NULL, leased_until=NULL, barren=0, spent_runs=?, walks=CASE WHEN ?='SPENT' THEN 0 ELSE walks END, error_code=?, error=?, updated_at=?
 			WHERE id=? AND fence=?`, ts(x.now.Add(delay)), spent, e.Outcome, null(clip(e.Code, 64)), null(e.Error), ts(x.now), l.Task, l.Fence)
-		return err
+		if err != nil || delay <= harvest.LongestWait {
+			return err
+		}
+		return x.pauseSource(prov, fmt.Sprintf("%s: asked to stay away for %s", e.Code, delay))
+	case e.Code == harvest.CodeForbidden:
+		forbidden, err := x.forbiddenBefore(prov, l.Task)
+		if err != nil {
+			return err
+		}
+		if forbidden+1 >= harvest.MaxForbidden {
+			if err := x.stopSource(prov, fmt.Sprintf("%s: %d slices in a row were forbidden", e.Code, forbidden+1)); err != nil {
+				return err
+			}
+		}
 	case e.Outcome == harvest.Stopped:
 		if err := x.stopSource(prov, e.Code+": "+e.Error); err != nil {
 			return err
@@ -371,6 +384,33 @@ func (x *tx) failTask(l harvest.Lease, slice harvest.SliceID, code, detail strin
 func (x *tx) failSlice(id harvest.SliceID, reason string) error {
 	_, err := x.exec(`UPDATE ing_plan_slice SET status_code='FAILED', fail_count=fail_count+1, reason=?, updated_at=? WHERE id=? AND status_code='READY'`,
 		null(reason), ts(x.now), id)
+	return err
+}
+
+// forbiddenBefore counts how many of the source's slices that ended last, up to
+// the ones that matter, were forbidden without one among them that was not (R42).
+func (x *tx) forbiddenBefore(prov string, task harvest.TaskID) (n int, err error) {
+	rows, err := x.sql.QueryContext(x.ctx, `SELECT error_code FROM ing_task WHERE provenance_code=? AND id<>? AND status_code IN ('SUCCEEDED','FAILED','PARTIAL') ORDER BY updated_at DESC, id DESC LIMIT ?`,
+		prov, task, harvest.MaxForbidden-1)
+	if err != nil {
+		return 0, fmt.Errorf("read how slices ended: %w", err)
+	}
+	err = eachUntil(rows, func() (bool, error) {
+		var code sql.NullString
+		if err := rows.Scan(&code); err != nil || code.String != harvest.CodeForbidden {
+			return false, err
+		}
+		n++
+		return true, nil
+	})
+	return n, err
+}
+
+func (x *tx) pauseSource(prov, reason string) error {
+	if err := x.sourceState(prov); err != nil {
+		return err
+	}
+	_, err := x.exec(`UPDATE ing_source_state SET paused=1, reason=?, since=?, updated_at=? WHERE provenance_code=?`, null(reason), ts(x.now), ts(x.now), prov)
 	return err
 }
 

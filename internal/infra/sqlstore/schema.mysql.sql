@@ -261,7 +261,6 @@ CREATE TABLE `ing_source_state` (
   `stopped` tinyint NOT NULL DEFAULT '0',
   `reason` mediumtext COLLATE utf8mb4_bin,
   `since` datetime(6) DEFAULT NULL,
-  `refused_slices` bigint NOT NULL DEFAULT '0',
   `clock_skew_us` bigint DEFAULT NULL,
   `updated_at` datetime(6) NOT NULL,
   PRIMARY KEY (`provenance_code`),

@@ -254,7 +254,6 @@ CREATE TABLE ing_source_state (
   stopped INTEGER NOT NULL DEFAULT 0 CHECK (stopped IN (0,1)),
   reason TEXT,
   since TEXT,
-  refused_slices INTEGER NOT NULL DEFAULT 0,
   clock_skew_us INTEGER,
   updated_at TEXT NOT NULL
 ) STRICT;

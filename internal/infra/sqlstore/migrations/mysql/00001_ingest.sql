@@ -359,7 +359,6 @@ CREATE TABLE ing_source_state (
   stopped TINYINT NOT NULL DEFAULT 0 CHECK (stopped IN (0,1)),
   reason MEDIUMTEXT NULL,
   since DATETIME(6) NULL,
-  refused_slices BIGINT NOT NULL DEFAULT 0,
   clock_skew_us BIGINT NULL,
   updated_at DATETIME(6) NOT NULL
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
