@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/query"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
 )
@@ -86,7 +88,7 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 		return problem{"usage", e.Error(), "", e.cmd + " --help", exitUsage}
 	}
 	if e, ok := errors.AsType[*registry.UnknownSourceError](err); ok {
-		return problem{"unknown_source", e.Error(), "", "patra harvest " + nearest(e.Code, e.Known), exitNotFound}
+		return problem{"unknown_source", e.Error(), "", "patra harvest " + cmp.Or(query.Nearest(e.Code, e.Known), "SOURCE"), exitNotFound}
 	}
 	if e, ok := errors.AsType[*lintError](err); ok {
 		return e.problem()
@@ -146,35 +148,4 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 		return problem{"usage", err.Error(), "", "patra --help", exitUsage}
 	}
 	return problem{"failed", err.Error(), "", "", exitFailed}
-}
-
-// nearest is the known word most like s.
-func nearest(s string, known []string) string {
-	best, dist := "SOURCE", len(s)
-	for _, k := range known {
-		if d := distance(s, k); d < dist {
-			best, dist = k, d
-		}
-	}
-	return best
-}
-
-// distance is the number of single-letter edits between a and b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		prev := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			prev, row[j] = row[j], min(row[j]+1, row[j-1]+1, prev+cost)
-		}
-	}
-	return row[len(b)]
 }

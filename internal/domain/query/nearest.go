@@ -2,8 +2,8 @@ package query
 
 import "strings"
 
-// nearest is the known word most like word, or "".
-func nearest(word string, known []string) string {
+// Nearest is the known word most like word, or "" if none is like it.
+func Nearest(word string, known []string) string {
 	word = strings.ToLower(word)
 	best, at := "", 1+len(word)/2
 	for _, k := range known {
@@ -16,7 +16,7 @@ func nearest(word string, known []string) string {
 
 // suggest is a hint for a word that is not known.
 func suggest(word string, known []string) string {
-	if n := nearest(word, known); n != "" {
+	if n := Nearest(word, known); n != "" {
 		return "did you mean " + n + "?"
 	}
 	if len(known) == 0 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/papertrace/patra/internal/domain/query"
 )
 
 // The variables of a template. page.held.NAME comes on top.
@@ -135,12 +137,7 @@ func keysOf[V any](m map[string]V) []string {
 // Suggest returns ": did you mean X?" for the known word nearest to word, else
 // a list of the known words.
 func Suggest(word string, known []string) string {
-	best, at := "", 1+len(word)/2
-	for _, k := range known {
-		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < at {
-			best, at = k, d
-		}
-	}
+	best := query.Nearest(word, known)
 	switch {
 	case best != "":
 		return fmt.Sprintf(": did you mean %s?", best)
@@ -148,27 +145,4 @@ func Suggest(word string, known []string) string {
 		return ": known are " + strings.Join(known, ", ")
 	}
 	return ""
-}
-
-// distance is the number of letters to change, add or take away.
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diag := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diag, row[j+1] = row[j+1], min(diag+cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

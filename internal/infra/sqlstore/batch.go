@@ -205,7 +205,7 @@ const badIDRest = 7 * 24 * time.Hour
 func (x *tx) badIDs(prov string, b harvest.Batch) error {
 	for _, id := range b.Missing {
 		n, err := x.exec(`UPDATE ing_bad_id SET times=times+1, batch_id=?, last_seen_at=?, check_after=? WHERE provenance_code=? AND record_type=? AND ext_id=?`,
-			b.ID, ts(x.now), ts(x.now.Add(badIDRest)), prov, b.RecordType, extID(id))
+			b.ID, ts(x.now), ts(x.now.Add(badIDRest)), prov, b.RecordType, id)
 		if err != nil {
 			return fmt.Errorf("bad id: %w", err)
 		}
@@ -213,7 +213,7 @@ func (x *tx) badIDs(prov string, b harvest.Batch) error {
 			continue
 		}
 		if _, err := x.exec(`INSERT INTO ing_bad_id (provenance_code, record_type, ext_id, batch_id, reason, times, first_seen_at, last_seen_at, check_after) VALUES (?,?,?,?,'no_details',1,?,?,?)`,
-			prov, b.RecordType, extID(id), b.ID, ts(x.now), ts(x.now), ts(x.now.Add(badIDRest))); err != nil {
+			prov, b.RecordType, id, b.ID, ts(x.now), ts(x.now), ts(x.now.Add(badIDRest))); err != nil {
 			return fmt.Errorf("bad id: %w", err)
 		}
 	}

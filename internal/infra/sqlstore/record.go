@@ -10,9 +10,6 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// extID keeps ids comparing as bytes: text in SQLite, VARBINARY in MySQL.
-func extID(id string) any { return id }
-
 // The coders are made with the package and not at their first use: they hold
 // channels, and one made inside a synctest bubble could not be used outside.
 var (
@@ -170,7 +167,7 @@ func (x *tx) heldRecords(prov, recordType string, recs []harvest.Record) (map[st
 		args := make([]any, 0, len(part)+2)
 		args = append(args, prov, recordType)
 		for _, k := range part {
-			args = append(args, extID(k))
+			args = append(args, k)
 		}
 		err := x.each(func(r *sql.Rows) error {
 			var id string
@@ -202,7 +199,7 @@ func (x *tx) insertRecords(prov, recordType string, cs []change) error {
 		args := make([]any, 0, len(part)*columns(recordCols))
 		for _, c := range part {
 			r := c.rec
-			args = append(args, prov, recordType, extID(r.ID), r.Status, 1, ts(r.Version.UpdatedAt), r.Version.Provider, ts(r.Version.ObservedAt),
+			args = append(args, prov, recordType, r.ID, r.Status, 1, ts(r.Version.UpdatedAt), r.Version.Provider, ts(r.Version.ObservedAt),
 				r.Version.ContentHash[:], r.RawSHA256[:], r.MappingVersion, now, now)
 		}
 		res, err := x.bulk(`INSERT INTO ing_record (`+recordCols+`) VALUES `+marks(len(part), columns(recordCols)), args)
@@ -227,7 +224,7 @@ func (x *tx) insertRecords(prov, recordType string, cs []change) error {
 		args := make([]any, 0, len(part)+2)
 		args = append(args, prov, recordType)
 		for _, c := range part {
-			args = append(args, extID(c.rec.ID))
+			args = append(args, c.rec.ID)
 		}
 		err := x.each(func(r *sql.Rows) error {
 			var id int64

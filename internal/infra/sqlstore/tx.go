@@ -1,0 +1,199 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// tx is one write transaction.
+type tx struct {
+	ctx context.Context
+	s   *Store
+	sql *sql.Tx
+	now time.Time
+}
+
+// write runs f in a transaction, again if the database asks for it (deadlock,
+// a lost race to insert). f must not keep anything of an earlier try.
+func (s *Store) write(ctx context.Context, what string, f func(*tx) error) error {
+	for try := 1; ; try++ {
+		err := s.writeOnce(ctx, f)
+		if err == nil {
+			return nil
+		}
+		if try < 20 && ctx.Err() == nil && s.d.isRetryable(err) && !errors.Is(err, harvest.ErrUnknownOutcome) {
+			s.log.Debug("transaction tried again", "what", what, "try", try, "err", err)
+			if err := sleep(ctx, time.Duration(try)*2*time.Millisecond); err != nil {
+				return err
+			}
+			continue
+		}
+		return fmt.Errorf("%s: %w", what, s.explain(err))
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
+
+func (s *Store) writeOnce(ctx context.Context, f func(*tx) error) (err error) {
+	if err := s.point("before begin"); err != nil {
+		return err
+	}
+	t, err := s.w.BeginTx(ctx, &sql.TxOptions{Isolation: s.d.isolation})
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	done := false
+	defer func() {
+		if !done {
+			if rerr := t.Rollback(); rerr != nil && !errors.Is(rerr, sql.ErrTxDone) {
+				err = errors.Join(err, fmt.Errorf("roll back: %w", rerr))
+			}
+		}
+	}()
+	x := &tx{ctx: ctx, s: s, sql: t}
+	if x.now, err = x.clock(); err != nil {
+		return err
+	}
+	if err := f(x); err != nil {
+		return err
+	}
+	if err := s.point("before commit"); err != nil {
+		return err
+	}
+	done = true
+	if err := t.Commit(); err != nil {
+		if s.d.isDefinite(err) {
+			return fmt.Errorf("commit: %w", err)
+		}
+		// Nobody knows whether it took effect; never apply it again on a guess.
+		return fmt.Errorf("commit: %w: %w", harvest.ErrUnknownOutcome, err)
+	}
+	if err := s.point("after commit"); err != nil {
+		return fmt.Errorf("commit: %w: %w", harvest.ErrUnknownOutcome, err)
+	}
+	return nil
+}
+
+// clock reads the store's time, once per transaction.
+func (x *tx) clock() (time.Time, error) {
+	return x.s.now(func(q string) *sql.Row { return x.row(q) })
+}
+
+func (s *Store) point(name string) error {
+	if s.hook == nil {
+		return nil
+	}
+	return s.hook(name)
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (x *tx) exec(query string, args ...any) (int64, error) {
+	res, err := x.run(query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// insert runs an insert of one row and returns its id.
+func (x *tx) insert(query string, args ...any) (int64, error) {
+	res, err := x.run(query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.LastInsertId()
+}
+
+func (x *tx) run(query string, args ...any) (sql.Result, error) {
+	if err := x.s.point("before " + query); err != nil {
+		return nil, err
+	}
+	res, err := x.sql.ExecContext(x.ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return res, x.s.point("after " + query)
+}
+
+// bulk runs one of the statements that [Store.warm] prepared, or any other.
+func (x *tx) bulk(query string, args []any) (sql.Result, error) {
+	if err := x.s.point("before " + query); err != nil {
+		return nil, err
+	}
+	var res sql.Result
+	var err error
+	if st := x.s.prepared(query); st != nil {
+		res, err = x.sql.StmtContext(x.ctx, st).ExecContext(x.ctx, args...)
+	} else {
+		res, err = x.sql.ExecContext(x.ctx, query, args...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return res, x.s.point("after " + query)
+}
+
+// row reads one row.
+func (x *tx) row(query string, args ...any) *sql.Row {
+	return x.sql.QueryRowContext(x.ctx, query, args...)
+}
+
+// each reads rows one by one.
+func (x *tx) each(scan func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := x.sql.QueryContext(x.ctx, query, args...)
+	return eachRow(rows, err, scan)
+}
+
+// each reads rows one by one outside a transaction.
+func (s *Store) each(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := s.r.QueryContext(ctx, query, args...)
+	return eachRow(rows, err, scan)
+}
+
+func eachRow(rows *sql.Rows, err error, scan func(*sql.Rows) error) error {
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
+// warm prepares a statement that comes again and again. It must not be called
+// inside a transaction: on SQLite that holds the only writing connection.
+func (s *Store) warm(ctx context.Context, queries ...string) error {
+	s.stmtMu.Lock()
+	defer s.stmtMu.Unlock()
+	for _, q := range queries {
+		if s.stmts[q] != nil {
+			continue
+		}
+		st, err := s.w.PrepareContext(ctx, q)
+		if err != nil {
+			return fmt.Errorf("prepare: %w", err)
+		}
+		s.stmts[q] = st
+	}
+	return nil
+}
+
+func (s *Store) prepared(query string) *sql.Stmt {
+	s.stmtMu.Lock()
+	defer s.stmtMu.Unlock()
+	return s.stmts[query]
+}
