@@ -34,6 +34,8 @@ const (
 	CutSlice Reaction = "CUT"
 	// GiveUp ends the run.
 	GiveUp Reaction = "STOP"
+	// NoItems takes the reply for an empty page: no fault at all (R61).
+	NoItems Reaction = "EMPTY"
 )
 
 // Fault is what a failed fetch means. It is wrapped beside its cause:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -48,6 +49,10 @@ func (c *compiler) endpoint(path string, e EndpointConfig) Endpoint {
 	out := Endpoint{
 		Name: e.Name, Method: cmp.Or(e.Method, "GET"), Path: e.Path, Format: e.Format,
 		Query: maps.Clone(e.Query), Form: maps.Clone(e.Form), Headers: maps.Clone(e.Headers),
+		Body: e.Body, ContentType: e.ContentType, PostOver: e.PostOver, Cost: e.Cost, Hook: e.Hook,
+	}
+	if e.Next != nil {
+		out.Next = &NextConfig{Query: maps.Clone(e.Next.Query), Form: maps.Clone(e.Next.Form), Body: e.Next.Body}
 	}
 	coded(c, path+".method", DictMethod, out.Method)
 	coded(c, path+".format", DictFormat, out.Format)
@@ -61,9 +66,47 @@ func (c *compiler) endpoint(path string, e EndpointConfig) Endpoint {
 		c.fail(path+".path", "%q holds more than a path; parameters belong under query", e.Path)
 	}
 	c.headers(path+".headers", e.Headers)
+	c.body(path, e, &out)
 	c.used[e.Usage] = c.templates(path, e)
 	out.Response = c.response(path+".response", e)
 	return out
+}
+
+// body checks what a request carries besides its URL.
+func (c *compiler) body(path string, e EndpointConfig, out *Endpoint) {
+	next := NextConfig{}
+	if e.Next != nil {
+		next = *e.Next
+		if e.Usage != UsageSearch {
+			c.fail(path+".next", "only a SEARCH has following pages")
+		}
+		if next.Query == nil && next.Form == nil && next.Body == "" {
+			c.fail(path+".next", "is empty")
+		}
+	}
+	hasBody := e.Body != "" || next.Body != ""
+	switch {
+	case hasBody && (len(e.Form) > 0 || len(next.Form) > 0):
+		c.fail(path+".body", "form and body exclude each other")
+	case hasBody && out.Method == "GET":
+		c.fail(path+".body", "a GET has no body; say method: POST")
+	case !hasBody && e.ContentType != "":
+		c.fail(path+".contentType", "goes with body")
+	case len(next.Form) > 0 && out.Method == "GET":
+		c.fail(path+".next.form", "a GET has no form; say method: POST or use query")
+	}
+	if hasBody {
+		out.ContentType = cmp.Or(e.ContentType, "application/json")
+		if strings.ContainsAny(out.ContentType, "\r\n\x00") {
+			c.fail(path+".contentType", "a header holds no line break")
+		}
+	}
+	if e.PostOver < 0 || e.PostOver > 0 && out.Method != "GET" {
+		c.fail(path+".postOver", "goes with GET, and is a length")
+	}
+	if e.Cost < 0 {
+		c.fail(path+".cost", "%d is below 1", e.Cost)
+	}
 }
 
 // templates checks all templates of an endpoint and returns what they use.
@@ -88,10 +131,16 @@ func (c *compiler) templates(path string, e EndpointConfig) template {
 		all.vars = append(all.vars, t.vars...)
 	}
 	check(path+".path", e.Path)
+	check(path+".body", e.Body)
+	next := NextConfig{}
+	if e.Next != nil {
+		next = *e.Next
+	}
+	check(path+".next.body", next.Body)
 	for _, group := range []struct {
 		name   string
 		values map[string]string
-	}{{"query", e.Query}, {"form", e.Form}, {"headers", e.Headers}} {
+	}{{"query", e.Query}, {"form", e.Form}, {"headers", e.Headers}, {"next.query", next.Query}, {"next.form", next.Form}} {
 		for _, k := range keysOf(group.values) {
 			check(join(path+"."+group.name, k), group.values[k])
 		}
@@ -103,7 +152,7 @@ func (c *compiler) response(path string, e EndpointConfig) Response {
 	r := e.Response
 	out := Response{
 		Items: slices.Clone(r.Items), Root: r.Root, ID: slices.Clone(r.ID), Version: slices.Clone(r.Version),
-		Total: r.Total, Token: r.NextToken, URL: r.NextURL, HasMore: r.HasMore,
+		Total: r.Total, Token: r.NextToken, TokenParam: r.TokenParam, URL: r.NextURL, HasMore: r.HasMore, Deleted: slices.Clone(r.Deleted),
 		Held: maps.Clone(r.Held), Signals: maps.Clone(r.Signals),
 	}
 	for i, p := range r.UpdatedAt {
@@ -115,6 +164,17 @@ func (c *compiler) response(path string, e EndpointConfig) Response {
 	}
 	for i, p := range r.Version {
 		c.pick(fmt.Sprintf("%s.version[%d]", path, i), p)
+	}
+	for i, p := range r.Deleted {
+		c.presence(fmt.Sprintf("%s.deleted[%d]", path, i), p)
+	}
+	if r.TokenParam != "" && r.NextToken == "" {
+		c.fail(path+".tokenParam", "goes with nextToken")
+	}
+	for name, p := range map[string]string{"total": r.Total, "nextToken": r.NextToken, "nextUrl": r.NextURL} {
+		if h, is := strings.CutPrefix(p, HeaderPath); is && !headerName.MatchString(h) {
+			c.fail(path+"."+name, "%q is not a header name", h)
+		}
 	}
 	if e.Usage == UsageCount {
 		if r.Total == "" {
@@ -131,22 +191,45 @@ func (c *compiler) response(path string, e EndpointConfig) Response {
 	return out
 }
 
-// The transforms and date formats a pick may name.
+// HeaderPath begins a path that leads to a header of the reply.
+const HeaderPath = "header:"
+
+// The transforms and date formats a pick may name. Those of cleanArgs have an
+// argument behind a colon (P26, P27).
 var (
-	cleans      = []string{"text", "jats", "lower", "upper", "trim", "doi", "strip_doi_url", "orcid", "number"}
+	cleans      = []string{"text", "jats", "lower", "upper", "trim", "doi", "strip_doi_url", "orcid", "number", "inverted_index"}
+	cleanArgs   = []string{"regex", "prefix", "map", "split"}
 	pickFormats = []string{"RFC3339", "EPOCH_S", "EPOCH_MS", "YEAR"}
 )
 
 func (c *compiler) pick(path string, p Pick) {
-	if (p.Path == "") == (p.Parts == nil) {
-		c.fail(path, "needs a path or the parts of a date, and not both")
+	given := 0
+	for _, is := range []bool{p.Path != "", p.Parts != nil, len(p.All) > 0} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		c.fail(path, "needs a path, the parts of a date, or all the paths of a value put together, and only one of these")
+	}
+	if slices.Contains(p.All, "") {
+		c.fail(path+".all", "holds an empty path")
 	}
 	if p.Parts != nil && (p.Parts.List == "") == (p.Parts.Year == "") {
 		c.fail(path, "a date is a list or has at least a year, and not both")
 	}
 	for _, name := range p.Clean {
-		if !slices.Contains(cleans, name) {
-			c.fail(path, "clean %s is not known%s", name, Suggest(name, cleans))
+		word, arg, has := strings.Cut(name, ":")
+		switch {
+		case has && slices.Contains(cleanArgs, word):
+			if arg == "" {
+				c.fail(path, "clean %s: nothing stands behind the colon", word)
+			}
+			if _, err := regexp.Compile(arg); word == "regex" && err != nil {
+				c.fail(path, "clean regex: %v", err)
+			}
+		case !slices.Contains(cleans, name):
+			c.fail(path, "clean %s is not known%s", name, Suggest(word, append(slices.Clone(cleans), cleanArgs...)))
 		}
 	}
 	if p.Format != "" && !slices.Contains(pickFormats, p.Format) && !strings.Contains(p.Format, "2006") {

@@ -18,8 +18,14 @@ func (c *compiler) faults() {
 		if !faultCode.MatchString(f.Code) {
 			c.fail(path+".code", "%q is not a word such as token_expired", f.Code)
 		}
-		oneOf(c, path+".level", f.Level, harvest.Transient, harvest.Rejected, harvest.Fatal)
 		coded(c, path+".reaction", DictReaction, f.Reaction)
+		if f.Reaction == harvest.NoItems {
+			if f.Level != "" {
+				c.fail(path+".level", "an empty page is no fault and has none")
+			}
+		} else {
+			oneOf(c, path+".level", f.Level, harvest.Transient, harvest.Rejected, harvest.Fatal)
+		}
 		if f.Reaction == harvest.Retry && f.Level != harvest.Transient {
 			c.fail(path+".reaction", "a request that is retried is %s, not %s", harvest.Transient, f.Level)
 		}

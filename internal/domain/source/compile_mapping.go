@@ -34,12 +34,7 @@ func (c *compiler) mapping() {
 		}
 	}
 	for i, p := range m.Retracted {
-		if p.Path == "" {
-			c.fail(fmt.Sprintf("%s.retracted[%d]", path, i), "needs a path")
-		}
-		if p.Self && p.In != nil {
-			c.fail(fmt.Sprintf("%s.retracted[%d]", path, i), "self and in exclude each other")
-		}
+		c.presence(fmt.Sprintf("%s.retracted[%d]", path, i), p)
 	}
 	for i, name := range m.Required {
 		if !slices.ContainsFunc(m.Fields, func(f Field) bool { return f.Name == name }) {
@@ -49,6 +44,15 @@ func (c *compiler) mapping() {
 	c.spec.Mapping = Mapping{
 		Fields: slices.Clone(m.Fields), Volatile: slices.Clone(m.Volatile),
 		Retracted: slices.Clone(m.Retracted), Required: slices.Clone(m.Required),
+	}
+}
+
+func (c *compiler) presence(path string, p Presence) {
+	if p.Path == "" {
+		c.fail(path, "needs a path")
+	}
+	if p.Self && p.In != nil {
+		c.fail(path, "self and in exclude each other")
 	}
 }
 

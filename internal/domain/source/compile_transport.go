@@ -75,6 +75,50 @@ func (c *compiler) http() {
 	out.AllowHTTP, out.AllowPrivate = cfg.AllowHTTP, cfg.AllowPrivate
 	out.Headers = maps.Clone(cfg.Headers)
 	c.headers("http.headers", cfg.Headers)
+	c.proxy(cfg.Proxy)
+	c.redirects(cfg.Redirects)
+}
+
+func (c *compiler) proxy(s string) {
+	if s == "" {
+		return
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		c.fail("http.proxy", "%q is not the address of a proxy, such as http://proxy.example.org:3128", redactUser(u, s))
+		return
+	}
+	c.spec.HTTP.Proxy = u.Scheme + "://" + u.Host
+}
+
+// redactUser keeps a password out of the message that refuses it.
+func redactUser(u *url.URL, s string) string {
+	if u == nil {
+		return "the value"
+	}
+	if u.User == nil {
+		return s
+	}
+	return u.Redacted()
+}
+
+// redirects checks where they may lead (R59).
+func (c *compiler) redirects(cfg *RedirectConfig) {
+	const path = "http.redirects"
+	if cfg == nil {
+		return
+	}
+	r := RedirectConfig{Max: cmp.Or(cfg.Max, 3)}
+	if r.Max < 0 || r.Max > 3 {
+		c.fail(path+".max", "%d is not within [1, 3]", cfg.Max)
+	}
+	for i, h := range cfg.Hosts {
+		if u, err := url.Parse("https://" + h); err != nil || u.Host != h || u.User != nil || strings.Contains(h, "*") {
+			c.fail(fmt.Sprintf("%s.hosts[%d]", path, i), "%q is not a host such as api.example.org", h)
+		}
+		r.Hosts = append(r.Hosts, strings.ToLower(h))
+	}
+	c.spec.HTTP.Redirects = &r
 }
 
 var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
@@ -112,6 +156,7 @@ func (c *compiler) rateLimit(path string, cfg *RateLimitConfig) (out Rate) {
 			c.fail(fmt.Sprintf("%s.limitHeaders[%d]", path, i), "%q is not a header name", h)
 		}
 	}
+	c.quotas(path, cfg, &out)
 	for _, x := range []struct {
 		path string
 		n    float64
@@ -145,6 +190,43 @@ func (c *compiler) rateLimit(path string, cfg *RateLimitConfig) (out Rate) {
 			out.QPS, out.Window.D(), out.Burst, cfg.Limit)
 	}
 	return out
+}
+
+// quotas checks limits over longer times, and the headers that tell of them.
+func (c *compiler) quotas(path string, cfg *RateLimitConfig, out *Rate) {
+	for i, q := range cfg.Quotas {
+		at := fmt.Sprintf("%s.quotas[%d]", path, i)
+		if q.Limit < 1 {
+			c.fail(at+".limit", "%d is below 1", q.Limit)
+		}
+		if q.Window < Duration(time.Second) {
+			c.fail(at+".window", "%s is shorter than a second", q.Window.D())
+		}
+		if q.Zone != "" {
+			if _, err := time.LoadLocation(q.Zone); err != nil {
+				c.fail(at+".zone", "%q is not a time zone", q.Zone)
+			}
+			if q.Window != Duration(24*time.Hour) {
+				c.fail(at+".zone", "belongs to the quota of a day")
+			}
+		}
+	}
+	out.Quotas = slices.Clone(cfg.Quotas)
+	if b := cfg.Budget; b != nil {
+		for name, h := range map[string]string{"remaining": b.Remaining, "reset": b.Reset} {
+			if !headerName.MatchString(h) {
+				c.fail(path+".budget."+name, "%q is not a header name", h)
+			}
+		}
+		coded(c, path+".budget.unit", DictResetUnit, b.Unit)
+		out.Budget = new(*b)
+	}
+	for i, s := range cfg.RetryAfterOn {
+		if s < 200 || s > 599 {
+			c.fail(fmt.Sprintf("%s.retryAfterOn[%d]", path, i), "%d is not an HTTP status", s)
+		}
+	}
+	out.RetryAfterOn = slices.Clone(cfg.RetryAfterOn)
 }
 
 func (c *compiler) retry() {

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net/textproto"
+	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +22,9 @@ const (
 	AuthAPIKey = "API_KEY" // the value as it is, under a name
 	AuthBearer = "BEARER"  // Authorization: Bearer value
 	AuthBasic  = "BASIC"   // Authorization: Basic base64(value); the value is user:password
+	AuthOAuth2 = "OAUTH2"  // a token for client credentials; the value is id:secret
+	AuthLogin  = "LOGIN"   // a token got by a login of the source's own kind
+	AuthCustom = "CUSTOM"  // a named hook signs the request
 )
 
 // Places of a credential in a request.
@@ -48,7 +54,24 @@ type AuthConfig struct {
 	Restricted []string `yaml:"restricted" doc:"endpoints that may not, although the source is open"`
 	// RateLimit is what the provider allows with a credential, in place of
 	// the source's own. All keys of a pool share it (R37).
-	RateLimit *RateLimitConfig `yaml:"rateLimit" doc:"what the provider allows with a credential, all keys together"`
+	RateLimit *RateLimitConfig  `yaml:"rateLimit" doc:"what the provider allows with a credential, all keys together"`
+	Token     *TokenConfig      `yaml:"token" doc:"how a token is got; of OAUTH2 and LOGIN"`
+	Hook      string            `yaml:"hook" doc:"name of the compiled-in hook that signs; of CUSTOM"`
+	Options   map[string]string `yaml:"options" doc:"what the hook is told besides the secret"`
+}
+
+// TokenConfig says how a token is got for a credential. Tokens live in the
+// process alone and are got anew when they are refused or about to expire.
+type TokenConfig struct {
+	URL string `yaml:"url" json:"url" doc:"where: a path under the base URL, or an https address"`
+	// Body and Fields are what is sent. OAUTH2 sends grant_type and scope by itself.
+	Body   string            `yaml:"body" json:"body" dict:"token_body" doc:"how: FORM or JSON; default FORM"`
+	Fields map[string]string `yaml:"fields" json:"fields,omitempty" doc:"what is sent; ${secret}, ${secret.user} and ${secret.password} stand for the credential and its parts before and after the colon"`
+	Client string            `yaml:"client" json:"client,omitempty" dict:"inbound_location" doc:"where OAUTH2 puts the client: HEADER (default) or BODY"`
+	Scope  string            `yaml:"scope" json:"scope,omitempty" doc:"scope asked for; of OAUTH2"`
+	Path   string            `yaml:"path" json:"path" doc:"where the token is in the reply, default access_token"`
+	Expiry string            `yaml:"expiry" json:"expiry,omitempty" doc:"where its life in seconds is, default expires_in"`
+	Life   Duration          `yaml:"life" json:"life" doc:"its life if the reply does not say, default 30m"`
 }
 
 // Auth is an [AuthConfig] made ready.
@@ -61,6 +84,11 @@ type Auth struct {
 	Open       bool     `json:"open,omitzero"`
 	Restricted []string `json:"restricted,omitempty"`
 	Rate       *Rate    `json:"rateLimit,omitempty"`
+	// Token is how OAUTH2 and LOGIN get the value that is sent.
+	Token *TokenConfig `json:"token,omitempty"`
+	// Hook signs the request of CUSTOM.
+	Hook    string            `json:"hook,omitempty"`
+	Options map[string]string `json:"options,omitempty"`
 }
 
 // Anonymous reports whether an endpoint may be asked without a credential.
@@ -81,8 +109,21 @@ func (a *AuthConfig) canonical() *AuthConfig {
 	canonical(DictAuth, &c.Type)
 	canonical(DictInbound, &c.In)
 	c.Pool = strings.ToLower(strings.TrimSpace(a.Pool))
-	if c.Type == AuthBearer || c.Type == AuthBasic {
+	switch c.Type {
+	case AuthBearer, AuthBasic:
 		c.In, c.Name = cmp.Or(c.In, InHeader), cmp.Or(c.Name, "Authorization")
+	case AuthOAuth2, AuthLogin:
+		c.In, c.Name = cmp.Or(c.In, InHeader), cmp.Or(c.Name, "Authorization")
+		if c.Prefix == "" && c.Name == "Authorization" {
+			c.Prefix = "Bearer "
+		}
+	}
+	c.RateLimit = a.RateLimit.canonical()
+	if a.Token != nil {
+		t := *a.Token
+		canonical(DictTokenBody, &t.Body)
+		canonical(DictInbound, &t.Client)
+		c.Token = &t
 	}
 	return &c
 }
@@ -100,11 +141,11 @@ func (c *compiler) auth() {
 	if cfg == nil {
 		return
 	}
-	if !oneOf(c, path+".type", cfg.Type, AuthNone, AuthAPIKey, AuthBearer, AuthBasic) {
+	if !coded(c, path+".type", DictAuth, cfg.Type) {
 		return
 	}
 	if cfg.Type == AuthNone {
-		if cfg.In != "" || cfg.Name != "" || cfg.Prefix != "" || cfg.Pool != "" || len(cfg.Restricted) > 0 || cfg.RateLimit != nil {
+		if !reflect.DeepEqual(*cfg, AuthConfig{Type: AuthNone, Open: cfg.Open}) {
 			c.fail(path, "type NONE has no other keys")
 		}
 		return
@@ -113,8 +154,12 @@ func (c *compiler) auth() {
 		Type: cfg.Type, In: cfg.In, Name: cfg.Name, Prefix: cfg.Prefix, Pool: cmp.Or(cfg.Pool, c.def.Source),
 		Open: cfg.Open, Restricted: slices.Clone(cfg.Restricted),
 	}
-	oneOf(c, path+".in", a.In, InHeader, InQuery, InBody)
-	if a.Type != AuthAPIKey {
+	c.token(path+".token", cfg, a)
+	c.signing(path, cfg, a)
+	if a.Type != AuthCustom {
+		oneOf(c, path+".in", a.In, InHeader, InQuery, InBody)
+	}
+	if a.Type == AuthBearer || a.Type == AuthBasic {
 		if a.In != InHeader {
 			c.fail(path+".in", "a %s goes into a HEADER", a.Type)
 		}
@@ -128,7 +173,9 @@ func (c *compiler) auth() {
 	if !codePattern.MatchString(a.Pool) {
 		c.fail(path+".pool", "%q is not the code of a source", a.Pool)
 	}
-	c.authName(path+".name", a)
+	if a.Type != AuthCustom {
+		c.authName(path+".name", a)
+	}
 	var names []string
 	for _, e := range c.def.Endpoints {
 		names = append(names, e.Name)
@@ -152,6 +199,68 @@ func (c *compiler) auth() {
 		}
 	}
 	c.spec.Auth = a
+}
+
+// token checks how a token is got.
+func (c *compiler) token(path string, cfg *AuthConfig, a *Auth) {
+	if wants := a.Type == AuthOAuth2 || a.Type == AuthLogin; wants != (cfg.Token != nil) {
+		if wants {
+			c.fail(path, "is required: where %s gets its token", a.Type)
+		} else {
+			c.fail(path, "belongs to OAUTH2 and LOGIN, not to %s", a.Type)
+		}
+		return
+	}
+	if cfg.Token == nil {
+		return
+	}
+	t := *cfg.Token
+	t.Fields = maps.Clone(t.Fields)
+	t.Body, t.Path, t.Life = cmp.Or(t.Body, "FORM"), cmp.Or(t.Path, "access_token"), cmp.Or(t.Life, Duration(30*time.Minute))
+	t.Expiry = cmp.Or(t.Expiry, "expires_in")
+	coded(c, path+".body", DictTokenBody, t.Body)
+	if u, err := url.Parse(t.URL); err != nil || t.URL == "" || u.User != nil || u.Fragment != "" ||
+		(u.Host == "" && !strings.HasPrefix(u.Path, "/")) || (u.Host != "" && u.Scheme != "https" && (c.def.HTTP == nil || !c.def.HTTP.AllowHTTP)) {
+		c.fail(path+".url", "%q is neither a path such as /oauth/token nor an https address", t.URL)
+	}
+	if a.Type == AuthOAuth2 {
+		t.Client = cmp.Or(t.Client, InHeader)
+		oneOf(c, path+".client", t.Client, InHeader, InBody)
+		if t.Body != "FORM" {
+			c.fail(path+".body", "OAUTH2 sends a FORM")
+		}
+	} else {
+		if len(t.Fields) == 0 {
+			c.fail(path+".fields", "is required: what a login sends, such as key: ${secret}")
+		}
+		if t.Client != "" || t.Scope != "" {
+			c.fail(path, "client and scope belong to OAUTH2")
+		}
+	}
+	if t.Life <= 0 {
+		c.fail(path+".life", "%s is no life", t.Life.D())
+	}
+	for _, k := range keysOf(t.Fields) {
+		rest := strings.NewReplacer("${secret}", "", "${secret.user}", "", "${secret.password}", "").Replace(t.Fields[k])
+		if strings.Contains(rest, "${") {
+			c.fail(join(path+".fields", k), "knows ${secret}, ${secret.user} and ${secret.password} only")
+		}
+	}
+	a.Token = &t
+}
+
+// signing checks what belongs to a hook. Whether the hook is there is known
+// where requests are made.
+func (c *compiler) signing(path string, cfg *AuthConfig, a *Auth) {
+	a.Hook, a.Options = cfg.Hook, maps.Clone(cfg.Options)
+	switch {
+	case a.Type != AuthCustom && (cfg.Hook != "" || len(cfg.Options) > 0):
+		c.fail(path+".hook", "belongs to CUSTOM, not to %s", a.Type)
+	case a.Type == AuthCustom && cfg.Hook == "":
+		c.fail(path+".hook", "is required: the name of the hook that signs")
+	case a.Type == AuthCustom && (cfg.In != "" || cfg.Name != "" || cfg.Prefix != ""):
+		c.fail(path, "in, name and prefix are the hook's own affair; give it options")
+	}
 }
 
 // authName holds the credential's name against what is sent beside it.

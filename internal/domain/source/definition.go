@@ -54,6 +54,14 @@ type HTTPConfig struct {
 	AllowHTTP      bool              `yaml:"allowHttp" doc:"permit plain http"`
 	AllowPrivate   bool              `yaml:"allowPrivate" doc:"permit loopback and private addresses"`
 	MaxBody        Size              `yaml:"maxBody" doc:"largest reply, default 32MiB"`
+	Proxy          string            `yaml:"proxy" doc:"forward proxy every request goes through, such as http://proxy.example.org:3128"`
+	Redirects      *RedirectConfig   `yaml:"redirects" doc:"follow redirects; not given: none is followed"`
+}
+
+// RedirectConfig turns redirects on, within bounds (R59).
+type RedirectConfig struct {
+	Max   int      `yaml:"max" json:"max,omitempty" doc:"how many in a row, at most 3, which is the default"`
+	Hosts []string `yaml:"hosts" json:"hosts,omitempty" doc:"hosts they may lead to besides the source's own; a credential never goes there"`
 }
 
 // WindowConfig is the window and watermark dimension.
@@ -114,6 +122,26 @@ type RateLimitConfig struct {
 	Concurrency  int      `yaml:"concurrency" doc:"requests in flight"`
 	Key          string   `yaml:"key" doc:"sources with the same key share the limit; default: the source"`
 	LimitHeaders []string `yaml:"limitHeaders" doc:"reply headers that state the limit per second; they only lower the rate"`
+	// Quotas are further limits over longer times, all of which hold at once.
+	Quotas []QuotaConfig `yaml:"quotas" doc:"further limits over longer times, such as 300 an hour and 7200 a day; all hold at once"`
+	Budget *BudgetConfig `yaml:"budget" doc:"reply headers that tell what is left, and when it is filled again"`
+	// RetryAfterOn are statuses whose Retry-After counts besides 429, 503 and 3xx (R60).
+	RetryAfterOn []int `yaml:"retryAfterOn" doc:"statuses whose Retry-After counts besides 429, 503 and redirects"`
+}
+
+// QuotaConfig is a number of requests, or of what they cost, in a time.
+type QuotaConfig struct {
+	Limit  int64    `yaml:"limit" json:"limit" doc:"what the provider allows in the window"`
+	Window Duration `yaml:"window" json:"window" doc:"such as 1h, 1d or 7d"`
+	// Zone: the window begins anew at midnight there; empty: it slides.
+	Zone string `yaml:"zone" json:"zone,omitempty" doc:"the quota of a day begins anew at midnight in this zone; not given: it slides"`
+}
+
+// BudgetConfig names the headers of what is left (P16).
+type BudgetConfig struct {
+	Remaining string `yaml:"remaining" json:"remaining" doc:"header with what is left"`
+	Reset     string `yaml:"reset" json:"reset" doc:"header that says when it is filled again"`
+	Unit      string `yaml:"unit" json:"unit" dict:"reset_unit" doc:"what the reset header counts"`
 }
 
 // Usages of an endpoint.
@@ -125,30 +153,50 @@ const (
 
 // EndpointConfig is one endpoint.
 type EndpointConfig struct {
-	Name     string            `yaml:"-"`
-	Usage    string            `yaml:"usage" dict:"endpoint_usage" doc:"what the endpoint is for"`
-	Method   string            `yaml:"method" dict:"http_method" doc:"default GET"`
-	Path     string            `yaml:"path" doc:"added to the base URL, begins with /"`
-	Query    map[string]string `yaml:"query" doc:"parameters; templates such as ${iso(window.from)}; one that renders empty is left out"`
-	Form     map[string]string `yaml:"form" doc:"form fields of a POST; templates"`
-	Headers  map[string]string `yaml:"headers" doc:"headers of this endpoint; templates"`
-	Format   string            `yaml:"format" dict:"response_format" doc:"format of the reply"`
-	Response ResponseConfig    `yaml:"response" doc:"where things are in a reply"`
+	Name   string            `yaml:"-"`
+	Usage  string            `yaml:"usage" dict:"endpoint_usage" doc:"what the endpoint is for"`
+	Method string            `yaml:"method" dict:"http_method" doc:"default GET"`
+	Path   string            `yaml:"path" doc:"added to the base URL, begins with /"`
+	Query  map[string]string `yaml:"query" doc:"parameters; templates such as ${iso(window.from)}; one that renders empty is left out"`
+	Form   map[string]string `yaml:"form" doc:"form fields of a POST; templates"`
+	// Body is the template of a whole body, in place of a form.
+	Body        string            `yaml:"body" doc:"body of a POST in place of a form; a template, in which json(x) writes a JSON string"`
+	ContentType string            `yaml:"contentType" doc:"of body, default application/json"`
+	Headers     map[string]string `yaml:"headers" doc:"headers of this endpoint; templates"`
+	// Next is asked instead of query, form and body once there is a page before.
+	Next *NextConfig `yaml:"next" doc:"what is sent instead for the pages after the first, such as a token and nothing else"`
+	// PostOver sends the parameters as a form when the URL would be longer.
+	PostOver int            `yaml:"postOver" doc:"a GET whose URL would be longer than this goes as a POST with its parameters in a form"`
+	Cost     int            `yaml:"cost" doc:"what a request counts against rate and quotas, default 1"`
+	Hook     string         `yaml:"hook" doc:"name of a compiled-in hook that rewrites the reply before it is read"`
+	Format   string         `yaml:"format" dict:"response_format" doc:"format of the reply"`
+	Response ResponseConfig `yaml:"response" doc:"where things are in a reply"`
+}
+
+// NextConfig is what following pages send; a part that is not given is that of
+// the first page.
+type NextConfig struct {
+	Query map[string]string `yaml:"query" json:"query,omitempty" doc:"parameters of the following pages, in place of query"`
+	Form  map[string]string `yaml:"form" json:"form,omitempty" doc:"form fields of the following pages, in place of form"`
+	Body  string            `yaml:"body" json:"body,omitempty" doc:"body of the following pages, in place of body"`
 }
 
 // ResponseConfig is a [Response] whose update times name their date.
 type ResponseConfig struct {
-	Items     []string          `yaml:"items" doc:"path of the repeated element"`
-	Root      string            `yaml:"root" doc:"path that must exist even if there are no items"`
-	ID        []Pick            `yaml:"id" doc:"where an item's id is"`
-	UpdatedAt []DatedPick       `yaml:"updatedAt" doc:"where an item's update time is, with the name of that date under key"`
-	Version   []Pick            `yaml:"version" doc:"where the provider's version number is"`
-	Total     string            `yaml:"total" doc:"path of the total"`
-	NextToken string            `yaml:"nextToken" doc:"path of the next token"`
-	NextURL   string            `yaml:"nextUrl" doc:"path of the next link"`
-	HasMore   string            `yaml:"hasMore" doc:"path of a truth: there is more"`
-	Held      map[string]string `yaml:"held" doc:"values kept for later pages, as ${page.held.NAME}"`
-	Signals   map[string]string `yaml:"signals" doc:"places whose being there means something went wrong; faults refer to them"`
+	Items     []string    `yaml:"items" doc:"path of the repeated element"`
+	Root      string      `yaml:"root" doc:"path that must exist even if there are no items"`
+	ID        []Pick      `yaml:"id" doc:"where an item's id is"`
+	UpdatedAt []DatedPick `yaml:"updatedAt" doc:"where an item's update time is, with the name of that date under key"`
+	Version   []Pick      `yaml:"version" doc:"where the provider's version number is"`
+	Total     string      `yaml:"total" doc:"path of the total, or header:NAME"`
+	NextToken string      `yaml:"nextToken" doc:"path of the next token, or header:NAME"`
+	// TokenParam: what is at NextToken is a URL, and this parameter of it the token (P4).
+	TokenParam string            `yaml:"tokenParam" doc:"what nextToken leads to is a URL; the token is this parameter of it"`
+	NextURL    string            `yaml:"nextUrl" doc:"path of the next link, or header:Link"`
+	HasMore    string            `yaml:"hasMore" doc:"path of a truth: there is more"`
+	Deleted    []Presence        `yaml:"deleted" doc:"places whose being there marks an item as deleted; it needs no other fields"`
+	Held       map[string]string `yaml:"held" doc:"values kept for later pages, as ${page.held.NAME}"`
+	Signals    map[string]string `yaml:"signals" doc:"places whose being there means something went wrong; faults refer to them"`
 }
 
 // DatedPick is a place of an update time and the name of the date found there.
@@ -202,7 +250,7 @@ func (d Definition) Canonical() Definition {
 	d.Source = strings.ToLower(strings.TrimSpace(d.Source))
 	d.RecordType = strings.ToLower(strings.TrimSpace(d.RecordType))
 	canonical(DictIdentity, &d.Identity)
-	d.Window, d.Pagination, d.Auth = d.Window.canonical(), d.Pagination.canonical(), d.Auth.canonical()
+	d.Window, d.Pagination, d.Auth, d.RateLimit = d.Window.canonical(), d.Pagination.canonical(), d.Auth.canonical(), d.RateLimit.canonical()
 	d.Endpoints, d.Faults = canonicalEndpoints(d.Endpoints), canonicalFaults(d.Faults)
 	tasks := d.Tasks
 	d.Tasks = nil
@@ -214,7 +262,7 @@ func (d Definition) Canonical() Definition {
 			d.Tasks = map[harvest.Operation]*Overrides{}
 		}
 		c := *o
-		c.Window, c.Pagination, c.Auth = o.Window.canonical(), o.Pagination.canonical(), o.Auth.canonical()
+		c.Window, c.Pagination, c.Auth, c.RateLimit = o.Window.canonical(), o.Pagination.canonical(), o.Auth.canonical(), o.RateLimit.canonical()
 		c.Endpoints, c.Faults = canonicalEndpoints(o.Endpoints), canonicalFaults(o.Faults)
 		canonical(DictOperation, &op)
 		d.Tasks[op] = &c
@@ -245,6 +293,16 @@ func (p *PaginationConfig) canonical() *PaginationConfig {
 	for i := range c.End {
 		canonical(DictEndProof, &c.End[i])
 	}
+	return &c
+}
+
+func (r *RateLimitConfig) canonical() *RateLimitConfig {
+	if r == nil || r.Budget == nil {
+		return r
+	}
+	c, b := *r, *r.Budget
+	canonical(DictResetUnit, &b.Unit)
+	c.Budget = &b
 	return &c
 }
 

@@ -27,9 +27,11 @@ const (
 	DictLevel       Dict = "fault_level"
 	DictReaction    Dict = "reaction"
 	DictOrigin      Dict = "origin"
+	DictResetUnit   Dict = "reset_unit"
 
 	DictAuth      Dict = "auth_type"
 	DictInbound   Dict = "inbound_location"
+	DictTokenBody Dict = "token_body"
 	DictSecret    Dict = "secret_kind"
 	DictLifecycle Dict = "lifecycle_status"
 
@@ -144,6 +146,7 @@ var dictionary = []DictType{
 		{"RESTART", "the walk from its beginning", nil},
 		{"CUT", "the slice in halves", nil},
 		{"STOP", "end the run", nil},
+		{"EMPTY", "nothing: the reply is an empty page", nil},
 	}},
 	{DictOrigin, "where a source's rows come from", []DictItem{
 		{"SHIPPED", "a pack that ships with patra", nil},
@@ -156,12 +159,23 @@ var dictionary = []DictType{
 		{"BEARER", "a bearer token", nil},
 		{"BASIC", "user and password", nil},
 		{"OAUTH2", "client credentials, refreshed", nil},
+		{"LOGIN", "a token got by a login, renewed when refused", nil},
 		{"CUSTOM", "a named signing hook", nil},
 	}},
 	{DictInbound, "where a credential is put", []DictItem{
 		{"HEADER", "a header", nil},
 		{"QUERY", "a parameter", nil},
 		{"BODY", "a form field", []string{"FORM"}},
+	}},
+	{DictResetUnit, "what a reset header counts", []DictItem{
+		{"SECONDS", "seconds from now", nil},
+		{"EPOCH_S", "seconds since 1970", nil},
+		{"EPOCH_MS", "milliseconds since 1970", nil},
+		{"HTTP_DATE", "a date as in HTTP", nil},
+	}},
+	{DictTokenBody, "how a token is asked for", []DictItem{
+		{"FORM", "form fields", nil},
+		{"JSON", "a JSON object", nil},
 	}},
 	{DictSecret, "how a secret is kept", []DictItem{
 		{"ENV", "in an environment variable", nil},

@@ -139,8 +139,9 @@ var columnOf = map[Dimension]map[string]string{
 	DimAuth: {
 		"type": "auth_type_code", "in": "inbound_location_code", "name": "field_name", "prefix": "value_prefix", "pool": "credential_pool",
 		"open": "allow_anonymous", "restricted": "restricted_endpoints", "rateLimit": "rate_with_credential",
+		"token": "token_grant", "hook": "signing_hook", "options": "signing_options",
 	},
-	DimRateLimit: {"limit": "provider_limit", "window": "provider_window", "qps": "rate_tokens_per_second", "burst": "burst_capacity", "concurrency": "max_concurrent_requests", "key": "bucket_key"},
+	DimRateLimit: {"limit": "provider_limit", "window": "provider_window", "qps": "rate_tokens_per_second", "burst": "burst_capacity", "concurrency": "max_concurrent_requests", "key": "bucket_key", "budget": "budget_headers"},
 	DimRetry:     {"maxAttempts": "max_retry_times", "base": "initial_delay", "max": "max_delay"},
 	DimWindow: {
 		"key": "default_date_field_name", "precision": "time_precision_code", "bound": "bound_style_code", "updatedAt": "updated_at_code", "align": "align_to",
@@ -150,6 +151,7 @@ var columnOf = map[Dimension]map[string]string{
 	DimEndpoint: {
 		"usage": "endpoint_usage_code", "method": "http_method_code", "path": "path_template", "query": "default_query_params",
 		"form": "default_body_payload", "headers": "default_headers_json", "format": "response_format_code", "response": "response_paths",
+		"body": "body_template", "next": "following_pages", "cost": "request_cost", "hook": "reply_hook",
 	},
 	DimFaults:     {"rules": "fault_rules"},
 	DimCapability: {"field": "-"},

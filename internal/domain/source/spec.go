@@ -95,6 +95,9 @@ type HTTP struct {
 	AllowHTTP      bool              `json:"allowHttp,omitzero"`
 	AllowPrivate   bool              `json:"allowPrivate,omitzero"`
 	MaxBody        int64             `json:"maxBody"`
+	Proxy          string            `json:"proxy,omitempty"`
+	// Redirects that are followed, nil for none.
+	Redirects *RedirectConfig `json:"redirects,omitempty"`
 }
 
 // Window is how a source understands time.
@@ -129,14 +132,25 @@ func (w Window) Calendar() (harvest.Calendar, error) {
 // Endpoint is one way to ask. Query, Form and Headers hold templates; a
 // parameter whose template renders empty is left out.
 type Endpoint struct {
-	Name     string            `json:"name"`
-	Method   string            `json:"method"`
-	Path     string            `json:"path"`
-	Query    map[string]string `json:"query,omitempty"`
-	Form     map[string]string `json:"form,omitempty"`
-	Headers  map[string]string `json:"headers,omitempty"`
-	Format   string            `json:"format"` // JSON or XML
-	Response Response          `json:"response"`
+	Name    string            `json:"name"`
+	Method  string            `json:"method"`
+	Path    string            `json:"path"`
+	Query   map[string]string `json:"query,omitempty"`
+	Form    map[string]string `json:"form,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	// Body is a template too, in place of a form, sent as ContentType.
+	Body        string `json:"body,omitempty"`
+	ContentType string `json:"contentType,omitempty"`
+	// Next replaces query, form and body on pages after the first.
+	Next *NextConfig `json:"next,omitempty"`
+	// PostOver is the length of URL above which parameters go as a form.
+	PostOver int `json:"postOver,omitzero"`
+	// Cost of a request in units of the limits, 0 for 1.
+	Cost int `json:"cost,omitzero"`
+	// Hook rewrites replies before they are read.
+	Hook     string   `json:"hook,omitempty"`
+	Format   string   `json:"format"` // JSON or XML
+	Response Response `json:"response"`
 }
 
 // Formats of a reply.
@@ -153,15 +167,20 @@ type Response struct {
 	Items []string `json:"items,omitempty"`
 	// Root is a path that must exist even if there are no items, so that an
 	// error body is never taken for an empty page. Empty: the list itself must exist.
-	Root      string            `json:"root,omitempty"`
-	ID        []Pick            `json:"id,omitempty"`
-	UpdatedAt []Pick            `json:"updatedAt,omitempty"`
-	Version   []Pick            `json:"version,omitempty"`
-	Total     string            `json:"total,omitempty"`
-	Token     string            `json:"nextToken,omitempty"`
-	URL       string            `json:"nextUrl,omitempty"`
-	HasMore   string            `json:"hasMore,omitempty"`
-	Held      map[string]string `json:"held,omitempty"`
+	Root      string `json:"root,omitempty"`
+	ID        []Pick `json:"id,omitempty"`
+	UpdatedAt []Pick `json:"updatedAt,omitempty"`
+	Version   []Pick `json:"version,omitempty"`
+	Total     string `json:"total,omitempty"`
+	// Total, Token and URL are paths, or header:NAME.
+	Token string `json:"nextToken,omitempty"`
+	// TokenParam: Token leads to a URL, whose parameter of this name is the token.
+	TokenParam string `json:"tokenParam,omitempty"`
+	URL        string `json:"nextUrl,omitempty"`
+	HasMore    string `json:"hasMore,omitempty"`
+	// Deleted are places whose presence makes the item a tombstone (P13, R31).
+	Deleted []Presence        `json:"deleted,omitempty"`
+	Held    map[string]string `json:"held,omitempty"`
 	// Signals are named places whose being there means something went wrong;
 	// fault rules refer to them.
 	Signals map[string]string `json:"signals,omitempty"`
@@ -176,12 +195,17 @@ type Identity struct {
 // Pick is one way to get a value: the first that yields one wins.
 type Pick struct {
 	Path string `json:"path,omitempty"`
+	// All are the paths of parts that are put together with Sep between; a
+	// part that is missing makes the whole missing (P14).
+	All []string `json:"all,omitempty"`
+	Sep string   `json:"sep,omitempty"`
 	// Parts puts a date together.
 	Parts *DateParts `json:"parts,omitempty"`
 	// Format of an instant: RFC3339, EPOCH_S, EPOCH_MS, a Go layout, or YEAR
 	// for the first year in a free text.
 	Format string `json:"format,omitempty"`
-	// Clean names transforms applied in order.
+	// Clean names transforms applied in order; one that takes an argument has
+	// it behind a colon, such as regex:^(.*)v[0-9]+$.
 	Clean []string `json:"clean,omitempty"`
 }
 
@@ -287,6 +311,12 @@ type Rate struct {
 	// LimitHeaders name reply headers that state the limit per second; they
 	// may only lower the rate (R37).
 	LimitHeaders []string `json:"limitHeaders,omitempty"`
+	// Quotas hold beside the rate, over longer times.
+	Quotas []QuotaConfig `json:"quotas,omitempty"`
+	// Budget names the headers that tell what is left.
+	Budget *BudgetConfig `json:"budget,omitempty"`
+	// RetryAfterOn are further statuses whose Retry-After counts.
+	RetryAfterOn []int `json:"retryAfterOn,omitempty"`
 }
 
 // FaultRule says what a reply means when the status alone would mislead (R61).

@@ -140,6 +140,8 @@ func (s *schema) structure(t reflect.Type) object {
 func (s *schema) picked(more object) object {
 	props := object{
 		"path":   schemaText,
+		"all":    described(listOf(schemaText), "paths of parts that are put together, with sep between"),
+		"sep":    schemaText,
 		"date":   s.of(reflect.TypeFor[source.DateParts]()),
 		"format": described(schemaText, "RFC3339, EPOCH_S, EPOCH_MS, YEAR or a layout such as 2006-01-02"),
 		"clean":  listOf(schemaText),

@@ -100,6 +100,10 @@ func (r *reader) pickWith(n ast.Node, path, extra string) (p source.Pick, value 
 		switch {
 		case e.key == "path":
 			p.Path, _ = r.scalar(e.value, at)
+		case e.key == "all":
+			p.All = into[[]string](r, e.value, at)
+		case e.key == "sep":
+			p.Sep, _ = r.scalar(e.value, at)
 		case e.key == "date":
 			p.Parts = new(into[source.DateParts](r, e.value, at))
 		case e.key == "format":
@@ -109,7 +113,7 @@ func (r *reader) pickWith(n ast.Node, path, extra string) (p source.Pick, value 
 		case extra != "" && e.key == extra:
 			value, _ = r.scalar(e.value, at)
 		default:
-			known := []string{"path", "date", "format", "clean"}
+			known := []string{"path", "all", "sep", "date", "format", "clean"}
 			if extra != "" {
 				known = append(known, extra)
 			}

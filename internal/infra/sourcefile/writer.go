@@ -162,7 +162,7 @@ func orEmpty(v any) any {
 }
 
 func pickTree(p source.Pick, key string) any {
-	if p.Parts == nil && p.Format == "" && p.Clean == nil && key == "" {
+	if p.Parts == nil && p.All == nil && p.Format == "" && p.Clean == nil && key == "" {
 		return text(p.Path)
 	}
 	var m mapping
@@ -173,6 +173,8 @@ func pickTree(p source.Pick, key string) any {
 
 func pickMembers(m *mapping, p source.Pick) {
 	m.add("path", text(p.Path))
+	m.add("all", tree(reflect.ValueOf(p.All)))
+	m.add("sep", text(p.Sep))
 	if p.Parts != nil {
 		if d := *p.Parts; d.Year == "" && d.Month == "" && d.Day == "" {
 			m.add("date", text(d.List))
@@ -203,7 +205,7 @@ func fieldTree(f source.Field) any {
 	case source.FieldBool:
 		m.add("bool", picks)
 	default:
-		if len(f.From) == 1 {
+		if len(f.From) == 1 && f.From[0].All == nil {
 			pickMembers(&m, f.From[0])
 		} else {
 			m.add("first", picks)

@@ -427,7 +427,7 @@ CREATE TABLE reg_prov_auth_cfg (
   rate_with_credential TEXT,
   created_by TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL, token_grant TEXT, signing_hook TEXT, signing_options TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
@@ -498,7 +498,7 @@ CREATE TABLE reg_prov_endpoint_def (
   response_paths TEXT,
   created_by TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL, body_template TEXT, content_type TEXT, following_pages TEXT, post_over INTEGER, request_cost INTEGER, reply_hook TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
@@ -603,7 +603,7 @@ CREATE TABLE reg_prov_http_cfg (
   max_body TEXT,
   created_by TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL, proxy TEXT, redirects TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
@@ -673,7 +673,7 @@ CREATE TABLE reg_prov_rate_limit_cfg (
   limit_headers TEXT,
   created_by TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL, quotas TEXT, budget_headers TEXT, retry_after_on TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
