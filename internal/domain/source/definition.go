@@ -160,7 +160,7 @@ type EndpointConfig struct {
 	Query  map[string]string `yaml:"query" doc:"parameters; templates such as ${iso(window.from)}; one that renders empty is left out"`
 	Form   map[string]string `yaml:"form" doc:"form fields of a POST; templates"`
 	// Body is the template of a whole body, in place of a form.
-	Body        string            `yaml:"body" doc:"body of a POST in place of a form; a template, in which json(x) writes a JSON string"`
+	Body        string            `yaml:"body" doc:"body of a POST in place of a form; a template, whose values are escaped as contentType asks"`
 	ContentType string            `yaml:"contentType" doc:"of body, default application/json"`
 	Headers     map[string]string `yaml:"headers" doc:"headers of this endpoint; templates"`
 	// Next is asked instead of query, form and body once there is a page before.

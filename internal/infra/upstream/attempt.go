@@ -214,6 +214,10 @@ func (a *attempt) judge(got received) *trouble {
 	}
 	r.RetryAfter, _ = pace.ParseRetryAfter(got.header.Get("Retry-After"), at)
 	bad := func(v source.Verdict, cause error) *trouble {
+		if v.Reaction == harvest.NoItems {
+			a.answer.Page = nothing(a.call)
+			return nil
+		}
 		// A refusal used nothing up; whatever else came may have.
 		v.Lost = v.Status < 400 || v.Status >= 500
 		return &trouble{Verdict: v, cause: cause}
@@ -241,6 +245,9 @@ func (a *attempt) judge(got received) *trouble {
 		if v, is := a.rules.Signalled(r, page.Signals); is {
 			return bad(v, scrub(err, a.redact))
 		}
+	}
+	if err == nil {
+		err = complete(page, &a.endpoints[a.call.Purpose].Response, got.header)
 	}
 	if err != nil {
 		return bad(misshapen(err), scrub(err, a.redact))

@@ -30,6 +30,12 @@ func Check(spec *source.Spec) (bad source.Violations) {
 		check(path+".path", e.Path)
 		group(path+".query", e.Query)
 		group(path+".form", e.Form)
+		check(path+".body", e.Body)
+		if e.Next != nil {
+			group(path+".next.query", e.Next.Query)
+			group(path+".next.form", e.Next.Form)
+			check(path+".next.body", e.Next.Body)
+		}
 		group(path+".headers", e.Headers)
 	}
 	return bad

@@ -20,8 +20,16 @@ type plan struct {
 
 type endpoint struct {
 	*source.Endpoint
-	path                 *template
-	query, form, headers map[string]*template
+	path    *template
+	headers map[string]*template
+	// first is what the first page sends, next what the others do.
+	first, next *payload
+}
+
+// payload are the parts of a request that may differ from page to page.
+type payload struct {
+	query, form map[string]*template
+	body        *template // nil: none
 }
 
 func newPlan(spec *source.Spec) (*plan, error) {
@@ -43,13 +51,13 @@ func newPlan(spec *source.Spec) (*plan, error) {
 		}
 		q := &endpoint{Endpoint: e}
 		if q.path, err = parseTemplate(e.Path); err == nil {
-			q.query, err = parseAll("query", e.Query)
-		}
-		if err == nil {
-			q.form, err = parseAll("form", e.Form)
-		}
-		if err == nil {
 			q.headers, err = parseAll("header", e.Headers)
+		}
+		if err == nil {
+			q.first, err = newPayload(e.Query, e.Form, e.Body)
+		}
+		if err == nil {
+			q.next, err = following(q)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("endpoint %s: %w", e.Name, err)
@@ -57,6 +65,45 @@ func newPlan(spec *source.Spec) (*plan, error) {
 		p.endpoints[purpose] = q
 	}
 	return p, nil
+}
+
+// following is the payload of the pages after the first: that of the first,
+// with what the source says of them in its place (P6).
+func following(e *endpoint) (*payload, error) {
+	if e.Next == nil {
+		return e.first, nil
+	}
+	p, err := newPayload(e.Next.Query, e.Next.Form, e.Next.Body)
+	if err != nil {
+		return nil, fmt.Errorf("next: %w", err)
+	}
+	if e.Next.Query == nil {
+		p.query = e.first.query
+	}
+	if e.Next.Form == nil {
+		p.form = e.first.form
+	}
+	if e.Next.Body == "" {
+		p.body = e.first.body
+	}
+	return p, nil
+}
+
+func newPayload(query, form map[string]string, body string) (*payload, error) {
+	var p payload
+	var err error
+	if p.query, err = parseAll("query", query); err != nil {
+		return nil, err
+	}
+	if p.form, err = parseAll("form", form); err != nil {
+		return nil, err
+	}
+	if body != "" {
+		if p.body, err = parseTemplate(body); err != nil {
+			return nil, fmt.Errorf("body: %w", err)
+		}
+	}
+	return &p, nil
 }
 
 func parseAll(place string, in map[string]string) (map[string]*template, error) {

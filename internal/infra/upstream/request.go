@@ -41,6 +41,10 @@ func (c *Client) render(p *plan, call source.Call) (*message, error) {
 	if m.url, err = endpointURL(base, e, s); err != nil {
 		return nil, err
 	}
+	send := e.first
+	if call.Purpose == source.ForSearch && !s.Page.First {
+		send = e.next
+	}
 	if call.Purpose == source.ForSearch && call.Position.URL != "" {
 		at := call.Position.URL
 		if p.spec.Auth != nil && p.spec.Auth.In == source.InQuery {
@@ -50,25 +54,46 @@ func (c *Client) render(p *plan, call source.Call) (*message, error) {
 			return nil, err
 		}
 	} else {
-		query, err := renderValues("query", e.query, s)
+		query, err := renderValues("query", send.query, s)
 		if err != nil {
 			return nil, err
 		}
 		m.url.RawQuery = query.Encode()
 	}
-	form, err := renderValues("form", e.form, s)
-	if err != nil {
+	if err := m.fill(e, send, s); err != nil {
 		return nil, err
-	}
-	if len(e.form) > 0 {
-		m.body = form.Encode()
-		m.header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 	return m, c.headers(m, p, e, s, call)
 }
 
+const formType = "application/x-www-form-urlencoded"
+
+// fill gives the request its body: a form, a text of the source's own, or the
+// parameters themselves where the URL would be too long.
+func (m *message) fill(e *endpoint, send *payload, s *scope) error {
+	switch {
+	case send.body != nil:
+		var err error
+		if m.body, err = send.body.renderBody(s, e.ContentType); err != nil {
+			return fmt.Errorf("body: %w", err)
+		}
+		m.header.Set("Content-Type", e.ContentType)
+	case len(send.form) > 0:
+		form, err := renderValues("form", send.form, s)
+		if err != nil {
+			return err
+		}
+		m.body = form.Encode()
+		m.header.Set("Content-Type", formType)
+	case e.PostOver > 0 && m.method == http.MethodGet && len(m.url.String()) > e.PostOver:
+		m.method, m.body, m.url.RawQuery = http.MethodPost, m.url.RawQuery, ""
+		m.header.Set("Content-Type", formType)
+	}
+	return nil
+}
+
 func method(e *endpoint) string {
-	if e.Method == "" && len(e.form) > 0 {
+	if e.Method == "" && len(e.first.form) > 0 {
 		return http.MethodPost
 	}
 	return strings.ToUpper(cmp.Or(e.Method, http.MethodGet))
@@ -177,14 +202,23 @@ func endpointURL(base *url.URL, e *endpoint, s *scope) (*url.URL, error) {
 			rel.WriteString(p.text)
 			continue
 		}
-		text, err := (&template{parts: []part{p}}).render(s)
+		v, err := p.eval(s)
 		if err != nil {
 			return nil, fmt.Errorf("path: %w", err)
 		}
-		if text == "" {
+		text, err := toText(v)
+		switch _, keep := v.(segments); {
+		case err != nil:
+			return nil, fmt.Errorf("path: %w", err)
+		case strings.ContainsAny(text, "\r\n\x00"):
+			return nil, fmt.Errorf("path: %w", errControl)
+		case text == "":
 			return nil, errors.New("path: an expression in it came out empty")
+		case keep:
+			rel.WriteString(strings.ReplaceAll(url.PathEscape(text), "%2F", "/"))
+		default:
+			rel.WriteString(url.PathEscape(text))
 		}
-		rel.WriteString(url.PathEscape(text))
 	}
 	full := base.EscapedPath()
 	if r := strings.TrimLeft(rel.String(), "/"); r != "" {

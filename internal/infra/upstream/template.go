@@ -1,8 +1,10 @@
 package upstream
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,6 +58,9 @@ type scopePage struct {
 }
 
 type instant struct{ t time.Time }
+
+// segments is a text whose slashes part a path.
+type segments string
 
 // newScope binds the variables for one call.
 func newScope(spec *source.Spec, cal harvest.Calendar, call source.Call) *scope {
@@ -171,17 +176,79 @@ func compileExpr(s string) (*vm.Program, error) {
 	return prog, err
 }
 
+// eval runs the expression of a part.
+func (p part) eval(s *scope) (any, error) {
+	return (&vm.VM{MemoryBudget: memoryBudget}).Run(p.prog, s)
+}
+
 // render evaluates the template. The result holds no CR, LF or NUL.
 func (t *template) render(s *scope) (string, error) {
+	out, err := t.put(s, func(text string, _ bool, _ string) (string, error) { return text, nil })
+	if err == nil && strings.ContainsAny(out, "\r\n\x00") {
+		return "", errControl
+	}
+	return out, err
+}
+
+// renderBody evaluates the template of a body. Values are written so that they
+// stay values (R51): in JSON a text between quotes is escaped, and one that is
+// not gets quotes of its own; in a form it is escaped; in anything else it holds
+// no CR, LF or NUL.
+func (t *template) renderBody(s *scope, contentType string) (string, error) {
+	kind, _, _ := strings.Cut(contentType, ";")
+	kind = strings.ToLower(strings.TrimSpace(kind))
+	return t.put(s, func(text string, isText bool, before string) (string, error) {
+		switch {
+		case kind == "application/json" || strings.HasSuffix(kind, "+json"):
+			if !isText {
+				return text, nil
+			}
+			b, err := json.Marshal(text)
+			if err != nil {
+				return "", err
+			}
+			if insideQuotes(before) {
+				b = b[1 : len(b)-1]
+			}
+			return string(b), nil
+		case kind == formType:
+			return url.QueryEscape(text), nil
+		case strings.ContainsAny(text, "\r\n\x00"):
+			return "", errControl
+		}
+		return text, nil
+	})
+}
+
+// insideQuotes reports whether a JSON text so far ends within a string.
+func insideQuotes(s string) bool {
+	inside := false
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && inside:
+			i++
+		case s[i] == '"':
+			inside = !inside
+		}
+	}
+	return inside
+}
+
+// put writes literal text as it is and each value as write says, which is told
+// whether the value is a text and what stands before it.
+func (t *template) put(s *scope, write func(text string, isText bool, before string) (string, error)) (string, error) {
 	var out strings.Builder
 	for _, p := range t.parts {
 		text := p.text
 		if p.prog != nil {
-			v, err := (&vm.VM{MemoryBudget: memoryBudget}).Run(p.prog, s)
+			v, err := p.eval(s)
 			if err != nil {
 				return "", err
 			}
 			if text, err = toText(v); err != nil {
+				return "", err
+			}
+			if text, err = write(text, isText(v), out.String()); err != nil {
 				return "", err
 			}
 		}
@@ -189,9 +256,6 @@ func (t *template) render(s *scope) (string, error) {
 			return "", fmt.Errorf("renders to more than %d bytes", maxRendered)
 		}
 		out.WriteString(text)
-	}
-	if strings.ContainsAny(out.String(), "\r\n\x00") {
-		return "", errControl
 	}
 	return out.String(), nil
 }
@@ -271,6 +335,11 @@ var functions = map[string]function{
 		func(a ...any) (any, error) { return strings.ToUpper(a[0].(string)), nil },
 		[]any{new(func(string) string)},
 	},
+	// path(x): x in a path with its slashes kept, such as a DOI.
+	"path": {
+		func(a ...any) (any, error) { return segments(a[0].(string)), nil },
+		[]any{new(func(string) segments)},
+	},
 	// coalesce(a, b, ...): the first that is not empty. default is the same for two.
 	"coalesce": {coalesce, []any{new(func(...any) string)}},
 	"default":  {coalesce, []any{new(func(any, any) string)}},
@@ -297,6 +366,15 @@ func joinList(list []string, sep string) (string, error) {
 	return strings.Join(list, sep), nil
 }
 
+// isText reports whether a value is a text to a format that knows others.
+func isText(v any) bool {
+	switch v.(type) {
+	case bool, int, int64, float64:
+		return false
+	}
+	return true
+}
+
 // toText writes a value the way it goes into a request.
 func toText(v any) (string, error) {
 	switch v := v.(type) {
@@ -304,6 +382,8 @@ func toText(v any) (string, error) {
 		return "", nil
 	case string:
 		return v, nil
+	case segments:
+		return string(v), nil
 	case bool:
 		return strconv.FormatBool(v), nil
 	case int:
