@@ -24,7 +24,7 @@ func (s *Sim) admin(w http.ResponseWriter, r *http.Request, path string) {
 	source, isTruth := strings.CutPrefix(path, "truth/")
 	switch {
 	case isTruth:
-		s.serveTruth(w, source)
+		s.serveTruth(w, r, source)
 	case path == "clock":
 		writeJSON(w, clockReply{s.Now()})
 	case path == "stats":
@@ -48,16 +48,24 @@ type clockReply struct {
 	Now time.Time `json:"now"`
 }
 
-func (s *Sim) serveTruth(w http.ResponseWriter, source string) {
+func (s *Sim) serveTruth(w http.ResponseWriter, r *http.Request, source string) {
 	if _, ok := s.upstreams[source]; !ok {
 		http.Error(w, "no such upstream: "+source, http.StatusNotFound)
 		return
+	}
+	rows := s.Truth(source)
+	if params := r.URL.Query(); source == Generic && len(params) > 0 {
+		var err error
+		if rows, err = s.GenericTruth(params); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	out := bufio.NewWriterSize(w, 1<<16)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	for row := range s.Truth(source) {
+	for row := range rows {
 		if err := enc.Encode(row); err != nil {
 			return // the client has gone away
 		}

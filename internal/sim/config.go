@@ -31,8 +31,9 @@ type Config struct {
 
 	PubMedWall  int           // ids within reach of one search; default 9,999
 	WebEnvLife  time.Duration // of an unused history session; default 1 hour
-	CursorLife  time.Duration // of an unused Crossref cursor or generic scroll; default 5 minutes
+	CursorLife  time.Duration // of an unused Crossref cursor, generic scroll or resumption token; default 5 minutes
 	Generic     GenericStyle  // how the generic source behaves unless a request says otherwise
+	GenericAuth GenericAuth   // what it accepts where a style asks for credentials
 	KeepLog     int           // requests kept for Requests; default 5,000, < 0: all
 	OnRequest   OnRequest     // called before each answer, with no lock held; see SetOnRequest
 	CursorChars int           // length of Crossref's cursor token; default and least 272
@@ -94,6 +95,7 @@ func (c Config) withDefaults() Config {
 	}
 	c.CursorChars = max(c.CursorChars, 272)
 	c.Generic = c.Generic.withDefaults()
+	c.GenericAuth = c.GenericAuth.withDefaults()
 	return c
 }
 

@@ -58,7 +58,7 @@ func (c *crossref) allowance(q *request) allowance {
 	return a
 }
 
-func (c *crossref) limits(rep *reply, a allowance, _ verdict) {
+func (c *crossref) limits(_ *request, rep *reply, a allowance, _ verdict) {
 	rep.set("Server", "Jetty(9.4.40.v20210413)")
 	rep.set("Access-Control-Allow-Origin", "*")
 	rep.set("X-Api-Pool", a.pool)

@@ -2,7 +2,9 @@
 //
 // A [Sim] is an http.Handler that serves PubMed's E-utilities under /pubmed/,
 // Crossref's REST works under /crossref/ and, when asked for, a made-up source
-// under /generic/ that speaks every paging style. Each upstream holds a
+// under /generic/ that speaks every paging style, stop rule and reply shape, asks
+// for credentials of every kind and serves OAI-PMH: its parameters are the fields
+// of [GenericStyle], its credentials those of [GenericAuth]. Each upstream holds a
 // population of records which is born, changes, arrives late, is retracted and
 // disappears as the clock moves, so what a harvester stored can be compared,
 // byte for byte, with what it should have stored ([Sim.Truth]).

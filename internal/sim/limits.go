@@ -36,9 +36,10 @@ type ledger struct {
 // verdict is what became of an arrival.
 type verdict struct {
 	tooFast, tooMany bool
-	early            bool // came before a Retry-After had passed
-	seen             int  // arrivals in the window, this one included
-	left             int  // requests left in the window
+	early            bool          // came before a Retry-After had passed
+	seen             int           // arrivals in the window, this one included
+	left             int           // requests left in the window
+	reset            time.Duration // until the oldest one leaves it
 }
 
 func (v verdict) refused() bool { return v.tooFast || v.tooMany }
@@ -52,6 +53,10 @@ func (l *ledger) arrive(a allowance, now time.Time) verdict {
 	if a.requests > 0 {
 		l.admitted = expire(l.admitted, now, a.window)
 		v.tooFast = len(l.admitted) >= a.requests
+		v.reset = a.window
+		if len(l.admitted) > 0 {
+			v.reset -= now.Sub(l.admitted[0])
+		}
 	}
 	v.tooMany = a.concurrent > 0 && l.inFlight >= a.concurrent
 	if v.refused() {

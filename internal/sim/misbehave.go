@@ -40,7 +40,7 @@ func (s *Sim) misbehave(q *request, up upstream, a allowance, v verdict, faults 
 	case Error200, Viewer400:
 		rep := up.failure(q, q.fault)
 		rep.failed = true
-		up.limits(rep, a, v)
+		up.limits(q, rep, a, v)
 		return rep
 	}
 	return &reply{} // the connection is dropped before anything is written

@@ -63,7 +63,7 @@ func (p *pubmed) allowance(q *request) allowance {
 	return allowance{key: q.caller, requests: 3, window: time.Second}
 }
 
-func (p *pubmed) limits(rep *reply, a allowance, v verdict) {
+func (p *pubmed) limits(_ *request, rep *reply, a allowance, v verdict) {
 	rep.set("Server", "Finatra")
 	rep.set("Cache-Control", "private")
 	rep.set("Access-Control-Allow-Origin", "*")

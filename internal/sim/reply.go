@@ -23,6 +23,7 @@ type reply struct {
 	tail    string
 	records int
 	failed  bool // 200 in name only
+	gzip    bool // compress for those who ask, even if others are not
 }
 
 func (r *reply) set(name, value string) {
@@ -77,7 +78,7 @@ func (s *Sim) send(w http.ResponseWriter, q *request, rep *reply, done func(sent
 		h["Content-Type"] = nil
 	}
 	h.Set("Date", s.date())
-	if s.cfg.Gzip && len(body) > 0 && strings.Contains(q.http.Header.Get("Accept-Encoding"), "gzip") {
+	if (s.cfg.Gzip || rep.gzip) && len(body) > 0 && strings.Contains(q.http.Header.Get("Accept-Encoding"), "gzip") {
 		var z bytes.Buffer
 		zw, _ := gzip.NewWriterLevel(&z, gzip.BestSpeed)
 		zw.Write(body)

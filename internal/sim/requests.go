@@ -27,6 +27,7 @@ type Request struct {
 	Path    string      `json:"path"` // below the source
 	Params  url.Values  `json:"params"`
 	Header  http.Header `json:"-"`
+	Body    []byte      `json:"-"`      // unless it was a form
 	At      time.Time   `json:"at"`     // real time of arrival
 	Status  int         `json:"status"` // 0: dropped, or not answered yet
 	Fault   Fault       `json:"fault,omitempty"`
@@ -60,21 +61,25 @@ type request struct {
 	path   string // below the source, with its leading slash
 	route  string // its class, for statistics
 	form   url.Values
+	body   []byte    // unless it was a form
+	at     time.Time // of arrival, by the simulator's clock
 	number int
 	caller string // address
 	fault  Fault
 	place  string // position in a server-side walk, part of the identity
 	log    *Request
+
+	bodyErr error // the body could not be read
 }
 
 // get returns a parameter.
 func (q *request) get(name string) string { return q.form.Get(name) }
 
 // credentials do not tell two requests apart.
-var credentials = []string{"api_key", "email", "mailto", "tool"}
+var credentials = []string{"api_key", "email", "insttoken", "mailto", "tool"}
 
 // handles are names of server state; a query is the same under any of them.
-var handles = []string{"cursor", "token", "scroll_id", "WebEnv"}
+var handles = []string{"cursor", "token", "page[cursor]", "scroll_id", "resumptionToken", "WebEnv"}
 
 // identity is the request without credentials, with its place in a walk.
 func (q *request) identity() string { return q.describe(q.place, credentials) }

@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -27,19 +29,16 @@ type Sim struct {
 
 // upstream is one simulated service. Methods marked "locked" run with Sim.mu held.
 type upstream interface {
-	// append writes the item of a version as it is served; appendID writes its id
-	// and find reads one. All three are pure.
-	append(b []byte, i uint32, r *record) []byte
-	appendID(b []byte, i uint32) []byte
+	// teller writes items and find reads an id. Both are pure.
+	teller
 	find(id string) (uint32, bool)
-	updatedAt(version) time.Time
 
 	// route names the class a request belongs to, "" if there is no such path.
 	route(q *request) string
 	// allowance is what the caller may do.
 	allowance(q *request) allowance
 	// limits sets the headers that tell the caller about it.
-	limits(rep *reply, a allowance, v verdict)
+	limits(q *request, rep *reply, a allowance, v verdict)
 	// tooMany is the answer above a limit.
 	tooMany(q *request, a allowance, v verdict) *reply
 	// suits says whether a fault can happen to a request (locked).
@@ -49,6 +48,16 @@ type upstream interface {
 	// answer does what is asked (locked).
 	answer(q *request) *reply
 }
+
+// teller says what a source serves of a record.
+type teller interface {
+	append(b []byte, i uint32, r *record) []byte
+	appendID(b []byte, i uint32) []byte
+	updatedAt(version) time.Time
+}
+
+// bodyReader is an upstream that takes parameters out of bodies that are not forms.
+type bodyReader interface{ readBody(*request) }
 
 // New builds the populations.
 func New(cfg Config) (*Sim, error) {
@@ -93,7 +102,8 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Body != nil {
 		r.Body = http.MaxBytesReader(w, r.Body, 8<<20)
 	}
-	if err := r.ParseForm(); err != nil {
+	body, err := readForm(r)
+	if err != nil {
 		w.Header().Set("Date", s.date())
 		status := http.StatusBadRequest
 		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
@@ -102,7 +112,7 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "unreadable form", status)
 		return
 	}
-	q := &request{http: r, source: name, path: "/" + rest, form: r.Form, caller: r.RemoteAddr}
+	q := &request{http: r, source: name, path: "/" + rest, form: r.Form, body: body, caller: r.RemoteAddr}
 	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
 		q.caller = host
 	}
@@ -111,7 +121,21 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Resource not found.", http.StatusNotFound)
 		return
 	}
+	if reader, ok := up.(bodyReader); ok {
+		reader.readBody(q)
+	}
 	s.serve(w, q, up)
+}
+
+// readForm parses the form, or reads the body if it holds something else. The
+// body can be read again.
+func readForm(r *http.Request) ([]byte, error) {
+	if err := r.ParseForm(); err != nil || r.Body == nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return body, err
 }
 
 // serve takes a request through the gate, the faults and the upstream.
@@ -135,9 +159,9 @@ func (s *Sim) serve(w http.ResponseWriter, q *request, up upstream) {
 	at := time.Now()
 	v := l.arrive(allowed, at)
 	c.arrived(q, v, allowed.key)
-	q.number = c.Requests
+	q.number, q.at = c.Requests, s.now
 	q.log = &Request{
-		Number: q.number, Source: q.source, Method: q.http.Method, Path: q.path, Params: q.form, Header: q.http.Header, At: at, Refused: v.refused(),
+		Number: q.number, Source: q.source, Method: q.http.Method, Path: q.path, Params: q.form, Header: q.http.Header, Body: q.body, At: at, Refused: v.refused(),
 	}
 	s.keep(q.log)
 	var delay time.Duration
@@ -179,7 +203,7 @@ func (s *Sim) serve(w http.ResponseWriter, q *request, up upstream) {
 		rep = s.misbehave(q, up, allowed, v, faults)
 	default:
 		rep = s.ask(up, q)
-		up.limits(rep, allowed, v)
+		up.limits(q, rep, allowed, v)
 		if q.fault == RetryAfterOn200 {
 			rep.set("Retry-After", "3600")
 		}

@@ -29,6 +29,7 @@ type SourceStats struct {
 	Faults               map[Fault]int  `json:"faults"`
 	RepeatedOK           int            `json:"repeated_ok"` // requests for what had been answered in full before
 	Repeated             []Repeated     `json:"repeated,omitempty"`
+	Auth                 AuthStats      `json:"auth,omitzero"`
 	Truth                TruthStats     `json:"truth"`
 }
 

@@ -3,7 +3,9 @@ package sim
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"iter"
+	"net/url"
 	"time"
 )
 
@@ -20,11 +22,30 @@ type TruthRow struct {
 // was until it was deleted, in the order in which the records were made. An
 // unknown source has none.
 func (s *Sim) Truth(source string) iter.Seq[TruthRow] {
+	up, ok := s.upstreams[source]
+	if !ok {
+		return func(func(TruthRow) bool) {}
+	}
+	return s.truth(source, up)
+}
+
+// GenericTruth is the generic source's truth for a client that sends these style
+// parameters. Where deletions are announced, a deleted row is that of the
+// announcement.
+func (s *Sim) GenericTruth(params url.Values) (iter.Seq[TruthRow], error) {
+	g, ok := s.upstreams[Generic].(*generic)
+	if !ok {
+		return nil, fmt.Errorf("source %q is not simulated", Generic)
+	}
+	st, err := g.style.Load().with(params)
+	if err != nil {
+		return nil, err
+	}
+	return s.truth(Generic, g.shape(st)), nil
+}
+
+func (s *Sim) truth(source string, by teller) iter.Seq[TruthRow] {
 	return func(yield func(TruthRow) bool) {
-		up, ok := s.upstreams[source]
-		if !ok {
-			return
-		}
 		const chunk = 1024
 		var buf []byte
 		for from := 0; ; from += chunk {
@@ -37,11 +58,11 @@ func (s *Sim) Truth(source string) iter.Seq[TruthRow] {
 				if r.number == 0 {
 					continue
 				}
-				buf = up.append(buf[:0], r.index, &r.record)
+				buf = by.append(buf[:0], r.index, &r.record)
 				sum := sha256.Sum256(buf)
 				if !yield(TruthRow{
-					ID:        string(up.appendID(nil, r.index)),
-					UpdatedAt: up.updatedAt(r.version),
+					ID:        string(by.appendID(nil, r.index)),
+					UpdatedAt: by.updatedAt(r.version),
 					RawSHA256: hex.EncodeToString(sum[:]),
 					VisibleAt: time.Unix(int64(r.visible), 0).UTC(),
 					Deleted:   r.deleted,

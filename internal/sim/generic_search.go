@@ -1,0 +1,94 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// window reads the interval asked for, as microseconds with an open end.
+func window(q *request, st GenericStyle) (from, to int64, err error) {
+	from, to = 0, int64(1)<<62
+	first, last := q.get("from"), q.get("to")
+	if q.route == "/items/{from}/{to}/{offset}" {
+		parts := strings.Split(q.path, "/")
+		first, last = parts[2], parts[3]
+		for _, day := range []string{first, last} {
+			if _, err := time.Parse(time.DateOnly, day); err != nil {
+				return 0, 0, err
+			}
+		}
+	}
+	if first != "" {
+		if from, _, err = instant(first); err != nil {
+			return 0, 0, err
+		}
+	}
+	if last != "" {
+		granule := int64(0)
+		if to, granule, err = instant(last); err != nil {
+			return 0, 0, err
+		}
+		if st.Bounds == "closed" {
+			to += granule
+		}
+	}
+	return from, to, nil
+}
+
+// instant reads a day or a moment, in microseconds, and how long it lasts.
+func instant(s string) (at, granule int64, err error) {
+	if t, err := time.Parse(time.DateOnly, s); err == nil {
+		return t.UnixMicro(), (24 * time.Hour).Microseconds(), nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return 0, 0, fmt.Errorf("instant %q: must be a day or RFC 3339: %w", s, err)
+	}
+	return t.UnixMicro(), 1, nil
+}
+
+// search returns the ids with from <= moment < to in the order asked for.
+func (g *generic) search(st GenericStyle, from, to int64) []uint32 {
+	var ids []uint32
+	for i := range g.people.records {
+		r := &g.people.records[i]
+		if at := moment(&r.version); listed(r, st) && at >= from && at < to {
+			ids = append(ids, uint32(i))
+		}
+	}
+	if st.Order == "none" {
+		g.calls++
+		return shuffled(ids, roll(g.people.seed, 31, g.calls))
+	}
+	slices.SortFunc(ids, func(a, b uint32) int { return g.compare(st, a, g.moment(b), b) })
+	return ids
+}
+
+func (g *generic) moment(i uint32) int64 { return moment(&g.people.records[i].version) }
+
+// compare puts a record before or after a place, in the style's order.
+func (g *generic) compare(st GenericStyle, i uint32, at int64, id uint32) int {
+	n := cmp.Or(cmp.Compare(g.moment(i), at), cmp.Compare(i, id))
+	if st.Order == "desc" {
+		return -n
+	}
+	return n
+}
+
+// listed says whether a list of that style names the record.
+func listed(r *record, st GenericStyle) bool {
+	return r.shown() || r.number > 0 && st.announces()
+}
+
+func (g *generic) rows(st GenericStyle, ids []uint32) []row {
+	out := make([]row, 0, len(ids))
+	for _, i := range ids {
+		if r := g.people.records[i]; listed(&r, st) {
+			out = append(out, row{index: i, record: r})
+		}
+	}
+	return out
+}
