@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/query"
@@ -122,6 +123,15 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 	}
 	if e, ok := errors.AsType[*harvest.BeyondActivityError](err); ok {
 		return problem{"beyond_activity", e.Error(), "", "choose --to at or after " + harvest.FormatInstant(e.Reached) + ", or another --activity; nothing was changed", exitConflict}
+	}
+	if e, ok := errors.AsType[*planner.MovedError](err); ok {
+		return problem{"moved", e.Error(), "", "`patra plan create SOURCE --dry-run` shows what would be planned now; nothing was changed", exitConflict}
+	}
+	if errors.Is(err, planner.ErrToken) {
+		return problem{"bad_token", err.Error(), "", "copy the whole last line that `patra plan create SOURCE --dry-run` prints", exitUsage}
+	}
+	if errors.Is(err, sqlstore.ErrNotOpen) {
+		return problem{"not_open", err.Error(), "", "`patra plan show PLAN` shows its state; nothing was changed", exitConflict}
 	}
 	if errors.Is(err, sqlstore.ErrNoGap) {
 		return problem{"no_gap", err.Error(), "", "`patra plan gaps SOURCE` lists the slices that can be accepted; nothing was changed", exitConflict}

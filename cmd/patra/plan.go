@@ -12,8 +12,8 @@ import (
 )
 
 func (c *cli) planCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "plan", Short: "Look after what was planned: gaps, retries"}
-	cmd.AddCommand(c.planGapsCmd(), c.planRetryCmd(), c.planAcceptCmd())
+	cmd := &cobra.Command{Use: "plan", Short: "Plan, and look after what was planned: slices, gaps, retries"}
+	cmd.AddCommand(c.planCreateCmd(), c.planListCmd(), c.planShowCmd(), c.planGapsCmd(), c.planRetryCmd(), c.planAcceptCmd(), c.planCancelCmd())
 	return cmd
 }
 

@@ -80,7 +80,7 @@ func newBare(ctx context.Context, j job) (*bare, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.client = upstream.New(upstream.Config{}, gate.New(nil), dec)
+	b.client = upstream.New(upstream.Config{}, gate.New(gate.Config{}, nil), dec)
 	if b.encoder, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1)); err != nil {
 		return nil, err
 	}
@@ -145,12 +145,12 @@ func (b *bare) windows(ctx context.Context) ([]harvest.Window, error) {
 	specs, err := harvest.Strategies()[harvest.StrategyTime].Slice(ctx, harvest.SliceRequest{
 		Window: harvest.Window{From: cal.Floor(born.Add(-span - margin)), To: cal.Floor(born.Add(margin - w.SafetyLag.D()))}, Calendar: cal,
 		Step: w.Step.D(), MinStep: w.MinStep.D(), Target: w.Target, Cap: b.spec.Paging.MaxItems, PageSize: b.spec.Paging.Size,
-		Estimate: func(ctx context.Context, w harvest.Window) (harvest.Estimate, error) {
-			p, err := b.ask(ctx, source.Call{Purpose: source.ForCount, Window: w})
+		Estimate: func(ctx context.Context, at harvest.Part) (harvest.Estimate, error) {
+			p, err := b.ask(ctx, source.Call{Purpose: source.ForCount, Window: at.Window})
 			if err != nil {
 				return harvest.Estimate{}, err
 			}
-			return harvest.Estimate{Records: *p.Total, Known: true}, nil
+			return harvest.Estimate{Records: *p.Total, Known: true, By: harvest.ByCount}, nil
 		},
 	})
 	out := make([]harvest.Window, 0, len(specs))

@@ -26,7 +26,10 @@ type Config struct {
 	// LeaseTTL is how long a task stays with a worker that says nothing.
 	LeaseTTL time.Duration
 	Poll     time.Duration
-	Logger   *slog.Logger
+	// Instances is how many nodes ask the same upstreams; 0: not known, and
+	// nothing is asked while the rate gate cannot be reached (R40).
+	Instances int
+	Logger    *slog.Logger
 	// ReadOnly opens the store for reading only.
 	ReadOnly bool
 

@@ -120,6 +120,9 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	if st.Paused || st.Stopped {
 		return nil, &HeldError{Source: req.Source, State: st}
 	}
+	if r, resting := n.quiet.rest(ctx, req.Source, op); resting {
+		return nil, r.Fault()
+	}
 	params, err := json.Marshal(map[string]any{"from": Time(req.From), "to": Time(req.To), "baseUrl": req.BaseURL, "query": req.Query})
 	if err != nil {
 		return nil, fmt.Errorf("marshal trigger: %w", err)
@@ -158,13 +161,26 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	return rep, runErr
 }
 
+// Work tells what is left to do for a source and operation, and in quiet hours
+// that it waits for their end.
+func (n *Node) Work(ctx context.Context, code string, op harvest.Operation) (sqlstore.Work, error) {
+	w, err := n.Store.Work(ctx, code, op)
+	if err != nil {
+		return w, err
+	}
+	if r, resting := n.quiet.rest(ctx, code, op); resting && w.Ready > 0 {
+		w.Later, w.Ready, w.NextAt, w.NextCode = w.Later+w.Ready, 0, r.Until, harvest.CodeQuiet
+	}
+	return w, nil
+}
+
 // work runs tasks of the source until none is left.
 func (n *Node) work(ctx context.Context, code string, op harvest.Operation, watch *Watch) error {
 	ex := n.Executor(executor.Config{
 		Provenance: code, Operation: op,
 		Observe: watch.observe,
 		Idle: func(ctx context.Context) (bool, error) {
-			w, err := n.Store.Work(ctx, code, op)
+			w, err := n.Work(ctx, code, op)
 			if err != nil {
 				return false, err
 			}

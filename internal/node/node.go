@@ -17,6 +17,7 @@ import (
 	"github.com/papertrace/patra/internal/app/keyring"
 	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/decode"
@@ -36,6 +37,8 @@ var (
 	_ planner.Upstream  = (*upstream.Client)(nil)
 	_ planner.Registry  = (*registry.Registry)(nil)
 	_ registry.Store    = (*sqlstore.Store)(nil)
+	_ scheduler.Store   = (*sqlstore.Store)(nil)
+	_ scheduler.Sources = (*registry.Registry)(nil)
 	_ keyring.Store     = (*sqlstore.Store)(nil)
 	_ keyring.Vault     = (*vault.Vault)(nil)
 
@@ -50,6 +53,8 @@ type Node struct {
 	Keys      *keyring.Ring
 	Planner   *planner.Planner
 	contracts planner.Registry
+	schedules scheduler.Sources // nil where contracts know of none
+	quiet     *quiet
 	up        *upstream.Client
 	cfg       Config
 }
@@ -76,11 +81,16 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, transport http.RoundTripper) *Node {
 	cfg = cfg.withDefaults()
 	keys := keyring.New(store, vault.New(nil), cfg.redact, cfg.Logger)
+	schedules, _ := contracts.(scheduler.Sources)
+	rest := &quiet{sources: schedules, store: store, log: cfg.Logger}
 	up := upstream.New(upstream.Config{
-		Version: cfg.Version, Logger: cfg.Logger, Transport: transport, Credentials: keys, Redactor: cfg.redact,
-	}, gate.New(store), &decoders{})
+		Version: cfg.Version, Logger: cfg.Logger, Transport: transport, Credentials: keys, Redactor: cfg.redact, Resting: rest.rest,
+	}, gate.New(gate.Config{Instances: cfg.Instances}, store), &decoders{})
 	contracts = &keyed{Registry: contracts, keys: keys}
-	return &Node{Store: store, Keys: keys, contracts: contracts, Planner: planner.New(contracts, store, up, cfg.Logger), up: up, cfg: cfg}
+	return &Node{
+		Store: store, Keys: keys, contracts: contracts, schedules: schedules, quiet: rest,
+		Planner: planner.New(contracts, store, up, cfg.Logger), up: up, cfg: cfg,
+	}
 }
 
 // keyed refuses the contract of a source that needs a credential and has none,
@@ -111,7 +121,7 @@ func (n *Node) Close() error {
 // Executor returns an executor over the node's parts.
 func (n *Node) Executor(c executor.Config) *executor.Executor {
 	c.Owner = fmt.Sprintf("%s/%d", hostname(), os.Getpid())
-	c.Workers, c.LeaseTTL, c.Poll = n.cfg.Workers, n.cfg.LeaseTTL, n.cfg.Poll
+	c.Workers, c.LeaseTTL, c.Poll, c.Resting = n.cfg.Workers, n.cfg.LeaseTTL, n.cfg.Poll, n.quiet.resting
 	return executor.New(c, n.Store, n.up, n.cfg.Logger)
 }
 

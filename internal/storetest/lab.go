@@ -270,7 +270,7 @@ func Draft(ns harvest.Namespace, from, to int) harvest.Draft {
 
 func child(from, to time.Time) harvest.SliceDraft {
 	w := harvest.Window{From: from, To: to}
-	return harvest.SliceDraft{Spec: harvest.NewSliceSpec(w, seconds, pageSize, 0, 0), Expr: w.String()}
+	return harvest.SliceDraft{Spec: harvest.NewSliceSpec(harvest.Part{Window: w}, seconds, pageSize, 0, 0), Expr: w.String()}
 }
 
 // Plan saves a plan over the hours [from, to).

@@ -51,7 +51,7 @@ func writes() []write {
 			return err
 		}},
 		{"NewWalk", false, func(st *sqlstore.Store, l *Lab, j harvest.Job, _ harvest.Resume, _ harvest.OpenedBatch) error {
-			_, _, err := st.NewWalk(l.ctx(), j.Lease, "page_repeats")
+			_, _, err := st.NewWalk(l.ctx(), j.Lease, "page_repeats", true)
 			return err
 		}},
 		{"Reslice", false, func(st *sqlstore.Store, l *Lab, j harvest.Job, r harvest.Resume, _ harvest.OpenedBatch) error {
@@ -222,7 +222,7 @@ func noProgress(l *Lab) {
 		j := jobs[0]
 		r := l.Start(j)
 		if r.Unknown {
-			walk, _, err := l.Store.NewWalk(l.ctx(), j.Lease, "page_outcome_unknown")
+			walk, _, err := l.Store.NewWalk(l.ctx(), j.Lease, "page_outcome_unknown", true)
 			if err != nil {
 				l.Fatal(err)
 			}
@@ -258,7 +258,7 @@ func spentRuns(l *Lab) {
 			r := l.Start(j)
 			if again { // page 1 comes again in a new walk, page 2 never does
 				if runs > 0 {
-					walk, _, err := l.Store.NewWalk(l.ctx(), j.Lease, "token_expired")
+					walk, _, err := l.Store.NewWalk(l.ctx(), j.Lease, "token_expired", true)
 					if err != nil {
 						l.Fatal(err)
 					}
@@ -274,6 +274,7 @@ func spentRuns(l *Lab) {
 					l.Errorf("run %d: no rest", runs+1)
 				}
 				l.Due()
+				l.mend()
 			}
 		}
 		if runs != harvest.MaxSpentRuns {

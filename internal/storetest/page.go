@@ -137,7 +137,7 @@ func unknownPage(l *Lab) {
 		}, true},
 		{"page in flight, then a new walk", func(j harvest.Job, r harvest.Resume) {
 			l.Open(j, r)
-			if _, _, err := l.Store.NewWalk(l.ctx(), j.Lease, "lost"); err != nil {
+			if _, _, err := l.Store.NewWalk(l.ctx(), j.Lease, "lost", true); err != nil {
 				l.Fatal(err)
 			}
 		}, false},
@@ -167,6 +167,47 @@ func unknownPage(l *Lab) {
 		}
 		l.MustVerify()
 	}
+}
+
+// walkBefore: whoever goes on with a walk, or begins one, is told where the walk
+// before it was proven over. A walk that only confirms is no failed one.
+func walkBefore(l *Lab) {
+	l.Plan(0, 1)
+	j := l.LeaseOne()
+	r := l.Start(j)
+	if r.Prior != nil {
+		l.Errorf("a first walk has one before it: %+v", r.Prior)
+	}
+	b := Page(l.Open(j, r))
+	b.End, b.After.Seen, b.After.Set = harvest.EndEmpty, 3, harvest.SetSum{1 << 63, 7}
+	l.Commit(j, b)
+	again := func(failed bool, wantWalk, wantWalks int) {
+		l.Helper()
+		walk, walks, err := l.Store.NewWalk(l.ctx(), j.Lease, "walk_unconfirmed", failed)
+		if err != nil || walk != wantWalk || walks != wantWalks {
+			l.Errorf("walk %d, %d failed, %v", walk, walks, err)
+		}
+	}
+	resumed := func() harvest.Resume {
+		l.Expire(j.Lease.Task)
+		j = l.LeaseOne()
+		return l.Start(j)
+	}
+	if r = resumed(); r.SearchEnd != harvest.EndEmpty || r.Search.Set != b.After.Set || r.Prior != nil {
+		l.Errorf("before the second walk: resumed at %+v", r)
+	}
+	again(false, 2, 0)
+	for page := range 2 { // killed before its first page, and after
+		if r = resumed(); r.SearchDone != page || r.SearchEnd != "" || r.Prior == nil || r.Prior.Seen != 3 || r.Prior.Set != b.After.Set {
+			l.Errorf("in the second walk: resumed at %+v", r)
+		}
+		l.Commit(j, Page(l.Open(j, r)))
+	}
+	again(true, 3, 1)
+	if r = resumed(); r.Prior != nil {
+		l.Errorf("the walk before was not proven over: %+v", r.Prior)
+	}
+	l.MustVerify()
 }
 
 // betweenPhases kills between SEARCH and DETAIL and between details.
@@ -408,7 +449,7 @@ func hostileText(l *Lab) {
 		j := l.LeaseOne()
 		r := l.Start(j)
 		l.Open(j, r)
-		if _, _, err := l.Store.NewWalk(l.ctx(), j.Lease, s); err != nil {
+		if _, _, err := l.Store.NewWalk(l.ctx(), j.Lease, s, true); err != nil {
 			l.Errorf("a new walk because of %q: %v", s, err)
 		}
 		if err := l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: s, Error: "upstream said " + s}); err != nil {

@@ -186,7 +186,7 @@ func (l *Lab) move(rnd *rand.Rand, players *[]*player) (string, error) {
 		return fmt.Sprintf("commit, finish %v", b.Finish), err
 	case 13:
 		p := pick()
-		walk, _, err := l.Store.NewWalk(ctx, p.job.Lease, "r")
+		walk, _, err := l.Store.NewWalk(ctx, p.job.Lease, "r", true)
 		if err == nil {
 			if p.opened != nil {
 				p.res.BatchNo++

@@ -15,6 +15,11 @@
 // request travels while the commit is made durable, a page is never asked for
 // under a lease that is already lost, and a crash costs one page.
 //
+// A walk by page numbers is not believed until a second one saw the same: its end
+// is committed, the slice is begun again, and the two are compared (R25). Details
+// that an upstream refuses are asked for in halves until the guilty ids stand
+// alone; those go to the list of bad ids with the page, the others are kept (R27).
+//
 // What a fault asks for (retry, a new walk, smaller slices, giving up) is
 // decided by the domain's rules; the executor only carries it out. It knows
 // neither the registry nor the database: a plan's snapshot is all it sees.

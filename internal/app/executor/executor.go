@@ -27,6 +27,9 @@ type Config struct {
 	// Provenance and Operation restrict what is taken, if set.
 	Provenance string
 	Operation  harvest.Operation
+	// Resting, if set, lists what is to be left alone now: none of its tasks is
+	// taken, and no page of those in hand is begun. It must be quick.
+	Resting func(ctx context.Context) []harvest.Rest
 	// Idle, if set, is asked when there is nothing to take; true ends the run.
 	Idle func(ctx context.Context) (bool, error)
 	// Observe, if set, is told what happens. It must be quick.
@@ -142,6 +145,7 @@ func (e *Executor) feed(ctx, work context.Context, free chan struct{}, start fun
 		// Not cut off by the stop: a lease whose answer is lost has to run out.
 		found, err := e.store.LeaseTasks(work, harvest.LeaseRequest{
 			Owner: e.cfg.Owner, TTL: e.cfg.LeaseTTL, Max: 1, Provenance: e.cfg.Provenance, Operation: e.cfg.Operation, SpecVersion: source.SpecVersion,
+			Resting: e.resting(ctx),
 		})
 		if err != nil {
 			if ctx.Err() != nil {
@@ -169,6 +173,13 @@ func (e *Executor) feed(ctx, work context.Context, free chan struct{}, start fun
 		case <-time.After(e.cfg.Poll):
 		}
 	}
+}
+
+func (e *Executor) resting(ctx context.Context) []harvest.Rest {
+	if e.cfg.Resting == nil {
+		return nil
+	}
+	return e.cfg.Resting(ctx)
 }
 
 func (e *Executor) observe(ev Event) {

@@ -269,6 +269,39 @@ func TestR25_RowAddedBehindIsNotCutOffByTheOldTotal(t *testing.T) {
 	})
 }
 
+// TestP12_NoRequestGoesPastTheWall: the oracle states no total, so that only the
+// place of a page, or the items seen, tell that the source's depth is reached.
+func TestP12_NoRequestGoesPastTheWall(t *testing.T) {
+	for _, name := range []string{"offset-empty", "page-1", "token", "url", "scroll"} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				m := manners[name]
+				m.blind = true
+				m.query = strings.TrimPrefix(m.query+"\n      total: absent", "\n      ")
+				m.paging = strings.NewReplacer("total: EXACT", "total: ROUGH", "[TOTAL, EMPTY]", "[EMPTY]").Replace(m.paging)
+				b := newBench(t, m, setup{tweak: func(s *source.Spec) { s.Paging.MaxItems = 40 }})
+				rep := b.exact()
+				if rep.Slices.Resliced == 0 {
+					t.Error("nothing was cut")
+				}
+				pages := map[string]int{} // by window
+				for _, r := range b.Sim.Requests() {
+					reach := 0
+					if _, err := fmt.Sscan(r.Params.Get("offset"), &reach); err == nil {
+						reach += 20
+					} else if _, err := fmt.Sscan(r.Params.Get("page"), &reach); err == nil {
+						reach *= 20
+					}
+					w := r.Params.Get("from") + "/" + r.Params.Get("to")
+					if pages[w]++; reach > 40 || (name == "token" || name == "url") && pages[w] > 2 {
+						t.Errorf("asked for %v", r.Params)
+					}
+				}
+			})
+		})
+	}
+}
+
 // TestR26_PageSizeIsFrozen: a pack with other pages acts on the next plan only.
 func TestR26_PageSizeIsFrozen(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -20,12 +20,15 @@ type Store interface {
 	// CommitBatch stores a page and opens next with it. ready is called when
 	// all but the commit itself is done.
 	CommitBatch(ctx context.Context, j harvest.Job, b harvest.Batch, next *harvest.BatchOpen, ready func(harvest.Committed)) (harvest.Committed, error)
-	// NewWalk begins the slice again; walks counts the beginnings since the
-	// task was queued.
-	NewWalk(ctx context.Context, l harvest.Lease, reason string) (walk, walks int, err error)
+	// NewWalk begins the slice again; walks counts the walks that failed since
+	// the task was queued, the one before included if it did.
+	NewWalk(ctx context.Context, l harvest.Lease, reason string, failed bool) (walk, walks int, err error)
 	EndRun(ctx context.Context, l harvest.Lease, e harvest.RunEnd) error
 	// Reslice puts children that tile the slice in its place.
 	Reslice(ctx context.Context, j harvest.Job, e harvest.RunEnd, children []harvest.SliceDraft, pagingType string, pageSize int) error
+	// BadIDs says which of ids are on the list of bad ids, and names up to most
+	// others on it that are due to be asked for again.
+	BadIDs(ctx context.Context, provenance, recordType string, ids []string, most int) (harvest.BadIDs, error)
 	Spec(ctx context.Context, id harvest.PlanID) ([]byte, error)
 }
 

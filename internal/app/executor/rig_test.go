@@ -45,6 +45,7 @@ var manners = map[string]manner{
 	"empty-token":  {style: "empty-with-token", paging: `{type: TOKEN, pageSize: 20, total: ROUGH, end: [NO_TOKEN]}`, query: `token: ${page.token}`, reply: "      nextToken: next_token\n"},
 	"url":          {style: "url", paging: `{type: URL, pageSize: 20, total: ROUGH, end: [NO_URL]}`, reply: "      nextUrl: next\n"},
 	"time":         {style: "time", paging: `{type: TIME, total: EXACT, end: [ONE_REPLY]}`},
+	"page-two":     {style: "page&base=1", paging: `{type: PAGE, pageSize: 20, firstPage: 1, total: ROUGH, end: [EMPTY]}`, query: `page: ${page.no}`, two: true},
 	"two-phase":    {style: "token", paging: `{type: TOKEN, pageSize: 50, total: ROUGH, end: [NO_TOKEN]}`, query: `token: ${page.token}`, reply: "      nextToken: next_token\n", two: true},
 }
 
@@ -116,9 +117,10 @@ pagination: %s
 // bench is a rig over the generic source, inside a bubble.
 type bench struct {
 	*patratest.Rig
-	t   *testing.T
-	dsn string
-	c   patratest.RigConfig
+	t    *testing.T
+	dsn  string
+	c    patratest.RigConfig
+	wrap func(http.RoundTripper) http.RoundTripper
 }
 
 // setup says what differs from the ordinary bench: 70 records in one slice of
@@ -129,6 +131,9 @@ type setup struct {
 	tweak  func(*source.Spec)
 	hook   func(string) error
 	faults []sim.Script
+	engine patratest.Engine // default SQLite
+	// wrap puts something between node and oracle.
+	wrap func(http.RoundTripper) http.RoundTripper
 }
 
 func newBench(t *testing.T, m manner, s setup) *bench {
@@ -156,16 +161,24 @@ func newBench(t *testing.T, m manner, s setup) *bench {
 			s.tweak(spec)
 		}
 	})
-	b := &bench{t: t, dsn: patratest.SQLite.DSN(t), c: patratest.RigConfig{Sim: s.sim, Packs: map[string]registry.Pack{"generic": p}, Node: s.node, Hook: s.hook}}
+	if s.engine.Name == "" {
+		s.engine = patratest.SQLite
+	}
+	b := &bench{t: t, wrap: s.wrap, dsn: s.engine.DSN(t), c: patratest.RigConfig{Sim: s.sim, Packs: map[string]registry.Pack{"generic": p}, Node: s.node, Hook: s.hook}}
 	b.c.DSN = b.dsn
-	b.Rig = patratest.NewRig(t, b.c)
+	b.again()
 	b.c.Oracle, b.c.Hook = b.Sim, nil
 	b.Sim.Script(s.faults...)
 	return b
 }
 
 // again is the same store and oracle under a new node, as after a restart.
-func (b *bench) again() { b.Rig = patratest.NewRig(b.t, b.c) }
+func (b *bench) again() {
+	b.Rig = patratest.NewRig(b.t, b.c)
+	if b.wrap != nil {
+		b.Node = node.Assemble(b.c.Node, b.Node.Store, registry.NewStatic(b.c.Packs, nil), b.wrap(patratest.Direct{Handler: b.Sim}))
+	}
+}
 
 // harvest runs to the end and compares with the truth.
 func (b *bench) exact() *node.Report {
@@ -213,7 +226,14 @@ func (b *bench) exec(query string, args ...any) {
 
 func (b *bench) sql(f func(*sql.DB) error) {
 	b.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(b.dsn, "sqlite:")+"?_pragma=busy_timeout(5000)")
+	path, isFile := strings.CutPrefix(b.dsn, "sqlite:")
+	if !isFile {
+		if err := f(patratest.Raw(b.t, b.dsn)); err != nil {
+			b.t.Errorf("ask the store: %v", err)
+		}
+		return
+	}
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -247,6 +267,20 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	warm.Do(func() { newBench(t, manners["token"], setup{sim: sim.Config{Records: 5}}).exact() })
 	synctest.Test(t, f)
+}
+
+// engines runs f on every engine: on SQLite in a bubble, on the servers, whose
+// clocks are their own, in real time.
+func engines(t *testing.T, f func(t *testing.T, s setup)) {
+	t.Helper()
+	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+		s := setup{engine: e, node: node.Config{Poll: 50 * time.Millisecond, LeaseTTL: time.Second}}
+		if e != patratest.SQLite {
+			f(t, s)
+			return
+		}
+		bubble(t, func(t *testing.T) { f(t, s) })
+	})
 }
 
 // every runs f in a bubble for each named manner.

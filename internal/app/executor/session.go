@@ -30,6 +30,11 @@ type session struct {
 	batchNo int
 	ids     []string // found by SEARCH pages of a two-phase walk
 	seen    map[uint64]struct{}
+	// over is where this walk was proven over, prior where the one before was.
+	over, prior *harvest.Position
+	// unheard counts ids refused one by one since details last came; only the
+	// request in hand touches it.
+	unheard int
 	traffic harvest.RunStats
 }
 
@@ -132,6 +137,10 @@ func (s *session) end(work context.Context, err error) error {
 		return err // the store
 	case f.Code == "rate_wait":
 		end.Outcome, end.Code, end.Delay = harvest.Released, f.Code, f.RetryAfter
+	case f.Code == "quota_wait": // nobody asked us to stay away: no reason to pause the source
+		end.Outcome, end.Code, end.Delay = harvest.Released, f.Code, min(f.RetryAfter, harvest.LongestWait)
+	case f.Code == harvest.CodeQuiet: // who takes tasks knows until when
+		end.Outcome, end.Code = harvest.Released, f.Code
 	case f.Level == harvest.Fatal:
 		end.Outcome, end.Code, kind = harvest.Stopped, f.Code, TaskFailed
 	case f.Level == harvest.Transient:
@@ -157,10 +166,8 @@ func (s *session) execute(ctx context.Context, res harvest.Resume) error {
 		return err
 	}
 	st := s.begin(res)
-	if res.Unknown && s.spec.Paging.Stateful && st.pos.Token != "" {
-		// A page may have been served that nobody stored, and the server's
-		// cursor has moved past it: only a new walk sees it again (R22).
-		next, err := s.restart(ctx, harvest.Fault{Level: harvest.Transient, Reaction: harvest.RestartWalk, Code: "page_outcome_unknown"})
+	if why := s.mustRestart(res, st); why != nil {
+		next, err := s.restart(ctx, why)
 		if err != nil {
 			return err
 		}
@@ -193,16 +200,42 @@ func (s *session) execute(ctx context.Context, res harvest.Resume) error {
 	}
 }
 
-// restart begins the walk again, or cuts the slice after too many.
+// mustRestart says why a walk that was left cannot be gone on with.
+func (s *session) mustRestart(res harvest.Resume, st step) error {
+	switch {
+	case res.Unknown && s.spec.Paging.Stateful && st.pos.Token != "":
+		// A page may have been served that nobody stored, and the server's
+		// cursor has moved past it: only a new walk sees it again (R22).
+		return harvest.Fault{Level: harvest.Transient, Reaction: harvest.RestartWalk, Code: "page_outcome_unknown"}
+	case s.over != nil && !s.spec.Paging.Confirmed(*s.over, s.prior):
+		return s.unconfirmed()
+	}
+	return nil
+}
+
+// codeUnconfirmed: nothing is wrong with the walk, but it must be seen twice.
+const codeUnconfirmed = "walk_unconfirmed"
+
+// unconfirmed is why a walk that was proven over is walked once more (R25).
+func (s *session) unconfirmed() error {
+	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.RestartWalk, Code: codeUnconfirmed}
+	if s.prior != nil {
+		f.Code = "walks_differ"
+	}
+	return f
+}
+
+// restart begins the walk again, or cuts the slice after too many that failed.
 func (s *session) restart(ctx context.Context, why error) (step, error) {
 	f, _ := harvest.FaultOf(why)
-	walk, walks, err := s.e.store.NewWalk(ctx, s.job.Lease, f.Code)
+	walk, walks, err := s.e.store.NewWalk(ctx, s.job.Lease, f.Code, f.Code != codeUnconfirmed)
 	if err != nil {
 		return step{}, err
 	}
 	s.e.observe(Event{Kind: WalkRestarted, Job: s.job, Err: why, Reason: f.Code})
 	s.log.Debug("walk begun again", "walk", walk, "err", why)
 	s.walk, s.ids, s.seen = walk, nil, make(map[uint64]struct{})
+	s.prior, s.over = s.over, nil
 	if walks >= harvest.MaxWalks {
 		return step{}, s.cut(ctx, why)
 	}
@@ -219,19 +252,19 @@ var errDone = errors.New("run closed")
 // one that may pass or as one that will not.
 func (s *session) cut(ctx context.Context, why error) error {
 	f, _ := harvest.FaultOf(why)
-	a, b, ok := harvest.Halve(s.job.Spec.NominalWindow(), s.cal, s.spec.Window.MinStep.D())
+	a, b, ok := s.job.Spec.Part().Halve(s.cal, s.spec.Window.MinStep.D(), s.spec.Window.Split)
 	if !ok {
 		if f.Reaction == harvest.CutSlice {
 			f.Level, f.Reaction = harvest.Rejected, harvest.GiveUp
-			return fmt.Errorf("%s cannot be cut smaller than %s: %w", s.job.Spec.NominalWindow(), s.spec.Window.MinStep.D(), f)
+			return fmt.Errorf("%s cannot be cut smaller than %s: %w", s.job.Spec.Part(), s.spec.Window.MinStep.D(), f)
 		}
 		f.Reaction = harvest.Retry // rest, then try again
 		return fmt.Errorf("%d walks did not finish: %w", harvest.MaxWalks, f)
 	}
 	children := make([]harvest.SliceDraft, 0, 2)
-	for i, w := range []harvest.Window{a, b} {
+	for _, w := range []harvest.Part{a, b} {
 		c := harvest.NewSliceSpec(w, s.cal, s.spec.Paging.Size, 0, s.spec.Window.SafetyLag.D())
-		if i == 0 && s.job.Spec.Hints != nil {
+		if w.From.Equal(s.job.Spec.Window.From) && s.job.Spec.Hints != nil {
 			c.Hints.OverlapSec = s.job.Spec.Hints.OverlapSec
 		}
 		children = append(children, harvest.SliceDraft{Spec: c, Expr: source.LocalExpr(s.spec, w)})
@@ -245,9 +278,15 @@ func (s *session) cut(ctx context.Context, why error) error {
 	return errDone
 }
 
+// stopping says why no new page should be begun, nil if it may.
 func (s *session) stopping() error {
 	if s.stop.Err() != nil {
 		return errStopping
+	}
+	for _, r := range s.e.resting(s.stop) {
+		if r.Provenance == s.job.Provenance && r.Operation == s.job.Operation {
+			return r.Fault()
+		}
 	}
 	return nil
 }

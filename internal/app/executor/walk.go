@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -20,7 +19,7 @@ type step struct {
 
 // begin works out the first step of a run from what is committed.
 func (s *session) begin(res harvest.Resume) step {
-	s.ids = res.IDs
+	s.ids, s.prior = res.IDs, res.Prior
 	s.seen = make(map[uint64]struct{}, len(res.Seen)+len(res.IDs))
 	for _, h := range res.Seen {
 		s.seen[h] = struct{}{}
@@ -29,6 +28,7 @@ func (s *session) begin(res harvest.Resume) step {
 		s.seen[harvest.IDHash(id)] = struct{}{}
 	}
 	if res.SearchEnd != "" {
+		s.over = &res.Search
 		return s.detail(res.DetailDone+1, res.DetailAt)
 	}
 	st := s.first()
@@ -69,6 +69,9 @@ func (s *session) open(ctx context.Context, st step) (step, error) {
 type reply struct {
 	ans source.Answer
 	err error
+	// DETAIL only: the ids that were asked for, those of them that were on the
+	// list of bad ids before, and those the upstream refused.
+	asked, due, refused []string
 }
 
 // walkFrom asks for and commits pages from st on, until the slice is done.
@@ -88,21 +91,20 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 			s.count(r.ans.Traffic)
 			return false, fmt.Errorf("%s %s page %d: %w", s.job.Provenance, st.phase, st.ordinal, r.err)
 		}
-		b, following, err := s.take(ctx, st, r.ans)
+		b, following, err := s.take(ctx, st, r)
 		if err != nil {
 			return false, err
 		}
 		var open *harvest.BatchOpen
 		ahead := func(harvest.Committed) {}
 		pending = nil
-		if !b.Finish {
-			if err := s.stopping(); err == nil {
-				o := s.batchOpen(following)
-				open = &o
-				ahead = func(c harvest.Committed) {
-					following.opened = c.Next
-					pending = s.ask(ctx, following)
-				}
+		halt := s.stopping()
+		if following != nil && halt == nil {
+			o := s.batchOpen(*following)
+			open = &o
+			ahead = func(c harvest.Committed) {
+				following.opened = c.Next
+				pending = s.ask(ctx, *following)
 			}
 		}
 		c, err := s.e.store.CommitBatch(ctx, s.job, b, open, ahead)
@@ -110,77 +112,104 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 			return false, err
 		}
 		s.committed(b, c)
-		if c.Done {
+		switch {
+		case c.Done:
 			return true, nil
-		}
-		if pending == nil {
-			return false, errStopping
+		case following == nil:
+			return false, s.unconfirmed()
+		case pending == nil:
+			return false, halt
 		}
 		following.opened.ID = c.Next.ID // the last try's, if the transaction ran again
-		st = following
+		st = *following
 	}
 }
 
 // ask sends the request for st beside whatever goes on here.
 func (s *session) ask(ctx context.Context, st step) chan reply {
 	out := make(chan reply, 1)
-	call := source.Call{
-		Purpose: source.ForSearch, Window: s.job.Spec.RequestWindow(), Position: st.pos, BaseURL: s.job.BaseURL,
-		Correlation: fmt.Sprintf("ing-%d-%d", s.run, st.opened.BatchNo),
-	}
-	if st.phase == harvest.PhaseDetail {
-		call.Purpose, call.IDs = source.ForDetail, st.ids
-	}
 	s.asking.Go(func() {
-		ans, err := s.e.up.Ask(ctx, s.spec, call)
-		out <- reply{ans, err}
+		if st.phase == harvest.PhaseDetail {
+			out <- s.askDetails(ctx, st)
+			return
+		}
+		ans, err := s.e.up.Ask(ctx, s.spec, s.call(st))
+		out <- reply{ans: ans, err: err}
 	})
 	return out
 }
 
-// take turns an answer into a batch and the step after it.
-func (s *session) take(ctx context.Context, st step, ans source.Answer) (harvest.Batch, step, error) {
+// call is the question for the page of st.
+func (s *session) call(st step) source.Call {
+	c := source.Call{
+		Purpose: source.ForSearch, Window: s.job.Spec.RequestWindow(), Range: s.job.Spec.Range, Position: st.pos, BaseURL: s.job.BaseURL,
+		Correlation: fmt.Sprintf("ing-%d-%d", s.run, st.opened.BatchNo),
+	}
+	if st.phase == harvest.PhaseDetail {
+		c.Purpose = source.ForDetail
+	}
+	return c
+}
+
+// take turns a reply into a batch and the step after it. No step follows the
+// page that finishes the slice, or that ends a walk to be confirmed by another.
+func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *step, error) {
+	ans := r.ans
 	b := harvest.Batch{OpenedBatch: *st.opened, RecordType: s.spec.RecordType, Evidence: evidence(ans)}
 	if st.phase == harvest.PhaseDetail {
-		return s.takeDetails(ctx, st, ans, b)
+		return s.takeDetails(ctx, st, r, b)
 	}
 	facts := ans.Page.Facts()
 	next, end, err := s.spec.Paging.Step(st.pos, facts, func(h uint64) bool { _, ok := s.seen[h]; return ok })
 	if err != nil {
 		s.count(ans.Traffic)
-		return b, st, fmt.Errorf("%s page %d: %w", s.job.Provenance, st.ordinal, err)
+		return b, nil, fmt.Errorf("%s page %d: %w", s.job.Provenance, st.ordinal, err)
 	}
 	if end != "" && !ans.UpstreamAt.IsZero() && ans.UpstreamAt.Before(s.job.Spec.Window.To) {
 		// By its own clock the upstream has not reached the end of the window,
 		// so nothing it says can prove the window complete.
 		s.count(ans.Traffic)
 		f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "upstream_clock_behind", RetryAfter: s.job.Spec.Window.To.Sub(ans.UpstreamAt)}
-		return b, st, fmt.Errorf("upstream's clock says %s: %w", harvest.FormatInstant(ans.UpstreamAt), f)
+		return b, nil, fmt.Errorf("upstream's clock says %s: %w", harvest.FormatInstant(ans.UpstreamAt), f)
 	}
 	b.After, b.End = next, end
-	following := step{phase: harvest.PhaseSearch, ordinal: st.ordinal + 1, pos: next}
 	if s.spec.TwoPhase() {
-		if err := s.takeIDs(ans.Page, &b); err != nil {
-			return b, st, err
-		}
-		if end != "" {
-			b.Finish = len(s.ids) == 0
-			if !b.Finish {
-				following = s.detail(1, 0)
-			}
-		}
-		return b, following, nil
+		err = s.takeIDs(ans.Page, &b)
+	} else {
+		s.takeItems(ans.Page, &b)
+		s.takeSeen(facts.IDs, &b)
+		err = drift(&b, s.spec.Paging.Size)
 	}
-	b.Finish = end != ""
-	s.takeItems(ans.Page, &b)
-	for _, id := range facts.IDs {
+	if err != nil {
+		return b, nil, err
+	}
+	return b, s.after(st, &b), nil
+}
+
+// after is the step that follows the SEARCH page b of st, nil if none does.
+func (s *session) after(st step, b *harvest.Batch) *step {
+	if b.End == "" {
+		return &step{phase: harvest.PhaseSearch, ordinal: st.ordinal + 1, pos: b.After}
+	}
+	s.over = &b.After
+	if !s.spec.Paging.Confirmed(b.After, s.prior) {
+		return nil
+	}
+	if b.Finish = len(s.ids) == 0; b.Finish { // nothing to ask details for, or all came with the pages
+		return nil
+	}
+	return new(s.detail(1, 0))
+}
+
+// takeSeen remembers the ids of a one-phase page.
+func (s *session) takeSeen(ids []string, b *harvest.Batch) {
+	for _, id := range ids {
 		h := harvest.IDHash(id)
 		if _, ok := s.seen[h]; !ok {
 			s.seen[h] = struct{}{}
 			b.Seen = append(b.Seen, h)
 		}
 	}
-	return b, following, drift(&b, s.spec.Paging.Size)
 }
 
 // takeIDs keeps the ids of a SEARCH page, each once in a walk.
@@ -221,75 +250,6 @@ func (s *session) takeItems(p *harvest.Page, b *harvest.Batch) {
 			RawSHA256: it.RawSHA256, Raw: it.Raw, Fields: it.Fields, Status: it.Status, MappingVersion: s.mapping,
 		})
 	}
-}
-
-// missingAsks is how often ids that were left out of a reply are asked for once
-// more before they count as bad: replies have been seen to drop ids in passing.
-const missingAsks = 2
-
-// takeDetails accounts for every id of a DETAIL page (R27).
-func (s *session) takeDetails(ctx context.Context, st step, ans source.Answer, b harvest.Batch) (harvest.Batch, step, error) {
-	s.takeItems(ans.Page, &b)
-	missing := left(st.ids, b.Records)
-	for try := 0; try < missingAsks && len(missing) > 0; try++ {
-		again, err := s.e.up.Ask(ctx, s.spec, source.Call{
-			Purpose: source.ForDetail, Window: s.job.Spec.RequestWindow(), Position: st.pos, IDs: missing, BaseURL: s.job.BaseURL,
-			Correlation: fmt.Sprintf("ing-%d-%d", s.run, st.opened.BatchNo),
-		})
-		if err != nil {
-			s.count(ans.Traffic)
-			s.count(again.Traffic)
-			return b, st, fmt.Errorf("%s details left out before: %w", s.job.Provenance, err)
-		}
-		s.takeMore(again.Page, &b)
-		b.Evidence = addTraffic(b.Evidence, again.Traffic)
-		missing = left(missing, b.Records)
-	}
-	b.Asked, b.Missing = len(st.ids), notIn(missing, b.Quarantined)
-	at := st.pos.Offset + int64(len(st.ids))
-	b.After = harvest.Position{Offset: at}
-	b.Finish = at >= int64(len(s.ids))
-	following := st
-	if !b.Finish {
-		following = s.detail(st.ordinal+1, at)
-	}
-	return b, following, drift(&b, s.spec.Batching.IDs)
-}
-
-// takeMore adds the items of a second reply to the batch.
-func (s *session) takeMore(p *harvest.Page, b *harvest.Batch) {
-	more := harvest.Batch{OpenedBatch: b.OpenedBatch}
-	s.takeItems(p, &more)
-	b.Records = append(b.Records, more.Records...)
-	for _, q := range more.Quarantined {
-		if !slices.ContainsFunc(b.Quarantined, func(o harvest.Quarantined) bool { return o.RawSHA256 == q.RawSHA256 }) {
-			b.Quarantined = append(b.Quarantined, q)
-		}
-	}
-	if more.ObservedMax.After(b.ObservedMax) {
-		b.ObservedMax = more.ObservedMax
-	}
-}
-
-func left(asked []string, got []harvest.Record) []string {
-	have := make(map[string]struct{}, len(got))
-	for i := range got {
-		have[got[i].ID] = struct{}{}
-	}
-	var out []string
-	for _, id := range asked {
-		if _, ok := have[id]; !ok {
-			out = append(out, id)
-		}
-	}
-	return out
-}
-
-// notIn leaves out the ids of items that are in quarantine: those had details.
-func notIn(ids []string, q []harvest.Quarantined) []string {
-	return slices.DeleteFunc(ids, func(id string) bool {
-		return slices.ContainsFunc(q, func(o harvest.Quarantined) bool { return o.ID == id })
-	})
 }
 
 // drift refuses a page of which too much is unreadable: that is not bad data

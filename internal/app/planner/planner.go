@@ -2,6 +2,10 @@
 // description, works out the window from the frontier, counts before it cuts,
 // and saves trigger, plan, slices and tasks at once.
 //
+// A plan may stop before the end of its window, when enough is open already; the
+// next trigger goes on with it. What a plan would be can be seen before it is
+// made, and made exactly so if nothing has moved since.
+//
 // It promises that no instant of a namespace is planned twice or skipped, that
 // the same trigger finds the plan it already has, and that nothing is asked of
 // an upstream inside a transaction. It writes a cursor once, at its start, and
@@ -10,11 +14,9 @@ package planner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -38,8 +40,10 @@ func New(reg Registry, store Store, up Upstream, log *slog.Logger) *Planner {
 type Planned struct {
 	Namespace harvest.Namespace
 	// Plan is the plan saved or found; its ID is 0 if there was nothing to plan.
-	Plan     harvest.PlanHead
-	Noop     bool
+	Plan harvest.PlanHead
+	Noop bool
+	// Reason says why there was nothing to plan, or why the plan is not whole yet.
+	Reason   string
 	Window   harvest.Window
 	Warnings []string
 	Traffic  source.Traffic
@@ -47,40 +51,29 @@ type Planned struct {
 	// at the source's declared baseline.
 	Baseline bool
 	Expected int64
+	// Answered reports that the same trigger was answered before, by whomever.
+	Answered bool
 }
 
 // frontierTries is how often a plan is made anew because another was saved first.
 const frontierTries = 20
 
-// Plan makes the plan a trigger asks for, finds the one it already has, or
-// records that there is nothing to do.
+// Plan makes the plan a trigger asks for, finds the one it already has, goes on
+// with one that is not whole yet, or records that there is nothing to do.
 func (p *Planner) Plan(ctx context.Context, t harvest.Trigger) (Planned, error) {
-	con, err := p.reg.Select(ctx, t.Provenance, t.Operation, t.Query)
+	return p.plan(ctx, t, nil)
+}
+
+func (p *Planner) plan(ctx context.Context, t harvest.Trigger, pin *pin) (Planned, error) {
+	j, err := p.begin(ctx, t)
 	if err != nil {
 		return Planned{}, p.failed(ctx, t, err)
 	}
-	if t.Operation == harvest.Update {
-		return Planned{}, fmt.Errorf("plan %s: operation %s is not built yet", t.Provenance, t.Operation)
-	}
-	if t.Operation == harvest.Backfill && t.Activity == "" {
-		return Planned{}, fmt.Errorf("plan %s: a BACKFILL needs an activity", t.Provenance)
-	}
-	j := &job{Planner: p, t: t, spec: con.Spec, con: con, counted: map[harvest.Window]harvest.Estimate{}}
-	if j.cal, err = con.Spec.Window.Calendar(); err != nil {
-		return Planned{}, p.failed(ctx, t, err)
-	}
-	_, selHash := con.Spec.Selected()
-	j.out.Namespace = harvest.HarvestNamespace(t.Provenance, con.Spec.Search.Name, con.Spec.Window.Key, selHash)
-	if t.Operation != harvest.Harvest {
-		j.out.Namespace = harvest.ActivityNamespace(t.Provenance, t.Operation, con.Spec.Window.Key, t.Activity)
-	}
-	for _, w := range con.Warnings {
-		j.out.Warnings = append(j.out.Warnings, w.String())
-	}
+	j.pin = pin
 	for range frontierTries {
-		err = j.plan(ctx)
-		if !errors.Is(err, harvest.ErrFrontierMoved) {
-			break
+		err = j.run(ctx)
+		if !errors.Is(err, harvest.ErrFrontierMoved) && !errors.Is(err, harvest.ErrAnswered) {
+			break // else somebody was faster
 		}
 	}
 	if err != nil {
@@ -89,12 +82,52 @@ func (p *Planner) Plan(ctx context.Context, t harvest.Trigger) (Planned, error) 
 	return j.out, nil
 }
 
+// begin freezes the source's description for a trigger.
+func (p *Planner) begin(ctx context.Context, t harvest.Trigger) (*job, error) {
+	con, err := p.reg.Select(ctx, t.Provenance, t.Operation, t.Query)
+	if err != nil {
+		return nil, err
+	}
+	if t.Operation != harvest.Harvest && t.Activity == "" {
+		return nil, fmt.Errorf("plan %s: %s needs an activity", t.Provenance, t.Operation)
+	}
+	j := &job{Planner: p, t: t, spec: con.Spec, con: con, counted: map[harvest.Part]harvest.Estimate{}}
+	if j.cal, err = con.Spec.Window.Calendar(); err != nil && t.Operation != harvest.Update {
+		return nil, err
+	}
+	_, selHash := con.Spec.Selected()
+	switch t.Operation {
+	case harvest.Harvest:
+		j.out.Namespace = harvest.HarvestNamespace(t.Provenance, con.Spec.Search.Name, con.Spec.Window.Key, selHash)
+	case harvest.Update:
+		j.out.Namespace = harvest.ActivityNamespace(t.Provenance, t.Operation, harvest.RangeOrdinal, t.Activity)
+	default:
+		j.out.Namespace = harvest.ActivityNamespace(t.Provenance, t.Operation, con.Spec.Window.Key, t.Activity)
+	}
+	for _, w := range con.Warnings {
+		j.out.Warnings = append(j.out.Warnings, w.String())
+	}
+	return j, nil
+}
+
+// answered finds out whether the trigger of an outside scheduler has its answer
+// already, before anything is asked of the upstream (R5).
+func (j *job) answered(ctx context.Context) (bool, error) {
+	old, err := j.store.Triggered(ctx, j.t)
+	if err != nil || !old.Answered() {
+		return false, err
+	}
+	j.out.Answered, j.out.Noop, j.out.Plan = true, old.Plan == 0, harvest.PlanHead{ID: old.Plan, Operation: j.t.Operation, Existing: old.Plan != 0}
+	j.out.Reason = fmt.Sprintf("answered at %s already: %s", harvest.FormatInstant(old.At), old.Outcome)
+	return true, nil
+}
+
 // failed keeps the reasons on the schedule instance.
 func (p *Planner) failed(ctx context.Context, t harvest.Trigger, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	if rerr := p.store.RecordTrigger(ctx, t, "FAILED", err.Error()); rerr != nil {
+	if rerr := p.store.RecordTrigger(ctx, t, "FAILED", err.Error()); rerr != nil && !errors.Is(rerr, harvest.ErrAnswered) {
 		return errors.Join(err, rerr)
 	}
 	return err
@@ -108,62 +141,111 @@ type job struct {
 	con     source.Contract
 	cal     harvest.Calendar
 	out     Planned
-	counted map[harvest.Window]harvest.Estimate
+	counted map[harvest.Part]harvest.Estimate
+	// pin holds the plan to what a preview showed; nil: as things are now.
+	pin *pin
+	// lag is the safety lag in force: the source's, or the tuned one (R11).
+	lag time.Duration
 	// skew is the upstream's clock against the store's, once an answer told.
 	skew     time.Duration
 	skewSeen bool
 	probed   bool  // the upstream's clock was asked for by a search page
 	unknown  error // why a count is not known
+	// first is what the first page of a window said of it, density what was
+	// harvested a second before: what other windows are guessed from.
+	first   *guess
+	density *float64
 }
 
-func (j *job) plan(ctx context.Context) error {
-	if err := j.recallSkew(ctx); err != nil {
+// guess is a total and the window it is of.
+type guess struct {
+	window  harvest.Window
+	records int64
+}
+
+// run makes the plan, once.
+func (j *job) run(ctx context.Context) error {
+	if done, err := j.answered(ctx); err != nil || done {
 		return err
 	}
-	f, err := j.store.Frontier(ctx, j.out.Namespace)
-	if err != nil {
+	if open, ok, err := j.store.PartialPlan(ctx, j.out.Namespace); err != nil {
 		return err
+	} else if ok {
+		return j.extend(ctx, open)
 	}
-	// Nothing new by the store's own clock: no need to ask anybody.
-	most, any, err := j.window(ctx, f, 0)
+	if j.t.Operation == harvest.Update {
+		return j.update(ctx)
+	}
+	f, w, any, err := j.frame(ctx)
 	if err != nil {
 		return err
 	}
 	if !any {
-		return j.noop(ctx, most)
+		return j.noop(ctx, w, "nothing new before "+harvest.FormatInstant(w.To))
 	}
-	// The first count also tells the upstream's clock as it is now, past which
-	// no window may end (R17); what was seen of it before may be out of date.
-	w, any, err := j.window(ctx, f, j.skew)
+	d, err := j.draft(ctx, f, w)
 	if err != nil {
 		return err
+	}
+	if len(d.Slices) == 0 {
+		return j.noop(ctx, w, j.out.Reason)
+	}
+	return j.save(ctx, d)
+}
+
+// frame works out the window. The first count also tells the upstream's clock
+// as it is now, past which no window may end (R17); what was seen of it before
+// may be out of date.
+func (j *job) frame(ctx context.Context) (f harvest.Frontier, w harvest.Window, any bool, err error) {
+	if err := j.recall(ctx); err != nil {
+		return f, w, false, err
+	}
+	if f, err = j.store.Frontier(ctx, j.out.Namespace); err != nil {
+		return f, w, false, err
+	}
+	if err := j.pin.holds(f, j.spec); err != nil {
+		return f, w, false, err
+	}
+	// Nothing new by the store's own clock: no need to ask anybody.
+	most, any, err := j.window(ctx, f, 0)
+	if err != nil || !any {
+		return f, most, false, err
+	}
+	if w, any, err = j.window(ctx, f, j.skew); err != nil {
+		return f, w, false, err
 	}
 	if !any {
 		w = most
 	}
-	if _, err := j.estimate(ctx, w); err != nil {
-		return err
+	if _, err := j.estimate(ctx, harvest.Part{Window: w}); err != nil {
+		return f, w, false, err
 	}
 	if !j.skewSeen && j.unknown != nil {
-		return fmt.Errorf("first contact with %s: %w", j.t.Provenance, j.unknown)
+		return f, w, false, fmt.Errorf("first contact with %s: %w", j.t.Provenance, j.unknown)
 	}
-	if w, any, err = j.window(ctx, f, j.skew); err != nil {
-		return err
-	}
-	if !any {
-		return j.noop(ctx, w)
-	}
-	return j.save(ctx, f, w)
+	w, any, err = j.window(ctx, f, j.skew)
+	return f, w, any, err
 }
 
-// recallSkew starts with what earlier answers told.
-func (j *job) recallSkew(ctx context.Context) error {
-	if j.skewSeen {
-		return nil
+// recall starts with what earlier runs told: the upstream's clock, and how long
+// its records take to show up.
+func (j *job) recall(ctx context.Context) (err error) {
+	if !j.skewSeen {
+		if j.skew, j.skewSeen, err = j.store.ClockSkew(ctx, j.t.Provenance); err != nil {
+			return err
+		}
 	}
-	var err error
-	j.skew, j.skewSeen, err = j.store.ClockSkew(ctx, j.t.Provenance)
-	return err
+	j.lag = j.spec.Window.SafetyLag.D()
+	if j.t.Operation == harvest.Harvest {
+		tuned, ok, err := j.store.TunedLag(ctx, j.out.Namespace)
+		if err != nil {
+			return err
+		}
+		if ok {
+			j.lag = tuned
+		}
+	}
+	return nil
 }
 
 func (j *job) window(ctx context.Context, f harvest.Frontier, skew time.Duration) (harvest.Window, bool, error) {
@@ -172,7 +254,7 @@ func (j *job) window(ctx context.Context, f harvest.Frontier, skew time.Duration
 		return harvest.Window{}, false, err
 	}
 	win := j.spec.Window
-	horizon := now.Add(min(0, skew)).Add(-win.SafetyLag.D())
+	horizon := now.Add(min(0, skew)).Add(-j.lag)
 	if a := win.Align.D(); a > 0 && win.Precision != harvest.PrecisionDay {
 		horizon = horizon.Truncate(a)
 	}
@@ -183,146 +265,7 @@ func (j *job) window(ctx context.Context, f harvest.Frontier, skew time.Duration
 	return harvest.HarvestWindow(f, j.t.From, j.t.To, horizon, win.Baseline.D(), j.cal)
 }
 
-func (j *job) noop(ctx context.Context, w harvest.Window) error {
-	j.out.Noop, j.out.Window = true, w
-	return j.store.RecordTrigger(ctx, j.t, "NOOP", "nothing new before "+harvest.FormatInstant(w.To))
-}
-
-// estimate counts a window through the gate, once. Not knowing is an answer.
-func (j *job) estimate(ctx context.Context, w harvest.Window) (harvest.Estimate, error) {
-	if e, ok := j.counted[w]; ok {
-		return e, nil
-	}
-	purpose := source.ForCount
-	if j.spec.Count == nil {
-		// The first page of the whole window stands in, once: it tells the
-		// upstream's clock, and the total where that is exact.
-		if j.probed {
-			return harvest.Estimate{}, nil
-		}
-		purpose, j.probed = source.ForSearch, true
-	}
-	ans, err := j.up.Ask(ctx, j.spec, source.Call{Purpose: purpose, Window: w, BaseURL: j.t.BaseURL, Correlation: "ing-plan"})
-	j.out.Traffic = j.out.Traffic.Add(ans.Traffic)
-	if !ans.UpstreamAt.IsZero() {
-		if err := j.noteSkew(ctx, ans.UpstreamAt); err != nil {
-			return harvest.Estimate{}, err
-		}
-	}
-	var e harvest.Estimate
-	switch f, isFault := harvest.FaultOf(err); {
-	case err == nil && ans.Page.Total != nil && (purpose == source.ForCount || j.spec.Paging.TotalExact):
-		e = harvest.Estimate{Records: *ans.Page.Total, Known: true}
-	case err == nil && purpose == source.ForCount:
-		j.unknown = errors.New("the reply has no total")
-	case err == nil:
-	case ctx.Err() != nil:
-		return e, err
-	case isFault && f.Level != harvest.Transient && purpose == source.ForCount:
-		// A refused count means that every page of this plan would be refused.
-		return e, err
-	default:
-		j.unknown = err
-		j.log.Info("count not known, cutting by step", "source", j.t.Provenance, "window", w.String(), "err", err)
-	}
-	j.counted[w] = e
-	return e, nil
-}
-
-// skewNoise is how far two clocks may differ before it is called skew: the Date
-// header has whole seconds, and travels.
-const skewNoise = 2 * time.Second
-
-func (j *job) noteSkew(ctx context.Context, upstream time.Time) error {
-	now, err := j.store.Now(ctx)
-	if err != nil {
-		return err
-	}
-	skew := upstream.Sub(now)
-	if skew.Abs() <= skewNoise {
-		skew = 0
-	}
-	moved := !j.skewSeen || (skew-j.skew).Abs() > skewNoise
-	j.skew, j.skewSeen = skew, true
-	if !moved {
-		return nil
-	}
-	return j.store.NoteSkew(ctx, j.t.Provenance, skew)
-}
-
-func (j *job) save(ctx context.Context, f harvest.Frontier, w harvest.Window) error {
-	spec, win := j.spec, j.spec.Window
-	req := harvest.SliceRequest{
-		Window: w, Calendar: j.cal, Step: win.Step.D(), MinStep: win.MinStep.D(), Target: win.Target, Cap: spec.Paging.MaxItems,
-		PageSize: spec.Paging.Size, Lag: win.SafetyLag.D(), Estimate: j.estimate,
-	}
-	if f.Known && j.t.Operation == harvest.Harvest {
-		// Only what was harvested before can have been missed by it.
-		req.Overlap = win.Overlap.D()
-	}
-	specs, err := harvest.Strategies()[harvest.StrategyTime].Slice(ctx, req)
-	if err != nil {
-		return err
-	}
-	selJSON, selHash := spec.Selected()
-	snapshot, err := spec.Canonical()
-	if err != nil {
-		return err
-	}
-	d := harvest.Draft{
-		Trigger: j.t, Namespace: j.out.Namespace, Endpoint: spec.Search.Name, Window: w, SlicedTo: w.To, Strategy: harvest.StrategyTime,
-		Selection: selJSON, SelHash: selHash, ConfigHash: j.con.ConfigHash, SpecVersion: spec.Version, Fingerprint: source.FingerprintBytes(snapshot),
-		Snapshot: snapshot, PagingType: string(spec.Paging.Type), PageSize: spec.Paging.Size,
-	}
-	j.out.Expected = 0
-	for _, s := range specs {
-		sd := harvest.SliceDraft{Spec: s, Expr: source.LocalExpr(spec, s.NominalWindow())}
-		n := s.Hints.ExpectedRecords
-		j.out.Expected += n
-		if limit := spec.Paging.MaxItems; limit > 0 && n > limit {
-			sd.Reason = fmt.Sprintf("holds %d records, the source can be paged to %d, and the window cannot be cut smaller", n, limit)
-			j.out.Warnings = append(j.out.Warnings, s.NominalWindow().String()+" "+sd.Reason)
-		}
-		d.Slices = append(d.Slices, sd)
-	}
-	if j.t.Operation.Direction() == harvest.Backward {
-		slices.Reverse(d.Slices) // tasks are taken in this order: newest first
-	}
-	if d.SliceParams, err = jsonText(sliceParams{Step: win.Step, MinStep: win.MinStep, Target: win.Target, Cap: spec.Paging.MaxItems, SafetyLag: win.SafetyLag, Overlap: win.Overlap}); err != nil {
-		return err
-	}
-	if d.Remarks, err = jsonText(remarks{TotalEstimated: j.out.Expected, SliceCount: len(specs), Warnings: j.out.Warnings, CountRequests: j.out.Traffic.Sent}); err != nil {
-		return err
-	}
-	head, err := j.store.SavePlan(ctx, d)
-	if err != nil {
-		return err
-	}
-	j.out.Plan, j.out.Window = head, head.Window
-	j.log.Info("planned", "source", j.t.Provenance, "plan", head.ID, "window", head.Window.String(), "slices", len(specs), "expected", j.out.Expected, "existing", head.Existing)
-	return nil
-}
-
-type sliceParams struct {
-	Step      source.Duration `json:"step"`
-	MinStep   source.Duration `json:"minStep"`
-	Target    int64           `json:"targetRecordsPerSlice,omitzero"`
-	Cap       int64           `json:"cap,omitzero"`
-	SafetyLag source.Duration `json:"safetyLag"`
-	Overlap   source.Duration `json:"overlap,omitzero"`
-}
-
-type remarks struct {
-	TotalEstimated int64    `json:"totalEstimated"`
-	SliceCount     int      `json:"sliceCount"`
-	CountRequests  int      `json:"countRequests"`
-	Warnings       []string `json:"warnings,omitempty"`
-}
-
-func jsonText(v any) (string, error) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return "", fmt.Errorf("marshal %T: %w", v, err)
-	}
-	return string(b), nil
+func (j *job) noop(ctx context.Context, w harvest.Window, why string) error {
+	j.out.Noop, j.out.Window, j.out.Reason = true, w, why
+	return j.store.RecordTrigger(ctx, j.t, "NOOP", why)
 }

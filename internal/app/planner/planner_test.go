@@ -237,6 +237,7 @@ func TestPlanner_DaysOverTheWall(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{PubMedWall: 40}, func(s *source.Spec) {
 			s.Paging.MaxItems, s.Paging.Size, s.Window.Target = 40, 40, 40
+			s.Window.Split, s.Window.Strategy = nil, harvest.StrategyTime
 		})
 		day := b.Sim.Now().Add(-10 * 24 * time.Hour)
 		for range 60 {
@@ -263,6 +264,32 @@ func TestPlanner_DaysOverTheWall(t *testing.T) {
 			if term := q.Params.Get("term"); q.Params.Get("retmax") == "40" && strings.HasPrefix(term, day.In(eastern(t)).Format("2006/01/02")) {
 				t.Errorf("the day over the wall was searched: %s", term)
 			}
+		}
+		patratest.MustVerify(t, b.Node.Store)
+	})
+}
+
+// TestPlanner_DaysOverTheWallByIDs: with a second dimension a day that holds more
+// than can be paged through is read by ranges of ids, whole, and the watermark
+// passes it when all of them are done.
+func TestPlanner_DaysOverTheWallByIDs(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{PubMedWall: 40}, func(s *source.Spec) {
+			s.Paging.MaxItems, s.Paging.Size, s.Window.Target = 40, 40, 40
+		})
+		day := b.Sim.Now().Add(-10 * 24 * time.Hour)
+		for range 200 {
+			if _, err := b.Sim.AddLate("pubmed", day, day); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rep := b.MustHarvest("pubmed")
+		b.MustBeExact("pubmed", rep)
+		if len(rep.Gaps) != 0 || rep.Slices.Resliced != 0 {
+			t.Errorf("slices %+v, gaps %+v", rep.Slices, rep.Gaps)
+		}
+		if n := b.ask(`SELECT COUNT(*) FROM ing_plan_slice WHERE slice_spec LIKE '%"HYBRID"%'`); n < 5 || n > 20 {
+			t.Errorf("%d slices by ids for some 200 records, 40 at a time", n)
 		}
 		patratest.MustVerify(t, b.Node.Store)
 	})

@@ -22,6 +22,26 @@ type Store interface {
 	Now(ctx context.Context) (time.Time, error)
 	Frontier(ctx context.Context, ns harvest.Namespace) (harvest.Frontier, error)
 	SavePlan(ctx context.Context, d harvest.Draft) (harvest.PlanHead, error)
+	// PartialPlan finds the plan of a namespace that stopped before the end of
+	// its window; ExtendPlan adds slices to it, up to an instant.
+	// PartialPlans names all of them.
+	PartialPlans(ctx context.Context) ([]harvest.PartialPlan, error)
+	PartialPlan(ctx context.Context, ns harvest.Namespace) (harvest.OpenPlan, bool, error)
+	ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []harvest.SliceDraft, slicedTo time.Time) (harvest.PlanHead, error)
+	// OpenSlices counts the slices of a source and operation that are not
+	// done, cut again or given up.
+	OpenSlices(ctx context.Context, provenance string, op harvest.Operation) (int64, error)
+	// Density is how many records a second of the namespace's time held, over
+	// what was harvested last, and whether anything was.
+	Density(ctx context.Context, ns harvest.Namespace) (float64, bool, error)
+	// TunedLag is the safety lag that was tuned for a namespace, if it was.
+	TunedLag(ctx context.Context, ns harvest.Namespace) (time.Duration, bool, error)
+	// Candidates lists the ids of records that are to be read again.
+	Candidates(ctx context.Context, provenance, recordType, mapping string, pick harvest.CandidatePick) ([]string, error)
+	// Triggered tells what came of a trigger with the same ids of an outside
+	// scheduler. One that was answered SavePlan and RecordTrigger refuse with
+	// [harvest.ErrAnswered].
+	Triggered(ctx context.Context, t harvest.Trigger) (harvest.Triggered, error)
 	RecordTrigger(ctx context.Context, t harvest.Trigger, outcome, remarks string) error
 	// ClockSkew is how far the upstream's clock was ahead of the store's when
 	// last seen, and whether it ever was.

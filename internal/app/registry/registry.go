@@ -32,6 +32,8 @@ import (
 type Store interface {
 	LoadSource(ctx context.Context, code string) (source.Contents, error)
 	Sources(ctx context.Context) ([]source.Provenance, error)
+	// ScheduledSources lists the sources with rows of the schedule, in force or not.
+	ScheduledSources(ctx context.Context) ([]string, error)
 	ChangeSource(ctx context.Context, p source.Provenance, a source.Audit, decide func(source.Contents) ([]source.Change, error)) ([]source.Change, error)
 	Audit(ctx context.Context, a source.Audit, after any) error
 }
@@ -166,7 +168,8 @@ func (l *Registry) Select(ctx context.Context, code string, op harvest.Operation
 func (l *Registry) compile(c source.Contents, op harvest.Operation, at time.Time, query string) (source.Contract, []source.Choice, error) {
 	def, choices := c.At(op, at)
 	spec, warnings, err := source.Compile(def, source.Trigger{Operation: op, Query: query, Vars: l.vars})
-	return source.Contract{Spec: spec, ConfigHash: c.Hash(at), Warnings: warnings}, choices, err
+	schedule, _ := source.CompileSchedule(def) // what is wrong with it, the compile has said
+	return source.Contract{Spec: spec, ConfigHash: c.Hash(at), Warnings: warnings, Schedule: schedule}, choices, err
 }
 
 // note leaves an audit line for every pick that was not plain (M1.6), once.

@@ -47,6 +47,8 @@ type Batch struct {
 	// that came back neither as record nor in quarantine.
 	Asked   int
 	Missing []string
+	// Mended are ids of the list of bad ids that were answered for after all.
+	Mended []string
 
 	// End proves the walk over.
 	End EndProof
@@ -56,6 +58,10 @@ type Batch struct {
 	ObservedMax time.Time
 	Evidence    Evidence
 }
+
+// BadIDs are ids that were once found to have no details: those still at rest,
+// and those due to be asked for again (R27).
+type BadIDs struct{ Resting, Due []string }
 
 // Quarantined is an item that could not be kept.
 type Quarantined struct {

@@ -13,29 +13,32 @@ type Covered struct {
 // everything between w and t counts (R1). next yields the leaf slices of the
 // namespace in the cursor's direction, beginning with the first one that
 // touches w; what it yields after the first hole or open slice is not read.
+// Several slices may share a window, each with a part of what lies in it: then
+// all of them must count.
 func LowWatermark(w time.Time, dir Direction, next func(yield func(Covered) bool)) time.Time {
+	reached := w
 	next(func(c Covered) bool {
-		if !c.Counts {
-			return false
-		}
+		near, far := c.From, c.To
 		if dir == Backward {
-			switch {
-			case c.To.Before(w): // a hole
-				return false
-			case c.From.Before(w):
-				w = c.From
-			}
-			return true
+			near, far = c.To, c.From
 		}
 		switch {
-		case c.From.After(w): // a hole
+		case dir.Further(reached, near): // a hole
 			return false
-		case c.To.After(w):
-			w = c.To
+		case !c.Counts:
+			if dir.Further(near, reached) { // another part of its window counts
+				reached = near
+			}
+			return false
+		case dir.Further(reached, far):
+			reached = far
 		}
 		return true
 	})
-	return w
+	if dir.Further(reached, w) { // never back
+		return w
+	}
+	return reached
 }
 
 // Further reports whether a cursor moving in dir may go from w to n.

@@ -1,7 +1,6 @@
 package harvest_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -223,15 +222,15 @@ func TestR5_C15_PlanKey(t *testing.T) {
 func TestR6_C15_SliceSignature(t *testing.T) {
 	cal := harvest.Calendar{Precision: harvest.PrecisionSecond}
 	w := harvest.Window{From: hour(0), To: hour(1)}
-	base := harvest.NewSliceSpec(w, cal, 100, 5, time.Minute).Signature("TOKEN", 100)
-	est := harvest.NewSliceSpec(w, cal, 100, 5000, time.Hour)
+	base := harvest.NewSliceSpec(harvest.Part{Window: w}, cal, 100, 5, time.Minute).Signature("TOKEN", 100)
+	est := harvest.NewSliceSpec(harvest.Part{Window: w}, cal, 100, 5000, time.Hour)
 	est.Budget = &harvest.BudgetSpec{MaxRequests: 3}
 	est.Hints.OverlapSec = 60
 	if est.Signature("TOKEN", 100) != base {
 		t.Error("estimates, budgets, lag or overlap change the signature")
 	}
 	for name, sig := range map[string]string{
-		"window":    harvest.NewSliceSpec(harvest.Window{From: hour(0), To: hour(2)}, cal, 100, 5, 0).Signature("TOKEN", 100),
+		"window":    harvest.NewSliceSpec(harvest.Part{Window: harvest.Window{From: hour(0), To: hour(2)}}, cal, 100, 5, 0).Signature("TOKEN", 100),
 		"paging":    est.Signature("OFFSET", 100),
 		"page size": est.Signature("TOKEN", 50),
 	} {
@@ -307,65 +306,6 @@ func TestR12_DaysOverDSTChanges(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestR12_SlicesTile is the law of every strategy: no gap, no overlap, no
-// overrun, whatever the counts, the calendar and the steps.
-func TestR12_SlicesTile(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		cal := harvest.Calendar{
-			Precision: rapid.SampledFrom([]harvest.Precision{harvest.PrecisionDay, harvest.PrecisionSecond, harvest.PrecisionMilli, harvest.PrecisionMicro}).Draw(t, "precision"),
-			Zone:      zone(t, rapid.SampledFrom([]string{"UTC", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe"}).Draw(t, "zone")),
-		}
-		from := cal.Floor(t0.Add(time.Duration(rapid.Int64Range(-1e6, 1e8).Draw(t, "from")) * time.Second))
-		to := cal.Ceil(from.Add(time.Duration(rapid.Int64Range(1, 40*24*3600*1e6).Draw(t, "length")) * time.Microsecond))
-		density := rapid.Int64Range(0, 2000).Draw(t, "records an hour")
-		step := time.Duration(rapid.Int64Range(0, 20*24*3600).Draw(t, "step")) * time.Second
-		if step > 0 { // not a million slices
-			step = max(step, to.Sub(from)/500)
-		}
-		r := harvest.SliceRequest{
-			Window: harvest.Window{From: from, To: to}, Calendar: cal, Step: step,
-			MinStep: time.Duration(rapid.Int64Range(0, 3600).Draw(t, "min step")) * time.Second,
-			Target:  rapid.Int64Range(0, 5000).Draw(t, "target"), Cap: rapid.Int64Range(0, 5000).Draw(t, "cap"), Overlap: time.Hour,
-		}
-		r.MinStep = max(r.MinStep, to.Sub(from)/4096)
-		if rapid.Bool().Draw(t, "counts") {
-			r.Estimate = func(_ context.Context, w harvest.Window) (harvest.Estimate, error) {
-				return harvest.Estimate{Records: int64(w.Duration().Hours() * float64(density)), Known: true}, nil
-			}
-		}
-		out, err := harvest.TimeStrategy{}.Slice(context.Background(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := from
-		for i, s := range out {
-			w := s.NominalWindow()
-			if !w.From.Equal(at) || w.Empty() {
-				t.Fatalf("slice %d is %s, the one before ended at %s", i, w, at)
-			}
-			if err := cal.Aligned(w); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Validate(); err != nil {
-				t.Fatal(err)
-			}
-			if rw := s.RequestWindow(); !rw.To.Equal(w.To) || rw.From.After(w.From) || i > 0 && !rw.From.Equal(w.From) {
-				t.Fatalf("slice %d asks for %s of %s", i, rw, w)
-			}
-			at = w.To
-		}
-		if !at.Equal(to) {
-			t.Fatalf("slices end at %s, not at %s", at, to)
-		}
-		for _, s := range out {
-			a, b, ok := harvest.Halve(s.NominalWindow(), cal, r.MinStep)
-			if ok && (!a.From.Equal(s.Window.From) || !a.To.Equal(b.From) || !b.To.Equal(s.Window.To) || a.Empty() || b.Empty()) {
-				t.Fatalf("halves of %s are %s and %s", s.NominalWindow(), a, b)
-			}
-		}
-	})
 }
 
 // TestR28_AnyOrderConverges: all orders of all sets of up to four versions out

@@ -54,13 +54,13 @@ type Problem struct {
 // there all the same, under a name of its own: a page full of such is not empty.
 func (p *Page) Facts() PageFacts {
 	f := PageFacts{Total: p.Total, Token: p.Token, URL: p.URL, HasMore: p.HasMore, Held: p.Held}
-	f.IDs = make([]string, 0, len(p.Items))
+	f.IDs, f.Updated = make([]string, 0, len(p.Items)), make([]time.Time, 0, len(p.Items))
 	for i := range p.Items {
 		id := p.Items[i].ID
 		if id == "" {
 			id = "unread:" + hex.EncodeToString(p.Items[i].RawSHA256[:])
 		}
-		f.IDs = append(f.IDs, id)
+		f.IDs, f.Updated = append(f.IDs, id), append(f.Updated, p.Items[i].UpdatedAt)
 	}
 	return f
 }

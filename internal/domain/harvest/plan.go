@@ -9,7 +9,7 @@ import (
 type Trigger struct {
 	Provenance string
 	Operation  Operation
-	Kind       string // MANUAL, SCHEDULE, API
+	Kind       string // MANUAL, SCHEDULED, API
 	Scheduler  string // scheduler_code, job id and log id of an outside scheduler
 	JobID      string
 	LogID      string
@@ -17,7 +17,23 @@ type Trigger struct {
 	From, To   time.Time
 	Query      string // selection in the text form, empty for everything
 	BaseURL    string
-	Params     string // the trigger as given, JSON
+	Params     string        // the trigger as given, JSON
+	Pick       CandidatePick // which records an UPDATE reads again
+	Priority   int           // in place of the operation's own, if not 0
+}
+
+// CandidatePick says which records are to be read again; exactly one is given.
+type CandidatePick struct {
+	// IDs as given.
+	IDs []string
+	// SeenBefore takes records that were last seen before an instant.
+	SeenBefore time.Time
+	// MappingChanged takes records made by another mapping (R30).
+	MappingChanged bool
+	// Signals takes what other records, quarantine and bad ids point to.
+	Signals bool
+	// Max bounds how many are taken, oldest first; 0 for all.
+	Max int
 }
 
 // Draft is a plan not yet saved.
@@ -39,6 +55,25 @@ type Draft struct {
 	Slices      []SliceDraft
 	PagingType  string
 	PageSize    int
+	// Candidates are the ids an UPDATE freezes, by ordinal.
+	Candidates []string
+}
+
+// OpenPlan is a plan whose slicing is not over.
+type OpenPlan struct {
+	PlanHead
+	SlicedTo   time.Time
+	Strategy   string
+	Snapshot   []byte
+	BaseURL    string
+	PagingType string
+	PageSize   int
+}
+
+// PartialPlan names a namespace with a plan whose slicing is not over.
+type PartialPlan struct {
+	Namespace Namespace
+	Activity  string
 }
 
 // SliceDraft is a slice not yet saved. A Reason makes it a gap from the start.

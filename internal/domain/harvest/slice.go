@@ -1,19 +1,27 @@
 package harvest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
 )
 
-// Strategy codes of a slice.
-const StrategyTime = "TIME"
+// Strategies by which a plan is cut, as stored in slice_spec and on the plan.
+const (
+	StrategyTime     = "TIME"            // by time
+	StrategyID       = "ID_RANGE"        // by ordinals of frozen candidates (R9)
+	StrategyHybrid   = "HYBRID"          // by time, and by ids where a window cannot be cut further
+	StrategyVolume   = "VOLUME_BUDGET"   // as one, cut again when its budget is spent
+	StrategyLandmark = "CURSOR_LANDMARK" // as one long walk, parted where a budget was spent
+	StrategyPage     = "PAGE"            // by numbers of pages
+)
 
 // SliceSpec is the boundary of one slice, as stored in slice_spec.
 type SliceSpec struct {
 	Strategy string      `json:"strategy"`
-	Window   WindowSpec  `json:"window"`
+	Window   WindowSpec  `json:"window,omitzero"`
+	Range    Range       `json:"range,omitzero"`
+	Cursor   *CursorSpec `json:"cursor,omitempty"`
 	Budget   *BudgetSpec `json:"budget,omitempty"`
 	Hints    *SliceHints `json:"hints,omitempty"`
 }
@@ -34,22 +42,86 @@ type Boundary struct {
 	To   string `json:"to"`
 }
 
-// BudgetSpec bounds what a slice may cost.
+var halfOpen = Boundary{From: "CLOSED", To: "OPEN"}
+
+// Range is a part [From, To) of what lies in a window: of its ids, of the
+// ordinals of candidates, or of the pages of a walk. The zero range is all of it.
+type Range struct {
+	Key string `json:"key"`
+	// From is 0 at the beginning, To is 0 where there is no end.
+	From     int64    `json:"from"`
+	To       int64    `json:"to,omitzero"`
+	Boundary Boundary `json:"boundary"`
+}
+
+// Keys of ranges that are not ids of the source.
+const (
+	RangeOrdinal = "ordinal"
+	RangePage    = "page"
+)
+
+// NewRange returns [from, to) over key; to 0 means without end.
+func NewRange(key string, from, to int64) Range {
+	return Range{Key: key, From: from, To: to, Boundary: halfOpen}
+}
+
+// Whole reports whether r is no part but all of it.
+func (r Range) Whole() bool { return r.From == 0 && r.To == 0 }
+
+func (r Range) String() string {
+	if r.To == 0 {
+		return fmt.Sprintf("%s [%d, ...)", r.Key, r.From)
+	}
+	return fmt.Sprintf("%s [%d, %d)", r.Key, r.From, r.To)
+}
+
+// CursorSpec is where the walk of a slice begins, if not at the beginning.
+type CursorSpec struct {
+	StartToken string `json:"startToken,omitempty"`
+}
+
+// BudgetSpec bounds what a slice may cost; what is spent leads to another cut.
 type BudgetSpec struct {
-	MaxRequests int `json:"maxRequests,omitzero"`
-	MaxRecords  int `json:"maxRecords,omitzero"`
+	MaxRequests    int   `json:"maxRequests,omitzero"`
+	MaxRecords     int64 `json:"maxRecords,omitzero"`
+	MaxDurationSec int   `json:"maxDurationSec,omitzero"`
 }
 
-// SliceHints are facts that decide nothing.
+// SliceHints are facts that decide nothing, but for the page size of a slice
+// that was cut because its pages were too large (R26).
 type SliceHints struct {
-	ExpectedPageSize int   `json:"expectedPageSize,omitzero"`
-	ExpectedRecords  int64 `json:"expectedRecords,omitzero"`
-	SafetyLagSec     int   `json:"safetyLagSec,omitzero"`
-	OverlapSec       int   `json:"overlapSec,omitzero"`
+	ExpectedPageSize int    `json:"expectedPageSize,omitzero"`
+	ExpectedRecords  int64  `json:"expectedRecords,omitzero"`
+	EstimatedBy      string `json:"estimatedBy,omitempty"`
+	SafetyLagSec     int    `json:"safetyLagSec,omitzero"`
+	OverlapSec       int    `json:"overlapSec,omitzero"`
+	Explore          bool   `json:"explore,omitzero"`
 }
 
-// NominalWindow returns the window the slice answers for.
-func (s SliceSpec) NominalWindow() Window { return Window{From: s.Window.From, To: s.Window.To} }
+// Ordinal is the place of candidate number n on the axis of a cursor: slices by
+// ordinals are ordered, tiled and proven like those by time.
+func Ordinal(n int64) time.Time { return time.UnixMicro(n).UTC() }
+
+// OrdinalOf is the candidate number at a place.
+func OrdinalOf(t time.Time) int64 { return t.UnixMicro() }
+
+// NominalWindow returns the window the slice answers for; of candidates, that of
+// their ordinals.
+func (s SliceSpec) NominalWindow() Window {
+	if s.Strategy == StrategyID {
+		return Window{From: Ordinal(s.Range.From), To: Ordinal(s.Range.To)}
+	}
+	return Window{From: s.Window.From, To: s.Window.To}
+}
+
+// Part is what the slice answers for.
+func (s SliceSpec) Part() Part {
+	p := Part{Window: s.NominalWindow()}
+	if s.Strategy != StrategyID {
+		p.Range = s.Range
+	}
+	return p
+}
 
 // RequestWindow returns the window the slice asks for: the nominal one, begun
 // earlier by the overlap.
@@ -64,170 +136,88 @@ func (s SliceSpec) RequestWindow() Window {
 // Signature identifies the slice within its plan: strategy, nominal bounds and
 // paging, without budgets, estimates or provenance (R6, C15).
 func (s SliceSpec) Signature(pagingType string, pageSize int) string {
-	return HashKey(s.Strategy, FormatInstant(s.Window.From), FormatInstant(s.Window.To),
-		pagingType, fmt.Sprint(pageSize))
+	w := s.NominalWindow()
+	parts := []string{s.Strategy, FormatInstant(w.From), FormatInstant(w.To), pagingType, fmt.Sprint(pageSize)}
+	if !s.Range.Whole() {
+		parts = append(parts, s.Range.String())
+	}
+	return HashKey(parts...)
 }
 
-// Validate checks one slice before it is stored.
+// Validate checks one slice before it is stored: the strategy and the parts it
+// needs, bounds that are in order and CLOSED/OPEN (C8).
 func (s SliceSpec) Validate() error {
 	var errs []error
-	if s.Strategy != StrategyTime {
-		errs = append(errs, fmt.Errorf("strategy %q is not known", s.Strategy))
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	switch s.Strategy {
+	case StrategyTime, StrategyVolume:
+		if !s.Range.Whole() || s.Cursor != nil {
+			bad("strategy %s has a window and no range", s.Strategy)
+		}
+	case StrategyHybrid, StrategyPage:
+		if s.Range.Whole() && s.Strategy == StrategyHybrid {
+			bad("strategy %s needs a range", s.Strategy)
+		}
+	case StrategyLandmark:
+		if s.Range.From > 0 && (s.Cursor == nil || s.Cursor.StartToken == "") {
+			bad("strategy %s needs the token its walk begins with", s.Strategy)
+		}
+	case StrategyID:
+		if s.Range.Key != RangeOrdinal || s.Range.To == 0 || s.Window != (WindowSpec{}) {
+			bad("strategy %s needs a range of ordinals and nothing else", s.Strategy)
+		}
+	default:
+		bad("strategy %q is not known", s.Strategy)
 	}
-	if !s.Window.From.Before(s.Window.To) {
-		errs = append(errs, fmt.Errorf("%s: %w", s.NominalWindow(), ErrEmptyWindow))
+	if w := s.NominalWindow(); !w.From.Before(w.To) {
+		bad("%s: %w", w, ErrEmptyWindow)
 	}
-	if s.Window.Boundary != (Boundary{From: "CLOSED", To: "OPEN"}) {
-		errs = append(errs, fmt.Errorf("boundary %v is not CLOSED/OPEN", s.Window.Boundary))
+	if s.Strategy != StrategyID {
+		if s.Window.Boundary != halfOpen {
+			bad("boundary %v is not CLOSED/OPEN", s.Window.Boundary)
+		}
+		if !s.Window.Precision.Valid() {
+			bad("precision %q is not known", s.Window.Precision)
+		}
 	}
-	if !s.Window.Precision.Valid() {
-		errs = append(errs, fmt.Errorf("precision %q is not known", s.Window.Precision))
+	if r := s.Range; r != (Range{}) {
+		if r.Boundary != halfOpen {
+			bad("boundary %v is not CLOSED/OPEN", r.Boundary)
+		}
+		if r.Key == "" || r.From < 0 || r.To != 0 && r.To <= r.From {
+			bad("range %s is empty or has no key", r)
+		}
 	}
 	return errors.Join(errs...)
 }
 
-// Estimate is what is known of a window before it is walked.
-type Estimate struct {
-	Records int64
-	Known   bool
-}
-
-// Estimator tells how many records a window holds. It may ask the upstream;
-// not knowing is an answer, not an error.
-type Estimator func(ctx context.Context, w Window) (Estimate, error)
-
-// SliceRequest is what a strategy cuts by.
-type SliceRequest struct {
-	Window   Window
-	Calendar Calendar
-	Step     time.Duration // slice length where the count is not known, 0 for no bound
-	MinStep  time.Duration // shortest slice
-	Target   int64         // wanted records per slice at most, 0 for no target
-	Cap      int64         // records a walk can reach at all, 0 for no cap
-	Overlap  time.Duration // widens the request of the first slice
-	PageSize int
-	Lag      time.Duration
-	Estimate Estimator // nil: never known
-}
-
-// Strategy cuts a window into slices that tile it: no gap, no overlap, no
-// overrun. A slice over the cap that cannot be cut further is still returned,
-// marked by its estimate; the planner decides what becomes of it.
-type Strategy interface {
-	Code() string
-	Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, error)
-}
-
-// Strategies are the known strategies by code.
-func Strategies() map[string]Strategy {
-	return map[string]Strategy{StrategyTime: TimeStrategy{}}
-}
-
-// TimeStrategy cuts by time: count first, halve what is too much, merge
-// nothing that was not counted together.
-type TimeStrategy struct{}
-
-// Code of the strategy.
-func (TimeStrategy) Code() string { return StrategyTime }
-
-// Slice cuts r.Window.
-func (TimeStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, error) {
-	if r.Window.Empty() {
-		return nil, fmt.Errorf("slice %s: %w", r.Window, ErrEmptyWindow)
-	}
-	if err := r.Calendar.Aligned(r.Window); err != nil {
-		return nil, err
-	}
-	var out []SliceSpec
-	err := r.cut(ctx, r.Window, func(w Window, e Estimate) {
-		s := r.spec(w, e)
-		if len(out) == 0 && r.Overlap > 0 {
-			s.Hints.OverlapSec = int(r.Overlap / time.Second)
-		}
-		out = append(out, s)
-	})
-	return out, err
-}
-
-// cut counts w and emits it whole, or halves it. A window whose count is not
-// known is cut by the step alone.
-func (r SliceRequest) cut(ctx context.Context, w Window, emit func(Window, Estimate)) error {
-	var e Estimate
-	if r.Estimate != nil {
-		var err error
-		if e, err = r.Estimate(ctx, w); err != nil {
-			return fmt.Errorf("estimate %s: %w", w, err)
-		}
-	}
-	if !e.Known {
-		for f := w.From; f.Before(w.To); {
-			t := w.To
-			if r.Step > 0 {
-				if n := r.Calendar.Add(f, r.Step); n.Before(t) {
-					t = n
-				}
-			}
-			emit(Window{f, t}, Estimate{})
-			f = t
-		}
-		return nil
-	}
-	limit := r.limit()
-	fits := limit == 0 || e.Records <= limit
-	a, b, ok := Halve(w, r.Calendar, r.MinStep)
-	if fits || !ok {
-		emit(w, e)
-		return nil
-	}
-	if err := r.cut(ctx, a, emit); err != nil {
-		return err
-	}
-	return r.cut(ctx, b, emit)
-}
-
-func (r SliceRequest) limit() int64 {
-	switch {
-	case r.Cap == 0:
-		return r.Target
-	case r.Target == 0:
-		return r.Cap
-	}
-	return min(r.Cap, r.Target)
-}
-
-// Halve cuts w in two at a grain of the calendar, or reports false if a half
-// would be shorter than minStep.
-func Halve(w Window, c Calendar, minStep time.Duration) (a, b Window, ok bool) {
-	m, ok := c.Mid(w)
-	if !ok {
-		return Window{}, Window{}, false
-	}
-	a, b = Window{w.From, m}, Window{m, w.To}
-	// A calendar day may last 23 hours; it is still a whole step of one day.
-	if c.Precision != PrecisionDay && (a.Duration() < minStep || b.Duration() < minStep) {
-		return Window{}, Window{}, false
-	}
-	return a, b, true
-}
-
-func (r SliceRequest) spec(w Window, e Estimate) SliceSpec {
-	return NewSliceSpec(w, r.Calendar, r.PageSize, e.Records, r.Lag)
-}
-
-// NewSliceSpec is a TIME slice over w.
-func NewSliceSpec(w Window, c Calendar, pageSize int, expected int64, lag time.Duration) SliceSpec {
-	return SliceSpec{
+// NewSliceSpec is a slice over the part p of a calendar.
+func NewSliceSpec(p Part, c Calendar, pageSize int, expected int64, lag time.Duration) SliceSpec {
+	s := SliceSpec{
 		Strategy: StrategyTime,
 		Window: WindowSpec{
-			From: w.From, To: w.To,
-			Boundary:  Boundary{From: "CLOSED", To: "OPEN"},
+			From: p.From, To: p.To,
+			Boundary:  halfOpen,
 			Timezone:  c.zone().String(),
 			Precision: c.Precision,
 		},
+		Range: p.Range,
 		Hints: &SliceHints{
 			ExpectedPageSize: pageSize,
 			ExpectedRecords:  expected,
 			SafetyLagSec:     int(lag / time.Second),
 		},
+	}
+	if !p.Range.Whole() {
+		s.Strategy = StrategyHybrid
+	}
+	return s
+}
+
+// NewIDSlice is a slice over the candidates [from, to).
+func NewIDSlice(from, to int64, batch int) SliceSpec {
+	return SliceSpec{
+		Strategy: StrategyID, Range: NewRange(RangeOrdinal, from, to),
+		Hints: &SliceHints{ExpectedPageSize: batch, ExpectedRecords: to - from},
 	}
 }

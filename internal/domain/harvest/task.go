@@ -1,6 +1,9 @@
 package harvest
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Identifiers, one type each so that they cannot be mixed up.
 type (
@@ -49,6 +52,23 @@ type LeaseRequest struct {
 	Operation  Operation
 	// SpecVersion is the newest snapshot form the worker can run.
 	SpecVersion int
+	// Resting are left alone.
+	Resting []Rest
+}
+
+// Rest is an operation of a source that is to be left alone for a while.
+type Rest struct {
+	Provenance string
+	Operation  Operation
+	Until      time.Time
+}
+
+// CodeQuiet is why work waits in the quiet hours of its source.
+const CodeQuiet = "quiet_hours"
+
+// Fault is what asking all the same would come to.
+func (r Rest) Fault() error {
+	return fmt.Errorf("%s is left alone until %s: %w", r.Provenance, FormatInstant(r.Until), Fault{Level: Transient, Reaction: GiveUp, Code: CodeQuiet})
 }
 
 // Resume is where a run begins: after the last committed page of the walk.
@@ -63,6 +83,8 @@ type Resume struct {
 	Search     Position
 	SearchDone int
 	SearchEnd  EndProof
+	// Prior is where the walk before was proven over, nil if it was not.
+	Prior *Position
 	// IDs found so far by the SEARCH pages of a two-phase walk, in order.
 	IDs []string
 	// Seen are the hashes of the ids of one-phase pages.

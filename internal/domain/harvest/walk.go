@@ -1,10 +1,13 @@
 package harvest
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"time"
 )
 
 // PagingType is how a source is walked.
@@ -63,6 +66,37 @@ type Paging struct {
 // Seam reports whether pages overlap by one item to notice shifting rows (R25).
 func (p Paging) Seam() bool { return p.Type == PageOffset && !p.Snapshot }
 
+// Confirms reports whether one walk is not enough: page numbers count rows that
+// may shift between two pages, and nothing on a page tells (R25).
+func (p Paging) Confirms() bool { return p.Type == PageNumber && !p.Snapshot }
+
+// Confirmed reports whether a walk that was proven over at end can be believed:
+// it had one page only, or the walk before, which ended at prior, saw the same
+// (id, updatedAt) pairs.
+func (p Paging) Confirmed(end Position, prior *Position) bool {
+	if !p.Confirms() || end.Pages == 1 {
+		return true
+	}
+	return prior != nil && prior.Seen == end.Seen && prior.Set == end.Set
+}
+
+// pastWall reports whether asking for the page at next would go past what the
+// source lets a walk reach. A total is no help here: there may be none, or one
+// that stops at the wall itself (P12).
+func (p Paging) pastWall(next Position) bool {
+	if p.MaxItems == 0 {
+		return false
+	}
+	switch p.Type {
+	case PageOffset:
+		return next.Offset+int64(p.Size) > p.MaxItems
+	case PageNumber:
+		return int64(next.Page+1)*int64(p.Size) > p.MaxItems
+	default:
+		return next.Seen >= p.MaxItems
+	}
+}
+
 // Position is where a walk stands. It is stored as the before and after of each
 // batch, so it must hold all that the next request needs.
 type Position struct {
@@ -79,6 +113,8 @@ type Position struct {
 	Total *int64 `json:"total,omitempty"`
 	// Seen counts distinct ids so far.
 	Seen int64 `json:"seen,omitzero"`
+	// Set is the fingerprint of what was seen, where walks are compared.
+	Set SetSum `json:"set,omitzero"`
 	// LastID is the seam: the id that must come first on the next page.
 	LastID string `json:"lastId,omitempty"`
 	// PageHash and Same notice a page that comes again and again.
@@ -109,7 +145,8 @@ func ParsePosition(s string) (Position, error) {
 
 // PageFacts is what a decoded page says about the walk.
 type PageFacts struct {
-	IDs     []string // in order of appearance, as received
+	IDs     []string    // in order of appearance, as received
+	Updated []time.Time // of each id; zero where the page does not say
 	Total   *int64
 	Token   string
 	URL     string
@@ -122,6 +159,21 @@ func IDHash(id string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(id))
 	return h.Sum64()
+}
+
+// SetSum is a fingerprint of a set of (id, updatedAt) pairs. It is a sum, so
+// that neither order nor pages matter and a resumed walk goes on adding. A row
+// that comes twice counts twice: it was pushed on to the next page by one that
+// came in behind us, and that one the walk has not seen.
+type SetSum [2]uint64
+
+func (s SetSum) add(id string, updated time.Time) SetSum {
+	b := append([]byte(id), 0)
+	if !updated.IsZero() {
+		b = binary.BigEndian.AppendUint64(b, uint64(updated.UnixMicro()))
+	}
+	h := sha256.Sum256(b)
+	return SetSum{s[0] + binary.BigEndian.Uint64(h[:]), s[1] + binary.BigEndian.Uint64(h[8:])}
 }
 
 // Step moves a walk over one page. seen holds the hashes of the ids of the
@@ -146,7 +198,10 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 	}
 	fresh := int64(0)
 	mine := make(map[uint64]struct{}, len(ids))
-	for _, id := range ids {
+	for i, id := range ids {
+		if p.Confirms() {
+			next.Set = next.Set.add(id, f.updatedAt(i))
+		}
 		h := IDHash(id)
 		if _, twice := mine[h]; twice || seen(h) {
 			continue
@@ -205,7 +260,18 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 	case PageTime:
 		return pos, "", walkFault(CutSlice, "more_than_one_reply")
 	}
+	if p.pastWall(next) {
+		return pos, "", walkFault(CutSlice, "over_wall")
+	}
 	return next, "", nil
+}
+
+// updatedAt of the i-th id; a page of bare ids has none.
+func (f PageFacts) updatedAt(i int) time.Time {
+	if i >= len(f.Updated) {
+		return time.Time{}
+	}
+	return f.Updated[i]
 }
 
 // ended applies the declared proofs.

@@ -53,10 +53,8 @@ func ParseRetryAfter(h string, now time.Time) (time.Duration, bool) {
 		}
 		return time.Duration(math.Ceil(s*1e3)) * time.Millisecond, true
 	}
-	for _, layout := range httpDates {
-		if at, err := time.Parse(layout, h); err == nil {
-			return min(max(at.Sub(now), 0), maxWait), true
-		}
+	if at, ok := parseDate(h); ok {
+		return min(max(at.Sub(now), 0), maxWait), true
 	}
 	return 0, false
 }

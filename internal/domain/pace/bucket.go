@@ -22,10 +22,12 @@ const (
 	cleanShare = 0.1
 )
 
-// Limit is the configured rate of a key. QPS 0 means unlimited.
+// Limit is the configured rate of a key, and what holds beside it. QPS 0 means
+// unlimited.
 type Limit struct {
-	QPS   float64
-	Burst int
+	QPS    float64
+	Burst  int
+	Quotas []Quota
 }
 
 // slack is how far ahead of its turn a slot may be used.
@@ -52,6 +54,10 @@ type State struct {
 	// Header is the rate the provider's own headers allow, if that is lower
 	// than the configured one.
 	Header float64 `json:"h,omitzero"`
+	// EmptyUntil: the provider's budget is used up, no slot before.
+	EmptyUntil time.Time `json:"b,omitzero"`
+	// Ledgers hold what was used, one for each window that has a quota.
+	Ledgers []Ledger `json:"q,omitempty"`
 }
 
 // Rate in force and how far ahead of its turn a slot may be used. While
@@ -66,26 +72,49 @@ func (s State) rate(l Limit) (perSecond float64, slack time.Duration) {
 	return r, slack
 }
 
-// Reserve takes the next slot and returns when it may be used, never before
-// now. The slot belongs to the caller alone. It is void once the epoch of the
-// state has grown past the one returned here.
-func Reserve(s State, l Limit, now time.Time) (State, time.Time) {
+// Reserve takes the next slot for a request that costs so many units; it may be
+// used at its time, never before now. The slot belongs to the caller alone. It is
+// void once the epoch of the state has grown past the one returned here. Its cost
+// counts against every window that is kept, also those of other limits on the
+// same key, from the moment it is reserved (R38).
+func Reserve(s State, l Limit, cost int, now time.Time) (State, Slot) {
+	cost = max(cost, 1)
+	at := later(now, s.CooldownUntil)
 	if l.QPS <= 0 {
-		return s, later(now, s.CooldownUntil)
+		return s.spend(l, cost, now, at)
 	}
 	s = Relax(s, l, now)
 	r, slack := s.rate(l)
 	if s.NextAt.IsZero() {
 		s.NextAt = now.Add(slack)
 	}
-	at := later(later(now, s.NextAt.Add(-slack)), s.CooldownUntil)
-	gap := spread(1, r)
+	// As many tokens as the request costs must be there, if there can be.
+	at = later(at, s.NextAt.Add(min(spread(float64(cost-1), r), slack)-slack))
+	s, slot := s.spend(l, cost, now, at)
+	gap := spread(float64(cost), r)
 	if s.Probe {
 		s.Probe = false
 		gap = max(gap, probeGap)
 	}
-	s.NextAt = later(s.NextAt, at).Add(gap)
-	return s, at
+	s.NextAt = later(s.NextAt, slot.At).Add(gap)
+	return s, slot
+}
+
+// spend puts a slot off until budget and quotas allow it, and enters it.
+func (s State) spend(l Limit, cost int, now, at time.Time) (State, Slot) {
+	slot := Slot{At: later(at, s.EmptyUntil)}
+	s.Ledgers = s.open(l.Quotas, now)
+	for _, q := range l.Quotas { // a later instant has room wherever an earlier one had
+		slot.At = ledger(s.Ledgers, q.Window, q.Zone).room(slot.At, q.Limit, int64(cost))
+	}
+	slot.Scarce = slot.At.After(at)
+	for i := range s.Ledgers {
+		l := &s.Ledgers[i]
+		c := slotCharge{l.Window, l.Zone, Charge{l.until(slot.At), int64(cost)}}
+		l.charge(c.Charge[0], c.Charge[1])
+		slot.charges = append(slot.charges, c)
+	}
+	return s, slot
 }
 
 // Throttle is the answer to a 429, or to any reply with a Retry-After that
@@ -171,6 +200,7 @@ func Apply(s State, l Limit, now time.Time, o Outcome) State {
 	if o.Allowed > 0 {
 		s = Lower(s, l, o.Allowed, o.Per)
 	}
+	s = Drain(s, now, o.Empty)
 	switch {
 	case o.Kind == Throttled, o.Kind == Unwell && o.RetryAfter > 0:
 		s = Throttle(s, l, now, o.RetryAfter)
@@ -199,6 +229,8 @@ type Outcome struct {
 	// Allowed requests Per span is what the reply's headers said; 0 if nothing.
 	Allowed float64
 	Per     time.Duration
+	// Empty is how long the provider's budget is used up; 0 if it is not.
+	Empty time.Duration
 }
 
 // spread is the time n slots take at r a second, rounded up to the microsecond

@@ -11,6 +11,12 @@ import (
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
+// take reserves a slot for a request that costs 1.
+func take(s State, l Limit, now time.Time) (State, time.Time) {
+	s, slot := Reserve(s, l, 1, now)
+	return s, slot.At
+}
+
 // slots plays what a crowd of callers does: each reserves, waits for its slot
 // and uses it unless the epoch has grown meanwhile.
 type slots struct {
@@ -34,7 +40,7 @@ func (p *slots) settle() {
 }
 
 func (p *slots) reserve(t interface{ Fatalf(string, ...any) }) {
-	s, at := Reserve(p.state, p.limit, p.now)
+	s, at := take(p.state, p.limit, p.now)
 	if at.Before(p.now) {
 		t.Fatalf("slot at %v lies before now %v", at, p.now)
 	}
@@ -141,8 +147,8 @@ func TestR41_OneCutPerCoolDown(t *testing.T) {
 
 func TestR36_FreshKeyHasOneToken(t *testing.T) {
 	l := Limit{QPS: 2, Burst: 5}
-	s, first := Reserve(State{}, l, start)
-	_, second := Reserve(s, l, start)
+	s, first := take(State{}, l, start)
+	_, second := take(s, l, start)
 	if !first.Equal(start) || second.Sub(start) != 500*time.Millisecond {
 		t.Errorf("first two slots of a fresh key: +%v and +%v, want +0 and +500ms", first.Sub(start), second.Sub(start))
 	}
@@ -150,7 +156,7 @@ func TestR36_FreshKeyHasOneToken(t *testing.T) {
 	now, n := start.Add(time.Hour), 0
 	for {
 		var at time.Time
-		if s, at = Reserve(s, l, now); at.After(now) {
+		if s, at = take(s, l, now); at.After(now) {
 			break
 		}
 		n++
@@ -162,11 +168,11 @@ func TestR36_FreshKeyHasOneToken(t *testing.T) {
 
 func TestR39_SilenceThenOneProbe(t *testing.T) {
 	l := Limit{QPS: 10, Burst: 4}
-	s, _ := Reserve(State{}, l, start)
+	s, _ := take(State{}, l, start)
 	s = Throttle(s, l, start, time.Minute)
-	s, first := Reserve(s, l, start.Add(time.Second))
-	s, second := Reserve(s, l, start.Add(time.Second))
-	_, third := Reserve(s, l, start.Add(time.Second))
+	s, first := take(s, l, start.Add(time.Second))
+	s, second := take(s, l, start.Add(time.Second))
+	_, third := take(s, l, start.Add(time.Second))
 	if first.Sub(start) != time.Minute {
 		t.Errorf("probe after %v, want 1m", first.Sub(start))
 	}
@@ -179,14 +185,14 @@ func TestR36_RecoveredKeyHasOneToken(t *testing.T) {
 	l := Limit{QPS: 2, Burst: 5}
 	s := Throttle(State{}, l, start, time.Second)
 	now := start.Add(time.Hour)
-	s, first := Reserve(s, l, now)
-	_, second := Reserve(s, l, now)
+	s, first := take(s, l, now)
+	_, second := take(s, l, now)
 	if s.Rate != 0 || !first.Equal(now) || second.Sub(now) != probeGap {
 		t.Errorf("rate %v, slots +%v and +%v", s.Rate, first.Sub(now), second.Sub(now))
 	}
 	s.Probe = false
-	s, _ = Reserve(Relax(Slow(s, l, now), l, now.Add(time.Hour)), l, now.Add(time.Hour))
-	if _, next := Reserve(s, l, now.Add(time.Hour)); next.Sub(now) != time.Hour+500*time.Millisecond {
+	s, _ = take(Relax(Slow(s, l, now), l, now.Add(time.Hour)), l, now.Add(time.Hour))
+	if _, next := take(s, l, now.Add(time.Hour)); next.Sub(now) != time.Hour+500*time.Millisecond {
 		t.Errorf("second slot after recovery +%v, want a turn later", next.Sub(now)-time.Hour)
 	}
 }
@@ -199,14 +205,14 @@ func TestR37_HeadersMayOnlyLower(t *testing.T) {
 		per   time.Duration
 		want  float64
 	}{
-		{"NCBI 3/s leaves 2/s and a burst of 1", Limit{2, 1}, 3, time.Second, 2},
-		{"the configured burst does not fit", Limit{2, 2}, 3, time.Second, 2},
-		{"half of what is configured", Limit{9, 1}, 5, time.Second, 4},
-		{"one a second", Limit{2, 1}, 1, time.Second, 0.5},
-		{"per minute", Limit{9, 1}, 61, time.Minute, 1},
-		{"generous", Limit{2, 1}, 50, time.Second, 2},
-		{"nonsense", Limit{2, 1}, math.NaN(), time.Second, 2},
-		{"negative", Limit{2, 1}, -1, time.Second, 2},
+		{"NCBI 3/s leaves 2/s and a burst of 1", Limit{QPS: 2, Burst: 1}, 3, time.Second, 2},
+		{"the configured burst does not fit", Limit{QPS: 2, Burst: 2}, 3, time.Second, 2},
+		{"half of what is configured", Limit{QPS: 9, Burst: 1}, 5, time.Second, 4},
+		{"one a second", Limit{QPS: 2, Burst: 1}, 1, time.Second, 0.5},
+		{"per minute", Limit{QPS: 9, Burst: 1}, 61, time.Minute, 1},
+		{"generous", Limit{QPS: 2, Burst: 1}, 50, time.Second, 2},
+		{"nonsense", Limit{QPS: 2, Burst: 1}, math.NaN(), time.Second, 2},
+		{"negative", Limit{QPS: 2, Burst: 1}, -1, time.Second, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := Lower(State{}, c.limit, c.n, c.per)

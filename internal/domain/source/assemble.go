@@ -25,6 +25,7 @@ type Overrides struct {
 	Faults     []FaultRule       `yaml:"faults" doc:"what failures mean"`
 	Mapping    *Mapping          `yaml:"mapping" doc:"how items become standard records"`
 	Query      *QueryConfig      `yaml:"query" doc:"what the source can be searched for"`
+	Schedule   *ScheduleConfig   `yaml:"schedule" doc:"when it is done by itself, and when not at all"`
 }
 
 // Provenance of the definition.
@@ -37,7 +38,7 @@ func (d Definition) Rows(from time.Time) []Row {
 	var out []Row
 	whole := Overrides{
 		HTTP: d.HTTP, Auth: d.Auth, RateLimit: d.RateLimit, Retry: d.Retry, Window: d.Window, Pagination: d.Pagination, Batching: d.Batching,
-		Endpoints: d.Endpoints, Faults: d.Faults, Query: d.Query,
+		Endpoints: d.Endpoints, Faults: d.Faults, Query: d.Query, Schedule: d.Schedule,
 	}
 	if len(d.Mapping.Fields) > 0 {
 		whole.Mapping = &d.Mapping
@@ -87,6 +88,9 @@ func (o Overrides) rows(out []Row, scope Scope, task harvest.Operation, from tim
 	if o.Mapping != nil {
 		add(DimMapping, "", o.Mapping)
 	}
+	if o.Schedule != nil {
+		add(DimSchedule, "", o.Schedule)
+	}
 	if o.Query != nil {
 		for _, c := range o.Query.Capabilities {
 			name := c.Field
@@ -130,6 +134,8 @@ func (o *Overrides) put(r Row) {
 		o.Faults = b.Rules
 	case *Mapping:
 		o.Mapping = b
+	case *ScheduleConfig:
+		o.Schedule = b
 	case *query.Capability:
 		c := *b
 		c.Field = r.Name
@@ -155,7 +161,7 @@ func (o *Overrides) query() *QueryConfig {
 
 func (o Overrides) into(d *Definition) {
 	d.HTTP, d.Auth, d.RateLimit, d.Retry, d.Window, d.Pagination, d.Batching = o.HTTP, o.Auth, o.RateLimit, o.Retry, o.Window, o.Pagination, o.Batching
-	d.Endpoints, d.Faults, d.Query = o.Endpoints, o.Faults, o.Query
+	d.Endpoints, d.Faults, d.Query, d.Schedule = o.Endpoints, o.Faults, o.Query, o.Schedule
 	if o.Mapping != nil {
 		d.Mapping = *o.Mapping
 	}

@@ -22,6 +22,10 @@ type Call struct {
 	Purpose Purpose
 	// Window is the window asked for, overlap included.
 	Window harvest.Window
+	// Range of ids within the window, all of them if zero.
+	Range harvest.Range
+	// PageSize in place of the spec's own, if not 0 (R26).
+	PageSize int
 	// Position is where in the walk the page begins.
 	Position harvest.Position
 	// IDs whose details are asked for.

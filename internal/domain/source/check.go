@@ -2,6 +2,7 @@ package source
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -22,21 +23,28 @@ func Check(def Definition, vars map[string]string, deep func(*Spec) Violations) 
 	def = def.Canonical()
 	var bad Violations
 	var warn []Warning
-	for op := range def.Tasks {
+	for op, o := range def.Tasks {
 		if _, ok := harvest.ParseOperation(string(op)); !ok {
 			bad = append(bad, Violation{"tasks." + strings.ToLower(string(op)), "is not an operation: known are harvest, backfill, update"})
 		}
+		bad = append(bad, o.strayLines(op)...)
 	}
 	whole := def.contents()
 	for _, op := range Operations {
 		d, _ := whole.At(op, whole.ReadAt)
 		if op == harvest.Harvest && d.Window != nil && d.Window.UpdatedAt == "NONE" {
+			if d.Schedule != nil && d.Schedule.Harvest != "" {
+				bad = append(bad, Violation{def.Tasks[op].path(op, "schedule.harvest"), "window.updatedAt is NONE, which allows no HARVEST (R57)"})
+			}
 			continue
 		}
 		spec, warnings, err := Compile(d, Trigger{Operation: op, Vars: vars})
 		violations, _ := errors.AsType[Violations](err)
 		if err == nil && deep != nil {
 			violations = deep(spec)
+		}
+		if err == nil && op == harvest.Update && spec.Detail == nil && d.Schedule != nil && d.Schedule.Update != "" {
+			violations = append(violations, Violation{"schedule.update", "the source has no endpoint with usage DETAIL, so single records cannot be read again"})
 		}
 		for _, v := range violations {
 			v.Path = def.Tasks[op].path(op, v.Path)
@@ -52,6 +60,22 @@ func Check(def Definition, vars map[string]string, deep func(*Spec) Violations) 
 		}
 	}
 	return bad, warn
+}
+
+// strayLines finds lines in the schedule of one operation that belong to another.
+func (o *Overrides) strayLines(op harvest.Operation) (bad Violations) {
+	if o == nil || o.Schedule == nil {
+		return nil
+	}
+	for _, l := range []struct {
+		of         harvest.Operation
+		path, line string
+	}{{harvest.Harvest, "harvest", o.Schedule.Harvest}, {harvest.Update, "update", o.Schedule.Update}} {
+		if l.line != "" && l.of != op {
+			bad = append(bad, Violation{fmt.Sprintf("tasks.%s.schedule.%s", strings.ToLower(string(op)), l.path), fmt.Sprintf("is the schedule of %s alone: put the line into schedule or tasks.%s.schedule", op, l.path)})
+		}
+	}
+	return bad
 }
 
 // contents are the rows a definition asks for, as if they were in force.

@@ -85,6 +85,7 @@ func pattern(s string) (*regexp.Regexp, error) {
 
 // Ruled applies the source's own rules that need no signal.
 func (c *Classifier) Ruled(r Reply) (Verdict, bool) {
+	r.RetryAfter = c.counted(r)
 	for _, u := range c.rules {
 		if u.Signal == "" && u.fits(c.spec, r) {
 			return u.verdict(r), true
@@ -104,6 +105,7 @@ func (c *Classifier) NeedsSignals(r Reply) bool {
 // Signalled applies the rules about signals, in their order. A signal that no
 // rule speaks of is an error in a good reply's clothes.
 func (c *Classifier) Signalled(r Reply, signals map[string]string) (Verdict, bool) {
+	r.RetryAfter = c.counted(r)
 	for _, u := range c.rules {
 		text, there := signals[u.Signal]
 		if u.Signal == "" || !there || !u.fits(c.spec, r) || (u.match != nil && !u.match.MatchString(text)) {
@@ -125,6 +127,7 @@ func (c *Classifier) Signalled(r Reply, signals map[string]string) (Verdict, boo
 // Default is R42's table for whatever no rule has spoken of. It returns false
 // for a 200 that looks like what was asked for.
 func (c *Classifier) Default(r Reply) (Verdict, bool) {
+	r.RetryAfter = c.counted(r)
 	if r.Status == 200 {
 		if !looksHTML(r.Type, r.Head) {
 			return Verdict{}, false
@@ -169,7 +172,7 @@ var defaults = []struct {
 func (d reply) verdict(r Reply) Verdict {
 	return Verdict{harvest.Fault{
 		Level: d.level, Reaction: d.reaction, Code: cmp.Or(d.code, fmt.Sprintf("http_%d", r.Status)),
-		Status: r.Status, RetryAfter: r.counted(),
+		Status: r.Status, RetryAfter: r.RetryAfter,
 	}, d.once}
 }
 
@@ -189,12 +192,18 @@ func (u rule) fits(s *Spec, r Reply) bool {
 	return u.body == nil || u.body.Match(r.Head[:min(len(r.Head), HeadSize)])
 }
 
-// counted is Retry-After where it counts: some send it with every 200 (R60).
-func (r Reply) counted() time.Duration {
-	if r.Status == 429 || r.Status == 503 || (r.Status >= 300 && r.Status < 400) {
+// counted is Retry-After where it counts.
+func (c *Classifier) counted(r Reply) time.Duration {
+	if a := c.spec.Auth; c.spec.Rate.Heeds(r.Status) || a != nil && a.Rate != nil && a.Rate.Heeds(r.Status) {
 		return r.RetryAfter
 	}
 	return 0
+}
+
+// Heeds reports whether a Retry-After with that status counts: with refusals,
+// and where the source says so; some send it with every 200 (R60).
+func (r Rate) Heeds(status int) bool {
+	return status == 429 || status == 503 || (status >= 300 && status < 400) || slices.Contains(r.RetryAfterOn, status)
 }
 
 // looksHTML reports whether a page for people came where data was asked for.

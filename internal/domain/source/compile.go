@@ -63,6 +63,8 @@ const (
 	defaultSafetyLag = 10 * time.Minute
 	defaultStep      = 24 * time.Hour
 	defaultBaseline  = 30 * 24 * time.Hour
+	// Slices of a source and operation that may be open at a time.
+	defaultMaxOpen = 10_000
 
 	// A walk on a token is planned to at most this many pages (R23).
 	maxTokenPages = 50
@@ -89,6 +91,8 @@ func Compile(def Definition, t Trigger) (*Spec, []Warning, error) {
 	c.mapping()
 	c.vars()
 	c.query()
+	_, bad := CompileSchedule(c.def)
+	c.bad = append(c.bad, bad...)
 	if len(c.bad) > 0 {
 		return nil, c.warn, c.bad
 	}

@@ -52,7 +52,7 @@ func (c *compiler) paging() {
 			c.fail(path+".firstPage", "%d is neither 0 nor 1", out.PageBase)
 		}
 		if !cfg.Snapshot && cfg.MaxPages != 1 {
-			c.note(path+".maxPages", "PAGE without a snapshot cannot notice rows that shift between pages (R25)")
+			c.note(path+".maxPages", "PAGE without a snapshot: a slice of more than one page is walked until two walks agree (R25)")
 		}
 	} else if cfg.FirstPage != nil {
 		c.fail(path+".firstPage", "belongs to PAGE, not to %s", cfg.Type)

@@ -10,7 +10,7 @@ import (
 
 // The variables of a template. page.held.NAME comes on top.
 var templateVars = []string{
-	"window.from", "window.to", "window.last",
+	"window.from", "window.to", "window.last", "range.on", "range.from", "range.last",
 	"page.size", "page.offset", "page.no", "page.token", "page.first",
 	"ids", "vars.contact", "vars.tool",
 }
@@ -20,7 +20,7 @@ var templateOwn = []string{"contact", "tool"}
 
 // The functions of a template, and the words that are neither.
 var (
-	templateFuncs = []string{"date", "iso", "epoch", "epochms", "join", "lower", "upper", "coalesce", "default", "path"}
+	templateFuncs = []string{"date", "iso", "epoch", "epochms", "join", "lower", "upper", "coalesce", "default", "path", "text"}
 	templateWords = []string{"true", "false", "nil", "and", "or", "not", "in", "contains", "startsWith", "endsWith"}
 )
 

@@ -52,6 +52,78 @@ func (c *compiler) window() {
 		c.lengths(cfg)
 	}
 	c.target()
+	c.cutting(cfg)
+}
+
+// cutting checks how a window is cut: the strategy, the second dimension and
+// the budgets.
+func (c *compiler) cutting(cfg *WindowConfig) {
+	const path = "window."
+	out := &c.spec.Window
+	if cfg.Strategy != "" && coded(c, path+"strategy", DictStrategy, cfg.Strategy) {
+		out.Strategy = cfg.Strategy
+		if cfg.Strategy == harvest.StrategyID {
+			c.fail(path+"strategy", "%s is how known records are read again; it is not declared", cfg.Strategy)
+		}
+	}
+	if s := cfg.Split; s != nil {
+		if s.Key == "" || s.Key == harvest.RangeOrdinal || s.Key == harvest.RangePage || s.Max < 1 {
+			c.fail(path+"split", "needs a key of its own and the greatest id there can be")
+		}
+		if c.def.Pagination != nil && c.def.Pagination.MaxItems == 0 {
+			c.fail(path+"split", "has no use without pagination.maxItems: without a wall nothing needs it")
+		}
+		out.Split = &harvest.Split{Key: s.Key, Max: s.Max}
+	}
+	for _, usage := range []string{UsageSearch, UsageCount} {
+		e, known := c.cfg[usage]
+		if !known {
+			continue
+		}
+		at, uses := join("endpoints", e.Name), c.used[usage].uses("range.on") || c.used[usage].uses("range.from") || c.used[usage].uses("range.last")
+		switch {
+		case cfg.Split != nil && !uses:
+			c.fail(at, "window.split needs ${range.on ? ... range.from ... range.last : ''} in a template")
+		case cfg.Split == nil && uses:
+			c.fail(at, "range.* is known with window.split only")
+		}
+	}
+	if cfg.MaxRequests < 0 || cfg.MaxRecords < 0 || cfg.MaxDuration < 0 || cfg.MaxOpen < 0 || cfg.Pages < 0 {
+		c.fail("window", "maxRequests, maxRecords, maxDuration, maxOpen and pages are not below zero")
+	}
+	b := harvest.BudgetSpec{MaxRequests: cfg.MaxRequests, MaxRecords: cfg.MaxRecords, MaxDurationSec: int(cfg.MaxDuration.D() / time.Second)}
+	if b != (harvest.BudgetSpec{}) {
+		out.Budget = &b
+	}
+	out.MaxOpen, out.Pages = cmp.Or(cfg.MaxOpen, defaultMaxOpen), cfg.Pages
+	c.strategy(out)
+}
+
+// strategy checks that a strategy has what it needs.
+func (c *compiler) strategy(w *Window) {
+	const path = "window.strategy"
+	p := c.def.Pagination
+	if p == nil {
+		return
+	}
+	switch w.Strategy {
+	case harvest.StrategyHybrid:
+		if w.Split == nil {
+			c.fail(path, "HYBRID needs window.split")
+		}
+	case harvest.StrategyVolume:
+		if w.Budget == nil {
+			c.fail(path, "VOLUME_BUDGET needs maxRequests, maxRecords or maxDuration")
+		}
+	case harvest.StrategyLandmark:
+		if w.Budget == nil || p.Type != harvest.PageToken || p.TokenStateful {
+			c.fail(path, "CURSOR_LANDMARK needs a budget and tokens that are not stateful")
+		}
+	case harvest.StrategyPage:
+		if w.Pages == 0 || p.Type != harvest.PageNumber || !p.Snapshot {
+			c.fail(path, "PAGE needs pages, paging PAGE and a snapshot: pages that shift cannot be read apart (R25)")
+		}
+	}
 }
 
 func (c *compiler) zone(cfg *WindowConfig) {

@@ -7,4 +7,7 @@ type Contract struct {
 	// ConfigHash is the hash of the description as written, used or not (C14).
 	ConfigHash string
 	Warnings   []Warning
+	// Schedule is when the operation begins by itself and when the source is
+	// left alone; nil: whenever somebody asks. No plan carries it.
+	Schedule *Schedule
 }

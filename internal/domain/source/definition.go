@@ -39,6 +39,7 @@ type Definition struct {
 	Faults     []FaultRule       `yaml:"faults" doc:"what failures mean where the status alone would mislead; the first rule that fits decides"`
 	Mapping    Mapping           `yaml:"mapping" doc:"how items become standard records"`
 	Query      *QueryConfig      `yaml:"query" doc:"what the source can be searched for, and how that is written there"`
+	Schedule   *ScheduleConfig   `yaml:"schedule" doc:"when the source is asked by itself under patra serve, and when it is left alone"`
 
 	// Tasks are parts that hold for one operation only.
 	Tasks map[harvest.Operation]*Overrides `yaml:"tasks" doc:"parts that hold for one operation only; each replaces the source's part whole"`
@@ -83,6 +84,22 @@ type WindowConfig struct {
 	Step      Duration  `yaml:"step" doc:"length of a slice to begin with, default 1d"`
 	MinStep   Duration  `yaml:"minStep" doc:"no slice is cut shorter; default: the precision"`
 	Target    int64     `yaml:"target" doc:"wanted records per slice"`
+	// Strategy is TIME unless said otherwise.
+	Strategy string `yaml:"strategy" dict:"slice_strategy" doc:"how a window is cut, default TIME"`
+	// Split cuts by ids what cannot be cut by time.
+	Split *SplitConfig `yaml:"split" doc:"second dimension, for a finest window that still holds more than the source can be paged through"`
+	// MaxRequests, MaxRecords and MaxDuration are the budget of a slice.
+	MaxRequests int      `yaml:"maxRequests" doc:"requests a slice may take before it is cut again"`
+	MaxRecords  int64    `yaml:"maxRecords" doc:"records a slice may bring before it is cut again"`
+	MaxDuration Duration `yaml:"maxDuration" doc:"time a slice may take before it is cut again"`
+	MaxOpen     int      `yaml:"maxOpen" doc:"slices that may be open at a time; planning goes on when there are fewer, default 10000"`
+	Pages       int64    `yaml:"pages" doc:"pages per slice, of the strategy PAGE"`
+}
+
+// SplitConfig is a second dimension: ids that are numbers.
+type SplitConfig struct {
+	Key string `yaml:"key" json:"key" doc:"what the ids are called, such as uid"`
+	Max int64  `yaml:"max" json:"max" doc:"no id is greater"`
 }
 
 // PaginationConfig is the paging dimension.
@@ -278,6 +295,7 @@ func (w *WindowConfig) canonical() *WindowConfig {
 	canonical(DictPrecision, &c.Precision)
 	canonical(DictBound, &c.Bound)
 	canonical(DictUpdatedAt, &c.UpdatedAt)
+	canonical(DictStrategy, &c.Strategy)
 	return &c
 }
 

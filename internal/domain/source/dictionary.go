@@ -249,7 +249,8 @@ var dictionary = []DictType{
 		{"ID_RANGE", "by ranges of ids", nil},
 		{"CURSOR_LANDMARK", "by landmarks of a cursor", nil},
 		{"VOLUME_BUDGET", "by expected volume", nil},
-		{"HYBRID", "by time and volume", nil},
+		{"HYBRID", "by time, and by ids where that is not enough", nil},
+		{"PAGE", "by numbers of pages", nil},
 	}},
 	{DictTrigger, "what set a plan off", []DictItem{
 		{"MANUAL", "a person", nil},

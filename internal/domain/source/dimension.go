@@ -32,6 +32,7 @@ const (
 	DimCapability Dimension = "capability"
 	DimRenderRule Dimension = "render_rule"
 	DimParamMap   Dimension = "param_map"
+	DimSchedule   Dimension = "schedule"
 )
 
 // dimensions in the order in which people read them.
@@ -53,6 +54,7 @@ var dimensions = []struct {
 	{DimCapability, reflect.TypeFor[query.Capability](), true},
 	{DimRenderRule, reflect.TypeFor[query.Rule](), true},
 	{DimParamMap, reflect.TypeFor[query.ParamMap](), true},
+	{DimSchedule, reflect.TypeFor[ScheduleConfig](), false},
 }
 
 // FaultsConfig is the dimension of what failures mean.
@@ -146,6 +148,7 @@ var columnOf = map[Dimension]map[string]string{
 	DimWindow: {
 		"key": "default_date_field_name", "precision": "time_precision_code", "bound": "bound_style_code", "updatedAt": "updated_at_code", "align": "align_to",
 		"step": "window_size", "minStep": "window_min_size", "overlap": "overlap_size", "baseline": "initial_lookback", "target": "target_records", "zone": "timezone",
+		"strategy": "slice_strategy_code", "split": "split_dimension", "maxOpen": "max_open_slices", "pages": "pages_per_slice",
 	},
 	DimPagination: {"type": "pagination_mode_code", "pageSize": "page_size_value", "firstPage": "start_page_number", "total": "total_code", "order": "sort_order", "end": "end_proofs"},
 	DimEndpoint: {
@@ -159,6 +162,7 @@ var columnOf = map[Dimension]map[string]string{
 		"field": "field_key", "op": "op_code", "match": "match_type_code", "valueType": "value_type_code", "emit": "emit_type_code", "values": "value_table",
 	},
 	DimParamMap: {"stdKey": "-", "name": "provider_param_name", "transform": "transform_code", "repeat": "repeat_param"},
+	DimSchedule: {"harvest": "harvest_cron", "update": "update_cron", "olderThan": "update_older_than", "zone": "timezone", "quiet": "quiet_hours"},
 	DimMapping:  {"fields": "output_fields", "volatile": "volatile_paths", "retracted": "retracted_paths", "required": "required_fields"},
 }
 

@@ -59,7 +59,9 @@ func (r *Redactor) Text(s string) string {
 	return string(r.Bytes([]byte(s)))
 }
 
-// Bytes returns b without live secrets: b itself if there are none in it.
+// Bytes returns b without live secrets. It works in place, since b may be as
+// large as a reply can be, and what is put in is shorter than what is taken out:
+// what b held before is gone.
 func (r *Redactor) Bytes(b []byte) []byte {
 	if r == nil {
 		return b
@@ -75,12 +77,12 @@ func (r *Redactor) Bytes(b []byte) []byte {
 		if n == 0 {
 			return b
 		}
-		var out []byte
-		for ; n > 0; at, n = m.find(b) {
-			out = append(append(out, b[:at]...), hidden...)
-			b = b[at+n:]
+		out, rest := b[:0], b
+		for ; n > 0; at, n = m.find(rest) {
+			out = append(append(out, rest[:at]...), hidden...)
+			rest = rest[at+n:]
 		}
-		b = append(out, b...)
+		b = append(out, rest...)
 	}
 }
 
@@ -146,8 +148,13 @@ func forms(v string) []string {
 	once := []string{url.QueryEscape(v), url.PathEscape(v), strings.ReplaceAll(url.QueryEscape(v), "+", "%20"), everyByte(v, "%%%02X")}
 	for _, s := range once {
 		for _, s := range []string{s, url.QueryEscape(s)} { // a URL may stand in another
-			add(s)
-			add(lowerEscapes(s))
+			for _, s := range []string{s, lowerEscapes(s)} {
+				add(s)
+				// And in a document, of which only the text is kept.
+				add(strings.ReplaceAll(s, "&", `\u0026`))
+				add(html.EscapeString(s))
+				add(strings.ReplaceAll(s, "&", "&amp;"))
+			}
 		}
 	}
 	add(hex.EncodeToString([]byte(v)))

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -118,6 +119,16 @@ type Window struct {
 	UpdatedAt string `json:"updatedAt"`
 	// Target is the wanted number of records per slice.
 	Target int64 `json:"targetRecordsPerSlice,omitzero"`
+	// Strategy by which a window is cut, TIME if empty.
+	Strategy string `json:"strategy,omitempty"`
+	// Split is the second dimension, for windows that cannot be cut further.
+	Split *harvest.Split `json:"split,omitempty"`
+	// Budget of a slice, nil for no bound.
+	Budget *harvest.BudgetSpec `json:"budget,omitempty"`
+	// MaxOpen slices of the source and operation stop the planning, 0 for no bound.
+	MaxOpen int `json:"maxOpenSlices,omitzero"`
+	// Pages per slice, of the strategy PAGE.
+	Pages int64 `json:"pagesPerSlice,omitzero"`
 }
 
 // Calendar of the window.
@@ -356,9 +367,21 @@ type rangeExpr struct {
 }
 
 // LocalExpr is the expression of a slice: the selection with the slice's own
-// window put in, as stored in expr_snapshot.
-func LocalExpr(s *Spec, w harvest.Window) string {
-	b, err := json.Marshal(map[string]rangeExpr{"range": {s.Window.Key, harvest.FormatInstant(w.From), harvest.FormatInstant(w.To)}})
+// bounds put in, as stored in expr_snapshot.
+func LocalExpr(s *Spec, p harvest.Part) string {
+	bounds := []map[string]rangeExpr{{"range": {s.Window.Key, harvest.FormatInstant(p.From), harvest.FormatInstant(p.To)}}}
+	if r := p.Range; !r.Whole() {
+		to := ""
+		if r.To > 0 {
+			to = strconv.FormatInt(r.To, 10)
+		}
+		bounds = append(bounds, map[string]rangeExpr{"range": {r.Key, strconv.FormatInt(r.From, 10), to}})
+	}
+	var v any = bounds[0]
+	if len(bounds) > 1 {
+		v = map[string]any{"and": bounds}
+	}
+	b, err := json.Marshal(v)
 	if err != nil { // strings only
 		panic(fmt.Sprintf("marshal expression: %v", err))
 	}

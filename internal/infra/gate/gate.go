@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -21,9 +22,19 @@ type StateStore interface {
 	UpdateGate(ctx context.Context, key string, f func(s []byte, now time.Time) []byte) error
 }
 
+// Config of a gate.
+type Config struct {
+	// Instances is how many processes ask the same upstreams, or may. Only
+	// where it is told do they go on, slowly, when the store is lost (R40).
+	Instances int
+}
+
 // Gate hands out permits.
 type Gate struct {
+	cfg   Config
 	store StateStore
+	// spare takes the store's place while that is lost.
+	spare *Local
 
 	mu    sync.Mutex // guards the maps, not what is in them
 	keys  map[string]*key
@@ -48,46 +59,67 @@ type key struct {
 	// epoch is the greatest seen; moved is closed when it grows.
 	epoch int64
 	moved chan struct{}
-	// owed are outcomes the store has not been told yet.
-	owed []pace.Outcome
-	// allowed is the last header limit the store was told.
+	// owed are outcomes the store has not been told yet, back slots it has not
+	// been given back yet, unseen outcomes the spare has not been told yet.
+	owed, unseen []pace.Outcome
+	back         []pace.Slot
+	// allowed is the last header limit the store was told, empty until when
+	// the budget is used up as it was told last.
 	allowed pace.Outcome
+	empty   time.Time
+	// quiet is until when everyone keeps silence, as the store said last.
+	quiet time.Time
 }
 
 // New returns a gate over store; nil keeps the state in this process alone.
-func New(store StateStore) *Gate {
+func New(cfg Config, store StateStore) *Gate {
 	if store == nil {
 		store = NewLocal()
 	}
-	return &Gate{store: store, keys: map[string]*key{}, seats: map[seat]chan struct{}{}, quiet: map[string]time.Time{}}
+	return &Gate{cfg: cfg, store: store, spare: NewLocal(), keys: map[string]*key{}, seats: map[seat]chan struct{}{}, quiet: map[string]time.Time{}}
 }
 
-// Acquire waits for a permit and for a free seat, at most maxWait long. The
-// caller must call release when the request is over. A permit that is further
-// away is not taken; the error then is a transient [harvest.Fault] with code
-// rate_wait whose RetryAfter says how far.
-func (g *Gate) Acquire(ctx context.Context, r source.Rate, maxWait time.Duration) (release func(), waited time.Duration, err error) {
+// Acquire waits for a permit of that cost (0 stands for 1) and for a free seat,
+// at most maxWait long. The caller must call release when the request is over,
+// with false if no connection was made: only then what it cost is given back
+// (R38). A permit that is further away is not taken; the error then is a
+// transient [harvest.Fault] whose RetryAfter says how far, with code rate_wait,
+// or quota_wait if a quota is used up.
+func (g *Gate) Acquire(ctx context.Context, r source.Rate, cost int, maxWait time.Duration) (release func(sent bool), waited time.Duration, err error) {
 	start := time.Now()
-	release = func() {}
+	up := func() {}
 	if r.Concurrency > 0 {
-		if release, err = g.sit(ctx, r, maxWait); err != nil {
+		if up, err = g.sit(ctx, r, maxWait); err != nil {
 			return nil, time.Since(start), err
 		}
 	}
-	if r.QPS > 0 {
-		err = g.slot(ctx, r, start, maxWait)
+	var slot pace.Slot
+	if stored(r) {
+		slot, err = g.slot(ctx, r, cost, start, maxWait)
 	} else {
 		err = g.hush(ctx, r, start, maxWait)
+	}
+	var once sync.Once
+	release = func(sent bool) {
+		once.Do(func() {
+			up()
+			if !sent {
+				g.giveBack(ctx, r, slot)
+			}
+		})
 	}
 	if err == nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		release()
+		release(false)
 		return nil, time.Since(start), fmt.Errorf("permit for %s: %w", r.Key, err)
 	}
 	return release, time.Since(start), nil
 }
+
+// stored reports whether the key has state in the store.
+func stored(r source.Rate) bool { return r.QPS > 0 || len(r.Quotas) > 0 || r.Budget != nil }
 
 // sit takes one of the key's seats.
 func (g *Gate) sit(ctx context.Context, r source.Rate, maxWait time.Duration) (func(), error) {
@@ -114,7 +146,7 @@ func (g *Gate) sit(ctx context.Context, r source.Rate, maxWait time.Duration) (f
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	case <-t.C:
-		return nil, far(time.Second)
+		return nil, far(time.Second, false)
 	}
 }
 
@@ -128,7 +160,7 @@ func (g *Gate) hush(ctx context.Context, r source.Rate, start time.Time, maxWait
 			return nil
 		}
 		if wait > maxWait-time.Since(start) {
-			return far(wait)
+			return far(wait, false)
 		}
 		t := time.NewTimer(wait)
 		select {
@@ -141,48 +173,77 @@ func (g *Gate) hush(ctx context.Context, r source.Rate, start time.Time, maxWait
 }
 
 // slot reserves a slot, sleeps until its time and makes sure that it still
-// holds; if not, it begins again with what is left of maxWait.
-func (g *Gate) slot(ctx context.Context, r source.Rate, start time.Time, maxWait time.Duration) error {
+// holds; if not, it begins again with what is left of maxWait. With an error,
+// the slot returned is to be given back.
+func (g *Gate) slot(ctx context.Context, r source.Rate, cost int, start time.Time, maxWait time.Duration) (slot pace.Slot, err error) {
 	k := g.key(r.Key)
-	waitedFor := int64(-1) // the epoch of the slot slept for
+	var from view // what slot was reserved under
+	slept := false
 	for {
-		var wait time.Duration
-		var epoch int64
-		moved, err := g.visit(ctx, r, k, func(s pace.State, now time.Time) (pace.State, bool) {
-			wait, epoch = 0, s.Epoch
-			if s.Epoch == waitedFor {
-				return s, false // the slot holds: go
+		var next pace.Slot
+		var wait, left time.Duration
+		ran := false
+		v, err := g.visit(ctx, r, k, cost, func(s pace.State, l pace.Limit, now time.Time, lost bool) pace.State {
+			next, wait, left, ran = slot, 0, max(maxWait-time.Since(start), 0), true
+			if slept && lost == from.lost && s.Epoch == from.epoch {
+				return s // the slot holds: go
 			}
-			s, at := pace.Reserve(s, limit(r), now)
-			wait = at.Sub(now)
-			return s, wait <= maxWait-time.Since(start)
+			if lost == from.lost {
+				s = pace.Refund(s, slot) // void
+			}
+			reserved, n := pace.Reserve(s, l, cost, now)
+			next, wait = n, n.At.Sub(now)
+			if wait > left {
+				return s
+			}
+			return reserved
 		})
-		if err != nil {
-			return err
+		switch {
+		case err != nil && ran: // perhaps the void slot was given back: not twice
+			return pace.Slot{}, err
+		case err != nil:
+			return slot, err
+		case wait > left:
+			return pace.Slot{}, far(wait, next.Scarce)
 		}
-		if wait <= 0 {
-			return nil
-		}
-		if wait > maxWait-time.Since(start) {
-			return far(wait)
+		if slot, from = next, v; wait <= 0 {
+			return slot, nil
 		}
 		t := time.NewTimer(wait)
 		select {
 		case <-t.C:
-			waitedFor = epoch
-		case <-moved: // void already: reserve again
+			slept = true
+		case <-v.moved: // void already: reserve again
+			slept = false
 		case <-ctx.Done():
 			t.Stop()
-			return context.Cause(ctx)
+			return slot, context.Cause(ctx)
 		}
 		t.Stop()
 	}
 }
 
+// giveBack returns a slot that was not used. What the store cannot be told now
+// it is told before the next permit; if there is none, the quota stays used.
+func (g *Gate) giveBack(ctx context.Context, r source.Rate, slot pace.Slot) {
+	if !slot.Charged() {
+		return
+	}
+	k := g.key(r.Key)
+	if k.lock(context.WithoutCancel(ctx)) != nil {
+		return
+	}
+	if len(k.back) < 1024 {
+		k.back = append(k.back, slot)
+	}
+	k.unlock()
+	g.tell(ctx, r, k)
+}
+
 // Report tells the gate what came of a request. It does not fail: what the
 // store cannot be told now is told with the next permit, before it.
 func (g *Gate) Report(ctx context.Context, r source.Rate, o pace.Outcome) {
-	if r.QPS <= 0 {
+	if !stored(r) {
 		if o.Kind != pace.Fine && o.RetryAfter > 0 {
 			g.mu.Lock()
 			defer g.mu.Unlock()
@@ -197,68 +258,139 @@ func (g *Gate) Report(ctx context.Context, r source.Rate, o pace.Outcome) {
 		return
 	}
 	said := pace.Outcome{Allowed: o.Allowed, Per: o.Per}
-	news := o.Allowed > 0 && said != k.allowed
+	empty := time.Now().Add(o.Empty)
+	news := o.Allowed > 0 && said != k.allowed || o.Empty > 0 && empty.Sub(k.empty) > time.Second
 	if o.Kind == pace.Fine && !news {
 		k.unlock()
 		return // time alone mends a demoted rate
 	}
 	if len(k.owed) < 16 { // the rest says the same again
-		k.owed = append(k.owed, o)
+		k.owed, k.unseen = append(k.owed, o), append(k.unseen, o)
 	}
 	if o.Allowed > 0 {
 		k.allowed = said
 	}
+	if o.Empty > 0 {
+		k.empty = empty
+	}
 	k.unlock()
-	// The 429 must stop the others even if our own caller is leaving.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	_, _ = g.visit(ctx, r, k, func(s pace.State, _ time.Time) (pace.State, bool) { return s, false })
+	g.tell(ctx, r, k)
 }
 
+// tell brings the store what it is owed: a 429 must stop the others even if our
+// own caller is leaving.
+func (g *Gate) tell(ctx context.Context, r source.Rate, k *key) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	_, _ = g.visit(ctx, r, k, 1, func(s pace.State, _ pace.Limit, _ time.Time, _ bool) pace.State { return s })
+}
+
+// view is what a visit saw.
+type view struct {
+	epoch int64
+	// moved is closed when the epoch grows past the one seen.
+	moved <-chan struct{}
+	// lost: the store could not be reached, this is the spare's.
+	lost bool
+}
+
+// change makes a new state, under the limit that holds.
+type change func(s pace.State, l pace.Limit, now time.Time, lost bool) pace.State
+
 // visit updates the state of k in the store: first with what is owed, then by
-// f, whose result is dropped if it says false. f may run more than once. The
-// channel is closed when the epoch grows past the one seen here.
-func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, f func(pace.State, time.Time) (pace.State, bool)) (moved <-chan struct{}, err error) {
+// f, which may run more than once. If the store is lost, the state of the spare
+// is updated instead, if there may be one.
+func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f change) (view, error) {
 	if err := k.lock(ctx); err != nil {
-		return nil, err
+		return view{}, err
 	}
 	defer k.unlock()
-	var epoch int64
-	err = g.store.UpdateGate(ctx, r.Key, func(b []byte, now time.Time) []byte {
+	v := view{moved: k.moved}
+	ran := false
+	err := g.store.UpdateGate(ctx, r.Key, func(b []byte, now time.Time) []byte {
+		ran = true
 		var s pace.State
 		if len(b) > 0 && json.Unmarshal(b, &s) != nil {
 			s = pace.State{} // unreadable: as without state, one token
 		}
-		was := s
 		for _, o := range k.owed {
 			s = pace.Apply(s, limit(r), now, o)
 		}
-		if next, keep := f(s, now); keep {
-			s = next
+		for _, slot := range k.back {
+			s = pace.Refund(s, slot)
 		}
-		epoch = s.Epoch
-		if s == was && len(b) > 0 {
-			return b
-		}
-		out, err := json.Marshal(s)
-		if err != nil { // numbers and instants only
-			panic(fmt.Sprintf("marshal gate state: %v", err))
-		}
-		return out
+		s = f(s, limit(r), now, false)
+		v.epoch = s.Epoch
+		k.quiet = time.Now().Add(max(s.CooldownUntil.Sub(now), s.EmptyUntil.Sub(now), 0))
+		return written(s)
 	})
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+	if err == nil {
+		k.owed, k.unseen, k.back = nil, nil, nil
+		if v.epoch > k.epoch {
+			k.epoch = v.epoch
+			close(k.moved)
+			k.moved = make(chan struct{})
+			v.moved = k.moved
 		}
-		return nil, fmt.Errorf("%w: %w", harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "gate_lost"}, err)
+		return v, nil
 	}
-	k.owed = nil
-	if epoch > k.epoch {
-		k.epoch = epoch
-		close(k.moved)
-		k.moved = make(chan struct{})
+	if ran {
+		k.back = nil // perhaps it was kept: what is given back twice is another's
 	}
-	return k.moved, nil
+	if ctx.Err() != nil {
+		return v, context.Cause(ctx)
+	}
+	l, ok := share(r, cost, g.cfg.Instances)
+	if !ok {
+		return v, fmt.Errorf("%w: %w", harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "gate_lost"}, err)
+	}
+	v.lost = true
+	err = g.spare.UpdateGate(ctx, r.Key, func(b []byte, now time.Time) []byte {
+		var s pace.State
+		if len(b) == 0 || json.Unmarshal(b, &s) != nil {
+			// No token: who is started again and again gets nothing by it.
+			s = pace.State{NextAt: now.Add(time.Duration(float64(max(cost, 1)) / l.QPS * float64(time.Second)))}
+		}
+		for _, o := range k.unseen {
+			s = pace.Apply(s, l, now, o)
+		}
+		if k.quiet.After(s.CooldownUntil) {
+			s.CooldownUntil = k.quiet.UTC()
+		}
+		s = f(s, l, now, true)
+		v.epoch = s.Epoch
+		return written(s)
+	})
+	k.unseen = nil
+	return v, err
+}
+
+func written(s pace.State) []byte {
+	b, err := json.Marshal(s)
+	if err != nil { // numbers and instants only
+		panic(fmt.Sprintf("marshal gate state: %v", err))
+	}
+	return b
+}
+
+// share is what one of n processes may send on its own when the store is lost:
+// its part of what the provider allows beyond the most that the store may have
+// handed out, and still may to those who reach it. So it does not matter who has
+// lost it, when, or for how long (R40). Without a limit that is known, beside
+// quotas, whose state is in the store, or where nothing is left over: nothing.
+func share(r source.Rate, cost, n int) (pace.Limit, bool) {
+	if n < 1 || r.Limit <= 0 || r.QPS <= 0 || r.Window <= 0 || len(r.Quotas) > 0 {
+		return pace.Limit{}, false
+	}
+	window, units := r.Window.D().Seconds(), float64(max(cost, 1))
+	rest := float64(r.Limit) - r.QPS*window - max(float64(r.Burst), units)
+	mine := math.Floor((rest + 1e-9) / float64(n))
+	if mine < units {
+		return pace.Limit{}, false
+	}
+	// In any window rate x window and one more request; if that is all there
+	// is, a request every other window.
+	return pace.Limit{QPS: min(r.QPS/float64(n), max(mine-units, mine/2)/window), Burst: 1}, true
 }
 
 func (g *Gate) key(name string) *key {
@@ -283,9 +415,19 @@ func (k *key) lock(ctx context.Context) error {
 
 func (k *key) unlock() { <-k.turn }
 
-func limit(r source.Rate) pace.Limit { return pace.Limit{QPS: r.QPS, Burst: max(r.Burst, 1)} }
+func limit(r source.Rate) pace.Limit {
+	l := pace.Limit{QPS: r.QPS, Burst: max(r.Burst, 1)}
+	for _, q := range r.Quotas {
+		l.Quotas = append(l.Quotas, pace.Quota{Limit: q.Limit, Window: q.Window.D(), Zone: q.Zone})
+	}
+	return l
+}
 
 // far is the refusal to wait so long.
-func far(wait time.Duration) error {
-	return harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "rate_wait", RetryAfter: wait}
+func far(wait time.Duration, scarce bool) error {
+	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "rate_wait", RetryAfter: wait}
+	if scarce {
+		f.Code = "quota_wait"
+	}
+	return f
 }

@@ -45,31 +45,31 @@ func (s *sent) within(t *testing.T, rate float64, burst int) {
 
 func mustAcquire(t *testing.T, g *Gate, r source.Rate, maxWait time.Duration) func() {
 	t.Helper()
-	release, _, err := g.Acquire(t.Context(), r, maxWait)
+	release, _, err := g.Acquire(t.Context(), r, 1, maxWait)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return release
+	return func() { release(true) }
 }
 
 func TestR39_NobodyGoesBeforeRetryAfterIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := NewLocal()
 		r := source.Rate{Key: "x", QPS: 4, Burst: 2}
-		gates := []*Gate{New(store), New(store), New(store), New(store)} // four processes
+		gates := []*Gate{New(Config{}, store), New(Config{}, store), New(Config{}, store), New(Config{}, store)} // four processes
 		mustAcquire(t, gates[0], r, time.Hour)()
 
 		var seen sent
 		var wg sync.WaitGroup
 		for i := range 32 {
 			wg.Go(func() {
-				release, _, err := gates[i%4].Acquire(t.Context(), r, time.Hour)
+				release, _, err := gates[i%4].Acquire(t.Context(), r, 1, time.Hour)
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				seen.hit()
-				release()
+				release(true)
 			})
 		}
 		synctest.Wait() // all have their slots
@@ -103,8 +103,8 @@ func TestR36_RestartsNeverBurst(t *testing.T) {
 				time.Sleep(time.Duration(i) * time.Second)
 				for ctx.Err() == nil {
 					life, end := context.WithTimeout(ctx, time.Minute)
-					for g := New(store); life.Err() == nil; {
-						release, _, err := g.Acquire(life, r, time.Minute)
+					for g := New(Config{}, store); life.Err() == nil; {
+						release, _, err := g.Acquire(life, r, 1, time.Minute)
 						if err != nil { // too far away, or restarted
 							time.Sleep(time.Second)
 							continue
@@ -112,7 +112,7 @@ func TestR36_RestartsNeverBurst(t *testing.T) {
 						if seen.hit()%997 == 0 {
 							g.Report(life, r, pace.Outcome{Kind: pace.Throttled, RetryAfter: 5 * time.Second})
 						}
-						release()
+						release(true)
 					}
 					end()
 				}
@@ -128,11 +128,11 @@ func TestR36_RestartsNeverBurst(t *testing.T) {
 
 func TestAcquire_TooFarAwayTakesNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(nil)
+		g := New(Config{}, nil)
 		r := source.Rate{Key: "x", QPS: 0.1, Burst: 1}
 		mustAcquire(t, g, r, 0)()
 		for range 5 {
-			_, _, err := g.Acquire(t.Context(), r, 9*time.Second)
+			_, _, err := g.Acquire(t.Context(), r, 1, 9*time.Second)
 			f, ok := harvest.FaultOf(err)
 			if !ok || f.Code != "rate_wait" || f.Level != harvest.Transient || f.RetryAfter != 10*time.Second {
 				t.Fatalf("got %+v, %v", f, err)
@@ -148,14 +148,14 @@ func TestAcquire_TooFarAwayTakesNoSlot(t *testing.T) {
 
 func TestAcquire_CancelReturnsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(nil)
+		g := New(Config{}, nil)
 		r := source.Rate{Key: "x", QPS: 0.01, Burst: 1, Concurrency: 2}
 		mustAcquire(t, g, r, 0)()
 		stop := errors.New("stop")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(stop) })
 		start := time.Now()
-		_, waited, err := g.Acquire(ctx, r, time.Hour)
+		_, waited, err := g.Acquire(ctx, r, 1, time.Hour)
 		if !errors.Is(err, stop) || waited != time.Second || time.Since(start) != time.Second {
 			t.Errorf("waited %v: %v", waited, err)
 		}
@@ -168,7 +168,7 @@ func TestAcquire_CancelReturnsAtOnce(t *testing.T) {
 
 func TestAcquire_BoundsRequestsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(failing{}) // unlimited: the store is never asked
+		g := New(Config{}, failing{}) // unlimited: the store is never asked
 		r := source.Rate{Key: "x", Concurrency: 3}
 		var mu sync.Mutex
 		var now, most int
@@ -198,11 +198,11 @@ func TestAcquire_BoundsRequestsInFlight(t *testing.T) {
 
 func TestAcquire_UnlimitedKeepsToRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, r, start := New(failing{}), source.Rate{Key: "x"}, time.Now()
+		g, r, start := New(Config{}, failing{}), source.Rate{Key: "x"}, time.Now()
 		mustAcquire(t, g, r, 0)()
 		g.Report(t.Context(), r, pace.Outcome{Kind: pace.Throttled, RetryAfter: 10 * time.Second})
 		g.Report(t.Context(), r, pace.Outcome{Kind: pace.Unwell, RetryAfter: 5 * time.Second})
-		if _, _, err := g.Acquire(t.Context(), r, 9*time.Second); err == nil {
+		if _, _, err := g.Acquire(t.Context(), r, 1, 9*time.Second); err == nil {
 			t.Error("a permit within the cooldown")
 		}
 		mustAcquire(t, g, r, 10*time.Second)()
@@ -219,7 +219,7 @@ func (failing) UpdateGate(context.Context, string, func([]byte, time.Time) []byt
 }
 
 func TestR40_NoStoreNoPermit(t *testing.T) {
-	_, _, err := New(failing{}).Acquire(t.Context(), source.Rate{Key: "x", QPS: 1}, time.Second)
+	_, _, err := New(Config{}, failing{}).Acquire(t.Context(), source.Rate{Key: "x", QPS: 1}, 1, time.Second)
 	if f, ok := harvest.FaultOf(err); !ok || f.Code != "gate_lost" || f.Level != harvest.Transient {
 		t.Errorf("got %v", err)
 	}
@@ -241,12 +241,12 @@ func (f *flaky) UpdateGate(ctx context.Context, key string, g func([]byte, time.
 func TestReport_WhatTheStoreMissedIsToldBeforeTheNextPermit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &flaky{Local: NewLocal()}
-		g, r := New(store), source.Rate{Key: "x", QPS: 5, Burst: 1}
+		g, r := New(Config{}, store), source.Rate{Key: "x", QPS: 5, Burst: 1}
 		mustAcquire(t, g, r, time.Second)()
 		store.broken = true
 		g.Report(t.Context(), r, pace.Outcome{Kind: pace.Throttled, RetryAfter: 30 * time.Second})
 		store.broken = false
-		_, _, err := g.Acquire(t.Context(), r, time.Second)
+		_, _, err := g.Acquire(t.Context(), r, 1, time.Second)
 		if f, _ := harvest.FaultOf(err); f.Code != "rate_wait" || f.RetryAfter != 30*time.Second {
 			t.Errorf("after a missed 429: %+v, %v", f, err)
 		}
@@ -255,7 +255,7 @@ func TestReport_WhatTheStoreMissedIsToldBeforeTheNextPermit(t *testing.T) {
 
 func TestReport_HeadersLowerOnceAndSuccessCostsNothing(t *testing.T) {
 	store := &counting{Local: NewLocal()}
-	g, r := New(store), source.Rate{Key: "x", QPS: 5, Burst: 1}
+	g, r := New(Config{}, store), source.Rate{Key: "x", QPS: 5, Burst: 1}
 	for range 10 {
 		g.Report(t.Context(), r, pace.Outcome{Kind: pace.Fine})
 		g.Report(t.Context(), r, pace.Outcome{Kind: pace.Fine, Allowed: 3, Per: time.Second})

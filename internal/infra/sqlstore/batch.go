@@ -67,6 +67,9 @@ func (s *Store) CommitBatch(ctx context.Context, job harvest.Job, b harvest.Batc
 		if err := x.closeBatch(l, b, c); err != nil {
 			return err
 		}
+		if err := x.came(b, l.Task); err != nil {
+			return err
+		}
 		out.Counts = c
 		if b.Finish {
 			if out.Watermark, err = x.finish(l, job, b); err != nil {
@@ -194,27 +197,6 @@ func (x *tx) quarantine(prov string, b harvest.Batch) error {
 		}
 		if _, err := x.exec(`INSERT INTO ing_quarantine (`+cols+`) VALUES `+marks(len(part), columns(cols)), args...); err != nil {
 			return fmt.Errorf("quarantine: %w", err)
-		}
-	}
-	return nil
-}
-
-// badIDRest is how long an id without details rests before it is asked for again (R27).
-const badIDRest = 7 * 24 * time.Hour
-
-func (x *tx) badIDs(prov string, b harvest.Batch) error {
-	for _, id := range b.Missing {
-		n, err := x.exec(`UPDATE ing_bad_id SET times=times+1, batch_id=?, last_seen_at=?, check_after=? WHERE provenance_code=? AND record_type=? AND ext_id=?`,
-			b.ID, ts(x.now), ts(x.now.Add(badIDRest)), prov, b.RecordType, id)
-		if err != nil {
-			return fmt.Errorf("bad id: %w", err)
-		}
-		if n > 0 {
-			continue
-		}
-		if _, err := x.exec(`INSERT INTO ing_bad_id (provenance_code, record_type, ext_id, batch_id, reason, times, first_seen_at, last_seen_at, check_after) VALUES (?,?,?,?,'no_details',1,?,?,?)`,
-			prov, b.RecordType, id, b.ID, ts(x.now), ts(x.now), ts(x.now.Add(badIDRest))); err != nil {
-			return fmt.Errorf("bad id: %w", err)
 		}
 	}
 	return nil

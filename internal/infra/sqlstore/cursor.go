@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"database/sql"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -28,6 +29,28 @@ type lineage struct {
 	remarks  string
 }
 
+// The cursor of an UPDATE counts candidates; all others tell time.
+func cursorType(op harvest.Operation) string {
+	if op == harvest.Update {
+		return "ID"
+	}
+	return "TIME"
+}
+
+func cursorValue(op harvest.Operation, t time.Time) string {
+	if op == harvest.Update {
+		return strconv.FormatInt(harvest.OrdinalOf(t), 10)
+	}
+	return harvest.FormatInstant(t)
+}
+
+func cursorNumber(op harvest.Operation, t time.Time) any {
+	if op == harvest.Update {
+		return harvest.OrdinalOf(t)
+	}
+	return nil
+}
+
 // eventKey makes a move of a cursor happen once (R33).
 func eventKey(cur harvest.CursorID, newValue string) string {
 	return harvest.HashKey(fmt.Sprint(int64(cur)), newValue)
@@ -45,6 +68,11 @@ func (x *tx) lockCursorOf(slice harvest.SliceID) (cursorRow, error) {
 	c.value = v.time()
 	return c, nil
 }
+
+// standing leaves out slices that were given up with their whole plan and whose
+// window was planned again since: the new ones answer for it now.
+const standing = ` AND NOT (s.status_code='CANCELLED' AND EXISTS (SELECT 1 FROM ing_plan p JOIN ing_plan q ON q.cursor_id=p.cursor_id AND q.id>p.id
+	AND q.status_code NOT IN ('CANCELLED','FAILED') AND q.window_from<=s.window_from AND q.window_to>=s.window_to WHERE p.id=s.plan_id AND p.status_code='CANCELLED'))`
 
 // advance moves the cursor over everything that is proven from where it
 // stands: event first, then the value, never back. It costs as many rows as
@@ -64,7 +92,7 @@ func (x *tx) advance(c cursorRow, l lineage) (time.Time, error) {
 			cmp = "<="
 		}
 		rows, err := x.sql.QueryContext(x.ctx, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted FROM ing_plan_slice s
-			WHERE s.cursor_id=? AND s.`+idx+cmp+`? AND `+edge+` AND s.status_code<>'RESLICED' ORDER BY s.`+order, c.id, ts(c.value), ts(c.value))
+			WHERE s.cursor_id=? AND s.`+idx+cmp+`? AND `+edge+` AND s.status_code<>'RESLICED'`+standing+` ORDER BY s.`+order, c.id, ts(c.value), ts(c.value))
 		if err != nil {
 			rerr = err
 			return
@@ -88,7 +116,8 @@ func (x *tx) advance(c cursorRow, l lineage) (time.Time, error) {
 	if !c.direction.Further(c.value, w) {
 		return c.value, nil
 	}
-	prev, next := harvest.FormatInstant(c.value), harvest.FormatInstant(w)
+	op := c.ns.Operation
+	prev, next := cursorValue(op, c.value), cursorValue(op, w)
 	observed := ""
 	if !l.observed.IsZero() {
 		observed = harvest.FormatInstant(l.observed)
@@ -100,8 +129,8 @@ func (x *tx) advance(c cursorRow, l lineage) (time.Time, error) {
 		nullID(int64(l.plan)), nullID(int64(l.slice)), nullID(int64(l.task)), nullID(int64(l.run)), nullID(int64(l.batch)), null(l.remarks), ts(x.now)); err != nil {
 		return time.Time{}, fmt.Errorf("record the cursor's move: %w", err)
 	}
-	n, err := x.exec(`UPDATE ing_cursor SET cursor_value=?, normalized_instant=?, observed_max_value=COALESCE(?, observed_max_value), plan_id=?, slice_id=?, task_id=?, run_id=?, batch_id=?, version=version+1, updated_at=?
-		WHERE id=? AND version=?`, next, ts(w), null(observed), nullID(int64(l.plan)), nullID(int64(l.slice)), nullID(int64(l.task)), nullID(int64(l.run)), nullID(int64(l.batch)), ts(x.now), c.id, c.version)
+	n, err := x.exec(`UPDATE ing_cursor SET cursor_value=?, normalized_instant=?, normalized_numeric=?, observed_max_value=COALESCE(?, observed_max_value), plan_id=?, slice_id=?, task_id=?, run_id=?, batch_id=?, version=version+1, updated_at=?
+		WHERE id=? AND version=?`, next, ts(w), cursorNumber(op, w), null(observed), nullID(int64(l.plan)), nullID(int64(l.slice)), nullID(int64(l.task)), nullID(int64(l.run)), nullID(int64(l.batch)), ts(x.now), c.id, c.version)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("move cursor: %w", err)
 	}

@@ -17,6 +17,11 @@ func (s *Store) Gaps(ctx context.Context, provenance string) ([]Gap, error) {
 	return s.gaps(ctx, `s.provenance_code=?`, provenance)
 }
 
+// CursorGaps lists the windows that hold one cursor.
+func (s *Store) CursorGaps(ctx context.Context, id harvest.CursorID) ([]Gap, error) {
+	return s.gaps(ctx, `s.cursor_id=?`, id)
+}
+
 // RetryGaps queues every failed slice of a source again at once, whatever is
 // left of its rest, and returns how many there were.
 func (s *Store) RetryGaps(ctx context.Context, provenance string, a source.Audit) (int64, error) {
@@ -25,6 +30,9 @@ func (s *Store) RetryGaps(ctx context.Context, provenance string, a source.Audit
 		var err error
 		n, err = x.requeue(`t.provenance_code=?`, provenance)
 		if err != nil || n == 0 {
+			return err
+		}
+		if err := x.closeBreakers(provenance); err != nil {
 			return err
 		}
 		return x.audit(a, map[string]int64{"slices": n})

@@ -25,11 +25,15 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 	var jobs []harvest.Job
 	err := s.write(ctx, "lease tasks", func(x *tx) error {
 		jobs = nil
+		open, err := x.breakers()
+		if err != nil {
+			return err
+		}
 		var found []taken
-		q, args := s.pick(r, x.now)
+		q, args := s.pick(r, x.now, x.barred(open)...)
 		if err := x.each(func(rows *sql.Rows) error {
 			var t taken
-			if err := rows.Scan(&t.id, &t.fence, &t.slice, &t.barren); err != nil {
+			if err := rows.Scan(&t.id, &t.fence, &t.slice, &t.barren, &t.partition); err != nil {
 				return err
 			}
 			found = append(found, t)
@@ -43,6 +47,13 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 					return err
 				}
 				continue
+			}
+			if b, resting := open[t.partition]; resting {
+				if ok, err := x.try(t.partition, b); err != nil {
+					return err
+				} else if !ok {
+					continue // one task tries for all of the partition
+				}
 			}
 			n, err := x.exec(`UPDATE ing_task SET status_code='DISPATCHED', fence=fence+1, attempts=attempts+1, barren=barren+1, lease_owner=?, leased_until=?, updated_at=?
 				WHERE id=? AND fence=?`, r.Owner, ts(x.now.Add(r.TTL)), ts(x.now), t.id, t.fence)
@@ -64,9 +75,9 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 	return jobs, err
 }
 
-// pick is the statement that looks for tasks.
-func (s *Store) pick(r harvest.LeaseRequest, now time.Time) (string, []any) {
-	q := `SELECT t.id, t.fence, t.slice_id, t.barren FROM ing_task t` + s.d.taskIndex + ` WHERE t.status_code IN ('QUEUED','DISPATCHED','EXECUTING') AND ` + takeable
+// pick is the statement that looks for tasks, but not in the barred partitions.
+func (s *Store) pick(r harvest.LeaseRequest, now time.Time, barred ...string) (string, []any) {
+	q := `SELECT t.id, t.fence, t.slice_id, t.barren, ` + partition + ` FROM ing_task t` + s.d.taskIndex + ` WHERE t.status_code IN ('QUEUED','DISPATCHED','EXECUTING') AND ` + takeable
 	args := []any{ts(now), ts(now), r.SpecVersion}
 	if r.Provenance != "" {
 		q += ` AND t.provenance_code=?`
@@ -76,6 +87,14 @@ func (s *Store) pick(r harvest.LeaseRequest, now time.Time) (string, []any) {
 		q += ` AND t.operation_code=?`
 		args = append(args, r.Operation)
 	}
+	for _, rest := range r.Resting {
+		q += ` AND NOT (t.provenance_code=? AND t.operation_code=?)`
+		args = append(args, rest.Provenance, rest.Operation)
+	}
+	for _, key := range barred {
+		q += ` AND ` + partition + ` <> ?`
+		args = append(args, key)
+	}
 	return q + ` ORDER BY t.priority, t.scheduled_at, t.id LIMIT ?` + s.d.skipLocked, append(args, r.Max)
 }
 
@@ -84,6 +103,8 @@ type taken struct {
 	fence  int64
 	slice  harvest.SliceID
 	barren int
+
+	partition string
 }
 
 func (x *tx) job(id harvest.TaskID) (harvest.Job, error) {
@@ -214,8 +235,14 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 	return res, err
 }
 
-// resume reads the committed pages of the current walk.
+// resume reads the committed pages of the current walk, and how the one before
+// it ended.
 func (x *tx) resume(task harvest.TaskID, res *harvest.Resume) error {
+	prior, err := x.walkEnd(task, res.Walk-1)
+	if err != nil {
+		return err
+	}
+	res.Prior = prior
 	return x.each(func(r *sql.Rows) error {
 		var phase harvest.Phase
 		var after string
@@ -247,6 +274,20 @@ func (x *tx) resume(task harvest.TaskID, res *harvest.Resume) error {
 		WHERE task_id=? AND status_code='SUCCEEDED' AND walk_no=? ORDER BY phase DESC, ordinal`, task, res.Walk)
 }
 
+// walkEnd is the position at which a walk was proven over, nil if it was not.
+func (x *tx) walkEnd(task harvest.TaskID, walk int) (*harvest.Position, error) {
+	var after string
+	err := x.row(`SELECT after_position FROM ing_task_run_batch WHERE task_id=? AND status_code='SUCCEEDED' AND walk_no=? AND phase='SEARCH' AND end_proof IS NOT NULL`, task, walk).Scan(&after)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the end of walk %d: %w", walk, err)
+	}
+	pos, err := harvest.ParsePosition(after)
+	return &pos, err
+}
+
 // abandon closes every open run and page of the task written under a lower fence.
 func (x *tx) abandon(task harvest.TaskID, fence int64) error {
 	if _, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code='abandoned', committed_at=? WHERE task_id=? AND status_code='RUNNING' AND fence < ?`,
@@ -261,8 +302,8 @@ func (x *tx) abandon(task harvest.TaskID, fence int64) error {
 }
 
 // NewWalk begins the slice again: pages of the walk before no longer count.
-// walks is how many walks the task has begun since it was queued.
-func (s *Store) NewWalk(ctx context.Context, l harvest.Lease, reason string) (walk, walks int, err error) {
+// walks is how many walks of the task have failed since it was queued.
+func (s *Store) NewWalk(ctx context.Context, l harvest.Lease, reason string, failed bool) (walk, walks int, err error) {
 	err = s.write(ctx, "begin new walk", func(x *tx) error {
 		if err := x.guard(l); err != nil {
 			return err
@@ -270,7 +311,7 @@ func (s *Store) NewWalk(ctx context.Context, l harvest.Lease, reason string) (wa
 		if err := x.closeBatches(l, reason, ""); err != nil {
 			return err
 		}
-		if _, err := x.exec(`UPDATE ing_task SET walk_no=walk_no+1, walks=walks+1, updated_at=? WHERE id=? AND fence=?`, ts(x.now), l.Task, l.Fence); err != nil {
+		if _, err := x.exec(`UPDATE ing_task SET walk_no=walk_no+1, walks=walks+?, updated_at=? WHERE id=? AND fence=?`, failed, ts(x.now), l.Task, l.Fence); err != nil {
 			return err
 		}
 		return x.row(`SELECT walk_no, walks FROM ing_task WHERE id=?`, l.Task).Scan(&walk, &walks)
@@ -327,6 +368,9 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 	if _, err := x.exec(`UPDATE ing_task_run SET status_code=?, error_code=?, error=?, stats=?, finished_at=? WHERE id=? AND fence=? AND status_code='RUNNING'`,
 		state, null(clip(e.Code, 64)), null(e.Error), stats, ts(x.now), e.Run, l.Fence); err != nil {
 		return fmt.Errorf("close run: %w", err)
+	}
+	if err := x.ended(l.Task, e.Outcome); err != nil {
+		return err
 	}
 	var spent int
 	var slice harvest.SliceID

@@ -46,31 +46,12 @@ func frontier(row func(string, ...any) *sql.Row, ns harvest.Namespace, lock stri
 	return f, nil
 }
 
-// RecordTrigger keeps the trace of a trigger that made no plan: a NOOP, or a
-// failure with its reasons.
-func (s *Store) RecordTrigger(ctx context.Context, t harvest.Trigger, outcome, remarks string) error {
-	return s.write(ctx, "record trigger", func(x *tx) error {
-		_, err := x.instance(t, outcome, "", "", 0, remarks)
-		return err
-	})
-}
-
-func (x *tx) instance(t harvest.Trigger, outcome, selHash, sel string, plan harvest.PlanID, remarks string) (int64, error) {
-	params := t.Params
-	if params == "" {
-		params = "{}"
-	}
-	return x.insert(`INSERT INTO ing_schedule_instance (scheduler_code, scheduler_job_id, scheduler_log_id, trigger_type_code, provenance_code,
-		operation_code, trigger_params, expr_proto_hash, expr_proto_snapshot, outcome_code, plan_id, record_remarks, triggered_at, created_at)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
-		null(t.Scheduler), null(t.JobID), null(t.LogID), t.Kind, t.Provenance, t.Operation, params, null(selHash), null(sel),
-		outcome, nullID(int64(plan)), null(remarks), ts(x.now), ts(x.now))
-}
-
 // SavePlan saves trigger, plan, slices and tasks at once. A live plan with the
-// same key is returned instead, marked Existing; nothing is changed then. If
-// the namespace's frontier is no longer where the draft saw it, nothing is
-// saved and the error is [harvest.ErrFrontierMoved].
+// same key is returned instead, marked Existing; nothing but the trace of an
+// outside scheduler's trigger is written then. If that trigger was answered
+// already, nothing is saved and the error is [harvest.ErrAnswered]; if the
+// namespace's frontier is no longer where the draft saw it, likewise and
+// [harvest.ErrFrontierMoved].
 func (s *Store) SavePlan(ctx context.Context, d harvest.Draft) (harvest.PlanHead, error) {
 	head := harvest.PlanHead{Key: d.PlanKey(), Window: d.Window, Operation: d.Namespace.Operation}
 	err := s.write(ctx, "save plan", func(x *tx) error {
@@ -78,13 +59,23 @@ func (s *Store) SavePlan(ctx context.Context, d harvest.Draft) (harvest.PlanHead
 		if err != nil {
 			return err
 		}
+		if _, old, err := x.trigger(d.Trigger); err != nil {
+			return err
+		} else if old.Answered() {
+			return harvest.ErrAnswered
+		}
 		found, err := x.planByKey(head.Key)
 		if err != nil {
 			return err
 		}
 		if found != nil {
 			head = *found
-			return nil
+			if d.Trigger.LogID == "" {
+				return nil
+			}
+			// Its scheduler must not ask again.
+			_, err := x.instance(d.Trigger, harvest.TriggerExisting, d.SelHash, d.Selection, head.ID, "")
+			return err
 		}
 		if cur.Known && !cur.At.Equal(d.Start()) {
 			return fmt.Errorf("frontier is at %s, planned from %s: %w", harvest.FormatInstant(cur.At), harvest.FormatInstant(d.Start()), harvest.ErrFrontierMoved)
@@ -113,10 +104,10 @@ func (x *tx) lockCursor(d harvest.Draft) (harvest.Frontier, error) {
 // initCursor is the Planner's only write to a cursor (R2).
 func (x *tx) initCursor(d harvest.Draft) (harvest.Frontier, error) {
 	ns, at := d.Namespace, d.Start()
-	v := harvest.FormatInstant(at)
+	v := cursorValue(ns.Operation, at)
 	id, err := x.insert(`INSERT INTO ing_cursor (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code,
-		cursor_type_code, cursor_value, normalized_instant, init_value, version, created_at, updated_at) VALUES (?,?,?,?,?,?,'TIME',?,?,?,0,?,?)`,
-		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, ns.Operation.Direction(), v, ts(at), v, ts(x.now), ts(x.now))
+		cursor_type_code, cursor_value, normalized_instant, normalized_numeric, init_value, version, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,0,?,?)`,
+		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, ns.Operation.Direction(), cursorType(ns.Operation), v, ts(at), cursorNumber(ns.Operation, at), v, ts(x.now), ts(x.now))
 	if err != nil {
 		return harvest.Frontier{}, fmt.Errorf("create cursor: %w", err)
 	}
@@ -183,7 +174,10 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 	}
 	p := planRef{
 		id: head.ID, instance: inst, cursor: cur, provenance: ns.Provenance, endpoint: d.Endpoint, operation: ns.Operation,
-		specVersion: d.SpecVersion, pagingType: d.PagingType, pageSize: d.PageSize,
+		specVersion: d.SpecVersion, pagingType: d.PagingType, pageSize: d.PageSize, priority: d.Trigger.Priority,
+	}
+	if err := x.insertCandidates(head.ID, d.Candidates); err != nil {
+		return err
 	}
 	return x.insertSlices(p, rows)
 }
@@ -234,7 +228,7 @@ func (x *tx) insertSlices(p planRef, rows []sliceRow) error {
 			if r.state == harvest.SliceFailed {
 				fails = 1
 			}
-			args = append(args, p.id, nullID(int64(p.parent)), p.cursor, p.provenance, r.no, r.sig, spec, ts(r.Spec.Window.From), ts(r.Spec.Window.To),
+			args = append(args, p.id, nullID(int64(p.parent)), p.cursor, p.provenance, r.no, r.sig, spec, ts(r.Spec.NominalWindow().From), ts(r.Spec.NominalWindow().To),
 				harvest.HashKey(r.Expr), r.Expr, r.state, fails, null(r.Reason), now, now)
 		}
 		if _, err := x.exec(`INSERT INTO ing_plan_slice (`+cols+`) VALUES `+marks(len(part), columns(cols)), args...); err != nil {
@@ -242,17 +236,24 @@ func (x *tx) insertSlices(p planRef, rows []sliceRow) error {
 		}
 	}
 	ids := make(map[string]int64, len(rows))
-	err := x.each(func(r *sql.Rows) error {
-		var id int64
-		var sig string
-		if err := r.Scan(&id, &sig); err != nil {
-			return err
+	for part := range chunks(rows, keysPerRead) {
+		args := make([]any, 0, len(part)+1)
+		args = append(args, p.id)
+		for _, r := range part {
+			args = append(args, r.sig)
 		}
-		ids[sig] = id
-		return nil
-	}, `SELECT id, slice_signature_hash FROM ing_plan_slice WHERE plan_id=?`, p.id)
-	if err != nil {
-		return fmt.Errorf("read slices back: %w", err)
+		err := x.each(func(r *sql.Rows) error {
+			var id int64
+			var sig string
+			if err := r.Scan(&id, &sig); err != nil {
+				return err
+			}
+			ids[sig] = id
+			return nil
+		}, `SELECT id, slice_signature_hash FROM ing_plan_slice WHERE plan_id=? AND slice_signature_hash IN (`+list(len(part))+`)`, args...)
+		if err != nil {
+			return fmt.Errorf("read slices back: %w", err)
+		}
 	}
 	return x.insertTasks(p, rows, ids)
 }
@@ -334,6 +335,16 @@ func (s *Store) SetBaseURL(ctx context.Context, ns harvest.Namespace, base strin
 			null(base), ts(x.now), ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key)
 		return err
 	})
+}
+
+// RequeueDue queues again the failed slices of every source whose rest is over
+// (R4), and returns how many.
+func (s *Store) RequeueDue(ctx context.Context) (n int64, err error) {
+	err = s.write(ctx, "queue failed slices again", func(x *tx) error {
+		n, err = x.requeue(`t.scheduled_at <= ?`, ts(x.now))
+		return err
+	})
+	return n, err
 }
 
 // RequeueFailed queues again the failed slices of a source and operation whose

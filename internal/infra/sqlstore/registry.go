@@ -27,6 +27,7 @@ var dimensionTable = map[source.Dimension]string{
 	source.DimCapability: "reg_prov_expr_capability",
 	source.DimRenderRule: "reg_prov_expr_render_rule",
 	source.DimParamMap:   "reg_prov_api_param_map",
+	source.DimSchedule:   "reg_prov_schedule_cfg",
 }
 
 // taskAll is the task key of a SOURCE row.
@@ -62,6 +63,21 @@ func (s *Store) Sources(ctx context.Context) ([]source.Provenance, error) {
 	}, `SELECT `+provenanceCols+` FROM reg_provenance ORDER BY provenance_code`)
 	if err != nil {
 		return nil, fmt.Errorf("list sources: %w", err)
+	}
+	return out, nil
+}
+
+// ScheduledSources lists the sources that have a row of the schedule, in force or not.
+func (s *Store) ScheduledSources(ctx context.Context) ([]string, error) {
+	var out []string
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var code string
+		err := r.Scan(&code)
+		out = append(out, code)
+		return err
+	}, `SELECT p.provenance_code FROM reg_provenance p WHERE EXISTS (SELECT 1 FROM reg_prov_schedule_cfg c WHERE c.provenance_id = p.id) ORDER BY p.provenance_code`)
+	if err != nil {
+		return nil, fmt.Errorf("list scheduled sources: %w", err)
 	}
 	return out, nil
 }

@@ -138,6 +138,13 @@ CREATE TABLE `ing_plan` (
   CONSTRAINT `ing_plan_chk_4` CHECK ((`window_from` < `window_to`))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `ing_plan_candidate` (
+  `plan_id` bigint NOT NULL,
+  `ordinal` bigint NOT NULL,
+  `ext_id` varbinary(512) NOT NULL,
+  PRIMARY KEY (`plan_id`,`ordinal`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `ing_plan_slice` (
   `id` bigint NOT NULL AUTO_INCREMENT,
   `plan_id` bigint NOT NULL,
@@ -206,6 +213,9 @@ CREATE TABLE `ing_record` (
   `mapping_version` varchar(255) COLLATE utf8mb4_bin NOT NULL,
   `created_at` datetime(6) NOT NULL,
   `changed_at` datetime(6) NOT NULL,
+  `merged_into` varbinary(512) DEFAULT NULL,
+  `missing_since` datetime(6) DEFAULT NULL,
+  `missing_checks` int NOT NULL DEFAULT '0',
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_record_key` (`provenance_code`,`record_type`,`ext_id`),
   CONSTRAINT `ing_record_chk_1` CHECK ((`status_code` in (_utf8mb4'ACTIVE',_utf8mb4'RETRACTED',_utf8mb4'MERGED',_utf8mb4'GONE')))
@@ -253,6 +263,21 @@ CREATE TABLE `ing_schedule_instance` (
   KEY `idx_sched_prov` (`provenance_code`,`operation_code`,`triggered_at`),
   CONSTRAINT `ing_schedule_instance_chk_1` CHECK ((`operation_code` in (_utf8mb4'HARVEST',_utf8mb4'BACKFILL',_utf8mb4'UPDATE'))),
   CONSTRAINT `ing_schedule_instance_chk_2` CHECK ((`outcome_code` in (_utf8mb4'PLANNED',_utf8mb4'EXISTING',_utf8mb4'NOOP',_utf8mb4'FAILED')))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_signal` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `provenance_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `record_type` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `ext_id` varbinary(512) NOT NULL,
+  `kind_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `batch_id` bigint NOT NULL,
+  `plan_id` bigint DEFAULT NULL,
+  `created_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `uk_signal` (`provenance_code`,`record_type`,`ext_id`,`kind_code`),
+  KEY `idx_signal_open` (`provenance_code`,`plan_id`),
+  CONSTRAINT `ing_signal_chk_1` CHECK ((`kind_code` in (_utf8mb4'RETRACTION',_utf8mb4'CORRECTION')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `ing_source_state` (
@@ -373,6 +398,8 @@ CREATE TABLE `ing_task_run_batch` (
   `opened_at` datetime(6) NOT NULL,
   `committed_at` datetime(6) DEFAULT NULL,
   `batch_done` varchar(160) COLLATE utf8mb4_bin GENERATED ALWAYS AS ((case when (`status_code` = _utf8mb4'SUCCEEDED') then concat_ws(_utf8mb4'/',`task_id`,`walk_no`,`phase`,`ordinal`) end)) STORED,
+  `fresh` int NOT NULL DEFAULT '0',
+  `late` int NOT NULL DEFAULT '0',
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_run_batch_no` (`run_id`,`batch_no`),
   UNIQUE KEY `uk_batch_done` (`batch_done`),
@@ -381,6 +408,17 @@ CREATE TABLE `ing_task_run_batch` (
   KEY `idx_batch_prov` (`provenance_code`,`operation_code`,`status_code`,`committed_at`),
   CONSTRAINT `ing_task_run_batch_chk_1` CHECK ((`phase` in (_utf8mb4'SEARCH',_utf8mb4'DETAIL'))),
   CONSTRAINT `ing_task_run_batch_chk_2` CHECK ((`status_code` in (_utf8mb4'RUNNING',_utf8mb4'SUCCEEDED',_utf8mb4'FAILED')))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_tuning` (
+  `provenance_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `namespace_key` varchar(255) COLLATE utf8mb4_bin NOT NULL,
+  `safety_lag_us` bigint DEFAULT NULL,
+  `late_rate` double DEFAULT NULL,
+  `tuned_at` datetime(6) DEFAULT NULL,
+  `sentinel_at` datetime(6) DEFAULT NULL,
+  `updated_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`provenance_code`,`namespace_key`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `reg_expr_field_dict` (
@@ -748,6 +786,30 @@ CREATE TABLE `reg_prov_retry_cfg` (
   CONSTRAINT `reg_prov_retry_cfg_chk_3` CHECK (((`scope_code` = _utf8mb4'TASK') = (`task_type_key` <> _utf8mb4'ALL')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `reg_prov_schedule_cfg` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `provenance_id` bigint NOT NULL,
+  `scope_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `task_type_key` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `effective_from` datetime(6) NOT NULL,
+  `effective_to` datetime(6) DEFAULT NULL,
+  `supersedes_id` bigint DEFAULT NULL,
+  `harvest_cron` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `update_cron` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `update_older_than` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `timezone` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `quiet_hours` mediumtext COLLATE utf8mb4_bin,
+  `sentinel` tinyint DEFAULT NULL,
+  `created_by` varchar(255) COLLATE utf8mb4_bin NOT NULL,
+  `created_at` datetime(6) NOT NULL,
+  `updated_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`id`),
+  KEY `idx_schedule_cfg_pick` (`provenance_id`,`scope_code`,`task_type_key`,`effective_from`),
+  CONSTRAINT `reg_prov_schedule_cfg_chk_1` CHECK ((`scope_code` in (_utf8mb4'SOURCE',_utf8mb4'TASK'))),
+  CONSTRAINT `reg_prov_schedule_cfg_chk_2` CHECK ((`task_type_key` in (_utf8mb4'ALL',_utf8mb4'HARVEST',_utf8mb4'BACKFILL',_utf8mb4'UPDATE'))),
+  CONSTRAINT `reg_prov_schedule_cfg_chk_3` CHECK (((`scope_code` = _utf8mb4'TASK') = (`task_type_key` <> _utf8mb4'ALL')))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `reg_prov_window_offset_cfg` (
   `id` bigint NOT NULL AUTO_INCREMENT,
   `provenance_id` bigint NOT NULL,
@@ -772,6 +834,13 @@ CREATE TABLE `reg_prov_window_offset_cfg` (
   `created_by` varchar(255) COLLATE utf8mb4_bin NOT NULL,
   `created_at` datetime(6) NOT NULL,
   `updated_at` datetime(6) NOT NULL,
+  `slice_strategy_code` varchar(64) COLLATE utf8mb4_bin DEFAULT NULL,
+  `split_dimension` mediumtext COLLATE utf8mb4_bin,
+  `max_requests` int DEFAULT NULL,
+  `max_records` bigint DEFAULT NULL,
+  `max_duration` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `max_open_slices` int DEFAULT NULL,
+  `pages_per_slice` bigint DEFAULT NULL,
   PRIMARY KEY (`id`),
   KEY `idx_window_offset_cfg_pick` (`provenance_id`,`scope_code`,`task_type_key`,`effective_from`),
   CONSTRAINT `reg_prov_window_offset_cfg_chk_1` CHECK ((`scope_code` in (_utf8mb4'SOURCE',_utf8mb4'TASK'))),

@@ -133,6 +133,13 @@ CREATE INDEX idx_plan_prov_op ON ing_plan (provenance_code, operation_code, crea
 
 CREATE UNIQUE INDEX uk_plan_key_live ON ing_plan (plan_key) WHERE status_code NOT IN ('CANCELLED','FAILED');
 
+CREATE TABLE ing_plan_candidate (
+  plan_id INTEGER NOT NULL,
+  ordinal INTEGER NOT NULL,
+  ext_id TEXT NOT NULL,
+  PRIMARY KEY (plan_id, ordinal)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE ing_plan_slice (
   id INTEGER PRIMARY KEY,
   plan_id INTEGER NOT NULL,
@@ -202,7 +209,7 @@ CREATE TABLE ing_record (
   mapping_version TEXT NOT NULL,
   created_at TEXT NOT NULL,
   changed_at TEXT NOT NULL
-) STRICT;
+, merged_into TEXT, missing_since TEXT, missing_checks INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE UNIQUE INDEX uk_record_key ON ing_record (provenance_code, record_type, ext_id);
 
@@ -247,6 +254,21 @@ CREATE TABLE ing_schedule_instance (
 CREATE INDEX idx_sched_prov ON ing_schedule_instance (provenance_code, operation_code, triggered_at);
 
 CREATE UNIQUE INDEX uk_sched_src ON ing_schedule_instance (scheduler_code, scheduler_job_id, scheduler_log_id);
+
+CREATE TABLE ing_signal (
+  id INTEGER PRIMARY KEY,
+  provenance_code TEXT NOT NULL,
+  record_type TEXT NOT NULL,
+  ext_id TEXT NOT NULL,
+  kind_code TEXT NOT NULL CHECK (kind_code IN ('RETRACTION','CORRECTION')),
+  batch_id INTEGER NOT NULL,
+  plan_id INTEGER,
+  created_at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX idx_signal_open ON ing_signal (provenance_code, plan_id);
+
+CREATE UNIQUE INDEX uk_signal ON ing_signal (provenance_code, record_type, ext_id, kind_code);
 
 CREATE TABLE ing_source_state (
   provenance_code TEXT NOT NULL PRIMARY KEY,
@@ -364,7 +386,7 @@ CREATE TABLE ing_task_run_batch (
   error TEXT,
   opened_at TEXT NOT NULL,
   committed_at TEXT
-) STRICT;
+, fresh INTEGER NOT NULL DEFAULT 0, late INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX idx_batch_plan ON ing_task_run_batch (plan_id, status_code);
 
@@ -375,6 +397,17 @@ CREATE INDEX idx_batch_task ON ing_task_run_batch (task_id, status_code, walk_no
 CREATE UNIQUE INDEX uk_batch_done ON ing_task_run_batch (task_id, walk_no, phase, ordinal) WHERE status_code = 'SUCCEEDED';
 
 CREATE UNIQUE INDEX uk_run_batch_no ON ing_task_run_batch (run_id, batch_no);
+
+CREATE TABLE ing_tuning (
+  provenance_code TEXT NOT NULL,
+  namespace_key TEXT NOT NULL,
+  safety_lag_us INTEGER,
+  late_rate REAL,
+  tuned_at TEXT,
+  sentinel_at TEXT,
+  updated_at TEXT NOT NULL,
+  PRIMARY KEY (provenance_code, namespace_key)
+) STRICT;
 
 CREATE TABLE reg_expr_field_dict (
   field_key TEXT NOT NULL PRIMARY KEY,
@@ -698,6 +731,28 @@ CREATE TABLE reg_prov_retry_cfg (
 
 CREATE INDEX idx_retry_cfg_pick ON reg_prov_retry_cfg (provenance_id, scope_code, task_type_key, effective_from);
 
+CREATE TABLE reg_prov_schedule_cfg (
+  id INTEGER PRIMARY KEY,
+  provenance_id INTEGER NOT NULL,
+  scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
+  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  effective_from TEXT NOT NULL,
+  effective_to TEXT,
+  supersedes_id INTEGER,
+  harvest_cron TEXT,
+  update_cron TEXT,
+  update_older_than TEXT,
+  timezone TEXT,
+  quiet_hours TEXT,
+  sentinel INTEGER,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
+) STRICT;
+
+CREATE INDEX idx_schedule_cfg_pick ON reg_prov_schedule_cfg (provenance_id, scope_code, task_type_key, effective_from);
+
 CREATE TABLE reg_prov_window_offset_cfg (
   id INTEGER PRIMARY KEY,
   provenance_id INTEGER NOT NULL,
@@ -721,7 +776,7 @@ CREATE TABLE reg_prov_window_offset_cfg (
   target_records INTEGER,
   created_by TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL, slice_strategy_code TEXT, split_dimension TEXT, max_requests INTEGER, max_records INTEGER, max_duration TEXT, max_open_slices INTEGER, pages_per_slice INTEGER,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 

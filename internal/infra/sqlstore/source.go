@@ -42,6 +42,18 @@ func (s *Store) SourceState(ctx context.Context, provenance string) (SourceState
 	return st, nil
 }
 
+// Held reports whether a source is paused or stopped, and why.
+func (s *Store) Held(ctx context.Context, provenance string) (why string, held bool, err error) {
+	st, err := s.SourceState(ctx, provenance)
+	switch {
+	case st.Stopped:
+		return "stopped: " + st.Reason, true, err
+	case st.Paused:
+		return "paused: " + st.Reason, true, err
+	}
+	return "", false, err
+}
+
 // ClockSkew is how far the upstream's clock was ahead of the store's when last seen.
 func (s *Store) ClockSkew(ctx context.Context, provenance string) (time.Duration, bool, error) {
 	st, err := s.SourceState(ctx, provenance)

@@ -116,7 +116,7 @@ func (s *Store) gaps(ctx context.Context, where string, args ...any) ([]Gap, err
 		out = append(out, g)
 		return nil
 	}, `SELECT s.id, s.window_from, s.window_to, s.status_code, s.reason, t.scheduled_at FROM ing_plan_slice s LEFT JOIN ing_task t ON t.slice_id=s.id
-		WHERE s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0 AND `+where+` ORDER BY s.window_from LIMIT ?`, append(args, maxGaps)...)
+		WHERE s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0`+standing+` AND `+where+` ORDER BY s.window_from LIMIT ?`, append(args, maxGaps)...)
 	if err != nil {
 		return nil, fmt.Errorf("list gaps: %w", err)
 	}

@@ -3,7 +3,9 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -85,6 +87,7 @@ func (v *verifier) each(scan func(*sql.Rows) error, q string, args ...any) error
 
 type cursorHead struct {
 	id         harvest.CursorID
+	op         harvest.Operation
 	name       string
 	dir        harvest.Direction
 	init, at   time.Time
@@ -97,19 +100,27 @@ func (v *verifier) cursors() ([]cursorHead, error) {
 		var c cursorHead
 		var prov, scope, key string
 		var at ts
-		if err := r.Scan(&c.id, &prov, &scope, &key, &c.dir, &c.initV, &c.val, &at); err != nil {
+		if err := r.Scan(&c.id, &prov, &c.op, &scope, &key, &c.dir, &c.initV, &c.val, &at); err != nil {
 			return err
 		}
 		c.name, c.at = fmt.Sprintf("cursor %d (%s %s/%s)", c.id, prov, scope, key), at.time()
 		var err error
-		c.init, err = time.Parse(harvest.TimeLayout, c.initV)
-		if err != nil {
+		if c.init, err = cursorPlace(c.op, c.initV); err != nil {
 			v.report(c.name, "init value %q cannot be read", c.initV)
 		}
 		out = append(out, c)
 		return nil
-	}, `SELECT id, provenance_code, namespace_scope_code, namespace_key, direction_code, init_value, cursor_value, normalized_instant FROM ing_cursor ORDER BY id`)
+	}, `SELECT id, provenance_code, operation_code, namespace_scope_code, namespace_key, direction_code, init_value, cursor_value, normalized_instant FROM ing_cursor ORDER BY id`)
 	return out, err
+}
+
+// cursorPlace is where a stored value stands on the cursor's axis.
+func cursorPlace(op harvest.Operation, v string) (time.Time, error) {
+	if op != harvest.Update {
+		return time.Parse(harvest.TimeLayout, v)
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	return harvest.Ordinal(n), err
 }
 
 // chains: the events of a namespace form a chain to its value.
@@ -137,8 +148,8 @@ func (v *verifier) chains() error {
 			case n > 0 && !c.dir.Further(lastAt, at.time()):
 				v.report(c.name, "event %d moves from %s to %s, not %s", id, last, next, c.dir)
 			}
-			if next != harvest.FormatInstant(at.time()) {
-				v.report(c.name, "event %d says %s and %s", id, next, harvest.FormatInstant(at.time()))
+			if next != cursorValue(c.op, at.time()) {
+				v.report(c.name, "event %d says %s and %s", id, next, cursorValue(c.op, at.time()))
 			}
 			last, lastAt = next, at.time()
 			n++
@@ -161,13 +172,13 @@ func (v *verifier) covered() error {
 		return err
 	}
 	for _, c := range cs {
-		order := "window_from, window_to"
+		order := "s.window_from, s.window_to"
 		if c.dir == harvest.Backward {
-			order = "window_to DESC, window_from DESC"
+			order = "s.window_to DESC, s.window_from DESC"
 		}
 		var rerr error
 		reach := harvest.LowWatermark(c.init, c.dir, func(yield func(harvest.Covered) bool) {
-			rows, err := v.tx.QueryContext(v.ctx, `SELECT window_from, window_to, status_code, gap_accepted FROM ing_plan_slice WHERE cursor_id=? AND status_code<>'RESLICED' ORDER BY `+order, c.id)
+			rows, err := v.tx.QueryContext(v.ctx, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted FROM ing_plan_slice s WHERE s.cursor_id=? AND s.status_code<>'RESLICED'`+standing+` ORDER BY `+order, c.id)
 			if err != nil {
 				rerr = err
 				return
@@ -197,33 +208,42 @@ func (v *verifier) covered() error {
 
 // tiled: the leaf slices of a plan tile its window up to sliced_to.
 func (v *verifier) tiled() error {
-	plan, at, end := int64(0), time.Time{}, time.Time{}
+	plan, of, parts := int64(0), harvest.Part{}, []harvest.Part(nil)
 	closePlan := func() {
-		if plan != 0 && !at.Equal(end) {
-			v.report(fmt.Sprintf("plan %d", plan), "leaf slices end at %s, not at %s", harvest.FormatInstant(at), harvest.FormatInstant(end))
+		if plan == 0 {
+			return
+		}
+		if err := harvest.Tile(of, parts); err != nil {
+			v.report(fmt.Sprintf("plan %d", plan), "%v", err)
 		}
 	}
 	err := v.each(func(r *sql.Rows) error {
 		var id int64
-		var slice sql.NullInt64
+		var spec sql.NullString
 		var wf, wt, from, to ts
-		if err := r.Scan(&id, &wf, &wt, &slice, &from, &to); err != nil {
+		if err := r.Scan(&id, &wf, &wt, &spec, &from, &to); err != nil {
 			return err
 		}
 		if id != plan {
 			closePlan()
-			plan, at, end = id, wf.time(), wt.time()
+			plan, of, parts = id, harvest.Part{Window: harvest.Window{From: wf.time(), To: wt.time()}}, parts[:0]
 		}
-		if !slice.Valid {
+		if !spec.Valid {
 			return nil
 		}
-		if !from.time().Equal(at) {
-			v.report(fmt.Sprintf("plan %d", plan), "slice %d begins at %s, the one before ended at %s", slice.Int64, harvest.FormatInstant(from.time()), harvest.FormatInstant(at))
+		var s harvest.SliceSpec
+		if err := json.Unmarshal([]byte(spec.String), &s); err != nil {
+			v.report(fmt.Sprintf("plan %d", plan), "a slice cannot be read: %v", err)
+			return nil
 		}
-		at = to.time()
+		p := s.Part()
+		if p.From != from.time() || p.To != to.time() {
+			v.report(fmt.Sprintf("plan %d", plan), "a slice says %s and [%s, %s)", p.Window, harvest.FormatInstant(from.time()), harvest.FormatInstant(to.time()))
+		}
+		parts = append(parts, p)
 		return nil
-	}, `SELECT p.id, p.window_from, p.sliced_to, s.id, s.window_from, s.window_to FROM ing_plan p LEFT JOIN ing_plan_slice s ON s.plan_id=p.id AND s.status_code<>'RESLICED'
-		WHERE p.status_code NOT IN ('DRAFT','FAILED') ORDER BY p.id, s.window_from, s.window_to`)
+	}, `SELECT p.id, p.window_from, p.sliced_to, s.slice_spec, s.window_from, s.window_to FROM ing_plan p LEFT JOIN ing_plan_slice s ON s.plan_id=p.id AND s.status_code<>'RESLICED'
+		WHERE p.status_code NOT IN ('DRAFT','FAILED') ORDER BY p.id`)
 	closePlan()
 	return err
 }
@@ -376,6 +396,7 @@ func (v *verifier) orphans() error {
 		{"ing_outbox", "record_id", "ing_record"},
 		{"ing_quarantine", "batch_id", "ing_task_run_batch"},
 		{"ing_bad_id", "batch_id", "ing_task_run_batch"},
+		{"ing_signal", "batch_id", "ing_task_run_batch"},
 	} {
 		if err := v.none(o[0], `SELECT c.id, CONCAT('names `+o[2]+` ', c.`+o[1]+`, ', which is not there') FROM `+o[0]+` c LEFT JOIN `+o[2]+` p ON p.id=c.`+o[1]+` WHERE c.`+o[1]+` IS NOT NULL AND p.id IS NULL`); err != nil {
 			return err

@@ -7,8 +7,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -26,8 +28,15 @@ type attempt struct {
 	decoder Decoder
 	answer  *source.Answer
 	// key the request goes with; nil: it goes without.
-	key    *source.Key
+	key *source.Key
+	// secret is what is sent for the key: its own, or a token got for it.
+	secret source.Secret
 	redact *source.Redactor
+	// hops is how many redirects led here, from home; away: one of them to
+	// another host.
+	hops int
+	home *url.URL
+	away bool
 }
 
 // rate is what the provider allows this request.
@@ -38,12 +47,23 @@ func (a *attempt) rate() source.Rate {
 	return a.spec.Rate
 }
 
+// cost of the request in units of the limits, 0 for 1.
+func (a *attempt) cost() int {
+	if e := a.spec.Endpoint(a.call.Purpose); e != nil {
+		return e.Cost
+	}
+	return 0
+}
+
 // trouble is why a try gave no page.
 type trouble struct {
 	source.Verdict
 	cause error // free of secrets
 	// unsent: no request went out, so nothing was used up.
 	unsent bool
+	// aside: it befell a request beside the one for the page, of which nothing
+	// was used up.
+	aside bool
 }
 
 // received is a reply as far as it came.
@@ -53,21 +73,24 @@ type received struct {
 	body   []byte
 }
 
-// try passes the gate, sends the request once and fills in the answer.
+// try passes the gate, sends the request once and fills in the answer. A
+// redirect that may be followed is, by a request that passes the gate too.
 func (c *Client) try(ctx context.Context, a *attempt) *trouble {
-	release, waited, err := c.gate.Acquire(ctx, a.rate(), c.cfg.MaxWait)
-	a.answer.Traffic.WaitGate += waited
+	release, err := c.pass(ctx, a, a.cost())
 	if err != nil {
-		return refused(ctx, err)
+		t := refused(ctx, err)
+		t.unsent, t.Lost = a.hops == 0, a.hops > 0
+		return t
 	}
 	got, err := c.send(ctx, a)
-	release()
+	release(got.status != 0 || !unconnected(err))
 	a.answer.Status = got.status
-	switch {
-	case got.status == http.StatusTooManyRequests:
-		a.answer.Traffic.HTTP429++
-	case got.status >= 500:
-		a.answer.Traffic.HTTP5xx++
+	a.count(got)
+	if err == nil {
+		if next := a.follow(got); next != nil {
+			c.report(ctx, a, got, a.delay(got))
+			return c.try(ctx, next)
+		}
 	}
 	a.answer.UpstreamAt = time.Time{}
 	if at, err := http.ParseTime(got.header.Get("Date")); err == nil {
@@ -82,8 +105,36 @@ func (c *Client) try(ctx context.Context, a *attempt) *trouble {
 		a.answer.ReplySHA256 = hex.EncodeToString(sum[:])
 		t = a.judge(got)
 	}
+	if t != nil && a.away && t.Code == source.CodeAuthRefused {
+		t.Level, t.Code = harvest.Rejected, "redirect_refused" // no key was sent there
+	}
 	c.report(ctx, a, got, t)
 	return t
+}
+
+// pass waits at the gate. A permit that comes when the source is to be left
+// alone is given back.
+func (c *Client) pass(ctx context.Context, a *attempt, cost int) (release func(sent bool), err error) {
+	release, waited, err := c.gate.Acquire(ctx, a.rate(), cost, c.cfg.MaxWait)
+	a.answer.Traffic.WaitGate += waited
+	if err != nil || c.cfg.Resting == nil {
+		return release, err
+	}
+	if rest, is := c.cfg.Resting(ctx, a.spec.Source, harvest.Operation(a.spec.Operation)); is {
+		release(false)
+		return nil, rest.Fault()
+	}
+	return release, nil
+}
+
+// count adds a reply to the account.
+func (a *attempt) count(got received) {
+	switch {
+	case got.status == http.StatusTooManyRequests:
+		a.answer.Traffic.HTTP429++
+	case got.status >= 500:
+		a.answer.Traffic.HTTP5xx++
+	}
 }
 
 // refused is what the gate's refusal means.
@@ -106,9 +157,33 @@ var (
 	errStall = errors.New("nothing came for too long")
 )
 
-// send does the exchange within the source's timeouts and limits. With an
-// error, what is known of the reply is returned too.
+// send puts the key into the request and does the exchange. With an error,
+// what is known of the reply is returned too.
 func (c *Client) send(ctx context.Context, a *attempt) (got received, err error) {
+	req := a.request()
+	body := a.body
+	if a.key != nil {
+		if body, err = c.authorise(req, body, a.spec.Auth, a.secret); err != nil {
+			return got, err
+		}
+	}
+	got, err = c.exchange(ctx, a, req, body, cmp.Or(a.spec.HTTP.MaxBody, defaultMaxBody))
+	if a.spec.Auth != nil { // some write the key back; nobody beyond here sees it
+		got.body = a.redact.Bytes(got.body)
+		for name, values := range got.header {
+			for i, v := range values {
+				if name != "Location" { // which is judged first
+					values[i] = a.redact.Text(v)
+				}
+			}
+		}
+	}
+	return got, err
+}
+
+// exchange sends a request within the source's timeouts and reads at most limit
+// bytes of a reply. With an error, what is known of the reply is returned too.
+func (c *Client) exchange(ctx context.Context, a *attempt, req *http.Request, body string, limit int64) (got received, err error) {
 	start := time.Now()
 	defer func() { a.answer.Traffic.Network += time.Since(start) }()
 
@@ -121,24 +196,21 @@ func (c *Client) send(ctx context.Context, a *attempt) (got received, err error)
 	stall := time.AfterFunc(connect+read, func() { stop(errStall) })
 	defer stall.Stop()
 
-	req := &http.Request{
-		Method: a.method, URL: a.url, Header: a.header.Clone(), Host: a.url.Host,
-	}
-	body := a.body
-	if a.key != nil {
-		body = authorise(req, body, a.spec.Auth, a.key.Secret)
-	}
 	// A body that cannot be rewound, even an empty one, keeps the transport
 	// from repeating the request on its own: that would pass no gate, and skip
 	// a page of a stateful walk.
 	req.Body, req.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
-	transport := c.strict
-	if a.open {
-		transport = c.open
+	transport, err := c.routes.get(route{a.open, a.spec.HTTP.Proxy})
+	if err != nil {
+		return got, err
 	}
 	a.answer.Traffic.Sent++
-	res, err := transport.RoundTrip(req.WithContext(context.WithValue(ctx, connectTimeout{}, connect)))
+	var head header
+	res, err := transport.RoundTrip(req.WithContext(head.watch(context.WithValue(ctx, connectTimeout{}, connect))))
 	if err != nil {
+		if head.tooLarge() {
+			err = errors.Join(errHugeHead, err)
+		}
 		return got, because(ctx, err)
 	}
 	defer res.Body.Close()
@@ -148,15 +220,17 @@ func (c *Client) send(ctx context.Context, a *attempt) (got received, err error)
 
 	var wire int64
 	if res.StatusCode == http.StatusOK {
-		got.body, wire, err = readBody(res, cmp.Or(a.spec.HTTP.MaxBody, defaultMaxBody), tick)
+		got.body, wire, err = readBody(res, limit, tick)
 	} else {
 		got.body, wire = readHead(res, tick)
 	}
 	a.answer.Traffic.Bytes += wire
-	if a.key != nil { // some write the key back; nobody beyond here sees it
-		got.body = a.redact.Bytes(got.body)
-	}
 	return got, because(ctx, err)
+}
+
+// request is the message as a request of its own.
+func (m *message) request() *http.Request {
+	return &http.Request{Method: m.method, URL: m.url, Header: m.header.Clone(), Host: m.url.Host}
 }
 
 // within applies the default and the upper bound of M4.
@@ -172,6 +246,19 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
+// unconnected reports whether the upstream cannot have seen anything of the
+// request: what it has seen, it has counted (R38).
+func unconnected(err error) bool {
+	return undialled(err) || errors.Is(err, errBlocked) || errors.Is(err, errProxy) || errors.Is(err, errHook)
+}
+
+// undialled reports whether no connection was made, to the source or a proxy.
+func undialled(err error) bool {
+	op, isOp := errors.AsType[*net.OpError](err)
+	_, isDNS := errors.AsType[*net.DNSError](err)
+	return isDNS || isOp && (op.Op == "dial" || op.Op == "proxyconnect")
+}
+
 // lost is what an exchange without a whole answer means.
 func (a *attempt) lost(ctx context.Context, got received, err error) *trouble {
 	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "network", Status: got.status, Lost: true}
@@ -180,17 +267,19 @@ func (a *attempt) lost(ctx context.Context, got received, err error) *trouble {
 		return &trouble{Verdict: source.Verdict{Fault: f}, cause: context.Cause(ctx)}
 	}
 	timeout, isNet := errors.AsType[net.Error](err)
-	dial, isDial := errors.AsType[*net.OpError](err)
-	_, isDNS := errors.AsType[*net.DNSError](err)
 	switch {
+	case errors.Is(err, errHook):
+		return &trouble{Verdict: source.Verdict{Fault: hookFailed()}, cause: scrub(err, a.redact), unsent: true}
+	case errors.Is(err, errProxy):
+		f.Code, f.Lost = "proxy_refused", false
 	case errors.Is(err, errBlocked):
 		f = harvest.Fault{Level: harvest.Rejected, Reaction: harvest.GiveUp, Code: "address_refused"}
-	case errors.Is(err, errTooLong), errors.Is(err, errRatio):
+	case errors.Is(err, errTooLong), errors.Is(err, errRatio), errors.Is(err, errHugeHead):
 		f.Level, f.Reaction, f.Code = harvest.Rejected, harvest.GiveUp, "reply_too_large"
 		if a.call.Purpose == source.ForSearch && errors.Is(err, errTooLong) {
 			f.Reaction = harvest.CutSlice // a smaller window may have a page that fits
 		}
-	case isDNS, isDial && dial.Op == "dial":
+	case undialled(err):
 		f.Code, f.Lost = "connect", false
 	case errors.Is(err, errSlow), errors.Is(err, errStall), isNet && timeout.Timeout():
 		f.Code = "timeout"
@@ -259,6 +348,9 @@ func (a *attempt) judge(got received) *trouble {
 
 // misshapen is what a 200 that cannot be read means.
 func misshapen(err error) source.Verdict {
+	if errors.Is(err, errHook) {
+		return source.Verdict{Fault: hookFailed()}
+	}
 	v := source.Verdict{Fault: harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "bad_reply", Status: http.StatusOK}}
 	if s, ok := errors.AsType[interface {
 		error
@@ -282,6 +374,16 @@ func (c *Client) report(ctx context.Context, a *attempt, got received, t *troubl
 	}
 	o := pace.Outcome{Kind: pace.Fine}
 	o.Allowed, o.Per = allowance(got.header, a.rate().LimitHeaders)
+	at, err := http.ParseTime(got.header.Get("Date"))
+	if err != nil {
+		at = time.Now()
+	}
+	o.Empty = emptied(got.header, a.rate().Budget, at)
+	if t == nil && a.rate().Heeds(got.status) {
+		// No complaint, so silence is all that follows.
+		after, _ := pace.ParseRetryAfter(got.header.Get("Retry-After"), at)
+		o.Empty = max(o.Empty, after)
+	}
 	if t != nil {
 		o.RetryAfter = t.RetryAfter
 		switch {
@@ -296,21 +398,25 @@ func (c *Client) report(ctx context.Context, a *attempt, got received, t *troubl
 
 // allowance reads the provider's own statement of its limit: a number, and
 // beside a header named ...-limit perhaps one named ...-interval ("1s", or
-// seconds). Without that it is per second.
+// seconds). Without that it is per second. What would be less than one in a
+// month is a slip of somebody's, not a limit: it is left out, as no number is.
 func allowance(h http.Header, names []string) (n float64, per time.Duration) {
 	for _, name := range names {
 		v, err := strconv.ParseFloat(strings.TrimSpace(h.Get(name)), 64)
-		if err != nil || v <= 0 {
+		if err != nil || !(v > 0) || math.IsInf(v, 0) {
 			continue
 		}
 		span := time.Second
 		if stem, ok := cutSuffixFold(name, "limit"); ok {
 			text := strings.TrimSpace(h.Get(stem + "interval"))
-			if s, err := strconv.ParseFloat(text, 64); err == nil && s > 0 && s < 1e6 {
+			if s, err := strconv.ParseFloat(text, 64); err == nil && s >= 1e-3 && s < 1e6 {
 				span = time.Duration(s * float64(time.Second))
-			} else if d, err := time.ParseDuration(text); err == nil && d > 0 {
+			} else if d, err := time.ParseDuration(text); err == nil && d >= time.Millisecond {
 				span = d
 			}
+		}
+		if v/span.Seconds() < leastRate {
+			continue
 		}
 		if n == 0 || v/span.Seconds() < n/per.Seconds() { // several: the strictest
 			n, per = v, span
@@ -318,6 +424,22 @@ func allowance(h http.Header, names []string) (n float64, per time.Duration) {
 	}
 	return n, per
 }
+
+// emptied reads what is left of the budget: how long there is nothing to be
+// had, 0 if there is something or nothing is told.
+func emptied(h http.Header, b *source.BudgetConfig, at time.Time) time.Duration {
+	if b == nil {
+		return 0
+	}
+	left, reset, ok := pace.ParseBudget(h.Get(b.Remaining), h.Get(b.Reset), b.Unit, at)
+	if !ok || left > 0 {
+		return 0
+	}
+	return reset
+}
+
+// leastRate is one request in 31 days.
+const leastRate = 1.0 / (31 * 24 * 60 * 60)
 
 func cutSuffixFold(s, suffix string) (string, bool) {
 	if len(s) < len(suffix) || !strings.EqualFold(s[len(s)-len(suffix):], suffix) {

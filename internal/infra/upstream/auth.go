@@ -66,9 +66,18 @@ func (c *Client) settle(ctx context.Context, k *source.Key, a source.Answer, t *
 	}
 }
 
-// authorise puts a key into a request: the last thing that is done to it, when
-// its digest has long been taken (R48). It returns the body.
-func authorise(req *http.Request, body string, a *source.Auth, s source.Secret) string {
+// authorise puts a key, a token got for it or a signature made with it into a
+// request: the last thing that is done to it, when its digest has long been
+// taken (R48). It returns the body.
+func (c *Client) authorise(req *http.Request, body string, a *source.Auth, s source.Secret) (string, error) {
+	if a.Type == source.AuthCustom {
+		return c.hooks.sign(req, body, a, s)
+	}
+	return embed(req, body, a, s), nil
+}
+
+// embed puts a secret where the source wants it.
+func embed(req *http.Request, body string, a *source.Auth, s source.Secret) string {
 	value := a.Prefix + s.Reveal()
 	switch a.Type {
 	case source.AuthBearer:
@@ -102,7 +111,7 @@ func and(pairs, pair string) string {
 // next request, so that it is not kept with the position (R48). The next request
 // gets its own.
 func unkey(a *source.Auth, p *harvest.Page) {
-	if a == nil || a.In == source.InHeader {
+	if a == nil || a.In == source.InHeader || a.Name == "" {
 		return
 	}
 	p.URL, p.Token = withoutPair(a, p.URL), withoutPair(a, p.Token)

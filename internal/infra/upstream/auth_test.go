@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,7 +21,8 @@ import (
 type pool struct {
 	keys []string
 	open bool
-	told []string
+	mu   sync.Mutex
+	told []string // guarded by mu
 }
 
 func (p *pool) Pick(_ context.Context, spec *source.Spec, _ source.Purpose, tried []int64) (source.Key, bool, error) {
@@ -36,6 +38,8 @@ func (p *pool) Pick(_ context.Context, spec *source.Spec, _ source.Purpose, trie
 }
 
 func (p *pool) Report(_ context.Context, k source.Key, o source.KeyOutcome) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.told = append(p.told, k.Credential.Name+" "+string(o))
 }
 
@@ -214,9 +218,9 @@ type rates struct {
 	asked []string
 }
 
-func (g *rates) Acquire(ctx context.Context, r source.Rate, d time.Duration) (func(), time.Duration, error) {
+func (g *rates) Acquire(ctx context.Context, r source.Rate, cost int, d time.Duration) (func(bool), time.Duration, error) {
 	g.asked = append(g.asked, fmt.Sprintf("%s %v", r.Key, r.QPS))
-	return g.free.Acquire(ctx, r, d)
+	return g.free.Acquire(ctx, r, cost, d)
 }
 
 func (g *rates) Report(ctx context.Context, r source.Rate, o pace.Outcome) {

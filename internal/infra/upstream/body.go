@@ -26,6 +26,7 @@ const (
 
 var (
 	errTooLong  = errors.New("reply is larger than allowed")
+	errHugeHead = errors.New("reply's header is larger than allowed")
 	errRatio    = errors.New("reply unpacks to far more than was sent")
 	errEncoding = errors.New("reply is packed in a way that was not asked for")
 )
@@ -72,7 +73,7 @@ func readBody(res *http.Response, limit int64, tick func()) (body []byte, wire i
 	body = make([]byte, 0, min(size, limit+1, maxStart))
 	for {
 		if len(body) == cap(body) {
-			body = append(body, 0)[:len(body)]
+			body = grown(body, limit+1)
 		}
 		n, err := from.Read(body[len(body):min(cap(body), len(body)+256<<10)])
 		body = body[:len(body)+n]
@@ -87,6 +88,19 @@ func readBody(res *http.Response, limit int64, tick func()) (body []byte, wire i
 			return body, in.n, err
 		}
 	}
+}
+
+// grown moves body to where there is four times the room, or top if that is near.
+// In few and large steps little is left behind for the collector, and of what
+// is fresh from the system only what is written to is there at all; append would
+// have a reply of 32 MiB take 100. It must not be one make and copy either: the
+// runtime clears what those leave free, and so touches it.
+func grown(body []byte, top int64) []byte {
+	room := int64(4 * cap(body))
+	if 2*room > top {
+		room = top
+	}
+	return append(make([]byte, 0, room), body...)
 }
 
 // readHead reads what a bad reply has to say, whatever its state.

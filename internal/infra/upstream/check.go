@@ -8,7 +8,8 @@ import (
 )
 
 // Check finds what is wrong with the templates of a spec beyond the names they
-// use, every one of them by its path in the source's description.
+// use, and hooks that are not there, every one of them by its path in the
+// source's description.
 func Check(spec *source.Spec) (bad source.Violations) {
 	check := func(path, s string) {
 		if _, err := parseTemplate(s); err != nil {
@@ -38,5 +39,5 @@ func Check(spec *source.Spec) (bad source.Violations) {
 		}
 		group(path+".headers", e.Headers)
 	}
-	return bad
+	return append(bad, shipped.check(spec)...)
 }

@@ -29,9 +29,11 @@ type Decoders interface {
 }
 
 // Gate hands out permits. An error of Acquire that wraps a [harvest.Fault] is
-// handed on; no request was sent.
+// handed on; no request was sent. A permit costs that many units, 0 standing for
+// 1; they are given back by release(false), which says that no connection was
+// made (R38).
 type Gate interface {
-	Acquire(ctx context.Context, r source.Rate, maxWait time.Duration) (release func(), waited time.Duration, err error)
+	Acquire(ctx context.Context, r source.Rate, cost int, maxWait time.Duration) (release func(sent bool), waited time.Duration, err error)
 	Report(ctx context.Context, r source.Rate, o pace.Outcome)
 }
 
@@ -44,8 +46,13 @@ type Config struct {
 	MaxWait time.Duration
 	// Transport replaces the network, in tests.
 	Transport http.RoundTripper
+	// Wrap, if set, is put around every way to the network, to look on.
+	Wrap func(http.RoundTripper) http.RoundTripper
 	// Credentials hands out keys; nil: everything is asked without.
 	Credentials Credentials
+	// Resting, if set, tells until when an operation of a source is to be left
+	// alone, if it is: nothing is sent then.
+	Resting func(ctx context.Context, code string, op harvest.Operation) (harvest.Rest, bool)
 	// Redactor keeps live secrets out of replies and errors.
 	Redactor *source.Redactor
 	// Rand gives numbers in [0, 1) for jitter.
@@ -73,29 +80,20 @@ type Client struct {
 	cfg      Config
 	gate     Gate
 	decoders Decoders
+	hooks    hooks
 	plans    plans
-	// strict connects to public addresses only, open to any.
-	strict, open http.RoundTripper
+	tokens   tokens
+	routes   transports
 }
 
 // New returns a client that passes gate before every request and reads replies
 // with dec.
 func New(cfg Config, gate Gate, dec Decoders) *Client {
-	c := &Client{cfg: cfg.withDefaults(), gate: gate, decoders: dec, strict: cfg.Transport, open: cfg.Transport}
-	if cfg.Transport == nil {
-		c.strict, c.open = newTransport(false), newTransport(true)
-	}
-	return c
+	return &Client{cfg: cfg.withDefaults(), gate: gate, decoders: dec, hooks: shipped, routes: transports{fixed: cfg.Transport, wrap: cfg.Wrap}}
 }
 
 // Close lets go of idle connections.
-func (c *Client) Close() {
-	for _, t := range []http.RoundTripper{c.strict, c.open} {
-		if i, ok := t.(interface{ CloseIdleConnections() }); ok {
-			i.CloseIdleConnections()
-		}
-	}
-}
+func (c *Client) Close() { c.routes.close() }
 
 // Ask puts one question to a source, repeating it as the source's retry rules
 // and the fault allow. The error always wraps a [harvest.Fault]; the answer then
@@ -135,6 +133,9 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 	if err != nil {
 		return broken("bad_spec", err)
 	}
+	if dec, err = c.hooks.before(dec, spec.Endpoint(call.Purpose), cmp.Or(spec.HTTP.MaxBody, defaultMaxBody)); err != nil {
+		return fail(hookFailed(), err)
+	}
 	a.Request, a.RequestSHA256 = m.String(), m.digest()
 
 	backoff := pace.Backoff{Base: spec.Retry.Base.D(), Max: spec.Retry.Max.D()}
@@ -147,7 +148,7 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 			f, _ := harvest.FaultOf(err)
 			return fail(f, err)
 		}
-		t := c.try(ctx, &attempt{plan: p, call: call, message: m, decoder: dec, answer: &a, key: key, redact: c.cfg.Redactor})
+		t := c.admit(ctx, &attempt{plan: p, call: call, message: m, decoder: dec, answer: &a, key: key, redact: c.cfg.Redactor})
 		c.settle(ctx, key, a, t)
 		if t == nil {
 			return a, nil
@@ -166,7 +167,7 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 			f = t.Again()
 		}
 		once = once || t.Once
-		if midWalk(spec, call) && !t.unsent && f.Reaction != harvest.CutSlice {
+		if midWalk(spec, call) && !t.unsent && !t.aside && f.Reaction != harvest.CutSlice {
 			f.Reaction = harvest.RestartWalk
 		}
 		wait := backoff.Wait(n, f.RetryAfter, c.cfg.Rand)

@@ -67,11 +67,13 @@ type free struct {
 	mu       sync.Mutex
 	acquired int
 	inside   int
+	cost     int // of all permits
+	unsent   int // permits given back
 	told     []pace.Outcome
 	refuse   error
 }
 
-func (g *free) Acquire(ctx context.Context, _ source.Rate, _ time.Duration) (func(), time.Duration, error) {
+func (g *free) Acquire(ctx context.Context, _ source.Rate, cost int, _ time.Duration) (func(bool), time.Duration, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.refuse != nil {
@@ -82,7 +84,15 @@ func (g *free) Acquire(ctx context.Context, _ source.Rate, _ time.Duration) (fun
 	}
 	g.acquired++
 	g.inside++
-	return func() { g.mu.Lock(); g.inside--; g.mu.Unlock() }, time.Second, nil
+	g.cost += cost
+	return func(sent bool) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.inside--
+		if !sent {
+			g.unsent++
+		}
+	}, time.Second, nil
 }
 
 func (g *free) Report(_ context.Context, _ source.Rate, o pace.Outcome) {

@@ -2,17 +2,26 @@ package upstream
 
 import (
 	"context"
-	"errors"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/netip"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
 
 // errBlocked is returned for an address a source may not lead us to.
-var errBlocked = errors.New("address is not a public one")
+var errBlocked error = blockedError{}
+
+type blockedError struct{}
+
+func (blockedError) Error() string { return "address is not a public one" }
+
+// Blocked tells those who look on what kind of error it is.
+func (blockedError) Blocked() bool { return true }
 
 // maxHeader bounds the header of a reply.
 const maxHeader = 256 << 10
@@ -22,11 +31,19 @@ const maxHeader = 256 << 10
 //
 // It speaks HTTP/1.1: at the pace of these sources nothing is gained by
 // multiplexing, and the repetitions HTTP/2 makes by itself would pass no gate.
-func newTransport(open bool) *http.Transport {
+func newTransport(open bool) *http.Transport { return transportOver(newDialer(open)) }
+
+// newDialer returns a dialer that, unless open, refuses addresses that are not
+// public once they are known: after DNS, for each one that is tried.
+func newDialer(open bool) *net.Dialer {
 	d := &net.Dialer{KeepAlive: 30 * time.Second}
 	if !open {
 		d.Control = refusePrivate
 	}
+	return d
+}
+
+func transportOver(d *net.Dialer) *http.Transport {
 	t := &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			if limit, ok := ctx.Value(connectTimeout{}).(time.Duration); ok {
@@ -34,7 +51,11 @@ func newTransport(open bool) *http.Transport {
 				ctx, cancel = context.WithTimeout(ctx, limit)
 				defer cancel()
 			}
-			return d.DialContext(ctx, network, addr)
+			c, err := d.DialContext(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return &counted{Conn: c}, nil
 		},
 		DisableCompression:     true, // we unpack within limits of our own
 		MaxIdleConnsPerHost:    8,
@@ -50,6 +71,45 @@ func newTransport(open bool) *http.Transport {
 // connectTimeout is the key under which a request's context carries the limit
 // for its connection.
 type connectTimeout struct{}
+
+// counted is a connection that knows how much was read from it.
+type counted struct {
+	net.Conn
+	n atomic.Int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// header watches how much comes before a request's reply has begun: of a header
+// that is too large the transport says so in words only.
+type header struct {
+	conn atomic.Pointer[counted]
+	from int64
+}
+
+// watch returns a context for the request.
+func (h *header) watch(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+		conn := i.Conn
+		if s, ok := conn.(*tls.Conn); ok {
+			conn = s.NetConn()
+		}
+		if c, ok := conn.(*counted); ok {
+			h.from = c.n.Load()
+			h.conn.Store(c)
+		}
+	}})
+}
+
+// tooLarge reports whether a header's worth of bytes has come.
+func (h *header) tooLarge() bool {
+	c := h.conn.Load()
+	return c != nil && c.n.Load()-h.from >= maxHeader
+}
 
 // refusePrivate is a dialer's control function: it sees the address after
 // DNS, so that no name can be pointed inwards.

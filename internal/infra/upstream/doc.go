@@ -6,7 +6,8 @@
 // It promises that no request leaves without a permit, repetitions included; that
 // a page of a stateful walk is never asked for twice (R22); that nothing leaves
 // for an address the source may not name (R49); that no reply can exhaust memory
-// (R50); and that every error wraps a [harvest.Fault] and shows neither query nor
-// credentials (R48). Rates are the gate's business, the shape of replies the
-// decoder's, what follows from a fault the caller's.
+// (R50); that a credential goes nowhere but to the source's own host and where its
+// tokens are got (R59); and that every error wraps a [harvest.Fault] and shows
+// neither query nor credentials (R48). Rates are the gate's business, the shape of
+// replies the decoder's, what follows from a fault the caller's.
 package upstream

@@ -59,7 +59,7 @@ func (c *cause) Unwrap() []error { return c.is }
 
 var sentinels = []error{
 	context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNREFUSED,
-	syscall.ECONNRESET, errTooLong, errRatio, errEncoding, errBlocked, errHostile, errControl,
+	syscall.ECONNRESET, errTooLong, errHugeHead, errRatio, errEncoding, errBlocked, errHostile, errControl, errProxy, errHook,
 }
 
 var (

@@ -140,11 +140,7 @@ func (c *Client) headers(m *message, p *plan, e *endpoint, s *scope, call source
 		}
 	}
 	m.header.Set("Accept-Encoding", "gzip")
-	agent := "patra/" + cmp.Or(c.cfg.Version, "dev")
-	if contact := p.spec.Vars["contact"]; contact != "" {
-		agent += " (mailto:" + contact + ")"
-	}
-	m.header.Set("User-Agent", agent)
+	m.header.Set("User-Agent", c.agent(p.spec))
 	if call.Correlation != "" {
 		m.header.Set("X-Ingest-Correlation-Id", call.Correlation)
 	}
@@ -156,6 +152,15 @@ func (c *Client) headers(m *message, p *plan, e *endpoint, s *scope, call source
 		}
 	}
 	return nil
+}
+
+// agent says who is asking, and how to reach them.
+func (c *Client) agent(spec *source.Spec) string {
+	name := "patra/" + cmp.Or(c.cfg.Version, "dev")
+	if contact := spec.Vars["contact"]; contact != "" {
+		name += " (mailto:" + contact + ")"
+	}
+	return name
 }
 
 var accept = map[string]string{
@@ -253,7 +258,7 @@ func nextURL(home *url.URL, s string) (*url.URL, error) {
 	if u.Scheme == "" && u.Host == "" {
 		u = home.ResolveReference(u)
 	}
-	if !strings.EqualFold(u.Scheme, home.Scheme) || !strings.EqualFold(u.Hostname(), home.Hostname()) || port(u) != port(home) {
+	if !strings.EqualFold(u.Scheme, home.Scheme) || !sameHost(u.Hostname(), home.Hostname()) || port(u) != port(home) {
 		return nil, fmt.Errorf("next URL: %w", errHostile)
 	}
 	at, under := strings.TrimRight(home.Path, "/"), u.Path
@@ -263,7 +268,8 @@ func nextURL(home *url.URL, s string) (*url.URL, error) {
 	if _, err := url.ParseQuery(u.RawQuery); err != nil {
 		return nil, fmt.Errorf("next URL: %w", errHostile)
 	}
-	return &url.URL{Scheme: home.Scheme, Host: home.Host, Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}, nil
+	query := strings.ReplaceAll(u.RawQuery, " ", "%20") // or it would end the request line's middle
+	return &url.URL{Scheme: home.Scheme, Host: home.Host, Path: u.Path, RawPath: u.RawPath, RawQuery: query}, nil
 }
 
 var errHostile = errors.New("it leads away from the source")
@@ -277,18 +283,24 @@ func parseURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
+// sameHost compares as DNS does. Of what Unicode folds to a letter of ASCII
+// nothing is as short as that letter.
+func sameHost(a, b string) bool { return len(a) == len(b) && strings.EqualFold(a, b) }
+
 func port(u *url.URL) string {
 	return cmp.Or(u.Port(), map[string]string{"https": "443", "http": "80"}[strings.ToLower(u.Scheme)])
 }
 
 // plainPath reports whether a decoded path means what it says: no control
-// characters and no dot segments, however often they were encoded.
+// characters and no dot segments, however often they were encoded. Some servers
+// take what follows a semicolon for a parameter of the segment, and "..;" for
+// "..".
 func plainPath(p string) bool {
 	if strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
 		return false
 	}
 	for range 3 {
-		if slices.ContainsFunc(strings.Split(p, "/"), func(s string) bool { return s == "." || s == ".." }) {
+		if slices.ContainsFunc(strings.Split(p, "/"), dots) {
 			return false
 		}
 		again, err := url.PathUnescape(p)
@@ -298,6 +310,11 @@ func plainPath(p string) bool {
 		p = again
 	}
 	return true
+}
+
+func dots(segment string) bool {
+	name, _, _ := strings.Cut(segment, ";")
+	return name == "." || name == ".."
 }
 
 // digest names the request as it was before any secret went in.

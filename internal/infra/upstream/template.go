@@ -1,7 +1,9 @@
 package upstream
 
 import (
+	"cmp"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"net/url"
@@ -33,6 +35,7 @@ var errControl = errors.New("holds CR, LF or NUL")
 // fields, they can only be handed to the functions of the white list.
 type scope struct {
 	Window scopeWindow       `expr:"window"`
+	Range  scopeRange        `expr:"range"`
 	Page   scopePage         `expr:"page"`
 	IDs    []string          `expr:"ids"`
 	Vars   map[string]string `expr:"vars"`
@@ -46,6 +49,13 @@ type scopeWindow struct {
 	// Last is the upper bound as sent: To, less a grain if the source's bound
 	// includes itself (R12).
 	Last instant `expr:"last"`
+}
+
+type scopeRange struct {
+	// On: only a part of the ids is wanted, those from From to Last.
+	On   bool  `expr:"on"`
+	From int64 `expr:"from"`
+	Last int64 `expr:"last"`
 }
 
 type scopePage struct {
@@ -80,13 +90,22 @@ func newScope(spec *source.Spec, cal harvest.Calendar, call source.Call) *scope 
 			To:   instant{call.Window.To.In(zone)},
 			Last: instant{last.In(zone)},
 		},
+		Range: newScopeRange(spec, call.Range),
 		Page: scopePage{
-			Size: spec.Paging.Size, Offset: p.Offset, No: spec.Paging.PageBase + p.Page, Token: p.Token,
+			Size: cmp.Or(call.PageSize, spec.Paging.Size), Offset: p.Offset, No: spec.Paging.PageBase + p.Page, Token: p.Token,
 			First: p.Pages == 0 && p.Offset == 0 && p.Page == 0 && p.Token == "" && p.URL == "",
 			Held:  p.Held,
 		},
 		IDs: call.IDs, Vars: spec.Vars, Query: wanted,
 	}
+}
+
+func newScopeRange(spec *source.Spec, r harvest.Range) scopeRange {
+	out := scopeRange{On: !r.Whole() && r.Key != harvest.RangePage, From: r.From, Last: r.To - 1}
+	if r.To == 0 && spec.Window.Split != nil {
+		out.Last = spec.Window.Split.Max
+	}
+	return out
 }
 
 // template is literal text with expressions between.
@@ -193,7 +212,7 @@ func (t *template) render(s *scope) (string, error) {
 // renderBody evaluates the template of a body. Values are written so that they
 // stay values (R51): in JSON a text between quotes is escaped, and one that is
 // not gets quotes of its own; in a form it is escaped; in anything else it holds
-// no CR, LF or NUL.
+// no CR, LF or NUL, and in XML no markup.
 func (t *template) renderBody(s *scope, contentType string) (string, error) {
 	kind, _, _ := strings.Cut(contentType, ";")
 	kind = strings.ToLower(strings.TrimSpace(kind))
@@ -215,6 +234,10 @@ func (t *template) renderBody(s *scope, contentType string) (string, error) {
 			return url.QueryEscape(text), nil
 		case strings.ContainsAny(text, "\r\n\x00"):
 			return "", errControl
+		case strings.HasSuffix(kind, "/xml") || strings.HasSuffix(kind, "+xml"):
+			var out strings.Builder
+			err := xml.EscapeText(&out, []byte(text))
+			return out.String(), err
 		}
 		return text, nil
 	})
@@ -335,6 +358,8 @@ var functions = map[string]function{
 		func(a ...any) (any, error) { return strings.ToUpper(a[0].(string)), nil },
 		[]any{new(func(string) string)},
 	},
+	// text(x): a number as text, to be put together with others.
+	"text": {coalesce, []any{new(func(any) string)}},
 	// path(x): x in a path with its slashes kept, such as a DOI.
 	"path": {
 		func(a ...any) (any, error) { return segments(a[0].(string)), nil },

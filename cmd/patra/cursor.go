@@ -1,0 +1,189 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) cursorCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "cursor", Short: "See how far each harvest is proven complete",
+		Long: "A cursor says up to where everything is proven complete. It only moves forward, over proven windows; to read a\n" +
+			"window again, run patra backfill, which has a cursor of its own.",
+	}
+	cmd.AddCommand(c.cursorListCmd(), c.cursorShowCmd(), c.cursorEventsCmd(), c.cursorSkipCmd())
+	return cmd
+}
+
+func (c *cli) cursorListCmd() *cobra.Command {
+	var src string
+	cmd := &cobra.Command{
+		Use: "list", Short: "List cursors", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			n, err := c.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer n.Close() //nolint:errcheck // nothing was written to it
+			rows, err := n.Store.Cursors(cmd.Context(), src)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return c.printJSON(map[string]any{"cursors": rows})
+			}
+			if len(rows) == 0 {
+				c.printf("no cursors yet: nothing was planned\n")
+				return nil
+			}
+			c.printf("%-7s %-14s %-9s %-28s %-9s %s\n", "CURSOR", "SOURCE", "OPERATION", "PROVEN TO", "DIRECTION", "NAMESPACE")
+			for _, r := range rows {
+				c.printf("%-7d %-14s %-9s %-28s %-9s %.40s\n", r.ID, r.Source, r.Operation, r.Value, r.Direction, r.Namespace)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&src, "source", "", "only of this source")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (c *cli) cursorShowCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "show CURSOR", Short: "Show a cursor, what holds it, and its last moves", Args: oneNumber("cursor"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.cursorView(cmd, args, 5)
+		},
+	}
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (c *cli) cursorEventsCmd() *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use: "events CURSOR", Short: "List the moves of a cursor, newest first", Args: oneNumber("cursor"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.cursorView(cmd, args, limit)
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", 50, "how many")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (c *cli) cursorView(cmd *cobra.Command, args []string, limit int) error {
+	id, err := strconv.ParseInt(args[0], 10, 64)
+	if err != nil {
+		return err
+	}
+	n, err := c.openRead(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer n.Close() //nolint:errcheck // nothing was written to it
+	cur, err := n.Store.Cursor(cmd.Context(), harvest.CursorID(id))
+	if err != nil {
+		return err
+	}
+	events, err := n.Store.CursorEvents(cmd.Context(), cur.ID, limit)
+	if err != nil {
+		return err
+	}
+	gaps, err := n.Store.CursorGaps(cmd.Context(), cur.ID)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.printJSON(map[string]any{"cursor": cur, "events": events, "held_by": gaps})
+	}
+	c.printf("cursor %d  %s %s by %s, %s\n", cur.ID, cur.Source, cur.Operation, cur.Key, cur.Namespace)
+	c.printf("  proven    from %s to %s, in %d moves\n", cur.Init, cur.Value, cur.Moves)
+	if cur.Observed != "" {
+		c.printf("  newest    record seen is of %s; that decides nothing\n", cur.Observed)
+	}
+	if len(gaps) > 0 {
+		c.printf("  held      by %d gaps\n", len(gaps))
+		c.printGaps(gaps)
+	}
+	c.printf("%-22s %-10s %-28s %-28s %s\n", "TIME", "EVENT", "FROM", "TO", "BY")
+	for _, e := range events {
+		by := fmt.Sprintf("plan %d slice %d run %d", e.Plan, e.Slice, e.Run)
+		if e.Remarks != "" {
+			by = e.Remarks
+		}
+		c.printf("%-22s %-10s %-28s %-28s %s\n", node.Time(e.At), e.Kind, e.Prev, e.New, by)
+	}
+	return nil
+}
+
+func (c *cli) cursorSkipCmd() *cobra.Command {
+	var f changeFlags
+	var to string
+	cmd := &cobra.Command{
+		Use: "skip CURSOR --to T --reason TEXT", Short: "Let a cursor pass its gaps up to T: that window will not be read", Args: oneNumber("cursor"),
+		Long: "Skip accepts every gap that holds the cursor up to T, as patra plan accept-gap does for one. Open slices are\n" +
+			"not skipped: cancel them first.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.need(cmd, true); err != nil {
+				return err
+			}
+			id, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil {
+				return err
+			}
+			until, err := parseTime("to", to)
+			if err != nil {
+				return err
+			}
+			if until.IsZero() {
+				return &usageError{cmd: cmd.CommandPath(), err: errors.New("skip needs --to: the instant up to which gaps are accepted")}
+			}
+			n, err := c.open(cmd.Context(), 1)
+			if err != nil {
+				return err
+			}
+			defer n.Close() //nolint:errcheck // everything is committed
+			gaps, err := n.Store.CursorGaps(cmd.Context(), harvest.CursorID(id))
+			if err != nil {
+				return err
+			}
+			k := 0
+			for _, g := range gaps {
+				if g.To.After(until) {
+					continue
+				}
+				k++
+				if f.dryRun {
+					c.printf("would not be read: [%s, %s) %s\n", node.Time(g.From), node.Time(g.To), g.Reason)
+					continue
+				}
+				a := c.audit(f.reason)
+				a.Action, a.Object = "GAP_ACCEPT", fmt.Sprintf("slice/%d", g.Slice)
+				if _, err := n.Store.AcceptGap(cmd.Context(), g.Slice, a); err != nil {
+					return err
+				}
+			}
+			cur, err := n.Store.Cursor(cmd.Context(), harvest.CursorID(id))
+			if err != nil {
+				return err
+			}
+			if k == 0 {
+				c.printf("cursor %d: no gap ends before %s; it is proven to %s\n", id, node.Time(until), cur.Value)
+				return nil
+			}
+			if !f.dryRun {
+				c.printf("cursor %d: %d gaps accepted, it is now at %s\n", id, k, cur.Value)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&to, "to", "", "accept gaps that end by this instant")
+	c.holdFlags(cmd, &f)
+	return cmd
+}

@@ -1,0 +1,367 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/planner"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) planCreateCmd() *cobra.Command {
+	var from, to, base, query, op, activity, token string
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use: "create SOURCE | create --apply TOKEN", Short: "Plan without working: see it first with --dry-run, then apply exactly that",
+		Long: "Create cuts the window into slices and queues their tasks, for an executor to work on. With --dry-run nothing\n" +
+			"is saved: it shows slices, expected records, requests and duration, and a token that --apply takes within ten\n" +
+			"minutes, unless something has moved meanwhile. Counting costs requests, through the rate gate.",
+		Example: "  patra plan create pubmed --dry-run\n  patra plan create --apply TOKEN",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if token != "" && len(args) == 0 {
+				return nil
+			}
+			if token != "" {
+				return &usageError{cmd: cmd.CommandPath(), err: errors.New("--apply takes the token alone: source and window are in it")}
+			}
+			return oneSource(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := c.open(cmd.Context(), 1)
+			if err != nil {
+				return err
+			}
+			defer n.Close() //nolint:errcheck // everything is committed
+			if token != "" {
+				p, err := n.Planner.Apply(cmd.Context(), token, harvest.Trigger{Kind: "MANUAL"})
+				if err != nil {
+					return err
+				}
+				return c.printPlanned(p)
+			}
+			t := harvest.Trigger{Provenance: args[0], Kind: "MANUAL", Query: query, BaseURL: base, Activity: activity}
+			var known bool
+			if t.Operation, known = harvest.ParseOperation(op); !known || t.Operation == harvest.Update {
+				return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--op %q: use HARVEST or BACKFILL; an UPDATE is planned by patra refresh", op)}
+			}
+			if t.From, err = parseTime("from", from); err != nil {
+				return err
+			}
+			if t.To, err = parseTime("to", to); err != nil {
+				return err
+			}
+			if t.Operation == harvest.Backfill && t.Activity == "" {
+				t.Activity = "backfill-" + harvest.HashKey(from, to, query)[:16]
+			}
+			if dryRun {
+				p, err := n.Planner.Preview(cmd.Context(), t)
+				if err != nil {
+					return err
+				}
+				return c.printPlanPreview(p)
+			}
+			p, err := n.Planner.Plan(cmd.Context(), t)
+			if err != nil {
+				return err
+			}
+			return c.printPlanned(p)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&dryRun, "dry-run", false, "show what would be planned, and a token for --apply")
+	f.StringVar(&token, "apply", "", "make the plan that a --dry-run showed")
+	f.StringVar(&op, "op", "HARVEST", "HARVEST or BACKFILL")
+	f.StringVar(&query, "query", "", "only what matches")
+	f.StringVar(&from, "from", "", "start of the window, RFC 3339 or a date (UTC)")
+	f.StringVar(&to, "to", "", "end of the window, not part of it")
+	f.StringVar(&activity, "activity", "", "name of the activity of a BACKFILL (default: made from window and query)")
+	f.StringVar(&base, "base-url", "", "send this plan's requests to another host: a simulator or mirror")
+	f.BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+type plannedJSON struct {
+	Source    string            `json:"source"`
+	Operation harvest.Operation `json:"operation"`
+	Namespace string            `json:"namespace"`
+	Plan      harvest.PlanID    `json:"plan,omitzero"`
+	Status    harvest.PlanState `json:"status,omitempty"`
+	Existing  bool              `json:"existing,omitzero"`
+	Noop      bool              `json:"noop"`
+	Reason    string            `json:"reason,omitempty"`
+	From      node.Time         `json:"from"`
+	To        node.Time         `json:"to"`
+	Expected  int64             `json:"expected_records"`
+	Warnings  []string          `json:"warnings,omitempty"`
+}
+
+func planned(p planner.Planned) plannedJSON {
+	return plannedJSON{
+		Source: p.Namespace.Provenance, Operation: p.Namespace.Operation, Namespace: p.Namespace.String(), Plan: p.Plan.ID, Status: p.Plan.Status,
+		Existing: p.Plan.Existing, Noop: p.Noop, Reason: p.Reason, From: node.Time(p.Window.From), To: node.Time(p.Window.To), Expected: p.Expected, Warnings: p.Warnings,
+	}
+}
+
+func (c *cli) printPlanned(p planner.Planned) error {
+	v := planned(p)
+	if c.json {
+		return c.printJSON(v)
+	}
+	for _, w := range v.Warnings {
+		c.notef("note: %s\n", w)
+	}
+	switch {
+	case v.Noop:
+		c.printf("%s %s: nothing planned, %s\n", v.Source, v.Operation, v.Reason)
+		return nil
+	case v.Existing:
+		c.printf("%s %s: plan %d %s [%s, %s) was there already\n", v.Source, v.Operation, v.Plan, v.Status, v.From, v.To)
+	default:
+		c.printf("%s %s: plan %d %s [%s, %s), about %d records\n", v.Source, v.Operation, v.Plan, v.Status, v.From, v.To, v.Expected)
+	}
+	if v.Reason != "" {
+		c.printf("  %s\n", v.Reason)
+	}
+	c.notef("next: patra plan show %d, or patra %s %s to work on it\n", v.Plan, map[harvest.Operation]string{harvest.Harvest: "harvest", harvest.Backfill: "backfill"}[v.Operation], v.Source)
+	return nil
+}
+
+// previewRows is how many slices a preview lists.
+const previewRows = 20
+
+func (c *cli) printPlanPreview(p planner.Preview) error {
+	type slice struct {
+		From     node.Time `json:"from"`
+		To       node.Time `json:"to"`
+		Range    string    `json:"range,omitempty"`
+		Expected int64     `json:"expected_records"`
+		By       string    `json:"estimated_by,omitempty"`
+	}
+	type quota struct {
+		Limit  int64   `json:"limit"`
+		Window string  `json:"window"`
+		Share  float64 `json:"share"`
+	}
+	v := struct {
+		plannedJSON
+		Slices   int     `json:"slices"`
+		First    []slice `json:"first_slices"`
+		Requests int64   `json:"requests"`
+		Counted  int     `json:"count_requests"`
+		Seconds  float64 `json:"duration_seconds"`
+		Quotas   []quota `json:"quotas,omitempty"`
+		Token    string  `json:"token,omitempty"`
+	}{plannedJSON: planned(p.Planned), Slices: len(p.Slices), First: []slice{}, Requests: p.Requests, Counted: p.Counted, Seconds: p.Duration.Seconds(), Token: p.Token}
+	for _, s := range p.Slices[:min(previewRows, len(p.Slices))] {
+		w, r := s.NominalWindow(), ""
+		if !s.Range.Whole() {
+			r = s.Range.String()
+		}
+		v.First = append(v.First, slice{node.Time(w.From), node.Time(w.To), r, s.Hints.ExpectedRecords, s.Hints.EstimatedBy})
+	}
+	for _, q := range p.Quotas {
+		v.Quotas = append(v.Quotas, quota{q.Limit, q.Window.String(), q.Share})
+	}
+	if c.json {
+		return c.printJSON(v)
+	}
+	for _, w := range v.Warnings {
+		c.notef("note: %s\n", w)
+	}
+	if v.Noop {
+		c.printf("%s %s: nothing would be planned, %s\n", v.Source, v.Operation, v.Reason)
+		return nil
+	}
+	c.printf("%s %s  would plan [%s, %s)\n", v.Source, v.Operation, v.From, v.To)
+	c.printf("  slices    %d, about %d records\n", v.Slices, v.Expected)
+	c.printf("  requests  about %d, some %s at the configured rate (%d were spent on counting)\n", v.Requests, p.Duration, v.Counted)
+	for _, q := range p.Quotas {
+		c.printf("  quota     %.1f %% of %d per %s\n", 100*q.Share, q.Limit, q.Window)
+	}
+	if v.Reason != "" {
+		c.printf("  then      %s\n", v.Reason)
+	}
+	for _, s := range v.First {
+		c.printf("  [%s, %s) %s  %d %s\n", s.From, s.To, s.Range, s.Expected, s.By)
+	}
+	if more := v.Slices - len(v.First); more > 0 {
+		c.printf("  ... and %d more\n", more)
+	}
+	c.printf("%s\n", v.Token)
+	c.notef("nothing was saved; next: patra plan create --apply TOKEN (within %s)\n", planner.TokenLife)
+	return nil
+}
+
+func (c *cli) planListCmd() *cobra.Command {
+	var src string
+	var limit int
+	var before int64
+	cmd := &cobra.Command{
+		Use: "list", Short: "List plans, newest first", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			n, err := c.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer n.Close() //nolint:errcheck // nothing was written to it
+			rows, err := n.Store.Plans(cmd.Context(), src, harvest.PlanID(before), limit)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return c.printJSON(map[string]any{"plans": rows})
+			}
+			if len(rows) == 0 {
+				c.printf("no plans yet\n")
+				return nil
+			}
+			c.printf("%-6s %-14s %-9s %-10s %-50s %s\n", "PLAN", "SOURCE", "OPERATION", "STATE", "WINDOW", "ACTIVITY")
+			for _, p := range rows {
+				c.printf("%-6d %-14s %-9s %-10s %-50s %s\n", p.ID, p.Source, p.Operation, p.Status, windowText(p.Operation, p.From, p.To), p.Activity)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&src, "source", "", "only of this source")
+	cmd.Flags().IntVar(&limit, "limit", 50, "how many")
+	cmd.Flags().Int64Var(&before, "before", 0, "only plans with a smaller number: the next page")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// windowText is a window, or a range of candidates, for people.
+func windowText(op harvest.Operation, from, to time.Time) string {
+	if op == harvest.Update {
+		return fmt.Sprintf("records %d to %d", harvest.OrdinalOf(from), harvest.OrdinalOf(to))
+	}
+	return fmt.Sprintf("[%s, %s)", node.Time(from), node.Time(to))
+}
+
+func (c *cli) planShowCmd() *cobra.Command {
+	var limit int
+	var after int64
+	cmd := &cobra.Command{
+		Use: "show PLAN", Short: "Show a plan: what it came to, and its slices", Args: oneNumber("plan"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil {
+				return err
+			}
+			n, err := c.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer n.Close() //nolint:errcheck // nothing was written to it
+			ctx := cmd.Context()
+			p, err := n.Store.Plan(ctx, harvest.PlanID(id))
+			if err != nil {
+				return err
+			}
+			sum, err := n.Store.Summary(ctx, p.ID)
+			if err != nil {
+				return err
+			}
+			rows, err := n.Store.Slices(ctx, p.ID, harvest.SliceID(after), limit)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return c.printJSON(map[string]any{"plan": p, "slices": sum.Slices, "records": sum.Records, "requests": sum.Sent, "slice_list": rows})
+			}
+			c.printf("plan %d  %s %s  %s  %s\n", p.ID, p.Source, p.Operation, p.Status, windowText(p.Operation, p.From, p.To))
+			if p.SlicedTo.Before(p.To) {
+				c.printf("  sliced    up to %s; the next trigger goes on\n", node.Time(p.SlicedTo))
+			}
+			c.printf("  slices    %d done, %d cut again, %d failed, %d open\n", sum.Slices.Done, sum.Slices.Resliced, sum.Slices.Failed, sum.Slices.Open)
+			c.printf("  records   %d new, %d changed, %d unchanged, %d quarantined; %d requests\n", sum.Records.Inserted, sum.Records.Updated, sum.Records.Unchanged, sum.Records.Quarantined, sum.Sent)
+			c.printSlices(p.Operation, rows)
+			if len(rows) == limit {
+				c.notef("next: patra plan show %d --after %d\n", p.ID, rows[len(rows)-1].ID)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", 50, "slices shown")
+	cmd.Flags().Int64Var(&after, "after", 0, "only slices with a greater number: the next page")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (c *cli) printSlices(op harvest.Operation, rows []sqlstore.SliceRow) {
+	if len(rows) == 0 {
+		return
+	}
+	c.printf("%-8s %-10s %-50s %-6s %s\n", "SLICE", "STATE", "WINDOW", "TRIES", "REASON")
+	for _, s := range rows {
+		c.printf("%-8d %-10s %-50s %-6d %s\n", s.ID, s.Status, windowText(op, s.From, s.To), s.Tries, s.Reason)
+	}
+}
+
+// oneNumber wants exactly one argument, a number as lists show it.
+func oneNumber(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			if n, err := strconv.ParseInt(args[0], 10, 64); err == nil && n > 0 {
+				return nil
+			}
+		}
+		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s takes the number of a %s, as patra %s list shows it", cmd.CommandPath(), what, cmd.Parent().Name())}
+	}
+}
+
+func (c *cli) planCancelCmd() *cobra.Command {
+	var f changeFlags
+	var slice bool
+	cmd := &cobra.Command{
+		Use: "cancel PLAN --reason TEXT", Short: "Give up what a plan has not done yet, or one slice with --slice", Args: oneNumber("plan"),
+		Long: "Cancel ends the tasks of a plan that are not done; nothing of a page in flight is stored. What was done stays.\n" +
+			"The next harvest plans the window of a cancelled plan again if nothing newer was planned; a single slice stays a\n" +
+			"gap, and so holds the watermark, until it is accepted with patra plan accept-gap.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.need(cmd, true); err != nil {
+				return err
+			}
+			id, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil {
+				return err
+			}
+			n, err := c.open(cmd.Context(), 1)
+			if err != nil {
+				return err
+			}
+			defer n.Close() //nolint:errcheck // everything is committed
+			scope, object := sqlstore.CancelScope{Plan: harvest.PlanID(id)}, fmt.Sprintf("plan/%d", id)
+			if slice {
+				scope, object = sqlstore.CancelScope{Slice: harvest.SliceID(id)}, fmt.Sprintf("slice/%d", id)
+			}
+			if f.dryRun {
+				if slice {
+					c.printf("slice %d would be given up and hold the watermark as a gap\n", id)
+					return nil
+				}
+				sum, err := n.Store.Summary(cmd.Context(), harvest.PlanID(id))
+				if err != nil {
+					return err
+				}
+				c.printf("plan %d: %d open and %d failed slices would be given up, %d that are done would stay\n", id, sum.Slices.Open, sum.Slices.Failed, sum.Slices.Done)
+				return nil
+			}
+			a := c.audit(f.reason)
+			a.Action, a.Object = "PLAN_CANCEL", object
+			k, err := n.Store.Cancel(cmd.Context(), scope, a)
+			if err != nil {
+				return err
+			}
+			c.printf("%s: %d slices given up\n", object, k)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&slice, "slice", false, "the number is that of a slice")
+	c.holdFlags(cmd, &f)
+	return cmd
+}

@@ -1,0 +1,233 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// askDetails asks for the details of a page of ids: not for those that rest on
+// the list of bad ids, and where there is room also for some whose rest is over,
+// since no search may ever name them again (R27).
+func (s *session) askDetails(ctx context.Context, st step) reply {
+	bad, err := s.e.store.BadIDs(ctx, s.job.Provenance, s.spec.RecordType, st.ids, s.spec.Batching.IDs)
+	if err != nil {
+		return reply{err: err}
+	}
+	r := reply{asked: without(st.ids, bad.Resting)}
+	for _, id := range bad.Due {
+		if !slices.Contains(r.asked, id) {
+			if len(r.asked) >= s.spec.Batching.IDs {
+				continue
+			}
+			r.asked = append(r.asked, id)
+		}
+		r.due = append(r.due, id)
+	}
+	if len(r.asked) == 0 {
+		r.ans.Page = new(harvest.Page)
+		return r
+	}
+	call := s.call(st)
+	call.IDs = r.asked
+	r.ans, r.refused, r.err = s.details(ctx, call)
+	return r
+}
+
+// missingAsks is how often ids that were left out of a reply are asked for once
+// more before they count as bad: replies have been seen to drop ids in passing.
+const missingAsks = 2
+
+// takeDetails accounts for every id of a DETAIL page (R27).
+func (s *session) takeDetails(ctx context.Context, st step, r reply, b harvest.Batch) (harvest.Batch, *step, error) {
+	s.takeItems(r.ans.Page, &b)
+	missing := left(without(r.asked, r.refused), b.Records)
+	for try := 0; try < missingAsks && len(missing) > 0; try++ {
+		call := s.call(st)
+		call.IDs = missing
+		again, refused, err := s.details(ctx, call)
+		if err != nil && !divisible(err) {
+			s.count(r.ans.Traffic)
+			s.count(again.Traffic)
+			return b, nil, fmt.Errorf("%s details left out before: %w", s.job.Provenance, err)
+		}
+		b.Evidence = addTraffic(b.Evidence, again.Traffic)
+		if err != nil {
+			break // refused as a whole, and left out of a good reply before: there are none
+		}
+		s.takeMore(again.Page, &b)
+		r.refused = append(r.refused, refused...)
+		missing = left(without(missing, refused), b.Records)
+	}
+	b.Asked, b.Missing = len(st.ids), notIn(append(missing, r.refused...), b.Quarantined)
+	b.Mended = without(r.due, b.Missing)
+	at := st.pos.Offset + int64(len(st.ids))
+	b.After = harvest.Position{Offset: at}
+	b.Finish = at >= int64(len(s.ids))
+	var following *step
+	if !b.Finish {
+		following = new(s.detail(st.ordinal+1, at))
+	}
+	return b, following, drift(&b, s.spec.Batching.IDs)
+}
+
+// takeMore adds the items of a second reply to the batch.
+func (s *session) takeMore(p *harvest.Page, b *harvest.Batch) {
+	more := harvest.Batch{OpenedBatch: b.OpenedBatch}
+	s.takeItems(p, &more)
+	b.Records = append(b.Records, more.Records...)
+	for _, q := range more.Quarantined {
+		if !slices.ContainsFunc(b.Quarantined, func(o harvest.Quarantined) bool { return o.RawSHA256 == q.RawSHA256 }) {
+			b.Quarantined = append(b.Quarantined, q)
+		}
+	}
+	if more.ObservedMax.After(b.ObservedMax) {
+		b.ObservedMax = more.ObservedMax
+	}
+}
+
+// details asks for ids. If the upstream will not have them together, they are
+// halved until the guilty ones stand alone (M8, R27): these are returned as
+// refused, the details of the others in one answer.
+func (s *session) details(ctx context.Context, call source.Call) (ans source.Answer, refused []string, err error) {
+	ans, err = s.e.up.Ask(ctx, s.spec, call)
+	if err == nil {
+		s.unheard = 0
+		return ans, nil, nil
+	}
+	if !divisible(err) {
+		return ans, nil, err
+	}
+	h := &halving{most: max(fewGuilty, len(call.IDs)/10), before: s.unheard, ask: func(ids []string) (source.Answer, error) {
+		part := call
+		part.IDs = ids
+		return s.e.up.Ask(ctx, s.spec, part)
+	}}
+	inner := h.search(call.IDs, err)
+	ans.Traffic = ans.Traffic.Add(h.traffic)
+	ans.Page = &harvest.Page{Items: h.items}
+	if h.accepted {
+		s.unheard = 0
+	} else {
+		s.unheard += len(h.guilty)
+	}
+	switch {
+	case errors.Is(inner, errManyGuilty):
+		return ans, nil, err
+	case inner != nil:
+		return ans, nil, inner
+	}
+	s.log.Debug("ids refused", "phase", harvest.PhaseDetail, "ids", h.guilty, "of", len(call.IDs), "err", err)
+	return ans, h.guilty, nil
+}
+
+// halving is the search for the ids that make an upstream refuse a request for
+// details. With k of n ids guilty it asks about 2 k log n times.
+type halving struct {
+	ask func(ids []string) (source.Answer, error)
+	// most is how many may be guilty before something else must be wrong, and
+	// before counts those that were found guilty since it last gave details.
+	most, before int
+
+	accepted bool // something was answered: the endpoint is alive
+	guilty   []string
+	items    []harvest.Item
+	traffic  source.Traffic
+}
+
+// fewGuilty is how many ids may be guilty in a request of any size. So many
+// refused with not one answered mean that the endpoint is broken, not the ids.
+const fewGuilty = 8
+
+var errManyGuilty = errors.New("too many ids are refused")
+
+// search looks for the guilty among ids, which were refused together for why.
+// Both halves are asked before either is looked into, so that the few ids in a
+// row that are guilty do not look like an endpoint that is broken.
+func (h *halving) search(ids []string, why error) error {
+	if len(ids) == 1 {
+		return h.found(ids[0], why)
+	}
+	half := len(ids) / 2
+	var refused [2]error
+	for i, part := range [2][]string{ids[:half], ids[half:]} {
+		ans, err := h.ask(part)
+		h.traffic = h.traffic.Add(ans.Traffic)
+		switch {
+		case err == nil:
+			h.accepted = true
+			h.items = append(h.items, ans.Page.Items...)
+		case !divisible(err):
+			return err
+		}
+		refused[i] = err
+	}
+	for i, part := range [2][]string{ids[:half], ids[half:]} {
+		if refused[i] == nil {
+			continue
+		}
+		if err := h.search(part, refused[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *halving) found(id string, why error) error {
+	if !ofOneID(why) {
+		return why
+	}
+	h.guilty = append(h.guilty, id)
+	if len(h.guilty) > h.most || !h.accepted && h.before+len(h.guilty) >= fewGuilty {
+		return errManyGuilty
+	}
+	return nil
+}
+
+// tooLarge is the fault of a reply beyond the limits on bodies.
+const tooLarge = "reply_too_large"
+
+// divisible reports whether fewer ids may fare better: a refusal of what was
+// asked for. Forbidden is the source's own affair (R42), and where no reply
+// came, or the source says what else to do, ids have nothing to do with it.
+func divisible(err error) bool {
+	f, ok := harvest.FaultOf(err)
+	return ok && f.Level == harvest.Rejected && f.Reaction != harvest.CutSlice && f.Reaction != harvest.RestartWalk &&
+		(f.Status >= 200 && f.Status != 403 || f.Code == tooLarge)
+}
+
+// ofOneID reports whether a refusal of a single id speaks of that id.
+func ofOneID(err error) bool {
+	f, _ := harvest.FaultOf(err)
+	return f.Status == 400 || f.Status == 404 || f.Status == 410 || f.Code == tooLarge
+}
+
+func left(asked []string, got []harvest.Record) []string {
+	have := make(map[string]struct{}, len(got))
+	for i := range got {
+		have[got[i].ID] = struct{}{}
+	}
+	var out []string
+	for _, id := range asked {
+		if _, ok := have[id]; !ok {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// without is ids less those in others, in a slice of its own.
+func without(ids, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(others, id) })
+}
+
+// notIn leaves out the ids of items that are in quarantine: those had details.
+func notIn(ids []string, q []harvest.Quarantined) []string {
+	return slices.DeleteFunc(ids, func(id string) bool {
+		return slices.ContainsFunc(q, func(o harvest.Quarantined) bool { return o.ID == id })
+	})
+}

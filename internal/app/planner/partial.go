@@ -1,0 +1,59 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// GoOn goes on with the plans that stopped before the end of their window,
+// where there is room again and may says so, and returns how many it did. One
+// plan's trouble does not keep the others.
+func (p *Planner) GoOn(ctx context.Context, may func(harvest.Namespace) bool) (n int, err error) {
+	all, err := p.store.PartialPlans(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var errs []error
+	for _, part := range all {
+		if !may(part.Namespace) {
+			continue
+		}
+		went, err := p.goOn(ctx, part)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("go on with the plan of %s %s: %w", part.Namespace.Provenance, part.Namespace, err))
+		}
+		if went {
+			n++
+		}
+	}
+	return n, errors.Join(errs...)
+}
+
+func (p *Planner) goOn(ctx context.Context, part harvest.PartialPlan) (bool, error) {
+	ns := part.Namespace
+	open, ok, err := p.store.PartialPlan(ctx, ns)
+	if err != nil || !ok {
+		return false, err
+	}
+	t := harvest.Trigger{Provenance: ns.Provenance, Operation: ns.Operation, Activity: part.Activity, Kind: "CONTINUED"}
+	j := &job{Planner: p, t: t, counted: map[harvest.Part]harvest.Estimate{}, out: Planned{Namespace: ns}}
+	if j.spec, err = source.ParseSpec(open.Snapshot); err != nil {
+		return false, err
+	}
+	// Half of the room at least, or every slice that is done would be a trigger.
+	room, err := j.room(ctx)
+	if err != nil || room < j.spec.Window.MaxOpen/2 || room == 0 {
+		return false, err
+	}
+	if err := j.extend(ctx, open); err != nil {
+		if errors.Is(err, harvest.ErrFrontierMoved) {
+			return false, nil // another planner was faster
+		}
+		return false, err
+	}
+	return true, nil
+}

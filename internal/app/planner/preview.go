@@ -1,0 +1,184 @@
+package planner
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Preview is what a trigger would lead to.
+type Preview struct {
+	Planned
+	Slices []harvest.SliceSpec
+	// Requests and Duration are what the walks would take at the configured
+	// rate, Counted is what counting has taken already.
+	Requests int64
+	Duration time.Duration
+	Counted  int
+	// Quotas tell the share of each quota that the plan would take.
+	Quotas []QuotaShare
+	// Token makes exactly this plan with [Planner.Apply].
+	Token string
+}
+
+// QuotaShare is a quota and how much of it a plan takes.
+type QuotaShare struct {
+	Limit  int64
+	Window time.Duration
+	Share  float64
+}
+
+// pin is what a preview was made from.
+type pin struct {
+	Source    string            `json:"s"`
+	Operation harvest.Operation `json:"o"`
+	Query     string            `json:"q,omitempty"`
+	Activity  string            `json:"a,omitempty"`
+	BaseURL   string            `json:"b,omitempty"`
+	From      time.Time         `json:"f"`
+	To        time.Time         `json:"t"`
+	Frontier  time.Time         `json:"w,omitzero"`
+	Spec      string            `json:"p"`
+	Until     time.Time         `json:"x"`
+}
+
+// TokenLife is how long a preview can be applied.
+const TokenLife = 10 * time.Minute
+
+// MovedError says what is not as the preview showed it.
+type MovedError struct{ What string }
+
+func (e *MovedError) Error() string { return e.What + " since the preview was made; look at a new one" }
+
+// ErrToken says that a text is not a token of a preview.
+var ErrToken = errors.New("not the token of a preview")
+
+// holds reports what has moved since the pin was made; a nil pin holds always.
+func (p *pin) holds(f harvest.Frontier, spec *source.Spec) error {
+	if p == nil {
+		return nil
+	}
+	fp, err := spec.Fingerprint()
+	switch {
+	case err != nil:
+		return err
+	case !f.At.Equal(p.Frontier):
+		return &MovedError{"another plan was saved"}
+	case fp != p.Spec:
+		return &MovedError{"the description of " + p.Source + " was changed"}
+	}
+	return nil
+}
+
+func (p *pin) token() (string, error) {
+	b, err := json.Marshal(p)
+	if err != nil {
+		return "", fmt.Errorf("marshal preview: %w", err)
+	}
+	sum := sha256.Sum256(b)
+	return base64.RawURLEncoding.EncodeToString(b) + "." + hex.EncodeToString(sum[:4]), nil
+}
+
+func parsePin(token string) (*pin, error) {
+	body, sum, ok := strings.Cut(strings.TrimSpace(token), ".")
+	b, err := base64.RawURLEncoding.DecodeString(body)
+	if !ok || err != nil {
+		return nil, ErrToken
+	}
+	p := new(pin)
+	if h := sha256.Sum256(b); hex.EncodeToString(h[:4]) != sum || json.Unmarshal(b, p) != nil {
+		return nil, ErrToken
+	}
+	return p, nil
+}
+
+// Preview works a plan out and saves nothing but what it has learned of the
+// upstream's clock. Counting costs requests, as it would for the plan.
+func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, error) {
+	j, err := p.begin(ctx, t)
+	if err != nil {
+		return Preview{}, err
+	}
+	if t.Operation == harvest.Update {
+		return Preview{}, fmt.Errorf("plan %s: an UPDATE has no preview", t.Provenance)
+	}
+	f, w, any, err := j.frame(ctx)
+	if err != nil {
+		return Preview{Planned: j.out}, err
+	}
+	out := Preview{}
+	if !any {
+		out.Planned = j.out
+		out.Noop, out.Window, out.Reason = true, w, "nothing new before "+harvest.FormatInstant(w.To)
+		return out, nil
+	}
+	d, err := j.draft(ctx, f, w)
+	if err != nil {
+		return Preview{Planned: j.out}, err
+	}
+	out.Planned, out.Counted = j.out, j.out.Traffic.Sent
+	if out.Window = d.Window; len(d.Slices) == 0 {
+		out.Noop, out.Window = true, w
+		return out, nil
+	}
+	for _, s := range d.Slices {
+		out.Slices = append(out.Slices, s.Spec)
+		out.Requests += Requests(j.spec, s.Spec.Hints.ExpectedRecords)
+	}
+	if q := j.spec.Rate.QPS; q > 0 {
+		out.Duration = time.Duration(float64(out.Requests) / q * float64(time.Second)).Round(time.Second)
+	}
+	cost := int64(max(1, j.spec.Search.Cost))
+	for _, q := range j.spec.Rate.Quotas {
+		out.Quotas = append(out.Quotas, QuotaShare{q.Limit, q.Window.D(), float64(out.Requests*cost) / float64(q.Limit)})
+	}
+	now, err := p.store.Now(ctx)
+	if err != nil {
+		return out, err
+	}
+	pn := &pin{
+		Source: t.Provenance, Operation: t.Operation, Query: t.Query, Activity: t.Activity, BaseURL: t.BaseURL,
+		From: d.Window.From, To: d.Window.To, Frontier: f.At, Spec: d.Fingerprint, Until: now.Add(TokenLife),
+	}
+	out.Token, err = pn.token()
+	return out, err
+}
+
+// Apply makes the plan a preview showed, or says what has moved since.
+func (p *Planner) Apply(ctx context.Context, token string, t harvest.Trigger) (Planned, error) {
+	pn, err := parsePin(token)
+	if err != nil {
+		return Planned{}, err
+	}
+	now, err := p.store.Now(ctx)
+	if err != nil {
+		return Planned{}, err
+	}
+	if now.After(pn.Until) {
+		return Planned{}, &MovedError{"more than " + TokenLife.String() + " have passed"}
+	}
+	t.Provenance, t.Operation, t.Query, t.Activity, t.BaseURL = pn.Source, pn.Operation, pn.Query, pn.Activity, pn.BaseURL
+	t.From, t.To = pn.From, pn.To
+	return p.plan(ctx, t, pn)
+}
+
+// Requests is how many requests the walk of a slice takes at least.
+func Requests(spec *source.Spec, records int64) int64 {
+	size := int64(cmp.Or(spec.Paging.Size, 1))
+	pages := max(1, (records+size-1)/size)
+	if spec.TwoPhase() {
+		ids := int64(max(1, spec.Batching.IDs))
+		pages += (records + ids - 1) / ids
+	}
+	return pages
+}

@@ -1,0 +1,39 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Sources knows the schedules in force now. With an error it may still return
+// those it could read.
+type Sources interface {
+	Schedules(ctx context.Context) ([]source.Scheduled, error)
+}
+
+// Store remembers what was triggered, and by its clock what is due.
+type Store interface {
+	Now(ctx context.Context) (time.Time, error)
+	// LastTriggered is what came of the newest trigger of a job, by log id;
+	// zero if there was none.
+	LastTriggered(ctx context.Context, scheduler, job string) (harvest.Triggered, error)
+	// Held reports whether a source is paused or stopped, and why.
+	Held(ctx context.Context, provenance string) (why string, held bool, err error)
+}
+
+// Planner answers a trigger. It keeps what came of it, a failure too, under the
+// trigger's scheduler, job and log id, and answers no trigger twice: a second
+// time nothing is planned and the answer is marked Before.
+type Planner interface {
+	Plan(ctx context.Context, t harvest.Trigger) (Answer, error)
+}
+
+// Answer is what came of a trigger.
+type Answer struct {
+	Plan   harvest.PlanID // 0: there was nothing to plan
+	Before bool
+	Reason string
+}

@@ -1,0 +1,97 @@
+package harvest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Part is a piece of what a plan answers for: a window, and where that is still
+// too much a range within it.
+type Part struct {
+	Window
+	Range Range
+}
+
+func (p Part) String() string {
+	if p.Range.Whole() {
+		return p.Window.String()
+	}
+	return p.Window.String() + " " + p.Range.String()
+}
+
+// Split is the second dimension by which a source can be cut: ids that are
+// numbers, none of them above Max.
+type Split struct {
+	Key string `json:"key"`
+	Max int64  `json:"max"`
+}
+
+// Halve cuts a part in two: its window at a grain of the calendar, none shorter
+// than minStep; if that cannot be, its ids. It reports false if neither can be.
+func (p Part) Halve(c Calendar, minStep time.Duration, split *Split) (a, b Part, ok bool) {
+	if p.Range.Whole() {
+		if x, y, ok := Halve(p.Window, c, minStep); ok {
+			return Part{Window: x}, Part{Window: y}, true
+		}
+	}
+	if split == nil || p.Range.Key != "" && p.Range.Key != split.Key {
+		return Part{}, Part{}, false
+	}
+	from, to := p.Range.From, p.Range.To
+	if to == 0 {
+		to = split.Max + 1
+	}
+	if to-from < 2 {
+		return Part{}, Part{}, false
+	}
+	mid := from + (to-from)/2
+	a, b = p, p
+	a.Range, b.Range = NewRange(split.Key, from, mid), NewRange(split.Key, mid, p.Range.To)
+	return a, b, true
+}
+
+// Tile checks that parts cover the whole of of: their windows tile its window,
+// and parts that share a window tile its range. No hole, no overlap, no overrun.
+func Tile(of Part, parts []Part) error {
+	sorted := slices.Clone(parts)
+	slices.SortStableFunc(sorted, func(a, b Part) int {
+		return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To), cmp.Compare(a.Range.From, b.Range.From))
+	})
+	at := of.From
+	for i := 0; i < len(sorted); {
+		w := sorted[i].Window
+		if !w.From.Equal(at) || w.Empty() {
+			return fmt.Errorf("%s does not begin at %s", w, FormatInstant(at))
+		}
+		n := i + 1
+		for n < len(sorted) && sorted[n].Window.From.Equal(w.From) && sorted[n].Window.To.Equal(w.To) {
+			n++
+		}
+		if err := tileRange(of.Range, sorted[i:n]); err != nil {
+			return fmt.Errorf("%s: %w", w, err)
+		}
+		at, i = w.To, n
+	}
+	if !at.Equal(of.To) {
+		return fmt.Errorf("the parts end at %s, not at %s", FormatInstant(at), FormatInstant(of.To))
+	}
+	return nil
+}
+
+// tileRange checks the parts of one window.
+func tileRange(of Range, parts []Part) error {
+	at, key := of.From, parts[0].Range.Key
+	for i, p := range parts {
+		r := p.Range
+		if r.From != at || r.Key != key || (r.To == 0) != (i == len(parts)-1 && of.To == 0) || r.To != 0 && r.To <= r.From {
+			return fmt.Errorf("%s does not go on from %d", r, at)
+		}
+		at = r.To
+	}
+	if at != of.To {
+		return fmt.Errorf("the ranges end at %d, not at %d", at, of.To)
+	}
+	return nil
+}

@@ -1,0 +1,368 @@
+package harvest
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Estimate is what is known of a part before it is walked.
+type Estimate struct {
+	Records int64
+	Known   bool
+	// By says how it was got; only a count is sure.
+	By string
+}
+
+// How an estimate was got.
+const (
+	ByCount     = "COUNT"      // the upstream counted
+	ByHistory   = "HISTORY"    // from what was harvested before
+	ByFirstPage = "FIRST_PAGE" // from the total of a first page over a larger window
+)
+
+// Estimator tells how many records a part holds. It may ask the upstream; not
+// knowing is an answer, not an error.
+type Estimator func(ctx context.Context, p Part) (Estimate, error)
+
+// SliceRequest is what a strategy cuts by.
+type SliceRequest struct {
+	Window   Window
+	Calendar Calendar
+	Step     time.Duration // slice length where the count is not known, 0 for no bound
+	MinStep  time.Duration // shortest slice
+	Target   int64         // wanted records per slice at most, 0 for no target
+	Cap      int64         // records a walk can reach at all, 0 for no cap
+	Split    *Split        // second dimension, for windows that cannot be cut further
+	Overlap  time.Duration // widens the request of the first slice
+	Budget   *BudgetSpec   // what a slice may cost, nil for no bound
+	PageSize int
+	Lag      time.Duration
+	Estimate Estimator // nil: never known
+	// MaxSlices ends the cutting early: the plan is then PARTIAL. 0 for no bound.
+	MaxSlices int
+	// Pages per slice, of PAGE.
+	Pages int64
+}
+
+// Strategy cuts a window into slices that tile it: no gap, no overlap, no
+// overrun. A slice over the cap that cannot be cut further is still returned,
+// marked by its estimate; the planner decides what becomes of it. With
+// MaxSlices the slices tile a beginning of the window.
+type Strategy interface {
+	Code() string
+	Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, error)
+}
+
+// Strategies are the known strategies by code.
+func Strategies() map[string]Strategy {
+	m := make(map[string]Strategy)
+	for _, s := range []Strategy{
+		TimeStrategy{}, VolumeStrategy{StrategyVolume}, VolumeStrategy{StrategyLandmark}, IDStrategy{}, PageStrategy{},
+		hybrid{},
+	} {
+		m[s.Code()] = s
+	}
+	return m
+}
+
+// TimeStrategy cuts by time: count first, halve what is too much, by ids where
+// the finest window is still beyond reach, and put small neighbours together.
+type TimeStrategy struct{}
+
+// Code of the strategy.
+func (TimeStrategy) Code() string { return StrategyTime }
+
+// hybrid is TIME with a second dimension; only its name differs.
+type hybrid struct{ TimeStrategy }
+
+func (hybrid) Code() string { return StrategyHybrid }
+
+// Slice cuts r.Window.
+func (TimeStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	c := cutter{SliceRequest: r}
+	if err := c.cut(ctx, Part{Window: r.Window}, nil); err != nil {
+		return nil, err
+	}
+	c.flush()
+	if len(c.out) > 0 && r.Overlap > 0 {
+		c.out[0].Hints.OverlapSec = int(r.Overlap / time.Second)
+		// The parts of one window are asked for alike.
+		for i := 1; i < len(c.out) && c.out[i].Window.From.Equal(c.out[0].Window.From); i++ {
+			c.out[i].Hints.OverlapSec = c.out[0].Hints.OverlapSec
+		}
+	}
+	return c.out, nil
+}
+
+func (r SliceRequest) check() error {
+	if r.Window.Empty() {
+		return fmt.Errorf("slice %s: %w", r.Window, ErrEmptyWindow)
+	}
+	return r.Calendar.Aligned(r.Window)
+}
+
+// cutter is one cutting of a window, first to last.
+type cutter struct {
+	SliceRequest
+	out []SliceSpec
+	// held is the last part cut, which may still take in its neighbour.
+	held *Part
+	est  Estimate
+}
+
+// full reports whether enough was cut. The parts of one window stay together.
+func (c *cutter) full(next Part) bool {
+	n := len(c.out)
+	if c.held != nil {
+		n++
+	}
+	return c.MaxSlices > 0 && n >= c.MaxSlices && next.Range.From == 0
+}
+
+// emit takes a part that is to be a slice, or puts it together with the one
+// before: a window with the next window, ids with the next ids.
+func (c *cutter) emit(p Part, e Estimate) {
+	if h := c.held; h != nil {
+		if c.est.Known && e.Known && c.limit() > 0 && c.est.Records+e.Records <= c.limit() {
+			switch {
+			case h.Range.Whole() && p.Range.Whole():
+				h.To = p.To
+				c.est.Records += e.Records
+				return
+			case h.From.Equal(p.From) && h.Range.To == p.Range.From && p.Range.From > 0:
+				h.Range.To = p.Range.To
+				c.est.Records += e.Records
+				return
+			}
+		}
+		c.flush()
+	}
+	c.held, c.est = &p, e
+}
+
+func (c *cutter) flush() {
+	if c.held == nil {
+		return
+	}
+	s := NewSliceSpec(*c.held, c.Calendar, c.PageSize, c.est.Records, c.Lag)
+	s.Hints.EstimatedBy, s.Budget = c.est.By, c.Budget
+	c.out, c.held = append(c.out, s), nil
+}
+
+// cut estimates p and emits it whole, or halves it. A window of which nothing
+// is known is cut by the step alone. known is what p is known to hold already.
+func (c *cutter) cut(ctx context.Context, p Part, known *Estimate) error {
+	if c.full(p) {
+		return nil
+	}
+	e, err := c.of(ctx, p, known)
+	if err != nil {
+		return err
+	}
+	if !e.Known || e.By != ByCount {
+		return c.step(ctx, p)
+	}
+	limit := c.limit()
+	if limit == 0 || e.Records <= limit {
+		c.emit(p, e)
+		return nil
+	}
+	split := c.Split
+	if c.Cap == 0 || e.Records <= c.Cap {
+		split = nil // it can be walked: ids are the last resort
+	}
+	a, b, ok := p.Halve(c.Calendar, c.MinStep, split)
+	if !ok {
+		c.emit(p, e)
+		return nil
+	}
+	ea, err := c.of(ctx, a, nil)
+	if err != nil {
+		return err
+	}
+	if err := c.cut(ctx, a, &ea); err != nil {
+		return err
+	}
+	if a.Range.Whole() || !ea.Known {
+		return c.cut(ctx, b, nil)
+	}
+	// What is not below is above; a count that has moved on since is mended by
+	// whoever walks it.
+	return c.cut(ctx, b, &Estimate{Records: max(0, e.Records-ea.Records), Known: true, By: e.By})
+}
+
+func (c *cutter) of(ctx context.Context, p Part, known *Estimate) (Estimate, error) {
+	if known != nil || c.Estimate == nil {
+		if known == nil {
+			known = new(Estimate)
+		}
+		return *known, nil
+	}
+	e, err := c.Estimate(ctx, p)
+	if err != nil {
+		return e, fmt.Errorf("estimate %s: %w", p, err)
+	}
+	return e, nil
+}
+
+// step cuts a window that nobody counted: by the step, and smaller where what
+// is known of other windows makes one seem too much. What is only guessed is
+// never put together.
+func (c *cutter) step(ctx context.Context, p Part) error {
+	for f := p.From; f.Before(p.To); {
+		t := p.To
+		if c.Step > 0 {
+			if n := c.Calendar.Add(f, c.Step); n.Before(t) {
+				t = n
+			}
+		}
+		next := Part{Window: Window{f, t}}
+		if c.full(next) {
+			return nil
+		}
+		if err := c.guess(ctx, next); err != nil {
+			return err
+		}
+		f = t
+	}
+	return nil
+}
+
+func (c *cutter) guess(ctx context.Context, p Part) error {
+	e, err := c.of(ctx, p, nil)
+	if err != nil {
+		return err
+	}
+	if e.Known && c.limit() > 0 && e.Records > c.limit() {
+		if a, b, ok := p.Halve(c.Calendar, c.MinStep, nil); ok {
+			if err := c.guess(ctx, a); err != nil {
+				return err
+			}
+			return c.guess(ctx, b)
+		}
+	}
+	e.Known = false
+	c.emit(p, e)
+	return nil
+}
+
+func (r SliceRequest) limit() int64 {
+	switch {
+	case r.Cap == 0:
+		return r.Target
+	case r.Target == 0:
+		return r.Cap
+	}
+	return min(r.Cap, r.Target)
+}
+
+// Halve cuts w in two at a grain of the calendar, or reports false if a half
+// would be shorter than minStep.
+func Halve(w Window, c Calendar, minStep time.Duration) (a, b Window, ok bool) {
+	m, ok := c.Mid(w)
+	if !ok {
+		return Window{}, Window{}, false
+	}
+	a, b = Window{w.From, m}, Window{m, w.To}
+	// A calendar day may last 23 hours; it is still a whole step of one day.
+	if c.Precision != PrecisionDay && (a.Duration() < minStep || b.Duration() < minStep) {
+		return Window{}, Window{}, false
+	}
+	return a, b, true
+}
+
+// VolumeStrategy makes one slice of the window and lets it run until its budget
+// is spent: what is left is then cut off, at the last instant that is proven
+// (VOLUME_BUDGET) or at the token the walk has reached (CURSOR_LANDMARK).
+type VolumeStrategy struct{ code string }
+
+// Code of the strategy.
+func (v VolumeStrategy) Code() string { return v.code }
+
+// Slice returns the one slice.
+func (v VolumeStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if r.Budget == nil || *r.Budget == (BudgetSpec{}) {
+		return nil, fmt.Errorf("strategy %s needs a budget", v.code)
+	}
+	s := NewSliceSpec(Part{Window: r.Window}, r.Calendar, r.PageSize, 0, r.Lag)
+	s.Strategy, s.Budget, s.Hints.Explore = v.code, r.Budget, true
+	s.Hints.OverlapSec = int(r.Overlap / time.Second)
+	if r.Estimate != nil {
+		e, err := r.Estimate(ctx, Part{Window: r.Window})
+		if err != nil {
+			return nil, fmt.Errorf("estimate %s: %w", r.Window, err)
+		}
+		s.Hints.ExpectedRecords, s.Hints.EstimatedBy = e.Records, e.By
+	}
+	return []SliceSpec{s}, nil
+}
+
+// IDStrategy cuts frozen candidates by their ordinals (R9).
+type IDStrategy struct{}
+
+// Code of the strategy.
+func (IDStrategy) Code() string { return StrategyID }
+
+// Slice cuts the ordinals of r.Window into slices of r.Target.
+func (IDStrategy) Slice(_ context.Context, r SliceRequest) ([]SliceSpec, error) {
+	from, to := OrdinalOf(r.Window.From), OrdinalOf(r.Window.To)
+	if from >= to {
+		return nil, fmt.Errorf("slice candidates: %w", ErrEmptyWindow)
+	}
+	size := r.Target
+	if size < 1 {
+		size = 1000
+	}
+	var out []SliceSpec
+	for f := from; f < to && (r.MaxSlices == 0 || len(out) < r.MaxSlices); f += size {
+		out = append(out, NewIDSlice(f, min(f+size, to), r.PageSize))
+	}
+	return out, nil
+}
+
+// PageStrategy cuts the pages of a result that does not change while it is
+// walked; the last slice has no end, for pages that nobody counted.
+type PageStrategy struct{}
+
+// Code of the strategy.
+func (PageStrategy) Code() string { return StrategyPage }
+
+// Slice cuts the pages of r.Window into slices of r.Pages.
+func (PageStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if r.Pages < 1 || r.PageSize < 1 {
+		return nil, fmt.Errorf("strategy %s needs pages per slice and a page size", StrategyPage)
+	}
+	var e Estimate
+	if r.Estimate != nil {
+		var err error
+		if e, err = r.Estimate(ctx, Part{Window: r.Window}); err != nil {
+			return nil, fmt.Errorf("estimate %s: %w", r.Window, err)
+		}
+	}
+	size := r.Pages * int64(r.PageSize)
+	n := max(1, (e.Records+size-1)/size)
+	var out []SliceSpec
+	for i := range n {
+		s := NewSliceSpec(Part{Window: r.Window}, r.Calendar, r.PageSize, min(size, max(0, e.Records-i*size)), r.Lag)
+		s.Strategy, s.Budget = StrategyPage, r.Budget
+		s.Hints.EstimatedBy, s.Hints.OverlapSec = e.By, int(r.Overlap/time.Second)
+		if n > 1 {
+			s.Range = NewRange(RangePage, i*r.Pages, (i+1)*r.Pages)
+			if i == n-1 {
+				s.Range.To = 0
+			}
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}

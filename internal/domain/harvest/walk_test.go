@@ -1,0 +1,126 @@
+package harvest_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// endless serves pages of fresh ids for ever, without a total.
+func endless(size int, pos harvest.Position) harvest.PageFacts {
+	f := harvest.PageFacts{Token: "more", URL: "https://example.org/more"}
+	if pos.LastID != "" { // the seam
+		f.IDs = append(f.IDs, pos.LastID)
+	}
+	for n := 0; len(f.IDs) < size; n++ {
+		f.IDs = append(f.IDs, fmt.Sprint(pos.Pages, "-", n))
+	}
+	return f
+}
+
+func never(uint64) bool { return false }
+
+// TestP12_WalkStopsBeforeTheWall: with no total to warn it, a walk is cut before
+// a request goes past what the source lets it reach, and not earlier.
+func TestP12_WalkStopsBeforeTheWall(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		paging harvest.Paging
+		pages  int // that may be asked for
+	}{
+		{"offset", harvest.Paging{Type: harvest.PageOffset, Size: 20, MaxItems: 100}, 5}, // 0 19 38 57 76; 95+20 is past it
+		{"offset, snapshot", harvest.Paging{Type: harvest.PageOffset, Snapshot: true, Size: 20, MaxItems: 100}, 5},
+		{"offset, wall within a page", harvest.Paging{Type: harvest.PageOffset, Snapshot: true, Size: 20, MaxItems: 99}, 4},
+		{"page 0", harvest.Paging{Type: harvest.PageNumber, Size: 20, MaxItems: 100}, 5},
+		{"page 1", harvest.Paging{Type: harvest.PageNumber, PageBase: 1, Size: 20, MaxItems: 100}, 5},
+		{"page, wall within a page", harvest.Paging{Type: harvest.PageNumber, Size: 20, MaxItems: 119}, 5},
+		{"token", harvest.Paging{Type: harvest.PageToken, Size: 20, TokenContinues: true, MaxItems: 100}, 5},
+		{"scroll", harvest.Paging{Type: harvest.PageScroll, Size: 20, TokenContinues: true, MaxItems: 100}, 5},
+		{"url", harvest.Paging{Type: harvest.PageURL, Size: 20, MaxItems: 101}, 6}, // items seen decide, not places
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var pos harvest.Position
+			for asked := 1; asked <= c.pages; asked++ {
+				if c.paging.Type == harvest.PageOffset && pos.Offset+20 > c.paging.MaxItems || c.paging.Type == harvest.PageNumber && int64(pos.Page+1)*20 > c.paging.MaxItems {
+					t.Errorf("page %d, at %+v, goes past the wall", asked, pos)
+				}
+				next, _, err := c.paging.Step(pos, endless(20, pos), never)
+				f, _ := harvest.FaultOf(err)
+				if last := asked == c.pages; last != (f.Code == "over_wall" && f.Reaction == harvest.CutSlice) || !last && err != nil {
+					t.Fatalf("page %d of %d: %v", asked, c.pages, err)
+				}
+				pos = next
+			}
+		})
+	}
+}
+
+// TestR24_EndAtTheWallIsAnEnd: what is proven over need not be cut.
+func TestR24_EndAtTheWallIsAnEnd(t *testing.T) {
+	p := harvest.Paging{Type: harvest.PageNumber, Size: 20, MaxItems: 20, TotalExact: true, End: []harvest.EndProof{harvest.EndTotal}}
+	f := endless(20, harvest.Position{})
+	f.Total = new(int64(20))
+	if _, end, err := p.Step(harvest.Position{}, f, never); end != harvest.EndTotal || err != nil {
+		t.Errorf("ended with %q, %v", end, err)
+	}
+}
+
+// TestR25_TwoWalksAreComparedByWhatTheySaw: not by how it was spread over pages,
+// but by every id and its update time.
+func TestR25_TwoWalksAreComparedByWhatTheySaw(t *testing.T) {
+	p := harvest.Paging{Type: harvest.PageNumber, Size: 3}
+	walk := func(pages ...[]int) *harvest.Position {
+		var pos harvest.Position
+		var ids []string
+		for _, page := range pages {
+			var f harvest.PageFacts
+			for _, n := range page { // n is the id, n/100 the version
+				f.IDs, f.Updated = append(f.IDs, fmt.Sprint(n%100)), append(f.Updated, t0.Add(time.Duration(n/100)*time.Microsecond))
+			}
+			next, _, err := p.Step(pos, f, func(h uint64) bool {
+				return slices.ContainsFunc(ids, func(id string) bool { return harvest.IDHash(id) == h })
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			// As after a crash between any two pages.
+			if pos, err = harvest.ParsePosition(next.String()); err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, f.IDs...)
+		}
+		return &pos
+	}
+	first := walk([]int{1, 2, 3}, []int{4, 5, 6}, []int{7})
+	for _, c := range []struct {
+		name string
+		walk *harvest.Position
+		same bool
+	}{
+		{"the same", walk([]int{1, 2, 3}, []int{4, 5, 6}, []int{7}), true},
+		{"another order", walk([]int{7, 5, 3}, []int{1, 2, 4}, []int{6}), true},
+		{"other pages", walk([]int{1, 2}, []int{3, 4}, []int{5, 6, 7}), true},
+		{"one row twice", walk([]int{1, 2, 3}, []int{3, 4, 5}, []int{6, 7}), false}, // something pushed it on
+		{"one fewer", walk([]int{1, 2, 3}, []int{4, 5, 6}), false},
+		{"one more", walk([]int{1, 2, 3}, []int{4, 5, 6}, []int{7, 8}), false},
+		{"one for another", walk([]int{1, 2, 3}, []int{4, 5, 6}, []int{8}), false},
+		{"one a microsecond newer", walk([]int{1, 2, 3}, []int{4, 105, 6}, []int{7}), false},
+	} {
+		if got := p.Confirmed(*c.walk, first); got != c.same {
+			t.Errorf("%s: confirmed %v", c.name, got)
+		}
+	}
+	if p.Confirmed(*first, nil) {
+		t.Error("confirmed by no other walk")
+	}
+	if !p.Confirmed(*walk([]int{1, 2}), nil) {
+		t.Error("a single page needs no second walk")
+	}
+	p.Snapshot = true
+	if !p.Confirmed(*first, nil) {
+		t.Error("a snapshot needs no second walk")
+	}
+}

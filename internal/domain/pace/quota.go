@@ -1,0 +1,181 @@
+package pace
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// parts of a window: what was used within one is remembered as one number,
+	// and taken to have been used at its end.
+	parts = 60
+	// arrival is how much later than its permit a request may reach the
+	// upstream, which counts by when it came.
+	arrival = time.Second
+	// midnight is how far the upstream's midnight may lie from ours: what is
+	// used so close to it counts for both days.
+	midnight = time.Minute
+	// maxCharges bounds a ledger, also one with permits far in the future.
+	maxCharges = 4 * parts
+	// maxLedgers bounds the windows kept beside those asked about.
+	maxLedgers = 16
+)
+
+// Quota is a limit over a longer time that holds beside the rate: so many units
+// in any span as long as the window, or in each calendar day of the zone.
+type Quota struct {
+	Limit  int64
+	Window time.Duration
+	Zone   string
+}
+
+// Ledger is what was used in one window (R38).
+type Ledger struct {
+	Window time.Duration `json:"w"`
+	Zone   string        `json:"z,omitempty"`
+	// Used is sorted, soonest forgotten first.
+	Used []Charge `json:"u,omitempty"`
+}
+
+// Charge is the microsecond since 1970 until which units count, and how many.
+type Charge [2]int64
+
+func (c Charge) until() time.Time { return time.UnixMicro(c[0]).UTC() }
+
+// until is how long what is used at that instant counts.
+func (l *Ledger) until(at time.Time) int64 {
+	if l.Zone != "" {
+		return nextDay(at.Add(midnight), l.Zone).Add(midnight).UnixMicro()
+	}
+	w := l.Window.Microseconds()
+	part := max((w+parts-1)/parts, 1)
+	end := (at.UnixMicro()/part + 1) * part
+	return end + w + min(part, arrival.Microseconds())
+}
+
+// nextDay is the midnight after at. A zone that cannot be found counts as UTC;
+// packs that name one do not compile.
+func nextDay(at time.Time, zone string) time.Time {
+	loc, err := time.LoadLocation(zone)
+	if err != nil {
+		loc = time.UTC
+	}
+	at = at.In(loc)
+	day := time.Date(at.Year(), at.Month(), at.Day()+1, 0, 0, 0, 0, loc)
+	for day.Day() == at.Day() { // where clocks are put forward at midnight
+		day = day.Add(time.Hour)
+	}
+	return day
+}
+
+// room is the first instant, not before at, with cost units left of the limit.
+// Everything that counts then is counted, also what is reserved for later: so
+// whichever was reserved last within a span has seen all the others of it.
+func (l *Ledger) room(at time.Time, limit, cost int64) time.Time {
+	left := limit - min(cost, limit)
+	for _, c := range slices.Backward(l.Used) {
+		if left -= c[1]; left < 0 {
+			return later(at, c.until())
+		}
+	}
+	return at
+}
+
+func (l *Ledger) charge(until, n int64) {
+	i, there := l.find(until)
+	if there {
+		l.Used[i][1] += n
+		return
+	}
+	l.Used = slices.Insert(l.Used, i, Charge{until, n})
+	if k := len(l.Used); k > maxCharges { // the last two become one, and count as long as the longer
+		l.Used[k-1][1] += l.Used[k-2][1]
+		l.Used = slices.Delete(l.Used, k-2, k-1)
+	}
+}
+
+func (l *Ledger) refund(until, n int64) {
+	i, there := l.find(until)
+	if !there {
+		return // forgotten already
+	}
+	if l.Used[i][1] -= n; l.Used[i][1] <= 0 {
+		l.Used = slices.Delete(l.Used, i, i+1)
+	}
+}
+
+func (l *Ledger) find(until int64) (int, bool) {
+	return slices.BinarySearchFunc(l.Used, until, func(c Charge, u int64) int { return int(min(max(c[0]-u, -1), 1)) })
+}
+
+// open returns the ledgers without what no longer counts at now, with one for
+// each of the quotas. They share nothing with those of s.
+func (s State) open(quotas []Quota, now time.Time) []Ledger {
+	var out []Ledger
+	for _, l := range s.Ledgers {
+		i, exact := l.find(now.UnixMicro())
+		if exact {
+			i++
+		}
+		if l.Used = slices.Clone(l.Used[i:]); len(l.Used) > 0 {
+			out = append(out, l)
+		}
+	}
+	for _, q := range quotas {
+		if ledger(out, q.Window, q.Zone) == nil {
+			out = append(out, Ledger{Window: q.Window, Zone: q.Zone})
+		}
+	}
+	over := len(out) - maxLedgers
+	return slices.DeleteFunc(out, func(l Ledger) bool {
+		if over <= 0 || slices.ContainsFunc(quotas, func(q Quota) bool { return q.Window == l.Window && q.Zone == l.Zone }) {
+			return false
+		}
+		over--
+		return true
+	})
+}
+
+func ledger(all []Ledger, window time.Duration, zone string) *Ledger {
+	for i := range all {
+		if all[i].Window == window && all[i].Zone == zone {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// Slot is a reserved turn.
+type Slot struct {
+	// At is when it may be used.
+	At time.Time
+	// Scarce: it is as late as that because a quota or the provider's budget
+	// is used up.
+	Scarce bool
+
+	charges []slotCharge
+}
+
+type slotCharge struct {
+	window time.Duration
+	zone   string
+	Charge
+}
+
+// Charged reports whether anything can be given back.
+func (t Slot) Charged() bool { return len(t.charges) > 0 }
+
+// Refund gives back what a slot took of the quotas. It is for slots by which
+// nothing was sent, and each may be given back once (R38).
+func Refund(s State, t Slot) State {
+	if !t.Charged() {
+		return s
+	}
+	s.Ledgers = s.open(nil, time.Time{})
+	for _, c := range t.charges {
+		if l := ledger(s.Ledgers, c.window, c.zone); l != nil {
+			l.refund(c.Charge[0], c.Charge[1])
+		}
+	}
+	return s
+}

@@ -1,0 +1,75 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// badIDRest is how long an id without details rests before it is asked for again (R27).
+const badIDRest = 7 * 24 * time.Hour
+
+// BadIDs says which of ids are on the list of bad ids, and names up to most
+// others on it that are due to be asked for again.
+func (s *Store) BadIDs(ctx context.Context, provenance, recordType string, ids []string, most int) (harvest.BadIDs, error) {
+	var out harvest.BadIDs
+	now, err := s.Now(ctx)
+	if err != nil {
+		return out, err
+	}
+	sort := func(r *sql.Rows) error {
+		var id string
+		var after ts
+		if err := r.Scan(&id, &after); err != nil {
+			return err
+		}
+		if after.time().After(now) {
+			out.Resting = append(out.Resting, id)
+		} else {
+			out.Due = append(out.Due, id)
+		}
+		return nil
+	}
+	const from = `SELECT ext_id, check_after FROM ing_bad_id WHERE provenance_code=? AND record_type=? AND `
+	for part := range chunks(ids, 500) {
+		args := []any{provenance, recordType}
+		for _, id := range part {
+			args = append(args, id)
+		}
+		if err := s.each(ctx, sort, from+`ext_id IN (`+list(len(part))+`)`, args...); err != nil {
+			return out, fmt.Errorf("look for bad ids: %w", err)
+		}
+	}
+	if err := s.each(ctx, sort, from+`check_after <= ? ORDER BY check_after, id LIMIT ?`, provenance, recordType, ts(now), most); err != nil {
+		return out, fmt.Errorf("look for bad ids that are due: %w", err)
+	}
+	return out, nil
+}
+
+// badIDs puts the ids of the page that have no details on the list, and takes
+// off those that have.
+func (x *tx) badIDs(prov string, b harvest.Batch) error {
+	for _, id := range b.Mended {
+		if _, err := x.exec(`DELETE FROM ing_bad_id WHERE provenance_code=? AND record_type=? AND ext_id=?`, prov, b.RecordType, id); err != nil {
+			return fmt.Errorf("mended id: %w", err)
+		}
+	}
+	for _, id := range b.Missing {
+		n, err := x.exec(`UPDATE ing_bad_id SET times=times+1, batch_id=?, last_seen_at=?, check_after=? WHERE provenance_code=? AND record_type=? AND ext_id=?`,
+			b.ID, ts(x.now), ts(x.now.Add(badIDRest)), prov, b.RecordType, id)
+		if err != nil {
+			return fmt.Errorf("bad id: %w", err)
+		}
+		if n > 0 {
+			continue
+		}
+		if _, err := x.exec(`INSERT INTO ing_bad_id (provenance_code, record_type, ext_id, batch_id, reason, times, first_seen_at, last_seen_at, check_after) VALUES (?,?,?,?,'no_details',1,?,?,?)`,
+			prov, b.RecordType, id, b.ID, ts(x.now), ts(x.now), ts(x.now.Add(badIDRest))); err != nil {
+			return fmt.Errorf("bad id: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// OpenSlices counts the slices of a source and operation that still have a task
+// to do.
+func (s *Store) OpenSlices(ctx context.Context, provenance string, op harvest.Operation) (n int64, err error) {
+	err = s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_task WHERE status_code IN ('QUEUED','DISPATCHED','EXECUTING') AND provenance_code=? AND operation_code=?`, provenance, op).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count open slices: %w", err)
+	}
+	return n, nil
+}
+
+// PartialPlan finds the plan of a namespace that stopped before the end of its
+// window.
+func (s *Store) PartialPlan(ctx context.Context, ns harvest.Namespace) (p harvest.OpenPlan, ok bool, err error) {
+	var from, to, sliced ts
+	var base sql.NullString
+	err = s.r.QueryRowContext(ctx, `SELECT p.id, p.plan_key, p.status_code, p.operation_code, p.window_from, p.window_to, p.sliced_to, p.slice_strategy_code, p.spec_snapshot, p.base_url
+		FROM ing_plan p JOIN ing_cursor c ON c.id = p.cursor_id
+		WHERE c.provenance_code=? AND c.operation_code=? AND c.cursor_key=? AND c.namespace_scope_code=? AND c.namespace_key=? AND p.status_code='PARTIAL' ORDER BY p.id LIMIT 1`,
+		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key).
+		Scan(&p.ID, &p.Key, &p.Status, &p.Operation, &from, &to, &sliced, &p.Strategy, &p.Snapshot, &base)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, false, nil
+	}
+	if err != nil {
+		return p, false, fmt.Errorf("look for a plan that is not whole: %w", err)
+	}
+	p.Window, p.SlicedTo, p.BaseURL, p.Existing = harvest.Window{From: from.time(), To: to.time()}, sliced.time(), base.String, true
+	return p, true, nil
+}
+
+// PartialPlans lists the plans that stopped before the end of their window, one
+// per namespace.
+func (s *Store) PartialPlans(ctx context.Context) ([]harvest.PartialPlan, error) {
+	var out []harvest.PartialPlan
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var p harvest.PartialPlan
+		ns := &p.Namespace
+		err := r.Scan(&ns.Provenance, &ns.Operation, &ns.CursorKey, &ns.Scope, &ns.Key, &p.Activity)
+		out = append(out, p)
+		return err
+	}, `SELECT c.provenance_code, c.operation_code, c.cursor_key, c.namespace_scope_code, c.namespace_key, p.activity_id FROM ing_plan p JOIN ing_cursor c ON c.id = p.cursor_id
+		WHERE p.id IN (SELECT MIN(q.id) FROM ing_plan q WHERE q.status_code='PARTIAL' GROUP BY q.cursor_id) ORDER BY p.id`)
+	if err != nil {
+		return nil, fmt.Errorf("list plans that are not whole: %w", err)
+	}
+	return out, nil
+}
+
+// ExtendPlan adds slices to a plan that is not whole yet, up to an instant. If
+// somebody else has gone on with it, nothing is changed and the error is
+// [harvest.ErrFrontierMoved].
+func (s *Store) ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []harvest.SliceDraft, to time.Time) (harvest.PlanHead, error) {
+	head := p.PlanHead
+	err := s.write(ctx, "extend plan", func(x *tx) error {
+		ref := planRef{id: p.ID, pagingType: p.PagingType, pageSize: p.PageSize}
+		var cur harvest.CursorID
+		if err := x.row(`SELECT cursor_id FROM ing_plan WHERE id=?`, p.ID).Scan(&cur); err != nil {
+			return err
+		}
+		var locked int64
+		if err := x.row(`SELECT id FROM ing_cursor WHERE id=?`+x.s.d.forUpdate, cur).Scan(&locked); err != nil {
+			return fmt.Errorf("lock cursor: %w", err)
+		}
+		head.Status = harvest.PlanReady
+		if to.Before(p.Window.To) {
+			head.Status = harvest.PlanPartial
+		}
+		n, err := x.exec(`UPDATE ing_plan SET sliced_to=?, status_code=?, updated_at=? WHERE id=? AND status_code='PARTIAL' AND sliced_to=?`, ts(to), head.Status, ts(x.now), p.ID, ts(p.SlicedTo))
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fmt.Errorf("plan %d was gone on with by another: %w", p.ID, harvest.ErrFrontierMoved)
+		}
+		if err := x.row(`SELECT schedule_instance_id, cursor_id, provenance_code, endpoint_name, operation_code, spec_version FROM ing_plan WHERE id=?`, p.ID).
+			Scan(&ref.instance, &ref.cursor, &ref.provenance, &ref.endpoint, &ref.operation, &ref.specVersion); err != nil {
+			return err
+		}
+		var no sql.NullInt64
+		if err := x.row(`SELECT MAX(slice_no) FROM ing_plan_slice WHERE plan_id=?`, p.ID).Scan(&no); err != nil {
+			return err
+		}
+		rows := make([]sliceRow, len(slices))
+		for i, sd := range slices {
+			rows[i] = sliceRow{SliceDraft: sd, no: int(no.Int64) + 1 + i, state: harvest.SliceReady}
+			if sd.Reason != "" {
+				rows[i].state = harvest.SliceFailed
+			}
+		}
+		return x.insertSlices(ref, rows)
+	})
+	return head, err
+}
+
+// densityOver is how far back the density looks.
+const densityOver = 200
+
+// Density is how many records a second of the namespace's time held, over the
+// slices that were done last, and whether there were any.
+func (s *Store) Density(ctx context.Context, ns harvest.Namespace) (float64, bool, error) {
+	var records int64
+	var span time.Duration
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var from, to ts
+		var n int64
+		if err := r.Scan(&from, &to, &n); err != nil {
+			return err
+		}
+		records += n
+		span += to.time().Sub(from.time())
+		return nil
+	}, `SELECT s.window_from, s.window_to, COALESCE((SELECT SUM(CASE WHEN b.phase='SEARCH' AND b.asked>0 THEN b.asked WHEN b.phase='SEARCH' THEN b.items ELSE 0 END)
+			FROM ing_task t JOIN ing_task_run_batch b ON b.task_id=t.id AND b.walk_no=t.walk_no AND b.status_code='SUCCEEDED' WHERE t.slice_id=s.id), 0)
+		FROM ing_plan_slice s JOIN ing_cursor c ON c.id=s.cursor_id
+		WHERE c.provenance_code=? AND c.operation_code=? AND c.cursor_key=? AND c.namespace_scope_code=? AND c.namespace_key=? AND s.status_code='DONE'
+		ORDER BY s.window_from DESC LIMIT ?`, ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, densityOver)
+	if err != nil {
+		return 0, false, fmt.Errorf("read density: %w", err)
+	}
+	if span <= 0 {
+		return 0, false, nil
+	}
+	return float64(records) / span.Seconds(), true, nil
+}
+
+// TunedLag is the safety lag that was tuned for a namespace, if it was.
+func (s *Store) TunedLag(ctx context.Context, ns harvest.Namespace) (time.Duration, bool, error) {
+	var us sql.NullInt64
+	err := s.r.QueryRowContext(ctx, `SELECT safety_lag_us FROM ing_tuning WHERE provenance_code=? AND namespace_key=?`, ns.Provenance, ns.Key).Scan(&us)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, false, fmt.Errorf("read tuned lag: %w", err)
+	}
+	return time.Duration(us.Int64) * time.Microsecond, us.Valid, nil
+}

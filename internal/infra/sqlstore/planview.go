@@ -1,0 +1,275 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// PlanRow is a plan in a list.
+type PlanRow struct {
+	ID        harvest.PlanID    `json:"id"`
+	Source    string            `json:"source"`
+	Operation harvest.Operation `json:"operation"`
+	Status    harvest.PlanState `json:"status"`
+	Activity  string            `json:"activity,omitempty"`
+	From      time.Time         `json:"from"`
+	To        time.Time         `json:"to"`
+	SlicedTo  time.Time         `json:"sliced_to"`
+	Strategy  string            `json:"strategy"`
+	CreatedAt time.Time         `json:"created_at"`
+	Key       string            `json:"plan_key"`
+}
+
+const planRowCols = `id, provenance_code, operation_code, status_code, activity_id, window_from, window_to, sliced_to, slice_strategy_code, created_at, plan_key`
+
+func scanPlanRow(r interface{ Scan(...any) error }) (p PlanRow, err error) {
+	var from, to, sliced, created ts
+	err = r.Scan(&p.ID, &p.Source, &p.Operation, &p.Status, &p.Activity, &from, &to, &sliced, &p.Strategy, &created, &p.Key)
+	p.From, p.To, p.SlicedTo, p.CreatedAt = from.time(), to.time(), sliced.time(), created.time()
+	return p, err
+}
+
+// Plans lists plans, the newest first, those before id if it is not 0.
+func (s *Store) Plans(ctx context.Context, provenance string, before harvest.PlanID, limit int) ([]PlanRow, error) {
+	where, args := `1=1`, []any{}
+	if provenance != "" {
+		where, args = where+` AND provenance_code=?`, append(args, provenance)
+	}
+	if before > 0 {
+		where, args = where+` AND id<?`, append(args, before)
+	}
+	out := []PlanRow{}
+	err := s.each(ctx, func(r *sql.Rows) error {
+		p, err := scanPlanRow(r)
+		out = append(out, p)
+		return err
+	}, `SELECT `+planRowCols+` FROM ing_plan WHERE `+where+` ORDER BY id DESC LIMIT ?`, append(args, limit)...)
+	if err != nil {
+		return nil, fmt.Errorf("list plans: %w", err)
+	}
+	return out, nil
+}
+
+// Plan reads one plan.
+func (s *Store) Plan(ctx context.Context, id harvest.PlanID) (PlanRow, error) {
+	p, err := scanPlanRow(s.r.QueryRowContext(ctx, `SELECT `+planRowCols+` FROM ing_plan WHERE id=?`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		err = harvest.ErrNotFound
+	}
+	if err != nil {
+		return p, fmt.Errorf("plan %d: %w", id, err)
+	}
+	return p, nil
+}
+
+// SliceRow is a slice in a list.
+type SliceRow struct {
+	ID     harvest.SliceID    `json:"id"`
+	Parent harvest.SliceID    `json:"parent,omitzero"`
+	Status harvest.SliceState `json:"status"`
+	From   time.Time          `json:"from"`
+	To     time.Time          `json:"to"`
+	Spec   string             `json:"-"`
+	Task   harvest.TaskState  `json:"task,omitempty"`
+	Tries  int                `json:"attempts"`
+	Reason string             `json:"reason,omitempty"`
+}
+
+// Slices lists the slices of a plan from an id on; each page costs as much as
+// it shows, however long the plan is.
+func (s *Store) Slices(ctx context.Context, plan harvest.PlanID, after harvest.SliceID, limit int) ([]SliceRow, error) {
+	out := []SliceRow{}
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var v SliceRow
+		var parent, tries sql.NullInt64
+		var from, to ts
+		var task, reason sql.NullString
+		if err := r.Scan(&v.ID, &parent, &v.Status, &from, &to, &v.Spec, &task, &tries, &reason); err != nil {
+			return err
+		}
+		v.Parent, v.From, v.To = harvest.SliceID(parent.Int64), from.time(), to.time()
+		v.Task, v.Tries, v.Reason = harvest.TaskState(task.String), int(tries.Int64), reason.String
+		out = append(out, v)
+		return nil
+	}, `SELECT s.id, s.parent_id, s.status_code, s.window_from, s.window_to, s.slice_spec, t.status_code, t.attempts, COALESCE(s.reason, t.error)
+		FROM ing_plan_slice s LEFT JOIN ing_task t ON t.slice_id=s.id WHERE s.plan_id=? AND s.id>? ORDER BY s.id LIMIT ?`, plan, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list slices of plan %d: %w", plan, err)
+	}
+	return out, nil
+}
+
+// CursorView is a cursor as people see it.
+type CursorView struct {
+	ID        harvest.CursorID  `json:"id"`
+	Source    string            `json:"source"`
+	Operation harvest.Operation `json:"operation"`
+	Key       string            `json:"cursor_key"`
+	Namespace string            `json:"namespace"`
+	Direction harvest.Direction `json:"direction"`
+	Type      string            `json:"type"`
+	Value     string            `json:"value"`
+	Init      string            `json:"init"`
+	Observed  string            `json:"observed_max,omitempty"`
+	Moves     int64             `json:"moves"`
+	UpdatedAt time.Time         `json:"updated_at"`
+}
+
+const cursorViewCols = `id, provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code, cursor_type_code, cursor_value, init_value, observed_max_value, version, updated_at`
+
+func scanCursorView(r interface{ Scan(...any) error }) (c CursorView, err error) {
+	var scope, key string
+	var observed sql.NullString
+	var at ts
+	err = r.Scan(&c.ID, &c.Source, &c.Operation, &c.Key, &scope, &key, &c.Direction, &c.Type, &c.Value, &c.Init, &observed, &c.Moves, &at)
+	c.Namespace, c.Observed, c.UpdatedAt = scope+"/"+key, observed.String, at.time()
+	return c, err
+}
+
+// Cursors lists the cursors, of one source if it is named.
+func (s *Store) Cursors(ctx context.Context, provenance string) ([]CursorView, error) {
+	where, args := `1=1`, []any{}
+	if provenance != "" {
+		where, args = `provenance_code=?`, []any{provenance}
+	}
+	out := []CursorView{}
+	err := s.each(ctx, func(r *sql.Rows) error {
+		c, err := scanCursorView(r)
+		out = append(out, c)
+		return err
+	}, `SELECT `+cursorViewCols+` FROM ing_cursor WHERE `+where+` ORDER BY provenance_code, operation_code, id`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list cursors: %w", err)
+	}
+	return out, nil
+}
+
+// Cursor reads one cursor.
+func (s *Store) Cursor(ctx context.Context, id harvest.CursorID) (CursorView, error) {
+	c, err := scanCursorView(s.r.QueryRowContext(ctx, `SELECT `+cursorViewCols+` FROM ing_cursor WHERE id=?`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		err = harvest.ErrNotFound
+	}
+	if err != nil {
+		return c, fmt.Errorf("cursor %d: %w", id, err)
+	}
+	return c, nil
+}
+
+// EventView is a move of a cursor.
+type EventView struct {
+	ID       int64           `json:"id"`
+	Kind     string          `json:"kind"`
+	Prev     string          `json:"prev,omitempty"`
+	New      string          `json:"new"`
+	Observed string          `json:"observed_max,omitempty"`
+	Plan     harvest.PlanID  `json:"plan,omitzero"`
+	Slice    harvest.SliceID `json:"slice,omitzero"`
+	Run      harvest.RunID   `json:"run,omitzero"`
+	Batch    harvest.BatchID `json:"batch,omitzero"`
+	Remarks  string          `json:"remarks,omitempty"`
+	At       time.Time       `json:"at"`
+}
+
+// CursorEvents lists the moves of a cursor, the newest first.
+func (s *Store) CursorEvents(ctx context.Context, id harvest.CursorID, limit int) ([]EventView, error) {
+	out := []EventView{}
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var e EventView
+		var prev, observed, remarks sql.NullString
+		var plan, slice, run, batch sql.NullInt64
+		var at ts
+		if err := r.Scan(&e.ID, &e.Kind, &prev, &e.New, &observed, &plan, &slice, &run, &batch, &remarks, &at); err != nil {
+			return err
+		}
+		e.Prev, e.Observed, e.Remarks, e.At = prev.String, observed.String, remarks.String, at.time()
+		e.Plan, e.Slice, e.Run, e.Batch = harvest.PlanID(plan.Int64), harvest.SliceID(slice.Int64), harvest.RunID(run.Int64), harvest.BatchID(batch.Int64)
+		out = append(out, e)
+		return nil
+	}, `SELECT id, kind_code, prev_value, new_value, observed_max_value, plan_id, slice_id, run_id, batch_id, record_remarks, event_time FROM ing_cursor_event WHERE cursor_id=? ORDER BY id DESC LIMIT ?`, id, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list events of cursor %d: %w", id, err)
+	}
+	return out, nil
+}
+
+// CancelScope is what is to be given up: a plan, or one slice of it.
+type CancelScope struct {
+	Plan  harvest.PlanID
+	Slice harvest.SliceID
+}
+
+// Cancel gives up what is not done yet (R18): tasks that wait or are worked on
+// become CANCELLED, and whoever works on one commits nothing more. The slices of
+// a cancelled plan no longer hold the watermark, since the next harvest plans
+// their windows again; a single slice stays a gap until somebody decides on it.
+// It returns how many slices were given up.
+func (s *Store) Cancel(ctx context.Context, scope CancelScope, a source.Audit) (n int64, err error) {
+	err = s.write(ctx, "cancel", func(x *tx) error {
+		where, id := `plan_id=?`, int64(scope.Plan)
+		if scope.Slice != 0 {
+			where, id = `id=?`, int64(scope.Slice)
+		}
+		var first harvest.SliceID
+		err := x.row(`SELECT id FROM ing_plan_slice WHERE `+where+` ORDER BY id LIMIT 1`, id).Scan(&first)
+		if errors.Is(err, sql.ErrNoRows) {
+			return harvest.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		cur, err := x.lockCursorOf(first)
+		if err != nil {
+			return err
+		}
+		taskWhere := `plan_id=?`
+		if scope.Slice != 0 {
+			taskWhere = `slice_id=?`
+		}
+		if _, err := x.exec(`UPDATE ing_task SET status_code='CANCELLED', lease_owner=NULL, leased_until=NULL, fence=fence+1, error_code='cancelled', error=?, updated_at=?
+			WHERE `+taskWhere+` AND status_code IN ('QUEUED','DISPATCHED','EXECUTING','FAILED')`, a.Reason, ts(x.now), id); err != nil {
+			return err
+		}
+		if n, err = x.exec(`UPDATE ing_plan_slice SET status_code='CANCELLED', reason=?, updated_at=? WHERE `+where+` AND status_code IN ('PENDING','READY','FAILED')`,
+			"cancelled by "+a.Actor+": "+a.Reason, ts(x.now), id); err != nil {
+			return err
+		}
+		var plan harvest.PlanID
+		if err := x.row(`SELECT plan_id FROM ing_plan_slice WHERE id=?`, first).Scan(&plan); err != nil {
+			return err
+		}
+		if scope.Slice == 0 {
+			k, err := x.exec(`UPDATE ing_plan SET status_code='CANCELLED', updated_at=? WHERE id=? AND status_code IN ('READY','PARTIAL')`, ts(x.now), plan)
+			if err != nil {
+				return err
+			}
+			if k == 0 {
+				return fmt.Errorf("plan %d: %w", plan, ErrNotOpen)
+			}
+		} else if n == 0 {
+			return fmt.Errorf("slice %d: %w", scope.Slice, ErrNotOpen)
+		}
+		if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code='cancelled', finished_at=? WHERE status_code='RUNNING'
+			AND task_id IN (SELECT id FROM ing_task WHERE `+taskWhere+` AND status_code='CANCELLED')`, ts(x.now), id); err != nil {
+			return err
+		}
+		if _, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code='cancelled' WHERE status_code='RUNNING'
+			AND task_id IN (SELECT id FROM ing_task WHERE `+taskWhere+` AND status_code='CANCELLED')`, id); err != nil {
+			return err
+		}
+		if _, err := x.advance(cur, lineage{plan: plan, remarks: "cancelled: " + a.Reason}); err != nil {
+			return err
+		}
+		return x.audit(a, map[string]int64{"slices": n})
+	})
+	return n, err
+}
+
+// ErrNotOpen says that there is nothing left that could be given up.
+var ErrNotOpen = errors.New("is not open any more")

@@ -1,0 +1,280 @@
+package node_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/sim"
+)
+
+// authWays are all ways in which a key is sent: the pack's words for them, and
+// where a server finds it.
+var authWays = map[string]struct {
+	auth string
+	body bool // parameters go as a form
+	find func(*http.Request) string
+}{
+	"key in header": {"{type: API_KEY, in: HEADER, name: X-Api-Key, prefix: \"Key \", open: true}", false, func(r *http.Request) string { return strings.TrimPrefix(r.Header.Get("X-Api-Key"), "Key ") }},
+	"key in query":  {"{type: API_KEY, in: QUERY, name: api_key, open: true}", false, func(r *http.Request) string { return r.URL.Query().Get("api_key") }},
+	"key in body":   {"{type: API_KEY, in: BODY, name: api_key, open: true}", true, func(r *http.Request) string { return r.PostForm.Get("api_key") }},
+	"bearer":        {"{type: BEARER, open: true}", false, func(r *http.Request) string { return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") }},
+	"basic": {"{type: BASIC, open: true}", false, func(r *http.Request) string {
+		b, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(r.Header.Get("Authorization"), "Basic "))
+		return string(b)
+	}},
+}
+
+// guarded is the generic source as a pack, with a key.
+func guarded(auth string, form bool) string {
+	place, method := "query", ""
+	if form {
+		place, method = "form", "    method: POST\n"
+	}
+	return `source: generic
+name: Generic
+baseUrl: https://generic.example
+zone: UTC
+recordType: item
+identity: TEXT
+auth: ` + auth + `
+retry: {maxAttempts: 3, base: 100ms, max: 2s}
+rateLimit: {limit: 10, window: 1s, qps: 5, burst: 1}
+window: {key: updated, filters: {from: updated, to: updated}, precision: SECOND, bound: OPEN, updatedAt: PATH, safetyLag: PT10M, align: 1s, baseline: 30d, step: P30D, minStep: 1h, target: 100}
+pagination: {type: TOKEN, pageSize: 20, total: ROUGH, end: [NO_TOKEN]}
+batching: {idBatchSize: 10}
+endpoints:
+  items:
+    usage: SEARCH
+` + method + `    path: /items
+    format: JSON
+    ` + place + `: {from: "${iso(window.from)}", to: "${iso(window.to)}", style: token, size: "${page.size}", token: "${page.token}"}
+    response: {items: items, id: id, total: total, nextToken: next_token, signals: {error: error}}
+  batch:
+    usage: DETAIL
+    method: POST
+    path: /batch
+    format: JSON
+    form: {ids: "${join(ids, ',')}"}
+    response: {items: items, id: id, updatedAt: {path: updated, format: RFC3339, key: updated}, version: v}
+  count:
+    usage: COUNT
+` + method + `    path: /items
+    format: JSON
+    ` + place + `: {from: "${iso(window.from)}", to: "${iso(window.to)}", style: offset, size: "1"}
+    response: {root: total, total: total}
+faults:
+  - {code: token_expired, status: 410, level: L1, reaction: RESTART}
+mapping:
+  fields: {title: title, url: author}
+  volatile: [updated, v, reads]
+`
+}
+
+// gossip is an upstream that writes keys back wherever it can: into its
+// records, its errors, its headers and the names of what it does not know.
+type gossip struct {
+	next http.Handler
+	find func(*http.Request) string
+	bad  string // the key it refuses
+	mu   sync.Mutex
+	with map[string]int // requests by key
+}
+
+func (g *gossip) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_ = r.ParseForm()
+	key := g.find(r)
+	g.mu.Lock()
+	g.with[key]++
+	n := g.with[key]
+	g.mu.Unlock()
+	quoted, _ := json.Marshal(key)
+	esc := url.QueryEscape(key)
+	all := fmt.Sprintf("%s %s %s %s %x %s", key, esc, url.PathEscape(key), base64.StdEncoding.EncodeToString([]byte(key)), key, quoted)
+	for _, name := range []string{"X-Echo", "Date", "Retry-After", "Server", "Link", "X-Ratelimit-Limit"} {
+		if name != "Retry-After" || n%3 == 0 {
+			w.Header().Set(name, all)
+		}
+	}
+	switch {
+	case key == g.bad:
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprintf(w, `{"error":"who is %s","authorization":%q,"url":"/items?api_key=%s"}`, all, r.Header, esc)
+		return
+	case n%11 == 0:
+		w.Header().Set("Location", "https://u:"+esc+"@evil.example/?api_key="+esc)
+		w.WriteHeader(http.StatusFound)
+		return
+	case n%7 == 0:
+		w.WriteHeader([]int{500, 403, 404, 429, 418}[n/7%5])
+		fmt.Fprint(w, all)
+		return
+	case n%5 == 0:
+		fmt.Fprintf(w, `{"error":%q}`, all)
+		return
+	}
+	rec := httptest.NewRecorder()
+	g.next.ServeHTTP(rec, r)
+	for k, v := range rec.Header() {
+		if k != "Date" && k != "Content-Length" {
+			w.Header()[k] = v
+		}
+	}
+	w.WriteHeader(rec.Code)
+	inside, _ := json.Marshal(all)
+	said := bytes.ReplaceAll(rec.Body.Bytes(), []byte(`"author":"`), append([]byte(`"author":`), bytes.TrimSuffix(inside, []byte(`"`))...))
+	_, _ = w.Write(said)
+}
+
+// TestR48_EveryAuthUnderEveryFault harvests with each way of sending a key from
+// an upstream that repeats it, under every fault the oracle knows, and then
+// looks for it in all that is kept or said.
+func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
+	t.Setenv("PATRA_KEY", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
+	dir := t.TempDir()
+	ways := slices.Sorted(maps.Keys(authWays))
+	faults := sim.AllFaults
+	if testing.Short() {
+		faults = faults[:6]
+	}
+	sent, refused, stored, searched := 0, 0, 0, 0
+	for i, way := range ways {
+		// One good, one bad; what has to be escaped somewhere is in both.
+		canaries := []string{fmt.Sprintf("can4ry%d/A+=&\"é:<pw>", i), fmt.Sprintf("badcan4ry%d \\B?%%#:'", i)}
+		t.Setenv(fmt.Sprint("PATRA_TEST_CANARY", i), canaries[0])
+		for k, fault := range faults {
+			t.Run(way+"/"+string(fault), func(t *testing.T) {
+				w := authWays[way]
+				oracle, err := sim.New(sim.Config{
+					Sources: []string{sim.Generic}, Records: 40, Seed: uint64(k + 1), LimitRPS: -1, Now: time.Now().Add(-time.Hour), // Date will be of no use
+					Faults: sim.Faults{Rates: map[sim.Fault]float64{fault: .3}, MaxInRow: 2, DelayMS: 1},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				up := &gossip{next: oracle, find: w.find, bad: canaries[1], with: map[string]int{}}
+				var log bytes.Buffer
+				logger := slog.New(slog.NewJSONHandler(&syncWriter{w: &log}, &slog.HandlerOptions{Level: slog.LevelDebug, AddSource: true}))
+				db := filepath.Join(dir, fmt.Sprintf("%d-%d.db", i, k))
+				store := patratest.Open(t, "sqlite:"+db, sqlstore.Options{Logger: logger})
+				pack := patratest.TextPack(t, "generic.yaml", []byte(guarded(w.auth, w.body)), patratest.Fast)
+				n := node.Assemble(node.Config{Workers: 2, Poll: time.Millisecond, Logger: logger}, store,
+					registry.NewStatic(map[string]registry.Pack{"generic": pack}, nil), patratest.Direct{Handler: up})
+				if _, err := store.ChangeSource(t.Context(), source.Provenance{Code: "generic", Origin: registry.File}, source.Audit{Actor: "test", Action: "SOURCE_APPLY", Object: "source/generic"},
+					func(source.Contents) ([]source.Change, error) { return nil, nil }); err != nil {
+					t.Fatal(err)
+				}
+				setKey(t, n, "generic", "env", source.Secret{}, source.SecretRef{Kind: source.SecretEnv, Ref: fmt.Sprint("PATRA_TEST_CANARY", i)})
+				setKey(t, n, "generic", "bad", source.NewSecret(canaries[1]), source.SecretRef{})
+
+				var said strings.Builder
+				ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
+				defer cancel()
+				rep, err := n.Harvest(ctx, node.HarvestRequest{Source: "generic", BaseURL: "http://127.0.0.1/generic"})
+				fmt.Fprintf(&said, "%v %+v %#v %+v\n", err, err, err, rep)
+				if err := store.Export(t.Context(), sqlstore.ExportQuery{Raw: true}, func(e *sqlstore.Exported) error {
+					stored++
+					_, err := fmt.Fprintf(&said, "%s %s %+v\n", e.Raw, e.Fields, e)
+					return err
+				}); err != nil {
+					t.Error(err)
+				}
+				lines, err := store.Audits(t.Context(), "", 1000)
+				if err != nil {
+					t.Error(err)
+				}
+				fmt.Fprintf(&said, "%+v\n", lines)
+
+				up.mu.Lock()
+				sent += up.with[canaries[0]]
+				refused += up.with[canaries[1]]
+				if up.with[canaries[0]]+up.with[canaries[1]] == 0 {
+					t.Errorf("no key was sent: %v", up.with)
+				}
+				up.mu.Unlock()
+				lookFor(t, "what was said", []byte(said.String()), canaries)
+				lookFor(t, "the log", log.Bytes(), canaries)
+				for _, name := range []string{db, db + "-wal", db + "-shm"} { // while it is open
+					b, err := os.ReadFile(name)
+					if err != nil {
+						t.Fatal(err)
+					}
+					searched += len(b)
+					lookFor(t, filepath.Base(name), b, canaries)
+				}
+			})
+		}
+	}
+	t.Logf("%d cases: the good keys were sent %d times, the bad ones %d; %d records, %d MiB of store", len(ways)*len(faults), sent, refused, stored, searched>>20)
+	if sent < 200 || refused < 50 || stored < 100 {
+		t.Errorf("too little to look at: %d sent, %d refused, %d stored", sent, refused, stored)
+	}
+}
+
+// TestR48_PanicsShowNoKey: a process that dies with a key in its hands, or in
+// the value it dies of, does not tell.
+func TestR48_PanicsShowNoKey(t *testing.T) {
+	const canary = "panic-can4ry/E+5=="
+	if how := os.Getenv("PATRA_TEST_PANIC"); how != "" {
+		dieOf(t, how)
+		return
+	}
+	me, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, how := range []string{"transport", "secret", "key", "pointer", "wrapped"} {
+		cmd := exec.CommandContext(t.Context(), me, "-test.run=^TestR48_PanicsShowNoKey$")
+		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "GOTRACEBACK=") }),
+			"PATRA_TEST_PANIC="+how, "PATRA_TEST_CANARY="+canary, "GOTRACEBACK=all", "PATRA_KEY="+base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
+		out, err := cmd.CombinedOutput()
+		if err == nil || !bytes.Contains(out, []byte("panic: ")) || !bytes.Contains(out, []byte("goroutine ")) {
+			t.Errorf("%s: did not die: %v\n%s", how, err, out)
+		}
+		lookFor(t, "the panic of "+how, out, []string{canary})
+	}
+}
+
+// dieOf is the child.
+func dieOf(t *testing.T, how string) {
+	key := source.Key{Credential: source.Credential{Name: "env"}, Secret: source.NewSecret(os.Getenv("PATRA_TEST_CANARY"))}
+	switch how {
+	case "secret":
+		panic(key.Secret)
+	case "key":
+		panic(fmt.Sprintf("%v %+v %#v %s %q %x", key, key, key, key.Secret, key.Secret, key.Secret))
+	case "pointer":
+		panic(&key)
+	case "wrapped":
+		panic(fmt.Errorf("with %v: %w", key, os.ErrInvalid))
+	}
+	r := keyRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 20, Seed: 1, LimitRPS: -1}})
+	setKey(t, r.Node, "pubmed", "env", source.Secret{}, source.SecretRef{Kind: source.SecretEnv, Ref: "PATRA_TEST_CANARY"})
+	r.Sim.SetOnRequest(func(q *http.Request) {
+		if q.Form.Get("api_key") == os.Getenv("PATRA_TEST_CANARY") {
+			panic("the transport is broken") // with the key in every frame above
+		}
+	})
+	_, err := r.Harvest(t.Context(), "pubmed")
+	t.Fatalf("lived: %v", err)
+}

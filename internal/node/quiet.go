@@ -1,0 +1,87 @@
+package node
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/scheduler"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+)
+
+// quiet knows which operations are in the quiet hours of their source (P20). It
+// is asked for every lease and every request, so it reads the registry and the
+// store's clock (R17) only now and then.
+type quiet struct {
+	sources scheduler.Sources // nil: nobody has quiet hours
+	store   *sqlstore.Store
+	log     *slog.Logger
+
+	mu     sync.Mutex
+	readAt time.Time          // guarded by mu; by this process's clock
+	ahead  time.Duration      // guarded by mu; how far the store's clock is ahead of it
+	all    []source.Scheduled // guarded by mu
+}
+
+// quietFor is how long a reading is good for, which is also how late a change of
+// the quiet hours is felt.
+const quietFor = 5 * time.Second
+
+// resting lists what is to be left alone now.
+func (q *quiet) resting(ctx context.Context) []harvest.Rest {
+	if q.sources == nil {
+		return nil
+	}
+	all, now := q.schedules(ctx)
+	var out []harvest.Rest
+	for _, s := range all {
+		if until, is := s.Schedule.QuietUntil(now); is {
+			out = append(out, harvest.Rest{Provenance: s.Source, Operation: s.Operation, Until: until})
+		}
+	}
+	return out
+}
+
+// rest tells until when an operation of a source is to be left alone, if it is.
+func (q *quiet) rest(ctx context.Context, code string, op harvest.Operation) (harvest.Rest, bool) {
+	for _, r := range q.resting(ctx) {
+		if r.Provenance == code && r.Operation == op {
+			return r, true
+		}
+	}
+	return harvest.Rest{}, false
+}
+
+// schedules are those read last, and the store's time. If they cannot be read
+// anew they stay as they were.
+func (q *quiet) schedules(ctx context.Context) ([]source.Scheduled, time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.readAt.IsZero() || time.Since(q.readAt) >= quietFor {
+		all, now, err := q.read(ctx)
+		here := time.Now()
+		if err != nil && ctx.Err() == nil {
+			q.log.Warn("quiet hours not read", "err", err)
+			q.readAt = here
+		}
+		if err == nil || all != nil {
+			q.all, q.ahead, q.readAt = all, now.Sub(here), here
+		}
+	}
+	return q.all, time.Now().Add(q.ahead)
+}
+
+func (q *quiet) read(ctx context.Context) ([]source.Scheduled, time.Time, error) {
+	all, err := q.sources.Schedules(ctx)
+	if err != nil && all == nil {
+		return nil, time.Time{}, err
+	}
+	now, nerr := q.store.Now(ctx)
+	if nerr != nil {
+		return nil, now, nerr
+	}
+	return all, now, err
+}
