@@ -7,9 +7,11 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-func TestArXiv(t *testing.T) {
+func TestArXiv(t *testing.T) { arxivPack().run(t) }
+
+func arxivPack() packTest {
 	const list = "oai-listrecords-cs.xml"
-	packTest{
+	return packTest{
 		name: "arxiv",
 		ops:  threeOps,
 		pages: []pageWant{
@@ -54,7 +56,7 @@ func TestArXiv(t *testing.T) {
 			{source.ForSearch, "", harvest.Position{}, "/oai from=2026-08-01 metadataPrefix=arXiv until=2026-08-02 verb=ListRecords"},
 			{source.ForSearch, "", harvest.Position{Token: "a|b=1", Pages: 1}, "/oai resumptionToken=a|b=1 verb=ListRecords"},
 		},
-	}.run(t)
+	}
 }
 
 func TestArXiv_ErrorsAndTokens(t *testing.T) {
@@ -82,8 +84,8 @@ func TestArXiv_ErrorsAndTokens(t *testing.T) {
 	if err != nil || page.Token != "verb%3D1" || len(page.Items) != 1 {
 		t.Fatalf("%+v %v", page, err)
 	}
-	// A deletion never looks like a record.
-	if p := page.Items[0].Problem; p == nil || p.Code != harvest.ProblemMissingField {
-		t.Errorf("problem %+v", p)
+	// A deletion needs no title.
+	if it := page.Items[0]; it.Problem != nil || it.Status != harvest.RecordGone || it.ID != "oai:arXiv.org:1" {
+		t.Errorf("%+v", it)
 	}
 }

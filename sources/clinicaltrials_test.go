@@ -7,9 +7,11 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-func TestClinicalTrials(t *testing.T) {
+func TestClinicalTrials(t *testing.T) { clinicaltrialsPack().run(t) }
+
+func clinicaltrialsPack() packTest {
 	const window = "filter.advanced=AREA[LastUpdatePostDate]RANGE[2026-08-01,2026-08-02] format=json"
-	packTest{
+	return packTest{
 		name: "clinicaltrials",
 		ops:  threeOps,
 		// All but one were asked for with a list of fields that leaves the day of
@@ -57,7 +59,7 @@ func TestClinicalTrials(t *testing.T) {
 			{source.ForSearch, "", harvest.Position{Token: "NF0g", Pages: 1}, "/api/v2/studies countTotal=true " + window + " pageSize=100 pageToken=NF0g sort=LastUpdatePostDate:asc"},
 			{source.ForCount, "", harvest.Position{}, "/api/v2/studies countTotal=true fields=NCTId " + window + " pageSize=1"},
 		},
-	}.run(t)
+	}
 }
 
 // A page may be empty and still say that there is more.

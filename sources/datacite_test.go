@@ -7,13 +7,15 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-func TestDataCite(t *testing.T) {
+func TestDataCite(t *testing.T) { datacitePack().run(t) }
+
+func datacitePack() packTest {
 	const (
 		window = "query=updated:[2026-08-01T00:00:00.000Z TO 2026-08-02T23:59:59.999Z]"
 		byDate = "dois-cursor-updated-window.json"
 		byPage = "dois-page-number.json"
 	)
-	packTest{
+	return packTest{
 		name: "datacite",
 		ops:  threeOps,
 		pages: []pageWant{
@@ -85,7 +87,7 @@ func TestDataCite(t *testing.T) {
 			},
 			{source.ForCount, "", harvest.Position{}, "/dois disable-facets=true mailto=ops@example.org page[size]=0 " + window},
 		},
-	}.run(t)
+	}
 }
 
 // A query the index rejects has errors as an object, not as a list.

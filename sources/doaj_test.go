@@ -7,12 +7,14 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-func TestDOAJ(t *testing.T) {
+func TestDOAJ(t *testing.T) { doajPack().run(t) }
+
+func doajPack() packTest {
 	const (
 		path = "/api/search/articles/last_updated:[2026-08-01T00:00:00Z TO 2026-08-02T23:59:59Z]"
 		ten  = "articles-p1-size10.json"
 	)
-	packTest{
+	return packTest{
 		name: "doaj",
 		ops:  threeOps,
 		pages: []pageWant{
@@ -64,12 +66,11 @@ func TestDOAJ(t *testing.T) {
 				doi = 10.3389/neuro.11.009.2007
 				updated = 2020-11-24T23:35:43Z`},
 		},
-		foreign: []string{"oai-listrecords-p1.xml"},
 		asks: []askWant{
 			{source.ForSearch, "", harvest.Position{}, path + " page=1 pageSize=100"},
 			{source.ForCount, "", harvest.Position{}, path + " page=1 pageSize=1"},
 		},
-	}.run(t)
+	}
 }
 
 // One page is all of a slice, or the slice is cut.

@@ -7,12 +7,14 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-func TestEuropePMC(t *testing.T) {
+func TestEuropePMC(t *testing.T) { europepmcPack().run(t) }
+
+func europepmcPack() packTest {
 	const (
 		corpora = "(SRC:MED OR SRC:PMC OR SRC:PPR OR SRC:NBK OR SRC:AGR OR SRC:PAT) AND UPDATE_DATE:[2026-08-01 TO 2026-08-02]"
 		core    = "search-core-p1.json"
 	)
-	packTest{
+	return packTest{
 		name: "europepmc",
 		ops:  threeOps,
 		pages: []pageWant{
@@ -102,7 +104,6 @@ func TestEuropePMC(t *testing.T) {
 		faults: map[string]faultWant{
 			"supplementary-not-open-access.xml": {200, "L1 RETRY error_bean"},
 		},
-		foreign: []string{"search-empty.xml", "search-lite-p1.xml"},
 		asks: []askWant{
 			{source.ForSearch, "", harvest.Position{}, `/europepmc/webservices/rest/search cursorMark=* format=json pageSize=500
 				query=` + corpora + ` resultType=core synonym=false`},
@@ -111,7 +112,7 @@ func TestEuropePMC(t *testing.T) {
 			{source.ForCount, "", harvest.Position{}, `/europepmc/webservices/rest/search format=json pageSize=1
 				query=` + corpora + ` resultType=idlist synonym=false`},
 		},
-	}.run(t)
+	}
 }
 
 // The cursor that was sent coming back is the end, with or without items.

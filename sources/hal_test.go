@@ -7,13 +7,15 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-func TestHAL(t *testing.T) {
+func TestHAL(t *testing.T) { halPack().run(t) }
+
+func halPack() packTest {
 	const (
 		window = "fq=modifiedDate_tdate:[2026-08-01T00:00:00.000Z TO 2026-08-02T23:59:59.999Z]"
 		fields = "fl=docid,halId_s,version_i,uri_s,modifiedDate_tdate,title_s,subTitle_s,abstract_s,authFullName_s,journalTitle_s,journalIssn_s,journalEissn_s,journalPublisher_s,publisher_s,bookTitle_s,conferenceTitle_s,volume_s,issue_s,page_s,producedDate_s,publicationDate_s,docType_s,language_s,doiId_s,pubmedId_s,pubmedcentralId_s,arxivId_s,isbn_s,nntId_s,keyword_s,licence_s"
 		file   = "search-author.json"
 	)
-	packTest{
+	return packTest{
 		name: "hal",
 		ops:  threeOps,
 		pages: []pageWant{
@@ -52,7 +54,7 @@ func TestHAL(t *testing.T) {
 			{source.ForSearch, "", harvest.Position{Token: "AoE+/w==", Pages: 1}, "/search/ cursorMark=AoE+/w== " + fields + " " + window + " q=*:* rows=500 sort=docid asc wt=json"},
 			{source.ForCount, "", harvest.Position{}, "/search/ " + window + " q=*:* rows=0 wt=json"},
 		},
-	}.run(t)
+	}
 }
 
 func TestHAL_WalkAndErrors(t *testing.T) {

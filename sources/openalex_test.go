@@ -7,14 +7,16 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-func TestOpenAlex(t *testing.T) {
+func TestOpenAlex(t *testing.T) { openalexPack().run(t) }
+
+func openalexPack() packTest {
 	const (
 		window = "from_updated_date:2026-08-01T00:00:00.000000,to_updated_date:2026-08-02T23:59:59.999999"
 		first  = "cursor-p1.json"
 		cursor = "IlsnLUluZmluaXR5JywgMCwgJ2h0dHBzOi8vb3BlbmFsZXgub3JnL1czMDQ1OTIxODkxJ10i"
 	)
 	single := inList(`{"meta":{"count":1,"next_cursor":null},"results":[`, `]}`)
-	packTest{
+	return packTest{
 		name: "openalex",
 		ops:  threeOps,
 		pages: []pageWant{
@@ -48,7 +50,7 @@ func TestOpenAlex(t *testing.T) {
 				references_count = 6
 				licence = other-oa
 				url = https://doi.org/10.1145/3383583.3398584
-				abstract = -
+				abstract ~ This paper analyzes trends of citation and altmetrics with respect to different OA types (e.g., gold, hybrid, green). The analysis based on
 				updated = 2025-11-06T03:46:38Z
 				status = ACTIVE`},
 			{first, "https://openalex.org/W3045921891", `
@@ -56,12 +58,14 @@ func TestOpenAlex(t *testing.T) {
 				authors# = 3
 				authors.0 = James Ravenscroft
 				authors.0.affiliations = -
+				abstract ~ The impact made by a scientific paper on the work of other academics has many established metrics, including metrics based on citation count
 				doi = 10.48550/arxiv.2007.14454
 				type = preprint
 				published = 2020-07-28
 				updated = 2025-11-06T06:51:31Z`},
 			{"work-singleton.json", "https://openalex.org/W4234567890", `
 				title = -
+				abstract = -
 				authors.0 = Bakhtiyor Rasulev
 				journal = Journal of Nanotoxicology and Nanomedicine
 				issn = 2379-7444 | 2379-7452
@@ -106,7 +110,7 @@ func TestOpenAlex(t *testing.T) {
 			},
 			{source.ForCount, "", harvest.Position{}, "/works filter=" + window + " per_page=1 select=id"},
 		},
-	}.run(t)
+	}
 }
 
 // The answer to a key whose plan has no dates of update: waiting mends nothing.

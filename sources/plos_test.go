@@ -7,13 +7,15 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-func TestPLOS(t *testing.T) {
+func TestPLOS(t *testing.T) { plosPack().run(t) }
+
+func plosPack() packTest {
 	const (
 		window = "fq=doc_type:full AND publication_date:[2026-08-01T00:00:00Z TO 2026-08-02T23:59:59Z]"
 		fields = "fl=id,publication_date,title,title_display,author_display,abstract,journal,cross_published_journal_name,eissn,publisher,volume,issue,elocation_id,article_type,subject"
 		byDate = "date-window.json"
 	)
-	packTest{
+	return packTest{
 		name: "plos",
 		ops:  threeOps,
 		pages: []pageWant{
@@ -65,7 +67,7 @@ func TestPLOS(t *testing.T) {
 			{source.ForSearch, "", harvest.Position{Offset: 499, LastID: "x", Pages: 1}, "/search " + fields + " " + window + " q=*:* rows=500 sort=id asc start=499 wt=json"},
 			{source.ForCount, "", harvest.Position{}, "/search " + window + " q=*:* rows=0 wt=json"},
 		},
-	}.run(t)
+	}
 }
 
 // The recorded error has documents beside it: with status 200 it would still

@@ -7,12 +7,14 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-func TestSemanticScholar(t *testing.T) {
+func TestSemanticScholar(t *testing.T) { semanticscholarPack().run(t) }
+
+func semanticscholarPack() packTest {
 	const (
 		window = "publicationDateOrYear=2026-08-01:2026-08-02"
 		fields = "fields=paperId,corpusId,externalIds,url,title,abstract,venue,publicationVenue,year,referenceCount,openAccessPdf,publicationTypes,publicationDate,journal,authors"
 	)
-	packTest{
+	return packTest{
 		name: "semanticscholar",
 		ops:  []harvest.Operation{harvest.Backfill, harvest.Update},
 		pages: []pageWant{
@@ -54,7 +56,7 @@ func TestSemanticScholar(t *testing.T) {
 			{source.ForSearch, "", harvest.Position{Token: "PCOA", Pages: 1}, "/graph/v1/paper/search/bulk " + fields + " limit=1000 " + window + " sort=paperId:asc token=PCOA"},
 			{source.ForCount, "", harvest.Position{}, "/graph/v1/paper/search/bulk fields=paperId " + window},
 		},
-	}.run(t)
+	}
 }
 
 // No whole record of the bulk search was recorded; this is the form the

@@ -36,6 +36,10 @@ func must[T any](v T, err error) T {
 func compile(t *testing.T, name string, op harvest.Operation) *source.Spec {
 	t.Helper()
 	data, err := sources.FS.ReadFile(name + ".yaml")
+	shipped := err == nil
+	if !shipped {
+		data, err = os.ReadFile(filepath.Join("testdata", name+".yaml"))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +54,7 @@ func compile(t *testing.T, name string, op harvest.Operation) *source.Spec {
 		t.Fatal(err)
 	}
 	for _, w := range warnings {
-		if said := leftOpen[name]; said == "" || !strings.Contains(w.Text, said) {
+		if said := leftOpen[name]; shipped && (said == "" || !strings.Contains(w.Text, said)) {
 			t.Errorf("a shipped pack leaves nothing open: %s", w)
 		}
 	}
@@ -362,19 +366,21 @@ func glob(t *testing.T, source, pattern string) (files []string) {
 	return files
 }
 
+var searchAnswers = []struct {
+	file  string
+	ids   int
+	first string
+	total int64
+}{
+	{"esearch/json_3_ids.json", 3, "32150788", 3},
+	{"esearch/json_pretty_281.json", 2, "42765352", 281},
+	{"reconstructed/200_esearch_zero_hits.json", 0, "", 0}, // "No items found." is no fault
+}
+
 func TestPubMed_SearchAnswers(t *testing.T) {
 	spec := compile(t, "pubmed", harvest.Harvest)
 	search, count := decoder(t, spec, source.ForSearch), decoder(t, spec, source.ForCount)
-	for _, c := range []struct {
-		file  string
-		ids   int
-		first string
-		total int64
-	}{
-		{"esearch/json_3_ids.json", 3, "32150788", 3},
-		{"esearch/json_pretty_281.json", 2, "42765352", 281},
-		{"reconstructed/200_esearch_zero_hits.json", 0, "", 0}, // "No items found." is no fault
-	} {
+	for _, c := range searchAnswers {
 		body := read(t, "pubmed/"+c.file)
 		page, err := search.Page(body)
 		if err != nil {
@@ -442,17 +448,13 @@ func TestCrossref_Walks(t *testing.T) {
 	}
 }
 
-// What every error recording means. "page" is a good page; "shape" a reply that
-// no rule speaks of and the decoder refuses.
-func TestFaults_EveryErrorRecording(t *testing.T) {
+// errorRecordings are those of the two sources with folders for them.
+func errorRecordings() map[string]map[string]errorWant {
 	const (
 		search = source.ForSearch
 		detail = source.ForDetail
 	)
-	want := map[string]map[string]struct {
-		purpose source.Purpose
-		want    string
-	}{
+	return map[string]map[string]errorWant{
 		"pubmed": {
 			"errors/200_efetch_id_empty.xml":                                {detail, "L2 STOP request_refused"},
 			"errors/200_efetch_unknown_ids_empty_set.xml":                   {detail, "page"},
@@ -490,6 +492,17 @@ func TestFaults_EveryErrorRecording(t *testing.T) {
 			"reconstructed/works_empty_with_cursor_2021.json": {search, "page"},
 		},
 	}
+}
+
+type errorWant struct {
+	purpose source.Purpose
+	want    string
+}
+
+// What every error recording means. "page" is a good page; "shape" a reply that
+// no rule speaks of and the decoder refuses.
+func TestFaults_EveryErrorRecording(t *testing.T) {
+	want := errorRecordings()
 	for name, files := range want {
 		spec := compile(t, name, harvest.Harvest)
 		c, err := source.NewClassifier(spec)

@@ -7,12 +7,14 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-func TestZenodo(t *testing.T) {
+func TestZenodo(t *testing.T) { zenodoPack().run(t) }
+
+func zenodoPack() packTest {
 	const (
 		window = "q=updated:[2026-08-01T00:00:00.000Z TO 2026-08-02T23:59:59.999Z]"
 		two    = "search-p1-size2.json"
 	)
-	packTest{
+	return packTest{
 		name: "zenodo",
 		ops:  threeOps,
 		pages: []pageWant{
@@ -73,7 +75,7 @@ func TestZenodo(t *testing.T) {
 			},
 			{source.ForCount, "", harvest.Position{}, "/api/records allversions=true page=1 " + window + " size=1"},
 		},
-	}.run(t)
+	}
 }
 
 // Too deep a page is a slice too large, and a shorter walk than the total a

@@ -2,7 +2,6 @@ package decode
 
 import (
 	"bytes"
-	"fmt"
 	"html"
 	"unicode"
 	"unicode/utf8"
@@ -12,7 +11,7 @@ import (
 // nil means that nothing is left.
 type cleaner func(a *arena, v []byte) []byte
 
-// cleaners are all there are.
+// cleaners are those that need to be told nothing; newTransform makes the others.
 var cleaners = map[string]cleaner{
 	"text":          cleanText,
 	"jats":          cleanJATS,
@@ -23,18 +22,6 @@ var cleaners = map[string]cleaner{
 	"strip_doi_url": func(_ *arena, v []byte) []byte { return bareDOI(v) },
 	"orcid":         cleanORCID,
 	"number":        cleanNumber,
-}
-
-func newCleaners(names []string) ([]cleaner, error) {
-	var list []cleaner
-	for _, n := range names {
-		c, ok := cleaners[n]
-		if !ok {
-			return nil, fmt.Errorf("no transform %q", n)
-		}
-		list = append(list, c)
-	}
-	return list, nil
 }
 
 // cleanText makes running text: references decoded, however often they were
@@ -308,17 +295,20 @@ func cleanORCID(a *arena, v []byte) []byte {
 
 // cleanNumber leaves a plain decimal number, or nothing: blanks around it and
 // commas between thousands go.
-func cleanNumber(a *arena, v []byte) []byte {
+func cleanNumber(_ *arena, v []byte) []byte {
 	v = bytes.TrimSpace(v)
 	if bytes.IndexByte(v, ',') >= 0 {
-		parts := bytes.Split(v, []byte(","))
+		whole, frac, _ := bytes.Cut(v, []byte("."))
+		if bytes.IndexByte(frac, ',') >= 0 {
+			return nil
+		}
+		parts := bytes.Split(bytes.TrimPrefix(whole, []byte("-")), []byte(","))
 		for i, p := range parts {
-			p, _, _ = bytes.Cut(p, []byte("."))
-			if i > 0 && len(p) != 3 {
+			if i > 0 && len(p) != 3 || len(p) == 0 || len(p) > 3 {
 				return nil
 			}
 		}
-		v = bytes.Join(parts, nil)
+		v = bytes.ReplaceAll(v, []byte(","), nil)
 	}
 	if !decimal(v) {
 		return nil

@@ -41,6 +41,10 @@ func TestClean(t *testing.T) {
 		{"orcid", "none", ""},
 		{"number", " 1,234,567 ", "1234567"},
 		{"number", "12,34", ""},
+		{"number", "-1,234.5", "-1234.5"},
+		{"number", "1234,567", ""},
+		{"number", ",567", ""},
+		{"number", "1,234.567,890", ""},
 		{"number", "3.5", "3.5"},
 		{"number", "about 3", ""},
 	} {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +27,7 @@ func Compile(ep *source.Endpoint, id source.Identity, m *source.Mapping, cal har
 		return nil, fmt.Errorf("format %q is neither JSON nor XML", ep.Format)
 	}
 	c.d.itemRoot, c.d.parallelFrom = c.item, 256<<10
+	c.d.nulls = c.d.json && byIDs(ep)
 	c.response(&ep.Response, id)
 	if m != nil {
 		if len(ep.Response.Items) == 0 {
@@ -91,10 +93,11 @@ func (c *compiler) response(r *source.Response, id source.Identity) {
 	d.updated = c.picks("response.updatedAt", c.item, r.UpdatedAt, "")
 	d.version = c.picks("response.version", c.item, r.Version, "")
 	d.idPath, d.updatedPath = pathOf(r.ID), pathOf(r.UpdatedAt)
+	d.deleted = c.presences("response.deleted", r.Deleted)
 
-	d.total = c.replyPick("response.total", r.Total)
-	d.token = c.replyPick("response.nextToken", r.Token)
-	d.url = c.replyPick("response.nextUrl", r.URL)
+	d.total = c.replyPick("response.total", inBody(r.Total))
+	d.token = c.replyPick("response.nextToken", inBody(r.Token))
+	d.url = c.replyPick("response.nextUrl", inBody(r.URL))
 	d.more = c.replyPick("response.hasMore", r.HasMore)
 	d.paths.total, d.paths.more = r.Total, r.HasMore
 	for _, name := range slices.Sorted(maps.Keys(r.Held)) {
@@ -122,6 +125,32 @@ func (c *compiler) response(r *source.Response, id source.Identity) {
 	}
 }
 
+// inBody is the path, or nothing if that leads to a header: whoever has the
+// headers reads those.
+func inBody(path string) string {
+	if strings.HasPrefix(path, source.HeaderPath) {
+		return ""
+	}
+	return path
+}
+
+// byIDs reports whether an endpoint is asked for the items of given ids.
+func byIDs(ep *source.Endpoint) bool {
+	if asksIDs.MatchString(ep.Path) || asksIDs.MatchString(ep.Body) {
+		return true
+	}
+	for _, params := range []map[string]string{ep.Query, ep.Form, ep.Headers} {
+		for _, v := range params {
+			if asksIDs.MatchString(v) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var asksIDs = regexp.MustCompile(`\$\{[^}]*\bids\b`)
+
 // pathOf names the first pick in problems.
 func pathOf(picks []source.Pick) string {
 	switch {
@@ -129,6 +158,8 @@ func pathOf(picks []source.Pick) string {
 		return ""
 	case picks[0].Parts != nil:
 		return picks[0].Parts.List + picks[0].Parts.Year
+	case len(picks[0].All) > 0:
+		return strings.Join(picks[0].All, " and ")
 	}
 	return picks[0].Path
 }
@@ -183,7 +214,7 @@ func (c *compiler) items(r *source.Response) {
 func keysOf(steps []step) []string {
 	var keys []string
 	for _, s := range steps {
-		if s.kind != stepName || s.name == "" {
+		if s.kind != stepName || s.name == "" || s.numeric {
 			return nil
 		}
 		keys = append(keys, s.name)
@@ -224,7 +255,7 @@ func (c *compiler) pick(at string, root *node, s *source.Pick, label string) (p 
 	p = pick{label: -1}
 	before := len(c.errs)
 	var err error
-	if p.clean, err = newCleaners(s.Clean); err != nil {
+	if err = p.transforms(s.Clean, c.d.json && s.Path != ""); err != nil {
 		c.fail(at+".clean", err)
 	}
 	if p.form, err = newTimeForm(s.Format); err != nil {
@@ -234,6 +265,10 @@ func (c *compiler) pick(at string, root *node, s *source.Pick, label string) (p 
 	switch {
 	case s.Path != "" && s.Parts != nil:
 		c.fail(at, errors.New("path and parts exclude each other"))
+	case len(s.All) > 0 && (s.Path != "" || s.Parts != nil):
+		c.fail(at, errors.New("all excludes path and parts"))
+	case len(s.All) > 0:
+		c.composed(at, root, s, label, &p)
 	case s.Parts != nil:
 		if s.Format != "" || len(s.Clean) > 0 {
 			c.fail(at, errors.New("parts take neither format nor transforms"))
@@ -252,6 +287,23 @@ func (c *compiler) pick(at string, root *node, s *source.Pick, label string) (p 
 		}
 	}
 	return p, len(c.errs) == before
+}
+
+// composed compiles the places of a value that is put together.
+func (c *compiler) composed(at string, root *node, s *source.Pick, label string, p *pick) {
+	if label != "" {
+		c.fail(at+".label", errors.New("a value put together has no label"))
+	}
+	if len(s.All) > maxComposed {
+		c.fail(at+".all", fmt.Errorf("more than %d places", maxComposed))
+		return
+	}
+	p.raw, p.sep = false, []byte(s.Sep)
+	for i, path := range s.All {
+		if steps, ok := c.steps(at+".all["+strconv.Itoa(i)+"]", path); ok {
+			p.all = append(p.all, c.slot(root, steps, end{level: ofItem}))
+		}
+	}
 }
 
 // parts compiles the places of a date. What year, month and day have in common
@@ -328,13 +380,17 @@ func (c *compiler) mapping(m *source.Mapping) {
 			d.volatile = append(d.volatile, c.slot(c.item, steps, end{level: ofItem, outer: true}))
 		}
 	}
-	for i, p := range m.Retracted {
-		at := "mapping.retracted[" + strconv.Itoa(i) + "].path"
-		if steps, ok := c.steps(at, p.Path); ok {
+	d.retracted = c.presences("mapping.retracted", m.Retracted)
+}
+
+func (c *compiler) presences(at string, list []source.Presence) (out []presence) {
+	for i, p := range list {
+		if steps, ok := c.steps(at+"["+strconv.Itoa(i)+"].path", p.Path); ok {
 			slot := c.slot(c.item, steps, end{level: ofItem})
-			d.retracted = append(d.retracted, presence{pick{slot: slot, label: -1}, p.In, p.Self})
+			out = append(out, presence{pick{slot: slot, label: -1}, p.In, p.Self})
 		}
 	}
+	return out
 }
 
 func (c *compiler) fields(at string, root *node, list []source.Field) []field {

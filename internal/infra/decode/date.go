@@ -203,8 +203,12 @@ func newTimeForm(s string) (timeForm, error) {
 
 var errNoTime = errors.New("not a time")
 
-// usual are the forms tried where none is declared.
-var usual = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05", "2006-01-02", "2006/01/02", "2006-01", "2006"}
+// usual are the forms tried where none is declared (P28); a fraction of a second
+// may follow any clock.
+var usual = []string{
+	time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02", "2006/01/02", "2006-01", "2006/01", "2006",
+	"2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05Z07:00",
+}
 
 // instant reads v; days and clocks without an offset are of zone z.
 func (f timeForm) instant(v []byte, z *time.Location) (time.Time, error) {

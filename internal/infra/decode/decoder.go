@@ -30,6 +30,9 @@ type Decoder struct {
 	fields    []field
 	volatile  []int32
 	retracted []presence
+	deleted   []presence
+	// nulls: a null among the items says that there is none (P24).
+	nulls bool
 
 	must    []must
 	total   *pick
@@ -139,14 +142,12 @@ func (w *walk) finish() (*harvest.Page, error) {
 		}
 	}
 	if d.more != nil {
-		switch v := w.replyText(d.more); {
-		case v == nil:
-		case bytes.EqualFold(v, []byte("true")):
-			p.HasMore = new(true)
-		case bytes.EqualFold(v, []byte("false")):
-			p.HasMore = new(false)
-		default:
-			return p, &ShapeError{Kind: ShapeSchema, Path: d.paths.more, Detail: "neither true nor false"}
+		if v := w.replyText(d.more); v != nil {
+			is, known := yesNo(v)
+			if !known {
+				return p, &ShapeError{Kind: ShapeSchema, Path: d.paths.more, Detail: "neither true nor false"}
+			}
+			p.HasMore = &is
 		}
 	}
 	p.Token, p.URL = string(w.replyText(d.token)), string(w.replyText(d.url))

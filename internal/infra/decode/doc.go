@@ -17,6 +17,10 @@
 //   - that one bad item spoils only itself: it carries a Problem (R32);
 //   - the same output for the same bytes, and no panic for any.
 //
+// In the answer to a list of ids a null among the items says that there is none
+// and is left out. An item that says it was deleted is a tombstone: it needs an
+// id and a date, but no fields. Paths that begin with header: are not looked for.
+//
 // What a shape or a problem means for the walk, and whether a page was the
 // last one, is left to the caller; so are transport, charset and compression:
 // a body is UTF-8 here.
@@ -26,9 +30,10 @@
 // JSON: $.message.items, message.items, ['a.b'], [0], [*] for every element,
 // * for every key, [?(@.type=='print')] or [type=print] for elements by a
 // value, != for the opposite; $ or . is the value itself. An array is entered
-// only where the path says so.
+// only where the path says so; a number after a dot, as in messages.0.total, is
+// a position in an array and a key in an object.
 //
-// XML: MedlineCitation/Article, PMID/@Version, Id[@Type='doi'][@Valid!='N'],
+// XML: MedlineCitation/Article, PMID/@Version, Id[@Type='doi'][@Valid!=N],
 // [@Type] for the presence of an attribute, [1] for a position, * for any
 // name, . for the element itself. Names match by local name; a prefix in a
 // path must match. An attribute that is missing is unequal to every value.

@@ -153,6 +153,9 @@ func appendNumber(dst, v []byte) []byte {
 		}
 		return appendString(dst, strconv.AppendInt(nil, n, 10))
 	}
+	if bytes.IndexByte(v, ',') >= 0 {
+		v = cleanNumber(nil, v)
+	}
 	if len(v) > 64 || !decimal(v) {
 		return dst
 	}

@@ -6,10 +6,13 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -341,5 +344,107 @@ func FuzzXMLPage(f *testing.F) {
 			want = append(want, x)
 		}
 		compareRecords(t, records(t, p), want)
+	})
+}
+
+// No transform panics, changes what it was given, or makes more than it may.
+func FuzzTransform(f *testing.F) {
+	for _, s := range []string{
+		`regex:^(.*)v[0-9]+$`, `regex:(a*)*b|(c)?`, "regex:(", "prefix:doi:", "map:a=b;c=d", "map:*=x;a=", "map:;", "split:;", "text", "number", "orcid", "doi",
+	} {
+		f.Add(s, []byte("doi:10.1/X; 2008.01234v12, 1,234 &amp; <i>a</i>"), byte(';'))
+	}
+	f.Fuzz(func(t *testing.T, name string, v []byte, sep byte) {
+		c, err := newTransform(name)
+		if err != nil {
+			return
+		}
+		was := bytes.Clone(v)
+		one := c(new(arena), v)
+		if len(one) > 4*len(v)+maxArgument {
+			t.Fatalf("%q made %d bytes of %d", name, len(one), len(v))
+		}
+		if two := c(new(arena), v); !bytes.Equal(one, two) || !bytes.Equal(v, was) {
+			t.Fatalf("%q of %q: %q, then %q", name, was, one, two)
+		}
+		// As part of a pick, before and after a split.
+		w := &walk{d: &Decoder{zone: time.UTC}}
+		p := pick{clean: []cleaner{c}, split: []byte{sep}, after: []cleaner{c}}
+		w.yield(&p, v, -1, func(part []byte, _ int32) bool {
+			if blank(part) {
+				t.Fatalf("%q of %q gave nothing as a value", name, was)
+			}
+			return true
+		})
+		if !bytes.Equal(v, was) {
+			t.Fatalf("%q changed %q into %q", name, was, v)
+		}
+	})
+}
+
+// An inverted index is what putting every word into its places by hand gives.
+func FuzzInvertedIndex(f *testing.F) {
+	ep := &source.Endpoint{Format: source.FormatJSON, Response: source.Response{Items: []string{"i"}, ID: at("id")}}
+	d := compile(f, ep, source.Identity{}, &source.Mapping{Fields: []source.Field{text("t", cleaned("x", "inverted_index")...)}})
+	for _, s := range []string{
+		`{"a":[0,3],"cat":[1],"saw":[2]}`, `{"a":[99999],"b":[100000]}`, `{"\u00e9\"":[ 1 , 2 ],"":[0]}`, `{"a":[1e1,"2",null,1.5,[3],{}],"b":[4,04]}`, `{"a":{"b":[1]}}`, `[]`, `null`, `{"a":[0],"a":[1]}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, index []byte) {
+		body := slices.Concat([]byte(`{"i":[{"id":1,"x":`), index, []byte(`}]}`))
+		p, err := d.Page(body)
+		if err != nil || len(p.Items) != 1 || p.Items[0].Problem != nil {
+			return
+		}
+		wellPlaced(t, body, p)
+		var got struct{ T string }
+		if err := json.Unmarshal(p.Items[0].Fields, &got); err != nil {
+			t.Fatal(err)
+		}
+		// The reference keeps the order of the words by reading tokens.
+		dec := json.NewDecoder(bytes.NewReader(p.Items[0].Raw))
+		var item struct{ X json.RawMessage }
+		if err := dec.Decode(&item); err != nil {
+			t.Skip(err)
+		}
+		words := map[int]string{}
+		dec = json.NewDecoder(bytes.NewReader(item.X))
+		if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
+			if got.T != "" {
+				t.Fatalf("%s: %q", item.X, got.T)
+			}
+			return
+		}
+		for dec.More() {
+			word, err := dec.Token()
+			if err != nil {
+				t.Skip(err)
+			}
+			var places json.RawMessage
+			if err := dec.Decode(&places); err != nil {
+				t.Skip(err)
+			}
+			var list []json.RawMessage
+			if places[0] != '[' || json.Unmarshal(places, &list) != nil {
+				continue
+			}
+			for _, n := range list {
+				if i, err := strconv.Atoi(string(n)); err == nil && i >= 0 && n[0] != '-' && i < maxPlaces {
+					words[i] = word.(string)
+				}
+			}
+		}
+		var all []string
+		for _, i := range slices.Sorted(maps.Keys(words)) {
+			all = append(all, words[i])
+		}
+		want := strings.TrimLeft(strings.Join(all, " "), " ")
+		if strings.TrimSpace(want) == "" {
+			want = ""
+		}
+		if strings.TrimLeft(got.T, " ") != want {
+			t.Fatalf("%s: %q, want %q", item.X, got.T, want)
+		}
 	})
 }

@@ -33,6 +33,10 @@ func (w *walk) endItem(start, end int) {
 	raw := w.body[start:end:end]
 	it := harvest.Item{Raw: raw, Status: harvest.RecordActive, RawSHA256: sha256.Sum256(raw)}
 	it.ContentHash = it.RawSHA256
+	if w.d.nulls && string(raw) == "null" {
+		w.items = append(w.items, harvest.Item{}) // taken out when the page is done
+		return
+	}
 	problem := func(code, path, detail string) {
 		if it.Problem == nil {
 			it.Problem = &harvest.Problem{Code: code, Path: path, Detail: detail}
@@ -67,14 +71,17 @@ func (w *walk) endItem(start, end int) {
 	if v := w.firstOf(&w.item, w.d.version, -1); v != nil {
 		it.Version, _ = integer(v)
 	}
+	if w.holds(w.d.deleted, it.ID) {
+		it.Status = harvest.RecordGone
+	}
 	if w.d.mapped {
-		if w.retracted(it.ID) {
+		if it.Status == harvest.RecordActive && w.holds(w.d.retracted, it.ID) {
 			it.Status = harvest.RecordRetracted
 		}
 		if !spoilt {
 			it.Fields = w.keep(w.d.fields)
 		}
-		if w.lack != "" {
+		if w.lack != "" && it.Status != harvest.RecordGone { // a tombstone has no payload (P13)
 			problem(harvest.ProblemMissingField, w.lack, "field is required")
 		}
 		w.contentHash(&it, start)
@@ -130,9 +137,10 @@ func (w *walk) canonical(v []byte) (id, wrong string) {
 	return string(v), ""
 }
 
-func (w *walk) retracted(id string) (is bool) {
-	for i := range w.d.retracted {
-		p := &w.d.retracted[i]
+// holds reports whether one of the presences is in the item of this id.
+func (w *walk) holds(list []presence, id string) (is bool) {
+	for i := range list {
+		p := &list[i]
 		if len(p.in) == 0 && !p.self {
 			for k := w.item.first(p.pick.slot, -1); k >= 0; k = w.item.after(k) {
 				if !w.d.json || !void(w.body, w.item.list[k].span) {
@@ -162,6 +170,8 @@ func void(b []byte, s span) bool {
 	switch b[s.start] {
 	case 'n', 'f':
 		return true
+	case '0':
+		return s.end-s.start == 1
 	case '"', '[', '{':
 		return skipSpace(b, int(s.start)+1) == int(s.end)-1
 	}

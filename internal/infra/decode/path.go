@@ -14,7 +14,10 @@ type step struct {
 	prefix string // XML: namespace prefix, if the path gives one
 	name   string // key, element or attribute; "" means any
 	index  int
-	tests  []test
+	// numeric: JSON, a key written as a number after a dot; in an array it is
+	// the element at index.
+	numeric bool
+	tests   []test
 }
 
 type stepKind uint8
@@ -46,7 +49,7 @@ const (
 )
 
 func (s step) equal(o step) bool {
-	return s.kind == o.kind && s.prefix == o.prefix && s.name == o.name && s.index == o.index &&
+	return s.kind == o.kind && s.prefix == o.prefix && s.name == o.name && s.index == o.index && s.numeric == o.numeric &&
 		slices.EqualFunc(s.tests, o.tests, test.equal)
 }
 
@@ -91,6 +94,8 @@ func parseJSONPath(path string) ([]step, error) {
 			s = step{kind: stepName, name: name}
 			if name == "*" {
 				s.name = ""
+			} else if n, err := strconv.ParseUint(name, 10, 31); err == nil && strconv.FormatUint(n, 10) == name {
+				s.numeric, s.index = true, int(n)
 			}
 		case '[':
 			var inner string
@@ -301,11 +306,13 @@ func xmlTest(in string) (test, error) {
 		if n, ok := strings.CutSuffix(name, "!"); ok {
 			t.kind, name = testUnequal, n
 		}
-		v, ok := unquote(strings.TrimSpace(value))
-		if !ok {
-			return t, fmt.Errorf("[%s]: the value is not quoted", in)
+		value = strings.TrimSpace(value)
+		if v, ok := unquote(value); ok {
+			value = v
+		} else if value == "" || strings.ContainsAny(value, `'"`) {
+			return t, fmt.Errorf("[%s]: the value is missing or badly quoted", in)
 		}
-		t.value = v
+		t.value = value
 	}
 	prefix, name, err := xmlName(strings.TrimSpace(name))
 	t.prefix, t.keys = prefix, []string{name}

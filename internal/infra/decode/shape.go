@@ -41,7 +41,7 @@ const (
 	maxDepth  = 128
 	maxString = 4 << 20 // bytes of one JSON string or one run of XML text
 	maxBody   = 1 << 30 // offsets are 32 bits
-	maxItems  = 1 << 17
+	maxItems  = 1 << 15
 	maxValues = 1 << 19 // wanted values of one item, and of the reply around the items
 	maxID     = 500
 	maxSignal = 4 << 10

@@ -12,6 +12,7 @@ type node struct {
 	attrs []attrEnd
 	npos  int  // XML: counters needed for positions among the children
 	leaf  bool // nothing but plain ends; set when the trie is complete
+	done  bool // leaf is set
 }
 
 type named struct {
@@ -53,6 +54,10 @@ const (
 
 // seal marks the leaves of a finished trie.
 func (n *node) seal() {
+	if n.done {
+		return
+	}
+	n.done = true
 	n.leaf = n.names == nil && n.any == nil && n.elems == nil && n.attrs == nil
 	for _, e := range n.ends {
 		if e.under != nil || e.level == isItem || e.notArray || e.objectOnly {
@@ -128,6 +133,10 @@ func (n *node) child(s step) *node {
 	}
 	s.tests = tests
 	*list = append(*list, edge{s, to})
+	if s.numeric {
+		// The same place by position; its name keeps it apart from [0].
+		n.elems = append(n.elems, edge{step{kind: stepIndex, name: s.name, index: s.index, numeric: true}, to})
+	}
 	return to
 }
 

@@ -12,11 +12,19 @@ import (
 // pick is a compiled source.Pick: where a value is and what is done to it.
 type pick struct {
 	slot  int32
-	label int32 // slot of a heading within the match, or -1
+	all   []int32 // slots of a value put together, in place of slot
+	sep   []byte  // between them
+	label int32   // slot of a heading within the match, or -1
 	parts *parts
 	form  timeForm
 	clean []cleaner
-	raw   bool // XML: the first transform wants the markup
+	// split cuts what the transforms leave into values of their own, which go
+	// through after; nil where a value stays one.
+	split []byte
+	after []cleaner
+	// inverted: JSON, the value is an inverted index.
+	inverted bool
+	raw      bool // XML: the first transform wants the markup
 }
 
 // parts are the places of a date.
@@ -71,13 +79,74 @@ func (w *walk) scalar(b []byte) []byte {
 	return b
 }
 
-// polish applies the transforms of p; nil if nothing is left.
-func (w *walk) polish(p *pick, v []byte) []byte {
-	for _, c := range p.clean {
+// textOf is the text of a match as the transforms of p want it.
+func (w *walk) textOf(p *pick, x *match) []byte {
+	if p.inverted {
+		return w.inverted(x.span)
+	}
+	return w.matchText(x, p.raw)
+}
+
+// composed puts a value together of the first text at each of its places; nil
+// if one of them has none.
+func (w *walk) composed(m *matches, p *pick, group int32) []byte {
+	var parts [maxComposed][]byte
+	for i, slot := range p.all {
+		for k := m.first(slot, group); k >= 0 && len(parts[i]) == 0; k = m.after(k) {
+			parts[i] = bytes.TrimSpace(w.matchText(&m.list[k], false))
+		}
+		if len(parts[i]) == 0 {
+			return nil
+		}
+	}
+	from := len(w.text.buf)
+	for i := range p.all {
+		if i > 0 {
+			w.text.buf = append(w.text.buf, p.sep...)
+		}
+		w.text.buf = append(w.text.buf, parts[i]...)
+	}
+	return w.text.take(from)
+}
+
+// maxComposed bounds the places of one value.
+const maxComposed = 16
+
+// yield calls f with what the transforms of p make of v, which may be several
+// values, and reports whether to go on.
+func (w *walk) yield(p *pick, v []byte, k int32, f func(v []byte, k int32) bool) bool {
+	v = w.transform(p.clean, v)
+	if p.split == nil {
+		if v = w.polish(p, v); v == nil {
+			return true
+		}
+		return f(v, k)
+	}
+	for part := range bytes.SplitSeq(v, p.split) {
+		part = w.polish(p, w.transform(p.after, bytes.TrimSpace(part)))
+		if part != nil && !f(part, k) {
+			return false
+		}
+	}
+	return true
+}
+
+// transform applies transforms; nil if nothing is left. A value that is not
+// there stays so: no transform makes one of nothing.
+func (w *walk) transform(list []cleaner, v []byte) []byte {
+	if len(v) == 0 {
+		return nil
+	}
+	for _, c := range list {
 		if v = c(&w.text, v); len(v) == 0 {
 			return nil
 		}
 	}
+	return v
+}
+
+// polish writes a date in its declared form; nil for a value that says nothing.
+func (w *walk) polish(p *pick, v []byte) []byte {
 	if p.form.kind != timeNone {
 		d, ok := p.form.date(v, w.d.zone)
 		if !ok {
@@ -105,6 +174,10 @@ func blank(v []byte) bool {
 // each calls f with every value of p within group that is not empty, until it
 // returns false. Arrays are taken apart if wanted; k is the match.
 func (w *walk) each(m *matches, p *pick, group int32, arrays bool, f func(v []byte, k int32) bool) {
+	if p.all != nil {
+		w.yield(p, w.composed(m, p, group), -1, f)
+		return
+	}
 	for k := m.first(p.slot, group); k >= 0; k = m.after(k) {
 		if p.parts != nil {
 			if d, _, _ := w.partsDate(p, k); d.year > 0 {
@@ -118,18 +191,12 @@ func (w *walk) each(m *matches, p *pick, group int32, arrays bool, f func(v []by
 		}
 		s := m.list[k].span
 		if arrays && w.d.json && w.body[s.start] == '[' {
-			if !w.elements(s, func(b []byte) bool {
-				v := w.scalar(b)
-				if v = w.polish(p, v); v == nil {
-					return true
-				}
-				return f(v, k)
-			}) {
+			if !w.elements(s, func(b []byte) bool { return w.yield(p, w.scalar(b), k, f) }) {
 				return
 			}
 			continue
 		}
-		if v := w.polish(p, w.matchText(&m.list[k], p.raw)); v != nil && !f(v, k) {
+		if !w.yield(p, w.textOf(p, &m.list[k]), k, f) {
 			return
 		}
 	}
@@ -191,8 +258,31 @@ func (w *walk) partsDate(p *pick, k int32) (d date, whole, present bool) {
 // instantOf returns the update time: the first that can be read. Bad is one
 // that is there and cannot.
 func (w *walk) instantOf(picks []pick) (t time.Time, bad []byte) {
+	read := func(p *pick, v []byte) bool {
+		v = w.transform(p.clean, v)
+		if p.split != nil {
+			v, _, _ = bytes.Cut(v, p.split)
+			v = w.transform(p.after, bytes.TrimSpace(v))
+		}
+		if blank(v) {
+			return false
+		}
+		at, err := p.form.instant(v, w.d.zone)
+		if err == nil {
+			t = at
+		} else if bad == nil {
+			bad = v
+		}
+		return err == nil
+	}
 	for i := range picks {
 		p := &picks[i]
+		if p.all != nil {
+			if read(p, w.composed(&w.item, p, -1)) {
+				return t, nil
+			}
+			continue
+		}
 		for k := w.item.first(p.slot, -1); k >= 0; k = w.item.after(k) {
 			if p.parts != nil {
 				d, whole, present := w.partsDate(p, k)
@@ -204,28 +294,20 @@ func (w *walk) instantOf(picks []pick) (t time.Time, bad []byte) {
 				}
 				continue
 			}
-			v := w.matchText(&w.item.list[k], p.raw)
-			for _, c := range p.clean {
-				v = c(&w.text, v)
-			}
-			if blank(v) {
-				continue
-			}
-			t, err := p.form.instant(v, w.d.zone)
-			if err == nil {
+			if read(p, w.textOf(p, &w.item.list[k])) {
 				return t, nil
-			}
-			if bad == nil {
-				bad = v
 			}
 		}
 	}
 	return time.Time{}, bad
 }
 
-// integer reads a whole number, also one written 12.0 or 1.2e1.
+// integer reads a whole number, also one written 12.0, 1.2e1 or 1,234 (P7).
 func integer(v []byte) (int64, bool) {
 	v = bytes.TrimSpace(v)
+	if bytes.IndexByte(v, ',') >= 0 {
+		v = cleanNumber(nil, v)
+	}
 	if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
 		return n, v[0] != '+'
 	}

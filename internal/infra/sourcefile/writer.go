@@ -284,6 +284,15 @@ func flow(v any) (string, bool) {
 	return "", false
 }
 
+func (m member) write(b *strings.Builder, depth int) {
+	b.WriteString(quoted(m.key) + ":")
+	if t, ok := m.value.(text); ok && (m.key == "format" || m.key == "sep") {
+		b.WriteString(" " + quoted(string(t))) // 20060102 is no number here
+		return
+	}
+	write(b, m.value, depth)
+}
+
 func write(b *strings.Builder, v any, depth int) {
 	indent := "\n" + strings.Repeat("  ", depth)
 	if s, ok := flow(v); ok {
@@ -293,8 +302,8 @@ func write(b *strings.Builder, v any, depth int) {
 	switch v := v.(type) {
 	case mapping:
 		for _, m := range v {
-			b.WriteString(indent + quoted(m.key) + ":")
-			write(b, m.value, depth+1)
+			b.WriteString(indent)
+			m.write(b, depth+1)
 		}
 	case list:
 		for _, item := range v {
@@ -302,11 +311,11 @@ func write(b *strings.Builder, v any, depth int) {
 			if m, ok := item.(mapping); ok {
 				for i, e := range m {
 					if i > 0 {
-						b.WriteString(indent + "  " + quoted(e.key) + ":")
+						b.WriteString(indent + "  ")
 					} else {
-						b.WriteString(" " + quoted(e.key) + ":")
+						b.WriteString(" ")
 					}
-					write(b, e.value, depth+2)
+					e.write(b, depth+2)
 				}
 				continue
 			}
