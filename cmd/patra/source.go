@@ -27,7 +27,7 @@ func (c *cli) sourceCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(c.sourceListCmd(), c.sourceShowCmd(), c.sourceHistoryCmd(), c.sourceDiffCmd(), c.sourceExportCmd(),
-		c.sourceLintCmd(), c.sourceNewCmd(), c.sourceSchemaCmd(),
+		c.sourceLintCmd(), c.sourceCheckCmd(), c.sourceNewCmd(), c.sourceSchemaCmd(),
 		c.sourceApplyCmd(), c.sourceScheduleCmd(), c.sourceRollbackCmd(), c.sourcePauseCmd(), c.sourceResumeCmd())
 	return cmd
 }

@@ -311,7 +311,7 @@ func TestSourceVerbs_HaveTheFlagsTheyShould(t *testing.T) {
 	for _, sub := range c.sourceCmd().Commands() {
 		flag := func(name string) bool { return sub.Flags().Lookup(name) != nil }
 		switch sub.Name() {
-		case "list", "show", "history", "diff", "lint":
+		case "list", "show", "history", "diff", "lint", "check":
 			if !flag("json") {
 				t.Errorf("%s has no --json", sub.Name())
 			}

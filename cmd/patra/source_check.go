@@ -1,0 +1,275 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/papertrace/patra/internal/app/sourcecheck"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/spf13/cobra"
+)
+
+// checkFlags are the flags of source check.
+type checkFlags struct {
+	node.SourceCheck
+	op, at, from, to, show string
+	strict                 bool
+}
+
+func (c *cli) sourceCheckCmd() *cobra.Command {
+	var f checkFlags
+	cmd := &cobra.Command{
+		Use:   "check NAME",
+		Short: "Try a source out: read a little of it and say what is well, what is not, and the fix",
+		Long: "Check compiles the source for every operation, looks at its credential, and reads one page the way a\n" +
+			"harvest would: two requests by default, through the rate gate. It stores no records and moves no cursor.\n" +
+			"What fails is named with its fix; what depends on it is skipped.",
+		Example: "  patra source check crossref\n" +
+			"  patra source check mysource --file mysource.yaml --show http\n" +
+			"  patra source check mysource --save fixture && patra source check --file mysource.yaml --offline fixture",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && (f.File != "" || f.Offline != "") {
+				return nil // the pack or the fixture says which
+			}
+			return oneSource(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				f.Source = args[0]
+			}
+			if err := f.parse(cmd); err != nil {
+				return err
+			}
+			return c.checkSource(cmd.Context(), &f)
+		},
+	}
+	g := cmd.Flags()
+	g.StringVar(&f.BaseURL, "base-url", "", "send the requests to another host: a simulator or mirror")
+	g.StringVar(&f.at, "at", "", "check the description in force at this instant, RFC 3339 or a date (UTC); default now")
+	g.StringVar(&f.File, "file", "", "check this pack, which need not be applied")
+	g.StringVar(&f.op, "op", "", "operation: harvest (default), backfill or update")
+	g.IntVar(&f.Records, "records", 0, fmt.Sprintf("read on until so many records were seen, up to %d; default one page", sourcecheck.MaxRecords))
+	g.StringVar(&f.from, "from", "", "start of the window to read, RFC 3339 or a date (UTC); default the last closed day")
+	g.StringVar(&f.to, "to", "", "end of the window, not part of it")
+	g.StringVar(&f.Query, "query", "", `only what matches, e.g. tiab:"breast cancer"`)
+	g.StringVar(&f.show, "show", "", "http: print each request and the beginning of its reply, without secrets")
+	g.StringVar(&f.Save, "save", "", "write the replies to this new folder, without secrets")
+	g.StringVar(&f.Offline, "offline", "", "read the replies from a folder made by --save; sends nothing")
+	g.BoolVar(&f.strict, "strict", false, "warnings fail the check too")
+	g.BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// parse checks the flags against each other.
+func (f *checkFlags) parse(cmd *cobra.Command) error {
+	bad := func(format string, args ...any) error {
+		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf(format, args...)}
+	}
+	var err error
+	if f.Operation, err = parseOperation(cmd, f.op); err != nil {
+		return err
+	}
+	if f.At, err = instant(cmd, "at", f.at); err != nil {
+		return err
+	}
+	if f.From, err = instant(cmd, "from", f.from); err != nil {
+		return err
+	}
+	if f.To, err = instant(cmd, "to", f.to); err != nil {
+		return err
+	}
+	if !f.From.IsZero() && !f.To.IsZero() {
+		if _, err := harvest.NewWindow(f.From, f.To); err != nil {
+			return err
+		}
+	}
+	if f.BaseURL != "" {
+		if u, err := url.Parse(f.BaseURL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+			return bad("--base-url %q is not an http or https address", f.BaseURL)
+		}
+	}
+	switch {
+	case f.Records < 0 || f.Records > sourcecheck.MaxRecords:
+		return bad("--records %d: use 1 to %d", f.Records, sourcecheck.MaxRecords)
+	case f.show != "" && f.show != "http":
+		return bad("--show %q is not known: use --show http", f.show)
+	case f.File != "" && !f.At.IsZero():
+		return bad("--at is for what is in force, --file for what is not: leave one out")
+	case f.Save != "" && f.Offline != "":
+		return bad("--offline sends nothing that --save could write: leave one out")
+	}
+	if f.Offline != "" {
+		for _, name := range []string{"from", "to", "query", "op", "records", "base-url"} {
+			if cmd.Flags().Changed(name) {
+				return bad("--offline asks what --save asked: leave --%s out", name)
+			}
+		}
+	}
+	return nil
+}
+
+func (c *cli) checkSource(ctx context.Context, f *checkFlags) error {
+	n, err := c.open(ctx, 1)
+	if err != nil {
+		return err
+	}
+	defer n.Close() //nolint:errcheck // nothing was written to it
+	rep, exchanges, err := n.CheckSource(ctx, f.SourceCheck)
+	switch {
+	case errors.Is(err, node.ErrOtherSource):
+		return &usageError{cmd: "patra source check", err: err}
+	case errors.Is(err, fs.ErrExist):
+		return &usageError{cmd: "patra source check", err: fmt.Errorf("%w; --save needs a new or empty folder", err)}
+	case err != nil:
+		return err
+	}
+	shown := sourcecheck.Show(exchanges)
+	if c.json {
+		if f.show != "" {
+			rep.Exchanges = shown
+		}
+		if err := c.printJSON(rep); err != nil {
+			return err
+		}
+	} else {
+		if f.show != "" {
+			c.printExchanges(shown)
+		}
+		c.printCheck(rep)
+	}
+	if f.Save != "" {
+		again := rep.Source
+		if f.File != "" {
+			again = "--file " + f.File
+		}
+		c.notef("replies saved in %s; again without a request: patra source check %s --offline %s\n", f.Save, again, f.Save)
+	}
+	switch rep.FailedGroup() {
+	case "":
+	case sourcecheck.Config, sourcecheck.Credential:
+		return exitError(exitUsage)
+	case sourcecheck.Network, sourcecheck.Rate, sourcecheck.TestRead:
+		return exitError(exitUpstream)
+	default:
+		return exitError(exitFailed)
+	}
+	if f.strict && rep.Summary.Warnings > 0 {
+		c.notef("patra: --strict, and there are warnings [check_warned]\nnext: do what stands behind fix, or leave --strict out\n")
+		return exitError(exitFailed)
+	}
+	next := "patra harvest " + rep.Source
+	if f.File != "" {
+		next = "patra source apply " + f.File + " --reason TEXT"
+	}
+	c.notef("next: %s\n", next)
+	return nil
+}
+
+// Signs of a status, and their colours on a terminal.
+var (
+	statusSign   = map[sourcecheck.Status]string{sourcecheck.OK: "✓", sourcecheck.Warning: "!", sourcecheck.Failed: "✕", sourcecheck.Skipped: "·"}
+	statusColour = map[sourcecheck.Status]string{sourcecheck.OK: "32", sourcecheck.Warning: "33", sourcecheck.Failed: "31", sourcecheck.Skipped: "90"}
+)
+
+func (c *cli) printCheck(r *sourcecheck.Report) {
+	colour := isTerminal(c.out) && os.Getenv("NO_COLOR") == ""
+	sign := func(s sourcecheck.Status) string {
+		if colour {
+			return "\x1b[" + statusColour[s] + "m" + statusSign[s] + "\x1b[0m"
+		}
+		return statusSign[s]
+	}
+	c.printf("%s %s: %s\n", r.Source, r.Operation, r.Origin)
+	if r.BaseURL != "" {
+		c.printf("requests go to %s\n", r.BaseURL)
+	}
+	for _, g := range r.Groups {
+		c.printf("\n%s\n", g.Name)
+		for _, k := range g.Checks {
+			word := ""
+			switch k.Status {
+			case sourcecheck.Failed:
+				word = "failed: "
+			case sourcecheck.Warning:
+				word = "warning: "
+			}
+			c.printf("  %s %s%s\n", sign(k.Status), word, printable(k.Text))
+			for _, d := range k.Details {
+				c.printf("      %s\n", printable(d))
+			}
+			if k.Fix != "" {
+				c.printf("    fix: %s\n", printable(k.Fix))
+			}
+		}
+		if g.Name == sourcecheck.Mapping && len(r.Fields) > 0 {
+			c.printFields(r.Fields)
+		}
+	}
+	cost := count(r.Requests.Sent, "request")
+	if r.Offline {
+		cost = fmt.Sprintf("0 requests, %d replayed", r.Requests.Replayed)
+	}
+	s := r.Summary
+	c.printf("\n%s %s: %d ok, %s, %d failed, %d skipped; %s, %s; nothing was stored\n", sign(r.Status), r.Source, s.OK, count(s.Warnings, "warning"), s.Failed, s.Skipped, cost, size(r.Requests.Bytes))
+}
+
+func (c *cli) printFields(fields []sourcecheck.Coverage) {
+	c.printf("    %-18s %11s %6s  %s\n", "FIELD", "FOUND", "%", "EXAMPLE")
+	for _, f := range fields {
+		c.printf("    %-18s %11s %6.1f  %s\n", f.Field, fmt.Sprintf("%d of %d", f.Found, f.Of), f.Percent, printable(f.Example))
+	}
+}
+
+func (c *cli) printExchanges(all []sourcecheck.Shown) {
+	for _, e := range all {
+		c.printf("%s %s\n", e.Method, printable(e.URL))
+		c.printHeaders("> ", e.Request)
+		if e.Form != "" {
+			c.printf("> \n> %s\n", printable(e.Form))
+		}
+		if e.Failure != "" {
+			c.printf("< %s: %s\n", e.Failure, printable(e.Error))
+		}
+		if e.Status == 0 {
+			c.printf("\n")
+			continue
+		}
+		c.printf("< %d %s\n", e.Status, http.StatusText(e.Status))
+		c.printHeaders("< ", e.Header)
+		for line := range strings.Lines(e.Head) {
+			c.printf("  %s\n", printable(strings.TrimRight(line, "\r\n")))
+		}
+		if e.Size > len(e.Head) {
+			c.printf("  .. %s in all\n", size(int64(e.Size)))
+		}
+		c.printf("\n")
+	}
+}
+
+func (c *cli) printHeaders(before string, h http.Header) {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, v := range h[name] {
+			c.printf("%s%s: %s\n", before, name, printable(v))
+		}
+	}
+}
+
+// printable takes out of a text what a terminal would obey.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == utf8.RuneError {
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,83 @@
+package sourcecheck
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// estimate: what will a harvest cost?
+func (j *job) estimate(l *lines) {
+	if j.unread(l, Estimate) {
+		return
+	}
+	r, fig := j.read, &j.rep.Figures
+	total := r.total()
+	fig.Total = total
+	if total == nil {
+		l.warn("declare a COUNT endpoint or response.total, if the source tells totals", "the source tells no total: neither size nor time can be foreseen")
+		return
+	}
+	days := r.span.Duration().Hours() / 24
+	daily := int64(math.Round(float64(*total) / days))
+	pages, requests := j.cost(*total)
+	fig.PerDay, fig.Pages, fig.Requests = &daily, &pages, &requests
+	rate := j.allowed()
+	took := func(requests int64) string {
+		if rate.QPS == 0 {
+			return "no limit on the rate"
+		}
+		return fmt.Sprintf("about %s at %s a second", lasting(float64(requests)/rate.QPS), decimal(rate.QPS))
+	}
+	if rate.QPS > 0 {
+		s := float64(requests) / rate.QPS
+		fig.Seconds = &s
+	}
+	l.ok("this window: %s, %s, %s, %s", count(*total, "record"), count(pages, "page"), count(requests, "request"), took(requests))
+	if base := j.Spec.Window.Baseline.D(); base > 0 {
+		all := int64(float64(daily) * base.Hours() / 24)
+		_, requests := j.cost(all)
+		l.ok("%s a day; a first harvest of %s: about %s, %s, %s", count(daily, "record"), lasting(base.Seconds()), count(all, "record"), count(requests, "request"), took(requests))
+		for _, q := range rate.Quotas {
+			if requests > q.Limit {
+				l.warn("begin with a later --from, and fill up by backfill", "a first harvest needs more than the quota of %s per %s", number(q.Limit), q.Window.D())
+			}
+		}
+	}
+}
+
+// cost is how many search pages and how many requests in all so many records take.
+func (j *job) cost(records int64) (pages, requests int64) {
+	pages = max(1, ceil(records, int64(j.Spec.Paging.Size)))
+	requests = pages
+	if j.Spec.TwoPhase() {
+		requests += ceil(records, int64(j.Spec.Batching.IDs))
+	}
+	if j.Spec.Count != nil {
+		requests++
+	}
+	return pages, requests
+}
+
+func ceil(n, by int64) int64 {
+	if by < 1 {
+		return n
+	}
+	return (n + by - 1) / by
+}
+
+// lasting writes a time as people say it.
+func lasting(seconds float64) string {
+	switch d := time.Duration(seconds * float64(time.Second)); {
+	case d < time.Second:
+		return "1 s"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%.0f h", d.Hours())
+	default:
+		return fmt.Sprintf("%.0f days", d.Hours()/24)
+	}
+}
