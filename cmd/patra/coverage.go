@@ -2,9 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
@@ -59,13 +62,24 @@ func (c *cli) printCoverage(code string, cov []sqlstore.Coverage) {
 		return
 	}
 	for _, v := range cov {
-		c.printf("%s %s %s by %s, watermark %s\n", code, v.Operation, v.Namespace, v.CursorKey, node.Time(v.Watermark))
+		at := node.Time(v.Watermark).String()
+		if v.Operation == harvest.Update {
+			at = strconv.FormatInt(harvest.OrdinalOf(v.Watermark), 10)
+		}
+		c.printf("%s %s %s by %s, watermark %s\n", code, v.Operation, v.Namespace, v.CursorKey, at)
+		if l := v.LateRate; l != nil {
+			word := "unknown: " + l.Reason
+			if l.Rate != nil {
+				word = fmt.Sprintf("%.2f %% of the new versions of 7 days", 100**l.Rate)
+			}
+			c.printf("  %-8s %s\n", "late", word)
+		}
 		for _, part := range []struct {
 			name string
 			list []sqlstore.Interval
 		}{{"proven", v.Proven}, {"open", v.Open}, {"failed", v.Failed}, {"missing", v.Missing}} {
 			for _, i := range part.list {
-				c.printf("  %-8s [%s, %s)", part.name, node.Time(i.From), node.Time(i.To))
+				c.printf("  %-8s %s", part.name, windowText(v.Operation, i.From, i.To))
 				if i.Reason != "" {
 					c.printf("  %s", i.Reason)
 				}

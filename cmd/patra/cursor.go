@@ -1,11 +1,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
@@ -149,41 +153,53 @@ func (c *cli) cursorSkipCmd() *cobra.Command {
 				return err
 			}
 			defer n.Close() //nolint:errcheck // everything is committed
-			gaps, err := n.Store.CursorGaps(cmd.Context(), harvest.CursorID(id))
-			if err != nil {
-				return err
-			}
-			k := 0
-			for _, g := range gaps {
-				if g.To.After(until) {
-					continue
-				}
-				k++
-				if f.dryRun {
-					c.printf("would not be read: [%s, %s) %s\n", node.Time(g.From), node.Time(g.To), g.Reason)
-					continue
-				}
-				a := c.audit(f.reason)
-				a.Action, a.Object = "GAP_ACCEPT", fmt.Sprintf("slice/%d", g.Slice)
-				if _, err := n.Store.AcceptGap(cmd.Context(), g.Slice, a); err != nil {
-					return err
-				}
-			}
-			cur, err := n.Store.Cursor(cmd.Context(), harvest.CursorID(id))
-			if err != nil {
-				return err
-			}
-			if k == 0 {
-				c.printf("cursor %d: no gap ends before %s; it is proven to %s\n", id, node.Time(until), cur.Value)
-				return nil
-			}
-			if !f.dryRun {
-				c.printf("cursor %d: %d gaps accepted, it is now at %s\n", id, k, cur.Value)
-			}
-			return nil
+			return c.skip(cmd.Context(), n, harvest.CursorID(id), until, &f)
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "accept gaps that end by this instant")
 	c.holdFlags(cmd, &f)
 	return cmd
+}
+
+// skip accepts the gaps of a cursor that end by an instant.
+func (c *cli) skip(ctx context.Context, n *node.Node, id harvest.CursorID, until time.Time, f *changeFlags) error {
+	if _, err := n.Store.Cursor(ctx, id); err != nil {
+		return err
+	}
+	gaps, err := n.Store.CursorGaps(ctx, id)
+	if err != nil {
+		return err
+	}
+	gaps = slices.DeleteFunc(gaps, func(g sqlstore.Gap) bool { return g.To.After(until) })
+	for _, g := range gaps {
+		if f.dryRun {
+			break
+		}
+		a := c.audit(f.reason)
+		a.Action, a.Object = "GAP_ACCEPT", fmt.Sprintf("slice/%d", g.Slice)
+		if _, err := n.Store.AcceptGap(ctx, g.Slice, a); err != nil {
+			return err
+		}
+	}
+	cur, err := n.Store.Cursor(ctx, id)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		if gaps == nil {
+			gaps = []sqlstore.Gap{}
+		}
+		return c.printJSON(map[string]any{"cursor": cur, "gaps": gaps, "accepted": len(gaps), "applied": !f.dryRun && len(gaps) > 0})
+	}
+	switch {
+	case len(gaps) == 0:
+		c.printf("cursor %d: no gap ends by %s; it is proven to %s\n", id, node.Time(until), cur.Value)
+	case f.dryRun:
+		for _, g := range gaps {
+			c.printf("would not be read: [%s, %s) %s\n", node.Time(g.From), node.Time(g.To), g.Reason)
+		}
+	default:
+		c.printf("cursor %d: %d gaps accepted, it is now at %s\n", id, len(gaps), cur.Value)
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/papertrace/patra/internal/app/planner"
+	"github.com/papertrace/patra/internal/app/reconcile"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/query"
@@ -124,11 +125,26 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 	if e, ok := errors.AsType[*harvest.BeyondActivityError](err); ok {
 		return problem{"beyond_activity", e.Error(), "", "choose --to at or after " + harvest.FormatInstant(e.Reached) + ", or another --activity; nothing was changed", exitConflict}
 	}
+	if e, ok := errors.AsType[*planner.NoUpdateError](err); ok {
+		return problem{"no_update", e.Error(), "", "patra backfill " + e.Source + " --from T --to T reads a window again; docs/write-a-source.md tells how a source is asked by ids", exitUsage}
+	}
+	if e, ok := errors.AsType[*node.BadLinesError](err); ok {
+		return problem{"bad_ids", e.Error(), e.Detail(), "mend the lines named above and run the command again; nothing was changed", exitUsage}
+	}
 	if e, ok := errors.AsType[*planner.MovedError](err); ok {
 		return problem{"moved", e.Error(), "", "`patra plan create SOURCE --dry-run` shows what would be planned now; nothing was changed", exitConflict}
 	}
 	if errors.Is(err, planner.ErrToken) {
 		return problem{"bad_token", err.Error(), "", "copy the whole last line that `patra plan create SOURCE --dry-run` prints", exitUsage}
+	}
+	if e, ok := errors.AsType[*reconcile.CannotCountError](err); ok {
+		return problem{"cannot_count", e.Error(), "", "`patra coverage " + e.Source + "` shows what is proven by the walks themselves", exitUsage}
+	}
+	if e, ok := errors.AsType[*reconcile.StepError](err); ok {
+		return problem{"usage", e.Error(), "", "patra reconcile --help", exitUsage}
+	}
+	if errors.Is(err, reconcile.ErrNothingProven) {
+		return problem{"nothing_proven", err.Error(), "", "patra harvest SOURCE, or choose another --from and --to; patra coverage SOURCE shows what is proven", exitNotFound}
 	}
 	if errors.Is(err, sqlstore.ErrNotOpen) {
 		return problem{"not_open", err.Error(), "", "`patra plan show PLAN` shows its state; nothing was changed", exitConflict}

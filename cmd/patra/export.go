@@ -83,6 +83,7 @@ type exportLine struct {
 	Type       string          `json:"type"`
 	ID         string          `json:"id"`
 	Status     string          `json:"status"`
+	MergedInto string          `json:"merged_into,omitempty"`
 	Revision   int64           `json:"revision"`
 	UpdatedAt  *node.Time      `json:"updated_at,omitempty"`
 	RawSHA256  string          `json:"raw_sha256"`
@@ -103,7 +104,7 @@ type exportOrigin struct {
 
 func writeJSONL(w io.Writer, e *sqlstore.Exported) error {
 	line := exportLine{
-		Source: e.Provenance, Type: e.Type, ID: e.ID, Status: string(e.Status), Revision: e.Revision, RawSHA256: e.RawSHA256, Fields: e.Fields,
+		Source: e.Provenance, Type: e.Type, ID: e.ID, Status: string(e.Status), MergedInto: e.MergedInto, Revision: e.Revision, RawSHA256: e.RawSHA256, Fields: e.Fields,
 		Provenance: exportOrigin{int64(e.Plan), int64(e.Slice), int64(e.Task), int64(e.Run), int64(e.Batch), e.MappingVersion, node.Time(e.FetchedAt)},
 	}
 	if !e.UpdatedAt.IsZero() {

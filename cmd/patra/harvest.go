@@ -52,13 +52,8 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 				return err
 			}
 		}
-		if base != "" {
-			if u, err := url.Parse(base); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-				return &usageError{cmd: "patra harvest", err: fmt.Errorf("--base-url %q is not an http or https address", base)}
-			}
-		}
-		if workers < 1 || workers > 64 {
-			return &usageError{cmd: "patra harvest", err: fmt.Errorf("--workers %d: use 1 to 64", workers)}
+		if err := checkRun(cmd, base, workers); err != nil {
+			return err
 		}
 		if op == harvest.Backfill {
 			if req.From.IsZero() || req.To.IsZero() {
@@ -82,6 +77,19 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 	f.IntVar(&workers, "workers", 4, "slices worked on at once")
 	f.BoolVar(&c.json, "json", false, "print one JSON object at the end")
 	return cmd
+}
+
+// checkRun checks what every run in the foreground is told.
+func checkRun(cmd *cobra.Command, base string, workers int) error {
+	if base != "" {
+		if u, err := url.Parse(base); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+			return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--base-url %q is not an http or https address", base)}
+		}
+	}
+	if workers < 1 || workers > 64 {
+		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--workers %d: use 1 to 64", workers)}
+	}
+	return nil
 }
 
 // oneSource wants exactly one argument, the source.
@@ -113,6 +121,11 @@ func (c *cli) harvest(ctx context.Context, req node.HarvestRequest, workers int)
 		return err
 	}
 	defer n.Close() //nolint:errcheck // everything is committed
+	return c.runHarvest(ctx, n, req)
+}
+
+// runHarvest triggers, plans and works, and prints what came of it.
+func (c *cli) runHarvest(ctx context.Context, n *node.Node, req node.HarvestRequest) error {
 	req.Watch = new(node.Watch)
 	stop := c.watch(req.Source, req.Watch)
 	rep, err := n.Harvest(ctx, req)
@@ -148,6 +161,10 @@ func (c *cli) printReport(r *node.Report) {
 	for _, w := range r.Warnings {
 		c.notef("note: %s\n", w)
 	}
+	if r.Noop && r.Operation == harvest.Update {
+		c.printf("%s %s  nothing to read again (%s)\n", r.Source, r.Operation, r.Reason)
+		return
+	}
 	if r.Noop {
 		at := "nothing harvested yet"
 		if r.Watermark != nil {
@@ -156,17 +173,19 @@ func (c *cli) printReport(r *node.Report) {
 		c.printf("%s %s  nothing new (%s)\n", r.Source, r.Operation, at)
 		return
 	}
-	c.printf("%s %s  %s  [%s, %s)\n", r.Source, r.Operation, r.Status, r.Window.From, r.Window.To)
+	c.printf("%s %s  %s  %s\n", r.Source, r.Operation, r.Status, windowText(r.Operation, time.Time(r.Window.From), time.Time(r.Window.To)))
 	c.printf("  records   %d new, %d changed, %d remapped, %d unchanged, %d stale, %d quarantined\n",
 		r.Records.Inserted, r.Records.Updated, r.Records.Remapped, r.Records.Unchanged, r.Records.Stale, r.Records.Quarantined)
 	c.printf("  slices    %d done, %d cut again, %d failed, %d open\n", r.Slices.Done, r.Slices.Resliced, r.Slices.Failed, r.Slices.Open)
 	c.printf("  requests  %d sent, %d of them repeats, %d throttled (429), %d server errors, %s\n",
 		r.Requests.Sent, r.Requests.Retried, r.Requests.HTTP429, r.Requests.HTTP5xx, size(r.Bytes))
-	if r.Watermark != nil {
+	if r.Operation == harvest.Update {
+		c.printf("  not found %d, of them %d gone for good; %d merged into others\n", r.Records.Missing+r.Records.Gone, r.Records.Gone, r.Records.Merged)
+	} else if r.Watermark != nil {
 		c.printf("  complete  up to %s\n", r.Watermark)
 	}
 	for _, g := range r.Gaps {
-		c.printf("  gap       [%s, %s) %s: %s", g.From, g.To, g.Status, g.Reason)
+		c.printf("  gap       %s %s: %s", windowText(r.Operation, time.Time(g.From), time.Time(g.To)), g.Status, g.Reason)
 		if g.RetryAt != nil {
 			c.printf(" (tried again after %s)", g.RetryAt)
 		}

@@ -75,6 +75,9 @@ func (c *cli) planRetryCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if c.json {
+					return c.printJSON(map[string]any{"source": args[0], "gaps": gaps, "slices": len(gaps), "applied": false})
+				}
 				c.printf("%s: %d slices would be queued again\n", args[0], len(gaps))
 				c.printGaps(gaps)
 				return nil
@@ -84,6 +87,9 @@ func (c *cli) planRetryCmd() *cobra.Command {
 			k, err := n.Store.RetryGaps(cmd.Context(), args[0], a)
 			if err != nil {
 				return err
+			}
+			if c.json {
+				return c.printJSON(map[string]any{"source": args[0], "slices": k, "applied": true})
 			}
 			c.printf("%s: %d slices queued again\n", args[0], k)
 			c.notef("next: patra harvest %s\n", args[0])
@@ -120,6 +126,13 @@ func (c *cli) planAcceptCmd() *cobra.Command {
 			}
 			defer n.Close() //nolint:errcheck // everything is committed
 			if f.dryRun {
+				s, err := n.Store.Slice(cmd.Context(), harvest.SliceID(id))
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.printJSON(map[string]any{"slice": s, "applied": false})
+				}
 				c.printf("slice %d would count as read; what lies in its window would never be asked for by this harvest\n", id)
 				return nil
 			}
@@ -128,6 +141,9 @@ func (c *cli) planAcceptCmd() *cobra.Command {
 			w, err := n.Store.AcceptGap(cmd.Context(), harvest.SliceID(id), a)
 			if err != nil {
 				return err
+			}
+			if c.json {
+				return c.printJSON(map[string]any{"slice": id, "watermark": node.Time(w), "applied": true})
 			}
 			c.printf("slice %d: gap accepted, watermark is %s\n", id, node.Time(w))
 			return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -14,7 +15,7 @@ import (
 )
 
 func (c *cli) planCreateCmd() *cobra.Command {
-	var from, to, base, query, op, activity, token string
+	var from, to, base, query, op, activity, token, priority string
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use: "create SOURCE | create --apply TOKEN", Short: "Plan without working: see it first with --dry-run, then apply exactly that",
@@ -49,6 +50,9 @@ func (c *cli) planCreateCmd() *cobra.Command {
 			if t.Operation, known = harvest.ParseOperation(op); !known || t.Operation == harvest.Update {
 				return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--op %q: use HARVEST or BACKFILL; an UPDATE is planned by patra refresh", op)}
 			}
+			if t.Priority, known = harvest.ParsePriority(priority); !known && priority != "" {
+				return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--priority %q: use high, medium or low", priority)}
+			}
 			if t.From, err = parseTime("from", from); err != nil {
 				return err
 			}
@@ -76,6 +80,7 @@ func (c *cli) planCreateCmd() *cobra.Command {
 	f.BoolVar(&dryRun, "dry-run", false, "show what would be planned, and a token for --apply")
 	f.StringVar(&token, "apply", "", "make the plan that a --dry-run showed")
 	f.StringVar(&op, "op", "HARVEST", "HARVEST or BACKFILL")
+	f.StringVar(&priority, "priority", "", "high, medium or low: the place in the queue of a HARVEST, an UPDATE or a BACKFILL (default: its own)")
 	f.StringVar(&query, "query", "", "only what matches")
 	f.StringVar(&from, "from", "", "start of the window, RFC 3339 or a date (UTC)")
 	f.StringVar(&to, "to", "", "end of the window, not part of it")
@@ -341,21 +346,18 @@ func (c *cli) planCancelCmd() *cobra.Command {
 			}
 			if f.dryRun {
 				if slice {
-					c.printf("slice %d would be given up and hold the watermark as a gap\n", id)
-					return nil
+					return c.previewSliceCancel(cmd.Context(), n, scope.Slice)
 				}
-				sum, err := n.Store.Summary(cmd.Context(), harvest.PlanID(id))
-				if err != nil {
-					return err
-				}
-				c.printf("plan %d: %d open and %d failed slices would be given up, %d that are done would stay\n", id, sum.Slices.Open, sum.Slices.Failed, sum.Slices.Done)
-				return nil
+				return c.previewCancel(cmd.Context(), n, scope.Plan)
 			}
 			a := c.audit(f.reason)
 			a.Action, a.Object = "PLAN_CANCEL", object
 			k, err := n.Store.Cancel(cmd.Context(), scope, a)
 			if err != nil {
 				return err
+			}
+			if c.json {
+				return c.printJSON(map[string]any{"object": object, "slices": k, "applied": true})
 			}
 			c.printf("%s: %d slices given up\n", object, k)
 			return nil
@@ -364,4 +366,32 @@ func (c *cli) planCancelCmd() *cobra.Command {
 	cmd.Flags().BoolVar(&slice, "slice", false, "the number is that of a slice")
 	c.holdFlags(cmd, &f)
 	return cmd
+}
+
+func (c *cli) previewCancel(ctx context.Context, n *node.Node, id harvest.PlanID) error {
+	p, err := n.Store.Plan(ctx, id)
+	if err != nil {
+		return err
+	}
+	sum, err := n.Store.Summary(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.printJSON(map[string]any{"object": fmt.Sprintf("plan/%d", id), "status": p.Status, "slices": sum.Slices.Open + sum.Slices.Failed, "applied": false})
+	}
+	c.printf("plan %d: %d open and %d failed slices would be given up, %d that are done would stay\n", id, sum.Slices.Open, sum.Slices.Failed, sum.Slices.Done)
+	return nil
+}
+
+func (c *cli) previewSliceCancel(ctx context.Context, n *node.Node, id harvest.SliceID) error {
+	s, err := n.Store.Slice(ctx, id)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.printJSON(map[string]any{"object": fmt.Sprintf("slice/%d", id), "status": s.Status, "slices": 1, "applied": false})
+	}
+	c.printf("slice %d would be given up and hold the watermark as a gap (it is %s)\n", id, s.Status)
+	return nil
 }

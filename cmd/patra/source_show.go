@@ -149,6 +149,7 @@ func (c *cli) printContract(e registry.Explain) error {
 		}
 	}
 	views := choiceViews(e.Choices)
+	nextRun, quietUntil := scheduleTimes(e)
 	if c.json {
 		violations, warnings := []string{}, []string{}
 		for _, v := range e.Violations {
@@ -160,6 +161,7 @@ func (c *cli) printContract(e registry.Explain) error {
 		return c.printJSON(map[string]any{
 			"source": e.Code, "operation": e.Operation, "at": node.Time(e.At), "dimensions": views, "spec_fingerprint": fingerprint,
 			"config_hash": e.Contract.ConfigHash, "warnings": warnings, "violations": violations,
+			"next_run": nextRun, "quiet_until": quietUntil,
 		})
 	}
 	c.printf("%s %s  contract at %s\n", e.Code, e.Operation, node.Time(e.At))
@@ -181,6 +183,12 @@ func (c *cli) printContract(e registry.Explain) error {
 		}
 	}
 	c.printf("\nconfig hash       %s\n", e.Contract.ConfigHash)
+	if nextRun != nil {
+		c.printf("next run          %s, by patra serve\n", nextRun)
+	}
+	if quietUntil != nil {
+		c.printf("left alone        until %s\n", quietUntil)
+	}
 	if fingerprint != "" {
 		c.printf("spec fingerprint  %s\n", fingerprint)
 	}
@@ -194,4 +202,22 @@ func (c *cli) printContract(e registry.Explain) error {
 		c.notef("patra: the rows in force do not compile for %s: %s [contract_invalid]\n", e.Operation, count(len(e.Violations), "mistake"))
 	}
 	return nil
+}
+
+// scheduleTimes are when the operation next begins by itself, and until when the
+// source is left alone at the instant shown; nil where there is no such time.
+func scheduleTimes(e registry.Explain) (next, quietUntil *node.Time) {
+	s := e.Contract.Schedule
+	if s == nil {
+		return nil, nil
+	}
+	if line := s.Line(e.Operation); !line.IsZero() {
+		if at, ok := line.Next(e.At, s.Zone); ok {
+			next = optional(at)
+		}
+	}
+	if until, quiet := s.QuietUntil(e.At); quiet {
+		quietUntil = optional(until)
+	}
+	return next, quietUntil
 }

@@ -25,6 +25,7 @@ func TestR4_OnlyAnAcceptedGapIsPassed(t *testing.T) {
 			Packs: map[string]registry.Pack{"pubmed": patratest.ShippedPack(t, "pubmed", func(s *source.Spec) {
 				patratest.Fast(s)
 				s.Paging.MaxItems, s.Paging.Size, s.Window.Target = wall, wall, wall
+				s.Window.Split, s.Window.Strategy = nil, harvest.StrategyTime
 			})},
 		})
 		store := r.Node.Store

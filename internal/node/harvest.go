@@ -18,9 +18,11 @@ import (
 // HarvestRequest is what a person asks for.
 type HarvestRequest struct {
 	Source string
-	// Operation is HARVEST unless said otherwise; Activity names a BACKFILL.
+	// Operation is HARVEST unless said otherwise; Activity names a BACKFILL or
+	// an UPDATE, and Pick says which records an UPDATE reads again.
 	Operation harvest.Operation
 	Activity  string
+	Pick      harvest.CandidatePick
 	Query     string // selection in the text form, empty for everything
 	From, To  time.Time
 	BaseURL   string
@@ -46,6 +48,7 @@ type Report struct {
 	Gaps      []ReportGap          `json:"gaps"`
 	Warnings  []string             `json:"-"`
 	Baseline  bool                 `json:"-"`
+	Reason    string               `json:"-"`
 	State     sqlstore.SourceState `json:"-"`
 }
 
@@ -123,16 +126,17 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	if r, resting := n.quiet.rest(ctx, req.Source, op); resting {
 		return nil, r.Fault()
 	}
-	params, err := json.Marshal(map[string]any{"from": Time(req.From), "to": Time(req.To), "baseUrl": req.BaseURL, "query": req.Query})
+	params, err := req.params()
 	if err != nil {
 		return nil, fmt.Errorf("marshal trigger: %w", err)
 	}
 	watch.set("planning")
 	planned, err := n.Planner.Plan(ctx, harvest.Trigger{
-		Provenance: req.Source, Operation: op, Activity: req.Activity, Kind: "MANUAL", From: req.From, To: req.To, Query: req.Query, BaseURL: req.BaseURL, Params: string(params),
+		Provenance: req.Source, Operation: op, Activity: req.Activity, Kind: "MANUAL", From: req.From, To: req.To, Query: req.Query, BaseURL: req.BaseURL, Pick: req.Pick, Params: string(params),
 	})
 	watch.traffic(planned.Traffic)
 	rep.Namespace, rep.Noop, rep.Warnings, rep.Baseline = planned.Namespace.String(), planned.Noop, planned.Warnings, planned.Baseline
+	rep.Reason = planned.Reason
 	if err != nil {
 		return rep, err
 	}
@@ -159,6 +163,18 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	rep.Requests, rep.Bytes = watch.requests()
 	rep.Duration = time.Since(began).Milliseconds()
 	return rep, runErr
+}
+
+// params are the wish as it was given, kept with the trigger.
+func (r HarvestRequest) params() ([]byte, error) {
+	if r.Operation != harvest.Update {
+		return json.Marshal(map[string]any{"from": Time(r.From), "to": Time(r.To), "baseUrl": r.BaseURL, "query": r.Query})
+	}
+	p := map[string]any{"baseUrl": r.BaseURL, "ids": len(r.Pick.IDs), "mappingChanged": r.Pick.MappingChanged, "signals": r.Pick.Signals, "max": r.Pick.Max}
+	if !r.Pick.SeenBefore.IsZero() {
+		p["seenBefore"] = Time(r.Pick.SeenBefore)
+	}
+	return json.Marshal(p)
 }
 
 // Work tells what is left to do for a source and operation, and in quiet hours

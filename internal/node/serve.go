@@ -22,7 +22,8 @@ type Role string
 
 // The roles.
 const (
-	// SchedulerRole triggers what schedules say is due.
+	// SchedulerRole triggers what schedules say is due, and watches over what
+	// comes late.
 	SchedulerRole Role = "scheduler"
 	// PlannerRole goes on with plans that stopped early because enough was open.
 	PlannerRole Role = "planner"
@@ -90,6 +91,7 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 		switch role {
 		case SchedulerRole:
 			begin(role, scheduler.New(scheduler.Config{Poll: c.Poll, Observe: c.Triggers}, n.schedules, n.Store, plans{n.Planner}, n.cfg.Logger).Run)
+			begin("steward", every(max(c.Poll, stewardEvery), n.Steward().Tick))
 		case PlannerRole:
 			begin(role, every(c.Poll, n.goOn))
 		case ExecutorRole:
@@ -156,9 +158,7 @@ func (n *Node) requeue(ctx context.Context) error {
 // goOn goes on with plans that are not whole, of sources that may be asked now.
 func (n *Node) goOn(ctx context.Context) error {
 	_, err := n.Planner.GoOn(ctx, func(ns harvest.Namespace) bool {
-		_, held, err := n.Store.Held(ctx, ns.Provenance)
-		_, resting := n.quiet.rest(ctx, ns.Provenance, ns.Operation)
-		return err == nil && !held && !resting
+		return n.may(ctx, ns.Provenance, ns.Operation)
 	})
 	return err
 }

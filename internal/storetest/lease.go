@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -300,47 +299,6 @@ func renewals(l *Lab) {
 		if got := l.Int(`SELECT ` + col + ` FROM ing_task`); got != want {
 			l.Errorf("%s is %d, want %d", col, got, want)
 		}
-	}
-}
-
-func orderOfPicking(l *Lab) {
-	upd := harvest.ActivityNamespace(prov, harvest.Update, "updated", "u1")
-	bf := harvest.ActivityNamespace(prov, harvest.Backfill, "updated", "b1")
-	for _, n := range []harvest.Namespace{bf, upd, ns} {
-		if _, err := l.Store.SavePlan(l.ctx(), Draft(n, 0, 3)); err != nil {
-			l.Fatal(err)
-		}
-	}
-	// Within a priority by due time, then by id.
-	l.Due()
-	l.Exec(`UPDATE ing_task SET scheduled_at='1999-01-01 00:00:00.000000' WHERE operation_code='UPDATE' AND slice_id=(SELECT MAX(id) FROM ing_plan_slice WHERE plan_id=ing_task.plan_id)`)
-	var got []string
-	for {
-		jobs := l.Lease(1 + rand.IntN(2))
-		if len(jobs) == 0 {
-			break
-		}
-		for _, j := range jobs {
-			got = append(got, fmt.Sprintf("%s %s", j.Operation, j.Spec.Window.From.Format("15")))
-		}
-	}
-	want := []string{
-		"HARVEST 00", "HARVEST 01", "HARVEST 02", "UPDATE 02", "UPDATE 00", "UPDATE 01", "BACKFILL 00", "BACKFILL 01", "BACKFILL 02",
-	}
-	if !slices.Equal(got, want) {
-		l.Errorf("picked %s", strings.Join(got, ", "))
-	}
-	for op, p := range map[string]int64{"HARVEST": 100, "UPDATE": 200, "BACKFILL": 300} {
-		if n := l.Int(`SELECT MIN(priority) FROM ing_task WHERE operation_code=?`, op); n != p {
-			l.Errorf("%s has priority %d", op, n)
-		}
-	}
-	// A snapshot newer than the worker is left for another (R47).
-	Clear(l, l.DB, l.tables)
-	l.Plan(0, 1)
-	l.Exec(`UPDATE ing_task SET spec_version=2`)
-	if n := l.Lease(1); len(n) != 0 {
-		l.Error("a newer snapshot was taken")
 	}
 }
 

@@ -118,6 +118,13 @@ func planted(l *Lab) {
 			`UPDATE ing_cursor_event SET batch_id=NULL, run_id=NULL, task_id=NULL WHERE task_id=` + firstTask,
 			`DELETE FROM ing_task_run_batch WHERE task_id=` + firstTask, `DELETE FROM ing_task_run WHERE task_id=` + firstTask, `DELETE FROM ing_task WHERE id=` + firstTask,
 		}, nil},
+		{"I6", "DONE without a task, and without pages of its parent", []string{
+			`DELETE FROM ing_record_version WHERE batch_id IN (SELECT id FROM ing_task_run_batch WHERE task_id=` + firstTask + `)`,
+			`DELETE FROM ing_outbox`, `DELETE FROM ing_record`, `DELETE FROM ing_quarantine`, `DELETE FROM ing_bad_id`,
+			`UPDATE ing_cursor_event SET batch_id=NULL, run_id=NULL, task_id=NULL WHERE task_id=` + firstTask,
+			`UPDATE ing_plan_slice SET parent_id=(SELECT id FROM (SELECT MAX(id) AS id FROM ing_plan_slice) x) WHERE id=` + firstSlice,
+			`DELETE FROM ing_task_run_batch WHERE task_id=` + firstTask, `DELETE FROM ing_task_run WHERE task_id=` + firstTask, `DELETE FROM ing_task WHERE id=` + firstTask,
+		}, nil},
 		{"I7", "an outbox row lost", []string{`DELETE FROM ing_outbox WHERE revision=2`}, nil},
 		{"I7", "an outbox row renumbered", []string{`UPDATE ing_outbox SET revision=7 WHERE revision=3`}, nil},
 		{"I7", "a version lost", []string{`DELETE FROM ing_record_version WHERE revision=2`}, nil},

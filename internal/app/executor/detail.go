@@ -12,11 +12,19 @@ import (
 
 // askDetails asks for the details of a page of ids: not for those that rest on
 // the list of bad ids, and where there is room also for some whose rest is over,
-// since no search may ever name them again (R27).
+// since no search may ever name them again (R27). An UPDATE asks for what was
+// frozen, no more and no less.
 func (s *session) askDetails(ctx context.Context, st step) reply {
-	bad, err := s.e.store.BadIDs(ctx, s.job.Provenance, s.spec.RecordType, st.ids, s.spec.Batching.IDs)
+	more := s.spec.Batching.IDs
+	if s.frozen() {
+		more = 0
+	}
+	bad, err := s.e.store.BadIDs(ctx, s.job.Provenance, s.spec.RecordType, st.ids, more)
 	if err != nil {
 		return reply{err: err}
+	}
+	if s.frozen() {
+		bad = harvest.BadIDs{Due: append(bad.Due, bad.Resting...)}
 	}
 	r := reply{asked: without(st.ids, bad.Resting)}
 	for _, id := range bad.Due {
@@ -45,41 +53,132 @@ const missingAsks = 2
 // takeDetails accounts for every id of a DETAIL page (R27).
 func (s *session) takeDetails(ctx context.Context, st step, r reply, b harvest.Batch) (harvest.Batch, *step, error) {
 	s.takeItems(r.ans.Page, &b)
-	missing := left(without(r.asked, r.refused), b.Records)
+	missing := left(without(r.asked, r.refused.all()), b.Records)
+	alias := aliases{}
+	alias.note(r.asked, r.ans.Page)
+asking:
 	for try := 0; try < missingAsks && len(missing) > 0; try++ {
-		call := s.call(st)
-		call.IDs = missing
-		again, refused, err := s.details(ctx, call)
-		if err != nil && !divisible(err) {
-			s.count(r.ans.Traffic)
-			s.count(again.Traffic)
-			return b, nil, fmt.Errorf("%s details left out before: %w", s.job.Provenance, err)
+		groups := s.again(try, missing, r.asked, &b)
+		for _, ids := range groups {
+			call := s.call(st)
+			call.IDs = ids
+			again, refused, err := s.details(ctx, call)
+			if err != nil && !divisible(err) {
+				s.count(r.ans.Traffic)
+				s.count(again.Traffic)
+				return b, nil, fmt.Errorf("%s details left out before: %w", s.job.Provenance, err)
+			}
+			b.Evidence = addTraffic(b.Evidence, again.Traffic)
+			if err != nil && len(groups) == 1 {
+				break asking // refused as a whole, and left out of a good reply before: there are none
+			}
+			if err != nil {
+				continue
+			}
+			s.takeMore(again.Page, &b)
+			alias.note(ids, again.Page)
+			r.refused.add(refused)
 		}
-		b.Evidence = addTraffic(b.Evidence, again.Traffic)
-		if err != nil {
-			break // refused as a whole, and left out of a good reply before: there are none
-		}
-		s.takeMore(again.Page, &b)
-		r.refused = append(r.refused, refused...)
-		missing = left(without(missing, refused), b.Records)
+		missing = left(without(missing, r.refused.all()), b.Records)
 	}
-	b.Asked, b.Missing = len(st.ids), notIn(append(missing, r.refused...), b.Quarantined)
+	if err := s.silent(r, missing, &b); err != nil {
+		return b, nil, err
+	}
+	b.Asked, b.Missing = len(st.ids), notIn(append(missing, r.refused.all()...), b.Quarantined)
 	b.Mended = without(r.due, b.Missing)
+	size := s.spec.Batching.IDs
+	if s.frozen() {
+		s.takeAbsent(&b, r.refused, alias)
+		size = max(size, 20) // records are asked for one by one, too: one of them is no flood
+	}
 	at := st.pos.Offset + int64(len(st.ids))
 	b.After = harvest.Position{Offset: at}
 	b.Finish = at >= int64(len(s.ids))
 	var following *step
 	if !b.Finish {
 		following = new(s.detail(st.ordinal+1, at))
+	} else if s.frozen() {
+		b.End = harvest.EndFrozen
 	}
-	return b, following, drift(&b, s.spec.Batching.IDs)
+	return b, following, drift(&b, size)
+}
+
+// takeAbsent sorts the ids of an UPDATE that were not found: not there, or there
+// under another id. An item whose own id cannot be read may be any of them.
+func (s *session) takeAbsent(b *harvest.Batch, refused refusals, alias aliases) {
+	if slices.ContainsFunc(b.Quarantined, func(q harvest.Quarantined) bool { return q.ID == "" }) {
+		return
+	}
+	b.Merged, b.Absent = alias.of(without(b.Missing, refused.ids))
+}
+
+// silent is the fault of an endpoint that has good replies and nothing in them:
+// of so many ids that a search has just named not all are bad. What it says of
+// records that were there once, or of ids on the list of bad ones, is an answer.
+func (s *session) silent(r reply, missing []string, b *harvest.Batch) error {
+	if s.frozen() || len(missing) < len(r.asked) || len(without(missing, r.due)) < fewGuilty || len(b.Quarantined) > 0 {
+		return nil
+	}
+	s.count(traffic(b.Evidence))
+	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.GiveUp, Code: "details_missing", Status: b.Evidence.HTTPStatus}
+	return fmt.Errorf("%s has details of none of %d ids: %w", s.job.Provenance, len(r.asked), f)
+}
+
+// again is how ids that were left out are asked for once more: together, but at
+// the last try of an UPDATE one by one if records came that nobody had asked for.
+// One of those may be what an id has become, which only an answer to that id
+// alone can tell (R31).
+func (s *session) again(try int, missing, asked []string, b *harvest.Batch) [][]string {
+	if !s.frozen() || try < missingAsks-1 || !slices.ContainsFunc(b.Records, func(r harvest.Record) bool { return !slices.Contains(asked, r.ID) }) {
+		return [][]string{missing}
+	}
+	out := make([][]string, len(missing))
+	for i := range missing {
+		out[i] = missing[i : i+1]
+	}
+	return out
+}
+
+// aliases are the records that came in the place of the one id asked for.
+type aliases map[string]string
+
+func (a aliases) note(asked []string, p *harvest.Page) {
+	if len(asked) != 1 {
+		return
+	}
+	delete(a, asked[0])
+	if len(p.Items) == 1 && p.Items[0].Problem == nil && p.Items[0].ID != asked[0] {
+		a[asked[0]] = p.Items[0].ID
+	}
+}
+
+// of parts ids that were not found into those that have become others and the rest.
+func (a aliases) of(ids []string) (merged []harvest.Merged, absent []string) {
+	for _, id := range ids {
+		if into, ok := a[id]; ok {
+			merged = append(merged, harvest.Merged{ID: id, Into: into})
+		} else {
+			absent = append(absent, id)
+		}
+	}
+	return merged, absent
+}
+
+// refusals are the ids that an upstream will not give details of, alone: those
+// that are not there, and those it will not have for another reason.
+type refusals struct{ gone, ids []string }
+
+func (r refusals) all() []string { return slices.Concat(r.gone, r.ids) }
+
+func (r *refusals) add(o refusals) {
+	r.gone, r.ids = append(r.gone, o.gone...), append(r.ids, o.ids...)
 }
 
 // takeMore adds the items of a second reply to the batch.
 func (s *session) takeMore(p *harvest.Page, b *harvest.Batch) {
 	more := harvest.Batch{OpenedBatch: b.OpenedBatch}
 	s.takeItems(p, &more)
-	b.Records = append(b.Records, more.Records...)
+	b.Records, b.Signals = append(b.Records, more.Records...), append(b.Signals, more.Signals...)
 	for _, q := range more.Quarantined {
 		if !slices.ContainsFunc(b.Quarantined, func(o harvest.Quarantined) bool { return o.RawSHA256 == q.RawSHA256 }) {
 			b.Quarantined = append(b.Quarantined, q)
@@ -93,16 +192,16 @@ func (s *session) takeMore(p *harvest.Page, b *harvest.Batch) {
 // details asks for ids. If the upstream will not have them together, they are
 // halved until the guilty ones stand alone (M8, R27): these are returned as
 // refused, the details of the others in one answer.
-func (s *session) details(ctx context.Context, call source.Call) (ans source.Answer, refused []string, err error) {
+func (s *session) details(ctx context.Context, call source.Call) (ans source.Answer, refused refusals, err error) {
 	ans, err = s.e.up.Ask(ctx, s.spec, call)
 	if err == nil {
 		s.unheard = 0
-		return ans, nil, nil
+		return ans, refused, nil
 	}
 	if !divisible(err) {
-		return ans, nil, err
+		return ans, refused, err
 	}
-	h := &halving{most: max(fewGuilty, len(call.IDs)/10), before: s.unheard, ask: func(ids []string) (source.Answer, error) {
+	h := &halving{most: max(fewGuilty, len(call.IDs)/10), before: s.unheard, known: s.frozen(), ask: func(ids []string) (source.Answer, error) {
 		part := call
 		part.IDs = ids
 		return s.e.up.Ask(ctx, s.spec, part)
@@ -117,12 +216,12 @@ func (s *session) details(ctx context.Context, call source.Call) (ans source.Ans
 	}
 	switch {
 	case errors.Is(inner, errManyGuilty):
-		return ans, nil, err
+		return ans, refused, err
 	case inner != nil:
-		return ans, nil, inner
+		return ans, refused, inner
 	}
-	s.log.Debug("ids refused", "phase", harvest.PhaseDetail, "ids", h.guilty, "of", len(call.IDs), "err", err)
-	return ans, h.guilty, nil
+	s.log.Debug("ids refused", "phase", harvest.PhaseDetail, "ids", h.guilty, "gone", h.gone, "of", len(call.IDs), "err", err)
+	return ans, refusals{gone: h.gone, ids: h.guilty}, nil
 }
 
 // halving is the search for the ids that make an upstream refuse a request for
@@ -132,9 +231,13 @@ type halving struct {
 	// most is how many may be guilty before something else must be wrong, and
 	// before counts those that were found guilty since it last gave details.
 	most, before int
+	// known: the ids are of records that were there once, so that some of them
+	// not being there is an answer and no sign of a broken endpoint.
+	known bool
 
 	accepted bool // something was answered: the endpoint is alive
 	guilty   []string
+	gone     []string // those that are not there
 	items    []harvest.Item
 	traffic  source.Traffic
 }
@@ -181,6 +284,10 @@ func (h *halving) found(id string, why error) error {
 	if !ofOneID(why) {
 		return why
 	}
+	if h.known && isAbsence(why) {
+		h.gone = append(h.gone, id)
+		return nil
+	}
 	h.guilty = append(h.guilty, id)
 	if len(h.guilty) > h.most || !h.accepted && h.before+len(h.guilty) >= fewGuilty {
 		return errManyGuilty
@@ -204,6 +311,12 @@ func divisible(err error) bool {
 func ofOneID(err error) bool {
 	f, _ := harvest.FaultOf(err)
 	return f.Status == 400 || f.Status == 404 || f.Status == 410 || f.Code == tooLarge
+}
+
+// isAbsence reports whether a refusal says that what was asked for is not there.
+func isAbsence(err error) bool {
+	f, _ := harvest.FaultOf(err)
+	return f.Status == 404 || f.Status == 410
 }
 
 func left(asked []string, got []harvest.Record) []string {

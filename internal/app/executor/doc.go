@@ -20,6 +20,11 @@
 // that an upstream refuses are asked for in halves until the guilty ids stand
 // alone; those go to the list of bad ids with the page, the others are kept (R27).
 //
+// The task of an UPDATE has no walk: its ids were frozen with its plan, and only
+// their details are asked for. An id that is not there, or is answered with
+// another record, is an answer too; what it means for the record held is decided
+// with the page's commit (R31).
+//
 // What a fault asks for (retry, a new walk, smaller slices, giving up) is
 // decided by the domain's rules; the executor only carries it out. It knows
 // neither the registry nor the database: a plan's snapshot is all it sees.

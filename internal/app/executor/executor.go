@@ -133,6 +133,7 @@ var errStopping = errors.New("stopping")
 // leased to wait for its turn, where its lease would run out and every owner
 // after would look like one that the task had killed (R16).
 func (e *Executor) feed(ctx, work context.Context, free chan struct{}, start func(harvest.Job)) error {
+	turns := new(harvest.Turns)
 	for {
 		select {
 		case free <- struct{}{}:
@@ -145,7 +146,7 @@ func (e *Executor) feed(ctx, work context.Context, free chan struct{}, start fun
 		// Not cut off by the stop: a lease whose answer is lost has to run out.
 		found, err := e.store.LeaseTasks(work, harvest.LeaseRequest{
 			Owner: e.cfg.Owner, TTL: e.cfg.LeaseTTL, Max: 1, Provenance: e.cfg.Provenance, Operation: e.cfg.Operation, SpecVersion: source.SpecVersion,
-			Resting: e.resting(ctx),
+			Resting: e.resting(ctx), Turns: turns,
 		})
 		if err != nil {
 			if ctx.Err() != nil {

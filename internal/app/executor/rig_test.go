@@ -29,6 +29,7 @@ type manner struct {
 	two    bool   // whether details are asked for by id
 	id     string // path of the id, default id
 	target int    // records a slice, default 100
+	tasks  string // what single operations have of their own
 }
 
 // The generic source in every style of the oracle.
@@ -110,7 +111,7 @@ pagination: %s
 			"      style: offset\n      size: 1\n      only: count\n    response: {root: total, total: total}\n")
 	}
 	b.WriteString("faults:\n  - {code: token_expired, status: 410, level: L1, reaction: RESTART}\n")
-	b.WriteString("mapping:\n  fields: {title: title, url: id}\n  volatile: [updated, v, reads]\n")
+	b.WriteString("mapping:\n  fields: {title: title, url: id}\n  volatile: [updated, v, reads]\n" + m.tasks)
 	return b.String()
 }
 

@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -18,7 +17,9 @@ type session struct {
 	job  harvest.Job
 	spec *source.Spec
 	cal  harvest.Calendar
-	log  *slog.Logger
+	// paging by which this slice is walked, with its own page size and range.
+	paging harvest.Paging
+	log    *slog.Logger
 	// stop ends when no new page should be begun.
 	stop context.Context
 
@@ -32,6 +33,11 @@ type session struct {
 	seen    map[uint64]struct{}
 	// over is where this walk was proven over, prior where the one before was.
 	over, prior *harvest.Position
+	// at is where the walk stood after its last committed SEARCH page.
+	at harvest.Position
+	// gauge and begun are what this run measures itself by.
+	gauge harvest.Gauge
+	begun time.Time
 	// unheard counts ids refused one by one since details last came; only the
 	// request in hand touches it.
 	unheard int
@@ -57,7 +63,7 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 	if err != nil {
 		return e.storeEnd(ctx, job, log, err)
 	}
-	s := &session{e: e, job: job, spec: spec, cal: cal, log: log.With("attempt", res.Attempt), stop: stop, mapping: spec.Mapping.Version(), run: res.Run, walk: res.Walk, batchNo: res.BatchNo}
+	s := &session{e: e, job: job, spec: spec, cal: cal, log: log.With("attempt", res.Attempt), stop: stop, mapping: spec.Mapping.Version(), run: res.Run, walk: res.Walk, batchNo: res.BatchNo, paging: spec.Paging.Of(job.Spec), begun: time.Now()}
 	renewing := make(chan struct{})
 	go func() {
 		defer close(renewing)
@@ -182,8 +188,8 @@ func (s *session) execute(ctx context.Context, res harvest.Resume) error {
 			return errors.New("walk ended without an end")
 		}
 		f, ok := harvest.FaultOf(err)
-		if !ok {
-			return err
+		if !ok || s.frozen() {
+			return err // candidates are neither walked nor cut: rest, or a gap
 		}
 		switch {
 		case f.Reaction == harvest.CutSlice:
@@ -203,11 +209,11 @@ func (s *session) execute(ctx context.Context, res harvest.Resume) error {
 // mustRestart says why a walk that was left cannot be gone on with.
 func (s *session) mustRestart(res harvest.Resume, st step) error {
 	switch {
-	case res.Unknown && s.spec.Paging.Stateful && st.pos.Token != "":
+	case res.Unknown && s.paging.Stateful && st.pos.Token != "":
 		// A page may have been served that nobody stored, and the server's
 		// cursor has moved past it: only a new walk sees it again (R22).
 		return harvest.Fault{Level: harvest.Transient, Reaction: harvest.RestartWalk, Code: "page_outcome_unknown"}
-	case s.over != nil && !s.spec.Paging.Confirmed(*s.over, s.prior):
+	case s.over != nil && !s.paging.Confirmed(*s.over, s.prior):
 		return s.unconfirmed()
 	}
 	return nil
@@ -235,7 +241,7 @@ func (s *session) restart(ctx context.Context, why error) (step, error) {
 	s.e.observe(Event{Kind: WalkRestarted, Job: s.job, Err: why, Reason: f.Code})
 	s.log.Debug("walk begun again", "walk", walk, "err", why)
 	s.walk, s.ids, s.seen = walk, nil, make(map[uint64]struct{})
-	s.prior, s.over = s.over, nil
+	s.prior, s.over, s.at = s.over, nil, harvest.Position{}
 	if walks >= harvest.MaxWalks {
 		return step{}, s.cut(ctx, why)
 	}
@@ -247,36 +253,6 @@ func (s *session) restart(ctx context.Context, why error) (step, error) {
 
 // errDone reports that the run was closed together with its slice.
 var errDone = errors.New("run closed")
-
-// cut replaces the slice by halves. Where it cannot be cut the fault stands, as
-// one that may pass or as one that will not.
-func (s *session) cut(ctx context.Context, why error) error {
-	f, _ := harvest.FaultOf(why)
-	a, b, ok := s.job.Spec.Part().Halve(s.cal, s.spec.Window.MinStep.D(), s.spec.Window.Split)
-	if !ok {
-		if f.Reaction == harvest.CutSlice {
-			f.Level, f.Reaction = harvest.Rejected, harvest.GiveUp
-			return fmt.Errorf("%s cannot be cut smaller than %s: %w", s.job.Spec.Part(), s.spec.Window.MinStep.D(), f)
-		}
-		f.Reaction = harvest.Retry // rest, then try again
-		return fmt.Errorf("%d walks did not finish: %w", harvest.MaxWalks, f)
-	}
-	children := make([]harvest.SliceDraft, 0, 2)
-	for _, w := range []harvest.Part{a, b} {
-		c := harvest.NewSliceSpec(w, s.cal, s.spec.Paging.Size, 0, s.spec.Window.SafetyLag.D())
-		if w.From.Equal(s.job.Spec.Window.From) && s.job.Spec.Hints != nil {
-			c.Hints.OverlapSec = s.job.Spec.Hints.OverlapSec
-		}
-		children = append(children, harvest.SliceDraft{Spec: c, Expr: source.LocalExpr(s.spec, w)})
-	}
-	end := harvest.RunEnd{Run: s.run, Code: f.Code, Error: why.Error(), Stats: s.traffic}
-	if err := s.e.store.Reslice(ctx, s.job, end, children, string(s.spec.Paging.Type), s.spec.Paging.Size); err != nil {
-		return err
-	}
-	s.e.observe(Event{Kind: SliceCut, Job: s.job, Err: why, Reason: f.Code})
-	s.log.Info("slice cut", "window", s.job.Spec.NominalWindow().String(), "err", why)
-	return errDone
-}
 
 // stopping says why no new page should be begun, nil if it may.
 func (s *session) stopping() error {

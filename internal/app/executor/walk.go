@@ -19,7 +19,7 @@ type step struct {
 
 // begin works out the first step of a run from what is committed.
 func (s *session) begin(res harvest.Resume) step {
-	s.ids, s.prior = res.IDs, res.Prior
+	s.ids, s.prior, s.at = res.IDs, res.Prior, res.Search
 	s.seen = make(map[uint64]struct{}, len(res.Seen)+len(res.IDs))
 	for _, h := range res.Seen {
 		s.seen[h] = struct{}{}
@@ -27,7 +27,10 @@ func (s *session) begin(res harvest.Resume) step {
 	for _, id := range res.IDs {
 		s.seen[harvest.IDHash(id)] = struct{}{}
 	}
-	if res.SearchEnd != "" {
+	switch {
+	case res.SearchEnd == harvest.EndFrozen:
+		return s.detail(res.DetailDone+1, res.DetailAt)
+	case res.SearchEnd != "":
 		s.over = &res.Search
 		return s.detail(res.DetailDone+1, res.DetailAt)
 	}
@@ -38,9 +41,13 @@ func (s *session) begin(res harvest.Resume) step {
 	return st
 }
 
+// frozen reports whether the ids of the task were fixed with its plan: an UPDATE
+// has no walk, only details to ask for (R9).
+func (s *session) frozen() bool { return s.job.Operation == harvest.Update }
+
 // first is the first page of a walk.
 func (s *session) first() step {
-	return step{phase: harvest.PhaseSearch, ordinal: 1}
+	return step{phase: harvest.PhaseSearch, ordinal: 1, pos: s.paging.Start(s.job.Spec, s.walk)}
 }
 
 // detail is the page of details that begins at id number at.
@@ -71,7 +78,8 @@ type reply struct {
 	err error
 	// DETAIL only: the ids that were asked for, those of them that were on the
 	// list of bad ids before, and those the upstream refused.
-	asked, due, refused []string
+	asked, due []string
+	refused    refusals
 }
 
 // walkFrom asks for and commits pages from st on, until the slice is done.
@@ -99,6 +107,9 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		ahead := func(harvest.Committed) {}
 		pending = nil
 		halt := s.stopping()
+		if following != nil && halt == nil && st.phase == harvest.PhaseSearch {
+			halt = s.advise(&b, r.ans)
+		}
 		if following != nil && halt == nil {
 			o := s.batchOpen(*following)
 			open = &o
@@ -112,6 +123,9 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 			return false, err
 		}
 		s.committed(b, c)
+		if st.phase == harvest.PhaseSearch {
+			s.at = b.After
+		}
 		switch {
 		case c.Done:
 			return true, nil
@@ -142,11 +156,14 @@ func (s *session) ask(ctx context.Context, st step) chan reply {
 // call is the question for the page of st.
 func (s *session) call(st step) source.Call {
 	c := source.Call{
-		Purpose: source.ForSearch, Window: s.job.Spec.RequestWindow(), Range: s.job.Spec.Range, Position: st.pos, BaseURL: s.job.BaseURL,
+		Purpose: source.ForSearch, Window: s.job.Spec.RequestWindow(), Range: s.job.Spec.Range, PageSize: s.paging.Size, Position: st.pos, BaseURL: s.job.BaseURL,
 		Correlation: fmt.Sprintf("ing-%d-%d", s.run, st.opened.BatchNo),
 	}
 	if st.phase == harvest.PhaseDetail {
 		c.Purpose = source.ForDetail
+	}
+	if s.frozen() {
+		c.Window, c.Range = harvest.Window{}, harvest.Range{} // ordinals are nothing to an upstream
 	}
 	return c
 }
@@ -160,7 +177,7 @@ func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *s
 		return s.takeDetails(ctx, st, r, b)
 	}
 	facts := ans.Page.Facts()
-	next, end, err := s.spec.Paging.Step(st.pos, facts, func(h uint64) bool { _, ok := s.seen[h]; return ok })
+	next, end, err := s.paging.Step(st.pos, facts, func(h uint64) bool { _, ok := s.seen[h]; return ok })
 	if err != nil {
 		s.count(ans.Traffic)
 		return b, nil, fmt.Errorf("%s page %d: %w", s.job.Provenance, st.ordinal, err)
@@ -172,13 +189,16 @@ func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *s
 		f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "upstream_clock_behind", RetryAfter: s.job.Spec.Window.To.Sub(ans.UpstreamAt)}
 		return b, nil, fmt.Errorf("upstream's clock says %s: %w", harvest.FormatInstant(ans.UpstreamAt), f)
 	}
+	if spend := s.job.Spec.Budget; spend != nil && spend.MaxRequests > 0 {
+		next.Requests += ans.Traffic.Sent
+	}
 	b.After, b.End = next, end
 	if s.spec.TwoPhase() {
 		err = s.takeIDs(ans.Page, &b)
 	} else {
 		s.takeItems(ans.Page, &b)
 		s.takeSeen(facts.IDs, &b)
-		err = drift(&b, s.spec.Paging.Size)
+		err = drift(&b, s.paging.Size)
 	}
 	if err != nil {
 		return b, nil, err
@@ -192,7 +212,7 @@ func (s *session) after(st step, b *harvest.Batch) *step {
 		return &step{phase: harvest.PhaseSearch, ordinal: st.ordinal + 1, pos: b.After}
 	}
 	s.over = &b.After
-	if !s.spec.Paging.Confirmed(b.After, s.prior) {
+	if !s.paging.Confirmed(b.After, s.prior) {
 		return nil
 	}
 	if b.Finish = len(s.ids) == 0; b.Finish { // nothing to ask details for, or all came with the pages
@@ -212,8 +232,10 @@ func (s *session) takeSeen(ids []string, b *harvest.Batch) {
 	}
 }
 
-// takeIDs keeps the ids of a SEARCH page, each once in a walk.
+// takeIDs keeps the ids of a SEARCH page, each once in a walk. A tombstone is
+// all there is of its record: it is stored as it is, not asked for (R31).
 func (s *session) takeIDs(p *harvest.Page, b *harvest.Batch) error {
+	var tombs []harvest.Item
 	for i := range p.Items {
 		it := &p.Items[i]
 		if it.ID == "" {
@@ -221,14 +243,27 @@ func (s *session) takeIDs(p *harvest.Page, b *harvest.Batch) error {
 			return fmt.Errorf("an id of the result cannot be read: %w", f)
 		}
 		h := harvest.IDHash(it.ID)
-		if _, ok := s.seen[h]; ok {
+		_, known := s.seen[h]
+		s.seen[h] = struct{}{}
+		if it.Status == harvest.RecordGone && it.Problem == nil && !it.UpdatedAt.IsZero() {
+			tomb := *it
+			tomb.Fields = []byte("{}")  // a search maps nothing
+			tombs = append(tombs, tomb) // also of one that a line before has changed
+			if !known {
+				b.Seen = append(b.Seen, h)
+			}
 			continue
 		}
-		s.seen[h] = struct{}{}
+		if known {
+			continue
+		}
 		s.ids = append(s.ids, it.ID)
 		b.IDs = append(b.IDs, it.ID)
 	}
 	b.Asked = len(b.IDs)
+	if len(tombs) > 0 {
+		s.takeItems(&harvest.Page{Items: tombs}, b)
+	}
 	return nil
 }
 
@@ -249,7 +284,22 @@ func (s *session) takeItems(p *harvest.Page, b *harvest.Batch) {
 			Version:   harvest.Version{UpdatedAt: it.UpdatedAt, Provider: it.Version, ObservedAt: b.OpenedAt, ContentHash: it.ContentHash},
 			RawSHA256: it.RawSHA256, Raw: it.Raw, Fields: it.Fields, Status: it.Status, MappingVersion: s.mapping,
 		})
+		b.Signals = s.signals(&b.Records[len(b.Records)-1], b.Signals)
 	}
+}
+
+// signals adds what a record says about others, whose ids are in the form that
+// records have. What a record says about itself is its own status.
+func (s *session) signals(r *harvest.Record, out []harvest.Signal) []harvest.Signal {
+	for _, g := range r.Signals() {
+		id, err := s.spec.ID.Canonical(g.Target)
+		if err != nil || id == r.ID {
+			continue
+		}
+		g.Target = id
+		out = append(out, g)
+	}
+	return out
 }
 
 // drift refuses a page of which too much is unreadable: that is not bad data
@@ -267,8 +317,7 @@ func drift(b *harvest.Batch, pageSize int) error {
 }
 
 func (s *session) committed(b harvest.Batch, c harvest.Committed) {
-	t := source.Traffic{Sent: b.Evidence.Sent, Retried: b.Evidence.Retried, HTTP429: b.Evidence.HTTP429, HTTP5xx: b.Evidence.HTTP5xx, Bytes: b.Evidence.Bytes}
-	s.e.observe(Event{Kind: PageCommitted, Job: s.job, Counts: c.Counts, Traffic: t})
+	s.e.observe(Event{Kind: PageCommitted, Job: s.job, Counts: c.Counts, Traffic: traffic(b.Evidence)})
 	if c.Done {
 		s.e.observe(Event{Kind: SliceDone, Job: s.job, Watermark: c.Watermark})
 		s.log.Info("slice done", "window", s.job.Spec.NominalWindow().String(), "watermark", harvest.FormatInstant(c.Watermark))
@@ -286,6 +335,10 @@ func (s *session) count(t source.Traffic) {
 
 func evidence(a source.Answer) harvest.Evidence {
 	return addTraffic(harvest.Evidence{Request: a.Request, RequestSHA256: a.RequestSHA256, ReplySHA256: a.ReplySHA256, HTTPStatus: a.Status}, a.Traffic)
+}
+
+func traffic(e harvest.Evidence) source.Traffic {
+	return source.Traffic{Sent: e.Sent, Retried: e.Retried, HTTP429: e.HTTP429, HTTP5xx: e.HTTP5xx, Bytes: e.Bytes}
 }
 
 func addTraffic(e harvest.Evidence, t source.Traffic) harvest.Evidence {

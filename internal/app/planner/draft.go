@@ -125,7 +125,12 @@ func (j *job) cut(ctx context.Context, req harvest.SliceRequest) ([]harvest.Slic
 func (j *job) slices(specs []harvest.SliceSpec) []harvest.SliceDraft {
 	out := make([]harvest.SliceDraft, 0, len(specs))
 	for _, s := range specs {
-		sd := harvest.SliceDraft{Spec: s, Expr: source.LocalExpr(j.spec, s.Part())}
+		sd := harvest.SliceDraft{Spec: s}
+		if s.Strategy == harvest.StrategyID {
+			sd.Expr = source.CandidateExpr(s.Range)
+		} else {
+			sd.Expr = source.LocalExpr(j.spec, s.Part())
+		}
 		n := s.Hints.ExpectedRecords
 		j.out.Expected += n
 		if limit := j.spec.Paging.MaxItems; limit > 0 && n > limit && s.Hints.EstimatedBy == harvest.ByCount {

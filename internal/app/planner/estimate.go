@@ -18,11 +18,11 @@ func (j *job) estimate(ctx context.Context, p harvest.Part) (harvest.Estimate, e
 		return e, nil
 	}
 	e, err := j.ask(ctx, p)
-	if err == nil && !e.Known {
-		e, err = j.guess(ctx, p)
-	}
 	if err != nil {
 		return e, err
+	}
+	if !e.Known {
+		return j.guess(ctx, p)
 	}
 	j.counted[p] = e
 	return e, nil

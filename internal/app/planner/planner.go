@@ -170,6 +170,8 @@ func (j *job) run(ctx context.Context) error {
 	}
 	if open, ok, err := j.store.PartialPlan(ctx, j.out.Namespace); err != nil {
 		return err
+	} else if ok && j.pin != nil {
+		return &MovedError{"another plan was saved"}
 	} else if ok {
 		return j.extend(ctx, open)
 	}
@@ -237,7 +239,7 @@ func (j *job) recall(ctx context.Context) (err error) {
 	}
 	j.lag = j.spec.Window.SafetyLag.D()
 	if j.t.Operation == harvest.Harvest {
-		tuned, ok, err := j.store.TunedLag(ctx, j.out.Namespace)
+		tuned, ok, err := j.store.TunedLag(ctx, j.out.Namespace, j.lag)
 		if err != nil {
 			return err
 		}
@@ -255,6 +257,10 @@ func (j *job) window(ctx context.Context, f harvest.Frontier, skew time.Duration
 	}
 	win := j.spec.Window
 	horizon := now.Add(min(0, skew)).Add(-j.lag)
+	if j.pin != nil {
+		w, err := j.pin.window(horizon)
+		return w, err == nil, err
+	}
 	if a := win.Align.D(); a > 0 && win.Precision != harvest.PrecisionDay {
 		horizon = horizon.Truncate(a)
 	}

@@ -34,8 +34,9 @@ type Store interface {
 	// Density is how many records a second of the namespace's time held, over
 	// what was harvested last, and whether anything was.
 	Density(ctx context.Context, ns harvest.Namespace) (float64, bool, error)
-	// TunedLag is the safety lag that was tuned for a namespace, if it was.
-	TunedLag(ctx context.Context, ns harvest.Namespace) (time.Duration, bool, error)
+	// TunedLag is the safety lag that was tuned for a namespace in place of the
+	// declared one, if it was.
+	TunedLag(ctx context.Context, ns harvest.Namespace, declared time.Duration) (time.Duration, bool, error)
 	// Candidates lists the ids of records that are to be read again.
 	Candidates(ctx context.Context, provenance, recordType, mapping string, pick harvest.CandidatePick) ([]string, error)
 	// Triggered tells what came of a trigger with the same ids of an outside

@@ -45,6 +45,7 @@ type pin struct {
 	Query     string            `json:"q,omitempty"`
 	Activity  string            `json:"a,omitempty"`
 	BaseURL   string            `json:"b,omitempty"`
+	Priority  int               `json:"y,omitzero"`
 	From      time.Time         `json:"f"`
 	To        time.Time         `json:"t"`
 	Frontier  time.Time         `json:"w,omitzero"`
@@ -80,6 +81,15 @@ func (p *pin) holds(f harvest.Frontier, spec *source.Spec) error {
 	return nil
 }
 
+// window is the one that was shown. It may not lie past the horizon, but that
+// moves back and forth by as much as is not known of the upstream's clock.
+func (p *pin) window(horizon time.Time) (harvest.Window, error) {
+	if p.To.After(horizon.Add(skewNoise)) {
+		return harvest.Window{}, &MovedError{"the clock of " + p.Source + " was set back"}
+	}
+	return harvest.Window{From: p.From, To: p.To}, nil
+}
+
 func (p *pin) token() (string, error) {
 	b, err := json.Marshal(p)
 	if err != nil {
@@ -110,13 +120,21 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 		return Preview{}, err
 	}
 	if t.Operation == harvest.Update {
-		return Preview{}, fmt.Errorf("plan %s: an UPDATE has no preview", t.Provenance)
+		return j.previewUpdate(ctx)
+	}
+	out := Preview{}
+	if open, ok, err := p.store.PartialPlan(ctx, j.out.Namespace); err != nil {
+		return Preview{Planned: j.out}, err
+	} else if ok {
+		out.Planned = j.out
+		out.Noop, out.Window = true, open.Window
+		out.Reason = fmt.Sprintf("plan %d is cut only up to %s: the next trigger goes on with it", open.ID, harvest.FormatInstant(open.SlicedTo))
+		return out, nil
 	}
 	f, w, any, err := j.frame(ctx)
 	if err != nil {
 		return Preview{Planned: j.out}, err
 	}
-	out := Preview{}
 	if !any {
 		out.Planned = j.out
 		out.Noop, out.Window, out.Reason = true, w, "nothing new before "+harvest.FormatInstant(w.To)
@@ -135,23 +153,28 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 		out.Slices = append(out.Slices, s.Spec)
 		out.Requests += Requests(j.spec, s.Spec.Hints.ExpectedRecords)
 	}
-	if q := j.spec.Rate.QPS; q > 0 {
-		out.Duration = time.Duration(float64(out.Requests) / q * float64(time.Second)).Round(time.Second)
-	}
-	cost := int64(max(1, j.spec.Search.Cost))
-	for _, q := range j.spec.Rate.Quotas {
-		out.Quotas = append(out.Quotas, QuotaShare{q.Limit, q.Window.D(), float64(out.Requests*cost) / float64(q.Limit)})
-	}
+	out.price(j.spec, max(1, j.spec.Search.Cost))
 	now, err := p.store.Now(ctx)
 	if err != nil {
 		return out, err
 	}
 	pn := &pin{
-		Source: t.Provenance, Operation: t.Operation, Query: t.Query, Activity: t.Activity, BaseURL: t.BaseURL,
+		Source: t.Provenance, Operation: t.Operation, Query: t.Query, Activity: t.Activity, BaseURL: t.BaseURL, Priority: t.Priority,
 		From: d.Window.From, To: d.Window.To, Frontier: f.At, Spec: d.Fingerprint, Until: now.Add(TokenLife),
 	}
 	out.Token, err = pn.token()
 	return out, err
+}
+
+// price tells how long the requests take at the configured rate, and their
+// share of each quota.
+func (p *Preview) price(spec *source.Spec, cost int) {
+	if q := spec.Rate.QPS; q > 0 {
+		p.Duration = time.Duration(float64(p.Requests) / q * float64(time.Second)).Round(time.Second)
+	}
+	for _, q := range spec.Rate.Quotas {
+		p.Quotas = append(p.Quotas, QuotaShare{q.Limit, q.Window.D(), float64(p.Requests*int64(cost)) / float64(q.Limit)})
+	}
 }
 
 // Apply makes the plan a preview showed, or says what has moved since.
@@ -168,7 +191,7 @@ func (p *Planner) Apply(ctx context.Context, token string, t harvest.Trigger) (P
 		return Planned{}, &MovedError{"more than " + TokenLife.String() + " have passed"}
 	}
 	t.Provenance, t.Operation, t.Query, t.Activity, t.BaseURL = pn.Source, pn.Operation, pn.Query, pn.Activity, pn.BaseURL
-	t.From, t.To = pn.From, pn.To
+	t.From, t.To, t.Priority = pn.From, pn.To, pn.Priority
 	return p.plan(ctx, t, pn)
 }
 

@@ -2,7 +2,7 @@ package planner
 
 import (
 	"context"
-	"fmt"
+	"slices"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -10,7 +10,7 @@ import (
 
 // idsPerSlice is how many candidates make a slice of an UPDATE.
 func (j *job) idsPerSlice() int64 {
-	return max(1, int64(j.spec.Batching.IDs)) * 10
+	return max(100, int64(j.spec.Batching.IDs)*10)
 }
 
 // update plans the checking of records that are known: it freezes the ids there
@@ -19,7 +19,7 @@ func (j *job) idsPerSlice() int64 {
 func (j *job) update(ctx context.Context) error {
 	spec := j.spec
 	if spec.Detail == nil {
-		return fmt.Errorf("plan %s: it cannot be asked for single records, so there is no UPDATE", j.t.Provenance)
+		return &NoUpdateError{Source: j.t.Provenance}
 	}
 	if err := j.recall(ctx); err != nil {
 		return err
@@ -31,19 +31,19 @@ func (j *job) update(ctx context.Context) error {
 	if f.Known {
 		return j.noop(ctx, harvest.Window{From: f.At, To: f.At}, "this activity has been planned already")
 	}
-	ids, err := j.store.Candidates(ctx, j.t.Provenance, spec.RecordType, spec.Mapping.Version(), j.t.Pick)
+	ids, err := j.candidates(ctx)
 	if err != nil {
 		return err
 	}
 	if len(ids) == 0 {
-		return j.noop(ctx, harvest.Window{From: harvest.Ordinal(0), To: harvest.Ordinal(0)}, "no record needs to be read again")
+		return j.noop(ctx, harvest.Window{From: harvest.Ordinal(0), To: harvest.Ordinal(0)}, noCandidates)
 	}
 	room, err := j.room(ctx)
-	if err != nil || room == 0 {
-		if err == nil {
-			err = j.noop(ctx, harvest.Window{}, j.out.Reason)
-		}
+	if err != nil {
 		return err
+	}
+	if room == 0 {
+		return j.noop(ctx, harvest.Window{From: harvest.Ordinal(0), To: harvest.Ordinal(0)}, j.out.Reason)
 	}
 	w := harvest.Window{From: harvest.Ordinal(0), To: harvest.Ordinal(int64(len(ids)))}
 	specs, err := harvest.IDStrategy{}.Slice(ctx, harvest.SliceRequest{Window: w, Target: j.idsPerSlice(), PageSize: spec.Batching.IDs, MaxSlices: room})
@@ -68,4 +68,51 @@ func (j *job) update(ctx context.Context) error {
 		return err
 	}
 	return j.save(ctx, d)
+}
+
+const noCandidates = "no record needs to be read again"
+
+// candidates lists the ids to check, in the form records have. What is in
+// quarantine may have none.
+func (j *job) candidates(ctx context.Context) ([]string, error) {
+	ids, err := j.store.Candidates(ctx, j.t.Provenance, j.spec.RecordType, j.spec.Mapping.Version(), j.t.Pick)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(ids, func(id string) bool {
+		own, err := j.spec.ID.Canonical(id)
+		return err != nil || own != id
+	}), nil
+}
+
+// previewUpdate tells how many records an UPDATE would read and what that takes.
+func (j *job) previewUpdate(ctx context.Context) (Preview, error) {
+	if j.spec.Detail == nil {
+		return Preview{}, &NoUpdateError{Source: j.t.Provenance}
+	}
+	ids, err := j.candidates(ctx)
+	if err != nil {
+		return Preview{Planned: j.out}, err
+	}
+	out := Preview{Planned: j.out}
+	out.Window = harvest.Window{From: harvest.Ordinal(0), To: harvest.Ordinal(int64(len(ids)))}
+	if len(ids) == 0 {
+		out.Noop, out.Reason = true, noCandidates
+		return out, nil
+	}
+	batch := int64(max(1, j.spec.Batching.IDs))
+	out.Expected = int64(len(ids))
+	out.Requests = (out.Expected + batch - 1) / batch
+	if out.Slices, err = (harvest.IDStrategy{}).Slice(ctx, harvest.SliceRequest{Window: out.Window, Target: j.idsPerSlice(), PageSize: j.spec.Batching.IDs}); err != nil {
+		return out, err
+	}
+	out.price(j.spec, max(1, j.spec.Detail.Cost))
+	return out, nil
+}
+
+// NoUpdateError says that a source cannot be asked for single records.
+type NoUpdateError struct{ Source string }
+
+func (e *NoUpdateError) Error() string {
+	return e.Source + " cannot be asked for single records: its description has no endpoint with usage DETAIL, so there is no UPDATE"
 }

@@ -226,7 +226,7 @@ func TestRegistry_ChangesFollowEachOther(t *testing.T) {
 	if c, err = s.LoadSource(ctx, "crossref"); err != nil {
 		t.Fatal(err)
 	}
-	if p := c.Pack(c.ReadAt); p.Retry == nil || p.Tasks != nil {
+	if p := c.Pack(c.ReadAt); p.Retry == nil || p.Tasks[harvest.Backfill] != nil || p.Tasks[harvest.Update] == nil {
 		t.Errorf("rolled back: retry %v, tasks %v", p.Retry, p.Tasks)
 	}
 	// What belongs to the source has no interval.

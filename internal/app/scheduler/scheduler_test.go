@@ -291,10 +291,10 @@ func TestR18_HeldSourcesWait(t *testing.T) {
 // recorded, tried again in the same trace, and keeps nobody else.
 func TestScheduler_OneSourcesTroubleIsItsOwn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, patratest.SQLite.DSN(t), map[string]string{"sick": `schedule: {harvest: "@daily"}`, "well": `schedule: {harvest: "@daily"}`})
+		w := newWorld(t, patratest.SQLite.DSN(t), map[string]string{"sick": `schedule: {harvest: "@hourly"}`, "well": `schedule: {harvest: "@hourly"}`})
 		w.broken["sick"] = fmt.Errorf("no route: %w", harvest.Fault{Level: harvest.Rejected, Code: "http_400"})
-		w.run(24*time.Hour + 12*time.Minute)
-		if got := w.kinds("well"); len(got) != 1 || got[0] != "triggered 00:00" {
+		w.run(time.Hour + 12*time.Minute)
+		if got := w.kinds("well"); len(got) != 1 || got[0] != "triggered 01:00" {
 			t.Errorf("well: %v", got)
 		}
 		w.mu.Lock()
@@ -316,7 +316,7 @@ func TestScheduler_OneSourcesTroubleIsItsOwn(t *testing.T) {
 		delete(w.broken, "sick")
 		w.mu.Unlock()
 		w.run(10 * time.Minute)
-		if got := w.kinds("sick"); got[len(got)-1] != "triggered 00:00" || w.ask(trace, "FAILED") != 0 || w.ask(trace, "PLANNED") != 1 {
+		if got := w.kinds("sick"); got[len(got)-1] != "triggered 01:00" || w.ask(trace, "FAILED") != 0 || w.ask(trace, "PLANNED") != 1 {
 			t.Errorf("sick, mended: %v", got)
 		}
 	})

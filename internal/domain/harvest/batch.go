@@ -49,6 +49,15 @@ type Batch struct {
 	Missing []string
 	// Mended are ids of the list of bad ids that were answered for after all.
 	Mended []string
+	// Absent are those of Missing that the upstream says are not there, which
+	// it may also refuse to tell. Only an UPDATE takes them for more than bad
+	// ids (R31).
+	Absent []string
+	// Merged are ids of an UPDATE that were answered with another record.
+	Merged []Merged
+	// Signals are what the page's records say about others; those of records
+	// that are new or changed count.
+	Signals []Signal
 
 	// End proves the walk over.
 	End EndProof
@@ -62,6 +71,9 @@ type Batch struct {
 // BadIDs are ids that were once found to have no details: those still at rest,
 // and those due to be asked for again (R27).
 type BadIDs struct{ Resting, Due []string }
+
+// Merged is an id that goes on as another one.
+type Merged struct{ ID, Into string }
 
 // Quarantined is an item that could not be kept.
 type Quarantined struct {
@@ -95,6 +107,11 @@ type Counts struct {
 	Stale       int64 `json:"stale"`
 	Filtered    int64 `json:"filtered"`
 	Quarantined int64 `json:"quarantined"`
+	// Not items of a page but what an UPDATE finds out without one (R31):
+	// records not found this time, found gone, and gone on as another one.
+	Missing int64 `json:"missing,omitzero"`
+	Gone    int64 `json:"gone,omitzero"`
+	Merged  int64 `json:"merged,omitzero"`
 }
 
 // Count adds one effect.

@@ -20,6 +20,7 @@ type Trigger struct {
 	Params     string        // the trigger as given, JSON
 	Pick       CandidatePick // which records an UPDATE reads again
 	Priority   int           // in place of the operation's own, if not 0
+	Watches    CursorID      // of a sentinel: the HARVEST cursor whose window it walks again
 }
 
 // CandidatePick says which records are to be read again; exactly one is given.
@@ -76,11 +77,13 @@ type PartialPlan struct {
 	Activity  string
 }
 
-// SliceDraft is a slice not yet saved. A Reason makes it a gap from the start.
+// SliceDraft is a slice not yet saved. A Reason makes it a gap from the start;
+// one that is Done was proven by the slice it is split off (R13).
 type SliceDraft struct {
 	Spec   SliceSpec
 	Expr   string
 	Reason string
+	Done   bool
 }
 
 // PlanKey makes a repeated trigger find the plan it already has (R5).

@@ -1,6 +1,7 @@
 package harvest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -24,6 +25,9 @@ type SliceSpec struct {
 	Cursor   *CursorSpec `json:"cursor,omitempty"`
 	Budget   *BudgetSpec `json:"budget,omitempty"`
 	Hints    *SliceHints `json:"hints,omitempty"`
+	// PageSize in place of the source's own, 0 for that (R26). Whoever walks the
+	// slice keeps to it; only a slice cut off this one may have another.
+	PageSize int `json:"pageSize,omitzero"`
 }
 
 // WindowSpec is the time boundary of a slice. Bounds are nominal: an overlap
@@ -78,6 +82,10 @@ func (r Range) String() string {
 // CursorSpec is where the walk of a slice begins, if not at the beginning.
 type CursorSpec struct {
 	StartToken string `json:"startToken,omitempty"`
+	// Held are the values that requests with the token repeat.
+	Held map[string]string `json:"held,omitempty"`
+	// Seen counts the ids of the pages before.
+	Seen int64 `json:"seen,omitzero"`
 }
 
 // BudgetSpec bounds what a slice may cost; what is spent leads to another cut.
@@ -87,8 +95,7 @@ type BudgetSpec struct {
 	MaxDurationSec int   `json:"maxDurationSec,omitzero"`
 }
 
-// SliceHints are facts that decide nothing, but for the page size of a slice
-// that was cut because its pages were too large (R26).
+// SliceHints are facts that decide nothing but the overlap of the request.
 type SliceHints struct {
 	ExpectedPageSize int    `json:"expectedPageSize,omitzero"`
 	ExpectedRecords  int64  `json:"expectedRecords,omitzero"`
@@ -137,7 +144,7 @@ func (s SliceSpec) RequestWindow() Window {
 // paging, without budgets, estimates or provenance (R6, C15).
 func (s SliceSpec) Signature(pagingType string, pageSize int) string {
 	w := s.NominalWindow()
-	parts := []string{s.Strategy, FormatInstant(w.From), FormatInstant(w.To), pagingType, fmt.Sprint(pageSize)}
+	parts := []string{s.Strategy, FormatInstant(w.From), FormatInstant(w.To), pagingType, fmt.Sprint(cmp.Or(s.PageSize, pageSize))}
 	if !s.Range.Whole() {
 		parts = append(parts, s.Range.String())
 	}

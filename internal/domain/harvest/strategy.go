@@ -58,7 +58,11 @@ type Strategy interface {
 func Strategies() map[string]Strategy {
 	m := make(map[string]Strategy)
 	for _, s := range []Strategy{
-		TimeStrategy{}, VolumeStrategy{StrategyVolume}, VolumeStrategy{StrategyLandmark}, IDStrategy{}, PageStrategy{},
+		TimeStrategy{},
+		VolumeStrategy{StrategyVolume},
+		VolumeStrategy{StrategyLandmark},
+		IDStrategy{},
+		PageStrategy{},
 		hybrid{},
 	} {
 		m[s.Code()] = s

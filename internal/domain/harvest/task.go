@@ -54,6 +54,9 @@ type LeaseRequest struct {
 	SpecVersion int
 	// Resting are left alone.
 	Resting []Rest
+	// Turns, if given, are kept from one request to the next: partitions take
+	// turns over all of them, and the queue is not read for each.
+	Turns *Turns
 }
 
 // Rest is an operation of a source that is to be left alone for a while.

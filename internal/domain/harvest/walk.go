@@ -1,6 +1,7 @@
 package harvest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -38,6 +39,14 @@ const (
 	EndOneReply EndProof = "ONE_REPLY"
 )
 
+// EndPageRange is the end of a slice that is a range of pages; the slice says
+// it, no source does.
+const EndPageRange EndProof = "PAGE_RANGE"
+
+// EndFrozen ends the task of an UPDATE: nothing is searched for, and the last of
+// the ids its plan froze is accounted for (R9). No source declares it.
+const EndFrozen EndProof = "FROZEN"
+
 // Paging is what a source declares about its walks.
 type Paging struct {
 	Type     PagingType `json:"type"`
@@ -57,11 +66,54 @@ type Paging struct {
 	Snapshot bool `json:"snapshot,omitzero"`
 	// Order is the declared total order of the result, if any.
 	Order string `json:"order,omitempty"`
+	// Ascending: that order begins with the update time of the items, oldest
+	// first, so that a walk that was left may prove a beginning (R13).
+	Ascending bool `json:"ascending,omitzero"`
 	// MaxItems is the depth a walk can reach, 0 for no wall.
 	MaxItems int64 `json:"maxItems,omitzero"`
 	// MaxPages bounds a walk; reaching it means the slice must be cut.
 	MaxPages int `json:"maxPages,omitzero"`
+
+	// Until is the page at which a slice that is a range of pages is over, 0 for
+	// none; no source declares it.
+	Until int `json:"-"`
 }
+
+// Of is how a slice is walked: by pages of its own size (R26), and where it is
+// a range of pages only over these.
+func (p Paging) Of(s SliceSpec) Paging {
+	p.Size = cmp.Or(s.PageSize, p.Size)
+	if s.Range.Key != RangePage || s.Range.Whole() {
+		return p
+	}
+	if s.Strategy == StrategyPage {
+		p.Until = int(s.Range.To)
+		return p
+	}
+	// Of the pages before only the number of ids is known: one that comes again
+	// would count twice, and a total be reached too early.
+	p.End = slices.DeleteFunc(slices.Clone(p.End), func(e EndProof) bool { return e == EndTotal })
+	return p
+}
+
+// Start is where a walk of the slice begins. A token that the first walk did not
+// get past may be dead: further walks begin at the beginning, which covers the
+// pages of the slice and those before.
+func (p Paging) Start(s SliceSpec, walk int) Position {
+	switch r := s.Range; {
+	case r.Key != RangePage || r.From == 0:
+		return Position{}
+	case s.Strategy == StrategyPage:
+		return Position{Page: int(r.From), Seen: r.From * int64(p.Of(s).Size)}
+	case s.Cursor != nil && walk <= 1:
+		return Position{Token: s.Cursor.StartToken, Held: s.Cursor.Held, Seen: s.Cursor.Seen, Before: r.From}
+	}
+	return Position{}
+}
+
+// ordered reports whether a walk may prove a beginning: page numbers may shift,
+// so that one walk by them proves nothing.
+func (p Paging) ordered() bool { return p.Ascending && !p.Confirms() }
 
 // Seam reports whether pages overlap by one item to notice shifting rows (R25).
 func (p Paging) Seam() bool { return p.Type == PageOffset && !p.Snapshot }
@@ -107,8 +159,17 @@ type Position struct {
 	// Held are named values of the first reply that following requests repeat,
 	// such as a server-side session.
 	Held map[string]string `json:"held,omitempty"`
-	// Pages committed so far in this walk.
-	Pages int `json:"pages,omitzero"`
+	// Pages committed so far in this walk, and pages of the result Before its
+	// first if it did not begin with the first of all.
+	Pages  int   `json:"pages,omitzero"`
+	Before int64 `json:"before,omitzero"`
+	// Requests this walk has cost, where they have a budget.
+	Requests int `json:"requests,omitzero"`
+	// At is the greatest update time seen where the result is declared
+	// ascending; Unsorted, that one item at least was not in its place, or did
+	// not tell (R13).
+	At       time.Time `json:"updatedAt,omitzero"`
+	Unsorted bool      `json:"unsorted,omitzero"`
 	// Total is the greatest statement of the whole so far, if any.
 	Total *int64 `json:"total,omitempty"`
 	// Seen counts distinct ids so far.
@@ -190,6 +251,9 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 	}
 	next = pos
 	next.Pages++
+	if p.ordered() {
+		next.follow(f, len(f.IDs)-len(ids))
+	}
 	if f.Total != nil && (next.Total == nil || *f.Total > *next.Total) {
 		next.Total = f.Total // rows came in between: the first total is reached too early
 	}
@@ -229,8 +293,11 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 		// Nothing here, yet nothing says that this is the end.
 		return pos, "", walkFault(RestartWalk, "empty_page")
 	}
+	if p.Until > 0 && pos.Page+1 >= p.Until {
+		return next, EndPageRange, nil
+	}
 	if p.MaxPages > 0 && next.Pages >= p.MaxPages {
-		return pos, "", walkFault(CutSlice, "max_pages")
+		return pos, "", walkFault(CutSlice, codeMaxPages)
 	}
 	if p.MaxItems > 0 && next.Total != nil && *next.Total > p.MaxItems {
 		return pos, "", walkFault(CutSlice, "over_wall")
@@ -264,6 +331,18 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 		return pos, "", walkFault(CutSlice, "over_wall")
 	}
 	return next, "", nil
+}
+
+// follow takes the update times of a page into account, but for the first skip.
+func (p *Position) follow(f PageFacts, skip int) {
+	for i := skip; i < len(f.IDs); i++ {
+		at := Instant(f.updatedAt(i))
+		if at.IsZero() || at.Before(p.At) {
+			p.Unsorted = true
+		} else {
+			p.At = at
+		}
+	}
 }
 
 // updatedAt of the i-th id; a page of bare ids has none.

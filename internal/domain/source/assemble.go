@@ -182,6 +182,17 @@ func (c Contents) At(op harvest.Operation, at time.Time) (Definition, []Choice) 
 	return d, choices
 }
 
+// For is the definition as it holds for one operation: what the operation has
+// of its own in the place of the source's.
+func (d Definition) For(op harvest.Operation) Definition {
+	if d.Tasks[op] == nil {
+		return d
+	}
+	whole := d.contents()
+	out, _ := whole.At(op, whole.ReadAt)
+	return out
+}
+
 // Pack is the whole description in force at an instant, operations included: a
 // definition that asks for the same rows.
 func (c Contents) Pack(at time.Time) Definition {

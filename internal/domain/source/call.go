@@ -61,6 +61,8 @@ type Answer struct {
 	// went in; ReplySHA256 that of the reply's body.
 	RequestSHA256, ReplySHA256 string
 	Status                     int
+	// BodyBytes is the size of the reply's body, as read.
+	BodyBytes int64
 }
 
 // Traffic counts requests. A failed call has traffic too.

@@ -87,6 +87,7 @@ func Compile(def Definition, t Trigger) (*Spec, []Warning, error) {
 	c.paging()
 	c.batching()
 	c.window()
+	c.ascending()
 	c.faults()
 	c.mapping()
 	c.vars()

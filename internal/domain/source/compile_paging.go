@@ -3,6 +3,7 @@ package source
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
@@ -57,6 +58,29 @@ func (c *compiler) paging() {
 	} else if cfg.FirstPage != nil {
 		c.fail(path+".firstPage", "belongs to PAGE, not to %s", cfg.Type)
 	}
+}
+
+// ascending says whether a walk that is left proves a beginning of its window
+// (R13, C6): the items tell their update time, and the declared order begins
+// with that date and is ascending throughout, as in "updated asc, id asc" or
+// "updated,id:asc". Nothing is taken for granted where no direction is given.
+func (c *compiler) ascending() {
+	w := c.spec.Window
+	if w.UpdatedAt != "PATH" || c.spec.TwoPhase() {
+		return
+	}
+	terms := strings.Split(c.spec.Paging.Order, ",")
+	asc := false // of the last term
+	for i, term := range terms {
+		words := strings.FieldsFunc(term, func(r rune) bool { return r == ' ' || r == ':' })
+		if len(words) == 0 || len(words) > 2 || i == 0 && words[0] != w.Key {
+			return
+		}
+		if asc = len(words) == 2; asc && !strings.EqualFold(words[1], "asc") {
+			return
+		}
+	}
+	c.spec.Paging.Ascending = asc
 }
 
 // total checks what is said about totals against the search endpoint.

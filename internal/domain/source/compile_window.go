@@ -119,6 +119,12 @@ func (c *compiler) strategy(w *Window) {
 		if w.Budget == nil || p.Type != harvest.PageToken || p.TokenStateful {
 			c.fail(path, "CURSOR_LANDMARK needs a budget and tokens that are not stateful")
 		}
+		if p.MaxItems > 0 {
+			c.fail(path, "CURSOR_LANDMARK goes on at a token: there may be no maxItems behind which tokens end")
+		}
+		if !slices.ContainsFunc(p.End, func(e harvest.EndProof) bool { return e != harvest.EndTotal }) {
+			c.fail(path, "CURSOR_LANDMARK needs an end proof besides TOTAL: a part of a walk does not see all of it")
+		}
 	case harvest.StrategyPage:
 		if w.Pages == 0 || p.Type != harvest.PageNumber || !p.Snapshot {
 			c.fail(path, "PAGE needs pages, paging PAGE and a snapshot: pages that shift cannot be read apart (R25)")
@@ -313,7 +319,7 @@ func (c *compiler) filterWords(cfg *WindowConfig, e EndpointConfig, counts func(
 	for _, group := range []struct {
 		name   string
 		values map[string]string
-	}{{"query", e.Query}, {"form", e.Form}, {"path", map[string]string{"": e.Path}}} {
+	}{{"query", e.Query}, {"form", e.Form}, {"path", map[string]string{"": e.Path}}, {"body", map[string]string{"": e.Body}}} {
 		for _, k := range keysOf(group.values) {
 			if !counts(group.values[k]) {
 				continue

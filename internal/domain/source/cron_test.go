@@ -65,7 +65,7 @@ func TestCron_NextTimes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			line, zone, from := mustCron(t, c.line), mustZone(t, c.zone), at(t, c.after)
 			var got []string
-			for range strings.Fields(c.want) {
+			for range strings.FieldsSeq(c.want) {
 				next, ok := line.Next(from, zone)
 				if !ok {
 					t.Fatal("never")

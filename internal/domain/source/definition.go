@@ -112,7 +112,7 @@ type PaginationConfig struct {
 	TokenStateful bool               `yaml:"tokenStateful" doc:"the server holds the place: a lost page cannot be asked for again"`
 	Total         string             `yaml:"total" dict:"total" doc:"what the total in a reply is worth"`
 	Snapshot      bool               `yaml:"snapshot" doc:"the result does not change while it is walked"`
-	Order         string             `yaml:"order" doc:"the total order of the result; OFFSET needs it unless there is a snapshot"`
+	Order         string             `yaml:"order" doc:"the total order of the result, such as updated asc, id asc; OFFSET needs it unless there is a snapshot; where it begins with window.key and is ascending, a walk that is cut keeps what it has read"`
 	End           []harvest.EndProof `yaml:"end" dict:"end_proof" doc:"what proves that a walk is over"`
 	MaxItems      int64              `yaml:"maxItems" doc:"how many items of one result the source lets us reach"`
 	MaxPages      int                `yaml:"maxPages" doc:"how many pages of one result are walked"`

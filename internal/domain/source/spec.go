@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -162,6 +163,22 @@ type Endpoint struct {
 	Hook     string   `json:"hook,omitempty"`
 	Format   string   `json:"format"` // JSON or XML
 	Response Response `json:"response"`
+}
+
+// Sized reports whether the endpoint asks for pages of a size.
+func (e *Endpoint) Sized() bool {
+	parts := []map[string]string{e.Query, e.Form, e.Headers, {"path": e.Path, "body": e.Body}}
+	if n := e.Next; n != nil {
+		parts = append(parts, n.Query, n.Form, map[string]string{"body": n.Body})
+	}
+	for _, values := range parts {
+		for _, v := range values {
+			if strings.Contains(v, "page.size") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Formats of a reply.

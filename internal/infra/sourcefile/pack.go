@@ -67,10 +67,10 @@ func Parse(file string, data []byte) (*Pack, error) {
 	return p, nil
 }
 
-// Compile compiles the pack's definition. The error, if any, is [Problems]:
+// Compile compiles the pack's definition for an operation. The error, if any, is [Problems]:
 // those of reading and those of meaning, each with its place in the file.
 func (p *Pack) Compile(t source.Trigger) (*source.Spec, []source.Warning, error) {
-	spec, warnings, err := source.Compile(p.Definition, t)
+	spec, warnings, err := source.Compile(p.Definition.For(t.Operation), t)
 	violations, known := errors.AsType[source.Violations](err)
 	if err != nil && !known {
 		return nil, warnings, fmt.Errorf("%s: %w", p.File, err)

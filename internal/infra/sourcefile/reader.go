@@ -46,7 +46,8 @@ func (r *reader) document(data []byte) {
 	file, err := parse(data)
 	if err != nil {
 		if syntax, ok := errors.AsType[yaml.Error](err); ok && syntax.GetToken() != nil {
-			r.fail(placeOf(syntax.GetToken()), "", "%s", syntax.GetMessage())
+			at := placeOf(syntax.GetToken())
+			r.fail(at, "", "%s%s", syntax.GetMessage(), quoteHint(data, at.line))
 			return
 		}
 		r.fail(place{}, "", "%v", err)
@@ -64,6 +65,19 @@ func (r *reader) document(data []byte) {
 	slices.SortStableFunc(r.pack.problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
+}
+
+// quoteHint says what is wrong with a line whose value begins with a character
+// that YAML keeps for itself, as cron lines do.
+func quoteHint(data []byte, line int) string {
+	all := strings.Split(string(data), "\n")
+	if line < 1 || line > len(all) {
+		return ""
+	}
+	if _, value, _ := strings.Cut(all[line-1], ": "); strings.HasPrefix(value, "@") || strings.HasPrefix(value, "*") {
+		return fmt.Sprintf("; a value that begins with %s is written in quotes", value[:1])
+	}
+	return ""
 }
 
 type shapeError struct {

@@ -49,15 +49,18 @@ func (s *Store) BadIDs(ctx context.Context, provenance, recordType string, ids [
 	return out, nil
 }
 
-// badIDs puts the ids of the page that have no details on the list, and takes
-// off those that have.
-func (x *tx) badIDs(prov string, b harvest.Batch) error {
+// badIDs puts the ids of the page that have no details on the list, but those
+// that are settled without, and takes off those that have.
+func (x *tx) badIDs(prov string, b harvest.Batch, settled map[string]bool) error {
 	for _, id := range b.Mended {
 		if _, err := x.exec(`DELETE FROM ing_bad_id WHERE provenance_code=? AND record_type=? AND ext_id=?`, prov, b.RecordType, id); err != nil {
 			return fmt.Errorf("mended id: %w", err)
 		}
 	}
 	for _, id := range b.Missing {
+		if settled[id] {
+			continue
+		}
 		n, err := x.exec(`UPDATE ing_bad_id SET times=times+1, batch_id=?, last_seen_at=?, check_after=? WHERE provenance_code=? AND record_type=? AND ext_id=?`,
 			b.ID, ts(x.now), ts(x.now.Add(badIDRest)), prov, b.RecordType, id)
 		if err != nil {

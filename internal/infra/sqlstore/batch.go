@@ -53,7 +53,7 @@ func (s *Store) CommitBatch(ctx context.Context, job harvest.Job, b harvest.Batc
 		if err := x.guard(l); err != nil {
 			return err
 		}
-		c, err := x.mergeRecords(job.Provenance, b, packed)
+		c, settled, err := x.mergeRecords(job, b, packed)
 		if err != nil {
 			return err
 		}
@@ -61,10 +61,14 @@ func (s *Store) CommitBatch(ctx context.Context, job harvest.Job, b harvest.Batc
 		if err := x.quarantine(job.Provenance, b); err != nil {
 			return err
 		}
-		if err := x.badIDs(job.Provenance, b); err != nil {
+		if err := x.badIDs(job.Provenance, b, settled); err != nil {
 			return err
 		}
-		if err := x.closeBatch(l, b, c); err != nil {
+		late, err := x.lateness(job, b)
+		if err != nil {
+			return err
+		}
+		if err := x.closeBatch(l, b, c, late); err != nil {
 			return err
 		}
 		if err := x.came(b, l.Task); err != nil {
@@ -114,7 +118,7 @@ func (x *tx) progress(l harvest.Lease, b harvest.Batch) error {
 	return err
 }
 
-func (x *tx) closeBatch(l harvest.Lease, b harvest.Batch, c harvest.Counts) error {
+func (x *tx) closeBatch(l harvest.Lease, b harvest.Batch, c harvest.Counts, late lateness) error {
 	e := b.Evidence
 	stats, err := jsonText(map[string]any{
 		"latencyMs": e.Network.Milliseconds(), "waitMs": e.WaitGate.Milliseconds(),
@@ -123,10 +127,10 @@ func (x *tx) closeBatch(l harvest.Lease, b harvest.Batch, c harvest.Counts) erro
 	if err != nil {
 		return err
 	}
-	n, err := x.exec(`UPDATE ing_task_run_batch SET status_code='SUCCEEDED', after_position=?, items=?, inserted=?, updated=?, remapped=?, unchanged=?, stale=?, filtered=?, quarantined=?,
+	n, err := x.exec(`UPDATE ing_task_run_batch SET status_code='SUCCEEDED', after_position=?, items=?, inserted=?, updated=?, remapped=?, unchanged=?, stale=?, filtered=?, quarantined=?, missing=?, gone=?, merged=?, fresh=?, late=?,
 		asked=?, bad_ids=?, id_list=?, id_hashes=?, end_proof=?, observed_max=?, sent=?, retried=?, http_429=?, http_5xx=?, bytes=?, http_status=?, request=?, request_sha256=?, reply_sha256=?, stats=?, committed_at=?
 		WHERE id=? AND fence=? AND status_code='RUNNING'`,
-		b.After.String(), c.Items(), c.Inserted, c.Updated, c.Remapped, c.Unchanged, c.Stale, c.Filtered, c.Quarantined,
+		b.After.String(), c.Items(), c.Inserted, c.Updated, c.Remapped, c.Unchanged, c.Stale, c.Filtered, c.Quarantined, c.Missing, c.Gone, c.Merged, late.fresh, late.late,
 		b.Asked, len(b.Missing), null(strings.Join(b.IDs, "\n")), hashBytes(b.Seen), null(string(b.End)), ts(b.ObservedMax),
 		e.Sent, e.Retried, e.HTTP429, e.HTTP5xx, e.Bytes, nullID(int64(e.HTTPStatus)), null(e.Request), null(e.RequestSHA256), null(e.ReplySHA256), stats, ts(x.now),
 		b.ID, l.Fence)
@@ -181,7 +185,8 @@ func (x *tx) finish(l harvest.Lease, job harvest.Job, b harvest.Batch) (time.Tim
 // completePlan closes the plan if nothing of it is left to do or to decide.
 func (x *tx) completePlan(id harvest.PlanID) error {
 	_, err := x.exec(`UPDATE ing_plan SET status_code='COMPLETED', updated_at=? WHERE id=? AND status_code='READY'
-		AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id AND (s.status_code IN ('PENDING','READY') OR s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0))`, ts(x.now), id)
+		AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id AND s.status_code IN ('PENDING','READY'))
+		AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id AND s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0)`, ts(x.now), id)
 	if err != nil {
 		return fmt.Errorf("complete plan %d: %w", id, err)
 	}

@@ -17,6 +17,8 @@ const breakerPrefix = "breaker/"
 // partition is the breaker's key of a task t.
 const partition = `CONCAT('` + breakerPrefix + `', t.provenance_code, '/', t.endpoint_name, '/', t.operation_code)`
 
+func breakerKey(p harvest.Partition) string { return breakerPrefix + p.String() }
+
 // breakers reads those that are open.
 func (x *tx) breakers() (map[string]harvest.Breaker, error) {
 	out := map[string]harvest.Breaker{}
@@ -43,16 +45,6 @@ func parseBreaker(key string, state []byte) (b harvest.Breaker, err error) {
 		return b, fmt.Errorf("stored %s: %w", key, err)
 	}
 	return b, nil
-}
-
-// barred lists the partitions that rest.
-func (x *tx) barred(open map[string]harvest.Breaker) (keys []string) {
-	for key, b := range open {
-		if b.Bars(x.now) {
-			keys = append(keys, key)
-		}
-	}
-	return keys
 }
 
 // try lets one task through a breaker whose rest is over. It returns false if

@@ -3,43 +3,89 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
 // Candidates lists the ids of records that are to be read again, those longest
-// not seen first.
+// not seen first, each once.
 func (s *Store) Candidates(ctx context.Context, provenance, recordType, mapping string, pick harvest.CandidatePick) ([]string, error) {
-	if len(pick.IDs) > 0 {
-		return pick.IDs, nil
-	}
-	where, args := ``, []any{provenance, recordType}
+	c := candidates{s: s, ctx: ctx, most: pick.Max, seen: map[string]struct{}{}}
+	var err error
 	switch {
-	case pick.MappingChanged:
-		where, args = ` AND mapping_version<>?`, append(args, mapping)
-	case !pick.SeenBefore.IsZero():
-		where, args = ` AND observed_at<?`, append(args, ts(pick.SeenBefore))
-	default:
-		return nil, fmt.Errorf("which records are to be read again was not said")
-	}
-	q := `SELECT ext_id FROM ing_record WHERE provenance_code=? AND record_type=?` + where + ` ORDER BY observed_at, id`
-	if pick.Max > 0 {
-		q, args = q+` LIMIT ?`, append(args, pick.Max)
-	}
-	var out []string
-	err := s.each(ctx, func(r *sql.Rows) error {
-		var id string
-		if err := r.Scan(&id); err != nil {
-			return err
+	case len(pick.IDs) > 0:
+		for _, id := range pick.IDs {
+			c.add(id)
 		}
-		out = append(out, id)
-		return nil
-	}, q, args...)
+	case pick.MappingChanged:
+		err = c.find(`SELECT ext_id FROM ing_record WHERE provenance_code=? AND record_type=? AND mapping_version<>? ORDER BY observed_at, id`, provenance, recordType, mapping)
+	case !pick.SeenBefore.IsZero():
+		err = c.find(`SELECT ext_id FROM ing_record WHERE provenance_code=? AND record_type=? AND observed_at<? ORDER BY observed_at, id`, provenance, recordType, ts(pick.SeenBefore))
+	case pick.Signals:
+		err = c.signalled(provenance, recordType)
+	default:
+		err = errors.New("which records are to be read again was not said")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list records to read again: %w", err)
 	}
-	return out, nil
+	return c.ids, nil
+}
+
+// candidates collects ids.
+type candidates struct {
+	s    *Store
+	ctx  context.Context
+	most int // 0 for all
+	ids  []string
+	seen map[string]struct{}
+}
+
+// add takes an id and reports whether there is room for another.
+func (c *candidates) add(id string) bool {
+	if c.most > 0 && len(c.ids) >= c.most {
+		return false
+	}
+	if _, twice := c.seen[id]; !twice {
+		c.seen[id] = struct{}{}
+		c.ids = append(c.ids, id)
+	}
+	return c.most == 0 || len(c.ids) < c.most
+}
+
+func (c *candidates) find(q string, args ...any) error {
+	rows, err := c.s.r.QueryContext(c.ctx, q, args...)
+	if err != nil {
+		return err
+	}
+	return eachUntil(rows, func() (bool, error) {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return false, err
+		}
+		return c.add(id), nil
+	})
+}
+
+// signalled finds what something points to: notices about records that are
+// held, bad ids whose rest is over (R27), and quarantined items that were not
+// read since.
+func (c *candidates) signalled(provenance, recordType string) error {
+	now, err := c.s.Now(c.ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.find(`SELECT g.ext_id FROM ing_signal g JOIN ing_record r ON r.provenance_code=g.provenance_code AND r.record_type=g.record_type AND r.ext_id=g.ext_id
+		WHERE g.provenance_code=? AND g.record_type=? AND g.plan_id IS NULL ORDER BY g.id`, provenance, recordType); err != nil {
+		return err
+	}
+	if err := c.find(`SELECT ext_id FROM ing_bad_id WHERE provenance_code=? AND record_type=? AND check_after<=? ORDER BY check_after, id`, provenance, recordType, ts(now)); err != nil {
+		return err
+	}
+	return c.find(`SELECT q.ext_id FROM ing_quarantine q LEFT JOIN ing_record r ON r.provenance_code=q.provenance_code AND r.record_type=q.record_type AND r.ext_id=q.ext_id
+		WHERE q.provenance_code=? AND q.record_type=? AND q.ext_id IS NOT NULL AND (r.id IS NULL OR r.observed_at<=q.created_at) ORDER BY q.id`, provenance, recordType)
 }
 
 func (x *tx) insertCandidates(plan harvest.PlanID, ids []string) error {
@@ -54,5 +100,26 @@ func (x *tx) insertCandidates(plan harvest.PlanID, ids []string) error {
 			return fmt.Errorf("freeze candidates: %w", err)
 		}
 	}
+	return nil
+}
+
+// frozen gives a run the candidates of its slice: an UPDATE searches for nothing.
+func (x *tx) frozen(plan int64, w harvest.Window, res *harvest.Resume) error {
+	from, to := harvest.OrdinalOf(w.From), harvest.OrdinalOf(w.To)
+	err := x.each(func(r *sql.Rows) error {
+		var id string
+		if err := r.Scan(&id); err != nil {
+			return err
+		}
+		res.IDs = append(res.IDs, id)
+		return nil
+	}, `SELECT ext_id FROM ing_plan_candidate WHERE plan_id=? AND ordinal>=? AND ordinal<? ORDER BY ordinal`, plan, from, to)
+	if err != nil {
+		return fmt.Errorf("read candidates: %w", err)
+	}
+	if int64(len(res.IDs)) != to-from {
+		return fmt.Errorf("plan %d froze %d of the candidates [%d, %d): run patra verify", plan, len(res.IDs), from, to)
+	}
+	res.SearchEnd = harvest.EndFrozen
 	return nil
 }

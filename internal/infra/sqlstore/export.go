@@ -21,6 +21,7 @@ type ExportQuery struct {
 type Exported struct {
 	Provenance, Type, ID string
 	Status               harvest.RecordStatus
+	MergedInto           string
 	Revision             int64
 	UpdatedAt            time.Time
 	RawSHA256            string
@@ -50,11 +51,12 @@ func (s *Store) Export(ctx context.Context, q ExportQuery, f func(*Exported) err
 	err := s.each(ctx, func(r *sql.Rows) error {
 		var updated, fetched ts
 		var sha, packed []byte
-		if err := r.Scan(&e.Provenance, &e.Type, &e.ID, &e.Status, &e.Revision, &updated, &sha, &e.Fields, &packed,
+		var into sql.NullString
+		if err := r.Scan(&e.Provenance, &e.Type, &e.ID, &e.Status, &into, &e.Revision, &updated, &sha, &e.Fields, &packed,
 			&e.Plan, &e.Slice, &e.Task, &e.Run, &e.Batch, &e.MappingVersion, &fetched); err != nil {
 			return err
 		}
-		e.UpdatedAt, e.FetchedAt, e.RawSHA256, e.Raw = updated.time(), fetched.time(), hex.EncodeToString(sha), nil
+		e.UpdatedAt, e.FetchedAt, e.RawSHA256, e.Raw, e.MergedInto = updated.time(), fetched.time(), hex.EncodeToString(sha), nil, into.String
 		if q.Raw {
 			var err error
 			if e.Raw, err = unpack(packed); err != nil {
@@ -62,7 +64,7 @@ func (s *Store) Export(ctx context.Context, q ExportQuery, f func(*Exported) err
 			}
 		}
 		return f(&e)
-	}, `SELECT r.provenance_code, r.record_type, r.ext_id, r.status_code, r.revision, r.updated_at, r.raw_sha256, v.fields, `+raw+`,
+	}, `SELECT r.provenance_code, r.record_type, r.ext_id, r.status_code, r.merged_into, r.revision, r.updated_at, r.raw_sha256, v.fields, `+raw+`,
 		b.plan_id, b.slice_id, b.task_id, b.run_id, v.batch_id, v.mapping_version, v.observed_at
 		FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision JOIN ing_task_run_batch b ON b.id=v.batch_id
 		WHERE `+where+` ORDER BY r.provenance_code, r.record_type, r.ext_id`, args...)
@@ -91,9 +93,12 @@ type Coverage struct {
 	Open      []Interval        `json:"open"`
 	Failed    []Interval        `json:"failed"`
 	Missing   []Interval        `json:"missing"`
+	// How much of a HARVEST comes late; nil for other operations.
+	*LateRate
 }
 
-// Coverage reads the coverage of a source, one entry per namespace.
+// Coverage reads the coverage of a source, one entry per namespace. Those of
+// sentinels are left out: they cover nothing that is not covered already.
 func (s *Store) Coverage(ctx context.Context, provenance string) ([]Coverage, error) {
 	type head struct {
 		Coverage
@@ -109,10 +114,11 @@ func (s *Store) Coverage(ctx context.Context, provenance string) ([]Coverage, er
 		}
 		h.Namespace, h.Watermark = scope+"/"+key, w.time()
 		var err error
-		h.Init, err = time.Parse(harvest.TimeLayout, init)
+		h.Init, err = cursorPlace(h.Operation, init)
 		heads = append(heads, h)
 		return err
-	}, `SELECT id, operation_code, namespace_scope_code, namespace_key, cursor_key, direction_code, init_value, normalized_instant FROM ing_cursor WHERE provenance_code=? ORDER BY operation_code, id`, provenance)
+	}, `SELECT id, operation_code, namespace_scope_code, namespace_key, cursor_key, direction_code, init_value, normalized_instant FROM ing_cursor c WHERE provenance_code=?
+		AND NOT EXISTS (SELECT 1 FROM ing_plan p WHERE p.cursor_id=c.id AND p.watches_cursor_id IS NOT NULL) ORDER BY operation_code, id`, provenance)
 	if err != nil {
 		return nil, fmt.Errorf("coverage of %s: %w", provenance, err)
 	}
@@ -120,6 +126,11 @@ func (s *Store) Coverage(ctx context.Context, provenance string) ([]Coverage, er
 	for i := range heads {
 		if err := s.cover(ctx, heads[i].id, &heads[i].Coverage); err != nil {
 			return nil, fmt.Errorf("coverage of %s: %w", provenance, err)
+		}
+		if h := &heads[i]; h.Operation == harvest.Harvest {
+			if h.LateRate, err = s.lateRate(ctx, h.id); err != nil {
+				return nil, fmt.Errorf("coverage of %s: %w", provenance, err)
+			}
 		}
 		out[i] = heads[i].Coverage
 	}

@@ -3,17 +3,29 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// PickSQL is the statement that looks for tasks, with its arguments.
-func (s *Store) PickSQL(r harvest.LeaseRequest) (string, []any) {
+// Statement is SQL with its arguments.
+type Statement struct {
+	SQL  string
+	Args []any
+}
+
+// PickSQL are the statements that look for tasks.
+func (s *Store) PickSQL(r harvest.LeaseRequest) []Statement {
 	now, err := s.Now(context.Background())
 	if err != nil {
 		panic(err)
 	}
-	return s.pick(r, now)
+	var out []Statement
+	add := func(q string, args []any) { out = append(out, Statement{q, args}) }
+	add(s.headsSQL(r, now))
+	add(s.diedSQL(r, now))
+	add(s.first(r, harvest.Head{Partition: harvest.Partition{Provenance: "lab", Endpoint: "search", Operation: harvest.Harvest}, Priority: 100, ScheduledAt: now.Add(-time.Hour)}, now))
+	return out
 }
 
 // DurableOver is the check at start on a connection of the test's own.

@@ -8,51 +8,52 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// takeable is who may be leased: due and queued, or held by someone whose
-// lease has run out (R15), in a source that is neither paused nor stopped.
-const takeable = `((t.status_code='QUEUED' AND t.scheduled_at <= ?) OR (t.status_code IN ('DISPATCHED','EXECUTING') AND t.leased_until < ?))
-	AND t.spec_version <= ?
-	AND NOT EXISTS (SELECT 1 FROM ing_source_state ss WHERE ss.provenance_code = t.provenance_code AND (ss.paused=1 OR ss.stopped=1))`
-
-// LeaseTasks takes up to r.Max tasks by compare-and-set, best first. A task
-// taken too often with nothing to show becomes a gap instead (R16).
+// LeaseTasks takes up to r.Max tasks by compare-and-set: tasks that are due and
+// queued, or held by someone whose lease has run out (R15), in a source that is
+// neither paused nor stopped, by the order of [harvest.Turns]. A task taken too
+// often with nothing to show becomes a gap instead (R16).
 func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harvest.Job, error) {
 	var jobs []harvest.Job
+	var turns *harvest.Turns
 	err := s.write(ctx, "lease tasks", func(x *tx) error {
-		jobs = nil
+		jobs, turns = nil, r.Turns.Clone()
 		open, err := x.breakers()
 		if err != nil {
 			return err
 		}
-		var found []taken
-		q, args := s.pick(r, x.now, x.barred(open)...)
-		if err := x.each(func(rows *sql.Rows) error {
-			var t taken
-			if err := rows.Scan(&t.id, &t.fence, &t.slice, &t.barren, &t.partition); err != nil {
-				return err
-			}
-			found = append(found, t)
-			return nil
-		}, q, args...); err != nil {
-			return fmt.Errorf("look for tasks: %w", err)
+		may, err := x.mayTake(r, open)
+		if err != nil {
+			return err
 		}
-		for _, t := range found {
+		tried := map[harvest.Partition]bool{} // one task tries for all of the partition
+		q := &queue{tx: x, r: r, turns: turns, may: func(p harvest.Partition) bool { return !tried[p] && may(p) }}
+		if err := q.died(); err != nil {
+			return err
+		}
+		for range r.Max {
+			t, any, err := q.next()
+			if err != nil {
+				return fmt.Errorf("look for tasks: %w", err)
+			}
+			if !any {
+				break
+			}
 			if t.barren >= harvest.MaxBarren {
 				if err := x.poison(t); err != nil {
 					return err
 				}
 				continue
 			}
-			if b, resting := open[t.partition]; resting {
-				if ok, err := x.try(t.partition, b); err != nil {
+			if b, resting := open[breakerKey(t.head.Partition)]; resting {
+				tried[t.head.Partition] = true
+				if ok, err := x.try(breakerKey(t.head.Partition), b); err != nil {
 					return err
 				} else if !ok {
-					continue // one task tries for all of the partition
+					continue
 				}
 			}
 			n, err := x.exec(`UPDATE ing_task SET status_code='DISPATCHED', fence=fence+1, attempts=attempts+1, barren=barren+1, lease_owner=?, leased_until=?, updated_at=?
@@ -63,6 +64,7 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 			if n == 0 {
 				continue // somebody was faster
 			}
+			turns.Took(t.head, x.now)
 			j, err := x.job(t.id)
 			if err != nil {
 				return err
@@ -72,30 +74,10 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 		}
 		return nil
 	})
+	if err == nil && r.Turns != nil {
+		*r.Turns = *turns
+	}
 	return jobs, err
-}
-
-// pick is the statement that looks for tasks, but not in the barred partitions.
-func (s *Store) pick(r harvest.LeaseRequest, now time.Time, barred ...string) (string, []any) {
-	q := `SELECT t.id, t.fence, t.slice_id, t.barren, ` + partition + ` FROM ing_task t` + s.d.taskIndex + ` WHERE t.status_code IN ('QUEUED','DISPATCHED','EXECUTING') AND ` + takeable
-	args := []any{ts(now), ts(now), r.SpecVersion}
-	if r.Provenance != "" {
-		q += ` AND t.provenance_code=?`
-		args = append(args, r.Provenance)
-	}
-	if r.Operation != "" {
-		q += ` AND t.operation_code=?`
-		args = append(args, r.Operation)
-	}
-	for _, rest := range r.Resting {
-		q += ` AND NOT (t.provenance_code=? AND t.operation_code=?)`
-		args = append(args, rest.Provenance, rest.Operation)
-	}
-	for _, key := range barred {
-		q += ` AND ` + partition + ` <> ?`
-		args = append(args, key)
-	}
-	return q + ` ORDER BY t.priority, t.scheduled_at, t.id LIMIT ?` + s.d.skipLocked, append(args, r.Max)
 }
 
 type taken struct {
@@ -104,7 +86,7 @@ type taken struct {
 	slice  harvest.SliceID
 	barren int
 
-	partition string
+	head harvest.Head
 }
 
 func (x *tx) job(id harvest.TaskID) (harvest.Job, error) {
@@ -230,7 +212,10 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 			return fmt.Errorf("insert run: %w", err)
 		}
 		res.Run = harvest.RunID(id)
-		return x.resume(l.Task, &res)
+		if err := x.resume(l.Task, &res); err != nil || op != string(harvest.Update) {
+			return err
+		}
+		return x.frozen(plan, harvest.Window{From: from.time(), To: to.time()}, &res)
 	})
 	return res, err
 }

@@ -93,7 +93,8 @@ func (s *Store) ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []har
 			return err
 		}
 		rows := make([]sliceRow, len(slices))
-		for i, sd := range slices {
+		for i := range slices {
+			sd := &slices[i]
 			rows[i] = sliceRow{SliceDraft: sd, no: int(no.Int64) + 1 + i, state: harvest.SliceReady}
 			if sd.Reason != "" {
 				rows[i].state = harvest.SliceFailed
@@ -108,7 +109,8 @@ func (s *Store) ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []har
 const densityOver = 200
 
 // Density is how many records a second of the namespace's time held, over the
-// slices that were done last, and whether there were any.
+// slices that were done last, and whether there were any. Beginnings that were
+// proven before a cut have no pages of their own to count by.
 func (s *Store) Density(ctx context.Context, ns harvest.Namespace) (float64, bool, error) {
 	var records int64
 	var span time.Duration
@@ -124,7 +126,7 @@ func (s *Store) Density(ctx context.Context, ns harvest.Namespace) (float64, boo
 	}, `SELECT s.window_from, s.window_to, COALESCE((SELECT SUM(CASE WHEN b.phase='SEARCH' AND b.asked>0 THEN b.asked WHEN b.phase='SEARCH' THEN b.items ELSE 0 END)
 			FROM ing_task t JOIN ing_task_run_batch b ON b.task_id=t.id AND b.walk_no=t.walk_no AND b.status_code='SUCCEEDED' WHERE t.slice_id=s.id), 0)
 		FROM ing_plan_slice s JOIN ing_cursor c ON c.id=s.cursor_id
-		WHERE c.provenance_code=? AND c.operation_code=? AND c.cursor_key=? AND c.namespace_scope_code=? AND c.namespace_key=? AND s.status_code='DONE'
+		WHERE c.provenance_code=? AND c.operation_code=? AND c.cursor_key=? AND c.namespace_scope_code=? AND c.namespace_key=? AND s.status_code='DONE' AND EXISTS (SELECT 1 FROM ing_task t WHERE t.slice_id=s.id)
 		ORDER BY s.window_from DESC LIMIT ?`, ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, densityOver)
 	if err != nil {
 		return 0, false, fmt.Errorf("read density: %w", err)
@@ -133,14 +135,4 @@ func (s *Store) Density(ctx context.Context, ns harvest.Namespace) (float64, boo
 		return 0, false, nil
 	}
 	return float64(records) / span.Seconds(), true, nil
-}
-
-// TunedLag is the safety lag that was tuned for a namespace, if it was.
-func (s *Store) TunedLag(ctx context.Context, ns harvest.Namespace) (time.Duration, bool, error) {
-	var us sql.NullInt64
-	err := s.r.QueryRowContext(ctx, `SELECT safety_lag_us FROM ing_tuning WHERE provenance_code=? AND namespace_key=?`, ns.Provenance, ns.Key).Scan(&us)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, false, fmt.Errorf("read tuned lag: %w", err)
-	}
-	return time.Duration(us.Int64) * time.Microsecond, us.Valid, nil
 }

@@ -153,11 +153,11 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 	}
 	id, err := x.insert(`INSERT INTO ing_plan (schedule_instance_id, plan_key, provenance_code, endpoint_name, operation_code, cursor_id, namespace_scope_code,
 		namespace_key, activity_id, window_from, window_to, sliced_to, slice_strategy_code, slice_params, expr_proto_hash, expr_proto_snapshot,
-		provenance_config_hash, spec_version, spec_fingerprint, spec_snapshot, base_url, status_code, record_remarks, created_at, updated_at)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		provenance_config_hash, spec_version, spec_fingerprint, spec_snapshot, base_url, watches_cursor_id, status_code, record_remarks, created_at, updated_at)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		inst, head.Key, ns.Provenance, d.Endpoint, ns.Operation, cur, ns.Scope, ns.Key, d.Trigger.Activity, ts(d.Window.From), ts(d.Window.To),
 		ts(d.SlicedTo), d.Strategy, d.SliceParams, d.SelHash, d.Selection, d.ConfigHash, d.SpecVersion, d.Fingerprint, string(d.Snapshot),
-		null(d.Trigger.BaseURL), status, null(d.Remarks), ts(x.now), ts(x.now))
+		null(d.Trigger.BaseURL), nullID(int64(d.Trigger.Watches)), status, null(d.Remarks), ts(x.now), ts(x.now))
 	if err != nil {
 		return fmt.Errorf("insert plan: %w", err)
 	}
@@ -166,7 +166,8 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 		return fmt.Errorf("link trigger: %w", err)
 	}
 	rows := make([]sliceRow, len(d.Slices))
-	for i, sd := range d.Slices {
+	for i := range d.Slices {
+		sd := &d.Slices[i]
 		rows[i] = sliceRow{SliceDraft: sd, no: i + 1, state: harvest.SliceReady}
 		if sd.Reason != "" {
 			rows[i].state = harvest.SliceFailed
@@ -178,6 +179,11 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 	}
 	if err := x.insertCandidates(head.ID, d.Candidates); err != nil {
 		return err
+	}
+	if len(d.Candidates) > 0 {
+		if err := x.takeSignals(head.ID, ns.Provenance); err != nil {
+			return err
+		}
 	}
 	return x.insertSlices(p, rows)
 }
@@ -198,7 +204,7 @@ type planRef struct {
 }
 
 type sliceRow struct {
-	harvest.SliceDraft
+	*harvest.SliceDraft
 	no    int
 	state harvest.SliceState
 	sig   string
@@ -206,8 +212,18 @@ type sliceRow struct {
 
 const rowsPerInsert = 50
 
-// insertSlices writes slices and the one task each has.
+// insertSlices writes slices and the one task each has, some at a time: what a
+// plan takes in memory does not grow with what is sent for it.
 func (x *tx) insertSlices(p planRef, rows []sliceRow) error {
+	for part := range chunks(rows, keysPerRead) {
+		if err := x.insertSome(p, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *tx) insertSome(p planRef, rows []sliceRow) error {
 	const cols = `plan_id, parent_id, cursor_id, provenance_code, slice_no, slice_signature_hash, slice_spec, window_from, window_to, expr_hash, expr_snapshot, status_code, fail_count, reason, created_at, updated_at`
 	now := ts(x.now)
 	for i := range rows {
@@ -235,25 +251,23 @@ func (x *tx) insertSlices(p planRef, rows []sliceRow) error {
 			return fmt.Errorf("insert slices: %w", err)
 		}
 	}
+	args := make([]any, 0, len(rows)+1)
+	args = append(args, p.id)
+	for _, r := range rows {
+		args = append(args, r.sig)
+	}
 	ids := make(map[string]int64, len(rows))
-	for part := range chunks(rows, keysPerRead) {
-		args := make([]any, 0, len(part)+1)
-		args = append(args, p.id)
-		for _, r := range part {
-			args = append(args, r.sig)
+	err := x.each(func(r *sql.Rows) error {
+		var id int64
+		var sig string
+		if err := r.Scan(&id, &sig); err != nil {
+			return err
 		}
-		err := x.each(func(r *sql.Rows) error {
-			var id int64
-			var sig string
-			if err := r.Scan(&id, &sig); err != nil {
-				return err
-			}
-			ids[sig] = id
-			return nil
-		}, `SELECT id, slice_signature_hash FROM ing_plan_slice WHERE plan_id=? AND slice_signature_hash IN (`+list(len(part))+`)`, args...)
-		if err != nil {
-			return fmt.Errorf("read slices back: %w", err)
-		}
+		ids[sig] = id
+		return nil
+	}, `SELECT id, slice_signature_hash FROM ing_plan_slice WHERE plan_id=? AND slice_signature_hash IN (`+list(len(rows))+`)`, args...)
+	if err != nil {
+		return fmt.Errorf("read slices back: %w", err)
 	}
 	return x.insertTasks(p, rows, ids)
 }

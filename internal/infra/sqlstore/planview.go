@@ -81,28 +81,44 @@ type SliceRow struct {
 	Reason string             `json:"reason,omitempty"`
 }
 
+const sliceRowSQL = `SELECT s.id, s.parent_id, s.status_code, s.window_from, s.window_to, s.slice_spec, t.status_code, t.attempts, COALESCE(s.reason, t.error)
+	FROM ing_plan_slice s LEFT JOIN ing_task t ON t.slice_id=s.id WHERE `
+
+func scanSliceRow(r interface{ Scan(...any) error }) (v SliceRow, err error) {
+	var parent, tries sql.NullInt64
+	var from, to ts
+	var task, reason sql.NullString
+	err = r.Scan(&v.ID, &parent, &v.Status, &from, &to, &v.Spec, &task, &tries, &reason)
+	v.Parent, v.From, v.To = harvest.SliceID(parent.Int64), from.time(), to.time()
+	v.Task, v.Tries, v.Reason = harvest.TaskState(task.String), int(tries.Int64), reason.String
+	return v, err
+}
+
 // Slices lists the slices of a plan from an id on; each page costs as much as
 // it shows, however long the plan is.
 func (s *Store) Slices(ctx context.Context, plan harvest.PlanID, after harvest.SliceID, limit int) ([]SliceRow, error) {
 	out := []SliceRow{}
 	err := s.each(ctx, func(r *sql.Rows) error {
-		var v SliceRow
-		var parent, tries sql.NullInt64
-		var from, to ts
-		var task, reason sql.NullString
-		if err := r.Scan(&v.ID, &parent, &v.Status, &from, &to, &v.Spec, &task, &tries, &reason); err != nil {
-			return err
-		}
-		v.Parent, v.From, v.To = harvest.SliceID(parent.Int64), from.time(), to.time()
-		v.Task, v.Tries, v.Reason = harvest.TaskState(task.String), int(tries.Int64), reason.String
+		v, err := scanSliceRow(r)
 		out = append(out, v)
-		return nil
-	}, `SELECT s.id, s.parent_id, s.status_code, s.window_from, s.window_to, s.slice_spec, t.status_code, t.attempts, COALESCE(s.reason, t.error)
-		FROM ing_plan_slice s LEFT JOIN ing_task t ON t.slice_id=s.id WHERE s.plan_id=? AND s.id>? ORDER BY s.id LIMIT ?`, plan, after, limit)
+		return err
+	}, sliceRowSQL+`s.plan_id=? AND s.id>? ORDER BY s.id LIMIT ?`, plan, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list slices of plan %d: %w", plan, err)
 	}
 	return out, nil
+}
+
+// Slice reads one slice.
+func (s *Store) Slice(ctx context.Context, id harvest.SliceID) (SliceRow, error) {
+	v, err := scanSliceRow(s.r.QueryRowContext(ctx, sliceRowSQL+`s.id=?`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		err = harvest.ErrNotFound
+	}
+	if err != nil {
+		return v, fmt.Errorf("slice %d: %w", id, err)
+	}
+	return v, nil
 }
 
 // CursorView is a cursor as people see it.
@@ -219,7 +235,7 @@ func (s *Store) Cancel(ctx context.Context, scope CancelScope, a source.Audit) (
 		var first harvest.SliceID
 		err := x.row(`SELECT id FROM ing_plan_slice WHERE `+where+` ORDER BY id LIMIT 1`, id).Scan(&first)
 		if errors.Is(err, sql.ErrNoRows) {
-			return harvest.ErrNotFound
+			return fmt.Errorf("%s: %w", a.Object, harvest.ErrNotFound)
 		}
 		if err != nil {
 			return err

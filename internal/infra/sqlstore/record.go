@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -66,6 +67,8 @@ type heldRecord struct {
 	harvest.Held
 	id       int64
 	revision int64
+	missing  time.Time // since when it is not found, zero if it is
+	into     string    // what it was merged into
 }
 
 // change is what one record of a page asks of the tables.
@@ -80,12 +83,22 @@ type change struct {
 // mergeRecords brings the page's records in (R28): one read of what is held,
 // the decision in Go, then as few statements as the effects need. Of a record
 // that stands twice on a page the newer version is taken up first and the
-// other is compared with it.
-func (x *tx) mergeRecords(prov string, b harvest.Batch, packed [][]byte) (harvest.Counts, error) {
-	var c harvest.Counts
-	recordType := b.RecordType
-	if len(b.Records) == 0 {
-		return c, nil
+// other is compared with it. Of an UPDATE also what it did not find is brought
+// in; settled are the ids among those that a record answers for.
+func (x *tx) mergeRecords(job harvest.Job, b harvest.Batch, packed [][]byte) (c harvest.Counts, settled map[string]bool, err error) {
+	prov, recordType := job.Provenance, b.RecordType
+	keys := make([]string, 0, len(b.Records))
+	for i := range b.Records {
+		keys = append(keys, b.Records[i].ID)
+	}
+	if job.Operation == harvest.Update {
+		keys = append(keys, b.Absent...)
+		for _, m := range b.Merged {
+			keys = append(keys, m.ID)
+		}
+	}
+	if len(keys) == 0 {
+		return c, nil, nil
 	}
 	order := make([]int, len(b.Records))
 	for i := range order {
@@ -99,12 +112,12 @@ func (x *tx) mergeRecords(prov string, b harvest.Batch, packed [][]byte) (harves
 		}
 		return b.Records[j].Version.Compare(b.Records[i].Version)
 	})
-	held, err := x.heldRecords(prov, recordType, b.Records)
+	held, err := x.heldRecords(prov, recordType, keys)
 	if err != nil {
-		return c, err
+		return c, nil, err
 	}
 	var fresh, changed, replaced []change
-	var observed []any
+	var observed, found []any
 	var newest *harvest.Record
 	for _, i := range order {
 		rec := &b.Records[i]
@@ -126,6 +139,9 @@ func (x *tx) mergeRecords(prov string, b harvest.Batch, packed [][]byte) (harves
 		}
 		o := harvest.Merge(h.Held, *rec)
 		c.Count(o.Effect)
+		if !h.missing.IsZero() && rec.Version.ObservedAt.After(h.missing) {
+			found = append(found, h.id)
+		}
 		switch o.Effect {
 		case harvest.Updated, harvest.Remapped:
 			changed = append(changed, change{rec: rec, packed: packed[i], effect: o.Effect, id: h.id, revision: h.revision + 1})
@@ -138,29 +154,39 @@ func (x *tx) mergeRecords(prov string, b harvest.Batch, packed [][]byte) (harves
 		}
 	}
 	if err := x.insertRecords(prov, recordType, fresh); err != nil {
-		return c, err
+		return c, nil, err
 	}
 	if err := x.updateRecords(changed); err != nil {
-		return c, err
+		return c, nil, err
 	}
 	if err := x.replaceRecords(replaced); err != nil {
-		return c, err
+		return c, nil, err
 	}
 	if err := x.observeRecords(observed, b); err != nil {
-		return c, err
+		return c, nil, err
 	}
-	return c, x.insertVersions(append(fresh, changed...), b.ID)
+	if err := x.foundRecords(found); err != nil {
+		return c, nil, err
+	}
+	written := append(fresh, changed...)
+	x.fresh = written
+	if err := x.insertVersions(written, b.ID); err != nil {
+		return c, nil, err
+	}
+	if err := x.signals(prov, b, written); err != nil {
+		return c, nil, err
+	}
+	if job.Operation == harvest.Update {
+		settled, err = x.absences(b, held, &c)
+	}
+	return c, settled, err
 }
 
 // keysPerRead bounds the IN list of one read.
 const keysPerRead = 500
 
-func (x *tx) heldRecords(prov, recordType string, recs []harvest.Record) (map[string]heldRecord, error) {
-	out := make(map[string]heldRecord, len(recs))
-	keys := make([]string, len(recs))
-	for i := range recs {
-		keys[i] = recs[i].ID
-	}
+func (x *tx) heldRecords(prov, recordType string, keys []string) (map[string]heldRecord, error) {
+	out := make(map[string]heldRecord, len(keys))
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
 	for part := range chunks(keys, keysPerRead) {
@@ -172,17 +198,19 @@ func (x *tx) heldRecords(prov, recordType string, recs []harvest.Record) (map[st
 		err := x.each(func(r *sql.Rows) error {
 			var id string
 			var h heldRecord
-			var updated, observed ts
+			var updated, observed, missing ts
+			var into sql.NullString
 			var hash, raw []byte
-			if err := r.Scan(&id, &h.id, &h.revision, &h.Status, &updated, &h.Version.Provider, &observed, &hash, &raw, &h.MappingVersion); err != nil {
+			if err := r.Scan(&id, &h.id, &h.revision, &h.Status, &updated, &h.Version.Provider, &observed, &hash, &raw, &h.MappingVersion, &missing, &into); err != nil {
 				return err
 			}
+			h.missing, h.into = missing.time(), into.String
 			h.Version.UpdatedAt, h.Version.ObservedAt = updated.time(), observed.time()
 			copy(h.Version.ContentHash[:], hash)
 			copy(h.RawSHA256[:], raw)
 			out[id] = h
 			return nil
-		}, `SELECT ext_id, id, revision, status_code, updated_at, provider_version, observed_at, content_hash, raw_sha256, mapping_version FROM ing_record`+x.s.d.recordIndex+`
+		}, `SELECT ext_id, id, revision, status_code, updated_at, provider_version, observed_at, content_hash, raw_sha256, mapping_version, missing_since, merged_into FROM ing_record`+x.s.d.recordIndex+`
 			WHERE provenance_code=? AND record_type=? AND ext_id IN (`+list(len(part))+`)`+x.s.d.forUpdate, args...)
 		if err != nil {
 			return nil, fmt.Errorf("read held records: %w", err)
@@ -259,7 +287,7 @@ func (x *tx) updateRecords(cs []change) error {
 }
 
 const (
-	updateRecordSQL = `UPDATE ing_record SET status_code=?, revision=?, updated_at=?, provider_version=?, observed_at=?, content_hash=?, raw_sha256=?, mapping_version=?, changed_at=? WHERE id=?`
+	updateRecordSQL = `UPDATE ing_record SET status_code=?, revision=?, updated_at=?, provider_version=?, observed_at=?, content_hash=?, raw_sha256=?, mapping_version=?, merged_into=NULL, missing_since=NULL, missing_checks=0, changed_at=? WHERE id=?`
 	touchRecordSQL  = `UPDATE ing_record SET updated_at=?, provider_version=?, observed_at=?, raw_sha256=? WHERE id=?`
 	touchVersionSQL = `UPDATE ing_record_version SET updated_at=?, provider_version=?, observed_at=?, raw_sha256=?, raw=?, fields=? WHERE record_id=? AND revision=?`
 )

@@ -9,14 +9,21 @@ import (
 
 // Reslice closes a slice that cannot be walked as it is and puts children in
 // its place that tile its nominal window whole, in one transaction (R13). The
-// children inherit plan, priority and due time.
+// children inherit plan, priority and due time. One that is proven already is
+// done and has no task; the cursor moves over it in that same transaction.
 func (s *Store) Reslice(ctx context.Context, job harvest.Job, end harvest.RunEnd, children []harvest.SliceDraft, pagingType string, pageSize int) error {
-	parts := make([]harvest.Part, len(children))
+	parts, proven := make([]harvest.Part, len(children)), 0
 	for i, c := range children {
 		parts[i] = c.Spec.Part()
+		if c.Done {
+			proven++
+		}
 	}
 	if err := harvest.Tile(job.Spec.Part(), parts); err != nil {
 		return fmt.Errorf("reslice %d: %w", job.Slice, err)
+	}
+	if proven == len(children) {
+		return fmt.Errorf("reslice %d: nothing is left to be walked, and no walk was over", job.Slice)
 	}
 	l := job.Lease
 	return s.write(ctx, "reslice", func(x *tx) error {
@@ -61,9 +68,16 @@ func (s *Store) Reslice(ctx context.Context, job harvest.Job, end harvest.RunEnd
 			return fmt.Errorf("number slices: %w", err)
 		}
 		rows := make([]sliceRow, len(children))
-		for i, c := range children {
-			rows[i] = sliceRow{SliceDraft: c, no: no + 1 + i, state: harvest.SliceReady}
+		for i := range children {
+			rows[i] = sliceRow{SliceDraft: &children[i], no: no + 1 + i, state: harvest.SliceReady}
+			if children[i].Done {
+				rows[i].state = harvest.SliceDone
+			}
 		}
-		return x.insertSlices(p, rows)
+		if err := x.insertSlices(p, rows); err != nil || proven == 0 {
+			return err
+		}
+		_, err = x.advance(cur, lineage{plan: job.Plan, slice: job.Slice, task: l.Task, run: end.Run, remarks: "a beginning was proven before the cut: " + end.Code})
+		return err
 	})
 }

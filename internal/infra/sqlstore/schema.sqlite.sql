@@ -123,13 +123,15 @@ CREATE TABLE ing_plan (
   status_code TEXT NOT NULL CHECK (status_code IN ('DRAFT','SLICING','READY','PARTIAL','FAILED','COMPLETED','CANCELLED')),
   record_remarks TEXT,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL, watches_cursor_id INTEGER,
   CHECK (window_from < window_to)
 ) STRICT;
 
 CREATE INDEX idx_plan_cursor ON ing_plan (cursor_id, window_to);
 
 CREATE INDEX idx_plan_prov_op ON ing_plan (provenance_code, operation_code, created_at);
+
+CREATE INDEX idx_plan_watches ON ing_plan (watches_cursor_id, created_at);
 
 CREATE UNIQUE INDEX uk_plan_key_live ON ing_plan (plan_key) WHERE status_code NOT IN ('CANCELLED','FAILED');
 
@@ -386,7 +388,7 @@ CREATE TABLE ing_task_run_batch (
   error TEXT,
   opened_at TEXT NOT NULL,
   committed_at TEXT
-, fresh INTEGER NOT NULL DEFAULT 0, late INTEGER NOT NULL DEFAULT 0) STRICT;
+, fresh INTEGER NOT NULL DEFAULT 0, late INTEGER, missing INTEGER NOT NULL DEFAULT 0, gone INTEGER NOT NULL DEFAULT 0, merged INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX idx_batch_plan ON ing_task_run_batch (plan_id, status_code);
 
@@ -401,6 +403,7 @@ CREATE UNIQUE INDEX uk_run_batch_no ON ing_task_run_batch (run_id, batch_no);
 CREATE TABLE ing_tuning (
   provenance_code TEXT NOT NULL,
   namespace_key TEXT NOT NULL,
+  declared_lag_us INTEGER,
   safety_lag_us INTEGER,
   late_rate REAL,
   tuned_at TEXT,

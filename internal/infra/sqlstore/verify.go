@@ -310,13 +310,55 @@ func (v *verifier) proven() error {
 		WHERE s.status_code='DONE' AND t.id IS NULL AND s.parent_id IS NULL`); err != nil {
 		return err
 	}
+	// A prefix begins where the slice it was split off began, and that one has
+	// pages to prove it by.
+	if err := v.none("slice", `SELECT s.id, 'is DONE without a task, and is no beginning that its parent has walked' FROM ing_plan_slice s JOIN ing_plan_slice p ON p.id=s.parent_id LEFT JOIN ing_task t ON t.slice_id=s.id
+		WHERE s.status_code='DONE' AND t.id IS NULL AND (p.status_code<>'RESLICED' OR p.window_from<>s.window_from OR NOT EXISTS
+			(SELECT 1 FROM ing_task pt JOIN ing_task_run_batch b ON b.task_id=pt.id AND b.walk_no=pt.walk_no AND b.status_code='SUCCEEDED' WHERE pt.slice_id=p.id))`); err != nil {
+		return err
+	}
 	if err := v.none("slice", `SELECT s.id, CONCAT('is ', s.status_code, ' while its task is ', t.status_code) FROM ing_plan_slice s JOIN ing_task t ON t.slice_id=s.id
 		WHERE (s.status_code='DONE') <> (t.status_code='SUCCEEDED') OR (s.status_code='RESLICED') <> (t.status_code='PARTIAL')`); err != nil {
 		return err
 	}
-	return v.none("task", `SELECT t.id, CONCAT('found ', SUM(CASE WHEN b.phase='SEARCH' THEN b.asked ELSE 0 END), ' ids and asked for ', SUM(CASE WHEN b.phase='DETAIL' THEN b.asked ELSE 0 END))
-		FROM ing_task t JOIN ing_task_run_batch b ON b.task_id=t.id AND b.walk_no=t.walk_no AND b.status_code='SUCCEEDED' WHERE t.status_code='SUCCEEDED'
-		GROUP BY t.id HAVING SUM(CASE WHEN b.phase='SEARCH' THEN b.asked ELSE 0 END) <> SUM(CASE WHEN b.phase='DETAIL' THEN b.asked ELSE 0 END)`)
+	if err := v.none("task", `SELECT t.id, CONCAT('found ', SUM(CASE WHEN b.phase='SEARCH' THEN b.asked ELSE 0 END), ' ids and asked for ', SUM(CASE WHEN b.phase='DETAIL' THEN b.asked ELSE 0 END))
+		FROM ing_task t JOIN ing_task_run_batch b ON b.task_id=t.id AND b.walk_no=t.walk_no AND b.status_code='SUCCEEDED' WHERE t.status_code='SUCCEEDED' AND t.operation_code<>'UPDATE'
+		GROUP BY t.id HAVING SUM(CASE WHEN b.phase='SEARCH' THEN b.asked ELSE 0 END) <> SUM(CASE WHEN b.phase='DETAIL' THEN b.asked ELSE 0 END)`); err != nil {
+		return err
+	}
+	return v.checked()
+}
+
+// checked: a plan of an UPDATE has the candidates its window counts, each once,
+// and a slice of it that is done has asked for all of its own (R9).
+func (v *verifier) checked() error {
+	if err := v.each(func(r *sql.Rows) error {
+		var id, n, distinct, least, most int64
+		var from, to ts
+		if err := r.Scan(&id, &from, &to, &n, &distinct, &least, &most); err != nil {
+			return err
+		}
+		want := harvest.OrdinalOf(to.time()) - harvest.OrdinalOf(from.time())
+		if n != want || distinct != want || least != harvest.OrdinalOf(from.time()) || most != harvest.OrdinalOf(to.time())-1 {
+			v.report(fmt.Sprintf("plan %d", id), "is of %d candidates and froze %d, %d of them distinct, numbered %d to %d", want, n, distinct, least, most)
+		}
+		return nil
+	}, `SELECT p.id, p.window_from, p.window_to, COUNT(c.ordinal), COUNT(DISTINCT c.ext_id), COALESCE(MIN(c.ordinal),0), COALESCE(MAX(c.ordinal),0)
+		FROM ing_plan p LEFT JOIN ing_plan_candidate c ON c.plan_id=p.id WHERE p.operation_code='UPDATE' GROUP BY p.id, p.window_from, p.window_to`); err != nil {
+		return err
+	}
+	return v.each(func(r *sql.Rows) error {
+		var id, asked int64
+		var from, to ts
+		if err := r.Scan(&id, &from, &to, &asked); err != nil {
+			return err
+		}
+		if want := harvest.OrdinalOf(to.time()) - harvest.OrdinalOf(from.time()); asked != want {
+			v.report(fmt.Sprintf("task %d", id), "has %d candidates and asked for %d", want, asked)
+		}
+		return nil
+	}, `SELECT t.id, s.window_from, s.window_to, SUM(b.asked) FROM ing_task t JOIN ing_plan_slice s ON s.id=t.slice_id JOIN ing_task_run_batch b ON b.task_id=t.id AND b.walk_no=t.walk_no AND b.status_code='SUCCEEDED'
+		WHERE t.status_code='SUCCEEDED' AND t.operation_code='UPDATE' GROUP BY t.id, s.window_from, s.window_to`)
 }
 
 // revisions: one outbox row and one version per revision, numbered 1..revision.
@@ -330,6 +372,9 @@ func (v *verifier) revisions() error {
 	}
 	if err := v.none("record", `SELECT r.id, 'differs from its newest version' FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision
 		WHERE r.content_hash<>v.content_hash OR r.raw_sha256<>v.raw_sha256 OR r.status_code<>v.status_code`); err != nil {
+		return err
+	}
+	if err := v.none("record", `SELECT id, CONCAT('is ', status_code, ' and merged into ', COALESCE(merged_into, 'nothing')) FROM ing_record WHERE (status_code='MERGED') <> (merged_into IS NOT NULL)`); err != nil {
 		return err
 	}
 	return v.none("record", `SELECT MIN(id), CONCAT(COUNT(*), ' rows for one key') FROM ing_record GROUP BY provenance_code, record_type, ext_id HAVING COUNT(*) > 1`)
@@ -397,6 +442,7 @@ func (v *verifier) orphans() error {
 		{"ing_quarantine", "batch_id", "ing_task_run_batch"},
 		{"ing_bad_id", "batch_id", "ing_task_run_batch"},
 		{"ing_signal", "batch_id", "ing_task_run_batch"},
+		{"ing_signal", "plan_id", "ing_plan"},
 	} {
 		if err := v.none(o[0], `SELECT c.id, CONCAT('names `+o[2]+` ', c.`+o[1]+`, ', which is not there') FROM `+o[0]+` c LEFT JOIN `+o[2]+` p ON p.id=c.`+o[1]+` WHERE c.`+o[1]+` IS NOT NULL AND p.id IS NULL`); err != nil {
 			return err

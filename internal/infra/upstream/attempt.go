@@ -102,7 +102,7 @@ func (c *Client) try(ctx context.Context, a *attempt) *trouble {
 		t = a.lost(ctx, got, err)
 	} else {
 		sum := sha256.Sum256(got.body)
-		a.answer.ReplySHA256 = hex.EncodeToString(sum[:])
+		a.answer.ReplySHA256, a.answer.BodyBytes = hex.EncodeToString(sum[:]), int64(len(got.body))
 		t = a.judge(got)
 	}
 	if t != nil && a.away && t.Code == source.CodeAuthRefused {

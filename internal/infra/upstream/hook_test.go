@@ -152,12 +152,13 @@ func TestHook_FailuresStopTheSource(t *testing.T) {
 			if len(n.asked) != 0 || a.Traffic.Sent != 0 || g.inside != 0 || len(p.told) != 0 {
 				t.Errorf("%d requests left, %d counted, %v", len(n.asked), a.Traffic.Sent, p.told)
 			}
-			said := fmt.Sprintf("%v %+v %#v %+v %s", err, err, err, a, logs.String())
+			var said strings.Builder
+			said.WriteString(fmt.Sprintf("%v %+v %#v %+v %s", err, err, err, a, logs.String()))
 			for e := range tree(err) {
-				said += fmt.Sprintf(" %v %#v", e, e)
+				said.WriteString(fmt.Sprintf(" %v %#v", e, e))
 			}
-			if strings.Contains(said, "c4nary") {
-				t.Errorf("the key is in %s", said)
+			if strings.Contains(said.String(), "c4nary") {
+				t.Errorf("the key is in %s", said.String())
 			}
 		})
 	}

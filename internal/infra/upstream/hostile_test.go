@@ -270,8 +270,7 @@ func TestR49_HostileNextURLsReachNobody(t *testing.T) {
 // TestR49_RedirectsAreNotFollowed: a source that sends us elsewhere is asked
 // once more, then given up; nobody else hears of it or of the key (R59).
 func TestR49_RedirectsAreNotFollowed(t *testing.T) {
-	var p *trap
-	p = newTrap(t, func(w http.ResponseWriter, r *http.Request) {
+	p := newTrap(t, func(w http.ResponseWriter, r *http.Request) {
 		to, code := r.URL.Query().Get("to"), 0
 		fmt.Sscan(r.URL.Query().Get("code"), &code)
 		w.Header().Set("Location", to)

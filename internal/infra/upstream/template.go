@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
@@ -71,6 +72,9 @@ type instant struct{ t time.Time }
 
 // segments is a text whose slashes part a path.
 type segments string
+
+// jsonList is a list as JSON writes it.
+type jsonList string
 
 // newScope binds the variables for one call.
 func newScope(spec *source.Spec, cal harvest.Calendar, call source.Call) *scope {
@@ -219,7 +223,7 @@ func (t *template) renderBody(s *scope, contentType string) (string, error) {
 	return t.put(s, func(text string, isText bool, before string) (string, error) {
 		switch {
 		case kind == "application/json" || strings.HasSuffix(kind, "+json"):
-			if !isText {
+			if !isText && !insideQuotes(before) {
 				return text, nil
 			}
 			b, err := json.Marshal(text)
@@ -365,6 +369,18 @@ var functions = map[string]function{
 		func(a ...any) (any, error) { return segments(a[0].(string)), nil },
 		[]any{new(func(string) segments)},
 	},
+	// json(list): a list of texts as JSON writes it, for bodies.
+	"json": {
+		func(a ...any) (any, error) {
+			list := a[0].([]string)
+			if slices.ContainsFunc(list, func(s string) bool { return !utf8.ValidString(s) }) {
+				return nil, errors.New("a text of the list is no UTF-8")
+			}
+			b, err := json.Marshal(list)
+			return jsonList(b), err
+		},
+		[]any{new(func([]string) jsonList)},
+	},
 	// coalesce(a, b, ...): the first that is not empty. default is the same for two.
 	"coalesce": {coalesce, []any{new(func(...any) string)}},
 	"default":  {coalesce, []any{new(func(any, any) string)}},
@@ -394,7 +410,7 @@ func joinList(list []string, sep string) (string, error) {
 // isText reports whether a value is a text to a format that knows others.
 func isText(v any) bool {
 	switch v.(type) {
-	case bool, int, int64, float64:
+	case bool, int, int64, float64, jsonList:
 		return false
 	}
 	return true
@@ -408,6 +424,8 @@ func toText(v any) (string, error) {
 	case string:
 		return v, nil
 	case segments:
+		return string(v), nil
+	case jsonList:
 		return string(v), nil
 	case bool:
 		return strconv.FormatBool(v), nil

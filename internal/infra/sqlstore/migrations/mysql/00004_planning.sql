@@ -53,13 +53,22 @@ CREATE TABLE ing_signal (
   KEY idx_signal_open (provenance_code, plan_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
--- New versions a page brought, and how many of them came late (R11).
-ALTER TABLE ing_task_run_batch ADD COLUMN fresh INTEGER NOT NULL DEFAULT 0, ADD COLUMN late INTEGER NOT NULL DEFAULT 0;
+-- New versions a page brought, and how many of them came late (R11): NULL where
+-- the page did not look back.
+ALTER TABLE ing_task_run_batch ADD COLUMN fresh INTEGER NOT NULL DEFAULT 0, ADD COLUMN late INTEGER NULL;
 
--- What patra has tuned by itself: runtime state, never configuration (C13).
+-- The HARVEST cursor whose window a sentinel's plan walks again (R11).
+ALTER TABLE ing_plan ADD COLUMN watches_cursor_id BIGINT NULL, ADD KEY idx_plan_watches (watches_cursor_id, created_at);
+
+-- Records an UPDATE did not find, found gone, and found gone on as another one (R31).
+ALTER TABLE ing_task_run_batch ADD COLUMN missing INTEGER NOT NULL DEFAULT 0, ADD COLUMN gone INTEGER NOT NULL DEFAULT 0, ADD COLUMN merged INTEGER NOT NULL DEFAULT 0;
+
+-- What patra has tuned by itself: runtime state, never configuration (C13). A
+-- tuned lag stands for the declared one it began with and for no other.
 CREATE TABLE ing_tuning (
   provenance_code VARCHAR(64) NOT NULL,
   namespace_key VARCHAR(255) NOT NULL,
+  declared_lag_us BIGINT NULL,
   safety_lag_us BIGINT NULL,
   late_rate DOUBLE NULL,
   tuned_at DATETIME(6) NULL,

@@ -59,14 +59,26 @@ CREATE TABLE ing_signal (
 CREATE UNIQUE INDEX uk_signal ON ing_signal (provenance_code, record_type, ext_id, kind_code);
 CREATE INDEX idx_signal_open ON ing_signal (provenance_code, plan_id);
 
--- New versions a page brought, and how many of them came late (R11).
+-- New versions a page brought, and how many of them came late (R11): NULL where
+-- the page did not look back.
 ALTER TABLE ing_task_run_batch ADD COLUMN fresh INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE ing_task_run_batch ADD COLUMN late INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE ing_task_run_batch ADD COLUMN late INTEGER;
 
--- What patra has tuned by itself: runtime state, never configuration (C13).
+-- The HARVEST cursor whose window a sentinel's plan walks again (R11).
+ALTER TABLE ing_plan ADD COLUMN watches_cursor_id INTEGER;
+CREATE INDEX idx_plan_watches ON ing_plan (watches_cursor_id, created_at);
+
+-- Records an UPDATE did not find, found gone, and found gone on as another one (R31).
+ALTER TABLE ing_task_run_batch ADD COLUMN missing INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE ing_task_run_batch ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE ing_task_run_batch ADD COLUMN merged INTEGER NOT NULL DEFAULT 0;
+
+-- What patra has tuned by itself: runtime state, never configuration (C13). A
+-- tuned lag stands for the declared one it began with and for no other.
 CREATE TABLE ing_tuning (
   provenance_code TEXT NOT NULL,
   namespace_key TEXT NOT NULL,
+  declared_lag_us INTEGER,
   safety_lag_us INTEGER,
   late_rate REAL,
   tuned_at TEXT,

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/sim"
+)
+
+// TestCursor_HeldBySliceUntilSkipped: a slice that was given up holds the cursor
+// as a gap, whatever is harvested after it, until somebody lets the cursor pass.
+func TestCursor_HeldBySliceUntilSkipped(t *testing.T) {
+	d := newDesk(t, sim.Config{Records: 200, Seed: 3})
+	d.must(0, "db", "migrate")
+	out, _ := d.must(0, "cursor", "list")
+	says(t, out, "no cursors yet")
+	d.must(0, "plan", "create", "mini")
+	shown := d.object(0, "plan", "show", "1")["slice_list"].([]any)
+	gap := shown[2].(map[string]any)
+	out, _ = d.must(0, "plan", "cancel", "3", "--slice", "--dry-run")
+	says(t, out, "slice 3 would be given up")
+	out, _ = d.must(0, "plan", "cancel", "3", "--slice", "--reason", "poisoned")
+	says(t, out, "slice/3: 1 slices given up")
+	_, e := d.must(exitConflict, "plan", "cancel", "3", "--slice", "--reason", "again")
+	says(t, e, "[not_open]")
+	d.clean()
+	out, _ = d.must(exitPartial, "harvest", "mini")
+	says(t, out, "complete  up to "+gap["from"].(string), "CANCELLED")
+	d.o.Advance(24 * time.Hour)
+	d.must(exitPartial, "harvest", "mini")
+	d.clean()
+
+	cursors := d.object(0, "cursor", "list", "--source", "mini")["cursors"].([]any)
+	if len(cursors) != 1 || cursors[0].(map[string]any)["id"] != 1.0 {
+		t.Fatalf("cursors %v", cursors)
+	}
+	out, _ = d.must(0, "cursor", "list")
+	says(t, out, "CURSOR", "PROVEN TO", "mini", "HARVEST", "FORWARD")
+	if l := d.object(0, "cursor", "list", "--source", "other")["cursors"].([]any); len(l) != 0 {
+		t.Errorf("cursors of another source: %v", l)
+	}
+	out, _ = d.must(0, "cursor", "show", "1")
+	says(t, out, "cursor 1  mini HARVEST by updated", "proven    from ", "held      by 1 gaps", "cancelled by ", "poisoned")
+	held := d.object(0, "cursor", "show", "1")
+	if g := held["held_by"].([]any); len(g) != 1 || g[0].(map[string]any)["from"] != gap["from"] {
+		t.Errorf("held by %v, want %v", g, gap)
+	}
+	for _, ev := range d.object(0, "cursor", "events", "1", "--limit", "1")["events"].([]any) {
+		if ev.(map[string]any)["kind"] == "" || ev.(map[string]any)["new"] == "" {
+			t.Errorf("event %v", ev)
+		}
+	}
+	moves := len(d.object(0, "cursor", "events", "1")["events"].([]any))
+
+	// Up to before the gap's end nothing is skipped.
+	out, _ = d.must(0, "cursor", "skip", "1", "--to", gap["from"].(string), "--reason", "x")
+	says(t, out, "no gap ends by ", "it is proven to ")
+	out, _ = d.must(0, "cursor", "skip", "1", "--to", gap["to"].(string), "--dry-run")
+	says(t, out, "would not be read: ["+gap["from"].(string))
+	if n := d.int(`SELECT COUNT(*) FROM ing_plan_slice WHERE gap_accepted=1`); n != 0 {
+		t.Error("the preview accepted")
+	}
+	v := d.object(0, "cursor", "skip", "1", "--to", gap["to"].(string), "--reason", "read from the files")
+	if v["accepted"] != 1.0 || v["applied"] != true {
+		t.Errorf("skip %v", v)
+	}
+	d.clean()
+	out, _ = d.must(0, "cursor", "show", "1")
+	if strings.Contains(out, "held ") || !strings.Contains(out, "gap accepted: read from the files") {
+		t.Errorf("after the skip:\n%s", out)
+	}
+	if n := len(d.object(0, "cursor", "events", "1")["events"].([]any)); n <= moves {
+		t.Errorf("%d moves, %d before", n, moves)
+	}
+	out, _ = d.must(0, "harvest", "mini")
+	says(t, out, "mini HARVEST")
+	out, _ = d.must(0, "audit", "list", "--object", "slice/3")
+	says(t, out, "GAP_ACCEPT", "read from the files", "PLAN_CANCEL", "poisoned")
+
+	for _, c := range []struct {
+		code int
+		args []string
+		says string
+	}{
+		{exitNotFound, []string{"cursor", "show", "9"}, "cursor 9"},
+		{exitNotFound, []string{"cursor", "events", "9"}, "cursor 9"},
+		{exitNotFound, []string{"cursor", "skip", "9", "--to", "2026-01-01", "--reason", "x"}, "cursor 9"},
+		{exitUsage, []string{"cursor", "show", "x"}, "takes the number of a cursor"},
+		{exitUsage, []string{"cursor", "show"}, "takes the number of a cursor"},
+		{exitUsage, []string{"cursor", "skip", "1", "--reason", "x"}, "--to"},
+		{exitUsage, []string{"cursor", "skip", "1", "--to", "2026-01-01"}, "--reason"},
+		{exitUsage, []string{"cursor", "skip", "1", "--to", "soon", "--reason", "x"}, "--to"},
+		{exitUsage, []string{"cursor", "list", "x"}, "takes no arguments"},
+	} {
+		if _, e := d.must(c.code, c.args...); !strings.Contains(e, c.says) {
+			t.Errorf("%v: %s", c.args, e)
+		}
+	}
+}

@@ -1,0 +1,383 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/planner"
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/sim"
+)
+
+// desk is a database, a pack and an oracle for the commands about plans.
+type desk struct {
+	*testing.T
+	o     *sim.Sim
+	file  string
+	packs string
+	pack  string
+}
+
+func newDesk(t *testing.T, cfg sim.Config) *desk {
+	t.Helper()
+	cfg.Sources, cfg.LimitRPS = []string{sim.Generic}, -1
+	o, url := oracle(t, cfg)
+	d := &desk{T: t, o: o, file: filepath.Join(t.TempDir(), "a.db"), packs: t.TempDir()}
+	d.pack = strings.NewReplacer(
+		"https://mini.example.org", url+"/generic\nhttp: {allowHttp: true, allowPrivate: true}",
+		"  bound: OPEN", "  bound: OPEN\n  updatedAt: PATH\n  safetyLag: 10m\n  baseline: 30d\n  step: 30d\n  minStep: 1h\n  target: 60",
+		"end: NO_TOKEN}", "end: NO_TOKEN, total: EXACT}",
+		"nextToken: next_token", "nextToken: next_token\n      total: total",
+		"precision: MICRO", "precision: SECOND",
+		"recordType: item", "recordType: item\nname: Mini\nidentity: TEXT",
+	).Replace(mini)
+	d.write(d.pack)
+	return d
+}
+
+func (d *desk) write(pack string) {
+	d.Helper()
+	if err := os.WriteFile(filepath.Join(d.packs, "mini.yaml"), []byte(pack), 0o600); err != nil {
+		d.Fatal(err)
+	}
+}
+
+// run runs a command line on the desk.
+func (d *desk) run(args ...string) (int, string, string) {
+	d.Helper()
+	return patra(d.T, append(args, "--db", "sqlite:"+d.file, "--sources", d.packs)...)
+}
+
+// must runs a command line that ends with want, and returns stdout and stderr.
+func (d *desk) must(want int, args ...string) (string, string) {
+	d.Helper()
+	code, out, e := d.run(args...)
+	if code != want {
+		d.Fatalf("patra %s: exit %d, want %d\n%s%s", strings.Join(args, " "), code, want, out, e)
+	}
+	return out, e
+}
+
+// object runs a command line with --json and reads its one object.
+func (d *desk) object(want int, args ...string) map[string]any {
+	d.Helper()
+	out, _ := d.must(want, append(args, "--json")...)
+	var v map[string]any
+	if err := json.Unmarshal([]byte(out), &v); err != nil || strings.Count(out, "\n") != 1 {
+		d.Fatalf("patra %s: not one JSON object: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return v
+}
+
+func (d *desk) int(q string) int {
+	d.Helper()
+	var n int
+	if err := patratest.Raw(d.T, "sqlite:"+d.file).QueryRow(q).Scan(&n); err != nil {
+		d.Fatal(err)
+	}
+	return n
+}
+
+func (d *desk) clean() {
+	d.Helper()
+	if out, _ := d.must(0, "verify"); !strings.Contains(out, "clean") {
+		d.Errorf("verify: %s", out)
+	}
+}
+
+func says(t *testing.T, text string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			t.Errorf("%q is missing in\n%s", w, text)
+		}
+	}
+}
+
+// token is the last line a preview prints.
+func token(out string) string {
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	return lines[len(lines)-1]
+}
+
+// aged is the token of a preview as it would be later.
+func aged(t *testing.T, tok string, by time.Duration) string {
+	t.Helper()
+	body, _, _ := strings.Cut(tok, ".")
+	b, err := base64.RawURLEncoding.DecodeString(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v map[string]any
+	if err := json.Unmarshal(b, &v); err != nil {
+		t.Fatal(err)
+	}
+	until, err := time.Parse(time.RFC3339Nano, fmt.Sprint(v["x"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v["x"] = until.Add(-by)
+	if b, err = json.Marshal(v); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(b)
+	return base64.RawURLEncoding.EncodeToString(b) + "." + hex.EncodeToString(sum[:4])
+}
+
+// TestPlanCreate_PreviewThenExactlyThat: a preview saves nothing and shows what
+// the plan would cost; its token makes that plan and no other.
+func TestPlanCreate_PreviewThenExactlyThat(t *testing.T) {
+	d := newDesk(t, sim.Config{Records: 300, Seed: 3})
+	out, e := d.must(0, "plan", "create", "mini", "--dry-run")
+	says(t, out, "mini HARVEST  would plan [", "slices    ", "about ", " records", "requests  about ", "at the configured rate", "were spent on counting", " COUNT\n")
+	says(t, e, "nothing was saved", "--apply TOKEN")
+	if d.int(`SELECT COUNT(*) FROM ing_plan`) != 0 {
+		t.Error("the preview saved a plan")
+	}
+	p := d.object(0, "plan", "create", "mini", "--dry-run")
+	if p["slices"].(float64) < 2 || p["expected_records"].(float64) < 290 || p["requests"].(float64) < 6 || p["duration_seconds"] == nil || p["token"] == "" {
+		t.Errorf("preview %v", p)
+	}
+	made := d.object(0, "plan", "create", "--apply", token(out))
+	if made["plan"] != 1.0 || made["status"] != "READY" || made["expected_records"] != p["expected_records"] {
+		t.Errorf("made %v", made)
+	}
+	says(t, out, fmt.Sprintf("would plan [%s, %s)", made["from"], made["to"]))
+	shown := d.object(0, "plan", "show", "1")
+	list := shown["slice_list"].([]any)
+	if len(list) != int(p["slices"].(float64)) {
+		t.Errorf("%d slices, the preview showed %v", len(list), p["slices"])
+	}
+	for _, s := range list {
+		s := s.(map[string]any)
+		from, to := s["from"].(string), s["to"].(string)
+		if !strings.Contains(out, fmt.Sprintf("[%s, %s)", from, to)) || s["status"] != "READY" {
+			t.Errorf("slice %v was not shown", s)
+		}
+	}
+	// Applied once, it is not there to be applied again.
+	_, e = d.must(exitConflict, "plan", "create", "--apply", token(out))
+	says(t, e, "another plan was saved", "[moved]", "nothing was changed")
+	out, _ = d.must(0, "harvest", "mini")
+	says(t, out, "COMPLETED", fmt.Sprintf("%v new", p["expected_records"]))
+	d.clean()
+	out, _ = d.must(0, "plan", "create", "mini", "--dry-run")
+	says(t, out, "nothing would be planned")
+	out, _ = d.must(0, "plan", "create", "mini")
+	says(t, out, "nothing planned")
+}
+
+// TestPlanCreate_TokenHoldsOnlyWhileNothingMoved: another plan, another pack, ten
+// minutes, a slip of the hand.
+func TestPlanCreate_TokenHoldsOnlyWhileNothingMoved(t *testing.T) {
+	d := newDesk(t, sim.Config{Records: 60, Seed: 3})
+	preview := func() string {
+		t.Helper()
+		out, _ := d.must(0, "plan", "create", "mini", "--dry-run")
+		return token(out)
+	}
+	refused := func(tok string, want int, words ...string) {
+		t.Helper()
+		before := d.int(`SELECT COUNT(*) FROM ing_plan`)
+		out, e := d.must(want, "plan", "create", "--apply", tok)
+		says(t, e, words...)
+		if out != "" || d.int(`SELECT COUNT(*) FROM ing_plan`) != before {
+			t.Errorf("a plan was made: %s", out)
+		}
+	}
+	tok := preview()
+	refused(aged(t, tok, planner.TokenLife+time.Second), exitConflict, "more than 10m0s have passed", "[moved]")
+	for _, bad := range []string{"x", tok[:len(tok)-1], tok[1:], tok + "0", "e30.44136fa3x"} {
+		refused(bad, exitUsage, "not the token of a preview", "[bad_token]")
+	}
+	d.write(strings.Replace(d.pack, "pageSize: 50", "pageSize: 40", 1))
+	refused(tok, exitConflict, "the description of mini was changed", "[moved]")
+	tok = preview()
+	if out, _ := d.must(0, "plan", "create", "mini", "--to", d.o.Now().Add(-24*time.Hour).UTC().Format(time.RFC3339)); !strings.Contains(out, "plan 1 READY") {
+		t.Errorf("create: %s", out)
+	}
+	refused(tok, exitConflict, "another plan was saved", "[moved]")
+	if made := d.object(0, "plan", "create", "--apply", preview()); made["plan"] != 2.0 {
+		t.Errorf("made %v", made)
+	}
+	for _, c := range [][]string{
+		{"plan", "create"},
+		{"plan", "create", "mini", "--apply", tok},
+		{"plan", "create", "mini", "--op", "UPDATE"},
+		{"plan", "create", "mini", "--op", "nonsense"},
+		{"plan", "create", "mini", "--from", "yesterday"},
+		{"plan", "create", "mini", "--priority", "urgent"},
+		{"plan", "create", "mini", "--op", "BACKFILL", "--from", "2026-01-01"},
+		{"plan", "show", "x"},
+		{"plan", "show", "0"},
+		{"plan", "cancel", "1"},
+		{"plan", "list", "x"},
+	} {
+		if _, e := d.must(exitUsage, c...); !strings.HasPrefix(e, "patra: ") || !strings.Contains(e, "next: ") {
+			t.Errorf("%v: %s", c, e)
+		}
+	}
+	if _, e := d.must(exitNotFound, "plan", "create", "nope", "--dry-run"); !strings.Contains(e, "no source") {
+		t.Errorf("%s", e)
+	}
+}
+
+// TestPlanCreate_Backfill previews and makes a plan of history, in a place of the
+// queue that was asked for.
+func TestPlanCreate_Backfill(t *testing.T) {
+	d := newDesk(t, sim.Config{Records: 200, Seed: 3})
+	from, to := d.o.Now().Add(-20*24*time.Hour).UTC().Format(time.DateOnly), d.o.Now().Add(-5*24*time.Hour).UTC().Format(time.DateOnly)
+	out, _ := d.must(0, "plan", "create", "mini", "--op", "backfill", "--from", from, "--to", to, "--priority", "high", "--dry-run")
+	says(t, out, "mini BACKFILL  would plan ["+from+"T00:00:00Z, "+to+"T00:00:00Z)", "slices    2")
+	made := d.object(0, "plan", "create", "--apply", token(out))
+	if made["operation"] != "BACKFILL" || !strings.HasPrefix(fmt.Sprint(made["namespace"]), "CUSTOM/backfill-") {
+		t.Errorf("made %v", made)
+	}
+	if n := d.int(`SELECT COUNT(*) FROM ing_task WHERE priority=100 AND operation_code='BACKFILL'`); n != 2 {
+		t.Errorf("%d tasks have the place asked for", n)
+	}
+	out, _ = d.must(0, "plan", "list", "--source", "mini")
+	says(t, out, "PLAN", "BACKFILL", "READY", "backfill-")
+	out, _ = d.must(0, "backfill", "mini", "--from", from, "--to", to)
+	says(t, out, "mini BACKFILL  COMPLETED")
+	d.clean()
+}
+
+// TestPlanViews lists and shows, with pages and as JSON.
+func TestPlanViews(t *testing.T) {
+	d := newDesk(t, sim.Config{Records: 200, Seed: 3})
+	d.must(0, "harvest", "mini")
+	d.o.Advance(24 * time.Hour)
+	d.must(0, "harvest", "mini")
+	if l := d.object(0, "plan", "list")["plans"].([]any); len(l) != 2 || l[0].(map[string]any)["id"] != 2.0 || l[0].(map[string]any)["status"] != "COMPLETED" {
+		t.Errorf("plans %v", l)
+	}
+	if l := d.object(0, "plan", "list", "--before", "2", "--limit", "1")["plans"].([]any); len(l) != 1 || l[0].(map[string]any)["id"] != 1.0 {
+		t.Errorf("plans before 2: %v", l)
+	}
+	if l := d.object(0, "plan", "list", "--source", "other")["plans"].([]any); len(l) != 0 {
+		t.Errorf("plans of another source: %v", l)
+	}
+	out, e := d.must(0, "plan", "show", "1", "--limit", "2")
+	says(t, out, "plan 1  mini HARVEST  COMPLETED  [", "slices    ", " done", " new", "DONE")
+	says(t, e, "next: patra plan show 1 --after 2")
+	out, _ = d.must(0, "plan", "show", "1", "--after", "2")
+	if strings.Contains(out, "\n1        ") || !strings.Contains(out, "\n3        ") {
+		t.Errorf("slices after 2:\n%s", out)
+	}
+	_, e = d.must(exitNotFound, "plan", "show", "77")
+	says(t, e, "plan 77", "[not_found]")
+	out, _ = d.must(0, "plan", "list", "--source", "other")
+	says(t, out, "no plans")
+}
+
+// TestPlanCancel_NextHarvestPlansItAgain: what a cancelled plan had not done is
+// planned anew, and the store is whole all the while.
+func TestPlanCancel_NextHarvestPlansItAgain(t *testing.T) {
+	d := newDesk(t, sim.Config{Records: 200, Seed: 3})
+	d.must(0, "plan", "create", "mini")
+	_, e := d.must(exitUsage, "plan", "cancel", "1")
+	says(t, e, "--reason")
+	out, _ := d.must(0, "plan", "cancel", "1", "--dry-run")
+	says(t, out, "plan 1: ", "open", "would be given up")
+	if d.int(`SELECT COUNT(*) FROM ing_task WHERE status_code='CANCELLED'`) != 0 {
+		t.Error("the preview cancelled")
+	}
+	out, _ = d.must(0, "plan", "cancel", "1", "--reason", "wrong window")
+	says(t, out, "plan/1: ", "slices given up")
+	d.clean()
+	_, e = d.must(exitConflict, "plan", "cancel", "1", "--reason", "again")
+	says(t, e, "[not_open]", "nothing was changed")
+	_, e = d.must(exitNotFound, "plan", "cancel", "77", "--reason", "none")
+	says(t, e, "[not_found]")
+	_, e = d.must(exitNotFound, "plan", "cancel", "77", "--dry-run")
+	says(t, e, "[not_found]")
+	_, e = d.must(exitNotFound, "plan", "cancel", "7777", "--slice", "--dry-run")
+	says(t, e, "[not_found]")
+	// Two plans share the windows of what was given up.
+	out, _ = d.must(0, "harvest", "mini", "--to", d.o.Now().Add(-9*24*time.Hour).UTC().Format(time.RFC3339))
+	says(t, out, "COMPLETED")
+	d.clean()
+	out, _ = d.must(0, "harvest", "mini")
+	says(t, out, "COMPLETED")
+	d.clean()
+	out, _ = d.must(0, "plan", "gaps", "mini")
+	says(t, out, "no gaps")
+	list := d.object(0, "plan", "list")["plans"].([]any)
+	if v := d.object(0, "cursor", "list")["cursors"].([]any)[0].(map[string]any); len(list) != 3 || !strings.HasPrefix(fmt.Sprint(v["value"]), strings.TrimSuffix(fmt.Sprint(list[0].(map[string]any)["to"]), "Z")) {
+		t.Errorf("the cursor is at %v, the plans are %v", v["value"], list)
+	}
+	if n := d.int(`SELECT COUNT(*) FROM ing_record`); n < 195 {
+		t.Errorf("%d records", n)
+	}
+	out, _ = d.must(0, "audit", "list", "--object", "plan/1")
+	says(t, out, "PLAN_CANCEL", "wrong window")
+}
+
+// TestPlanCancel_NothingCommitsAfterIt cancels a plan while it is worked on.
+func TestPlanCancel_NothingCommitsAfterIt(t *testing.T) {
+	d := newDesk(t, sim.Config{Records: 600, Seed: 3, Latency: 30 * time.Millisecond})
+	ended := make(chan int, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var stdout, stderr lines
+	go func() {
+		ended <- run(ctx, []string{"harvest", "mini", "--workers", "2", "--db", "sqlite:" + d.file, "--sources", d.packs, "--progress", "none"}, &stdout, &stderr)
+	}()
+	for deadline := time.Now().Add(time.Minute); ; {
+		if _, err := os.Stat(d.file); err == nil {
+			var n int
+			if err := patratest.Raw(t, "sqlite:"+d.file).QueryRow(`SELECT COUNT(*) FROM ing_record`).Scan(&n); err == nil && n > 0 {
+				break
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("nothing was stored\n%s", stderr.String())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	d.must(0, "plan", "cancel", "1", "--reason", "stop it")
+	records, versions := d.int(`SELECT COUNT(*) FROM ing_record`), d.int(`SELECT COUNT(*) FROM ing_record_version`)
+	select {
+	case code := <-ended:
+		if code != exitPartial {
+			t.Errorf("the harvest ended with %d:\n%s%s", code, stdout.String(), stderr.String())
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the harvest does not end")
+	}
+	if r, v := d.int(`SELECT COUNT(*) FROM ing_record`), d.int(`SELECT COUNT(*) FROM ing_record_version`); r != records || v != versions || r >= 600 {
+		t.Errorf("%d records and %d versions when it was cancelled, %d and %d at the end", records, versions, r, v)
+	}
+	d.clean()
+	out, _ := d.must(0, "harvest", "mini")
+	says(t, out, "COMPLETED")
+	if n := d.int(`SELECT COUNT(*) FROM ing_record`); n < 590 {
+		t.Errorf("%d records", n)
+	}
+	d.clean()
+}
+
+// TestPlanCreate_FinestGrain: the end of the window is the one shown, though what
+// is known of the upstream's clock has changed by less than a second since.
+func TestPlanCreate_FinestGrain(t *testing.T) {
+	d := newDesk(t, sim.Config{Records: 50, Seed: 3})
+	d.write(strings.Replace(d.pack, "precision: SECOND", "precision: MICRO", 1))
+	for range 5 {
+		p := d.object(0, "plan", "create", "mini", "--dry-run")
+		made := d.object(0, "plan", "create", "--apply", p["token"].(string))
+		if made["from"] != p["from"] || made["to"] != p["to"] || made["noop"] != false {
+			t.Fatalf("shown [%v, %v), made %v", p["from"], p["to"], made)
+		}
+		d.must(0, "plan", "cancel", fmt.Sprint(made["plan"]), "--reason", "again")
+	}
+}

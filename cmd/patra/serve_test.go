@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/sim"
+)
+
+const hourlyPack = `source: generic
+name: Generic
+baseUrl: %s/generic
+recordType: item
+identity: TEXT
+http: {allowHttp: true, allowPrivate: true}
+rateLimit: {limit: 100, window: 1s, qps: 90, burst: 1}
+window: {key: updated, filters: {from: updated, to: updated}, precision: SECOND, bound: OPEN, updatedAt: PATH, safetyLag: 10m, baseline: 30d, step: 30d, minStep: 1h}
+pagination: {type: TOKEN, pageSize: 50, total: ROUGH, end: NO_TOKEN}
+endpoints:
+  items:
+    usage: SEARCH
+    path: /items
+    format: JSON
+    query: {from: "${iso(window.from)}", to: "${iso(window.to)}", style: token, size: "${page.size}", token: "${page.token}"}
+    response: {items: items, total: total, id: id, updatedAt: {path: updated, format: RFC3339, key: updated}, version: v, nextToken: next_token, signals: {error: error}}
+mapping: {fields: {title: title, url: id}, volatile: [updated, v, reads]}
+schedule: {harvest: "@hourly", zone: Europe/Berlin, quiet: [{days: Sun, from: "03:17", to: "03:18"}]}
+`
+
+// lines collects what a command writes while it runs.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// TestServe_MakesUpWhatWasMissed: a source scheduled every hour was left alone
+// for a day; serve harvests it once, says what it does on stderr only, and ends
+// soon after it is told to.
+func TestServe_MakesUpWhatWasMissed(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.db")
+	db := "sqlite:" + file
+	o, url := oracle(t, sim.Config{Sources: []string{sim.Generic}, Records: 120, Seed: 3, LimitRPS: -1})
+	packs := filepath.Join(dir, "packs")
+	if err := os.Mkdir(packs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(packs, "generic.yaml"), fmt.Appendf(nil, hourlyPack, url), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, e := patra(t, "source", "show", "generic", "--db", db, "--sources", packs)
+	for _, want := range []string{"schedule", "harvest: @hourly", "zone: Europe/Berlin", "next run          2"} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("show lacks %q: exit %d\n%s%s", want, code, out, e)
+		}
+	}
+	sqlite(t, file, "UPDATE reg_prov_schedule_cfg SET effective_from = '2026-01-01 00:00:00.000000'")
+
+	ctx, stop := context.WithCancel(t.Context())
+	var stdout, stderr lines
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, []string{"serve", "--db", db, "--sources", packs, "--poll", "100ms"}, &stdout, &stderr)
+	}()
+	store := patratest.Raw(t, db)
+	deadline := time.After(time.Minute)
+	for done := 0; done == 0; {
+		select {
+		case code := <-ended:
+			t.Fatalf("ended with %d:\n%s", code, stderr.String())
+		case <-deadline:
+			t.Fatalf("nothing was harvested:\n%s", stderr.String())
+		case <-time.After(50 * time.Millisecond):
+		}
+		if err := store.QueryRow("SELECT COUNT(*) FROM ing_plan WHERE status_code='COMPLETED'").Scan(&done); err != nil && !strings.Contains(err.Error(), "no such table") {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	select {
+	case code := <-ended:
+		if code != 0 {
+			t.Errorf("exit %d:\n%s", code, stderr.String())
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("does not end")
+	}
+	if s := stderr.String(); stdout.String() != "" || !strings.Contains(s, "patra: serving scheduler, planner, executor\n") || !strings.HasSuffix(s, "patra: stopped\n") || !strings.Contains(s, "msg=triggered") {
+		t.Errorf("stdout %q, stderr:\n%s", stdout.String(), s)
+	}
+	var triggers int
+	if err := store.QueryRow("SELECT COUNT(*) FROM ing_schedule_instance WHERE trigger_type_code='SCHEDULED'").Scan(&triggers); err != nil || triggers != 1 {
+		t.Errorf("%d triggers, %v", triggers, err)
+	}
+	if n := len(o.Requests()); n < 3 {
+		t.Errorf("%d requests", n)
+	}
+	if code, out, e := patra(t, "verify", "--db", db); code != 0 {
+		t.Errorf("verify: %s%s", out, e)
+	}
+}
+
+func TestServe_RefusesWhatThereIsNot(t *testing.T) {
+	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
+	for args, want := range map[string]string{
+		"relay": "the role relay is not built yet", "executor console": "the role console is not built yet", "sheduler": `"sheduler" is not a role`,
+		"--workers 0": "--workers", "--poll 1ms": "--poll",
+	} {
+		code, out, e := patra(t, append([]string{"serve", "--db", db}, strings.Fields(args)...)...)
+		if code != exitUsage || out != "" || !strings.Contains(e, want) {
+			t.Errorf("%s: exit %d: %s%s", args, code, out, e)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// recut is the slice as it would be cut now, after the committed page at.
+func (s *session) recut(at harvest.Position) harvest.Recut {
+	return harvest.Recut{
+		Slice: s.job.Spec, Paging: s.paging, At: at, TwoPhase: s.spec.TwoPhase(), Calendar: s.cal,
+		MinStep: s.spec.Window.MinStep.D(), Sized: s.spec.Search.Sized(),
+	}
+}
+
+// advise says why the slice should be cut once b is committed, nil if it should
+// not, or cannot. Only SEARCH pages are looked at: the ids of a walk that is over
+// are known, and to cut then would be to look for them again.
+func (s *session) advise(b *harvest.Batch, ans source.Answer) error {
+	s.gauge.Note(harvest.PageCost{At: time.Now(), Bytes: ans.BodyBytes, Failed: ans.Traffic.Retried, Throttled: ans.Traffic.HTTP429})
+	r, code := s.recut(b.After), ""
+	switch {
+	case s.job.Spec.Budget.Spent(s.cost(b)):
+		code = harvest.CutBudget
+	case b.End != "": // only its details are to come
+	case r.TooDeep():
+		code = harvest.CutDepth
+	default:
+		code = s.gauge.Strain()
+	}
+	if code == "" {
+		return nil
+	}
+	if _, ok := r.Children(code); !ok {
+		s.log.Debug("slice stays whole", "code", code, "window", s.job.Spec.NominalWindow().String())
+		return nil
+	}
+	return harvest.Fault{Level: harvest.Transient, Reaction: harvest.CutSlice, Code: code}
+}
+
+// cost is what the slice has cost up to b in requests, records and time. Of a
+// two-phase walk the details of the ids found so far are still to be paid for.
+// Time is that of this run: how long a slice waited for others is not its fault.
+func (s *session) cost(b *harvest.Batch) (requests int, records int64, d time.Duration) {
+	requests, records = b.After.Requests, b.After.Seen-s.first().pos.Seen
+	if n := s.spec.Batching.IDs; s.spec.TwoPhase() && n > 0 {
+		requests += (len(s.ids) + n - 1) / n
+	}
+	return requests, records, time.Since(s.begun)
+}
+
+// cut replaces the slice by smaller ones. Where it cannot be cut the fault
+// stands, as one that may pass or as one that will not.
+func (s *session) cut(ctx context.Context, why error) error {
+	f, _ := harvest.FaultOf(why)
+	r := s.recut(s.at)
+	r.Split = s.spec.Window.Split // ids are cut only where nothing else helps
+	kids, ok := r.Children(f.Code)
+	if !ok {
+		if f.Reaction == harvest.CutSlice {
+			f.Level, f.Reaction = harvest.Rejected, harvest.GiveUp
+			return fmt.Errorf("%s cannot be cut smaller than %s: %w", s.job.Spec.Part(), s.spec.Window.MinStep.D(), f)
+		}
+		f.Reaction = harvest.Retry // rest, then try again
+		return fmt.Errorf("%d walks did not finish: %w", harvest.MaxWalks, f)
+	}
+	children := make([]harvest.SliceDraft, 0, len(kids))
+	for _, c := range kids {
+		children = append(children, harvest.SliceDraft{Spec: c.Spec, Expr: source.LocalExpr(s.spec, c.Spec.Part()), Done: c.Done})
+	}
+	end := harvest.RunEnd{Run: s.run, Code: f.Code, Error: why.Error(), Stats: s.traffic}
+	if err := s.e.store.Reslice(ctx, s.job, end, children, string(s.spec.Paging.Type), s.spec.Paging.Size); err != nil {
+		return err
+	}
+	s.e.observe(Event{Kind: SliceCut, Job: s.job, Err: why, Reason: f.Code})
+	s.log.Info("slice cut", "window", s.job.Spec.NominalWindow().String(), "code", f.Code, "children", len(children), "proven", kids[0].Done, "err", why)
+	return errDone
+}

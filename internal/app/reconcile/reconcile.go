@@ -1,0 +1,263 @@
+// Package reconcile holds what is stored of a source against the source's own
+// counts, window by window, and names the windows that differ.
+//
+// It looks only at what is proven complete, asks one question per window through
+// the rate gate, and changes nothing. A difference is a reason to read the window
+// again, not yet a loss: see [Window].
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Registry knows the contract of a source in force now.
+type Registry interface {
+	Select(ctx context.Context, code string, op harvest.Operation, query string) (source.Contract, error)
+}
+
+// Store is what is kept. Every method is one read.
+type Store interface {
+	// Proven lists the windows of a namespace that are proven complete.
+	Proven(ctx context.Context, ns harvest.Namespace) ([]harvest.Window, error)
+	// CountUpdated counts the records, but for those that are gone or merged,
+	// whose newest version was updated in each of the windows, which are in
+	// order and do not overlap.
+	CountUpdated(ctx context.Context, provenance, recordType string, windows []harvest.Window) ([]int64, error)
+}
+
+// Upstream asks a source a question, within its limits.
+type Upstream interface {
+	Ask(ctx context.Context, s *source.Spec, c source.Call) (source.Answer, error)
+}
+
+// Request says what is to be compared.
+type Request struct {
+	Source string
+	// From and To bound it; without From it is the last thirty days that are proven.
+	From, To time.Time
+	// Step is the length of a window: whole days of the source's calendar, or
+	// less where the source counts in seconds. 0 is one day.
+	Step    time.Duration
+	BaseURL string
+}
+
+// recent is how much is compared unless it is said from where.
+const recent = 30 * 24 * time.Hour
+
+// Window is a window with both counts. They may differ though nothing is wrong: a
+// record that was changed since the last harvest counts upstream in the window
+// of that change, which is not harvested yet; one in quarantine, or on the list
+// of bad ids, counts upstream and is not stored; one that was deleted without a
+// word is stored and does not count.
+type Window struct {
+	harvest.Window
+	Upstream, Stored int64
+}
+
+// Differs reports whether the counts do.
+func (w Window) Differs() bool { return w.Upstream != w.Stored }
+
+// Activity names the reading again of a window that differs, so that the same
+// finding on the same day leads to one plan.
+func (w Window) Activity(now time.Time) string {
+	return fmt.Sprintf("reconcile-%s-%s-%d-%d", now.UTC().Format("20060102"), w.From.UTC().Format("20060102T150405Z"), w.Upstream, w.Stored)
+}
+
+// Result is what was compared.
+type Result struct {
+	Namespace harvest.Namespace
+	Windows   []Window
+	// Rough: the source does not promise that its totals are exact.
+	Rough   bool
+	Traffic source.Traffic
+}
+
+// Differing are the windows whose counts differ.
+func (r Result) Differing() []Window {
+	return slices.DeleteFunc(slices.Clone(r.Windows), func(w Window) bool { return !w.Differs() })
+}
+
+// CannotCountError says why a source cannot be reconciled.
+type CannotCountError struct{ Source, Why string }
+
+func (e *CannotCountError) Error() string {
+	return fmt.Sprintf("%s cannot be held against its own counts: %s", e.Source, e.Why)
+}
+
+// ErrNothingProven says that there is nothing yet to compare.
+var ErrNothingProven = errors.New("nothing of it is proven complete yet in this span")
+
+// Reconciler compares.
+type Reconciler struct {
+	reg   Registry
+	store Store
+	up    Upstream
+}
+
+// New returns a reconciler.
+func New(reg Registry, store Store, up Upstream) *Reconciler {
+	return &Reconciler{reg: reg, store: store, up: up}
+}
+
+// Compare counts what is proven of a source, here and there.
+func (r *Reconciler) Compare(ctx context.Context, req Request) (Result, error) {
+	con, err := r.reg.Select(ctx, req.Source, harvest.Harvest, "")
+	if err != nil {
+		return Result{}, err
+	}
+	spec := con.Spec
+	purpose, err := countable(spec)
+	if err != nil {
+		return Result{}, err
+	}
+	_, selection := spec.Selected()
+	out := Result{
+		Namespace: harvest.HarvestNamespace(req.Source, spec.Search.Name, spec.Window.Key, selection),
+		Rough:     !spec.Paging.TotalExact,
+	}
+	proven, err := r.store.Proven(ctx, out.Namespace)
+	if err != nil {
+		return out, err
+	}
+	windows, err := cut(spec, proven, req)
+	if err != nil {
+		return out, err
+	}
+	if len(windows) == 0 {
+		return out, fmt.Errorf("reconcile %s: %w", req.Source, ErrNothingProven)
+	}
+	for _, w := range windows {
+		n, traffic, err := r.count(ctx, spec, purpose, w, req.BaseURL)
+		out.Traffic = out.Traffic.Add(traffic)
+		if err != nil {
+			return out, err
+		}
+		out.Windows = append(out.Windows, Window{Window: w, Upstream: n})
+	}
+	// Counted here last: what came in meanwhile is not taken for missing.
+	stored, err := r.store.CountUpdated(ctx, req.Source, spec.RecordType, windows)
+	if err != nil {
+		return out, err
+	}
+	for i := range out.Windows {
+		out.Windows[i].Stored = stored[i]
+	}
+	return out, nil
+}
+
+// inItem is where the update time has to be: in the item, not that of the window.
+const inItem = "PATH"
+
+// countable finds out how a source is asked for its own count.
+func countable(spec *source.Spec) (source.Purpose, error) {
+	switch {
+	case spec.Window.UpdatedAt != inItem:
+		return "", &CannotCountError{spec.Source, fmt.Sprintf("its records do not say when they were updated (window.updatedAt is %s), so those of a window cannot be counted here", spec.Window.UpdatedAt)}
+	case spec.Count != nil:
+		return source.ForCount, nil
+	case spec.Paging.TotalExact:
+		return source.ForSearch, nil
+	}
+	return "", &CannotCountError{spec.Source, "it has no COUNT endpoint, and the total on its first page is not exact (pagination.total)"}
+}
+
+func (r *Reconciler) count(ctx context.Context, spec *source.Spec, purpose source.Purpose, w harvest.Window, base string) (int64, source.Traffic, error) {
+	ans, err := r.up.Ask(ctx, spec, source.Call{Purpose: purpose, Window: w, BaseURL: base, Correlation: "ing-reconcile"})
+	switch {
+	case err != nil:
+		return 0, ans.Traffic, fmt.Errorf("count %s %s: %w", spec.Source, w, err)
+	case ans.Page.Total == nil:
+		return 0, ans.Traffic, &CannotCountError{spec.Source, "the reply to " + string(purpose) + " has no total"}
+	}
+	return *ans.Page.Total, ans.Traffic, nil
+}
+
+// cut makes windows of what is proven.
+func cut(spec *source.Spec, proven []harvest.Window, req Request) ([]harvest.Window, error) {
+	cal, err := spec.Window.Calendar()
+	if err != nil {
+		return nil, err
+	}
+	next, err := stepper(cal, cmp.Or(req.Step, 24*time.Hour))
+	if err != nil {
+		return nil, err
+	}
+	proven = join(proven)
+	if len(proven) == 0 {
+		return nil, nil
+	}
+	from, to := req.From, proven[len(proven)-1].To
+	if !req.To.IsZero() && req.To.Before(to) {
+		to = cal.Floor(req.To)
+	}
+	if from.IsZero() {
+		from = cal.Floor(to.Add(-recent))
+	}
+	from = cal.Floor(from)
+	var out []harvest.Window
+	for _, p := range proven {
+		at, end := p.From, p.To
+		if from.After(at) {
+			at = from
+		}
+		if to.Before(end) {
+			end = to
+		}
+		for at.Before(end) {
+			n := next(at)
+			if n.After(end) {
+				n = end
+			}
+			out = append(out, harvest.Window{From: at, To: n})
+			at = n
+		}
+	}
+	return out, nil
+}
+
+// stepper finds the end of the window that begins at an instant.
+func stepper(cal harvest.Calendar, step time.Duration) (func(time.Time) time.Time, error) {
+	const day = 24 * time.Hour
+	switch {
+	case step >= day && step%day == 0:
+		days := harvest.Calendar{Precision: harvest.PrecisionDay, Zone: cal.Zone}
+		return func(t time.Time) time.Time { return days.Add(days.Floor(t), step) }, nil
+	case step >= time.Second && step < day && day%step == 0 && cal.Precision != harvest.PrecisionDay:
+		return func(t time.Time) time.Time { return t.Truncate(step).Add(step) }, nil
+	case cal.Precision == harvest.PrecisionDay:
+		return nil, &StepError{step, "whole days: the source counts in days"}
+	}
+	return nil, &StepError{step, "whole days, or a part of one such as 1h or 6h"}
+}
+
+// StepError refuses a length of windows.
+type StepError struct {
+	Step time.Duration
+	Use  string
+}
+
+func (e *StepError) Error() string { return fmt.Sprintf("step %s: use %s", e.Step, e.Use) }
+
+// join puts windows in order and makes one of those that touch or overlap.
+func join(ws []harvest.Window) (out []harvest.Window) {
+	ws = slices.Clone(ws)
+	slices.SortFunc(ws, func(a, b harvest.Window) int { return a.From.Compare(b.From) })
+	for _, w := range ws {
+		if n := len(out); n > 0 && !out[n-1].To.Before(w.From) {
+			if w.To.After(out[n-1].To) {
+				out[n-1].To = w.To
+			}
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}

@@ -1,0 +1,37 @@
+package steward
+
+import (
+	"context"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Sources knows the schedules in force now. With an error it may still return
+// those it could read.
+type Sources interface {
+	Schedules(ctx context.Context) ([]source.Scheduled, error)
+}
+
+// Store remembers what was harvested and what was tuned. Every method is one
+// transaction or one read.
+type Store interface {
+	Now(ctx context.Context) (time.Time, error)
+	// Watched lists the HARVEST namespaces that were planned of late.
+	Watched(ctx context.Context) ([]harvest.Watched, error)
+	// ProvenWindows lists the windows that end after since and were proven by an
+	// instant, oldest first.
+	ProvenWindows(ctx context.Context, cursor harvest.CursorID, since, by time.Time) ([]harvest.Window, error)
+	// ClaimSentinel gives the sentinel of a namespace and a day to one caller,
+	// TuneLag its tuning.
+	ClaimSentinel(ctx context.Context, ns harvest.Namespace, day time.Time) (bool, error)
+	TuneLag(ctx context.Context, t harvest.Tuning) (bool, error)
+	Lateness(ctx context.Context, cursor harvest.CursorID) (harvest.Lateness, error)
+	TunedLag(ctx context.Context, ns harvest.Namespace, declared time.Duration) (time.Duration, bool, error)
+}
+
+// Planner answers a trigger with a plan; 0 if there was nothing to plan.
+type Planner interface {
+	Plan(ctx context.Context, t harvest.Trigger) (harvest.PlanID, error)
+}

@@ -1,0 +1,223 @@
+// Package steward watches how sources behave over time: it has one proven window
+// a day walked again to see what came late, and moves the safety lag by how much
+// does.
+//
+// It promises that both happen once a day and namespace, however many stewards
+// there are, and that what it moves is runtime state: plans made later read it,
+// the registry and fingerprints never do (C13). A sentinel runs in a namespace of
+// its own, so the harvest's cursor is not touched by it (I9).
+//
+// What is late is judged where pages are committed, the rate by the store.
+package steward
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Config of a steward.
+type Config struct {
+	// May, if set, reports whether an operation of a source may be begun now.
+	May func(ctx context.Context, provenance string, op harvest.Operation) bool
+}
+
+// Steward watches over the HARVEST namespaces of a store.
+type Steward struct {
+	cfg     Config
+	sources Sources
+	store   Store
+	planner Planner
+	log     *slog.Logger
+}
+
+// New returns a steward. Without sources nobody asks for sentinels.
+func New(cfg Config, sources Sources, store Store, planner Planner, log *slog.Logger) *Steward {
+	return &Steward{cfg: cfg, sources: sources, store: store, planner: planner, log: log.With("component", "steward")}
+}
+
+// Tick does what is to be done today and was not yet. One namespace's trouble
+// does not keep the others.
+func (s *Steward) Tick(ctx context.Context) error {
+	return errors.Join(s.Sentinels(ctx), s.Tune(ctx))
+}
+
+// Sentinels sends the sentinels of all sources whose schedule wants them.
+func (s *Steward) Sentinels(ctx context.Context) error {
+	if s.sources == nil {
+		return nil
+	}
+	all, err := s.sources.Schedules(ctx)
+	errs := []error{err}
+	for _, sch := range all {
+		if sch.Operation == harvest.Harvest && sch.Schedule.Sentinel {
+			_, err := s.Sentinel(ctx, sch.Source)
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Sentinel sends the sentinels of one source, where there was none today, and
+// returns how many.
+func (s *Steward) Sentinel(ctx context.Context, provenance string) (n int, err error) {
+	now, err := s.store.Now(ctx)
+	if err != nil {
+		return 0, err
+	}
+	all, err := s.store.Watched(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var errs []error
+	for _, w := range all {
+		if w.Namespace.Provenance != provenance {
+			continue
+		}
+		sent, err := s.send(ctx, w, today(now))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("sentinel of %s %s: %w", provenance, w.Namespace, err))
+		}
+		if sent {
+			n++
+		}
+	}
+	return n, errors.Join(errs...)
+}
+
+// send has one proven window of a namespace walked again. The day is claimed
+// before the plan is made: a plan that fails is not tried again before tomorrow.
+func (s *Steward) send(ctx context.Context, w harvest.Watched, day time.Time) (bool, error) {
+	ns := w.Namespace
+	if !w.SentinelAt.Before(day) || s.cfg.May != nil && !s.cfg.May(ctx, ns.Provenance, harvest.Backfill) {
+		return false, nil
+	}
+	spec, err := source.ParseSpec(w.Snapshot)
+	if err != nil {
+		return false, err
+	}
+	if spec.Window.UpdatedAt != "PATH" {
+		return false, nil // its items do not say when they were updated
+	}
+	win, ok, err := s.choose(ctx, w, spec, day)
+	if err != nil || !ok {
+		return false, err
+	}
+	if won, err := s.store.ClaimSentinel(ctx, ns, day); err != nil || !won {
+		return false, err
+	}
+	t, err := trigger(w, spec, win, day)
+	if err != nil {
+		return false, err
+	}
+	plan, err := s.planner.Plan(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	s.log.Info("sentinel sent", "source", ns.Provenance, "plan", plan, "window", win.String(), "activity", t.Activity)
+	return true, nil
+}
+
+// choose takes one of the windows proven before the day began: which one follows
+// from the namespace and the day alone, so that every steward takes the same. A
+// window must have been proven for as long as a safety lag can last, or what is
+// on its way would not be there yet.
+func (s *Steward) choose(ctx context.Context, w harvest.Watched, spec *source.Spec, day time.Time) (harvest.Window, bool, error) {
+	by := day.Add(-max(harvest.MaxLag, spec.Window.SafetyLag.D()))
+	all, err := s.store.ProvenWindows(ctx, w.Cursor, by.Add(-harvest.LateOver), by)
+	if err != nil || len(all) == 0 {
+		return harvest.Window{}, false, err
+	}
+	sum := sha256.Sum256([]byte(w.Namespace.Key + day.Format(time.DateOnly)))
+	return all[binary.BigEndian.Uint64(sum[:])%uint64(len(all))], true, nil
+}
+
+func trigger(w harvest.Watched, spec *source.Spec, win harvest.Window, day time.Time) (harvest.Trigger, error) {
+	ns := w.Namespace
+	params, err := json.Marshal(map[string]string{"watches": ns.String(), "window": win.String()})
+	if err != nil {
+		return harvest.Trigger{}, fmt.Errorf("marshal trigger: %w", err)
+	}
+	t := harvest.Trigger{
+		Provenance: ns.Provenance, Operation: harvest.Backfill, Kind: "SCHEDULED", Activity: activity(ns, day),
+		From: win.From, To: win.To, BaseURL: w.BaseURL, Params: string(params), Priority: harvest.SentinelPriority, Watches: w.Cursor,
+	}
+	if spec.Query != nil {
+		t.Query = spec.Query.Text
+	}
+	return t, nil
+}
+
+// activity names the sentinel of a namespace and a day.
+func activity(ns harvest.Namespace, day time.Time) string {
+	key := ns.Key
+	if len(key) > 12 {
+		key = key[:12]
+	}
+	return "sentinel-" + day.Format("20060102") + "-" + key
+}
+
+// Tune moves the safety lag of every namespace whose late rate is known and that
+// was not tuned today (M19).
+func (s *Steward) Tune(ctx context.Context) error {
+	now, err := s.store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := s.store.Watched(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, w := range all {
+		if !w.TunedAt.Before(today(now)) {
+			continue
+		}
+		if err := s.tune(ctx, w); err != nil {
+			errs = append(errs, fmt.Errorf("tune %s %s: %w", w.Namespace.Provenance, w.Namespace, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Steward) tune(ctx context.Context, w harvest.Watched) error {
+	spec, err := source.ParseSpec(w.Snapshot)
+	if err != nil {
+		return err
+	}
+	declared := spec.Window.SafetyLag.D()
+	if !harvest.Tunable(declared) {
+		return nil
+	}
+	late, err := s.store.Lateness(ctx, w.Cursor)
+	if err != nil {
+		return err
+	}
+	rate, known, _ := late.Rate()
+	if !known {
+		return nil
+	}
+	lag, ok, err := s.store.TunedLag(ctx, w.Namespace, declared)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		lag = declared
+	}
+	t := harvest.Tuning{Namespace: w.Namespace, Declared: declared, From: lag, To: harvest.TuneLag(lag, rate), Rate: rate}
+	won, err := s.store.TuneLag(ctx, t)
+	if won && t.From != t.To {
+		s.log.Info("safety lag tuned", "source", w.Namespace.Provenance, "namespace", w.Namespace.String(), "from", t.From, "to", t.To, "rate", rate)
+	}
+	return err
+}
+
+func today(now time.Time) time.Time { return now.UTC().Truncate(24 * time.Hour) }

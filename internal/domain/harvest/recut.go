@@ -1,0 +1,233 @@
+package harvest
+
+import (
+	"slices"
+	"time"
+)
+
+// The thresholds of online re-slicing, from appendix B of the window-slicing
+// design (C17). They are advice: where a slice cannot be cut the walk goes on.
+const (
+	// MaxPagesSoft is how long a walk may be where cutting it costs nothing,
+	// MaxPagesHard where what was walked must be walked again.
+	MaxPagesSoft = 1000
+	MaxPagesHard = 2000
+	// MaxThrottled replies 429 within ThrottledSpan are too many.
+	MaxThrottled  = 5
+	ThrottledSpan = 300 * time.Second
+	// MaxPageBytes is the greatest body of a page: 5 MB.
+	MaxPageBytes = 5_000_000
+	// MaxErrorPercent is what failed tries may not reach of the last ErrorSpan
+	// pages; fewer pages are no measure.
+	MaxErrorPercent = 5
+	ErrorSpan       = 50
+)
+
+// Codes of cuts that are advised, and not forced by a wall.
+const (
+	CutDepth     = "walk_too_deep"
+	CutThrottled = "throttled_often"
+	CutHeavy     = "page_too_heavy"
+	CutErrors    = "errors_often"
+	CutBudget    = "budget_spent"
+)
+
+// codeMaxPages: the walk has come to the bound its source declares.
+const codeMaxPages = "max_pages"
+
+// PageCost is what a page cost.
+type PageCost struct {
+	At        time.Time // when its reply came
+	Bytes     int64     // of its body
+	Failed    int       // tries before the one that brought it
+	Throttled int       // replies 429 among them
+}
+
+// Gauge watches the pages of a run for signs that the slice strains its source.
+// The zero gauge is ready.
+type Gauge struct {
+	bytes     int64 // of the last page
+	throttled []time.Time
+	failed    []int // by page, the last ErrorSpan of them
+}
+
+// Note takes a page into account.
+func (g *Gauge) Note(c PageCost) {
+	g.bytes = c.Bytes
+	for range c.Throttled {
+		g.throttled = append(g.throttled, c.At)
+	}
+	g.throttled = slices.DeleteFunc(g.throttled, func(t time.Time) bool { return c.At.Sub(t) >= ThrottledSpan })
+	g.failed = append(g.failed, c.Failed)
+	g.failed = g.failed[max(0, len(g.failed)-ErrorSpan):]
+}
+
+// Strain is why the slice should be cut, empty if nothing speaks for it.
+func (g *Gauge) Strain() string {
+	failed := 0
+	for _, n := range g.failed {
+		failed += n
+	}
+	switch {
+	case g.bytes > MaxPageBytes:
+		return CutHeavy
+	case len(g.throttled) >= MaxThrottled:
+		return CutThrottled
+	case len(g.failed) == ErrorSpan && failed*100 >= MaxErrorPercent*ErrorSpan:
+		return CutErrors
+	}
+	return ""
+}
+
+// Spent reports whether what a slice has cost is what it may cost.
+func (b *BudgetSpec) Spent(requests int, records int64, d time.Duration) bool {
+	if b == nil {
+		return false
+	}
+	return b.MaxRequests > 0 && requests >= b.MaxRequests ||
+		b.MaxRecords > 0 && records >= b.MaxRecords ||
+		b.MaxDurationSec > 0 && d >= time.Duration(b.MaxDurationSec)*time.Second
+}
+
+// Recut is a slice that is to be cut again, with what is known of its walk.
+type Recut struct {
+	Slice SliceSpec
+	// Paging by which the slice is walked, and where the walk stood after its
+	// last committed page: zero if nothing of it counts.
+	Paging Paging
+	At     Position
+	// TwoPhase: the pages hold ids whose details were not asked for, so that
+	// nothing of the walk counts.
+	TwoPhase bool
+	Calendar Calendar
+	MinStep  time.Duration
+	// Split is the second dimension, nil if ids are not to be cut.
+	Split *Split
+	// Sized: the source gives pages of the size it is asked for.
+	Sized bool
+}
+
+// Child is a slice that takes the place of a part of another.
+type Child struct {
+	Spec SliceSpec
+	// Done: the pages its parent has committed prove it complete.
+	Done bool
+}
+
+// TooDeep reports whether the walk has become too long. Where cutting keeps
+// what was walked the soft bound holds, else the hard one.
+func (r Recut) TooDeep() bool {
+	if r.At.Pages < MaxPagesSoft {
+		return false
+	}
+	_, _, proven := r.prefix()
+	_, parted := r.atPage()
+	return proven || parted || r.At.Pages >= MaxPagesHard
+}
+
+// Children are the slices that take the place of this one, which tile what it
+// answers for; it reports false if it cannot be cut. code says why it is cut.
+//
+// A beginning that the walk has proven is split off as done (R13). What is left
+// is halved, unless only the length of the walk was too much: then it goes on as
+// one. Where nothing is proven all of the window is halved. No child that is to
+// be walked is shorter than MinStep, and each is walked with the page size of
+// its parent, or half of it if pages were too heavy (R26).
+func (r Recut) Children(code string) ([]Child, bool) {
+	if r.Slice.Strategy == StrategyID {
+		return nil, false // a list of ids has no walk that could be too long
+	}
+	size := r.Paging.Size
+	if code == CutHeavy {
+		if !r.Sized || size < 2 {
+			return nil, false
+		}
+		size /= 2
+	}
+	long := code == CutDepth || code == CutBudget || code == codeMaxPages
+	if long {
+		if kids, ok := r.atPage(); ok {
+			return kids, true
+		}
+	}
+	done, rest, proven := r.prefix()
+	if !proven {
+		a, b, ok := r.Slice.Part().Halve(r.Calendar, r.MinStep, r.Split)
+		if !ok {
+			return nil, false
+		}
+		return []Child{{Spec: r.child(a, size)}, {Spec: r.child(b, size)}}, true
+	}
+	kids := []Child{{Spec: r.child(done, r.Paging.Size), Done: true}}
+	if a, b, ok := rest.Halve(r.Calendar, r.MinStep, nil); ok && !long {
+		return append(kids, Child{Spec: r.child(a, size)}, Child{Spec: r.child(b, size)}), true
+	}
+	return append(kids, Child{Spec: r.child(rest, size)}), true
+}
+
+// prefix is the beginning of the window that the walk has proven: all of the
+// grains before that of the last committed update time, since that one may not
+// be over. It leaves at least MinStep to be walked.
+func (r Recut) prefix() (done, rest Part, ok bool) {
+	w := r.Slice.NominalWindow()
+	last := r.At.At
+	if r.TwoPhase || !r.Slice.Range.Whole() || last.IsZero() || r.At.Unsorted || !last.Before(w.To) {
+		return done, rest, false
+	}
+	p := r.Calendar.Floor(last)
+	if r.Calendar.Precision != PrecisionDay {
+		if most := r.Calendar.Floor(w.To.Add(-r.MinStep)); p.After(most) {
+			p = most
+		}
+	}
+	return Part{Window: Window{w.From, p}}, Part{Window: Window{p, w.To}}, p.After(w.From)
+}
+
+// atPage parts a walk at the page it has reached, where the place of a page is
+// the same for everybody who asks: at a token that is not the server's state, or
+// at a number in a result that does not change.
+func (r Recut) atPage() ([]Child, bool) {
+	var at int64
+	switch s := r.Slice.Strategy; {
+	case s == StrategyLandmark && r.Paging.Type == PageToken && !r.Paging.Stateful && r.At.Token != "":
+		at = r.At.Before + int64(r.At.Pages)
+	case s == StrategyPage && r.Paging.Type == PageNumber && r.Paging.Snapshot && len(r.At.Held) == 0:
+		at = int64(r.At.Page)
+	}
+	of := r.Slice.Range
+	if r.TwoPhase || r.At.Pages == 0 || at <= of.From || of.To > 0 && at >= of.To {
+		return nil, false
+	}
+	p := r.Slice.Part()
+	p.Range = NewRange(RangePage, of.From, at)
+	done := r.child(p, r.Paging.Size)
+	done.Cursor = r.Slice.Cursor
+	p.Range = NewRange(RangePage, at, of.To)
+	rest := r.child(p, r.Paging.Size)
+	if rest.Strategy == StrategyLandmark {
+		rest.Cursor = &CursorSpec{StartToken: r.At.Token, Held: r.At.Held, Seen: r.At.Seen}
+	}
+	return []Child{{Spec: done, Done: true}, {Spec: rest}}, true
+}
+
+// child is the slice over a part of this one.
+func (r Recut) child(p Part, size int) SliceSpec {
+	c := r.Slice
+	c.Window.From, c.Window.To = p.From, p.To
+	c.Range, c.Cursor = p.Range, nil
+	if !p.Range.Whole() && (c.Strategy == StrategyTime || c.Strategy == StrategyVolume) {
+		c.Strategy = StrategyHybrid
+	}
+	if size != r.Paging.Size {
+		c.PageSize = size
+	}
+	h := SliceHints{ExpectedPageSize: size}
+	if old := r.Slice.Hints; old != nil {
+		h.SafetyLagSec, h.Explore = old.SafetyLagSec, old.Explore
+		if p.From.Equal(r.Slice.Window.From) { // late records lie before the whole, not between its parts
+			h.OverlapSec = old.OverlapSec
+		}
+	}
+	c.Hints = &h
+	return c
+}

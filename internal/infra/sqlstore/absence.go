@@ -1,0 +1,86 @@
+package sqlstore
+
+import (
+	"fmt"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// absences brings in what an UPDATE did not find, or found under another id
+// (R31), and returns the ids of which there is a record to say so. Rows are
+// never deleted; what became of a record is a revision like any other.
+func (x *tx) absences(b harvest.Batch, held map[string]heldRecord, c *harvest.Counts) (map[string]bool, error) {
+	settled := make(map[string]bool)
+	var observed []any
+	for _, m := range b.Merged {
+		h, ok := held[m.ID]
+		if !ok {
+			continue
+		}
+		settled[m.ID] = true
+		switch {
+		case h.Version.ObservedAt.After(b.OpenedAt): // seen under its own id since
+		case h.Status == harvest.RecordMerged && h.into == m.Into:
+			observed = append(observed, h.id)
+		default:
+			c.Merged++
+			if err := x.revise(h, b, harvest.RecordMerged, m.Into); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, id := range b.Absent {
+		h, ok := held[id]
+		if !ok || settled[id] {
+			continue
+		}
+		settled[id] = true
+		switch harvest.Miss(h.Held, h.missing, b.OpenedAt) {
+		case harvest.AbsentKnown:
+			observed = append(observed, h.id)
+		case harvest.AbsentOnce:
+			c.Missing++
+			if _, err := x.exec(`UPDATE ing_record SET missing_since=COALESCE(missing_since, ?), missing_checks=missing_checks+1 WHERE id=?`, ts(b.OpenedAt), h.id); err != nil {
+				return nil, fmt.Errorf("note missing record: %w", err)
+			}
+		case harvest.AbsentGone:
+			c.Gone++
+			if err := x.revise(h, b, harvest.RecordGone, ""); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return settled, x.observeRecords(observed, b)
+}
+
+// revise gives a record a status that no item of it brought: a revision with
+// the content it had last, as observed with this page.
+func (x *tx) revise(h heldRecord, b harvest.Batch, status harvest.RecordStatus, into string) error {
+	if _, err := x.exec(`INSERT INTO ing_record_version (`+versionCols+`)
+		SELECT record_id, revision+1, 'updated', ?, updated_at, provider_version, ?, content_hash, raw_sha256, mapping_version, ?, raw, fields, ? FROM ing_record_version WHERE record_id=? AND revision=?`,
+		status, ts(b.OpenedAt), b.ID, ts(x.now), h.id, h.revision); err != nil {
+		return fmt.Errorf("insert version: %w", err)
+	}
+	if _, err := x.exec(`INSERT INTO ing_outbox (`+outboxCols+`) VALUES (?,?,?)`, h.id, h.revision+1, ts(x.now)); err != nil {
+		return fmt.Errorf("insert outbox: %w", err)
+	}
+	q := `missing_checks=missing_checks+1`
+	if status != harvest.RecordGone {
+		q = `missing_since=NULL, missing_checks=0`
+	}
+	if _, err := x.exec(`UPDATE ing_record SET status_code=?, revision=?, observed_at=?, merged_into=?, `+q+`, changed_at=? WHERE id=?`,
+		status, h.revision+1, ts(b.OpenedAt), nullBytes(into, 512), ts(x.now), h.id); err != nil {
+		return fmt.Errorf("update record: %w", err)
+	}
+	return nil
+}
+
+// foundRecords forgets that records were not found before: they were now.
+func (x *tx) foundRecords(ids []any) error {
+	for part := range chunks(ids, keysPerRead) {
+		if _, err := x.exec(`UPDATE ing_record SET missing_since=NULL, missing_checks=0 WHERE id IN (`+list(len(part))+`)`, part...); err != nil {
+			return fmt.Errorf("found records: %w", err)
+		}
+	}
+	return nil
+}

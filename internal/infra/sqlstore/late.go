@@ -1,0 +1,166 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// lateness is what a page says of late versions: how many new ones it brought
+// that carry an update time, and how many of them came late; NULL if the page
+// did not look back, and so could not see any.
+type lateness struct {
+	fresh int64
+	late  sql.NullInt64
+}
+
+// lateness judges the versions a page has brought in (R11), against the slices
+// of its own cursor or, for a sentinel, of the one it watches. Other activities
+// bring what was never harvested and say nothing. Most pages hold nothing from
+// outside their window, and cost no read.
+func (x *tx) lateness(job harvest.Job, b harvest.Batch) (out lateness, err error) {
+	var cursor sql.NullInt64
+	switch job.Operation {
+	case harvest.Harvest:
+		out.late.Valid = job.Spec.RequestWindow().From.Before(job.Spec.NominalWindow().From)
+	case harvest.Backfill:
+		if err := x.row(`SELECT watches_cursor_id FROM ing_plan WHERE id=?`, job.Plan).Scan(&cursor); err != nil {
+			return out, fmt.Errorf("read what plan %d watches: %w", job.Plan, err)
+		}
+		if !cursor.Valid {
+			return out, nil
+		}
+		out.late.Valid = true
+	default:
+		return out, nil
+	}
+	own := job.Spec.NominalWindow()
+	var outside []time.Time
+	var from, to time.Time
+	for _, c := range x.fresh {
+		at := c.rec.Version.UpdatedAt
+		if c.effect == harvest.Remapped || at.IsZero() {
+			continue
+		}
+		out.fresh++
+		if !cursor.Valid && !at.Before(own.From) && at.Before(own.To) {
+			continue // the slice itself is not done yet
+		}
+		outside = append(outside, at)
+		if from.IsZero() || at.Before(from) {
+			from = at
+		}
+		if at.After(to) {
+			to = at
+		}
+	}
+	if len(outside) == 0 {
+		return out, nil
+	}
+	var began ts
+	if err := x.row(`SELECT MIN(opened_at) FROM ing_task_run_batch WHERE task_id=? AND walk_no=?`, job.Lease.Task, b.Walk).Scan(&began); err != nil {
+		return out, fmt.Errorf("read when walk %d began: %w", b.Walk, err)
+	}
+	if !cursor.Valid {
+		if err := x.row(`SELECT cursor_id FROM ing_plan_slice WHERE id=?`, job.Slice).Scan(&cursor); err != nil {
+			return out, fmt.Errorf("read slice %d: %w", job.Slice, err)
+		}
+	}
+	rows, err := x.sql.QueryContext(x.ctx, landedSQL, cursor, ts(from))
+	if err != nil {
+		return out, fmt.Errorf("read coverage: %w", err)
+	}
+	landed, err := scanLanded(rows, to)
+	if err != nil {
+		return out, fmt.Errorf("read coverage: %w", err)
+	}
+	if n := harvest.CountLate(outside, landed, began.time()); n > 0 || out.late.Valid {
+		out.late = sql.NullInt64{Int64: n, Valid: true}
+	}
+	return out, nil
+}
+
+// landedSQL reads the leaf slices of a cursor that end after an instant.
+const landedSQL = `SELECT s.window_from, s.window_to, s.status_code, s.updated_at FROM ing_plan_slice s
+	WHERE s.cursor_id=? AND s.window_to>? AND s.status_code<>'RESLICED'` + standing + ` ORDER BY s.window_to, s.window_from`
+
+// scanLanded reads them up to an instant, or to the end if that is zero. A slice
+// that is done is not written to again.
+func scanLanded(rows *sql.Rows, to time.Time) (out []harvest.Landed, err error) {
+	err = eachUntil(rows, func() (bool, error) {
+		var from, end, at ts
+		var state harvest.SliceState
+		if err := rows.Scan(&from, &end, &state, &at); err != nil {
+			return false, err
+		}
+		if !to.IsZero() && from.time().After(to) {
+			return false, nil
+		}
+		l := harvest.Landed{Window: harvest.Window{From: from.time(), To: end.time()}}
+		if state == harvest.SliceDone {
+			l.DoneAt = at.time()
+		}
+		out = append(out, l)
+		return true, nil
+	})
+	return out, err
+}
+
+// Lateness reads what was seen of late versions of a HARVEST namespace over the
+// last [harvest.LateOver].
+func (s *Store) Lateness(ctx context.Context, cursor harvest.CursorID) (harvest.Lateness, error) {
+	var l harvest.Lateness
+	now, err := s.Now(ctx)
+	if err != nil {
+		return l, err
+	}
+	since := ts(now.Add(-harvest.LateOver))
+	const batches = ` FROM ing_task_run_batch b JOIN ing_plan p ON p.id=b.plan_id JOIN ing_task t ON t.id=b.task_id
+		WHERE b.provenance_code=(SELECT c.provenance_code FROM ing_cursor c WHERE c.id=?) AND b.operation_code=? AND b.status_code='SUCCEEDED' AND b.committed_at>=?`
+	// A plan that looked back counts with all its new versions; one that did not,
+	// such as the first of a namespace, says nothing.
+	err = s.each(ctx, func(r *sql.Rows) error {
+		var fresh, late, looked int64
+		if err := r.Scan(&fresh, &late, &looked); err != nil {
+			return err
+		}
+		if looked > 0 {
+			l.Looked, l.Fresh, l.Late = true, l.Fresh+fresh, l.Late+late
+		}
+		return nil
+	}, `SELECT SUM(b.fresh), COALESCE(SUM(b.late),0), COUNT(b.late)`+batches+` AND p.cursor_id=? GROUP BY b.plan_id`, cursor, harvest.Harvest, since, cursor)
+	if err != nil {
+		return l, fmt.Errorf("read lateness of harvests: %w", err)
+	}
+	// A walk that began again has seen the same versions again.
+	var walked int64
+	err = s.r.QueryRowContext(ctx, `SELECT COALESCE(SUM(CASE WHEN b.walk_no=t.walk_no THEN b.inserted+b.updated+b.remapped+b.unchanged ELSE 0 END),0), COALESCE(SUM(b.late),0), COUNT(*)`+
+		batches+` AND p.watches_cursor_id=?`, cursor, harvest.Backfill, since, cursor).Scan(&l.Sampled, &l.Found, &walked)
+	if err != nil {
+		return l, fmt.Errorf("read lateness of sentinels: %w", err)
+	}
+	l.Walked = walked > 0
+	return l, nil
+}
+
+// LateRate is the share of versions that come late, over 7 days: null with a
+// reason where it is not known.
+type LateRate struct {
+	Rate   *float64 `json:"late_rate"`
+	Reason string   `json:"late_rate_reason,omitempty"`
+}
+
+func (s *Store) lateRate(ctx context.Context, cursor harvest.CursorID) (*LateRate, error) {
+	l, err := s.Lateness(ctx, cursor)
+	if err != nil {
+		return nil, err
+	}
+	rate, known, why := l.Rate()
+	if !known {
+		return &LateRate{Reason: why}, nil
+	}
+	return &LateRate{Rate: &rate}, nil
+}

@@ -1,0 +1,181 @@
+package node_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/reconcile"
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/sim"
+)
+
+// TestReconcile_FindsAndMendsWhatWasShownLate: records that a source shows long
+// after their date lie in windows proven before. The counts tell of them, the
+// window is read again in an activity of its own, and then the counts agree.
+func TestReconcile_FindsAndMendsWhatWasShownLate(t *testing.T) {
+	for _, code := range []string{"crossref", "pubmed"} {
+		t.Run(code, func(t *testing.T) {
+			r := patratest.NewRig(t, patratest.RigConfig{
+				DSN: patratest.SQLite.DSN(t),
+				Sim: sim.Config{Records: 300, Seed: 21, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
+			})
+			rep := r.MustHarvest(code)
+			req := reconcile.Request{Source: code, BaseURL: r.Base + "/" + code}
+			compare := func() reconcile.Result {
+				t.Helper()
+				res, err := r.Node.Reconcile(t.Context(), req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return res
+			}
+			clean := compare()
+			if len(clean.Differing()) != 0 || len(clean.Windows) < 29 || len(clean.Windows) > 32 || clean.Traffic.Sent != len(clean.Windows) {
+				t.Fatalf("%d windows, %d requests, differing %v", len(clean.Windows), clean.Traffic.Sent, clean.Differing())
+			}
+			late := r.Sim.Now().Add(-10 * 24 * time.Hour)
+			for range 2 {
+				if _, err := r.Sim.AddLate(code, late, r.Sim.Now()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if rep := r.MustHarvest(code); rep.Records.Inserted != 0 {
+				t.Fatalf("the harvest saw them: %+v", rep.Records)
+			}
+			diff := compare().Differing()
+			if len(diff) != 1 || diff[0].Upstream != diff[0].Stored+2 || late.Before(diff[0].From) || !late.Before(diff[0].To) {
+				t.Fatalf("differing %+v", diff)
+			}
+			again, err := r.Node.Rereads(t.Context(), diff)
+			if err != nil {
+				t.Fatal(err)
+			}
+			audit := source.Audit{Actor: "tester", Action: "RECONCILE_PLAN", Object: "source/" + code, Reason: "shown late"}
+			for i := range 2 { // the same finding is planned once
+				if err := r.Node.PlanRereads(t.Context(), code, req.BaseURL, again, audit); err != nil {
+					t.Fatal(err)
+				}
+				if again[0].Planned.Noop != (i == 1) {
+					t.Errorf("planned %+v", again[0].Planned)
+				}
+			}
+			fill, err := r.Node.Harvest(t.Context(), node.HarvestRequest{
+				Source: code, Operation: harvest.Backfill, Activity: again[0].Activity, From: again[0].From, To: again[0].To, BaseURL: req.BaseURL,
+			})
+			if err != nil || fill.Records.Inserted != 2 {
+				t.Fatalf("%+v, %v", fill, err)
+			}
+			if d := compare().Differing(); len(d) != 0 {
+				t.Errorf("still differing: %+v", d)
+			}
+			r.MustBeExact(code, rep)
+			if lines, err := r.Node.Store.Audits(t.Context(), "source/"+code, 10); err != nil || len(lines) != 1 || !strings.Contains(lines[0].After, again[0].Activity) {
+				t.Errorf("audit %+v, %v", lines, err)
+			}
+		})
+	}
+}
+
+// TestReconcile_SaysWhyNot: what cannot be counted, and what is not there yet.
+func TestReconcile_SaysWhyNot(t *testing.T) {
+	tweak := func(f func(*source.Spec)) registry.Pack {
+		return patratest.ShippedPack(t, "crossref", func(s *source.Spec) {
+			patratest.Fast(s)
+			f(s)
+		})
+	}
+	for name, c := range map[string]struct {
+		tweak func(*source.Spec)
+		req   reconcile.Request
+		is    func(error) bool
+		says  string
+	}{
+		"no update time":       {func(s *source.Spec) { s.Window.UpdatedAt = "WINDOW" }, reconcile.Request{}, cannotCount, "window.updatedAt is WINDOW"},
+		"no total":             {func(s *source.Spec) { s.Count, s.Paging.TotalExact = nil, false }, reconcile.Request{}, cannotCount, "no COUNT endpoint"},
+		"nothing yet":          {func(*source.Spec) {}, reconcile.Request{}, func(err error) bool { return errors.Is(err, reconcile.ErrNothingProven) }, "nothing of it is proven"},
+		"odd step":             {func(*source.Spec) {}, reconcile.Request{Step: 36 * time.Hour}, isStep, "whole days"},
+		"step below the grain": {func(s *source.Spec) { s.Window.Precision = harvest.PrecisionDay }, reconcile.Request{Step: time.Hour}, isStep, "counts in days"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 10, LimitRPS: -1}, Packs: map[string]registry.Pack{"crossref": tweak(c.tweak)}})
+			c.req.Source, c.req.BaseURL = "crossref", r.Base+"/crossref"
+			_, err := r.Node.Reconcile(t.Context(), c.req)
+			if err == nil || !c.is(err) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %v", err)
+			}
+			if n := len(r.Sim.Requests()); n != 0 {
+				t.Errorf("%d requests were sent", n)
+			}
+		})
+	}
+}
+
+func cannotCount(err error) bool {
+	_, ok := errors.AsType[*reconcile.CannotCountError](err)
+	return ok
+}
+
+func isStep(err error) bool {
+	_, ok := errors.AsType[*reconcile.StepError](err)
+	return ok
+}
+
+// TestReconcile_FirstPageCountsToo: a source without a COUNT endpoint is counted
+// by the exact total of its first page, in windows of any length.
+func TestReconcile_FirstPageCountsToo(t *testing.T) {
+	r := patratest.NewRig(t, patratest.RigConfig{
+		DSN: patratest.SQLite.DSN(t),
+		Sim: sim.Config{Records: 200, Seed: 5, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
+		Packs: map[string]registry.Pack{"crossref": patratest.ShippedPack(t, "crossref", func(s *source.Spec) {
+			patratest.Fast(s)
+			s.Count = nil
+		})},
+	})
+	r.MustHarvest("crossref")
+	end := time.Date(2026, 3, 10, 14, 0, 0, 0, time.UTC)
+	for step, want := range map[time.Duration]int{24 * time.Hour: 3, 7 * 24 * time.Hour: 1, 6 * time.Hour: 9} {
+		res, err := r.Node.Reconcile(t.Context(), reconcile.Request{
+			Source: "crossref", BaseURL: r.Base + "/crossref", Step: step, From: end.Add(-2 * 24 * time.Hour), To: end,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		total := int64(0)
+		for i, w := range res.Windows {
+			total += w.Upstream
+			if i > 0 && !res.Windows[i-1].To.Equal(w.From) {
+				t.Errorf("step %s: %s after %s", step, w, res.Windows[i-1])
+			}
+		}
+		if len(res.Windows) < want || len(res.Windows) > want+1 || len(res.Differing()) != 0 || total == 0 {
+			t.Errorf("step %s: %d windows, %d records, differing %v", step, len(res.Windows), total, res.Differing())
+		}
+	}
+}
+
+// TestReconcile_OnlyWhatIsProven: a window that is planned and not yet walked is
+// not held against anything.
+func TestReconcile_OnlyWhatIsProven(t *testing.T) {
+	r := patratest.NewRig(t, patratest.RigConfig{
+		DSN: patratest.SQLite.DSN(t),
+		Sim: sim.Config{Records: 100, Seed: 5, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
+	})
+	rep := r.MustHarvest("crossref")
+	r.Sim.Advance(3 * 24 * time.Hour)
+	if _, err := r.Node.Planner.Plan(t.Context(), harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: r.Base + "/crossref"}); err != nil {
+		t.Fatal(err)
+	}
+	res, err := r.Node.Reconcile(t.Context(), reconcile.Request{Source: "crossref", BaseURL: r.Base + "/crossref"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end := res.Windows[len(res.Windows)-1].To; !end.Equal(time.Time(*rep.Watermark)) {
+		t.Errorf("compared up to %s, proven up to %s", end, rep.Watermark)
+	}
+}
