@@ -1,0 +1,5 @@
+//go:build !race
+
+package styletest
+
+const racing = false

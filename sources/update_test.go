@@ -1,0 +1,117 @@
+package sources_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/upstream"
+)
+
+// TestUpdate_KnownRecordsAreAskedForByTheirIDs: what a pack sends to read records
+// again, what it makes of the answers that were recorded, and that its harvest is
+// no two-phase walk because of it.
+func TestUpdate_KnownRecordsAreAskedForByTheirIDs(t *testing.T) {
+	bulk := string(read(t, "semanticscholar/bulk-p1.json"))
+	first := bulk[strings.Index(bulk, "[")+1:]
+	first = first[:strings.Index(first, `{"paperId": "001e4f`)]
+	for _, c := range []struct {
+		pack string
+		two  bool // the harvest has two phases all the same
+		ids  []string
+		want string
+		body string
+		// a reply, and the ids found in it
+		reply string
+		found string
+	}{
+		{
+			pack: "crossref", ids: []string{"10.1000/a", "10.1000/b(c)<1>"},
+			want:  "/works filter=doi:10.1000/a,doi:10.1000/b(c)<1> mailto=ops@example.org rows=50",
+			reply: `{"status":"ok","message":{"total-results":1,"items":[{"DOI":"10.1000/A","indexed":{"date-time":"2026-01-01T00:00:00Z"}}]}}`, found: "10.1000/a",
+		},
+		{
+			pack: "pubmed", two: true, ids: []string{"1", "22"}, want: "/entrez/eutils/efetch.fcgi", body: "db=pubmed&email=ops%40example.org&id=1%2C22&retmode=xml&tool=patra",
+			reply: string(read(t, "pubmed/efetch/pmid_31511694.xml")), found: "31511694",
+		},
+		{
+			pack: "datacite", ids: []string{"10.5061/dryad.8515"}, want: "/dois/10.5061/dryad.8515 mailto=ops@example.org",
+			reply: string(read(t, "datacite/doi-single.json")), found: "10.5061/dryad.8515",
+		},
+		{
+			pack: "doaj", ids: []string{"0005e11ec616453f854070069385e057"}, want: "/api/articles/0005e11ec616453f854070069385e057",
+			reply: string(read(t, "doaj/article-single.json")), found: "0005e11ec616453f854070069385e057",
+		},
+		{
+			pack: "clinicaltrials", ids: []string{"NCT00000001", "NCT00000002"},
+			want:  "/api/v2/studies filter.ids=NCT00000001,NCT00000002 format=json pageSize=50",
+			reply: `{"studies":[` + string(read(t, "clinicaltrials/study-single.json")) + `]}`, found: "NCT06604689!bad_date", // recorded without its dates
+		},
+		{
+			pack: "semanticscholar", ids: []string{"0018ce3db8f9957b520d6b7e0cec84abfa230e1c", "x"},
+			want:  "/graph/v1/paper/batch fields=paperId,corpusId,externalIds,url,title,abstract,venue,publicationVenue,year,referenceCount,openAccessPdf,publicationTypes,publicationDate,journal,authors",
+			body:  `{"ids":["0018ce3db8f9957b520d6b7e0cec84abfa230e1c","x"]}`,
+			reply: `[` + first + `null]`, found: "0018ce3db8f9957b520d6b7e0cec84abfa230e1c",
+		},
+		{
+			pack: "europepmc", ids: []string{"123", "PMC9"},
+			want:  `/europepmc/webservices/rest/search format=json pageSize=100 query=(EXT_ID:"123" OR EXT_ID:"PMC9") AND (SRC:MED OR SRC:PMC OR SRC:PPR OR SRC:NBK OR SRC:AGR OR SRC:PAT) resultType=core synonym=false`,
+			reply: `{"hitCount":1,"resultList":{"result":[{"id":"123","source":"MED"}]}}`, found: "123",
+		},
+	} {
+		t.Run(c.pack, func(t *testing.T) {
+			if spec := compile(t, c.pack, harvest.Backfill); spec.TwoPhase() != c.two {
+				t.Errorf("the other operations have two phases: %v", spec.TwoPhase())
+			}
+			spec := compile(t, c.pack, harvest.Update)
+			if spec.Detail == nil || spec.Batching.IDs < len(c.ids) {
+				t.Fatalf("cannot be asked by ids: %+v", spec.Batching)
+			}
+			spec.Vars = map[string]string{"contact": "ops@example.org", "tool": "patra"}
+			net := &bodyWire{}
+			client := upstream.New(upstream.Config{Transport: net}, open{}, anyReply{})
+			if _, err := client.Ask(context.Background(), spec, source.Call{Purpose: source.ForDetail, IDs: c.ids}); err != nil {
+				t.Fatal(err)
+			}
+			if net.asked != c.want || net.body != c.body {
+				t.Errorf("asked\n%s\n%s\nwant\n%s\n%s", net.asked, net.body, c.want, c.body)
+			}
+			page, err := decoder(t, spec, source.ForDetail).Page([]byte(c.reply))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var found []string
+			for _, it := range page.Items {
+				id := it.ID
+				if it.Problem != nil {
+					id += "!" + it.Problem.Code
+				}
+				found = append(found, id)
+			}
+			if got := strings.Join(found, " "); got != c.found {
+				t.Errorf("found %q, want %q", got, c.found)
+			}
+		})
+	}
+}
+
+// bodyWire is a wire that keeps bodies too.
+type bodyWire struct {
+	wire
+	body string
+}
+
+func (w *bodyWire) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		w.body = string(b)
+	}
+	return w.wire.RoundTrip(r)
+}
