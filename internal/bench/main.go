@@ -12,8 +12,9 @@
 //	go run ./internal/bench -quick   about 20 seconds, too short to judge by
 //	go run ./internal/bench -profile DIR   leaves CPU and allocation profiles of all runs there
 //
-// Decoding alone is compared with other decoders by the benchmarks of
-// internal/infra/decode: go test -bench . ./internal/infra/decode.
+// Decoding alone is compared with the standard library by the benchmarks of
+// internal/infra/decode, which are run as the last part. PATRA_BENCH_MYSQL names
+// a database for which a large plan is measured too.
 package main
 
 import (
@@ -115,7 +116,42 @@ func measure(ctx context.Context, o options) (*report, error) {
 		}
 		r.Sizes = append(r.Sizes, s)
 	}
-	return r, nil
+	if err := r.plans(ctx, o); err != nil {
+		return nil, err
+	}
+	var err error
+	r.Decodings, err = decodings(ctx, o)
+	return r, err
+}
+
+// plans measures the planning of ten years of hours, on SQLite and on the server
+// that PATRA_BENCH_MYSQL names, and what a page costs in a short and a long plan.
+func (r *report) plans(ctx context.Context, o options) error {
+	hours, short, long := 87_600, 400, 40_000
+	if o.quick {
+		hours, short, long = 8_760, 200, 2_000
+	}
+	var err error
+	if r.Plan, err = run(ctx, o, "plan", job{Source: "plan", Records: hours}, ""); err != nil {
+		return err
+	}
+	if dsn := os.Getenv("PATRA_BENCH_MYSQL"); dsn != "" {
+		f, err := run(ctx, o, "plan", job{Source: "plan", Records: hours, db: dsn}, "")
+		if err != nil {
+			return err
+		}
+		r.PlanServer = &f
+	}
+	for range o.rounds {
+		for n, into := range map[int]*[]figures{short: &r.Short, long: &r.Long} {
+			f, err := run(ctx, o, "plan", job{Source: "work", Records: n}, "")
+			if err != nil {
+				return err
+			}
+			*into = append(*into, f)
+		}
+	}
+	return nil
 }
 
 // contest is a harvest against the bare loop.

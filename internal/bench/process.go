@@ -25,7 +25,7 @@ type job struct {
 	Source  string `json:"source"`
 	Records int    `json:"records"`
 	base    string // of the oracle
-	db      string // file
+	db      string // file, or the address of a server
 }
 
 // roles are what this binary can be besides the one that starts the others.
@@ -33,6 +33,7 @@ var roles = map[string]func(context.Context, job, *meter) (figures, error){
 	"oracle":  serveOracle,
 	"harvest": harvestUnderTest,
 	"bare":    bareLoop,
+	"plan":    planUnderTest,
 }
 
 // figures are what one process measured of itself.
@@ -161,7 +162,11 @@ func run(ctx context.Context, o options, role string, j job, base string) (figur
 		return figures{}, err
 	}
 	defer os.RemoveAll(dir)
-	more := []string{"-base", base, "-db", filepath.Join(dir, "bench.db")}
+	db := filepath.Join(dir, "bench.db")
+	if j.db != "" {
+		db = j.db
+	}
+	more := []string{"-base", base, "-db", db}
 	if o.profiles != "" {
 		more = append(more, "-profile", filepath.Join(o.profiles, fmt.Sprintf("%s-%s-%d", role, j.Source, j.Records)))
 	}

@@ -13,14 +13,22 @@ const (
 	leastRatio = 0.5 // of the bare loop's throughput
 	mostMiB    = 200
 	mostGrowth = 1.25 // of a record's CPU cost, from the smallest to the largest harvest
+	planWithin = 10   // seconds for ten years of hours
 )
 
 // report is everything measured.
 type report struct {
 	Contests []contest `json:"contests"`
 	Sizes    []size    `json:"sizes"`
-	Seconds  float64   `json:"seconds"`
-	Ratios   ratios    `json:"ratios"`
+	// Plan is the planning of ten years of hours, Short and Long the work on
+	// plans of few and of many slices.
+	Plan       figures    `json:"plan"`
+	PlanServer *figures   `json:"plan_server,omitempty"`
+	Short      []figures  `json:"short_plan"`
+	Long       []figures  `json:"long_plan"`
+	Decodings  []decoding `json:"decodings"`
+	Seconds    float64    `json:"seconds"`
+	Ratios     ratios     `json:"ratios"`
 }
 
 // ratios are what counts.
@@ -111,6 +119,16 @@ func (r *report) print(out io.Writer) error {
 	verdict(r.Ratios.PeakMiB < mostMiB, "peak memory %.0f MiB (under %d)", r.Ratios.PeakMiB, mostMiB)
 	verdict(r.Ratios.CPUGrowth <= mostGrowth, "CPU per record at %d against %d records: %.2f (flat: at most %.2f)",
 		r.Sizes[len(r.Sizes)-1].Records, r.Sizes[0].Records, r.Ratios.CPUGrowth, mostGrowth)
+	for _, p := range []*figures{&r.Plan, r.PlanServer} {
+		if p != nil {
+			verdict(p.Wall < planWithin && p.PeakMiB < mostMiB, "a plan of %d slices: %.1f s, %.0f MiB (under %d s and %d MiB)", p.Records, p.Wall, p.PeakMiB, planWithin, mostMiB)
+		}
+	}
+	g := median(r.Long, cpuEach) / median(r.Short, cpuEach)
+	verdict(g <= mostGrowth, "CPU per page in a plan of %d slices against one of %d: %.2f (flat: at most %.2f)", r.Long[0].Records, r.Short[0].Records, g, mostGrowth)
+	for _, d := range r.Decodings {
+		verdict(d.Ratio >= d.Least, "%s: %.1f times the standard library (at least %.0f), %.2f allocations an item", d.Name, d.Ratio, d.Least, d.AllocsOf)
+	}
 	fmt.Fprintf(out, "took %.0f s\n", r.Seconds)
 	return json.NewEncoder(out).Encode(r)
 }

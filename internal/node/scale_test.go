@@ -1,0 +1,88 @@
+package node_test
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/sim"
+)
+
+// TestScale_OneDayOverTheWall: a day that holds six times what PubMed lets
+// through, and a Crossref day of many slices: both are whole, no slice is over
+// the cap, and what was planned is what was found. PATRA_SOAK=1 takes a day of
+// 60,000 and one of 1,000,000.
+func TestScale_OneDayOverTheWall(t *testing.T) {
+	pubmed, wall, crossref, target := 6_000, 999, 20_000, int64(1_000)
+	if os.Getenv("PATRA_SOAK") != "" {
+		pubmed, wall, crossref, target = 60_000, 9_999, 1_000_000, 50_000
+	}
+	t.Run("pubmed", func(t *testing.T) {
+		oneDay(t, "pubmed", pubmed, sim.Config{PubMedWall: wall}, func(s *source.Spec) {
+			s.Paging.MaxItems, s.Paging.Size, s.Window.Target = int64(wall), wall, int64(wall)*9/10
+		})
+	})
+	t.Run("crossref", func(t *testing.T) {
+		oneDay(t, "crossref", crossref, sim.Config{}, func(s *source.Spec) {
+			s.Window.Target, s.Paging.MaxItems = target, target
+		})
+	})
+}
+
+func oneDay(t *testing.T, code string, records int, cfg sim.Config, tweak func(*source.Spec)) {
+	cfg.Sources, cfg.Records, cfg.Seed, cfg.LimitRPS, cfg.KeepLog, cfg.Churn = []string{code}, records, 5, -1, 10, &sim.Churn{}
+	// From midnight to midnight in New York.
+	cfg.Now, cfg.Span = time.Date(2026, 2, 11, 4, 59, 59, 0, time.UTC), 24*time.Hour-2*time.Second
+	r := patratest.NewRig(t, patratest.RigConfig{
+		DSN: patratest.SQLite.DSN(t), Sim: cfg,
+		Packs: map[string]registry.Pack{code: patratest.ShippedPack(t, code, func(s *source.Spec) {
+			patratest.Fast(s)
+			tweak(s)
+		})},
+	})
+	r.Sim.Advance(3 * 24 * time.Hour)
+	rep := r.MustHarvest(code)
+	r.MustBeExact(code, rep)
+	var slices, over, planned int64
+	limit := int64(0)
+	for _, p := range must(r.Node.Store.Plans(t.Context(), code, 0, 100))(t) {
+		rows := must(r.Node.Store.Slices(t.Context(), p.ID, 0, 100_000))(t)
+		for _, s := range rows {
+			spec := parseSpec(t, s.Spec)
+			slices++
+			planned += spec.Hints.ExpectedRecords
+			limit = max(limit, spec.Hints.ExpectedRecords)
+			if s.Status == "RESLICED" {
+				over++
+			}
+		}
+	}
+	t.Logf("%s: %d records in %d slices, the largest of %d, %d requests, %d cut again", code, rep.Records.Inserted, slices, limit, rep.Requests.Sent, over)
+	if rep.Records.Inserted < int64(records) || planned < rep.Records.Inserted || over > 0 || rep.Slices.Failed > 0 {
+		t.Errorf("%d records planned, %+v found in %+v, %d slices cut again", planned, rep.Records, rep.Slices, over)
+	}
+}
+
+// must unwraps a result or fails the test.
+func must[T any](v T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func parseSpec(t *testing.T, s string) (spec harvest.SliceSpec) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(s), &spec); err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}

@@ -1,0 +1,241 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/executor"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/sim"
+)
+
+// TestYear_OperationsSideBySide: hourly harvests, two backfills of what lay
+// before, and a nightly update, over a life with daily changes, 1 % late data,
+// outages of days, a day on which everything is indexed anew, deletions and
+// retractions. At the end the store is what the oracle has, nothing but the
+// harvest has moved the harvest's cursor, and the late rate is the true one.
+// PATRA_SOAK=1 lives a whole year.
+func TestYear_OperationsSideBySide(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+	days, outages, reindex := 11, []int{3}, 7
+	outage := 3
+	if os.Getenv("PATRA_SOAK") != "" {
+		days, outages, reindex = 365, []int{90, 240}, 180
+	}
+	servedBubble(t, func(t *testing.T) {
+		y := newYear(t)
+		start := time.Now()
+		for day := range days {
+			switch {
+			case day == 2:
+				y.backfill("first", start)
+			case day == days/2:
+				y.backfill("again", start)
+			}
+			for _, o := range outages {
+				switch day {
+				case o:
+					y.faults(map[sim.Fault]float64{sim.HTTP503: 1})
+				case o + outage:
+					y.faults(nil)
+				}
+			}
+			if day == reindex {
+				y.touchAll()
+			}
+			for hour := range 24 {
+				y.until(start.Add(time.Duration(day*24+hour+1) * time.Hour))
+				y.trigger(node.HarvestRequest{Source: "generic"})
+				if hour == 2 {
+					y.trigger(node.HarvestRequest{
+						Source: "generic", Operation: harvest.Update, Activity: "night-" + time.Now().UTC().Format("20060102"),
+						Pick: harvest.CandidatePick{SeenBefore: time.Now().Add(-5 * 24 * time.Hour)},
+					})
+				}
+			}
+		}
+		y.end()
+	})
+}
+
+// year is a served source with a DETAIL endpoint for its update.
+type year struct {
+	*served
+	harvests, updates, refused int
+}
+
+func newYear(t *testing.T) *year {
+	t.Helper()
+	s := newServed(t, "9", `{harvest: "@hourly"}`, sim.Config{
+		Records: 400, Span: 60 * 24 * time.Hour,
+		Churn: &sim.Churn{New: 60, Changed: 40, Volatile: 20, Deleted: 2, Retracted: 1, Late: 0.01},
+	})
+	d := s.packs["generic"]
+	win, pages := *d.Definition.Window, *d.Definition.Pagination
+	win.Overlap, win.Baseline = new(source.Duration(2*time.Hour)), source.Duration(20*24*time.Hour)
+	pages.PageSize = 50
+	d.Definition.Window, d.Definition.Pagination = &win, &pages
+	search := d.Definition.Endpoints[0]
+	d.Definition.Tasks = map[harvest.Operation]*source.Overrides{harvest.Update: {
+		Batching: &source.BatchingConfig{IDBatchSize: 50},
+		Endpoints: []source.EndpointConfig{{
+			Name: "batch", Usage: source.UsageDetail, Method: "POST", Path: "/batch", Format: "JSON", Form: map[string]string{"ids": "${join(ids, ',')}"},
+			Response: source.ResponseConfig{Items: []string{"items"}, ID: search.Response.ID, UpdatedAt: search.Response.UpdatedAt, Version: search.Response.Version},
+		}},
+	}}
+	s.packs["generic"] = d
+	return &year{served: s}
+}
+
+func (y *year) faults(rates map[sim.Fault]float64) {
+	y.t.Helper()
+	if err := y.oracle.SetFaults(sim.Faults{Rates: rates}); err != nil {
+		y.t.Fatal(err)
+	}
+}
+
+// touchAll indexes every record anew.
+func (y *year) touchAll() {
+	y.t.Helper()
+	for row := range y.oracle.Truth("generic") {
+		if !row.Deleted {
+			if err := y.oracle.TouchVolatile("generic", row.ID); err != nil && !errors.Is(err, sim.ErrNoRecord) {
+				y.t.Fatal(err)
+			}
+		}
+	}
+}
+
+func (y *year) until(at time.Time) {
+	time.Sleep(time.Until(at)) // not at all if an outage took us past it
+}
+
+// trigger runs an operation as an operator's cron would: what fails is tried
+// again at its next time.
+func (y *year) trigger(req node.HarvestRequest) {
+	y.t.Helper()
+	ctx, cancel := context.WithTimeout(y.t.Context(), 50*time.Minute)
+	defer cancel()
+	_, err := y.Harvest(ctx, req)
+	held, isHeld := errors.AsType[*node.HeldError](err)
+	switch _, fault := harvest.FaultOf(err); {
+	case err == nil && req.Operation == harvest.Update:
+		y.updates++
+	case err == nil:
+		y.harvests++
+	case isHeld:
+		y.t.Fatalf("held: %v", held)
+	case fault, errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		y.refused++
+	default:
+		y.t.Fatal(err)
+	}
+}
+
+// backfill reads the 20 days before the harvest's baseline.
+func (y *year) backfill(activity string, start time.Time) {
+	y.t.Helper()
+	to := start.Add(-20 * 24 * time.Hour)
+	if _, err := y.Harvest(y.t.Context(), node.HarvestRequest{Source: "generic", Operation: harvest.Backfill, Activity: activity, From: to.Add(-45 * 24 * time.Hour), To: to}); err != nil {
+		y.t.Fatal(err)
+	}
+}
+
+// line is the coverage of the harvest.
+func (y *year) line() sqlstore.Coverage {
+	y.t.Helper()
+	all, err := y.Store.Coverage(y.t.Context(), "generic")
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	for _, c := range all {
+		if c.Operation == harvest.Harvest {
+			return c
+		}
+	}
+	y.t.Fatal("no harvest")
+	return sqlstore.Coverage{}
+}
+
+// end lets what is left be done, and compares.
+func (y *year) end() {
+	t := y.t
+	t.Helper()
+	y.faults(nil)
+	for range 4 * 24 {
+		time.Sleep(time.Hour)
+		y.trigger(node.HarvestRequest{Source: "generic"})
+		if err := y.Executor(executor.Config{Idle: func(ctx context.Context) (bool, error) {
+			w, err := y.Work(ctx, "generic", "")
+			return w.Ready+w.Leased == 0, err
+		}}).Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if time.Now().UTC().Hour() == 3 {
+			y.trigger(node.HarvestRequest{
+				Source: "generic", Operation: harvest.Update, Activity: "end-" + time.Now().UTC().Format("20060102"),
+				Pick: harvest.CandidatePick{SeenBefore: time.Now().Add(-time.Hour)},
+			})
+		}
+	}
+	line := y.line()
+	patratest.MustEqual(t, y.Store, y.oracle, "generic", line.Watermark)
+	patratest.MustVerify(t, y.Store)
+	gone, lateGone := 0, 0
+	long := y.oracle.Now().Add(-4 * 24 * time.Hour)
+	for row := range y.oracle.Truth("generic") {
+		if !row.Deleted {
+			continue
+		}
+		v := y.oracle.Versions("generic", row.ID)
+		if len(v) > 0 && v[len(v)-1].VisibleAt.Before(long) {
+			gone++
+			if y.count(`SELECT COUNT(*) FROM ing_record WHERE ext_id='`+row.ID+`' AND status_code<>'GONE'`) > 0 {
+				lateGone++
+			}
+		}
+	}
+	if lateGone > 0 || gone == 0 {
+		t.Errorf("%d of %d records that were deleted days ago are not GONE", lateGone, gone)
+	}
+	if n := y.count(`SELECT COUNT(*) FROM ing_cursor_event e JOIN ing_plan p ON p.id=e.plan_id WHERE e.operation_code='HARVEST' AND p.operation_code<>'HARVEST'`); n > 0 {
+		t.Errorf("%d moves of the harvest's cursor by others", n)
+	}
+	if time.Since(line.Watermark) > 3*time.Hour {
+		t.Errorf("the watermark is %s, now is %s", line.Watermark, time.Now())
+	}
+	rate, known, why := 0.0, line.LateRate != nil && line.LateRate.Rate != nil, line.Reason
+	if known {
+		rate = *line.LateRate.Rate
+	}
+	t.Logf("%d harvests, %d updates, %d refused; %d records gone; late rate %.4f (known %v, %s)", y.harvests, y.updates, y.refused, gone, rate, known, why)
+	var late, fresh float64
+	slices := y.slices()
+	week := time.Now().Add(-7 * 24 * time.Hour)
+	for row := range y.oracle.Truth("generic") {
+		for _, v := range y.oracle.Versions("generic", row.ID) {
+			if v.VisibleAt.Before(week) || v.Kind == "deleted" {
+				continue
+			}
+			fresh++
+			for _, w := range slices {
+				if !v.UpdatedAt.Before(w.From) && v.UpdatedAt.Before(w.To) && v.VisibleAt.After(w.done) {
+					late++
+					break
+				}
+			}
+		}
+	}
+	if truth := late / fresh; !known || rate < truth-0.002 || rate > truth+0.002 {
+		t.Errorf("late rate %.4f (known %v), the oracle says %.4f (%v of %v)", rate, known, truth, late, fresh)
+	}
+}
