@@ -2,7 +2,9 @@ package node_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -42,6 +44,9 @@ var authWays = map[string]struct {
 	"basic": {"{type: BASIC, open: true}", false, func(r *http.Request) string {
 		b, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(r.Header.Get("Authorization"), "Basic "))
 		return string(b)
+	}},
+	"login": {"{type: LOGIN, open: true, prefix: \"JWT \", token: {url: /login, body: JSON, fields: {key: \"${secret}\"}, path: token}}", false, func(r *http.Request) string {
+		return strings.TrimPrefix(r.Header.Get("Authorization"), "JWT ")
 	}},
 }
 
@@ -99,14 +104,34 @@ type gossip struct {
 	bad  string // the key it refuses
 	mu   sync.Mutex
 	with map[string]int // requests by key
+	// tokens it has given out, by what they were given for.
+	tokens map[string]string
+}
+
+// login gives a token for a key, and repeats it.
+func (g *gossip) login(w http.ResponseWriter, r *http.Request) {
+	var asked struct{ Key string }
+	_ = json.NewDecoder(r.Body).Decode(&asked)
+	sum := sha256.Sum256([]byte(asked.Key))
+	token := fmt.Sprintf("t0ken/%x==", sum[:12])
+	g.mu.Lock()
+	g.tokens[token] = asked.Key
+	g.mu.Unlock()
+	w.Header().Set("X-Echo", token)
+	_ = json.NewEncoder(w).Encode(map[string]string{"token": token, "for": asked.Key})
 }
 
 func (g *gossip) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasSuffix(r.URL.Path, "/login") {
+		g.login(w, r)
+		return
+	}
 	_ = r.ParseForm()
 	key := g.find(r)
 	g.mu.Lock()
-	g.with[key]++
-	n := g.with[key]
+	who := cmp.Or(g.tokens[key], key)
+	g.with[who]++
+	n := g.with[who]
 	g.mu.Unlock()
 	quoted, _ := json.Marshal(key)
 	esc := url.QueryEscape(key)
@@ -117,7 +142,7 @@ func (g *gossip) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	switch {
-	case key == g.bad:
+	case who == g.bad:
 		w.WriteHeader(http.StatusUnauthorized)
 		fmt.Fprintf(w, `{"error":"who is %s","authorization":%q,"url":"/items?api_key=%s"}`, all, r.Header, esc)
 		return
@@ -172,7 +197,7 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				up := &gossip{next: oracle, find: w.find, bad: canaries[1], with: map[string]int{}}
+				up := &gossip{next: oracle, find: w.find, bad: canaries[1], with: map[string]int{}, tokens: map[string]string{}}
 				var log bytes.Buffer
 				logger := slog.New(slog.NewJSONHandler(&syncWriter{w: &log}, &slog.HandlerOptions{Level: slog.LevelDebug, AddSource: true}))
 				db := filepath.Join(dir, fmt.Sprintf("%d-%d.db", i, k))
@@ -211,6 +236,7 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 				if up.with[canaries[0]]+up.with[canaries[1]] == 0 {
 					t.Errorf("no key was sent: %v", up.with)
 				}
+				canaries := slices.Concat(canaries, slices.Collect(maps.Keys(up.tokens)))
 				up.mu.Unlock()
 				lookFor(t, "what was said", []byte(said.String()), canaries)
 				lookFor(t, "the log", log.Bytes(), canaries)

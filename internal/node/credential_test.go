@@ -236,3 +236,28 @@ func TestR42_SourceWithoutItsCredentialIsNotPlanned(t *testing.T) {
 		t.Errorf("%d requests were sent", n)
 	}
 }
+
+// TestP18_PagesOfThoseWhoHaveAKey: a plan made with a credential at hand asks for
+// the pages its holder may have, and keeps to them.
+func TestP18_PagesOfThoseWhoHaveAKey(t *testing.T) {
+	t.Setenv("PATRA_KEY", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
+	for _, with := range []bool{false, true} {
+		r := keyRig(t, patratest.RigConfig{
+			DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 60, Seed: 1, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
+			Packs: map[string]registry.Pack{"crossref": patratest.ShippedPack(t, "crossref", func(s *source.Spec) {
+				patratest.Fast(s)
+				s.Paging.Size, s.Auth.PageSize = 20, 50
+			})},
+		})
+		if with {
+			setKey(t, r.Node, "crossref", "main", source.NewSecret("a-longer-token"), source.SecretRef{})
+		}
+		r.MustBeExact("crossref", r.MustHarvest("crossref"))
+		want := map[bool]string{false: "20", true: "50"}[with]
+		for _, q := range r.Sim.Requests() {
+			if rows := q.Params.Get("rows"); rows != "0" && rows != want {
+				t.Errorf("with a key %v: rows=%s", with, rows)
+			}
+		}
+	}
+}

@@ -106,8 +106,14 @@ func (k *keyed) Select(ctx context.Context, code string, op harvest.Operation, q
 	if err != nil {
 		return con, err
 	}
-	if err := k.keys.Check(ctx, con.Spec); err != nil {
+	with, err := k.keys.Check(ctx, con.Spec)
+	if err != nil {
 		return con, fmt.Errorf("source %s: %w", code, err)
+	}
+	if with && con.Spec.Auth.PageSize > 0 { // frozen with the plan, as all of it (P18, R26)
+		s := *con.Spec
+		s.Paging.Size = s.Auth.PageSize
+		con.Spec = &s
 	}
 	return con, nil
 }

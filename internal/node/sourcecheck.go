@@ -287,7 +287,8 @@ func (n *Node) situation(ctx context.Context, s *sourcecheck.Subject) error {
 		}
 		s.Keys = append(s.Keys, k)
 	}
-	for _, err := range split(n.Keys.Check(ctx, s.Spec)) {
+	_, err = n.Keys.Check(ctx, s.Spec)
+	for _, err := range split(err) {
 		bad, known := errors.AsType[source.Violations](err)
 		if !known {
 			return err

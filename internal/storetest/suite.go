@@ -18,6 +18,7 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R1_FinishersRacing", racingFinishers},
 		{"R2_LastSliceFirst", lastSliceFirst},
 		{"R4_MiddleSliceFailsOverThreeTriggers", middleFails},
+		{"R4_ThreeMiddleSlicesFailOverThreeTriggers", threeMiddlesFail},
 		{"R4_FrontierMovedChangesNothing", frontierMoved},
 		{"R5_FiftyIdenticalTriggers", identicalTriggers},
 		{"R5_SameWindowAnotherActivity", anotherActivity},

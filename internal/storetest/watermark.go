@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -235,6 +236,50 @@ func middleFails(l *Lab) {
 	}
 	if n := l.Int(`SELECT COUNT(*) FROM ing_plan WHERE status_code<>'COMPLETED'`); n != 0 {
 		l.Errorf("%d plans are not COMPLETED", n)
+	}
+	l.MustVerify()
+}
+
+// threeMiddlesFail: three slices in the middle fail, one in each of three plans;
+// nothing is planned twice, the watermark stays before the first, and is passed
+// in one jump when the first is mended last.
+func threeMiddlesFail(l *Lab) {
+	for round := range 3 {
+		l.Plan(3*round, 3*round+3)
+		for _, j := range l.Lease(3) {
+			if j.Spec.NominalWindow().From.Equal(hour(3*round + 1)) {
+				l.Refuse(j)
+			} else {
+				l.Walk(j)
+			}
+		}
+		l.MustBeAt(1)
+		l.MustVerify()
+	}
+	if n := l.Int(`SELECT COUNT(*) FROM ing_plan_slice a JOIN ing_plan_slice b ON a.id < b.id AND a.window_from < b.window_to AND b.window_from < a.window_to`); n != 0 {
+		l.Errorf("%d pairs of slices overlap", n)
+	}
+	gaps, err := l.Store.Gaps(l.ctx(), prov)
+	if err != nil || len(gaps) != 3 || gaps[0].Reason == "" || gaps[0].RetryAt.IsZero() {
+		l.Fatalf("gaps %+v, %v", gaps, err)
+	}
+	l.Exec(`UPDATE ing_task SET scheduled_at='2000-01-01 00:00:00.000000' WHERE status_code='FAILED'`)
+	if n, err := l.Store.RequeueFailed(l.ctx(), prov, harvest.Harvest); err != nil || n != 3 {
+		l.Fatalf("%d slices queued again, %v", n, err)
+	}
+	events := l.Int(`SELECT COUNT(*) FROM ing_cursor_event`)
+	jobs := l.Lease(3)
+	slices.SortFunc(jobs, func(a, b harvest.Job) int {
+		return b.Spec.Window.From.Compare(a.Spec.Window.From)
+	})
+	for i, j := range jobs {
+		if l.Walk(j); i < 2 {
+			l.MustBeAt(1)
+		}
+	}
+	l.MustBeAt(9)
+	if n := l.Int(`SELECT COUNT(*) FROM ing_cursor_event`); n != events+1 {
+		l.Errorf("%d moves on repair, want one jump", n-events)
 	}
 	l.MustVerify()
 }

@@ -150,29 +150,34 @@ func (r *Ring) Report(ctx context.Context, k source.Key, o source.KeyOutcome) {
 }
 
 // Check says what would keep a request of the spec from having the credential
-// it needs, before anything is asked; all findings at once.
-func (r *Ring) Check(ctx context.Context, spec *source.Spec) error {
+// it needs, before anything is asked; all findings at once. It reports whether
+// searches would go with a key.
+func (r *Ring) Check(ctx context.Context, spec *source.Spec) (keyed bool, err error) {
 	if spec.Auth == nil {
-		return nil
+		return false, nil
 	}
 	all, now, err := r.store.Credentials(ctx, spec.Auth.Pool)
 	if err != nil {
-		return err
+		return false, err
 	}
 	var bad source.Violations
 	for _, p := range []source.Purpose{source.ForSearch, source.ForCount, source.ForDetail} {
 		e := spec.Endpoint(p)
-		if e == nil || spec.Anonymous(p) {
+		if e == nil {
 			continue
 		}
 		aim := source.Aim{Endpoint: e.Name, Task: harvest.Operation(spec.Operation)}
-		if !slices.ContainsFunc(all, func(c source.Credential) bool { return c.Serves(aim, now) }) {
+		there := slices.ContainsFunc(all, func(c source.Credential) bool { return c.Serves(aim, now) })
+		if p == source.ForSearch {
+			keyed = there
+		}
+		if !there && !spec.Anonymous(p) {
 			bad = append(bad, source.Violation{Path: "auth", Text: fmt.Sprintf(
 				"endpoint %s needs a credential and none of %s is in force; patra credential set %s NAME", e.Name, spec.Auth.Pool, spec.Auth.Pool)})
 		}
 	}
 	if len(bad) > 0 {
-		return bad
+		return keyed, bad
 	}
-	return nil
+	return keyed, nil
 }

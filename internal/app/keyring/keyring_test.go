@@ -268,11 +268,11 @@ func TestChange_SetRotateResealDisable(t *testing.T) {
 		if got := strings.Join(actions, " "); got != "CREDENTIAL_ROTATE CREDENTIAL_DISABLE CREDENTIAL_RESEAL CREDENTIAL_ROTATE CREDENTIAL_SET" {
 			t.Errorf("audit: %s", got)
 		}
-		if err := r.Check(ctx, r.spec); err != nil {
+		if _, err := r.Check(ctx, r.spec); err != nil {
 			t.Errorf("check: %v", err)
 		}
 		must(r.Disable(ctx, "demo", "main", how))
-		if err := r.Check(ctx, r.spec); err == nil || !strings.Contains(err.Error(), "endpoint works needs a credential") || !strings.Contains(err.Error(), "endpoint count") {
+		if _, err := r.Check(ctx, r.spec); err == nil || !strings.Contains(err.Error(), "endpoint works needs a credential") || !strings.Contains(err.Error(), "endpoint count") {
 			t.Errorf("check: %v", err)
 		}
 	})

@@ -269,3 +269,60 @@ func TestR1_APartOfAWindowIsNotTheWindow(t *testing.T) {
 		})
 	}
 }
+
+// TestR1_AnyOrderOfEventsCoversTheSame: slices, some of them parts of one window,
+// are done in any order, some never. The cursor never moves back, and ends where
+// it would be had all that is done been done in order.
+func TestR1_AnyOrderOfEventsCoversTheSame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		dir := rapid.SampledFrom([]harvest.Direction{harvest.Forward, harvest.Backward}).Draw(t, "direction")
+		var all []harvest.Covered
+		at := 0
+		for range rapid.IntRange(1, 12).Draw(t, "windows") {
+			next := at + rapid.IntRange(1, 5).Draw(t, "length")
+			for range rapid.IntRange(1, 3).Draw(t, "parts") {
+				all = append(all, harvest.Covered{Window: harvest.Window{From: hour(at), To: hour(next)}})
+			}
+			at = next
+		}
+		start := hour(0)
+		sorted := slices.Clone(all)
+		if dir == harvest.Backward {
+			start = hour(at)
+			slices.Reverse(sorted)
+		}
+		from := func(w time.Time) func(func(harvest.Covered) bool) {
+			return func(yield func(harvest.Covered) bool) {
+				for _, c := range sorted {
+					if dir == harvest.Forward && !c.To.After(w) || dir == harvest.Backward && !c.From.Before(w) {
+						continue
+					}
+					if !yield(c) {
+						return
+					}
+				}
+			}
+		}
+		order := rapid.Permutation(makeRange(len(sorted))).Draw(t, "order")
+		w := start
+		for _, i := range order[:rapid.IntRange(0, len(order)).Draw(t, "done")] {
+			sorted[i].Counts = true
+			next := harvest.LowWatermark(w, dir, from(w))
+			if !next.Equal(w) && !dir.Further(w, next) {
+				t.Fatalf("%s: back from %s to %s", dir, w, next)
+			}
+			w = next
+		}
+		if whole := harvest.LowWatermark(start, dir, from(start)); !whole.Equal(w) {
+			t.Fatalf("%s: at %s step by step, at %s in order", dir, w, whole)
+		}
+	})
+}
+
+func makeRange(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}

@@ -54,10 +54,12 @@ type AuthConfig struct {
 	Restricted []string `yaml:"restricted" doc:"endpoints that may not, although the source is open"`
 	// RateLimit is what the provider allows with a credential, in place of
 	// the source's own. All keys of a pool share it (R37).
-	RateLimit *RateLimitConfig  `yaml:"rateLimit" doc:"what the provider allows with a credential, all keys together"`
-	Token     *TokenConfig      `yaml:"token" doc:"how a token is got; of OAUTH2 and LOGIN"`
-	Hook      string            `yaml:"hook" doc:"name of the compiled-in hook that signs; of CUSTOM"`
-	Options   map[string]string `yaml:"options" doc:"what the hook is told besides the secret"`
+	RateLimit *RateLimitConfig `yaml:"rateLimit" doc:"what the provider allows with a credential, all keys together"`
+	// PageSize in place of the source\'s own where a credential is there (P18).
+	PageSize int               `yaml:"pageSize" doc:"items per page for those who have a credential, in place of pagination.pageSize"`
+	Token    *TokenConfig      `yaml:"token" doc:"how a token is got; of OAUTH2 and LOGIN"`
+	Hook     string            `yaml:"hook" doc:"name of the compiled-in hook that signs; of CUSTOM"`
+	Options  map[string]string `yaml:"options" doc:"what the hook is told besides the secret"`
 }
 
 // TokenConfig says how a token is got for a credential. Tokens live in the
@@ -84,6 +86,8 @@ type Auth struct {
 	Open       bool     `json:"open,omitzero"`
 	Restricted []string `json:"restricted,omitempty"`
 	Rate       *Rate    `json:"rateLimit,omitempty"`
+	// PageSize for plans made with a credential at hand, 0 for the source's own.
+	PageSize int `json:"pageSize,omitzero"`
 	// Token is how OAUTH2 and LOGIN get the value that is sent.
 	Token *TokenConfig `json:"token,omitempty"`
 	// Hook signs the request of CUSTOM.
@@ -152,7 +156,10 @@ func (c *compiler) auth() {
 	}
 	a := &Auth{
 		Type: cfg.Type, In: cfg.In, Name: cfg.Name, Prefix: cfg.Prefix, Pool: cmp.Or(cfg.Pool, c.def.Source),
-		Open: cfg.Open, Restricted: slices.Clone(cfg.Restricted),
+		Open: cfg.Open, Restricted: slices.Clone(cfg.Restricted), PageSize: cfg.PageSize,
+	}
+	if a.PageSize < 0 {
+		c.fail(path+".pageSize", "%d is below 1", a.PageSize)
 	}
 	c.token(path+".token", cfg, a)
 	c.signing(path, cfg, a)

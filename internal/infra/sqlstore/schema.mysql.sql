@@ -482,6 +482,7 @@ CREATE TABLE `reg_prov_auth_cfg` (
   `created_by` varchar(255) COLLATE utf8mb4_bin NOT NULL,
   `created_at` datetime(6) NOT NULL,
   `updated_at` datetime(6) NOT NULL,
+  `page_size_with_credential` int DEFAULT NULL,
   `token_grant` mediumtext COLLATE utf8mb4_bin,
   `signing_hook` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
   `signing_options` mediumtext COLLATE utf8mb4_bin,

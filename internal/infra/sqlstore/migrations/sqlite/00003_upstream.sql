@@ -3,6 +3,7 @@
 -- Ways in and out: proxy, redirects, tokens, hooks, bodies, quotas.
 ALTER TABLE reg_prov_http_cfg ADD COLUMN proxy TEXT;
 ALTER TABLE reg_prov_http_cfg ADD COLUMN redirects TEXT;
+ALTER TABLE reg_prov_auth_cfg ADD COLUMN page_size_with_credential INTEGER;
 ALTER TABLE reg_prov_auth_cfg ADD COLUMN token_grant TEXT;
 ALTER TABLE reg_prov_auth_cfg ADD COLUMN signing_hook TEXT;
 ALTER TABLE reg_prov_auth_cfg ADD COLUMN signing_options TEXT;
