@@ -107,7 +107,7 @@ func (c *cli) cursorView(cmd *cobra.Command, args []string, limit int) error {
 		return c.printJSON(map[string]any{"cursor": cur, "events": events, "held_by": gaps})
 	}
 	c.printf("cursor %d  %s %s by %s, %s\n", cur.ID, cur.Source, cur.Operation, cur.Key, cur.Namespace)
-	c.printf("  proven    from %s to %s, in %d moves\n", cur.Init, cur.Value, cur.Moves)
+	c.printf("  proven    from %s to %s, moves so far: %d\n", cur.Init, cur.Value, cur.Moves)
 	if cur.Observed != "" {
 		c.printf("  newest    record seen is of %s; that decides nothing\n", cur.Observed)
 	}
@@ -117,9 +117,12 @@ func (c *cli) cursorView(cmd *cobra.Command, args []string, limit int) error {
 	}
 	c.printf("%-22s %-10s %-28s %-28s %s\n", "TIME", "EVENT", "FROM", "TO", "BY")
 	for _, e := range events {
-		by := fmt.Sprintf("plan %d slice %d run %d", e.Plan, e.Slice, e.Run)
-		if e.Remarks != "" {
+		by := "the first plan"
+		switch {
+		case e.Remarks != "":
 			by = e.Remarks
+		case e.Plan != 0:
+			by = fmt.Sprintf("plan %d slice %d run %d", e.Plan, e.Slice, e.Run)
 		}
 		c.printf("%-22s %-10s %-28s %-28s %s\n", node.Time(e.At), e.Kind, e.Prev, e.New, by)
 	}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) planCancelCmd() *cobra.Command {
+	var f changeFlags
+	var slice bool
+	cmd := &cobra.Command{
+		Use: "cancel PLAN --reason TEXT", Short: "Give up what a plan has not done yet, or one slice with --slice", Args: oneNumber("plan"),
+		Long: "Cancel ends the tasks of a plan that are not done; nothing of a page in flight is stored. What was done stays.\n" +
+			"The next harvest plans the window of a cancelled plan again if nothing newer was planned; a single slice stays a\n" +
+			"gap, and so holds the watermark, until it is accepted with patra plan accept-gap.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.need(cmd, true); err != nil {
+				return err
+			}
+			id, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil {
+				return err
+			}
+			n, err := c.open(cmd.Context(), 1)
+			if err != nil {
+				return err
+			}
+			defer n.Close() //nolint:errcheck // everything is committed
+			scope, object := sqlstore.CancelScope{Plan: harvest.PlanID(id)}, fmt.Sprintf("plan/%d", id)
+			if slice {
+				scope, object = sqlstore.CancelScope{Slice: harvest.SliceID(id)}, fmt.Sprintf("slice/%d", id)
+			}
+			if f.dryRun {
+				if slice {
+					return c.previewSliceCancel(cmd.Context(), n, scope.Slice)
+				}
+				return c.previewCancel(cmd.Context(), n, scope.Plan)
+			}
+			a := c.audit(f.reason)
+			a.Action, a.Object = "PLAN_CANCEL", object
+			k, err := n.Store.Cancel(cmd.Context(), scope, a)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return c.printJSON(map[string]any{"object": object, "slices": k, "applied": true})
+			}
+			c.printf("%s: %d slices given up\n", object, k)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&slice, "slice", false, "the number is that of a slice")
+	c.holdFlags(cmd, &f)
+	return cmd
+}
+
+func (c *cli) previewCancel(ctx context.Context, n *node.Node, id harvest.PlanID) error {
+	p, err := n.Store.Plan(ctx, id)
+	if err != nil {
+		return err
+	}
+	sum, err := n.Store.Summary(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.printJSON(map[string]any{"object": fmt.Sprintf("plan/%d", id), "status": p.Status, "slices": sum.Slices.Open + sum.Slices.Failed, "applied": false})
+	}
+	c.printf("plan %d: %d open and %d failed slices would be given up, %d that are done would stay\n", id, sum.Slices.Open, sum.Slices.Failed, sum.Slices.Done)
+	return nil
+}
+
+func (c *cli) previewSliceCancel(ctx context.Context, n *node.Node, id harvest.SliceID) error {
+	s, err := n.Store.Slice(ctx, id)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.printJSON(map[string]any{"object": fmt.Sprintf("slice/%d", id), "status": s.Status, "slices": 1, "applied": false})
+	}
+	c.printf("slice %d would be given up and hold the watermark as a gap (it is %s)\n", id, s.Status)
+	return nil
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) planListCmd() *cobra.Command {
+	var src string
+	var limit int
+	var before int64
+	cmd := &cobra.Command{
+		Use: "list", Short: "List plans, newest first", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			n, err := c.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer n.Close() //nolint:errcheck // nothing was written to it
+			rows, err := n.Store.Plans(cmd.Context(), src, harvest.PlanID(before), limit)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return c.printJSON(map[string]any{"plans": rows})
+			}
+			if len(rows) == 0 {
+				c.printf("no plans yet\n")
+				return nil
+			}
+			c.printf("%-6s %-14s %-9s %-10s %-50s %s\n", "PLAN", "SOURCE", "OPERATION", "STATE", "WINDOW", "ACTIVITY")
+			for _, p := range rows {
+				c.printf("%-6d %-14s %-9s %-10s %-50s %s\n", p.ID, p.Source, p.Operation, p.Status, windowText(p.Operation, p.From, p.To), p.Activity)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&src, "source", "", "only of this source")
+	cmd.Flags().IntVar(&limit, "limit", 50, "how many")
+	cmd.Flags().Int64Var(&before, "before", 0, "only plans with a smaller number: the next page")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// windowText is a window, or a range of candidates, for people.
+func windowText(op harvest.Operation, from, to time.Time) string {
+	if op == harvest.Update {
+		return fmt.Sprintf("records %d to %d", harvest.OrdinalOf(from), harvest.OrdinalOf(to))
+	}
+	return fmt.Sprintf("[%s, %s)", node.Time(from), node.Time(to))
+}
+
+func (c *cli) planShowCmd() *cobra.Command {
+	var limit int
+	var after int64
+	cmd := &cobra.Command{
+		Use: "show PLAN", Short: "Show a plan: what it came to, and its slices", Args: oneNumber("plan"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil {
+				return err
+			}
+			n, err := c.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer n.Close() //nolint:errcheck // nothing was written to it
+			ctx := cmd.Context()
+			p, err := n.Store.Plan(ctx, harvest.PlanID(id))
+			if err != nil {
+				return err
+			}
+			sum, err := n.Store.Summary(ctx, p.ID)
+			if err != nil {
+				return err
+			}
+			rows, err := n.Store.Slices(ctx, p.ID, harvest.SliceID(after), limit)
+			if err != nil {
+				return err
+			}
+			if c.json {
+				return c.printJSON(map[string]any{"plan": p, "slices": sum.Slices, "records": sum.Records, "requests": sum.Sent, "slice_list": rows})
+			}
+			c.printf("plan %d  %s %s  %s  %s\n", p.ID, p.Source, p.Operation, p.Status, windowText(p.Operation, p.From, p.To))
+			if p.SlicedTo.Before(p.To) {
+				c.printf("  sliced    up to %s; the next trigger goes on\n", node.Time(p.SlicedTo))
+			}
+			c.printf("  slices    %d done, %d cut again, %d failed, %d open\n", sum.Slices.Done, sum.Slices.Resliced, sum.Slices.Failed, sum.Slices.Open)
+			c.printf("  records   %d new, %d changed, %d unchanged, %d quarantined; %d requests\n", sum.Records.Inserted, sum.Records.Updated, sum.Records.Unchanged, sum.Records.Quarantined, sum.Sent)
+			c.printSlices(p.Operation, rows)
+			if len(rows) == limit {
+				c.notef("next: patra plan show %d --after %d\n", p.ID, rows[len(rows)-1].ID)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", 50, "slices shown")
+	cmd.Flags().Int64Var(&after, "after", 0, "only slices with a greater number: the next page")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (c *cli) printSlices(op harvest.Operation, rows []sqlstore.SliceRow) {
+	if len(rows) == 0 {
+		return
+	}
+	c.printf("%-8s %-10s %-50s %-6s %s\n", "SLICE", "STATE", "WINDOW", "TRIES", "REASON")
+	for _, s := range rows {
+		c.printf("%-8d %-10s %-50s %-6d %s\n", s.ID, s.Status, windowText(op, s.From, s.To), s.Tries, s.Reason)
+	}
+}
+
+// oneNumber wants exactly one argument, a number as lists show it.
+func oneNumber(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			if n, err := strconv.ParseInt(args[0], 10, 64); err == nil && n > 0 {
+				return nil
+			}
+		}
+		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s takes the number of a %s, as patra %s list shows it", cmd.CommandPath(), what, cmd.Parent().Name())}
+	}
+}
