@@ -252,7 +252,7 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 		}
 	}
 	t.Logf("%d cases: the good keys were sent %d times, the bad ones %d; %d records, %d MiB of store", len(ways)*len(faults), sent, refused, stored, searched>>20)
-	if sent < 200 || refused < 50 || stored < 100 {
+	if !testing.Short() && (sent < 200 || refused < 50 || stored < 100) {
 		t.Errorf("too little to look at: %d sent, %d refused, %d stored", sent, refused, stored)
 	}
 }

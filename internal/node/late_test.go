@@ -139,6 +139,9 @@ func trueRate(all []shown, slices []slice) float64 {
 // overlap of an hour sees how many of them come after their window was done,
 // and every one of them is stored.
 func TestR11_LateRateWithinTwoTenths(t *testing.T) {
+	if testing.Short() {
+		t.Skip("lives through days")
+	}
 	// With harvests every 15 minutes every window is done well before they show;
 	// with hourly ones a part of them still comes in time.
 	for _, every := range []time.Duration{15 * time.Minute, time.Hour} {

@@ -170,7 +170,7 @@ func TestR13_ResliceAtEveryPage(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%s", c.name, op), func(t *testing.T) {
 				engines(t, func(t *testing.T, s setup) {
 					for k := 1; k <= 7; k++ {
-						if s.engine != patratest.SQLite && k != 2 && k != 5 && os.Getenv("PATRA_SOAK") == "" {
+						if (s.engine != patratest.SQLite || testing.Short()) && k != 2 && k != 5 && os.Getenv("PATRA_SOAK") == "" {
 							continue
 						}
 						since := 0
@@ -269,6 +269,9 @@ func budget(strategy string, b harvest.BudgetSpec) func(*source.Spec) {
 // TestC17_ThresholdsCutTheWalk: one case per threshold, just below and just
 // above, over the wire.
 func TestC17_ThresholdsCutTheWalk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a thousand pages")
+	}
 	one := strings.Replace(frozen.paging, "pageSize: 10", "pageSize: 1", 1)
 	single := frozen
 	single.paging, single.target, single.blind = one, 100_000, true
