@@ -6,10 +6,13 @@ package patratest
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -89,6 +92,11 @@ func (e Engine) DSN(t testing.TB) string {
 // Open opens a store that is closed when the test ends.
 func Open(t testing.TB, dsn string, o sqlstore.Options) *sqlstore.Store {
 	t.Helper()
+	if path, is := strings.CutPrefix(dsn, "sqlite:"); is {
+		if err := copyNew(path); err != nil {
+			t.Fatalf("new store: %v", err)
+		}
+	}
 	s, err := sqlstore.Open(t.Context(), dsn, o)
 	if err != nil {
 		t.Fatalf("open store: %v", err)
@@ -99,6 +107,37 @@ func Open(t testing.TB, dsn string, o sqlstore.Options) *sqlstore.Store {
 		}
 	})
 	return s
+}
+
+// fresh is a new database as bytes: to make one takes many statements, and under
+// the race detector seconds.
+var fresh = sync.OnceValues(func() (b []byte, err error) {
+	dir, err := os.MkdirTemp("", "patra-new-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "new.db")
+	s, err := sqlstore.Open(context.Background(), "sqlite:"+path, sqlstore.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// copyNew puts a new database where there is none yet.
+func copyNew(path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	b, err := fresh()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, b, 0o600)
 }
 
 // MustVerify fails the test if the store breaks one of its invariants.
