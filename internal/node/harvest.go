@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/executor"
+	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
@@ -131,9 +132,10 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 		return nil, fmt.Errorf("marshal trigger: %w", err)
 	}
 	watch.set("planning")
-	planned, err := n.Planner.Plan(ctx, harvest.Trigger{
+	trigger := harvest.Trigger{
 		Provenance: req.Source, Operation: op, Activity: req.Activity, Kind: "MANUAL", From: req.From, To: req.To, Query: req.Query, BaseURL: req.BaseURL, Pick: req.Pick, Params: string(params),
-	})
+	}
+	planned, err := n.Planner.Plan(ctx, trigger)
 	watch.traffic(planned.Traffic)
 	rep.Namespace, rep.Noop, rep.Warnings, rep.Baseline = planned.Namespace.String(), planned.Noop, planned.Warnings, planned.Baseline
 	rep.Reason = planned.Reason
@@ -155,6 +157,18 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	}
 	watch.expect(planned.Expected)
 	runErr := n.work(ctx, req.Source, op, watch)
+	for runErr == nil && ctx.Err() == nil {
+		// Planning stopped where enough was open; now there is room.
+		next, err := n.rest(ctx, trigger, planned)
+		if err != nil || next.Noop {
+			runErr = err
+			break
+		}
+		watch.traffic(next.Traffic)
+		watch.expect(next.Expected)
+		plans, planned.Window, planned.Plan = append(plans, next.Plan), next.Window, next.Plan
+		runErr = n.work(ctx, req.Source, op, watch)
+	}
 	// The report is read also when the run was interrupted.
 	ctx = context.WithoutCancel(ctx)
 	if err := n.fill(ctx, rep, planned.Plan.ID, planned.Namespace, plans); err != nil {
@@ -163,6 +177,20 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	rep.Requests, rep.Bytes = watch.requests()
 	rep.Duration = time.Since(began).Milliseconds()
 	return rep, runErr
+}
+
+// rest plans what is left of what was asked for: the rest of a plan that is not
+// whole, or of a BACKFILL that goes back in parts. Noop if nothing is.
+func (n *Node) rest(ctx context.Context, t harvest.Trigger, last planner.Planned) (planner.Planned, error) {
+	_, partial, err := n.Store.PartialPlan(ctx, last.Namespace)
+	if err != nil {
+		return last, err
+	}
+	if !partial && (t.Operation != harvest.Backfill || last.Noop || !last.Window.From.After(t.From)) {
+		last.Noop = true
+		return last, nil
+	}
+	return n.Planner.Plan(ctx, t)
 }
 
 // params are the wish as it was given, kept with the trigger.

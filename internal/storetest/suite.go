@@ -55,6 +55,7 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R32_HostileTextIsKept", hostileText},
 		{"R33_EventFirstInOneTransaction", eventFirst},
 		{"R34_I7_OneOutboxRowPerRevision", outboxRows},
+		{"R38_OpenWorkIsTold", openWork},
 		{"R39_AskedToStayAwayForDays", stayAway},
 		{"R42_ThreeForbiddenSlicesInARow", forbidden},
 		{"R43_TenSpentRunsMakeAGap", spentRuns},

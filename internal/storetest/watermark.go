@@ -284,6 +284,18 @@ func threeMiddlesFail(l *Lab) {
 	l.MustVerify()
 }
 
+// openWork: what open tasks will take is told, for planning to keep within quotas.
+func openWork(l *Lab) {
+	l.Plan(0, 4)
+	l.Exec(`UPDATE ing_plan_slice SET slice_spec=REPLACE(slice_spec, '"hints":{', '"hints":{"expectedRecords":70,')`)
+	if slices, records, err := l.Store.Reserved(l.ctx(), prov); err != nil || slices != 4 || records != 280 {
+		l.Errorf("%d slices with %d records, %v", slices, records, err)
+	}
+	if slices, records, err := l.Store.Reserved(l.ctx(), "other"); err != nil || slices != 0 || records != 0 {
+		l.Errorf("another source has %d slices with %d records, %v", slices, records, err)
+	}
+}
+
 // backfillFalls is R1 mirrored, over two plans of one activity, beside a
 // HARVEST that must not feel it.
 func backfillFalls(l *Lab) {

@@ -39,10 +39,17 @@ func (j *job) draft(ctx context.Context, f harvest.Frontier, w harvest.Window) (
 	if err != nil {
 		return harvest.Draft{}, err
 	}
-	if backward && len(specs) > room {
+	afford, err := j.affordable(ctx, specs, backward)
+	if err != nil || afford == 0 {
+		return harvest.Draft{}, err
+	}
+	switch room = min(room, afford); {
+	case backward && len(specs) > room:
 		// The newest come first; the activity goes on with the next trigger.
 		specs = atWindow(specs, len(specs)-room)
 		w.From = specs[0].Window.From
+	case len(specs) > room:
+		specs = toWindow(specs, room)
 	}
 	selJSON, selHash := spec.Selected()
 	snapshot, err := spec.Canonical()
@@ -55,7 +62,7 @@ func (j *job) draft(ctx context.Context, f harvest.Frontier, w harvest.Window) (
 		Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot, PagingType: string(spec.Paging.Type), PageSize: spec.Paging.Size,
 	}
 	d.Slices = j.slices(specs)
-	if d.SlicedTo.Before(w.To) {
+	if d.SlicedTo.Before(w.To) && j.out.Reason == "" {
 		j.out.Reason = fmt.Sprintf("%d slices are open, which is the bound; planning goes on from %s when there are fewer", win.MaxOpen, harvest.FormatInstant(d.SlicedTo))
 	}
 	if backward {
@@ -82,6 +89,46 @@ func (j *job) room(ctx context.Context) (int, error) {
 		j.out.Reason = fmt.Sprintf("%d slices are open, the bound is %d; planning goes on when there are fewer", open, most)
 	}
 	return max(0, most-int(open)), nil
+}
+
+// affordable is how many of the slices the source's quotas of a day and longer
+// have room for, beside what open tasks will take (R38: reservations are advice).
+// One slice is always affordable where nothing is open, or nothing would ever be.
+func (j *job) affordable(ctx context.Context, specs []harvest.SliceSpec, backward bool) (int, error) {
+	n := len(specs)
+	for _, q := range j.spec.Rate.Quotas {
+		if q.Window.D() < 24*time.Hour {
+			continue
+		}
+		slices, records, err := j.store.Reserved(ctx, j.t.Provenance)
+		if err != nil {
+			return 0, err
+		}
+		left := q.Limit/int64(max(1, j.spec.Search.Cost)) - (Requests(j.spec, records) + slices)
+		fits := 0
+		for ; fits < len(specs); fits++ {
+			at := fits
+			if backward {
+				at = len(specs) - 1 - fits
+			}
+			if left -= Requests(j.spec, specs[at].Hints.ExpectedRecords); left < 0 && (fits > 0 || slices > 0) {
+				break
+			}
+		}
+		if fits < n {
+			n = fits
+			j.out.Reason = fmt.Sprintf("the quota of %d per %s is spoken for by open tasks; planning goes on when some of them are done", q.Limit, q.Window.D())
+		}
+	}
+	return n, nil
+}
+
+// toWindow keeps the first n slices, or more, so that no window is parted.
+func toWindow(specs []harvest.SliceSpec, n int) []harvest.SliceSpec {
+	for n < len(specs) && specs[n].Window.From.Equal(specs[n-1].Window.From) {
+		n++
+	}
+	return specs[:n]
 }
 
 // newest is the end of a window that is surely enough for room slices.
@@ -188,6 +235,16 @@ func (j *job) extend(ctx context.Context, open harvest.OpenPlan) error {
 	}
 	if err != nil {
 		return err
+	}
+	if open.Strategy != harvest.StrategyID {
+		afford, err := j.affordable(ctx, specs, false)
+		if err != nil {
+			return err
+		}
+		if afford == 0 {
+			return j.noop(ctx, open.Window, j.out.Reason)
+		}
+		specs = toWindow(specs, afford)
 	}
 	to := specs[len(specs)-1].NominalWindow().To
 	head, err := j.store.ExtendPlan(ctx, open, j.slices(specs), to)

@@ -26,6 +26,9 @@ type bench struct {
 	dsn string
 }
 
+// benchPoll is long: some plans wait for days of virtual time.
+const benchPoll = 5 * time.Minute
+
 func newBench(t *testing.T, cfg sim.Config, tweak func(*source.Spec)) *bench {
 	t.Helper()
 	cfg.Seed, cfg.LimitRPS, cfg.KeepLog = 5, -1, -1
@@ -36,7 +39,7 @@ func newBench(t *testing.T, cfg sim.Config, tweak func(*source.Spec)) *bench {
 		cfg.Churn = &sim.Churn{New: 10, Changed: 5}
 	}
 	b := &bench{t: t, dsn: patratest.SQLite.DSN(t)}
-	c := patratest.RigConfig{DSN: b.dsn, Sim: cfg, Packs: map[string]registry.Pack{}, Node: node.Config{Workers: 1}}
+	c := patratest.RigConfig{DSN: b.dsn, Sim: cfg, Packs: map[string]registry.Pack{}, Node: node.Config{Workers: 1, Poll: benchPoll}}
 	for _, code := range []string{"pubmed", "crossref"} {
 		c.Packs[code] = patratest.ShippedPack(t, code, func(s *source.Spec) {
 			patratest.Fast(s)
@@ -317,6 +320,46 @@ func TestPlanner_NothingNewIsANoop(t *testing.T) {
 		}
 		if p, n := b.ask(`SELECT COUNT(*) FROM ing_plan`), b.ask(`SELECT COUNT(*) FROM ing_schedule_instance WHERE outcome_code='NOOP'`); p != 1 || n != 3 {
 			t.Errorf("%d plans, %d noops", p, n)
+		}
+	})
+}
+
+// TestR38_PlansWithinTheDaysQuota: planning stops where the quota of a day is
+// spoken for by open tasks, says so, and goes on with the same plan when they are
+// done; in the end everything is there, and no day has seen more than its quota.
+func TestR38_PlansWithinTheDaysQuota(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const quota = 12
+		b := newBench(t, sim.Config{}, func(s *source.Spec) {
+			s.Window.Target, s.Paging.Size, s.Rate.QPS = 60, 20, 5
+			s.Rate.Quotas = []source.QuotaConfig{{Limit: quota, Window: source.Duration(24 * time.Hour)}}
+		})
+		p, err := b.Node.Planner.Plan(t.Context(), harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: b.Base + "/crossref"})
+		if err != nil || p.Plan.Status != harvest.PlanPartial || !strings.Contains(p.Reason, "quota of 12 per 24h") {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		if again, err := b.Node.Planner.Plan(t.Context(), harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: b.Base + "/crossref"}); err != nil || !again.Noop || !strings.Contains(again.Reason, "spoken for") {
+			t.Fatalf("%+v, %v", again, err)
+		}
+		rep := b.MustHarvest("crossref") // goes on until nothing is left
+		if rep.Status != "COMPLETED" {
+			t.Errorf("%+v", rep)
+		}
+		b.MustBeExact("crossref", rep)
+		var at []time.Time
+		for _, q := range b.Sim.Requests() {
+			at = append(at, q.At)
+		}
+		for i := range at {
+			n := 0
+			for _, x := range at[i:] {
+				if x.Sub(at[i]) < 24*time.Hour {
+					n++
+				}
+			}
+			if n > quota {
+				t.Fatalf("%d requests in a day from %s", n, at[i])
+			}
 		}
 	})
 }

@@ -20,6 +20,18 @@ func (s *Store) OpenSlices(ctx context.Context, provenance string, op harvest.Op
 	return n, nil
 }
 
+// Reserved is what the open tasks of a source will bring: how many slices they
+// are, and the records expected in them.
+func (s *Store) Reserved(ctx context.Context, provenance string) (slices, records int64, err error) {
+	var sum sql.NullFloat64
+	err = s.r.QueryRowContext(ctx, `SELECT COUNT(*), SUM(COALESCE(JSON_EXTRACT(p.slice_spec, '$.hints.expectedRecords'), 0)) FROM ing_task t JOIN ing_plan_slice p ON p.id=t.slice_id
+		WHERE t.status_code IN ('QUEUED','DISPATCHED','EXECUTING') AND t.provenance_code=?`, provenance).Scan(&slices, &sum)
+	if err != nil {
+		return 0, 0, fmt.Errorf("sum open work: %w", err)
+	}
+	return slices, int64(sum.Float64), nil
+}
+
 // PartialPlan finds the plan of a namespace that stopped before the end of its
 // window.
 func (s *Store) PartialPlan(ctx context.Context, ns harvest.Namespace) (p harvest.OpenPlan, ok bool, err error) {
