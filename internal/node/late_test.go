@@ -171,6 +171,9 @@ func TestR11_LateRateWithinTwoTenths(t *testing.T) {
 // TestR11_UnknownWithoutALook: with neither overlap nor sentinel the rate is not
 // known, however much comes late, and nothing is tuned by it.
 func TestR11_UnknownWithoutALook(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many cases of what does not run at once")
+	}
 	servedBubble(t, func(t *testing.T) {
 		s, _ := lateOracle(t, `{harvest: "@hourly"}`, 0, 24*time.Hour, 60, 10)
 		s.live(30*time.Hour, time.Hour)
@@ -188,6 +191,9 @@ func TestR11_UnknownWithoutALook(t *testing.T) {
 // queue and in a namespace of its own, sees how much the harvest has missed, and
 // what it walks is whole then.
 func TestR11_SentinelAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many cases of what does not run at once")
+	}
 	servedBubble(t, func(t *testing.T) {
 		s, all := lateOracle(t, `{harvest: "@hourly", sentinel: true}`, 0, 96*time.Hour, 97, 10)
 		s.live(95*time.Hour, time.Hour)

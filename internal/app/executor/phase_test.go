@@ -15,6 +15,9 @@ func detail(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/batch
 // TestR27_DetailsAccountForEveryID: details that come late, wrong or not at
 // all; only an id that never has any ends on the list of bad ids.
 func TestR27_DetailsAccountForEveryID(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many cases of what does not run at once")
+	}
 	for _, c := range []struct {
 		fault sim.Fault
 		times int
@@ -104,10 +107,16 @@ func TestR27_KillBetweenThePhases(t *testing.T) {
 		b.Sim.SetOnRequest(nil)
 		b.again()
 		b.exact()
+		again := 0
 		for _, r := range b.Sim.Requests()[searched:] {
 			if r.Path == "/items" && r.Params.Get("only") == "" {
-				t.Error("searched again for ids that were committed")
+				again++
 			}
+		}
+		// The details are asked for while the last page of ids is made durable:
+		// killed in that instant, that page alone is asked for again.
+		if again > 1 {
+			t.Errorf("searched %d times again for ids that were committed", again)
 		}
 	})
 }

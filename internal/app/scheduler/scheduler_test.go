@@ -174,7 +174,10 @@ func (w *world) ask(query string, args ...any) (n int) {
 // times due, each time at the same moment; each is planned once, and the other
 // scheduler takes that for an answer.
 func TestR5_TwoSchedulersPlanEachTimeOnce(t *testing.T) {
-	const times = 100
+	times := 100
+	if testing.Short() {
+		times = 20
+	}
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		w := newWorld(t, e.DSN(t), map[string]string{"alpha": `schedule: {harvest: "@hourly"}`})
 		began, err := w.store.Now(t.Context())
@@ -228,6 +231,9 @@ func TestR5_TwoSchedulersPlanEachTimeOnce(t *testing.T) {
 
 // TestScheduler_MissedTimesAreMadeUpOnce: nothing runs for half a day.
 func TestScheduler_MissedTimesAreMadeUpOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many cases of what does not run at once")
+	}
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, patratest.SQLite.DSN(t), map[string]string{"alpha": `schedule: {harvest: "@hourly"}`})
 		w.run(3*time.Hour + 30*time.Minute)
