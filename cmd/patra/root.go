@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/papertrace/patra/internal/node"
@@ -20,9 +21,11 @@ type cli struct {
 	packs    string
 	contact  string
 	lease    time.Duration
-	verbose  bool
-	debug    bool
-	progress string
+	// instances is how many processes share the database.
+	instances int
+	verbose   bool
+	debug     bool
+	progress  string
 	// json is set by the subcommand that prints one object.
 	json bool
 }
@@ -61,6 +64,7 @@ func (c *cli) root() *cobra.Command {
 	f.StringVar(&c.packs, "sources", "", "folder of further source packs (PATRA_SOURCES)")
 	f.StringVar(&c.contact, "contact", "", "e-mail told to upstreams, as they ask for (PATRA_CONTACT)")
 	f.DurationVar(&c.lease, "lease", envDuration("PATRA_LEASE"), "how long a silent worker keeps its task (PATRA_LEASE, default 1m)")
+	f.IntVar(&c.instances, "instances", envInt("PATRA_INSTANCES"), "patra processes that share this database; lets each ask a share if the rate gate is lost (PATRA_INSTANCES)")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens to stderr")
 	f.BoolVar(&c.debug, "debug", false, "log every step to stderr")
 	f.StringVar(&c.progress, "progress", "auto", "progress on stderr: auto, bar, plain or none")
@@ -88,6 +92,15 @@ func envDuration(name string) time.Duration {
 	return d
 }
 
+// envInt is a number of the environment, 0 if there is none.
+func envInt(name string) int {
+	n, err := strconv.Atoi(os.Getenv(name))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
 func (c *cli) logger() *slog.Logger {
 	level := slog.LevelWarn
 	switch {
@@ -101,7 +114,7 @@ func (c *cli) logger() *slog.Logger {
 
 func (c *cli) config() node.Config {
 	return node.Config{
-		DB: c.db, Packs: c.packs, Contact: c.contact, Version: version(), LeaseTTL: c.lease, Logger: c.logger(),
+		DB: c.db, Packs: c.packs, Contact: c.contact, Version: version(), LeaseTTL: c.lease, Instances: c.instances, Logger: c.logger(),
 	}
 }
 
