@@ -235,7 +235,7 @@ func (r *reading) blame(f harvest.Fault, sent int) string {
 	switch f.Code {
 	case source.CodeAuthRefused, "no_credential", "auth_in_plain", "credential_unreadable", "credentials_lost":
 		return Credential
-	case "rate_wait", "gate_lost":
+	case "rate_wait", "quota_wait", "gate_lost":
 		return Rate
 	}
 	switch {
