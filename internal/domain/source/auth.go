@@ -1,0 +1,308 @@
+package source
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/textproto"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Kinds of authorisation.
+const (
+	AuthNone   = "NONE"
+	AuthAPIKey = "API_KEY" // the value as it is, under a name
+	AuthBearer = "BEARER"  // Authorization: Bearer value
+	AuthBasic  = "BASIC"   // Authorization: Basic base64(value); the value is user:password
+	AuthOAuth2 = "OAUTH2"  // a token for client credentials; the value is id:secret
+	AuthLogin  = "LOGIN"   // a token got by a login of the source's own kind
+	AuthCustom = "CUSTOM"  // a named hook signs the request
+)
+
+// Places of a credential in a request.
+const (
+	InHeader = "HEADER"
+	InQuery  = "QUERY"
+	InBody   = "BODY" // of a form
+)
+
+// CodeAuthRefused is the fault of a credential that was refused. A source whose
+// refusals do not come as a 401 says so with a fault rule of this code: its
+// auth signature (R42).
+const CodeAuthRefused = "auth_refused"
+
+// AuthConfig is the auth dimension: how a request says who is asking. It holds
+// no secret and no key's name, only the pool keys are taken from (R47).
+type AuthConfig struct {
+	Type   string `yaml:"type" dict:"auth_type" doc:"kind of credential"`
+	In     string `yaml:"in" dict:"inbound_location" doc:"where the credential is put"`
+	Name   string `yaml:"name" doc:"header or parameter that carries the credential"`
+	Prefix string `yaml:"prefix" doc:"put before the value, such as \"Bearer \""`
+	// Pool is the source whose credentials are used; its own if not given.
+	Pool string `yaml:"pool" doc:"source whose credentials are used; default: this one"`
+	// Open: the source may be asked without a credential, except at the
+	// endpoints that are restricted.
+	Open       bool     `yaml:"open" doc:"the source may be asked without a credential"`
+	Restricted []string `yaml:"restricted" doc:"endpoints that may not, although the source is open"`
+	// RateLimit is what the provider allows with a credential, in place of
+	// the source's own. All keys of a pool share it (R37).
+	RateLimit *RateLimitConfig `yaml:"rateLimit" doc:"what the provider allows with a credential, all keys together"`
+	// PageSize in place of the source\'s own where a credential is there (P18).
+	PageSize int               `yaml:"pageSize" doc:"items per page for those who have a credential, in place of pagination.pageSize"`
+	Token    *TokenConfig      `yaml:"token" doc:"how a token is got; of OAUTH2 and LOGIN"`
+	Hook     string            `yaml:"hook" doc:"name of the compiled-in hook that signs; of CUSTOM"`
+	Options  map[string]string `yaml:"options" doc:"what the hook is told besides the secret"`
+}
+
+// TokenConfig says how a token is got for a credential. Tokens live in the
+// process alone and are got anew when they are refused or about to expire.
+type TokenConfig struct {
+	URL string `yaml:"url" json:"url" doc:"where: a path under the base URL, or an https address"`
+	// Body and Fields are what is sent. OAUTH2 sends grant_type and scope by itself.
+	Body   string            `yaml:"body" json:"body" dict:"token_body" doc:"how: FORM or JSON; default FORM"`
+	Fields map[string]string `yaml:"fields" json:"fields,omitempty" doc:"what is sent; ${secret}, ${secret.user} and ${secret.password} stand for the credential and its parts before and after the colon"`
+	Client string            `yaml:"client" json:"client,omitempty" dict:"inbound_location" doc:"where OAUTH2 puts the client: HEADER (default) or BODY"`
+	Scope  string            `yaml:"scope" json:"scope,omitempty" doc:"scope asked for; of OAUTH2"`
+	Path   string            `yaml:"path" json:"path" doc:"where the token is in the reply, default access_token"`
+	Expiry string            `yaml:"expiry" json:"expiry,omitempty" doc:"where its life in seconds is, default expires_in"`
+	Life   Duration          `yaml:"life" json:"life" doc:"its life if the reply does not say, default 30m"`
+}
+
+// Auth is an [AuthConfig] made ready.
+type Auth struct {
+	Type       string   `json:"type"`
+	In         string   `json:"in"`
+	Name       string   `json:"name"`
+	Prefix     string   `json:"prefix,omitempty"`
+	Pool       string   `json:"pool"`
+	Open       bool     `json:"open,omitzero"`
+	Restricted []string `json:"restricted,omitempty"`
+	Rate       *Rate    `json:"rateLimit,omitempty"`
+	// PageSize for plans made with a credential at hand, 0 for the source's own.
+	PageSize int `json:"pageSize,omitzero"`
+	// Token is how OAUTH2 and LOGIN get the value that is sent.
+	Token *TokenConfig `json:"token,omitempty"`
+	// Hook signs the request of CUSTOM.
+	Hook    string            `json:"hook,omitempty"`
+	Options map[string]string `json:"options,omitempty"`
+}
+
+// Anonymous reports whether an endpoint may be asked without a credential.
+func (s *Spec) Anonymous(p Purpose) bool {
+	a := s.Auth
+	if a == nil {
+		return true
+	}
+	e := s.Endpoint(p)
+	return a.Open && e != nil && !slices.Contains(a.Restricted, e.Name)
+}
+
+func (a *AuthConfig) canonical() *AuthConfig {
+	if a == nil {
+		return nil
+	}
+	c := *a
+	canonical(DictAuth, &c.Type)
+	canonical(DictInbound, &c.In)
+	c.Pool = strings.ToLower(strings.TrimSpace(a.Pool))
+	switch c.Type {
+	case AuthBearer, AuthBasic:
+		c.In, c.Name = cmp.Or(c.In, InHeader), cmp.Or(c.Name, "Authorization")
+	case AuthOAuth2, AuthLogin:
+		c.In, c.Name = cmp.Or(c.In, InHeader), cmp.Or(c.Name, "Authorization")
+		if c.Prefix == "" && c.Name == "Authorization" {
+			c.Prefix = "Bearer "
+		}
+	}
+	c.RateLimit = a.RateLimit.canonical()
+	if a.Token != nil {
+		t := *a.Token
+		canonical(DictTokenBody, &t.Body)
+		canonical(DictInbound, &t.Client)
+		c.Token = &t
+	}
+	return &c
+}
+
+// neverAuth are headers that a credential cannot be.
+var neverAuth = []string{
+	"Accept", "Accept-Encoding", "Connection", "Content-Length", "Content-Type", "Cookie", "Expect", "Host", "Range", "Te", "Trailer",
+	"Transfer-Encoding", "Upgrade", "User-Agent", "X-Ingest-Correlation-Id",
+}
+
+// auth checks how the source is authorised against what its endpoints send.
+func (c *compiler) auth() {
+	const path = "auth"
+	cfg := c.def.Auth
+	if cfg == nil {
+		return
+	}
+	if !coded(c, path+".type", DictAuth, cfg.Type) {
+		return
+	}
+	if cfg.Type == AuthNone {
+		if !reflect.DeepEqual(*cfg, AuthConfig{Type: AuthNone, Open: cfg.Open}) {
+			c.fail(path, "type NONE has no other keys")
+		}
+		return
+	}
+	a := &Auth{
+		Type: cfg.Type, In: cfg.In, Name: cfg.Name, Prefix: cfg.Prefix, Pool: cmp.Or(cfg.Pool, c.def.Source),
+		Open: cfg.Open, Restricted: slices.Clone(cfg.Restricted), PageSize: cfg.PageSize,
+	}
+	if a.PageSize < 0 {
+		c.fail(path+".pageSize", "%d is below 1", a.PageSize)
+	}
+	c.token(path+".token", cfg, a)
+	c.signing(path, cfg, a)
+	if a.Type != AuthCustom {
+		oneOf(c, path+".in", a.In, InHeader, InQuery, InBody)
+	}
+	if a.Type == AuthBearer || a.Type == AuthBasic {
+		if a.In != InHeader {
+			c.fail(path+".in", "a %s goes into a HEADER", a.Type)
+		}
+		if a.Prefix != "" {
+			c.fail(path+".prefix", "a %s has a prefix of its own", a.Type)
+		}
+	}
+	if strings.ContainsFunc(a.Prefix, control) {
+		c.fail(path+".prefix", "holds a control character")
+	}
+	if !codePattern.MatchString(a.Pool) {
+		c.fail(path+".pool", "%q is not the code of a source", a.Pool)
+	}
+	if a.Type != AuthCustom {
+		c.authName(path+".name", a)
+	}
+	var names []string
+	for _, e := range c.def.Endpoints {
+		names = append(names, e.Name)
+		if a.In == InBody && len(e.Form) == 0 {
+			c.fail(path+".in", "endpoint %s has no form that a credential could go into", e.Name)
+		}
+	}
+	for i, r := range a.Restricted {
+		if !slices.Contains(names, r) {
+			c.fail(fmt.Sprintf("%s.restricted[%d]", path, i), "%s is not an endpoint%s", r, Suggest(r, names))
+		}
+	}
+	if len(a.Restricted) > 0 && !a.Open {
+		c.fail(path+".restricted", "without open: true every endpoint is restricted")
+	}
+	if cfg.RateLimit != nil {
+		r := c.rateLimit(path+".rateLimit", cfg.RateLimit)
+		a.Rate = &r
+		if len(r.LimitHeaders) == 0 {
+			r.LimitHeaders = c.spec.Rate.LimitHeaders
+		}
+	}
+	c.spec.Auth = a
+}
+
+// token checks how a token is got.
+func (c *compiler) token(path string, cfg *AuthConfig, a *Auth) {
+	if wants := a.Type == AuthOAuth2 || a.Type == AuthLogin; wants != (cfg.Token != nil) {
+		if wants {
+			c.fail(path, "is required: where %s gets its token", a.Type)
+		} else {
+			c.fail(path, "belongs to OAUTH2 and LOGIN, not to %s", a.Type)
+		}
+		return
+	}
+	if cfg.Token == nil {
+		return
+	}
+	t := *cfg.Token
+	t.Fields = maps.Clone(t.Fields)
+	t.Body, t.Path, t.Life = cmp.Or(t.Body, "FORM"), cmp.Or(t.Path, "access_token"), cmp.Or(t.Life, Duration(30*time.Minute))
+	t.Expiry = cmp.Or(t.Expiry, "expires_in")
+	coded(c, path+".body", DictTokenBody, t.Body)
+	if u, err := url.Parse(t.URL); err != nil || t.URL == "" || u.User != nil || u.Fragment != "" ||
+		(u.Host == "" && !strings.HasPrefix(u.Path, "/")) || (u.Host != "" && u.Scheme != "https" && (c.def.HTTP == nil || !c.def.HTTP.AllowHTTP)) {
+		c.fail(path+".url", "%q is neither a path such as /oauth/token nor an https address", t.URL)
+	}
+	if a.Type == AuthOAuth2 {
+		t.Client = cmp.Or(t.Client, InHeader)
+		oneOf(c, path+".client", t.Client, InHeader, InBody)
+		if t.Body != "FORM" {
+			c.fail(path+".body", "OAUTH2 sends a FORM")
+		}
+	} else {
+		if len(t.Fields) == 0 {
+			c.fail(path+".fields", "is required: what a login sends, such as key: ${secret}")
+		}
+		if t.Client != "" || t.Scope != "" {
+			c.fail(path, "client and scope belong to OAUTH2")
+		}
+	}
+	if t.Life <= 0 {
+		c.fail(path+".life", "%s is no life", t.Life.D())
+	}
+	for _, k := range keysOf(t.Fields) {
+		rest := strings.NewReplacer("${secret}", "", "${secret.user}", "", "${secret.password}", "").Replace(t.Fields[k])
+		if strings.Contains(rest, "${") {
+			c.fail(join(path+".fields", k), "knows ${secret}, ${secret.user} and ${secret.password} only")
+		}
+	}
+	a.Token = &t
+}
+
+// signing checks what belongs to a hook. Whether the hook is there is known
+// where requests are made.
+func (c *compiler) signing(path string, cfg *AuthConfig, a *Auth) {
+	a.Hook, a.Options = cfg.Hook, maps.Clone(cfg.Options)
+	switch {
+	case a.Type != AuthCustom && (cfg.Hook != "" || len(cfg.Options) > 0):
+		c.fail(path+".hook", "belongs to CUSTOM, not to %s", a.Type)
+	case a.Type == AuthCustom && cfg.Hook == "":
+		c.fail(path+".hook", "is required: the name of the hook that signs")
+	case a.Type == AuthCustom && (cfg.In != "" || cfg.Name != "" || cfg.Prefix != ""):
+		c.fail(path, "in, name and prefix are the hook's own affair; give it options")
+	}
+}
+
+// authName holds the credential's name against what is sent beside it.
+func (c *compiler) authName(path string, a *Auth) {
+	if a.Name == "" {
+		c.fail(path, "is required: the header or parameter that carries the credential")
+		return
+	}
+	taken := func(where string, m map[string]string) {
+		for _, k := range keysOf(m) {
+			if strings.EqualFold(k, a.Name) {
+				c.fail(path, "%s is already sent as %s", a.Name, join(where, k))
+			}
+		}
+	}
+	if a.In == InHeader {
+		switch {
+		case !headerName.MatchString(a.Name):
+			c.fail(path, "%q is not a header name", a.Name)
+		case slices.Contains(neverAuth, textproto.CanonicalMIMEHeaderKey(a.Name)):
+			c.fail(path, "%s cannot carry a credential", a.Name)
+		}
+		if c.def.HTTP != nil {
+			taken("http.headers", c.def.HTTP.Headers)
+		}
+	} else if strings.ContainsFunc(a.Name, control) {
+		c.fail(path, "holds a control character")
+	}
+	for _, e := range c.def.Endpoints {
+		at := join("endpoints", e.Name)
+		switch a.In {
+		case InHeader:
+			taken(at+".headers", e.Headers)
+		case InQuery:
+			taken(at+".query", e.Query)
+		case InBody:
+			taken(at+".form", e.Form)
+		}
+	}
+}
+
+func control(r rune) bool { return r < ' ' || r == 0x7f }
