@@ -175,9 +175,7 @@ func (g *gossip) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // an upstream that repeats it, under every fault the oracle knows, and then
 // looks for it in all that is kept or said.
 func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many cases of what does not run at once")
-	}
+	patratest.Long(t, "a matrix of cases without concurrency")
 	t.Setenv("PATRA_KEY", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
 	dir := t.TempDir()
 	ways := slices.Sorted(maps.Keys(authWays))

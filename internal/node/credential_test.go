@@ -118,9 +118,7 @@ func TestR47_RotationActsAtOnceAndChangesNothingElse(t *testing.T) {
 // TestR48_CanaryIsNowhere harvests with secrets of every kind, good ones and
 // bad ones, under every fault the oracle knows, and then looks for them.
 func TestR48_CanaryIsNowhere(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many cases of what does not run at once")
-	}
+	patratest.Long(t, "a matrix of cases without concurrency")
 	dir := t.TempDir()
 	canaries := []string{"sim-key-canary/A+1=", "bad-canary \"B\"&2", "sim-key-canary-C3", "plus-canary-D4=="}
 	t.Setenv("PATRA_KEY", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))

@@ -55,9 +55,7 @@ func fastPack(t *testing.T, dir, code string) {
 // of the registry while a plan is being worked on. The oracle sees the very
 // requests of a run that nobody disturbed.
 func TestR47_RunningPlanNeverSeesTheRegistry(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many cases of what does not run at once")
-	}
+	patratest.Long(t, "a matrix of cases without concurrency")
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		for _, code := range []string{"crossref", "pubmed"} {
 			calm, _ := drift(t, e, code, false)

@@ -139,9 +139,7 @@ func trueRate(all []shown, slices []slice) float64 {
 // overlap of an hour sees how many of them come after their window was done,
 // and every one of them is stored.
 func TestR11_LateRateWithinTwoTenths(t *testing.T) {
-	if testing.Short() {
-		t.Skip("lives through days")
-	}
+	patratest.Long(t, "a harvest of many records or days")
 	// With harvests every 15 minutes every window is done well before they show;
 	// with hourly ones a part of them still comes in time.
 	for _, every := range []time.Duration{15 * time.Minute, time.Hour} {
@@ -171,9 +169,7 @@ func TestR11_LateRateWithinTwoTenths(t *testing.T) {
 // TestR11_UnknownWithoutALook: with neither overlap nor sentinel the rate is not
 // known, however much comes late, and nothing is tuned by it.
 func TestR11_UnknownWithoutALook(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many cases of what does not run at once")
-	}
+	patratest.Long(t, "a matrix of cases without concurrency")
 	servedBubble(t, func(t *testing.T) {
 		s, _ := lateOracle(t, `{harvest: "@hourly"}`, 0, 24*time.Hour, 60, 10)
 		s.live(30*time.Hour, time.Hour)
@@ -191,9 +187,7 @@ func TestR11_UnknownWithoutALook(t *testing.T) {
 // queue and in a namespace of its own, sees how much the harvest has missed, and
 // what it walks is whole then.
 func TestR11_SentinelAlone(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many cases of what does not run at once")
-	}
+	patratest.Long(t, "a matrix of cases without concurrency")
 	servedBubble(t, func(t *testing.T) {
 		s, all := lateOracle(t, `{harvest: "@hourly", sentinel: true}`, 0, 96*time.Hour, 97, 10)
 		s.live(95*time.Hour, time.Hour)

@@ -19,9 +19,7 @@ import (
 // after their date lie in windows proven before. The counts tell of them, the
 // window is read again in an activity of its own, and then the counts agree.
 func TestReconcile_FindsAndMendsWhatWasShownLate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many cases of what does not run at once")
-	}
+	patratest.Long(t, "a matrix of cases without concurrency")
 	for _, code := range []string{"crossref", "pubmed"} {
 		t.Run(code, func(t *testing.T) {
 			r := patratest.NewRig(t, patratest.RigConfig{

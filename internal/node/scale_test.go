@@ -18,9 +18,7 @@ import (
 // the cap, and what was planned is what was found. PATRA_SOAK=1 takes a day of
 // 60,000 and one of 1,000,000.
 func TestScale_OneDayOverTheWall(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long")
-	}
+	patratest.Long(t, "a harvest of many records or days")
 	pubmed, wall, crossref, target := 6_000, 999, 20_000, int64(1_000)
 	if os.Getenv("PATRA_SOAK") != "" {
 		pubmed, wall, crossref, target = 60_000, 9_999, 1_000_000, 50_000

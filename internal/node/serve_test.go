@@ -158,9 +158,7 @@ func TestServe_HarvestsEveryHour(t *testing.T) {
 // No request is made in them, what waits says why and until when, and the walk
 // goes on after them.
 func TestP20_NothingIsAskedInQuietHours(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many cases of what does not run at once")
-	}
+	patratest.Long(t, "a matrix of cases without concurrency")
 	servedBubble(t, func(t *testing.T) {
 		s := newServed(t, "0.1", `{harvest: "@hourly", zone: America/New_York, quiet: [{from: "20:02", to: "23:30"}]}`, sim.Config{Records: 300, Churn: &sim.Churn{}})
 		quietFrom, quietTo := time.Date(2000, 1, 1, 1, 2, 0, 0, time.UTC), time.Date(2000, 1, 1, 4, 30, 0, 0, time.UTC)

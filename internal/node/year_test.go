@@ -23,9 +23,7 @@ import (
 // harvest has moved the harvest's cursor, and the late rate is the true one.
 // PATRA_SOAK=1 lives a whole year.
 func TestYear_OperationsSideBySide(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long")
-	}
+	patratest.Long(t, "a harvest of many records or days")
 	days, outages, reindex := 11, []int{3}, 7
 	outage := 3
 	if os.Getenv("PATRA_SOAK") != "" {

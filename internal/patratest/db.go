@@ -140,6 +140,15 @@ func copyNew(path string) error {
 	return os.WriteFile(path, b, 0o600)
 }
 
+// Long leaves a test out of `make race`, which runs with -short: what names the
+// part that is missing there. `make test` runs it.
+func Long(t testing.TB, what string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skipf("left out under -short: %s; make test runs it", what)
+	}
+}
+
 // MustVerify fails the test if the store breaks one of its invariants.
 func MustVerify(t testing.TB, s *sqlstore.Store) {
 	t.Helper()

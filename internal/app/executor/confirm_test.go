@@ -10,15 +10,14 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
 
 // TestR25_PagesThatShiftLoseNothing removes, adds and moves a row between any
 // two pages of the first walk, and of the one that is to confirm it.
 func TestR25_PagesThatShiftLoseNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many cases of what does not run at once")
-	}
+	patratest.Long(t, "a matrix of cases without concurrency")
 	for _, name := range []string{"page-1", "page-two"} {
 		for k := 2; k <= 9; k++ {
 			for _, change := range []string{"remove", "move away", "add before", "add behind", "move on"} {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
 
@@ -94,9 +95,7 @@ func numbers(n, step int) (out []int) {
 // TestR27_RefusedDetailsAreHalvedDownToTheGuilty: they are listed, all others
 // kept, in one batch, for some 2 k log n requests more.
 func TestR27_RefusedDetailsAreHalvedDownToTheGuilty(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many cases of what does not run at once")
-	}
+	patratest.Long(t, "a matrix of cases without concurrency")
 	for _, status := range []int{400, 404, 410} {
 		for _, c := range []struct {
 			n, batch int

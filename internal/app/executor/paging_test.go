@@ -9,6 +9,7 @@ import (
 
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
 
@@ -130,9 +131,7 @@ func TestR23_ThreeWalksThenTheSliceIsCut(t *testing.T) {
 // TestR24_OddPagesProveNothing: short and empty pages in the middle, an error
 // in a 200, a total that is not reached.
 func TestR24_OddPagesProveNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many cases of what does not run at once")
-	}
+	patratest.Long(t, "a matrix of cases without concurrency")
 	for _, c := range []struct {
 		name  string
 		fault sim.Fault
@@ -206,9 +205,7 @@ func TestR24_MissingItemsPathIsNoEmptyPage(t *testing.T) {
 // TestR25_ShiftingRowsLoseNothing removes, adds and moves a row before, at and
 // behind the seam, between any two pages.
 func TestR25_ShiftingRowsLoseNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many cases of what does not run at once")
-	}
+	patratest.Long(t, "a matrix of cases without concurrency")
 	for _, name := range []string{"offset-total", "offset-empty", "hasmore"} {
 		for k := 2; k <= 4; k++ {
 			for _, change := range []string{"remove", "remove seam", "move away", "add before", "add behind", "move on"} {

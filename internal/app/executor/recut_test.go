@@ -154,9 +154,7 @@ const (
 // forwards and backwards: what the store has is the truth, and what was proven
 // is not asked for again.
 func TestR13_ResliceAtEveryPage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many cases of what does not run at once")
-	}
+	patratest.Long(t, "a matrix of cases without concurrency")
 	for _, c := range []struct {
 		name   string
 		m      manner
@@ -272,9 +270,7 @@ func budget(strategy string, b harvest.BudgetSpec) func(*source.Spec) {
 // TestC17_ThresholdsCutTheWalk: one case per threshold, just below and just
 // above, over the wire.
 func TestC17_ThresholdsCutTheWalk(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a thousand pages")
-	}
+	patratest.Long(t, "walks of a thousand pages")
 	one := strings.Replace(frozen.paging, "pageSize: 10", "pageSize: 1", 1)
 	single := frozen
 	single.paging, single.target, single.blind = one, 100_000, true

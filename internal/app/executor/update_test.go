@@ -329,9 +329,7 @@ func TestR9_EachFrozenIDIsCheckedOnce(t *testing.T) {
 // 13 pages makes (in CI at every 19th): each page is committed once, and no more
 // than the page in flight is asked for again.
 func TestR9_KilledRefreshGoesOn(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many cases of what does not run at once")
-	}
+	patratest.Long(t, "a matrix of cases without concurrency")
 	stride := 19
 	if os.Getenv("PATRA_SOAK") != "" {
 		stride = 1

@@ -231,9 +231,7 @@ func TestR5_TwoSchedulersPlanEachTimeOnce(t *testing.T) {
 
 // TestScheduler_MissedTimesAreMadeUpOnce: nothing runs for half a day.
 func TestScheduler_MissedTimesAreMadeUpOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many cases of what does not run at once")
-	}
+	patratest.Long(t, "a matrix of cases without concurrency")
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, patratest.SQLite.DSN(t), map[string]string{"alpha": `schedule: {harvest: "@hourly"}`})
 		w.run(3*time.Hour + 30*time.Minute)

@@ -218,8 +218,11 @@ func TestR50_BombsDoNotGrowTheProcess(t *testing.T) {
 		standTheBomb(t, at)
 		return
 	}
-	if _, err := os.Stat("/proc/self/status"); err != nil || testing.Short() {
-		t.Skip("long, and measured by /proc")
+	if testing.Short() {
+		t.Skip("left out under -short: 29 processes that are fed bombs; make test runs it")
+	}
+	if _, err := os.Stat("/proc/self/status"); err != nil {
+		t.Skipf("peak memory cannot be read on this system: %v", err)
 	}
 	me, err := os.Executable()
 	if err != nil {
