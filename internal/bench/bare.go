@@ -219,7 +219,8 @@ func (b *bare) store(ctx context.Context, items []harvest.Item) (err error) {
 	start := 0
 	for i := range items {
 		it := &items[i]
-		args = append(args, b.spec.Source, it.ID, it.UpdatedAt.Format(time.RFC3339), it.RawSHA256[:], b.buf[start:ends[i]], string(it.Fields))
+		raw, _ := it.Hashes()
+		args = append(args, b.spec.Source, it.ID, it.UpdatedAt.Format(time.RFC3339), raw[:], b.buf[start:ends[i]], string(it.Fields))
 		start = ends[i]
 		switch {
 		case len(args) == cap(args):

@@ -272,8 +272,9 @@ func (s *session) takeItems(p *harvest.Page, b *harvest.Batch) {
 	b.Records = make([]harvest.Record, 0, len(p.Items))
 	for i := range p.Items {
 		it := &p.Items[i]
+		raw, content := it.Hashes()
 		if it.Problem != nil {
-			b.Quarantined = append(b.Quarantined, harvest.Quarantined{ID: it.ID, Problem: *it.Problem, Raw: it.Raw, RawSHA256: it.RawSHA256})
+			b.Quarantined = append(b.Quarantined, harvest.Quarantined{ID: it.ID, Problem: *it.Problem, Raw: it.Raw, RawSHA256: raw})
 			continue
 		}
 		if it.UpdatedAt.After(b.ObservedMax) {
@@ -281,8 +282,8 @@ func (s *session) takeItems(p *harvest.Page, b *harvest.Batch) {
 		}
 		b.Records = append(b.Records, harvest.Record{
 			ID:        it.ID,
-			Version:   harvest.Version{UpdatedAt: it.UpdatedAt, Provider: it.Version, ObservedAt: b.OpenedAt, ContentHash: it.ContentHash},
-			RawSHA256: it.RawSHA256, Raw: it.Raw, Fields: it.Fields, Status: it.Status, MappingVersion: s.mapping,
+			Version:   harvest.Version{UpdatedAt: it.UpdatedAt, Provider: it.Version, ObservedAt: b.OpenedAt, ContentHash: content},
+			RawSHA256: raw, Raw: it.Raw, Fields: it.Fields, Status: it.Status, MappingVersion: s.mapping,
 		})
 		b.Signals = s.signals(&b.Records[len(b.Records)-1], b.Signals)
 	}

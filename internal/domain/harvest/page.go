@@ -1,6 +1,7 @@
 package harvest
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"time"
 )
@@ -21,17 +22,41 @@ type Page struct {
 
 // Item is one element of a page. Raw points into the reply's bytes.
 type Item struct {
-	Raw         []byte
-	ID          string // canonical
-	UpdatedAt   time.Time
-	Version     int64
-	Fields      []byte
-	Status      RecordStatus
-	ContentHash [32]byte
-	RawSHA256   [32]byte
+	Raw       []byte
+	ID        string // canonical
+	UpdatedAt time.Time
+	Version   int64
+	Fields    []byte
+	Status    RecordStatus
+	// Volatile are the parts of Raw that change without a change of the
+	// record (R62), by their beginning; they may overlap.
+	Volatile []Stretch
 	// Problem says why the item cannot be kept as a record: a short code and
 	// a sentence. Such an item goes to quarantine.
 	Problem *Problem
+}
+
+// Stretch is a part of an item's bytes, from and to.
+type Stretch struct{ From, To int32 }
+
+// Hashes returns the SHA-256 of the item as it came, and of its content, which
+// leaves the volatile parts out.
+func (it *Item) Hashes() (raw, content [32]byte) {
+	raw = sha256.Sum256(it.Raw)
+	if len(it.Volatile) == 0 {
+		return raw, raw
+	}
+	h := sha256.New()
+	at := int32(0)
+	for _, s := range it.Volatile {
+		if s.From > at {
+			h.Write(it.Raw[at:s.From])
+		}
+		at = max(at, s.To)
+	}
+	h.Write(it.Raw[at:])
+	h.Sum(content[:0])
+	return raw, content
 }
 
 // Codes of problems.
@@ -58,7 +83,8 @@ func (p *Page) Facts() PageFacts {
 	for i := range p.Items {
 		id := p.Items[i].ID
 		if id == "" {
-			id = "unread:" + hex.EncodeToString(p.Items[i].RawSHA256[:])
+			sum := sha256.Sum256(p.Items[i].Raw)
+			id = "unread:" + hex.EncodeToString(sum[:])
 		}
 		f.IDs, f.Updated = append(f.IDs, id), append(f.Updated, p.Items[i].UpdatedAt)
 	}

@@ -88,7 +88,9 @@ func pubmedPage(articles int) []byte {
 	return b.Bytes()
 }
 
-func benchPage(b *testing.B, d *Decoder, body []byte, items int) {
+// benchPage measures the extraction alone, or with the hashes that a record
+// needs as well.
+func benchPage(b *testing.B, d *Decoder, body []byte, items int, hashes bool) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
@@ -96,12 +98,22 @@ func benchPage(b *testing.B, d *Decoder, body []byte, items int) {
 		if err != nil || len(p.Items) != items || p.Items[items-1].Problem != nil {
 			b.Fatal(err, len(p.Items))
 		}
+		for i := range p.Items {
+			if hashes {
+				p.Items[i].Hashes()
+			}
+		}
 	}
 }
 
 func BenchmarkJSONPage(b *testing.B) {
 	ep, id, m := crossref()
-	benchPage(b, compile(b, ep, id, m), crossrefPage(1000, 12), 1000)
+	benchPage(b, compile(b, ep, id, m), crossrefPage(1000, 12), 1000, false)
+}
+
+func BenchmarkJSONPageHashed(b *testing.B) {
+	ep, id, m := crossref()
+	benchPage(b, compile(b, ep, id, m), crossrefPage(1000, 12), 1000, true)
 }
 
 func BenchmarkJSONPageStdlib(b *testing.B) {
@@ -118,7 +130,12 @@ func BenchmarkJSONPageStdlib(b *testing.B) {
 
 func BenchmarkXMLPage(b *testing.B) {
 	ep, id, m := pubmed()
-	benchPage(b, compile(b, ep, id, m), pubmedPage(1300), 1300)
+	benchPage(b, compile(b, ep, id, m), pubmedPage(1300), 1300, false)
+}
+
+func BenchmarkXMLPageHashed(b *testing.B) {
+	ep, id, m := pubmed()
+	benchPage(b, compile(b, ep, id, m), pubmedPage(1300), 1300, true)
 }
 
 // xmlArticle holds in structs what the benchmark's mapping takes.

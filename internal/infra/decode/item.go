@@ -3,7 +3,6 @@ package decode
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,8 +30,7 @@ func (w *walk) endItem(start, end int) {
 	}
 	w.text.buf, w.out = w.text.buf[:0], w.out[:0]
 	raw := w.body[start:end:end]
-	it := harvest.Item{Raw: raw, Status: harvest.RecordActive, RawSHA256: sha256.Sum256(raw)}
-	it.ContentHash = it.RawSHA256
+	it := harvest.Item{Raw: raw, Status: harvest.RecordActive}
 	if w.d.nulls && string(raw) == "null" {
 		w.items = append(w.items, harvest.Item{}) // taken out when the page is done
 		return
@@ -84,7 +82,7 @@ func (w *walk) endItem(start, end int) {
 		if w.lack != "" && it.Status != harvest.RecordGone { // a tombstone has no payload (P13)
 			problem(harvest.ProblemMissingField, w.lack, "field is required")
 		}
-		w.contentHash(&it, start)
+		it.Volatile = w.volatile(start)
 	}
 	if w.items == nil {
 		w.items = make([]harvest.Item, 0, w.hint+1)
@@ -178,31 +176,28 @@ func void(b []byte, s span) bool {
 	return false
 }
 
-// contentHash leaves the volatile parts out (R62).
-func (w *walk) contentHash(it *harvest.Item, start int) {
-	w.spans = w.spans[:0]
+// volatile returns the parts of the item at start that R62 leaves out of its
+// content, in memory that outlives the walk.
+func (w *walk) volatile(start int) []harvest.Stretch {
+	const size = 512
+	w.parts = w.parts[:0]
 	for _, slot := range w.d.volatile {
 		for k := w.item.first(slot, -1); k >= 0; k = w.item.after(k) {
-			w.spans = append(w.spans, w.item.list[k].span)
+			s := w.item.list[k].span
+			w.parts = append(w.parts, harvest.Stretch{From: s.start - int32(start), To: s.end - int32(start)})
 		}
 	}
-	if len(w.spans) == 0 {
-		return
+	n := len(w.parts)
+	if n == 0 {
+		return nil
 	}
-	slices.SortFunc(w.spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
-	if w.hash == nil {
-		w.hash = sha256.New()
+	slices.SortFunc(w.parts, func(a, b harvest.Stretch) int { return cmp.Compare(a.From, b.From) })
+	if n > cap(w.kept)-len(w.kept) {
+		w.kept = make([]harvest.Stretch, 0, max(n, size))
 	}
-	w.hash.Reset()
-	at := int32(start)
-	for _, s := range w.spans {
-		if s.start > at {
-			w.hash.Write(w.body[at:s.start])
-		}
-		at = max(at, s.end)
-	}
-	w.hash.Write(w.body[at : start+len(it.Raw)])
-	w.hash.Sum(it.ContentHash[:0])
+	from := len(w.kept)
+	w.kept = append(w.kept, w.parts...)
+	return w.kept[from : from+n : from+n]
 }
 
 // unstorable reports whether raw holds what no store takes as text: bad UTF-8,

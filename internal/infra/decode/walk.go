@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"hash"
 	"math"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -38,8 +37,9 @@ type walk struct {
 	out   []byte
 	chunk []byte // what Fields of finished items are kept in
 	spans []span
-	hash  hash.Hash
-	lack  string // the first required field the item has not got
+	parts []harvest.Stretch
+	kept  []harvest.Stretch // what Volatile of finished items is kept in
+	lack  string            // the first required field the item has not got
 
 	err error // why the walk stopped
 }
@@ -258,7 +258,7 @@ const keepBytes = 1 << 20 // pooled buffers beyond this are given back
 // clear makes the walk fit for the pool.
 func (w *walk) clear() {
 	w.hint = min(len(w.items), 10_000)
-	w.body, w.items, w.chunk, w.ahead, w.err, w.inItem, w.charset, w.jumps = nil, nil, nil, nil, nil, false, 0, nil
+	w.body, w.items, w.chunk, w.kept, w.ahead, w.err, w.inItem, w.charset, w.jumps = nil, nil, nil, nil, nil, nil, false, 0, nil
 	w.states, w.counters, w.frames, w.seen = w.states[:0], w.counters[:0], w.frames[:0], w.seen[:0]
 	w.attrs = w.attrs[:0]
 	if cap(w.reply.list) > maxValues/8 {
@@ -281,6 +281,9 @@ func (w *walk) clear() {
 	}
 	if cap(w.spans) > 1024 {
 		w.spans = nil
+	}
+	if cap(w.parts) > 1024 {
+		w.parts = nil
 	}
 	clear(w.states[:cap(w.states)])
 	clear(w.seen[:cap(w.seen)])
