@@ -34,6 +34,8 @@ func TestYear_OperationsSideBySide(t *testing.T) {
 		start := time.Now()
 		for day := range days {
 			switch {
+			case day%30 == 29:
+				y.t.Logf("%s: %d harvests, watermark %s", time.Now().UTC(), y.harvests, y.line().Watermark)
 			case day == 2:
 				y.backfill("first", start)
 			case day == days/2:
@@ -80,7 +82,7 @@ func newYear(t *testing.T) *year {
 	d := s.packs["generic"]
 	win, pages := *d.Definition.Window, *d.Definition.Pagination
 	win.Overlap, win.Baseline = new(source.Duration(2*time.Hour)), source.Duration(20*24*time.Hour)
-	pages.PageSize = 50
+	pages.PageSize, pages.MaxPages = 50, 20 // fewer than a day has on which all is indexed anew
 	d.Definition.Window, d.Definition.Pagination = &win, &pages
 	search := d.Definition.Endpoints[0]
 	d.Definition.Tasks = map[harvest.Operation]*source.Overrides{harvest.Update: {

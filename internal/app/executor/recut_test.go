@@ -342,6 +342,31 @@ func TestC17_ShortSlicesAreLeftWhole(t *testing.T) {
 	})
 }
 
+// TestR24_LongerThanDeclared: a slice longer than its source declares is cut, and
+// one that cannot be cut is walked to its end all the same: no record is left
+// behind for having been updated in the same instant as many others.
+func TestR24_LongerThanDeclared(t *testing.T) {
+	for _, name := range []string{"token", "scroll", "url", "two-phase"} {
+		for _, whole := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/whole=%v", name, whole), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					b := newBench(t, manners[name], setup{sim: sim.Config{Records: 200}, tweak: func(s *source.Spec) {
+						s.Paging.Size, s.Paging.MaxPages = 20, 3
+						s.Window.Target = 10_000 // as if the source had told fewer
+						if whole {
+							s.Window.MinStep = s.Window.Step
+						}
+					}})
+					b.exact()
+					if n := b.ask(resliced); (n == 0) != whole {
+						t.Errorf("%d slices were cut", n)
+					}
+				})
+			})
+		}
+	}
+}
+
 // TestR26_ChildrenOfHeavyPagesHaveSmallerOnes, and whoever goes on with one of
 // them keeps to its size.
 func TestR26_ChildrenOfHeavyPagesHaveSmallerOnes(t *testing.T) {

@@ -12,6 +12,11 @@ const (
 	// MaxPagesHard where what was walked must be walked again.
 	MaxPagesSoft = 1000
 	MaxPagesHard = 2000
+	// MaxStretch is how many times as long as its source declares a walk on
+	// tokens or links may become that can be neither cut nor left: a day on
+	// which everything was indexed anew in one instant is harvested, a source
+	// that makes up records without end is left.
+	MaxStretch = 20
 	// MaxThrottled replies 429 within ThrottledSpan are too many.
 	MaxThrottled  = 5
 	ThrottledSpan = 300 * time.Second
@@ -32,7 +37,7 @@ const (
 	CutBudget    = "budget_spent"
 )
 
-// codeMaxPages: the walk has come to the bound its source declares.
+// codeMaxPages: the walk has come to the bound its source declares, and may not go on.
 const codeMaxPages = "max_pages"
 
 // PageCost is what a page cost.
@@ -115,14 +120,19 @@ type Child struct {
 }
 
 // TooDeep reports whether the walk has become too long. Where cutting keeps
-// what was walked the soft bound holds, else the hard one.
+// what was walked the soft bound holds, else the hard one; a bound that the
+// source declares is both.
 func (r Recut) TooDeep() bool {
-	if r.At.Pages < MaxPagesSoft {
+	soft, hard := MaxPagesSoft, MaxPagesHard
+	if n := r.Paging.MaxPages; n > 0 {
+		soft, hard = min(soft, n), min(hard, n)
+	}
+	if r.At.Pages < soft {
 		return false
 	}
 	_, _, proven := r.prefix()
 	_, parted := r.atPage()
-	return proven || parted || r.At.Pages >= MaxPagesHard
+	return proven || parted || r.At.Pages >= hard
 }
 
 // Children are the slices that take the place of this one, which tile what it

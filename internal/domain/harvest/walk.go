@@ -71,7 +71,9 @@ type Paging struct {
 	Ascending bool `json:"ascending,omitzero"`
 	// MaxItems is the depth a walk can reach, 0 for no wall.
 	MaxItems int64 `json:"maxItems,omitzero"`
-	// MaxPages bounds a walk; reaching it means the slice must be cut.
+	// MaxPages is how long a walk may be: a longer slice is to be cut. Where it
+	// cannot be, a walk on tokens or links goes on as long as its pages bring
+	// something new, see [MaxStretch]; pages that are counted end there.
 	MaxPages int `json:"maxPages,omitzero"`
 
 	// Until is the page at which a slice that is a range of pages is over, 0 for
@@ -114,6 +116,12 @@ func (p Paging) Start(s SliceSpec, walk int) Position {
 // ordered reports whether a walk may prove a beginning: page numbers may shift,
 // so that one walk by them proves nothing.
 func (p Paging) ordered() bool { return p.Ascending && !p.Confirms() }
+
+// chained reports whether each page tells where the next is, so that how many
+// there are is the source's to say.
+func (p Paging) chained() bool {
+	return p.Type == PageToken || p.Type == PageScroll || p.Type == PageURL
+}
 
 // Seam reports whether pages overlap by one item to notice shifting rows (R25).
 func (p Paging) Seam() bool { return p.Type == PageOffset && !p.Snapshot }
@@ -296,7 +304,7 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 	if p.Until > 0 && pos.Page+1 >= p.Until {
 		return next, EndPageRange, nil
 	}
-	if p.MaxPages > 0 && next.Pages >= p.MaxPages {
+	if p.MaxPages > 0 && next.Pages >= p.MaxPages && (fresh == 0 || !p.chained() || next.Pages >= MaxStretch*p.MaxPages) {
 		return pos, "", walkFault(CutSlice, codeMaxPages)
 	}
 	if p.MaxItems > 0 && next.Total != nil && *next.Total > p.MaxItems {

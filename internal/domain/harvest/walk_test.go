@@ -58,6 +58,44 @@ func TestP12_WalkStopsBeforeTheWall(t *testing.T) {
 	}
 }
 
+// TestR24_LongWalksGoOnWhileTheyBringSomething: where pages tell of the next, the
+// declared length is left behind as long as there is something new, and not for
+// ever; pages that are counted end there.
+func TestR24_LongWalksGoOnWhileTheyBringSomething(t *testing.T) {
+	const declared = 5
+	for _, c := range []struct {
+		name    string
+		paging  harvest.Paging
+		barren  int // the first page that brings nothing, 0 for none
+		stopsAt int
+	}{
+		{"token", harvest.Paging{Type: harvest.PageToken, TokenContinues: true}, 0, declared * harvest.MaxStretch},
+		{"scroll", harvest.Paging{Type: harvest.PageScroll, TokenContinues: true}, 0, declared * harvest.MaxStretch},
+		{"url", harvest.Paging{Type: harvest.PageURL}, 0, declared * harvest.MaxStretch},
+		{"token, nothing new", harvest.Paging{Type: harvest.PageToken, TokenContinues: true}, 3, declared},
+		{"token, nothing new later", harvest.Paging{Type: harvest.PageToken, TokenContinues: true}, 9, 9},
+		{"page", harvest.Paging{Type: harvest.PageNumber}, 0, declared},
+		{"offset", harvest.Paging{Type: harvest.PageOffset, Snapshot: true}, 0, declared},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.paging.Size, c.paging.MaxPages = 20, declared
+			var pos harvest.Position
+			for asked := 1; asked <= c.stopsAt; asked++ {
+				seen := never
+				if c.barren > 0 && asked >= c.barren {
+					seen = func(uint64) bool { return true }
+				}
+				next, _, err := c.paging.Step(pos, endless(20, pos), seen)
+				f, _ := harvest.FaultOf(err)
+				if last := asked == c.stopsAt; last != (f.Code == "max_pages" && f.Reaction == harvest.CutSlice) || !last && err != nil {
+					t.Fatalf("page %d of %d: %v", asked, c.stopsAt, err)
+				}
+				pos = next
+			}
+		})
+	}
+}
+
 // TestR24_EndAtTheWallIsAnEnd: what is proven over need not be cut.
 func TestR24_EndAtTheWallIsAnEnd(t *testing.T) {
 	p := harvest.Paging{Type: harvest.PageNumber, Size: 20, MaxItems: 20, TotalExact: true, End: []harvest.EndProof{harvest.EndTotal}}
