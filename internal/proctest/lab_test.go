@@ -139,7 +139,7 @@ func newLab(t *testing.T, source, dsn string, seed uint64, simArgs ...string) *l
 	return l
 }
 
-// process is a running harvest.
+// process is a running patra.
 type process struct {
 	cmd  *exec.Cmd
 	out  bytes.Buffer
@@ -173,8 +173,13 @@ func (l *lab) command(args ...string) *exec.Cmd {
 // start begins a harvest.
 func (l *lab) start() *process {
 	l.t.Helper()
+	return l.begin("harvest", l.source, "--base-url", l.sim+"/"+l.source, "--workers", fmt.Sprint(l.workers), "--json", "-v", "--progress", "none")
+}
+
+func (l *lab) begin(args ...string) *process {
+	l.t.Helper()
 	p := &process{done: make(chan struct{})}
-	p.cmd = l.command("harvest", l.source, "--base-url", l.sim+"/"+l.source, "--workers", fmt.Sprint(l.workers), "--json", "-v", "--progress", "none")
+	p.cmd = l.command(args...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
 	if err := p.cmd.Start(); err != nil {
 		l.t.Fatal(err)
