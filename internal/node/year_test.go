@@ -34,12 +34,13 @@ func TestYear_OperationsSideBySide(t *testing.T) {
 		start := time.Now()
 		for day := range days {
 			switch {
-			case day%30 == 29:
-				y.t.Logf("%s: %d harvests, watermark %s", time.Now().UTC(), y.harvests, y.line().Watermark)
 			case day == 2:
 				y.backfill("first", start)
 			case day == days/2:
 				y.backfill("again", start)
+			}
+			if day%30 == 29 {
+				t.Logf("%s: %d harvests, watermark %s", time.Now().UTC(), y.harvests, y.line().Watermark)
 			}
 			for _, o := range outages {
 				switch day {
