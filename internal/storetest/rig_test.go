@@ -21,8 +21,21 @@ import (
 // TestR7_TuningKeepsTheNamespace changes each tunable of a source in turn, over
 // one store: there is one cursor all along, and the harvest goes on.
 func TestR7_TuningKeepsTheNamespace(t *testing.T) {
-	dsn := patratest.SQLite.DSN(t)
-	synctest.Test(t, func(t *testing.T) { tune(t, dsn) })
+	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+		dsn := e.DSN(t)
+		lifetime(t, e, func(t *testing.T) { tune(t, dsn) })
+	})
+}
+
+// lifetime runs f in virtual time on SQLite, and in real time on servers, whose
+// clocks are their own.
+func lifetime(t *testing.T, e patratest.Engine, f func(t *testing.T)) {
+	t.Helper()
+	if e == patratest.SQLite {
+		synctest.Test(t, f)
+		return
+	}
+	f(t)
 }
 
 func tune(t *testing.T, dsn string) {
@@ -67,41 +80,54 @@ func tune(t *testing.T, dsn string) {
 // TestR10_OverlapIsNotCoverage: whatever the overlap, the same watermark and
 // the same records.
 func TestR10_OverlapIsNotCoverage(t *testing.T) {
-	type seen struct{ watermark, records string }
-	var first *seen
-	for _, overlap := range []time.Duration{0, time.Minute, 24 * time.Hour} {
-		dsn := patratest.SQLite.DSN(t)
-		synctest.Test(t, func(t *testing.T) {
-			pack := patratest.ShippedPack(t, "crossref", func(s *source.Spec) { patratest.Fast(s); s.Window.Overlap = source.Duration(overlap) })
-			churn := sim.DefaultChurn(200)
-			churn.Late = 0 // what comes late only an overlap can see
-			r := patratest.NewRig(t, patratest.RigConfig{
-				DSN: dsn, Packs: map[string]registry.Pack{"crossref": pack},
-				Sim: sim.Config{Records: 200, Seed: 4, LimitRPS: -1, Churn: &churn, Sources: []string{"crossref"}},
+	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+		var first *harvested
+		var now time.Time // of the first life, so that all are the same
+		for _, overlap := range []time.Duration{0, time.Minute, 24 * time.Hour} {
+			dsn := e.DSN(t)
+			lifetime(t, e, func(t *testing.T) {
+				if now.IsZero() {
+					now = time.Now()
+				}
+				got := overlapped(t, dsn, overlap, now)
+				if first == nil {
+					first = &got
+				}
+				if got != *first {
+					t.Errorf("overlap %s: watermarks\n%s, with none\n%s; records equal: %v", overlap, got.watermarks, first.watermarks, got.records == first.records)
+				}
 			})
-			got := new(seen)
-			for range 3 {
-				rep := r.MustHarvest("crossref")
-				r.MustBeExact("crossref", rep)
-				got.watermark += rep.Watermark.String() + "\n"
-				r.Sim.Advance(30 * time.Hour)
-			}
-			var b strings.Builder
-			if err := r.Node.Store.Export(t.Context(), sqlstore.ExportQuery{}, func(e *sqlstore.Exported) error {
-				_, err := fmt.Fprintln(&b, e.ID, e.UpdatedAt, e.RawSHA256, e.Revision)
-				return err
-			}); err != nil {
-				t.Fatal(err)
-			}
-			got.records = b.String()
-			if first == nil {
-				first = got
-			}
-			if *got != *first {
-				t.Errorf("overlap %s: watermarks\n%s, with none\n%s; records equal: %v", overlap, got.watermark, first.watermark, got.records == first.records)
-			}
-		})
+		}
+	})
+}
+
+// harvested is what came of some harvests.
+type harvested struct{ watermarks, records string }
+
+// overlapped harvests a life of some days that begins at now.
+func overlapped(t *testing.T, dsn string, overlap time.Duration, now time.Time) (got harvested) {
+	pack := patratest.ShippedPack(t, "crossref", func(s *source.Spec) { patratest.Fast(s); s.Window.Overlap = source.Duration(overlap) })
+	churn := sim.DefaultChurn(200)
+	churn.Late = 0 // what comes late only an overlap can see
+	r := patratest.NewRig(t, patratest.RigConfig{
+		DSN: dsn, Packs: map[string]registry.Pack{"crossref": pack},
+		Sim: sim.Config{Records: 200, Seed: 4, LimitRPS: -1, Churn: &churn, Sources: []string{"crossref"}, Now: now.AddDate(0, 0, -60)},
+	})
+	for range 3 {
+		rep := r.MustHarvest("crossref")
+		r.MustBeExact("crossref", rep)
+		got.watermarks += rep.Watermark.String() + "\n"
+		r.Sim.Advance(30 * time.Hour)
 	}
+	var b strings.Builder
+	if err := r.Node.Store.Export(t.Context(), sqlstore.ExportQuery{}, func(e *sqlstore.Exported) error {
+		_, err := fmt.Fprintln(&b, e.ID, e.UpdatedAt, e.RawSHA256, e.Revision)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	got.records = b.String()
+	return got
 }
 
 // TestR56_TheLogCutAnywhere takes the write-ahead log of a run and cuts it at

@@ -2,8 +2,8 @@ package planner_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -31,6 +31,11 @@ const benchPoll = 5 * time.Minute
 
 func newBench(t *testing.T, cfg sim.Config, tweak func(*source.Spec)) *bench {
 	t.Helper()
+	return newBenchOn(t, patratest.SQLite, cfg, tweak)
+}
+
+func newBenchOn(t *testing.T, e patratest.Engine, cfg sim.Config, tweak func(*source.Spec)) *bench {
+	t.Helper()
 	cfg.Seed, cfg.LimitRPS, cfg.KeepLog = 5, -1, -1
 	if cfg.Records == 0 {
 		cfg.Records = 200
@@ -38,8 +43,11 @@ func newBench(t *testing.T, cfg sim.Config, tweak func(*source.Spec)) *bench {
 	if cfg.Churn == nil {
 		cfg.Churn = &sim.Churn{New: 10, Changed: 5}
 	}
-	b := &bench{t: t, dsn: patratest.SQLite.DSN(t)}
+	b := &bench{t: t, dsn: e.DSN(t)}
 	c := patratest.RigConfig{DSN: b.dsn, Sim: cfg, Packs: map[string]registry.Pack{}, Node: node.Config{Workers: 1, Poll: benchPoll}}
+	if e != patratest.SQLite {
+		c.Node.Poll = 50 * time.Millisecond
+	}
 	for _, code := range []string{"pubmed", "crossref"} {
 		c.Packs[code] = patratest.ShippedPack(t, code, func(s *source.Spec) {
 			patratest.Fast(s)
@@ -61,12 +69,7 @@ func (b *bench) ask(query string, args ...any) (n int) {
 
 func (b *bench) scan(into any, query string, args ...any) {
 	b.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(b.dsn, "sqlite:"))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer db.Close()
-	if err := db.QueryRow(query, args...).Scan(into); err != nil {
+	if err := patratest.Raw(b.t, b.dsn).QueryRow(query, args...).Scan(into); err != nil {
 		b.t.Fatalf("%s: %v", query, err)
 	}
 }
@@ -84,38 +87,50 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 func planned(s *source.Spec) { s.Window.Target = 40 }
 
 // state is everything a refused plan must leave as it was.
-const state = `SELECT (SELECT COUNT(*) FROM ing_plan)||'/'||(SELECT COUNT(*) FROM ing_plan_slice)||'/'||(SELECT COUNT(*) FROM ing_task)||'/'||
-	(SELECT COUNT(*) FROM ing_cursor_event)||'/'||(SELECT GROUP_CONCAT(cursor_value) FROM ing_cursor)`
+func (b *bench) state() string {
+	b.t.Helper()
+	var values string
+	b.scan(&values, `SELECT GROUP_CONCAT(cursor_value) FROM ing_cursor`)
+	return fmt.Sprint(b.ask(`SELECT COUNT(*) FROM ing_plan`), b.ask(`SELECT COUNT(*) FROM ing_plan_slice`), b.ask(`SELECT COUNT(*) FROM ing_task`),
+		b.ask(`SELECT COUNT(*) FROM ing_cursor_event`), values)
+}
 
 // TestR3_LaterStartIsRefused: it would leave a hole, and nothing is changed.
 func TestR3_LaterStartIsRefused(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		b := newBench(t, sim.Config{}, nil)
-		rep := b.MustHarvest("crossref")
-		var before, after string
-		b.scan(&before, state)
-		sent := len(b.Sim.Requests())
-		b.Sim.Advance(72 * time.Hour)
-		w := time.Time(*rep.Watermark)
-		_, err := b.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", From: w.Add(24 * time.Hour), BaseURL: b.Base + "/crossref"})
-		past, ok := errors.AsType[*harvest.PastFrontierError](err)
-		if !ok || !past.Watermark.Equal(w) || !strings.Contains(err.Error(), "would skip") {
-			t.Fatalf("refused with %v", err)
+	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+		if e != patratest.SQLite {
+			laterStart(t, e)
+			return
 		}
-		if b.scan(&after, state); after != before {
-			t.Errorf("the store changed from %s to %s", before, after)
-		}
-		if n := len(b.Sim.Requests()); n != sent {
-			t.Errorf("%d requests for a plan that cannot be", n-sent)
-		}
-		if n := b.ask(`SELECT COUNT(*) FROM ing_schedule_instance WHERE outcome_code='FAILED' AND record_remarks LIKE '%would skip%'`); n != 1 {
-			t.Error("the trigger left no trace")
-		}
-		// Not later than the frontier: no hole, no refusal.
-		if _, err := b.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", From: w, BaseURL: b.Base + "/crossref"}); err != nil {
-			t.Errorf("from the frontier: %v", err)
-		}
+		bubble(t, func(t *testing.T) { laterStart(t, e) })
 	})
+}
+
+func laterStart(t *testing.T, e patratest.Engine) {
+	b := newBenchOn(t, e, sim.Config{}, nil)
+	rep := b.MustHarvest("crossref")
+	before := b.state()
+	sent := len(b.Sim.Requests())
+	b.Sim.Advance(72 * time.Hour)
+	w := time.Time(*rep.Watermark)
+	_, err := b.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", From: w.Add(24 * time.Hour), BaseURL: b.Base + "/crossref"})
+	past, ok := errors.AsType[*harvest.PastFrontierError](err)
+	if !ok || !past.Watermark.Equal(w) || !strings.Contains(err.Error(), "would skip") {
+		t.Fatalf("refused with %v", err)
+	}
+	if after := b.state(); after != before {
+		t.Errorf("the store changed from %s to %s", before, after)
+	}
+	if n := len(b.Sim.Requests()); n != sent {
+		t.Errorf("%d requests for a plan that cannot be", n-sent)
+	}
+	if n := b.ask(`SELECT COUNT(*) FROM ing_schedule_instance WHERE outcome_code='FAILED' AND record_remarks LIKE '%would skip%'`); n != 1 {
+		t.Error("the trigger left no trace")
+	}
+	// Not later than the frontier: no hole, no refusal.
+	if _, err := b.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", From: w, BaseURL: b.Base + "/crossref"}); err != nil {
+		t.Errorf("from the frontier: %v", err)
+	}
 }
 
 // TestR4_AGapHoldsTheWatermarkNotNewWindows: a slice in the middle fails over
