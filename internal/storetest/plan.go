@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
@@ -94,6 +95,46 @@ func frontierMoved(l *Lab) {
 	wg.Wait()
 	if (errs[0] == nil) == (errs[1] == nil) || !errors.Is(errors.Join(errs...), harvest.ErrFrontierMoved) {
 		l.Errorf("got %v and %v", errs[0], errs[1])
+	}
+	l.MustVerify()
+}
+
+// daysApart plans the days around two changes of the clock: as the database
+// compares, the first and the last instant of each day lie in one slice, its own.
+func daysApart(l *Lab) {
+	zone, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		l.Fatal(err)
+	}
+	cal := harvest.Calendar{Precision: harvest.PrecisionDay, Zone: zone}
+	for _, first := range []time.Time{time.Date(2024, 3, 8, 0, 0, 0, 0, zone), time.Date(2024, 11, 1, 0, 0, 0, 0, zone)} {
+		d := Draft(harvest.ActivityNamespace(prov, harvest.Backfill, "updated", first.Format(time.DateOnly)), 0, 0)
+		d.Window = harvest.Window{From: first.UTC(), To: cal.Step(first, 5).UTC()}
+		d.SlicedTo = d.Window.To
+		specs, err := harvest.TimeStrategy{}.Slice(l.ctx(), harvest.SliceRequest{Window: d.Window, Calendar: cal, Step: 24 * time.Hour, PageSize: pageSize})
+		if err != nil {
+			l.Fatal(err)
+		}
+		for _, s := range specs {
+			d.Slices = append(d.Slices, harvest.SliceDraft{Spec: s, Expr: s.Part().String()})
+		}
+		head, err := l.Store.SavePlan(l.ctx(), d)
+		if err != nil {
+			l.Fatal(err)
+		}
+		for day := range 5 {
+			from := first.AddDate(0, 0, day)
+			for _, at := range []time.Time{from, from.AddDate(0, 0, 1).Add(-time.Microsecond)} {
+				const layout = "2006-01-02 15:04:05.000000"
+				x := at.UTC().Format(layout)
+				if n := l.Int(`SELECT COUNT(*) FROM ing_plan_slice WHERE plan_id=? AND window_from<=? AND window_to>?`, head.ID, x, x); n != 1 {
+					l.Errorf("%s lies in %d slices", at, n)
+				}
+				if n := l.Int(`SELECT COUNT(*) FROM ing_plan_slice WHERE plan_id=? AND window_from=? AND window_to>?`, head.ID, from.UTC().Format(layout), x); n != 1 {
+					l.Errorf("%s is not in the slice of its day", at)
+				}
+			}
+		}
 	}
 	l.MustVerify()
 }
