@@ -36,19 +36,24 @@ func (p Part) Halve(c Calendar, minStep time.Duration, split *Split) (a, b Part,
 			return Part{Window: x}, Part{Window: y}, true
 		}
 	}
-	if split == nil || p.Range.Key != "" && p.Range.Key != split.Key {
+	return split.Halve(p)
+}
+
+// Halve cuts the ids of a part in two, or reports false if they cannot be.
+func (s *Split) Halve(p Part) (a, b Part, ok bool) {
+	if s == nil || p.Range.Key != "" && p.Range.Key != s.Key {
 		return Part{}, Part{}, false
 	}
 	from, to := p.Range.From, p.Range.To
 	if to == 0 {
-		to = split.Max + 1
+		to = s.Max + 1
 	}
 	if to-from < 2 {
 		return Part{}, Part{}, false
 	}
 	mid := from + (to-from)/2
 	a, b = p, p
-	a.Range, b.Range = NewRange(split.Key, from, mid), NewRange(split.Key, mid, p.Range.To)
+	a.Range, b.Range = NewRange(s.Key, from, mid), NewRange(s.Key, mid, p.Range.To)
 	return a, b, true
 }
 

@@ -175,12 +175,22 @@ func (c *cutter) cut(ctx context.Context, p Part, known *Estimate) error {
 		c.emit(p, e)
 		return nil
 	}
-	split := c.Split
-	if c.Cap == 0 || e.Records <= c.Cap {
-		split = nil // it can be walked: ids are the last resort
+	if p.Range.Whole() {
+		if x, y, ok := Halve(p.Window, c.Calendar, c.MinStep); ok {
+			if err := c.cut(ctx, Part{Window: x}, nil); err != nil {
+				return err
+			}
+			return c.cut(ctx, Part{Window: y}, nil)
+		}
 	}
-	a, b, ok := p.Halve(c.Calendar, c.MinStep, split)
-	if !ok {
+	return c.spread(ctx, p, e, c.Cap)
+}
+
+// spread cuts a part by the second dimension, until none holds more than most;
+// 0 for no bound. What can be walked stays whole: ids are the last resort.
+func (c *cutter) spread(ctx context.Context, p Part, e Estimate, most int64) error {
+	a, b, ok := c.Split.Halve(p)
+	if !ok || !e.Known || most == 0 || e.Records <= most {
 		c.emit(p, e)
 		return nil
 	}
@@ -188,15 +198,16 @@ func (c *cutter) cut(ctx context.Context, p Part, known *Estimate) error {
 	if err != nil {
 		return err
 	}
-	if err := c.cut(ctx, a, &ea); err != nil {
+	eb := Estimate{}
+	if ea.Known {
+		// What is not below is above; a count that has moved on since is mended by
+		// whoever walks it.
+		eb = Estimate{Records: max(0, e.Records-ea.Records), Known: true, By: e.By}
+	}
+	if err := c.spread(ctx, a, ea, most); err != nil {
 		return err
 	}
-	if a.Range.Whole() || !ea.Known {
-		return c.cut(ctx, b, nil)
-	}
-	// What is not below is above; a count that has moved on since is mended by
-	// whoever walks it.
-	return c.cut(ctx, b, &Estimate{Records: max(0, e.Records-ea.Records), Known: true, By: e.By})
+	return c.spread(ctx, b, eb, most)
 }
 
 func (c *cutter) of(ctx context.Context, p Part, known *Estimate) (Estimate, error) {
