@@ -22,10 +22,11 @@ func (p Part) String() string {
 }
 
 // Split is the second dimension by which a source can be cut: ids that are
-// numbers, none of them above Max.
+// numbers, none of them above Max, or up to so many hash buckets of any ids.
 type Split struct {
-	Key string `json:"key"`
-	Max int64  `json:"max"`
+	Key     string `json:"key"`
+	Max     int64  `json:"max,omitzero"`
+	Buckets int64  `json:"buckets,omitzero"`
 }
 
 // Halve cuts a part in two: its window at a grain of the calendar, none shorter
@@ -44,6 +45,9 @@ func (s *Split) Halve(p Part) (a, b Part, ok bool) {
 	if s == nil || p.Range.Key != "" && p.Range.Key != s.Key {
 		return Part{}, Part{}, false
 	}
+	if s.Buckets > 0 {
+		return s.halveBucket(p)
+	}
 	from, to := p.Range.From, p.Range.To
 	if to == 0 {
 		to = s.Max + 1
@@ -58,7 +62,7 @@ func (s *Split) Halve(p Part) (a, b Part, ok bool) {
 }
 
 // Tile checks that parts cover the whole of of: their windows tile its window,
-// and parts that share a window tile its range. No hole, no overlap, no overrun.
+// and parts that share a window tile its range or its bucket. No hole, no overlap, no overrun.
 func Tile(of Part, parts []Part) error {
 	sorted := slices.Clone(parts)
 	slices.SortStableFunc(sorted, func(a, b Part) int {
@@ -74,7 +78,7 @@ func Tile(of Part, parts []Part) error {
 		for n < len(sorted) && sorted[n].Window.From.Equal(w.From) && sorted[n].Window.To.Equal(w.To) {
 			n++
 		}
-		if err := tileRange(of.Range, sorted[i:n]); err != nil {
+		if err := tileParts(of.Range, sorted[i:n]); err != nil {
 			return fmt.Errorf("%s: %w", w, err)
 		}
 		at, i = w.To, n
@@ -85,7 +89,28 @@ func Tile(of Part, parts []Part) error {
 	return nil
 }
 
-// tileRange checks the parts of one window.
+// tileParts checks the parts of one window.
+func tileParts(of Range, parts []Part) error {
+	buckets := 0
+	for _, p := range parts {
+		if p.Range.Of != 0 {
+			if err := p.Range.checkBucket(); err != nil {
+				return err
+			}
+			buckets++
+		}
+	}
+	switch {
+	case buckets == 0 && of.Of == 0:
+		return tileRange(of, parts)
+	case buckets < len(parts) || of.Of == 0 && !of.Whole():
+		return fmt.Errorf("%s and others are not of one kind", parts[0].Range)
+	}
+	no, n := of.Bucket()
+	return tileBuckets(no, n, parts)
+}
+
+// tileRange checks ranges.
 func tileRange(of Range, parts []Part) error {
 	at, key := of.From, parts[0].Range.Key
 	for i, p := range parts {

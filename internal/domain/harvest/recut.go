@@ -106,7 +106,8 @@ type Recut struct {
 	TwoPhase bool
 	Calendar Calendar
 	MinStep  time.Duration
-	// Split is the second dimension, nil if ids are not to be cut.
+	// Split is the second dimension, nil if ids are not to be cut; of HASH it is
+	// the only one.
 	Split *Split
 	// Sized: the source gives pages of the size it is asked for.
 	Sized bool
@@ -162,17 +163,26 @@ func (r Recut) Children(code string) ([]Child, bool) {
 	}
 	done, rest, proven := r.prefix()
 	if !proven {
-		a, b, ok := r.Slice.Part().Halve(r.Calendar, r.MinStep, r.Split)
+		a, b, ok := r.halve(r.Slice.Part(), r.Split)
 		if !ok {
 			return nil, false
 		}
 		return []Child{{Spec: r.child(a, size)}, {Spec: r.child(b, size)}}, true
 	}
 	kids := []Child{{Spec: r.child(done, r.Paging.Size), Done: true}}
-	if a, b, ok := rest.Halve(r.Calendar, r.MinStep, nil); ok && !long {
+	if a, b, ok := r.halve(rest, nil); ok && !long {
 		return append(kids, Child{Spec: r.child(a, size)}, Child{Spec: r.child(b, size)}), true
 	}
 	return append(kids, Child{Spec: r.child(rest, size)}), true
+}
+
+// halve cuts a part as its slice was cut: by hash buckets alone (HASH), else by
+// time and by the second dimension where that is not enough.
+func (r Recut) halve(p Part, split *Split) (a, b Part, ok bool) {
+	if r.Slice.Strategy == StrategyHash {
+		return r.Split.Halve(p)
+	}
+	return p.Halve(r.Calendar, r.MinStep, split)
 }
 
 // prefix is the beginning of the window that the walk has proven: all of the

@@ -11,10 +11,11 @@ import (
 const (
 	StrategyTime     = "TIME"            // by time
 	StrategyID       = "ID_RANGE"        // by ordinals of frozen candidates (R9)
-	StrategyHybrid   = "HYBRID"          // by time, and by ids where a window cannot be cut further
+	StrategyHybrid   = "HYBRID"          // by time, and by ids or buckets where a window cannot be cut further
 	StrategyVolume   = "VOLUME_BUDGET"   // as one, cut again when its budget is spent
 	StrategyLandmark = "CURSOR_LANDMARK" // as one long walk, parted where a budget was spent
 	StrategyPage     = "PAGE"            // by numbers of pages
+	StrategyHash     = "HASH"            // by hash buckets of the ids
 )
 
 // SliceSpec is the boundary of one slice, as stored in slice_spec.
@@ -48,13 +49,16 @@ type Boundary struct {
 
 var halfOpen = Boundary{From: "CLOSED", To: "OPEN"}
 
-// Range is a part [From, To) of what lies in a window: of its ids, of the
-// ordinals of candidates, or of the pages of a walk. The zero range is all of it.
+// Range is a part [From, To) of what lies in a window: of its ids, of the hash
+// buckets of these, of the ordinals of candidates, or of the pages of a walk.
+// The zero range is all of it.
 type Range struct {
 	Key string `json:"key"`
 	// From is 0 at the beginning, To is 0 where there is no end.
-	From     int64    `json:"from"`
-	To       int64    `json:"to,omitzero"`
+	From int64 `json:"from"`
+	To   int64 `json:"to,omitzero"`
+	// Of is the number of buckets there are, if the range is one of them.
+	Of       int64    `json:"of,omitzero"`
 	Boundary Boundary `json:"boundary"`
 }
 
@@ -62,6 +66,7 @@ type Range struct {
 const (
 	RangeOrdinal = "ordinal"
 	RangePage    = "page"
+	RangeBucket  = "bucket"
 )
 
 // NewRange returns [from, to) over key; to 0 means without end.
@@ -73,6 +78,9 @@ func NewRange(key string, from, to int64) Range {
 func (r Range) Whole() bool { return r.From == 0 && r.To == 0 }
 
 func (r Range) String() string {
+	if r.Of != 0 {
+		return fmt.Sprintf("%s %d of %d", r.Key, r.From, r.Of)
+	}
 	if r.To == 0 {
 		return fmt.Sprintf("%s [%d, ...)", r.Key, r.From)
 	}
@@ -165,6 +173,10 @@ func (s SliceSpec) Validate() error {
 		if s.Range.Whole() && s.Strategy == StrategyHybrid {
 			bad("strategy %s needs a range", s.Strategy)
 		}
+	case StrategyHash:
+		if !s.Range.Whole() && s.Range.Of == 0 || s.Cursor != nil {
+			bad("strategy %s has a window and a bucket", s.Strategy)
+		}
 	case StrategyLandmark:
 		if s.Range.From > 0 && (s.Cursor == nil || s.Cursor.StartToken == "") {
 			bad("strategy %s needs the token its walk begins with", s.Strategy)
@@ -193,6 +205,11 @@ func (s SliceSpec) Validate() error {
 		}
 		if r.Key == "" || r.From < 0 || r.To != 0 && r.To <= r.From {
 			bad("range %s is empty or has no key", r)
+		}
+		if r.Of != 0 || r.Key == RangeBucket {
+			if err := r.checkBucket(); err != nil {
+				errs = append(errs, err)
+			}
 		}
 	}
 	return errors.Join(errs...)

@@ -18,11 +18,19 @@ type world struct {
 
 func (w world) in(p harvest.Part) (n int64) {
 	for i, at := range w.at {
-		if p.Contains(at) && w.id[i] >= p.Range.From && (p.Range.To == 0 || w.id[i] < p.Range.To) {
+		if p.Contains(at) && among(p.Range, w.id[i]) {
 			n++
 		}
 	}
 	return n
+}
+
+// among reports whether an id lies in a range, or in a bucket.
+func among(r harvest.Range, id int64) bool {
+	if no, of := r.Bucket(); of > 1 {
+		return int64(uint64(id)*0x9e3779b97f4a7c15>>40)%of == no
+	}
+	return id >= r.From && (r.To == 0 || id < r.To)
 }
 
 func drawRequest(t *rapid.T) harvest.SliceRequest {
@@ -43,8 +51,11 @@ func drawRequest(t *rapid.T) harvest.SliceRequest {
 	if r.Step > 0 { // not a million slices
 		r.Step = max(r.Step, to.Sub(from)/500)
 	}
-	if rapid.Bool().Draw(t, "second dimension") {
+	switch rapid.IntRange(0, 2).Draw(t, "second dimension") {
+	case 1:
 		r.Split = &harvest.Split{Key: "uid", Max: rapid.Int64Range(1, 1<<40).Draw(t, "max")}
+	case 2:
+		r.Split = &harvest.Split{Key: harvest.RangeBucket, Buckets: rapid.Int64Range(2, 100).Draw(t, "buckets")}
 	}
 	if rapid.Bool().Draw(t, "partial") {
 		r.MaxSlices = rapid.IntRange(1, 5).Draw(t, "max slices")
@@ -63,7 +74,7 @@ func drawWorld(t *rapid.T, r harvest.SliceRequest) world {
 		}
 		w.at = append(w.at, r.Window.From.Add(time.Duration(rapid.Int64Range(0, bunch-1).Draw(t, "at"))*time.Microsecond))
 		top := int64(1 << 40)
-		if r.Split != nil {
+		if r.Split != nil && r.Split.Max > 0 {
 			top = r.Split.Max
 		}
 		w.id = append(w.id, rapid.Int64Range(0, top).Draw(t, "id"))
@@ -97,6 +108,12 @@ func TestR12_SlicesTile(t *testing.T) {
 				r.Window = ordinals
 			}
 			out, err := strategy.Slice(context.Background(), r)
+			if code == harvest.StrategyHash && (r.Split == nil || r.Split.Buckets == 0) {
+				if err == nil {
+					t.Fatal("buckets of a source that has none")
+				}
+				continue
+			}
 			if err != nil {
 				t.Fatal(code, err)
 			}
@@ -136,7 +153,7 @@ func TestR12_SlicesTile(t *testing.T) {
 			for i, at := range w.at {
 				n := 0
 				for _, p := range parts {
-					if p.Contains(at) && w.id[i] >= p.Range.From && (p.Range.To == 0 || w.id[i] < p.Range.To) {
+					if p.Contains(at) && among(p.Range, w.id[i]) {
 						n++
 					}
 				}
@@ -147,6 +164,15 @@ func TestR12_SlicesTile(t *testing.T) {
 			if code == harvest.StrategyHybrid && counted {
 				capped(t, r, w, parts)
 			}
+			for _, p := range parts {
+				_, of := p.Range.Bucket()
+				if of > 1 && of > r.Split.Buckets {
+					t.Fatalf("%s: %s is one of too many", code, p)
+				}
+				if limit := limitOf(r); code == harvest.StrategyHash && counted && limit > 0 && w.in(p) > limit && 2*of <= r.Split.Buckets {
+					t.Fatalf("%s holds %d, the limit is %d, and there could be %d buckets", p, w.in(p), limit, r.Split.Buckets)
+				}
+			}
 		}
 	})
 }
@@ -154,10 +180,7 @@ func TestR12_SlicesTile(t *testing.T) {
 // capped: with counts no slice is over the cap that could have been cut, and no
 // two neighbours were left apart that fit together.
 func capped(t *rapid.T, r harvest.SliceRequest, w world, parts []harvest.Part) {
-	limit := r.Target
-	if r.Cap > 0 && (limit == 0 || r.Cap < limit) {
-		limit = r.Cap
-	}
+	limit := limitOf(r)
 	for i, p := range parts {
 		n := w.in(p)
 		if _, _, ok := p.Halve(r.Calendar, r.MinStep, r.Split); ok && r.Cap > 0 && n > r.Cap {
@@ -167,6 +190,13 @@ func capped(t *rapid.T, r harvest.SliceRequest, w world, parts []harvest.Part) {
 			t.Fatalf("%s with %d and its neighbour with %d were left apart under %d", p, n, w.in(parts[i-1]), limit)
 		}
 	}
+}
+
+func limitOf(r harvest.SliceRequest) int64 {
+	if r.Cap > 0 && (r.Target == 0 || r.Cap < r.Target) {
+		return r.Cap
+	}
+	return r.Target
 }
 
 // TestR13_HalvesTile: what a slice is cut into tiles it, ids included.

@@ -21,6 +21,15 @@ const (
 	ByFirstPage = "FIRST_PAGE" // from the total of a first page over a larger window
 )
 
+// half is what a hash leaves in each of two buckets, about.
+func (e Estimate) half() Estimate {
+	e.Records -= e.Records / 2
+	if e.By == ByCount {
+		e.By = ByFirstPage
+	}
+	return e
+}
+
 // Estimator tells how many records a part holds. It may ask the upstream; not
 // knowing is an answer, not an error.
 type Estimator func(ctx context.Context, p Part) (Estimate, error)
@@ -64,13 +73,14 @@ func Strategies() map[string]Strategy {
 		IDStrategy{},
 		PageStrategy{},
 		hybrid{},
+		HashStrategy{},
 	} {
 		m[s.Code()] = s
 	}
 	return m
 }
 
-// TimeStrategy cuts by time: count first, halve what is too much, by ids where
+// TimeStrategy cuts by time: count first, halve what is too much, by ids or hash buckets where
 // the finest window is still beyond reach, and put small neighbours together.
 type TimeStrategy struct{}
 
@@ -91,15 +101,7 @@ func (TimeStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, err
 	if err := c.cut(ctx, Part{Window: r.Window}, nil); err != nil {
 		return nil, err
 	}
-	c.flush()
-	if len(c.out) > 0 && r.Overlap > 0 {
-		c.out[0].Hints.OverlapSec = int(r.Overlap / time.Second)
-		// The parts of one window are asked for alike.
-		for i := 1; i < len(c.out) && c.out[i].Window.From.Equal(c.out[0].Window.From); i++ {
-			c.out[i].Hints.OverlapSec = c.out[0].Hints.OverlapSec
-		}
-	}
-	return c.out, nil
+	return c.done(), nil
 }
 
 func (r SliceRequest) check() error {
@@ -128,7 +130,8 @@ func (c *cutter) full(next Part) bool {
 }
 
 // emit takes a part that is to be a slice, or puts it together with the one
-// before: a window with the next window, ids with the next ids.
+// before: a window with the next window, ids with the next ids. Buckets are
+// halved, so that two of them are too much together.
 func (c *cutter) emit(p Part, e Estimate) {
 	if h := c.held; h != nil {
 		if c.est.Known && e.Known && c.limit() > 0 && c.est.Records+e.Records <= c.limit() {
@@ -137,7 +140,7 @@ func (c *cutter) emit(p Part, e Estimate) {
 				h.To = p.To
 				c.est.Records += e.Records
 				return
-			case h.From.Equal(p.From) && h.Range.To == p.Range.From && p.Range.From > 0:
+			case h.From.Equal(p.From) && p.Range.Of == 0 && h.Range.To == p.Range.From && p.Range.From > 0:
 				h.Range.To = p.Range.To
 				c.est.Records += e.Records
 				return
@@ -155,6 +158,19 @@ func (c *cutter) flush() {
 	s := NewSliceSpec(*c.held, c.Calendar, c.PageSize, c.est.Records, c.Lag)
 	s.Hints.EstimatedBy, s.Budget = c.est.By, c.Budget
 	c.out, c.held = append(c.out, s), nil
+}
+
+// done ends the cutting. An overlap widens the first slice.
+func (c *cutter) done() []SliceSpec {
+	c.flush()
+	if len(c.out) > 0 && c.Overlap > 0 {
+		c.out[0].Hints.OverlapSec = int(c.Overlap / time.Second)
+		// The parts of one window are asked for alike.
+		for i := 1; i < len(c.out) && c.out[i].Window.From.Equal(c.out[0].Window.From); i++ {
+			c.out[i].Hints.OverlapSec = c.out[0].Hints.OverlapSec
+		}
+	}
+	return c.out
 }
 
 // cut estimates p and emits it whole, or halves it. A window of which nothing
@@ -199,10 +215,14 @@ func (c *cutter) spread(ctx context.Context, p Part, e Estimate, most int64) err
 		return err
 	}
 	eb := Estimate{}
-	if ea.Known {
-		// What is not below is above; a count that has moved on since is mended by
-		// whoever walks it.
+	switch {
+	case ea.Known:
+		// What is not in the one is in the other; a count that has moved on since is
+		// mended by whoever walks it.
 		eb = Estimate{Records: max(0, e.Records-ea.Records), Known: true, By: e.By}
+	case a.Range.Of != 0:
+		ea = e.half()
+		eb = ea
 	}
 	if err := c.spread(ctx, a, ea, most); err != nil {
 		return err
