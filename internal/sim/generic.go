@@ -13,7 +13,7 @@ import (
 // same records as OAI-PMH, and the ways to log in. How it behaves says a
 // [GenericStyle].
 //
-//	GET, POST /items?from=T&to=T&size=N&style=S...  a page
+//	GET, POST /items?from=T&to=T&size=N&style=S...  a page; bucket=B&buckets=N: of these ids only
 //	GET /items/{from}/{to}/{offset}                 a page as bioRxiv gives it
 //	GET /items/{id}                                 one item or 404
 //	GET, POST /batch?ids=a,b,c                      details; unknown ids are left out
@@ -213,7 +213,11 @@ func (g *generic) serve(q *request, st GenericStyle) *reply {
 	if err != nil {
 		return refuse(err.Error())
 	}
-	return g.list(q, st, g.search(st, from, to))
+	ids, err := bucketed(q, g.search(st, from, to))
+	if err != nil {
+		return refuse(err.Error())
+	}
+	return g.list(q, st, ids)
 }
 
 // list serves a page of what was found.

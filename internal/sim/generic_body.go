@@ -13,7 +13,7 @@ import (
 )
 
 // walkNames are the parameters that say which page of what is asked for.
-var walkNames = []string{"from", "to", "size", "limit", "offset", "page", "token", "page[cursor]", "scroll_id"}
+var walkNames = []string{"from", "to", "size", "limit", "offset", "page", "token", "page[cursor]", "scroll_id", "bucket", "buckets"}
 
 // readBody takes the parameters out of a posted object or text. Those of a login
 // stay where they are.

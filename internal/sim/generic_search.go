@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -48,6 +49,21 @@ func instant(s string) (at, granule int64, err error) {
 		return 0, 0, fmt.Errorf("instant %q: must be a day or RFC 3339: %w", s, err)
 	}
 	return t.UnixMicro(), 1, nil
+}
+
+// bucketed keeps the ids asked for by bucket=B and buckets=N, those whose hash
+// leaves the remainder B when divided by N.
+func bucketed(q *request, ids []uint32) ([]uint32, error) {
+	b, n := q.get("bucket"), q.get("buckets")
+	if b == "" && n == "" {
+		return ids, nil
+	}
+	no, err := strconv.ParseUint(b, 10, 32)
+	of, errOf := strconv.ParseUint(n, 10, 32)
+	if err != nil || errOf != nil || no >= of {
+		return nil, fmt.Errorf("bucket %q of %q: must be numbers, the first below the second", b, n)
+	}
+	return slices.DeleteFunc(ids, func(i uint32) bool { return mix(uint64(i)+1)%of != no }), nil
 }
 
 // search returns the ids with from <= moment < to in the order asked for.
