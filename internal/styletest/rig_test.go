@@ -35,6 +35,7 @@ import (
 type row struct {
 	name   string
 	oracle sim.GenericStyle
+	op     harvest.Operation // default HARVEST
 	// The pack: blocks of YAML in place of those of the same key in the plainest
 	// pack, which is [plain]. One without a value takes the key away.
 	pack     string // the whole
@@ -190,7 +191,7 @@ func newRun(t *testing.T, w row, faults sim.Faults, scripts ...sim.Script) *run 
 		tweak, limit = nil, 0
 	}
 	pack := patratest.TextPack(t, "generic.yaml", []byte(w.text()), tweak)
-	spec, _, err := pack.Compile(source.Trigger{Operation: harvest.Harvest})
+	spec, _, err := pack.Compile(source.Trigger{Operation: cmp.Or(w.op, harvest.Harvest)})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, w.text())
 	}
@@ -263,7 +264,7 @@ func (r *run) exact() {
 
 // equal holds the export against the oracle's truth up to the watermark: the
 // same records, with the same update times and bytes, and those GONE whose
-// deletion the source tells of.
+// deletion the source tells of. A source without dates is read whole.
 func (r *run) equal() {
 	r.t.Helper()
 	have := map[string]sqlstore.Exported{}
@@ -273,7 +274,7 @@ func (r *run) equal() {
 	}); err != nil {
 		r.t.Fatal(err)
 	}
-	watermark := time.Time(*r.rep.Watermark)
+	watermark, undated := time.Time(*r.rep.Watermark), r.spec.Window.UpdatedAt == "NONE"
 	tells := r.row.told || r.row.oracle.Deletions == "flag" || r.row.oracle.Format == "oai"
 	compared := 0
 	for want := range r.Sim.Truth(code) {
@@ -283,12 +284,12 @@ func (r *run) equal() {
 		if want.Deleted && r.row.told {
 			due = want.VisibleAt // its line in the list is of then
 		}
-		if !due.Before(watermark) || want.Deleted && !tells {
+		if !undated && !due.Before(watermark) || want.Deleted && !tells {
 			continue
 		}
 		compared++
 		updated, status := want.UpdatedAt, harvest.RecordActive
-		if r.spec.Window.UpdatedAt == "WINDOW" {
+		if undated || r.spec.Window.UpdatedAt == "WINDOW" {
 			updated = time.Time{}
 		}
 		if want.Deleted {

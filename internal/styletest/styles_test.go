@@ -41,7 +41,7 @@ func TestStyles_Exact(t *testing.T) {
 }
 
 // table is all rows that end well.
-func table() []row { return slices.Concat(paging, shapes, auths) }
+func table() []row { return slices.Concat(paging, shapes, auths, buckets) }
 
 // faults are the kinds that can befall the generic source and leave nothing
 // behind. Not among them: those of other sources, and invalid_utf8, whose item is

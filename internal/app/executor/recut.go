@@ -11,10 +11,14 @@ import (
 
 // recut is the slice as it would be cut now, after the committed page at.
 func (s *session) recut(at harvest.Position) harvest.Recut {
-	return harvest.Recut{
+	r := harvest.Recut{
 		Slice: s.job.Spec, Paging: s.paging, At: at, TwoPhase: s.spec.TwoPhase(), Calendar: s.cal,
 		MinStep: s.spec.Window.MinStep.D(), Sized: s.spec.Search.Sized(),
 	}
+	if s.job.Spec.Strategy == harvest.StrategyHash {
+		r.Split = s.spec.Window.Split // there is nothing else to cut by
+	}
+	return r
 }
 
 // advise says why the slice should be cut once b is committed, nil if it should
@@ -36,7 +40,7 @@ func (s *session) advise(b *harvest.Batch, ans source.Answer) error {
 		return nil
 	}
 	if _, ok := r.Children(code); !ok {
-		s.log.Debug("slice stays whole", "code", code, "window", s.job.Spec.NominalWindow().String())
+		s.log.Debug("slice stays whole", "code", code, "window", s.job.Spec.Part().String())
 		return nil
 	}
 	return harvest.Fault{Level: harvest.Transient, Reaction: harvest.CutSlice, Code: code}
@@ -63,7 +67,11 @@ func (s *session) cut(ctx context.Context, why error) error {
 	if !ok {
 		if f.Reaction == harvest.CutSlice {
 			f.Level, f.Reaction = harvest.Rejected, harvest.GiveUp
-			return fmt.Errorf("%s cannot be cut smaller than %s: %w", s.job.Spec.Part(), s.spec.Window.MinStep.D(), f)
+			least := s.spec.Window.MinStep.D().String()
+			if r.Split != nil && r.Split.Buckets > 0 {
+				least = fmt.Sprintf("one of %d buckets", r.Split.Buckets)
+			}
+			return fmt.Errorf("%s cannot be cut smaller than %s: %w", s.job.Spec.Part(), least, f)
 		}
 		f.Reaction = harvest.Retry // rest, then try again
 		return fmt.Errorf("%d walks did not finish: %w", harvest.MaxWalks, f)
@@ -77,6 +85,6 @@ func (s *session) cut(ctx context.Context, why error) error {
 		return err
 	}
 	s.e.observe(Event{Kind: SliceCut, Job: s.job, Err: why, Reason: f.Code})
-	s.log.Info("slice cut", "window", s.job.Spec.NominalWindow().String(), "code", f.Code, "children", len(children), "proven", kids[0].Done, "err", why)
+	s.log.Info("slice cut", "window", s.job.Spec.Part().String(), "code", f.Code, "children", len(children), "proven", kids[0].Done, "err", why)
 	return errDone
 }

@@ -131,10 +131,11 @@ func toWindow(specs []harvest.SliceSpec, n int) []harvest.SliceSpec {
 	return specs[:n]
 }
 
-// newest is the end of a window that is surely enough for room slices.
+// newest is the end of a window that is surely enough for room slices. By hash
+// buckets it is cut whole: there is no saying which of them are the newest.
 func (j *job) newest(w harvest.Window, room int) harvest.Window {
 	step := j.spec.Window.Step.D()
-	if step <= 0 || w.Duration() <= step || w.Duration()/step < time.Duration(room) {
+	if step <= 0 || j.spec.Window.Strategy == harvest.StrategyHash || w.Duration() <= step || w.Duration()/step < time.Duration(room) {
 		return w
 	}
 	if from := j.cal.Floor(w.To.Add(-step * time.Duration(room))); from.After(w.From) {
@@ -181,7 +182,7 @@ func (j *job) slices(specs []harvest.SliceSpec) []harvest.SliceDraft {
 		n := s.Hints.ExpectedRecords
 		j.out.Expected += n
 		if limit := j.spec.Paging.MaxItems; limit > 0 && n > limit && s.Hints.EstimatedBy == harvest.ByCount {
-			sd.Reason = fmt.Sprintf("holds %d records, the source can be paged to %d, and the window cannot be cut smaller", n, limit)
+			sd.Reason = fmt.Sprintf("holds %d records, the source can be paged to %d, and it cannot be cut smaller", n, limit)
 			j.out.Warnings = append(j.out.Warnings, s.Part().String()+" "+sd.Reason)
 		}
 		out = append(out, sd)

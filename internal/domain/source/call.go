@@ -22,7 +22,7 @@ type Call struct {
 	Purpose Purpose
 	// Window is the window asked for, overlap included.
 	Window harvest.Window
-	// Range of ids within the window, all of them if zero.
+	// Range of ids within the window, or bucket of them; all if zero.
 	Range harvest.Range
 	// PageSize in place of the spec's own, if not 0 (R26).
 	PageSize int

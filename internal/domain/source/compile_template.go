@@ -10,7 +10,7 @@ import (
 
 // The variables of a template. page.held.NAME comes on top.
 var templateVars = []string{
-	"window.from", "window.to", "window.last", "range.on", "range.from", "range.last",
+	"window.from", "window.to", "window.last", "range.on", "range.from", "range.last", "bucket", "buckets",
 	"page.size", "page.offset", "page.no", "page.token", "page.first",
 	"ids", "vars.contact", "vars.tool",
 }

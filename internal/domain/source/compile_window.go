@@ -41,9 +41,10 @@ func (c *compiler) window() {
 	}
 	precise := coded(c, path+".precision", DictPrecision, cfg.Precision)
 	c.zone(cfg)
-	if coded(c, path+".bound", DictBound, cfg.Bound) {
+	undated := c.undated(cfg)
+	if (cfg.Bound != "" || !undated) && coded(c, path+".bound", DictBound, cfg.Bound) {
 		out.Closed = cfg.Bound == "CLOSED"
-		if needed {
+		if needed && !undated {
 			c.windowTemplates(cfg)
 		}
 	}
@@ -53,6 +54,22 @@ func (c *compiler) window() {
 	}
 	c.target()
 	c.cutting(cfg)
+}
+
+// undated reports whether the source has no date at all: it is read as a whole,
+// by hash buckets, and its requests say nothing of the window.
+func (c *compiler) undated(cfg *WindowConfig) bool {
+	if cfg.Strategy != harvest.StrategyHash || cfg.UpdatedAt != "NONE" {
+		return false
+	}
+	for _, usage := range []string{UsageSearch, UsageCount} {
+		for _, name := range []string{"window.from", "window.to", "window.last"} {
+			if c.used[usage].uses(name) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // cutting checks how a window is cut: the strategy, the second dimension and
@@ -66,28 +83,7 @@ func (c *compiler) cutting(cfg *WindowConfig) {
 			c.fail(path+"strategy", "%s is how known records are read again; it is not declared", cfg.Strategy)
 		}
 	}
-	if s := cfg.Split; s != nil {
-		if s.Key == "" || s.Key == harvest.RangeOrdinal || s.Key == harvest.RangePage || s.Max < 1 {
-			c.fail(path+"split", "needs a key of its own and the greatest id there can be")
-		}
-		if c.def.Pagination != nil && c.def.Pagination.MaxItems == 0 {
-			c.fail(path+"split", "has no use without pagination.maxItems: without a wall nothing needs it")
-		}
-		out.Split = &harvest.Split{Key: s.Key, Max: s.Max}
-	}
-	for _, usage := range []string{UsageSearch, UsageCount} {
-		e, known := c.cfg[usage]
-		if !known {
-			continue
-		}
-		at, uses := join("endpoints", e.Name), c.used[usage].uses("range.on") || c.used[usage].uses("range.from") || c.used[usage].uses("range.last")
-		switch {
-		case cfg.Split != nil && !uses:
-			c.fail(at, "window.split needs ${range.on ? ... range.from ... range.last : ''} in a template")
-		case cfg.Split == nil && uses:
-			c.fail(at, "range.* is known with window.split only")
-		}
-	}
+	c.split(cfg)
 	if cfg.MaxRequests < 0 || cfg.MaxRecords < 0 || cfg.MaxDuration < 0 || cfg.MaxOpen < 0 || cfg.Pages < 0 {
 		c.fail("window", "maxRequests, maxRecords, maxDuration, maxOpen and pages are not below zero")
 	}
@@ -97,6 +93,51 @@ func (c *compiler) cutting(cfg *WindowConfig) {
 	}
 	out.MaxOpen, out.Pages = cmp.Or(cfg.MaxOpen, defaultMaxOpen), cfg.Pages
 	c.strategy(out)
+}
+
+// split checks the second dimension, and that the requests ask for it.
+func (c *compiler) split(cfg *WindowConfig) {
+	const path = "window.split"
+	s := cfg.Split
+	ids, buckets := s != nil && s.Buckets == 0, s != nil && s.Buckets != 0
+	switch {
+	case ids:
+		if s.Key == "" || slices.Contains([]string{harvest.RangeOrdinal, harvest.RangePage, harvest.RangeBucket}, s.Key) || s.Max < 1 {
+			c.fail(path, "needs a key of its own and the greatest id there can be, or buckets")
+		}
+		c.spec.Window.Split = &harvest.Split{Key: s.Key, Max: s.Max}
+	case buckets:
+		if s.Key != "" || s.Max != 0 {
+			c.fail(path, "is by ids that are numbers (key and max) or by hash buckets (buckets), not by both")
+		}
+		if s.Buckets < 2 || s.Buckets > harvest.MaxBuckets {
+			c.fail(path+".buckets", "%d is not a number of buckets from 2 to %d", s.Buckets, harvest.MaxBuckets)
+		}
+		c.spec.Window.Split = &harvest.Split{Key: harvest.RangeBucket, Buckets: s.Buckets}
+	}
+	if p := c.def.Pagination; s != nil && cfg.Strategy != harvest.StrategyHash && p != nil && p.MaxItems == 0 {
+		c.fail(path, "has no use without pagination.maxItems: without a wall nothing needs it")
+	}
+	for _, usage := range []string{UsageSearch, UsageCount} {
+		e, known := c.cfg[usage]
+		if !known {
+			continue
+		}
+		at, used := join("endpoints", e.Name), c.used[usage]
+		inRange := used.uses("range.on") || used.uses("range.from") || used.uses("range.last")
+		switch {
+		case ids && !inRange:
+			c.fail(at, "window.split needs ${range.on ? ... range.from ... range.last : ''} in a template")
+		case !ids && inRange:
+			c.fail(at, "range.* is known with window.split by key and max only")
+		}
+		switch inBucket := used.uses("bucket"); {
+		case buckets && (!inBucket || !used.uses("buckets")):
+			c.fail(at, "window.split.buckets needs ${bucket} and ${buckets} in a template")
+		case !buckets && (inBucket || used.uses("buckets")):
+			c.fail(at, "${bucket} and ${buckets} are known with window.split.buckets only")
+		}
+	}
 }
 
 // strategy checks that a strategy has what it needs.
@@ -110,6 +151,10 @@ func (c *compiler) strategy(w *Window) {
 	case harvest.StrategyHybrid:
 		if w.Split == nil {
 			c.fail(path, "HYBRID needs window.split")
+		}
+	case harvest.StrategyHash:
+		if w.Split == nil || w.Split.Buckets == 0 {
+			c.fail(path, "HASH needs window.split.buckets: into how many hash buckets the source parts its ids")
 		}
 	case harvest.StrategyVolume:
 		if w.Budget == nil {

@@ -87,7 +87,7 @@ type WindowConfig struct {
 	// Strategy is TIME unless said otherwise.
 	Strategy string `yaml:"strategy" dict:"slice_strategy" doc:"how a window is cut, default TIME"`
 	// Split cuts by ids what cannot be cut by time.
-	Split *SplitConfig `yaml:"split" doc:"second dimension, for a finest window that still holds more than the source can be paged through"`
+	Split *SplitConfig `yaml:"split" doc:"second dimension, for a finest window that still holds more than the source can be paged through; the only one of the strategy HASH"`
 	// MaxRequests, MaxRecords and MaxDuration are the budget of a slice.
 	MaxRequests int      `yaml:"maxRequests" doc:"requests a slice may take before it is cut again"`
 	MaxRecords  int64    `yaml:"maxRecords" doc:"records a slice may bring before it is cut again"`
@@ -96,10 +96,12 @@ type WindowConfig struct {
 	Pages       int64    `yaml:"pages" doc:"pages per slice, of the strategy PAGE"`
 }
 
-// SplitConfig is a second dimension: ids that are numbers.
+// SplitConfig is a second dimension: ids that are numbers, or hash buckets.
 type SplitConfig struct {
-	Key string `yaml:"key" json:"key" doc:"what the ids are called, such as uid"`
-	Max int64  `yaml:"max" json:"max" doc:"no id is greater"`
+	Key string `yaml:"key" json:"key,omitzero" doc:"what ids that are numbers are called, such as uid; templates then ask for ${range.from} to ${range.last}"`
+	Max int64  `yaml:"max" json:"max,omitzero" doc:"no id is greater"`
+	// Buckets are in place of Key and Max.
+	Buckets int64 `yaml:"buckets" json:"buckets,omitzero" doc:"in place of key and max: into how many hash buckets the source parts its ids at most; templates then ask for ${bucket}, counted from 0, of ${buckets}, which is 1 for all, else a power of two"`
 }
 
 // PaginationConfig is the paging dimension.

@@ -249,8 +249,9 @@ var dictionary = []DictType{
 		{"ID_RANGE", "by ranges of ids", nil},
 		{"CURSOR_LANDMARK", "by landmarks of a cursor", nil},
 		{"VOLUME_BUDGET", "by expected volume", nil},
-		{"HYBRID", "by time, and by ids where that is not enough", nil},
+		{"HYBRID", "by time, and by ids or hash buckets where that is not enough", nil},
 		{"PAGE", "by numbers of pages", nil},
+		{"HASH", "by hash buckets of the ids", nil},
 	}},
 	{DictTrigger, "what set a plan off", []DictItem{
 		{"MANUAL", "a person", nil},

@@ -383,16 +383,24 @@ type rangeExpr struct {
 	To    string `json:"to"`
 }
 
+// bucketExpr is a hash bucket.
+type bucketExpr struct {
+	No int64 `json:"no"`
+	Of int64 `json:"of"`
+}
+
 // LocalExpr is the expression of a slice: the selection with the slice's own
 // bounds put in, as stored in expr_snapshot.
 func LocalExpr(s *Spec, p harvest.Part) string {
-	bounds := []map[string]rangeExpr{{"range": {s.Window.Key, harvest.FormatInstant(p.From), harvest.FormatInstant(p.To)}}}
-	if r := p.Range; !r.Whole() {
+	bounds := []map[string]any{{"range": rangeExpr{s.Window.Key, harvest.FormatInstant(p.From), harvest.FormatInstant(p.To)}}}
+	if no, of := p.Range.Bucket(); of > 1 {
+		bounds = append(bounds, map[string]any{"bucket": bucketExpr{no, of}})
+	} else if r := p.Range; !r.Whole() {
 		to := ""
 		if r.To > 0 {
 			to = strconv.FormatInt(r.To, 10)
 		}
-		bounds = append(bounds, map[string]rangeExpr{"range": {r.Key, strconv.FormatInt(r.From, 10), to}})
+		bounds = append(bounds, map[string]any{"range": rangeExpr{r.Key, strconv.FormatInt(r.From, 10), to}})
 	}
 	var v any = bounds[0]
 	if len(bounds) > 1 {

@@ -35,11 +35,14 @@ var errControl = errors.New("holds CR, LF or NUL")
 // scope is all a template can see. Instants are opaque: without methods or
 // fields, they can only be handed to the functions of the white list.
 type scope struct {
-	Window scopeWindow       `expr:"window"`
-	Range  scopeRange        `expr:"range"`
-	Page   scopePage         `expr:"page"`
-	IDs    []string          `expr:"ids"`
-	Vars   map[string]string `expr:"vars"`
+	Window scopeWindow `expr:"window"`
+	Range  scopeRange  `expr:"range"`
+	// Bucket of so many Buckets of the ids is wanted; 0 of 1 is all.
+	Bucket  int64             `expr:"bucket"`
+	Buckets int64             `expr:"buckets"`
+	Page    scopePage         `expr:"page"`
+	IDs     []string          `expr:"ids"`
+	Vars    map[string]string `expr:"vars"`
 	// Query is the selection in the source's words, by standard key.
 	Query map[string]string `expr:"query"`
 }
@@ -88,13 +91,15 @@ func newScope(spec *source.Spec, cal harvest.Calendar, call source.Call) *scope 
 	if spec.Query != nil {
 		wanted = spec.Query.Values
 	}
+	bucket, buckets := call.Range.Bucket()
 	return &scope{
 		Window: scopeWindow{
 			From: instant{call.Window.From.In(zone)},
 			To:   instant{call.Window.To.In(zone)},
 			Last: instant{last.In(zone)},
 		},
-		Range: newScopeRange(spec, call.Range),
+		Range:  newScopeRange(spec, call.Range),
+		Bucket: bucket, Buckets: buckets,
 		Page: scopePage{
 			Size: cmp.Or(call.PageSize, spec.Paging.Size), Offset: p.Offset, No: spec.Paging.PageBase + p.Page, Token: p.Token,
 			First: p.Pages == 0 && p.Offset == 0 && p.Page == 0 && p.Token == "" && p.URL == "",
@@ -105,7 +110,7 @@ func newScope(spec *source.Spec, cal harvest.Calendar, call source.Call) *scope 
 }
 
 func newScopeRange(spec *source.Spec, r harvest.Range) scopeRange {
-	out := scopeRange{On: !r.Whole() && r.Key != harvest.RangePage, From: r.From, Last: r.To - 1}
+	out := scopeRange{On: !r.Whole() && r.Key != harvest.RangePage && r.Of == 0, From: r.From, Last: r.To - 1}
 	if r.To == 0 && spec.Window.Split != nil {
 		out.Last = spec.Window.Split.Max
 	}

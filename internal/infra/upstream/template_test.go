@@ -118,3 +118,29 @@ func FuzzTemplate(f *testing.F) {
 		}
 	})
 }
+
+// TestTemplate_Buckets: all ids are bucket 0 of 1, and a bucket is no range.
+func TestTemplate_Buckets(t *testing.T) {
+	cal := harvest.Calendar{Precision: harvest.PrecisionSecond, Zone: time.UTC}
+	for _, c := range []struct {
+		r    harvest.Range
+		in   string
+		want string
+	}{
+		{harvest.Range{}, "${bucket}/${buckets}", "0/1"},
+		{harvest.Range{}, "${buckets > 1 ? text(bucket) : ''}", ""},
+		{harvest.NewBucket(5, 8), "${bucket}/${buckets}", "5/8"},
+		{harvest.NewBucket(5, 8), "${buckets > 1 ? text(bucket + 1) : ''}", "6"},
+		{harvest.NewBucket(5, 8), "${range.on}", "false"},
+		{harvest.NewRange("uid", 5, 8), "${range.on} ${bucket}/${buckets}", "true 0/1"},
+	} {
+		tpl, err := parseTemplate(c.in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := &source.Spec{Window: source.Window{Split: &harvest.Split{Key: harvest.RangeBucket, Buckets: 8}}}
+		if got, err := tpl.render(newScope(spec, cal, source.Call{Range: c.r})); err != nil || got != c.want {
+			t.Errorf("%s of %s: %q, %v, want %q", c.in, c.r, got, err, c.want)
+		}
+	}
+}
