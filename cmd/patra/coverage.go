@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -56,6 +57,9 @@ func (c *cli) coverageCmd() *cobra.Command {
 	return cmd
 }
 
+// coverageParts is how many parts of a window are named.
+const coverageParts = 4
+
 func (c *cli) printCoverage(code string, cov []sqlstore.Coverage) {
 	if len(cov) == 0 {
 		c.printf("%s: nothing planned yet\nnext: patra harvest %s\n", code, code)
@@ -80,6 +84,7 @@ func (c *cli) printCoverage(code string, cov []sqlstore.Coverage) {
 		}{{"proven", v.Proven}, {"open", v.Open}, {"failed", v.Failed}, {"missing", v.Missing}} {
 			for _, i := range part.list {
 				c.printf("  %-8s %s", part.name, windowText(v.Operation, i.From, i.To))
+				c.printf("%s", partsText(i))
 				if i.Reason != "" {
 					c.printf("  %s", i.Reason)
 				}
@@ -87,4 +92,18 @@ func (c *cli) printCoverage(code string, cov []sqlstore.Coverage) {
 			}
 		}
 	}
+}
+
+// partsText says which slices of a window are meant, where these are not all.
+func partsText(i sqlstore.Interval) string {
+	n := len(i.Ranges)
+	switch {
+	case n == 0:
+		return ""
+	case n == i.Parts:
+		return fmt.Sprintf("  in %d parts", n)
+	case n > coverageParts:
+		return fmt.Sprintf("  %d of %d parts: %s, ...", n, i.Parts, strings.Join(i.Ranges[:coverageParts], ", "))
+	}
+	return fmt.Sprintf("  %d of %d parts: %s", n, i.Parts, strings.Join(i.Ranges, ", "))
 }

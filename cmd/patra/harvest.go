@@ -185,7 +185,7 @@ func (c *cli) printReport(r *node.Report) {
 		c.printf("  complete  up to %s\n", r.Watermark)
 	}
 	for _, g := range r.Gaps {
-		c.printf("  gap       %s %s: %s", windowText(r.Operation, time.Time(g.From), time.Time(g.To)), g.Status, g.Reason)
+		c.printf("  gap       %s %s: %s", partText(r.Operation, time.Time(g.From), time.Time(g.To), g.Range), g.Status, g.Reason)
 		if g.RetryAt != nil {
 			c.printf(" (tried again after %s)", g.RetryAt)
 		}

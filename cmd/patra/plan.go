@@ -53,7 +53,7 @@ func (c *cli) printGaps(gaps []sqlstore.Gap) {
 		if !g.RetryAt.IsZero() {
 			at = node.Time(g.RetryAt).String()
 		}
-		c.printf("%-8d [%s, %s) %-10s %-22s %s\n", g.Slice, node.Time(g.From), node.Time(g.To), g.Status, at, g.Reason)
+		c.printf("%-8d %-58s %-10s %-22s %s\n", g.Slice, partText("", g.From, g.To, g.Range), g.Status, at, g.Reason)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -54,6 +55,11 @@ func windowText(op harvest.Operation, from, to time.Time) string {
 		return fmt.Sprintf("records %d to %d", harvest.OrdinalOf(from), harvest.OrdinalOf(to))
 	}
 	return fmt.Sprintf("[%s, %s)", node.Time(from), node.Time(to))
+}
+
+// partText is a window, and which part of it where it is not all.
+func partText(op harvest.Operation, from, to time.Time, part string) string {
+	return strings.TrimSuffix(windowText(op, from, to)+" "+part, " ")
 }
 
 func (c *cli) planShowCmd() *cobra.Command {
@@ -110,9 +116,13 @@ func (c *cli) printSlices(op harvest.Operation, rows []sqlstore.SliceRow) {
 	if len(rows) == 0 {
 		return
 	}
-	c.printf("%-8s %-10s %-50s %-6s %s\n", "SLICE", "STATE", "WINDOW", "TRIES", "REASON")
+	wide := 50
 	for _, s := range rows {
-		c.printf("%-8d %-10s %-50s %-6d %s\n", s.ID, s.Status, windowText(op, s.From, s.To), s.Tries, s.Reason)
+		wide = max(wide, len(partText(op, s.From, s.To, s.Range)))
+	}
+	c.printf("%-8s %-10s %-*s %-6s %s\n", "SLICE", "STATE", wide, "WINDOW", "TRIES", "REASON")
+	for _, s := range rows {
+		c.printf("%-8d %-10s %-*s %-6d %s\n", s.ID, s.Status, wide, partText(op, s.From, s.To, s.Range), s.Tries, s.Reason)
 	}
 }
 

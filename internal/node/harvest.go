@@ -71,6 +71,7 @@ type ReportRequests struct {
 type ReportGap struct {
 	From    Time   `json:"from"`
 	To      Time   `json:"to"`
+	Range   string `json:"range,omitempty"` // the part of the window it is
 	Status  string `json:"status"`
 	Reason  string `json:"reason"`
 	RetryAt *Time  `json:"retry_at,omitempty"`
@@ -277,7 +278,7 @@ func (n *Node) fill(ctx context.Context, rep *Report, id harvest.PlanID, ns harv
 	}
 	rep.Noop = false
 	for _, g := range s.Gaps {
-		rg := ReportGap{From: Time(g.From), To: Time(g.To), Status: g.Status, Reason: g.Reason}
+		rg := ReportGap{From: Time(g.From), To: Time(g.To), Range: g.Range, Status: g.Status, Reason: g.Reason}
 		if !g.RetryAt.IsZero() {
 			at := Time(g.RetryAt)
 			rg.RetryAt = &at

@@ -28,6 +28,7 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R11_SentinelSeesWhatWasMissed", sentinelSees},
 		{"R11_SentinelChoosesWhatIsProven", provenWindows},
 		{"R12_EveryInstantInOneDay", daysApart},
+		{"R1_BucketsOfAWindowTogether", bucketsOfAWindow},
 		{"R13_ResliceTilesAndHoldsW", reslice},
 		{"R13_ProvenPrefixMovesW", provenPrefix},
 		{"R13_ProvenPrefixOfABackfill", prefixBackwards},

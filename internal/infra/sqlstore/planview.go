@@ -75,10 +75,12 @@ type SliceRow struct {
 	Status harvest.SliceState `json:"status"`
 	From   time.Time          `json:"from"`
 	To     time.Time          `json:"to"`
-	Spec   string             `json:"-"`
-	Task   harvest.TaskState  `json:"task,omitempty"`
-	Tries  int                `json:"attempts"`
-	Reason string             `json:"reason,omitempty"`
+	// Range is the part of the window it is, such as bucket 3 of 8; empty for all.
+	Range  string            `json:"range,omitempty"`
+	Spec   string            `json:"-"`
+	Task   harvest.TaskState `json:"task,omitempty"`
+	Tries  int               `json:"attempts"`
+	Reason string            `json:"reason,omitempty"`
 }
 
 const sliceRowSQL = `SELECT s.id, s.parent_id, s.status_code, s.window_from, s.window_to, s.slice_spec, t.status_code, t.attempts, COALESCE(s.reason, t.error)
@@ -91,6 +93,9 @@ func scanSliceRow(r interface{ Scan(...any) error }) (v SliceRow, err error) {
 	err = r.Scan(&v.ID, &parent, &v.Status, &from, &to, &v.Spec, &task, &tries, &reason)
 	v.Parent, v.From, v.To = harvest.SliceID(parent.Int64), from.time(), to.time()
 	v.Task, v.Tries, v.Reason = harvest.TaskState(task.String), int(tries.Int64), reason.String
+	if err == nil {
+		v.Range, err = rangeOf(v.Spec)
+	}
 	return v, err
 }
 

@@ -41,6 +41,7 @@ type Gap struct {
 	Slice   harvest.SliceID `json:"slice"`
 	From    time.Time       `json:"from"`
 	To      time.Time       `json:"to"`
+	Range   string          `json:"range,omitempty"` // the part of the window it is
 	Status  string          `json:"status"`
 	Reason  string          `json:"reason"`
 	RetryAt time.Time       `json:"retry_at,omitzero"`
@@ -106,16 +107,19 @@ func (s *Store) gaps(ctx context.Context, where string, args ...any) ([]Gap, err
 		var g Gap
 		var from, to, retry ts
 		var reason sql.NullString
-		if err := r.Scan(&g.Slice, &from, &to, &g.Status, &reason, &retry); err != nil {
+		var spec string
+		if err := r.Scan(&g.Slice, &from, &to, &spec, &g.Status, &reason, &retry); err != nil {
 			return err
 		}
 		g.From, g.To, g.Reason = from.time(), to.time(), reason.String
 		if g.Status == string(harvest.SliceFailed) {
 			g.RetryAt = retry.time()
 		}
+		var err error
+		g.Range, err = rangeOf(spec)
 		out = append(out, g)
-		return nil
-	}, `SELECT s.id, s.window_from, s.window_to, s.status_code, s.reason, t.scheduled_at FROM ing_plan_slice s LEFT JOIN ing_task t ON t.slice_id=s.id
+		return err
+	}, `SELECT s.id, s.window_from, s.window_to, s.slice_spec, s.status_code, s.reason, t.scheduled_at FROM ing_plan_slice s LEFT JOIN ing_task t ON t.slice_id=s.id
 		WHERE s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0`+standing+` AND `+where+` ORDER BY s.window_from LIMIT ?`, append(args, maxGaps)...)
 	if err != nil {
 		return nil, fmt.Errorf("list gaps: %w", err)

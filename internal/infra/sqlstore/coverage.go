@@ -1,0 +1,186 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// Interval of a namespace's coverage.
+type Interval struct {
+	From   time.Time `json:"from"`
+	To     time.Time `json:"to"`
+	Reason string    `json:"reason,omitempty"`
+	// Ranges are those of the Parts slices that share the window which are meant,
+	// such as bucket 3 of 8; none if it is one slice, or all of them.
+	Ranges []string `json:"ranges,omitempty"`
+	Parts  int      `json:"parts,omitempty"`
+}
+
+// Coverage is what of a namespace is proven complete, and what is not.
+type Coverage struct {
+	Operation harvest.Operation `json:"operation"`
+	Namespace string            `json:"namespace"`
+	CursorKey string            `json:"cursor_key"`
+	Direction harvest.Direction `json:"direction"`
+	Init      time.Time         `json:"init"`
+	Watermark time.Time         `json:"watermark"`
+	Proven    []Interval        `json:"proven"`
+	Open      []Interval        `json:"open"`
+	Failed    []Interval        `json:"failed"`
+	Missing   []Interval        `json:"missing"`
+	// How much of a HARVEST comes late; nil for other operations.
+	*LateRate
+
+	reach time.Time // the end of the windows seen so far
+}
+
+// Coverage reads the coverage of a source, one entry per namespace. Those of
+// sentinels are left out: they cover nothing that is not covered already.
+func (s *Store) Coverage(ctx context.Context, provenance string) ([]Coverage, error) {
+	type head struct {
+		Coverage
+		id harvest.CursorID
+	}
+	var heads []head
+	err := s.each(ctx, func(r *sql.Rows) error {
+		h := head{Coverage: Coverage{Proven: []Interval{}, Open: []Interval{}, Failed: []Interval{}, Missing: []Interval{}}}
+		var scope, key, init string
+		var w ts
+		if err := r.Scan(&h.id, &h.Operation, &scope, &key, &h.CursorKey, &h.Direction, &init, &w); err != nil {
+			return err
+		}
+		h.Namespace, h.Watermark = scope+"/"+key, w.time()
+		var err error
+		h.Init, err = cursorPlace(h.Operation, init)
+		heads = append(heads, h)
+		return err
+	}, `SELECT id, operation_code, namespace_scope_code, namespace_key, cursor_key, direction_code, init_value, normalized_instant FROM ing_cursor c WHERE provenance_code=?
+		AND NOT EXISTS (SELECT 1 FROM ing_plan p WHERE p.cursor_id=c.id AND p.watches_cursor_id IS NOT NULL) ORDER BY operation_code, id`, provenance)
+	if err != nil {
+		return nil, fmt.Errorf("coverage of %s: %w", provenance, err)
+	}
+	out := make([]Coverage, len(heads))
+	for i := range heads {
+		if err := s.cover(ctx, heads[i].id, &heads[i].Coverage); err != nil {
+			return nil, fmt.Errorf("coverage of %s: %w", provenance, err)
+		}
+		if h := &heads[i]; h.Operation == harvest.Harvest {
+			if h.LateRate, err = s.lateRate(ctx, h.id); err != nil {
+				return nil, fmt.Errorf("coverage of %s: %w", provenance, err)
+			}
+		}
+		out[i] = heads[i].Coverage
+	}
+	return out, nil
+}
+
+// leaf is a slice as the coverage sees it.
+type leaf struct {
+	harvest.Covered
+	open   bool
+	reason string
+	spec   string
+}
+
+func (s *Store) cover(ctx context.Context, id harvest.CursorID, c *Coverage) error {
+	var same []leaf // the slices of one window
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var l leaf
+		var from, to ts
+		var st harvest.SliceState
+		var accepted bool
+		var reason sql.NullString
+		if err := r.Scan(&from, &to, &st, &accepted, &reason, &l.spec); err != nil {
+			return err
+		}
+		l.Window, l.reason = harvest.Window{From: from.time(), To: to.time()}, reason.String
+		switch {
+		case st == harvest.SliceDone:
+			l.Counts, l.reason = true, ""
+		case accepted:
+			l.Counts, l.reason = true, "accepted gap: "+l.reason
+		case st != harvest.SliceFailed && st != harvest.SliceCancelled:
+			l.open, l.reason = true, ""
+		}
+		if len(same) > 0 && same[0].Window != l.Window {
+			if err := c.add(same); err != nil {
+				return err
+			}
+			same = same[:0]
+		}
+		same = append(same, l)
+		return nil
+	}, `SELECT window_from, window_to, status_code, gap_accepted, reason, slice_spec FROM ing_plan_slice WHERE cursor_id=? AND status_code<>'RESLICED' ORDER BY window_from, window_to, id`, id)
+	if err != nil || len(same) == 0 {
+		return err
+	}
+	return c.add(same)
+}
+
+// add takes the slices of the next window. It is proven when all of them count;
+// else what does not is told, by its range where it is a part.
+func (c *Coverage) add(same []leaf) error {
+	w := same[0].Window
+	if !c.reach.IsZero() && c.reach.Before(w.From) {
+		c.Missing = join(c.Missing, Interval{From: c.reach, To: w.From})
+	}
+	if w.To.After(c.reach) {
+		c.reach = w.To
+	}
+	left := slices.DeleteFunc(slices.Clone(same), func(l leaf) bool { return l.Counts })
+	if len(left) == 0 {
+		i := slices.IndexFunc(same, func(l leaf) bool { return l.reason != "" })
+		c.Proven = join(c.Proven, Interval{From: w.From, To: w.To, Reason: same[max(0, i)].reason})
+		return nil
+	}
+	for _, l := range left {
+		v := Interval{From: w.From, To: w.To, Reason: l.reason}
+		if len(same) > 1 {
+			r, err := rangeOf(l.spec)
+			if err != nil {
+				return err
+			}
+			v.Ranges, v.Parts = []string{r}, len(same)
+		}
+		if l.open {
+			c.Open = join(c.Open, v)
+		} else {
+			c.Failed = join(c.Failed, v)
+		}
+	}
+	return nil
+}
+
+// join adds an interval to a list, to the last one if it goes on from there or is
+// of the same window, and there is nothing else to be said of it.
+func join(list []Interval, v Interval) []Interval {
+	n := len(list) - 1
+	switch {
+	case n < 0 || list[n].Reason != v.Reason:
+	case list[n].From.Equal(v.From) && v.Parts > 0:
+		list[n].Ranges = append(list[n].Ranges, v.Ranges...)
+		return list
+	case list[n].To.Equal(v.From) && list[n].Parts+v.Parts == 0:
+		list[n].To = v.To
+		return list
+	}
+	return append(list, v)
+}
+
+// rangeOf names the range that a slice is of its window, empty if it is all.
+func rangeOf(spec string) (string, error) {
+	var s harvest.SliceSpec
+	if err := json.Unmarshal([]byte(spec), &s); err != nil {
+		return "", fmt.Errorf("read slice_spec: %w", err)
+	}
+	if r := s.Part().Range; !r.Whole() {
+		return r.String(), nil
+	}
+	return "", nil
+}
