@@ -63,10 +63,8 @@ func (c *compiler) undated(cfg *WindowConfig) bool {
 		return false
 	}
 	for _, usage := range []string{UsageSearch, UsageCount} {
-		for _, name := range []string{"window.from", "window.to", "window.last"} {
-			if c.used[usage].uses(name) {
-				return false
-			}
+		if slices.ContainsFunc([]string{"window.from", "window.to", "window.last"}, c.used[usage].uses) {
+			return false
 		}
 	}
 	return true
