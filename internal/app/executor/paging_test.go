@@ -102,6 +102,59 @@ func TestR23_ExpiredTokenBeginsANewWalk(t *testing.T) {
 	}
 }
 
+// TestR23_DeclaredLifeSparesTheDeadToken leaves a walk after each of its pages.
+// Gone on with in time, it goes on; later, it begins again by the source's own
+// way, and nothing the pages of the walk before gave is ever sent.
+func TestR23_DeclaredLifeSparesTheDeadToken(t *testing.T) {
+	for _, name := range []string{"token", "token-end", "token-const", "scroll", "url"} {
+		for _, c := range []struct {
+			away     time.Duration
+			dead     bool
+			reaction string
+		}{{4 * time.Minute, false, "RESTART"}, {6 * time.Minute, true, "RESTART"}, {6 * time.Minute, true, "CUT"}} {
+			for k := 1; k <= 3; k++ {
+				t.Run(fmt.Sprintf("%s/%s/%s/page %d", name, c.reaction, c.away, k), func(t *testing.T) {
+					bubble(t, func(t *testing.T) { leaveWalk(t, name, k, c.away, c.dead, c.reaction) })
+				})
+			}
+		}
+	}
+}
+
+func leaveWalk(t *testing.T, name string, k int, away time.Duration, dead bool, reaction string) {
+	m := manners[name]
+	m.paging = strings.Replace(m.paging, "}", ", tokenLifetime: PT5M}", 1)
+	m.faults = "  - {code: token_expired, status: 410, level: L1, reaction: " + reaction + "}\n"
+	b := newBench(t, m, setup{sim: sim.Config{CursorLife: 5 * time.Minute}})
+	ctx, stop := contextWithStop()
+	defer stop()
+	b.onPage(k, func(*http.Request) { stop() })
+	if rep, err := b.Harvest(ctx, "generic"); err != nil || rep.Status == "COMPLETED" || b.ask(committed) != k {
+		t.Fatalf("the walk was not left after page %d: %v, %+v", k, err, rep)
+	}
+	b.Sim.SetOnRequest(nil)
+	left := len(b.Sim.Requests())
+	time.Sleep(away)
+	b.again()
+	rep := b.exact()
+	for _, r := range b.Sim.Requests()[left:] {
+		if r.Params.Get("only") == "count" {
+			continue // of the plan for what has come meanwhile
+		}
+		if continued := r.Params.Get("token") != "" || r.Params.Get("scroll_id") != ""; continued == dead {
+			t.Errorf("after %s the walk went on with %v", away, r.Params)
+		}
+		break
+	}
+	cut := dead && reaction == "CUT"
+	if n, want := b.ask(walks), map[bool]int{true: 2, false: 1}[dead && !cut]; n != want {
+		t.Errorf("%d walks, want %d", n, want)
+	}
+	if (rep.Slices.Resliced > 0) != cut {
+		t.Errorf("slices %+v", rep.Slices)
+	}
+}
+
 // TestR23_ThreeWalksThenTheSliceIsCut for walks that never come past page 2.
 func TestR23_ThreeWalksThenTheSliceIsCut(t *testing.T) {
 	for _, kind := range []sim.Fault{sim.CursorExpired, sim.TotalWrong} {

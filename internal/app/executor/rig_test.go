@@ -1,6 +1,7 @@
 package executor_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -30,6 +31,7 @@ type manner struct {
 	id     string // path of the id, default id
 	target int    // records a slice, default 100
 	tasks  string // what single operations have of their own
+	faults string // fault rules in place of the usual one
 }
 
 // The generic source in every style of the oracle.
@@ -110,7 +112,7 @@ pagination: %s
 		b.WriteString("  count:\n    usage: COUNT\n    path: /items\n    format: JSON\n    query:\n      from: ${iso(window.from)}\n      to: ${iso(window.to)}\n" +
 			"      style: offset\n      size: 1\n      only: count\n    response: {root: total, total: total}\n")
 	}
-	b.WriteString("faults:\n  - {code: token_expired, status: 410, level: L1, reaction: RESTART}\n")
+	b.WriteString("faults:\n" + cmp.Or(m.faults, "  - {code: token_expired, status: 410, level: L1, reaction: RESTART}\n"))
 	b.WriteString("mapping:\n  fields: {title: title, url: id}\n  volatile: [updated, v, reads]\n" + m.tasks)
 	return b.String()
 }

@@ -172,17 +172,13 @@ func (s *session) execute(ctx context.Context, res harvest.Resume) error {
 		return err
 	}
 	st := s.begin(res)
-	if why := s.mustRestart(res, st); why != nil {
-		next, err := s.restart(ctx, why)
-		if err != nil {
-			return err
-		}
-		st = next
-	}
+	err := s.mustRestart(res, st)
 	for {
-		done, err := s.walkFrom(ctx, st)
-		if done {
-			return nil
+		if err == nil {
+			var done bool
+			if done, err = s.walkFrom(ctx, st); done {
+				return nil
+			}
 		}
 		if err == nil {
 			return errors.New("walk ended without an end")
@@ -213,6 +209,8 @@ func (s *session) mustRestart(res harvest.Resume, st step) error {
 		// A page may have been served that nobody stored, and the server's
 		// cursor has moved past it: only a new walk sees it again (R22).
 		return harvest.Fault{Level: harvest.Transient, Reaction: harvest.RestartWalk, Code: "page_outcome_unknown"}
+	case st.phase == harvest.PhaseSearch && s.paging.Expired(st.pos, res.SearchAge):
+		return s.spec.TokenExpired() // known without asking (R23)
 	case s.over != nil && !s.paging.Confirmed(*s.over, s.prior):
 		return s.unconfirmed()
 	}

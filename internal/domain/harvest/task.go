@@ -86,6 +86,9 @@ type Resume struct {
 	Search     Position
 	SearchDone int
 	SearchEnd  EndProof
+	// SearchAge is how long ago that page was committed; before the first one,
+	// how long the slice has been there.
+	SearchAge time.Duration
 	// Prior is where the walk before was proven over, nil if it was not.
 	Prior *Position
 	// IDs found so far by the SEARCH pages of a two-phase walk, in order.

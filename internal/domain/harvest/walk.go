@@ -58,6 +58,9 @@ type Paging struct {
 	// Stateful: the position is held by the server, so a page whose answer was
 	// lost cannot be asked for again (R22).
 	Stateful bool `json:"tokenStateful,omitzero"`
+	// TokenLife is how long what a page gave for the next one can be used, 0 if
+	// nothing is known (R23).
+	TokenLife time.Duration `json:"tokenLifetimeNs,omitzero"`
 	// End lists the proofs that end a walk of this source.
 	End []EndProof `json:"end"`
 	// TotalExact: the walk's distinct ids must reach the greatest total it was told.
@@ -111,6 +114,13 @@ func (p Paging) Start(s SliceSpec, walk int) Position {
 		return Position{Token: s.Cursor.StartToken, Held: s.Cursor.Held, Seen: s.Cursor.Seen, Before: r.From}
 	}
 	return Position{}
+}
+
+// Expired reports whether what the page before a position gave for the next one
+// is dead by now, when that page was committed this long ago.
+func (p Paging) Expired(at Position, age time.Duration) bool {
+	lent := at.Token != "" || at.URL != "" || len(at.Held) > 0
+	return lent && p.TokenLife > 0 && age >= p.TokenLife
 }
 
 // ordered reports whether a walk may prove a beginning: page numbers may shift,

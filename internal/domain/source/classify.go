@@ -45,6 +45,22 @@ func (v Verdict) Again() harvest.Fault {
 	return f
 }
 
+// CodeTokenExpired is the fault of a token that is dead. A source that tells one
+// by its reply has a fault rule of this code.
+const CodeTokenExpired = "token_expired"
+
+// TokenExpired is the fault of a token whose declared life is over: what the
+// source's own rule says of dead tokens, a new walk where it has none (R23).
+func (s *Spec) TokenExpired() harvest.Fault {
+	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.RestartWalk, Code: CodeTokenExpired}
+	for _, r := range s.Faults {
+		if r.Code == CodeTokenExpired && r.Reaction == harvest.CutSlice {
+			f.Reaction = r.Reaction
+		}
+	}
+	return f
+}
+
 // Classifier says what the replies of one source mean. Its methods are asked in
 // this order: [Classifier.Ruled], the source's own rules on status and head;
 // [Classifier.Signalled], its rules on what decoding brought to light;

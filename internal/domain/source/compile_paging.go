@@ -18,7 +18,7 @@ func (c *compiler) paging() {
 	out := &c.spec.Paging
 	*out = harvest.Paging{
 		Type: cfg.Type, Size: cfg.PageSize, End: slices.Clone(cfg.End), Snapshot: cfg.Snapshot, Order: cfg.Order,
-		Stateful: cfg.TokenStateful, MaxItems: cfg.MaxItems, MaxPages: cfg.MaxPages,
+		Stateful: cfg.TokenStateful, TokenLife: cfg.TokenLifetime.D(), MaxItems: cfg.MaxItems, MaxPages: cfg.MaxPages,
 	}
 	if !coded(c, path+".type", DictPaging, cfg.Type) {
 		return
@@ -119,6 +119,12 @@ func (c *compiler) tokens(path string, cfg *PaginationConfig, out *harvest.Pagin
 		c.fail(response+".nextToken", "is required with paging %s", cfg.Type)
 	case cfg.Type == harvest.PageURL && known && search.Response.NextURL == "":
 		c.fail(response+".nextUrl", "is required with paging URL")
+	}
+	switch held := known && len(search.Response.Held) > 0; {
+	case cfg.TokenLifetime < 0:
+		c.fail(path+".tokenLifetime", "%s is no time to live", cfg.TokenLifetime.D())
+	case cfg.TokenLifetime > 0 && known && !isToken && cfg.Type != harvest.PageURL && !held:
+		c.fail(path+".tokenLifetime", "%s pages have no token, no next link and nothing held", cfg.Type)
 	}
 	if !isToken {
 		if cfg.TokenRepeat != "" || cfg.TokenStateful {

@@ -165,6 +165,10 @@ func TestCompile_Refuses(t *testing.T) {
 			delete(search(d).Query, "cursor")
 		}, "endpoints.works.response.nextUrl: is required"},
 		{"repeat and proof", func(d *source.Definition) { d.Pagination.TokenRepeat = "END" }, "pagination.tokenRepeat: END does not fit"},
+		{"life of what is not there", func(d *source.Definition) {
+			d.Pagination.Type, d.Pagination.TokenRepeat, d.Pagination.TokenLifetime = "PAGE", "", sec(300)
+		}, "pagination.tokenLifetime: PAGE pages have no token"},
+		{"no life", func(d *source.Definition) { d.Pagination.TokenLifetime = sec(-1) }, "pagination.tokenLifetime: -1s is no time to live"},
 		{"has more", func(d *source.Definition) { d.Pagination.End = append(d.Pagination.End, harvest.EndHasMore) }, "endpoints.works.response.hasMore: is required"},
 		{"token not sent", func(d *source.Definition) { delete(search(d).Query, "cursor") }, "endpoints.works: paging TOKEN needs ${page.token}"},
 		{"offset beside token", func(d *source.Definition) { search(d).Query["o"] = "${page.offset}" }, "endpoints.works: ${page.offset} does not go with paging TOKEN"},

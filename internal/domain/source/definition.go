@@ -110,8 +110,10 @@ type PaginationConfig struct {
 	PageSize  int                `yaml:"pageSize" doc:"items asked for per page"`
 	FirstPage *int               `yaml:"firstPage" doc:"number of the first page, 0 or 1; of PAGE only"`
 	// TokenRepeat is END or CONTINUE: what a token that comes again means (R22).
-	TokenRepeat   string             `yaml:"tokenRepeat" dict:"token_repeat" doc:"what a token that comes again means"`
-	TokenStateful bool               `yaml:"tokenStateful" doc:"the server holds the place: a lost page cannot be asked for again"`
+	TokenRepeat   string `yaml:"tokenRepeat" dict:"token_repeat" doc:"what a token that comes again means"`
+	TokenStateful bool   `yaml:"tokenStateful" doc:"the server holds the place: a lost page cannot be asked for again"`
+	// TokenLifetime is how long what a page gives for the next one can be used (R23).
+	TokenLifetime Duration           `yaml:"tokenLifetime" doc:"how long a token, next link or held session can be used; a walk left for longer begins again without sending it"`
 	Total         string             `yaml:"total" dict:"total" doc:"what the total in a reply is worth"`
 	Snapshot      bool               `yaml:"snapshot" doc:"the result does not change while it is walked"`
 	Order         string             `yaml:"order" doc:"the total order of the result, such as updated asc, id asc; OFFSET needs it unless there is a snapshot; where it begins with window.key and is ascending, a walk that is cut keeps what it has read"`

@@ -200,12 +200,13 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 		}
 		var slice, plan int64
 		var prov, op string
-		var from, to ts
-		if err := x.row(`SELECT t.attempts, t.walk_no, t.slice_id, t.plan_id, t.provenance_code, t.operation_code, s.window_from, s.window_to
+		var from, to, cutAt ts
+		if err := x.row(`SELECT t.attempts, t.walk_no, t.slice_id, t.plan_id, t.provenance_code, t.operation_code, s.window_from, s.window_to, s.created_at
 			FROM ing_task t JOIN ing_plan_slice s ON s.id=t.slice_id WHERE t.id=?`, l.Task).
-			Scan(&res.Attempt, &res.Walk, &slice, &plan, &prov, &op, &from, &to); err != nil {
+			Scan(&res.Attempt, &res.Walk, &slice, &plan, &prov, &op, &from, &to, &cutAt); err != nil {
 			return fmt.Errorf("read task %d: %w", l.Task, err)
 		}
+		res.SearchAge = x.now.Sub(cutAt.time())
 		id, err := x.insert(`INSERT INTO ing_task_run (task_id, attempt_no, fence, provenance_code, operation_code, lease_owner, status_code, window_from, window_to, started_at)
 			VALUES (?,?,?,?,?,?,'RUNNING',?,?,?)`, l.Task, res.Attempt, l.Fence, prov, op, l.Owner, from, to, ts(x.now))
 		if err != nil {
@@ -233,7 +234,8 @@ func (x *tx) resume(task harvest.TaskID, res *harvest.Resume) error {
 		var after string
 		var ids, end sql.NullString
 		var hashes []byte
-		if err := r.Scan(&phase, &after, &ids, &hashes, &end); err != nil {
+		var committedAt ts
+		if err := r.Scan(&phase, &after, &ids, &hashes, &end, &committedAt); err != nil {
 			return err
 		}
 		pos, err := harvest.ParsePosition(after)
@@ -246,7 +248,7 @@ func (x *tx) resume(task harvest.TaskID, res *harvest.Resume) error {
 			return nil
 		}
 		res.SearchDone++
-		res.Search = pos
+		res.Search, res.SearchAge = pos, x.now.Sub(committedAt.time())
 		res.SearchEnd = harvest.EndProof(end.String)
 		if ids.String != "" {
 			res.IDs = append(res.IDs, strings.Split(ids.String, "\n")...)
@@ -255,7 +257,7 @@ func (x *tx) resume(task harvest.TaskID, res *harvest.Resume) error {
 			res.Seen = append(res.Seen, binary.BigEndian.Uint64(hashes))
 		}
 		return nil
-	}, `SELECT phase, after_position, id_list, id_hashes, end_proof FROM ing_task_run_batch
+	}, `SELECT phase, after_position, id_list, id_hashes, end_proof, committed_at FROM ing_task_run_batch
 		WHERE task_id=? AND status_code='SUCCEEDED' AND walk_no=? ORDER BY phase DESC, ordinal`, task, res.Walk)
 }
 

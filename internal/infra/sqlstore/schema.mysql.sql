@@ -737,6 +737,7 @@ CREATE TABLE `reg_prov_pagination_cfg` (
   `created_by` varchar(255) COLLATE utf8mb4_bin NOT NULL,
   `created_at` datetime(6) NOT NULL,
   `updated_at` datetime(6) NOT NULL,
+  `token_lifetime` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
   PRIMARY KEY (`id`),
   KEY `idx_pagination_cfg_pick` (`provenance_id`,`scope_code`,`task_type_key`,`effective_from`),
   CONSTRAINT `reg_prov_pagination_cfg_chk_1` CHECK ((`scope_code` in (_utf8mb4'SOURCE',_utf8mb4'TASK'))),

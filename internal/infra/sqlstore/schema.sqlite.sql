@@ -686,7 +686,7 @@ CREATE TABLE reg_prov_pagination_cfg (
   max_pages INTEGER,
   created_by TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL, token_lifetime TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 

@@ -1,0 +1,4 @@
+-- +goose Up
+
+-- How long a token, a next link or a held session can be used (R23).
+ALTER TABLE reg_prov_pagination_cfg ADD COLUMN token_lifetime TEXT;
