@@ -44,8 +44,8 @@ type secretFlags struct {
 
 func (s *secretFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&s.env, "env", "", "name of the environment variable that holds the secret")
-	f.StringVar(&s.file, "file", "", "file that holds the secret")
+	f.StringVar(&s.env, "env", "", "name of the environment variable that holds the secret; for a source that wants several, their names with commas between")
+	f.StringVar(&s.file, "file", "", "file that holds the secret, or several, one a line")
 	f.BoolVar(&s.stdin, "stdin", false, "read the secret from standard input and seal it in the store (needs PATRA_KEY or PATRA_KEY_FILE)")
 	f.BoolVar(&s.later, "later", false, "do not look whether the variable or file is there now")
 	f.StringVar(&s.value, "value", "", "refused: see the error")
@@ -55,7 +55,7 @@ func (s *secretFlags) add(cmd *cobra.Command) {
 const onCommandLine = "a secret does not belong on the command line: every user of the machine can read it in the process list,\n" +
 	"and the shell keeps it in its history; use --stdin, --env or --file"
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(,[A-Za-z_][A-Za-z0-9_]*)*$`)
 
 // offer reads what the flags point at. Nothing given is repeated in an error:
 // it may be a secret in the wrong place.
@@ -144,7 +144,8 @@ func (c *cli) credentialSetCmd() *cobra.Command {
 		Short: "Give a source a key, in place of the one of the same name",
 		Example: "  patra credential set pubmed main --env NCBI_API_KEY\n" +
 			"  patra credential set crossref plus --file /run/secrets/crossref\n" +
-			"  pass show ncbi | patra credential set pubmed main --stdin",
+			"  pass show ncbi | patra credential set pubmed main --stdin\n" +
+			"  patra credential set scopus main --env ELSEVIER_KEY,ELSEVIER_INSTTOKEN",
 		Args: named,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cred := source.Credential{Pool: args[0], Name: args[1], Endpoint: endpoint, Scope: source.ScopeSource, Preferred: prefer, Weight: weight}
@@ -161,7 +162,7 @@ func (c *cli) credentialSetCmd() *cobra.Command {
 				return err
 			}
 			return c.changeCredentials(cmd.Context(), args[0], change.dryRun, func(n *node.Node) ([]source.CredentialChange, error) {
-				if err := useful(cmd.Context(), n, cred, op); err != nil {
+				if err := useful(cmd, n, offer, op); err != nil {
 					return nil, err
 				}
 				return n.Keys.Set(cmd.Context(), offer, change.order(c))
@@ -180,13 +181,14 @@ func (c *cli) credentialSetCmd() *cobra.Command {
 }
 
 // useful refuses a credential that no request would ever use.
-func useful(ctx context.Context, n *node.Node, cred source.Credential, op harvest.Operation) error {
-	con, err := n.Registry.Contract(ctx, cred.Pool, op)
+func useful(cmd *cobra.Command, n *node.Node, o keyring.Offer, op harvest.Operation) error {
+	cred := o.Credential
+	con, err := n.Registry.Contract(cmd.Context(), cred.Pool, op)
 	if err != nil {
 		return err
 	}
 	if con.Spec.Auth == nil {
-		return &usageError{cmd: "patra credential set", err: fmt.Errorf("source %s declares no auth, so nothing would use a credential; add an auth part to its pack first", cred.Pool)}
+		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("source %s declares no auth, so nothing would use a credential; add an auth part to its pack first", cred.Pool)}
 	}
 	var names []string
 	for _, p := range []source.Purpose{source.ForSearch, source.ForCount, source.ForDetail} {
@@ -195,7 +197,23 @@ func useful(ctx context.Context, n *node.Node, cred source.Credential, op harves
 		}
 	}
 	if cred.Endpoint != "" && !slices.Contains(names, cred.Endpoint) {
-		return &usageError{cmd: "patra credential set", err: fmt.Errorf("source %s has no endpoint %q; known: %s", cred.Pool, cred.Endpoint, strings.Join(names, ", "))}
+		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("source %s has no endpoint %q; known: %s", cred.Pool, cred.Endpoint, strings.Join(names, ", "))}
+	}
+	return fitting(cmd, con.Spec, o)
+}
+
+// fitting refuses a credential with more or fewer secrets than the source sends.
+// One that cannot be read yet is believed.
+func fitting(cmd *cobra.Command, spec *source.Spec, o keyring.Offer) error {
+	secret := o.Secret
+	if secret.Empty() {
+		var err error
+		if secret, err = vault.New(nil).Resolve(o.Credential); err != nil {
+			return nil //nolint:nilerr // there was --later
+		}
+	}
+	if err := spec.Auth.Fits(secret); err != nil {
+		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s: %w", o.Credential.Pool, err)}
 	}
 	return nil
 }
@@ -230,6 +248,12 @@ func (c *cli) credentialRotateCmd() *cobra.Command {
 				return err
 			}
 			return c.changeCredentials(cmd.Context(), args[0], change.dryRun, func(n *node.Node) ([]source.CredentialChange, error) {
+				con, err := n.Registry.Contract(cmd.Context(), args[0], harvest.Harvest)
+				if err == nil && con.Spec.Auth != nil { // else whoever uses it will tell
+					if err := fitting(cmd, con.Spec, offer); err != nil {
+						return nil, err
+					}
+				}
 				return n.Keys.Rotate(cmd.Context(), offer, change.order(c))
 			})
 		},

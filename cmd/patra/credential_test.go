@@ -125,7 +125,7 @@ func TestCredential_BadInput(t *testing.T) {
 		{"no secret", "", []string{"set", "pubmed", "main"}, exitUsage, "one of --env, --file and --stdin"},
 		{"two secrets", "", []string{"set", "pubmed", "main", "--env", "A", "--stdin"}, exitUsage, "one of --env, --file and --stdin"},
 		{"an empty secret", "\n", []string{"set", "pubmed", "main", "--stdin"}, exitUsage, "shorter than"},
-		{"two lines", canary + "\n" + canary, []string{"set", "pubmed", "main", "--stdin"}, exitUsage, "line break"},
+		{"two lines", canary + "\n" + canary, []string{"set", "pubmed", "main", "--stdin"}, exitUsage, "has 2 lines"},
 		{"no sealing key", canary, []string{"set", "pubmed", "main", "--stdin"}, exitUsage, "openssl rand"},
 		{"no name", "", []string{"set", "pubmed"}, exitUsage, "needs a source and the name"},
 		{"unknown source", "", []string{"set", "pubmde", "main", "--env", "HOME", "--later"}, exitNotFound, "pubmed"},

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -35,19 +37,57 @@ import (
 var authWays = map[string]struct {
 	auth string
 	body bool // parameters go as a form
+	// find is where a server finds it; nil where it only finds a signature.
 	find func(*http.Request) string
+	// also is where it finds the second of two secrets.
+	also func(*http.Request) string
 }{
-	"key in header": {"{type: API_KEY, in: HEADER, name: X-Api-Key, prefix: \"Key \", open: true}", false, func(r *http.Request) string { return strings.TrimPrefix(r.Header.Get("X-Api-Key"), "Key ") }},
-	"key in query":  {"{type: API_KEY, in: QUERY, name: api_key, open: true}", false, func(r *http.Request) string { return r.URL.Query().Get("api_key") }},
-	"key in body":   {"{type: API_KEY, in: BODY, name: api_key, open: true}", true, func(r *http.Request) string { return r.PostForm.Get("api_key") }},
-	"bearer":        {"{type: BEARER, open: true}", false, func(r *http.Request) string { return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") }},
-	"basic": {"{type: BASIC, open: true}", false, func(r *http.Request) string {
+	"key in header": {
+		auth: "{type: API_KEY, in: HEADER, name: X-Api-Key, prefix: \"Key \", open: true}",
+		find: func(r *http.Request) string { return strings.TrimPrefix(r.Header.Get("X-Api-Key"), "Key ") },
+	},
+	"key in query": {auth: "{type: API_KEY, in: QUERY, name: api_key, open: true}", find: func(r *http.Request) string { return r.URL.Query().Get("api_key") }},
+	"key in body":  {auth: "{type: API_KEY, in: BODY, name: api_key, open: true}", body: true, find: func(r *http.Request) string { return r.PostForm.Get("api_key") }},
+	"bearer":       {auth: "{type: BEARER, open: true}", find: bearer},
+	"basic": {auth: "{type: BASIC, open: true}", find: func(r *http.Request) string {
 		b, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(r.Header.Get("Authorization"), "Basic "))
 		return string(b)
 	}},
-	"login": {"{type: LOGIN, open: true, prefix: \"JWT \", token: {url: /login, body: JSON, fields: {key: \"${secret}\"}, path: token}}", false, func(r *http.Request) string {
-		return strings.TrimPrefix(r.Header.Get("Authorization"), "JWT ")
-	}},
+	"login": {
+		auth: "{type: LOGIN, open: true, prefix: \"JWT \", token: {url: /login, body: JSON, fields: {key: \"${secret}\"}, path: token}}",
+		find: func(r *http.Request) string { return strings.TrimPrefix(r.Header.Get("Authorization"), "JWT ") },
+	},
+	"signature": {auth: "{type: CUSTOM, hook: hmac-sha256, open: true}"},
+	"two in headers": {
+		auth: "{type: BEARER, open: true, also: [{in: HEADER, name: X-Inst, prefix: \"Inst \"}]}", find: bearer,
+		also: func(r *http.Request) string { return strings.TrimPrefix(r.Header.Get("X-Inst"), "Inst ") },
+	},
+	"two in queries": {
+		auth: "{type: API_KEY, in: QUERY, name: api_key, open: true, also: [{in: QUERY, name: inst}]}",
+		find: func(r *http.Request) string { return r.URL.Query().Get("api_key") }, also: func(r *http.Request) string { return r.URL.Query().Get("inst") },
+	},
+	"two, one of them a login": {
+		auth: "{type: LOGIN, open: true, token: {url: /login, body: JSON, fields: {key: \"${secret}\"}, path: token}, also: [{in: QUERY, name: inst}]}",
+		find: bearer, also: func(r *http.Request) string { return r.URL.Query().Get("inst") },
+	},
+}
+
+func bearer(r *http.Request) string {
+	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+}
+
+// signedBy tells by which of the secrets it shares a request was signed.
+func signedBy(secrets []string) func(*http.Request) string {
+	return func(r *http.Request) string {
+		for _, s := range secrets {
+			mac := hmac.New(sha256.New, []byte(s))
+			fmt.Fprintf(mac, "%s\n%s\n%s\n%s", r.Method, r.URL.EscapedPath(), r.URL.Query().Encode(), r.Header.Get("X-Timestamp"))
+			if r.Header.Get("X-Signature") == hex.EncodeToString(mac.Sum(nil)) {
+				return s
+			}
+		}
+		return ""
+	}
 }
 
 // guarded is the generic source as a pack, with a key.
@@ -101,7 +141,8 @@ mapping:
 type gossip struct {
 	next http.Handler
 	find func(*http.Request) string
-	bad  string // the key it refuses
+	also func(*http.Request) string // nil: there is no second secret
+	bad  string                     // the key it refuses
 	mu   sync.Mutex
 	with map[string]int // requests by key
 	// tokens it has given out, by what they were given for.
@@ -121,6 +162,12 @@ func (g *gossip) login(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]string{"token": token, "for": asked.Key})
 }
 
+// forms is a secret in the ways in which it may be said.
+func forms(s string) string {
+	quoted, _ := json.Marshal(s)
+	return fmt.Sprintf("%s %s %s %s %x %s", s, url.QueryEscape(s), url.PathEscape(s), base64.StdEncoding.EncodeToString([]byte(s)), s, quoted)
+}
+
 func (g *gossip) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasSuffix(r.URL.Path, "/login") {
 		g.login(w, r)
@@ -132,10 +179,14 @@ func (g *gossip) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	who := cmp.Or(g.tokens[key], key)
 	g.with[who]++
 	n := g.with[who]
+	all, esc := forms(key), url.QueryEscape(key)
+	if g.also != nil {
+		second := g.also(r)
+		g.with[second]++
+		all += " " + forms(second)
+		esc += "&inst=" + url.QueryEscape(second)
+	}
 	g.mu.Unlock()
-	quoted, _ := json.Marshal(key)
-	esc := url.QueryEscape(key)
-	all := fmt.Sprintf("%s %s %s %s %x %s", key, esc, url.PathEscape(key), base64.StdEncoding.EncodeToString([]byte(key)), key, quoted)
 	for _, name := range []string{"X-Echo", "Date", "Retry-After", "Server", "Link", "X-Ratelimit-Limit"} {
 		if name != "Retry-After" || n%3 == 0 {
 			w.Header().Set(name, all)
@@ -184,7 +235,14 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 	for i, way := range ways {
 		// One good, one bad; what has to be escaped somewhere is in both.
 		canaries := []string{fmt.Sprintf("can4ry%d/A+=&\"é:<pw>", i), fmt.Sprintf("badcan4ry%d \\B?%%#:'", i)}
-		t.Setenv(fmt.Sprint("PATRA_TEST_CANARY", i), canaries[0])
+		ref, sealed := fmt.Sprint("PATRA_TEST_CANARY", i), canaries[1]
+		t.Setenv(ref, canaries[0])
+		var seconds []string
+		if authWays[way].also != nil {
+			seconds = []string{fmt.Sprintf("inst can4ry%d/Y+=&\"é:<pw>", i), fmt.Sprintf("badinst can4ry%d \\Z?%%#:'", i)}
+			t.Setenv(ref+"_ALSO", seconds[0])
+			ref, sealed = ref+","+ref+"_ALSO", sealed+"\n"+seconds[1]
+		}
 		for k, fault := range faults {
 			t.Run(way+"/"+string(fault), func(t *testing.T) {
 				w := authWays[way]
@@ -195,7 +253,10 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				up := &gossip{next: oracle, find: w.find, bad: canaries[1], with: map[string]int{}, tokens: map[string]string{}}
+				up := &gossip{next: oracle, find: w.find, also: w.also, bad: canaries[1], with: map[string]int{}, tokens: map[string]string{}}
+				if up.find == nil {
+					up.find = signedBy(canaries)
+				}
 				var log bytes.Buffer
 				logger := slog.New(slog.NewJSONHandler(&syncWriter{w: &log}, &slog.HandlerOptions{Level: slog.LevelDebug, AddSource: true}))
 				db := filepath.Join(dir, fmt.Sprintf("%d-%d.db", i, k))
@@ -207,8 +268,8 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 					func(source.Contents) ([]source.Change, error) { return nil, nil }); err != nil {
 					t.Fatal(err)
 				}
-				setKey(t, n, "generic", "env", source.Secret{}, source.SecretRef{Kind: source.SecretEnv, Ref: fmt.Sprint("PATRA_TEST_CANARY", i)})
-				setKey(t, n, "generic", "bad", source.NewSecret(canaries[1]), source.SecretRef{})
+				setKey(t, n, "generic", "env", source.Secret{}, source.SecretRef{Kind: source.SecretEnv, Ref: ref})
+				setKey(t, n, "generic", "bad", source.NewSecret(sealed), source.SecretRef{})
 
 				var said strings.Builder
 				ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
@@ -234,7 +295,10 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 				if up.with[canaries[0]]+up.with[canaries[1]] == 0 {
 					t.Errorf("no key was sent: %v", up.with)
 				}
-				canaries := slices.Concat(canaries, slices.Collect(maps.Keys(up.tokens)))
+				if w.also != nil && up.with[seconds[0]]+up.with[seconds[1]] == 0 {
+					t.Errorf("no second secret was sent: %v", up.with)
+				}
+				canaries := slices.Concat(canaries, seconds, slices.Collect(maps.Keys(up.tokens)))
 				up.mu.Unlock()
 				lookFor(t, "what was said", []byte(said.String()), canaries)
 				lookFor(t, "the log", log.Bytes(), canaries)

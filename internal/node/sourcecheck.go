@@ -280,10 +280,13 @@ func (n *Node) situation(ctx context.Context, s *sourcecheck.Subject) error {
 		if c.Resting(at) {
 			k.RestingUntil = c.RefusedUntil
 		}
-		if secret, err := safe.Resolve(c); err != nil {
-			k.Unreadable = err.Error()
-		} else {
+		secret, err := safe.Resolve(c)
+		if err == nil {
 			n.cfg.redact.Learn(secret)
+			err = s.Spec.Auth.Fits(secret)
+		}
+		if err != nil {
+			k.Unreadable = err.Error()
 		}
 		s.Keys = append(s.Keys, k)
 	}
@@ -331,7 +334,9 @@ func (n *Node) wire(s *sourcecheck.Subject, f *tape.Fixture) (*checkUp, sourcech
 	mask := tape.Mask{Live: n.cfg.redact, Also: new(source.Redactor)}
 	mask.Also.Learn(source.NewSecret(n.cfg.Contact))
 	if s.Spec != nil && s.Spec.Auth != nil {
-		mask.Names = append(mask.Names, s.Spec.Auth.Name)
+		for _, p := range s.Spec.Auth.Places() {
+			mask.Names = append(mask.Names, p.Name)
+		}
 	}
 	cfg := upstream.Config{Version: n.cfg.Version, Logger: n.cfg.Logger, Redactor: n.cfg.redact}
 	look := &shapes{decoders: &decoders{}}

@@ -78,6 +78,11 @@ func (r *Ring) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, tr
 			continue
 		}
 		s, err := r.vault.Resolve(c)
+		if err == nil {
+			if err = spec.Auth.Fits(s); err != nil {
+				err = fmt.Errorf("credential %s of %s: %w", c.Name, c.Pool, err)
+			}
+		}
 		if err != nil {
 			unreadable = append(unreadable, err)
 			r.warn(c, err)

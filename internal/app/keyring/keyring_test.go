@@ -202,6 +202,29 @@ func TestPick_UnreadableFallsToTheNext(t *testing.T) {
 	}
 }
 
+// TestPick_AsManySecretsAsAreSent: a credential with fewer, or more, is left out
+// like one that cannot be read.
+func TestPick_AsManySecretsAsAreSent(t *testing.T) {
+	r := newRig(t, patratest.SQLite)
+	for _, name := range []string{"one", "two"} {
+		r.put(source.Credential{Name: name, From: time.Now().Add(-time.Hour)})
+	}
+	r.env["KEY_two"] = "secret-of-two\nsecond-of-two"
+	r.spec.Auth.Also = []source.AuthPlace{{In: source.InHeader, Name: "X-Inst"}}
+	for _, want := range []string{"two", "one"} {
+		for range 2 { // each has its turn
+			k, ok, err := r.Pick(t.Context(), r.spec, source.ForSearch, nil)
+			if !ok || k.Credential.Name != want {
+				t.Errorf("picked %q (%v), want the one with %d secrets", k.Credential.Name, err, 1+len(r.spec.Auth.Also))
+			}
+		}
+		r.spec.Auth.Also = nil
+	}
+	if !strings.Contains(r.log.String(), "has 1 lines") {
+		t.Errorf("nothing was said: %s", r.log.String())
+	}
+}
+
 // TestChange_SetRotateResealDisable walks the life of a sealed credential.
 func TestChange_SetRotateResealDisable(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {

@@ -56,6 +56,15 @@ type AuthConfig struct {
 	Token    *TokenConfig      `yaml:"token" doc:"how a token is got; of OAUTH2 and LOGIN"`
 	Hook     string            `yaml:"hook" doc:"name of the compiled-in hook that signs; of CUSTOM"`
 	Options  map[string]string `yaml:"options" doc:"what the hook is told besides the secret"`
+	// Also are the places of the further secrets of a credential, in their order.
+	Also []AuthPlace `yaml:"also" doc:"where further secrets go that are sent beside the first, such as an institution's token; a credential then holds one a line, in this order"`
+}
+
+// AuthPlace is where a secret goes in a request.
+type AuthPlace struct {
+	In     string `yaml:"in" json:"in" dict:"inbound_location" doc:"where the secret is put"`
+	Name   string `yaml:"name" json:"name" doc:"header or parameter that carries it"`
+	Prefix string `yaml:"prefix" json:"prefix,omitempty" doc:"put before the value"`
 }
 
 // TokenConfig says how a token is got for a credential. Tokens live in the
@@ -89,6 +98,25 @@ type Auth struct {
 	// Hook signs the request of CUSTOM.
 	Hook    string            `json:"hook,omitempty"`
 	Options map[string]string `json:"options,omitempty"`
+	// Also are the places of further secrets.
+	Also []AuthPlace `json:"also,omitempty"`
+}
+
+// Places are where secrets go in a request; those of a hook only it knows.
+func (a *Auth) Places() []AuthPlace {
+	if a.Type == AuthCustom {
+		return a.Also
+	}
+	return append([]AuthPlace{{In: a.In, Name: a.Name, Prefix: a.Prefix}}, a.Also...)
+}
+
+// Fits says why a credential cannot be sent as this wants it: it must hold as
+// many secrets as there are places.
+func (a *Auth) Fits(s Secret) error {
+	if have, want := len(s.Parts()), 1+len(a.Also); have != want {
+		return fmt.Errorf("the credential has %d lines, one for each secret, and %d are wanted", have, want)
+	}
+	return nil
 }
 
 // Anonymous reports whether an endpoint may be asked without a credential.
@@ -119,6 +147,10 @@ func (a *AuthConfig) canonical() *AuthConfig {
 		}
 	}
 	c.RateLimit = a.RateLimit.canonical()
+	c.Also = slices.Clone(a.Also)
+	for i := range c.Also {
+		canonical(DictInbound, &c.Also[i].In)
+	}
 	if a.Token != nil {
 		t := *a.Token
 		canonical(DictTokenBody, &t.Body)
@@ -152,7 +184,7 @@ func (c *compiler) auth() {
 	}
 	a := &Auth{
 		Type: cfg.Type, In: cfg.In, Name: cfg.Name, Prefix: cfg.Prefix, Pool: cmp.Or(cfg.Pool, c.def.Source),
-		Open: cfg.Open, Restricted: slices.Clone(cfg.Restricted), PageSize: cfg.PageSize,
+		Open: cfg.Open, Restricted: slices.Clone(cfg.Restricted), PageSize: cfg.PageSize, Also: slices.Clone(cfg.Also),
 	}
 	if a.PageSize < 0 {
 		c.fail(path+".pageSize", "%d is below 1", a.PageSize)
@@ -170,21 +202,24 @@ func (c *compiler) auth() {
 			c.fail(path+".prefix", "a %s has a prefix of its own", a.Type)
 		}
 	}
-	if strings.ContainsFunc(a.Prefix, control) {
-		c.fail(path+".prefix", "holds a control character")
-	}
 	if !codePattern.MatchString(a.Pool) {
 		c.fail(path+".pool", "%q is not the code of a source", a.Pool)
 	}
 	if a.Type != AuthCustom {
-		c.authName(path+".name", a)
+		c.authPlace(path, AuthPlace{a.In, a.Name, a.Prefix})
+	}
+	for i, p := range a.Also {
+		at := fmt.Sprintf("%s.also[%d]", path, i)
+		oneOf(c, at+".in", p.In, InHeader, InQuery, InBody)
+		c.authPlace(at, p)
+		before := a.Places()[:len(a.Places())-len(a.Also)+i]
+		if slices.ContainsFunc(before, func(o AuthPlace) bool { return o.In == p.In && strings.EqualFold(o.Name, p.Name) }) {
+			c.fail(at+".name", "%s carries another secret already", p.Name)
+		}
 	}
 	var names []string
 	for _, e := range c.def.Endpoints {
 		names = append(names, e.Name)
-		if a.In == InBody && len(e.Form) == 0 {
-			c.fail(path+".in", "endpoint %s has no form that a credential could go into", e.Name)
-		}
 	}
 	for i, r := range a.Restricted {
 		if !slices.Contains(names, r) {
@@ -266,8 +301,21 @@ func (c *compiler) signing(path string, cfg *AuthConfig, a *Auth) {
 	}
 }
 
+// authPlace checks where a secret goes.
+func (c *compiler) authPlace(path string, a AuthPlace) {
+	if strings.ContainsFunc(a.Prefix, control) {
+		c.fail(path+".prefix", "holds a control character")
+	}
+	for _, e := range c.def.Endpoints {
+		if a.In == InBody && len(e.Form) == 0 {
+			c.fail(path+".in", "endpoint %s has no form that a credential could go into", e.Name)
+		}
+	}
+	c.authName(path+".name", a)
+}
+
 // authName holds the credential's name against what is sent beside it.
-func (c *compiler) authName(path string, a *Auth) {
+func (c *compiler) authName(path string, a AuthPlace) {
 	if a.Name == "" {
 		c.fail(path, "is required: the header or parameter that carries the credential")
 		return

@@ -25,7 +25,8 @@ const (
 // SecretRef is where a secret is, and nothing of the secret itself.
 type SecretRef struct {
 	Kind SecretKind `json:"kind"`
-	// Ref is the variable's name or the file's path.
+	// Ref is the variable's name, or several with commas between, one for each
+	// secret, or the file's path.
 	Ref string `json:"ref,omitempty"`
 	// Sealed is the encrypted value. MAC tells two of them apart without
 	// telling what they are; it needs the sealing key to be made.
@@ -226,16 +227,18 @@ func CheckCredential(c Credential) error {
 }
 
 // CheckSecret refuses a value that cannot be sent or could not be kept out of
-// messages.
+// messages. Of several, one a line, each is looked at.
 func CheckSecret(s Secret) error {
-	v := s.Reveal()
-	switch {
-	case len(v) < MinSecret:
-		return fmt.Errorf("the secret is shorter than %d characters", MinSecret)
-	case len(v) > 8<<10:
+	if len(s.Reveal()) > 8<<10 {
 		return errors.New("the secret is longer than 8 KiB")
-	case strings.ContainsFunc(v, control):
-		return errors.New("the secret holds a line break or another control character")
+	}
+	for _, p := range s.Parts() {
+		switch v := p.Reveal(); {
+		case len(v) < MinSecret:
+			return fmt.Errorf("the secret is shorter than %d characters", MinSecret)
+		case strings.ContainsFunc(v, control):
+			return errors.New("the secret holds a control character")
+		}
 	}
 	return nil
 }

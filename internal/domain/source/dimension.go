@@ -141,7 +141,7 @@ var columnOf = map[Dimension]map[string]string{
 	DimAuth: {
 		"type": "auth_type_code", "in": "inbound_location_code", "name": "field_name", "prefix": "value_prefix", "pool": "credential_pool",
 		"open": "allow_anonymous", "restricted": "restricted_endpoints", "rateLimit": "rate_with_credential",
-		"pageSize": "page_size_with_credential", "token": "token_grant", "hook": "signing_hook", "options": "signing_options",
+		"pageSize": "page_size_with_credential", "token": "token_grant", "hook": "signing_hook", "options": "signing_options", "also": "further_secrets",
 	},
 	DimRateLimit: {"limit": "provider_limit", "window": "provider_window", "qps": "rate_tokens_per_second", "burst": "burst_capacity", "concurrency": "max_concurrent_requests", "key": "bucket_key", "budget": "budget_headers"},
 	DimRetry:     {"maxAttempts": "max_retry_times", "base": "initial_delay", "max": "max_delay"},

@@ -33,10 +33,18 @@ type Redactor struct {
 	forms atomic.Pointer[matcher]
 }
 
-// Learn adds a secret.
+// Learn adds a secret, or each of several.
 func (r *Redactor) Learn(s Secret) {
-	v := s.Reveal()
-	if r == nil || len(v) < MinSecret {
+	if r == nil {
+		return
+	}
+	for _, p := range s.Parts() {
+		r.learn(p.Reveal())
+	}
+}
+
+func (r *Redactor) learn(v string) {
+	if len(v) < MinSecret {
 		return
 	}
 	r.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 )
 
 // hidden is all that is ever shown of a secret.
@@ -28,6 +29,15 @@ func (s Secret) Reveal() string {
 		return ""
 	}
 	return s.reveal()
+}
+
+// Parts are the secrets of a credential that holds several, one a line.
+func (s Secret) Parts() []Secret {
+	var out []Secret
+	for line := range strings.SplitSeq(s.Reveal(), "\n") {
+		out = append(out, NewSecret(strings.TrimSuffix(line, "\r")))
+	}
+	return out
 }
 
 // Empty reports whether there is nothing to hide.

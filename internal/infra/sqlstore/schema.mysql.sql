@@ -486,6 +486,7 @@ CREATE TABLE `reg_prov_auth_cfg` (
   `token_grant` mediumtext COLLATE utf8mb4_bin,
   `signing_hook` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
   `signing_options` mediumtext COLLATE utf8mb4_bin,
+  `further_secrets` mediumtext COLLATE utf8mb4_bin,
   PRIMARY KEY (`id`),
   KEY `idx_auth_cfg_pick` (`provenance_id`,`scope_code`,`task_type_key`,`effective_from`),
   CONSTRAINT `reg_prov_auth_cfg_chk_1` CHECK ((`scope_code` in (_utf8mb4'SOURCE',_utf8mb4'TASK'))),

@@ -463,7 +463,7 @@ CREATE TABLE reg_prov_auth_cfg (
   rate_with_credential TEXT,
   created_by TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL, page_size_with_credential INTEGER, token_grant TEXT, signing_hook TEXT, signing_options TEXT,
+  updated_at TEXT NOT NULL, page_size_with_credential INTEGER, token_grant TEXT, signing_hook TEXT, signing_options TEXT, further_secrets TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 

@@ -29,8 +29,10 @@ type attempt struct {
 	answer  *source.Answer
 	// key the request goes with; nil: it goes without.
 	key *source.Key
-	// secret is what is sent for the key: its own, or a token got for it.
+	// secret is what is sent for the key: its own, or a token got for it; also
+	// is what else goes beside it.
 	secret source.Secret
+	also   []source.Secret
 	redact *source.Redactor
 	// hops is how many redirects led here, from home; away: one of them to
 	// another host.
@@ -163,7 +165,7 @@ func (c *Client) send(ctx context.Context, a *attempt) (got received, err error)
 	req := a.request()
 	body := a.body
 	if a.key != nil {
-		if body, err = c.authorise(req, body, a.spec.Auth, a.secret); err != nil {
+		if body, err = c.authorise(req, body, a.spec.Auth, a.secret, a.also); err != nil {
 			return got, err
 		}
 	}

@@ -69,26 +69,28 @@ func (c *Client) settle(ctx context.Context, k *source.Key, a source.Answer, t *
 // authorise puts a key, a token got for it or a signature made with it into a
 // request: the last thing that is done to it, when its digest has long been
 // taken (R48). It returns the body.
-func (c *Client) authorise(req *http.Request, body string, a *source.Auth, s source.Secret) (string, error) {
-	if a.Type == source.AuthCustom {
-		return c.hooks.sign(req, body, a, s)
+func (c *Client) authorise(req *http.Request, body string, a *source.Auth, s source.Secret, also []source.Secret) (string, error) {
+	for i, p := range a.Also[:min(len(a.Also), len(also))] { // first: a signature may cover them
+		body = embed(req, body, p, p.Prefix+also[i].Reveal())
 	}
-	return embed(req, body, a, s), nil
-}
-
-// embed puts a secret where the source wants it.
-func embed(req *http.Request, body string, a *source.Auth, s source.Secret) string {
 	value := a.Prefix + s.Reveal()
 	switch a.Type {
+	case source.AuthCustom:
+		return c.hooks.sign(req, body, a, s)
 	case source.AuthBearer:
 		value = "Bearer " + s.Reveal()
 	case source.AuthBasic:
 		value = "Basic " + base64.StdEncoding.EncodeToString([]byte(s.Reveal()))
 	}
-	pair := url.QueryEscape(a.Name) + "=" + url.QueryEscape(value)
-	switch a.In {
+	return embed(req, body, source.AuthPlace{In: a.In, Name: a.Name}, value), nil
+}
+
+// embed puts a value where the source wants it, and returns the body.
+func embed(req *http.Request, body string, p source.AuthPlace, value string) string {
+	pair := url.QueryEscape(p.Name) + "=" + url.QueryEscape(value)
+	switch p.In {
 	case source.InHeader:
-		req.Header.Set(a.Name, value)
+		req.Header.Set(p.Name, value)
 	case source.InQuery:
 		u := *req.URL
 		u.RawQuery = and(u.RawQuery, pair)
@@ -107,20 +109,30 @@ func and(pairs, pair string) string {
 	return pairs + "&" + pair
 }
 
-// unkey takes the credential's parameter out of what a reply hands on for the
-// next request, so that it is not kept with the position (R48). The next request
-// gets its own.
+// unkey takes the parameters of credentials out of what a reply hands on for the
+// next request, so that they are not kept with the position (R48). The next
+// request gets its own.
 func unkey(a *source.Auth, p *harvest.Page) {
-	if a == nil || a.In == source.InHeader || a.Name == "" {
+	if a == nil {
 		return
 	}
-	p.URL, p.Token = withoutPair(a, p.URL), withoutPair(a, p.Token)
+	p.URL, p.Token = withoutKeys(a, p.URL), withoutKeys(a, p.Token)
 	for k, v := range p.Held {
-		p.Held[k] = withoutPair(a, v)
+		p.Held[k] = withoutKeys(a, v)
 	}
 }
 
-func withoutPair(a *source.Auth, s string) string {
+// withoutKeys is a URL, or a query alone, less the parameters of credentials.
+func withoutKeys(a *source.Auth, s string) string {
+	for _, p := range a.Places() {
+		if p.In != source.InHeader && p.Name != "" {
+			s = withoutPair(p.Name, s)
+		}
+	}
+	return s
+}
+
+func withoutPair(key, s string) string {
 	if !strings.Contains(s, "=") {
 		return s
 	}
@@ -132,7 +144,7 @@ func withoutPair(a *source.Auth, s string) string {
 	left := slices.DeleteFunc(slices.Clone(pairs), func(p string) bool {
 		name, _, ok := strings.Cut(p, "=")
 		plain, err := url.QueryUnescape(name)
-		return ok && err == nil && strings.EqualFold(plain, a.Name)
+		return ok && err == nil && strings.EqualFold(plain, key)
 	})
 	switch {
 	case len(left) == len(pairs):

@@ -280,6 +280,38 @@ func TestR48_EchoedKeysAreGone(t *testing.T) {
 	}
 }
 
+// TestAuth_FurtherSecrets: each goes to its own place, whatever the first one
+// is, and is part of neither the digest nor what is kept of the request.
+func TestAuth_FurtherSecrets(t *testing.T) {
+	also := []source.AuthPlace{{In: source.InHeader, Name: "X-Inst", Prefix: "I "}, {In: source.InQuery, Name: "inst"}}
+	plain, err := client(play(status(200, goodReply)), &free{}).Ask(t.Context(), testSpec(), source.Call{Purpose: source.ForSearch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, auth := range map[string]source.Auth{
+		"key":       {Type: source.AuthAPIKey, In: source.InHeader, Name: "X-Key"},
+		"basic":     {Type: source.AuthBasic, In: source.InHeader, Name: "Authorization"},
+		"signature": {Type: source.AuthCustom, Hook: "hmac-sha256"},
+	} {
+		n := play(status(200, goodReply))
+		auth.Also = also
+		a, err := keyed(n, &free{}, &pool{keys: []string{"first-c4nary\nsecond-c4nary\nthird-c4nary"}}).Ask(t.Context(), authSpec(auth), source.Call{Purpose: source.ForSearch})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := n.asked[0]
+		if r.Header.Get("X-Inst") != "I second-c4nary" || r.URL.Query().Get("inst") != "third-c4nary" || strings.Contains(fmt.Sprint(r.Header), "third") {
+			t.Errorf("%s: %v %s", name, r.Header, r.URL)
+		}
+		if name == "key" && r.Header.Get("X-Key") != "first-c4nary" {
+			t.Errorf("%s: %v", name, r.Header)
+		}
+		if a.Request != plain.Request || a.RequestSHA256 != plain.RequestSHA256 {
+			t.Errorf("%s: request %s %s, without a key %s %s", name, a.Request, a.RequestSHA256, plain.Request, plain.RequestSHA256)
+		}
+	}
+}
+
 // TestR48_PositionsLoseTheKey: what a reply hands on for the next page is kept
 // without the key, and the next page gets its own.
 func TestR48_PositionsLoseTheKey(t *testing.T) {
@@ -298,6 +330,11 @@ func TestR48_PositionsLoseTheKey(t *testing.T) {
 		if p.URL != want || p.Token != want || p.Held["h"] != want {
 			t.Errorf("%q: %+v, want %q", in, p, want)
 		}
+	}
+	two := &source.Auth{Type: source.AuthBearer, In: source.InHeader, Name: "Authorization", Also: []source.AuthPlace{{In: source.InQuery, Name: "inst"}, {In: source.InBody, Name: "more"}}}
+	p := &harvest.Page{URL: "https://h/p?inst=x&a=1&more=y", Token: "inst=x&c=7"}
+	if unkey(two, p); p.URL != "https://h/p?a=1" || p.Token != "c=7" {
+		t.Errorf("%+v", p)
 	}
 	spec := authSpec(source.Auth{Type: source.AuthAPIKey, In: source.InQuery, Name: "api_key"})
 	n := play(status(200, goodReply))

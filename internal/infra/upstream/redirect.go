@@ -94,9 +94,9 @@ func hopURL(spec *source.Spec, home, from *url.URL, location string) (*url.URL, 
 	if own {
 		out.Host = home.Host
 	}
-	if a := spec.Auth; a != nil && a.In == source.InQuery && out.RawQuery != "" {
+	if a := spec.Auth; a != nil && out.RawQuery != "" {
 		// What came back of the key; the request gets its own where it may.
-		_, out.RawQuery, _ = strings.Cut(withoutPair(a, "?"+out.RawQuery), "?")
+		_, out.RawQuery, _ = strings.Cut(withoutKeys(a, "?"+out.RawQuery), "?")
 	}
 	return out, nil
 }

@@ -47,8 +47,8 @@ func (c *Client) render(p *plan, call source.Call) (*message, error) {
 	}
 	if call.Purpose == source.ForSearch && call.Position.URL != "" {
 		at := call.Position.URL
-		if p.spec.Auth != nil && p.spec.Auth.In == source.InQuery {
-			at = withoutPair(p.spec.Auth, at)
+		if p.spec.Auth != nil {
+			at = withoutKeys(p.spec.Auth, at)
 		}
 		if m.url, err = nextURL(m.url, at); err != nil {
 			return nil, err

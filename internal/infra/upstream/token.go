@@ -37,7 +37,8 @@ func (c *Client) admit(ctx context.Context, a *attempt) *trouble {
 	if a.key == nil {
 		return c.try(ctx, a)
 	}
-	a.secret = a.key.Secret
+	parts := a.key.Secret.Parts()
+	a.secret, a.also = parts[0], parts[1:]
 	if a.spec.Auth.Token == nil {
 		return c.try(ctx, a)
 	}
@@ -299,7 +300,7 @@ func (c *Client) tokenMessage(a *attempt) (*message, error) {
 	m := &message{method: http.MethodPost, url: u, open: open, header: http.Header{
 		"Accept": {accept[source.FormatJSON]}, "Accept-Encoding": {"gzip"}, "User-Agent": {c.agent(a.spec)},
 	}}
-	whole := a.key.Secret.Reveal()
+	whole := a.key.Secret.Parts()[0].Reveal()
 	user, password, two := strings.Cut(whole, ":")
 	// Not the user: it is no secret, and an address that stands in records too
 	// would be cut out of them.

@@ -68,11 +68,15 @@ func (v *Vault) Resolve(c source.Credential) (source.Secret, error) {
 func (v *Vault) resolve(c source.Credential) (source.Secret, error) {
 	switch c.Secret.Kind {
 	case source.SecretEnv:
-		text, ok := v.getenv(c.Secret.Ref)
-		if !ok || strings.TrimSpace(text) == "" {
-			return source.Secret{}, fmt.Errorf("environment variable %s is not set", c.Secret.Ref)
+		var parts []string
+		for name := range strings.SplitSeq(c.Secret.Ref, ",") {
+			text, ok := v.getenv(name)
+			if !ok || strings.TrimSpace(text) == "" {
+				return source.Secret{}, fmt.Errorf("environment variable %s is not set", name)
+			}
+			parts = append(parts, strings.TrimSpace(text))
 		}
-		return source.NewSecret(strings.TrimSpace(text)), nil
+		return source.NewSecret(strings.Join(parts, "\n")), nil
 	case source.SecretFile:
 		b, err := readFile(c.Secret.Ref)
 		if err != nil {

@@ -32,7 +32,7 @@ func TestResolve_ByReference(t *testing.T) {
 	if err := os.WriteFile(large, make([]byte, maxFile+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	v := with(map[string]string{"GOOD": " " + secret + "\n", "EMPTY": "", "SHORT": "abc", "BROKEN": "has a\nline break"})
+	v := with(map[string]string{"GOOD": " " + secret + "\n", "EMPTY": "", "SHORT": "abc", "BROKEN": "has a\ttab in it"})
 	for _, c := range []struct {
 		kind source.SecretKind
 		ref  string
@@ -42,7 +42,9 @@ func TestResolve_ByReference(t *testing.T) {
 		{source.SecretEnv, "EMPTY", "EMPTY is not set"},
 		{source.SecretEnv, "NOWHERE", "NOWHERE is not set"},
 		{source.SecretEnv, "SHORT", "shorter than"},
-		{source.SecretEnv, "BROKEN", "line break"},
+		{source.SecretEnv, "BROKEN", "control character"},
+		{source.SecretEnv, "GOOD,EMPTY", "EMPTY is not set"},
+		{source.SecretEnv, "GOOD,SHORT", "shorter than"},
 		{source.SecretFile, file, ""},
 		{source.SecretFile, file + "x", "no such file"},
 		{source.SecretFile, large, "longer than"},
@@ -56,6 +58,31 @@ func TestResolve_ByReference(t *testing.T) {
 			t.Errorf("%s %s: %v", c.kind, c.ref, err)
 		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)):
 			t.Errorf("%s %s: %v, want %q", c.kind, c.ref, err, c.says)
+		}
+	}
+}
+
+// TestResolve_SeveralSecrets: two variables, or the two lines of a file, are the
+// parts of one credential; sealed, they stay so.
+func TestResolve_SeveralSecrets(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(file, []byte(secret+"\r\nanother-secret\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v := with(map[string]string{"A": secret, "B": "another-secret\n", EnvKey: keyOf(1)})
+	sealed, err := v.Seal(main, source.NewSecret(secret+"\nanother-secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range []source.SecretRef{{Kind: source.SecretEnv, Ref: "A,B"}, {Kind: source.SecretFile, Ref: file}, sealed} {
+		cred := main
+		cred.Secret = ref
+		s, err := v.Resolve(cred)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := s.Parts(); len(p) != 2 || p[0].Reveal() != secret || p[1].Reveal() != "another-secret" {
+			t.Errorf("%s: %d parts", ref.Kind, len(p))
 		}
 	}
 }

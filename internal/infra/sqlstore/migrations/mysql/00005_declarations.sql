@@ -2,3 +2,6 @@
 
 -- How long a token, a next link or a held session can be used (R23).
 ALTER TABLE reg_prov_pagination_cfg ADD COLUMN token_lifetime VARCHAR(255) NULL;
+
+-- Where further secrets of a credential go.
+ALTER TABLE reg_prov_auth_cfg ADD COLUMN further_secrets MEDIUMTEXT NULL;
