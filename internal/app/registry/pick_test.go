@@ -321,7 +321,7 @@ func guideRows(code string) []source.Row {
 			row(source.DimWindow, source.ScopeTask, harvest.Update, "", &source.WindowConfig{Key: "EDAT", Step: day, Overlap: &day}),
 			row(source.DimPagination, source.ScopeTask, harvest.Update, "", &source.PaginationConfig{Type: harvest.PageNumber, PageSize: 100, FirstPage: new(1)}),
 			row(source.DimHTTP, source.ScopeSource, "", "", &source.HTTPConfig{
-				Headers:        map[string]string{"User-Agent": "PapertraceHarvester/1.0", "From": "ops@example.com"},
+				Headers:        source.Headers{"User-Agent": new("PapertraceHarvester/1.0"), "From": new("ops@example.com")},
 				ConnectTimeout: source.Duration(2 * time.Second), ReadTimeout: source.Duration(10 * time.Second),
 			}),
 		}
@@ -331,7 +331,7 @@ func guideRows(code string) []source.Row {
 		row(source.DimWindow, source.ScopeTask, harvest.Harvest, "", &source.WindowConfig{Key: "indexed", Step: day}),
 		row(source.DimPagination, source.ScopeTask, harvest.Harvest, "", &source.PaginationConfig{Type: harvest.PageToken}),
 		row(source.DimHTTP, source.ScopeSource, "", "", &source.HTTPConfig{
-			Headers:        map[string]string{"User-Agent": "PapertraceHarvester/1.0", "mailto": "ops@example.com"},
+			Headers:        source.Headers{"User-Agent": new("PapertraceHarvester/1.0"), "mailto": new("ops@example.com")},
 			ConnectTimeout: source.Duration(2 * time.Second), ReadTimeout: source.Duration(12 * time.Second),
 		}),
 	}
@@ -367,7 +367,7 @@ func TestGuide_ExampleRowsPickAsItSays(t *testing.T) {
 			}
 		}
 		def, _ := pubmed.At(harvest.Update, pickAt)
-		if def.Window.Key != "EDAT" || def.Pagination.PageSize != 100 || def.HTTP.ReadTimeout.D() != 10*time.Second || def.HTTP.Headers["From"] != "ops@example.com" ||
+		if def.Window.Key != "EDAT" || def.Pagination.PageSize != 100 || def.HTTP.ReadTimeout.D() != 10*time.Second || *def.HTTP.Headers["From"] != "ops@example.com" ||
 			*def.Window.Overlap != source.Duration(24*time.Hour) || def.Endpoints[1].Query["retmode"] != "json" || *def.Pagination.FirstPage != 1 {
 			t.Errorf("values changed on their way: %+v", def)
 		}

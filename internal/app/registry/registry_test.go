@@ -2,6 +2,7 @@ package registry_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -75,6 +76,52 @@ func TestRegistry_RowsSayWhatThePackSays(t *testing.T) {
 			if p, err := l.Apply(t.Context(), d, registry.Order{DryRun: true}); err != nil || len(p.Changes) != 0 {
 				t.Errorf("%s: applying the exported pack gives %v, %v", code, p.Changes, err)
 			}
+		}
+	})
+}
+
+// TestR44_NullHeadersThroughTheTables: what is taken away stays so from pack to
+// rows and back, differs from a text of four letters, and is shown.
+func TestR44_NullHeadersThroughTheTables(t *testing.T) {
+	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+		l, s := newRegistry(t, e)
+		d := described(t, "crossref", registry.File)
+		h := *d.Definition.HTTP
+		h.Headers = source.Headers{"Accept": nil, "X-Word": new("null"), "X-Own": new("1")}
+		d.Definition.HTTP, d.Definition.Endpoints = &h, slices.Clone(d.Definition.Endpoints)
+		d.Definition.Endpoints[0].Headers = source.Headers{"X-Own": nil}
+		if _, err := l.Apply(t.Context(), d, registry.Order{}); err != nil {
+			t.Fatal(err)
+		}
+		c, err := s.LoadSource(t.Context(), "crossref")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := sourcefile.Format(c.Pack(c.ReadAt))
+		again, err := sourcefile.Parse("again.yaml", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := sourcefile.Diff(d.Definition, again.Definition); len(diff) != 0 {
+			t.Errorf("the pack came back different: %v", diff)
+		}
+		if got := again.Definition.HTTP.Headers; len(got) != 3 || got["Accept"] != nil || *got["X-Word"] != "null" {
+			t.Errorf("headers %v in\n%s", got, text)
+		}
+		con, err := l.Contract(t.Context(), "crossref", harvest.Harvest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if own, there := con.Spec.Search.Headers["X-Own"]; !there || own != nil {
+			t.Errorf("compiled to %v", con.Spec.Search.Headers)
+		}
+		h.Headers["Accept"] = new("null")
+		if diff := sourcefile.Diff(again.Definition, d.Definition); len(diff) != 1 || diff[0].String() != "http.headers.Accept: (taken away) -> null" {
+			t.Errorf("differences %v", diff)
+		}
+		d.Hash = "another"
+		if p, err := l.Apply(t.Context(), d, registry.Order{DryRun: true}); err != nil || len(p.Changes) == 0 {
+			t.Errorf("a text in place of null is no change: %v, %v", p.Changes, err)
 		}
 	})
 }

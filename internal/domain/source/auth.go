@@ -335,7 +335,7 @@ func (c *compiler) authName(path string, a AuthPlace) {
 			c.fail(path, "%s cannot carry a credential", a.Name)
 		}
 		if c.def.HTTP != nil {
-			taken("http.headers", c.def.HTTP.Headers)
+			taken("http.headers", c.def.HTTP.Headers.Texts())
 		}
 	} else if strings.ContainsFunc(a.Name, control) {
 		c.fail(path, "holds a control character")
@@ -344,7 +344,12 @@ func (c *compiler) authName(path string, a AuthPlace) {
 		at := join("endpoints", e.Name)
 		switch a.In {
 		case InHeader:
-			taken(at+".headers", e.Headers)
+			taken(at+".headers", e.Headers.Texts())
+			for _, k := range keysOf(e.Headers) {
+				if e.Headers[k] == nil && strings.EqualFold(k, a.Name) {
+					c.fail(path, "%s is taken away by %s; a credential is sent to every endpoint", a.Name, join(at+".headers", k))
+				}
+			}
 		case InQuery:
 			taken(at+".query", e.Query)
 		case InBody:

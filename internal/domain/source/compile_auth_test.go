@@ -42,6 +42,7 @@ func TestCompile_Auth(t *testing.T) {
 		"restricted, not there":   {source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "k", Open: true, Restricted: []string{"nope"}}, "auth.restricted[0]: nope is not an endpoint"},
 		"pool that is no source":  {source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "k", Pool: "A B"}, "auth.pool"},
 		"rate above the limit":    {source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "k", RateLimit: &source.RateLimitConfig{Limit: 5, QPS: 10}}, "auth.rateLimit: 10 a second"},
+		"taken away":              {source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "X-Gone"}, "auth.name: X-Gone is taken away by endpoints.works.headers.x-gone"},
 		"parameter already taken": {source.AuthConfig{Type: source.AuthAPIKey, In: source.InQuery, Name: "TAKEN"}, "auth.name: TAKEN is already sent as"},
 	} {
 		d := base()
@@ -50,6 +51,7 @@ func TestCompile_Auth(t *testing.T) {
 			d.Endpoints[0].Query = map[string]string{"taken": "1"}
 			maps.Copy(d.Endpoints[0].Query, base().Endpoints[0].Query)
 		}
+		d.Endpoints[0].Headers = source.Headers{"x-gone": nil}
 		spec, _, err := source.Compile(d, source.Trigger{Operation: harvest.Harvest})
 		switch {
 		case c.want == "" && err != nil:

@@ -140,7 +140,7 @@ func (c *compiler) templates(path string, e EndpointConfig) template {
 	for _, group := range []struct {
 		name   string
 		values map[string]string
-	}{{"query", e.Query}, {"form", e.Form}, {"headers", e.Headers}, {"next.query", next.Query}, {"next.form", next.Form}} {
+	}{{"query", e.Query}, {"form", e.Form}, {"headers", e.Headers.Texts()}, {"next.query", next.Query}, {"next.form", next.Form}} {
 		for _, k := range keysOf(group.values) {
 			check(join(path+"."+group.name, k), group.values[k])
 		}

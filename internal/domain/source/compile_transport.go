@@ -124,14 +124,20 @@ func (c *compiler) redirects(cfg *RedirectConfig) {
 var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
 // headers refuses those that a source may not set (R44).
-func (c *compiler) headers(path string, h map[string]string) {
+func (c *compiler) headers(path string, h Headers) {
+	texts, before := h.Texts(), map[string]string{}
 	for _, k := range keysOf(h) {
-		switch lower := strings.ToLower(k); {
+		lower := strings.ToLower(k)
+		if first, twice := before[lower]; twice {
+			c.fail(join(path, k), "is given as %s already", first)
+		}
+		before[lower] = k
+		switch {
 		case !headerName.MatchString(k):
 			c.fail(join(path, k), "%q is not a header name", k)
 		case lower == "authorization" || lower == "proxy-authorization" || lower == "host" || lower == "cookie":
 			c.fail(join(path, k), "this header cannot be set by a source; credentials have their own place")
-		case strings.ContainsAny(h[k], "\r\n\x00"):
+		case strings.ContainsAny(texts[k], "\r\n\x00"):
 			c.fail(join(path, k), "a header holds no line break")
 		}
 	}

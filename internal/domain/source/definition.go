@@ -47,16 +47,16 @@ type Definition struct {
 
 // HTTPConfig is the transport dimension.
 type HTTPConfig struct {
-	BaseURL        string            `yaml:"baseUrl" doc:"instead of the source's base URL"`
-	Headers        map[string]string `yaml:"headers" doc:"sent with every request; Authorization, Host and Cookie cannot be set"`
-	ConnectTimeout Duration          `yaml:"connectTimeout" doc:"default 10s"`
-	ReadTimeout    Duration          `yaml:"readTimeout" doc:"default 30s"`
-	TotalTimeout   Duration          `yaml:"totalTimeout" doc:"default 60s, at most 120s"`
-	AllowHTTP      bool              `yaml:"allowHttp" doc:"permit plain http"`
-	AllowPrivate   bool              `yaml:"allowPrivate" doc:"permit loopback and private addresses"`
-	MaxBody        Size              `yaml:"maxBody" doc:"largest reply, default 32MiB"`
-	Proxy          string            `yaml:"proxy" doc:"forward proxy every request goes through, such as http://proxy.example.org:3128"`
-	Redirects      *RedirectConfig   `yaml:"redirects" doc:"follow redirects; not given: none is followed"`
+	BaseURL        string          `yaml:"baseUrl" doc:"instead of the source's base URL"`
+	Headers        Headers         `yaml:"headers" doc:"sent with every request; Authorization, Host and Cookie cannot be set; null takes a default away"`
+	ConnectTimeout Duration        `yaml:"connectTimeout" doc:"default 10s"`
+	ReadTimeout    Duration        `yaml:"readTimeout" doc:"default 30s"`
+	TotalTimeout   Duration        `yaml:"totalTimeout" doc:"default 60s, at most 120s"`
+	AllowHTTP      bool            `yaml:"allowHttp" doc:"permit plain http"`
+	AllowPrivate   bool            `yaml:"allowPrivate" doc:"permit loopback and private addresses"`
+	MaxBody        Size            `yaml:"maxBody" doc:"largest reply, default 32MiB"`
+	Proxy          string          `yaml:"proxy" doc:"forward proxy every request goes through, such as http://proxy.example.org:3128"`
+	Redirects      *RedirectConfig `yaml:"redirects" doc:"follow redirects; not given: none is followed"`
 }
 
 // RedirectConfig turns redirects on, within bounds (R59).
@@ -181,9 +181,9 @@ type EndpointConfig struct {
 	Query  map[string]string `yaml:"query" doc:"parameters; templates such as ${iso(window.from)}; one that renders empty is left out"`
 	Form   map[string]string `yaml:"form" doc:"form fields of a POST; templates"`
 	// Body is the template of a whole body, in place of a form.
-	Body        string            `yaml:"body" doc:"body of a POST in place of a form; a template, whose values are escaped as contentType asks"`
-	ContentType string            `yaml:"contentType" doc:"of body, default application/json"`
-	Headers     map[string]string `yaml:"headers" doc:"headers of this endpoint; templates"`
+	Body        string  `yaml:"body" doc:"body of a POST in place of a form; a template, whose values are escaped as contentType asks"`
+	ContentType string  `yaml:"contentType" doc:"of body, default application/json"`
+	Headers     Headers `yaml:"headers" doc:"headers of this endpoint, before those of http.headers; templates; null takes one away that would be sent"`
 	// Next is asked instead of query, form and body once there is a page before.
 	Next *NextConfig `yaml:"next" doc:"what is sent instead for the pages after the first, such as a token and nothing else"`
 	// PostOver sends the parameters as a form when the URL would be longer.

@@ -89,15 +89,15 @@ func ParseSpec(b []byte) (*Spec, error) {
 
 // HTTP is the transport of a source.
 type HTTP struct {
-	BaseURL        string            `json:"baseUrl"`
-	Headers        map[string]string `json:"headers,omitempty"`
-	ConnectTimeout Duration          `json:"connectTimeout"`
-	ReadTimeout    Duration          `json:"readTimeout"`
-	TotalTimeout   Duration          `json:"totalTimeout"`
-	AllowHTTP      bool              `json:"allowHttp,omitzero"`
-	AllowPrivate   bool              `json:"allowPrivate,omitzero"`
-	MaxBody        int64             `json:"maxBody"`
-	Proxy          string            `json:"proxy,omitempty"`
+	BaseURL        string   `json:"baseUrl"`
+	Headers        Headers  `json:"headers,omitempty"`
+	ConnectTimeout Duration `json:"connectTimeout"`
+	ReadTimeout    Duration `json:"readTimeout"`
+	TotalTimeout   Duration `json:"totalTimeout"`
+	AllowHTTP      bool     `json:"allowHttp,omitzero"`
+	AllowPrivate   bool     `json:"allowPrivate,omitzero"`
+	MaxBody        int64    `json:"maxBody"`
+	Proxy          string   `json:"proxy,omitempty"`
 	// Redirects that are followed, nil for none.
 	Redirects *RedirectConfig `json:"redirects,omitempty"`
 }
@@ -149,7 +149,7 @@ type Endpoint struct {
 	Path    string            `json:"path"`
 	Query   map[string]string `json:"query,omitempty"`
 	Form    map[string]string `json:"form,omitempty"`
-	Headers map[string]string `json:"headers,omitempty"`
+	Headers Headers           `json:"headers,omitempty"`
 	// Body is a template too, in place of a form, sent as ContentType.
 	Body        string `json:"body,omitempty"`
 	ContentType string `json:"contentType,omitempty"`
@@ -167,7 +167,7 @@ type Endpoint struct {
 
 // Sized reports whether the endpoint asks for pages of a size.
 func (e *Endpoint) Sized() bool {
-	parts := []map[string]string{e.Query, e.Form, e.Headers, {"path": e.Path, "body": e.Body}}
+	parts := []map[string]string{e.Query, e.Form, e.Headers.Texts(), {"path": e.Path, "body": e.Body}}
 	if n := e.Next; n != nil {
 		parts = append(parts, n.Query, n.Form, map[string]string{"body": n.Body})
 	}

@@ -139,7 +139,7 @@ func byIDs(ep *source.Endpoint) bool {
 	if asksIDs.MatchString(ep.Path) || asksIDs.MatchString(ep.Body) {
 		return true
 	}
-	for _, params := range []map[string]string{ep.Query, ep.Form, ep.Headers} {
+	for _, params := range []map[string]string{ep.Query, ep.Form, ep.Headers.Texts()} {
 		for _, v := range params {
 			if asksIDs.MatchString(v) {
 				return true

@@ -30,6 +30,8 @@ func flatten(out []Value, path string, t any) []Value {
 	switch t := t.(type) {
 	case text:
 		return append(out, Value{path, string(t)})
+	case null:
+		return append(out, Value{path, "(taken away)"})
 	case list:
 		if s, ok := flow(t); ok {
 			return append(out, Value{path, s})

@@ -250,7 +250,7 @@ func TestFormat_RoundTripOfAnyText(t *testing.T) {
 		want := source.Definition{
 			Source: "demo", Name: str.Draw(t, "name"),
 			HTTP: &source.HTTPConfig{
-				Headers: rapid.MapOfN(some, str, 0, 4).Draw(t, "headers"),
+				Headers: rapid.MapOfN(some, rapid.Ptr(str, true), 0, 4).Draw(t, "headers"),
 				MaxBody: source.Size(rapid.Int64Range(0, 1<<40).Draw(t, "size")),
 			},
 			Window: &source.WindowConfig{

@@ -356,7 +356,8 @@ func (r *reader) list(n ast.Node, path string, v reflect.Value) {
 	}
 }
 
-// texts reads a map of texts. A null value is a key not given.
+// texts reads a map of texts. A null value is a key not given, unless the map
+// has pointers, which are then nil.
 func (r *reader) texts(n ast.Node, path string, v reflect.Value) {
 	entries, ok := r.entries(n, path)
 	if !ok {

@@ -60,6 +60,8 @@ func (s *schema) of(t reflect.Type) object {
 		return schemaSize
 	case reflect.TypeFor[[]source.EndpointConfig]():
 		return byName(s.of(reflect.TypeFor[source.EndpointConfig]()))
+	case reflect.TypeFor[source.Headers]():
+		return byName(object{"type": []string{"string", "number", "boolean", "null"}})
 	case reflect.TypeFor[tasks]():
 		parts := s.of(reflect.TypeFor[source.Overrides]())
 		props, any := object{}, object{}

@@ -3,6 +3,7 @@ package sourcefile
 import (
 	"encoding"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -20,9 +21,10 @@ func Format(def source.Definition) []byte {
 	return []byte(strings.TrimPrefix(b.String(), "\n") + "\n")
 }
 
-// A tree is text, a list of trees or a mapping; nil is left out.
+// A tree is text, a list of trees, a mapping or null; nil is left out.
 type (
 	text    string
+	null    struct{}
 	list    []any
 	mapping []member
 	member  struct {
@@ -61,6 +63,16 @@ func tree(v reflect.Value) any {
 		for _, op := range source.Operations {
 			if o := x[op]; o != nil {
 				m.add(strings.ToLower(string(op)), orEmpty(tree(reflect.ValueOf(*o))))
+			}
+		}
+		return nilIfEmpty(m)
+	case source.Headers:
+		var m mapping
+		for _, k := range slices.Sorted(maps.Keys(x)) {
+			if x[k] == nil {
+				m = append(m, member{k, null{}})
+			} else {
+				m = append(m, member{k, text(*x[k])})
 			}
 		}
 		return nilIfEmpty(m)
@@ -265,6 +277,8 @@ func flow(v any) (string, bool) {
 	switch v := v.(type) {
 	case text:
 		return scalar(v), true
+	case null:
+		return "null", true
 	case list:
 		parts := make([]string, len(v))
 		for i := range v {

@@ -21,7 +21,7 @@ func Check(spec *source.Spec) (bad source.Violations) {
 			check(path+"."+k, m[k])
 		}
 	}
-	group("http.headers", spec.HTTP.Headers)
+	group("http.headers", spec.HTTP.Headers.Texts())
 	for _, p := range []source.Purpose{source.ForSearch, source.ForCount, source.ForDetail} {
 		e := spec.Endpoint(p)
 		if e == nil {
@@ -37,7 +37,7 @@ func Check(spec *source.Spec) (bad source.Violations) {
 			group(path+".next.form", e.Next.Form)
 			check(path+".next.body", e.Next.Body)
 		}
-		group(path+".headers", e.Headers)
+		group(path+".headers", e.Headers.Texts())
 	}
 	return append(bad, shipped.check(spec)...)
 }

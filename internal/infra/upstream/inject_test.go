@@ -151,7 +151,7 @@ func TestR51_NothingEscapesItsPlace(t *testing.T) {
 				spec.Vars = nil
 				spec.Search = source.Endpoint{
 					Path: "/works/fixed/end", Method: "POST", Format: source.FormatJSON,
-					Query: map[string]string{"q": "1"}, Form: map[string]string{"f": "2"}, Headers: map[string]string{"X-Own": "3"},
+					Query: map[string]string{"q": "1"}, Form: map[string]string{"f": "2"}, Headers: source.Headers{"X-Own": new("3")},
 				}
 				expr := "${" + v.expr + "}"
 				switch place {
@@ -162,10 +162,10 @@ func TestR51_NothingEscapesItsPlace(t *testing.T) {
 				case "form":
 					spec.Search.Form["f"] = expr
 				case "header":
-					spec.HTTP.Headers = map[string]string{"X-Own": expr}
+					spec.HTTP.Headers = source.Headers{"X-Own": new(expr)}
 					spec.Search.Headers = nil
 				case "endpoint header":
-					spec.Search.Headers["X-Own"] = expr
+					spec.Search.Headers["X-Own"] = new(expr)
 				default:
 					spec.Search.Form = nil
 					spec.Search.Body, spec.Search.ContentType = strings.Replace(bodies[place].text, "?", expr, 1), bodies[place].kind

@@ -41,7 +41,7 @@ func newPlan(spec *source.Spec) (*plan, error) {
 	if p.rules, err = source.NewClassifier(spec); err != nil {
 		return nil, err
 	}
-	if p.headers, err = parseAll("header", spec.HTTP.Headers); err != nil {
+	if p.headers, err = parseHeaders(spec.HTTP.Headers); err != nil {
 		return nil, err
 	}
 	for _, purpose := range []source.Purpose{source.ForSearch, source.ForCount, source.ForDetail} {
@@ -51,7 +51,7 @@ func newPlan(spec *source.Spec) (*plan, error) {
 		}
 		q := &endpoint{Endpoint: e}
 		if q.path, err = parseTemplate(e.Path); err == nil {
-			q.headers, err = parseAll("header", e.Headers)
+			q.headers, err = parseHeaders(e.Headers)
 		}
 		if err == nil {
 			q.first, err = newPayload(e.Query, e.Form, e.Body)
@@ -104,6 +104,17 @@ func newPayload(query, form map[string]string, body string) (*payload, error) {
 		}
 	}
 	return &p, nil
+}
+
+// parseHeaders keeps nil for a header that is taken away.
+func parseHeaders(in source.Headers) (map[string]*template, error) {
+	out, err := parseAll("header", in.Texts())
+	for name, v := range in {
+		if v == nil && err == nil {
+			out[name] = nil
+		}
+	}
+	return out, err
 }
 
 func parseAll(place string, in map[string]string) (map[string]*template, error) {

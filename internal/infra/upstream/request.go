@@ -126,13 +126,17 @@ func (c *Client) headers(m *message, p *plan, e *endpoint, s *scope, call source
 	m.header.Set("Accept", accept[e.Format])
 	for _, from := range []map[string]*template{p.headers, e.headers} {
 		for name, t := range from {
-			text, err := t.render(s)
-			if err != nil {
-				return fmt.Errorf("header %s: %w", name, err)
-			}
 			key := textproto.CanonicalMIMEHeaderKey(name)
 			if !token(name) || slices.Contains(notSettable, key) {
 				return fmt.Errorf("header %q cannot be set by a source", name)
+			}
+			if t == nil {
+				m.header.Del(key)
+				continue
+			}
+			text, err := t.render(s)
+			if err != nil {
+				return fmt.Errorf("header %s: %w", name, err)
 			}
 			if text != "" {
 				m.header.Set(key, text)

@@ -41,6 +41,41 @@ func TestRender_PubMedDays(t *testing.T) {
 	})
 }
 
+// TestR44_HeadersMergeByKeyAndNullTakesAway: platform, then http, then endpoint,
+// whatever the case of the names; what renders empty leaves the wider value.
+func TestR44_HeadersMergeByKeyAndNullTakesAway(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		http, endpoint source.Headers
+		accept, own    string
+	}{
+		{"platform's own", nil, nil, "application/json", ""},
+		{"of the source", source.Headers{"Accept": new("a/b"), "X-Own": new("1")}, nil, "a/b", "1"},
+		{"the endpoint's wins", source.Headers{"Accept": new("a/b"), "X-Own": new("1")}, source.Headers{"accept": new("c/d"), "x-own": new("2")}, "c/d", "2"},
+		{"null at the endpoint", source.Headers{"Accept": new("a/b"), "X-Own": new("1")}, source.Headers{"X-OWN": nil}, "a/b", ""},
+		{"null of the platform's own", source.Headers{"accept": nil}, nil, "", ""},
+		{"null at the endpoint of the platform's own", nil, source.Headers{"Accept": nil}, "", ""},
+		{"null at the source, given at the endpoint", source.Headers{"X-Own": nil}, source.Headers{"X-Own": new("2")}, "application/json", "2"},
+		{"empty is not null", source.Headers{"X-Own": new("1")}, source.Headers{"X-Own": new("")}, "application/json", "1"},
+		{"nothing to take away", nil, source.Headers{"X-Own": nil}, "application/json", ""},
+	} {
+		spec := testSpec()
+		spec.HTTP.Headers, spec.Search.Headers = c.http, c.endpoint
+		n := play(status(200, `{"items":[]}`))
+		if _, err := client(n, new(free)).Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch}); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		h := n.asked[0].Header
+		if _, sent := h["Accept"]; h.Get("Accept") != c.accept || sent != (c.accept != "") {
+			t.Errorf("%s: accept %q, want %q", c.name, h["Accept"], c.accept)
+		}
+		if _, sent := h["X-Own"]; h.Get("X-Own") != c.own || sent != (c.own != "") {
+			t.Errorf("%s: own %q, want %q", c.name, h["X-Own"], c.own)
+		}
+	}
+}
+
 func TestR51_HostileValuesStayInTheirPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
@@ -64,11 +99,11 @@ func TestR51_HostileValuesStayInTheirPlace(t *testing.T) {
 			{"path empty", func(s *source.Spec, _ *source.Call) { s.Search.Path = "/works/${page.token}" }, ""},
 			{"line break", func(_ *source.Spec, c *source.Call) { c.Position.Token = "a\r\nX: y" }, ""},
 			{"header split", func(s *source.Spec, c *source.Call) {
-				s.HTTP.Headers, c.Position.Token = map[string]string{"X-A": "${page.token}"}, "a\nX: y"
+				s.HTTP.Headers, c.Position.Token = source.Headers{"X-A": new("${page.token}")}, "a\nX: y"
 			}, ""},
-			{"header name", func(s *source.Spec, _ *source.Call) { s.HTTP.Headers = map[string]string{"X-A: b\r\nY": "z"} }, ""},
+			{"header name", func(s *source.Spec, _ *source.Call) { s.HTTP.Headers = source.Headers{"X-A: b\r\nY": new("z")} }, ""},
 			{"authorization", func(s *source.Spec, _ *source.Call) {
-				s.Search.Headers = map[string]string{"authorization": "Bearer x"}
+				s.Search.Headers = source.Headers{"authorization": new("Bearer x")}
 			}, ""},
 			{"correlation", func(_ *source.Spec, c *source.Call) { c.Correlation = "a\r\nb" }, ""},
 			{"contact", func(s *source.Spec, _ *source.Call) { s.Vars["contact"] = "a\nb" }, ""},

@@ -95,7 +95,7 @@ func TestR42_Table(t *testing.T) {
 		{"expression error, with a key", source.ForSearch, key, bad, list(good), want{L2, "bad_request", ""}},
 		{"expression error in a path", source.ForSearch, nil, func(sp *source.Spec) { sp.Search.Path = "/works/${ids[3]}" }, list(good), want{L2, "bad_request", ""}},
 		{"expression error in a form", source.ForDetail, nil, func(sp *source.Spec) { sp.Detail.Form["x"] = "${ids[3]}" }, list(good), want{L2, "bad_request", ""}},
-		{"expression error in a header", source.ForSearch, nil, func(sp *source.Spec) { sp.HTTP.Headers = map[string]string{"X-A": "${ids[3]}"} }, list(good), want{L2, "bad_request", ""}},
+		{"expression error in a header", source.ForSearch, nil, func(sp *source.Spec) { sp.HTTP.Headers = source.Headers{"X-A": new("${ids[3]}")} }, list(good), want{L2, "bad_request", ""}},
 		{"expression that is none", source.ForSearch, nil, func(sp *source.Spec) { sp.Search.Query["x"] = "${ids[" }, list(good), want{L2, "bad_spec", ""}},
 
 		{"anonymous, source without keys", source.ForSearch, nil, nil, list(good), want{sent: "-"}},
