@@ -74,7 +74,7 @@ func decoder(t *testing.T, spec *source.Spec, p source.Purpose) *decode.Decoder 
 		t.Fatal(err)
 	}
 	var mapping *source.Mapping
-	if ep := spec.Endpoint(p); ep == spec.Items() {
+	if spec.Maps(spec.Endpoint(p)) {
 		mapping = &spec.Mapping
 	}
 	d, err := decode.Compile(spec.Endpoint(p), spec.ID, mapping, cal)

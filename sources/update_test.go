@@ -1,6 +1,7 @@
 package sources_test
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -21,7 +22,8 @@ func TestUpdate_KnownRecordsAreAskedForByTheirIDs(t *testing.T) {
 	first = first[:strings.Index(first, `{"paperId": "001e4f`)]
 	for _, c := range []struct {
 		pack string
-		two  bool // the harvest has two phases all the same
+		two  bool           // the harvest has two phases all the same
+		how  source.Purpose // default: all ids together
 		ids  []string
 		want string
 		body string
@@ -33,6 +35,11 @@ func TestUpdate_KnownRecordsAreAskedForByTheirIDs(t *testing.T) {
 			pack: "crossref", ids: []string{"10.1000/a", "10.1000/b(c)<1>"},
 			want:  "/works filter=doi:10.1000/a,doi:10.1000/b(c)<1> mailto=ops@example.org rows=50",
 			reply: `{"status":"ok","message":{"total-results":1,"items":[{"DOI":"10.1000/A","indexed":{"date-time":"2026-01-01T00:00:00Z"}}]}}`, found: "10.1000/a",
+		},
+		{ // which no list can hold
+			pack: "crossref", how: source.ForLookup, ids: []string{"10.1000/a,b(c)<1>"},
+			want:  "/works/10.1000/a,b(c)<1> mailto=ops@example.org",
+			reply: string(read(t, "crossref/work/alias_doi_target.json")), found: "10.26434/chemrxiv.5406907.v5",
 		},
 		{
 			pack: "pubmed", two: true, ids: []string{"1", "22"}, want: "/entrez/eutils/efetch.fcgi", body: "db=pubmed&email=ops%40example.org&id=1%2C22&retmode=xml&tool=patra",
@@ -63,7 +70,8 @@ func TestUpdate_KnownRecordsAreAskedForByTheirIDs(t *testing.T) {
 			reply: `{"hitCount":1,"resultList":{"result":[{"id":"123","source":"MED"}]}}`, found: "123",
 		},
 	} {
-		t.Run(c.pack, func(t *testing.T) {
+		c.how = cmp.Or(c.how, source.ForDetail)
+		t.Run(c.pack+"/"+string(c.how), func(t *testing.T) {
 			if spec := compile(t, c.pack, harvest.Backfill); spec.TwoPhase() != c.two {
 				t.Errorf("the other operations have two phases: %v", spec.TwoPhase())
 			}
@@ -74,13 +82,13 @@ func TestUpdate_KnownRecordsAreAskedForByTheirIDs(t *testing.T) {
 			spec.Vars = map[string]string{"contact": "ops@example.org", "tool": "patra"}
 			net := &bodyWire{}
 			client := upstream.New(upstream.Config{Transport: net}, open{}, anyReply{})
-			if _, err := client.Ask(context.Background(), spec, source.Call{Purpose: source.ForDetail, IDs: c.ids}); err != nil {
+			if _, err := client.Ask(context.Background(), spec, source.Call{Purpose: c.how, IDs: c.ids}); err != nil {
 				t.Fatal(err)
 			}
 			if net.asked != c.want || net.body != c.body {
 				t.Errorf("asked\n%s\n%s\nwant\n%s\n%s", net.asked, net.body, c.want, c.body)
 			}
-			page, err := decoder(t, spec, source.ForDetail).Page([]byte(c.reply))
+			page, err := decoder(t, spec, c.how).Page([]byte(c.reply))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,6 +104,16 @@ func TestUpdate_KnownRecordsAreAskedForByTheirIDs(t *testing.T) {
 				t.Errorf("found %q, want %q", got, c.found)
 			}
 		})
+	}
+}
+
+// TestUpdate_ListsHoldOnlyWhatTheyCan: a comma ends a filter of Crossref.
+func TestUpdate_ListsHoldOnlyWhatTheyCan(t *testing.T) {
+	takes := compile(t, "crossref", harvest.Update).Detail.Takes()
+	for id, want := range map[string]bool{"10.1000/a": true, "10.1000/b(c)<1>;2-#": true, "10.1000/a,b": false, ",": false} {
+		if takes(id) != want {
+			t.Errorf("%s: %v, want %v", id, !want, want)
+		}
 	}
 }
 

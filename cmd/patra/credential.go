@@ -191,7 +191,7 @@ func useful(cmd *cobra.Command, n *node.Node, o keyring.Offer, op harvest.Operat
 		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("source %s declares no auth, so nothing would use a credential; add an auth part to its pack first", cred.Pool)}
 	}
 	var names []string
-	for _, p := range []source.Purpose{source.ForSearch, source.ForCount, source.ForDetail} {
+	for _, p := range source.Purposes() {
 		if e := con.Spec.Endpoint(p); e != nil {
 			names = append(names, e.Name)
 		}

@@ -108,13 +108,13 @@ func newDecoders(spec *source.Spec) (decoders, error) {
 		return nil, err
 	}
 	out := decoders{}
-	for _, p := range []source.Purpose{source.ForSearch, source.ForCount, source.ForDetail} {
+	for _, p := range source.Purposes() {
 		ep := spec.Endpoint(p)
 		if ep == nil {
 			continue
 		}
 		var m *source.Mapping
-		if ep == spec.Items() {
+		if spec.Maps(ep) {
 			m = &spec.Mapping
 		}
 		if out[p], err = decode.Compile(ep, spec.ID, m, cal); err != nil {

@@ -17,13 +17,13 @@ func CheckSpec(spec *source.Spec) source.Violations {
 	if err != nil {
 		return append(bad, source.Violation{Path: "window.zone", Text: err.Error()})
 	}
-	for _, p := range []source.Purpose{source.ForSearch, source.ForCount, source.ForDetail} {
+	for _, p := range source.Purposes() {
 		e := spec.Endpoint(p)
 		if e == nil {
 			continue
 		}
 		var m *source.Mapping
-		if e == spec.Items() {
+		if spec.Maps(e) {
 			m = &spec.Mapping
 		}
 		_, err := decode.Compile(e, spec.ID, m, cal)

@@ -207,7 +207,7 @@ func (d *decoders) For(spec *source.Spec, p source.Purpose) (upstream.Decoder, e
 	}
 	ep := spec.Endpoint(p)
 	var m *source.Mapping
-	if ep == spec.Items() {
+	if spec.Maps(ep) {
 		m = &spec.Mapping
 	}
 	cal, err := spec.Window.Calendar()

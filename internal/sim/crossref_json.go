@@ -92,10 +92,14 @@ func (w works) appendDOI(b []byte, i uint32) []byte {
 		b = append(b, "/0012-9658(2006)87["...)
 		b = appendPadded(b, int(i), 8)
 		return append(b, ":tiopma]2.0.co;2"...)
-	default:
+	case form < 99:
 		b = append(b, "/sim+"...)
 		b = appendPadded(b, int(i), 8)
 		return append(b, "#a&b"...)
+	default: // which no list of filters can hold
+		b = append(b, "/(sim)"...)
+		b = appendPadded(b, int(i), 8)
+		return append(b, ":1<1,x,doi:>2.0.co;2-#"...)
 	}
 }
 

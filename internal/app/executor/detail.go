@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -56,6 +57,7 @@ func (s *session) takeDetails(ctx context.Context, st step, r reply, b harvest.B
 	missing := left(without(r.asked, r.refused.all()), b.Records)
 	alias := aliases{}
 	alias.note(r.asked, r.ans.Page)
+	maps.Copy(alias, r.refused.alias)
 asking:
 	for try := 0; try < missingAsks && len(missing) > 0; try++ {
 		groups := s.again(try, missing, r.asked, &b)
@@ -77,6 +79,7 @@ asking:
 			}
 			s.takeMore(again.Page, &b)
 			alias.note(ids, again.Page)
+			maps.Copy(alias, refused.alias)
 			r.refused.add(refused)
 		}
 		missing = left(without(missing, r.refused.all()), b.Records)
@@ -165,8 +168,12 @@ func (a aliases) of(ids []string) (merged []harvest.Merged, absent []string) {
 }
 
 // refusals are the ids that an upstream will not give details of, alone: those
-// that are not there, and those it will not have for another reason.
-type refusals struct{ gone, ids []string }
+// that are not there, and those it will not have for another reason. alias are
+// those looked up alone that were answered with another record.
+type refusals struct {
+	gone, ids []string
+	alias     aliases
+}
 
 func (r refusals) all() []string { return slices.Concat(r.gone, r.ids) }
 
@@ -189,10 +196,56 @@ func (s *session) takeMore(p *harvest.Page, b *harvest.Batch) {
 	}
 }
 
-// details asks for ids. If the upstream will not have them together, they are
-// halved until the guilty ones stand alone (M8, R27): these are returned as
-// refused, the details of the others in one answer.
+// details asks for ids: together, and for those that a list cannot hold one by
+// one. All that came is returned as one answer.
 func (s *session) details(ctx context.Context, call source.Call) (ans source.Answer, refused refusals, err error) {
+	all := call.IDs
+	call.IDs = slices.DeleteFunc(slices.Clone(all), func(id string) bool { return !s.takes(id) })
+	if len(call.IDs) == len(all) {
+		return s.together(ctx, call)
+	}
+	ans.Page = new(harvest.Page)
+	if len(call.IDs) > 0 {
+		if ans, refused, err = s.together(ctx, call); err != nil {
+			return ans, refused, err
+		}
+	}
+	h := s.halving(ctx, call, source.ForLookup, len(all))
+	err = h.each(without(all, call.IDs))
+	s.heard(h)
+	one := h.answer
+	one.Traffic = ans.Traffic.Add(h.traffic)
+	one.Page = &harvest.Page{Items: append(ans.Page.Items, h.items...)}
+	if len(call.IDs) > 0 { // the request that most of it came by
+		one.Request, one.RequestSHA256, one.ReplySHA256, one.Status = ans.Request, ans.RequestSHA256, ans.ReplySHA256, ans.Status
+	}
+	refused.add(refusals{gone: h.gone, ids: h.guilty})
+	refused.alias = h.alias
+	return one, refused, err
+}
+
+// halving is a search for the guilty among n ids of a call.
+func (s *session) halving(ctx context.Context, call source.Call, p source.Purpose, n int) *halving {
+	return &halving{most: max(fewGuilty, n/10), before: s.unheard, known: s.frozen(), alias: aliases{}, ask: func(ids []string) (source.Answer, error) {
+		part := call
+		part.Purpose, part.IDs = p, ids
+		return s.e.up.Ask(ctx, s.spec, part)
+	}}
+}
+
+// heard counts the ids refused since the upstream last gave details.
+func (s *session) heard(h *halving) {
+	if h.accepted {
+		s.unheard = 0
+	} else {
+		s.unheard += len(h.guilty)
+	}
+}
+
+// together asks for ids in one request. If the upstream will not have them
+// together, they are halved until the guilty ones stand alone (M8, R27): these
+// are returned as refused, the details of the others in one answer.
+func (s *session) together(ctx context.Context, call source.Call) (ans source.Answer, refused refusals, err error) {
 	ans, err = s.e.up.Ask(ctx, s.spec, call)
 	if err == nil {
 		s.unheard = 0
@@ -201,19 +254,11 @@ func (s *session) details(ctx context.Context, call source.Call) (ans source.Ans
 	if !divisible(err) {
 		return ans, refused, err
 	}
-	h := &halving{most: max(fewGuilty, len(call.IDs)/10), before: s.unheard, known: s.frozen(), ask: func(ids []string) (source.Answer, error) {
-		part := call
-		part.IDs = ids
-		return s.e.up.Ask(ctx, s.spec, part)
-	}}
+	h := s.halving(ctx, call, call.Purpose, len(call.IDs))
 	inner := h.search(call.IDs, err)
 	ans.Traffic = ans.Traffic.Add(h.traffic)
 	ans.Page = &harvest.Page{Items: h.items}
-	if h.accepted {
-		s.unheard = 0
-	} else {
-		s.unheard += len(h.guilty)
-	}
+	s.heard(h)
 	switch {
 	case errors.Is(inner, errManyGuilty):
 		return ans, refused, err
@@ -240,6 +285,8 @@ type halving struct {
 	gone     []string // those that are not there
 	items    []harvest.Item
 	traffic  source.Traffic
+	alias    aliases       // of those asked for alone by each
+	answer   source.Answer // the last of each
 }
 
 // fewGuilty is how many ids may be guilty in a request of any size. So many
@@ -275,6 +322,27 @@ func (h *halving) search(ids []string, why error) error {
 		}
 		if err := h.search(part, refused[i]); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// each asks for ids one by one.
+func (h *halving) each(ids []string) error {
+	for _, id := range ids {
+		ans, err := h.ask([]string{id})
+		h.traffic, h.answer = h.traffic.Add(ans.Traffic), ans
+		switch {
+		case err == nil:
+			h.accepted = true
+			h.items = append(h.items, ans.Page.Items...)
+			h.alias.note([]string{id}, ans.Page)
+		case !divisible(err):
+			return err
+		default:
+			if why := h.found(id, err); why != nil {
+				return err
+			}
 		}
 	}
 	return nil

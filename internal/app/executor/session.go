@@ -31,6 +31,8 @@ type session struct {
 	batchNo int
 	ids     []string // found by SEARCH pages of a two-phase walk
 	seen    map[uint64]struct{}
+	// takes tells which ids a list of them can hold.
+	takes func(id string) bool
 	// over is where this walk was proven over, prior where the one before was.
 	over, prior *harvest.Position
 	// at is where the walk stood after its last committed SEARCH page.
@@ -63,7 +65,7 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 	if err != nil {
 		return e.storeEnd(ctx, job, log, err)
 	}
-	s := &session{e: e, job: job, spec: spec, cal: cal, log: log.With("attempt", res.Attempt), stop: stop, mapping: spec.Mapping.Version(), run: res.Run, walk: res.Walk, batchNo: res.BatchNo, paging: spec.Paging.Of(job.Spec), begun: time.Now()}
+	s := &session{e: e, job: job, spec: spec, cal: cal, log: log.With("attempt", res.Attempt), stop: stop, mapping: spec.Mapping.Version(), run: res.Run, walk: res.Walk, batchNo: res.BatchNo, paging: spec.Paging.Of(job.Spec), begun: time.Now(), takes: spec.Detail.Takes()}
 	renewing := make(chan struct{})
 	go func() {
 		defer close(renewing)

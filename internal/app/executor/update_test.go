@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
@@ -24,11 +25,24 @@ import (
 
 // byID are the ways in which the generic source is asked for single records: it
 // has two phases anyway, or one and an endpoint for UPDATE alone, which takes a
-// list or one id.
+// list, one id, or a list of some ids and others one by one.
 var byID = map[string]manner{
 	"two-phase": manners["two-phase"],
 	"list":      alone(manners["page-1"], "10", "    method: POST\n        path: /batch", "        form:\n          ids: ${join(ids, ',')}\n", "items: items"),
 	"single":    alone(manners["token-const"], "1", "    path: /items/${join(ids, ',')}", "", "root: id\n          items: $"),
+	"mixed":     mixed(),
+}
+
+// mixed has a list that holds even ids only.
+func mixed() manner {
+	m := alone(manners["page-1"], "10", "    idPattern: \".*[02468]\"\n        method: POST\n        path: /batch", "        form:\n          ids: ${join(ids, ',')}\n", "items: items")
+	m.tasks += `      one:
+        usage: LOOKUP
+        path: /items/${ids[0]}
+        format: JSON
+        response: {root: id, items: $, id: id, updatedAt: {path: updated, format: RFC3339, key: updated}, version: v}
+`
+	return m
 }
 
 // alone gives a manner an endpoint of its own for UPDATE.
@@ -275,7 +289,7 @@ func (r *refresher) sound() {
 // refreshers runs f for each way to ask, on every engine.
 func refreshers(t *testing.T, f func(t *testing.T, m manner, s setup)) {
 	t.Helper()
-	for _, name := range []string{"two-phase", "list", "single"} {
+	for _, name := range []string{"two-phase", "list", "single", "mixed"} {
 		t.Run(name, func(t *testing.T) {
 			engines(t, func(t *testing.T, s setup) { f(t, byID[name], s) })
 		})
@@ -416,6 +430,85 @@ func TestR30_ChangedMappingRewritesOnce(t *testing.T) {
 		}
 		r.must("left alone", young[0], "ACTIVE 1", 0)
 		r.sound()
+	})
+}
+
+// TestUpdate_WhatNoListHoldsIsLookedUp: Crossref's lists cannot hold a DOI with a
+// comma. It is asked for alone, answered for like any other, and never a bad id;
+// so is one that has become another, which redirects.
+func TestUpdate_WhatNoListHoldsIsLookedUp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var r *patratest.Rig
+		aliases := map[string]string{}
+		r = patratest.NewRig(t, patratest.RigConfig{
+			DSN:   patratest.SQLite.DSN(t),
+			Sim:   sim.Config{Sources: []string{"crossref"}, Records: 400, Seed: 7, LimitRPS: -1, KeepLog: -1, Churn: &sim.Churn{}, Now: time.Now().Add(-90 * 24 * time.Hour).Truncate(time.Hour)},
+			Packs: map[string]registry.Pack{"crossref": patratest.ShippedPack(t, "crossref", patratest.Fast)},
+			Node:  node.Config{Workers: 1, Poll: 10 * time.Second},
+		})
+		r.MustHarvest("crossref")
+		var held, commas []string
+		if err := r.Node.Store.Export(t.Context(), sqlstore.ExportQuery{Provenance: "crossref"}, func(e *sqlstore.Exported) error {
+			held = append(held, e.ID)
+			if strings.Contains(e.ID, ",") {
+				commas = append(commas, e.ID)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if len(commas) < 2 || len(commas) > 20 {
+			t.Fatalf("%d of %d DOIs have a comma", len(commas), len(held))
+		}
+		refresh := func(activity string) *node.Report {
+			t.Helper()
+			rep, err := r.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", Operation: harvest.Update, Activity: activity, Pick: harvest.CandidatePick{IDs: held}, BaseURL: r.Base + "/crossref"})
+			if err != nil || rep.Status != "COMPLETED" {
+				t.Fatalf("%+v, %v", rep, err)
+			}
+			return rep
+		}
+		left := len(r.Sim.Requests())
+		if rep := refresh("all"); rep.Records.Unchanged != int64(len(held)) || rep.Records.Missing != 0 {
+			t.Errorf("of %d: %+v", len(held), rep.Records)
+		}
+		var alone []string
+		for _, q := range r.Sim.Requests()[left:] {
+			if doi, one := strings.CutPrefix(q.Path, "/works/"); one {
+				alone = append(alone, doi)
+			} else if n := strings.Count(q.Params.Get("filter"), ","); n != strings.Count(q.Params.Get("filter"), ",doi:") {
+				t.Errorf("a list holds a DOI with a comma: %s", q.Params.Get("filter"))
+			}
+		}
+		slices.Sort(alone)
+		slices.Sort(commas)
+		if !slices.Equal(alone, commas) {
+			t.Errorf("asked for alone: %v\nwant %v", alone, commas)
+		}
+
+		// One is not there, one goes by another name now.
+		if err := r.Sim.Delete("crossref", commas[0]); err != nil {
+			t.Fatal(err)
+		}
+		aliases["/crossref/works/"+commas[1]] = "/crossref/works/" + held[0]
+		redirect := http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+			if to := aliases[q.URL.Path]; to != "" {
+				w.Header().Set("Location", (&url.URL{Path: to}).EscapedPath())
+				w.WriteHeader(http.StatusMovedPermanently)
+				return
+			}
+			r.Sim.ServeHTTP(w, q)
+		})
+		r.Node = node.Assemble(node.Config{Workers: 1, Poll: 10 * time.Second}, r.Node.Store,
+			registry.NewStatic(map[string]registry.Pack{"crossref": patratest.ShippedPack(t, "crossref", patratest.Fast)}, nil), patratest.Direct{Handler: redirect})
+		if rep := refresh("changed"); rep.Records.Missing != 1 || rep.Records.Merged != 1 {
+			t.Errorf("%+v", rep.Records)
+		}
+		time.Sleep(25 * time.Hour)
+		if rep := refresh("a day later"); rep.Records.Gone != 1 {
+			t.Errorf("%+v", rep.Records)
+		}
+		patratest.MustVerify(t, r.Node.Store)
 	})
 }
 

@@ -166,7 +166,7 @@ func (r *Ring) Check(ctx context.Context, spec *source.Spec) (keyed bool, err er
 		return false, err
 	}
 	var bad source.Violations
-	for _, p := range []source.Purpose{source.ForSearch, source.ForCount, source.ForDetail} {
+	for _, p := range source.Purposes() {
 		e := spec.Endpoint(p)
 		if e == nil {
 			continue

@@ -100,9 +100,14 @@ func (j *job) previewUpdate(ctx context.Context) (Preview, error) {
 		out.Noop, out.Reason = true, noCandidates
 		return out, nil
 	}
-	batch := int64(max(1, j.spec.Batching.IDs))
+	batch, alone, takes := int64(max(1, j.spec.Batching.IDs)), int64(0), j.spec.Detail.Takes()
+	for _, id := range ids {
+		if !takes(id) {
+			alone++
+		}
+	}
 	out.Expected = int64(len(ids))
-	out.Requests = (out.Expected + batch - 1) / batch
+	out.Requests = (out.Expected-alone+batch-1)/batch + alone
 	if out.Slices, err = (harvest.IDStrategy{}).Slice(ctx, harvest.SliceRequest{Window: out.Window, Target: j.idsPerSlice(), PageSize: j.spec.Batching.IDs}); err != nil {
 		return out, err
 	}

@@ -14,7 +14,11 @@ const (
 	ForSearch Purpose = "search"
 	ForCount  Purpose = "count"
 	ForDetail Purpose = "detail"
+	ForLookup Purpose = "lookup"
 )
+
+// Purposes lists all of them.
+func Purposes() []Purpose { return []Purpose{ForSearch, ForCount, ForDetail, ForLookup} }
 
 // Call is one question to a source: everything a request is made from besides
 // the spec itself. Equal spec and call give equal requests but for the secret.
@@ -44,6 +48,8 @@ func (s *Spec) Endpoint(p Purpose) *Endpoint {
 		return s.Count
 	case ForDetail:
 		return s.Detail
+	case ForLookup:
+		return s.Lookup
 	default:
 		return &s.Search
 	}

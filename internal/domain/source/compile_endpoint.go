@@ -38,10 +38,42 @@ func (c *compiler) endpoints() {
 			c.spec.Count = &out
 		case UsageDetail:
 			c.spec.Detail = &out
+		case UsageLookup:
+			c.spec.Lookup = &out
 		}
 	}
+	c.lookup()
 	if _, ok := c.cfg[UsageSearch]; !ok {
 		c.fail("endpoints", "none has usage SEARCH")
+	}
+}
+
+// lookup checks that ids which a list cannot hold have another way.
+func (c *compiler) lookup() {
+	lookup, there := c.cfg[UsageLookup]
+	detail, two := c.cfg[UsageDetail]
+	at := join("endpoints", lookup.Name)
+	switch {
+	case there && !c.used[UsageLookup].uses("ids"):
+		c.fail(at, "a LOOKUP endpoint needs ${ids[0]} in a template")
+	case there && !two:
+		c.fail(at, "is for ids that a DETAIL endpoint cannot be asked for, and there is none")
+	case there && detail.IDPattern == "":
+		c.fail(join("endpoints", detail.Name)+".idPattern", "is required: which ids do not go to %s", lookup.Name)
+	case !there && two && detail.IDPattern != "":
+		c.fail(join("endpoints", detail.Name)+".idPattern", "ids that do not match have no way: no endpoint has usage LOOKUP")
+	}
+	for _, e := range c.def.Endpoints {
+		if e.IDPattern == "" {
+			continue
+		}
+		path := join("endpoints", e.Name) + ".idPattern"
+		if e.Usage != UsageDetail {
+			c.fail(path, "belongs to a DETAIL endpoint")
+		}
+		if _, err := wholeID(e.IDPattern); err != nil {
+			c.fail(path, "%v", err)
+		}
 	}
 }
 
@@ -49,7 +81,7 @@ func (c *compiler) endpoint(path string, e EndpointConfig) Endpoint {
 	out := Endpoint{
 		Name: e.Name, Method: cmp.Or(e.Method, "GET"), Path: e.Path, Format: e.Format,
 		Query: maps.Clone(e.Query), Form: maps.Clone(e.Form), Headers: maps.Clone(e.Headers),
-		Body: e.Body, ContentType: e.ContentType, PostOver: e.PostOver, Cost: e.Cost, Hook: e.Hook,
+		Body: e.Body, ContentType: e.ContentType, PostOver: e.PostOver, IDPattern: e.IDPattern, Cost: e.Cost, Hook: e.Hook,
 	}
 	if e.Next != nil {
 		out.Next = &NextConfig{Query: maps.Clone(e.Next.Query), Form: maps.Clone(e.Next.Form), Body: e.Next.Body}
@@ -112,6 +144,7 @@ func (c *compiler) body(path string, e EndpointConfig, out *Endpoint) {
 // templates checks all templates of an endpoint and returns what they use.
 func (c *compiler) templates(path string, e EndpointConfig) template {
 	var all template
+	byIDs := e.Usage == UsageDetail || e.Usage == UsageLookup
 	check := func(path, s string) {
 		t, err := parseTemplate(s)
 		if err != nil {
@@ -122,10 +155,10 @@ func (c *compiler) templates(path string, e EndpointConfig) template {
 				c.fail(path, "%s is not among the endpoint's response.held", v)
 			}
 			switch phase, _, _ := strings.Cut(v, "."); {
-			case phase == "ids" && e.Usage != UsageDetail:
+			case phase == "ids" && !byIDs:
 				c.fail(path, "ids are known to a DETAIL endpoint only")
-			case phase == "page" && e.Usage == UsageDetail, phase == "window" && e.Usage == UsageDetail:
-				c.fail(path, "%s is not known to a DETAIL endpoint: it is asked by ids", v)
+			case phase == "page" && byIDs, phase == "window" && byIDs:
+				c.fail(path, "%s is not known to a %s endpoint: it is asked by ids", v, e.Usage)
 			}
 		}
 		all.vars = append(all.vars, t.vars...)

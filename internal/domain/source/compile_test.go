@@ -62,6 +62,15 @@ func twoPhase(d *source.Definition) {
 	d.Batching = &source.BatchingConfig{IDBatchSize: 200}
 }
 
+// lookup gives a source of two phases a way for ids that no list holds.
+func lookup(d *source.Definition) {
+	twoPhase(d)
+	one := d.Endpoints[1]
+	d.Endpoints[1].IDPattern = "[^,]*"
+	one.Name, one.Usage, one.Method, one.Path, one.Form = "one", "LOOKUP", "", "/one/${ids[0]}", nil
+	d.Endpoints = append(d.Endpoints, one)
+}
+
 var harvesting = source.Trigger{Operation: harvest.Harvest}
 
 func TestCompile_WholeDefinitionWithoutWarnings(t *testing.T) {
@@ -126,6 +135,28 @@ func TestCompile_Refuses(t *testing.T) {
 		{"Authorization", func(d *source.Definition) { d.HTTP.Headers = source.Headers{"authorization": new("x")} }, "http.headers.authorization: this header cannot be set"},
 		{"Host", func(d *source.Definition) { search(d).Headers = source.Headers{"Host": new("x")} }, "endpoints.works.headers.Host: this header cannot be set"},
 		{"Cookie", func(d *source.Definition) { search(d).Headers = source.Headers{"COOKIE": new("x")} }, "endpoints.works.headers.COOKIE: this header cannot be set"},
+		{"ids without a way", func(d *source.Definition) { twoPhase(d); d.Endpoints[1].IDPattern = "[^,]*" }, "endpoints.fetch.idPattern: ids that do not match have no way"},
+		{"lookup beside nothing", func(d *source.Definition) {
+			twoPhase(d)
+			d.Endpoints[1].Usage = "LOOKUP"
+		}, "endpoints.fetch: is for ids that a DETAIL endpoint cannot be asked for"},
+		{"lookup of what", func(d *source.Definition) {
+			lookup(d)
+			d.Endpoints[2].Path = "/one"
+		}, "endpoints.one: a LOOKUP endpoint needs ${ids[0]}"},
+		{"lookup of all", func(d *source.Definition) {
+			lookup(d)
+			d.Endpoints[1].IDPattern = ""
+		}, "endpoints.fetch.idPattern: is required: which ids do not go to one"},
+		{"lookup without a date", func(d *source.Definition) {
+			lookup(d)
+			d.Endpoints[2].Response.UpdatedAt = nil
+		}, "endpoints.one.response.updatedAt: is required"},
+		{"no pattern", func(d *source.Definition) {
+			lookup(d)
+			d.Endpoints[1].IDPattern = "(["
+		}, "endpoints.fetch.idPattern: error parsing regexp"},
+		{"pattern of a search", func(d *source.Definition) { search(d).IDPattern = "x" }, "endpoints.works.idPattern: belongs to a DETAIL endpoint"},
 		{"header twice", func(d *source.Definition) { d.HTTP.Headers = source.Headers{"X-A": new("1"), "x-a": nil} }, "http.headers.x-a: is given as X-A already"},
 		{"header split", func(d *source.Definition) { d.HTTP.Headers = source.Headers{"X-A": new("b\r\nC: d")} }, "http.headers.X-A: a header holds no line break"},
 		{"PUT", func(d *source.Definition) { search(d).Method = "PUT" }, "endpoints.works.method: PUT is not known"},

@@ -296,9 +296,8 @@ func (c *compiler) updatedAt(cfg *WindowConfig) {
 	if !ok {
 		items = c.cfg[UsageSearch]
 	}
-	picks, at := items.Response.UpdatedAt, join("endpoints", items.Name)+".response.updatedAt"
 	how := cfg.UpdatedAt
-	if how == "" && len(picks) > 0 {
+	if how == "" && len(items.Response.UpdatedAt) > 0 {
 		how = "PATH"
 		c.note(path, "not given, taken as PATH")
 	}
@@ -306,16 +305,29 @@ func (c *compiler) updatedAt(cfg *WindowConfig) {
 	if !coded(c, path, DictUpdatedAt, how) {
 		return
 	}
-	switch {
-	case how == "PATH" && len(picks) == 0 && items.Name != "":
-		c.fail(at, "is required: window.updatedAt is PATH")
-	case how != "PATH" && len(picks) > 0:
-		c.fail(at, "is given although window.updatedAt is %s", how)
+	c.dated(cfg, how, items)
+	if lookup, ok := c.cfg[UsageLookup]; ok {
+		c.dated(cfg, how, lookup)
 	}
 	if how == "NONE" {
 		if c.t.Operation == harvest.Harvest {
 			c.fail(path, "NONE allows no HARVEST: the source has no date of change (R57)")
 		}
+		return
+	}
+	c.filters(cfg)
+}
+
+// dated checks the update times of an endpoint's items.
+func (c *compiler) dated(cfg *WindowConfig, how string, e EndpointConfig) {
+	picks, at := e.Response.UpdatedAt, join("endpoints", e.Name)+".response.updatedAt"
+	switch {
+	case how == "PATH" && len(picks) == 0 && e.Name != "":
+		c.fail(at, "is required: window.updatedAt is PATH")
+	case how != "PATH" && len(picks) > 0:
+		c.fail(at, "is given although window.updatedAt is %s", how)
+	}
+	if how == "NONE" {
 		return
 	}
 	dates := slices.Collect(maps.Values(cfg.Filters))
@@ -332,7 +344,6 @@ func (c *compiler) updatedAt(cfg *WindowConfig) {
 			c.fail(at, "reads %s, which is the date %s, not %s (C19)", p.Path, head, p.Key)
 		}
 	}
-	c.filters(cfg)
 }
 
 // filters checks that the words next to the window's bounds filter by its key.

@@ -170,6 +170,7 @@ const (
 	UsageSearch = "SEARCH"
 	UsageCount  = "COUNT"
 	UsageDetail = "DETAIL"
+	UsageLookup = "LOOKUP"
 )
 
 // EndpointConfig is one endpoint.
@@ -187,11 +188,13 @@ type EndpointConfig struct {
 	// Next is asked instead of query, form and body once there is a page before.
 	Next *NextConfig `yaml:"next" doc:"what is sent instead for the pages after the first, such as a token and nothing else"`
 	// PostOver sends the parameters as a form when the URL would be longer.
-	PostOver int            `yaml:"postOver" doc:"a GET whose URL would be longer than this goes as a POST with its parameters in a form"`
-	Cost     int            `yaml:"cost" doc:"what a request counts against rate and quotas, default 1"`
-	Hook     string         `yaml:"hook" doc:"name of a compiled-in hook that rewrites the reply before it is read"`
-	Format   string         `yaml:"format" dict:"response_format" doc:"format of the reply"`
-	Response ResponseConfig `yaml:"response" doc:"where things are in a reply"`
+	PostOver int `yaml:"postOver" doc:"a GET whose URL would be longer than this goes as a POST with its parameters in a form"`
+	// IDPattern is of DETAIL: ids that do not match are asked for by LOOKUP.
+	IDPattern string         `yaml:"idPattern" doc:"regular expression for the whole of an id that this DETAIL endpoint can be asked for, such as [^,]*; others go to the LOOKUP endpoint, one by one"`
+	Cost      int            `yaml:"cost" doc:"what a request counts against rate and quotas, default 1"`
+	Hook      string         `yaml:"hook" doc:"name of a compiled-in hook that rewrites the reply before it is read"`
+	Format    string         `yaml:"format" dict:"response_format" doc:"format of the reply"`
+	Response  ResponseConfig `yaml:"response" doc:"where things are in a reply"`
 }
 
 // NextConfig is what following pages send; a part that is not given is that of

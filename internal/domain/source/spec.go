@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -30,12 +31,14 @@ type Spec struct {
 	Search     Endpoint       `json:"search"`
 	Count      *Endpoint      `json:"count,omitempty"`
 	Detail     *Endpoint      `json:"detail,omitempty"`
-	Batching   Batching       `json:"batching"`
-	Retry      Retry          `json:"retry"`
-	Rate       Rate           `json:"rateLimit"`
-	ID         Identity       `json:"identity"`
-	Mapping    Mapping        `json:"mapping"`
-	Faults     []FaultRule    `json:"faults,omitempty"`
+	// Lookup is for single ids that Detail cannot be asked for.
+	Lookup   *Endpoint   `json:"lookup,omitempty"`
+	Batching Batching    `json:"batching"`
+	Retry    Retry       `json:"retry"`
+	Rate     Rate        `json:"rateLimit"`
+	ID       Identity    `json:"identity"`
+	Mapping  Mapping     `json:"mapping"`
+	Faults   []FaultRule `json:"faults,omitempty"`
 	// Query is what of the source is wanted; nil means everything.
 	Query *Selection `json:"query,omitempty"`
 	// Vars are the instance's own values (contact, tool) as bound at plan time.
@@ -52,6 +55,9 @@ func (s *Spec) Items() *Endpoint {
 	}
 	return &s.Search
 }
+
+// Maps reports whether the replies of an endpoint of s hold records.
+func (s *Spec) Maps(e *Endpoint) bool { return e != nil && (e == s.Items() || e == s.Lookup) }
 
 // Fingerprint is the hash of the canonical form of the snapshot (I10).
 func (s *Spec) Fingerprint() (string, error) {
@@ -157,6 +163,8 @@ type Endpoint struct {
 	Next *NextConfig `json:"next,omitempty"`
 	// PostOver is the length of URL above which parameters go as a form.
 	PostOver int `json:"postOver,omitzero"`
+	// IDPattern is what ids must be like to be asked for here, empty for any.
+	IDPattern string `json:"idPattern,omitempty"`
 	// Cost of a request in units of the limits, 0 for 1.
 	Cost int `json:"cost,omitzero"`
 	// Hook rewrites replies before they are read.
@@ -180,6 +188,17 @@ func (e *Endpoint) Sized() bool {
 	}
 	return false
 }
+
+// Takes returns a test of whether the endpoint can be asked for an id.
+func (e *Endpoint) Takes() func(id string) bool {
+	if e == nil || e.IDPattern == "" {
+		return func(string) bool { return true }
+	}
+	re, err := wholeID(e.IDPattern)
+	return func(id string) bool { return err == nil && re.MatchString(id) }
+}
+
+func wholeID(pattern string) (*regexp.Regexp, error) { return regexp.Compile(`^(?s:` + pattern + `)$`) }
 
 // Formats of a reply.
 const (

@@ -572,6 +572,7 @@ CREATE TABLE `reg_prov_endpoint_def` (
   `post_over` int DEFAULT NULL,
   `request_cost` int DEFAULT NULL,
   `reply_hook` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `id_pattern` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
   PRIMARY KEY (`id`),
   KEY `idx_endpoint_def_pick` (`provenance_id`,`scope_code`,`task_type_key`,`endpoint_name`,`effective_from`),
   CONSTRAINT `reg_prov_endpoint_def_chk_1` CHECK ((`scope_code` in (_utf8mb4'SOURCE',_utf8mb4'TASK'))),

@@ -534,7 +534,7 @@ CREATE TABLE reg_prov_endpoint_def (
   response_paths TEXT,
   created_by TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL, body_template TEXT, content_type TEXT, following_pages TEXT, post_over INTEGER, request_cost INTEGER, reply_hook TEXT,
+  updated_at TEXT NOT NULL, body_template TEXT, content_type TEXT, following_pages TEXT, post_over INTEGER, request_cost INTEGER, reply_hook TEXT, id_pattern TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 

@@ -22,7 +22,7 @@ func Check(spec *source.Spec) (bad source.Violations) {
 		}
 	}
 	group("http.headers", spec.HTTP.Headers.Texts())
-	for _, p := range []source.Purpose{source.ForSearch, source.ForCount, source.ForDetail} {
+	for _, p := range source.Purposes() {
 		e := spec.Endpoint(p)
 		if e == nil {
 			continue

@@ -81,7 +81,7 @@ func (h hooks) check(spec *source.Spec) (bad source.Violations) {
 			bad = append(bad, source.Violation{Path: "auth.options", Text: err.Error()})
 		}
 	}
-	for _, p := range []source.Purpose{source.ForSearch, source.ForCount, source.ForDetail} {
+	for _, p := range source.Purposes() {
 		if e := spec.Endpoint(p); e != nil && e.Hook != "" && h.rewriters[e.Hook] == nil {
 			bad = append(bad, unknownHook("endpoints."+e.Name+".hook", e.Hook, slices.Sorted(maps.Keys(h.rewriters))))
 		}

@@ -44,7 +44,7 @@ func newPlan(spec *source.Spec) (*plan, error) {
 	if p.headers, err = parseHeaders(spec.HTTP.Headers); err != nil {
 		return nil, err
 	}
-	for _, purpose := range []source.Purpose{source.ForSearch, source.ForCount, source.ForDetail} {
+	for _, purpose := range source.Purposes() {
 		e := spec.Endpoint(purpose)
 		if e == nil {
 			continue

@@ -5,3 +5,6 @@ ALTER TABLE reg_prov_pagination_cfg ADD COLUMN token_lifetime TEXT;
 
 -- Where further secrets of a credential go.
 ALTER TABLE reg_prov_auth_cfg ADD COLUMN further_secrets TEXT;
+
+-- Which ids a list can hold; others are looked up one by one.
+ALTER TABLE reg_prov_endpoint_def ADD COLUMN id_pattern TEXT;
