@@ -65,6 +65,23 @@ func TestUpdate_KnownRecordsAreAskedForByTheirIDs(t *testing.T) {
 			reply: `[` + first + `null]`, found: "0018ce3db8f9957b520d6b7e0cec84abfa230e1c",
 		},
 		{
+			pack: "openalex", ids: []string{"https://openalex.org/W3045921891", "https://openalex.org/W3046863325"},
+			want:  "/works filter=openalex:W3045921891|W3046863325 per_page=100",
+			reply: string(read(t, "openalex/cursor-p1.json")), found: "https://openalex.org/W3046863325 https://openalex.org/W3045921891",
+		},
+		{
+			pack: "openalex", how: source.ForLookup, ids: []string{"https://openalex.org/W4234567890"}, want: "/works/W4234567890",
+			reply: string(read(t, "openalex/work-singleton.json")), found: "https://openalex.org/W4234567890",
+		},
+		{ // the only record that was recorded alone is in another format: its header counts
+			pack: "arxiv", ids: []string{"oai:arXiv.org:1810.09584"}, want: "/oai identifier=oai:arXiv.org:1810.09584 metadataPrefix=arXiv verb=GetRecord",
+			reply: string(read(t, "arxiv/oai-record-arxivraw.xml")), found: "oai:arXiv.org:1810.09584!missing_field",
+		},
+		{ // gone, at a repository that tells the second
+			pack: "arxiv", ids: []string{"hdl:1765/1160"}, want: "/oai identifier=hdl:1765/1160 metadataPrefix=arXiv verb=GetRecord",
+			reply: strings.Replace(string(read(t, "oai-pmh/eur-getrecord-deleted.xml")), "T13:29:54Z</datestamp>", "</datestamp>", 1), found: "hdl:1765/1160",
+		},
+		{
 			pack: "europepmc", ids: []string{"123", "PMC9"},
 			want:  `/europepmc/webservices/rest/search format=json pageSize=100 query=(EXT_ID:"123" OR EXT_ID:"PMC9") AND (SRC:MED OR SRC:PMC OR SRC:PPR OR SRC:NBK OR SRC:AGR OR SRC:PAT) resultType=core synonym=false`,
 			reply: `{"hitCount":1,"resultList":{"result":[{"id":"123","source":"MED"}]}}`, found: "123",
@@ -104,6 +121,49 @@ func TestUpdate_KnownRecordsAreAskedForByTheirIDs(t *testing.T) {
 				t.Errorf("found %q, want %q", got, c.found)
 			}
 		})
+	}
+}
+
+// TestUpdate_WhatIsNotThere: no item, or a refusal that speaks of one id.
+func TestUpdate_WhatIsNotThere(t *testing.T) {
+	for _, c := range []struct {
+		pack   string
+		how    source.Purpose
+		status int
+		file   string
+		want   string
+	}{
+		{"arxiv", source.ForDetail, 200, "oai-pmh/nsdl-id-does-not-exist.xml", " EMPTY unknown_id"},
+		{"openalex", source.ForDetail, 200, "openalex/cursor-p2-empty.json", "page"},
+		{"openalex", source.ForLookup, 404, "openalex/work-404.html", "L2 STOP http_404"},
+		{"crossref", source.ForLookup, 404, "crossref/errors/404_unknown_doi.txt", "L2 STOP http_404"},
+	} {
+		spec := compile(t, c.pack, harvest.Update)
+		if got := meaningOf(t, spec, must(source.NewClassifier(spec)), c.how, c.status, read(t, c.file)); got != c.want {
+			t.Errorf("%s: %s, want %s", c.file, got, c.want)
+		}
+	}
+}
+
+// TestUpdate_ArXivRecordsAreThoseOfTheList: GetRecord gives the same element, so
+// that what has not changed is no new version.
+func TestUpdate_ArXivRecordsAreThoseOfTheList(t *testing.T) {
+	list := string(read(t, "arxiv/oai-listrecords-cs.xml"))
+	begin, end := strings.Index(list, "<record>"), strings.Index(list, "</record>")+len("</record>")
+	one := list[:strings.Index(list, "<ListRecords>")] + "<GetRecord>" + list[begin:end] + "</GetRecord></OAI-PMH>"
+	want, err := decoder(t, compile(t, "arxiv", harvest.Harvest), source.ForSearch).Page([]byte(list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := decoder(t, compile(t, "arxiv", harvest.Update), source.ForDetail).Page([]byte(one))
+	if err != nil || len(got.Items) != 1 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	a, b := want.Items[0], got.Items[0]
+	if _, was := a.Hashes(); a.ID != b.ID || !a.UpdatedAt.Equal(b.UpdatedAt) || string(a.Fields) != string(b.Fields) {
+		t.Errorf("%s %s, want %s %s", b.ID, b.Fields, a.ID, a.Fields)
+	} else if _, is := b.Hashes(); was != is {
+		t.Errorf("the content of %s has another hash", a.ID)
 	}
 }
 

@@ -127,7 +127,7 @@ func TestRefresh_WantsOneWayToSayWhich(t *testing.T) {
 			t.Errorf("%v: exit %d: %s%s", args, code, out, e)
 		}
 	}
-	code, _, e := patra(t, "refresh", "arxiv", "--signals", "--db", "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
+	code, _, e := patra(t, "refresh", "zenodo", "--signals", "--db", "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
 	if code != exitUsage || !strings.Contains(e, "no_update") {
 		t.Errorf("exit %d: %s", code, e)
 	}

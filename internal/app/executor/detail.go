@@ -43,7 +43,7 @@ func (s *session) askDetails(ctx context.Context, st step) reply {
 	}
 	call := s.call(st)
 	call.IDs = r.asked
-	r.ans, r.refused, r.err = s.details(ctx, call)
+	r.ans, r.refused, r.err = s.details(ctx, call, s.takes)
 	return r
 }
 
@@ -64,7 +64,7 @@ asking:
 		for _, ids := range groups {
 			call := s.call(st)
 			call.IDs = ids
-			again, refused, err := s.details(ctx, call)
+			again, refused, err := s.details(ctx, call, s.alone(try))
 			if err != nil && !divisible(err) {
 				s.count(r.ans.Traffic)
 				s.count(again.Traffic)
@@ -127,12 +127,22 @@ func (s *session) silent(r reply, missing []string, b *harvest.Batch) error {
 	return fmt.Errorf("%s has details of none of %d ids: %w", s.job.Provenance, len(r.asked), f)
 }
 
+// alone tells which of the ids that were left out go into a list once more. At
+// the last try of an UPDATE none does where each can be looked up: what has
+// become of a record is told only to those who ask for it alone (R31).
+func (s *session) alone(try int) func(id string) bool {
+	if s.frozen() && try == missingAsks-1 && s.spec.Lookup != nil {
+		return func(string) bool { return false }
+	}
+	return s.takes
+}
+
 // again is how ids that were left out are asked for once more: together, but at
 // the last try of an UPDATE one by one if records came that nobody had asked for.
 // One of those may be what an id has become, which only an answer to that id
 // alone can tell (R31).
 func (s *session) again(try int, missing, asked []string, b *harvest.Batch) [][]string {
-	if !s.frozen() || try < missingAsks-1 || !slices.ContainsFunc(b.Records, func(r harvest.Record) bool { return !slices.Contains(asked, r.ID) }) {
+	if !s.frozen() || try < missingAsks-1 || s.spec.Lookup != nil || !slices.ContainsFunc(b.Records, func(r harvest.Record) bool { return !slices.Contains(asked, r.ID) }) {
 		return [][]string{missing}
 	}
 	out := make([][]string, len(missing))
@@ -196,11 +206,11 @@ func (s *session) takeMore(p *harvest.Page, b *harvest.Batch) {
 	}
 }
 
-// details asks for ids: together, and for those that a list cannot hold one by
-// one. All that came is returned as one answer.
-func (s *session) details(ctx context.Context, call source.Call) (ans source.Answer, refused refusals, err error) {
+// details asks for ids: for those that a list takes together, for the others one
+// by one. All that came is returned as one answer.
+func (s *session) details(ctx context.Context, call source.Call, takes func(id string) bool) (ans source.Answer, refused refusals, err error) {
 	all := call.IDs
-	call.IDs = slices.DeleteFunc(slices.Clone(all), func(id string) bool { return !s.takes(id) })
+	call.IDs = slices.DeleteFunc(slices.Clone(all), func(id string) bool { return !takes(id) })
 	if len(call.IDs) == len(all) {
 		return s.together(ctx, call)
 	}

@@ -30,12 +30,13 @@ var byID = map[string]manner{
 	"two-phase": manners["two-phase"],
 	"list":      alone(manners["page-1"], "10", "    method: POST\n        path: /batch", "        form:\n          ids: ${join(ids, ',')}\n", "items: items"),
 	"single":    alone(manners["token-const"], "1", "    path: /items/${join(ids, ',')}", "", "root: id\n          items: $"),
-	"mixed":     mixed(),
+	"mixed":     mixed(`    idPattern: ".*[02468]"` + "\n    "), // the list holds even ids only
+	"looked up": mixed(""),
 }
 
-// mixed has a list that holds even ids only.
-func mixed() manner {
-	m := alone(manners["page-1"], "10", "    idPattern: \".*[02468]\"\n        method: POST\n        path: /batch", "        form:\n          ids: ${join(ids, ',')}\n", "items: items")
+// mixed has a list, and looks up what that does not hold or leaves out.
+func mixed(pattern string) manner {
+	m := alone(manners["page-1"], "10", pattern+"    method: POST\n        path: /batch", "        form:\n          ids: ${join(ids, ',')}\n", "items: items")
 	m.tasks += `      one:
         usage: LOOKUP
         path: /items/${ids[0]}
@@ -289,7 +290,7 @@ func (r *refresher) sound() {
 // refreshers runs f for each way to ask, on every engine.
 func refreshers(t *testing.T, f func(t *testing.T, m manner, s setup)) {
 	t.Helper()
-	for _, name := range []string{"two-phase", "list", "single", "mixed"} {
+	for _, name := range []string{"two-phase", "list", "single", "mixed", "looked up"} {
 		t.Run(name, func(t *testing.T) {
 			engines(t, func(t *testing.T, s setup) { f(t, byID[name], s) })
 		})
@@ -434,8 +435,8 @@ func TestR30_ChangedMappingRewritesOnce(t *testing.T) {
 }
 
 // TestUpdate_WhatNoListHoldsIsLookedUp: Crossref's lists cannot hold a DOI with a
-// comma. It is asked for alone, answered for like any other, and never a bad id;
-// so is one that has become another, which redirects.
+// comma. It is asked for alone, answered for like any other, and never a bad id.
+// What has become another work redirects, and is merged.
 func TestUpdate_WhatNoListHoldsIsLookedUp(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var r *patratest.Rig
@@ -486,11 +487,16 @@ func TestUpdate_WhatNoListHoldsIsLookedUp(t *testing.T) {
 			t.Errorf("asked for alone: %v\nwant %v", alone, commas)
 		}
 
-		// One is not there, one goes by another name now.
-		if err := r.Sim.Delete("crossref", commas[0]); err != nil {
-			t.Fatal(err)
+		// One is not there, two go by another name now, of which lists know nothing.
+		plain := slices.DeleteFunc(slices.Clone(held), func(id string) bool { return strings.Contains(id, ",") })
+		for _, id := range []string{commas[0], plain[1]} {
+			if err := r.Sim.Delete("crossref", id); err != nil {
+				t.Fatal(err)
+			}
 		}
-		aliases["/crossref/works/"+commas[1]] = "/crossref/works/" + held[0]
+		for _, id := range []string{commas[1], plain[1]} {
+			aliases["/crossref/works/"+id] = "/crossref/works/" + plain[0]
+		}
 		redirect := http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 			if to := aliases[q.URL.Path]; to != "" {
 				w.Header().Set("Location", (&url.URL{Path: to}).EscapedPath())
@@ -501,7 +507,7 @@ func TestUpdate_WhatNoListHoldsIsLookedUp(t *testing.T) {
 		})
 		r.Node = node.Assemble(node.Config{Workers: 1, Poll: 10 * time.Second}, r.Node.Store,
 			registry.NewStatic(map[string]registry.Pack{"crossref": patratest.ShippedPack(t, "crossref", patratest.Fast)}, nil), patratest.Direct{Handler: redirect})
-		if rep := refresh("changed"); rep.Records.Missing != 1 || rep.Records.Merged != 1 {
+		if rep := refresh("changed"); rep.Records.Missing != 1 || rep.Records.Merged != 2 {
 			t.Errorf("%+v", rep.Records)
 		}
 		time.Sleep(25 * time.Hour)

@@ -57,9 +57,7 @@ func (c *compiler) lookup() {
 	case there && !c.used[UsageLookup].uses("ids"):
 		c.fail(at, "a LOOKUP endpoint needs ${ids[0]} in a template")
 	case there && !two:
-		c.fail(at, "is for ids that a DETAIL endpoint cannot be asked for, and there is none")
-	case there && detail.IDPattern == "":
-		c.fail(join("endpoints", detail.Name)+".idPattern", "is required: which ids do not go to %s", lookup.Name)
+		c.fail(at, "is for ids that a DETAIL endpoint cannot be asked for or leaves out, and there is none")
 	case !there && two && detail.IDPattern != "":
 		c.fail(join("endpoints", detail.Name)+".idPattern", "ids that do not match have no way: no endpoint has usage LOOKUP")
 	}

@@ -20,7 +20,7 @@ var templateOwn = []string{"contact", "tool"}
 
 // The functions of a template, and the words that are neither.
 var (
-	templateFuncs = []string{"date", "iso", "epoch", "epochms", "join", "lower", "upper", "coalesce", "default", "path", "text", "json"}
+	templateFuncs = []string{"date", "iso", "epoch", "epochms", "join", "lower", "upper", "coalesce", "default", "path", "text", "json", "cut"}
 	templateWords = []string{"true", "false", "nil", "and", "or", "not", "in", "contains", "startsWith", "endsWith"}
 )
 

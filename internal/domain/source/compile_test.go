@@ -144,10 +144,6 @@ func TestCompile_Refuses(t *testing.T) {
 			lookup(d)
 			d.Endpoints[2].Path = "/one"
 		}, "endpoints.one: a LOOKUP endpoint needs ${ids[0]}"},
-		{"lookup of all", func(d *source.Definition) {
-			lookup(d)
-			d.Endpoints[1].IDPattern = ""
-		}, "endpoints.fetch.idPattern: is required: which ids do not go to one"},
 		{"lookup without a date", func(d *source.Definition) {
 			lookup(d)
 			d.Endpoints[2].Response.UpdatedAt = nil

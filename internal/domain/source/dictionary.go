@@ -121,7 +121,7 @@ var dictionary = []DictType{
 		{"SEARCH", "pages of a window", nil},
 		{"COUNT", "how many a window holds", nil},
 		{"DETAIL", "records by their ids", []string{"FETCH"}},
-		{"LOOKUP", "one record by its id, where DETAIL cannot be asked for that", nil},
+		{"LOOKUP", "one record by its id, where DETAIL cannot be asked for it or leaves it out", nil},
 	}},
 	{DictMethod, "HTTP methods", []DictItem{
 		{"GET", "parameters in the query", nil},

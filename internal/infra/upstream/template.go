@@ -359,6 +359,9 @@ var functions = map[string]function{
 		func(a ...any) (any, error) { return joinList(a[0].([]string), a[1].(string)) },
 		[]any{new(func([]string, string) string)},
 	},
+	// cut(x, prefix): a text, or each of a list, less what it begins with, such
+	// as the address that ids are given under.
+	"cut": {cutPrefix, []any{new(func(string, string) string), new(func([]string, string) []string)}},
 	"lower": {
 		func(a ...any) (any, error) { return strings.ToLower(a[0].(string)), nil },
 		[]any{new(func(string) string)},
@@ -389,6 +392,19 @@ var functions = map[string]function{
 	// coalesce(a, b, ...): the first that is not empty. default is the same for two.
 	"coalesce": {coalesce, []any{new(func(...any) string)}},
 	"default":  {coalesce, []any{new(func(any, any) string)}},
+}
+
+func cutPrefix(args ...any) (any, error) {
+	prefix := args[1].(string)
+	list, is := args[0].([]string)
+	if !is {
+		return strings.TrimPrefix(args[0].(string), prefix), nil
+	}
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = strings.TrimPrefix(s, prefix)
+	}
+	return out, nil
 }
 
 func coalesce(args ...any) (any, error) {
