@@ -1,6 +1,9 @@
 package storetest
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
@@ -11,13 +14,7 @@ import (
 func cancelledInParts(l *Lab) {
 	d := Draft(ns, 0, 4)
 	d.Slices = []harvest.SliceDraft{child(hour(0), hour(4))}
-	h, err := l.Store.SavePlan(l.ctx(), d)
-	if err != nil {
-		l.Fatal(err)
-	}
-	if _, err := l.Store.Cancel(l.ctx(), sqlstore.CancelScope{Plan: h.ID}, source.Audit{Actor: "lab", Action: "PLAN_CANCEL", Object: "plan", Reason: "test"}); err != nil {
-		l.Fatal(err)
-	}
+	l.Cancel(sqlstore.CancelScope{Plan: l.Save(d).ID})
 	for from := 0; from < 4; from += 2 {
 		l.Plan(from, from+2)
 		for range 2 {
@@ -33,9 +30,7 @@ func cancelledInParts(l *Lab) {
 	Clear(l, l.DB, l.tables)
 	a := l.Plan(0, 2)
 	l.Plan(2, 4)
-	if _, err := l.Store.Cancel(l.ctx(), sqlstore.CancelScope{Plan: a.ID}, source.Audit{Actor: "lab", Action: "PLAN_CANCEL", Object: "plan", Reason: "test"}); err != nil {
-		l.Fatal(err)
-	}
+	l.Cancel(sqlstore.CancelScope{Plan: a.ID})
 	for range 2 {
 		l.Walk(l.LeaseOne())
 	}
@@ -44,4 +39,113 @@ func cancelledInParts(l *Lab) {
 		l.Errorf("gaps %+v, %v", gaps, err)
 	}
 	l.MustVerify()
+}
+
+// Cancel gives up a plan or a slice.
+func (l *Lab) Cancel(scope sqlstore.CancelScope) {
+	l.Helper()
+	if _, err := l.Store.Cancel(l.ctx(), scope, source.Audit{Actor: "lab", Action: "PLAN_CANCEL", Object: "plan", Reason: "test"}); err != nil {
+		l.Fatalf("cancel: %v", err)
+	}
+}
+
+// updateDraft is a plan that reads ids again, two to a slice, numbered from an
+// ordinal on, and cut up to another.
+func updateDraft(activity string, from, cut int64, ids []string) harvest.Draft {
+	d := Draft(harvest.ActivityNamespace(prov, harvest.Update, harvest.RangeOrdinal, activity), 0, 0)
+	to := from + int64(len(ids))
+	d.Window, d.SlicedTo = harvest.Window{From: harvest.Ordinal(from), To: harvest.Ordinal(to)}, harvest.Ordinal(cut)
+	d.Strategy, d.PagingType, d.Candidates = harvest.StrategyID, harvest.StrategyID, ids
+	for at := from; at < cut; at += 2 {
+		d.Slices = append(d.Slices, harvest.SliceDraft{Spec: harvest.NewIDSlice(at, min(at+2, cut), 2), Expr: fmt.Sprint(at)})
+	}
+	return d
+}
+
+// reread runs a leased task of an UPDATE to its end.
+func (l *Lab) reread(j harvest.Job) []string {
+	l.Helper()
+	r := l.Start(j)
+	o, err := l.Store.OpenBatch(l.ctx(), j.Lease, harvest.BatchOpen{Run: r.Run, BatchNo: r.BatchNo, Walk: r.Walk, Phase: harvest.PhaseDetail, Ordinal: 1})
+	if err != nil {
+		l.Fatal(err)
+	}
+	b := Page(o)
+	b.After = harvest.Position{Offset: int64(len(r.IDs))}
+	for _, id := range r.IDs {
+		b.Records = append(b.Records, Rec(id, hour(0), o.OpenedAt, id))
+	}
+	b.Asked, b.End, b.Finish = len(r.IDs), harvest.EndFrozen, true
+	l.Commit(j, b)
+	return r.IDs
+}
+
+// signalsReturned: what an UPDATE was pointed to and has not read when it is
+// given up, as a slice or as a whole, is there for the next one; what it has
+// read is not read twice. The activity goes on from where it stands.
+func signalsReturned(l *Lab) {
+	l.Plan(0, 1)
+	j := l.LeaseOne()
+	b := Last(l.Open(j, l.Start(j)), Rec("notice", hour(0), hour(9), "notice"))
+	var ids []string
+	for i := range 10 {
+		id := fmt.Sprint("r", i)
+		ids = append(ids, id)
+		b.Records = append(b.Records, Rec(id, hour(0), b.OpenedAt, id))
+		b.Signals = append(b.Signals, harvest.Signal{From: "notice", Target: id, Kind: harvest.SignalRetraction})
+	}
+	l.Commit(j, b)
+	open := func(when string, want ...string) {
+		l.Helper()
+		got, err := l.Store.Candidates(l.ctx(), prov, recordType, "m1", harvest.CandidatePick{Signals: true})
+		if slices.Sort(got); err != nil || !slices.Equal(got, want) {
+			l.Errorf("%s signals point to %v, %v, want %v", when, got, err, want)
+		}
+		l.MustVerify()
+	}
+	open("before the plan", ids...)
+	act := updateDraft("act", 0, 8, ids)
+	h := l.Save(act)
+	if h.Status != harvest.PlanPartial {
+		l.Fatalf("plan is %s", h.Status)
+	}
+	open("once they are taken")
+	if got := l.reread(l.LeaseOne()); !slices.Equal(got, ids[:2]) {
+		l.Fatalf("read %v", got)
+	}
+	j = l.LeaseOne()
+	l.Cancel(sqlstore.CancelScope{Slice: j.Slice})
+	open("after the second slice was given up", ids[2:4]...)
+	if w, err := l.Store.AcceptGap(l.ctx(), j.Slice, source.Audit{Actor: "lab", Action: "GAP_ACCEPT", Object: "slice", Reason: "test"}); err != nil || harvest.OrdinalOf(w) != 4 {
+		l.Errorf("accepted to %d, %v", harvest.OrdinalOf(w), err)
+	}
+	// Another activity takes those; it keeps them whatever becomes of the first.
+	other := l.Save(updateDraft("other", 0, 1, ids[2:3]))
+	open("of which another plan took one", ids[3])
+	l.Cancel(sqlstore.CancelScope{Plan: h.ID})
+	open("after the whole plan was given up", ids[3:]...)
+	l.Cancel(sqlstore.CancelScope{Plan: other.ID})
+	open("after the other was, too", ids[2:]...)
+	if gaps, err := l.Store.Gaps(l.ctx(), prov); err != nil || len(gaps) != 0 {
+		l.Errorf("what was given up holds as gaps %+v, %v", gaps, err)
+	}
+
+	f, err := l.Store.Frontier(l.ctx(), act.Namespace)
+	if err != nil || !f.Known || f.Live || harvest.OrdinalOf(f.At) != 4 {
+		l.Fatalf("frontier %+v, %v", f, err)
+	}
+	h = l.Save(updateDraft("act", 4, 9, ids[5:]))
+	if f, err = l.Store.Frontier(l.ctx(), act.Namespace); err != nil || !f.Live || harvest.OrdinalOf(f.At) != 9 {
+		l.Errorf("frontier %+v, %v", f, err)
+	}
+	open("once some are taken again", ids[2:5]...)
+	var got []string
+	for range 3 {
+		got = append(got, l.reread(l.LeaseOne())...)
+	}
+	p, err := l.Store.Plan(l.ctx(), h.ID)
+	if f, ferr := l.Store.Frontier(l.ctx(), act.Namespace); err != nil || ferr != nil || !slices.Equal(got, ids[5:]) || p.Status != harvest.PlanCompleted || harvest.OrdinalOf(f.Watermark) != 9 {
+		l.Errorf("read %v, plan %s, frontier %+v, %v, %v", got, p.Status, f, err, ferr)
+	}
+	open("at the end", ids[2:5]...)
 }

@@ -276,7 +276,13 @@ func child(from, to time.Time) harvest.SliceDraft {
 // Plan saves a plan over the hours [from, to).
 func (l *Lab) Plan(from, to int) harvest.PlanHead {
 	l.Helper()
-	h, err := l.Store.SavePlan(l.ctx(), Draft(ns, from, to))
+	return l.Save(Draft(ns, from, to))
+}
+
+// Save saves a plan.
+func (l *Lab) Save(d harvest.Draft) harvest.PlanHead {
+	l.Helper()
+	h, err := l.Store.SavePlan(l.ctx(), d)
 	if err != nil {
 		l.Fatalf("save plan: %v", err)
 	}

@@ -24,6 +24,7 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R5_R6_SameWindowAnotherActivity", anotherActivity},
 		{"R5_OneAnswerPerTrigger", answeredOnce},
 		{"R8_BackfillFallsContiguously", backfillFalls},
+		{"R9_CancelledUpdateReturnsItsSignals", signalsReturned},
 		{"R11_LateIsCounted", lateIsCounted},
 		{"R11_SentinelSeesWhatWasMissed", sentinelSees},
 		{"R11_SentinelChoosesWhatIsProven", provenWindows},

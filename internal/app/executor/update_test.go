@@ -584,6 +584,63 @@ func TestUpdate_SignalsLeadToWhatTheyAreAbout(t *testing.T) {
 	})
 }
 
+// TestR9_CancelledActivityIsPlannedAgain: what a plan was to read and was given
+// up before it did, the same command reads after all, and then no more.
+func TestR9_CancelledActivityIsPlannedAgain(t *testing.T) {
+	engines(t, func(t *testing.T, s setup) {
+		r := newRefresher(t, byID["list"], s)
+		ids := r.all()
+		notice, err := r.Sim.Retract("generic", ids[4])
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.refresh("notice", harvest.CandidatePick{IDs: []string{notice}})
+		for _, c := range []struct {
+			name string
+			pick harvest.CandidatePick
+			want []string
+		}{
+			{"signals", harvest.CandidatePick{Signals: true}, ids[4:5]},
+			{"ids", harvest.CandidatePick{IDs: ids[:3]}, ids[:3]},
+			{"mapping", harvest.CandidatePick{MappingChanged: true}, nil},
+		} {
+			trigger := harvest.Trigger{Provenance: "generic", Operation: harvest.Update, Activity: c.name, Pick: c.pick, BaseURL: r.Base + "/generic"}
+			planned, err := r.Node.Planner.Plan(t.Context(), trigger)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if planned.Noop != (c.want == nil) {
+				t.Fatalf("%s: %+v", c.name, planned)
+			}
+			if planned.Noop {
+				continue
+			}
+			shown := func(noop bool) {
+				t.Helper()
+				if p, err := r.Node.Planner.Preview(t.Context(), trigger); err != nil || p.Noop != noop || p.Noop == (p.Expected == int64(len(c.want))) {
+					t.Errorf("%s: the preview says %+v, %v", c.name, p, err)
+				}
+			}
+			shown(true)
+			if _, err := r.Node.Store.Cancel(t.Context(), sqlstore.CancelScope{Plan: planned.Plan.ID}, source.Audit{Actor: "test", Action: "PLAN_CANCEL", Object: "plan", Reason: "test"}); err != nil {
+				t.Fatal(err)
+			}
+			shown(false)
+			r.door.take()
+			rep := r.refresh(c.name, c.pick)
+			if got := r.door.take(); !slices.Equal(got, c.want) || len(rep.Gaps) != 0 {
+				t.Errorf("%s: asked for %v, want %v: %+v", c.name, got, c.want, rep)
+			}
+			if again := r.refresh(c.name, c.pick); !again.Noop || len(r.door.take()) != 0 {
+				t.Errorf("%s: read twice: %+v", c.name, again)
+			}
+			shown(true)
+		}
+		r.must("retracted", ids[4], "RETRACTED 2", 0)
+		r.sound()
+	})
+}
+
 // TestUpdate_MaxTakesTheOldest bounds a refresh.
 func TestUpdate_MaxTakesTheOldest(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ func (j *job) idsPerSlice() int64 {
 
 // update plans the checking of records that are known: it freezes the ids there
 // are to check now, so that each is checked once whatever becomes of the others
-// meanwhile (R9).
+// meanwhile (R9). An activity is planned once, but again if that was given up.
 func (j *job) update(ctx context.Context) error {
 	spec := j.spec
 	if spec.Detail == nil {
@@ -28,24 +28,24 @@ func (j *job) update(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if f.Known {
-		return j.noop(ctx, harvest.Window{From: f.At, To: f.At}, "this activity has been planned already")
+	if f.Live {
+		return j.noop(ctx, harvest.Window{From: f.At, To: f.At}, plannedAlready)
 	}
 	ids, err := j.candidates(ctx)
 	if err != nil {
 		return err
 	}
 	if len(ids) == 0 {
-		return j.noop(ctx, harvest.Window{From: harvest.Ordinal(0), To: harvest.Ordinal(0)}, noCandidates)
+		return j.noop(ctx, updateWindow(f, 0), noCandidates)
 	}
 	room, err := j.room(ctx)
 	if err != nil {
 		return err
 	}
 	if room == 0 {
-		return j.noop(ctx, harvest.Window{From: harvest.Ordinal(0), To: harvest.Ordinal(0)}, j.out.Reason)
+		return j.noop(ctx, updateWindow(f, 0), j.out.Reason)
 	}
-	w := harvest.Window{From: harvest.Ordinal(0), To: harvest.Ordinal(int64(len(ids)))}
+	w := updateWindow(f, len(ids))
 	specs, err := harvest.IDStrategy{}.Slice(ctx, harvest.SliceRequest{Window: w, Target: j.idsPerSlice(), PageSize: spec.Batching.IDs, MaxSlices: room})
 	if err != nil {
 		return err
@@ -70,7 +70,20 @@ func (j *job) update(ctx context.Context) error {
 	return j.save(ctx, d)
 }
 
-const noCandidates = "no record needs to be read again"
+const (
+	noCandidates   = "no record needs to be read again"
+	plannedAlready = "this activity has been planned already"
+)
+
+// updateWindow numbers n candidates from where the activity stands: at its
+// beginning, or where a plan of it was given up.
+func updateWindow(f harvest.Frontier, n int) harvest.Window {
+	at := int64(0)
+	if f.Known {
+		at = harvest.OrdinalOf(f.At)
+	}
+	return harvest.Window{From: harvest.Ordinal(at), To: harvest.Ordinal(at + int64(n))}
+}
 
 // candidates lists the ids to check, in the form records have. What is in
 // quarantine may have none.
@@ -90,13 +103,20 @@ func (j *job) previewUpdate(ctx context.Context) (Preview, error) {
 	if j.spec.Detail == nil {
 		return Preview{}, &NoUpdateError{Source: j.t.Provenance}
 	}
+	out := Preview{Planned: j.out}
+	f, err := j.store.Frontier(ctx, j.out.Namespace)
+	if err != nil {
+		return out, err
+	}
+	if f.Live {
+		out.Noop, out.Window, out.Reason = true, harvest.Window{From: f.At, To: f.At}, plannedAlready
+		return out, nil
+	}
 	ids, err := j.candidates(ctx)
 	if err != nil {
-		return Preview{Planned: j.out}, err
+		return out, err
 	}
-	out := Preview{Planned: j.out}
-	out.Window = harvest.Window{From: harvest.Ordinal(0), To: harvest.Ordinal(int64(len(ids)))}
-	if len(ids) == 0 {
+	if out.Window = updateWindow(f, len(ids)); len(ids) == 0 {
 		out.Noop, out.Reason = true, noCandidates
 		return out, nil
 	}

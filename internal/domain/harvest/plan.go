@@ -101,6 +101,8 @@ type Frontier struct {
 	At        time.Time
 	Watermark time.Time
 	Cursor    CursorID
+	// Live is false if every plan of the namespace was given up.
+	Live bool
 }
 
 // PlanHead is a saved plan as callers see it.

@@ -88,8 +88,8 @@ func (c *candidates) signalled(provenance, recordType string) error {
 		WHERE q.provenance_code=? AND q.record_type=? AND q.ext_id IS NOT NULL AND (r.id IS NULL OR r.observed_at<=q.created_at) ORDER BY q.id`, provenance, recordType)
 }
 
-func (x *tx) insertCandidates(plan harvest.PlanID, ids []string) error {
-	at := 0
+// insertCandidates freezes ids, numbered from an ordinal on.
+func (x *tx) insertCandidates(plan harvest.PlanID, at int64, ids []string) error {
 	for part := range chunks(ids, rowsPerInsert) {
 		args := make([]any, 0, 3*len(part))
 		for _, id := range part {

@@ -73,10 +73,12 @@ func (x *tx) lockCursorOf(slice harvest.SliceID) (cursorRow, error) {
 // window was planned again since: the new ones answer for it now. Newer plans go
 // on where the one before them ends, so one that holds an end of the window is
 // enough: what it leaves of it the next plan begins with. A part that nobody
-// planned would be a hole, which no cursor passes.
-const standing = ` AND NOT (s.status_code='CANCELLED' AND EXISTS (SELECT 1 FROM ing_plan p JOIN ing_plan q ON q.cursor_id=p.cursor_id AND q.id>p.id
+// planned would be a hole, which no cursor passes. What an UPDATE gave up holds
+// nothing at all: its ordinals number candidates of that plan and of no other.
+const standing = ` AND NOT (s.status_code='CANCELLED' AND EXISTS (SELECT 1 FROM ing_plan p WHERE p.id=s.plan_id AND p.status_code='CANCELLED'
+	AND (p.operation_code='UPDATE' AND s.gap_accepted=0 OR EXISTS (SELECT 1 FROM ing_plan q WHERE q.cursor_id=p.cursor_id AND q.id>p.id
 	AND q.status_code NOT IN ('CANCELLED','FAILED') AND q.window_from<s.window_to AND q.window_to>s.window_from
-	AND (q.window_from<=s.window_from OR q.window_to>=s.window_to) WHERE p.id=s.plan_id AND p.status_code='CANCELLED'))`
+	AND (q.window_from<=s.window_from OR q.window_to>=s.window_to)))))`
 
 // advance moves the cursor over everything that is proven from where it
 // stands: event first, then the value, never back. It costs as many rows as

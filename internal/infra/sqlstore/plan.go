@@ -40,7 +40,8 @@ func frontier(row func(string, ...any) *sql.Row, ns harvest.Namespace, lock stri
 	if err := row(`SELECT `+agg+` FROM ing_plan WHERE cursor_id=? AND status_code NOT IN ('CANCELLED','FAILED')`, f.Cursor).Scan(&edge); err != nil {
 		return f, err
 	}
-	if !edge.time().IsZero() && further.Further(f.At, edge.time()) {
+	f.Live = !edge.time().IsZero()
+	if f.Live && further.Further(f.At, edge.time()) {
 		f.At = edge.time()
 	}
 	return f, nil
@@ -177,7 +178,7 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 		id: head.ID, instance: inst, cursor: cur, provenance: ns.Provenance, endpoint: d.Endpoint, operation: ns.Operation,
 		specVersion: d.SpecVersion, pagingType: d.PagingType, pageSize: d.PageSize, priority: d.Trigger.Priority,
 	}
-	if err := x.insertCandidates(head.ID, d.Candidates); err != nil {
+	if err := x.insertCandidates(head.ID, harvest.OrdinalOf(d.Window.From), d.Candidates); err != nil {
 		return err
 	}
 	if len(d.Candidates) > 0 {

@@ -230,7 +230,8 @@ type CancelScope struct {
 // become CANCELLED, and whoever works on one commits nothing more. The slices of
 // a cancelled plan no longer hold the watermark, since the next harvest plans
 // their windows again; a single slice stays a gap until somebody decides on it.
-// It returns how many slices were given up.
+// What an UPDATE had been pointed to and has not read waits for the next one. It
+// returns how many slices were given up.
 func (s *Store) Cancel(ctx context.Context, scope CancelScope, a source.Audit) (n int64, err error) {
 	err = s.write(ctx, "cancel", func(x *tx) error {
 		where, id := `plan_id=?`, int64(scope.Plan)
@@ -275,6 +276,11 @@ func (s *Store) Cancel(ctx context.Context, scope CancelScope, a source.Audit) (
 			}
 		} else if n == 0 {
 			return fmt.Errorf("slice %d: %w", scope.Slice, ErrNotOpen)
+		}
+		if cur.ns.Operation == harvest.Update {
+			if err := x.returnSignals(plan, cur.ns.Provenance); err != nil {
+				return err
+			}
 		}
 		if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code='cancelled', finished_at=? WHERE status_code='RUNNING'
 			AND task_id IN (SELECT id FROM ing_task WHERE `+taskWhere+` AND status_code='CANCELLED')`, ts(x.now), id); err != nil {

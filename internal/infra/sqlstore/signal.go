@@ -1,7 +1,10 @@
 package sqlstore
 
 import (
+	"database/sql"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
@@ -39,6 +42,58 @@ func (x *tx) takeSignals(plan harvest.PlanID, prov string) error {
 	_, err := x.exec(`UPDATE ing_signal SET plan_id=? WHERE provenance_code=? AND plan_id IS NULL AND ext_id IN (SELECT ext_id FROM ing_plan_candidate WHERE plan_id=?)`, plan, prov, plan)
 	if err != nil {
 		return fmt.Errorf("take signals: %w", err)
+	}
+	return nil
+}
+
+// returnSignals opens the signals again that a plan has taken and will not act
+// on: those about candidates of the slices that were given up, and with the
+// whole plan of what was never cut. The next UPDATE takes them.
+func (x *tx) returnSignals(plan harvest.PlanID, prov string) error {
+	var state harvest.PlanState
+	var sliced, end ts
+	if err := x.row(`SELECT status_code, sliced_to, window_to FROM ing_plan WHERE id=?`, plan).Scan(&state, &sliced, &end); err != nil {
+		return fmt.Errorf("read plan %d: %w", plan, err)
+	}
+	var kept []harvest.Window
+	err := x.each(func(r *sql.Rows) error {
+		var from, to ts
+		err := r.Scan(&from, &to)
+		kept = append(kept, harvest.Window{From: from.time(), To: to.time()})
+		return err
+	}, `SELECT window_from, window_to FROM ing_plan_slice WHERE plan_id=? AND status_code NOT IN ('CANCELLED','RESLICED') ORDER BY window_from`, plan)
+	if err != nil {
+		return fmt.Errorf("read what plan %d keeps: %w", plan, err)
+	}
+	if state != harvest.PlanCancelled {
+		kept = append(kept, harvest.Window{From: sliced.time(), To: end.time()})
+	}
+	var ids []any
+	err = x.each(func(r *sql.Rows) error {
+		var id, ordinal int64
+		if err := r.Scan(&id, &ordinal); err != nil {
+			return err
+		}
+		at := harvest.Ordinal(ordinal)
+		// The last that begins at or before it.
+		i, _ := slices.BinarySearchFunc(kept, at, func(w harvest.Window, t time.Time) int {
+			if w.From.After(t) {
+				return 1
+			}
+			return -1
+		})
+		if i == 0 || !at.Before(kept[i-1].To) {
+			ids = append(ids, id)
+		}
+		return nil
+	}, `SELECT g.id, c.ordinal FROM ing_signal g JOIN ing_plan_candidate c ON c.plan_id=g.plan_id AND c.ext_id=g.ext_id WHERE g.provenance_code=? AND g.plan_id=?`, prov, plan)
+	if err != nil {
+		return fmt.Errorf("read the signals of plan %d: %w", plan, err)
+	}
+	for part := range chunks(ids, keysPerRead) {
+		if _, err := x.exec(`UPDATE ing_signal SET plan_id=NULL WHERE id IN (`+list(len(part))+`)`, part...); err != nil {
+			return fmt.Errorf("return signals: %w", err)
+		}
 	}
 	return nil
 }
