@@ -69,6 +69,73 @@ func anyOrder(l *Lab) {
 	l.MustVerify()
 }
 
+// deletedAndAdded brings tombstones and live versions of one record in every
+// order, on every division into pages: what is newest by R28 says whether it is
+// GONE or there. A tombstone has no content of its own to compare by, and one
+// that comes with the same update time as a live version, on the same page or
+// another, is decided between like any two versions.
+func deletedAndAdded(l *Lab) {
+	type event struct {
+		at   int
+		gone bool
+	}
+	l.Plan(0, 1)
+	j := l.LeaseOne()
+	r := l.Start(j)
+	stride := 1
+	if l.small() {
+		stride = 13
+	}
+	n := 0
+	for _, story := range [][]event{
+		{{1, false}, {2, true}, {3, false}, {4, true}},
+		{{1, true}, {2, false}, {3, true}, {4, false}},
+		{{1, false}, {2, true}, {2, false}},
+		{{2, true}, {2, false}, {1, false}, {1, true}},
+	} {
+		permute(len(story), func(order []int) {
+			for cuts := range 1 << (len(order) - 1) {
+				if n++; n%stride != 0 {
+					continue
+				}
+				id := fmt.Sprint("d", n)
+				var all, page []harvest.Record
+				for i, k := range order {
+					e := story[k]
+					rec := Rec(id, hour(e.at), time.Time{}, "alive")
+					if e.gone {
+						rec = Rec(id, hour(e.at), time.Time{}, "deleted")
+						rec.Status, rec.Fields = harvest.RecordGone, []byte("{}")
+					}
+					page = append(page, rec)
+					if i < len(order)-1 && cuts>>i&1 == 0 {
+						continue
+					}
+					o := l.Open(j, r)
+					o.OpenedAt = hour(1000 + len(all))
+					for i := range page {
+						page[i].Version.ObservedAt = o.OpenedAt
+					}
+					b := Page(o, page...)
+					if c := l.Commit(j, b).Counts; c.Items() != int64(len(page)) {
+						l.Errorf("%d items are counted as %+v", len(page), c)
+					}
+					r.BatchNo, r.SearchDone, r.Search = r.BatchNo+1, r.SearchDone+1, b.After
+					all, page = append(all, page...), nil
+				}
+				want := slices.MaxFunc(all, func(a, b harvest.Record) int { return a.Version.Compare(b.Version) })
+				if got := l.Text(`SELECT status_code FROM ing_record WHERE ext_id=?`, id); got != string(want.Status) {
+					l.Errorf("%v in order %v, cut %b: %s, want %s", story, order, cuts, got, want.Status)
+				}
+				if got := l.Text(`SELECT v.status_code FROM ing_record_version v JOIN ing_record r ON r.id=v.record_id AND r.revision=v.revision WHERE r.ext_id=?`, id); got != string(want.Status) {
+					l.Errorf("%v in order %v, cut %b: the newest version is %s, want %s", story, order, cuts, got, want.Status)
+				}
+			}
+		})
+	}
+	l.MustVerify()
+}
+
 // permute calls f with every order of 0..n-1.
 func permute(n int, f func([]int)) {
 	order := make([]int, n)

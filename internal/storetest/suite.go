@@ -55,6 +55,7 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R29_KeysCompareAsBytes", keysAsBytes},
 		{"R29_OneRecordWhateverTheTask", oneRecord},
 		{"R30_RemappedOnce", remapped},
+		{"R31_DeletedAndAddedInAnyOrder", deletedAndAdded},
 		{"R32_HostileTextIsKept", hostileText},
 		{"R33_EventFirstInOneTransaction", eventFirst},
 		{"R34_I7_OneOutboxRowPerRevision", outboxRows},

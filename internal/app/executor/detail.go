@@ -84,10 +84,11 @@ asking:
 		}
 		missing = left(without(missing, r.refused.all()), b.Records)
 	}
+	missing = s.unburied(missing)
 	if err := s.silent(r, missing, &b); err != nil {
 		return b, nil, err
 	}
-	b.Asked, b.Missing = len(st.ids), notIn(append(missing, r.refused.all()...), b.Quarantined)
+	b.Asked, b.Missing = len(st.ids), notIn(s.unburied(append(missing, r.refused.all()...)), b.Quarantined)
 	b.Mended = without(r.due, b.Missing)
 	size := s.spec.Batching.IDs
 	if s.frozen() {
@@ -105,6 +106,18 @@ asking:
 	}
 	return b, following, drift(&b, size)
 }
+
+// unburied leaves out the ids of which the walk itself has told that they were
+// deleted: that they have no details is no surprise.
+func (s *session) unburied(ids []string) []string { return slices.DeleteFunc(ids, s.isBuried) }
+
+func (s *session) isBuried(id string) bool {
+	_, buried := s.buried[harvest.IDHash(id)]
+	return buried
+}
+
+// mayBeGone reports whether an id that is not there may be one that was.
+func (s *session) mayBeGone(id string) bool { return s.frozen() || s.isBuried(id) }
 
 // takeAbsent sorts the ids of an UPDATE that were not found: not there, or there
 // under another id. An item whose own id cannot be read may be any of them.

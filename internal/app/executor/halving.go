@@ -15,9 +15,9 @@ type halving struct {
 	// most is how many may be guilty before something else must be wrong, and
 	// before counts those that were found guilty since it last gave details.
 	most, before int
-	// known: the ids are of records that were there once, so that some of them
-	// not being there is an answer and no sign of a broken endpoint.
-	known bool
+	// known: the id is of a record that was there once, so that its not being
+	// there is an answer and no sign of a broken endpoint.
+	known func(id string) bool
 
 	accepted bool // something was answered: the endpoint is alive
 	guilty   []string
@@ -91,7 +91,7 @@ func (h *halving) found(id string, why error) error {
 	if !ofOneID(why) {
 		return why
 	}
-	if h.known && isAbsence(why) {
+	if isAbsence(why) && h.known(id) {
 		h.gone = append(h.gone, id)
 		return nil
 	}
@@ -128,7 +128,7 @@ func isAbsence(err error) bool {
 
 // halving is a search for the guilty among n ids of a call.
 func (s *session) halving(ctx context.Context, call source.Call, p source.Purpose, n int) *halving {
-	return &halving{most: max(fewGuilty, n/10), before: s.unheard, known: s.frozen(), alias: aliases{}, ask: func(ids []string) (source.Answer, error) {
+	return &halving{most: max(fewGuilty, n/10), before: s.unheard, known: s.mayBeGone, alias: aliases{}, ask: func(ids []string) (source.Answer, error) {
 		part := call
 		part.Purpose, part.IDs = p, ids
 		return s.e.up.Ask(ctx, s.spec, part)

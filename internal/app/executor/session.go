@@ -30,9 +30,11 @@ type session struct {
 	walk    int
 	batchNo int
 	ids     []string // found by SEARCH pages of a two-phase walk
-	seen    map[uint64]struct{}
 	// takes tells which ids a list of them can hold.
 	takes func(id string) bool
+	// seen are the ids of the walk, of a two-phase one those in ids; buried are
+	// those of which its list has told that they were deleted.
+	seen, buried map[uint64]struct{}
 	// over is where this walk was proven over, prior where the one before was.
 	over, prior *harvest.Position
 	// at is where the walk stood after its last committed SEARCH page.
@@ -240,7 +242,7 @@ func (s *session) restart(ctx context.Context, why error) (step, error) {
 	}
 	s.e.observe(Event{Kind: WalkRestarted, Job: s.job, Err: why, Reason: f.Code})
 	s.log.Debug("walk begun again", "walk", walk, "err", why)
-	s.walk, s.ids, s.seen = walk, nil, make(map[uint64]struct{})
+	s.walk, s.ids, s.seen, s.buried = walk, nil, make(map[uint64]struct{}), make(map[uint64]struct{})
 	s.prior, s.over, s.at = s.over, nil, harvest.Position{}
 	if walks >= harvest.MaxWalks {
 		return step{}, s.cut(ctx, why)

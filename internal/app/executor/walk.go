@@ -20,9 +20,13 @@ type step struct {
 // begin works out the first step of a run from what is committed.
 func (s *session) begin(res harvest.Resume) step {
 	s.ids, s.prior, s.at = res.IDs, res.Prior, res.Search
-	s.seen = make(map[uint64]struct{}, len(res.Seen)+len(res.IDs))
+	s.seen, s.buried = make(map[uint64]struct{}, len(res.Seen)+len(res.IDs)), make(map[uint64]struct{})
 	for _, h := range res.Seen {
-		s.seen[h] = struct{}{}
+		if s.spec.TwoPhase() {
+			s.buried[h] = struct{}{}
+		} else {
+			s.seen[h] = struct{}{}
+		}
 	}
 	for _, id := range res.IDs {
 		s.seen[harvest.IDHash(id)] = struct{}{}
@@ -177,7 +181,7 @@ func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *s
 		return s.takeDetails(ctx, st, r, b)
 	}
 	facts := ans.Page.Facts()
-	next, end, err := s.paging.Step(st.pos, facts, func(h uint64) bool { _, ok := s.seen[h]; return ok })
+	next, end, err := s.paging.Step(st.pos, facts, s.known)
 	if err != nil {
 		s.count(ans.Traffic)
 		return b, nil, fmt.Errorf("%s page %d: %w", s.job.Provenance, st.ordinal, err)
@@ -221,6 +225,13 @@ func (s *session) after(st step, b *harvest.Batch) *step {
 	return new(s.detail(1, 0))
 }
 
+// known reports whether an id has come before in this walk, alive or not.
+func (s *session) known(h uint64) bool {
+	_, seen := s.seen[h]
+	_, buried := s.buried[h]
+	return seen || buried
+}
+
 // takeSeen remembers the ids of a one-phase page.
 func (s *session) takeSeen(ids []string, b *harvest.Batch) {
 	for _, id := range ids {
@@ -233,7 +244,9 @@ func (s *session) takeSeen(ids []string, b *harvest.Batch) {
 }
 
 // takeIDs keeps the ids of a SEARCH page, each once in a walk. A tombstone is
-// all there is of its record: it is stored as it is, not asked for (R31).
+// all there is of its record: it is stored as it is, not asked for (R31). A list
+// that tells of every change may name a record both ways, in any order: then its
+// details are asked for, and which of the two is newer R28 decides.
 func (s *session) takeIDs(p *harvest.Page, b *harvest.Batch) error {
 	var tombs []harvest.Item
 	for i := range p.Items {
@@ -243,20 +256,20 @@ func (s *session) takeIDs(p *harvest.Page, b *harvest.Batch) error {
 			return fmt.Errorf("an id of the result cannot be read: %w", f)
 		}
 		h := harvest.IDHash(it.ID)
-		_, known := s.seen[h]
-		s.seen[h] = struct{}{}
 		if it.Status == harvest.RecordGone && it.Problem == nil && !it.UpdatedAt.IsZero() {
 			tomb := *it
-			tomb.Fields = []byte("{}")  // a search maps nothing
-			tombs = append(tombs, tomb) // also of one that a line before has changed
-			if !known {
+			tomb.Fields = []byte("{}") // a search maps nothing
+			tombs = append(tombs, tomb)
+			if _, known := s.buried[h]; !known {
+				s.buried[h] = struct{}{}
 				b.Seen = append(b.Seen, h)
 			}
 			continue
 		}
-		if known {
+		if _, known := s.seen[h]; known {
 			continue
 		}
+		s.seen[h] = struct{}{}
 		s.ids = append(s.ids, it.ID)
 		b.IDs = append(b.IDs, it.ID)
 	}

@@ -41,7 +41,8 @@ type Batch struct {
 
 	// IDs found by a SEARCH page of a two-phase walk.
 	IDs []string
-	// Seen are the hashes of the ids on a one-phase page.
+	// Seen are the hashes of the ids on a one-phase page, and of those a
+	// two-phase one says were deleted.
 	Seen []uint64
 	// Asked and Missing account for a DETAIL page: ids asked for, and those
 	// that came back neither as record nor in quarantine.

@@ -93,7 +93,8 @@ type Resume struct {
 	Prior *Position
 	// IDs found so far by the SEARCH pages of a two-phase walk, in order.
 	IDs []string
-	// Seen are the hashes of the ids of one-phase pages.
+	// Seen are the hashes of the ids of one-phase pages, and of those two-phase
+	// ones said were deleted.
 	Seen []uint64
 	// DetailDone counts committed DETAIL pages, DetailAt the ids they covered.
 	DetailDone int
