@@ -4,13 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/papertrace/patra/internal/app/registry"
-	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -66,11 +63,7 @@ func (c *cli) printCoverage(code string, cov []sqlstore.Coverage) {
 		return
 	}
 	for _, v := range cov {
-		at := node.Time(v.Watermark).String()
-		if v.Operation == harvest.Update {
-			at = strconv.FormatInt(harvest.OrdinalOf(v.Watermark), 10)
-		}
-		c.printf("%s %s %s by %s, watermark %s\n", code, v.Operation, v.Namespace, v.CursorKey, at)
+		c.printf("%s %s %s by %s, watermark %s\n", code, v.Operation, v.Namespace, v.CursorKey, v.Watermark)
 		if l := v.LateRate; l != nil {
 			word := "unknown: " + l.Reason
 			if l.Rate != nil {
@@ -83,7 +76,7 @@ func (c *cli) printCoverage(code string, cov []sqlstore.Coverage) {
 			list []sqlstore.Interval
 		}{{"proven", v.Proven}, {"open", v.Open}, {"failed", v.Failed}, {"missing", v.Missing}} {
 			for _, i := range part.list {
-				c.printf("  %-8s %s", part.name, windowText(v.Operation, i.From, i.To))
+				c.printf("  %-8s %s", part.name, windowText(i.From, i.To))
 				c.printf("%s", partsText(i))
 				if i.Reason != "" {
 					c.printf("  %s", i.Reason)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
@@ -144,11 +143,7 @@ func (c *cli) cursorSkipCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			until, err := parseTime("to", to)
-			if err != nil {
-				return err
-			}
-			if until.IsZero() {
+			if to == "" {
 				return &usageError{cmd: cmd.CommandPath(), err: errors.New("skip needs --to: the instant up to which gaps are accepted")}
 			}
 			n, err := c.open(cmd.Context(), 1)
@@ -156,24 +151,42 @@ func (c *cli) cursorSkipCmd() *cobra.Command {
 				return err
 			}
 			defer n.Close() //nolint:errcheck // everything is committed
-			return c.skip(cmd.Context(), n, harvest.CursorID(id), until, &f)
+			cur, err := n.Store.Cursor(cmd.Context(), harvest.CursorID(id))
+			if err != nil {
+				return err
+			}
+			until, err := skipTo(cur.Operation, to)
+			if err != nil {
+				return err
+			}
+			return c.skip(cmd.Context(), n, cur.ID, until, &f)
 		},
 	}
-	cmd.Flags().StringVar(&to, "to", "", "accept gaps that end by this instant")
+	cmd.Flags().StringVar(&to, "to", "", "accept gaps that end by this instant, of an UPDATE by this number")
 	c.holdFlags(cmd, &f)
 	return cmd
 }
 
-// skip accepts the gaps of a cursor that end by an instant.
-func (c *cli) skip(ctx context.Context, n *node.Node, id harvest.CursorID, until time.Time, f *changeFlags) error {
-	if _, err := n.Store.Cursor(ctx, id); err != nil {
-		return err
+// skipTo reads a place on the axis of an operation's cursor.
+func skipTo(op harvest.Operation, text string) (harvest.Place, error) {
+	if op != harvest.Update {
+		t, err := parseTime("to", text)
+		return harvest.PlaceOf(op, t), err
 	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return harvest.Place{}, &usageError{cmd: "patra cursor skip", err: fmt.Errorf("--to %q: the cursor of an UPDATE counts records; say up to which number", text)}
+	}
+	return harvest.PlaceOf(op, harvest.Ordinal(n)), nil
+}
+
+// skip accepts the gaps of a cursor that end by a place.
+func (c *cli) skip(ctx context.Context, n *node.Node, id harvest.CursorID, until harvest.Place, f *changeFlags) error {
 	gaps, err := n.Store.CursorGaps(ctx, id)
 	if err != nil {
 		return err
 	}
-	gaps = slices.DeleteFunc(gaps, func(g sqlstore.Gap) bool { return g.To.After(until) })
+	gaps = slices.DeleteFunc(gaps, func(g sqlstore.Gap) bool { return g.To.After(until.Time) })
 	for _, g := range gaps {
 		if f.dryRun {
 			break
@@ -196,10 +209,10 @@ func (c *cli) skip(ctx context.Context, n *node.Node, id harvest.CursorID, until
 	}
 	switch {
 	case len(gaps) == 0:
-		c.printf("cursor %d: no gap ends by %s; it is proven to %s\n", id, node.Time(until), cur.Value)
+		c.printf("cursor %d: no gap ends by %s; it is proven to %s\n", id, until, cur.Value)
 	case f.dryRun:
 		for _, g := range gaps {
-			c.printf("would not be read: [%s, %s) %s\n", node.Time(g.From), node.Time(g.To), g.Reason)
+			c.printf("would not be read: %s %s\n", partText(g.From, g.To, g.Range), g.Reason)
 		}
 	default:
 		c.printf("cursor %d: %d gaps accepted, it is now at %s\n", id, len(gaps), cur.Value)

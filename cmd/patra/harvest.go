@@ -168,12 +168,13 @@ func (c *cli) printReport(r *node.Report) {
 	if r.Noop {
 		at := "nothing harvested yet"
 		if r.Watermark != nil {
-			at = "complete up to " + r.Watermark.String()
+			at = "complete " + reached(r)
 		}
 		c.printf("%s %s  nothing new (%s)\n", r.Source, r.Operation, at)
 		return
 	}
-	c.printf("%s %s  %s  %s\n", r.Source, r.Operation, r.Status, windowText(r.Operation, time.Time(r.Window.From), time.Time(r.Window.To)))
+	place := func(t node.Time) harvest.Place { return harvest.PlaceOf(r.Operation, time.Time(t)) }
+	c.printf("%s %s  %s  %s\n", r.Source, r.Operation, r.Status, windowText(place(r.Window.From), place(r.Window.To)))
 	c.printf("  records   %d new, %d changed, %d remapped, %d unchanged, %d stale, %d quarantined\n",
 		r.Records.Inserted, r.Records.Updated, r.Records.Remapped, r.Records.Unchanged, r.Records.Stale, r.Records.Quarantined)
 	c.printf("  slices    %d done, %d cut again, %d failed, %d open\n", r.Slices.Done, r.Slices.Resliced, r.Slices.Failed, r.Slices.Open)
@@ -182,16 +183,24 @@ func (c *cli) printReport(r *node.Report) {
 	if r.Operation == harvest.Update {
 		c.printf("  not found %d, of them %d gone for good; %d merged into others\n", r.Records.Missing+r.Records.Gone, r.Records.Gone, r.Records.Merged)
 	} else if r.Watermark != nil {
-		c.printf("  complete  up to %s\n", r.Watermark)
+		c.printf("  complete  %s\n", reached(r))
 	}
 	for _, g := range r.Gaps {
-		c.printf("  gap       %s %s: %s", partText(r.Operation, time.Time(g.From), time.Time(g.To), g.Range), g.Status, g.Reason)
+		c.printf("  gap       %s %s: %s", partText(place(g.From), place(g.To), g.Range), g.Status, g.Reason)
 		if g.RetryAt != nil {
 			c.printf(" (tried again after %s)", g.RetryAt)
 		}
 		c.printf("\n")
 	}
 	c.printf("  took      %s\n", (time.Duration(r.Duration) * time.Millisecond).Round(time.Millisecond))
+}
+
+// reached is up to where everything is proven; a BACKFILL goes back.
+func reached(r *node.Report) string {
+	if r.Operation == harvest.Backfill {
+		return "back to " + r.Watermark.String()
+	}
+	return "up to " + r.Watermark.String()
 }
 
 func size(n int64) string {

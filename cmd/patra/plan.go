@@ -47,13 +47,13 @@ func (c *cli) planGapsCmd() *cobra.Command {
 }
 
 func (c *cli) printGaps(gaps []sqlstore.Gap) {
-	c.printf("%-8s %-58s %-10s %-22s %s\n", "SLICE", "WINDOW", "STATE", "TRIED AGAIN", "REASON")
+	c.printf("%-8s %-50s %-10s %-22s %s\n", "SLICE", "WINDOW", "STATE", "TRIED AGAIN", "REASON")
 	for _, g := range gaps {
 		at := "-"
 		if !g.RetryAt.IsZero() {
 			at = node.Time(g.RetryAt).String()
 		}
-		c.printf("%-8d %-58s %-10s %-22s %s\n", g.Slice, partText("", g.From, g.To, g.Range), g.Status, at, g.Reason)
+		c.printf("%-8d %-58s %-10s %-22s %s\n", g.Slice, partText(g.From, g.To, g.Range), g.Status, at, g.Reason)
 	}
 }
 
@@ -143,9 +143,9 @@ func (c *cli) planAcceptCmd() *cobra.Command {
 				return err
 			}
 			if c.json {
-				return c.printJSON(map[string]any{"slice": id, "watermark": node.Time(w), "applied": true})
+				return c.printJSON(map[string]any{"slice": id, "watermark": w, "applied": true})
 			}
-			c.printf("slice %d: gap accepted, watermark is %s\n", id, node.Time(w))
+			c.printf("slice %d: gap accepted, watermark is %s\n", id, w)
 			return nil
 		},
 	}

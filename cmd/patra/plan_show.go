@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -37,7 +35,7 @@ func (c *cli) planListCmd() *cobra.Command {
 			}
 			c.printf("%-6s %-14s %-9s %-10s %-50s %s\n", "PLAN", "SOURCE", "OPERATION", "STATE", "WINDOW", "ACTIVITY")
 			for _, p := range rows {
-				c.printf("%-6d %-14s %-9s %-10s %-50s %s\n", p.ID, p.Source, p.Operation, p.Status, windowText(p.Operation, p.From, p.To), p.Activity)
+				c.printf("%-6d %-14s %-9s %-10s %-50s %s\n", p.ID, p.Source, p.Operation, p.Status, windowText(p.From, p.To), p.Activity)
 			}
 			return nil
 		},
@@ -50,16 +48,16 @@ func (c *cli) planListCmd() *cobra.Command {
 }
 
 // windowText is a window, or a range of candidates, for people.
-func windowText(op harvest.Operation, from, to time.Time) string {
-	if op == harvest.Update {
-		return fmt.Sprintf("records %d to %d", harvest.OrdinalOf(from), harvest.OrdinalOf(to))
+func windowText(from, to harvest.Place) string {
+	if from.Ordinal {
+		return fmt.Sprintf("records %s to %s", from, to)
 	}
-	return fmt.Sprintf("[%s, %s)", node.Time(from), node.Time(to))
+	return fmt.Sprintf("[%s, %s)", from, to)
 }
 
-// partText is a window, and which part of it where it is not all.
-func partText(op harvest.Operation, from, to time.Time, part string) string {
-	return strings.TrimSuffix(windowText(op, from, to)+" "+part, " ")
+// partText is a window and the part of what lies in it.
+func partText(from, to harvest.Place, part string) string {
+	return strings.TrimSuffix(windowText(from, to)+" "+part, " ")
 }
 
 func (c *cli) planShowCmd() *cobra.Command {
@@ -93,13 +91,13 @@ func (c *cli) planShowCmd() *cobra.Command {
 			if c.json {
 				return c.printJSON(map[string]any{"plan": p, "slices": sum.Slices, "records": sum.Records, "requests": sum.Sent, "slice_list": rows})
 			}
-			c.printf("plan %d  %s %s  %s  %s\n", p.ID, p.Source, p.Operation, p.Status, windowText(p.Operation, p.From, p.To))
-			if p.SlicedTo.Before(p.To) {
-				c.printf("  sliced    up to %s; the next trigger goes on\n", node.Time(p.SlicedTo))
+			c.printf("plan %d  %s %s  %s  %s\n", p.ID, p.Source, p.Operation, p.Status, windowText(p.From, p.To))
+			if p.SlicedTo.Before(p.To.Time) {
+				c.printf("  sliced    up to %s; the next trigger goes on\n", p.SlicedTo)
 			}
 			c.printf("  slices    %d done, %d cut again, %d failed, %d open\n", sum.Slices.Done, sum.Slices.Resliced, sum.Slices.Failed, sum.Slices.Open)
 			c.printf("  records   %d new, %d changed, %d unchanged, %d quarantined; %d requests\n", sum.Records.Inserted, sum.Records.Updated, sum.Records.Unchanged, sum.Records.Quarantined, sum.Sent)
-			c.printSlices(p.Operation, rows)
+			c.printSlices(rows)
 			if len(rows) == limit {
 				c.notef("next: patra plan show %d --after %d\n", p.ID, rows[len(rows)-1].ID)
 			}
@@ -112,17 +110,17 @@ func (c *cli) planShowCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) printSlices(op harvest.Operation, rows []sqlstore.SliceRow) {
+func (c *cli) printSlices(rows []sqlstore.SliceRow) {
 	if len(rows) == 0 {
 		return
 	}
 	wide := 50
 	for _, s := range rows {
-		wide = max(wide, len(partText(op, s.From, s.To, s.Range)))
+		wide = max(wide, len(partText(s.From, s.To, s.Range)))
 	}
 	c.printf("%-8s %-10s %-*s %-6s %s\n", "SLICE", "STATE", wide, "WINDOW", "TRIES", "REASON")
 	for _, s := range rows {
-		c.printf("%-8d %-10s %-*s %-6d %s\n", s.ID, s.Status, wide, partText(op, s.From, s.To, s.Range), s.Tries, s.Reason)
+		c.printf("%-8d %-10s %-*s %-6d %s\n", s.ID, s.Status, wide, partText(s.From, s.To, s.Range), s.Tries, s.Reason)
 	}
 }
 

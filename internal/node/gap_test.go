@@ -34,7 +34,7 @@ func TestR4_OnlyAnAcceptedGapIsPassed(t *testing.T) {
 		if err != nil || len(gaps) == 0 || rep.Status == "COMPLETED" {
 			t.Fatalf("%d gaps, %v, %+v", len(gaps), err, rep)
 		}
-		if !time.Time(*rep.Watermark).Equal(gaps[0].From) {
+		if !time.Time(*rep.Watermark).Equal(gaps[0].From.Time) {
 			t.Errorf("watermark %s, first gap begins at %s", rep.Watermark, gaps[0].From)
 		}
 		audit := source.Audit{Actor: "tester", Action: "GAP_ACCEPT", Object: "slice", Reason: "read from the files"}
@@ -45,7 +45,7 @@ func TestR4_OnlyAnAcceptedGapIsPassed(t *testing.T) {
 			}
 			want := time.Time(rep.Window.To)
 			if i+1 < len(gaps) {
-				want = gaps[i+1].From
+				want = gaps[i+1].From.Time
 			}
 			if !w.Equal(want) {
 				t.Errorf("after %d accepted the watermark is %s, want %s", i+1, w, want)

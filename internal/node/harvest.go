@@ -278,7 +278,7 @@ func (n *Node) fill(ctx context.Context, rep *Report, id harvest.PlanID, ns harv
 	}
 	rep.Noop = false
 	for _, g := range s.Gaps {
-		rg := ReportGap{From: Time(g.From), To: Time(g.To), Range: g.Range, Status: g.Status, Reason: g.Reason}
+		rg := ReportGap{From: Time(g.From.Time), To: Time(g.To.Time), Range: g.Range, Status: g.Status, Reason: g.Reason}
 		if !g.RetryAt.IsZero() {
 			at := Time(g.RetryAt)
 			rg.RetryAt = &at

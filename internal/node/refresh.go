@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -90,7 +89,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 	if r.Operation != harvest.Update {
 		return json.Marshal(plain(r))
 	}
-	place := func(t Time) string { return strconv.FormatInt(harvest.OrdinalOf(time.Time(t)), 10) }
+	place := func(t Time) string { return harvest.PlaceOf(r.Operation, time.Time(t)).String() }
 	type window struct {
 		From string `json:"from"`
 		To   string `json:"to"`

@@ -20,6 +20,7 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R4_MiddleSliceFailsOverThreeTriggers", middleFails},
 		{"R4_ThreeMiddleSlicesFailOverThreeTriggers", threeMiddlesFail},
 		{"R4_FrontierMovedChangesNothing", frontierMoved},
+		{"R4_CoverageSaysOneThingOfAWindow", coverageShown},
 		{"R5_FiftyIdenticalTriggers", identicalTriggers},
 		{"R5_R6_SameWindowAnotherActivity", anotherActivity},
 		{"R5_OneAnswerPerTrigger", answeredOnce},

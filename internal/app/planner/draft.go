@@ -196,7 +196,7 @@ func (j *job) save(ctx context.Context, d harvest.Draft) error {
 		return err
 	}
 	j.out.Plan, j.out.Window = head, head.Window
-	j.log.Info("planned", "source", j.t.Provenance, "plan", head.ID, "window", head.Window.String(), "slices", len(d.Slices), "expected", j.out.Expected, "existing", head.Existing)
+	j.log.Info("planned", "source", j.t.Provenance, "plan", head.ID, "from", j.place(head.Window.From).String(), "to", j.place(head.Window.To).String(), "slices", len(d.Slices), "expected", j.out.Expected, "existing", head.Existing)
 	return nil
 }
 
@@ -254,11 +254,14 @@ func (j *job) extend(ctx context.Context, open harvest.OpenPlan) error {
 	}
 	j.out.Plan = head
 	if to.Before(open.Window.To) {
-		j.out.Reason = fmt.Sprintf("planned to %s of %s; planning goes on when fewer slices are open", harvest.FormatInstant(to), harvest.FormatInstant(open.Window.To))
+		j.out.Reason = fmt.Sprintf("planned to %s of %s; planning goes on when fewer slices are open", j.place(to), j.place(open.Window.To))
 	}
-	j.log.Info("plan goes on", "source", j.t.Provenance, "plan", head.ID, "slices", len(specs), "to", harvest.FormatInstant(to))
-	return j.store.RecordTrigger(ctx, j.t, "EXISTING", fmt.Sprintf("plan %d goes on: %d slices to %s", head.ID, len(specs), harvest.FormatInstant(to)))
+	j.log.Info("plan goes on", "source", j.t.Provenance, "plan", head.ID, "slices", len(specs), "to", j.place(to).String())
+	return j.store.RecordTrigger(ctx, j.t, "EXISTING", fmt.Sprintf("plan %d goes on: %d slices to %s", head.ID, len(specs), j.place(to)))
 }
+
+// place is t as people see it.
+func (j *job) place(t time.Time) harvest.Place { return harvest.PlaceOf(j.t.Operation, t) }
 
 type sliceParams struct {
 	Step      source.Duration     `json:"step"`

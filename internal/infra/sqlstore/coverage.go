@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -13,9 +12,9 @@ import (
 
 // Interval of a namespace's coverage.
 type Interval struct {
-	From   time.Time `json:"from"`
-	To     time.Time `json:"to"`
-	Reason string    `json:"reason,omitempty"`
+	From   harvest.Place `json:"from"`
+	To     harvest.Place `json:"to"`
+	Reason string        `json:"reason,omitempty"`
 	// Ranges are those of the Parts slices that share the window which are meant,
 	// such as bucket 3 of 8; none if it is one slice, or all of them.
 	Ranges []string `json:"ranges,omitempty"`
@@ -28,8 +27,8 @@ type Coverage struct {
 	Namespace string            `json:"namespace"`
 	CursorKey string            `json:"cursor_key"`
 	Direction harvest.Direction `json:"direction"`
-	Init      time.Time         `json:"init"`
-	Watermark time.Time         `json:"watermark"`
+	Init      harvest.Place     `json:"init"`
+	Watermark harvest.Place     `json:"watermark"`
 	Proven    []Interval        `json:"proven"`
 	Open      []Interval        `json:"open"`
 	Failed    []Interval        `json:"failed"`
@@ -55,9 +54,9 @@ func (s *Store) Coverage(ctx context.Context, provenance string) ([]Coverage, er
 		if err := r.Scan(&h.id, &h.Operation, &scope, &key, &h.CursorKey, &h.Direction, &init, &w); err != nil {
 			return err
 		}
-		h.Namespace, h.Watermark = scope+"/"+key, w.time()
-		var err error
-		h.Init, err = cursorPlace(h.Operation, init)
+		h.Namespace, h.Watermark = scope+"/"+key, w.place(h.Operation)
+		at, err := cursorPlace(h.Operation, init)
+		h.Init = harvest.PlaceOf(h.Operation, at)
 		heads = append(heads, h)
 		return err
 	}, `SELECT id, operation_code, namespace_scope_code, namespace_key, cursor_key, direction_code, init_value, normalized_instant FROM ing_cursor c WHERE provenance_code=?
@@ -80,7 +79,7 @@ func (s *Store) Coverage(ctx context.Context, provenance string) ([]Coverage, er
 	return out, nil
 }
 
-// leaf is a slice as the coverage sees it.
+// leaf is a slice as the coverage sees it, or what a plan has not cut yet.
 type leaf struct {
 	harvest.Covered
 	open   bool
@@ -95,8 +94,9 @@ func (s *Store) cover(ctx context.Context, id harvest.CursorID, c *Coverage) err
 		var from, to ts
 		var st harvest.SliceState
 		var accepted bool
+		var no int64 // it is only sorted by
 		var reason sql.NullString
-		if err := r.Scan(&from, &to, &st, &accepted, &reason, &l.spec); err != nil {
+		if err := r.Scan(&from, &to, &st, &accepted, &reason, &l.spec, &no); err != nil {
 			return err
 		}
 		l.Window, l.reason = harvest.Window{From: from.time(), To: to.time()}, reason.String
@@ -105,6 +105,8 @@ func (s *Store) cover(ctx context.Context, id harvest.CursorID, c *Coverage) err
 			l.Counts, l.reason = true, ""
 		case accepted:
 			l.Counts, l.reason = true, "accepted gap: "+l.reason
+		case st == "":
+			l.open, l.reason = true, "not cut into slices yet"
 		case st != harvest.SliceFailed && st != harvest.SliceCancelled:
 			l.open, l.reason = true, ""
 		}
@@ -116,7 +118,8 @@ func (s *Store) cover(ctx context.Context, id harvest.CursorID, c *Coverage) err
 		}
 		same = append(same, l)
 		return nil
-	}, `SELECT window_from, window_to, status_code, gap_accepted, reason, slice_spec FROM ing_plan_slice WHERE cursor_id=? AND status_code<>'RESLICED' ORDER BY window_from, window_to, id`, id)
+	}, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted, s.reason, s.slice_spec, s.id FROM ing_plan_slice s WHERE s.cursor_id=? AND s.status_code<>'RESLICED'`+standing+`
+		UNION ALL SELECT sliced_to, window_to, '', 0, NULL, '{}', 0 FROM ing_plan WHERE cursor_id=? AND status_code='PARTIAL' ORDER BY 1, 2, 7`, id, id)
 	if err != nil || len(same) == 0 {
 		return err
 	}
@@ -127,8 +130,9 @@ func (s *Store) cover(ctx context.Context, id harvest.CursorID, c *Coverage) err
 // else what does not is told, by its range where it is a part.
 func (c *Coverage) add(same []leaf) error {
 	w := same[0].Window
+	from, to := harvest.PlaceOf(c.Operation, w.From), harvest.PlaceOf(c.Operation, w.To)
 	if !c.reach.IsZero() && c.reach.Before(w.From) {
-		c.Missing = join(c.Missing, Interval{From: c.reach, To: w.From})
+		c.Missing = join(c.Missing, Interval{From: harvest.PlaceOf(c.Operation, c.reach), To: from})
 	}
 	if w.To.After(c.reach) {
 		c.reach = w.To
@@ -136,13 +140,13 @@ func (c *Coverage) add(same []leaf) error {
 	left := slices.DeleteFunc(slices.Clone(same), func(l leaf) bool { return l.Counts })
 	if len(left) == 0 {
 		i := slices.IndexFunc(same, func(l leaf) bool { return l.reason != "" })
-		c.Proven = join(c.Proven, Interval{From: w.From, To: w.To, Reason: same[max(0, i)].reason})
+		c.Proven = join(c.Proven, Interval{From: from, To: to, Reason: same[max(0, i)].reason})
 		return nil
 	}
 	for _, l := range left {
-		v := Interval{From: w.From, To: w.To, Reason: l.reason}
+		v := Interval{From: from, To: to, Reason: l.reason}
 		if len(same) > 1 {
-			r, err := rangeOf(l.spec)
+			r, err := rangeText(l.spec)
 			if err != nil {
 				return err
 			}
@@ -163,24 +167,12 @@ func join(list []Interval, v Interval) []Interval {
 	n := len(list) - 1
 	switch {
 	case n < 0 || list[n].Reason != v.Reason:
-	case list[n].From.Equal(v.From) && v.Parts > 0:
+	case list[n].From.Equal(v.From.Time) && v.Parts > 0:
 		list[n].Ranges = append(list[n].Ranges, v.Ranges...)
 		return list
-	case list[n].To.Equal(v.From) && list[n].Parts+v.Parts == 0:
+	case list[n].To.Equal(v.From.Time) && list[n].Parts+v.Parts == 0:
 		list[n].To = v.To
 		return list
 	}
 	return append(list, v)
-}
-
-// rangeOf names the range that a slice is of its window, empty if it is all.
-func rangeOf(spec string) (string, error) {
-	var s harvest.SliceSpec
-	if err := json.Unmarshal([]byte(spec), &s); err != nil {
-		return "", fmt.Errorf("read slice_spec: %w", err)
-	}
-	if r := s.Part().Range; !r.Whole() {
-		return r.String(), nil
-	}
-	return "", nil
 }

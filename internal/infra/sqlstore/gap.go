@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -46,7 +45,7 @@ var ErrNoGap = errors.New("is not a failed or cancelled slice")
 // AcceptGap lets the watermark pass a slice that will not be read (R4): the
 // slice stays as it is, marked with who decided so and why, and the cursor moves
 // over it if nothing else holds it.
-func (s *Store) AcceptGap(ctx context.Context, id harvest.SliceID, a source.Audit) (watermark time.Time, err error) {
+func (s *Store) AcceptGap(ctx context.Context, id harvest.SliceID, a source.Audit) (watermark harvest.Place, err error) {
 	err = s.write(ctx, "accept gap", func(x *tx) error {
 		cur, err := x.lockCursorOf(id)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -67,13 +66,15 @@ func (s *Store) AcceptGap(ctx context.Context, id harvest.SliceID, a source.Audi
 		if err := x.row(`SELECT plan_id FROM ing_plan_slice WHERE id=?`, id).Scan(&plan); err != nil {
 			return err
 		}
-		if watermark, err = x.advance(cur, lineage{plan: plan, slice: id, remarks: "gap accepted: " + a.Reason}); err != nil {
+		at, err := x.advance(cur, lineage{plan: plan, slice: id, remarks: "gap accepted: " + a.Reason})
+		if err != nil {
 			return err
 		}
+		watermark = harvest.PlaceOf(cur.ns.Operation, at)
 		if err := x.completePlan(plan); err != nil {
 			return err
 		}
-		return x.audit(a, map[string]string{"watermark": harvest.FormatInstant(watermark)})
+		return x.audit(a, map[string]harvest.Place{"watermark": watermark})
 	})
 	return watermark, err
 }

@@ -79,7 +79,7 @@ func (s *Store) SavePlan(ctx context.Context, d harvest.Draft) (harvest.PlanHead
 			return err
 		}
 		if cur.Known && !cur.At.Equal(d.Start()) {
-			return fmt.Errorf("frontier is at %s, planned from %s: %w", harvest.FormatInstant(cur.At), harvest.FormatInstant(d.Start()), harvest.ErrFrontierMoved)
+			return fmt.Errorf("frontier is at %s, planned from %s: %w", cursorValue(d.Namespace.Operation, cur.At), cursorValue(d.Namespace.Operation, d.Start()), harvest.ErrFrontierMoved)
 		}
 		if !cur.Known {
 			if cur, err = x.initCursor(d); err != nil {

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -18,9 +19,9 @@ type PlanRow struct {
 	Operation harvest.Operation `json:"operation"`
 	Status    harvest.PlanState `json:"status"`
 	Activity  string            `json:"activity,omitempty"`
-	From      time.Time         `json:"from"`
-	To        time.Time         `json:"to"`
-	SlicedTo  time.Time         `json:"sliced_to"`
+	From      harvest.Place     `json:"from"`
+	To        harvest.Place     `json:"to"`
+	SlicedTo  harvest.Place     `json:"sliced_to"`
 	Strategy  string            `json:"strategy"`
 	CreatedAt time.Time         `json:"created_at"`
 	Key       string            `json:"plan_key"`
@@ -31,7 +32,7 @@ const planRowCols = `id, provenance_code, operation_code, status_code, activity_
 func scanPlanRow(r interface{ Scan(...any) error }) (p PlanRow, err error) {
 	var from, to, sliced, created ts
 	err = r.Scan(&p.ID, &p.Source, &p.Operation, &p.Status, &p.Activity, &from, &to, &sliced, &p.Strategy, &created, &p.Key)
-	p.From, p.To, p.SlicedTo, p.CreatedAt = from.time(), to.time(), sliced.time(), created.time()
+	p.From, p.To, p.SlicedTo, p.CreatedAt = from.place(p.Operation), to.place(p.Operation), sliced.place(p.Operation), created.time()
 	return p, err
 }
 
@@ -73,8 +74,8 @@ type SliceRow struct {
 	ID     harvest.SliceID    `json:"id"`
 	Parent harvest.SliceID    `json:"parent,omitzero"`
 	Status harvest.SliceState `json:"status"`
-	From   time.Time          `json:"from"`
-	To     time.Time          `json:"to"`
+	From   harvest.Place      `json:"from"`
+	To     harvest.Place      `json:"to"`
 	// Range is the part of the window it is, such as bucket 3 of 8; empty for all.
 	Range  string            `json:"range,omitempty"`
 	Spec   string            `json:"-"`
@@ -83,20 +84,34 @@ type SliceRow struct {
 	Reason string            `json:"reason,omitempty"`
 }
 
-const sliceRowSQL = `SELECT s.id, s.parent_id, s.status_code, s.window_from, s.window_to, s.slice_spec, t.status_code, t.attempts, COALESCE(s.reason, t.error)
-	FROM ing_plan_slice s LEFT JOIN ing_task t ON t.slice_id=s.id WHERE `
+const sliceRowSQL = `SELECT s.id, s.parent_id, s.status_code, s.window_from, s.window_to, s.slice_spec, p.operation_code, t.status_code, t.attempts, COALESCE(s.reason, t.error)
+	FROM ing_plan_slice s JOIN ing_plan p ON p.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id WHERE `
 
 func scanSliceRow(r interface{ Scan(...any) error }) (v SliceRow, err error) {
 	var parent, tries sql.NullInt64
 	var from, to ts
+	var op harvest.Operation
 	var task, reason sql.NullString
-	err = r.Scan(&v.ID, &parent, &v.Status, &from, &to, &v.Spec, &task, &tries, &reason)
-	v.Parent, v.From, v.To = harvest.SliceID(parent.Int64), from.time(), to.time()
-	v.Task, v.Tries, v.Reason = harvest.TaskState(task.String), int(tries.Int64), reason.String
-	if err == nil {
-		v.Range, err = rangeOf(v.Spec)
+	if err := r.Scan(&v.ID, &parent, &v.Status, &from, &to, &v.Spec, &op, &task, &tries, &reason); err != nil {
+		return v, err
 	}
+	v.Parent, v.From, v.To = harvest.SliceID(parent.Int64), from.place(op), to.place(op)
+	v.Task, v.Tries, v.Reason = harvest.TaskState(task.String), int(tries.Int64), reason.String
+	v.Range, err = rangeText(v.Spec)
 	return v, err
+}
+
+// rangeText is the part of its window that a slice answers for, empty if that is
+// all of it.
+func rangeText(spec string) (string, error) {
+	var s harvest.SliceSpec
+	if err := json.Unmarshal([]byte(spec), &s); err != nil {
+		return "", fmt.Errorf("read slice: %w", err)
+	}
+	if r := s.Part().Range; !r.Whole() {
+		return r.String(), nil
+	}
+	return "", nil
 }
 
 // Slices lists the slices of a plan from an id on; each page costs as much as

@@ -39,8 +39,8 @@ type SliceCounts struct {
 // Gap is a slice that holds the watermark until somebody or something mends it.
 type Gap struct {
 	Slice   harvest.SliceID `json:"slice"`
-	From    time.Time       `json:"from"`
-	To      time.Time       `json:"to"`
+	From    harvest.Place   `json:"from"`
+	To      harvest.Place   `json:"to"`
 	Range   string          `json:"range,omitempty"` // the part of the window it is
 	Status  string          `json:"status"`
 	Reason  string          `json:"reason"`
@@ -106,20 +106,23 @@ func (s *Store) gaps(ctx context.Context, where string, args ...any) ([]Gap, err
 	err := s.each(ctx, func(r *sql.Rows) error {
 		var g Gap
 		var from, to, retry ts
-		var reason sql.NullString
+		var op harvest.Operation
 		var spec string
-		if err := r.Scan(&g.Slice, &from, &to, &spec, &g.Status, &reason, &retry); err != nil {
+		var reason sql.NullString
+		err := r.Scan(&g.Slice, &from, &to, &spec, &op, &g.Status, &reason, &retry)
+		if err != nil {
 			return err
 		}
-		g.From, g.To, g.Reason = from.time(), to.time(), reason.String
+		g.From, g.To, g.Reason = from.place(op), to.place(op), reason.String
+		if g.Range, err = rangeText(spec); err != nil {
+			return err
+		}
 		if g.Status == string(harvest.SliceFailed) {
 			g.RetryAt = retry.time()
 		}
-		var err error
-		g.Range, err = rangeOf(spec)
 		out = append(out, g)
-		return err
-	}, `SELECT s.id, s.window_from, s.window_to, s.slice_spec, s.status_code, s.reason, t.scheduled_at FROM ing_plan_slice s LEFT JOIN ing_task t ON t.slice_id=s.id
+		return nil
+	}, `SELECT s.id, s.window_from, s.window_to, s.slice_spec, o.operation_code, s.status_code, s.reason, t.scheduled_at FROM ing_plan_slice s JOIN ing_plan o ON o.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id
 		WHERE s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0`+standing+` AND `+where+` ORDER BY s.window_from LIMIT ?`, append(args, maxGaps)...)
 	if err != nil {
 		return nil, fmt.Errorf("list gaps: %w", err)

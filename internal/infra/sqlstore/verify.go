@@ -197,10 +197,10 @@ func (v *verifier) covered() error {
 			return rerr
 		}
 		if c.dir.Further(reach, c.at) {
-			v.report(c.name, "watermark %s lies past what is proven, %s", harvest.FormatInstant(c.at), harvest.FormatInstant(reach))
+			v.report(c.name, "watermark %s lies past what is proven, %s", cursorValue(c.op, c.at), cursorValue(c.op, reach))
 		}
 		if c.dir.Further(c.at, reach) {
-			v.report(c.name, "watermark %s lags behind what is proven, %s", harvest.FormatInstant(c.at), harvest.FormatInstant(reach))
+			v.report(c.name, "watermark %s lags behind what is proven, %s", cursorValue(c.op, c.at), cursorValue(c.op, reach))
 		}
 	}
 	return nil
