@@ -138,3 +138,78 @@ func daysApart(l *Lab) {
 	}
 	l.MustVerify()
 }
+
+// planGoesOn: a plan that stopped early is gone on with by one, from where it
+// stopped, at the priority it has; its window is planned by nobody else, and it
+// is not complete before it is whole.
+func planGoesOn(l *Lab) {
+	d := Draft(ns, 0, 4)
+	d.Slices, d.SlicedTo, d.Trigger.Priority = d.Slices[:1], hour(1), 7
+	h := l.Save(d)
+	first, ok, err := l.Store.PartialPlan(l.ctx(), ns)
+	if err != nil || !ok || first.ID != h.ID || !first.SlicedTo.Equal(hour(1)) || h.Status != harvest.PlanPartial {
+		l.Fatalf("%+v, %v, %v", first, ok, err)
+	}
+	first.PagingType, first.PageSize = d.PagingType, d.PageSize
+	l.Walk(l.LeaseOne())
+	l.MustBeAt(1)
+	if f, err := l.Store.Frontier(l.ctx(), ns); err != nil || !f.At.Equal(hour(4)) {
+		l.Errorf("the frontier is %+v, %v", f, err)
+	}
+	extend := func(p harvest.OpenPlan, from, to int) (harvest.PlanHead, error) {
+		var add []harvest.SliceDraft
+		for at := from; at < to; at++ {
+			add = append(add, child(hour(at), hour(at+1)))
+		}
+		return l.Store.ExtendPlan(l.ctx(), p, add, hour(to))
+	}
+	if h, err := extend(first, 1, 3); err != nil || h.Status != harvest.PlanPartial || h.ID != first.ID {
+		l.Fatalf("%+v, %v", h, err)
+	}
+	l.Unchanged("who was slower", func() {
+		if _, err := extend(first, 1, 4); !errors.Is(err, harvest.ErrFrontierMoved) {
+			l.Errorf("got %v", err)
+		}
+	})
+	l.MustVerify()
+	for range 2 {
+		l.Walk(l.LeaseOne())
+	}
+	l.MustBeAt(3)
+	rest, ok, err := l.Store.PartialPlan(l.ctx(), ns)
+	if err != nil || !ok {
+		l.Fatalf("a plan that is not whole is gone: %v, %v", ok, err)
+	}
+	rest.PagingType, rest.PageSize, rest.Priority = d.PagingType, d.PageSize, 5
+	if h, err := extend(rest, 3, 4); err != nil || h.Status != harvest.PlanReady {
+		l.Fatalf("%+v, %v", h, err)
+	}
+	if _, ok, err := l.Store.PartialPlan(l.ctx(), ns); err != nil || ok {
+		l.Errorf("it is whole: %v, %v", ok, err)
+	}
+	for i, want := range []int64{7, 7, 7, 5} {
+		if got := l.Int(`SELECT t.priority FROM ing_task t JOIN ing_plan_slice s ON s.id=t.slice_id WHERE s.slice_no=?`, i+1); got != want {
+			l.Errorf("task %d has priority %d, want %d", i+1, got, want)
+		}
+	}
+	l.Walk(l.LeaseOne())
+	l.MustBeAt(4)
+	if p, err := l.Store.Plan(l.ctx(), h.ID); err != nil || p.Status != harvest.PlanCompleted {
+		l.Errorf("plan is %s, %v", p.Status, err)
+	}
+	// One that was given up is not gone on with.
+	d = Draft(ns, 4, 6)
+	d.Slices, d.SlicedTo = d.Slices[:1], hour(5)
+	l.Save(d)
+	open, ok, err := l.Store.PartialPlan(l.ctx(), ns)
+	if err != nil || !ok {
+		l.Fatal(ok, err)
+	}
+	l.Cancel(sqlstore.CancelScope{Plan: open.ID})
+	l.Unchanged("going on with what was given up", func() {
+		if _, err := extend(open, 5, 6); !errors.Is(err, harvest.ErrFrontierMoved) {
+			l.Errorf("got %v", err)
+		}
+	})
+	l.MustVerify()
+}

@@ -210,7 +210,7 @@ func (j *job) extend(ctx context.Context, open harvest.OpenPlan) error {
 	j.spec, j.t.BaseURL = spec, cmp.Or(j.t.BaseURL, open.BaseURL)
 	j.out.Window = open.Window
 	j.out.Plan = open.PlanHead
-	open.PagingType, open.PageSize = string(spec.Paging.Type), spec.Paging.Size
+	open.PagingType, open.PageSize, open.Priority = string(spec.Paging.Type), spec.Paging.Size, j.t.Priority
 	if err := j.recall(ctx); err != nil {
 		return err
 	}

@@ -378,3 +378,31 @@ func TestR38_PlansWithinTheDaysQuota(t *testing.T) {
 		}
 	})
 }
+
+// TestC1_PlanKeepsItsPriority: slices that a plan gets later stand in the queue
+// where its first ones do, or where the trigger wants them that goes on with it.
+func TestC1_PlanKeepsItsPriority(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, func(s *source.Spec) { s.Window.Target, s.Window.MaxOpen = 20, 4 })
+		for i, c := range []struct{ wish, want int }{{170, 170}, {0, 170}, {180, 180}, {0, 170}} {
+			p, err := b.Node.Planner.Plan(t.Context(), harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", Priority: c.wish, BaseURL: b.Base + "/crossref"})
+			if err != nil || p.Noop || p.Plan.Status != harvest.PlanPartial && i < 2 {
+				t.Fatalf("trigger %d: %+v, %v", i+1, p, err)
+			}
+			if n, other := b.ask(`SELECT COUNT(*) FROM ing_task WHERE status_code='QUEUED' AND priority=?`, c.want), b.ask(`SELECT COUNT(*) FROM ing_task WHERE status_code='QUEUED' AND priority<>?`, c.want); n == 0 || other != 0 {
+				t.Errorf("trigger %d: %d tasks at %d, %d elsewhere", i+1, n, c.want, other)
+			}
+			if p.Plan.Status != harvest.PlanPartial {
+				break
+			}
+			b.exec(`UPDATE ing_task SET status_code='FAILED' WHERE status_code='QUEUED'`) // there is room again
+		}
+	})
+}
+
+func (b *bench) exec(query string) {
+	b.t.Helper()
+	if _, err := patratest.Raw(b.t, b.dsn).Exec(query); err != nil {
+		b.t.Fatalf("%s: %v", query, err)
+	}
+}

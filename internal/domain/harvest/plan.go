@@ -69,6 +69,8 @@ type OpenPlan struct {
 	BaseURL    string
 	PagingType string
 	PageSize   int
+	// Priority is that of the trigger that goes on with it; 0: the plan's own.
+	Priority int
 }
 
 // PartialPlan names a namespace with a plan whose slicing is not over.

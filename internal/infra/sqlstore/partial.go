@@ -70,13 +70,14 @@ func (s *Store) PartialPlans(ctx context.Context) ([]harvest.PartialPlan, error)
 	return out, nil
 }
 
-// ExtendPlan adds slices to a plan that is not whole yet, up to an instant. If
-// somebody else has gone on with it, nothing is changed and the error is
+// ExtendPlan adds slices to a plan that is not whole yet, up to an instant, in
+// the place of the queue that those before them have, unless another is asked
+// for. If somebody else has gone on with it, nothing is changed and the error is
 // [harvest.ErrFrontierMoved].
 func (s *Store) ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []harvest.SliceDraft, to time.Time) (harvest.PlanHead, error) {
 	head := p.PlanHead
 	err := s.write(ctx, "extend plan", func(x *tx) error {
-		ref := planRef{id: p.ID, pagingType: p.PagingType, pageSize: p.PageSize}
+		ref := planRef{id: p.ID, pagingType: p.PagingType, pageSize: p.PageSize, priority: p.Priority}
 		var cur harvest.CursorID
 		if err := x.row(`SELECT cursor_id FROM ing_plan WHERE id=?`, p.ID).Scan(&cur); err != nil {
 			return err
@@ -99,6 +100,11 @@ func (s *Store) ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []har
 		if err := x.row(`SELECT schedule_instance_id, cursor_id, provenance_code, endpoint_name, operation_code, spec_version FROM ing_plan WHERE id=?`, p.ID).
 			Scan(&ref.instance, &ref.cursor, &ref.provenance, &ref.endpoint, &ref.operation, &ref.specVersion); err != nil {
 			return err
+		}
+		if ref.priority == 0 {
+			if err := x.row(`SELECT priority FROM ing_task WHERE plan_id=? ORDER BY id LIMIT 1`, p.ID).Scan(&ref.priority); err != nil {
+				return fmt.Errorf("read the priority of plan %d: %w", p.ID, err)
+			}
 		}
 		var no sql.NullInt64
 		if err := x.row(`SELECT MAX(slice_no) FROM ing_plan_slice WHERE plan_id=?`, p.ID).Scan(&no); err != nil {
