@@ -41,7 +41,7 @@ func provenPrefix(l *Lab) {
 	end := l.begun(jobs[1])
 	l.Unchanged("a cut that leaves nothing to walk", func() {
 		if err := l.Store.Reslice(l.ctx(), jobs[1], end, []harvest.SliceDraft{done(child(hour(1), mid)), done(child(mid, hour(2)))}, "TOKEN", pageSize); err == nil {
-			l.Error("all children are done, and were taken")
+			l.Fatal("all children are done, and were taken")
 		}
 	})
 	kids := []harvest.SliceDraft{done(child(hour(1), mid)), child(mid, hour(2))}
