@@ -53,6 +53,17 @@ func TestCursor_HeldBySliceUntilSkipped(t *testing.T) {
 	}
 	moves := len(d.object(0, "cursor", "events", "1")["events"].([]any))
 
+	// What would be queued again is what is.
+	if v := d.object(0, "plan", "retry", "mini", "--dry-run"); v["slices"] != 0.0 {
+		t.Errorf("without --cancelled: %v", v)
+	}
+	if v := d.object(0, "plan", "retry", "mini", "--dry-run", "--cancelled"); v["slices"] != 1.0 {
+		t.Errorf("with --cancelled: %v", v)
+	}
+	if v := d.object(0, "plan", "retry", "mini", "--reason", "x"); v["slices"] != 0.0 {
+		t.Errorf("queued %v", v)
+	}
+
 	// Up to before the gap's end nothing is skipped.
 	out, _ = d.must(0, "cursor", "skip", "1", "--to", gap["from"].(string), "--reason", "x")
 	says(t, out, "no gap ends by ", "it is proven to ")

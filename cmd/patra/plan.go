@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -59,6 +60,7 @@ func (c *cli) printGaps(gaps []sqlstore.Gap) {
 
 func (c *cli) planRetryCmd() *cobra.Command {
 	var f changeFlags
+	var cancelled bool
 	cmd := &cobra.Command{
 		Use: "retry SOURCE --reason TEXT", Short: "Queue the failed slices of a source again at once", Args: oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -75,6 +77,9 @@ func (c *cli) planRetryCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				gaps = slices.DeleteFunc(gaps, func(g sqlstore.Gap) bool {
+					return g.Status != string(harvest.SliceFailed) && (!cancelled || g.Whole)
+				})
 				if c.json {
 					return c.printJSON(map[string]any{"source": args[0], "gaps": gaps, "slices": len(gaps), "applied": false})
 				}
@@ -84,7 +89,7 @@ func (c *cli) planRetryCmd() *cobra.Command {
 			}
 			a := c.audit(f.reason)
 			a.Action, a.Object = "PLAN_RETRY", "source/"+args[0]
-			k, err := n.Store.RetryGaps(cmd.Context(), args[0], a)
+			k, err := n.Store.RetryGaps(cmd.Context(), args[0], cancelled, a)
 			if err != nil {
 				return err
 			}
@@ -96,6 +101,7 @@ func (c *cli) planRetryCmd() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&cancelled, "cancelled", false, "also slices that were cancelled one by one")
 	c.holdFlags(cmd, &f)
 	return cmd
 }

@@ -18,8 +18,8 @@ func (c *cli) planCancelCmd() *cobra.Command {
 		Use: "cancel PLAN --reason TEXT", Short: "Give up what a plan has not done yet, or one slice with --slice", Args: oneNumber("plan"),
 		Long: "Cancel ends the tasks of a plan that are not done; nothing of a page in flight is stored. What was done stays.\n" +
 			"The next harvest plans the window of a cancelled plan again if nothing newer was planned; a single slice stays a\n" +
-			"gap, and so holds the watermark, until it is accepted with patra plan accept-gap. What a refresh had not read yet\n" +
-			"is there for the next one, also for the same command again.",
+			"gap, and so holds the watermark, until it is accepted with patra plan accept-gap or queued again with patra plan\n" +
+			"retry --cancelled. What a refresh had not read yet is there for the next one, also for the same command again.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.need(cmd, true); err != nil {
 				return err

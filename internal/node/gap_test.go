@@ -73,7 +73,7 @@ func TestR4_RetryNeedsNoRest(t *testing.T) {
 	if rep.Slices.Failed != 1 {
 		t.Fatalf("a widened query is a refusal: %+v", rep)
 	}
-	if n, err := r.Node.Store.RetryGaps(t.Context(), "pubmed", source.Audit{Actor: "tester", Action: "PLAN_RETRY", Object: "source/pubmed", Reason: "mended"}); err != nil || n != 1 {
+	if n, err := r.Node.Store.RetryGaps(t.Context(), "pubmed", false, source.Audit{Actor: "tester", Action: "PLAN_RETRY", Object: "source/pubmed", Reason: "mended"}); err != nil || n != 1 {
 		t.Fatalf("%d queued again, %v", n, err)
 	}
 	r.MustBeExact("pubmed", r.MustHarvest("pubmed"))

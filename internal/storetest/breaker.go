@@ -173,7 +173,7 @@ func partitionClosed(l *Lab) {
 		"person": func() {
 			l.Exec(`UPDATE ing_task SET status_code='FAILED' WHERE id=(SELECT id FROM (SELECT MIN(id) AS id FROM ing_task) x)`)
 			l.Exec(`UPDATE ing_plan_slice SET status_code='FAILED' WHERE id=(SELECT slice_id FROM ing_task WHERE status_code='FAILED')`)
-			if n, err := l.Store.RetryGaps(l.ctx(), prov, source.Audit{Actor: "lab", Action: "retry", Object: prov, Reason: "mended"}); err != nil || n != 1 {
+			if n, err := l.Store.RetryGaps(l.ctx(), prov, false, source.Audit{Actor: "lab", Action: "retry", Object: prov, Reason: "mended"}); err != nil || n != 1 {
 				l.Fatalf("retry: %d, %v", n, err)
 			}
 		},

@@ -80,7 +80,7 @@ func bucketsOfAWindow(l *Lab) {
 		l.Errorf("gaps %+v, %v", gaps, err)
 	}
 	l.MustVerify()
-	if _, err := l.Store.RetryGaps(l.ctx(), prov, source.Audit{Actor: "lab", Action: "retry", Object: prov, Reason: "mended"}); err != nil {
+	if _, err := l.Store.RetryGaps(l.ctx(), prov, false, source.Audit{Actor: "lab", Action: "retry", Object: prov, Reason: "mended"}); err != nil {
 		l.Fatal(err)
 	}
 	l.Walk(l.LeaseOne())

@@ -41,6 +41,55 @@ func cancelledInParts(l *Lab) {
 	l.MustVerify()
 }
 
+// queuedByAPerson: a slice that was given up alone is queued again when a person
+// asks for it and never by itself, goes on from its last page, and then holds
+// nothing; one given up with its plan is not.
+func queuedByAPerson(l *Lab) {
+	retry := func(cancelled bool, want int64) {
+		l.Helper()
+		if n, err := l.Store.RetryGaps(l.ctx(), prov, cancelled, source.Audit{Actor: "lab", Action: "PLAN_RETRY", Object: prov, Reason: "test"}); err != nil || n != want {
+			l.Errorf("%d queued again, %v, want %d", n, err, want)
+		}
+	}
+	h := l.Plan(0, 3)
+	jobs := l.Lease(3)
+	l.begun(jobs[1])
+	l.Cancel(sqlstore.CancelScope{Slice: jobs[1].Slice})
+	l.Walk(jobs[0])
+	l.Refuse(jobs[2])
+	l.MustBeAt(1)
+	retry(false, 1)
+	l.Walk(l.LeaseOne())
+	l.Due()
+	l.Unchanged("waiting", func() {
+		if n, err := l.Store.RequeueDue(l.ctx()); err != nil || n != 0 {
+			l.Errorf("%d queued by themselves, %v", n, err)
+		}
+		retry(false, 0)
+	})
+	l.MustBeAt(1)
+	retry(true, 1)
+	l.MustVerify()
+	j := l.LeaseOne()
+	r := l.Start(j)
+	if j.Slice != jobs[1].Slice || r.SearchDone != 1 {
+		l.Errorf("slice %d goes on after %d pages", j.Slice, r.SearchDone)
+	}
+	l.Commit(j, Last(l.Open(j, r)))
+	l.MustBeAt(3)
+	if p, err := l.Store.Plan(l.ctx(), h.ID); err != nil || p.Status != harvest.PlanCompleted {
+		l.Errorf("plan is %s, %v", p.Status, err)
+	}
+	a := l.Plan(3, 4)
+	l.Plan(4, 5)
+	l.Cancel(sqlstore.CancelScope{Plan: a.ID})
+	retry(true, 0)
+	if gaps, err := l.Store.Gaps(l.ctx(), prov); err != nil || len(gaps) != 1 || !gaps[0].Whole {
+		l.Errorf("gaps %+v, %v", gaps, err)
+	}
+	l.MustVerify()
+}
+
 // Cancel gives up a plan or a slice.
 func (l *Lab) Cancel(scope sqlstore.CancelScope) {
 	l.Helper()

@@ -19,6 +19,7 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R2_LastSliceFirst", lastSliceFirst},
 		{"R4_MiddleSliceFailsOverThreeTriggers", middleFails},
 		{"R4_ThreeMiddleSlicesFailOverThreeTriggers", threeMiddlesFail},
+		{"R4_CancelledSliceIsQueuedByAPerson", queuedByAPerson},
 		{"R4_FrontierMovedChangesNothing", frontierMoved},
 		{"R4_CoverageSaysOneThingOfAWindow", coverageShown},
 		{"R4_PlanGoesOn", planGoesOn},

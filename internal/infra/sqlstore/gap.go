@@ -22,12 +22,18 @@ func (s *Store) CursorGaps(ctx context.Context, id harvest.CursorID) ([]Gap, err
 }
 
 // RetryGaps queues every failed slice of a source again at once, whatever is
-// left of its rest, and returns how many there were.
-func (s *Store) RetryGaps(ctx context.Context, provenance string, a source.Audit) (int64, error) {
+// left of its rest, and with cancelled also those that were given up one by one
+// (R4); it returns how many there were. Slices given up with their whole plan
+// have no plan left to be of.
+func (s *Store) RetryGaps(ctx context.Context, provenance string, cancelled bool, a source.Audit) (int64, error) {
 	var n int64
 	err := s.write(ctx, "retry gaps", func(x *tx) error {
 		var err error
-		n, err = x.requeue(`t.provenance_code=?`, provenance)
+		states := `'FAILED'`
+		if cancelled {
+			states += `,'CANCELLED'`
+		}
+		n, err = x.requeueOf(states, `t.provenance_code=?`, provenance)
 		if err != nil || n == 0 {
 			return err
 		}
@@ -81,6 +87,11 @@ func (s *Store) AcceptGap(ctx context.Context, id harvest.SliceID, a source.Audi
 
 // requeue makes failed slices ready again.
 func (x *tx) requeue(where string, args ...any) (int64, error) {
+	return x.requeueOf(`'FAILED'`, where, args...)
+}
+
+// requeueOf makes slices in the given states ready again, if their plan is open.
+func (x *tx) requeueOf(states, where string, args ...any) (int64, error) {
 	var tasks, slices []int64
 	err := x.each(func(r *sql.Rows) error {
 		var task, slice int64
@@ -90,7 +101,7 @@ func (x *tx) requeue(where string, args ...any) (int64, error) {
 		tasks, slices = append(tasks, task), append(slices, slice)
 		return nil
 	}, `SELECT t.id, t.slice_id FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id
-		WHERE t.status_code='FAILED' AND s.status_code='FAILED' AND s.gap_accepted=0 AND `+where+` ORDER BY t.id LIMIT 1000`+x.s.d.forUpdate, args...)
+		WHERE t.status_code IN (`+states+`) AND s.status_code=t.status_code AND s.gap_accepted=0 AND EXISTS (SELECT 1 FROM ing_plan p WHERE p.id=t.plan_id AND p.status_code IN ('READY','PARTIAL')) AND `+where+` ORDER BY t.id LIMIT 1000`+x.s.d.forUpdate, args...)
 	if err != nil {
 		return 0, err
 	}

@@ -45,6 +45,8 @@ type Gap struct {
 	Status  string          `json:"status"`
 	Reason  string          `json:"reason"`
 	RetryAt time.Time       `json:"retry_at,omitzero"`
+	// Whole: it was given up with its whole plan, and cannot be queued again.
+	Whole bool `json:"-"`
 }
 
 // maxGaps bounds the gaps listed in a summary.
@@ -109,7 +111,7 @@ func (s *Store) gaps(ctx context.Context, where string, args ...any) ([]Gap, err
 		var op harvest.Operation
 		var spec string
 		var reason sql.NullString
-		err := r.Scan(&g.Slice, &from, &to, &spec, &op, &g.Status, &reason, &retry)
+		err := r.Scan(&g.Slice, &from, &to, &spec, &op, &g.Whole, &g.Status, &reason, &retry)
 		if err != nil {
 			return err
 		}
@@ -122,7 +124,7 @@ func (s *Store) gaps(ctx context.Context, where string, args ...any) ([]Gap, err
 		}
 		out = append(out, g)
 		return nil
-	}, `SELECT s.id, s.window_from, s.window_to, s.slice_spec, o.operation_code, s.status_code, s.reason, t.scheduled_at FROM ing_plan_slice s JOIN ing_plan o ON o.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id
+	}, `SELECT s.id, s.window_from, s.window_to, s.slice_spec, o.operation_code, o.status_code='CANCELLED', s.status_code, s.reason, t.scheduled_at FROM ing_plan_slice s JOIN ing_plan o ON o.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id
 		WHERE s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0`+standing+` AND `+where+` ORDER BY s.window_from LIMIT ?`, append(args, maxGaps)...)
 	if err != nil {
 		return nil, fmt.Errorf("list gaps: %w", err)
