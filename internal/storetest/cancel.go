@@ -90,6 +90,9 @@ func queuedByAPerson(l *Lab) {
 	l.MustVerify()
 }
 
+// accepted is who lets a watermark pass a gap.
+var accepted = source.Audit{Actor: "lab", Action: "GAP_ACCEPT", Object: "slice", Reason: "test"}
+
 // Cancel gives up a plan or a slice.
 func (l *Lab) Cancel(scope sqlstore.CancelScope) {
 	l.Helper()
@@ -165,7 +168,7 @@ func signalsReturned(l *Lab) {
 	j = l.LeaseOne()
 	l.Cancel(sqlstore.CancelScope{Slice: j.Slice})
 	open("after the second slice was given up", ids[2:4]...)
-	if w, err := l.Store.AcceptGap(l.ctx(), j.Slice, source.Audit{Actor: "lab", Action: "GAP_ACCEPT", Object: "slice", Reason: "test"}); err != nil || w.String() != "4" {
+	if w, err := l.Store.AcceptGap(l.ctx(), j.Slice, accepted); err != nil || w.String() != "4" {
 		l.Errorf("accepted to %s, %v", w, err)
 	}
 	// Another activity takes those; it keeps them whatever becomes of the first.
@@ -197,4 +200,41 @@ func signalsReturned(l *Lab) {
 		l.Errorf("read %v, plan %s, frontier %+v, %v, %v", got, p.Status, f, err, ferr)
 	}
 	open("at the end", ids[2:5]...)
+}
+
+// signalsOpened: a notice that is new or changed points to what it is about, once;
+// when that was taken, only another notice opens it again.
+func signalsOpened(l *Lab) {
+	l.Plan(0, 6)
+	jobs := l.Lease(6)
+	bring := func(notice, content string, at int, targets ...string) {
+		l.Helper()
+		j := jobs[0]
+		jobs = jobs[1:]
+		b := Last(l.Open(j, l.Start(j)), Rec("a", hour(0), hour(9), "a"), Rec("b", hour(0), hour(9), "b"), Rec(notice, hour(at), hour(9), content))
+		for _, t := range targets {
+			b.Signals = append(b.Signals, harvest.Signal{From: notice, Target: t, Kind: harvest.SignalCorrection})
+		}
+		l.Commit(j, b)
+	}
+	open := func(when string, want ...string) {
+		l.Helper()
+		got, err := l.Store.Candidates(l.ctx(), prov, recordType, "m1", harvest.CandidatePick{Signals: true})
+		if slices.Sort(got); err != nil || !slices.Equal(got, want) {
+			l.Errorf("%s signals point to %v, %v, want %v", when, got, err, want)
+		}
+	}
+	bring("n1", "one", 1, "a")
+	open("a new notice:", "a")
+	bring("n1", "one", 1, "a", "b")
+	open("the same again:", "a")
+	l.Save(updateDraft("u", 0, 1, []string{"a"}))
+	open("taken:")
+	bring("n1", "one", 1, "a")
+	open("the same once more:")
+	bring("n1", "two", 2, "a", "b")
+	open("changed, it points to another, too:", "b")
+	bring("n2", "three", 1, "a", "never held")
+	open("another notice:", "a", "b")
+	l.MustVerify()
 }
