@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
@@ -44,9 +46,9 @@ func (c *cli) cursorListCmd() *cobra.Command {
 				c.printf("no cursors yet: nothing was planned\n")
 				return nil
 			}
-			c.printf("%-7s %-14s %-9s %-28s %-9s %s\n", "CURSOR", "SOURCE", "OPERATION", "PROVEN TO", "DIRECTION", "NAMESPACE")
+			c.printf("%-7s %-14s %-9s %-21s %-9s %s\n", "CURSOR", "SOURCE", "OPERATION", "PROVEN TO", "DIRECTION", "NAMESPACE")
 			for _, r := range rows {
-				c.printf("%-7d %-14s %-9s %-28s %-9s %.40s\n", r.ID, r.Source, r.Operation, r.Value, r.Direction, r.Namespace)
+				c.printf("%-7d %-14s %-9s %-21s %-9s %.40s\n", r.ID, r.Source, r.Operation, short(r.Value), r.Direction, r.Namespace)
 			}
 			return nil
 		},
@@ -106,15 +108,15 @@ func (c *cli) cursorView(cmd *cobra.Command, args []string, limit int) error {
 		return c.printJSON(map[string]any{"cursor": cur, "events": events, "held_by": gaps})
 	}
 	c.printf("cursor %d  %s %s by %s, %s\n", cur.ID, cur.Source, cur.Operation, cur.Key, cur.Namespace)
-	c.printf("  proven    from %s to %s, moves so far: %d\n", cur.Init, cur.Value, cur.Moves)
+	c.printf("  proven    from %s to %s, moves so far: %d\n", short(cur.Init), short(cur.Value), cur.Moves)
 	if cur.Observed != "" {
-		c.printf("  newest    record seen is of %s; that decides nothing\n", cur.Observed)
+		c.printf("  newest    record seen is of %s; that decides nothing\n", short(cur.Observed))
 	}
 	if len(gaps) > 0 {
 		c.printf("  held      by %d gaps\n", len(gaps))
 		c.printGaps(gaps)
 	}
-	c.printf("%-22s %-10s %-28s %-28s %s\n", "TIME", "EVENT", "FROM", "TO", "BY")
+	c.printf("%-21s %-10s %-21s %-21s %s\n", "TIME", "EVENT", "FROM", "TO", "BY")
 	for _, e := range events {
 		by := "the first plan"
 		switch {
@@ -123,10 +125,13 @@ func (c *cli) cursorView(cmd *cobra.Command, args []string, limit int) error {
 		case e.Plan != 0:
 			by = fmt.Sprintf("plan %d slice %d run %d", e.Plan, e.Slice, e.Run)
 		}
-		c.printf("%-22s %-10s %-28s %-28s %s\n", node.Time(e.At), e.Kind, e.Prev, e.New, by)
+		c.printf("%-21s %-10s %-21s %-21s %s\n", node.Time(e.At.Truncate(time.Second)), e.Kind, short(e.Prev), short(e.New), by)
 	}
 	return nil
 }
+
+// short is the value of a cursor without a fraction of a second that is none.
+func short(value string) string { return strings.Replace(value, ".000000Z", "Z", 1) }
 
 func (c *cli) cursorSkipCmd() *cobra.Command {
 	var f changeFlags
@@ -209,13 +214,13 @@ func (c *cli) skip(ctx context.Context, n *node.Node, id harvest.CursorID, until
 	}
 	switch {
 	case len(gaps) == 0:
-		c.printf("cursor %d: no gap ends by %s; it is proven to %s\n", id, until, cur.Value)
+		c.printf("cursor %d: no gap ends by %s; it is proven to %s\n", id, until, short(cur.Value))
 	case f.dryRun:
 		for _, g := range gaps {
 			c.printf("would not be read: %s %s\n", partText(g.From, g.To, g.Range), g.Reason)
 		}
 	default:
-		c.printf("cursor %d: %d gaps accepted, it is now at %s\n", id, len(gaps), cur.Value)
+		c.printf("cursor %d: %d gaps accepted, it is now at %s\n", id, len(gaps), short(cur.Value))
 	}
 	return nil
 }

@@ -48,13 +48,17 @@ func (c *cli) planGapsCmd() *cobra.Command {
 }
 
 func (c *cli) printGaps(gaps []sqlstore.Gap) {
-	c.printf("%-8s %-50s %-10s %-22s %s\n", "SLICE", "WINDOW", "STATE", "TRIED AGAIN", "REASON")
+	wide := 50
+	for _, g := range gaps {
+		wide = max(wide, len(partText(g.From, g.To, g.Range)))
+	}
+	c.printf("%-8s %-*s %-10s %-22s %s\n", "SLICE", wide, "WINDOW", "STATE", "TRIED AGAIN", "REASON")
 	for _, g := range gaps {
 		at := "-"
 		if !g.RetryAt.IsZero() {
 			at = node.Time(g.RetryAt).String()
 		}
-		c.printf("%-8d %-58s %-10s %-22s %s\n", g.Slice, partText(g.From, g.To, g.Range), g.Status, at, g.Reason)
+		c.printf("%-8d %-*s %-10s %-22s %s\n", g.Slice, wide, partText(g.From, g.To, g.Range), g.Status, at, g.Reason)
 	}
 }
 

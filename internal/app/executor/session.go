@@ -163,7 +163,7 @@ func (s *session) end(work context.Context, err error) error {
 	}
 	s.e.observe(Event{Kind: kind, Job: s.job, Err: err, Reason: end.Code})
 	if kind == TaskFailed {
-		s.log.Error("task failed", "code", end.Code, "window", s.job.Spec.NominalWindow().String(), "err", err)
+		s.log.Error("task failed", "code", end.Code, "window", s.job.Spec.Part().String(), "err", err)
 	} else {
 		s.log.Info("task released", "code", end.Code, "delay", end.Delay, "err", err)
 	}

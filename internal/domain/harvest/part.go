@@ -15,8 +15,11 @@ type Part struct {
 }
 
 func (p Part) String() string {
-	if p.Range.Whole() {
+	switch {
+	case p.Range.Whole():
 		return p.Window.String()
+	case p.Range.Key == RangeOrdinal: // the window is but another way to write it
+		return p.Range.String()
 	}
 	return p.Window.String() + " " + p.Range.String()
 }
