@@ -78,6 +78,8 @@ type Scheduler struct {
 	mu   sync.Mutex
 	busy map[string]bool  // guarded by mu; jobs with a trigger under way
 	told map[string]Event // guarded by mu; by job, what was logged last
+	// trouble is why schedules could not be read last; guarded by mu.
+	trouble string
 }
 
 // New returns a scheduler; [Scheduler.Run] starts it.
@@ -113,8 +115,8 @@ func (s *Scheduler) Tick(ctx context.Context) {
 // plan holds up nobody but itself.
 func (s *Scheduler) look(ctx context.Context) {
 	all, err := s.sources.Schedules(ctx)
-	if err != nil && ctx.Err() == nil {
-		s.log.Error("schedules not read", "err", err)
+	if ctx.Err() == nil {
+		s.unread(err)
 	}
 	now, err := s.store.Now(ctx)
 	if err != nil {
@@ -133,6 +135,25 @@ func (s *Scheduler) look(ctx context.Context) {
 				s.log.Error("schedule not served", "source", sch.Source, "operation", sch.Operation, "err", err)
 			}
 		})
+	}
+}
+
+// unread logs why schedules could not be read, once as long as it stays so.
+func (s *Scheduler) unread(err error) {
+	why := ""
+	if err != nil {
+		why = err.Error()
+	}
+	s.mu.Lock()
+	same := s.trouble == why
+	s.trouble = why
+	s.mu.Unlock()
+	switch {
+	case same:
+	case err != nil:
+		s.log.Error("schedules not read", "err", err)
+	default:
+		s.log.Info("schedules are read again")
 	}
 }
 

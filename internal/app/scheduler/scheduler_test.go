@@ -1,9 +1,11 @@
 package scheduler_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -389,4 +391,30 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	warm.Do(func() { patratest.Open(t, "sqlite:"+filepath.Join(t.TempDir(), "warm.db"), sqlstore.Options{}) })
 	synctest.Test(t, f)
+}
+
+// unreadable are sources whose schedules cannot be read as long as there is an
+// error.
+type unreadable struct{ err error }
+
+func (u *unreadable) Schedules(context.Context) ([]source.Scheduled, error) { return nil, u.err }
+
+// idle is a store that is asked for nothing but the time.
+type idle struct{ scheduler.Store }
+
+func (idle) Now(context.Context) (time.Time, error) { return time.Unix(0, 0), nil }
+
+// TestScheduler_TroubleIsToldOnce: not with every poll, again when it is another,
+// and also that it is over.
+func TestScheduler_TroubleIsToldOnce(t *testing.T) {
+	var log bytes.Buffer
+	u := &unreadable{}
+	s := scheduler.New(scheduler.Config{}, u, idle{}, nil, slog.New(slog.NewTextHandler(&log, nil)))
+	for _, err := range []error{nil, errors.New("one"), errors.New("one"), errors.New("two"), errors.New("two"), nil, nil} {
+		u.err = err
+		s.Tick(t.Context())
+	}
+	if got := strings.Count(log.String(), "\n"); got != 3 || !strings.Contains(log.String(), "read again") {
+		t.Errorf("%d lines:\n%s", got, log.String())
+	}
 }
