@@ -42,6 +42,10 @@ func (c *cli) serveCmd() *cobra.Command {
 			cfg := c.config()
 			cfg.Workers, cfg.Logger = workers, c.serveLogger()
 			n, err := node.Open(cmd.Context(), cfg)
+			if err != nil && cmd.Context().Err() != nil { // stopped before it had begun
+				c.notef("patra: stopped\n")
+				return nil
+			}
 			if err != nil {
 				return err
 			}

@@ -132,3 +132,13 @@ func TestServe_RefusesWhatThereIsNot(t *testing.T) {
 		}
 	}
 }
+
+// TestServe_StoppedBeforeItBegan: that is an end like any other.
+func TestServe_StoppedBeforeItBegan(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var out, errOut bytes.Buffer
+	if code := run(ctx, []string{"serve", "--db", "sqlite:" + filepath.Join(t.TempDir(), "a.db")}, &out, &errOut); code != 0 || !strings.Contains(errOut.String(), "patra: stopped") {
+		t.Errorf("exit %d: %s", code, errOut.String())
+	}
+}
