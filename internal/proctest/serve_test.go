@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -94,7 +95,7 @@ func (l *lab) schedule(line string) {
 		l.t.Fatal(err)
 	}
 	text := strings.Replace(string(b), "baseUrl: https://api.crossref.org", "baseUrl: "+l.sim+"/"+l.source, 1)
-	text = strings.Replace(text, "\nhttp:\n", "\nhttp:\n  allowHttp: true\n  allowPrivate: true\n", 1)
+	text = regexp.MustCompile(`(?m)^( *)http:\n`).ReplaceAllString(text, "${0}${1}  allowHttp: true\n${1}  allowPrivate: true\n")
 	text += fmt.Sprintf("\nschedule:\n  harvest: %q\n", line)
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		l.t.Fatal(err)
