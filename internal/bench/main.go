@@ -14,7 +14,7 @@
 //
 // Decoding alone is compared with the standard library by the benchmarks of
 // internal/infra/decode, which are run as the last part. PATRA_BENCH_MYSQL names
-// a database for which a large plan is measured too.
+// an empty database for which a large plan is measured too.
 package main
 
 import (

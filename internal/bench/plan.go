@@ -58,9 +58,12 @@ func planUnderTest(ctx context.Context, j job, m *meter) (f figures, err error) 
 	if !strings.Contains(dsn, "://") {
 		dsn = "sqlite:" + dsn
 	}
-	store, err := sqlstore.Open(ctx, dsn, sqlstore.Options{})
+	store, err := sqlstore.Connect(ctx, dsn, sqlstore.Options{})
 	if err != nil {
 		return f, err
+	}
+	if _, err := store.Migrate(ctx); err != nil {
+		return f, errors.Join(err, store.Close())
 	}
 	n := node.Assemble(node.Config{}, store, reg, nobody{})
 	defer func() { err = errors.Join(err, n.Close()) }()
