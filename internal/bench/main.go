@@ -8,7 +8,7 @@
 // write to SQLite with the same durability; they take turns, and medians are
 // compared.
 //
-//	go run ./internal/bench          about five minutes on two cores that have nothing else to do
+//	go run ./internal/bench          about a quarter of an hour on two cores that have nothing else to do
 //	go run ./internal/bench -quick   about 20 seconds, too short to judge by
 //	go run ./internal/bench -profile DIR   leaves CPU and allocation profiles of all runs there
 //

@@ -58,12 +58,12 @@ func planUnderTest(ctx context.Context, j job, m *meter) (f figures, err error) 
 	if !strings.Contains(dsn, "://") {
 		dsn = "sqlite:" + dsn
 	}
-	store, err := sqlstore.Connect(ctx, dsn, sqlstore.Options{})
-	if err != nil {
+	if err := migrate(ctx, dsn); err != nil {
 		return f, err
 	}
-	if _, err := store.Migrate(ctx); err != nil {
-		return f, errors.Join(err, store.Close())
+	store, err := sqlstore.Open(ctx, dsn, sqlstore.Options{})
+	if err != nil {
+		return f, err
 	}
 	n := node.Assemble(node.Config{}, store, reg, nobody{})
 	defer func() { err = errors.Join(err, n.Close()) }()
@@ -105,4 +105,14 @@ func planUnderTest(ctx context.Context, j job, m *meter) (f figures, err error) 
 		err = fmt.Errorf("store breaks %d invariants, the first: %+v", len(findings), findings[0])
 	}
 	return f, err
+}
+
+// migrate makes the tables of an empty database.
+func migrate(ctx context.Context, dsn string) error {
+	s, err := sqlstore.Connect(ctx, dsn, sqlstore.Options{})
+	if err != nil {
+		return err
+	}
+	_, err = s.Migrate(ctx)
+	return errors.Join(err, s.Close())
 }

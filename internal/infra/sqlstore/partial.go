@@ -76,6 +76,9 @@ func (s *Store) PartialPlans(ctx context.Context) ([]harvest.PartialPlan, error)
 // [harvest.ErrFrontierMoved].
 func (s *Store) ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []harvest.SliceDraft, to time.Time) (harvest.PlanHead, error) {
 	head := p.PlanHead
+	if err := s.warmPlan(ctx, len(slices)); err != nil {
+		return head, err
+	}
 	err := s.write(ctx, "extend plan", func(x *tx) error {
 		ref := planRef{id: p.ID, pagingType: p.PagingType, pageSize: p.PageSize, priority: p.Priority}
 		var cur harvest.CursorID

@@ -55,6 +55,9 @@ func frontier(row func(string, ...any) *sql.Row, ns harvest.Namespace, lock stri
 // [harvest.ErrFrontierMoved].
 func (s *Store) SavePlan(ctx context.Context, d harvest.Draft) (harvest.PlanHead, error) {
 	head := harvest.PlanHead{Key: d.PlanKey(), Window: d.Window, Operation: d.Namespace.Operation}
+	if err := s.warmPlan(ctx, len(d.Slices)); err != nil {
+		return head, err
+	}
 	err := s.write(ctx, "save plan", func(x *tx) error {
 		cur, err := x.lockCursor(d)
 		if err != nil {
@@ -213,6 +216,28 @@ type sliceRow struct {
 
 const rowsPerInsert = 50
 
+const (
+	sliceCols = `plan_id, parent_id, cursor_id, provenance_code, slice_no, slice_signature_hash, slice_spec, window_from, window_to, expr_hash, expr_snapshot, status_code, fail_count, reason, created_at, updated_at`
+	taskCols  = `schedule_instance_id, plan_id, slice_id, provenance_code, endpoint_name, operation_code, params, expr_hash, idempotent_key, spec_version, status_code, priority, scheduled_at, fence, walk_no, error_code, error, created_at, updated_at`
+)
+
+func insertSlicesSQL(n int) string {
+	return `INSERT INTO ing_plan_slice (` + sliceCols + `) VALUES ` + marks(n, columns(sliceCols))
+}
+
+func insertTasksSQL(n int) string {
+	return `INSERT INTO ing_task (` + taskCols + `) VALUES ` + marks(n, columns(taskCols))
+}
+
+// warmPlan prepares what a plan of many slices needs, which is half of its time
+// on a server.
+func (s *Store) warmPlan(ctx context.Context, slices int) error {
+	if slices < rowsPerInsert {
+		return nil
+	}
+	return s.warm(ctx, insertSlicesSQL(rowsPerInsert), insertTasksSQL(rowsPerInsert))
+}
+
 // insertSlices writes slices and the one task each has, some at a time: what a
 // plan takes in memory does not grow with what is sent for it.
 func (x *tx) insertSlices(p planRef, rows []sliceRow) error {
@@ -225,7 +250,6 @@ func (x *tx) insertSlices(p planRef, rows []sliceRow) error {
 }
 
 func (x *tx) insertSome(p planRef, rows []sliceRow) error {
-	const cols = `plan_id, parent_id, cursor_id, provenance_code, slice_no, slice_signature_hash, slice_spec, window_from, window_to, expr_hash, expr_snapshot, status_code, fail_count, reason, created_at, updated_at`
 	now := ts(x.now)
 	for i := range rows {
 		r := &rows[i]
@@ -235,7 +259,7 @@ func (x *tx) insertSome(p planRef, rows []sliceRow) error {
 		r.sig = r.Spec.Signature(p.pagingType, p.pageSize)
 	}
 	for part := range chunks(rows, rowsPerInsert) {
-		args := make([]any, 0, len(part)*16)
+		args := make([]any, 0, len(part)*columns(sliceCols))
 		for _, r := range part {
 			spec, err := jsonText(r.Spec)
 			if err != nil {
@@ -248,7 +272,7 @@ func (x *tx) insertSome(p planRef, rows []sliceRow) error {
 			args = append(args, p.id, nullID(int64(p.parent)), p.cursor, p.provenance, r.no, r.sig, spec, ts(r.Spec.NominalWindow().From), ts(r.Spec.NominalWindow().To),
 				harvest.HashKey(r.Expr), r.Expr, r.state, fails, null(r.Reason), now, now)
 		}
-		if _, err := x.exec(`INSERT INTO ing_plan_slice (`+cols+`) VALUES `+marks(len(part), columns(cols)), args...); err != nil {
+		if _, err := x.bulk(insertSlicesSQL(len(part)), args); err != nil {
 			return fmt.Errorf("insert slices: %w", err)
 		}
 	}
@@ -274,7 +298,6 @@ func (x *tx) insertSome(p planRef, rows []sliceRow) error {
 }
 
 func (x *tx) insertTasks(p planRef, rows []sliceRow, ids map[string]int64) error {
-	const cols = `schedule_instance_id, plan_id, slice_id, provenance_code, endpoint_name, operation_code, params, expr_hash, idempotent_key, spec_version, status_code, priority, scheduled_at, fence, walk_no, error_code, error, created_at, updated_at`
 	now := ts(x.now)
 	prio, due := p.priority, p.scheduledAt
 	if prio == 0 {
@@ -290,7 +313,7 @@ func (x *tx) insertTasks(p planRef, rows []sliceRow, ids map[string]int64) error
 		}
 	}
 	for part := range chunks(tasks, rowsPerInsert) {
-		args := make([]any, 0, len(part)*columns(cols))
+		args := make([]any, 0, len(part)*columns(taskCols))
 		for _, r := range part {
 			state, code, at := harvest.TaskQueued, "", due
 			if r.state == harvest.SliceFailed {
@@ -299,7 +322,7 @@ func (x *tx) insertTasks(p planRef, rows []sliceRow, ids map[string]int64) error
 			args = append(args, p.instance, p.id, ids[r.sig], p.provenance, p.endpoint, p.operation, "{}", harvest.HashKey(r.Expr),
 				harvest.HashKey(fmt.Sprint(int64(p.id)), r.sig), p.specVersion, state, prio, ts(at), 0, 1, null(code), null(r.Reason), now, now)
 		}
-		if _, err := x.exec(`INSERT INTO ing_task (`+cols+`) VALUES `+marks(len(part), columns(cols)), args...); err != nil {
+		if _, err := x.bulk(insertTasksSQL(len(part)), args); err != nil {
 			return fmt.Errorf("insert tasks: %w", err)
 		}
 	}
