@@ -12,7 +12,8 @@ import (
 
 // estimate tells what a part holds, each part once (C12): by the upstream's own
 // count, through the gate; else from what was harvested before; else from the
-// first page of a larger window. Not knowing is an answer.
+// first page of a larger window; else from what the source declares for a day.
+// Not knowing is an answer.
 func (j *job) estimate(ctx context.Context, p harvest.Part) (harvest.Estimate, error) {
 	if e, ok := j.counted[p]; ok {
 		return e, nil
@@ -90,6 +91,8 @@ func (j *job) guess(ctx context.Context, p harvest.Part) (harvest.Estimate, erro
 		return reckon(*j.density*p.Duration().Seconds(), harvest.ByHistory)
 	case g != nil && g.window.Duration() > 0:
 		return reckon(float64(g.records)*p.Duration().Seconds()/g.window.Duration().Seconds(), harvest.ByFirstPage)
+	case j.spec.Window.PerDay > 0:
+		return reckon(float64(j.spec.Window.PerDay)*p.Duration().Hours()/24, harvest.ByConstant)
 	}
 	return harvest.Estimate{}, nil
 }

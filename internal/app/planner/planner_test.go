@@ -225,6 +225,31 @@ func TestC12_PlansWithTheEstimatorDown(t *testing.T) {
 	})
 }
 
+// TestC12_ReckonsWithWhatIsDeclared: nothing counts and nothing is known of
+// before, but the source says how much a day may bring.
+func TestC12_ReckonsWithWhatIsDeclared(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, func(s *source.Spec) { s.Window.PerDay, s.Window.Target = 1000, 250 })
+		b.MustHarvest("crossref")
+		const declared = `SELECT COUNT(*) FROM ing_plan_slice WHERE slice_spec LIKE '%"CONSTANT"%'`
+		if n := b.ask(declared); n != 0 {
+			t.Errorf("%d slices by what is declared, though the source counts", n)
+		}
+		b.Sim.Script(sim.Script{Fault: sim.ResetBeforeHeader, Source: "crossref", Times: -1, When: func(r *http.Request) bool { return r.Form.Get("rows") == "0" }})
+		to := b.Sim.Now().Add(-40 * 24 * time.Hour)
+		rep, err := b.Node.Harvest(t.Context(), node.HarvestRequest{
+			Source: "crossref", Operation: harvest.Backfill, Activity: "two days", From: to.Add(-48 * time.Hour), To: to, BaseURL: b.Base + "/crossref",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := b.ask(declared); n != 8 || rep.Slices.Done != 8 {
+			t.Errorf("%d slices of a quarter of a day in two days, %+v", n, rep.Slices)
+		}
+		patratest.MustVerify(t, b.Node.Store)
+	})
+}
+
 // TestC12_NoRequestInsideATransaction: while a count is answered the only
 // writing connection must be free.
 func TestC12_NoRequestInsideATransaction(t *testing.T) {

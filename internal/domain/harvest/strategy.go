@@ -19,6 +19,7 @@ const (
 	ByCount     = "COUNT"      // the upstream counted
 	ByHistory   = "HISTORY"    // from what was harvested before
 	ByFirstPage = "FIRST_PAGE" // from the total of a first page over a larger window
+	ByConstant  = "CONSTANT"   // from what the source declares for a day
 )
 
 // half is what a hash leaves in each of two buckets, about.

@@ -35,7 +35,7 @@ func (c *compiler) window() {
 		}
 		return
 	}
-	*out = Window{Key: cfg.Key, Precision: cfg.Precision, Target: cfg.Target}
+	*out = Window{Key: cfg.Key, Precision: cfg.Precision, Target: cfg.Target, PerDay: cfg.PerDay}
 	if cfg.Key == "" {
 		c.fail(path+".key", "is required: the date the source is harvested by")
 	}
@@ -82,8 +82,8 @@ func (c *compiler) cutting(cfg *WindowConfig) {
 		}
 	}
 	c.split(cfg)
-	if cfg.MaxRequests < 0 || cfg.MaxRecords < 0 || cfg.MaxDuration < 0 || cfg.MaxOpen < 0 || cfg.Pages < 0 {
-		c.fail("window", "maxRequests, maxRecords, maxDuration, maxOpen and pages are not below zero")
+	if cfg.MaxRequests < 0 || cfg.MaxRecords < 0 || cfg.MaxDuration < 0 || cfg.MaxOpen < 0 || cfg.Pages < 0 || cfg.PerDay < 0 {
+		c.fail("window", "maxRequests, maxRecords, maxDuration, maxOpen, pages and perDay are not below zero")
 	}
 	b := harvest.BudgetSpec{MaxRequests: cfg.MaxRequests, MaxRecords: cfg.MaxRecords, MaxDurationSec: int(cfg.MaxDuration.D() / time.Second)}
 	if b != (harvest.BudgetSpec{}) {

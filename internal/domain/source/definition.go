@@ -84,6 +84,7 @@ type WindowConfig struct {
 	Step      Duration  `yaml:"step" doc:"length of a slice to begin with, default 1d"`
 	MinStep   Duration  `yaml:"minStep" doc:"no slice is cut shorter; default: the precision"`
 	Target    int64     `yaml:"target" doc:"wanted records per slice"`
+	PerDay    int64     `yaml:"perDay" doc:"records a day to reckon with where no count, no history and no first page tells; rather too many than too few"`
 	// Strategy is TIME unless said otherwise.
 	Strategy string `yaml:"strategy" dict:"slice_strategy" doc:"how a window is cut, default TIME"`
 	// Split cuts by ids what cannot be cut by time.

@@ -148,7 +148,7 @@ var columnOf = map[Dimension]map[string]string{
 	DimWindow: {
 		"key": "default_date_field_name", "precision": "time_precision_code", "bound": "bound_style_code", "updatedAt": "updated_at_code", "align": "align_to",
 		"step": "window_size", "minStep": "window_min_size", "overlap": "overlap_size", "baseline": "initial_lookback", "target": "target_records", "zone": "timezone",
-		"strategy": "slice_strategy_code", "split": "split_dimension", "maxOpen": "max_open_slices", "pages": "pages_per_slice",
+		"strategy": "slice_strategy_code", "split": "split_dimension", "maxOpen": "max_open_slices", "pages": "pages_per_slice", "perDay": "records_per_day",
 	},
 	DimPagination: {"type": "pagination_mode_code", "pageSize": "page_size_value", "firstPage": "start_page_number", "total": "total_code", "order": "sort_order", "end": "end_proofs"},
 	DimEndpoint: {

@@ -126,6 +126,9 @@ type Window struct {
 	UpdatedAt string `json:"updatedAt"`
 	// Target is the wanted number of records per slice.
 	Target int64 `json:"targetRecordsPerSlice,omitzero"`
+	// PerDay is how many records a day are reckoned with where nothing tells, 0
+	// for not knowing.
+	PerDay int64 `json:"recordsPerDay,omitzero"`
 	// Strategy by which a window is cut, TIME if empty.
 	Strategy string `json:"strategy,omitempty"`
 	// Split is the second dimension, for windows that cannot be cut further.
