@@ -88,6 +88,9 @@ func TestR13_ChildrenOfACut(t *testing.T) {
 		{"pages of a snapshot", harvest.StrategyPage, harvest.CutBudget, numbered, func(r *harvest.Recut) {
 			r.Paging.Type, r.Paging.Snapshot = harvest.PageNumber, true
 		}, "(0-10 page [0, 7)) 0-10 page [7, ...) "},
+		{"the last of its pages", harvest.StrategyPage, harvest.CutBudget, numbered, func(r *harvest.Recut) {
+			r.Paging.Type, r.Paging.Snapshot, r.Slice.Range = harvest.PageNumber, true, harvest.NewRange(harvest.RangePage, 0, 7)
+		}, ""},
 		{"pages that shift", harvest.StrategyPage, harvest.CutBudget, harvest.Position{Pages: 7, Page: 7}, func(r *harvest.Recut) { r.Paging.Type = harvest.PageNumber }, "0-5 5-10 "},
 		{"a part of a window", harvest.StrategyHybrid, harvest.CutBudget, at(4), func(r *harvest.Recut) { r.Slice.Range = harvest.NewRange("uid", 5, 9) }, ""},
 		{"a part of a window, by its ids", harvest.StrategyHybrid, "over_wall", at(4), func(r *harvest.Recut) {
@@ -117,6 +120,25 @@ func TestR13_ChildrenOfACut(t *testing.T) {
 		if err := harvest.Tile(r.Slice.Part(), parts); ok && err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
+	}
+}
+
+// TestR24_ALandmarkKeepsTheCount: the walk that begins at a landmark knows how
+// many ids came before it, or it would never reach an exact total.
+func TestR24_ALandmarkKeepsTheCount(t *testing.T) {
+	r := recutOf(harvest.StrategyLandmark, harvest.Position{Pages: 7, Token: "t7", Seen: 65, Unsorted: true})
+	kids, ok := r.Children(harvest.CutBudget)
+	if !ok || len(kids) != 2 {
+		t.Fatalf("%+v, %v", kids, ok)
+	}
+	p := harvest.Paging{Type: harvest.PageToken, Size: 10, TotalExact: true, End: []harvest.EndProof{harvest.EndEmpty}}
+	pos := p.Start(kids[1].Spec, 1)
+	_, end, err := p.Step(pos, harvest.PageFacts{Total: new(int64(65)), Token: "t8"}, never)
+	if end != harvest.EndEmpty || err != nil {
+		t.Errorf("65 of 65 ids seen, and the walk ends with %q, %v", end, err)
+	}
+	if again := p.Start(kids[1].Spec, 2); again.Seen != 0 || again.Token != "" {
+		t.Errorf("a second walk begins at %+v", again)
 	}
 }
 
