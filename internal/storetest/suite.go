@@ -67,6 +67,7 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R39_AskedToStayAwayForDays", stayAway},
 		{"R42_ThreeForbiddenSlicesInARow", forbidden},
 		{"R43_TenSpentRunsMakeAGap", spentRuns},
+		{"R47_TasksOfNewerSpecsAreLeft", newerSpecs},
 		{"R62_VolatileOnly", volatileOnly},
 		{"P20_RestingIsLeftAlone", restingLeftAlone},
 		{"M14_PartitionRestsAfterFiveSpentRuns", partitionRests},

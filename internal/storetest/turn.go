@@ -232,3 +232,34 @@ func everySourceRuns(l *Lab) {
 		l.Errorf("%d sources were taken: %v", len(had), had)
 	}
 }
+
+// newerSpecs: a worker that cannot read a description leaves its tasks to those
+// that can, alive or given up.
+func newerSpecs(l *Lab) {
+	d := Draft(ns, 0, 1)
+	d.SpecVersion = 2
+	l.Save(d)
+	lease := func(version int) []harvest.Job {
+		jobs, err := l.Store.LeaseTasks(l.ctx(), harvest.LeaseRequest{Owner: "lab", TTL: ttl, Max: 1, SpecVersion: version})
+		if err != nil {
+			l.Fatal(err)
+		}
+		return jobs
+	}
+	l.Unchanged("a worker of before", func() {
+		if jobs := lease(1); len(jobs) != 0 {
+			l.Errorf("it was given %+v", jobs)
+		}
+	})
+	jobs := lease(2)
+	if len(jobs) != 1 {
+		l.Fatal("nobody was given the task")
+	}
+	l.Exec(`UPDATE ing_task SET leased_until='2001-01-01 00:00:00.000000'`) // its owner is gone
+	if jobs := lease(1); len(jobs) != 0 {
+		l.Errorf("a worker of before was given what another left: %+v", jobs)
+	}
+	if jobs := lease(2); len(jobs) != 1 {
+		l.Error("what another left was given to nobody")
+	}
+}
