@@ -14,8 +14,11 @@ import (
 )
 
 // SpecVersion is the newest snapshot form this build can run. An Executor that
-// meets a greater one leaves the task for a newer Executor (R47).
-const SpecVersion = 1
+// meets a greater one leaves the task for a newer Executor (R47). It is raised
+// when a snapshot may say what an older build would pass over.
+//
+//	2: hash buckets, lifetime of tokens, further secrets, headers taken away, LOOKUP
+const SpecVersion = 2
 
 // Spec is the frozen description of one source for one plan: all that the
 // Executor ever sees. Secrets are in it by reference only.
