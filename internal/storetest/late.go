@@ -80,9 +80,14 @@ func lateIsCounted(l *Lab) {
 		l.Errorf("%+v, want %+v", got, want)
 	}
 
-	// What comes again, and what happened more than 7 days ago, does not count.
+	// What comes again, be it mapped otherwise, and what happened more than 7
+	// days ago does not count.
 	l.lookBack(6, 7)
-	l.Walk(l.LeaseOne(), ofHour("new0", 0, "a"), moved)
+	remapped := ofHour("r0", 0, "a")
+	remapped.MappingVersion = "m2"
+	if c := l.Walk(l.LeaseOne(), ofHour("new0", 0, "a"), moved, remapped); c.Counts.Remapped != 1 {
+		l.Errorf("%+v", c.Counts)
+	}
 	if got, want := l.lateness(), (harvest.Lateness{Looked: true, Fresh: 8, Late: 2}); got != want {
 		l.Errorf("%+v, want %+v", got, want)
 	}
