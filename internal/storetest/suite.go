@@ -23,6 +23,7 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R4_FrontierMovedChangesNothing", frontierMoved},
 		{"R4_CoverageSaysOneThingOfAWindow", coverageShown},
 		{"R4_PlanGoesOn", planGoesOn},
+		{"R4_AcceptedGapsStayAccepted", acceptedGaps},
 		{"R5_FiftyIdenticalTriggers", identicalTriggers},
 		{"R5_R6_SameWindowAnotherActivity", anotherActivity},
 		{"R5_OneAnswerPerTrigger", answeredOnce},

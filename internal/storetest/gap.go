@@ -1,0 +1,30 @@
+package storetest
+
+import "github.com/papertrace/patra/internal/domain/source"
+
+// acceptedGaps: what somebody has decided not to read is queued by nobody again,
+// neither when its rest is over nor when gaps are tried again.
+func acceptedGaps(l *Lab) {
+	l.Plan(0, 3) // the last slice stays open, and the plan with it
+	jobs := l.Lease(3)
+	l.Refuse(jobs[0])
+	l.Walk(jobs[1])
+	l.MustBeAt(0)
+	a := source.Audit{Actor: "lab", Action: "accept", Object: prov, Reason: "lost upstream"}
+	if w, err := l.Store.AcceptGap(l.ctx(), jobs[0].Slice, a); err != nil || !w.Equal(hour(2)) {
+		l.Fatalf("accepted: %s, %v", w, err)
+	}
+	l.Exec(`UPDATE ing_task SET scheduled_at='2001-01-01 00:00:00.000000'`) // its rest is over
+	l.Unchanged("looking for gaps", func() {
+		if n, err := l.Store.RequeueDue(l.ctx()); err != nil || n != 0 {
+			l.Errorf("%d queued again, %v", n, err)
+		}
+		if n, err := l.Store.RetryGaps(l.ctx(), prov, true, a); err != nil || n != 0 {
+			l.Errorf("%d tried again, %v", n, err)
+		}
+	})
+	if gaps, err := l.Store.Gaps(l.ctx(), prov); err != nil || len(gaps) != 0 {
+		l.Errorf("gaps %+v, %v", gaps, err)
+	}
+	l.MustVerify()
+}
