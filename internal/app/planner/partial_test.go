@@ -1,0 +1,86 @@
+package planner_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/sim"
+)
+
+// TestI3_NoBoundPartsAWindow: a day that is cut by ids is planned whole or not at
+// all, wherever the bound on open slices or the quota of a day comes to lie: a
+// plan that ends within it would call all of it planned.
+func TestI3_NoBoundPartsAWindow(t *testing.T) {
+	for bound := 1; bound <= 7; bound++ {
+		for _, quota := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d/quota=%v", bound, quota), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					b := newBench(t, sim.Config{PubMedWall: 40, Records: 60}, func(s *source.Spec) {
+						s.Paging.MaxItems, s.Paging.Size, s.Window.Target = 40, 40, 40
+						if quota {
+							s.Rate.Quotas = []source.QuotaConfig{{Limit: int64(10 * bound), Window: source.Duration(24 * time.Hour)}}
+						} else {
+							s.Window.MaxOpen = bound
+						}
+					})
+					day := b.Sim.Now().Add(-10 * 24 * time.Hour)
+					for range 150 {
+						if _, err := b.Sim.AddLate("pubmed", day, day); err != nil {
+							t.Fatal(err)
+						}
+					}
+					rep := b.MustHarvest("pubmed")
+					b.MustBeExact("pubmed", rep)
+					if n := b.ask(`SELECT COUNT(*) FROM ing_plan_slice WHERE slice_spec LIKE '%"HYBRID"%'`); n < 4 {
+						t.Errorf("only %d slices are parts of a day", n)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestR47_APlanGoesOnAsItWasBegun: what is added to a plan follows the
+// description that it has frozen, whatever the registry says meanwhile.
+func TestR47_APlanGoesOnAsItWasBegun(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, func(s *source.Spec) { s.Window.Target, s.Window.MaxOpen, s.Paging.Size = 20, 4, 20 })
+		trigger := harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: b.Base + "/crossref"}
+		p, err := b.Node.Planner.Plan(t.Context(), trigger)
+		if err != nil || p.Plan.Status != harvest.PlanPartial {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		b.exec(`UPDATE ing_task SET status_code='FAILED' WHERE status_code='QUEUED'`) // there is room again
+		pack := patratest.ShippedPack(t, "crossref", func(s *source.Spec) {
+			patratest.Fast(s)
+			s.Window.Target, s.Window.MaxOpen, s.Paging.Size = 7, 4, 7
+		})
+		later := patratest.NewRig(t, patratest.RigConfig{DSN: b.dsn, Oracle: b.Sim, Packs: map[string]registry.Pack{"crossref": pack}, Node: node.Config{Workers: 1, Poll: benchPoll}})
+		trigger.BaseURL = later.Base + "/crossref"
+		if p, err = later.Node.Planner.Plan(t.Context(), trigger); err != nil || p.Noop {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		if all, old := b.ask(`SELECT COUNT(*) FROM ing_plan_slice`), b.ask(`SELECT COUNT(*) FROM ing_plan_slice WHERE slice_spec LIKE '%"expectedPageSize":20%'`); all < 5 || old != all {
+			t.Errorf("%d of %d slices are cut as the plan was begun", old, all)
+		}
+	})
+}
+
+// TestR38_OneSliceIsAlwaysAffordable: a slice that takes more than a day's quota
+// is planned, and takes days; else nothing ever would be.
+func TestR38_OneSliceIsAlwaysAffordable(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, func(s *source.Spec) {
+			s.Window.Target, s.Paging.Size, s.Rate.QPS = 200, 20, 5
+			s.Rate.Quotas = []source.QuotaConfig{{Limit: 4, Window: source.Duration(24 * time.Hour)}}
+		})
+		rep := b.MustHarvest("crossref")
+		b.MustBeExact("crossref", rep)
+	})
+}
