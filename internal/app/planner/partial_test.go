@@ -1,10 +1,12 @@
 package planner_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -82,5 +84,27 @@ func TestR38_OneSliceIsAlwaysAffordable(t *testing.T) {
 		})
 		rep := b.MustHarvest("crossref")
 		b.MustBeExact("crossref", rep)
+	})
+}
+
+// TestPreview_OfNobodyElsesPlan: a token is not spent on going on with a plan
+// that somebody saved meanwhile.
+func TestPreview_OfNobodyElsesPlan(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, func(s *source.Spec) { s.Window.Target, s.Window.MaxOpen = 20, 4 })
+		trigger := harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: b.Base + "/crossref"}
+		shown, err := b.Node.Planner.Preview(t.Context(), trigger)
+		if err != nil || shown.Token == "" {
+			t.Fatalf("%+v, %v", shown, err)
+		}
+		if p, err := b.Node.Planner.Plan(t.Context(), trigger); err != nil || p.Plan.Status != harvest.PlanPartial {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		b.exec(`UPDATE ing_task SET status_code='FAILED' WHERE status_code='QUEUED'`) // there is room again
+		before := b.state()
+		p, err := b.Node.Planner.Apply(t.Context(), shown.Token, harvest.Trigger{Kind: "MANUAL"})
+		if _, moved := errors.AsType[*planner.MovedError](err); !moved || b.state() != before {
+			t.Errorf("%+v, %v", p, err)
+		}
 	})
 }
