@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/user"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
 	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/sources"
 	"github.com/spf13/cobra"
 )
 
@@ -60,6 +62,10 @@ func (c *cli) vars() map[string]string {
 // readPack reads and checks a pack whole.
 func (c *cli) readPack(name string) (*sourcefile.Pack, []source.Warning, error) {
 	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) && shipped(name) {
+		name = name + ".yaml"
+		b, err = sources.FS.ReadFile(name)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("read source pack: %w", err)
 	}
@@ -71,13 +77,24 @@ func (c *cli) readPack(name string) (*sourcefile.Pack, []source.Warning, error) 
 	return p, warnings, err
 }
 
-// described is a pack that may be applied.
+// shipped reports whether a pack of this name comes with patra.
+func shipped(name string) bool {
+	_, err := fs.Stat(sources.FS, name+".yaml")
+	return err == nil
+}
+
+// described is a pack that may be applied: a file, or by its name one that comes
+// with patra.
 func (c *cli) described(name string) (*sourcefile.Pack, registry.Described, error) {
 	p, _, err := c.readPack(name)
 	if err != nil {
 		return p, registry.Described{}, err
 	}
-	return p, registry.Described{Definition: p.Definition, Hash: p.Hash(), Origin: registry.File}, nil
+	origin := registry.File
+	if _, err := os.Stat(name); err != nil {
+		origin = registry.Shipped
+	}
+	return p, registry.Described{Definition: p.Definition, Hash: p.Hash(), Origin: origin}, nil
 }
 
 func (c *cli) audit(reason string) source.Audit {

@@ -48,10 +48,11 @@ func (c *cli) sourceApplyCmd() *cobra.Command {
 	var flags changeFlags
 	var at string
 	cmd := &cobra.Command{
-		Use:   "apply FILE",
+		Use:   "apply FILE|NAME",
 		Short: "Make the registry say what a pack says, from now on or from an instant",
 		Long: "Apply checks the pack whole, compares it with the rows in force, and writes what differs in one\n" +
-			"transaction: rows that say the same stay, others are superseded. Plans under way keep what they have.",
+			"transaction: rows that say the same stay, others are superseded. Plans under way keep what they have.\n" +
+			"The name of a source that comes with patra applies the pack of this build, as after an upgrade.",
 		Example: "  patra source apply mysource.yaml --dry-run\n  patra source apply mysource.yaml --apply 4f0c... --reason 'larger pages'",
 		Args:    oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -53,6 +53,8 @@ func (c *cli) sourceListCmd() *cobra.Command {
 					v.State, v.Reason, v.Since = "paused", st.Reason, optional(st.Since)
 				case !e.Applied:
 					v.Reason = "applied when first asked for"
+				case e.Newer:
+					v.Reason = "this patra comes with another pack: patra source apply " + e.Code + " --dry-run"
 				}
 				views = append(views, v)
 			}

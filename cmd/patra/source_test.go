@@ -388,3 +388,40 @@ func TestDictionary_EveryCodeIsRefusedWithTheList(t *testing.T) {
 		}
 	}
 }
+
+// TestSourceApply_WhatComesWithPatra: after an upgrade the list says that another
+// pack is shipped, and its name applies it.
+func TestSourceApply_WhatComesWithPatra(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	db := "sqlite:" + path
+	line := func() string {
+		t.Helper()
+		_, out, _ := patra(t, "source", "list", "--db", db)
+		for l := range strings.Lines(out) {
+			if strings.HasPrefix(l, "crossref ") {
+				return l
+			}
+		}
+		t.Fatalf("no crossref in %s", out)
+		return ""
+	}
+	if code, _, e := patra(t, "source", "apply", "crossref", "--db", db); code != 0 {
+		t.Fatalf("exit %d: %s", code, e)
+	}
+	if l := line(); strings.Contains(l, "another pack") || !strings.Contains(l, "SHIPPED") {
+		t.Errorf("just applied: %s", l)
+	}
+	sqlite(t, path, `UPDATE reg_provenance SET origin_hash='of an older build'`)
+	if l := line(); !strings.Contains(l, "patra source apply crossref") {
+		t.Errorf("after an upgrade: %s", l)
+	}
+	if code, _, e := patra(t, "source", "apply", "crossref", "--db", db, "--reason", "upgrade"); code != 0 {
+		t.Fatalf("exit %d: %s", code, e)
+	}
+	if l := line(); strings.Contains(l, "another pack") {
+		t.Errorf("after it was applied: %s", l)
+	}
+	if code, _, e := patra(t, "source", "apply", "nosuch", "--db", db); code == 0 || !strings.Contains(e, "nosuch") {
+		t.Errorf("exit %d: %s", code, e)
+	}
+}

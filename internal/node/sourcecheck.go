@@ -140,7 +140,7 @@ func (n *Node) describe(ctx context.Context, s *sourcecheck.Subject, req SourceC
 			diff := sourcefile.Diff(con.Pack(at), file.Definition)
 			s.Remarks = append(s.Remarks, sourcecheck.Remark{
 				Text: fmt.Sprintf("the pack shipped with this patra differs from the rows in force in %d places", len(diff)),
-				Fix:  "look at it in sources/" + s.Source + ".yaml, then patra source apply FILE",
+				Fix:  "patra source apply " + s.Source + " --dry-run, look, then apply it",
 			})
 		}
 	}

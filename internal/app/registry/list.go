@@ -15,6 +15,8 @@ type Listed struct {
 	// Applied: it has rows. A pack that has none yet is applied when its source
 	// is first asked for.
 	Applied bool
+	// Newer: what comes with this build is not what was applied of it.
+	Newer bool
 	// InForce counts the rows in force by scope, NextChange is when the next
 	// of them begins or ends, zero if none does.
 	InForce    map[source.Scope]int
@@ -39,6 +41,8 @@ func (l *Registry) List(ctx context.Context) ([]Listed, error) {
 			return nil, err
 		}
 		e := Listed{Code: code, Name: c.Provenance.Name, Origin: c.Provenance.Origin, Applied: true, InForce: map[source.Scope]int{}}
+		p := l.packs[code]
+		e.Newer = e.Origin == Shipped && p.Origin == Shipped && c.Provenance.OriginHash != p.Hash
 		for _, r := range c.Rows {
 			if r.InForce(c.ReadAt) {
 				e.InForce[r.Scope]++
