@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -163,7 +164,7 @@ func (s *session) end(work context.Context, err error) error {
 	}
 	s.e.observe(Event{Kind: kind, Job: s.job, Err: err, Reason: end.Code})
 	if kind == TaskFailed {
-		s.log.Error("task failed", "code", end.Code, "window", s.job.Spec.Part().String(), "err", err)
+		s.log.Error("task failed", "code", end.Code, "window", s.part(), "err", err)
 	} else {
 		s.log.Info("task released", "code", end.Code, "delay", end.Delay, "err", err)
 	}
@@ -267,4 +268,12 @@ func (s *session) stopping() error {
 		}
 	}
 	return nil
+}
+
+// part is the slice for people.
+func (s *session) part() string {
+	if w := s.job.Spec.NominalWindow(); s.frozen() {
+		return fmt.Sprintf("records %s to %s", harvest.PlaceOf(harvest.Update, w.From), harvest.PlaceOf(harvest.Update, w.To))
+	}
+	return s.job.Spec.Part().String()
 }

@@ -334,7 +334,7 @@ func (s *session) committed(b harvest.Batch, c harvest.Committed) {
 	s.e.observe(Event{Kind: PageCommitted, Job: s.job, Counts: c.Counts, Traffic: traffic(b.Evidence)})
 	if c.Done {
 		s.e.observe(Event{Kind: SliceDone, Job: s.job, Watermark: c.Watermark})
-		s.log.Info("slice done", "window", s.job.Spec.Part().String(), "watermark", harvest.PlaceOf(s.job.Operation, c.Watermark).String())
+		s.log.Info("slice done", "window", s.part(), "watermark", harvest.PlaceOf(s.job.Operation, c.Watermark).String())
 	}
 }
 

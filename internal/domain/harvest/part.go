@@ -15,11 +15,8 @@ type Part struct {
 }
 
 func (p Part) String() string {
-	switch {
-	case p.Range.Whole():
+	if p.Range.Whole() {
 		return p.Window.String()
-	case p.Range.Key == RangeOrdinal: // the window is but another way to write it
-		return p.Range.String()
 	}
 	return p.Window.String() + " " + p.Range.String()
 }
