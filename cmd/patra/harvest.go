@@ -185,6 +185,9 @@ func (c *cli) printReport(r *node.Report) {
 	} else if r.Watermark != nil {
 		c.printf("  complete  %s\n", reached(r))
 	}
+	if r.BadIDs > 0 {
+		c.printf("  bad ids   %d that the source gives no details of; they are asked for again after 7 days\n", r.BadIDs)
+	}
 	for _, g := range r.Gaps {
 		c.printf("  gap       %s %s: %s", partText(place(g.From), place(g.To), g.Range), g.Status, g.Reason)
 		if g.RetryAt != nil {

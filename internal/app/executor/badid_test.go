@@ -104,8 +104,8 @@ func TestR27_OneOf200IsLateWrongOrMissing(t *testing.T) {
 				if c.bad {
 					want = 1
 				}
-				if n := b.ask(`SELECT COUNT(*) FROM ing_bad_id WHERE ext_id=? AND times=1`, victim); n != want || b.ask(`SELECT COUNT(*) FROM ing_bad_id`) != want {
-					t.Errorf("listed %d times, want %d", n, want)
+				if n := b.ask(`SELECT COUNT(*) FROM ing_bad_id WHERE ext_id=? AND times=1`, victim); n != want || b.ask(`SELECT COUNT(*) FROM ing_bad_id`) != want || rep.BadIDs != int64(want) {
+					t.Errorf("listed %d times, want %d; the report says %d", n, want, rep.BadIDs)
 				}
 				if n, v := b.ask(`SELECT COUNT(*) FROM ing_record`), b.ask(`SELECT COUNT(*) FROM ing_record WHERE ext_id=?`, victim); n != 230-want || v != 1-want {
 					t.Errorf("%d records, %d of them the one", n, v)

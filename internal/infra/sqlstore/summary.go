@@ -19,6 +19,7 @@ type PlanSummary struct {
 	Watermark time.Time
 	Slices    SliceCounts
 	Records   harvest.Counts
+	BadIDs    int64 // ids of which the source has no details, found bad by these plans
 	Sent      int64
 	Retried   int64
 	HTTP429   int64
@@ -98,6 +99,9 @@ func (s *Store) Summary(ctx context.Context, ids ...harvest.PlanID) (PlanSummary
 		Scan(&c.Inserted, &c.Updated, &c.Remapped, &c.Unchanged, &c.Stale, &c.Filtered, &c.Quarantined, &c.Missing, &c.Gone, &c.Merged, &p.Sent, &p.Retried, &p.HTTP429, &p.HTTP5xx, &p.Bytes)
 	if err != nil {
 		return p, fmt.Errorf("sum batches: %w", err)
+	}
+	if err := s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_bad_id i JOIN ing_task_run_batch b ON b.id=i.batch_id WHERE b.plan_id IN (`+in+`)`, args...).Scan(&p.BadIDs); err != nil {
+		return p, fmt.Errorf("count bad ids: %w", err)
 	}
 	p.Gaps, err = s.gaps(ctx, `s.plan_id IN (`+in+`)`, args...)
 	return p, err
