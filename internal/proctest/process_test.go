@@ -57,6 +57,10 @@ func TestProcess_KillsOnSQLite(t *testing.T) {
 	}
 }
 
+// maxAdvances is how often the simulated clock can move on: it begins 60 days
+// before the real one.
+const maxAdvances = 19
+
 // campaign keeps n processes at work and does the deeds to them in an order
 // that the seed decides.
 func (l *lab) campaign(n, kills, zombies int) {
@@ -80,13 +84,19 @@ func (l *lab) campaign(n, kills, zombies int) {
 			if c := p.code(); c != 0 && c != -1 {
 				l.t.Fatalf("a harvest ended with %d\n%s\n%s", c, p.out.String(), tail(p.err.String()))
 			}
-			if p.code() == 0 {
+			if p.code() == 0 && l.openTasks() == 0 {
 				l.advance() // nothing left: let the world move on
 			}
 			team[i] = l.start()
 		}
 	}
 	for k, z := kills, zombies; k+z > 0; {
+		if l.deed.advances >= maxAdvances { // the simulated clock has caught up: nothing new will come
+			if done := l.deed.kills + l.deed.zombies; done < (kills+zombies)/2 {
+				l.t.Errorf("only %d of %d deeds were done before all was harvested", done, kills+zombies)
+			}
+			break
+		}
 		pause(time.Duration(100+l.dice.IntN(500)) * time.Millisecond)
 		l.quicken()
 		victim := l.dice.IntN(n)
