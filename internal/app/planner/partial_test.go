@@ -19,6 +19,7 @@ import (
 // all, wherever the bound on open slices or the quota of a day comes to lie: a
 // plan that ends within it would call all of it planned.
 func TestI3_NoBoundPartsAWindow(t *testing.T) {
+	patratest.Long(t, "a matrix of cases without concurrency")
 	for bound := 1; bound <= 7; bound++ {
 		for _, quota := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d/quota=%v", bound, quota), func(t *testing.T) {
