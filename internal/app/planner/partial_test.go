@@ -32,12 +32,7 @@ func TestI3_NoBoundPartsAWindow(t *testing.T) {
 							s.Window.MaxOpen = bound
 						}
 					})
-					day := b.Sim.Now().Add(-10 * 24 * time.Hour)
-					for range 150 {
-						if _, err := b.Sim.AddLate("pubmed", day, day); err != nil {
-							t.Fatal(err)
-						}
-					}
+					b.crowd(150)
 					rep := b.MustHarvest("pubmed")
 					b.MustBeExact("pubmed", rep)
 					if n := b.ask(`SELECT COUNT(*) FROM ing_plan_slice WHERE slice_spec LIKE '%"HYBRID"%'`); n < 4 {

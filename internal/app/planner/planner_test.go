@@ -74,6 +74,18 @@ func (b *bench) scan(into any, query string, args ...any) {
 	}
 }
 
+// crowd adds n records to a day of PubMed, which is returned.
+func (b *bench) crowd(n int) time.Time {
+	b.t.Helper()
+	day := b.Sim.Now().Add(-10 * 24 * time.Hour)
+	for range n {
+		if _, err := b.Sim.AddLate("pubmed", day, day); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	return day
+}
+
 var warm sync.Once
 
 // bubble runs f in virtual time, after what lives as long as the process has
@@ -282,12 +294,7 @@ func TestPlanner_DaysOverTheWall(t *testing.T) {
 			s.Paging.MaxItems, s.Paging.Size, s.Window.Target = 40, 40, 40
 			s.Window.Split, s.Window.Strategy = nil, harvest.StrategyTime
 		})
-		day := b.Sim.Now().Add(-10 * 24 * time.Hour)
-		for range 60 {
-			if _, err := b.Sim.AddLate("pubmed", day, day); err != nil {
-				t.Fatal(err)
-			}
-		}
+		day := b.crowd(60)
 		rep := b.MustHarvest("pubmed")
 		if len(rep.Gaps) != 1 || !strings.Contains(rep.Gaps[0].Reason, "cannot be cut smaller") {
 			t.Fatalf("gaps %+v", rep.Gaps)
@@ -320,12 +327,7 @@ func TestPlanner_DaysOverTheWallByIDs(t *testing.T) {
 		b := newBench(t, sim.Config{PubMedWall: 40}, func(s *source.Spec) {
 			s.Paging.MaxItems, s.Paging.Size, s.Window.Target = 40, 40, 40
 		})
-		day := b.Sim.Now().Add(-10 * 24 * time.Hour)
-		for range 200 {
-			if _, err := b.Sim.AddLate("pubmed", day, day); err != nil {
-				t.Fatal(err)
-			}
-		}
+		b.crowd(200)
 		rep := b.MustHarvest("pubmed")
 		b.MustBeExact("pubmed", rep)
 		if len(rep.Gaps) != 0 || rep.Slices.Resliced != 0 {
