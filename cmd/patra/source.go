@@ -14,7 +14,6 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
 	"github.com/papertrace/patra/internal/node"
-	"github.com/papertrace/patra/sources"
 	"github.com/spf13/cobra"
 )
 
@@ -62,9 +61,10 @@ func (c *cli) vars() map[string]string {
 // readPack reads and checks a pack whole.
 func (c *cli) readPack(name string) (*sourcefile.Pack, []source.Warning, error) {
 	b, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) && shipped(name) {
-		name = name + ".yaml"
-		b, err = sources.FS.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if own, ok := node.ShippedPack(name); ok {
+			name, b, err = name+".yaml", own, nil
+		}
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("read source pack: %w", err)
@@ -75,12 +75,6 @@ func (c *cli) readPack(name string) (*sourcefile.Pack, []source.Warning, error) 
 	}
 	warnings, err := p.Check(c.vars(), node.CheckSpec)
 	return p, warnings, err
-}
-
-// shipped reports whether a pack of this name comes with patra.
-func shipped(name string) bool {
-	_, err := fs.Stat(sources.FS, name+".yaml")
-	return err == nil
 }
 
 // described is a pack that may be applied: a file, or by its name one that comes

@@ -139,6 +139,12 @@ func hostname() string {
 	return h
 }
 
+// ShippedPack is the text of the pack of a name that comes with patra.
+func ShippedPack(name string) ([]byte, bool) {
+	b, err := sources.FS.ReadFile(name + ".yaml")
+	return b, err == nil
+}
+
 // loadPacks reads the shipped packs and those of dir. Every mistake in every
 // file is reported at once.
 func loadPacks(dir string) (map[string]registry.Described, error) {

@@ -60,6 +60,13 @@ func TestProcess_ServeUnderKill(t *testing.T) {
 		}
 	}
 	for i, p := range team {
+		// A process that has not yet come to its first line dies of the signal
+		// as any program would; only what serves can be asked to stop.
+		for end := time.Now().Add(30 * time.Second); !strings.Contains(p.err.String(), "patra: serving"); pause(20 * time.Millisecond) {
+			if p.ended() || time.Now().After(end) {
+				t.Fatalf("%s does not serve\n%s", roles[i], tail(p.err.String()))
+			}
+		}
 		p.signal(syscall.SIGTERM)
 		select {
 		case <-p.done:
