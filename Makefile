@@ -30,7 +30,7 @@ check: ## what CI checks besides the tests: format, vet, linters, modules, impor
 bench: ## measure, as ratios within one run
 	$(GO) run ./internal/bench
 
-soak: ## the long forms of the crash tests
+soak: ## the long forms: crashes, large days, a year
 	@PATRA_SOAK=1 bash scripts/test.sh
 
 clean: ## remove what was built
