@@ -260,6 +260,9 @@ func (n *Node) situation(ctx context.Context, s *sourcecheck.Subject) error {
 	if st.Paused || st.Stopped {
 		s.Held = (&HeldError{Source: s.Source, State: st}).Error()
 	}
+	if r, is := n.quiet.rest(ctx, s.Source, s.Operation); is {
+		s.QuietUntil = r.Until
+	}
 	if s.Spec == nil || s.Spec.Auth == nil {
 		return nil
 	}

@@ -140,6 +140,7 @@ func TestRun_Findings(t *testing.T) {
 		{"stated less", header([]string{"X-Rate-Limit-Limit"}, "X-Rate-Limit-Limit", "60", "X-Rate-Limit-Interval", "1m"), Rate, "warning the upstream states 1 a second (X-Rate-Limit-Limit: 60 per 1m0s), less than is configured [] rateLimit.qps: 1"},
 		{"stated more", header([]string{"X-Rate-Limit-Limit"}, "X-Rate-Limit-Limit", "50"), Rate, "ok the upstream states 50 a second"},
 		{"stated and not looked at", header(nil, "RateLimit-Limit", "5"), Rate, "warning replies state RateLimit-Limit: 5, and the pack does not look at it [] if that is requests a second: rateLimit.limitHeaders: [RateLimit-Limit]"},
+		{"quiet hours", func(s *Subject, _ *script) { s.QuietUntil = now.Add(time.Hour) }, Rate, "warning quiet hours until 2026-11-15T13:00:00Z; a harvest waits"},
 		{"not stated", header([]string{"X-Limit"}), Rate, "warning no reply states a limit as X-Limit"},
 		{"certificate", func(_ *Subject, u *script) { u.exchange.CertUntil = now.Add(time.Hour) }, Network, "warning the certificate of api.example.org ends"},
 		{"timeout", func(_ *Subject, u *script) {

@@ -107,6 +107,8 @@ type Situation struct {
 	SkewSeen bool          `json:"skew_seen,omitzero"`
 	// Held says why the source is paused or stopped.
 	Held string `json:"held,omitempty"`
+	// QuietUntil is when the quiet hours that the source is in end.
+	QuietUntil time.Time `json:"quiet_until,omitzero"`
 	Keys []Key  `json:"credentials,omitempty"`
 	// NoKey says what a needed credential lacks.
 	NoKey []string `json:"no_credential,omitempty"`

@@ -120,6 +120,9 @@ func (j *job) rate(l *lines) {
 	r := j.allowed()
 	j.rep.Figures.QPS = r.QPS
 	l.ok("configured: %s", describeRate(r))
+	if !j.QuietUntil.IsZero() {
+		l.warn("check outside of them if the provider minds every request", "quiet hours until %s; a harvest waits for their end, this check does not", stamp(j.QuietUntil))
+	}
 	if !j.answered() {
 		return
 	}
