@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/keyring"
@@ -113,6 +114,43 @@ func TestR47_RotationActsAtOnceAndChangesNothingElse(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestC16_EachKeyHasItsOwnLimit at the oracle, which counts by key: keys add up
+// where that is declared, and nowhere else, and no key is ever over its limit.
+func TestC16_EachKeyHasItsOwnLimit(t *testing.T) {
+	took := map[string]time.Duration{}
+	t.Setenv("PATRA_KEY", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
+	for _, scope := range []string{source.RateGlobal, source.RatePerKey} {
+		dsn := patratest.SQLite.DSN(t)
+		synctest.Test(t, func(t *testing.T) {
+			limited := func(s *source.Spec) {
+				patratest.Fast(s)
+				s.Batching.IDs = 5
+				s.Auth.Rate = &source.Rate{Key: "pubmed", Scope: scope, Limit: 10, Window: source.Duration(time.Second), QPS: 9, Burst: 1}
+			}
+			r := keyRig(t, patratest.RigConfig{
+				DSN: dsn, Sim: sim.Config{Records: 600, Seed: 9}, Node: node.Config{Workers: 8},
+				Packs: map[string]registry.Pack{"pubmed": patratest.ShippedPack(t, "pubmed", limited)},
+			})
+			for _, k := range []string{"a", "b"} {
+				setKey(t, r.Node, "pubmed", k, source.NewSecret("sim-key-000"+k), source.SecretRef{})
+			}
+			start, to := time.Now(), r.Sim.Now().Add(-48*time.Hour).UTC().Truncate(24*time.Hour)
+			rep, err := r.Node.Harvest(t.Context(), node.HarvestRequest{Source: "pubmed", BaseURL: r.Base + "/pubmed", From: to.Add(-40 * 24 * time.Hour), To: to})
+			if err != nil || rep.Slices.Failed > 0 {
+				t.Fatalf("harvest: %+v, %v", rep, err)
+			}
+			took[scope] = time.Since(start)
+			if st := r.Sim.Stats().Sources["pubmed"]; st.Breaches != (sim.Breaches{}) || st.Requests < 50 {
+				t.Errorf("%s: %d requests, breaches %+v %v", scope, st.Requests, st.Breaches, st.BreachesByKey)
+			}
+			patratest.MustVerify(t, r.Node.Store)
+		})
+	}
+	if one, each := took[source.RateGlobal], took[source.RatePerKey]; each > one*2/3 {
+		t.Errorf("with limits for each of two keys it took %v, with one for both %v", each, one)
+	}
 }
 
 // TestR48_CanaryIsNowhere harvests with secrets of every kind, good ones and

@@ -109,7 +109,7 @@ type Situation struct {
 	Held string `json:"held,omitempty"`
 	// QuietUntil is when the quiet hours that the source is in end.
 	QuietUntil time.Time `json:"quiet_until,omitzero"`
-	Keys []Key  `json:"credentials,omitempty"`
+	Keys       []Key     `json:"credentials,omitempty"`
 	// NoKey says what a needed credential lacks.
 	NoKey []string `json:"no_credential,omitempty"`
 	// Used is the name of the credential the test read went with, Refused that

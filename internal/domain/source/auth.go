@@ -49,8 +49,9 @@ type AuthConfig struct {
 	Open       bool     `yaml:"open" doc:"the source may be asked without a credential"`
 	Restricted []string `yaml:"restricted" doc:"endpoints that may not, although the source is open"`
 	// RateLimit is what the provider allows with a credential, in place of
-	// the source's own. All keys of a pool share it (R37).
-	RateLimit *RateLimitConfig `yaml:"rateLimit" doc:"what the provider allows with a credential, all keys together"`
+	// the source's own. All keys of a pool share it unless its scope is
+	// PER_KEY (R37).
+	RateLimit *RateLimitConfig `yaml:"rateLimit" doc:"what the provider allows with a credential; all keys together unless its scope is PER_KEY"`
 	// PageSize in place of the source\'s own where a credential is there (P18).
 	PageSize int               `yaml:"pageSize" doc:"items per page for those who have a credential, in place of pagination.pageSize"`
 	Token    *TokenConfig      `yaml:"token" doc:"how a token is got; of OAUTH2 and LOGIN"`

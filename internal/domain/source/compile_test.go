@@ -248,6 +248,8 @@ func TestCompile_Refuses(t *testing.T) {
 		{"rate over the limit", func(d *source.Definition) { d.RateLimit.QPS = 2.1 }, "rateLimit: 2.1 a second for 1s plus a burst of 1 exceeds the provider's limit of 3"},
 		{"burst over the limit", func(d *source.Definition) { d.RateLimit.Burst = 2 }, "rateLimit: 2 a second for 1s plus a burst of 2 exceeds"},
 		{"burst without a limit", func(d *source.Definition) { *d.RateLimit = source.RateLimitConfig{QPS: 5, Burst: 10} }, "rateLimit.burst: is 10, but without"},
+		{"unknown scope", func(d *source.Definition) { d.RateLimit.Scope = "PER_DAY" }, "rateLimit.scope: "},
+		{"keys where there are none", func(d *source.Definition) { d.RateLimit.Scope, d.Auth = source.RatePerKey, nil }, "rateLimit.scope: PER_KEY belongs to a source with auth"},
 		{"below zero", func(d *source.Definition) { d.RateLimit.QPS = -1 }, "rateLimit.qps: -1 is below zero"},
 		{"attempts", func(d *source.Definition) { d.Retry.MaxAttempts = 99 }, "retry.maxAttempts: 99 is not within"},
 		{"waits", func(d *source.Definition) { d.Retry.Max = source.Duration(time.Millisecond) }, "retry.max: 1ms is below"},

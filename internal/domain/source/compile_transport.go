@@ -151,6 +151,9 @@ func (c *compiler) rate() {
 		return
 	}
 	c.spec.Rate = c.rateLimit(path, c.def.RateLimit)
+	if c.spec.Rate.Scope == RatePerKey && c.def.Auth == nil {
+		c.fail(path+".scope", "%s belongs to a source with auth", RatePerKey)
+	}
 }
 
 // rateLimit checks our share against the provider's word (R37).
@@ -163,6 +166,10 @@ func (c *compiler) rateLimit(path string, cfg *RateLimitConfig) (out Rate) {
 		}
 	}
 	c.quotas(path, cfg, &out)
+	if cfg.Scope != "" {
+		coded(c, path+".scope", DictRateScope, cfg.Scope)
+		out.Scope = cfg.Scope
+	}
 	for _, x := range []struct {
 		path string
 		n    float64

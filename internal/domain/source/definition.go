@@ -137,12 +137,14 @@ type RetryConfig struct {
 
 // RateLimitConfig is the rate dimension: the provider's word and our share.
 type RateLimitConfig struct {
-	Limit        int      `yaml:"limit" doc:"requests the provider allows per window"`
-	Window       Duration `yaml:"window" doc:"the provider's window, default 1s"`
-	QPS          float64  `yaml:"qps" doc:"requests a second we make; qps x window + burst may not exceed the limit"`
-	Burst        int      `yaml:"burst" doc:"requests that may go at once, default 1"`
-	Concurrency  int      `yaml:"concurrency" doc:"requests in flight"`
-	Key          string   `yaml:"key" doc:"sources with the same key share the limit; default: the source"`
+	Limit       int      `yaml:"limit" doc:"requests the provider allows per window"`
+	Window      Duration `yaml:"window" doc:"the provider's window, default 1s"`
+	QPS         float64  `yaml:"qps" doc:"requests a second we make; qps x window + burst may not exceed the limit"`
+	Burst       int      `yaml:"burst" doc:"requests that may go at once, default 1"`
+	Concurrency int      `yaml:"concurrency" doc:"requests in flight"`
+	Key         string   `yaml:"key" doc:"sources with the same key share the limit; default: the source"`
+	// Scope is what has limits of its own (C16); GLOBAL if not given.
+	Scope        string   `yaml:"scope" dict:"rate_scope" doc:"what the limits are counted for: the whole source (GLOBAL, default), each credential or each endpoint"`
 	LimitHeaders []string `yaml:"limitHeaders" doc:"reply headers that state the limit per second; they only lower the rate"`
 	// Quotas are further limits over longer times, all of which hold at once.
 	Quotas []QuotaConfig `yaml:"quotas" doc:"further limits over longer times, such as 300 an hour and 7200 a day; all hold at once"`
@@ -323,12 +325,16 @@ func (p *PaginationConfig) canonical() *PaginationConfig {
 }
 
 func (r *RateLimitConfig) canonical() *RateLimitConfig {
-	if r == nil || r.Budget == nil {
+	if r == nil {
 		return r
 	}
-	c, b := *r, *r.Budget
-	canonical(DictResetUnit, &b.Unit)
-	c.Budget = &b
+	c := *r
+	canonical(DictRateScope, &c.Scope)
+	if r.Budget != nil {
+		b := *r.Budget
+		canonical(DictResetUnit, &b.Unit)
+		c.Budget = &b
+	}
 	return &c
 }
 

@@ -28,6 +28,7 @@ const (
 	DictReaction    Dict = "reaction"
 	DictOrigin      Dict = "origin"
 	DictResetUnit   Dict = "reset_unit"
+	DictRateScope   Dict = "rate_scope"
 
 	DictAuth      Dict = "auth_type"
 	DictInbound   Dict = "inbound_location"
@@ -173,6 +174,11 @@ var dictionary = []DictType{
 		{"EPOCH_S", "seconds since 1970", nil},
 		{"EPOCH_MS", "milliseconds since 1970", nil},
 		{"HTTP_DATE", "a date as in HTTP", nil},
+	}},
+	{DictRateScope, "what limits are counted for", []DictItem{
+		{RateGlobal, "the whole source", nil},
+		{RatePerKey, "each credential", nil},
+		{RatePerEndpoint, "each endpoint", nil},
 	}},
 	{DictTokenBody, "how a token is asked for", []DictItem{
 		{"FORM", "form fields", nil},

@@ -143,7 +143,7 @@ var columnOf = map[Dimension]map[string]string{
 		"open": "allow_anonymous", "restricted": "restricted_endpoints", "rateLimit": "rate_with_credential",
 		"pageSize": "page_size_with_credential", "token": "token_grant", "hook": "signing_hook", "options": "signing_options", "also": "further_secrets",
 	},
-	DimRateLimit: {"limit": "provider_limit", "window": "provider_window", "qps": "rate_tokens_per_second", "burst": "burst_capacity", "concurrency": "max_concurrent_requests", "key": "bucket_key", "budget": "budget_headers"},
+	DimRateLimit: {"limit": "provider_limit", "window": "provider_window", "qps": "rate_tokens_per_second", "burst": "burst_capacity", "concurrency": "max_concurrent_requests", "key": "bucket_key", "scope": "bucket_scope_code", "budget": "budget_headers"},
 	DimRetry:     {"maxAttempts": "max_retry_times", "base": "initial_delay", "max": "max_delay"},
 	DimWindow: {
 		"key": "default_date_field_name", "precision": "time_precision_code", "bound": "bound_style_code", "updatedAt": "updated_at_code", "align": "align_to",

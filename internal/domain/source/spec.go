@@ -361,6 +361,8 @@ type Rate struct {
 	Concurrency int `json:"concurrency,omitzero"`
 	// Key is the bucket the source shares: the provenance unless declared.
 	Key string `json:"key"`
+	// Scope is what has a bucket of its own; empty is [RateGlobal].
+	Scope string `json:"scope,omitempty"`
 	// LimitHeaders name reply headers that state the limit per second; they
 	// may only lower the rate (R37).
 	LimitHeaders []string `json:"limitHeaders,omitempty"`
@@ -370,6 +372,25 @@ type Rate struct {
 	Budget *BudgetConfig `json:"budget,omitempty"`
 	// RetryAfterOn are further statuses whose Retry-After counts.
 	RetryAfterOn []int `json:"retryAfterOn,omitempty"`
+}
+
+// What limits are counted for (C16).
+const (
+	RateGlobal      = "GLOBAL"
+	RatePerKey      = "PER_KEY"
+	RatePerEndpoint = "PER_ENDPOINT"
+)
+
+// For is the rate with the bucket that a request to an endpoint is counted in,
+// which goes with a credential of that name, or without.
+func (r Rate) For(endpoint, credential string) Rate {
+	switch {
+	case r.Scope == RatePerKey && credential != "":
+		r.Key += "#" + credential
+	case r.Scope == RatePerEndpoint && endpoint != "":
+		r.Key += "/" + endpoint
+	}
+	return r
 }
 
 // FaultRule says what a reply means when the status alone would mislead (R61).

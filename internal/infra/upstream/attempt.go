@@ -43,10 +43,17 @@ type attempt struct {
 
 // rate is what the provider allows this request.
 func (a *attempt) rate() source.Rate {
-	if a.key != nil && a.spec.Auth.Rate != nil {
-		return *a.spec.Auth.Rate
+	r, endpoint, key := a.spec.Rate, "", ""
+	if e := a.spec.Endpoint(a.call.Purpose); e != nil {
+		endpoint = e.Name
 	}
-	return a.spec.Rate
+	if a.key != nil {
+		key = a.key.Credential.Name
+		if a.spec.Auth.Rate != nil {
+			r = *a.spec.Auth.Rate
+		}
+	}
+	return r.For(endpoint, key)
 }
 
 // cost of the request in units of the limits, 0 for 1.

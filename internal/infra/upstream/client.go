@@ -141,9 +141,13 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 	backoff := pace.Backoff{Base: spec.Retry.Base.D(), Max: spec.Retry.Max.D()}
 	attempts := cmp.Or(spec.Retry.Attempts, 5)
 	once := false
-	var tried []int64 // keys that were refused
+	var tried []int64    // keys that were refused, or have to wait
+	var waiting *trouble // of the key that has to wait the least
 	for n := 1; ; n++ {
 		key, err := c.pick(ctx, spec, call.Purpose, m, tried)
+		if waiting != nil && (err != nil || key == nil) {
+			return fail(waiting.Fault, waiting.cause)
+		}
 		if err != nil {
 			f, _ := harvest.FaultOf(err)
 			return fail(f, err)
@@ -159,6 +163,15 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 			c.cfg.Logger.DebugContext(ctx, "key refused", "source", spec.Source, "credential", key.Credential.Name, "status", t.Status)
 			tried = append(tried, key.Credential.ID)
 			a.Traffic.Retried++
+			n--
+			continue
+		}
+		if key != nil && t.unsent && t.RetryAfter > 0 && keyLimits(spec) {
+			// Where each key has limits of its own, another may be free.
+			if waiting == nil || t.RetryAfter < waiting.RetryAfter {
+				waiting = t
+			}
+			tried = append(tried, key.Credential.ID)
 			n--
 			continue
 		}
@@ -184,6 +197,15 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 		}
 		a.Traffic.Retried++
 	}
+}
+
+// keyLimits reports whether each key of a source has limits of its own.
+func keyLimits(spec *source.Spec) bool {
+	r := spec.Rate
+	if spec.Auth.Rate != nil {
+		r = *spec.Auth.Rate
+	}
+	return r.Scope == source.RatePerKey
 }
 
 // midWalk reports whether the call goes on with a walk whose position the

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"path"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,6 +59,47 @@ func TestR38_HalfFailAndExactlyTheQuotaIsSent(t *testing.T) {
 			t.Errorf("%d requests reached the upstream, %d were tried; want 100 and more", len(reached), n)
 		}
 	})
+}
+
+// TestC16_LimitsAreCountedForWhatIsDeclared: with three requests a day and two
+// keys, three go out unless each key, or each endpoint, has limits of its own.
+// Then one that is used up gives way to the other, and never to none.
+func TestC16_LimitsAreCountedForWhatIsDeclared(t *testing.T) {
+	for _, c := range []struct {
+		scope   string
+		reached string
+	}{
+		{"", "k1 k1 k1"},
+		{source.RateGlobal, "k1 k1 k1"},
+		{source.RatePerKey, "k1 k1 k1 k2 k2 k2"},
+		{source.RatePerEndpoint, "k1 k1 k1 /fetch /fetch /fetch"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var reached []string
+			n := play(func(r *http.Request) (*http.Response, error) {
+				who := r.Header.Get("X-Key")
+				if path.Base(r.URL.Path) == "fetch" {
+					who = "/fetch"
+				}
+				reached = append(reached, who)
+				return status(200, goodReply)(r)
+			})
+			spec := authSpec(source.Auth{Type: source.AuthAPIKey, In: source.InHeader, Name: "X-Key", Open: true, Rate: &source.Rate{
+				Key: "src", Scope: c.scope, QPS: 2, Burst: 1, Quotas: []source.QuotaConfig{{Limit: 3, Window: source.Duration(24 * time.Hour)}},
+			}})
+			cl := keyed(n, gate.New(gate.Config{}, nil), &pool{keys: []string{"k1", "k2"}, open: true})
+			for _, p := range []source.Purpose{source.ForSearch, source.ForDetail} {
+				for range 8 {
+					if _, err := cl.Ask(t.Context(), spec, source.Call{Purpose: p, IDs: []string{"1"}}); err != nil && mustFault(t, err).Code != "quota_wait" {
+						t.Errorf("%s: %v", c.scope, err)
+					}
+				}
+			}
+			if got := strings.Join(reached, " "); got != c.reached {
+				t.Errorf("%q: %s reached the upstream, want %s", c.scope, got, c.reached)
+			}
+		})
+	}
 }
 
 func TestR38_OnlyWhatNeverConnectedIsGivenBack(t *testing.T) {
