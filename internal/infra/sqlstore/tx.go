@@ -177,19 +177,27 @@ func eachRow(rows *sql.Rows, err error, scan func(*sql.Rows) error) error {
 }
 
 // warm prepares a statement that comes again and again. It must not be called
-// inside a transaction: on SQLite that holds the only writing connection.
+// inside a transaction: on SQLite that holds the only writing connection. While
+// it waits for that it holds no lock, for the transaction may ask for one too.
 func (s *Store) warm(ctx context.Context, queries ...string) error {
-	s.stmtMu.Lock()
-	defer s.stmtMu.Unlock()
 	for _, q := range queries {
-		if s.stmts[q] != nil {
+		if s.prepared(q) != nil {
 			continue
 		}
 		st, err := s.w.PrepareContext(ctx, q)
 		if err != nil {
 			return fmt.Errorf("prepare: %w", err)
 		}
-		s.stmts[q] = st
+		s.stmtMu.Lock()
+		if s.stmts[q] == nil {
+			s.stmts[q], st = st, nil
+		}
+		s.stmtMu.Unlock()
+		if st != nil { // another was first
+			if err := st.Close(); err != nil {
+				return fmt.Errorf("prepare: %w", err)
+			}
+		}
 	}
 	return nil
 }
