@@ -3,10 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/spf13/cobra"
 )
@@ -27,12 +25,8 @@ func (c *cli) coverageCmd() *cobra.Command {
 				return err
 			}
 			if len(cov) == 0 {
-				known, err := n.Registry.Codes(cmd.Context())
-				if err != nil {
+				if err := c.known(cmd.Context(), n, args[0]); err != nil {
 					return err
-				}
-				if !slices.Contains(known, args[0]) {
-					return &registry.UnknownSourceError{Code: args[0], Known: known}
 				}
 			}
 			if c.json {

@@ -30,7 +30,7 @@ func (c *cli) credentialCmd() *cobra.Command {
 			"variable or a file, or sealed in the store under PATRA_KEY. Several keys of a source take turns; one that\n" +
 			"is refused rests and the next takes its place. Every change acts on the next request.",
 	}
-	cmd.AddCommand(c.credentialSetCmd(), c.credentialListCmd(), c.credentialRotateCmd(), c.credentialDisableCmd())
+	verbs(cmd, c.credentialSetCmd(), c.credentialListCmd(), c.credentialRotateCmd(), c.credentialDisableCmd())
 	return cmd
 }
 

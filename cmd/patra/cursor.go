@@ -21,7 +21,7 @@ func (c *cli) cursorCmd() *cobra.Command {
 		Long: "A cursor says up to where everything is proven complete. It only moves forward, over proven windows; to read a\n" +
 			"window again, run patra backfill, which has a cursor of its own.",
 	}
-	cmd.AddCommand(c.cursorListCmd(), c.cursorShowCmd(), c.cursorEventsCmd(), c.cursorSkipCmd())
+	verbs(cmd, c.cursorListCmd(), c.cursorShowCmd(), c.cursorEventsCmd(), c.cursorSkipCmd())
 	return cmd
 }
 
@@ -35,6 +35,11 @@ func (c *cli) cursorListCmd() *cobra.Command {
 				return err
 			}
 			defer n.Close() //nolint:errcheck // nothing was written to it
+			if src != "" {
+				if err := c.known(cmd.Context(), n, src); err != nil {
+					return err
+				}
+			}
 			rows, err := n.Store.Cursors(cmd.Context(), src)
 			if err != nil {
 				return err
@@ -77,7 +82,7 @@ func (c *cli) cursorEventsCmd() *cobra.Command {
 			return c.cursorView(cmd, args, limit)
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", 50, "how many")
+	limitFlag(cmd, &limit, "how many")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }

@@ -8,18 +8,18 @@ import (
 
 func (c *cli) dbCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "db", Short: "Look after the database"}
-	open := func(cmd *cobra.Command) (*sqlstore.Store, error) {
+	open := func(cmd *cobra.Command, read bool) (*sqlstore.Store, error) {
 		dsn := c.db
 		if dsn == "" {
 			dsn = node.DefaultDB()
 		}
-		return sqlstore.Connect(cmd.Context(), dsn, sqlstore.Options{Logger: c.logger()})
+		return sqlstore.Connect(cmd.Context(), dsn, sqlstore.Options{Logger: c.logger(), ReadOnly: read})
 	}
-	cmd.AddCommand(
+	verbs(cmd,
 		&cobra.Command{
 			Use: "migrate", Short: "Bring the schema up to date", Args: noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				s, err := open(cmd)
+				s, err := open(cmd, false)
 				if err != nil {
 					return err
 				}
@@ -39,7 +39,7 @@ func (c *cli) dbCmd() *cobra.Command {
 		&cobra.Command{
 			Use: "status", Short: "Show the schema version", Args: noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				s, err := open(cmd)
+				s, err := open(cmd, true)
 				if err != nil {
 					return err
 				}

@@ -89,6 +89,9 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 	if e, ok := errors.AsType[*usageError](err); ok {
 		return problem{"usage", e.Error(), "", e.cmd + " --help", exitUsage}
 	}
+	if interrupted(ctx, err) {
+		return problem{"interrupted", "interrupted", "", "run the same command again: it goes on where it stopped", exitInterrupted}
+	}
 	if e, ok := errors.AsType[*registry.UnknownSourceError](err); ok {
 		return problem{"unknown_source", e.Error(), "", "patra harvest " + cmp.Or(query.Nearest(e.Code, e.Known), "SOURCE"), exitNotFound}
 	}
@@ -161,17 +164,16 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 	if f, ok := harvest.FaultOf(err); ok {
 		return problem{f.Code, err.Error(), "", "run the same command again later: it goes on where it stopped", exitUpstream}
 	}
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return problem{"interrupted", "interrupted", "", "run the same command again: it goes on where it stopped", exitInterrupted}
-	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
 		return problem{"file", err.Error(), "", "check the path and its permissions; `patra harvest SOURCE` makes a database that is not there yet", exitFailed}
-	}
-	if errors.Is(err, harvest.ErrNotFound) {
-		return problem{"not_found", err.Error(), "", "", exitNotFound}
 	}
 	if strings.HasPrefix(err.Error(), "unknown command") {
 		return problem{"usage", err.Error(), "", "patra --help", exitUsage}
 	}
 	return problem{"failed", err.Error(), "", "", exitFailed}
+}
+
+// interrupted reports whether err came of being told to stop.
+func interrupted(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)))
 }

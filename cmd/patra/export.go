@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -31,6 +32,11 @@ func (c *cli) exportCmd() *cobra.Command {
 				return err
 			}
 			defer n.Close() //nolint:errcheck // nothing was written to it
+			if q.Provenance != "" {
+				if err := c.known(cmd.Context(), n, q.Provenance); err != nil {
+					return err
+				}
+			}
 			var count int64
 			write := func(w io.Writer) error {
 				return n.Store.Export(cmd.Context(), q, func(e *sqlstore.Exported) error {
@@ -55,26 +61,46 @@ func (c *cli) exportCmd() *cobra.Command {
 }
 
 // writeOut writes to stdout, or to a file that appears under its name only when
-// it is whole.
+// it is whole. A link is followed, a file keeps its mode; what is no file, such
+// as a pipe or a device, is written to as it is.
 func writeOut(stdout io.Writer, name string, write func(io.Writer) error) (err error) {
 	if name == "-" {
 		w := bufio.NewWriterSize(stdout, 1<<16)
 		return errors.Join(write(w), w.Flush())
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if to, err := filepath.EvalSymlinks(name); err == nil {
+		name = to
+	}
+	mode, flags, put := fs.FileMode(0o666), os.O_CREATE|os.O_EXCL, fmt.Sprintf("%s.%d.tmp", name, os.Getpid())
+	is, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return fmt.Errorf("write %s: %w", name, err)
+	case is.IsDir():
+		return &usageError{err: fmt.Errorf("--out %s is a folder; name a file in it", name)}
+	case is.Mode().IsRegular():
+		mode = is.Mode().Perm()
+	default:
+		flags, put = 0, name
+	}
+	f, err := os.OpenFile(put, os.O_WRONLY|flags, mode)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
+	w := bufio.NewWriterSize(f, 1<<16)
+	if put == name {
+		return errors.Join(write(w), w.Flush(), f.Close())
+	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.Remove(tmp.Name()))
+			err = errors.Join(err, os.Remove(put))
 		}
 	}()
-	w := bufio.NewWriterSize(tmp, 1<<16)
-	if err := errors.Join(write(w), w.Flush(), tmp.Sync(), tmp.Close()); err != nil {
+	if err := errors.Join(write(w), w.Flush(), f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(tmp.Name(), name)
+	return os.Rename(put, name)
 }
 
 // exportLine is one line of JSONL.

@@ -41,16 +41,8 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		req := node.HarvestRequest{Source: args[0], Operation: op, Activity: activity, BaseURL: base, Query: query}
 		var err error
-		if req.From, err = parseTime("from", from); err != nil {
+		if req.From, req.To, err = parseSpan(from, to); err != nil {
 			return err
-		}
-		if req.To, err = parseTime("to", to); err != nil {
-			return err
-		}
-		if !req.From.IsZero() && !req.To.IsZero() {
-			if _, err := harvest.NewWindow(req.From, req.To); err != nil {
-				return err
-			}
 		}
 		if err := checkRun(cmd, base, workers); err != nil {
 			return err
@@ -103,6 +95,18 @@ func oneSource(cmd *cobra.Command, args []string) error {
 	return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s takes one source, got %q", cmd.CommandPath(), args)}
 }
 
+// parseSpan reads --from and --to, which may be left out.
+func parseSpan(from, to string) (f, t time.Time, err error) {
+	if f, err = parseTime("from", from); err != nil {
+		return f, t, err
+	}
+	if t, err = parseTime("to", to); err != nil || f.IsZero() || t.IsZero() {
+		return f, t, err
+	}
+	_, err = harvest.NewWindow(f, t)
+	return f, t, err
+}
+
 func parseTime(flag, s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
@@ -112,7 +116,7 @@ func parseTime(flag, s string) (time.Time, error) {
 			return harvest.Instant(t), nil
 		}
 	}
-	return time.Time{}, &usageError{cmd: "patra harvest", err: fmt.Errorf("--%s %q is neither RFC 3339 (2026-01-31T12:00:00Z) nor a date (2026-01-31)", flag, s)}
+	return time.Time{}, &usageError{err: fmt.Errorf("--%s %q is neither RFC 3339 (2026-01-31T12:00:00Z) nor a date (2026-01-31)", flag, s)}
 }
 
 func (c *cli) harvest(ctx context.Context, req node.HarvestRequest, workers int) error {

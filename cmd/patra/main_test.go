@@ -2,14 +2,19 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -41,7 +46,8 @@ func oracle(t *testing.T, cfg sim.Config) (*sim.Sim, string) {
 // message that names the mistake, a next step, and nothing on stdout.
 func TestBadInput_OneClearMessage(t *testing.T) {
 	dir := t.TempDir()
-	db := "sqlite:" + filepath.Join(dir, "a.db")
+	db, there := "sqlite:"+filepath.Join(dir, "a.db"), "sqlite:"+filepath.Join(dir, "there.db")
+	patratest.Open(t, there, sqlstore.Options{})
 	packs := filepath.Join(dir, "packs")
 	if err := os.Mkdir(packs, 0o700); err != nil {
 		t.Fatal(err)
@@ -73,6 +79,26 @@ func TestBadInput_OneClearMessage(t *testing.T) {
 		{"verify nothing", []string{"verify", "--db", "sqlite:" + filepath.Join(dir, "none.db")}, exitFailed, []string{"none.db"}},
 		{"coverage of an unknown source", []string{"coverage", "nope", "--db", db}, exitNotFound, []string{"no source"}},
 		{"unknown format", []string{"export", "--format", "xml"}, exitUsage, []string{"xml"}},
+		{"password outside a URL", []string{"verify", "--db", "mysql:root:geheim@tcp(h:1)/x"}, exitUsage, []string{"mysql:(unreadable)"}},
+		{"no number", []string{"plan", "list", "--limit", "0", "--db", db}, exitUsage, []string{"--limit", "use 1 to 1000000", "next: patra plan list --help"}},
+		{"below one", []string{"plan", "show", "1", "--limit", "-1", "--db", db}, exitUsage, []string{"--limit"}},
+		{"unknown verb of plan", []string{"plan", "lits"}, exitUsage, []string{`unknown command "lits"`, "did you mean list"}},
+		{"unknown verb of cursor", []string{"cursor", "bogus"}, exitUsage, []string{"bogus"}},
+		{"unknown verb of db", []string{"db", "bogus"}, exitUsage, []string{"bogus"}},
+		{"unknown verb of credential", []string{"credential", "bogus"}, exitUsage, []string{"bogus"}},
+		{"plan backwards", []string{"plan", "create", "crossref", "--db", db, "--from", "2026-02-02", "--to", "2026-02-01"}, exitUsage, []string{"--from before --to"}},
+		{"plan at no address", []string{"plan", "create", "crossref", "--db", db, "--base-url", "foo"}, exitUsage, []string{"--base-url"}},
+		{"bad time of a plan", []string{"plan", "create", "crossref", "--db", db, "--from", "soon"}, exitUsage, []string{"next: patra plan create --help"}},
+		{"unknown progress", []string{"verify", "--progress", "rainbow"}, exitUsage, []string{"rainbow", "auto, bar, plain or none"}},
+		{"lease below zero", []string{"verify", "--lease", "-5s"}, exitUsage, []string{"--lease", "1s to 24h"}},
+		{"instances below zero", []string{"verify", "--instances", "-4"}, exitUsage, []string{"--instances"}},
+		{"export to a folder", []string{"export", "--db", there, "--out", dir}, exitUsage, []string{"is a folder"}},
+		{"export of an unknown source", []string{"export", "--db", there, "--source", "nosuch"}, exitNotFound, []string{"no source"}},
+		{"plans of an unknown source", []string{"plan", "list", "--db", there, "--source", "nosuch"}, exitNotFound, []string{"no source"}},
+		{"cursors of an unknown source", []string{"cursor", "list", "--db", there, "--source", "nosuch"}, exitNotFound, []string{"no source"}},
+		{"gaps of an unknown source", []string{"plan", "gaps", "nosuch", "--db", there}, exitNotFound, []string{"no source"}},
+		{"retry of an unknown source", []string{"plan", "retry", "nosuch", "--reason", "x", "--db", there}, exitNotFound, []string{"no source"}},
+		{"sim: records below zero", []string{"sim", "--records", "-1"}, exitUsage, []string{"records -1"}},
 		{"sim: unknown source", []string{"sim", "--sources", "nope"}, exitUsage, []string{"nope"}},
 		{"sim: bad faults", []string{"sim", "--faults", "wild"}, exitUsage, []string{"wild"}},
 	} {
@@ -93,6 +119,171 @@ func TestBadInput_OneClearMessage(t *testing.T) {
 				t.Errorf("stdout %q, stderr %q", out, errOut)
 			}
 		})
+	}
+}
+
+func TestBadInput_Environment(t *testing.T) {
+	for name, value := range map[string]string{"PATRA_LEASE": "banana", "PATRA_INSTANCES": "-4"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, value)
+			if code, _, e := patra(t, "version"); code != exitUsage || !strings.Contains(e, value) {
+				t.Errorf("exit %d: %s", code, e)
+			}
+		})
+	}
+}
+
+// TestReading_LeavesBadPacksAlone: what is stored can be read although a pack in
+// the folder has mistakes.
+func TestReading_LeavesBadPacksAlone(t *testing.T) {
+	dir := t.TempDir()
+	db := "sqlite:" + filepath.Join(dir, "a.db")
+	patratest.Open(t, db, sqlstore.Options{})
+	if err := os.WriteFile(filepath.Join(dir, "y.yaml"), []byte("source: y\nnam: Y\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"verify"}, {"export"}, {"coverage", "crossref"}} {
+		code, _, e := patra(t, append(args, "--db", db, "--sources", dir)...)
+		if code != exitDone || !strings.Contains(e, "source packs are left out") {
+			t.Errorf("%s: exit %d: %s", args[0], code, e)
+		}
+	}
+}
+
+// TestReading_BringsAnOldSchemaUpToDate: SQLite migrates by itself, also for
+// those who only read.
+func TestReading_BringsAnOldSchemaUpToDate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	if err := patratest.Open(t, "sqlite:"+path, sqlstore.Options{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	sqlite(t, path, "ALTER TABLE reg_prov_rate_limit_cfg DROP COLUMN bucket_scope_code")
+	sqlite(t, path, "DELETE FROM goose_db_version WHERE version_id>=6")
+	if code, out, _ := patra(t, "db", "status", "--db", "sqlite:"+path); code != exitDone || !strings.Contains(out, "schema 5") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	if code, out, e := patra(t, "verify", "--db", "sqlite:"+path); code != exitDone {
+		t.Errorf("exit %d: %s%s", code, out, e)
+	}
+	if code, out, _ := patra(t, "db", "status", "--db", "sqlite:"+path); code != exitDone || strings.Contains(out, "schema 5") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
+// TestDBStatus_MakesNothing where there is nothing.
+func TestDBStatus_MakesNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	if code, _, _ := patra(t, "db", "status", "--db", "sqlite:"+filepath.Join(dir, "a.db")); code == exitDone {
+		t.Error("there is nothing, and it says so with 0")
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("it made a folder")
+	}
+}
+
+// TestOutput_ThatIsNotWrittenIsAFailure, on a full disk for one.
+func TestOutput_ThatIsNotWrittenIsAFailure(t *testing.T) {
+	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
+	patratest.Open(t, db, sqlstore.Options{})
+	for _, args := range [][]string{{"verify"}, {"plan", "list", "--json"}, {"coverage", "crossref", "--json"}, {"source", "new", "mine"}, {"source", "schema"}} {
+		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		if err != nil {
+			t.Skip("no /dev/full here")
+		}
+		var e bytes.Buffer
+		if code := run(t.Context(), append(args, "--db", db), full, &e); code != exitFailed || !strings.Contains(e.String(), "no space left") {
+			t.Errorf("%v: exit %d: %s", args, code, e.String())
+		}
+		if err := full.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestExport_Out: a link is followed, a file keeps its mode, and what is no
+// file stays what it is.
+func TestExport_Out(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		err := writeOut(nil, filepath.Join(dir, name), func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("new", "1")
+	if err := os.Chmod(filepath.Join(dir, "new"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("new", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	write("link", "2")
+	is, err := os.Lstat(filepath.Join(dir, "link"))
+	if err != nil || is.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is %v, %v", is, err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "new"))
+	if is, serr := os.Stat(filepath.Join(dir, "new")); err != nil || serr != nil || string(b) != "2" || is.Mode().Perm() != 0o640 {
+		t.Errorf("%q, mode %v: %v", b, is.Mode(), err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan string, 1)
+	go func() {
+		b, _ := os.ReadFile(filepath.Join(dir, "pipe")) //nolint:errcheck // compared below
+		got <- string(b)
+	}()
+	write("pipe", "3")
+	if s := <-got; s != "3" {
+		t.Errorf("through the pipe came %q", s)
+	}
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 3 {
+		t.Errorf("left behind: %v, %v", names, err)
+	}
+}
+
+// TestInterrupt_IsNotTheUpstreamsFault: told to stop while it plans, it says so.
+func TestInterrupt_IsNotTheUpstreamsFault(t *testing.T) {
+	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
+	o, url := oracle(t, sim.Config{Records: 50, Seed: 2})
+	for _, args := range [][]string{{"harvest", "crossref"}, {"plan", "create", "crossref", "--dry-run"}} {
+		ctx, stop := context.WithCancelCause(t.Context())
+		o.SetOnRequest(func(*http.Request) { stop(errors.New("a signal")) })
+		var out, e bytes.Buffer
+		code := run(ctx, append(args, "--db", db, "--base-url", url+"/crossref", "--contact", "a@example.org"), &out, &e)
+		if code != exitInterrupted || !strings.Contains(e.String(), "interrupted") {
+			t.Errorf("%v: exit %d: %s", args, code, e.String())
+		}
+		stop(nil)
+	}
+}
+
+// TestLocked_EndsWhenToldTo: another process holds the database for good.
+func TestLocked_EndsWhenToldTo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	patratest.Open(t, "sqlite:"+path, sqlstore.Options{})
+	hold, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hold.Close() //nolint:errcheck // a test's own
+	tx, err := hold.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback() //nolint:errcheck // a test's own
+	ctx, stop := context.WithTimeout(t.Context(), time.Second)
+	defer stop()
+	var out, e bytes.Buffer
+	began := time.Now()
+	code := run(ctx, []string{"source", "pause", "crossref", "--reason", "x", "--db", "sqlite:" + path}, &out, &e)
+	if code != exitInterrupted || time.Since(began) > 8*time.Second {
+		t.Errorf("exit %d after %v: %s", code, time.Since(began), e.String())
 	}
 }
 

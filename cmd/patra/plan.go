@@ -14,7 +14,7 @@ import (
 
 func (c *cli) planCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "plan", Short: "Plan, and look after what was planned: slices, gaps, retries"}
-	cmd.AddCommand(c.planCreateCmd(), c.planListCmd(), c.planShowCmd(), c.planGapsCmd(), c.planRetryCmd(), c.planAcceptCmd(), c.planCancelCmd())
+	verbs(cmd, c.planCreateCmd(), c.planListCmd(), c.planShowCmd(), c.planGapsCmd(), c.planRetryCmd(), c.planAcceptCmd(), c.planCancelCmd())
 	return cmd
 }
 
@@ -27,6 +27,9 @@ func (c *cli) planGapsCmd() *cobra.Command {
 				return err
 			}
 			defer n.Close() //nolint:errcheck // nothing was written to it
+			if err := c.known(cmd.Context(), n, args[0]); err != nil {
+				return err
+			}
 			gaps, err := n.Store.Gaps(cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -76,6 +79,9 @@ func (c *cli) planRetryCmd() *cobra.Command {
 				return err
 			}
 			defer n.Close() //nolint:errcheck // everything is committed
+			if err := c.known(cmd.Context(), n, args[0]); err != nil {
+				return err
+			}
 			if f.dryRun {
 				gaps, err := n.Store.Gaps(cmd.Context(), args[0])
 				if err != nil {

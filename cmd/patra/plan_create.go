@@ -49,10 +49,10 @@ func (c *cli) planCreateCmd() *cobra.Command {
 			if t.Priority, known = harvest.ParsePriority(priority); !known && priority != "" {
 				return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--priority %q: use high, medium or low", priority)}
 			}
-			if t.From, err = parseTime("from", from); err != nil {
+			if t.From, t.To, err = parseSpan(from, to); err != nil {
 				return err
 			}
-			if t.To, err = parseTime("to", to); err != nil {
+			if err := checkRun(cmd, base, 1); err != nil {
 				return err
 			}
 			if t.Operation == harvest.Backfill && t.Activity == "" {

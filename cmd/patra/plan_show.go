@@ -22,6 +22,11 @@ func (c *cli) planListCmd() *cobra.Command {
 				return err
 			}
 			defer n.Close() //nolint:errcheck // nothing was written to it
+			if src != "" {
+				if err := c.known(cmd.Context(), n, src); err != nil {
+					return err
+				}
+			}
 			rows, err := n.Store.Plans(cmd.Context(), src, harvest.PlanID(before), limit)
 			if err != nil {
 				return err
@@ -41,7 +46,7 @@ func (c *cli) planListCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&src, "source", "", "only of this source")
-	cmd.Flags().IntVar(&limit, "limit", 50, "how many")
+	limitFlag(cmd, &limit, "how many")
 	cmd.Flags().Int64Var(&before, "before", 0, "only plans with a smaller number: the next page")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
@@ -104,7 +109,7 @@ func (c *cli) planShowCmd() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", 50, "slices shown")
+	limitFlag(cmd, &limit, "slices shown")
 	cmd.Flags().Int64Var(&after, "after", 0, "only slices with a greater number: the next page")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd

@@ -26,10 +26,7 @@ func (c *cli) reconcileCmd() *cobra.Command {
 			req := reconcile.Request{Source: args[0], BaseURL: base}
 			usage := func(err error) error { return &usageError{cmd: cmd.CommandPath(), err: err} }
 			var err error
-			if req.From, err = parseTime("from", from); err != nil {
-				return err
-			}
-			if req.To, err = parseTime("to", to); err != nil {
+			if req.From, req.To, err = parseSpan(from, to); err != nil {
 				return err
 			}
 			if req.Step, err = source.ParseDuration(step); err != nil || req.Step <= 0 {

@@ -3,11 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/papertrace/patra/internal/node"
@@ -32,13 +35,43 @@ type cli struct {
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
-	c := &cli{out: out, err: errOut}
+	w := &output{w: out}
+	c := &cli{out: w, err: errOut}
 	root := c.root()
 	root.SetArgs(args)
-	root.SetOut(out)
+	root.SetOut(w)
 	root.SetErr(errOut)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
+	if e, ok := errors.AsType[*usageError](err); ok && e.cmd == "" {
+		e.cmd = cmd.CommandPath()
+	}
+	if werr := w.failed(); werr != nil && err == nil {
+		err = fmt.Errorf("write the output: %w", werr)
+	}
 	return c.fail(ctx, err)
+}
+
+// output remembers that something could not be written.
+type output struct {
+	w   io.Writer
+	mu  sync.Mutex
+	err error // guarded by mu
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if err != nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.err = cmp.Or(o.err, err)
+	}
+	return n, err
+}
+
+func (o *output) failed() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
 }
 
 func (c *cli) root() *cobra.Command {
@@ -53,18 +86,22 @@ func (c *cli) root() *cobra.Command {
 	}
 	// A flag's default is printed by --help; what the environment holds may be
 	// a password.
-	root.PersistentPreRun = func(*cobra.Command, []string) {
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := c.settings(cmd); err != nil {
+			return &usageError{err: err}
+		}
 		c.db = cmp.Or(c.db, os.Getenv("PATRA_DB"))
 		c.packs = cmp.Or(c.packs, os.Getenv("PATRA_SOURCES"))
 		c.contact = cmp.Or(c.contact, os.Getenv("PATRA_CONTACT"))
+		return nil
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{cmd: cmd.CommandPath(), err: err} })
 	f := root.PersistentFlags()
 	f.StringVar(&c.db, "db", "", "database, sqlite:PATH or mysql://user:password@host:port/database (PATRA_DB)")
 	f.StringVar(&c.packs, "sources", "", "folder of further source packs (PATRA_SOURCES)")
 	f.StringVar(&c.contact, "contact", "", "e-mail told to upstreams, as they ask for (PATRA_CONTACT)")
-	f.DurationVar(&c.lease, "lease", envDuration("PATRA_LEASE"), "how long a silent worker keeps its task (PATRA_LEASE, default 1m)")
-	f.IntVar(&c.instances, "instances", envInt("PATRA_INSTANCES"), "patra processes that share this database; lets each ask a share if the rate gate is lost (PATRA_INSTANCES)")
+	f.DurationVar(&c.lease, "lease", 0, "how long a silent worker keeps its task (PATRA_LEASE, default 1m)")
+	f.IntVar(&c.instances, "instances", 0, "patra processes that share this database; lets each ask a share if the rate gate is lost (PATRA_INSTANCES)")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens to stderr")
 	f.BoolVar(&c.debug, "debug", false, "log every step to stderr")
 	f.StringVar(&c.progress, "progress", "auto", "progress on stderr: auto, bar, plain or none")
@@ -84,21 +121,49 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func envDuration(name string) time.Duration {
-	d, err := time.ParseDuration(os.Getenv(name))
-	if err != nil {
-		return 0
+// settings checks what every command may be told, and takes from the environment
+// what the command line does not say.
+func (c *cli) settings(cmd *cobra.Command) error {
+	if !slices.Contains([]string{"auto", "bar", "plain", "none"}, c.progress) {
+		return fmt.Errorf("--progress %q is not known: use auto, bar, plain or none", c.progress)
 	}
-	return d
+	for _, v := range []struct{ flag, env string }{{"lease", "PATRA_LEASE"}, {"instances", "PATRA_INSTANCES"}} {
+		text := os.Getenv(v.env)
+		if text == "" || cmd.Flags().Changed(v.flag) {
+			continue
+		}
+		if err := cmd.Flags().Set(v.flag, text); err != nil {
+			return fmt.Errorf("%s: %w", v.env, err)
+		}
+	}
+	switch {
+	case c.lease != 0 && (c.lease < time.Second || c.lease > 24*time.Hour):
+		return fmt.Errorf("--lease %s: use 1s to 24h", c.lease)
+	case c.instances < 0:
+		return fmt.Errorf("--instances %d: use 1 or more, or 0 for not known", c.instances)
+	}
+	return nil
 }
 
-// envInt is a number of the environment, 0 if there is none.
-func envInt(name string) int {
-	n, err := strconv.Atoi(os.Getenv(name))
-	if err != nil || n < 0 {
-		return 0
+// limitFlag adds --limit, which is 50 unless told, and at least 1.
+func limitFlag(cmd *cobra.Command, n *int, usage string) {
+	*n = 50
+	cmd.Flags().Var((*limit)(n), "limit", usage)
+}
+
+type limit int
+
+func (l *limit) String() string { return strconv.Itoa(int(*l)) }
+
+func (l *limit) Type() string { return "int" }
+
+func (l *limit) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > 1_000_000 {
+		return errors.New("use 1 to 1000000")
 	}
-	return n
+	*l = limit(n)
+	return nil
 }
 
 func (c *cli) logger() *slog.Logger {

@@ -34,6 +34,9 @@ func (c *cli) simCmd() *cobra.Command {
 				return err
 			}
 			cfg.Sources = strings.Split(sourcesFlag, ",")
+			if cfg.Records == 0 {
+				cfg.Records = sim.None
+			}
 			s, err := sim.New(cfg)
 			if err != nil {
 				return bad(err)

@@ -24,13 +24,18 @@ func (c *cli) sourceCmd() *cobra.Command {
 		Long: "A source is described in a YAML pack. Applying it writes rows with a beginning and, later, an end,\n" +
 			"so that what was in force at any instant can be shown, compared and taken back.\n\n" +
 			"Begin with `patra source new NAME > NAME.yaml` and `patra source lint NAME.yaml`.",
-		Args: noVerb,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.sourceListCmd(), c.sourceShowCmd(), c.sourceHistoryCmd(), c.sourceDiffCmd(), c.sourceExportCmd(),
+	verbs(cmd, c.sourceListCmd(), c.sourceShowCmd(), c.sourceHistoryCmd(), c.sourceDiffCmd(), c.sourceExportCmd(),
 		c.sourceLintCmd(), c.sourceCheckCmd(), c.sourceNewCmd(), c.sourceSchemaCmd(),
 		c.sourceApplyCmd(), c.sourceScheduleCmd(), c.sourceRollbackCmd(), c.sourcePauseCmd(), c.sourceResumeCmd())
 	return cmd
+}
+
+// verbs makes cmd a group of commands, which alone shows its help.
+func verbs(cmd *cobra.Command, subs ...*cobra.Command) {
+	cmd.Args = noVerb
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(subs...)
 }
 
 // noVerb refuses a verb that is not there, naming the nearest.
@@ -106,17 +111,9 @@ func parseOperation(cmd *cobra.Command, s string) (harvest.Operation, error) {
 	}
 	op, ok := harvest.ParseOperation(s)
 	if !ok {
-		return "", &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--operation %q is not known: use harvest, backfill or update", s)}
+		return "", &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("operation %q is not known: use harvest, backfill or update", s)}
 	}
 	return op, nil
-}
-
-func instant(cmd *cobra.Command, flag, s string) (time.Time, error) {
-	t, err := parseTime(flag, s)
-	if e, ok := errors.AsType[*usageError](err); ok {
-		e.cmd = cmd.CommandPath()
-	}
-	return t, err
 }
 
 // printJSON prints one object.

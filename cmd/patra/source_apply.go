@@ -60,7 +60,7 @@ func (c *cli) sourceApplyCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if o.From, err = instant(cmd, "at", at); err != nil {
+			if o.From, err = parseTime("at", at); err != nil {
 				return err
 			}
 			return c.applyPack(cmd, args[0], o)
@@ -86,7 +86,7 @@ func (c *cli) sourceScheduleCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if o.From, err = instant(cmd, "at", at); err != nil {
+			if o.From, err = parseTime("at", at); err != nil {
 				return err
 			}
 			if o.From.IsZero() {

@@ -79,13 +79,13 @@ func (f *checkFlags) parse(cmd *cobra.Command) error {
 	if f.Operation, err = parseOperation(cmd, f.op); err != nil {
 		return err
 	}
-	if f.At, err = instant(cmd, "at", f.at); err != nil {
+	if f.At, err = parseTime("at", f.at); err != nil {
 		return err
 	}
-	if f.From, err = instant(cmd, "from", f.from); err != nil {
+	if f.From, err = parseTime("from", f.from); err != nil {
 		return err
 	}
-	if f.To, err = instant(cmd, "to", f.to); err != nil {
+	if f.To, err = parseTime("to", f.to); err != nil {
 		return err
 	}
 	if !f.From.IsZero() && !f.To.IsZero() {

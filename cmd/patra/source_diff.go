@@ -88,11 +88,11 @@ func (c *cli) diffFile(cmd *cobra.Command, file string) (string, []sourcefile.Di
 
 func (c *cli) diffInstants(cmd *cobra.Command, code, from, to string) ([]sourcefile.Difference, [2]string, error) {
 	var heads [2]string
-	a, err := instant(cmd, "from", from)
+	a, err := parseTime("from", from)
 	if err != nil {
 		return nil, heads, err
 	}
-	b, err := instant(cmd, "to", to)
+	b, err := parseTime("to", to)
 	if err != nil {
 		return nil, heads, err
 	}
@@ -123,7 +123,7 @@ func (c *cli) sourceExportCmd() *cobra.Command {
 		Use: "export CODE", Short: "Print a pack that applies to the rows in force", Args: oneSource,
 		Example: "  patra source export crossref > crossref.yaml\n  patra source export crossref --at 2026-11-01 > before.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			when, err := instant(cmd, "at", at)
+			when, err := parseTime("at", at)
 			if err != nil {
 				return err
 			}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -38,7 +37,7 @@ func rowState(r source.Row, at time.Time) string {
 }
 
 func (c *cli) sourceHistoryCmd() *cobra.Command {
-	limit := 50
+	var limit int
 	cmd := &cobra.Command{
 		Use: "history CODE", Short: "Show the rows of a source over time, and who changed them", Args: oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -95,7 +94,7 @@ func (c *cli) sourceHistoryCmd() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", limit, "how many audit lines to show")
+	limitFlag(cmd, &limit, "how many audit lines to show")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -109,17 +108,13 @@ func (c *cli) printAudit(lines []sqlstore.AuditLine) {
 
 func (c *cli) auditCmd() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "audit", Short: "Who changed what, when and why", Args: noVerb,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use: "audit", Short: "Who changed what, when and why",
 	}
 	var object string
-	limit := 50
+	var limit int
 	list := &cobra.Command{
 		Use: "list", Short: "List the newest audit lines", Example: "  patra audit list --object source/crossref", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if limit < 1 {
-				return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--limit %d: use 1 or more", limit)}
-			}
 			n, err := c.openRead(cmd.Context())
 			if err != nil {
 				return err
@@ -140,8 +135,8 @@ func (c *cli) auditCmd() *cobra.Command {
 		},
 	}
 	list.Flags().StringVar(&object, "object", "", "only lines about one object, such as source/crossref")
-	list.Flags().IntVar(&limit, "limit", limit, "how many lines to show")
+	limitFlag(list, &limit, "how many lines to show")
 	list.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
-	cmd.AddCommand(list)
+	verbs(cmd, list)
 	return cmd
 }

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"slices"
-
-	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
@@ -45,12 +42,8 @@ func (c *cli) hold(cmd *cobra.Command, code string, pause bool, f *changeFlags) 
 		return err
 	}
 	defer n.Close() //nolint:errcheck // everything is committed
-	known, err := n.Registry.Codes(cmd.Context())
-	if err != nil {
+	if err := c.known(cmd.Context(), n, code); err != nil {
 		return err
-	}
-	if !slices.Contains(known, code) {
-		return &registry.UnknownSourceError{Code: code, Known: known}
 	}
 	was, err := n.Store.SourceState(cmd.Context(), code)
 	if err != nil {

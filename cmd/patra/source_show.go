@@ -114,7 +114,7 @@ func (c *cli) sourceShowCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			when, err := instant(cmd, "at", at)
+			when, err := parseTime("at", at)
 			if err != nil {
 				return err
 			}

@@ -63,6 +63,11 @@ type Node struct {
 func Open(ctx context.Context, cfg Config) (*Node, error) {
 	cfg = cfg.withDefaults()
 	packs, err := loadPacks(cfg.Packs)
+	if bad, ok := errors.AsType[*PackError](err); ok && cfg.ReadOnly {
+		// What is stored can be read without them.
+		cfg.Logger.Warn("source packs are left out", "folder", cfg.Packs, "err", bad)
+		packs, err = loadPacks("")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -14,11 +15,14 @@ const (
 	Generic  = "generic"
 )
 
+// None is no records at the start.
+const None = math.MinInt
+
 // Config says what to simulate. The zero value serves PubMed and Crossref with
 // 2,000 records each, real limits and no faults.
 type Config struct {
 	Sources []string      // default: pubmed, crossref
-	Records int           // per source at the start; default 2,000
+	Records int           // per source at the start; default 2,000, [None] for none
 	Seed    uint64        // same seed, same bytes
 	Now     time.Time     // start of the clock; default: 60 days ago, on the hour
 	Span    time.Duration // first versions lie in [Now-Span, Now); default 30 days
@@ -67,8 +71,11 @@ func (c Config) withDefaults() Config {
 	if len(c.Sources) == 0 {
 		c.Sources = []string{PubMed, Crossref}
 	}
-	if c.Records == 0 {
+	switch c.Records {
+	case 0:
 		c.Records = 2000
+	case None:
+		c.Records = 0
 	}
 	if c.Now.IsZero() {
 		c.Now = time.Now().Add(-60 * 24 * time.Hour).Truncate(time.Hour)

@@ -27,7 +27,7 @@ func (e *SchemaError) Next() string {
 	if e.Have > e.Want {
 		return "use the patra that wrote it, or a newer one; nothing was changed"
 	}
-	return "patra db migrate --db DSN"
+	return "patra db migrate --db " + e.DSN
 }
 
 func (s *Store) provider() (*goose.Provider, error) {
@@ -92,7 +92,11 @@ func (s *Store) Migrate(ctx context.Context) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := p.Up(ctx)
+	var res []*goose.MigrationResult
+	err = s.patiently(ctx, "migrate", func() (err error) {
+		res, err = p.Up(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, s.explain(fmt.Errorf("migrate %s: %w", s.dsn, err))
 	}

@@ -61,7 +61,16 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkSchema(ctx, o.ReadOnly); err != nil {
+	err = s.checkSchema(ctx, o.ReadOnly)
+	if old, ok := errors.AsType[*SchemaError](err); ok && o.ReadOnly && s.d == sqliteDialect && old.Have > 0 && old.Have < old.Want {
+		// SQLite migrates by itself, for a reader too.
+		w := o
+		w.ReadOnly = false
+		if err = migrate(ctx, dsn, w); err == nil {
+			err = s.checkSchema(ctx, true)
+		}
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if err := s.checkDurable(ctx); err != nil {
@@ -76,6 +85,16 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 		}
 	}
 	return s, nil
+}
+
+// migrate brings the schema of a database up to date.
+func migrate(ctx context.Context, dsn string, o Options) error {
+	s, err := Connect(ctx, dsn, o)
+	if err != nil {
+		return err
+	}
+	_, err = s.Migrate(ctx)
+	return errors.Join(err, s.Close())
 }
 
 // Connect is [Open] without a look at the schema.
@@ -114,7 +133,9 @@ func (s *Store) openSQLite(ctx context.Context, path string, readOnly bool) erro
 		return fmt.Errorf("open database for reading: %w", err)
 	}
 	u := func(extra string) string {
-		return "file:" + (&url.URL{Path: path}).EscapedPath() + "?_pragma=busy_timeout(20000)&_pragma=foreign_keys(0)" + extra
+		// Waiting for a lock cannot be interrupted, so it is in short pieces;
+		// writers wait on in patiently.
+		return "file:" + (&url.URL{Path: path}).EscapedPath() + "?_pragma=busy_timeout(2000)&_pragma=foreign_keys(0)" + extra
 	}
 	open := func(extra string, conns int) (*sql.DB, error) {
 		db, err := sql.Open("sqlite", u(extra))
@@ -131,6 +152,20 @@ func (s *Store) openSQLite(ctx context.Context, path string, readOnly bool) erro
 		return err
 	}
 	if readOnly {
+		_, err := s.r.ExecContext(ctx, "SELECT 1 FROM sqlite_master LIMIT 1")
+		if s.d.isReadOnly(err) {
+			// Nothing can be written beside it, not even a lock.
+			extra := "&mode=ro"
+			if log, err := os.Stat(path + "-wal"); err != nil || log.Size() == 0 {
+				extra += "&immutable=1"
+			}
+			if err := s.r.Close(); err != nil {
+				return fmt.Errorf("open %s: %w", s.dsn, err)
+			}
+			if s.r, err = open(extra+"&_pragma=query_only(1)", max(2, runtime.NumCPU())); err != nil {
+				return err
+			}
+		}
 		s.w = s.r
 		return s.ping(ctx)
 	}
@@ -182,7 +217,7 @@ type silent struct{}
 func (silent) Print(...any) {}
 
 func (s *Store) ping(ctx context.Context) error {
-	if err := s.w.PingContext(ctx); err != nil {
+	if err := s.patiently(ctx, "connect", func() error { return s.w.PingContext(ctx) }); err != nil {
 		return errors.Join(s.explain(fmt.Errorf("connect to %s: %w", s.dsn, err)), s.Close())
 	}
 	return nil
@@ -190,7 +225,7 @@ func (s *Store) ping(ctx context.Context) error {
 
 func redactDSN(dsn string) string {
 	u, err := url.Parse(dsn)
-	if err != nil {
+	if err != nil || u.Opaque != "" { // anything in it may be the password
 		kind, _, _ := strings.Cut(dsn, ":")
 		return kind + ":(unreadable)"
 	}
@@ -297,6 +332,8 @@ func (s *Store) explain(err error) error {
 		return nil
 	case s.d.isFull(err):
 		return &ConditionError{Kind: "disk_full", Err: err, Next: "free disk space and run the command again; nothing was half-written"}
+	case s.d == sqliteDialect && s.d.isRetryable(err):
+		return &ConditionError{Kind: "locked", Err: err, Next: "another process holds the database: wait for it or end it, then run the command again; nothing was changed"}
 	case s.d.isReadOnly(err):
 		return &ConditionError{Kind: "read_only", Err: err, Next: "make the database and its folder writable, or choose another with --db"}
 	}

@@ -23,19 +23,42 @@ type tx struct {
 // write runs f in a transaction, again if the database asks for it (deadlock,
 // a lost race to insert). f must not keep anything of an earlier try.
 func (s *Store) write(ctx context.Context, what string, f func(*tx) error) error {
-	for try := 1; ; try++ {
-		err := s.writeOnce(ctx, f)
-		if err == nil {
-			return nil
-		}
-		if try < 20 && ctx.Err() == nil && s.d.isRetryable(err) && !errors.Is(err, harvest.ErrUnknownOutcome) {
-			s.log.Debug("transaction tried again", "what", what, "try", try, "err", err)
-			if err := sleep(ctx, time.Duration(try)*2*time.Millisecond); err != nil {
-				return err
-			}
-			continue
-		}
+	if err := s.patiently(ctx, what, func() error { return s.writeOnce(ctx, f) }); err != nil {
 		return fmt.Errorf("%s: %w", what, s.explain(err))
+	}
+	return nil
+}
+
+// How long SQLite is tried while another process holds it, and when that is
+// told. A server settles such things by itself, so there a few tries are enough.
+const (
+	lockedFor  = 2 * time.Minute
+	lockedTold = 4 * time.Second
+	maxTries   = 20
+)
+
+// patiently runs f, again if the database asks for it.
+func (s *Store) patiently(ctx context.Context, what string, f func() error) error {
+	began, told := time.Now(), false
+	for try := 1; ; try++ {
+		err := f()
+		switch waited := time.Since(began); {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		case !s.d.isRetryable(err) || errors.Is(err, harvest.ErrUnknownOutcome):
+			return err
+		case try >= maxTries && (s.d != sqliteDialect || waited > lockedFor):
+			return err
+		case waited > lockedTold && !told:
+			s.log.Warn("another process holds the database; waiting for it", "what", what, "at_most", lockedFor)
+			told = true
+		}
+		s.log.Debug("tried again", "what", what, "try", try, "err", err)
+		if err := sleep(ctx, min(time.Duration(try)*2*time.Millisecond, 100*time.Millisecond)); err != nil {
+			return err
+		}
 	}
 }
 
