@@ -261,6 +261,33 @@ next: {body: '{"scroll_id": "${page.token}", "size": ${page.size}}'}
 		claim:    wasCut,
 	},
 	{
+		name:     "R24 wall that ends the tokens",
+		oracle:   sim.GenericStyle{Paging: "token", Depth: 40, Beyond: "cut", Total: "absent"},
+		pack:     `pagination: {type: TOKEN, pageSize: 20, end: NO_TOKEN, maxItems: 40}`,
+		query:    "token: ${page.token}",
+		response: "nextToken: next_token\ntotal:",
+		count:    "none",
+		claim:    wasCut,
+	},
+	{
+		name:     "R24 wall that ends the links",
+		oracle:   sim.GenericStyle{Paging: "url", Depth: 40, Beyond: "cut", Total: "absent"},
+		pack:     `pagination: {type: URL, pageSize: 20, end: NO_URL, maxItems: 40}`,
+		response: "nextUrl: next\ntotal:",
+		count:    "none",
+		claim:    wasCut,
+	},
+	{
+		name:     "R24 wall that ends the scroll",
+		oracle:   sim.GenericStyle{Paging: "scroll", Depth: 40, Beyond: "cut", Total: "absent"},
+		pack:     `pagination: {type: SCROLL, pageSize: 20, end: EMPTY_PAGE, maxItems: 40}`,
+		query:    "scroll_id: ${page.token}",
+		response: "nextToken: scroll_id\ntotal:",
+		count:    "none",
+		claim:    wasCut,
+		spared:   []sim.Fault{sim.EmptyMiddlePage}, // it looks like the end
+	},
+	{
 		name:   "JSON body",
 		oracle: sim.GenericStyle{Paging: "token", Body: "json"},
 		pack:   `pagination: {type: TOKEN, pageSize: 20, total: ROUGH, end: NO_TOKEN}`,

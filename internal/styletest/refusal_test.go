@@ -89,6 +89,8 @@ func TestStyles_NeverDone(t *testing.T) {
 		{row{
 			name: "R24 wall before the total, not declared", oracle: sim.GenericStyle{Paging: "offset", Depth: 40}, pack: oneSlice, query: sendOffset,
 		}, "empty_page", false, walks*4 + 2},
+		{with(tokens("R24 silent wall before what cannot be cut", sim.GenericStyle{Paging: "token", Depth: 40, Beyond: "cut", Total: "absent"}, oneSlice+
+			`pagination: {type: TOKEN, pageSize: 20, end: NO_TOKEN, maxItems: 40}`), func(w *row) { w.response, w.count = nextToken+"\ntotal:", "none" }), "over_wall", false, 1 + 2},
 		{tokens("R43 wall that refuses, not declared", sim.GenericStyle{Paging: "token", Depth: 40}, oneSlice+byToken), "http_400", false, 3 + 2},
 		{row{
 			name: "R58 short pages with a lying flag never end a walk by themselves", oracle: sim.GenericStyle{Paging: "offset", Depth: 45, Beyond: "cut", Sizes: "varying"},

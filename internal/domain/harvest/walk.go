@@ -163,8 +163,22 @@ func (p Paging) pastWall(next Position) bool {
 	case PageNumber:
 		return int64(next.Page+1)*int64(p.Size) > p.MaxItems
 	default:
-		return next.Seen >= p.MaxItems
+		return next.Rows >= p.MaxItems
 	}
+}
+
+// atWall reports whether the page at pos is the last one the source lets a walk
+// reach. What ends a walk there is the wall, unless an exact total says that
+// there is nothing behind it.
+func (p Paging) atWall(pos, next Position, n int) bool {
+	reached := next.Rows
+	switch p.Type {
+	case PageOffset:
+		reached = pos.Offset + int64(n)
+	case PageNumber:
+		reached = int64(pos.Page)*int64(p.Size) + int64(n)
+	}
+	return p.MaxItems > 0 && reached >= p.MaxItems
 }
 
 // Position is where a walk stands. It is stored as the before and after of each
@@ -192,6 +206,9 @@ type Position struct {
 	Total *int64 `json:"total,omitempty"`
 	// Seen counts distinct ids so far.
 	Seen int64 `json:"seen,omitzero"`
+	// Rows counts all that came, where there is a wall: it counts an item that
+	// comes twice as two.
+	Rows int64 `json:"rows,omitzero"`
 	// Set is the fingerprint of what was seen, where walks are compared.
 	Set SetSum `json:"set,omitzero"`
 	// LastID is the seam: the id that must come first on the next page.
@@ -291,6 +308,9 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 		mine[h] = struct{}{}
 		fresh++
 	}
+	if p.MaxItems > 0 {
+		next.Rows = max(pos.Rows, pos.Seen) + int64(len(ids))
+	}
 	next.Seen += fresh
 
 	if h := pageHash(ids); len(ids) > 0 && h == pos.PageHash {
@@ -302,7 +322,12 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 	}
 
 	if end = p.ended(pos, next, f, ids); end != "" {
-		if p.TotalExact && next.Total != nil && next.Seen < *next.Total {
+		told := p.TotalExact && next.Total != nil
+		all := told && next.Seen >= *next.Total
+		switch {
+		case !all && p.atWall(pos, next, len(f.IDs)):
+			return pos, "", walkFault(CutSlice, "over_wall")
+		case told && !all:
 			return pos, "", walkFault(RestartWalk, "total_not_reached")
 		}
 		return next, end, nil

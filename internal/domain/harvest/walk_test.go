@@ -106,6 +106,77 @@ func TestR24_EndAtTheWallIsAnEnd(t *testing.T) {
 	}
 }
 
+// TestR24_EndAtTheWallProvesNothing: the source gives no more there, whatever is
+// behind it. Only a total that is exact tells an exact fit from a cut.
+func TestR24_EndAtTheWallProvesNothing(t *testing.T) {
+	exact := func(p harvest.Paging) harvest.Paging { p.TotalExact = true; return p }
+	token := harvest.Paging{Type: harvest.PageToken, TokenContinues: true, End: []harvest.EndProof{harvest.EndNoToken}}
+	for _, c := range []struct {
+		name   string
+		paging harvest.Paging
+		facts  harvest.PageFacts
+		had    harvest.Position
+		wall   int64
+		total  int64 // 0 for none
+		want   string
+	}{
+		{"no token", token, harvest.PageFacts{}, harvest.Position{}, 20, 0, "over_wall"},
+		{"below it", token, harvest.PageFacts{}, harvest.Position{}, 21, 0, ""},
+		{"rough total", token, harvest.PageFacts{}, harvest.Position{}, 20, 20, "over_wall"},
+		{"rough total, below it", token, harvest.PageFacts{}, harvest.Position{}, 21, 20, ""},
+		{"exact total", exact(token), harvest.PageFacts{}, harvest.Position{}, 20, 20, ""},
+		{"exact total behind it", exact(token), harvest.PageFacts{}, harvest.Position{}, 20, 70, "over_wall"},
+		{"exact total not told", exact(token), harvest.PageFacts{}, harvest.Position{}, 20, 0, "over_wall"},
+		{"second page", token, harvest.PageFacts{}, harvest.Position{Token: "t", Pages: 1, Seen: 20, Rows: 20}, 40, 0, "over_wall"},
+		// A wall counts what it gives, the same item twice as well.
+		{"second page, some known", token, harvest.PageFacts{}, harvest.Position{Token: "t", Pages: 1, Seen: 15, Rows: 20}, 40, 0, "over_wall"},
+		{"second page of an older walk", token, harvest.PageFacts{}, harvest.Position{Token: "t", Pages: 1, Seen: 20}, 40, 0, "over_wall"},
+		{"no link", harvest.Paging{Type: harvest.PageURL, End: []harvest.EndProof{harvest.EndNoURL}}, harvest.PageFacts{}, harvest.Position{}, 20, 0, "over_wall"},
+		{"scroll", harvest.Paging{Type: harvest.PageScroll, TokenContinues: true, End: []harvest.EndProof{harvest.EndNoToken}}, harvest.PageFacts{}, harvest.Position{}, 20, 0, "over_wall"},
+		{
+			"token comes again",
+			harvest.Paging{Type: harvest.PageToken, End: []harvest.EndProof{harvest.EndRepeat}},
+			harvest.PageFacts{Token: "t"},
+			harvest.Position{Token: "t"},
+			20, 0, "over_wall",
+		},
+		{
+			"no more, token",
+			harvest.Paging{Type: harvest.PageToken, TokenContinues: true, End: []harvest.EndProof{harvest.EndHasMore}},
+			harvest.PageFacts{Token: "t", HasMore: new(false)},
+			harvest.Position{},
+			20, 0, "over_wall",
+		},
+		{
+			"no more, offset",
+			harvest.Paging{Type: harvest.PageOffset, Snapshot: true, End: []harvest.EndProof{harvest.EndHasMore}},
+			harvest.PageFacts{HasMore: new(false)},
+			harvest.Position{Offset: 20, Seen: 15, Pages: 1},
+			40, 0, "over_wall",
+		},
+		{
+			"no more, page",
+			harvest.Paging{Type: harvest.PageNumber, End: []harvest.EndProof{harvest.EndHasMore}},
+			harvest.PageFacts{HasMore: new(false)},
+			harvest.Position{Page: 1, Seen: 15, Pages: 1},
+			40, 0, "over_wall",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.paging.Size, c.paging.MaxItems = 20, c.wall
+			c.facts.IDs = endless(20, harvest.Position{Pages: c.had.Pages}).IDs
+			if c.total > 0 {
+				c.facts.Total = &c.total
+			}
+			_, end, err := c.paging.Step(c.had, c.facts, never)
+			f, _ := harvest.FaultOf(err)
+			if f.Code != c.want || (end != "") != (c.want == "") || c.want != "" && f.Reaction != harvest.CutSlice {
+				t.Errorf("ended with %q, %v, want %q", end, err, c.want)
+			}
+		})
+	}
+}
+
 // TestR25_TwoWalksAreComparedByWhatTheySaw: not by how it was spread over pages,
 // but by every id and its update time.
 func TestR25_TwoWalksAreComparedByWhatTheySaw(t *testing.T) {

@@ -119,7 +119,7 @@ type PaginationConfig struct {
 	Snapshot      bool               `yaml:"snapshot" doc:"the result does not change while it is walked"`
 	Order         string             `yaml:"order" doc:"the total order of the result, such as updated asc, id asc; OFFSET needs it unless there is a snapshot; where it begins with window.key and is ascending, a walk that is cut keeps what it has read"`
 	End           []harvest.EndProof `yaml:"end" dict:"end_proof" doc:"what proves that a walk is over"`
-	MaxItems      int64              `yaml:"maxItems" doc:"how many items of one result the source lets us reach"`
+	MaxItems      int64              `yaml:"maxItems" doc:"how many items of one result the source lets us reach; where a walk ends there only an exact total proves that it is over"`
 	MaxPages      int                `yaml:"maxPages" doc:"pages of one result after which a slice is cut; one that cannot be cut is walked on where pages name the next"`
 }
 
