@@ -238,7 +238,9 @@ func (g *generic) list(q *request, st GenericStyle, ids []uint32) *reply {
 		st.Sizes = "steady" // or a page number would mean nothing
 		return g.placed(q, st, ids, page*size, size, `"page":`+strconv.Itoa(page+st.Base))
 	case st.Paging == "time":
-		return g.sheet(q, st, sheet{ids: cut(ids, 0, st.Most), total: total, first: true, fields: []string{`"complete":` + strconv.FormatBool(total <= st.Most)}})
+		whole := total <= st.Most
+		fields := []string{`"complete":` + strconv.FormatBool(whole), `"has_more":` + strconv.FormatBool(!whole)}
+		return g.sheet(q, st, sheet{ids: cut(ids, 0, st.Most), total: total, first: true, fields: fields})
 	case st.Paging == "token-constant", st.Paging == "scroll":
 		return g.walk(q, st, ids, size)
 	case st.keyed():

@@ -43,6 +43,13 @@ var paging = []row{
 		query:  "offset: ${page.offset}",
 	},
 	{
+		name:   "P29 OFFSET over a snapshot, smaller pages than asked for",
+		oracle: sim.GenericStyle{Paging: "offset", Most: 10},
+		pack:   `pagination: {type: OFFSET, pageSize: 20, snapshot: true, total: ROUGH, end: EMPTY_PAGE}`,
+		query:  "offset: ${page.offset}",
+		spared: []sim.Fault{sim.EmptyMiddlePage}, // it looks like the end
+	},
+	{
 		name:     "R24 OFFSET, short pages in the middle, empty page",
 		oracle:   sim.GenericStyle{Paging: "offset", Sizes: "varying", Total: "absent"},
 		pack:     `pagination: {type: OFFSET, pageSize: 20, order: "updated,id", end: EMPTY_PAGE}`,
@@ -228,6 +235,25 @@ next: {body: '{"scroll_id": "${page.token}", "size": ${page.size}}'}
 		pack:   `pagination: {type: TIME, total: EXACT, end: ONE_REPLY}`,
 		query:  "size:",
 		claim:  wasCut,
+	},
+	{
+		name:     "C9 TIME without a total, cut when it is full",
+		oracle:   sim.GenericStyle{Paging: "time", Most: 25, Total: "absent"},
+		pack:     `pagination: {type: TIME, pageSize: 25, maxItems: 25, end: ONE_REPLY}`,
+		response: "total:",
+		count:    "none",
+		claim:    wasCut,
+		spared:   []sim.Fault{sim.ShortPage, sim.EmptyMiddlePage}, // as if there were no more
+	},
+	{
+		name:     "C9 TIME that says that there is more",
+		oracle:   sim.GenericStyle{Paging: "time", Most: 25, Total: "absent"},
+		pack:     `pagination: {type: TIME, end: ONE_REPLY}`,
+		query:    "size:",
+		response: "hasMore: has_more\ntotal:",
+		count:    "none",
+		claim:    wasCut,
+		spared:   []sim.Fault{sim.ShortPage, sim.EmptyMiddlePage}, // as if there were no more
 	},
 	{
 		name:     "OFFSET in the path, page sizes of the server",

@@ -347,11 +347,10 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 	}
 	switch p.Type {
 	case PageOffset:
+		// By what came: the server may give fewer than it was asked for. Where
+		// it leaves items out some come twice, which loses none (P29).
 		next.Offset = pos.Offset + int64(len(f.IDs))
-		if p.Snapshot {
-			// The server may leave items out: step by what was asked for.
-			next.Offset = pos.Offset + int64(p.Size)
-		} else if len(f.IDs) > 0 {
+		if p.Seam() && len(f.IDs) > 0 {
 			next.Offset-- // overlap by one
 			next.LastID = f.IDs[len(f.IDs)-1]
 		}
@@ -425,12 +424,21 @@ func (p Paging) ended(pos, next Position, f PageFacts, ids []string) EndProof {
 				return e
 			}
 		case EndOneReply:
-			if next.Total == nil || next.Seen >= *next.Total {
+			if p.whole(next, f) {
 				return e
 			}
 		}
 	}
 	return ""
+}
+
+// whole reports whether one reply is all there is: something says so, and
+// nothing else. Below the wall there is nothing to be said.
+func (p Paging) whole(next Position, f PageFacts) bool {
+	if f.HasMore != nil && *f.HasMore || next.Total != nil && next.Seen < *next.Total {
+		return false
+	}
+	return f.HasMore != nil || p.TotalExact && next.Total != nil || p.MaxItems > 0
 }
 
 func pageHash(ids []string) uint64 {

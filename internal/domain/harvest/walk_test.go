@@ -58,6 +58,56 @@ func TestP12_WalkStopsBeforeTheWall(t *testing.T) {
 	}
 }
 
+// TestP29_OffsetIsSteppedByWhatCame, in a snapshot too: the server may have given
+// smaller pages than it was asked for.
+func TestP29_OffsetIsSteppedByWhatCame(t *testing.T) {
+	for _, snapshot := range []bool{false, true} {
+		p := harvest.Paging{Type: harvest.PageOffset, Size: 20, Snapshot: snapshot, Order: "id", End: []harvest.EndProof{harvest.EndEmpty}}
+		next, _, err := p.Step(harvest.Position{}, endless(7, harvest.Position{}), never)
+		want := int64(7)
+		if !snapshot {
+			want = 6 // the seam
+		}
+		if err != nil || next.Offset != want {
+			t.Errorf("snapshot %v: after 7 items of 20 at %d, %v", snapshot, next.Offset, err)
+		}
+	}
+}
+
+// TestC9_OneReplyMustFit: whatever shows that there is more cuts the slice.
+func TestC9_OneReplyMustFit(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		exact bool
+		wall  int64
+		facts harvest.PageFacts
+		want  string
+	}{
+		{"total reached", true, 0, harvest.PageFacts{Total: new(int64(20))}, ""},
+		{"total not reached", true, 0, harvest.PageFacts{Total: new(int64(21))}, "more_than_one_reply"},
+		{"rough total not reached", false, 0, harvest.PageFacts{Total: new(int64(21))}, "more_than_one_reply"},
+		{"exact total not told", true, 0, harvest.PageFacts{}, "more_than_one_reply"},
+		{"rough total reached", false, 0, harvest.PageFacts{Total: new(int64(20))}, "more_than_one_reply"},
+		{"nothing told", false, 0, harvest.PageFacts{}, "more_than_one_reply"},
+		{"no more", false, 0, harvest.PageFacts{HasMore: new(false)}, ""},
+		{"more", false, 0, harvest.PageFacts{HasMore: new(true)}, "more_than_one_reply"},
+		{"more than the total", true, 0, harvest.PageFacts{Total: new(int64(20)), HasMore: new(true)}, "more_than_one_reply"},
+		{"not full", false, 21, harvest.PageFacts{}, ""},
+		{"full", false, 20, harvest.PageFacts{}, "over_wall"},
+		{"full, exact total", true, 20, harvest.PageFacts{Total: new(int64(20))}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := harvest.Paging{Type: harvest.PageTime, TotalExact: c.exact, MaxItems: c.wall, End: []harvest.EndProof{harvest.EndOneReply}}
+			c.facts.IDs = endless(20, harvest.Position{}).IDs
+			_, end, err := p.Step(harvest.Position{}, c.facts, never)
+			f, _ := harvest.FaultOf(err)
+			if f.Code != c.want || (end != "") != (c.want == "") || c.want != "" && f.Reaction != harvest.CutSlice {
+				t.Errorf("ended with %q, %v, want %q", end, err, c.want)
+			}
+		})
+	}
+}
+
 // TestR24_LongWalksGoOnWhileTheyBringSomething: where pages tell of the next, the
 // declared length is left behind as long as there is something new, and not for
 // ever; pages that are counted end there.

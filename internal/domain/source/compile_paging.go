@@ -98,6 +98,9 @@ func (c *compiler) total(path string, cfg *PaginationConfig, out *harvest.Paging
 	if known && out.TotalExact && search.Response.Total == "" {
 		c.fail(response+".total", "is required: pagination.total is EXACT")
 	}
+	if known && cfg.Type == harvest.PageTime && !out.TotalExact && search.Response.HasMore == "" && cfg.MaxItems == 0 {
+		c.fail(path+".maxItems", "TIME needs it, an EXACT total or response.hasMore: else nothing tells whether a reply is whole (C9)")
+	}
 	for i, e := range cfg.End {
 		at := fmt.Sprintf("%s.end[%d]", path, i)
 		switch {

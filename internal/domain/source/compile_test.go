@@ -204,6 +204,10 @@ func TestCompile_Refuses(t *testing.T) {
 			d.Pagination.Type, d.Pagination.TokenRepeat = "OFFSET", ""
 			search(d).Query["cursor"] = "${page.offset}"
 		}, "pagination.order: OFFSET without a snapshot needs a declared total order"},
+		{"one reply of nobody knows how much", func(d *source.Definition) {
+			*d.Pagination = source.PaginationConfig{Type: "TIME", Total: "ROUGH", End: []harvest.EndProof{harvest.EndOneReply}}
+			delete(search(d).Query, "cursor")
+		}, "pagination.maxItems: TIME needs it, an EXACT total or response.hasMore"},
 		{"page size", func(d *source.Definition) { d.Pagination.PageSize = 0 }, "pagination.pageSize: 0 is below 1"},
 		{"page over the wall", func(d *source.Definition) { d.Pagination.MaxItems = 99 }, "pagination.pageSize: 100 is more than the 99"},
 
