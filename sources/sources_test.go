@@ -549,7 +549,7 @@ func meaning(t *testing.T, spec *source.Spec, c *source.Classifier, p source.Pur
 func meaningOf(t *testing.T, spec *source.Spec, c *source.Classifier, p source.Purpose, status int, body []byte) string {
 	t.Helper()
 	r := source.Reply{Purpose: p, Status: status, Head: body[:min(len(body), source.HeadSize)]}
-	verdict := func(v source.Verdict) string { return fmt.Sprintf("%s %s %s", v.Level, v.Reaction, v.Code) }
+	verdict := func(v harvest.Fault) string { return fmt.Sprintf("%s %s %s", v.Level, v.Reaction, v.Code) }
 	if v, bad := c.Ruled(r); bad {
 		return verdict(v)
 	}

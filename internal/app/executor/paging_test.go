@@ -222,12 +222,44 @@ func TestR24_OddPagesProveNothing(t *testing.T) {
 	}
 }
 
-// TestR24_ErrorTwiceStopsTheSource: once may be a hiccup, twice is a change.
-func TestR24_ErrorTwiceStopsTheSource(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		b := newBench(t, manners["token"], setup{faults: []sim.Script{{Fault: sim.Error200, When: page, After: 1, Times: 2}}})
-		rep := b.MustHarvest("generic")
-		b.stopped(rep, 1)
+// TestR42_ErrorTwiceStopsTheSource: once may be a hiccup, twice is a change, also
+// where only a new walk shows it.
+func TestR42_ErrorTwiceStopsTheSource(t *testing.T) {
+	for _, kind := range []sim.Fault{sim.Error200, sim.HTML200} {
+		t.Run(string(kind), func(t *testing.T) {
+			every(t, []string{"token", "token-const", "scroll"}, func(t *testing.T, m manner) {
+				b := newBench(t, m, setup{faults: []sim.Script{{Fault: kind, Times: -1, When: func(r *http.Request) bool {
+					return page(r) && r.Form.Get("token")+r.Form.Get("scroll_id") != ""
+				}}}})
+				rep := b.MustHarvest("generic")
+				walks := 1
+				if m.style != "token" {
+					walks = 2
+				}
+				b.stopped(rep, walks)
+				if n := b.pages(); n != 2+walks {
+					t.Errorf("%d pages asked for, want %d", n, 2+walks)
+				}
+			})
+		})
+	}
+}
+
+// TestR42_HiccupsApartStopNothing: a page behind the one that failed has come.
+func TestR42_HiccupsApartStopNothing(t *testing.T) {
+	every(t, []string{"token", "token-const", "scroll"}, func(t *testing.T, m manner) {
+		asked := 0
+		b := newBench(t, m, setup{faults: []sim.Script{{Fault: sim.HTML200, Times: 2, When: func(r *http.Request) bool {
+			if !page(r) {
+				return false
+			}
+			asked++
+			return asked == 2 || asked == 5 // the second page, then the third or fourth
+		}}}})
+		b.exact()
+		if b.Sim.Scripted() != 0 {
+			t.Error("not served")
+		}
 	})
 }
 

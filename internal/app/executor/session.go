@@ -40,6 +40,9 @@ type session struct {
 	over, prior *harvest.Position
 	// at is where the walk stood after its last committed SEARCH page.
 	at harvest.Position
+	// odd is the page that had a fault which may happen once, 0 if none had, or
+	// it has come since.
+	odd int
 	// gauge and begun are what this run measures itself by.
 	gauge harvest.Gauge
 	begun time.Time

@@ -101,7 +101,7 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		}
 		if r.err != nil {
 			s.count(r.ans.Traffic)
-			return false, fmt.Errorf("%s %s page %d: %w", s.job.Provenance, st.phase, st.ordinal, r.err)
+			return false, fmt.Errorf("%s %s page %d: %w", s.job.Provenance, st.phase, st.ordinal, s.twice(st, r.err))
 		}
 		b, following, err := s.take(ctx, st, r)
 		if err != nil {
@@ -129,6 +129,9 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		s.committed(b, c)
 		if st.phase == harvest.PhaseSearch {
 			s.at = b.After
+			if st.ordinal >= s.odd {
+				s.odd = 0
+			}
 		}
 		switch {
 		case c.Done:
@@ -141,6 +144,21 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		following.opened.ID = c.Next.ID // the last try's, if the transaction ran again
 		st = *following
 	}
+}
+
+// twice is the fault of st, a fatal one if it may happen once and has happened
+// before. Where the server holds the place that page was not asked for a second
+// time: only another walk shows whether it is as bad as before (R22, R42).
+func (s *session) twice(st step, err error) error {
+	f, _ := harvest.FaultOf(err)
+	switch {
+	case !f.Once || f.Level != harvest.Transient || f.Reaction != harvest.RestartWalk:
+		return err
+	case s.odd > 0:
+		return fmt.Errorf("%w: %w", f.Again(), err)
+	}
+	s.odd = st.ordinal
+	return err
 }
 
 // ask sends the request for st beside whatever goes on here.

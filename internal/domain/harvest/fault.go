@@ -53,6 +53,17 @@ type Fault struct {
 	// Lost reports that the request may have been served although no whole
 	// answer came: a stateful cursor has perhaps moved on (R22).
 	Lost bool
+	// Once: transient the first time, fatal if the repetition ends the same
+	// way (R42).
+	Once bool
+}
+
+// Again is the fault when the repetition has shown it too.
+func (f Fault) Again() Fault {
+	if f.Once {
+		f.Level, f.Reaction = Fatal, GiveUp
+	}
+	return f
 }
 
 func (f Fault) Error() string {

@@ -28,23 +28,6 @@ type Reply struct {
 	Head []byte
 }
 
-// Verdict is what a reply means.
-type Verdict struct {
-	harvest.Fault
-	// Once: transient the first time, fatal if the repetition ends the same
-	// way (R42).
-	Once bool
-}
-
-// Again is the verdict's fault when the repetition has shown it too.
-func (v Verdict) Again() harvest.Fault {
-	f := v.Fault
-	if v.Once {
-		f.Level, f.Reaction = harvest.Fatal, harvest.GiveUp
-	}
-	return f
-}
-
 // CodeTokenExpired is the fault of a token that is dead. A source that tells one
 // by its reply has a fault rule of this code.
 const CodeTokenExpired = "token_expired"
@@ -100,14 +83,14 @@ func pattern(s string) (*regexp.Regexp, error) {
 }
 
 // Ruled applies the source's own rules that need no signal.
-func (c *Classifier) Ruled(r Reply) (Verdict, bool) {
+func (c *Classifier) Ruled(r Reply) (harvest.Fault, bool) {
 	r.RetryAfter = c.counted(r)
 	for _, u := range c.rules {
 		if u.Signal == "" && u.fits(c.spec, r) {
-			return u.verdict(r), true
+			return u.fault(r), true
 		}
 	}
-	return Verdict{}, false
+	return harvest.Fault{}, false
 }
 
 // NeedsSignals reports whether a rule wants to see the signals of a reply with
@@ -120,42 +103,42 @@ func (c *Classifier) NeedsSignals(r Reply) bool {
 
 // Signalled applies the rules about signals, in their order. A signal that no
 // rule speaks of is an error in a good reply's clothes.
-func (c *Classifier) Signalled(r Reply, signals map[string]string) (Verdict, bool) {
+func (c *Classifier) Signalled(r Reply, signals map[string]string) (harvest.Fault, bool) {
 	r.RetryAfter = c.counted(r)
 	for _, u := range c.rules {
 		text, there := signals[u.Signal]
 		if u.Signal == "" || !there || !u.fits(c.spec, r) || (u.match != nil && !u.match.MatchString(text)) {
 			continue
 		}
-		return u.verdict(r), true
+		return u.fault(r), true
 	}
 	if r.Status != 200 {
-		return Verdict{}, false
+		return harvest.Fault{}, false
 	}
 	for _, text := range signals {
 		if strings.TrimSpace(text) != "" {
-			return reply{harvest.Transient, harvest.Retry, "error_in_reply", true}.verdict(r), true
+			return reply{harvest.Transient, harvest.Retry, "error_in_reply", true}.fault(r), true
 		}
 	}
-	return Verdict{}, false
+	return harvest.Fault{}, false
 }
 
 // Default is R42's table for whatever no rule has spoken of. It returns false
 // for a 200 that looks like what was asked for.
-func (c *Classifier) Default(r Reply) (Verdict, bool) {
+func (c *Classifier) Default(r Reply) (harvest.Fault, bool) {
 	r.RetryAfter = c.counted(r)
 	if r.Status == 200 {
 		if !looksHTML(r.Type, r.Head) {
-			return Verdict{}, false
+			return harvest.Fault{}, false
 		}
-		return reply{harvest.Transient, harvest.Retry, "unexpected_html", true}.verdict(r), true
+		return reply{harvest.Transient, harvest.Retry, "unexpected_html", true}.fault(r), true
 	}
 	for _, d := range defaults {
 		if d.from <= r.Status && r.Status <= d.to {
-			return d.reply.verdict(r), true
+			return d.reply.fault(r), true
 		}
 	}
-	return reply{harvest.Transient, harvest.Retry, "", true}.verdict(r), true
+	return reply{harvest.Transient, harvest.Retry, "", true}.fault(r), true
 }
 
 // reply is one row's meaning; an empty code stands for http_ and the status.
@@ -185,15 +168,15 @@ var defaults = []struct {
 	{500, 599, reply{harvest.Transient, harvest.Retry, "", false}},
 }
 
-func (d reply) verdict(r Reply) Verdict {
-	return Verdict{harvest.Fault{
+func (d reply) fault(r Reply) harvest.Fault {
+	return harvest.Fault{
 		Level: d.level, Reaction: d.reaction, Code: cmp.Or(d.code, fmt.Sprintf("http_%d", r.Status)),
-		Status: r.Status, RetryAfter: r.RetryAfter,
-	}, d.once}
+		Status: r.Status, RetryAfter: r.RetryAfter, Once: d.once,
+	}
 }
 
-func (u rule) verdict(r Reply) Verdict {
-	return reply{u.Level, u.Reaction, u.Code, false}.verdict(r)
+func (u rule) fault(r Reply) harvest.Fault {
+	return reply{u.Level, u.Reaction, u.Code, false}.fault(r)
 }
 
 func (u rule) fits(s *Spec, r Reply) bool {

@@ -8,7 +8,7 @@ import (
 )
 
 // classify asks for a reply that brings no signals to light.
-func classify(t *testing.T, s *Spec, r Reply) (Verdict, bool) {
+func classify(t *testing.T, s *Spec, r Reply) (harvest.Fault, bool) {
 	t.Helper()
 	c, err := NewClassifier(s)
 	if err != nil {
@@ -70,7 +70,7 @@ func TestR42_WhatStatusesMean(t *testing.T) {
 				t.Errorf("got %+v", v)
 			}
 			again := v.Again()
-			if c.once && (again.Level != L4 || again.Reaction != stop || again.Code != c.code) || !c.once && again != v.Fault {
+			if c.once && (again.Level != L4 || again.Reaction != stop || again.Code != c.code) || !c.once && again != v {
 				t.Errorf("the second time: %+v", again)
 			}
 		})

@@ -66,7 +66,7 @@ func (a *attempt) cost() int {
 
 // trouble is why a try gave no page.
 type trouble struct {
-	source.Verdict
+	harvest.Fault
 	cause error // free of secrets
 	// unsent: no request went out, so nothing was used up.
 	unsent bool
@@ -273,12 +273,12 @@ func (a *attempt) lost(ctx context.Context, got received, err error) *trouble {
 	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "network", Status: got.status, Lost: true}
 	if ctx.Err() != nil {
 		f.Code = cancelled().Code
-		return &trouble{Verdict: source.Verdict{Fault: f}, cause: context.Cause(ctx)}
+		return &trouble{Fault: f, cause: context.Cause(ctx)}
 	}
 	timeout, isNet := errors.AsType[net.Error](err)
 	switch {
 	case errors.Is(err, errHook):
-		return &trouble{Verdict: source.Verdict{Fault: hookFailed()}, cause: scrub(err, a.redact), unsent: true}
+		return &trouble{Fault: hookFailed(), cause: scrub(err, a.redact), unsent: true}
 	case errors.Is(err, errProxy):
 		f.Code, f.Lost = "proxy_refused", false
 	case errors.Is(err, errBlocked):
@@ -295,7 +295,7 @@ func (a *attempt) lost(ctx context.Context, got received, err error) *trouble {
 	case got.status != 0 && !isNet: // cut off, or not what its header says
 		f.Code = "bad_reply"
 	}
-	return &trouble{Verdict: source.Verdict{Fault: f}, cause: scrub(err, a.redact)}
+	return &trouble{Fault: f, cause: scrub(err, a.redact)}
 }
 
 // judge says what a whole reply means, and decodes it if it may be good: first
@@ -311,14 +311,14 @@ func (a *attempt) judge(got received) *trouble {
 		Head: got.body[:min(len(got.body), source.HeadSize)],
 	}
 	r.RetryAfter, _ = pace.ParseRetryAfter(got.header.Get("Retry-After"), at)
-	bad := func(v source.Verdict, cause error) *trouble {
+	bad := func(v harvest.Fault, cause error) *trouble {
 		if v.Reaction == harvest.NoItems {
 			a.answer.Page = nothing(a.call)
 			return nil
 		}
 		// A refusal used nothing up; whatever else came may have.
 		v.Lost = v.Status < 400 || v.Status >= 500
-		return &trouble{Verdict: v, cause: cause}
+		return &trouble{Fault: v, cause: cause}
 	}
 
 	if v, is := a.rules.Ruled(r); is {
@@ -356,11 +356,11 @@ func (a *attempt) judge(got received) *trouble {
 }
 
 // misshapen is what a 200 that cannot be read means.
-func misshapen(err error) source.Verdict {
+func misshapen(err error) harvest.Fault {
 	if errors.Is(err, errHook) {
-		return source.Verdict{Fault: hookFailed()}
+		return hookFailed()
 	}
-	v := source.Verdict{Fault: harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "bad_reply", Status: http.StatusOK}}
+	v := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "bad_reply", Status: http.StatusOK}
 	if s, ok := errors.AsType[interface {
 		error
 		Schema() bool

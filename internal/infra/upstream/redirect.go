@@ -122,7 +122,7 @@ func (a *attempt) delay(got received) *trouble {
 	r := source.Reply{Purpose: a.call.Purpose, Status: got.status}
 	r.RetryAfter, _ = pace.ParseRetryAfter(got.header.Get("Retry-After"), at)
 	if v, _ := a.rules.Default(r); v.RetryAfter > 0 {
-		return &trouble{Verdict: v}
+		return &trouble{Fault: v}
 	}
 	return nil
 }

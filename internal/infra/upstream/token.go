@@ -44,7 +44,7 @@ func (c *Client) admit(ctx context.Context, a *attempt) *trouble {
 	}
 	id, err := tokenOf(a)
 	if err != nil {
-		return &trouble{Verdict: source.Verdict{Fault: badToken("bad_spec")}, cause: scrub(err, a.redact), unsent: true}
+		return &trouble{Fault: badToken("bad_spec"), cause: scrub(err, a.redact), unsent: true}
 	}
 	for renewed := false; ; renewed = true {
 		token, t := c.tokens.get(ctx, id, func() (source.Secret, time.Duration, *trouble) { return c.obtain(ctx, a) })
@@ -132,7 +132,7 @@ func (s *tokens) get(ctx context.Context, id tokenID, obtain func() (source.Secr
 		select {
 		case <-f.done:
 		case <-ctx.Done():
-			return source.Secret{}, &trouble{Verdict: source.Verdict{Fault: cancelled()}, cause: context.Cause(ctx), unsent: true}
+			return source.Secret{}, &trouble{Fault: cancelled(), cause: context.Cause(ctx), unsent: true}
 		}
 		if f.t == nil || f.t.Code != cancelled().Code { // else another left, not we
 			return f.token, f.t
@@ -169,7 +169,7 @@ func (s *tokens) grant(id tokenID) *grant {
 // before its end: by a tenth of its life, at most a minute.
 func (s *tokens) fly(g *grant, f *flight, obtain func() (source.Secret, time.Duration, *trouble)) {
 	asked, life := time.Now(), time.Duration(0)
-	f.t = &trouble{Verdict: source.Verdict{Fault: cancelled()}} // should it panic
+	f.t = &trouble{Fault: cancelled()} // should it panic
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -204,7 +204,7 @@ func (c *Client) obtain(ctx context.Context, a *attempt) (token source.Secret, l
 	if err != nil {
 		// With this key nothing can be asked; another may do.
 		c.cfg.Logger.WarnContext(ctx, "credential cannot be used", "source", a.spec.Source, "credential", a.key.Credential.Name, "err", scrub(err, a.redact))
-		return token, 0, &trouble{Verdict: source.Verdict{Fault: badToken(source.CodeAuthRefused)}, cause: scrub(err, a.redact)}
+		return token, 0, &trouble{Fault: badToken(source.CodeAuthRefused), cause: scrub(err, a.redact)}
 	}
 	release, err := c.pass(ctx, a, 0)
 	if err != nil {
@@ -223,8 +223,8 @@ func (c *Client) obtain(ctx context.Context, a *attempt) (token source.Secret, l
 	default:
 		if t = b.refusal(got); t == nil {
 			if token, life, err = readToken(got.body, a.spec.Auth.Token); err != nil {
-				f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "token_missing", Status: got.status}
-				t = &trouble{Verdict: source.Verdict{Fault: f, Once: true}, cause: err}
+				f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "token_missing", Status: got.status, Once: true}
+				t = &trouble{Fault: f, cause: err}
 			}
 		}
 	}
@@ -247,7 +247,7 @@ func (a *attempt) refusal(got received) *trouble {
 	case got.status == http.StatusBadRequest, got.status == http.StatusUnauthorized, got.status == http.StatusForbidden:
 		f := badToken(source.CodeAuthRefused)
 		f.Status = got.status
-		return &trouble{Verdict: source.Verdict{Fault: f}, cause: errors.New("no token is given for the credential")}
+		return &trouble{Fault: f, cause: errors.New("no token is given for the credential")}
 	}
 	at, err := http.ParseTime(got.header.Get("Date"))
 	if err != nil {
@@ -259,7 +259,7 @@ func (a *attempt) refusal(got received) *trouble {
 	if v.Level == harvest.Rejected {
 		v.Level = harvest.Fatal
 	}
-	return &trouble{Verdict: v, cause: errors.New("no token was given")}
+	return &trouble{Fault: v, cause: errors.New("no token was given")}
 }
 
 // tokenURL is where a token is got: under the base URL, wherever that is for
