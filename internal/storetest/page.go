@@ -133,6 +133,28 @@ func unknownPage(l *Lab) {
 				l.Fatal(err)
 			}
 		}, true},
+		{"page that waited for a permit", func(j harvest.Job, r harvest.Resume) {
+			l.Open(j, r)
+			if err := l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: "rate_wait", Unasked: true}); err != nil {
+				l.Fatal(err)
+			}
+		}, false},
+		{"page that waited when its source was paused", func(j harvest.Job, r harvest.Resume) {
+			l.Open(j, r)
+			l.Exec(`UPDATE ing_source_state SET paused=1`)
+			if err := l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: "held", Unasked: true}); err != nil {
+				l.Fatal(err)
+			}
+			l.Exec(`UPDATE ing_source_state SET paused=0`)
+		}, false},
+		{"page that waited for a permit, then in flight", func(j harvest.Job, r harvest.Resume) {
+			l.Open(j, r)
+			if err := l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: "rate_wait", Unasked: true}); err != nil {
+				l.Fatal(err)
+			}
+			j = l.LeaseOne()
+			l.Open(j, l.Start(j))
+		}, true},
 		{"page in flight, then a new walk", func(j harvest.Job, r harvest.Resume) {
 			l.Open(j, r)
 			if _, _, err := l.Store.NewWalk(l.ctx(), j.Lease, "lost", true); err != nil {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,4 +54,60 @@ func spentQuota(t *testing.T, window time.Duration) {
 			t.Errorf("%d runs failed for want of quota", n)
 		}
 	})
+}
+
+// TestR22_WaitingForAPermitKeepsThePlace: nothing was sent, so that the server
+// holds the place it held, and a walk goes on where it was. Each page is asked for
+// once.
+func TestR22_WaitingForAPermitKeepsThePlace(t *testing.T) {
+	every(t, []string{"token", "token-const", "scroll"}, func(t *testing.T, m manner) {
+		b := newBench(t, m, setup{
+			sim: sim.Config{CursorLife: 48 * time.Hour}, node: node.Config{Poll: time.Minute},
+			tweak: func(s *source.Spec) {
+				s.Rate.Quotas = []source.QuotaConfig{{Limit: 3, Window: source.Duration(time.Hour)}}
+			},
+		})
+		b.exact()
+		if n := b.ask(walks); n != 1 {
+			t.Errorf("%d walks", n)
+		}
+		if n, want := b.pages(), b.ask(committed); n != want {
+			t.Errorf("%d pages asked for, %d stored", n, want)
+		}
+		if n := b.ask(`SELECT COUNT(*) FROM ing_task_run_batch WHERE error_code='not asked'`); n == 0 {
+			t.Error("no page had to wait")
+		}
+	})
+}
+
+// TestR22_ThrottledNeighbourCostsNoWalk: two walks at a time, and one of them is
+// told to stay away for long. It begins again (R63); the other, which waits at the
+// gate and sends nothing, goes on.
+func TestR22_ThrottledNeighbourCostsNoWalk(t *testing.T) {
+	every(t, []string{"token-const", "scroll"}, func(t *testing.T, m manner) {
+		b := newBench(t, m, setup{
+			sim: sim.Config{Records: 200, CursorLife: 48 * time.Hour}, node: node.Config{Workers: 2, Poll: time.Second},
+			wrap: func(next http.RoundTripper) http.RoundTripper { return &throttledOnce{next: next} },
+		})
+		b.exact()
+		if n := b.ask(`SELECT SUM(walk_no-1) FROM ing_task`); n != 1 {
+			t.Errorf("%d walks begun again", n)
+		}
+		if n := b.ask(`SELECT COUNT(*) FROM ing_task_run_batch WHERE error_code='not asked' AND ordinal>1`); n == 0 {
+			t.Error("nobody had to wait in the middle of a walk")
+		}
+	})
+}
+
+// throttledOnce refuses the fourth request that goes on with a walk.
+type throttledOnce struct {
+	next http.RoundTripper
+	n    atomic.Int64
+}
+
+func (o *throttledOnce) RoundTrip(r *http.Request) (*http.Response, error) {
+	if q := r.URL.Query(); q.Get("token")+q.Get("scroll_id") == "" || o.n.Add(1) != 4 {
+		return o.next.RoundTrip(r)
+	}
+	return &http.Response{StatusCode: 429, Header: http.Header{"Retry-After": {"600"}}, Body: http.NoBody, Request: r}, nil
 }

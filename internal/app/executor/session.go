@@ -43,6 +43,8 @@ type session struct {
 	// odd is the page that had a fault which may happen once, 0 if none had, or
 	// it has come since.
 	odd int
+	// unasked: no request went out for the SEARCH page in hand.
+	unasked bool
 	// gauge and begun are what this run measures itself by.
 	gauge harvest.Gauge
 	begun time.Time
@@ -137,7 +139,7 @@ func (s *session) end(work context.Context, err error) error {
 	// Last writes go through even when the work was cancelled.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(work), s.e.cfg.Grace)
 	defer cancel()
-	end := harvest.RunEnd{Run: s.run, Stats: s.traffic, Error: err.Error()}
+	end := harvest.RunEnd{Run: s.run, Stats: s.traffic, Error: err.Error(), Unasked: s.unasked}
 	f, isFault := harvest.FaultOf(err)
 	kind := TaskReleased
 	switch {

@@ -96,6 +96,7 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 	pending := s.ask(ctx, st)
 	for {
 		r := <-pending
+		s.unasked = st.phase == harvest.PhaseSearch && r.err != nil && !r.ans.Asked
 		if err := context.Cause(ctx); err != nil {
 			return false, err
 		}

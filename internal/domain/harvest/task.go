@@ -99,8 +99,8 @@ type Resume struct {
 	// DetailDone counts committed DETAIL pages, DetailAt the ids they covered.
 	DetailDone int
 	DetailAt   int64
-	// Unknown reports that a page was asked for and never accounted for: the
-	// attempt before died with it in flight.
+	// Unknown reports that a page may have been asked for and was never
+	// accounted for: the attempt before ended with it in flight.
 	Unknown bool
 }
 
@@ -128,6 +128,8 @@ type RunEnd struct {
 	Code  string
 	Error string
 	Stats RunStats
+	// Unasked: no request went out for the page that was open.
+	Unasked bool
 }
 
 // RunStats is what an attempt cost besides its committed pages.

@@ -61,6 +61,9 @@ type Answer struct {
 	// UpstreamAt is the reply's Date header, zero if it had none.
 	UpstreamAt time.Time
 	Traffic    Traffic
+	// Asked: a request for the page went out, and was not refused for its key
+	// alone. If not, a walk whose place the server holds is where it was (R22).
+	Asked bool
 	// Request is the request as sent, without secrets: method and URL.
 	Request string
 	// RequestSHA256 is the digest of the rendered request before the secret

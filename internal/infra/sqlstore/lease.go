@@ -185,13 +185,14 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 		if n == 0 {
 			return x.refused(l)
 		}
-		// A page of this walk that was asked for and never committed, whoever
-		// gave it up: a server-side cursor may have moved past it.
+		// A page of this walk that may have been asked for and was never
+		// committed, whoever gave it up: a server-side cursor may have moved
+		// past it.
 		var unknown int
 		if err := x.row(`SELECT COUNT(*) FROM ing_task_run_batch b JOIN ing_task t ON t.id = b.task_id
-			WHERE b.task_id=? AND b.walk_no=t.walk_no AND b.phase='SEARCH' AND b.status_code<>'SUCCEEDED'
+			WHERE b.task_id=? AND b.walk_no=t.walk_no AND b.phase='SEARCH' AND b.status_code<>'SUCCEEDED' AND COALESCE(b.error_code, '')<>?
 			AND b.ordinal > COALESCE((SELECT MAX(d.ordinal) FROM ing_task_run_batch d WHERE d.task_id=b.task_id AND d.walk_no=b.walk_no AND d.phase='SEARCH' AND d.status_code='SUCCEEDED'), 0)`,
-			l.Task).Scan(&unknown); err != nil {
+			l.Task, codeUnasked).Scan(&unknown); err != nil {
 			return fmt.Errorf("look for abandoned pages: %w", err)
 		}
 		res.Unknown = unknown > 0
@@ -306,6 +307,18 @@ func (s *Store) NewWalk(ctx context.Context, l harvest.Lease, reason string, fai
 	return walk, walks, err
 }
 
+// codeUnasked is why a page was closed for which no request had gone out. No
+// fault has such a code.
+const codeUnasked = "not asked"
+
+// endBatches closes what a run leaves open.
+func (x *tx) endBatches(l harvest.Lease, e harvest.RunEnd, code string) error {
+	if e.Unasked {
+		code = codeUnasked
+	}
+	return x.closeBatches(l, code, e.Error)
+}
+
 func (x *tx) closeBatches(l harvest.Lease, code, detail string) error {
 	_, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=?, error=?, committed_at=? WHERE task_id=? AND fence=? AND status_code='RUNNING'`,
 		clip(code, 64), null(detail), ts(x.now), l.Task, l.Fence)
@@ -329,7 +342,7 @@ func (s *Store) EndRun(ctx context.Context, l harvest.Lease, e harvest.RunEnd) e
 // letGo releases a task whose source is paused or stopped, or closes the run
 // of one that was cancelled.
 func (x *tx) letGo(l harvest.Lease, e harvest.RunEnd) error {
-	if err := x.closeBatches(l, "held", ""); err != nil {
+	if err := x.endBatches(l, e, "held"); err != nil {
 		return err
 	}
 	if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code='held', finished_at=? WHERE id=? AND fence=? AND status_code='RUNNING'`, ts(x.now), e.Run, l.Fence); err != nil {
@@ -345,7 +358,7 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 	if err != nil {
 		return err
 	}
-	if err := x.closeBatches(l, e.Code, e.Error); err != nil {
+	if err := x.endBatches(l, e, e.Code); err != nil {
 		return err
 	}
 	state := harvest.RunFailed

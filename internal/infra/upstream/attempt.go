@@ -117,6 +117,9 @@ func (c *Client) try(ctx context.Context, a *attempt) *trouble {
 	if t != nil && a.away && t.Code == source.CodeAuthRefused {
 		t.Level, t.Code = harvest.Rejected, "redirect_refused" // no key was sent there
 	}
+	if t != nil && t.Code == source.CodeAuthRefused {
+		a.answer.Asked = false
+	}
 	c.report(ctx, a, got, t)
 	return t
 }
@@ -176,6 +179,7 @@ func (c *Client) send(ctx context.Context, a *attempt) (got received, err error)
 			return got, err
 		}
 	}
+	a.answer.Asked = true
 	got, err = c.exchange(ctx, a, req, body, cmp.Or(a.spec.HTTP.MaxBody, defaultMaxBody))
 	if a.spec.Auth != nil { // some write the key back; nobody beyond here sees it
 		got.body = a.redact.Bytes(got.body)

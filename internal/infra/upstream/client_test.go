@@ -364,7 +364,7 @@ func TestR22_StatefulWalkIsNeverAskedAgain(t *testing.T) {
 				spec.Faults = []source.FaultRule{{Body: "wall", Level: harvest.Transient, Reaction: harvest.CutSlice, Code: "wall"}}
 				call := source.Call{Purpose: source.ForSearch, Position: harvest.Position{Token: "t"}}
 				a, err := client(play(c.reply), new(free)).Ask(t.Context(), spec, call)
-				if f := mustFault(t, err); f.Reaction != c.reaction || f.Lost != c.lost || a.Traffic.Sent != 1 {
+				if f := mustFault(t, err); f.Reaction != c.reaction || f.Lost != c.lost || a.Traffic.Sent != 1 || !a.Asked {
 					t.Errorf("sent %d: %+v", a.Traffic.Sent, f)
 				}
 			})
@@ -391,7 +391,7 @@ func TestAsk_GateRefusalIsHandedOn(t *testing.T) {
 		n := play(status(200, ""))
 		call := source.Call{Purpose: source.ForSearch, Position: harvest.Position{Token: "t"}}
 		a, err := client(n, &free{refuse: far}).Ask(t.Context(), spec, call)
-		if f := mustFault(t, err); f != far || a.Traffic.Sent != 0 || len(n.asked) != 0 || a.Traffic.WaitGate != time.Second {
+		if f := mustFault(t, err); f != far || a.Traffic.Sent != 0 || a.Asked || len(n.asked) != 0 || a.Traffic.WaitGate != time.Second {
 			t.Errorf("%+v, %+v", f, a.Traffic)
 		}
 		if got, want := err.Error(), "ask src for search: permit: L1 rate_wait"; got != want {

@@ -389,8 +389,8 @@ func TestR22_TokensAreBesideTheWalk(t *testing.T) {
 	client := New(Config{Transport: s, Credentials: &pool{keys: []string{"client-one:secret-one"}}}, new(free), jsonDecoder{})
 	spec := oauth(source.TokenConfig{})
 	spec.Paging.Stateful = true
-	_, err := client.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch, Position: harvest.Position{Token: "in the middle"}})
-	if f := mustFault(t, err); f.Reaction != harvest.Retry || f.Lost || len(s.posts) != 4 || len(s.gets) != 0 {
+	a, err := client.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch, Position: harvest.Position{Token: "in the middle"}})
+	if f := mustFault(t, err); f.Reaction != harvest.Retry || f.Lost || a.Asked || len(s.posts) != 4 || len(s.gets) != 0 {
 		t.Errorf("%+v after %d requests", f, len(s.posts))
 	}
 }
