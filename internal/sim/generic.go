@@ -255,6 +255,9 @@ func (g *generic) list(q *request, st GenericStyle, ids []uint32) *reply {
 
 // placed serves the page at a position the client has counted.
 func (g *generic) placed(q *request, st GenericStyle, ids []uint32, pos, size int, fields ...string) *reply {
+	if st.End == "circle" {
+		pos %= 3 * size
+	}
 	if rep := outOfReach(st, pos, len(ids)); rep != nil {
 		return rep
 	}

@@ -28,7 +28,8 @@ type GenericStyle struct {
 	// ever, 400 beyond the end; flag: the same with has_more. Server faults: stall:
 	// nothing but empty pages with new tokens after the first page; stuck: every page
 	// is the first one, with one token. offset and page know total (400 beyond the
-	// end) and flag (has_more, 400 beyond the end).
+	// end), flag (has_more, 400 beyond the end) and, as a server fault, circle: after
+	// the third page comes the first.
 	End string `json:"end"`
 	// [href] How the URLs of url, link and links look. absolute; path: /generic/items?..;
 	// query: ?..; foreign: on a host that does not exist, token as page[cursor], which
@@ -113,7 +114,7 @@ type choice struct {
 
 var (
 	pagings = []string{"offset", "page", "token", "token-repeat-end", "token-constant", "url", "link", "links", "scroll", "empty-with-token", "hasmore", "time"}
-	ends    = []string{"null", "absent", "empty", "repeat", "empty-page", "total", "flag", "stall", "stuck"}
+	ends    = []string{"null", "absent", "empty", "repeat", "empty-page", "total", "flag", "stall", "stuck", "circle"}
 	orders  = []string{"asc", "desc", "none"}
 
 	choices = []choice{

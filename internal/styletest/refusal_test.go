@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/sim"
 )
 
@@ -53,6 +54,14 @@ func TestStyles_NeverDone(t *testing.T) {
 		{tokens("TOKEN, stall", sim.GenericStyle{Paging: "token", End: "stall"}, oneSlice+byToken), "max_pages", false, 50 + 2},
 		{links("URL, stuck", sim.GenericStyle{Paging: "url", End: "stuck"}, oneSlice+byURL), "page_repeats", false, walks*3 + 2},
 		{links("URL, stall", sim.GenericStyle{Paging: "url", End: "stall"}, oneSlice+byURL), "max_pages", false, 20 + 2},
+		{row{
+			name: "R22 PAGE, in circles", oracle: sim.GenericStyle{Paging: "page", End: "circle"}, query: "page: ${page.no}",
+			pack: oneSlice + `pagination: {type: PAGE, pageSize: 20, firstPage: 0, snapshot: true, total: ROUGH, end: EMPTY_PAGE}`,
+		}, "nothing_new", false, 3 + harvest.MaxOldPages + 2},
+		{row{
+			name: "R22 OFFSET over a snapshot, in circles", oracle: sim.GenericStyle{Paging: "offset", End: "circle"}, query: sendOffset,
+			pack: oneSlice + tillEmpty,
+		}, "nothing_new", false, 3 + harvest.MaxOldPages + 2},
 		{links("R49 URL, to another host", sim.GenericStyle{Paging: "url", Href: "foreign"}, oneSlice+byURL), "hostile_url", false, 1 + 2},
 		{row{
 			name: "R49 Link header, to another host", oracle: sim.GenericStyle{Paging: "link", Href: "foreign"},

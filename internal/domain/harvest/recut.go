@@ -17,6 +17,9 @@ const (
 	// which everything was indexed anew in one instant is harvested, a source
 	// that makes up records without end is left.
 	MaxStretch = 20
+	// MaxOldPages is after how many pages in a row that bring nothing new a walk
+	// is left, however pages follow each other.
+	MaxOldPages = 50
 	// MaxThrottled replies 429 within ThrottledSpan are too many.
 	MaxThrottled  = 5
 	ThrottledSpan = 300 * time.Second

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"time"
 )
@@ -188,7 +189,7 @@ type Position struct {
 	Page   int    `json:"page,omitzero"`
 	Token  string `json:"token,omitempty"`
 	URL    string `json:"url,omitempty"`
-	// Held are named values of the first reply that following requests repeat,
+	// Held are named values of earlier replies that following requests repeat,
 	// such as a server-side session.
 	Held map[string]string `json:"held,omitempty"`
 	// Pages committed so far in this walk, and pages of the result Before its
@@ -216,6 +217,8 @@ type Position struct {
 	// PageHash and Same notice a page that comes again and again.
 	PageHash uint64 `json:"pageHash,omitzero"`
 	Same     int    `json:"same,omitzero"`
+	// Old counts pages in a row that brought nothing new.
+	Old int `json:"old,omitzero"`
 }
 
 // String is the stored form.
@@ -293,7 +296,10 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 		next.Total = f.Total // rows came in between: the first total is reached too early
 	}
 	if len(f.Held) > 0 {
-		next.Held = f.Held
+		// What a page does not tell again stays as it was (P30).
+		next.Held = make(map[string]string, len(pos.Held)+len(f.Held))
+		maps.Copy(next.Held, pos.Held)
+		maps.Copy(next.Held, f.Held)
 	}
 	fresh := int64(0)
 	mine := make(map[uint64]struct{}, len(ids))
@@ -313,6 +319,9 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 	}
 	next.Seen += fresh
 
+	if next.Old++; fresh > 0 {
+		next.Old = 0
+	}
 	if h := pageHash(ids); len(ids) > 0 && h == pos.PageHash {
 		if next.Same++; next.Same >= 2 { // the third in a row
 			return pos, "", walkFault(RestartWalk, "page_repeats")
@@ -341,6 +350,9 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 	}
 	if p.MaxPages > 0 && next.Pages >= p.MaxPages && (fresh == 0 || !p.chained() || next.Pages >= MaxStretch*p.MaxPages) {
 		return pos, "", walkFault(CutSlice, codeMaxPages)
+	}
+	if next.Old >= MaxOldPages {
+		return pos, "", walkFault(CutSlice, "nothing_new")
 	}
 	if p.MaxItems > 0 && next.Total != nil && *next.Total > p.MaxItems {
 		return pos, "", walkFault(CutSlice, "over_wall")

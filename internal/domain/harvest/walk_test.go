@@ -2,6 +2,7 @@ package harvest_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -143,6 +144,70 @@ func TestR24_LongWalksGoOnWhileTheyBringSomething(t *testing.T) {
 				pos = next
 			}
 		})
+	}
+}
+
+// TestR22_PagesThatGoInCirclesEndTheWalk: under ever new numbers, offsets, tokens
+// or links come the same three pages.
+func TestR22_PagesThatGoInCirclesEndTheWalk(t *testing.T) {
+	for name, p := range map[string]harvest.Paging{
+		"page":             {Type: harvest.PageNumber, End: []harvest.EndProof{harvest.EndEmpty}},
+		"page, snapshot":   {Type: harvest.PageNumber, Snapshot: true, End: []harvest.EndProof{harvest.EndEmpty}},
+		"offset, snapshot": {Type: harvest.PageOffset, Snapshot: true, End: []harvest.EndProof{harvest.EndEmpty}},
+		"token":            {Type: harvest.PageToken, TokenContinues: true, MaxPages: 5000, End: []harvest.EndProof{harvest.EndNoToken}},
+		"url":              {Type: harvest.PageURL, MaxPages: 5000, End: []harvest.EndProof{harvest.EndNoURL}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p.Size = 20
+			var pos harvest.Position
+			ids := map[uint64]bool{}
+			for asked := 1; ; asked++ {
+				f := endless(20, harvest.Position{Pages: pos.Pages % 3})
+				next, _, err := p.Step(pos, f, func(h uint64) bool { return ids[h] })
+				if err != nil {
+					if f, _ := harvest.FaultOf(err); f.Code != "nothing_new" || f.Reaction != harvest.CutSlice || asked != 3+harvest.MaxOldPages {
+						t.Errorf("page %d: %v", asked, err)
+					}
+					return
+				}
+				if asked > 1000 {
+					t.Fatal("goes on and on")
+				}
+				for _, id := range f.IDs {
+					ids[harvest.IDHash(id)] = true
+				}
+				if pos, err = harvest.ParsePosition(next.String()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// TestP30_HeldValuesAreKept: what the first page alone tells is sent on with every
+// later one, and what a later page tells takes its place.
+func TestP30_HeldValuesAreKept(t *testing.T) {
+	p := harvest.Paging{Type: harvest.PageOffset, Snapshot: true, Size: 20, End: []harvest.EndProof{harvest.EndEmpty}}
+	first := harvest.Position{}
+	var pos harvest.Position
+	for i, c := range []struct{ held, want map[string]string }{
+		{map[string]string{"webenv": "w", "key": "1"}, map[string]string{"webenv": "w", "key": "1"}},
+		{map[string]string{"key": "2"}, map[string]string{"webenv": "w", "key": "2"}},
+		{nil, map[string]string{"webenv": "w", "key": "2"}},
+	} {
+		f := endless(20, pos)
+		f.Held = c.held
+		next, _, err := p.Step(pos, f, never)
+		if err != nil || !maps.Equal(next.Held, c.want) {
+			t.Fatalf("page %d holds %v, %v", i+1, next.Held, err)
+		}
+		if i == 0 {
+			first = next
+		}
+		pos = next
+	}
+	if first.Held["key"] != "1" {
+		t.Errorf("a later page changed where the first one ended: %v", first.Held)
 	}
 }
 
