@@ -171,6 +171,12 @@ var paging = []row{
 		response: "nextUrl: next",
 	},
 	{
+		name:     "R22 URL whose place the server holds",
+		oracle:   sim.GenericStyle{Paging: "url"},
+		pack:     `pagination: {type: URL, pageSize: 20, tokenStateful: true, total: ROUGH, end: NO_URL}`,
+		response: "nextUrl: next",
+	},
+	{
 		name:     "URL in the Link header",
 		oracle:   sim.GenericStyle{Paging: "link", Envelope: "array"},
 		pack:     `pagination: {type: URL, pageSize: 20, total: EXACT, end: NO_URL}`,

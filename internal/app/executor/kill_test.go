@@ -3,6 +3,7 @@ package executor_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -142,4 +143,27 @@ func TestR22_KillInAStatefulWalkBeginsANewOne(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestR22_KillWithAPageInFlight: where the server holds the place the walk begins
+// again, be it by token or by link; elsewhere it goes on.
+func TestR22_KillWithAPageInFlight(t *testing.T) {
+	every(t, []string{"token", "url", "token-const", "scroll", "url-held"}, func(t *testing.T, m manner) {
+		die := new(killer)
+		b := newBench(t, m, setup{hook: die.hook, sim: sim.Config{CursorLife: 24 * time.Hour}})
+		b.onPage(3, func(*http.Request) { die.kill() })
+		if _, err := b.Harvest(t.Context(), "generic"); err == nil {
+			t.Fatal("the dead node ended well")
+		}
+		b.Sim.SetOnRequest(nil)
+		b.again()
+		b.exact()
+		want := 1
+		if strings.Contains(m.paging, "tokenStateful") || m.style == "scroll" {
+			want = 2
+		}
+		if n := b.ask(walks); n != want {
+			t.Errorf("%d walks, want %d", n, want)
+		}
+	})
 }

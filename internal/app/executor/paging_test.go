@@ -17,12 +17,12 @@ import (
 func page(r *http.Request) bool { return r.Form.Get("only") != "count" }
 
 // stateful are the manners whose position the server holds.
-var stateful = map[string]bool{"token-const": true, "scroll": true}
+var stateful = map[string]bool{"token-const": true, "scroll": true, "url-held": true}
 
 // TestR22_LostAnswerLosesNothing drops the answer to each page in turn after
 // the oracle has served it.
 func TestR22_LostAnswerLosesNothing(t *testing.T) {
-	for _, name := range []string{"token", "token-end", "token-const", "scroll", "empty-token", "url", "offset-total", "two-phase"} {
+	for _, name := range []string{"token", "token-end", "token-const", "scroll", "empty-token", "url", "url-held", "offset-total", "two-phase"} {
 		for k := range 4 {
 			t.Run(fmt.Sprintf("%s/page %d", name, k+1), func(t *testing.T) {
 				bubble(t, func(t *testing.T) {

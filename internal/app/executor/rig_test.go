@@ -47,6 +47,7 @@ var manners = map[string]manner{
 	"scroll":       {style: "scroll", paging: `{type: SCROLL, pageSize: 20, total: EXACT, end: [EMPTY]}`, query: `scroll_id: ${page.token}`, reply: "      nextToken: scroll_id\n"},
 	"empty-token":  {style: "empty-with-token", paging: `{type: TOKEN, pageSize: 20, total: ROUGH, end: [NO_TOKEN]}`, query: `token: ${page.token}`, reply: "      nextToken: next_token\n"},
 	"url":          {style: "url", paging: `{type: URL, pageSize: 20, total: ROUGH, end: [NO_URL]}`, reply: "      nextUrl: next\n"},
+	"url-held":     {style: "url", paging: `{type: URL, pageSize: 20, tokenStateful: true, total: ROUGH, end: [NO_URL]}`, reply: "      nextUrl: next\n"},
 	"time":         {style: "time", paging: `{type: TIME, total: EXACT, end: [ONE_REPLY]}`},
 	"page-two":     {style: "page&base=1", paging: `{type: PAGE, pageSize: 20, firstPage: 1, total: ROUGH, end: [EMPTY]}`, query: `page: ${page.no}`, two: true},
 	"two-phase":    {style: "token", paging: `{type: TOKEN, pageSize: 50, total: ROUGH, end: [NO_TOKEN]}`, query: `token: ${page.token}`, reply: "      nextToken: next_token\n", two: true},

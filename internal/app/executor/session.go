@@ -215,7 +215,7 @@ func (s *session) execute(ctx context.Context, res harvest.Resume) error {
 // mustRestart says why a walk that was left cannot be gone on with.
 func (s *session) mustRestart(res harvest.Resume, st step) error {
 	switch {
-	case res.Unknown && s.paging.Stateful && st.pos.Token != "":
+	case res.Unknown && s.paging.ServerHolds(st.pos):
 		// A page may have been served that nobody stored, and the server's
 		// cursor has moved past it: only a new walk sees it again (R22).
 		return harvest.Fault{Level: harvest.Transient, Reaction: harvest.RestartWalk, Code: "page_outcome_unknown"}

@@ -56,8 +56,8 @@ type Paging struct {
 	// TokenContinues: a repeated token means "go on" (tokenRepeat=CONTINUE);
 	// otherwise it is the source's way to say "end".
 	TokenContinues bool `json:"tokenContinues,omitzero"`
-	// Stateful: the position is held by the server, so a page whose answer was
-	// lost cannot be asked for again (R22).
+	// Stateful: the position is held by the server, whatever token or link it
+	// gives, so a page whose answer was lost cannot be asked for again (R22).
 	Stateful bool `json:"tokenStateful,omitzero"`
 	// TokenLife is how long what a page gave for the next one can be used, 0 if
 	// nothing is known (R23).
@@ -122,6 +122,11 @@ func (p Paging) Start(s SliceSpec, walk int) Position {
 func (p Paging) Expired(at Position, age time.Duration) bool {
 	lent := at.Token != "" || at.URL != "" || len(at.Held) > 0
 	return lent && p.TokenLife > 0 && age >= p.TokenLife
+}
+
+// ServerHolds reports whether the server holds the place of a walk that stands there.
+func (p Paging) ServerHolds(at Position) bool {
+	return p.Stateful && (at.Token != "" || at.URL != "")
 }
 
 // ordered reports whether a walk may prove a beginning: page numbers may shift,

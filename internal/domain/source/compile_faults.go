@@ -29,6 +29,9 @@ func (c *compiler) faults() {
 		if f.Reaction == harvest.Retry && f.Level != harvest.Transient {
 			c.fail(path+".reaction", "a request that is retried is %s, not %s", harvest.Transient, f.Level)
 		}
+		if f.Reaction == harvest.RestartWalk && f.Level != harvest.Transient {
+			c.fail(path+".reaction", "a walk that is begun again is %s, not %s: no new walk mends a refusal", harvest.Transient, f.Level)
+		}
 		if len(f.Status) == 0 && f.Body == "" && f.Signal == "" {
 			c.fail(path, "has no condition: status, body or signal")
 		}

@@ -130,8 +130,11 @@ func (c *compiler) tokens(path string, cfg *PaginationConfig, out *harvest.Pagin
 		c.fail(path+".tokenLifetime", "%s pages have no token, no next link and nothing held", cfg.Type)
 	}
 	if !isToken {
-		if cfg.TokenRepeat != "" || cfg.TokenStateful {
+		if cfg.TokenRepeat != "" {
 			c.fail(path+".tokenRepeat", "%s pages have no token", cfg.Type)
+		}
+		if cfg.TokenStateful && cfg.Type != harvest.PageURL {
+			c.fail(path+".tokenStateful", "%s pages have neither token nor next link", cfg.Type)
 		}
 		if cfg.Type == harvest.PageURL && cfg.MaxPages == 0 {
 			// Two pages that link to each other must not be walked for ever.

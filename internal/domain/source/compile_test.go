@@ -71,6 +71,12 @@ func lookup(d *source.Definition) {
 	d.Endpoints = append(d.Endpoints, one)
 }
 
+// links turns the paging into one by next links, of which no reply tells yet.
+func links(d *source.Definition) {
+	d.Pagination.Type, d.Pagination.End, d.Pagination.TokenRepeat = "URL", []harvest.EndProof{harvest.EndNoURL}, ""
+	delete(d.Endpoints[0].Query, "cursor")
+}
+
 var harvesting = source.Trigger{Operation: harvest.Harvest}
 
 func TestCompile_WholeDefinitionWithoutWarnings(t *testing.T) {
@@ -188,11 +194,12 @@ func TestCompile_Refuses(t *testing.T) {
 		}, "pagination.end[0]: a total that is not EXACT ends no walk"},
 		{"exact total without a path", func(d *source.Definition) { search(d).Response.Total = "" }, "endpoints.works.response.total: is required"},
 		{"no token path", func(d *source.Definition) { search(d).Response.NextToken = "" }, "endpoints.works.response.nextToken: is required"},
-		{"no URL path", func(d *source.Definition) {
-			d.Pagination.Type, d.Pagination.End, d.Pagination.TokenRepeat = "URL", []harvest.EndProof{harvest.EndNoURL}, ""
-			delete(search(d).Query, "cursor")
-		}, "endpoints.works.response.nextUrl: is required"},
+		{"no URL path", links, "endpoints.works.response.nextUrl: is required"},
 		{"repeat and proof", func(d *source.Definition) { d.Pagination.TokenRepeat = "END" }, "pagination.tokenRepeat: END does not fit"},
+		{"a repeated link", func(d *source.Definition) { links(d); d.Pagination.TokenRepeat = "CONTINUE" }, "pagination.tokenRepeat: URL pages have no token"},
+		{"state of what is not there", func(d *source.Definition) {
+			d.Pagination.Type, d.Pagination.TokenRepeat, d.Pagination.TokenStateful = "PAGE", "", true
+		}, "pagination.tokenStateful: PAGE pages have neither token nor next link"},
 		{"life of what is not there", func(d *source.Definition) {
 			d.Pagination.Type, d.Pagination.TokenRepeat, d.Pagination.TokenLifetime = "PAGE", "", sec(300)
 		}, "pagination.tokenLifetime: PAGE pages have no token"},
@@ -261,6 +268,7 @@ func TestCompile_Refuses(t *testing.T) {
 		{"level", func(d *source.Definition) { d.Faults[0].Level = "L9" }, "faults[0].level: L9 is not known"},
 		{"reaction", func(d *source.Definition) { d.Faults[0].Reaction = "WAIT" }, "faults[0].reaction: WAIT is not known"},
 		{"retry of what is refused", func(d *source.Definition) { d.Faults[0].Reaction = "RETRY" }, "faults[0].reaction: a request that is retried is L1"},
+		{"new walk for what is refused", func(d *source.Definition) { d.Faults[0].Reaction = "RESTART" }, "faults[0].reaction: a walk that is begun again is L1"},
 		{"body pattern", func(d *source.Definition) { d.Faults[0].Body = "(" }, "faults[0].body: "},
 		{"match pattern", func(d *source.Definition) { d.Faults[0].Match = "[" }, "faults[0].match: "},
 		{"signal", func(d *source.Definition) { d.Faults[0].Signal = "ops" }, "faults[0].signal: ops is not a signal of an endpoint it can come from: did you mean oops?"},
@@ -297,6 +305,17 @@ func TestCompile_Refuses(t *testing.T) {
 			}
 			t.Errorf("want %q, got:\n%v", c.want, err)
 		})
+	}
+}
+
+// TestR22_LinksMayBeStateful as tokens may.
+func TestR22_LinksMayBeStateful(t *testing.T) {
+	d := def()
+	links(d)
+	d.Endpoints[0].Response.NextURL, d.Pagination.TokenStateful = "next", true
+	spec, _, err := source.Compile(*d, harvesting)
+	if err != nil || !spec.Paging.Stateful {
+		t.Errorf("compiled to %+v, %v", spec, err)
 	}
 }
 

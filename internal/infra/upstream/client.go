@@ -211,7 +211,7 @@ func keyLimits(spec *source.Spec) bool {
 // midWalk reports whether the call goes on with a walk whose position the
 // server holds.
 func midWalk(spec *source.Spec, call source.Call) bool {
-	return spec.Paging.Stateful && call.Purpose == source.ForSearch && (call.Position.Token != "" || call.Position.URL != "")
+	return call.Purpose == source.ForSearch && spec.Paging.ServerHolds(call.Position)
 }
 
 func cancelled() harvest.Fault {
