@@ -59,6 +59,10 @@ func TestUpdate_KnownRecordsAreAskedForByTheirIDs(t *testing.T) {
 			reply: `{"studies":[` + string(read(t, "clinicaltrials/study-single.json")) + `]}`, found: "NCT06604689!bad_date", // recorded without its dates
 		},
 		{
+			pack: "clinicaltrials", how: source.ForLookup, ids: []string{"NCT06604689"}, want: "/api/v2/studies/NCT06604689 format=json",
+			reply: string(read(t, "clinicaltrials/study-single.json")), found: "NCT06604689!bad_date",
+		},
+		{
 			pack: "semanticscholar", ids: []string{"0018ce3db8f9957b520d6b7e0cec84abfa230e1c", "x"},
 			want:  "/graph/v1/paper/batch fields=paperId,corpusId,externalIds,url,title,abstract,venue,publicationVenue,year,referenceCount,openAccessPdf,publicationTypes,publicationDate,journal,authors",
 			body:  `{"ids":["0018ce3db8f9957b520d6b7e0cec84abfa230e1c","x"]}`,
@@ -141,6 +145,28 @@ func TestUpdate_WhatIsNotThere(t *testing.T) {
 		spec := compile(t, c.pack, harvest.Update)
 		if got := meaningOf(t, spec, must(source.NewClassifier(spec)), c.how, c.status, read(t, c.file)); got != c.want {
 			t.Errorf("%s: %s, want %s", c.file, got, c.want)
+		}
+	}
+}
+
+// TestR31_HowAPackTellsWhatIsNotThere: by a 404 to one id, or by lists that leave
+// out nothing else. A list that is a search tells nothing.
+func TestR31_HowAPackTellsWhatIsNotThere(t *testing.T) {
+	for pack, want := range map[string]string{
+		"pubmed": "complete", "semanticscholar": "complete", "arxiv": "complete", "crossref": "lookup", "openalex": "lookup",
+		"clinicaltrials": "lookup", "datacite": "one", "doaj": "one", "europepmc": "nothing",
+	} {
+		got, spec := "nothing", compile(t, pack, harvest.Update)
+		switch {
+		case spec.Detail.Response.Complete:
+			got = "complete"
+		case spec.Lookup != nil:
+			got = "lookup"
+		case spec.Batching.IDs == 1:
+			got = "one"
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", pack, got, want)
 		}
 	}
 }

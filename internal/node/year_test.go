@@ -90,7 +90,7 @@ func newYear(t *testing.T) *year {
 		Batching: &source.BatchingConfig{IDBatchSize: 50},
 		Endpoints: []source.EndpointConfig{{
 			Name: "batch", Usage: source.UsageDetail, Method: "POST", Path: "/batch", Format: "JSON", Form: map[string]string{"ids": "${join(ids, ',')}"},
-			Response: source.ResponseConfig{Items: []string{"items"}, ID: search.Response.ID, UpdatedAt: search.Response.UpdatedAt, Version: search.Response.Version},
+			Response: source.ResponseConfig{Items: []string{"items"}, ID: search.Response.ID, UpdatedAt: search.Response.UpdatedAt, Version: search.Response.Version, Complete: true},
 		}},
 	}}
 	s.packs["generic"] = d

@@ -58,12 +58,17 @@ func (s *session) takeDetails(ctx context.Context, st step, r reply, b harvest.B
 	alias := aliases{}
 	alias.note(r.asked, r.ans.Page)
 	maps.Copy(alias, r.refused.alias)
+	witnesses, err := s.witnesses(ctx, missing, &b)
+	if err != nil {
+		return b, nil, err
+	}
+	heard := len(b.Records) > 0
 asking:
 	for try := 0; try < missingAsks && len(missing) > 0; try++ {
-		groups := s.again(try, missing, r.asked, &b)
+		groups := s.again(try, missing, r.asked, len(witnesses), &b)
 		for _, ids := range groups {
 			call := s.call(st)
-			call.IDs = ids
+			call.IDs = slices.Concat(ids, witnesses)
 			again, refused, err := s.details(ctx, call, s.alone(try))
 			if err != nil && !divisible(err) {
 				s.count(r.ans.Traffic)
@@ -77,6 +82,8 @@ asking:
 			if err != nil {
 				continue
 			}
+			heard = heard || len(again.Page.Items) > 0
+			testify(again.Page, &refused, witnesses)
 			s.takeMore(again.Page, &b)
 			alias.note(ids, again.Page)
 			maps.Copy(alias, refused.alias)
@@ -85,14 +92,14 @@ asking:
 		missing = left(without(missing, r.refused.all()), b.Records)
 	}
 	missing = s.unburied(missing)
-	if err := s.silent(r, missing, &b); err != nil {
+	if err := s.silent(r, missing, heard, &b); err != nil {
 		return b, nil, err
 	}
 	b.Asked, b.Missing = len(st.ids), notIn(s.unburied(append(missing, r.refused.all()...)), b.Quarantined)
 	b.Mended = without(r.due, b.Missing)
 	size := s.spec.Batching.IDs
 	if s.frozen() {
-		s.takeAbsent(&b, r.refused, alias)
+		s.takeAbsent(&b, r.refused, alias, heard)
 		size = max(size, 20) // records are asked for one by one, too: one of them is no flood
 	}
 	at := st.pos.Offset + int64(len(st.ids))
@@ -120,19 +127,41 @@ func (s *session) isBuried(id string) bool {
 func (s *session) mayBeGone(id string) bool { return s.frozen() || s.isBuried(id) }
 
 // takeAbsent sorts the ids of an UPDATE that were not found: not there, or there
-// under another id. An item whose own id cannot be read may be any of them.
-func (s *session) takeAbsent(b *harvest.Batch, refused refusals, alias aliases) {
+// under another id. An item whose own id cannot be read may be any of them. One
+// that was only left out of a reply is not there where replies are complete, but
+// not if nothing at all was heard of a list (R31).
+func (s *session) takeAbsent(b *harvest.Batch, refused refusals, alias aliases, heard bool) {
 	if slices.ContainsFunc(b.Quarantined, func(q harvest.Quarantined) bool { return q.ID == "" }) {
 		return
 	}
 	b.Merged, b.Absent = alias.of(without(b.Missing, refused.ids))
+	if !s.spec.Detail.Response.Complete || s.spec.Batching.IDs > 1 && !heard {
+		b.Absent = slices.DeleteFunc(b.Absent, func(id string) bool { return !slices.Contains(refused.gone, id) })
+	}
+}
+
+// witnesses are records that are asked for together with those of an UPDATE of
+// which nothing came: what has gone since the last check comes in lists of its
+// own, and an endpoint that gives the one and leaves out the other has answered.
+func (s *session) witnesses(ctx context.Context, missing []string, b *harvest.Batch) ([]string, error) {
+	if !s.frozen() || !s.spec.Detail.Response.Complete || s.spec.Lookup != nil || len(missing) == 0 || len(b.Records) > 0 {
+		return nil, nil
+	}
+	w, err := s.e.store.Witnesses(ctx, s.job.Provenance, s.spec.RecordType, missing)
+	return w[:min(len(w), s.spec.Batching.IDs-1)], err
+}
+
+// testify takes the witnesses out of an answer again: they were not to be read.
+func testify(p *harvest.Page, refused *refusals, witnesses []string) {
+	p.Items = slices.DeleteFunc(p.Items, func(it harvest.Item) bool { return slices.Contains(witnesses, it.ID) })
+	refused.gone, refused.ids = without(refused.gone, witnesses), without(refused.ids, witnesses)
 }
 
 // silent is the fault of an endpoint that has good replies and nothing in them:
-// of so many ids that a search has just named not all are bad. What it says of
-// records that were there once, or of ids on the list of bad ones, is an answer.
-func (s *session) silent(r reply, missing []string, b *harvest.Batch) error {
-	if s.frozen() || len(missing) < len(r.asked) || len(without(missing, r.due)) < fewGuilty || len(b.Quarantined) > 0 {
+// of so many ids that a search has just named, or whose records are held, not
+// all are bad. What it says of those on the list of bad ones is an answer.
+func (s *session) silent(r reply, missing []string, heard bool, b *harvest.Batch) error {
+	if heard || len(without(missing, r.due)) < fewGuilty || len(b.Quarantined) > 0 {
 		return nil
 	}
 	s.count(traffic(b.Evidence))
@@ -150,19 +179,15 @@ func (s *session) alone(try int) func(id string) bool {
 	return s.takes
 }
 
-// again is how ids that were left out are asked for once more: together, but at
-// the last try of an UPDATE one by one if records came that nobody had asked for.
-// One of those may be what an id has become, which only an answer to that id
-// alone can tell (R31).
-func (s *session) again(try int, missing, asked []string, b *harvest.Batch) [][]string {
+// again is how ids that were left out are asked for once more, with room for
+// others beside them: together, but at the last try of an UPDATE one by one if
+// records came that nobody had asked for. One of those may be what an id has
+// become, which only an answer to that id alone can tell (R31).
+func (s *session) again(try int, missing, asked []string, others int, b *harvest.Batch) [][]string {
 	if !s.frozen() || try < missingAsks-1 || s.spec.Lookup != nil || !slices.ContainsFunc(b.Records, func(r harvest.Record) bool { return !slices.Contains(asked, r.ID) }) {
-		return [][]string{missing}
+		return slices.Collect(slices.Chunk(missing, s.spec.Batching.IDs-others))
 	}
-	out := make([][]string, len(missing))
-	for i := range missing {
-		out[i] = missing[i : i+1]
-	}
-	return out
+	return slices.Collect(slices.Chunk(missing, 1))
 }
 
 // aliases are the records that came in the place of the one id asked for.

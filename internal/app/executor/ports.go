@@ -29,6 +29,9 @@ type Store interface {
 	// BadIDs says which of ids are on the list of bad ids, and names up to most
 	// others on it that are due to be asked for again.
 	BadIDs(ctx context.Context, provenance, recordType string, ids []string, most int) (harvest.BadIDs, error)
+	// Witnesses names a few records of the source that were there when they were
+	// last asked for and are none of ids.
+	Witnesses(ctx context.Context, provenance, recordType string, ids []string) ([]string, error)
 	Spec(ctx context.Context, id harvest.PlanID) ([]byte, error)
 }
 

@@ -28,10 +28,12 @@ type manner struct {
 	reply  string // what the reply says, lines of the response part
 	blind  bool   // whether nothing is counted before slices are cut
 	two    bool   // whether details are asked for by id
-	id     string // path of the id, default id
-	target int    // records a slice, default 100
-	tasks  string // what single operations have of their own
-	faults string // fault rules in place of the usual one
+	// complete: what a list of details leaves out is not there
+	complete bool
+	id       string // path of the id, default id
+	target   int    // records a slice, default 100
+	tasks    string // what single operations have of their own
+	faults   string // fault rules in place of the usual one
 }
 
 // The generic source in every style of the oracle.
@@ -106,6 +108,9 @@ pagination: %s
 	if m.two {
 		fmt.Fprintf(&b, "      id: %s\n", id)
 		b.WriteString("  batch:\n    usage: DETAIL\n    method: POST\n    path: /batch\n    format: JSON\n    form:\n      ids: ${join(ids, ',')}\n    response:\n      items: items\n" + item)
+		if m.complete {
+			b.WriteString("      complete: true\n")
+		}
 	} else {
 		b.WriteString(item)
 	}

@@ -26,11 +26,17 @@ import (
 // has two phases anyway, or one and an endpoint for UPDATE alone, which takes a
 // list, one id, or a list of some ids and others one by one.
 var byID = map[string]manner{
-	"two-phase": manners["two-phase"],
-	"list":      alone(manners["page-1"], "10", "    method: POST\n        path: /batch", "        form:\n          ids: ${join(ids, ',')}\n", "items: items"),
+	"two-phase": complete(manners["two-phase"]),
+	"list":      alone(manners["page-1"], "10", "    method: POST\n        path: /batch", "        form:\n          ids: ${join(ids, ',')}\n", "items: items\n          complete: true"),
 	"single":    alone(manners["token-const"], "1", "    path: /items/${join(ids, ',')}", "", "root: id\n          items: $"),
 	"mixed":     mixed(`    idPattern: ".*[02468]"` + "\n    "), // the list holds even ids only
 	"looked up": mixed(""),
+}
+
+// complete says that what the list of details leaves out is not there.
+func complete(m manner) manner {
+	m.complete = true
+	return m
 }
 
 // mixed has a list, and looks up what that does not hold or leaves out.
@@ -514,7 +520,7 @@ func TestR31_AbsenceFromASearchMeansNothing(t *testing.T) {
 		}
 		r.before = r.harvestRows()
 		r.must("after three harvests", id, "ACTIVE 1", 0)
-		r.refresh("unknown", harvest.CandidatePick{IDs: []string{"g-09999999", id}})
+		r.refresh("unknown", harvest.CandidatePick{IDs: []string{"g-09999999", id, r.all()[6]}})
 		r.must("after a check", id, "ACTIVE 1", 1)
 		if n := r.ask(`SELECT COUNT(*) FROM ing_bad_id WHERE ext_id='g-09999999'`); n != 1 {
 			t.Errorf("the unknown id is %d times on the list of bad ids", n)
@@ -529,20 +535,81 @@ func TestR31_AbsenceFromASearchMeansNothing(t *testing.T) {
 	})
 }
 
+// TestR31_SilenceIsNoEvidence: good replies with nothing in them, over whole
+// lists and on days apart, make no record GONE, nor does one left out of a list
+// that may be a search; such an id is asked for again as a bad one.
+func TestR31_SilenceIsNoEvidence(t *testing.T) {
+	searched := byID["list"]
+	searched.tasks = strings.Replace(searched.tasks, "          complete: true\n", "", 1)
+	for _, c := range []struct {
+		name   string
+		m      manner
+		hidden int  // of 131 records, the last list of one
+		done   bool // the lists are gone through
+		bad    int
+		gone   int
+	}{
+		{"all left out of lists", byID["list"], 131, false, 0, 0},
+		{"all left out of searches", searched, 131, false, 0, 0},
+		{"one list of one is empty", byID["list"], 0, true, 0, 1},
+		{"one search of one is empty", searched, 0, true, 1, 0},
+		{"whole lists of many", byID["list"], 30, true, 0, 30},
+		{"one left out of a list", byID["list"], 1, true, 0, 1},
+		{"one left out of a search", searched, 1, true, 1, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				r := newRefresher(t, c.m, setup{sim: sim.Config{Records: 131}})
+				ids := r.all()
+				hidden := ids[:c.hidden]
+				if c.hidden == 0 {
+					hidden = ids[130:]
+				}
+				r.door.hide(hidden...)
+				for day := range 2 {
+					rep, err := r.try(fmt.Sprint("day ", day), harvest.CandidatePick{IDs: ids})
+					if err != nil || (rep.Status == "COMPLETED") != c.done {
+						t.Fatalf("%+v, %v", rep, err)
+					}
+					r.pass(25 * time.Hour)
+				}
+				if n := r.ask(`SELECT COUNT(*) FROM ing_record WHERE status_code='GONE'`); n != c.gone {
+					t.Errorf("%d records are gone, want %d", n, c.gone)
+				}
+				if n := r.ask(`SELECT COUNT(*) FROM ing_bad_id`); n != c.bad {
+					t.Errorf("%d bad ids, want %d", n, c.bad)
+				}
+				r.door.hide()
+				r.pass(25 * time.Hour)
+				r.refresh("found again", harvest.CandidatePick{IDs: ids})
+				if n := r.ask(`SELECT COUNT(*) FROM ing_record WHERE status_code<>'ACTIVE' OR missing_checks<>0`) + r.ask(`SELECT COUNT(*) FROM ing_bad_id`); n != 0 {
+					t.Errorf("%d are not as they were", n)
+				}
+				patratest.MustVerify(t, r.Node.Store)
+			})
+		})
+	}
+}
+
 // TestR31_ManyGoneInARow: where records are asked for one by one, a row of those
-// that are not there is no broken endpoint.
+// that are not there is no broken endpoint; nor are whole lists of them, as long
+// as others are there.
 func TestR31_ManyGoneInARow(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRefresher(t, byID["single"], setup{})
-		ids := r.all()[:30]
-		r.door.hide(ids...)
-		r.refresh("first", harvest.CandidatePick{IDs: ids})
-		r.pass(25 * time.Hour)
-		if rep := r.refresh("second", harvest.CandidatePick{IDs: ids}); rep.Records.Gone != 30 {
-			t.Errorf("%+v", rep.Records)
-		}
-		r.sound()
-	})
+	for _, name := range []string{"single", "list"} {
+		t.Run(name, func(t *testing.T) {
+			engines(t, func(t *testing.T, s setup) {
+				r := newRefresher(t, byID[name], s)
+				ids := r.all()[:30]
+				r.door.hide(ids...)
+				r.refresh("first", harvest.CandidatePick{IDs: ids})
+				r.pass(25 * time.Hour)
+				if rep := r.refresh("second", harvest.CandidatePick{IDs: ids}); rep.Records.Gone != 30 {
+					t.Errorf("%+v", rep.Records)
+				}
+				r.sound()
+			})
+		})
+	}
 }
 
 // TestUpdate_SignalsLeadToWhatTheyAreAbout: a notice about a record that is held,

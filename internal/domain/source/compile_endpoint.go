@@ -183,7 +183,7 @@ func (c *compiler) response(path string, e EndpointConfig) Response {
 	r := e.Response
 	out := Response{
 		Items: slices.Clone(r.Items), Root: r.Root, ID: slices.Clone(r.ID), Version: slices.Clone(r.Version),
-		Total: r.Total, Token: r.NextToken, TokenParam: r.TokenParam, URL: r.NextURL, HasMore: r.HasMore, Deleted: slices.Clone(r.Deleted),
+		Total: r.Total, Token: r.NextToken, TokenParam: r.TokenParam, URL: r.NextURL, HasMore: r.HasMore, Deleted: slices.Clone(r.Deleted), Complete: r.Complete,
 		Held: maps.Clone(r.Held), Signals: maps.Clone(r.Signals),
 	}
 	for i, p := range r.UpdatedAt {
@@ -198,6 +198,9 @@ func (c *compiler) response(path string, e EndpointConfig) Response {
 	}
 	for i, p := range r.Deleted {
 		c.presence(fmt.Sprintf("%s.deleted[%d]", path, i), p)
+	}
+	if r.Complete && e.Usage != UsageDetail {
+		c.fail(path+".complete", "belongs to a DETAIL endpoint: a %s is not asked for a list of ids", e.Usage)
 	}
 	if r.TokenParam != "" && r.NextToken == "" {
 		c.fail(path+".tokenParam", "goes with nextToken")

@@ -158,6 +158,7 @@ func TestCompile_Refuses(t *testing.T) {
 			lookup(d)
 			d.Endpoints[1].IDPattern = "(["
 		}, "endpoints.fetch.idPattern: error parsing regexp"},
+		{"a search is never complete", func(d *source.Definition) { search(d).Response.Complete = true }, "endpoints.works.response.complete: belongs to a DETAIL endpoint"},
 		{"pattern of a search", func(d *source.Definition) { search(d).IDPattern = "x" }, "endpoints.works.idPattern: belongs to a DETAIL endpoint"},
 		{"header twice", func(d *source.Definition) { d.HTTP.Headers = source.Headers{"X-A": new("1"), "x-a": nil} }, "http.headers.x-a: is given as X-A already"},
 		{"header split", func(d *source.Definition) { d.HTTP.Headers = source.Headers{"X-A": new("b\r\nC: d")} }, "http.headers.X-A: a header holds no line break"},

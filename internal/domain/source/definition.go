@@ -218,12 +218,14 @@ type ResponseConfig struct {
 	Total     string      `yaml:"total" doc:"path of the total, or header:NAME"`
 	NextToken string      `yaml:"nextToken" doc:"path of the next token, or header:NAME"`
 	// TokenParam: what is at NextToken is a URL, and this parameter of it the token (P4).
-	TokenParam string            `yaml:"tokenParam" doc:"what nextToken leads to is a URL; the token is this parameter of it"`
-	NextURL    string            `yaml:"nextUrl" doc:"path of the next link, or header:Link"`
-	HasMore    string            `yaml:"hasMore" doc:"path of a truth: there is more"`
-	Deleted    []Presence        `yaml:"deleted" doc:"places whose being there marks an item as deleted; it needs no other fields"`
-	Held       map[string]string `yaml:"held" doc:"values kept for later pages, as ${page.held.NAME}"`
-	Signals    map[string]string `yaml:"signals" doc:"places whose being there means something went wrong; faults refer to them"`
+	TokenParam string     `yaml:"tokenParam" doc:"what nextToken leads to is a URL; the token is this parameter of it"`
+	NextURL    string     `yaml:"nextUrl" doc:"path of the next link, or header:Link"`
+	HasMore    string     `yaml:"hasMore" doc:"path of a truth: there is more"`
+	Deleted    []Presence `yaml:"deleted" doc:"places whose being there marks an item as deleted; it needs no other fields"`
+	// Complete is of DETAIL, where an id left out is an answer (R31).
+	Complete bool              `yaml:"complete" doc:"every id asked for that exists is in the reply, so that one left out of it is not there; not so of a search by ids"`
+	Held     map[string]string `yaml:"held" doc:"values kept for later pages, as ${page.held.NAME}"`
+	Signals  map[string]string `yaml:"signals" doc:"places whose being there means something went wrong; faults refer to them"`
 }
 
 // DatedPick is a place of an update time and the name of the date found there.

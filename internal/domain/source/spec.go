@@ -18,7 +18,8 @@ import (
 // when a snapshot may say what an older build would pass over.
 //
 //	2: hash buckets, lifetime of tokens, further secrets, headers taken away, LOOKUP
-const SpecVersion = 2
+//	3: replies that leave out only what is not there
+const SpecVersion = 3
 
 // Spec is the frozen description of one source for one plan: all that the
 // Executor ever sees. Secrets are in it by reference only.
@@ -232,8 +233,11 @@ type Response struct {
 	URL        string `json:"nextUrl,omitempty"`
 	HasMore    string `json:"hasMore,omitempty"`
 	// Deleted are places whose presence makes the item a tombstone (P13, R31).
-	Deleted []Presence        `json:"deleted,omitempty"`
-	Held    map[string]string `json:"held,omitempty"`
+	Deleted []Presence `json:"deleted,omitempty"`
+	// Complete: of the ids asked for, one that is left out of the reply is not
+	// there (R31).
+	Complete bool              `json:"complete,omitzero"`
+	Held     map[string]string `json:"held,omitempty"`
 	// Signals are named places whose being there means something went wrong;
 	// fault rules refer to them.
 	Signals map[string]string `json:"signals,omitempty"`

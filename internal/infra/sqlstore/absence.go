@@ -1,7 +1,10 @@
 package sqlstore
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
+	"slices"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
@@ -83,4 +86,33 @@ func (x *tx) foundRecords(ids []any) error {
 		}
 	}
 	return nil
+}
+
+// Witnesses names up to three records of the source that were there when they
+// were last asked for and are none of ids: the one after the first of ids, the
+// last and the first of all, since neighbours tend to go together.
+func (s *Store) Witnesses(ctx context.Context, provenance, recordType string, ids []string) (out []string, err error) {
+	for _, place := range []struct {
+		where, order string
+		args         []any
+	}{{` AND ext_id>?`, ``, []any{ids[0]}}, {``, ` DESC`, nil}, {``, ``, nil}} {
+		args := append([]any{provenance, recordType}, place.args...)
+		known := slices.Concat(ids, out)
+		found := false
+		err := s.each(ctx, func(r *sql.Rows) error {
+			var id string
+			if err := r.Scan(&id); err != nil {
+				return err
+			}
+			if !found && !slices.Contains(known, id) {
+				found, out = true, append(out, id)
+			}
+			return nil
+		}, `SELECT ext_id FROM ing_record WHERE provenance_code=? AND record_type=? AND status_code='ACTIVE' AND missing_checks=0`+place.where+` ORDER BY ext_id`+place.order+` LIMIT ?`,
+			append(args, len(known)+1)...)
+		if err != nil {
+			return nil, fmt.Errorf("look for witnesses: %w", err)
+		}
+	}
+	return out, nil
 }
