@@ -70,7 +70,7 @@ asking:
 			call := s.call(st)
 			call.IDs = slices.Concat(ids, witnesses)
 			again, refused, err := s.details(ctx, call, s.alone(try))
-			if err != nil && !divisible(err) {
+			if err != nil && !refuses(err) {
 				s.count(r.ans.Traffic)
 				s.count(again.Traffic)
 				return b, nil, fmt.Errorf("%s details left out before: %w", s.job.Provenance, err)
@@ -258,8 +258,10 @@ func (s *session) details(ctx context.Context, call source.Call, takes func(id s
 			return ans, refused, err
 		}
 	}
-	h := s.halving(ctx, call, source.ForLookup, len(all))
-	err = h.each(without(all, call.IDs))
+	single := call
+	single.IDs = without(all, call.IDs)
+	h := s.halving(ctx, single, source.ForLookup)
+	err = h.each(single.IDs)
 	s.heard(h)
 	one := h.answer
 	one.Traffic = ans.Traffic.Add(h.traffic)
@@ -281,11 +283,11 @@ func (s *session) together(ctx context.Context, call source.Call) (ans source.An
 		s.unheard = 0
 		return ans, refused, nil
 	}
-	if !divisible(err) {
+	h := s.halving(ctx, call, call.Purpose)
+	if !h.divides(err) {
 		return ans, refused, err
 	}
-	h := s.halving(ctx, call, call.Purpose, len(call.IDs))
-	inner := h.search(call.IDs, err)
+	inner := h.among(call.IDs, err)
 	ans.Traffic = ans.Traffic.Add(h.traffic)
 	ans.Page = &harvest.Page{Items: h.items}
 	s.heard(h)

@@ -96,7 +96,7 @@ func numbers(n, step int) (out []int) {
 // kept, in one batch, for some 2 k log n requests more.
 func TestR27_RefusedDetailsAreHalvedDownToTheGuilty(t *testing.T) {
 	patratest.Long(t, "a matrix of cases without concurrency")
-	for _, status := range []int{400, 404, 410} {
+	for _, status := range []int{400, 404, 410, 413, 422} {
 		for _, c := range []struct {
 			n, batch int
 			guilty   []int
@@ -106,7 +106,8 @@ func TestR27_RefusedDetailsAreHalvedDownToTheGuilty(t *testing.T) {
 			{64, 64, []int{17, 18, 40}},
 			{64, 64, []int{8, 9, 10, 11, 12, 13, 14, 15}}, // in a row is no broken endpoint
 			{70, 10, []int{3, 33, 69}},
-			{200, 200, numbers(20, 10)}, // a tenth is the most
+			{64, 64, numbers(9, 7)},
+			{200, 200, numbers(40, 5)},
 			{2, 2, []int{0, 1}},
 			{3, 1, []int{1}},
 		} {
@@ -155,8 +156,9 @@ func TestR27_TooLargeDetailsAreHalved(t *testing.T) {
 	})
 }
 
-// TestR27_BrokenEndpointIsNoFaultOfTheIDs: where not one id is answered, or more
-// than a tenth are refused, nothing is listed and the slice is a gap.
+// TestR27_BrokenEndpointIsNoFaultOfTheIDs: where not one id is answered nothing
+// is listed, little is asked, and the slice is a gap. So it is where the source
+// says that it is not for us.
 func TestR27_BrokenEndpointIsNoFaultOfTheIDs(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -166,8 +168,8 @@ func TestR27_BrokenEndpointIsNoFaultOfTheIDs(t *testing.T) {
 	}{
 		{"large", 200, 200, func([]string) int { return 400 }, 35},
 		{"small", 60, 10, func([]string) int { return 404 }, 20},
-		{"too many", 200, 200, guilty(400, numbers(40, 5)...), 1 + 2*21*8},
-		{"other refusal", 64, 64, guilty(422, 5), 1 + 2*6},
+		{"down", 200, 200, func([]string) int { return 500 }, 10*4 + 8*4}, // 10 runs of 4 tries, and from the third on one id alone
+		{"down, one by one", 60, 1, func([]string) int { return 503 }, 10*4 + 8*4},
 		{"forbidden", 64, 64, guilty(403, 5), 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -191,6 +193,68 @@ func TestR27_BrokenEndpointIsNoFaultOfTheIDs(t *testing.T) {
 	}
 }
 
+// TestR27_WhatDoesNotPassIsHalvedInTheEnd: what may pass is asked for again as it
+// was. Only when it has not over two runs are ids taken to be guilty of it, as
+// long as the endpoint gives details of others, before and after.
+func TestR27_WhatDoesNotPassIsHalvedInTheEnd(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		n, batch int
+		status   int
+		guilty   []int
+	}{
+		{"one", 64, 64, 500, []int{5}},
+		{"unavailable", 64, 64, 503, []int{63}},
+		{"some", 64, 64, 502, []int{0, 17, 18, 40}},
+		{"in a row", 64, 64, 500, []int{8, 9, 10, 11, 12, 13, 14, 15, 16, 17}},
+		{"one by one", 5, 1, 500, []int{0, 4}},
+		{"two pages", 70, 35, 500, []int{3, 69}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				b, f := newRefused(t, c.n, c.batch, guilty(c.status, c.guilty...))
+				rep := b.MustHarvest("generic")
+				if n, bad := b.ask(`SELECT COUNT(*) FROM ing_record`), b.ask(`SELECT COUNT(*) FROM ing_bad_id`); rep.Status != "COMPLETED" || n != c.n-len(c.guilty) || bad != len(c.guilty) {
+					t.Fatalf("%s: %d records and %d bad ids, %d were guilty", rep.Status, n, bad, len(c.guilty))
+				}
+				for i, ids := range f.asked[:8] { // two runs of four tries
+					if want := f.asked[0]; len(ids) != len(want) {
+						t.Errorf("request %d was for %d ids", i, len(ids))
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestR27_OutageWhileHalvingBlamesNobody: the endpoint fails for one id, and then
+// for good.
+func TestR27_OutageWhileHalvingBlamesNobody(t *testing.T) {
+	for _, down := range []int{1, 10, 17, 19} { // after so many requests that were answered or tried to the end
+		t.Run(fmt.Sprint(down), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				var n atomic.Int64
+				b, f := newRefused(t, 64, 64, func(ids []string) int {
+					if n.Add(1) > int64(8+down) {
+						return 503
+					}
+					return guilty(500, 60)(ids)
+				})
+				rep := b.MustHarvest("generic")
+				if bad := b.ask(`SELECT COUNT(*) FROM ing_bad_id`); rep.Status != "PARTIAL" || bad != 0 {
+					t.Errorf("%s, %d bad ids", rep.Status, bad)
+				}
+				f.status = guilty(500, 60)
+				time.Sleep(30 * time.Minute)
+				rep = b.MustHarvest("generic")
+				if n, bad := b.ask(`SELECT COUNT(*) FROM ing_record`), b.ask(`SELECT COUNT(*) FROM ing_bad_id`); rep.Status != "COMPLETED" || n != 63 || bad != 1 {
+					t.Errorf("%s: %d records, %d bad ids", rep.Status, n, bad)
+				}
+			})
+		})
+	}
+}
+
 // TestR27_IDsOneByOneAreGuiltyUpToAPoint: with one id to a request a broken
 // endpoint shows only over several.
 func TestR27_IDsOneByOneAreGuiltyUpToAPoint(t *testing.T) {
@@ -199,22 +263,6 @@ func TestR27_IDsOneByOneAreGuiltyUpToAPoint(t *testing.T) {
 		rep := b.MustHarvest("generic")
 		if rep.Status != "PARTIAL" || len(f.asked) != 8 {
 			t.Errorf("%s after %d requests, want a gap after 8", rep.Status, len(f.asked))
-		}
-	})
-}
-
-// TestR27_OnlyRefusalsAreHalved: what may pass is asked for again as it was.
-func TestR27_OnlyRefusalsAreHalved(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		b, f := newRefused(t, 64, 64, guilty(503, 5))
-		rep := b.MustHarvest("generic")
-		if rep.Status != "PARTIAL" {
-			t.Errorf("%s", rep.Status)
-		}
-		for _, ids := range f.asked {
-			if len(ids) != 64 {
-				t.Fatalf("%d ids were asked for", len(ids))
-			}
 		}
 	})
 }

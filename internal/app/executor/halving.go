@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -12,14 +13,18 @@ import (
 // details. With k of n ids guilty it asks about 2 k log n times.
 type halving struct {
 	ask func(ids []string) (source.Answer, error)
-	// most is how many may be guilty before something else must be wrong, and
-	// before counts those that were found guilty since it last gave details.
-	most, before int
+	// before counts the ids that were refused since the upstream last gave details.
+	before int
 	// known: the id is of a record that was there once, so that its not being
 	// there is an answer and no sign of a broken endpoint.
 	known func(id string) bool
+	// lasting: what should have passed has not for several runs, and divides as
+	// a refusal does. probes names ids that tell whether the endpoint is alive.
+	lasting bool
+	probes  func() ([]string, error)
 
 	accepted bool // something was answered: the endpoint is alive
+	unwell   int  // ids that failed, not refused, since something was answered
 	guilty   []string
 	gone     []string // those that are not there
 	items    []harvest.Item
@@ -28,11 +33,24 @@ type halving struct {
 	answer   source.Answer // the last of each
 }
 
-// fewGuilty is how many ids may be guilty in a request of any size. So many
-// refused with not one answered mean that the endpoint is broken, not the ids.
+// fewGuilty is how many ids may be refused in a row with not one answered. So
+// many mean that the endpoint is broken, not the ids.
 const fewGuilty = 8
 
 var errManyGuilty = errors.New("too many ids are refused")
+
+// among searches all of ids, which were refused together for why.
+func (h *halving) among(ids []string, why error) error {
+	if !refuses(why) {
+		if err := h.alive(why); err != nil {
+			return err
+		}
+	}
+	if err := h.search(ids, why); err != nil {
+		return err
+	}
+	return h.still(why)
+}
 
 // search looks for the guilty among ids, which were refused together for why.
 // Both halves are asked before either is looked into, so that the few ids in a
@@ -48,9 +66,9 @@ func (h *halving) search(ids []string, why error) error {
 		h.traffic = h.traffic.Add(ans.Traffic)
 		switch {
 		case err == nil:
-			h.accepted = true
+			h.accepted, h.unwell = true, 0
 			h.items = append(h.items, ans.Page.Items...)
-		case !divisible(err):
+		case !h.divides(err):
 			return err
 		}
 		refused[i] = err
@@ -68,56 +86,93 @@ func (h *halving) search(ids []string, why error) error {
 
 // each asks for ids one by one.
 func (h *halving) each(ids []string) error {
+	var last error
 	for _, id := range ids {
 		ans, err := h.ask([]string{id})
 		h.traffic, h.answer = h.traffic.Add(ans.Traffic), ans
 		switch {
 		case err == nil:
-			h.accepted = true
+			h.accepted, h.unwell = true, 0
 			h.items = append(h.items, ans.Page.Items...)
 			h.alias.note([]string{id}, ans.Page)
-		case !divisible(err):
+		case !h.divides(err):
 			return err
 		default:
-			if why := h.found(id, err); why != nil {
+			if last = err; h.found(id, err) != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return h.still(last)
 }
 
 func (h *halving) found(id string, why error) error {
-	if !ofOneID(why) {
-		return why
-	}
 	if isAbsence(why) && h.known(id) {
 		h.gone = append(h.gone, id)
 		return nil
 	}
 	h.guilty = append(h.guilty, id)
-	if len(h.guilty) > h.most || !h.accepted && h.before+len(h.guilty) >= fewGuilty {
+	if !refuses(why) {
+		if h.unwell++; h.unwell >= fewGuilty {
+			return h.still(why)
+		}
+		return nil
+	}
+	if !h.accepted && h.before+len(h.guilty) >= fewGuilty {
 		return errManyGuilty
 	}
 	return nil
 }
 
+// still makes sure that the endpoint was alive behind the last id that failed: no
+// id is guilty of an outage.
+func (h *halving) still(why error) error {
+	if h.unwell == 0 {
+		return nil
+	}
+	return h.alive(why)
+}
+
+// alive asks for ids that have nothing to do with the fault. If none is answered
+// the fault is the endpoint's, and returned.
+func (h *halving) alive(why error) error {
+	ids, err := h.probes()
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		ans, err := h.ask([]string{id})
+		h.traffic = h.traffic.Add(ans.Traffic)
+		if err == nil {
+			h.accepted, h.unwell = true, 0
+			h.probes = func() ([]string, error) { return []string{id}, nil }
+			return nil
+		}
+	}
+	return why
+}
+
+// divides reports whether fewer ids may fare better.
+func (h *halving) divides(err error) bool { return refuses(err) || h.lasting && fails(err) }
+
 // tooLarge is the fault of a reply beyond the limits on bodies.
 const tooLarge = "reply_too_large"
 
-// divisible reports whether fewer ids may fare better: a refusal of what was
-// asked for. Forbidden is the source's own affair (R42), and where no reply
-// came, or the source says what else to do, ids have nothing to do with it.
-func divisible(err error) bool {
+// refuses reports whether err is a refusal of what was asked for. Forbidden is
+// the source's own affair (R42), and where no reply came, or the source says what
+// else to do, ids have nothing to do with it.
+func refuses(err error) bool {
 	f, ok := harvest.FaultOf(err)
 	return ok && f.Level == harvest.Rejected && f.Reaction != harvest.CutSlice && f.Reaction != harvest.RestartWalk &&
 		(f.Status >= 200 && f.Status != 403 || f.Code == tooLarge)
 }
 
-// ofOneID reports whether a refusal of a single id speaks of that id.
-func ofOneID(err error) bool {
-	f, _ := harvest.FaultOf(err)
-	return f.Status == 400 || f.Status == 404 || f.Status == 410 || f.Code == tooLarge
+// fails reports whether err is a reply that may be another one tomorrow, and not
+// the wish to be left alone for a while.
+func fails(err error) bool {
+	f, ok := harvest.FaultOf(err)
+	return ok && f.Level == harvest.Transient && f.Reaction == harvest.Retry && f.RetryAfter == 0 && !f.Throttled() &&
+		f.Status >= 200 && f.Status != 408 && f.Status != 425
 }
 
 // isAbsence reports whether a refusal says that what was asked for is not there.
@@ -126,13 +181,35 @@ func isAbsence(err error) bool {
 	return f.Status == 404 || f.Status == 410
 }
 
-// halving is a search for the guilty among n ids of a call.
-func (s *session) halving(ctx context.Context, call source.Call, p source.Purpose, n int) *halving {
-	return &halving{most: max(fewGuilty, n/10), before: s.unheard, known: s.mayBeGone, alias: aliases{}, ask: func(ids []string) (source.Answer, error) {
-		part := call
-		part.Purpose, part.IDs = p, ids
-		return s.e.up.Ask(ctx, s.spec, part)
-	}}
+// lastingRuns is how many runs in a row must have been spent before a fault that
+// should pass is taken to be that of an id.
+const lastingRuns = 2
+
+// halving is a search for the guilty among the ids of a call.
+func (s *session) halving(ctx context.Context, call source.Call, p source.Purpose) *halving {
+	return &halving{
+		before: s.unheard, known: s.mayBeGone, alias: aliases{}, lasting: s.spent >= lastingRuns,
+		probes: func() ([]string, error) { return s.probes(ctx, call.IDs) },
+		ask: func(ids []string) (source.Answer, error) {
+			part := call
+			part.Purpose, part.IDs = p, ids
+			return s.e.up.Ask(ctx, s.spec, part)
+		},
+	}
+}
+
+// probes are ids that tell whether the endpoint gives any details: one of the
+// slice, which is another in each run, and one that is held.
+func (s *session) probes(ctx context.Context, ids []string) ([]string, error) {
+	held, err := s.e.store.Witnesses(ctx, s.job.Provenance, s.spec.RecordType, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := held[:min(1, len(held))]
+	if others := without(s.ids, ids[:1]); len(others) > 0 {
+		out = append(out, others[int(s.run)%len(others)])
+	}
+	return slices.DeleteFunc(out, func(id string) bool { return !s.takes(id) }), nil
 }
 
 // heard counts the ids refused since the upstream last gave details.

@@ -27,6 +27,7 @@ type session struct {
 	asking sync.WaitGroup // requests in flight
 
 	run     harvest.RunID
+	spent   int // runs in a row before this one that were
 	mapping string
 	walk    int
 	batchNo int
@@ -73,7 +74,7 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 	if err != nil {
 		return e.storeEnd(ctx, job, log, err)
 	}
-	s := &session{e: e, job: job, spec: spec, cal: cal, log: log.With("attempt", res.Attempt), stop: stop, mapping: spec.Mapping.Version(), run: res.Run, walk: res.Walk, batchNo: res.BatchNo, paging: spec.Paging.Of(job.Spec), begun: time.Now(), takes: spec.Detail.Takes()}
+	s := &session{e: e, job: job, spec: spec, cal: cal, log: log.With("attempt", res.Attempt), stop: stop, mapping: spec.Mapping.Version(), run: res.Run, spent: res.Spent, walk: res.Walk, batchNo: res.BatchNo, paging: spec.Paging.Of(job.Spec), begun: time.Now(), takes: spec.Detail.Takes()}
 	renewing := make(chan struct{})
 	go func() {
 		defer close(renewing)

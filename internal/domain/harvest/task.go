@@ -78,7 +78,9 @@ func (r Rest) Fault() error {
 type Resume struct {
 	Run     RunID
 	Attempt int
-	Walk    int
+	// Spent counts the attempts in a row before this one that transient faults ended.
+	Spent int
+	Walk  int
 	// BatchNo is the next free batch number of the run.
 	BatchNo int
 	// Search is the position after the last committed SEARCH page, Pages of

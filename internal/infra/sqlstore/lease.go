@@ -202,9 +202,9 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 		var slice, plan int64
 		var prov, op string
 		var from, to, cutAt ts
-		if err := x.row(`SELECT t.attempts, t.walk_no, t.slice_id, t.plan_id, t.provenance_code, t.operation_code, s.window_from, s.window_to, s.created_at
+		if err := x.row(`SELECT t.attempts, t.spent_runs, t.walk_no, t.slice_id, t.plan_id, t.provenance_code, t.operation_code, s.window_from, s.window_to, s.created_at
 			FROM ing_task t JOIN ing_plan_slice s ON s.id=t.slice_id WHERE t.id=?`, l.Task).
-			Scan(&res.Attempt, &res.Walk, &slice, &plan, &prov, &op, &from, &to, &cutAt); err != nil {
+			Scan(&res.Attempt, &res.Spent, &res.Walk, &slice, &plan, &prov, &op, &from, &to, &cutAt); err != nil {
 			return fmt.Errorf("read task %d: %w", l.Task, err)
 		}
 		res.SearchAge = x.now.Sub(cutAt.time())
