@@ -54,7 +54,7 @@ const missingAsks = 2
 // takeDetails accounts for every id of a DETAIL page (R27).
 func (s *session) takeDetails(ctx context.Context, st step, r reply, b harvest.Batch) (harvest.Batch, *step, error) {
 	s.takeItems(r.ans.Page, &b)
-	missing := left(without(r.asked, r.refused.all()), b.Records)
+	missing := left(without(r.asked, r.refused.all()), &b)
 	alias := aliases{}
 	alias.note(r.asked, r.ans.Page)
 	maps.Copy(alias, r.refused.alias)
@@ -89,13 +89,13 @@ asking:
 			maps.Copy(alias, refused.alias)
 			r.refused.add(refused)
 		}
-		missing = left(without(missing, r.refused.all()), b.Records)
+		missing = left(without(missing, r.refused.all()), &b)
 	}
 	missing = s.unburied(missing)
 	if err := s.silent(r, missing, heard, &b); err != nil {
 		return b, nil, err
 	}
-	b.Asked, b.Missing = len(st.ids), notIn(s.unburied(append(missing, r.refused.all()...)), b.Quarantined)
+	b.Asked, b.Missing = len(st.ids), s.unburied(append(missing, r.refused.all()...))
 	b.Mended = without(r.due, b.Missing)
 	size := s.spec.Batching.IDs
 	if s.frozen() {
@@ -111,7 +111,7 @@ asking:
 	} else if s.frozen() {
 		b.End = harvest.EndFrozen
 	}
-	return b, following, drift(&b, size)
+	return b, following, drift(&b, 0, size)
 }
 
 // unburied leaves out the ids of which the walk itself has told that they were
@@ -301,10 +301,14 @@ func (s *session) together(ctx context.Context, call source.Call) (ans source.An
 	return ans, refusals{gone: h.gone, ids: h.guilty}, nil
 }
 
-func left(asked []string, got []harvest.Record) []string {
-	have := make(map[string]struct{}, len(got))
-	for i := range got {
-		have[got[i].ID] = struct{}{}
+// left is what of asked came neither as a record nor to quarantine.
+func left(asked []string, b *harvest.Batch) []string {
+	have := make(map[string]struct{}, len(b.Records))
+	for i := range b.Records {
+		have[b.Records[i].ID] = struct{}{}
+	}
+	for i := range b.Quarantined {
+		have[b.Quarantined[i].ID] = struct{}{}
 	}
 	var out []string
 	for _, id := range asked {
@@ -318,11 +322,4 @@ func left(asked []string, got []harvest.Record) []string {
 // without is ids less those in others, in a slice of its own.
 func without(ids, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(others, id) })
-}
-
-// notIn leaves out the ids of items that are in quarantine: those had details.
-func notIn(ids []string, q []harvest.Quarantined) []string {
-	return slices.DeleteFunc(ids, func(id string) bool {
-		return slices.ContainsFunc(q, func(o harvest.Quarantined) bool { return o.ID == id })
-	})
 }

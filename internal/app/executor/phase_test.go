@@ -2,7 +2,9 @@ package executor_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -147,6 +149,112 @@ func TestR32_OneHostileItemKeepsTheOthers(t *testing.T) {
 		rep := b.MustHarvest("generic")
 		if rep.Status != "COMPLETED" || rep.Records.Inserted != 99 || rep.Records.Quarantined != 1 {
 			t.Errorf("%s %+v", rep.Status, rep.Records)
+		}
+	})
+}
+
+// garbler stands before the oracle and changes replies to searches, or to
+// requests for details.
+type garbler struct {
+	next    http.RoundTripper
+	details bool
+	change  func(body string) string
+}
+
+func (g *garbler) wrap(next http.RoundTripper) http.RoundTripper {
+	g.next = next
+	return g
+}
+
+func (g *garbler) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := g.next.RoundTrip(r)
+	if err != nil || detail(r) != g.details || r.URL.Query().Get("only") == "count" {
+		return res, err
+	}
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, err
+	}
+	text := g.change(string(body))
+	res.Body, res.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+	res.Header.Del("Content-Length")
+	return res, res.Body.Close()
+}
+
+// TestR32_OneHostileIDKeepsTheOthers, in two phases as in one, also when the walk
+// is gone on with by another run.
+func TestR32_OneHostileIDKeepsTheOthers(t *testing.T) {
+	for name, id := range map[string]string{
+		"empty": `""`, "null": `null`, "NUL": `"g-\u000000077"`, "too long": `"` + strings.Repeat("g", 600) + `"`,
+		"line break": `"g-000\n00077"`, "tab": `"g-000\t00077"`, "no text": "\"g-\xff\"", "an object": `{"a":1}`,
+	} {
+		for _, manner := range []string{"token", "two-phase"} {
+			t.Run(manner+"/"+name, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					g := &garbler{change: func(body string) string { return strings.Replace(body, `"g-00000033"`, id, 1) }}
+					die := &killer{}
+					b := newBench(t, manners[manner], setup{hook: die.hook, wrap: g.wrap})
+					b.onPage(3, func(*http.Request) { die.kill() })
+					if _, err := b.Harvest(t.Context(), "generic"); err == nil {
+						t.Fatal("the dead node went on")
+					}
+					b.Sim.SetOnRequest(nil)
+					time.Sleep(2 * time.Minute) // the dead one's lease
+					b.again()
+					rep := b.MustHarvest("generic")
+					if rep.Status != "COMPLETED" {
+						t.Fatalf("%+v", rep)
+					}
+					if n, q, bad := b.ask(`SELECT COUNT(*) FROM ing_record`), b.ask(`SELECT COUNT(*) FROM ing_quarantine`), b.ask(`SELECT COUNT(*) FROM ing_bad_id`); n != 69 || q != 1 || bad != 0 {
+						t.Errorf("%d records, %d in quarantine, %d bad ids", n, q, bad)
+					}
+					patratest.MustVerify(t, b.Node.Store)
+				})
+			})
+		}
+	}
+}
+
+// TestR32_ManyHostileIDsStopTheSource: over a fifth of a page, or all of it.
+func TestR32_ManyHostileIDsStopTheSource(t *testing.T) {
+	for _, c := range []struct {
+		bad  int // of pages of 50
+		stop bool
+	}{{19, false}, {20, true}, {50, true}} {
+		for _, manner := range []string{"token", "two-phase"} {
+			t.Run(fmt.Sprint(manner, "/", c.bad), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					m := manners[manner]
+					m.paging = strings.Replace(m.paging, "pageSize: 20", "pageSize: 50", 1)
+					g := &garbler{change: func(body string) string { return strings.Replace(body, `"id":"g-`, `"id":"\n-g-\n`, c.bad) }}
+					b := newBench(t, m, setup{wrap: g.wrap})
+					rep := b.MustHarvest("generic")
+					if c.stop {
+						b.stopped(rep, 0)
+					} else if rep.Status != "COMPLETED" || rep.Records.Quarantined == 0 {
+						t.Errorf("%s %+v", rep.Status, rep.Records)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestR27_QuarantinedDetailsAreNotAskedForAgain: their ids are answered for.
+func TestR27_QuarantinedDetailsAreNotAskedForAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		date := regexp.MustCompile(`("id":"g-00000033"[^}]*"updated":")[^"]*`)
+		g := &garbler{details: true, change: func(body string) string { return date.ReplaceAllString(body, "${1}soon") }}
+		b := newBench(t, manners["two-phase"], setup{wrap: g.wrap})
+		asked := 0
+		b.Sim.SetOnRequest(func(r *http.Request) {
+			if detail(r) && strings.Contains(r.Form.Get("ids"), "g-00000033") {
+				asked++
+			}
+		})
+		rep := b.MustHarvest("generic")
+		if rep.Status != "COMPLETED" || rep.Records.Inserted != 69 || rep.Records.Quarantined != 1 || rep.BadIDs != 0 || asked != 1 {
+			t.Errorf("%s %+v, %d bad ids, asked for %d times", rep.Status, rep.Records, rep.BadIDs, asked)
 		}
 	})
 }

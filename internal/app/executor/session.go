@@ -35,7 +35,8 @@ type session struct {
 	// takes tells which ids a list of them can hold.
 	takes func(id string) bool
 	// seen are the ids of the walk, of a two-phase one those in ids; buried are
-	// those of which its list has told that they were deleted.
+	// those of which its list has told that they were deleted, or nothing that
+	// can be read.
 	seen, buried map[uint64]struct{}
 	// over is where this walk was proven over, prior where the one before was.
 	over, prior *harvest.Position

@@ -217,11 +217,11 @@ func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *s
 	}
 	b.After, b.End = next, end
 	if s.spec.TwoPhase() {
-		err = s.takeIDs(ans.Page, &b)
+		err = drift(&b, s.takeIDs(ans.Page, facts.IDs, &b), s.paging.Size)
 	} else {
 		s.takeItems(ans.Page, &b)
 		s.takeSeen(facts.IDs, &b)
-		err = drift(&b, s.paging.Size)
+		err = drift(&b, 0, s.paging.Size)
 	}
 	if err != nil {
 		return b, nil, err
@@ -262,29 +262,26 @@ func (s *session) takeSeen(ids []string, b *harvest.Batch) {
 	}
 }
 
-// takeIDs keeps the ids of a SEARCH page, each once in a walk. A tombstone is
-// all there is of its record: it is stored as it is, not asked for (R31). A list
-// that tells of every change may name a record both ways, in any order: then its
-// details are asked for, and which of the two is newer R28 decides.
-func (s *session) takeIDs(p *harvest.Page, b *harvest.Batch) error {
-	var tombs []harvest.Item
+// takeIDs keeps the ids of a SEARCH page, each once in a walk, and returns how
+// many there are. A tombstone is all there is of its record: it is stored as it
+// is, not asked for (R31). A list that tells of every change may name a record
+// both ways, in any order: then its details are asked for, and which of the two
+// is newer R28 decides. An item whose id cannot be read goes to quarantine (R32).
+func (s *session) takeIDs(p *harvest.Page, names []string, b *harvest.Batch) (n int) {
+	var whole []harvest.Item
 	for i := range p.Items {
-		it := &p.Items[i]
-		if it.ID == "" {
-			f := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: "schema_drift"}
-			return fmt.Errorf("an id of the result cannot be read: %w", f)
-		}
-		h := harvest.IDHash(it.ID)
-		if it.Status == harvest.RecordGone && it.Problem == nil && !it.UpdatedAt.IsZero() {
-			tomb := *it
-			tomb.Fields = []byte("{}") // a search maps nothing
-			tombs = append(tombs, tomb)
+		it := p.Items[i]
+		h := harvest.IDHash(names[i])
+		if tomb := it.Status == harvest.RecordGone && it.Problem == nil && !it.UpdatedAt.IsZero(); tomb || it.ID == "" {
+			it.Fields = []byte("{}") // a search maps nothing
+			whole = append(whole, it)
 			if _, known := s.buried[h]; !known {
 				s.buried[h] = struct{}{}
 				b.Seen = append(b.Seen, h)
 			}
 			continue
 		}
+		n++
 		if _, known := s.seen[h]; known {
 			continue
 		}
@@ -293,10 +290,10 @@ func (s *session) takeIDs(p *harvest.Page, b *harvest.Batch) error {
 		b.IDs = append(b.IDs, it.ID)
 	}
 	b.Asked = len(b.IDs)
-	if len(tombs) > 0 {
-		s.takeItems(&harvest.Page{Items: tombs}, b)
+	if len(whole) > 0 {
+		s.takeItems(&harvest.Page{Items: whole}, b)
 	}
-	return nil
+	return n
 }
 
 // takeItems sorts the items of a page into records and quarantine.
@@ -336,9 +333,10 @@ func (s *session) signals(r *harvest.Record, out []harvest.Signal) []harvest.Sig
 }
 
 // drift refuses a page of which too much is unreadable: that is not bad data
-// but another schema, and nothing of it may be committed (R32).
-func drift(b *harvest.Batch, pageSize int) error {
-	bad, all := len(b.Quarantined), len(b.Quarantined)+len(b.Records)
+// but another schema, and nothing of it may be committed (R32). ids are what was
+// read of it besides records.
+func drift(b *harvest.Batch, ids, pageSize int) error {
+	bad, all := len(b.Quarantined), len(b.Quarantined)+len(b.Records)+ids
 	flood := bad >= 20 && bad*5 > all
 	full := bad > 0 && bad == all && all >= min(20, max(1, pageSize))
 	if !flood && !full {

@@ -42,7 +42,7 @@ type Batch struct {
 	// IDs found by a SEARCH page of a two-phase walk.
 	IDs []string
 	// Seen are the hashes of the ids on a one-phase page, and of those a
-	// two-phase one says were deleted.
+	// two-phase one says were deleted or that cannot be read.
 	Seen []uint64
 	// Asked and Missing account for a DETAIL page: ids asked for, and those
 	// that came back neither as record nor in quarantine.

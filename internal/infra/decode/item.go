@@ -132,6 +132,11 @@ func (w *walk) canonical(v []byte) (id, wrong string) {
 	if len(v) > maxID {
 		return string(v), fmt.Sprintf("id of %d bytes", len(v))
 	}
+	for _, c := range v {
+		if c < ' ' || c == 0x7f {
+			return "", fmt.Sprintf("a control character in %q", v[:min(len(v), 60)])
+		}
+	}
 	return string(v), ""
 }
 
