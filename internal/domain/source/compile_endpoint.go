@@ -183,7 +183,7 @@ func (c *compiler) response(path string, e EndpointConfig) Response {
 	r := e.Response
 	out := Response{
 		Items: slices.Clone(r.Items), Root: r.Root, ID: slices.Clone(r.ID), Version: slices.Clone(r.Version),
-		Total: r.Total, Token: r.NextToken, TokenParam: r.TokenParam, URL: r.NextURL, HasMore: r.HasMore, Deleted: slices.Clone(r.Deleted), Complete: r.Complete,
+		Total: r.Total, Token: r.NextToken, TokenParam: r.TokenParam, URL: r.NextURL, HasMore: r.HasMore, Deleted: slices.Clone(r.Deleted), Complete: r.Complete, Namespaces: maps.Clone(r.Namespaces),
 		Held: maps.Clone(r.Held), Signals: maps.Clone(r.Signals),
 	}
 	for i, p := range r.UpdatedAt {
@@ -198,6 +198,16 @@ func (c *compiler) response(path string, e EndpointConfig) Response {
 	}
 	for i, p := range r.Deleted {
 		c.presence(fmt.Sprintf("%s.deleted[%d]", path, i), p)
+	}
+	for _, prefix := range keysOf(r.Namespaces) {
+		switch at := join(path+".namespaces", prefix); {
+		case e.Format != FormatXML:
+			c.fail(at, "only XML has namespaces")
+		case !prefixPattern.MatchString(prefix) || strings.HasPrefix(strings.ToLower(prefix), "xml"):
+			c.fail(at, "%q is no prefix", prefix)
+		case r.Namespaces[prefix] == "":
+			c.fail(at, "is empty")
+		}
 	}
 	if r.Complete && e.Usage != UsageDetail {
 		c.fail(path+".complete", "belongs to a DETAIL endpoint: a %s is not asked for a list of ids", e.Usage)
@@ -224,6 +234,9 @@ func (c *compiler) response(path string, e EndpointConfig) Response {
 	}
 	return out
 }
+
+// prefixPattern is what stands before the colon of a name in XML.
+var prefixPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
 // HeaderPath begins a path that leads to a header of the reply.
 const HeaderPath = "header:"

@@ -159,6 +159,15 @@ func TestCompile_Refuses(t *testing.T) {
 			d.Endpoints[1].IDPattern = "(["
 		}, "endpoints.fetch.idPattern: error parsing regexp"},
 		{"a search is never complete", func(d *source.Definition) { search(d).Response.Complete = true }, "endpoints.works.response.complete: belongs to a DETAIL endpoint"},
+		{"namespaces of JSON", func(d *source.Definition) {
+			search(d).Response.Namespaces = map[string]string{"dc": "http://purl.org/dc/elements/1.1/"}
+		}, "endpoints.works.response.namespaces.dc: only XML has namespaces"},
+		{"namespace of no prefix", func(d *source.Definition) {
+			search(d).Format, search(d).Response.Namespaces = "XML", map[string]string{"a:b": "u"}
+		}, `endpoints.works.response.namespaces["a:b"]: "a:b" is no prefix`},
+		{"namespace without a name", func(d *source.Definition) {
+			search(d).Format, search(d).Response.Namespaces = "XML", map[string]string{"dc": ""}
+		}, "endpoints.works.response.namespaces.dc: is empty"},
 		{"pattern of a search", func(d *source.Definition) { search(d).IDPattern = "x" }, "endpoints.works.idPattern: belongs to a DETAIL endpoint"},
 		{"header twice", func(d *source.Definition) { d.HTTP.Headers = source.Headers{"X-A": new("1"), "x-a": nil} }, "http.headers.x-a: is given as X-A already"},
 		{"header split", func(d *source.Definition) { d.HTTP.Headers = source.Headers{"X-A": new("b\r\nC: d")} }, "http.headers.X-A: a header holds no line break"},

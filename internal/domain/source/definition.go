@@ -223,9 +223,11 @@ type ResponseConfig struct {
 	HasMore    string     `yaml:"hasMore" doc:"path of a truth: there is more"`
 	Deleted    []Presence `yaml:"deleted" doc:"places whose being there marks an item as deleted; it needs no other fields"`
 	// Complete is of DETAIL, where an id left out is an answer (R31).
-	Complete bool              `yaml:"complete" doc:"every id asked for that exists is in the reply, so that one left out of it is not there; not so of a search by ids"`
-	Held     map[string]string `yaml:"held" doc:"values kept for later pages, as ${page.held.NAME}"`
-	Signals  map[string]string `yaml:"signals" doc:"places whose being there means something went wrong; faults refer to them"`
+	Complete bool `yaml:"complete" doc:"every id asked for that exists is in the reply, so that one left out of it is not there; not so of a search by ids"`
+	// Namespaces are of XML: what the prefixes in paths stand for (P8).
+	Namespaces map[string]string `yaml:"namespaces" doc:"namespaces that prefixes in paths stand for, such as dc: http://purl.org/dc/elements/1.1/, whatever prefix the reply has for them; of XML; a prefix not given here is that of the reply"`
+	Held       map[string]string `yaml:"held" doc:"values kept for later pages, as ${page.held.NAME}"`
+	Signals    map[string]string `yaml:"signals" doc:"places whose being there means something went wrong; faults refer to them"`
 }
 
 // DatedPick is a place of an update time and the name of the date found there.

@@ -18,7 +18,7 @@ import (
 // when a snapshot may say what an older build would pass over.
 //
 //	2: hash buckets, lifetime of tokens, further secrets, headers taken away, LOOKUP
-//	3: replies that leave out only what is not there
+//	3: replies that leave out only what is not there, namespaces
 const SpecVersion = 3
 
 // Spec is the frozen description of one source for one plan: all that the
@@ -236,8 +236,10 @@ type Response struct {
 	Deleted []Presence `json:"deleted,omitempty"`
 	// Complete: of the ids asked for, one that is left out of the reply is not
 	// there (R31).
-	Complete bool              `json:"complete,omitzero"`
-	Held     map[string]string `json:"held,omitempty"`
+	Complete bool `json:"complete,omitzero"`
+	// Namespaces by the prefixes that paths have for them (P8).
+	Namespaces map[string]string `json:"namespaces,omitempty"`
+	Held       map[string]string `json:"held,omitempty"`
 	// Signals are named places whose being there means something went wrong;
 	// fault rules refer to them.
 	Signals map[string]string `json:"signals,omitempty"`

@@ -28,6 +28,7 @@ func Compile(ep *source.Endpoint, id source.Identity, m *source.Mapping, cal har
 	}
 	c.d.itemRoot, c.d.parallelFrom = c.item, 256<<10
 	c.d.nulls = c.d.json && byIDs(ep)
+	c.namespaces(ep.Response.Namespaces)
 	c.response(&ep.Response, id)
 	if m != nil {
 		if len(ep.Response.Items) == 0 {
@@ -46,6 +47,21 @@ type compiler struct {
 	d    *Decoder
 	item *node // root of all paths relative to an item
 	errs []error
+	// spaces are the numbers of the namespaces that prefixes stand for.
+	spaces map[string]int32
+}
+
+// namespaces gives every namespace a number, from 1.
+func (c *compiler) namespaces(byPrefix map[string]string) {
+	c.spaces = make(map[string]int32, len(byPrefix))
+	for _, prefix := range slices.Sorted(maps.Keys(byPrefix)) {
+		n := slices.Index(c.d.spaces, byPrefix[prefix])
+		if n < 0 {
+			n = len(c.d.spaces)
+			c.d.spaces = append(c.d.spaces, byPrefix[prefix])
+		}
+		c.spaces[prefix] = int32(n + 1)
+	}
 }
 
 func (c *compiler) fail(at string, err error) { c.errs = append(c.errs, fmt.Errorf("%s: %w", at, err)) }
@@ -57,6 +73,7 @@ func (c *compiler) steps(at, path string) (steps []step, ok bool) {
 		steps, err = parseJSONPath(path)
 	} else {
 		steps, err = parseXMLPath(path)
+		bind(steps, func(prefix string) int32 { return c.spaces[prefix] })
 	}
 	if err != nil {
 		c.fail(at, err)

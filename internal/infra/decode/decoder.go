@@ -33,6 +33,8 @@ type Decoder struct {
 	deleted   []presence
 	// nulls: a null among the items says that there is none (P24).
 	nulls bool
+	// spaces are the namespaces that paths tell apart, empty if none does.
+	spaces []string
 
 	must    []must
 	total   *pick

@@ -35,7 +35,7 @@
 //
 // XML: MedlineCitation/Article, PMID/@Version, Id[@Type='doi'][@Valid!=N],
 // [@Type] for the presence of an attribute, [1] for a position, * for any
-// name, . for the element itself. Names match by local name; a prefix in a
-// path must match. An attribute that is missing is unequal to every value.
+// name, . for the element itself. Names match by local name; a prefix in a path
+// must match, as a namespace if the source binds it to one, else as it is. An attribute that is missing is unequal to every value.
 // A path of the reply begins with the root's name.
 package decode

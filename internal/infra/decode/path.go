@@ -11,7 +11,8 @@ import (
 // step is one part of a path.
 type step struct {
 	kind   stepKind
-	prefix string // XML: namespace prefix, if the path gives one
+	prefix string // XML: namespace prefix, if the path gives one that stands for none
+	space  int32  // XML: number of the namespace its prefix stands for, from 1
 	name   string // key, element or attribute; "" means any
 	index  int
 	// numeric: JSON, a key written as a number after a dot; in an array it is
@@ -33,6 +34,7 @@ const (
 type test struct {
 	kind   testKind
 	prefix string   // XML attribute
+	space  int32    // XML attribute
 	keys   []string // JSON: way to the value; XML: the attribute's name
 	value  string
 	pos    int // XML: position, from 1
@@ -49,12 +51,12 @@ const (
 )
 
 func (s step) equal(o step) bool {
-	return s.kind == o.kind && s.prefix == o.prefix && s.name == o.name && s.index == o.index && s.numeric == o.numeric &&
+	return s.kind == o.kind && s.prefix == o.prefix && s.space == o.space && s.name == o.name && s.index == o.index && s.numeric == o.numeric &&
 		slices.EqualFunc(s.tests, o.tests, test.equal)
 }
 
 func (t test) equal(o test) bool {
-	return t.kind == o.kind && t.prefix == o.prefix && slices.Equal(t.keys, o.keys) && t.value == o.value && t.pos == o.pos
+	return t.kind == o.kind && t.prefix == o.prefix && t.space == o.space && slices.Equal(t.keys, o.keys) && t.value == o.value && t.pos == o.pos
 }
 
 // maxSteps bounds a path; a reply may not be deeper anyway.
@@ -267,6 +269,22 @@ func parseXMLPath(path string) ([]step, error) {
 		}
 	}
 	return steps, nil
+}
+
+// bind puts the numbers of namespaces in the place of prefixes that stand for them.
+func bind(steps []step, space func(prefix string) int32) {
+	for i := range steps {
+		s := &steps[i]
+		if s.space = space(s.prefix); s.space != 0 {
+			s.prefix = ""
+		}
+		for k := range s.tests {
+			t := &s.tests[k]
+			if t.space = space(t.prefix); t.space != 0 {
+				t.prefix = ""
+			}
+		}
+	}
 }
 
 func xmlName(s string) (prefix, name string, err error) {

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -251,5 +252,37 @@ func TestPage_Namespaces(t *testing.T) {
 	}
 	if got := string(p.Items[0].Fields); got != `{"title":"T","prefixed":"T","schema":"a b"}` {
 		t.Error(got)
+	}
+}
+
+// A prefix that the source binds to a namespace means that namespace, whatever
+// prefix a reply has for it, of elements, attributes and conditions (P8).
+func TestP8_PrefixesStandForNamespaces(t *testing.T) {
+	d := compile(t, &source.Endpoint{Format: source.FormatXML, Response: source.Response{
+		Namespaces: map[string]string{"dc": "http://purl.org/dc/elements/1.1/", "x": "http://www.w3.org/1999/xlink"},
+		Items:      []string{"list/record"}, ID: at("id"),
+	}}, source.Identity{}, &source.Mapping{Fields: []source.Field{
+		text("title", at("dc:title")...), text("link", at("a/@x:href")...), text("kind", at("a[@x:type='simple']")...), text("loose", at("title")...),
+		text("literal", at("q:title")...),
+		{Name: "all", Kind: source.FieldList, From: at("dc:date")},
+	}})
+	const dc, xlink = `"http://purl.org/dc/elements/1.1/"`, `"http://www.w3.org/1999/xlink"`
+	for body, want := range map[string]string{
+		`<list xmlns:dc=` + dc + ` xmlns:x=` + xlink + `><record><id>1</id><dc:title>T</dc:title><a x:href="H" x:type="simple">K</a></record></list>`:                                                  `{"title":"T","link":"H","kind":"K","loose":"T"}`,
+		`<list xmlns:n1=` + dc + ` xmlns:l=` + xlink + `><record><id>1</id><n1:title>T</n1:title><a l:href="H" l:type="simple">K</a></record></list>`:                                                  `{"title":"T","link":"H","kind":"K","loose":"T"}`,
+		`<list><record><id>1</id><title xmlns=` + dc + `>T</title><a href="H">K</a></record></list>`:                                                                                                   `{"title":"T","loose":"T"}`,
+		`<list xmlns=` + dc + `><record><id>1</id><title>T</title><title xmlns="">U</title></record></list>`:                                                                                           `{"title":"T","loose":"T"}`,
+		`<list xmlns:dc="http://example.org/other"><record><id>1</id><dc:title>T</dc:title></record></list>`:                                                                                           `{"loose":"T"}`,
+		`<list><record><id>1</id><dc:title>unbound</dc:title></record></list>`:                                                                                                                         `{"loose":"unbound"}`,
+		`<list xmlns:q=` + dc + `><record><id>1</id><q:title>T</q:title></record></list>`:                                                                                                              `{"title":"T","loose":"T","literal":"T"}`,
+		`<list><record><id>1</id><p:date xmlns:p=` + dc + `>1</p:date><p:date>2</p:date><p:date xmlns:p=` + dc + `/><p:date xmlns:p='http://purl.org&#47;dc/elements/1.1/'>3</p:date></record></list>`: `{"all":["1","3"]}`,
+		`<list xmlns:p=` + dc + `><record><id>1</id><a xmlns:p="u"><p:date>0</p:date></a><p:date>1</p:date></record></list>`:                                                                           `{"all":["1"]}`,
+	} {
+		if got := string(page(t, d, body).Items[0].Fields); got != want {
+			t.Errorf("%s\n%s, want %s", body, got, want)
+		}
+	}
+	if _, err := d.Page([]byte("<list" + strings.Repeat(" xmlns:a='b'", 100_000) + "/>")); limitOf(t, err) != "namespaces" {
+		t.Error(err)
 	}
 }

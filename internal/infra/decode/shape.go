@@ -45,11 +45,12 @@ const (
 	maxValues = 1 << 19 // wanted values of one item, and of the reply around the items
 	maxID     = 500
 	maxSignal = 4 << 10
+	maxSpaces = 256 // prefixes bound at one place
 )
 
 // LimitError reports a reply that was refused unread.
 type LimitError struct {
-	Limit  string // depth, string, dtd, size, items or values
+	Limit  string // depth, string, dtd, size, items, values or namespaces
 	Offset int64
 }
 

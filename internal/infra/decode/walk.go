@@ -19,7 +19,8 @@ type walk struct {
 	counters []int32 // XML: positions, a stretch per state that needs them
 	reply    matches
 	item     matches
-	attrs    []attr // XML: of the start tag being read
+	attrs    []attr    // XML: of the start tag being read
+	bound    []binding // XML: prefixes in force, the innermost last; only where paths tell namespaces apart
 	frames   []frame
 	seen     []seenKey
 
@@ -192,7 +193,7 @@ func (w *walk) enter(lo int, outer, inner int32, first byte) (item itemKind) {
 		}
 		for i := range n.attrs {
 			a := &n.attrs[i]
-			if v := w.attr(a.step.prefix, a.step.name); v != nil {
+			if v := w.attr(a.step.prefix, a.step.space, a.step.name); v != nil {
 				w.note(&a.end, match{span: v.value, group: group, flags: flagAttr})
 			}
 		}
@@ -260,7 +261,7 @@ func (w *walk) clear() {
 	w.hint = min(len(w.items), 10_000)
 	w.body, w.items, w.chunk, w.kept, w.ahead, w.err, w.inItem, w.charset, w.jumps = nil, nil, nil, nil, nil, nil, false, 0, nil
 	w.states, w.counters, w.frames, w.seen = w.states[:0], w.counters[:0], w.frames[:0], w.seen[:0]
-	w.attrs = w.attrs[:0]
+	w.attrs, w.bound = w.attrs[:0], w.bound[:0]
 	if cap(w.reply.list) > maxValues/8 {
 		w.reply.list = nil
 	}

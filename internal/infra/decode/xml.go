@@ -1,6 +1,9 @@
 package decode
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // The scanner is our own: the lexer measured for this place (tdewolff) turns
 // line breaks inside attributes into blanks in the caller's bytes, so that Raw
@@ -20,15 +23,62 @@ type frame struct {
 // attr is an attribute of the start tag being read.
 type attr struct{ name, value span }
 
-// attr finds an attribute by local name; a prefix, if given, must match.
-func (w *walk) attr(prefix, name string) *attr {
+// binding is a prefix and the number of the namespace it stands for, 0 for one
+// that no path speaks of.
+type binding struct {
+	prefix span
+	space  int32
+	depth  int // of the element that binds it
+}
+
+// attr finds an attribute by local name; a prefix or namespace, if given, must
+// match.
+func (w *walk) attr(prefix string, space int32, name string) *attr {
 	for i := range w.attrs {
 		a := &w.attrs[i]
-		if p, n := w.split(a.name); string(n) == name && (prefix == "" || string(p) == prefix) && string(p) != "xmlns" {
+		if p, n := w.split(a.name); string(n) == name && (prefix == "" || string(p) == prefix) && string(p) != "xmlns" &&
+			(space == 0 || len(p) > 0 && w.space(p) == space) {
 			return a
 		}
 	}
 	return nil
+}
+
+// bind notes the namespaces that the start tag just read binds to prefixes.
+func (w *walk) bind() bool {
+	for i := range w.attrs {
+		a := &w.attrs[i]
+		p, n := w.split(a.name)
+		prefix := span{a.name.end - int32(len(n)), a.name.end}
+		switch {
+		case string(p) == "xmlns":
+		case p == nil && string(n) == "xmlns":
+			prefix.start = prefix.end
+		default:
+			continue
+		}
+		if len(w.bound) >= maxSpaces {
+			w.limit("namespaces", int(a.name.start))
+			return false
+		}
+		v := w.body[a.value.start:a.value.end]
+		if bytes.IndexByte(v, '&') >= 0 {
+			v = appendAttr(nil, v)
+		}
+		w.bound = append(w.bound, binding{prefix, int32(slices.Index(w.d.spaces, string(v)) + 1), len(w.frames)})
+	}
+	return true
+}
+
+// space is the number of the namespace a prefix stands for here, 0 if none that
+// a path speaks of.
+func (w *walk) space(prefix []byte) int32 {
+	for i := len(w.bound) - 1; i >= 0; i-- {
+		if b := &w.bound[i]; string(w.body[b.prefix.start:b.prefix.end]) == string(prefix) {
+			return b.space
+		}
+	}
+	return 0
 }
 
 // split a name into prefix and local part.
@@ -254,6 +304,9 @@ func (w *walk) startTag(i int) int {
 	if len(w.frames) >= maxDepth {
 		return w.limit("depth", i)
 	}
+	if len(w.d.spaces) > 0 && !w.bind() {
+		return -1
+	}
 	lo := 0
 	if n := len(w.frames); n > 0 {
 		lo = int(w.frames[n-1].states)
@@ -318,12 +371,16 @@ func (w *walk) descend(lo, hi int, name span) {
 		return
 	}
 	prefix, local := w.split(name)
+	space := int32(0)
+	if len(w.bound) > 0 {
+		space = w.space(prefix)
+	}
 	for k := lo; k < hi; k++ {
 		s := w.states[k]
 		for _, edges := range [2][]edge{s.node.find(local), s.node.any} {
 			for i := range edges {
 				e := &edges[i]
-				if (e.step.prefix == "" || e.step.prefix == string(prefix)) && w.fits(e.step.tests, s.cnt) {
+				if (e.step.prefix == "" || e.step.prefix == string(prefix)) && (e.step.space == 0 || e.step.space == space) && w.fits(e.step.tests, s.cnt) {
 					w.push(e.to, s.group)
 				}
 			}
@@ -343,7 +400,7 @@ func (w *walk) fits(tests []test, cnt int32) bool {
 			}
 			continue
 		}
-		a := w.attr(t.prefix, t.keys[0])
+		a := w.attr(t.prefix, t.space, t.keys[0])
 		equal := false
 		if a != nil && t.kind != testPresent {
 			v := w.body[a.value.start:a.value.end]
@@ -393,6 +450,9 @@ func (w *walk) pop(inner, outer int) {
 	f := w.frames[len(w.frames)-1]
 	w.frames = w.frames[:len(w.frames)-1]
 	w.states, w.counters = w.states[:f.states], w.counters[:f.counters]
+	for n := len(w.bound); n > 0 && w.bound[n-1].depth >= len(w.frames); n-- {
+		w.bound = w.bound[:n-1]
+	}
 	w.leave(f.from, f.to, int32(inner), int32(outer))
 	if f.item == itemHere {
 		w.endItem(int(f.start), outer)
