@@ -35,8 +35,9 @@ import (
 // authWays are all ways in which a key is sent: the pack's words for them, and
 // where a server finds it.
 var authWays = map[string]struct {
-	auth string
-	body bool // parameters go as a form
+	auth   string
+	body   string // parameters go as a form, or as JSON
+	client bool   // the key is what stands behind an id and a colon
 	// find is where a server finds it; nil where it only finds a signature.
 	find func(*http.Request) string
 	// also is where it finds the second of two secrets.
@@ -47,8 +48,15 @@ var authWays = map[string]struct {
 		find: func(r *http.Request) string { return strings.TrimPrefix(r.Header.Get("X-Api-Key"), "Key ") },
 	},
 	"key in query": {auth: "{type: API_KEY, in: QUERY, name: api_key, open: true}", find: func(r *http.Request) string { return r.URL.Query().Get("api_key") }},
-	"key in body":  {auth: "{type: API_KEY, in: BODY, name: api_key, open: true}", body: true, find: func(r *http.Request) string { return r.PostForm.Get("api_key") }},
-	"bearer":       {auth: "{type: BEARER, open: true}", find: bearer},
+	"key in body":  {auth: "{type: API_KEY, in: BODY, name: api_key, open: true}", body: "form", find: func(r *http.Request) string { return r.PostForm.Get("api_key") }},
+	"key in a JSON body": {
+		auth: "{type: API_KEY, in: BODY, name: api_key, prefix: \"Key \", open: true, also: [{in: BODY, name: inst}]}", body: "json",
+		find: func(r *http.Request) string { return strings.TrimPrefix(r.PostForm.Get("api_key"), "Key ") },
+		also: func(r *http.Request) string { return r.PostForm.Get("inst") },
+	},
+	"oauth2":                 {auth: "{type: OAUTH2, open: true, token: {url: /token, scope: all}}", client: true, find: bearer},
+	"oauth2, client in form": {auth: "{type: OAUTH2, open: true, token: {url: /token, client: BODY}}", client: true, find: bearer},
+	"bearer":                 {auth: "{type: BEARER, open: true}", find: bearer},
 	"basic": {auth: "{type: BASIC, open: true}", find: func(r *http.Request) string {
 		b, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(r.Header.Get("Authorization"), "Basic "))
 		return string(b)
@@ -91,11 +99,22 @@ func signedBy(secrets []string) func(*http.Request) string {
 }
 
 // guarded is the generic source as a pack, with a key.
-func guarded(auth string, form bool) string {
-	place, method := "query", ""
-	if form {
-		place, method = "form", "    method: POST\n"
+func guarded(auth, body string) string {
+	method := ""
+	if body != "" {
+		method = "    method: POST\n"
 	}
+	send := func(pairs ...string) string {
+		if body == "json" {
+			return "body: >-\n      {" + strings.Join(pairs, ", ") + `, "api_key": "${secret.api_key}", "inst": ${secret.inst}}`
+		}
+		return cmp.Or(body, "query") + ": {" + strings.Join(pairs, ", ") + "}"
+	}
+	details := `form: {ids: "${join(ids, ',')}"}`
+	if body == "json" {
+		details = send(`"ids": "${join(ids, ',')}"`)
+	}
+	const from, to = `"from": "${iso(window.from)}"`, `"to": "${iso(window.to)}"`
 	return `source: generic
 name: Generic
 baseUrl: https://generic.example
@@ -113,20 +132,20 @@ endpoints:
     usage: SEARCH
 ` + method + `    path: /items
     format: JSON
-    ` + place + `: {from: "${iso(window.from)}", to: "${iso(window.to)}", style: token, size: "${page.size}", token: "${page.token}"}
+    ` + send(from, to, `"style": "token"`, `"size": "${page.size}"`, `"token": "${page.token}"`) + `
     response: {items: items, id: id, total: total, nextToken: next_token, signals: {error: error}}
   batch:
     usage: DETAIL
     method: POST
     path: /batch
     format: JSON
-    form: {ids: "${join(ids, ',')}"}
+    ` + details + `
     response: {items: items, id: id, updatedAt: {path: updated, format: RFC3339, key: updated}, version: v}
   count:
     usage: COUNT
 ` + method + `    path: /items
     format: JSON
-    ` + place + `: {from: "${iso(window.from)}", to: "${iso(window.to)}", style: offset, size: "1"}
+    ` + send(from, to, `"style": "offset"`, `"size": "1"`) + `
     response: {root: total, total: total}
 faults:
   - {code: token_expired, status: 410, level: L1, reaction: RESTART}
@@ -154,13 +173,29 @@ type gossip struct {
 func (g *gossip) login(w http.ResponseWriter, r *http.Request) {
 	var asked struct{ Key string }
 	_ = json.NewDecoder(r.Body).Decode(&asked)
-	sum := sha256.Sum256([]byte(asked.Key))
-	token := fmt.Sprintf("t0ken/%x==", sum[:12])
-	g.mu.Lock()
-	g.tokens[token] = asked.Key
-	g.mu.Unlock()
+	token := g.token(asked.Key)
 	w.Header().Set("X-Echo", token)
 	_ = json.NewEncoder(w).Encode(map[string]string{"token": token, "for": asked.Key})
+}
+
+// grant is the login of OAuth 2, for the secret of a client.
+func (g *gossip) grant(w http.ResponseWriter, r *http.Request) {
+	_, secret, basic := r.BasicAuth() // both escaped: RFC 6749, 2.3.1
+	if secret, _ = url.QueryUnescape(secret); !basic {
+		secret = r.PostFormValue("client_secret")
+	}
+	token := g.token(secret)
+	w.Header().Set("X-Echo", token+" "+forms(secret))
+	_ = json.NewEncoder(w).Encode(map[string]string{"access_token": token, "for": forms(secret)})
+}
+
+func (g *gossip) token(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	token := fmt.Sprintf("t0ken/%x==", sum[:12])
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tokens[token] = key
+	return token
 }
 
 // forms is a secret in the ways in which it may be said.
@@ -174,6 +209,22 @@ func (g *gossip) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.login(w, r)
 		return
 	}
+	if strings.HasSuffix(r.URL.Path, "/token") {
+		g.grant(w, r)
+		return
+	}
+	if r.Header.Get("Content-Type") == "application/json" { // of which the oracle knows nothing
+		var said map[string]string
+		if err := json.NewDecoder(r.Body).Decode(&said); err != nil {
+			http.Error(w, err.Error(), http.StatusNotAcceptable)
+			return
+		}
+		r.PostForm = url.Values{}
+		for k, v := range said {
+			r.PostForm.Set(k, v)
+		}
+		r.Form = r.PostForm
+	}
 	_ = r.ParseForm()
 	key := g.find(r)
 	if key != "" {
@@ -184,6 +235,9 @@ func (g *gossip) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.with[who]++
 	n := g.with[who]
 	all, esc := forms(key), url.QueryEscape(key)
+	if who != key { // what the token was given for
+		all += " " + forms(who)
+	}
 	if g.also != nil {
 		second := g.also(r)
 		g.with[second]++
@@ -240,7 +294,12 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 		// One good, one bad; what has to be escaped somewhere is in both.
 		canaries := []string{fmt.Sprintf("can4ry%d/A+=&\"é:<pw>", i), fmt.Sprintf("badcan4ry%d \\B?%%#:'", i)}
 		ref, sealed := fmt.Sprint("PATRA_TEST_CANARY", i), canaries[1]
-		t.Setenv(ref, canaries[0])
+		id := ""
+		if authWays[way].client {
+			id = "client:"
+		}
+		sealed = id + sealed
+		t.Setenv(ref, id+canaries[0])
 		var seconds []string
 		if authWays[way].also != nil {
 			seconds = []string{fmt.Sprintf("inst can4ry%d/Y+=&\"é:<pw>", i), fmt.Sprintf("badinst can4ry%d \\Z?%%#:'", i)}

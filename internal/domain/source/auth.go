@@ -7,6 +7,7 @@ import (
 	"net/textproto"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +28,7 @@ const (
 const (
 	InHeader = "HEADER"
 	InQuery  = "QUERY"
-	InBody   = "BODY" // of a form
+	InBody   = "BODY" // a field of a form, or where ${secret.NAME} stands in a body
 )
 
 // CodeAuthRefused is the fault of a credential that was refused. A source whose
@@ -40,7 +41,7 @@ const CodeAuthRefused = "auth_refused"
 type AuthConfig struct {
 	Type   string `yaml:"type" dict:"auth_type" doc:"kind of credential"`
 	In     string `yaml:"in" dict:"inbound_location" doc:"where the credential is put"`
-	Name   string `yaml:"name" doc:"header or parameter that carries the credential"`
+	Name   string `yaml:"name" doc:"header, parameter or place in a body that carries the credential"`
 	Prefix string `yaml:"prefix" doc:"put before the value, such as \"Bearer \""`
 	// Pool is the source whose credentials are used; its own if not given.
 	Pool string `yaml:"pool" doc:"source whose credentials are used; default: this one"`
@@ -302,14 +303,58 @@ func (c *compiler) signing(path string, cfg *AuthConfig, a *Auth) {
 	}
 }
 
+// secretVar begins the variable that stands for a secret in a body.
+const secretVar = "secret."
+
+// aloneInBody is that variable as it must be written: nothing can be done to a
+// secret that is put in when the request is sent.
+var aloneInBody = regexp.MustCompile(`\$\{\s*secret\.[A-Za-z0-9_]+\s*\}`)
+
+// secrets checks those that the template of a body has places for.
+func (c *compiler) secrets(path, body string) {
+	t, err := parseTemplate(body)
+	if err != nil {
+		return // said
+	}
+	n := 0
+	for _, v := range t.vars {
+		name, is := strings.CutPrefix(v, secretVar)
+		if !is {
+			continue
+		}
+		n++
+		a := c.def.Auth
+		if a == nil || !slices.ContainsFunc(append([]AuthPlace{{In: a.In, Name: a.Name}}, a.Also...), func(p AuthPlace) bool { return p.In == InBody && p.Name == name }) {
+			c.fail(path, "no credential of auth is in: BODY with the name %s", name)
+		}
+	}
+	if n != len(aloneInBody.FindAllString(body, -1)) {
+		c.fail(path, "a secret stands alone, as in ${%sNAME}", secretVar)
+	}
+}
+
 // authPlace checks where a secret goes.
 func (c *compiler) authPlace(path string, a AuthPlace) {
 	if strings.ContainsFunc(a.Prefix, control) {
 		c.fail(path+".prefix", "holds a control character")
 	}
 	for _, e := range c.def.Endpoints {
-		if a.In == InBody && len(e.Form) == 0 {
-			c.fail(path+".in", "endpoint %s has no form that a credential could go into", e.Name)
+		if a.In != InBody || len(e.Form) > 0 {
+			continue
+		}
+		if e.Body == "" {
+			c.fail(path+".in", "endpoint %s has no form and no body that a credential could go into", e.Name)
+			continue
+		}
+		next := ""
+		if e.Next != nil {
+			next = e.Next.Body
+		}
+		for _, body := range []string{e.Body, cmp.Or(next, e.Body)} {
+			if t, _ := parseTemplate(body); !t.uses(secretVar + a.Name) {
+				c.fail(path+".in", "the body of endpoint %s has no ${%s%s}, where the credential goes", e.Name, secretVar, a.Name)
+				break
+			}
 		}
 	}
 	c.authName(path+".name", a)

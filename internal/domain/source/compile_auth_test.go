@@ -64,6 +64,48 @@ func TestCompile_Auth(t *testing.T) {
 	}
 }
 
+// TestCompile_AuthInABody: the credential goes where the body has a place for it,
+// in every body and nowhere else.
+func TestCompile_AuthInABody(t *testing.T) {
+	in := func(name string) *source.AuthConfig {
+		return &source.AuthConfig{Type: source.AuthAPIKey, In: "body", Name: name}
+	}
+	for name, c := range map[string]struct {
+		auth       *source.AuthConfig
+		body, next string
+		change     func(e *source.EndpointConfig)
+		want       string // empty: compiles
+	}{
+		"in JSON":            {in("key"), `{"k":"${secret.key}"}`, "", nil, ""},
+		"in both":            {in("key"), `{"k":"${secret.key}"}`, `{"t":"${page.token}","k":${ secret.key }}`, nil, ""},
+		"no place":           {in("key"), `{"k":1}`, "", nil, "auth.in: the body of endpoint works has no ${secret.key}"},
+		"no place later":     {in("key"), `{"k":"${secret.key}"}`, `{"k":1}`, nil, "auth.in: the body of endpoint works has no ${secret.key}"},
+		"another name":       {in("key"), `{"k":"${secret.kee}","l":"${secret.key}"}`, "", nil, "endpoints.works.body: no credential of auth is in: BODY with the name kee"},
+		"no credential":      {nil, `{"k":"${secret.key}"}`, "", nil, "endpoints.works.body: no credential of auth"},
+		"in a header":        {&source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "key"}, `{"k":"${secret.key}"}`, "", nil, "endpoints.works.body: no credential of auth"},
+		"made something of":  {in("key"), `{"k":"${lower(secret.key)}"}`, "", nil, "endpoints.works.body: a secret stands alone"},
+		"in a query":         {in("key"), `{"k":"${secret.key}"}`, "", func(e *source.EndpointConfig) { e.Query["body"] = "${secret.key}" }, "endpoints.works.query.body: secret.key stands in a body only"},
+		"in a path":          {in("key"), `{"k":"${secret.key}"}`, "", func(e *source.EndpointConfig) { e.Path = "/${secret.key}" }, "endpoints.works.path: secret.key stands in a body only"},
+		"second of them too": {&source.AuthConfig{Type: source.AuthBearer, Also: []source.AuthPlace{{In: "body", Name: "inst"}}}, `{"k":"${secret.inst}"}`, "", nil, ""},
+	} {
+		d := *def()
+		d.Auth = c.auth
+		e := &d.Endpoints[0]
+		e.Method, e.Body, e.Query = "POST", c.body, maps.Clone(e.Query)
+		if c.next != "" {
+			e.Next = &source.NextConfig{Body: c.next}
+		}
+		if c.change != nil {
+			c.change(e)
+		}
+		d.Endpoints = d.Endpoints[:1]
+		_, _, err := source.Compile(d, source.Trigger{Operation: harvest.Harvest})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
 // TestR47_SpecNamesAPoolOnly: a snapshot can hold no secret and no key.
 func TestR47_SpecNamesAPoolOnly(t *testing.T) {
 	d := *def()

@@ -143,6 +143,7 @@ func (c *compiler) body(path string, e EndpointConfig, out *Endpoint) {
 func (c *compiler) templates(path string, e EndpointConfig) template {
 	var all template
 	byIDs := e.Usage == UsageDetail || e.Usage == UsageLookup
+	bodies := []string{path + ".body", path + ".next.body"}
 	check := func(path, s string) {
 		t, err := parseTemplate(s)
 		if err != nil {
@@ -153,6 +154,8 @@ func (c *compiler) templates(path string, e EndpointConfig) template {
 				c.fail(path, "%s is not among the endpoint's response.held", v)
 			}
 			switch phase, _, _ := strings.Cut(v, "."); {
+			case phase+"." == secretVar && !slices.Contains(bodies, path):
+				c.fail(path, "%s stands in a body only", v)
 			case phase == "ids" && !byIDs:
 				c.fail(path, "ids are known to a DETAIL endpoint only")
 			case phase == "page" && byIDs, phase == "window" && byIDs:
@@ -168,6 +171,8 @@ func (c *compiler) templates(path string, e EndpointConfig) template {
 		next = *e.Next
 	}
 	check(path+".next.body", next.Body)
+	c.secrets(path+".body", e.Body)
+	c.secrets(path+".next.body", next.Body)
 	for _, group := range []struct {
 		name   string
 		values map[string]string

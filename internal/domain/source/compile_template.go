@@ -117,7 +117,8 @@ func (t *template) name(name string, called bool) error {
 			return fmt.Errorf("function %s is not known%s", name, Suggest(name, templateFuncs))
 		}
 	case slices.Contains(templateWords, name):
-	case slices.Contains(templateVars, name), isHeld && held != "", strings.HasPrefix(name, "query.") && len(name) > len("query."):
+	case slices.Contains(templateVars, name), isHeld && held != "", strings.HasPrefix(name, "query.") && len(name) > len("query."),
+		strings.HasPrefix(name, secretVar) && len(name) > len(secretVar):
 		t.vars = append(t.vars, name)
 	default:
 		return fmt.Errorf("variable %s is not known%s", name, Suggest(name, append([]string{"page.held.NAME"}, templateVars...)))

@@ -185,7 +185,7 @@ type EndpointConfig struct {
 	Query  map[string]string `yaml:"query" doc:"parameters; templates such as ${iso(window.from)}; one that renders empty is left out"`
 	Form   map[string]string `yaml:"form" doc:"form fields of a POST; templates"`
 	// Body is the template of a whole body, in place of a form.
-	Body        string  `yaml:"body" doc:"body of a POST in place of a form; a template, whose values are escaped as contentType asks"`
+	Body        string  `yaml:"body" doc:"body of a POST in place of a form; a template, whose values are escaped as contentType asks; ${secret.NAME} is the place of the credential that is in: BODY under that name"`
 	ContentType string  `yaml:"contentType" doc:"of body, default application/json"`
 	Headers     Headers `yaml:"headers" doc:"headers of this endpoint, before those of http.headers; templates; null takes one away that would be sent"`
 	// Next is asked instead of query, form and body once there is a page before.

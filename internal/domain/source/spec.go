@@ -18,7 +18,7 @@ import (
 // when a snapshot may say what an older build would pass over.
 //
 //	2: hash buckets, lifetime of tokens, further secrets, headers taken away, LOOKUP
-//	3: replies that leave out only what is not there, namespaces
+//	3: replies that leave out only what is not there, namespaces, secrets in bodies
 const SpecVersion = 3
 
 // Spec is the frozen description of one source for one plan: all that the

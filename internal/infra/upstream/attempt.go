@@ -178,6 +178,8 @@ func (c *Client) send(ctx context.Context, a *attempt) (got received, err error)
 		if body, err = c.authorise(req, body, a.spec.Auth, a.secret, a.also); err != nil {
 			return got, err
 		}
+	} else if body, err = fillIn(body, "", "", req.Header.Get("Content-Type")); err != nil {
+		return got, err
 	}
 	a.answer.Asked = true
 	got, err = c.exchange(ctx, a, req, body, cmp.Or(a.spec.HTTP.MaxBody, defaultMaxBody))

@@ -70,8 +70,11 @@ func (c *Client) settle(ctx context.Context, k *source.Key, a source.Answer, t *
 // request: the last thing that is done to it, when its digest has long been
 // taken (R48). It returns the body.
 func (c *Client) authorise(req *http.Request, body string, a *source.Auth, s source.Secret, also []source.Secret) (string, error) {
+	var err error
 	for i, p := range a.Also[:min(len(a.Also), len(also))] { // first: a signature may cover them
-		body = embed(req, body, p, p.Prefix+also[i].Reveal())
+		if body, err = embed(req, body, p, p.Prefix+also[i].Reveal()); err != nil {
+			return "", err
+		}
 	}
 	value := a.Prefix + s.Reveal()
 	switch a.Type {
@@ -82,11 +85,11 @@ func (c *Client) authorise(req *http.Request, body string, a *source.Auth, s sou
 	case source.AuthBasic:
 		value = "Basic " + base64.StdEncoding.EncodeToString([]byte(s.Reveal()))
 	}
-	return embed(req, body, source.AuthPlace{In: a.In, Name: a.Name}, value), nil
+	return embed(req, body, source.AuthPlace{In: a.In, Name: a.Name}, value)
 }
 
 // embed puts a value where the source wants it, and returns the body.
-func embed(req *http.Request, body string, p source.AuthPlace, value string) string {
+func embed(req *http.Request, body string, p source.AuthPlace, value string) (string, error) {
 	pair := url.QueryEscape(p.Name) + "=" + url.QueryEscape(value)
 	switch p.In {
 	case source.InHeader:
@@ -96,9 +99,12 @@ func embed(req *http.Request, body string, p source.AuthPlace, value string) str
 		u.RawQuery = and(u.RawQuery, pair)
 		req.URL = &u
 	case source.InBody:
+		if strings.Contains(body, blank(p.Name)) {
+			return fillIn(body, p.Name, value, req.Header.Get("Content-Type"))
+		}
 		body = and(body, pair)
 	}
-	return body
+	return body, nil
 }
 
 // and adds a pair to others as they are: nothing else of the request changes.

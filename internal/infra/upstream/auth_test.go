@@ -121,6 +121,68 @@ func TestAuth_BodyOfAForm(t *testing.T) {
 	}
 }
 
+// TestR48_KeysInABody: where the template says, escaped as the body wants it, and
+// of all that is kept of the request nothing knows of it.
+func TestR48_KeysInABody(t *testing.T) {
+	const secret, second = "k&y/\"with\"\\odd <chars>", "another one"
+	for name, c := range map[string]struct{ kind, body, want, without string }{
+		"JSON":    {"application/json", `{"q":"${page.size}","key":"${secret.key}","i":${secret.inst}}`, `{"q":"20","key":"Key k\u0026y/\"with\"\\odd \u003cchars\u003e","i":"another one"}`, `{"q":"20","key":"","i":""}`},
+		"twice":   {"application/vnd.api+json", `[${secret.key},${ secret.key },${secret.inst}]`, `["Key k\u0026y/\"with\"\\odd \u003cchars\u003e","Key k\u0026y/\"with\"\\odd \u003cchars\u003e","another one"]`, `["","",""]`},
+		"text":    {"text/plain", "${secret.key} ${secret.inst}: ${page.size}", "Key " + secret + " another one: 20", " : 20"},
+		"a form":  {formType, "a=1&k=${secret.key}&i=${secret.inst}", "a=1&k=Key+k%26y%2F%22with%22%5Codd+%3Cchars%3E&i=another+one", "a=1&k=&i="},
+		"XML":     {"application/xml", "<k>${secret.key}</k>${secret.inst}", "<k>Key k&amp;y/&#34;with&#34;\\odd &lt;chars&gt;</k>another one", "<k></k>"},
+		"escaped": {"text/plain", "$${secret.key} ${secret.key} ${secret.inst}", "${secret.key} Key " + secret + " another one", "${secret.key}  "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := authSpec(source.Auth{Type: source.AuthAPIKey, In: source.InBody, Name: "key", Prefix: "Key ", Open: true, Also: []source.AuthPlace{{In: source.InBody, Name: "inst"}}})
+			spec.Search.Method, spec.Search.Body, spec.Search.ContentType, spec.Search.Query, spec.Paging.Size = "POST", c.body, c.kind, nil, 20
+			if bad := Check(spec); len(bad) > 0 {
+				t.Fatal(bad)
+			}
+			var digests []string
+			for keys, want := range map[string]string{secret + "\n" + second: c.want, "": c.without} {
+				n, p := play(status(200, goodReply)), &pool{open: true}
+				if keys != "" {
+					p.keys = []string{keys}
+				}
+				a, err := keyed(n, &free{}, p).Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n.bodies[0] != want || n.asked[0].ContentLength != int64(len(want)) {
+					t.Errorf("sent %q, want %q", n.bodies[0], want)
+				}
+				digests = append(digests, a.RequestSHA256)
+			}
+			if digests[0] != digests[1] {
+				t.Error("the digest knows of the key")
+			}
+		})
+	}
+	for _, body := range []string{"${secret.key + 'x'}", "${secret}", "${secret.a-b}", "a\x00key\x00"} {
+		if _, err := parseBody(body); err == nil {
+			t.Errorf("%q is a template", body)
+		}
+	}
+	if _, err := parseTemplate("${secret.key}"); err == nil {
+		t.Error("a secret can stand outside of a body")
+	}
+}
+
+// TestR48_NoValueIsABlank: what comes from elsewhere is never taken for the place
+// of a secret.
+func TestR48_NoValueIsABlank(t *testing.T) {
+	for _, kind := range []string{"application/json", "text/plain", formType, "text/xml"} {
+		spec := authSpec(source.Auth{Type: source.AuthAPIKey, In: source.InBody, Name: "key"})
+		spec.Search.Method, spec.Search.Body, spec.Search.ContentType = "POST", `"${page.token}" "${secret.key}"`, kind
+		n := play(status(200, goodReply))
+		_, err := keyed(n, &free{}, &pool{keys: []string{"secret-key"}}).Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch, Position: harvest.Position{Token: blank("key"), Pages: 1}})
+		if err == nil && strings.Count(n.bodies[0], "secret-key") != 1 {
+			t.Errorf("%s: sent %q", kind, n.bodies[0])
+		}
+	}
+}
+
 // TestR42_RefusedKeys: the next one at once, through the gate; then without, if
 // that is allowed; else L4.
 func TestR42_RefusedKeys(t *testing.T) {

@@ -11,11 +11,14 @@ import (
 // use, and hooks that are not there, every one of them by its path in the
 // source's description.
 func Check(spec *source.Spec) (bad source.Violations) {
-	check := func(path, s string) {
-		if _, err := parseTemplate(s); err != nil {
-			bad = append(bad, source.Violation{Path: path, Text: err.Error()})
+	by := func(parse func(string) (*template, error)) func(path, s string) {
+		return func(path, s string) {
+			if _, err := parse(s); err != nil {
+				bad = append(bad, source.Violation{Path: path, Text: err.Error()})
+			}
 		}
 	}
+	check, body := by(parseTemplate), by(parseBody)
 	group := func(path string, m map[string]string) {
 		for _, k := range slices.Sorted(maps.Keys(m)) {
 			check(path+"."+k, m[k])
@@ -31,11 +34,11 @@ func Check(spec *source.Spec) (bad source.Violations) {
 		check(path+".path", e.Path)
 		group(path+".query", e.Query)
 		group(path+".form", e.Form)
-		check(path+".body", e.Body)
+		body(path+".body", e.Body)
 		if e.Next != nil {
 			group(path+".next.query", e.Next.Query)
 			group(path+".next.form", e.Next.Form)
-			check(path+".next.body", e.Next.Body)
+			body(path+".next.body", e.Next.Body)
 		}
 		group(path+".headers", e.Headers.Texts())
 	}

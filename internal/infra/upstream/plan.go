@@ -99,7 +99,7 @@ func newPayload(query, form map[string]string, body string) (*payload, error) {
 		return nil, err
 	}
 	if body != "" {
-		if p.body, err = parseTemplate(body); err != nil {
+		if p.body, err = parseBody(body); err != nil {
 			return nil, fmt.Errorf("body: %w", err)
 		}
 	}

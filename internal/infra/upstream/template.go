@@ -122,14 +122,43 @@ type template struct {
 	parts []part
 }
 
-// part is an expression, or literal text if there is none.
+// part is an expression, the place of a secret, or else literal text.
 type part struct {
-	text string
-	prog *vm.Program
+	text   string
+	prog   *vm.Program
+	secret bool // text is its name
+}
+
+// parseBody compiles the template of a body, where ${secret.NAME} stands for a
+// secret that is put in when the request is sent.
+func parseBody(s string) (*template, error) {
+	t, err := parse(s, func(expr string) (part, error) {
+		if name, is := strings.CutPrefix(strings.TrimSpace(expr), "secret."); is && word(name) {
+			return part{text: name, secret: true}, nil
+		}
+		return parseExpr(expr)
+	})
+	if err == nil && slices.ContainsFunc(t.parts, func(p part) bool { return strings.Contains(p.text, "\x00") }) {
+		return nil, errControl // which stands around a secret's name
+	}
+	return t, err
+}
+
+func word(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	})
 }
 
 // parseTemplate compiles "text ${expression} text". "$${" stands for "${".
-func parseTemplate(s string) (*template, error) {
+func parseTemplate(s string) (*template, error) { return parse(s, parseExpr) }
+
+func parseExpr(s string) (part, error) {
+	prog, err := compileExpr(s)
+	return part{prog: prog}, err
+}
+
+func parse(s string, inner func(expr string) (part, error)) (*template, error) {
 	if len(s) > maxTemplate {
 		return nil, fmt.Errorf("template is longer than %d bytes", maxTemplate)
 	}
@@ -151,11 +180,11 @@ func parseTemplate(s string) (*template, error) {
 		if end < 0 {
 			return nil, fmt.Errorf("${%.40s: closing } is missing", rest)
 		}
-		prog, err := compileExpr(rest[:end])
+		p, err := inner(rest[:end])
 		if err != nil {
 			return nil, fmt.Errorf("${%.80s}: %w", rest[:end], err)
 		}
-		t.parts = append(t.parts, part{text: text.String()}, part{prog: prog})
+		t.parts = append(t.parts, part{text: text.String()}, p)
 		text.Reset()
 		s = rest[end+1:]
 	}
@@ -223,9 +252,14 @@ func (t *template) render(s *scope) (string, error) {
 // not gets quotes of its own; in a form it is escaped; in anything else it holds
 // no CR, LF or NUL, and in XML no markup.
 func (t *template) renderBody(s *scope, contentType string) (string, error) {
+	return t.put(s, bodyWriter(contentType))
+}
+
+// bodyWriter writes the values of a body.
+func bodyWriter(contentType string) func(text string, isText bool, before string) (string, error) {
 	kind, _, _ := strings.Cut(contentType, ";")
 	kind = strings.ToLower(strings.TrimSpace(kind))
-	return t.put(s, func(text string, isText bool, before string) (string, error) {
+	return func(text string, isText bool, before string) (string, error) {
 		switch {
 		case kind == "application/json" || strings.HasSuffix(kind, "+json"):
 			if !isText && !insideQuotes(before) {
@@ -249,7 +283,34 @@ func (t *template) renderBody(s *scope, contentType string) (string, error) {
 			return out.String(), err
 		}
 		return text, nil
-	})
+	}
+}
+
+// blank is where a secret goes in a rendered body. No value holds a NUL, so that
+// nothing else looks like it; and no digest or ledger sees more of a secret.
+func blank(name string) string { return "\x00" + name + "\x00" }
+
+// fillIn puts a value into the blanks of that name in a body; with no name, into
+// all that are left.
+func fillIn(body, name, value, contentType string) (string, error) {
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(body, "\x00")
+		out.WriteString(before)
+		if !found {
+			return out.String(), nil
+		}
+		this, after, _ := strings.Cut(rest, "\x00")
+		text := blank(this)
+		if name == "" || this == name {
+			var err error
+			if text, err = bodyWriter(contentType)(value, true, out.String()); err != nil {
+				return "", err
+			}
+		}
+		out.WriteString(text)
+		body = after
+	}
 }
 
 // insideQuotes reports whether a JSON text so far ends within a string.
@@ -272,6 +333,9 @@ func (t *template) put(s *scope, write func(text string, isText bool, before str
 	var out strings.Builder
 	for _, p := range t.parts {
 		text := p.text
+		if p.secret {
+			text = blank(p.text)
+		}
 		if p.prog != nil {
 			v, err := p.eval(s)
 			if err != nil {
