@@ -152,7 +152,7 @@ func (c *cli) runHarvest(ctx context.Context, n *node.Node, req node.HarvestRequ
 	case rep.State.Stopped:
 		c.notef("patra: source %s was stopped: %s [line_stopped]\n", rep.Source, rep.State.Reason)
 		return exitError(exitUpstream)
-	case rep.Slices.Failed > 0 || rep.Slices.Open > 0:
+	case rep.Slices.Failed > 0 || rep.Slices.Open > 0 || rep.Waits:
 		return exitError(exitPartial)
 	}
 	return nil
@@ -164,6 +164,10 @@ func (c *cli) printReport(r *node.Report) {
 	}
 	for _, w := range r.Warnings {
 		c.notef("note: %s\n", w)
+	}
+	if r.Noop && r.Waits {
+		c.printf("%s %s  waits: %s\n", r.Source, r.Operation, r.Reason)
+		return
 	}
 	if r.Noop && r.Operation == harvest.Update {
 		c.printf("%s %s  nothing to read again (%s)\n", r.Source, r.Operation, r.Reason)
@@ -198,6 +202,9 @@ func (c *cli) printReport(r *node.Report) {
 			c.printf(" (tried again after %s)", g.RetryAt)
 		}
 		c.printf("\n")
+	}
+	if r.Reason != "" {
+		c.printf("  waits     %s\n", r.Reason)
 	}
 	c.printf("  took      %s\n", (time.Duration(r.Duration) * time.Millisecond).Round(time.Millisecond))
 }

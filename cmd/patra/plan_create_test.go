@@ -381,3 +381,24 @@ func TestPlanCreate_FinestGrain(t *testing.T) {
 		d.must(0, "plan", "cancel", fmt.Sprint(made["plan"]), "--reason", "again")
 	}
 }
+
+// TestR38_AQuotaThatIsSpokenForIsSaid: a run that finds no room beside open tasks
+// says so and ends as partial, not as one for which there was nothing new.
+func TestR38_AQuotaThatIsSpokenForIsSaid(t *testing.T) {
+	d := newDesk(t, sim.Config{Records: 300, Seed: 3})
+	d.write(strings.NewReplacer("burst: 1}", "burst: 1, quotas: [{limit: 24, window: 1d}]}", "pageSize: 50", "pageSize: 5").Replace(d.pack))
+	out, _ := d.must(0, "plan", "create", "mini")
+	says(t, out, "plan 1 PARTIAL", "the quota of 24 per 24h0m0s is spoken for")
+	if _, err := patratest.Raw(t, "sqlite:"+d.file).Exec(`UPDATE ing_plan_slice SET slice_spec=REPLACE(slice_spec, '"expectedRecords":', '"expectedRecords":9')`); err != nil {
+		t.Fatal(err)
+	}
+	day := func(n int) string {
+		return d.o.Now().Add(time.Duration(n) * 24 * time.Hour).UTC().Format(time.DateOnly)
+	}
+	back := []string{"backfill", "mini", "--from", day(-60), "--to", day(-40)}
+	out, _ = d.must(exitPartial, back...)
+	says(t, out, "mini BACKFILL  waits: the quota of 24 per 24h0m0s is spoken for")
+	if v := d.object(exitPartial, back...); v["noop"] != true || !strings.Contains(fmt.Sprint(v["reason"]), "spoken for") {
+		t.Errorf("%v", v)
+	}
+}

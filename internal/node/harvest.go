@@ -50,8 +50,11 @@ type Report struct {
 	BadIDs    int64                `json:"-"` // ids of which the source has no details
 	Warnings  []string             `json:"-"`
 	Baseline  bool                 `json:"-"`
-	Reason    string               `json:"-"`
-	State     sqlstore.SourceState `json:"-"`
+	// Reason says why nothing was planned, or not all of it.
+	Reason string `json:"reason,omitempty"`
+	// Waits: there is something to plan, and no room for it now.
+	Waits bool                 `json:"-"`
+	State sqlstore.SourceState `json:"-"`
 }
 
 // ReportWindow is a window in the report's form.
@@ -140,7 +143,6 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	planned, err := n.Planner.Plan(ctx, trigger)
 	watch.traffic(planned.Traffic)
 	rep.Namespace, rep.Noop, rep.Warnings, rep.Baseline = planned.Namespace.String(), planned.Noop, planned.Warnings, planned.Baseline
-	rep.Reason = planned.Reason
 	if err != nil {
 		return rep, err
 	}
@@ -163,18 +165,24 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 		// Planning stopped where enough was open; now there is room.
 		next, err := n.rest(ctx, trigger, planned)
 		if err != nil || next.Noop {
-			runErr = err
+			if runErr = err; planned.Waits || !planned.Noop || next.Waits {
+				planned.Waits, planned.Reason = next.Waits, next.Reason
+			}
 			break
 		}
 		watch.traffic(next.Traffic)
 		watch.expect(next.Expected)
-		plans, planned.Window, planned.Plan = append(plans, next.Plan), next.Window, next.Plan
+		plans, planned = append(plans, next.Plan), next
 		runErr = n.work(ctx, req.Source, op, watch)
 	}
+	rep.Waits, rep.Reason = planned.Waits, planned.Reason
 	// The report is read also when the run was interrupted.
 	ctx = context.WithoutCancel(ctx)
 	if err := n.fill(ctx, rep, planned.Plan.ID, planned.Namespace, plans); err != nil {
 		return rep, errors.Join(runErr, err)
+	}
+	if !rep.Noop && planned.Noop && !planned.Waits {
+		rep.Reason = "" // nothing new, but something was left to do
 	}
 	rep.Requests, rep.Bytes = watch.requests()
 	rep.Duration = time.Since(began).Milliseconds()
@@ -188,9 +196,8 @@ func (n *Node) rest(ctx context.Context, t harvest.Trigger, last planner.Planned
 	if err != nil {
 		return last, err
 	}
-	if !partial && (t.Operation != harvest.Backfill || last.Noop || !last.Window.From.After(t.From)) {
-		last.Noop = true
-		return last, nil
+	if !partial && !last.Waits && (t.Operation != harvest.Backfill || last.Noop || !last.Window.From.After(t.From)) {
+		return planner.Planned{Noop: true}, nil
 	}
 	return n.Planner.Plan(ctx, t)
 }

@@ -12,44 +12,21 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// draft cuts the window and writes the plan down, without saving it. It has no
-// slices if there is no room for any.
+// draft cuts the window and writes the plan down, without saving it. It may have
+// to stop before the end of the window, for want of room.
 func (j *job) draft(ctx context.Context, f harvest.Frontier, w harvest.Window) (harvest.Draft, error) {
 	spec, win := j.spec, j.spec.Window
-	room, err := j.room(ctx)
-	if err != nil {
-		return harvest.Draft{}, err
-	}
-	if room <= 0 {
-		return harvest.Draft{}, nil
-	}
-	backward := j.t.Operation.Direction() == harvest.Backward
-	if backward {
-		w = j.newest(w, room)
-	}
 	req := j.request(w)
-	if !backward {
-		req.MaxSlices = room
-	}
 	if f.Known && j.t.Operation == harvest.Harvest {
 		// Only what was harvested before can have been missed by it.
 		req.Overlap = win.Overlap.D()
 	}
-	specs, err := j.cut(ctx, req)
+	specs, err := j.cut(ctx, req, j.free)
 	if err != nil {
 		return harvest.Draft{}, err
 	}
-	afford, err := j.affordable(ctx, specs, backward)
-	if err != nil || afford == 0 {
-		return harvest.Draft{}, err
-	}
-	switch room = min(room, afford); {
-	case backward && len(specs) > room:
-		// The newest come first; the activity goes on with the next trigger.
-		specs = atWindow(specs, len(specs)-room)
+	if j.backward() {
 		w.From = specs[0].Window.From
-	case len(specs) > room:
-		specs = toWindow(specs, room)
 	}
 	selJSON, selHash := spec.Selected()
 	snapshot, err := spec.Canonical()
@@ -62,10 +39,10 @@ func (j *job) draft(ctx context.Context, f harvest.Frontier, w harvest.Window) (
 		Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot, PagingType: string(spec.Paging.Type), PageSize: spec.Paging.Size,
 	}
 	d.Slices = j.slices(specs)
-	if d.SlicedTo.Before(w.To) && j.out.Reason == "" {
-		j.out.Reason = fmt.Sprintf("%d slices are open, which is the bound; planning goes on from %s when there are fewer", win.MaxOpen, harvest.FormatInstant(d.SlicedTo))
+	if d.SlicedTo.Before(w.To) {
+		j.out.Reason = j.free.after(len(specs)).reason(" from " + harvest.FormatInstant(d.SlicedTo))
 	}
-	if backward {
+	if j.backward() {
 		slices.Reverse(d.Slices) // tasks are taken in this order: newest first
 	}
 	if d.SliceParams, err = jsonText(sliceParams{
@@ -78,54 +55,9 @@ func (j *job) draft(ctx context.Context, f harvest.Frontier, w harvest.Window) (
 	return d, err
 }
 
-// room is how many slices may be added to those that are open.
-func (j *job) room(ctx context.Context) (int, error) {
-	most := cmp.Or(j.spec.Window.MaxOpen, 10_000)
-	open, err := j.store.OpenSlices(ctx, j.t.Provenance, j.t.Operation)
-	if err != nil {
-		return 0, err
-	}
-	if open >= int64(most) {
-		j.out.Reason = fmt.Sprintf("%d slices are open, the bound is %d; planning goes on when there are fewer", open, most)
-	}
-	return max(0, most-int(open)), nil
-}
-
-// affordable is how many of the slices the source's quotas of a day and longer
-// have room for, beside what open tasks will take (R38: reservations are advice).
-// One slice is always affordable where nothing is open, or nothing would ever be.
-func (j *job) affordable(ctx context.Context, specs []harvest.SliceSpec, backward bool) (int, error) {
-	n := len(specs)
-	for _, q := range j.spec.Rate.Quotas {
-		if q.Window.D() < 24*time.Hour {
-			continue
-		}
-		slices, records, err := j.store.Reserved(ctx, j.t.Provenance)
-		if err != nil {
-			return 0, err
-		}
-		left := q.Limit/int64(max(1, j.spec.Search.Cost)) - (Requests(j.spec, records) + slices)
-		fits := 0
-		for ; fits < len(specs); fits++ {
-			at := fits
-			if backward {
-				at = len(specs) - 1 - fits
-			}
-			if left -= Requests(j.spec, specs[at].Hints.ExpectedRecords); left < 0 && (fits > 0 || slices > 0) {
-				break
-			}
-		}
-		if fits < n {
-			n = fits
-			j.out.Reason = fmt.Sprintf("the quota of %d per %s is spoken for by open tasks; planning goes on when some of them are done", q.Limit, q.Window.D())
-		}
-	}
-	return n, nil
-}
-
 // toWindow keeps the first n slices, or more, so that no window is parted.
 func toWindow(specs []harvest.SliceSpec, n int) []harvest.SliceSpec {
-	for n < len(specs) && specs[n].Window.From.Equal(specs[n-1].Window.From) {
+	for n < len(specs) && specs[n].NominalWindow().From.Equal(specs[n-1].NominalWindow().From) {
 		n++
 	}
 	return specs[:n]
@@ -160,13 +92,34 @@ func (j *job) request(w harvest.Window) harvest.SliceRequest {
 	}
 }
 
-func (j *job) cut(ctx context.Context, req harvest.SliceRequest) ([]harvest.SliceSpec, error) {
+// cut cuts what of a window there is room for: its beginning, or its end if that
+// is read first.
+func (j *job) cut(ctx context.Context, req harvest.SliceRequest, r room) ([]harvest.SliceSpec, error) {
 	code := cmp.Or(j.spec.Window.Strategy, harvest.StrategyTime)
+	if j.t.Operation == harvest.Update {
+		code, req.Target, req.PageSize = harvest.StrategyID, j.idsPerSlice(), j.spec.Batching.IDs
+	}
 	s := harvest.Strategies()[code]
 	if s == nil {
 		return nil, fmt.Errorf("strategy %q is not known", code)
 	}
-	return s.Slice(ctx, req)
+	if most := int(min(int64(r.slices), r.requests)); j.backward() { // a slice takes a request at least
+		req.Window = j.newest(req.Window, most)
+	} else {
+		req.MaxSlices = most
+	}
+	specs, err := s.Slice(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	switch n := j.fits(r, specs); {
+	case n == len(specs):
+		return specs, nil
+	case j.backward():
+		return atWindow(specs, len(specs)-n), nil
+	default:
+		return toWindow(specs, n), nil
+	}
 }
 
 // slices are what was cut, with those marked that cannot be walked.
@@ -201,63 +154,47 @@ func (j *job) save(ctx context.Context, d harvest.Draft) error {
 }
 
 // extend goes on with a plan that stopped before the end of its window, by the
-// description it was begun with.
-func (j *job) extend(ctx context.Context, open harvest.OpenPlan) error {
+// description it was begun with, and reports whether there was room for it.
+func (j *job) extend(ctx context.Context, open harvest.OpenPlan) (bool, error) {
 	spec, err := source.ParseSpec(open.Snapshot)
 	if err != nil {
-		return err
+		return false, err
 	}
-	j.spec, j.t.BaseURL = spec, cmp.Or(j.t.BaseURL, open.BaseURL)
+	j.spec, j.t.BaseURL, j.t.Priority = spec, cmp.Or(j.t.BaseURL, open.BaseURL), cmp.Or(j.t.Priority, open.Priority)
 	j.out.Window = open.Window
 	j.out.Plan = open.PlanHead
 	open.PagingType, open.PageSize, open.Priority = string(spec.Paging.Type), spec.Paging.Size, j.t.Priority
 	if err := j.recall(ctx); err != nil {
-		return err
+		return false, err
 	}
-	room, err := j.room(ctx)
+	r, err := j.room(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if room == 0 {
-		return j.noop(ctx, open.Window, j.out.Reason)
+	if r.none(true) || j.patient && 2*r.slices < r.most {
+		j.out.Reason = r.reason("")
+		return false, nil
 	}
-	req := j.request(harvest.Window{From: open.SlicedTo, To: open.Window.To})
-	req.MaxSlices = room
-	var specs []harvest.SliceSpec
-	if open.Strategy == harvest.StrategyID {
-		req.Target, req.PageSize = j.idsPerSlice(), spec.Batching.IDs
+	if j.t.Operation == harvest.Update {
 		open.PagingType, open.PageSize = harvest.StrategyID, spec.Batching.IDs
-		specs, err = harvest.IDStrategy{}.Slice(ctx, req)
-	} else {
-		if j.cal, err = spec.Window.Calendar(); err == nil {
-			req.Calendar = j.cal
-			specs, err = j.cut(ctx, req)
-		}
+	} else if j.cal, err = spec.Window.Calendar(); err != nil {
+		return false, err
 	}
+	specs, err := j.cut(ctx, j.request(harvest.Window{From: open.SlicedTo, To: open.Window.To}), r)
 	if err != nil {
-		return err
-	}
-	if open.Strategy != harvest.StrategyID {
-		afford, err := j.affordable(ctx, specs, false)
-		if err != nil {
-			return err
-		}
-		if afford == 0 {
-			return j.noop(ctx, open.Window, j.out.Reason)
-		}
-		specs = toWindow(specs, afford)
+		return false, err
 	}
 	to := specs[len(specs)-1].NominalWindow().To
 	head, err := j.store.ExtendPlan(ctx, open, j.slices(specs), to)
 	if err != nil {
-		return err
+		return false, err
 	}
 	j.out.Plan = head
 	if to.Before(open.Window.To) {
-		j.out.Reason = fmt.Sprintf("planned to %s of %s; planning goes on when fewer slices are open", j.place(to), j.place(open.Window.To))
+		j.out.Reason = fmt.Sprintf("planned to %s of %s; %s", j.place(to), j.place(open.Window.To), r.after(len(specs)).reason(""))
 	}
 	j.log.Info("plan goes on", "source", j.t.Provenance, "plan", head.ID, "slices", len(specs), "to", j.place(to).String())
-	return j.store.RecordTrigger(ctx, j.t, "EXISTING", fmt.Sprintf("plan %d goes on: %d slices to %s", head.ID, len(specs), j.place(to)))
+	return true, j.store.RecordTrigger(ctx, j.t, "EXISTING", fmt.Sprintf("plan %d goes on: %d slices to %s", head.ID, len(specs), j.place(to)))
 }
 
 // place is t as people see it.

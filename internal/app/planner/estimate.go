@@ -59,7 +59,7 @@ func (j *job) ask(ctx context.Context, p harvest.Part) (harvest.Estimate, error)
 	case err == nil && purpose == source.ForCount:
 		j.unknown = errors.New("the reply has no total")
 	case err == nil:
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, j.patient && f.Code == harvest.CodeQuota:
 		return harvest.Estimate{}, err
 	case isFault && f.Level != harvest.Transient && purpose == source.ForCount:
 		// A refused count means that every page of this plan would be refused.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // GoOn goes on with the plans that stopped before the end of their window,
@@ -40,20 +39,14 @@ func (p *Planner) goOn(ctx context.Context, part harvest.PartialPlan) (bool, err
 		return false, err
 	}
 	t := harvest.Trigger{Provenance: ns.Provenance, Operation: ns.Operation, Activity: part.Activity, Kind: "CONTINUED"}
-	j := &job{Planner: p, t: t, counted: map[harvest.Part]harvest.Estimate{}, out: Planned{Namespace: ns}}
-	if j.spec, err = source.ParseSpec(open.Snapshot); err != nil {
-		return false, err
+	j := &job{Planner: p, t: t, counted: map[harvest.Part]harvest.Estimate{}, out: Planned{Namespace: ns}, patient: true}
+	went, err := j.extend(ctx, open)
+	switch f, _ := harvest.FaultOf(err); {
+	case errors.Is(err, harvest.ErrFrontierMoved): // another planner was faster
+		return false, nil
+	case f.Code == harvest.CodeQuota:
+		p.log.Debug("quota spent, not gone on yet", "source", ns.Provenance, "plan", open.ID, "err", err)
+		return false, nil
 	}
-	// Half of the room at least, or every slice that is done would be a trigger.
-	room, err := j.room(ctx)
-	if err != nil || room < j.spec.Window.MaxOpen/2 || room == 0 {
-		return false, err
-	}
-	if err := j.extend(ctx, open); err != nil {
-		if errors.Is(err, harvest.ErrFrontierMoved) {
-			return false, nil // another planner was faster
-		}
-		return false, err
-	}
-	return true, nil
+	return went, err
 }

@@ -13,6 +13,7 @@
 package planner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,8 @@ type Planned struct {
 	// Plan is the plan saved or found; its ID is 0 if there was nothing to plan.
 	Plan harvest.PlanHead
 	Noop bool
+	// Waits: there is something to plan, and no room for it now.
+	Waits bool
 	// Reason says why there was nothing to plan, or why the plan is not whole yet.
 	Reason   string
 	Window   harvest.Window
@@ -144,6 +147,11 @@ type job struct {
 	counted map[harvest.Part]harvest.Estimate
 	// pin holds the plan to what a preview showed; nil: as things are now.
 	pin *pin
+	// patient: nobody waits for it, so it waits until there is plenty of room, and
+	// for a quota that is spent instead of guessing what it could count.
+	patient bool
+	// free is what there is room for.
+	free room
 	// lag is the safety lag in force: the source's, or the tuned one (R11).
 	lag time.Duration
 	// skew is the upstream's clock against the store's, once an answer told.
@@ -173,7 +181,12 @@ func (j *job) run(ctx context.Context) error {
 	} else if ok && j.pin != nil {
 		return &MovedError{"another plan was saved"}
 	} else if ok {
-		return j.extend(ctx, open)
+		went, err := j.extend(ctx, open)
+		if err == nil && !went {
+			j.out.Waits = true
+			return j.noop(ctx, open.Window, j.out.Reason)
+		}
+		return err
 	}
 	if j.t.Operation == harvest.Update {
 		return j.update(ctx)
@@ -183,14 +196,11 @@ func (j *job) run(ctx context.Context) error {
 		return err
 	}
 	if !any {
-		return j.noop(ctx, w, "nothing new before "+harvest.FormatInstant(w.To))
+		return j.noop(ctx, w, j.nothing(w))
 	}
 	d, err := j.draft(ctx, f, w)
 	if err != nil {
 		return err
-	}
-	if len(d.Slices) == 0 {
-		return j.noop(ctx, w, j.out.Reason)
 	}
 	return j.save(ctx, d)
 }
@@ -212,6 +222,14 @@ func (j *job) frame(ctx context.Context) (f harvest.Frontier, w harvest.Window, 
 	most, any, err := j.window(ctx, f, 0)
 	if err != nil || !any {
 		return f, most, false, err
+	}
+	// No room for any of it: nothing is to be counted.
+	if j.free, err = j.room(ctx); err != nil {
+		return f, most, false, err
+	}
+	if j.free.none(false) {
+		j.out.Waits, j.out.Reason = true, j.free.reason("")
+		return f, most, false, nil
 	}
 	if w, any, err = j.window(ctx, f, j.skew); err != nil {
 		return f, w, false, err
@@ -269,6 +287,11 @@ func (j *job) window(ctx context.Context, f harvest.Frontier, skew time.Duration
 	}
 	j.out.Baseline = !f.Known && j.t.From.IsZero()
 	return harvest.HarvestWindow(f, j.t.From, j.t.To, horizon, win.Baseline.D(), j.cal)
+}
+
+// nothing says why there is nothing to plan.
+func (j *job) nothing(w harvest.Window) string {
+	return cmp.Or(j.out.Reason, "nothing new before "+harvest.FormatInstant(w.To))
 }
 
 func (j *job) noop(ctx context.Context, w harvest.Window, why string) error {

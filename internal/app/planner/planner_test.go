@@ -371,13 +371,13 @@ func TestPlanner_NothingNewIsANoop(t *testing.T) {
 // done; in the end everything is there, and no day has seen more than its quota.
 func TestR38_PlansWithinTheDaysQuota(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		const quota = 12
+		const quota = 11
 		b := newBench(t, sim.Config{}, func(s *source.Spec) {
 			s.Window.Target, s.Paging.Size, s.Rate.QPS = 60, 20, 5
 			s.Rate.Quotas = []source.QuotaConfig{{Limit: quota, Window: source.Duration(24 * time.Hour)}}
 		})
 		p, err := b.Node.Planner.Plan(t.Context(), harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: b.Base + "/crossref"})
-		if err != nil || p.Plan.Status != harvest.PlanPartial || !strings.Contains(p.Reason, "quota of 12 per 24h") {
+		if err != nil || p.Plan.Status != harvest.PlanPartial || !strings.Contains(p.Reason, "quota of 11 per 24h") {
 			t.Fatalf("%+v, %v", p, err)
 		}
 		if again, err := b.Node.Planner.Plan(t.Context(), harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: b.Base + "/crossref"}); err != nil || !again.Noop || !strings.Contains(again.Reason, "spoken for") {

@@ -31,9 +31,9 @@ type Store interface {
 	// OpenSlices counts the slices of a source and operation that are not
 	// done, cut again or given up.
 	OpenSlices(ctx context.Context, provenance string, op harvest.Operation) (int64, error)
-	// Reserved is what the open tasks of a source will bring: how many slices
-	// they are, and the records expected in them.
-	Reserved(ctx context.Context, provenance string) (slices, records int64, err error)
+	// Reserved is what the open tasks of a source will take that have a priority,
+	// or a better one.
+	Reserved(ctx context.Context, provenance string, priority int) (harvest.Reserved, error)
 	// Density is how many records a second of the namespace's time held, over
 	// what was harvested last, and whether anything was.
 	Density(ctx context.Context, ns harvest.Namespace) (float64, bool, error)

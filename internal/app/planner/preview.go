@@ -137,7 +137,7 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 	}
 	if !any {
 		out.Planned = j.out
-		out.Noop, out.Window, out.Reason = true, w, "nothing new before "+harvest.FormatInstant(w.To)
+		out.Noop, out.Window, out.Reason = true, w, j.nothing(w)
 		return out, nil
 	}
 	d, err := j.draft(ctx, f, w)
@@ -145,10 +145,7 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 		return Preview{Planned: j.out}, err
 	}
 	out.Planned, out.Counted = j.out, j.out.Traffic.Sent
-	if out.Window = d.Window; len(d.Slices) == 0 {
-		out.Noop, out.Window = true, w
-		return out, nil
-	}
+	out.Window = d.Window
 	for _, s := range d.Slices {
 		out.Slices = append(out.Slices, s.Spec)
 		out.Requests += Requests(j.spec, s.Spec.Hints.ExpectedRecords)

@@ -38,15 +38,15 @@ func (j *job) update(ctx context.Context) error {
 	if len(ids) == 0 {
 		return j.noop(ctx, updateWindow(f, 0), noCandidates)
 	}
-	room, err := j.room(ctx)
-	if err != nil {
+	if j.free, err = j.room(ctx); err != nil {
 		return err
 	}
-	if room == 0 {
-		return j.noop(ctx, updateWindow(f, 0), j.out.Reason)
+	if j.free.none(false) {
+		j.out.Waits = true
+		return j.noop(ctx, updateWindow(f, 0), j.free.reason(""))
 	}
 	w := updateWindow(f, len(ids))
-	specs, err := harvest.IDStrategy{}.Slice(ctx, harvest.SliceRequest{Window: w, Target: j.idsPerSlice(), PageSize: spec.Batching.IDs, MaxSlices: room})
+	specs, err := j.cut(ctx, harvest.SliceRequest{Window: w}, j.free)
 	if err != nil {
 		return err
 	}
@@ -61,6 +61,9 @@ func (j *job) update(ctx context.Context) error {
 		Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot, PagingType: harvest.StrategyID, PageSize: spec.Batching.IDs, Candidates: ids,
 	}
 	d.Slices = j.slices(specs)
+	if d.SlicedTo.Before(w.To) {
+		j.out.Reason = j.free.after(len(specs)).reason(" from " + j.place(d.SlicedTo).String())
+	}
 	if d.SliceParams, err = jsonText(map[string]int64{"idsPerSlice": j.idsPerSlice()}); err != nil {
 		return err
 	}

@@ -69,7 +69,8 @@ type OpenPlan struct {
 	BaseURL    string
 	PagingType string
 	PageSize   int
-	// Priority is that of the trigger that goes on with it; 0: the plan's own.
+	// Priority of what is added: that of the slices it has, unless a trigger
+	// wants another.
 	Priority int
 }
 

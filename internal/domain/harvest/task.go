@@ -42,6 +42,16 @@ type Job struct {
 	BaseURL     string // the plan's, empty for the spec's own
 }
 
+// Reserved is what open tasks will take.
+type Reserved struct {
+	Slices int64
+	// Pages are the requests for their pages or ids, Records those whose details
+	// are asked for besides.
+	Pages, Records int64
+	// WaitsUntil is when the first of them goes on, and Now the store's clock.
+	WaitsUntil, Now time.Time
+}
+
 // LeaseRequest says what a worker is willing to take.
 type LeaseRequest struct {
 	Owner string
@@ -65,6 +75,9 @@ type Rest struct {
 	Operation  Operation
 	Until      time.Time
 }
+
+// CodeQuota is why work waits for a quota that is spent.
+const CodeQuota = "quota_wait"
 
 // CodeQuiet is why work waits in the quiet hours of its source.
 const CodeQuiet = "quiet_hours"

@@ -427,7 +427,7 @@ func limit(r source.Rate) pace.Limit {
 func far(wait time.Duration, scarce bool) error {
 	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "rate_wait", RetryAfter: wait}
 	if scarce {
-		f.Code = "quota_wait"
+		f.Code = harvest.CodeQuota
 	}
 	return f
 }

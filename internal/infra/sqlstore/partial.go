@@ -20,16 +20,38 @@ func (s *Store) OpenSlices(ctx context.Context, provenance string, op harvest.Op
 	return n, nil
 }
 
-// Reserved is what the open tasks of a source will bring: how many slices they
-// are, and the records expected in them.
-func (s *Store) Reserved(ctx context.Context, provenance string) (slices, records int64, err error) {
-	var sum sql.NullFloat64
-	err = s.r.QueryRowContext(ctx, `SELECT COUNT(*), SUM(COALESCE(JSON_EXTRACT(p.slice_spec, '$.hints.expectedRecords'), 0)) FROM ing_task t JOIN ing_plan_slice p ON p.id=t.slice_id
-		WHERE t.status_code IN ('QUEUED','DISPATCHED','EXECUTING') AND t.provenance_code=?`, provenance).Scan(&slices, &sum)
-	if err != nil {
-		return 0, 0, fmt.Errorf("sum open work: %w", err)
+// Reserved is what the open tasks of a source will take that have a priority, or
+// a better one.
+func (s *Store) Reserved(ctx context.Context, provenance string, priority int) (r harvest.Reserved, err error) {
+	if r.Now, err = s.Now(ctx); err != nil {
+		return r, err
 	}
-	return slices, int64(sum.Float64), nil
+	err = s.each(ctx, func(row *sql.Rows) error {
+		var op harvest.Operation
+		var slices int64
+		var records, page sql.NullFloat64
+		var due ts
+		if err := row.Scan(&op, &page, &slices, &records, &due); err != nil {
+			return err
+		}
+		r.Slices += slices
+		r.Pages += slices + int64(records.Float64/max(1, page.Float64))
+		if op != harvest.Update {
+			r.Records += int64(records.Float64)
+		}
+		if r.WaitsUntil.IsZero() || due.time().Before(r.WaitsUntil) {
+			r.WaitsUntil = due.time()
+		}
+		return nil
+	}, `SELECT operation_code, page, COUNT(*), SUM(records), MIN(due) FROM
+		(SELECT t.operation_code, JSON_EXTRACT(p.slice_spec, '$.hints.expectedPageSize') AS page, COALESCE(JSON_EXTRACT(p.slice_spec, '$.hints.expectedRecords'), 0) AS records,
+			CASE WHEN t.status_code='QUEUED' THEN t.scheduled_at ELSE t.created_at END AS due
+		FROM ing_task t JOIN ing_plan_slice p ON p.id=t.slice_id WHERE t.status_code IN ('QUEUED','DISPATCHED','EXECUTING') AND t.provenance_code=? AND t.priority<=?) x
+		GROUP BY operation_code, page`, provenance, priority)
+	if err != nil {
+		return r, fmt.Errorf("sum open work: %w", err)
+	}
+	return r, nil
 }
 
 // PartialPlan finds the plan of a namespace that stopped before the end of its
@@ -37,11 +59,12 @@ func (s *Store) Reserved(ctx context.Context, provenance string) (slices, record
 func (s *Store) PartialPlan(ctx context.Context, ns harvest.Namespace) (p harvest.OpenPlan, ok bool, err error) {
 	var from, to, sliced ts
 	var base sql.NullString
-	err = s.r.QueryRowContext(ctx, `SELECT p.id, p.plan_key, p.status_code, p.operation_code, p.window_from, p.window_to, p.sliced_to, p.slice_strategy_code, p.spec_snapshot, p.base_url
+	err = s.r.QueryRowContext(ctx, `SELECT p.id, p.plan_key, p.status_code, p.operation_code, p.window_from, p.window_to, p.sliced_to, p.slice_strategy_code, p.spec_snapshot, p.base_url,
+			COALESCE((SELECT t.priority FROM ing_task t WHERE t.plan_id=p.id ORDER BY t.id LIMIT 1), 0)
 		FROM ing_plan p JOIN ing_cursor c ON c.id = p.cursor_id
 		WHERE c.provenance_code=? AND c.operation_code=? AND c.cursor_key=? AND c.namespace_scope_code=? AND c.namespace_key=? AND p.status_code='PARTIAL' ORDER BY p.id LIMIT 1`,
 		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key).
-		Scan(&p.ID, &p.Key, &p.Status, &p.Operation, &from, &to, &sliced, &p.Strategy, &p.Snapshot, &base)
+		Scan(&p.ID, &p.Key, &p.Status, &p.Operation, &from, &to, &sliced, &p.Strategy, &p.Snapshot, &base, &p.Priority)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, false, nil
 	}
@@ -70,9 +93,8 @@ func (s *Store) PartialPlans(ctx context.Context) ([]harvest.PartialPlan, error)
 	return out, nil
 }
 
-// ExtendPlan adds slices to a plan that is not whole yet, up to an instant, in
-// the place of the queue that those before them have, unless another is asked
-// for. If somebody else has gone on with it, nothing is changed and the error is
+// ExtendPlan adds slices to a plan that is not whole yet, up to an instant. If
+// somebody else has gone on with it, nothing is changed and the error is
 // [harvest.ErrFrontierMoved].
 func (s *Store) ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []harvest.SliceDraft, to time.Time) (harvest.PlanHead, error) {
 	head := p.PlanHead
@@ -103,11 +125,6 @@ func (s *Store) ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []har
 		if err := x.row(`SELECT schedule_instance_id, cursor_id, provenance_code, endpoint_name, operation_code, spec_version FROM ing_plan WHERE id=?`, p.ID).
 			Scan(&ref.instance, &ref.cursor, &ref.provenance, &ref.endpoint, &ref.operation, &ref.specVersion); err != nil {
 			return err
-		}
-		if ref.priority == 0 {
-			if err := x.row(`SELECT priority FROM ing_task WHERE plan_id=? ORDER BY id LIMIT 1`, p.ID).Scan(&ref.priority); err != nil {
-				return fmt.Errorf("read the priority of plan %d: %w", p.ID, err)
-			}
 		}
 		var no sql.NullInt64
 		if err := x.row(`SELECT MAX(slice_no) FROM ing_plan_slice WHERE plan_id=?`, p.ID).Scan(&no); err != nil {
