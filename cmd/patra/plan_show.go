@@ -97,8 +97,12 @@ func (c *cli) planShowCmd() *cobra.Command {
 				return c.printJSON(map[string]any{"plan": p, "slices": sum.Slices, "records": sum.Records, "requests": sum.Sent, "slice_list": rows})
 			}
 			c.printf("plan %d  %s %s  %s  %s\n", p.ID, p.Source, p.Operation, p.Status, windowText(p.From, p.To))
-			if p.SlicedTo.Before(p.To.Time) {
-				c.printf("  sliced    up to %s; the next trigger goes on\n", p.SlicedTo)
+			if p.Status == harvest.PlanPartial {
+				word := "up to"
+				if p.Operation == harvest.Backfill {
+					word = "back to"
+				}
+				c.printf("  sliced    %s %s; the next trigger goes on\n", word, p.SlicedTo)
 			}
 			c.printf("  slices    %d done, %d cut again, %d failed, %d open\n", sum.Slices.Done, sum.Slices.Resliced, sum.Slices.Failed, sum.Slices.Open)
 			c.printf("  records   %d new, %d changed, %d unchanged, %d quarantined; %d requests\n", sum.Records.Inserted, sum.Records.Updated, sum.Records.Unchanged, sum.Records.Quarantined, sum.Sent)

@@ -262,6 +262,9 @@ func Draft(ns harvest.Namespace, from, to int) harvest.Draft {
 	if ns.Operation != harvest.Harvest {
 		d.Trigger.Activity = ns.Key
 	}
+	if ns.Operation == harvest.Backfill {
+		d.SlicedTo = d.Window.From
+	}
 	for h := from; h < to; h++ {
 		d.Slices = append(d.Slices, child(hour(h), hour(h+1)))
 	}

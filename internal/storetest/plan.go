@@ -110,7 +110,7 @@ func daysApart(l *Lab) {
 	for _, first := range []time.Time{time.Date(2024, 3, 8, 0, 0, 0, 0, zone), time.Date(2024, 11, 1, 0, 0, 0, 0, zone)} {
 		d := Draft(harvest.ActivityNamespace(prov, harvest.Backfill, "updated", first.Format(time.DateOnly)), 0, 0)
 		d.Window = harvest.Window{From: first.UTC(), To: cal.Step(first, 5).UTC()}
-		d.SlicedTo = d.Window.To
+		d.SlicedTo = d.Window.From
 		specs, err := harvest.TimeStrategy{}.Slice(l.ctx(), harvest.SliceRequest{Window: d.Window, Calendar: cal, Step: 24 * time.Hour, PageSize: pageSize})
 		if err != nil {
 			l.Fatal(err)
@@ -211,5 +211,44 @@ func planGoesOn(l *Lab) {
 			l.Errorf("got %v", err)
 		}
 	})
+	l.MustVerify()
+}
+
+// backfillGoesOn is a plan of history that stopped early: its end is cut, the
+// beginning is left, and both are told apart.
+func backfillGoesOn(l *Lab) {
+	bf := harvest.ActivityNamespace(prov, harvest.Backfill, "updated", "b1")
+	d := Draft(bf, 0, 4)
+	d.Slices, d.SlicedTo = d.Slices[3:], hour(3)
+	h := l.Save(d)
+	p, ok, err := l.Store.PartialPlan(l.ctx(), bf)
+	if err != nil || !ok || h.Status != harvest.PlanPartial || !p.SlicedTo.Equal(hour(3)) {
+		l.Fatalf("%+v, %v, %v", p, ok, err)
+	}
+	if f, err := l.Store.Frontier(l.ctx(), bf); err != nil || !f.At.Equal(hour(0)) {
+		l.Errorf("the frontier is %+v, %v", f, err)
+	}
+	cov, err := l.Store.Coverage(l.ctx(), prov)
+	if err != nil || len(cov) != 1 || len(cov[0].Open) != 2 || !cov[0].Open[0].From.Equal(hour(0)) || !cov[0].Open[0].To.Equal(hour(3)) || cov[0].Open[0].Reason == "" || !cov[0].Open[1].To.Equal(hour(4)) {
+		l.Errorf("%+v, %v", cov, err)
+	}
+	l.MustVerify()
+	for _, at := range []int{2, 0} {
+		var add []harvest.SliceDraft
+		for from := p.SlicedTo; from.After(hour(at)); from = from.Add(-time.Hour) {
+			add = append(add, child(from.Add(-time.Hour), from))
+		}
+		p.PagingType, p.PageSize = d.PagingType, d.PageSize
+		if h, err = l.Store.ExtendPlan(l.ctx(), p, add, hour(at)); err != nil {
+			l.Fatal(err)
+		}
+		p.SlicedTo = hour(at)
+		l.MustVerify()
+	}
+	if h.Status != harvest.PlanReady {
+		l.Errorf("the whole plan is %s", h.Status)
+	}
+	// Plans of before have their end there.
+	l.Exec(`UPDATE ing_plan SET sliced_to=window_to`)
 	l.MustVerify()
 }

@@ -23,6 +23,7 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R4_FrontierMovedChangesNothing", frontierMoved},
 		{"R4_CoverageSaysOneThingOfAWindow", coverageShown},
 		{"R4_PlanGoesOn", planGoesOn},
+		{"R8_ABackfillGoesOnBackwards", backfillGoesOn},
 		{"R4_AcceptedGapsStayAccepted", acceptedGaps},
 		{"R5_FiftyIdenticalTriggers", identicalTriggers},
 		{"R5_R6_SameWindowAnotherActivity", anotherActivity},

@@ -25,26 +25,18 @@ func (j *job) draft(ctx context.Context, f harvest.Frontier, w harvest.Window) (
 	if err != nil {
 		return harvest.Draft{}, err
 	}
-	if j.backward() {
-		w.From = specs[0].Window.From
-	}
 	selJSON, selHash := spec.Selected()
 	snapshot, err := spec.Canonical()
 	if err != nil {
 		return harvest.Draft{}, err
 	}
 	d := harvest.Draft{
-		Trigger: j.t, Namespace: j.out.Namespace, Endpoint: spec.Search.Name, Window: w, SlicedTo: specs[len(specs)-1].NominalWindow().To,
+		Trigger: j.t, Namespace: j.out.Namespace, Endpoint: spec.Search.Name, Window: w, SlicedTo: j.reached(specs),
 		Strategy: cmp.Or(win.Strategy, harvest.StrategyTime), Selection: selJSON, SelHash: selHash, ConfigHash: j.con.ConfigHash, SpecVersion: spec.Version,
 		Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot, PagingType: string(spec.Paging.Type), PageSize: spec.Paging.Size,
 	}
 	d.Slices = j.slices(specs)
-	if d.SlicedTo.Before(w.To) {
-		j.out.Reason = j.free.after(len(specs)).reason(" from " + harvest.FormatInstant(d.SlicedTo))
-	}
-	if j.backward() {
-		slices.Reverse(d.Slices) // tasks are taken in this order: newest first
-	}
+	j.partly(w, d.SlicedTo, j.free.after(len(specs)))
 	if d.SliceParams, err = jsonText(sliceParams{
 		Step: win.Step, MinStep: win.MinStep, Target: win.Target, Cap: spec.Paging.MaxItems, SafetyLag: source.Duration(j.lag), Overlap: win.Overlap,
 		Split: win.Split, Budget: win.Budget,
@@ -140,7 +132,26 @@ func (j *job) slices(specs []harvest.SliceSpec) []harvest.SliceDraft {
 		}
 		out = append(out, sd)
 	}
+	if j.backward() {
+		slices.Reverse(out) // tasks are taken in this order: newest first
+	}
 	return out
+}
+
+// reached is as far as slices go, the way the operation goes.
+func (j *job) reached(specs []harvest.SliceSpec) time.Time {
+	if j.backward() {
+		return specs[0].NominalWindow().From
+	}
+	return specs[len(specs)-1].NominalWindow().To
+}
+
+// partly says what the rest of a window waits for that was cut as far as an
+// instant, if there is a rest.
+func (j *job) partly(w harvest.Window, cut time.Time, left room) {
+	if !j.t.Operation.Rest(w, cut).Empty() {
+		j.out.Reason = left.reason(" from " + j.place(cut).String())
+	}
 }
 
 func (j *job) save(ctx context.Context, d harvest.Draft) error {
@@ -180,19 +191,17 @@ func (j *job) extend(ctx context.Context, open harvest.OpenPlan) (bool, error) {
 	} else if j.cal, err = spec.Window.Calendar(); err != nil {
 		return false, err
 	}
-	specs, err := j.cut(ctx, j.request(harvest.Window{From: open.SlicedTo, To: open.Window.To}), r)
+	specs, err := j.cut(ctx, j.request(j.t.Operation.Rest(open.Window, open.SlicedTo)), r)
 	if err != nil {
 		return false, err
 	}
-	to := specs[len(specs)-1].NominalWindow().To
+	to := j.reached(specs)
 	head, err := j.store.ExtendPlan(ctx, open, j.slices(specs), to)
 	if err != nil {
 		return false, err
 	}
 	j.out.Plan = head
-	if to.Before(open.Window.To) {
-		j.out.Reason = fmt.Sprintf("planned to %s of %s; %s", j.place(to), j.place(open.Window.To), r.after(len(specs)).reason(""))
-	}
+	j.partly(open.Window, to, r.after(len(specs)))
 	j.log.Info("plan goes on", "source", j.t.Provenance, "plan", head.ID, "slices", len(specs), "to", j.place(to).String())
 	return true, j.store.RecordTrigger(ctx, j.t, "EXISTING", fmt.Sprintf("plan %d goes on: %d slices to %s", head.ID, len(specs), j.place(to)))
 }

@@ -56,14 +56,12 @@ func (j *job) update(ctx context.Context) error {
 	}
 	selJSON, selHash := spec.Selected()
 	d := harvest.Draft{
-		Trigger: j.t, Namespace: j.out.Namespace, Endpoint: spec.Detail.Name, Window: w, SlicedTo: specs[len(specs)-1].NominalWindow().To,
+		Trigger: j.t, Namespace: j.out.Namespace, Endpoint: spec.Detail.Name, Window: w, SlicedTo: j.reached(specs),
 		Strategy: harvest.StrategyID, Selection: selJSON, SelHash: selHash, ConfigHash: j.con.ConfigHash, SpecVersion: spec.Version,
 		Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot, PagingType: harvest.StrategyID, PageSize: spec.Batching.IDs, Candidates: ids,
 	}
 	d.Slices = j.slices(specs)
-	if d.SlicedTo.Before(w.To) {
-		j.out.Reason = j.free.after(len(specs)).reason(" from " + j.place(d.SlicedTo).String())
-	}
+	j.partly(w, d.SlicedTo, j.free.after(len(specs)))
 	if d.SliceParams, err = jsonText(map[string]int64{"idsPerSlice": j.idsPerSlice()}); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+	"time"
 )
 
 // Operation is one of the three kinds of collecting.
@@ -53,6 +54,15 @@ func (o Operation) Direction() Direction {
 		return Backward
 	}
 	return Forward
+}
+
+// Rest is what is left of a window that was cut as far as an instant: a BACKFILL
+// is cut from its end. It is empty if nothing is left.
+func (o Operation) Rest(w Window, cut time.Time) Window {
+	if o.Direction() == Backward {
+		return Window{From: w.From, To: cut}
+	}
+	return Window{From: cut, To: w.To}
 }
 
 // Scope codes of a namespace.

@@ -43,7 +43,7 @@ type Draft struct {
 	Namespace   Namespace
 	Endpoint    string
 	Window      Window
-	SlicedTo    time.Time
+	SlicedTo    time.Time // as far as it is cut, the way the operation goes
 	Strategy    string
 	SliceParams string
 	Selection   string // expression prototype, JSON

@@ -119,7 +119,8 @@ func (s *Store) cover(ctx context.Context, id harvest.CursorID, c *Coverage) err
 		same = append(same, l)
 		return nil
 	}, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted, s.reason, s.slice_spec, s.id FROM ing_plan_slice s WHERE s.cursor_id=? AND s.status_code<>'RESLICED'`+standing+`
-		UNION ALL SELECT sliced_to, window_to, '', 0, NULL, '{}', 0 FROM ing_plan WHERE cursor_id=? AND status_code='PARTIAL' ORDER BY 1, 2, 7`, id, id)
+		UNION ALL SELECT CASE operation_code WHEN 'BACKFILL' THEN window_from ELSE sliced_to END, CASE operation_code WHEN 'BACKFILL' THEN sliced_to ELSE window_to END, '', 0, NULL, '{}', 0
+		FROM ing_plan WHERE cursor_id=? AND status_code='PARTIAL' ORDER BY 1, 2, 7`, id, id)
 	if err != nil || len(same) == 0 {
 		return err
 	}

@@ -112,7 +112,7 @@ func (s *Store) ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []har
 			return fmt.Errorf("lock cursor: %w", err)
 		}
 		head.Status = harvest.PlanReady
-		if to.Before(p.Window.To) {
+		if !p.Operation.Rest(p.Window, to).Empty() {
 			head.Status = harvest.PlanPartial
 		}
 		n, err := x.exec(`UPDATE ing_plan SET sliced_to=?, status_code=?, updated_at=? WHERE id=? AND status_code='PARTIAL' AND sliced_to=?`, ts(to), head.Status, ts(x.now), p.ID, ts(p.SlicedTo))

@@ -152,7 +152,7 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 	// A plan is written when it is cut: DRAFT and SLICING last as long as this
 	// transaction, PARTIAL if a budget ended the cutting early.
 	status := harvest.PlanReady
-	if d.SlicedTo.Before(d.Window.To) {
+	if !ns.Operation.Rest(d.Window, d.SlicedTo).Empty() {
 		status = harvest.PlanPartial
 	}
 	id, err := x.insert(`INSERT INTO ing_plan (schedule_instance_id, plan_key, provenance_code, endpoint_name, operation_code, cursor_id, namespace_scope_code,

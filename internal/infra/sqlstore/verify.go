@@ -206,7 +206,9 @@ func (v *verifier) covered() error {
 	return nil
 }
 
-// tiled: the leaf slices of a plan tile its window up to sliced_to.
+// tiled: the leaf slices of a plan tile its window as far as sliced_to. Those of
+// a BACKFILL tile its end; where sliced_to is that end itself, it was written
+// before they could be partial.
 func (v *verifier) tiled() error {
 	plan, of, parts := int64(0), harvest.Part{}, []harvest.Part(nil)
 	closePlan := func() {
@@ -242,7 +244,7 @@ func (v *verifier) tiled() error {
 		}
 		parts = append(parts, p)
 		return nil
-	}, `SELECT p.id, p.window_from, p.sliced_to, s.slice_spec, s.window_from, s.window_to FROM ing_plan p LEFT JOIN ing_plan_slice s ON s.plan_id=p.id AND s.status_code<>'RESLICED'
+	}, `SELECT p.id, CASE WHEN p.operation_code='BACKFILL' AND p.sliced_to<p.window_to THEN p.sliced_to ELSE p.window_from END, CASE p.operation_code WHEN 'BACKFILL' THEN p.window_to ELSE p.sliced_to END, s.slice_spec, s.window_from, s.window_to FROM ing_plan p LEFT JOIN ing_plan_slice s ON s.plan_id=p.id AND s.status_code<>'RESLICED'
 		WHERE p.status_code NOT IN ('DRAFT','FAILED') ORDER BY p.id`)
 	closePlan()
 	return err

@@ -1,0 +1,113 @@
+package planner_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/sim"
+)
+
+// history is a BACKFILL of 29 days of Crossref.
+func (b *bench) history() harvest.Trigger {
+	to := b.Sim.Now().UTC().Truncate(24 * time.Hour).Add(-24 * time.Hour)
+	return harvest.Trigger{Provenance: "crossref", Operation: harvest.Backfill, Activity: "a", From: to.Add(-29 * 24 * time.Hour), To: to, Kind: "MANUAL", BaseURL: b.Base + "/crossref"}
+}
+
+// TestI3_BackfillOverABoundIsPartial: a BACKFILL that cannot be planned whole
+// keeps the window it was asked for. Its newest slices are planned, the rest is
+// to be seen, and it is gone on with by itself until all of it is read.
+func TestI3_BackfillOverABoundIsPartial(t *testing.T) {
+	for name, bound := range map[string]func(*source.Spec){
+		"slices": func(s *source.Spec) { s.Window.Target, s.Window.MaxOpen = 20, 3 },
+		"quota":  daily(60),
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				b := newBench(t, sim.Config{}, bound)
+				trigger := b.history()
+				want := harvest.Window{From: trigger.From, To: trigger.To}
+				p, err := b.Node.Planner.Plan(t.Context(), trigger)
+				if err != nil || p.Plan.Status != harvest.PlanPartial || p.Window != want || p.Reason == "" {
+					t.Fatalf("%+v, %v", p, err)
+				}
+				cov, err := b.Node.Store.Coverage(t.Context(), "crossref")
+				if err != nil || len(cov) != 1 || len(cov[0].Open) != 2 {
+					t.Fatalf("%+v, %v", cov, err)
+				}
+				rest, cut := cov[0].Open[0], cov[0].Open[1]
+				if !rest.From.Equal(want.From) || !strings.Contains(rest.Reason, "not cut") || !cut.From.Equal(rest.To.Time) || !cut.To.Equal(want.To) {
+					t.Errorf("what is open is %+v", cov[0].Open)
+				}
+				patratest.MustVerify(t, b.Node.Store)
+				ctx, stop := context.WithTimeout(t.Context(), 20*24*time.Hour)
+				defer stop()
+				if err := b.Node.Serve(ctx, node.ServeConfig{Roles: []node.Role{node.PlannerRole, node.ExecutorRole}, Poll: benchPoll}); err != nil {
+					t.Fatal(err)
+				}
+				patratest.MustVerify(t, b.Node.Store)
+				cov, err = b.Node.Store.Coverage(t.Context(), "crossref")
+				if err != nil || len(cov[0].Open)+len(cov[0].Failed)+len(cov[0].Missing) != 0 || !cov[0].Watermark.Equal(want.From) {
+					t.Errorf("in the end %+v, %v", cov, err)
+				}
+				if plans := b.ask(`SELECT COUNT(*) FROM ing_plan WHERE status_code='COMPLETED'`); plans != 1 || b.ask(`SELECT COUNT(*) FROM ing_plan`) != 1 {
+					t.Errorf("%d plans", plans)
+				}
+			})
+		})
+	}
+}
+
+// TestR8_ADaysQuotaGoesToTheNewest: what there is quota for is the end of the
+// window, and of that the newest is read first.
+func TestR8_ADaysQuotaGoesToTheNewest(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, daily(60))
+		trigger := b.history()
+		if _, err := b.Node.Planner.Plan(t.Context(), trigger); err != nil {
+			t.Fatal(err)
+		}
+		for no, to := 1, trigger.To; no <= b.ask(`SELECT COUNT(*) FROM ing_plan_slice`); no++ {
+			var from, until string
+			b.scan(&from, `SELECT window_from FROM ing_plan_slice WHERE slice_no=?`, no)
+			b.scan(&until, `SELECT window_to FROM ing_plan_slice WHERE slice_no=?`, no)
+			const layout = "2006-01-02 15:04:05.000000"
+			if until != to.Format(layout) {
+				t.Errorf("slice %d ends at %s, want %s", no, until, to.Format(layout))
+			}
+			var err error
+			if to, err = time.Parse(layout, from); err != nil {
+				t.Fatal(err)
+			}
+			if !to.After(trigger.From) {
+				t.Fatal("all of it was planned")
+			}
+		}
+	})
+}
+
+// TestR8_APartialBackfillIsGoneOnWith: the same command goes on with what is
+// left of the plan, and one that goes further back with what lies before it.
+func TestR8_APartialBackfillIsGoneOnWith(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, func(s *source.Spec) { s.Window.Target, s.Window.MaxOpen = 20, 3 })
+		trigger := b.history()
+		if _, err := b.Node.Planner.Plan(t.Context(), trigger); err != nil {
+			t.Fatal(err)
+		}
+		from := trigger.From.Add(-10 * 24 * time.Hour)
+		rep, err := b.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", Operation: harvest.Backfill, Activity: "a", From: from, To: trigger.To, BaseURL: trigger.BaseURL})
+		if err != nil || rep.Status != "COMPLETED" || rep.Waits || !time.Time(*rep.Watermark).Equal(from) {
+			t.Fatalf("%+v, %v", rep, err)
+		}
+		if n := b.ask(`SELECT COUNT(*) FROM ing_plan`); n != 2 {
+			t.Errorf("%d plans", n)
+		}
+		patratest.MustVerify(t, b.Node.Store)
+	})
+}
