@@ -20,6 +20,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/keyring"
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
@@ -298,5 +299,33 @@ func TestP18_PagesOfThoseWhoHaveAKey(t *testing.T) {
 				t.Errorf("with a key %v: rows=%s", with, rows)
 			}
 		}
+	}
+}
+
+// TestR38_PlansByWhatAKeyIsAllowed: where requests with a key have limits of their
+// own, a plan keeps to those while there is a key, and to the others without.
+func TestR38_PlansByWhatAKeyIsAllowed(t *testing.T) {
+	t.Setenv("PATRA_KEY", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
+	r := keyRig(t, patratest.RigConfig{
+		DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 200, Seed: 11, LimitRPS: -1},
+		Packs: map[string]registry.Pack{"pubmed": patratest.ShippedPack(t, "pubmed", func(s *source.Spec) {
+			patratest.Fast(s)
+			s.Window.Target, s.Paging.Size, s.Batching.IDs = 20, 2, 2
+			keyed := s.Rate
+			keyed.QPS, s.Auth.Rate = 100, &keyed
+			s.Rate.Quotas = []source.QuotaConfig{{Limit: 60, Window: source.Duration(24 * time.Hour)}}
+		})},
+	})
+	trigger := harvest.Trigger{Provenance: "pubmed", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: r.Base + "/pubmed"}
+	if p, err := r.Node.Planner.Preview(t.Context(), trigger); err != nil || len(p.Quotas) != 1 || p.Reason == "" {
+		t.Errorf("without a key: %+v, %v", p, err)
+	}
+	setKey(t, r.Node, "pubmed", "main", source.NewSecret("sim-key-main-0001"), source.SecretRef{})
+	p, err := r.Node.Planner.Preview(t.Context(), trigger)
+	if err != nil || len(p.Quotas) != 0 || p.Reason != "" || p.Duration == 0 {
+		t.Errorf("with a key: %+v, %v", p, err)
+	}
+	if made, err := r.Node.Planner.Plan(t.Context(), trigger); err != nil || made.Plan.Status != harvest.PlanReady {
+		t.Errorf("with a key: %+v, %v", made, err)
 	}
 }

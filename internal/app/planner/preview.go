@@ -150,7 +150,7 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 		out.Slices = append(out.Slices, s.Spec)
 		out.Requests += Requests(j.spec, s.Spec.Hints.ExpectedRecords)
 	}
-	out.price(j.spec, max(1, j.spec.Search.Cost))
+	out.price(j.allowed(ctx), j.cost())
 	now, err := p.store.Now(ctx)
 	if err != nil {
 		return out, err
@@ -165,12 +165,12 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 
 // price tells how long the requests take at the configured rate, and their
 // share of each quota.
-func (p *Preview) price(spec *source.Spec, cost int) {
-	if q := spec.Rate.QPS; q > 0 {
+func (p *Preview) price(r source.Rate, cost int64) {
+	if q := r.QPS; q > 0 {
 		p.Duration = time.Duration(float64(p.Requests) / q * float64(time.Second)).Round(time.Second)
 	}
-	for _, q := range spec.Rate.Quotas {
-		p.Quotas = append(p.Quotas, QuotaShare{q.Limit, q.Window.D(), float64(p.Requests*int64(cost)) / float64(q.Limit)})
+	for _, q := range r.Quotas {
+		p.Quotas = append(p.Quotas, QuotaShare{q.Limit, q.Window.D(), float64(p.Requests*cost) / float64(q.Limit)})
 	}
 }
 

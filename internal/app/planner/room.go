@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // room is what may be added to what is open.
@@ -33,7 +34,7 @@ func (j *job) room(ctx context.Context) (room, error) {
 		return r, err
 	}
 	r.slices = max(0, r.most-int(open))
-	for _, q := range j.spec.Rate.Quotas {
+	for _, q := range j.allowed(ctx).Quotas {
 		if q.Window.D() < 24*time.Hour {
 			continue
 		}
@@ -98,6 +99,14 @@ func (j *job) requests(s harvest.SliceSpec) int64 {
 		return ceil(s.Hints.ExpectedRecords, j.ids())
 	}
 	return Requests(j.spec, s.Hints.ExpectedRecords)
+}
+
+// allowed is what its requests may be.
+func (j *job) allowed(ctx context.Context) source.Rate {
+	if j.t.Operation == harvest.Update {
+		return j.up.Allowed(ctx, j.spec, source.ForDetail)
+	}
+	return j.up.Allowed(ctx, j.spec, source.ForSearch)
 }
 
 // cost of one of them in units of the quotas.

@@ -132,7 +132,7 @@ func (j *job) previewUpdate(ctx context.Context) (Preview, error) {
 	if out.Slices, err = (harvest.IDStrategy{}).Slice(ctx, harvest.SliceRequest{Window: out.Window, Target: j.idsPerSlice(), PageSize: j.spec.Batching.IDs}); err != nil {
 		return out, err
 	}
-	out.price(j.spec, max(1, j.spec.Detail.Cost))
+	out.price(j.allowed(ctx), j.cost())
 	return out, nil
 }
 

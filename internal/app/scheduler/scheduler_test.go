@@ -100,6 +100,11 @@ func (w *world) Ask(_ context.Context, s *source.Spec, _ source.Call) (source.An
 	return source.Answer{Page: &harvest.Page{Total: new(int64(5))}}, nil
 }
 
+// Allowed implements planner.Upstream.
+func (w *world) Allowed(_ context.Context, s *source.Spec, _ source.Purpose) source.Rate {
+	return s.Allowed(false)
+}
+
 func (w *world) observe(ev scheduler.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -103,12 +103,7 @@ func failure(e *Exchange, host string) (text, fix string) {
 }
 
 // allowed is the rate the test read went with.
-func (j *job) allowed() source.Rate {
-	if j.Used != "" && j.Spec.Auth != nil && j.Spec.Auth.Rate != nil {
-		return *j.Spec.Auth.Rate
-	}
-	return j.Spec.Rate
-}
+func (j *job) allowed() source.Rate { return j.Spec.Allowed(j.Used != "") }
 
 // rate: what is configured against what the upstream says.
 func (j *job) rate(l *lines) {

@@ -49,6 +49,14 @@ type Spec struct {
 	Vars map[string]string `json:"vars,omitempty"`
 }
 
+// Allowed is what the provider allows requests, with a key or without.
+func (s *Spec) Allowed(keyed bool) Rate {
+	if keyed && s.Auth != nil && s.Auth.Rate != nil {
+		return *s.Auth.Rate
+	}
+	return s.Rate
+}
+
 // TwoPhase reports whether search yields ids whose details are asked for.
 func (s *Spec) TwoPhase() bool { return s.Detail != nil }
 

@@ -43,17 +43,24 @@ type attempt struct {
 
 // rate is what the provider allows this request.
 func (a *attempt) rate() source.Rate {
-	r, endpoint, key := a.spec.Rate, "", ""
+	endpoint, key := "", ""
 	if e := a.spec.Endpoint(a.call.Purpose); e != nil {
 		endpoint = e.Name
 	}
 	if a.key != nil {
 		key = a.key.Credential.Name
-		if a.spec.Auth.Rate != nil {
-			r = *a.spec.Auth.Rate
-		}
 	}
-	return r.For(endpoint, key)
+	return a.spec.Allowed(a.key != nil).For(endpoint, key)
+}
+
+// Allowed is what the provider allows requests for a purpose, as they would be
+// sent now.
+func (c *Client) Allowed(ctx context.Context, spec *source.Spec, p source.Purpose) source.Rate {
+	if spec.Auth == nil || spec.Auth.Rate == nil || c.cfg.Credentials == nil {
+		return spec.Allowed(false)
+	}
+	_, keyed, err := c.cfg.Credentials.Pick(ctx, spec, p, nil)
+	return spec.Allowed(keyed && err == nil)
 }
 
 // cost of the request in units of the limits, 0 for 1.

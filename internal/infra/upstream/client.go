@@ -200,13 +200,7 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 }
 
 // keyLimits reports whether each key of a source has limits of its own.
-func keyLimits(spec *source.Spec) bool {
-	r := spec.Rate
-	if spec.Auth.Rate != nil {
-		r = *spec.Auth.Rate
-	}
-	return r.Scope == source.RatePerKey
-}
+func keyLimits(spec *source.Spec) bool { return spec.Allowed(true).Scope == source.RatePerKey }
 
 // midWalk reports whether the call goes on with a walk whose position the
 // server holds.
