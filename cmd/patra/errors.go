@@ -122,6 +122,15 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 			fmt.Sprintf("leave --from out to go on at %s, run a BACKFILL for the window, or accept the gap; nothing was changed", harvest.FormatInstant(e.Frontier)), exitConflict,
 		}
 	}
+	if e, ok := errors.AsType[*harvest.NeverReadError](err); ok {
+		next := fmt.Sprintf("patra backfill %s --from %s --to %s", e.Source, harvest.FormatInstant(e.Window.From), harvest.FormatInstant(e.Window.To))
+		if e.Operation == harvest.Backfill {
+			next += " --activity ANOTHER reads it; nothing was changed"
+		} else {
+			next += " reads it, and without --from the harvest goes on; nothing was changed"
+		}
+		return problem{"never_read", e.Error(), "", next, exitConflict}
+	}
 	if e, ok := errors.AsType[*node.HeldError](err); ok {
 		return problem{"source_held", e.Error(), "", "look at the reason, then resume the source", exitUpstream}
 	}

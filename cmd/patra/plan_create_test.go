@@ -402,3 +402,17 @@ func TestR38_AQuotaThatIsSpokenForIsSaid(t *testing.T) {
 		t.Errorf("%v", v)
 	}
 }
+
+// TestR3_WhatIsNeverReadIsRefused: with the command that reads it.
+func TestR3_WhatIsNeverReadIsRefused(t *testing.T) {
+	d := newDesk(t, sim.Config{Records: 60, Seed: 3})
+	day := func(n int) string {
+		return d.o.Now().Add(time.Duration(n) * 24 * time.Hour).UTC().Format(time.DateOnly)
+	}
+	d.must(0, "harvest", "mini", "--from", day(-20))
+	_, e := d.must(exitConflict, "harvest", "mini", "--from", day(-30))
+	says(t, e, "this harvest began at "+day(-20), "[never_read]", "next: patra backfill mini --from "+day(-30)+"T00:00:00.000000Z --to "+day(-20)+"T00:00:00.000000Z")
+	d.must(0, "backfill", "mini", "--from", day(-30), "--to", day(-20), "--activity", "a")
+	_, e = d.must(exitConflict, "backfill", "mini", "--from", day(-30), "--to", day(-10), "--activity", "a")
+	says(t, e, "this activity began at "+day(-20), "[never_read]", "--activity ANOTHER", "nothing was changed")
+}

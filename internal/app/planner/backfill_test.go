@@ -2,6 +2,7 @@ package planner_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -109,5 +110,68 @@ func TestR8_APartialBackfillIsGoneOnWith(t *testing.T) {
 			t.Errorf("%d plans", n)
 		}
 		patratest.MustVerify(t, b.Node.Store)
+	})
+}
+
+// TestR8_ALaterEndIsRefused: an activity goes back from where it began. What lies
+// after is read by another, and not reported as read by this one.
+func TestR8_ALaterEndIsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, nil)
+		trigger := b.history()
+		ask := func(from, to time.Time) (*node.Report, error) {
+			return b.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", Operation: harvest.Backfill, Activity: "a", From: from, To: to, BaseURL: trigger.BaseURL})
+		}
+		mid := trigger.To.Add(-13 * 24 * time.Hour)
+		if rep, err := ask(trigger.From, mid); err != nil || rep.Status != "COMPLETED" {
+			t.Fatalf("%+v, %v", rep, err)
+		}
+		before := b.state()
+		for _, from := range []time.Time{trigger.From, trigger.From.Add(-5 * 24 * time.Hour)} {
+			_, err := ask(from, trigger.To)
+			refused, ok := errors.AsType[*harvest.NeverReadError](err)
+			if !ok || refused.Window != (harvest.Window{From: mid, To: trigger.To}) || b.state() != before {
+				t.Errorf("from %s: %v", from, err)
+			}
+		}
+		if rep, err := ask(trigger.From, mid); err != nil || !rep.Noop {
+			t.Errorf("the same again: %+v, %v", rep, err)
+		}
+	})
+}
+
+// TestR8_AnEndInTheFutureIsGoneOnWith: an activity that began at the horizon of
+// its day is no other one because the horizon has moved since.
+func TestR8_AnEndInTheFutureIsGoneOnWith(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, nil)
+		trigger := b.history()
+		for n := range 2 {
+			rep, err := b.Node.Harvest(t.Context(), node.HarvestRequest{
+				Source: "crossref", Operation: harvest.Backfill, Activity: "a", From: trigger.From, To: b.Sim.Now().Add(300 * 24 * time.Hour), BaseURL: trigger.BaseURL,
+			})
+			if err != nil || rep.Noop != (n > 0) || (len(rep.Warnings) > 0) != (n > 0) {
+				t.Fatalf("run %d: %+v, %v", n, rep, err)
+			}
+			b.Sim.Advance(72 * time.Hour)
+			time.Sleep(72 * time.Hour)
+		}
+	})
+}
+
+// TestR3_AnEarlierStartIsRefused: a harvest goes forward from where it began, and
+// what lies before is history.
+func TestR3_AnEarlierStartIsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, nil)
+		first := time.Time(b.MustHarvest("crossref").Window.From)
+		before := b.state()
+		_, err := b.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", From: first.Add(-24 * time.Hour), BaseURL: b.Base + "/crossref"})
+		if refused, ok := errors.AsType[*harvest.NeverReadError](err); !ok || refused.Window != (harvest.Window{From: first.Add(-24 * time.Hour), To: first}) || b.state() != before {
+			t.Errorf("%v", err)
+		}
+		if rep, err := b.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", From: first, BaseURL: b.Base + "/crossref"}); err != nil || !rep.Noop {
+			t.Errorf("from where it began: %+v, %v", rep, err)
+		}
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -218,6 +219,9 @@ func (j *job) frame(ctx context.Context) (f harvest.Frontier, w harvest.Window, 
 	if err := j.pin.holds(f, j.spec); err != nil {
 		return f, w, false, err
 	}
+	if err := j.reads(ctx, f); err != nil {
+		return f, w, false, err
+	}
 	// Nothing new by the store's own clock: no need to ask anybody.
 	most, any, err := j.window(ctx, f, 0)
 	if err != nil || !any {
@@ -245,6 +249,42 @@ func (j *job) frame(ctx context.Context) (f harvest.Frontier, w harvest.Window, 
 	}
 	w, any, err = j.window(ctx, f, j.skew)
 	return f, w, any, err
+}
+
+// reads refuses a wish for what lies behind the place where the namespace began.
+// A BACKFILL that was asked up to the future began at the horizon: there the same
+// wish again cannot be told from one for more, and what is left out is only said.
+func (j *job) reads(ctx context.Context, f harvest.Frontier) error {
+	no := &harvest.NeverReadError{Source: j.t.Provenance, Operation: j.t.Operation}
+	switch from := j.t.From; {
+	case !f.Known || j.pin != nil || from.IsZero():
+		return nil
+	case j.t.Operation == harvest.Harvest:
+		if no.Window = (harvest.Window{From: j.cal.Floor(from), To: f.Init}); !no.Window.Empty() {
+			return no
+		}
+		return nil
+	}
+	now, err := j.store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	behind := min(0, j.skew) - j.lag
+	no.Window = harvest.Window{From: f.Init, To: j.cal.Ceil(j.t.To)}
+	if h := j.cal.Floor(now.Add(behind)); h.Before(no.Window.To) {
+		no.Window.To = h
+	}
+	if no.Window.Empty() {
+		return nil
+	}
+	const planning = time.Hour // may lie between the horizon and the plan
+	if f.Init.Before(j.cal.Floor(f.Since.Add(behind - planning))) {
+		return no
+	}
+	if w := no.Error(); !slices.Contains(j.out.Warnings, w) {
+		j.out.Warnings = append(j.out.Warnings, w)
+	}
+	return nil
 }
 
 // recall starts with what earlier runs told: the upstream's clock, and how long

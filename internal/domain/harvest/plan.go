@@ -103,7 +103,10 @@ type Frontier struct {
 	// watermark (R4).
 	At        time.Time
 	Watermark time.Time
-	Cursor    CursorID
+	// Init is where the namespace began, and Since when.
+	Init   time.Time
+	Since  time.Time
+	Cursor CursorID
 	// Live is false if every plan of the namespace was given up.
 	Live bool
 }
@@ -181,6 +184,21 @@ type PastFrontierError struct {
 
 func (e *PastFrontierError) Error() string {
 	return fmt.Sprintf("a harvest from %s would skip [%s, %s)", FormatInstant(e.From), FormatInstant(e.Frontier), FormatInstant(e.From))
+}
+
+// NeverReadError refuses a wish for what a namespace will never read, since it
+// began elsewhere and only goes one way (R3, R8).
+type NeverReadError struct {
+	Source    string
+	Operation Operation
+	Window    Window
+}
+
+func (e *NeverReadError) Error() string {
+	if e.Operation == Backfill {
+		return fmt.Sprintf("this activity began at %s and goes back from there: %s is no part of it", FormatInstant(e.Window.From), e.Window)
+	}
+	return fmt.Sprintf("this harvest began at %s and goes on from there: %s is no part of it", FormatInstant(e.Window.To), e.Window)
 }
 
 // Start is the end of the window at which the cursor of the plan begins.

@@ -21,17 +21,21 @@ func (s *Store) Frontier(ctx context.Context, ns harvest.Namespace) (harvest.Fro
 
 func frontier(row func(string, ...any) *sql.Row, ns harvest.Namespace, lock string) (harvest.Frontier, error) {
 	var f harvest.Frontier
-	var w ts
-	err := row(`SELECT id, normalized_instant FROM ing_cursor
+	var w, since ts
+	var init string
+	err := row(`SELECT id, normalized_instant, init_value, created_at FROM ing_cursor
 		WHERE provenance_code=? AND operation_code=? AND cursor_key=? AND namespace_scope_code=? AND namespace_key=?`+lock,
-		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key).Scan(&f.Cursor, &w)
+		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key).Scan(&f.Cursor, &w, &init, &since)
 	if errors.Is(err, sql.ErrNoRows) {
 		return f, nil
 	}
 	if err != nil {
 		return f, err
 	}
-	f.Known, f.Watermark, f.At = true, w.time(), w.time()
+	f.Known, f.Watermark, f.At, f.Since = true, w.time(), w.time(), since.time()
+	if f.Init, err = cursorPlace(ns.Operation, init); err != nil {
+		return f, fmt.Errorf("where the cursor began: %w", err)
+	}
 	agg, further := "MAX(window_to)", harvest.Forward
 	if ns.Operation.Direction() == harvest.Backward {
 		agg, further = "MIN(window_from)", harvest.Backward
