@@ -200,6 +200,9 @@ func (j *job) run(ctx context.Context) error {
 		return j.noop(ctx, w, j.nothing(w))
 	}
 	d, err := j.draft(ctx, f, w)
+	if err == nil {
+		err = j.pin.runs(d)
+	}
 	if err != nil {
 		return err
 	}

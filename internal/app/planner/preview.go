@@ -50,6 +50,8 @@ type pin struct {
 	To        time.Time         `json:"t"`
 	Frontier  time.Time         `json:"w,omitzero"`
 	Spec      string            `json:"p"`
+	Slices    int               `json:"n"`
+	Cut       string            `json:"c"` // the bounds of the slices
 	Until     time.Time         `json:"x"`
 }
 
@@ -88,6 +90,24 @@ func (p *pin) window(horizon time.Time) (harvest.Window, error) {
 		return harvest.Window{}, &MovedError{"the clock of " + p.Source + " was set back"}
 	}
 	return harvest.Window{From: p.From, To: p.To}, nil
+}
+
+// runs reports whether a plan is what was shown: its slices, by their bounds. What
+// they hold may differ by a little, as it always will.
+func (p *pin) runs(d harvest.Draft) error {
+	if p == nil || p.Cut == cutOf(d) {
+		return nil
+	}
+	return &MovedError{fmt.Sprintf("the records of %s are spread otherwise, over %d slices instead of %d,", p.Source, len(d.Slices), p.Slices)}
+}
+
+// cutOf tells how a plan is cut.
+func cutOf(d harvest.Draft) string {
+	parts := make([]string, len(d.Slices))
+	for i := range d.Slices {
+		parts[i] = d.Slices[i].Spec.Signature(d.PagingType, d.PageSize)
+	}
+	return harvest.HashKey(parts...)[:16]
 }
 
 func (p *pin) token() (string, error) {
@@ -157,7 +177,7 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 	}
 	pn := &pin{
 		Source: t.Provenance, Operation: t.Operation, Query: t.Query, Activity: t.Activity, BaseURL: t.BaseURL, Priority: t.Priority,
-		From: d.Window.From, To: d.Window.To, Frontier: f.At, Spec: d.Fingerprint, Until: now.Add(TokenLife),
+		From: d.Window.From, To: d.Window.To, Frontier: f.At, Spec: d.Fingerprint, Slices: len(d.Slices), Cut: cutOf(d), Until: now.Add(TokenLife),
 	}
 	out.Token, err = pn.token()
 	return out, err
