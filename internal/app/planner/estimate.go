@@ -61,8 +61,8 @@ func (j *job) ask(ctx context.Context, p harvest.Part) (harvest.Estimate, error)
 	case err == nil:
 	case ctx.Err() != nil, j.patient && f.Code == harvest.CodeQuota:
 		return harvest.Estimate{}, err
-	case isFault && f.Level != harvest.Transient && purpose == source.ForCount:
-		// A refused count means that every page of this plan would be refused.
+	case isFault && f.Level == harvest.Fatal:
+		// Whatever is asked for next would be refused as well.
 		return harvest.Estimate{}, err
 	default:
 		j.unknown = err

@@ -433,3 +433,25 @@ func (b *bench) exec(query string) {
 		b.t.Fatalf("%s: %v", query, err)
 	}
 }
+
+// TestC12_ARefusedCountIsUnknown: a source whose counts are refused is planned by
+// step, for its searches may work; one whose fault stops the source is not.
+func TestC12_ARefusedCountIsUnknown(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, nil)
+		counts := func(f sim.Fault) {
+			b.Sim.ClearScripts()
+			b.Sim.Script(sim.Script{Fault: f, Source: "pubmed", Times: -1, When: func(r *http.Request) bool { return r.Form.Get("retmax") == "0" }})
+		}
+		counts(sim.HTML200)
+		if _, err := b.Harvest(t.Context(), "pubmed"); err == nil || b.ask(`SELECT COUNT(*) FROM ing_plan`) != 0 {
+			t.Errorf("planned although it was to be stopped: %v", err)
+		}
+		counts(sim.Errorlist)
+		rep := b.MustHarvest("pubmed")
+		if rep.Status != "COMPLETED" || rep.Slices.Done < 2 {
+			t.Errorf("%s %+v", rep.Status, rep.Slices)
+		}
+		b.MustBeExact("pubmed", rep)
+	})
+}
