@@ -226,6 +226,13 @@ func signalsOpened(l *Lab) {
 	}
 	bring("n1", "one", 1, "a")
 	open("a new notice:", "a")
+	// Signals come before what is only old, and nothing twice.
+	if got, err := l.Store.Candidates(l.ctx(), prov, recordType, "m1", harvest.CandidatePick{Signals: true, SeenBefore: hour(10)}); err != nil || len(got) != 3 || got[0] != "a" {
+		l.Errorf("signalled and old: %v, %v", got, err)
+	}
+	if _, err := l.Store.Candidates(l.ctx(), prov, recordType, "m1", harvest.CandidatePick{Max: 3}); err == nil {
+		l.Error("nothing was asked for, and answered")
+	}
 	bring("n1", "one", 1, "a", "b")
 	open("the same again:", "a")
 	l.Save(updateDraft("u", 0, 1, []string{"a"}))

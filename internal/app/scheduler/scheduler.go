@@ -251,7 +251,7 @@ func trigger(sch source.Scheduled, due, now time.Time) (harvest.Trigger, error) 
 	if sch.Operation == harvest.Update {
 		// Named after the time it was due: the same time is the same activity.
 		t.Activity = "update-" + due.UTC().Format("2006-01-02T15:04Z")
-		t.Pick = harvest.CandidatePick{SeenBefore: now.Add(-sch.Schedule.OlderThan)}
+		t.Pick = harvest.CandidatePick{SeenBefore: now.Add(-sch.Schedule.OlderThan), Signals: true}
 	}
 	return t, nil
 }

@@ -368,7 +368,7 @@ func (p *wishes) Plan(_ context.Context, t harvest.Trigger) (scheduler.Answer, e
 }
 
 // TestR9_UpdatesNameTheirActivityAfterTheirTime: and pick what was not seen for
-// as long as the schedule says.
+// as long as the schedule says, and what was signalled.
 func TestR9_UpdatesNameTheirActivityAfterTheirTime(t *testing.T) {
 	w := newWorld(t, patratest.SQLite.DSN(t), map[string]string{"alpha": `schedule: {harvest: "@daily", zone: Europe/Berlin}
 tasks: {update: {schedule: {update: "30 2 * * *", olderThan: 90d, zone: Europe/Berlin}}}`})
@@ -383,7 +383,7 @@ tasks: {update: {schedule: {update: "30 2 * * *", olderThan: 90d, zone: Europe/B
 	if h.Operation != harvest.Harvest || h.Activity != "" || h.Kind != "SCHEDULED" || h.Scheduler != "patra" || h.JobID != "alpha/HARVEST" || h.LogID != "2030-10-26T22:00:00.000000Z" {
 		t.Errorf("%+v", h)
 	}
-	if u.Operation != harvest.Update || u.Activity != "update-2030-10-27T00:30Z" || u.LogID != "2030-10-27T00:30:00.000000Z" || !u.Pick.SeenBefore.Equal(w.now.AddDate(0, 0, -90)) ||
+	if u.Operation != harvest.Update || u.Activity != "update-2030-10-27T00:30Z" || u.LogID != "2030-10-27T00:30:00.000000Z" || !u.Pick.SeenBefore.Equal(w.now.AddDate(0, 0, -90)) || !u.Pick.Signals ||
 		!strings.Contains(u.Params, `"line":"30 2 * * *"`) {
 		t.Errorf("%+v", u)
 	}

@@ -23,7 +23,8 @@ type Trigger struct {
 	Watches    CursorID      // of a sentinel: the HARVEST cursor whose window it walks again
 }
 
-// CandidatePick says which records are to be read again; exactly one is given.
+// CandidatePick says which records are to be read again: those that any of what
+// is given takes.
 type CandidatePick struct {
 	// IDs as given.
 	IDs []string

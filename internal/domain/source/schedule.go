@@ -13,7 +13,7 @@ import (
 // ScheduleConfig is the dimension of what a source does by itself.
 type ScheduleConfig struct {
 	Harvest string `yaml:"harvest" doc:"cron line of the HARVEST, such as 0 * * * * or @hourly"`
-	Update  string `yaml:"update" doc:"cron line of the UPDATE"`
+	Update  string `yaml:"update" doc:"cron line of the UPDATE, which reads again what is signalled and what was not seen for olderThan"`
 	// OlderThan are the records an UPDATE reads again.
 	OlderThan Duration `yaml:"olderThan" doc:"records not seen for this long are read again by the UPDATE, default 180d"`
 	Zone      string   `yaml:"zone" doc:"time zone of cron lines and quiet hours, default UTC"`

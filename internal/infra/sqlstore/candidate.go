@@ -9,23 +9,25 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// Candidates lists the ids of records that are to be read again, those longest
-// not seen first, each once.
+// Candidates lists the ids of records that are to be read again, each once: first
+// those that were named, then what is signalled, then the others, longest not seen
+// first.
 func (s *Store) Candidates(ctx context.Context, provenance, recordType, mapping string, pick harvest.CandidatePick) ([]string, error) {
 	c := candidates{s: s, ctx: ctx, most: pick.Max, seen: map[string]struct{}{}}
+	for _, id := range pick.IDs {
+		c.add(id)
+	}
 	var err error
-	switch {
-	case len(pick.IDs) > 0:
-		for _, id := range pick.IDs {
-			c.add(id)
-		}
-	case pick.MappingChanged:
-		err = c.find(`SELECT ext_id FROM ing_record WHERE provenance_code=? AND record_type=? AND mapping_version<>? ORDER BY observed_at, id`, provenance, recordType, mapping)
-	case !pick.SeenBefore.IsZero():
-		err = c.find(`SELECT ext_id FROM ing_record WHERE provenance_code=? AND record_type=? AND observed_at<? ORDER BY observed_at, id`, provenance, recordType, ts(pick.SeenBefore))
-	case pick.Signals:
+	if pick.Signals {
 		err = c.signalled(provenance, recordType)
-	default:
+	}
+	if err == nil && pick.MappingChanged {
+		err = c.find(`SELECT ext_id FROM ing_record WHERE provenance_code=? AND record_type=? AND mapping_version<>? ORDER BY observed_at, id`, provenance, recordType, mapping)
+	}
+	if err == nil && !pick.SeenBefore.IsZero() {
+		err = c.find(`SELECT ext_id FROM ing_record WHERE provenance_code=? AND record_type=? AND observed_at<? ORDER BY observed_at, id`, provenance, recordType, ts(pick.SeenBefore))
+	}
+	if len(pick.IDs) == 0 && !pick.Signals && !pick.MappingChanged && pick.SeenBefore.IsZero() {
 		err = errors.New("which records are to be read again was not said")
 	}
 	if err != nil {
