@@ -143,8 +143,9 @@ func (c *cli) cursorSkipCmd() *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use: "skip CURSOR --to T --reason TEXT", Short: "Let a cursor pass its gaps up to T: that window will not be read", Args: oneNumber("cursor"),
-		Long: "Skip accepts every gap that holds the cursor up to T, as patra plan accept-gap does for one. Open slices are\n" +
-			"not skipped: cancel them first.",
+		Long: "Skip accepts every gap that holds the cursor up to T, as patra plan accept-gap does for one. The cursor of a\n" +
+			"BACKFILL goes back: T is then the beginning of the oldest gap to accept. Open slices are not skipped: cancel them\n" +
+			"first. With --dry-run it shows the gaps and accepts none.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.need(cmd, true); err != nil {
 				return err
@@ -169,10 +170,10 @@ func (c *cli) cursorSkipCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.skip(cmd.Context(), n, cur.ID, until, &f)
+			return c.skip(cmd.Context(), n, cur, until, &f)
 		},
 	}
-	cmd.Flags().StringVar(&to, "to", "", "accept gaps that end by this instant, of an UPDATE by this number")
+	cmd.Flags().StringVar(&to, "to", "", "accept gaps up to this instant, of a BACKFILL back to it, of an UPDATE up to this number")
 	c.holdFlags(cmd, &f)
 	return cmd
 }
@@ -190,13 +191,19 @@ func skipTo(op harvest.Operation, text string) (harvest.Place, error) {
 	return harvest.PlaceOf(op, harvest.Ordinal(n)), nil
 }
 
-// skip accepts the gaps of a cursor that end by a place.
-func (c *cli) skip(ctx context.Context, n *node.Node, id harvest.CursorID, until harvest.Place, f *changeFlags) error {
-	gaps, err := n.Store.CursorGaps(ctx, id)
+// skip accepts the gaps that a cursor has before it as far as a place.
+func (c *cli) skip(ctx context.Context, n *node.Node, cur sqlstore.CursorView, until harvest.Place, f *changeFlags) error {
+	gaps, err := n.Store.CursorGaps(ctx, cur.ID)
 	if err != nil {
 		return err
 	}
-	gaps = slices.DeleteFunc(gaps, func(g sqlstore.Gap) bool { return g.To.After(until.Time) })
+	gaps = slices.DeleteFunc(gaps, func(g sqlstore.Gap) bool {
+		far := g.To
+		if cur.Direction == harvest.Backward {
+			far = g.From
+		}
+		return cur.Direction.Further(until.Time, far.Time)
+	})
 	for _, g := range gaps {
 		if f.dryRun {
 			break
@@ -207,8 +214,7 @@ func (c *cli) skip(ctx context.Context, n *node.Node, id harvest.CursorID, until
 			return err
 		}
 	}
-	cur, err := n.Store.Cursor(ctx, id)
-	if err != nil {
+	if cur, err = n.Store.Cursor(ctx, cur.ID); err != nil {
 		return err
 	}
 	if c.json {
@@ -219,13 +225,14 @@ func (c *cli) skip(ctx context.Context, n *node.Node, id harvest.CursorID, until
 	}
 	switch {
 	case len(gaps) == 0:
-		c.printf("cursor %d: no gap ends by %s; it is proven to %s\n", id, until, short(cur.Value))
+		c.printf("cursor %d: no gap ends by %s; it is proven to %s\n", cur.ID, until, short(cur.Value))
 	case f.dryRun:
-		for _, g := range gaps {
+		c.printf("cursor %d: %d gaps would be accepted\n", cur.ID, len(gaps))
+		for _, g := range c.shown(gaps) {
 			c.printf("would not be read: %s %s\n", partText(g.From, g.To, g.Range), g.Reason)
 		}
 	default:
-		c.printf("cursor %d: %d gaps accepted, it is now at %s\n", id, len(gaps), short(cur.Value))
+		c.printf("cursor %d: %d gaps accepted, it is now at %s\n", cur.ID, len(gaps), short(cur.Value))
 	}
 	return nil
 }

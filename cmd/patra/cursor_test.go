@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
 
@@ -107,5 +109,84 @@ func TestCursor_HeldBySliceUntilSkipped(t *testing.T) {
 		if _, e := d.must(c.code, c.args...); !strings.Contains(e, c.says) {
 			t.Errorf("%v: %s", c.args, e)
 		}
+	}
+}
+
+// TestR8_SkipFollowsTheCursor: the cursor of a BACKFILL falls, so that skipping
+// it to T accepts the gaps down to T, those shown before and no others.
+func TestR8_SkipFollowsTheCursor(t *testing.T) {
+	d := newDesk(t, sim.Config{Records: 400, Seed: 3})
+	at := func(days int) string { return d.o.Now().AddDate(0, 0, -days).UTC().Format(time.DateOnly) }
+	d.must(0, "plan", "create", "mini", "--op", "BACKFILL", "--from", at(25), "--to", at(5))
+	list := d.object(0, "plan", "show", "1")["slice_list"].([]any)
+	if len(list) < 4 {
+		t.Fatalf("%d slices", len(list))
+	}
+	newer, older := list[1].(map[string]any), list[len(list)-1].(map[string]any)
+	if newer["from"].(string) <= older["from"].(string) {
+		t.Fatalf("the newest slice does not come first: %v", list)
+	}
+	for _, s := range []map[string]any{newer, older} {
+		d.must(0, "plan", "cancel", fmt.Sprint(s["id"]), "--slice", "--reason", "poisoned")
+	}
+	d.must(exitPartial, "backfill", "mini", "--from", at(25), "--to", at(5))
+	if v := d.object(0, "cursor", "show", "1")["cursor"].(map[string]any)["value"].(string); short(v) != newer["to"] {
+		t.Fatalf("the cursor is at %s, the first gap ends at %v", v, newer["to"])
+	}
+	out, _ := d.must(0, "cursor", "skip", "1", "--to", newer["to"].(string), "--reason", "x")
+	says(t, out, "no gap ")
+	out, _ = d.must(0, "cursor", "skip", "1", "--to", newer["from"].(string), "--dry-run")
+	says(t, out, "would not be read: ["+newer["from"].(string))
+	if strings.Contains(out, older["from"].(string)) {
+		t.Errorf("the preview shows a gap the cursor has not come to:\n%s", out)
+	}
+	out, _ = d.must(0, "cursor", "skip", "1", "--to", newer["from"].(string), "--reason", "lost upstream")
+	says(t, out, "1 gaps accepted, it is now at "+older["to"].(string))
+	if n := d.int(`SELECT COUNT(*) FROM ing_plan_slice WHERE gap_accepted=1`); n != 1 {
+		t.Errorf("%d gaps accepted", n)
+	}
+	d.must(0, "cursor", "skip", "1", "--to", at(25), "--reason", "lost upstream")
+	if v := d.object(0, "cursor", "show", "1")["cursor"].(map[string]any)["value"].(string); short(v) != older["from"] {
+		t.Errorf("the cursor is at %s, want %v", v, older["from"])
+	}
+	d.clean()
+}
+
+// TestR4_WhatIsShownIsWhatIsDone: of many gaps some are printed, and the rest are
+// counted; what a preview counts is what is queued or accepted, all of it.
+func TestR4_WhatIsShownIsWhatIsDone(t *testing.T) {
+	d := newDesk(t, sim.Config{Records: 20, Seed: 3})
+	count := strings.Index(d.pack, "  count:")
+	d.write(strings.Replace(d.pack[:count]+d.pack[strings.Index(d.pack, "mapping:"):], "step: 30d\n  minStep: 1h", "step: 30m\n  minStep: 30m", 1))
+	d.must(0, "plan", "create", "mini")
+	n := d.int(`SELECT COUNT(*) FROM ing_plan_slice`)
+	if n < 1100 {
+		t.Fatalf("%d slices", n)
+	}
+	db := patratest.Raw(t, "sqlite:"+d.file)
+	for _, table := range []string{"ing_plan_slice", "ing_task"} {
+		if _, err := db.ExecContext(t.Context(), `UPDATE `+table+` SET status_code='FAILED'`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, rest := fmt.Sprint(n), fmt.Sprintf("100 of %d", n)
+	for _, args := range [][]string{{"plan", "gaps", "mini"}, {"cursor", "show", "1"}, {"plan", "retry", "mini", "--dry-run"}, {"cursor", "skip", "1", "--to", "2100-01-01", "--dry-run"}} {
+		out, e := d.must(0, args...)
+		says(t, out+e, rest, "--json")
+		if strings.Count(out, "[20") != 100 {
+			t.Errorf("patra %s prints %d gaps", strings.Join(args, " "), strings.Count(out, "[20"))
+		}
+		v := d.object(0, args...)
+		gaps, _ := v["gaps"].([]any)
+		held, _ := v["held_by"].([]any)
+		if len(gaps)+len(held) != n {
+			t.Errorf("patra %s --json lists %d of %s", strings.Join(args, " "), len(gaps)+len(held), all)
+		}
+	}
+	if v := d.object(0, "plan", "retry", "mini", "--reason", "mended"); v["slices"] != float64(n) {
+		t.Errorf("queued again: %v of %s", v["slices"], all)
+	}
+	if left := d.int(`SELECT COUNT(*) FROM ing_task WHERE status_code<>'QUEUED'`); left != 0 {
+		t.Errorf("%d were left", left)
 	}
 }

@@ -196,7 +196,11 @@ func (c *cli) printReport(r *node.Report) {
 	if r.BadIDs > 0 {
 		c.printf("  bad ids   %d that the source gives no details of; they are asked for again after 7 days\n", r.BadIDs)
 	}
-	for _, g := range r.Gaps {
+	for i, g := range r.Gaps {
+		if i == shownGaps {
+			c.printf("  gaps      %d more; patra plan gaps %s --json lists all of them\n", len(r.Gaps)-i, r.Source)
+			break
+		}
 		c.printf("  gap       %s %s: %s", partText(place(g.From), place(g.To), g.Range), g.Status, g.Reason)
 		if g.RetryAt != nil {
 			c.printf(" (tried again after %s)", g.RetryAt)

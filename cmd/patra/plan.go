@@ -50,7 +50,20 @@ func (c *cli) planGapsCmd() *cobra.Command {
 	return cmd
 }
 
+// shownGaps is how many gaps are printed for people to read.
+const shownGaps = 100
+
+// shown are the first of many gaps, and says so.
+func (c *cli) shown(gaps []sqlstore.Gap) []sqlstore.Gap {
+	if len(gaps) <= shownGaps {
+		return gaps
+	}
+	c.printf("the first %d of %d gaps; --json lists all of them\n", shownGaps, len(gaps))
+	return gaps[:shownGaps]
+}
+
 func (c *cli) printGaps(gaps []sqlstore.Gap) {
+	gaps = c.shown(gaps)
 	wide := 50
 	for _, g := range gaps {
 		wide = max(wide, len(partText(g.From, g.To, g.Range)))
@@ -88,7 +101,7 @@ func (c *cli) planRetryCmd() *cobra.Command {
 					return err
 				}
 				gaps = slices.DeleteFunc(gaps, func(g sqlstore.Gap) bool {
-					return g.Status != string(harvest.SliceFailed) && (!cancelled || g.Whole)
+					return g.Whole || g.Status != string(harvest.SliceFailed) && !cancelled
 				})
 				if c.json {
 					return c.printJSON(map[string]any{"source": args[0], "gaps": gaps, "slices": len(gaps), "applied": false})

@@ -24,25 +24,36 @@ func (s *Store) CursorGaps(ctx context.Context, id harvest.CursorID) ([]Gap, err
 // RetryGaps queues every failed slice of a source again at once, whatever is
 // left of its rest, and with cancelled also those that were given up one by one
 // (R4); it returns how many there were. Slices given up with their whole plan
-// have no plan left to be of.
+// have no plan left to be of. Many are queued in several transactions: one that
+// fails leaves the rest as they were, for another call.
 func (s *Store) RetryGaps(ctx context.Context, provenance string, cancelled bool, a source.Audit) (int64, error) {
-	var n int64
-	err := s.write(ctx, "retry gaps", func(x *tx) error {
-		var err error
-		states := `'FAILED'`
-		if cancelled {
-			states += `,'CANCELLED'`
+	states := `'FAILED'`
+	if cancelled {
+		states += `,'CANCELLED'`
+	}
+	var all, last int64
+	for {
+		var tasks []int64
+		err := s.write(ctx, "retry gaps", func(x *tx) (err error) {
+			// Past the last one: what fails again meanwhile is not queued twice.
+			tasks, err = x.requeueOf(states, `t.provenance_code=? AND t.id>?`, provenance, last)
+			if err != nil || len(tasks) == 0 {
+				return err
+			}
+			if err := x.closeBreakers(provenance); err != nil {
+				return err
+			}
+			return x.audit(a, map[string]int{"slices": len(tasks)})
+		})
+		if err != nil {
+			return all, err
 		}
-		n, err = x.requeueOf(states, `t.provenance_code=?`, provenance)
-		if err != nil || n == 0 {
-			return err
+		all += int64(len(tasks))
+		if len(tasks) < requeueMost {
+			return all, nil
 		}
-		if err := x.closeBreakers(provenance); err != nil {
-			return err
-		}
-		return x.audit(a, map[string]int64{"slices": n})
-	})
-	return n, err
+		last = tasks[len(tasks)-1]
+	}
 }
 
 // ErrNoGap says that a slice is not one that could be accepted.
@@ -87,11 +98,16 @@ func (s *Store) AcceptGap(ctx context.Context, id harvest.SliceID, a source.Audi
 
 // requeue makes failed slices ready again.
 func (x *tx) requeue(where string, args ...any) (int64, error) {
-	return x.requeueOf(`'FAILED'`, where, args...)
+	tasks, err := x.requeueOf(`'FAILED'`, where, args...)
+	return int64(len(tasks)), err
 }
 
-// requeueOf makes slices in the given states ready again, if their plan is open.
-func (x *tx) requeueOf(states, where string, args ...any) (int64, error) {
+// requeueMost bounds the slices made ready in one transaction.
+const requeueMost = 1000
+
+// requeueOf makes slices in the given states ready again, if their plan is open,
+// and returns their tasks in order, requeueMost at most.
+func (x *tx) requeueOf(states, where string, args ...any) ([]int64, error) {
 	var tasks, slices []int64
 	err := x.each(func(r *sql.Rows) error {
 		var task, slice int64
@@ -101,17 +117,17 @@ func (x *tx) requeueOf(states, where string, args ...any) (int64, error) {
 		tasks, slices = append(tasks, task), append(slices, slice)
 		return nil
 	}, `SELECT t.id, t.slice_id FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id
-		WHERE t.status_code IN (`+states+`) AND s.status_code=t.status_code AND s.gap_accepted=0 AND EXISTS (SELECT 1 FROM ing_plan p WHERE p.id=t.plan_id AND p.status_code IN ('READY','PARTIAL')) AND `+where+` ORDER BY t.id LIMIT 1000`+x.s.d.forUpdate, args...)
+		WHERE t.status_code IN (`+states+`) AND s.status_code=t.status_code AND s.gap_accepted=0 AND EXISTS (SELECT 1 FROM ing_plan p WHERE p.id=t.plan_id AND p.status_code IN ('READY','PARTIAL')) AND `+where+` ORDER BY t.id LIMIT ?`+x.s.d.forUpdate, append(args, requeueMost)...)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	for i := range tasks {
 		if _, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, barren=0, spent_runs=0, walks=0, updated_at=? WHERE id=?`, ts(x.now), ts(x.now), tasks[i]); err != nil {
-			return 0, err
+			return nil, err
 		}
 		if _, err := x.exec(`UPDATE ing_plan_slice SET status_code='READY', updated_at=? WHERE id=?`, ts(x.now), slices[i]); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
-	return int64(len(tasks)), nil
+	return tasks, nil
 }

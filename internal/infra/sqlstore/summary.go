@@ -46,12 +46,9 @@ type Gap struct {
 	Status  string          `json:"status"`
 	Reason  string          `json:"reason"`
 	RetryAt time.Time       `json:"retry_at,omitzero"`
-	// Whole: it was given up with its whole plan, and cannot be queued again.
+	// Whole: its plan is not open any more, and it cannot be queued again.
 	Whole bool `json:"-"`
 }
-
-// maxGaps bounds the gaps listed in a summary.
-const maxGaps = 100
 
 // Summary reads what the plans have come to together.
 func (s *Store) Summary(ctx context.Context, ids ...harvest.PlanID) (PlanSummary, error) {
@@ -128,8 +125,8 @@ func (s *Store) gaps(ctx context.Context, where string, args ...any) ([]Gap, err
 		}
 		out = append(out, g)
 		return nil
-	}, `SELECT s.id, s.window_from, s.window_to, s.slice_spec, o.operation_code, o.status_code='CANCELLED', s.status_code, s.reason, t.scheduled_at FROM ing_plan_slice s JOIN ing_plan o ON o.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id
-		WHERE s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0`+standing+` AND `+where+` ORDER BY s.window_from LIMIT ?`, append(args, maxGaps)...)
+	}, `SELECT s.id, s.window_from, s.window_to, s.slice_spec, o.operation_code, o.status_code NOT IN ('READY','PARTIAL'), s.status_code, s.reason, t.scheduled_at FROM ing_plan_slice s JOIN ing_plan o ON o.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id
+		WHERE s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0`+standing+` AND `+where+` ORDER BY s.window_from, s.id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list gaps: %w", err)
 	}
