@@ -405,6 +405,14 @@ func TestR30_ChangedMappingRewritesOnce(t *testing.T) {
 		}
 		r := newRefresher(t, byID["list"], s)
 		old := r.all()
+		gone := old[:3]
+		old = old[3:]
+		r.door.hide(gone...)
+		for _, check := range []string{"first check", "second check"} {
+			r.refresh(check, harvest.CandidatePick{IDs: gone})
+			r.pass(25 * time.Hour)
+		}
+		r.must("gone", gone[0], "GONE 2", 2)
 		changed = true
 		if none := r.refresh("none", harvest.CandidatePick{SeenBefore: time.Unix(0, 0)}); !none.Noop {
 			t.Fatalf("nothing is that old: %+v", none)
@@ -435,6 +443,12 @@ func TestR30_ChangedMappingRewritesOnce(t *testing.T) {
 			}
 		}
 		r.must("left alone", young[0], "ACTIVE 1", 0)
+
+		// What is gone has no content to map; only age has it looked at again.
+		r.must("gone for good", gone[0], "GONE 2", 2)
+		r.door.hide()
+		r.refresh("by age", harvest.CandidatePick{SeenBefore: time.Now().Add(-25 * time.Hour)})
+		r.must("back again", gone[0], "ACTIVE 3", 0)
 		r.sound()
 	})
 }

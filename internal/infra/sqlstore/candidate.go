@@ -22,7 +22,7 @@ func (s *Store) Candidates(ctx context.Context, provenance, recordType, mapping 
 		err = c.signalled(provenance, recordType)
 	}
 	if err == nil && pick.MappingChanged {
-		err = c.find(`SELECT ext_id FROM ing_record WHERE provenance_code=? AND record_type=? AND mapping_version<>? ORDER BY observed_at, id`, provenance, recordType, mapping)
+		err = c.find(`SELECT ext_id FROM ing_record WHERE provenance_code=? AND record_type=? AND mapping_version<>? AND status_code NOT IN ('GONE','MERGED') ORDER BY observed_at, id`, provenance, recordType, mapping)
 	}
 	if err == nil && !pick.SeenBefore.IsZero() {
 		err = c.find(`SELECT ext_id FROM ing_record WHERE provenance_code=? AND record_type=? AND observed_at<? ORDER BY observed_at, id`, provenance, recordType, ts(pick.SeenBefore))
