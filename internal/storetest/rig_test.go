@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 	"github.com/papertrace/patra/internal/storetest"
@@ -74,6 +76,69 @@ func tune(t *testing.T, dsn string) {
 			t.Fatalf("%s: %d cursors (%v)", c.name, cursors, err)
 		}
 		oracle.Advance(6 * time.Hour)
+	}
+}
+
+// TestR7_AnotherCalendarGoesOn changes the precision and the zone of a source, to
+// and fro: what was harvested by one calendar ends within a grain of the other,
+// and the next window begins exactly there.
+func TestR7_AnotherCalendarGoesOn(t *testing.T) {
+	days := func(s *source.Spec) {
+		s.Window.Precision, s.Window.Step, s.Window.MinStep = harvest.PrecisionDay, source.Duration(5*24*time.Hour), source.Duration(24*time.Hour)
+		for _, e := range []*source.Endpoint{&s.Search, s.Count} {
+			e.Query["filter"] = strings.ReplaceAll(e.Query["filter"], "2006-01-02T15:04:05", "2006-01-02")
+		}
+	}
+	zone := func(name string) func(*source.Spec) {
+		return func(s *source.Spec) { s.Window.Zone = name }
+	}
+	for code, tweaks := range map[string][]func(*source.Spec){
+		"crossref": {nil, days, days, nil, days},
+		"pubmed":   {nil, zone("UTC"), zone("UTC"), zone("Asia/Kolkata"), nil},
+	} {
+		t.Run(code, func(t *testing.T) {
+			patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+				dsn := e.DSN(t)
+				lifetime(t, e, func(t *testing.T) {
+					oracle, err := sim.New(sim.Config{Records: 300, Seed: 2, LimitRPS: -1, Sources: []string{code}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					db := storetest.OpenSQL(t, dsn)
+					reached := time.Time{}
+					for i, tweak := range tweaks {
+						pack := patratest.ShippedPack(t, code, func(s *source.Spec) {
+							patratest.Fast(s)
+							if tweak != nil {
+								tweak(s)
+							}
+						})
+						r := patratest.NewRig(t, patratest.RigConfig{DSN: dsn, Oracle: oracle, Packs: map[string]registry.Pack{code: pack}})
+						rep := r.MustHarvest(code)
+						patratest.MustVerify(t, r.Node.Store)
+						c, err := node.Compare(t.Context(), r.Node.Store, code, patratest.Truth(oracle, code), time.Time(*rep.Watermark))
+						if err != nil {
+							t.Fatal(err)
+						}
+						for _, d := range c.Differences {
+							// A day is midnight in the zone in force when it was read.
+							if !strings.HasPrefix(d.Detail, "updated_at is ") || code != "pubmed" {
+								t.Errorf("change %d: %s: %s", i, d.ID, d.Detail)
+							}
+						}
+						if w := time.Time(rep.Window.From); rep.Noop || i > 0 && !w.Equal(reached) {
+							t.Errorf("change %d: the window begins at %s, the last ended at %s", i, w, reached)
+						}
+						reached = time.Time(*rep.Watermark)
+						var cursors int
+						if err := db.QueryRow(`SELECT COUNT(*) FROM ing_cursor`).Scan(&cursors); err != nil || cursors != 1 {
+							t.Fatalf("change %d: %d cursors (%v)", i, cursors, err)
+						}
+						oracle.Advance(55 * time.Hour)
+					}
+				})
+			})
+		})
 	}
 }
 

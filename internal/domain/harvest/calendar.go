@@ -1,9 +1,6 @@
 package harvest
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Precision is the finest grain a source's date filter understands.
 type Precision string
@@ -26,8 +23,10 @@ func (p Precision) Valid() bool {
 }
 
 // Calendar says how a source counts time: its grain, and the zone its days
-// belong to. All cutting of windows goes through it, so that every bound falls
+// belong to. All cutting of windows goes through it, so that every cut falls
 // on a grain and a day is a day of the source's zone, however long it lasts.
+// A window may begin or end within a grain, where one planned by another
+// calendar ended: it answers for what it says, and asks for whole grains.
 type Calendar struct {
 	Precision Precision
 	Zone      *time.Location
@@ -94,8 +93,8 @@ func (c Calendar) Step(t time.Time, n int) time.Time {
 	}
 }
 
-// Add moves a boundary by d and lands on a boundary again, always making at
-// least one grain of progress when d is positive. Whole days are added on the
+// Add moves t by d and lands on a boundary, always making at least the progress
+// to the next one when d is positive. Whole days are added on the
 // calendar, so a day that lasts 23 or 25 hours is still one step.
 func (c Calendar) Add(t time.Time, d time.Duration) time.Time {
 	if c.Precision == PrecisionDay {
@@ -103,14 +102,15 @@ func (c Calendar) Add(t time.Time, d time.Duration) time.Time {
 	}
 	n := c.Floor(t.Add(d))
 	if !n.After(t) {
-		n = c.Step(t, 1)
+		n = c.Step(c.Floor(t), 1)
 	}
 	return n
 }
 
-// Mid returns the boundary nearest the middle of w, or false if w is one grain.
+// Mid returns the boundary nearest the middle of w, or false if w lies in one grain.
 func (c Calendar) Mid(w Window) (time.Time, bool) {
 	if c.Precision == PrecisionDay {
+		w = c.Grains(w)
 		n := c.days(w)
 		if n < 2 {
 			return time.Time{}, false
@@ -135,10 +135,5 @@ func (c Calendar) days(w Window) int {
 	return n
 }
 
-// Aligned reports whether both bounds of w lie on grains.
-func (c Calendar) Aligned(w Window) error {
-	if !c.Floor(w.From).Equal(w.From) || !c.Floor(w.To).Equal(w.To) {
-		return fmt.Errorf("window %s does not begin and end on a %s in %s", w, c.Precision, c.zone())
-	}
-	return nil
-}
+// Grains returns the grains that w lies in: what a source is asked for.
+func (c Calendar) Grains(w Window) Window { return Window{From: c.Floor(w.From), To: c.Ceil(w.To)} }

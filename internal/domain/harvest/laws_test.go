@@ -240,6 +240,26 @@ func TestR6_C15_SliceSignature(t *testing.T) {
 	}
 }
 
+// TestR8_AnotherCalendarGoesOn: an activity begun by seconds goes on by days where
+// it stopped, and asks for the whole of the day it stopped in.
+func TestR8_AnotherCalendarGoesOn(t *testing.T) {
+	days := harvest.Calendar{Precision: harvest.PrecisionDay, Zone: zone(t, "America/New_York")}
+	reached := days.Floor(t0).Add(30*24*time.Hour + 7*time.Hour)
+	f := harvest.Frontier{Known: true, At: reached}
+	// The day it stopped in is not over by the new calendar.
+	w, any, err := harvest.BackfillWindow(f, reached.Add(-50*time.Hour), reached.Add(90*time.Minute), reached.Add(2*time.Hour), days)
+	if want := (harvest.Window{From: days.Floor(reached.Add(-50 * time.Hour)), To: reached}); err != nil || !any || w != want {
+		t.Fatalf("window %s, %v, want %s", w, err, want)
+	}
+	cut, err := harvest.TimeStrategy{}.Slice(t.Context(), harvest.SliceRequest{Window: w, Calendar: days, Step: 24 * time.Hour})
+	if err != nil || len(cut) != 3 {
+		t.Fatalf("%d slices, %v", len(cut), err)
+	}
+	if got := days.Grains(cut[2].NominalWindow()); !got.From.Equal(days.Floor(reached)) || !got.To.Equal(days.Step(got.From, 1)) {
+		t.Errorf("the last slice asks for %s", got)
+	}
+}
+
 func TestR7_R8_Namespaces(t *testing.T) {
 	base := harvest.HarvestNamespace("p", "e", "k", "s")
 	if base.Scope != harvest.ScopeExpr {

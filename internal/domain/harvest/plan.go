@@ -124,7 +124,9 @@ type PlanHead struct {
 
 // HarvestWindow computes the window of a HARVEST (R3, R4): it starts at the
 // frontier, or on the first run at the wish or the baseline, and ends at the
-// wish but never past the horizon, which is now less the safety lag.
+// wish but never past the horizon, which is now less the safety lag. A frontier
+// reached by another calendar is where it is, within a grain or not: moved
+// either way it would leave a hole or cover twice.
 func HarvestWindow(f Frontier, from, to, horizon time.Time, baseline time.Duration, c Calendar) (Window, bool, error) {
 	end := c.Floor(horizon)
 	if !to.IsZero() && to.Before(end) {
@@ -155,14 +157,13 @@ func BackfillWindow(f Frontier, from, to, horizon time.Time, c Calendar) (Window
 		return Window{}, false, fmt.Errorf("a BACKFILL needs both ends of its window: %w", ErrEmptyWindow)
 	}
 	start, end := c.Floor(from), c.Ceil(to)
-	if h := c.Floor(horizon); h.Before(end) {
-		end = h
-	}
 	if f.Known {
 		if end.Before(f.At) {
 			return Window{}, false, &BeyondActivityError{Wanted: end, Reached: f.At}
 		}
 		end = f.At
+	} else if h := c.Floor(horizon); h.Before(end) {
+		end = h
 	}
 	if !start.Before(end) {
 		return Window{From: end, To: end}, false, nil

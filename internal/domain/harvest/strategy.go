@@ -109,7 +109,7 @@ func (r SliceRequest) check() error {
 	if r.Window.Empty() {
 		return fmt.Errorf("slice %s: %w", r.Window, ErrEmptyWindow)
 	}
-	return r.Calendar.Aligned(r.Window)
+	return nil
 }
 
 // cutter is one cutting of a window, first to last.

@@ -81,8 +81,8 @@ type jsonList string
 
 // newScope binds the variables for one call.
 func newScope(spec *source.Spec, cal harvest.Calendar, call source.Call) *scope {
-	zone := cal.Zone
-	last := call.Window.To
+	zone, window := cal.Zone, cal.Grains(call.Window)
+	last := window.To
 	if spec.Window.Closed {
 		last = cal.Step(last, -1)
 	}
@@ -94,8 +94,8 @@ func newScope(spec *source.Spec, cal harvest.Calendar, call source.Call) *scope 
 	bucket, buckets := call.Range.Bucket()
 	return &scope{
 		Window: scopeWindow{
-			From: instant{call.Window.From.In(zone)},
-			To:   instant{call.Window.To.In(zone)},
+			From: instant{window.From.In(zone)},
+			To:   instant{window.To.In(zone)},
 			Last: instant{last.In(zone)},
 		},
 		Range:  newScopeRange(spec, call.Range),
