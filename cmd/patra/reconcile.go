@@ -55,12 +55,19 @@ func (c *cli) reconcileCmd() *cobra.Command {
 }
 
 type differenceJSON struct {
-	From     node.Time    `json:"from"`
-	To       node.Time    `json:"to"`
-	Upstream int64        `json:"upstream"`
-	Stored   int64        `json:"stored"`
-	Activity string       `json:"activity,omitempty"`
-	Planned  *plannedJSON `json:"planned,omitempty"`
+	From     node.Time `json:"from"`
+	To       node.Time `json:"to"`
+	Upstream int64     `json:"upstream"`
+	Stored   int64     `json:"stored"`
+	// What is known of the records that differ.
+	Quarantined int64        `json:"quarantined"`
+	BadIDs      int64        `json:"bad_ids"`
+	Missing     int64        `json:"missing"`
+	Unexplained int64        `json:"unexplained"`
+	ReadAt      node.Time    `json:"read_at,omitzero"`
+	Why         string       `json:"why"`
+	Activity    string       `json:"activity,omitempty"`
+	Planned     *plannedJSON `json:"planned,omitempty"`
 }
 
 type reconcileJSON struct {
@@ -75,7 +82,9 @@ type reconcileJSON struct {
 	Stored      int64            `json:"stored"`
 	Rough       bool             `json:"rough"`
 	Differences []differenceJSON `json:"differences"`
-	Applied     bool             `json:"applied"`
+	// Unread are gaps that were accepted: nothing is compared there.
+	Unread  []node.ReportWindow `json:"unread"`
+	Applied bool                `json:"applied"`
 }
 
 func (c *cli) reconcile(cmd *cobra.Command, req reconcile.Request, plan bool, f *changeFlags) error {
@@ -118,13 +127,19 @@ func (c *cli) reconcile(cmd *cobra.Command, req reconcile.Request, plan bool, f 
 func reconciled(req reconcile.Request, res reconcile.Result, again []node.Reread, plan, applied bool) reconcileJSON {
 	v := reconcileJSON{
 		Source: req.Source, Namespace: res.Namespace.String(), Step: req.Step.String(), Windows: len(res.Windows), Requests: res.Traffic.Sent,
-		From: node.Time(res.Windows[0].From), To: node.Time(res.Windows[len(res.Windows)-1].To), Rough: res.Rough, Differences: []differenceJSON{}, Applied: applied,
+		From: node.Time(res.Windows[0].From), To: node.Time(res.Windows[len(res.Windows)-1].To), Rough: res.Rough, Differences: []differenceJSON{}, Unread: []node.ReportWindow{}, Applied: applied,
+	}
+	for _, w := range res.Accepted {
+		v.Unread = append(v.Unread, node.ReportWindow{From: node.Time(w.From), To: node.Time(w.To)})
 	}
 	for _, w := range res.Windows {
 		v.Upstream, v.Stored = v.Upstream+w.Upstream, v.Stored+w.Stored
 	}
 	for _, w := range again {
-		d := differenceJSON{From: node.Time(w.From), To: node.Time(w.To), Upstream: w.Upstream, Stored: w.Stored}
+		d := differenceJSON{
+			From: node.Time(w.From), To: node.Time(w.To), Upstream: w.Upstream, Stored: w.Stored, Why: w.Why(), ReadAt: node.Time(w.Known.ReadAt),
+			Quarantined: w.Known.Quarantined, BadIDs: w.Known.BadIDs, Missing: w.Known.Missing, Unexplained: w.Unexplained(),
+		}
 		if plan {
 			d.Activity = w.Activity
 		}
@@ -142,26 +157,29 @@ func (c *cli) printReconciled(v reconcileJSON, plan bool) {
 	if v.Rough {
 		c.notef("note: %s does not promise that its totals are exact\n", v.Source)
 	}
+	for _, w := range v.Unread {
+		c.printf("  not compared: [%s, %s) was accepted unread\n", w.From, w.To)
+	}
 	if len(v.Differences) == 0 {
 		c.printf("  no differences\n")
 		return
 	}
 	c.printf("  %d windows differ\n", len(v.Differences))
-	c.printf("%-50s %10s %10s %10s  %s\n", "WINDOW", "UPSTREAM", "STORED", "DIFFERENCE", "PLAN")
+	c.printf("%-50s %10s %10s %10s  %s\n", "WINDOW", "UPSTREAM", "STORED", "DIFFERENCE", "WHY, PLAN")
 	for _, d := range v.Differences {
-		what := "-"
+		what := d.Why
 		switch {
 		case d.Planned != nil && d.Planned.Noop:
-			what = "none: planned for this finding already"
+			what += "; planned for this finding already"
 		case d.Planned != nil:
-			what = fmt.Sprintf("%d %s", d.Planned.Plan, d.Activity)
+			what += fmt.Sprintf("; plan %d %s", d.Planned.Plan, d.Activity)
 		case plan:
-			what = "would be " + d.Activity
+			what += "; would be " + d.Activity
 		}
 		c.printf("%-50s %10d %10d %+10d  %s\n", fmt.Sprintf("[%s, %s)", d.From, d.To), d.Upstream, d.Stored, d.Upstream-d.Stored, what)
 	}
 	c.notef("note: windows may differ though nothing is wrong: a record that was changed since the last harvest counts upstream\n" +
-		"in a later window; one in quarantine or on the list of bad ids is not stored; one that was deleted there is kept here\n")
+		"in a later window, and one that was deleted there is kept here\n")
 	first := v.Differences[0]
 	switch {
 	case v.Applied:

@@ -180,3 +180,55 @@ func TestReconcile_OnlyWhatIsProven(t *testing.T) {
 		t.Errorf("compared up to %s, proven up to %s", end, rep.Watermark)
 	}
 }
+
+// TestReconcile_SeesBackfilledHistory: what a BACKFILL has read is compared like
+// what was harvested, but for what it was told to leave unread, and a difference
+// says what is known of it.
+func TestReconcile_SeesBackfilledHistory(t *testing.T) {
+	dsn := patratest.SQLite.DSN(t)
+	r := patratest.NewRig(t, patratest.RigConfig{
+		DSN: dsn,
+		Sim: sim.Config{Records: 300, Seed: 21, LimitRPS: -1, Span: 90 * 24 * time.Hour, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
+	})
+	rep := r.MustHarvest("crossref")
+	first := time.Time(rep.Window.From)
+	day := 24 * time.Hour
+	from := first.Add(-20 * day).Truncate(day)
+	req := reconcile.Request{Source: "crossref", BaseURL: r.Base + "/crossref", From: from, To: first.Truncate(day)}
+	if _, err := r.Node.Reconcile(t.Context(), req); !errors.Is(err, reconcile.ErrNothingProven) {
+		t.Fatalf("before it was read: %v", err)
+	}
+	fill := node.HarvestRequest{Source: "crossref", Operation: harvest.Backfill, Activity: "history", From: from, To: first, BaseURL: req.BaseURL}
+	if rep, err := r.Node.Harvest(t.Context(), fill); err != nil || rep.Status != "COMPLETED" || rep.Records.Inserted == 0 {
+		t.Fatalf("%+v, %v", rep, err)
+	}
+	res, err := r.Node.Reconcile(t.Context(), req)
+	if err != nil || len(res.Windows) != 20 || len(res.Differing()) != 0 {
+		t.Fatalf("%d windows, differing %v, %v", len(res.Windows), res.Differing(), err)
+	}
+	req.To = time.Time{}
+	if res, err = r.Node.Reconcile(t.Context(), req); err != nil || len(res.Windows) < 50 || len(res.Differing()) != 0 {
+		t.Fatalf("both together: %d windows, differing %v, %v", len(res.Windows), res.Differing(), err)
+	}
+
+	// One of three that came late is known to be in quarantine.
+	late := from.Add(5*day + time.Hour)
+	for range 3 {
+		if _, err := r.Sim.AddLate("crossref", late, r.Sim.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db := patratest.Raw(t, dsn)
+	if _, err := db.ExecContext(t.Context(), `INSERT INTO ing_quarantine (batch_id, provenance_code, record_type, ext_id, code, raw, raw_sha256, created_at)
+		SELECT b.id, b.provenance_code, r.record_type, '10.1/bad', 'bad_date', x'00', x'00', b.committed_at FROM ing_task_run_batch b JOIN ing_plan_slice s ON s.id=b.slice_id, (SELECT record_type FROM ing_record LIMIT 1) r
+		WHERE s.window_from<=? AND s.window_to>? LIMIT 1`, late.Format("2006-01-02 15:04:05.000000"), late.Format("2006-01-02 15:04:05.000000")); err != nil {
+		t.Fatal(err)
+	}
+	if res, err = r.Node.Reconcile(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	diff := res.Differing()
+	if len(diff) != 1 || diff[0].Unexplained() != 2 || !strings.HasPrefix(diff[0].Why(), "1 in quarantine, 2 came late, or were added since it was read at ") {
+		t.Errorf("differing %+v: %s", diff, diff[0].Why())
+	}
+}

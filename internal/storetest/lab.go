@@ -235,6 +235,7 @@ func (l *Lab) ctx() context.Context { return l.Context() }
 const (
 	prov       = "lab"
 	recordType = "work"
+	endpoint   = "search"
 	ttl        = time.Minute
 	pageSize   = 10
 )
@@ -248,15 +249,18 @@ var (
 func hour(n int) time.Time { return t0.Add(time.Duration(n) * time.Hour) }
 
 // ns is the lab's HARVEST namespace.
-var ns = harvest.HarvestNamespace(prov, "search", "updated", harvest.HashKey("all"))
+var (
+	selection = harvest.HashKey("all")
+	ns        = harvest.HarvestNamespace(prov, endpoint, "updated", selection)
+)
 
 // Draft is a plan over the hours [from, to), one slice an hour.
 func Draft(ns harvest.Namespace, from, to int) harvest.Draft {
 	snap := []byte(`{"specVersion":1,"provenanceCode":"` + ns.Provenance + `"}`)
 	d := harvest.Draft{
 		Trigger:   harvest.Trigger{Provenance: ns.Provenance, Operation: ns.Operation, Kind: "MANUAL"},
-		Namespace: ns, Endpoint: "search", Window: harvest.Window{From: hour(from), To: hour(to)}, SlicedTo: hour(to),
-		Strategy: harvest.StrategyTime, SliceParams: "{}", Selection: "{}", SelHash: harvest.HashKey("all"), ConfigHash: harvest.HashKey("config"),
+		Namespace: ns, Endpoint: endpoint, Window: harvest.Window{From: hour(from), To: hour(to)}, SlicedTo: hour(to),
+		Strategy: harvest.StrategyTime, SliceParams: "{}", Selection: "{}", SelHash: selection, ConfigHash: harvest.HashKey("config"),
 		SpecVersion: 1, Fingerprint: source.FingerprintBytes(snap), Snapshot: snap, PagingType: "TOKEN", PageSize: pageSize,
 	}
 	if ns.Operation != harvest.Harvest {

@@ -81,6 +81,7 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"C11_OrphansAreReported", orphans},
 		{"C13_OnceADayAndAudited", onceADay},
 		{"Reconcile_CountsWhatIsProven", countsProven},
+		{"Reconcile_BackfilledWindowsAreProven", countsBackfilled},
 		{"Retry_SameNewRecordFromTwoTasks", insertRace},
 		{"Retry_ReadyIsCalledOnce", readyOnce},
 		{"UnknownOutcome_IsNeverAppliedAgain", unknownOutcome},

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -25,12 +26,17 @@ type Registry interface {
 
 // Store is what is kept. Every method is one read.
 type Store interface {
-	// Proven lists the windows of a namespace that are proven complete.
-	Proven(ctx context.Context, ns harvest.Namespace) ([]harvest.Window, error)
+	// Proven lists the windows of a selection that are proven complete, by the
+	// HARVEST of a namespace or by a BACKFILL of the same endpoint and selection,
+	// and those that somebody accepted unread.
+	Proven(ctx context.Context, ns harvest.Namespace, endpoint, selection string) (proven, accepted []harvest.Window, err error)
 	// CountUpdated counts the records, but for those that are gone or merged,
 	// whose newest version was updated in each of the windows, which are in
 	// order and do not overlap.
 	CountUpdated(ctx context.Context, provenance, recordType string, windows []harvest.Window) ([]int64, error)
+	// Unstored tells what is known of records that a window holds by one count and
+	// not by the other.
+	Unstored(ctx context.Context, provenance, recordType string, w harvest.Window) (harvest.Unstored, error)
 }
 
 // Upstream asks a source a question, within its limits.
@@ -60,10 +66,43 @@ const recent = 30 * 24 * time.Hour
 type Window struct {
 	harvest.Window
 	Upstream, Stored int64
+	// Known of the records that differ; of windows that do not, nothing.
+	Known harvest.Unstored
 }
 
 // Differs reports whether the counts do.
 func (w Window) Differs() bool { return w.Upstream != w.Stored }
+
+// Why says what is known of the difference.
+func (w Window) Why() string {
+	var parts []string
+	note := func(n int64, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	since := ""
+	if !w.Known.ReadAt.IsZero() {
+		since = " since it was read at " + harvest.FormatInstant(w.Known.ReadAt.Truncate(time.Second))
+	}
+	if w.Upstream > w.Stored {
+		note(w.Known.Quarantined, "in quarantine")
+		note(w.Known.BadIDs, "bad ids")
+		note(w.Unexplained(), "came late, or were added"+since)
+	} else {
+		note(w.Known.Missing, "not found when last asked for")
+		note(w.Unexplained(), "changed or deleted there"+since)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Unexplained is how many records of the difference nothing is known of.
+func (w Window) Unexplained() int64 {
+	if w.Upstream > w.Stored {
+		return max(0, w.Upstream-w.Stored-w.Known.Quarantined-w.Known.BadIDs)
+	}
+	return max(0, w.Stored-w.Upstream-w.Known.Missing)
+}
 
 // Activity names the reading again of a window that differs, so that the same
 // finding on the same day leads to one plan.
@@ -75,6 +114,9 @@ func (w Window) Activity(now time.Time) string {
 type Result struct {
 	Namespace harvest.Namespace
 	Windows   []Window
+	// Accepted are the windows of the span that nobody read: gaps that were
+	// accepted, and are not compared.
+	Accepted []harvest.Window
 	// Rough: the source does not promise that its totals are exact.
 	Rough   bool
 	Traffic source.Traffic
@@ -123,10 +165,11 @@ func (r *Reconciler) Compare(ctx context.Context, req Request) (Result, error) {
 		Namespace: harvest.HarvestNamespace(req.Source, spec.Search.Name, spec.Window.Key, selection),
 		Rough:     !spec.Paging.TotalExact,
 	}
-	proven, err := r.store.Proven(ctx, out.Namespace)
+	proven, accepted, err := r.store.Proven(ctx, out.Namespace, spec.Search.Name, selection)
 	if err != nil {
 		return out, err
 	}
+	proven = join(proven)
 	windows, err := cut(spec, proven, req)
 	if err != nil {
 		return out, err
@@ -134,6 +177,7 @@ func (r *Reconciler) Compare(ctx context.Context, req Request) (Result, error) {
 	if len(windows) == 0 {
 		return out, fmt.Errorf("reconcile %s: %w", req.Source, ErrNothingProven)
 	}
+	out.Accepted = without(join(accepted), proven, harvest.Window{From: windows[0].From, To: windows[len(windows)-1].To})
 	for _, w := range windows {
 		n, traffic, err := r.count(ctx, spec, purpose, w, req.BaseURL)
 		out.Traffic = out.Traffic.Add(traffic)
@@ -148,7 +192,13 @@ func (r *Reconciler) Compare(ctx context.Context, req Request) (Result, error) {
 		return out, err
 	}
 	for i := range out.Windows {
-		out.Windows[i].Stored = stored[i]
+		w := &out.Windows[i]
+		if w.Stored = stored[i]; !w.Differs() {
+			continue
+		}
+		if w.Known, err = r.store.Unstored(ctx, req.Source, spec.RecordType, w.Window); err != nil {
+			return out, err
+		}
 	}
 	return out, nil
 }
@@ -180,7 +230,8 @@ func (r *Reconciler) count(ctx context.Context, spec *source.Spec, purpose sourc
 	return *ans.Page.Total, ans.Traffic, nil
 }
 
-// cut makes windows of what is proven.
+// cut makes windows of what is proven, of whole grains: a source cannot count
+// less, and another calendar may have been in force when it was read.
 func cut(spec *source.Spec, proven []harvest.Window, req Request) ([]harvest.Window, error) {
 	cal, err := spec.Window.Calendar()
 	if err != nil {
@@ -190,7 +241,6 @@ func cut(spec *source.Spec, proven []harvest.Window, req Request) ([]harvest.Win
 	if err != nil {
 		return nil, err
 	}
-	proven = join(proven)
 	if len(proven) == 0 {
 		return nil, nil
 	}
@@ -204,7 +254,7 @@ func cut(spec *source.Spec, proven []harvest.Window, req Request) ([]harvest.Win
 	from = cal.Floor(from)
 	var out []harvest.Window
 	for _, p := range proven {
-		at, end := p.From, p.To
+		at, end := cal.Ceil(p.From), cal.Floor(p.To)
 		if from.After(at) {
 			at = from
 		}
@@ -245,6 +295,34 @@ type StepError struct {
 }
 
 func (e *StepError) Error() string { return fmt.Sprintf("step %s: use %s", e.Step, e.Use) }
+
+// without are the parts of windows that lie in a span and in none of others; both
+// are in order and do not overlap.
+func without(ws, others []harvest.Window, span harvest.Window) (out []harvest.Window) {
+	add := func(from, to time.Time) {
+		if from.Before(to) {
+			out = append(out, harvest.Window{From: from, To: to})
+		}
+	}
+	for _, w := range ws {
+		at, end := w.From, w.To
+		if at.Before(span.From) {
+			at = span.From
+		}
+		if end.After(span.To) {
+			end = span.To
+		}
+		for _, o := range others {
+			if !o.To.After(at) || !o.From.Before(end) {
+				continue
+			}
+			add(at, o.From)
+			at = o.To
+		}
+		add(at, end)
+	}
+	return out
+}
 
 // join puts windows in order and makes one of those that touch or overlap.
 func join(ws []harvest.Window) (out []harvest.Window) {

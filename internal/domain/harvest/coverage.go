@@ -48,3 +48,12 @@ func (d Direction) Further(w, n time.Time) bool {
 	}
 	return n.After(w)
 }
+
+// Unstored is what a store knows of the records of a window that are counted
+// upstream and not here, or here and not there.
+type Unstored struct {
+	Quarantined int64     // items that came with the window and could not be stored
+	BadIDs      int64     // ids of the window whose details the source does not give
+	Missing     int64     // records that were not found when last asked for
+	ReadAt      time.Time // when the window was last walked to its end
+}
