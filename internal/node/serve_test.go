@@ -55,6 +55,7 @@ type served struct {
 	dsn    string
 	oracle *sim.Sim
 	packs  map[string]registry.Described
+	poll   time.Duration
 
 	mu       sync.Mutex
 	requests []time.Time // guarded by mu
@@ -73,11 +74,15 @@ func newServed(t *testing.T, qps, schedule string, cfg sim.Config) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &served{t: t, oracle: o, packs: map[string]registry.Described{"generic": {Definition: p.Definition, Hash: p.Hash(), Origin: registry.File}}}
+	s := &served{t: t, oracle: o, poll: 20 * time.Second, packs: map[string]registry.Described{"generic": {Definition: p.Definition, Hash: p.Hash(), Origin: registry.File}}}
 	s.dsn = patratest.SQLite.DSN(t)
 	store := patratest.Open(t, s.dsn, sqlstore.Options{})
-	s.Node = node.Assemble(node.Config{Workers: 2, Poll: 20 * time.Second, Logger: patratest.Logger(t)}, store, registry.New(store, s.packs, nil, node.CheckSpec, patratest.Logger(t)), s)
+	s.assemble(store)
 	return s
+}
+
+func (s *served) assemble(store *sqlstore.Store) {
+	s.Node = node.Assemble(node.Config{Workers: 2, Poll: s.poll, Logger: patratest.Logger(s.t)}, store, registry.New(store, s.packs, nil, node.CheckSpec, patratest.Logger(s.t)), s)
 }
 
 // RoundTrip implements http.RoundTripper: the oracle's clock is the bubble's.
@@ -99,7 +104,7 @@ func (s *served) begin(roles ...node.Role) (stop func() time.Duration) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- s.Serve(ctx, node.ServeConfig{Roles: roles, Poll: 20 * time.Second, Triggers: func(ev scheduler.Event) {
+		ended <- s.Serve(ctx, node.ServeConfig{Roles: roles, Poll: s.poll, Triggers: func(ev scheduler.Event) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.events = append(s.events, ev)

@@ -1,13 +1,14 @@
 package node_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 	"time"
 
-	"github.com/papertrace/patra/internal/app/executor"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
@@ -17,30 +18,26 @@ import (
 )
 
 // TestYear_OperationsSideBySide: hourly harvests, two backfills of what lay
-// before, and a nightly update, over a life with daily changes, 1 % late data,
-// outages of days, a day on which everything is indexed anew, deletions and
-// retractions. At the end the store is what the oracle has, nothing but the
-// harvest has moved the harvest's cursor, and the late rate is the true one.
-// PATRA_SOAK=1 lives a whole year.
+// before, and a nightly update, worked on at once by a served node, over a life
+// with daily changes, 1 % late data, outages of days, one of them in the middle
+// of both backfills, a day on which everything is indexed anew, deletions and
+// retractions. At the end the store is what the oracle has, all that was planned
+// is done, nothing but the harvest has moved the harvest's cursor, and the late
+// rate is the true one. PATRA_SOAK=1 lives a whole year.
 func TestYear_OperationsSideBySide(t *testing.T) {
 	patratest.Long(t, "a harvest of many records or days")
-	days, outages, reindex := 11, []int{3}, 7
+	days, outages, reindex := 11, []int{6}, 9
 	outage := 3
 	if os.Getenv("PATRA_SOAK") != "" {
 		days, outages, reindex = 365, []int{90, 240}, 180
 	}
 	servedBubble(t, func(t *testing.T) {
 		y := newYear(t)
+		stop := y.begin(node.PlannerRole, node.ExecutorRole)
 		start := time.Now()
 		for day := range days {
-			switch {
-			case day == 2:
-				y.backfill("first", start)
-			case day == days/2:
-				y.backfill("again", start)
-			}
 			if day%30 == 29 {
-				t.Logf("%s: %d harvests, watermark %s", time.Now().UTC(), y.harvests, y.line().Watermark)
+				t.Logf("%s: %d harvests, watermark %s", time.Now().UTC(), y.done[harvest.Harvest], y.line().Watermark)
 			}
 			for _, o := range outages {
 				switch day {
@@ -55,29 +52,39 @@ func TestYear_OperationsSideBySide(t *testing.T) {
 			}
 			for hour := range 24 {
 				y.until(start.Add(time.Duration(day*24+hour+1) * time.Hour))
-				y.trigger(node.HarvestRequest{Source: "generic"})
-				if hour == 2 {
-					y.trigger(node.HarvestRequest{
-						Source: "generic", Operation: harvest.Update, Activity: "night-" + time.Now().UTC().Format("20060102"),
+				y.trigger(harvest.Trigger{})
+				if day == outages[0]-1 && hour == 22 {
+					y.backfill("first", start)
+					y.backfill("again", start)
+				}
+				if hour == 22 {
+					y.trigger(harvest.Trigger{
+						Operation: harvest.Update, Activity: "night-" + time.Now().UTC().Format("20060102"),
 						Pick: harvest.CandidatePick{SeenBefore: time.Now().Add(-5 * 24 * time.Hour)},
 					})
 				}
 			}
 		}
-		y.end()
+		y.settle()
+		if took := stop(); took > 10*time.Second {
+			t.Errorf("took %s to stop", took)
+		}
+		y.compare()
 	})
 }
 
-// year is a served source with a DETAIL endpoint for its update.
+// year is a served source with a DETAIL endpoint for its update, whose backfill
+// goes in small steps.
 type year struct {
 	*served
-	harvests, updates, refused int
+	done    map[harvest.Operation]int // triggers that were answered
+	refused int
 }
 
 func newYear(t *testing.T) *year {
 	t.Helper()
 	s := newServed(t, "9", `{harvest: "@hourly"}`, sim.Config{
-		Records: 400, Span: 60 * 24 * time.Hour,
+		Records: 400, Span: 60 * 24 * time.Hour, Latency: 25 * time.Second,
 		Churn: &sim.Churn{New: 60, Changed: 40, Volatile: 20, Deleted: 2, Retracted: 1, Late: 0.01},
 	})
 	d := s.packs["generic"]
@@ -93,8 +100,13 @@ func newYear(t *testing.T) *year {
 			Response: source.ResponseConfig{Items: []string{"items"}, ID: search.Response.ID, UpdatedAt: search.Response.UpdatedAt, Version: search.Response.Version, Complete: true},
 		}},
 	}}
+	steps, few := win, pages
+	steps.Step, few.PageSize = source.Duration(3*24*time.Hour), 1
+	d.Definition.Tasks[harvest.Backfill] = &source.Overrides{Window: &steps, Pagination: &few}
 	s.packs["generic"] = d
-	return &year{served: s}
+	s.poll = 3 * time.Minute // a year is long
+	s.assemble(s.Store)
+	return &year{served: s, done: map[harvest.Operation]int{}}
 }
 
 func (y *year) faults(rates map[sim.Fault]float64) {
@@ -120,35 +132,29 @@ func (y *year) until(at time.Time) {
 	time.Sleep(time.Until(at)) // not at all if an outage took us past it
 }
 
-// trigger runs an operation as an operator's cron would: what fails is tried
-// again at its next time.
-func (y *year) trigger(req node.HarvestRequest) {
+// trigger plans an operation as an operator's cron would: what fails is tried
+// again at its next time. The executors work on it beside.
+func (y *year) trigger(t harvest.Trigger) {
 	y.t.Helper()
 	ctx, cancel := context.WithTimeout(y.t.Context(), 50*time.Minute)
 	defer cancel()
-	_, err := y.Harvest(ctx, req)
-	held, isHeld := errors.AsType[*node.HeldError](err)
+	t.Provenance, t.Operation, t.Kind = "generic", cmp.Or(t.Operation, harvest.Harvest), "MANUAL"
+	_, err := y.Planner.Plan(ctx, t)
 	switch _, fault := harvest.FaultOf(err); {
-	case err == nil && req.Operation == harvest.Update:
-		y.updates++
 	case err == nil:
-		y.harvests++
-	case isHeld:
-		y.t.Fatalf("held: %v", held)
-	case fault, errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		y.done[t.Operation]++
+	case fault, errors.Is(err, context.DeadlineExceeded):
 		y.refused++
 	default:
 		y.t.Fatal(err)
 	}
 }
 
-// backfill reads the 20 days before the harvest's baseline.
+// backfill reads the 45 days before the harvest's baseline.
 func (y *year) backfill(activity string, start time.Time) {
 	y.t.Helper()
 	to := start.Add(-20 * 24 * time.Hour)
-	if _, err := y.Harvest(y.t.Context(), node.HarvestRequest{Source: "generic", Operation: harvest.Backfill, Activity: activity, From: to.Add(-45 * 24 * time.Hour), To: to}); err != nil {
-		y.t.Fatal(err)
-	}
+	y.trigger(harvest.Trigger{Operation: harvest.Backfill, Activity: activity, From: to.Add(-45 * 24 * time.Hour), To: to})
 }
 
 // line is the coverage of the harvest.
@@ -167,25 +173,49 @@ func (y *year) line() sqlstore.Coverage {
 	return sqlstore.Coverage{}
 }
 
-// end lets what is left be done, and compares.
-func (y *year) end() {
-	t := y.t
-	t.Helper()
+// settle lets what is left be done.
+func (y *year) settle() {
+	y.t.Helper()
 	y.faults(nil)
 	for range 4 * 24 {
 		time.Sleep(time.Hour)
-		y.trigger(node.HarvestRequest{Source: "generic"})
-		if err := y.Executor(executor.Config{Idle: func(ctx context.Context) (bool, error) {
-			w, err := y.Work(ctx, "generic", "")
-			return w.Ready+w.Leased == 0, err
-		}}).Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		y.trigger(harvest.Trigger{})
 		if time.Now().UTC().Hour() == 3 {
-			y.trigger(node.HarvestRequest{
-				Source: "generic", Operation: harvest.Update, Activity: "end-" + time.Now().UTC().Format("20060102"),
+			y.trigger(harvest.Trigger{
+				Operation: harvest.Update, Activity: "end-" + time.Now().UTC().Format("20060102"),
 				Pick: harvest.CandidatePick{SeenBefore: time.Now().Add(-time.Hour)},
 			})
+		}
+	}
+	time.Sleep(50 * time.Minute)
+}
+
+// overlaps counts the pairs of runs of two operations that went on at once.
+func (y *year) overlaps(a, b harvest.Operation) int {
+	return y.count(fmt.Sprintf(`SELECT COUNT(*) FROM ing_task_run x JOIN ing_task_run y ON x.started_at<y.finished_at AND y.started_at<x.finished_at
+		WHERE x.operation_code='%s' AND y.operation_code='%s' AND x.id<>y.id`, a, b))
+}
+
+// compare holds what was done against the oracle.
+func (y *year) compare() {
+	t := y.t
+	t.Helper()
+	if n, all := y.count(`SELECT COUNT(*) FROM ing_plan WHERE operation_code='BACKFILL' AND status_code='COMPLETED'`), y.count(`SELECT COUNT(*) FROM ing_plan WHERE operation_code='BACKFILL'`); n != 2 || all != 2 {
+		t.Errorf("%d of %d backfills are done, want 2", n, all)
+	}
+	if n := y.count(`SELECT COUNT(*) FROM ing_plan_slice WHERE status_code NOT IN ('DONE','RESLICED')`); n != 0 {
+		t.Errorf("%d slices were left", n)
+	}
+	if y.count(`SELECT COUNT(*) FROM ing_task_run WHERE operation_code='BACKFILL' AND status_code<>'SUCCEEDED'`) == 0 {
+		t.Error("no outage came into a backfill")
+	}
+	beside := map[string]int{
+		"HARVEST and BACKFILL": y.overlaps(harvest.Harvest, harvest.Backfill), "HARVEST and UPDATE": y.overlaps(harvest.Harvest, harvest.Update),
+		"BACKFILL and UPDATE": y.overlaps(harvest.Backfill, harvest.Update),
+	}
+	for what, n := range beside {
+		if n == 0 {
+			t.Errorf("no run of %s went on at once", what)
 		}
 	}
 	line := y.line()
@@ -218,7 +248,7 @@ func (y *year) end() {
 	if known {
 		rate = *line.LateRate.Rate
 	}
-	t.Logf("%d harvests, %d updates, %d refused; %d records gone; late rate %.4f (known %v, %s)", y.harvests, y.updates, y.refused, gone, rate, known, why)
+	t.Logf("%v, %d refused; at once %v; %d records gone; late rate %.4f (known %v, %s)", y.done, y.refused, beside, gone, rate, known, why)
 	var late, fresh float64
 	slices := y.slices()
 	week := time.Now().Add(-7 * 24 * time.Hour)
