@@ -3,7 +3,7 @@ GO      ?= go
 BIN     := bin/patra
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test test-deps race check bench soak clean
+.PHONY: help build test test-deps race fuzz check bench soak clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,13 +24,16 @@ race: ## the tests of what runs at once under the race detector (needs a C compi
 		./internal/infra/gate ./internal/infra/upstream ./internal/infra/decode ./internal/infra/vault ./internal/node
 	$(RACE) -run 'Kill|Executor|Scheduler|R5_|R16|R18|R22|R38|M14' ./internal/app/executor ./internal/app/scheduler
 
+fuzz: ## 2,000 inputs for every fuzz target
+	@bash scripts/fuzz.sh
+
 check: ## what CI checks besides the tests: format, vet, linters, modules, import directions
 	@bash scripts/check.sh
 
 bench: ## measure, as ratios within one run
 	$(GO) run ./internal/bench
 
-soak: ## the long forms: crashes, large days, a year
+soak: ## the long forms: crashes, races, large days, a year, fuzzing
 	@PATRA_SOAK=1 bash scripts/test.sh
 
 clean: ## remove what was built

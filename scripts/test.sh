@@ -9,7 +9,8 @@ if [ -z "${PATRA_TEST_MYSQL:-}" ]; then start_mysql || echo "skipped: MySQL 9 is
 if [ -z "${PATRA_TEST_MARIADB:-}" ]; then start_mariadb || echo "skipped: MariaDB is not installed (make test-deps)"; fi
 [ -d ../shared/fixtures ] || echo "skipped: recorded replies are not beside the project (../shared/fixtures)"
 if [ -n "${PATRA_SOAK:-}" ]; then
-  go test -count=1 -timeout 170m -run 'Process|Sweep|Scale|Year|Kill|ResliceAtEveryPage' ./...
-  exit $?
+  go test -count=1 -timeout 170m -run 'Process|Sweep|Scale|Year|Kill|ResliceAtEveryPage|TestStore' ./... || exit
+  bash scripts/fuzz.sh 50000
+  exit
 fi
 go test -count=1 -timeout 20m "$@" ./...

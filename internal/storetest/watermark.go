@@ -88,7 +88,7 @@ func everyOrder(l *Lab) {
 	const n = 6
 	s := newScene(l, n)
 	stride := 1
-	if l.small() {
+	if l.small() && os.Getenv("PATRA_SOAK") == "" {
 		stride = 41
 	}
 	edge := 0
@@ -122,12 +122,9 @@ func racingFinishers(l *Lab) {
 	const n = 4
 	s := newScene(l, n)
 	other := patratest.Open(l, l.DSN, sqlstore.Options{})
-	rounds := 300
-	if l.small() {
+	rounds := 1000
+	if l.small() && os.Getenv("PATRA_SOAK") == "" {
 		rounds = 40
-	}
-	if os.Getenv("PATRA_SOAK") != "" {
-		rounds = 1000
 	}
 	for round := range rounds {
 		a := rand.IntN(n)
