@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -63,6 +65,59 @@ func anyOrder(l *Lab) {
 			}
 			if [32]byte(content) != want.Version.ContentHash || [32]byte(raw) != want.RawSHA256 || observed[:19] != want.Version.ObservedAt.Format("2006-01-02 15:04:05") {
 				l.Errorf("set %d in order %v: another version won (observed %s)", s, seq, observed)
+			}
+		})
+	}
+	l.MustVerify()
+}
+
+// undatedVersions brings the versions of a record that has no date of change in
+// every order, each by another attempt: the provider's number decides, then when
+// it was asked for, then the content (R57).
+func undatedVersions(l *Lab) {
+	obs := func(n int) time.Time { return t0.AddDate(0, 1, n) }
+	ver := func(provider int64, observed int, content string) harvest.Record {
+		r := Rec("", time.Time{}, obs(observed), content)
+		r.Version.Provider = provider
+		r.RawSHA256 = sha256.Sum256(fmt.Append(nil, provider, content))
+		return r
+	}
+	sets := [][]harvest.Record{
+		{ver(0, 1, "c"), ver(0, 2, "a"), ver(0, 3, "b"), ver(0, 4, "c")},
+		{ver(2, 1, "a"), ver(1, 3, "b"), ver(3, 2, "c"), ver(1, 4, "d")},
+		{ver(0, 1, "a"), ver(0, 1, "b"), ver(0, 1, "c"), ver(0, 0, "d")},
+	}
+	l.Plan(0, 1)
+	stride := 1
+	if l.small() {
+		stride = 7
+	}
+	n := 0
+	for s, set := range sets {
+		want := slices.MaxFunc(set, func(a, b harvest.Record) int {
+			x, y := a.Version, b.Version
+			return cmp.Or(cmp.Compare(x.Provider, y.Provider), x.ObservedAt.Compare(y.ObservedAt), bytes.Compare(x.ContentHash[:], y.ContentHash[:]))
+		})
+		permute(len(set), func(order []int) {
+			if n++; n%stride != 0 {
+				return
+			}
+			id := fmt.Sprintf("%d-%d", s, n)
+			for _, v := range order {
+				rec := set[v]
+				rec.ID = id
+				j := l.LeaseOne()
+				o := l.Open(j, l.Start(j))
+				o.OpenedAt = rec.Version.ObservedAt
+				l.Commit(j, Page(o, rec))
+				l.Expire(j.Lease.Task)
+			}
+			var content, raw []byte
+			if err := l.DB.QueryRow(`SELECT content_hash, raw_sha256 FROM ing_record WHERE ext_id=? AND updated_at IS NULL`, id).Scan(&content, &raw); err != nil {
+				l.Fatal(err)
+			}
+			if [32]byte(content) != want.Version.ContentHash || [32]byte(raw) != want.RawSHA256 {
+				l.Errorf("set %d in order %v: another version won", s, order)
 			}
 		})
 	}

@@ -58,6 +58,7 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R25_EndOfTheWalkBeforeIsTold", walkBefore},
 		{"R27_ResumeBetweenPhases", betweenPhases},
 		{"R28_AnyOrderConverges", anyOrder},
+		{"R57_UndatedVersionsInAnyOrder", undatedVersions},
 		{"R29_KeysCompareAsBytes", keysAsBytes},
 		{"R29_OneRecordWhateverTheTask", oneRecord},
 		{"R30_RemappedOnce", remapped},

@@ -174,6 +174,7 @@ type run struct {
 	*patratest.Rig
 	t    *testing.T
 	row  row
+	dsn  string
 	spec *source.Spec
 	// Of the last harvest.
 	rep   *node.Report
@@ -185,7 +186,7 @@ const code = sim.Generic
 // newRun builds a node over an oracle with the row's manners.
 func newRun(t *testing.T, w row, faults sim.Faults, scripts ...sim.Script) *run {
 	t.Helper()
-	r := &run{t: t, row: w}
+	r := &run{t: t, row: w, dsn: emptyStore(t)}
 	tweak, limit := patratest.Fast, -1.0
 	if w.paced {
 		tweak, limit = nil, 0
@@ -198,7 +199,7 @@ func newRun(t *testing.T, w row, faults sim.Faults, scripts ...sim.Script) *run 
 	r.spec = spec
 	records := cmp.Or(w.records, 70)
 	r.Rig = patratest.NewRig(t, patratest.RigConfig{
-		DSN: emptyStore(t),
+		DSN: r.dsn,
 		Sim: sim.Config{
 			Sources: []string{code}, Records: records, Seed: 7, LimitRPS: limit, KeepLog: -1,
 			Churn:   &sim.Churn{New: 10, Changed: 5, Deleted: 2},
