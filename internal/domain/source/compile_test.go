@@ -389,6 +389,39 @@ func TestCompile_NoUpdateTimeAllowsBackfill(t *testing.T) {
 	}
 }
 
+// TestR12_UnknownZoneOverlapsByADay: nobody says whose days the source's are, so
+// that each is read again with the next.
+func TestR12_UnknownZoneOverlapsByADay(t *testing.T) {
+	for _, c := range []struct {
+		overlap *source.Duration
+		want    string
+	}{
+		{nil, ""},
+		{new(sec(2 * 86400)), ""},
+		{new(sec(3600)), "window.overlap: 1h0m0s is less than a day, though the zone is unknown (R12)"},
+	} {
+		d := def()
+		d.Window.Zone, d.Window.Overlap = "unknown", c.overlap
+		spec, _, err := source.Compile(*d, harvesting)
+		if c.want != "" {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+			continue
+		}
+		want := source.Duration(24 * time.Hour)
+		if c.overlap != nil {
+			want = *c.overlap
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if spec.Window.Zone != "UTC" || spec.Window.Overlap != want {
+			t.Errorf("zone %s, overlap %s", spec.Window.Zone, spec.Window.Overlap.D())
+		}
+	}
+}
+
 func TestCompile_WindowDateAllowsHarvest(t *testing.T) {
 	d := def()
 	d.Window.UpdatedAt, d.Endpoints[0].Response.UpdatedAt = "WINDOW", nil

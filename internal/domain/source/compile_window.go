@@ -175,15 +175,21 @@ func (c *compiler) strategy(w *Window) {
 	}
 }
 
+// zoneUnknown is the zone of a source that does not say whose days it counts.
+const zoneUnknown = "unknown"
+
 func (c *compiler) zone(cfg *WindowConfig) {
 	const path = "window.zone"
 	zone := cmp.Or(cfg.Zone, c.def.Zone)
-	if zone == "" {
+	switch zone {
+	case "":
 		if cfg.Precision == harvest.PrecisionDay {
-			c.fail(path, "is required: precision DAY needs to know whose days")
+			c.fail(path, "is required: precision DAY needs to know whose days; `unknown` takes them as UTC and reads each twice (R12)")
 			return
 		}
 		c.note(path, "not given, taken as UTC")
+		zone = "UTC"
+	case zoneUnknown:
 		zone = "UTC"
 	}
 	if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
@@ -202,8 +208,18 @@ func (c *compiler) lengths(cfg *WindowConfig) {
 	} else {
 		c.note(path+"safetyLag", "not given, taken as %s", defaultSafetyLag)
 	}
+	// No zone is further than a day from another: what a day was asked for too
+	// early is there when it is asked for with the next.
+	const day = Duration(24 * time.Hour)
+	unknown := cmp.Or(cfg.Zone, c.def.Zone) == zoneUnknown
+	if unknown {
+		out.Overlap = day
+	}
 	if cfg.Overlap != nil {
 		out.Overlap = *cfg.Overlap
+	}
+	if unknown && out.Overlap < day {
+		c.fail(path+"overlap", "%s is less than a day, though the zone is unknown (R12)", out.Overlap.D())
 	}
 	out.Align = c.duration(path+"align", cfg.Align, g)
 	out.Step = c.duration(path+"step", cfg.Step, max(defaultStep, g))

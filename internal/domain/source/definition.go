@@ -23,7 +23,7 @@ type Definition struct {
 	Name       string `yaml:"name" doc:"name for people"`
 	Homepage   string `yaml:"homepage" doc:"where people read about the source"`
 	BaseURL    string `yaml:"baseUrl" doc:"what every endpoint's path is added to"`
-	Zone       string `yaml:"zone" doc:"time zone of the source's days, such as America/New_York, unless the window has its own"`
+	Zone       string `yaml:"zone" doc:"time zone of the source's days, such as America/New_York, unless the window has its own; unknown: taken as UTC, and windows overlap by a day"`
 	RecordType string `yaml:"recordType" doc:"what a record is, such as article or work"`
 	Identity   string `yaml:"identity" dict:"identity" doc:"canonical form of ids"`
 
@@ -73,7 +73,7 @@ type WindowConfig struct {
 	// filter sent and the update time read can be held against Key (C19).
 	Filters   map[string]string `yaml:"filters" doc:"which word of a request filters by which date"`
 	Precision harvest.Precision `yaml:"precision" dict:"time_precision" doc:"how finely the filter tells time"`
-	Zone      string            `yaml:"zone" doc:"time zone of the filter's days"`
+	Zone      string            `yaml:"zone" doc:"time zone of the filter's days, or unknown"`
 	// Bound is CLOSED if the upper bound sent includes itself, else OPEN.
 	Bound     string    `yaml:"bound" dict:"bound_style" doc:"whether the upper bound sent includes itself"`
 	UpdatedAt string    `yaml:"updatedAt" dict:"updated_at" doc:"where an item's update time is"`
