@@ -14,6 +14,7 @@ func Run(t *testing.T, e patratest.Engine) {
 		name string
 		hold func(*Lab)
 	}{
+		{"M12_ObservedMaximumIsThatOfAllPassed", observedMaximum},
 		{"R1_EveryOrderAndEveryFailedSubset", everyOrder},
 		{"R1_FinishersRacing", racingFinishers},
 		{"R2_LastSliceFirst", lastSliceFirst},

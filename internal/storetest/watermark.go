@@ -450,6 +450,32 @@ func eventFirst(l *Lab) {
 	}
 }
 
+// observedMaximum: the event of a move names the newest record of everything it
+// passes, whichever page and slice came last, and the cursor never forgets one.
+func observedMaximum(l *Lab) {
+	l.Plan(0, 3)
+	jobs := l.Lease(3)
+	seen := func(b harvest.Batch, at time.Time) harvest.Batch {
+		b.ObservedMax = at
+		return b
+	}
+	l.Commit(jobs[1], seen(Last(l.Open(jobs[1], l.Start(jobs[1]))), hour(1).Add(50*time.Minute)))
+	r := l.Start(jobs[0])
+	l.Commit(jobs[0], seen(Page(l.Open(jobs[0], r)), hour(0).Add(9*time.Minute)))
+	r.SearchDone, r.BatchNo, r.Search.Pages, r.Search.Token = 1, r.BatchNo+1, 1, "t1"
+	l.Commit(jobs[0], Last(l.Open(jobs[0], r))) // an empty page ends it
+	l.MustBeAt(2)
+	want := harvest.FormatInstant(hour(1).Add(50 * time.Minute))
+	if got := l.Text(`SELECT observed_max_value FROM ing_cursor_event WHERE kind_code='ADVANCE'`); got != want {
+		l.Errorf("the event says %q, want %s", got, want)
+	}
+	l.Commit(jobs[2], seen(Last(l.Open(jobs[2], l.Start(jobs[2]))), hour(0))) // of another window
+	l.MustBeAt(3)
+	if got := l.Text(`SELECT observed_max_value FROM ing_cursor`); got != want {
+		l.Errorf("the cursor says %q, want %s", got, want)
+	}
+}
+
 func unknownOutcome(l *Lab) {
 	commits := 0
 	st := patratest.Open(l, l.DSN, sqlstore.Options{Hook: func(p string) error {

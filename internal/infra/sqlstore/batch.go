@@ -175,7 +175,7 @@ func (x *tx) finish(l harvest.Lease, job harvest.Job, b harvest.Batch) (time.Tim
 	if _, err := x.exec(`UPDATE ing_task_run SET status_code='SUCCEEDED', finished_at=? WHERE id=? AND fence=?`, ts(x.now), b.Run, l.Fence); err != nil {
 		return time.Time{}, fmt.Errorf("close run %d: %w", b.Run, err)
 	}
-	w, err := x.advance(cur, lineage{plan: job.Plan, slice: job.Slice, task: l.Task, run: b.Run, batch: b.ID, observed: b.ObservedMax})
+	w, err := x.advance(cur, lineage{plan: job.Plan, slice: job.Slice, task: l.Task, run: b.Run, batch: b.ID})
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -16,17 +16,17 @@ type cursorRow struct {
 	direction harvest.Direction
 	value     time.Time
 	version   int64
+	observed  string // the newest update time seen so far
 }
 
 // lineage is what moved a cursor.
 type lineage struct {
-	plan     harvest.PlanID
-	slice    harvest.SliceID
-	task     harvest.TaskID
-	run      harvest.RunID
-	batch    harvest.BatchID
-	observed time.Time
-	remarks  string
+	plan    harvest.PlanID
+	slice   harvest.SliceID
+	task    harvest.TaskID
+	run     harvest.RunID
+	batch   harvest.BatchID
+	remarks string
 }
 
 // The cursor of an UPDATE counts candidates; all others tell time.
@@ -59,13 +59,14 @@ func eventKey(cur harvest.CursorID, newValue string) string {
 func (x *tx) lockCursorOf(slice harvest.SliceID) (cursorRow, error) {
 	var c cursorRow
 	var v ts
-	err := x.row(`SELECT c.id, c.provenance_code, c.operation_code, c.cursor_key, c.namespace_scope_code, c.namespace_key, c.direction_code, c.normalized_instant, c.version
+	var observed sql.NullString
+	err := x.row(`SELECT c.id, c.provenance_code, c.operation_code, c.cursor_key, c.namespace_scope_code, c.namespace_key, c.direction_code, c.normalized_instant, c.version, c.observed_max_value
 		FROM ing_cursor c WHERE c.id = (SELECT s.cursor_id FROM ing_plan_slice s WHERE s.id=?)`+x.s.d.forUpdate, slice).
-		Scan(&c.id, &c.ns.Provenance, &c.ns.Operation, &c.ns.CursorKey, &c.ns.Scope, &c.ns.Key, &c.direction, &v, &c.version)
+		Scan(&c.id, &c.ns.Provenance, &c.ns.Operation, &c.ns.CursorKey, &c.ns.Scope, &c.ns.Key, &c.direction, &v, &c.version, &observed)
 	if err != nil {
 		return c, fmt.Errorf("lock cursor of slice %d: %w", slice, err)
 	}
-	c.value = v.time()
+	c.value, c.observed = v.time(), observed.String
 	return c, nil
 }
 
@@ -124,9 +125,9 @@ func (x *tx) advance(c cursorRow, l lineage) (time.Time, error) {
 	}
 	op := c.ns.Operation
 	prev, next := cursorValue(op, c.value), cursorValue(op, w)
-	observed := ""
-	if !l.observed.IsZero() {
-		observed = harvest.FormatInstant(l.observed)
+	observed, err := x.observedMax(c, w)
+	if err != nil {
+		return time.Time{}, err
 	}
 	if _, err := x.exec(`INSERT INTO ing_cursor_event (cursor_id, provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code, kind_code,
 		prev_value, new_value, prev_instant, new_instant, observed_max_value, idempotent_key, plan_id, slice_id, task_id, run_id, batch_id, record_remarks, event_time)
@@ -135,8 +136,8 @@ func (x *tx) advance(c cursorRow, l lineage) (time.Time, error) {
 		nullID(int64(l.plan)), nullID(int64(l.slice)), nullID(int64(l.task)), nullID(int64(l.run)), nullID(int64(l.batch)), null(l.remarks), ts(x.now)); err != nil {
 		return time.Time{}, fmt.Errorf("record the cursor's move: %w", err)
 	}
-	n, err := x.exec(`UPDATE ing_cursor SET cursor_value=?, normalized_instant=?, normalized_numeric=?, observed_max_value=COALESCE(?, observed_max_value), plan_id=?, slice_id=?, task_id=?, run_id=?, batch_id=?, version=version+1, updated_at=?
-		WHERE id=? AND version=?`, next, ts(w), cursorNumber(op, w), null(observed), nullID(int64(l.plan)), nullID(int64(l.slice)), nullID(int64(l.task)), nullID(int64(l.run)), nullID(int64(l.batch)), ts(x.now), c.id, c.version)
+	n, err := x.exec(`UPDATE ing_cursor SET cursor_value=?, normalized_instant=?, normalized_numeric=?, observed_max_value=?, plan_id=?, slice_id=?, task_id=?, run_id=?, batch_id=?, version=version+1, updated_at=?
+		WHERE id=? AND version=?`, next, ts(w), cursorNumber(op, w), null(max(observed, c.observed)), nullID(int64(l.plan)), nullID(int64(l.slice)), nullID(int64(l.task)), nullID(int64(l.run)), nullID(int64(l.batch)), ts(x.now), c.id, c.version)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("move cursor: %w", err)
 	}
@@ -144,6 +145,27 @@ func (x *tx) advance(c cursorRow, l lineage) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("cursor %d moved under its lock: %w", c.id, harvest.ErrCursorRegress)
 	}
 	return w, nil
+}
+
+// observedMax is the newest update time among the records of all pages with
+// which the cursor comes to pass from where it stands to w: of every slice that
+// begins there, not of the page that happened to come last (M12). What was split
+// off a walk lies in the pages of the slice that was cut.
+func (x *tx) observedMax(c cursorRow, w time.Time) (string, error) {
+	within := `s.window_from>=? AND s.window_from<?`
+	if c.direction == harvest.Backward {
+		within = `s.window_to<=? AND s.window_to>?`
+	}
+	var newest ts
+	err := x.row(`SELECT MAX(b.observed_max) FROM ing_plan_slice s JOIN ing_task t ON t.slice_id=s.id JOIN ing_task_run_batch b ON b.task_id=t.id AND b.status_code='SUCCEEDED'
+		WHERE s.cursor_id=? AND `+within+` AND s.status_code IN ('DONE','RESLICED')`, c.id, ts(c.value), ts(w)).Scan(&newest)
+	if err != nil {
+		return "", fmt.Errorf("read the newest record seen: %w", err)
+	}
+	if newest.time().IsZero() {
+		return "", nil
+	}
+	return harvest.FormatInstant(newest.time()), nil
 }
 
 // eachUntil reads rows until f says stop.
