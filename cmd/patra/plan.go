@@ -155,14 +155,18 @@ func (c *cli) planAcceptCmd() *cobra.Command {
 			}
 			defer n.Close() //nolint:errcheck // everything is committed
 			if f.dryRun {
+				w, err := n.Store.TryAcceptGap(cmd.Context(), harvest.SliceID(id))
+				if err != nil {
+					return err
+				}
 				s, err := n.Store.Slice(cmd.Context(), harvest.SliceID(id))
 				if err != nil {
 					return err
 				}
 				if c.json {
-					return c.printJSON(map[string]any{"slice": s, "applied": false})
+					return c.printJSON(map[string]any{"slice": s, "watermark": w, "applied": false})
 				}
-				c.printf("slice %d would count as read; what lies in its window would never be asked for by this harvest\n", id)
+				c.printf("slice %d would count as read, and the watermark would be %s; what lies in %s would never be asked for by this harvest\n", id, w, partText(s.From, s.To, s.Range))
 				return nil
 			}
 			a := c.audit(f.reason)

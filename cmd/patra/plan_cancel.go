@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
@@ -37,14 +38,11 @@ func (c *cli) planCancelCmd() *cobra.Command {
 			if slice {
 				scope, object = sqlstore.CancelScope{Slice: harvest.SliceID(id)}, fmt.Sprintf("slice/%d", id)
 			}
-			if f.dryRun {
-				if slice {
-					return c.previewSliceCancel(cmd.Context(), n, scope.Slice)
-				}
-				return c.previewCancel(cmd.Context(), n, scope.Plan)
-			}
 			a := c.audit(f.reason)
 			a.Action, a.Object = "PLAN_CANCEL", object
+			if f.dryRun {
+				return c.previewCancel(cmd.Context(), n, scope, a)
+			}
 			k, err := n.Store.Cancel(cmd.Context(), scope, a)
 			if err != nil {
 				return err
@@ -61,8 +59,24 @@ func (c *cli) planCancelCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) previewCancel(ctx context.Context, n *node.Node, id harvest.PlanID) error {
-	p, err := n.Store.Plan(ctx, id)
+// previewCancel shows what would be given up, if it would not be refused.
+func (c *cli) previewCancel(ctx context.Context, n *node.Node, scope sqlstore.CancelScope, a source.Audit) error {
+	k, err := n.Store.TryCancel(ctx, scope, a)
+	if err != nil {
+		return err
+	}
+	if scope.Slice != 0 {
+		s, err := n.Store.Slice(ctx, scope.Slice)
+		if err != nil {
+			return err
+		}
+		if c.json {
+			return c.printJSON(map[string]any{"object": a.Object, "status": s.Status, "slices": k, "applied": false})
+		}
+		c.printf("slice %d would be given up and hold the watermark as a gap (it is %s)\n", scope.Slice, s.Status)
+		return nil
+	}
+	p, err := n.Store.Plan(ctx, scope.Plan)
 	if err != nil {
 		return err
 	}
@@ -71,20 +85,8 @@ func (c *cli) previewCancel(ctx context.Context, n *node.Node, id harvest.PlanID
 		return err
 	}
 	if c.json {
-		return c.printJSON(map[string]any{"object": fmt.Sprintf("plan/%d", id), "status": p.Status, "slices": sum.Slices.Open + sum.Slices.Failed, "applied": false})
+		return c.printJSON(map[string]any{"object": a.Object, "status": p.Status, "slices": k, "applied": false})
 	}
-	c.printf("plan %d: %d open and %d failed slices would be given up, %d that are done would stay\n", id, sum.Slices.Open, sum.Slices.Failed, sum.Slices.Done)
-	return nil
-}
-
-func (c *cli) previewSliceCancel(ctx context.Context, n *node.Node, id harvest.SliceID) error {
-	s, err := n.Store.Slice(ctx, id)
-	if err != nil {
-		return err
-	}
-	if c.json {
-		return c.printJSON(map[string]any{"object": fmt.Sprintf("slice/%d", id), "status": s.Status, "slices": 1, "applied": false})
-	}
-	c.printf("slice %d would be given up and hold the watermark as a gap (it is %s)\n", id, s.Status)
+	c.printf("plan %d: %d open or failed slices would be given up, %d that are done would stay\n", p.ID, k, sum.Slices.Done)
 	return nil
 }

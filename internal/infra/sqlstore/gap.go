@@ -63,7 +63,17 @@ var ErrNoGap = errors.New("is not a failed or cancelled slice")
 // slice stays as it is, marked with who decided so and why, and the cursor moves
 // over it if nothing else holds it.
 func (s *Store) AcceptGap(ctx context.Context, id harvest.SliceID, a source.Audit) (watermark harvest.Place, err error) {
-	err = s.write(ctx, "accept gap", func(x *tx) error {
+	return s.acceptGap(ctx, id, a, false)
+}
+
+// TryAcceptGap tells where the watermark would stand after [Store.AcceptGap], or
+// why that would be refused, and changes nothing.
+func (s *Store) TryAcceptGap(ctx context.Context, id harvest.SliceID) (watermark harvest.Place, err error) {
+	return s.acceptGap(ctx, id, source.Audit{}, true)
+}
+
+func (s *Store) acceptGap(ctx context.Context, id harvest.SliceID, a source.Audit, trial bool) (watermark harvest.Place, err error) {
+	err = s.change(ctx, "accept gap", trial, func(x *tx) error {
 		cur, err := x.lockCursorOf(id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return fmt.Errorf("slice %d: %w", id, harvest.ErrNotFound)

@@ -248,7 +248,17 @@ type CancelScope struct {
 // What an UPDATE had been pointed to and has not read waits for the next one. It
 // returns how many slices were given up.
 func (s *Store) Cancel(ctx context.Context, scope CancelScope, a source.Audit) (n int64, err error) {
-	err = s.write(ctx, "cancel", func(x *tx) error {
+	return s.cancel(ctx, scope, a, false)
+}
+
+// TryCancel tells how many slices [Store.Cancel] would give up, or why it would be
+// refused, and changes nothing.
+func (s *Store) TryCancel(ctx context.Context, scope CancelScope, a source.Audit) (n int64, err error) {
+	return s.cancel(ctx, scope, a, true)
+}
+
+func (s *Store) cancel(ctx context.Context, scope CancelScope, a source.Audit, trial bool) (n int64, err error) {
+	err = s.change(ctx, "cancel", trial, func(x *tx) error {
 		where, id := `plan_id=?`, int64(scope.Plan)
 		if scope.Slice != 0 {
 			where, id = `id=?`, int64(scope.Slice)

@@ -62,6 +62,24 @@ func (s *Store) patiently(ctx context.Context, what string, f func() error) erro
 	}
 }
 
+// errTrial takes a trial back.
+var errTrial = errors.New("only a trial")
+
+// change runs f in a transaction, which a trial takes back: it refuses what the
+// change itself would refuse, finds what it would do, and leaves nothing.
+func (s *Store) change(ctx context.Context, what string, trial bool, f func(*tx) error) error {
+	err := s.write(ctx, what, func(x *tx) error {
+		if err := f(x); err != nil || !trial {
+			return err
+		}
+		return errTrial
+	})
+	if errors.Is(err, errTrial) {
+		return nil
+	}
+	return err
+}
+
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
