@@ -38,7 +38,7 @@ func (c *cli) watch(what string, w *node.Watch) (stop func()) {
 			shown = true
 			line := progressLine(what, w.Progress(), time.Since(began))
 			if bar {
-				c.notef("\r\x1b[K%s", line)
+				c.notef("\r\x1b[K%s", cut(line, terminalWidth(c.err)-1))
 			} else {
 				c.notef("%s\n", line)
 			}
@@ -59,18 +59,37 @@ func isTerminal(w any) bool {
 	return err == nil && st.Mode()&os.ModeCharDevice != 0
 }
 
-// progressLine says share, done of all, pace, trouble and what is left.
+// cut shortens a line to n columns, so that a terminal does not wrap it; n below
+// 1 leaves it as it is.
+func cut(line string, n int) string {
+	if r := []rune(line); n > 0 && len(r) > n {
+		return string(r[:max(n-2, 0)]) + ".."
+	}
+	return line
+}
+
+// progressLine says why nothing comes, if nothing does, then share, done of all,
+// pace, trouble and what is left.
 func progressLine(what string, p node.Progress, took time.Duration) string {
-	share, eta := "", ""
+	if p.State == "planning" {
+		if p.Wait != "" {
+			return what + "  planning: " + p.Wait
+		}
+		return what + "  planning"
+	}
+	share, of, eta := "", "", ""
 	rate := float64(p.Items) / max(took.Seconds(), 0.001)
 	if p.Expected > 0 {
-		share = fmt.Sprintf(" %3d%%", min(100, p.Items*100/p.Expected))
+		share, of = fmt.Sprintf(" %3d%%", min(100, p.Items*100/p.Expected)), fmt.Sprintf(" of about %d", max(p.Expected, p.Items))
 		if left := p.Expected - p.Items; left > 0 && rate > 0 {
 			eta = fmt.Sprintf(", about %s left", time.Duration(float64(left)/rate*float64(time.Second)).Round(time.Second))
 		}
 	}
-	line := fmt.Sprintf("%s%s  %d of about %d records, %d slices done, %.1f req/s, %.0f records/s", what, share, p.Items, max(p.Expected, p.Items), p.Slices,
-		float64(p.Sent)/max(took.Seconds(), 0.001), rate)
+	line := what + share
+	if p.Wait != "" {
+		line, eta = line+"  "+p.Wait+";", ""
+	}
+	line += fmt.Sprintf("  %d%s records, %d slices done, %.1f req/s, %.0f records/s", p.Items, of, p.Slices, float64(p.Sent)/max(took.Seconds(), 0.001), rate)
 	if p.HTTP429 > 0 {
 		line += fmt.Sprintf(", %d x 429", p.HTTP429)
 	}
@@ -79,9 +98,6 @@ func progressLine(what string, p node.Progress, took time.Duration) string {
 	}
 	if p.Failed > 0 {
 		line += fmt.Sprintf(", %d failed", p.Failed)
-	}
-	if p.State != "" && p.State != "harvesting" {
-		return line + "  " + p.State
 	}
 	return line + eta
 }

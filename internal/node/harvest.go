@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/infra/upstream"
 )
 
 // HarvestRequest is what a person asks for.
@@ -29,6 +31,36 @@ type HarvestRequest struct {
 	BaseURL   string
 	// Watch, if set, is shown how the work goes.
 	Watch *Watch
+}
+
+// watched lets a watch see how the source fares that is asked for it, until the
+// function it returns is called.
+func (n *Node) watched(code string, w *Watch) (done func()) {
+	n.watches.mu.Lock()
+	defer n.watches.mu.Unlock()
+	if n.watches.of == nil {
+		n.watches.of = map[string]*Watch{}
+	}
+	n.watches.of[code] = w
+	return func() {
+		n.watches.mu.Lock()
+		defer n.watches.mu.Unlock()
+		delete(n.watches.of, code)
+	}
+}
+
+// watches are the runs in the foreground that somebody looks at, by source.
+type watches struct {
+	mu sync.Mutex
+	of map[string]*Watch // guarded by mu
+}
+
+func (s *watches) tried(t upstream.Try) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.of[t.Source]; w != nil {
+		w.tried(t)
+	}
 }
 
 // Report is what came of a run, in the form `--json` prints.
@@ -136,6 +168,7 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	if err != nil {
 		return nil, fmt.Errorf("marshal trigger: %w", err)
 	}
+	defer n.watched(req.Source, watch)()
 	watch.set("planning")
 	trigger := harvest.Trigger{
 		Provenance: req.Source, Operation: op, Activity: req.Activity, Kind: "MANUAL", From: req.From, To: req.To, Query: req.Query, BaseURL: req.BaseURL, Pick: req.Pick, Params: string(params),
@@ -159,7 +192,11 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	if err != nil {
 		return rep, err
 	}
-	watch.expect(planned.Expected)
+	left, err := n.Store.Left(ctx, req.Source, op)
+	if err != nil {
+		return rep, err
+	}
+	watch.expect(left)
 	runErr := n.work(ctx, req.Source, op, watch)
 	for runErr == nil && ctx.Err() == nil {
 		// Planning stopped where enough was open; now there is room.
@@ -300,14 +337,23 @@ func (n *Node) fill(ctx context.Context, rep *Report, id harvest.PlanID, ns harv
 // called from any goroutine.
 type Watch struct {
 	state                           atomic.Pointer[string]
+	wait                            atomic.Pointer[wait] // nil: nothing is waited for
 	expected, items, pages, slices  atomic.Int64
 	sent, retried, h429, h5xx, size atomic.Int64
 	restarts, cuts, fenced, failed  atomic.Int64
 }
 
+// wait is why nothing comes, and until when at the latest.
+type wait struct {
+	why   string
+	until time.Time
+}
+
 // Progress is a moment of a [Watch].
 type Progress struct {
-	State                          string
+	State string
+	// Wait says why nothing comes just now, and until when; empty if it does.
+	Wait                           string
 	Expected, Items, Pages, Slices int64
 	Sent, HTTP429, HTTP5xx         int64
 	Restarts, Cuts, Fenced, Failed int64
@@ -323,10 +369,16 @@ func (w *Watch) Progress() Progress {
 	if s := w.state.Load(); s != nil {
 		p.State = *s
 	}
+	if k := w.wait.Load(); k != nil && time.Now().Before(k.until) {
+		p.Wait = k.why
+	}
 	return p
 }
 
-func (w *Watch) set(s string) { w.state.Store(&s) }
+func (w *Watch) set(s string) {
+	w.state.Store(&s)
+	w.wait.Store(nil)
+}
 
 func (w *Watch) expect(n int64) {
 	w.expected.Add(n)
@@ -361,14 +413,38 @@ func (w *Watch) observe(e executor.Event) {
 	}
 }
 
+// waiting shows what the queue says.
 func (w *Watch) waiting(k sqlstore.Work) {
-	switch {
-	case k.Ready > 0:
-	case k.Leased > 0:
-		w.set("harvesting")
-	case k.Later > 0:
-		w.set(fmt.Sprintf("waiting until %s: %s", Time(k.NextAt.Truncate(time.Second)), k.NextCode))
+	if k.Ready+k.Leased == 0 && k.Later > 0 {
+		w.wait.Store(&wait{fmt.Sprintf("waiting until %s: %s", Time(k.NextAt.Truncate(time.Second)), waitText(k.NextCode)), k.NextAt})
 	}
+}
+
+// tried shows that the source has to be asked again, until it answers.
+func (w *Watch) tried(t upstream.Try) {
+	if t.Code == "" {
+		w.wait.Store(nil)
+		return
+	}
+	// A try takes its time too.
+	w.wait.Store(&wait{fmt.Sprintf("%s does not answer as it should (%s), attempt %d of %d failed", t.Source, t.Code, t.No, t.Of), t.Until.Add(time.Minute)})
+}
+
+// waitText says in words why work waits.
+func waitText(code string) string {
+	switch code {
+	case harvest.CodeQuiet:
+		return "quiet hours of the source (" + code + ")"
+	case harvest.CodeBroken:
+		return "the source failed again and again and rests, then one request is tried (" + code + ")"
+	case "quota_wait":
+		return "the quota is used up (" + code + ")"
+	case "rate_wait":
+		return "the rate limit (" + code + ")"
+	case "":
+		return "not due yet"
+	}
+	return "the last try failed (" + code + ")"
 }
 
 func (w *Watch) requests() (ReportRequests, int64) {

@@ -1,12 +1,15 @@
 package node_test
 
 import (
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/node"
 
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
@@ -82,4 +85,55 @@ func TestR17_SourceWithoutCount(t *testing.T) {
 	if again := r.MustHarvest("crossref"); !again.Noop {
 		t.Errorf("nothing new, yet %+v", again)
 	}
+}
+
+// TestUX3_WaitsSayWhy: while the source is down the watch says that it does not
+// answer, then that it rests and until when, and never a time that is past.
+func TestUX3_WaitsSayWhy(t *testing.T) {
+	dsn := patratest.SQLite.DSN(t)
+	synctest.Test(t, func(t *testing.T) {
+		r := patratest.NewRig(t, patratest.RigConfig{DSN: dsn, Sim: sim.Config{Records: 300, Seed: 5, LimitRPS: -1}, Node: node.Config{Poll: 5 * time.Second}, Packs: map[string]registry.Pack{
+			"crossref": patratest.ShippedPack(t, "crossref", func(s *source.Spec) {
+				patratest.Fast(s)
+				s.Retry.Base, s.Retry.Max = source.Duration(5*time.Second), source.Duration(10*time.Second)
+			}),
+		}})
+		r.Sim.Script(
+			sim.Script{Fault: sim.HTTP500, Times: 3},
+			sim.Script{Fault: sim.HTTP500, Times: -1, When: func(r *http.Request) bool { return r.Form.Get("rows") != "0" }})
+		watch := new(node.Watch)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := r.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", BaseURL: r.Base + "/crossref", Watch: watch})
+			ended <- err
+		}()
+		seen, waited, bare := map[string]bool{}, 0, 0
+		for time.Sleep(time.Second); len(ended) == 0; time.Sleep(time.Second) {
+			p := watch.Progress()
+			if p.Wait == "" {
+				bare++
+			}
+			for _, word := range []string{"attempt 1 of", "circuit_open", "last try failed"} {
+				if strings.Contains(p.Wait, word) {
+					seen[p.State+" "+word] = true
+				}
+			}
+			if at, ok := strings.CutPrefix(p.Wait, "waiting until "); ok {
+				waited++
+				until, err := time.Parse(time.RFC3339, at[:20])
+				if err != nil || until.Add(time.Second).Before(time.Now()) {
+					t.Fatalf("at %s: %s (%v)", time.Now().UTC(), p.Wait, err)
+				}
+			}
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if !seen["planning attempt 1 of"] || !seen["harvesting attempt 1 of"] || !seen["harvesting circuit_open"] || waited < 1800 || bare > waited/20 {
+			t.Errorf("seen %v, waits shown for %d seconds, none for %d", seen, waited, bare)
+		}
+		if w := watch.Progress().Wait; w != "" {
+			t.Errorf("in the end it waits: %s", w)
+		}
+	})
 }

@@ -55,6 +55,7 @@ type Node struct {
 	contracts planner.Registry
 	schedules scheduler.Sources // nil where contracts know of none
 	quiet     *quiet
+	watches   *watches
 	up        *upstream.Client
 	cfg       Config
 }
@@ -88,12 +89,13 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	keys := keyring.New(store, vault.New(nil), cfg.redact, cfg.Logger)
 	schedules, _ := contracts.(scheduler.Sources)
 	rest := &quiet{sources: schedules, store: store, log: cfg.Logger}
+	seen := new(watches)
 	up := upstream.New(upstream.Config{
-		Version: cfg.Version, Logger: cfg.Logger, Transport: transport, Credentials: keys, Redactor: cfg.redact, Resting: rest.rest,
+		Version: cfg.Version, Logger: cfg.Logger, Transport: transport, Credentials: keys, Redactor: cfg.redact, Resting: rest.rest, Observe: seen.tried,
 	}, gate.New(gate.Config{Instances: cfg.Instances}, store), &decoders{})
 	contracts = &keyed{Registry: contracts, keys: keys}
 	return &Node{
-		Store: store, Keys: keys, contracts: contracts, schedules: schedules, quiet: rest,
+		Store: store, Keys: keys, contracts: contracts, schedules: schedules, quiet: rest, watches: seen,
 		Planner: planner.New(contracts, store, up, cfg.Logger), up: up, cfg: cfg,
 	}
 }

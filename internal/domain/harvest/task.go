@@ -82,6 +82,9 @@ const CodeQuota = "quota_wait"
 // CodeQuiet is why work waits in the quiet hours of its source.
 const CodeQuiet = "quiet_hours"
 
+// CodeBroken is why work waits while the breaker of its partition is open.
+const CodeBroken = "circuit_open"
+
 // Fault is what asking all the same would come to.
 func (r Rest) Fault() error {
 	return fmt.Errorf("%s is left alone until %s: %w", r.Provenance, FormatInstant(r.Until), Fault{Level: Transient, Reaction: GiveUp, Code: CodeQuiet})

@@ -162,7 +162,10 @@ func (s *Store) Work(ctx context.Context, provenance string, op harvest.Operatio
 		return w, fmt.Errorf("count work: %w", err)
 	}
 	w.NextAt = next.time()
-	if w.Later > 0 && w.Ready == 0 && w.Leased == 0 {
+	if err := s.barred(ctx, provenance, op, now, &w); err != nil {
+		return w, err
+	}
+	if w.Later > 0 && w.NextCode == "" && w.Ready == 0 && w.Leased == 0 {
 		var code sql.NullString
 		if err := s.r.QueryRowContext(ctx, `SELECT error_code FROM ing_task WHERE provenance_code=? AND operation_code=? AND spec_version <= ? AND status_code='QUEUED' ORDER BY scheduled_at LIMIT 1`, provenance, op, source.SpecVersion).Scan(&code); err != nil {
 			return w, fmt.Errorf("read why work waits: %w", err)
@@ -170,4 +173,50 @@ func (s *Store) Work(ctx context.Context, provenance string, op harvest.Operatio
 		w.NextCode = code.String
 	}
 	return w, nil
+}
+
+// barred counts what is ready as waiting where the breaker of its partition is
+// open: nothing of it is taken before the rest is over.
+func (s *Store) barred(ctx context.Context, provenance string, op harvest.Operation, now time.Time, w *Work) error {
+	if w.Ready == 0 {
+		return nil
+	}
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var key string
+		var state []byte
+		var n int64
+		if err := r.Scan(&key, &state, &n); err != nil {
+			return err
+		}
+		b, err := parseBreaker(key, state)
+		if err != nil || !b.Bars(now) {
+			return err
+		}
+		if w.NextCode == "" || b.Until.Before(w.NextAt) {
+			w.NextAt, w.NextCode = b.Until, harvest.CodeBroken
+		}
+		w.Ready, w.Later = w.Ready-n, w.Later+n
+		return nil
+	}, `SELECT g.gate_key, g.state, COUNT(*) FROM ing_task t JOIN ing_rate_gate g ON g.gate_key=`+partition+`
+		WHERE t.provenance_code=? AND t.operation_code=? AND t.spec_version <= ? AND t.status_code='QUEUED' AND t.scheduled_at <= ? GROUP BY g.gate_key, g.state`,
+		provenance, op, source.SpecVersion, ts(now))
+	if err != nil {
+		return fmt.Errorf("count what rests: %w", err)
+	}
+	return nil
+}
+
+// Left is how many records the open slices of a source and operation are
+// expected to bring still: those expected, less what was read of them.
+func (s *Store) Left(ctx context.Context, provenance string, op harvest.Operation) (int64, error) {
+	var sum sql.NullFloat64
+	err := s.r.QueryRowContext(ctx, `SELECT SUM(CASE WHEN o.expected > o.got THEN o.expected - o.got ELSE 0 END) FROM (
+		SELECT COALESCE(JSON_EXTRACT(p.slice_spec, '$.hints.expectedRecords'), 0) AS expected,
+			(SELECT COALESCE(SUM(b.items), 0) FROM ing_task_run_batch b WHERE b.task_id=t.id AND b.status_code='SUCCEEDED' AND b.walk_no=t.walk_no) AS got
+		FROM ing_task t JOIN ing_plan_slice p ON p.id=t.slice_id
+		WHERE t.status_code IN ('QUEUED','DISPATCHED','EXECUTING') AND t.provenance_code=? AND t.operation_code=?) o`, provenance, op).Scan(&sum)
+	if err != nil {
+		return 0, fmt.Errorf("sum what is left: %w", err)
+	}
+	return int64(sum.Float64), nil
 }

@@ -53,11 +53,23 @@ type Config struct {
 	// Resting, if set, tells until when an operation of a source is to be left
 	// alone, if it is: nothing is sent then.
 	Resting func(ctx context.Context, code string, op harvest.Operation) (harvest.Rest, bool)
+	// Observe, if set, is told how a question to a source fares while it is
+	// asked: each try that failed and is made again, and with no code the end
+	// of it. It must be quick.
+	Observe func(Try)
 	// Redactor keeps live secrets out of replies and errors.
 	Redactor *source.Redactor
 	// Rand gives numbers in [0, 1) for jitter.
 	Rand   func() float64
 	Logger *slog.Logger
+}
+
+// Try is one try at a question that has to be asked again.
+type Try struct {
+	Source string
+	No, Of int
+	Code   string // why; empty: no more tries are made
+	Until  time.Time
 }
 
 func (c Config) withDefaults() Config {
@@ -143,6 +155,12 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 	once := false
 	var tried []int64    // keys that were refused, or have to wait
 	var waiting *trouble // of the key that has to wait the least
+	again := false
+	defer func() {
+		if again {
+			c.observe(Try{Source: spec.Source})
+		}
+	}()
 	for n := 1; ; n++ {
 		key, err := c.pick(ctx, spec, call.Purpose, m, tried)
 		if waiting != nil && (err != nil || key == nil) {
@@ -192,10 +210,18 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 			f.RetryAfter = wait
 			return fail(f, t.cause)
 		}
+		again = true
+		c.observe(Try{Source: spec.Source, No: n, Of: attempts, Code: f.Code, Until: time.Now().Add(wait)})
 		if !sleep(ctx, wait) {
 			return fail(cancelled(), context.Cause(ctx))
 		}
 		a.Traffic.Retried++
+	}
+}
+
+func (c *Client) observe(t Try) {
+	if c.cfg.Observe != nil {
+		c.cfg.Observe(t)
 	}
 }
 

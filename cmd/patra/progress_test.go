@@ -1,0 +1,35 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/node"
+)
+
+// TestUX3_ProgressSaysWhyItWaits: the reason comes before the figures, which a
+// narrow terminal cuts off.
+func TestUX3_ProgressSaysWhyItWaits(t *testing.T) {
+	for _, c := range []struct {
+		p    node.Progress
+		want string
+	}{
+		{node.Progress{State: "planning"}, "crossref  planning"},
+		{node.Progress{State: "planning", Wait: "crossref does not answer"}, "crossref  planning: crossref does not answer"},
+		{node.Progress{State: "harvesting", Wait: "waiting until T: x", Expected: 100, Items: 50}, "crossref  50%  waiting until T: x;  50 of about 100 records, 0 slices done, 0.0 req/s, 5 records/s"},
+		{node.Progress{State: "harvesting", Expected: 100, Items: 50, Slices: 2, Sent: 20}, "crossref  50%  50 of about 100 records, 2 slices done, 2.0 req/s, 5 records/s, about 10s left"},
+		{node.Progress{State: "harvesting", Items: 1200}, "crossref  1200 records, 0 slices done, 0.0 req/s, 120 records/s"},
+	} {
+		if got := progressLine("crossref", c.p, 10*time.Second); got != c.want {
+			t.Errorf("%+v:\n got %s\nwant %s", c.p, got, c.want)
+		}
+	}
+	long := strings.Repeat("\u00e9", 50)
+	if got := cut(long, 39); len([]rune(got)) != 39 || !strings.HasSuffix(got, "..") {
+		t.Errorf("cut to %q", got)
+	}
+	if cut(long, -1) != long || cut("short", 39) != "short" {
+		t.Error("a line that fits, or whose room is not known, was cut")
+	}
+}
