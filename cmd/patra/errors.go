@@ -14,6 +14,7 @@ import (
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/query"
+	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
 )
@@ -132,7 +133,7 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 		return problem{"never_read", e.Error(), "", next, exitConflict}
 	}
 	if e, ok := errors.AsType[*node.HeldError](err); ok {
-		return problem{"source_held", e.Error(), "", "look at the reason, then resume the source", exitUpstream}
+		return problem{"source_held", e.Error(), "", "when the reason is gone: patra source resume " + e.Source + " --reason TEXT", exitUpstream}
 	}
 	if e, ok := errors.AsType[*harvest.BeyondActivityError](err); ok {
 		return problem{"beyond_activity", e.Error(), "", "choose --to at or after " + harvest.FormatInstant(e.Reached) + ", or another --activity; nothing was changed", exitConflict}
@@ -171,7 +172,7 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 		return problem{"empty_window", err.Error(), "", "choose --from before --to; both are RFC 3339 or a date, the end is not part of the window", exitUsage}
 	}
 	if f, ok := harvest.FaultOf(err); ok {
-		return problem{f.Code, err.Error(), "", "run the same command again later: it goes on where it stopped", exitUpstream}
+		return problem{f.Code, err.Error(), "", afterFault(f), exitUpstream}
 	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
 		return problem{"file", err.Error(), "", "check the path and its permissions; `patra harvest SOURCE` makes a database that is not there yet", exitFailed}
@@ -185,4 +186,18 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 // interrupted reports whether err came of being told to stop.
 func interrupted(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)))
+}
+
+// afterFault is what to do about a fault of a source. Only what passes by itself
+// is worth waiting for.
+func afterFault(f harvest.Fault) string {
+	switch {
+	case f.Code == "query_widened":
+		return "the source does not know the words named and would have searched for something else: mend --query; nothing was changed"
+	case f.Code == source.CodeAuthRefused || f.Code == "no_credential" || f.Code == "credential_unreadable":
+		return "`patra credential list` shows the keys there are; patra credential set SOURCE NAME --env VARIABLE --reason TEXT, then run the same command again"
+	case f.Level == harvest.Transient:
+		return "run the same command again later: it goes on where it stopped"
+	}
+	return "the same request would be refused again: `patra source check SOURCE --show http` shows it and the reply"
 }

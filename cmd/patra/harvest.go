@@ -59,7 +59,7 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 		return c.harvest(cmd.Context(), req, workers)
 	}
 	f := cmd.Flags()
-	f.StringVar(&query, "query", "", `only what matches, e.g. tiab:"breast cancer" AND year:2020..2024 AND NOT type:review`)
+	f.StringVar(&query, "query", "", `only what matches, e.g. tiab:"insulin resistance" AND year:2020..2026 AND NOT type:review`)
 	f.StringVar(&from, "from", "", "start of the first window, RFC 3339 or a date (UTC)")
 	f.StringVar(&to, "to", "", "end of the window, not part of it")
 	f.StringVar(&base, "base-url", "", "send this plan's requests to another host: a simulator or mirror")
@@ -148,9 +148,10 @@ func (c *cli) runHarvest(ctx context.Context, n *node.Node, req node.HarvestRequ
 	}
 	switch {
 	case ctx.Err() != nil:
+		c.notef("patra: interrupted; every page that was read is kept, %d slices are left [interrupted]\nnext: run the same command again: it goes on where it stopped\n", rep.Slices.Open)
 		return exitError(exitInterrupted)
 	case rep.State.Stopped:
-		c.notef("patra: source %s was stopped: %s [line_stopped]\n", rep.Source, rep.State.Reason)
+		c.notef("patra: source %s was stopped: %s [line_stopped]\nnext: when the reason is gone, patra source resume %s --reason TEXT, then the same command again\n", rep.Source, rep.State.Reason, rep.Source)
 		return exitError(exitUpstream)
 	case rep.Slices.Failed > 0 || rep.Slices.Open > 0 || rep.Waits:
 		return exitError(exitPartial)
@@ -190,6 +191,8 @@ func (c *cli) printReport(r *node.Report) {
 		r.Requests.Sent, r.Requests.Retried, r.Requests.HTTP429, r.Requests.HTTP5xx, size(r.Bytes))
 	if r.Operation == harvest.Update {
 		c.printf("  not found %d, of them %d gone for good; %d merged into others\n", r.Records.Missing+r.Records.Gone, r.Records.Gone, r.Records.Merged)
+	} else if r.Watermark != nil && r.Unproven {
+		c.printf("  complete  nothing yet: no window is proven to its end\n")
 	} else if r.Watermark != nil {
 		c.printf("  complete  %s\n", reached(r))
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"slices"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/registry"
@@ -140,6 +141,15 @@ func explainSource(err error) (problem, bool) {
 		return problem{"pack_invalid", fmt.Sprintf("the source pack has %s", count(len(e), "mistake")), e.Error(), "mend the lines named above and run `patra source lint FILE`; nothing was changed", exitUsage}, true
 	}
 	if e, ok := errors.AsType[source.Violations](err); ok {
+		only := func(path string) bool {
+			return !slices.ContainsFunc(e, func(v source.Violation) bool { return v.Path != path })
+		}
+		switch {
+		case only("--query"):
+			return problem{"bad_query", "the query cannot be asked", e.Error(), "mend --query where it is marked; `patra source show CODE` lists what the source can be asked for; nothing was changed", exitUsage}, true
+		case only("auth"):
+			return problem{"no_credential", "the source is not asked without a credential", e.Error(), "patra credential set SOURCE NAME --env VARIABLE --reason TEXT; nothing was changed", exitUsage}, true
+		}
 		return problem{"contract_invalid", fmt.Sprintf("the description has %s", count(len(e), "mistake")), e.Error(), "`patra source history CODE` shows the rows, `patra source lint FILE` checks a pack; nothing was changed", exitUsage}, true
 	}
 	if errors.Is(err, registry.ErrStale) {

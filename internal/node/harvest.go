@@ -79,6 +79,7 @@ type Report struct {
 	Bytes     int64                `json:"bytes"`
 	Duration  int64                `json:"duration_ms"`
 	Gaps      []ReportGap          `json:"gaps"`
+	Unproven  bool                 `json:"-"` // the watermark stands where it began
 	BadIDs    int64                `json:"-"` // ids of which the source has no details
 	Warnings  []string             `json:"-"`
 	Baseline  bool                 `json:"-"`
@@ -321,7 +322,7 @@ func (n *Node) fill(ctx context.Context, rep *Report, id harvest.PlanID, ns harv
 	if rep.Slices.Failed > 0 { // perhaps of an older plan
 		rep.Status = string(harvest.PlanPartial)
 	}
-	rep.Noop, rep.BadIDs = false, s.BadIDs
+	rep.Noop, rep.BadIDs, rep.Unproven = false, s.BadIDs, s.Unproven
 	for _, g := range s.Gaps {
 		rg := ReportGap{From: Time(g.From.Time), To: Time(g.To.Time), Range: g.Range, Status: g.Status, Reason: g.Reason}
 		if !g.RetryAt.IsZero() {

@@ -17,6 +17,7 @@ type PlanSummary struct {
 	Status    harvest.PlanState
 	Window    harvest.Window
 	Watermark time.Time
+	Unproven  bool // the watermark stands where it began
 	Slices    SliceCounts
 	Records   harvest.Counts
 	BadIDs    int64 // ids of which the source has no details, found bad by these plans
@@ -62,8 +63,8 @@ func (s *Store) Summary(ctx context.Context, ids ...harvest.PlanID) (PlanSummary
 	}
 	last := ids[len(ids)-1]
 	var from, to, w ts
-	err := s.r.QueryRowContext(ctx, `SELECT p.plan_key, p.status_code, p.window_from, p.window_to, c.normalized_instant FROM ing_plan p JOIN ing_cursor c ON c.id=p.cursor_id WHERE p.id=?`, last).
-		Scan(&p.Key, &p.Status, &from, &to, &w)
+	err := s.r.QueryRowContext(ctx, `SELECT p.plan_key, p.status_code, p.window_from, p.window_to, c.normalized_instant, c.cursor_value=c.init_value FROM ing_plan p JOIN ing_cursor c ON c.id=p.cursor_id WHERE p.id=?`, last).
+		Scan(&p.Key, &p.Status, &from, &to, &w, &p.Unproven)
 	if err != nil {
 		return p, fmt.Errorf("read plan %d: %w", last, err)
 	}

@@ -6,11 +6,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -341,7 +344,7 @@ func (a *attempt) judge(got received) *trouble {
 		if a.rules.NeedsSignals(r) {
 			if page, err := a.decoder.Page(got.body); page != nil {
 				if v, is := a.rules.Signalled(r, page.Signals); is {
-					return bad(v, scrub(err, a.redact))
+					return bad(v, a.signs(page, err))
 				}
 			}
 		}
@@ -354,7 +357,7 @@ func (a *attempt) judge(got received) *trouble {
 	page, err := a.decoder.Page(got.body)
 	if page != nil {
 		if v, is := a.rules.Signalled(r, page.Signals); is {
-			return bad(v, scrub(err, a.redact))
+			return bad(v, a.signs(page, err))
 		}
 	}
 	if err == nil {
@@ -366,6 +369,20 @@ func (a *attempt) judge(got received) *trouble {
 	unkey(a.spec.Auth, page)
 	a.answer.Page = page
 	return nil
+}
+
+// signs is what a reply said at the places where a source tells that something
+// went wrong, such as the words of a query that it does not know.
+func (a *attempt) signs(page *harvest.Page, err error) error {
+	if err != nil {
+		return scrub(err, a.redact)
+	}
+	var said []string
+	for _, name := range slices.Sorted(maps.Keys(page.Signals)) {
+		text := strings.Join(strings.Fields(page.Signals[name]), " ")
+		said = append(said, fmt.Sprintf("%s: %.200q", name, text))
+	}
+	return scrub(errors.New(strings.Join(said, "; ")), a.redact)
 }
 
 // misshapen is what a 200 that cannot be read means.

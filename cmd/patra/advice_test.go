@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/sim"
+)
+
+// TestUX10_AdviceFitsTheFault: what passes by itself is waited for, anything else
+// is told with what to mend.
+func TestUX10_AdviceFitsTheFault(t *testing.T) {
+	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
+	_, url := oracle(t, sim.Config{Records: 100, Seed: 4, Sources: []string{"pubmed"}})
+	for _, c := range []struct {
+		name, query string
+		code        int
+		says        []string
+	}{
+		{"unfinished", "tiab:(", exitUsage, []string{"[bad_query]", "mend --query"}},
+		{"unknown to the source", `tiab:"no such words"`, exitUpstream, []string{"[query_widened]", "no such words", "mend --query"}},
+		{"as in the README", `tiab:"insulin resistance" AND year:2020..2026 AND NOT type:review`, exitDone, nil},
+	} {
+		code, _, e := patra(t, "harvest", "pubmed", "--db", db, "--base-url", url+"/pubmed", "--query", c.query)
+		if code != c.code || strings.Contains(e, "again later") || strings.Contains(e, "source history") {
+			t.Errorf("%s: exit %d: %s", c.name, code, e)
+		}
+		says(t, e, c.says...)
+	}
+	for code, want := range map[string]string{"auth_refused": "patra credential set", "http_400": "patra source check"} {
+		if got := afterFault(harvest.Fault{Level: harvest.Fatal, Code: code}); !strings.Contains(got, want) || strings.Contains(got, "later") {
+			t.Errorf("%s: %s", code, got)
+		}
+	}
+	if got := afterFault(harvest.Fault{Level: harvest.Transient, Code: "http_503"}); !strings.Contains(got, "later") {
+		t.Errorf("http_503: %s", got)
+	}
+}
+
+// TestUX3_InterruptedSaysSo: it says that it was interrupted, what is kept and how
+// to go on, and claims nothing that is not proven.
+func TestUX3_InterruptedSaysSo(t *testing.T) {
+	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
+	patratest.Open(t, db, sqlstore.Options{})
+	_, url := oracle(t, sim.Config{Records: 2000, Seed: 4, Sources: []string{"crossref"}, Latency: 300 * time.Millisecond})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	raw := patratest.Raw(t, db)
+	go func() {
+		for n := 0; n == 0 && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+			_ = raw.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_task_run_batch`).Scan(&n) // busy: again
+		}
+		stop()
+	}()
+	var out, errOut bytes.Buffer
+	code := run(ctx, []string{"harvest", "crossref", "--db", db, "--base-url", url + "/crossref"}, &out, &errOut)
+	if code != exitInterrupted {
+		t.Fatalf("exit %d: %s%s", code, out.String(), errOut.String())
+	}
+	says(t, errOut.String(), "interrupted", "is kept", "next: run the same command again")
+	if strings.Contains(out.String(), "0 done") && !strings.Contains(out.String(), "complete  nothing yet") {
+		t.Errorf("nothing is proven, yet:\n%s", out.String())
+	}
+}
