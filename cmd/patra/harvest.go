@@ -160,9 +160,6 @@ func (c *cli) runHarvest(ctx context.Context, n *node.Node, req node.HarvestRequ
 }
 
 func (c *cli) printReport(r *node.Report) {
-	if r.Baseline && !r.Noop {
-		c.notef("first harvest of %s: begun at its baseline, %s\n", r.Source, r.Window.From)
-	}
 	for _, w := range r.Warnings {
 		c.notef("note: %s\n", w)
 	}

@@ -120,7 +120,7 @@ func (c *cli) planRetryCmd() *cobra.Command {
 				return c.printJSON(map[string]any{"source": args[0], "slices": k, "applied": true})
 			}
 			c.printf("%s: %d slices queued again\n", args[0], k)
-			c.notef("next: patra harvest %s\n", args[0])
+			c.notef("next: patra serve executor, which works on all that is queued; or run again the command that had them planned\n")
 			return nil
 		},
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -128,8 +129,35 @@ func (c *cli) printPlanned(p planner.Planned) error {
 	if v.Reason != "" {
 		c.printf("  %s\n", v.Reason)
 	}
-	c.notef("next: patra plan show %d, or patra %s %s to work on it\n", v.Plan, map[harvest.Operation]string{harvest.Harvest: "harvest", harvest.Backfill: "backfill"}[v.Operation], v.Source)
+	c.notef("next: patra plan show %d, or to work on it: %s\n", v.Plan, workOn(p))
 	return nil
+}
+
+// workOn is the command that works on a plan in the foreground: the one that
+// would have made it.
+func workOn(p planner.Planned) string {
+	t := p.Trigger
+	words := []string{"patra harvest", t.Provenance}
+	if t.Operation == harvest.Backfill {
+		words = []string{"patra backfill", t.Provenance, "--from", node.Time(p.Window.From).String(), "--to", node.Time(p.Window.To).String(), "--activity", quoted(t.Activity)}
+	}
+	if t.Query != "" {
+		words = append(words, "--query", quoted(t.Query))
+	}
+	if t.BaseURL != "" {
+		words = append(words, "--base-url", quoted(t.BaseURL))
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted is a word as a shell takes it.
+func quoted(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("-_./:%+@", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // previewRows is how many slices a preview lists.

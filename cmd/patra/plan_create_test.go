@@ -416,3 +416,29 @@ func TestR3_WhatIsNeverReadIsRefused(t *testing.T) {
 	_, e = d.must(exitConflict, "backfill", "mini", "--from", day(-30), "--to", day(-10), "--activity", "a")
 	says(t, e, "this activity began at "+day(-20), "[never_read]", "--activity ANOTHER", "nothing was changed")
 }
+
+// TestPlanCreate_NextIsACommandThatWorks: what is said to come next works on the
+// plan, and on no other.
+func TestPlanCreate_NextIsACommandThatWorks(t *testing.T) {
+	d := newDesk(t, sim.Config{Records: 60, Seed: 3})
+	day := func(n int) string {
+		return d.o.Now().Add(time.Duration(n) * 24 * time.Hour).UTC().Format(time.DateOnly)
+	}
+	for i, args := range [][]string{
+		{"--op", "BACKFILL", "--from", day(-20), "--to", day(-10)},
+		{"--op", "BACKFILL", "--from", day(-20), "--to", day(-10), "--activity", "by hand"},
+		{},
+	} {
+		_, e := d.must(0, append([]string{"plan", "create", "mini"}, args...)...)
+		_, next, _ := strings.Cut(strings.TrimSpace(e), "to work on it: patra ")
+		words := strings.Fields(strings.ReplaceAll(next, "'by hand'", "by\x00hand"))
+		for i := range words {
+			words[i] = strings.ReplaceAll(words[i], "\x00", " ")
+		}
+		out, _ := d.must(0, words...)
+		says(t, out, "COMPLETED")
+		if n := d.int(`SELECT COUNT(*) FROM ing_plan WHERE status_code='COMPLETED'`); n != i+1 || d.int(`SELECT COUNT(*) FROM ing_plan`) != n {
+			t.Errorf("%s: %d plans are completed", next, n)
+		}
+	}
+}

@@ -82,7 +82,6 @@ type Report struct {
 	Unproven  bool                 `json:"-"` // the watermark stands where it began
 	BadIDs    int64                `json:"-"` // ids of which the source has no details
 	Warnings  []string             `json:"-"`
-	Baseline  bool                 `json:"-"`
 	// Reason says why nothing was planned, or not all of it.
 	Reason string `json:"reason,omitempty"`
 	// Waits: there is something to plan, and no room for it now.
@@ -176,7 +175,7 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	}
 	planned, err := n.Planner.Plan(ctx, trigger)
 	watch.traffic(planned.Traffic)
-	rep.Namespace, rep.Noop, rep.Warnings, rep.Baseline = planned.Namespace.String(), planned.Noop, planned.Warnings, planned.Baseline
+	rep.Namespace, rep.Noop, rep.Warnings = planned.Namespace.String(), planned.Noop, planned.Warnings
 	if err != nil {
 		return rep, err
 	}

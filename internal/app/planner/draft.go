@@ -25,6 +25,9 @@ func (j *job) draft(ctx context.Context, f harvest.Frontier, w harvest.Window) (
 	if err != nil {
 		return harvest.Draft{}, err
 	}
+	if !f.Known && j.t.Operation == harvest.Harvest && j.t.From.IsZero() {
+		j.begins(w.From)
+	}
 	selJSON, selHash := spec.Selected()
 	snapshot, err := spec.Canonical()
 	if err != nil {
@@ -45,6 +48,17 @@ func (j *job) draft(ctx context.Context, f harvest.Frontier, w harvest.Window) (
 	}
 	d.Remarks, err = jsonText(remarks{TotalEstimated: j.out.Expected, SliceCount: len(specs), Warnings: j.out.Warnings, CountRequests: j.out.Traffic.Sent})
 	return d, err
+}
+
+// begins says that a selection has a harvest of its own from now on, which begins
+// at the source's baseline (R7).
+func (j *job) begins(at time.Time) {
+	of := j.t.Provenance
+	if j.t.Query != "" {
+		of += " with this query"
+	}
+	j.out.Warnings = append(j.out.Warnings, fmt.Sprintf("first harvest of %s: begun at its baseline, %s", of, j.place(at)))
+	j.begun = true
 }
 
 // toWindow keeps the first n slices, or more, so that no window is parted.
@@ -160,6 +174,9 @@ func (j *job) save(ctx context.Context, d harvest.Draft) error {
 		return err
 	}
 	j.out.Plan, j.out.Window = head, head.Window
+	if j.begun && !head.Existing {
+		j.log.Info("a selection is harvested for the first time, from the baseline", "source", j.t.Provenance, "query", j.t.Query, "namespace", j.out.Namespace.String())
+	}
 	j.log.Info("planned", "source", j.t.Provenance, "plan", head.ID, "from", j.place(head.Window.From).String(), "to", j.place(head.Window.To).String(), "slices", len(d.Slices), "expected", j.out.Expected, "existing", head.Existing)
 	return nil
 }

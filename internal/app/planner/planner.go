@@ -41,6 +41,7 @@ func New(reg Registry, store Store, up Upstream, log *slog.Logger) *Planner {
 // Planned is what came of a trigger.
 type Planned struct {
 	Namespace harvest.Namespace
+	Trigger   harvest.Trigger
 	// Plan is the plan saved or found; its ID is 0 if there was nothing to plan.
 	Plan harvest.PlanHead
 	Noop bool
@@ -51,9 +52,6 @@ type Planned struct {
 	Window   harvest.Window
 	Warnings []string
 	Traffic  source.Traffic
-	// Baseline reports that this is the first plan of the namespace and began
-	// at the source's declared baseline.
-	Baseline bool
 	Expected int64
 	// Answered reports that the same trigger was answered before, by whomever.
 	Answered bool
@@ -99,6 +97,7 @@ func (p *Planner) begin(ctx context.Context, t harvest.Trigger) (*job, error) {
 	if j.cal, err = con.Spec.Window.Calendar(); err != nil && t.Operation != harvest.Update {
 		return nil, err
 	}
+	j.out.Trigger = t
 	_, selHash := con.Spec.Selected()
 	switch t.Operation {
 	case harvest.Harvest:
@@ -111,6 +110,7 @@ func (p *Planner) begin(ctx context.Context, t harvest.Trigger) (*job, error) {
 	for _, w := range con.Warnings {
 		j.out.Warnings = append(j.out.Warnings, w.String())
 	}
+	j.notes = len(j.out.Warnings)
 	return j, nil
 }
 
@@ -153,6 +153,10 @@ type job struct {
 	patient bool
 	// free is what there is room for.
 	free room
+	// notes is how many warnings the description has, before any of a run; begun
+	// that the plan is the first of its selection.
+	notes int
+	begun bool
 	// lag is the safety lag in force: the source's, or the tuned one (R11).
 	lag time.Duration
 	// skew is the upstream's clock against the store's, once an answer told.
@@ -174,6 +178,7 @@ type guess struct {
 
 // run makes the plan, once.
 func (j *job) run(ctx context.Context) error {
+	j.out.Warnings, j.out.Expected, j.begun = j.out.Warnings[:j.notes], 0, false
 	if done, err := j.answered(ctx); err != nil || done {
 		return err
 	}
@@ -328,7 +333,6 @@ func (j *job) window(ctx context.Context, f harvest.Frontier, skew time.Duration
 	if j.t.Operation == harvest.Backfill {
 		return harvest.BackfillWindow(f, j.t.From, j.t.To, horizon, j.cal)
 	}
-	j.out.Baseline = !f.Known && j.t.From.IsZero()
 	return harvest.HarvestWindow(f, j.t.From, j.t.To, horizon, win.Baseline.D(), j.cal)
 }
 

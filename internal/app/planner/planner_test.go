@@ -455,3 +455,26 @@ func TestC12_ARefusedCountIsUnknown(t *testing.T) {
 		b.MustBeExact("pubmed", rep)
 	})
 }
+
+// TestR7_ANewSelectionSaysSo: the first harvest of a selection begins at the
+// baseline, and says so where the plan is kept; the next one has nothing to say.
+func TestR7_ANewSelectionSaysSo(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, nil)
+		const said = `SELECT COUNT(*) FROM ing_plan WHERE record_remarks LIKE '%first harvest of crossref%begun at its baseline, %'`
+		for i, c := range []struct {
+			query string
+			want  int
+		}{{"", 1}, {"", 1}, {"year:2020", 2}} {
+			p, err := b.Node.Planner.Plan(t.Context(), harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", Query: c.query, BaseURL: b.Base + "/crossref"})
+			if err != nil || p.Noop {
+				t.Fatalf("%+v, %v", p, err)
+			}
+			if n := b.ask(said); n != c.want || n > i && !strings.Contains(fmt.Sprint(p.Warnings), "begun at its baseline, "+harvest.PlaceOf(harvest.Harvest, p.Window.From).String()) {
+				t.Errorf("plan %d: %d plans say so, want %d; %v", i+1, n, c.want, p.Warnings)
+			}
+			b.Sim.Advance(48 * time.Hour)
+			time.Sleep(48 * time.Hour)
+		}
+	})
+}

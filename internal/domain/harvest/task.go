@@ -44,7 +44,6 @@ type Job struct {
 
 // Reserved is what open tasks will take.
 type Reserved struct {
-	Slices int64
 	// Pages are the requests for their pages or ids, Records those whose details
 	// are asked for besides.
 	Pages, Records int64

@@ -34,7 +34,6 @@ func (s *Store) Reserved(ctx context.Context, provenance string, priority int) (
 		if err := row.Scan(&op, &page, &slices, &records, &due); err != nil {
 			return err
 		}
-		r.Slices += slices
 		r.Pages += slices + int64(records.Float64/max(1, page.Float64))
 		if op != harvest.Update {
 			r.Records += int64(records.Float64)
