@@ -202,6 +202,40 @@ func signalsReturned(l *Lab) {
 	open("at the end", ids[2:5]...)
 }
 
+// signalsOfAcceptedGap: what an UPDATE was pointed to and could not read is there
+// for the next one when its slice is accepted as a gap.
+func signalsOfAcceptedGap(l *Lab) {
+	l.Plan(0, 1)
+	j := l.LeaseOne()
+	b := Last(l.Open(j, l.Start(j)), Rec("notice", hour(0), hour(9), "notice"))
+	ids := []string{"r0", "r1", "r2", "r3"}
+	for _, id := range ids {
+		b.Records = append(b.Records, Rec(id, hour(0), b.OpenedAt, id))
+		b.Signals = append(b.Signals, harvest.Signal{From: "notice", Target: id, Kind: harvest.SignalRetraction})
+	}
+	l.Commit(j, b)
+	h := l.Save(updateDraft("act", 0, 4, ids))
+	j = l.LeaseOne()
+	l.Refuse(j)
+	l.reread(l.LeaseOne())
+	signals := func(when string, want ...string) {
+		l.Helper()
+		got, err := l.Store.Candidates(l.ctx(), prov, recordType, "m1", harvest.CandidatePick{Signals: true})
+		if slices.Sort(got); err != nil || !slices.Equal(got, want) {
+			l.Errorf("%s signals point to %v, %v, want %v", when, got, err, want)
+		}
+	}
+	signals("while it may be tried again")
+	if _, err := l.Store.AcceptGap(l.ctx(), j.Slice, accepted); err != nil {
+		l.Fatal(err)
+	}
+	signals("accepted unread:", ids[:2]...)
+	if p, err := l.Store.Plan(l.ctx(), h.ID); err != nil || p.Status != harvest.PlanCompleted {
+		l.Errorf("plan is %s, %v", p.Status, err)
+	}
+	l.MustVerify()
+}
+
 // signalsOpened: a notice that is new or changed points to what it is about, once;
 // when that was taken, only another notice opens it again.
 func signalsOpened(l *Lab) {

@@ -31,6 +31,7 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R5_OneAnswerPerTrigger", answeredOnce},
 		{"R8_BackfillFallsContiguously", backfillFalls},
 		{"R9_CancelledUpdateReturnsItsSignals", signalsReturned},
+		{"R9_AcceptedGapReturnsItsSignals", signalsOfAcceptedGap},
 		{"R9_NoticesOpenSignals", signalsOpened},
 		{"R11_LateIsCounted", lateIsCounted},
 		{"R11_SentinelSeesWhatWasMissed", sentinelSees},

@@ -93,6 +93,11 @@ func (s *Store) acceptGap(ctx context.Context, id harvest.SliceID, a source.Audi
 		if err := x.row(`SELECT plan_id FROM ing_plan_slice WHERE id=?`, id).Scan(&plan); err != nil {
 			return err
 		}
+		if cur.ns.Operation == harvest.Update {
+			if err := x.returnSignals(plan, cur.ns.Provenance); err != nil {
+				return err
+			}
+		}
 		at, err := x.advance(cur, lineage{plan: plan, slice: id, remarks: "gap accepted: " + a.Reason})
 		if err != nil {
 			return err

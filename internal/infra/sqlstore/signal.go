@@ -47,8 +47,8 @@ func (x *tx) takeSignals(plan harvest.PlanID, prov string) error {
 }
 
 // returnSignals opens the signals again that a plan has taken and will not act
-// on: those about candidates of the slices that were given up, and with the
-// whole plan of what was never cut. The next UPDATE takes them.
+// on: those about candidates of the slices that were given up or accepted unread,
+// and with the whole plan of what was never cut. The next UPDATE takes them.
 func (x *tx) returnSignals(plan harvest.PlanID, prov string) error {
 	var state harvest.PlanState
 	var sliced, end ts
@@ -61,7 +61,7 @@ func (x *tx) returnSignals(plan harvest.PlanID, prov string) error {
 		err := r.Scan(&from, &to)
 		kept = append(kept, harvest.Window{From: from.time(), To: to.time()})
 		return err
-	}, `SELECT window_from, window_to FROM ing_plan_slice WHERE plan_id=? AND status_code NOT IN ('CANCELLED','RESLICED') ORDER BY window_from`, plan)
+	}, `SELECT window_from, window_to FROM ing_plan_slice WHERE plan_id=? AND status_code NOT IN ('CANCELLED','RESLICED') AND gap_accepted=0 ORDER BY window_from`, plan)
 	if err != nil {
 		return fmt.Errorf("read what plan %d keeps: %w", plan, err)
 	}
