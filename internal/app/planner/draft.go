@@ -184,6 +184,15 @@ func (j *job) save(ctx context.Context, d harvest.Draft) error {
 // extend goes on with a plan that stopped before the end of its window, by the
 // description it was begun with, and reports whether there was room for it.
 func (j *job) extend(ctx context.Context, open harvest.OpenPlan) (bool, error) {
+	if j.t.Operation == harvest.Harvest {
+		f, err := j.store.Frontier(ctx, j.out.Namespace)
+		if err == nil {
+			err = f.Admits(j.t.From)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
 	spec, err := source.ParseSpec(open.Snapshot)
 	if err != nil {
 		return false, err

@@ -107,6 +107,33 @@ func (b *bench) state() string {
 		b.ask(`SELECT COUNT(*) FROM ing_cursor_event`), values)
 }
 
+// TestR3_LaterStartIsRefusedOfAPartialPlan: that a plan is not whole yet makes a
+// hole behind it no better.
+func TestR3_LaterStartIsRefusedOfAPartialPlan(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, func(s *source.Spec) { s.Window.Target, s.Window.MaxOpen, s.Paging.Size = 20, 4, 20 })
+		trigger := harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: b.Base + "/crossref"}
+		p, err := b.Node.Planner.Plan(t.Context(), trigger)
+		if err != nil || p.Plan.Status != harvest.PlanPartial {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		b.exec(`UPDATE ing_task SET status_code='FAILED' WHERE status_code='QUEUED'`) // there is room again
+		slices := b.ask(`SELECT COUNT(*) FROM ing_plan_slice`)
+		trigger.From = p.Plan.Window.To.Add(time.Hour)
+		_, err = b.Node.Planner.Plan(t.Context(), trigger)
+		if past, ok := errors.AsType[*harvest.PastFrontierError](err); !ok || !past.Frontier.Equal(p.Plan.Window.To) {
+			t.Errorf("got %v", err)
+		}
+		if n := b.ask(`SELECT COUNT(*) FROM ing_plan_slice`); n != slices {
+			t.Errorf("%d slices, %d before", n, slices)
+		}
+		trigger.From = p.Plan.Window.From
+		if p, err = b.Node.Planner.Plan(t.Context(), trigger); err != nil || p.Noop {
+			t.Errorf("an earlier start: %+v, %v", p, err)
+		}
+	})
+}
+
 // TestR3_LaterStartIsRefused: it would leave a hole, and nothing is changed.
 func TestR3_LaterStartIsRefused(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {

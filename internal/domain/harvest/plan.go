@@ -112,6 +112,14 @@ type Frontier struct {
 	Live bool
 }
 
+// Admits refuses a HARVEST that would begin past the frontier (R3).
+func (f Frontier) Admits(from time.Time) error {
+	if f.Known && !from.IsZero() && from.After(f.At) {
+		return &PastFrontierError{From: Instant(from), Frontier: f.At, Watermark: f.Watermark}
+	}
+	return nil
+}
+
 // PlanHead is a saved plan as callers see it.
 type PlanHead struct {
 	ID        PlanID
@@ -132,10 +140,11 @@ func HarvestWindow(f Frontier, from, to, horizon time.Time, baseline time.Durati
 	if !to.IsZero() && to.Before(end) {
 		end = c.Floor(to)
 	}
+	if err := f.Admits(from); err != nil {
+		return Window{}, false, err
+	}
 	var start time.Time
 	switch {
-	case f.Known && !from.IsZero() && from.After(f.At):
-		return Window{}, false, &PastFrontierError{From: Instant(from), Frontier: f.At, Watermark: f.Watermark}
 	case f.Known:
 		start = f.At
 	case !from.IsZero():
