@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/sim"
@@ -150,7 +151,7 @@ func TestExecutor_UpstreamClockBehindProvesNothing(t *testing.T) {
 					sim: sim.Config{Now: time.Now().Add(-2 * time.Hour)}, node: node.Config{Poll: 5 * time.Minute},
 					faults: []sim.Script{{Fault: sim.ResetBeforeHeader, Times: 5}},
 				})
-				if err := b.Node.Store.NoteSkew(t.Context(), "generic", 0); err != nil {
+				if err := b.Node.Store.NoteSkew(t.Context(), "@"+harvest.HashKey("generic", b.Base+"/generic")[:32], 0); err != nil {
 					t.Fatal(err)
 				}
 				go func() { // the upstream's clock reaches the window's end

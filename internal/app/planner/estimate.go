@@ -115,5 +115,14 @@ func (j *job) noteSkew(ctx context.Context, upstream time.Time) error {
 	if !moved {
 		return nil
 	}
-	return j.store.NoteSkew(ctx, j.t.Provenance, skew)
+	return j.store.NoteSkew(ctx, j.clock(), skew)
+}
+
+// clock names the clock that is asked: the source's own, or that of the host it
+// is sent to instead. What a simulator said is not true of the source.
+func (j *job) clock() string {
+	if j.t.BaseURL == "" {
+		return j.t.Provenance
+	}
+	return "@" + harvest.HashKey(j.t.Provenance, j.t.BaseURL)[:32]
 }

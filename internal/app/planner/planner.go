@@ -299,7 +299,7 @@ func (j *job) reads(ctx context.Context, f harvest.Frontier) error {
 // its records take to show up.
 func (j *job) recall(ctx context.Context) (err error) {
 	if !j.skewSeen {
-		if j.skew, j.skewSeen, err = j.store.ClockSkew(ctx, j.t.Provenance); err != nil {
+		if j.skew, j.skewSeen, err = j.store.ClockSkew(ctx, j.clock()); err != nil {
 			return err
 		}
 	}

@@ -505,3 +505,17 @@ func TestR7_ANewSelectionSaysSo(t *testing.T) {
 		}
 	})
 }
+
+// TestR17_ClocksAreApart: what the clock of one host said is not taken for that
+// of another, so that a simulator's past does not cut the source's windows.
+func TestR17_ClocksAreApart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, nil)
+		b.MustHarvest("crossref")
+		b.Sim.Script(sim.Script{Fault: sim.ResetBeforeHeader, Times: -1})
+		_, err := b.Node.Planner.Plan(t.Context(), harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: "http://elsewhere/crossref"})
+		if err == nil || !strings.Contains(err.Error(), "first contact") {
+			t.Errorf("planned by the clock of another host: %v", err)
+		}
+	})
+}

@@ -48,9 +48,10 @@ type Store interface {
 	Triggered(ctx context.Context, t harvest.Trigger) (harvest.Triggered, error)
 	RecordTrigger(ctx context.Context, t harvest.Trigger, outcome, remarks string) error
 	// ClockSkew is how far the upstream's clock was ahead of the store's when
-	// last seen, and whether it ever was.
-	ClockSkew(ctx context.Context, provenance string) (time.Duration, bool, error)
-	NoteSkew(ctx context.Context, provenance string, skew time.Duration) error
+	// last seen, and whether it ever was. A clock is named by its source, or by
+	// a name made of the host that stands in for it.
+	ClockSkew(ctx context.Context, clock string) (time.Duration, bool, error)
+	NoteSkew(ctx context.Context, clock string, skew time.Duration) error
 }
 
 // Upstream asks a source a question, within its limits.
