@@ -72,7 +72,9 @@ func (s *Store) Unstored(ctx context.Context, provenance, recordType string, w h
 }
 
 // CountUpdated counts, in one pass, the records whose newest version was updated
-// in each of the windows. Those must be in order and not overlap.
+// in each of the windows. Those must be in order and not overlap. A record that
+// the source lists as deleted is one of those it counts; one that it was asked
+// for and did not find is not.
 func (s *Store) CountUpdated(ctx context.Context, provenance, recordType string, windows []harvest.Window) ([]int64, error) {
 	out := make([]int64, len(windows))
 	if len(windows) == 0 {
@@ -96,7 +98,7 @@ func (s *Store) CountUpdated(ctx context.Context, provenance, recordType string,
 			out[i]++
 		}
 		return nil
-	}, `SELECT updated_at FROM ing_record WHERE provenance_code=? AND record_type=? AND status_code NOT IN ('GONE','MERGED') AND updated_at >= ? AND updated_at < ?`,
+	}, `SELECT updated_at FROM ing_record WHERE provenance_code=? AND record_type=? AND status_code<>'MERGED' AND NOT (status_code='GONE' AND missing_checks>0) AND updated_at >= ? AND updated_at < ?`,
 		provenance, recordType, ts(windows[0].From), ts(windows[len(windows)-1].To))
 	if err != nil {
 		return nil, fmt.Errorf("count records of %s: %w", provenance, err)
