@@ -27,7 +27,10 @@ type PlanRow struct {
 	Key       string            `json:"plan_key"`
 }
 
-const planRowCols = `id, provenance_code, operation_code, status_code, activity_id, window_from, window_to, sliced_to, slice_strategy_code, created_at, plan_key`
+// A plan that is cut whole and has gaps is PARTIAL to people, as in the report of
+// the run that left them.
+const planRowCols = `id, provenance_code, operation_code, CASE WHEN status_code='READY' AND EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id AND s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0)
+	THEN 'PARTIAL' ELSE status_code END, activity_id, window_from, window_to, sliced_to, slice_strategy_code, created_at, plan_key`
 
 func scanPlanRow(r interface{ Scan(...any) error }) (p PlanRow, err error) {
 	var from, to, sliced, created ts
