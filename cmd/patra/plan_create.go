@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,7 +13,7 @@ import (
 )
 
 func (c *cli) planCreateCmd() *cobra.Command {
-	var from, to, base, query, op, activity, token, priority string
+	var from, to, base, query, op, activity, token, priority, reason string
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use: "create SOURCE | create --apply TOKEN", Short: "Plan without working: see it first with --dry-run, then apply exactly that",
@@ -40,7 +41,7 @@ func (c *cli) planCreateCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.printPlanned(p)
+				return c.created(cmd.Context(), n, p, reason)
 			}
 			t := harvest.Trigger{Provenance: args[0], Kind: "MANUAL", Query: query, BaseURL: base, Activity: activity}
 			var known bool
@@ -60,6 +61,7 @@ func (c *cli) planCreateCmd() *cobra.Command {
 				t.Activity = "backfill-" + harvest.HashKey(from, to, query)[:16]
 			}
 			if dryRun {
+				n.Registry.Preview()
 				p, err := n.Planner.Preview(cmd.Context(), t)
 				if err != nil {
 					return err
@@ -70,12 +72,13 @@ func (c *cli) planCreateCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.printPlanned(p)
+			return c.created(cmd.Context(), n, p, reason)
 		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&dryRun, "dry-run", false, "show what would be planned, and a token for --apply")
 	f.StringVar(&token, "apply", "", "make the plan that a --dry-run showed")
+	f.StringVar(&reason, "reason", "", "why, for the audit")
 	f.StringVar(&op, "op", "HARVEST", "HARVEST or BACKFILL")
 	f.StringVar(&priority, "priority", "", "high, medium or low: the place in the queue of a HARVEST, an UPDATE or a BACKFILL (default: its own)")
 	f.StringVar(&query, "query", "", "only what matches")
@@ -85,6 +88,18 @@ func (c *cli) planCreateCmd() *cobra.Command {
 	f.StringVar(&base, "base-url", "", "send this plan's requests to another host: a simulator or mirror")
 	f.BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
+}
+
+// created leaves an audit line about a plan that was made, and shows it.
+func (c *cli) created(ctx context.Context, n *node.Node, p planner.Planned, reason string) error {
+	if p.Plan.ID != 0 && !p.Plan.Existing {
+		a := c.audit(reason)
+		a.Action, a.Object = "PLAN_CREATE", fmt.Sprintf("plan/%d", p.Plan.ID)
+		if err := n.Store.Audit(ctx, a, p.Window); err != nil {
+			return err
+		}
+	}
+	return c.printPlanned(p)
 }
 
 type plannedJSON struct {

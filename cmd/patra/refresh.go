@@ -55,6 +55,7 @@ func (c *cli) refreshCmd() *cobra.Command {
 				return err
 			}
 			if dryRun {
+				n.Registry.Preview()
 				p, err := n.Planner.Preview(cmd.Context(), harvest.Trigger{Provenance: args[0], Operation: harvest.Update, Activity: req.Activity, Pick: req.Pick})
 				if err != nil {
 					return err

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,6 +30,8 @@ type cli struct {
 	verbose   bool
 	debug     bool
 	progress  string
+	// command is what was called, without its flags.
+	command string
 	// json is set by the subcommand that prints one object.
 	json bool
 }
@@ -86,10 +89,11 @@ func (c *cli) root() *cobra.Command {
 	}
 	// A flag's default is printed by --help; what the environment holds may be
 	// a password.
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		if err := c.settings(cmd); err != nil {
 			return &usageError{err: err}
 		}
+		c.command = strings.Join(append([]string{cmd.CommandPath()}, args...), " ")
 		c.db = cmp.Or(c.db, os.Getenv("PATRA_DB"))
 		c.packs = cmp.Or(c.packs, os.Getenv("PATRA_SOURCES"))
 		c.contact = cmp.Or(c.contact, os.Getenv("PATRA_CONTACT"))

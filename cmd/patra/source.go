@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -97,12 +98,14 @@ func (c *cli) described(name string) (*sourcefile.Pack, registry.Described, erro
 	return p, registry.Described{Definition: p.Definition, Hash: p.Hash(), Origin: origin}, nil
 }
 
+// audit is a line about a change. Where no reason was given the command itself
+// stands for it.
 func (c *cli) audit(reason string) source.Audit {
 	who := "unknown"
 	if u, err := user.Current(); err == nil {
 		who = u.Username
 	}
-	return source.Audit{Actor: "cli/" + who, Reason: reason}
+	return source.Audit{Actor: "cli/" + who, Reason: cmp.Or(reason, c.command)}
 }
 
 // parseOperation reads an operation; empty is HARVEST.

@@ -111,16 +111,21 @@ func (c *cli) auditCmd() *cobra.Command {
 		Use: "audit", Short: "Who changed what, when and why",
 	}
 	var object string
+	var all bool
 	var limit int
 	list := &cobra.Command{
-		Use: "list", Short: "List the newest audit lines", Example: "  patra audit list --object source/crossref", Args: noArgs,
+		Use: "list", Short: "List the newest of what people did, or with --all of all lines", Example: "  patra audit list --object source/crossref", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			n, err := c.openRead(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer n.Close() //nolint:errcheck // nothing was written to it
-			lines, err := n.Store.Audits(cmd.Context(), object, limit)
+			read := n.Store.Decisions
+			if all {
+				read = n.Store.Audits
+			}
+			lines, err := read(cmd.Context(), object, limit)
 			if err != nil {
 				return err
 			}
@@ -135,6 +140,7 @@ func (c *cli) auditCmd() *cobra.Command {
 		},
 	}
 	list.Flags().StringVar(&object, "object", "", "only lines about one object, such as source/crossref")
+	list.Flags().BoolVar(&all, "all", false, "also what patra did by itself: packs applied, lags tuned, picks that were not plain")
 	limitFlag(list, &limit, "how many lines to show")
 	list.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	verbs(cmd, list)

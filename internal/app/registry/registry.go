@@ -75,6 +75,7 @@ type Registry struct {
 	mu    sync.Mutex
 	cache map[string]cached // guarded by mu
 	noted map[string]bool   // guarded by mu; picks told of already
+	mute  bool              // guarded by mu; picks are not told of
 }
 
 type cached struct {
@@ -172,6 +173,13 @@ func (l *Registry) compile(c source.Contents, op harvest.Operation, at time.Time
 	return source.Contract{Spec: spec, ConfigHash: c.Hash(at), Warnings: warnings, Schedule: schedule}, choices, err
 }
 
+// Preview lets the registry leave no lines about its picks: nothing comes of them.
+func (l *Registry) Preview() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mute = true
+}
+
 // note leaves an audit line for every pick that was not plain (M1.6), once.
 func (l *Registry) note(ctx context.Context, code string, op harvest.Operation, choices []source.Choice) error {
 	for _, ch := range choices {
@@ -181,7 +189,7 @@ func (l *Registry) note(ctx context.Context, code string, op harvest.Operation, 
 		}
 		key := fmt.Sprint(code, op, ch.Dimension, ch.Name, action, ch.Why)
 		l.mu.Lock()
-		told := l.noted[key]
+		told := l.noted[key] || l.mute
 		l.noted[key] = true
 		l.mu.Unlock()
 		if told {

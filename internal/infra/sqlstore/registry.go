@@ -285,6 +285,16 @@ type AuditLine struct {
 
 // Audits reads the newest lines about an object, or about everything.
 func (s *Store) Audits(ctx context.Context, object string, limit int) ([]AuditLine, error) {
+	return s.audits(ctx, object, "", limit)
+}
+
+// Decisions are the lines of [Store.Audits] about what people did, without what
+// patra did by itself.
+func (s *Store) Decisions(ctx context.Context, object string, limit int) ([]AuditLine, error) {
+	return s.audits(ctx, object, "patra", limit)
+}
+
+func (s *Store) audits(ctx context.Context, object, without string, limit int) ([]AuditLine, error) {
 	var out []AuditLine
 	err := s.each(ctx, func(r *sql.Rows) error {
 		var l AuditLine
@@ -294,7 +304,7 @@ func (s *Store) Audits(ctx context.Context, object string, limit int) ([]AuditLi
 		l.At, l.Reason, l.After, l.Preview = at.time(), reason.String, after.String, preview.String
 		out = append(out, l)
 		return err
-	}, `SELECT id, created_at, actor, action_code, object, reason, after_state, preview_hash FROM sys_audit WHERE (?='' OR object=?) ORDER BY id DESC LIMIT ?`, object, object, limit)
+	}, `SELECT id, created_at, actor, action_code, object, reason, after_state, preview_hash FROM sys_audit WHERE (?='' OR object=?) AND actor<>? ORDER BY id DESC LIMIT ?`, object, object, without, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read audit: %w", err)
 	}
