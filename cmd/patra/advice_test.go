@@ -34,6 +34,15 @@ func TestUX10_AdviceFitsTheFault(t *testing.T) {
 		}
 		says(t, e, c.says...)
 	}
+	// What a cursor is about is shown in words, not only as a hash.
+	for _, args := range [][]string{{"coverage", "pubmed"}, {"plan", "list"}, {"plan", "show", "1"}, {"cursor", "list"}, {"cursor", "show", "1"}} {
+		for _, form := range [][]string{nil, {"--json"}} {
+			_, out, _ := patra(t, append(append(args, "--db", db), form...)...)
+			if !strings.Contains(out, "insulin resi") {
+				t.Errorf("%v%v does not show the query:\n%s", args, form, out)
+			}
+		}
+	}
 	for code, want := range map[string]string{"auth_refused": "patra credential set", "http_400": "patra source check"} {
 		if got := afterFault(harvest.Fault{Level: harvest.Fatal, Code: code}); !strings.Contains(got, want) || strings.Contains(got, "later") {
 			t.Errorf("%s: %s", code, got)

@@ -58,6 +58,9 @@ func (c *cli) printCoverage(code string, cov []sqlstore.Coverage) {
 	}
 	for _, v := range cov {
 		c.printf("%s %s %s by %s, watermark %s\n", code, v.Operation, v.Namespace, v.CursorKey, v.Watermark)
+		if v.Query != "" {
+			c.printf("  %-8s %s\n", "query", v.Query)
+		}
 		if l := v.LateRate; l != nil {
 			word := "unknown: " + l.Reason
 			if l.Rate != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,9 +52,9 @@ func (c *cli) cursorListCmd() *cobra.Command {
 				c.printf("no cursors yet: nothing was planned\n")
 				return nil
 			}
-			c.printf("%-7s %-14s %-9s %-21s %-9s %s\n", "CURSOR", "SOURCE", "OPERATION", "PROVEN TO", "DIRECTION", "NAMESPACE")
+			c.printf("%-7s %-14s %-9s %-21s %-9s %-40s %s\n", "CURSOR", "SOURCE", "OPERATION", "PROVEN TO", "DIRECTION", "NAMESPACE", "QUERY")
 			for _, r := range rows {
-				c.printf("%-7d %-14s %-9s %-21s %-9s %.40s\n", r.ID, r.Source, r.Operation, short(r.Value), r.Direction, r.Namespace)
+				c.printf("%-7d %-14s %-9s %-21s %-9s %-40.40s %s\n", r.ID, r.Source, r.Operation, short(r.Value), r.Direction, r.Namespace, shown(r.Query))
 			}
 			return nil
 		},
@@ -113,6 +114,9 @@ func (c *cli) cursorView(cmd *cobra.Command, args []string, limit int) error {
 		return c.printJSON(map[string]any{"cursor": cur, "events": events, "held_by": gaps})
 	}
 	c.printf("cursor %d  %s %s by %s, %s\n", cur.ID, cur.Source, cur.Operation, cur.Key, cur.Namespace)
+	if cur.Query != "" {
+		c.printf("  query     %s\n", cur.Query)
+	}
 	c.printf("  proven    from %s to %s, moves so far: %d\n", short(cur.Init), short(cur.Value), cur.Moves)
 	if cur.Observed != "" {
 		c.printf("  newest    record seen is of %s; that decides nothing\n", short(cur.Observed))
@@ -134,6 +138,9 @@ func (c *cli) cursorView(cmd *cobra.Command, args []string, limit int) error {
 	}
 	return nil
 }
+
+// shown is a query in a list.
+func shown(query string) string { return cut(cmp.Or(query, "-"), 60) }
 
 // short is the value of a cursor without a fraction of a second that is none.
 func short(value string) string { return strings.Replace(value, ".000000Z", "Z", 1) }

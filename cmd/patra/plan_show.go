@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -38,9 +39,9 @@ func (c *cli) planListCmd() *cobra.Command {
 				c.printf("no plans yet\n")
 				return nil
 			}
-			c.printf("%-6s %-14s %-9s %-10s %-50s %s\n", "PLAN", "SOURCE", "OPERATION", "STATE", "WINDOW", "ACTIVITY")
+			c.printf("%-6s %-14s %-9s %-10s %-50s %-25s %s\n", "PLAN", "SOURCE", "OPERATION", "STATE", "WINDOW", "ACTIVITY", "QUERY")
 			for _, p := range rows {
-				c.printf("%-6d %-14s %-9s %-10s %-50s %s\n", p.ID, p.Source, p.Operation, p.Status, windowText(p.From, p.To), p.Activity)
+				c.printf("%-6d %-14s %-9s %-10s %-50s %-25s %s\n", p.ID, p.Source, p.Operation, p.Status, windowText(p.From, p.To), cmp.Or(p.Activity, "-"), shown(p.Query))
 			}
 			return nil
 		},
@@ -97,6 +98,9 @@ func (c *cli) planShowCmd() *cobra.Command {
 				return c.printJSON(map[string]any{"plan": p, "slices": sum.Slices, "records": sum.Records, "requests": sum.Sent, "slice_list": rows})
 			}
 			c.printf("plan %d  %s %s  %s  %s\n", p.ID, p.Source, p.Operation, p.Status, windowText(p.From, p.To))
+			if p.Query != "" {
+				c.printf("  query     %s\n", p.Query)
+			}
 			if p.Status == harvest.PlanPartial {
 				word := "up to"
 				if p.Operation == harvest.Backfill {

@@ -25,6 +25,7 @@ type Interval struct {
 type Coverage struct {
 	Operation harvest.Operation `json:"operation"`
 	Namespace string            `json:"namespace"`
+	Query     string            `json:"query,omitempty"` // the selection in the text form, empty for everything
 	CursorKey string            `json:"cursor_key"`
 	Direction harvest.Direction `json:"direction"`
 	Init      harvest.Place     `json:"init"`
@@ -51,15 +52,16 @@ func (s *Store) Coverage(ctx context.Context, provenance string) ([]Coverage, er
 		h := head{Coverage: Coverage{Proven: []Interval{}, Open: []Interval{}, Failed: []Interval{}, Missing: []Interval{}}}
 		var scope, key, init string
 		var w ts
-		if err := r.Scan(&h.id, &h.Operation, &scope, &key, &h.CursorKey, &h.Direction, &init, &w); err != nil {
+		var sel sql.NullString
+		if err := r.Scan(&h.id, &h.Operation, &scope, &key, &h.CursorKey, &h.Direction, &init, &w, &sel); err != nil {
 			return err
 		}
-		h.Namespace, h.Watermark = scope+"/"+key, w.place(h.Operation)
+		h.Namespace, h.Query, h.Watermark = scope+"/"+key, queryText(sel.String), w.place(h.Operation)
 		at, err := cursorPlace(h.Operation, init)
 		h.Init = harvest.PlaceOf(h.Operation, at)
 		heads = append(heads, h)
 		return err
-	}, `SELECT id, operation_code, namespace_scope_code, namespace_key, cursor_key, direction_code, init_value, normalized_instant FROM ing_cursor c WHERE provenance_code=?
+	}, `SELECT id, operation_code, namespace_scope_code, namespace_key, cursor_key, direction_code, init_value, normalized_instant, `+queryOf+` FROM ing_cursor c WHERE provenance_code=?
 		AND NOT EXISTS (SELECT 1 FROM ing_plan p WHERE p.cursor_id=c.id AND p.watches_cursor_id IS NOT NULL) ORDER BY operation_code, id`, provenance)
 	if err != nil {
 		return nil, fmt.Errorf("coverage of %s: %w", provenance, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/query"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -25,19 +26,36 @@ type PlanRow struct {
 	Strategy  string            `json:"strategy"`
 	CreatedAt time.Time         `json:"created_at"`
 	Key       string            `json:"plan_key"`
+	// Query is the selection in the text form, empty for everything.
+	Query string `json:"query,omitempty"`
 }
 
 // A plan that is cut whole and has gaps is PARTIAL to people, as in the report of
 // the run that left them.
 const planRowCols = `id, provenance_code, operation_code, CASE WHEN status_code='READY' AND EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id AND s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0)
-	THEN 'PARTIAL' ELSE status_code END, activity_id, window_from, window_to, sliced_to, slice_strategy_code, created_at, plan_key`
+	THEN 'PARTIAL' ELSE status_code END, activity_id, window_from, window_to, sliced_to, slice_strategy_code, created_at, plan_key, expr_proto_snapshot`
 
 func scanPlanRow(r interface{ Scan(...any) error }) (p PlanRow, err error) {
 	var from, to, sliced, created ts
-	err = r.Scan(&p.ID, &p.Source, &p.Operation, &p.Status, &p.Activity, &from, &to, &sliced, &p.Strategy, &created, &p.Key)
+	var sel sql.NullString
+	err = r.Scan(&p.ID, &p.Source, &p.Operation, &p.Status, &p.Activity, &from, &to, &sliced, &p.Strategy, &created, &p.Key, &sel)
+	p.Query = queryText(sel.String)
 	p.From, p.To, p.SlicedTo, p.CreatedAt = from.place(p.Operation), to.place(p.Operation), sliced.place(p.Operation), created.time()
 	return p, err
 }
+
+// queryText is a stored selection as people write it, empty for everything and
+// for what this build cannot read.
+func queryText(stored string) string {
+	e, err := query.ParseJSON([]byte(stored), query.Default())
+	if _, all := e.(query.All); err != nil || all || e == nil {
+		return ""
+	}
+	return query.Format(e, query.Default())
+}
+
+// queryOf is the selection of the newest plan of a cursor c.
+const queryOf = `(SELECT p.expr_proto_snapshot FROM ing_plan p WHERE p.cursor_id=c.id ORDER BY p.id DESC LIMIT 1)`
 
 // Plans lists plans, the newest first, those before id if it is not 0.
 func (s *Store) Plans(ctx context.Context, provenance string, before harvest.PlanID, limit int) ([]PlanRow, error) {
@@ -151,6 +169,7 @@ type CursorView struct {
 	Operation harvest.Operation `json:"operation"`
 	Key       string            `json:"cursor_key"`
 	Namespace string            `json:"namespace"`
+	Query     string            `json:"query,omitempty"` // the selection in the text form, empty for everything
 	Direction harvest.Direction `json:"direction"`
 	Type      string            `json:"type"`
 	Value     string            `json:"value"`
@@ -160,13 +179,14 @@ type CursorView struct {
 	UpdatedAt time.Time         `json:"updated_at"`
 }
 
-const cursorViewCols = `id, provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code, cursor_type_code, cursor_value, init_value, observed_max_value, version, updated_at`
+const cursorViewCols = `id, provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code, cursor_type_code, cursor_value, init_value, observed_max_value, version, updated_at, ` + queryOf
 
 func scanCursorView(r interface{ Scan(...any) error }) (c CursorView, err error) {
 	var scope, key string
-	var observed sql.NullString
+	var observed, sel sql.NullString
 	var at ts
-	err = r.Scan(&c.ID, &c.Source, &c.Operation, &c.Key, &scope, &key, &c.Direction, &c.Type, &c.Value, &c.Init, &observed, &c.Moves, &at)
+	err = r.Scan(&c.ID, &c.Source, &c.Operation, &c.Key, &scope, &key, &c.Direction, &c.Type, &c.Value, &c.Init, &observed, &c.Moves, &at, &sel)
+	c.Query = queryText(sel.String)
 	c.Namespace, c.Observed, c.UpdatedAt = scope+"/"+key, observed.String, at.time()
 	return c, err
 }
@@ -182,7 +202,7 @@ func (s *Store) Cursors(ctx context.Context, provenance string) ([]CursorView, e
 		c, err := scanCursorView(r)
 		out = append(out, c)
 		return err
-	}, `SELECT `+cursorViewCols+` FROM ing_cursor WHERE `+where+` ORDER BY provenance_code, operation_code, id`, args...)
+	}, `SELECT `+cursorViewCols+` FROM ing_cursor c WHERE `+where+` ORDER BY provenance_code, operation_code, id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list cursors: %w", err)
 	}
@@ -191,7 +211,7 @@ func (s *Store) Cursors(ctx context.Context, provenance string) ([]CursorView, e
 
 // Cursor reads one cursor.
 func (s *Store) Cursor(ctx context.Context, id harvest.CursorID) (CursorView, error) {
-	c, err := scanCursorView(s.r.QueryRowContext(ctx, `SELECT `+cursorViewCols+` FROM ing_cursor WHERE id=?`, id))
+	c, err := scanCursorView(s.r.QueryRowContext(ctx, `SELECT `+cursorViewCols+` FROM ing_cursor c WHERE id=?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = harvest.ErrNotFound
 	}
