@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -76,5 +77,32 @@ func TestUX3_InterruptedSaysSo(t *testing.T) {
 	says(t, errOut.String(), "interrupted", "is kept", "next: run the same command again")
 	if strings.Contains(out.String(), "0 done") && !strings.Contains(out.String(), "complete  nothing yet") {
 		t.Errorf("nothing is proven, yet:\n%s", out.String())
+	}
+}
+
+// TestUX10_EveryRefusalHasANextStep: also what the machine refuses.
+func TestUX10_EveryRefusalHasANextStep(t *testing.T) {
+	dir := t.TempDir()
+	db := "sqlite:" + filepath.Join(dir, "a.db")
+	patratest.Open(t, db, sqlstore.Options{})
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte(strings.Repeat("no database\n", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, url := oracle(t, sim.Config{Records: 1})
+	for _, c := range []struct {
+		args []string
+		next string
+	}{
+		{[]string{"plan", "show", "9", "--db", db}, "next: patra plan list"},
+		{[]string{"cursor", "show", "9", "--db", db}, "next: patra cursor list"},
+		{[]string{"plan", "accept-gap", "9", "--reason", "x", "--db", db}, "next: patra plan gaps SOURCE"},
+		{[]string{"verify", "--db", "sqlite:" + text}, "next: name a database"},
+		{[]string{"verify", "--db", "mysql://u:p@127.0.0.1:1/x"}, "next: is the database server running"},
+		{[]string{"sim", "--listen", strings.TrimPrefix(url, "http://")}, "next: choose another address"},
+	} {
+		if code, _, e := patra(t, c.args...); code == 0 || !strings.Contains(e, c.next) {
+			t.Errorf("%v: exit %d: %s", c.args, code, e)
+		}
 	}
 }

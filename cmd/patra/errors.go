@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"strings"
 
 	"github.com/papertrace/patra/internal/app/planner"
@@ -166,7 +167,7 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 		return problem{"no_gap", err.Error(), "", "`patra plan gaps SOURCE` lists the slices that can be accepted; nothing was changed", exitConflict}
 	}
 	if errors.Is(err, harvest.ErrNotFound) {
-		return problem{"not_found", err.Error(), "", "", exitNotFound}
+		return problem{"not_found", err.Error(), "", c.whereToLook(), exitNotFound}
 	}
 	if errors.Is(err, harvest.ErrEmptyWindow) {
 		return problem{"empty_window", err.Error(), "", "choose --from before --to; both are RFC 3339 or a date, the end is not part of the window", exitUsage}
@@ -180,12 +181,46 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 	if strings.HasPrefix(err.Error(), "unknown command") {
 		return problem{"usage", err.Error(), "", "patra --help", exitUsage}
 	}
+	if p, ok := explainSystem(err); ok {
+		return p
+	}
 	return problem{"failed", err.Error(), "", "", exitFailed}
 }
 
 // interrupted reports whether err came of being told to stop.
 func interrupted(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)))
+}
+
+// explainSystem says what to do where the machine refuses.
+func explainSystem(err error) (problem, bool) {
+	const notADatabase = 26 // SQLITE_NOTADB
+	if e, ok := errors.AsType[interface {
+		error
+		Code() int
+	}](err); ok && e.Code() == notADatabase {
+		return problem{"not_a_database", err.Error(), "", "name a database of patra's, or a file that is not there yet: --db sqlite:./patra.db", exitFailed}, true
+	}
+	e, ok := errors.AsType[*net.OpError](err)
+	switch {
+	case ok && e.Op == "listen":
+		return problem{"cannot_listen", err.Error(), "", "choose another address with --listen, such as 127.0.0.1:0 for any port that is free", exitFailed}, true
+	case ok && e.Op == "dial":
+		return problem{"unreachable", err.Error(), "", "is the database server running, and are host and port of --db right? sqlite:./patra.db needs no server", exitFailed}, true
+	}
+	return problem{}, false
+}
+
+// whereToLook lists what there is in place of what a command did not find.
+func (c *cli) whereToLook() string {
+	switch words := strings.Fields(c.command); {
+	case len(words) < 3:
+	case words[2] == "accept-gap":
+		return "patra plan gaps SOURCE"
+	case words[1] == "plan" || words[1] == "cursor" || words[1] == "credential":
+		return "patra " + words[1] + " list"
+	}
+	return "patra source list"
 }
 
 // afterFault is what to do about a fault of a source. Only what passes by itself
