@@ -56,6 +56,17 @@ func (c *compiler) presence(path string, p Presence) {
 	}
 }
 
+// wayTo says how a field of a kind is written, where that is not plain.
+func wayTo(kind string) string {
+	switch kind {
+	case FieldList:
+		return ": write {list: PATH} in place of the path"
+	case FieldObjects:
+		return ": write {each: PATH, fields: {...}}"
+	}
+	return ""
+}
+
 func (c *compiler) fields(path string, fields []Field, known map[string]string) {
 	seen := map[string]bool{}
 	for _, f := range fields {
@@ -68,7 +79,7 @@ func (c *compiler) fields(path string, fields []Field, known map[string]string) 
 		case seen[f.Name]:
 			c.fail(at, "is mapped twice")
 		case f.Kind != kind:
-			c.fail(at, "is a %s, mapped as %s", kind, f.Kind)
+			c.fail(at, "is a %s, mapped as %s%s", kind, f.Kind, wayTo(kind))
 			continue
 		}
 		seen[f.Name] = true

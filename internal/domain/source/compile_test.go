@@ -288,6 +288,9 @@ func TestCompile_Refuses(t *testing.T) {
 		{"status", func(d *source.Definition) { d.Faults[0].Status = []int{42} }, "faults[0].status: 42 is not"},
 
 		{"field", func(d *source.Definition) { d.Mapping.Fields[0].Name = "titel" }, "mapping.fields.titel: is not a field of the standard record: did you mean title?"},
+		{"kind of a list", func(d *source.Definition) {
+			d.Mapping.Fields[0].Name, d.Mapping.Fields[0].Kind = "keywords", "TEXT"
+		}, "mapping.fields.keywords: is a LIST, mapped as TEXT: write {list: PATH} in place of the path"},
 		{"kind", func(d *source.Definition) { d.Mapping.Fields[0].Kind = "LIST" }, "mapping.fields.title: is a TEXT, mapped as LIST"},
 		{"clean", func(d *source.Definition) { d.Mapping.Fields[0].From[0].Clean = []string{"txt"} }, "mapping.fields.title[0]: clean txt is not known: did you mean text?"},
 		{"format of a date", func(d *source.Definition) { d.Mapping.Fields[0].From[0].Format = "YYYY" }, "mapping.fields.title[0]: format YYYY"},
