@@ -29,7 +29,7 @@ func TestYear_OperationsSideBySide(t *testing.T) {
 	days, outages, reindex := 11, []int{6}, 9
 	outage := 3
 	if os.Getenv("PATRA_SOAK") != "" {
-		days, outages, reindex = 365, []int{90, 240}, 180
+		days, outages, reindex = 365, []int{6, 90, 240}, 180
 	}
 	servedBubble(t, func(t *testing.T) {
 		y := newYear(t)
