@@ -41,7 +41,7 @@ func TestCursor_HeldBySliceUntilSkipped(t *testing.T) {
 	}
 	out, _ = d.must(0, "cursor", "list")
 	says(t, out, "CURSOR", "PROVEN TO", "mini", "HARVEST", "FORWARD")
-	if l := d.object(0, "cursor", "list", "--source", "other")["cursors"].([]any); len(l) != 0 {
+	if l := d.object(0, "cursor", "list", "--source", "hal")["cursors"].([]any); len(l) != 0 {
 		t.Errorf("cursors of another source: %v", l)
 	}
 	out, _ = d.must(0, "cursor", "show", "1")

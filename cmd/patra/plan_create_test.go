@@ -264,7 +264,7 @@ func TestPlanViews(t *testing.T) {
 	if l := d.object(0, "plan", "list", "--before", "2", "--limit", "1")["plans"].([]any); len(l) != 1 || l[0].(map[string]any)["id"] != 1.0 {
 		t.Errorf("plans before 2: %v", l)
 	}
-	if l := d.object(0, "plan", "list", "--source", "other")["plans"].([]any); len(l) != 0 {
+	if l := d.object(0, "plan", "list", "--source", "hal")["plans"].([]any); len(l) != 0 {
 		t.Errorf("plans of another source: %v", l)
 	}
 	out, e := d.must(0, "plan", "show", "1", "--limit", "2")
@@ -276,7 +276,7 @@ func TestPlanViews(t *testing.T) {
 	}
 	_, e = d.must(exitNotFound, "plan", "show", "77")
 	says(t, e, "plan 77", "[not_found]")
-	out, _ = d.must(0, "plan", "list", "--source", "other")
+	out, _ = d.must(0, "plan", "list", "--source", "hal")
 	says(t, out, "no plans")
 }
 

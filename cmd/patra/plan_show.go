@@ -101,7 +101,7 @@ func (c *cli) planShowCmd() *cobra.Command {
 			if p.Query != "" {
 				c.printf("  query     %s\n", p.Query)
 			}
-			if p.Status == harvest.PlanPartial {
+			if p.Unsliced {
 				word := "up to"
 				if p.Operation == harvest.Backfill {
 					word = "back to"

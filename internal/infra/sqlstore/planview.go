@@ -23,9 +23,11 @@ type PlanRow struct {
 	From      harvest.Place     `json:"from"`
 	To        harvest.Place     `json:"to"`
 	SlicedTo  harvest.Place     `json:"sliced_to"`
-	Strategy  string            `json:"strategy"`
-	CreatedAt time.Time         `json:"created_at"`
-	Key       string            `json:"plan_key"`
+	// Unsliced: what lies beyond SlicedTo is not cut yet.
+	Unsliced  bool      `json:"-"`
+	Strategy  string    `json:"strategy"`
+	CreatedAt time.Time `json:"created_at"`
+	Key       string    `json:"plan_key"`
 	// Query is the selection in the text form, empty for everything.
 	Query string `json:"query,omitempty"`
 }
@@ -33,12 +35,12 @@ type PlanRow struct {
 // A plan that is cut whole and has gaps is PARTIAL to people, as in the report of
 // the run that left them.
 const planRowCols = `id, provenance_code, operation_code, CASE WHEN status_code='READY' AND EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id AND s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0)
-	THEN 'PARTIAL' ELSE status_code END, activity_id, window_from, window_to, sliced_to, slice_strategy_code, created_at, plan_key, expr_proto_snapshot`
+	THEN 'PARTIAL' ELSE status_code END, status_code='PARTIAL', activity_id, window_from, window_to, sliced_to, slice_strategy_code, created_at, plan_key, expr_proto_snapshot`
 
 func scanPlanRow(r interface{ Scan(...any) error }) (p PlanRow, err error) {
 	var from, to, sliced, created ts
 	var sel sql.NullString
-	err = r.Scan(&p.ID, &p.Source, &p.Operation, &p.Status, &p.Activity, &from, &to, &sliced, &p.Strategy, &created, &p.Key, &sel)
+	err = r.Scan(&p.ID, &p.Source, &p.Operation, &p.Status, &p.Unsliced, &p.Activity, &from, &to, &sliced, &p.Strategy, &created, &p.Key, &sel)
 	p.Query = queryText(sel.String)
 	p.From, p.To, p.SlicedTo, p.CreatedAt = from.place(p.Operation), to.place(p.Operation), sliced.place(p.Operation), created.time()
 	return p, err
