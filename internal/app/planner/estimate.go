@@ -61,8 +61,9 @@ func (j *job) ask(ctx context.Context, p harvest.Part) (harvest.Estimate, error)
 	case err == nil:
 	case ctx.Err() != nil, j.patient && f.Code == harvest.CodeQuota:
 		return harvest.Estimate{}, err
-	case isFault && f.Level == harvest.Fatal:
-		// Whatever is asked for next would be refused as well.
+	case isFault && (f.Level == harvest.Fatal || f.Level == harvest.Rejected && j.t.Query != ""):
+		// Whatever is asked for next would be refused as well: nothing of the
+		// source, or nothing of what somebody wants of it.
 		return harvest.Estimate{}, err
 	default:
 		j.unknown = err

@@ -480,6 +480,11 @@ func TestC12_ARefusedCountIsUnknown(t *testing.T) {
 			t.Errorf("%s %+v", rep.Status, rep.Slices)
 		}
 		b.MustBeExact("pubmed", rep)
+		plans := b.ask(`SELECT COUNT(*) FROM ing_plan`)
+		_, err := b.Node.Planner.Plan(t.Context(), harvest.Trigger{Provenance: "pubmed", Operation: harvest.Harvest, Kind: "MANUAL", Query: "year:2020", BaseURL: b.Base + "/pubmed"})
+		if f, _ := harvest.FaultOf(err); f.Level != harvest.Rejected || b.ask(`SELECT COUNT(*) FROM ing_plan`) != plans {
+			t.Errorf("a query that the source refuses was planned: %v", err)
+		}
 	})
 }
 
