@@ -115,7 +115,11 @@ func parseOperation(cmd *cobra.Command, s string) (harvest.Operation, error) {
 	}
 	op, ok := harvest.ParseOperation(s)
 	if !ok {
-		return "", &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("operation %q is not known: use harvest, backfill or update", s)}
+		flag := "--op"
+		if cmd.Flags().Lookup("operation") != nil {
+			flag = "--operation"
+		}
+		return "", &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s %q is not known: use harvest, backfill or update", flag, s)}
 	}
 	return op, nil
 }
