@@ -24,6 +24,7 @@ func (b *bench) history() harvest.Trigger {
 // keeps the window it was asked for. Its newest slices are planned, the rest is
 // to be seen, and it is gone on with by itself until all of it is read.
 func TestI3_BackfillOverABoundIsPartial(t *testing.T) {
+	patratest.Long(t, "days of virtual time")
 	for name, bound := range map[string]func(*source.Spec){
 		"slices": func(s *source.Spec) { s.Window.Target, s.Window.MaxOpen = 20, 3 },
 		"quota":  daily(60),

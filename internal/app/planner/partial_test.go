@@ -73,6 +73,7 @@ func TestR47_APlanGoesOnAsItWasBegun(t *testing.T) {
 // TestR38_OneSliceIsAlwaysAffordable: a slice that takes more than a day's quota
 // is planned, and takes days; else nothing ever would be.
 func TestR38_OneSliceIsAlwaysAffordable(t *testing.T) {
+	patratest.Long(t, "days of virtual time")
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, func(s *source.Spec) {
 			s.Window.Target, s.Paging.Size, s.Rate.QPS = 200, 20, 5

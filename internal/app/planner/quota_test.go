@@ -122,6 +122,7 @@ func TestR38_ASpentQuotaIsWaitedFor(t *testing.T) {
 // take of a quota keeps no HARVEST from being planned, for it goes before them;
 // they wait for each other in the order of the queue.
 func TestC1_HarvestIsPlannedFirst(t *testing.T) {
+	patratest.Long(t, "days of virtual time")
 	for _, open := range []harvest.Operation{harvest.Backfill, harvest.Update} {
 		t.Run(string(open), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
