@@ -134,6 +134,7 @@ CREATE TABLE `ing_plan` (
   KEY `idx_plan_prov_op` (`provenance_code`,`operation_code`,`created_at`),
   KEY `idx_plan_cursor` (`cursor_id`,`window_to`),
   KEY `idx_plan_watches` (`watches_cursor_id`,`created_at`),
+  KEY `idx_plan_partial` (`status_code`,`cursor_id`),
   CONSTRAINT `ing_plan_chk_1` CHECK ((`operation_code` in (_utf8mb4'HARVEST',_utf8mb4'BACKFILL',_utf8mb4'UPDATE'))),
   CONSTRAINT `ing_plan_chk_2` CHECK ((`namespace_scope_code` in (_utf8mb4'GLOBAL',_utf8mb4'EXPR',_utf8mb4'CUSTOM'))),
   CONSTRAINT `ing_plan_chk_3` CHECK ((`status_code` in (_utf8mb4'DRAFT',_utf8mb4'SLICING',_utf8mb4'READY',_utf8mb4'PARTIAL',_utf8mb4'FAILED',_utf8mb4'COMPLETED',_utf8mb4'CANCELLED'))),

@@ -129,6 +129,8 @@ CREATE TABLE ing_plan (
 
 CREATE INDEX idx_plan_cursor ON ing_plan (cursor_id, window_to);
 
+CREATE INDEX idx_plan_partial ON ing_plan (cursor_id) WHERE status_code='PARTIAL';
+
 CREATE INDEX idx_plan_prov_op ON ing_plan (provenance_code, operation_code, created_at);
 
 CREATE INDEX idx_plan_watches ON ing_plan (watches_cursor_id, created_at);
