@@ -73,13 +73,19 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 
 // checkRun checks what every run in the foreground is told.
 func checkRun(cmd *cobra.Command, base string, workers int) error {
-	if base != "" {
-		if u, err := url.Parse(base); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-			return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--base-url %q is not an http or https address", base)}
-		}
+	if err := checkBase(base); err != nil {
+		return err
 	}
 	if workers < 1 || workers > 64 {
 		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--workers %d: use 1 to 64", workers)}
+	}
+	return nil
+}
+
+// checkBase checks --base-url, which may be left out.
+func checkBase(base string) error {
+	if u, err := url.Parse(base); base != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
+		return &usageError{err: fmt.Errorf("--base-url %q is not an http or https address", base)}
 	}
 	return nil
 }

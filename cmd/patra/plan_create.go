@@ -54,7 +54,7 @@ func (c *cli) planCreateCmd() *cobra.Command {
 			if t.From, t.To, err = parseSpan(from, to); err != nil {
 				return err
 			}
-			if err := checkRun(cmd, base, 1); err != nil {
+			if err := checkBase(base); err != nil {
 				return err
 			}
 			if t.Operation == harvest.Backfill && t.Activity == "" {

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/url"
 
 	"github.com/papertrace/patra/internal/app/reconcile"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -32,8 +31,8 @@ func (c *cli) reconcileCmd() *cobra.Command {
 			if req.Step, err = source.ParseDuration(step); err != nil || req.Step <= 0 {
 				return usage(fmt.Errorf("--step %q is not a length of time such as 1d, 7d or 6h", step))
 			}
-			if u, err := url.Parse(base); base != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
-				return usage(fmt.Errorf("--base-url %q is not an http or https address", base))
+			if err := checkBase(base); err != nil {
+				return err
 			}
 			if plan {
 				if err := f.need(cmd, true); err != nil {

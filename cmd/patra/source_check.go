@@ -7,14 +7,12 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/papertrace/patra/internal/app/sourcecheck"
-	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
@@ -82,21 +80,11 @@ func (f *checkFlags) parse(cmd *cobra.Command) error {
 	if f.At, err = parseTime("at", f.at); err != nil {
 		return err
 	}
-	if f.From, err = parseTime("from", f.from); err != nil {
+	if f.From, f.To, err = parseSpan(f.from, f.to); err != nil {
 		return err
 	}
-	if f.To, err = parseTime("to", f.to); err != nil {
+	if err := checkBase(f.BaseURL); err != nil {
 		return err
-	}
-	if !f.From.IsZero() && !f.To.IsZero() {
-		if _, err := harvest.NewWindow(f.From, f.To); err != nil {
-			return err
-		}
-	}
-	if f.BaseURL != "" {
-		if u, err := url.Parse(f.BaseURL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-			return bad("--base-url %q is not an http or https address", f.BaseURL)
-		}
 	}
 	switch {
 	case f.Records < 0 || f.Records > sourcecheck.MaxRecords:
