@@ -67,7 +67,7 @@ func (c *cli) vars() map[string]string {
 
 // readPack reads and checks a pack whole.
 func (c *cli) readPack(name string) (*sourcefile.Pack, []source.Warning, error) {
-	b, err := os.ReadFile(name)
+	b, err := sourcefile.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		if own, ok := node.ShippedPack(name); ok {
 			name, b, err = name+".yaml", own, nil

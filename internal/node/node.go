@@ -164,7 +164,7 @@ func loadPacks(dir string) (map[string]registry.Described, error) {
 			return
 		}
 		for _, name := range names {
-			b, err := fs.ReadFile(fsys, name)
+			b, err := sourcefile.ReadFS(fsys, name)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("read pack: %w", err))
 				continue

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -149,7 +148,7 @@ func (n *Node) describe(ctx context.Context, s *sourcecheck.Subject, req SourceC
 }
 
 func (n *Node) describeFile(ctx context.Context, s *sourcecheck.Subject, name string) error {
-	b, err := os.ReadFile(name)
+	b, err := sourcefile.ReadFile(name)
 	if err != nil {
 		return fmt.Errorf("read source pack: %w", err)
 	}

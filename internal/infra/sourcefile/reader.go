@@ -20,10 +20,15 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// Bounds on the shape of a file, so that nesting cannot exhaust the stack.
+// Bounds on the shape of a file, so that nesting cannot exhaust the stack, and
+// on its tokens: the parser's time grows with the square of the keys of a map.
+// The largest shipped pack has a tenth of them.
 const (
-	maxLine  = 8192
-	maxDepth = 32
+	maxLine   = 8192
+	maxDepth  = 32
+	maxTokens = 30_000
+	// maxProblems is how many mistakes of one file are listed.
+	maxProblems = 100
 )
 
 // reader fills a definition from a syntax tree. Struct fields are found by
@@ -32,7 +37,16 @@ type reader struct {
 	pack *Pack
 }
 
+// fail notes a mistake. Past the bound only the fact that there are more is noted.
 func (r *reader) fail(at place, path, format string, args ...any) {
+	switch len(r.pack.problems) {
+	case maxProblems + 1:
+		return
+	case maxProblems:
+		path = ""
+		format = "there are more mistakes than the %d listed here; mend these first"
+		args = []any{maxProblems}
+	}
 	r.pack.problems = append(r.pack.problems, Problem{
 		File: r.pack.File, Line: max(1, at.line), Column: max(1, at.column), Path: path, Text: fmt.Sprintf(format, args...),
 	})
@@ -88,7 +102,7 @@ type shapeError struct {
 // checkShape refuses what the parser should not be asked to read.
 func checkShape(data []byte) *shapeError {
 	if len(data) > MaxSize {
-		return &shapeError{text: fmt.Sprintf("the file has %d bytes, more than %d", len(data), MaxSize)}
+		return &shapeError{text: fmt.Sprintf("the file has more than %d bytes", MaxSize)}
 	}
 	if !utf8.Valid(data) {
 		return &shapeError{text: "the file is not UTF-8"}
@@ -104,7 +118,11 @@ func checkShape(data []byte) *shapeError {
 		}
 	}
 	depth := 0
-	for _, t := range lexer.Tokenize(string(data)) {
+	tokens := lexer.Tokenize(string(data))
+	if len(tokens) > maxTokens {
+		return &shapeError{placeOf(tokens[maxTokens]), fmt.Sprintf("the file says too much from here on: it has %d words and marks, more than %d", len(tokens), maxTokens)}
+	}
+	for _, t := range tokens {
 		switch t.Type {
 		case token.SequenceStartType, token.MappingStartType:
 			depth++
