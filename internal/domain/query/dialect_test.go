@@ -362,8 +362,13 @@ func TestRenderer_RefusesWhatTheSourceCannotSay(t *testing.T) {
 			`@pubmed:"#1 AND x"`:     {"it must match"},
 			`@pubmed:"x) OR (y"`:     {"closes a bracket it did not open"},
 			`@pubmed:"\"x"`:          {"does not close what it opens"},
-			`ti:"[]"`:                {"has nothing left to search for"},
-			`ti:a NOT *`:             {"NOT of everything finds nothing"},
+			// Entrez knows no escapes: it would read these brackets.
+			`@pubmed:"foo \\) OR all[sb] AND \\(bar"`: {`holds '\\', which sources read in different ways`},
+			// Entrez takes these for straight quotes, and reads the brackets outside them.
+			`@pubmed:"“(” a ) OR all[sb] OR ( “)”"`:        {"holds '“', which sources read in different ways"},
+			`@pubmed:"a） OR all[sb] OR （b"`:                {"holds '）', which sources read in different ways"},
+			`ti:"[]"`:                                      {"has nothing left to search for"},
+			`ti:a NOT *`:                                   {"NOT of everything finds nothing"},
 			`oa:true OR ti:onc* OR updated>=2020-01-01T10`: {"column 1: pubmed cannot search `oa`", "column 12: pubmed needs at least 4", "column 23: pubmed knows `updated`"},
 		},
 		"crossref": {

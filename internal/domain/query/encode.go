@@ -127,17 +127,20 @@ func urlSafe(s string) (string, error) {
 	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20"), nil
 }
 
+// Marks that one source reads as a quote, a bracket or an escape and another as
+// text. No count of brackets holds under both readings.
+const ambiguousMarks = "\\“”„‟″‶«»〝〞〟❝❞＂（）［］｛｝＼"
+
 // rawToken is text in the source's own language. It may say anything, but only
 // within the parentheses it is put in.
 func rawToken(s string) (string, error) {
+	if i := strings.IndexAny(s, ambiguousMarks); i >= 0 {
+		return "", fmt.Errorf("%s holds %q, which sources read in different ways; use plain quotes and brackets", quoted(s), []rune(s[i:])[0])
+	}
 	var open []rune
-	inQuotes, escaped := false, false
+	inQuotes := false
 	for _, r := range s {
 		switch {
-		case escaped:
-			escaped = false
-		case r == '\\':
-			escaped = true
 		case r == '"':
 			inQuotes = !inQuotes
 		case inQuotes:
@@ -151,12 +154,8 @@ func rawToken(s string) (string, error) {
 			open = open[:len(open)-1]
 		}
 	}
-	if len(open) > 0 || inQuotes || escaped {
+	if len(open) > 0 || inQuotes {
 		return "", fmt.Errorf("%s does not close what it opens", quoted(s))
-	}
-	// In a syntax without escapes a backslash before a quote counts for nothing.
-	if strings.Contains(s, `\"`) {
-		return "", fmt.Errorf("%s holds an escaped quote, which not every source knows", quoted(s))
 	}
 	return "(" + s + ")", nil
 }
