@@ -200,7 +200,3 @@ func (c *cli) openRead(ctx context.Context) (*node.Node, error) {
 	cfg.ReadOnly = true
 	return node.Open(ctx, cfg)
 }
-
-func (c *cli) printf(format string, args ...any) { fmt.Fprintf(c.out, format, args...) }
-
-func (c *cli) notef(format string, args ...any) { fmt.Fprintf(c.err, format, args...) }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/papertrace/patra/internal/app/sourcecheck"
 	"github.com/papertrace/patra/internal/node"
@@ -171,11 +170,11 @@ var (
 
 func (c *cli) printCheck(r *sourcecheck.Report) {
 	colour := isTerminal(c.out) && os.Getenv("NO_COLOR") == ""
-	sign := func(s sourcecheck.Status) string {
+	sign := func(s sourcecheck.Status) styled {
 		if colour {
-			return "\x1b[" + statusColour[s] + "m" + statusSign[s] + "\x1b[0m"
+			return styled("\x1b[" + statusColour[s] + "m" + statusSign[s] + "\x1b[0m")
 		}
-		return statusSign[s]
+		return styled(statusSign[s])
 	}
 	c.printf("%s %s: %s\n", r.Source, r.Operation, r.Origin)
 	if r.BaseURL != "" {
@@ -191,12 +190,12 @@ func (c *cli) printCheck(r *sourcecheck.Report) {
 			case sourcecheck.Warning:
 				word = "warning: "
 			}
-			c.printf("  %s %s%s\n", sign(k.Status), word, printable(k.Text))
+			c.printf("  %s %s%s\n", sign(k.Status), word, k.Text)
 			for _, d := range k.Details {
-				c.printf("      %s\n", printable(d))
+				c.printf("      %s\n", d)
 			}
 			if k.Fix != "" {
-				c.printf("    fix: %s\n", printable(k.Fix))
+				c.printf("    fix: %s\n", k.Fix)
 			}
 		}
 		if g.Name == sourcecheck.Mapping && len(r.Fields) > 0 {
@@ -214,19 +213,19 @@ func (c *cli) printCheck(r *sourcecheck.Report) {
 func (c *cli) printFields(fields []sourcecheck.Coverage) {
 	c.printf("    %-18s %11s %6s  %s\n", "FIELD", "FOUND", "%", "EXAMPLE")
 	for _, f := range fields {
-		c.printf("    %-18s %11s %6.1f  %s\n", f.Field, fmt.Sprintf("%d of %d", f.Found, f.Of), f.Percent, printable(f.Example))
+		c.printf("    %-18s %11s %6.1f  %s\n", f.Field, fmt.Sprintf("%d of %d", f.Found, f.Of), f.Percent, f.Example)
 	}
 }
 
 func (c *cli) printExchanges(all []sourcecheck.Shown) {
 	for _, e := range all {
-		c.printf("%s %s\n", e.Method, printable(e.URL))
+		c.printf("%s %s\n", e.Method, e.URL)
 		c.printHeaders("> ", e.Request)
 		if e.Form != "" {
-			c.printf("> \n> %s\n", printable(e.Form))
+			c.printf("> \n> %s\n", e.Form)
 		}
 		if e.Failure != "" {
-			c.printf("< %s: %s\n", e.Failure, printable(e.Error))
+			c.printf("< %s: %s\n", e.Failure, e.Error)
 		}
 		if e.Status == 0 {
 			c.printf("\n")
@@ -235,7 +234,7 @@ func (c *cli) printExchanges(all []sourcecheck.Shown) {
 		c.printf("< %d %s\n", e.Status, http.StatusText(e.Status))
 		c.printHeaders("< ", e.Header)
 		for line := range strings.Lines(e.Head) {
-			c.printf("  %s\n", printable(strings.TrimRight(line, "\r\n")))
+			c.printf("  %s\n", strings.TrimRight(line, "\r\n"))
 		}
 		if e.Size > len(e.Head) {
 			c.printf("  .. %s in all\n", size(int64(e.Size)))
@@ -247,17 +246,7 @@ func (c *cli) printExchanges(all []sourcecheck.Shown) {
 func (c *cli) printHeaders(before string, h http.Header) {
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		for _, v := range h[name] {
-			c.printf("%s%s: %s\n", before, name, printable(v))
+			c.printf("%s%s: %s\n", before, name, v)
 		}
 	}
-}
-
-// printable takes out of a text what a terminal would obey.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == utf8.RuneError {
-			return '\uFFFD'
-		}
-		return r
-	}, s)
 }
