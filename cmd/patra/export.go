@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"unicode/utf8"
 
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
@@ -54,56 +55,90 @@ func (c *cli) exportCmd() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&q.Provenance, "source", "", "only this source")
 	f.StringVar(&format, "format", "jsonl", "jsonl")
-	f.BoolVar(&q.Raw, "raw", false, "add each record as it came")
+	f.BoolVar(&q.Raw, "raw", false, "add each record as it came: the same bytes, as a string")
 	f.Int64Var(&q.SinceRevision, "since-revision", 0, "only records with a greater revision")
 	f.StringVar(&out, "out", "-", "file, or - for stdout")
 	return cmd
 }
 
 // writeOut writes to stdout, or to a file that appears under its name only when
-// it is whole. A link is followed, a file keeps its mode; what is no file, such
-// as a pipe or a device, is written to as it is.
-func writeOut(stdout io.Writer, name string, write func(io.Writer) error) (err error) {
+// it is whole. A link is followed, also to a file that is not there yet. A new
+// file can be read by its owner alone, one that is there keeps its mode; what is
+// no file, such as a pipe or a device, is written to as it is.
+func writeOut(stdout io.Writer, name string, write func(io.Writer) error) error {
 	if name == "-" {
 		w := bufio.NewWriterSize(stdout, 1<<16)
 		return errors.Join(write(w), w.Flush())
 	}
-	if to, err := filepath.EvalSymlinks(name); err == nil {
-		name = to
+	name, err := followLinks(name)
+	if err != nil {
+		return err
 	}
-	mode, flags, put := fs.FileMode(0o666), os.O_CREATE|os.O_EXCL, fmt.Sprintf("%s.%d.tmp", name, os.Getpid())
 	is, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		return replaceFile(name, 0o600, write)
 	case err != nil:
 		return fmt.Errorf("write %s: %w", name, err)
 	case is.IsDir():
 		return &usageError{err: fmt.Errorf("--out %s is a folder; name a file in it", name)}
 	case is.Mode().IsRegular():
-		mode = is.Mode().Perm()
-	default:
-		flags, put = 0, name
+		return replaceFile(name, is.Mode().Perm(), write)
 	}
-	f, err := os.OpenFile(put, os.O_WRONLY|flags, mode)
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	w := bufio.NewWriterSize(f, 1<<16)
-	if put == name {
-		return errors.Join(write(w), w.Flush(), f.Close())
+	return errors.Join(write(w), w.Flush(), f.Close())
+}
+
+// followLinks returns the file that a name leads to, which need not be there.
+func followLinks(name string) (string, error) {
+	if to, err := filepath.EvalSymlinks(name); err == nil {
+		return to, nil
+	}
+	first := name
+	for range 40 { // as many as Linux follows
+		to, err := os.Readlink(name)
+		if err != nil {
+			return name, nil // no link
+		}
+		if !filepath.IsAbs(to) {
+			dir, err := filepath.EvalSymlinks(filepath.Dir(name))
+			if err != nil {
+				return "", fmt.Errorf("write %s: %w", first, err)
+			}
+			to = filepath.Join(dir, to)
+		}
+		name = to
+	}
+	return "", &usageError{err: fmt.Errorf("--out %s is a link that leads back to itself; name a file", first)}
+}
+
+// replaceFile puts a file with this mode, whatever the umask, under its name when
+// it is whole.
+func replaceFile(name string, mode fs.FileMode, write func(io.Writer) error) (err error) {
+	put := fmt.Sprintf("%s.%d.tmp", name, os.Getpid())
+	f, err := os.OpenFile(put, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
 	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, os.Remove(put))
 		}
 	}()
-	if err := errors.Join(write(w), w.Flush(), f.Sync(), f.Close()); err != nil {
+	w := bufio.NewWriterSize(f, 1<<16)
+	if err := errors.Join(f.Chmod(mode), write(w), w.Flush(), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(put, name)
 }
 
-// exportLine is one line of JSONL.
+// exportLine is one line of JSONL. The record as it came is a string that holds
+// exactly its bytes, JSON included: embedded as a value it would lose its white
+// space, and with it the hash.
 type exportLine struct {
 	Source     string          `json:"source"`
 	Type       string          `json:"type"`
@@ -115,7 +150,8 @@ type exportLine struct {
 	RawSHA256  string          `json:"raw_sha256"`
 	Fields     json.RawMessage `json:"fields"`
 	Provenance exportOrigin    `json:"provenance"`
-	Raw        json.RawMessage `json:"raw,omitempty"`
+	Raw        *string         `json:"raw,omitempty"`
+	RawBase64  []byte          `json:"raw_base64,omitempty"` // bytes that are not UTF-8
 }
 
 type exportOrigin struct {
@@ -137,15 +173,13 @@ func writeJSONL(w io.Writer, e *sqlstore.Exported) error {
 		at := node.Time(e.UpdatedAt)
 		line.UpdatedAt = &at
 	}
-	if e.Raw != nil {
-		line.Raw = e.Raw
-		if bytes.HasPrefix(e.Raw, []byte("<")) {
-			b, err := marshalPlain(string(e.Raw))
-			if err != nil {
-				return err
-			}
-			line.Raw = b
-		}
+	switch {
+	case e.Raw == nil:
+	case utf8.Valid(e.Raw):
+		raw := string(e.Raw)
+		line.Raw = &raw
+	default:
+		line.RawBase64 = e.Raw
 	}
 	b, err := marshalPlain(line)
 	if err != nil {

@@ -7,14 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -198,53 +196,6 @@ func TestOutput_ThatIsNotWrittenIsAFailure(t *testing.T) {
 		if err := full.Close(); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// TestExport_Out: a link is followed, a file keeps its mode, and what is no
-// file stays what it is.
-func TestExport_Out(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) {
-		t.Helper()
-		err := writeOut(nil, filepath.Join(dir, name), func(w io.Writer) error {
-			_, err := io.WriteString(w, text)
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("new", "1")
-	if err := os.Chmod(filepath.Join(dir, "new"), 0o640); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("new", filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
-	write("link", "2")
-	is, err := os.Lstat(filepath.Join(dir, "link"))
-	if err != nil || is.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("the link is %v, %v", is, err)
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "new"))
-	if is, serr := os.Stat(filepath.Join(dir, "new")); err != nil || serr != nil || string(b) != "2" || is.Mode().Perm() != 0o640 {
-		t.Errorf("%q, mode %v: %v", b, is.Mode(), err)
-	}
-	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got := make(chan string, 1)
-	go func() {
-		b, _ := os.ReadFile(filepath.Join(dir, "pipe")) //nolint:errcheck // compared below
-		got <- string(b)
-	}()
-	write("pipe", "3")
-	if s := <-got; s != "3" {
-		t.Errorf("through the pipe came %q", s)
-	}
-	if names, err := os.ReadDir(dir); err != nil || len(names) != 3 {
-		t.Errorf("left behind: %v, %v", names, err)
 	}
 }
 

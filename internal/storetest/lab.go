@@ -245,6 +245,9 @@ var (
 	t0      = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
+// Begin is the beginning of the lab's time.
+func (l *Lab) Begin() time.Time { return t0 }
+
 // hour is t0 and n hours.
 func hour(n int) time.Time { return t0.Add(time.Duration(n) * time.Hour) }
 

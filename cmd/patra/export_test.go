@@ -1,0 +1,180 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/storetest"
+)
+
+// TestExport_Out: a link is followed, a file keeps its mode, and what is no
+// file stays what it is.
+func TestExport_Out(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		err := writeOut(nil, filepath.Join(dir, name), func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("new", "1")
+	if err := os.Chmod(filepath.Join(dir, "new"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("new", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	write("link", "2")
+	is, err := os.Lstat(filepath.Join(dir, "link"))
+	if err != nil || is.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is %v, %v", is, err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "new"))
+	if is, serr := os.Stat(filepath.Join(dir, "new")); err != nil || serr != nil || string(b) != "2" || is.Mode().Perm() != 0o640 {
+		t.Errorf("%q, mode %v: %v", b, is.Mode(), err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan string, 1)
+	go func() {
+		b, _ := os.ReadFile(filepath.Join(dir, "pipe")) //nolint:errcheck // compared below
+		got <- string(b)
+	}()
+	write("pipe", "3")
+	if s := <-got; s != "3" {
+		t.Errorf("through the pipe came %q", s)
+	}
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 3 {
+		t.Errorf("left behind: %v, %v", names, err)
+	}
+}
+
+// TestExport_OutOverADanglingLink: a link to a file that is not there yet is
+// followed as any other. One that leads in a circle, or into a folder that is not
+// there, is refused, and nothing is left behind.
+func TestExport_OutOverADanglingLink(t *testing.T) {
+	for _, c := range []struct {
+		name, to string
+		refused  string // a part of the message, empty if it is followed
+	}{
+		{"beside it", "there", ""},
+		{"by another link", "second", ""},
+		{"into a folder", "folder/there", ""},
+		{"into a folder that is not there", "none/there", "no such file"},
+		{"to itself", "link", "leads back to itself"},
+	} {
+		dir := t.TempDir()
+		link := filepath.Join(dir, "link")
+		err := errors.Join(
+			os.Mkdir(filepath.Join(dir, "folder"), 0o700),
+			os.Symlink("folder/there", filepath.Join(dir, "second")),
+			os.Symlink(c.to, link),
+		)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := tree(t, dir)
+		err = writeOut(nil, link, func(w io.Writer) error {
+			_, err := io.WriteString(w, "text")
+			return err
+		})
+		if is, lerr := os.Lstat(link); lerr != nil || is.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("%s: the link was replaced (%v)", c.name, lerr)
+		}
+		if c.refused != "" {
+			if err == nil || !strings.Contains(err.Error(), c.refused) {
+				t.Errorf("%s: got %v", c.name, err)
+			}
+			if after := tree(t, dir); after != before {
+				t.Errorf("%s: left behind\n%s", c.name, after)
+			}
+			continue
+		}
+		b, rerr := os.ReadFile(link)
+		if err != nil || rerr != nil || string(b) != "text" {
+			t.Errorf("%s: %q, %v, %v", c.name, b, err, rerr)
+		}
+	}
+}
+
+// tree lists the files of a folder.
+func tree(t *testing.T, dir string) string {
+	t.Helper()
+	var names strings.Builder
+	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		names.WriteString(path + "\n")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names.String()
+}
+
+// TestR85_RawIsWhatCame: the bytes of --raw hash to raw_sha256, whatever they are.
+func TestR85_RawIsWhatCame(t *testing.T) {
+	for name, raw := range map[string]string{
+		"json-spaces":  "{\n\t\"a\" :  1 ,\r\n  \"b\":[ ] , \"c\": \"\\u00e9 \\/ <&>\" }",
+		"json-compact": `{"a":1,"b":1.0e2,"b":2}`,
+		"json-breaks":  "{\"a\":\"\u2028 \u2029 \ufffd \U0001f600\"}",
+		"json-text":    ` "only text" `,
+		"xml":          "<r a='1'>\n  <b>\u00e9 &amp; \\ \"</b>\t</r>",
+		"bare-xml":     "\ufeff <r/>",
+		"latin1":       "{\"a\": \"caf\xe9\"}",
+		"utf16":        "\xff\xfe<\x00r\x00",
+		"nul":          "a\x00b\x1b[0m\x7f",
+		"long":         "[" + strings.Repeat(" 1,\n", 50_000) + " 2]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			lab := storetest.NewLab(t, patratest.SQLite)
+			lab.Plan(0, 1)
+			rec := storetest.Rec(name, lab.Begin(), lab.Begin(), "c")
+			rec.Raw, rec.RawSHA256 = []byte(raw), sha256.Sum256([]byte(raw))
+			lab.Walk(lab.LeaseOne(), rec)
+			code, out, e := patra(t, "export", "--db", lab.DSN, "--raw")
+			if code != exitDone {
+				t.Fatalf("exit %d: %s", code, e)
+			}
+			var line struct {
+				Raw       *string
+				RawBase64 *string `json:"raw_base64"`
+				RawSHA256 string  `json:"raw_sha256"`
+			}
+			if err := json.Unmarshal([]byte(out), &line); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			text := strings.ToValidUTF8(raw, "") == raw
+			if (line.Raw != nil) != text || (line.RawBase64 != nil) == text {
+				t.Fatalf("raw or raw_base64, the other, both: %.200s", out)
+			}
+			var got []byte
+			if text {
+				got = []byte(*line.Raw)
+			} else {
+				var err error
+				if got, err = base64.StdEncoding.DecodeString(*line.RawBase64); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sum := sha256.Sum256(got)
+			if hex.EncodeToString(sum[:]) != line.RawSHA256 || string(got) != raw {
+				t.Errorf("came %.100q, exported %.100q", raw, got)
+			}
+		})
+	}
+}
