@@ -17,14 +17,14 @@ test: ## run the tests; suites whose server is missing say so
 test-deps: ## install what the full suite needs (root, Debian)
 	@bash scripts/test-deps.sh
 
-RACE := CGO_ENABLED=1 $(GO) test -race -short -count=1 -timeout 15m
+RACE := CGO_ENABLED=1 $(GO) test -race -short -count=1 -timeout 45m
 
 race: ## the tests of what runs at once under the race detector (needs a C compiler); SQLite, small data
 	$(RACE) ./internal/domain/... ./internal/app/keyring ./internal/app/planner ./internal/app/registry ./internal/app/sourcecheck ./internal/app/steward \
 		./internal/infra/gate ./internal/infra/upstream ./internal/infra/decode ./internal/infra/vault ./internal/node
 	$(RACE) -run 'Kill|Executor|Scheduler|R5_|R16|R18|R22|R38|M14' ./internal/app/executor ./internal/app/scheduler
 
-fuzz: ## 2,000 inputs for every fuzz target
+fuzz: ## 100,000 inputs or 20 seconds for every fuzz target
 	@bash scripts/fuzz.sh
 
 check: ## what CI checks besides the tests: format, vet, linters, modules, import directions

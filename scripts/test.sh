@@ -10,7 +10,8 @@ if [ -z "${PATRA_TEST_MARIADB:-}" ]; then start_mariadb || echo "skipped: MariaD
 [ -d ../shared/fixtures ] || echo "skipped: recorded replies are not beside the project (../shared/fixtures)"
 if [ -n "${PATRA_SOAK:-}" ]; then
   go test -count=1 -timeout 170m -run 'Process|Sweep|Scale|Year|Kill|ResliceAtEveryPage|TestStore' ./... || exit
-  bash scripts/fuzz.sh 50000
+  bash scripts/fuzz.sh 5000000 120
   exit
 fi
-go test -count=1 -timeout 20m "$@" ./...
+# The limit is for a machine that does other work beside; a free one needs a fifth of it.
+go test -count=1 -timeout 60m "$@" ./...

@@ -21,6 +21,10 @@ import (
 	"github.com/papertrace/patra/internal/sim"
 )
 
+// patience is how long a test waits for an event before it gives up. It says
+// nothing about how fast anything should be: on a busy machine all is slow.
+const patience = 10 * time.Minute
+
 // patra runs a command line in this process.
 func patra(t *testing.T, args ...string) (code int, out, errOut string) {
 	t.Helper()
@@ -234,7 +238,7 @@ func TestLocked_EndsWhenToldTo(t *testing.T) {
 	var out, e bytes.Buffer
 	began := time.Now()
 	code := run(ctx, []string{"source", "pause", "crossref", "--reason", "x", "--db", "sqlite:" + path}, &out, &e)
-	if code != exitInterrupted || time.Since(began) > 8*time.Second {
+	if code != exitInterrupted || time.Since(began) > patience {
 		t.Errorf("exit %d after %v: %s", code, time.Since(began), e.String())
 	}
 }

@@ -333,7 +333,7 @@ func TestPlanCancel_NothingCommitsAfterIt(t *testing.T) {
 	go func() {
 		ended <- run(ctx, []string{"harvest", "mini", "--workers", "2", "--db", "sqlite:" + d.file, "--sources", d.packs, "--progress", "none"}, &stdout, &stderr)
 	}()
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(patience); ; {
 		if _, err := os.Stat(d.file); err == nil {
 			var n int
 			if err := patratest.Raw(t, "sqlite:"+d.file).QueryRow(`SELECT COUNT(*) FROM ing_record`).Scan(&n); err == nil && n > 0 {
@@ -352,7 +352,7 @@ func TestPlanCancel_NothingCommitsAfterIt(t *testing.T) {
 		if code != exitPartial {
 			t.Errorf("the harvest ended with %d:\n%s%s", code, stdout.String(), stderr.String())
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("the harvest does not end")
 	}
 	if r, v := d.int(`SELECT COUNT(*) FROM ing_record`), d.int(`SELECT COUNT(*) FROM ing_record_version`); r != records || v != versions || r >= 600 {

@@ -83,7 +83,7 @@ func TestServe_MakesUpWhatWasMissed(t *testing.T) {
 		ended <- run(ctx, []string{"serve", "--db", db, "--sources", packs, "--poll", "100ms"}, &stdout, &stderr)
 	}()
 	store := patratest.Raw(t, db)
-	deadline := time.After(time.Minute)
+	deadline := time.After(patience)
 	for done := 0; done == 0; {
 		select {
 		case code := <-ended:
@@ -102,7 +102,7 @@ func TestServe_MakesUpWhatWasMissed(t *testing.T) {
 		if code != 0 {
 			t.Errorf("exit %d:\n%s", code, stderr.String())
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("does not end")
 	}
 	if s := stderr.String(); stdout.String() != "" || !strings.Contains(s, "patra: serving scheduler, planner, executor\n") || !strings.HasSuffix(s, "patra: stopped\n") || !strings.Contains(s, "msg=triggered") {

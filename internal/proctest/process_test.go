@@ -122,8 +122,8 @@ func (l *lab) campaign(n, kills, zombies int) {
 	for _, p := range team {
 		select {
 		case <-p.done:
-		case <-time.After(10 * time.Second):
-			l.t.Fatalf("did not end within 10 s of SIGTERM\n%s", tail(p.err.String()))
+		case <-time.After(patience):
+			l.t.Fatalf("did not end after SIGTERM\n%s", tail(p.err.String()))
 		}
 		l.note(p)
 	}
@@ -187,7 +187,8 @@ func pause(d time.Duration) {
 // run need not wait for a lease.
 func TestProcess_SIGTERMReleasesEverything(t *testing.T) {
 	l := newLab(t, "pubmed", empty(t, patratest.SQLite), 300, "--latency", "100ms")
-	l.lease = 5 * time.Minute
+	// A run that had to wait for a lease to run out would outlive the test.
+	l.lease = 2 * time.Hour
 	p := l.start()
 	for l.ask(`SELECT COUNT(*) FROM ing_task_run_batch WHERE status_code='SUCCEEDED'`) < 10 {
 		pause(20 * time.Millisecond)
@@ -199,8 +200,8 @@ func TestProcess_SIGTERMReleasesEverything(t *testing.T) {
 	p.signal(syscall.SIGTERM)
 	select {
 	case <-p.done:
-	case <-time.After(10 * time.Second):
-		t.Fatal("did not end within 10 s")
+	case <-time.After(patience):
+		t.Fatal("did not end")
 	}
 	if p.code() != 130 {
 		t.Errorf("ended with %d, want 130\n%s", p.code(), tail(p.err.String()))
@@ -209,9 +210,5 @@ func TestProcess_SIGTERMReleasesEverything(t *testing.T) {
 	if n := l.ask(`SELECT COUNT(*) FROM ing_task WHERE lease_owner IS NOT NULL OR status_code NOT IN ('QUEUED','SUCCEEDED')`); n != 0 {
 		t.Errorf("%d tasks were not released", n)
 	}
-	began = time.Now()
 	l.judge()
-	if d := time.Since(began); d > time.Minute {
-		t.Errorf("the next run took %s", d)
-	}
 }

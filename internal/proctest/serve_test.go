@@ -33,7 +33,7 @@ func TestProcess_ServeUnderKill(t *testing.T) {
 		return l.ask(`SELECT COUNT(*) FROM ing_schedule_instance WHERE scheduler_code='patra' AND outcome_code IN ('PLANNED','EXISTING','NOOP')`)
 	}
 	moved := 0
-	for deadline := time.Now().Add(time.Duration(ticks+2) * time.Minute); triggers() < ticks || l.deed.kills < kills || l.openTasks() > 0; {
+	for deadline := time.Now().Add(time.Duration(ticks)*time.Minute + patience); triggers() < ticks || l.deed.kills < kills || l.openTasks() > 0; {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d of %d triggers, %d tasks open\n%s", triggers(), ticks, l.openTasks(), tail(team[0].err.String()))
 		}
@@ -62,7 +62,7 @@ func TestProcess_ServeUnderKill(t *testing.T) {
 	for i, p := range team {
 		// A process that has not yet come to its first line dies of the signal
 		// as any program would; only what serves can be asked to stop.
-		for end := time.Now().Add(30 * time.Second); !strings.Contains(p.err.String(), "patra: serving"); pause(20 * time.Millisecond) {
+		for end := time.Now().Add(patience); !strings.Contains(p.err.String(), "patra: serving"); pause(20 * time.Millisecond) {
 			if p.ended() || time.Now().After(end) {
 				t.Fatalf("%s does not serve\n%s", roles[i], tail(p.err.String()))
 			}
@@ -70,8 +70,8 @@ func TestProcess_ServeUnderKill(t *testing.T) {
 		p.signal(syscall.SIGTERM)
 		select {
 		case <-p.done:
-		case <-time.After(10 * time.Second):
-			t.Fatalf("%s did not end within 10 s of SIGTERM\n%s", roles[i], tail(p.err.String()))
+		case <-time.After(patience):
+			t.Fatalf("%s did not end after SIGTERM\n%s", roles[i], tail(p.err.String()))
 		}
 		if p.code() != 0 {
 			t.Errorf("%s ended with %d\n%s", roles[i], p.code(), tail(p.err.String()))
