@@ -221,22 +221,28 @@ func (c *Client) exchange(ctx context.Context, a *attempt, req *http.Request, bo
 	stall := time.AfterFunc(connect+read, func() { stop(errStall) })
 	defer stall.Stop()
 
-	// A body that cannot be rewound, even an empty one, keeps the transport
-	// from repeating the request on its own: that would pass no gate, and skip
-	// a page of a stateful walk.
-	req.Body, req.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
+	// Without a body there is none, not an empty one, of which the transport
+	// would have to find out whether it is empty: a busy machine is too slow for
+	// that, and the request goes out chunked. One with a body cannot be rewound.
+	req.Body = http.NoBody
+	if body != "" {
+		req.Body = io.NopCloser(strings.NewReader(body))
+		req.ContentLength = int64(len(body))
+	}
 	transport, err := c.routes.get(route{a.open, a.spec.HTTP.Proxy})
 	if err != nil {
 		return got, err
 	}
 	a.answer.Traffic.Sent++
-	var head header
-	res, err := transport.RoundTrip(req.WithContext(head.watch(context.WithValue(ctx, connectTimeout{}, connect))))
+	var way passage
+	sending := way.watch(context.WithValue(ctx, connectTimeout{}, connect))
+	defer way.done()
+	res, err := transport.RoundTrip(req.WithContext(sending))
 	if err != nil {
-		if head.tooLarge() {
+		if way.tooLarge() {
 			err = errors.Join(errHugeHead, err)
 		}
-		return got, because(ctx, err)
+		return got, because(sending, err)
 	}
 	defer res.Body.Close()
 	stall.Reset(read)

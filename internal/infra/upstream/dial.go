@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -27,10 +28,8 @@ func (blockedError) Blocked() bool { return true }
 const maxHeader = 256 << 10
 
 // newTransport returns a transport that keeps connections alive and follows
-// nothing. Unless open, it connects to public addresses only.
-//
-// It speaks HTTP/1.1: at the pace of these sources nothing is gained by
-// multiplexing, and the repetitions HTTP/2 makes by itself would pass no gate.
+// nothing. Unless open, it connects to public addresses only, whatever protocol
+// is then spoken. Over TLS that is HTTP/2 where the upstream offers it.
 func newTransport(open bool) *http.Transport { return transportOver(newDialer(open)) }
 
 // newDialer returns a dialer that, unless open, refuses addresses that are not
@@ -63,8 +62,12 @@ func transportOver(d *net.Dialer) *http.Transport {
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxResponseHeaderBytes: maxHeader,
 		Protocols:              new(http.Protocols),
+		// A connection that many requests share is not closed when one of them
+		// is given up, so one that has died has to be found out by asking.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second, MaxReceiveBufferPerStream: 1 << 20},
 	}
 	t.Protocols.SetHTTP1(true)
+	t.Protocols.SetHTTP2(true)
 	return t
 }
 
@@ -72,10 +75,13 @@ func transportOver(d *net.Dialer) *http.Transport {
 // for its connection.
 type connectTimeout struct{}
 
-// counted is a connection that knows how much was read from it.
+// counted is a connection that knows how much was read from it, and by how many
+// requests it is used.
 type counted struct {
 	net.Conn
-	n atomic.Int64
+	n      atomic.Int64
+	uses   atomic.Int64 // requests so far
+	active atomic.Int64 // requests now
 }
 
 func (c *counted) Read(p []byte) (int, error) {
@@ -84,31 +90,71 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// header watches how much comes before a request's reply has begun: of a header
-// that is too large the transport says so in words only.
-type header struct {
+// errRepeated is the end of a request that the transport set out to send a second
+// time.
+var errRepeated = errors.New("the connection was lost after the request was sent")
+
+// passage watches over the way of one request to the network.
+//
+// It keeps the transport from repeating the request on its own: that would pass
+// no gate, and skip a page of a stateful walk. Whenever a connection is found for
+// a request, of either protocol, the transport says so before it writes; at the
+// second time the request is ended. An HTTP/2 connection looks at that right
+// before it writes a header; an HTTP/1 connection does not and is closed, so that
+// nothing can be written to it.
+//
+// It also sees how much comes before a reply has begun: of a header that is too
+// large the transport says so in words only.
+type passage struct {
+	end  context.CancelCauseFunc
 	conn atomic.Pointer[counted]
 	from int64
+	use  int64
+	solo bool // nobody else used the connection when the request came to it
 }
 
-// watch returns a context for the request.
-func (h *header) watch(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
-		conn := i.Conn
-		if s, ok := conn.(*tls.Conn); ok {
-			conn = s.NetConn()
-		}
-		if c, ok := conn.(*counted); ok {
-			h.from = c.n.Load()
-			h.conn.Store(c)
-		}
-	}})
+// watch returns a context for the request, which the transport may send once.
+func (p *passage) watch(ctx context.Context) context.Context {
+	ctx, p.end = context.WithCancelCause(ctx)
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: p.gotConn})
 }
 
-// tooLarge reports whether a header's worth of bytes has come.
-func (h *header) tooLarge() bool {
-	c := h.conn.Load()
-	return c != nil && c.n.Load()-h.from >= maxHeader
+func (p *passage) gotConn(i httptrace.GotConnInfo) {
+	conn, shared := i.Conn, false
+	if s, ok := conn.(*tls.Conn); ok {
+		shared = s.ConnectionState().NegotiatedProtocol == "h2"
+		conn = s.NetConn()
+	}
+	c, ok := conn.(*counted)
+	if !ok {
+		return
+	}
+	if p.conn.Load() != nil {
+		p.end(errRepeated)
+		if !shared {
+			_ = conn.Close()
+		}
+		return
+	}
+	p.from = c.n.Load()
+	p.use = c.uses.Add(1)
+	p.solo = c.active.Add(1) == 1
+	p.conn.Store(c)
+}
+
+// done ends the watch: the reply has been read, or there is none.
+func (p *passage) done() {
+	p.end(nil)
+	if c := p.conn.Load(); c != nil {
+		c.active.Add(-1)
+	}
+}
+
+// tooLarge reports whether a header's worth of bytes has come for the request.
+// What came while others used the connection too says nothing.
+func (p *passage) tooLarge() bool {
+	c := p.conn.Load()
+	return c != nil && p.solo && c.uses.Load() == p.use && c.n.Load()-p.from >= maxHeader
 }
 
 // refusePrivate is a dialer's control function: it sees the address after
