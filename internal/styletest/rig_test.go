@@ -51,7 +51,8 @@ type row struct {
 	paced   bool        // the source's own rate is kept to, and the oracle counts breaches
 	spared  []sim.Fault // faults of which nobody could tell that they happened
 	prepare func(r *run)
-	records int // default 70
+	records int           // default 70
+	span    time.Duration // that they lie in, default 30 days
 	rounds  int // how often the clock moves on and the source is harvested again
 
 	// What the pack makes patra ask for twice without a fault.
@@ -201,7 +202,7 @@ func newRun(t *testing.T, w row, faults sim.Faults, scripts ...sim.Script) *run 
 	r.Rig = patratest.NewRig(t, patratest.RigConfig{
 		DSN: r.dsn,
 		Sim: sim.Config{
-			Sources: []string{code}, Records: records, Seed: 7, LimitRPS: limit, KeepLog: -1,
+			Sources: []string{code}, Records: records, Span: w.span, Seed: 7, LimitRPS: limit, KeepLog: -1,
 			Churn:   &sim.Churn{New: 10, Changed: 5, Deleted: 2},
 			Generic: w.oracle, GenericAuth: sim.GenericAuth{Key: goodKey},
 		},

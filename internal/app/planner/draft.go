@@ -91,11 +91,10 @@ func atWindow(specs []harvest.SliceSpec, n int) []harvest.SliceSpec {
 }
 
 func (j *job) request(w harvest.Window) harvest.SliceRequest {
-	spec, win := j.spec, j.spec.Window
-	return harvest.SliceRequest{
-		Window: w, Calendar: j.cal, Step: win.Step.D(), MinStep: win.MinStep.D(), Target: win.Target, Cap: spec.Paging.MaxItems, Split: win.Split,
-		Budget: win.Budget, Pages: win.Pages, PageSize: spec.Paging.Size, Lag: j.lag, Estimate: j.estimate,
-	}
+	r := j.spec.SliceRequest(w, j.cal)
+	r.Lag = j.lag
+	r.Estimate = j.estimate
+	return r
 }
 
 // cut cuts what of a window there is room for: its beginning, or its end if that

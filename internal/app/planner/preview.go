@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -168,7 +167,7 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 	out.Window = d.Window
 	for _, s := range d.Slices {
 		out.Slices = append(out.Slices, s.Spec)
-		out.Requests += Requests(j.spec, s.Spec.Hints.ExpectedRecords)
+		out.Requests += j.spec.Requests(s.Spec.Hints.ExpectedRecords)
 	}
 	out.price(j.allowed(ctx), j.cost())
 	now, err := p.store.Now(ctx)
@@ -210,15 +209,4 @@ func (p *Planner) Apply(ctx context.Context, token string, t harvest.Trigger) (P
 	t.Provenance, t.Operation, t.Query, t.Activity, t.BaseURL = pn.Source, pn.Operation, pn.Query, pn.Activity, pn.BaseURL
 	t.From, t.To, t.Priority = pn.From, pn.To, pn.Priority
 	return p.plan(ctx, t, pn)
-}
-
-// Requests is how many requests the walk of a slice takes at least.
-func Requests(spec *source.Spec, records int64) int64 {
-	size := int64(cmp.Or(spec.Paging.Size, 1))
-	pages := max(1, (records+size-1)/size)
-	if spec.TwoPhase() {
-		ids := int64(max(1, spec.Batching.IDs))
-		pages += (records + ids - 1) / ids
-	}
-	return pages
 }

@@ -98,7 +98,7 @@ func (j *job) requests(s harvest.SliceSpec) int64 {
 	if j.t.Operation == harvest.Update {
 		return ceil(s.Hints.ExpectedRecords, j.ids())
 	}
-	return Requests(j.spec, s.Hints.ExpectedRecords)
+	return j.spec.Requests(s.Hints.ExpectedRecords)
 }
 
 // allowed is what its requests may be.

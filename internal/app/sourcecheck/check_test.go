@@ -92,7 +92,7 @@ func TestRun_Good(t *testing.T) {
 	for name, s := range map[string]string{
 		Network: "ok api.example.org answers, TLS 1.3", Rate: "ok configured: 2 a second of 3 per 1s", TestRead: "ok next page: token found; the walk ends by NO_TOKEN",
 		Window: "descending", Mapping: "which may be as it should: volume",
-		Estimate: "ok 48 records a day; a first harvest of 10 days: about 480 records, 240 requests, about 2 min at 2 a second",
+		Estimate: "ok 48 records a day; a first harvest of 10 days: about 480 records, 1 slice, 241 requests, about 2 min at 2 a second",
 	} {
 		if !strings.Contains(text(rep, name), s) {
 			t.Errorf("%s lacks %q: %s", name, s, text(rep, name))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
 // estimate: what will a harvest cost?
@@ -36,8 +38,13 @@ func (j *job) estimate(l *lines) {
 	l.ok("this window: %s, %s, %s, %s", count(*total, "record"), count(pages, "page"), count(requests, "request"), took(requests))
 	if base := j.Spec.Window.Baseline.D(); base > 0 {
 		all := int64(float64(daily) * base.Hours() / 24)
-		_, requests := j.cost(all)
-		l.ok("%s a day; a first harvest of %s: about %s, %s, %s", count(daily, "record"), lasting(base.Seconds()), count(all, "record"), count(requests, "request"), took(requests))
+		first, err := j.Spec.Forecast(r.cal.Grains(harvest.Window{From: r.span.To.Add(-base), To: r.span.To}), all)
+		if err != nil {
+			l.warn("", "what a first harvest takes cannot be foreseen: %s", err)
+			return
+		}
+		requests := first.Requests
+		l.ok("%s a day; a first harvest of %s: about %s, %s, %s, %s", count(daily, "record"), lasting(base.Seconds()), count(all, "record"), count(int64(first.Slices), "slice"), count(requests, "request"), took(requests))
 		for _, q := range rate.Quotas {
 			if requests > q.Limit {
 				l.warn("begin with a later --from, and fill up by backfill", "a first harvest needs more than the quota of %s per %s", number(q.Limit), q.Window.D())

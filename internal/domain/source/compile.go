@@ -68,7 +68,8 @@ const (
 
 	// A walk on a token is planned to at most this many pages (R23).
 	maxTokenPages = 50
-	// A walk on links ends here if nothing else ends it.
+	// A walk on links ends here if nothing else ends it, and one on tokens of a
+	// source that cannot count.
 	maxLinkPages = 1000
 	// A walk without a bound of its own aims at this many pages.
 	defaultTargetPages = 20

@@ -154,8 +154,13 @@ func (c *compiler) tokens(path string, cfg *PaginationConfig, out *harvest.Pagin
 		c.fail(path+".tokenRepeat", "%s does not fit the end proofs: END and TOKEN_REPEAT go together", cfg.TokenRepeat)
 	}
 	if cfg.MaxPages == 0 {
-		c.note(path+".maxPages", "not given, taken as %d", maxTokenPages)
 		out.MaxPages = maxTokenPages
+		if _, counts := c.cfg[UsageCount]; !counts && !out.Stateful {
+			// Nobody can plan such walks by their length, and one that is left goes
+			// on where it was: there is nothing to win by cutting it.
+			out.MaxPages = maxLinkPages
+		}
+		c.note(path+".maxPages", "not given, taken as %d", out.MaxPages)
 	}
 }
 

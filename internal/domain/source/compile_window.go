@@ -222,7 +222,7 @@ func (c *compiler) lengths(cfg *WindowConfig) {
 		c.fail(path+"overlap", "%s is less than a day, though the zone is unknown (R12)", out.Overlap.D())
 	}
 	out.Align = c.duration(path+"align", cfg.Align, g)
-	out.Step = c.duration(path+"step", cfg.Step, max(defaultStep, g))
+	out.Step = c.step(cfg, g)
 	out.MinStep = c.duration(path+"minStep", cfg.MinStep, g)
 	out.Baseline = c.duration(path+"baseline", cfg.Baseline, defaultBaseline)
 	for _, x := range []struct {
@@ -237,6 +237,7 @@ func (c *compiler) lengths(cfg *WindowConfig) {
 		{"overlap", out.Overlap, 0},
 	} {
 		switch {
+		case x.name == "step" && x.d == 0 && cfg.Step == 0: // none: a plan is one slice
 		case x.d.D() < x.min:
 			c.fail(path+x.name, "%s is below %s, the grain of %s", x.d.D(), g, cfg.Precision)
 		case x.d.D()%g != 0:
@@ -246,9 +247,23 @@ func (c *compiler) lengths(cfg *WindowConfig) {
 	if out.SafetyLag < 0 {
 		c.fail(path+"safetyLag", "is below zero")
 	}
-	if out.MinStep > out.Step {
+	if out.Step > 0 && out.MinStep > out.Step {
 		c.fail(path+"minStep", "%s is longer than the step of %s", out.MinStep.D(), out.Step.D())
 	}
+}
+
+// step is how long a slice is whose records nobody counted. A source that cannot
+// count at all has none unless it is declared: cutting its time into days would
+// cost a request for each day, however few records there are. Its plan is one
+// slice, and the walk shows whether that is too much.
+func (c *compiler) step(cfg *WindowConfig, grain time.Duration) Duration {
+	const path = "window.step"
+	_, counts := c.cfg[UsageCount]
+	if cfg.Step == 0 && !counts {
+		c.note(path, "not given, and the source cannot count: a plan begins as one slice, which is cut where its walk shows the need")
+		return 0
+	}
+	return c.duration(path, cfg.Step, max(defaultStep, grain))
 }
 
 // target defaults to what fits a walk comfortably, and is held against what

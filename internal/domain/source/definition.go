@@ -81,7 +81,7 @@ type WindowConfig struct {
 	Align     Duration  `yaml:"align" doc:"window bounds are multiples of it; default: the precision"`
 	Overlap   *Duration `yaml:"overlap" doc:"how far a harvest reaches back before its frontier for late records"`
 	Baseline  Duration  `yaml:"baseline" doc:"how far back a first harvest begins, default 30d"`
-	Step      Duration  `yaml:"step" doc:"length of a slice to begin with, default 1d"`
+	Step      Duration  `yaml:"step" doc:"length of a slice whose records nobody counted; default 1d, for a source that cannot count the whole window"`
 	MinStep   Duration  `yaml:"minStep" doc:"no slice is cut shorter; default: the precision"`
 	Target    int64     `yaml:"target" doc:"wanted records per slice"`
 	PerDay    int64     `yaml:"perDay" doc:"records a day to reckon with where no count, no history and no first page tells; rather too many than too few"`

@@ -1,0 +1,78 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// SliceRequest is how a window of this source is cut. Whoever cuts adds what it
+// knows of the records.
+func (s *Spec) SliceRequest(w harvest.Window, cal harvest.Calendar) harvest.SliceRequest {
+	win := s.Window
+	return harvest.SliceRequest{
+		Window: w, Calendar: cal, Step: win.Step.D(), MinStep: win.MinStep.D(), Target: win.Target, Cap: s.Paging.MaxItems, Split: win.Split,
+		Budget: win.Budget, Pages: win.Pages, PageSize: s.Paging.Size,
+	}
+}
+
+// Requests is how many requests the walk of a slice takes at least.
+func (s *Spec) Requests(records int64) int64 {
+	size := int64(cmp.Or(s.Paging.Size, 1))
+	pages := max(1, (records+size-1)/size)
+	if s.TwoPhase() {
+		ids := int64(max(1, s.Batching.IDs))
+		pages += (records + ids - 1) / ids
+	}
+	return pages
+}
+
+// Forecast is what a plan would come to.
+type Forecast struct {
+	Slices int
+	// Requests of the walks, and of the counting before.
+	Requests int64
+}
+
+// Forecast cuts a window as a plan would, if its records lay evenly in it. It
+// asks nobody.
+func (s *Spec) Forecast(w harvest.Window, records int64) (Forecast, error) {
+	code := cmp.Or(s.Window.Strategy, harvest.StrategyTime)
+	strategy := harvest.Strategies()[code]
+	if strategy == nil {
+		return Forecast{}, fmt.Errorf("strategy %q is not known", code)
+	}
+	cal, err := s.Window.Calendar()
+	if err != nil {
+		return Forecast{}, err
+	}
+	asked := 0
+	req := s.SliceRequest(w, cal)
+	req.Estimate = func(_ context.Context, p harvest.Part) (harvest.Estimate, error) {
+		e := harvest.Estimate{Known: p.Range.Whole(), By: harvest.ByFirstPage}
+		e.Records = int64(math.Ceil(float64(records) * p.Duration().Seconds() / w.Duration().Seconds()))
+		switch {
+		case s.Count != nil:
+			e.By = harvest.ByCount
+			asked++
+		case p.Window == w: // its first page is asked for, for the clock and a total
+			asked = 1
+			if s.Paging.TotalExact {
+				e.By = harvest.ByCount
+			}
+		}
+		return e, nil
+	}
+	specs, err := strategy.Slice(context.Background(), req)
+	if err != nil {
+		return Forecast{}, err
+	}
+	out := Forecast{Slices: len(specs), Requests: int64(asked)}
+	for i := range specs {
+		out.Requests += s.Requests(specs[i].Hints.ExpectedRecords)
+	}
+	return out, nil
+}
