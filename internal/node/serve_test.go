@@ -58,8 +58,9 @@ type served struct {
 	poll   time.Duration
 
 	mu       sync.Mutex
-	requests []time.Time // guarded by mu
-	refuse   int         // the request that is refused, if not 0
+	requests []time.Time      // guarded by mu
+	refuse   int              // the request that is refused, if not 0
+	date     func() time.Time // what replies say the time is; nil: what it is
 	events   []scheduler.Event
 }
 
@@ -95,7 +96,11 @@ func (s *served) RoundTrip(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusBadRequest, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
 	}
 	s.oracle.Advance(time.Since(s.oracle.Now()))
-	return patratest.Direct{Handler: s.oracle}.RoundTrip(r)
+	resp, err := patratest.Direct{Handler: s.oracle}.RoundTrip(r)
+	if err == nil && s.date != nil {
+		resp.Header.Set("Date", s.date().UTC().Format(http.TimeFormat))
+	}
+	return resp, err
 }
 
 // begin serves until the returned function is called, which reports how long

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -191,6 +192,19 @@ func (s *session) call(st step) source.Call {
 	return c
 }
 
+// clockBehind is how far the upstream's clock is from the end of the window, 0 if
+// it has reached it, or is so far off that the window was planned without it.
+func (s *session) clockBehind(ans source.Answer) time.Duration {
+	if ans.UpstreamAt.IsZero() {
+		return 0
+	}
+	behind := s.job.Spec.Window.To.Sub(ans.UpstreamAt)
+	if !harvest.ClockBelieved(behind, s.job.BaseURL != "") {
+		return 0
+	}
+	return max(0, behind)
+}
+
 // take turns a reply into a batch and the step after it. No step follows the
 // page that finishes the slice, or that ends a walk to be confirmed by another.
 func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *step, error) {
@@ -205,11 +219,11 @@ func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *s
 		s.count(ans.Traffic)
 		return b, nil, fmt.Errorf("%s page %d: %w", s.job.Provenance, st.ordinal, err)
 	}
-	if end != "" && !ans.UpstreamAt.IsZero() && ans.UpstreamAt.Before(s.job.Spec.Window.To) {
+	if behind := s.clockBehind(ans); end != "" && behind > 0 {
 		// By its own clock the upstream has not reached the end of the window,
 		// so nothing it says can prove the window complete.
 		s.count(ans.Traffic)
-		f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "upstream_clock_behind", RetryAfter: s.job.Spec.Window.To.Sub(ans.UpstreamAt)}
+		f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "upstream_clock_behind", RetryAfter: behind}
 		return b, nil, fmt.Errorf("upstream's clock says %s: %w", harvest.FormatInstant(ans.UpstreamAt), f)
 	}
 	if spend := s.job.Spec.Budget; spend != nil && spend.MaxRequests > 0 {

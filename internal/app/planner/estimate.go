@@ -3,6 +3,7 @@ package planner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -108,6 +109,10 @@ func (j *job) noteSkew(ctx context.Context, upstream time.Time) error {
 		return err
 	}
 	skew := upstream.Sub(now)
+	if !harvest.ClockBelieved(skew, j.t.BaseURL != "") {
+		j.disbelieve(upstream, now)
+		skew = 0
+	}
 	if skew.Abs() <= skewNoise {
 		skew = 0
 	}
@@ -117,6 +122,18 @@ func (j *job) noteSkew(ctx context.Context, upstream time.Time) error {
 		return nil
 	}
 	return j.store.NoteSkew(ctx, j.clock(), skew)
+}
+
+// disbelieve says, once, that windows end by the store's clock alone.
+func (j *job) disbelieve(upstream, now time.Time) {
+	const format = "the clock of %s says %s, the store's %s: that is too far off, so the window ends by the store's; next: look at the clock of this machine, then tell the provider"
+	if j.disbelieved {
+		return
+	}
+	j.disbelieved = true
+	w := fmt.Sprintf(format, j.t.Provenance, harvest.FormatInstant(upstream), harvest.FormatInstant(now))
+	j.out.Warnings = append(j.out.Warnings, w)
+	j.log.Warn("upstream's clock not believed", "source", j.t.Provenance, "upstream", harvest.FormatInstant(upstream), "store", harvest.FormatInstant(now))
 }
 
 // clock names the clock that is asked: the source's own, or that of the host it

@@ -162,7 +162,9 @@ type job struct {
 	// skew is the upstream's clock against the store's, once an answer told.
 	skew     time.Duration
 	skewSeen bool
-	probed   bool  // the upstream's clock was asked for by a search page
+	// disbelieved: the upstream's clock is too far off, and this run has said so.
+	disbelieved bool
+	probed      bool  // the upstream's clock was asked for by a search page
 	unknown  error // why a count is not known
 	// first is what the first page of a window said of it, density what was
 	// harvested a second before: what other windows are guessed from.
@@ -178,7 +180,10 @@ type guess struct {
 
 // run makes the plan, once.
 func (j *job) run(ctx context.Context) error {
-	j.out.Warnings, j.out.Expected, j.begun = j.out.Warnings[:j.notes], 0, false
+	j.out.Warnings = j.out.Warnings[:j.notes]
+	j.out.Expected = 0
+	j.begun = false
+	j.disbelieved = false
 	if done, err := j.answered(ctx); err != nil || done {
 		return err
 	}
@@ -301,6 +306,9 @@ func (j *job) recall(ctx context.Context) (err error) {
 	if !j.skewSeen {
 		if j.skew, j.skewSeen, err = j.store.ClockSkew(ctx, j.clock()); err != nil {
 			return err
+		}
+		if !harvest.ClockBelieved(j.skew, j.t.BaseURL != "") {
+			j.skew = 0
 		}
 	}
 	j.lag = j.spec.Window.SafetyLag.D()

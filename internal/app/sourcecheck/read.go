@@ -29,6 +29,8 @@ type reading struct {
 	// upstreamAt is the upstream's clock, skew how far it is ahead of ours.
 	upstreamAt time.Time
 	skew       time.Duration
+	// wild: that clock is too far off to be believed.
+	wild bool
 	moved      bool // the window was moved by what the upstream's clock says
 
 	counted *int64
@@ -114,6 +116,10 @@ func (r *reading) ask(ctx context.Context, p source.Purpose, pos harvest.Positio
 	if at := ans.UpstreamAt; !at.IsZero() {
 		r.upstreamAt = at
 		r.skew = at.Sub(r.Now)
+		r.wild = !harvest.ClockBelieved(r.skew, r.BaseURL != "")
+		if r.wild {
+			r.skew = 0
+		}
 	}
 	r.err, r.fault, r.root = err, harvest.Fault{}, ""
 	if err != nil {
@@ -138,7 +144,7 @@ func (r *reading) once() *source.Spec {
 // behind reports whether the upstream's clock, as its reply told it, has not
 // reached the window's end; the window is then moved, once.
 func (r *reading) behind() bool {
-	if r.moved || r.upstreamAt.IsZero() || !r.From.IsZero() || !r.To.IsZero() || !r.upstreamAt.Before(r.span.To) {
+	if r.moved || r.wild || r.upstreamAt.IsZero() || !r.From.IsZero() || !r.To.IsZero() || !r.upstreamAt.Before(r.span.To) {
 		return false
 	}
 	r.moved = true

@@ -137,7 +137,7 @@ func (c *Client) try(ctx context.Context, a *attempt) *trouble {
 // pass waits at the gate. A permit that comes when the source is to be left
 // alone is given back.
 func (c *Client) pass(ctx context.Context, a *attempt, cost int) (release func(sent bool), err error) {
-	release, waited, err := c.gate.Acquire(ctx, a.rate(), cost, c.cfg.MaxWait)
+	release, waited, err := c.gate.Acquire(ctx, a.rate(), cost, c.patience(a.rate(), cost))
 	a.answer.Traffic.WaitGate += waited
 	if err != nil || c.cfg.Resting == nil {
 		return release, err
@@ -147,6 +147,21 @@ func (c *Client) pass(ctx context.Context, a *attempt, cost int) (release func(s
 		return nil, rest.Fault()
 	}
 	return release, nil
+}
+
+// ordinaryTurns is how many requests may stand before one at the gate without
+// anything being wrong: those of a few walks and of whoever counts.
+const ordinaryTurns = 4
+
+// patience is the longest wait for a permit that is sat out. A source that may be
+// asked once in ten seconds lets each of a few wait longer than others would:
+// that is its pace, and no reason to give a task back and take it again.
+func (c *Client) patience(r source.Rate, cost int) time.Duration {
+	if r.QPS <= 0 {
+		return c.cfg.MaxWait
+	}
+	turn := time.Duration(float64(max(cost, 1)) / r.QPS * float64(time.Second))
+	return max(c.cfg.MaxWait, ordinaryTurns*turn)
 }
 
 // count adds a reply to the account.
