@@ -74,7 +74,7 @@ func TestStyles_NeverDone(t *testing.T) {
 		{row{
 			name: "OAI-PMH, stall", oracle: sim.GenericStyle{Format: "oai", End: "stall"},
 			pack: strings.Replace(oaiPack("SECOND"), "minStep: 1d", "minStep: 30d", 1), search: oaiSearch("iso(window.from)", "iso(window.last)"), count: "none",
-		}, "max_pages", false, 50 + 2},
+		}, "nothing_new", false, 50 + 2},
 		{row{
 			name: "tokenParam that is not in the link", oracle: sim.GenericStyle{Paging: "links", Href: "foreign"}, pack: byToken, query: sendToken,
 			response: "nextToken: links[rel=next].href\ntokenParam: cursor",

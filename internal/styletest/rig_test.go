@@ -53,7 +53,7 @@ type row struct {
 	prepare func(r *run)
 	records int           // default 70
 	span    time.Duration // that they lie in, default 30 days
-	rounds  int // how often the clock moves on and the source is harvested again
+	rounds  int           // how often the clock moves on and the source is harvested again
 
 	// What the pack makes patra ask for twice without a fault.
 	again func(pages int) int

@@ -165,7 +165,7 @@ type job struct {
 	// disbelieved: the upstream's clock is too far off, and this run has said so.
 	disbelieved bool
 	probed      bool  // the upstream's clock was asked for by a search page
-	unknown  error // why a count is not known
+	unknown     error // why a count is not known
 	// first is what the first page of a window said of it, density what was
 	// harvested a second before: what other windows are guessed from.
 	first   *guess

@@ -30,8 +30,8 @@ type reading struct {
 	upstreamAt time.Time
 	skew       time.Duration
 	// wild: that clock is too far off to be believed.
-	wild bool
-	moved      bool // the window was moved by what the upstream's clock says
+	wild  bool
+	moved bool // the window was moved by what the upstream's clock says
 
 	counted *int64
 	pages   []*harvest.Page
