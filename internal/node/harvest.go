@@ -173,19 +173,25 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	trigger := harvest.Trigger{
 		Provenance: req.Source, Operation: op, Activity: req.Activity, Kind: "MANUAL", From: req.From, To: req.To, Query: req.Query, BaseURL: req.BaseURL, Pick: req.Pick, Params: string(params),
 	}
-	planned, err := n.Planner.Plan(ctx, trigger)
-	watch.traffic(planned.Traffic)
+	planned, err := settled(func() (planner.Planned, error) {
+		p, err := n.Planner.Plan(ctx, trigger)
+		watch.traffic(p.Traffic)
+		return p, err
+	})
 	rep.Namespace, rep.Noop, rep.Warnings = planned.Namespace.String(), planned.Noop, planned.Warnings
 	if err != nil {
 		return rep, err
 	}
 	rep.Window = ReportWindow{Time(planned.Window.From), Time(planned.Window.To)}
 	if req.BaseURL != "" {
-		if err := n.Store.SetBaseURL(ctx, planned.Namespace, req.BaseURL); err != nil {
+		_, err := settled(func() (struct{}, error) {
+			return struct{}{}, n.Store.SetBaseURL(ctx, planned.Namespace, req.BaseURL)
+		})
+		if err != nil {
 			return rep, err
 		}
 	}
-	if _, err := n.Store.RequeueFailed(ctx, req.Source, op); err != nil {
+	if _, err := settled(func() (int64, error) { return n.Store.RequeueFailed(ctx, req.Source, op) }); err != nil {
 		return rep, err
 	}
 	plans, err := n.Store.OpenPlans(ctx, planned.Namespace)
@@ -200,7 +206,7 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	runErr := n.work(ctx, req.Source, op, watch)
 	for runErr == nil && ctx.Err() == nil {
 		// Planning stopped where enough was open; now there is room.
-		next, err := n.rest(ctx, trigger, planned)
+		next, err := settled(func() (planner.Planned, error) { return n.rest(ctx, trigger, planned) })
 		if err != nil || next.Noop {
 			if runErr = err; planned.Waits || !planned.Noop || next.Waits {
 				planned.Waits, planned.Reason = next.Waits, next.Reason
@@ -224,6 +230,17 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	rep.Requests, rep.Bytes = watch.requests()
 	rep.Duration = time.Since(began).Milliseconds()
 	return rep, runErr
+}
+
+// settled calls f again while the outcome of its commit is unknown: f looks at
+// what is there, and does only what is not done yet.
+func settled[T any](f func() (T, error)) (out T, err error) {
+	for range 5 {
+		if out, err = f(); !errors.Is(err, harvest.ErrUnknownOutcome) {
+			break
+		}
+	}
+	return out, err
 }
 
 // rest plans what is left of what was asked for: the rest of a plan that is not
@@ -266,14 +283,20 @@ func (n *Node) Work(ctx context.Context, code string, op harvest.Operation) (sql
 
 // work runs tasks of the source until none is left.
 func (n *Node) work(ctx context.Context, code string, op harvest.Operation, watch *Watch) error {
+	var countAgain time.Time // to count what is left takes long where that is much
 	ex := n.Executor(executor.Config{
 		Provenance: code, Operation: op,
 		Observe: watch.observe,
 		Idle: func(ctx context.Context) (bool, error) {
+			began := time.Now()
+			if began.Before(countAgain) {
+				return false, nil
+			}
 			w, err := n.Work(ctx, code, op)
 			if err != nil {
 				return false, err
 			}
+			countAgain = time.Now().Add(20 * time.Since(began))
 			watch.waiting(w)
 			if w.Ready+w.Leased+w.Later == 0 {
 				return true, nil

@@ -130,11 +130,12 @@ func (n *Node) keep(ctx context.Context, name Role, run func(context.Context) er
 	}
 }
 
-// every calls f now and again until ctx ends or f fails.
+// every calls f now and again until ctx ends or f fails. A commit of unknown outcome
+// is no failure: the next call sees what is there.
 func every(poll time.Duration, f func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for {
-			if err := f(ctx); err != nil {
+			if err := f(ctx); err != nil && !errors.Is(err, harvest.ErrUnknownOutcome) {
 				return err
 			}
 			select {

@@ -39,6 +39,18 @@ func TestSweep(t *testing.T) {
 	})
 }
 
+// TestR88_CutAtEveryPoint is the sweep with lost connections: at its k-th point
+// every connection to the server is cut. The harvest does not fail, it goes on by
+// itself on new ones and ends exact. Only where COMMIT is under way is its run given
+// back, to be taken again from what the store says.
+func TestR88_CutAtEveryPoint(t *testing.T) {
+	for _, e := range []patratest.Engine{patratest.MySQL, patratest.MariaDB} {
+		for _, code := range []string{"pubmed", "crossref"} {
+			t.Run(e.Name+"/"+code, func(t *testing.T) { sweep(t, e, code, "cut") })
+		}
+	}
+}
+
 func sweep(t *testing.T, e patratest.Engine, code, mode string) {
 	dsn := e.DSN(t)
 	db := storetest.OpenSQL(t, dsn)
@@ -47,6 +59,9 @@ func sweep(t *testing.T, e patratest.Engine, code, mode string) {
 	every := 1
 	if os.Getenv("PATRA_SOAK") == "" && (!s.bubble || storetest.Race || testing.Short()) {
 		every = 19
+	}
+	if mode == "cut" {
+		s.proxy, dsn = patratest.NewProxy(t, dsn)
 	}
 	// A clean run tells how many points and requests there are.
 	if s.bubble {
@@ -83,6 +98,7 @@ type sweeper struct {
 	code   string
 	kill   bool
 	bubble bool
+	proxy  *patratest.Proxy // cuts connections instead of failing; nil unless it is that
 	packs  map[string]registry.Pack
 }
 
@@ -122,6 +138,10 @@ func (s *sweeper) once(t *testing.T, dsn string, k int, ttl time.Duration) (out 
 			return nil
 		}
 		out.at = cmp.Or(out.at, p)
+		if s.proxy != nil {
+			s.proxy.Cut()
+			return nil
+		}
 		return errors.New("the store is gone")
 	}
 	cfg := patratest.RigConfig{
@@ -138,10 +158,10 @@ func (s *sweeper) once(t *testing.T, dsn string, k int, ttl time.Duration) (out 
 	if cerr := r.Node.Close(); cerr != nil {
 		t.Errorf("close: %v", cerr)
 	}
-	if out.at == "" && err != nil {
-		t.Errorf("nothing was done to it: %v", err)
+	if (out.at == "" || s.proxy != nil) && err != nil {
+		t.Errorf("it did not end by itself: %v", err)
 	}
-	if out.at != "" {
+	if out.at != "" && s.proxy == nil {
 		// A new process, once the lease of the dead one has run out.
 		time.Sleep(ttl + ttl/10)
 		cfg.Hook, cfg.Oracle = nil, r.Sim

@@ -88,7 +88,7 @@ func New(cfg Config, store Store, up Upstream, log *slog.Logger) *Executor {
 	return &Executor{cfg: cfg.withDefaults(), store: store, up: up, log: log.With("component", "executor"), specs: map[string]*source.Spec{}}
 }
 
-// Run takes and runs tasks until ctx ends, Idle says so, or the store fails.
+// Run takes and runs tasks until ctx ends, Idle says so, or the store is away.
 // When ctx ends it takes nothing more, lets pages in hand finish within the
 // grace time, and releases what is left.
 func (e *Executor) Run(ctx context.Context) error {
@@ -148,13 +148,17 @@ func (e *Executor) feed(ctx, work context.Context, free chan struct{}, start fun
 			Owner: e.cfg.Owner, TTL: e.cfg.LeaseTTL, Max: 1, Provenance: e.cfg.Provenance, Operation: e.cfg.Operation, SpecVersion: source.SpecVersion,
 			Resting: e.resting(ctx), Turns: turns,
 		})
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, harvest.ErrUnknownOutcome):
+			// If a task was leased, nobody works on it: its lease will run out.
+			e.log.Warn("outcome of a lease unknown", "err", err)
+		default:
 			return err
 		}
-		if len(found) > 0 {
+		if len(found) > 0 && err == nil {
 			start(found[0])
 			continue
 		}

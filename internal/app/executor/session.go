@@ -56,8 +56,8 @@ type session struct {
 	traffic harvest.RunStats
 }
 
-// runJob runs a leased task to its end. It returns an error only if the store
-// failed in a way that makes going on pointless; whatever became of the task
+// runJob runs a leased task to its end. It returns an error only if going on with
+// any task is pointless, as when the store is away; whatever became of this one
 // otherwise has been written, or will be found by the next owner.
 func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 	log := e.log.With("source", job.Provenance, "plan", job.Plan, "task", job.Lease.Task, "lease", job.Lease.Fence)
@@ -111,9 +111,20 @@ func (e *Executor) storeEnd(ctx context.Context, job harvest.Job, log *slog.Logg
 		return nil
 	case ctx.Err() != nil:
 		return nil
+	case !errors.Is(err, harvest.ErrStoreAway):
+		// It concerns this task alone, whose lease will run out.
+		log.Error("the store refused, the next owner will try", "err", err)
+		return nil
 	}
 	return err
 }
+
+// codeStore is why a task failed whose page the store would not take, though it
+// takes others. codeUnknown is why a run ended whose commit may have happened.
+const (
+	codeStore   = "store_error"
+	codeUnknown = "outcome_unknown"
+)
 
 // renew keeps the lease while the work goes on, and cancels it if refused.
 func (s *session) renew(ctx context.Context, cancel context.CancelCauseFunc) {
@@ -138,21 +149,35 @@ func (s *session) renew(ctx context.Context, cancel context.CancelCauseFunc) {
 
 // end closes a run that did not finish its slice.
 func (s *session) end(work context.Context, err error) error {
-	// Last writes go through even when the work was cancelled.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(work), s.e.cfg.Grace)
+	// Last writes go through even when the work was cancelled, but only for a while.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(work))
 	defer cancel()
+	defer context.AfterFunc(work, func() {
+		select {
+		case <-time.After(s.e.cfg.Grace):
+			cancel()
+		case <-ctx.Done():
+		}
+	})()
 	end := harvest.RunEnd{Run: s.run, Stats: s.traffic, Error: err.Error(), Unasked: s.unasked}
 	f, isFault := harvest.FaultOf(err)
 	kind := TaskReleased
 	switch {
-	case errors.Is(err, harvest.ErrLeaseLost), errors.Is(err, harvest.ErrUnknownOutcome):
+	case errors.Is(err, harvest.ErrLeaseLost):
 		return s.e.storeEnd(ctx, s.job, s.log, err)
+	case errors.Is(err, harvest.ErrUnknownOutcome):
+		// Whoever takes the task next reads what is there. Giving it back waits
+		// for the lost transaction to be over, one way or the other, since both
+		// write the task's row, and changes nothing if that closed the task.
+		end.Outcome, end.Code = harvest.Released, codeUnknown
 	case errors.Is(err, harvest.ErrHeld):
 		end.Outcome, end.Code = harvest.Released, "held"
 	case errors.Is(err, errStopping), errors.Is(err, context.Canceled):
 		end.Outcome, end.Code = harvest.Released, "shutdown"
+	case errors.Is(err, harvest.ErrStoreAway):
+		return err
 	case !isFault:
-		return err // the store
+		end.Outcome, end.Code, kind = harvest.Refused, codeStore, TaskFailed
 	case f.Code == "rate_wait":
 		end.Outcome, end.Code, end.Delay = harvest.Released, f.Code, f.RetryAfter
 	case f.Code == "quota_wait": // nobody asked us to stay away: no reason to pause the source

@@ -92,6 +92,10 @@ var (
 	// ErrUnknownOutcome: the connection was lost while committing. Nobody
 	// knows what is stored; the next owner of the task reads it.
 	ErrUnknownOutcome = errors.New("commit outcome unknown")
+	// ErrStoreAway: the store takes nothing from anybody now: it cannot be
+	// reached, is full, or may not be written. Any other error of the store
+	// concerns what it was given.
+	ErrStoreAway = errors.New("the store is away")
 	// ErrCursorRegress: a cursor was asked to move back.
 	ErrCursorRegress = errors.New("cursor may not move back")
 	// ErrNotFound: no such object.

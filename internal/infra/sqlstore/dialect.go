@@ -40,6 +40,8 @@ type dialect struct {
 	idsFollow   bool
 	isolation   sql.IsolationLevel
 	isRetryable func(error) bool
+	// isLost reports that there is no connection, or no longer.
+	isLost func(error) bool
 	// isDefinite reports that a failed COMMIT certainly changed nothing.
 	isDefinite func(error) bool
 	isReadOnly func(error) bool
@@ -64,6 +66,7 @@ var sqliteDialect = &dialect{
 		c, ok := sqliteCode(err)
 		return ok && (c&0xff == sqlite3.SQLITE_BUSY || c&0xff == sqlite3.SQLITE_LOCKED)
 	},
+	isLost: func(error) bool { return false }, // a file has none
 	isDefinite: func(err error) bool {
 		_, ok := sqliteCode(err)
 		return ok
@@ -104,6 +107,7 @@ var mysqlDialect = &dialect{
 		}
 		return false
 	},
+	isLost:     isLostConnection,
 	isDefinite: func(err error) bool { return mysqlCode(err) != 0 },
 	isReadOnly: func(err error) bool {
 		switch mysqlCode(err) {

@@ -22,9 +22,21 @@ func (s *Store) PickSQL(r harvest.LeaseRequest) []Statement {
 	}
 	var out []Statement
 	add := func(q string, args []any) { out = append(out, Statement{q, args}) }
-	add(s.headsSQL(r, now))
+	head := harvest.Head{Partition: harvest.Partition{Provenance: "lab", Endpoint: "search", Operation: harvest.Harvest}, Priority: 100, ScheduledAt: now.Add(-time.Hour)}
 	add(s.diedSQL(r, now))
-	add(s.first(r, harvest.Head{Partition: harvest.Partition{Provenance: "lab", Endpoint: "search", Operation: harvest.Harvest}, Priority: 100, ScheduledAt: now.Add(-time.Hour)}, now))
+	add(s.firstSQL(head, now))
+	add(s.firstKnownSQL(r, head, now))
+	add(s.afterSQL(r, head))
+	head.Provenance = "aaa" // before all
+	add(s.afterSQL(r, head))
+	return out
+}
+
+// SeedSQL are the statements that look for the newest stored time.
+func (s *Store) SeedSQL() (out []Statement) {
+	for _, q := range s.seedSQL() {
+		out = append(out, Statement{SQL: q})
+	}
 	return out
 }
 

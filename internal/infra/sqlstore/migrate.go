@@ -31,7 +31,7 @@ func (e *SchemaError) Next() string {
 }
 
 func (s *Store) provider() (*goose.Provider, error) {
-	p, err := goose.NewProvider(s.d.goose, s.w, s.d.fs(), goose.WithLogger(goose.NopLogger()))
+	p, err := goose.NewProvider(s.d.goose, s.patient(s.w), s.d.fs(), goose.WithLogger(goose.NopLogger()))
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
@@ -113,7 +113,7 @@ func (s *Store) lockSchema(ctx context.Context) (unlock func(), err error) {
 	if s.d != mysqlDialect {
 		return func() {}, nil
 	}
-	c, err := s.w.Conn(ctx)
+	c, err := s.patient(s.w).Conn(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("lock the schema: %w", err)
 	}

@@ -12,14 +12,14 @@ import (
 
 // Frontier tells where the next window of a namespace begins (R4).
 func (s *Store) Frontier(ctx context.Context, ns harvest.Namespace) (harvest.Frontier, error) {
-	f, err := frontier(func(q string, args ...any) *sql.Row { return s.r.QueryRowContext(ctx, q, args...) }, ns, "")
+	f, err := frontier(func(q string, args ...any) scanner { return s.r.QueryRowContext(ctx, q, args...) }, ns, "")
 	if err != nil {
 		return f, fmt.Errorf("read frontier of %s %s: %w", ns.Provenance, ns, err)
 	}
 	return f, nil
 }
 
-func frontier(row func(string, ...any) *sql.Row, ns harvest.Namespace, lock string) (harvest.Frontier, error) {
+func frontier(row func(string, ...any) scanner, ns harvest.Namespace, lock string) (harvest.Frontier, error) {
 	var f harvest.Frontier
 	var w, since ts
 	var init string

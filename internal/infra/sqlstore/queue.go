@@ -1,8 +1,13 @@
 package sqlstore
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -65,16 +70,14 @@ func (q *queue) next() (t taken, any bool, err error) {
 			}
 			continue
 		}
-		var at ts
-		query, args := q.s.first(q.r, h, q.now)
-		err := q.row(query, args...).Scan(&t.id, &t.fence, &t.slice, &t.barren, &at)
+		t, at, err := q.first(h)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			q.turns.Gone(h)
 			continue
 		case err != nil:
 			return t, false, err
-		case q.turns.Moved(h, at.time(), t.id):
+		case q.turns.Moved(h, at, t.id):
 			continue // perhaps another is first now
 		}
 		if h.Dead {
@@ -85,17 +88,60 @@ func (q *queue) next() (t taken, any bool, err error) {
 	}
 }
 
-// heads reads the first task of each partition and priority.
+// first is the first task at or after a head. Tasks that only a newer worker can
+// run are met as seldom as programs are replaced, so they are looked for in what
+// was picked, and passed over only then.
+func (q *queue) first(h harvest.Head) (t taken, at time.Time, err error) {
+	var due ts
+	var version int
+	read := func(query string, args []any) error {
+		return q.row(query, args...).Scan(&t.id, &t.fence, &t.slice, &t.barren, &due, &version)
+	}
+	err = read(q.s.firstSQL(h, q.now))
+	if err == nil && version > q.r.SpecVersion {
+		err = read(q.s.firstKnownSQL(q.r, h, q.now))
+	}
+	return t, due.time(), err
+}
+
+// heads reads the first task of each partition and priority that may be taken,
+// one after the other: from each the queue's index leads to the next, however many
+// tasks lie between. A partition that may not be taken costs one step.
 func (q *queue) heads() error {
 	began := time.Now()
 	var heads []harvest.Head
-	query, args := q.s.headsSQL(q.r, q.now)
-	if err := q.each(q.scan(&heads, false), query, args...); err != nil {
-		return err
+	at := harvest.Head{Partition: harvest.Partition{Provenance: q.r.Provenance}, Priority: math.MinInt32}
+	for {
+		h, any, err := q.after(at)
+		if err != nil {
+			return fmt.Errorf("read the queue: %w", err)
+		}
+		if !any {
+			break
+		}
+		at = h
+		switch {
+		case !q.may(h.Partition):
+			at.Priority = math.MaxInt32
+		case !h.ScheduledAt.After(q.now):
+			heads = append(heads, h)
+		}
 	}
 	q.read = true
 	q.turns.Read(heads, q.now, time.Since(began))
 	return nil
+}
+
+// after is the first task behind those of a partition and priority.
+func (q *queue) after(at harvest.Head) (next harvest.Head, any bool, err error) {
+	var found []harvest.Head
+	query, args := q.s.afterSQL(q.r, at)
+	if err := q.each(q.scan(&found, false), query, args...); err != nil || len(found) == 0 {
+		return next, false, err
+	}
+	return slices.MinFunc(found, func(a, b harvest.Head) int {
+		return cmp.Or(cmp.Compare(a.Provenance, b.Provenance), cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Priority, b.Priority))
+	}), true, nil
 }
 
 // died reads the tasks whose owner is gone. At most as many are held as there
@@ -123,37 +169,77 @@ func (q *queue) scan(to *[]harvest.Head, dead bool) func(*sql.Rows) error {
 	}
 }
 
-// wanted is the part of a condition that comes from the request.
-func wanted(r harvest.LeaseRequest) (string, []any) {
-	q, args := ` AND t.spec_version <= ?`, []any{r.SpecVersion}
+// afterSQL finds what follows a partition and priority in the order of the queue's
+// index: the next priority, the next operation, the next endpoint and the next
+// source, each the first row of a range. The nearest of them is what follows. Asked
+// as one range over four columns, servers would read all that lies behind.
+func (s *Store) afterSQL(r harvest.LeaseRequest, at harvest.Head) (string, []any) {
+	columns := []struct {
+		name  string
+		value any
+	}{
+		{"t.provenance_code", at.Provenance},
+		{"t.endpoint_name", at.Endpoint},
+		{"t.operation_code", at.Operation},
+		{"t.priority", at.Priority},
+	}
+	var parts []string
+	var args []any
+	for n := len(columns) - 1; n >= 0; n-- {
+		if n == 0 && r.Provenance != "" {
+			break // of no other source
+		}
+		where := ""
+		for _, c := range columns[:n] {
+			where += " AND " + c.name + "=?"
+			args = append(args, c.value)
+		}
+		where += " AND " + columns[n].name + ">?"
+		args = append(args, columns[n].value)
+		parts = append(parts, fmt.Sprintf(`SELECT * FROM (SELECT t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id FROM ing_task t%s
+			WHERE t.status_code='QUEUED'%s ORDER BY t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id LIMIT 1) n%d`, s.d.taskIndex, where, n))
+	}
+	return strings.Join(parts, " UNION ALL "), args
+}
+
+// diedSQL finds the tasks whose owner is gone.
+func (s *Store) diedSQL(r harvest.LeaseRequest, now time.Time) (string, []any) {
+	query := `SELECT t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id FROM ing_task t` + s.d.taskIndex + `
+		WHERE t.status_code IN ('DISPATCHED','EXECUTING') AND t.leased_until < ? AND t.spec_version <= ?`
+	args := []any{ts(now), r.SpecVersion}
 	if r.Provenance != "" {
-		q, args = q+` AND t.provenance_code=?`, append(args, r.Provenance)
+		query += ` AND t.provenance_code=?`
+		args = append(args, r.Provenance)
 	}
 	if r.Operation != "" {
-		q, args = q+` AND t.operation_code=?`, append(args, r.Operation)
+		query += ` AND t.operation_code=?`
+		args = append(args, r.Operation)
 	}
-	return q, args
+	return query, args
 }
 
-func (s *Store) headsSQL(r harvest.LeaseRequest, now time.Time) (string, []any) {
-	where, args := wanted(r)
-	return `SELECT t.provenance_code, t.endpoint_name, t.operation_code, t.priority, MIN(t.scheduled_at), MIN(t.id) FROM ing_task t` + s.d.taskIndex + `
-		WHERE t.status_code='QUEUED' AND t.scheduled_at <= ?` + where + ` GROUP BY t.provenance_code, t.endpoint_name, t.operation_code, t.priority`, append([]any{ts(now)}, args...)
+// What is read of a task to take it, and where those of a head lie in the index.
+const (
+	takenSQL   = `SELECT t.id, t.fence, t.slice_id, t.barren, t.scheduled_at, t.spec_version FROM ing_task t`
+	ofHeadSQL  = ` WHERE t.status_code='QUEUED' AND t.provenance_code=? AND t.endpoint_name=? AND t.operation_code=? AND t.priority=? AND t.scheduled_at >= ? AND t.scheduled_at <= ?`
+	inOrderSQL = ` ORDER BY t.scheduled_at, t.id`
+)
+
+func ofHead(h harvest.Head, now time.Time) []any {
+	return []any{h.Provenance, h.Endpoint, h.Operation, h.Priority, ts(h.ScheduledAt), ts(now)}
 }
 
-func (s *Store) diedSQL(r harvest.LeaseRequest, now time.Time) (string, []any) {
-	where, args := wanted(r)
-	return `SELECT t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id FROM ing_task t` + s.d.taskIndex + `
-		WHERE t.status_code IN ('DISPATCHED','EXECUTING') AND t.leased_until < ?` + where, append([]any{ts(now)}, args...)
-}
-
-// first is the statement that finds the first task at or after a head.
-func (s *Store) first(r harvest.LeaseRequest, h harvest.Head, now time.Time) (string, []any) {
-	const cols = `SELECT t.id, t.fence, t.slice_id, t.barren, t.scheduled_at FROM ing_task t`
+// firstSQL finds the first task at or after a head.
+func (s *Store) firstSQL(h harvest.Head, now time.Time) (string, []any) {
 	if h.Dead {
-		return cols + ` WHERE t.id=? AND t.status_code IN ('DISPATCHED','EXECUTING') AND t.leased_until < ?` + s.d.skipLocked, []any{h.Task, ts(now)}
+		return takenSQL + ` WHERE t.id=? AND t.status_code IN ('DISPATCHED','EXECUTING') AND t.leased_until < ?` + s.d.skipLocked, []any{h.Task, ts(now)}
 	}
-	return cols + s.d.taskIndex + ` WHERE t.status_code='QUEUED' AND t.priority=? AND t.scheduled_at >= ? AND t.scheduled_at <= ?
-		AND t.provenance_code=? AND t.endpoint_name=? AND t.operation_code=? AND t.spec_version <= ? ORDER BY t.scheduled_at, t.id LIMIT 1` + s.d.skipLocked,
-		[]any{h.Priority, ts(h.ScheduledAt), ts(now), h.Provenance, h.Endpoint, h.Operation, r.SpecVersion}
+	return takenSQL + s.d.taskIndex + ofHeadSQL + inOrderSQL + ` LIMIT 1` + s.d.skipLocked, ofHead(h, now)
+}
+
+// firstKnownSQL likewise, but finds one that the worker can run, if it is among
+// the next thousand: behind more of them it waits for a newer worker.
+func (s *Store) firstKnownSQL(r harvest.LeaseRequest, h harvest.Head, now time.Time) (string, []any) {
+	return takenSQL + ` WHERE t.status_code='QUEUED' AND t.spec_version <= ? AND t.id IN (SELECT id FROM (SELECT t.id FROM ing_task t` + s.d.taskIndex + ofHeadSQL + inOrderSQL + ` LIMIT 1000) n)` +
+		inOrderSQL + ` LIMIT 1` + s.d.skipLocked, append([]any{r.SpecVersion}, ofHead(h, now)...)
 }

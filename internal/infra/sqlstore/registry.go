@@ -37,16 +37,15 @@ const taskAll = "ALL"
 // one snapshot and with one reading of the clock (R46). A source that is not
 // there is [harvest.ErrNotFound].
 func (s *Store) LoadSource(ctx context.Context, code string) (source.Contents, error) {
-	t, err := s.r.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: snapshotLevel(s.d)})
-	if err != nil {
-		return source.Contents{}, fmt.Errorf("load source %s: %w", code, err)
-	}
-	defer t.Rollback() //nolint:errcheck // nothing was written
-	x := &tx{ctx: ctx, s: s, sql: t}
-	if x.now, err = x.clock(); err != nil {
-		return source.Contents{}, err
-	}
-	c, err := x.loadSource(code, "")
+	var c source.Contents
+	err := s.snapshot(ctx, "load source", func(t *sql.Tx) (err error) {
+		x := &tx{ctx: ctx, s: s, sql: t}
+		if x.now, err = x.clock(); err != nil {
+			return err
+		}
+		c, err = x.loadSource(code, "")
+		return err
+	})
 	if err != nil {
 		return c, fmt.Errorf("load source %s: %w", code, err)
 	}

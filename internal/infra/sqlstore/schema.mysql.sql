@@ -328,8 +328,8 @@ CREATE TABLE `ing_task` (
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_task_slice` (`slice_id`),
   UNIQUE KEY `uk_task_idem` (`idempotent_key`),
-  KEY `idx_task_queue` (`status_code`,`priority`,`scheduled_at`,`id`),
   KEY `idx_task_plan` (`plan_id`,`status_code`),
+  KEY `idx_task_queue` (`status_code`,`provenance_code`,`endpoint_name`,`operation_code`,`priority`,`scheduled_at`,`id`),
   CONSTRAINT `ing_task_chk_1` CHECK ((`status_code` in (_utf8mb4'QUEUED',_utf8mb4'DISPATCHED',_utf8mb4'EXECUTING',_utf8mb4'SUCCEEDED',_utf8mb4'FAILED',_utf8mb4'PARTIAL',_utf8mb4'CANCELLED')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 

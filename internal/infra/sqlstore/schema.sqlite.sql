@@ -317,7 +317,7 @@ CREATE TABLE ing_task (
 
 CREATE INDEX idx_task_plan ON ing_task (plan_id, status_code);
 
-CREATE INDEX idx_task_queue ON ing_task (status_code, priority, scheduled_at, id);
+CREATE INDEX idx_task_queue ON ing_task (status_code, provenance_code, endpoint_name, operation_code, priority, scheduled_at, id);
 
 CREATE UNIQUE INDEX uk_task_idem ON ing_task (idempotent_key);
 

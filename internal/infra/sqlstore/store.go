@@ -14,14 +14,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
+	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
 // Store is the database. It is safe for concurrent use.
 type Store struct {
 	d      *dialect
 	w      *sql.DB // writes; on SQLite a single connection
-	r      *sql.DB // reads
+	r      reader
+	slow   *sql.DB // of a server: connections for statements that take long, made when there is one
 	clock  clock
 	log    *slog.Logger
 	dsn    string // without password
@@ -42,16 +43,6 @@ type Options struct {
 	Hook func(point string) error
 	// Wall, if set, is read instead of the store's clock: tests step it.
 	Wall func() time.Time
-}
-
-// DSNError says that a DSN cannot be used, and what one looks like.
-type DSNError struct {
-	DSN    string
-	Reason string
-}
-
-func (e *DSNError) Error() string {
-	return fmt.Sprintf("database %q: %s (use sqlite:PATH or mysql://user:password@host:port/database)", e.DSN, e.Reason)
 }
 
 // Open connects to the database named by dsn, and on SQLite brings its schema
@@ -101,12 +92,13 @@ func migrate(ctx context.Context, dsn string, o Options) error {
 func Connect(ctx context.Context, dsn string, o Options) (*Store, error) {
 	kind, rest, ok := strings.Cut(dsn, ":")
 	if !ok || rest == "" {
-		return nil, &DSNError{DSN: dsn, Reason: "not a database address"}
+		return nil, &DSNError{DSN: redactDSN(dsn), Reason: "not a database address"}
 	}
 	s := &Store{log: o.Logger, hook: o.Hook, wall: o.Wall, stmts: make(map[string]*sql.Stmt)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	s.r.s = s
 	var err error
 	switch kind {
 	case "sqlite":
@@ -114,7 +106,7 @@ func Connect(ctx context.Context, dsn string, o Options) (*Store, error) {
 	case "mysql":
 		err = s.openMySQL(ctx, dsn)
 	default:
-		err = &DSNError{DSN: redactDSN(dsn), Reason: fmt.Sprintf("unknown kind %q", kind)}
+		err = &DSNError{DSN: redactDSN(dsn), Reason: fmt.Sprintf("unknown kind %q", kindOf(dsn))}
 	}
 	if err != nil {
 		return nil, err
@@ -148,7 +140,7 @@ func (s *Store) openSQLite(ctx context.Context, path string, readOnly bool) erro
 		return db, nil
 	}
 	var err error
-	if s.r, err = open("&_pragma=query_only(1)", max(2, runtime.NumCPU())); err != nil {
+	if s.r.DB, err = open("&_pragma=query_only(1)", max(2, runtime.NumCPU())); err != nil {
 		return err
 	}
 	if readOnly {
@@ -162,11 +154,11 @@ func (s *Store) openSQLite(ctx context.Context, path string, readOnly bool) erro
 			if err := s.r.Close(); err != nil {
 				return fmt.Errorf("open %s: %w", s.dsn, err)
 			}
-			if s.r, err = open(extra+"&_pragma=query_only(1)", max(2, runtime.NumCPU())); err != nil {
+			if s.r.DB, err = open(extra+"&_pragma=query_only(1)", max(2, runtime.NumCPU())); err != nil {
 				return err
 			}
 		}
-		s.w = s.r
+		s.w = s.r.DB
 		return s.ping(ctx)
 	}
 	if s.w, err = open("&_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=cache_size(-32768)&_pragma=wal_autocheckpoint(2000)", 1); err != nil {
@@ -175,61 +167,22 @@ func (s *Store) openSQLite(ctx context.Context, path string, readOnly bool) erro
 	return s.ping(ctx)
 }
 
-func (s *Store) openMySQL(ctx context.Context, dsn string) error {
-	s.d, s.dsn = mysqlDialect, redactDSN(dsn)
-	u, err := url.Parse(dsn)
-	if err != nil {
-		return &DSNError{DSN: s.dsn, Reason: "cannot be read"}
-	}
-	db := strings.Trim(u.Path, "/")
-	if u.Host == "" || db == "" || strings.Contains(db, "/") {
-		return &DSNError{DSN: s.dsn, Reason: "host or database is missing"}
-	}
-	cfg := mysql.NewConfig()
-	cfg.User = u.User.Username()
-	cfg.Passwd, _ = u.User.Password()
-	cfg.Net, cfg.Addr, cfg.DBName = "tcp", u.Host, db
-	if u.Port() == "" {
-		cfg.Addr += ":3306"
-	}
-	cfg.Collation = "utf8mb4_bin"
-	cfg.ClientFoundRows = true   // an update that finds its row has affected it
-	cfg.InterpolateParams = true // one round trip; bulk statements are prepared
-	cfg.MaxAllowedPacket = 0     // the server's own
-	cfg.Timeout = 10 * time.Second
-	cfg.Params = map[string]string{"time_zone": "'+00:00'", "sql_mode": "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'"}
-	cfg.Logger = silent{}
-	c, err := mysql.NewConnector(cfg)
-	if err != nil {
-		return &DSNError{DSN: s.dsn, Reason: err.Error()}
-	}
-	s.w = sql.OpenDB(c)
-	s.w.SetMaxOpenConns(16)
-	s.w.SetMaxIdleConns(16)
-	s.w.SetConnMaxIdleTime(5 * time.Minute)
-	s.r = s.w
-	return s.ping(ctx)
-}
-
-// silent drops the driver's own log lines; its errors come back as errors.
-type silent struct{}
-
-func (silent) Print(...any) {}
-
+// ping is the first contact. Where nobody answers, the address is wrong as likely
+// as not: that is told at once.
 func (s *Store) ping(ctx context.Context) error {
-	if err := s.patiently(ctx, "connect", func() error { return s.w.PingContext(ctx) }); err != nil {
+	var unanswered error
+	err := s.patiently(ctx, "connect", func() error {
+		err := s.w.PingContext(ctx)
+		if isUnanswered(err) {
+			unanswered = err
+			return nil
+		}
+		return err
+	})
+	if err = errors.Join(err, unanswered); err != nil {
 		return errors.Join(s.explain(fmt.Errorf("connect to %s: %w", s.dsn, err)), s.Close())
 	}
 	return nil
-}
-
-func redactDSN(dsn string) string {
-	u, err := url.Parse(dsn)
-	if err != nil || u.Opaque != "" { // anything in it may be the password
-		kind, _, _ := strings.Cut(dsn, ":")
-		return kind + ":(unreadable)"
-	}
-	return u.Redacted()
 }
 
 // Close releases the connections.
@@ -241,11 +194,14 @@ func (s *Store) Close() error {
 	}
 	s.stmts = map[string]*sql.Stmt{}
 	s.stmtMu.Unlock()
-	if s.w != nil && s.w != s.r {
+	if s.w != nil && s.w != s.r.DB {
 		errs = append(errs, s.w.Close())
 	}
-	if s.r != nil {
+	if s.r.DB != nil {
 		errs = append(errs, s.r.Close())
+	}
+	if s.slow != nil {
+		errs = append(errs, s.slow.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -258,11 +214,11 @@ func (s *Store) Dialect() string { return s.d.name }
 
 // Now is the store's time.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	return s.now(func(q string) *sql.Row { return s.r.QueryRowContext(ctx, q) })
+	return s.now(func(q string) scanner { return s.r.QueryRowContext(ctx, q) })
 }
 
 // now reads the clock: the server's where there is one, else the process's.
-func (s *Store) now(row func(string) *sql.Row) (time.Time, error) {
+func (s *Store) now(row func(string) scanner) (time.Time, error) {
 	switch {
 	case s.wall != nil:
 		return s.clock.observe(s.wall()), nil
@@ -278,7 +234,7 @@ func (s *Store) now(row func(string) *sql.Row) (time.Time, error) {
 
 // checkDurable asserts that a commit is on disk when it returns (R56).
 func (s *Store) checkDurable(ctx context.Context) error {
-	if s.w == s.r && s.d == sqliteDialect { // read-only
+	if s.w == s.r.DB && s.d == sqliteDialect { // read-only
 		return nil
 	}
 	if s.d == sqliteDialect {
@@ -305,17 +261,24 @@ func (s *Store) checkDurable(ctx context.Context) error {
 	return nil
 }
 
-// seedClock takes up the newest time the store has seen: that of its tasks, and
-// of the last row of what is only ever added to.
-func (s *Store) seedClock(ctx context.Context) error {
-	for _, q := range []string{
-		`SELECT MAX(updated_at) FROM ing_task`,
+// seedSQL finds the newest time that was stored, without reading what has grown
+// long: the tasks in hand, and the last rows of what is only ever added to.
+func (s *Store) seedSQL() []string {
+	return []string{
+		`SELECT MAX(t.updated_at) FROM ing_task t` + s.d.taskIndex + ` WHERE t.status_code IN ('DISPATCHED','EXECUTING')`,
+		`SELECT updated_at FROM ing_task ORDER BY id DESC LIMIT 1`,
 		`SELECT MAX(updated_at) FROM ing_source_state`,
 		`SELECT triggered_at FROM ing_schedule_instance ORDER BY id DESC LIMIT 1`,
 		`SELECT started_at FROM ing_task_run ORDER BY id DESC LIMIT 1`,
 		`SELECT opened_at FROM ing_task_run_batch ORDER BY id DESC LIMIT 1`,
+		`SELECT MAX(b.committed_at) FROM (SELECT committed_at FROM ing_task_run_batch ORDER BY id DESC LIMIT 50) b`,
 		`SELECT event_time FROM ing_cursor_event ORDER BY id DESC LIMIT 1`,
-	} {
+	}
+}
+
+// seedClock takes up the newest time the store has seen.
+func (s *Store) seedClock(ctx context.Context) error {
+	for _, q := range s.seedSQL() {
 		var t ts
 		if err := s.r.QueryRowContext(ctx, q).Scan(&t); err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return fmt.Errorf("read the newest stored time: %w", err)
@@ -334,6 +297,8 @@ func (s *Store) explain(err error) error {
 		return &ConditionError{Kind: "disk_full", Err: err, Next: "free disk space and run the command again; nothing was half-written"}
 	case s.d == sqliteDialect && s.d.isRetryable(err):
 		return &ConditionError{Kind: "locked", Err: err, Next: "another process holds the database: wait for it or end it, then run the command again; nothing was changed"}
+	case s.d.isLost(err):
+		return &ConditionError{Kind: "unreachable", Err: err, Next: "is the database server running, and are host and port of --db right? Then run the command again; it goes on where it stopped"}
 	case s.d.isReadOnly(err):
 		return &ConditionError{Kind: "read_only", Err: err, Next: "make the database and its folder writable, or choose another with --db"}
 	}
@@ -350,3 +315,6 @@ type ConditionError struct {
 func (e *ConditionError) Error() string { return e.Err.Error() }
 
 func (e *ConditionError) Unwrap() error { return e.Err }
+
+// Is makes every such state one in which the store takes nothing from anybody.
+func (e *ConditionError) Is(target error) bool { return target == harvest.ErrStoreAway }

@@ -29,37 +29,73 @@ func (s *Store) write(ctx context.Context, what string, f func(*tx) error) error
 	return nil
 }
 
-// How long SQLite is tried while another process holds it, and when that is
-// told. A server settles such things by itself, so there a few tries are enough.
+// How long the database is tried, and when that is told: SQLite while another
+// process holds it, a server while no connection to it lasts. Other conflicts a
+// server settles by itself, so there a few tries are enough.
 const (
-	lockedFor  = 2 * time.Minute
-	lockedTold = 4 * time.Second
-	maxTries   = 20
+	triedFor  = 2 * time.Minute
+	triedTold = 4 * time.Second
+	maxTries  = 20
 )
 
-// patiently runs f, again if the database asks for it.
+// patiently runs f, again if the database asks for it or the connection was
+// lost. A connection that is lost before COMMIT has changed nothing: the server
+// rolls back, and the lease and its fence still guard the next try. A COMMIT whose
+// outcome is unknown is never tried again.
 func (s *Store) patiently(ctx context.Context, what string, f func() error) error {
 	began, told := time.Now(), false
-	for try := 1; ; try++ {
+	var firstLoss time.Time
+	conflicts, losses := 0, 0
+	for {
 		err := f()
-		switch waited := time.Since(began); {
-		case err == nil:
+		if err == nil {
 			return nil
-		case ctx.Err() != nil:
+		}
+		if ctx.Err() != nil {
 			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
-		case !s.d.isRetryable(err) || errors.Is(err, harvest.ErrUnknownOutcome):
+		}
+		if errors.Is(err, harvest.ErrUnknownOutcome) {
 			return err
-		case try >= maxTries && (s.d != sqliteDialect || waited > lockedFor):
+		}
+		var rest, waited time.Duration
+		why := "another process holds the database; waiting for it"
+		switch {
+		case s.d.isLost(err):
+			if losses == 0 {
+				firstLoss = time.Now()
+			}
+			losses++
+			rest, waited = restAfterLoss(losses), time.Since(firstLoss)
+			why = "the connection to the database was lost; trying again"
+			if waited > triedFor {
+				return err
+			}
+		case s.d.isRetryable(err):
+			conflicts++
+			rest, waited = min(time.Duration(conflicts)*2*time.Millisecond, 100*time.Millisecond), time.Since(began)
+			if conflicts >= maxTries && (s.d != sqliteDialect || waited > triedFor) {
+				return err
+			}
+		default:
 			return err
-		case waited > lockedTold && !told:
-			s.log.Warn("another process holds the database; waiting for it", "what", what, "at_most", lockedFor)
+		}
+		if waited > triedTold && !told {
+			s.log.Warn(why, "what", what, "at_most", triedFor, "err", err)
 			told = true
 		}
-		s.log.Debug("tried again", "what", what, "try", try, "err", err)
-		if err := sleep(ctx, min(time.Duration(try)*2*time.Millisecond, 100*time.Millisecond)); err != nil {
+		s.log.Debug("tried again", "what", what, "conflicts", conflicts, "losses", losses, "err", err)
+		if err := sleep(ctx, rest); err != nil {
 			return err
 		}
 	}
+}
+
+// restAfterLoss is how long to wait for a connection after so many were lost: at
+// first hardly, since one cut says nothing of the next connection, then longer, up
+// to what a server that is back may be left unasked.
+func restAfterLoss(losses int) time.Duration {
+	const shortest, longest = 20 * time.Millisecond, 2 * time.Second
+	return min(shortest<<min(losses-1, 10), longest)
 }
 
 // errTrial takes a trial back.
@@ -131,7 +167,7 @@ func (s *Store) writeOnce(ctx context.Context, f func(*tx) error) (err error) {
 
 // clock reads the store's time, once per transaction.
 func (x *tx) clock() (time.Time, error) {
-	return x.s.now(func(q string) *sql.Row { return x.row(q) })
+	return x.s.now(func(q string) scanner { return x.row(q) })
 }
 
 func (s *Store) point(name string) error {
@@ -189,7 +225,7 @@ func (x *tx) bulk(query string, args []any) (sql.Result, error) {
 }
 
 // row reads one row.
-func (x *tx) row(query string, args ...any) *sql.Row {
+func (x *tx) row(query string, args ...any) scanner {
 	return x.sql.QueryRowContext(x.ctx, query, args...)
 }
 
@@ -201,8 +237,7 @@ func (x *tx) each(scan func(*sql.Rows) error, query string, args ...any) error {
 
 // each reads rows one by one outside a transaction.
 func (s *Store) each(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
-	rows, err := s.r.QueryContext(ctx, query, args...)
-	return eachRow(rows, err, scan)
+	return s.r.each(ctx, scan, query, args...)
 }
 
 func eachRow(rows *sql.Rows, err error, scan func(*sql.Rows) error) error {
@@ -225,7 +260,11 @@ func (s *Store) warm(ctx context.Context, queries ...string) error {
 		if s.prepared(q) != nil {
 			continue
 		}
-		st, err := s.w.PrepareContext(ctx, q)
+		var st *sql.Stmt
+		err := s.patiently(ctx, "prepare", func() (err error) {
+			st, err = s.w.PrepareContext(ctx, q)
+			return err
+		})
 		if err != nil {
 			return fmt.Errorf("prepare: %w", err)
 		}

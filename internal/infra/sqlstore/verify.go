@@ -37,7 +37,7 @@ type verifier struct {
 // orphans (C11). It only reads, all of it from one snapshot where the database
 // can give one.
 func (s *Store) Verify(ctx context.Context) ([]Finding, error) {
-	t, err := s.r.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: snapshotLevel(s.d)})
+	t, err := s.patient(s.r.DB).BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: snapshotLevel(s.d)})
 	if err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
 	}
