@@ -47,7 +47,7 @@ func (s *secretFlags) add(cmd *cobra.Command) {
 	f.StringVar(&s.env, "env", "", "name of the environment variable that holds the secret; for a source that wants several, their names with commas between")
 	f.StringVar(&s.file, "file", "", "file that holds the secret, or several, one a line")
 	f.BoolVar(&s.stdin, "stdin", false, "read the secret from standard input and seal it in the store (needs PATRA_KEY or PATRA_KEY_FILE)")
-	f.BoolVar(&s.later, "later", false, "do not look whether the variable or file is there now")
+	f.BoolVar(&s.later, "later", false, "the variable or file will be there only where patra runs")
 	f.StringVar(&s.value, "value", "", "refused: see the error")
 	_ = f.MarkHidden("value") // it exists
 }
@@ -91,8 +91,12 @@ func (s *secretFlags) offer(cmd *cobra.Command, cred source.Credential) (keyring
 		}
 		o.Credential.Secret = source.SecretRef{Kind: source.SecretFile, Ref: path}
 	}
-	if _, err := vault.New(nil).Resolve(o.Credential); err != nil && !s.later {
-		return o, bad("there is no usable secret at that place now; if there will be where patra runs, say --later")
+	_, err := vault.New(nil).Resolve(o.Credential)
+	switch {
+	case errors.Is(err, vault.ErrAbsent) && !s.later:
+		return o, bad("there is no secret at that place now; if there will be where patra runs, say --later")
+	case err != nil && !errors.Is(err, vault.ErrAbsent): // what is there would never do
+		return o, bad(err.Error())
 	}
 	return o, nil
 }

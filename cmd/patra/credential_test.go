@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,7 +35,7 @@ func sealingKey(b byte) string { return base64.StdEncoding.EncodeToString(bytes.
 // the secret is on no screen and not in the database.
 func TestCredential_LifeOfAKey(t *testing.T) {
 	t.Setenv("PATRA_KEY", sealingKey(1))
-	t.Setenv("PATRA_TEST_TOKEN", "plus-"+canary)
+	t.Setenv("MY_TEST_TOKEN", "plus-"+canary)
 	path := filepath.Join(t.TempDir(), "a.db")
 	db := "sqlite:" + path
 	var screen strings.Builder
@@ -54,8 +55,8 @@ func TestCredential_LifeOfAKey(t *testing.T) {
 		t.Errorf("a dry run has set: %s", out)
 	}
 	step(0, canary+"\n", "credential", "set", "pubmed", "main", "--stdin", "--reason", "first")
-	step(0, "", "credential", "set", "crossref", "plus", "--env", "PATRA_TEST_TOKEN", "--endpoint", "works", "--task", "harvest", "--prefer")
-	if out := step(0, "", "credential", "list"); !strings.Contains(out, "sealed, hash ") || !strings.Contains(out, "env PATRA_TEST_TOKEN") || !strings.Contains(out, "works, HARVEST, preferred") {
+	step(0, "", "credential", "set", "crossref", "plus", "--env", "MY_TEST_TOKEN", "--endpoint", "works", "--task", "harvest", "--prefer")
+	if out := step(0, "", "credential", "list"); !strings.Contains(out, "sealed, hash ") || !strings.Contains(out, "env MY_TEST_TOKEN") || !strings.Contains(out, "works, HARVEST, preferred") {
 		t.Errorf("list: %s", out)
 	}
 	var list struct {
@@ -110,6 +111,11 @@ func TestCredential_BadInput(t *testing.T) {
 	if err := os.Mkdir(packs, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("MY_TEST_SHORT", "sixchr")
+	open := filepath.Join(dir, "open")
+	if err := errors.Join(os.WriteFile(open, []byte(canary), 0o600), os.Chmod(open, 0o666)); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name, in string
 		args     []string
@@ -119,19 +125,25 @@ func TestCredential_BadInput(t *testing.T) {
 		{"a secret as an argument", "", []string{"set", "pubmed", "main", canary}, exitUsage, "process list"},
 		{"a secret as a flag", "", []string{"set", "pubmed", "main", "--value", canary}, exitUsage, "process list"},
 		{"a secret as a flag, with =", "", []string{"set", "pubmed", "main", "--value=" + canary}, exitUsage, "process list"},
-		{"a secret as a name", "", []string{"set", "pubmed", canary, "--env", "HOME", "--later"}, exitUsage, "is not a name"},
+		{"a secret as a name", "", []string{"set", "pubmed", canary, "--env", "MY_TEST_NOWHERE", "--later"}, exitUsage, "is not a name"},
 		{"a secret as a variable", "", []string{"set", "pubmed", "main", "--env", canary}, exitUsage, "name of a variable"},
-		{"a variable that is not there", "", []string{"set", "pubmed", "main", "--env", "PATRA_TEST_NOWHERE"}, exitUsage, "--later"},
+		{"a variable that is not there", "", []string{"set", "pubmed", "main", "--env", "MY_TEST_NOWHERE"}, exitUsage, "--later"},
+		{"a short secret in a variable", "", []string{"set", "pubmed", "main", "--env", "MY_TEST_SHORT"}, exitUsage, "shorter than 16 bytes"},
+		{"a short secret, later", "", []string{"set", "pubmed", "main", "--env", "MY_TEST_SHORT", "--later"}, exitUsage, "shorter than 16 bytes"},
+		{"a secret with the mask", "sim-key-***-" + canary, []string{"set", "pubmed", "main", "--stdin"}, exitUsage, "holds ***"},
+		{"the sealing key", "", []string{"set", "pubmed", "main", "--env", "PATRA_KEY"}, exitUsage, "never a credential"},
+		{"the sealing key, later", "", []string{"set", "pubmed", "main", "--env", "PATRA_KEY", "--later"}, exitUsage, "never a credential"},
+		{"a file that anybody can write", "", []string{"set", "pubmed", "main", "--file", open}, exitUsage, "written by everybody"},
 		{"no secret", "", []string{"set", "pubmed", "main"}, exitUsage, "one of --env, --file and --stdin"},
 		{"two secrets", "", []string{"set", "pubmed", "main", "--env", "A", "--stdin"}, exitUsage, "one of --env, --file and --stdin"},
 		{"an empty secret", "\n", []string{"set", "pubmed", "main", "--stdin"}, exitUsage, "shorter than"},
 		{"two lines", canary + "\n" + canary, []string{"set", "pubmed", "main", "--stdin"}, exitUsage, "has 2 lines"},
 		{"no sealing key", canary, []string{"set", "pubmed", "main", "--stdin"}, exitUsage, "openssl rand"},
 		{"no name", "", []string{"set", "pubmed"}, exitUsage, "needs a source and the name"},
-		{"unknown source", "", []string{"set", "pubmde", "main", "--env", "HOME", "--later"}, exitNotFound, "pubmed"},
-		{"unknown endpoint", "", []string{"set", "pubmed", "main", "--env", "HOME", "--later", "--endpoint", "einfo"}, exitUsage, "esearch"},
-		{"unknown operation", "", []string{"set", "pubmed", "main", "--env", "HOME", "--later", "--task", "fetch"}, exitUsage, "backfill"},
-		{"rotate what is not there", "", []string{"rotate", "pubmed", "main", "--env", "HOME", "--later"}, exitNotFound, "no credential"},
+		{"unknown source", "", []string{"set", "pubmde", "main", "--env", "MY_TEST_NOWHERE", "--later"}, exitNotFound, "pubmed"},
+		{"unknown endpoint", "", []string{"set", "pubmed", "main", "--env", "MY_TEST_NOWHERE", "--later", "--endpoint", "einfo"}, exitUsage, "esearch"},
+		{"unknown operation", "", []string{"set", "pubmed", "main", "--env", "MY_TEST_NOWHERE", "--later", "--task", "fetch"}, exitUsage, "backfill"},
+		{"rotate what is not there", "", []string{"rotate", "pubmed", "main", "--env", "MY_TEST_NOWHERE", "--later"}, exitNotFound, "no credential"},
 		{"disable what is not there", "", []string{"disable", "pubmed", "main"}, exitNotFound, "no credential"},
 		{"reseal with a secret", "", []string{"rotate", "pubmed", "--reseal", "--stdin"}, exitUsage, "no secret"},
 		{"list an unknown source", "", []string{"list", "nope"}, exitNotFound, "nope"},

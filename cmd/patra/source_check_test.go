@@ -302,10 +302,10 @@ func TestCheck_WindowMismatch(t *testing.T) {
 
 // TestCheck_WrongCredential: the key is named, never shown, and not made to rest.
 func TestCheck_WrongCredential(t *testing.T) {
-	t.Setenv("PATRA_TEST_KEY", "wrong-"+canary)
+	t.Setenv("MY_TEST_KEY", "wrong-"+canary)
 	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
 	o, url := oracle(t, sim.Config{Records: 60, Seed: 3, LimitRPS: -1, Now: time.Now().Add(-time.Minute)})
-	if code, _, e := patra(t, "credential", "set", "pubmed", "main", "--env", "PATRA_TEST_KEY", "--db", db); code != 0 {
+	if code, _, e := patra(t, "credential", "set", "pubmed", "main", "--env", "MY_TEST_KEY", "--db", db); code != 0 {
 		t.Fatal(e)
 	}
 	rep, errOut := checked(t, exitUsage, "pubmed", "--base-url", url+"/pubmed", "--db", db, "--debug", "--show", "http")
@@ -322,9 +322,9 @@ func TestCheck_WrongCredential(t *testing.T) {
 		t.Errorf("the check made the key rest: %s", out)
 	}
 	// One that is not there is said to be so.
-	t.Setenv("PATRA_TEST_KEY", "")
+	t.Setenv("MY_TEST_KEY", "")
 	rep, _ = checked(t, 0, "pubmed", "--base-url", url+"/pubmed", "--db", db)
-	mustSay(t, rep, sourcecheck.Credential, "warning: main cannot be read: ", "PATRA_TEST_KEY is not set", "may be asked without")
+	mustSay(t, rep, sourcecheck.Credential, "warning: main cannot be read: ", "MY_TEST_KEY is not set", "may be asked without")
 	if code, _, e := patra(t, "source", "check", "pubmed", "--base-url", url+"/pubmed", "--db", db, "--strict"); code != exitFailed || !strings.Contains(e, "next: ") {
 		t.Errorf("--strict: exit %d: %s", code, e)
 	}
@@ -333,16 +333,16 @@ func TestCheck_WrongCredential(t *testing.T) {
 // TestCheck_SaveThenOffline: the same report without a request, on another
 // database, and no secret in any file or on the screen.
 func TestCheck_SaveThenOffline(t *testing.T) {
-	t.Setenv("PATRA_TEST_KEY", "sim-key-"+canary)
+	t.Setenv("MY_TEST_KEY", "sim-key-"+canary)
 	o, url := oracle(t, sim.Config{Sources: []string{"pubmed", "crossref", "generic"}, Records: 400, Seed: 3, LimitRPS: -1, Gzip: true})
 	for _, code := range []string{"pubmed", "crossref"} {
 		t.Run(code, func(t *testing.T) {
 			db, dir := "sqlite:"+filepath.Join(t.TempDir(), "a.db"), filepath.Join(t.TempDir(), "fixture")
-			if code, _, e := patra(t, "credential", "set", code, "main", "--env", "PATRA_TEST_KEY", "--db", db); code != 0 {
+			if code, _, e := patra(t, "credential", "set", code, "main", "--env", "MY_TEST_KEY", "--db", db); code != 0 {
 				t.Fatal(e)
 			}
 			rep, errOut := checked(t, 0, code, "--base-url", url+"/"+code, "--db", db, "--save", dir, "--debug", "--show", "http")
-			mustSay(t, rep, sourcecheck.Credential, "main (env PATRA_TEST_KEY) is used as ")
+			mustSay(t, rep, sourcecheck.Credential, "main (env MY_TEST_KEY) is used as ")
 			before := sent(o)
 			again, _ := checked(t, 0, code, "--db", "sqlite:"+filepath.Join(t.TempDir(), "b.db"), "--offline", dir, "--show", "http")
 			if sent(o) != before || again.Requests.Sent != 0 || again.Requests.Replayed != rep.Requests.Sent || !again.Offline {
@@ -387,11 +387,11 @@ func TestCheck_SaveThenOffline(t *testing.T) {
 
 // TestCheck_TokenSource: what is got for a credential is as secret as it is.
 func TestCheck_TokenSource(t *testing.T) {
-	t.Setenv("PATRA_TEST_KEY", "sim-client:sim-client-secret")
+	t.Setenv("MY_TEST_KEY", "sim-client:sim-client-secret")
 	db, dir := "sqlite:"+filepath.Join(t.TempDir(), "a.db"), filepath.Join(t.TempDir(), "fixture")
 	o, url := oracle(t, sim.Config{Sources: []string{"generic"}, Records: 400, Seed: 3, LimitRPS: -1, Generic: sim.GenericStyle{Auth: "bearer"}})
 	pack := write(t, "mini.yaml", mini+"auth: {type: OAUTH2, token: {url: /oauth/token}}\n")
-	for _, args := range [][]string{{"source", "apply", pack, "--reason", "x"}, {"credential", "set", "mini", "main", "--env", "PATRA_TEST_KEY"}} {
+	for _, args := range [][]string{{"source", "apply", pack, "--reason", "x"}, {"credential", "set", "mini", "main", "--env", "MY_TEST_KEY"}} {
 		if code, _, e := patra(t, append(args, "--db", db)...); code != 0 {
 			t.Fatal(e)
 		}
@@ -428,7 +428,7 @@ func TestCheck_TokenSource(t *testing.T) {
 	if len(secrets) < 2 {
 		t.Error("no token was used")
 	}
-	t.Setenv("PATRA_TEST_KEY", "sim-client:some-other-secret")
+	t.Setenv("MY_TEST_KEY", "sim-client:some-other-secret")
 	rep, _ = checked(t, exitUsage, "mini", "--base-url", url+"/generic", "--db", db)
 	mustSay(t, rep, sourcecheck.Credential, "failed: main was refused")
 }

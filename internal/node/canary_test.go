@@ -292,8 +292,8 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 	sent, refused, stored, searched := 0, 0, 0, 0
 	for i, way := range ways {
 		// One good, one bad; what has to be escaped somewhere is in both.
-		canaries := []string{fmt.Sprintf("can4ry%d/A+=&\"é:<pw>", i), fmt.Sprintf("badcan4ry%d \\B?%%#:'", i)}
-		ref, sealed := fmt.Sprint("PATRA_TEST_CANARY", i), canaries[1]
+		canaries := []string{fmt.Sprintf("can4ry%d/A+=&\"é:<pw>passw0rd", i), fmt.Sprintf("badcan4ry%d \\B?%%#:'passw0rd'", i)}
+		ref, sealed := fmt.Sprint("MY_TEST_CANARY", i), canaries[1]
 		id := ""
 		if authWays[way].client {
 			id = "client:"
@@ -399,7 +399,7 @@ func TestR48_PanicsShowNoKey(t *testing.T) {
 	for _, how := range []string{"transport", "secret", "key", "pointer", "wrapped"} {
 		cmd := exec.CommandContext(t.Context(), me, "-test.run=^TestR48_PanicsShowNoKey$")
 		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "GOTRACEBACK=") }),
-			"PATRA_TEST_PANIC="+how, "PATRA_TEST_CANARY="+canary, "GOTRACEBACK=all", "PATRA_KEY="+base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
+			"PATRA_TEST_PANIC="+how, "MY_TEST_CANARY="+canary, "GOTRACEBACK=all", "PATRA_KEY="+base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
 		out, err := cmd.CombinedOutput()
 		if err == nil || !bytes.Contains(out, []byte("panic: ")) || !bytes.Contains(out, []byte("goroutine ")) {
 			t.Errorf("%s: did not die: %v\n%s", how, err, out)
@@ -410,7 +410,7 @@ func TestR48_PanicsShowNoKey(t *testing.T) {
 
 // dieOf is the child.
 func dieOf(t *testing.T, how string) {
-	key := source.Key{Credential: source.Credential{Name: "env"}, Secret: source.NewSecret(os.Getenv("PATRA_TEST_CANARY"))}
+	key := source.Key{Credential: source.Credential{Name: "env"}, Secret: source.NewSecret(os.Getenv("MY_TEST_CANARY"))}
 	switch how {
 	case "secret":
 		panic(key.Secret)
@@ -422,9 +422,9 @@ func dieOf(t *testing.T, how string) {
 		panic(fmt.Errorf("with %v: %w", key, os.ErrInvalid))
 	}
 	r := keyRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 20, Seed: 1, LimitRPS: -1}})
-	setKey(t, r.Node, "pubmed", "env", source.Secret{}, source.SecretRef{Kind: source.SecretEnv, Ref: "PATRA_TEST_CANARY"})
+	setKey(t, r.Node, "pubmed", "env", source.Secret{}, source.SecretRef{Kind: source.SecretEnv, Ref: "MY_TEST_CANARY"})
 	r.Sim.SetOnRequest(func(q *http.Request) {
-		if q.Form.Get("api_key") == os.Getenv("PATRA_TEST_CANARY") {
+		if q.Form.Get("api_key") == os.Getenv("MY_TEST_CANARY") {
 			panic("the transport is broken") // with the key in every frame above
 		}
 	})

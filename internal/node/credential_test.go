@@ -135,7 +135,7 @@ func TestC16_EachKeyHasItsOwnLimit(t *testing.T) {
 				Packs: map[string]registry.Pack{"pubmed": patratest.ShippedPack(t, "pubmed", limited)},
 			})
 			for _, k := range []string{"a", "b"} {
-				setKey(t, r.Node, "pubmed", k, source.NewSecret("sim-key-000"+k), source.SecretRef{})
+				setKey(t, r.Node, "pubmed", k, source.NewSecret("sim-key-of-mine-000"+k), source.SecretRef{})
 			}
 			start, to := time.Now(), r.Sim.Now().Add(-48*time.Hour).UTC().Truncate(24*time.Hour)
 			rep, err := r.Node.Harvest(t.Context(), node.HarvestRequest{Source: "pubmed", BaseURL: r.Base + "/pubmed", From: to.Add(-40 * 24 * time.Hour), To: to})
@@ -161,7 +161,7 @@ func TestR48_CanaryIsNowhere(t *testing.T) {
 	dir := t.TempDir()
 	canaries := []string{"sim-key-canary/A+1=", "bad-canary \"B\"&2", "sim-key-canary-C3", "plus-canary-D4=="}
 	t.Setenv("PATRA_KEY", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
-	t.Setenv("PATRA_TEST_CANARY", canaries[2])
+	t.Setenv("MY_TEST_CANARY", canaries[2])
 	file := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(file, []byte(canaries[3]+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -182,17 +182,27 @@ func TestR48_CanaryIsNowhere(t *testing.T) {
 			})
 			setKey(t, r.Node, "pubmed", "sealed", source.NewSecret(canaries[0]), source.SecretRef{})
 			setKey(t, r.Node, "pubmed", "bad", source.NewSecret(canaries[1]), source.SecretRef{})
-			setKey(t, r.Node, "pubmed", "env", source.Secret{}, source.SecretRef{Kind: source.SecretEnv, Ref: "PATRA_TEST_CANARY"})
+			setKey(t, r.Node, "pubmed", "env", source.Secret{}, source.SecretRef{Kind: source.SecretEnv, Ref: "MY_TEST_CANARY"})
 			setKey(t, r.Node, "crossref", "file", source.Secret{}, source.SecretRef{Kind: source.SecretFile, Ref: file})
 			with := map[string]int{}
 			var mu sync.Mutex
+			enough := func(string, int) {}
 			r.Sim.SetOnRequest(func(q *http.Request) {
 				mu.Lock()
 				defer mu.Unlock()
-				with[q.Form.Get("api_key")+strings.TrimPrefix(q.Header.Get("Crossref-Plus-API-Token"), "Bearer ")]++
+				key := q.Form.Get("api_key") + strings.TrimPrefix(q.Header.Get("Crossref-Plus-API-Token"), "Bearer ")
+				with[key]++
+				enough(key, with[key])
 			})
-			for _, code := range []string{"pubmed", "crossref"} {
-				ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
+			for code, last := range map[string]string{"pubmed": canaries[2], "crossref": canaries[3]} {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				mu.Lock()
+				enough = func(key string, n int) { // of what the fault makes of a key
+					if key == last && n == 8 {
+						cancel()
+					}
+				}
+				mu.Unlock()
 				rep, err := r.Harvest(ctx, code)
 				cancel()
 				fmt.Fprintf(&said, "%v %+v %#v %+v\n", err, err, err, rep)
@@ -290,7 +300,7 @@ func TestP18_PagesOfThoseWhoHaveAKey(t *testing.T) {
 			})},
 		})
 		if with {
-			setKey(t, r.Node, "crossref", "main", source.NewSecret("a-longer-token"), source.SecretRef{})
+			setKey(t, r.Node, "crossref", "main", source.NewSecret("a-much-longer-token"), source.SecretRef{})
 		}
 		r.MustBeExact("crossref", r.MustHarvest("crossref"))
 		want := map[bool]string{false: "20", true: "50"}[with]

@@ -12,8 +12,11 @@ import (
 	"github.com/papertrace/patra/internal/sim"
 )
 
+// hmacKey is what requests are signed with.
+const hmacKey = "sim-hmac-secret-0123"
+
 // goodKey is the only API key there is. It is long enough to be one.
-const goodKey = "sim-key-0001"
+const goodKey = "sim-key-0123456789"
 
 // auths are the ways to say who is asking (P16, P22, P25; R42).
 var auths = []row{
@@ -30,7 +33,7 @@ form: {from: "${iso(window.from)}", to: "${iso(window.to)}", size: "${page.size}
 `,
 		count: "none",
 	},
-	with(authRow("R42 two keys, the first withdrawn", "key", "auth: {type: API_KEY, in: HEADER, name: X-API-Key}", "withdrawn-key", goodKey), func(w *row) {
+	with(authRow("R42 two keys, the first withdrawn", "key", "auth: {type: API_KEY, in: HEADER, name: X-API-Key}", "withdrawn-key-012345", goodKey), func(w *row) {
 		w.claim = func(t *testing.T, r *run) {
 			a := r.Sim.Stats().Sources[code].Auth
 			if a.Refused == 0 || a.Refused > 2 {
@@ -55,7 +58,7 @@ form: {from: "${iso(window.from)}", to: "${iso(window.to)}", size: "${page.size}
 		w.keys = []string{goodKey}
 		endsEarly(w)
 	}),
-	authRow("CUSTOM, hmac-sha256", "hmac", "auth: {type: CUSTOM, hook: hmac-sha256}", "sim-hmac-secret"),
+	authRow("CUSTOM, hmac-sha256", "hmac", "auth: {type: CUSTOM, hook: hmac-sha256}", hmacKey),
 }
 
 const loginByKey = `

@@ -204,7 +204,7 @@ func newRun(t *testing.T, w row, faults sim.Faults, scripts ...sim.Script) *run 
 		Sim: sim.Config{
 			Sources: []string{code}, Records: records, Span: w.span, Seed: 7, LimitRPS: limit, KeepLog: -1,
 			Churn:   &sim.Churn{New: 10, Changed: 5, Deleted: 2},
-			Generic: w.oracle, GenericAuth: sim.GenericAuth{Key: goodKey},
+			Generic: w.oracle, GenericAuth: sim.GenericAuth{Key: goodKey, Secret: hmacKey},
 		},
 		Packs: map[string]registry.Pack{code: pack},
 		Node:  node.Config{Workers: 1, Poll: 10 * time.Second},

@@ -47,7 +47,7 @@ func newRig(t *testing.T, e patratest.Engine) *rig {
 // put writes a row as it is, with a secret that tells its name.
 func (r *rig) put(c source.Credential) int64 {
 	r.t.Helper()
-	r.env["KEY_"+c.Name] = "secret-of-" + c.Name
+	r.env["KEY_"+c.Name] = "the-very-secret-of-" + c.Name
 	c.Pool, c.Secret = "demo", source.SecretRef{Kind: source.SecretEnv, Ref: "KEY_" + c.Name}
 	c.Weight = max(1, c.Weight)
 	if c.Scope == "" {
@@ -79,7 +79,7 @@ func (r *rig) walk(p source.Purpose) (names string, code string) {
 		if !ok {
 			return strings.TrimSpace(names), "anonymous"
 		}
-		if k.Secret.Reveal() != "secret-of-"+k.Credential.Name {
+		if k.Secret.Reveal() != "the-very-secret-of-"+k.Credential.Name {
 			r.t.Fatalf("credential %s has another's secret", k.Credential.Name)
 		}
 		names += " " + k.Credential.Name
@@ -209,7 +209,7 @@ func TestPick_AsManySecretsAsAreSent(t *testing.T) {
 	for _, name := range []string{"one", "two"} {
 		r.put(source.Credential{Name: name, From: time.Now().Add(-time.Hour)})
 	}
-	r.env["KEY_two"] = "secret-of-two\nsecond-of-two"
+	r.env["KEY_two"] = "the-very-secret-of-two\nthe-second-of-two"
 	r.spec.Auth.Also = []source.AuthPlace{{In: source.InHeader, Name: "X-Inst"}}
 	for _, want := range []string{"two", "one"} {
 		for range 2 { // each has its turn
@@ -234,13 +234,13 @@ func TestChange_SetRotateResealDisable(t *testing.T) {
 		offer := func(secret string) keyring.Offer {
 			return keyring.Offer{Credential: source.Credential{Pool: "demo", Name: "main", Scope: source.ScopeSource, Preferred: true}, Secret: source.NewSecret(secret)}
 		}
-		if _, err := r.Set(ctx, offer("first-secret"), how); !errors.Is(err, vault.ErrNoKey) {
+		if _, err := r.Set(ctx, offer("the-first-secret"), how); !errors.Is(err, vault.ErrNoKey) {
 			t.Fatalf("sealed without a key: %v", err)
 		}
 		r.env[vault.EnvKey] = key(1)
 		dry := how
 		dry.DryRun = true
-		if ch, err := r.Set(ctx, offer("first-secret"), dry); err != nil || len(ch) != 1 || len(r.rows(ctx)) != 0 {
+		if ch, err := r.Set(ctx, offer("the-first-secret"), dry); err != nil || len(ch) != 1 || len(r.rows(ctx)) != 0 {
 			t.Fatalf("dry run: %v %v", ch, err)
 		}
 		must := func(_ []source.CredentialChange, err error) {
@@ -249,23 +249,23 @@ func TestChange_SetRotateResealDisable(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		must(r.Set(ctx, offer("first-secret"), how))
-		r.mustPick("first-secret")
-		if _, err := r.Rotate(ctx, keyring.Offer{Credential: source.Credential{Pool: "demo", Name: "mian"}, Secret: source.NewSecret("second-secret")}, how); err == nil || !strings.Contains(err.Error(), "known: main") {
+		must(r.Set(ctx, offer("the-first-secret"), how))
+		r.mustPick("the-first-secret")
+		if _, err := r.Rotate(ctx, keyring.Offer{Credential: source.Credential{Pool: "demo", Name: "mian"}, Secret: source.NewSecret("the-second-secret")}, how); err == nil || !strings.Contains(err.Error(), "known: main") {
 			t.Errorf("rotate what is not there: %v", err)
 		}
-		must(r.Rotate(ctx, offer("second-secret"), how))
-		r.mustPick("second-secret")
+		must(r.Rotate(ctx, offer("the-second-secret"), how))
+		r.mustPick("the-second-secret")
 		rows := r.rows(ctx)
 		if len(rows) != 2 || rows[0].To.IsZero() || !rows[1].To.IsZero() || rows[1].Supersedes != rows[0].ID || !rows[1].Preferred || !rows[0].To.Equal(rows[1].From) {
 			t.Errorf("rows after rotation: %+v", rows)
 		}
 		// Another sealing key.
 		r.env[vault.EnvKey], r.env[vault.EnvPrevious] = key(2), key(1)
-		r.mustPick("second-secret")
+		r.mustPick("the-second-secret")
 		must(r.Reseal(ctx, "demo", how))
 		delete(r.env, vault.EnvPrevious)
-		r.mustPick("second-secret")
+		r.mustPick("the-second-secret")
 		if ch, err := r.Reseal(ctx, "demo", how); err != nil || len(ch) != 0 {
 			t.Errorf("resealed twice: %v %v", ch, err)
 		}
@@ -273,8 +273,8 @@ func TestChange_SetRotateResealDisable(t *testing.T) {
 		if _, code := r.walk(source.ForSearch); code != "no_credential" {
 			t.Errorf("disabled: %s", code)
 		}
-		must(r.Rotate(ctx, offer("third-secret"), how))
-		r.mustPick("third-secret")
+		must(r.Rotate(ctx, offer("the-third-secret"), how))
+		r.mustPick("the-third-secret")
 		lines, err := r.store.Audits(ctx, "", 100)
 		if err != nil {
 			t.Fatal(err)

@@ -233,12 +233,25 @@ func CheckSecret(s Secret) error {
 		return errors.New("the secret is longer than 8 KiB")
 	}
 	for _, p := range s.Parts() {
-		switch v := p.Reveal(); {
-		case len(v) < MinSecret:
-			return fmt.Errorf("the secret is shorter than %d characters", MinSecret)
-		case strings.ContainsFunc(v, control):
-			return errors.New("the secret holds a control character")
+		if err := checkText(p.Reveal(), "secret"); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// CheckToken refuses a token that could not be kept out of what is stored, or
+// could be taken for something else there.
+func CheckToken(s Secret) error { return checkText(s.Reveal(), "token") }
+
+func checkText(v, what string) error {
+	switch {
+	case len(v) < MinSecret:
+		return fmt.Errorf("the %s is shorter than %d bytes, too short to be kept out of records without spoiling them", what, MinSecret)
+	case strings.Contains(v, hidden):
+		return fmt.Errorf("the %s holds %s, which is what patra writes in place of secrets", what, hidden)
+	case strings.ContainsFunc(v, control):
+		return fmt.Errorf("the %s holds a control character", what)
 	}
 	return nil
 }

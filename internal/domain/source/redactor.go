@@ -2,7 +2,7 @@ package source
 
 import (
 	"bytes"
-	"cmp"
+	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -16,109 +16,160 @@ import (
 	"sync/atomic"
 )
 
-// MinSecret is the length below which a text is no secret: taking it out of
-// replies and messages would spoil what has nothing to do with it.
-const MinSecret = 8
+// MinSecret is the length below which a text is refused as a credential or a
+// token: a shorter one stands in records by chance, and looking for it would
+// spoil them.
+const MinSecret = 16
 
-// maxLive bounds what a redactor keeps in mind; the oldest are forgotten.
+// MinPart is the length below which a text is not looked for at all. Of a
+// credential that has a user and a password the password alone may be this short.
+const MinPart = 8
+
+// maxLive bounds what a redactor keeps in mind; what was used longest ago is
+// forgotten first.
 const maxLive = 64
 
-// Redactor takes live secrets out of texts, in every form in which an upstream
-// or a library may write them back: plain, URL-encoded, as base64 or hex, and
-// as escaped in JSON, XML and Go. It is safe for concurrent use. The zero value
+// Redactor takes secrets out of texts, in every form in which an upstream or a
+// library may write them back: plain, URL-encoded, as base64 or hex, and as
+// escaped in JSON, XML and Go. It is safe for concurrent use. The zero value
 // knows no secret; nil changes nothing.
+//
+// A process has one that learns every secret it uses, for what it says itself:
+// log lines, errors, messages. What an upstream said is searched with one that
+// knows the secrets of that request alone ([NewRedactor]): another source's
+// token must not be able to change a record.
 type Redactor struct {
 	mu    sync.Mutex
-	live  []string // guarded by mu; oldest first
+	live  []known // guarded by mu; by last use, longest ago first
 	forms atomic.Pointer[matcher]
 }
 
-// Learn adds a secret, or each of several.
+// known is a secret and how it may be written.
+type known struct {
+	text  string
+	forms []string
+}
+
+// NewRedactor returns a redactor that knows the given secrets.
+func NewRedactor(secrets ...Secret) *Redactor {
+	r := new(Redactor)
+	for _, s := range secrets {
+		for _, p := range s.Parts() {
+			r.remember(p.Reveal())
+		}
+	}
+	r.ready()
+	return r
+}
+
+// Learn adds a secret, or each of several, or notes that it is used again.
 func (r *Redactor) Learn(s Secret) {
 	if r == nil {
 		return
 	}
-	for _, p := range s.Parts() {
-		r.learn(p.Reveal())
-	}
-}
-
-func (r *Redactor) learn(v string) {
-	if len(v) < MinSecret {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if slices.Contains(r.live, v) {
-		return
+	fresh := false
+	for _, p := range s.Parts() {
+		fresh = r.remember(p.Reveal()) || fresh
 	}
-	if len(r.live) >= maxLive {
-		r.live = slices.Clone(r.live[1:])
+	if fresh {
+		r.ready()
 	}
-	r.live = append(r.live, v)
-	r.forms.Store(newMatcher(r.live))
 }
 
-// Text returns s without live secrets.
+// remember puts a secret at the end of those in mind and reports whether it was
+// not among them. Stars around it are left out: with them the mask that is put
+// in place of one secret could become part of another.
+func (r *Redactor) remember(v string) (fresh bool) {
+	v = strings.Trim(v, "*")
+	if len(v) < MinPart || strings.Contains(v, hidden) {
+		return false
+	}
+	k := known{text: v}
+	at := slices.IndexFunc(r.live, func(o known) bool { return o.text == v })
+	switch {
+	case at >= 0:
+		k = r.live[at]
+	case len(r.live) >= maxLive:
+		at = 0
+	}
+	if at >= 0 {
+		r.live = slices.Delete(r.live, at, at+1)
+	}
+	if k.forms == nil {
+		k.forms, fresh = forms(v), true
+	}
+	r.live = append(r.live, k)
+	return fresh
+}
+
+// ready makes what is in mind the set that texts are searched for.
+func (r *Redactor) ready() {
+	if len(r.live) > 0 {
+		r.forms.Store(newMatcher(r.live))
+	}
+}
+
+// Text returns s without the secrets.
 func (r *Redactor) Text(s string) string {
 	if r == nil || r.forms.Load() == nil {
 		return s
 	}
-	return string(r.Bytes([]byte(s)))
+	b, _ := r.Bytes(context.Background(), []byte(s)) // which does not end
+	return string(b)
 }
 
-// Bytes returns b without live secrets. It works in place, since b may be as
-// large as a reply can be, and what is put in is shorter than what is taken out:
-// what b held before is gone.
-func (r *Redactor) Bytes(b []byte) []byte {
+// Bytes returns b without the secrets, or an error if the context ends before
+// that is done. It works in place, since b may be as large as a reply can be,
+// and what is put in is shorter than what is taken out: what b held before is
+// gone.
+func (r *Redactor) Bytes(ctx context.Context, b []byte) ([]byte, error) {
 	if r == nil {
-		return b
+		return b, nil
 	}
 	m := r.forms.Load()
 	if m == nil {
-		return b
+		return b, nil
 	}
-	// Every round makes the text shorter, so this comes to an end; one is not
-	// enough if what stood around a secret forms another with what is left.
-	for {
-		at, n := m.find(b)
-		if n == 0 {
-			return b
-		}
-		out, rest := b[:0], b
-		for ; n > 0; at, n = m.find(rest) {
-			out = append(append(out, rest[:at]...), hidden...)
-			rest = rest[at+n:]
-		}
-		b = append(out, rest...)
-	}
+	return m.cut(ctx, b)
 }
 
 // matcher finds any of many texts in one pass, looking at one place in six: by
 // three letters it knows how far off the next match must be (Wu and Manber).
 // Replies are megabytes, and there are dozens of forms.
 type matcher struct {
-	forms []string // longest first
+	forms [256][]string // by their first byte
 	shift [1 << 13]uint8
 }
 
-const block = 3
+const (
+	block = 3
+	// head is how much of a form must be there for it to be found. What follows
+	// is cut as far as it agrees, so that no text, however made, is compared
+	// with a long form at every place.
+	head = 64
+	// stride is how far a text is searched between two looks at the context.
+	stride = 256 << 10
+)
 
-func newMatcher(live []string) *matcher {
+func newMatcher(live []known) *matcher {
 	m := new(matcher)
-	for _, v := range live {
-		m.forms = append(m.forms, forms(v)...)
-	}
-	slices.SortFunc(m.forms, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
-	m.forms = slices.Compact(m.forms)
 	for i := range m.shift {
-		m.shift[i] = MinSecret - block + 1
+		m.shift[i] = MinPart - block + 1
 	}
-	for _, f := range m.forms {
-		for end := block; end <= MinSecret; end++ {
-			k := key(f[end-3], f[end-2], f[end-1])
-			m.shift[k] = min(m.shift[k], uint8(MinSecret-end))
+	for _, k := range live {
+		for _, f := range k.forms {
+			m.forms[f[0]] = append(m.forms[f[0]], f)
+			for end := block; end <= MinPart; end++ {
+				k := key(f[end-3], f[end-2], f[end-1])
+				m.shift[k] = min(m.shift[k], uint8(MinPart-end))
+			}
 		}
+	}
+	for i := range m.forms {
+		slices.Sort(m.forms[i])
+		m.forms[i] = slices.Compact(m.forms[i])
 	}
 	return m
 }
@@ -127,29 +178,58 @@ func key(a, b, c byte) int {
 	return int((uint32(a)*0x9e3779b1 ^ uint32(b)*0x85ebca6b ^ uint32(c)*0xc2b2ae35) >> 19)
 }
 
-// find returns the first match and its length, 0 if there is none.
-func (m *matcher) find(b []byte) (at, n int) {
-	for i := MinSecret - 1; i < len(b); {
+// cut puts the mask in place of every match, from left to right. One pass is
+// enough: no form begins or ends with a star or holds the mask, so none can
+// arise from what is put in and what stands beside it.
+func (m *matcher) cut(ctx context.Context, b []byte) ([]byte, error) {
+	out, done, look := b[:0], 0, 0
+	for i := MinPart - 1; i < len(b); {
+		if i >= look {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			look = i + stride
+		}
 		if s := m.shift[key(b[i-2], b[i-1], b[i])]; s > 0 {
 			i += int(s)
 			continue
 		}
-		at = i - (MinSecret - 1)
-		for _, f := range m.forms {
-			if b[at] == f[0] && len(b)-at >= len(f) && string(b[at:at+len(f)]) == f {
-				return at, len(f)
-			}
+		at := i - (MinPart - 1)
+		n := m.match(b[at:])
+		if n == 0 {
+			i++
+			continue
 		}
-		i++
+		out = append(append(out, b[done:at]...), hidden...)
+		done = at + n
+		i = done + MinPart - 1
 	}
-	return 0, 0
+	if done == 0 {
+		return b, nil
+	}
+	return append(out, b[done:]...), nil
+}
+
+// match is how much of the beginning of b is one of the forms, 0 for nothing.
+func (m *matcher) match(b []byte) (longest int) {
+	for _, f := range m.forms[b[0]] {
+		n := min(len(f), head)
+		if len(b) < n || string(b[:n]) != f[:n] {
+			continue
+		}
+		for n < len(f) && n < len(b) && f[n] == b[n] {
+			n++
+		}
+		longest = max(longest, n)
+	}
+	return longest
 }
 
 // forms lists how v may be written.
 func forms(v string) []string {
 	out := []string{v}
 	add := func(s string) {
-		if len(s) >= MinSecret {
+		if len(s) >= MinPart {
 			out = append(out, s)
 		}
 	}

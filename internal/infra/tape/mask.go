@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -48,8 +49,14 @@ func (m Mask) exchange(t *taken) sourcecheck.Exchange {
 		return e
 	}
 	e.Form = m.text(m.pairs(e.Form))
-	e.Body = m.Also.Bytes(m.Live.Bytes(unpacked(t.Header, t.body.Bytes())))
+	e.Body = m.body(unpacked(t.Header, t.body.Bytes()))
 	return e
+}
+
+func (m Mask) body(b []byte) []byte {
+	b, _ = m.Live.Bytes(context.Background(), b) // which does not end
+	b, _ = m.Also.Bytes(context.Background(), b)
+	return b
 }
 
 func (m Mask) headers(h http.Header) http.Header {

@@ -36,7 +36,8 @@ type attempt struct {
 	// is what else goes beside it.
 	secret source.Secret
 	also   []source.Secret
-	redact *source.Redactor
+	// secrets of the question this is a try at.
+	secrets *secrets
 	// hops is how many redirects led here, from home; away: one of them to
 	// another host.
 	hops int
@@ -200,7 +201,7 @@ func (c *Client) send(ctx context.Context, a *attempt) (got received, err error)
 	req := a.request()
 	body := a.body
 	if a.key != nil {
-		if body, err = c.authorise(req, body, a.spec.Auth, a.secret, a.also); err != nil {
+		if body, err = c.authorise(req, body, a); err != nil {
 			return got, err
 		}
 	} else if body, err = fillIn(body, "", "", req.Header.Get("Content-Type")); err != nil {
@@ -208,17 +209,8 @@ func (c *Client) send(ctx context.Context, a *attempt) (got received, err error)
 	}
 	a.answer.Asked = true
 	got, err = c.exchange(ctx, a, req, body, cmp.Or(a.spec.HTTP.MaxBody, defaultMaxBody))
-	if a.spec.Auth != nil { // some write the key back; nobody beyond here sees it
-		got.body = a.redact.Bytes(got.body)
-		for name, values := range got.header {
-			for i, v := range values {
-				if name != "Location" { // which is judged first
-					values[i] = a.redact.Text(v)
-				}
-			}
-		}
-	}
-	return got, err
+	got, late := a.secrets.reply(ctx, got) // some write the key back; nobody beyond here sees it
+	return got, cmp.Or(err, late)
 }
 
 // exchange sends a request within the source's timeouts and reads at most limit
@@ -315,7 +307,7 @@ func (a *attempt) lost(ctx context.Context, got received, err error) *trouble {
 	timeout, isNet := errors.AsType[net.Error](err)
 	switch {
 	case errors.Is(err, errHook):
-		return &trouble{Fault: hookFailed(), cause: scrub(err, a.redact), unsent: true}
+		return &trouble{Fault: hookFailed(), cause: scrub(err, a.secrets), unsent: true}
 	case errors.Is(err, errProxy):
 		f.Code, f.Lost = "proxy_refused", false
 	case errors.Is(err, errBlocked):
@@ -332,7 +324,7 @@ func (a *attempt) lost(ctx context.Context, got received, err error) *trouble {
 	case got.status != 0 && !isNet: // cut off, or not what its header says
 		f.Code = "bad_reply"
 	}
-	return &trouble{Fault: f, cause: scrub(err, a.redact)}
+	return &trouble{Fault: f, cause: scrub(err, a.secrets)}
 }
 
 // judge says what a whole reply means, and decodes it if it may be good: first
@@ -385,7 +377,7 @@ func (a *attempt) judge(got received) *trouble {
 		err = complete(page, &a.endpoints[a.call.Purpose].Response, got.header)
 	}
 	if err != nil {
-		return bad(misshapen(err), scrub(err, a.redact))
+		return bad(misshapen(err), scrub(err, a.secrets))
 	}
 	unkey(a.spec.Auth, page)
 	a.answer.Page = page
@@ -396,14 +388,14 @@ func (a *attempt) judge(got received) *trouble {
 // went wrong, such as the words of a query that it does not know.
 func (a *attempt) signs(page *harvest.Page, err error) error {
 	if err != nil {
-		return scrub(err, a.redact)
+		return scrub(err, a.secrets)
 	}
 	var said []string
 	for _, name := range slices.Sorted(maps.Keys(page.Signals)) {
 		text := strings.Join(strings.Fields(page.Signals[name]), " ")
 		said = append(said, fmt.Sprintf("%s: %.200q", name, text))
 	}
-	return scrub(errors.New(strings.Join(said, "; ")), a.redact)
+	return scrub(errors.New(strings.Join(said, "; ")), a.secrets)
 }
 
 // misshapen is what a 200 that cannot be read means.

@@ -26,7 +26,7 @@ type Credentials interface {
 }
 
 // pick finds the key of a try; nil: it goes without.
-func (c *Client) pick(ctx context.Context, spec *source.Spec, p source.Purpose, m *message, tried []int64) (*source.Key, error) {
+func (c *Client) pick(ctx context.Context, spec *source.Spec, p source.Purpose, m *message, tried []int64, own *secrets) (*source.Key, error) {
 	if spec.Auth == nil {
 		return nil, nil
 	}
@@ -41,7 +41,7 @@ func (c *Client) pick(ctx context.Context, spec *source.Spec, p source.Purpose, 
 		if err != nil || !ok {
 			return nil, err
 		}
-		c.cfg.Redactor.Learn(k.Secret)
+		own.add(partsOf(spec.Auth, k.Secret)...)
 		return &k, nil
 	}
 	if spec.Anonymous(p) {
@@ -69,23 +69,26 @@ func (c *Client) settle(ctx context.Context, k *source.Key, a source.Answer, t *
 // authorise puts a key, a token got for it or a signature made with it into a
 // request: the last thing that is done to it, when its digest has long been
 // taken (R48). It returns the body.
-func (c *Client) authorise(req *http.Request, body string, a *source.Auth, s source.Secret, also []source.Secret) (string, error) {
+func (c *Client) authorise(req *http.Request, body string, a *attempt) (string, error) {
 	var err error
-	for i, p := range a.Also[:min(len(a.Also), len(also))] { // first: a signature may cover them
-		if body, err = embed(req, body, p, p.Prefix+also[i].Reveal()); err != nil {
+	auth, secret := a.spec.Auth, a.secret.Reveal()
+	for i, p := range auth.Also[:min(len(auth.Also), len(a.also))] { // first: a signature may cover them
+		if body, err = embed(req, body, p, p.Prefix+a.also[i].Reveal()); err != nil {
 			return "", err
 		}
 	}
-	value := a.Prefix + s.Reveal()
-	switch a.Type {
+	value := auth.Prefix + secret
+	switch auth.Type {
 	case source.AuthCustom:
-		return c.hooks.sign(req, body, a, s)
+		body, made, err := c.hooks.sign(req, body, auth, a.secret)
+		a.secrets.add(made...)
+		return body, err
 	case source.AuthBearer:
-		value = "Bearer " + s.Reveal()
+		value = "Bearer " + secret
 	case source.AuthBasic:
-		value = "Basic " + base64.StdEncoding.EncodeToString([]byte(s.Reveal()))
+		value = "Basic " + base64.StdEncoding.EncodeToString([]byte(secret))
 	}
-	return embed(req, body, source.AuthPlace{In: a.In, Name: a.Name}, value)
+	return embed(req, body, source.AuthPlace{In: auth.In, Name: auth.Name}, value)
 }
 
 // embed puts a value where the source wants it, and returns the body.

@@ -57,7 +57,8 @@ type Config struct {
 	// asked: each try that failed and is made again, and with no code the end
 	// of it. It must be quick.
 	Observe func(Try)
-	// Redactor keeps live secrets out of replies and errors.
+	// Redactor is told every secret in use and keeps them out of errors; a reply
+	// is searched for the secrets of its own request only.
 	Redactor *source.Redactor
 	// Rand gives numbers in [0, 1) for jitter.
 	Rand   func() float64
@@ -155,6 +156,7 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 	once := false
 	var tried []int64    // keys that were refused, or have to wait
 	var waiting *trouble // of the key that has to wait the least
+	own := &secrets{shared: c.cfg.Redactor}
 	again := false
 	defer func() {
 		if again {
@@ -162,7 +164,7 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 		}
 	}()
 	for n := 1; ; n++ {
-		key, err := c.pick(ctx, spec, call.Purpose, m, tried)
+		key, err := c.pick(ctx, spec, call.Purpose, m, tried, own)
 		if waiting != nil && (err != nil || key == nil) {
 			return fail(waiting.Fault, waiting.cause)
 		}
@@ -170,7 +172,7 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 			f, _ := harvest.FaultOf(err)
 			return fail(f, err)
 		}
-		t := c.admit(ctx, &attempt{plan: p, call: call, message: m, decoder: dec, answer: &a, key: key, redact: c.cfg.Redactor})
+		t := c.admit(ctx, &attempt{plan: p, call: call, message: m, decoder: dec, answer: &a, key: key, secrets: own})
 		c.settle(ctx, key, a, t)
 		if t == nil {
 			return a, nil

@@ -34,7 +34,8 @@ type Signer interface {
 	Check(options map[string]string) error
 	// Sign puts a signature on the request. It may add headers and parameters
 	// and change the body, but not where the request goes. It must not put the
-	// secret into an error.
+	// secret into an error, and tells by Signing.Made what of the signature is
+	// to stay out of what is kept.
 	Sign(r *Signing) error
 }
 
@@ -47,6 +48,8 @@ type Signing struct {
 	Secret  source.Secret
 	Options map[string]string
 	At      time.Time
+	// Made is what the hook made of the secret.
+	Made []source.Secret
 }
 
 // Rewriter turns the body of a reply into what is decoded. Fault rules on the
@@ -108,25 +111,26 @@ func guarded(name string, call func() error) (err error) {
 	return call()
 }
 
-// sign lets the hook of a source sign a request, and returns the body.
-func (h hooks) sign(req *http.Request, body string, a *source.Auth, secret source.Secret) (string, error) {
+// sign lets the hook of a source sign a request, and returns the body and what
+// it made of the secret.
+func (h hooks) sign(req *http.Request, body string, a *source.Auth, secret source.Secret) (string, []source.Secret, error) {
 	hook := h.signers[a.Hook]
 	if hook == nil {
-		return "", fmt.Errorf("%w: %s is not one of this build", errHook, a.Hook)
+		return "", nil, fmt.Errorf("%w: %s is not one of this build", errHook, a.Hook)
 	}
 	u := *req.URL
 	s := &Signing{Method: req.Method, URL: &u, Header: req.Header, Body: body, Secret: secret, Options: a.Options, At: time.Now()}
 	err := guarded(a.Hook, func() error { return hook.Sign(s) })
 	switch {
 	case errors.Is(err, errHook):
-		return "", err
+		return "", nil, err
 	case err != nil:
-		return "", fmt.Errorf("%w: %s: %w", errHook, a.Hook, err)
+		return "", nil, fmt.Errorf("%w: %s: %w", errHook, a.Hook, err)
 	case s.URL == nil || s.URL.Scheme != req.URL.Scheme || s.URL.Host != req.URL.Host || s.URL.User != nil || s.Header == nil:
-		return "", fmt.Errorf("%w: %s changed where the request goes", errHook, a.Hook)
+		return "", nil, fmt.Errorf("%w: %s changed where the request goes", errHook, a.Hook)
 	}
 	req.URL, req.Header = s.URL, s.Header
-	return s.Body, nil
+	return s.Body, s.Made, nil
 }
 
 // before puts the hook of an endpoint, if it has one, before its decoder.
@@ -257,6 +261,7 @@ func (hmacSHA256) Sign(r *Signing) error {
 	}
 	r.Header.Set(cmp.Or(o["timestamp"], "X-Timestamp"), stamp)
 	r.Header.Set(cmp.Or(o["header"], "X-Signature"), o["prefix"]+text)
+	r.Made = append(r.Made, source.NewSecret(key), source.NewSecret(text))
 	return nil
 }
 

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-
-	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // credentials are parameters whose values stay out of everything that is kept.
@@ -68,10 +66,13 @@ var (
 	pairText     = regexp.MustCompile(`(?i)\b(` + strings.Join(credentials, "|") + `)("?\s*[=:]\s*"?)[^\s"'&,;}]+`)
 )
 
+// redactor takes secrets out of a text.
+type redactor interface{ Text(s string) string }
+
 // scrub rebuilds err without secrets, those that r knows and those that can be
 // told by their place. Of a [url.Error] only the operation and the cause are
 // left.
-func scrub(err error, r *source.Redactor) error {
+func scrub(err error, r redactor) error {
 	if err == nil {
 		return nil
 	}
@@ -85,7 +86,7 @@ func scrub(err error, r *source.Redactor) error {
 	return c
 }
 
-func redact(err error, r *source.Redactor) string {
+func redact(err error, r redactor) string {
 	text := err.Error()
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		text = strings.ReplaceAll(text, u.Error(), u.Op+": "+redact(u.Err, r))

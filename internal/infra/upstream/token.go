@@ -44,14 +44,14 @@ func (c *Client) admit(ctx context.Context, a *attempt) *trouble {
 	}
 	id, err := tokenOf(a)
 	if err != nil {
-		return &trouble{Fault: badToken("bad_spec"), cause: scrub(err, a.redact), unsent: true}
+		return &trouble{Fault: badToken("bad_spec"), cause: scrub(err, a.secrets), unsent: true}
 	}
 	for renewed := false; ; renewed = true {
 		token, t := c.tokens.get(ctx, id, func() (source.Secret, time.Duration, *trouble) { return c.obtain(ctx, a) })
 		if t != nil {
 			return t
 		}
-		c.cfg.Redactor.Learn(token) // again: it forgets the oldest
+		a.secrets.add(token)
 		a.secret = token
 		if t = c.try(ctx, a); t == nil || t.Code != source.CodeAuthRefused {
 			return t
@@ -203,14 +203,14 @@ func (c *Client) obtain(ctx context.Context, a *attempt) (token source.Secret, l
 	m, err := c.tokenMessage(a)
 	if err != nil {
 		// With this key nothing can be asked; another may do.
-		c.cfg.Logger.WarnContext(ctx, "credential cannot be used", "source", a.spec.Source, "credential", a.key.Credential.Name, "err", scrub(err, a.redact))
-		return token, 0, &trouble{Fault: badToken(source.CodeAuthRefused), cause: scrub(err, a.redact)}
+		c.cfg.Logger.WarnContext(ctx, "credential cannot be used", "source", a.spec.Source, "credential", a.key.Credential.Name, "err", scrub(err, a.secrets))
+		return token, 0, &trouble{Fault: badToken(source.CodeAuthRefused), cause: scrub(err, a.secrets)}
 	}
 	release, err := c.pass(ctx, a, 0)
 	if err != nil {
 		return token, 0, refused(ctx, err)
 	}
-	b := &attempt{plan: a.plan, message: m, call: a.call, answer: a.answer, redact: a.redact}
+	b := &attempt{plan: a.plan, message: m, call: a.call, answer: a.answer, secrets: a.secrets}
 	got, err := c.exchange(ctx, b, m.request(), m.body, maxTokenReply)
 	release(got.status != 0 || !unconnected(err))
 	b.count(got)
@@ -233,7 +233,7 @@ func (c *Client) obtain(ctx context.Context, a *attempt) (token source.Secret, l
 		a.answer.Status = 0 // of the page there is none
 		return source.Secret{}, 0, t
 	}
-	c.cfg.Redactor.Learn(token)
+	a.secrets.add(token)
 	c.cfg.Logger.DebugContext(ctx, "token obtained", "source", a.spec.Source, "credential", a.key.Credential.Name, "life", life)
 	return token, life, nil
 }
@@ -302,11 +302,6 @@ func (c *Client) tokenMessage(a *attempt) (*message, error) {
 	}}
 	whole := a.key.Secret.Parts()[0].Reveal()
 	user, password, two := strings.Cut(whole, ":")
-	// Not the user: it is no secret, and an address that stands in records too
-	// would be cut out of them.
-	for _, s := range []string{password, url.QueryEscape(password)} {
-		c.cfg.Redactor.Learn(source.NewSecret(s))
-	}
 	fields := make(map[string]string, len(auth.Token.Fields)+4)
 	fill := strings.NewReplacer("${secret}", whole, "${secret.user}", user, "${secret.password}", password)
 	for k, v := range auth.Token.Fields {
@@ -365,14 +360,16 @@ func readToken(body []byte, cfg *source.TokenConfig) (token source.Secret, life 
 		return token, 0, fmt.Errorf("the reply to the request for a token has none at %s", cfg.Path)
 	case len(text) > maxToken:
 		return token, 0, fmt.Errorf("the token is longer than %d bytes", maxToken)
-	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return token, 0, errors.New("the token holds a control character")
+	}
+	token = source.NewSecret(text)
+	if err := source.CheckToken(token); err != nil {
+		return source.Secret{}, 0, err
 	}
 	life = cfg.Life.D()
 	if s, err := strconv.ParseFloat(valueAt(reply, cfg.Expiry), 64); err == nil && s > 0 {
 		life = time.Duration(min(s, maxLife.Seconds()) * float64(time.Second))
 	}
-	return source.NewSecret(text), life, nil
+	return token, life, nil
 }
 
 // maxLife bounds what a reply may say of a token's life.

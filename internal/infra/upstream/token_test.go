@@ -51,7 +51,7 @@ func (s *issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case post && s.token != nil:
 		s.token(n, w)
 	case post:
-		fmt.Fprintf(w, `{"access_token":"the-token-%d","expires_in":3600}`, n)
+		fmt.Fprintf(w, `{"access_token":"the-token-of-the-test-%d","expires_in":3600}`, n)
 	case s.page != nil:
 		s.page(n, w, r)
 	default:
@@ -134,7 +134,7 @@ func TestToken_OAuth2(t *testing.T) {
 				t.Errorf("asked %s with %v and %s", post.URL, post.Header, s.bodies[0])
 			}
 			for _, r := range s.gets {
-				if got := r.Header.Get("Authorization"); got != "Bearer the-token-1" {
+				if got := r.Header.Get("Authorization"); got != "Bearer the-token-of-the-test-1" {
 					t.Errorf("page asked with %q", got)
 				}
 			}
@@ -158,12 +158,12 @@ func TestToken_Login(t *testing.T) {
 		"JSON, as Dimensions has it": {
 			source.TokenConfig{URL: "/auth.json", Body: "JSON", Fields: map[string]string{"key": "${secret}"}, Path: "token"},
 			"JWT ",
-			`{"token":"the-token-1"}`, `{"key":"me@x.org:pa\"ss"}`, "JWT the-token-1",
+			`{"token":"the-token-of-the-test-1"}`, `{"key":"me@x.org:pa\"ss"}`, "JWT the-token-of-the-test-1",
 		},
 		"form with user and password": {
 			source.TokenConfig{Fields: map[string]string{"u": "${secret.user}", "p": "${secret.password}"}, Path: "data.session.id"},
 			"Token ",
-			`{"data":{"session":{"id":"the-token-1"}}}`, `p=pa%22ss&u=me%40x.org`, "Token the-token-1",
+			`{"data":{"session":{"id":"the-token-of-the-test-1"}}}`, `p=pa%22ss&u=me%40x.org`, "Token the-token-of-the-test-1",
 		},
 		"a number, and an end as text": {
 			source.TokenConfig{Fields: map[string]string{"key": "${secret}"}, Path: "sid", Expiry: "ttl"},
@@ -193,13 +193,13 @@ func TestToken_RenewedBeforeItEnds(t *testing.T) {
 		reply string
 		life  time.Duration // as used
 	}{
-		{`{"access_token":"the-token","expires_in":600}`, 540 * time.Second},
-		{`{"access_token":"the-token","expires_in":7200}`, 7140 * time.Second},
-		{`{"access_token":"the-token","expires_in":"20"}`, 18 * time.Second},
-		{`{"access_token":"the-token","expires_in":1e300}`, 30*24*time.Hour - time.Minute},
-		{`{"access_token":"the-token","expires_in":0}`, 29 * time.Minute},
-		{`{"access_token":"the-token","expires_in":null}`, 29 * time.Minute},
-		{`{"access_token":"the-token"}`, 29 * time.Minute},
+		{`{"access_token":"the-token-of-the-test","expires_in":600}`, 540 * time.Second},
+		{`{"access_token":"the-token-of-the-test","expires_in":7200}`, 7140 * time.Second},
+		{`{"access_token":"the-token-of-the-test","expires_in":"20"}`, 18 * time.Second},
+		{`{"access_token":"the-token-of-the-test","expires_in":1e300}`, 30*24*time.Hour - time.Minute},
+		{`{"access_token":"the-token-of-the-test","expires_in":0}`, 29 * time.Minute},
+		{`{"access_token":"the-token-of-the-test","expires_in":null}`, 29 * time.Minute},
+		{`{"access_token":"the-token-of-the-test"}`, 29 * time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &issuer{token: func(_ int, w http.ResponseWriter) { io.WriteString(w, c.reply) }}
@@ -227,7 +227,7 @@ func TestToken_OneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &issuer{token: func(n int, w http.ResponseWriter) {
 			time.Sleep(5 * time.Second)
-			fmt.Fprintf(w, `{"access_token":"the-token-%d"}`, n)
+			fmt.Fprintf(w, `{"access_token":"the-token-of-the-test-%d"}`, n)
 		}}
 		client := New(Config{Transport: slow{s}, Credentials: &pool{keys: []string{"client-id:client-secret"}}}, new(free), jsonDecoder{})
 		leader, leave := context.WithCancel(t.Context())
@@ -279,7 +279,7 @@ func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestR42_RefusedTokens: a new token once, then the key is refused and the next
 // one's turn; then L4.
 func TestR42_RefusedTokens(t *testing.T) {
-	fine := func(n int, w http.ResponseWriter) { fmt.Fprintf(w, `{"access_token":"the-token-%d"}`, n) }
+	fine := func(n int, w http.ResponseWriter) { fmt.Fprintf(w, `{"access_token":"the-token-of-the-test-%d"}`, n) }
 	const no = 401
 	// answers by number; the last for ever
 	tokens := func(codes ...int) func(int, http.ResponseWriter) {
@@ -334,7 +334,9 @@ func TestR42_RefusedTokens(t *testing.T) {
 			}, pages(200), "T T p2", "k1 ACCEPTED", "", "", 0,
 		},
 		"a token that would break out": {
-			func(_ int, w http.ResponseWriter) { io.WriteString(w, `{"access_token":"the-token\r\nX: y"}`) }, pages(200), "T T", "", "token_missing", harvest.Fatal, 0,
+			func(_ int, w http.ResponseWriter) {
+				io.WriteString(w, `{"access_token":"the-token-of-the-test\r\nX: y"}`)
+			}, pages(200), "T T", "", "token_missing", harvest.Fatal, 0,
 		},
 		"a reply without end": {
 			func(_ int, w http.ResponseWriter) { w.Write(bytes.Repeat([]byte(" "), maxTokenReply+1)) }, pages(200), "T", "", "reply_too_large", harvest.Fatal, 0,
@@ -346,7 +348,7 @@ func TestR42_RefusedTokens(t *testing.T) {
 				s := &issuer{
 					token: func(n int, w http.ResponseWriter) { log = append(log, "T"); c.token(n, w) },
 					page: func(n int, w http.ResponseWriter, r *http.Request) {
-						_, no, _ := strings.Cut(r.Header.Get("Authorization"), "the-token-")
+						_, no, _ := strings.Cut(r.Header.Get("Authorization"), "the-token-of-the-test-")
 						log = append(log, "p"+no)
 						c.page(n, w, r)
 					},
@@ -407,7 +409,7 @@ func TestR47_AChangedSecretGetsItsOwnToken(t *testing.T) {
 		}
 		sent = append(sent, s.gets[len(s.gets)-1].Header.Get("Authorization"))
 	}
-	if want := []string{"Bearer the-token-1", "Bearer the-token-2", "Bearer the-token-1"}; !slices.Equal(sent, want) {
+	if want := []string{"Bearer the-token-of-the-test-1", "Bearer the-token-of-the-test-2", "Bearer the-token-of-the-test-1"}; !slices.Equal(sent, want) {
 		t.Errorf("sent %v", sent)
 	}
 }
@@ -456,7 +458,7 @@ func TestR49_TokenAddresses(t *testing.T) {
 // TestR48_TokensLeaveNoTrace: neither the token nor the secret part of the
 // credential is in what is returned or logged, whatever becomes of the requests.
 func TestR48_TokensLeaveNoTrace(t *testing.T) {
-	const id, pw, token = "a-client", `c4nary/"secret+part`, "c4nary-t0ken=="
+	const id, pw, token = "a-client", `c4nary/"secret+part`, "c4nary-t0ken-0123=="
 	basic := base64.StdEncoding.EncodeToString([]byte(id + ":" + url.QueryEscape(pw)))
 	echo := id + " " + pw + " " + url.QueryEscape(pw) + " " + token + " " + basic
 	for name, s := range map[string]*issuer{
@@ -531,7 +533,7 @@ func TestToken_KeptAreBounded(t *testing.T) {
 	var s tokens
 	for i := range 3 * maxTokens {
 		_, trouble := s.get(t.Context(), tokenID{credential: int64(i)}, func() (source.Secret, time.Duration, *trouble) {
-			return source.NewSecret("the-token"), time.Hour, nil
+			return source.NewSecret("the-token-of-the-test"), time.Hour, nil
 		})
 		if trouble != nil {
 			t.Fatal(trouble)

@@ -1,5 +1,5 @@
 // Package vault keeps secrets by reference: in an environment variable, in a
-// file, or sealed in a column of the store under a key that is itself in the
+// file, both within what this process allows, or sealed in a column of the store under a key that is itself in the
 // environment or in a file. It promises that a sealed value opens only under
 // the key it was sealed with and only for the credential it was sealed for, and
 // that no error of it holds a secret. Which credential to use is decided by
@@ -70,15 +70,15 @@ func (v *Vault) resolve(c source.Credential) (source.Secret, error) {
 	case source.SecretEnv:
 		var parts []string
 		for name := range strings.SplitSeq(c.Secret.Ref, ",") {
-			text, ok := v.getenv(name)
-			if !ok || strings.TrimSpace(text) == "" {
-				return source.Secret{}, fmt.Errorf("environment variable %s is not set", name)
+			text, err := v.variable(name)
+			if err != nil {
+				return source.Secret{}, err
 			}
-			parts = append(parts, strings.TrimSpace(text))
+			parts = append(parts, text)
 		}
 		return source.NewSecret(strings.Join(parts, "\n")), nil
 	case source.SecretFile:
-		b, err := readFile(c.Secret.Ref)
+		b, err := v.file(c.Secret.Ref)
 		if err != nil {
 			return source.Secret{}, err
 		}
@@ -126,8 +126,9 @@ func (v *Vault) Seal(c source.Credential, s source.Secret) (source.SecretRef, er
 	head := append([]byte(magic), version)
 	head = append(head, k.id[:]...)
 	sealed := k.aead.Seal(bytes.Clone(head), nil, []byte(s.Reveal()), aad(head, c))
+	// With its place: that one secret is used twice is nobody's business.
 	mac := hmac.New(sha256.New, k.mac)
-	mac.Write([]byte(s.Reveal()))
+	fmt.Fprintf(mac, "%s/%s\n%s", c.Pool, c.Name, s.Reveal())
 	return source.SecretRef{Kind: source.SecretSealed, Sealed: sealed, MAC: hex.EncodeToString(mac.Sum(nil)[:6])}, nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-const secret = "canary-5b1c0f9e"
+const secret = "canary-5b1c0f9e-77"
 
 func keyOf(b byte) string { return base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{b}, 32)) }
 
@@ -32,7 +32,7 @@ func TestResolve_ByReference(t *testing.T) {
 	if err := os.WriteFile(large, make([]byte, maxFile+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	v := with(map[string]string{"GOOD": " " + secret + "\n", "EMPTY": "", "SHORT": "abc", "BROKEN": "has a\ttab in it"})
+	v := with(map[string]string{"GOOD": " " + secret + "\n", "EMPTY": "", "SHORT": "abc", "BROKEN": "has a tab \t in it, though"})
 	for _, c := range []struct {
 		kind source.SecretKind
 		ref  string
@@ -66,11 +66,11 @@ func TestResolve_ByReference(t *testing.T) {
 // parts of one credential; sealed, they stay so.
 func TestResolve_SeveralSecrets(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
-	if err := os.WriteFile(file, []byte(secret+"\r\nanother-secret\r\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(secret+"\r\nanother-secret-of-it\r\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	v := with(map[string]string{"A": secret, "B": "another-secret\n", EnvKey: keyOf(1)})
-	sealed, err := v.Seal(main, source.NewSecret(secret+"\nanother-secret"))
+	v := with(map[string]string{"A": secret, "B": "another-secret-of-it\n", EnvKey: keyOf(1)})
+	sealed, err := v.Seal(main, source.NewSecret(secret+"\nanother-secret-of-it"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestResolve_SeveralSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p := s.Parts(); len(p) != 2 || p[0].Reveal() != secret || p[1].Reveal() != "another-secret" {
+		if p := s.Parts(); len(p) != 2 || p[0].Reveal() != secret || p[1].Reveal() != "another-secret-of-it" {
 			t.Errorf("%s: %d parts", ref.Kind, len(p))
 		}
 	}
@@ -129,6 +129,11 @@ func TestSeal_OpensOnlyWhereItBelongs(t *testing.T) {
 	if _, err := open(with(nil), main, ref.Sealed); !errors.Is(err, ErrNoKey) {
 		t.Errorf("no key: %v", err)
 	}
+	other := main
+	other.Pool = "crossref"
+	if foreign, err := v.Seal(other, source.NewSecret(secret)); err != nil || foreign.MAC == ref.MAC {
+		t.Errorf("the same secret in two pools can be seen to be the same: %s, %v", foreign.MAC, err)
+	}
 	again, err := v.Seal(main, source.NewSecret(secret))
 	if err != nil || bytes.Equal(again.Sealed, ref.Sealed) || again.MAC != ref.MAC {
 		t.Errorf("sealed again: %v", err)
@@ -167,5 +172,91 @@ func TestKey_ChangesHandsByResealing(t *testing.T) {
 		if _, err := with(map[string]string{EnvKey: bad}).Seal(main, source.NewSecret(secret)); err == nil || bad != "" && strings.Contains(err.Error(), bad) {
 			t.Errorf("key %q: %v", bad, err)
 		}
+	}
+}
+
+// TestR81_ReferencesAreLimited: what a row of the store points at is read only
+// within what this process allows; never its own settings, never a file that
+// others may have written.
+func TestR81_ReferencesAreLimited(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	file := func(dir, name string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(secret+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	mine, open, outside := file(dir, "mine", 0o600), file(dir, "open", 0o666), file(elsewhere, "outside", 0o600)
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(outside, link); err != nil {
+		t.Fatal(err)
+	}
+	keyFile := file(dir, "sealing", 0o600)
+	env := map[string]string{
+		"NCBI_KEY": secret, "AWS_SECRET": secret, "PATRA_DB": secret, EnvKey: keyOf(1), EnvKeyFile: keyFile, "patra_contact": secret,
+	}
+	for _, c := range []struct {
+		kind        source.SecretKind
+		ref         string
+		vars, paths string // the lists; empty: none
+		says        string
+	}{
+		{source.SecretEnv, "NCBI_KEY", "", "", ""},
+		{source.SecretEnv, "PATRA_DB", "", "", "never a credential"},
+		{source.SecretEnv, EnvKey, "", "", "never a credential"},
+		{source.SecretEnv, EnvKey, "PATRA_*", "", "never a credential"},
+		{source.SecretEnv, "NCBI_KEY,PATRA_DB", "", "", "never a credential"},
+		{source.SecretEnv, "patra_contact", "", "", "never a credential"},
+		{source.SecretEnv, "NCBI_KEY", "NCBI_*, ELSEVIER_KEY", "", ""},
+		{source.SecretEnv, "NCBI_KEY", "ELSEVIER_KEY,NCBI_KEY", "", ""},
+		{source.SecretEnv, "AWS_SECRET", "NCBI_*,ELSEVIER_KEY", "", "is not in PATRA_CREDENTIAL_ENV"},
+		{source.SecretEnv, "AWS_SECRET", ",", "", "is not in PATRA_CREDENTIAL_ENV"},
+		{source.SecretFile, mine, "", "", ""},
+		{source.SecretFile, open, "", "", "can be written by everybody"},
+		{source.SecretFile, dir, "", "", "is not a file"},
+		{source.SecretFile, "/dev/zero", "", "", "is not a file"},
+		{source.SecretFile, keyFile, "", "", "sealing key"},
+		{source.SecretFile, mine, "", elsewhere + string(os.PathListSeparator) + dir, ""},
+		{source.SecretFile, outside, "", dir, "in none of the folders"},
+		{source.SecretFile, link, "", dir, "in none of the folders"},
+		{source.SecretFile, mine, "", dir + "x", "in none of the folders"},
+	} {
+		v := New(func(k string) (string, bool) {
+			switch {
+			case k == EnvVariables:
+				return c.vars, c.vars != ""
+			case k == EnvFolders:
+				return c.paths, c.paths != ""
+			}
+			s, ok := env[k]
+			return s, ok
+		})
+		cred := main
+		cred.Secret = source.SecretRef{Kind: c.kind, Ref: c.ref}
+		s, err := v.Resolve(cred)
+		switch {
+		case c.says == "" && (err != nil || s.Reveal() != secret):
+			t.Errorf("%s %s with %q %q: %v", c.kind, c.ref, c.vars, c.paths, err)
+		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), secret)):
+			t.Errorf("%s %s with %q %q: %v, want %q", c.kind, c.ref, c.vars, c.paths, err, c.says)
+		}
+	}
+	if info, err := os.Stat("/proc/1/cmdline"); err == nil && os.Geteuid() == 0 && !trusted(info) {
+		t.Error("a file of root is not trusted")
+	}
+	if os.Geteuid() != 0 {
+		return
+	}
+	if err := os.Chown(mine, 4321, 4321); err != nil {
+		t.Skipf("files cannot be given away here: %v", err)
+	}
+	cred := main
+	cred.Secret = source.SecretRef{Kind: source.SecretFile, Ref: mine}
+	if _, err := with(env).Resolve(cred); err == nil || !strings.Contains(err.Error(), "belongs to another user") {
+		t.Errorf("a file of another user: %v", err)
 	}
 }
