@@ -228,11 +228,11 @@ func redactDSN(dsn string) string {
 	case !ok && !strings.Contains(dsn, "@"), kind == "sqlite":
 		return dsn
 	case kind != "mysql":
-		return kindOf(dsn) + ":(not shown)"
+		return kindOf(dsn) + ":(unreadable)"
 	}
 	u, err := url.Parse(dsn)
 	if err != nil || u.Host == "" || u.Opaque != "" || strings.Contains(afterHost(u), "@") || strings.Trim(u.Path, "/") == "" {
-		return kind + ":(not shown)"
+		return kind + ":(unreadable)"
 	}
 	return u.Redacted()
 }
@@ -241,7 +241,7 @@ func redactDSN(dsn string) string {
 func kindOf(dsn string) string {
 	kind, _, _ := strings.Cut(dsn, ":")
 	if strings.ContainsFunc(kind, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		return "(not shown)"
+		return "(unreadable)"
 	}
 	return kind
 }
