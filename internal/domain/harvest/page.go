@@ -66,6 +66,7 @@ const (
 	ProblemMissingField = "missing_field" // a required field has no value
 	ProblemBadText      = "bad_text"      // bytes that no store takes as text
 	ProblemTooLong      = "too_long"      // an id or a number of values beyond all measure
+	ProblemTooLarge     = "too_large"     // more bytes than the store takes for one item
 )
 
 // Problem of an item.

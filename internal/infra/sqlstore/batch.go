@@ -47,6 +47,7 @@ func (x *tx) openBatch(l harvest.Lease, o harvest.BatchOpen) (harvest.OpenedBatc
 func (s *Store) CommitBatch(ctx context.Context, job harvest.Job, b harvest.Batch, next *harvest.BatchOpen, ready func(harvest.Committed)) (harvest.Committed, error) {
 	l := job.Lease
 	packed := packRecords(b.Records)
+	b, packed = s.setAside(b, packed)
 	var out harvest.Committed
 	err := s.write(ctx, "commit batch", func(x *tx) error {
 		out = harvest.Committed{}
@@ -195,10 +196,22 @@ func (x *tx) completePlan(id harvest.PlanID) error {
 
 func (x *tx) quarantine(prov string, b harvest.Batch) error {
 	const cols = `batch_id, provenance_code, record_type, ext_id, code, path, detail, raw, raw_sha256, created_at`
-	for part := range chunks(b.Quarantined, rowsPerInsert) {
+	type row struct {
+		harvest.Quarantined
+		packed []byte
+	}
+	rows := make([]row, len(b.Quarantined))
+	for i, q := range b.Quarantined {
+		rows[i] = row{q, pack(q.Raw)}
+		if x.s.tooLarge(len(rows[i].packed)) {
+			rows[i].packed = []byte{}
+			rows[i].Problem.Detail = fmt.Sprintf("%s (its %d bytes are not kept, only their hash)", q.Problem.Detail, len(q.Raw))
+		}
+	}
+	for part := range thatFit(x.s, rows, func(r row) int { return len(r.packed) + len(r.Problem.Detail) }) {
 		args := make([]any, 0, len(part)*columns(cols))
 		for _, q := range part {
-			args = append(args, b.ID, prov, b.RecordType, nullBytes(q.ID, 512), clip(q.Problem.Code, 64), null(clip(q.Problem.Path, 255)), null(q.Problem.Detail), pack(q.Raw), q.RawSHA256[:], ts(x.now))
+			args = append(args, b.ID, prov, b.RecordType, nullBytes(q.ID, 512), clip(q.Problem.Code, 64), null(clip(q.Problem.Path, 255)), null(q.Problem.Detail), q.packed, q.RawSHA256[:], ts(x.now))
 		}
 		if _, err := x.exec(`INSERT INTO ing_quarantine (`+cols+`) VALUES `+marks(len(part), columns(cols)), args...); err != nil {
 			return fmt.Errorf("quarantine: %w", err)

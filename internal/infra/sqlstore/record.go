@@ -326,7 +326,7 @@ const (
 // insertVersions keeps every accepted version and announces it (R34).
 func (x *tx) insertVersions(cs []change, batch harvest.BatchID) error {
 	now := ts(x.now).text()
-	for part := range chunks(cs, rowsPerInsert) {
+	for part := range thatFit(x.s, cs, change.size) {
 		args := make([]any, 0, len(part)*columns(versionCols))
 		out := make([]any, 0, len(part)*columns(outboxCols))
 		for _, c := range part {

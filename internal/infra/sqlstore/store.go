@@ -19,17 +19,18 @@ import (
 
 // Store is the database. It is safe for concurrent use.
 type Store struct {
-	d      *dialect
-	w      *sql.DB // writes; on SQLite a single connection
-	r      reader
-	slow   *sql.DB // of a server: connections for statements that take long, made when there is one
-	clock  clock
-	log    *slog.Logger
-	dsn    string // without password
-	hook   func(point string) error
-	wall   func() time.Time // a test's clock, nil for the store's own
-	stmtMu sync.Mutex
-	stmts  map[string]*sql.Stmt // guarded by stmtMu; prepared on w
+	d       *dialect
+	w       *sql.DB // writes; on SQLite a single connection
+	r       reader
+	slow    *sql.DB // of a server: connections for statements that take long, made when there is one
+	clock   clock
+	log     *slog.Logger
+	dsn     string // without password
+	hook    func(point string) error
+	wall    func() time.Time // a test's clock, nil for the store's own
+	largest int              // how many bytes the server takes for one value, 0 for any number
+	stmtMu  sync.Mutex
+	stmts   map[string]*sql.Stmt // guarded by stmtMu; prepared on w
 }
 
 // Options of [Open].
@@ -65,6 +66,9 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	if err := s.checkDurable(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if err := s.readPacket(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if err := s.seedClock(ctx); err != nil {
