@@ -418,7 +418,7 @@ func (l *lab) judge() {
 	}
 	hits := (l.deed.kills + l.deed.zombies) * l.workers
 	thrown := l.ask(`SELECT COUNT(*) FROM ing_task_run_batch b JOIN ing_task t ON t.id=b.task_id WHERE b.status_code='SUCCEEDED' AND (b.walk_no<t.walk_no OR t.status_code='PARTIAL')`)
-	lost := l.ask(`SELECT COUNT(*) FROM ing_task_run_batch WHERE error_code='abandoned'`)
+	lost := l.ask(`SELECT COUNT(*) FROM ing_task_run_batch WHERE error_code IN ('abandoned','outcome_unknown')`)
 	pages := l.ask(`SELECT COUNT(*) FROM ing_task_run_batch WHERE status_code='SUCCEEDED'`)
 	if lost > hits {
 		l.t.Errorf("%d pages were in flight at %d kills and stops of %d workers", lost, l.deed.kills+l.deed.zombies, l.workers)
