@@ -84,11 +84,25 @@ func (d *Decoder) Page(body []byte) (*harvest.Page, error) {
 	if len(body) > maxBody {
 		return nil, &LimitError{"size", maxBody}
 	}
+	base := 0
+	if bytes.HasPrefix(body, []byte("\uFEFF")) {
+		base = 3
+	}
+	if what := foreign(body); what != "" {
+		return nil, &ShapeError{Kind: ShapeForeign, Detail: what}
+	}
+	p, err := d.strictly(body, base)
+	if d.json && mayBeOneItem(err) {
+		return d.loosely(body, base, err)
+	}
+	return p, err
+}
+
+// strictly decodes a reply in which everything has to be as it should.
+func (d *Decoder) strictly(body []byte, base int) (*harvest.Page, error) {
 	w := d.walk(body)
 	defer d.done(w)
-	if bytes.HasPrefix(body, []byte("\uFEFF")) {
-		w.base = 3
-	}
+	w.base = base
 	w.reply.reset(d.replySlots)
 	switch {
 	case !d.json:

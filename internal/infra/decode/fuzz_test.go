@@ -121,6 +121,9 @@ func FuzzJSONPage(f *testing.F) {
 		}
 		plain := bytes.TrimPrefix(body, []byte("\uFEFF"))
 		shape, _ := errors.AsType[*ShapeError](err)
+		if err == nil && slices.ContainsFunc(p.Items, func(it harvest.Item) bool { return it.Problem != nil && !json.Valid(it.Raw) }) {
+			return // read loosely, for the sake of the other items
+		}
 		if valid := json.Valid(plain); valid != (shape == nil || shape.Kind == ShapeSchema) {
 			t.Fatalf("valid %v, got %v", valid, err)
 		} else if !valid {

@@ -40,6 +40,14 @@ func (w *walk) endItem(start, end int) {
 			it.Problem = &harvest.Problem{Code: code, Path: path, Detail: detail}
 		}
 	}
+	if p := w.spoilOf(start, end); p != nil {
+		it.Problem = p
+		if id, wrong := w.identify(); wrong == "" && storable(id) {
+			it.ID = id
+		}
+		w.keepItem(it)
+		return
+	}
 	spoilt := w.unstorable(raw)
 	if spoilt {
 		problem(harvest.ProblemBadText, "", "item holds bytes that are no text")
@@ -84,11 +92,28 @@ func (w *walk) endItem(start, end int) {
 		}
 		it.Volatile = w.volatile(start)
 	}
+	w.keepItem(it)
+}
+
+// keepItem adds an item to those of the page.
+func (w *walk) keepItem(it harvest.Item) {
 	if w.items == nil {
 		w.items = make([]harvest.Item, 0, w.hint+1)
 	}
 	w.items = append(w.items, it)
 	w.item.list = w.item.list[:0]
+}
+
+// spoilOf is why nothing more than its id is read of the item from start to end;
+// nil for an item that can be read.
+func (w *walk) spoilOf(start, end int) *harvest.Problem {
+	if w.spoilt {
+		return w.beyond.problem()
+	}
+	if w.spoils == nil {
+		return nil
+	}
+	return w.spoilIn(start, end)
 }
 
 // keep writes the fields into memory that outlives the walk, many items to a chunk.

@@ -26,10 +26,8 @@ func validateJSON(body []byte) (charset, error) {
 func notJSON(body []byte) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body), lenient...)
 	_, err := d.ReadValue()
-	if err == nil {
-		if _, err = d.ReadToken(); err == nil {
-			err = errors.New("more than one value")
-		}
+	if end := d.InputOffset(); err == nil && skipSpace(body, int(end)) < len(body) {
+		return &ShapeError{Kind: ShapeForeign, Offset: end, Detail: "something stands behind the value"}
 	}
 	e := &ShapeError{Kind: ShapeSyntax, Offset: d.InputOffset(), Detail: "not JSON", Err: err}
 	if syn, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
@@ -204,6 +202,7 @@ func (w *walk) known(from int, name []byte, many *map[string]int) int {
 		(*many)[string(name)] = len(w.seen)
 		return -1
 	}
+	w.compared += len(w.seen) - from
 	for k := from; k < len(w.seen); k++ {
 		if string(w.seen[k].name) == string(name) {
 			return k
@@ -356,7 +355,7 @@ func (w *walk) skip(i, depth int) int {
 				return i
 			}
 		case opening:
-			if n++; n > maxDepth {
+			if n++; n > maxDepth && w.spoils == nil {
 				return w.limit("depth", i)
 			}
 			i++
@@ -387,7 +386,7 @@ func (w *walk) skipString(i int) int {
 		}
 		j++
 	}
-	if j-i > maxString {
+	if j-i > maxString && w.spoils == nil {
 		return w.limit("string", i)
 	}
 	return j + 1

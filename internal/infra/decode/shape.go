@@ -13,7 +13,25 @@ const (
 	ShapeCut ShapeKind = "cut"
 	// ShapeSchema: well-formed, but what must be there is not (R24).
 	ShapeSchema ShapeKind = "schema"
+	// ShapeForeign: what cannot be read however often it is asked for, such as
+	// another encoding, or more than one document.
+	ShapeForeign ShapeKind = "foreign"
 )
+
+// foreign names a way of writing that the first bytes of a reply give away and
+// that is not read here; empty if they do not.
+func foreign(body []byte) string {
+	if len(body) < 2 {
+		return ""
+	}
+	switch [2]byte(body) {
+	case [2]byte{0xFE, 0xFF}, [2]byte{0xFF, 0xFE}, [2]byte{0, '{'}, [2]byte{'{', 0}, [2]byte{0, '['}, [2]byte{'[', 0}, [2]byte{0, '<'}, [2]byte{'<', 0}:
+		return "text in UTF-16 or UTF-32"
+	case [2]byte{0x1F, 0x8B}:
+		return "packed once more than its header says"
+	}
+	return ""
+}
 
 // ShapeError reports a reply that cannot be read as a page.
 type ShapeError struct {
@@ -27,6 +45,9 @@ type ShapeError struct {
 func (e *ShapeError) Error() string {
 	if e.Kind == ShapeSchema {
 		return fmt.Sprintf("reply has another shape: %s: %s", e.Path, e.Detail)
+	}
+	if e.Kind == ShapeForeign {
+		return fmt.Sprintf("reply cannot be read from byte %d on: %s", e.Offset, e.Detail)
 	}
 	if e.Kind == ShapeCut {
 		return fmt.Sprintf("reply is cut off at byte %d: %s", e.Offset, e.Detail)
@@ -60,6 +81,10 @@ func (e *LimitError) Error() string {
 
 // Refused tells callers that asking again will not help (R50).
 func (e *LimitError) Refused() bool { return true }
+
+// Unreadable tells callers that the reply is of a kind that is never read, so that
+// asking again does not help.
+func (e *ShapeError) Unreadable() bool { return e.Kind == ShapeForeign }
 
 // Schema tells callers that the reply is whole but of another shape.
 func (e *ShapeError) Schema() bool { return e.Kind == ShapeSchema }

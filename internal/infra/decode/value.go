@@ -67,11 +67,17 @@ func (w *walk) matchText(x *match, raw bool) []byte {
 func (w *walk) scalar(b []byte) []byte {
 	switch b[0] {
 	case '"':
+		if len(b) > maxString+2 { // of an item that is spoilt by it
+			return nil
+		}
 		if bytes.IndexByte(b, '\\') < 0 {
 			return b[1 : len(b)-1]
 		}
 		from := len(w.text.buf)
-		w.text.buf, _ = jsontext.AppendUnquote(w.text.buf, b)
+		var err error
+		if w.text.buf, err = jsontext.AppendUnquote(w.text.buf, b); err != nil && w.spoils != nil {
+			return nil
+		}
 		return w.text.take(from)
 	case '{', '[', 'n':
 		return nil

@@ -23,15 +23,21 @@ type walk struct {
 	bound    []binding // XML: prefixes in force, the innermost last; only where paths tell namespaces apart
 	frames   []frame
 	seen     []seenKey
+	compared int // keys held against each other one by one
 
 	items     []harvest.Item
 	hint      int    // how many there were last time
 	ahead     *ahead // items decoded already
 	inItem    bool
-	charset   charset // JSON: what there may be in the strings
-	jumps     []span  // JSON: values whose end is known, in order
-	badText   bool    // an illegal reference was met in the item
-	tooMany   bool    // the item has more values than a record can have
+	charset   charset   // JSON: what there may be in the strings
+	jumps     []span    // JSON: values whose end is known, in order
+	badText   bool      // an illegal reference was met in the item
+	tooMany   bool      // the item has more values than a record can have
+	beyond    spoilKind // XML: the limit that the item breaks, if spoilt
+	spoilt    bool
+	deep      int     // XML: open elements beyond the deepest that is followed
+	spoils    []spoil // JSON, read loosely: what spoils items, in order
+	spoilAt   int     // the first of them that no item has been asked about
 	ampersand bool    // XML: there are references
 
 	text  arena
@@ -244,6 +250,7 @@ func (m *matches) close(from, to, inner, outer int32) {
 
 func (w *walk) beginItem() {
 	w.inItem, w.badText, w.tooMany, w.lack = true, false, false, ""
+	w.spoilt = false
 	w.item.reset(w.d.slots)
 }
 
@@ -262,6 +269,8 @@ func (w *walk) clear() {
 	w.body, w.items, w.chunk, w.kept, w.ahead, w.err, w.inItem, w.charset, w.jumps = nil, nil, nil, nil, nil, nil, false, 0, nil
 	w.states, w.counters, w.frames, w.seen = w.states[:0], w.counters[:0], w.frames[:0], w.seen[:0]
 	w.attrs, w.bound = w.attrs[:0], w.bound[:0]
+	w.spoils, w.spoilAt, w.deep = nil, 0, 0
+	w.compared = 0
 	if cap(w.reply.list) > maxValues/8 {
 		w.reply.list = nil
 	}
@@ -296,6 +305,19 @@ func (w *walk) shape(kind ShapeKind, i int, detail string) int {
 		w.err = &ShapeError{Kind: kind, Offset: int64(i), Detail: detail}
 	}
 	return math.MinInt
+}
+
+// over deals with what breaks a limit at i: it spoils the item it is in, and
+// stops the walk where there is none. It reports whether to go on.
+func (w *walk) over(kind spoilKind, what string, i int) bool {
+	if !w.inItem {
+		w.limit(what, i)
+		return false
+	}
+	if !w.spoilt {
+		w.spoilt, w.beyond = true, kind
+	}
+	return true
 }
 
 func (w *walk) limit(what string, i int) int {

@@ -98,7 +98,7 @@ func (w *walk) xml() {
 	begun := false
 	for i := w.base; i < len(b); {
 		if b[i] != '<' {
-			i = w.chars(i)
+			i = w.chars(i, begun)
 		} else if i+1 >= len(b) {
 			w.shape(ShapeCut, i, "unexpected end")
 			return
@@ -112,7 +112,7 @@ func (w *walk) xml() {
 				i = w.declaration(i, begun)
 			default:
 				if begun && len(w.frames) == 0 {
-					w.shape(ShapeSyntax, i, "more than one root element")
+					w.shape(ShapeForeign, i, "more than one root element")
 					return
 				}
 				begun = true
@@ -136,7 +136,7 @@ func (w *walk) clip(s span) string {
 }
 
 // chars reads text up to the next tag.
-func (w *walk) chars(i int) int {
+func (w *walk) chars(i int, begun bool) int {
 	b := w.body
 	end := len(b)
 	if n := bytes.IndexByte(b[i:], '<'); n >= 0 {
@@ -144,12 +144,15 @@ func (w *walk) chars(i int) int {
 	}
 	if len(w.frames) == 0 {
 		if k := skipSpace(b[:end], i); k < end {
+			if begun {
+				return w.shape(ShapeForeign, k, "text behind the root element")
+			}
 			return w.shape(ShapeSyntax, k, "text outside the root element")
 		}
 		return end
 	}
-	if end-i > maxString {
-		return w.limit("string", i)
+	if end-i > maxString && !w.over(spoilString, "string", i) {
+		return -1
 	}
 	if w.ampersand && !w.references(i, end) {
 		return -1
@@ -192,7 +195,7 @@ func (w *walk) instruction(i int) int {
 	in := b[i+2 : i+2+n]
 	if i == w.base && bytes.HasPrefix(in, []byte("xml")) {
 		if enc := declared(in); !bytes.EqualFold(enc, []byte("utf-8")) && len(enc) > 0 && !ascii(b) {
-			return w.shape(ShapeSyntax, i, "declared encoding is not UTF-8")
+			return w.shape(ShapeForeign, i, "declared encoding is not UTF-8")
 		}
 	}
 	return i + 2 + n + 2
@@ -236,8 +239,8 @@ func (w *walk) declaration(i int, begun bool) int {
 		if n < 0 {
 			return w.shape(ShapeCut, i, "CDATA is not closed")
 		}
-		if n > maxString {
-			return w.limit("string", i)
+		if n > maxString && !w.over(spoilString, "string", i) {
+			return -1
 		}
 		return i + 9 + n + 3
 	case bytes.HasPrefix(b, []byte("<!DOCTYPE")) && !begun:
@@ -302,7 +305,13 @@ func (w *walk) startTag(i int) int {
 		}
 	}
 	if len(w.frames) >= maxDepth {
-		return w.limit("depth", i)
+		if !w.over(spoilDepth, "depth", i) {
+			return -1
+		}
+		if !void {
+			w.deep++
+		}
+		return j
 	}
 	if len(w.d.spaces) > 0 && !w.bind() {
 		return -1
@@ -355,8 +364,8 @@ func (w *walk) attribute(i int) int {
 	if j >= len(b) {
 		return w.shape(ShapeCut, i, "attribute is not closed")
 	}
-	if j-start > maxString {
-		return w.limit("string", start)
+	if j-start > maxString && !w.over(spoilString, "string", start) {
+		return -1
 	}
 	if refs && !w.references(start, j) {
 		return -1
@@ -428,6 +437,14 @@ func (w *walk) endTag(i int) int {
 	b := w.body
 	if len(w.frames) == 0 {
 		return w.shape(ShapeSyntax, i, "end tag without a start")
+	}
+	if w.deep > 0 { // inside what is only counted
+		n := bytes.IndexByte(b[i:], '>')
+		if n < 0 {
+			return w.shape(ShapeCut, i, "end tag is not closed")
+		}
+		w.deep--
+		return i + n + 1
 	}
 	f := &w.frames[len(w.frames)-1]
 	name := b[f.name.start:f.name.end]
