@@ -14,7 +14,8 @@
 //     not gives a [ShapeError] (R24), together with the signals found;
 //   - to refuse what only hurts, with a [LimitError]: deep nesting, endless
 //     strings, document type declarations with content (R50);
-//   - that one bad item spoils only itself: it carries a Problem (R32);
+//   - that one bad item spoils only itself, whatever is in it, as long as there is no
+//     doubt where it ends: it carries a Problem (R32, R84);
 //   - the same output for the same bytes, and no panic for any.
 //
 // In the answer to a list of ids a null among the items says that there is none

@@ -88,6 +88,15 @@ func (x *tx) foundRecords(ids []any) error {
 	return nil
 }
 
+// HoldsAny reports whether there is any record of a source.
+func (s *Store) HoldsAny(ctx context.Context, provenance string) (is bool, err error) {
+	err = s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM ing_record WHERE provenance_code=?)`, provenance).Scan(&is)
+	if err != nil {
+		return false, fmt.Errorf("look for records of %s: %w", provenance, err)
+	}
+	return is, nil
+}
+
 // Witnesses names up to three records of the source that were there when they
 // were last asked for and are none of ids: the one after the first of ids, the
 // last and the first of all, since neighbours tend to go together.

@@ -67,7 +67,8 @@ func (x *tx) try(key string, b harvest.Breaker) (bool, error) {
 
 // ended tells the breaker of the task's partition how a run ended that did not
 // finish its slice. A refusal is an answer, too: the upstream is there.
-func (x *tx) ended(task harvest.TaskID, o harvest.RunOutcome) error {
+func (x *tx) ended(task harvest.TaskID, e harvest.RunEnd) error {
+	o := e.Outcome
 	var key string
 	if err := x.row(`SELECT `+partition+` FROM ing_task t WHERE t.id=?`, task).Scan(&key); err != nil {
 		return fmt.Errorf("read task %d: %w", task, err)
@@ -93,7 +94,7 @@ func (x *tx) ended(task harvest.TaskID, o harvest.RunOutcome) error {
 	is := was.GiveBack(x.now)
 	if o == harvest.Spent {
 		if is = was.Fail(x.now); is.Open() && is != was {
-			x.s.log.Warn("partition rests", "partition", key[len(breakerPrefix):], "spent", is.Spent, "until", harvest.FormatInstant(is.Until))
+			x.s.log.Warn("partition rests", "partition", key[len(breakerPrefix):], "code", e.Code, "cause", e.Error, "spent", is.Spent, "until", harvest.FormatInstant(is.Until))
 		}
 	}
 	text, err := jsonText(is)

@@ -369,7 +369,7 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 		state, null(clip(e.Code, 64)), null(e.Error), stats, ts(x.now), e.Run, l.Fence); err != nil {
 		return fmt.Errorf("close run: %w", err)
 	}
-	if err := x.ended(l.Task, e.Outcome); err != nil {
+	if err := x.ended(l.Task, e); err != nil {
 		return err
 	}
 	var spent int

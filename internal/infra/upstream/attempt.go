@@ -131,8 +131,38 @@ func (c *Client) try(ctx context.Context, a *attempt) *trouble {
 	if t != nil && t.Code == source.CodeAuthRefused {
 		a.answer.Asked = false
 	}
+	if t == nil {
+		c.read.Store(a.spec.Source, true)
+	} else if t.Code == codeUnreadable && !c.everRead(ctx, a.spec.Source) {
+		t.Level = harvest.Fatal
+	}
 	c.report(ctx, a, got, t)
 	return t
+}
+
+// codeUnreadable: the reply is written in a way that is not read here. Of a source
+// that was never read that is a mistake in its pack, and nothing else is asked
+// before somebody has looked; of another it is this one reply.
+const codeUnreadable = "unreadable"
+
+func unreadable(status int) harvest.Fault {
+	return harvest.Fault{Level: harvest.Rejected, Reaction: harvest.GiveUp, Code: codeUnreadable, Status: status}
+}
+
+// everRead reports whether anything of a source has been read before. Where that
+// cannot be told it has: one reply is then given up, not the source.
+func (c *Client) everRead(ctx context.Context, code string) bool {
+	if _, read := c.read.Load(code); read {
+		return true
+	}
+	if c.cfg.Known == nil {
+		return false
+	}
+	known, err := c.cfg.Known(ctx, code)
+	if err != nil {
+		c.cfg.Logger.WarnContext(ctx, "it cannot be told whether the source was ever read", "source", code, "err", err)
+	}
+	return known || err != nil
 }
 
 // pass waits at the gate. A permit that comes when the source is to be left
@@ -317,6 +347,9 @@ func (a *attempt) lost(ctx context.Context, got received, err error) *trouble {
 		if a.call.Purpose == source.ForSearch && errors.Is(err, errTooLong) {
 			f.Reaction = harvest.CutSlice // a smaller window may have a page that fits
 		}
+	case errors.Is(err, errEncoding):
+		f = unreadable(got.status)
+		f.Lost = true
 	case undialled(err):
 		f.Code, f.Lost = "connect", false
 	case errors.Is(err, errSlow), errors.Is(err, errStall), isNet && timeout.Timeout():
@@ -409,6 +442,12 @@ func misshapen(err error) harvest.Fault {
 		Schema() bool
 	}](err); ok && s.Schema() {
 		v.Code, v.Once = "schema_drift", true
+	}
+	if s, ok := errors.AsType[interface {
+		error
+		Unreadable() bool
+	}](err); ok && s.Unreadable() {
+		return unreadable(http.StatusOK)
 	}
 	if s, ok := errors.AsType[interface {
 		error

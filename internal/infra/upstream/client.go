@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -17,8 +18,9 @@ import (
 
 // Decoder reads replies of one endpoint. An error that says Schema() true means
 // a well-formed reply of another shape, one that says Refused() true a reply
-// that breaks a limit; any other error means a broken reply. Signals found
-// before the error are in the page returned with it.
+// that breaks a limit, one that says Unreadable() true a reply of a kind that
+// cannot be read however often it comes; any other error means a broken reply.
+// Signals found before the error are in the page returned with it.
 type Decoder interface {
 	Page(body []byte) (*harvest.Page, error)
 }
@@ -53,6 +55,9 @@ type Config struct {
 	// Resting, if set, tells until when an operation of a source is to be left
 	// alone, if it is: nothing is sent then.
 	Resting func(ctx context.Context, code string, op harvest.Operation) (harvest.Rest, bool)
+	// Known, if set, tells whether anything of a source was ever read and stored.
+	// Beside it counts what this client has read.
+	Known func(ctx context.Context, code string) (bool, error)
 	// Observe, if set, is told how a question to a source fares while it is
 	// asked: each try that failed and is made again, and with no code the end
 	// of it. It must be quick.
@@ -97,6 +102,8 @@ type Client struct {
 	plans    plans
 	tokens   tokens
 	routes   transports
+	// read holds the sources of which this client has read a page.
+	read sync.Map
 }
 
 // New returns a client that passes gate before every request and reads replies

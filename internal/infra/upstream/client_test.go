@@ -305,7 +305,7 @@ func TestAsk_WhatRepliesMean(t *testing.T) {
 		{"refused", list(broken(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED})), "connect", L1, harvest.Retry, 4},
 		{"reset", list(broken(syscall.ECONNRESET)), "network", L1, harvest.Retry, 4},
 		{"blocked address", list(broken(&net.OpError{Op: "dial", Err: errBlocked})), "address_refused", L2, harvest.GiveUp, 1},
-		{"unasked packing", list(status(200, "x", "Content-Encoding", "br")), "bad_reply", L1, harvest.Retry, 4},
+		{"unasked packing", list(status(200, "x", "Content-Encoding", "br")), "unreadable", L4, harvest.GiveUp, 1},
 		{"bad gzip", list(status(200, "not gzip", "Content-Encoding", "gzip")), "bad_reply", L1, harvest.Retry, 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -307,7 +307,7 @@ func TestM4_Connections(t *testing.T) {
 	if n := opened.Load(); n != 1 {
 		t.Errorf("%d connections for ten requests", n)
 	}
-	if f := ask("/deflate"); f.Code != "bad_reply" {
+	if f := ask("/deflate"); f.Code != "unreadable" || f.Level != harvest.Rejected {
 		t.Errorf("deflate: %+v", f)
 	}
 	spec.HTTP.ConnectTimeout, spec.HTTP.ReadTimeout = source.Duration(20*time.Millisecond), source.Duration(20*time.Millisecond)
