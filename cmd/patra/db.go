@@ -1,25 +1,32 @@
 package main
 
 import (
+	"cmp"
+	"context"
+
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
+// connect opens the database without a look at its schema.
+func (c *cli) connect(ctx context.Context, read bool) (*sqlstore.Store, error) {
+	dsn := cmp.Or(c.db, node.DefaultDB())
+	if !read {
+		if err := node.MakeDataDir(dsn); err != nil {
+			return nil, err
+		}
+	}
+	return sqlstore.Connect(ctx, dsn, sqlstore.Options{Logger: c.logger(), ReadOnly: read})
+}
+
 func (c *cli) dbCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "db", Short: "Look after the database"}
-	open := func(cmd *cobra.Command, read bool) (*sqlstore.Store, error) {
-		dsn := c.db
-		if dsn == "" {
-			dsn = node.DefaultDB()
-		}
-		return sqlstore.Connect(cmd.Context(), dsn, sqlstore.Options{Logger: c.logger(), ReadOnly: read})
-	}
 	verbs(cmd,
 		&cobra.Command{
 			Use: "migrate", Short: "Bring the schema up to date", Args: noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				s, err := open(cmd, false)
+				s, err := c.connect(cmd.Context(), false)
 				if err != nil {
 					return err
 				}
@@ -39,7 +46,7 @@ func (c *cli) dbCmd() *cobra.Command {
 		&cobra.Command{
 			Use: "status", Short: "Show the schema version", Args: noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				s, err := open(cmd, true)
+				s, err := c.connect(cmd.Context(), true)
 				if err != nil {
 					return err
 				}

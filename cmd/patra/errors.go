@@ -116,7 +116,11 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 		return problem{"schema", e.Error(), "", e.Next(), exitConflict}
 	}
 	if e, ok := errors.AsType[*sqlstore.ConditionError](err); ok {
-		return problem{e.Kind, e.Error(), "", e.Next, exitFailed}
+		code := exitFailed
+		if e.Kind == "is_folder" || e.Kind == "no_folder" { // what --db names
+			code = exitUsage
+		}
+		return problem{e.Kind, e.Error(), "", e.Next, code}
 	}
 	if e, ok := errors.AsType[*harvest.PastFrontierError](err); ok {
 		return problem{
@@ -181,7 +185,7 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 	if strings.HasPrefix(err.Error(), "unknown command") {
 		return problem{"usage", err.Error(), "", "patra --help", exitUsage}
 	}
-	if p, ok := explainSystem(err); ok {
+	if p, ok := c.explainSystem(err); ok {
 		return p
 	}
 	return problem{"failed", err.Error(), "", "", exitFailed}
@@ -193,13 +197,19 @@ func interrupted(ctx context.Context, err error) bool {
 }
 
 // explainSystem says what to do where the machine refuses.
-func explainSystem(err error) (problem, bool) {
-	const notADatabase = 26 // SQLITE_NOTADB
+func (c *cli) explainSystem(err error) (problem, bool) {
+	const corrupt, notADatabase = 11, 26 // SQLite's codes; what is above the lowest byte says more
 	if e, ok := errors.AsType[interface {
 		error
 		Code() int
-	}](err); ok && e.Code() == notADatabase {
-		return problem{"not_a_database", err.Error(), "", "name a database of patra's, or a file that is not there yet: --db sqlite:./patra.db", exitFailed}, true
+	}](err); ok {
+		db := cmp.Or(c.db, node.DefaultDB())
+		switch e.Code() & 0xff {
+		case notADatabase:
+			return problem{"not_a_database", db + " is not a database", err.Error(), "name a database of patra's, or a file that is not there yet: --db sqlite:./patra.db", exitFailed}, true
+		case corrupt:
+			return problem{"damaged", "the database " + db + " is damaged", err.Error(), "`patra verify --db " + db + "` lists the damage; put back a copy from before it and run the command again", exitFailed}, true
+		}
 	}
 	e, ok := errors.AsType[*net.OpError](err)
 	switch {

@@ -57,12 +57,26 @@ func TestBadInput_OneClearMessage(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(packs, "y.yaml"), []byte("source: y\nnam: Y\nwindow:\n  precision: WEEK\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	broken := filepath.Join(dir, "broken.db")
+	b, err := os.ReadFile(strings.TrimPrefix(there, "sqlite:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(broken, b[:len(b)/3], 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name string
 		args []string
 		code int
 		says []string
 	}{
+		{"a folder as database", []string{"harvest", "crossref", "--db", "sqlite:" + dir}, exitUsage, []string{dir + " is a folder [is_folder]", "next: name a file in it: --db sqlite:" + dir + "/patra.db"}},
+		{"a folder to read from", []string{"verify", "--db", "sqlite:" + dir}, exitUsage, []string{dir + " is a folder [is_folder]", "next: name a file in it"}},
+		{"a mistyped folder of the database", []string{"harvest", "crossref", "--db", "sqlite:" + dir + "/nonexist/x.db"}, exitUsage, []string{"there is no folder " + dir + "/nonexist", "mkdir -p " + dir + "/nonexist", "nothing was made"}},
+		{"a mistyped folder to migrate in", []string{"db", "migrate", "--db", "sqlite:" + dir + "/nonexist/x.db"}, exitUsage, []string{"there is no folder " + dir + "/nonexist"}},
+		{"a damaged database", []string{"harvest", "crossref", "--db", "sqlite:" + broken}, exitFailed, []string{"the database sqlite:" + broken + " is damaged [damaged]", "next: `patra verify --db sqlite:" + broken}},
+		{"a damaged database to read", []string{"export", "--db", "sqlite:" + broken}, exitFailed, []string{"is damaged [damaged]", "put back a copy"}},
 		{"unknown source", []string{"harvest", "pubmde", "--db", db}, exitNotFound, []string{`no source "pubmde"`, "crossref", "pubmed", "next: patra harvest pubmed"}},
 		{"no source", []string{"harvest"}, exitUsage, []string{"needs the name of a source"}},
 		{"two sources", []string{"harvest", "a", "b"}, exitUsage, []string{"takes one source"}},
@@ -170,6 +184,27 @@ func TestReading_BringsAnOldSchemaUpToDate(t *testing.T) {
 	}
 	if code, out, _ := patra(t, "db", "status", "--db", "sqlite:"+path); code != exitDone || strings.Contains(out, "schema 5") {
 		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
+// TestDataDir_IsMadeForTheDefaultDatabaseOnly: a user who names no database needs
+// no folder; one who mistypes it gets none.
+func TestDataDir_IsMadeForTheDefaultDatabaseOnly(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "share")
+	t.Setenv("XDG_DATA_HOME", home)
+	t.Setenv("PATRA_DB", "")
+	other := filepath.Join(home, "other")
+	if code, _, e := patra(t, "db", "migrate", "--db", "sqlite:"+filepath.Join(other, "patra.db")); code != exitUsage {
+		t.Errorf("exit %d: %s", code, e)
+	}
+	if _, err := os.Stat(home); err == nil {
+		t.Error("a folder was made for a database that is not the default")
+	}
+	if code, _, e := patra(t, "db", "migrate"); code != exitDone {
+		t.Errorf("exit %d: %s", code, e)
+	}
+	if is, err := os.Stat(filepath.Join(home, "patra")); err != nil || is.Mode().Perm()&0o077 != 0 {
+		t.Errorf("%v, %v", is, err)
 	}
 }
 
@@ -321,8 +356,8 @@ func TestFullDisk_NothingHalfWritten(t *testing.T) {
 }
 
 func TestReadOnlyDisk_SaysSo(t *testing.T) {
-	code, _, e := patra(t, "harvest", "crossref", "--db", "sqlite:/proc/patra/a.db")
-	if code != exitFailed || !strings.Contains(e, "next: ") {
+	code, _, e := patra(t, "harvest", "crossref", "--db", "sqlite:/proc/a.db")
+	if code != exitFailed || !strings.Contains(e, "[read_only]") || !strings.Contains(e, "next: make the database") {
 		t.Errorf("exit %d: %s", code, e)
 	}
 }

@@ -2,9 +2,11 @@ package node
 
 import (
 	"cmp"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/source"
@@ -51,6 +53,20 @@ func (c Config) withDefaults() Config {
 		c.Logger = slog.New(telemetry.Redacting(c.Logger.Handler(), c.redact))
 	}
 	return c
+}
+
+// MakeDataDir makes the folder of the default database. Any other database is put
+// only into a folder that is there: a path that was mistyped is no reason to
+// harvest into a new place.
+func MakeDataDir(dsn string) error {
+	path, is := strings.CutPrefix(DefaultDB(), "sqlite:")
+	if dsn != DefaultDB() || !is {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make the folder of the database: %w", err)
+	}
+	return nil
 }
 
 // DefaultDB is the embedded store in the user's data directory.

@@ -221,6 +221,10 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	rep.Waits, rep.Reason = planned.Waits, planned.Reason
 	// The report is read also when the run was interrupted.
 	ctx = context.WithoutCancel(ctx)
+	// Where the file is gone, what is still read from it says nothing of what is kept.
+	if gone := n.Store.CheckFile(); gone != nil {
+		return rep, gone
+	}
 	if err := n.fill(ctx, rep, planned.Plan.ID, planned.Namespace, plans); err != nil {
 		return rep, errors.Join(runErr, err)
 	}

@@ -72,6 +72,11 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !cfg.ReadOnly {
+		if err := MakeDataDir(cfg.DB); err != nil {
+			return nil, err
+		}
+	}
 	store, err := sqlstore.Open(ctx, cfg.DB, sqlstore.Options{Logger: cfg.Logger, ReadOnly: cfg.ReadOnly})
 	if err != nil {
 		return nil, err

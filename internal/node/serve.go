@@ -78,14 +78,21 @@ type ServeConfig struct {
 // Serve runs roles until ctx ends, and then lets what is in hand finish within
 // the executor's grace time. A role that fails, as when the store is away for a
 // while, is begun again after a rest: all of them take up what the store says.
+// If the store is gone for good all of them end, and it is an error.
 func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	c.Poll = cmp.Or(c.Poll, 10*time.Second)
 	if n.schedules == nil && slices.Contains(c.Roles, SchedulerRole) {
 		return errors.New("this node has no registry to read schedules from")
 	}
 	var wg sync.WaitGroup
 	begin := func(name Role, run func(context.Context) error) {
-		wg.Go(func() { n.keep(ctx, name, run) })
+		wg.Go(func() {
+			if err := n.keep(ctx, name, run); err != nil {
+				end(err)
+			}
+		})
 	}
 	for _, role := range c.Roles {
 		switch role {
@@ -103,11 +110,15 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 		c.Ready()
 	}
 	wg.Wait()
+	if gone := context.Cause(ctx); errors.Is(gone, harvest.ErrStoreGone) {
+		return gone
+	}
 	return nil
 }
 
-// keep runs a role until ctx ends, again after a rest if it fails.
-func (n *Node) keep(ctx context.Context, name Role, run func(context.Context) error) {
+// keep runs a role until ctx ends, again after a rest if it fails. It returns an
+// error only if no rest can help.
+func (n *Node) keep(ctx context.Context, name Role, run func(context.Context) error) error {
 	const shortest, longest = time.Second, time.Minute
 	for rest := shortest; ; rest = min(2*rest, longest) {
 		began := time.Now()
@@ -116,7 +127,10 @@ func (n *Node) keep(ctx context.Context, name Role, run func(context.Context) er
 			if err != nil && !errors.Is(err, context.Canceled) {
 				n.cfg.Logger.Error("role ended badly", "role", name, "err", err)
 			}
-			return
+			return nil
+		}
+		if errors.Is(err, harvest.ErrStoreGone) {
+			return err
 		}
 		if time.Since(began) > longest {
 			rest = shortest
@@ -124,7 +138,7 @@ func (n *Node) keep(ctx context.Context, name Role, run func(context.Context) er
 		n.cfg.Logger.Error("role failed, begun again", "role", name, "rest", rest, "err", err)
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-time.After(rest):
 		}
 	}
@@ -147,8 +161,12 @@ func every(poll time.Duration, f func(context.Context) error) func(context.Conte
 	}
 }
 
-// requeue queues failed slices again whose rest is over (R4).
+// requeue queues failed slices again whose rest is over (R4). It looks for the
+// store too: where nothing is due, nobody else does.
 func (n *Node) requeue(ctx context.Context) error {
+	if err := n.Store.CheckFile(); err != nil {
+		return err
+	}
 	count, err := n.Store.RequeueDue(ctx)
 	if count > 0 {
 		n.cfg.Logger.Info("failed slices queued again", "slices", count)

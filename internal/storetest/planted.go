@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
 )
 
 // furnish fills a store with one of everything: a plan done, cut and partly
@@ -202,6 +203,51 @@ func orphans(l *Lab) {
 		}
 		if !ok {
 			l.Errorf("%s without its parent was not reported: %v", c, found)
+		}
+	}
+}
+
+// spoiltBodies spoils what is stored of each version and of each quarantined item
+// in turn: the deep check names it, and nothing else.
+func spoiltBodies(l *Lab) {
+	l.furnish()
+	deep := func() (found []string, at sqlstore.DeepCheck) {
+		l.Helper()
+		list, at, err := l.Store.VerifyBodies(l.ctx(), 0, func(sqlstore.DeepCheck) {})
+		if err != nil {
+			l.Fatal(err)
+		}
+		for _, f := range list {
+			found = append(found, f.Invariant+" "+f.Object)
+		}
+		return found, at
+	}
+	found, at := deep()
+	bodies := l.Int(`SELECT COUNT(*) FROM ing_record_version`) + l.Int(`SELECT COUNT(*) FROM ing_quarantine`)
+	if len(found) != 0 || at.Bodies != bodies || at.After != at.Of || bodies < 7 {
+		l.Fatalf("%v, %+v of %d", found, at, bodies)
+	}
+	for _, c := range []struct{ table, column, value, object string }{
+		{"ing_record_version", "raw", "x'28b52ffd'", "version"},
+		{"ing_record_version", "raw", "(SELECT raw FROM ing_quarantine)", "version"},
+		{"ing_record_version", "fields", `'{"a'`, "version"},
+		{"ing_record_version", "raw_sha256", "content_hash", "version"},
+		{"ing_quarantine", "raw_sha256", "x'00'", "quarantined item"},
+	} {
+		for id := l.Int(`SELECT MIN(id) FROM ` + c.table); id > 0; id = l.Int(`SELECT MIN(id) FROM `+c.table+` WHERE id>?`, id) {
+			var was []byte
+			if err := l.DB.QueryRow(`SELECT `+c.column+` FROM `+c.table+` WHERE id=?`, id).Scan(&was); err != nil {
+				l.Fatal(err)
+			}
+			l.Exec(`UPDATE `+c.table+` SET `+c.column+`=`+c.value+` WHERE id=?`, id)
+			if found, _ := deep(); fmt.Sprint(found) != fmt.Sprintf("[RAW %s %d]", c.object, id) {
+				l.Errorf("%s of %s %d was spoilt, found %v", c.column, c.table, id, found)
+			}
+			var back any = was
+			if c.column == "fields" {
+				back = string(was)
+			}
+			l.Exec(`UPDATE `+c.table+` SET `+c.column+`=? WHERE id=?`, back, id)
 		}
 	}
 }

@@ -74,6 +74,7 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R43_TenSpentRunsMakeAGap", spentRuns},
 		{"R47_TasksOfNewerSpecsAreLeft", newerSpecs},
 		{"R62_VolatileOnly", volatileOnly},
+		{"R83_EveryBodyIsCompared", spoiltBodies},
 		{"P20_RestingIsLeftAlone", restingLeftAlone},
 		{"M14_PartitionRestsAfterFiveSpentRuns", partitionRests},
 		{"M14_AnswerOrPersonEndsTheRest", partitionClosed},

@@ -89,7 +89,7 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 	if err == nil || errors.Is(err, errDone) {
 		return nil
 	}
-	if errors.Is(lost, harvest.ErrLeaseLost) || errors.Is(lost, harvest.ErrHeld) {
+	if errors.Is(lost, harvest.ErrLeaseLost) || errors.Is(lost, harvest.ErrHeld) || errors.Is(lost, harvest.ErrStoreGone) {
 		err = lost
 	}
 	return s.end(work, err)
@@ -137,7 +137,7 @@ func (s *session) renew(ctx context.Context, cancel context.CancelCauseFunc) {
 		case <-t.C:
 		}
 		err := s.e.store.RenewLease(ctx, s.job.Lease)
-		if errors.Is(err, harvest.ErrLeaseLost) || errors.Is(err, harvest.ErrHeld) {
+		if errors.Is(err, harvest.ErrLeaseLost) || errors.Is(err, harvest.ErrHeld) || errors.Is(err, harvest.ErrStoreGone) {
 			cancel(err)
 			return
 		}

@@ -96,6 +96,9 @@ var (
 	// reached, is full, or may not be written. Any other error of the store
 	// concerns what it was given.
 	ErrStoreAway = errors.New("the store is away")
+	// ErrStoreGone: what the store writes to is not there any more. Nothing was
+	// written, and nothing will be: end, and let a person look.
+	ErrStoreGone = errors.New("what is written now would be lost")
 	// ErrCursorRegress: a cursor was asked to move back.
 	ErrCursorRegress = errors.New("cursor may not move back")
 	// ErrNotFound: no such object.

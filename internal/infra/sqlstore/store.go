@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -26,6 +25,7 @@ type Store struct {
 	clock   clock
 	log     *slog.Logger
 	dsn     string // without password
+	file    *file  // nil for a server
 	hook    func(point string) error
 	wall    func() time.Time // a test's clock, nil for the store's own
 	largest int              // how many bytes the server takes for one value, 0 for any number
@@ -122,11 +122,17 @@ func (s *Store) openSQLite(ctx context.Context, path string, readOnly bool) erro
 	path = strings.TrimPrefix(path, "//")
 	s.d, s.dsn = sqliteDialect, "sqlite:"+path
 	if !readOnly {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return fmt.Errorf("create folder of the database: %w", err)
+		if err := makeFile(path); err != nil {
+			return err
 		}
 	} else if _, err := os.Stat(path); err != nil {
 		return fmt.Errorf("open database for reading: %w", err)
+	} else if err := checkFolder(path); err != nil {
+		return err
+	}
+	var err error
+	if s.file, err = openFile(path); err != nil {
+		return err
 	}
 	u := func(extra string) string {
 		// Waiting for a lock cannot be interrupted, so it is in short pieces;
@@ -143,8 +149,8 @@ func (s *Store) openSQLite(ctx context.Context, path string, readOnly bool) erro
 		db.SetConnMaxLifetime(0)
 		return db, nil
 	}
-	var err error
-	if s.r.DB, err = open("&_pragma=query_only(1)", max(2, runtime.NumCPU())); err != nil {
+	// The file is there: a connection that finds none must not make another.
+	if s.r.DB, err = open("&mode=rw&_pragma=query_only(1)", max(2, runtime.NumCPU())); err != nil {
 		return err
 	}
 	if readOnly {
@@ -165,7 +171,7 @@ func (s *Store) openSQLite(ctx context.Context, path string, readOnly bool) erro
 		s.w = s.r.DB
 		return s.ping(ctx)
 	}
-	if s.w, err = open("&_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=cache_size(-32768)&_pragma=wal_autocheckpoint(2000)", 1); err != nil {
+	if s.w, err = open("&mode=rw&_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=cache_size(-32768)&_pragma=wal_autocheckpoint(2000)", 1); err != nil {
 		return err
 	}
 	return s.ping(ctx)
@@ -294,9 +300,13 @@ func (s *Store) seedClock(ctx context.Context) error {
 
 // explain adds what to do next to errors whose cause is outside of patra.
 func (s *Store) explain(err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
+	}
+	if gone := s.CheckFile(); errors.Is(gone, harvest.ErrStoreGone) {
+		return gone
+	}
+	switch {
 	case s.d.isFull(err):
 		return &ConditionError{Kind: "disk_full", Err: err, Next: "free disk space and run the command again; nothing was half-written"}
 	case s.d == sqliteDialect && s.d.isRetryable(err):
@@ -304,10 +314,12 @@ func (s *Store) explain(err error) error {
 	case s.d.isLost(err):
 		return &ConditionError{Kind: "unreachable", Err: err, Next: "is the database server running, and are host and port of --db right? Then run the command again; it goes on where it stopped"}
 	case s.d.isReadOnly(err):
-		return &ConditionError{Kind: "read_only", Err: err, Next: "make the database and its folder writable, or choose another with --db"}
+		return &ConditionError{Kind: "read_only", Err: err, Next: makeWritable}
 	}
 	return err
 }
+
+const makeWritable = "make the database and its folder writable, or choose another with --db"
 
 // ConditionError is a state of the world outside that an operator can mend.
 type ConditionError struct {

@@ -151,6 +151,9 @@ func (s *Store) writeOnce(ctx context.Context, f func(*tx) error) (err error) {
 	if err := s.point("before commit"); err != nil {
 		return err
 	}
+	if err := s.CheckFile(); err != nil {
+		return err
+	}
 	done = true
 	if err := t.Commit(); err != nil {
 		if s.d.isDefinite(err) {

@@ -1,0 +1,146 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Integrity is SQLite's own check of the whole file: pages, rows, and that every
+// index holds what its table does. It comes before anything else is read, a
+// schema too, that damage may have spoilt. A server looks after its files itself.
+func Integrity(ctx context.Context, dsn string, o Options) ([]Finding, error) {
+	if !strings.HasPrefix(dsn, "sqlite:") {
+		return nil, nil
+	}
+	o.ReadOnly = true
+	var lines []string
+	s, err := Connect(ctx, dsn, o)
+	if err == nil {
+		lines, err = s.integrity(ctx)
+		err = errors.Join(err, s.Close())
+	}
+	if code, ok := sqliteCode(err); ok && code&0xff == sqlite3.SQLITE_CORRUPT {
+		lines, err = append(lines, err.Error()), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("check the file of the database: %w", err)
+	}
+	var found []Finding
+	for _, line := range lines {
+		found = append(found, Finding{Invariant: "FILE", Object: strings.TrimPrefix(dsn, "sqlite:"), Detail: line})
+	}
+	return found, nil
+}
+
+// integrity returns what SQLite has to say about its file, nothing if all is well.
+func (s *Store) integrity(ctx context.Context) ([]string, error) {
+	var lines []string
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var text string
+		if err := r.Scan(&text); err != nil {
+			return err
+		}
+		for line := range strings.Lines(text) {
+			line = strings.TrimSpace(line)
+			if line != "" && line != "ok" && !strings.HasPrefix(line, "***") { // the heading of a database
+				lines = append(lines, line)
+			}
+		}
+		return nil
+	}, `PRAGMA integrity_check`)
+	return lines, err
+}
+
+// DeepCheck is how far [Store.VerifyBodies] has come.
+type DeepCheck struct {
+	// Bodies were unpacked and compared, of quarantined items too.
+	Bodies int64 `json:"bodies"`
+	// After is the version up to which all were: the next check may begin there.
+	After int64 `json:"after"`
+	// Of is the newest version there is.
+	Of int64 `json:"of"`
+}
+
+// bodiesPerRead is how many rows one statement reads, so that no snapshot stands
+// in the way of those who write for long.
+const bodiesPerRead = 500
+
+// VerifyBodies unpacks every stored body and holds it against its hash, first of
+// what is quarantined, then of the versions of records above after. It calls
+// progress now and then, and when it ends, however it ends: what it returns then
+// says where to go on.
+func (s *Store) VerifyBodies(ctx context.Context, after int64, progress func(DeepCheck)) ([]Finding, DeepCheck, error) {
+	v := &verifier{ctx: ctx, s: s, inv: "RAW"}
+	at := DeepCheck{After: after}
+	if err := s.r.QueryRowContext(ctx, `SELECT COALESCE(MAX(id),0) FROM ing_record_version`).Scan(&at.Of); err != nil {
+		return nil, at, fmt.Errorf("verify bodies: %w", err)
+	}
+	err := s.eachBody(ctx, 0, func(b body) { v.compare("quarantined item", b, &at) }, nil,
+		`SELECT id, raw, raw_sha256, '{}' FROM ing_quarantine WHERE id>? ORDER BY id LIMIT ?`)
+	if err != nil {
+		return v.list, at, fmt.Errorf("verify quarantined items: %w", err)
+	}
+	err = s.eachBody(ctx, after, func(b body) {
+		v.compare("version", b, &at)
+		at.After = b.id
+	}, func() { progress(at) }, `SELECT id, raw, raw_sha256, fields FROM ing_record_version WHERE id>? ORDER BY id LIMIT ?`)
+	if err != nil {
+		return v.list, at, fmt.Errorf("verify bodies after version %d: %w", at.After, err)
+	}
+	return v.list, at, nil
+}
+
+// body is what was stored of an item, and what it should be.
+type body struct {
+	id                  int64
+	packed, sha, fields []byte
+}
+
+// eachBody reads rows in parts, from after on. read, if given, is called after
+// each part.
+func (s *Store) eachBody(ctx context.Context, after int64, f func(body), read func(), query string) error {
+	for {
+		n := 0
+		err := s.each(ctx, func(r *sql.Rows) error {
+			var b body
+			if err := r.Scan(&b.id, &b.packed, &b.sha, &b.fields); err != nil {
+				return err
+			}
+			f(b)
+			after = b.id
+			n++
+			return ctx.Err()
+		}, query, after, bodiesPerRead)
+		if err != nil {
+			return err
+		}
+		if read != nil {
+			read()
+		}
+		if n < bodiesPerRead {
+			return nil
+		}
+	}
+}
+
+// compare unpacks a body and holds it against its hash.
+func (v *verifier) compare(what string, b body, at *DeepCheck) {
+	at.Bodies++
+	object := fmt.Sprintf("%s %d", what, b.id)
+	raw, err := unpack(b.packed)
+	if err != nil {
+		v.report(object, "cannot be unpacked: %v", err)
+	} else if sum := sha256.Sum256(raw); string(sum[:]) != string(b.sha) {
+		v.report(object, "its bytes hash to %x, recorded is %x", sum, b.sha)
+	}
+	if !json.Valid(b.fields) {
+		v.report(object, "its fields are not JSON")
+	}
+}
