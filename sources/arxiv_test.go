@@ -28,7 +28,10 @@ func arxivPack() packTest {
 				published = 2011-01-23
 				doi = 10.1016/j.acha.2012.03.009
 				other_ids.arxiv = 1101.4388
-				keywords = cs
+				keywords = stat.ML | cs.LG | math.FA
+				journal = Appl. Comput. Harmon. Anal., 34:96-116, 2013
+				type = preprint
+				url = https://arxiv.org/abs/1101.4388
 				licence = http://arxiv.org/licenses/nonexclusive-distrib/1.0/
 				updated = 2015-01-16T00:00:00Z
 				status = ACTIVE`},
@@ -36,6 +39,7 @@ func arxivPack() packTest {
 				title = Improved Smoothed Analysis of Multiobjective Optimization
 				authors.1 = Röglin, Heiko
 				doi = -
+				keywords = cs.DS
 				published = 2011-11-07`},
 		},
 		walks: []walkWant{

@@ -35,7 +35,7 @@ func doajPack() packTest {
 				publisher = Nature Publishing Group
 				volume = 11
 				issue = 1
-				pages = 1
+				pages = 1-6
 				published = 2020-04
 				language = EN
 				doi = 10.1038/s41467-020-15686-y
@@ -48,7 +48,7 @@ func doajPack() packTest {
 				authors.0 = Mitidieri, André Luis
 				doi = -
 				issn.0 = 0101-3335
-				pages = 431
+				pages = 431-440
 				published = 2013-01`},
 			{ten, "00001149f7964522953b91582f289cfc", `
 				title = Memória, História Oral e Patrimônio Imaterial Afro-brasileiro: teoria, práxis

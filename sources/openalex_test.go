@@ -38,7 +38,7 @@ func openalexPack() packTest {
 				journal = Proceedings of the ACM/IEEE Joint Conference on Digital Libraries in 2020
 				issn = -
 				volume = -
-				pages = 503
+				pages = 503-504
 				published = 2020-08-01
 				type = article
 				language = en
@@ -84,9 +84,10 @@ func openalexPack() packTest {
 				publisher = Nature Portfolio
 				volume = 403
 				issue = 6772
-				pages = 853
+				pages = 853-858
 				doi = 10.1038/35002501
-				other_ids.pubmed = https://pubmed.ncbi.nlm.nih.gov/10706275
+				pmid = 10706275
+				other_ids.pubmed = -
 				mesh# = 15
 				mesh.0.term = Animals
 				mesh.0.major = false

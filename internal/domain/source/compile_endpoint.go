@@ -250,7 +250,7 @@ const HeaderPath = "header:"
 // argument behind a colon (P26, P27).
 var (
 	cleans      = []string{"text", "jats", "lower", "upper", "trim", "doi", "strip_doi_url", "orcid", "number", "inverted_index"}
-	cleanArgs   = []string{"regex", "prefix", "map", "split"}
+	cleanArgs   = []string{"regex", "prefix", "lead", "map", "split"}
 	pickFormats = []string{"RFC3339", "EPOCH_S", "EPOCH_MS", "YEAR"}
 )
 

@@ -48,7 +48,7 @@ func newTransform(name string) (cleaner, error) {
 		return c, nil
 	}
 	word, arg, ok := strings.Cut(name, ":")
-	create, known := map[string]func(string) (cleaner, error){"regex": newRegex, "prefix": newPrefix, "map": newTable}[word]
+	create, known := map[string]func(string) (cleaner, error){"regex": newRegex, "prefix": newPrefix, "lead": newLead, "map": newTable}[word]
 	switch {
 	case !known:
 		return nil, fmt.Errorf("no transform %q", name)
@@ -96,6 +96,15 @@ func newRegex(pattern string) (cleaner, error) {
 // newPrefix cuts a text off where a value begins with it.
 func newPrefix(prefix string) (cleaner, error) {
 	return func(_ *arena, v []byte) []byte { return bytes.TrimPrefix(v, []byte(prefix)) }, nil
+}
+
+// newLead puts a text before every value, such as the address that an id belongs to.
+func newLead(text string) (cleaner, error) {
+	return func(a *arena, v []byte) []byte {
+		from := len(a.buf)
+		a.buf = append(append(a.buf, text...), v...)
+		return a.take(from)
+	}, nil
 }
 
 // newTable reads a=b;c=d: a value found on the left becomes what is on the

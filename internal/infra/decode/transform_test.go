@@ -23,6 +23,7 @@ func TestTransform(t *testing.T) {
 		{"prefix:doi:", "doi:10.1/x", "10.1/x"},
 		{"prefix:doi:", "DOI:10.1/x", "DOI:10.1/x"},
 		{"prefix:x", "x", ""},
+		{"lead:https://x.org/", "1", "https://x.org/1"},
 		{"map:ja=Japanese;en=English", "en", "English"},
 		{"map:ja=Japanese;en=English", " en ", "English"},
 		{"map:ja=Japanese;en=English", "fr", "fr"},
