@@ -10,8 +10,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/papertrace/patra/internal/app/executor"
 	"github.com/papertrace/patra/internal/app/keyring"
@@ -139,8 +141,25 @@ func (n *Node) Close() error {
 // Executor returns an executor over the node's parts.
 func (n *Node) Executor(c executor.Config) *executor.Executor {
 	c.Owner = fmt.Sprintf("%s/%d", hostname(), os.Getpid())
+	c.Gone = gone
 	c.Workers, c.LeaseTTL, c.Poll, c.Resting = n.cfg.Workers, n.cfg.LeaseTTL, n.cfg.Poll, n.quiet.resting
 	return executor.New(c, n.Store, n.up, n.cfg.Logger)
+}
+
+// gone reports whether an owner is a process of this machine that has ended: a
+// harvest that was killed and is run again need not wait for itself. Of others
+// nothing is known.
+func gone(owner string) bool {
+	pid, ours := strings.CutPrefix(owner, hostname()+"/")
+	id, err := strconv.Atoi(pid)
+	if !ours || err != nil {
+		return false
+	}
+	p, err := os.FindProcess(id)
+	if err != nil {
+		return true
+	}
+	return errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
 func hostname() string {

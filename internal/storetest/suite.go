@@ -54,6 +54,7 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R19_NothingStarves", nothingStarves},
 		{"R19_PartitionsTakeTurns", turnsAreTaken},
 		{"C21_EverySourceRuns", everySourceRuns},
+		{"C21_NoMoreWalksThanRequests", boundedWalks},
 		{"R20_EveryOrdinalOnce", ordinalOnce},
 		{"R21_OnlySucceededCounts", onlySucceeded},
 		{"R22_UnknownPageIsTold", unknownPage},

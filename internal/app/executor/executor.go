@@ -30,6 +30,8 @@ type Config struct {
 	// Resting, if set, lists what is to be left alone now: none of its tasks is
 	// taken, and no page of those in hand is begun. It must be quick.
 	Resting func(ctx context.Context) []harvest.Rest
+	// Gone, if set, reports that another owner is known to have ended. It must be quick.
+	Gone func(owner string) bool
 	// Idle, if set, is asked when there is nothing to take; true ends the run.
 	Idle func(ctx context.Context) (bool, error)
 	// Observe, if set, is told what happens. It must be quick.
@@ -115,9 +117,16 @@ func (e *Executor) Run(ctx context.Context) error {
 		done(err) // the store fails: stop taking
 	}
 	free := make(chan struct{}, e.cfg.Workers)
-	err := e.feed(take, work, free, func(job harvest.Job) {
+	ended := make(chan struct{}, 1)
+	err := e.feed(take, work, free, ended, func(job harvest.Job) {
 		wg.Go(func() {
-			defer func() { <-free }()
+			defer func() {
+				<-free
+				select {
+				case ended <- struct{}{}:
+				default: // feed has not looked yet
+				}
+			}()
 			if err := e.runJob(take, work, job); err != nil {
 				fail(err)
 			}
@@ -131,8 +140,9 @@ var errStopping = errors.New("stopping")
 
 // feed leases a task whenever a worker is free and starts it: a task is never
 // leased to wait for its turn, where its lease would run out and every owner
-// after would look like one that the task had killed (R16).
-func (e *Executor) feed(ctx, work context.Context, free chan struct{}, start func(harvest.Job)) error {
+// after would look like one that the task had killed (R16). Where the source has
+// as many in hand as it may, the end of one is the time to look for the next.
+func (e *Executor) feed(ctx, work context.Context, free, ended chan struct{}, start func(harvest.Job)) error {
 	turns := new(harvest.Turns)
 	for {
 		select {
@@ -146,7 +156,7 @@ func (e *Executor) feed(ctx, work context.Context, free chan struct{}, start fun
 		// Not cut off by the stop: a lease whose answer is lost has to run out.
 		found, err := e.store.LeaseTasks(work, harvest.LeaseRequest{
 			Owner: e.cfg.Owner, TTL: e.cfg.LeaseTTL, Max: 1, Provenance: e.cfg.Provenance, Operation: e.cfg.Operation, SpecVersion: source.SpecVersion,
-			Resting: e.resting(ctx), Turns: turns,
+			Resting: e.resting(ctx), Gone: e.cfg.Gone, Turns: turns,
 		})
 		switch {
 		case err == nil:
@@ -175,6 +185,7 @@ func (e *Executor) feed(ctx, work context.Context, free chan struct{}, start fun
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-ended:
 		case <-time.After(e.cfg.Poll):
 		}
 	}

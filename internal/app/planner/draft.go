@@ -168,6 +168,8 @@ func (j *job) partly(w harvest.Window, cut time.Time, left room) {
 }
 
 func (j *job) save(ctx context.Context, d harvest.Draft) error {
+	// More walks than requests may be in flight gain nothing.
+	d.MaxWalks = j.allowed(ctx).Concurrency
 	head, err := j.store.SavePlan(ctx, d)
 	if err != nil {
 		return err

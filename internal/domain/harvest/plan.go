@@ -59,6 +59,9 @@ type Draft struct {
 	PageSize    int
 	// Candidates are the ids an UPDATE freezes, by ordinal.
 	Candidates []string
+	// MaxWalks is how many tasks of the source may be in hand at a time from now
+	// on, whatever plan they are of; 0 for no bound.
+	MaxWalks int
 }
 
 // OpenPlan is a plan whose slicing is not over.

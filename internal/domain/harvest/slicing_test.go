@@ -53,6 +53,7 @@ func drawRequest(t *rapid.T) harvest.SliceRequest {
 		Target:  rapid.Int64Range(0, 40).Draw(t, "target"), Cap: rapid.Int64Range(0, 40).Draw(t, "cap"),
 		Budget: &harvest.BudgetSpec{MaxRequests: 7},
 		Pages:  rapid.Int64Range(1, 4).Draw(t, "pages"),
+		Fan:    rapid.IntRange(0, 9).Draw(t, "fan"),
 	}
 	if r.Step > 0 { // not a million slices
 		r.Step = max(r.Step, to.Sub(from)/500)

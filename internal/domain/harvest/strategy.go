@@ -53,6 +53,10 @@ type SliceRequest struct {
 	MaxSlices int
 	// Pages per slice, of PAGE.
 	Pages int64
+	// Fan is into how many parts at most a window is cut at once that holds too
+	// much; fewer than 2: into halves. Each part is counted, so that a large fan
+	// saves the counts in between where records lie evenly.
+	Fan int
 }
 
 // Strategy cuts a window into slices that tile it: no gap, no overlap, no
@@ -193,14 +197,46 @@ func (c *cutter) cut(ctx context.Context, p Part, known *Estimate) error {
 		return nil
 	}
 	if p.Range.Whole() {
-		if x, y, ok := Halve(p.Window, c.Calendar, c.MinStep); ok {
-			if err := c.cut(ctx, Part{Window: x}, nil); err != nil {
-				return err
+		if parts := c.parts(p.Window, e.Records); len(parts) > 1 {
+			for _, w := range parts {
+				if err := c.cut(ctx, Part{Window: w}, nil); err != nil {
+					return err
+				}
 			}
-			return c.cut(ctx, Part{Window: y}, nil)
+			return nil
 		}
 	}
 	return c.spread(ctx, p, e, c.Cap)
+}
+
+// parts are the windows that w is cut into, which holds more than the limit: as
+// many as bring each below it with a tenth to spare, if records lie evenly.
+func (c *cutter) parts(w Window, records int64) []Window {
+	n := min((10*records+9*c.limit()-1)/(9*c.limit()), int64(c.Fan))
+	var out []Window
+	from := w.From
+	for i := int64(1); i < n; i++ {
+		at := c.Calendar.Floor(w.From.Add(w.Duration() / time.Duration(n) * time.Duration(i)))
+		head, rest := Window{from, at}, Window{at, w.To}
+		if c.long(head) && c.long(rest) {
+			out = append(out, head)
+			from = at
+		}
+	}
+	if len(out) > 0 {
+		return append(out, Window{from, w.To})
+	}
+	a, b, ok := Halve(w, c.Calendar, c.MinStep)
+	if !ok {
+		return nil
+	}
+	return []Window{a, b}
+}
+
+// long reports whether a window is long enough for a slice. A calendar day may
+// last 23 hours; it is still a whole step of one day.
+func (c *cutter) long(w Window) bool {
+	return !w.Empty() && (c.Calendar.Precision == PrecisionDay || w.Duration() >= c.MinStep)
 }
 
 // spread cuts a part by the second dimension, until none holds more than most;

@@ -63,6 +63,9 @@ type LeaseRequest struct {
 	SpecVersion int
 	// Resting are left alone.
 	Resting []Rest
+	// Gone, if set, reports that an owner is known to have ended: its tasks are
+	// not waited for, though their leases have not run out. It must be quick.
+	Gone func(owner string) bool
 	// Turns, if given, are kept from one request to the next: partitions take
 	// turns over all of them, and the queue is not read for each.
 	Turns *Turns

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
@@ -13,10 +14,37 @@ import (
 // knows of the records.
 func (s *Spec) SliceRequest(w harvest.Window, cal harvest.Calendar) harvest.SliceRequest {
 	win := s.Window
-	return harvest.SliceRequest{
+	r := harvest.SliceRequest{
 		Window: w, Calendar: cal, Step: win.Step.D(), MinStep: win.MinStep.D(), Target: win.Target, Cap: s.Paging.MaxItems, Split: win.Split,
 		Budget: win.Budget, Pages: win.Pages, PageSize: s.Paging.Size,
 	}
+	if s.Paging.Stateful {
+		r.Target = s.restartable(win.Target)
+		r.Fan = statefulFan
+	}
+	return r
+}
+
+const (
+	// restartTime is what it may cost at most, at the rate allowed, to begin the
+	// walk of a slice again because the server's place in it was lost.
+	restartTime = time.Minute
+	// statefulFan makes up for the smaller slices of such sources by fewer counts:
+	// cut by halves each slice costs two, cut by eight 1.14.
+	statefulFan = 8
+)
+
+// restartable is the target of slices that are begun again as a whole.
+func (s *Spec) restartable(target int64) int64 {
+	if s.Rate.QPS <= 0 {
+		return target
+	}
+	pages := max(1, int64(s.Rate.QPS*restartTime.Seconds()))
+	most := pages * int64(max(1, s.Paging.Size))
+	if target == 0 {
+		return most
+	}
+	return min(target, most)
 }
 
 // Requests is how many requests the walk of a slice takes at least.

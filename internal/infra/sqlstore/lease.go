@@ -14,7 +14,7 @@ import (
 
 // LeaseTasks takes up to r.Max tasks by compare-and-set: tasks that are due and
 // queued, or held by someone whose lease has run out (R15), in a source that is
-// neither paused nor stopped, by the order of [harvest.Turns]. A task taken too
+// neither paused nor stopped and has no more in hand than it may, by the order of [harvest.Turns]. A task taken too
 // often with nothing to show becomes a gap instead (R16).
 func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harvest.Job, error) {
 	var jobs []harvest.Job
@@ -29,8 +29,15 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 		if err != nil {
 			return err
 		}
+		hand, err := x.inHand(r)
+		if err != nil {
+			return err
+		}
+		if r.Provenance != "" && !hand.room(harvest.Partition{Provenance: r.Provenance, Operation: r.Operation}) {
+			return nil // the queue need not be read to say so
+		}
 		tried := map[harvest.Partition]bool{} // one task tries for all of the partition
-		q := &queue{tx: x, r: r, turns: turns, may: func(p harvest.Partition) bool { return !tried[p] && may(p) }}
+		q := &queue{tx: x, r: r, turns: turns, may: func(p harvest.Partition) bool { return !tried[p] && hand.room(p) && may(p) }}
 		if err := q.died(); err != nil {
 			return err
 		}
@@ -65,6 +72,7 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 				continue // somebody was faster
 			}
 			turns.Took(t.head, x.now)
+			hand.took(t.head.Partition)
 			j, err := x.job(t.id)
 			if err != nil {
 				return err

@@ -291,6 +291,7 @@ CREATE TABLE `ing_source_state` (
   `since` datetime(6) DEFAULT NULL,
   `clock_skew_us` bigint DEFAULT NULL,
   `updated_at` datetime(6) NOT NULL,
+  `max_walks` int NOT NULL DEFAULT '0',
   PRIMARY KEY (`provenance_code`),
   CONSTRAINT `ing_source_state_chk_1` CHECK ((`paused` in (0,1))),
   CONSTRAINT `ing_source_state_chk_2` CHECK ((`stopped` in (0,1)))

@@ -282,7 +282,7 @@ CREATE TABLE ing_source_state (
   since TEXT,
   clock_skew_us INTEGER,
   updated_at TEXT NOT NULL
-) STRICT;
+, max_walks INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE ing_task (
   id INTEGER PRIMARY KEY,

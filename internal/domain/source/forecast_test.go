@@ -1,0 +1,70 @@
+package source_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// stateful is a source like Crossref: the server holds the place of a walk, and
+// only an empty page ends it.
+func stateful() *source.Spec {
+	return &source.Spec{
+		Count:  &source.Endpoint{},
+		Rate:   source.Rate{QPS: 2.7},
+		Paging: harvest.Paging{Type: harvest.PageToken, Size: 1000, Stateful: true, TotalExact: true, End: []harvest.EndProof{harvest.EndEmpty}},
+		Window: source.Window{Precision: harvest.PrecisionSecond, Zone: "UTC", MinStep: source.Duration(time.Second), Step: source.Duration(24 * time.Hour), Target: 12_000},
+	}
+}
+
+// TestR63_BeginningAStatefulSliceAgainTakesAMinuteAtMost of what the rate allows,
+// whatever target is declared.
+func TestR63_BeginningAStatefulSliceAgainTakesAMinuteAtMost(t *testing.T) {
+	for name, c := range map[string]struct {
+		target, want int64
+		qps          float64
+		free         bool
+	}{
+		"a smaller target is kept":     {target: 12_000, qps: 2.7, want: 12_000},
+		"a larger one is not":          {target: 1_000_000, qps: 2.7, want: 162_000},
+		"nor none at all":              {target: 0, qps: 2.7, want: 162_000},
+		"a slow source":                {target: 20_000, qps: 0.1, want: 6_000},
+		"a very slow one: one page":    {target: 20_000, qps: 0.001, want: 1_000},
+		"no rate is known":             {target: 20_000, qps: 0, want: 20_000},
+		"the place is anybody's to go": {target: 20_000, qps: 0.1, free: true, want: 20_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := stateful()
+			s.Window.Target, s.Rate.QPS, s.Paging.Stateful = c.target, c.qps, !c.free
+			got := s.SliceRequest(harvest.Window{}, harvest.Calendar{}).Target
+			if got != c.want {
+				t.Errorf("%d records in a slice, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// TestR63_SmallStatefulSlicesCostNoMoreRequests: with fewer counts in between, a
+// month of Crossref in slices of a dozen pages takes hardly more requests than cut
+// by halves into slices of twenty.
+func TestR63_SmallStatefulSlicesCostNoMoreRequests(t *testing.T) {
+	month := harvest.Window{From: time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 10, 31, 0, 0, 0, 0, time.UTC)}
+	const records = 30_000_000
+	takes := func(s *source.Spec) (all int64, slices int) {
+		f, err := s.Forecast(month, records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.Requests + int64(f.Slices), f.Slices // each walk ends with an empty page
+	}
+	now, slices := takes(stateful())
+	halves := stateful()
+	halves.Window.Target, halves.Paging.Stateful = 20_000, false
+	before, were := takes(halves)
+	t.Logf("%d requests for %d slices, %d for %d before", now, slices, before, were)
+	if 100*now > 103*before {
+		t.Errorf("%d requests, by halves into larger slices %d", now, before)
+	}
+}
