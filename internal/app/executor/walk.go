@@ -199,7 +199,7 @@ func (s *session) clockBehind(ans source.Answer) time.Duration {
 		return 0
 	}
 	behind := s.job.Spec.Window.To.Sub(ans.UpstreamAt)
-	if !harvest.ClockBelieved(behind, s.job.BaseURL != "") {
+	if !harvest.ClockBelieved(behind, s.spec.StandsIn(s.job.BaseURL)) {
 		return 0
 	}
 	return max(0, behind)

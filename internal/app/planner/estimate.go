@@ -109,7 +109,7 @@ func (j *job) noteSkew(ctx context.Context, upstream time.Time) error {
 		return err
 	}
 	skew := upstream.Sub(now)
-	if !harvest.ClockBelieved(skew, j.t.BaseURL != "") {
+	if !harvest.ClockBelieved(skew, j.spec.StandsIn(j.t.BaseURL)) {
 		j.disbelieve(upstream, now)
 		skew = 0
 	}

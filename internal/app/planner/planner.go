@@ -307,7 +307,7 @@ func (j *job) recall(ctx context.Context) (err error) {
 		if j.skew, j.skewSeen, err = j.store.ClockSkew(ctx, j.clock()); err != nil {
 			return err
 		}
-		if !harvest.ClockBelieved(j.skew, j.t.BaseURL != "") {
+		if !harvest.ClockBelieved(j.skew, j.spec.StandsIn(j.t.BaseURL)) {
 			j.skew = 0
 		}
 	}

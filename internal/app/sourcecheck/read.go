@@ -116,7 +116,7 @@ func (r *reading) ask(ctx context.Context, p source.Purpose, pos harvest.Positio
 	if at := ans.UpstreamAt; !at.IsZero() {
 		r.upstreamAt = at
 		r.skew = at.Sub(r.Now)
-		r.wild = !harvest.ClockBelieved(r.skew, r.BaseURL != "")
+		r.wild = !harvest.ClockBelieved(r.skew, r.Spec.StandsIn(r.BaseURL))
 		if r.wild {
 			r.skew = 0
 		}

@@ -54,6 +54,7 @@ func drawRequest(t *rapid.T) harvest.SliceRequest {
 		Budget: &harvest.BudgetSpec{MaxRequests: 7},
 		Pages:  rapid.Int64Range(1, 4).Draw(t, "pages"),
 		Fan:    rapid.IntRange(0, 9).Draw(t, "fan"),
+		Most:   rapid.Int64Range(0, 50).Draw(t, "most"),
 	}
 	if r.Step > 0 { // not a million slices
 		r.Step = max(r.Step, to.Sub(from)/500)

@@ -3,6 +3,7 @@ package harvest
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -57,6 +58,9 @@ type SliceRequest struct {
 	// much; fewer than 2: into halves. Each part is counted, so that a large fan
 	// saves the counts in between where records lie evenly.
 	Fan int
+	// Most is what a slice may hold though Target is wanted, so that one that is a
+	// little over is not cut into two that are far below; 0: no more than Target.
+	Most int64
 }
 
 // Strategy cuts a window into slices that tile it: no gap, no overlap, no
@@ -192,7 +196,7 @@ func (c *cutter) cut(ctx context.Context, p Part, known *Estimate) error {
 		return c.step(ctx, p)
 	}
 	limit := c.limit()
-	if limit == 0 || e.Records <= limit {
+	if limit == 0 || e.Records <= max(limit, c.most()) {
 		c.emit(p, e)
 		return nil
 	}
@@ -209,13 +213,31 @@ func (c *cutter) cut(ctx context.Context, p Part, known *Estimate) error {
 	return c.spread(ctx, p, e, c.Cap)
 }
 
-// parts are the windows that w is cut into, which holds more than the limit: as
-// many as bring each below it with a tenth to spare, if records lie evenly.
+// most is what a slice may hold, if more than is wanted.
+func (c *cutter) most() int64 {
+	if c.Cap == 0 {
+		return c.Most
+	}
+	return min(c.Cap, c.Most)
+}
+
+// fan is into how many parts a window is cut that holds so many slices. Where one
+// cut is not enough, each is into about as many parts as the one after it: to cut
+// 17 slices by 16 and then by 2 would leave 32.
+func fan(slices int64, most int) int {
+	if most < 2 || slices < 2 {
+		return 2
+	}
+	cuts := math.Ceil(math.Log(float64(slices))/math.Log(float64(most)) - 1e-9)
+	return min(most, int(math.Ceil(math.Pow(float64(slices), 1/cuts)-1e-9)))
+}
+
+// parts are the windows that w is cut into, which holds more than the limit.
 func (c *cutter) parts(w Window, records int64) []Window {
-	n := min((10*records+9*c.limit()-1)/(9*c.limit()), int64(c.Fan))
+	n := fan((records+c.limit()-1)/c.limit(), c.Fan)
 	var out []Window
 	from := w.From
-	for i := int64(1); i < n; i++ {
+	for i := 1; i < n && n > 2; i++ {
 		at := c.Calendar.Floor(w.From.Add(w.Duration() / time.Duration(n) * time.Duration(i)))
 		head, rest := Window{from, at}, Window{at, w.To}
 		if c.long(head) && c.long(rest) {

@@ -20,6 +20,7 @@ func (s *Spec) SliceRequest(w harvest.Window, cal harvest.Calendar) harvest.Slic
 	}
 	if s.Paging.Stateful {
 		r.Target = s.restartable(win.Target)
+		r.Most = r.Target + r.Target/10
 		r.Fan = statefulFan
 	}
 	return r
@@ -30,8 +31,8 @@ const (
 	// walk of a slice again because the server's place in it was lost.
 	restartTime = time.Minute
 	// statefulFan makes up for the smaller slices of such sources by fewer counts:
-	// cut by halves each slice costs two, cut by eight 1.14.
-	statefulFan = 8
+	// cut by halves each slice costs two, cut by sixteen 1.07.
+	statefulFan = 16
 )
 
 // restartable is the target of slices that are begun again as a whole.
@@ -39,8 +40,8 @@ func (s *Spec) restartable(target int64) int64 {
 	if s.Rate.QPS <= 0 {
 		return target
 	}
-	pages := max(1, int64(s.Rate.QPS*restartTime.Seconds()))
-	most := pages * int64(max(1, s.Paging.Size))
+	pages := max(2, int64(s.Rate.QPS*restartTime.Seconds()))
+	most := pages * int64(max(1, s.Paging.Size)) * 9 / 10 // it may hold a tenth more
 	if target == 0 {
 		return most
 	}
