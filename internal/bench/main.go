@@ -14,7 +14,7 @@
 //
 // Decoding alone is compared with the standard library by the benchmarks of
 // internal/infra/decode, which are run as the last part. PATRA_BENCH_MYSQL names
-// an empty database for which a large plan is measured too.
+// an empty database for which a large plan and a long queue are measured too.
 package main
 
 import (
@@ -119,6 +119,9 @@ func measure(ctx context.Context, o options) (*report, error) {
 	if err := r.plans(ctx, o); err != nil {
 		return nil, err
 	}
+	if err := r.queues(ctx, o); err != nil {
+		return nil, err
+	}
 	var err error
 	r.Decodings, err = decodings(ctx, o)
 	return r, err
@@ -150,6 +153,25 @@ func (r *report) plans(ctx context.Context, o options) error {
 			}
 			*into = append(*into, f)
 		}
+	}
+	return nil
+}
+
+// queues measures leasing from a queue of a million tasks.
+func (r *report) queues(ctx context.Context, o options) (err error) {
+	tasks := 1_000_000
+	if o.quick {
+		tasks = 50_000
+	}
+	if r.Queue, err = run(ctx, o, "queue", job{Source: "queue", Records: tasks}, ""); err != nil {
+		return err
+	}
+	if dsn := os.Getenv("PATRA_BENCH_MYSQL"); dsn != "" {
+		f, err := run(ctx, o, "queue", job{Source: "queue", Records: tasks, db: dsn}, "")
+		if err != nil {
+			return err
+		}
+		r.QueueServer = &f
 	}
 	return nil
 }

@@ -34,6 +34,7 @@ var roles = map[string]func(context.Context, job, *meter) (figures, error){
 	"harvest": harvestUnderTest,
 	"bare":    bareLoop,
 	"plan":    planUnderTest,
+	"queue":   queueUnderTest,
 }
 
 // figures are what one process measured of itself.
@@ -46,6 +47,8 @@ type figures struct {
 	CPU      float64 `json:"cpu_s"`
 	PeakMiB  float64 `json:"peak_mib"`
 	DBMiB    float64 `json:"db_mib"`
+	// Leases from a short and a long queue.
+	Leases []leases `json:"leases,omitempty"`
 }
 
 // rate is records a second.

@@ -22,13 +22,16 @@ type report struct {
 	Sizes    []size    `json:"sizes"`
 	// Plan is the planning of ten years of hours, Short and Long the work on
 	// plans of few and of many slices.
-	Plan       figures    `json:"plan"`
-	PlanServer *figures   `json:"plan_server,omitempty"`
-	Short      []figures  `json:"short_plan"`
-	Long       []figures  `json:"long_plan"`
-	Decodings  []decoding `json:"decodings"`
-	Seconds    float64    `json:"seconds"`
-	Ratios     ratios     `json:"ratios"`
+	Plan       figures   `json:"plan"`
+	PlanServer *figures  `json:"plan_server,omitempty"`
+	Short      []figures `json:"short_plan"`
+	Long       []figures `json:"long_plan"`
+	// Queue is the leasing of tasks where very many are queued.
+	Queue       figures    `json:"queue"`
+	QueueServer *figures   `json:"queue_server,omitempty"`
+	Decodings   []decoding `json:"decodings"`
+	Seconds     float64    `json:"seconds"`
+	Ratios      ratios     `json:"ratios"`
 }
 
 // ratios are what counts.
@@ -126,6 +129,10 @@ func (r *report) print(out io.Writer) error {
 	}
 	g := median(r.Long, cpuEach) / median(r.Short, cpuEach)
 	verdict(g <= mostGrowth, "CPU per page in a plan of %d slices against one of %d: %.2f (flat: at most %.2f)", r.Long[0].Records, r.Short[0].Records, g, mostGrowth)
+	r.Queue.judgeQueue("SQLite", verdict)
+	if r.QueueServer != nil {
+		r.QueueServer.judgeQueue("MySQL", verdict)
+	}
 	for _, d := range r.Decodings {
 		verdict(d.Ratio >= d.Least, "%s: %.1f times the standard library (at least %.0f; %.1f with the hashes of every item), %.2f allocations an item", d.Name, d.Ratio, d.Least, d.Hashed, d.AllocsOf)
 	}
