@@ -1,0 +1,73 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// TestR88_TwoMinutesInAll: what is tried again after a lost connection is tried for
+// two minutes, and often enough to notice a server that is back; what has an
+// answer, or an outcome that nobody knows, is tried once.
+func TestR88_TwoMinutesInAll(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+	for name, c := range map[string]struct {
+		err  error
+		lost bool
+	}{
+		"cut":             {fmt.Errorf("insert: %w", mysql.ErrInvalidConn), true},
+		"bad":             {fmt.Errorf("begin: %w", driver.ErrBadConn), true},
+		"nobody listens":  {fmt.Errorf("begin: %w", refused), true},
+		"shutting down":   {&mysql.MySQLError{Number: 1053}, true},
+		"no room":         {&mysql.MySQLError{Number: 1040}, true},
+		"outcome unknown": {fmt.Errorf("commit: %w: %w", harvest.ErrUnknownOutcome, mysql.ErrInvalidConn), false},
+		"data too long":   {&mysql.MySQLError{Number: 1406}, false},
+		"access denied":   {&mysql.MySQLError{Number: 1045}, false},
+		"anything":        {errors.New("anything"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &Store{d: mysqlDialect, log: slog.New(slog.DiscardHandler)}
+				began := time.Now()
+				tries := 0
+				last := began
+				var longest time.Duration
+				err := s.patiently(t.Context(), "test", func() error {
+					tries++
+					longest = max(longest, time.Since(last))
+					last = time.Now()
+					return c.err
+				})
+				if !errors.Is(err, c.err) {
+					t.Errorf("it ended with %v", err)
+				}
+				took := time.Since(began)
+				switch {
+				case !c.lost && (tries != 1 || took != 0):
+					t.Errorf("%d tries in %v", tries, took)
+				case c.lost && (took < 2*time.Minute || took > 2*time.Minute+5*time.Second || tries > 100 || longest > 2*time.Second):
+					t.Errorf("%d tries in %v, %v apart", tries, took, longest)
+				case c.lost && !errors.Is(s.explain(err), harvest.ErrStoreAway):
+					t.Errorf("%v is not told as a store that is away", err)
+				}
+				// It heeds the one who calls.
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				began = time.Now()
+				err = s.patiently(ctx, "test", func() error { return mysql.ErrInvalidConn })
+				if took := time.Since(began); took != 10*time.Second || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("ended after %v with %v", took, err)
+				}
+			})
+		})
+	}
+}
