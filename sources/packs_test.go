@@ -172,7 +172,7 @@ func (p packTest) walk(t *testing.T, spec *source.Spec, w walkWant) {
 	var pos harvest.Position
 	var end harvest.EndProof
 	seen := map[uint64]bool{}
-	for _, f := range glob(t, p.name, w.files) {
+	step := func(f string) {
 		page, err := d.Page(read(t, f))
 		if err != nil {
 			t.Fatalf("%s: %v", f, err)
@@ -183,6 +183,13 @@ func (p packTest) walk(t *testing.T, spec *source.Spec, w walkWant) {
 		for _, it := range page.Items {
 			seen[harvest.IDHash(it.ID)] = true
 		}
+	}
+	files := glob(t, p.name, w.files)
+	for _, f := range files {
+		step(f)
+	}
+	if pos.Tail != nil { // nothing but a missing token says that it is the last
+		step(files[len(files)-1])
 	}
 	if end != w.end || pos.Seen != w.seen {
 		t.Errorf("%s: end %q after %d, want %q after %d", w.files, end, pos.Seen, w.end, w.seen)

@@ -90,8 +90,15 @@ func (c *crossref) suits(q *request, f Fault) bool {
 	switch f {
 	case TotalWrong:
 		return !walking
+	case TotalDropped:
+		return true
 	case CursorExpired:
 		return walking
+	case TokenDropped, TokenDroppedShort:
+		if cursor == "*" {
+			return true
+		}
+		fallthrough
 	case ShortPage, EmptyMiddlePage, RepeatedPage:
 		if !walking {
 			return false
@@ -211,14 +218,17 @@ func (c *crossref) page(q *request, wq *worksQuery, total int, token string, ids
 		total += 3 + total/50
 	}
 	head := []byte(`{"status":"ok","message-type":"work-list","message-version":"1.0.0","message":{"facets":{},`)
-	if token != "" {
+	if token != "" && !q.fault.dropsToken() {
 		head = append(head, `"next-cursor":"`...)
 		head = append(head, strings.ReplaceAll(token, "/", `\/`)...)
 		head = append(head, `",`...)
 	}
-	head = append(head, `"total-results":`...)
-	head = appendInt(head, total)
-	head = append(head, `,"items":[`...)
+	if q.fault != TotalDropped {
+		head = append(head, `"total-results":`...)
+		head = appendInt(head, total)
+		head = append(head, ',')
+	}
+	head = append(head, `"items":[`...)
 	terms := "null"
 	if wq.terms != "" {
 		b, _ := json.Marshal(wq.terms)

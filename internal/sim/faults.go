@@ -44,6 +44,9 @@ const (
 	TotalWrong        Fault = "total_wrong"
 	Errorlist         Fault = "errorlist"
 	RetryAfterOn200   Fault = "retry_after_on_200"
+	TokenDropped      Fault = "token_dropped"       // a page comes without the token or link of the next one
+	TokenDroppedShort Fault = "token_dropped_short" // the same, of a page that lacks items too
+	TotalDropped      Fault = "total_dropped"       // a page comes without its total
 )
 
 // AllFaults lists every kind, in the order in which rates are tried.
@@ -51,6 +54,7 @@ var AllFaults = []Fault{
 	HTTP500, HTTP502HTML, HTTP503, HTTP503Date, HTTP504HTML, HTTP429, HTTP429RetryAfter, ResetBeforeHeader, ResetMidBody,
 	TruncatedBody, ServedLost, Slow, HTML200, Empty200, Error200, Viewer400, InvalidUTF8, BadJSON, ShortPage, EmptyMiddlePage,
 	RepeatedPage, CursorExpired, WebEnvLost, DetailMissing, DetailExtra, DetailBadItem, TotalWrong, Errorlist, RetryAfterOn200,
+	TokenDropped, TokenDroppedShort, TotalDropped,
 }
 
 // harmless faults leave a complete answer: they use up no patience.
@@ -63,6 +67,12 @@ func (f Fault) harmless() bool {
 func (f Fault) odd() bool {
 	return f == HTML200 || f == Empty200 || f == Error200 || f == BadJSON || f == Viewer400
 }
+
+// dropsToken says whether a page comes without the way to the next one.
+func (f Fault) dropsToken() bool { return f == TokenDropped || f == TokenDroppedShort }
+
+// shortens says whether a page comes with fewer items than it should.
+func (f Fault) shortens() bool { return f == ShortPage || f == TokenDroppedShort }
 
 // early faults are answered without the request having any effect.
 func (f Fault) early() bool {

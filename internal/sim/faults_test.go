@@ -29,6 +29,7 @@ func TestEveryFaultCanBeScripted(t *testing.T) {
 		}
 		fetch := func() answer { return get(s, "/pubmed/efetch.fcgi", "db", "pubmed", "id", ids) }
 		list := func() answer { return get(s, "/crossref/works", "rows", "40") }
+		first := func() answer { return get(s, "/crossref/works", "cursor", "*", "rows", "40") }
 		walk := func() answer {
 			token := worksList(t, s, "cursor", "*", "rows", "40").Message.NextCursor
 			return get(s, "/crossref/works", "cursor", token, "rows", "40")
@@ -48,6 +49,12 @@ func TestEveryFaultCanBeScripted(t *testing.T) {
 			return func(a answer) bool {
 				var page worksPage
 				return json.Unmarshal(a.Body.Bytes(), &page) == nil && len(page.Message.Items) == n && page.Message.NextCursor != ""
+			}
+		}
+		unlinked := func(n int) func(answer) bool {
+			return func(a answer) bool {
+				var page worksPage
+				return json.Unmarshal(a.Body.Bytes(), &page) == nil && len(page.Message.Items) == n && page.Message.NextCursor == ""
 			}
 		}
 		records := func(n int) func(answer) bool {
@@ -98,7 +105,10 @@ func TestEveryFaultCanBeScripted(t *testing.T) {
 			Errorlist: {search, func(a answer) bool {
 				return strings.Contains(a.Body.String(), `"count":"300"`) && strings.Contains(a.Body.String(), "errorlist")
 			}},
-			RetryAfterOn200: {list, status(200, "3600")},
+			RetryAfterOn200:   {list, status(200, "3600")},
+			TokenDropped:      {first, unlinked(40)},
+			TokenDroppedShort: {first, unlinked(30)},
+			TotalDropped:      {list, func(a answer) bool { return a.Code == 200 && !strings.Contains(a.Body.String(), "total-results") }},
 		}
 		for _, f := range AllFaults {
 			c, ok := cases[f]

@@ -140,8 +140,10 @@ func (g *generic) suits(q *request, f Fault) bool {
 	switch f {
 	case DetailMissing, DetailExtra, DetailBadItem:
 		return q.route == "/batch" && len(g.people.rows(g.batchIDs(q))) > 0
-	case TotalWrong:
+	case TotalWrong, TotalDropped:
 		return (isList || q.route == "/oai") && st.Total != "absent" && st.Total != "wrong"
+	case TokenDropped, TokenDroppedShort:
+		return g.dropsFrom(q, st, f)
 	case CursorExpired, ShortPage, EmptyMiddlePage, RepeatedPage:
 		switch {
 		case q.route == "/oai":
@@ -156,6 +158,21 @@ func (g *generic) suits(q *request, f Fault) bool {
 		}
 	}
 	return false
+}
+
+// dropsFrom says whether a page has a token or link to lose, as far as can be
+// told before it is made: by the last page of a walk by marks it is not missed.
+func (g *generic) dropsFrom(q *request, st GenericStyle, f Fault) bool {
+	switch {
+	case q.route == "/oai":
+		return true
+	case q.route != "/items":
+		return false
+	case st.Paging == "token-constant", st.Paging == "scroll":
+		sc := g.walks.open[g.handle(q, st)]
+		return sc == nil || sc.suits(f, g.size(q, st))
+	}
+	return st.keyed()
 }
 
 func (g *generic) size(q *request, st GenericStyle) int {

@@ -170,6 +170,9 @@ func (g *generic) oaiList(q *request, st GenericStyle, verb string) *reply {
 		rep.write = sh.oaiHeader
 	}
 	total := len(ids)
+	if q.fault == TotalDropped {
+		st.Total = "absent"
+	}
 	if st.Total == "wrong" || q.fault == TotalWrong {
 		total += 3 + total/50
 	}
@@ -178,6 +181,7 @@ func (g *generic) oaiList(q *request, st GenericStyle, verb string) *reply {
 		size = fmt.Sprintf(` completeListSize="%d"`, total)
 	}
 	switch {
+	case q.fault.dropsToken():
 	case t.next != nil:
 		following := ask
 		following.mark = *t.next

@@ -20,6 +20,9 @@ type sheet struct {
 func (g *generic) sheet(q *request, st GenericStyle, p sheet) *reply {
 	rep := &reply{status: http.StatusOK, kind: jsonType, rows: g.rows(st, p.ids), between: ",", write: g.shape(st).row}
 	rep.records = len(rep.rows)
+	if q.fault == TotalDropped {
+		st.Total = "absent"
+	}
 	if st.Total == "wrong" || q.fault == TotalWrong {
 		p.total += 3 + p.total/50
 	}

@@ -73,7 +73,7 @@ func (g *generic) turn(st GenericStyle, ids []uint32, size int, m mark, fresh bo
 	if st.Beyond == "refuse" {
 		reach = len(ids) // the next mark leads to the refusal
 	}
-	if f == ShortPage && want > 1 {
+	if f.shortens() && want > 1 {
 		want -= max(1, want/4)
 	}
 	hollow := st.Paging == "empty-with-token" && m.page == 1 || st.End == "stall" && m.page > 0
@@ -116,7 +116,7 @@ func (g *generic) keyed(q *request, st GenericStyle, ids []uint32, size int) *re
 		return rep
 	}
 	next := ""
-	if t.next != nil {
+	if t.next != nil && !q.fault.dropsToken() {
 		next = t.next.String()
 	}
 	p := sheet{ids: t.part, total: len(ids), first: token == "", pos: t.pos}
@@ -126,12 +126,17 @@ func (g *generic) keyed(q *request, st GenericStyle, ids []uint32, size int) *re
 	case "links":
 		p.fields = append(p.fields, g.linkArray(q, st, next))
 	case "url":
+		if q.fault.dropsToken() {
+			break
+		}
 		if next != "" {
 			next = g.href(q, st, next)
 		}
 		p.fields = append(p.fields, endField(st, "next", next)...)
 	default:
-		p.fields = append(p.fields, endField(st, "next_token", next)...)
+		if !q.fault.dropsToken() {
+			p.fields = append(p.fields, endField(st, "next_token", next)...)
+		}
 	}
 	if st.End == "flag" {
 		p.fields = append(p.fields, `"has_more":`+strconv.FormatBool(t.pos+len(t.part) < len(ids)))
@@ -173,7 +178,11 @@ func (g *generic) walk(q *request, st GenericStyle, ids []uint32, size int) *rep
 	}
 	pos := sc.pos
 	part := sc.page(varied(st, pos, size), q.fault)
-	return g.sheet(q, st, sheet{ids: part, total: len(sc.ids), first: fresh, pos: pos, fields: []string{name + quoted(token)}})
+	p := sheet{ids: part, total: len(sc.ids), first: fresh, pos: pos}
+	if !q.fault.dropsToken() {
+		p.fields = []string{name + quoted(token)}
+	}
+	return g.sheet(q, st, p)
 }
 
 // handle is the name of a walk whose position the server keeps.

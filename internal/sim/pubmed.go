@@ -110,7 +110,7 @@ func (p *pubmed) suits(q *request, f Fault) bool {
 		return q.route == "/efetch.fcgi"
 	case WebEnvLost:
 		return q.get("WebEnv") != ""
-	case TotalWrong, Errorlist:
+	case TotalWrong, TotalDropped, Errorlist:
 		return q.route == "/esearch.fcgi"
 	}
 	return false

@@ -22,6 +22,7 @@ type searchAnswer struct {
 	term         termResult
 	messages     []string
 	countOnly    bool
+	untold       bool // JSON: the count is left out
 }
 
 // esearch answers a search. Beyond the wall only the first ids can be had,
@@ -72,6 +73,7 @@ func (p *pubmed) esearch(q *request) *reply {
 	if q.fault == TotalWrong {
 		out.count += 2 + out.count/50
 	}
+	out.untold = q.fault == TotalDropped
 	if q.fault == Errorlist {
 		out.term.phrases = append(out.term.phrases, firstWord(term))
 	}
@@ -186,12 +188,19 @@ func (p *pubmed) order(ids []uint32, by string) {
 }
 
 func (p *pubmed) searchJSON(a *searchAnswer) []byte {
-	b := []byte(`{"header":{"type":"esearch","version":"0.3"},"esearchresult":{"count":"`)
-	b = appendInt(b, a.count)
-	if a.countOnly {
-		return append(b, `"}}`...)
+	b := []byte(`{"header":{"type":"esearch","version":"0.3"},"esearchresult":{`)
+	if !a.untold {
+		b = append(b, `"count":"`...)
+		b = appendInt(b, a.count)
+		b = append(b, '"')
 	}
-	b = append(b, `","retmax":"`...)
+	if a.countOnly {
+		return append(b, "}}"...)
+	}
+	if !a.untold {
+		b = append(b, ',')
+	}
+	b = append(b, `"retmax":"`...)
 	b = appendInt(b, len(a.ids))
 	b = append(b, `","retstart":"`...)
 	b = appendInt(b, a.start)

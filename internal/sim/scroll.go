@@ -80,7 +80,7 @@ func shuffled(ids []uint32, d dice) []uint32 {
 func (sc *scroll) page(rows int, f Fault) []uint32 {
 	from, to := sc.pos, min(sc.pos+rows, len(sc.ids))
 	switch f {
-	case ShortPage:
+	case ShortPage, TokenDroppedShort:
 		to -= max(1, (to-from)/4)
 		to = max(to, from)
 	case EmptyMiddlePage:
@@ -96,6 +96,10 @@ func (sc *scroll) page(rows int, f Fault) []uint32 {
 func (sc *scroll) suits(f Fault, rows int) bool {
 	left := len(sc.ids) - sc.pos
 	switch f {
+	case TokenDropped:
+		return left > rows
+	case TokenDroppedShort:
+		return left > 1
 	case ShortPage:
 		return min(left, rows) > 1
 	case EmptyMiddlePage:

@@ -243,7 +243,8 @@ func wait(q *request, d time.Duration) {
 // suits adds to the upstream's own judgement what holds for all of them.
 func suits(up upstream, q *request, f Fault) bool {
 	switch f {
-	case ShortPage, EmptyMiddlePage, RepeatedPage, CursorExpired, WebEnvLost, DetailMissing, DetailExtra, DetailBadItem, TotalWrong, Errorlist, Viewer400:
+	case ShortPage, EmptyMiddlePage, RepeatedPage, CursorExpired, WebEnvLost, DetailMissing, DetailExtra, DetailBadItem, TotalWrong, Errorlist, Viewer400,
+		TokenDropped, TokenDroppedShort, TotalDropped:
 		return up.suits(q, f)
 	}
 	return true

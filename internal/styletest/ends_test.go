@@ -109,7 +109,7 @@ func TestR58_TheDeclaredEndAndNoOther(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	for _, end := range []harvest.EndProof{harvest.EndEmpty, harvest.EndNoToken, harvest.EndNoURL, harvest.EndRepeat, harvest.EndHasMore, harvest.EndTotal, harvest.EndOneReply} {
+	for _, end := range []harvest.EndProof{harvest.EndEmpty, harvest.EndNoToken, harvest.EndNoURL, harvest.EndNextEmpty, harvest.EndShortPage, harvest.EndRepeat, harvest.EndHasMore, harvest.EndTotal, harvest.EndOneReply} {
 		if seen[end] == 0 {
 			t.Errorf("no style ended with %s", end)
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // What a row says of itself where the pack makes patra ask twice.
-func confirmed(pages int) int { return pages / 2 } // the second walk of PAGE (R25)
+func confirmed(pages int) int { return pages / 2 } // the second walk of PAGE (R25), and of links that cannot be probed (R64)
 
 // paging are the ways in which pages follow each other, and those in which a walk
 // says that it is over (P1, P4, P5, P6, P12, P22, P29, P32; R22 to R25, R58).
@@ -133,6 +133,42 @@ var paging = []row{
 		response: "nextToken: next_token",
 	},
 	{
+		name:     "R64 TOKEN, null as an end by itself",
+		oracle:   sim.GenericStyle{Paging: "token", End: "null"},
+		pack:     `pagination: {type: TOKEN, pageSize: 20, end: NEXT_EMPTY}`,
+		query:    "token: ${page.token}",
+		response: "nextToken: next_token",
+	},
+	{
+		name:     "R64 TOKEN, pages that are always filled",
+		oracle:   sim.GenericStyle{Paging: "token", End: "absent"},
+		pack:     `pagination: {type: TOKEN, pageSize: 20, end: [SHORT_PAGE, NO_TOKEN]}`,
+		query:    "token: ${page.token}",
+		response: "nextToken: next_token",
+		spared:   []sim.Fault{sim.ShortPage, sim.TokenDroppedShort, sim.EmptyMiddlePage}, // they break what it declares
+	},
+	{
+		name:     "R64 URL with a total that is near",
+		oracle:   sim.GenericStyle{Paging: "url", End: "absent"},
+		pack:     `pagination: {type: URL, pageSize: 20, total: ABOUT 5%, end: NO_URL}`,
+		response: "nextUrl: next",
+	},
+	{
+		name:     "R64 TOKEN, exact by the count alone",
+		oracle:   sim.GenericStyle{Paging: "token", End: "absent", Total: "absent"},
+		pack:     `pagination: {type: TOKEN, pageSize: 20, total: EXACT, end: NO_TOKEN}`,
+		query:    "token: ${page.token}",
+		response: "nextToken: next_token\ntotal:",
+	},
+	{
+		name:     "R64 URL whose place the server holds, nothing counted",
+		oracle:   sim.GenericStyle{Paging: "url", End: "absent", Total: "absent"},
+		pack:     `pagination: {type: URL, pageSize: 20, tokenStateful: true, end: NO_URL}`,
+		response: "nextUrl: next\ntotal:",
+		count:    "none",
+		again:    confirmed,
+	},
+	{
 		name:     "R58 an empty page with a token goes on",
 		oracle:   sim.GenericStyle{Paging: "empty-with-token"},
 		pack:     `pagination: {type: TOKEN, pageSize: 20, total: ROUGH, end: NO_TOKEN}`,
@@ -175,6 +211,7 @@ var paging = []row{
 		oracle:   sim.GenericStyle{Paging: "url"},
 		pack:     `pagination: {type: URL, pageSize: 20, tokenStateful: true, total: ROUGH, end: NO_URL}`,
 		response: "nextUrl: next",
+		again:    confirmed,
 	},
 	{
 		name:     "URL in the Link header",
@@ -446,7 +483,7 @@ func oaiPack(precision string) string {
   step: 30d
   minStep: 1d
 `
-	return w + `pagination: {type: TOKEN, pageSize: 20, tokenRepeat: CONTINUE, total: ROUGH, end: NO_TOKEN}
+	return w + `pagination: {type: TOKEN, pageSize: 20, tokenRepeat: CONTINUE, total: ROUGH, end: [NEXT_EMPTY, NO_TOKEN]}
 faults:
   - {code: no_records, body: '<error[^>]*\scode\s*=\s*["'']noRecordsMatch', reaction: EMPTY}
   - {code: token_expired, body: '<error[^>]*\scode\s*=\s*["'']badResumptionToken', level: L1, reaction: RESTART}

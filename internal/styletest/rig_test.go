@@ -327,6 +327,17 @@ func (r *run) pages() (n int) {
 	return n
 }
 
+// probes is how often the last page of a walk had to be asked for again: once a
+// walk where a missing token or link is all that ends it, and never where totals
+// are exact, or where the server holds the place.
+func (r *run) probes() int {
+	r.t.Helper()
+	if r.spec.Paging.TotalExact || r.spec.Paging.Stateful {
+		return 0
+	}
+	return scalar(r.t, r, `SELECT COUNT(*) FROM ing_task_run_batch WHERE phase='SEARCH' AND end_proof IN ('NO_TOKEN','NO_URL')`)
+}
+
 // repeats is how many requests were for what had been answered in full before.
 func (r *run) repeats() int { return r.Sim.Stats().Sources[code].RepeatedOK }
 

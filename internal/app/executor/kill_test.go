@@ -58,7 +58,7 @@ func TestR20_KillAtEachStepOf20Pages(t *testing.T) {
 		stride = 1
 	}
 	for _, name := range []string{"token", "two-phase"} {
-		m := manners[name]
+		m := manners[name].exact()
 		m.target = 500
 		m.paging = strings.Replace(m.paging, "pageSize: 50", "pageSize: 20", 1)
 		records := 400
@@ -161,6 +161,9 @@ func TestR22_KillWithAPageInFlight(t *testing.T) {
 		want := 1
 		if strings.Contains(m.paging, "tokenStateful") || m.style == "scroll" {
 			want = 2
+		}
+		if strings.Contains(m.paging, "NO_URL") && want == 2 {
+			want = 3 // the last page cannot be asked for again, so another walk has to end alike
 		}
 		if n := b.ask(walks); n != want {
 			t.Errorf("%d walks, want %d", n, want)

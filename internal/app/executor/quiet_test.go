@@ -37,6 +37,8 @@ func (w *willing) Ask(_ context.Context, _ *source.Spec, c source.Call) (source.
 		p.Items = append(p.Items, item(fmt.Sprint("q", n), c.Window.From))
 		if c.Position.Pages+1 < w.pages {
 			p.Token = fmt.Sprint("t", n)
+		} else {
+			p.HasMore = new(false)
 		}
 	}
 	return source.Answer{Page: p, Status: 200, Traffic: source.Traffic{Sent: 1}}, nil

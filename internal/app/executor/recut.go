@@ -26,6 +26,9 @@ func (s *session) recut(at harvest.Position) harvest.Recut {
 // are known, and to cut then would be to look for them again.
 func (s *session) advise(b *harvest.Batch, ans source.Answer) error {
 	s.gauge.Note(harvest.PageCost{At: time.Now(), Bytes: ans.BodyBytes, Failed: ans.Traffic.Retried, Throttled: ans.Traffic.HTTP429})
+	if b.After.Tail != nil {
+		return nil // by all signs it is over: to cut it now would be to walk it again
+	}
 	r, code := s.recut(b.After), ""
 	switch {
 	case s.job.Spec.Budget.Spent(s.cost(b)):

@@ -55,6 +55,13 @@ var manners = map[string]manner{
 	"two-phase":    {style: "token", paging: `{type: TOKEN, pageSize: 50, total: ROUGH, end: [NO_TOKEN]}`, query: `token: ${page.token}`, reply: "      nextToken: next_token\n", two: true},
 }
 
+// exact is the manner with totals that prove the end, so that no page is asked
+// for a second time to be sure of it.
+func (m manner) exact() manner {
+	m.paging = strings.Replace(m.paging, "total: ROUGH", "total: EXACT", 1)
+	return m
+}
+
 // text is the manner as a pack.
 func (m manner) text() string {
 	id, target := m.id, m.target

@@ -214,7 +214,9 @@ func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *s
 		return s.takeDetails(ctx, st, r, b)
 	}
 	facts := ans.Page.Facts()
-	next, end, err := s.paging.Step(st.pos, facts, s.known)
+	next, end, more, err := s.move(ctx, st.pos, facts)
+	ans.Traffic = ans.Traffic.Add(more)
+	b.Evidence = evidence(ans)
 	if err != nil {
 		s.count(ans.Traffic)
 		return b, nil, fmt.Errorf("%s page %d: %w", s.job.Provenance, st.ordinal, err)
@@ -230,9 +232,11 @@ func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *s
 		next.Requests += ans.Traffic.Sent
 	}
 	b.After, b.End = next, end
-	if s.spec.TwoPhase() {
+	switch {
+	case st.pos.Tail != nil && end != "": // the page before once more: it is stored
+	case s.spec.TwoPhase():
 		err = drift(&b, s.takeIDs(ans.Page, facts.IDs, &b), s.paging.Size)
-	} else {
+	default:
 		s.takeItems(ans.Page, &b)
 		s.takeSeen(facts.IDs, &b)
 		err = drift(&b, 0, s.paging.Size)

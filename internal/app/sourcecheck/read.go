@@ -191,12 +191,15 @@ func (r *reading) search(ctx context.Context) bool {
 				r.items = append(r.items, p.Items[i])
 			}
 		}
-		if r.end != "" || r.stepErr != nil || r.found >= r.Records || len(p.Items) == 0 {
+		if r.over() || r.stepErr != nil || r.found >= r.Records || len(p.Items) == 0 {
 			return true
 		}
 		pos = r.next
 	}
 }
+
+// over reports whether the last page read seems to be the last there is.
+func (r *reading) over() bool { return r.end != "" || r.next.Tail != nil }
 
 func (r *reading) details(ctx context.Context) {
 	ids := slices.DeleteFunc(slices.Clone(r.asked), func(id string) bool { return id == "" })
@@ -232,7 +235,7 @@ func (r *reading) told() *int64 {
 
 // total is how many the window holds, by what was told or, if all was read, seen.
 func (r *reading) total() *int64 {
-	if n := r.told(); n != nil || r.end == "" || r.stepErr != nil {
+	if n := r.told(); n != nil || !r.over() || r.stepErr != nil {
 		return n
 	}
 	return new(int64(r.found))
@@ -294,8 +297,8 @@ func (j *job) searched(l *lines) {
 			"no page can prove the end: %s needs what the reply does not tell", proofs(paging.End))
 		return
 	}
-	short := r.end != "" && total != nil && int64(r.found) < *total
-	full := r.end != "" && total == nil && len(r.pages[len(r.pages)-1].Items) >= paging.Size && (r.end == harvest.EndNoToken || r.end == harvest.EndNoURL)
+	short := r.over() && total != nil && int64(r.found) < *total
+	full := r.next.Tail != nil && total == nil && len(r.pages[len(r.pages)-1].Items) >= paging.Size
 	key, found := j.way()
 	f, _ := harvest.FaultOf(r.stepErr)
 	switch {
@@ -304,9 +307,11 @@ func (j *job) searched(l *lines) {
 	case r.stepErr != nil:
 		l.fail(fmt.Sprintf("look at %s in the pack; --show http shows the reply", key), "next page: the walk cannot go on: %s", explainStep(f.Code, j.Spec))
 	case short:
-		l.fail(fmt.Sprintf("correct %s, which finds nothing, or pagination.end", key), "next page: the walk would end by %s after %d of %s", r.end, r.found, count(*total, "record"))
+		l.fail(fmt.Sprintf("correct %s, which finds nothing, or pagination.end", key), "next page: the walk would end by %s after %d of %s", cmp.Or(string(r.end), proofs(paging.End)), r.found, count(*total, "record"))
 	case full:
-		l.warn(fmt.Sprintf("make sure that %s is right: if it finds nothing, all after the first page is lost", key), "next page: the page is full and yet is the last by %s", r.end)
+		l.warn(fmt.Sprintf("make sure that %s is right: if it finds nothing, all after the first page is lost", key), "next page: the page is full and yet is the last by %s", proofs(paging.End))
+	case r.next.Tail != nil:
+		l.ok("next page: none told, and nothing else proves the end by %s; a harvest asks for the page once more, then believes it", proofs(paging.End))
 	case r.end != "":
 		l.ok("next page: none, the end is proven by %s", r.end)
 	default:

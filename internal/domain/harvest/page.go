@@ -13,6 +13,8 @@ type Page struct {
 	Token   string
 	URL     string
 	HasMore *bool
+	// NextEmpty: the place of the token or link is there, and empty or null.
+	NextEmpty bool
 	// Held are values of the reply that following requests repeat.
 	Held map[string]string
 	// Signals are the texts found at the places a source declared as signs
@@ -79,7 +81,7 @@ type Problem struct {
 // Facts are what the walk needs of the page. An item whose id cannot be read is
 // there all the same, under a name of its own: a page full of such is not empty.
 func (p *Page) Facts() PageFacts {
-	f := PageFacts{Total: p.Total, Token: p.Token, URL: p.URL, HasMore: p.HasMore, Held: p.Held}
+	f := PageFacts{Total: p.Total, Token: p.Token, URL: p.URL, HasMore: p.HasMore, Held: p.Held, NextEmpty: p.NextEmpty}
 	f.IDs, f.Updated = make([]string, 0, len(p.Items)), make([]time.Time, 0, len(p.Items))
 	for i := range p.Items {
 		id := p.Items[i].ID

@@ -25,29 +25,6 @@ const (
 	PageTime   PagingType = "TIME"
 )
 
-// EndProof is what showed that a walk saw everything (R24). Its text is stored
-// with the batch that ended the walk.
-type EndProof string
-
-// The end proofs a source may declare (R58).
-const (
-	EndEmpty    EndProof = "EMPTY_PAGE"
-	EndNoToken  EndProof = "NO_TOKEN"
-	EndNoURL    EndProof = "NO_URL"
-	EndRepeat   EndProof = "TOKEN_REPEAT"
-	EndHasMore  EndProof = "HAS_MORE_FALSE"
-	EndTotal    EndProof = "TOTAL_REACHED"
-	EndOneReply EndProof = "ONE_REPLY"
-)
-
-// EndPageRange is the end of a slice that is a range of pages; the slice says
-// it, no source does.
-const EndPageRange EndProof = "PAGE_RANGE"
-
-// EndFrozen ends the task of an UPDATE: nothing is searched for, and the last of
-// the ids its plan froze is accounted for (R9). No source declares it.
-const EndFrozen EndProof = "FROZEN"
-
 // Paging is what a source declares about its walks.
 type Paging struct {
 	Type     PagingType `json:"type"`
@@ -64,8 +41,12 @@ type Paging struct {
 	TokenLife time.Duration `json:"tokenLifetimeNs,omitzero"`
 	// End lists the proofs that end a walk of this source.
 	End []EndProof `json:"end"`
-	// TotalExact: the walk's distinct ids must reach the greatest total it was told.
+	// TotalExact: the walk's distinct ids must reach the greatest total it was
+	// told, and what the planner counted.
 	TotalExact bool `json:"totalExact,omitzero"`
+	// TotalWithin is how many percent of such a total a walk may miss where
+	// totals are near and not exact. 0 where they are exact, or worth nothing.
+	TotalWithin int `json:"totalWithinPercent,omitzero"`
 	// Snapshot: the server froze the result, so offsets do not shift (R25).
 	Snapshot bool `json:"snapshot,omitzero"`
 	// Order is the declared total order of the result, if any.
@@ -83,13 +64,21 @@ type Paging struct {
 	// Until is the page at which a slice that is a range of pages is over, 0 for
 	// none; no source declares it.
 	Until int `json:"-"`
+	// Counted is what the planner counted for the slice, nil if nothing. Overlaps:
+	// the walk asks for more than that, so to reach it proves nothing.
+	Counted  *int64 `json:"-"`
+	Overlaps bool   `json:"-"`
 }
 
-// Of is how a slice is walked: by pages of its own size (R26), and where it is
-// a range of pages only over these.
+// Of is how a slice is walked: by pages of its own size (R26), held against what
+// was counted for it, and where it is a range of pages only over these.
 func (p Paging) Of(s SliceSpec) Paging {
 	p.Size = cmp.Or(s.PageSize, p.Size)
 	if s.Range.Key != RangePage || s.Range.Whole() {
+		if h := s.Hints; h != nil && h.EstimatedBy == ByCount {
+			p.Counted = &h.ExpectedRecords
+			p.Overlaps = h.OverlapSec > 0
+		}
 		return p
 	}
 	if s.Strategy == StrategyPage {
@@ -141,20 +130,6 @@ func (p Paging) chained() bool {
 
 // Seam reports whether pages overlap by one item to notice shifting rows (R25).
 func (p Paging) Seam() bool { return p.Type == PageOffset && !p.Snapshot }
-
-// Confirms reports whether one walk is not enough: page numbers count rows that
-// may shift between two pages, and nothing on a page tells (R25).
-func (p Paging) Confirms() bool { return p.Type == PageNumber && !p.Snapshot }
-
-// Confirmed reports whether a walk that was proven over at end can be believed:
-// it had one page only, or the walk before, which ended at prior, saw the same
-// (id, updatedAt) pairs.
-func (p Paging) Confirmed(end Position, prior *Position) bool {
-	if !p.Confirms() || end.Pages == 1 {
-		return true
-	}
-	return prior != nil && prior.Seen == end.Seen && prior.Set == end.Set
-}
 
 // pastWall reports whether asking for the page at next would go past what the
 // source lets a walk reach. A total is no help here: there may be none, or one
@@ -217,6 +192,12 @@ type Position struct {
 	Rows int64 `json:"rows,omitzero"`
 	// Set is the fingerprint of what was seen, where walks are compared.
 	Set SetSum `json:"set,omitzero"`
+	// Tail are the ids of the page before, which came without a token or link: it
+	// is asked for once more, since nothing else says that it was the last.
+	Tail *SetSum `json:"tail,omitempty"`
+	// Unproven, of the end of a walk: the same, where the page cannot be asked
+	// for again.
+	Unproven bool `json:"unproven,omitzero"`
 	// LastID is the seam: the id that must come first on the next page.
 	LastID string `json:"lastId,omitempty"`
 	// PageHash and Same notice a page that comes again and again.
@@ -256,6 +237,8 @@ type PageFacts struct {
 	URL     string
 	HasMore *bool
 	Held    map[string]string
+	// NextEmpty: the place of the token or link is there, and nothing in it.
+	NextEmpty bool
 }
 
 // IDHash is the short stable hash by which a walk remembers the ids it saw.
@@ -265,7 +248,7 @@ func IDHash(id string) uint64 {
 	return h.Sum64()
 }
 
-// SetSum is a fingerprint of a set of (id, updatedAt) pairs. It is a sum, so
+// SetSum is a fingerprint of a set of (id, updatedAt) pairs, or of ids. It is a sum, so
 // that neither order nor pages matter and a resumed walk goes on adding. A row
 // that comes twice counts twice: it was pushed on to the next page by one that
 // came in behind us, and that one the walk has not seen.
@@ -285,6 +268,8 @@ func (s SetSum) add(id string, updated time.Time) SetSum {
 // proof that the walk is over, a next position, or a fault that says why the
 // walk cannot go on.
 func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Position, end EndProof, err error) {
+	again := pos.Tail
+	pos.Tail = nil
 	ids := f.IDs
 	if p.Seam() && pos.LastID != "" {
 		if len(ids) == 0 || ids[0] != pos.LastID {
@@ -294,7 +279,7 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 	}
 	next = pos
 	next.Pages++
-	if p.ordered() {
+	if p.ordered() && again == nil {
 		next.follow(f, len(f.IDs)-len(ids))
 	}
 	if f.Total != nil && (next.Total == nil || *f.Total > *next.Total) {
@@ -318,8 +303,11 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 		}
 		mine[h] = struct{}{}
 		fresh++
+		if p.comparesIDs() {
+			next.Set = next.Set.add(id, time.Time{})
+		}
 	}
-	if p.MaxItems > 0 {
+	if p.MaxItems > 0 && again == nil {
 		next.Rows = max(pos.Rows, pos.Seen) + int64(len(ids))
 	}
 	next.Seen += fresh
@@ -336,13 +324,17 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 	}
 
 	if end = p.ended(pos, next, f, ids); end != "" {
-		told := p.TotalExact && next.Total != nil
-		all := told && next.Seen >= *next.Total
+		if err := p.shortfall(pos, next, len(f.IDs)); err != nil {
+			return pos, "", err
+		}
 		switch {
-		case !all && p.atWall(pos, next, len(f.IDs)):
-			return pos, "", walkFault(CutSlice, "over_wall")
-		case told && !all:
-			return pos, "", walkFault(RestartWalk, "total_not_reached")
+		case p.proven(end, next, f):
+		case p.ServerHolds(pos):
+			next.Unproven = true
+		case again == nil:
+			return next.tail(pos, f), "", nil
+		case *again != f.idSet():
+			return pos, "", walkFault(RestartWalk, "last_page_differs")
 		}
 		return next, end, nil
 	}
@@ -412,52 +404,6 @@ func (f PageFacts) updatedAt(i int) time.Time {
 	return f.Updated[i]
 }
 
-// ended applies the declared proofs.
-func (p Paging) ended(pos, next Position, f PageFacts, ids []string) EndProof {
-	for _, e := range p.End {
-		switch e {
-		case EndEmpty:
-			if len(ids) == 0 {
-				return e
-			}
-		case EndNoToken:
-			if f.Token == "" {
-				return e
-			}
-		case EndNoURL:
-			if f.URL == "" {
-				return e
-			}
-		case EndRepeat:
-			if !p.TokenContinues && f.Token != "" && f.Token == pos.Token {
-				return e
-			}
-		case EndHasMore:
-			if f.HasMore != nil && !*f.HasMore {
-				return e
-			}
-		case EndTotal:
-			if p.TotalExact && next.Total != nil && next.Seen >= *next.Total {
-				return e
-			}
-		case EndOneReply:
-			if p.whole(next, f) {
-				return e
-			}
-		}
-	}
-	return ""
-}
-
-// whole reports whether one reply is all there is: something says so, and
-// nothing else. Below the wall there is nothing to be said.
-func (p Paging) whole(next Position, f PageFacts) bool {
-	if f.HasMore != nil && *f.HasMore || next.Total != nil && next.Seen < *next.Total {
-		return false
-	}
-	return f.HasMore != nil || p.TotalExact && next.Total != nil || p.MaxItems > 0
-}
-
 func pageHash(ids []string) uint64 {
 	h := fnv.New64a()
 	for _, id := range ids {
@@ -469,25 +415,4 @@ func pageHash(ids []string) uint64 {
 
 func walkFault(r Reaction, code string) error {
 	return Fault{Level: Transient, Reaction: r, Code: code}
-}
-
-// ValidateEnd checks that the declared proofs fit the type (C6, R24, R25).
-func (p Paging) ValidateEnd() error {
-	allowed := map[PagingType][]EndProof{
-		PageOffset: {EndEmpty, EndHasMore, EndTotal},
-		PageNumber: {EndEmpty, EndHasMore, EndTotal},
-		PageToken:  {EndEmpty, EndNoToken, EndRepeat, EndHasMore, EndTotal},
-		PageScroll: {EndEmpty, EndNoToken, EndHasMore, EndTotal},
-		PageURL:    {EndEmpty, EndNoURL, EndHasMore, EndTotal},
-		PageTime:   {EndOneReply},
-	}
-	if len(p.End) == 0 {
-		return fmt.Errorf("no end proof declared")
-	}
-	for _, e := range p.End {
-		if !slices.Contains(allowed[p.Type], e) {
-			return fmt.Errorf("end proof %s does not fit paging %s", e, p.Type)
-		}
-	}
-	return nil
 }

@@ -83,22 +83,29 @@ func (c *compiler) ascending() {
 	c.spec.Paging.Ascending = asc
 }
 
-// total checks what is said about totals against the search endpoint.
+// total checks what is said about totals against the endpoints that tell them.
 func (c *compiler) total(path string, cfg *PaginationConfig, out *harvest.Paging) {
 	search, known := c.cfg[UsageSearch]
+	_, counts := c.cfg[UsageCount]
 	response := join("endpoints", search.Name) + ".response"
+	told := known && search.Response.Total != ""
+	code, percent, err := cfg.Total.parse()
 	switch {
 	case cfg.Total == "":
-		if known && search.Response.Total != "" {
-			c.note(path+".total", "not given, taken as ROUGH: it proves nothing")
+		if told {
+			c.note(path+".total", "not given, taken as UNKNOWN: it proves nothing")
 		}
-	case coded(c, path+".total", DictTotal, cfg.Total):
-		out.TotalExact = cfg.Total == "EXACT"
+	case !coded(c, path+".total", DictTotal, code):
+	case err != nil:
+		c.fail(path+".total", "%v", err)
+	default:
+		out.TotalExact = code == totalExact
+		out.TotalWithin = percent
 	}
-	if known && out.TotalExact && search.Response.Total == "" {
-		c.fail(response+".total", "is required: pagination.total is EXACT")
+	if known && (out.TotalExact || out.TotalWithin > 0) && !told && !counts {
+		c.fail(response+".total", "is required, or a COUNT endpoint: pagination.total is %s", cfg.Total)
 	}
-	if known && cfg.Type == harvest.PageTime && !out.TotalExact && search.Response.HasMore == "" && cfg.MaxItems == 0 {
+	if known && cfg.Type == harvest.PageTime && !(out.TotalExact && told) && search.Response.HasMore == "" && cfg.MaxItems == 0 {
 		c.fail(path+".maxItems", "TIME needs it, an EXACT total or response.hasMore: else nothing tells whether a reply is whole (C9)")
 	}
 	for i, e := range cfg.End {
@@ -106,6 +113,8 @@ func (c *compiler) total(path string, cfg *PaginationConfig, out *harvest.Paging
 		switch {
 		case e == harvest.EndTotal && !out.TotalExact:
 			c.fail(at, "a total that is not EXACT ends no walk")
+		case e == harvest.EndTotal && known && !told:
+			c.fail(response+".total", "is required: it is an end proof")
 		case e == harvest.EndHasMore && known && search.Response.HasMore == "":
 			c.fail(response+".hasMore", "is required: it is an end proof")
 		}

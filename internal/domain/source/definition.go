@@ -115,7 +115,7 @@ type PaginationConfig struct {
 	TokenStateful bool   `yaml:"tokenStateful" doc:"the server holds the place: a lost page cannot be asked for again"`
 	// TokenLifetime is how long what a page gives for the next one can be used (R23).
 	TokenLifetime Duration           `yaml:"tokenLifetime" doc:"how long a token, next link or held session can be used; a walk left for longer begins again without sending it"`
-	Total         string             `yaml:"total" dict:"total" doc:"what the total in a reply is worth"`
+	Total         TotalWorth         `yaml:"total" doc:"what the total in a reply and the count of the COUNT endpoint are worth: EXACT, ABOUT 5% (a walk may miss so much of it) or UNKNOWN; a walk that misses more is not done"`
 	Snapshot      bool               `yaml:"snapshot" doc:"the result does not change while it is walked"`
 	Order         string             `yaml:"order" doc:"the total order of the result, such as updated asc, id asc; OFFSET needs it unless there is a snapshot; where it begins with window.key and is ascending, a walk that is cut keeps what it has read"`
 	End           []harvest.EndProof `yaml:"end" dict:"end_proof" doc:"what proves that a walk is over"`
@@ -320,7 +320,7 @@ func (p *PaginationConfig) canonical() *PaginationConfig {
 	c := *p
 	canonical(DictPaging, &c.Type)
 	canonical(DictTokenRepeat, &c.TokenRepeat)
-	canonical(DictTotal, &c.Total)
+	c.Total = c.Total.canonical()
 	c.End = slices.Clone(p.End)
 	for i := range c.End {
 		canonical(DictEndProof, &c.End[i])

@@ -88,8 +88,10 @@ var dictionary = []DictType{
 	}},
 	{DictEndProof, "what proves that a walk is over", []DictItem{
 		{"EMPTY_PAGE", "a page without items", []string{"EMPTY"}},
-		{"NO_TOKEN", "a page without a next token", nil},
-		{"NO_URL", "a page without a next link", nil},
+		{"NO_TOKEN", "a page without a next token; asked for once more unless something else proves the end", nil},
+		{"NO_URL", "a page without a next link; asked for once more unless something else proves the end", nil},
+		{"NEXT_EMPTY", "the place of the next token or link is there and empty, as the source always says the end", nil},
+		{"SHORT_PAGE", "no next token or link and fewer items than asked for, of a source that fills every page but the last", nil},
 		{"TOKEN_REPEAT", "a token that comes again", []string{"REPEAT"}},
 		{"HAS_MORE_FALSE", "the page says there is no more", []string{"HAS_MORE"}},
 		{"TOTAL_REACHED", "as many items as the exact total", []string{"TOTAL"}},
@@ -100,8 +102,9 @@ var dictionary = []DictType{
 		{"CONTINUE", "the server holds the place; go on", nil},
 	}},
 	{DictTotal, "what a total is worth", []DictItem{
-		{"EXACT", "it can prove an end", nil},
-		{"ROUGH", "it proves nothing", nil},
+		{"EXACT", "a walk must reach it, which can prove an end", nil},
+		{"ABOUT", "a walk may miss so many percent of it, as in ABOUT 5%", nil},
+		{"UNKNOWN", "it is worth nothing", []string{"ROUGH"}},
 	}},
 	{DictBound, "the upper bound as sent", []DictItem{
 		{"CLOSED", "it includes itself", nil},

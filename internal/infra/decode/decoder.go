@@ -173,6 +173,7 @@ func (w *walk) finish() (*harvest.Page, error) {
 	if !storable(p.Token) || !storable(p.URL) {
 		return p, &ShapeError{Kind: ShapeSyntax, Detail: "the way to the next page is no text"}
 	}
+	p.NextEmpty = p.Token == "" && p.URL == "" && (w.empty(d.token) || w.empty(d.url))
 	p.Held = w.named(d.held, false)
 	p.Items = slices.DeleteFunc(w.items, func(it harvest.Item) bool { return it.Raw == nil })
 	return p, nil
@@ -206,6 +207,21 @@ func (w *walk) replyText(p *pick) []byte {
 		return nil
 	}
 	return w.firstOf(&w.reply, []pick{*p}, -1)
+}
+
+// empty reports whether a place without text is there all the same: as an
+// element, or as null or an empty string.
+func (w *walk) empty(p *pick) bool {
+	if p == nil {
+		return false
+	}
+	for k := w.reply.first(p.slot, -1); k >= 0; k = w.reply.after(k) {
+		text := string(w.bytes(w.reply.list[k].span))
+		if !w.d.json || text == "null" || text == `""` {
+			return true
+		}
+	}
+	return false
 }
 
 // named returns the texts of the places that have one. For signals, lists and

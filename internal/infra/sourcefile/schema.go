@@ -58,6 +58,8 @@ func (s *schema) of(t reflect.Type) object {
 		return schemaDuration
 	case reflect.TypeFor[source.Size]():
 		return schemaSize
+	case reflect.TypeFor[source.TotalWorth]():
+		return anyOf(codes(source.DictTotal), object{"type": "string", "pattern": "^" + anyCase("ABOUT") + " *[0-9]+ *%$"})
 	case reflect.TypeFor[[]source.EndpointConfig]():
 		return byName(s.of(reflect.TypeFor[source.EndpointConfig]()))
 	case reflect.TypeFor[source.Headers]():

@@ -1,0 +1,46 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// move walks over a SEARCH page. A walk that ends before it has seen what the
+// planner counted is held against a new count, since the old one may be out of
+// date: what was changed after it has left the window. traffic is what that cost.
+func (s *session) move(ctx context.Context, pos harvest.Position, facts harvest.PageFacts) (next harvest.Position, end harvest.EndProof, traffic source.Traffic, err error) {
+	next, end, err = s.paging.Step(pos, facts, s.known)
+	if f, _ := harvest.FaultOf(err); f.Code != harvest.CodeCountMissed || s.spec.Count == nil {
+		return next, end, traffic, err
+	}
+	counted, traffic, stop := s.recount(ctx)
+	if stop != nil {
+		return next, "", traffic, stop
+	}
+	if counted == nil {
+		return next, end, traffic, err
+	}
+	s.paging.Counted = counted
+	next, end, err = s.paging.Step(pos, facts, s.known)
+	return next, end, traffic, err
+}
+
+// recount asks how many records the slice holds now, nil if that cannot be had.
+// A fault that stops the source, or the end of the work, is an error.
+func (s *session) recount(ctx context.Context) (*int64, source.Traffic, error) {
+	ans, err := s.e.up.Ask(ctx, s.spec, source.Call{
+		Purpose: source.ForCount, Window: s.job.Spec.NominalWindow(), Range: s.job.Spec.Range, BaseURL: s.job.BaseURL,
+		Correlation: fmt.Sprintf("ing-%d-count", s.run),
+	})
+	if err == nil {
+		return ans.Page.Total, ans.Traffic, nil
+	}
+	if f, isFault := harvest.FaultOf(err); !isFault || f.Level == harvest.Fatal {
+		return nil, ans.Traffic, fmt.Errorf("count the slice again: %w", err)
+	}
+	s.log.Debug("slice not counted again", "window", s.part(), "err", err)
+	return nil, ans.Traffic, nil
+}
