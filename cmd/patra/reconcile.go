@@ -177,8 +177,8 @@ func (c *cli) printReconciled(v reconcileJSON, plan bool) {
 		}
 		c.printf("%-50s %10d %10d %+10d  %s\n", fmt.Sprintf("[%s, %s)", d.From, d.To), d.Upstream, d.Stored, d.Upstream-d.Stored, what)
 	}
-	c.notef("note: windows may differ though nothing is wrong: a record that was changed since the last harvest counts upstream\n" +
-		"in a later window, and one that was deleted there is kept here\n")
+	c.notef("note: more may be stored than is counted and windows may differ though nothing is wrong: a record that was changed\n" +
+		"since the last harvest counts upstream in a later window, and one that was deleted there is kept here\n")
 	first := v.Differences[0]
 	switch {
 	case v.Applied:

@@ -228,7 +228,7 @@ func TestReconcile_SeesBackfilledHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	diff := res.Differing()
-	if len(diff) != 1 || diff[0].Unexplained() != 2 || !strings.HasPrefix(diff[0].Why(), "1 in quarantine, 2 came late, or were added since it was read at ") {
+	if len(diff) != 1 || diff[0].Unexplained() != 2 || !strings.HasPrefix(diff[0].Why(), "1 in quarantine, 2 missing here, though the window was read to its end at ") {
 		t.Errorf("differing %+v: %s", diff, diff[0].Why())
 	}
 }

@@ -1,11 +1,18 @@
 package styletest
 
 import (
+	"cmp"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
 
@@ -36,4 +43,59 @@ func TestR64_AMissingTokenEndsNoWalk(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestR64_PubMedAndCrossref: the same for the shipped packs that the oracle
+// serves, with pages of twenty and with those they ask for.
+func TestR64_PubMedAndCrossref(t *testing.T) {
+	isList := func(q *http.Request) bool {
+		return strings.HasSuffix(q.URL.Path, "/esearch.fcgi") && q.Form.Get("retmax") != "0" || strings.HasSuffix(q.URL.Path, "/works") && q.Form.Get("rows") != "0"
+	}
+	for _, code := range []string{sim.PubMed, sim.Crossref} {
+		for _, size := range []int{0, 20} {
+			t.Run(fmt.Sprint(code, " pages of ", size), func(t *testing.T) {
+				t.Parallel()
+				read := func(t *testing.T, scripts ...sim.Script) (lists int, served bool) {
+					t.Helper()
+					bubble(t, func(t *testing.T) {
+						pack := patratest.ShippedPack(t, code, func(s *source.Spec) {
+							patratest.Fast(s)
+							s.Paging.Size = cmp.Or(size, s.Paging.Size)
+						})
+						r := patratest.NewRig(t, patratest.RigConfig{
+							DSN:   emptyStore(t),
+							Sim:   sim.Config{Sources: []string{code}, Records: 70, Seed: 7, LimitRPS: -1, KeepLog: -1},
+							Packs: map[string]registry.Pack{code: pack},
+							Node:  node.Config{Workers: 1, Poll: 10 * time.Second},
+						})
+						r.Sim.SetOnRequest(func(q *http.Request) {
+							if isList(q) {
+								lists++
+							}
+						})
+						r.Sim.Script(scripts...)
+						rep := r.MustHarvest(code)
+						if rep.Status != "COMPLETED" {
+							t.Errorf("%s after %d pages: %+v", rep.Status, lists, rep.Slices)
+						}
+						r.MustBeExact(code, rep)
+						served = r.Sim.Scripted() == 0
+					})
+					return lists, served
+				}
+				calm, _ := read(t)
+				for _, f := range []sim.Fault{sim.TokenDropped, sim.TokenDroppedShort, sim.TotalDropped} {
+					for page, served := 0, true; served && page < calm; page++ {
+						t.Run(fmt.Sprint(f, " page ", page+1), func(t *testing.T) {
+							var lists int
+							lists, served = read(t, sim.Script{Fault: f, When: isList, After: page})
+							if lists > 3*calm+3 {
+								t.Errorf("%d pages were asked for, %d without the fault", lists, calm)
+							}
+						})
+					}
+				}
+			})
+		}
+	}
 }

@@ -233,7 +233,7 @@ func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *s
 	}
 	b.After, b.End = next, end
 	switch {
-	case st.pos.Tail != nil && end != "": // the page before once more: it is stored
+	case st.pos.Tail != nil && end != "" && next.Seen == st.pos.Seen: // the page before once more: it is stored
 	case s.spec.TwoPhase():
 		err = drift(&b, s.takeIDs(ans.Page, facts.IDs, &b), s.paging.Size)
 	default:

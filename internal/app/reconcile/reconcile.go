@@ -58,11 +58,13 @@ type Request struct {
 // recent is how much is compared unless it is said from where.
 const recent = 30 * 24 * time.Hour
 
-// Window is a window with both counts. They may differ though nothing is wrong: a
-// record that was changed since the last harvest counts upstream in the window
-// of that change, which is not harvested yet; one in quarantine, or on the list
-// of bad ids, counts upstream and is not stored; one that was deleted without a
-// word is stored and does not count.
+// Window is a window with both counts. More may be stored than is counted though
+// nothing is wrong: a record that was changed since the last harvest counts
+// upstream in the window of that change, which is not harvested yet, and one that
+// was deleted without a word is stored and does not count. What is counted and
+// not stored is in quarantine, on the list of bad ids, or missing. Whether the
+// source showed it late or a walk passed it by nobody can tell from counts, so it
+// is never excused as late (R64).
 type Window struct {
 	harvest.Window
 	Upstream, Stored int64
@@ -81,14 +83,16 @@ func (w Window) Why() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	since := ""
+	since, although := "", ""
 	if !w.Known.ReadAt.IsZero() {
-		since = " since it was read at " + harvest.FormatInstant(w.Known.ReadAt.Truncate(time.Second))
+		at := harvest.FormatInstant(w.Known.ReadAt.Truncate(time.Second))
+		since = " since it was read at " + at
+		although = ", though the window was read to its end at " + at
 	}
 	if w.Upstream > w.Stored {
 		note(w.Known.Quarantined, "in quarantine")
 		note(w.Known.BadIDs, "bad ids")
-		note(w.Unexplained(), "came late, or were added"+since)
+		note(w.Unexplained(), "missing here"+although)
 	} else {
 		note(w.Known.Missing, "not found when last asked for")
 		note(w.Unexplained(), "changed or deleted there"+since)
