@@ -358,6 +358,16 @@ func Last(o harvest.OpenedBatch, recs ...harvest.Record) harvest.Batch {
 	return b
 }
 
+// everything adds to a page what a page may bring besides records: an item that
+// cannot be read, an id without details, and what its first record says of another.
+func everything(b harvest.Batch) harvest.Batch {
+	raw := []byte("?")
+	b.Quarantined = []harvest.Quarantined{{ID: "q", Problem: harvest.Problem{Code: harvest.ProblemBadDate}, Raw: raw, RawSHA256: sha256.Sum256(raw)}}
+	b.Missing = []string{"m"}
+	b.Signals = []harvest.Signal{{From: b.Records[0].ID, Target: "t", Kind: harvest.SignalRetraction}}
+	return b
+}
+
 // Rec is a record; its bytes follow from id, update time and content.
 func Rec(id string, updated time.Time, observed time.Time, content string) harvest.Record {
 	raw := []byte(id + " " + harvest.FormatInstant(updated) + " " + content)

@@ -38,15 +38,14 @@ func writes() []write {
 			return err
 		}},
 		{"CommitBatch", false, func(st *sqlstore.Store, l *Lab, j harvest.Job, r harvest.Resume, o harvest.OpenedBatch) error {
-			b := Page(o, Rec("x", hour(0), hour(9), "x"))
-			b.Missing = []string{"gone"}
+			b := everything(Page(o, Rec("x", hour(0), hour(9), "x")))
 			next := nextOpen(r)
 			next.BatchNo, next.Ordinal, next.Before = o.BatchNo+1, o.Ordinal+1, b.After
 			_, err := st.CommitBatch(l.ctx(), j, b, &next, nil)
 			return err
 		}},
 		{"CommitBatch that finishes", false, func(st *sqlstore.Store, l *Lab, j harvest.Job, _ harvest.Resume, o harvest.OpenedBatch) error {
-			_, err := st.CommitBatch(l.ctx(), j, Last(o, Rec("x", hour(0), hour(9), "x")), nil, nil)
+			_, err := st.CommitBatch(l.ctx(), j, everything(Last(o, Rec("x", hour(0), hour(9), "x"))), nil, nil)
 			return err
 		}},
 		{"NewWalk", false, func(st *sqlstore.Store, l *Lab, j harvest.Job, _ harvest.Resume, _ harvest.OpenedBatch) error {
@@ -116,6 +115,86 @@ func fencedChangesNothing(l *Lab) {
 			l.Errorf("%s after expiry, nobody else wanting the task: %v", w.name, err)
 		}
 		l.MustVerify()
+	}
+}
+
+// takenBeforeBegin: the lease holds when a write is called and is taken over in the
+// last instant before its transaction begins. Whoever looked at the lease any
+// earlier than in that transaction has looked too early.
+func takenBeforeBegin(l *Lab) {
+	var takeOver func()
+	st := patratest.Open(l, l.DSN, sqlstore.Options{Hook: func(p string) error {
+		if f := takeOver; p == "before begin" && f != nil {
+			takeOver = nil // it writes too
+			f()
+		}
+		return nil
+	}})
+	for _, w := range writes() {
+		for _, executing := range []bool{false, true} {
+			what := fmt.Sprintf("%s, taken over before its transaction, successor executing: %t", w.name, executing)
+			j, r, o := l.under(w)
+			var taken string
+			takeOver = func() {
+				l.Expire(j.Lease.Task)
+				n := l.LeaseOne()
+				if n.Lease.Task != j.Lease.Task {
+					l.Fatalf("%s: took another task", what)
+				}
+				if executing {
+					l.Start(n)
+				}
+				taken = l.Dump()
+			}
+			if err := w.call(st, l, j, r, o); !errors.Is(err, harvest.ErrLeaseLost) {
+				l.Errorf("%s: got %v", what, err)
+			}
+			if takeOver != nil {
+				l.Fatalf("%s: no transaction was begun", what)
+			}
+			if after := l.Dump(); after != taken {
+				l.Errorf("%s: changed the store:\n%s", what, diff(taken, after))
+			}
+			l.MustVerify()
+		}
+	}
+}
+
+// lockedAtBegin: another process holds SQLite's lock, and a write waits for it
+// before its first statement. One that begins without the lock has read what the
+// other may yet change.
+func lockedAtBegin(l *Lab) {
+	if l.Engine != patratest.SQLite {
+		return // a server locks rows
+	}
+	w := write{}
+	j, r, _ := l.under(w)
+	other, err := l.DB.Begin() // takes the lock
+	if err != nil {
+		l.Fatal(err)
+	}
+	defer other.Rollback() //nolint:errcheck // after the first it does nothing
+	held, begins := true, 0
+	st := patratest.Open(l, l.DSN, sqlstore.Options{Hook: func(p string) error {
+		if p != "before begin" {
+			if held {
+				l.Errorf("reached %q while another process holds the lock", p)
+			}
+			return nil
+		}
+		if begins++; begins == 2 { // the first try has come to its end
+			held = false
+			return other.Rollback()
+		}
+		return nil
+	}})
+	open := nextOpen(r)
+	open.BatchNo += 10
+	if _, err := st.OpenBatch(l.ctx(), j.Lease, open); err != nil {
+		l.Error(err)
+	}
+	if held {
+		l.Errorf("nobody waited for the lock: begun %d times", begins)
 	}
 }
 

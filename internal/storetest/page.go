@@ -12,6 +12,38 @@ import (
 	"github.com/papertrace/patra/internal/patratest"
 )
 
+// ordinalTwice: an owner that opens a page again which an earlier run has
+// committed cannot commit it, and what it brought is not stored.
+func ordinalTwice(l *Lab) {
+	for _, finish := range []bool{false, true} {
+		Clear(l, l.DB, l.tables)
+		l.Plan(0, 1)
+		j := l.LeaseOne()
+		l.Commit(j, Page(l.Open(j, l.Start(j)), Rec("a", hour(0), hour(9), "a")))
+		l.Expire(j.Lease.Task)
+		j = l.LeaseOne()
+		r := l.Start(j)
+		if r.SearchDone != 1 {
+			l.Fatalf("told to go on after page %d", r.SearchDone)
+		}
+		r.SearchDone, r.Search = 0, harvest.Position{}
+		o := l.Open(j, r)
+		if o.Ordinal != 1 {
+			l.Fatalf("opened page %d", o.Ordinal)
+		}
+		b := everything(Page(o, Rec("b", hour(0), hour(9), "b")))
+		if finish {
+			b.End, b.Finish = harvest.EndEmpty, true
+		}
+		l.Unchanged("committing page 1 a second time", func() {
+			if _, err := l.Store.CommitBatch(l.ctx(), j, b, nil, nil); err == nil {
+				l.Error("page 1 was committed by two runs")
+			}
+		})
+		l.MustVerify()
+	}
+}
+
 // ordinalOnce kills the worker between every two steps of a walk of pages: each
 // ordinal is committed once, and what an owner is told to ask for is the page
 // after the last committed one.

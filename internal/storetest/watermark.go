@@ -409,7 +409,7 @@ func eventFirst(l *Lab) {
 		Clear(l, l.DB, l.tables)
 		l.Plan(0, 2)
 		j := l.LeaseOne()
-		b := Last(l.Open(j, l.Start(j)), Rec("a", hour(0), hour(9), "a"))
+		b := everything(Last(l.Open(j, l.Start(j)), Rec("a", hour(0), hour(9), "a")))
 		before := l.Dump()
 		points, fail = nil, k
 		_, err := st.CommitBatch(l.ctx(), j, b, nil, nil)
@@ -442,11 +442,41 @@ func eventFirst(l *Lab) {
 			cursor = i
 		}
 	}
+	for _, tab := range []string{"ing_quarantine", "ing_bad_id", "ing_signal"} {
+		if n := l.Int(`SELECT COUNT(*) FROM ` + tab); n != 1 {
+			l.Errorf("%d rows in %s: the page that failed at every point had none of these", n, tab)
+		}
+	}
 	if event < 0 || cursor < event {
 		l.Errorf("event at statement %d, cursor at %d", event, cursor)
 	}
 	if n := l.Int(`SELECT COUNT(*) FROM ing_cursor_event e JOIN ing_cursor c ON c.id=e.cursor_id AND c.cursor_value=e.new_value`); n != 1 {
 		l.Error("the last event is not the cursor's value")
+	}
+}
+
+// eventKeys: the key of every event is made of its cursor and its new value, of
+// nothing else, so that no two owners can record the same move.
+func eventKeys(l *Lab) {
+	l.furnish()
+	rows, err := l.DB.Query(`SELECT kind_code, cursor_id, new_value, idempotent_key FROM ing_cursor_event`)
+	if err != nil {
+		l.Fatal(err)
+	}
+	defer rows.Close()
+	seen := map[string]int{}
+	for rows.Next() {
+		var kind, cursor, value, key string
+		if err := rows.Scan(&kind, &cursor, &value, &key); err != nil {
+			l.Fatal(err)
+		}
+		if want := harvest.HashKey(cursor, value); key != want {
+			l.Errorf("%s of cursor %s to %s has key %s, want %s", kind, cursor, value, key, want)
+		}
+		seen[kind]++
+	}
+	if err := rows.Err(); err != nil || seen["INIT"] < 2 || seen["ADVANCE"] < 2 {
+		l.Errorf("saw %v, %v", seen, err)
 	}
 }
 

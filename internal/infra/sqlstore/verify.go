@@ -382,8 +382,14 @@ func (v *verifier) revisions() error {
 	return v.none("record", `SELECT MIN(id), CONCAT(COUNT(*), ' rows for one key') FROM ing_record GROUP BY provenance_code, record_type, ext_id HAVING COUNT(*) > 1`)
 }
 
-// accounts: the items of a page add up.
+// accounts: the items of a page add up, and nothing came of a page that was not
+// committed.
 func (v *verifier) accounts() error {
+	for _, tab := range []string{"ing_record_version", "ing_quarantine", "ing_bad_id", "ing_signal"} {
+		if err := v.none(tab, `SELECT c.id, CONCAT('belongs to a page that was not committed, batch ', b.id) FROM `+tab+` c JOIN ing_task_run_batch b ON b.id=c.batch_id WHERE b.status_code<>'SUCCEEDED'`); err != nil {
+			return err
+		}
+	}
 	return v.none("batch", `SELECT id, CONCAT('has ', items, ' items, its account sums to ', inserted+updated+remapped+unchanged+stale+filtered+quarantined)
 		FROM ing_task_run_batch WHERE status_code='SUCCEEDED' AND items <> inserted+updated+remapped+unchanged+stale+filtered+quarantined`)
 }
