@@ -48,6 +48,7 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R15_DeadInDispatchedAndExecuting", deadIsPicked},
 		{"R16_PoisonAfterFive", poison},
 		{"R16_PageOneOfEveryWalkIsNoProgress", noProgress},
+		{"R16_APersonMayTryPoisonAgain", poisonByHand},
 		{"R17_TimeNeverGoesBack", timeNeverGoesBack},
 		{"R18_NothingCommitsAfterHold", heldInEveryStep},
 		{"R18_HeldSourceIsNotPicked", heldNotPicked},

@@ -114,10 +114,13 @@ func (x *tx) job(id harvest.TaskID) (harvest.Job, error) {
 	return j, nil
 }
 
+// codePoison is why a task failed that nobody who had it got on with.
+const codePoison = "poison"
+
 func (x *tx) poison(t taken) error {
-	const reason = "taken too often with nothing to show: a page may be killing the process"
-	n, err := x.exec(`UPDATE ing_task SET status_code='FAILED', fence=fence+1, scheduled_at=?, error_code='poison', error=?, lease_owner=NULL, leased_until=NULL, updated_at=?
-		WHERE id=? AND fence=?`, ts(x.now.Add(harvest.RetryGap(12))), reason, ts(x.now), t.id, t.fence)
+	const reason = "taken too often with nothing to show: a page may be killing the process; run the command again to try once more"
+	n, err := x.exec(`UPDATE ing_task SET status_code='FAILED', fence=fence+1, scheduled_at=?, error_code=?, error=?, lease_owner=NULL, leased_until=NULL, updated_at=?
+		WHERE id=? AND fence=?`, ts(x.now.Add(harvest.RetryGap(12))), codePoison, reason, ts(x.now), t.id, t.fence)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -125,7 +128,7 @@ func (x *tx) poison(t taken) error {
 		return err
 	}
 	x.s.log.Error("task is poison", "task", t.id, "slice", t.slice)
-	return x.failSlice(t.slice, "poison: "+reason)
+	return x.failSlice(t.slice, codePoison+": "+reason)
 }
 
 // guard is the first statement of every write under a lease (R14): it renews
