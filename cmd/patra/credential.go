@@ -28,9 +28,10 @@ func (c *cli) credentialCmd() *cobra.Command {
 		Short: "Look after the keys that sources are asked with",
 		Long: "A source's pack says how a key is sent; the key itself is set here, by reference to an environment\n" +
 			"variable or a file, or sealed in the store under PATRA_KEY. Several keys of a source take turns; one that\n" +
-			"is refused rests and the next takes its place. Every change acts on the next request.",
+			"is refused rests and the next takes its place. Every change acts on the next request. A key is bound to where its\n" +
+			"source is when it is set; `allow` lets it go elsewhere.",
 	}
-	verbs(cmd, c.credentialSetCmd(), c.credentialListCmd(), c.credentialRotateCmd(), c.credentialDisableCmd())
+	verbs(cmd, c.credentialSetCmd(), c.credentialListCmd(), c.credentialRotateCmd(), c.credentialDisableCmd(), c.credentialAllowCmd())
 	return cmd
 }
 
@@ -319,13 +320,17 @@ func (c *cli) changeCredentials(ctx context.Context, pool string, dryRun bool, d
 	for _, ch := range done {
 		switch {
 		case ch.Add != nil:
-			c.printf("%s: credential %s %sset (%s)\n", pool, ch.Add.Name, would, where(ch.Add.Secret))
+			c.printf("%s: credential %s %sset (%s), for %s only\n", pool, ch.Add.Name, would, where(ch.Add.Secret), strings.Join(ch.Add.Origins, ", "))
 		case ch.Close != 0:
 			c.printf("%s: row %d %sended\n", pool, ch.Close, would)
 		case ch.Disable != 0:
 			c.printf("%s: row %d %sdisabled\n", pool, ch.Disable, would)
 		case ch.Reseal != 0:
 			c.printf("%s: row %d %ssealed anew\n", pool, ch.Reseal, would)
+		case ch.Allow != nil:
+			c.printf("%s: %sallowed: %s\n", pool, would, ch.Allow)
+		case ch.Withdraw != nil:
+			c.printf("%s: %swithdrawn: %s\n", pool, would, ch.Withdraw)
 		}
 	}
 	return nil

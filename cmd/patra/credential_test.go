@@ -70,8 +70,8 @@ func TestCredential_LifeOfAKey(t *testing.T) {
 	}
 
 	o, url := oracle(t, sim.Config{Records: 40, Seed: 4})
-	step(0, "", "harvest", "pubmed", "--base-url", url+"/pubmed")
-	step(0, "", "harvest", "crossref", "--base-url", url+"/crossref", "--contact", "a@example.org")
+	step(0, "", "harvest", "pubmed", "--base-url", url+"/pubmed", "--with-credentials")
+	step(0, "", "harvest", "crossref", "--base-url", url+"/crossref", "--with-credentials", "--contact", "a@example.org")
 	for _, q := range o.Requests() {
 		if q.Source == "pubmed" && q.Params.Get("api_key") != canary || q.Source == "crossref" && q.Path == "/works" && q.Params.Get("rows") != "0" && q.Header.Get("Crossref-Plus-API-Token") != "Bearer plus-"+canary {
 			t.Errorf("request %d of %s went without its key", q.Number, q.Source)

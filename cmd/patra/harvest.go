@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -35,16 +34,20 @@ func (c *cli) backfillCmd() *cobra.Command {
 
 // runCmd adds to cmd what triggering an operation needs.
 func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
-	var from, to, base, query, activity string
+	var from, to, query, activity string
+	var stand standIn
 	var workers int
 	cmd.Args = oneSource
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		req := node.HarvestRequest{Source: args[0], Operation: op, Activity: activity, BaseURL: base, Query: query}
+		req := node.HarvestRequest{Source: args[0], Operation: op, Activity: activity, Query: query}
 		var err error
 		if req.From, req.To, err = parseSpan(from, to); err != nil {
 			return err
 		}
-		if err := checkRun(cmd, base, workers); err != nil {
+		if req.BaseURL, err = stand.base(); err != nil {
+			return err
+		}
+		if err := checkWorkers(cmd, workers); err != nil {
 			return err
 		}
 		if op == harvest.Backfill {
@@ -62,7 +65,7 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 	f.StringVar(&query, "query", "", `only what matches, e.g. tiab:"insulin resistance" AND year:2020..2026 AND NOT type:review`)
 	f.StringVar(&from, "from", "", "start of the first window, RFC 3339 or a date (UTC)")
 	f.StringVar(&to, "to", "", "end of the window, not part of it")
-	f.StringVar(&base, "base-url", "", "send this plan's requests to another host: a simulator or mirror")
+	stand.add(f, "send this plan's requests to another host: a simulator or mirror")
 	if op == harvest.Backfill {
 		f.StringVar(&activity, "activity", "", "name of the activity (default: made from window and query)")
 	}
@@ -71,21 +74,10 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// checkRun checks what every run in the foreground is told.
-func checkRun(cmd *cobra.Command, base string, workers int) error {
-	if err := checkBase(base); err != nil {
-		return err
-	}
+// checkWorkers checks --workers.
+func checkWorkers(cmd *cobra.Command, workers int) error {
 	if workers < 1 || workers > 64 {
 		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--workers %d: use 1 to 64", workers)}
-	}
-	return nil
-}
-
-// checkBase checks --base-url, which may be left out.
-func checkBase(base string) error {
-	if u, err := url.Parse(base); base != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
-		return &usageError{err: fmt.Errorf("--base-url %q is not an http or https address", base)}
 	}
 	return nil
 }

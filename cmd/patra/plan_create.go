@@ -13,7 +13,8 @@ import (
 )
 
 func (c *cli) planCreateCmd() *cobra.Command {
-	var from, to, base, query, op, activity, token, priority, reason string
+	var stand standIn
+	var from, to, query, op, activity, token, priority, reason string
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use: "create SOURCE | create --apply TOKEN", Short: "Plan without working: see it first with --dry-run, then apply exactly that",
@@ -43,7 +44,7 @@ func (c *cli) planCreateCmd() *cobra.Command {
 				}
 				return c.created(cmd.Context(), n, p, reason)
 			}
-			t := harvest.Trigger{Provenance: args[0], Kind: "MANUAL", Query: query, BaseURL: base, Activity: activity}
+			t := harvest.Trigger{Provenance: args[0], Kind: "MANUAL", Query: query, Activity: activity}
 			var known bool
 			if t.Operation, known = harvest.ParseOperation(op); !known || t.Operation == harvest.Update {
 				return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--op %q: use HARVEST or BACKFILL; an UPDATE is planned by patra refresh", op)}
@@ -54,7 +55,7 @@ func (c *cli) planCreateCmd() *cobra.Command {
 			if t.From, t.To, err = parseSpan(from, to); err != nil {
 				return err
 			}
-			if err := checkBase(base); err != nil {
+			if t.BaseURL, err = stand.base(); err != nil {
 				return err
 			}
 			if t.Operation == harvest.Backfill && t.Activity == "" {
@@ -85,7 +86,7 @@ func (c *cli) planCreateCmd() *cobra.Command {
 	f.StringVar(&from, "from", "", "start of the window, RFC 3339 or a date (UTC)")
 	f.StringVar(&to, "to", "", "end of the window, not part of it")
 	f.StringVar(&activity, "activity", "", "name of the activity of a BACKFILL (default: made from window and query)")
-	f.StringVar(&base, "base-url", "", "send this plan's requests to another host: a simulator or mirror")
+	stand.add(f, "send this plan's requests to another host: a simulator or mirror")
 	f.BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -159,10 +160,7 @@ func workOn(p planner.Planned) string {
 	if t.Query != "" {
 		words = append(words, "--query", quoted(t.Query))
 	}
-	if t.BaseURL != "" {
-		words = append(words, "--base-url", quoted(t.BaseURL))
-	}
-	return strings.Join(words, " ")
+	return strings.Join(append(words, baseFlags(t.BaseURL)...), " ")
 }
 
 // quoted is a word as a shell takes it.

@@ -12,7 +12,8 @@ import (
 
 func (c *cli) reconcileCmd() *cobra.Command {
 	var f changeFlags
-	var from, to, step, base string
+	var from, to, step string
+	var stand standIn
 	var plan bool
 	cmd := &cobra.Command{
 		Use: "reconcile SOURCE", Short: "Hold what is stored against the source's own counts", Args: oneSource,
@@ -22,7 +23,7 @@ func (c *cli) reconcileCmd() *cobra.Command {
 			"that windows differ.",
 		Example: "  patra reconcile crossref\n  patra reconcile crossref --from 2026-01-01 --step 7d --plan --reason \"records were shown late\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := reconcile.Request{Source: args[0], BaseURL: base}
+			req := reconcile.Request{Source: args[0]}
 			usage := func(err error) error { return &usageError{cmd: cmd.CommandPath(), err: err} }
 			var err error
 			if req.From, req.To, err = parseSpan(from, to); err != nil {
@@ -31,7 +32,7 @@ func (c *cli) reconcileCmd() *cobra.Command {
 			if req.Step, err = source.ParseDuration(step); err != nil || req.Step <= 0 {
 				return usage(fmt.Errorf("--step %q is not a length of time such as 1d, 7d or 6h", step))
 			}
-			if err := checkBase(base); err != nil {
+			if req.BaseURL, err = stand.base(); err != nil {
 				return err
 			}
 			if plan {
@@ -47,7 +48,7 @@ func (c *cli) reconcileCmd() *cobra.Command {
 	cmd.Flags().StringVar(&from, "from", "", "start of the span, RFC 3339 or a date (UTC); default: thirty days")
 	cmd.Flags().StringVar(&to, "to", "", "end of the span, not part of it; default: up to where all is proven")
 	cmd.Flags().StringVar(&step, "step", "1d", "length of a window: days of the source's calendar, or a part of a day")
-	cmd.Flags().StringVar(&base, "base-url", "", "ask another host: a simulator or mirror")
+	stand.add(cmd.Flags(), "ask another host: a simulator or mirror")
 	cmd.Flags().BoolVar(&plan, "plan", false, "plan to read the windows that differ again")
 	c.holdFlags(cmd, &f)
 	return cmd

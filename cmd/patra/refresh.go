@@ -26,7 +26,7 @@ type refreshFlags struct {
 
 func (c *cli) refreshCmd() *cobra.Command {
 	var f refreshFlags
-	var base string
+	var stand standIn
 	var workers int
 	var dryRun bool
 	cmd := &cobra.Command{
@@ -42,7 +42,11 @@ func (c *cli) refreshCmd() *cobra.Command {
 			if err := f.check(cmd); err != nil {
 				return err
 			}
-			if err := checkRun(cmd, base, workers); err != nil {
+			base, err := stand.base()
+			if err != nil {
+				return err
+			}
+			if err := checkWorkers(cmd, workers); err != nil {
 				return err
 			}
 			n, err := c.open(cmd.Context(), workers)
@@ -72,7 +76,7 @@ func (c *cli) refreshCmd() *cobra.Command {
 	fs.BoolVar(&f.signals, "signals", false, "what notices, quarantine and ids without details point to")
 	fs.IntVar(&f.max, "max", 0, "at most so many, those longest not seen first (default: all)")
 	fs.StringVar(&f.activity, "activity", "", "name of the activity (default: made from what is asked for and the date)")
-	fs.StringVar(&base, "base-url", "", "send this plan's requests to another host: a simulator or mirror")
+	stand.add(fs, "send this plan's requests to another host: a simulator or mirror")
 	fs.IntVar(&workers, "workers", 4, "slices worked on at once")
 	fs.BoolVar(&dryRun, "dry-run", false, "show how many records would be read, with how many requests; nothing is asked or saved")
 	fs.BoolVar(&c.json, "json", false, "print one JSON object at the end")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
 	"github.com/papertrace/patra/internal/node"
@@ -118,7 +119,22 @@ func (c *cli) applyPack(cmd *cobra.Command, file string, o registry.Order) error
 	if err != nil {
 		return placed(p, err)
 	}
+	c.warnOf(p)
 	return c.printPreview(p.Definition.Source, "patra source "+cmd.Name()+" "+file, prev, o)
+}
+
+// warnOf says aloud what a pack claims for itself beyond its own source.
+func (c *cli) warnOf(p *sourcefile.Pack) {
+	for _, op := range []harvest.Operation{harvest.Harvest, harvest.Backfill, harvest.Update} {
+		spec, _, err := p.Compile(source.Trigger{Operation: op})
+		if err != nil {
+			continue // it may not be there for every operation
+		}
+		for _, w := range spec.Exposed() {
+			c.notef("note: %s\n", w)
+		}
+		return
+	}
 }
 
 // placed puts what the registry found where it stands in the file, if it stands

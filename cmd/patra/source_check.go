@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/papertrace/patra/internal/app/sourcecheck"
+	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
@@ -19,6 +20,7 @@ import (
 // checkFlags are the flags of source check.
 type checkFlags struct {
 	node.SourceCheck
+	stand                  standIn
 	op, at, from, to, show string
 	strict                 bool
 }
@@ -51,7 +53,7 @@ func (c *cli) sourceCheckCmd() *cobra.Command {
 		},
 	}
 	g := cmd.Flags()
-	g.StringVar(&f.BaseURL, "base-url", "", "send the requests to another host: a simulator or mirror")
+	f.stand.add(g, "send the requests to another host: a simulator or mirror")
 	g.StringVar(&f.at, "at", "", "check the description in force at this instant, RFC 3339 or a date (UTC); default now")
 	g.StringVar(&f.File, "file", "", "check this pack, which need not be applied")
 	g.StringVar(&f.op, "op", "", "operation: harvest (default), backfill or update")
@@ -82,7 +84,7 @@ func (f *checkFlags) parse(cmd *cobra.Command) error {
 	if f.From, f.To, err = parseSpan(f.from, f.to); err != nil {
 		return err
 	}
-	if err := checkBase(f.BaseURL); err != nil {
+	if f.BaseURL, err = f.stand.base(); err != nil {
 		return err
 	}
 	switch {
@@ -96,7 +98,7 @@ func (f *checkFlags) parse(cmd *cobra.Command) error {
 		return bad("--offline sends nothing that --save could write: leave one out")
 	}
 	if f.Offline != "" {
-		for _, name := range []string{"from", "to", "query", "op", "records", "base-url"} {
+		for _, name := range []string{"from", "to", "query", "op", "records", "base-url", "with-credentials"} {
 			if cmd.Flags().Changed(name) {
 				return bad("--offline asks what --save asked: leave --%s out", name)
 			}
@@ -177,8 +179,10 @@ func (c *cli) printCheck(r *sourcecheck.Report) {
 		return styled(statusSign[s])
 	}
 	c.printf("%s %s: %s\n", r.Source, r.Operation, r.Origin)
-	if r.BaseURL != "" {
-		c.printf("requests go to %s\n", r.BaseURL)
+	if base, credentials := source.SplitBase(r.BaseURL); credentials {
+		c.printf("requests go to %s, with credentials\n", base)
+	} else if base != "" {
+		c.printf("requests go to %s\n", base)
 	}
 	for _, g := range r.Groups {
 		c.printf("\n%s\n", g.Name)

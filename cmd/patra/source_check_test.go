@@ -308,7 +308,7 @@ func TestCheck_WrongCredential(t *testing.T) {
 	if code, _, e := patra(t, "credential", "set", "pubmed", "main", "--env", "MY_TEST_KEY", "--db", db); code != 0 {
 		t.Fatal(e)
 	}
-	rep, errOut := checked(t, exitUsage, "pubmed", "--base-url", url+"/pubmed", "--db", db, "--debug", "--show", "http")
+	rep, errOut := checked(t, exitUsage, "pubmed", "--with-credentials", "--base-url", url+"/pubmed", "--db", db, "--debug", "--show", "http")
 	mustSay(t, rep, sourcecheck.Credential, "failed: main was refused by the upstream with HTTP 400", "patra credential rotate pubmed main")
 	mustSay(t, rep, sourcecheck.Network, "answers")
 	mustSkip(t, rep, sourcecheck.Credential, sourcecheck.TestRead, sourcecheck.Window, sourcecheck.Mapping, sourcecheck.Estimate)
@@ -323,9 +323,9 @@ func TestCheck_WrongCredential(t *testing.T) {
 	}
 	// One that is not there is said to be so.
 	t.Setenv("MY_TEST_KEY", "")
-	rep, _ = checked(t, 0, "pubmed", "--base-url", url+"/pubmed", "--db", db)
+	rep, _ = checked(t, 0, "pubmed", "--with-credentials", "--base-url", url+"/pubmed", "--db", db)
 	mustSay(t, rep, sourcecheck.Credential, "warning: main cannot be read: ", "MY_TEST_KEY is not set", "may be asked without")
-	if code, _, e := patra(t, "source", "check", "pubmed", "--base-url", url+"/pubmed", "--db", db, "--strict"); code != exitFailed || !strings.Contains(e, "next: ") {
+	if code, _, e := patra(t, "source", "check", "pubmed", "--with-credentials", "--base-url", url+"/pubmed", "--db", db, "--strict"); code != exitFailed || !strings.Contains(e, "next: ") {
 		t.Errorf("--strict: exit %d: %s", code, e)
 	}
 }
@@ -341,7 +341,7 @@ func TestCheck_SaveThenOffline(t *testing.T) {
 			if code, _, e := patra(t, "credential", "set", code, "main", "--env", "MY_TEST_KEY", "--db", db); code != 0 {
 				t.Fatal(e)
 			}
-			rep, errOut := checked(t, 0, code, "--base-url", url+"/"+code, "--db", db, "--save", dir, "--debug", "--show", "http")
+			rep, errOut := checked(t, 0, code, "--with-credentials", "--base-url", url+"/"+code, "--db", db, "--save", dir, "--debug", "--show", "http")
 			mustSay(t, rep, sourcecheck.Credential, "main (env MY_TEST_KEY) is used as ")
 			before := sent(o)
 			again, _ := checked(t, 0, code, "--db", "sqlite:"+filepath.Join(t.TempDir(), "b.db"), "--offline", dir, "--show", "http")
@@ -396,7 +396,7 @@ func TestCheck_TokenSource(t *testing.T) {
 			t.Fatal(e)
 		}
 	}
-	rep, errOut := checked(t, 0, "mini", "--base-url", url+"/generic", "--db", db, "--save", dir, "--debug", "--show", "http")
+	rep, errOut := checked(t, 0, "mini", "--with-credentials", "--base-url", url+"/generic", "--db", db, "--save", dir, "--debug", "--show", "http")
 	mustSay(t, rep, sourcecheck.Mapping, "can be kept")
 	again, _ := checked(t, 0, "mini", "--db", db, "--offline", dir)
 	if again.Figures.Items != rep.Figures.Items || again.Requests.Sent != 0 || rep.Requests.Sent != 3 {
@@ -429,7 +429,7 @@ func TestCheck_TokenSource(t *testing.T) {
 		t.Error("no token was used")
 	}
 	t.Setenv("MY_TEST_KEY", "sim-client:some-other-secret")
-	rep, _ = checked(t, exitUsage, "mini", "--base-url", url+"/generic", "--db", db)
+	rep, _ = checked(t, exitUsage, "mini", "--with-credentials", "--base-url", url+"/generic", "--db", db)
 	mustSay(t, rep, sourcecheck.Credential, "failed: main was refused")
 }
 

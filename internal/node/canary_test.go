@@ -32,9 +32,9 @@ import (
 	"github.com/papertrace/patra/internal/sim"
 )
 
-// authWays are all ways in which a key is sent: the pack's words for them, and
-// where a server finds it.
-var authWays = map[string]struct {
+// authWay is a way in which a key is sent: the pack's words for it, and where a
+// server finds it.
+type authWay struct {
 	auth   string
 	body   string // parameters go as a form, or as JSON
 	client bool   // the key is what stands behind an id and a colon
@@ -42,7 +42,10 @@ var authWays = map[string]struct {
 	find func(*http.Request) string
 	// also is where it finds the second of two secrets.
 	also func(*http.Request) string
-}{
+}
+
+// authWays are all of them.
+var authWays = map[string]authWay{
 	"key in header": {
 		auth: "{type: API_KEY, in: HEADER, name: X-Api-Key, prefix: \"Key \", open: true}",
 		find: func(r *http.Request) string { return strings.TrimPrefix(r.Header.Get("X-Api-Key"), "Key ") },
@@ -339,7 +342,7 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 				defer cancel()
 				// However slow the machine is, some requests go with a key.
 				up.begun = sync.OnceFunc(func() { time.AfterFunc(150*time.Millisecond, cancel) })
-				rep, err := n.Harvest(ctx, node.HarvestRequest{Source: "generic", BaseURL: "http://127.0.0.1/generic"})
+				rep, err := n.Harvest(ctx, node.HarvestRequest{Source: "generic", BaseURL: source.WithCredentials("http://127.0.0.1/generic")})
 				fmt.Fprintf(&said, "%v %+v %#v %+v\n", err, err, err, rep)
 				if err := store.Export(t.Context(), sqlstore.ExportQuery{Raw: true}, func(e *sqlstore.Exported) error {
 					stored++

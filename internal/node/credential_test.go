@@ -33,7 +33,7 @@ import (
 func keyRig(t *testing.T, c patratest.RigConfig) *patratest.Rig {
 	t.Helper()
 	r := patratest.NewRig(t, c)
-	r.Base = "http://127.0.0.1"
+	r.Base, r.Keys = "http://127.0.0.1", true
 	for _, code := range []string{"pubmed", "crossref"} {
 		_, err := r.Node.Store.ChangeSource(t.Context(), source.Provenance{Code: code, Origin: registry.Shipped}, source.Audit{Actor: "test", Action: "SOURCE_APPLY", Object: "source/" + code},
 			func(source.Contents) ([]source.Change, error) { return nil, nil })
@@ -87,7 +87,7 @@ func TestR47_RotationActsAtOnceAndChangesNothingElse(t *testing.T) {
 				}
 			})
 			to := r.Sim.Now().Add(-48 * time.Hour).UTC().Truncate(24 * time.Hour)
-			rep, err := r.Node.Harvest(t.Context(), node.HarvestRequest{Source: "pubmed", BaseURL: r.Base + "/pubmed", From: to.Add(-20 * 24 * time.Hour), To: to})
+			rep, err := r.Node.Harvest(t.Context(), node.HarvestRequest{Source: "pubmed", BaseURL: r.BaseOf("pubmed"), From: to.Add(-20 * 24 * time.Hour), To: to})
 			if err != nil || rep.Slices.Failed > 0 {
 				t.Fatalf("harvest: %+v, %v", rep, err)
 			}
@@ -138,7 +138,7 @@ func TestC16_EachKeyHasItsOwnLimit(t *testing.T) {
 				setKey(t, r.Node, "pubmed", k, source.NewSecret("sim-key-of-mine-000"+k), source.SecretRef{})
 			}
 			start, to := time.Now(), r.Sim.Now().Add(-48*time.Hour).UTC().Truncate(24*time.Hour)
-			rep, err := r.Node.Harvest(t.Context(), node.HarvestRequest{Source: "pubmed", BaseURL: r.Base + "/pubmed", From: to.Add(-40 * 24 * time.Hour), To: to})
+			rep, err := r.Node.Harvest(t.Context(), node.HarvestRequest{Source: "pubmed", BaseURL: r.BaseOf("pubmed"), From: to.Add(-40 * 24 * time.Hour), To: to})
 			if err != nil || rep.Slices.Failed > 0 {
 				t.Fatalf("harvest: %+v, %v", rep, err)
 			}
@@ -326,7 +326,7 @@ func TestR38_PlansByWhatAKeyIsAllowed(t *testing.T) {
 			s.Rate.Quotas = []source.QuotaConfig{{Limit: 60, Window: source.Duration(24 * time.Hour)}}
 		})},
 	})
-	trigger := harvest.Trigger{Provenance: "pubmed", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: r.Base + "/pubmed"}
+	trigger := harvest.Trigger{Provenance: "pubmed", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: r.BaseOf("pubmed")}
 	if p, err := r.Node.Planner.Preview(t.Context(), trigger); err != nil || len(p.Quotas) != 1 || p.Reason == "" {
 		t.Errorf("without a key: %+v, %v", p, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -93,7 +94,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 // given, replaces the network.
 func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, transport http.RoundTripper) *Node {
 	cfg = cfg.withDefaults()
-	keys := keyring.New(store, vault.New(nil), cfg.redact, cfg.Logger)
+	keys := keyring.New(store, vault.New(nil), cfg.redact, origins(contracts), cfg.Logger)
 	schedules, _ := contracts.(scheduler.Sources)
 	rest := &quiet{sources: schedules, store: store, log: cfg.Logger}
 	seen := new(watches)
@@ -107,8 +108,33 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	}
 }
 
-// keyed refuses the contract of a source that needs a credential and has none,
-// before anything is planned.
+// origins tells where a source is asked by any of its operations.
+func origins(contracts planner.Registry) keyring.Origins {
+	return func(ctx context.Context, code string) ([]string, error) {
+		var out []string
+		var errs []error
+		for _, op := range []harvest.Operation{harvest.Harvest, harvest.Backfill, harvest.Update} {
+			con, err := contracts.Select(ctx, code, op, "")
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			out = append(out, con.Spec.Origins()...)
+		}
+		if _, unknown := errors.AsType[*registry.UnknownSourceError](errors.Join(errs...)); unknown {
+			return nil, fmt.Errorf("%w: %w", harvest.ErrNotFound, errs[0])
+		}
+		if len(out) == 0 {
+			return nil, errs[0]
+		}
+		slices.Sort(out)
+		return slices.Compact(out), nil
+	}
+}
+
+// keyed refuses the contract of a source that needs a credential and has none, or
+// that takes another's credentials or rate limit without being allowed to, before
+// anything is planned.
 type keyed struct {
 	planner.Registry
 	keys *keyring.Ring

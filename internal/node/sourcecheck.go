@@ -262,9 +262,15 @@ func (n *Node) situation(ctx context.Context, s *sourcecheck.Subject) error {
 	if r, is := n.quiet.rest(ctx, s.Source, s.Operation); is {
 		s.QuietUntil = r.Until
 	}
-	if s.Spec == nil || s.Spec.Auth == nil {
+	if s.Spec == nil {
 		return nil
 	}
+	if s.Spec.Auth == nil {
+		_, err := n.Keys.Check(ctx, s.Spec)
+		return err
+	}
+	base, lent := source.SplitBase(s.BaseURL)
+	s.Withheld = base != "" && !lent
 	all, at, err := n.Keys.List(ctx, s.Spec.Auth.Pool)
 	if err != nil {
 		return err
@@ -301,6 +307,9 @@ func (n *Node) situation(ctx context.Context, s *sourcecheck.Subject) error {
 		for _, v := range bad {
 			s.NoKey = append(s.NoKey, v.Text)
 		}
+	}
+	if len(s.NoKey) == 0 && s.Withheld && !s.Spec.Anonymous(source.ForSearch) {
+		s.NoKey = append(s.NoKey, "the source needs a credential, and the host of --base-url is sent none")
 	}
 	if len(s.NoKey) == 0 && !s.Spec.Anonymous(source.ForSearch) && !slices.ContainsFunc(s.Keys, sourcecheck.Key.Usable) {
 		s.NoKey = append(s.NoKey, "a credential is needed and none can be used now")
@@ -369,12 +378,12 @@ type oneKey struct {
 }
 
 // Pick implements upstream.Credentials.
-func (o *oneKey) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, tried []int64) (source.Key, bool, error) {
+func (o *oneKey) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to []string, tried []int64) (source.Key, bool, error) {
 	if len(tried) > 0 {
 		f := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: source.CodeAuthRefused}
 		return source.Key{}, false, fmt.Errorf("credential %s: %w", o.subject.Refused, f)
 	}
-	k, ok, err := o.Credentials.Pick(ctx, spec, p, nil)
+	k, ok, err := o.Credentials.Pick(ctx, spec, p, to, nil)
 	if ok {
 		o.subject.Used = k.Credential.Name
 	}

@@ -76,6 +76,8 @@ type Rig struct {
 	Sim  *sim.Sim
 	Node *node.Node
 	Base string
+	// Keys: the oracle is sent the credentials of the sources it stands in for.
+	Keys bool
 	t    testing.TB
 }
 
@@ -122,9 +124,17 @@ func NewRig(t testing.TB, c RigConfig) *Rig {
 	return r
 }
 
+// BaseOf is the base URL of a source at the oracle.
+func (r *Rig) BaseOf(code string) string {
+	if base := r.Base + "/" + code; !r.Keys {
+		return base
+	}
+	return source.WithCredentials(r.Base + "/" + code)
+}
+
 // Harvest harvests a source of the oracle.
 func (r *Rig) Harvest(ctx context.Context, code string) (*node.Report, error) {
-	return r.Node.Harvest(ctx, node.HarvestRequest{Source: code, BaseURL: r.Base + "/" + code})
+	return r.Node.Harvest(ctx, node.HarvestRequest{Source: code, BaseURL: r.BaseOf(code)})
 }
 
 // MustHarvest is Harvest that fails the test on an error.

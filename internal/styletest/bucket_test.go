@@ -167,7 +167,7 @@ mapping:
 			now := r.Sim.Now().Truncate(24 * time.Hour)
 			from := now.AddDate(0, 0, -60)
 			rep, err := r.Node.Harvest(t.Context(), node.HarvestRequest{
-				Source: code, Operation: harvest.Backfill, Activity: fmt.Sprint("pass ", pass), BaseURL: r.Base + "/" + code,
+				Source: code, Operation: harvest.Backfill, Activity: fmt.Sprint("pass ", pass), BaseURL: r.BaseOf(code),
 				From: from, To: now.AddDate(0, 0, -1),
 			})
 			if err != nil || rep.Status != "COMPLETED" || !time.Time(*rep.Watermark).Equal(from) {

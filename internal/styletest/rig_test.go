@@ -209,7 +209,7 @@ func newRun(t *testing.T, w row, faults sim.Faults, scripts ...sim.Script) *run 
 		Packs: map[string]registry.Pack{code: pack},
 		Node:  node.Config{Workers: 1, Poll: 10 * time.Second},
 	})
-	r.Base = "http://127.0.0.1" // the only place a credential goes in plain
+	r.Base, r.Keys = "http://127.0.0.1", true // the only place a credential goes in plain
 	if w.paste {
 		r.row.keys = []string{r.pasted()}
 	}
@@ -250,7 +250,7 @@ func (r *run) credentials() {
 // harvest works until nothing is left to do.
 func (r *run) harvest() (err error) {
 	r.watch = new(node.Watch)
-	r.rep, err = r.Node.Harvest(r.t.Context(), node.HarvestRequest{Source: code, BaseURL: r.Base + "/" + code, Watch: r.watch})
+	r.rep, err = r.Node.Harvest(r.t.Context(), node.HarvestRequest{Source: code, BaseURL: r.BaseOf(code), Watch: r.watch})
 	return err
 }
 

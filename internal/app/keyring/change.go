@@ -47,10 +47,14 @@ func (r *Ring) List(ctx context.Context, pool string) ([]source.Credential, time
 	return r.store.Credentials(ctx, pool)
 }
 
-// Set puts a credential into a pool, in place of the one of the same name.
+// Set puts a credential into a pool, in place of the one of the same name, bound
+// to where the source is by the description in force.
 func (r *Ring) Set(ctx context.Context, o Offer, how Order) ([]source.CredentialChange, error) {
 	c, err := r.prepare(o)
 	if err != nil {
+		return nil, err
+	}
+	if c.Origins, err = r.where(ctx, c.Pool); err != nil {
 		return nil, err
 	}
 	how.Audit.Action = "CREDENTIAL_SET"
@@ -80,8 +84,8 @@ func (r *Ring) Rotate(ctx context.Context, o Offer, how Order) ([]source.Credent
 	})
 }
 
-// Reseal seals every sealed secret of a pool that is not under the current key
-// anew. The secrets stay what they are.
+// Reseal seals every sealed secret of a pool that is not under the current key,
+// or whose hash is of an older kind, anew. The secrets stay what they are.
 func (r *Ring) Reseal(ctx context.Context, pool string, how Order) ([]source.CredentialChange, error) {
 	how.Audit.Action = "CREDENTIAL_RESEAL"
 	return r.change(ctx, pool, "", how, func(all []source.Credential, now time.Time) ([]source.CredentialChange, error) {
@@ -95,16 +99,15 @@ func (r *Ring) Reseal(ctx context.Context, pool string, how Order) ([]source.Cre
 			if err != nil {
 				return nil, err
 			}
-			if done {
+			s, err := r.vault.Resolve(c)
+			if err != nil {
+				errs = append(errs, err)
 				continue
 			}
-			s, err := r.vault.Resolve(c)
-			if err == nil {
-				var ref source.SecretRef
-				ref, err = r.vault.Seal(c, s)
+			ref, err := r.vault.Seal(c, s)
+			if errs = append(errs, err); !done || ref.MAC != c.Secret.MAC {
 				out = append(out, source.CredentialChange{Reseal: c.ID, Secret: &ref})
 			}
-			errs = append(errs, err)
 		}
 		return out, errors.Join(errs...)
 	})

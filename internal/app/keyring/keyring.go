@@ -26,11 +26,20 @@ import (
 // the rows under a lock and makes the changes it returns with an audit line, in
 // one transaction; it returns [harvest.ErrNotFound] if the source is not there.
 // NoteRefusal stores the health of a key if it is still what it was when read.
+// Grants reads what others may do with a source's credentials and rate limit,
+// and RateOwner who first used a rate limit that is named after no source, nobody
+// if empty.
 type Store interface {
 	Credentials(ctx context.Context, pool string) ([]source.Credential, time.Time, error)
 	ChangeCredentials(ctx context.Context, pool string, a source.Audit, decide func([]source.Credential, time.Time) ([]source.CredentialChange, error)) error
 	NoteRefusal(ctx context.Context, id int64, was, refused int, rest time.Duration) error
+	Grants(ctx context.Context, code string) ([]source.Grant, error)
+	RateOwner(ctx context.Context, key string) (string, error)
 }
+
+// Origins tells where the requests of a source go by the description in force. It
+// returns [harvest.ErrNotFound] for a source that is not described.
+type Origins func(ctx context.Context, code string) ([]string, error)
 
 // Vault turns references into secrets and secrets into sealed ones.
 type Vault interface {
@@ -45,6 +54,7 @@ type Ring struct {
 	store  Store
 	vault  Vault
 	redact *source.Redactor
+	where  Origins
 	log    *slog.Logger
 
 	mu     sync.Mutex
@@ -52,14 +62,16 @@ type Ring struct {
 	warned map[int64]bool    // guarded by mu; credentials that could not be read
 }
 
-// New returns a ring. redact is told every secret that is handed out.
-func New(store Store, vault Vault, redact *source.Redactor, log *slog.Logger) *Ring {
-	return &Ring{store: store, vault: vault, redact: redact, log: log.With("component", "keyring"), turns: map[string]uint64{}, warned: map[int64]bool{}}
+// New returns a ring. redact is told every secret that is handed out; a
+// credential is bound to where its source is when it is set.
+func New(store Store, vault Vault, redact *source.Redactor, where Origins, log *slog.Logger) *Ring {
+	return &Ring{store: store, vault: vault, redact: redact, where: where, log: log.With("component", "keyring"), turns: map[string]uint64{}, warned: map[int64]bool{}}
 }
 
 // Pick returns the key for a request, leaving out those already tried; false if
-// the request is to go without. An error wraps a [harvest.Fault].
-func (r *Ring) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, tried []int64) (source.Key, bool, error) {
+// the request is to go without. It hands out none that may not be sent to one of
+// the origins. An error wraps a [harvest.Fault].
+func (r *Ring) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to []string, tried []int64) (source.Key, bool, error) {
 	if spec.Auth == nil {
 		return source.Key{}, false, nil
 	}
@@ -67,14 +79,19 @@ func (r *Ring) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, tr
 	if e := spec.Endpoint(p); e != nil {
 		aim.Endpoint = e.Name
 	}
-	all, now, err := r.store.Credentials(ctx, pool)
+	all, now, grants, err := r.pool(ctx, spec, to)
 	if err != nil {
 		f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "credentials_lost"}
 		return source.Key{}, false, fmt.Errorf("credentials of %s: %w: %w", pool, f, err)
 	}
-	var unreadable []error
+	var unreadable, withheld []error
 	for _, c := range source.Turn(source.Candidates(all, aim, now), r.turn(pool+"/"+aim.Endpoint)) {
 		if slices.Contains(tried, c.ID) {
+			continue
+		}
+		if err := barred(spec, c, to, grants); err != nil {
+			withheld = append(withheld, err)
+			r.warn(c, err)
 			continue
 		}
 		s, err := r.vault.Resolve(c)
@@ -93,6 +110,10 @@ func (r *Ring) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, tr
 	}
 	if spec.Anonymous(p) {
 		return source.Key{}, false, nil
+	}
+	if len(withheld) > 0 {
+		f := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: source.CodeWithheld}
+		return source.Key{}, false, fmt.Errorf("%w: %w", f, withheld[0])
 	}
 	return source.Key{}, false, missing(pool, all, now, len(tried) > 0, errors.Join(unreadable...))
 }
@@ -155,34 +176,57 @@ func (r *Ring) Report(ctx context.Context, k source.Key, o source.KeyOutcome) {
 }
 
 // Check says what would keep a request of the spec from having the credential
-// it needs, before anything is asked; all findings at once. It reports whether
-// searches would go with a key.
+// it needs, and what the spec takes of other sources without their owner's word,
+// before anything is asked; all findings at once. It reports whether searches
+// would go with a key.
 func (r *Ring) Check(ctx context.Context, spec *source.Spec) (keyed bool, err error) {
-	if spec.Auth == nil {
-		return false, nil
-	}
-	all, now, err := r.store.Credentials(ctx, spec.Auth.Pool)
+	bad, err := r.foreignRates(ctx, spec)
 	if err != nil {
 		return false, err
 	}
-	var bad source.Violations
+	if spec.Auth == nil {
+		return false, or(bad)
+	}
+	all, now, grants, err := r.pool(ctx, spec, spec.Origins())
+	if err != nil {
+		return false, err
+	}
 	for _, p := range source.Purposes() {
 		e := spec.Endpoint(p)
 		if e == nil {
 			continue
 		}
 		aim := source.Aim{Endpoint: e.Name, Task: harvest.Operation(spec.Operation)}
-		there := slices.ContainsFunc(all, func(c source.Credential) bool { return c.Serves(aim, now) })
+		there := false
+		for _, c := range all {
+			if !c.Serves(aim, now) {
+				continue
+			}
+			there = true
+			if err := barred(spec, c, spec.Origins(), grants); err != nil {
+				bad = add(bad, "auth", err.Error())
+			}
+		}
 		if p == source.ForSearch {
 			keyed = there
 		}
 		if !there && !spec.Anonymous(p) {
-			bad = append(bad, source.Violation{Path: "auth", Text: fmt.Sprintf(
-				"endpoint %s needs a credential and none of %s is in force; patra credential set %s NAME", e.Name, spec.Auth.Pool, spec.Auth.Pool)})
+			bad = add(bad, "auth", fmt.Sprintf("endpoint %s needs a credential and none of %s is in force; patra credential set %s NAME", e.Name, spec.Auth.Pool, spec.Auth.Pool))
 		}
 	}
-	if len(bad) > 0 {
-		return keyed, bad
+	return keyed, or(bad)
+}
+
+func add(bad source.Violations, path, text string) source.Violations {
+	if v := (source.Violation{Path: path, Text: text}); !slices.Contains(bad, v) {
+		return append(bad, v)
 	}
-	return keyed, nil
+	return bad
+}
+
+func or(bad source.Violations) error {
+	if len(bad) > 0 {
+		return bad
+	}
+	return nil
 }

@@ -18,27 +18,36 @@ import (
 	"github.com/papertrace/patra/internal/patratest"
 )
 
+const home = "https://demo.example"
+
 type rig struct {
 	*keyring.Ring
 	t     *testing.T
 	store *sqlstore.Store
 	env   map[string]string
 	spec  *source.Spec
+	where map[string][]string // origins by source
 	log   bytes.Buffer
 }
 
 func newRig(t *testing.T, e patratest.Engine) *rig {
 	t.Helper()
-	r := &rig{t: t, store: patratest.Open(t, e.DSN(t), sqlstore.Options{}), env: map[string]string{}}
+	r := &rig{t: t, store: patratest.Open(t, e.DSN(t), sqlstore.Options{}), env: map[string]string{}, where: map[string][]string{"demo": {home}}}
 	_, err := r.store.ChangeSource(t.Context(), source.Provenance{Code: "demo", Origin: "API"}, source.Audit{Actor: "test", Action: "SOURCE_APPLY", Object: "source/demo"},
 		func(source.Contents) ([]source.Change, error) { return nil, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 	v := vault.New(func(k string) (string, bool) { s, ok := r.env[k]; return s, ok })
-	r.Ring = keyring.New(r.store, v, new(source.Redactor), slog.New(slog.NewTextHandler(&r.log, nil)))
+	where := func(_ context.Context, code string) ([]string, error) {
+		if o, ok := r.where[code]; ok {
+			return o, nil
+		}
+		return nil, harvest.ErrNotFound
+	}
+	r.Ring = keyring.New(r.store, v, new(source.Redactor), where, slog.New(slog.NewTextHandler(&r.log, nil)))
 	r.spec = &source.Spec{
-		Source: "demo", Operation: string(harvest.Harvest), Search: source.Endpoint{Name: "works"}, Count: &source.Endpoint{Name: "count"},
+		Source: "demo", HTTP: source.HTTP{BaseURL: home + "/v1"}, Rate: source.Rate{Key: "demo"}, Operation: string(harvest.Harvest), Search: source.Endpoint{Name: "works"}, Count: &source.Endpoint{Name: "count"},
 		Auth: &source.Auth{Type: source.AuthAPIKey, In: source.InHeader, Name: "X-Key", Pool: "demo"},
 	}
 	return r
@@ -49,7 +58,7 @@ func (r *rig) put(c source.Credential) int64 {
 	r.t.Helper()
 	r.env["KEY_"+c.Name] = "the-very-secret-of-" + c.Name
 	c.Pool, c.Secret = "demo", source.SecretRef{Kind: source.SecretEnv, Ref: "KEY_" + c.Name}
-	c.Weight = max(1, c.Weight)
+	c.Weight, c.Origins = max(1, c.Weight), []string{home}
 	if c.Scope == "" {
 		c.Scope = source.ScopeSource
 	}
@@ -71,7 +80,7 @@ func (r *rig) walk(p source.Purpose) (names string, code string) {
 	r.t.Helper()
 	var tried []int64
 	for {
-		k, ok, err := r.Pick(r.t.Context(), r.spec, p, tried)
+		k, ok, err := r.Pick(r.t.Context(), r.spec, p, []string{home}, tried)
 		if err != nil {
 			f, _ := harvest.FaultOf(err)
 			return strings.TrimSpace(names), f.Code
@@ -143,7 +152,7 @@ func TestM14_Health(t *testing.T) {
 		seen := map[string]int{}
 		var a source.Key
 		for range 40 {
-			k, _, err := r.Pick(t.Context(), r.spec, source.ForSearch, nil)
+			k, _, err := r.Pick(t.Context(), r.spec, source.ForSearch, []string{home}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +204,7 @@ func TestPick_UnreadableFallsToTheNext(t *testing.T) {
 	if _, code := r.walk(source.ForSearch); code != "credential_unreadable" {
 		t.Errorf("nothing readable: %s", code)
 	}
-	if _, _, err := r.Pick(t.Context(), &source.Spec{Auth: &source.Auth{Pool: "nobody"}, Search: source.Endpoint{Name: "works"}}, source.ForSearch, nil); err == nil {
+	if _, _, err := r.Pick(t.Context(), &source.Spec{Auth: &source.Auth{Pool: "nobody"}, Search: source.Endpoint{Name: "works"}}, source.ForSearch, nil, nil); err == nil {
 		t.Error("a pool that is not there gave a key")
 	} else if f, _ := harvest.FaultOf(err); f.Code != "no_credential" || f.Level != harvest.Fatal {
 		t.Errorf("no pool: %v", err)
@@ -213,7 +222,7 @@ func TestPick_AsManySecretsAsAreSent(t *testing.T) {
 	r.spec.Auth.Also = []source.AuthPlace{{In: source.InHeader, Name: "X-Inst"}}
 	for _, want := range []string{"two", "one"} {
 		for range 2 { // each has its turn
-			k, ok, err := r.Pick(t.Context(), r.spec, source.ForSearch, nil)
+			k, ok, err := r.Pick(t.Context(), r.spec, source.ForSearch, []string{home}, nil)
 			if !ok || k.Credential.Name != want {
 				t.Errorf("picked %q (%v), want the one with %d secrets", k.Credential.Name, err, 1+len(r.spec.Auth.Also))
 			}
@@ -314,7 +323,7 @@ func (r *rig) rows(ctx context.Context) []source.Credential {
 
 func (r *rig) mustPick(secret string) {
 	r.t.Helper()
-	k, ok, err := r.Pick(r.t.Context(), r.spec, source.ForSearch, nil)
+	k, ok, err := r.Pick(r.t.Context(), r.spec, source.ForSearch, []string{home}, nil)
 	if err != nil || !ok || k.Secret.Reveal() != secret {
 		r.t.Fatalf("picked %v %v, not the secret wanted", ok, err)
 	}

@@ -59,5 +59,5 @@ type Upstream interface {
 	Ask(ctx context.Context, s *source.Spec, c source.Call) (source.Answer, error)
 	// Allowed is what the provider allows requests for a purpose, as they would be
 	// sent now: with a key or without.
-	Allowed(ctx context.Context, s *source.Spec, p source.Purpose) source.Rate
+	Allowed(ctx context.Context, s *source.Spec, c source.Call) source.Rate
 }

@@ -104,9 +104,9 @@ func (j *job) requests(s harvest.SliceSpec) int64 {
 // allowed is what its requests may be.
 func (j *job) allowed(ctx context.Context) source.Rate {
 	if j.t.Operation == harvest.Update {
-		return j.up.Allowed(ctx, j.spec, source.ForDetail)
+		return j.up.Allowed(ctx, j.spec, source.Call{Purpose: source.ForDetail, BaseURL: j.t.BaseURL})
 	}
-	return j.up.Allowed(ctx, j.spec, source.ForSearch)
+	return j.up.Allowed(ctx, j.spec, source.Call{Purpose: source.ForSearch, BaseURL: j.t.BaseURL})
 }
 
 // cost of one of them in units of the quotas.

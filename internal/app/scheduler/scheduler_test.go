@@ -101,7 +101,7 @@ func (w *world) Ask(_ context.Context, s *source.Spec, _ source.Call) (source.An
 }
 
 // Allowed implements planner.Upstream.
-func (w *world) Allowed(_ context.Context, s *source.Spec, _ source.Purpose) source.Rate {
+func (w *world) Allowed(_ context.Context, s *source.Spec, _ source.Call) source.Rate {
 	return s.Allowed(false)
 }
 

@@ -149,7 +149,11 @@ func (j *job) credential(l *lines) {
 		l.fail(fmt.Sprintf("patra credential rotate %s %s --stdin, or ask the provider why", a.Pool, j.Refused), "%s was refused by the upstream%s", j.Refused, j.said(" with "))
 	}
 	for _, text := range j.NoKey {
-		l.fail(set, "%s", text)
+		fix := set
+		if j.Withheld && len(j.Keys) > 0 {
+			fix = "say --with-credentials if that host may have the key"
+		}
+		l.fail(fix, "%s", text)
 	}
 	used := cmp.Or(j.Used, j.Refused)
 	if i := slices.IndexFunc(j.Keys, Key.Usable); used == "" && i >= 0 {
@@ -166,7 +170,11 @@ func (j *job) credential(l *lines) {
 		case k.Name != used:
 			l.ok("%s (%s) stands by", k.Name, k.Where)
 		}
-		if k.Name == used && j.Refused == "" && len(j.NoKey) == 0 {
+		switch {
+		case k.Name != used || j.Refused != "" || len(j.NoKey) > 0:
+		case j.Withheld:
+			l.ok("%s (%s) is not sent to the host of --base-url; --with-credentials sends it there", k.Name, k.Where)
+		default:
 			l.ok("%s (%s) is used as %s %s", k.Name, k.Where, strings.ToLower(a.In), a.Name)
 		}
 	}

@@ -110,6 +110,8 @@ type Situation struct {
 	// QuietUntil is when the quiet hours that the source is in end.
 	QuietUntil time.Time `json:"quiet_until,omitzero"`
 	Keys       []Key     `json:"credentials,omitempty"`
+	// Withheld: the base URL stands in for the source and is sent no credential.
+	Withheld bool `json:"withheld,omitempty"`
 	// NoKey says what a needed credential lacks.
 	NoKey []string `json:"no_credential,omitempty"`
 	// Used is the name of the credential the test read went with, Refused that

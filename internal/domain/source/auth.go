@@ -36,6 +36,10 @@ const (
 // auth signature (R42).
 const CodeAuthRefused = "auth_refused"
 
+// CodeWithheld is the fault of a request that needs a credential where none may
+// be sent.
+const CodeWithheld = "credential_withheld"
+
 // AuthConfig is the auth dimension: how a request says who is asking. It holds
 // no secret and no key's name, only the pool keys are taken from (R47).
 type AuthConfig struct {

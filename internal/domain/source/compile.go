@@ -93,6 +93,7 @@ func Compile(def Definition, t Trigger) (*Spec, []Warning, error) {
 	c.mapping()
 	c.vars()
 	c.query()
+	c.warn = append(c.spec.Exposed(), c.warn...)
 	_, bad := CompileSchedule(c.def)
 	c.bad = append(c.bad, bad...)
 	if len(c.bad) > 0 {

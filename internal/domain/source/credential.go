@@ -57,6 +57,9 @@ type Credential struct {
 	Status string    `json:"status"`
 	From   time.Time `json:"from"`
 	To     time.Time `json:"to,omitzero"`
+	// Origins it may be sent to, those of the source when it was set; nil for one
+	// that was set before credentials were bound.
+	Origins []string `json:"origins,omitempty"`
 	// Supersedes is the row this one was put in place of.
 	Supersedes int64 `json:"supersedes,omitzero"`
 	// Refused counts refusals in a row; until RefusedUntil the key rests.
@@ -185,6 +188,12 @@ type CredentialChange struct {
 	// Reseal replaces how a row's secret is kept, not the secret.
 	Reseal int64      `json:"reseal,omitempty"`
 	Secret *SecretRef `json:"secret,omitempty"`
+	// Bind says for a row which origins it may be sent to.
+	Bind    int64    `json:"bind,omitempty"`
+	Origins []string `json:"origins,omitempty"`
+	// Allow gives others something of the source, Withdraw takes it back.
+	Allow    *Grant `json:"allow,omitempty"`
+	Withdraw *Grant `json:"withdraw,omitempty"`
 }
 
 var credentialName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -12,20 +13,23 @@ import (
 )
 
 const credentialCols = `c.id, p.provenance_code, c.credential_name, c.endpoint_name, c.scope_code, c.task_type_key, c.secret_kind_code, c.secret_ref, c.secret_sealed, c.secret_mac,
-	c.is_default_preferred, c.weight, c.lifecycle_status_code, c.effective_from, c.effective_to, c.supersedes_id, c.refused_count, c.refused_until`
+	c.is_default_preferred, c.weight, c.lifecycle_status_code, c.effective_from, c.effective_to, c.supersedes_id, c.refused_count, c.refused_until, c.origins_json`
 
 func scanCredential(r *sql.Rows) (source.Credential, error) {
 	var c source.Credential
-	var endpoint, ref, mac sql.NullString
+	var endpoint, ref, mac, origins sql.NullString
 	var task string
 	var from, to, rest ts
 	var sup sql.NullInt64
 	err := r.Scan(&c.ID, &c.Pool, &c.Name, &endpoint, &c.Scope, &task, &c.Secret.Kind, &ref, &c.Secret.Sealed, &mac,
-		&c.Preferred, &c.Weight, &c.Status, &from, &to, &sup, &c.Refused, &rest)
+		&c.Preferred, &c.Weight, &c.Status, &from, &to, &sup, &c.Refused, &rest, &origins)
 	c.Endpoint, c.Secret.Ref, c.Secret.MAC = endpoint.String, ref.String, mac.String
 	c.From, c.To, c.Supersedes, c.RefusedUntil = from.time(), to.time(), sup.Int64, rest.time()
 	if task != taskAll {
 		c.Task = harvest.Operation(task)
+	}
+	if err == nil && origins.Valid {
+		err = json.Unmarshal([]byte(origins.String), &c.Origins)
 	}
 	return c, err
 }
@@ -96,6 +100,16 @@ func (x *tx) changeCredential(prov int64, ch *source.CredentialChange, actor str
 		_, err = x.exec(`UPDATE reg_prov_credential SET lifecycle_status_code=?, updated_at=? WHERE id=?`, source.CredentialDisabled, ts(x.now), ch.Disable)
 	case ch.Reseal != 0:
 		_, err = x.exec(`UPDATE reg_prov_credential SET secret_sealed=?, secret_mac=?, updated_at=? WHERE id=?`, ch.Secret.Sealed, null(ch.Secret.MAC), ts(x.now), ch.Reseal)
+	case ch.Bind != 0:
+		var origins any
+		if origins, err = originsJSON(ch.Origins); err == nil {
+			_, err = x.exec(`UPDATE reg_prov_credential SET origins_json=?, updated_at=? WHERE id=?`, origins, ts(x.now), ch.Bind)
+		}
+	case ch.Allow != nil:
+		_, err = x.insert(`INSERT INTO reg_prov_grant (provenance_id, kind_code, granted, created_by, created_at) VALUES `+marks(1, 5),
+			prov, ch.Allow.Kind, ch.Allow.Value, actor, ts(x.now))
+	case ch.Withdraw != nil:
+		_, err = x.exec(`DELETE FROM reg_prov_grant WHERE provenance_id=? AND kind_code=? AND granted=?`, prov, ch.Withdraw.Kind, ch.Withdraw.Value)
 	}
 	return err
 }
@@ -109,10 +123,50 @@ func (x *tx) insertCredential(prov int64, c source.Credential, actor string) (in
 	if len(c.Secret.Sealed) > 0 {
 		sealed = c.Secret.Sealed
 	}
+	origins, err := originsJSON(c.Origins)
+	if err != nil {
+		return 0, err
+	}
 	return x.insert(`INSERT INTO reg_prov_credential (provenance_id, scope_code, task_type_key, endpoint_name, credential_name, secret_kind_code, secret_ref, secret_sealed, secret_mac,
-		is_default_preferred, weight, lifecycle_status_code, effective_from, effective_to, supersedes_id, created_by, created_at, updated_at) VALUES `+marks(1, 18),
+		is_default_preferred, weight, lifecycle_status_code, effective_from, effective_to, supersedes_id, origins_json, created_by, created_at, updated_at) VALUES `+marks(1, 19),
 		prov, c.Scope, task, null(c.Endpoint), c.Name, c.Secret.Kind, null(c.Secret.Ref), sealed, null(c.Secret.MAC),
-		c.Preferred, c.Weight, c.Status, ts(c.From), ts(c.To), nullID(c.Supersedes), actor, ts(x.now), ts(x.now))
+		c.Preferred, c.Weight, c.Status, ts(c.From), ts(c.To), nullID(c.Supersedes), origins, actor, ts(x.now), ts(x.now))
+}
+
+// originsJSON is a list as it is stored; NULL for a row that is not bound yet.
+func originsJSON(list []string) (any, error) {
+	if list == nil {
+		return nil, nil
+	}
+	b, err := json.Marshal(list)
+	return string(b), err
+}
+
+// Grants reads what others may do with a source's credentials and rate limit.
+func (s *Store) Grants(ctx context.Context, code string) ([]source.Grant, error) {
+	var out []source.Grant
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var g source.Grant
+		err := r.Scan(&g.Kind, &g.Value)
+		out = append(out, g)
+		return err
+	}, `SELECT g.kind_code, g.granted FROM reg_prov_grant g JOIN reg_provenance p ON p.id=g.provenance_id WHERE p.provenance_code=? ORDER BY g.kind_code, g.granted`, code)
+	if err != nil {
+		return nil, fmt.Errorf("read what %s allows others: %w", code, err)
+	}
+	return out, nil
+}
+
+// RateOwner is the source that first counted its requests under a name that is
+// no source's own; empty if there is none.
+func (s *Store) RateOwner(ctx context.Context, key string) (string, error) {
+	owner := ""
+	err := s.each(ctx, func(r *sql.Rows) error { return r.Scan(&owner) },
+		`SELECT p.provenance_code FROM reg_prov_rate_limit_cfg r JOIN reg_provenance p ON p.id=r.provenance_id WHERE r.bucket_key=? ORDER BY r.id LIMIT 1`, key)
+	if err != nil {
+		return "", fmt.Errorf("read whose the rate limit %s is: %w", key, err)
+	}
+	return owner, nil
 }
 
 // NoteRefusal keeps the health of a credential: how often it was refused in a

@@ -537,6 +537,7 @@ CREATE TABLE `reg_prov_credential` (
   `created_by` varchar(255) COLLATE utf8mb4_bin NOT NULL,
   `created_at` datetime(6) NOT NULL,
   `updated_at` datetime(6) NOT NULL,
+  `origins_json` mediumtext COLLATE utf8mb4_bin,
   PRIMARY KEY (`id`),
   KEY `idx_cred_pick` (`provenance_id`,`credential_name`),
   CONSTRAINT `reg_prov_credential_chk_1` CHECK ((`scope_code` in (_utf8mb4'SOURCE',_utf8mb4'TASK'))),
@@ -667,6 +668,18 @@ CREATE TABLE `reg_prov_fault_cfg` (
   CONSTRAINT `reg_prov_fault_cfg_chk_1` CHECK ((`scope_code` in (_utf8mb4'SOURCE',_utf8mb4'TASK'))),
   CONSTRAINT `reg_prov_fault_cfg_chk_2` CHECK ((`task_type_key` in (_utf8mb4'ALL',_utf8mb4'HARVEST',_utf8mb4'BACKFILL',_utf8mb4'UPDATE'))),
   CONSTRAINT `reg_prov_fault_cfg_chk_3` CHECK (((`scope_code` = _utf8mb4'TASK') = (`task_type_key` <> _utf8mb4'ALL')))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `reg_prov_grant` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `provenance_id` bigint NOT NULL,
+  `kind_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `granted` varchar(255) COLLATE utf8mb4_bin NOT NULL,
+  `created_by` varchar(255) COLLATE utf8mb4_bin NOT NULL,
+  `created_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `uk_prov_grant` (`provenance_id`,`kind_code`,`granted`),
+  CONSTRAINT `reg_prov_grant_chk_1` CHECK ((`kind_code` in (_utf8mb4'ORIGIN',_utf8mb4'POOL',_utf8mb4'RATE')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `reg_prov_http_cfg` (

@@ -509,7 +509,7 @@ CREATE TABLE reg_prov_credential (
   refused_until TEXT,
   created_by TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL, origins_json TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL')),
   CHECK ((secret_kind_code = 'SEALED') = (secret_sealed IS NOT NULL)),
   CHECK ((secret_kind_code = 'SEALED') = (secret_ref IS NULL))
@@ -622,6 +622,16 @@ CREATE TABLE reg_prov_fault_cfg (
 ) STRICT;
 
 CREATE INDEX idx_fault_cfg_pick ON reg_prov_fault_cfg (provenance_id, scope_code, task_type_key, effective_from);
+
+CREATE TABLE reg_prov_grant (
+  id INTEGER PRIMARY KEY,
+  provenance_id INTEGER NOT NULL,
+  kind_code TEXT NOT NULL CHECK (kind_code IN ('ORIGIN','POOL','RATE')),
+  granted TEXT NOT NULL,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  CONSTRAINT uk_prov_grant UNIQUE (provenance_id, kind_code, granted)
+) STRICT;
 
 CREATE TABLE reg_prov_http_cfg (
   id INTEGER PRIMARY KEY,

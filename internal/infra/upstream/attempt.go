@@ -57,13 +57,15 @@ func (a *attempt) rate() source.Rate {
 	return a.spec.Allowed(a.key != nil).For(endpoint, key)
 }
 
-// Allowed is what the provider allows requests for a purpose, as they would be
-// sent now.
-func (c *Client) Allowed(ctx context.Context, spec *source.Spec, p source.Purpose) source.Rate {
+// Allowed is what the provider allows a call, as it would be made now.
+func (c *Client) Allowed(ctx context.Context, spec *source.Spec, call source.Call) source.Rate {
 	if spec.Auth == nil || spec.Auth.Rate == nil || c.cfg.Credentials == nil {
 		return spec.Allowed(false)
 	}
-	_, keyed, err := c.cfg.Credentials.Pick(ctx, spec, p, nil)
+	if _, lent := source.SplitBase(call.BaseURL); call.BaseURL != "" && !lent {
+		return spec.Allowed(false)
+	}
+	_, keyed, err := c.cfg.Credentials.Pick(ctx, spec, call.Purpose, destinations(spec, call), nil)
 	return spec.Allowed(keyed && err == nil)
 }
 

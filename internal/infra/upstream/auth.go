@@ -17,37 +17,53 @@ import (
 // Credentials hands out keys, one per request, so that a change of them acts at
 // once (R47).
 type Credentials interface {
-	// Pick returns the key for a request, leaving out those already tried; false
-	// if it is to go without. An error wraps a [harvest.Fault]: there is no key
-	// where one is needed.
-	Pick(ctx context.Context, spec *source.Spec, p source.Purpose, tried []int64) (source.Key, bool, error)
+	// Pick returns the key for a request, leaving out those already tried and
+	// those that may not be sent to all of the origins; false if it is to go
+	// without. An error wraps a [harvest.Fault]: there is no key where one is
+	// needed.
+	Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to []string, tried []int64) (source.Key, bool, error)
 	// Report tells what the upstream made of a key.
 	Report(ctx context.Context, k source.Key, o source.KeyOutcome)
 }
 
 // pick finds the key of a try; nil: it goes without.
-func (c *Client) pick(ctx context.Context, spec *source.Spec, p source.Purpose, m *message, tried []int64, own *secrets) (*source.Key, error) {
+func (c *Client) pick(ctx context.Context, spec *source.Spec, call source.Call, m *message, tried []int64, own *secrets) (*source.Key, error) {
 	if spec.Auth == nil {
 		return nil, nil
 	}
-	code := ""
+	code, why := "", ""
+	base, lent := source.SplitBase(call.BaseURL)
 	switch {
 	case c.cfg.Credentials == nil:
 		code = "no_credential"
+	case base != "" && !lent:
+		// Whatever listens there is not whom the key is for.
+		code, why = source.CodeWithheld, ", and "+source.Origin(base)+", which stands in for it, is sent none without --with-credentials"
 	case m.url.Scheme != "https" && !spec.HTTP.AllowHTTP && !loopback(m.url.Hostname()):
 		code = "auth_in_plain" // for everybody on the way to read
 	default:
-		k, ok, err := c.cfg.Credentials.Pick(ctx, spec, p, tried)
+		k, ok, err := c.cfg.Credentials.Pick(ctx, spec, call.Purpose, destinations(spec, call), tried)
 		if err != nil || !ok {
 			return nil, err
 		}
 		own.add(partsOf(spec.Auth, k.Secret)...)
 		return &k, nil
 	}
-	if spec.Anonymous(p) {
+	if spec.Anonymous(call.Purpose) {
 		return nil, nil
 	}
-	return nil, fmt.Errorf("%s is not to be asked without a credential: %w", spec.Source, harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: code})
+	return nil, fmt.Errorf("%s is not to be asked without a credential%s: %w", spec.Source, why, harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: code})
+}
+
+// destinations are the origins that a key of the call must be for: where the
+// source is and where its tokens are got. A base URL that stands in for the
+// source was named by who may name it; an address for tokens was not.
+func destinations(spec *source.Spec, call source.Call) []string {
+	to := spec.Origins()
+	if call.BaseURL != "" {
+		return to[1:]
+	}
+	return to
 }
 
 func loopback(host string) bool {

@@ -25,7 +25,7 @@ type pool struct {
 	told []string // guarded by mu
 }
 
-func (p *pool) Pick(_ context.Context, spec *source.Spec, _ source.Purpose, tried []int64) (source.Key, bool, error) {
+func (p *pool) Pick(_ context.Context, spec *source.Spec, _ source.Purpose, _ []string, tried []int64) (source.Key, bool, error) {
 	for i, k := range p.keys {
 		if id := int64(i + 1); !slices.Contains(tried, id) {
 			return source.Key{Credential: source.Credential{ID: id, Name: fmt.Sprintf("k%d", id)}, Secret: source.NewSecret(k)}, true, nil
@@ -264,7 +264,7 @@ func TestR42_RestrictedNeverGoesWithout(t *testing.T) {
 	} {
 		n := play(status(200, goodReply))
 		spec := authSpec(source.Auth{Type: source.AuthAPIKey, In: source.InHeader, Name: "X-Key", Open: c.open})
-		_, err := keyed(n, &free{}, c.creds).Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch, BaseURL: c.base})
+		_, err := keyed(n, &free{}, c.creds).Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch, BaseURL: source.WithCredentials(c.base)})
 		switch {
 		case c.code != "" && (err == nil || mustFault(t, err).Code != c.code || len(n.asked) != 0):
 			t.Errorf("%s: %v, %d requests", name, err, len(n.asked))

@@ -313,7 +313,7 @@ func standTheBomb(t *testing.T, at string) {
 	c := New(Config{Credentials: &pool{keys: []string{bombKey}}}, new(free), decoders{})
 	defer c.Close()
 	ask := func(token string) error {
-		_, err := c.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch, BaseURL: at, Position: harvest.Position{Token: token}})
+		_, err := c.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch, BaseURL: source.WithCredentials(at), Position: harvest.Position{Token: token}})
 		return err
 	}
 	if err := ask("warm"); err != nil {

@@ -171,7 +171,7 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 		}
 	}()
 	for n := 1; ; n++ {
-		key, err := c.pick(ctx, spec, call.Purpose, m, tried, own)
+		key, err := c.pick(ctx, spec, call, m, tried, own)
 		if waiting != nil && (err != nil || key == nil) {
 			return fail(waiting.Fault, waiting.cause)
 		}

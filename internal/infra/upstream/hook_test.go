@@ -48,7 +48,7 @@ func TestHook_HMACOverTheWire(t *testing.T) {
 	defer srv.Close()
 	client := New(Config{Credentials: &pool{keys: []string{secret}}}, new(free), jsonDecoder{})
 	defer client.Close()
-	call := source.Call{Purpose: source.ForSearch, BaseURL: srv.URL + "/a b"}
+	call := source.Call{Purpose: source.ForSearch, BaseURL: source.WithCredentials(srv.URL + "/a b")}
 	spec := signed("hmac-sha256", nil)
 	a, err := client.Ask(t.Context(), spec, call)
 	if err != nil || len(stamps) != 2 {

@@ -292,7 +292,7 @@ func TestM4_Connections(t *testing.T) {
 	spec := testSpec()
 	spec.Retry.Attempts = 1
 	ask := func(base string) harvest.Fault {
-		_, err := client.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch, BaseURL: srv.URL + base})
+		_, err := client.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch, BaseURL: source.WithCredentials(srv.URL + base)})
 		f, _ := harvest.FaultOf(err)
 		return f
 	}

@@ -183,7 +183,8 @@ func token(s string) bool {
 // baseURL is where the call goes: the plan's own address, or the source's,
 // which must be https unless it says otherwise.
 func baseURL(spec *source.Spec, call source.Call) (*url.URL, error) {
-	u, err := parseURL(cmp.Or(call.BaseURL, spec.HTTP.BaseURL))
+	instead, _ := source.SplitBase(call.BaseURL)
+	u, err := parseURL(cmp.Or(instead, spec.HTTP.BaseURL))
 	if err != nil {
 		return nil, fmt.Errorf("base URL: %w", err)
 	}

@@ -118,7 +118,7 @@ func TestToken_OAuth2(t *testing.T) {
 			defer client.Close()
 			sent := 0
 			for range 3 {
-				a, err := client.Ask(t.Context(), oauth(c.token), source.Call{Purpose: source.ForSearch, BaseURL: srv.URL + "/v2"})
+				a, err := client.Ask(t.Context(), oauth(c.token), source.Call{Purpose: source.ForSearch, BaseURL: source.WithCredentials(srv.URL + "/v2")})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -177,7 +177,7 @@ func TestToken_Login(t *testing.T) {
 			defer srv.Close()
 			client := New(Config{Credentials: &pool{keys: []string{`me@x.org:pa"ss`}}}, new(free), jsonDecoder{})
 			defer client.Close()
-			if _, err := client.Ask(t.Context(), tokenSpec(source.AuthLogin, c.prefix, c.token), source.Call{Purpose: source.ForSearch, BaseURL: srv.URL}); err != nil {
+			if _, err := client.Ask(t.Context(), tokenSpec(source.AuthLogin, c.prefix, c.token), source.Call{Purpose: source.ForSearch, BaseURL: source.WithCredentials(srv.URL)}); err != nil {
 				t.Fatal(err)
 			}
 			if s.bodies[0] != c.body || s.gets[0].Header.Get("Authorization") != c.auth {
@@ -441,7 +441,7 @@ func TestR49_TokenAddresses(t *testing.T) {
 			spec := oauth(source.TokenConfig{URL: c.url})
 			spec.HTTP.BaseURL, spec.HTTP.AllowHTTP, spec.HTTP.AllowPrivate = srv.URL, c.http, c.priv
 			before := len(s.posts)
-			_, err := client.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch, BaseURL: c.base})
+			_, err := client.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch, BaseURL: source.WithCredentials(c.base)})
 			if c.code == "" {
 				if err != nil || len(s.posts) != before+1 {
 					t.Errorf("%v, %d tokens asked for", err, len(s.posts)-before)
@@ -502,7 +502,7 @@ func TestR48_TokensLeaveNoTrace(t *testing.T) {
 				if in == source.InQuery {
 					spec.Auth.Name, spec.Auth.Prefix = "access_token", ""
 				}
-				a, err := client.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch, BaseURL: srv.URL})
+				a, err := client.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch, BaseURL: source.WithCredentials(srv.URL)})
 				if (err != nil) == (name == "good" || name == "page has it all") {
 					t.Errorf("got %v", err)
 				}

@@ -1,0 +1,160 @@
+package keyring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// pool reads the credentials that a spec may want, and what their source allows
+// others if that matters. Those that were set before credentials were bound are
+// bound here, at first sight, to where their source is now.
+func (r *Ring) pool(ctx context.Context, spec *source.Spec, to []string) ([]source.Credential, time.Time, []source.Grant, error) {
+	pool := spec.Auth.Pool
+	all, now, err := r.store.Credentials(ctx, pool)
+	if err != nil {
+		return nil, now, nil, err
+	}
+	if slices.ContainsFunc(all, func(c source.Credential) bool { return unbound(c, now) }) {
+		if err := r.bind(ctx, pool); err != nil {
+			return nil, now, nil, err
+		}
+		if all, now, err = r.store.Credentials(ctx, pool); err != nil {
+			return nil, now, nil, err
+		}
+	}
+	if spec.Source == pool && !slices.ContainsFunc(all, func(c source.Credential) bool { return len(c.Unbound(to, nil)) > 0 }) {
+		return all, now, nil, nil
+	}
+	grants, err := r.store.Grants(ctx, pool)
+	return all, now, grants, err
+}
+
+// unbound reports whether a row was set before credentials were bound.
+func unbound(c source.Credential, now time.Time) bool { return c.Origins == nil && open(c, now) }
+
+// bind binds what is not bound yet, with an audit line of its own.
+func (r *Ring) bind(ctx context.Context, pool string) error {
+	origins, err := r.where(ctx, pool)
+	if err != nil {
+		return fmt.Errorf("where credentials of %s may be sent: %w", pool, err)
+	}
+	a := source.Audit{
+		Actor: "patra", Action: "CREDENTIAL_BIND", Object: "credential/" + pool,
+		Reason: "set before credentials were bound to origins; bound to those of the source at first sight",
+	}
+	return r.store.ChangeCredentials(ctx, pool, a, func(all []source.Credential, now time.Time) (out []source.CredentialChange, _ error) {
+		for _, c := range all {
+			if unbound(c, now) {
+				out = append(out, source.CredentialChange{Bind: c.ID, Origins: origins})
+				r.log.Warn("credential bound to where its source is", "source", pool, "credential", c.Name, "origins", strings.Join(origins, " "))
+			}
+		}
+		return out, nil
+	})
+}
+
+// barred says why a spec may not send a credential to origins.
+func barred(spec *source.Spec, c source.Credential, to []string, grants []source.Grant) error {
+	if g := (source.Grant{Kind: source.GrantPool, Value: spec.Source}); spec.Source != c.Pool && !slices.Contains(grants, g) {
+		return &source.NotAllowed{Pool: c.Pool, Grant: g, Text: fmt.Sprintf("source %s wants the credentials of %s, which nobody has allowed", spec.Source, c.Pool)}
+	}
+	if out := c.Unbound(to, grants); len(out) > 0 {
+		return &source.NotAllowed{Pool: c.Pool, Grant: source.Grant{Kind: source.GrantOrigin, Value: out[0]}, Text: fmt.Sprintf(
+			"credential %s of %s would be sent to %s; it was set for %s", c.Name, c.Pool, out[0], strings.Join(c.Origins, ", "))}
+	}
+	return nil
+}
+
+// foreignRates finds the rate limits of other sources that a spec counts its
+// requests under: what its upstream complains of would slow those down.
+func (r *Ring) foreignRates(ctx context.Context, spec *source.Spec) (bad source.Violations, err error) {
+	keys := spec.RateKeys()
+	for _, path := range slices.Sorted(maps.Keys(keys)) {
+		key := keys[path]
+		if key == spec.Source || key == "" {
+			continue
+		}
+		owner := key
+		if !r.known(ctx, key) {
+			if owner, err = r.store.RateOwner(ctx, key); err != nil {
+				return nil, err
+			}
+		}
+		if owner == "" || owner == spec.Source {
+			continue
+		}
+		grants, err := r.store.Grants(ctx, owner)
+		if err != nil {
+			return nil, err
+		}
+		if g := (source.Grant{Kind: source.GrantRate, Value: spec.Source}); !slices.Contains(grants, g) {
+			e := &source.NotAllowed{Pool: owner, Grant: g, Text: fmt.Sprintf("counts its requests under %s, the rate limit of %s, which nobody has allowed", key, owner)}
+			bad = append(bad, source.Violation{Path: path, Text: e.Error()})
+		}
+	}
+	return bad, nil
+}
+
+// known reports whether a source of that name is described, used or not.
+func (r *Ring) known(ctx context.Context, code string) bool {
+	_, err := r.where(ctx, code)
+	return !errors.Is(err, harvest.ErrNotFound)
+}
+
+// Permission is what an owner gives others, or takes back.
+type Permission struct {
+	Pool     string
+	Grants   []source.Grant
+	Withdraw bool
+}
+
+// Allow gives a permission or takes it back; what is so already is left alone.
+// Whoever may use a pool may send its credentials to where that source is now.
+func (r *Ring) Allow(ctx context.Context, p Permission, how Order) ([]source.CredentialChange, error) {
+	how.Audit.Action = "CREDENTIAL_ALLOW"
+	if p.Withdraw {
+		how.Audit.Action = "CREDENTIAL_WITHDRAW"
+	}
+	have, err := r.store.Grants(ctx, p.Pool)
+	if err != nil {
+		return nil, err
+	}
+	want := slices.Clone(p.Grants)
+	for _, g := range p.Grants {
+		if g.Kind != source.GrantPool || p.Withdraw {
+			continue
+		}
+		origins, err := r.where(ctx, g.Value)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range origins {
+			want = append(want, source.Grant{Kind: source.GrantOrigin, Value: o})
+		}
+	}
+	return r.change(ctx, p.Pool, "", how, func([]source.Credential, time.Time) (out []source.CredentialChange, _ error) {
+		for i, g := range want {
+			switch there := slices.Contains(have, g); {
+			case slices.Contains(want[:i], g):
+			case p.Withdraw && there:
+				out = append(out, source.CredentialChange{Withdraw: &g})
+			case !p.Withdraw && !there:
+				out = append(out, source.CredentialChange{Allow: &g})
+			}
+		}
+		return out, nil
+	})
+}
+
+// Grants lists what others may do with a source's credentials and rate limit.
+func (r *Ring) Grants(ctx context.Context, pool string) ([]source.Grant, error) {
+	return r.store.Grants(ctx, pool)
+}
