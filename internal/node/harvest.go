@@ -174,7 +174,7 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 		Provenance: req.Source, Operation: op, Activity: req.Activity, Kind: "MANUAL", From: req.From, To: req.To, Query: req.Query, BaseURL: req.BaseURL, Pick: req.Pick, Params: string(params),
 	}
 	planned, err := settled(func() (planner.Planned, error) {
-		p, err := n.Planner.Plan(ctx, trigger)
+		p, err := n.planRested(ctx, trigger, watch)
 		watch.traffic(p.Traffic)
 		return p, err
 	})
@@ -206,7 +206,7 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	runErr := n.work(ctx, req.Source, op, watch)
 	for runErr == nil && ctx.Err() == nil {
 		// Planning stopped where enough was open; now there is room.
-		next, err := settled(func() (planner.Planned, error) { return n.rest(ctx, trigger, planned) })
+		next, err := settled(func() (planner.Planned, error) { return n.rest(ctx, trigger, planned, watch) })
 		if err != nil || next.Noop {
 			if runErr = err; planned.Waits || !planned.Noop || next.Waits {
 				planned.Waits, planned.Reason = next.Waits, next.Reason
@@ -264,7 +264,7 @@ func (n *Node) lastTry(ctx context.Context, code string, op harvest.Operation, w
 
 // rest plans what is left of what was asked for: the rest of a plan that is not
 // whole, or of a BACKFILL that goes back in parts. Noop if nothing is.
-func (n *Node) rest(ctx context.Context, t harvest.Trigger, last planner.Planned) (planner.Planned, error) {
+func (n *Node) rest(ctx context.Context, t harvest.Trigger, last planner.Planned, watch *Watch) (planner.Planned, error) {
 	_, partial, err := n.Store.PartialPlan(ctx, last.Namespace)
 	if err != nil {
 		return last, err
@@ -272,7 +272,25 @@ func (n *Node) rest(ctx context.Context, t harvest.Trigger, last planner.Planned
 	if !partial && !last.Waits && (t.Operation != harvest.Backfill || last.Noop || !last.Window.From.After(t.From)) {
 		return planner.Planned{Noop: true}, nil
 	}
-	return n.Planner.Plan(ctx, t)
+	return n.planRested(ctx, t, watch)
+}
+
+// planRested plans when the source may be asked: where it rests because it failed
+// again and again, the rest is sat out, as its tasks do.
+func (n *Node) planRested(ctx context.Context, t harvest.Trigger, watch *Watch) (planner.Planned, error) {
+	for {
+		planned, err := n.Planner.Plan(ctx, t)
+		f, _ := harvest.FaultOf(err)
+		if f.Code != harvest.CodeBroken {
+			return planned, err
+		}
+		watch.waiting(sqlstore.Work{Later: 1, NextAt: time.Now().Add(f.RetryAfter), NextCode: f.Code})
+		select {
+		case <-ctx.Done():
+			return planned, ctx.Err()
+		case <-time.After(max(f.RetryAfter, time.Second)):
+		}
+	}
 }
 
 // params are the wish as it was given, kept with the trigger.
@@ -479,9 +497,9 @@ func waitText(code string) string {
 		return "quiet hours of the source (" + code + ")"
 	case harvest.CodeBroken:
 		return "the source failed again and again and rests, then one request is tried (" + code + ")"
-	case "quota_wait":
+	case harvest.CodeQuota:
 		return "the quota is used up (" + code + ")"
-	case "rate_wait":
+	case harvest.CodeRate:
 		return "the rate limit (" + code + ")"
 	case "":
 		return "not due yet"

@@ -37,7 +37,7 @@ var (
 	_ planner.Store     = (*sqlstore.Store)(nil)
 	_ gate.StateStore   = (*sqlstore.Store)(nil)
 	_ executor.Upstream = (*upstream.Client)(nil)
-	_ planner.Upstream  = (*upstream.Client)(nil)
+	_ planner.Upstream  = (*line)(nil)
 	_ planner.Registry  = (*registry.Registry)(nil)
 	_ registry.Store    = (*sqlstore.Store)(nil)
 	_ scheduler.Store   = (*sqlstore.Store)(nil)
@@ -104,7 +104,7 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	contracts = &keyed{Registry: contracts, keys: keys}
 	return &Node{
 		Store: store, Keys: keys, contracts: contracts, schedules: schedules, quiet: rest, watches: seen,
-		Planner: planner.New(contracts, store, up, cfg.Logger), up: up, cfg: cfg,
+		Planner: planner.New(contracts, store, &line{up, store}, cfg.Logger), up: up, cfg: cfg,
 	}
 }
 

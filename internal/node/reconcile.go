@@ -8,24 +8,16 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
-	"github.com/papertrace/patra/internal/infra/upstream"
 )
 
 var (
 	_ reconcile.Store    = (*sqlstore.Store)(nil)
-	_ reconcile.Upstream = (*upstream.Client)(nil)
+	_ reconcile.Upstream = (*line)(nil)
 )
 
 // Reconcile holds what is stored of a source against the source's own counts.
 func (n *Node) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	st, err := n.Store.SourceState(ctx, req.Source)
-	if err != nil {
-		return reconcile.Result{}, err
-	}
-	if st.Paused || st.Stopped {
-		return reconcile.Result{}, &HeldError{Source: req.Source, State: st}
-	}
-	return reconcile.New(n.contracts, n.Store, n.up).Compare(ctx, req)
+	return reconcile.New(n.contracts, n.Store, &line{n.up, n.Store}).Compare(ctx, req)
 }
 
 // Reread is a window that is read again, and the plan for it.

@@ -61,7 +61,9 @@ type served struct {
 	requests []time.Time      // guarded by mu
 	refuse   int              // the request that is refused, if not 0
 	date     func() time.Time // what replies say the time is; nil: what it is
-	events   []scheduler.Event
+	// instead, if it returns a reply, is heard in place of the oracle.
+	instead func(*http.Request) *http.Response
+	events  []scheduler.Event
 }
 
 func newServed(t *testing.T, qps, schedule string, cfg sim.Config) *served {
@@ -94,6 +96,11 @@ func (s *served) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Unlock()
 	if refused {
 		return &http.Response{StatusCode: http.StatusBadRequest, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+	}
+	if s.instead != nil {
+		if resp := s.instead(r); resp != nil {
+			return resp, nil
+		}
 	}
 	s.oracle.Advance(time.Since(s.oracle.Now()))
 	resp, err := patratest.Direct{Handler: s.oracle}.RoundTrip(r)

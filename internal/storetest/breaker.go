@@ -72,7 +72,7 @@ func (l *Lab) mend() {
 	}
 }
 
-// partitionRests: after five spent runs in a row nothing of the partition is
+// partitionRests: after three spent runs in a row nothing of the partition is
 // taken, then one task tries; other partitions go on.
 func partitionRests(l *Lab) {
 	bf := harvest.ActivityNamespace(prov, harvest.Backfill, "updated", "b1")
@@ -189,4 +189,131 @@ func partitionClosed(l *Lab) {
 			l.Errorf("%s: %d tasks taken", name, n)
 		}
 	}
+}
+
+// requestsCount: what is asked outside of tasks counts for the breaker of its
+// partition with what tasks ask, and is held back by it as they are.
+func requestsCount(l *Lab) {
+	l.Plan(0, 8)
+	l.Due()
+	var p harvest.Partition
+	if err := l.DB.QueryRow(`SELECT provenance_code, endpoint_name, operation_code FROM ing_task LIMIT 1`).Scan(&p.Provenance, &p.Endpoint, &p.Operation); err != nil {
+		l.Fatal(err)
+	}
+	may := func() bool {
+		l.Helper()
+		_, rests, err := l.Store.PassBreaker(l.ctx(), p)
+		if err != nil {
+			l.Fatalf("pass: %v", err)
+		}
+		return !rests
+	}
+	must := func(err error) {
+		l.Helper()
+		if err != nil {
+			l.Fatal(err)
+		}
+	}
+	l.Unchanged("a request where nothing has failed", func() {
+		if !may() {
+			l.Error("rests before anything failed")
+		}
+		must(l.Store.CountAnswer(l.ctx(), p))
+		must(l.Store.GiveBackTry(l.ctx(), p))
+	})
+
+	// An answer in between begins the count anew; a task's failure is one of three.
+	must(l.Store.CountFailure(l.ctx(), p, "http_503", "down"))
+	must(l.Store.CountFailure(l.ctx(), p, "http_503", "down"))
+	must(l.Store.CountAnswer(l.ctx(), p))
+	must(l.Store.CountFailure(l.ctx(), p, "http_503", "down"))
+	l.spend(harvest.Harvest)
+	if !may() || len(l.Lease(1)) != 1 {
+		l.Error("rests after two failures")
+	}
+	must(l.Store.CountFailure(l.ctx(), p, "http_503", "down"))
+	if until, rests, err := l.Store.PassBreaker(l.ctx(), p); err != nil || !rests || !until.Equal(l.breaker().Until) || l.rest() != time.Minute {
+		l.Errorf("after three failures: until %s, rests %v for %s, %v", until, rests, l.rest(), err)
+	}
+	if n := len(l.Lease(3)); n != 0 {
+		l.Errorf("%d tasks taken at rest", n)
+	}
+
+	// Many ask when the rest is over: one may. Given back, another may; failed,
+	// the rest is twice as long; answered, it is over.
+	l.rested()
+	var mu sync.Mutex
+	passed := 0
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			_, rests, err := l.Store.PassBreaker(l.ctx(), p)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil && !rests {
+				passed++
+			}
+		})
+	}
+	wg.Wait()
+	if passed != 1 || len(l.Lease(1)) != 0 {
+		l.Errorf("%d of 8 try at once", passed)
+	}
+	must(l.Store.GiveBackTry(l.ctx(), p))
+	if !may() || may() {
+		l.Error("not one try after one was given back")
+	}
+	must(l.Store.CountFailure(l.ctx(), p, "timeout", "down"))
+	if d := l.rest(); d != 2*time.Minute {
+		l.Errorf("rests for %s after a try", d)
+	}
+	l.rested()
+	if !may() {
+		l.Error("no try after the second rest")
+	}
+	must(l.Store.CountAnswer(l.ctx(), p))
+	if n := len(l.Lease(3)); n != 3 || !may() {
+		l.Errorf("%d tasks taken once it was mended", n)
+	}
+	l.MustVerify()
+}
+
+// throttledIsNoFailure: an upstream that asks for fewer requests is there, however
+// often it does.
+func throttledIsNoFailure(l *Lab) {
+	l.Plan(0, 8)
+	l.Due()
+	for range 2 * harvest.BreakAfter {
+		j := l.LeaseOne()
+		l.end(j, harvest.RunEnd{Outcome: harvest.Spent, Code: "http_429", Error: "slow down", Throttled: true})
+		l.Due()
+	}
+	if n := l.Int(`SELECT COUNT(*) FROM ing_rate_gate`); n != 0 || len(l.Lease(1)) != 1 {
+		l.Errorf("%d breakers", n)
+	}
+}
+
+// waitKeepsTheFault: what the upstream said last stays the reason of a task that
+// waits for a permit since.
+func waitKeepsTheFault(l *Lab) {
+	l.Plan(0, 1)
+	reason := func() string { return l.Text(`SELECT CONCAT(error_code, ': ', error) FROM ing_task`) }
+	l.end(l.LeaseOne(), harvest.RunEnd{Outcome: harvest.Released, Code: harvest.CodeRate, Error: "no permit"})
+	if got := reason(); got != "rate_wait: no permit" {
+		l.Errorf("before any fault: %s", got)
+	}
+	l.end(l.LeaseOne(), harvest.RunEnd{Outcome: harvest.Spent, Code: "http_503", Error: "down"})
+	for _, code := range []string{harvest.CodeRate, harvest.CodeQuota, harvest.CodeQuiet, "shutdown"} {
+		l.Due()
+		l.end(l.LeaseOne(), harvest.RunEnd{Outcome: harvest.Released, Code: code, Error: "waits"})
+		if got := reason(); got != "http_503: down" {
+			l.Errorf("after %s: %s", code, got)
+		}
+	}
+	l.Due()
+	l.end(l.LeaseOne(), harvest.RunEnd{Outcome: harvest.Spent, Code: "timeout", Error: "slow"})
+	if got := reason(); got != "timeout: slow" {
+		l.Errorf("after another fault: %s", got)
+	}
+	l.MustVerify()
 }

@@ -178,7 +178,7 @@ func (s *session) end(work context.Context, err error) error {
 		return err
 	case !isFault:
 		end.Outcome, end.Code, kind = harvest.Refused, codeStore, TaskFailed
-	case f.Code == "rate_wait":
+	case f.Code == harvest.CodeRate:
 		end.Outcome, end.Code, end.Delay = harvest.Released, f.Code, f.RetryAfter
 	case f.Code == "quota_wait": // nobody asked us to stay away: no reason to pause the source
 		end.Outcome, end.Code, end.Delay = harvest.Released, f.Code, min(f.RetryAfter, harvest.LongestWait)
@@ -187,7 +187,7 @@ func (s *session) end(work context.Context, err error) error {
 	case f.Level == harvest.Fatal:
 		end.Outcome, end.Code, kind = harvest.Stopped, f.Code, TaskFailed
 	case f.Level == harvest.Transient:
-		end.Outcome, end.Code, end.Delay = harvest.Spent, f.Code, f.RetryAfter
+		end.Outcome, end.Code, end.Delay, end.Throttled = harvest.Spent, f.Code, f.RetryAfter, f.Throttled()
 	default:
 		end.Outcome, end.Code, kind = harvest.Refused, f.Code, TaskFailed
 	}

@@ -205,6 +205,7 @@ func (j *job) extend(ctx context.Context, open harvest.OpenPlan) (bool, error) {
 	if err := j.recall(ctx); err != nil {
 		return false, err
 	}
+	j.heard = true
 	r, err := j.room(ctx)
 	if err != nil {
 		return false, err

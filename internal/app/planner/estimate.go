@@ -30,47 +30,102 @@ func (j *job) estimate(ctx context.Context, p harvest.Part) (harvest.Estimate, e
 	return e, nil
 }
 
-// ask counts a part. Where the source does not count, the first page of the
-// first window stands in: it tells the upstream's clock, and a total.
+// ask counts a part. Where the source does not count, the first page of the first
+// window stands in: it tells the upstream's clock, and a total. So it does where a
+// count fails at first contact: if the page fails as well the source cannot be
+// asked at all, and nothing is planned.
 func (j *job) ask(ctx context.Context, p harvest.Part) (harvest.Estimate, error) {
-	purpose := source.ForCount
 	switch {
-	case j.unknown != nil: // it was asked and could not say; once is enough
-		return harvest.Estimate{}, nil
-	case j.spec.Count == nil && j.probed:
+	case j.probed: // it was asked and could not say; once is enough
 		return harvest.Estimate{}, nil
 	case j.spec.Count == nil:
-		purpose, j.probed = source.ForSearch, true
-	}
-	ans, err := j.up.Ask(ctx, j.spec, source.Call{Purpose: purpose, Window: p.Window, Range: p.Range, BaseURL: j.t.BaseURL, Correlation: "ing-plan"})
-	j.out.Traffic = j.out.Traffic.Add(ans.Traffic)
-	if !ans.UpstreamAt.IsZero() {
-		if err := j.noteSkew(ctx, ans.UpstreamAt); err != nil {
+		ans, err := j.probe(ctx, p)
+		if err != nil || ans.Page == nil || ans.Page.Total == nil {
 			return harvest.Estimate{}, err
 		}
-	}
-	switch f, isFault := harvest.FaultOf(err); {
-	case err == nil && ans.Page.Total != nil && purpose == source.ForCount:
-		return harvest.Estimate{Records: *ans.Page.Total, Known: true, By: harvest.ByCount}, nil
-	case err == nil && ans.Page.Total != nil:
 		j.first = &guess{p.Window, *ans.Page.Total}
 		if j.spec.Paging.TotalExact {
 			return harvest.Estimate{Records: *ans.Page.Total, Known: true, By: harvest.ByCount}, nil
 		}
-	case err == nil && purpose == source.ForCount:
-		j.unknown = errors.New("the reply has no total")
+		return harvest.Estimate{}, nil
+	}
+	e, err := j.count(ctx, p)
+	if err != nil || j.unknown == nil {
+		return e, err
+	}
+	j.log.Info("count not known, cutting by step", "source", j.t.Provenance, "window", p.String(), "err", j.unknown)
+	f, isFault := harvest.FaultOf(j.unknown)
+	if !isFault || f.Waits() || j.heard {
+		j.probed = true // it has answered, now or before, or may not be asked now
+		return e, nil
+	}
+	_, err = j.probe(ctx, j.firstStep(p))
+	if f, _ := harvest.FaultOf(err); f.Code == harvest.CodeBroken {
+		return e, j.unknown // that count was the failure after which the source rests
+	}
+	return e, err
+}
+
+// count asks the source how much a part holds. Without an error what is not known
+// has its reason in j.unknown.
+func (j *job) count(ctx context.Context, p harvest.Part) (harvest.Estimate, error) {
+	ans, err := j.put(ctx, source.ForCount, p)
+	switch f, isFault := harvest.FaultOf(err); {
+	case err == nil && ans.Page.Total != nil:
+		return harvest.Estimate{Records: *ans.Page.Total, Known: true, By: harvest.ByCount}, nil
 	case err == nil:
-	case ctx.Err() != nil, j.patient && f.Code == harvest.CodeQuota:
+		j.unknown = errors.New("the reply has no total")
+	case ctx.Err() != nil, !isFault, f.Code == harvest.CodeBroken, j.patient && f.Code == harvest.CodeQuota:
 		return harvest.Estimate{}, err
-	case isFault && (f.Level == harvest.Fatal || f.Level == harvest.Rejected && j.t.Query != ""):
+	case f.Level == harvest.Fatal, f.Level == harvest.Rejected && j.t.Query != "":
 		// Whatever is asked for next would be refused as well: nothing of the
 		// source, or nothing of what somebody wants of it.
 		return harvest.Estimate{}, err
 	default:
 		j.unknown = err
-		j.log.Info("count not known, cutting by step", "source", j.t.Provenance, "window", p.String(), "err", err)
 	}
 	return harvest.Estimate{}, nil
+}
+
+// probe asks for the first page of a part. A reply that asks for a smaller part is
+// an answer, too. What does not stop a source that has answered before is no reason
+// not to plan for it.
+func (j *job) probe(ctx context.Context, p harvest.Part) (source.Answer, error) {
+	j.probed = true
+	ans, err := j.put(ctx, source.ForSearch, p)
+	switch f, isFault := harvest.FaultOf(err); {
+	case err == nil, isFault && f.Reaction == harvest.CutSlice:
+		return ans, nil
+	case ctx.Err() != nil, !isFault, f.Code == harvest.CodeBroken, j.patient && f.Code == harvest.CodeQuota:
+		return ans, err
+	case f.Level != harvest.Fatal && !(f.Level == harvest.Rejected && j.t.Query != "") && (j.heard || f.Waits()):
+		j.unknown = err
+		return ans, nil
+	}
+	return ans, err
+}
+
+// put asks the source about a part, and learns its clock from the answer.
+func (j *job) put(ctx context.Context, purpose source.Purpose, p harvest.Part) (source.Answer, error) {
+	ans, err := j.up.Ask(ctx, j.spec, source.Call{Purpose: purpose, Window: p.Window, Range: p.Range, BaseURL: j.t.BaseURL, Correlation: "ing-plan"})
+	j.out.Traffic = j.out.Traffic.Add(ans.Traffic)
+	if err != nil || ans.UpstreamAt.IsZero() {
+		return ans, err // the clock on a fault may be that of something in between
+	}
+	return ans, j.noteSkew(ctx, ans.UpstreamAt)
+}
+
+// firstStep is the beginning of a part that is as long as a slice may be: a source
+// may refuse a window that is longer.
+func (j *job) firstStep(p harvest.Part) harvest.Part {
+	step := j.spec.Window.Step.D()
+	if step <= 0 || p.Duration() <= step {
+		return p
+	}
+	if to := j.cal.Floor(p.From.Add(step)); to.After(p.From) {
+		p.To = to
+	}
+	return p
 }
 
 // guess reckons a part from what is known of others.

@@ -44,8 +44,8 @@ func (p *Planner) goOn(ctx context.Context, part harvest.PartialPlan) (bool, err
 	switch f, _ := harvest.FaultOf(err); {
 	case errors.Is(err, harvest.ErrFrontierMoved): // another planner was faster
 		return false, nil
-	case f.Code == harvest.CodeQuota:
-		p.log.Debug("quota spent, not gone on yet", "source", ns.Provenance, "plan", open.ID, "err", err)
+	case f.Code == harvest.CodeQuota, f.Code == harvest.CodeBroken:
+		p.log.Debug("not gone on yet", "source", ns.Provenance, "plan", open.ID, "code", f.Code, "err", err)
 		return false, nil
 	}
 	return went, err

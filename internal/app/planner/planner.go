@@ -164,7 +164,8 @@ type job struct {
 	skewSeen bool
 	// disbelieved: the upstream's clock is too far off, and this run has said so.
 	disbelieved bool
-	probed      bool  // the upstream's clock was asked for by a search page
+	heard       bool  // the upstream has answered before, or was planned for
+	probed      bool  // a search page was asked for, or is not to be
 	unknown     error // why a count is not known
 	// first is what the first page of a window said of it, density what was
 	// harvested a second before: what other windows are guessed from.
@@ -229,6 +230,9 @@ func (j *job) frame(ctx context.Context) (f harvest.Frontier, w harvest.Window, 
 	if f, err = j.store.Frontier(ctx, j.out.Namespace); err != nil {
 		return f, w, false, err
 	}
+	// A source that tells no clock was heard of if it was planned for, but at its
+	// own address only.
+	j.heard = j.heard || f.Known && j.t.BaseURL == ""
 	if err := j.pin.holds(f, j.spec); err != nil {
 		return f, w, false, err
 	}
@@ -254,7 +258,9 @@ func (j *job) frame(ctx context.Context) (f harvest.Frontier, w harvest.Window, 
 	if !any {
 		w = most
 	}
-	if _, err := j.estimate(ctx, harvest.Part{Window: w}); err != nil {
+	if _, err := j.estimate(ctx, harvest.Part{Window: w}); err != nil && !j.heard {
+		return f, w, false, j.firstContact(ctx, err)
+	} else if err != nil {
 		return f, w, false, err
 	}
 	if !j.skewSeen && j.unknown != nil {
@@ -262,6 +268,22 @@ func (j *job) frame(ctx context.Context) (f harvest.Frontier, w harvest.Window, 
 	}
 	w, any, err = j.window(ctx, f, j.skew)
 	return f, w, any, err
+}
+
+// firstContact is what it means that a source which was never heard of does not
+// answer as it should. One that refuses the very first question, neither for a
+// query of somebody's nor at an address that stands in for its own, is not what
+// its description says: it is stopped until a person has looked at it (R84).
+func (j *job) firstContact(ctx context.Context, err error) error {
+	f, _ := harvest.FaultOf(err)
+	if f.Level == harvest.Rejected && j.t.Query == "" && j.t.BaseURL == "" && ctx.Err() == nil {
+		if serr := j.store.StopSource(ctx, j.t.Provenance, f.Code+": "+err.Error()); serr != nil {
+			return errors.Join(err, serr)
+		}
+		f.Level = harvest.Fatal
+		err = fmt.Errorf("%w: %w", f, err)
+	}
+	return fmt.Errorf("first contact with %s: %w", j.t.Provenance, err)
 }
 
 // reads refuses a wish for what lies behind the place where the namespace began.
@@ -307,6 +329,7 @@ func (j *job) recall(ctx context.Context) (err error) {
 		if j.skew, j.skewSeen, err = j.store.ClockSkew(ctx, j.clock()); err != nil {
 			return err
 		}
+		j.heard = j.skewSeen
 		if !harvest.ClockBelieved(j.skew, j.spec.StandsIn(j.t.BaseURL)) {
 			j.skew = 0
 		}

@@ -244,7 +244,7 @@ func TestC12_PlansWithTheEstimatorDown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, nil)
 		down := sim.Script{Fault: sim.ResetBeforeHeader, Source: "crossref", Times: -1, When: func(r *http.Request) bool { return r.Form.Get("rows") == "0" }}
-		b.Sim.Script(down)
+		b.Sim.Script(sim.Script{Fault: sim.ResetBeforeHeader, Source: "crossref", Times: -1})
 		if _, err := b.Harvest(t.Context(), "crossref"); err == nil {
 			t.Fatal("planned for an upstream nobody has heard of")
 		}
@@ -473,6 +473,12 @@ func TestC12_ARefusedCountIsUnknown(t *testing.T) {
 		counts(sim.HTML200)
 		if _, err := b.Harvest(t.Context(), "pubmed"); err == nil || b.ask(`SELECT COUNT(*) FROM ing_plan`) != 0 {
 			t.Errorf("planned although it was to be stopped: %v", err)
+		}
+		if st, err := b.Node.Store.SourceState(t.Context(), "pubmed"); err != nil || !st.Stopped {
+			t.Errorf("not stopped: %+v, %v", st, err)
+		}
+		if err := b.Node.Store.HoldSource(t.Context(), "pubmed", false, false, ""); err != nil {
+			t.Fatal(err)
 		}
 		counts(sim.Errorlist)
 		rep := b.MustHarvest("pubmed")

@@ -52,6 +52,9 @@ type Store interface {
 	// a name made of the host that stands in for it.
 	ClockSkew(ctx context.Context, clock string) (time.Duration, bool, error)
 	NoteSkew(ctx context.Context, clock string, skew time.Duration) error
+	// StopSource keeps everybody from asking a source until a person has looked
+	// at it.
+	StopSource(ctx context.Context, provenance, reason string) error
 }
 
 // Upstream asks a source a question, within its limits.

@@ -303,7 +303,7 @@ func TestR18_HeldSourcesWait(t *testing.T) {
 func TestScheduler_OneSourcesTroubleIsItsOwn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, patratest.SQLite.DSN(t), map[string]string{"sick": `schedule: {harvest: "@hourly"}`, "well": `schedule: {harvest: "@hourly"}`})
-		w.broken["sick"] = fmt.Errorf("no route: %w", harvest.Fault{Level: harvest.Rejected, Code: "http_400"})
+		w.broken["sick"] = fmt.Errorf("no route: %w", harvest.Fault{Level: harvest.Transient, Code: "connect"})
 		w.run(time.Hour + 12*time.Minute)
 		if got := w.kinds("well"); len(got) != 1 || got[0] != "triggered 01:00" {
 			t.Errorf("well: %v", got)

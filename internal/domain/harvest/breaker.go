@@ -2,21 +2,23 @@ package harvest
 
 import "time"
 
-// Breaker is what is remembered of a partition, the tasks of one source,
-// endpoint and operation, while its runs end spent one after the other (M14).
-// After [BreakAfter] of them the partition rests; then one task is let through
-// to try. The first page that comes closes the breaker: it is forgotten.
+// Breaker is what is remembered of a partition, the requests of one source,
+// endpoint and operation, while they fail one after the other, each after its
+// retries (M14, R70). What a task asks for counts, and what a planner does. After
+// [BreakAfter] failures the partition rests; then one request is let through to
+// try. The first page that comes closes the breaker: it is forgotten.
 type Breaker struct {
-	// Spent counts the runs in a row that ended so.
+	// Spent counts the failures in a row.
 	Spent int `json:"spent"`
 	// Until is when the rest is over, or a try that was never heard of again.
 	Until time.Time `json:"until,omitzero"`
-	// Trying: one task has been let through.
+	// Trying: one task or request has been let through.
 	Trying bool `json:"trying,omitzero"`
 }
 
-// BreakAfter is how many runs of a partition in a row may be spent before it rests.
-const BreakAfter = 5
+// BreakAfter is how many requests of a partition in a row may fail, each after its
+// retries, before it rests.
+const BreakAfter = 3
 
 // longestTry is how long to wait for what comes of a try: long enough for every
 // repetition a request is allowed.
@@ -25,11 +27,11 @@ const longestTry = 10 * time.Minute
 // Open reports whether the partition rests or is being tried.
 func (b Breaker) Open() bool { return b.Spent >= BreakAfter }
 
-// Bars reports whether no task may be taken at now.
+// Bars reports whether nothing may be asked at now.
 func (b Breaker) Bars(now time.Time) bool { return b.Open() && now.Before(b.Until) }
 
-// Fail counts a run that was spent. One that had begun before the rest did says
-// nothing new.
+// Fail counts a failure. One of a request that was under way when the rest began
+// says nothing new.
 func (b Breaker) Fail(now time.Time) Breaker {
 	if b.Bars(now) && !b.Trying {
 		return b
@@ -41,7 +43,7 @@ func (b Breaker) Fail(now time.Time) Breaker {
 	return b
 }
 
-// Try lets one task through.
+// Try lets one request through.
 func (b Breaker) Try(now time.Time) Breaker {
 	b.Until, b.Trying = now.Add(longestTry), true
 	return b

@@ -76,6 +76,16 @@ func (f Fault) Error() string {
 // Throttled reports whether the upstream asked for fewer requests.
 func (f Fault) Throttled() bool { return f.Status == 429 || f.Code == "throttled" }
 
+// Waits reports whether nothing is known against the upstream: the request was
+// held back here, or broken off by whoever had asked for it.
+func (f Fault) Waits() bool {
+	switch f.Code {
+	case CodeRate, CodeQuota, CodeQuiet, CodeBroken, CodeCancelled:
+		return true
+	}
+	return false
+}
+
 // FaultOf finds the fault in err.
 func FaultOf(err error) (Fault, bool) { return errors.AsType[Fault](err) }
 

@@ -78,6 +78,12 @@ type Rest struct {
 	Until      time.Time
 }
 
+// CodeRate is why work waits for a permit of the rate gate.
+const CodeRate = "rate_wait"
+
+// CodeCancelled is the fault of a request whose caller does not want it any more.
+const CodeCancelled = "cancelled"
+
 // CodeQuota is why work waits for a quota that is spent.
 const CodeQuota = "quota_wait"
 
@@ -150,6 +156,9 @@ type RunEnd struct {
 	Stats RunStats
 	// Unasked: no request went out for the page that was open.
 	Unasked bool
+	// Throttled: the upstream is there and asked for fewer requests, which is the
+	// rate gate's matter and no failure.
+	Throttled bool
 }
 
 // RunStats is what an attempt cost besides its committed pages.

@@ -1,10 +1,12 @@
 package sqlstore
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
@@ -68,48 +70,126 @@ func (x *tx) try(key string, b harvest.Breaker) (bool, error) {
 // ended tells the breaker of the task's partition how a run ended that did not
 // finish its slice. A refusal is an answer, too: the upstream is there.
 func (x *tx) ended(task harvest.TaskID, e harvest.RunEnd) error {
-	o := e.Outcome
 	var key string
 	if err := x.row(`SELECT `+partition+` FROM ing_task t WHERE t.id=?`, task).Scan(&key); err != nil {
 		return fmt.Errorf("read task %d: %w", task, err)
 	}
-	if o != harvest.Spent && o != harvest.Released {
-		return x.closeBreaker(key)
+	switch {
+	case e.Outcome == harvest.Released, e.Outcome == harvest.Spent && e.Throttled:
+		return x.giveBackTry(key)
+	case e.Outcome == harvest.Spent:
+		return x.countFailure(key, e.Code, e.Error)
 	}
-	var state []byte
-	err := x.row(`SELECT state FROM ing_rate_gate WHERE gate_key=?`+x.s.d.forUpdate, key).Scan(&state)
-	none := errors.Is(err, sql.ErrNoRows)
-	if none && o == harvest.Released {
-		return nil
-	}
-	var was harvest.Breaker
-	if !none {
-		if err != nil {
-			return fmt.Errorf("read %s: %w", key, err)
-		}
-		if was, err = parseBreaker(key, state); err != nil {
-			return err
-		}
-	}
-	is := was.GiveBack(x.now)
-	if o == harvest.Spent {
-		if is = was.Fail(x.now); is.Open() && is != was {
-			x.s.log.Warn("partition rests", "partition", key[len(breakerPrefix):], "code", e.Code, "cause", e.Error, "spent", is.Spent, "until", harvest.FormatInstant(is.Until))
-		}
-	}
-	text, err := jsonText(is)
+	return x.closeBreaker(key)
+}
+
+// countFailure counts one more failure in a row against the breaker of a key.
+func (x *tx) countFailure(key, code, cause string) error {
+	was, known, err := x.breaker(key)
 	if err != nil {
 		return err
 	}
-	if none {
-		_, err = x.exec(`INSERT INTO ing_rate_gate (gate_key, state, updated_at) VALUES (?,?,?)`, key, text, ts(x.now))
-	} else {
+	is := was.Fail(x.now)
+	if is.Open() && is != was {
+		x.s.log.Warn("partition rests", "partition", key[len(breakerPrefix):], "code", code, "cause", cause, "spent", is.Spent, "until", harvest.FormatInstant(is.Until))
+	}
+	return x.writeBreaker(key, is, known)
+}
+
+// giveBackTry ends a try that was broken off before anything came of it.
+func (x *tx) giveBackTry(key string) error {
+	was, known, err := x.breaker(key)
+	if err != nil || !known {
+		return err
+	}
+	return x.writeBreaker(key, was.GiveBack(x.now), known)
+}
+
+// breaker reads the breaker of a key under a lock, and whether there is one.
+func (x *tx) breaker(key string) (b harvest.Breaker, known bool, err error) {
+	var state []byte
+	err = x.row(`SELECT state FROM ing_rate_gate WHERE gate_key=?`+x.s.d.forUpdate, key).Scan(&state)
+	if errors.Is(err, sql.ErrNoRows) {
+		return b, false, nil
+	}
+	if err != nil {
+		return b, false, fmt.Errorf("read %s: %w", key, err)
+	}
+	b, err = parseBreaker(key, state)
+	return b, true, err
+}
+
+func (x *tx) writeBreaker(key string, b harvest.Breaker, known bool) error {
+	text, err := jsonText(b)
+	if err != nil {
+		return err
+	}
+	if known {
 		_, err = x.exec(`UPDATE ing_rate_gate SET state=?, updated_at=? WHERE gate_key=?`, text, ts(x.now), key)
+	} else {
+		_, err = x.exec(`INSERT INTO ing_rate_gate (gate_key, state, updated_at) VALUES (?,?,?)`, key, text, ts(x.now))
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", key, err)
 	}
 	return nil
+}
+
+// PassBreaker lets a request of a partition through that belongs to no task,
+// such as a planner's count, or tells until when the partition rests. Where the
+// rest is over the request is the one try; its caller says what came of it by
+// [Store.CountFailure], [Store.CountAnswer] or [Store.GiveBackTry].
+func (s *Store) PassBreaker(ctx context.Context, p harvest.Partition) (until time.Time, rests bool, err error) {
+	key := breakerKey(p)
+	if none, err := s.noBreaker(ctx, key); err != nil || none {
+		return until, false, err
+	}
+	err = s.write(ctx, "pass breaker", func(x *tx) error {
+		until, rests = time.Time{}, false
+		b, known, err := x.breaker(key)
+		switch {
+		case err != nil:
+			return err
+		case b.Bars(x.now):
+			until, rests = b.Until, true
+			return nil
+		case !b.Open():
+			return nil
+		}
+		return x.writeBreaker(key, b.Try(x.now), known)
+	})
+	return until, rests, err
+}
+
+// CountFailure counts a request of a partition that failed, after its retries.
+func (s *Store) CountFailure(ctx context.Context, p harvest.Partition, code, cause string) error {
+	return s.write(ctx, "count failure", func(x *tx) error { return x.countFailure(breakerKey(p), code, cause) })
+}
+
+// CountAnswer closes the breaker of a partition whose upstream has answered.
+func (s *Store) CountAnswer(ctx context.Context, p harvest.Partition) error {
+	if none, err := s.noBreaker(ctx, breakerKey(p)); err != nil || none {
+		return err
+	}
+	return s.write(ctx, "count answer", func(x *tx) error { return x.closeBreaker(breakerKey(p)) })
+}
+
+// GiveBackTry lets another try in place of a request that was never sent.
+func (s *Store) GiveBackTry(ctx context.Context, p harvest.Partition) error {
+	if none, err := s.noBreaker(ctx, breakerKey(p)); err != nil || none {
+		return err
+	}
+	return s.write(ctx, "give back try", func(x *tx) error { return x.giveBackTry(breakerKey(p)) })
+}
+
+// noBreaker reports whether nothing is remembered of a partition, as is usual: a
+// read says so without waiting for anybody's write.
+func (s *Store) noBreaker(ctx context.Context, key string) (bool, error) {
+	var n int
+	if err := s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_rate_gate WHERE gate_key=?`, key).Scan(&n); err != nil {
+		return false, fmt.Errorf("read %s: %w", key, err)
+	}
+	return n == 0, nil
 }
 
 // came closes the breaker of the task's partition with the first page of a run.

@@ -398,8 +398,15 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 		if e.Outcome == harvest.Spent {
 			delay = max(delay, harvest.RetryRun(spent))
 		}
-		_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, lease_owner=NULL, leased_until=NULL, barren=0, spent_runs=?, walks=CASE WHEN ?='SPENT' THEN 0 ELSE walks END, error_code=?, error=?, updated_at=?
-			WHERE id=? AND fence=?`, ts(x.now.Add(delay)), spent, e.Outcome, null(clip(e.Code, 64)), null(e.Error), ts(x.now), l.Task, l.Fence)
+		if e.Outcome == harvest.Spent || spent == 0 {
+			// A wait hides no fault that came before it: whoever asks why the task
+			// is late wants to know what the upstream said last.
+			if _, err := x.exec(`UPDATE ing_task SET error_code=?, error=? WHERE id=? AND fence=?`, null(clip(e.Code, 64)), null(e.Error), l.Task, l.Fence); err != nil {
+				return fmt.Errorf("note why task %d waits: %w", l.Task, err)
+			}
+		}
+		_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, lease_owner=NULL, leased_until=NULL, barren=0, spent_runs=?, walks=CASE WHEN ?='SPENT' THEN 0 ELSE walks END, updated_at=?
+			WHERE id=? AND fence=?`, ts(x.now.Add(delay)), spent, e.Outcome, ts(x.now), l.Task, l.Fence)
 		if err != nil || delay <= harvest.LongestWait {
 			return err
 		}

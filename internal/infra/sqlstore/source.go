@@ -77,6 +77,12 @@ func (s *Store) HoldSource(ctx context.Context, provenance string, paused, stopp
 	return s.write(ctx, "hold source", func(x *tx) error { return x.hold(provenance, paused, stopped, reason) })
 }
 
+// StopSource marks a source as stopped by a fatal fault that no task met, until
+// somebody has looked at it (R65).
+func (s *Store) StopSource(ctx context.Context, provenance, reason string) error {
+	return s.write(ctx, "stop source", func(x *tx) error { return x.stopSource(provenance, reason) })
+}
+
 // Hold is HoldSource by a person: the audit line, whose reason is the state's,
 // is written with it.
 func (s *Store) Hold(ctx context.Context, provenance string, paused, stopped bool, a source.Audit) error {

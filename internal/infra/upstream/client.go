@@ -163,6 +163,7 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 	once := false
 	var tried []int64    // keys that were refused, or have to wait
 	var waiting *trouble // of the key that has to wait the least
+	var failed *trouble  // of the last try that was sent
 	own := &secrets{shared: c.cfg.Redactor}
 	again := false
 	defer func() {
@@ -201,6 +202,15 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 			tried = append(tried, key.Credential.ID)
 			n--
 			continue
+		}
+		if t.Code == harvest.CodeRate && failed != nil && !failed.Throttled() {
+			// The gate has no permit for a repetition soon. What is wrong is not
+			// the wait but what the upstream said before it.
+			failed.RetryAfter = max(failed.RetryAfter, t.RetryAfter)
+			return fail(failed.Fault, failed.cause)
+		}
+		if !t.unsent {
+			failed = t
 		}
 		f := t.Fault
 		if t.Once && once {
@@ -244,7 +254,7 @@ func midWalk(spec *source.Spec, call source.Call) bool {
 }
 
 func cancelled() harvest.Fault {
-	return harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "cancelled"}
+	return harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeCancelled}
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {
