@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -155,4 +156,70 @@ func landmarks(l *Lab) {
 	l.Walk(l.LeaseOne())
 	l.MustBeAt(2)
 	l.MustVerify()
+}
+
+// cutsCount: a cut that has not helped is a failure to the breaker of its
+// partition, any other is an answer; and what a plan has cost is told.
+func cutsCount(l *Lab) {
+	l.Plan(0, 8)
+	l.Due()
+	plan := harvest.PlanID(l.Int(`SELECT MIN(id) FROM ing_plan`))
+	cost := func(want harvest.PlanCost) {
+		l.Helper()
+		got, err := l.Store.PlanCost(l.ctx(), plan, harvest.Window{From: hour(0), To: hour(1)})
+		if err != nil {
+			l.Fatal(err)
+		}
+		if got != want {
+			l.Errorf("cost %+v, want %+v", got, want)
+		}
+	}
+	cut := func(o harvest.RunOutcome) {
+		l.Helper()
+		j := l.LeaseOne()
+		w := j.Spec.NominalWindow()
+		mid := w.From.Add(w.Duration() / 2)
+		end := harvest.RunEnd{Run: l.Start(j).Run, Outcome: o, Code: "reply_too_large", Error: "too large", Stats: harvest.RunStats{Sent: 7}}
+		if err := l.Store.Reslice(l.ctx(), j, end, []harvest.SliceDraft{child(w.From, mid), child(mid, w.To)}, "TOKEN", pageSize); err != nil {
+			l.Fatal(err)
+		}
+	}
+	l.Exec(`UPDATE ing_plan_slice SET slice_spec=? WHERE id=(SELECT id FROM (SELECT MIN(id) AS id FROM ing_plan_slice) x)`,
+		counted(l.Text(`SELECT slice_spec FROM ing_plan_slice ORDER BY id LIMIT 1`), 120))
+	cost(harvest.PlanCost{Slices: 1, Records: 120})
+	l.Walk(l.LeaseOne())
+	sent := l.Int(`SELECT SUM(sent) FROM ing_task_run_batch`)
+	cost(harvest.PlanCost{Slices: 1, Records: 120, Done: 1, DoneWithin: 1, Sent: int64(sent)})
+
+	cut(harvest.Spent)
+	cut(harvest.Spent)
+	cut(harvest.Refused) // it helped: the count begins anew
+	for range harvest.BreakAfter {
+		cut(harvest.Spent)
+	}
+	if n := len(l.Lease(1)); n != 0 || l.rest() != time.Minute {
+		l.Errorf("%d tasks taken after %d cuts that did not help, rests %s", n, harvest.BreakAfter, l.rest())
+	}
+	cost(harvest.PlanCost{Slices: 1, Records: 120, Done: 1, DoneWithin: 1, Cuts: 6, Sent: int64(sent) + 6*7})
+	l.mend()
+	l.Walk(l.LeaseOne())
+	got, err := l.Store.PlanCost(l.ctx(), plan, harvest.Window{From: hour(0), To: hour(1)})
+	if err != nil || got.Cuts != 0 || got.Done != 2 {
+		l.Errorf("after another slice was proven: %+v, %v", got, err)
+	}
+	l.MustVerify()
+}
+
+// counted is a slice as the upstream has counted it.
+func counted(spec string, records int64) string {
+	var s harvest.SliceSpec
+	if err := json.Unmarshal([]byte(spec), &s); err != nil {
+		panic(err)
+	}
+	s.Hints = &harvest.SliceHints{ExpectedRecords: records, EstimatedBy: harvest.ByCount}
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
 }

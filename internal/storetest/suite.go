@@ -86,6 +86,7 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R70_RequestsOutsideOfTasksCount", requestsCount},
 		{"R70_ThrottledIsNoFailure", throttledIsNoFailure},
 		{"R70_AWaitKeepsTheFaultBeforeIt", waitKeepsTheFault},
+		{"R82_CutsCountForTheBreaker", cutsCount},
 		{"M14_AnswerOrPersonEndsTheRest", partitionClosed},
 		{"C2_OnlyListedTransitions", onlyListed},
 		{"C3_ColumnsAreThere", columnsThere},

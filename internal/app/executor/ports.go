@@ -26,6 +26,9 @@ type Store interface {
 	EndRun(ctx context.Context, l harvest.Lease, e harvest.RunEnd) error
 	// Reslice puts children that tile the slice in its place.
 	Reslice(ctx context.Context, j harvest.Job, e harvest.RunEnd, children []harvest.SliceDraft, pagingType string, pageSize int) error
+	// PlanCost tells what a plan has cost so far, and how many slices are proven
+	// within a window of it.
+	PlanCost(ctx context.Context, id harvest.PlanID, within harvest.Window) (harvest.PlanCost, error)
 	// BadIDs says which of ids are on the list of bad ids, and names up to most
 	// others on it that are due to be asked for again.
 	BadIDs(ctx context.Context, provenance, recordType string, ids []string, most int) (harvest.BadIDs, error)

@@ -60,12 +60,84 @@ func (s *session) cost(b *harvest.Batch) (requests int, records int64, d time.Du
 	return requests, records, time.Since(s.begun)
 }
 
+// oversize measures a reply that was too large. Nothing is known of how much lies
+// behind a wall, or behind whatever else a source declares a reason to cut.
+func oversize(r reply) harvest.Excess {
+	f, _ := harvest.FaultOf(r.err)
+	return harvest.Excess{Size: r.ans.BodyBytes, Known: f.Code == source.CodeTooLarge, Volume: true}
+}
+
+// excess measures what the slice is to be cut for by a fault of the walk at a page:
+// records that a total promised and that did not come, where there is one, else
+// the ids that did. What only says that a walk is too long has no such measure:
+// it is as long in the smaller half as a walk may be.
+func (s *session) excess(err error, pos harvest.Position, facts harvest.PageFacts) harvest.Excess {
+	f, _ := harvest.FaultOf(err)
+	if f.Reaction != harvest.RestartWalk && f.Code != harvest.CodeNothingNew {
+		return harvest.Excess{}
+	}
+	came := pos.Seen
+	for _, id := range facts.IDs {
+		if !s.known(harvest.IDHash(id)) {
+			came++
+		}
+	}
+	total := pos.Total
+	if facts.Total != nil && (total == nil || *facts.Total > *total) {
+		total = facts.Total
+	}
+	if total != nil && *total > came {
+		return harvest.Excess{Size: *total - came, Known: true}
+	}
+	return harvest.Excess{Size: came, Known: true}
+}
+
+// trail is what the slices remember that this one is cut into for a fault. It is an
+// error where cutting has to end.
+func (s *session) trail(ctx context.Context, r harvest.Recut, f harvest.Fault) (*harvest.CutTrail, error) {
+	if harvest.CutAdvised(f.Code) {
+		return nil, nil
+	}
+	trail := r.Trail(f.Code, s.toCut)
+	within := s.job.Spec.NominalWindow()
+	if trail.Idle() {
+		within = trail.Of
+	}
+	cost, err := s.e.store.PlanCost(ctx, s.job.Plan, within)
+	if err != nil {
+		return nil, err
+	}
+	cost.Sent += int64(s.traffic.Sent)
+	if why := cost.Drifted(int64(s.paging.Size)); why != "" {
+		drifted := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: "schema_drift"}
+		return nil, fmt.Errorf("%s, the last for %s: %w", why, f.Code, drifted)
+	}
+	if trail.Idle() && s.toCut.Volume && cost.DoneWithin > 0 {
+		// It is no smaller where all of it lies; the other half has shown that
+		// cutting helps.
+		return &harvest.CutTrail{Cause: trail.Cause, Size: trail.Size, Of: s.job.Spec.NominalWindow()}, nil
+	}
+	if trail.Helpless() {
+		f.Level, f.Reaction = harvest.Rejected, harvest.GiveUp
+		return nil, fmt.Errorf("%s is not cut again: it was %d times for the same cause, and there was no less of it: %w", s.job.Spec.Part(), trail.Same, f)
+	}
+	return trail, nil
+}
+
 // cut replaces the slice by smaller ones. Where it cannot be cut the fault
-// stands, as one that may pass or as one that will not.
+// stands, as one that may pass or as one that will not. Cuts end: where they have
+// not helped for generations the slice is a gap for their cause, and where a plan
+// has cost far too much and nothing came of it the source is not what its
+// description says (R82).
 func (s *session) cut(ctx context.Context, why error) error {
 	f, _ := harvest.FaultOf(why)
 	r := s.recut(s.at)
 	r.Split = s.spec.Window.Split // ids are cut only where nothing else helps
+	trail, err := s.trail(ctx, r, f)
+	if err != nil {
+		return err
+	}
+	r.Slice.Cut = trail // its children remember it
 	kids, ok := r.Children(f.Code)
 	if !ok {
 		if f.Reaction == harvest.CutSlice {
@@ -83,7 +155,12 @@ func (s *session) cut(ctx context.Context, why error) error {
 	for _, c := range kids {
 		children = append(children, harvest.SliceDraft{Spec: c.Spec, Expr: source.LocalExpr(s.spec, c.Spec.Part()), Done: c.Done})
 	}
-	end := harvest.RunEnd{Run: s.run, Code: f.Code, Error: why.Error(), Stats: s.traffic}
+	// A cut that has not helped counts for the breaker as a failure, any other as
+	// the answer that it is.
+	end := harvest.RunEnd{Run: s.run, Outcome: harvest.Refused, Code: f.Code, Error: why.Error(), Stats: s.traffic}
+	if trail.Idle() {
+		end.Outcome = harvest.Spent
+	}
 	if err := s.e.store.Reslice(ctx, s.job, end, children, string(s.spec.Paging.Type), s.spec.Paging.Size); err != nil {
 		return err
 	}

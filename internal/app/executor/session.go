@@ -50,6 +50,8 @@ type session struct {
 	// gauge and begun are what this run measures itself by.
 	gauge harvest.Gauge
 	begun time.Time
+	// toCut measures what the fault in hand would have the slice cut for.
+	toCut harvest.Excess
 	// unheard counts ids refused one by one since details last came; only the
 	// request in hand touches it.
 	unheard int

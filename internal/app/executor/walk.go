@@ -103,6 +103,7 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		}
 		if r.err != nil {
 			s.count(r.ans.Traffic)
+			s.toCut = oversize(r)
 			return false, fmt.Errorf("%s %s page %d: %w", s.job.Provenance, st.phase, st.ordinal, s.twice(st, r.err))
 		}
 		b, following, err := s.take(ctx, st, r)
@@ -219,6 +220,7 @@ func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *s
 	b.Evidence = evidence(ans)
 	if err != nil {
 		s.count(ans.Traffic)
+		s.toCut = s.excess(err, st.pos, facts)
 		return b, nil, fmt.Errorf("%s page %d: %w", s.job.Provenance, st.ordinal, err)
 	}
 	if behind := s.clockBehind(ans); end != "" && behind > 0 {

@@ -1,6 +1,7 @@
 package harvest
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -39,6 +40,18 @@ const (
 	CutErrors    = "errors_often"
 	CutBudget    = "budget_spent"
 )
+
+// CutAdvised reports whether a cut for a code is advice, and not forced.
+func CutAdvised(code string) bool {
+	switch code {
+	case CutDepth, CutThrottled, CutHeavy, CutErrors, CutBudget:
+		return true
+	}
+	return false
+}
+
+// CodeNothingNew: page after page brought what had come before.
+const CodeNothingNew = "nothing_new"
 
 // codeMaxPages: the walk has come to the bound its source declares, and may not go on.
 const codeMaxPages = "max_pages"
@@ -114,6 +127,87 @@ type Recut struct {
 	Split *Split
 	// Sized: the source gives pages of the size it is asked for.
 	Sized bool
+}
+
+// Excess is how much of it came, or did not, that a slice is to be cut for: bytes
+// of a reply that was too large, records that a total promised and no page brought,
+// ids that came again and again. A smaller slice has less of it, if cutting helps.
+type Excess struct {
+	Size  int64
+	Known bool
+	// Volume: it is the bulk of what the window holds, all of which may lie in one
+	// half of it.
+	Volume bool
+}
+
+// CutTrail remembers over the generations of a slice why they were cut.
+type CutTrail struct {
+	Cause string `json:"cause"`
+	// Size is the least excess of the generations before, where it was known.
+	Size int64 `json:"size"`
+	// Same counts the generations in a row in which it grew no smaller.
+	Same int `json:"same,omitzero"`
+	// Of is the window of the first of these.
+	Of Window `json:"of"`
+}
+
+// MaxSameCuts is how many generations in a row may be cut for one cause without
+// having less of it: more cuts do not help then (R82).
+const MaxSameCuts = 3
+
+// Trail is what the slices remember that this one is cut into, nil if nothing:
+// cuts that are advice lead on, and so does what nobody can measure.
+func (r Recut) Trail(code string, e Excess) *CutTrail {
+	w := r.Slice.NominalWindow()
+	was := r.Slice.Cut
+	switch {
+	case CutAdvised(code) || !e.Known:
+		return nil
+	case was == nil || was.Cause != code || e.Size < was.Size:
+		return &CutTrail{Cause: code, Size: e.Size, Of: w}
+	}
+	return &CutTrail{Cause: code, Size: was.Size, Same: was.Same + 1, Of: was.Of}
+}
+
+// Helpless reports whether cutting for the cause has not helped so often that it
+// will not.
+func (t *CutTrail) Helpless() bool { return t != nil && t.Same >= MaxSameCuts }
+
+// Idle reports whether the cut before has not helped.
+func (t *CutTrail) Idle() bool { return t != nil && t.Same > 0 }
+
+// PlanCost is what a plan has cost so far, for whoever wants to cut it further.
+type PlanCost struct {
+	// Cuts counts the slices that were cut since one was last proven, Done those
+	// that ever were, DoneWithin those of them in the window that was asked about.
+	Cuts, Done, DoneWithin int64
+	// Sent counts the requests for its pages.
+	Sent int64
+	// Slices counts those it began with, Records what they were counted to hold;
+	// both are 0 where nothing was counted.
+	Slices, Records int64
+}
+
+// Bounds on what a plan may cost that has nothing to show for it (R82). Below
+// leastOverSent requests nothing is proven against a source.
+const (
+	maxVainCuts   = 1000
+	maxOverspent  = 10
+	leastOverSent = 100
+)
+
+// Drifted says why the source of a plan cannot be what its description says,
+// empty if it can: so many cuts, or so many requests where a request brings so
+// many records, and not one slice proven.
+func (c PlanCost) Drifted(perRequest int64) string {
+	expected := c.Slices + c.Records/max(1, perRequest)
+	switch {
+	case c.Cuts > maxVainCuts:
+		return fmt.Sprintf("%d slices were cut one after the other and none was complete", c.Cuts)
+	case c.Done == 0 && c.Slices > 0 && c.Sent >= max(leastOverSent, maxOverspent*expected):
+		return fmt.Sprintf("%d requests were sent where about %d were expected, and no slice was complete", c.Sent, expected)
+	}
+	return ""
 }
 
 // Child is a slice that takes the place of a part of another.

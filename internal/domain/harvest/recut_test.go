@@ -420,3 +420,64 @@ func TestBudget_Spent(t *testing.T) {
 		}
 	}
 }
+
+// TestR82_TrailEndsWhereCutsDoNotHelp: generations that are cut for one cause and
+// have no less of it end, others lead on.
+func TestR82_TrailEndsWhereCutsDoNotHelp(t *testing.T) {
+	much := func(n int64) harvest.Excess { return harvest.Excess{Size: n, Known: true} }
+	for _, c := range []struct {
+		name  string
+		code  []string
+		size  []harvest.Excess
+		ends  int // the generation that is not cut any more, 0 if all are
+		idles int
+	}{
+		{"always as much", []string{"a"}, []harvest.Excess{much(9), much(9), much(9), much(9)}, 4, 3},
+		{"more and more", []string{"a"}, []harvest.Excess{much(9), much(10), much(11), much(12)}, 4, 3},
+		{"half of it each time", []string{"a"}, []harvest.Excess{much(64), much(32), much(16), much(8), much(4), much(2), much(1)}, 0, 0},
+		{"as much twice, then less", []string{"a"}, []harvest.Excess{much(9), much(9), much(9), much(8), much(8), much(8), much(7)}, 0, 4},
+		{"less once, then more than that", []string{"a"}, []harvest.Excess{much(9), much(2), much(8), much(3), much(7)}, 5, 3},
+		{"another cause each time", []string{"a", "b"}, []harvest.Excess{much(9), much(9), much(9), much(9), much(9), much(9)}, 0, 0},
+		{"nobody knows", []string{"a"}, make([]harvest.Excess, 20), 0, 0},
+		{"advice", []string{harvest.CutHeavy}, []harvest.Excess{much(9), much(9), much(9), much(9), much(9)}, 0, 0},
+	} {
+		r := harvest.Recut{}
+		ends, idles := 0, 0
+		for i, e := range c.size {
+			trail := r.Trail(c.code[i%len(c.code)], e)
+			if trail.Idle() {
+				idles++
+			}
+			if trail.Helpless() {
+				ends = i + 1
+				break
+			}
+			r.Slice.Cut = trail
+		}
+		if ends != c.ends || idles != c.idles {
+			t.Errorf("%s: ended with generation %d, want %d; %d cuts did not help, want %d", c.name, ends, c.ends, idles, c.idles)
+		}
+	}
+}
+
+// TestR82_PlanThatCostsFarTooMuch and proves nothing is one of another source.
+func TestR82_PlanThatCostsFarTooMuch(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		cost    harvest.PlanCost
+		drifted bool
+	}{
+		{"as expected", harvest.PlanCost{Slices: 10, Records: 1000, Sent: 20, Cuts: 3}, false},
+		{"ten times as much", harvest.PlanCost{Slices: 10, Records: 1000, Sent: 200, Cuts: 3}, true},
+		{"ten times as much, and something proven", harvest.PlanCost{Slices: 10, Records: 1000, Sent: 200, Cuts: 3, Done: 1}, false},
+		{"ten times next to nothing", harvest.PlanCost{Slices: 1, Records: 10, Sent: 99, Cuts: 3}, false},
+		{"a hundred for next to nothing", harvest.PlanCost{Slices: 1, Records: 10, Sent: 100, Cuts: 3}, true},
+		{"nothing was counted", harvest.PlanCost{Sent: 5000, Cuts: 3}, false},
+		{"a thousand cuts", harvest.PlanCost{Cuts: 1000, Done: 5}, false},
+		{"one more", harvest.PlanCost{Cuts: 1001, Done: 5}, true},
+	} {
+		if why := c.cost.Drifted(100); (why != "") != c.drifted {
+			t.Errorf("%s: %q", c.name, why)
+		}
+	}
+}

@@ -29,6 +29,9 @@ type SliceSpec struct {
 	// PageSize in place of the source's own, 0 for that (R26). Whoever walks the
 	// slice keeps to it; only a slice cut off this one may have another.
 	PageSize int `json:"pageSize,omitzero"`
+	// Cut tells what the slice was cut off another for, nil if it was not, or only
+	// because it was advisable.
+	Cut *CutTrail `json:"cut,omitempty"`
 }
 
 // WindowSpec is the time boundary of a slice. Bounds are nominal: an overlap

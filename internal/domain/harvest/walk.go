@@ -349,7 +349,7 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 		return pos, "", walkFault(CutSlice, codeMaxPages)
 	}
 	if next.Old >= MaxOldPages {
-		return pos, "", walkFault(CutSlice, "nothing_new")
+		return pos, "", walkFault(CutSlice, CodeNothingNew)
 	}
 	if p.MaxItems > 0 && next.Total != nil && *next.Total > p.MaxItems {
 		return pos, "", walkFault(CutSlice, "over_wall")

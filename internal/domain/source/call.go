@@ -55,6 +55,9 @@ func (s *Spec) Endpoint(p Purpose) *Endpoint {
 	}
 }
 
+// CodeTooLarge is the fault of a reply that is larger than allowed.
+const CodeTooLarge = "reply_too_large"
+
 // Answer is what came of a call, retries included.
 type Answer struct {
 	Page *harvest.Page
@@ -70,7 +73,8 @@ type Answer struct {
 	// went in; ReplySHA256 that of the reply's body.
 	RequestSHA256, ReplySHA256 string
 	Status                     int
-	// BodyBytes is the size of the reply's body, as read.
+	// BodyBytes is the size of the reply's body, as read; of one that is larger than
+	// allowed what is known of it, and 0 with any other fault.
 	BodyBytes int64
 }
 

@@ -2,7 +2,9 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
@@ -52,6 +54,9 @@ func (s *Store) Reslice(ctx context.Context, job harvest.Job, end harvest.RunEnd
 			null(clip(end.Code, 64)), null(end.Error), stats, ts(x.now), end.Run, l.Fence); err != nil {
 			return fmt.Errorf("close run %d: %w", end.Run, err)
 		}
+		if err := x.ended(l.Task, end); err != nil {
+			return err
+		}
 		p := planRef{id: job.Plan, cursor: cur.id, provenance: job.Provenance, operation: job.Operation, parent: job.Slice, pagingType: pagingType, pageSize: pageSize}
 		var due ts
 		if err := x.row(`SELECT schedule_instance_id, endpoint_name, spec_version, priority, scheduled_at FROM ing_task WHERE id=?`, l.Task).
@@ -80,4 +85,33 @@ func (s *Store) Reslice(ctx context.Context, job harvest.Job, end harvest.RunEnd
 		_, err = x.advance(cur, lineage{plan: job.Plan, slice: job.Slice, task: l.Task, run: end.Run, remarks: "a beginning was proven before the cut: " + end.Code})
 		return err
 	})
+}
+
+// PlanCost tells what a plan has cost so far, and how many slices are proven within
+// a window of it.
+func (s *Store) PlanCost(ctx context.Context, id harvest.PlanID, within harvest.Window) (harvest.PlanCost, error) {
+	var c harvest.PlanCost
+	err := s.r.QueryRowContext(ctx, `SELECT
+		COALESCE(SUM(CASE WHEN status_code='RESLICED' AND updated_at > COALESCE((SELECT MAX(d.updated_at) FROM ing_plan_slice d WHERE d.plan_id=? AND d.status_code='DONE'), ?) THEN 1 ELSE 0 END), 0),
+		COALESCE(SUM(CASE WHEN status_code='DONE' THEN 1 ELSE 0 END), 0),
+		COALESCE(SUM(CASE WHEN status_code='DONE' AND window_from >= ? AND window_to <= ? THEN 1 ELSE 0 END), 0)
+		FROM ing_plan_slice WHERE plan_id=?`, id, ts(time.Unix(0, 0)), ts(within.From), ts(within.To), id).Scan(&c.Cuts, &c.Done, &c.DoneWithin)
+	if err != nil {
+		return c, fmt.Errorf("count slices of plan %d: %w", id, err)
+	}
+	var records sql.NullFloat64
+	err = s.r.QueryRowContext(ctx, `SELECT COUNT(*), SUM(JSON_EXTRACT(slice_spec, '$.hints.expectedRecords')) FROM ing_plan_slice
+		WHERE plan_id=? AND parent_id IS NULL AND slice_spec LIKE ?`, id, `%"`+harvest.ByCount+`"%`).Scan(&c.Slices, &records)
+	if err != nil {
+		return c, fmt.Errorf("sum what plan %d was counted to hold: %w", id, err)
+	}
+	c.Records = int64(records.Float64)
+	var kept, lost sql.NullFloat64
+	err = s.r.QueryRowContext(ctx, `SELECT (SELECT SUM(sent) FROM ing_task_run_batch WHERE plan_id=? AND status_code='SUCCEEDED'),
+		(SELECT SUM(JSON_EXTRACT(r.stats, '$.reqCount')) FROM ing_task t JOIN ing_task_run r ON r.task_id=t.id WHERE t.plan_id=?)`, id, id).Scan(&kept, &lost)
+	if err != nil {
+		return c, fmt.Errorf("sum requests of plan %d: %w", id, err)
+	}
+	c.Sent = int64(kept.Float64 + lost.Float64)
+	return c, nil
 }

@@ -121,6 +121,7 @@ func (c *Client) try(ctx context.Context, a *attempt) *trouble {
 
 	var t *trouble
 	if err != nil {
+		a.answer.BodyBytes = oversize(got, err)
 		t = a.lost(ctx, got, err)
 	} else {
 		sum := sha256.Sum256(got.body)
@@ -329,6 +330,16 @@ func undialled(err error) bool {
 	return isDNS || isOp && (op.Op == "dial" || op.Op == "proxyconnect")
 }
 
+// oversize is how large a reply is that is larger than allowed, as far as it was
+// read or by its own word; 0 of any other.
+func oversize(got received, err error) int64 {
+	if !errors.Is(err, errTooLong) {
+		return 0
+	}
+	announced, _ := strconv.ParseInt(got.header.Get("Content-Length"), 10, 64)
+	return max(int64(len(got.body)), announced, 1)
+}
+
 // lost is what an exchange without a whole answer means.
 func (a *attempt) lost(ctx context.Context, got received, err error) *trouble {
 	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "network", Status: got.status, Lost: true}
@@ -345,7 +356,7 @@ func (a *attempt) lost(ctx context.Context, got received, err error) *trouble {
 	case errors.Is(err, errBlocked):
 		f = harvest.Fault{Level: harvest.Rejected, Reaction: harvest.GiveUp, Code: "address_refused"}
 	case errors.Is(err, errTooLong), errors.Is(err, errRatio), errors.Is(err, errHugeHead):
-		f.Level, f.Reaction, f.Code = harvest.Rejected, harvest.GiveUp, "reply_too_large"
+		f.Level, f.Reaction, f.Code = harvest.Rejected, harvest.GiveUp, source.CodeTooLarge
 		if a.call.Purpose == source.ForSearch && errors.Is(err, errTooLong) {
 			f.Reaction = harvest.CutSlice // a smaller window may have a page that fits
 		}
@@ -455,7 +466,7 @@ func misshapen(err error) harvest.Fault {
 		error
 		Refused() bool
 	}](err); ok && s.Refused() {
-		v.Level, v.Reaction, v.Code = harvest.Rejected, harvest.GiveUp, "reply_too_large"
+		v.Level, v.Reaction, v.Code = harvest.Rejected, harvest.GiveUp, source.CodeTooLarge
 	}
 	return v
 }
