@@ -254,7 +254,13 @@ func TestR84_ACutConnectionIsPassing(t *testing.T) {
 func TestR84_ARestSaysWhy(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var lines logLines
-		spoilt := &spoiler{on: true, rewrite: func(string, http.Header) string { return `{"items":[}` }}
+		n := 0
+		spoilt := &spoiler{on: true, rewrite: func(body string, _ http.Header) string {
+			if n++; n == 1 { // the planner's, or nothing would be planned
+				return body
+			}
+			return `{"items":[}`
+		}}
 		m := manners["token"]
 		m.blind = true
 		b := newBench(t, m, setup{sim: sim.Config{Records: 40}, node: node.Config{Logger: slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelWarn}))}, wrap: func(rt http.RoundTripper) http.RoundTripper {

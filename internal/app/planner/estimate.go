@@ -75,11 +75,7 @@ func (j *job) count(ctx context.Context, p harvest.Part) (harvest.Estimate, erro
 		return harvest.Estimate{Records: *ans.Page.Total, Known: true, By: harvest.ByCount}, nil
 	case err == nil:
 		j.unknown = errors.New("the reply has no total")
-	case ctx.Err() != nil, !isFault, f.Code == harvest.CodeBroken, j.patient && f.Code == harvest.CodeQuota:
-		return harvest.Estimate{}, err
-	case f.Level == harvest.Fatal, f.Level == harvest.Rejected && j.t.Query != "":
-		// Whatever is asked for next would be refused as well: nothing of the
-		// source, or nothing of what somebody wants of it.
+	case ctx.Err() != nil, !isFault, j.forbids(f):
 		return harvest.Estimate{}, err
 	default:
 		j.unknown = err
@@ -96,13 +92,20 @@ func (j *job) probe(ctx context.Context, p harvest.Part) (source.Answer, error) 
 	switch f, isFault := harvest.FaultOf(err); {
 	case err == nil, isFault && f.Reaction == harvest.CutSlice:
 		return ans, nil
-	case ctx.Err() != nil, !isFault, f.Code == harvest.CodeBroken, j.patient && f.Code == harvest.CodeQuota:
-		return ans, err
-	case f.Level != harvest.Fatal && !(f.Level == harvest.Rejected && j.t.Query != "") && (j.heard || f.Waits()):
+	case ctx.Err() == nil && isFault && !j.forbids(f) && (j.heard || f.Waits()):
 		j.unknown = err
 		return ans, nil
 	}
 	return ans, err
+}
+
+// forbids reports whether a fault forbids to plan without knowing: because whatever
+// is asked for next would be refused as well, nothing of the source, or nothing of
+// what somebody wants of it; or because the source rests, or a quota is spent that
+// can be waited for.
+func (j *job) forbids(f harvest.Fault) bool {
+	return f.Level == harvest.Fatal || f.Level == harvest.Rejected && j.t.Query != "" ||
+		f.Code == harvest.CodeBroken || j.patient && f.Code == harvest.CodeQuota
 }
 
 // put asks the source about a part, and learns its clock from the answer.
