@@ -95,8 +95,17 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		}
 	}
 	pending := s.ask(ctx, st)
+	letGo := func() {} // of the memory of the page in hand
+	defer func() {
+		letGo()
+		s.letGoOf(pending)
+	}()
 	for {
 		r := <-pending
+		pending = nil
+		if r.ans.Done != nil {
+			letGo = r.ans.Done
+		}
 		s.unasked = st.phase == harvest.PhaseSearch && r.err != nil && !r.ans.Asked
 		if err := context.Cause(ctx); err != nil {
 			return false, err
@@ -112,7 +121,6 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		}
 		var open *harvest.BatchOpen
 		ahead := func(harvest.Committed) {}
-		pending = nil
 		halt := s.stopping()
 		if following != nil && halt == nil && st.phase == harvest.PhaseSearch {
 			halt = s.advise(&b, r.ans)
@@ -129,6 +137,7 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		if err != nil {
 			return false, err
 		}
+		letGo()
 		s.committed(b, c)
 		if st.phase == harvest.PhaseSearch {
 			s.at = b.After
@@ -147,6 +156,18 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		following.opened.ID = c.Next.ID // the last try's, if the transaction ran again
 		st = *following
 	}
+}
+
+// letGoOf gives back the memory of a page that was asked for and is not waited for.
+func (s *session) letGoOf(pending chan reply) {
+	if pending == nil {
+		return
+	}
+	s.asking.Go(func() {
+		if r := <-pending; r.ans.Done != nil {
+			r.ans.Done()
+		}
+	})
 }
 
 // twice is the fault of st, a fatal one if it may happen once and has happened
@@ -182,7 +203,7 @@ func (s *session) ask(ctx context.Context, st step) chan reply {
 func (s *session) call(st step) source.Call {
 	c := source.Call{
 		Purpose: source.ForSearch, Window: s.job.Spec.RequestWindow(), Range: s.job.Spec.Range, PageSize: s.paging.Size, Position: st.pos, BaseURL: s.job.BaseURL,
-		Correlation: fmt.Sprintf("ing-%d-%d", s.run, st.opened.BatchNo),
+		Correlation: fmt.Sprintf("ing-%d-%d", s.run, st.opened.BatchNo), Held: st.phase == harvest.PhaseSearch,
 	}
 	if st.phase == harvest.PhaseDetail {
 		c.Purpose = source.ForDetail

@@ -39,6 +39,9 @@ type Call struct {
 	BaseURL string
 	// Correlation travels as X-Ingest-Correlation-Id.
 	Correlation string
+	// Held: the page is kept for a while, and who asked says by [Answer.Done] when
+	// its memory can be given to others. Otherwise that is when the answer is given.
+	Held bool
 }
 
 // Endpoint of the call.
@@ -76,6 +79,9 @@ type Answer struct {
 	// BodyBytes is the size of the reply's body, as read; of one that is larger than
 	// allowed what is known of it, and 0 with any other fault.
 	BodyBytes int64
+	// Done is set where the call was Held and there is a page. It must be called
+	// when the page is done with, and may be called more than once.
+	Done func()
 }
 
 // Traffic counts requests. A failed call has traffic too.

@@ -41,6 +41,8 @@ type attempt struct {
 	// hops is how many redirects led here, from home; away: one of them to
 	// another host.
 	hops int
+	// room is the memory that its body has taken; nil for a small one.
+	room *room
 	home *url.URL
 	away bool
 }
@@ -291,7 +293,12 @@ func (c *Client) exchange(ctx context.Context, a *attempt, req *http.Request, bo
 
 	var wire int64
 	if res.StatusCode == http.StatusOK {
-		got.body, wire, err = readBody(res, limit, tick)
+		got.body, wire, err = readBody(res, limit, tick, func(size int64) error {
+			if a.room == nil {
+				return nil
+			}
+			return a.room.grow(ctx, size, tick)
+		})
 	} else {
 		got.body, wire = readHead(res, tick)
 	}

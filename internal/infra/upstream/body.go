@@ -20,6 +20,8 @@ const (
 	ratioFrom = 1 << 20
 	// maxStart bounds what is set aside on the reply's word alone.
 	maxStart = 8 << 20
+	// readStep is how much is read at a time.
+	readStep = 256 << 10
 	// errorBody is how much of a bad reply is read.
 	errorBody = 64 << 10
 )
@@ -36,8 +38,9 @@ var gzips sync.Pool // of *gzip.Reader
 // readBody reads and unpacks the body of res, at most limit bytes of it. wire
 // is the number of bytes received. tick is called on every bit of progress.
 // The slice is fresh: what is decoded from it may point into it. With an error
-// it holds what came before.
-func readBody(res *http.Response, limit int64, tick func()) (body []byte, wire int64, err error) {
+// it holds what came before. grow is asked before that many bytes are kept, and may
+// take its time.
+func readBody(res *http.Response, limit int64, tick func(), grow func(size int64) error) (body []byte, wire int64, err error) {
 	in := &counter{r: res.Body, tick: tick}
 	var from io.Reader = in
 	packed := false
@@ -71,11 +74,18 @@ func readBody(res *http.Response, limit int64, tick func()) (body []byte, wire i
 		return nil, 0, errTooLong
 	}
 	body = make([]byte, 0, min(size, limit+1, maxStart))
+	var taken int64 // of the memory for bodies: what is written to, not what is set aside
 	for {
 		if len(body) == cap(body) {
 			body = grown(body, limit+1)
 		}
-		n, err := from.Read(body[len(body):min(cap(body), len(body)+256<<10)])
+		if int64(len(body)+readStep) > taken {
+			taken += 4 * readStep
+			if err := grow(taken); err != nil {
+				return body, in.n, err
+			}
+		}
+		n, err := from.Read(body[len(body):min(cap(body), len(body)+readStep)])
 		body = body[:len(body)+n]
 		switch {
 		case int64(len(body)) > limit:
@@ -108,7 +118,7 @@ func readHead(res *http.Response, tick func()) (body []byte, wire int64) {
 	short := *res
 	short.ContentLength = -1
 	short.Body = io.NopCloser(io.LimitReader(res.Body, errorBody))
-	body, wire, _ = readBody(&short, errorBody*4, tick)
+	body, wire, _ = readBody(&short, errorBody*4, tick, func(int64) error { return nil })
 	return body, wire
 }
 

@@ -102,6 +102,7 @@ type Client struct {
 	plans    plans
 	tokens   tokens
 	routes   transports
+	bodies   budget
 	// read holds the sources of which this client has read a page.
 	read sync.Map
 }
@@ -180,8 +181,14 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 			f, _ := harvest.FaultOf(err)
 			return fail(f, err)
 		}
-		t := c.admit(ctx, &attempt{plan: p, call: call, message: m, decoder: dec, answer: &a, key: key, secrets: own})
+		room := &room{of: &c.bodies}
+		t := c.admit(ctx, &attempt{room: room, plan: p, call: call, message: m, decoder: dec, answer: &a, key: key, secrets: own})
 		c.settle(ctx, key, a, t)
+		if t == nil && call.Held {
+			a.Done = room.free
+			return a, nil
+		}
+		room.free()
 		if t == nil {
 			return a, nil
 		}
