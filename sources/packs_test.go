@@ -250,8 +250,8 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 
 type open struct{}
 
-func (open) Acquire(context.Context, source.Rate, int, time.Duration) (func(bool), time.Duration, error) {
-	return func(bool) {}, 0, nil
+func (open) Acquire(ctx context.Context, _ source.Rate, _ int, _ time.Duration) (context.Context, func(bool), time.Duration, error) {
+	return ctx, func(bool) {}, 0, nil
 }
 func (open) Report(context.Context, source.Rate, pace.Outcome) {}
 

@@ -172,7 +172,7 @@ func TestPacks_SayWhatWasRuled(t *testing.T) {
 		{"pubmed lag", p.Window.SafetyLag.D(), 24 * time.Hour},
 		{"pubmed two phases", p.TwoPhase(), true},
 		{"pubmed ids", p.Batching.IDs, 200},
-		{"pubmed rate", fmt.Sprint(p.Rate.QPS, p.Rate.Burst), "2 1"},
+		{"pubmed rate", fmt.Sprint(p.Rate.QPS, p.Rate.Burst), "2.7 1"},
 		{"crossref stateful", c.Paging.Stateful, true},
 		{"crossref repeat", c.Paging.TokenContinues, true},
 		{"crossref end", fmt.Sprint(c.Paging.End), "[EMPTY_PAGE]"},
@@ -181,7 +181,7 @@ func TestPacks_SayWhatWasRuled(t *testing.T) {
 		{"crossref precision", c.Window.Precision, harvest.PrecisionSecond},
 		{"crossref bound", c.Window.Closed, true},
 		{"crossref volatile", fmt.Sprint(c.Mapping.Volatile), "[indexed score is-referenced-by-count]"},
-		{"crossref rate", fmt.Sprint(c.Rate.QPS, c.Rate.Burst, c.Rate.Concurrency), "2 1 1"},
+		{"crossref rate", fmt.Sprint(c.Rate.QPS, c.Rate.Burst, c.Rate.Concurrency), "2.7 1 1"},
 	} {
 		if x.got != x.want {
 			t.Errorf("%s: %v, want %v", x.what, x.got, x.want)

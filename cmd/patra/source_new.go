@@ -35,9 +35,9 @@ zone: UTC             # whose days the source means
 recordType: work      # what a record is: article, work, trial ...
 identity: TEXT        # form of ids: TEXT, DOI or NUMBER
 
-# What the provider allows: limit requests per window. What we use of it:
-# qps x window + burst may not exceed the limit. Leave all of it out for one
-# request a second.
+# What the provider allows: limit requests per window. What we use of it: qps,
+# evenly spaced, about nine tenths of it if left out. Leave all of it out for
+# one request a second.
 rateLimit:
   limit:
   window:

@@ -76,7 +76,7 @@ func TestSourceBadInput_AllFindingsAtOnce(t *testing.T) {
 		{"unknown code", r("type: TOKEN", "type: TOKN").Replace(mini), []string{":9:14: pagination.type: TOKN is not known: known are OFFSET, PAGE, TOKEN, URL, SCROLL, TIME; did you mean TOKEN?"}},
 		{"token paging without token path", r("      nextToken: next_token\n", "").Replace(mini), []string{"endpoints.items.response.nextToken: is required with paging TOKEN"}},
 		{"http without permission", r("https://mini", "http://mini").Replace(mini), []string{":3:1: baseUrl: plain http needs http.allowHttp: true"}},
-		{"a rate above the limit", r("limit: 2000, window: 1s, qps: 1000, burst: 1", "limit: 3, window: 1s, qps: 3, burst: 2").Replace(mini), []string{"rateLimit: 3 a second for 1s plus a burst of 2 exceeds the provider's limit of 3 (R37)"}},
+		{"a rate above the limit", r("limit: 2000, window: 1s, qps: 1000, burst: 1", "limit: 3, window: 1s, qps: 3, burst: 2").Replace(mini), []string{"rateLimit: 3 a second with a burst of 2, arriving up to 50ms early or late, exceeds the provider's limit of 3 in 1s; next: qps: 1 or less"}},
 		{"a TASK part without its operation", mini + "tasks:\n  retry: {maxAttempts: 3}\n", []string{":36:3: tasks.retry: key is not known: known are harvest, backfill, update"}},
 		{"a mistake in a TASK part", mini + "tasks:\n  backfill:\n    retry: {maxAttempts: 99}\n", []string{":37:13: tasks.backfill.retry.maxAttempts: 99 is not within [1, 20]"}},
 		{"a template that calls something unknown", r("${iso(window.from)}", "${exec(window.from)}").Replace(mini), []string{":16:7: endpoints.items.query.from: ${exec(window.from)}: function exec is not known"}},

@@ -99,8 +99,8 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	rest := &quiet{sources: schedules, store: store, log: cfg.Logger}
 	seen := new(watches)
 	up := upstream.New(upstream.Config{
-		Version: cfg.Version, Logger: cfg.Logger, Transport: transport, Credentials: keys, Redactor: cfg.redact, Resting: rest.rest, Observe: seen.tried, Known: store.HoldsAny,
-	}, gate.New(gate.Config{Instances: cfg.Instances}, store), &decoders{})
+		Version: cfg.Version, Logger: cfg.Logger, Transport: transport, Credentials: keys, Redactor: cfg.redact, Resting: rest.restOf, Observe: seen.tried, Known: store.HoldsAny,
+	}, gate.New(gate.Config{Instances: cfg.Instances, Logger: cfg.Logger}, store), &decoders{})
 	contracts = &keyed{Registry: contracts, keys: keys}
 	return &Node{
 		Store: store, Keys: keys, contracts: contracts, schedules: schedules, quiet: rest, watches: seen,

@@ -35,7 +35,10 @@ func (q *quiet) resting(ctx context.Context) []harvest.Rest {
 	if q.sources == nil {
 		return nil
 	}
-	all, now := q.schedules(ctx)
+	return q.restingBy(q.schedules(ctx, false))
+}
+
+func (q *quiet) restingBy(all []source.Scheduled, now time.Time) []harvest.Rest {
 	var out []harvest.Rest
 	for _, s := range all {
 		if until, is := s.Schedule.QuietUntil(now); is {
@@ -47,7 +50,15 @@ func (q *quiet) resting(ctx context.Context) []harvest.Rest {
 
 // rest tells until when an operation of a source is to be left alone, if it is.
 func (q *quiet) rest(ctx context.Context, code string, op harvest.Operation) (harvest.Rest, bool) {
-	for _, r := range q.resting(ctx) {
+	return q.restOf(ctx, code, op, false)
+}
+
+// restOf is rest; if need be at once, by what was read last.
+func (q *quiet) restOf(ctx context.Context, code string, op harvest.Operation, atOnce bool) (harvest.Rest, bool) {
+	if q.sources == nil {
+		return harvest.Rest{}, false
+	}
+	for _, r := range q.restingBy(q.schedules(ctx, atOnce)) {
 		if r.Provenance == code && r.Operation == op {
 			return r, true
 		}
@@ -56,11 +67,11 @@ func (q *quiet) rest(ctx context.Context, code string, op harvest.Operation) (ha
 }
 
 // schedules are those read last, and the store's time. If they cannot be read
-// anew they stay as they were.
-func (q *quiet) schedules(ctx context.Context) ([]source.Scheduled, time.Time) {
+// anew they stay as they were; so they do if they are wanted at once.
+func (q *quiet) schedules(ctx context.Context, atOnce bool) ([]source.Scheduled, time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.readAt.IsZero() || time.Since(q.readAt) >= quietFor {
+	if !atOnce && (q.readAt.IsZero() || time.Since(q.readAt) >= quietFor) {
 		all, now, err := q.read(ctx)
 		here := time.Now()
 		if err != nil && ctx.Err() == nil {

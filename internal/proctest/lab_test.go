@@ -65,7 +65,7 @@ func packs(t *testing.T) string {
 	dir := t.TempDir()
 	for code, swap := range map[string][]string{
 		"pubmed": {
-			"concurrency: 2", "concurrency: 8", "target: 9000", "target: 200", "pageSize: 9999", "pageSize: 50",
+			"concurrency: 3", "concurrency: 8", "target: 9000", "target: 200", "pageSize: 9999", "pageSize: 50",
 			"idBatchSize: 200", "idBatchSize: 10",
 		},
 		"crossref": {"concurrency: 1\n", "concurrency: 8\n", "target: 12000", "target: 120", "pageSize: 1000", "pageSize: 20"},
@@ -75,7 +75,7 @@ func packs(t *testing.T) string {
 			t.Fatal(err)
 		}
 		text := string(b)
-		swap = append(swap, "limit: 3\n", fmt.Sprintf("limit: %d\n", simLimit), "qps: 2\n", fmt.Sprintf("qps: %d\n", packRate),
+		swap = append(swap, "limit: 3\n", fmt.Sprintf("limit: %d\n", simLimit), "qps: 2.7\n", fmt.Sprintf("qps: %d\n", packRate),
 			"base: 1s", "base: 50ms", "max: 30s", "max: 500ms")
 		for i := 0; i < len(swap); i += 2 {
 			if strings.Count(text, swap[i]) != 1 {

@@ -302,7 +302,7 @@ func TestC12_NoRequestInsideATransaction(t *testing.T) {
 			counts++
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if err := b.Node.Store.UpdateGate(ctx, "probe", func(s []byte, _ time.Time) []byte { return append(s, '.') }); err != nil {
+			if err := b.Node.Store.UpdateGate(ctx, "probe", func(s []byte, _, _ time.Time) []byte { return append(s, '.') }); err != nil {
 				t.Errorf("the store is busy while the planner asks: %v", err)
 			}
 		})

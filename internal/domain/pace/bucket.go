@@ -6,32 +6,12 @@ import (
 )
 
 const (
-	// MinRate is the floor of a demoted rate (R41), in requests a second.
-	MinRate = 0.1
-	// CoolDown is the least time between two cuts of the rate: many requests in
-	// flight complain about one and the same excess.
-	CoolDown = 10 * time.Second
 	// minCooldown is the silence after a 429 that names none.
 	minCooldown = time.Second
 	// probeGap is the least distance between the first request after a
 	// cooldown and the second, so that its answer can come first.
 	probeGap = 2 * time.Second
-	// cleanStep and cleanShare: for each minute without a complaint the rate
-	// regains a tenth of what is configured.
-	cleanStep  = time.Minute
-	cleanShare = 0.1
 )
-
-// Limit is the configured rate of a key, and what holds beside it. QPS 0 means
-// unlimited.
-type Limit struct {
-	QPS    float64
-	Burst  int
-	Quotas []Quota
-}
-
-// slack is how far ahead of its turn a slot may be used.
-func (l Limit) slack() time.Duration { return spread(float64(max(l.Burst, 1)-1), l.QPS) }
 
 // State is what is remembered about a key. The zero value is a key without
 // state: it holds one token, however large the burst, so that restarts do not
@@ -43,10 +23,17 @@ type State struct {
 	CooldownUntil time.Time `json:"c,omitzero"`
 	// Rate is the demoted rate; 0 means as configured.
 	Rate float64 `json:"r,omitzero"`
-	// CutAt is when the rate was last cut, CleanAt since when there was no
-	// complaint that the rate has not been raised for yet.
+	// CutAt is when the rate was last cut, RisenAt up to when it has been raised
+	// for the time that passed.
 	CutAt   time.Time `json:"k,omitzero"`
-	CleanAt time.Time `json:"g,omitzero"`
+	RisenAt time.Time `json:"g,omitzero"`
+	// Failed has a bit for each of the last requests, the newest lowest; it is
+	// set if that request failed. Unpaid are those of them that came after the
+	// last cut. HeldAt is since when so many have failed that the rate does not
+	// rise.
+	Failed uint64    `json:"f,omitzero"`
+	Unpaid uint64    `json:"u,omitzero"`
+	HeldAt time.Time `json:"d,omitzero"`
 	// Epoch grows with every cooldown; slots of an older one are void.
 	Epoch int64 `json:"e,omitzero"`
 	// Probe: the next slot is the first after a cooldown.
@@ -56,11 +43,16 @@ type State struct {
 	Header float64 `json:"h,omitzero"`
 	// EmptyUntil: the provider's budget is used up, no slot before.
 	EmptyUntil time.Time `json:"b,omitzero"`
+	// Seats are held by requests in flight, Waiters are the processes that
+	// wait for one, Fence is the greatest number of a seat yet.
+	Seats   []Seat   `json:"s,omitempty"`
+	Waiters []Waiter `json:"w,omitempty"`
+	Fence   int64    `json:"i,omitzero"`
 	// Ledgers hold what was used, one for each window that has a quota.
 	Ledgers []Ledger `json:"q,omitempty"`
 }
 
-// Rate in force and how far ahead of its turn a slot may be used. While
+// rate in force and how far ahead of its turn a slot may be used. While
 // anything but the configured rate is in force there is no burst.
 func (s State) rate(l Limit) (perSecond float64, slack time.Duration) {
 	r, slack := l.QPS, l.slack()
@@ -76,10 +68,11 @@ func (s State) rate(l Limit) (perSecond float64, slack time.Duration) {
 // used at its time, never before now. The slot belongs to the caller alone. It is
 // void once the epoch of the state has grown past the one returned here. Its cost
 // counts against every window that is kept, also those of other limits on the
-// same key, from the moment it is reserved (R38).
-func Reserve(s State, l Limit, cost int, now time.Time) (State, Slot) {
+// same key, from the moment it is reserved (R38). A caller that will hear of its
+// slot late asks for one that is so far ahead.
+func Reserve(s State, l Limit, cost int, now time.Time, ahead time.Duration) (State, Slot) {
 	cost = max(cost, 1)
-	at := later(now, s.CooldownUntil)
+	at := later(now.Add(ahead), s.CooldownUntil)
 	if l.QPS <= 0 {
 		return s.spend(l, cost, now, at)
 	}
@@ -121,7 +114,7 @@ func (s State) spend(l Limit, cost int, now, at time.Time) (State, Slot) {
 // counts: silence for at least retryAfter, half the rate, and every slot handed
 // out but not used yet is void.
 func Throttle(s State, l Limit, now time.Time, retryAfter time.Duration) State {
-	s = Slow(s, l, now)
+	s = cut(s, l, now)
 	quiet := max(retryAfter, minCooldown)
 	if r, _ := s.rate(l); r > 0 {
 		// At least one turn: voided slots are given back below, and that must
@@ -129,51 +122,13 @@ func Throttle(s State, l Limit, now time.Time, retryAfter time.Duration) State {
 		quiet = max(quiet, spread(1, r))
 	}
 	s.CooldownUntil = later(s.CooldownUntil, now.Add(quiet))
-	s.CleanAt = s.CooldownUntil
+	s.RisenAt = s.CooldownUntil
 	s.NextAt = s.CooldownUntil
 	if s.Rate == 0 {
 		s.NextAt = s.NextAt.Add(l.slack()) // too slow to be cut: one token, no burst
 	}
 	s.Epoch++
 	s.Probe = true
-	return s
-}
-
-// Slow is the answer to a transient failure of the upstream: half the rate, at
-// most once per [CoolDown].
-func Slow(s State, l Limit, now time.Time) State {
-	s = Relax(s, l, now)
-	s.CleanAt = later(s.CleanAt, now)
-	if l.QPS <= 0 || (!s.CutAt.IsZero() && now.Before(s.CutAt.Add(CoolDown))) {
-		return s
-	}
-	r := l.QPS
-	if s.Rate > 0 && s.Rate < r {
-		r = s.Rate
-	}
-	s.CutAt = now
-	if r = max(r/2, MinRate); r < l.QPS {
-		s.Rate = r
-	}
-	return s
-}
-
-// Relax raises a demoted rate by a tenth of the configured one for each clean
-// minute that has passed, never above it.
-func Relax(s State, l Limit, now time.Time) State {
-	if s.Rate <= 0 {
-		return s
-	}
-	n := now.Sub(s.CleanAt) / cleanStep
-	if n > 0 {
-		s.Rate += float64(n) * cleanShare * l.QPS
-		s.CleanAt = s.CleanAt.Add(n * cleanStep)
-	}
-	if s.Rate >= l.QPS && !now.Before(s.CooldownUntil) {
-		// Whole again, but with one token: the burst must be saved up anew.
-		s.Rate = 0
-		s.NextAt = later(s.NextAt, now).Add(l.slack())
-	}
 	return s
 }
 
@@ -184,14 +139,11 @@ func Lower(s State, l Limit, n float64, per time.Duration) State {
 	if l.QPS <= 0 || n <= 0 || per <= 0 || math.IsNaN(n) || math.IsInf(n, 0) {
 		return s
 	}
-	w := per.Seconds()
-	if l.QPS*w+float64(max(l.Burst, 1)) <= n {
+	if Fits(l.QPS, l.Burst, n, per, l.Jitter) {
 		s.Header = 0
 		return s
 	}
-	// With a burst of one, rate x window + 1 <= n; a limit of one leaves
-	// nothing by that reckoning, and gets a slot every other window.
-	s.Header = min(l.QPS, max(n-1, n/2)/w)
+	s.Header = min(l.QPS, Share(n, 1, per, l.Jitter))
 	return s
 }
 
@@ -201,11 +153,11 @@ func Apply(s State, l Limit, now time.Time, o Outcome) State {
 		s = Lower(s, l, o.Allowed, o.Per)
 	}
 	s = Drain(s, now, o.Empty)
-	switch {
-	case o.Kind == Throttled, o.Kind == Unwell && o.RetryAfter > 0:
+	if o.Kind != Throttled {
+		s = note(s, l, now, o.Kind == Unwell)
+	}
+	if o.Kind == Throttled || o.Kind == Unwell && o.RetryAfter > 0 {
 		s = Throttle(s, l, now, o.RetryAfter)
-	case o.Kind == Unwell:
-		s = Slow(s, l, now)
 	}
 	return s
 }

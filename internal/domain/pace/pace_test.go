@@ -13,7 +13,7 @@ var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // take reserves a slot for a request that costs 1.
 func take(s State, l Limit, now time.Time) (State, time.Time) {
-	s, slot := Reserve(s, l, 1, now)
+	s, slot := Reserve(s, l, 1, now, 0)
 	return s, slot.At
 }
 
@@ -85,7 +85,7 @@ func TestR37_AnyInterleavingStaysWithinRatePlusBurst(t *testing.T) {
 			case 3:
 				p.throttle(time.Duration(rapid.Int64Range(0, int64(time.Minute)).Draw(t, "after")))
 			case 4:
-				p.state = Slow(p.state, p.limit, p.now)
+				p.state = cut(p.state, p.limit, p.now)
 			case 5:
 				p.state = Lower(p.state, p.limit, rapid.Float64Range(0.5, 60).Draw(t, "allowed"), time.Second)
 			case 6: // a restart: the state comes back from where it is kept
@@ -115,7 +115,7 @@ func TestR41_BackToNinetyPercentWithinTwentyMinutes(t *testing.T) {
 		for range rapid.IntRange(1, 30).Draw(t, "complaints") {
 			now = now.Add(time.Duration(rapid.Int64Range(0, int64(time.Minute)).Draw(t, "gap")))
 			s = Throttle(s, l, now, time.Duration(rapid.Int64Range(0, int64(5*time.Minute)).Draw(t, "after")))
-			if r, _ := s.rate(l); r < min(MinRate, l.QPS)-1e-9 || r > l.QPS {
+			if r, _ := s.rate(l); r < min(0.1, l.QPS)-1e-9 || r > l.QPS {
 				t.Fatalf("demoted to %v of %v", r, l.QPS)
 			}
 		}
@@ -127,21 +127,22 @@ func TestR41_BackToNinetyPercentWithinTwentyMinutes(t *testing.T) {
 }
 
 func TestR41_OneCutPerCoolDown(t *testing.T) {
+	coolDown := Adapt{}.withDefaults().CoolDown
 	l := Limit{QPS: 8, Burst: 1}
 	s := Throttle(State{}, l, start, 0)
 	s = Throttle(s, l, start.Add(time.Second), 0)
-	s = Slow(s, l, start.Add(CoolDown-time.Millisecond))
+	s = cut(s, l, start.Add(coolDown-time.Millisecond))
 	if s.Rate != 4 {
 		t.Errorf("three complaints within one cool-down: rate %v, want 4", s.Rate)
 	}
-	if s = Slow(s, l, start.Add(CoolDown)); s.Rate != 2 {
+	if s = cut(s, l, start.Add(coolDown)); s.Rate != 2 {
 		t.Errorf("complaint after the cool-down: rate %v, want 2", s.Rate)
 	}
 	for i := range 20 {
-		s = Slow(s, l, start.Add(time.Duration(i+2)*CoolDown))
+		s = cut(s, l, start.Add(time.Duration(i+2)*coolDown))
 	}
-	if s.Rate != MinRate {
-		t.Errorf("floor: rate %v, want %v", s.Rate, MinRate)
+	if s.Rate != 0.1 {
+		t.Errorf("floor: rate %v, want %v", s.Rate, 0.1)
 	}
 }
 
@@ -191,7 +192,7 @@ func TestR36_RecoveredKeyHasOneToken(t *testing.T) {
 		t.Errorf("rate %v, slots +%v and +%v", s.Rate, first.Sub(now), second.Sub(now))
 	}
 	s.Probe = false
-	s, _ = take(Relax(Slow(s, l, now), l, now.Add(time.Hour)), l, now.Add(time.Hour))
+	s, _ = take(Relax(cut(s, l, now), l, now.Add(time.Hour)), l, now.Add(time.Hour))
 	if _, next := take(s, l, now.Add(time.Hour)); next.Sub(now) != time.Hour+500*time.Millisecond {
 		t.Errorf("second slot after recovery +%v, want a turn later", next.Sub(now)-time.Hour)
 	}
@@ -205,11 +206,12 @@ func TestR37_HeadersMayOnlyLower(t *testing.T) {
 		per   time.Duration
 		want  float64
 	}{
-		{"NCBI 3/s leaves 2/s and a burst of 1", Limit{QPS: 2, Burst: 1}, 3, time.Second, 2},
+		{"NCBI 3/s leaves 2.7/s", Limit{QPS: 2.7, Burst: 1}, 3, time.Second, 2.7},
 		{"the configured burst does not fit", Limit{QPS: 2, Burst: 2}, 3, time.Second, 2},
-		{"half of what is configured", Limit{QPS: 9, Burst: 1}, 5, time.Second, 4},
-		{"one a second", Limit{QPS: 2, Burst: 1}, 1, time.Second, 0.5},
-		{"per minute", Limit{QPS: 9, Burst: 1}, 61, time.Minute, 1},
+		{"half of what is configured", Limit{QPS: 9, Burst: 1}, 5, time.Second, 4.5},
+		{"one a second", Limit{QPS: 2, Burst: 1}, 1, time.Second, 0.9},
+		{"one in two seconds", Limit{QPS: 2, Burst: 1}, 0.5, time.Second, 0.99 / 2.1},
+		{"per minute", Limit{QPS: 9, Burst: 1}, 60.1 / 0.99, time.Minute, 60 * 0.99 / 60.1},
 		{"generous", Limit{QPS: 2, Burst: 1}, 50, time.Second, 2},
 		{"nonsense", Limit{QPS: 2, Burst: 1}, math.NaN(), time.Second, 2},
 		{"negative", Limit{QPS: 2, Burst: 1}, -1, time.Second, 2},
@@ -236,7 +238,7 @@ func TestApply(t *testing.T) {
 	}{
 		{Outcome{Kind: Fine}, 0, 0, 0},
 		{Outcome{Kind: Fine, RetryAfter: time.Hour}, 0, 0, 0},
-		{Outcome{Kind: Unwell}, 2, 0, 0},
+		{Outcome{Kind: Unwell}, 0, 0, 0},
 		{Outcome{Kind: Unwell, RetryAfter: 7 * time.Second}, 2, 1, 7 * time.Second},
 		{Outcome{Kind: Throttled}, 2, 1, time.Second},
 		{Outcome{Kind: Throttled, RetryAfter: time.Minute}, 2, 1, time.Minute},

@@ -127,7 +127,7 @@ func TestR38_AnyInterleavingStaysWithinEveryQuota(t *testing.T) {
 			default:
 				cost := rapid.IntRange(1, 5).Draw(t, "cost")
 				was, _ := json.Marshal(s)
-				next, slot := Reserve(s, l, cost, clock)
+				next, slot := Reserve(s, l, cost, clock, 0)
 				if same, _ := json.Marshal(s); string(was) != string(same) {
 					t.Fatalf("the old state was changed: %s, %s", was, same)
 				}
@@ -166,7 +166,7 @@ func TestR38_NearlyAllIsUsed(t *testing.T) {
 			size := 0
 			span := 3 * qs[len(qs)-1].Window
 			for now.Before(start.Add(span)) {
-				next, slot := Reserve(s, l, 1, now)
+				next, slot := Reserve(s, l, 1, now, 0)
 				if slot.At.After(now) {
 					if !slot.Scarce {
 						t.Fatal("waits for the rate of an unlimited key")
@@ -200,7 +200,7 @@ func TestR38_StateIsBounded(t *testing.T) {
 	l := Limit{QPS: 0.7, Burst: 1, Quotas: []Quota{{1 << 40, time.Second, ""}, {1 << 40, time.Minute, ""}}}
 	var s State
 	for range 2000 {
-		s, _ = Reserve(s, l, 1, start)
+		s, _ = Reserve(s, l, 1, start, 0)
 	}
 	if b, err := json.Marshal(s); err != nil || len(b) > 15_000 {
 		t.Errorf("state of %d bytes, %v", len(b), err)
@@ -214,12 +214,12 @@ func TestR38_StateIsBounded(t *testing.T) {
 	}
 	// Packs that come and go, each with a window of its own.
 	for i := range 500 {
-		s, _ = Reserve(s, Limit{QPS: 50, Quotas: []Quota{{1 << 40, time.Duration(i+1) * time.Hour, ""}}}, 1, start)
+		s, _ = Reserve(s, Limit{QPS: 50, Quotas: []Quota{{1 << 40, time.Duration(i+1) * time.Hour, ""}}}, 1, start, 0)
 	}
 	if b, err := json.Marshal(s); err != nil || len(b) > 15_000 || len(s.Ledgers) > maxLedgers {
 		t.Errorf("%d ledgers in %d bytes, %v", len(s.Ledgers), len(b), err)
 	}
-	if s, _ = Reserve(s, Limit{}, 1, start.AddDate(5, 0, 0)); len(s.Ledgers) != 0 {
+	if s, _ = Reserve(s, Limit{}, 1, start.AddDate(5, 0, 0), 0); len(s.Ledgers) != 0 {
 		t.Errorf("%d ledgers five years later", len(s.Ledgers))
 	}
 }
@@ -230,7 +230,7 @@ func TestR38_CostCountsAgainstQuotaAndRate(t *testing.T) {
 	var at []time.Duration
 	for range 4 {
 		var slot Slot
-		s, slot = Reserve(s, l, 3, now)
+		s, slot = Reserve(s, l, 3, now, 0)
 		at = append(at, slot.At.Sub(start))
 	}
 	// Two tokens are missing at first, then each takes three; ten units are
@@ -239,43 +239,43 @@ func TestR38_CostCountsAgainstQuotaAndRate(t *testing.T) {
 		t.Errorf("slots after %v", at)
 	}
 	// A request that costs more than there ever is takes all there is.
-	s, slot := Reserve(State{}, l, 50, start)
+	s, slot := Reserve(State{}, l, 50, start, 0)
 	if slot.At.Sub(start) > time.Minute {
 		t.Errorf("a request of 50 of 10 after %v", slot.At.Sub(start))
 	}
-	if _, slot = Reserve(s, l, 1, start); slot.At.Sub(start) < time.Hour || !slot.Scarce {
+	if _, slot = Reserve(s, l, 1, start, 0); slot.At.Sub(start) < time.Hour || !slot.Scarce {
 		t.Errorf("the next after %v, scarce %v", slot.At.Sub(start), slot.Scarce)
 	}
 }
 
 func TestR38_RefundOnceAndOnlyWhatCounts(t *testing.T) {
 	l := Limit{Quotas: []Quota{{2, time.Hour, ""}}}
-	s, a := Reserve(State{}, l, 1, start)
-	s, b := Reserve(s, l, 1, start)
-	if _, c := Reserve(s, l, 1, start); !c.Scarce {
+	s, a := Reserve(State{}, l, 1, start, 0)
+	s, b := Reserve(s, l, 1, start, 0)
+	if _, c := Reserve(s, l, 1, start, 0); !c.Scarce {
 		t.Error("a third of two")
 	}
 	s = Refund(s, a)
-	if _, c := Reserve(s, l, 1, start); c.Scarce {
+	if _, c := Reserve(s, l, 1, start, 0); c.Scarce {
 		t.Error("what was given back is not there")
 	}
 	later := start.Add(3 * time.Hour)
-	s, _ = Reserve(s, l, 2, later)
+	s, _ = Reserve(s, l, 2, later, 0)
 	s = Refund(s, b) // forgotten long ago: gives nothing
-	if _, c := Reserve(s, l, 1, later); !c.Scarce {
+	if _, c := Reserve(s, l, 1, later, 0); !c.Scarce {
 		t.Error("a slot that no longer counted was given back")
 	}
 }
 
 func TestR38_AWindowOfAnotherLimitOfTheKeyIsCountedToo(t *testing.T) {
 	keyed, open := Limit{Quotas: []Quota{{3, 24 * time.Hour, ""}}}, Limit{Quotas: []Quota{{2, time.Hour, ""}}}
-	s, _ := Reserve(State{}, keyed, 1, start)
-	s, _ = Reserve(s, open, 1, start)
-	s, _ = Reserve(s, Limit{}, 1, start)
-	if _, slot := Reserve(s, keyed, 1, start.Add(time.Minute)); !slot.Scarce {
+	s, _ := Reserve(State{}, keyed, 1, start, 0)
+	s, _ = Reserve(s, open, 1, start, 0)
+	s, _ = Reserve(s, Limit{}, 1, start, 0)
+	if _, slot := Reserve(s, keyed, 1, start.Add(time.Minute), 0); !slot.Scarce {
 		t.Error("a fourth request of three in a day")
 	}
-	if _, slot := Reserve(s, open, 1, start.Add(time.Minute)); !slot.Scarce {
+	if _, slot := Reserve(s, open, 1, start.Add(time.Minute), 0); !slot.Scarce {
 		t.Error("a third request of two in an hour")
 	}
 }
@@ -295,8 +295,8 @@ func TestR38_DayBeginsAtMidnightOfTheZone(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := Limit{Quotas: []Quota{{1, 24 * time.Hour, c.zone}}}
-		s, _ := Reserve(State{}, l, 1, from)
-		_, slot := Reserve(s, l, 1, from)
+		s, _ := Reserve(State{}, l, 1, from, 0)
+		_, slot := Reserve(s, l, 1, from, 0)
 		if got := slot.At.UTC().Format(time.RFC3339); got != c.next {
 			t.Errorf("after %s in %s: %s, want %s", c.from, c.zone, got, c.next)
 		}
@@ -361,7 +361,7 @@ func FuzzParseBudget(f *testing.F) {
 
 func TestR60_EmptyBudgetIsSilenceAndNoComplaint(t *testing.T) {
 	l := Limit{QPS: 4, Burst: 2}
-	s, _ := Reserve(State{}, l, 1, start)
+	s, _ := Reserve(State{}, l, 1, start, 0)
 	s = Apply(s, l, start, Outcome{Kind: Fine, Empty: time.Hour})
 	if s.Epoch != 1 || s.Rate != 0 {
 		t.Errorf("epoch %d, rate %v: slots handed out must be void, the rate unchanged", s.Epoch, s.Rate)
@@ -370,7 +370,7 @@ func TestR60_EmptyBudgetIsSilenceAndNoComplaint(t *testing.T) {
 	if again.Epoch != s.Epoch || !again.EmptyUntil.Equal(s.EmptyUntil) {
 		t.Errorf("told twice: %+v, %+v", s, again)
 	}
-	_, slot := Reserve(again, l, 1, start.Add(time.Minute))
+	_, slot := Reserve(again, l, 1, start.Add(time.Minute), 0)
 	if d := slot.At.Sub(start); d != time.Hour+resetSlack || !slot.Scarce {
 		t.Errorf("next slot after %v, scarce %v", d, slot.Scarce)
 	}

@@ -266,8 +266,11 @@ func TestCompile_Refuses(t *testing.T) {
 		}, "endpoints.works: no word of window.filters occurs"},
 		{"no filters", func(d *source.Definition) { d.Window.Filters = nil }, "window.filters: is required"},
 
-		{"rate over the limit", func(d *source.Definition) { d.RateLimit.QPS = 2.1 }, "rateLimit: 2.1 a second for 1s plus a burst of 1 exceeds the provider's limit of 3"},
-		{"burst over the limit", func(d *source.Definition) { d.RateLimit.Burst = 2 }, "rateLimit: 2 a second for 1s plus a burst of 2 exceeds"},
+		{"rate over the limit", func(d *source.Definition) { d.RateLimit.QPS = 2.8 }, "rateLimit: 2.8 a second with a burst of 1, arriving up to 50ms early or late, exceeds the provider's limit of 3 in 1s; next: qps: 2.7 or less"},
+		{"a rate that leaves no room for the way", func(d *source.Definition) { d.RateLimit.Limit, d.RateLimit.QPS = 20, 19 }, "rateLimit: 19 a second with a burst of 1, arriving up to 50ms early or late, exceeds the provider's limit of 20 in 1s; next: qps: 18 or less"},
+		{"a longer way", func(d *source.Definition) { d.RateLimit.QPS, d.RateLimit.Jitter = 2.7, sec(1)/5 }, "rateLimit: 2.7 a second with a burst of 1, arriving up to 200ms early or late, exceeds"},
+		{"no jitter to speak of", func(d *source.Definition) { d.RateLimit.Jitter = sec(1) / 1000 }, "rateLimit.jitter: 1ms is not within [5ms, 5s]"},
+		{"burst over the limit", func(d *source.Definition) { d.RateLimit.Burst = 2 }, "rateLimit: 2 a second with a burst of 2, arriving up to 50ms early or late, exceeds the provider's limit of 3 in 1s; next: qps: 1 or less"},
 		{"burst without a limit", func(d *source.Definition) { *d.RateLimit = source.RateLimitConfig{QPS: 5, Burst: 10} }, "rateLimit.burst: is 10, but without"},
 		{"unknown scope", func(d *source.Definition) { d.RateLimit.Scope = "PER_DAY" }, "rateLimit.scope: "},
 		{"keys where there are none", func(d *source.Definition) { d.RateLimit.Scope, d.Auth = source.RatePerKey, nil }, "rateLimit.scope: PER_KEY belongs to a source with auth"},
@@ -473,7 +476,15 @@ func TestCompile_RateTable(t *testing.T) {
 		{3, time.Second, 3, 0, false}, // burst 1 if none is declared
 		{60, time.Minute, 1, 1, false},
 		{61, time.Minute, 1, 1, true},
-		{1, time.Second, 0, 1, false}, // nothing is left for a rate
+		{1, time.Second, 0, 1, true}, // one after the other has gone
+		{1, time.Second, 0, 2, false},
+		{3, time.Second, 2.7, 1, true}, // evenly spaced (R91)
+		{3, time.Second, 2.73, 1, false},
+		{10, time.Second, 9, 1, true},
+		{10, time.Second, 9.1, 1, false},
+		{20, time.Second, 19, 1, false}, // no room for the way
+		{20, time.Second, 18, 1, true},
+		{20, time.Second, 16, 4, false},
 		{2, time.Second, 0, 0, true},
 		{0, 0, 100, 1, true},
 		{0, 0, 100, 2, false},

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/papertrace/patra/internal/domain/pace"
 )
 
 func (c *compiler) baseURL() {
@@ -156,7 +158,7 @@ func (c *compiler) rate() {
 	}
 }
 
-// rateLimit checks our share against the provider's word (R37).
+// rateLimit checks our share against the provider's word (R37, R91).
 func (c *compiler) rateLimit(path string, cfg *RateLimitConfig) (out Rate) {
 	out.Key = cmp.Or(cfg.Key, c.def.Source)
 	out.Limit, out.Concurrency, out.LimitHeaders = cfg.Limit, cfg.Concurrency, slices.Clone(cfg.LimitHeaders)
@@ -173,37 +175,54 @@ func (c *compiler) rateLimit(path string, cfg *RateLimitConfig) (out Rate) {
 	for _, x := range []struct {
 		path string
 		n    float64
-	}{{"limit", float64(cfg.Limit)}, {"window", float64(cfg.Window)}, {"qps", cfg.QPS}, {"burst", float64(cfg.Burst)}, {"concurrency", float64(cfg.Concurrency)}} {
+	}{{"limit", float64(cfg.Limit)}, {"window", float64(cfg.Window)}, {"jitter", float64(cfg.Jitter)}, {"qps", cfg.QPS}, {"burst", float64(cfg.Burst)}, {"concurrency", float64(cfg.Concurrency)}} {
 		if x.n < 0 || math.IsNaN(x.n) || math.IsInf(x.n, 0) {
 			c.fail(path+"."+x.path, "%v is below zero or no number", x.n)
 			return out
 		}
 	}
+	if j := cfg.Jitter.D(); j != 0 && (j < minJitter || j > maxJitter) {
+		c.fail(path+".jitter", "%s is not within [%s, %s]", j, minJitter, maxJitter)
+	}
+	out.Jitter = cfg.Jitter
 	out.Burst = orDefault(c, path+".burst", cfg.Burst, 1)
 	if cfg.Limit == 0 {
 		if cfg.Window != 0 {
 			c.fail(path+".limit", "a window is given without the limit that holds in it")
 		}
 		if out.Burst != 1 {
-			c.fail(path+".burst", "is %d, but without the provider's limit declared only 1 is safe (R37)", out.Burst)
+			c.fail(path+".burst", "is %d, but without the provider's limit declared only 1 is safe", out.Burst)
 		}
 		out.QPS = orDefault(c, path+".qps", cfg.QPS, defaultQPS)
 		return out
 	}
 	out.Window = c.duration(path+".window", cfg.Window, time.Second)
-	seconds := out.Window.D().Seconds()
-	if cfg.QPS == 0 && out.Burst < cfg.Limit {
-		c.note(path+".qps", "not given, taken as what the limit leaves beside the burst")
-		out.QPS = float64(cfg.Limit-out.Burst) / seconds
+	window := out.Window.D()
+	most := pace.Share(float64(cfg.Limit), out.Burst, window, out.Jitter.D())
+	if cfg.QPS == 0 && most > 0 {
+		c.note(path+".qps", "not given, taken as %.3g, which the limit leaves with room for the way", most)
+		out.QPS = most
 		return out
 	}
 	out.QPS = cfg.QPS
-	if out.QPS == 0 || out.QPS*seconds+float64(out.Burst) > float64(cfg.Limit)*(1+1e-9) {
-		c.fail(path, "%v a second for %s plus a burst of %d exceeds the provider's limit of %d (R37)",
-			out.QPS, out.Window.D(), out.Burst, cfg.Limit)
+	if out.QPS > 0 && pace.Fits(out.QPS, out.Burst, float64(cfg.Limit), window, out.Jitter.D()) {
+		return out
 	}
+	jitter := cmp.Or(out.Jitter.D(), pace.Jitter)
+	next := fmt.Sprintf("qps: %.3g or less", math.Floor(most*1000)/1000)
+	if most <= 0 {
+		next = "burst: 1, or a smaller one"
+	}
+	c.fail(path, "%v a second with a burst of %d, arriving up to %s early or late, exceeds the provider's limit of %d in %s; next: %s",
+		out.QPS, out.Burst, jitter, cfg.Limit, window, next)
 	return out
 }
+
+// Jitter below the first could not be kept, above the second it would be a pause.
+const (
+	minJitter = 5 * time.Millisecond
+	maxJitter = 5 * time.Second
+)
 
 // quotas checks limits over longer times, and the headers that tell of them.
 func (c *compiler) quotas(path string, cfg *RateLimitConfig, out *Rate) {

@@ -139,9 +139,10 @@ type RetryConfig struct {
 type RateLimitConfig struct {
 	Limit       int      `yaml:"limit" doc:"requests the provider allows per window"`
 	Window      Duration `yaml:"window" doc:"the provider's window, default 1s"`
-	QPS         float64  `yaml:"qps" doc:"requests a second we make; qps x window + burst may not exceed the limit"`
+	QPS         float64  `yaml:"qps" doc:"requests a second we make, evenly spaced; qps x (window + 2 x jitter) must stay below the limit, with a burst the burst must fit besides; default: nearly that"`
 	Burst       int      `yaml:"burst" doc:"requests that may go at once, default 1"`
-	Concurrency int      `yaml:"concurrency" doc:"requests in flight"`
+	Jitter      Duration `yaml:"jitter" doc:"how unevenly requests may arrive at the provider: how much longer one is on its way than another, and how late it may be sent; default 50ms"`
+	Concurrency int      `yaml:"concurrency" doc:"requests in flight, of all processes together"`
 	Key         string   `yaml:"key" doc:"sources with the same key share the limit; default: the source"`
 	// Scope is what has limits of its own (C16); GLOBAL if not given.
 	Scope        string   `yaml:"scope" dict:"rate_scope" doc:"what the limits are counted for: the whole source (GLOBAL, default), each credential or each endpoint"`

@@ -371,7 +371,11 @@ type Rate struct {
 	// QPS and Burst are what we use of it; QPS 0 means unlimited.
 	QPS   float64 `json:"qps,omitzero"`
 	Burst int     `json:"burst,omitzero"`
-	// Concurrency bounds requests in flight; 0 means no bound.
+	// Jitter is how late a permit may be used and how unevenly requests arrive;
+	// 0 stands for the platform's own.
+	Jitter Duration `json:"jitter,omitzero"`
+	// Concurrency bounds requests in flight, over all processes; 0 means no
+	// bound.
 	Concurrency int `json:"concurrency,omitzero"`
 	// Key is the bucket the source shares: the provenance unless declared.
 	Key string `json:"key"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -45,7 +46,7 @@ func (s *sent) within(t *testing.T, rate float64, burst int) {
 
 func mustAcquire(t *testing.T, g *Gate, r source.Rate, maxWait time.Duration) func() {
 	t.Helper()
-	release, _, err := g.Acquire(t.Context(), r, 1, maxWait)
+	_, release, _, err := g.Acquire(t.Context(), r, 1, maxWait)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func TestR39_NobodyGoesBeforeRetryAfterIsOver(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 32 {
 			wg.Go(func() {
-				release, _, err := gates[i%4].Acquire(t.Context(), r, 1, time.Hour)
+				_, release, _, err := gates[i%4].Acquire(t.Context(), r, 1, time.Hour)
 				if err != nil {
 					t.Error(err)
 					return
@@ -104,7 +105,7 @@ func TestR36_RestartsNeverBurst(t *testing.T) {
 				for ctx.Err() == nil {
 					life, end := context.WithTimeout(ctx, time.Minute)
 					for g := New(Config{}, store); life.Err() == nil; {
-						release, _, err := g.Acquire(life, r, 1, time.Minute)
+						_, release, _, err := g.Acquire(life, r, 1, time.Minute)
 						if err != nil { // too far away, or restarted
 							time.Sleep(time.Second)
 							continue
@@ -132,7 +133,7 @@ func TestAcquire_TooFarAwayTakesNoSlot(t *testing.T) {
 		r := source.Rate{Key: "x", QPS: 0.1, Burst: 1}
 		mustAcquire(t, g, r, 0)()
 		for range 5 {
-			_, _, err := g.Acquire(t.Context(), r, 1, 9*time.Second)
+			_, _, _, err := g.Acquire(t.Context(), r, 1, 9*time.Second)
 			f, ok := harvest.FaultOf(err)
 			if !ok || f.Code != "rate_wait" || f.Level != harvest.Transient || f.RetryAfter != 10*time.Second {
 				t.Fatalf("got %+v, %v", f, err)
@@ -148,19 +149,20 @@ func TestAcquire_TooFarAwayTakesNoSlot(t *testing.T) {
 
 func TestAcquire_CancelReturnsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{}, nil)
+		store := NewLocal()
+		g := New(Config{}, store)
 		r := source.Rate{Key: "x", QPS: 0.01, Burst: 1, Concurrency: 2}
 		mustAcquire(t, g, r, 0)()
 		stop := errors.New("stop")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(stop) })
 		start := time.Now()
-		_, waited, err := g.Acquire(ctx, r, 1, time.Hour)
+		_, _, waited, err := g.Acquire(ctx, r, 1, time.Hour)
 		if !errors.Is(err, stop) || waited != time.Second || time.Since(start) != time.Second {
 			t.Errorf("waited %v: %v", waited, err)
 		}
 		// The seat was given back.
-		if n := len(g.seats[seat{"x", 2}]); n != 0 {
+		if n := len(read(store.kept["x"]).Seats); n != 0 {
 			t.Errorf("%d seats still taken", n)
 		}
 	})
@@ -168,7 +170,7 @@ func TestAcquire_CancelReturnsAtOnce(t *testing.T) {
 
 func TestAcquire_BoundsRequestsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{}, failing{}) // unlimited: the store is never asked
+		g := New(Config{}, nil)
 		r := source.Rate{Key: "x", Concurrency: 3}
 		var mu sync.Mutex
 		var now, most int
@@ -202,7 +204,7 @@ func TestAcquire_UnlimitedKeepsToRetryAfter(t *testing.T) {
 		mustAcquire(t, g, r, 0)()
 		g.Report(t.Context(), r, pace.Outcome{Kind: pace.Throttled, RetryAfter: 10 * time.Second})
 		g.Report(t.Context(), r, pace.Outcome{Kind: pace.Unwell, RetryAfter: 5 * time.Second})
-		if _, _, err := g.Acquire(t.Context(), r, 1, 9*time.Second); err == nil {
+		if _, _, _, err := g.Acquire(t.Context(), r, 1, 9*time.Second); err == nil {
 			t.Error("a permit within the cooldown")
 		}
 		mustAcquire(t, g, r, 10*time.Second)()
@@ -214,12 +216,16 @@ func TestAcquire_UnlimitedKeepsToRetryAfter(t *testing.T) {
 
 type failing struct{}
 
-func (failing) UpdateGate(context.Context, string, func([]byte, time.Time) []byte) error {
+func (failing) UpdateGate(context.Context, string, func([]byte, time.Time, time.Time) []byte) error {
 	return errors.New("disk on fire")
 }
 
+func (failing) ReadGate(context.Context, string) ([]byte, error) {
+	return nil, errors.New("disk on fire")
+}
+
 func TestR40_NoStoreNoPermit(t *testing.T) {
-	_, _, err := New(Config{}, failing{}).Acquire(t.Context(), source.Rate{Key: "x", QPS: 1}, 1, time.Second)
+	_, _, _, err := New(Config{}, failing{}).Acquire(t.Context(), source.Rate{Key: "x", QPS: 1}, 1, time.Second)
 	if f, ok := harvest.FaultOf(err); !ok || f.Code != "gate_lost" || f.Level != harvest.Transient {
 		t.Errorf("got %v", err)
 	}
@@ -231,11 +237,18 @@ type flaky struct {
 	broken bool
 }
 
-func (f *flaky) UpdateGate(ctx context.Context, key string, g func([]byte, time.Time) []byte) error {
+func (f *flaky) UpdateGate(ctx context.Context, key string, g func([]byte, time.Time, time.Time) []byte) error {
 	if f.broken {
 		return errors.New("gone")
 	}
 	return f.Local.UpdateGate(ctx, key, g)
+}
+
+func (f *flaky) ReadGate(ctx context.Context, key string) ([]byte, error) {
+	if f.broken {
+		return nil, errors.New("gone")
+	}
+	return f.Local.ReadGate(ctx, key)
 }
 
 func TestReport_WhatTheStoreMissedIsToldBeforeTheNextPermit(t *testing.T) {
@@ -246,7 +259,7 @@ func TestReport_WhatTheStoreMissedIsToldBeforeTheNextPermit(t *testing.T) {
 		store.broken = true
 		g.Report(t.Context(), r, pace.Outcome{Kind: pace.Throttled, RetryAfter: 30 * time.Second})
 		store.broken = false
-		_, _, err := g.Acquire(t.Context(), r, 1, time.Second)
+		_, _, _, err := g.Acquire(t.Context(), r, 1, time.Second)
 		if f, _ := harvest.FaultOf(err); f.Code != "rate_wait" || f.RetryAfter != 30*time.Second {
 			t.Errorf("after a missed 429: %+v, %v", f, err)
 		}
@@ -264,8 +277,8 @@ func TestReport_HeadersLowerOnceAndSuccessCostsNothing(t *testing.T) {
 		t.Errorf("%d visits to the store, want 1", store.n)
 	}
 	var s pace.State
-	if err := json.Unmarshal(store.kept["x"], &s); err != nil || s.Header != 2 {
-		t.Errorf("state %+v, %v; want 2/s", s, err)
+	if err := json.Unmarshal(store.kept["x"], &s); err != nil || math.Abs(s.Header-2.7) > 1e-9 {
+		t.Errorf("state %+v, %v; want 2.7/s", s, err)
 	}
 }
 
@@ -274,7 +287,7 @@ type counting struct {
 	n int
 }
 
-func (c *counting) UpdateGate(ctx context.Context, key string, f func([]byte, time.Time) []byte) error {
+func (c *counting) UpdateGate(ctx context.Context, key string, f func([]byte, time.Time, time.Time) []byte) error {
 	c.n++
 	return c.Local.UpdateGate(ctx, key, f)
 }

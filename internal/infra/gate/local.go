@@ -18,12 +18,20 @@ var _ StateStore = (*Local)(nil)
 func NewLocal() *Local { return &Local{kept: map[string][]byte{}} }
 
 // UpdateGate implements [StateStore] by the process's clock.
-func (l *Local) UpdateGate(ctx context.Context, key string, f func([]byte, time.Time) []byte) error {
+func (l *Local) UpdateGate(ctx context.Context, key string, f func(s []byte, now, asked time.Time) []byte) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.kept[key] = f(l.kept[key], time.Now().UTC().Truncate(time.Microsecond))
+	here := time.Now()
+	l.kept[key] = f(l.kept[key], here.UTC().Truncate(time.Microsecond), here)
 	return nil
+}
+
+// ReadGate implements [StateStore].
+func (l *Local) ReadGate(ctx context.Context, key string) ([]byte, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.kept[key], context.Cause(ctx)
 }

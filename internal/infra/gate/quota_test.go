@@ -58,7 +58,7 @@ func TestR38_SeveralWindowsAtOnce(t *testing.T) {
 				for n := 0; ctx.Err() == nil; n++ {
 					life, end := context.WithTimeout(ctx, time.Duration(31+7*i)*time.Minute)
 					for g := New(Config{}, store); life.Err() == nil; n++ {
-						release, _, err := g.Acquire(life, r, 1, 20*time.Second)
+						_, release, _, err := g.Acquire(life, r, 1, 20*time.Second)
 						if err != nil {
 							f, ok := harvest.FaultOf(err)
 							if ok {
@@ -123,7 +123,7 @@ func TestR38_TwoProcessesShareTheQuota(t *testing.T) {
 			wg.Go(func() {
 				g := New(Config{}, stores[i%2])
 				for n := 0; ; n++ {
-					release, _, err := g.Acquire(t.Context(), r, 1, 10*time.Second)
+					_, release, _, err := g.Acquire(t.Context(), r, 1, 10*time.Second)
 					if codeOf(err) == "quota_wait" {
 						return
 					}
@@ -159,7 +159,7 @@ func TestR38_ClockSetBack(t *testing.T) {
 			if n%40 == 39 && store.back < 10*time.Hour {
 				store.back += time.Duration(n) * time.Second
 			}
-			release, _, err := g.Acquire(t.Context(), r, 1, time.Minute)
+			_, release, _, err := g.Acquire(t.Context(), r, 1, time.Minute)
 			if err != nil {
 				f, _ := harvest.FaultOf(err)
 				time.Sleep(min(f.RetryAfter, time.Hour))
@@ -183,8 +183,12 @@ type stepping struct {
 	back time.Duration
 }
 
-func (s *stepping) UpdateGate(ctx context.Context, key string, f func([]byte, time.Time) []byte) error {
-	return s.kept.UpdateGate(ctx, key, func(b []byte, now time.Time) []byte { return f(b, now.Add(-s.back)) })
+func (s *stepping) UpdateGate(ctx context.Context, key string, f func([]byte, time.Time, time.Time) []byte) error {
+	return s.kept.UpdateGate(ctx, key, func(b []byte, now, asked time.Time) []byte { return f(b, now.Add(-s.back), asked) })
+}
+
+func (s *stepping) ReadGate(ctx context.Context, key string) ([]byte, error) {
+	return s.kept.ReadGate(ctx, key)
 }
 
 func TestR38_WhoLeavesTheQueueGivesBack(t *testing.T) {
@@ -195,7 +199,7 @@ func TestR38_WhoLeavesTheQueueGivesBack(t *testing.T) {
 		mustAcquire(t, g, r, 0)()
 		for range 10 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			if _, _, err := g.Acquire(ctx, r, 1, time.Hour); !errors.Is(err, context.DeadlineExceeded) {
+			if _, _, _, err := g.Acquire(ctx, r, 1, time.Hour); !errors.Is(err, context.DeadlineExceeded) {
 				t.Fatalf("got %v", err)
 			}
 			cancel()
@@ -210,7 +214,7 @@ func TestR38_WhoLeavesTheQueueGivesBack(t *testing.T) {
 		synctest.Wait()
 		g.Report(t.Context(), r, pace.Outcome{Kind: pace.Throttled, RetryAfter: time.Minute})
 		<-done
-		_, _, err := g.Acquire(t.Context(), r, 1, time.Hour)
+		_, _, _, err := g.Acquire(t.Context(), r, 1, time.Hour)
 		if f, _ := harvest.FaultOf(err); f.Code != "quota_wait" || f.RetryAfter < 23*time.Hour || f.RetryAfter > 25*time.Hour {
 			t.Errorf("a fourth of three: %+v, %v", f, err)
 		}
@@ -223,7 +227,7 @@ func TestR38_WhatIsGivenBackIsNotGivenBackTwice(t *testing.T) {
 	store := &mute{Local: NewLocal()}
 	r := source.Rate{Key: "x", QPS: 1e6, Burst: 1, Quotas: []source.QuotaConfig{per(3, time.Hour)}}
 	g := New(Config{}, store)
-	release, _, err := g.Acquire(t.Context(), r, 1, time.Second)
+	_, release, _, err := g.Acquire(t.Context(), r, 1, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +237,7 @@ func TestR38_WhatIsGivenBackIsNotGivenBackTwice(t *testing.T) {
 	store.muted = false
 	mustAcquire(t, g, r, time.Second)()
 	mustAcquire(t, g, r, time.Second)()
-	if _, _, err := g.Acquire(t.Context(), r, 1, time.Second); codeOf(err) != "quota_wait" {
+	if _, _, _, err := g.Acquire(t.Context(), r, 1, time.Second); codeOf(err) != "quota_wait" {
 		t.Errorf("a fourth of three: %v", err)
 	}
 }
@@ -244,7 +248,7 @@ type mute struct {
 	muted bool
 }
 
-func (m *mute) UpdateGate(ctx context.Context, key string, f func([]byte, time.Time) []byte) error {
+func (m *mute) UpdateGate(ctx context.Context, key string, f func([]byte, time.Time, time.Time) []byte) error {
 	err := m.Local.UpdateGate(ctx, key, f)
 	if m.muted {
 		return errors.New("connection lost")
@@ -256,14 +260,14 @@ func TestR38_CostIsTaken(t *testing.T) {
 	g := New(Config{}, nil)
 	r := source.Rate{Key: "x", Quotas: []source.QuotaConfig{per(10, time.Hour)}} // unlimited but for the quota
 	for range 3 {
-		if _, _, err := g.Acquire(t.Context(), r, 3, time.Second); err != nil {
+		if _, _, _, err := g.Acquire(t.Context(), r, 3, time.Second); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := g.Acquire(t.Context(), r, 3, time.Second); codeOf(err) != "quota_wait" {
+	if _, _, _, err := g.Acquire(t.Context(), r, 3, time.Second); codeOf(err) != "quota_wait" {
 		t.Errorf("twelve units of ten: %v", err)
 	}
-	if _, _, err := g.Acquire(t.Context(), r, 0, time.Second); err != nil {
+	if _, _, _, err := g.Acquire(t.Context(), r, 0, time.Second); err != nil {
 		t.Errorf("the tenth unit: %v", err)
 	}
 }
@@ -285,7 +289,7 @@ func TestR60_EmptyBudgetStopsEveryoneUntilReset(t *testing.T) {
 		synctest.Wait()
 		start := time.Now()
 		gates[0].Report(t.Context(), r, pace.Outcome{Kind: pace.Fine, Empty: 10 * time.Minute})
-		if _, _, err := gates[1].Acquire(t.Context(), r, 1, time.Minute); codeOf(err) != "quota_wait" {
+		if _, _, _, err := gates[1].Acquire(t.Context(), r, 1, time.Minute); codeOf(err) != "quota_wait" {
 			t.Errorf("got %v", err)
 		}
 		wg.Wait()
@@ -318,11 +322,18 @@ func (c *cuttable) is() bool {
 	return c.cut
 }
 
-func (c *cuttable) UpdateGate(ctx context.Context, key string, f func([]byte, time.Time) []byte) error {
+func (c *cuttable) UpdateGate(ctx context.Context, key string, f func([]byte, time.Time, time.Time) []byte) error {
 	if c.is() {
 		return errors.New("unreachable")
 	}
 	return c.Local.UpdateGate(ctx, key, f)
+}
+
+func (c *cuttable) ReadGate(ctx context.Context, key string) ([]byte, error) {
+	if c.is() {
+		return nil, errors.New("unreachable")
+	}
+	return c.Local.ReadGate(ctx, key)
 }
 
 // TestR40_CutOffExecutorsStayWithinTheLimit: four executors lose the gate and
@@ -358,7 +369,7 @@ func TestR40_CutOffExecutorsStayWithinTheLimit(t *testing.T) {
 					for n := 0; ctx.Err() == nil; n++ {
 						life, end := context.WithTimeout(ctx, time.Duration(3+i*11)*time.Minute)
 						for g := New(Config{Instances: 4}, store); life.Err() == nil; {
-							release, _, err := g.Acquire(life, r, 1, time.Minute)
+							_, release, _, err := g.Acquire(life, r, 1, time.Minute)
 							if err != nil {
 								time.Sleep(time.Second)
 								continue
@@ -404,13 +415,13 @@ func TestR40_NoSafeShareNoPermit(t *testing.T) {
 	} {
 		r := ok
 		c.tweak(&r)
-		if l, ok := share(r, c.cost, c.n); l.QPS != c.want || ok != (c.want > 0) {
+		if l, ok := New(Config{Instances: c.n}, nil).share(r, c.cost); l.QPS != c.want || ok != (c.want > 0) {
 			t.Errorf("%s: %v, %v; want %v", name, l, ok, c.want)
 		}
 		if c.want > 0 {
 			continue
 		}
-		if _, _, err := New(Config{Instances: c.n}, failing{}).Acquire(t.Context(), r, c.cost, time.Second); codeOf(err) != "gate_lost" {
+		if _, _, _, err := New(Config{Instances: c.n}, failing{}).Acquire(t.Context(), r, c.cost, time.Second); codeOf(err) != "gate_lost" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -422,12 +433,12 @@ func TestR40_RestartsWithoutTheStoreGetNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := source.Rate{Key: "x", Limit: 10, Window: source.Duration(time.Minute), QPS: 0.1, Burst: 1}
 		for range 100 {
-			_, _, err := New(Config{Instances: 1}, failing{}).Acquire(t.Context(), r, 1, 5*time.Second)
+			_, _, _, err := New(Config{Instances: 1}, failing{}).Acquire(t.Context(), r, 1, 5*time.Second)
 			if codeOf(err) != "rate_wait" {
 				t.Fatalf("got %v", err)
 			}
 		}
-		if _, _, err := New(Config{Instances: 1}, failing{}).Acquire(t.Context(), r, 1, time.Hour); err != nil {
+		if _, _, _, err := New(Config{Instances: 1}, failing{}).Acquire(t.Context(), r, 1, time.Hour); err != nil {
 			t.Error(err)
 		}
 	})
@@ -457,7 +468,7 @@ func TestR40_CooldownHoldsWithoutTheStore(t *testing.T) {
 		// The store hears of it when it is back.
 		g.Report(t.Context(), r, pace.Outcome{Kind: pace.Throttled, RetryAfter: 5 * time.Minute})
 		store.set(false)
-		if _, _, err := g.Acquire(t.Context(), r, 1, time.Minute); codeOf(err) != "rate_wait" {
+		if _, _, _, err := g.Acquire(t.Context(), r, 1, time.Minute); codeOf(err) != "rate_wait" {
 			t.Errorf("got %v", err)
 		}
 	})

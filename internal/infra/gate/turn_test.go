@@ -27,7 +27,7 @@ func TestR19_NobodyTakesPermitsInARow(t *testing.T) {
 				wg.Go(func() {
 					time.Sleep(time.Duration(task) * 10 * time.Second) // the first is well on its way
 					for range 60 {
-						release, _, err := g.Acquire(t.Context(), r, 1, time.Hour)
+						_, release, _, err := g.Acquire(t.Context(), r, 1, time.Hour)
 						if err != nil {
 							t.Error(err)
 							return

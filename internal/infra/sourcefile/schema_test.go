@@ -188,7 +188,7 @@ func TestTasks_ReadWrittenAndChecked(t *testing.T) {
 	_, err = pack.Check(nil, nil)
 	for _, want := range []string{
 		"demo.yaml:33:31: tasks.backfill.pagination.pageSize: -1 is below 1",
-		"demo.yaml:34:5: tasks.backfill.rateLimit: 0.5 a second for 1s plus a burst of 9 exceeds the provider's limit of 1 (R37)",
+		"demo.yaml:34:5: tasks.backfill.rateLimit: 0.5 a second with a burst of 9, arriving up to 50ms early or late, exceeds the provider's limit of 1 in 1s; next: burst: 1, or a smaller one",
 		"demo.yaml:35:3: tasks.updaet: key is not known: did you mean update?",
 		"demo.yaml:37:5: tasks.update.htpp: key is not known: did you mean http?",
 	} {

@@ -107,21 +107,43 @@ func (x *tx) hold(provenance string, paused, stopped bool, reason string) error 
 	return err
 }
 
-// UpdateGate changes the state of one rate key under a lock, by the store's clock.
-func (s *Store) UpdateGate(ctx context.Context, key string, f func(state []byte, now time.Time) []byte) error {
+// UpdateGate changes the state of one rate key under a lock. now is the store's
+// clock once the lock is had, asked the process's own just before it was read.
+func (s *Store) UpdateGate(ctx context.Context, key string, f func(state []byte, now, asked time.Time) []byte) error {
 	return s.write(ctx, "update rate gate", func(x *tx) error {
 		var state []byte
 		err := x.row(`SELECT state FROM ing_rate_gate WHERE gate_key=?`+x.s.d.forUpdate, key).Scan(&state)
+		fresh := errors.Is(err, sql.ErrNoRows)
+		if err != nil && !fresh {
+			return err
+		}
+		// The transaction's own time is from before the wait for the lock.
+		asked := time.Now()
+		now, err := x.clock()
+		if err != nil {
+			return err
+		}
+		next := f(state, now, asked)
 		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			_, err = x.exec(`INSERT INTO ing_rate_gate (gate_key, state, updated_at) VALUES (?,?,?)`, key, string(f(nil, x.now)), ts(x.now))
-		case err == nil:
-			next := f(state, x.now)
-			if bytes.Equal(next, state) {
-				return nil
-			}
-			_, err = x.exec(`UPDATE ing_rate_gate SET state=?, updated_at=? WHERE gate_key=?`, string(next), ts(x.now), key)
+		case fresh:
+			_, err = x.exec(`INSERT INTO ing_rate_gate (gate_key, state, updated_at) VALUES (?,?,?)`, key, string(next), ts(now))
+		case !bytes.Equal(next, state):
+			_, err = x.exec(`UPDATE ing_rate_gate SET state=?, updated_at=? WHERE gate_key=?`, string(next), ts(now), key)
 		}
 		return err
 	})
+}
+
+// ReadGate reads the state of a rate key as it was committed last; nil if there
+// is none. It waits for no lock.
+func (s *Store) ReadGate(ctx context.Context, key string) ([]byte, error) {
+	var state []byte
+	err := s.r.QueryRowContext(ctx, `SELECT state FROM ing_rate_gate WHERE gate_key=?`, key).Scan(&state)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read rate gate: %w", err)
+	}
+	return state, nil
 }

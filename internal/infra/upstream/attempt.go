@@ -100,13 +100,13 @@ type received struct {
 // try passes the gate, sends the request once and fills in the answer. A
 // redirect that may be followed is, by a request that passes the gate too.
 func (c *Client) try(ctx context.Context, a *attempt) *trouble {
-	release, err := c.pass(ctx, a, a.cost())
+	sending, release, err := c.pass(ctx, a, a.cost())
 	if err != nil {
 		t := refused(ctx, err)
 		t.unsent, t.Lost = a.hops == 0, a.hops > 0
 		return t
 	}
-	got, err := c.send(ctx, a)
+	got, err := c.send(sending, a)
 	release(got.status != 0 || !unconnected(err))
 	a.answer.Status = got.status
 	a.count(got)
@@ -171,18 +171,29 @@ func (c *Client) everRead(ctx context.Context, code string) bool {
 }
 
 // pass waits at the gate. A permit that comes when the source is to be left
-// alone is given back.
-func (c *Client) pass(ctx context.Context, a *attempt, cost int) (release func(sent bool), err error) {
-	release, waited, err := c.gate.Acquire(ctx, a.rate(), cost, c.patience(a.rate(), cost))
+// alone is given back. That is asked before the wait, when it may take its time,
+// and after it, when it must not: a permit is to be used at once.
+func (c *Client) pass(ctx context.Context, a *attempt, cost int) (sending context.Context, release func(sent bool), err error) {
+	if rest, is := c.resting(ctx, a, false); is {
+		return nil, nil, rest.Fault()
+	}
+	sending, release, waited, err := c.gate.Acquire(ctx, a.rate(), cost, c.patience(a.rate(), cost))
 	a.answer.Traffic.WaitGate += waited
-	if err != nil || c.cfg.Resting == nil {
-		return release, err
+	if err != nil {
+		return nil, nil, err
 	}
-	if rest, is := c.cfg.Resting(ctx, a.spec.Source, harvest.Operation(a.spec.Operation)); is {
+	if rest, is := c.resting(ctx, a, true); is {
 		release(false)
-		return nil, rest.Fault()
+		return nil, nil, rest.Fault()
 	}
-	return release, nil
+	return sending, release, nil
+}
+
+func (c *Client) resting(ctx context.Context, a *attempt, atOnce bool) (harvest.Rest, bool) {
+	if c.cfg.Resting == nil {
+		return harvest.Rest{}, false
+	}
+	return c.cfg.Resting(ctx, a.spec.Source, harvest.Operation(a.spec.Operation), atOnce)
 }
 
 // ordinaryTurns is how many requests may stand before one at the gate without
@@ -355,7 +366,10 @@ func (a *attempt) lost(ctx context.Context, got received, err error) *trouble {
 		return &trouble{Fault: f, cause: context.Cause(ctx)}
 	}
 	timeout, isNet := errors.AsType[net.Error](err)
+	ended, isFault := harvest.FaultOf(err)
 	switch {
+	case isFault: // the permit did not last as long as the request
+		f.Code = ended.Code
 	case errors.Is(err, errHook):
 		return &trouble{Fault: hookFailed(), cause: scrub(err, a.secrets), unsent: true}
 	case errors.Is(err, errProxy):
@@ -480,7 +494,7 @@ func misshapen(err error) harvest.Fault {
 
 // report tells the gate what came of the request.
 func (c *Client) report(ctx context.Context, a *attempt, got received, t *trouble) {
-	if got.status == 0 {
+	if got.status == 0 && !unanswered(t) {
 		return
 	}
 	o := pace.Outcome{Kind: pace.Fine}
@@ -500,11 +514,17 @@ func (c *Client) report(ctx context.Context, a *attempt, got received, t *troubl
 		switch {
 		case t.Throttled():
 			o.Kind = pace.Throttled
-		case got.status >= 500 && t.Level == harvest.Transient, t.RetryAfter > 0:
+		case got.status >= 500 && t.Level == harvest.Transient, t.RetryAfter > 0, unanswered(t):
 			o.Kind = pace.Unwell
 		}
 	}
 	c.gate.Report(ctx, a.rate(), o)
+}
+
+// unanswered reports whether the upstream was asked and gave no whole reply: it
+// cannot be reached, says nothing, or breaks off.
+func unanswered(t *trouble) bool {
+	return t != nil && !t.unsent && (t.Code == "network" || t.Code == "timeout" || t.Code == "connect")
 }
 
 // allowance reads the provider's own statement of its limit: a number, and

@@ -280,7 +280,7 @@ type rates struct {
 	asked []string
 }
 
-func (g *rates) Acquire(ctx context.Context, r source.Rate, cost int, d time.Duration) (func(bool), time.Duration, error) {
+func (g *rates) Acquire(ctx context.Context, r source.Rate, cost int, d time.Duration) (context.Context, func(bool), time.Duration, error) {
 	g.asked = append(g.asked, fmt.Sprintf("%s %v", r.Key, r.QPS))
 	return g.free.Acquire(ctx, r, cost, d)
 }

@@ -35,7 +35,9 @@ type Decoders interface {
 // 1; they are given back by release(false), which says that no connection was
 // made (R38).
 type Gate interface {
-	Acquire(ctx context.Context, r source.Rate, cost int, maxWait time.Duration) (release func(sent bool), waited time.Duration, err error)
+	// Acquire waits for a permit. The request is to be sent at once, under the
+	// context returned.
+	Acquire(ctx context.Context, r source.Rate, cost int, maxWait time.Duration) (sending context.Context, release func(sent bool), waited time.Duration, err error)
 	Report(ctx context.Context, r source.Rate, o pace.Outcome)
 }
 
@@ -53,8 +55,9 @@ type Config struct {
 	// Credentials hands out keys; nil: everything is asked without.
 	Credentials Credentials
 	// Resting, if set, tells until when an operation of a source is to be left
-	// alone, if it is: nothing is sent then.
-	Resting func(ctx context.Context, code string, op harvest.Operation) (harvest.Rest, bool)
+	// alone, if it is: nothing is sent then. If asked to answer at once it must
+	// not go to the store for it.
+	Resting func(ctx context.Context, code string, op harvest.Operation, atOnce bool) (harvest.Rest, bool)
 	// Known, if set, tells whether anything of a source was ever read and stored.
 	// Beside it counts what this client has read.
 	Known func(ctx context.Context, code string) (bool, error)

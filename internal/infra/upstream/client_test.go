@@ -73,19 +73,19 @@ type free struct {
 	refuse   error
 }
 
-func (g *free) Acquire(ctx context.Context, _ source.Rate, cost int, _ time.Duration) (func(bool), time.Duration, error) {
+func (g *free) Acquire(ctx context.Context, _ source.Rate, cost int, _ time.Duration) (context.Context, func(bool), time.Duration, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.refuse != nil {
-		return nil, time.Second, fmt.Errorf("permit: %w", g.refuse)
+		return nil, nil, time.Second, fmt.Errorf("permit: %w", g.refuse)
 	}
 	if err := context.Cause(ctx); err != nil {
-		return nil, 0, err
+		return nil, nil, 0, err
 	}
 	g.acquired++
 	g.inside++
 	g.cost += cost
-	return func(sent bool) {
+	return ctx, func(sent bool) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.inside--

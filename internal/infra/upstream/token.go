@@ -206,12 +206,12 @@ func (c *Client) obtain(ctx context.Context, a *attempt) (token source.Secret, l
 		c.cfg.Logger.WarnContext(ctx, "credential cannot be used", "source", a.spec.Source, "credential", a.key.Credential.Name, "err", scrub(err, a.secrets))
 		return token, 0, &trouble{Fault: badToken(source.CodeAuthRefused), cause: scrub(err, a.secrets)}
 	}
-	release, err := c.pass(ctx, a, 0)
+	sending, release, err := c.pass(ctx, a, 0)
 	if err != nil {
 		return token, 0, refused(ctx, err)
 	}
 	b := &attempt{plan: a.plan, message: m, call: a.call, answer: a.answer, secrets: a.secrets}
-	got, err := c.exchange(ctx, b, m.request(), m.body, maxTokenReply)
+	got, err := c.exchange(sending, b, m.request(), m.body, maxTokenReply)
 	release(got.status != 0 || !unconnected(err))
 	b.count(got)
 	switch {

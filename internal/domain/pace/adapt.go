@@ -1,0 +1,126 @@
+package pace
+
+import (
+	"cmp"
+	"math/bits"
+	"time"
+)
+
+// Adapt says how the rate gives way when the upstream complains or fails, and
+// how it comes back. A zero field stands for its default.
+type Adapt struct {
+	// Outcomes is how many of the last requests are looked at, at most 64;
+	// default 20.
+	Outcomes int
+	// HalveAt and HoldAt are shares of them that failed: from the first on the
+	// rate is halved, from the second on it does not rise. Default 0.25 and 0.1.
+	HalveAt, HoldAt float64
+	// Step is the share of the configured rate that it rises by in a minute;
+	// default 0.1.
+	Step float64
+	// Floor is the least rate, in requests a second; default 0.1.
+	Floor float64
+	// CoolDown is the least time between two cuts: many requests in flight
+	// complain about one and the same excess. Default 10 s.
+	CoolDown time.Duration
+}
+
+func (a Adapt) withDefaults() Adapt {
+	a.Outcomes = min(cmp.Or(a.Outcomes, 20), 64)
+	a.HalveAt = cmp.Or(a.HalveAt, 0.25)
+	a.HoldAt = cmp.Or(a.HoldAt, 0.1)
+	a.Step = cmp.Or(a.Step, 0.1)
+	a.Floor = cmp.Or(a.Floor, 0.1)
+	a.CoolDown = cmp.Or(a.CoolDown, 10*time.Second)
+	return a
+}
+
+// mask has a bit for each outcome that is looked at.
+func (a Adapt) mask() uint64 { return ^uint64(0) >> (64 - a.Outcomes) }
+
+// share is that of the failures among the last outcomes. Those of which nothing
+// is known yet were none.
+func (a Adapt) share(failures uint64) float64 {
+	return float64(bits.OnesCount64(failures&a.mask())) / float64(a.Outcomes)
+}
+
+// Failing reports whether all of the last requests failed: then one request at a
+// time finds out whether the upstream is back.
+func (s State) Failing(l Limit) bool {
+	a := l.Adapt.withDefaults()
+	return s.Failed&a.mask() == a.mask()
+}
+
+// note enters an outcome, and cuts the rate if too many of the last ones were
+// failures. A share of them that is usual for the upstream costs nothing (R87).
+func note(s State, l Limit, now time.Time, failed bool) State {
+	a := l.Adapt.withDefaults()
+	s = Relax(s, l, now)
+	s.Failed = s.Failed << 1 & a.mask()
+	s.Unpaid = s.Unpaid << 1 & a.mask()
+	if failed {
+		s.Failed |= 1
+		s.Unpaid |= 1
+	}
+	share := a.share(s.Failed)
+	switch held := !s.HeldAt.IsZero(); {
+	case share >= a.HoldAt && !held:
+		s.HeldAt = now
+	case share < a.HoldAt && held:
+		// The time in between does not count, what was clean before does.
+		if d := now.Sub(later(s.HeldAt, s.RisenAt)); d > 0 {
+			s.RisenAt = s.RisenAt.Add(d)
+		}
+		s.HeldAt = time.Time{}
+	}
+	if failed && a.share(s.Unpaid) >= a.HalveAt {
+		s = cut(s, l, now)
+	}
+	return s
+}
+
+// cut halves the rate, at most once per cool-down.
+func cut(s State, l Limit, now time.Time) State {
+	a := l.Adapt.withDefaults()
+	s = Relax(s, l, now)
+	s.RisenAt = later(s.RisenAt, now)
+	if l.QPS <= 0 || (!s.CutAt.IsZero() && now.Before(s.CutAt.Add(a.CoolDown))) {
+		return s
+	}
+	r := l.QPS
+	if s.Rate > 0 && s.Rate < r {
+		r = s.Rate
+	}
+	s.CutAt = now
+	s.Unpaid = 0 // no failure cuts the rate twice
+	if r = max(r/2, a.Floor); r < l.QPS {
+		s.Rate = r
+	}
+	return s
+}
+
+// Relax raises a demoted rate by a step for each minute that has passed without
+// a complaint, never above the configured one. While too many of the last requests
+// have failed it does not rise.
+func Relax(s State, l Limit, now time.Time) State {
+	if s.Rate <= 0 {
+		return s
+	}
+	a := l.Adapt.withDefaults()
+	clean := now
+	if !s.HeldAt.IsZero() && s.HeldAt.Before(now) {
+		clean = s.HeldAt
+	}
+	// The first step takes a whole minute, the others follow in small ones.
+	d := clean.Sub(s.RisenAt)
+	if d >= time.Minute || d > 0 && s.RisenAt.Sub(s.CutAt) >= time.Minute {
+		s.Rate += a.Step * l.QPS * d.Minutes()
+		s.RisenAt = clean
+	}
+	if s.Rate >= l.QPS && !now.Before(s.CooldownUntil) {
+		// Whole again, but with one token: the burst must be saved up anew.
+		s.Rate = 0
+		s.NextAt = later(s.NextAt, now).Add(l.slack())
+	}
+	return s
+}

@@ -1,0 +1,127 @@
+package pace
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// played is what a caller does that always has enough to ask: one request after
+// the other, each answered a little later.
+func played(l Limit, lasts time.Duration, fails func(at time.Duration) bool) (sent int) {
+	var s State
+	now := start
+	for {
+		var slot Slot
+		s, slot = Reserve(s, l, 1, now, 0)
+		at := slot.At.Sub(start)
+		if at >= lasts {
+			return sent
+		}
+		sent++
+		o := Outcome{Kind: Fine}
+		if fails(at) {
+			o.Kind = Unwell
+		}
+		now = slot.At.Add(100 * time.Millisecond)
+		s = Apply(s, l, now, o)
+	}
+}
+
+// TestR87_NoiseCostsLittle: a steady share of server errors, over four hours and
+// with several seeds, leaves nearly all of the rate.
+func TestR87_NoiseCostsLittle(t *testing.T) {
+	const lasts, seeds = 4 * time.Hour, 8
+	l := Limit{QPS: 2.7, Burst: 1}
+	for _, c := range []struct{ failed, want float64 }{{0.005, 0.98}, {0.01, 0.98}, {0.02, 0.95}, {0.05, 0.85}} {
+		sent := 0
+		for seed := range uint64(seeds) {
+			dice := rand.New(rand.NewPCG(seed, 87))
+			sent += played(l, lasts, func(time.Duration) bool { return dice.Float64() < c.failed })
+		}
+		share := float64(sent) / seeds / lasts.Seconds() / l.QPS
+		t.Logf("%.1f %% failed: %.3f of the rate", 100*c.failed, share)
+		if share < c.want {
+			t.Errorf("%.1f %% failed: %.3f of the rate, want %v", 100*c.failed, share, c.want)
+		}
+	}
+}
+
+// TestR87_TenDeadMinutes: what cannot be reached is asked seldom, and has its
+// rate back some minutes after it is well again.
+func TestR87_TenDeadMinutes(t *testing.T) {
+	l := Limit{QPS: 2.7, Burst: 1}
+	dead, late := 0, 0
+	played(l, 40*time.Minute, func(at time.Duration) bool {
+		if at >= 35*time.Minute {
+			late++
+		}
+		if at < 10*time.Minute || at >= 20*time.Minute {
+			return false
+		}
+		dead++
+		return true
+	})
+	t.Logf("%d requests in ten dead minutes, %d in five from a quarter of an hour after", dead, late)
+	if dead >= 120 {
+		t.Errorf("%d requests in ten dead minutes, want fewer than 120", dead)
+	}
+	if float64(late) < 0.95*5*60*l.QPS {
+		t.Errorf("%d requests in five minutes, a quarter of an hour after: not the whole rate", late)
+	}
+}
+
+// TestR87_SharesOfTheLastTwenty: where the rate is cut, where it holds, and where
+// it rises.
+func TestR87_SharesOfTheLastTwenty(t *testing.T) {
+	l := Limit{QPS: 8, Burst: 1}
+	fail := func(s State, n int, now time.Time) State {
+		for range n {
+			s = Apply(s, l, now, Outcome{Kind: Unwell})
+		}
+		return s
+	}
+	fine := func(s State, n int, now time.Time) State {
+		for range n {
+			s = Apply(s, l, now, Outcome{Kind: Fine})
+		}
+		return s
+	}
+	s := fail(State{}, 4, start)
+	if s.Rate != 0 {
+		t.Errorf("four of twenty failed: rate %v, want no cut", s.Rate)
+	}
+	s = fail(s, 1, start)
+	if s.Rate != 4 {
+		t.Errorf("five of twenty failed: rate %v, want 4", s.Rate)
+	}
+	s = fail(s, 4, start.Add(11*time.Second))
+	if s.Rate != 4 {
+		t.Errorf("four more: rate %v, want 4: the first five are paid for", s.Rate)
+	}
+	s = fail(s, 1, start.Add(12*time.Second))
+	if s.Rate != 2 {
+		t.Errorf("five more: rate %v, want 2", s.Rate)
+	}
+	now := start.Add(12 * time.Second)
+	s = fine(s, 18, now)
+	now = now.Add(10 * time.Minute)
+	if s = Relax(s, l, now); s.Rate != 2 {
+		t.Errorf("two of twenty failed, for ten minutes: rate %v, want 2", s.Rate)
+	}
+	s = fine(s, 1, now)
+	now = now.Add(time.Minute)
+	if s = Relax(s, l, now); s.Rate < 2.8-1e-9 || s.Rate > 2.8+1e-9 {
+		t.Errorf("one of twenty failed, for a minute: rate %v, want 2.8", s.Rate)
+	}
+	if s = fail(s, 20, now); !s.Failing(l) {
+		t.Error("twenty of twenty failed, and it is not failing")
+	}
+	s, first, ok := Sit(s, l, 1, now)
+	if _, _, again := Sit(s, l, 2, now); !ok || first == 0 || again {
+		t.Errorf("seat %d %v, another %v: one request at a time while everything fails", first, ok, again)
+	}
+	if s = fine(s, 1, now); s.Failing(l) {
+		t.Error("a good reply, and it is still failing")
+	}
+}

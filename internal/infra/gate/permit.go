@@ -1,0 +1,253 @@
+package gate
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/pace"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// permit is a slot and, where requests in flight are bounded, a seat.
+type permit struct {
+	slot pace.Slot
+	hold *hold // nil: no seat is needed
+	// sending is the context of the request; it ends when the permit is given
+	// back or its seat is lost.
+	sending context.Context
+	end     context.CancelCauseFunc
+	// It was taken under that epoch, of the spare's state if lost, and moved is
+	// closed when this process learns that it has grown.
+	epoch int64
+	moved <-chan struct{}
+	lost  bool
+	// It is to be used within this time, by this process's clock.
+	from, until time.Time
+}
+
+// leadMin and leadMax bound how long before its slot a permit is looked at once
+// more. A look that takes longer is not waited for.
+const (
+	leadMin = 100 * time.Millisecond
+	leadMax = time.Second
+)
+
+// knownFor is how long what a process knows of the epoch will do if the store
+// does not answer in time.
+const knownFor = 10 * time.Second
+
+// unsureMax is how much of a doubt about the store's time is paid for by a
+// longer pause. With more, the permit is taken anew.
+const unsureMax = time.Second
+
+// reserve takes the next slot, and a seat with it in the same visit. Of the
+// callers of one process one at a time asks the store and waits for a seat.
+func (g *Gate) reserve(ctx context.Context, r source.Rate, k *key, cost int, start time.Time, maxWait time.Duration) (_ *permit, err error) {
+	patience := time.NewTimer(max(maxWait-time.Since(start), 0))
+	defer patience.Stop()
+	select {
+	case k.line <- struct{}{}:
+	default:
+		select {
+		case k.line <- struct{}{}:
+		case <-patience.C:
+			return nil, far(time.Second, false)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	defer func() { <-k.line }()
+	k.wait(+1)
+	defer func() {
+		k.wait(-1)
+		if err != nil && k.mustTell() {
+			g.tell(ctx, r, k) // others have relied on our visit
+		}
+	}()
+	for {
+		p, again, err := g.take(ctx, r, k, cost, start, maxWait)
+		if p != nil || err != nil {
+			return p, err
+		}
+		t := time.NewTimer(again)
+		select {
+		case <-t.C:
+		case <-k.freed:
+		case <-patience.C:
+			err = far(time.Second, false)
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		t.Stop()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// pollEvery is how often a process that waits for a seat looks whether another
+// has left one: a few times in the pause between two requests.
+func pollEvery(r source.Rate) time.Duration {
+	if r.QPS <= 0 {
+		return 50 * time.Millisecond
+	}
+	return time.Duration(min(max(0.25/r.QPS, 0.02), 1) * float64(time.Second))
+}
+
+// seatAhead is how far a slot may be ahead for a seat to be held until then. For
+// one that is further away nothing is taken yet.
+const seatAhead = 5 * time.Second
+
+// take is one visit for slot and seat. Without a permit it says in how long to
+// try again: no seat is free, or the slot is far ahead.
+func (g *Gate) take(ctx context.Context, r source.Rate, k *key, cost int, start time.Time, maxWait time.Duration) (_ *permit, again time.Duration, err error) {
+	jitter := cmp.Or(r.Jitter.D(), pace.Jitter)
+	ahead := k.ahead(jitter)
+	p := new(permit)
+	var wait, left time.Duration
+	var fence int64
+	var seated, scarce bool
+	v, err := g.visit(ctx, r, k, cost, func(s pace.State, l pace.Limit, now, asked time.Time, lost bool) pace.State {
+		here := time.Now()
+		left = max(maxWait-time.Since(start), 0)
+		var sat pace.State
+		sat, fence, seated = pace.Sit(s, l, g.who, now)
+		next, slot := pace.Reserve(sat, l, cost, now, ahead)
+		wait = slot.At.Sub(now)
+		scarce = slot.Scarce
+		switch {
+		case wait > left, fence != 0 && wait > seatAhead:
+			seated = false
+			return s
+		case !seated:
+			return sat
+		}
+		if unsure := here.Sub(asked); unsure > jitter && unsure <= unsureMax {
+			// The slot is up to so much later than we think; the next one
+			// comes so much later too.
+			next.NextAt = next.NextAt.Add(unsure)
+			asked = here
+		}
+		p.slot = slot
+		p.lost = lost
+		p.from = here.Add(wait)
+		p.until = asked.Add(wait + jitter)
+		return next
+	})
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case wait > left:
+		return nil, 0, far(wait, scarce)
+	case !seated:
+		return nil, max(pollEvery(r), wait-seatAhead/2), nil
+	}
+	p.epoch = v.epoch
+	p.moved = v.moved
+	p.sending, p.end = context.WithCancelCause(ctx)
+	if fence != 0 {
+		p.hold = g.hold(ctx, r, k, p, fence)
+	}
+	return p, 0, nil
+}
+
+// await sleeps until the slot has come. Shortly before, the store is asked once
+// more whether the permit still holds; after the slot nothing is asked, so a slow
+// store makes nobody late. It reports false if the permit is void: the epoch has
+// grown, or the slot is past.
+func (g *Gate) await(ctx context.Context, r source.Rate, k *key, p *permit) (good bool, err error) {
+	if early := time.Until(p.from) - k.lead(); early > 0 {
+		if good, err := p.sleep(ctx, early); !good || err != nil {
+			return false, err
+		}
+		if !g.holds(ctx, r, k, p) {
+			return false, context.Cause(ctx)
+		}
+	}
+	if good, err := p.sleep(ctx, time.Until(p.from)); !good || err != nil {
+		return false, err
+	}
+	if err := context.Cause(p.sending); err != nil {
+		return false, context.Cause(ctx)
+	}
+	late := time.Since(p.until)
+	if late > 0 {
+		g.sayLate(r, k, late)
+	}
+	return late <= 0, nil
+}
+
+// sleep for a while, if the permit does not become void meanwhile.
+func (p *permit) sleep(ctx context.Context, d time.Duration) (good bool, err error) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-p.moved:
+		return false, nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	default:
+	}
+	select {
+	case <-t.C:
+		return true, nil
+	case <-p.moved:
+		return false, nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+}
+
+// holds takes the last look: whether the epoch is that of the permit. If the
+// store does not answer before the slot, what was known lately will do.
+func (g *Gate) holds(ctx context.Context, r source.Rate, k *key, p *permit) bool {
+	store := g.store
+	if p.lost {
+		store = g.spare
+	}
+	ctx, cancel := context.WithDeadline(ctx, p.from)
+	defer cancel()
+	began := time.Now()
+	b, err := store.ReadGate(ctx, r.Key)
+	k.lookTook(time.Since(began))
+	if err != nil {
+		return time.Since(k.known()) < knownFor
+	}
+	epoch := read(b).Epoch
+	if !p.lost {
+		k.learn(epoch, began)
+	}
+	return epoch == p.epoch
+}
+
+// giveBack ends a permit. What the store cannot be told now it is told before
+// the next permit; if there is none, the quota stays used and the seat runs out.
+func (g *Gate) giveBack(ctx context.Context, r source.Rate, p *permit, sent bool) {
+	k := g.key(r.Key)
+	p.end(nil)
+	fence := k.drop(p.hold)
+	refund := !sent && p.slot.Charged()
+	if fence == 0 && !refund {
+		return
+	}
+	if p.lost {
+		_ = g.spare.UpdateGate(context.WithoutCancel(ctx), r.Key, func(b []byte, _, _ time.Time) []byte {
+			return written(pace.Leave(read(b), fence))
+		})
+		return
+	}
+	if k.owe(p.slot, refund, fence) {
+		return // one who waits takes it along
+	}
+	g.tell(ctx, r, k)
+}
+
+// sayLate tells why fewer requests are sent than the source allows, now and then.
+func (g *Gate) sayLate(r source.Rate, k *key, late time.Duration) {
+	if !k.mayWarn() {
+		return
+	}
+	g.cfg.Logger.Warn("the database or this machine is slower than the source: permits come too late to be used, so fewer requests are sent than allowed",
+		"key", r.Key, "late", late, "visit", k.slowest(), "allowed_per_second", r.QPS)
+}

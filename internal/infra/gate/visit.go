@@ -1,0 +1,168 @@
+package gate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/pace"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// tell brings the store what it is owed: a 429 must stop the others even if our
+// own caller is leaving.
+func (g *Gate) tell(ctx context.Context, r source.Rate, k *key) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	_, _ = g.visit(ctx, r, k, 1, func(s pace.State, _ pace.Limit, _, _ time.Time, _ bool) pace.State { return s })
+}
+
+// view is what a visit saw.
+type view struct {
+	epoch int64
+	// moved is closed when the epoch grows past the one seen.
+	moved <-chan struct{}
+}
+
+// change makes a new state, under the limit that holds; lost: that of the spare,
+// because the store could not be reached.
+type change func(s pace.State, l pace.Limit, now, asked time.Time, lost bool) pace.State
+
+// visit updates the state of k in the store: first with what is owed, then by
+// f, which may run more than once. If the store is lost, the state of the spare
+// is updated instead, if there may be one.
+func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f change) (v view, err error) {
+	if err := k.lock(ctx); err != nil {
+		return view{}, err
+	}
+	defer k.unlock()
+	owed := k.takeNews()
+	fences := k.fences()
+	var here, heard time.Time
+	var quiet time.Duration
+	var left map[int64]time.Duration
+	err = g.store.UpdateGate(ctx, r.Key, func(b []byte, now, asked time.Time) []byte {
+		l := g.limit(r)
+		s := read(b)
+		for _, o := range owed.outcomes {
+			s = pace.Apply(s, l, now, o)
+		}
+		for _, slot := range owed.slots {
+			s = pace.Refund(s, slot)
+		}
+		for _, fence := range owed.seats {
+			s = pace.Leave(s, fence)
+		}
+		left = map[int64]time.Duration{}
+		for _, fence := range fences {
+			s, left[fence] = pace.Renew(s, l, fence, now)
+		}
+		s = f(s, l, now, asked, false)
+		v.epoch = s.Epoch
+		here = time.Now()
+		heard = asked
+		quiet = max(s.CooldownUntil.Sub(now), s.EmptyUntil.Sub(now), 0)
+		return written(s)
+	})
+	if err == nil {
+		k.visitTook(time.Since(here))
+		k.renewed(heard, left)
+		k.mu.Lock()
+		k.unseen = nil
+		k.quiet = here.Add(quiet)
+		k.mu.Unlock()
+		v.moved = k.learn(v.epoch, heard)
+		return v, nil
+	}
+	if !here.IsZero() {
+		// Perhaps it was kept: what is given back twice is another's. A seat
+		// has a number that no other has.
+		owed.slots = nil
+	}
+	k.returnNews(owed)
+	if ctx.Err() != nil {
+		return v, context.Cause(ctx)
+	}
+	l, ok := g.share(r, cost)
+	if !ok {
+		return v, fmt.Errorf("%w: %w", harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "gate_lost"}, err)
+	}
+	return g.visitSpare(ctx, r, k, cost, l, f)
+}
+
+// visitSpare updates the state that this process keeps while the store is lost.
+func (g *Gate) visitSpare(ctx context.Context, r source.Rate, k *key, cost int, l pace.Limit, f change) (v view, err error) {
+	k.mu.Lock()
+	unseen := k.unseen
+	k.unseen = nil
+	quiet := k.quiet
+	v.moved = k.moved
+	k.mu.Unlock()
+	err = g.spare.UpdateGate(ctx, r.Key, func(b []byte, now, asked time.Time) []byte {
+		s := read(b)
+		if len(b) == 0 && l.QPS > 0 {
+			// No token: who is started again and again gets nothing by it.
+			s.NextAt = now.Add(time.Duration(float64(max(cost, 1)) / l.QPS * float64(time.Second)))
+		}
+		for _, o := range unseen {
+			s = pace.Apply(s, l, now, o)
+		}
+		if quiet.After(s.CooldownUntil) {
+			s.CooldownUntil = quiet.UTC()
+		}
+		s = f(s, l, now, asked, true)
+		v.epoch = s.Epoch
+		return written(s)
+	})
+	return v, err
+}
+
+// read is the state in bytes. What cannot be read is as no state: one token.
+func read(b []byte) pace.State {
+	var s pace.State
+	if len(b) > 0 && json.Unmarshal(b, &s) != nil {
+		return pace.State{}
+	}
+	return s
+}
+
+func written(s pace.State) []byte {
+	b, err := json.Marshal(s)
+	if err != nil { // numbers and instants only
+		panic(fmt.Sprintf("marshal gate state: %v", err))
+	}
+	return b
+}
+
+// share is what this process may send on its own when the store is lost: its
+// part of what the provider allows beyond the most that the store may have
+// handed out, and still may to those who reach it. So it does not matter who has
+// lost it, when, or for how long (R40). Without a limit that is known, beside
+// quotas, whose state is in the store, or where nothing is left over: nothing.
+// Of the requests in flight it has its part, too.
+func (g *Gate) share(r source.Rate, cost int) (pace.Limit, bool) {
+	n := g.cfg.Instances
+	if n < 1 || len(r.Quotas) > 0 || r.Concurrency > 0 && r.Concurrency < n {
+		return pace.Limit{}, false
+	}
+	l := pace.Limit{Burst: 1, Jitter: r.Jitter.D(), Seats: r.Concurrency / n, Adapt: g.cfg.Adapt}
+	if r.QPS <= 0 && r.Budget == nil {
+		return l, true // only requests in flight are bounded
+	}
+	if r.Limit <= 0 || r.QPS <= 0 || r.Window <= 0 {
+		return pace.Limit{}, false
+	}
+	units := float64(max(cost, 1))
+	burst := max(r.Burst, 1, cost)
+	rest := float64(r.Limit) - pace.Most(r.QPS, burst, r.Window.D(), l.Jitter)
+	mine := math.Floor((rest + 1e-9) / float64(n))
+	if mine < units {
+		return pace.Limit{}, false
+	}
+	mine = math.Floor(mine/units) * units
+	l.QPS = min(r.QPS/float64(n), pace.Share(mine, 1, r.Window.D(), l.Jitter))
+	return l, true
+}
