@@ -81,6 +81,8 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R47_TasksOfNewerSpecsAreLeft", newerSpecs},
 		{"R62_VolatileOnly", volatileOnly},
 		{"R83_EveryBodyIsCompared", spoiltBodies},
+		{"R86_ClockIsReadUnderTheLock", gateClock},
+		{"R86_SeatsAreSharedAndRunOut", sharedSeats},
 		{"P20_RestingIsLeftAlone", restingLeftAlone},
 		{"R70_PartitionRestsAfterThreeFailures", partitionRests},
 		{"R70_RequestsOutsideOfTasksCount", requestsCount},

@@ -86,6 +86,12 @@ func Leave(s State, fence int64) State {
 	return s
 }
 
+// Quit gives a place among those that wait for a seat back.
+func Quit(s State, who int64) State {
+	s.Waiters = slices.DeleteFunc(slices.Clone(s.Waiters), func(w Waiter) bool { return w.Who == who })
+	return s
+}
+
 // forget drops seats and places that ran out. What is left shares nothing with s.
 func (s State) forget(now time.Time) State {
 	s.Seats = slices.DeleteFunc(slices.Clone(s.Seats), func(t Seat) bool { return !t.Until.After(now) })

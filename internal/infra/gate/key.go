@@ -45,11 +45,13 @@ type key struct {
 	warned time.Time
 }
 
-// news is what the store is owed: outcomes, slots and seats given back.
+// news is what the store is owed: outcomes, slots and seats given back, and that
+// nobody of this process waits for a seat any more.
 type news struct {
 	outcomes []pace.Outcome
 	slots    []pace.Slot
 	seats    []int64
+	quit     bool
 }
 
 func newKey() *key {
@@ -130,7 +132,14 @@ func (k *key) owe(slot pace.Slot, refund bool, fence int64) bool {
 func (k *key) mustTell() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.waiting == 0 && len(k.news.slots)+len(k.news.seats) > 0
+	return k.waiting == 0 && (len(k.news.slots)+len(k.news.seats) > 0 || k.news.quit)
+}
+
+// quit remembers that the caller has left the queue for a seat.
+func (k *key) quit() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.news.quit = true
 }
 
 func (k *key) wait(n int) {
@@ -158,6 +167,7 @@ func (k *key) returnNews(n news) {
 	k.news.outcomes = n.outcomes
 	k.news.slots = append(n.slots, k.news.slots...)
 	k.news.seats = append(n.seats, k.news.seats...)
+	k.news.quit = k.news.quit || n.quit
 }
 
 // fences are the seats held.

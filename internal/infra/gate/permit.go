@@ -59,10 +59,14 @@ func (g *Gate) reserve(ctx context.Context, r source.Rate, k *key, cost int, sta
 	}
 	defer func() { <-k.line }()
 	k.wait(+1)
+	queued := false
 	defer func() {
 		k.wait(-1)
-		if err != nil && k.mustTell() {
-			g.tell(ctx, r, k) // others have relied on our visit
+		if err != nil && queued {
+			k.quit()
+		}
+		if k.mustTell() { // others have relied on our visit
+			g.tell(ctx, r, k)
 		}
 	}()
 	for {
@@ -70,6 +74,7 @@ func (g *Gate) reserve(ctx context.Context, r source.Rate, k *key, cost int, sta
 		if p != nil || err != nil {
 			return p, err
 		}
+		queued = true
 		t := time.NewTimer(again)
 		select {
 		case <-t.C:

@@ -12,6 +12,9 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
+// spareAfter is how long the store is waited for where there is a spare.
+const spareAfter = 10 * time.Second
+
 // tell brings the store what it is owed: a 429 must stop the others even if our
 // own caller is leaving.
 func (g *Gate) tell(ctx context.Context, r source.Rate, k *key) {
@@ -39,12 +42,19 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 		return view{}, err
 	}
 	defer k.unlock()
+	asking := ctx
+	spared, mayGoOn := g.share(r, cost)
+	if mayGoOn { // else there is nothing to do but wait for the store
+		var cancel context.CancelFunc
+		asking, cancel = context.WithTimeout(ctx, spareAfter)
+		defer cancel()
+	}
 	owed := k.takeNews()
 	fences := k.fences()
 	var here, heard time.Time
 	var quiet time.Duration
 	var left map[int64]time.Duration
-	err = g.store.UpdateGate(ctx, r.Key, func(b []byte, now, asked time.Time) []byte {
+	err = g.store.UpdateGate(asking, r.Key, func(b []byte, now, asked time.Time) []byte {
 		l := g.limit(r)
 		s := read(b)
 		for _, o := range owed.outcomes {
@@ -55,6 +65,9 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 		}
 		for _, fence := range owed.seats {
 			s = pace.Leave(s, fence)
+		}
+		if owed.quit {
+			s = pace.Quit(s, g.who)
 		}
 		left = map[int64]time.Duration{}
 		for _, fence := range fences {
@@ -86,11 +99,10 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 	if ctx.Err() != nil {
 		return v, context.Cause(ctx)
 	}
-	l, ok := g.share(r, cost)
-	if !ok {
+	if !mayGoOn {
 		return v, fmt.Errorf("%w: %w", harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "gate_lost"}, err)
 	}
-	return g.visitSpare(ctx, r, k, cost, l, f)
+	return g.visitSpare(ctx, r, k, cost, spared, f)
 }
 
 // visitSpare updates the state that this process keeps while the store is lost.
