@@ -140,8 +140,8 @@ func TestRegistry_ScheduleAndRollback(t *testing.T) {
 		return e.Contract.Spec.Rate.QPS
 	}
 	now := time.Now()
-	if qps(time.Time{}) != 2 {
-		t.Fatal("shipped rate is not 2")
+	if qps(time.Time{}) != 2.7 {
+		t.Fatal("shipped rate is not 2.7")
 	}
 	d := described(t, "crossref", registry.API)
 	rate := *d.Definition.RateLimit
@@ -169,7 +169,7 @@ func TestRegistry_ScheduleAndRollback(t *testing.T) {
 	if _, err := l.Rollback(ctx, "crossref", registry.Order{Audit: source.Audit{Actor: "t", Reason: "back"}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := qps(now.Add(2 * time.Hour)); got != 2 {
+	if got := qps(now.Add(2 * time.Hour)); got != 2.7 {
 		t.Errorf("after the rollback the rate is %v", got)
 	}
 }
