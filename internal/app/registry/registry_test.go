@@ -161,7 +161,7 @@ func TestRegistry_ScheduleAndRollback(t *testing.T) {
 	if _, err := l.Apply(ctx, d, o); err != nil {
 		t.Fatal(err)
 	}
-	for at, want := range map[time.Duration]float64{time.Minute: 2, 59 * time.Minute: 2, 61 * time.Minute: 1, 89 * time.Minute: 1, 91 * time.Minute: 1} {
+	for at, want := range map[time.Duration]float64{time.Minute: 2.7, 59 * time.Minute: 2.7, 61 * time.Minute: 1, 89 * time.Minute: 1, 91 * time.Minute: 1} {
 		if got := qps(now.Add(at)); got != want {
 			t.Errorf("after %s the rate is %v, want %v", at, got, want)
 		}
