@@ -159,6 +159,7 @@ func (r *run) bounded(calm *run, faults int) {
 	a, b := r.watch.Progress(), calm.watch.Progress()
 	seen := r.Sim.Stats().Sources[code].Faults
 	own := seen[sim.RepeatedPage] + seen[sim.EmptyMiddlePage]   // the server's own repetitions
+	own += seen[sim.ShortPage]                                  // the last page, asked for again, leads on to another
 	own += seen[sim.TokenDropped] + seen[sim.TokenDroppedShort] // a page that seems to be the last is asked for again
 	causes := int(max(0, a.Restarts-b.Restarts) + max(0, a.Cuts-b.Cuts))
 	if n := r.repeats() - calm.repeats() - own; n > causes*usual {

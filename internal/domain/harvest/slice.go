@@ -106,7 +106,8 @@ type BudgetSpec struct {
 	MaxDurationSec int   `json:"maxDurationSec,omitzero"`
 }
 
-// SliceHints are facts that decide nothing but the overlap of the request.
+// SliceHints are what was known when the slice was cut. Of these the overlap
+// widens the request, and a count is held against the walk (R64).
 type SliceHints struct {
 	ExpectedPageSize int    `json:"expectedPageSize,omitzero"`
 	ExpectedRecords  int64  `json:"expectedRecords,omitzero"`

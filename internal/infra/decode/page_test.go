@@ -675,3 +675,38 @@ func TestXMLPage_TokenWithoutItsLayout(t *testing.T) {
 		t.Errorf("token %q, %v", p.Token, err)
 	}
 }
+
+// TestR64_AnEmptyTokenIsThere: an element or a null in the place of the next token
+// or link is a word of the source; nothing at all is none.
+func TestR64_AnEmptyTokenIsThere(t *testing.T) {
+	for body, want := range map[string]bool{
+		`{"items":[],"next":null}`:  true,
+		`{"items":[],"next":""}`:    true,
+		`{"items":[],"next":"t"}`:   false,
+		`{"items":[]}`:              false,
+		`{"items":[],"next":{}}`:    false,
+		`{"items":[],"other":null}`: false,
+	} {
+		for _, r := range []source.Response{{Token: "next"}, {URL: "next"}} {
+			r.Items, r.ID = []string{"items"}, at("id")
+			page, err := compile(t, &source.Endpoint{Format: source.FormatJSON, Response: r}, source.Identity{}, &source.Mapping{}).Page([]byte(body))
+			if err != nil || page.NextEmpty != want {
+				t.Errorf("%s: %+v, %v", body, page, err)
+			}
+		}
+	}
+	oai := compile(t, &source.Endpoint{Format: source.FormatXML, Response: source.Response{
+		Items: []string{"OAI-PMH/ListRecords/record"}, ID: at("id"), Token: "OAI-PMH/ListRecords/resumptionToken",
+	}}, source.Identity{}, &source.Mapping{})
+	for token, want := range map[string]bool{
+		`<resumptionToken/>`:                              true,
+		`<resumptionToken cursor="9"> </resumptionToken>`: true,
+		`<resumptionToken>t</resumptionToken>`:            false,
+		``:                                                false,
+	} {
+		page, err := oai.Page([]byte(`<OAI-PMH><ListRecords>` + token + `</ListRecords></OAI-PMH>`))
+		if err != nil || page.NextEmpty != want {
+			t.Errorf("%s: %+v, %v", token, page, err)
+		}
+	}
+}
