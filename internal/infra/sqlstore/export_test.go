@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -44,4 +45,30 @@ func (s *Store) SeedSQL() (out []Statement) {
 func (s *Store) DurableOver(db *sql.DB) error {
 	c := &Store{d: s.d, w: db, dsn: s.dsn}
 	return c.checkDurable(context.Background())
+}
+
+// OpenFrozen opens a store on a server whose clock stands at an instant, as far
+// as this store's sessions see it.
+func OpenFrozen(ctx context.Context, dsn string, at time.Time) (*Store, error) {
+	s, err := Open(ctx, dsn, Options{})
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := mysqlConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Params["timestamp"] = fmt.Sprintf("%d.%06d", at.Unix(), at.Nanosecond()/1000)
+	frozen, err := openServer(cfg, dsn)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.w.Close(); err != nil {
+		return nil, err
+	}
+	s.w = frozen
+	s.r.DB = frozen
+	s.stmts = map[string]*sql.Stmt{}
+	s.clock.last = time.Time{}
+	return s, nil
 }
