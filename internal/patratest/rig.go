@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -91,6 +92,9 @@ type RigConfig struct {
 	Packs map[string]registry.Pack
 	Node  node.Config
 	Hook  func(string) error
+	// Bend, if given, changes what the oracle answers to a path. It does not work
+	// over a socket.
+	Bend func(path string, body []byte) []byte
 	// Socket serves the oracle over a real socket; otherwise requests go to it
 	// directly, also inside a synctest bubble.
 	Socket bool
@@ -107,7 +111,7 @@ func NewRig(t testing.TB, c RigConfig) *Rig {
 		}
 		r.Sim = s
 	}
-	var transport http.RoundTripper = Direct{Handler: r.Sim}
+	var transport http.RoundTripper = Direct{Handler: bent{r.Sim, c.Bend}}
 	if c.Socket {
 		srv := httptest.NewServer(r.Sim)
 		t.Cleanup(srv.Close)
@@ -186,6 +190,26 @@ func Truth(o *sim.Sim, code string) iter.Seq[node.Truth] {
 			}
 		}
 	}
+}
+
+// bent is a handler whose answers pass a function, if there is one.
+type bent struct {
+	http.Handler
+	bend func(path string, body []byte) []byte
+}
+
+// ServeHTTP implements http.Handler.
+func (b bent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if b.bend == nil {
+		b.Handler.ServeHTTP(w, r)
+		return
+	}
+	rec := httptest.NewRecorder()
+	b.Handler.ServeHTTP(rec, r)
+	maps.Copy(w.Header(), rec.Header())
+	w.Header().Del("Content-Length")
+	w.WriteHeader(rec.Code)
+	w.Write(b.bend(r.URL.Path, rec.Body.Bytes())) //nolint:errcheck // a recorder takes it
 }
 
 // Direct is a RoundTripper that calls a handler, without a network.

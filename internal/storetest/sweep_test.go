@@ -2,8 +2,12 @@ package storetest_test
 
 import (
 	"cmp"
+	"database/sql"
 	"errors"
+	"fmt"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -69,6 +73,10 @@ func sweep(t *testing.T, e patratest.Engine, code, mode string) {
 	}
 	tables = storetest.Tables(t, db)
 	clean := s.run(t, dsn, 0)
+	besides := aside(t, db)
+	if bad := besides[1] > 0; besides[0] != 1 || bad != (code == "pubmed") || besides[2] != 1 {
+		t.Fatalf("a clean run leaves %v quarantined, bad ids and signals", besides)
+	}
 	if len(clean.points) < 60 {
 		t.Fatalf("only %d points", len(clean.points))
 	}
@@ -82,6 +90,9 @@ func sweep(t *testing.T, e patratest.Engine, code, mode string) {
 		out := s.run(t, dsn, k)
 		if t.Failed() {
 			t.Fatalf("at point %d of %d, %q (first run: %v)", k, len(clean.points), out.at, out.first)
+		}
+		if now := aside(t, db); now != besides {
+			t.Fatalf("at point %d, %q: %v quarantined, bad ids and signals, a clean run leaves %v", k, out.at, now, besides)
 		}
 		if over := out.requests - clean.requests; over > s.mayRepeat(clean) {
 			t.Fatalf("at point %d, %q: %d requests more than a clean run's %d", k, out.at, over, clean.requests)
@@ -110,13 +121,14 @@ type outcome struct {
 }
 
 // mayRepeat is how many requests one crash may cost: the count of the new plan,
-// and the page in flight with the one asked for while it was committed. Where
-// the server holds the position the walk begins again.
+// and the page in flight with the one asked for while it was committed. For the
+// page with the id that has no details that is asked for twice more. Where the
+// server holds the position the walk begins again.
 func (s *sweeper) mayRepeat(clean outcome) int {
 	if s.code == "crossref" {
 		return 1 + clean.requests
 	}
-	return 1 + 2
+	return 1 + 2 + 2
 }
 
 func (s *sweeper) run(t *testing.T, dsn string, k int) (out outcome) {
@@ -145,10 +157,12 @@ func (s *sweeper) once(t *testing.T, dsn string, k int, ttl time.Duration) (out 
 		return errors.New("the store is gone")
 	}
 	cfg := patratest.RigConfig{
-		DSN: dsn, Hook: hook, Sim: sim.Config{Records: 40, Seed: 11, Now: time.Now().Add(-60 * 24 * time.Hour).Truncate(24 * time.Hour).Add(16 * time.Hour), LimitRPS: -1, Span: 3 * 24 * time.Hour, Sources: []string{s.code}},
-		Packs: s.packs,
-		Node:  node.Config{LeaseTTL: ttl, Poll: ttl / 10, Workers: 1},
+		DSN: dsn, Hook: hook, Sim: sim.Config{Records: 40, Seed: 11, Now: time.Now().Add(-60 * 24 * time.Hour).Truncate(24 * time.Hour).Add(16 * time.Hour), LimitRPS: -1, Span: 44 * time.Hour, Sources: []string{s.code}},
+		Packs: s.packs, Bend: strew,
+		Node: node.Config{LeaseTTL: ttl, Poll: ttl / 10, Workers: 1},
 	}
+	cfg.Sim.Churn = new(sim.Churn) // nothing happens by itself
+	cfg.Oracle = withNotice(t, cfg.Sim, s.code)
 	r := patratest.NewRig(t, cfg)
 	rep, err := r.Harvest(t.Context(), s.code)
 	out.first = err
@@ -164,13 +178,13 @@ func (s *sweeper) once(t *testing.T, dsn string, k int, ttl time.Duration) (out 
 	if out.at != "" && s.proxy == nil {
 		// A new process, once the lease of the dead one has run out.
 		time.Sleep(ttl + ttl/10)
-		cfg.Hook, cfg.Oracle = nil, r.Sim
+		cfg.Hook = nil
 		r = patratest.NewRig(t, cfg)
 		if rep, err = r.Harvest(t.Context(), s.code); err != nil {
 			t.Errorf("recovery: %v", err)
 		}
 	} else {
-		cfg.Hook, cfg.Oracle = nil, r.Sim
+		cfg.Hook = nil
 		r = patratest.NewRig(t, cfg)
 	}
 	if rep == nil || rep.Watermark == nil {
@@ -187,6 +201,61 @@ func (s *sweeper) once(t *testing.T, dsn string, k int, ttl time.Duration) (out 
 		t.Errorf("close: %v", err)
 	}
 	return out
+}
+
+// withNotice is an oracle in which one record was retracted by another, within the
+// window that is harvested.
+func withNotice(t *testing.T, c sim.Config, code string) *sim.Sim {
+	t.Helper()
+	o, err := sim.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := range o.Truth(code) {
+		if _, err := o.Retract(code, r.ID); err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	o.Advance(48 * time.Hour) // past the safety lag of a day
+	return o
+}
+
+var searchCount = regexp.MustCompile(`"count":"([1-9][0-9]*)"`)
+
+// strew puts into each page of details an item that cannot be read, and into
+// PubMed's list of ids one that has no details.
+func strew(path string, body []byte) []byte {
+	text := string(body)
+	switch {
+	case strings.HasSuffix(path, "/works"):
+		text = strings.Replace(text, `"items":[{`, `"items":[{"DOI":"10.5555/undated"},{`, 1)
+	case strings.HasSuffix(path, "/efetch.fcgi"):
+		text = strings.Replace(text, "<PubmedArticle>", `<PubmedArticle><MedlineCitation><PMID Version="1">none</PMID></MedlineCitation></PubmedArticle><PubmedArticle>`, 1)
+	case strings.HasSuffix(path, "/esearch.fcgi"):
+		text = strings.Replace(text, `"idlist":["`, `"idlist":["99999999","`, 1)
+		text = searchCount.ReplaceAllStringFunc(text, func(count string) string {
+			n, err := strconv.Atoi(searchCount.FindStringSubmatch(count)[1])
+			if err != nil {
+				panic(err)
+			}
+			return fmt.Sprintf(`"count":"%d"`, n+1)
+		})
+	}
+	return []byte(text)
+}
+
+// aside is what the store keeps besides records: distinct items in quarantine, bad
+// ids and signals.
+func aside(t *testing.T, db *sql.DB) [3]int {
+	t.Helper()
+	var n [3]int
+	for i, q := range []string{`SELECT COUNT(DISTINCT raw_sha256) FROM ing_quarantine`, `SELECT COUNT(*) FROM ing_bad_id`, `SELECT COUNT(*) FROM ing_signal`} {
+		if err := db.QueryRow(q).Scan(&n[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return n
 }
 
 // smallPages makes several pages of few records: one slice with three pages of
