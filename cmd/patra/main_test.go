@@ -175,6 +175,7 @@ func TestReading_BringsAnOldSchemaUpToDate(t *testing.T) {
 	}
 	sqlite(t, path, "DROP INDEX idx_plan_partial")
 	sqlite(t, path, "ALTER TABLE reg_prov_rate_limit_cfg DROP COLUMN bucket_scope_code")
+	sqlite(t, path, "ALTER TABLE ing_source_state DROP COLUMN max_walks")
 	sqlite(t, path, "DELETE FROM goose_db_version WHERE version_id>=6")
 	if code, out, _ := patra(t, "db", "status", "--db", "sqlite:"+path); code != exitDone || !strings.Contains(out, "schema 5") {
 		t.Errorf("exit %d: %s", code, out)

@@ -13,15 +13,16 @@ import (
 // harvest is what its plan then says.
 func TestForecast_IsThePlannersArithmetic(t *testing.T) {
 	for name, c := range map[string]struct {
+		code   string
 		tweak  func(*source.Spec)
 		slices int // 0: not known beforehand
 	}{
-		"counted": {planned, 0},
-		"not counted, a step of days": {func(s *source.Spec) {
+		"counted": {"pubmed", planned, 0},
+		"not counted, a step of days": {"crossref", func(s *source.Spec) {
 			s.Count = nil
 			s.Paging.TotalExact = false
 		}, 30},
-		"not counted, no step": {func(s *source.Spec) {
+		"not counted, no step": {"crossref", func(s *source.Spec) {
 			s.Count = nil
 			s.Window.Step = 0
 		}, 1},
@@ -31,11 +32,11 @@ func TestForecast_IsThePlannersArithmetic(t *testing.T) {
 				var spec *source.Spec
 				b := newBench(t, sim.Config{}, func(s *source.Spec) {
 					c.tweak(s)
-					if s.Source == "crossref" {
+					if s.Source == c.code {
 						spec = s
 					}
 				})
-				shown, err := b.Node.Planner.Preview(t.Context(), harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: b.Base + "/crossref"})
+				shown, err := b.Node.Planner.Preview(t.Context(), harvest.Trigger{Provenance: c.code, Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: b.Base + "/" + c.code})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -127,6 +127,8 @@ type cutter struct {
 	// held is the last part cut, which may still take in its neighbour.
 	held *Part
 	est  Estimate
+	// at is into how many parts a window is cut at a time; 0: not known yet.
+	at int64
 }
 
 // full reports whether enough was cut. The parts of one window stay together.
@@ -221,23 +223,34 @@ func (c *cutter) most() int64 {
 	return min(c.Cap, c.Most)
 }
 
-// fan is into how many parts a window is cut that holds so many slices. Where one
-// cut is not enough, each is into about as many parts as the one after it: to cut
-// 17 slices by 16 and then by 2 would leave 32.
-func fan(slices int64, most int) int {
-	if most < 2 || slices < 2 {
+// fan is into how many parts a window is cut at a time, down to parts that hold
+// what is wanted, if records lie evenly. It is the same number at each level: to
+// cut 17 slices by 16 and then by 2 would leave 32. It follows from the whole
+// window alone, so that a record more or less does not move every bound.
+func (c *cutter) fan(records int64) int64 {
+	if c.Fan < 2 {
 		return 2
 	}
-	cuts := math.Ceil(math.Log(float64(slices))/math.Log(float64(most)) - 1e-9)
-	return min(most, int(math.Ceil(math.Pow(float64(slices), 1/cuts)-1e-9)))
+	wanted := max(c.limit(), (c.limit()+c.most())/2)
+	slices := float64((records + wanted - 1) / wanted)
+	levels := max(1, math.Ceil(math.Log(slices)/math.Log(float64(c.Fan))-1e-9))
+	return min(int64(c.Fan), int64(math.Ceil(math.Pow(slices, 1/levels)-1e-9)))
 }
 
-// parts are the windows that w is cut into, which holds more than the limit.
+// parts are the windows that w is cut into, which holds more than it may: as many
+// as all are, or a power of two where fewer are enough.
 func (c *cutter) parts(w Window, records int64) []Window {
-	n := fan((records+c.limit()-1)/c.limit(), c.Fan)
+	if c.at == 0 {
+		c.at = c.fan(records)
+	}
+	n := int64(2)
+	for n < c.at && n*c.limit() < records {
+		n *= 2
+	}
+	n = min(n, c.at)
 	var out []Window
 	from := w.From
-	for i := 1; i < n && n > 2; i++ {
+	for i := int64(1); i < n && n > 2; i++ {
 		at := c.Calendar.Floor(w.From.Add(w.Duration() / time.Duration(n) * time.Duration(i)))
 		head, rest := Window{from, at}, Window{at, w.To}
 		if c.long(head) && c.long(rest) {

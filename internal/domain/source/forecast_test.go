@@ -1,6 +1,8 @@
 package source_test
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -52,19 +54,64 @@ func TestR63_BeginningAStatefulSliceAgainTakesAMinuteAtMost(t *testing.T) {
 func TestR63_SmallStatefulSlicesCostNoMoreRequests(t *testing.T) {
 	month := harvest.Window{From: time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 10, 31, 0, 0, 0, 0, time.UTC)}
 	const records = 30_000_000
-	takes := func(s *source.Spec) (all int64, slices int) {
+	takes := func(s *source.Spec) (all int64, parts int) {
 		f, err := s.Forecast(month, records)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return f.Requests + int64(f.Slices), f.Slices // each walk ends with an empty page
 	}
-	now, slices := takes(stateful())
+	now, parts := takes(stateful())
 	halves := stateful()
 	halves.Window.Target, halves.Paging.Stateful = 20_000, false
 	before, were := takes(halves)
-	t.Logf("%d requests for %d slices, %d for %d before", now, slices, before, were)
+	t.Logf("%d requests for %d slices, %d for %d before", now, parts, before, were)
 	if now > before {
 		t.Errorf("%d requests, by halves into larger slices %d", now, before)
+	}
+}
+
+// TestR63_CountsThatMoveALittleLeaveTheBounds: works are indexed anew all the time,
+// and a plan is cut as its preview was though counts are no longer quite the same.
+func TestR63_CountsThatMoveALittleLeaveTheBounds(t *testing.T) {
+	month := harvest.Window{From: time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 10, 31, 0, 0, 0, 0, time.UTC)}
+	cut := func(records float64) (bounds []time.Time) {
+		s := stateful()
+		cal, err := s.Window.Calendar()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := s.SliceRequest(month, cal)
+		r.Estimate = func(_ context.Context, p harvest.Part) (harvest.Estimate, error) {
+			// Twice as dense at the end as at the beginning.
+			share := func(at time.Time) float64 {
+				x := at.Sub(month.From).Seconds() / month.Duration().Seconds()
+				return (x*x/2 + x) / 1.5
+			}
+			return harvest.Estimate{Records: int64(records * (share(p.To) - share(p.From))), Known: true, By: harvest.ByCount}, nil
+		}
+		specs, err := harvest.TimeStrategy{}.Slice(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range specs {
+			if n := specs[i].Hints.ExpectedRecords; n > r.Most {
+				t.Errorf("a slice of %d records, at most %d are wanted", n, r.Most)
+			}
+			bounds = append(bounds, specs[i].Window.To)
+		}
+		return bounds
+	}
+	was := cut(30_000_000)
+	now := cut(29_990_000)
+	same := 0
+	for _, at := range now {
+		if slices.ContainsFunc(was, at.Equal) {
+			same++
+		}
+	}
+	t.Logf("%d slices, %d of %d bounds as they were", len(was), same, len(now))
+	if 1000*same < 995*len(now) {
+		t.Errorf("%d of %d bounds have moved", len(now)-same, len(now))
 	}
 }
