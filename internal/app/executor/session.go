@@ -65,19 +65,14 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 	log := e.log.With("source", job.Provenance, "plan", job.Plan, "task", job.Lease.Task, "lease", job.Lease.Fence)
 	ctx, cancel := context.WithCancelCause(work)
 	defer cancel(nil)
-	spec, err := e.spec(ctx, job)
-	if err != nil {
-		return err
-	}
-	cal, err := spec.Window.Calendar()
-	if err != nil {
-		return err
-	}
 	res, err := e.store.StartRun(ctx, job.Lease)
 	if err != nil {
 		return e.storeEnd(ctx, job, log, err)
 	}
-	s := &session{e: e, job: job, spec: spec, cal: cal, log: log.With("attempt", res.Attempt), stop: stop, mapping: spec.Mapping.Version(), run: res.Run, spent: res.Spent, walk: res.Walk, batchNo: res.BatchNo, paging: spec.Paging.Of(job.Spec), begun: time.Now(), takes: spec.Detail.Takes()}
+	s := &session{e: e, job: job, log: log.With("attempt", res.Attempt), stop: stop, run: res.Run, spent: res.Spent, walk: res.Walk, batchNo: res.BatchNo, begun: time.Now()}
+	if err := s.describe(ctx); err != nil {
+		return s.end(work, err)
+	}
 	renewing := make(chan struct{})
 	go func() {
 		defer close(renewing)
@@ -95,6 +90,23 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 		err = lost
 	}
 	return s.end(work, err)
+}
+
+// describe takes up how the plan of the task describes its source.
+func (s *session) describe(ctx context.Context) error {
+	spec, err := s.e.spec(ctx, s.job)
+	if err != nil {
+		return err
+	}
+	s.cal, err = spec.Window.Calendar()
+	if err != nil {
+		return err
+	}
+	s.spec = spec
+	s.mapping = spec.Mapping.Version()
+	s.paging = spec.Paging.Of(s.job.Spec)
+	s.takes = spec.Detail.Takes()
+	return nil
 }
 
 // storeEnd sorts errors of the store into those that end the run and those that

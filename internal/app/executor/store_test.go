@@ -7,12 +7,34 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
+
+// TestR88_UnreadablePlanFailsAlone: the description that a plan carries was damaged.
+// Its slices are gaps that say so; nobody else's work ends with them.
+func TestR88_UnreadablePlanFailsAlone(t *testing.T) {
+	dsn := patratest.SQLite.DSN(t)
+	patratest.Open(t, dsn, sqlstore.Options{})
+	synctest.Test(t, func(t *testing.T) {
+		r := patratest.NewRig(t, patratest.RigConfig{DSN: dsn, Sim: sim.Config{Records: 60, Seed: 4, LimitRPS: -1, Sources: []string{"crossref", "pubmed"}}})
+		if _, err := r.Node.Planner.Plan(t.Context(), harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: r.Base + "/crossref"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := patratest.Raw(t, dsn).Exec(`UPDATE ing_plan SET spec_snapshot='{}'`); err != nil {
+			t.Fatal(err)
+		}
+		rep, err := r.Harvest(t.Context(), "crossref")
+		if err != nil || rep.Slices.Failed == 0 || rep.Slices.Open != 0 || !strings.Contains(rep.Gaps[0].Reason, "run patra verify") {
+			t.Errorf("%v, %+v, %+v", err, rep.Slices, rep.Gaps)
+		}
+		r.MustHarvest("pubmed")
+	})
+}
 
 // TestR88_StoreErrorFailsThatTaskAlone: the store refuses the page of one slice,
 // whenever it comes. That slice is a gap with the store's word for it, all others
