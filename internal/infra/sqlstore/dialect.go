@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -35,6 +36,9 @@ type dialect struct {
 	// recordIndex and taskIndex are hints that keep the planner on the key of
 	// ing_record and on the queue's index.
 	recordIndex, taskIndex string
+	// after is the condition that columns, compared in their order, lie behind
+	// values, in the form in which the database reads the range of an index.
+	after func(columns []string, values []any) (string, []any)
 	// idsFollow: the rows of one insert get consecutive ids, and LastInsertId
 	// is that of the last. MySQL promises no such thing under every setting.
 	idsFollow   bool
@@ -60,8 +64,11 @@ var sqliteDialect = &dialect{
 	name:         "sqlite",
 	goose:        goose.DialectSQLite3,
 	insertIgnore: "INSERT OR IGNORE",
-	idsFollow:    true, // one writer, and a new rowid is the greatest plus one
-	isolation:    sql.LevelDefault,
+	after: func(columns []string, values []any) (string, []any) {
+		return "(" + strings.Join(columns, ", ") + ") > (" + list(len(values)) + ")", values
+	},
+	idsFollow: true, // one writer, and a new rowid is the greatest plus one
+	isolation: sql.LevelDefault,
 	isRetryable: func(err error) bool {
 		c, ok := sqliteCode(err)
 		return ok && (c&0xff == sqlite3.SQLITE_BUSY || c&0xff == sqlite3.SQLITE_LOCKED)
@@ -96,10 +103,19 @@ var mysqlDialect = &dialect{
 	forShare:     " LOCK IN SHARE MODE",
 	skipLocked:   " FOR UPDATE SKIP LOCKED",
 	insertIgnore: "INSERT IGNORE",
-	now:          "SELECT UTC_TIMESTAMP(6)",
-	recordIndex:  " FORCE INDEX (uk_record_key)",
-	taskIndex:    " FORCE INDEX (idx_task_queue)",
-	isolation:    sql.LevelReadCommitted,
+	after: func(columns []string, values []any) (string, []any) {
+		var ranges []string
+		var args []any
+		for n := range columns {
+			ranges = append(ranges, strings.Join(append(slices.Clone(columns[:n]), columns[n]), "=? AND ")+">?")
+			args = append(args, values[:n+1]...)
+		}
+		return "(" + strings.Join(ranges, " OR ") + ")", args
+	},
+	now:         "SELECT UTC_TIMESTAMP(6)",
+	recordIndex: " FORCE INDEX (uk_record_key)",
+	taskIndex:   " FORCE INDEX (idx_task_queue)",
+	isolation:   sql.LevelReadCommitted,
 	isRetryable: func(err error) bool {
 		switch mysqlCode(err) {
 		case 1213, 1205, 1062, 1020: // deadlock, lock wait, duplicate (lost a race to insert), changed since read

@@ -1,13 +1,10 @@
 package sqlstore
 
 import (
-	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -139,9 +136,7 @@ func (q *queue) after(at harvest.Head) (next harvest.Head, any bool, err error) 
 	if err := q.each(q.scan(&found, false), query, args...); err != nil || len(found) == 0 {
 		return next, false, err
 	}
-	return slices.MinFunc(found, func(a, b harvest.Head) int {
-		return cmp.Or(cmp.Compare(a.Provenance, b.Provenance), cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Priority, b.Priority))
-	}), true, nil
+	return found[0], true, nil
 }
 
 // died reads the tasks whose owner is gone. At most as many are held as there
@@ -170,36 +165,15 @@ func (q *queue) scan(to *[]harvest.Head, dead bool) func(*sql.Rows) error {
 }
 
 // afterSQL finds what follows a partition and priority in the order of the queue's
-// index: the next priority, the next operation, the next endpoint and the next
-// source, each the first row of a range. The nearest of them is what follows. Asked
-// as one range over four columns, servers would read all that lies behind.
+// index: one row of it.
 func (s *Store) afterSQL(r harvest.LeaseRequest, at harvest.Head) (string, []any) {
-	columns := []struct {
-		name  string
-		value any
-	}{
-		{"t.provenance_code", at.Provenance},
-		{"t.endpoint_name", at.Endpoint},
-		{"t.operation_code", at.Operation},
-		{"t.priority", at.Priority},
+	where, args := s.d.after([]string{"t.provenance_code", "t.endpoint_name", "t.operation_code", "t.priority"}, []any{at.Provenance, at.Endpoint, at.Operation, at.Priority})
+	if r.Provenance != "" {
+		where += " AND t.provenance_code=?"
+		args = append(args, r.Provenance)
 	}
-	var parts []string
-	var args []any
-	for n := len(columns) - 1; n >= 0; n-- {
-		if n == 0 && r.Provenance != "" {
-			break // of no other source
-		}
-		where := ""
-		for _, c := range columns[:n] {
-			where += " AND " + c.name + "=?"
-			args = append(args, c.value)
-		}
-		where += " AND " + columns[n].name + ">?"
-		args = append(args, columns[n].value)
-		parts = append(parts, fmt.Sprintf(`SELECT * FROM (SELECT t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id FROM ing_task t%s
-			WHERE t.status_code='QUEUED'%s ORDER BY t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id LIMIT 1) n%d`, s.d.taskIndex, where, n))
-	}
-	return strings.Join(parts, " UNION ALL "), args
+	return `SELECT t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id FROM ing_task t` + s.d.taskIndex + `
+		WHERE t.status_code='QUEUED' AND ` + where + ` ORDER BY t.status_code, t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id LIMIT 1`, args
 }
 
 // diedSQL finds the tasks whose owner is gone.
