@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 }
 
 // Limits of the simulated source, and of the packs that must keep to them. The
-// gap between both is what processes that wake up late may use.
+// gap between both is what the jitter of permits and of the way takes.
 const (
 	simLimit = 120
 	packRate = 100
@@ -283,8 +283,9 @@ func (l *lab) ask(query string, args ...any) (n int) {
 	return n
 }
 
-// quicken forgets that the rate was halved: the faults do that again and again,
-// and what is tried here is not the pace. Requests stay below the limit, since
+// quicken forgets that the rate was halved: of the faults one in fifty is a 429 or
+// asks to stay away, which does that again and again, and what is tried here is not
+// the pace. Requests stay below the limit, since
 // a gate without a memory begins with one permit.
 func (l *lab) quicken() {
 	l.t.Helper()

@@ -256,12 +256,6 @@ func (k *key) lead() time.Duration {
 	return min(max(3*k.look, leadMin), leadMax)
 }
 
-func (k *key) slowest() time.Duration {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return max(k.took[0], k.took[1])
-}
-
 // mayWarn is true once a minute.
 func (k *key) mayWarn() bool {
 	k.mu.Lock()

@@ -1,7 +1,11 @@
 package gate
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,5 +96,77 @@ func TestR86_ALatePermitIsTakenAnew(t *testing.T) {
 		if share := o.rate(10*time.Minute) / r.QPS; share < 0.7 {
 			t.Errorf("%.3f of the rate is used", share)
 		}
+	})
+}
+
+// TestR86_ASlowStoreLowersTheRateAndSaysWhy: each step of a visit takes longer than
+// a permit may be late. Requests still go out, fewer of them and never too many, and
+// the log tells the reason, not again and again.
+func TestR86_ASlowStoreLowersTheRateAndSaysWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const lasts = 10 * time.Minute
+		var log bytes.Buffer
+		g := New(Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}, newDatabase(150*time.Millisecond))
+		o := newOracle(pubmed, 100*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), lasts)
+		defer cancel()
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					_, release, _, err := g.Acquire(ctx, pubmed, 1, 20*time.Second)
+					if err != nil {
+						continue
+					}
+					g.Report(ctx, pubmed, o.ask())
+					release(true)
+				}
+			})
+		}
+		wg.Wait()
+		o.keptWithin(t)
+		rate := o.rate(lasts)
+		said := strings.Count(log.String(), "slower than the source")
+		t.Logf("%.2f a second, told %d times", rate, said)
+		if rate < 0.5 || rate > 2 {
+			t.Errorf("%.2f requests a second", rate)
+		}
+		if said < 1 || said > 11 {
+			t.Errorf("told %d times in ten minutes", said)
+		}
+	})
+}
+
+// TestR86_AnUnrenewedSeatIsLost: who cannot reach the store for as long as a seat
+// lasts gives its request up before another may take the seat.
+func TestR86_AnUnrenewedSeatIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := NewLocal()
+		store := &cuttable{Local: shared}
+		r := source.Rate{Key: "x", Concurrency: 1}
+		g := New(Config{}, store)
+		sending, release, _, err := g.Acquire(t.Context(), r, 1, time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute) // it is renewed meanwhile
+		if sending.Err() != nil {
+			t.Fatalf("a seat that is renewed was lost: %v", context.Cause(sending))
+		}
+		store.set(true)
+		cut := time.Now()
+		_, other, _, err := New(Config{}, shared).Acquire(t.Context(), r, 1, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if codeOf(context.Cause(sending)) != "seat_lost" {
+			t.Errorf("another has the seat after %v, and the request goes on: %v", time.Since(cut), context.Cause(sending))
+		}
+		store.set(false)
+		release(true)
+		if n := len(read(shared.kept["x"]).Seats); n != 1 {
+			t.Errorf("%d seats are taken after the first was given back late, want the other's", n)
+		}
+		other(true)
 	})
 }

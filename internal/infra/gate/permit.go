@@ -43,7 +43,7 @@ const unsureMax = time.Second
 
 // reserve takes the next slot, and a seat with it in the same visit. Of the
 // callers of one process one at a time asks the store and waits for a seat.
-func (g *Gate) reserve(ctx context.Context, r source.Rate, k *key, cost int, start time.Time, maxWait time.Duration) (_ *permit, err error) {
+func (g *Gate) reserve(ctx context.Context, r source.Rate, k *key, cost int, start time.Time, maxWait time.Duration) (p *permit, err error) {
 	patience := time.NewTimer(max(maxWait-time.Since(start), 0))
 	defer patience.Stop()
 	select {
@@ -65,12 +65,17 @@ func (g *Gate) reserve(ctx context.Context, r source.Rate, k *key, cost int, sta
 		if err != nil && queued {
 			k.quit()
 		}
-		if k.mustTell() { // others have relied on our visit
+		switch { // others may have relied on our visit, and come too late for it
+		case !k.mustTell():
+		case err != nil:
 			g.tell(ctx, r, k)
+		case p.hold != nil:
+			p.hold.renew.Reset(0) // beside us: our slot may be near
 		}
 	}()
 	for {
-		p, again, err := g.take(ctx, r, k, cost, start, maxWait)
+		var again time.Duration
+		p, again, err = g.take(ctx, r, k, cost, start, maxWait)
 		if p != nil || err != nil {
 			return p, err
 		}
@@ -113,6 +118,7 @@ func (g *Gate) take(ctx context.Context, r source.Rate, k *key, cost int, start 
 	var wait, left time.Duration
 	var fence int64
 	var seated, scarce bool
+	began := time.Now()
 	v, err := g.visit(ctx, r, k, cost, func(s pace.State, l pace.Limit, now, asked time.Time, lost bool) pace.State {
 		here := time.Now()
 		left = max(maxWait-time.Since(start), 0)
@@ -140,6 +146,9 @@ func (g *Gate) take(ctx context.Context, r source.Rate, k *key, cost int, start 
 		p.until = asked.Add(wait + jitter)
 		return next
 	})
+	if took := time.Since(began); r.QPS > 0 && took.Seconds() > 1/r.QPS {
+		g.saySlow(r, k, took)
+	}
 	switch {
 	case err != nil:
 		return nil, 0, err
@@ -178,7 +187,7 @@ func (g *Gate) await(ctx context.Context, r source.Rate, k *key, p *permit) (goo
 	}
 	late := time.Since(p.until)
 	if late > 0 {
-		g.sayLate(r, k, late)
+		g.saySlow(r, k, late)
 	}
 	return late <= 0, nil
 }
@@ -248,11 +257,13 @@ func (g *Gate) giveBack(ctx context.Context, r source.Rate, p *permit, sent bool
 	g.tell(ctx, r, k)
 }
 
-// sayLate tells why fewer requests are sent than the source allows, now and then.
-func (g *Gate) sayLate(r source.Rate, k *key, late time.Duration) {
+// saySlow tells why fewer requests are sent than the source allows, now and then:
+// a permit is longer in coming from the store than the pause between two requests,
+// or came too late to be used.
+func (g *Gate) saySlow(r source.Rate, k *key, by time.Duration) {
 	if !k.mayWarn() {
 		return
 	}
-	g.cfg.Logger.Warn("the database or this machine is slower than the source: permits come too late to be used, so fewer requests are sent than allowed",
-		"key", r.Key, "late", late, "visit", k.slowest(), "allowed_per_second", r.QPS)
+	g.cfg.Logger.Warn("the database or this machine is slower than the source, so fewer requests are sent than allowed",
+		"key", r.Key, "permit_took", by, "allowed_per_second", r.QPS)
 }
