@@ -140,6 +140,9 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 	if e, ok := errors.AsType[*node.HeldError](err); ok {
 		return problem{"source_held", e.Error(), "", "when the reason is gone: patra source resume " + e.Source + " --reason TEXT", exitUpstream}
 	}
+	if e, ok := errors.AsType[*stillStoppedError](err); ok {
+		return e.problem()
+	}
 	if e, ok := errors.AsType[*harvest.BeyondActivityError](err); ok {
 		return problem{"beyond_activity", e.Error(), "", "choose --to at or after " + harvest.FormatInstant(e.Reached) + ", or another --activity; nothing was changed", exitConflict}
 	}
@@ -240,7 +243,11 @@ func afterFault(f harvest.Fault) string {
 	case f.Code == "query_widened":
 		return "the source does not know the words named and would have searched for something else: mend --query; nothing was changed"
 	case f.Code == source.CodeAuthRefused || f.Code == "no_credential" || f.Code == "credential_unreadable":
-		return "`patra credential list` shows the keys there are; patra credential set SOURCE NAME --env VARIABLE --reason TEXT, then run the same command again"
+		return "`patra credential list` shows the keys there are; patra credential set SOURCE NAME --env VARIABLE --reason TEXT, then patra source resume SOURCE --reason TEXT if it was stopped, and the same command again"
+	case f.Code == harvest.CodeCertificate:
+		return "this does not mend itself: is the address right, is the clock of this machine, and is the authority known here that signed the certificate (SSL_CERT_FILE names a file with more of them)?"
+	case f.Level == harvest.Fatal:
+		return "the source was stopped: `patra source check SOURCE --show http` shows the request and the reply; when it is mended, patra source resume SOURCE --reason TEXT, then the same command again"
 	case f.Level == harvest.Transient:
 		return "run the same command again later: it goes on where it stopped"
 	}

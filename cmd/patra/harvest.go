@@ -200,7 +200,11 @@ func (c *cli) printReport(r *node.Report) {
 			break
 		}
 		c.printf("  gap       %s %s: %s", partText(place(g.From), place(g.To), g.Range), g.Status, g.Reason)
-		if g.RetryAt != nil {
+		switch {
+		case g.RetryAt == nil:
+		case r.State.Stopped || r.State.Paused:
+			c.printf(" (tried again once %s is resumed)", r.Source)
+		default:
 			c.printf(" (tried again after %s)", g.RetryAt)
 		}
 		c.printf("\n")

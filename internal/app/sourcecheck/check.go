@@ -140,6 +140,10 @@ func (j *job) credential(l *lines) {
 		return
 	}
 	a := j.Spec.Auth
+	if a == nil && j.root == Credential {
+		l.fail("ask the provider which credential it wants, and declare it as auth in the pack", "the upstream refuses to answer without one%s, and the description declares none", j.said(": it says "))
+		return
+	}
 	if a == nil {
 		l.ok("none is needed")
 		return
@@ -178,7 +182,11 @@ func (j *job) credential(l *lines) {
 			l.ok("%s (%s) is used as %s %s", k.Name, k.Where, strings.ToLower(a.In), a.Name)
 		}
 	}
-	if used == "" && len(j.NoKey) == 0 && j.Refused == "" {
+	switch {
+	case used != "" || len(j.NoKey) > 0 || j.Refused != "":
+	case j.root == Credential:
+		l.fail(set, "none is set, and the upstream refuses to answer without%s", j.said(": it says "))
+	default:
 		l.ok("none is set; the source may be asked without")
 	}
 }

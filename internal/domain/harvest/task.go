@@ -84,6 +84,10 @@ const CodeRate = "rate_wait"
 // CodeCancelled is the fault of a request whose caller does not want it any more.
 const CodeCancelled = "cancelled"
 
+// CodeCertificate is the fault of an upstream whose certificate is refused. It may
+// be renewed, but not by asking again.
+const CodeCertificate = "certificate_refused"
+
 // CodeQuota is why work waits for a quota that is spent.
 const CodeQuota = "quota_wait"
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -341,6 +342,13 @@ func unconnected(err error) bool {
 	return undialled(err) || errors.Is(err, errBlocked) || errors.Is(err, errProxy) || errors.Is(err, errHook)
 }
 
+// uncertified reports whether the certificate of the other side was refused: its
+// authority is unknown, it is another host's, or it has expired.
+func uncertified(err error) bool {
+	_, refused := errors.AsType[*tls.CertificateVerificationError](err)
+	return refused
+}
+
 // undialled reports whether no connection was made, to the source or a proxy.
 func undialled(err error) bool {
 	op, isOp := errors.AsType[*net.OpError](err)
@@ -384,6 +392,8 @@ func (a *attempt) lost(ctx context.Context, got received, err error) *trouble {
 	case errors.Is(err, errEncoding):
 		f = unreadable(got.status)
 		f.Lost = true
+	case uncertified(err):
+		f.Reaction, f.Code, f.Lost = harvest.GiveUp, harvest.CodeCertificate, false
 	case undialled(err):
 		f.Code, f.Lost = "connect", false
 	case errors.Is(err, errSlow), errors.Is(err, errStall), isNet && timeout.Timeout():
