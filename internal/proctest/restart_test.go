@@ -136,7 +136,7 @@ func (l *lab) served() int { return l.stats().RecordsServed }
 // that dies is begun again. However many workers there are, a kill costs no more
 // than what one slice holds, since no more walks are begun than requests may be in
 // flight. With PATRA_OTHER_BINARY the same is done to another patra, whose walks
-// must lose at least four times as much in no less time.
+// must lose at least four times as much, for hardly fewer requests.
 func TestProcess_AKillCostsOneSliceAtMost(t *testing.T) {
 	target := shippedTarget(t)
 	slice := target * restartRows / shippedRows
@@ -177,8 +177,11 @@ func TestProcess_AKillCostsOneSliceAtMost(t *testing.T) {
 	if theirAgain < 4*again {
 		t.Errorf("a kill cost %d records, of the other %d: less than four times as much", again, theirAgain)
 	}
-	if whole.took > theirWhole.took*105/100 {
-		t.Errorf("without kills it took %s, the other %s", whole.took, theirWhole.took)
+	// Where the rate is kept, requests are time; the clock also tells what else this
+	// machine had to do. With so few records a slice the counts weigh more than at
+	// Crossref's size, where there are fewer requests than before.
+	if whole.requests > theirWhole.requests*110/100 {
+		t.Errorf("without kills it took %d requests, the other %d", whole.requests, theirWhole.requests)
 	}
 	if strings.TrimSpace(other) == binary {
 		t.Error("compared with itself")
