@@ -427,8 +427,8 @@ type shaped struct {
 }
 
 // Page implements upstream.Decoder.
-func (d *shaped) Page(body []byte) (*harvest.Page, error) {
-	p, err := d.Decoder.Page(body)
+func (d *shaped) PageContext(ctx context.Context, body []byte) (*harvest.Page, error) {
+	p, err := d.Decoder.PageContext(ctx, body)
 	if e, ok := errors.AsType[*decode.ShapeError](err); ok && e.Schema() {
 		d.into.mu.Lock()
 		d.into.last = &sourcecheck.Shape{Path: e.Path, Detail: e.Detail}

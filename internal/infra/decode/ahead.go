@@ -64,7 +64,7 @@ func (w *walk) jsonAhead() error {
 	todo := make(chan *batch, 256)
 	var wg sync.WaitGroup
 	work := func() {
-		h := w.d.walk(w.body)
+		h := w.d.walk(w.ctx, w.body)
 		defer w.d.done(h)
 		for b := range todo {
 			h.decode(b)
@@ -242,7 +242,7 @@ func (f *framer) flush() {
 }
 
 func (f *framer) help() {
-	h := f.walk.d.walk(f.walk.body)
+	h := f.walk.d.walk(f.walk.ctx, f.walk.body)
 	defer f.walk.d.done(h)
 	h.decode(f.next)
 }

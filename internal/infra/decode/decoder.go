@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"context"
 	"bytes"
 	"slices"
 	"strings"
@@ -81,6 +82,12 @@ const (
 // the reply could be walked and only lacks what it must have, the page is not
 // nil and holds the signals found.
 func (d *Decoder) Page(body []byte) (*harvest.Page, error) {
+	return d.PageContext(context.Background(), body)
+}
+
+// PageContext is Page for a caller who may not wait for the end: it stops at the
+// next item once the context has ended.
+func (d *Decoder) PageContext(ctx context.Context, body []byte) (*harvest.Page, error) {
 	if len(body) > maxBody {
 		return nil, &LimitError{"size", maxBody}
 	}
@@ -91,16 +98,16 @@ func (d *Decoder) Page(body []byte) (*harvest.Page, error) {
 	if what := foreign(body); what != "" {
 		return nil, &ShapeError{Kind: ShapeForeign, Detail: what}
 	}
-	p, err := d.strictly(body, base)
+	p, err := d.strictly(ctx, body, base)
 	if d.json && mayBeOneItem(err) {
-		return d.loosely(body, base, err)
+		return d.loosely(ctx, body, base, err)
 	}
 	return p, err
 }
 
 // strictly decodes a reply in which everything has to be as it should.
-func (d *Decoder) strictly(body []byte, base int) (*harvest.Page, error) {
-	w := d.walk(body)
+func (d *Decoder) strictly(ctx context.Context, body []byte, base int) (*harvest.Page, error) {
+	w := d.walk(ctx, body)
 	defer d.done(w)
 	w.base = base
 	w.reply.reset(d.replySlots)
@@ -124,12 +131,12 @@ func (d *Decoder) strictly(body []byte, base int) (*harvest.Page, error) {
 	return w.finish()
 }
 
-func (d *Decoder) walk(body []byte) *walk {
+func (d *Decoder) walk(ctx context.Context, body []byte) *walk {
 	w, _ := d.walks.Get().(*walk)
 	if w == nil {
 		w = &walk{d: d}
 	}
-	w.body, w.base = body, 0
+	w.ctx, w.body, w.base = ctx, body, 0
 	return w
 }
 

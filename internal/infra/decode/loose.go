@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"context"
 	"errors"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -53,12 +54,12 @@ func mayBeOneItem(err error) bool {
 }
 
 // loosely decodes a reply whose first reading ended with why.
-func (d *Decoder) loosely(body []byte, base int, why error) (*harvest.Page, error) {
+func (d *Decoder) loosely(ctx context.Context, body []byte, base int, why error) (*harvest.Page, error) {
 	l := looseScan{b: body}
 	if !l.whole(base) || len(l.spoils) == 0 {
 		return nil, why
 	}
-	w := d.walk(body)
+	w := d.walk(ctx, body)
 	defer d.done(w)
 	w.base = base
 	w.charset = hasBytes | hasEscapes

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -189,7 +190,7 @@ func TestPage_ManyKeysUnderAWildcard(t *testing.T) {
 	if n := strings.Count(string(p.Items[0].Fields), ","); n != keys-1 || strings.Contains(string(p.Items[0].Fields), `["0"`) {
 		t.Errorf("got %d", n)
 	}
-	w := d.walk([]byte(body))
+	w := d.walk(t.Context(), []byte(body))
 	w.reply.reset(d.replySlots)
 	w.json()
 	if w.err != nil || w.compared > 100*64 {
@@ -707,6 +708,32 @@ func TestR64_AnEmptyTokenIsThere(t *testing.T) {
 		page, err := oai.Page([]byte(`<OAI-PMH><ListRecords>` + token + `</ListRecords></OAI-PMH>`))
 		if err != nil || page.NextEmpty != want {
 			t.Errorf("%s: %+v, %v", token, page, err)
+		}
+	}
+}
+
+// TestR80_ReadingEndsWithItsContext: a reply of any shape is left at its next item
+// once nobody waits for it any more.
+func TestR80_ReadingEndsWithItsContext(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	ep, id, m := crossref()
+	works := compile(t, ep, id, m)
+	ep, id, m = pubmed()
+	articles := compile(t, ep, id, m)
+	for name, c := range map[string]struct {
+		d    *Decoder
+		body []byte
+	}{
+		"JSON":           {works, crossrefPage(20, 2)},
+		"JSON, in parts": {works, crossrefPage(2000, 10)},
+		"XML":            {articles, pubmedPage(20)},
+	} {
+		if p, err := c.d.PageContext(t.Context(), c.body); err != nil || len(p.Items) < 20 {
+			t.Errorf("%s: %v", name, err)
+		}
+		if p, err := c.d.PageContext(ended, c.body); !errors.Is(err, context.Canceled) || p != nil {
+			t.Errorf("%s: read on, %v", name, err)
 		}
 	}
 }

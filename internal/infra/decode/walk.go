@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"context"
 	"math"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -10,6 +11,7 @@ import (
 // but items keep their memory.
 type walk struct {
 	d    *Decoder
+	ctx  context.Context // of the one call this walk is for
 	body []byte
 	base int // length of a byte order mark
 
@@ -252,6 +254,9 @@ func (w *walk) beginItem() {
 	w.inItem, w.badText, w.tooMany, w.lack = true, false, false, ""
 	w.spoilt = false
 	w.item.reset(w.d.slots)
+	if w.err == nil && w.ctx.Err() != nil {
+		w.err = context.Cause(w.ctx)
+	}
 }
 
 // arena is memory for the texts of one item. What was handed out stays as it
@@ -266,6 +271,7 @@ const keepBytes = 1 << 20 // pooled buffers beyond this are given back
 // clear makes the walk fit for the pool.
 func (w *walk) clear() {
 	w.hint = min(len(w.items), 10_000)
+	w.ctx = nil
 	w.body, w.items, w.chunk, w.kept, w.ahead, w.err, w.inItem, w.charset, w.jumps = nil, nil, nil, nil, nil, nil, false, 0, nil
 	w.states, w.counters, w.frames, w.seen = w.states[:0], w.counters[:0], w.frames[:0], w.seen[:0]
 	w.attrs, w.bound = w.attrs[:0], w.bound[:0]

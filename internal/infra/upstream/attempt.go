@@ -129,7 +129,7 @@ func (c *Client) try(ctx context.Context, a *attempt) *trouble {
 	} else {
 		sum := sha256.Sum256(got.body)
 		a.answer.ReplySHA256, a.answer.BodyBytes = hex.EncodeToString(sum[:]), int64(len(got.body))
-		t = a.judge(got)
+		t = a.judge(ctx, got)
 	}
 	if t != nil && a.away && t.Code == source.CodeAuthRefused {
 		t.Level, t.Code = harvest.Rejected, "redirect_refused" // no key was sent there
@@ -407,7 +407,7 @@ func (a *attempt) lost(ctx context.Context, got received, err error) *trouble {
 // judge says what a whole reply means, and decodes it if it may be good: first
 // the source's rules on status and head, then, once decoded, those on signals,
 // then the table.
-func (a *attempt) judge(got received) *trouble {
+func (a *attempt) judge(ctx context.Context, got received) *trouble {
 	at := a.answer.UpstreamAt // its clock against its own dates
 	if at.IsZero() {
 		at = time.Now()
@@ -432,7 +432,7 @@ func (a *attempt) judge(got received) *trouble {
 	}
 	if got.status != http.StatusOK {
 		if a.rules.NeedsSignals(r) {
-			if page, err := a.decoder.Page(got.body); page != nil {
+			if page, err := a.decoder.PageContext(ctx, got.body); page != nil {
 				if v, is := a.rules.Signalled(r, page.Signals); is {
 					return bad(v, a.signs(page, err))
 				}
@@ -444,7 +444,10 @@ func (a *attempt) judge(got received) *trouble {
 	if v, is := a.rules.Default(r); is {
 		return bad(v, nil)
 	}
-	page, err := a.decoder.Page(got.body)
+	page, err := a.decoder.PageContext(ctx, got.body)
+	if ctx.Err() != nil {
+		return a.lost(ctx, got, err)
+	}
 	if page != nil {
 		if v, is := a.rules.Signalled(r, page.Signals); is {
 			return bad(v, a.signs(page, err))

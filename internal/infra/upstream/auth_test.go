@@ -415,7 +415,7 @@ type echoDecoder struct{}
 
 func (d echoDecoder) For(*source.Spec, source.Purpose) (Decoder, error) { return d, nil }
 
-func (echoDecoder) Page(b []byte) (*harvest.Page, error) {
+func (echoDecoder) PageContext(_ context.Context, b []byte) (*harvest.Page, error) {
 	return &harvest.Page{URL: string(b), Held: map[string]string{"h": string(b)}, Items: []harvest.Item{{Raw: b}}}, nil
 }
 

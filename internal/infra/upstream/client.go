@@ -20,9 +20,10 @@ import (
 // a well-formed reply of another shape, one that says Refused() true a reply
 // that breaks a limit, one that says Unreadable() true a reply of a kind that
 // cannot be read however often it comes; any other error means a broken reply.
-// Signals found before the error are in the page returned with it.
+// Signals found before the error are in the page returned with it. It ends with
+// its context.
 type Decoder interface {
-	Page(body []byte) (*harvest.Page, error)
+	PageContext(ctx context.Context, body []byte) (*harvest.Page, error)
 }
 
 // Decoders finds the decoder of an endpoint.

@@ -115,7 +115,7 @@ func (e shape) Error() string { return e.msg }
 func (e shape) Schema() bool  { return e.schema }
 func (e shape) Refused() bool { return e.refused }
 
-func (jsonDecoder) Page(body []byte) (*harvest.Page, error) {
+func (jsonDecoder) PageContext(_ context.Context, body []byte) (*harvest.Page, error) {
 	var r struct {
 		Items *[]string
 		Error *string

@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -153,7 +154,7 @@ type rewriting struct {
 	limit int64
 }
 
-func (r *rewriting) Page(body []byte) (*harvest.Page, error) {
+func (r *rewriting) PageContext(ctx context.Context, body []byte) (*harvest.Page, error) {
 	err := guarded(r.name, func() (err error) {
 		body, err = r.hook(body)
 		return err
@@ -164,7 +165,7 @@ func (r *rewriting) Page(body []byte) (*harvest.Page, error) {
 	case int64(len(body)) > r.limit:
 		return nil, overgrown{r.name}
 	}
-	return r.Decoder.Page(body)
+	return r.Decoder.PageContext(ctx, body)
 }
 
 // overgrown is a body that became too large by rewriting.
