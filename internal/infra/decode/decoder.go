@@ -1,8 +1,8 @@
 package decode
 
 import (
-	"context"
 	"bytes"
+	"context"
 	"slices"
 	"strings"
 	"sync"
