@@ -259,7 +259,9 @@ type anyReply struct{}
 
 func (anyReply) For(*source.Spec, source.Purpose) (upstream.Decoder, error) { return anyReply{}, nil }
 
-func (anyReply) PageContext(context.Context, []byte) (*harvest.Page, error) { return &harvest.Page{}, nil }
+func (anyReply) PageContext(context.Context, []byte) (*harvest.Page, error) {
+	return &harvest.Page{}, nil
+}
 
 // inList makes a page of a single item: head, the item, tail.
 func inList(head, tail string) func([]byte) []byte {
