@@ -124,6 +124,7 @@ func TestR86_ASlowStoreLowersTheRateAndSaysWhy(t *testing.T) {
 			})
 		}
 		wg.Wait()
+		time.Sleep(time.Minute) // visits beside the callers come to their ends
 		o.keptWithin(t)
 		rate := o.rate(lasts)
 		said := strings.Count(log.String(), "slower than the source")
