@@ -82,8 +82,9 @@ func (s *Store) VerifyBodies(ctx context.Context, after int64, progress func(Dee
 	if err := s.r.QueryRowContext(ctx, `SELECT COALESCE(MAX(id),0) FROM ing_record_version`).Scan(&at.Of); err != nil {
 		return nil, at, fmt.Errorf("verify bodies: %w", err)
 	}
+	// Of an item larger than the server takes only the hash was kept.
 	err := s.eachBody(ctx, 0, func(b body) { v.compare("quarantined item", b, &at) }, nil,
-		`SELECT id, raw, raw_sha256, '{}' FROM ing_quarantine WHERE id>? ORDER BY id LIMIT ?`)
+		`SELECT id, raw, raw_sha256, '{}' FROM ing_quarantine WHERE id>? AND LENGTH(raw)>0 ORDER BY id LIMIT ?`)
 	if err != nil {
 		return v.list, at, fmt.Errorf("verify quarantined items: %w", err)
 	}

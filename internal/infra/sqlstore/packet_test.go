@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/storetest"
 )
@@ -67,4 +68,8 @@ func TestM4_TooLargeIsQuarantined(t *testing.T) {
 		t.Errorf("revision %d", n)
 	}
 	l.MustVerify()
+	findings, _, err := l.Store.VerifyBodies(t.Context(), 0, func(sqlstore.DeepCheck) {})
+	if err != nil || len(findings) > 0 {
+		t.Errorf("deep check: %v, %v", findings, err)
+	}
 }
