@@ -89,6 +89,7 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R70_ThrottledIsNoFailure", throttledIsNoFailure},
 		{"R70_AWaitKeepsTheFaultBeforeIt", waitKeepsTheFault},
 		{"R82_CutsCountForTheBreaker", cutsCount},
+		{"R82_AnItemIsPutAsideOnceForEachCause", asideOnce},
 		{"M14_AnswerOrPersonEndsTheRest", partitionClosed},
 		{"C2_OnlyListedTransitions", onlyListed},
 		{"C3_ColumnsAreThere", columnsThere},

@@ -137,7 +137,7 @@ func clones(file, list, id string, ids func(n int) any) func(t *testing.T) [][]b
 		if err := json.Unmarshal(recorded(t, file), &v); err != nil {
 			t.Fatal(err)
 		}
-		for _, key := range strings.Split(list, ".") {
+		for key := range strings.SplitSeq(list, ".") {
 			v = v.(map[string]any)[key]
 		}
 		one := v.([]any)[0].(map[string]any)

@@ -40,8 +40,8 @@ func (s *spoiler) RoundTrip(r *http.Request) (*http.Response, error) {
 	res.Header.Del("Content-Length")
 	res.ContentLength = -1
 	res.Body = io.NopCloser(strings.NewReader(text))
-	if strings.HasSuffix(text, cutOff) {
-		text = strings.TrimSuffix(text, cutOff)
+	if before, ok := strings.CutSuffix(text, cutOff); ok {
+		text = before
 		res.ContentLength = int64(len(text)) + 100
 		res.Body = io.NopCloser(io.MultiReader(strings.NewReader(text), cut{}))
 	}

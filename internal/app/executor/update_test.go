@@ -644,8 +644,8 @@ func TestUpdate_SignalsLeadToWhatTheyAreAbout(t *testing.T) {
 		if n := r.ask(`SELECT COUNT(*) FROM ing_signal WHERE ext_id='` + ids[4] + `' AND kind_code='RETRACTION' AND plan_id IS NULL`); n != 1 {
 			t.Fatalf("%d open signals, want 1", n)
 		}
-		r.exec(`INSERT INTO ing_quarantine (batch_id, provenance_code, record_type, ext_id, code, raw, raw_sha256, created_at)
-			SELECT b.id, 'generic', 'item', '` + ids[9] + `', 'bad_date', x'00', x'00', b.committed_at FROM ing_task_run_batch b WHERE b.operation_code='UPDATE' AND b.status_code='SUCCEEDED'`)
+		r.exec(`INSERT INTO ing_quarantine (batch_id, provenance_code, record_type, ext_id, code, raw, raw_sha256, created_at, seen_at)
+			SELECT b.id, 'generic', 'item', '` + ids[9] + `', 'bad_date', x'00', x'00', b.committed_at, b.committed_at FROM ing_task_run_batch b WHERE b.operation_code='UPDATE' AND b.status_code='SUCCEEDED'`)
 		r.pass(8 * 24 * time.Hour)
 		r.door.take()
 		rep := r.refresh("signals", harvest.CandidatePick{Signals: true})

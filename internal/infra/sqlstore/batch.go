@@ -193,29 +193,3 @@ func (x *tx) completePlan(id harvest.PlanID) error {
 	}
 	return nil
 }
-
-func (x *tx) quarantine(prov string, b harvest.Batch) error {
-	const cols = `batch_id, provenance_code, record_type, ext_id, code, path, detail, raw, raw_sha256, created_at`
-	type row struct {
-		harvest.Quarantined
-		packed []byte
-	}
-	rows := make([]row, len(b.Quarantined))
-	for i, q := range b.Quarantined {
-		rows[i] = row{q, pack(q.Raw)}
-		if x.s.tooLarge(len(rows[i].packed)) {
-			rows[i].packed = []byte{}
-			rows[i].Problem.Detail = fmt.Sprintf("%s (its %d bytes are not kept, only their hash)", q.Problem.Detail, len(q.Raw))
-		}
-	}
-	for part := range thatFit(x.s, rows, func(r row) int { return len(r.packed) + len(r.Problem.Detail) }) {
-		args := make([]any, 0, len(part)*columns(cols))
-		for _, q := range part {
-			args = append(args, b.ID, prov, b.RecordType, nullBytes(q.ID, 512), clip(q.Problem.Code, 64), null(clip(q.Problem.Path, 255)), null(q.Problem.Detail), q.packed, q.RawSHA256[:], ts(x.now))
-		}
-		if _, err := x.exec(`INSERT INTO ing_quarantine (`+cols+`) VALUES `+marks(len(part), columns(cols)), args...); err != nil {
-			return fmt.Errorf("quarantine: %w", err)
-		}
-	}
-	return nil
-}

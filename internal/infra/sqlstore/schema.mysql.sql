@@ -189,7 +189,9 @@ CREATE TABLE `ing_quarantine` (
   `raw` longblob NOT NULL,
   `raw_sha256` binary(32) NOT NULL,
   `created_at` datetime(6) NOT NULL,
+  `seen_at` datetime(6) NOT NULL DEFAULT '1970-01-01 00:00:00.000000',
   PRIMARY KEY (`id`),
+  UNIQUE KEY `uk_quarantine_item` (`provenance_code`,`record_type`,`raw_sha256`,`code`),
   KEY `idx_quarantine_prov` (`provenance_code`,`code`,`created_at`),
   KEY `idx_quarantine_batch` (`batch_id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;

@@ -186,11 +186,13 @@ CREATE TABLE ing_quarantine (
   raw BLOB NOT NULL,
   raw_sha256 BLOB NOT NULL,
   created_at TEXT NOT NULL
-) STRICT;
+, seen_at TEXT NOT NULL DEFAULT '') STRICT;
 
 CREATE INDEX idx_quarantine_batch ON ing_quarantine (batch_id);
 
 CREATE INDEX idx_quarantine_prov ON ing_quarantine (provenance_code, code, created_at);
+
+CREATE UNIQUE INDEX uk_quarantine_item ON ing_quarantine (provenance_code, record_type, raw_sha256, code);
 
 CREATE TABLE ing_rate_gate (
   gate_key TEXT NOT NULL PRIMARY KEY,

@@ -1,0 +1,77 @@
+package sqlstore
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// asideRow is a row of ing_quarantine to be written.
+type asideRow struct {
+	harvest.Quarantined
+	code   string
+	packed []byte
+}
+
+// quarantine puts the items of a page aside that cannot be stored. An item has one
+// row for each cause, however often it comes and by however many walks: the row
+// then only learns which page brought it last.
+func (x *tx) quarantine(prov string, b harvest.Batch) error {
+	if len(b.Quarantined) == 0 {
+		return nil
+	}
+	rows := x.asideRows(b)
+	byCode := hashesByCode(rows)
+	for _, code := range slices.Sorted(maps.Keys(byCode)) {
+		if err := x.seenAgain(prov, b, code, byCode[code]); err != nil {
+			return err
+		}
+	}
+	const cols = `batch_id, provenance_code, record_type, ext_id, code, path, detail, raw, raw_sha256, created_at, seen_at`
+	for part := range thatFit(x.s, rows, func(r asideRow) int { return len(r.packed) + len(r.Problem.Detail) }) {
+		args := make([]any, 0, len(part)*columns(cols))
+		for _, q := range part {
+			args = append(args, b.ID, prov, b.RecordType, nullBytes(q.ID, 512), q.code, null(clip(q.Problem.Path, 255)), null(q.Problem.Detail), q.packed, q.RawSHA256[:], ts(x.now), ts(x.now))
+		}
+		// Another walk may be putting the same item aside at this moment.
+		if _, err := x.exec(x.s.d.insertIgnore+` INTO ing_quarantine (`+cols+`) VALUES `+marks(len(part), columns(cols)), args...); err != nil {
+			return fmt.Errorf("quarantine: %w", err)
+		}
+	}
+	return nil
+}
+
+// asideRows packs the items. Of one that is larger than the server takes only the
+// hash is kept.
+func (x *tx) asideRows(b harvest.Batch) []asideRow {
+	rows := make([]asideRow, len(b.Quarantined))
+	for i, q := range b.Quarantined {
+		rows[i] = asideRow{Quarantined: q, code: clip(q.Problem.Code, 64), packed: pack(q.Raw)}
+		if x.s.tooLarge(len(rows[i].packed)) {
+			rows[i].packed = []byte{}
+			rows[i].Problem.Detail = fmt.Sprintf("%s (its %d bytes are not kept, only their hash)", q.Problem.Detail, len(q.Raw))
+		}
+	}
+	return rows
+}
+
+func hashesByCode(rows []asideRow) map[string][]any {
+	out := make(map[string][]any)
+	for _, r := range rows {
+		out[r.code] = append(out[r.code], r.RawSHA256[:])
+	}
+	return out
+}
+
+// seenAgain notes on items that were put aside before that this page brought them.
+func (x *tx) seenAgain(prov string, b harvest.Batch, code string, hashes []any) error {
+	for part := range chunks(hashes, rowsPerInsert) {
+		args := append([]any{b.ID, ts(x.now), prov, b.RecordType, code}, part...)
+		if _, err := x.exec(`UPDATE ing_quarantine SET batch_id=?, seen_at=? WHERE provenance_code=? AND record_type=? AND code=? AND raw_sha256 IN (`+list(len(part))+`)`, args...); err != nil {
+			return fmt.Errorf("quarantine: %w", err)
+		}
+	}
+	return nil
+}
