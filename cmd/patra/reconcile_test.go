@@ -98,6 +98,7 @@ func TestReconcile_BadInput(t *testing.T) {
 	d.write(before + "mapping:\n  fields: {title: title}\nrateLimit: {limit: 2000, window: 1s, qps: 1000, burst: 1}\n")
 	_, e := d.must(exitUsage, "reconcile", "mini")
 	says(t, e, "no COUNT endpoint", "[cannot_count]")
+	d.write(d.pack) // which can be counted
 	d.must(0, "source", "pause", "mini", "--reason", "test")
 	_, e = d.must(exitUpstream, "reconcile", "mini")
 	says(t, e, "paused")
