@@ -254,9 +254,17 @@ func settled[T any](f func() (T, error)) (out T, err error) {
 // is done. Perhaps a page of theirs kills whoever reads it; but perhaps it was the
 // person who runs the command again that killed those before.
 func (n *Node) lastTry(ctx context.Context, code string, op harvest.Operation, watch *Watch) error {
-	poisoned, err := n.Store.RetryPoisoned(ctx, code, op)
-	if err != nil || poisoned == 0 {
+	unsure := false // they may have been queued by a call whose outcome is unknown
+	poisoned, err := settled(func() (int64, error) {
+		queued, err := n.Store.RetryPoisoned(ctx, code, op)
+		unsure = unsure || errors.Is(err, harvest.ErrUnknownOutcome)
+		return queued, err
+	})
+	if err != nil {
 		return err
+	}
+	if poisoned == 0 && !unsure {
+		return nil
 	}
 	n.cfg.Logger.Info("slices that others died with are tried once more", "source", code, "slices", poisoned)
 	return n.work(ctx, code, op, watch)
