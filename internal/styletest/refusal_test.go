@@ -107,7 +107,7 @@ func TestStyles_NeverDone(t *testing.T) {
 			query: sendOffset,
 		}, "empty_page", false, walks*6 + 2},
 		{tokens("R59 redirect that is not allowed", sim.GenericStyle{Paging: "token", Redirect: "301"}, byToken), "unexpected_redirect", true, 2 + 2},
-		{with(authRow("R42 every key refused", "key", "auth: {type: API_KEY, in: HEADER, name: X-API-Key}", "wrong-key-1", "wrong-key-2"), func(w *row) {}), "auth_refused", true, 4},
+		{with(authRow("R42 every key refused", "key", "auth: {type: API_KEY, in: HEADER, name: X-API-Key}", "a-key-that-is-wrong-1", "a-key-that-is-wrong-2"), func(w *row) {}), "auth_refused", true, 4},
 		{with(authRow("R42 JWT expiry that is not declared", "jwt", "auth: "+loginByKey, goodKey), endsEarly), "http_403", false, 8},
 	} {
 		t.Run(b.name, func(t *testing.T) {
