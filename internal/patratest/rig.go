@@ -91,7 +91,9 @@ type RigConfig struct {
 	// Packs by source code; default: the shipped ones, made [Fast].
 	Packs map[string]registry.Pack
 	Node  node.Config
-	Hook  func(string) error
+	// Nameless: no contact is given, which some upstreams allow less.
+	Nameless bool
+	Hook     func(string) error
 	// Bend, if given, changes what the oracle answers to a path. It does not work
 	// over a socket.
 	Bend func(path string, body []byte) []byte
@@ -124,7 +126,11 @@ func NewRig(t testing.TB, c RigConfig) *Rig {
 		c.Node.Logger = Logger(t)
 	}
 	store := Open(t, c.DSN, sqlstore.Options{Logger: c.Node.Logger, Hook: c.Hook})
-	r.Node = node.Assemble(c.Node, store, registry.NewStatic(c.Packs, map[string]string{"contact": "test@example.org", "tool": "patra-test"}), transport)
+	vars := map[string]string{"contact": "test@example.org", "tool": "patra-test"}
+	if c.Nameless {
+		delete(vars, "contact")
+	}
+	r.Node = node.Assemble(c.Node, store, registry.NewStatic(c.Packs, vars), transport)
 	return r
 }
 

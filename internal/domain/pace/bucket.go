@@ -134,7 +134,9 @@ func Throttle(s State, l Limit, now time.Time, retryAfter time.Duration) State {
 
 // Lower takes the provider's word that it allows n requests per span. It may
 // only lower the rate (R37): what is configured stays the upper bound, and a
-// generous header takes back an earlier strict one, no more.
+// generous header takes back an earlier strict one, no more. A lower rate counts
+// from the last slot on: the next one was put at the distance of the rate before,
+// and the request whose reply says so stands in the provider's window already.
 func Lower(s State, l Limit, n float64, per time.Duration) State {
 	if l.QPS <= 0 || n <= 0 || per <= 0 || math.IsNaN(n) || math.IsInf(n, 0) {
 		return s
@@ -143,7 +145,12 @@ func Lower(s State, l Limit, n float64, per time.Duration) State {
 		s.Header = 0
 		return s
 	}
+	before, _ := s.rate(l)
 	s.Header = min(l.QPS, Share(n, 1, per, l.Jitter))
+	after, _ := s.rate(l)
+	if after < before && !s.NextAt.IsZero() {
+		s.NextAt = s.NextAt.Add(spread(1, after) - spread(1, before))
+	}
 	return s
 }
 

@@ -198,6 +198,19 @@ func TestR36_RecoveredKeyHasOneToken(t *testing.T) {
 	}
 }
 
+// A limit that is told by a reply counts from the request that was answered on.
+func TestR91_ALowerRateCountsFromTheLastSlot(t *testing.T) {
+	l := Limit{QPS: 2.7, Burst: 1, Jitter: 50 * time.Millisecond}
+	now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	s, first := Reserve(State{}, l, 1, now, 0)
+	s = Lower(s, l, 1, time.Second)
+	s = Lower(s, l, 1, time.Second) // said again with every reply
+	_, second := Reserve(s, l, 1, now.Add(100*time.Millisecond), 0)
+	if gap := second.At.Sub(first.At); gap < 1100*time.Millisecond || gap > 1300*time.Millisecond {
+		t.Errorf("the next request goes %s after the first, where one a second is allowed", gap)
+	}
+}
+
 func TestR37_HeadersMayOnlyLower(t *testing.T) {
 	for _, c := range []struct {
 		name  string
