@@ -79,9 +79,10 @@ func countsBackfilled(l *Lab) {
 	proven(0, 2, 3, 4)
 
 	batch := l.Int(`SELECT b.id FROM ing_task_run_batch b JOIN ing_plan_slice s ON s.id=b.slice_id WHERE s.window_from=? AND b.operation_code='BACKFILL'`, sqlTime(hour(3)))
-	for i, id := range []string{"bad", "bad", "r03"} { // read twice, and stored since
-		l.Exec(`INSERT INTO ing_quarantine (batch_id, provenance_code, record_type, ext_id, code, raw, raw_sha256, created_at) VALUES (?,?,?,?,'bad_date',?,?,?)`,
-			batch, prov, recordType, id, []byte("x"), []byte(id), sqlTime(hour(i)))
+	// One was put aside for two causes, another is stored since.
+	for i, q := range []struct{ id, code string }{{"bad", "bad_date"}, {"bad", "too_large"}, {"r03", "bad_date"}} {
+		l.Exec(`INSERT INTO ing_quarantine (batch_id, provenance_code, record_type, ext_id, code, raw, raw_sha256, created_at, seen_at) VALUES (?,?,?,?,?,?,?,?,?)`,
+			batch, prov, recordType, q.id, q.code, []byte("x"), []byte(q.id), sqlTime(hour(i)), sqlTime(hour(i)))
 	}
 	l.Exec(`INSERT INTO ing_bad_id (provenance_code, record_type, ext_id, batch_id, reason, first_seen_at, last_seen_at, check_after) VALUES (?,?,'none',?,'x',?,?,?)`,
 		prov, recordType, batch, sqlTime(hour(9)), sqlTime(hour(9)), sqlTime(hour(9)))
