@@ -69,6 +69,9 @@ func (d *Decoder) loosely(ctx context.Context, body []byte, base int, why error)
 	if w.err != nil {
 		return nil, w.err
 	}
+	if w.asideLost {
+		return nil, why // the item that was spoilt would be put aside nowhere
+	}
 	for _, s := range w.spoils {
 		if !s.inItem {
 			return nil, why

@@ -40,6 +40,7 @@ type walk struct {
 	deep      int     // XML: open elements beyond the deepest that is followed
 	spoils    []spoil // JSON, read loosely: what spoils items, in order
 	spoilAt   int     // the first of them that no item has been asked about
+	asideLost bool    // an item with a Problem was taken back: its list came again
 	ampersand bool    // XML: there are references
 
 	text  arena
@@ -163,6 +164,9 @@ func (w *walk) kill(a, b mark) {
 		w.item.list[k].flags |= flagDead
 	}
 	for k := a.items; k < b.items; k++ {
+		if w.items[k].Problem != nil {
+			w.asideLost = true
+		}
 		w.items[k].Raw = nil // taken out when the page is done
 	}
 }
@@ -276,6 +280,7 @@ func (w *walk) clear() {
 	w.states, w.counters, w.frames, w.seen = w.states[:0], w.counters[:0], w.frames[:0], w.seen[:0]
 	w.attrs, w.bound = w.attrs[:0], w.bound[:0]
 	w.spoils, w.spoilAt, w.deep = nil, 0, 0
+	w.asideLost = false
 	w.compared = 0
 	if cap(w.reply.list) > maxValues/8 {
 		w.reply.list = nil
