@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/keyring"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -464,9 +465,9 @@ func (c *cli) printCredentials(lines []credentialLine) error {
 		}
 		state := l.State
 		if state == "RESTING" {
-			state += " until " + node.Time(l.RefusedUntil.Truncate(time.Second)).String()
+			state += " until " + control.Time(l.RefusedUntil.Truncate(time.Second)).String()
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Pool, l.Name, strings.Join(aim, ", "), where(l.Secret), state, node.Time(l.From.Truncate(time.Second)))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Pool, l.Name, strings.Join(aim, ", "), where(l.Secret), state, control.Time(l.From.Truncate(time.Second)))
 	}
 	return w.Flush()
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
@@ -134,7 +135,7 @@ func (c *cli) cursorView(cmd *cobra.Command, args []string, limit int) error {
 		case e.Plan != 0:
 			by = fmt.Sprintf("plan %d slice %d run %d", e.Plan, e.Slice, e.Run)
 		}
-		c.printf("%-21s %-10s %-21s %-21s %s\n", node.Time(e.At.Truncate(time.Second)), e.Kind, short(e.Prev), short(e.New), by)
+		c.printf("%-21s %-10s %-21s %-21s %s\n", control.Time(e.At.Truncate(time.Second)), e.Kind, short(e.Prev), short(e.New), by)
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -146,7 +146,7 @@ type exportLine struct {
 	Status     string          `json:"status"`
 	MergedInto string          `json:"merged_into,omitempty"`
 	Revision   int64           `json:"revision"`
-	UpdatedAt  *node.Time      `json:"updated_at,omitempty"`
+	UpdatedAt  *control.Time   `json:"updated_at,omitempty"`
 	RawSHA256  string          `json:"raw_sha256"`
 	Fields     json.RawMessage `json:"fields"`
 	Provenance exportOrigin    `json:"provenance"`
@@ -155,22 +155,22 @@ type exportLine struct {
 }
 
 type exportOrigin struct {
-	Plan           int64     `json:"plan"`
-	Slice          int64     `json:"slice"`
-	Task           int64     `json:"task"`
-	Run            int64     `json:"run"`
-	Batch          int64     `json:"batch"`
-	MappingVersion string    `json:"mapping_version"`
-	FetchedAt      node.Time `json:"fetched_at"`
+	Plan           int64        `json:"plan"`
+	Slice          int64        `json:"slice"`
+	Task           int64        `json:"task"`
+	Run            int64        `json:"run"`
+	Batch          int64        `json:"batch"`
+	MappingVersion string       `json:"mapping_version"`
+	FetchedAt      control.Time `json:"fetched_at"`
 }
 
 func writeJSONL(w io.Writer, e *sqlstore.Exported) error {
 	line := exportLine{
 		Source: e.Provenance, Type: e.Type, ID: e.ID, Status: string(e.Status), MergedInto: e.MergedInto, Revision: e.Revision, RawSHA256: e.RawSHA256, Fields: e.Fields,
-		Provenance: exportOrigin{int64(e.Plan), int64(e.Slice), int64(e.Task), int64(e.Run), int64(e.Batch), e.MappingVersion, node.Time(e.FetchedAt)},
+		Provenance: exportOrigin{int64(e.Plan), int64(e.Slice), int64(e.Task), int64(e.Run), int64(e.Batch), e.MappingVersion, control.Time(e.FetchedAt)},
 	}
 	if !e.UpdatedAt.IsZero() {
-		at := node.Time(e.UpdatedAt)
+		at := control.Time(e.UpdatedAt)
 		line.UpdatedAt = &at
 	}
 	switch {

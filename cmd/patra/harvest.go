@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
@@ -177,7 +178,7 @@ func (c *cli) printReport(r *node.Report) {
 		c.printf("%s %s  nothing new (%s)\n", r.Source, r.Operation, at)
 		return
 	}
-	place := func(t node.Time) harvest.Place { return harvest.PlaceOf(r.Operation, time.Time(t)) }
+	place := func(t control.Time) harvest.Place { return harvest.PlaceOf(r.Operation, time.Time(t)) }
 	c.printf("%s %s  %s  %s\n", r.Source, r.Operation, r.Status, windowText(place(r.Window.From), place(r.Window.To)))
 	c.printf("  records   %d new, %d changed, %d remapped, %d unchanged, %d stale, %d quarantined\n",
 		r.Records.Inserted, r.Records.Updated, r.Records.Remapped, r.Records.Unchanged, r.Records.Stale, r.Records.Quarantined)

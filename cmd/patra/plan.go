@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -72,7 +72,7 @@ func (c *cli) printGaps(gaps []sqlstore.Gap) {
 	for _, g := range gaps {
 		at := "-"
 		if !g.RetryAt.IsZero() {
-			at = node.Time(g.RetryAt).String()
+			at = control.Time(g.RetryAt).String()
 		}
 		c.printf("%-8d %-*s %-10s %-22s %s\n", g.Slice, wide, partText(g.From, g.To, g.Range), g.Status, at, g.Reason)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/node"
@@ -112,8 +113,8 @@ type plannedJSON struct {
 	Existing  bool              `json:"existing,omitzero"`
 	Noop      bool              `json:"noop"`
 	Reason    string            `json:"reason,omitempty"`
-	From      node.Time         `json:"from"`
-	To        node.Time         `json:"to"`
+	From      control.Time      `json:"from"`
+	To        control.Time      `json:"to"`
 	Expected  int64             `json:"expected_records"`
 	Warnings  []string          `json:"warnings,omitempty"`
 }
@@ -121,7 +122,7 @@ type plannedJSON struct {
 func planned(p planner.Planned) plannedJSON {
 	return plannedJSON{
 		Source: p.Namespace.Provenance, Operation: p.Namespace.Operation, Namespace: p.Namespace.String(), Plan: p.Plan.ID, Status: p.Plan.Status,
-		Existing: p.Plan.Existing, Noop: p.Noop, Reason: p.Reason, From: node.Time(p.Window.From), To: node.Time(p.Window.To), Expected: p.Expected, Warnings: p.Warnings,
+		Existing: p.Plan.Existing, Noop: p.Noop, Reason: p.Reason, From: control.Time(p.Window.From), To: control.Time(p.Window.To), Expected: p.Expected, Warnings: p.Warnings,
 	}
 }
 
@@ -155,7 +156,7 @@ func workOn(p planner.Planned) string {
 	t := p.Trigger
 	words := []string{"patra harvest", t.Provenance}
 	if t.Operation == harvest.Backfill {
-		words = []string{"patra backfill", t.Provenance, "--from", node.Time(p.Window.From).String(), "--to", node.Time(p.Window.To).String(), "--activity", quoted(t.Activity)}
+		words = []string{"patra backfill", t.Provenance, "--from", control.Time(p.Window.From).String(), "--to", control.Time(p.Window.To).String(), "--activity", quoted(t.Activity)}
 	}
 	if t.Query != "" {
 		words = append(words, "--query", quoted(t.Query))
@@ -178,11 +179,11 @@ const previewRows = 20
 
 func (c *cli) printPlanPreview(p planner.Preview) error {
 	type slice struct {
-		From     node.Time `json:"from"`
-		To       node.Time `json:"to"`
-		Range    string    `json:"range,omitempty"`
-		Expected int64     `json:"expected_records"`
-		By       string    `json:"estimated_by,omitempty"`
+		From     control.Time `json:"from"`
+		To       control.Time `json:"to"`
+		Range    string       `json:"range,omitempty"`
+		Expected int64        `json:"expected_records"`
+		By       string       `json:"estimated_by,omitempty"`
 	}
 	type quota struct {
 		Limit  int64   `json:"limit"`
@@ -204,7 +205,7 @@ func (c *cli) printPlanPreview(p planner.Preview) error {
 		if !s.Range.Whole() {
 			r = s.Range.String()
 		}
-		v.First = append(v.First, slice{node.Time(w.From), node.Time(w.To), r, s.Hints.ExpectedRecords, s.Hints.EstimatedBy})
+		v.First = append(v.First, slice{control.Time(w.From), control.Time(w.To), r, s.Hints.ExpectedRecords, s.Hints.EstimatedBy})
 	}
 	for _, q := range p.Quotas {
 		v.Quotas = append(v.Quotas, quota{q.Limit, q.Window.String(), q.Share})

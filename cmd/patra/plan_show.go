@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/spf13/cobra"
@@ -18,32 +19,13 @@ func (c *cli) planListCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List plans, newest first", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			n, err := c.openRead(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer n.Close() //nolint:errcheck // nothing was written to it
-			if src != "" {
-				if err := c.known(cmd.Context(), n, src); err != nil {
+			return c.reading(cmd.Context(), func(ctl *control.Control) error {
+				list, err := ctl.Plans(cmd.Context(), control.PlanQuery{Source: src, Before: harvest.PlanID(before), Limit: limit})
+				if err != nil {
 					return err
 				}
-			}
-			rows, err := n.Store.Plans(cmd.Context(), src, harvest.PlanID(before), limit)
-			if err != nil {
-				return err
-			}
-			if c.json {
-				return c.printJSON(map[string]any{"plans": rows})
-			}
-			if len(rows) == 0 {
-				c.printf("no plans yet\n")
-				return nil
-			}
-			c.printf("%-6s %-14s %-9s %-10s %-50s %-25s %s\n", "PLAN", "SOURCE", "OPERATION", "STATE", "WINDOW", "ACTIVITY", "QUERY")
-			for _, p := range rows {
-				c.printf("%-6d %-14s %-9s %-10s %-50s %-25s %s\n", p.ID, p.Source, p.Operation, p.Status, windowText(p.From, p.To), cmp.Or(p.Activity, "-"), shown(p.Query))
-			}
-			return nil
+				return c.show(list, func() { c.printPlans(list.Plans) })
+			})
 		},
 	}
 	cmd.Flags().StringVar(&src, "source", "", "only of this source")
@@ -51,6 +33,18 @@ func (c *cli) planListCmd() *cobra.Command {
 	cmd.Flags().Int64Var(&before, "before", 0, "only plans with a smaller number: the next page")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
+}
+
+func (c *cli) printPlans(rows []control.PlanRow) {
+	if len(rows) == 0 {
+		c.printf("no plans yet\n")
+		return
+	}
+	const row = "%-6v %-14s %-9s %-10s %-50s %-25s %s\n"
+	c.printf(row, "PLAN", "SOURCE", "OPERATION", "STATE", "WINDOW", "ACTIVITY", "QUERY")
+	for _, p := range rows {
+		c.printf(row, p.ID, p.Source, p.Operation, p.Status, windowText(p.From, p.To), cmp.Or(p.Activity, "-"), shown(p.Query))
+	}
 }
 
 // windowText is a window, or a range of candidates, for people.

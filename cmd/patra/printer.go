@@ -16,6 +16,16 @@ func (c *cli) printf(format string, args ...any) { fmt.Fprintf(c.out, format, sh
 // notef is [cli.printf] to stderr.
 func (c *cli) notef(format string, args ...any) { fmt.Fprintf(c.err, format, showable(args)...) }
 
+// show prints what control answers: as one JSON object if that was asked for, else
+// in words.
+func (c *cli) show(v any, words func()) error {
+	if c.json {
+		return c.printJSON(v)
+	}
+	words()
+	return nil
+}
+
 // styled is text of our own that may steer the terminal.
 type styled string
 

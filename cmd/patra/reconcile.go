@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/reconcile"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/node"
@@ -55,16 +56,16 @@ func (c *cli) reconcileCmd() *cobra.Command {
 }
 
 type differenceJSON struct {
-	From     node.Time `json:"from"`
-	To       node.Time `json:"to"`
-	Upstream int64     `json:"upstream"`
-	Stored   int64     `json:"stored"`
+	From     control.Time `json:"from"`
+	To       control.Time `json:"to"`
+	Upstream int64        `json:"upstream"`
+	Stored   int64        `json:"stored"`
 	// What is known of the records that differ.
 	Quarantined int64        `json:"quarantined"`
 	BadIDs      int64        `json:"bad_ids"`
 	Missing     int64        `json:"missing"`
 	Unexplained int64        `json:"unexplained"`
-	ReadAt      node.Time    `json:"read_at,omitzero"`
+	ReadAt      control.Time `json:"read_at,omitzero"`
 	Why         string       `json:"why"`
 	Activity    string       `json:"activity,omitempty"`
 	Planned     *plannedJSON `json:"planned,omitempty"`
@@ -73,8 +74,8 @@ type differenceJSON struct {
 type reconcileJSON struct {
 	Source      string           `json:"source"`
 	Namespace   string           `json:"namespace"`
-	From        node.Time        `json:"from"`
-	To          node.Time        `json:"to"`
+	From        control.Time     `json:"from"`
+	To          control.Time     `json:"to"`
 	Step        string           `json:"step"`
 	Windows     int              `json:"windows"`
 	Requests    int              `json:"requests"`
@@ -127,17 +128,17 @@ func (c *cli) reconcile(cmd *cobra.Command, req reconcile.Request, plan bool, f 
 func reconciled(req reconcile.Request, res reconcile.Result, again []node.Reread, plan, applied bool) reconcileJSON {
 	v := reconcileJSON{
 		Source: req.Source, Namespace: res.Namespace.String(), Step: req.Step.String(), Windows: len(res.Windows), Requests: res.Traffic.Sent,
-		From: node.Time(res.Windows[0].From), To: node.Time(res.Windows[len(res.Windows)-1].To), Rough: res.Rough, Differences: []differenceJSON{}, Unread: []node.ReportWindow{}, Applied: applied,
+		From: control.Time(res.Windows[0].From), To: control.Time(res.Windows[len(res.Windows)-1].To), Rough: res.Rough, Differences: []differenceJSON{}, Unread: []node.ReportWindow{}, Applied: applied,
 	}
 	for _, w := range res.Accepted {
-		v.Unread = append(v.Unread, node.ReportWindow{From: node.Time(w.From), To: node.Time(w.To)})
+		v.Unread = append(v.Unread, node.ReportWindow{From: control.Time(w.From), To: control.Time(w.To)})
 	}
 	for _, w := range res.Windows {
 		v.Upstream, v.Stored = v.Upstream+w.Upstream, v.Stored+w.Stored
 	}
 	for _, w := range again {
 		d := differenceJSON{
-			From: node.Time(w.From), To: node.Time(w.To), Upstream: w.Upstream, Stored: w.Stored, Why: w.Why(), ReadAt: node.Time(w.Known.ReadAt),
+			From: control.Time(w.From), To: control.Time(w.To), Upstream: w.Upstream, Stored: w.Stored, Why: w.Why(), ReadAt: control.Time(w.Known.ReadAt),
 			Quarantined: w.Known.Quarantined, BadIDs: w.Known.BadIDs, Missing: w.Known.Missing, Unexplained: w.Unexplained(),
 		}
 		if plan {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
@@ -199,4 +200,24 @@ func (c *cli) openRead(ctx context.Context) (*node.Node, error) {
 	cfg := c.config()
 	cfg.ReadOnly = true
 	return node.Open(ctx, cfg)
+}
+
+// reading lets f see what there is, over a store that is opened for reading.
+func (c *cli) reading(ctx context.Context, f func(*control.Control) error) error {
+	n, err := c.openRead(ctx)
+	if err != nil {
+		return err
+	}
+	defer n.Close() //nolint:errcheck // nothing was written to it
+	return f(n.Control)
+}
+
+// changing lets f change what there is.
+func (c *cli) changing(ctx context.Context, f func(*control.Control) error) error {
+	n, err := c.open(ctx, 1)
+	if err != nil {
+		return err
+	}
+	defer n.Close() //nolint:errcheck // everything is committed
+	return f(n.Control)
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -98,14 +99,20 @@ func (c *cli) described(name string) (*sourcefile.Pack, registry.Described, erro
 	return p, registry.Described{Definition: p.Definition, Hash: p.Hash(), Origin: origin}, nil
 }
 
-// audit is a line about a change. Where no reason was given the command itself
-// stands for it.
-func (c *cli) audit(reason string) source.Audit {
+// by is who changes something, and why. Where no reason was given the command
+// itself stands for it.
+func (c *cli) by(reason string) control.By {
 	who := "unknown"
 	if u, err := user.Current(); err == nil {
 		who = u.Username
 	}
-	return source.Audit{Actor: "cli/" + who, Reason: cmp.Or(reason, c.command)}
+	return control.By{Actor: "cli/" + who, Reason: cmp.Or(reason, c.command)}
+}
+
+// audit is a line about a change, but for what is done to what.
+func (c *cli) audit(reason string) source.Audit {
+	by := c.by(reason)
+	return source.Audit{Actor: by.Actor, Reason: by.Reason}
 }
 
 // parseOperation reads an operation; empty is HARVEST.
@@ -134,11 +141,11 @@ func (c *cli) printJSON(v any) error {
 	return nil
 }
 
-func optional(t time.Time) *node.Time {
+func optional(t time.Time) *control.Time {
 	if t.IsZero() {
 		return nil
 	}
-	v := node.Time(t)
+	v := control.Time(t)
 	return &v
 }
 

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -182,12 +182,12 @@ func (c *cli) sourceRollbackCmd() *cobra.Command {
 }
 
 type changeView struct {
-	Action     string     `json:"action"` // add, close or reopen
-	Slot       string     `json:"slot"`
-	Row        int64      `json:"row,omitempty"`
-	From       *node.Time `json:"effective_from,omitempty"`
-	To         *node.Time `json:"effective_to,omitempty"`
-	Supersedes int64      `json:"supersedes,omitempty"`
+	Action     string        `json:"action"` // add, close or reopen
+	Slot       string        `json:"slot"`
+	Row        int64         `json:"row,omitempty"`
+	From       *control.Time `json:"effective_from,omitempty"`
+	To         *control.Time `json:"effective_to,omitempty"`
+	Supersedes int64         `json:"supersedes,omitempty"`
 }
 
 func changeViews(changes []source.Change, dryRun bool) []changeView {
@@ -221,7 +221,7 @@ func (c *cli) printPreview(code, again string, p registry.Preview, o registry.Or
 			fields = []sourcefile.Difference{}
 		}
 		return c.printJSON(map[string]any{
-			"source": code, "applied": !o.DryRun, "at": node.Time(p.At), "token": p.Token, "new": p.New, "changes": views, "fields": fields,
+			"source": code, "applied": !o.DryRun, "at": control.Time(p.At), "token": p.Token, "new": p.New, "changes": views, "fields": fields,
 		})
 	}
 	if len(views) == 0 && len(fields) == 0 && !p.New {
@@ -261,7 +261,7 @@ func (c *cli) printPreview(code, again string, p registry.Preview, o registry.Or
 		c.printf("token: %s\n", p.Token)
 		flags := ""
 		if !o.From.IsZero() {
-			flags = " --at " + node.Time(o.From).String()
+			flags = " --at " + control.Time(o.From).String()
 			if o.Observe > 0 {
 				flags += " --observe " + o.Observe.String()
 			}
@@ -275,5 +275,5 @@ func when(at time.Time, o registry.Order) string {
 	if o.From.IsZero() && o.DryRun {
 		return "now on"
 	}
-	return node.Time(at).String()
+	return control.Time(at).String()
 }

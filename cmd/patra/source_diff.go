@@ -6,10 +6,10 @@ import (
 	"os"
 	"strings"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -103,7 +103,7 @@ func (c *cli) diffInstants(cmd *cobra.Command, code, from, to string) ([]sourcef
 	if b.IsZero() {
 		b = con.ReadAt
 	}
-	heads = [2]string{node.Time(a).String(), node.Time(b).String()}
+	heads = [2]string{control.Time(a).String(), control.Time(b).String()}
 	return sourcefile.Diff(con.Pack(a), con.Pack(b)), heads, nil
 }
 
@@ -135,9 +135,9 @@ func (c *cli) sourceExportCmd() *cobra.Command {
 				when = con.ReadAt
 			}
 			if len(con.InForce(when)) == 0 {
-				return fmt.Errorf("source %s at %s: no row was in force: %w", args[0], node.Time(when), harvest.ErrNotFound)
+				return fmt.Errorf("source %s at %s: no row was in force: %w", args[0], control.Time(when), harvest.ErrNotFound)
 			}
-			c.printf("%s# %s as in force at %s\n%s", schemaLine, args[0], node.Time(when), sourcefile.Format(con.Pack(when)))
+			c.printf("%s# %s as in force at %s\n%s", schemaLine, args[0], control.Time(when), sourcefile.Format(con.Pack(when)))
 			return nil
 		},
 	}

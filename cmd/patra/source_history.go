@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -17,8 +17,8 @@ type rowView struct {
 	Scope      source.Scope     `json:"scope"`
 	Task       string           `json:"task,omitempty"`
 	ID         int64            `json:"id"`
-	From       node.Time        `json:"effective_from"`
-	To         *node.Time       `json:"effective_to"`
+	From       control.Time     `json:"effective_from"`
+	To         *control.Time    `json:"effective_to"`
 	Supersedes int64            `json:"supersedes,omitempty"`
 	State      string           `json:"state"`
 }
@@ -57,7 +57,7 @@ func (c *cli) sourceHistoryCmd() *cobra.Command {
 			rows := []rowView{}
 			for _, r := range con.Rows {
 				rows = append(rows, rowView{
-					Dimension: r.Dimension, Name: r.Name, Scope: r.Scope, Task: string(r.Task), ID: r.ID, From: node.Time(r.From), To: optional(r.To),
+					Dimension: r.Dimension, Name: r.Name, Scope: r.Scope, Task: string(r.Task), ID: r.ID, From: control.Time(r.From), To: optional(r.To),
 					Supersedes: r.Supersedes, State: rowState(r, con.ReadAt),
 				})
 			}
@@ -69,7 +69,7 @@ func (c *cli) sourceHistoryCmd() *cobra.Command {
 				if lines == nil {
 					lines = []sqlstore.AuditLine{}
 				}
-				return c.printJSON(map[string]any{"source": args[0], "at": node.Time(con.ReadAt), "rows": rows, "audit": lines})
+				return c.printJSON(map[string]any{"source": args[0], "at": control.Time(con.ReadAt), "rows": rows, "audit": lines})
 			}
 			c.printf("%-24s %-14s %5s  %-12s %s\n", "DIMENSION", "SCOPE", "ROW", "STATE", "INTERVAL")
 			for _, r := range rows {
@@ -102,7 +102,7 @@ func (c *cli) sourceHistoryCmd() *cobra.Command {
 func (c *cli) printAudit(lines []sqlstore.AuditLine) {
 	c.printf("%-24s %-16s %-18s %-20s %s\n", "AT", "WHO", "WHAT", "OBJECT", "WHY")
 	for _, l := range lines {
-		c.printf("%-24s %-16s %-18s %-20s %s\n", node.Time(l.At).String(), l.Actor, l.Action, l.Object, l.Reason)
+		c.printf("%-24s %-16s %-18s %-20s %s\n", control.Time(l.At).String(), l.Actor, l.Action, l.Object, l.Reason)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/sourcecheck"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
@@ -160,7 +161,7 @@ func (c *cli) hold(cmd *cobra.Command, code string, pause bool, f *changeFlags, 
 		c.printf("%s: %s, was %s\n", code, holdWord(is), holdWord(was))
 	}
 	if was.Reason != "" && changes {
-		c.printf("  was held since %s: %s\n", node.Time(was.Since), was.Reason)
+		c.printf("  was held since %s: %s\n", control.Time(was.Since), was.Reason)
 	}
 	return nil
 }

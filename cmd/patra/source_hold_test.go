@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
@@ -150,7 +151,7 @@ func TestCertificate_RefusedSaysWhatToCheck(t *testing.T) {
 // TestGapLine_SaysWhatItWaitsFor: a gap of a source that is held is not tried again
 // by itself.
 func TestGapLine_SaysWhatItWaitsFor(t *testing.T) {
-	at := node.Time(time.Date(2026, 9, 15, 14, 55, 45, 0, time.UTC))
+	at := control.Time(time.Date(2026, 9, 15, 14, 55, 45, 0, time.UTC))
 	for want, state := range map[string]sqlstore.SourceState{
 		"(tried again after 2026-09-15T14:55:45Z)": {},
 		"(tried again once mini is resumed)":       {Stopped: true},

@@ -3,24 +3,24 @@ package main
 import (
 	"strings"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
 type listedView struct {
-	Code       string     `json:"code"`
-	Name       string     `json:"name"`
-	Origin     string     `json:"origin"`
-	Applied    bool       `json:"applied"`
-	SourceRows int        `json:"source_rows"`
-	TaskRows   int        `json:"task_rows"`
-	NextChange *node.Time `json:"next_change"`
-	State      string     `json:"state"`
-	Reason     string     `json:"reason,omitempty"`
-	Since      *node.Time `json:"since,omitempty"`
+	Code       string        `json:"code"`
+	Name       string        `json:"name"`
+	Origin     string        `json:"origin"`
+	Applied    bool          `json:"applied"`
+	SourceRows int           `json:"source_rows"`
+	TaskRows   int           `json:"task_rows"`
+	NextChange *control.Time `json:"next_change"`
+	State      string        `json:"state"`
+	Reason     string        `json:"reason,omitempty"`
+	Since      *control.Time `json:"since,omitempty"`
 }
 
 func (c *cli) sourceListCmd() *cobra.Command {
@@ -81,8 +81,8 @@ type choiceView struct {
 	Name      string             `json:"name,omitempty"`
 	From      string             `json:"from"` // TASK, SOURCE or default
 	Row       int64              `json:"row,omitempty"`
-	Begins    *node.Time         `json:"effective_from,omitempty"`
-	Ends      *node.Time         `json:"effective_to,omitempty"`
+	Begins    *control.Time      `json:"effective_from,omitempty"`
+	Ends      *control.Time      `json:"effective_to,omitempty"`
 	Why       string             `json:"why"`
 	Fallback  bool               `json:"fallback,omitzero"`
 	Rivals    []int64            `json:"rivals,omitempty"`
@@ -161,12 +161,12 @@ func (c *cli) printContract(e registry.Explain) error {
 			warnings = append(warnings, w.String())
 		}
 		return c.printJSON(map[string]any{
-			"source": e.Code, "operation": e.Operation, "at": node.Time(e.At), "dimensions": views, "spec_fingerprint": fingerprint,
+			"source": e.Code, "operation": e.Operation, "at": control.Time(e.At), "dimensions": views, "spec_fingerprint": fingerprint,
 			"config_hash": e.Contract.ConfigHash, "warnings": warnings, "violations": violations,
 			"next_run": nextRun, "quiet_until": quietUntil,
 		})
 	}
-	c.printf("%s %s  contract at %s\n", e.Code, e.Operation, node.Time(e.At))
+	c.printf("%s %s  contract at %s\n", e.Code, e.Operation, control.Time(e.At))
 	for _, v := range views {
 		head := string(v.Dimension)
 		if v.Name != "" {
@@ -208,7 +208,7 @@ func (c *cli) printContract(e registry.Explain) error {
 
 // scheduleTimes are when the operation next begins by itself, and until when the
 // source is left alone at the instant shown; nil where there is no such time.
-func scheduleTimes(e registry.Explain) (next, quietUntil *node.Time) {
+func scheduleTimes(e registry.Explain) (next, quietUntil *control.Time) {
 	s := e.Contract.Schedule
 	if s == nil {
 		return nil, nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/executor"
 	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -79,18 +80,8 @@ type ReportGap struct {
 	RetryAt *Time  `json:"retry_at,omitempty"`
 }
 
-// Time prints as RFC 3339 in UTC with Z, with a fraction only where there is one.
-type Time time.Time
-
-// MarshalText implements encoding.TextMarshaler.
-func (t Time) MarshalText() ([]byte, error) {
-	return []byte(time.Time(t).UTC().Format("2006-01-02T15:04:05.999999Z")), nil
-}
-
-func (t Time) String() string {
-	b, _ := t.MarshalText()
-	return string(b)
-}
+// Time is how instants are printed.
+type Time = control.Time
 
 // HeldError says that a source may not be worked on now.
 type HeldError struct {

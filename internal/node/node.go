@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/executor"
 	"github.com/papertrace/patra/internal/app/keyring"
 	"github.com/papertrace/patra/internal/app/planner"
@@ -44,13 +45,17 @@ var (
 	_ scheduler.Sources = (*registry.Registry)(nil)
 	_ keyring.Store     = (*sqlstore.Store)(nil)
 	_ keyring.Vault     = (*vault.Vault)(nil)
+	_ control.Store     = (*sqlstore.Store)(nil)
+	_ control.Sources   = (*registry.Registry)(nil)
 
 	_ upstream.Credentials = (*keyring.Ring)(nil)
 )
 
 // Node is one patra, put together and open.
 type Node struct {
-	Store *sqlstore.Store
+	// Control is what an operator may see and do.
+	Control *control.Control
+	Store   *sqlstore.Store
 	// Registry is nil in a node assembled from other contracts.
 	Registry  *registry.Registry
 	Keys      *keyring.Ring
@@ -85,9 +90,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 		return nil, err
 	}
 	led := registry.New(store, packs, map[string]string{"contact": cfg.Contact, "tool": cfg.Tool}, CheckSpec, cfg.Logger)
-	n := Assemble(cfg, store, led, nil)
-	n.Registry = led
-	return n, nil
+	return Assemble(cfg, store, led, nil), nil
 }
 
 // Assemble builds a node from an open store and contracts. transport, if
@@ -101,9 +104,14 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	up := upstream.New(upstream.Config{
 		Version: cfg.Version, Logger: cfg.Logger, Transport: transport, Credentials: keys, Redactor: cfg.redact, Resting: rest.restOf, Observe: seen.tried, Known: store.HoldsAny,
 	}, gate.New(gate.Config{Instances: cfg.Instances, Logger: cfg.Logger}, store), &decoders{})
+	led, _ := contracts.(*registry.Registry)
 	contracts = &keyed{Registry: contracts, keys: keys}
+	operator := control.Parts{Store: store}
+	if led != nil {
+		operator.Sources = led
+	}
 	return &Node{
-		Store: store, Keys: keys, contracts: contracts, schedules: schedules, quiet: rest, watches: seen,
+		Control: control.New(operator), Store: store, Registry: led, Keys: keys, contracts: contracts, schedules: schedules, quiet: rest, watches: seen,
 		Planner: planner.New(contracts, store, &line{up, store}, cfg.Logger), up: up, cfg: cfg,
 	}
 }

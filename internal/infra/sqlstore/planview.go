@@ -8,36 +8,18 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/query"
 	"github.com/papertrace/patra/internal/domain/source"
 )
-
-// PlanRow is a plan in a list.
-type PlanRow struct {
-	ID        harvest.PlanID    `json:"id"`
-	Source    string            `json:"source"`
-	Operation harvest.Operation `json:"operation"`
-	Status    harvest.PlanState `json:"status"`
-	Activity  string            `json:"activity,omitempty"`
-	From      harvest.Place     `json:"from"`
-	To        harvest.Place     `json:"to"`
-	SlicedTo  harvest.Place     `json:"sliced_to"`
-	// Unsliced: what lies beyond SlicedTo is not cut yet.
-	Unsliced  bool      `json:"-"`
-	Strategy  string    `json:"strategy"`
-	CreatedAt time.Time `json:"created_at"`
-	Key       string    `json:"plan_key"`
-	// Query is the selection in the text form, empty for everything.
-	Query string `json:"query,omitempty"`
-}
 
 // A plan that is cut whole and has gaps is PARTIAL to people, as in the report of
 // the run that left them.
 const planRowCols = `id, provenance_code, operation_code, CASE WHEN status_code='READY' AND EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id AND s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0)
 	THEN 'PARTIAL' ELSE status_code END, status_code='PARTIAL', activity_id, window_from, window_to, sliced_to, slice_strategy_code, created_at, plan_key, expr_proto_snapshot`
 
-func scanPlanRow(r interface{ Scan(...any) error }) (p PlanRow, err error) {
+func scanPlanRow(r interface{ Scan(...any) error }) (p control.PlanRow, err error) {
 	var from, to, sliced, created ts
 	var sel sql.NullString
 	err = r.Scan(&p.ID, &p.Source, &p.Operation, &p.Status, &p.Unsliced, &p.Activity, &from, &to, &sliced, &p.Strategy, &created, &p.Key, &sel)
@@ -60,7 +42,7 @@ func queryText(stored string) string {
 const queryOf = `(SELECT p.expr_proto_snapshot FROM ing_plan p WHERE p.cursor_id=c.id ORDER BY p.id DESC LIMIT 1)`
 
 // Plans lists plans, the newest first, those before id if it is not 0.
-func (s *Store) Plans(ctx context.Context, provenance string, before harvest.PlanID, limit int) ([]PlanRow, error) {
+func (s *Store) Plans(ctx context.Context, provenance string, before harvest.PlanID, limit int) ([]control.PlanRow, error) {
 	where, args := `1=1`, []any{}
 	if provenance != "" {
 		where, args = where+` AND provenance_code=?`, append(args, provenance)
@@ -68,7 +50,7 @@ func (s *Store) Plans(ctx context.Context, provenance string, before harvest.Pla
 	if before > 0 {
 		where, args = where+` AND id<?`, append(args, before)
 	}
-	out := []PlanRow{}
+	out := []control.PlanRow{}
 	err := s.each(ctx, func(r *sql.Rows) error {
 		p, err := scanPlanRow(r)
 		out = append(out, p)
@@ -81,7 +63,7 @@ func (s *Store) Plans(ctx context.Context, provenance string, before harvest.Pla
 }
 
 // Plan reads one plan.
-func (s *Store) Plan(ctx context.Context, id harvest.PlanID) (PlanRow, error) {
+func (s *Store) Plan(ctx context.Context, id harvest.PlanID) (control.PlanRow, error) {
 	p, err := scanPlanRow(s.r.QueryRowContext(ctx, `SELECT `+planRowCols+` FROM ing_plan WHERE id=?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = harvest.ErrNotFound
