@@ -103,13 +103,11 @@ func (d *demo) run(ctx context.Context, keep bool) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, f := range found {
-		d.printf("%s %s: %s\n", f.Invariant, f.Object, f.Detail)
-	}
+	printFindings(d.printf, found)
 	if len(found) > 0 {
 		return exitError(exitDifferences)
 	}
-	d.printf("\nverify: invariants I1 to I10 hold\n")
+	d.printf("\nverify: every rule of the store holds\n")
 	st := d.sim.Stats()
 	for _, code := range d.sources {
 		s := st.Sources[code]

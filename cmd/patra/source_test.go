@@ -82,7 +82,7 @@ func TestSourceBadInput_AllFindingsAtOnce(t *testing.T) {
 		{"a template that calls something unknown", r("${iso(window.from)}", "${exec(window.from)}").Replace(mini), []string{":16:7: endpoints.items.query.from: ${exec(window.from)}: function exec is not known"}},
 		{"a template that does not parse", r("${page.size}", "${page.size +}").Replace(mini), []string{":18:7: endpoints.items.query.size: "}},
 		{"a path that cannot be followed", r("title: title", "title: 'a[['").Replace(mini), []string{"mapping.fields.title"}},
-		{"the wrong date", r("{from: updated, to: updated}", "{from: created, to: updated}").Replace(mini), []string{"from filters by created, but the window is of updated (C19)"}},
+		{"the wrong date", r("{from: updated, to: updated}", "{from: created, to: updated}").Replace(mini), []string{"from filters by created, but the window is of updated"}},
 		{"many at once", r("recordType: item", "recordType: ITEM!", "https://mini", "ftp://mini", "precision: MICRO", "precision: WEEK", "title: title", "titel: title").Replace(mini), []string{
 			"recordType: ", `baseUrl: scheme "ftp" is not https`, "window.precision: WEEK is not known: known are DAY, SECOND, MILLI, MICRO",
 			"mapping.fields.titel: is not a field of the standard record: did you mean title?",

@@ -19,8 +19,8 @@ func (c *cli) verifyCmd() *cobra.Command {
 	var after int64
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Check the store against its own rules (I1 to I10); exit 10 if it breaks one",
-		Long: "Verify checks the file first (SQLite), then the store's own rules, I1 to I10. With --deep it also unpacks every\n" +
+		Short: "Check the store against its own rules; exit 10 if it breaks one",
+		Long: "Verify checks the file first (SQLite), then the store's own rules. With --deep it also unpacks every\n" +
 			"record as it came and holds it against the hash taken then, which reads the whole store. It only reads.",
 		Example: "  patra verify\n  patra verify --deep",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -117,15 +117,13 @@ func (c *cli) printVerified(v *verified) {
 		c.printf("%s\n", b)
 		return
 	}
-	for _, f := range v.Findings {
-		c.printf("%-4s %s: %s\n", f.Invariant, f.Object, f.Detail)
-	}
+	printFindings(c.printf, v.Findings)
 	switch {
 	case v.damaged:
 		c.notef("patra: the file of the database is damaged; nothing else was checked [damaged]\n" +
 			"next: put back a copy from before the damage; `patra harvest SOURCE` then goes on from there\n")
 	case v.Clean:
-		words := []string{"invariants I1 to I10 hold"}
+		words := []string{"every rule of the store holds"}
 		if strings.HasPrefix(v.Store, "sqlite:") {
 			words = append([]string{"the file is sound"}, words...)
 		}
@@ -133,5 +131,17 @@ func (c *cli) printVerified(v *verified) {
 			words = append(words, fmt.Sprintf("%d bodies are what came", v.Deep.Bodies))
 		}
 		c.printf("clean: %s in %s\n", strings.Join(words, ", "), v.Store)
+	}
+}
+
+// printFindings prints what was found, under the rule that is broken by it.
+func printFindings(printf func(string, ...any), found []sqlstore.Finding) {
+	rule := ""
+	for _, f := range found {
+		if f.Rule != rule {
+			rule = f.Rule
+			printf("does not hold: %s\n", rule)
+		}
+		printf("  %s: %s\n", f.Object, f.Detail)
 	}
 }

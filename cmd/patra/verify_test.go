@@ -78,7 +78,7 @@ func TestR83_DamageIsTold(t *testing.T) {
 		code int
 		says []string
 	}{
-		{"nothing", func(*damaged) {}, "", exitDone, []string{"clean: the file is sound, invariants I1 to I10 hold in sqlite:"}},
+		{"nothing", func(*damaged) {}, "", exitDone, []string{"clean: the file is sound, every rule of the store holds in sqlite:"}},
 		{"nothing, deep", func(*damaged) {}, deep, exitDone, []string{"clean: the file is sound", "30 bodies are what came"}},
 		{"a byte in both places of a title", func(d *damaged) {
 			var raw, fields []byte
@@ -88,28 +88,28 @@ func TestR83_DamageIsTold(t *testing.T) {
 			d.change(d.bytes, raw[len(raw)/2:len(raw)/2+40])
 			title := fields[bytes.Index(fields, []byte(`"title":"`))+9:]
 			d.change(d.bytes, title[:40])
-		}, deep, exitDifferences, []string{"RAW", "version 7: "}},
+		}, deep, exitDifferences, []string{"does not hold: what is stored of an item is what came", "version 7: "}},
 		{"a byte in the key of an index", func(d *damaged) {
 			var id []byte
 			if err := d.db.QueryRow(`SELECT ext_id FROM ing_record WHERE id=7`).Scan(&id); err != nil {
 				d.Fatal(err)
 			}
 			d.change(d.root("uk_record_key"), id)
-		}, "", exitDifferences, []string{"FILE", "missing from index uk_record_key", "[damaged]", "next: put back a copy"}},
-		{"a zeroed page of an index", func(d *damaged) { clear(d.root("idx_task_queue")) }, "", exitDifferences, []string{"FILE", "[damaged]"}},
+		}, "", exitDifferences, []string{"does not hold: the file of the database is sound", "missing from index uk_record_key", "[damaged]", "next: put back a copy"}},
+		{"a zeroed page of an index", func(d *damaged) { clear(d.root("idx_task_queue")) }, "", exitDifferences, []string{"does not hold: the file of the database is sound", "[damaged]"}},
 		{"a page of garbage", func(d *damaged) {
 			page := d.root("ing_record_version")
 			for i := range page {
 				page[i] = byte(rand.N(256))
 			}
-		}, "", exitDifferences, []string{"FILE", "[damaged]"}},
+		}, "", exitDifferences, []string{"does not hold: the file of the database is sound", "[damaged]"}},
 		{"two pages exchanged", func(d *damaged) {
 			a, b := d.root("ing_record"), d.root("ing_outbox")
 			was := bytes.Clone(a)
 			copy(a, b)
 			copy(b, was)
-		}, "", exitDifferences, []string{"FILE", "[damaged]"}},
-		{"a file cut off", func(d *damaged) { d.bytes = d.bytes[:len(d.bytes)/2] }, "", exitDifferences, []string{"FILE", "[damaged]"}},
+		}, "", exitDifferences, []string{"does not hold: the file of the database is sound", "[damaged]"}},
+		{"a file cut off", func(d *damaged) { d.bytes = d.bytes[:len(d.bytes)/2] }, "", exitDifferences, []string{"does not hold: the file of the database is sound", "[damaged]"}},
 		{"a wrong header", func(d *damaged) { copy(d.bytes, "SQLite format 9") }, "", exitFailed, []string{"[not_a_database]", "next: name a database"}},
 		{"a text file", func(d *damaged) { d.bytes = bytes.Repeat([]byte("Dear diary, \n"), 1000) }, "", exitFailed, []string{"[not_a_database]", "next: name a database"}},
 		{"a schema from the future", func(d *damaged) {

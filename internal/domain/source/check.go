@@ -34,7 +34,7 @@ func Check(def Definition, vars map[string]string, deep func(*Spec) Violations) 
 		d, _ := whole.At(op, whole.ReadAt)
 		if op == harvest.Harvest && d.Window != nil && d.Window.UpdatedAt == "NONE" {
 			if d.Schedule != nil && d.Schedule.Harvest != "" {
-				bad = append(bad, Violation{def.Tasks[op].path(op, "schedule.harvest"), "window.updatedAt is NONE, which allows no HARVEST (R57)"})
+				bad = append(bad, Violation{def.Tasks[op].path(op, "schedule.harvest"), "window.updatedAt is NONE, so no HARVEST can be scheduled: the source gives no date of change; schedule a backfill or an update instead"})
 			}
 			continue
 		}

@@ -43,7 +43,7 @@ func (c *compiler) paging() {
 	c.tokens(path, cfg, out)
 	c.pageTemplates(path, cfg)
 	if cfg.Type == harvest.PageOffset && !cfg.Snapshot && cfg.Order == "" {
-		c.fail(path+".order", "OFFSET without a snapshot needs a declared total order (C6, R25)")
+		c.fail(path+".order", "OFFSET without a snapshot needs a declared total order: without it rows may move between pages unseen")
 	}
 	if cfg.Type == harvest.PageNumber {
 		out.PageBase = 1
@@ -53,7 +53,7 @@ func (c *compiler) paging() {
 			c.fail(path+".firstPage", "%d is neither 0 nor 1", out.PageBase)
 		}
 		if !cfg.Snapshot && cfg.MaxPages != 1 {
-			c.note(path+".maxPages", "PAGE without a snapshot: a slice of more than one page is walked until two walks agree (R25)")
+			c.note(path+".maxPages", "PAGE without a snapshot: a slice of more than one page is walked until two walks agree")
 		}
 	} else if cfg.FirstPage != nil {
 		c.fail(path+".firstPage", "belongs to PAGE, not to %s", cfg.Type)
@@ -106,7 +106,7 @@ func (c *compiler) total(path string, cfg *PaginationConfig, out *harvest.Paging
 		c.fail(response+".total", "is required, or a COUNT endpoint: pagination.total is %s", cfg.Total)
 	}
 	if known && cfg.Type == harvest.PageTime && !(out.TotalExact && told) && search.Response.HasMore == "" && cfg.MaxItems == 0 {
-		c.fail(path+".maxItems", "TIME needs it, an EXACT total or response.hasMore: else nothing tells whether a reply is whole (C9)")
+		c.fail(path+".maxItems", "TIME needs it, an EXACT total or response.hasMore: else nothing tells whether a reply is whole")
 	}
 	for i, e := range cfg.End {
 		at := fmt.Sprintf("%s.end[%d]", path, i)

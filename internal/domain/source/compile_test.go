@@ -404,7 +404,7 @@ func TestR12_UnknownZoneOverlapsByADay(t *testing.T) {
 	}{
 		{nil, ""},
 		{new(sec(2 * 86400)), ""},
-		{new(sec(3600)), "window.overlap: 1h0m0s is less than a day, though the zone is unknown (R12)"},
+		{new(sec(3600)), "window.overlap: 1h0m0s is less than a day, though the zone is unknown"},
 	} {
 		d := def()
 		d.Window.Zone, d.Window.Overlap = "unknown", c.overlap

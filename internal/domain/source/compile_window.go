@@ -170,7 +170,7 @@ func (c *compiler) strategy(w *Window) {
 		}
 	case harvest.StrategyPage:
 		if w.Pages == 0 || p.Type != harvest.PageNumber || !p.Snapshot {
-			c.fail(path, "PAGE needs pages, paging PAGE and a snapshot: pages that shift cannot be read apart (R25)")
+			c.fail(path, "PAGE needs pages, paging PAGE and a snapshot: pages that shift cannot be read apart")
 		}
 	}
 }
@@ -184,7 +184,7 @@ func (c *compiler) zone(cfg *WindowConfig) {
 	switch zone {
 	case "":
 		if cfg.Precision == harvest.PrecisionDay {
-			c.fail(path, "is required: precision DAY needs to know whose days; `unknown` takes them as UTC and reads each twice (R12)")
+			c.fail(path, "is required: precision DAY needs to know whose days; `unknown` takes them as UTC and reads each twice")
 			return
 		}
 		c.note(path, "not given, taken as UTC")
@@ -219,7 +219,7 @@ func (c *compiler) lengths(cfg *WindowConfig) {
 		out.Overlap = *cfg.Overlap
 	}
 	if unknown && out.Overlap < day {
-		c.fail(path+"overlap", "%s is less than a day, though the zone is unknown (R12)", out.Overlap.D())
+		c.fail(path+"overlap", "%s is less than a day, though the zone is unknown", out.Overlap.D())
 	}
 	out.Align = c.duration(path+"align", cfg.Align, g)
 	out.Step = c.step(cfg, g)
@@ -298,7 +298,7 @@ func (c *compiler) target() {
 		c.fail(path, "%d records per slice are more than the %d a walk can reach", out.Target, reach)
 	}
 	if (p.Type == harvest.PageToken || p.Type == harvest.PageScroll) && out.Target > maxTokenPages*int64(p.Size) {
-		c.fail(path, "a walk on tokens is planned to at most %d pages (R23)", maxTokenPages)
+		c.fail(path, "a walk on tokens is planned to at most %d pages, since tokens die: lower target or raise the page size", maxTokenPages)
 	}
 }
 
@@ -314,7 +314,7 @@ func (c *compiler) windowTemplates(cfg *WindowConfig) {
 			c.fail(path, "the templates must ask for ${window.from} and ${window.last}, the bound as sent")
 		}
 		if cfg.Bound == "CLOSED" && used.uses("window.to") {
-			c.fail(path, "${window.to} would ask for more than the window: the bound is CLOSED, use ${window.last} (R12)")
+			c.fail(path, "${window.to} would ask for more than the window: the bound is CLOSED, use ${window.last}")
 		}
 	}
 }
@@ -342,7 +342,7 @@ func (c *compiler) updatedAt(cfg *WindowConfig) {
 	}
 	if how == "NONE" {
 		if c.t.Operation == harvest.Harvest {
-			c.fail(path, "NONE allows no HARVEST: the source has no date of change (R57)")
+			c.fail(path, "NONE allows no HARVEST: the source gives no date of change; run a backfill instead")
 		}
 		return
 	}
@@ -366,13 +366,13 @@ func (c *compiler) dated(cfg *WindowConfig, how string, e EndpointConfig) {
 		at := fmt.Sprintf("%s[%d]", at, i)
 		switch {
 		case p.Key == "":
-			c.fail(at, "needs key: the name of the date found there, to be held against window.key (C19)")
+			c.fail(at, "needs key: the name of the date found there, to be held against window.key")
 		case p.Key != cfg.Key:
-			c.fail(at, "is the date %s, but the window is of %s (C19)", p.Key, cfg.Key)
+			c.fail(at, "is the date %s, but the window is of %s", p.Key, cfg.Key)
 		}
 		head := pathHead(p.Path)
 		if head != p.Key && slices.Contains(dates, head) {
-			c.fail(at, "reads %s, which is the date %s, not %s (C19)", p.Path, head, p.Key)
+			c.fail(at, "reads %s, which is the date %s, not %s", p.Path, head, p.Key)
 		}
 	}
 }
@@ -380,7 +380,7 @@ func (c *compiler) dated(cfg *WindowConfig, how string, e EndpointConfig) {
 // filters checks that the words next to the window's bounds filter by its key.
 func (c *compiler) filters(cfg *WindowConfig) {
 	if len(cfg.Filters) == 0 {
-		c.fail("window.filters", "is required: which word of the request filters by which date (C19)")
+		c.fail("window.filters", "is required: which word of the request filters by which date")
 		return
 	}
 	for _, usage := range []string{UsageSearch, UsageCount} {
@@ -393,7 +393,7 @@ func (c *compiler) filters(cfg *WindowConfig) {
 		found := c.filterWords(cfg, e, func(value string) bool { return strings.Contains(value, "window.") }, hasWord) ||
 			c.filterWords(cfg, e, func(value string) bool { return !strings.Contains(value, "${") }, func(s, word string) bool { return s == word })
 		if !found {
-			c.fail(join("endpoints", e.Name), "no word of window.filters occurs in the request (C19)")
+			c.fail(join("endpoints", e.Name), "no word of window.filters occurs in the request")
 		}
 	}
 }
@@ -416,7 +416,7 @@ func (c *compiler) filterWords(cfg *WindowConfig, e EndpointConfig, counts func(
 				found = true
 				if date := cfg.Filters[word]; date != cfg.Key {
 					c.fail(join(join("endpoints", e.Name)+"."+group.name, k),
-						"%s filters by %s, but the window is of %s (C19)", word, date, cfg.Key)
+						"%s filters by %s, but the window is of %s", word, date, cfg.Key)
 				}
 			}
 		}

@@ -34,7 +34,7 @@ func Integrity(ctx context.Context, dsn string, o Options) ([]Finding, error) {
 	}
 	var found []Finding
 	for _, line := range lines {
-		found = append(found, Finding{Invariant: "FILE", Object: strings.TrimPrefix(dsn, "sqlite:"), Detail: line})
+		found = append(found, Finding{Invariant: "FILE", Rule: "the file of the database is sound", Object: strings.TrimPrefix(dsn, "sqlite:"), Detail: line})
 	}
 	return found, nil
 }
@@ -77,7 +77,7 @@ const bodiesPerRead = 500
 // progress now and then, and when it ends, however it ends: what it returns then
 // says where to go on.
 func (s *Store) VerifyBodies(ctx context.Context, after int64, progress func(DeepCheck)) ([]Finding, DeepCheck, error) {
-	v := &verifier{ctx: ctx, s: s, inv: "RAW"}
+	v := &verifier{ctx: ctx, s: s, inv: "RAW", rule: "what is stored of an item is what came"}
 	at := DeepCheck{After: after}
 	if err := s.r.QueryRowContext(ctx, `SELECT COALESCE(MAX(id),0) FROM ing_record_version`).Scan(&at.Of); err != nil {
 		return nil, at, fmt.Errorf("verify bodies: %w", err)

@@ -12,9 +12,11 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// Finding is a place where the store breaks one of its invariants.
+// Finding is a place where the store breaks one of its invariants. Invariant is
+// a code for programs, Rule says in words what should hold.
 type Finding struct {
 	Invariant string `json:"invariant"`
+	Rule      string `json:"rule"`
 	Object    string `json:"object"`
 	Detail    string `json:"detail"`
 }
@@ -29,12 +31,13 @@ type verifier struct {
 	s    *Store
 	tx   *sql.Tx
 	inv  string
+	rule string
 	n    int
 	list []Finding
 }
 
-// Verify is the integrity check: invariants I1 to I10 of the rulings and
-// orphans (C11). It only reads, all of it from one snapshot where the database
+// Verify is the integrity check: invariants I1 to I10 and orphans (C11), which
+// docs/rulings.md explains. It only reads, all of it from one snapshot where the database
 // can give one.
 func (s *Store) Verify(ctx context.Context) ([]Finding, error) {
 	t, err := s.patient(s.r.DB).BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: snapshotLevel(s.d)})
@@ -44,24 +47,25 @@ func (s *Store) Verify(ctx context.Context) ([]Finding, error) {
 	defer t.Rollback() //nolint:errcheck // nothing was written
 	v := &verifier{ctx: ctx, s: s, tx: t}
 	for _, c := range []struct {
-		name  string
-		check func() error
+		name, rule string
+		check      func() error
 	}{
-		{"I1", v.chains},
-		{"I2", v.covered},
-		{"I3", v.tiled},
-		{"I4", v.fenced},
-		{"I5", v.ordinals},
-		{"I6", v.proven},
-		{"I7", v.revisions},
-		{"I8", v.accounts},
-		{"I9", v.harvestOnly},
-		{"I10", v.fingerprints},
-		{"C11", v.orphans},
+		{"I1", "the moves of a cursor form one chain", v.chains},
+		{"I2", "all that a watermark has passed is proven, or a gap that was accepted", v.covered},
+		{"I3", "the slices of a plan tile its window", v.tiled},
+		{"I4", "a slice has one task, and what is written carries the fence of its owner", v.fenced},
+		{"I5", "the pages of a walk follow each other without a hole", v.ordinals},
+		{"I6", "a slice is done if its end is proven, and only then", v.proven},
+		{"I7", "a record has one row, and a version and an event for each revision", v.revisions},
+		{"I8", "every item of a page is accounted for", v.accounts},
+		{"I9", "only harvests move the cursor of a harvest", v.harvestOnly},
+		{"I10", "a plan's description is the one it was made with", v.fingerprints},
+		{"C11", "every row belongs to one that exists", v.orphans},
 	} {
-		v.inv, v.n = c.name, 0
+		v.inv, v.rule = c.name, c.rule
+		v.n = 0
 		if err := c.check(); err != nil {
-			return nil, fmt.Errorf("verify %s: %w", c.name, err)
+			return nil, fmt.Errorf("verify that %s: %w", c.rule, err)
 		}
 	}
 	return v.list, nil
@@ -76,7 +80,7 @@ func snapshotLevel(d *dialect) sql.IsolationLevel {
 
 func (v *verifier) report(object, format string, args ...any) {
 	if v.n++; v.n <= maxFindings {
-		v.list = append(v.list, Finding{Invariant: v.inv, Object: object, Detail: fmt.Sprintf(format, args...)})
+		v.list = append(v.list, Finding{Invariant: v.inv, Rule: v.rule, Object: object, Detail: fmt.Sprintf(format, args...)})
 	}
 }
 
