@@ -3,7 +3,7 @@ GO      ?= go
 BIN     := bin/patra
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test test-deps race fuzz check bench soak clean
+.PHONY: help build test test-deps race fuzz check bench mirror soak clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ check: ## what CI checks besides the tests: format, vet, linters, modules, impor
 
 bench: ## measure, as ratios within one run
 	$(GO) run ./internal/bench
+
+mirror: ## count how densely the code is written
+	$(GO) run ./internal/mirror
 
 soak: ## the long forms: crashes, races, large days, a year, fuzzing
 	@PATRA_SOAK=1 bash scripts/test.sh

@@ -32,6 +32,7 @@ var layers = []struct {
 	{"internal/sim", nil},
 	{"sources", nil},
 	{"internal/node", []string{"internal/domain", "internal/app", "internal/infra", "sources"}},
+	{"internal/mirror", nil},
 	{"internal/bench", []string{"internal/domain", "internal/app", "internal/infra", "internal/node", "internal/sim", "sources"}},
 	{"internal/storetest", []string{"internal/domain", "internal/app", "internal/infra", "internal/node", "internal/sim", "internal/patratest", "sources"}},
 	{"internal/patratest", []string{"internal/domain", "internal/app", "internal/infra", "internal/node", "internal/sim", "sources"}},
