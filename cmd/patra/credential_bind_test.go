@@ -132,6 +132,10 @@ func TestR81_ThiefPacks(t *testing.T) {
 				if say(args[0], out+e, c.harvest); code == 0 {
 					t.Errorf("%v succeeded:\n%s%s", args, out, e)
 				}
+				_, next, _ := strings.Cut(e, "\nnext: ")
+				if want := c.harvest[len(c.harvest)-1]; !strings.Contains(next, want) || strings.Contains(next, "credential set") {
+					t.Errorf("%v: next: %s, want %s", args, next, want)
+				}
 			}
 			if _, out, e := patra(t, "source", "check", c.source, "--db", db, "--sources", dir); strings.Contains(out+e, sealed) {
 				t.Errorf("check shows it: %s%s", out, e)

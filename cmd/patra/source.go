@@ -159,6 +159,8 @@ func explainSource(err error) (problem, bool) {
 			return !slices.ContainsFunc(e, func(v source.Violation) bool { return v.Path != path })
 		}
 		switch {
+		case !slices.ContainsFunc(e, func(v source.Violation) bool { return v.Lacks == nil }):
+			return problem{"not_allowed", "the source may not have what it asks for", e.Error(), "if you want that: " + e[0].Lacks.Command() + "; nothing was changed", exitUsage}, true
 		case only("--query"):
 			return problem{"bad_query", "the query cannot be asked", e.Error(), "mend --query where it is marked; `patra source show CODE` lists what the source can be asked for; nothing was changed", exitUsage}, true
 		case only("auth"):

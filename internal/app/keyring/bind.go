@@ -62,7 +62,7 @@ func (r *Ring) bind(ctx context.Context, pool string) error {
 }
 
 // barred says why a spec may not send a credential to origins.
-func barred(spec *source.Spec, c source.Credential, to []string, grants []source.Grant) error {
+func barred(spec *source.Spec, c source.Credential, to []string, grants []source.Grant) *source.NotAllowed {
 	if g := (source.Grant{Kind: source.GrantPool, Value: spec.Source}); spec.Source != c.Pool && !slices.Contains(grants, g) {
 		return &source.NotAllowed{Pool: c.Pool, Grant: g, Text: fmt.Sprintf("source %s wants the credentials of %s, which nobody has allowed", spec.Source, c.Pool)}
 	}
@@ -97,7 +97,7 @@ func (r *Ring) foreignRates(ctx context.Context, spec *source.Spec) (bad source.
 		}
 		if g := (source.Grant{Kind: source.GrantRate, Value: spec.Source}); !slices.Contains(grants, g) {
 			e := &source.NotAllowed{Pool: owner, Grant: g, Text: fmt.Sprintf("counts its requests under %s, the rate limit of %s, which nobody has allowed", key, owner)}
-			bad = append(bad, source.Violation{Path: path, Text: e.Error()})
+			bad = append(bad, source.Violation{Path: path, Text: e.Error(), Lacks: e})
 		}
 	}
 	return bad, nil

@@ -89,9 +89,9 @@ func (r *Ring) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to
 		if slices.Contains(tried, c.ID) {
 			continue
 		}
-		if err := barred(spec, c, to, grants); err != nil {
-			withheld = append(withheld, err)
-			r.warn(c, err)
+		if lacks := barred(spec, c, to, grants); lacks != nil {
+			withheld = append(withheld, lacks)
+			r.warn(c, lacks)
 			continue
 		}
 		s, err := r.vault.Resolve(c)
@@ -203,25 +203,28 @@ func (r *Ring) Check(ctx context.Context, spec *source.Spec) (keyed bool, err er
 				continue
 			}
 			there = true
-			if err := barred(spec, c, spec.Origins(), grants); err != nil {
-				bad = add(bad, "auth", err.Error())
+			if lacks := barred(spec, c, spec.Origins(), grants); lacks != nil {
+				bad = add(bad, source.Violation{Path: "auth", Text: lacks.Error(), Lacks: lacks})
 			}
 		}
 		if p == source.ForSearch {
 			keyed = there
 		}
 		if !there && !spec.Anonymous(p) {
-			bad = add(bad, "auth", fmt.Sprintf("endpoint %s needs a credential and none of %s is in force; patra credential set %s NAME", e.Name, spec.Auth.Pool, spec.Auth.Pool))
+			text := fmt.Sprintf("endpoint %s needs a credential and none of %s is in force; patra credential set %s NAME", e.Name, spec.Auth.Pool, spec.Auth.Pool)
+			bad = add(bad, source.Violation{Path: "auth", Text: text})
 		}
 	}
 	return keyed, or(bad)
 }
 
-func add(bad source.Violations, path, text string) source.Violations {
-	if v := (source.Violation{Path: path, Text: text}); !slices.Contains(bad, v) {
-		return append(bad, v)
+// add says everything once.
+func add(bad source.Violations, v source.Violation) source.Violations {
+	said := slices.ContainsFunc(bad, func(b source.Violation) bool { return b.Path == v.Path && b.Text == v.Text })
+	if said {
+		return bad
 	}
-	return bad
+	return append(bad, v)
 }
 
 func or(bad source.Violations) error {

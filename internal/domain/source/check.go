@@ -25,7 +25,7 @@ func Check(def Definition, vars map[string]string, deep func(*Spec) Violations) 
 	var warn []Warning
 	for op, o := range def.Tasks {
 		if _, ok := harvest.ParseOperation(string(op)); !ok {
-			bad = append(bad, Violation{"tasks." + strings.ToLower(string(op)), "is not an operation: known are harvest, backfill, update"})
+			bad = append(bad, Violation{Path: "tasks." + strings.ToLower(string(op)), Text: "is not an operation: known are harvest, backfill, update"})
 		}
 		bad = append(bad, o.strayLines(op)...)
 	}
@@ -34,7 +34,10 @@ func Check(def Definition, vars map[string]string, deep func(*Spec) Violations) 
 		d, _ := whole.At(op, whole.ReadAt)
 		if op == harvest.Harvest && d.Window != nil && d.Window.UpdatedAt == "NONE" {
 			if d.Schedule != nil && d.Schedule.Harvest != "" {
-				bad = append(bad, Violation{def.Tasks[op].path(op, "schedule.harvest"), "window.updatedAt is NONE, so no HARVEST can be scheduled: the source gives no date of change; schedule a backfill or an update instead"})
+				bad = append(bad, Violation{
+					Path: def.Tasks[op].path(op, "schedule.harvest"),
+					Text: "window.updatedAt is NONE, so no HARVEST can be scheduled: the source gives no date of change; schedule a backfill or an update instead",
+				})
 			}
 			continue
 		}
@@ -44,7 +47,7 @@ func Check(def Definition, vars map[string]string, deep func(*Spec) Violations) 
 			violations = deep(spec)
 		}
 		if err == nil && op == harvest.Update && spec.Detail == nil && d.Schedule != nil && d.Schedule.Update != "" {
-			violations = append(violations, Violation{"schedule.update", "the source has no endpoint with usage DETAIL, so single records cannot be read again"})
+			violations = append(violations, Violation{Path: "schedule.update", Text: "the source has no endpoint with usage DETAIL, so single records cannot be read again"})
 		}
 		for _, v := range violations {
 			v.Path = def.Tasks[op].path(op, v.Path)
@@ -72,7 +75,7 @@ func (o *Overrides) strayLines(op harvest.Operation) (bad Violations) {
 		path, line string
 	}{{harvest.Harvest, "harvest", o.Schedule.Harvest}, {harvest.Update, "update", o.Schedule.Update}} {
 		if l.line != "" && l.of != op {
-			bad = append(bad, Violation{fmt.Sprintf("tasks.%s.schedule.%s", strings.ToLower(string(op)), l.path), fmt.Sprintf("is the schedule of %s alone: put the line into schedule or tasks.%s.schedule", op, l.path)})
+			bad = append(bad, Violation{Path: fmt.Sprintf("tasks.%s.schedule.%s", strings.ToLower(string(op)), l.path), Text: fmt.Sprintf("is the schedule of %s alone: put the line into schedule or tasks.%s.schedule", op, l.path)})
 		}
 	}
 	return bad

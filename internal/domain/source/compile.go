@@ -24,6 +24,8 @@ type Violation struct {
 	// Path is where it is, e.g. endpoints.esearch.query.term.
 	Path string
 	Text string
+	// Lacks is the owner's word that is missing, nil if something else is wrong.
+	Lacks *NotAllowed
 }
 
 func (v Violation) String() string { return v.Path + ": " + v.Text }

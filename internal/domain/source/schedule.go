@@ -60,7 +60,7 @@ func CompileSchedule(d Definition) (*Schedule, Violations) {
 	var bad Violations
 	fail := func(path string, err error) {
 		if err != nil {
-			bad = append(bad, Violation{"schedule." + path, err.Error()})
+			bad = append(bad, Violation{Path: "schedule." + path, Text: err.Error()})
 		}
 	}
 	cfg := *d.Schedule
