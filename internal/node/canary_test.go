@@ -330,10 +330,7 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 				pack := patratest.TextPack(t, "generic.yaml", []byte(guarded(w.auth, w.body)), patratest.Fast)
 				n := node.Assemble(node.Config{Workers: 2, Poll: time.Millisecond, Logger: logger}, store,
 					registry.NewStatic(map[string]registry.Pack{"generic": pack}, nil), patratest.Direct{Handler: up})
-				if _, err := store.ChangeSource(t.Context(), source.Provenance{Code: "generic", Origin: registry.File}, source.Audit{Actor: "test", Action: "SOURCE_APPLY", Object: "source/generic"},
-					func(source.Contents) ([]source.Change, error) { return nil, nil }); err != nil {
-					t.Fatal(err)
-				}
+				describe(t, store, "generic")
 				setKey(t, n, "generic", "env", source.Secret{}, source.SecretRef{Kind: source.SecretEnv, Ref: ref})
 				setKey(t, n, "generic", "bad", source.NewSecret(sealed), source.SecretRef{})
 
@@ -344,18 +341,7 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 				up.begun = sync.OnceFunc(func() { time.AfterFunc(150*time.Millisecond, cancel) })
 				rep, err := n.Harvest(ctx, node.HarvestRequest{Source: "generic", BaseURL: source.WithCredentials("http://127.0.0.1/generic")})
 				fmt.Fprintf(&said, "%v %+v %#v %+v\n", err, err, err, rep)
-				if err := store.Export(t.Context(), sqlstore.ExportQuery{Raw: true}, func(e *sqlstore.Exported) error {
-					stored++
-					_, err := fmt.Fprintf(&said, "%s %s %+v\n", e.Raw, e.Fields, e)
-					return err
-				}); err != nil {
-					t.Error(err)
-				}
-				lines, err := store.Audits(t.Context(), "", 1000)
-				if err != nil {
-					t.Error(err)
-				}
-				fmt.Fprintf(&said, "%+v\n", lines)
+				stored += tellAll(t, store, &said)
 
 				up.mu.Lock()
 				sent += up.with[canaries[0]]
@@ -370,14 +356,7 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 				up.mu.Unlock()
 				lookFor(t, "what was said", []byte(said.String()), canaries)
 				lookFor(t, "the log", log.Bytes(), canaries)
-				for _, name := range []string{db, db + "-wal", db + "-shm"} { // while it is open
-					b, err := os.ReadFile(name)
-					if err != nil {
-						t.Fatal(err)
-					}
-					searched += len(b)
-					lookFor(t, filepath.Base(name), b, canaries)
-				}
+				searched += lookInFiles(t, db, canaries)
 			})
 		}
 	}

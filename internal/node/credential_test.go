@@ -215,25 +215,8 @@ func TestR48_CanaryIsNowhere(t *testing.T) {
 			mu.Lock()
 			bad += with[canaries[1]]
 			mu.Unlock()
-			if err := r.Node.Store.Export(t.Context(), sqlstore.ExportQuery{Raw: true}, func(e *sqlstore.Exported) error {
-				_, err := fmt.Fprintf(&said, "%s %s\n", e.Raw, e.Fields)
-				return err
-			}); err != nil {
-				t.Error(err)
-			}
-			lines, err := r.Node.Store.Audits(t.Context(), "", 1000)
-			if err != nil {
-				t.Error(err)
-			}
-			fmt.Fprintf(&said, "%+v\n", lines)
-			// While it is open: the WAL is still there.
-			for _, name := range []string{db, db + "-wal", db + "-shm"} {
-				b, err := os.ReadFile(name)
-				if err != nil {
-					t.Fatal(err)
-				}
-				lookFor(t, filepath.Base(name), b, canaries)
-			}
+			tellAll(t, r.Node.Store, &said)
+			lookInFiles(t, db, canaries)
 		})
 	}
 	lookFor(t, "the log", log.Bytes(), canaries)
@@ -241,6 +224,40 @@ func TestR48_CanaryIsNowhere(t *testing.T) {
 	if bad == 0 || log.Len() == 0 || !strings.Contains(said.String(), "CREDENTIAL_REFUSED") {
 		t.Errorf("nothing was looked at: %d bytes of log, a bad key sent %d times", log.Len(), bad)
 	}
+}
+
+// tellAll writes down what the store gives out, and returns how many records that were.
+func tellAll(t *testing.T, store *sqlstore.Store, said *strings.Builder) (records int) {
+	t.Helper()
+	err := store.Export(t.Context(), sqlstore.ExportQuery{Raw: true}, func(e *sqlstore.Exported) error {
+		records++
+		fmt.Fprintf(said, "%s %s %+v\n", e.Raw, e.Fields, e)
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	lines, err := store.Audits(t.Context(), "", 1000)
+	if err != nil {
+		t.Error(err)
+	}
+	fmt.Fprintf(said, "%+v\n", lines)
+	return records
+}
+
+// lookInFiles looks for secrets in the files of a database that is still open, so
+// that its WAL is there, and returns how many bytes it has seen.
+func lookInFiles(t *testing.T, db string, secrets []string) (seen int) {
+	t.Helper()
+	for _, name := range []string{db, db + "-wal", db + "-shm"} {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen += len(b)
+		lookFor(t, filepath.Base(name), b, secrets)
+	}
+	return seen
 }
 
 // lookFor reports every form of a secret found.

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,7 +13,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -210,15 +208,7 @@ func TestR80_EveryAuthAgainstEveryHostileReply(t *testing.T) {
 					defer cancel()
 					rep, err := n.Harvest(ctx, node.HarvestRequest{Source: "generic", BaseURL: source.WithCredentials("http://127.0.0.1/generic")})
 					fmt.Fprintf(&said, "%v %+v %#v %+v\n", err, err, err, rep)
-					if err := store.Export(t.Context(), sqlstore.ExportQuery{Raw: true}, func(e *sqlstore.Exported) error {
-						stored++
-						_, err := fmt.Fprintf(&said, "%s %s %+v\n", e.Raw, e.Fields, e)
-						return err
-					}); err != nil {
-						t.Error(err)
-					}
-					lines, err := store.Audits(t.Context(), "", 1000)
-					fmt.Fprintf(&said, "%+v %v\n", lines, err)
+					stored += tellAll(t, store, &said)
 
 					secrets := slices.Sorted(maps.Keys(up.seen))
 					secrets = append(secrets, way.parts(strings.Split(secret, "\n"))...)
@@ -228,13 +218,7 @@ func TestR80_EveryAuthAgainstEveryHostileReply(t *testing.T) {
 					}
 					lookFor(t, "what was said", []byte(said.String()), secrets)
 					lookFor(t, "the log", log.Bytes(), secrets)
-					for _, name := range []string{db, db + "-wal"} { // while it is open
-						b, err := os.ReadFile(name)
-						if err != nil {
-							t.Fatal(err)
-						}
-						lookFor(t, filepath.Base(name), b, secrets)
-					}
+					lookInFiles(t, db, secrets)
 				})
 			})
 		}
@@ -347,13 +331,7 @@ func TestR80_TokensThatPoison(t *testing.T) {
 			for where, b := range map[string][]byte{"the log": log.Bytes(), "the export": export} {
 				lookFor(t, where, b, []string{key, "c4nary-of-the-poisoner"})
 			}
-			for _, file := range []string{db, db + "-wal"} {
-				b, err := os.ReadFile(file)
-				if err != nil && !errors.Is(err, os.ErrNotExist) {
-					t.Error(err)
-				}
-				lookFor(t, filepath.Base(file), b, []string{key, "c4nary-of-the-poisoner"})
-			}
+			lookInFiles(t, db, []string{key, "c4nary-of-the-poisoner"})
 		})
 		return export, granted
 	}
