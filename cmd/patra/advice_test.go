@@ -44,12 +44,12 @@ func TestUX10_AdviceFitsTheFault(t *testing.T) {
 			}
 		}
 	}
-	for code, want := range map[string]string{"auth_refused": "patra credential set", "http_400": "patra source check"} {
-		if got := afterFault(harvest.Fault{Level: harvest.Fatal, Code: code}); !strings.Contains(got, want) || strings.Contains(got, "later") {
+	for code, want := range map[string]string{"auth_refused": "patra credential set mini NAME", "http_400": "patra source check mini --show http"} {
+		if got := afterFault(harvest.Fault{Level: harvest.Fatal, Code: code}, "mini"); !strings.Contains(got, want) || strings.Contains(got, "later") {
 			t.Errorf("%s: %s", code, got)
 		}
 	}
-	if got := afterFault(harvest.Fault{Level: harvest.Transient, Code: "http_503"}); !strings.Contains(got, "later") {
+	if got := afterFault(harvest.Fault{Level: harvest.Transient, Code: "http_503"}, "mini"); !strings.Contains(got, "later") {
 		t.Errorf("http_503: %s", got)
 	}
 }

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -111,9 +115,20 @@ func (d *demo) run(ctx context.Context, keep bool) (err error) {
 	st := d.sim.Stats()
 	for _, code := range d.sources {
 		s := st.Sources[code]
-		d.printf("%s upstream: %d requests, %d above its limit, faults served: %v\n", code, s.Requests, s.Breaches.Rate, s.Faults)
+		d.printf("%s upstream: %d requests, %d above its limit, faults served: %s\n", code, s.Requests, s.Breaches.Rate, faultWords(s.Faults))
 	}
 	return nil
+}
+
+// faultWords says how often what went wrong, the most frequent first.
+func faultWords(served map[sim.Fault]int) string {
+	kinds := slices.Sorted(maps.Keys(served))
+	slices.SortStableFunc(kinds, func(a, b sim.Fault) int { return cmp.Compare(served[b], served[a]) })
+	var words []string
+	for _, f := range kinds {
+		words = append(words, fmt.Sprintf("%d %s", served[f], strings.ReplaceAll(string(f), "_", " ")))
+	}
+	return cmp.Or(strings.Join(words, ", "), "none")
 }
 
 // round harvests both sources side by side and compares each with the truth.

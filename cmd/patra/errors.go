@@ -180,7 +180,7 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 		return problem{"empty_window", err.Error(), "", "choose --from before --to; both are RFC 3339 or a date, the end is not part of the window", exitUsage}
 	}
 	if f, ok := harvest.FaultOf(err); ok {
-		return problem{f.Code, err.Error(), "", afterFault(f), exitUpstream}
+		return problem{f.Code, err.Error(), "", afterFault(f, c.source), exitUpstream}
 	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
 		return problem{"file", err.Error(), "", "check the path and its permissions; `patra harvest SOURCE` makes a database that is not there yet", exitFailed}
@@ -238,18 +238,20 @@ func (c *cli) whereToLook() string {
 
 // afterFault is what to do about a fault of a source. Only what passes by itself
 // is worth waiting for.
-func afterFault(f harvest.Fault) string {
+func afterFault(f harvest.Fault, code string) string {
 	switch {
 	case f.Code == "query_widened":
 		return "the source does not know the words named and would have searched for something else: mend --query; nothing was changed"
 	case f.Code == source.CodeAuthRefused || f.Code == "no_credential" || f.Code == "credential_unreadable":
-		return "`patra credential list` shows the keys there are; patra credential set SOURCE NAME --env VARIABLE --reason TEXT, then patra source resume SOURCE --reason TEXT if it was stopped, and the same command again"
+		return fmt.Sprintf("`patra credential list` shows the keys there are; patra credential set %s NAME --env VARIABLE --reason TEXT, "+
+			"then patra source resume %s --reason TEXT if it was stopped, and the same command again", code, code)
 	case f.Code == harvest.CodeCertificate:
 		return "this does not mend itself: is the address right, is the clock of this machine, and is the authority known here that signed the certificate (SSL_CERT_FILE names a file with more of them)?"
 	case f.Level == harvest.Fatal:
-		return "the source was stopped: `patra source check SOURCE --show http` shows the request and the reply; when it is mended, patra source resume SOURCE --reason TEXT, then the same command again"
+		return fmt.Sprintf("the source was stopped: `patra source check %s --show http` shows the request and the reply; "+
+			"when it is mended, patra source resume %s --reason TEXT, then the same command again", code, code)
 	case f.Level == harvest.Transient:
 		return "run the same command again later: it goes on where it stopped"
 	}
-	return "the same request would be refused again: `patra source check SOURCE --show http` shows it and the reply"
+	return fmt.Sprintf("the same request would be refused again: `patra source check %s --show http` shows it and the reply", code)
 }

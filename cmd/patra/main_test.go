@@ -455,6 +455,12 @@ func TestDemo_EndsExact(t *testing.T) {
 	if code != 0 || strings.Count(out, "  exact  ") != 4 {
 		t.Errorf("exit %d\n%s\n%s", code, out, e)
 	}
+	if strings.Contains(out, "map[") {
+		t.Errorf("the faults are not told in words:\n%s", out)
+	}
+	if got := faultWords(map[sim.Fault]int{sim.Slow: 1, sim.HTTP500: 3, sim.HTML200: 1}); got != "3 http 500, 1 html 200, 1 slow" || faultWords(nil) != "none" {
+		t.Errorf("in words: %s", got)
+	}
 }
 
 // TestR48_HelpDoesNotPrintTheEnvironment: a database address holds a password.

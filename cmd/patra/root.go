@@ -33,6 +33,8 @@ type cli struct {
 	progress  string
 	// command is what was called, without its flags.
 	command string
+	// source is the one that the command names, else the word SOURCE for what it says to do next.
+	source string
 	// json is set by the subcommand that prints one object.
 	json bool
 }
@@ -40,7 +42,7 @@ type cli struct {
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	w := &output{w: out}
-	c := &cli{out: w, err: errOut}
+	c := &cli{out: w, err: errOut, source: "SOURCE"}
 	root := c.root()
 	root.SetArgs(args)
 	root.SetOut(w)
@@ -95,6 +97,9 @@ func (c *cli) root() *cobra.Command {
 			return &usageError{err: err}
 		}
 		c.command = strings.Join(append([]string{cmd.CommandPath()}, args...), " ")
+		if strings.HasPrefix(cmd.Use, cmd.Name()+" SOURCE") && len(args) > 0 {
+			c.source = args[0]
+		}
 		c.db = cmp.Or(c.db, os.Getenv("PATRA_DB"))
 		c.packs = cmp.Or(c.packs, os.Getenv("PATRA_SOURCES"))
 		c.contact = cmp.Or(c.contact, os.Getenv("PATRA_CONTACT"))

@@ -94,14 +94,14 @@ func TestFirstContact_EndsInOneLine(t *testing.T) {
 		says   []string
 		most   int64
 	}{
-		"404": {http.NotFound, []string{"first contact with mini", "http_404", "patra source check"}, 2},
+		"404": {http.NotFound, []string{"first contact with mini", "http_404", "`patra source check mini --show http`"}, 2},
 		"HTML": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte("<!doctype html><title>Welcome</title>"))
-		}, []string{"first contact with mini", "unexpected_html", "patra source resume"}, 2},
+		}, []string{"first contact with mini", "unexpected_html", "patra source resume mini "}, 2},
 		"another shape": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`{"greeting":"hello"}`))
-		}, []string{"first contact with mini", "schema_drift", "patra source resume"}, 2},
+		}, []string{"first contact with mini", "schema_drift", "patra source resume mini "}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var requests atomic.Int64
