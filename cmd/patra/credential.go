@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
@@ -290,27 +288,20 @@ func (c *cli) credentialDisableCmd() *cobra.Command {
 
 // changeCredentials makes a change and says what was done.
 func (c *cli) changeCredentials(ctx context.Context, pool string, dryRun bool, do func(*node.Node) ([]source.CredentialChange, error)) error {
-	n, err := c.open(ctx, 1)
-	if err != nil {
-		return err
-	}
-	defer n.Close() //nolint:errcheck // everything is committed
-	// A shipped source that nobody has used yet is put into the registry here.
-	if _, err := n.Registry.Contents(ctx, pool); err != nil {
-		return err
-	}
-	done, err := do(n)
-	if err != nil {
-		return err
-	}
-	if c.json {
-		b, err := json.Marshal(map[string]any{"source": pool, "dry_run": dryRun, "changes": done})
-		if err != nil {
-			return fmt.Errorf("marshal changes: %w", err)
+	return c.withNode(ctx, func(ctx context.Context, n *node.Node) error {
+		// A shipped source that nobody has used yet is put into the registry here.
+		if _, err := n.Registry.Contents(ctx, pool); err != nil {
+			return err
 		}
-		c.printf("%s\n", b)
-		return nil
-	}
+		done, err := do(n)
+		if err != nil {
+			return err
+		}
+		return c.show(map[string]any{"source": pool, "dry_run": dryRun, "changes": done}, func() { c.printChanges(pool, dryRun, done) })
+	})
+}
+
+func (c *cli) printChanges(pool string, dryRun bool, done []source.CredentialChange) {
 	would := ""
 	if dryRun {
 		would = "would be "
@@ -334,7 +325,6 @@ func (c *cli) changeCredentials(ctx context.Context, pool string, dryRun bool, d
 			c.printf("%s: %swithdrawn: %s\n", pool, would, ch.Withdraw)
 		}
 	}
-	return nil
 }
 
 func where(r source.SecretRef) string {
@@ -377,34 +367,38 @@ func (c *cli) credentialListCmd() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := c.openRead(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer n.Close() //nolint:errcheck // nothing was written
 			pool := ""
 			if len(args) == 1 {
 				pool = args[0]
-				if err := c.known(cmd.Context(), n, pool); err != nil {
-					return err
-				}
 			}
-			creds, now, err := n.Keys.List(cmd.Context(), pool)
-			if err != nil {
-				return err
-			}
-			lines := []credentialLine{}
-			for _, cred := range creds {
-				if s := state(cred, now); all || s != "ENDED" {
-					lines = append(lines, credentialLine{cred, s})
-				}
-			}
-			return c.printCredentials(lines)
+			return c.withReader(cmd.Context(), func(ctx context.Context, n *node.Node) error {
+				return c.listCredentials(ctx, n, pool, all)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also those that have ended")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
+}
+
+// listCredentials shows the credentials of a source, or of all.
+func (c *cli) listCredentials(ctx context.Context, n *node.Node, pool string, all bool) error {
+	if pool != "" {
+		if err := c.known(ctx, n, pool); err != nil {
+			return err
+		}
+	}
+	creds, now, err := n.Keys.List(ctx, pool)
+	if err != nil {
+		return err
+	}
+	lines := []credentialLine{}
+	for _, cred := range creds {
+		if s := state(cred, now); all || s != "ENDED" {
+			lines = append(lines, credentialLine{cred, s})
+		}
+	}
+	return c.show(map[string]any{"credentials": lines}, func() { c.printCredentials(lines) })
 }
 
 // known refuses a source that is nowhere described.
@@ -434,21 +428,17 @@ func explainCredential(err error) (problem, bool) {
 	return problem{}, false
 }
 
-func (c *cli) printCredentials(lines []credentialLine) error {
-	if c.json {
-		b, err := json.Marshal(map[string]any{"credentials": lines})
-		if err != nil {
-			return fmt.Errorf("marshal credentials: %w", err)
-		}
-		c.printf("%s\n", b)
-		return nil
-	}
+// credentialFamilies are the families of what a credential is good for.
+var credentialFamilies = map[string]control.Family{
+	"ACTIVE": control.OK, "RESTING": control.Waiting, "FUTURE": control.Waiting, "DISABLED": control.Off, "ENDED": control.Off,
+}
+
+func (c *cli) printCredentials(lines []credentialLine) {
 	if len(lines) == 0 {
 		c.notef("no credentials; patra credential set SOURCE NAME --env VAR\n")
-		return nil
+		return
 	}
-	w := tabwriter.NewWriter(c.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "SOURCE\tNAME\tFOR\tSECRET\tSTATE\tSINCE")
+	var rows [][]any
 	for _, l := range lines {
 		aim := []string{}
 		if l.Endpoint != "" {
@@ -467,7 +457,11 @@ func (c *cli) printCredentials(lines []credentialLine) error {
 		if state == "RESTING" {
 			state += " until " + control.Time(l.RefusedUntil.Truncate(time.Second)).String()
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Pool, l.Name, strings.Join(aim, ", "), where(l.Secret), state, control.Time(l.From.Truncate(time.Second)))
+		rows = append(rows, []any{
+			l.Pool, l.Name, strings.Join(aim, ", "), where(l.Secret), withGlyph(state, credentialFamilies[l.State]), control.Time(l.From.Truncate(time.Second)),
+		})
 	}
-	return w.Flush()
+	c.table([]column{
+		{head: "SOURCE"}, {head: "NAME"}, {head: "FOR", wraps: true}, {head: "SECRET", wraps: true}, {head: "STATE", wraps: true}, {head: "SINCE"},
+	}, rows)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,7 +45,9 @@ func (c *cli) credentialAllowCmd() *cobra.Command {
 				if withdraw {
 					return usage(errors.New("say what is withdrawn: --origin, --pool-for or --rate-for"))
 				}
-				return c.listGrants(cmd, args[0])
+				return c.withReader(cmd.Context(), func(ctx context.Context, n *node.Node) error {
+					return c.listGrants(ctx, n, args[0])
+				})
 			}
 			if change.reason == "" && !change.dryRun {
 				return usage(errors.New("needs --reason WHY, for the audit"))
@@ -69,30 +72,23 @@ func (c *cli) credentialAllowCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) listGrants(cmd *cobra.Command, code string) error {
-	n, err := c.openRead(cmd.Context())
+func (c *cli) listGrants(ctx context.Context, n *node.Node, code string) error {
+	if err := c.known(ctx, n, code); err != nil {
+		return err
+	}
+	grants, err := n.Keys.Grants(ctx, code)
 	if err != nil {
 		return err
 	}
-	defer n.Close() //nolint:errcheck // nothing was written
-	if err := c.known(cmd.Context(), n, code); err != nil {
-		return err
+	if grants == nil {
+		grants = []source.Grant{}
 	}
-	grants, err := n.Keys.Grants(cmd.Context(), code)
-	if err != nil {
-		return err
-	}
-	if c.json {
-		if grants == nil {
-			grants = []source.Grant{}
+	return c.show(map[string]any{"source": code, "allowed": grants}, func() {
+		for _, g := range grants {
+			c.printf("%s: %s\n", code, g)
 		}
-		return c.printJSON(map[string]any{"source": code, "allowed": grants})
-	}
-	for _, g := range grants {
-		c.printf("%s: %s\n", code, g)
-	}
-	if len(grants) == 0 {
-		c.notef("nothing beyond where its credentials were set for\n")
-	}
-	return nil
+		if len(grants) == 0 {
+			c.notef("nothing beyond where its credentials were set for\n")
+		}
+	})
 }

@@ -17,7 +17,7 @@ import (
 func patraIn(t *testing.T, in string, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	c := &cli{out: &o, err: &e}
+	c := &cli{printer: printer{out: &o, err: &e}}
 	root := c.root()
 	root.SetArgs(args)
 	root.SetOut(&o)

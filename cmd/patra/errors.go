@@ -76,13 +76,7 @@ func (c *cli) fail(ctx context.Context, err error) int {
 			c.printf("%s\n", b)
 		}
 	}
-	c.notef("patra: %s [%s]\n", p.Title, p.Code)
-	if p.Detail != "" {
-		c.notef("  %s\n", strings.ReplaceAll(p.Detail, "\n", "\n  "))
-	}
-	if p.Next != "" {
-		c.notef("next: %s\n", p.Next)
-	}
+	c.printProblem(p)
 	return p.Status
 }
 

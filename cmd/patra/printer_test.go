@@ -28,7 +28,7 @@ func TestPrinter_TextOfStrangersCannotSteerTheTerminal(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var out, notes bytes.Buffer
-			c := &cli{out: &out, err: &notes}
+			c := &printer{out: &out, err: &notes}
 			c.printf(tc.format, tc.args...)
 			c.notef(tc.format, tc.args...)
 			if out.String() != tc.want {

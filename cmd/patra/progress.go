@@ -62,10 +62,13 @@ func isTerminal(w any) bool {
 // cut shortens a line to n columns, so that a terminal does not wrap it; n below
 // 1 leaves it as it is.
 func cut(line string, n int) string {
-	if r := []rune(line); n > 0 && len(r) > n {
-		return string(r[:max(n-2, 0)]) + ".."
+	if n < 1 || textWidth(line) <= n {
+		return line
 	}
-	return line
+	if n <= 2 {
+		return ".."
+	}
+	return line[:bytesWithin(line, n-2)] + ".."
 }
 
 // progressLine says why nothing comes, if nothing does, then share, done of all,

@@ -21,11 +21,11 @@ import (
 
 // cli is what the subcommands share.
 type cli struct {
-	out, err io.Writer
-	db       string
-	packs    string
-	contact  string
-	lease    time.Duration
+	printer
+	db      string
+	packs   string
+	contact string
+	lease   time.Duration
 	// instances is how many processes share the database.
 	instances int
 	verbose   bool
@@ -42,7 +42,7 @@ type cli struct {
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	w := &output{w: out}
-	c := &cli{out: w, err: errOut, source: "SOURCE"}
+	c := &cli{printer: printer{out: w, err: errOut, screen: screenOf(out)}, source: "SOURCE"}
 	root := c.root()
 	root.SetArgs(args)
 	root.SetOut(w)
@@ -209,20 +209,33 @@ func (c *cli) openRead(ctx context.Context) (*node.Node, error) {
 
 // reading lets f see what there is, over a store that is opened for reading.
 func (c *cli) reading(ctx context.Context, f func(*control.Control) error) error {
-	n, err := c.openRead(ctx)
-	if err != nil {
-		return err
-	}
-	defer n.Close() //nolint:errcheck // nothing was written to it
-	return f(n.Control)
+	return c.withReader(ctx, func(_ context.Context, n *node.Node) error { return f(n.Control) })
 }
 
 // changing lets f change what there is.
 func (c *cli) changing(ctx context.Context, f func(*control.Control) error) error {
-	n, err := c.open(ctx, 1)
+	return c.withNode(ctx, func(_ context.Context, n *node.Node) error { return f(n.Control) })
+}
+
+// withNode opens a node that may write, uses it and closes it.
+func (c *cli) withNode(ctx context.Context, use func(context.Context, *node.Node) error) error {
+	return useNode(ctx, c.config(), use)
+}
+
+// withReader opens a node that only reads, uses it and closes it.
+func (c *cli) withReader(ctx context.Context, use func(context.Context, *node.Node) error) error {
+	cfg := c.config()
+	cfg.ReadOnly = true
+	return useNode(ctx, cfg, use)
+}
+
+// useNode opens a node, uses it and closes it. Whatever was done is committed by
+// then, so that an error of closing would say nothing about it.
+func useNode(ctx context.Context, cfg node.Config, use func(context.Context, *node.Node) error) error {
+	n, err := node.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	defer n.Close() //nolint:errcheck // everything is committed
-	return f(n.Control)
+	defer n.Close() //nolint:errcheck // see above
+	return use(ctx, n)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -42,12 +41,7 @@ func (c *cli) simCmd() *cobra.Command {
 				return bad(err)
 			}
 			return serveSim(cmd.Context(), s, listen, func(addr string) error {
-				b, err := json.Marshal(map[string]string{"listen": addr})
-				if err != nil {
-					return err
-				}
-				c.printf("%s\n", b)
-				return nil
+				return c.printJSON(map[string]string{"listen": addr})
 			})
 		},
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -129,16 +128,6 @@ func parseOperation(cmd *cobra.Command, s string) (harvest.Operation, error) {
 		return "", &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s %q is not known: use harvest, backfill or update", flag, s)}
 	}
 	return op, nil
-}
-
-// printJSON prints one object.
-func (c *cli) printJSON(v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("marshal output: %w", err)
-	}
-	c.printf("%s\n", b)
-	return nil
 }
 
 func optional(t time.Time) *control.Time {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
+	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -110,17 +112,14 @@ func (c *cli) applyPack(cmd *cobra.Command, file string, o registry.Order) error
 	if err != nil {
 		return err
 	}
-	n, err := c.open(cmd.Context(), 1)
-	if err != nil {
-		return err
-	}
-	defer n.Close() //nolint:errcheck // everything is committed
-	prev, err := n.Registry.Apply(cmd.Context(), d, o)
-	if err != nil {
-		return placed(p, err)
-	}
-	c.warnOf(p)
-	return c.printPreview(p.Definition.Source, "patra source "+cmd.Name()+" "+file, prev, o)
+	return c.withNode(cmd.Context(), func(ctx context.Context, n *node.Node) error {
+		prev, err := n.Registry.Apply(ctx, d, o)
+		if err != nil {
+			return placed(p, err)
+		}
+		c.warnOf(p)
+		return c.printPreview(p.Definition.Source, "patra source "+cmd.Name()+" "+file, prev, o)
+	})
 }
 
 // warnOf says aloud what a pack claims for itself beyond its own source.
@@ -165,16 +164,13 @@ func (c *cli) sourceRollbackCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			n, err := c.open(cmd.Context(), 1)
-			if err != nil {
-				return err
-			}
-			defer n.Close() //nolint:errcheck // everything is committed
-			prev, err := n.Registry.Rollback(cmd.Context(), args[0], o)
-			if err != nil {
-				return err
-			}
-			return c.printPreview(args[0], "patra source rollback "+args[0], prev, o)
+			return c.withNode(cmd.Context(), func(ctx context.Context, n *node.Node) error {
+				prev, err := n.Registry.Rollback(ctx, args[0], o)
+				if err != nil {
+					return err
+				}
+				return c.printPreview(args[0], "patra source rollback "+args[0], prev, o)
+			})
 		},
 	}
 	flags.add(c, cmd)

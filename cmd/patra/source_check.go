@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/sourcecheck"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/node"
@@ -108,12 +108,12 @@ func (f *checkFlags) parse(cmd *cobra.Command) error {
 }
 
 func (c *cli) checkSource(ctx context.Context, f *checkFlags) error {
-	n, err := c.open(ctx, 1)
-	if err != nil {
+	var rep *sourcecheck.Report
+	var exchanges []sourcecheck.Exchange
+	err := c.withNode(ctx, func(ctx context.Context, n *node.Node) (err error) {
+		rep, exchanges, err = n.CheckSource(ctx, f.SourceCheck)
 		return err
-	}
-	defer n.Close() //nolint:errcheck // nothing was written to it
-	rep, exchanges, err := n.CheckSource(ctx, f.SourceCheck)
+	})
 	switch {
 	case errors.Is(err, node.ErrOtherSource):
 		return &usageError{cmd: "patra source check", err: err}
@@ -123,18 +123,17 @@ func (c *cli) checkSource(ctx context.Context, f *checkFlags) error {
 		return err
 	}
 	shown := sourcecheck.Show(exchanges)
-	if c.json {
-		if f.show != "" {
-			rep.Exchanges = shown
-		}
-		if err := c.printJSON(rep); err != nil {
-			return err
-		}
-	} else {
+	if c.json && f.show != "" {
+		rep.Exchanges = shown
+	}
+	err = c.show(rep, func() {
 		if f.show != "" {
 			c.printExchanges(shown)
 		}
 		c.printCheck(rep)
+	})
+	if err != nil {
+		return err
 	}
 	if f.Save != "" {
 		again := rep.Source
@@ -164,20 +163,12 @@ func (c *cli) checkSource(ctx context.Context, f *checkFlags) error {
 	return nil
 }
 
-// Signs of a status, and their colours on a terminal.
-var (
-	statusSign   = map[sourcecheck.Status]string{sourcecheck.OK: "✓", sourcecheck.Warning: "!", sourcecheck.Failed: "✕", sourcecheck.Skipped: "·"}
-	statusColour = map[sourcecheck.Status]string{sourcecheck.OK: "32", sourcecheck.Warning: "33", sourcecheck.Failed: "31", sourcecheck.Skipped: "90"}
-)
+// checkFamilies are the families of what a check may come to.
+var checkFamilies = map[sourcecheck.Status]control.Family{
+	sourcecheck.OK: control.OK, sourcecheck.Warning: control.Remarked, sourcecheck.Failed: control.Failed, sourcecheck.Skipped: control.Waiting,
+}
 
 func (c *cli) printCheck(r *sourcecheck.Report) {
-	colour := isTerminal(c.out) && os.Getenv("NO_COLOR") == ""
-	sign := func(s sourcecheck.Status) styled {
-		if colour {
-			return styled("\x1b[" + statusColour[s] + "m" + statusSign[s] + "\x1b[0m")
-		}
-		return styled(statusSign[s])
-	}
 	c.printf("%s %s: %s\n", r.Source, r.Operation, r.Origin)
 	if base, credentials := source.SplitBase(r.BaseURL); credentials {
 		c.printf("requests go to %s, with credentials\n", base)
@@ -194,7 +185,7 @@ func (c *cli) printCheck(r *sourcecheck.Report) {
 			case sourcecheck.Warning:
 				word = "warning: "
 			}
-			c.printf("  %s %s%s\n", sign(k.Status), word, k.Text)
+			c.printf("  %s %s%s\n", c.glyph(checkFamilies[k.Status]), word, k.Text)
 			for _, d := range k.Details {
 				c.printf("      %s\n", d)
 			}
@@ -211,14 +202,20 @@ func (c *cli) printCheck(r *sourcecheck.Report) {
 		cost = fmt.Sprintf("0 requests, %d replayed", r.Requests.Replayed)
 	}
 	s := r.Summary
-	c.printf("\n%s %s: %d ok, %s, %d failed, %d skipped; %s, %s; nothing was stored\n", sign(r.Status), r.Source, s.OK, count(s.Warnings, "warning"), s.Failed, s.Skipped, cost, size(r.Requests.Bytes))
+	c.printf("\n%s %s: %d ok, %s, %d failed, %d skipped; %s, %s; nothing was stored\n", c.glyph(checkFamilies[r.Status]), r.Source, s.OK, count(s.Warnings, "warning"), s.Failed, s.Skipped, cost, size(r.Requests.Bytes))
 }
 
 func (c *cli) printFields(fields []sourcecheck.Coverage) {
-	c.printf("    %-18s %11s %6s  %s\n", "FIELD", "FOUND", "%", "EXAMPLE")
-	for _, f := range fields {
-		c.printf("    %-18s %11s %6.1f  %s\n", f.Field, fmt.Sprintf("%d of %d", f.Found, f.Of), f.Percent, f.Example)
+	rows := make([][]any, len(fields))
+	for i, f := range fields {
+		rows[i] = []any{"  " + f.Field, fmt.Sprintf("%d of %d", f.Found, f.Of), fmt.Sprintf("%.1f", f.Percent), f.Example}
 	}
+	c.table([]column{
+		{head: "  FIELD", width: 20},
+		{head: "FOUND", width: 11, right: true},
+		{head: "%", width: 5, right: true},
+		{head: "EXAMPLE", wraps: true},
+	}, rows)
 }
 
 func (c *cli) printExchanges(all []sourcecheck.Shown) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
+	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -50,17 +52,15 @@ func (c *cli) sourceDiffCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if c.json {
-				if diff == nil {
-					diff = []sourcefile.Difference{}
-				}
-				err = c.printJSON(map[string]any{"source": code, "old": heads[0], "new": heads[1], "fields": diff})
-			} else {
+			if diff == nil {
+				diff = []sourcefile.Difference{}
+			}
+			err = c.show(map[string]any{"source": code, "old": heads[0], "new": heads[1], "fields": diff}, func() {
 				c.printf("%s: %s -> %s, %s\n", code, heads[0], heads[1], count(len(diff), "difference"))
 				for _, d := range diff {
 					c.printf("  %s\n", d)
 				}
-			}
+			})
 			if err == nil && exitCode && len(diff) > 0 {
 				return exitError(exitDifferences)
 			}
@@ -108,13 +108,12 @@ func (c *cli) diffInstants(cmd *cobra.Command, code, from, to string) ([]sourcef
 }
 
 // contents reads a source.
-func (c *cli) contents(cmd *cobra.Command, code string) (source.Contents, error) {
-	n, err := c.open(cmd.Context(), 1)
-	if err != nil {
-		return source.Contents{}, err
-	}
-	defer n.Close() //nolint:errcheck // what it applied is committed
-	return n.Registry.Contents(cmd.Context(), code)
+func (c *cli) contents(cmd *cobra.Command, code string) (con source.Contents, err error) {
+	err = c.withNode(cmd.Context(), func(ctx context.Context, n *node.Node) (err error) {
+		con, err = n.Registry.Contents(ctx, code)
+		return err
+	})
+	return con, err
 }
 
 func (c *cli) sourceExportCmd() *cobra.Command {

@@ -2,12 +2,16 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -41,57 +45,9 @@ func (c *cli) sourceHistoryCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "history CODE", Short: "Show the rows of a source over time, and who changed them", Args: oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := c.open(cmd.Context(), 1)
-			if err != nil {
-				return err
-			}
-			defer n.Close() //nolint:errcheck // nothing was written to it
-			con, err := n.Registry.Contents(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			lines, err := n.Store.Audits(cmd.Context(), "source/"+args[0], limit)
-			if err != nil {
-				return err
-			}
-			rows := []rowView{}
-			for _, r := range con.Rows {
-				rows = append(rows, rowView{
-					Dimension: r.Dimension, Name: r.Name, Scope: r.Scope, Task: string(r.Task), ID: r.ID, From: control.Time(r.From), To: optional(r.To),
-					Supersedes: r.Supersedes, State: rowState(r, con.ReadAt),
-				})
-			}
-			slices.SortStableFunc(rows, func(a, b rowView) int {
-				return cmp.Or(cmp.Compare(a.Dimension, b.Dimension), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Task, b.Task),
-					time.Time(a.From).Compare(time.Time(b.From)), cmp.Compare(a.ID, b.ID))
+			return c.withNode(cmd.Context(), func(ctx context.Context, n *node.Node) error {
+				return c.sourceHistory(ctx, n, args[0], limit)
 			})
-			if c.json {
-				if lines == nil {
-					lines = []sqlstore.AuditLine{}
-				}
-				return c.printJSON(map[string]any{"source": args[0], "at": control.Time(con.ReadAt), "rows": rows, "audit": lines})
-			}
-			c.printf("%-24s %-14s %5s  %-12s %s\n", "DIMENSION", "SCOPE", "ROW", "STATE", "INTERVAL")
-			for _, r := range rows {
-				head, scope, to := string(r.Dimension), string(r.Scope), "until further notice"
-				if r.Name != "" {
-					head += " " + r.Name
-				}
-				if r.Task != "" {
-					scope += " " + r.Task
-				}
-				if r.To != nil {
-					to = r.To.String()
-				}
-				c.printf("%-24s %-14s %5d  %-12s [%s, %s)", head, scope, r.ID, r.State, r.From, to)
-				if r.Supersedes != 0 {
-					c.printf(" supersedes %d", r.Supersedes)
-				}
-				c.printf("\n")
-			}
-			c.printf("\n")
-			c.printAudit(lines)
-			return nil
 		},
 	}
 	limitFlag(cmd, &limit, "how many audit lines to show")
@@ -99,11 +55,77 @@ func (c *cli) sourceHistoryCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) printAudit(lines []sqlstore.AuditLine) {
-	c.printf("%-24s %-16s %-18s %-20s %s\n", "AT", "WHO", "WHAT", "OBJECT", "WHY")
-	for _, l := range lines {
-		c.printf("%-24s %-16s %-18s %-20s %s\n", control.Time(l.At).String(), l.Actor, l.Action, l.Object, l.Reason)
+func (c *cli) sourceHistory(ctx context.Context, n *node.Node, code string, limit int) error {
+	con, err := n.Registry.Contents(ctx, code)
+	if err != nil {
+		return err
 	}
+	lines, err := n.Store.Audits(ctx, "source/"+code, limit)
+	if err != nil {
+		return err
+	}
+	if lines == nil {
+		lines = []sqlstore.AuditLine{}
+	}
+	rows := []rowView{}
+	for _, r := range con.Rows {
+		rows = append(rows, rowView{
+			Dimension: r.Dimension, Name: r.Name, Scope: r.Scope, Task: string(r.Task), ID: r.ID, From: control.Time(r.From), To: optional(r.To),
+			Supersedes: r.Supersedes, State: rowState(r, con.ReadAt),
+		})
+	}
+	slices.SortStableFunc(rows, func(a, b rowView) int {
+		return cmp.Or(cmp.Compare(a.Dimension, b.Dimension), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Task, b.Task),
+			time.Time(a.From).Compare(time.Time(b.From)), cmp.Compare(a.ID, b.ID))
+	})
+	return c.show(map[string]any{"source": code, "at": control.Time(con.ReadAt), "rows": rows, "audit": lines}, func() {
+		c.printRows(rows)
+		c.printf("\n")
+		c.printAudit(lines)
+	})
+}
+
+// rowFamilies are the families of where a row stands.
+var rowFamilies = map[string]control.Family{
+	"in force": control.OK, "scheduled": control.Waiting, "ended": control.Off, "taken back": control.Off,
+}
+
+func (c *cli) printRows(rows []rowView) {
+	var cells [][]any
+	for _, r := range rows {
+		head := strings.TrimSpace(string(r.Dimension) + " " + r.Name)
+		scope := strings.TrimSpace(string(r.Scope) + " " + r.Task)
+		to := "until further notice"
+		if r.To != nil {
+			to = r.To.String()
+		}
+		interval := fmt.Sprintf("[%s, %s)", r.From, to)
+		if r.Supersedes != 0 {
+			interval += fmt.Sprintf(" supersedes %d", r.Supersedes)
+		}
+		cells = append(cells, []any{head, scope, r.ID, withGlyph(r.State, rowFamilies[r.State]), interval})
+	}
+	c.table([]column{
+		{head: "DIMENSION", width: 23},
+		{head: "SCOPE", width: 13},
+		{head: "ROW", width: 5, right: true},
+		{head: "STATE", width: 11},
+		{head: "INTERVAL", wraps: true},
+	}, cells)
+}
+
+func (c *cli) printAudit(lines []sqlstore.AuditLine) {
+	rows := make([][]any, len(lines))
+	for i, l := range lines {
+		rows[i] = []any{control.Time(l.At), l.Actor, l.Action, l.Object, l.Reason}
+	}
+	c.table([]column{
+		{head: "AT", width: 23},
+		{head: "WHO", width: 15},
+		{head: "WHAT", width: 17},
+		{head: "OBJECT", width: 19},
+		{head: "WHY", wraps: true},
+	}, rows)
 }
 
 func (c *cli) auditCmd() *cobra.Command {
@@ -116,27 +138,20 @@ func (c *cli) auditCmd() *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List the newest of what people did, or with --all of all lines", Example: "  patra audit list --object source/crossref", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			n, err := c.openRead(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer n.Close() //nolint:errcheck // nothing was written to it
-			read := n.Store.Decisions
-			if all {
-				read = n.Store.Audits
-			}
-			lines, err := read(cmd.Context(), object, limit)
-			if err != nil {
-				return err
-			}
-			if c.json {
+			return c.withReader(cmd.Context(), func(ctx context.Context, n *node.Node) error {
+				read := n.Store.Decisions
+				if all {
+					read = n.Store.Audits
+				}
+				lines, err := read(ctx, object, limit)
+				if err != nil {
+					return err
+				}
 				if lines == nil {
 					lines = []sqlstore.AuditLine{}
 				}
-				return c.printJSON(map[string]any{"audit": lines})
-			}
-			c.printAudit(lines)
-			return nil
+				return c.show(map[string]any{"audit": lines}, func() { c.printAudit(lines) })
+			})
 		},
 	}
 	list.Flags().StringVar(&object, "object", "", "only lines about one object, such as source/crossref")

@@ -113,15 +113,16 @@ func (c *cli) hold(cmd *cobra.Command, code string, pause bool, f *changeFlags, 
 	if err := f.need(cmd, true); err != nil {
 		return err
 	}
-	n, err := c.open(cmd.Context(), 1)
-	if err != nil {
+	return c.withNode(cmd.Context(), func(ctx context.Context, n *node.Node) error {
+		return c.holdSource(ctx, n, code, pause, f, r)
+	})
+}
+
+func (c *cli) holdSource(ctx context.Context, n *node.Node, code string, pause bool, f *changeFlags, r *resumption) error {
+	if err := c.known(ctx, n, code); err != nil {
 		return err
 	}
-	defer n.Close() //nolint:errcheck // everything is committed
-	if err := c.known(cmd.Context(), n, code); err != nil {
-		return err
-	}
-	was, err := n.Store.SourceState(cmd.Context(), code)
+	was, err := n.Store.SourceState(ctx, code)
 	if err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func (c *cli) hold(cmd *cobra.Command, code string, pause bool, f *changeFlags, 
 	changes := is.Paused != was.Paused || is.Stopped != was.Stopped
 	checks := !pause && was.Stopped && !r.force
 	if checks && !f.dryRun {
-		if err := c.mustPass(cmd.Context(), n, code, r.at); err != nil {
+		if err := c.mustPass(ctx, n, code, r.at); err != nil {
 			return err
 		}
 	}
@@ -143,7 +144,7 @@ func (c *cli) hold(cmd *cobra.Command, code string, pause bool, f *changeFlags, 
 		if pause {
 			a.Action = "SOURCE_PAUSE"
 		}
-		if err := n.Store.Hold(cmd.Context(), code, is.Paused, is.Stopped, a); err != nil {
+		if err := n.Store.Hold(ctx, code, is.Paused, is.Stopped, a); err != nil {
 			return err
 		}
 	}

@@ -157,7 +157,7 @@ func TestGapLine_SaysWhatItWaitsFor(t *testing.T) {
 		"(tried again once mini is resumed)":       {Stopped: true},
 	} {
 		var out bytes.Buffer
-		c := &cli{out: &out, err: &out}
+		c := &cli{printer: printer{out: &out, err: &out}}
 		c.printReport(&node.Report{Operation: harvest.Harvest, Source: "mini", Status: "PARTIAL", State: state, Gaps: []node.ReportGap{{Status: "FAILED", Reason: "schema_drift", RetryAt: &at}}})
 		if !strings.Contains(out.String(), want) || strings.Count(out.String(), "tried again") != 1 {
 			t.Errorf("want %s:\n%s", want, out.String())

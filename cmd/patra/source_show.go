@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
+	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -27,54 +29,59 @@ func (c *cli) sourceListCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the sources and what is in force of each", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			n, err := c.open(cmd.Context(), 1)
-			if err != nil {
-				return err
-			}
-			defer n.Close() //nolint:errcheck // nothing was written to it
-			all, err := n.Registry.List(cmd.Context())
-			if err != nil {
-				return err
-			}
-			views := []listedView{}
-			for _, e := range all {
-				st, err := n.Store.SourceState(cmd.Context(), e.Code)
-				if err != nil {
-					return err
-				}
-				v := listedView{
-					Code: e.Code, Name: e.Name, Origin: e.Origin, Applied: e.Applied, State: "ready",
-					SourceRows: e.InForce[source.ScopeSource], TaskRows: e.InForce[source.ScopeTask], NextChange: optional(e.NextChange),
-				}
-				switch {
-				case st.Stopped:
-					v.State, v.Reason, v.Since = "stopped", st.Reason, optional(st.Since)
-				case st.Paused:
-					v.State, v.Reason, v.Since = "paused", st.Reason, optional(st.Since)
-				case !e.Applied:
-					v.Reason = "applied when first asked for"
-				case e.Newer:
-					v.Reason = "this patra comes with another pack: patra source apply " + e.Code + " --dry-run"
-				}
-				views = append(views, v)
-			}
-			if c.json {
-				return c.printJSON(map[string]any{"sources": views})
-			}
-			c.printf("%-16s %-24s %-8s %6s %5s  %-21s %-8s %s\n", "SOURCE", "NAME", "ORIGIN", "SOURCE", "TASK", "NEXT CHANGE", "STATE", "REASON")
-			for _, v := range views {
-				next := "-"
-				if v.NextChange != nil {
-					next = v.NextChange.String()
-				}
-				c.printf("%-16s %-24s %-8s %6d %5d  %-21s %-8s %s\n", v.Code, v.Name, v.Origin, v.SourceRows, v.TaskRows, next, v.State, v.Reason)
-			}
-			return nil
+			return c.withNode(cmd.Context(), c.listSources)
 		},
 	}
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }
+
+func (c *cli) listSources(ctx context.Context, n *node.Node) error {
+	all, err := n.Registry.List(ctx)
+	if err != nil {
+		return err
+	}
+	views := []listedView{}
+	for _, e := range all {
+		st, err := n.Store.SourceState(ctx, e.Code)
+		if err != nil {
+			return err
+		}
+		v := listedView{
+			Code: e.Code, Name: e.Name, Origin: e.Origin, Applied: e.Applied, State: holdWord(st),
+			SourceRows: e.InForce[source.ScopeSource], TaskRows: e.InForce[source.ScopeTask], NextChange: optional(e.NextChange),
+		}
+		switch {
+		case st.Stopped || st.Paused:
+			v.Reason = st.Reason
+			v.Since = optional(st.Since)
+		case !e.Applied:
+			v.Reason = "applied when first asked for"
+		case e.Newer:
+			v.Reason = "this patra comes with another pack: patra source apply " + e.Code + " --dry-run"
+		}
+		views = append(views, v)
+	}
+	return c.show(map[string]any{"sources": views}, func() {
+		rows := make([][]any, len(views))
+		for i, v := range views {
+			rows[i] = []any{v.Code, v.Name, v.Origin, v.SourceRows, v.TaskRows, v.NextChange, withGlyph(v.State, holdFamilies[v.State]), v.Reason}
+		}
+		c.table([]column{
+			{head: "SOURCE", width: 15},
+			{head: "NAME", width: 23, wraps: true},
+			{head: "ORIGIN", width: 7},
+			{head: "SOURCE", right: true},
+			{head: "TASK", right: true},
+			{head: "NEXT CHANGE", width: 19},
+			{head: "STATE", width: 7},
+			{head: "REASON", wraps: true},
+		}, rows)
+	})
+}
+
+// holdFamilies are the families of what a source may be.
+var holdFamilies = map[string]control.Family{"ready": control.OK, "paused": control.Off, "stopped": control.Stopped}
 
 type choiceView struct {
 	Dimension source.Dimension   `json:"dimension"`
@@ -118,22 +125,19 @@ func (c *cli) sourceShowCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			n, err := c.open(cmd.Context(), 1)
-			if err != nil {
-				return err
-			}
-			defer n.Close() //nolint:errcheck // nothing was written to it
-			e, err := n.Registry.Show(cmd.Context(), args[0], op, when)
-			if err != nil {
-				return err
-			}
-			if err := c.printContract(e); err != nil {
-				return err
-			}
-			if len(e.Violations) > 0 {
-				return exitError(exitUsage)
-			}
-			return nil
+			return c.withNode(cmd.Context(), func(ctx context.Context, n *node.Node) error {
+				e, err := n.Registry.Show(ctx, args[0], op, when)
+				if err != nil {
+					return err
+				}
+				if err := c.printContract(e); err != nil {
+					return err
+				}
+				if len(e.Violations) > 0 {
+					return exitError(exitUsage)
+				}
+				return nil
+			})
 		},
 	}
 	cmd.Flags().StringVar(&operation, "operation", "", "harvest (default), backfill or update")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"runtime"
 	"runtime/debug"
 
@@ -30,16 +29,10 @@ func (c *cli) versionCmd() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		RunE: func(*cobra.Command, []string) error {
-			if !c.json {
+			view := map[string]string{"version": version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH}
+			return c.show(view, func() {
 				c.printf("patra %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-				return nil
-			}
-			b, err := json.Marshal(map[string]string{"version": version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
-			if err != nil {
-				return err
-			}
-			c.printf("%s\n", b)
-			return nil
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")

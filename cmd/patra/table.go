@@ -1,0 +1,220 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/width"
+
+	"github.com/papertrace/patra/internal/app/control"
+)
+
+// column is one column of a table.
+type column struct {
+	head string
+	// width is how wide it is at least, where there is room.
+	width int
+	// right puts numbers under each other.
+	right bool
+	// wraps lets long text go on below where the terminal is too narrow for it.
+	wraps bool
+}
+
+// cell is what stands in one place of a table.
+type cell struct {
+	text   string
+	family control.Family // of a state, else empty
+}
+
+const (
+	columnGap = 2
+	// narrowest is how few columns text is wrapped into.
+	narrowest = 12
+)
+
+// table prints rows under their heads. Into a pipe each row is one line with all
+// of its text. On a terminal the table fits its width: long text is wrapped, and
+// where even that is too wide each row becomes a block with one value a line.
+func (p *printer) table(columns []column, rows [][]any) {
+	cells := make([][]cell, len(rows))
+	for i, row := range rows {
+		for _, v := range row {
+			cells[i] = append(cells[i], p.cell(v))
+		}
+	}
+	widths, fits := fitColumns(columns, cells, p.screen.width)
+	if !fits {
+		p.blocks(columns, cells)
+		return
+	}
+	heads := make([]cell, len(columns))
+	for i, c := range columns {
+		heads[i].text = c.head
+	}
+	p.line(columns, widths, heads)
+	for _, row := range cells {
+		p.line(columns, widths, row)
+	}
+}
+
+// cell is a value as a table shows it. What is not there is a dash.
+func (p *printer) cell(v any) cell {
+	var out cell
+	switch v := v.(type) {
+	case stated:
+		out = cell{p.text(v), v.family}
+	case string:
+		out.text = v
+	default:
+		if r := reflect.ValueOf(v); !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil() {
+			out.text = "-"
+			break
+		}
+		out.text = fmt.Sprint(v)
+	}
+	// A line end in a text of strangers would begin another row.
+	out.text = strings.NewReplacer("\n", " ", "\t", " ").Replace(printable(out.text))
+	return out
+}
+
+// fitColumns finds how wide each column is on a screen, and whether they fit there.
+// A screen of width 0 has room for all.
+func fitColumns(columns []column, rows [][]cell, screen int) ([]int, bool) {
+	least := make([]int, len(columns)) // as wide as their contents
+	wished := make([]int, len(columns))
+	for i, c := range columns {
+		least[i] = textWidth(c.head)
+		for _, row := range rows {
+			least[i] = max(least[i], textWidth(row[i].text))
+		}
+		wished[i] = max(least[i], c.width)
+	}
+	if screen == 0 || total(wished) <= screen {
+		return wished, true
+	}
+	for over := total(least) - screen; over > 0; over-- {
+		widest := -1
+		for i, c := range columns {
+			floor := max(narrowest, textWidth(c.head))
+			if c.wraps && least[i] > floor && (widest < 0 || least[i] > least[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return least, false
+		}
+		least[widest]--
+	}
+	return least, true
+}
+
+func total(widths []int) int {
+	sum := columnGap * (len(widths) - 1)
+	for _, w := range widths {
+		sum += w
+	}
+	return sum
+}
+
+// line prints one row, on several lines where its text is wrapped.
+func (p *printer) line(columns []column, widths []int, row []cell) {
+	parts := make([][]string, len(row))
+	lines := 1
+	for i, c := range row {
+		parts[i] = []string{c.text}
+		if columns[i].wraps {
+			parts[i] = wrapped(c.text, widths[i])
+		}
+		lines = max(lines, len(parts[i]))
+	}
+	for k := range lines {
+		var b strings.Builder
+		for i, c := range row {
+			text := ""
+			if k < len(parts[i]) {
+				text = parts[i][k]
+			}
+			pad := strings.Repeat(" ", max(0, widths[i]-textWidth(text)))
+			if columns[i].right {
+				text = pad + text
+				pad = ""
+			}
+			b.WriteString(p.coloured(text, c.family))
+			b.WriteString(pad)
+			b.WriteString(strings.Repeat(" ", columnGap))
+		}
+		p.printf("%s\n", styled(strings.TrimRight(b.String(), " ")))
+	}
+}
+
+// blocks prints each row as lines of a head and its value.
+func (p *printer) blocks(columns []column, rows [][]cell) {
+	wide := 0
+	for _, c := range columns {
+		wide = max(wide, textWidth(c.head))
+	}
+	for i, row := range rows {
+		if i > 0 {
+			p.printf("\n")
+		}
+		for k, c := range columns {
+			p.printf("%s%s  %s\n", c.head, strings.Repeat(" ", wide-textWidth(c.head)), styled(p.coloured(row[k].text, row[k].family)))
+		}
+	}
+}
+
+// textWidth is how many columns of a terminal a text takes: two for a wide
+// character such as an ideograph, none for a mark on the character before.
+func textWidth(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+func runeWidth(r rune) int {
+	if r < 0x300 {
+		return 1
+	}
+	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	default:
+		return 1
+	}
+}
+
+// wrapped breaks a text into lines of at most n columns, at spaces where it can.
+func wrapped(text string, n int) []string {
+	var lines []string
+	for textWidth(text) > n {
+		end := bytesWithin(text, n)
+		next := end
+		if space := strings.LastIndexByte(text[:min(end+1, len(text))], ' '); space > 0 {
+			end = space
+			next = space + 1
+		}
+		lines = append(lines, text[:end])
+		text = text[next:]
+	}
+	return slices.Concat(lines, []string{text})
+}
+
+// bytesWithin is how many bytes of a text fit into n columns, at least one character of it.
+func bytesWithin(text string, n int) int {
+	used := 0
+	for i, r := range text {
+		used += runeWidth(r)
+		if used > n && i > 0 {
+			return i
+		}
+	}
+	return len(text)
+}

@@ -1,0 +1,62 @@
+package control
+
+import "github.com/papertrace/patra/internal/domain/harvest"
+
+// Family groups the states of plans, slices, tasks, sources and credentials by
+// what they mean to whoever looks after them. Command line, console and API show
+// a state as the glyph of its family and its own word, in that order.
+type Family string
+
+// The families. A gap has none: it is time that no slice covers, not a state.
+const (
+	Waiting  Family = "waiting"  // nothing is done now, something will be
+	Active   Family = "active"   // somebody works on it
+	OK       Family = "ok"       // done, or ready for use
+	Partial  Family = "partial"  // done in part, or put aside
+	Failed   Family = "failed"   // it ended without success
+	Off      Family = "off"      // somebody took it out of use
+	Stopped  Family = "stopped"  // a fatal fault took it out of use
+	Remarked Family = "remarked" // it works, and something about it wants a look
+)
+
+var glyphs = map[Family]string{
+	Waiting: "·", Active: "▶", OK: "✓", Partial: "◐", Failed: "✕", Off: "⊘", Stopped: "■", Remarked: "!",
+}
+
+// Glyph is one character that stands for the family.
+func (f Family) Glyph() string { return glyphs[f] }
+
+// PlanFamily is the family of a plan's state.
+func PlanFamily(s harvest.PlanState) Family {
+	switch s {
+	case harvest.PlanDraft:
+		return Waiting
+	case harvest.PlanSlicing:
+		return Active
+	case harvest.PlanPartial:
+		return Partial
+	case harvest.PlanFailed:
+		return Failed
+	case harvest.PlanCancelled:
+		return Off
+	default: // READY and COMPLETED
+		return OK
+	}
+}
+
+// SliceFamily is the family of a slice's state. A slice that is ready waits for
+// its task to be worked on.
+func SliceFamily(s harvest.SliceState) Family {
+	switch s {
+	case harvest.SliceFailed:
+		return Failed
+	case harvest.SliceDone:
+		return OK
+	case harvest.SliceResliced:
+		return Partial
+	case harvest.SliceCancelled:
+		return Off
+	default: // PENDING and READY
+		return Waiting
+	}
+}
