@@ -278,7 +278,7 @@ func (s *session) details(ctx context.Context, call source.Call, takes func(id s
 // together, they are halved until the guilty ones stand alone (M8, R27): these
 // are returned as refused, the details of the others in one answer.
 func (s *session) together(ctx context.Context, call source.Call) (ans source.Answer, refused refusals, err error) {
-	ans, err = s.e.up.Ask(ctx, s.spec, call)
+	ans, err = s.question(ctx, call)
 	if err == nil {
 		s.unheard = 0
 		return ans, refused, nil

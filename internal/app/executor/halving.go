@@ -193,7 +193,7 @@ func (s *session) halving(ctx context.Context, call source.Call, p source.Purpos
 		ask: func(ids []string) (source.Answer, error) {
 			part := call
 			part.Purpose, part.IDs = p, ids
-			return s.e.up.Ask(ctx, s.spec, part)
+			return s.question(ctx, part)
 		},
 	}
 }

@@ -31,7 +31,7 @@ func (s *session) move(ctx context.Context, pos harvest.Position, facts harvest.
 // recount asks how many records the slice holds now, nil if that cannot be had.
 // A fault that stops the source, or the end of the work, is an error.
 func (s *session) recount(ctx context.Context) (*int64, source.Traffic, error) {
-	ans, err := s.e.up.Ask(ctx, s.spec, source.Call{
+	ans, err := s.question(ctx, source.Call{
 		Purpose: source.ForCount, Window: s.job.Spec.NominalWindow(), Range: s.job.Spec.Range, BaseURL: s.job.BaseURL,
 		Correlation: fmt.Sprintf("ing-%d-count", s.run),
 	})

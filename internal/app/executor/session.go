@@ -21,6 +21,8 @@ type session struct {
 	// paging by which this slice is walked, with its own page size and range.
 	paging harvest.Paging
 	log    *slog.Logger
+	// trust in the lease, without which nothing is asked.
+	trust *trust
 	// stop ends when no new page should be begun.
 	stop context.Context
 
@@ -65,11 +67,15 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 	log := e.log.With("source", job.Provenance, "plan", job.Plan, "task", job.Lease.Task, "lease", job.Lease.Fence)
 	ctx, cancel := context.WithCancelCause(work)
 	defer cancel(nil)
+	begun := time.Now()
 	res, err := e.store.StartRun(ctx, job.Lease)
 	if err != nil {
 		return e.storeEnd(ctx, job, log, err)
 	}
-	s := &session{e: e, job: job, log: log.With("attempt", res.Attempt), stop: stop, run: res.Run, spent: res.Spent, walk: res.Walk, batchNo: res.BatchNo, begun: time.Now()}
+	s := &session{
+		e: e, job: job, log: log.With("attempt", res.Attempt), stop: stop, trust: newTrust(e.cfg.LeaseTTL, begun),
+		run: res.Run, spent: res.Spent, walk: res.Walk, batchNo: res.BatchNo, begun: time.Now(),
+	}
 	if err := s.describe(ctx); err != nil {
 		return s.end(work, err)
 	}
@@ -134,13 +140,16 @@ func (e *Executor) storeEnd(ctx context.Context, job harvest.Job, log *slog.Logg
 }
 
 // codeStore is why a task failed whose page the store would not take, though it
-// takes others. codeUnknown is why a run ended whose commit may have happened.
+// takes others. codeUnknown is why a run ended whose commit may have happened,
+// codeUnrenewed why one did whose lease could not be renewed in time.
 const (
-	codeStore   = "store_error"
-	codeUnknown = "outcome_unknown"
+	codeStore     = "store_error"
+	codeUnknown   = "outcome_unknown"
+	codeUnrenewed = "lease_unrenewed"
 )
 
-// renew keeps the lease while the work goes on, and cancels it if refused.
+// renew keeps the lease while the work goes on, and cancels it if refused. While
+// the store cannot be reached the work goes on as long as the lease is trusted.
 func (s *session) renew(ctx context.Context, cancel context.CancelCauseFunc) {
 	t := time.NewTicker(s.e.cfg.LeaseTTL / 3)
 	defer t.Stop()
@@ -150,13 +159,18 @@ func (s *session) renew(ctx context.Context, cancel context.CancelCauseFunc) {
 			return
 		case <-t.C:
 		}
+		begun := time.Now()
 		err := s.e.store.RenewLease(ctx, s.job.Lease)
+		if err == nil {
+			s.trust.renewed(begun)
+			continue
+		}
 		if errors.Is(err, harvest.ErrLeaseLost) || errors.Is(err, harvest.ErrHeld) || errors.Is(err, harvest.ErrStoreGone) {
 			cancel(err)
 			return
 		}
-		if err != nil && ctx.Err() == nil {
-			s.log.Warn("lease not renewed", "err", err)
+		if ctx.Err() == nil {
+			s.log.Warn("lease not renewed", "trusted_for", max(0, s.trust.left()), "err", err)
 		}
 	}
 }
@@ -196,6 +210,9 @@ func (s *session) end(work context.Context, err error) error {
 		end.Outcome, end.Code, end.Delay = harvest.Released, f.Code, f.RetryAfter
 	case f.Code == "quota_wait": // nobody asked us to stay away: no reason to pause the source
 		end.Outcome, end.Code, end.Delay = harvest.Released, f.Code, min(f.RetryAfter, harvest.LongestWait)
+	case f.Code == codeUnrenewed: // the task may be another's by now: then the store refuses this too
+		end.Outcome = harvest.Released
+		end.Code = f.Code
 	case f.Code == harvest.CodeQuiet: // who takes tasks knows until when
 		end.Outcome, end.Code = harvest.Released, f.Code
 	case f.Level == harvest.Fatal:

@@ -69,10 +69,12 @@ func (s *session) batchOpen(st step) harvest.BatchOpen {
 
 // open claims the page of st in a transaction of its own.
 func (s *session) open(ctx context.Context, st step) (step, error) {
+	begun := time.Now()
 	o, err := s.e.store.OpenBatch(ctx, s.job.Lease, s.batchOpen(st))
 	if err != nil {
 		return st, err
 	}
+	s.trust.renewed(begun)
 	st.opened = &o
 	return st, nil
 }
@@ -133,10 +135,12 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 				pending = s.ask(ctx, *following)
 			}
 		}
+		begun := time.Now()
 		c, err := s.e.store.CommitBatch(ctx, s.job, b, open, ahead)
 		if err != nil {
 			return false, err
 		}
+		s.trust.renewed(begun)
 		letGo()
 		s.committed(b, c)
 		if st.phase == harvest.PhaseSearch {
@@ -193,7 +197,7 @@ func (s *session) ask(ctx context.Context, st step) chan reply {
 			out <- s.askDetails(ctx, st)
 			return
 		}
-		ans, err := s.e.up.Ask(ctx, s.spec, s.call(st))
+		ans, err := s.question(ctx, s.call(st))
 		out <- reply{ans: ans, err: err}
 	})
 	return out
