@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,6 +25,9 @@ var notARule = []string{"P50", "P95", "P99", "P256"}
 // citations returns the numbers cited in a text. Every character may be the end
 // of one citation and the beginning of the next.
 func citations(text string) []string {
+	if !mayCite(text) {
+		return nil
+	}
 	var found []string
 	for at := 0; at < len(text); {
 		m := citation.FindStringSubmatchIndex(text[at:])
@@ -37,6 +41,16 @@ func citations(text string) []string {
 		}
 	}
 	return found
+}
+
+// mayCite is a quick look, which spares most lines the slow one.
+func mayCite(text string) bool {
+	for i := 1; i < len(text); i++ {
+		if text[i] >= '1' && text[i] <= '9' && strings.IndexByte("RCPIMA", text[i-1]) >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // eachFile calls f with every file of the tree that one of the endings fits,
@@ -63,6 +77,117 @@ func eachFile(t *testing.T, endings []string, f func(name, text string)) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// registered is an entry of docs/rulings.md, namedTest a test that a document
+// names: of a package, a case of the suite of stores, or several by the beginning
+// of their names.
+var (
+	registered = regexp.MustCompile(`(?m)^- \*\*([RCPIMA][0-9]+(?:\.[0-9])?) `)
+	namedTest  = regexp.MustCompile("`(?:([a-z]+)\\.)?((?:Test|Fuzz)[A-Za-z0-9]+(?:_[A-Za-z0-9_]*)?)(/[^` ]*)?(\\.\\.\\.)?`")
+)
+
+const register = "docs/rulings.md"
+
+// TestRulings_EveryNumberCitedIsThere: a comment, a test or a document that cites a rule
+// is of no use to a reader who cannot look it up.
+func TestRulings_EveryNumberCitedIsThere(t *testing.T) {
+	b, err := os.ReadFile(register)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, m := range registered.FindAllStringSubmatch(string(b), -1) {
+		if known[m[1]] {
+			t.Errorf("%s: %s is there twice", register, m[1])
+		}
+		known[m[1]] = true
+	}
+	cited := 0
+	eachFile(t, []string{".go", ".md", ".yaml", ".sql", ".sh", ".json", "Makefile", ".ci/run"}, func(name, text string) {
+		for i, line := range strings.Split(text, "\n") {
+			for _, number := range citations(line) {
+				cited++
+				if !known[number] {
+					t.Errorf("%s:%d cites %s, which is not in %s", name, i+1, number, register)
+				}
+			}
+		}
+	})
+	if cited < 500 {
+		t.Fatalf("only %d citations seen", cited)
+	}
+}
+
+// TestRulings_TestsNamedExist: every entry of the register names a test that
+// proves it, and every test that a document names is there.
+func TestRulings_TestsNamedExist(t *testing.T) {
+	tests := map[string][]string{} // the folders that have a test of that name
+	cases := ""
+	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Za-z0-9_]+)\(`)
+	eachFile(t, []string{".go"}, func(name, text string) {
+		if strings.HasSuffix(name, "_test.go") {
+			for _, m := range declared.FindAllStringSubmatch(text, -1) {
+				tests[m[1]] = append(tests[m[1]], path.Base(path.Dir(name)))
+			}
+		}
+		if strings.HasPrefix(name, "internal/storetest/") || strings.HasPrefix(name, "internal/infra/sqlstore/") {
+			cases += text
+		}
+	})
+	eachFile(t, []string{".md"}, func(doc, text string) {
+		for _, m := range namedTest.FindAllStringSubmatch(text, -1) {
+			folder, name, sub, more := m[1], m[2], m[3], m[4] != ""
+			switch {
+			case folder != "" && !slices.Contains(tests[name], folder):
+				t.Errorf("%s names %s of a package %s, which has no such test", doc, name, folder)
+			case more && !hasPrefix(tests, name):
+				t.Errorf("%s names tests that begin with %s, and there are none", doc, name)
+			case !more && tests[name] == nil:
+				t.Errorf("%s names %s, which is no test", doc, name)
+			case name == "TestStore" && sub != "" && !strings.Contains(cases, strconv.Quote(path.Base(sub))):
+				t.Errorf("%s names %s, which is no case of the suite of stores", doc, sub)
+			}
+		}
+	})
+	b, err := os.ReadFile(register)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for entry := range strings.SplitSeq(string(b), "\n- ") {
+		if m := registered.FindStringSubmatch("- " + entry); m != nil && !strings.Contains(entry, "Test: `") {
+			t.Errorf("%s: %s names no test that proves it", register, m[1])
+		}
+	}
+}
+
+func hasPrefix(tests map[string][]string, prefix string) bool {
+	for name := range tests {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestDocuments_CitedAreHere: what a reader of this repository cannot open is
+// not cited; the thing itself is said instead.
+func TestDocuments_CitedAreHere(t *testing.T) {
+	elsewhere := []string{
+		"appendix a", "appendix b", "appendix c", "window-slicing", "ingest-design", "core-schema", "runtime-schema", "registry-guide",
+		"registry guide", "the guide's", "testux", "§",
+	}
+	eachFile(t, []string{".go", ".md", ".yaml", ".sql", ".sh", "Makefile"}, func(name, text string) {
+		if name == "rulings_test.go" {
+			return
+		}
+		text = strings.ToLower(text)
+		for _, words := range elsewhere {
+			if before, _, cited := strings.Cut(text, words); cited {
+				t.Errorf("%s:%d cites %q, which is not in this repository", name, 1+strings.Count(before, "\n"), words)
+			}
+		}
+	})
 }
 
 // mayHoldANumber are the strings of the program that hold the number of a rule

@@ -15,9 +15,9 @@ import (
 	"github.com/papertrace/patra/internal/sim"
 )
 
-// TestUX10_AdviceFitsTheFault: what passes by itself is waited for, anything else
+// TestAdvice_FitsTheFault: what passes by itself is waited for, anything else
 // is told with what to mend.
-func TestUX10_AdviceFitsTheFault(t *testing.T) {
+func TestAdvice_FitsTheFault(t *testing.T) {
 	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
 	_, url := oracle(t, sim.Config{Records: 100, Seed: 4, Sources: []string{"pubmed"}})
 	for _, c := range []struct {
@@ -54,9 +54,9 @@ func TestUX10_AdviceFitsTheFault(t *testing.T) {
 	}
 }
 
-// TestUX3_InterruptedSaysSo: it says that it was interrupted, what is kept and how
+// TestInterrupt_SaysSo: it says that it was interrupted, what is kept and how
 // to go on, and claims nothing that is not proven.
-func TestUX3_InterruptedSaysSo(t *testing.T) {
+func TestInterrupt_SaysSo(t *testing.T) {
 	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
 	patratest.Open(t, db, sqlstore.Options{})
 	_, url := oracle(t, sim.Config{Records: 2000, Seed: 4, Sources: []string{"crossref"}, Latency: 300 * time.Millisecond})
@@ -80,8 +80,8 @@ func TestUX3_InterruptedSaysSo(t *testing.T) {
 	}
 }
 
-// TestUX10_EveryRefusalHasANextStep: also what the machine refuses.
-func TestUX10_EveryRefusalHasANextStep(t *testing.T) {
+// TestAdvice_EveryRefusalHasANextStep: also what the machine refuses.
+func TestAdvice_EveryRefusalHasANextStep(t *testing.T) {
 	dir := t.TempDir()
 	db := "sqlite:" + filepath.Join(dir, "a.db")
 	patratest.Open(t, db, sqlstore.Options{})

@@ -6,9 +6,9 @@ import (
 	"github.com/papertrace/patra/internal/sim"
 )
 
-// TestUX2_PreviewRefusesWhatTheActRefuses: a preview goes the way of the change
+// TestPreview_RefusesWhatTheActRefuses: a preview goes the way of the change
 // itself, so that it ends as that would, and leaves nothing behind.
-func TestUX2_PreviewRefusesWhatTheActRefuses(t *testing.T) {
+func TestPreview_RefusesWhatTheActRefuses(t *testing.T) {
 	d := newDesk(t, sim.Config{Records: 200, Seed: 3})
 	d.must(0, "plan", "create", "mini")
 	both := func(want int, code string, args ...string) {

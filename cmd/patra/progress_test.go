@@ -8,9 +8,9 @@ import (
 	"github.com/papertrace/patra/internal/node"
 )
 
-// TestUX3_ProgressSaysWhyItWaits: the reason comes before the figures, which a
+// TestProgress_SaysWhyItWaits: the reason comes before the figures, which a
 // narrow terminal cuts off.
-func TestUX3_ProgressSaysWhyItWaits(t *testing.T) {
+func TestProgress_SaysWhyItWaits(t *testing.T) {
 	for _, c := range []struct {
 		p    node.Progress
 		want string

@@ -87,9 +87,9 @@ func TestR17_SourceWithoutCount(t *testing.T) {
 	}
 }
 
-// TestUX3_WaitsSayWhy: while the source is down the watch says that it does not
+// TestHarvest_WaitsSayWhy: while the source is down the watch says that it does not
 // answer, then that it rests and until when, and never a time that is past.
-func TestUX3_WaitsSayWhy(t *testing.T) {
+func TestHarvest_WaitsSayWhy(t *testing.T) {
 	dsn := patratest.SQLite.DSN(t)
 	synctest.Test(t, func(t *testing.T) {
 		r := patratest.NewRig(t, patratest.RigConfig{DSN: dsn, Sim: sim.Config{Records: 300, Seed: 5, LimitRPS: -1}, Node: node.Config{Poll: 5 * time.Second}, Packs: map[string]registry.Pack{

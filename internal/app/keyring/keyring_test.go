@@ -96,10 +96,10 @@ func (r *rig) walk(p source.Purpose) (names string, code string) {
 	}
 }
 
-// TestM14_SelectionChain is the truth table: endpoint before global, TASK
+// TestM1_SelectionChain is the truth table: endpoint before global, TASK
 // before SOURCE, in force, active, not resting, preferred, newest, id; and R45:
 // preferred never beats TASK, and the order is explicit.
-func TestM14_SelectionChain(t *testing.T) {
+func TestM1_SelectionChain(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		now, err := patratest.Open(t, e.DSN(t), sqlstore.Options{}).Now(t.Context())
 		if err != nil {
@@ -141,9 +141,9 @@ func TestM14_SelectionChain(t *testing.T) {
 	})
 }
 
-// TestM14_Health: a refused key rests, the next takes over, others learn of it;
+// TestM1_Health: a refused key rests, the next takes over, others learn of it;
 // an accepted one is whole again; equals take turns.
-func TestM14_Health(t *testing.T) {
+func TestM1_Health(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		r := newRig(t, e)
 		from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

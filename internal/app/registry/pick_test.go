@@ -171,7 +171,7 @@ func TestR44_NullInTaskRowIsThePlatformDefault(t *testing.T) {
 	checkPick(t, pickCase{name: "NULL over a value", want: 1, from: "TASK"}, con)
 }
 
-// TestR45_TaskIsRankedBeforeSource: the guide's UNION ALL ... LIMIT 1 takes
+// TestR45_TaskIsRankedBeforeSource: a UNION ALL with LIMIT 1 and no order takes
 // whichever comes first. Here the SOURCE row comes first in every order there
 // is: table, id, start.
 func TestR45_TaskIsRankedBeforeSource(t *testing.T) {
@@ -187,8 +187,7 @@ func TestR45_TaskIsRankedBeforeSource(t *testing.T) {
 	})
 }
 
-// TestR45_OneMissingDimensionLosesNoOther: the guide's comma join of all
-// dimensions is empty as soon as one has no row. C20: required dimensions fail
+// TestR45_OneMissingDimensionLosesNoOther: a plain join of all dimensions is empty as soon as one has no row. C20: required dimensions fail
 // by name, the others default with a note; one is taken away at a time.
 func TestR45_OneMissingDimensionLosesNoOther(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
@@ -251,12 +250,12 @@ func TestR45_OneMissingDimensionLosesNoOther(t *testing.T) {
 	})
 }
 
-// TestR45_EndpointsDoNotCollide: under the guide's unique index (provenance,
-// scope, task, start) esearch and efetch would be one row.
+// TestR45_EndpointsDoNotCollide: under a unique index of (provenance, scope, task,
+// start) without the name, esearch and efetch would be one row.
 func TestR45_EndpointsDoNotCollide(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		s := patratest.Open(t, e.DSN(t), sqlstore.Options{})
-		con := plant(t, s, "pubmed", guideRows("pubmed"))
+		con := plant(t, s, "pubmed", exampleRows("pubmed"))
 		var names []string
 		for _, ch := range source.Choose(con.Rows, harvest.Update, pickAt) {
 			if ch.Dimension == source.DimEndpoint && ch.Row != nil {
@@ -267,7 +266,7 @@ func TestR45_EndpointsDoNotCollide(t *testing.T) {
 			t.Errorf("endpoints in force: %v", names)
 		}
 		// One name twice in one slot is a collision.
-		r := guideRows("pubmed")[0]
+		r := exampleRows("pubmed")[0]
 		_, err := s.ChangeSource(t.Context(), con.Provenance, source.Audit{Actor: "t", Action: "TEST", Object: "x"}, func(source.Contents) ([]source.Change, error) {
 			return []source.Change{{Add: &r, Slot: r.Slot}}, nil
 		})
@@ -277,8 +276,8 @@ func TestR45_EndpointsDoNotCollide(t *testing.T) {
 	})
 }
 
-// TestR45_CredentialsByScopeBeforePreferred: the guide's SQL lets a preferred
-// SOURCE key win over the operation's own.
+// TestR45_CredentialsByScopeBeforePreferred: a preferred key of the source does not
+// win over the operation's own.
 func TestR45_CredentialsByScopeBeforePreferred(t *testing.T) {
 	key := func(id int64, endpoint string, scope source.Scope, preferred bool, from time.Time) source.Credential {
 		c := source.Credential{ID: id, Endpoint: endpoint, Scope: scope, Preferred: preferred, Status: source.CredentialActive, From: from}
@@ -302,9 +301,9 @@ func TestR45_CredentialsByScopeBeforePreferred(t *testing.T) {
 	}
 }
 
-// guideRows are the example rows of the registry guide, section 2.7, in our
-// columns.
-func guideRows(code string) []source.Row {
+// exampleRows are rows for two sources, some for the source and some for one
+// operation of it.
+func exampleRows(code string) []source.Row {
 	from := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 	row := func(d source.Dimension, scope source.Scope, op harvest.Operation, name string, body any) source.Row {
 		return source.Row{Slot: source.Slot{Dimension: d, Scope: scope, Task: op, Name: name}, From: from, Body: body}
@@ -337,12 +336,12 @@ func guideRows(code string) []source.Row {
 	}
 }
 
-// TestGuide_ExampleRowsPickAsItSays: PubMed update gets its TASK rows and the
+// TestRegistry_ExampleRowsArePicked: PubMed update gets its TASK rows and the
 // SOURCE row for HTTP; an operation without rows of its own gets only that.
-func TestGuide_ExampleRowsPickAsItSays(t *testing.T) {
+func TestRegistry_ExampleRowsArePicked(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		s := patratest.Open(t, e.DSN(t), sqlstore.Options{})
-		pubmed, crossref := plant(t, s, "pubmed", guideRows("pubmed")), plant(t, s, "crossref", guideRows("crossref"))
+		pubmed, crossref := plant(t, s, "pubmed", exampleRows("pubmed")), plant(t, s, "crossref", exampleRows("crossref"))
 		for _, c := range []struct {
 			con  source.Contents
 			op   harvest.Operation

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The thresholds of online re-slicing, from appendix B of the window-slicing
-// design (C17). They are advice: where a slice cannot be cut the walk goes on.
+// The thresholds at which a slice is cut while it is walked, to spare its source
+// (C17). They are advice: where a slice cannot be cut the walk goes on.
 const (
 	// MaxPagesSoft is how long a walk may be where cutting it costs nothing,
 	// MaxPagesHard where what was walked must be walked again.

@@ -247,8 +247,7 @@ func TestR13_SeenAscending(t *testing.T) {
 	}
 }
 
-// TestC17_Thresholds: one case per threshold of appendix B, just below and just
-// above it.
+// TestC17_Thresholds: one case per threshold, just below and just above it.
 func TestC17_Thresholds(t *testing.T) {
 	type pages = []harvest.PageCost
 	page := harvest.PageCost{At: recutFrom, Bytes: 1000}

@@ -11,9 +11,9 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// TestM14_EveryPairIsRanked holds any two credentials that differ in one thing
+// TestR45_EveryPairIsRanked holds any two credentials that differ in one thing
 // or several against the order endpoint, scope, preferred, newest, id.
-func TestM14_EveryPairIsRanked(t *testing.T) {
+func TestR45_EveryPairIsRanked(t *testing.T) {
 	var all []Credential
 	for bits := range 32 {
 		c := Credential{ID: int64(bits + 1), Scope: ScopeSource, Status: CredentialActive, From: noon.Add(-2 * time.Hour), Weight: 1}

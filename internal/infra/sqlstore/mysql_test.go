@@ -19,9 +19,9 @@ import (
 	"time"
 )
 
-// TestL1_NoPasswordIsPrinted: whatever form an address has, and whatever stands in
+// TestMySQL_NoPasswordIsPrinted: whatever form an address has, and whatever stands in
 // its password, an error about it does not repeat the password.
-func TestL1_NoPasswordIsPrinted(t *testing.T) {
+func TestMySQL_NoPasswordIsPrinted(t *testing.T) {
 	const secret = "SECRETPW"
 	for _, dsn := range []string{
 		"mysql://user:12/34SECRETPW@127.0.0.1:1/db",
@@ -57,9 +57,9 @@ func TestL1_NoPasswordIsPrinted(t *testing.T) {
 	}
 }
 
-// TestM2_ParametersAreKnownOrRefused: what an address asks for is done or
+// TestMySQL_ParametersAreKnownOrRefused: what an address asks for is done or
 // refused, never passed over.
-func TestM2_ParametersAreKnownOrRefused(t *testing.T) {
+func TestMySQL_ParametersAreKnownOrRefused(t *testing.T) {
 	garbage := filepath.Join(t.TempDir(), "garbage.pem")
 	if err := os.WriteFile(garbage, []byte("no certificate"), 0o600); err != nil {
 		t.Fatal(err)
@@ -109,9 +109,9 @@ func TestM2_ParametersAreKnownOrRefused(t *testing.T) {
 	}
 }
 
-// TestM2_TrustedForItsName: with ca=FILE a server is taken if that authority has
+// TestMySQL_TrustedForItsName: with ca=FILE a server is taken if that authority has
 // signed its certificate, for the name it is asked by where it has one.
-func TestM2_TrustedForItsName(t *testing.T) {
+func TestMySQL_TrustedForItsName(t *testing.T) {
 	ours, theirs := newAuthority(t), newAuthority(t)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ours.pem)
@@ -136,9 +136,9 @@ func TestM2_TrustedForItsName(t *testing.T) {
 	}
 }
 
-// TestM2_TLSToAServer connects in every way there is to a server that has made its
+// TestMySQL_TLSToAServer connects in every way there is to a server that has made its
 // certificates itself, and is refused where that server cannot prove itself.
-func TestM2_TLSToAServer(t *testing.T) {
+func TestMySQL_TLSToAServer(t *testing.T) {
 	server := os.Getenv("PATRA_TEST_MYSQL")
 	if server == "" {
 		t.Skip("no mysql server: set PATRA_TEST_MYSQL, or run make test with it installed")

@@ -14,10 +14,10 @@ import (
 	"github.com/papertrace/patra/internal/storetest"
 )
 
-// TestM4_TooLargeIsQuarantined: a server takes a megabyte at once. A page of which
+// TestR32_TooLargeIsQuarantined: a server takes a megabyte at once. A page of which
 // most items do not fit in one statement together is stored; an item that fits in
 // none is quarantined with the reason, and the rest of its page is stored.
-func TestM4_TooLargeIsQuarantined(t *testing.T) {
+func TestR32_TooLargeIsQuarantined(t *testing.T) {
 	const packet = 1 << 20
 	l := storetest.NewLab(t, patratest.StartServer(t, "--max-allowed-packet=1M").Engine())
 	item := func(id string, raw, fields int) harvest.Record {
