@@ -1,11 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
-	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/spf13/cobra"
 )
 
@@ -15,33 +14,13 @@ func (c *cli) coverageCmd() *cobra.Command {
 		Short: "Show which windows of a source are proven complete",
 		Args:  oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := c.openRead(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer n.Close() //nolint:errcheck // nothing was written to it
-			cov, err := n.Store.Coverage(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if len(cov) == 0 {
-				if err := c.known(cmd.Context(), n, args[0]); err != nil {
-					return err
-				}
-			}
-			if c.json {
-				if cov == nil {
-					cov = []sqlstore.Coverage{}
-				}
-				b, err := json.Marshal(map[string]any{"source": args[0], "namespaces": cov})
+			return c.reading(cmd.Context(), func(ctl *control.Control) error {
+				list, err := ctl.Coverage(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				c.printf("%s\n", b)
-				return nil
-			}
-			c.printCoverage(args[0], cov)
-			return nil
+				return c.show(list, func() { c.printCoverage(list) })
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
@@ -51,12 +30,13 @@ func (c *cli) coverageCmd() *cobra.Command {
 // coverageParts is how many parts of a window are named.
 const coverageParts = 4
 
-func (c *cli) printCoverage(code string, cov []sqlstore.Coverage) {
-	if len(cov) == 0 {
+func (c *cli) printCoverage(list control.CoverageList) {
+	code := list.Source
+	if len(list.Namespaces) == 0 {
 		c.printf("%s: nothing planned yet\nnext: patra harvest %s\n", code, code)
 		return
 	}
-	for _, v := range cov {
+	for _, v := range list.Namespaces {
 		c.printf("%s %s %s by %s, watermark %s\n", code, v.Operation, v.Namespace, v.CursorKey, v.Watermark)
 		if v.Query != "" {
 			c.printf("  %-8s %s\n", "query", v.Query)
@@ -70,7 +50,7 @@ func (c *cli) printCoverage(code string, cov []sqlstore.Coverage) {
 		}
 		for _, part := range []struct {
 			name string
-			list []sqlstore.Interval
+			list []control.Interval
 		}{{"proven", v.Proven}, {"open", v.Open}, {"failed", v.Failed}, {"missing", v.Missing}} {
 			for _, i := range part.list {
 				c.printf("  %-8s %s", part.name, windowText(i.From, i.To))
@@ -85,7 +65,7 @@ func (c *cli) printCoverage(code string, cov []sqlstore.Coverage) {
 }
 
 // partsText says which slices of a window are meant, where these are not all.
-func partsText(i sqlstore.Interval) string {
+func partsText(i control.Interval) string {
 	n := len(i.Ranges)
 	switch {
 	case n == 0:

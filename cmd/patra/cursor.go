@@ -5,15 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -32,37 +29,29 @@ func (c *cli) cursorListCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List cursors", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			n, err := c.openRead(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer n.Close() //nolint:errcheck // nothing was written to it
-			if src != "" {
-				if err := c.known(cmd.Context(), n, src); err != nil {
+			return c.reading(cmd.Context(), func(ctl *control.Control) error {
+				list, err := ctl.Cursors(cmd.Context(), src)
+				if err != nil {
 					return err
 				}
-			}
-			rows, err := n.Store.Cursors(cmd.Context(), src)
-			if err != nil {
-				return err
-			}
-			if c.json {
-				return c.printJSON(map[string]any{"cursors": rows})
-			}
-			if len(rows) == 0 {
-				c.printf("no cursors yet: nothing was planned\n")
-				return nil
-			}
-			c.printf("%-7s %-14s %-9s %-21s %-9s %-40s %s\n", "CURSOR", "SOURCE", "OPERATION", "PROVEN TO", "DIRECTION", "NAMESPACE", "QUERY")
-			for _, r := range rows {
-				c.printf("%-7d %-14s %-9s %-21s %-9s %-40.40s %s\n", r.ID, r.Source, r.Operation, short(r.Value), r.Direction, r.Namespace, shown(r.Query))
-			}
-			return nil
+				return c.show(list, func() { c.printCursors(list.Cursors) })
+			})
 		},
 	}
 	cmd.Flags().StringVar(&src, "source", "", "only of this source")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
+}
+
+func (c *cli) printCursors(rows []control.CursorRow) {
+	if len(rows) == 0 {
+		c.printf("no cursors yet: nothing was planned\n")
+		return
+	}
+	c.printf("%-7s %-14s %-9s %-21s %-9s %-40s %s\n", "CURSOR", "SOURCE", "OPERATION", "PROVEN TO", "DIRECTION", "NAMESPACE", "QUERY")
+	for _, r := range rows {
+		c.printf("%-7d %-14s %-9s %-21s %-9s %-40.40s %s\n", r.ID, r.Source, r.Operation, short(r.Value), r.Direction, r.Namespace, shown(r.Query))
+	}
 }
 
 func (c *cli) cursorShowCmd() *cobra.Command {
@@ -94,26 +83,17 @@ func (c *cli) cursorView(cmd *cobra.Command, args []string, limit int) error {
 	if err != nil {
 		return err
 	}
-	n, err := c.openRead(cmd.Context())
-	if err != nil {
-		return err
-	}
-	defer n.Close() //nolint:errcheck // nothing was written to it
-	cur, err := n.Store.Cursor(cmd.Context(), harvest.CursorID(id))
-	if err != nil {
-		return err
-	}
-	events, err := n.Store.CursorEvents(cmd.Context(), cur.ID, limit)
-	if err != nil {
-		return err
-	}
-	gaps, err := n.Store.CursorGaps(cmd.Context(), cur.ID)
-	if err != nil {
-		return err
-	}
-	if c.json {
-		return c.printJSON(map[string]any{"cursor": cur, "events": events, "held_by": gaps})
-	}
+	return c.reading(cmd.Context(), func(ctl *control.Control) error {
+		v, err := ctl.Cursor(cmd.Context(), harvest.CursorID(id), limit)
+		if err != nil {
+			return err
+		}
+		return c.show(v, func() { c.printCursor(v) })
+	})
+}
+
+func (c *cli) printCursor(v control.CursorView) {
+	cur := v.Cursor
 	c.printf("cursor %d  %s %s by %s, %s\n", cur.ID, cur.Source, cur.Operation, cur.Key, cur.Namespace)
 	if cur.Query != "" {
 		c.printf("  query     %s\n", cur.Query)
@@ -122,12 +102,12 @@ func (c *cli) cursorView(cmd *cobra.Command, args []string, limit int) error {
 	if cur.Observed != "" {
 		c.printf("  newest    record seen is of %s; that decides nothing\n", short(cur.Observed))
 	}
-	if len(gaps) > 0 {
-		c.printf("  held      by %d gaps\n", len(gaps))
-		c.printGaps(gaps)
+	if len(v.HeldBy) > 0 {
+		c.printf("  held      by %d gaps\n", len(v.HeldBy))
+		c.printGaps(v.HeldBy)
 	}
 	c.printf("%-21s %-10s %-21s %-21s %s\n", "TIME", "EVENT", "FROM", "TO", "BY")
-	for _, e := range events {
+	for _, e := range v.Events {
 		by := "the first plan"
 		switch {
 		case e.Remarks != "":
@@ -137,7 +117,6 @@ func (c *cli) cursorView(cmd *cobra.Command, args []string, limit int) error {
 		}
 		c.printf("%-21s %-10s %-21s %-21s %s\n", control.Time(e.At.Truncate(time.Second)), e.Kind, short(e.Prev), short(e.New), by)
 	}
-	return nil
 }
 
 // shown is a query in a list.
@@ -165,20 +144,9 @@ func (c *cli) cursorSkipCmd() *cobra.Command {
 			if to == "" {
 				return &usageError{cmd: cmd.CommandPath(), err: errors.New("skip needs --to: the instant up to which gaps are accepted")}
 			}
-			n, err := c.open(cmd.Context(), 1)
-			if err != nil {
-				return err
-			}
-			defer n.Close() //nolint:errcheck // everything is committed
-			cur, err := n.Store.Cursor(cmd.Context(), harvest.CursorID(id))
-			if err != nil {
-				return err
-			}
-			until, err := skipTo(cur.Operation, to)
-			if err != nil {
-				return err
-			}
-			return c.skip(cmd.Context(), n, cur, until, &f)
+			return c.changing(cmd.Context(), func(ctl *control.Control) error {
+				return c.skip(cmd.Context(), ctl, harvest.CursorID(id), to, &f)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "accept gaps up to this instant, of a BACKFILL back to it, of an UPDATE up to this number")
@@ -200,47 +168,39 @@ func skipTo(op harvest.Operation, text string) (harvest.Place, error) {
 }
 
 // skip accepts the gaps that a cursor has before it as far as a place.
-func (c *cli) skip(ctx context.Context, n *node.Node, cur sqlstore.CursorView, until harvest.Place, f *changeFlags) error {
-	gaps, err := n.Store.CursorGaps(ctx, cur.ID)
+func (c *cli) skip(ctx context.Context, ctl *control.Control, id harvest.CursorID, to string, f *changeFlags) error {
+	op, err := ctl.CursorOperation(ctx, id)
 	if err != nil {
 		return err
 	}
-	gaps = slices.DeleteFunc(gaps, func(g sqlstore.Gap) bool {
-		far := g.To
-		if cur.Direction == harvest.Backward {
-			far = g.From
-		}
-		return cur.Direction.Further(until.Time, far.Time)
-	})
-	for _, g := range gaps {
-		if f.dryRun {
-			break
-		}
-		a := c.audit(f.reason)
-		a.Action, a.Object = "GAP_ACCEPT", fmt.Sprintf("slice/%d", g.Slice)
-		if _, err := n.Store.AcceptGap(ctx, g.Slice, a); err != nil {
-			return err
-		}
-	}
-	if cur, err = n.Store.Cursor(ctx, cur.ID); err != nil {
+	until, err := skipTo(op, to)
+	if err != nil {
 		return err
 	}
-	if c.json {
-		if gaps == nil {
-			gaps = []sqlstore.Gap{}
+	if f.dryRun {
+		v, err := ctl.PreviewSkip(ctx, id, until)
+		if err != nil {
+			return err
 		}
-		return c.printJSON(map[string]any{"cursor": cur, "gaps": gaps, "accepted": len(gaps), "applied": !f.dryRun && len(gaps) > 0})
+		return c.show(v, func() { c.printSkip(v, until, true) })
 	}
+	v, err := ctl.Skip(ctx, id, until, c.by(f.reason))
+	if err != nil {
+		return err
+	}
+	return c.show(v, func() { c.printSkip(v, until, false) })
+}
+
+func (c *cli) printSkip(v control.Skipped, until harvest.Place, preview bool) {
 	switch {
-	case len(gaps) == 0:
-		c.printf("cursor %d: no gap ends by %s; it is proven to %s\n", cur.ID, until, short(cur.Value))
-	case f.dryRun:
-		c.printf("cursor %d: %d gaps would be accepted\n", cur.ID, len(gaps))
-		for _, g := range c.shown(gaps) {
+	case len(v.Gaps) == 0:
+		c.printf("cursor %d: no gap ends by %s; it is proven to %s\n", v.Cursor.ID, until, short(v.Cursor.Value))
+	case preview:
+		c.printf("cursor %d: %d gaps would be accepted\n", v.Cursor.ID, v.Accepted)
+		for _, g := range c.shown(v.Gaps) {
 			c.printf("would not be read: %s %s\n", partText(g.From, g.To, g.Range), g.Reason)
 		}
 	default:
-		c.printf("cursor %d: %d gaps accepted, it is now at %s\n", cur.ID, len(gaps), short(cur.Value))
+		c.printf("cursor %d: %d gaps accepted, it is now at %s\n", v.Cursor.ID, v.Accepted, short(v.Cursor.Value))
 	}
-	return nil
 }

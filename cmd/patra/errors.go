@@ -10,6 +10,7 @@ import (
 	"net"
 	"strings"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/app/reconcile"
 	"github.com/papertrace/patra/internal/app/registry"
@@ -161,10 +162,10 @@ func (c *cli) explain(ctx context.Context, err error) problem {
 	if errors.Is(err, reconcile.ErrNothingProven) {
 		return problem{"nothing_proven", err.Error(), "", "patra harvest SOURCE, or choose another --from and --to; patra coverage SOURCE shows what is proven", exitNotFound}
 	}
-	if errors.Is(err, sqlstore.ErrNotOpen) {
+	if errors.Is(err, control.ErrNotOpen) {
 		return problem{"not_open", err.Error(), "", "`patra plan show PLAN` shows its state; nothing was changed", exitConflict}
 	}
-	if errors.Is(err, sqlstore.ErrNoGap) {
+	if errors.Is(err, control.ErrNoGap) {
 		return problem{"no_gap", err.Error(), "", "`patra plan gaps SOURCE` lists the slices that can be accepted; nothing was changed", exitConflict}
 	}
 	if errors.Is(err, harvest.ErrNotFound) {

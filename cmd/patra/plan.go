@@ -1,14 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/spf13/cobra"
 )
 
@@ -22,28 +20,20 @@ func (c *cli) planGapsCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "gaps SOURCE", Short: "List the windows that hold the watermark", Args: oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := c.openRead(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer n.Close() //nolint:errcheck // nothing was written to it
-			if err := c.known(cmd.Context(), n, args[0]); err != nil {
-				return err
-			}
-			gaps, err := n.Store.Gaps(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if c.json {
-				return c.printJSON(map[string]any{"source": args[0], "gaps": gaps})
-			}
-			if len(gaps) == 0 {
-				c.printf("%s: no gaps\n", args[0])
-				return nil
-			}
-			c.printGaps(gaps)
-			c.notef("next: patra plan retry %s, or patra plan accept-gap SLICE --reason TEXT\n", args[0])
-			return nil
+			return c.reading(cmd.Context(), func(ctl *control.Control) error {
+				list, err := ctl.Gaps(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return c.show(list, func() {
+					if len(list.Gaps) == 0 {
+						c.printf("%s: no gaps\n", list.Source)
+						return
+					}
+					c.printGaps(list.Gaps)
+					c.notef("next: patra plan retry %s, or patra plan accept-gap SLICE --reason TEXT\n", list.Source)
+				})
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
@@ -54,7 +44,7 @@ func (c *cli) planGapsCmd() *cobra.Command {
 const shownGaps = 100
 
 // shown are the first of many gaps, and says so.
-func (c *cli) shown(gaps []sqlstore.Gap) []sqlstore.Gap {
+func (c *cli) shown(gaps []control.Gap) []control.Gap {
 	if len(gaps) <= shownGaps {
 		return gaps
 	}
@@ -62,7 +52,7 @@ func (c *cli) shown(gaps []sqlstore.Gap) []sqlstore.Gap {
 	return gaps[:shownGaps]
 }
 
-func (c *cli) printGaps(gaps []sqlstore.Gap) {
+func (c *cli) printGaps(gaps []control.Gap) {
 	gaps = c.shown(gaps)
 	wide := 50
 	for _, g := range gaps {
@@ -87,41 +77,26 @@ func (c *cli) planRetryCmd() *cobra.Command {
 			if err := f.need(cmd, true); err != nil {
 				return err
 			}
-			n, err := c.open(cmd.Context(), 1)
-			if err != nil {
-				return err
-			}
-			defer n.Close() //nolint:errcheck // everything is committed
-			if err := c.known(cmd.Context(), n, args[0]); err != nil {
-				return err
-			}
-			if f.dryRun {
-				gaps, err := n.Store.Gaps(cmd.Context(), args[0])
+			return c.changing(cmd.Context(), func(ctl *control.Control) error {
+				if f.dryRun {
+					v, err := ctl.PreviewRetry(cmd.Context(), args[0], cancelled)
+					if err != nil {
+						return err
+					}
+					return c.show(v, func() {
+						c.printf("%s: %d slices would be queued again\n", v.Source, v.Slices)
+						c.printGaps(v.Gaps)
+					})
+				}
+				v, err := ctl.Retry(cmd.Context(), args[0], cancelled, c.by(f.reason))
 				if err != nil {
 					return err
 				}
-				gaps = slices.DeleteFunc(gaps, func(g sqlstore.Gap) bool {
-					return g.Whole || g.Status != string(harvest.SliceFailed) && !cancelled
+				return c.show(v, func() {
+					c.printf("%s: %d slices queued again\n", v.Source, v.Slices)
+					c.notef("next: patra serve executor, which works on all that is queued; or run again the command that had them planned\n")
 				})
-				if c.json {
-					return c.printJSON(map[string]any{"source": args[0], "gaps": gaps, "slices": len(gaps), "applied": false})
-				}
-				c.printf("%s: %d slices would be queued again\n", args[0], len(gaps))
-				c.printGaps(gaps)
-				return nil
-			}
-			a := c.audit(f.reason)
-			a.Action, a.Object = "PLAN_RETRY", "source/"+args[0]
-			k, err := n.Store.RetryGaps(cmd.Context(), args[0], cancelled, a)
-			if err != nil {
-				return err
-			}
-			if c.json {
-				return c.printJSON(map[string]any{"source": args[0], "slices": k, "applied": true})
-			}
-			c.printf("%s: %d slices queued again\n", args[0], k)
-			c.notef("next: patra serve executor, which works on all that is queued; or run again the command that had them planned\n")
-			return nil
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&cancelled, "cancelled", false, "also slices that were cancelled one by one")
@@ -149,39 +124,29 @@ func (c *cli) planAcceptCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			n, err := c.open(cmd.Context(), 1)
-			if err != nil {
-				return err
-			}
-			defer n.Close() //nolint:errcheck // everything is committed
-			if f.dryRun {
-				w, err := n.Store.TryAcceptGap(cmd.Context(), harvest.SliceID(id))
-				if err != nil {
-					return err
-				}
-				s, err := n.Store.Slice(cmd.Context(), harvest.SliceID(id))
-				if err != nil {
-					return err
-				}
-				if c.json {
-					return c.printJSON(map[string]any{"slice": s, "watermark": w, "applied": false})
-				}
-				c.printf("slice %d would count as read, and the watermark would be %s; what lies in %s would never be asked for by this harvest\n", id, w, partText(s.From, s.To, s.Range))
-				return nil
-			}
-			a := c.audit(f.reason)
-			a.Action, a.Object = "GAP_ACCEPT", fmt.Sprintf("slice/%d", id)
-			w, err := n.Store.AcceptGap(cmd.Context(), harvest.SliceID(id), a)
-			if err != nil {
-				return err
-			}
-			if c.json {
-				return c.printJSON(map[string]any{"slice": id, "watermark": w, "applied": true})
-			}
-			c.printf("slice %d: gap accepted, watermark is %s\n", id, w)
-			return nil
+			return c.changing(cmd.Context(), func(ctl *control.Control) error {
+				return c.acceptGap(cmd.Context(), ctl, harvest.SliceID(id), &f)
+			})
 		},
 	}
 	c.holdFlags(cmd, &f)
 	return cmd
+}
+
+func (c *cli) acceptGap(ctx context.Context, ctl *control.Control, id harvest.SliceID, f *changeFlags) error {
+	if f.dryRun {
+		v, err := ctl.PreviewAccept(ctx, id)
+		if err != nil {
+			return err
+		}
+		return c.show(v, func() {
+			c.printf("slice %d would count as read, and the watermark would be %s; what lies in %s would never be asked for by this harvest\n",
+				id, v.Watermark, partText(v.Slice.From, v.Slice.To, v.Slice.Range))
+		})
+	}
+	v, err := ctl.AcceptGap(ctx, id, c.by(f.reason))
+	if err != nil {
+		return err
+	}
+	return c.show(v, func() { c.printf("slice %d: gap accepted, watermark is %s\n", v.Slice, v.Watermark) })
 }

@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -29,29 +26,20 @@ func (c *cli) planCancelCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			n, err := c.open(cmd.Context(), 1)
-			if err != nil {
-				return err
-			}
-			defer n.Close() //nolint:errcheck // everything is committed
-			scope, object := sqlstore.CancelScope{Plan: harvest.PlanID(id)}, fmt.Sprintf("plan/%d", id)
+			scope := control.CancelScope{Plan: harvest.PlanID(id)}
 			if slice {
-				scope, object = sqlstore.CancelScope{Slice: harvest.SliceID(id)}, fmt.Sprintf("slice/%d", id)
+				scope = control.CancelScope{Slice: harvest.SliceID(id)}
 			}
-			a := c.audit(f.reason)
-			a.Action, a.Object = "PLAN_CANCEL", object
-			if f.dryRun {
-				return c.previewCancel(cmd.Context(), n, scope, a)
-			}
-			k, err := n.Store.Cancel(cmd.Context(), scope, a)
-			if err != nil {
-				return err
-			}
-			if c.json {
-				return c.printJSON(map[string]any{"object": object, "slices": k, "applied": true})
-			}
-			c.printf("%s: %d slices given up\n", object, k)
-			return nil
+			return c.changing(cmd.Context(), func(ctl *control.Control) error {
+				if f.dryRun {
+					return c.previewCancel(cmd.Context(), ctl, scope)
+				}
+				v, err := ctl.Cancel(cmd.Context(), scope, c.by(f.reason))
+				if err != nil {
+					return err
+				}
+				return c.show(v, func() { c.printf("%s: %d slices given up\n", v.Object, v.Slices) })
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&slice, "slice", false, "the number is that of a slice")
@@ -60,33 +48,16 @@ func (c *cli) planCancelCmd() *cobra.Command {
 }
 
 // previewCancel shows what would be given up, if it would not be refused.
-func (c *cli) previewCancel(ctx context.Context, n *node.Node, scope sqlstore.CancelScope, a source.Audit) error {
-	k, err := n.Store.TryCancel(ctx, scope, a)
+func (c *cli) previewCancel(ctx context.Context, ctl *control.Control, scope control.CancelScope) error {
+	v, err := ctl.PreviewCancel(ctx, scope)
 	if err != nil {
 		return err
 	}
-	if scope.Slice != 0 {
-		s, err := n.Store.Slice(ctx, scope.Slice)
-		if err != nil {
-			return err
+	return c.show(v, func() {
+		if scope.Slice != 0 {
+			c.printf("slice %d would be given up and hold the watermark as a gap (it is %s)\n", scope.Slice, v.Status)
+			return
 		}
-		if c.json {
-			return c.printJSON(map[string]any{"object": a.Object, "status": s.Status, "slices": k, "applied": false})
-		}
-		c.printf("slice %d would be given up and hold the watermark as a gap (it is %s)\n", scope.Slice, s.Status)
-		return nil
-	}
-	p, err := n.Store.Plan(ctx, scope.Plan)
-	if err != nil {
-		return err
-	}
-	sum, err := n.Store.Summary(ctx, p.ID)
-	if err != nil {
-		return err
-	}
-	if c.json {
-		return c.printJSON(map[string]any{"object": a.Object, "status": p.Status, "slices": k, "applied": false})
-	}
-	c.printf("plan %d: %d open or failed slices would be given up, %d that are done would stay\n", p.ID, k, sum.Slices.Done)
-	return nil
+		c.printf("plan %d: %d open or failed slices would be given up, %d that are done would stay\n", scope.Plan, v.Slices, v.Done)
+	})
 }

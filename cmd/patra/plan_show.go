@@ -8,7 +8,6 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/spf13/cobra"
 )
 
@@ -70,45 +69,18 @@ func (c *cli) planShowCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			n, err := c.openRead(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer n.Close() //nolint:errcheck // nothing was written to it
-			ctx := cmd.Context()
-			p, err := n.Store.Plan(ctx, harvest.PlanID(id))
-			if err != nil {
-				return err
-			}
-			sum, err := n.Store.Summary(ctx, p.ID)
-			if err != nil {
-				return err
-			}
-			rows, err := n.Store.Slices(ctx, p.ID, harvest.SliceID(after), limit)
-			if err != nil {
-				return err
-			}
-			if c.json {
-				return c.printJSON(map[string]any{"plan": p, "slices": sum.Slices, "records": sum.Records, "requests": sum.Sent, "slice_list": rows})
-			}
-			c.printf("plan %d  %s %s  %s  %s\n", p.ID, p.Source, p.Operation, p.Status, windowText(p.From, p.To))
-			if p.Query != "" {
-				c.printf("  query     %s\n", p.Query)
-			}
-			if p.Unsliced {
-				word := "up to"
-				if p.Operation == harvest.Backfill {
-					word = "back to"
+			return c.reading(cmd.Context(), func(ctl *control.Control) error {
+				v, err := ctl.Plan(cmd.Context(), harvest.PlanID(id), harvest.SliceID(after), limit)
+				if err != nil {
+					return err
 				}
-				c.printf("  sliced    %s %s; the next trigger goes on\n", word, p.SlicedTo)
-			}
-			c.printf("  slices    %d done, %d cut again, %d failed, %d open\n", sum.Slices.Done, sum.Slices.Resliced, sum.Slices.Failed, sum.Slices.Open)
-			c.printf("  records   %d new, %d changed, %d unchanged, %d quarantined; %d requests\n", sum.Records.Inserted, sum.Records.Updated, sum.Records.Unchanged, sum.Records.Quarantined, sum.Sent)
-			c.printSlices(rows)
-			if len(rows) == limit {
-				c.notef("next: patra plan show %d --after %d\n", p.ID, rows[len(rows)-1].ID)
-			}
-			return nil
+				return c.show(v, func() {
+					c.printPlan(v)
+					if len(v.SliceList) == limit {
+						c.notef("next: patra plan show %d --after %d\n", v.Plan.ID, v.SliceList[limit-1].ID)
+					}
+				})
+			})
 		},
 	}
 	limitFlag(cmd, &limit, "slices shown")
@@ -117,7 +89,26 @@ func (c *cli) planShowCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) printSlices(rows []sqlstore.SliceRow) {
+func (c *cli) printPlan(v control.PlanView) {
+	p := v.Plan
+	c.printf("plan %d  %s %s  %s  %s\n", p.ID, p.Source, p.Operation, p.Status, windowText(p.From, p.To))
+	if p.Query != "" {
+		c.printf("  query     %s\n", p.Query)
+	}
+	if p.Unsliced {
+		word := "up to"
+		if p.Operation == harvest.Backfill {
+			word = "back to"
+		}
+		c.printf("  sliced    %s %s; the next trigger goes on\n", word, p.SlicedTo)
+	}
+	c.printf("  slices    %d done, %d cut again, %d failed, %d open\n", v.Slices.Done, v.Slices.Resliced, v.Slices.Failed, v.Slices.Open)
+	c.printf("  records   %d new, %d changed, %d unchanged, %d quarantined; %d requests\n",
+		v.Records.Inserted, v.Records.Updated, v.Records.Unchanged, v.Records.Quarantined, v.Requests)
+	c.printSlices(v.SliceList)
+}
+
+func (c *cli) printSlices(rows []control.SliceRow) {
 	if len(rows) == 0 {
 		return
 	}

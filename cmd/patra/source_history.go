@@ -10,7 +10,6 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
@@ -64,9 +63,6 @@ func (c *cli) sourceHistory(ctx context.Context, n *node.Node, code string, limi
 	if err != nil {
 		return err
 	}
-	if lines == nil {
-		lines = []sqlstore.AuditLine{}
-	}
 	rows := []rowView{}
 	for _, r := range con.Rows {
 		rows = append(rows, rowView{
@@ -112,52 +108,4 @@ func (c *cli) printRows(rows []rowView) {
 		{head: "STATE", width: 11},
 		{head: "INTERVAL", wraps: true},
 	}, cells)
-}
-
-func (c *cli) printAudit(lines []sqlstore.AuditLine) {
-	rows := make([][]any, len(lines))
-	for i, l := range lines {
-		rows[i] = []any{control.Time(l.At), l.Actor, l.Action, l.Object, l.Reason}
-	}
-	c.table([]column{
-		{head: "AT", width: 23},
-		{head: "WHO", width: 15},
-		{head: "WHAT", width: 17},
-		{head: "OBJECT", width: 19},
-		{head: "WHY", wraps: true},
-	}, rows)
-}
-
-func (c *cli) auditCmd() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "audit", Short: "Who changed what, when and why",
-	}
-	var object string
-	var all bool
-	var limit int
-	list := &cobra.Command{
-		Use: "list", Short: "List the newest of what people did, or with --all of all lines", Example: "  patra audit list --object source/crossref", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withReader(cmd.Context(), func(ctx context.Context, n *node.Node) error {
-				read := n.Store.Decisions
-				if all {
-					read = n.Store.Audits
-				}
-				lines, err := read(ctx, object, limit)
-				if err != nil {
-					return err
-				}
-				if lines == nil {
-					lines = []sqlstore.AuditLine{}
-				}
-				return c.show(map[string]any{"audit": lines}, func() { c.printAudit(lines) })
-			})
-		},
-	}
-	list.Flags().StringVar(&object, "object", "", "only lines about one object, such as source/crossref")
-	list.Flags().BoolVar(&all, "all", false, "also what patra did by itself: packs applied, lags tuned, picks that were not plain")
-	limitFlag(list, &limit, "how many lines to show")
-	list.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
-	verbs(cmd, list)
-	return cmd
 }

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
@@ -52,7 +52,7 @@ func TestR4_OnlyAnAcceptedGapIsPassed(t *testing.T) {
 			}
 			patratest.MustVerify(t, store)
 		}
-		if _, err := store.AcceptGap(t.Context(), gaps[0].Slice, audit); !errors.Is(err, sqlstore.ErrNoGap) {
+		if _, err := store.AcceptGap(t.Context(), gaps[0].Slice, audit); !errors.Is(err, control.ErrNoGap) {
 			t.Errorf("accepted twice: %v", err)
 		}
 		if sum, err := store.Summary(t.Context(), 1); err != nil || sum.Status != harvest.PlanCompleted {

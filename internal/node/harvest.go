@@ -32,23 +32,23 @@ type HarvestRequest struct {
 
 // Report is what came of a run, in the form `--json` prints.
 type Report struct {
-	Operation harvest.Operation    `json:"operation"`
-	Source    string               `json:"source"`
-	Namespace string               `json:"namespace"`
-	PlanKey   string               `json:"plan_key"`
-	Status    string               `json:"status"`
-	Window    ReportWindow         `json:"window"`
-	Watermark *Time                `json:"watermark"`
-	Noop      bool                 `json:"noop"`
-	Slices    sqlstore.SliceCounts `json:"slices"`
-	Records   harvest.Counts       `json:"records"`
-	Requests  ReportRequests       `json:"requests"`
-	Bytes     int64                `json:"bytes"`
-	Duration  int64                `json:"duration_ms"`
-	Gaps      []ReportGap          `json:"gaps"`
-	Unproven  bool                 `json:"-"` // the watermark stands where it began
-	BadIDs    int64                `json:"-"` // ids of which the source has no details
-	Warnings  []string             `json:"-"`
+	Operation harvest.Operation   `json:"operation"`
+	Source    string              `json:"source"`
+	Namespace string              `json:"namespace"`
+	PlanKey   string              `json:"plan_key"`
+	Status    string              `json:"status"`
+	Window    ReportWindow        `json:"window"`
+	Watermark *Time               `json:"watermark"`
+	Noop      bool                `json:"noop"`
+	Slices    control.SliceCounts `json:"slices"`
+	Records   harvest.Counts      `json:"records"`
+	Requests  ReportRequests      `json:"requests"`
+	Bytes     int64               `json:"bytes"`
+	Duration  int64               `json:"duration_ms"`
+	Gaps      []ReportGap         `json:"gaps"`
+	Unproven  bool                `json:"-"` // the watermark stands where it began
+	BadIDs    int64               `json:"-"` // ids of which the source has no details
+	Warnings  []string            `json:"-"`
 	// Reason says why nothing was planned, or not all of it.
 	Reason string `json:"reason,omitempty"`
 	// Waits: there is something to plan, and no room for it now.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
@@ -158,7 +158,7 @@ func (y *year) backfill(activity string, start time.Time) {
 }
 
 // line is the coverage of the harvest.
-func (y *year) line() sqlstore.Coverage {
+func (y *year) line() control.Coverage {
 	y.t.Helper()
 	all, err := y.Store.Coverage(y.t.Context(), "generic")
 	if err != nil {
@@ -170,7 +170,7 @@ func (y *year) line() sqlstore.Coverage {
 		}
 	}
 	y.t.Fatal("no harvest")
-	return sqlstore.Coverage{}
+	return control.Coverage{}
 }
 
 // settle lets what is left be done.

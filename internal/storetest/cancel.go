@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
 )
 
 // cancelledInParts: what a cancelled plan left is planned again in windows of
@@ -14,7 +14,7 @@ import (
 func cancelledInParts(l *Lab) {
 	d := Draft(ns, 0, 4)
 	d.Slices = []harvest.SliceDraft{child(hour(0), hour(4))}
-	l.Cancel(sqlstore.CancelScope{Plan: l.Save(d).ID})
+	l.Cancel(control.CancelScope{Plan: l.Save(d).ID})
 	for from := 0; from < 4; from += 2 {
 		l.Plan(from, from+2)
 		for range 2 {
@@ -30,7 +30,7 @@ func cancelledInParts(l *Lab) {
 	Clear(l, l.DB, l.tables)
 	a := l.Plan(0, 2)
 	l.Plan(2, 4)
-	l.Cancel(sqlstore.CancelScope{Plan: a.ID})
+	l.Cancel(control.CancelScope{Plan: a.ID})
 	for range 2 {
 		l.Walk(l.LeaseOne())
 	}
@@ -54,7 +54,7 @@ func queuedByAPerson(l *Lab) {
 	h := l.Plan(0, 3)
 	jobs := l.Lease(3)
 	l.begun(jobs[1])
-	l.Cancel(sqlstore.CancelScope{Slice: jobs[1].Slice})
+	l.Cancel(control.CancelScope{Slice: jobs[1].Slice})
 	l.Walk(jobs[0])
 	l.Refuse(jobs[2])
 	l.MustBeAt(1)
@@ -82,7 +82,7 @@ func queuedByAPerson(l *Lab) {
 	}
 	a := l.Plan(3, 4)
 	l.Plan(4, 5)
-	l.Cancel(sqlstore.CancelScope{Plan: a.ID})
+	l.Cancel(control.CancelScope{Plan: a.ID})
 	retry(true, 0)
 	if gaps, err := l.Store.Gaps(l.ctx(), prov); err != nil || len(gaps) != 1 || !gaps[0].Whole {
 		l.Errorf("gaps %+v, %v", gaps, err)
@@ -94,7 +94,7 @@ func queuedByAPerson(l *Lab) {
 var accepted = source.Audit{Actor: "lab", Action: "GAP_ACCEPT", Object: "slice", Reason: "test"}
 
 // Cancel gives up a plan or a slice.
-func (l *Lab) Cancel(scope sqlstore.CancelScope) {
+func (l *Lab) Cancel(scope control.CancelScope) {
 	l.Helper()
 	if _, err := l.Store.Cancel(l.ctx(), scope, source.Audit{Actor: "lab", Action: "PLAN_CANCEL", Object: "plan", Reason: "test"}); err != nil {
 		l.Fatalf("cancel: %v", err)
@@ -166,7 +166,7 @@ func signalsReturned(l *Lab) {
 		l.Fatalf("read %v", got)
 	}
 	j = l.LeaseOne()
-	l.Cancel(sqlstore.CancelScope{Slice: j.Slice})
+	l.Cancel(control.CancelScope{Slice: j.Slice})
 	open("after the second slice was given up", ids[2:4]...)
 	if w, err := l.Store.AcceptGap(l.ctx(), j.Slice, accepted); err != nil || w.String() != "4" {
 		l.Errorf("accepted to %s, %v", w, err)
@@ -174,9 +174,9 @@ func signalsReturned(l *Lab) {
 	// Another activity takes those; it keeps them whatever becomes of the first.
 	other := l.Save(updateDraft("other", 0, 1, ids[2:3]))
 	open("of which another plan took one", ids[3])
-	l.Cancel(sqlstore.CancelScope{Plan: h.ID})
+	l.Cancel(control.CancelScope{Plan: h.ID})
 	open("after the whole plan was given up", ids[3:]...)
-	l.Cancel(sqlstore.CancelScope{Plan: other.ID})
+	l.Cancel(control.CancelScope{Plan: other.ID})
 	open("after the other was, too", ids[2:]...)
 	if gaps, err := l.Store.Gaps(l.ctx(), prov); err != nil || len(gaps) != 0 {
 		l.Errorf("what was given up holds as gaps %+v, %v", gaps, err)

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
 )
 
 // coverage is what is said of the only namespace of an operation, in hours or in
@@ -29,7 +29,7 @@ func (l *Lab) coverage(op harvest.Operation) string {
 		out := []string{at(c.Init) + "-" + at(c.Watermark)}
 		for _, part := range []struct {
 			name string
-			list []sqlstore.Interval
+			list []control.Interval
 		}{{"proven", c.Proven}, {"open", c.Open}, {"failed", c.Failed}, {"missing", c.Missing}} {
 			for _, i := range part.list {
 				out = append(out, part.name+" "+at(i.From)+"-"+at(i.To))
@@ -84,7 +84,7 @@ func coverageShown(l *Lab) {
 
 	b := l.Plan(2, 4)
 	l.Walk(l.LeaseOne())
-	l.Cancel(sqlstore.CancelScope{Plan: b.ID})
+	l.Cancel(control.CancelScope{Plan: b.ID})
 	must("an hour was given up", harvest.Harvest, "0-3, proven 0-3, failed 3-4")
 	d = Draft(ns, 3, 6)
 	d.Slices, d.SlicedTo = d.Slices[:1], hour(4)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/patratest"
@@ -205,7 +206,7 @@ func planGoesOn(l *Lab) {
 	if err != nil || !ok {
 		l.Fatal(ok, err)
 	}
-	l.Cancel(sqlstore.CancelScope{Plan: open.ID})
+	l.Cancel(control.CancelScope{Plan: open.ID})
 	l.Unchanged("going on with what was given up", func() {
 		if _, err := extend(open, 5, 6); !errors.Is(err, harvest.ErrFrontierMoved) {
 			l.Errorf("got %v", err)

@@ -47,3 +47,73 @@ func (c *Control) Plans(ctx context.Context, q PlanQuery) (PlanList, error) {
 	rows, err := c.store.Plans(ctx, q.Source, q.Before, q.Limit)
 	return PlanList{Plans: rows}, err
 }
+
+// SliceRow is a slice in a list.
+type SliceRow struct {
+	ID     harvest.SliceID    `json:"id"`
+	Parent harvest.SliceID    `json:"parent,omitzero"`
+	Status harvest.SliceState `json:"status"`
+	From   harvest.Place      `json:"from"`
+	To     harvest.Place      `json:"to"`
+	// Range is the part of the window it is, such as bucket 3 of 8; empty for all.
+	Range string `json:"range,omitempty"`
+	// Spec is how it is cut, as it is stored.
+	Spec   string            `json:"-"`
+	Task   harvest.TaskState `json:"task,omitempty"`
+	Tries  int               `json:"attempts"`
+	Reason string            `json:"reason,omitempty"`
+}
+
+// SliceCounts are the slices of a plan, by what became of them.
+type SliceCounts struct {
+	Done     int64 `json:"done"`
+	Resliced int64 `json:"resliced"`
+	Failed   int64 `json:"failed"`
+	Open     int64 `json:"open"`
+}
+
+// PlanSummary is what plans have come to together, summed over their committed
+// pages. Key, state, window and watermark are those of the last of them.
+type PlanSummary struct {
+	ID        harvest.PlanID
+	Key       string
+	Status    harvest.PlanState
+	Window    harvest.Window
+	Watermark time.Time
+	Unproven  bool // the watermark stands where it began
+	Slices    SliceCounts
+	Records   harvest.Counts
+	BadIDs    int64 // ids of which the source has no details, found bad by these plans
+	Sent      int64
+	Retried   int64
+	HTTP429   int64
+	HTTP5xx   int64
+	Bytes     int64
+	Gaps      []Gap
+}
+
+// PlanView is a plan, what it came to, and a page of its slices.
+type PlanView struct {
+	Plan      PlanRow        `json:"plan"`
+	Records   harvest.Counts `json:"records"`
+	Requests  int64          `json:"requests"`
+	SliceList []SliceRow     `json:"slice_list"`
+	Slices    SliceCounts    `json:"slices"`
+}
+
+// Plan shows a plan with its slices behind one, as many as limit says.
+func (c *Control) Plan(ctx context.Context, id harvest.PlanID, after harvest.SliceID, limit int) (PlanView, error) {
+	p, err := c.store.Plan(ctx, id)
+	if err != nil {
+		return PlanView{}, err
+	}
+	sum, err := c.store.Summary(ctx, id)
+	if err != nil {
+		return PlanView{}, err
+	}
+	rows, err := c.store.Slices(ctx, id, after, limit)
+	if err != nil {
+		return PlanView{}, err
+	}
+	return PlanView{Plan: p, Records: sum.Records, Requests: sum.Sent, SliceList: rows, Slices: sum.Slices}, nil
+}

@@ -4,19 +4,62 @@ import (
 	"context"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// Store is everything that the views and use cases need kept.
+// Store is everything that the views and use cases need kept. Lists are never nil,
+// so that they print as lists also when they are empty.
 type Store interface {
 	PlanStore
+	GapStore
+	CursorStore
+	AuditStore
+	Coverage(ctx context.Context, provenance string) ([]Coverage, error)
 }
 
-// PlanStore reads plans and their slices. A plan or a slice that is not there is
-// [harvest.ErrNotFound].
+// PlanStore reads plans and their slices, and gives them up. A plan or a slice that
+// is not there is [harvest.ErrNotFound].
 type PlanStore interface {
 	// Plans lists plans, the newest first: of one source if it is named, and
 	// those with a smaller number than before if that is not 0.
 	Plans(ctx context.Context, provenance string, before harvest.PlanID, limit int) ([]PlanRow, error)
+	Plan(ctx context.Context, id harvest.PlanID) (PlanRow, error)
+	// Summary is what plans have come to together.
+	Summary(ctx context.Context, ids ...harvest.PlanID) (PlanSummary, error)
+	// Slices lists the slices of a plan behind one.
+	Slices(ctx context.Context, plan harvest.PlanID, after harvest.SliceID, limit int) ([]SliceRow, error)
+	Slice(ctx context.Context, id harvest.SliceID) (SliceRow, error)
+	// Cancel gives up what is not done yet and says how many slices that were;
+	// [ErrNotOpen] if there are none. TryCancel tells the same and changes nothing.
+	Cancel(ctx context.Context, scope CancelScope, a source.Audit) (int64, error)
+	TryCancel(ctx context.Context, scope CancelScope, a source.Audit) (int64, error)
+}
+
+// GapStore knows the slices that hold a watermark, and mends them.
+type GapStore interface {
+	Gaps(ctx context.Context, provenance string) ([]Gap, error)
+	// RetryGaps queues failed slices again, with cancelled also those that were
+	// given up one by one, and says how many.
+	RetryGaps(ctx context.Context, provenance string, cancelled bool, a source.Audit) (int64, error)
+	// AcceptGap lets the watermark pass a slice and says where it stands then;
+	// [ErrNoGap] if it is none. TryAcceptGap tells the same and changes nothing.
+	AcceptGap(ctx context.Context, id harvest.SliceID, a source.Audit) (harvest.Place, error)
+	TryAcceptGap(ctx context.Context, id harvest.SliceID) (harvest.Place, error)
+}
+
+// CursorStore reads cursors, their moves and what holds them.
+type CursorStore interface {
+	Cursors(ctx context.Context, provenance string) ([]CursorRow, error)
+	Cursor(ctx context.Context, id harvest.CursorID) (CursorRow, error)
+	CursorEvents(ctx context.Context, id harvest.CursorID, limit int) ([]CursorEvent, error)
+	CursorGaps(ctx context.Context, id harvest.CursorID) ([]Gap, error)
+}
+
+// AuditStore reads the newest lines of the audit about an object, or about
+// everything: all of them, or what people did.
+type AuditStore interface {
+	Audits(ctx context.Context, object string, limit int) ([]AuditLine, error)
+	Decisions(ctx context.Context, object string, limit int) ([]AuditLine, error)
 }
 
 // Sources knows which sources there are.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
@@ -703,7 +704,7 @@ func TestR9_CancelledActivityIsPlannedAgain(t *testing.T) {
 				}
 			}
 			shown(true)
-			if _, err := r.Node.Store.Cancel(t.Context(), sqlstore.CancelScope{Plan: planned.Plan.ID}, source.Audit{Actor: "test", Action: "PLAN_CANCEL", Object: "plan", Reason: "test"}); err != nil {
+			if _, err := r.Node.Store.Cancel(t.Context(), control.CancelScope{Plan: planned.Plan.ID}, source.Audit{Actor: "test", Action: "PLAN_CANCEL", Object: "plan", Reason: "test"}); err != nil {
 				t.Fatal(err)
 			}
 			shown(false)

@@ -7,49 +7,24 @@ import (
 	"slices"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// Interval of a namespace's coverage.
-type Interval struct {
-	From   harvest.Place `json:"from"`
-	To     harvest.Place `json:"to"`
-	Reason string        `json:"reason,omitempty"`
-	// Ranges are those of the Parts slices that share the window which are meant,
-	// such as bucket 3 of 8; none if it is one slice, or all of them.
-	Ranges []string `json:"ranges,omitempty"`
-	Parts  int      `json:"parts,omitempty"`
-}
-
-// Coverage is what of a namespace is proven complete, and what is not.
-type Coverage struct {
-	Operation harvest.Operation `json:"operation"`
-	Namespace string            `json:"namespace"`
-	Query     string            `json:"query,omitempty"` // the selection in the text form, empty for everything
-	CursorKey string            `json:"cursor_key"`
-	Direction harvest.Direction `json:"direction"`
-	Init      harvest.Place     `json:"init"`
-	Watermark harvest.Place     `json:"watermark"`
-	Proven    []Interval        `json:"proven"`
-	Open      []Interval        `json:"open"`
-	Failed    []Interval        `json:"failed"`
-	Missing   []Interval        `json:"missing"`
-	// How much of a HARVEST comes late; nil for other operations.
-	*LateRate
-
+// covering is the coverage of one cursor while its slices are read.
+type covering struct {
+	control.Coverage
+	id    harvest.CursorID
 	reach time.Time // the end of the windows seen so far
 }
 
 // Coverage reads the coverage of a source, one entry per namespace. Those of
 // sentinels are left out: they cover nothing that is not covered already.
-func (s *Store) Coverage(ctx context.Context, provenance string) ([]Coverage, error) {
-	type head struct {
-		Coverage
-		id harvest.CursorID
-	}
-	var heads []head
+func (s *Store) Coverage(ctx context.Context, provenance string) ([]control.Coverage, error) {
+	var heads []covering
 	err := s.each(ctx, func(r *sql.Rows) error {
-		h := head{Coverage: Coverage{Proven: []Interval{}, Open: []Interval{}, Failed: []Interval{}, Missing: []Interval{}}}
+		none := []control.Interval{}
+		h := covering{Coverage: control.Coverage{Proven: none, Open: none, Failed: none, Missing: none}}
 		var scope, key, init string
 		var w ts
 		var sel sql.NullString
@@ -66,17 +41,19 @@ func (s *Store) Coverage(ctx context.Context, provenance string) ([]Coverage, er
 	if err != nil {
 		return nil, fmt.Errorf("coverage of %s: %w", provenance, err)
 	}
-	out := make([]Coverage, len(heads))
+	out := make([]control.Coverage, len(heads))
 	for i := range heads {
-		if err := s.cover(ctx, heads[i].id, &heads[i].Coverage); err != nil {
+		h := &heads[i]
+		if err := s.cover(ctx, h); err != nil {
 			return nil, fmt.Errorf("coverage of %s: %w", provenance, err)
 		}
-		if h := &heads[i]; h.Operation == harvest.Harvest {
-			if h.LateRate, err = s.lateRate(ctx, h.id); err != nil {
+		if h.Operation == harvest.Harvest {
+			h.LateRate, err = s.lateRate(ctx, h.id)
+			if err != nil {
 				return nil, fmt.Errorf("coverage of %s: %w", provenance, err)
 			}
 		}
-		out[i] = heads[i].Coverage
+		out[i] = h.Coverage
 	}
 	return out, nil
 }
@@ -89,7 +66,8 @@ type leaf struct {
 	spec   string
 }
 
-func (s *Store) cover(ctx context.Context, id harvest.CursorID, c *Coverage) error {
+// cover reads the slices of a cursor.
+func (s *Store) cover(ctx context.Context, c *covering) error {
 	var same []leaf // the slices of one window
 	err := s.each(ctx, func(r *sql.Rows) error {
 		var l leaf
@@ -122,7 +100,7 @@ func (s *Store) cover(ctx context.Context, id harvest.CursorID, c *Coverage) err
 		return nil
 	}, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted, s.reason, s.slice_spec, s.id FROM ing_plan_slice s WHERE s.cursor_id=? AND s.status_code<>'RESLICED'`+standing+`
 		UNION ALL SELECT CASE operation_code WHEN 'BACKFILL' THEN window_from ELSE sliced_to END, CASE operation_code WHEN 'BACKFILL' THEN sliced_to ELSE window_to END, '', 0, NULL, '{}', 0
-		FROM ing_plan WHERE cursor_id=? AND status_code='PARTIAL' ORDER BY 1, 2, 7`, id, id)
+		FROM ing_plan WHERE cursor_id=? AND status_code='PARTIAL' ORDER BY 1, 2, 7`, c.id, c.id)
 	if err != nil || len(same) == 0 {
 		return err
 	}
@@ -131,11 +109,11 @@ func (s *Store) cover(ctx context.Context, id harvest.CursorID, c *Coverage) err
 
 // add takes the slices of the next window. It is proven when all of them count;
 // else what does not is told, by its range where it is a part.
-func (c *Coverage) add(same []leaf) error {
+func (c *covering) add(same []leaf) error {
 	w := same[0].Window
 	from, to := harvest.PlaceOf(c.Operation, w.From), harvest.PlaceOf(c.Operation, w.To)
 	if !c.reach.IsZero() && c.reach.Before(w.From) {
-		c.Missing = join(c.Missing, Interval{From: harvest.PlaceOf(c.Operation, c.reach), To: from})
+		c.Missing = join(c.Missing, control.Interval{From: harvest.PlaceOf(c.Operation, c.reach), To: from})
 	}
 	if w.To.After(c.reach) {
 		c.reach = w.To
@@ -143,11 +121,11 @@ func (c *Coverage) add(same []leaf) error {
 	left := slices.DeleteFunc(slices.Clone(same), func(l leaf) bool { return l.Counts })
 	if len(left) == 0 {
 		i := slices.IndexFunc(same, func(l leaf) bool { return l.reason != "" })
-		c.Proven = join(c.Proven, Interval{From: from, To: to, Reason: same[max(0, i)].reason})
+		c.Proven = join(c.Proven, control.Interval{From: from, To: to, Reason: same[max(0, i)].reason})
 		return nil
 	}
 	for _, l := range left {
-		v := Interval{From: from, To: to, Reason: l.reason}
+		v := control.Interval{From: from, To: to, Reason: l.reason}
 		if len(same) > 1 {
 			r, err := rangeText(l.spec)
 			if err != nil {
@@ -166,7 +144,7 @@ func (c *Coverage) add(same []leaf) error {
 
 // join adds an interval to a list, to the last one if it goes on from there or is
 // of the same window, and there is nothing else to be said of it.
-func join(list []Interval, v Interval) []Interval {
+func join(list []control.Interval, v control.Interval) []control.Interval {
 	n := len(list) - 1
 	switch {
 	case n < 0 || list[n].Reason != v.Reason:

@@ -6,18 +6,19 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // Gaps lists the windows of a source that hold a watermark until they are
 // mended, the oldest first.
-func (s *Store) Gaps(ctx context.Context, provenance string) ([]Gap, error) {
+func (s *Store) Gaps(ctx context.Context, provenance string) ([]control.Gap, error) {
 	return s.gaps(ctx, `s.provenance_code=?`, provenance)
 }
 
 // CursorGaps lists the windows that hold one cursor.
-func (s *Store) CursorGaps(ctx context.Context, id harvest.CursorID) ([]Gap, error) {
+func (s *Store) CursorGaps(ctx context.Context, id harvest.CursorID) ([]control.Gap, error) {
 	return s.gaps(ctx, `s.cursor_id=?`, id)
 }
 
@@ -56,9 +57,6 @@ func (s *Store) RetryGaps(ctx context.Context, provenance string, cancelled bool
 	}
 }
 
-// ErrNoGap says that a slice is not one that could be accepted.
-var ErrNoGap = errors.New("is not a failed or cancelled slice")
-
 // AcceptGap lets the watermark pass a slice that will not be read (R4): the
 // slice stays as it is, marked with who decided so and why, and the cursor moves
 // over it if nothing else holds it.
@@ -87,7 +85,7 @@ func (s *Store) acceptGap(ctx context.Context, id harvest.SliceID, a source.Audi
 			return err
 		}
 		if n == 0 {
-			return fmt.Errorf("slice %d %w", id, ErrNoGap)
+			return fmt.Errorf("slice %d %w", id, control.ErrNoGap)
 		}
 		var plan harvest.PlanID
 		if err := x.row(`SELECT plan_id FROM ing_plan_slice WHERE id=?`, id).Scan(&plan); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
@@ -146,21 +147,14 @@ func (s *Store) Lateness(ctx context.Context, cursor harvest.CursorID) (harvest.
 	return l, nil
 }
 
-// LateRate is the share of versions that come late, over 7 days: null with a
-// reason where it is not known.
-type LateRate struct {
-	Rate   *float64 `json:"late_rate"`
-	Reason string   `json:"late_rate_reason,omitempty"`
-}
-
-func (s *Store) lateRate(ctx context.Context, cursor harvest.CursorID) (*LateRate, error) {
+func (s *Store) lateRate(ctx context.Context, cursor harvest.CursorID) (*control.LateRate, error) {
 	l, err := s.Lateness(ctx, cursor)
 	if err != nil {
 		return nil, err
 	}
 	rate, known, why := l.Rate()
 	if !known {
-		return &LateRate{Reason: why}, nil
+		return &control.LateRate{Reason: why}, nil
 	}
-	return &LateRate{Rate: &rate}, nil
+	return &control.LateRate{Rate: &rate}, nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -74,25 +73,10 @@ func (s *Store) Plan(ctx context.Context, id harvest.PlanID) (control.PlanRow, e
 	return p, nil
 }
 
-// SliceRow is a slice in a list.
-type SliceRow struct {
-	ID     harvest.SliceID    `json:"id"`
-	Parent harvest.SliceID    `json:"parent,omitzero"`
-	Status harvest.SliceState `json:"status"`
-	From   harvest.Place      `json:"from"`
-	To     harvest.Place      `json:"to"`
-	// Range is the part of the window it is, such as bucket 3 of 8; empty for all.
-	Range  string            `json:"range,omitempty"`
-	Spec   string            `json:"-"`
-	Task   harvest.TaskState `json:"task,omitempty"`
-	Tries  int               `json:"attempts"`
-	Reason string            `json:"reason,omitempty"`
-}
-
 const sliceRowSQL = `SELECT s.id, s.parent_id, s.status_code, s.window_from, s.window_to, s.slice_spec, p.operation_code, t.status_code, t.attempts, COALESCE(s.reason, t.error)
 	FROM ing_plan_slice s JOIN ing_plan p ON p.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id WHERE `
 
-func scanSliceRow(r interface{ Scan(...any) error }) (v SliceRow, err error) {
+func scanSliceRow(r interface{ Scan(...any) error }) (v control.SliceRow, err error) {
 	var parent, tries sql.NullInt64
 	var from, to ts
 	var op harvest.Operation
@@ -121,8 +105,8 @@ func rangeText(spec string) (string, error) {
 
 // Slices lists the slices of a plan from an id on; each page costs as much as
 // it shows, however long the plan is.
-func (s *Store) Slices(ctx context.Context, plan harvest.PlanID, after harvest.SliceID, limit int) ([]SliceRow, error) {
-	out := []SliceRow{}
+func (s *Store) Slices(ctx context.Context, plan harvest.PlanID, after harvest.SliceID, limit int) ([]control.SliceRow, error) {
+	out := []control.SliceRow{}
 	err := s.each(ctx, func(r *sql.Rows) error {
 		v, err := scanSliceRow(r)
 		out = append(out, v)
@@ -135,7 +119,7 @@ func (s *Store) Slices(ctx context.Context, plan harvest.PlanID, after harvest.S
 }
 
 // Slice reads one slice.
-func (s *Store) Slice(ctx context.Context, id harvest.SliceID) (SliceRow, error) {
+func (s *Store) Slice(ctx context.Context, id harvest.SliceID) (control.SliceRow, error) {
 	v, err := scanSliceRow(s.r.QueryRowContext(ctx, sliceRowSQL+`s.id=?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = harvest.ErrNotFound
@@ -146,26 +130,9 @@ func (s *Store) Slice(ctx context.Context, id harvest.SliceID) (SliceRow, error)
 	return v, nil
 }
 
-// CursorView is a cursor as people see it.
-type CursorView struct {
-	ID        harvest.CursorID  `json:"id"`
-	Source    string            `json:"source"`
-	Operation harvest.Operation `json:"operation"`
-	Key       string            `json:"cursor_key"`
-	Namespace string            `json:"namespace"`
-	Query     string            `json:"query,omitempty"` // the selection in the text form, empty for everything
-	Direction harvest.Direction `json:"direction"`
-	Type      string            `json:"type"`
-	Value     string            `json:"value"`
-	Init      string            `json:"init"`
-	Observed  string            `json:"observed_max,omitempty"`
-	Moves     int64             `json:"moves"`
-	UpdatedAt time.Time         `json:"updated_at"`
-}
+const cursorRowCols = `id, provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code, cursor_type_code, cursor_value, init_value, observed_max_value, version, updated_at, ` + queryOf
 
-const cursorViewCols = `id, provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code, cursor_type_code, cursor_value, init_value, observed_max_value, version, updated_at, ` + queryOf
-
-func scanCursorView(r interface{ Scan(...any) error }) (c CursorView, err error) {
+func scanCursorRow(r interface{ Scan(...any) error }) (c control.CursorRow, err error) {
 	var scope, key string
 	var observed, sel sql.NullString
 	var at ts
@@ -176,17 +143,17 @@ func scanCursorView(r interface{ Scan(...any) error }) (c CursorView, err error)
 }
 
 // Cursors lists the cursors, of one source if it is named.
-func (s *Store) Cursors(ctx context.Context, provenance string) ([]CursorView, error) {
+func (s *Store) Cursors(ctx context.Context, provenance string) ([]control.CursorRow, error) {
 	where, args := `1=1`, []any{}
 	if provenance != "" {
 		where, args = `provenance_code=?`, []any{provenance}
 	}
-	out := []CursorView{}
+	out := []control.CursorRow{}
 	err := s.each(ctx, func(r *sql.Rows) error {
-		c, err := scanCursorView(r)
+		c, err := scanCursorRow(r)
 		out = append(out, c)
 		return err
-	}, `SELECT `+cursorViewCols+` FROM ing_cursor c WHERE `+where+` ORDER BY provenance_code, operation_code, id`, args...)
+	}, `SELECT `+cursorRowCols+` FROM ing_cursor c WHERE `+where+` ORDER BY provenance_code, operation_code, id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list cursors: %w", err)
 	}
@@ -194,8 +161,8 @@ func (s *Store) Cursors(ctx context.Context, provenance string) ([]CursorView, e
 }
 
 // Cursor reads one cursor.
-func (s *Store) Cursor(ctx context.Context, id harvest.CursorID) (CursorView, error) {
-	c, err := scanCursorView(s.r.QueryRowContext(ctx, `SELECT `+cursorViewCols+` FROM ing_cursor c WHERE id=?`, id))
+func (s *Store) Cursor(ctx context.Context, id harvest.CursorID) (control.CursorRow, error) {
+	c, err := scanCursorRow(s.r.QueryRowContext(ctx, `SELECT `+cursorRowCols+` FROM ing_cursor c WHERE id=?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = harvest.ErrNotFound
 	}
@@ -205,26 +172,11 @@ func (s *Store) Cursor(ctx context.Context, id harvest.CursorID) (CursorView, er
 	return c, nil
 }
 
-// EventView is a move of a cursor.
-type EventView struct {
-	ID       int64           `json:"id"`
-	Kind     string          `json:"kind"`
-	Prev     string          `json:"prev,omitempty"`
-	New      string          `json:"new"`
-	Observed string          `json:"observed_max,omitempty"`
-	Plan     harvest.PlanID  `json:"plan,omitzero"`
-	Slice    harvest.SliceID `json:"slice,omitzero"`
-	Run      harvest.RunID   `json:"run,omitzero"`
-	Batch    harvest.BatchID `json:"batch,omitzero"`
-	Remarks  string          `json:"remarks,omitempty"`
-	At       time.Time       `json:"at"`
-}
-
 // CursorEvents lists the moves of a cursor, the newest first.
-func (s *Store) CursorEvents(ctx context.Context, id harvest.CursorID, limit int) ([]EventView, error) {
-	out := []EventView{}
+func (s *Store) CursorEvents(ctx context.Context, id harvest.CursorID, limit int) ([]control.CursorEvent, error) {
+	out := []control.CursorEvent{}
 	err := s.each(ctx, func(r *sql.Rows) error {
-		var e EventView
+		var e control.CursorEvent
 		var prev, observed, remarks sql.NullString
 		var plan, slice, run, batch sql.NullInt64
 		var at ts
@@ -242,29 +194,23 @@ func (s *Store) CursorEvents(ctx context.Context, id harvest.CursorID, limit int
 	return out, nil
 }
 
-// CancelScope is what is to be given up: a plan, or one slice of it.
-type CancelScope struct {
-	Plan  harvest.PlanID
-	Slice harvest.SliceID
-}
-
 // Cancel gives up what is not done yet (R18): tasks that wait or are worked on
 // become CANCELLED, and whoever works on one commits nothing more. The slices of
 // a cancelled plan no longer hold the watermark, since the next harvest plans
 // their windows again; a single slice stays a gap until somebody decides on it.
 // What an UPDATE had been pointed to and has not read waits for the next one. It
 // returns how many slices were given up.
-func (s *Store) Cancel(ctx context.Context, scope CancelScope, a source.Audit) (n int64, err error) {
+func (s *Store) Cancel(ctx context.Context, scope control.CancelScope, a source.Audit) (n int64, err error) {
 	return s.cancel(ctx, scope, a, false)
 }
 
 // TryCancel tells how many slices [Store.Cancel] would give up, or why it would be
 // refused, and changes nothing.
-func (s *Store) TryCancel(ctx context.Context, scope CancelScope, a source.Audit) (n int64, err error) {
+func (s *Store) TryCancel(ctx context.Context, scope control.CancelScope, a source.Audit) (n int64, err error) {
 	return s.cancel(ctx, scope, a, true)
 }
 
-func (s *Store) cancel(ctx context.Context, scope CancelScope, a source.Audit, trial bool) (n int64, err error) {
+func (s *Store) cancel(ctx context.Context, scope control.CancelScope, a source.Audit, trial bool) (n int64, err error) {
 	err = s.change(ctx, "cancel", trial, func(x *tx) error {
 		where, id := `plan_id=?`, int64(scope.Plan)
 		if scope.Slice != 0 {
@@ -304,10 +250,10 @@ func (s *Store) cancel(ctx context.Context, scope CancelScope, a source.Audit, t
 				return err
 			}
 			if k == 0 {
-				return fmt.Errorf("plan %d: %w", plan, ErrNotOpen)
+				return fmt.Errorf("plan %d: %w", plan, control.ErrNotOpen)
 			}
 		} else if n == 0 {
-			return fmt.Errorf("slice %d: %w", scope.Slice, ErrNotOpen)
+			return fmt.Errorf("slice %d: %w", scope.Slice, control.ErrNotOpen)
 		}
 		if cur.ns.Operation == harvest.Update {
 			if err := x.returnSignals(plan, cur.ns.Provenance); err != nil {
@@ -329,6 +275,3 @@ func (s *Store) cancel(ctx context.Context, scope CancelScope, a source.Audit, t
 	})
 	return n, err
 }
-
-// ErrNotOpen says that there is nothing left that could be given up.
-var ErrNotOpen = errors.New("is not open any more")

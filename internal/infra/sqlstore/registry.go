@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -270,33 +270,21 @@ func (s *Store) Audit(ctx context.Context, a source.Audit, after any) error {
 	return s.write(ctx, "audit", func(x *tx) error { return x.audit(a, after) })
 }
 
-// AuditLine is one line of the audit.
-type AuditLine struct {
-	ID      int64     `json:"id"`
-	At      time.Time `json:"at"`
-	Actor   string    `json:"actor"`
-	Action  string    `json:"action"`
-	Object  string    `json:"object"`
-	Reason  string    `json:"reason,omitempty"`
-	After   string    `json:"after,omitempty"`
-	Preview string    `json:"preview,omitempty"`
-}
-
 // Audits reads the newest lines about an object, or about everything.
-func (s *Store) Audits(ctx context.Context, object string, limit int) ([]AuditLine, error) {
+func (s *Store) Audits(ctx context.Context, object string, limit int) ([]control.AuditLine, error) {
 	return s.audits(ctx, object, "", limit)
 }
 
 // Decisions are the lines of [Store.Audits] about what people did, without what
 // patra did by itself.
-func (s *Store) Decisions(ctx context.Context, object string, limit int) ([]AuditLine, error) {
+func (s *Store) Decisions(ctx context.Context, object string, limit int) ([]control.AuditLine, error) {
 	return s.audits(ctx, object, "patra", limit)
 }
 
-func (s *Store) audits(ctx context.Context, object, without string, limit int) ([]AuditLine, error) {
-	var out []AuditLine
+func (s *Store) audits(ctx context.Context, object, without string, limit int) ([]control.AuditLine, error) {
+	out := []control.AuditLine{}
 	err := s.each(ctx, func(r *sql.Rows) error {
-		var l AuditLine
+		var l control.AuditLine
 		var at ts
 		var reason, after, preview sql.NullString
 		err := r.Scan(&l.ID, &at, &l.Actor, &l.Action, &l.Object, &reason, &after, &preview)

@@ -6,54 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// PlanSummary is what a plan has come to, summed over its committed pages.
-type PlanSummary struct {
-	ID        harvest.PlanID
-	Key       string
-	Status    harvest.PlanState
-	Window    harvest.Window
-	Watermark time.Time
-	Unproven  bool // the watermark stands where it began
-	Slices    SliceCounts
-	Records   harvest.Counts
-	BadIDs    int64 // ids of which the source has no details, found bad by these plans
-	Sent      int64
-	Retried   int64
-	HTTP429   int64
-	HTTP5xx   int64
-	Bytes     int64
-	Expected  int64
-	Gaps      []Gap
-}
-
-// SliceCounts of a plan, by what became of them.
-type SliceCounts struct {
-	Done     int64 `json:"done"`
-	Resliced int64 `json:"resliced"`
-	Failed   int64 `json:"failed"`
-	Open     int64 `json:"open"`
-}
-
-// Gap is a slice that holds the watermark until somebody or something mends it.
-type Gap struct {
-	Slice   harvest.SliceID `json:"slice"`
-	From    harvest.Place   `json:"from"`
-	To      harvest.Place   `json:"to"`
-	Range   string          `json:"range,omitempty"` // the part of the window it is
-	Status  string          `json:"status"`
-	Reason  string          `json:"reason"`
-	RetryAt time.Time       `json:"retry_at,omitzero"`
-	// Whole: its plan is not open any more, and it cannot be queued again.
-	Whole bool `json:"-"`
-}
-
 // Summary reads what the plans have come to together.
-func (s *Store) Summary(ctx context.Context, ids ...harvest.PlanID) (PlanSummary, error) {
-	var p PlanSummary
+func (s *Store) Summary(ctx context.Context, ids ...harvest.PlanID) (control.PlanSummary, error) {
+	var p control.PlanSummary
 	if len(ids) == 0 {
 		return p, nil
 	}
@@ -105,10 +65,10 @@ func (s *Store) Summary(ctx context.Context, ids ...harvest.PlanID) (PlanSummary
 	return p, err
 }
 
-func (s *Store) gaps(ctx context.Context, where string, args ...any) ([]Gap, error) {
-	out := []Gap{}
+func (s *Store) gaps(ctx context.Context, where string, args ...any) ([]control.Gap, error) {
+	out := []control.Gap{}
 	err := s.each(ctx, func(r *sql.Rows) error {
-		var g Gap
+		var g control.Gap
 		var from, to, retry ts
 		var op harvest.Operation
 		var spec string

@@ -1,0 +1,77 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// ErrNotOpen says that there is nothing left that could be given up.
+var ErrNotOpen = errors.New("is not open any more")
+
+// CancelScope is what is to be given up: a plan, or one slice of it.
+type CancelScope struct {
+	Plan  harvest.PlanID
+	Slice harvest.SliceID
+}
+
+// object names it in the audit.
+func (s CancelScope) object() string {
+	if s.Slice != 0 {
+		return fmt.Sprintf("slice/%d", s.Slice)
+	}
+	return fmt.Sprintf("plan/%d", s.Plan)
+}
+
+// CancelPreview is what would be given up.
+type CancelPreview struct {
+	Applied bool   `json:"applied"`
+	Object  string `json:"object"`
+	Slices  int64  `json:"slices"`
+	Status  string `json:"status"` // of the plan or the slice, as it is now
+	// Done counts the slices of a plan that would stay.
+	Done int64 `json:"-"`
+}
+
+// Cancelled is what was given up.
+type Cancelled struct {
+	Applied bool   `json:"applied"`
+	Object  string `json:"object"`
+	Slices  int64  `json:"slices"`
+}
+
+// Cancel gives up what is not done yet of a plan, or one slice. What was done stays,
+// and nothing of a page in flight is stored.
+func (c *Control) Cancel(ctx context.Context, scope CancelScope, by By) (Cancelled, error) {
+	n, err := c.store.Cancel(ctx, scope, by.line("PLAN_CANCEL", scope.object()))
+	if err != nil {
+		return Cancelled{}, err
+	}
+	return Cancelled{Applied: true, Object: scope.object(), Slices: n}, nil
+}
+
+// PreviewCancel tells what [Control.Cancel] would give up, or why it would be
+// refused.
+func (c *Control) PreviewCancel(ctx context.Context, scope CancelScope) (CancelPreview, error) {
+	out := CancelPreview{Object: scope.object()}
+	n, err := c.store.TryCancel(ctx, scope, By{}.line("PLAN_CANCEL", scope.object()))
+	if err != nil {
+		return out, err
+	}
+	out.Slices = n
+	if scope.Slice != 0 {
+		s, err := c.store.Slice(ctx, scope.Slice)
+		out.Status = string(s.Status)
+		return out, err
+	}
+	p, err := c.store.Plan(ctx, scope.Plan)
+	if err != nil {
+		return out, err
+	}
+	out.Status = string(p.Status)
+	sum, err := c.store.Summary(ctx, scope.Plan)
+	out.Done = sum.Slices.Done
+	return out, err
+}

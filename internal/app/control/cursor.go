@@ -1,0 +1,128 @@
+package control
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// CursorRow is a cursor in a list.
+type CursorRow struct {
+	ID        harvest.CursorID  `json:"id"`
+	Source    string            `json:"source"`
+	Operation harvest.Operation `json:"operation"`
+	Key       string            `json:"cursor_key"`
+	Namespace string            `json:"namespace"`
+	Query     string            `json:"query,omitempty"` // the selection in the text form, empty for everything
+	Direction harvest.Direction `json:"direction"`
+	Type      string            `json:"type"`
+	Value     string            `json:"value"`
+	Init      string            `json:"init"`
+	Observed  string            `json:"observed_max,omitempty"`
+	Moves     int64             `json:"moves"`
+	UpdatedAt time.Time         `json:"updated_at"`
+}
+
+// CursorEvent is a move of a cursor.
+type CursorEvent struct {
+	ID       int64           `json:"id"`
+	Kind     string          `json:"kind"`
+	Prev     string          `json:"prev,omitempty"`
+	New      string          `json:"new"`
+	Observed string          `json:"observed_max,omitempty"`
+	Plan     harvest.PlanID  `json:"plan,omitzero"`
+	Slice    harvest.SliceID `json:"slice,omitzero"`
+	Run      harvest.RunID   `json:"run,omitzero"`
+	Batch    harvest.BatchID `json:"batch,omitzero"`
+	Remarks  string          `json:"remarks,omitempty"`
+	At       time.Time       `json:"at"`
+}
+
+// CursorList are cursors by source and operation.
+type CursorList struct {
+	Cursors []CursorRow `json:"cursors"`
+}
+
+// Cursors lists the cursors, of one source if it is named.
+func (c *Control) Cursors(ctx context.Context, code string) (CursorList, error) {
+	if err := c.known(ctx, code); err != nil {
+		return CursorList{}, err
+	}
+	rows, err := c.store.Cursors(ctx, code)
+	return CursorList{Cursors: rows}, err
+}
+
+// CursorView is a cursor, its last moves, the newest first, and the gaps it cannot
+// pass.
+type CursorView struct {
+	Cursor CursorRow     `json:"cursor"`
+	Events []CursorEvent `json:"events"`
+	HeldBy []Gap         `json:"held_by"`
+}
+
+// Cursor shows a cursor with at most so many of its moves.
+func (c *Control) Cursor(ctx context.Context, id harvest.CursorID, moves int) (CursorView, error) {
+	cur, err := c.store.Cursor(ctx, id)
+	if err != nil {
+		return CursorView{}, err
+	}
+	events, err := c.store.CursorEvents(ctx, id, moves)
+	if err != nil {
+		return CursorView{}, err
+	}
+	gaps, err := c.store.CursorGaps(ctx, id)
+	return CursorView{Cursor: cur, Events: events, HeldBy: gaps}, err
+}
+
+// CursorOperation tells what moves a cursor, which decides how a place on its axis
+// is written.
+func (c *Control) CursorOperation(ctx context.Context, id harvest.CursorID) (harvest.Operation, error) {
+	cur, err := c.store.Cursor(ctx, id)
+	return cur.Operation, err
+}
+
+// Skipped is a cursor and the gaps it passes, or would pass, up to a place.
+type Skipped struct {
+	Accepted int       `json:"accepted"`
+	Applied  bool      `json:"applied"`
+	Cursor   CursorRow `json:"cursor"`
+	Gaps     []Gap     `json:"gaps"`
+}
+
+// PreviewSkip lists the gaps that [Control.Skip] would accept.
+func (c *Control) PreviewSkip(ctx context.Context, id harvest.CursorID, until harvest.Place) (Skipped, error) {
+	cur, err := c.store.Cursor(ctx, id)
+	if err != nil {
+		return Skipped{}, err
+	}
+	gaps, err := c.store.CursorGaps(ctx, id)
+	if err != nil {
+		return Skipped{}, err
+	}
+	gaps = slices.DeleteFunc(gaps, func(g Gap) bool {
+		far := g.To
+		if cur.Direction == harvest.Backward {
+			far = g.From
+		}
+		return cur.Direction.Further(until.Time, far.Time)
+	})
+	return Skipped{Accepted: len(gaps), Cursor: cur, Gaps: gaps}, nil
+}
+
+// Skip accepts every gap that a cursor has before it as far as a place.
+func (c *Control) Skip(ctx context.Context, id harvest.CursorID, until harvest.Place, by By) (Skipped, error) {
+	out, err := c.PreviewSkip(ctx, id, until)
+	if err != nil {
+		return out, err
+	}
+	for _, g := range out.Gaps {
+		if _, err := c.AcceptGap(ctx, g.Slice, by); err != nil {
+			return out, err
+		}
+	}
+	out.Applied = len(out.Gaps) > 0
+	out.Cursor, err = c.store.Cursor(ctx, id)
+	return out, err
+}

@@ -1,0 +1,116 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// ErrNoGap says that a slice is not one that could be accepted.
+var ErrNoGap = errors.New("is not a failed or cancelled slice")
+
+// Gap is a slice that holds the watermark until somebody or something mends it.
+type Gap struct {
+	Slice   harvest.SliceID `json:"slice"`
+	From    harvest.Place   `json:"from"`
+	To      harvest.Place   `json:"to"`
+	Range   string          `json:"range,omitempty"` // the part of the window it is
+	Status  string          `json:"status"`
+	Reason  string          `json:"reason"`
+	RetryAt time.Time       `json:"retry_at,omitzero"`
+	// Whole: its plan is not open any more, and it cannot be queued again.
+	Whole bool `json:"-"`
+}
+
+// GapList are the gaps of a source, the oldest first.
+type GapList struct {
+	Gaps   []Gap  `json:"gaps"`
+	Source string `json:"source"`
+}
+
+// Gaps lists the windows of a source that hold a watermark.
+func (c *Control) Gaps(ctx context.Context, code string) (GapList, error) {
+	if err := c.known(ctx, code); err != nil {
+		return GapList{}, err
+	}
+	gaps, err := c.store.Gaps(ctx, code)
+	return GapList{Gaps: gaps, Source: code}, err
+}
+
+// RetryPreview are the gaps that would be queued again.
+type RetryPreview struct {
+	Applied bool   `json:"applied"`
+	Gaps    []Gap  `json:"gaps"`
+	Slices  int    `json:"slices"`
+	Source  string `json:"source"`
+}
+
+// PreviewRetry lists what [Control.Retry] would queue.
+func (c *Control) PreviewRetry(ctx context.Context, code string, cancelled bool) (RetryPreview, error) {
+	list, err := c.Gaps(ctx, code)
+	if err != nil {
+		return RetryPreview{}, err
+	}
+	gaps := slices.DeleteFunc(list.Gaps, func(g Gap) bool {
+		return g.Whole || g.Status != string(harvest.SliceFailed) && !cancelled
+	})
+	return RetryPreview{Gaps: gaps, Slices: len(gaps), Source: code}, nil
+}
+
+// Retried is how many slices were queued again.
+type Retried struct {
+	Applied bool   `json:"applied"`
+	Slices  int64  `json:"slices"`
+	Source  string `json:"source"`
+}
+
+// Retry queues the failed slices of a source again at once, and if cancelled is
+// said also those that were given up one by one.
+func (c *Control) Retry(ctx context.Context, code string, cancelled bool, by By) (Retried, error) {
+	if err := c.known(ctx, code); err != nil {
+		return Retried{}, err
+	}
+	n, err := c.store.RetryGaps(ctx, code, cancelled, by.line("PLAN_RETRY", "source/"+code))
+	if err != nil {
+		return Retried{}, err
+	}
+	return Retried{Applied: true, Slices: n, Source: code}, nil
+}
+
+// AcceptPreview is a slice that would count as read, and where the watermark would
+// stand then.
+type AcceptPreview struct {
+	Applied   bool          `json:"applied"`
+	Slice     SliceRow      `json:"slice"`
+	Watermark harvest.Place `json:"watermark"`
+}
+
+// PreviewAccept tells what [Control.AcceptGap] would do, or why it would be refused.
+func (c *Control) PreviewAccept(ctx context.Context, id harvest.SliceID) (AcceptPreview, error) {
+	w, err := c.store.TryAcceptGap(ctx, id)
+	if err != nil {
+		return AcceptPreview{}, err
+	}
+	s, err := c.store.Slice(ctx, id)
+	return AcceptPreview{Slice: s, Watermark: w}, err
+}
+
+// Accepted is a gap that counts as read, and where the watermark stands now.
+type Accepted struct {
+	Applied   bool            `json:"applied"`
+	Slice     harvest.SliceID `json:"slice"`
+	Watermark harvest.Place   `json:"watermark"`
+}
+
+// AcceptGap lets the watermark pass a window that will not be read.
+func (c *Control) AcceptGap(ctx context.Context, id harvest.SliceID, by By) (Accepted, error) {
+	w, err := c.store.AcceptGap(ctx, id, by.line("GAP_ACCEPT", fmt.Sprintf("slice/%d", id)))
+	if err != nil {
+		return Accepted{}, err
+	}
+	return Accepted{Applied: true, Slice: id, Watermark: w}, nil
+}
