@@ -190,6 +190,28 @@ func TestDocuments_CitedAreHere(t *testing.T) {
 	})
 }
 
+// TestDocuments_FilesNamedExist: a document that leads to a file leads to one
+// that is there.
+func TestDocuments_FilesNamedExist(t *testing.T) {
+	named := regexp.MustCompile("`((?:cmd|internal|docs|sources|scripts)/[A-Za-z0-9_./-]*)`|\\]\\(([A-Za-z0-9_./-]+)\\)")
+	looked := 0
+	eachFile(t, []string{".md"}, func(doc, text string) {
+		for _, m := range named.FindAllStringSubmatch(text, -1) {
+			name := m[1]
+			if m[2] != "" {
+				name = path.Join(path.Dir(doc), m[2])
+			}
+			looked++
+			if _, err := os.Stat(name); err != nil {
+				t.Errorf("%s names %s: %v", doc, name, err)
+			}
+		}
+	})
+	if looked < 50 {
+		t.Fatalf("only %d names seen", looked)
+	}
+}
+
 // mayHoldANumber are the strings of the program that hold the number of a rule
 // and are no message, by file: the codes in the JSON of `patra verify`.
 var mayHoldANumber = map[string]*regexp.Regexp{
