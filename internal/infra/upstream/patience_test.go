@@ -11,10 +11,10 @@ import (
 	"github.com/papertrace/patra/internal/infra/gate"
 )
 
-// TestP20_ASlowSourcesPaceGivesNothingBack: of a source that may be asked once in
+// TestAsk_ASlowSourcesPaceGivesNothingBack: of a source that may be asked once in
 // ten seconds, two walks and a count that begin together, as they do at the end of
 // quiet hours, wait for their turns. None is told to come back later.
-func TestP20_ASlowSourcesPaceGivesNothingBack(t *testing.T) {
+func TestAsk_ASlowSourcesPaceGivesNothingBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var reached []time.Duration // guarded by mu
