@@ -118,7 +118,7 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 	if st.Paused || st.Stopped {
 		return nil, &HeldError{Source: req.Source, State: st}
 	}
-	if r, resting := n.quiet.rest(ctx, req.Source, op); resting {
+	if r, resting := n.quiet.Rest(ctx, req.Source, op); resting {
 		return nil, r.Fault()
 	}
 	params, err := req.params()
@@ -277,7 +277,7 @@ func (n *Node) Work(ctx context.Context, code string, op harvest.Operation) (sql
 	if err != nil {
 		return w, err
 	}
-	if r, resting := n.quiet.rest(ctx, code, op); resting && w.Ready > 0 {
+	if r, resting := n.quiet.Rest(ctx, code, op); resting && w.Ready > 0 {
 		w.Later, w.Ready, w.NextAt, w.NextCode = w.Later+w.Ready, 0, r.Until, harvest.CodeQuiet
 	}
 	return w, nil

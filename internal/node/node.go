@@ -10,10 +10,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/papertrace/patra/internal/app/control"
@@ -40,6 +38,8 @@ var (
 	_ executor.Upstream = (*upstream.Client)(nil)
 	_ planner.Upstream  = (*line)(nil)
 	_ planner.Registry  = (*registry.Registry)(nil)
+	_ planner.Registry  = (*keyring.Keyed)(nil)
+	_ keyring.Contracts = (*registry.Registry)(nil)
 	_ registry.Store    = (*sqlstore.Store)(nil)
 	_ scheduler.Store   = (*sqlstore.Store)(nil)
 	_ scheduler.Sources = (*registry.Registry)(nil)
@@ -62,7 +62,7 @@ type Node struct {
 	Planner   *planner.Planner
 	contracts planner.Registry
 	schedules scheduler.Sources // nil where contracts know of none
-	quiet     *quiet
+	quiet     *scheduler.Quiet
 	watches   *watches
 	up        *upstream.Client
 	cfg       Config
@@ -97,15 +97,15 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 // given, replaces the network.
 func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, transport http.RoundTripper) *Node {
 	cfg = cfg.withDefaults()
-	keys := keyring.New(store, vault.New(nil), cfg.redact, origins(contracts), cfg.Logger)
+	keys := keyring.New(store, vault.New(nil), cfg.redact, keyring.OriginsOf(contracts), cfg.Logger)
 	schedules, _ := contracts.(scheduler.Sources)
-	rest := &quiet{sources: schedules, store: store, log: cfg.Logger}
+	rest := scheduler.NewQuiet(schedules, store, cfg.Logger)
 	seen := new(watches)
 	up := upstream.New(upstream.Config{
-		Version: cfg.Version, Logger: cfg.Logger, Transport: transport, Credentials: keys, Redactor: cfg.redact, Resting: rest.restOf, Observe: seen.tried, Known: store.HoldsAny,
+		Version: cfg.Version, Logger: cfg.Logger, Transport: transport, Credentials: keys, Redactor: cfg.redact, Resting: rest.RestOf, Observe: seen.tried, Known: store.HoldsAny,
 	}, gate.New(gate.Config{Instances: cfg.Instances, Logger: cfg.Logger}, store), &decoders{})
 	led, _ := contracts.(*registry.Registry)
-	contracts = &keyed{Registry: contracts, keys: keys}
+	contracts = keys.Keyed(contracts)
 	operator := control.Parts{Store: store}
 	if led != nil {
 		operator.Sources = led
@@ -114,56 +114,6 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 		Control: control.New(operator), Store: store, Registry: led, Keys: keys, contracts: contracts, schedules: schedules, quiet: rest, watches: seen,
 		Planner: planner.New(contracts, store, &line{up, store}, cfg.Logger), up: up, cfg: cfg,
 	}
-}
-
-// origins tells where a source is asked by any of its operations.
-func origins(contracts planner.Registry) keyring.Origins {
-	return func(ctx context.Context, code string) ([]string, error) {
-		var out []string
-		var errs []error
-		for _, op := range []harvest.Operation{harvest.Harvest, harvest.Backfill, harvest.Update} {
-			con, err := contracts.Select(ctx, code, op, "")
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			out = append(out, con.Spec.Origins()...)
-		}
-		if _, unknown := errors.AsType[*registry.UnknownSourceError](errors.Join(errs...)); unknown {
-			return nil, fmt.Errorf("%w: %w", harvest.ErrNotFound, errs[0])
-		}
-		if len(out) == 0 {
-			return nil, errs[0]
-		}
-		slices.Sort(out)
-		return slices.Compact(out), nil
-	}
-}
-
-// keyed refuses the contract of a source that needs a credential and has none, or
-// that takes another's credentials or rate limit without being allowed to, before
-// anything is planned.
-type keyed struct {
-	planner.Registry
-	keys *keyring.Ring
-}
-
-// Select implements planner.Registry.
-func (k *keyed) Select(ctx context.Context, code string, op harvest.Operation, query string) (source.Contract, error) {
-	con, err := k.Registry.Select(ctx, code, op, query)
-	if err != nil {
-		return con, err
-	}
-	with, err := k.keys.Check(ctx, con.Spec)
-	if err != nil {
-		return con, fmt.Errorf("source %s: %w", code, err)
-	}
-	if with && con.Spec.Auth.PageSize > 0 { // frozen with the plan, as all of it (P18, R26)
-		s := *con.Spec
-		s.Paging.Size = s.Auth.PageSize
-		con.Spec = &s
-	}
-	return con, nil
 }
 
 // Close releases what the node holds.
@@ -176,7 +126,7 @@ func (n *Node) Close() error {
 func (n *Node) Executor(c executor.Config) *executor.Executor {
 	c.Owner = fmt.Sprintf("%s/%d", hostname(), os.Getpid())
 	c.Gone = gone
-	c.Workers, c.LeaseTTL, c.Poll, c.Resting = n.cfg.Workers, n.cfg.LeaseTTL, n.cfg.Poll, n.quiet.resting
+	c.Workers, c.LeaseTTL, c.Poll, c.Resting = n.cfg.Workers, n.cfg.LeaseTTL, n.cfg.Poll, n.quiet.Resting
 	return executor.New(c, n.Store, n.up, n.cfg.Logger)
 }
 
@@ -257,41 +207,20 @@ func (e *PackError) Error() string { return e.Err.Error() }
 
 func (e *PackError) Unwrap() error { return e.Err }
 
-// decoders compiles each endpoint's decoder once per snapshot.
-type decoders struct {
-	mu sync.Mutex
-	m  map[decoderKey]*decode.Decoder // guarded by mu
-}
-
-type decoderKey struct {
-	spec    *source.Spec
-	purpose source.Purpose
-}
+// decoders are those of the decode package as the upstream sees them.
+type decoders struct{ decode.Cache }
 
 // For implements upstream.Decoders.
 func (d *decoders) For(spec *source.Spec, p source.Purpose) (upstream.Decoder, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	k := decoderKey{spec, p}
-	if dec := d.m[k]; dec != nil {
-		return dec, nil
-	}
-	ep := spec.Endpoint(p)
-	var m *source.Mapping
-	if spec.Maps(ep) {
-		m = &spec.Mapping
-	}
-	cal, err := spec.Window.Calendar()
+	dec, err := d.Of(spec, p)
 	if err != nil {
 		return nil, err
 	}
-	dec, err := decode.Compile(ep, spec.ID, m, cal)
-	if err != nil {
-		return nil, fmt.Errorf("decoder of %s %s: %w", spec.Source, ep.Name, err)
-	}
-	if d.m == nil || len(d.m) > 256 { // specs come and go with their plans
-		d.m = make(map[decoderKey]*decode.Decoder)
-	}
-	d.m[k] = dec
 	return dec, nil
+}
+
+// CheckSpec finds what only the parts that use a spec can see: templates that
+// do not render, paths that cannot be followed.
+func CheckSpec(spec *source.Spec) source.Violations {
+	return append(upstream.Check(spec), decode.Check(spec)...)
 }

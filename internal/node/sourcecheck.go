@@ -259,7 +259,7 @@ func (n *Node) situation(ctx context.Context, s *sourcecheck.Subject) error {
 	if st.Paused || st.Stopped {
 		s.Held = (&HeldError{Source: s.Source, State: st}).Error()
 	}
-	if r, is := n.quiet.rest(ctx, s.Source, s.Operation); is {
+	if r, is := n.quiet.Rest(ctx, s.Source, s.Operation); is {
 		s.QuietUntil = r.Until
 	}
 	if s.Spec == nil {
@@ -435,4 +435,15 @@ func (d *shaped) PageContext(ctx context.Context, body []byte) (*harvest.Page, e
 		d.into.mu.Unlock()
 	}
 	return p, err
+}
+
+// split takes joined errors apart.
+func split(err error) []error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // as errors.Join made it
+		return many.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
 }

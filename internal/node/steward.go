@@ -28,7 +28,7 @@ func (n *Node) Steward() *steward.Steward {
 // may reports whether an operation of a source may be begun now.
 func (n *Node) may(ctx context.Context, provenance string, op harvest.Operation) bool {
 	_, held, err := n.Store.Held(ctx, provenance)
-	_, resting := n.quiet.rest(ctx, provenance, op)
+	_, resting := n.quiet.Rest(ctx, provenance, op)
 	return err == nil && !held && !resting
 }
 

@@ -60,6 +60,9 @@ type UnknownSourceError struct {
 	Known []string
 }
 
+// Is says that what was named is not there.
+func (e *UnknownSourceError) Is(target error) bool { return target == harvest.ErrNotFound }
+
 func (e *UnknownSourceError) Error() string {
 	return fmt.Sprintf("there is no source %q; known: %s", e.Code, strings.Join(e.Known, ", "))
 }

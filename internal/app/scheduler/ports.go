@@ -14,9 +14,14 @@ type Sources interface {
 	Schedules(ctx context.Context) ([]source.Scheduled, error)
 }
 
+// Clock is the store's.
+type Clock interface {
+	Now(ctx context.Context) (time.Time, error)
+}
+
 // Store remembers what was triggered, and by its clock what is due.
 type Store interface {
-	Now(ctx context.Context) (time.Time, error)
+	Clock
 	// LastTriggered is what came of the newest trigger of a job, by log id;
 	// zero if there was none.
 	LastTriggered(ctx context.Context, scheduler, job string) (harvest.Triggered, error)

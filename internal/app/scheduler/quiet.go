@@ -1,4 +1,4 @@
-package node
+package scheduler
 
 import (
 	"context"
@@ -6,18 +6,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
 )
 
-// quiet knows which operations are in the quiet hours of their source (P20). It
+// Quiet knows which operations are in the quiet hours of their source (P20). It
 // is asked for every lease and every request, so it reads the registry and the
 // store's clock (R17) only now and then.
-type quiet struct {
-	sources scheduler.Sources // nil: nobody has quiet hours
-	store   *sqlstore.Store
+type Quiet struct {
+	sources Sources // nil: nobody has quiet hours
+	clock   Clock
 	log     *slog.Logger
 
 	mu     sync.Mutex
@@ -26,19 +24,24 @@ type quiet struct {
 	all    []source.Scheduled // guarded by mu
 }
 
+// NewQuiet returns a Quiet. Without sources nobody has quiet hours.
+func NewQuiet(sources Sources, clock Clock, log *slog.Logger) *Quiet {
+	return &Quiet{sources: sources, clock: clock, log: log}
+}
+
 // quietFor is how long a reading is good for, which is also how late a change of
 // the quiet hours is felt.
 const quietFor = 5 * time.Second
 
-// resting lists what is to be left alone now.
-func (q *quiet) resting(ctx context.Context) []harvest.Rest {
+// Resting lists what is to be left alone now.
+func (q *Quiet) Resting(ctx context.Context) []harvest.Rest {
 	if q.sources == nil {
 		return nil
 	}
 	return q.restingBy(q.schedules(ctx, false))
 }
 
-func (q *quiet) restingBy(all []source.Scheduled, now time.Time) []harvest.Rest {
+func (q *Quiet) restingBy(all []source.Scheduled, now time.Time) []harvest.Rest {
 	var out []harvest.Rest
 	for _, s := range all {
 		if until, is := s.Schedule.QuietUntil(now); is {
@@ -48,13 +51,13 @@ func (q *quiet) restingBy(all []source.Scheduled, now time.Time) []harvest.Rest 
 	return out
 }
 
-// rest tells until when an operation of a source is to be left alone, if it is.
-func (q *quiet) rest(ctx context.Context, code string, op harvest.Operation) (harvest.Rest, bool) {
-	return q.restOf(ctx, code, op, false)
+// Rest tells until when an operation of a source is to be left alone, if it is.
+func (q *Quiet) Rest(ctx context.Context, code string, op harvest.Operation) (harvest.Rest, bool) {
+	return q.RestOf(ctx, code, op, false)
 }
 
-// restOf is rest; if need be at once, by what was read last.
-func (q *quiet) restOf(ctx context.Context, code string, op harvest.Operation, atOnce bool) (harvest.Rest, bool) {
+// RestOf is [Quiet.Rest]; if need be at once, by what was read last.
+func (q *Quiet) RestOf(ctx context.Context, code string, op harvest.Operation, atOnce bool) (harvest.Rest, bool) {
 	if q.sources == nil {
 		return harvest.Rest{}, false
 	}
@@ -68,7 +71,7 @@ func (q *quiet) restOf(ctx context.Context, code string, op harvest.Operation, a
 
 // schedules are those read last, and the store's time. If they cannot be read
 // anew they stay as they were; so they do if they are wanted at once.
-func (q *quiet) schedules(ctx context.Context, atOnce bool) ([]source.Scheduled, time.Time) {
+func (q *Quiet) schedules(ctx context.Context, atOnce bool) ([]source.Scheduled, time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !atOnce && (q.readAt.IsZero() || time.Since(q.readAt) >= quietFor) {
@@ -85,12 +88,12 @@ func (q *quiet) schedules(ctx context.Context, atOnce bool) ([]source.Scheduled,
 	return q.all, time.Now().Add(q.ahead)
 }
 
-func (q *quiet) read(ctx context.Context) ([]source.Scheduled, time.Time, error) {
+func (q *Quiet) read(ctx context.Context) ([]source.Scheduled, time.Time, error) {
 	all, err := q.sources.Schedules(ctx)
 	if err != nil && all == nil {
 		return nil, time.Time{}, err
 	}
-	now, nerr := q.store.Now(ctx)
+	now, nerr := q.clock.Now(ctx)
 	if nerr != nil {
 		return nil, now, nerr
 	}

@@ -1,18 +1,15 @@
-package node
+package decode
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/infra/decode"
-	"github.com/papertrace/patra/internal/infra/upstream"
 )
 
-// CheckSpec finds what only the parts that use a spec can see: templates that
-// do not render, paths that cannot be followed.
-func CheckSpec(spec *source.Spec) source.Violations {
-	bad := upstream.Check(spec)
+// Check finds what only a decoder can see of a spec: paths that cannot be followed.
+func Check(spec *source.Spec) source.Violations {
+	var bad source.Violations
 	cal, err := spec.Window.Calendar()
 	if err != nil {
 		return append(bad, source.Violation{Path: "window.zone", Text: err.Error()})
@@ -22,11 +19,7 @@ func CheckSpec(spec *source.Spec) source.Violations {
 		if e == nil {
 			continue
 		}
-		var m *source.Mapping
-		if spec.Maps(e) {
-			m = &spec.Mapping
-		}
-		_, err := decode.Compile(e, spec.ID, m, cal)
+		_, err := compileFor(spec, e, cal)
 		for _, err := range split(err) {
 			path, text, ok := strings.Cut(err.Error(), ": ")
 			switch {
