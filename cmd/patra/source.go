@@ -28,7 +28,7 @@ func (c *cli) sourceCmd() *cobra.Command {
 			"Begin with `patra source new NAME > NAME.yaml` and `patra source lint NAME.yaml`.",
 	}
 	verbs(cmd, c.sourceListCmd(), c.sourceShowCmd(), c.sourceHistoryCmd(), c.sourceDiffCmd(), c.sourceExportCmd(),
-		c.sourceLintCmd(), c.sourceCheckCmd(), c.sourceNewCmd(), c.sourceSchemaCmd(),
+		c.sourceLintCmd(), c.sourceTestCmd(), c.sourceCheckCmd(), c.sourceNewCmd(), c.sourceSchemaCmd(),
 		c.sourceApplyCmd(), c.sourceScheduleCmd(), c.sourceRollbackCmd(), c.sourcePauseCmd(), c.sourceResumeCmd())
 	return cmd
 }

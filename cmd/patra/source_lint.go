@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
 	"github.com/spf13/cobra"
 )
@@ -39,7 +40,7 @@ func (c *cli) lint(files []string) error {
 	mistakes, notes := []lintView{}, []lintView{}
 	var all sourcefile.Problems
 	for _, file := range files {
-		_, warnings, err := c.readPack(file)
+		warnings, err := c.lintFile(file)
 		problems, known := errors.AsType[sourcefile.Problems](err)
 		if err != nil && !known {
 			return err
@@ -73,6 +74,20 @@ func (c *cli) lint(files []string) error {
 		return &lintError{all}
 	}
 	return nil
+}
+
+// lintFile checks a pack, or the cases of one.
+func (c *cli) lintFile(file string) ([]source.Warning, error) {
+	if !sourcefile.IsCases(file) {
+		_, warnings, err := c.readPack(file)
+		return warnings, err
+	}
+	data, err := sourcefile.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read cases: %w", err)
+	}
+	_, err = sourcefile.ParseCases(file, data)
+	return nil, err
 }
 
 // lintError is what lint found.

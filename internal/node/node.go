@@ -172,6 +172,9 @@ func loadPacks(dir string) (map[string]registry.Described, error) {
 			return
 		}
 		for _, name := range names {
+			if sourcefile.IsCases(name) {
+				continue
+			}
 			b, err := sourcefile.ReadFS(fsys, name)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("read pack: %w", err))
