@@ -1,6 +1,7 @@
 package styletest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
+	"github.com/papertrace/patra/sources"
 )
 
 const (
@@ -31,6 +33,8 @@ const (
 	shelved = 30
 	perPage = 10
 	shelfAt = "http://127.0.0.1/shelf"
+	// totalDroppedShort: a page comes without its total, and lacks items too.
+	totalDroppedShort sim.Fault = "total_dropped_short"
 )
 
 // shelf serves items of a shipped source's recordings in the form of its replies:
@@ -43,14 +47,16 @@ type shelf struct {
 	place func(q *http.Request) int
 	count func(q *http.Request) bool
 	write func(p leaf) string
+	// size is how many items fit a page, perPage if 0.
+	size int
 
 	// What is left out, of which page, counted from 0.
 	fault sim.Fault
 	page  int
 
 	all    [][]byte
-	asked  int // pages
-	served bool
+	asked  int  // pages
+	served bool // a page with something left out
 }
 
 // leaf is a page of a shelf. Total is -1 and next empty where they are left out,
@@ -96,10 +102,15 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		return
 	}
 	at := min(s.place(q), len(s.all))
-	p := leaf{items: s.all[at:min(at+perPage, len(s.all))], total: len(s.all), at: at}
+	whole := leaf{items: s.all[at:min(at+cmp.Or(s.size, perPage), len(s.all))], total: len(s.all), at: at}
+	reply := s.bind(whole)
 	if s.asked == s.page {
+		p := whole
 		switch s.fault {
 		case sim.TotalDropped:
+			p.total = -1
+		case totalDroppedShort:
+			p.items = p.items[:max(0, len(p.items)-3)]
 			p.total = -1
 		case sim.TokenDroppedShort:
 			p.items = p.items[:max(0, len(p.items)-3)]
@@ -107,15 +118,21 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		case sim.TokenDropped:
 			p.dropped = true
 		}
-		s.served = s.fault != ""
+		s.served = s.bind(p) != reply
+		reply = s.bind(p)
 	}
 	s.asked++
-	to := at + len(p.items)
+	fmt.Fprint(w, reply)
+}
+
+// bind makes a reply of a page, with what leads to the next one.
+func (s *shelf) bind(p leaf) string {
+	to := p.at + len(p.items)
 	p.end = to >= len(s.all)
 	if !p.end && !p.dropped {
 		p.next = strconv.Itoa(to)
 	}
-	fmt.Fprint(w, s.write(p))
+	return s.write(p)
 }
 
 // byParam reads the place from a parameter, with a word for the beginning.
@@ -242,6 +259,16 @@ var shelves = []shelf{
 		},
 	},
 	{
+		// A slice is one page, of more items than there are here.
+		pack: "doaj", size: 100,
+		items: clones("doaj/articles-p1-size10.json", "results", "id", numbered("%032x")),
+		place: func(q *http.Request) int { return (byParam("page")(q) - 1) * 100 },
+		count: has("pageSize", "1"),
+		write: func(p leaf) string {
+			return "{" + p.told("total") + `"page":1,"results":[` + p.list() + "]}"
+		},
+	},
+	{
 		pack:  "europepmc",
 		items: clones("europepmc/search-core-p1.json", "resultList.result", "id", numbered("PPR%d")),
 		place: byParam("cursorMark"), count: has("pageSize", "1"),
@@ -328,7 +355,7 @@ func (s *shelf) read(t *testing.T) (rep *node.Report, stored int) {
 	t.Cleanup(func() { store.Close() })
 	pack := patratest.ShippedPack(t, s.pack, func(spec *source.Spec) {
 		patratest.Fast(spec)
-		spec.Paging.Size = perPage
+		spec.Paging.Size = cmp.Or(s.size, perPage)
 		spec.Rate.Quotas = nil
 		if spec.Auth != nil {
 			spec.Auth.Open = true
@@ -351,6 +378,46 @@ func (s *shelf) read(t *testing.T) (rep *node.Report, stored int) {
 		t.Fatal(err)
 	}
 	return rep, stored
+}
+
+// oracles are the shipped packs that the oracle serves, see [TestR64_PubMedAndCrossref].
+var oracles = []string{sim.PubMed, sim.Crossref}
+
+// losable is what the replies of a shipped pack can lose that its walks end by.
+func losable(t *testing.T, pack string) (out []sim.Fault) {
+	t.Helper()
+	spec, _, err := patratest.ShippedPack(t, pack, nil).Compile(source.Trigger{Operation: harvest.Backfill, Vars: map[string]string{"contact": "test@example.org", "tool": "patra-test"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if spec.Search.Response.Token != "" || spec.Search.Response.URL != "" {
+		out = append(out, sim.TokenDropped, sim.TokenDroppedShort)
+	}
+	if spec.Search.Response.Total != "" {
+		out = append(out, sim.TotalDropped)
+	}
+	t.Logf("%s ends by %v; what is dropped: %v", pack, spec.Paging.End, out)
+	if len(out) == 0 {
+		t.Errorf("%s ends by %v, and nothing of that can be dropped", pack, spec.Paging.End)
+	}
+	return out
+}
+
+// TestR64_EveryShippedPackLosesWhatItEndsBy: no pack is shipped whose replies are
+// not tried without what its walks end by.
+func TestR64_EveryShippedPackLosesWhatItEndsBy(t *testing.T) {
+	files, err := sources.FS.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		pack := strings.TrimSuffix(file.Name(), ".yaml")
+		losable(t, pack)
+		tried := slices.Contains(oracles, pack) || slices.ContainsFunc(shelves, func(s shelf) bool { return s.pack == pack })
+		if !tried {
+			t.Errorf("%s is neither on a shelf nor served by the oracle", pack)
+		}
+	}
 }
 
 // TestR64_ShippedPacksBelieveNoMissingToken serves recorded items to every shipped
@@ -379,21 +446,41 @@ func TestR64_ShippedPacksBelieveNoMissingToken(t *testing.T) {
 				probe = 1 // nothing else proves the end
 			}
 			// arXiv cannot count: its first page is asked for by the planner too. The
-			// cursors of Europe PMC and HAL end with an empty page, pages of PLOS overlap.
-			if want := map[string]int{"arxiv": 4, "europepmc": 4, "hal": 4, "plos": 4}[s.pack]; calm.asked != max(want, 3+probe) {
+			// cursors of Europe PMC and HAL end with an empty page, pages of PLOS overlap,
+			// and DOAJ has only one page.
+			want := 3 + probe
+			switch s.pack {
+			case "arxiv", "europepmc", "hal", "plos":
+				want = 4
+			case "doaj":
+				want = 1
+			}
+			if calm.asked != want {
 				t.Errorf("%d pages were asked for", calm.asked)
 			}
-			for _, f := range []sim.Fault{sim.TokenDropped, sim.TokenDroppedShort, sim.TotalDropped} {
+			faults := losable(t, s.pack)
+			if slices.Contains(faults, sim.TotalDropped) {
+				faults = append(faults, totalDroppedShort)
+			}
+			if !slices.Contains(faults, sim.TokenDroppedShort) {
+				faults = append(faults, sim.TokenDroppedShort) // which lacks items all the same
+			}
+			for _, f := range faults {
+				served := false
 				for page := range calm.asked {
 					t.Run(fmt.Sprint(f, " page ", page+1), func(t *testing.T) {
 						got := read(t, f, page)
-						if !got.served {
+						served = served || got.served
+						if got.asked <= page {
 							t.Error("the page was never asked for")
 						}
 						if got.asked > 3*calm.asked+3 {
 							t.Errorf("%d pages were asked for, %d without the fault", got.asked, calm.asked)
 						}
 					})
+				}
+				if !served {
+					t.Errorf("%s: no page of the shelf has anything to leave out", f)
 				}
 			}
 		})
