@@ -9,7 +9,7 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/patra
-	$(GO) build -trimpath -o $(BIN) ./cmd/patra
+	$(GO) build -o $(BIN) ./cmd/patra
 
 test: ## run the tests; suites whose server is missing say so
 	@bash scripts/test.sh

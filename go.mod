@@ -3,6 +3,7 @@ module github.com/papertrace/patra
 go 1.26.0
 
 require (
+	code.dny.dev/ssrf v0.3.0
 	github.com/expr-lang/expr v1.17.8
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
 	github.com/go-sql-driver/mysql v1.10.1

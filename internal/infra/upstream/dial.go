@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"code.dny.dev/ssrf"
 )
 
 // errBlocked is returned for an address a source may not lead us to.
@@ -170,48 +172,18 @@ func refusePrivate(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// notPublic are the ranges that netip has no word for.
-var notPublic = prefixes(
-	"0.0.0.0/8",                                                          // this network
-	"100.64.0.0/10",                                                      // carrier NAT; a cloud's metadata lives here
-	"168.63.129.16/32",                                                   // a cloud's host agent
-	"192.0.0.0/24",                                                       // protocol assignments
-	"192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", // documentation
-	"198.18.0.0/15", // benchmarks
-	"240.0.0.0/4",   // reserved, broadcast
-	"::/96",         // IPv4-compatible
-	"64:ff9b:1::/48", "100::/64", "2001::/32", "fec0::/10",
-)
+// doorkeeper knows the ranges that the registries keep for special purposes, and one
+// that a cloud took for the agent of its hosts.
+var doorkeeper = ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(netip.MustParsePrefix("168.63.129.16/32")))
 
-// Ranges that carry an IPv4 address inside, and where it begins.
-var (
-	nat64  = netip.MustParsePrefix("64:ff9b::/96")
-	sixTo4 = netip.MustParsePrefix("2002::/16")
-)
-
+// public reports whether an address is one of the internet. An IPv4 address that is
+// written as an IPv6 one, for a program or for a translator on the way, is judged as
+// what it is.
 func public(a netip.Addr) bool {
 	a = a.WithZone("").Unmap()
-	switch b := a.As16(); {
-	case nat64.Contains(a):
-		return public(netip.AddrFrom4([4]byte(b[12:16])))
-	case sixTo4.Contains(a):
-		return public(netip.AddrFrom4([4]byte(b[2:6])))
+	if ssrf.IPv6NAT64Prefix.Contains(a) {
+		b := a.As16()
+		a = netip.AddrFrom4([4]byte(b[12:]))
 	}
-	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsMulticast() {
-		return false
-	}
-	for _, p := range notPublic {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
-}
-
-func prefixes(list ...string) []netip.Prefix {
-	out := make([]netip.Prefix, len(list))
-	for i, s := range list {
-		out[i] = netip.MustParsePrefix(s)
-	}
-	return out
+	return doorkeeper.SafeAddr(a) == nil
 }
