@@ -132,10 +132,10 @@ func TestRenderer_OutputIsBounded(t *testing.T) {
 		Capabilities: []Capability{{Field: "full", Ops: termOps}, {Field: "ti", Ops: termOps}, {Field: "type", Ops: listOps}},
 		Rules: []Rule{
 			{Op: OpAnd, Joiner: " "},
-			{Field: "full", Op: OpTerm, Template: "{{value|quote}}" + long},
-			{Field: "ti", Op: OpTerm, Emit: EmitParams, Params: map[string][]string{"p": {long + "{{value|urlsafe}}"}}},
-			{Field: "type", Op: OpTerm, Template: "{{value|quote}}"},
-			{Field: "type", Op: OpIn, ItemTemplate: long + "{{value|quote}}", Joiner: " "},
+			{Field: "full", Op: OpTerm, Template: "${quote(value)}" + long},
+			{Field: "ti", Op: OpTerm, Emit: EmitParams, Params: map[string][]string{"p": {long + "${urlsafe(value)}"}}},
+			{Field: "type", Op: OpTerm, Template: "${quote(value)}"},
+			{Field: "type", Op: OpIn, ItemTemplate: long + "${quote(value)}", Joiner: " "},
 		},
 	})
 	words := make([]string, 100)

@@ -2,7 +2,6 @@ package query
 
 import (
 	"encoding/json"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -24,10 +23,6 @@ func pubmed() Dialect {
 		Source: "pubmed",
 		Params: []ParamMap{
 			{StdKey: KeyQuery, Name: "term"},
-			{StdKey: KeyFrom, Name: "mindate", Transform: "date:2006/01/02"},
-			{StdKey: KeyTo, Name: "maxdate", Transform: "exclusive_day|date:2006/01/02"},
-			{StdKey: KeyPageSize, Name: "retmax"},
-			{StdKey: KeyOffset, Name: "retstart"},
 		},
 		Rules: []Rule{
 			{Op: OpAnd, Joiner: " AND ", WrapGroup: true},
@@ -35,8 +30,8 @@ func pubmed() Dialect {
 			{Op: OpNot, Joiner: " NOT "},
 			{Op: OpAll, Template: "all[sb]"},
 			{Field: "ab", Op: OpExists, Template: "hasabstract"},
-			{Field: FieldToken, Op: OpToken, Template: "{{value|token}}"},
-			{Field: "year", Op: OpRange, Template: "{{from|default:1000}}:{{to|default:3000}}[pdat]"},
+			{Field: FieldToken, Op: OpToken, Template: "${token(value)}"},
+			{Field: "year", Op: OpRange, Template: "${default(from, '1000')}:${default(to, '3000')}[pdat]"},
 		},
 		Capabilities: []Capability{
 			{Field: "ab", Ops: []Op{OpExists}},
@@ -50,18 +45,18 @@ func pubmed() Dialect {
 			Field: field, Ops: termOps, TermMatches: []Match{MatchWords, MatchPhrase, MatchPrefix}, PrefixMinLen: 4, TermMaxLen: 1000,
 		})
 		d.Rules = append(d.Rules,
-			Rule{Field: field, Op: OpTerm, Match: MatchWords, Template: "{{value|entrez_word}}[" + tag + "]"},
-			Rule{Field: field, Op: OpTerm, Match: MatchPhrase, Template: "{{value|entrez_phrase}}[" + tag + "]"},
-			Rule{Field: field, Op: OpTerm, Match: MatchPrefix, Template: "{{value|entrez_prefix}}[" + tag + "]"})
+			Rule{Field: field, Op: OpTerm, Match: MatchWords, Template: "${entrez_word(value)}[" + tag + "]"},
+			Rule{Field: field, Op: OpTerm, Match: MatchPhrase, Template: "${entrez_phrase(value)}[" + tag + "]"},
+			Rule{Field: field, Op: OpTerm, Match: MatchPrefix, Template: "${entrez_prefix(value)}[" + tag + "]"})
 	}
 	for field, tag := range map[string]string{"pmid": "uid", "doi": "aid", "issn": "is", "orcid": "auid", "type": "pt", "lang": "la", "mesh": "mh", "funder": "gr"} {
 		able := Capability{Field: field, Ops: listOps, TermMatches: []Match{MatchExact}, InMaxSize: 200}
-		template := "{{value|entrez_phrase}}[" + tag + "]"
+		template := "${entrez_phrase(value)}[" + tag + "]"
 		if field == "pmid" {
 			able.Ops = []Op{OpTerm, OpIn, OpRange}
 			able.TermPattern = `^[0-9]{1,8}$`
-			d.Rules = append(d.Rules, Rule{Field: field, Op: OpRange, Template: "{{from|entrez_word|default:1}}:{{to|entrez_word|default:99999999}}[uid]"})
-			template = "{{value|entrez_word}}[uid]"
+			d.Rules = append(d.Rules, Rule{Field: field, Op: OpRange, Template: "${default(entrez_word(from), '1')}:${default(entrez_word(to), '99999999')}[uid]"})
+			template = "${entrez_word(value)}[uid]"
 		}
 		d.Capabilities = append(d.Capabilities, able)
 		d.Rules = append(d.Rules,
@@ -72,7 +67,7 @@ func pubmed() Dialect {
 		d.Capabilities = append(d.Capabilities, Capability{Field: field, Ops: []Op{OpRange}, RangePrecision: PrecisionDay, RangeMin: "1800-01-01"})
 		d.Rules = append(d.Rules, Rule{
 			Field: field, Op: OpRange, ValueType: TypeDate,
-			Template: "{{from|date:2006/01/02|default:1800/01/01}}:{{to|exclusive_day|date:2006/01/02|default:3000/12/31}}[" + tag + "]",
+			Template: "${default(date(from, '2006/01/02'), '1800/01/01')}:${default(date(exclusive_day(to), '2006/01/02'), '3000/12/31')}[" + tag + "]",
 		})
 	}
 	return d
@@ -85,8 +80,6 @@ func crossref() Dialect {
 			{StdKey: KeyFilter, Name: "filter", Joiner: ",", NameMark: ":"},
 			{StdKey: "bibliographic", Name: "query.bibliographic", Joiner: " "},
 			{StdKey: "author", Name: "query.author", Joiner: " "},
-			{StdKey: KeyPageSize, Name: "rows"},
-			{StdKey: KeyCursor, Name: "cursor"},
 		},
 		// Crossref ranks by these words, it does not filter by them.
 		Capabilities: []Capability{
@@ -96,21 +89,21 @@ func crossref() Dialect {
 			{Field: "ab", Ops: []Op{OpExists}},
 		},
 		Rules: []Rule{
-			{Field: "full", Op: OpTerm, Emit: EmitParams, Params: map[string][]string{"bibliographic": {"{{value|plain}}"}}},
-			{Field: "au", Op: OpTerm, Emit: EmitParams, Params: map[string][]string{"author": {"{{value|plain}}"}}},
-			{Field: "year", Op: OpRange, Emit: EmitParams, Params: map[string][]string{KeyFilter: {"from-pub-date:{{from}}", "until-pub-date:{{to}}"}}},
+			{Field: "full", Op: OpTerm, Emit: EmitParams, Params: map[string][]string{"bibliographic": {"${plain(value)}"}}},
+			{Field: "au", Op: OpTerm, Emit: EmitParams, Params: map[string][]string{"author": {"${plain(value)}"}}},
+			{Field: "year", Op: OpRange, Emit: EmitParams, Params: map[string][]string{KeyFilter: {"from-pub-date:${from}", "until-pub-date:${to}"}}},
 			{Field: "ab", Op: OpExists, Emit: EmitParams, Params: map[string][]string{KeyFilter: {"has-abstract:true"}}},
 			{Field: "ab", Op: OpExists, Negated: true, Emit: EmitParams, Params: map[string][]string{KeyFilter: {"has-abstract:false"}}},
 		},
 	}
 	for field, name := range map[string]string{"type": "type", "issn": "issn", "doi": "doi", "orcid": "orcid", "funder": "funder", "licence": "license.url"} {
 		d.Capabilities = append(d.Capabilities, Capability{Field: field, Ops: listOps, SupportsNot: new(false), InMaxSize: 50})
-		value := "{{value|filter}}"
+		value := "${filter(value)}"
 		if field == "doi" {
-			value = "{{value|strip:https://doi.org/|lower|filter}}"
+			value = "${filter(lower(cut(value, 'https://doi.org/')))}"
 		}
 		r := Rule{Field: field, Op: OpTerm, Emit: EmitParams, Params: map[string][]string{KeyFilter: {name + ":" + value}}}
-		in := Rule{Field: field, Op: OpIn, Emit: EmitParams, ItemTemplate: name + ":" + value, Joiner: ",", Params: map[string][]string{KeyFilter: {"{{items}}"}}}
+		in := Rule{Field: field, Op: OpIn, Emit: EmitParams, ItemTemplate: name + ":" + value, Joiner: ",", Params: map[string][]string{KeyFilter: {"${items}"}}}
 		if field == "type" {
 			r.Values = map[string]string{"article": "journal-article", "preprint": "posted-content"}
 			in.Values = r.Values
@@ -119,10 +112,10 @@ func crossref() Dialect {
 	}
 	for field, name := range map[string]string{"pubdate": "pub", "created": "created", "updated": "update"} {
 		able := Capability{Field: field, Ops: []Op{OpRange}, RangePrecision: PrecisionSecond, SupportsNot: new(false)}
-		from, to := "{{from|date:2006-01-02T15:04:05}}", "{{to|exclusive_second|date:2006-01-02T15:04:05}}"
+		from, to := "${date(from, '2006-01-02T15:04:05')}", "${date(exclusive_second(to), '2006-01-02T15:04:05')}"
 		if field == "pubdate" {
 			able.RangePrecision = PrecisionDay
-			from, to = "{{from|date:2006-01-02}}", "{{to|exclusive_day|date:2006-01-02}}"
+			from, to = "${date(from, '2006-01-02')}", "${date(exclusive_day(to), '2006-01-02')}"
 		}
 		d.Capabilities = append(d.Capabilities, able)
 		d.Rules = append(d.Rules, Rule{Field: field, Op: OpRange, Emit: EmitParams, Params: map[string][]string{
@@ -136,7 +129,7 @@ func europepmc() Dialect {
 	d := Dialect{
 		Source: "europepmc",
 		Params: []ParamMap{
-			{StdKey: KeyQuery, Name: "query"}, {StdKey: KeyPageSize, Name: "pageSize"}, {StdKey: KeyCursor, Name: "cursorMark"},
+			{StdKey: KeyQuery, Name: "query"},
 		},
 		Capabilities: []Capability{
 			{Field: "full", Ops: termOps, TermMatches: []Match{MatchWords, MatchPhrase, MatchPrefix}},
@@ -151,15 +144,15 @@ func europepmc() Dialect {
 			{Op: OpOr, Joiner: " OR ", WrapGroup: true},
 			{Op: OpNot, Joiner: " NOT "},
 			{Op: OpAll, Template: "*:*"}, // (?)
-			{Field: "full", Op: OpTerm, Match: MatchWords, Template: "{{value|lucene_word}}"},
-			{Field: "full", Op: OpTerm, Match: MatchPhrase, Template: "{{value|quote}}"},
-			{Field: "full", Op: OpTerm, Match: MatchPrefix, Template: "{{value|lucene_prefix}}"},
-			{Field: "year", Op: OpRange, Template: "PUB_YEAR:[{{from|default:*}} TO {{to|default:*}}]"},
+			{Field: "full", Op: OpTerm, Match: MatchWords, Template: "${lucene_word(value)}"},
+			{Field: "full", Op: OpTerm, Match: MatchPhrase, Template: "${quote(value)}"},
+			{Field: "full", Op: OpTerm, Match: MatchPrefix, Template: "${lucene_prefix(value)}"},
+			{Field: "year", Op: OpRange, Template: "PUB_YEAR:[${default(from, '*')} TO ${default(to, '*')}]"},
 			{Field: "ab", Op: OpExists, Template: "HAS_ABSTRACT:y"},
-			{Field: "oa", Op: OpTerm, Template: "OPEN_ACCESS:{{value}}", Values: map[string]string{"true": "y", "false": "n"}},
-			{Field: "pmid", Op: OpTerm, Template: "(EXT_ID:{{value|quote}} AND SRC:MED)"},
-			{Field: "pmid", Op: OpIn, Template: "({{items}} AND SRC:MED)", ItemTemplate: "EXT_ID:{{value|quote}}", Joiner: " OR ", WrapGroup: true},
-			{Field: FieldToken, Op: OpToken, Template: "{{value|token}}"},
+			{Field: "oa", Op: OpTerm, Template: "OPEN_ACCESS:${value}", Values: map[string]string{"true": "y", "false": "n"}},
+			{Field: "pmid", Op: OpTerm, Template: "(EXT_ID:${quote(value)} AND SRC:MED)"},
+			{Field: "pmid", Op: OpIn, Template: "(${items} AND SRC:MED)", ItemTemplate: "EXT_ID:${quote(value)}", Joiner: " OR ", WrapGroup: true},
+			{Field: FieldToken, Op: OpToken, Template: "${token(value)}"},
 		},
 	}
 	for field, name := range map[string]string{"ti": "TITLE", "ab": "ABSTRACT", "tiab": "TITLE_ABS", "au": "AUTH", "af": "AFF", "jo": "JOURNAL", "kw": "KW"} {
@@ -167,21 +160,21 @@ func europepmc() Dialect {
 			d.Capabilities = append(d.Capabilities, Capability{Field: field, Ops: termOps, TermMatches: []Match{MatchWords, MatchPhrase, MatchPrefix}})
 		}
 		d.Rules = append(d.Rules,
-			Rule{Field: field, Op: OpTerm, Match: MatchWords, Template: name + ":{{value|lucene_word}}"},
-			Rule{Field: field, Op: OpTerm, Match: MatchPhrase, Template: name + ":{{value|quote}}"},
-			Rule{Field: field, Op: OpTerm, Match: MatchPrefix, Template: name + ":{{value|lucene_prefix}}"})
+			Rule{Field: field, Op: OpTerm, Match: MatchWords, Template: name + ":${lucene_word(value)}"},
+			Rule{Field: field, Op: OpTerm, Match: MatchPhrase, Template: name + ":${quote(value)}"},
+			Rule{Field: field, Op: OpTerm, Match: MatchPrefix, Template: name + ":${lucene_prefix(value)}"})
 	}
 	for field, name := range map[string]string{"doi": "DOI", "pmcid": "PMCID", "issn": "ISSN", "orcid": "AUTHORID", "type": "PUB_TYPE", "lang": "LANG", "licence": "LICENSE"} {
 		d.Capabilities = append(d.Capabilities, Capability{Field: field, Ops: listOps, InMaxSize: 100})
 		d.Rules = append(d.Rules,
-			Rule{Field: field, Op: OpTerm, Template: name + ":{{value|quote}}"},
-			Rule{Field: field, Op: OpIn, ItemTemplate: name + ":{{value|quote}}", Joiner: " OR ", WrapGroup: true})
+			Rule{Field: field, Op: OpTerm, Template: name + ":${quote(value)}"},
+			Rule{Field: field, Op: OpIn, ItemTemplate: name + ":${quote(value)}", Joiner: " OR ", WrapGroup: true})
 	}
 	for field, name := range map[string]string{"pubdate": "FIRST_PDATE", "created": "CREATION_DATE", "updated": "UPDATE_DATE"} {
 		d.Capabilities = append(d.Capabilities, Capability{Field: field, Ops: []Op{OpRange}})
 		d.Rules = append(d.Rules, Rule{
 			Field: field, Op: OpRange,
-			Template: name + ":[{{from|date:2006-01-02|default:*}} TO {{to|exclusive_day|date:2006-01-02|default:*}}]",
+			Template: name + ":[${default(date(from, '2006-01-02'), '*')} TO ${default(date(exclusive_day(to), '2006-01-02'), '*')}]",
 		})
 	}
 	return d
@@ -192,7 +185,7 @@ func openalex() Dialect {
 	d := Dialect{
 		Source: "openalex",
 		Params: []ParamMap{
-			{StdKey: KeyFilter, Name: "filter", Joiner: ","}, {StdKey: KeyPageSize, Name: "per_page"}, {StdKey: KeyCursor, Name: "cursor"},
+			{StdKey: KeyFilter, Name: "filter", Joiner: ","},
 		},
 		Capabilities: []Capability{
 			{Field: "year", Ops: []Op{OpRange}, SupportsNot: new(false)},
@@ -202,11 +195,11 @@ func openalex() Dialect {
 			{Field: "ab", Ops: []Op{OpExists}},
 		},
 		Rules: []Rule{
-			{Field: "year", Op: OpRange, Emit: EmitParams, Params: filter("from_publication_date:{{from}}-01-01", "to_publication_date:{{to}}-12-31")},
-			{Field: "pubdate", Op: OpRange, Emit: EmitParams, Params: filter("from_publication_date:{{from|date:2006-01-02}}", "to_publication_date:{{to|exclusive_day|date:2006-01-02}}")},
-			{Field: "updated", Op: OpRange, Emit: EmitParams, Params: filter("from_updated_date:{{from|date:2006-01-02T15:04:05.000000}}", "to_updated_date:{{to|exclusive_second|date:2006-01-02T15:04:05}}")},
-			{Field: "oa", Op: OpTerm, Emit: EmitParams, Params: filter("is_oa:{{value}}")},
-			{Field: "oa", Op: OpTerm, Negated: true, Emit: EmitParams, Params: filter("is_oa:!{{value}}")},
+			{Field: "year", Op: OpRange, Emit: EmitParams, Params: filter("from_publication_date:${from}-01-01", "to_publication_date:${to}-12-31")},
+			{Field: "pubdate", Op: OpRange, Emit: EmitParams, Params: filter("from_publication_date:${date(from, '2006-01-02')}", "to_publication_date:${date(exclusive_day(to), '2006-01-02')}")},
+			{Field: "updated", Op: OpRange, Emit: EmitParams, Params: filter("from_updated_date:${date(from, '2006-01-02T15:04:05.000000')}", "to_updated_date:${date(exclusive_second(to), '2006-01-02T15:04:05')}")},
+			{Field: "oa", Op: OpTerm, Emit: EmitParams, Params: filter("is_oa:${value}")},
+			{Field: "oa", Op: OpTerm, Negated: true, Emit: EmitParams, Params: filter("is_oa:!${value}")},
 			{Field: "ab", Op: OpExists, Emit: EmitParams, Params: filter("has_abstract:true")},
 			{Field: "ab", Op: OpExists, Negated: true, Emit: EmitParams, Params: filter("has_abstract:false")},
 		},
@@ -214,19 +207,19 @@ func openalex() Dialect {
 	for field, name := range map[string]string{"ti": "title.search", "tiab": "title_and_abstract.search", "full": "default.search"} {
 		d.Capabilities = append(d.Capabilities, Capability{Field: field, Ops: termOps, TermMatches: []Match{MatchWords, MatchPhrase}, SupportsNot: new(false)})
 		d.Rules = append(d.Rules,
-			Rule{Field: field, Op: OpTerm, Match: MatchWords, Emit: EmitParams, Params: filter(name + ":{{value|openalex_word}}")},
-			Rule{Field: field, Op: OpTerm, Match: MatchPhrase, Emit: EmitParams, Params: filter(name + ":{{value|openalex_phrase}}")},
-			Rule{Field: field, Op: OpIn, Match: MatchWords, Emit: EmitParams, ItemTemplate: "{{value|openalex_word}}", Joiner: " OR ", WrapGroup: true, Params: filter(name + ":{{items}}")},
-			Rule{Field: field, Op: OpIn, Match: MatchPhrase, Emit: EmitParams, ItemTemplate: "{{value|openalex_phrase}}", Joiner: " OR ", WrapGroup: true, Params: filter(name + ":{{items}}")})
+			Rule{Field: field, Op: OpTerm, Match: MatchWords, Emit: EmitParams, Params: filter(name + ":${openalex_word(value)}")},
+			Rule{Field: field, Op: OpTerm, Match: MatchPhrase, Emit: EmitParams, Params: filter(name + ":${openalex_phrase(value)}")},
+			Rule{Field: field, Op: OpIn, Match: MatchWords, Emit: EmitParams, ItemTemplate: "${openalex_word(value)}", Joiner: " OR ", WrapGroup: true, Params: filter(name + ":${items}")},
+			Rule{Field: field, Op: OpIn, Match: MatchPhrase, Emit: EmitParams, ItemTemplate: "${openalex_phrase(value)}", Joiner: " OR ", WrapGroup: true, Params: filter(name + ":${items}")})
 	}
 	for field, name := range map[string]string{
 		"type": "type", "lang": "language", "doi": "doi", "orcid": "authorships.author.orcid", "issn": "primary_location.source.issn", "licence": "primary_location.license",
 	} {
 		d.Capabilities = append(d.Capabilities, Capability{Field: field, Ops: listOps, InMaxSize: 100})
 		d.Rules = append(d.Rules,
-			Rule{Field: field, Op: OpTerm, Emit: EmitParams, Params: filter(name + ":{{value|openalex}}")},
-			Rule{Field: field, Op: OpTerm, Negated: true, Emit: EmitParams, Params: filter(name + ":!{{value|openalex}}")},
-			Rule{Field: field, Op: OpIn, Emit: EmitParams, ItemTemplate: "{{value|openalex}}", Joiner: "|", Params: filter(name + ":{{items}}")})
+			Rule{Field: field, Op: OpTerm, Emit: EmitParams, Params: filter(name + ":${openalex(value)}")},
+			Rule{Field: field, Op: OpTerm, Negated: true, Emit: EmitParams, Params: filter(name + ":!${openalex(value)}")},
+			Rule{Field: field, Op: OpIn, Emit: EmitParams, ItemTemplate: "${openalex(value)}", Joiner: "|", Params: filter(name + ":${items}")})
 	}
 	return d
 }
@@ -251,14 +244,11 @@ func asked(t testing.TB, r *Renderer, text string) string {
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	params, err := r.Map(out.Std())
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
 	var parts []string
-	for _, k := range slices.Sorted(maps.Keys(params)) {
-		parts = append(parts, k+"="+strings.Join(params[k], " & "))
+	for _, p := range out.Sent {
+		parts = append(parts, p.Name+"="+strings.Join(p.Values, " & "))
 	}
+	slices.Sort(parts)
 	return strings.Join(parts, "; ")
 }
 
@@ -427,11 +417,11 @@ func TestRenderer_MixesQueryTextAndParameters(t *testing.T) {
 		Rules: []Rule{
 			{Op: OpAnd, Joiner: " && "},
 			{Op: OpOr, Joiner: " || "},
-			{Op: OpNot, Template: "-({{items}})"},
-			{Field: "ti", Op: OpTerm, Template: "{{value|quote}}"},
-			{Field: "ti", Op: OpTerm, Negated: true, Match: MatchWords, Template: "!{{value|quote}}"},
-			{Field: "year", Op: OpRange, Template: "{{from}}-{{to}}"},
-			{Field: "type", Op: OpTerm, Emit: EmitParams, Params: map[string][]string{"type": {"{{value|plain}}"}}},
+			{Op: OpNot, Template: "-(${items})"},
+			{Field: "ti", Op: OpTerm, Template: "${quote(value)}"},
+			{Field: "ti", Op: OpTerm, Negated: true, Match: MatchWords, Template: "!${quote(value)}"},
+			{Field: "year", Op: OpRange, Template: "${from}-${to}"},
+			{Field: "type", Op: OpTerm, Emit: EmitParams, Params: map[string][]string{"type": {"${plain(value)}"}}},
 		},
 	}
 	r := mustRenderer(t, d)
@@ -468,24 +458,93 @@ func TestRenderer_WindowGoesBesideTheSelection(t *testing.T) {
 	}
 }
 
-func TestRenderer_MapsStandardKeys(t *testing.T) {
-	r := mustRenderer(t, pubmed())
-	got, err := r.Map(map[string][]string{
-		KeyFrom: {"2024-05-01T00:00:00.000000Z"}, KeyTo: {"2024-06-01T00:00:00.000000Z"}, KeyPageSize: {"500"}, KeyOffset: {""}, "unknown": {""},
-	})
-	want := map[string][]string{"mindate": {"2024/05/01"}, "maxdate": {"2024/05/31"}, "retmax": {"500"}}
-	if d := cmp.Diff(want, got); d != "" || err != nil {
-		t.Errorf("%v: -want +got\n%s", err, d)
+// paramDialect sends types and dates as parameters declared by the caller.
+func paramDialect(params ...ParamMap) Dialect {
+	return Dialect{
+		Source:       "own",
+		Params:       append(params, ParamMap{StdKey: "since", Name: "mindate"}),
+		Capabilities: []Capability{{Field: "type", Ops: termOps}, {Field: "pubdate", Ops: []Op{OpRange}}},
+		Rules: []Rule{
+			{Field: "type", Op: OpTerm, Emit: EmitParams, Params: map[string][]string{"kind": {"${plain(value)}"}}},
+			{Field: "pubdate", Op: OpRange, Emit: EmitParams, Params: map[string][]string{"since": {"${iso(from)}"}, "until": {"${iso(to)}"}}},
+		},
 	}
-	for name, std := range map[string]map[string][]string{
-		`pubmed has no parameter for "api_key"`: {"api_key": {"x"}},
-		"is not an instant":                     {KeyFrom: {"2024"}},
-		"takes one offset, not 2":               {KeyOffset: {"1", "2"}},
-		"control character":                     {KeyPageSize: {"1\r\nX: y"}},
+}
+
+func TestRenderer_TransformShapesTheValue(t *testing.T) {
+	r := mustRenderer(t, paramDialect(
+		ParamMap{StdKey: "kind", Name: "k", Transform: "k-${upper(value)}"},
+		ParamMap{StdKey: "until", Name: "maxdate", Transform: "${date(exclusive_day(time(value)), '2006/01/02')}"},
+	))
+	if got, want := asked(t, r, `type:review pubdate:..2024-05`), "k=k-REVIEW; maxdate=2024/05/31"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	old := mustRenderer(t, paramDialect(
+		ParamMap{StdKey: "kind", Name: "k", Transform: "upper"},
+		ParamMap{StdKey: "until", Name: "maxdate", Transform: "exclusive_day|date:2006/01/02"},
+	))
+	if got, want := asked(t, old, `type:review pubdate:..2024-05`), "k=REVIEW; maxdate=2024/05/31"; got != want {
+		t.Errorf("in the older form: got %s, want %s", got, want)
+	}
+	// A value that a transform leaves nothing of is refused.
+	bare := mustRenderer(t, paramDialect(
+		ParamMap{StdKey: "kind", Name: "k", Transform: "${cut(value, 'review')}"},
+		ParamMap{StdKey: "until", Name: "maxdate"},
+	))
+	if p := bare.Check(mustParse(t, `type:review`)); !strings.Contains(p.Error(), "own: the transform of kind: the value leaves nothing to ask for") {
+		t.Errorf("got %v", p)
+	}
+}
+
+// TestRenderer_ReadsTheOlderForm: rows of a registry were written when templates
+// of rules had a form of their own.
+func TestRenderer_ReadsTheOlderForm(t *testing.T) {
+	old := Dialect{
+		Source: "old",
+		Params: []ParamMap{{StdKey: KeyQuery, Name: "q"}, {StdKey: KeyFilter, Name: "filter", Joiner: ","}},
+		Capabilities: []Capability{
+			{Field: "ti", Ops: termOps}, {Field: "doi", Ops: listOps}, {Field: "year", Ops: []Op{OpRange}}, {Field: "pubdate", Ops: []Op{OpRange}},
+		},
+		Rules: []Rule{
+			{Op: OpAnd, Joiner: " AND "},
+			{Op: OpNot, Template: "-({{items}})"},
+			{Field: "ti", Op: OpTerm, Template: "TITLE:{{value|quote}}"},
+			{Field: "year", Op: OpRange, Template: "{{from|default:1000}}:{{to|default:3000}}[pdat]"},
+			{Field: "doi", Op: OpTerm, Emit: EmitParams, Params: map[string][]string{KeyFilter: {"doi:{{value|strip:https://doi.org/|lower|filter}}"}}},
+			{Field: "doi", Op: OpIn, Emit: EmitParams, ItemTemplate: "doi:{{value|filter}}", Joiner: ",", Params: map[string][]string{KeyFilter: {"{{items}}"}}},
+			{Field: "pubdate", Op: OpRange, Emit: EmitParams, Params: map[string][]string{KeyFilter: {"from:{{from|date:2006-01-02}}", "to:{{to|exclusive_day|date:2006-01-02}}"}}},
+		},
+	}
+	r := mustRenderer(t, old)
+	for text, want := range map[string]string{
+		`ti:"a b" NOT ti:c`:            `q=TITLE:"a b" AND -(TITLE:"c")`,
+		`year:2020..`:                  `q=2020:3000[pdat]`,
+		`doi:"HTTPS://doi.org/10.1/A"`: `filter=doi:10.1/a`,
+		`doi:(10.1/a, 10.1/b)`:         `filter=doi:10.1/a,doi:10.1/b`,
+		`pubdate:..2024-05`:            `filter=to:2024-05-31`,
 	} {
-		if _, err := r.Map(std); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("Map(%v): got %v, want %s", std, err, name)
+		if got := asked(t, r, text); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
+	}
+}
+
+func TestRenderer_TransformShapesTheQueryText(t *testing.T) {
+	d := pubmed()
+	d.Params[0].Transform = "(${value})"
+	if got, want := asked(t, mustRenderer(t, d), `cancer`), "term=(cancer[all])"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestRenderer_RepeatKeepsConditionsApart(t *testing.T) {
+	r := mustRenderer(t, paramDialect(ParamMap{StdKey: "kind", Name: "k", Repeat: true, Transform: "${upper(value)}"}, ParamMap{StdKey: "until", Name: "maxdate"}))
+	if got, want := asked(t, r, `type:review type:letter`), "k=LETTER & REVIEW"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	joined := mustRenderer(t, paramDialect(ParamMap{StdKey: "kind", Name: "k", Joiner: " "}, ParamMap{StdKey: "until", Name: "maxdate"}))
+	if got, want := asked(t, joined, `type:review type:letter`), "k=letter review"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
@@ -517,8 +576,8 @@ func TestNewRenderer_RefusesBrokenDialectsAllAtOnce(t *testing.T) {
 			{StdKey: "query", Name: "q"},
 			{StdKey: "query", Name: "q2"},
 			{StdKey: "x", Name: "a&b"},
-			{StdKey: "to", Name: "to", Transform: "exclusive_day"},
-			{StdKey: "y", Name: "y", Transform: "shell"},
+			{StdKey: "to", Name: "to", Transform: "${exclusive_day(time(value))}"},
+			{StdKey: "y", Name: "y", Transform: "${shell(value)}"},
 			{StdKey: "j", Name: "j", Joiner: ","},
 			{StdKey: "z", Name: "z", NameMark: ":"},
 		},
@@ -526,29 +585,29 @@ func TestNewRenderer_RefusesBrokenDialectsAllAtOnce(t *testing.T) {
 			{Field: "tii", Ops: termOps}, {Field: "ti", Ops: []Op{"FIND"}, TermPattern: "("}, {Field: "ti"}, {Field: "year", Ops: termOps, RangeMin: "x", RangePrecision: "WEEK"},
 		},
 		Rules: []Rule{
-			{Field: "ti", Op: OpTerm, Template: "{{value}}"},
-			{Field: "ti", Op: OpTerm, Template: "{{value|quote}}"},
-			{Field: "ti", Op: OpTerm, Template: "{{value|urlsafe}}"},
-			{Field: "ti", Op: OpTerm, Template: "{{env|quote}}"},
-			{Field: "ti", Op: OpTerm, Template: "{{value|exec}}"},
-			{Field: "ti", Op: OpTerm, Template: "{{value"},
+			{Field: "ti", Op: OpTerm, Template: "${value}"},
+			{Field: "ti", Op: OpTerm, Template: "${quote(value)}"},
+			{Field: "ti", Op: OpTerm, Template: "${urlsafe(value)}"},
+			{Field: "ti", Op: OpTerm, Template: "${quote(env)}"},
+			{Field: "ti", Op: OpTerm, Template: "${exec(value)}"},
+			{Field: "ti", Op: OpTerm, Template: "${value"},
 			{Field: "ti", Op: OpTerm, Template: "x"},
-			{Field: "ti", Op: OpTerm, Template: "{{value|quote}}\n"},
-			{Field: "pubdate", Op: OpRange, Template: "{{from}}..{{to}}"},
-			{Field: "pubdate", Op: OpRange, Template: "{{from|quote}}{{to|date:2006}}"},
+			{Field: "ti", Op: OpTerm, Template: "${quote(value)}\n"},
+			{Field: "pubdate", Op: OpRange, Template: "${from}..${to}"},
+			{Field: "pubdate", Op: OpRange, Template: "${quote(from)}${date(to, '2006')}"},
 			{Field: "type", Op: OpIn, ItemTemplate: "x", Joiner: ","},
-			{Field: "type", Op: OpTerm, Emit: EmitParams, Params: map[string][]string{"api_key": {"{{value|plain}}"}}},
-			{Field: "type", Op: OpTerm, Emit: "BODY", Template: "{{value|quote}}"},
+			{Field: "type", Op: OpTerm, Emit: EmitParams, Params: map[string][]string{"api_key": {"${plain(value)}"}}},
+			{Field: "type", Op: OpTerm, Emit: "BODY", Template: "${quote(value)}"},
 			{Op: OpAnd},
 			{Op: OpNot},
 			{Op: OpAll},
 			{Op: "XOR"},
 			{Field: "nope", Op: OpTerm},
-			{Field: "ti", Op: OpTerm, Template: "{{value|quote|default:x|lower}}"},
-			{Field: "ab", Op: OpTerm, Template: "{{value|plain}}[ab]"},
-			{Field: "ab", Op: OpTerm, Template: "{{value|token}}"},
-			{Field: "ab", Op: OpTerm, Template: "{{value|quote|strip:x}}"},
-			{Field: "ab", Op: OpTerm, Emit: EmitParams, Params: map[string][]string{"j": {"{{value|plain}}"}}},
+			{Field: "ti", Op: OpTerm, Template: "${lower(default(quote(value), 'x'))}"},
+			{Field: "ab", Op: OpTerm, Template: "${plain(value)}[ab]"},
+			{Field: "ab", Op: OpTerm, Template: "${token(value)}"},
+			{Field: "ab", Op: OpTerm, Template: "${cut(quote(value), 'x')}"},
+			{Field: "ab", Op: OpTerm, Emit: EmitParams, Params: map[string][]string{"j": {"${plain(value)}"}}},
 		},
 	}
 	_, err := NewRenderer(d, Default())
@@ -557,19 +616,19 @@ func TestNewRenderer_RefusesBrokenDialectsAllAtOnce(t *testing.T) {
 	}
 	for _, want := range []string{
 		"source: the source is missing", `params[1].stdKey: "query" is declared twice`, `params[2].name: "a&b" cannot name a parameter`,
-		"params[3].transform: say how the time is written", `params[4].transform: transform "shell" is not known`, "params[6]: nameMark needs a joiner",
+		"params[3].transform: say how the time is written", "params[4].transform: ${shell(value)}: function shell is not known", "params[6]: nameMark needs a joiner",
 		`capabilities[0]: field "tii" is not known; did you mean ti?`, `capabilities[1]: op "FIND" is not known`, "capabilities[1].termPattern: ",
 		`capabilities[2].field: "ti" is declared twice`, "capabilities[2]: ops are missing", "capabilities[3].rangeMin", `precision "WEEK"`,
-		"rules[0].template: {{value}}: the value is not encoded for its place: add one of entrez_phrase", "rules[2]: there is another rule for the same",
-		`rules[3].template: {{env|quote}}: "env" is not known here (known are value)`, `rules[4].template: {{value|exec}}: transform "exec" is not known`,
-		"rules[5].template: {{ is not closed", "rules[6]: {{value}} is in no template: the value would be lost", "rules[7].template: the template holds the control character",
-		"rules[8].template: {{from}}: say how the time is written", "rules[9].template: {{from|quote}}: transform quote takes text, not time",
-		"rules[10].itemTemplate: {{value}} is missing", `rules[11].params.api_key: no parameter is declared for the standard key "api_key"`,
+		"rules[0].template: the value is not encoded for its place: use one of entrez_phrase", "rules[2]: there is another rule for the same",
+		"rules[3].template: ${quote(env)}: variable env is not known: known are value", "rules[4].template: ${exec(value)}: function exec is not known",
+		"rules[5].template: ${value: the closing } is missing", "rules[6]: ${value} is in no template: the value would be lost", "rules[7].template: the template holds the control character",
+		"rules[8].template: say how the time is written: date(from, '2006-01-02')", "rules[9].template: ${quote(from)}: cannot use instant as argument",
+		"rules[10].itemTemplate: ${value} is missing", `rules[11].params.api_key: no parameter is declared for the standard key "api_key"`,
 		`rules[12].emit: emit "BODY" is not known`, "rules[13]: a rule of AND has a joiner", "rules[14]: a rule of NOT has either", "rules[15].template: a rule of ALL has a template",
-		`rules[16].op: op "XOR" is not known`, `rules[17].field: field "nope" is not known`, "rules[18].template: {{value|quote|default:x|lower}}: default comes last",
+		`rules[16].op: op "XOR" is not known`, `rules[17].field: field "nope" is not known`, "rules[18].template: ${lower(default(quote(value), 'x'))}: encoded text cannot be given to this function",
 		"capabilities[3].ops: no rule writes TERM of `year`; add a rule",
-		"rules[19]: {{value|plain}} must be a whole parameter", "rules[20]: only a TOKEN may be written as it is",
-		"rules[21].template: {{value|quote|strip:x}}: nothing but default may follow quote", "rules[22]: {{value|plain}} must be a whole parameter",
+		"rules[19]: ${plain(value)} must be a whole parameter", "rules[20]: only a TOKEN may be written as it is",
+		"rules[21].template: ${cut(quote(value), 'x')}: cannot use encoded text as argument", "rules[22]: ${plain(value)} must be a whole parameter",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("not reported: %s", want)

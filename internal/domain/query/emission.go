@@ -106,9 +106,12 @@ func (run *rendering) params1(c compiled, e Expr) {
 	}
 	for _, key := range sortedKeys(c.params) {
 		for _, t := range c.params[key] {
-			text, err := t.execute(values)
+			text, err := execute(t, values)
 			if errors.Is(err, errAbsent) {
 				continue
+			}
+			if err == nil {
+				text, err = run.Renderer.params[key].apply(text)
 			}
 			if err != nil {
 				run.problems.add(e.Place(), "", "%s: %v", run.source, err)

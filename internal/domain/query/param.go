@@ -2,25 +2,16 @@ package query
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"time"
+
+	"github.com/papertrace/patra/internal/domain/template"
 )
 
-// Standard keys: the names under which the parts of a request are known here,
-// whatever a source calls them. Rules may use others; each must be declared by a
-// [ParamMap].
+// Standard keys that rules write to, whatever a source calls them. Rules may use
+// others; each must be declared by a [ParamMap].
 const (
-	KeyQuery    = "query" // the query text
-	KeyFilter   = "filter"
-	KeyFrom     = "from" // instants, in [InstantLayout]
-	KeyTo       = "to"   // out of the range
-	KeyPageSize = "page_size"
-	KeyOffset   = "offset"
-	KeyPage     = "page"
-	KeyCursor   = "cursor"
-	KeySort     = "sort"
-	KeyIDs      = "ids"
+	KeyQuery  = "query" // the query text
+	KeyFilter = "filter"
 )
 
 // ParamMap says what a source calls a standard key (a row of
@@ -29,8 +20,8 @@ const (
 type ParamMap struct {
 	StdKey string `json:"stdKey" yaml:"stdKey"`
 	Name   string `json:"name" yaml:"name"` // provider_param_name
-	// Transform is a chain of transforms of the value, such as
-	// "exclusive_day|date:2006/01/02" for an end that the source includes.
+	// Transform is a template of ${value}, each value of the key as the rules have
+	// written it, such as ${upper(value)}.
 	Transform string `json:"transform,omitempty" yaml:"transform,omitempty"`
 	// Joiner makes one value of several; without it several are refused, or sent as
 	// several parameters of the same name if Repeat is set.
@@ -45,9 +36,11 @@ type ParamMap struct {
 // param is a compiled ParamMap.
 type param struct {
 	ParamMap
-	steps []step
-	time  bool // the transforms begin with an instant
+	transform *template.Template // nil: values go as they are
 }
+
+// instantSample is what a transform that reads an instant is tried on.
+const instantSample = "2024-05-01T00:00:00.000000Z"
 
 func compileParam(m ParamMap, path string, problems *Problems) param {
 	p := param{ParamMap: m}
@@ -69,74 +62,54 @@ func compileParam(m ParamMap, path string, problems *Problems) param {
 	if m.Transform == "" {
 		return p
 	}
-	// Where the first transform takes time the value is an instant; else it is text,
-	// which as a parameter of its own needs no encoding beyond the transport's.
-	kind := slotSafe
-	first, _, _ := strings.Cut(strings.SplitN(m.Transform, "|", 2)[0], ":")
-	if transforms[strings.TrimSpace(first)].in == slotTime {
-		kind, p.time = slotTime, true
-	}
-	part, err := compilePart("value|"+m.Transform, map[string]slotKind{"value": kind})
-	switch {
-	case err != nil:
+	t, err := compileTransform(m.Transform)
+	if err != nil {
 		problems.add(Place{Path: path + ".transform"}, "", "%v", err)
-	case part.hasFallback:
-		problems.add(Place{Path: path + ".transform"}, "", "a parameter has no default")
+		return p
 	}
-	p.steps = part.steps
+	p.transform = t
 	return p
 }
 
-func (p param) apply(value string) (string, error) {
-	s := slot{kind: slotSafe, text: value}
-	if p.time {
-		t, err := time.Parse(InstantLayout, value)
-		if err != nil {
-			return "", fmt.Errorf("parameter %s: %s is not an instant", p.StdKey, quoted(value))
-		}
-		s = slot{kind: slotTime, at: t}
+func compileTransform(text string) (*template.Template, error) {
+	text, _ = template.FromChain(text)
+	t, err := template.NewVars(map[string]any{"value": ""}).Parse(text)
+	switch {
+	case err != nil:
+		return nil, err
+	case !t.Uses("value"):
+		return nil, fmt.Errorf("${value} is missing: every value would become the same")
 	}
-	text, err := run(s, p.steps)
+	_, err = execute(t, places{"value": instantSample})
+	return t, err
+}
+
+// apply gives a value the form that the source wants.
+func (p param) apply(value string) (string, error) {
+	if p.transform == nil {
+		return value, nil
+	}
+	text, err := execute(p.transform, places{"value": value})
 	if err != nil {
-		return "", fmt.Errorf("parameter %s: %w", p.StdKey, err)
+		return "", fmt.Errorf("the transform of %s: %w", p.StdKey, err)
 	}
 	return text, nil
 }
 
-// Map turns values under standard keys into the source's own parameters. Empty
-// values are left out. A key that is not declared is refused.
-func (r *Renderer) Map(std map[string][]string) (map[string][]string, error) {
-	out := make(map[string][]string)
-	for _, key := range sortedKeys(std) {
-		var values []string
-		p, known := r.params[key]
-		for _, v := range std[key] {
-			if v == "" {
-				continue
-			}
-			if !known {
-				return nil, fmt.Errorf("%s has no parameter for %s: %s", r.source, quoted(key), suggest(key, sortedKeys(r.params)))
-			}
-			text, err := p.apply(v)
-			if err != nil {
-				return nil, err
-			}
-			if text != "" {
-				values = append(values, text)
-			}
-		}
-		switch {
-		case len(values) == 0:
-			continue
-		case p.Joiner != "":
-			values = []string{strings.Join(values, p.Joiner)}
-		case len(values) > 1 && !p.Repeat:
-			return nil, fmt.Errorf("%s takes one %s, not %d", r.source, key, len(values))
-		}
-		if slices.ContainsFunc(values, func(v string) bool { return len(v) > MaxRendered }) {
-			return nil, fmt.Errorf("parameter %s: %w", key, errTooLong)
-		}
-		out[p.Name] = values
+// Sent is a parameter as the source gets it.
+type Sent struct {
+	StdKey string
+	Name   string
+	// Values is one value, or with Repeat one for each condition.
+	Values []string
+	Repeat bool
+}
+
+// sent makes one parameter of the values of a key.
+func (p param) sent(values []string) Sent {
+	out := Sent{StdKey: p.StdKey, Name: p.Name, Values: values, Repeat: p.Repeat}
+	if p.Joiner != "" {
+		out.Values = []string{strings.Join(values, p.Joiner)}
 	}
-	return out, nil
+	return out
 }

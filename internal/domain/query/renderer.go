@@ -2,7 +2,6 @@ package query
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -27,18 +26,8 @@ type Rendered struct {
 	Query string
 	// Params are values by standard key, one for each condition.
 	Params map[string][]string
-}
-
-// Std is the whole under standard keys, the query text under [KeyQuery].
-func (r Rendered) Std() map[string][]string {
-	std := maps.Clone(r.Params)
-	if std == nil {
-		std = make(map[string][]string)
-	}
-	if r.Query != "" {
-		std[KeyQuery] = []string{r.Query}
-	}
-	return std
+	// Sent is the whole as the source gets it, the query text under [KeyQuery].
+	Sent []Sent
 }
 
 // Renderer writes expressions for one source. It is safe for concurrent use.

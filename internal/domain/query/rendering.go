@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/papertrace/patra/internal/domain/template"
 )
 
 // rendering is one run.
@@ -45,16 +47,20 @@ func (r *Renderer) render(e Expr) (Rendered, Problems) {
 	}
 	var out Rendered
 	if len(text) > 0 {
-		out.Query = run.query(all(text, e.Place()))
+		out.Query = run.queryText(all(text, e.Place()))
+	}
+	if out.Query != "" {
+		out.Sent = append(out.Sent, r.params[KeyQuery].sent([]string{out.Query}))
 	}
 	run.once()
-	for key, list := range run.params {
-		for _, one := range list {
-			if out.Params == nil {
-				out.Params = make(map[string][]string)
-			}
+	for _, key := range sortedKeys(run.params) {
+		if out.Params == nil {
+			out.Params = make(map[string][]string)
+		}
+		for _, one := range run.params[key] {
 			out.Params[key] = append(out.Params[key], one.text)
 		}
+		out.Sent = append(out.Sent, r.params[key].sent(out.Params[key]))
 	}
 	return out, run.problems.sorted()
 }
@@ -122,6 +128,19 @@ func (r *Renderer) inQuery(e Expr) bool {
 	return ok
 }
 
+// queryText is the whole query text, in the form that its parameter wants.
+func (run *rendering) queryText(e Expr) string {
+	text := run.query(e)
+	if text == "" {
+		return "" // said
+	}
+	text, err := run.Renderer.params[KeyQuery].apply(text)
+	if err != nil {
+		run.problems.add(e.Place(), "", "%s: %v", run.source, err)
+	}
+	return text
+}
+
 // query writes e as query text.
 func (run *rendering) query(e Expr) string {
 	switch e := e.(type) {
@@ -140,8 +159,7 @@ func (run *rendering) query(e Expr) string {
 		}
 		return run.and([]Expr{e}, e.At)
 	case All:
-		c, _ := run.structure(OpAll)
-		return c.Rule.Template
+		return run.everything()
 	}
 	c, _ := run.leafRule(e, false, EmitQuery)
 	return run.leaf(c, e)
@@ -162,7 +180,7 @@ func (run *rendering) and(of []Expr, at Place) string {
 		case !negated:
 			wanted = append(wanted, run.operandIn(k, len(of) > 1))
 		case not.Rule.Template != "":
-			text, err := not.template.execute(map[string]slot{"items": {kind: slotSafe, text: run.operand(n.Of)}})
+			text, err := execute(not.template, places{"items": template.Safe(run.operand(n.Of))})
 			if err != nil {
 				run.problems.add(n.At, "", "%v", err)
 			}
@@ -175,15 +193,22 @@ func (run *rendering) and(of []Expr, at Place) string {
 		return run.bounded(strings.Join(append(wanted, unwanted...), and.Joiner), at)
 	}
 	if len(wanted) == 0 && len(unwanted) > 0 {
-		all, ok := run.structure(OpAll)
-		if !ok {
+		if _, ok := run.structure(OpAll); !ok {
 			run.problems.add(at, "say what is wanted, too", "%s can only take away from something", run.source)
 			return ""
 		}
-		wanted = []string{all.Rule.Template}
+		wanted = []string{run.everything()}
 	}
 	text := append([]string{strings.Join(wanted, and.Joiner)}, unwanted...)
 	return run.bounded(strings.Join(text, not.Joiner), at)
+}
+
+// everything is the text that finds all there is. Its template reads nothing, so
+// that it gives what it gave when it was compiled.
+func (run *rendering) everything() string {
+	c, _ := run.structure(OpAll)
+	text, _ := execute(c.template, nil)
+	return text
 }
 
 func (run *rendering) operand(e Expr) string { return run.operandIn(e, true) }
@@ -222,7 +247,7 @@ func (run *rendering) leaf(c compiled, e Expr) string {
 	if !ok {
 		return ""
 	}
-	text, err := c.template.execute(values)
+	text, err := execute(c.template, values)
 	switch {
 	case errors.Is(err, errAbsent):
 		run.problems.add(e.Place(), "give both bounds", "%s needs both bounds of `%s`", run.source, c.Field)
@@ -233,42 +258,50 @@ func (run *rendering) leaf(c compiled, e Expr) string {
 }
 
 // values are what the places of a rule's templates hold.
-func (run *rendering) values(c compiled, e Expr) (map[string]slot, bool) {
-	values := make(map[string]slot)
+func (run *rendering) values(c compiled, e Expr) (places, bool) {
+	values := make(places)
 	switch e := e.(type) {
 	case Term:
-		values["value"] = slot{kind: slotText, text: c.translate(e.Text)}
+		values["value"] = c.value(c.translate(e.Text))
 	case Token:
-		values["value"] = slot{kind: slotText, text: e.Text}
+		values["value"] = template.Asked(e.Text)
 	case In:
 		items, ok := run.items(c, e)
-		values["items"] = slot{kind: slotSafe, text: items}
+		values["items"] = template.Safe(items)
 		return values, ok
 	case Range:
 		for name, b := range map[string]Bound{"from": e.From, "to": e.To} {
 			if b.Absent() {
 				continue
 			}
-			s := slot{kind: slotOf(e.Type), text: b.Value}
-			if e.Type == TypeDate {
-				t, err := time.Parse(InstantLayout, b.Value)
-				if err != nil {
-					run.problems.add(e.At, "", "%s is not an instant", quoted(b.Value))
-					return nil, false
-				}
-				s = slot{kind: slotTime, at: t}
+			values[name] = c.value(b.Value)
+			if e.Type != TypeDate {
+				continue
 			}
-			values[name] = s
+			t, err := time.Parse(InstantLayout, b.Value)
+			if err != nil {
+				run.problems.add(e.At, "", "%s is not an instant", quoted(b.Value))
+				return nil, false
+			}
+			values[name] = template.At(t)
 		}
 	}
 	return values, true
+}
+
+// value is a text in the type that the rule's templates were compiled for.
+func (c compiled) value(text string) any {
+	if c.asked {
+		return template.Asked(text)
+	}
+	return text
 }
 
 func (run *rendering) items(c compiled, e In) (string, bool) {
 	var items []string
 	good := true
 	for _, v := range e.Values {
-		text, err := c.item.execute(map[string]slot{"value": {kind: slotText, text: c.translate(v.Text)}})
+		text, err := execute(c.item, places{"value": c.value(c.translate(v.Text))})
 		if err != nil {
 			run.problems.add(v.At, "", "%s: %v", run.source, err)
 			good = false

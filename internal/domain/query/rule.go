@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/papertrace/patra/internal/domain/template"
 )
 
 // Emit says what a rule produces.
@@ -19,13 +21,13 @@ const (
 // reg_prov_expr_render_rule).
 //
 // Rules of TERM, IN, RANGE, EXISTS and TOKEN name a field. Their templates know
-// {{value}} (TERM, TOKEN, and each item of IN), {{items}} (IN, the items joined),
-// {{from}} and {{to}} (RANGE). A template of Params in which a bound is absent is
-// left out; in the query text that needs a |default.
+// ${value} (TERM, TOKEN, and each item of IN), ${items} (IN, the items joined),
+// ${from} and ${to} (RANGE). A template of Params in which a bound is absent is
+// left out; in the query text that needs a default(...).
 //
 // Rules of AND, OR, NOT and ALL have no field and say how the query text is put
 // together: AND and OR by their Joiner, WrapGroup allowing groups in groups;
-// NOT either by a Template with {{items}}, written before its operand, or by a
+// NOT either by a Template with ${items}, written before its operand, or by a
 // Joiner, written between what is wanted and what is not; ALL by a Template, which
 // also stands for what is wanted where nothing else is.
 type Rule struct {
@@ -76,26 +78,19 @@ type ruleKey struct {
 // compiled is a rule ready to be used.
 type compiled struct {
 	Rule
-	template template
-	item     template
-	params   map[string][]template
+	template *template.Template
+	item     *template.Template
+	params   map[string][]*template.Template
 	values   map[string]string
-}
-
-// slotOf is what a value of that type is before any transform.
-func slotOf(t Type) slotKind {
-	switch t {
-	case TypeDate:
-		return slotTime
-	case TypeText:
-		return slotText
-	}
-	return slotSafe
+	// asked: values are text that somebody asked for and that may hold anything.
+	asked bool
 }
 
 func compileRule(r Rule, dict *FieldDict, std map[string]ParamMap, path string, problems *Problems) (compiled, bool) {
 	before := len(*problems)
-	c := compiled{Rule: r, params: make(map[string][]template), values: make(map[string]string)}
+	c := compiled{Rule: r, params: make(map[string][]*template.Template), values: make(map[string]string)}
+	c.template = new(template.Template)
+	c.item = new(template.Template)
 	say := func(key, hint, format string, args ...any) {
 		problems.add(Place{Path: path + key}, hint, format, args...)
 	}
@@ -104,7 +99,7 @@ func compileRule(r Rule, dict *FieldDict, std map[string]ParamMap, path string, 
 	}
 	leaf := slices.Contains([]Op{OpTerm, OpIn, OpRange, OpExists, OpToken}, r.Op)
 	structure := slices.Contains([]Op{OpAnd, OpOr, OpNot, OpAll}, r.Op)
-	names := map[string]slotKind{}
+	names := places{}
 	need := []string{}
 	switch {
 	case !leaf && !structure:
@@ -146,7 +141,7 @@ func compileRule(r Rule, dict *FieldDict, std map[string]ParamMap, path string, 
 type sayer func(key, hint, format string, args ...any)
 
 // structure checks a rule of AND, OR, NOT or ALL.
-func (c *compiled) structure(names map[string]slotKind, need *[]string, say sayer) {
+func (c *compiled) structure(names places, need *[]string, say sayer) {
 	switch {
 	case (c.Op == OpAnd || c.Op == OpOr) && (c.Joiner == "" || c.Template != ""):
 		say("", "", "a rule of %s has a joiner and no template", c.Op)
@@ -156,16 +151,17 @@ func (c *compiled) structure(names map[string]slotKind, need *[]string, say saye
 		say(".template", "", "a rule of ALL has a template")
 	}
 	if c.Op == OpNot && c.Template != "" {
-		names["items"] = slotSafe
+		names["items"] = template.Encoded{}
 		*need = append(*need, "items")
 	}
 }
 
 // leaf says which places a rule's templates may and must have.
-func (c *compiled) leaf(f Field, names map[string]slotKind, need *[]string, say sayer) {
+func (c *compiled) leaf(f Field, names places, need *[]string, say sayer) {
+	c.asked = f.Type() == TypeText
 	switch c.Op {
 	case OpTerm:
-		names["value"] = slotOf(f.Type())
+		names["value"] = placeOf(f.Type())
 		if f.DataType != DataBool {
 			*need = append(*need, "value")
 		}
@@ -173,25 +169,25 @@ func (c *compiled) leaf(f Field, names map[string]slotKind, need *[]string, say 
 		if c.Field != FieldToken {
 			say(".field", "write "+FieldToken, "rules of TOKEN have no field of their own")
 		}
-		names["value"] = slotText
+		names["value"] = template.Raw{}
 		*need = append(*need, "value")
 	case OpIn:
-		names["items"] = slotSafe
+		names["items"] = template.Encoded{}
 		*need = append(*need, "items")
 		if c.Template == "" && c.Emit == EmitQuery {
-			c.Template = "{{items}}"
+			c.Template = "${items}"
 		}
-		item, err := compileTemplate(c.ItemTemplate, map[string]slotKind{"value": slotOf(f.Type())})
+		item, err := compileTemplate(c.ItemTemplate, places{"value": placeOf(f.Type())})
 		switch {
 		case err != nil:
 			say(".itemTemplate", "", "%v", err)
-		case !item.uses("value"):
-			say(".itemTemplate", "", "{{value}} is missing")
+		case !item.Uses("value"):
+			say(".itemTemplate", "", "${value} is missing")
 		}
 		c.item = item
 	case OpRange:
-		kind := slotOf(f.Type())
-		names["from"], names["to"] = kind, kind
+		names["from"] = placeOf(f.Type())
+		names["to"] = placeOf(f.Type())
 		*need = append(*need, "from", "to")
 	}
 	if c.Op != OpIn && c.ItemTemplate != "" {
@@ -200,8 +196,8 @@ func (c *compiled) leaf(f Field, names map[string]slotKind, need *[]string, say 
 }
 
 // compile the templates and see that no value is lost.
-func (c *compiled) compile(names map[string]slotKind, need []string, std map[string]ParamMap, say sayer) {
-	var all []template
+func (c *compiled) compile(names places, need []string, std map[string]ParamMap, say sayer) {
+	var all []*template.Template
 	broken := false
 	if c.Emit == EmitParams {
 		if c.Template != "" || len(c.Params) == 0 {
@@ -242,24 +238,20 @@ func (c *compiled) compile(names map[string]slotKind, need []string, std map[str
 	}
 	c.encoding(c.item, ParamMap{Joiner: "text"}, say)
 	for _, name := range need {
-		if !broken && !slices.ContainsFunc(all, func(t template) bool { return t.uses(name) }) {
-			say("", "", "{{%s}} is in no template: the value would be lost", name)
+		if !broken && !slices.ContainsFunc(all, func(t *template.Template) bool { return t.Uses(name) }) {
+			say("", "", "${%s} is in no template: the value would be lost", name)
 		}
 	}
 }
 
 // encoding sees that encoders for special places stand in those.
-func (c *compiled) encoding(t template, m ParamMap, say sayer) {
-	for _, p := range t.parts {
-		switch p.encoder() {
-		case "plain":
-			if len(t.parts) > 1 || plainText(m.Joiner) != "" || m.NameMark != "" {
-				say("", "", "{{%s|plain}} must be a whole parameter: beside other text the value could pass for it", p.name)
-			}
-		case "token":
-			if c.Op != OpToken {
-				say("", "", "only a TOKEN may be written as it is")
-			}
+func (c *compiled) encoding(t *template.Template, m ParamMap, say sayer) {
+	for _, p := range t.Parts {
+		switch {
+		case calls(p, "plain") && (len(t.Parts) > 1 || plainText(m.Joiner) != "" || m.NameMark != ""):
+			say("", "", "${plain(%s)} must be a whole parameter: beside other text the value could pass for it", p.Names[0])
+		case calls(p, "token") && c.Op != OpToken:
+			say("", "", "only a TOKEN may be written as it is")
 		}
 	}
 }

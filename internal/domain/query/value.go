@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/papertrace/patra/internal/domain/template"
 )
 
 // InstantLayout writes instants so that text sorts as time (C5).
@@ -126,20 +126,10 @@ func parseBool(s string) (string, error) {
 func plainText(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // cleanText refuses what may not be in a value.
-func cleanText(s string) error {
-	if !utf8.ValidString(s) {
-		return errors.New("is not valid UTF-8")
-	}
-	for _, r := range s {
-		if isControl(r) {
-			return fmt.Errorf("holds the control character U+%04X", r)
-		}
-	}
-	return nil
-}
+func cleanText(s string) error { return template.Clean(s) }
 
 // isControl is true of control characters and of line and paragraph separators.
-func isControl(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
+func isControl(r rune) bool { return template.IsControl(r) }
 
 // normalRange puts the bounds of r into their one form.
 func normalRange(r Range) (Range, error) {

@@ -7,7 +7,6 @@ import (
 	"net/textproto"
 	"net/url"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -335,33 +334,17 @@ func (c *compiler) signing(path string, cfg *AuthConfig, a *Auth) {
 	}
 }
 
-// secretVar begins the variable that stands for a secret in a body.
-const secretVar = "secret."
-
-// aloneInBody is that variable as it must be written: nothing can be done to a
-// secret that is put in when the request is sent.
-var aloneInBody = regexp.MustCompile(`\$\{\s*secret\.[A-Za-z0-9_]+\s*\}`)
-
 // secrets checks those that the template of a body has places for.
 func (c *compiler) secrets(path, body string) {
-	t, err := parseTemplate(body)
+	t, err := ParseBody(body)
 	if err != nil {
 		return // said
 	}
-	n := 0
-	for _, v := range t.vars {
-		name, is := strings.CutPrefix(v, secretVar)
-		if !is {
-			continue
-		}
-		n++
+	for _, name := range t.Blanks() {
 		a := c.def.Auth
 		if a == nil || !slices.ContainsFunc(append([]AuthPlace{{In: a.In, Name: a.Name}}, a.Also...), func(p AuthPlace) bool { return p.In == InBody && p.Name == name }) {
 			c.fail(path, "no credential of auth is in: BODY with the name %s", name)
 		}
-	}
-	if n != len(aloneInBody.FindAllString(body, -1)) {
-		c.fail(path, "a secret stands alone, as in ${%sNAME}", secretVar)
 	}
 }
 
@@ -383,8 +366,9 @@ func (c *compiler) authPlace(path string, a AuthPlace) {
 			next = e.Next.Body
 		}
 		for _, body := range []string{e.Body, cmp.Or(next, e.Body)} {
-			if t, _ := parseTemplate(body); !t.uses(secretVar + a.Name) {
-				c.fail(path+".in", "the body of endpoint %s has no ${%s%s}, where the credential goes", e.Name, secretVar, a.Name)
+			t, err := ParseBody(body)
+			if err == nil && !slices.Contains(t.Blanks(), a.Name) {
+				c.fail(path+".in", "the body of endpoint %s has no ${secret.%s}, where the credential goes", e.Name, a.Name)
 				break
 			}
 		}

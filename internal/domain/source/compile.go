@@ -113,7 +113,7 @@ type compiler struct {
 	// cfg are the endpoints' own words by usage, and used the variables of
 	// each endpoint's templates.
 	cfg  map[string]EndpointConfig
-	used map[string]template
+	used map[string]readNames
 }
 
 func (c *compiler) fail(path, format string, args ...any) {
@@ -184,7 +184,7 @@ func (c *compiler) provenance() {
 
 // vars binds the instance's values, and notes those that templates miss.
 func (c *compiler) vars() {
-	for _, name := range templateOwn {
+	for _, name := range instanceVars {
 		if v := c.t.Vars[name]; v != "" {
 			if c.spec.Vars == nil {
 				c.spec.Vars = map[string]string{}

@@ -83,7 +83,7 @@ func TestCompile_AuthInABody(t *testing.T) {
 		"another name":       {in("key"), `{"k":"${secret.kee}","l":"${secret.key}"}`, "", nil, "endpoints.works.body: no credential of auth is in: BODY with the name kee"},
 		"no credential":      {nil, `{"k":"${secret.key}"}`, "", nil, "endpoints.works.body: no credential of auth"},
 		"in a header":        {&source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "key"}, `{"k":"${secret.key}"}`, "", nil, "endpoints.works.body: no credential of auth"},
-		"made something of":  {in("key"), `{"k":"${lower(secret.key)}"}`, "", nil, "endpoints.works.body: a secret stands alone"},
+		"made something of":  {in("key"), `{"k":"${lower(secret.key)}"}`, "", nil, "endpoints.works.body: ${lower(secret.key)}: a secret stands alone"},
 		"in a query":         {in("key"), `{"k":"${secret.key}"}`, "", func(e *source.EndpointConfig) { e.Query["body"] = "${secret.key}" }, "endpoints.works.query.body: secret.key stands in a body only"},
 		"in a path":          {in("key"), `{"k":"${secret.key}"}`, "", func(e *source.EndpointConfig) { e.Path = "/${secret.key}" }, "endpoints.works.path: secret.key stands in a body only"},
 		"second of them too": {&source.AuthConfig{Type: source.AuthBearer, Also: []source.AuthPlace{{In: "body", Name: "inst"}}}, `{"k":"${secret.inst}"}`, "", nil, ""},

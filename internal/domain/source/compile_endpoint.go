@@ -10,7 +10,7 @@ import (
 )
 
 func (c *compiler) endpoints() {
-	c.cfg, c.used = map[string]EndpointConfig{}, map[string]template{}
+	c.cfg, c.used = map[string]EndpointConfig{}, map[string]readNames{}
 	if len(c.def.Endpoints) == 0 {
 		c.fail("endpoints", "is required: at least one with usage SEARCH")
 		return
@@ -139,30 +139,37 @@ func (c *compiler) body(path string, e EndpointConfig, out *Endpoint) {
 	}
 }
 
-// templates checks all templates of an endpoint and returns what they use.
-func (c *compiler) templates(path string, e EndpointConfig) template {
-	var all template
+// templates checks all templates of an endpoint and returns what they read.
+func (c *compiler) templates(path string, e EndpointConfig) readNames {
+	var all readNames
 	byIDs := e.Usage == UsageDetail || e.Usage == UsageLookup
 	bodies := []string{path + ".body", path + ".next.body"}
 	check := func(path, s string) {
-		t, err := parseTemplate(s)
+		t, err := ParseBody(s)
 		if err != nil {
 			c.fail(path, "%v", err)
+			return
 		}
-		for _, v := range t.vars {
-			if name, held := strings.CutPrefix(v, "page.held."); held && e.Usage == UsageSearch && e.Response.Held[name] == "" {
-				c.fail(path, "%s is not among the endpoint's response.held", v)
+		for _, name := range t.Blanks() {
+			if !slices.Contains(bodies, path) {
+				c.fail(path, "secret.%s stands in a body only", name)
 			}
-			switch phase, _, _ := strings.Cut(v, "."); {
-			case phase+"." == secretVar && !slices.Contains(bodies, path):
-				c.fail(path, "%s stands in a body only", v)
-			case phase == "ids" && !byIDs:
+		}
+		for _, v := range t.Names() {
+			group, name, _ := strings.Cut(v, ".")
+			held, isHeld := strings.CutPrefix(v, "page.held.")
+			switch {
+			case isHeld && e.Usage == UsageSearch && e.Response.Held[held] == "":
+				c.fail(path, "%s is not among the endpoint's response.held", v)
+			case group == "vars" && !slices.Contains(instanceVars, name):
+				c.fail(path, "variable %s is not known%s", v, Suggest(v, []string{"vars.contact", "vars.tool"}))
+			case group == "ids" && !byIDs:
 				c.fail(path, "ids are known to a DETAIL endpoint only")
-			case phase == "page" && byIDs, phase == "window" && byIDs:
+			case group == "page" && byIDs, group == "window" && byIDs:
 				c.fail(path, "%s is not known to a %s endpoint: it is asked by ids", v, e.Usage)
 			}
 		}
-		all.vars = append(all.vars, t.vars...)
+		all = append(all, t.Names()...)
 	}
 	check(path+".path", e.Path)
 	check(path+".body", e.Body)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/query"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -548,5 +549,38 @@ func TestSize_RoundTrip(t *testing.T) {
 		if err := s.UnmarshalText([]byte(in)); err == nil {
 			t.Errorf("%q accepted", in)
 		}
+	}
+}
+
+// TestCompile_OlderTemplatesAreReadAndNoted: a pack from before rules had the
+// language of requests goes on, and lint says how it is written today.
+func TestCompile_OlderTemplatesAreReadAndNoted(t *testing.T) {
+	d := def()
+	d.Query = &source.QueryConfig{
+		Capabilities: []query.Capability{{Field: "type", Ops: []query.Op{query.OpTerm, query.OpIn}}},
+		Rules: []query.Rule{
+			{Field: "type", Op: query.OpTerm, Emit: query.EmitParams, Params: map[string][]string{"filter": {"type:{{value|lower|filter}}"}}},
+			{Field: "type", Op: query.OpIn, Emit: query.EmitParams, ItemTemplate: "type:{{value|filter}}", Joiner: ",", Params: map[string][]string{"filter": {"{{items}}"}}},
+		},
+		Params: []query.ParamMap{{StdKey: "filter", Name: "filter", Joiner: ",", Transform: "lower"}},
+	}
+	d.Endpoints[0].Query["filter"] += "${query.filter == '' ? '' : ',' + query.filter}"
+	asked := harvesting
+	asked.Query = "type:Review"
+	spec, warnings, err := source.Compile(*d, asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := spec.Query.Values["filter"]; got != "type:review" {
+		t.Errorf("the selection is %s", got)
+	}
+	want := []source.Warning{
+		{Path: "query.rules[0].params.filter[0]", Text: "is in an older form; today it is written type:${filter(lower(value))}"},
+		{Path: "query.rules[1].itemTemplate", Text: "is in an older form; today it is written type:${filter(value)}"},
+		{Path: "query.rules[1].params.filter[0]", Text: "is in an older form; today it is written ${items}"},
+		{Path: "query.params[0].transform", Text: "is in an older form; today it is written ${lower(value)}"},
+	}
+	if diff := cmp.Diff(want, warnings); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -56,3 +56,11 @@ func bareDOI(id string) string {
 	}
 	return strings.TrimSpace(id)
 }
+
+// clip shortens a text for a message.
+func clip(s string) string {
+	if len(s) > 40 {
+		return s[:40] + "..."
+	}
+	return s
+}

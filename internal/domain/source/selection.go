@@ -2,9 +2,11 @@ package source
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/papertrace/patra/internal/domain/query"
+	"github.com/papertrace/patra/internal/domain/template"
 )
 
 // QueryConfig is what a source can be searched for and how that is written
@@ -59,6 +61,7 @@ func (c *compiler) query() {
 			return
 		}
 	}
+	c.olderForms(path)
 	text := strings.TrimSpace(c.t.Query)
 	if text == "" {
 		return
@@ -94,6 +97,32 @@ func (c *compiler) query() {
 		}
 	}
 	c.spec.Query = got
+}
+
+// olderForms notes templates that are written as they were before requests and
+// rules had one language. They are read for ever: rows of a registry hold them.
+func (c *compiler) olderForms(path string) {
+	if c.def.Query == nil {
+		return
+	}
+	note := func(path, text string, translate func(string) (string, bool)) {
+		if today, isOlder := translate(text); isOlder {
+			c.note(path, "is in an older form; today it is written %s", today)
+		}
+	}
+	for i, rule := range c.def.Query.Rules {
+		at := fmt.Sprintf("%s.rules[%d]", path, i)
+		note(at+".template", rule.Template, template.FromPipes)
+		note(at+".itemTemplate", rule.ItemTemplate, template.FromPipes)
+		for _, key := range keysOf(rule.Params) {
+			for n, text := range rule.Params[key] {
+				note(fmt.Sprintf("%s[%d]", join(at+".params", key), n), text, template.FromPipes)
+			}
+		}
+	}
+	for i, p := range c.def.Query.Params {
+		note(fmt.Sprintf("%s.params[%d].transform", path, i), p.Transform, template.FromChain)
+	}
 }
 
 func (c *compiler) joiner(key string) string {

@@ -160,11 +160,11 @@ func TestR48_KeysInABody(t *testing.T) {
 		})
 	}
 	for _, body := range []string{"${secret.key + 'x'}", "${secret}", "${secret.a-b}", "a\x00key\x00"} {
-		if _, err := parseBody(body); err == nil {
+		if _, err := source.ParseBody(body); err == nil {
 			t.Errorf("%q is a template", body)
 		}
 	}
-	if _, err := parseTemplate("${secret.key}"); err == nil {
+	if _, err := source.ParseTemplate("${secret.key}"); err == nil {
 		t.Error("a secret can stand outside of a body")
 	}
 }

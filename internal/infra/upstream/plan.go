@@ -6,6 +6,7 @@ import (
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/template"
 )
 
 // plan is a spec made ready to be asked: its templates and fault rules compiled
@@ -14,22 +15,22 @@ type plan struct {
 	spec      *source.Spec
 	cal       harvest.Calendar
 	rules     *source.Classifier
-	headers   map[string]*template
+	headers   map[string]*template.Template
 	endpoints map[source.Purpose]*endpoint
 }
 
 type endpoint struct {
 	*source.Endpoint
-	path    *template
-	headers map[string]*template
+	path    *template.Template
+	headers map[string]*template.Template
 	// first is what the first page sends, next what the others do.
 	first, next *payload
 }
 
 // payload are the parts of a request that may differ from page to page.
 type payload struct {
-	query, form map[string]*template
-	body        *template // nil: none
+	query, form map[string]*template.Template
+	body        *template.Template // nil: none
 }
 
 func newPlan(spec *source.Spec) (*plan, error) {
@@ -50,7 +51,7 @@ func newPlan(spec *source.Spec) (*plan, error) {
 			continue
 		}
 		q := &endpoint{Endpoint: e}
-		if q.path, err = parseTemplate(e.Path); err == nil {
+		if q.path, err = source.ParseTemplate(e.Path); err == nil {
 			q.headers, err = parseHeaders(e.Headers)
 		}
 		if err == nil {
@@ -99,7 +100,7 @@ func newPayload(query, form map[string]string, body string) (*payload, error) {
 		return nil, err
 	}
 	if body != "" {
-		if p.body, err = parseBody(body); err != nil {
+		if p.body, err = source.ParseBody(body); err != nil {
 			return nil, fmt.Errorf("body: %w", err)
 		}
 	}
@@ -107,7 +108,7 @@ func newPayload(query, form map[string]string, body string) (*payload, error) {
 }
 
 // parseHeaders keeps nil for a header that is taken away.
-func parseHeaders(in source.Headers) (map[string]*template, error) {
+func parseHeaders(in source.Headers) (map[string]*template.Template, error) {
 	out, err := parseAll("header", in.Texts())
 	for name, v := range in {
 		if v == nil && err == nil {
@@ -117,10 +118,10 @@ func parseHeaders(in source.Headers) (map[string]*template, error) {
 	return out, err
 }
 
-func parseAll(place string, in map[string]string) (map[string]*template, error) {
-	out := make(map[string]*template, len(in))
+func parseAll(place string, in map[string]string) (map[string]*template.Template, error) {
+	out := make(map[string]*template.Template, len(in))
 	for name, s := range in {
-		t, err := parseTemplate(s)
+		t, err := source.ParseTemplate(s)
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", place, name, err)
 		}

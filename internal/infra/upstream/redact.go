@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/papertrace/patra/internal/domain/template"
 )
 
 // credentials are parameters whose values stay out of everything that is kept.
@@ -57,7 +59,7 @@ func (c *cause) Unwrap() []error { return c.is }
 
 var sentinels = []error{
 	context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNREFUSED,
-	syscall.ECONNRESET, errTooLong, errHugeHead, errRatio, errEncoding, errBlocked, errHostile, errControl, errProxy, errHook,
+	syscall.ECONNRESET, errTooLong, errHugeHead, errRatio, errEncoding, errBlocked, errHostile, template.ErrControl, errProxy, errHook,
 }
 
 var (

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/template"
 )
 
 // message is a rendered request: what every attempt sends.
@@ -32,7 +33,7 @@ func (c *Client) render(p *plan, call source.Call) (*message, error) {
 	if e == nil {
 		return nil, fmt.Errorf("source %s has no %s endpoint", p.spec.Source, call.Purpose)
 	}
-	s := newScope(p.spec, p.cal, call)
+	s := source.NewCallVars(p.spec, p.cal, call)
 	base, err := baseURL(p.spec, call)
 	if err != nil {
 		return nil, err
@@ -70,11 +71,11 @@ const formType = "application/x-www-form-urlencoded"
 
 // fill gives the request its body: a form, a text of the source's own, or the
 // parameters themselves where the URL would be too long.
-func (m *message) fill(e *endpoint, send *payload, s *scope) error {
+func (m *message) fill(e *endpoint, send *payload, s *source.CallVars) error {
 	switch {
 	case send.body != nil:
 		var err error
-		if m.body, err = send.body.renderBody(s, e.ContentType); err != nil {
+		if m.body, err = renderBody(send.body, s, e.ContentType); err != nil {
 			return fmt.Errorf("body: %w", err)
 		}
 		m.header.Set("Content-Type", e.ContentType)
@@ -101,10 +102,10 @@ func method(e *endpoint) string {
 
 // renderValues renders parameters; those that come out empty are left out,
 // because "name=" means something else than no name at all.
-func renderValues(place string, from map[string]*template, s *scope) (url.Values, error) {
+func renderValues(place string, from map[string]*template.Template, s *source.CallVars) (url.Values, error) {
 	v := url.Values{}
 	for name, t := range from {
-		text, err := t.render(s)
+		text, err := t.Render(s)
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", place, name, err)
 		}
@@ -122,9 +123,9 @@ var notSettable = []string{
 	"Upgrade", "Te", "Trailer", "Expect", "Accept-Encoding", "Range", "If-Range", "User-Agent", "X-Ingest-Correlation-Id",
 }
 
-func (c *Client) headers(m *message, p *plan, e *endpoint, s *scope, call source.Call) error {
+func (c *Client) headers(m *message, p *plan, e *endpoint, s *source.CallVars, call source.Call) error {
 	m.header.Set("Accept", accept[e.Format])
-	for _, from := range []map[string]*template{p.headers, e.headers} {
+	for _, from := range []map[string]*template.Template{p.headers, e.headers} {
 		for name, t := range from {
 			key := textproto.CanonicalMIMEHeaderKey(name)
 			if !token(name) || slices.Contains(notSettable, key) {
@@ -134,7 +135,7 @@ func (c *Client) headers(m *message, p *plan, e *endpoint, s *scope, call source
 				m.header.Del(key)
 				continue
 			}
-			text, err := t.render(s)
+			text, err := t.Render(s)
 			if err != nil {
 				return fmt.Errorf("header %s: %w", name, err)
 			}
@@ -151,7 +152,7 @@ func (c *Client) headers(m *message, p *plan, e *endpoint, s *scope, call source
 	for name, values := range m.header {
 		for _, v := range values {
 			if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-				return fmt.Errorf("header %s: %w", name, errControl)
+				return fmt.Errorf("header %s: %w", name, template.ErrControl)
 			}
 		}
 	}
@@ -202,32 +203,28 @@ func baseURL(spec *source.Spec, call source.Call) (*url.URL, error) {
 }
 
 // endpointURL puts the endpoint's path under the base's.
-func endpointURL(base *url.URL, e *endpoint, s *scope) (*url.URL, error) {
+func endpointURL(base *url.URL, e *endpoint, s *source.CallVars) (*url.URL, error) {
 	var rel strings.Builder // escaped
-	for _, p := range e.path.parts {
-		if p.prog == nil {
-			if strings.ContainsAny(p.text, "?#\\\r\n\x00") {
-				return nil, fmt.Errorf("path %q holds more than a path", p.text)
+	for _, p := range e.path.Parts {
+		if !p.IsExpr() {
+			if strings.ContainsAny(p.Text, "?#\\\r\n\x00") {
+				return nil, fmt.Errorf("path %q holds more than a path", p.Text)
 			}
-			rel.WriteString(p.text)
+			rel.WriteString(p.Text)
 			continue
 		}
-		v, err := p.eval(s)
-		if err != nil {
-			return nil, fmt.Errorf("path: %w", err)
-		}
-		text, err := toText(v)
-		switch _, keep := v.(segments); {
+		v, err := p.Eval(s)
+		switch {
 		case err != nil:
 			return nil, fmt.Errorf("path: %w", err)
-		case strings.ContainsAny(text, "\r\n\x00"):
-			return nil, fmt.Errorf("path: %w", errControl)
-		case text == "":
+		case strings.ContainsAny(v.Text, "\r\n\x00"):
+			return nil, fmt.Errorf("path: %w", template.ErrControl)
+		case v.Text == "":
 			return nil, errors.New("path: an expression in it came out empty")
-		case keep:
-			rel.WriteString(strings.ReplaceAll(url.PathEscape(text), "%2F", "/"))
+		case v.Kind == template.KindPath:
+			rel.WriteString(strings.ReplaceAll(url.PathEscape(v.Text), "%2F", "/"))
 		default:
-			rel.WriteString(url.PathEscape(text))
+			rel.WriteString(url.PathEscape(v.Text))
 		}
 	}
 	full := base.EscapedPath()

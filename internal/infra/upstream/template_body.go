@@ -5,14 +5,23 @@ import (
 	"encoding/xml"
 	"net/url"
 	"strings"
+
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/template"
 )
 
 // renderBody evaluates the template of a body. Values are written so that they
 // stay values (R51): in JSON a text between quotes is escaped, and one that is
 // not gets quotes of its own; in a form it is escaped; in anything else it holds
 // no CR, LF or NUL, and in XML no markup.
-func (t *template) renderBody(s *scope, contentType string) (string, error) {
-	return t.put(s, bodyWriter(contentType))
+func renderBody(t *template.Template, s *source.CallVars, contentType string) (string, error) {
+	write := bodyWriter(contentType)
+	return t.Write(s, func(v template.Value, before string) (string, error) {
+		if v.Kind == template.KindBlank {
+			return blank(v.Text), nil
+		}
+		return write(v.Text, v.IsText(), before)
+	})
 }
 
 // bodyWriter writes the values of a body.
@@ -36,7 +45,7 @@ func bodyWriter(contentType string) func(text string, isText bool, before string
 		case kind == formType:
 			return url.QueryEscape(text), nil
 		case strings.ContainsAny(text, "\r\n\x00"):
-			return "", errControl
+			return "", template.ErrControl
 		case strings.HasSuffix(kind, "/xml") || strings.HasSuffix(kind, "+xml"):
 			var out strings.Builder
 			err := xml.EscapeText(&out, []byte(text))

@@ -1,4 +1,4 @@
-package query
+package template
 
 import (
 	"fmt"
@@ -25,8 +25,8 @@ func bare(s string) bool {
 // blanked puts a blank for each of the given characters. In searched text they
 // are punctuation that no index keeps.
 func blanked(s, chars string) (string, error) {
-	out := plainText(strings.Map(func(r rune) rune {
-		if strings.ContainsRune(chars, r) || isControl(r) {
+	out := collapse(strings.Map(func(r rune) rune {
+		if strings.ContainsRune(chars, r) || IsControl(r) {
 			return ' '
 		}
 		return r
@@ -160,6 +160,9 @@ func rawToken(s string) (string, error) {
 	return "(" + s + ")", nil
 }
 
+// encoderPlain is the one whose result must fill a parameter.
+const encoderPlain = "plain"
+
 // encoders by name.
 var encoders = map[string]func(string) (string, error){
 	"entrez_word":     entrezWord,
@@ -172,16 +175,23 @@ var encoders = map[string]func(string) (string, error){
 	"openalex":        openalexValue,
 	"openalex_word":   openalexWord,
 	"openalex_phrase": openalexPhrase,
-	"plain":           plainValue,
+	encoderPlain:      plainValue,
 	"urlsafe":         urlSafe,
 	"token":           rawToken,
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+// quote is a phrase with backslash escapes.
+func quote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
+
+// operator reports whether a word would be read as part of a query.
+func operator(s string) bool {
+	return slices.Contains([]string{"AND", "OR", "NOT", "TO"}, strings.ToUpper(s))
+}
+
+// collapse makes one blank of each run of white space.
+func collapse(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// quoted is a text in a message.
+func quoted(s string) string { return fmt.Sprintf("%q", clip(s, 40)) }

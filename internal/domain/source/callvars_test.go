@@ -1,4 +1,4 @@
-package upstream
+package source_test
 
 import (
 	"strings"
@@ -7,9 +7,10 @@ import (
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/template"
 )
 
-func testScope(t testing.TB) *scope {
+func testVars(t testing.TB) *source.CallVars {
 	t.Helper()
 	zone, err := time.LoadLocation("America/New_York")
 	if err != nil {
@@ -21,7 +22,7 @@ func testScope(t testing.TB) *scope {
 		Paging: harvest.Paging{Size: 100, PageBase: 1},
 		Vars:   map[string]string{"contact": "me@example.org", "tool": "patra"},
 	}
-	return newScope(spec, cal, source.Call{
+	return source.NewCallVars(spec, cal, source.Call{
 		Window:   harvest.Window{From: time.Date(2026, 3, 7, 0, 0, 0, 0, zone).UTC(), To: time.Date(2026, 3, 9, 0, 0, 0, 0, zone).UTC()},
 		Position: harvest.Position{Offset: 300, Page: 3, Token: "a+b/c=", Held: map[string]string{"WebEnv": "MCID_1"}, Pages: 3},
 		IDs:      []string{"1", "2", "3"},
@@ -29,7 +30,7 @@ func testScope(t testing.TB) *scope {
 }
 
 func TestTemplate_Renders(t *testing.T) {
-	s := testScope(t)
+	s := testVars(t)
 	for in, want := range map[string]string{
 		"":             "",
 		"plain $ text": "plain $ text",
@@ -59,29 +60,29 @@ func TestTemplate_Renders(t *testing.T) {
 		"${page.first}":                                           "false",
 		"${vars.contact contains '@' ? 'mail ' + vars.contact : 1}": "mail me@example.org",
 	} {
-		tpl, err := parseTemplate(in)
+		tpl, err := source.ParseTemplate(in)
 		if err != nil {
 			t.Errorf("%s: %v", in, err)
 			continue
 		}
-		if got, err := tpl.render(s); err != nil || got != want {
+		if got, err := tpl.Render(s); err != nil || got != want {
 			t.Errorf("%s: %q, %v; want %q", in, got, err, want)
 		}
 	}
 }
 
 func TestTemplate_MissingMapsAreEmpty(t *testing.T) {
-	tpl, err := parseTemplate("${vars.contact}${page.held.WebEnv}${join(ids, ',')}")
+	tpl, err := source.ParseTemplate("${vars.contact}${page.held.WebEnv}${join(ids, ',')}")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := tpl.render(new(scope)); got != "" || err != nil {
+	if got, err := tpl.Render(new(source.CallVars)); got != "" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 }
 
 func TestR51_TemplateRefuses(t *testing.T) {
-	s := testScope(t)
+	s := testVars(t)
 	for _, in := range []string{
 		"${", "${}", "${unknown}", "${window.from.Format('2006')}", "${window.from.t}", "${window.From.Unix()}", "${page.url}",
 		"${now()}", "${len(ids)}", "${map(ids, #)}", "${filter(ids, true)}", "${reduce(ids, #acc + #)}", "${repeat('a', 99)}",
@@ -89,13 +90,13 @@ func TestR51_TemplateRefuses(t *testing.T) {
 		"${fromJSON('{}')}", "${$env}", "${{'a': 1}}", "${ids[0:2]}", "${join(ids)}", "${date('x', 'y')}", "${vars.contact.x}",
 		"${any(ids, true)}", "${(() => 1)()}", "${window}", "${ids}", "${vars}", "${ids[99]}",
 		"${'\\n'}", "${'\\u0000'}", "line\nbreak",
-		strings.Repeat("x", maxTemplate+1), "${" + strings.Repeat("1+", 500) + "1}",
+		strings.Repeat("x", template.MaxText+1), "${" + strings.Repeat("1+", 500) + "1}",
 	} {
-		tpl, err := parseTemplate(in)
+		tpl, err := source.ParseTemplate(in)
 		if err != nil {
 			continue
 		}
-		if got, err := tpl.render(s); err == nil {
+		if got, err := tpl.Render(s); err == nil {
 			t.Errorf("%.60s: rendered %.60q", in, got)
 		}
 	}
@@ -106,14 +107,14 @@ func FuzzTemplate(f *testing.F) {
 		f.Add(s, "tok\r\nX: y")
 	}
 	f.Fuzz(func(t *testing.T, in, token string) {
-		s := testScope(t)
+		s := testVars(t)
 		s.Page.Token = token
-		tpl, err := parseTemplate(in)
+		tpl, err := source.ParseTemplate(in)
 		if err != nil {
 			return
 		}
-		out, err := tpl.render(s)
-		if err == nil && (strings.ContainsAny(out, "\r\n\x00") || len(out) > maxRendered) {
+		out, err := tpl.Render(s)
+		if err == nil && (strings.ContainsAny(out, "\r\n\x00") || len(out) > template.MaxRendered) {
 			t.Errorf("%q rendered %q", in, out)
 		}
 	})
@@ -134,12 +135,12 @@ func TestTemplate_Buckets(t *testing.T) {
 		{harvest.NewBucket(5, 8), "${range.on}", "false"},
 		{harvest.NewRange("uid", 5, 8), "${range.on} ${bucket}/${buckets}", "true 0/1"},
 	} {
-		tpl, err := parseTemplate(c.in)
+		tpl, err := source.ParseTemplate(c.in)
 		if err != nil {
 			t.Fatal(err)
 		}
 		spec := &source.Spec{Window: source.Window{Split: &harvest.Split{Key: harvest.RangeBucket, Buckets: 8}}}
-		if got, err := tpl.render(newScope(spec, cal, source.Call{Range: c.r})); err != nil || got != c.want {
+		if got, err := tpl.Render(source.NewCallVars(spec, cal, source.Call{Range: c.r})); err != nil || got != c.want {
 			t.Errorf("%s of %s: %q, %v, want %q", c.in, c.r, got, err, c.want)
 		}
 	}

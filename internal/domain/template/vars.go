@@ -1,0 +1,255 @@
+package template
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+
+	"github.com/papertrace/patra/internal/domain/nearest"
+)
+
+// Vars are the variables that templates of one place may read.
+type Vars struct {
+	example any
+	// signature names the variables and their types.
+	signature string
+	// names are those that are known one by one, as in "window.from"; under one of
+	// open there is any name, as in "query.filter".
+	names []string
+	open  []string
+	// blanks is the word before the names of blanks, "secret" in ${secret.NAME}.
+	blanks string
+}
+
+// NewVars declares variables by a value of the type that will hold them: a struct
+// whose fields are named by their tags `expr:"..."`, or a map by name. Within it
+// structs have names of their own and maps any.
+func NewVars(example any) *Vars {
+	v := &Vars{example: example, signature: fmt.Sprintf("%T", example)}
+	m, isMap := example.(map[string]any)
+	if !isMap {
+		v.declare("", reflect.TypeOf(example))
+		return v
+	}
+	v.names = slices.Sorted(maps.Keys(m))
+	for _, name := range v.names {
+		v.signature += fmt.Sprintf(" %s %T", name, m[name])
+	}
+	return v
+}
+
+func (v *Vars) declare(prefix string, t reflect.Type) {
+	for field := range t.Fields() {
+		name := prefix + field.Tag.Get("expr")
+		_, isValue := kinds[field.Type]
+		switch {
+		case isValue:
+			v.names = append(v.names, name)
+		case field.Type.Kind() == reflect.Map:
+			v.open = append(v.open, name+".")
+		default:
+			v.declare(name+".", field.Type)
+		}
+	}
+}
+
+// WithBlanks are the same variables beside blanks ${word.NAME}, which stand alone
+// in their braces.
+func (v *Vars) WithBlanks(word string) *Vars {
+	with := *v
+	with.blanks = word
+	with.signature += " blanks " + word
+	return &with
+}
+
+var blankName = regexp.MustCompile(`^\s*([A-Za-z]+)\.([A-Za-z0-9_]+)\s*$`)
+
+// parsePart compiles what stands between the braces.
+func (v *Vars) parsePart(source string) (Part, error) {
+	if m := blankName.FindStringSubmatch(source); m != nil && v.blanks != "" && m[1] == v.blanks {
+		return Part{Blank: m[2]}, nil
+	}
+	if strings.TrimSpace(source) == "" {
+		return Part{}, errors.New("the expression is empty")
+	}
+	seen := new(rootVisitor)
+	options := append(slices.Clone(functionOptions), expr.Env(v.example), expr.Patch(seen))
+	program, err := expr.Compile(source, options...)
+	if seen.root == nil {
+		return Part{}, plainly(err)
+	}
+	// The guard speaks first: it knows what was meant, the library only what it read.
+	g := guard{vars: v}
+	g.check(seen.root)
+	if g.err != nil {
+		return Part{}, g.err
+	}
+	if err != nil {
+		return Part{}, plainly(err)
+	}
+	part := Part{Names: g.names, Calls: g.calls, Type: kinds[seen.root.Type()], source: source, program: program}
+	if part.Type == KindList {
+		return Part{}, errors.New("a list has no text of its own: use join() or json()")
+	}
+	return part, nil
+}
+
+// rootVisitor keeps the root of the tree, which is visited last.
+type rootVisitor struct{ root ast.Node }
+
+func (r *rootVisitor) Visit(node *ast.Node) { r.root = *node }
+
+// guard goes over an expression and refuses every kind of syntax but the plainest.
+// There are no loops, closures or bindings, so that the work is bounded by the
+// number of nodes.
+type guard struct {
+	vars  *Vars
+	names []string
+	calls []string
+	err   error
+}
+
+var operators = []string{
+	"+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "and", "&&", "or", "||", "not", "!", "??", "in",
+	"contains", "startsWith", "endsWith",
+}
+
+func (g *guard) check(node ast.Node) {
+	switch n := node.(type) {
+	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode:
+	case *ast.IdentifierNode:
+		g.variable(n.Value)
+	case *ast.MemberNode:
+		g.member(n)
+	case *ast.ChainNode:
+		g.check(n.Node)
+	case *ast.ConditionalNode:
+		g.checkAll(n.Cond, n.Exp1, n.Exp2)
+	case *ast.ArrayNode:
+		g.checkAll(n.Nodes...)
+	case *ast.UnaryNode:
+		g.operator(n.Operator)
+		g.check(n.Node)
+	case *ast.BinaryNode:
+		g.operator(n.Operator)
+		g.checkAll(n.Left, n.Right)
+	case *ast.CallNode:
+		g.call(n)
+	case *ast.BuiltinNode:
+		g.function(n.Name)
+		g.refuse("function %s cannot be called so", n.Name)
+	default:
+		g.refuse("%s does not belong in a template", strings.TrimPrefix(fmt.Sprintf("%T", n), "*ast."))
+	}
+}
+
+func (g *guard) checkAll(nodes ...ast.Node) {
+	for _, n := range nodes {
+		g.check(n)
+	}
+}
+
+func (g *guard) operator(op string) {
+	if !slices.Contains(operators, op) {
+		g.refuse("operator %s does not belong in a template", op)
+	}
+}
+
+func (g *guard) call(n *ast.CallNode) {
+	callee, isName := n.Callee.(*ast.IdentifierNode)
+	if !isName {
+		g.refuse("only the functions of templates can be called")
+		return
+	}
+	g.function(callee.Value)
+	g.checkAll(n.Arguments...)
+}
+
+func (g *guard) function(name string) {
+	if _, known := functions[name]; !known {
+		g.refuse("function %s is not known: %s", name, nearest.Hint(name, FunctionNames()))
+		return
+	}
+	g.calls = append(g.calls, name)
+}
+
+// member reads a.b, a.b.c or a list's a[0].
+func (g *guard) member(n *ast.MemberNode) {
+	if name, isName := dotted(n); isName {
+		g.variable(name)
+		return
+	}
+	g.checkAll(n.Node, n.Property)
+}
+
+// dotted is the name that members of members have together.
+func dotted(node ast.Node) (string, bool) {
+	switch n := node.(type) {
+	case *ast.IdentifierNode:
+		return n.Value, true
+	case *ast.ChainNode:
+		return dotted(n.Node)
+	case *ast.MemberNode:
+		before, isName := dotted(n.Node)
+		property, isText := n.Property.(*ast.StringNode)
+		if isName && isText {
+			return before + "." + property.Value, true
+		}
+	}
+	return "", false
+}
+
+func (g *guard) variable(name string) {
+	known := slices.Contains(g.vars.names, name)
+	for _, open := range g.vars.open {
+		rest, under := strings.CutPrefix(name, open)
+		known = known || under && rest != "" && !strings.Contains(rest, ".")
+	}
+	if blanks := g.vars.blanks; blanks != "" && strings.HasPrefix(name, blanks+".") {
+		g.refuse("a %s stands alone, as in ${%s.NAME}", blanks, blanks)
+		return
+	}
+	if !known {
+		g.refuse("variable %s is not known: %s", name, nearest.Hint(name, g.vars.known()))
+		return
+	}
+	g.names = append(g.names, name)
+}
+
+// known are the names for a message.
+func (v *Vars) known() []string {
+	known := slices.Clone(v.names)
+	for _, open := range v.open {
+		known = append(known, open+"NAME")
+	}
+	return known
+}
+
+func (g *guard) refuse(format string, args ...any) {
+	if g.err == nil {
+		g.err = fmt.Errorf(format, args...)
+	}
+}
+
+// goTypes are the words for types in the library's messages, and ours.
+var goTypes = strings.NewReplacer(
+	"template.Instant", "instant", "template.Raw", "value as asked for", "template.Encoded", "encoded text",
+	"template.plainText", "plain text", "template.segments", "path", "template.jsonList", "JSON",
+	"[]string", "list", "interface {}", "anything",
+)
+
+// plainly is an error of the library in one line.
+func plainly(err error) error {
+	if e, is := errors.AsType[*file.Error](err); is {
+		return errors.New(goTypes.Replace(e.Message))
+	}
+	return err
+}
