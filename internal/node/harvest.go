@@ -175,9 +175,6 @@ func (n *Node) Harvest(ctx context.Context, req HarvestRequest) (*Report, error)
 		plans, planned = append(plans, next.Plan), next
 		runErr = n.work(ctx, req.Source, op, watch)
 	}
-	if runErr == nil && ctx.Err() == nil {
-		runErr = n.lastTry(ctx, req.Source, op, watch)
-	}
 	rep.Waits, rep.Reason = planned.Waits, planned.Reason
 	// The report is read also when the run was interrupted.
 	ctx = context.WithoutCancel(ctx)
@@ -205,26 +202,6 @@ func settled[T any](f func() (T, error)) (out T, err error) {
 		}
 	}
 	return out, err
-}
-
-// lastTry goes on with slices that were taken for poison in this run, when all else
-// is done. Perhaps a page of theirs kills whoever reads it; but perhaps it was the
-// person who runs the command again that killed those before.
-func (n *Node) lastTry(ctx context.Context, code string, op harvest.Operation, watch *Watch) error {
-	unsure := false // they may have been queued by a call whose outcome is unknown
-	poisoned, err := settled(func() (int64, error) {
-		queued, err := n.Store.RetryPoisoned(ctx, code, op)
-		unsure = unsure || errors.Is(err, harvest.ErrUnknownOutcome)
-		return queued, err
-	})
-	if err != nil {
-		return err
-	}
-	if poisoned == 0 && !unsure {
-		return nil
-	}
-	n.cfg.Logger.Info("slices that others died with are tried once more", "source", code, "slices", poisoned)
-	return n.work(ctx, code, op, watch)
 }
 
 // rest plans what is left of what was asked for: the rest of a plan that is not

@@ -11,8 +11,8 @@ import (
 )
 
 // TestR16_RunTheSameCommandAgain: processes that were killed before a first page
-// came leave slices behind that look as if they killed who takes them. The same
-// command, run again, goes on with them when all else is done, and ends well.
+// came, however many, have not been killed by a page. The same command, run again,
+// goes on with their slice as with any other, and ends well.
 func TestR16_RunTheSameCommandAgain(t *testing.T) {
 	servedBubble(t, func(t *testing.T) {
 		r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 300, Seed: 3, LimitRPS: -1}})
@@ -21,7 +21,7 @@ func TestR16_RunTheSameCommandAgain(t *testing.T) {
 			t.Fatalf("%+v, %v", planned, err)
 		}
 		const ttl = time.Minute
-		for range harvest.MaxBarren {
+		for range 3 * harvest.MaxDeaths {
 			jobs, err := r.Node.Store.LeaseTasks(t.Context(), harvest.LeaseRequest{Owner: "killed", TTL: ttl, Max: 1, SpecVersion: source.SpecVersion})
 			if err != nil || len(jobs) != 1 {
 				t.Fatalf("%d tasks, %v", len(jobs), err)

@@ -247,16 +247,15 @@ func deadIsPicked(l *Lab) {
 
 func poison(l *Lab) {
 	l.Plan(0, 2)
-	for i := range harvest.MaxBarren {
+	for i := range 1 + harvest.MaxDeaths { // the first of them leaves no mark
 		j := l.LeaseOne()
 		if j.Lease.Task != harvest.TaskID(l.Int(`SELECT MIN(id) FROM ing_task`)) {
 			l.Fatalf("acquisition %d took task %d", i+1, j.Lease.Task)
 		}
-		l.Open(j, l.Start(j)) // and the process is gone
-		l.Expire(j.Lease.Task)
+		l.DieInHand(j)
 	}
 	if n := l.Lease(1); len(n) != 0 {
-		l.Errorf("taken a sixth time: %+v", n)
+		l.Errorf("taken a seventh time: %+v", n)
 	}
 	if s, c := l.Text(`SELECT status_code FROM ing_task ORDER BY id LIMIT 1`), l.Text(`SELECT error_code FROM ing_task ORDER BY id LIMIT 1`); s != "FAILED" || c != "poison" {
 		l.Errorf("task is %s (%s)", s, c)
@@ -273,10 +272,14 @@ func poison(l *Lab) {
 	// A clean release or a page brought forward makes the count begin again.
 	Clear(l, l.DB, l.tables)
 	l.Plan(0, 1)
-	for i := range 3 * harvest.MaxBarren {
+	for i := range 8 * harvest.MaxDeaths {
 		j := l.LeaseOne()
+		if i%4 < 2 {
+			l.DieInHand(j)
+			continue
+		}
 		r := l.Start(j)
-		if i%2 == 0 {
+		if i%8 < 4 {
 			l.Commit(j, Page(l.Open(j, r)))
 			l.Expire(j.Lease.Task)
 		} else if err := l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: "shutdown"}); err != nil {
@@ -311,9 +314,11 @@ func noProgress(l *Lab) {
 		if _, err := l.Store.CommitBatch(l.ctx(), j, Page(o), &next, nil); err != nil {
 			l.Fatal(err)
 		}
-		l.Expire(j.Lease.Task) // page 2 kills the process
+		l.mark(j, r) // page 2 kills the process
+		l.Expire(j.Lease.Task)
 	}
-	if taken != 1+harvest.MaxBarren {
+	if taken != 1+harvest.MaxDeaths { // the first leaves no mark
+
 		l.Errorf("taken %d times", taken)
 	}
 	if c := l.Text(`SELECT error_code FROM ing_task`); c != "poison" {

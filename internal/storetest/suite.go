@@ -49,6 +49,8 @@ func Run(t *testing.T, e patratest.Engine) {
 		{"R16_PoisonAfterFive", poison},
 		{"R16_PageOneOfEveryWalkIsNoProgress", noProgress},
 		{"R16_APersonMayTryPoisonAgain", poisonByHand},
+		{"R16_DeathsBeforeAReplyAreNoPoison", deathsBeforeAReply},
+		{"R16_NoMarkWhileNobodyDied", unmarkedWhileNobodyDied},
 		{"R17_TimeNeverGoesBack", timeNeverGoesBack},
 		{"R18_NothingCommitsAfterHold", heldInEveryStep},
 		{"R18_HeldSourceIsNotPicked", heldNotPicked},

@@ -19,7 +19,8 @@ var errKilled = errors.New("killed")
 // was committed stays, an open transaction rolls back, nothing is written after.
 type killer struct {
 	mu    sync.Mutex
-	at    int // the point at which to die, counted from the first lease; 0: never
+	at    int    // the point at which to die, counted from the first lease; 0: never
+	on    string // dies at the first point that has this in it, if set
 	dead  bool
 	point string // where it died
 
@@ -35,6 +36,9 @@ func (k *killer) hook(point string) error {
 		if k.seen++; k.seen == k.at {
 			k.dead, k.point = true, point
 		}
+	}
+	if k.on != "" && strings.Contains(point, k.on) {
+		k.dead = true
 	}
 	if k.dead {
 		return errKilled

@@ -16,6 +16,8 @@ type Store interface {
 	LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harvest.Job, error)
 	RenewLease(ctx context.Context, l harvest.Lease) error
 	StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, error)
+	// MarkReply notes that a reply is in hand, and tells whether the task needs that.
+	MarkReply(ctx context.Context, l harvest.Lease) (marked bool, err error)
 	OpenBatch(ctx context.Context, l harvest.Lease, o harvest.BatchOpen) (harvest.OpenedBatch, error)
 	// CommitBatch stores a page and opens next with it. ready is called when
 	// all but the commit itself is done.

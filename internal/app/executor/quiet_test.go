@@ -79,7 +79,7 @@ func TestP20_WalkHaltsWhereQuietHoursBegin(t *testing.T) {
 						Observe: func(e executor.Event) {
 							if e.Kind == executor.TaskReleased && e.Reason == harvest.CodeQuiet {
 								released++
-								if n := b.ask(`SELECT MAX(barren)+MAX(spent_runs) FROM ing_task`); n != 0 {
+								if n := b.ask(`SELECT MAX(deaths)+MAX(spent_runs) FROM ing_task`); n != 0 {
 									t.Errorf("the halt counts as %d failures", n)
 								}
 							}

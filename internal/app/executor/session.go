@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -27,6 +28,9 @@ type session struct {
 	stop context.Context
 
 	asking sync.WaitGroup // requests in flight
+	// died: an owner of the task has died and nothing was brought since, so that
+	// the reply in hand is marked before it is taken apart.
+	died atomic.Bool
 
 	run     harvest.RunID
 	spent   int // runs in a row before this one that were
@@ -76,6 +80,7 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 		e: e, job: job, log: log.With("attempt", res.Attempt), stop: stop, trust: newTrust(e.cfg.LeaseTTL, begun),
 		run: res.Run, spent: res.Spent, walk: res.Walk, batchNo: res.BatchNo, begun: time.Now(),
 	}
+	s.died.Store(res.Died)
 	if err := s.describe(ctx); err != nil {
 		return s.end(work, err)
 	}

@@ -108,7 +108,9 @@ type Resume struct {
 	Attempt int
 	// Spent counts the attempts in a row before this one that transient faults ended.
 	Spent int
-	Walk  int
+	// Died: an owner before this one died, and nothing was brought since.
+	Died bool
+	Walk int
 	// BatchNo is the next free batch number of the run.
 	BatchNo int
 	// Search is the position after the last committed SEARCH page, Pages of
@@ -173,9 +175,10 @@ type RunStats struct {
 	HTTP5xx int `json:"5xxCount"`
 }
 
-// MaxBarren is how many acquisitions in a row may end with nothing to show
-// before the task is taken for poison (R16).
-const MaxBarren = 5
+// MaxDeaths is how many owners in a row may die with a reply of the task in hand
+// before it is taken for poison (R16). A death before that is bad luck: no page can
+// have killed who had none.
+const MaxDeaths = 5
 
 // MaxSpentRuns is how many attempts in a row may be spent on transient faults
 // before the slice becomes a gap (R43).

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -42,6 +43,9 @@ type Call struct {
 	// Held: the page is kept for a while, and who asked says by [Answer.Done] when
 	// its memory can be given to others. Otherwise that is when the answer is given.
 	Held bool
+	// InHand, if set, is called with each whole reply before it is taken apart. Its
+	// error ends the call.
+	InHand func(context.Context) error
 }
 
 // Endpoint of the call.

@@ -104,7 +104,7 @@ func (s *Store) CommitBatch(ctx context.Context, job harvest.Job, b harvest.Batc
 // already is no progress: a walk that begins again and again and always dies at
 // its second page must come to an end (R16, R43).
 func (x *tx) progress(l harvest.Lease, b harvest.Batch) error {
-	q := `UPDATE ing_task SET barren=0, spent_runs=0, updated_at=? WHERE id=? AND fence=?`
+	q := `UPDATE ing_task SET deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=0, updated_at=? WHERE id=? AND fence=?`
 	if b.Walk > 1 {
 		var before int
 		if err := x.row(`SELECT COUNT(*) FROM ing_task_run_batch WHERE task_id=? AND status_code='SUCCEEDED' AND walk_no<? AND phase=? AND ordinal=?`,
@@ -112,7 +112,7 @@ func (x *tx) progress(l harvest.Lease, b harvest.Batch) error {
 			return fmt.Errorf("look for the page in earlier walks: %w", err)
 		}
 		if before > 0 {
-			q = `UPDATE ing_task SET updated_at=? WHERE id=? AND fence=?`
+			q = `UPDATE ing_task SET reply_fence=0, updated_at=? WHERE id=? AND fence=?`
 		}
 	}
 	_, err := x.exec(q, ts(x.now), l.Task, l.Fence)
@@ -170,7 +170,7 @@ func (x *tx) finish(l harvest.Lease, job harvest.Job, b harvest.Batch) (time.Tim
 	if n == 0 {
 		return time.Time{}, fmt.Errorf("slice %d is not READY: %w", job.Slice, harvest.ErrHeld)
 	}
-	if _, err := x.exec(`UPDATE ing_task SET status_code='SUCCEEDED', lease_owner=NULL, leased_until=NULL, barren=0, spent_runs=0, error_code=NULL, error=NULL, updated_at=? WHERE id=? AND fence=?`, ts(x.now), l.Task, l.Fence); err != nil {
+	if _, err := x.exec(`UPDATE ing_task SET status_code='SUCCEEDED', lease_owner=NULL, leased_until=NULL, deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=0, error_code=NULL, error=NULL, updated_at=? WHERE id=? AND fence=?`, ts(x.now), l.Task, l.Fence); err != nil {
 		return time.Time{}, fmt.Errorf("close task %d: %w", l.Task, err)
 	}
 	if _, err := x.exec(`UPDATE ing_task_run SET status_code='SUCCEEDED', finished_at=? WHERE id=? AND fence=?`, ts(x.now), b.Run, l.Fence); err != nil {

@@ -135,7 +135,7 @@ func (x *tx) requeueOf(states, where string, args ...any) ([]int64, error) {
 		return nil, err
 	}
 	for i := range tasks {
-		if _, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, barren=0, spent_runs=0, walks=0, updated_at=? WHERE id=?`, ts(x.now), ts(x.now), tasks[i]); err != nil {
+		if _, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=0, walks=0, updated_at=? WHERE id=?`, ts(x.now), ts(x.now), tasks[i]); err != nil {
 			return nil, err
 		}
 		if _, err := x.exec(`UPDATE ing_plan_slice SET status_code='READY', updated_at=? WHERE id=?`, ts(x.now), slices[i]); err != nil {

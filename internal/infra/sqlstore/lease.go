@@ -14,8 +14,8 @@ import (
 
 // LeaseTasks takes up to r.Max tasks by compare-and-set: tasks that are due and
 // queued, or held by someone whose lease has run out (R15), in a source that is
-// neither paused nor stopped and has no more in hand than it may, by the order of [harvest.Turns]. A task taken too
-// often with nothing to show becomes a gap instead (R16).
+// neither paused nor stopped and has no more in hand than it may, by the order of [harvest.Turns]. A task that too
+// many died with, a reply of it in hand, becomes a gap instead (R16).
 func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harvest.Job, error) {
 	var jobs []harvest.Job
 	var turns *harvest.Turns
@@ -49,7 +49,7 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 			if !any {
 				break
 			}
-			if t.barren >= harvest.MaxBarren {
+			if t.inHand >= harvest.MaxDeaths {
 				if err := x.poison(t); err != nil {
 					return err
 				}
@@ -63,8 +63,8 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 					continue
 				}
 			}
-			n, err := x.exec(`UPDATE ing_task SET status_code='DISPATCHED', fence=fence+1, attempts=attempts+1, barren=barren+1, lease_owner=?, leased_until=?, updated_at=?
-				WHERE id=? AND fence=?`, r.Owner, ts(x.now.Add(r.TTL)), ts(x.now), t.id, t.fence)
+			n, err := x.exec(`UPDATE ing_task SET status_code='DISPATCHED', fence=fence+1, attempts=attempts+1, deaths=?, deaths_in_hand=?, lease_owner=?, leased_until=?, updated_at=?
+				WHERE id=? AND fence=?`, t.deaths, t.inHand, r.Owner, ts(x.now.Add(r.TTL)), ts(x.now), t.id, t.fence)
 			if err != nil {
 				return fmt.Errorf("take task %d: %w", t.id, err)
 			}
@@ -89,10 +89,12 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 }
 
 type taken struct {
-	id     harvest.TaskID
-	fence  int64
-	slice  harvest.SliceID
-	barren int
+	id    harvest.TaskID
+	fence int64
+	slice harvest.SliceID
+	// deaths of owners in a row, inHand those of them that had a reply in hand; the
+	// last owner's is included.
+	deaths, inHand int
 
 	head harvest.Head
 }
@@ -114,11 +116,12 @@ func (x *tx) job(id harvest.TaskID) (harvest.Job, error) {
 	return j, nil
 }
 
-// codePoison is why a task failed that nobody who had it got on with.
+// codePoison is why a task failed with whose reply in hand one owner after the
+// other died.
 const codePoison = "poison"
 
 func (x *tx) poison(t taken) error {
-	const reason = "taken too often with nothing to show: a page may be killing the process; run the command again to try once more"
+	const reason = "process after process ended while it took the same reply apart, which may be what kills them; run the command again to try once more"
 	n, err := x.exec(`UPDATE ing_task SET status_code='FAILED', fence=fence+1, scheduled_at=?, error_code=?, error=?, lease_owner=NULL, leased_until=NULL, updated_at=?
 		WHERE id=? AND fence=?`, ts(x.now.Add(harvest.RetryGap(12))), codePoison, reason, ts(x.now), t.id, t.fence)
 	if err != nil || n == 0 {
@@ -182,6 +185,22 @@ func (s *Store) RenewLease(ctx context.Context, l harvest.Lease) error {
 	})
 }
 
+// MarkReply notes that the reply of a page is in hand, before anything is done with
+// it. Whoever dies under the mark may have been killed by that reply, and only such
+// deaths make poison (R16); the page's commit takes the mark away. A task that has
+// got on since an owner died is left unmarked.
+func (s *Store) MarkReply(ctx context.Context, l harvest.Lease) (marked bool, err error) {
+	err = s.write(ctx, "mark reply", func(x *tx) error {
+		if err := x.guard(l); err != nil {
+			return err
+		}
+		n, err := x.exec(`UPDATE ing_task SET reply_fence=fence WHERE id=? AND fence=? AND deaths>0`, l.Task, l.Fence)
+		marked = n > 0
+		return err
+	})
+	return marked, err
+}
+
 // StartRun begins an attempt: it closes what older attempts left open and
 // tells where the last committed page ended.
 func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, error) {
@@ -211,14 +230,16 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 			return err
 		}
 		var slice, plan int64
+		var deaths int
 		var prov, op string
 		var from, to, cutAt ts
-		if err := x.row(`SELECT t.attempts, t.spent_runs, t.walk_no, t.slice_id, t.plan_id, t.provenance_code, t.operation_code, s.window_from, s.window_to, s.created_at
+		if err := x.row(`SELECT t.attempts, t.deaths, t.spent_runs, t.walk_no, t.slice_id, t.plan_id, t.provenance_code, t.operation_code, s.window_from, s.window_to, s.created_at
 			FROM ing_task t JOIN ing_plan_slice s ON s.id=t.slice_id WHERE t.id=?`, l.Task).
-			Scan(&res.Attempt, &res.Spent, &res.Walk, &slice, &plan, &prov, &op, &from, &to, &cutAt); err != nil {
+			Scan(&res.Attempt, &deaths, &res.Spent, &res.Walk, &slice, &plan, &prov, &op, &from, &to, &cutAt); err != nil {
 			return fmt.Errorf("read task %d: %w", l.Task, err)
 		}
 		res.SearchAge = x.now.Sub(cutAt.time())
+		res.Died = deaths > 0
 		id, err := x.insert(`INSERT INTO ing_task_run (task_id, attempt_no, fence, provenance_code, operation_code, lease_owner, status_code, window_from, window_to, started_at)
 			VALUES (?,?,?,?,?,?,'RUNNING',?,?,?)`, l.Task, res.Attempt, l.Fence, prov, op, l.Owner, from, to, ts(x.now))
 		if err != nil {
@@ -310,7 +331,7 @@ func (s *Store) NewWalk(ctx context.Context, l harvest.Lease, reason string, fai
 		if err := x.closeBatches(l, reason, ""); err != nil {
 			return err
 		}
-		if _, err := x.exec(`UPDATE ing_task SET walk_no=walk_no+1, walks=walks+?, updated_at=? WHERE id=? AND fence=?`, failed, ts(x.now), l.Task, l.Fence); err != nil {
+		if _, err := x.exec(`UPDATE ing_task SET walk_no=walk_no+1, walks=walks+?, reply_fence=0, updated_at=? WHERE id=? AND fence=?`, failed, ts(x.now), l.Task, l.Fence); err != nil {
 			return err
 		}
 		return x.row(`SELECT walk_no, walks FROM ing_task WHERE id=?`, l.Task).Scan(&walk, &walks)
@@ -359,7 +380,7 @@ func (x *tx) letGo(l harvest.Lease, e harvest.RunEnd) error {
 	if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code='held', finished_at=? WHERE id=? AND fence=? AND status_code='RUNNING'`, ts(x.now), e.Run, l.Fence); err != nil {
 		return err
 	}
-	_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', lease_owner=NULL, leased_until=NULL, barren=0, updated_at=? WHERE id=? AND fence=? AND status_code='EXECUTING'`,
+	_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', lease_owner=NULL, leased_until=NULL, deaths=0, deaths_in_hand=0, reply_fence=0, updated_at=? WHERE id=? AND fence=? AND status_code='EXECUTING'`,
 		ts(x.now), l.Task, l.Fence)
 	return err
 }
@@ -405,7 +426,7 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 				return fmt.Errorf("note why task %d waits: %w", l.Task, err)
 			}
 		}
-		_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, lease_owner=NULL, leased_until=NULL, barren=0, spent_runs=?, walks=CASE WHEN ?='SPENT' THEN 0 ELSE walks END, updated_at=?
+		_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, lease_owner=NULL, leased_until=NULL, deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=?, walks=CASE WHEN ?='SPENT' THEN 0 ELSE walks END, updated_at=?
 			WHERE id=? AND fence=?`, ts(x.now.Add(delay)), spent, e.Outcome, ts(x.now), l.Task, l.Fence)
 		if err != nil || delay <= harvest.LongestWait {
 			return err

@@ -395,31 +395,11 @@ func (s *Store) RequeueDue(ctx context.Context) (n int64, err error) {
 // RequeueFailed queues again the failed slices of a source and operation whose
 // rest is over (R4), and returns how many. It is asked for by a person who runs the
 // command again: one taken for poison begins anew then, without its rest, since
-// what ended those who had it may have been that person.
+// that person may have mended what killed those who had it.
 func (s *Store) RequeueFailed(ctx context.Context, provenance string, op harvest.Operation) (n int64, err error) {
 	err = s.write(ctx, "queue failed slices again", func(x *tx) error {
 		n, err = x.requeue(`(t.scheduled_at <= ? OR t.error_code=?) AND t.provenance_code=? AND t.operation_code=?`, ts(x.now), codePoison, provenance, op)
 		return err
-	})
-	return n, err
-}
-
-// RetryPoisoned queues the slices of a source and operation that were taken for
-// poison for the first time once more, and returns how many. Whoever takes one has
-// one try: the next finds it to be poison again.
-func (s *Store) RetryPoisoned(ctx context.Context, provenance string, op harvest.Operation) (n int64, err error) {
-	err = s.write(ctx, "try poisoned slices once more", func(x *tx) error {
-		tasks, err := x.requeueOf(`'FAILED'`, `t.error_code=? AND s.fail_count=1 AND t.provenance_code=? AND t.operation_code=?`, codePoison, provenance, op)
-		if err != nil {
-			return err
-		}
-		n = int64(len(tasks))
-		for _, id := range tasks {
-			if _, err := x.exec(`UPDATE ing_task SET barren=? WHERE id=?`, harvest.MaxBarren-1, id); err != nil {
-				return err
-			}
-		}
-		return nil
 	})
 	return n, err
 }

@@ -91,12 +91,19 @@ func (q *queue) next() (t taken, any bool, err error) {
 func (q *queue) first(h harvest.Head) (t taken, at time.Time, err error) {
 	var due ts
 	var version int
+	var marked int64
 	read := func(query string, args []any) error {
-		return q.row(query, args...).Scan(&t.id, &t.fence, &t.slice, &t.barren, &due, &version)
+		return q.row(query, args...).Scan(&t.id, &t.fence, &t.slice, &t.deaths, &t.inHand, &marked, &due, &version)
 	}
 	err = read(q.s.firstSQL(h, q.now))
 	if err == nil && version > q.r.SpecVersion {
 		err = read(q.s.firstKnownSQL(q.r, h, q.now))
+	}
+	if h.Dead {
+		t.deaths++
+		if marked == t.fence {
+			t.inHand++
+		}
 	}
 	return t, due.time(), err
 }
@@ -194,7 +201,7 @@ func (s *Store) diedSQL(r harvest.LeaseRequest, now time.Time) (string, []any) {
 
 // What is read of a task to take it, and where those of a head lie in the index.
 const (
-	takenSQL   = `SELECT t.id, t.fence, t.slice_id, t.barren, t.scheduled_at, t.spec_version FROM ing_task t`
+	takenSQL   = `SELECT t.id, t.fence, t.slice_id, t.deaths, t.deaths_in_hand, t.reply_fence, t.scheduled_at, t.spec_version FROM ing_task t`
 	ofHeadSQL  = ` WHERE t.status_code='QUEUED' AND t.provenance_code=? AND t.endpoint_name=? AND t.operation_code=? AND t.priority=? AND t.scheduled_at >= ? AND t.scheduled_at <= ?`
 	inOrderSQL = ` ORDER BY t.scheduled_at, t.id`
 )

@@ -309,13 +309,13 @@ CREATE TABLE ing_task (
   renewals INTEGER NOT NULL DEFAULT 0,
   walk_no INTEGER NOT NULL,
   walks INTEGER NOT NULL DEFAULT 0,
-  barren INTEGER NOT NULL DEFAULT 0,
+  deaths INTEGER NOT NULL DEFAULT 0,
   spent_runs INTEGER NOT NULL DEFAULT 0,
   error_code TEXT,
   error TEXT,
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL
-) STRICT;
+, deaths_in_hand INTEGER NOT NULL DEFAULT 0, reply_fence INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX idx_task_plan ON ing_task (plan_id, status_code);
 

@@ -123,7 +123,10 @@ func (c *Client) try(ctx context.Context, a *attempt) *trouble {
 	} else {
 		sum := sha256.Sum256(got.body)
 		a.answer.ReplySHA256, a.answer.BodyBytes = hex.EncodeToString(sum[:]), int64(len(got.body))
-		t = a.judge(ctx, got)
+		t = a.takeInHand(ctx)
+		if t == nil {
+			t = a.judge(ctx, got)
+		}
 	}
 	if t != nil && a.away && t.Code == source.CodeAuthRefused {
 		t.Level, t.Code = harvest.Rejected, "redirect_refused" // no key was sent there
@@ -139,6 +142,21 @@ func (c *Client) try(ctx context.Context, a *attempt) *trouble {
 	c.report(ctx, a, got, t)
 	return t
 }
+
+// takeInHand tells who asked that a whole reply is here.
+func (a *attempt) takeInHand(ctx context.Context) *trouble {
+	if a.call.InHand == nil {
+		return nil
+	}
+	err := a.call.InHand(ctx)
+	if err == nil {
+		return nil
+	}
+	return &trouble{Fault: harvest.Fault{Level: harvest.Transient, Reaction: harvest.GiveUp, Code: codeNotMarked, Lost: true}, cause: err}
+}
+
+// codeNotMarked: what had to be noted before a reply is taken apart could not be.
+const codeNotMarked = "reply_not_marked"
 
 // codeUnreadable: the reply is written in a way that is not read here. Of a source
 // that was never read that is a mistake in its pack, and nothing else is asked

@@ -84,9 +84,25 @@ func (s *session) question(ctx context.Context, call source.Call) (source.Answer
 	}
 	held, release := s.trust.during(ctx)
 	defer release()
+	if s.died.Load() {
+		call.InHand = s.mark
+	}
 	ans, err := s.e.up.Ask(held, s.spec, call)
 	if cause := context.Cause(held); err != nil && errors.Is(cause, unrenewed()) {
 		return ans, cause
 	}
 	return ans, err
+}
+
+// mark notes that the reply of a page is in hand, which a task that nobody died with
+// has no need of: a reply that kills who takes it apart is known by its marks (R16).
+func (s *session) mark(ctx context.Context) error {
+	begun := time.Now()
+	marked, err := s.e.store.MarkReply(ctx, s.job.Lease)
+	if err != nil {
+		return err
+	}
+	s.trust.renewed(begun)
+	s.died.Store(marked)
+	return nil
 }
