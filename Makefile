@@ -17,12 +17,8 @@ test: ## run the tests; suites whose server is missing say so
 test-deps: ## install what the full suite needs (root, Debian)
 	@bash scripts/test-deps.sh
 
-RACE := CGO_ENABLED=1 $(GO) test -race -short -count=1 -timeout 45m
-
 race: ## the tests of what runs at once under the race detector (needs a C compiler); SQLite, small data
-	$(RACE) ./internal/domain/... ./internal/app/keyring ./internal/app/planner ./internal/app/registry ./internal/app/sourcecheck ./internal/app/steward \
-		./internal/infra/gate ./internal/infra/upstream ./internal/infra/decode ./internal/infra/vault
-	$(RACE) -run 'Kill|Executor|Scheduler|Serve|ThreeRounds|C16|Poison|R5_|R16|R18|R22|R38|R83|M14' ./internal/app/executor ./internal/app/scheduler ./internal/node
+	@bash scripts/race.sh
 
 fuzz: ## 100,000 inputs or 20 seconds for every fuzz target
 	@bash scripts/fuzz.sh

@@ -4,7 +4,9 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 . scripts/servers.sh
-trap stop_servers EXIT
+. scripts/memory.sh
+trap 'stop_servers; leave_memory' EXIT
+use_memory
 if [ -z "${PATRA_TEST_MYSQL:-}" ]; then start_mysql || echo "skipped: MySQL 9 is not installed (make test-deps)"; fi
 if [ -z "${PATRA_TEST_MARIADB:-}" ]; then start_mariadb || echo "skipped: MariaDB is not installed (make test-deps)"; fi
 [ -d ../shared/fixtures ] || echo "skipped: recorded replies are not beside the project (../shared/fixtures)"

@@ -5,19 +5,13 @@ package patratest
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
-
-	_ "github.com/go-sql-driver/mysql" // servers are prepared through it
 
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 )
@@ -44,49 +38,27 @@ func EachEngine(t *testing.T, f func(t *testing.T, e Engine)) {
 	}
 }
 
-var databases atomic.Int64
-
-// DSN returns the address of an empty database, migrated, that is gone when
-// the test ends. It skips the test if the engine's server is not given.
+// DSN returns the address of an empty database, migrated, that is the test's own
+// until it ends. It skips the test if the engine's server is not given.
 func (e Engine) DSN(t testing.TB) string {
 	t.Helper()
 	if e.env == "" {
 		return "sqlite:" + filepath.Join(t.TempDir(), "patra.db")
 	}
-	server := os.Getenv(e.env)
-	if server == "" {
-		t.Skipf("no %s server: set %s, or run make test with it installed", e.Name, e.env)
+	return e.pool(t).take(t)
+}
+
+// NewDSN is DSN for tests of the schema: the database is made for this one by
+// every migration, and is gone when the test ends.
+func (e Engine) NewDSN(t testing.TB) string {
+	t.Helper()
+	if e.env == "" {
+		return e.DSN(t)
 	}
-	name := fmt.Sprintf("patra_%d_%d", os.Getpid(), databases.Add(1))
-	admin, err := sql.Open("mysql", strings.Replace(strings.TrimPrefix(server, "mysql://"), "@", "@tcp(", 1)+")/")
-	if err != nil {
-		t.Fatalf("open %s: %v", server, err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if _, err := admin.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
-		t.Fatalf("create database on %s: %v", server, err)
-	}
-	t.Cleanup(func() {
-		if _, err := admin.Exec("DROP DATABASE " + name); err != nil {
-			t.Errorf("drop database: %v", err)
-		}
-		if err := admin.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	dsn := server + "/" + name
-	s, err := sqlstore.Connect(ctx, dsn, sqlstore.Options{})
-	if err != nil {
-		t.Fatalf("connect: %v", err)
-	}
-	if _, err := s.Migrate(ctx); err != nil {
-		t.Fatalf("migrate: %v", err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatalf("close: %v", err)
-	}
-	return dsn
+	p := e.pool(t)
+	name := p.create(t)
+	t.Cleanup(func() { p.drop(t, name) })
+	return p.server + "/" + name
 }
 
 // Open opens a store that is closed when the test ends.

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write schema.*.sql anew")
 func TestSchemaFilesAreCurrent(t *testing.T) {
 	for _, e := range []patratest.Engine{patratest.SQLite, patratest.MySQL} {
 		t.Run(e.Name, func(t *testing.T) {
-			dsn := e.DSN(t)
+			dsn := e.NewDSN(t)
 			patratest.Open(t, dsn, sqlstore.Options{})
 			db := storetest.OpenSQL(t, dsn)
 			read := sqliteSchema
@@ -113,7 +113,7 @@ func manyTasks(t *testing.T, e patratest.Engine, s *sqlstore.Store, db *sql.DB) 
 // order, and reads no table whole.
 func TestC21_PickUsesTheIndex(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
-		dsn := e.DSN(t)
+		dsn := e.NewDSN(t)
 		s := patratest.Open(t, dsn, sqlstore.Options{})
 		db := storetest.OpenSQL(t, dsn)
 		manyTasks(t, e, s, db)
@@ -142,7 +142,7 @@ func TestC21_PickUsesTheIndex(t *testing.T) {
 func TestR88_FewRowsAreRead(t *testing.T) {
 	for _, e := range []patratest.Engine{patratest.MySQL, patratest.MariaDB} {
 		t.Run(e.Name, func(t *testing.T) {
-			dsn := e.DSN(t)
+			dsn := e.NewDSN(t)
 			s := patratest.Open(t, dsn, sqlstore.Options{})
 			db := storetest.OpenSQL(t, dsn)
 			manyTasks(t, e, s, db)

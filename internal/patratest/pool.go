@@ -1,0 +1,184 @@
+package patratest
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql" // servers are prepared through it
+
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+)
+
+// pool is the databases of one server that tests have done with. To make one
+// takes a hundred statements that change the schema, to empty one hardly
+// anything. The list of them is kept on the server, in a database of its own, so
+// that the next process takes them up. Which migrations made a database is part
+// of its name: another schema gets others.
+type pool struct {
+	server string
+	schema string
+	admin  *sql.DB
+}
+
+var databases atomic.Int64
+
+func (e Engine) pool(t testing.TB) *pool {
+	t.Helper()
+	server := os.Getenv(e.env)
+	if server == "" {
+		t.Skipf("no %s server: set %s, or run make test with it installed", e.Name, e.env)
+	}
+	schema, err := schemaName()
+	if err != nil {
+		t.Fatalf("read the migrations: %v", err)
+	}
+	admin, err := sql.Open("mysql", strings.Replace(strings.TrimPrefix(server, "mysql://"), "@", "@tcp(", 1)+")/")
+	if err != nil {
+		t.Fatalf("open %s: %v", server, err)
+	}
+	t.Cleanup(func() {
+		if err := admin.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	p := &pool{server: server, schema: schema, admin: admin}
+	p.exec(t, "CREATE DATABASE IF NOT EXISTS patra_pool")
+	p.exec(t, "CREATE TABLE IF NOT EXISTS patra_pool.spare (name VARCHAR(64) PRIMARY KEY) ENGINE=InnoDB")
+	return p
+}
+
+// schemaName tells one set of migrations from another.
+var schemaName = sync.OnceValues(func() (string, error) {
+	_, here, _, _ := runtime.Caller(0)
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(here), "../infra/sqlstore/migrations/mysql/*.sql"))
+	if err != nil || len(files) == 0 {
+		return "", fmt.Errorf("none beside %s (%w)", here, err)
+	}
+	h := sha256.New()
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return "", err
+		}
+		h.Write(b)
+	}
+	return fmt.Sprintf("patra_%x", h.Sum(nil)[:4]), nil
+})
+
+// take returns the address of a database that was put back, or of a new one. It
+// is put back when the test ends, unless the test failed: who knows what it did.
+func (p *pool) take(t testing.TB) string {
+	t.Helper()
+	name := p.spare(t)
+	if name == "" {
+		name = p.create(t)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			p.drop(t, name)
+			return
+		}
+		p.exec(t, "INSERT INTO patra_pool.spare (name) VALUES (?)", name)
+	})
+	return p.server + "/" + name
+}
+
+// spare takes a database off the list and empties it; there may be none. One that
+// somebody is still connected to, such as a killed process, is left for later.
+func (p *pool) spare(t testing.TB) string {
+	t.Helper()
+	name := p.text(t, `SELECT name FROM patra_pool.spare WHERE name LIKE ? AND name NOT IN
+		(SELECT db FROM information_schema.processlist WHERE db IS NOT NULL) LIMIT 1`, p.schema+`\_%`)
+	if name == "" {
+		return ""
+	}
+	if p.exec(t, "DELETE FROM patra_pool.spare WHERE name=?", name) != 1 {
+		return p.spare(t) // another process was faster
+	}
+	rows, err := p.admin.Query("SELECT table_name FROM information_schema.tables WHERE table_schema=? AND table_name <> 'goose_db_version'", name)
+	if err != nil {
+		t.Fatalf("list the tables of %s: %v", name, err)
+	}
+	defer rows.Close()
+	var tables []string
+	for rows.Next() {
+		var table string
+		if err := rows.Scan(&table); err != nil {
+			t.Fatalf("list the tables of %s: %v", name, err)
+		}
+		tables = append(tables, table)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("list the tables of %s: %v", name, err)
+	}
+	for _, table := range tables {
+		p.exec(t, "DELETE FROM "+name+"."+table)
+	}
+	p.migrate(t, name)
+	return name
+}
+
+// create makes a database.
+func (p *pool) create(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprintf("%s_%d_%d_%d", p.schema, os.Getpid(), time.Now().UnixMicro(), databases.Add(1))
+	p.exec(t, "CREATE DATABASE "+name)
+	p.migrate(t, name)
+	return name
+}
+
+// migrate makes the schema and the dictionary of codes.
+func (p *pool) migrate(t testing.TB, name string) {
+	t.Helper()
+	ctx := context.Background()
+	s, err := sqlstore.Connect(ctx, p.server+"/"+name, sqlstore.Options{})
+	if err != nil {
+		t.Fatalf("connect: %v", err)
+	}
+	if _, err := s.Migrate(ctx); err != nil {
+		t.Fatalf("migrate: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatalf("close: %v", err)
+	}
+}
+
+func (p *pool) drop(t testing.TB, name string) {
+	t.Helper()
+	p.exec(t, "DROP DATABASE "+name)
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (p *pool) exec(t testing.TB, q string, args ...any) int64 {
+	t.Helper()
+	res, err := p.admin.Exec(q, args...)
+	if err != nil {
+		t.Fatalf("%s on %s: %v", q, p.server, err)
+	}
+	n, err := res.RowsAffected()
+	if err != nil {
+		t.Fatalf("%s on %s: %v", q, p.server, err)
+	}
+	return n
+}
+
+// text reads a text, empty if there is none.
+func (p *pool) text(t testing.TB, q string, args ...any) string {
+	t.Helper()
+	var s string
+	if err := p.admin.QueryRow(q, args...).Scan(&s); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		t.Fatalf("%s on %s: %v", q, p.server, err)
+	}
+	return s
+}
