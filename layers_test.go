@@ -20,7 +20,8 @@ var layers = []struct {
 	part    string
 	imports []string
 }{
-	{"internal/domain/harvest", nil},
+	{"internal/domain/problem", nil},
+	{"internal/domain/harvest", []string{"internal/domain/problem"}},
 	{"internal/domain/pace", nil},
 	{"internal/domain/nearest", nil},
 	{"internal/domain/template", []string{"internal/domain/nearest"}},

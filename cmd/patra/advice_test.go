@@ -45,11 +45,11 @@ func TestAdvice_FitsTheFault(t *testing.T) {
 		}
 	}
 	for code, want := range map[string]string{"auth_refused": "patra credential set mini NAME", "http_400": "patra source check mini --show http"} {
-		if got := afterFault(harvest.Fault{Level: harvest.Fatal, Code: code}, "mini"); !strings.Contains(got, want) || strings.Contains(got, "later") {
+		if got := (harvest.Fault{Level: harvest.Fatal, Code: code}).Next("mini"); !strings.Contains(got, want) || strings.Contains(got, "later") {
 			t.Errorf("%s: %s", code, got)
 		}
 	}
-	if got := afterFault(harvest.Fault{Level: harvest.Transient, Code: "http_503"}, "mini"); !strings.Contains(got, "later") {
+	if got := (harvest.Fault{Level: harvest.Transient, Code: "http_503"}).Next("mini"); !strings.Contains(got, "later") {
 		t.Errorf("http_503: %s", got)
 	}
 }

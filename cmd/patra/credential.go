@@ -413,21 +413,6 @@ func (c *cli) known(ctx context.Context, n *node.Node, code string) error {
 	return nil
 }
 
-// explainCredential says what an error about credentials means.
-func explainCredential(err error) (problem, bool) {
-	if e, ok := errors.AsType[*keyring.UnknownError](err); ok {
-		return problem{"unknown_credential", e.Error(), "", "patra credential list " + e.Pool, exitNotFound}, true
-	}
-	if errors.Is(err, vault.ErrNoKey) {
-		return problem{
-			"no_sealing_key", err.Error(), "",
-			"make one with `openssl rand -base64 32`, keep it where backups of the database do not go, and give it as " + vault.EnvKey + " or in a file named by " + vault.EnvKeyFile,
-			exitUsage,
-		}, true
-	}
-	return problem{}, false
-}
-
 // credentialFamilies are the families of what a credential is good for.
 var credentialFamilies = map[string]control.Family{
 	"ACTIVE": control.OK, "RESTING": control.Waiting, "FUTURE": control.Waiting, "DISABLED": control.Off, "ENDED": control.Off,

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
-	"slices"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
@@ -136,34 +135,6 @@ func optional(t time.Time) *control.Time {
 	}
 	v := control.Time(t)
 	return &v
-}
-
-// explainSource says what is wrong with descriptions and changes of them.
-func explainSource(err error) (problem, bool) {
-	if e, ok := errors.AsType[sourcefile.Problems](err); ok {
-		return problem{"pack_invalid", fmt.Sprintf("the source pack has %s", count(len(e), "mistake")), e.Error(), "mend the lines named above and run `patra source lint FILE`; nothing was changed", exitUsage}, true
-	}
-	if e, ok := errors.AsType[source.Violations](err); ok {
-		only := func(path string) bool {
-			return !slices.ContainsFunc(e, func(v source.Violation) bool { return v.Path != path })
-		}
-		switch {
-		case !slices.ContainsFunc(e, func(v source.Violation) bool { return v.Lacks == nil }):
-			return problem{"not_allowed", "the source may not have what it asks for", e.Error(), "if you want that: " + e[0].Lacks.Command() + "; nothing was changed", exitUsage}, true
-		case only("--query"):
-			return problem{"bad_query", "the query cannot be asked", e.Error(), "mend --query where it is marked; `patra source show CODE` lists what the source can be asked for; nothing was changed", exitUsage}, true
-		case only("auth"):
-			return problem{"no_credential", "the source is not asked without a credential", e.Error(), "patra credential set SOURCE NAME --env VARIABLE --reason TEXT; nothing was changed", exitUsage}, true
-		}
-		return problem{"contract_invalid", fmt.Sprintf("the description has %s", count(len(e), "mistake")), e.Error(), "`patra source history CODE` shows the rows, `patra source lint FILE` checks a pack; nothing was changed", exitUsage}, true
-	}
-	if errors.Is(err, registry.ErrStale) {
-		return problem{"stale_preview", err.Error(), "", "run the command with --dry-run again and look at what it would do now; nothing was changed", exitConflict}, true
-	}
-	if errors.Is(err, registry.ErrNothingToUndo) {
-		return problem{"nothing_to_undo", err.Error(), "", "patra source history CODE; an older state: `patra source export CODE --at T > old.yaml` and apply it", exitConflict}, true
-	}
-	return problem{}, false
 }
 
 func count(n int, what string) string {

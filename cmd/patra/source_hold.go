@@ -8,6 +8,7 @@ import (
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/sourcecheck"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
@@ -59,22 +60,25 @@ func (e *stillStoppedError) Error() string {
 	return fmt.Sprintf("%s stays stopped: its check failed at %s", e.source, e.report.FailedGroup())
 }
 
-// problem lists what failed, with its fix.
-func (e *stillStoppedError) problem() problem {
+// Problem implements problem.Error. It lists what failed, with its fix.
+func (e *stillStoppedError) Problem() problem.Problem {
 	var lines []string
 	for _, g := range e.report.Groups {
 		for _, k := range g.Checks {
 			if k.Status != sourcecheck.Failed {
 				continue
 			}
-			lines = append(lines, printable(k.Text))
+			lines = append(lines, k.Text)
 			if k.Fix != "" {
-				lines = append(lines, "fix: "+printable(k.Fix))
+				lines = append(lines, "fix: "+k.Fix)
 			}
 		}
 	}
-	next := fmt.Sprintf("mend it and run the same command again; `patra source check %s --show http` shows what was sent and came, and patra source resume %s --force --reason TEXT resumes it as it is", e.source, e.source)
-	return problem{"check_failed", e.Error(), strings.Join(lines, "\n"), next, exitUpstream}
+	return problem.Problem{
+		Code: "check_failed", Kind: problem.Upstream, Title: e.Error(), Detail: strings.Join(lines, "\n"),
+		Next: fmt.Sprintf("mend it and run the same command again; `patra source check %s --show http` shows what was sent and came, "+
+			"and patra source resume %s --force --reason TEXT resumes it as it is", e.source, e.source),
+	}
 }
 
 // mustPass checks a source before it is asked again. One that cannot be harvested

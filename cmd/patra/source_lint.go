@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
 	"github.com/spf13/cobra"
@@ -95,10 +96,11 @@ type lintError struct{ problems sourcefile.Problems }
 
 func (e *lintError) Error() string { return e.problems.Error() }
 
-func (e *lintError) problem() problem {
-	return problem{
-		"pack_invalid", fmt.Sprintf("%s in %s", count(len(e.problems), "mistake"), count(e.files(), "pack")), e.Error(),
-		"mend the lines named above and lint again", exitUsage,
+// Problem implements problem.Error.
+func (e *lintError) Problem() problem.Problem {
+	return problem.Problem{
+		Code: "pack_invalid", Kind: problem.Usage, Title: count(len(e.problems), "mistake") + " in " + count(e.files(), "pack"), Detail: e.Error(),
+		Next: "mend the lines named above and lint again",
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/papertrace/patra/internal/app/executor"
 	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 )
 
@@ -95,6 +96,14 @@ func (e *HeldError) Error() string {
 		word = "stopped"
 	}
 	return fmt.Sprintf("source %s has been %s since %s: %s", e.Source, word, Time(e.State.Since), e.State.Reason)
+}
+
+// Problem implements problem.Error.
+func (e *HeldError) Problem() problem.Problem {
+	return problem.Problem{
+		Code: "source_held", Kind: problem.Upstream, Title: e.Error(),
+		Next: "when the reason is gone: patra source resume " + e.Source + " --reason TEXT",
+	}
 }
 
 // Harvest triggers a HARVEST, plans it and works in the foreground until

@@ -21,6 +21,7 @@ import (
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/decode"
 	"github.com/papertrace/patra/internal/infra/gate"
@@ -209,6 +210,14 @@ type PackError struct{ Err error }
 func (e *PackError) Error() string { return e.Err.Error() }
 
 func (e *PackError) Unwrap() error { return e.Err }
+
+// Problem implements problem.Error.
+func (e *PackError) Problem() problem.Problem {
+	return problem.Problem{
+		Code: "pack_invalid", Kind: problem.Usage, Title: "a source pack has mistakes", Detail: e.Error(),
+		Next: "mend the lines named above and run the command again; nothing was changed",
+	}
+}
 
 // decoders are those of the decode package as the upstream sees them.
 type decoders struct{ decode.Cache }

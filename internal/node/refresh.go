@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
 )
 
 // BadLine is a line that holds no id of a source.
@@ -28,8 +29,8 @@ func (e *BadLinesError) Error() string {
 	return fmt.Sprintf("%d of the lines hold no id of %s, first line %d: %v", len(e.Lines), e.Source, e.Lines[0].Line, e.Lines[0].Err)
 }
 
-// Detail lists the lines, up to a bound.
-func (e *BadLinesError) Detail() string {
+// Problem implements problem.Error. It lists the lines, up to a bound.
+func (e *BadLinesError) Problem() problem.Problem {
 	const most = 20
 	var out []string
 	for _, l := range e.Lines[:min(most, len(e.Lines))] {
@@ -38,7 +39,10 @@ func (e *BadLinesError) Detail() string {
 	if more := len(e.Lines) - most; more > 0 {
 		out = append(out, fmt.Sprintf("... and %d more", more))
 	}
-	return strings.Join(out, "\n")
+	return problem.Problem{
+		Code: "bad_ids", Kind: problem.Usage, Title: e.Error(), Detail: strings.Join(out, "\n"),
+		Next: "mend the lines named above and run the command again; nothing was changed",
+	}
 }
 
 // ReadIDs reads ids of a source, one a line, into the form records have: blank

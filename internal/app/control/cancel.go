@@ -2,14 +2,16 @@ package control
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
 )
 
 // ErrNotOpen says that there is nothing left that could be given up.
-var ErrNotOpen = errors.New("is not open any more")
+var ErrNotOpen = problem.New("is not open any more", problem.Problem{
+	Code: "not_open", Kind: problem.Conflict, Next: "`patra plan show PLAN` shows its state; nothing was changed",
+})
 
 // CancelScope is what is to be given up: a plan, or one slice of it.
 type CancelScope struct {

@@ -2,16 +2,18 @@ package control
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
 )
 
 // ErrNoGap says that a slice is not one that could be accepted.
-var ErrNoGap = errors.New("is not a failed or cancelled slice")
+var ErrNoGap = problem.New("is not a failed or cancelled slice", problem.Problem{
+	Code: "no_gap", Kind: problem.Conflict, Next: "`patra plan gaps SOURCE` lists the slices that can be accepted; nothing was changed",
+})
 
 // Gap is a slice that holds the watermark until somebody or something mends it.
 type Gap struct {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -38,6 +39,11 @@ func (e *UnknownError) Error() string {
 		return fmt.Sprintf("source %s has no credential %q, nor any other", e.Pool, e.Name)
 	}
 	return fmt.Sprintf("source %s has no credential %q; known: %s", e.Pool, e.Name, strings.Join(e.Known, ", "))
+}
+
+// Problem implements problem.Error.
+func (e *UnknownError) Problem() problem.Problem {
+	return problem.Problem{Code: "unknown_credential", Kind: problem.NotFound, Title: e.Error(), Next: "patra credential list " + e.Pool}
 }
 
 var errDryRun = errors.New("dry run")

@@ -30,7 +30,7 @@ func OriginsOf(contracts Contracts) Origins {
 			out = append(out, con.Spec.Origins()...)
 		}
 		if errors.Is(errors.Join(errs...), harvest.ErrNotFound) {
-			return nil, fmt.Errorf("%w: %w", harvest.ErrNotFound, errs[0])
+			return nil, fmt.Errorf("%w: %w", errs[0], harvest.ErrNotFound)
 		}
 		if len(out) == 0 {
 			return nil, errs[0]

@@ -6,12 +6,12 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -62,8 +62,18 @@ type MovedError struct{ What string }
 
 func (e *MovedError) Error() string { return e.What + " since the preview was made; look at a new one" }
 
+// Problem implements problem.Error.
+func (e *MovedError) Problem() problem.Problem {
+	return problem.Problem{
+		Code: "moved", Kind: problem.Conflict, Title: e.Error(),
+		Next: "`patra plan create SOURCE --dry-run` shows what would be planned now; nothing was changed",
+	}
+}
+
 // ErrToken says that a text is not a token of a preview.
-var ErrToken = errors.New("not the token of a preview")
+var ErrToken = problem.New("not the token of a preview", problem.Problem{
+	Code: "bad_token", Kind: problem.Usage, Next: "copy the whole last line that `patra plan create SOURCE --dry-run` prints",
+})
 
 // holds reports what has moved since the pin was made; a nil pin holds always.
 func (p *pin) holds(f harvest.Frontier, spec *source.Spec) error {

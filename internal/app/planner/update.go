@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -141,4 +142,12 @@ type NoUpdateError struct{ Source string }
 
 func (e *NoUpdateError) Error() string {
 	return e.Source + " cannot be asked for single records: its description has no endpoint with usage DETAIL, so there is no UPDATE"
+}
+
+// Problem implements problem.Error.
+func (e *NoUpdateError) Problem() problem.Problem {
+	return problem.Problem{
+		Code: "no_update", Kind: problem.Usage, Title: e.Error(),
+		Next: "patra backfill " + e.Source + " --from T --to T reads a window again; docs/write-a-source.md tells how a source is asked by ids",
+	}
 }

@@ -9,13 +9,13 @@ package reconcile
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -138,8 +138,19 @@ func (e *CannotCountError) Error() string {
 	return fmt.Sprintf("%s cannot be held against its own counts: %s", e.Source, e.Why)
 }
 
+// Problem implements problem.Error.
+func (e *CannotCountError) Problem() problem.Problem {
+	return problem.Problem{
+		Code: "cannot_count", Kind: problem.Usage, Title: e.Error(),
+		Next: "`patra coverage " + e.Source + "` shows what is proven by the walks themselves",
+	}
+}
+
 // ErrNothingProven says that there is nothing yet to compare.
-var ErrNothingProven = errors.New("nothing of it is proven complete yet in this span")
+var ErrNothingProven = problem.New("nothing of it is proven complete yet in this span", problem.Problem{
+	Code: "nothing_proven", Kind: problem.NotFound,
+	Next: "patra harvest SOURCE, or choose another --from and --to; patra coverage SOURCE shows what is proven",
+})
 
 // Reconciler compares.
 type Reconciler struct {
@@ -299,6 +310,11 @@ type StepError struct {
 }
 
 func (e *StepError) Error() string { return fmt.Sprintf("step %s: use %s", e.Step, e.Use) }
+
+// Problem implements problem.Error.
+func (e *StepError) Problem() problem.Problem {
+	return problem.Problem{Code: "usage", Kind: problem.Usage, Title: e.Error(), Next: "patra reconcile --help"}
+}
 
 // without are the parts of windows that lie in a span and in none of others; both
 // are in order and do not overlap.

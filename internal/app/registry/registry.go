@@ -7,6 +7,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -21,6 +22,8 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
+	"github.com/papertrace/patra/internal/domain/query"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -65,6 +68,14 @@ func (e *UnknownSourceError) Is(target error) bool { return target == harvest.Er
 
 func (e *UnknownSourceError) Error() string {
 	return fmt.Sprintf("there is no source %q; known: %s", e.Code, strings.Join(e.Known, ", "))
+}
+
+// Problem implements problem.Error.
+func (e *UnknownSourceError) Problem() problem.Problem {
+	return problem.Problem{
+		Code: "unknown_source", Kind: problem.NotFound, Title: e.Error(),
+		Next: "patra harvest " + cmp.Or(query.Nearest(e.Code, e.Known), "SOURCE"),
+	}
 }
 
 // Registry is the registry over its tables.
@@ -281,10 +292,15 @@ type Preview struct {
 }
 
 // ErrStale says that the registry is no longer what the preview showed.
-var ErrStale = errors.New("the registry has changed since the preview")
+var ErrStale = problem.New("the registry has changed since the preview", problem.Problem{
+	Code: "stale_preview", Kind: problem.Conflict, Next: "run the command with --dry-run again and look at what it would do now; nothing was changed",
+})
 
 // ErrNothingToUndo says that a source is as it was first described.
-var ErrNothingToUndo = errors.New("there is no change to take back")
+var ErrNothingToUndo = problem.New("there is no change to take back", problem.Problem{
+	Code: "nothing_to_undo", Kind: problem.Conflict,
+	Next: "patra source history CODE; an older state: `patra source export CODE --at T > old.yaml` and apply it",
+})
 
 var errDryRun = errors.New("dry run")
 

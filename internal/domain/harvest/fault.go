@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/papertrace/patra/internal/domain/problem"
 )
 
 // Level says how bad a fault is, and so who can mend it.
@@ -86,6 +88,30 @@ func (f Fault) Waits() bool {
 	return false
 }
 
+// Next is what a person does about a fault of a source. Only what passes by itself
+// is worth waiting for.
+func (f Fault) Next(code string) string {
+	switch f.Code {
+	case "query_widened":
+		return "the source does not know the words named and would have searched for something else: mend --query; nothing was changed"
+	case "auth_refused", "no_credential", "credential_unreadable":
+		return fmt.Sprintf("`patra credential list` shows the keys there are; patra credential set %s NAME --env VARIABLE --reason TEXT, "+
+			"then patra source resume %s --reason TEXT if it was stopped, and the same command again", code, code)
+	case CodeCertificate:
+		return "this does not mend itself: is the address right, is the clock of this machine, " +
+			"and is the authority known here that signed the certificate (SSL_CERT_FILE names a file with more of them)?"
+	}
+	switch f.Level {
+	case Fatal:
+		return fmt.Sprintf("the source was stopped: `patra source check %s --show http` shows the request and the reply; "+
+			"when it is mended, patra source resume %s --reason TEXT, then the same command again", code, code)
+	case Transient:
+		return "run the same command again later: it goes on where it stopped"
+	default:
+		return fmt.Sprintf("the same request would be refused again: `patra source check %s --show http` shows it and the reply", code)
+	}
+}
+
 // FaultOf finds the fault in err.
 func FaultOf(err error) (Fault, bool) { return errors.AsType[Fault](err) }
 
@@ -112,5 +138,5 @@ var (
 	// ErrCursorRegress: a cursor was asked to move back.
 	ErrCursorRegress = errors.New("cursor may not move back")
 	// ErrNotFound: no such object.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = problem.New("not found", problem.Problem{Code: "not_found", Kind: problem.NotFound})
 )

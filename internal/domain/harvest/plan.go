@@ -3,6 +3,8 @@ package harvest
 import (
 	"fmt"
 	"time"
+
+	"github.com/papertrace/patra/internal/domain/problem"
 )
 
 // Trigger is somebody's wish for a plan.
@@ -191,6 +193,14 @@ func (e *BeyondActivityError) Error() string {
 	return fmt.Sprintf("this activity has reached back to %s; a window that ends at %s would skip what lies between", FormatInstant(e.Reached), FormatInstant(e.Wanted))
 }
 
+// Problem implements problem.Error.
+func (e *BeyondActivityError) Problem() problem.Problem {
+	return problem.Problem{
+		Code: "beyond_activity", Kind: problem.Conflict, Title: e.Error(),
+		Next: "choose --to at or after " + FormatInstant(e.Reached) + ", or another --activity; nothing was changed",
+	}
+}
+
 // PastFrontierError refuses a window that would leave a hole behind it (R3).
 type PastFrontierError struct {
 	From, Frontier, Watermark time.Time
@@ -198,6 +208,15 @@ type PastFrontierError struct {
 
 func (e *PastFrontierError) Error() string {
 	return fmt.Sprintf("a harvest from %s would skip [%s, %s)", FormatInstant(e.From), FormatInstant(e.Frontier), FormatInstant(e.From))
+}
+
+// Problem implements problem.Error.
+func (e *PastFrontierError) Problem() problem.Problem {
+	return problem.Problem{
+		Code: "past_watermark", Kind: problem.Conflict, Title: e.Error() + ", which nobody has read",
+		Detail: "the watermark stands at " + FormatInstant(e.Watermark),
+		Next:   "leave --from out to go on at " + FormatInstant(e.Frontier) + ", run a BACKFILL for the window, or accept the gap; nothing was changed",
+	}
 }
 
 // NeverReadError refuses a wish for what a namespace will never read, since it
@@ -213,6 +232,17 @@ func (e *NeverReadError) Error() string {
 		return fmt.Sprintf("this activity began at %s and goes back from there: %s is no part of it", FormatInstant(e.Window.From), e.Window)
 	}
 	return fmt.Sprintf("this harvest began at %s and goes on from there: %s is no part of it", FormatInstant(e.Window.To), e.Window)
+}
+
+// Problem implements problem.Error.
+func (e *NeverReadError) Problem() problem.Problem {
+	next := fmt.Sprintf("patra backfill %s --from %s --to %s", e.Source, FormatInstant(e.Window.From), FormatInstant(e.Window.To))
+	if e.Operation == Backfill {
+		next += " --activity ANOTHER reads it; nothing was changed"
+	} else {
+		next += " reads it, and without --from the harvest goes on; nothing was changed"
+	}
+	return problem.Problem{Code: "never_read", Kind: problem.Conflict, Title: e.Error(), Next: next}
 }
 
 // Start is the end of the window at which the cursor of the plan begins.

@@ -1,9 +1,10 @@
 package harvest
 
 import (
-	"errors"
 	"fmt"
 	"time"
+
+	"github.com/papertrace/patra/internal/domain/problem"
 )
 
 // Instant normalises t to what patra stores: UTC, truncated to the microsecond.
@@ -16,7 +17,9 @@ const TimeLayout = "2006-01-02T15:04:05.000000Z"
 func FormatInstant(t time.Time) string { return Instant(t).Format(TimeLayout) }
 
 // ErrEmptyWindow is returned for a window that holds no instant.
-var ErrEmptyWindow = errors.New("window is empty: from must be before to")
+var ErrEmptyWindow = problem.New("window is empty: from must be before to", problem.Problem{
+	Code: "empty_window", Kind: problem.Usage, Next: "choose --from before --to; both are RFC 3339 or a date, the end is not part of the window",
+})
 
 // Window is a half-open interval [From, To) of instants.
 type Window struct {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
 )
 
 // Trigger is what a compile is made for, besides the definition.
@@ -39,6 +40,39 @@ func (v Violations) Error() string {
 		lines[i] = v[i].String()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Problem implements problem.Error.
+func (v Violations) Problem() problem.Problem {
+	p := problem.Problem{Code: "contract_invalid", Kind: problem.Usage, Detail: v.Error()}
+	only := func(path string) bool {
+		return !slices.ContainsFunc(v, func(one Violation) bool { return one.Path != path })
+	}
+	switch {
+	case !slices.ContainsFunc(v, func(one Violation) bool { return one.Lacks == nil }):
+		p.Code = "not_allowed"
+		p.Title = "the source may not have what it asks for"
+		p.Next = "if you want that: " + v[0].Lacks.Command() + "; nothing was changed"
+	case only("--query"):
+		p.Code = "bad_query"
+		p.Title = "the query cannot be asked"
+		p.Next = "mend --query where it is marked; `patra source show CODE` lists what the source can be asked for; nothing was changed"
+	case only("auth"):
+		p.Code = "no_credential"
+		p.Title = "the source is not asked without a credential"
+		p.Next = "patra credential set SOURCE NAME --env VARIABLE --reason TEXT; nothing was changed"
+	default:
+		p.Title = "the description has " + mistakes(len(v))
+		p.Next = "`patra source history CODE` shows the rows, `patra source lint FILE` checks a pack; nothing was changed"
+	}
+	return p
+}
+
+func mistakes(n int) string {
+	if n == 1 {
+		return "1 mistake"
+	}
+	return fmt.Sprintf("%d mistakes", n)
 }
 
 // Warning is a choice the platform made because the definition left it open.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -51,6 +52,18 @@ func (p Problems) Error() string {
 		lines[i] = p[i].String()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Problem implements problem.Error.
+func (p Problems) Problem() problem.Problem {
+	title := fmt.Sprintf("the source pack has %d mistakes", len(p))
+	if len(p) == 1 {
+		title = "the source pack has 1 mistake"
+	}
+	return problem.Problem{
+		Code: "pack_invalid", Kind: problem.Usage, Title: title, Detail: p.Error(),
+		Next: "mend the lines named above and run `patra source lint FILE`; nothing was changed",
+	}
 }
 
 // Parse reads a pack. On [Problems] the pack is returned as far as it could be

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/pressly/goose/v3"
 )
 
@@ -22,12 +23,13 @@ func (e *SchemaError) Error() string {
 	return fmt.Sprintf("%s has schema %d, this patra needs %d", e.DSN, e.Have, e.Want)
 }
 
-// Next is what the operator should do.
-func (e *SchemaError) Next() string {
+// Problem implements problem.Error.
+func (e *SchemaError) Problem() problem.Problem {
+	next := "patra db migrate --db " + e.DSN
 	if e.Have > e.Want {
-		return "use the patra that wrote it, or a newer one; nothing was changed"
+		next = "use the patra that wrote it, or a newer one; nothing was changed"
 	}
-	return "patra db migrate --db " + e.DSN
+	return problem.Problem{Code: "schema", Kind: problem.Conflict, Title: e.Error(), Next: next}
 }
 
 func (s *Store) provider() (*goose.Provider, error) {

@@ -17,6 +17,7 @@ import (
 	"unicode"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/papertrace/patra/internal/domain/problem"
 )
 
 // How long a server may be silent. Waiting for a lock ends after 50 s on a server
@@ -217,6 +218,11 @@ type DSNError struct {
 
 func (e *DSNError) Error() string {
 	return fmt.Sprintf("database %q: %s (use sqlite:PATH or mysql://user:password@host:port/database)", e.DSN, e.Reason)
+}
+
+// Problem implements problem.Error.
+func (e *DSNError) Problem() problem.Problem {
+	return problem.Problem{Code: "bad_dsn", Kind: problem.Usage, Title: e.Error(), Next: "patra harvest SOURCE --db sqlite:./patra.db"}
 }
 
 // redactDSN is an address without its password. One that is not plainly in the

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
 )
 
 // Store is the database. It is safe for concurrent use.
@@ -331,6 +332,15 @@ type ConditionError struct {
 func (e *ConditionError) Error() string { return e.Err.Error() }
 
 func (e *ConditionError) Unwrap() error { return e.Err }
+
+// Problem implements problem.Error.
+func (e *ConditionError) Problem() problem.Problem {
+	kind := problem.Failed
+	if e.Kind == "is_folder" || e.Kind == "no_folder" { // what --db names
+		kind = problem.Usage
+	}
+	return problem.Problem{Code: e.Kind, Kind: kind, Title: e.Error(), Next: e.Next}
+}
 
 // Is makes every such state one in which the store takes nothing from anybody.
 func (e *ConditionError) Is(target error) bool { return target == harvest.ErrStoreAway }

@@ -21,6 +21,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -34,7 +35,11 @@ const (
 )
 
 // ErrNoKey: nothing can be sealed or opened, since there is no key.
-var ErrNoKey = errors.New("no sealing key: set " + EnvKey + " (32 bytes in base64) or " + EnvKeyFile)
+var ErrNoKey = problem.New("no sealing key: set "+EnvKey+" (32 bytes in base64) or "+EnvKeyFile, problem.Problem{
+	Code: "no_sealing_key", Kind: problem.Usage,
+	Next: "make one with `openssl rand -base64 32`, keep it where backups of the database do not go, and give it as " + EnvKey +
+		" or in a file named by " + EnvKeyFile,
+})
 
 // Vault resolves, seals and opens secrets.
 type Vault struct {
