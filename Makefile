@@ -1,6 +1,7 @@
 # patra: build, test and measure. `make` alone lists the targets.
 GO      ?= go
 BIN     := bin/patra
+COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 export CGO_ENABLED ?= 0
 
 .PHONY: help build test test-deps race fuzz check bench mirror soak clean
@@ -9,7 +10,7 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/patra
-	$(GO) build -o $(BIN) ./cmd/patra
+	$(GO) build -ldflags '-X main.linked=$(COMMIT)' -o $(BIN) ./cmd/patra
 
 test: ## run the tests; suites whose server is missing say so
 	@bash scripts/test.sh

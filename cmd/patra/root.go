@@ -87,9 +87,11 @@ func (c *cli) root() *cobra.Command {
 		Long: "patra harvests PubMed, Crossref and other literature sources: nothing lost, nothing twice,\n" +
 			"no upstream over-asked, and every batch explainable months later.\n\n" +
 			"Begin with `patra demo`; it needs no network and no database.",
+		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetVersionTemplate(versionLine())
 	// A flag's default is printed by --help; what the environment holds may be
 	// a password.
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
