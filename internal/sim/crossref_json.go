@@ -151,7 +151,7 @@ func (w works) append(b []byte, i uint32, r *record) []byte {
 	}
 	j.lit(`,"source":"Crossref","is-referenced-by-count":`)
 	j.int(d.n(90) + int(r.number) - 1)
-	w.title(&j, i, r, f, &d, &c)
+	w.title(&j, r, f, &d)
 	j.lit(`,"prefix":"`)
 	j.lit(in.prefix)
 	j.lit(`"`)
@@ -168,7 +168,7 @@ func (w works) append(b []byte, i uint32, r *record) []byte {
 		j.lit(`,"published-online":`)
 		j.parts(f.issued)
 	}
-	w.references(&j, i, r, f, &c)
+	w.references(&j, i, f, &c)
 	j.lit(`,"container-title":[`)
 	if inJournal || f.kind == "proceedings-article" || f.kind == "book-chapter" {
 		j.lit(`"`)
@@ -257,7 +257,7 @@ func (w works) abstract(j *jsonWriter, f workFacts, d, c *dice) {
 	j.lit(`"`)
 }
 
-func (w works) title(j *jsonWriter, i uint32, r *record, f workFacts, d, c *dice) {
+func (w works) title(j *jsonWriter, r *record, f workFacts, d *dice) {
 	j.lit(`,"title":[`)
 	if f.kind == "component" {
 		j.lit(`]`)
@@ -336,7 +336,7 @@ func (w works) authors(j *jsonWriter, f workFacts, d *dice) {
 	j.lit(`]`)
 }
 
-func (w works) references(j *jsonWriter, i uint32, r *record, f workFacts, c *dice) {
+func (w works) references(j *jsonWriter, i uint32, f workFacts, c *dice) {
 	if f.refs == 0 {
 		return
 	}

@@ -167,7 +167,7 @@ func (a articles) article(x *xmlWriter, i uint32, r *record, f articleFacts, d, 
 	}
 	if !r.notice {
 		a.abstract(x, f, d, c)
-		a.authors(x, f, d)
+		a.authors(x, d)
 	}
 	x.lit(`<Language>`)
 	x.lit([4]string{"eng", "eng", "eng", "fre"}[f.style>>14&3])
@@ -346,7 +346,7 @@ func (a articles) abstract(x *xmlWriter, f articleFacts, d, c *dice) {
 	}
 }
 
-func (a articles) authors(x *xmlWriter, f articleFacts, d *dice) {
+func (a articles) authors(x *xmlWriter, d *dice) {
 	n := d.n(10)
 	if n == 0 {
 		return
@@ -473,7 +473,7 @@ func (a articles) book(x *xmlWriter, i uint32, r *record, f articleFacts, d, c *
 	x.lit(`">`)
 	a.title(x, r, f, d)
 	x.lit(`</ArticleTitle><Language>eng</Language>`)
-	a.authors(x, f, d)
+	a.authors(x, d)
 	x.lit(`<PublicationType UI="D016454">Review</PublicationType><Abstract><AbstractText Label="CLINICAL CHARACTERISTICS">`)
 	x.b = appendSentences(x.b, d, 5)
 	x.lit(`</AbstractText><AbstractText Label="DIAGNOSIS/TESTING">`)

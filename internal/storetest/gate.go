@@ -59,9 +59,9 @@ func sharedSeats(l *Lab) {
 	r := source.Rate{Key: "seats", Concurrency: 2}
 	a := gate.New(gate.Config{}, l.Store)
 	b := gate.New(gate.Config{}, other)
-	take := func(g *gate.Gate, wait time.Duration) func(bool) {
+	take := func(g *gate.Gate) func(bool) {
 		l.Helper()
-		_, release, _, err := g.Acquire(l.ctx(), r, 1, wait)
+		_, release, _, err := g.Acquire(l.ctx(), r, 1, time.Minute)
 		if err != nil {
 			l.Fatal(err)
 		}
@@ -75,8 +75,8 @@ func sharedSeats(l *Lab) {
 		}
 		return len(s.Seats)
 	}
-	first := take(a, time.Minute)
-	second := take(b, time.Minute)
+	first := take(a)
+	second := take(b)
 	for _, g := range []*gate.Gate{a, b} {
 		_, _, _, err := g.Acquire(l.ctx(), r, 1, 150*time.Millisecond)
 		if f, _ := harvest.FaultOf(err); f.Code != "rate_wait" {
@@ -84,7 +84,7 @@ func sharedSeats(l *Lab) {
 		}
 	}
 	first(true)
-	third := take(b, time.Minute)
+	third := take(b)
 	second(false)
 	third(true)
 	third(true) // twice does no harm
@@ -112,7 +112,7 @@ func sharedSeats(l *Lab) {
 		l.Fatal(err)
 	}
 	began := time.Now()
-	release := take(a, time.Minute)
+	release := take(a)
 	if d := time.Since(began); d < 300*time.Millisecond {
 		l.Errorf("a seat that was held was taken after %v", d)
 	}

@@ -34,8 +34,8 @@ func (l *Lab) lateness() harvest.Lateness {
 }
 
 // ofHour is a record updated within hour h.
-func ofHour(id string, h int, content string) harvest.Record {
-	return Rec(id, hour(h).Add(10*time.Minute), time.Time{}, content)
+func ofHour(id string, h int) harvest.Record {
+	return Rec(id, hour(h).Add(10*time.Minute), time.Time{}, "a")
 }
 
 // lateIsCounted: a page counts its new versions and of those the ones from an
@@ -44,7 +44,7 @@ func ofHour(id string, h int, content string) harvest.Record {
 func lateIsCounted(l *Lab) {
 	l.Plan(0, 2)
 	for h, j := range l.Lease(2) {
-		l.Walk(j, ofHour(fmt.Sprint("r", h), h, "a"))
+		l.Walk(j, ofHour(fmt.Sprint("r", h), h))
 	}
 	if got := l.lateness(); got != (harvest.Lateness{}) {
 		l.Errorf("nothing has looked back, yet %+v", got)
@@ -53,17 +53,17 @@ func lateIsCounted(l *Lab) {
 	jobs := l.Lease(2)
 	moved := Rec("r1", hour(1).Add(20*time.Minute), time.Time{}, "b")
 	l.Walk(jobs[0],
-		ofHour("own", 2, "a"),  // of the slice itself
-		ofHour("r0", 0, "a"),   // seen before
-		ofHour("new0", 0, "a"), // new, late
-		moved,                  // changed, late
-		ofHour("next", 3, "a"), // of a slice that is open
-		ofHour("far", 9, "a"),  // of no slice
+		ofHour("own", 2),  // of the slice itself
+		ofHour("r0", 0),   // seen before
+		ofHour("new0", 0), // new, late
+		moved,             // changed, late
+		ofHour("next", 3), // of a slice that is open
+		ofHour("far", 9),  // of no slice
 	)
 	if f, n := l.Int(`SELECT SUM(fresh) FROM ing_task_run_batch WHERE task_id=?`, jobs[0].Lease.Task), l.Int(`SELECT SUM(late) FROM ing_task_run_batch WHERE task_id=?`, jobs[0].Lease.Task); f != 5 || n != 2 {
 		l.Errorf("%d new versions, %d late; want 5 and 2", f, n)
 	}
-	l.Walk(jobs[1], ofHour("own3", 3, "a"))
+	l.Walk(jobs[1], ofHour("own3", 3))
 	if got, want := l.lateness(), (harvest.Lateness{Looked: true, Fresh: 6, Late: 2}); got != want {
 		l.Errorf("%+v, want %+v", got, want)
 	}
@@ -76,9 +76,9 @@ func lateIsCounted(l *Lab) {
 	first := Page(l.Open(jobs[0], r))
 	l.Commit(jobs[0], first)
 	r.BatchNo, r.SearchDone, r.Search = r.BatchNo+1, r.SearchDone+1, first.After
-	l.Walk(jobs[1], ofHour("own5", 5, "a"))
+	l.Walk(jobs[1], ofHour("own5", 5))
 	o := l.Open(jobs[0], r)
-	rec := ofHour("new5", 5, "a")
+	rec := ofHour("new5", 5)
 	rec.Version.ObservedAt = o.OpenedAt
 	l.Commit(jobs[0], Last(o, rec))
 	if got, want := l.lateness(), (harvest.Lateness{Looked: true, Fresh: 8, Late: 2}); got != want {
@@ -88,9 +88,9 @@ func lateIsCounted(l *Lab) {
 	// What comes again, be it mapped otherwise, and what happened more than 7
 	// days ago does not count.
 	l.lookBack(6, 7)
-	remapped := ofHour("r0", 0, "a")
+	remapped := ofHour("r0", 0)
 	remapped.MappingVersion = "m2"
-	if c := l.Walk(l.LeaseOne(), ofHour("new0", 0, "a"), moved, remapped); c.Counts.Remapped != 1 {
+	if c := l.Walk(l.LeaseOne(), ofHour("new0", 0), moved, remapped); c.Counts.Remapped != 1 {
 		l.Errorf("%+v", c.Counts)
 	}
 	if got, want := l.lateness(), (harvest.Lateness{Looked: true, Fresh: 8, Late: 2}); got != want {
@@ -110,7 +110,7 @@ func lateIsCounted(l *Lab) {
 func sentinelSees(l *Lab) {
 	l.Plan(0, 2)
 	for h, j := range l.Lease(2) {
-		l.Walk(j, ofHour(fmt.Sprint("r", h), h, "a"))
+		l.Walk(j, ofHour(fmt.Sprint("r", h), h))
 	}
 	f, err := l.Store.Frontier(l.ctx(), ns)
 	if err != nil {
@@ -130,13 +130,13 @@ func sentinelSees(l *Lab) {
 		l.Walk(j, recs...)
 		return j
 	}
-	walk("history", 0, ofHour("r0", 0, "a"), ofHour("r9", 0, "a"))
+	walk("history", 0, ofHour("r0", 0), ofHour("r9", 0))
 	if got := l.lateness(); got != (harvest.Lateness{}) {
 		l.Errorf("a BACKFILL is no sentinel, yet %+v", got)
 	}
 	cursor := l.Text(`SELECT cursor_value FROM ing_cursor WHERE id=?`, f.Cursor)
 	events := l.Int(`SELECT COUNT(*) FROM ing_cursor_event WHERE cursor_id=?`, f.Cursor)
-	j := walk("sentinel", f.Cursor, ofHour("r0", 0, "a"), ofHour("r9", 0, "a"), ofHour("r8", 0, "a"))
+	j := walk("sentinel", f.Cursor, ofHour("r0", 0), ofHour("r9", 0), ofHour("r8", 0))
 	if got, want := l.lateness(), (harvest.Lateness{Walked: true, Sampled: 3, Found: 1}); got != want {
 		l.Errorf("%+v, want %+v", got, want)
 	}

@@ -105,12 +105,6 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	}
 }
 
-// Tick looks at the schedules once and waits for what it triggered.
-func (s *Scheduler) Tick(ctx context.Context) {
-	s.look(ctx)
-	s.running.Wait()
-}
-
 // look begins a trigger for everything that is due. A source that takes long to
 // plan holds up nobody but itself.
 func (s *Scheduler) look(ctx context.Context) {

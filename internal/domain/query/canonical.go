@@ -201,9 +201,3 @@ func (s Selection) JSON() []byte { return JSON(s.Expr()) }
 
 // Hash is that of the canonical form: expr_proto_hash.
 func (s Selection) Hash() string { return Hash(s.Expr()) }
-
-// Within is the expression of a slice: the selection and the slice's own range,
-// as stored in expr_snapshot.
-func (s Selection) Within(window Range) Expr {
-	return Canonical(And{Of: []Expr{s.Expr(), window}})
-}

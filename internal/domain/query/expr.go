@@ -1,7 +1,5 @@
 package query
 
-import "time"
-
 // Limits of an expression, however it is written.
 const (
 	// MaxText is the longest text form, in bytes. It holds for expressions read
@@ -195,19 +193,6 @@ func (e Token) Place() Place { return e.At }
 
 // Place implements [Expr].
 func (e All) Place() Place { return e.At }
-
-// DateRange is the range [from, to) of a DATE field; a zero time leaves that
-// side without a bound. A slice puts its window beside a selection with it.
-func DateRange(field string, from, to time.Time) Range {
-	r := Range{Field: field, Type: TypeDate}
-	if !from.IsZero() {
-		r.From.Value = formatInstant(from)
-	}
-	if !to.IsZero() {
-		r.To = Bound{Value: formatInstant(to), Open: true}
-	}
-	return r
-}
 
 // kids of a node.
 func kids(e Expr) []Expr {

@@ -41,7 +41,7 @@ func (c *compiler) paging() {
 	}
 	c.total(path, cfg, out)
 	c.tokens(path, cfg, out)
-	c.pageTemplates(path, cfg)
+	c.pageTemplates(cfg)
 	if cfg.Type == harvest.PageOffset && !cfg.Snapshot && cfg.Order == "" {
 		c.fail(path+".order", "OFFSET without a snapshot needs a declared total order: without it rows may move between pages unseen")
 	}
@@ -174,7 +174,7 @@ func (c *compiler) tokens(path string, cfg *PaginationConfig, out *harvest.Pagin
 }
 
 // pageTemplates checks that the search says which page it wants.
-func (c *compiler) pageTemplates(path string, cfg *PaginationConfig) {
+func (c *compiler) pageTemplates(cfg *PaginationConfig) {
 	search, known := c.cfg[UsageSearch]
 	if !known {
 		return

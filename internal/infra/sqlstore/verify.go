@@ -255,7 +255,7 @@ func (v *verifier) tiled() error {
 }
 
 // none reports every row of a query that should find nothing.
-func (v *verifier) none(what, q string, args ...any) error {
+func (v *verifier) none(what, q string) error {
 	return v.each(func(r *sql.Rows) error {
 		var id, detail string
 		if err := r.Scan(&id, &detail); err != nil {
@@ -263,7 +263,7 @@ func (v *verifier) none(what, q string, args ...any) error {
 		}
 		v.report(what+" "+id, "%s", detail)
 		return nil
-	}, q, args...)
+	}, q)
 }
 
 // fenced: one task per slice; no run or batch above its task's fence.
