@@ -318,6 +318,40 @@ func TestC17_ThresholdsCutTheWalk(t *testing.T) {
 	}
 }
 
+// TestR69_HeavyPagesAreTheSources: how many bytes a page may have is the source's
+// to say: one large item cuts no slice of a source whose replies may be large.
+func TestR69_HeavyPagesAreTheSources(t *testing.T) {
+	spec, _, err := patratest.ShippedPack(t, "crossref", nil).Compile(source.Trigger{Operation: harvest.Harvest, Vars: map[string]string{"contact": "a@example.org"}})
+	if err != nil || spec.HTTP.MaxPage() != 32<<20 {
+		t.Errorf("Crossref: pages of %d bytes, %v", spec.HTTP.MaxPage(), err)
+	}
+	for _, c := range []struct {
+		name         string
+		largest, was int
+		cut          bool
+	}{
+		{"usual replies", 32 << 20, 6_000_000, true},
+		{"larger ones", 64 << 20, 6_000_000, false},
+		{"larger ones, a page over half of that", 64 << 20, 32<<20 + 1, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				m := &meddler{bend: func(n int, body []byte) []byte {
+					if n == 3 {
+						body = append(body, bytes.Repeat([]byte(" "), c.was-len(body))...)
+					}
+					return body
+				}}
+				b := newBench(t, ascending, setup{tweak: func(s *source.Spec) { s.HTTP.MaxBody = int64(c.largest) }, wrap: m.wrap})
+				b.exact()
+				if n := b.ask(cutFor, harvest.CutHeavy); (n > 0) != c.cut {
+					t.Errorf("%d slices were cut", n)
+				}
+			})
+		})
+	}
+}
+
 // TestC17_ShortSlicesAreLeftWhole: thresholds are advice, and where a slice
 // cannot be cut the walk goes on; a wall is none, and makes a gap.
 func TestC17_ShortSlicesAreLeftWhole(t *testing.T) {

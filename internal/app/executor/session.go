@@ -114,6 +114,7 @@ func (s *session) describe(ctx context.Context) error {
 		return err
 	}
 	s.spec = spec
+	s.gauge.MaxBytes = spec.HTTP.MaxPage()
 	s.mapping = spec.Mapping.Version()
 	s.paging = spec.Paging.Of(s.job.Spec)
 	s.takes = spec.Detail.Takes()

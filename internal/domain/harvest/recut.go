@@ -1,6 +1,7 @@
 package harvest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -24,7 +25,8 @@ const (
 	// MaxThrottled replies 429 within ThrottledSpan are too many.
 	MaxThrottled  = 5
 	ThrottledSpan = 300 * time.Second
-	// MaxPageBytes is the greatest body of a page: 5 MB.
+	// MaxPageBytes is the greatest body of a page, 5 MB, of a source that does not
+	// have larger ones.
 	MaxPageBytes = 5_000_000
 	// MaxErrorPercent is what failed tries may not reach of the last ErrorSpan
 	// pages; fewer pages are no measure.
@@ -67,6 +69,9 @@ type PageCost struct {
 // Gauge watches the pages of a run for signs that the slice strains its source.
 // The zero gauge is ready.
 type Gauge struct {
+	// MaxBytes is the greatest body of a page, [MaxPageBytes] if 0.
+	MaxBytes int64
+
 	bytes     int64 // of the last page
 	throttled []time.Time
 	failed    []int // by page, the last ErrorSpan of them
@@ -90,7 +95,7 @@ func (g *Gauge) Strain() string {
 		failed += n
 	}
 	switch {
-	case g.bytes > MaxPageBytes:
+	case g.bytes > cmp.Or(g.MaxBytes, MaxPageBytes):
 		return CutHeavy
 	case len(g.throttled) >= MaxThrottled:
 		return CutThrottled

@@ -295,6 +295,13 @@ func TestC17_Thresholds(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
+	roomy := harvest.Gauge{MaxBytes: 32 << 20}
+	roomy.Note(harvest.PageCost{Bytes: 32 << 20})
+	below := roomy.Strain()
+	roomy.Note(harvest.PageCost{Bytes: 32<<20 + 1})
+	if above := roomy.Strain(); below != "" || above != harvest.CutHeavy {
+		t.Errorf("a source with larger pages: %q and %q", below, above)
+	}
 	for _, c := range []struct {
 		pages    int
 		unsorted bool

@@ -54,7 +54,7 @@ type HTTPConfig struct {
 	TotalTimeout   Duration        `yaml:"totalTimeout" doc:"default 60s, at most 120s"`
 	AllowHTTP      bool            `yaml:"allowHttp" doc:"permit plain http"`
 	AllowPrivate   bool            `yaml:"allowPrivate" doc:"permit loopback and private addresses"`
-	MaxBody        Size            `yaml:"maxBody" doc:"largest reply, default 32MiB"`
+	MaxBody        Size            `yaml:"maxBody" doc:"largest reply, default 32MiB; where more is declared, a page may have half of it before slices are cut for smaller ones (else 5 MB)"`
 	Proxy          string          `yaml:"proxy" doc:"forward proxy every request goes through, such as http://proxy.example.org:3128"`
 	Redirects      *RedirectConfig `yaml:"redirects" doc:"follow redirects; not given: none is followed"`
 }

@@ -120,6 +120,16 @@ type HTTP struct {
 	Redirects *RedirectConfig `json:"redirects,omitempty"`
 }
 
+// MaxPage is how many bytes a page may have before its slice is cut into such with
+// smaller pages: half of the largest reply where the source declares larger ones
+// than usual, so that there is room for what comes in between.
+func (h HTTP) MaxPage() int64 {
+	if h.MaxBody > defaultMaxBody {
+		return h.MaxBody / 2
+	}
+	return harvest.MaxPageBytes
+}
+
 // Window is how a source understands time.
 type Window struct {
 	// Key is the watermark key: the date the source filters and harvests by.
