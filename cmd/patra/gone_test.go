@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/patratest"
@@ -123,7 +124,9 @@ func TestR83_ServeEndsWithoutItsFile(t *testing.T) {
 			t.Error(err)
 		}
 	}}
-	code := run(context.Background(), []string{"serve", "--db", "sqlite:" + path, "--poll", "100ms"}, &out, told)
+	ctx, giveUp := context.WithTimeout(t.Context(), 30*time.Second)
+	defer giveUp()
+	code := run(ctx, []string{"serve", "--db", "sqlite:" + path, "--poll", "100ms"}, &out, told)
 	if code != exitFailed || !strings.Contains(told.String(), "[database_gone]") {
 		t.Errorf("exit %d: %s%s", code, out.String(), told.String())
 	}

@@ -152,15 +152,26 @@ func TestCertificate_RefusedSaysWhatToCheck(t *testing.T) {
 // by itself.
 func TestGapLine_SaysWhatItWaitsFor(t *testing.T) {
 	at := control.Time(time.Date(2026, 9, 15, 14, 55, 45, 0, time.UTC))
-	for want, state := range map[string]sqlstore.SourceState{
-		"(tried again after 2026-09-15T14:55:45Z)": {},
-		"(tried again once mini is resumed)":       {Stopped: true},
+	for _, c := range []struct {
+		state sqlstore.SourceState
+		retry *control.Time
+		want  string
+		times int
+	}{
+		{sqlstore.SourceState{}, &at, "(tried again after 2026-09-15T14:55:45Z)", 1},
+		{sqlstore.SourceState{Stopped: true}, &at, "(tried again once mini is resumed)", 1},
+		{sqlstore.SourceState{Paused: true}, &at, "(tried again once mini is resumed)", 1},
+		{sqlstore.SourceState{Stopped: true}, nil, "schema_drift\n", 0}, // a person has to decide
+		{sqlstore.SourceState{}, nil, "schema_drift\n", 0},
 	} {
 		var out bytes.Buffer
-		c := &cli{printer: printer{out: &out, err: &out}}
-		c.printReport(&node.Report{Operation: harvest.Harvest, Source: "mini", Status: "PARTIAL", State: state, Gaps: []node.ReportGap{{Status: "FAILED", Reason: "schema_drift", RetryAt: &at}}})
-		if !strings.Contains(out.String(), want) || strings.Count(out.String(), "tried again") != 1 {
-			t.Errorf("want %s:\n%s", want, out.String())
+		p := &cli{printer: printer{out: &out, err: &out}}
+		p.printReport(&node.Report{
+			Operation: harvest.Harvest, Source: "mini", Status: "PARTIAL", State: c.state,
+			Gaps: []node.ReportGap{{Status: "FAILED", Reason: "schema_drift", RetryAt: c.retry}},
+		})
+		if !strings.Contains(out.String(), c.want) || strings.Count(out.String(), "tried again") != c.times {
+			t.Errorf("want %q:\n%s", c.want, out.String())
 		}
 	}
 }

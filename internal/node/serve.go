@@ -161,12 +161,9 @@ func every(poll time.Duration, f func(context.Context) error) func(context.Conte
 	}
 }
 
-// requeue queues failed slices again whose rest is over (R4). It looks for the
-// store too: where nothing is due, nobody else does.
+// requeue queues failed slices again whose rest is over (R4). Its transaction looks
+// for the file of the store too: where nothing is due, nobody else does.
 func (n *Node) requeue(ctx context.Context) error {
-	if err := n.Store.CheckFile(); err != nil {
-		return err
-	}
 	count, err := n.Store.RequeueDue(ctx)
 	if count > 0 {
 		n.cfg.Logger.Info("failed slices queued again", "slices", count)

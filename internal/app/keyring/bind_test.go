@@ -161,6 +161,14 @@ func TestR81_AnotherSourcesRateLimit(t *testing.T) {
 			t.Errorf("%d changes", n)
 		}
 		check("demo", "")
+		// demo counts under a name of its own, which nobody could know for its.
+		named := source.Definition{RateLimit: &source.RateLimitConfig{Key: "demos-own", Limit: 1, QPS: 1}}
+		if _, err := r.store.ChangeSource(t.Context(), source.Provenance{Code: "demo", Origin: "API"}, source.Audit{Actor: "test", Action: "SOURCE_APPLY", Object: "source/demo"},
+			func(c source.Contents) ([]source.Change, error) { return c.Changes(named, c.ReadAt, c.ReadAt), nil }); err != nil {
+			t.Fatal(err)
+		}
+		r.allow(true, "demo", source.Grant{Kind: source.GrantRate, Value: "thief"})
+		check("demos-own", "patra credential allow demo --rate-for thief")
 		thief.Auth = &source.Auth{Type: source.AuthAPIKey, In: source.InHeader, Name: "X-Key", Pool: "thief", Open: true, Rate: &source.Rate{Key: "shipped"}}
 		check("thief", "auth.rateLimit.key: counts its requests under shipped")
 	})
