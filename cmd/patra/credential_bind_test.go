@@ -37,6 +37,14 @@ func newLair(t *testing.T, next http.Handler) *lair {
 	return l
 }
 
+// forget begins to count anew.
+func (l *lair) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asks = 0
+	l.sent.Reset()
+}
+
 // got is how often the lair was asked, and whether it was sent a text.
 func (l *lair) got(text string) (asks int, sent bool) {
 	l.mu.Lock()
@@ -100,6 +108,7 @@ func TestR81_ThiefPacks(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			l.forget()
 			db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
 			for _, args := range [][]string{
 				{"credential", "set", "pubmed", "main", "--stdin"},

@@ -192,27 +192,30 @@ func mustSayClean(t *testing.T, out string, code int) {
 	}
 }
 
-// TestR83_DeepGoesOnWhereItStopped: interrupted, it says where to go on, and what
-// lies before is not read again.
+// TestR83_DeepGoesOnWhereItStopped: interrupted, it says where to go on; what lies
+// before is not read again, and nothing behind is left out.
 func TestR83_DeepGoesOnWhereItStopped(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	if err := os.WriteFile(path, harvested(t, 1200), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	db := storetest.OpenSQL(t, "sqlite:"+path)
-	for _, id := range []int{1, 1100} {
-		if _, err := db.Exec(`UPDATE ing_record_version SET raw=x'00' WHERE id=?`, id); err != nil {
-			t.Fatal(err)
+	damage := func(ids ...int64) {
+		for _, id := range ids {
+			if _, err := db.Exec(`UPDATE ing_record_version SET raw=x'00' WHERE id=?`, id); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
+	damage(1, 500, 501, 1100)
 	s := patratest.Open(t, "sqlite:"+path, sqlstore.Options{ReadOnly: true})
 	ctx, stop := context.WithCancel(t.Context())
 	found, at, err := s.VerifyBodies(ctx, 0, func(sqlstore.DeepCheck) { stop() })
-	if !interrupted(ctx, err) || at.Bodies != 500 || at.After != 500 || len(found) != 1 || found[0].Object != "version 1" {
+	if !interrupted(ctx, err) || at.Bodies != 500 || at.After != 500 || len(found) != 2 || found[0].Object != "version 1" || found[1].Object != "version 500" {
 		t.Errorf("%v, %+v, %v", found, at, err)
 	}
 	code, out, e := patra(t, "verify", "--db", "sqlite:"+path, "--deep", "--after", fmt.Sprint(at.After), "--json")
-	if code != exitDifferences || !strings.Contains(out, `"bodies":700`) || !strings.Contains(out, `"version 1100"`) || strings.Contains(out, `"version 1"`) {
+	if code != exitDifferences || !strings.Contains(out, `"bodies":700`) || strings.Count(out, `"version `) != 2 || !strings.Contains(out, `"version 501"`) || !strings.Contains(out, `"version 1100"`) {
 		t.Errorf("exit %d: %s%s", code, out, e)
 	}
 	// Through the command: its last line is what goes on.
@@ -224,9 +227,17 @@ func TestR83_DeepGoesOnWhereItStopped(t *testing.T) {
 	if code != exitInterrupted || !strings.Contains(o.String(), "version 1:") || strings.Contains(o.String(), "clean") {
 		t.Fatalf("exit %d: %s%s", code, o.String(), told.String())
 	}
+	var read int64
+	if _, err := fmt.Sscanf(next, "verify --deep --after %d", &read); err != nil || read < 1 || read > 1100 {
+		t.Fatalf("next: %s: %v", next, err)
+	}
+	damage(read, read+1)
 	code, out, e = patra(t, append(strings.Fields(next), "--db", "sqlite:"+path)...)
-	if code != exitDifferences || !strings.Contains(out, "version 1100:") || strings.Contains(out, "version 1:") {
+	if code != exitDifferences || !strings.Contains(out, fmt.Sprintf("version %d:", read+1)) || strings.Contains(out, fmt.Sprintf("version %d:", read)) || strings.Contains(out, "version 1:") {
 		t.Errorf("%s: exit %d: %s%s", next, code, out, e)
+	}
+	if wasRead := strings.Contains(o.String(), "version 500:"); wasRead != (read >= 500) {
+		t.Errorf("it stopped after version %d: %s", read, o.String())
 	}
 }
 
