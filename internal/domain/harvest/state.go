@@ -24,6 +24,22 @@ type (
 	BatchState string
 )
 
+// States that are asked for together.
+var (
+	// PlansOpen may still get work done.
+	PlansOpen = []PlanState{PlanReady, PlanPartial}
+	// PlansVoid count for nothing.
+	PlansVoid = []PlanState{PlanCancelled, PlanFailed}
+	// SlicesOpen are to be worked on without anybody's doing.
+	SlicesOpen = []SliceState{SlicePending, SliceReady}
+	// SlicesGap are gaps unless they were accepted.
+	SlicesGap = []SliceState{SliceFailed, SliceCancelled}
+	// TasksOpen are to be worked on without anybody's doing.
+	TasksOpen = []TaskState{TaskQueued, TaskDispatched, TaskExecuting}
+	// TasksInHand have an owner.
+	TasksInHand = []TaskState{TaskDispatched, TaskExecuting}
+)
+
 // States of a plan. PARTIAL is not terminal: a later trigger goes on slicing.
 const (
 	PlanDraft     PlanState = "DRAFT"
@@ -101,17 +117,32 @@ var (
 	}
 )
 
+// From lists the states that may change into s.
+func (s PlanState) From() []PlanState { return before(planChanges, s) }
+
 // To checks the change from s to next.
 func (s PlanState) To(next PlanState) error { return change("plan", planChanges, s, next) }
+
+// From lists the states that may change into s.
+func (s SliceState) From() []SliceState { return before(sliceChanges, s) }
 
 // To checks the change from s to next.
 func (s SliceState) To(next SliceState) error { return change("slice", sliceChanges, s, next) }
 
+// From lists the states that may change into s.
+func (s TaskState) From() []TaskState { return before(taskChanges, s) }
+
 // To checks the change from s to next.
 func (s TaskState) To(next TaskState) error { return change("task", taskChanges, s, next) }
 
+// From lists the states that may change into s.
+func (s RunState) From() []RunState { return before(runChanges, s) }
+
 // To checks the change from s to next.
 func (s RunState) To(next RunState) error { return change("run", runChanges, s, next) }
+
+// From lists the states that may change into s.
+func (s BatchState) From() []BatchState { return before(batchChanges, s) }
 
 // To checks the change from s to next.
 func (s BatchState) To(next BatchState) error { return change("batch", batchChanges, s, next) }
@@ -119,6 +150,18 @@ func (s BatchState) To(next BatchState) error { return change("batch", batchChan
 // Open reports whether work on the task is still to come without anybody's doing.
 func (s TaskState) Open() bool {
 	return s == TaskQueued || s == TaskDispatched || s == TaskExecuting
+}
+
+// before lists the states of a table that may change into one, in order.
+func before[S ~string](table map[S][]S, to S) []S {
+	var out []S
+	for from, next := range table {
+		if slices.Contains(next, to) {
+			out = append(out, from)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 func change[S ~string](what string, table map[S][]S, from, to S) error {

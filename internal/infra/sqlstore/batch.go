@@ -130,7 +130,7 @@ func (x *tx) closeBatch(l harvest.Lease, b harvest.Batch, c harvest.Counts, late
 	}
 	n, err := x.exec(`UPDATE ing_task_run_batch SET status_code='SUCCEEDED', after_position=?, items=?, inserted=?, updated=?, remapped=?, unchanged=?, stale=?, filtered=?, quarantined=?, missing=?, gone=?, merged=?, fresh=?, late=?,
 		asked=?, bad_ids=?, id_list=?, id_hashes=?, end_proof=?, observed_max=?, sent=?, retried=?, http_429=?, http_5xx=?, bytes=?, http_status=?, request=?, request_sha256=?, reply_sha256=?, stats=?, committed_at=?
-		WHERE id=? AND fence=? AND status_code='RUNNING'`,
+		WHERE id=? AND fence=? AND `+mayBecome(harvest.BatchSucceeded),
 		b.After.String(), c.Items(), c.Inserted, c.Updated, c.Remapped, c.Unchanged, c.Stale, c.Filtered, c.Quarantined, c.Missing, c.Gone, c.Merged, late.fresh, late.late,
 		b.Asked, len(b.Missing), null(strings.Join(b.IDs, "\n")), hashBytes(b.Seen), null(string(b.End)), ts(b.ObservedMax),
 		e.Sent, e.Retried, e.HTTP429, e.HTTP5xx, e.Bytes, nullID(int64(e.HTTPStatus)), null(e.Request), null(e.RequestSHA256), null(e.ReplySHA256), stats, ts(x.now),
@@ -163,17 +163,18 @@ func (x *tx) finish(l harvest.Lease, job harvest.Job, b harvest.Batch) (time.Tim
 	if err != nil {
 		return time.Time{}, err
 	}
-	n, err := x.exec(`UPDATE ing_plan_slice SET status_code='DONE', reason=NULL, updated_at=? WHERE id=? AND status_code='READY'`, ts(x.now), job.Slice)
+	n, err := x.exec(`UPDATE ing_plan_slice SET status_code='DONE', reason=NULL, updated_at=? WHERE id=? AND `+mayBecome(harvest.SliceDone), ts(x.now), job.Slice)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("close slice %d: %w", job.Slice, err)
 	}
 	if n == 0 {
 		return time.Time{}, fmt.Errorf("slice %d is not READY: %w", job.Slice, harvest.ErrHeld)
 	}
-	if _, err := x.exec(`UPDATE ing_task SET status_code='SUCCEEDED', lease_owner=NULL, leased_until=NULL, deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=0, error_code=NULL, error=NULL, updated_at=? WHERE id=? AND fence=?`, ts(x.now), l.Task, l.Fence); err != nil {
+	if _, err := x.exec(`UPDATE ing_task SET status_code='SUCCEEDED', lease_owner=NULL, leased_until=NULL, deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=0, error_code=NULL, error=NULL, updated_at=?
+		WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskSucceeded), ts(x.now), l.Task, l.Fence); err != nil {
 		return time.Time{}, fmt.Errorf("close task %d: %w", l.Task, err)
 	}
-	if _, err := x.exec(`UPDATE ing_task_run SET status_code='SUCCEEDED', finished_at=? WHERE id=? AND fence=?`, ts(x.now), b.Run, l.Fence); err != nil {
+	if _, err := x.exec(`UPDATE ing_task_run SET status_code='SUCCEEDED', finished_at=? WHERE id=? AND fence=? AND `+mayBecome(harvest.RunSucceeded), ts(x.now), b.Run, l.Fence); err != nil {
 		return time.Time{}, fmt.Errorf("close run %d: %w", b.Run, err)
 	}
 	w, err := x.advance(cur, lineage{plan: job.Plan, slice: job.Slice, task: l.Task, run: b.Run, batch: b.ID})
@@ -185,9 +186,9 @@ func (x *tx) finish(l harvest.Lease, job harvest.Job, b harvest.Batch) (time.Tim
 
 // completePlan closes the plan if nothing of it is left to do or to decide.
 func (x *tx) completePlan(id harvest.PlanID) error {
-	_, err := x.exec(`UPDATE ing_plan SET status_code='COMPLETED', updated_at=? WHERE id=? AND status_code='READY'
-		AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id AND s.status_code IN ('PENDING','READY'))
-		AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id AND s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0)`, ts(x.now), id)
+	_, err := x.exec(`UPDATE ing_plan SET status_code='COMPLETED', updated_at=? WHERE id=? AND `+mayBecome(harvest.PlanCompleted)+`
+		AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id AND `+isOneOf("s.status_code", harvest.SlicesOpen)+`)
+		AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id AND `+isOneOf("s.status_code", harvest.SlicesGap)+` AND s.gap_accepted=0)`, ts(x.now), id)
 	if err != nil {
 		return fmt.Errorf("complete plan %d: %w", id, err)
 	}

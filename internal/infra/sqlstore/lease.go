@@ -64,7 +64,7 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 				}
 			}
 			n, err := x.exec(`UPDATE ing_task SET status_code='DISPATCHED', fence=fence+1, attempts=attempts+1, deaths=?, deaths_in_hand=?, lease_owner=?, leased_until=?, updated_at=?
-				WHERE id=? AND fence=?`, t.deaths, t.inHand, r.Owner, ts(x.now.Add(r.TTL)), ts(x.now), t.id, t.fence)
+				WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskDispatched), t.deaths, t.inHand, r.Owner, ts(x.now.Add(r.TTL)), ts(x.now), t.id, t.fence)
 			if err != nil {
 				return fmt.Errorf("take task %d: %w", t.id, err)
 			}
@@ -123,7 +123,7 @@ const codePoison = "poison"
 func (x *tx) poison(t taken) error {
 	const reason = "process after process ended while it took the same reply apart, which may be what kills them; run the command again to try once more"
 	n, err := x.exec(`UPDATE ing_task SET status_code='FAILED', fence=fence+1, scheduled_at=?, error_code=?, error=?, lease_owner=NULL, leased_until=NULL, updated_at=?
-		WHERE id=? AND fence=?`, ts(x.now.Add(harvest.RetryGap(12))), codePoison, reason, ts(x.now), t.id, t.fence)
+		WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskFailed), ts(x.now.Add(harvest.RetryGap(12))), codePoison, reason, ts(x.now), t.id, t.fence)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -207,7 +207,7 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 	var res harvest.Resume
 	err := s.write(ctx, "start run", func(x *tx) error {
 		res = harvest.Resume{BatchNo: 1}
-		n, err := x.exec(`UPDATE ing_task SET status_code='EXECUTING', leased_until=?, updated_at=? WHERE id=? AND fence=? AND status_code='DISPATCHED' AND `+x.notHeld(),
+		n, err := x.exec(`UPDATE ing_task SET status_code='EXECUTING', leased_until=?, updated_at=? WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskExecuting)+` AND `+x.notHeld(),
 			ts(x.now.Add(l.TTL)), ts(x.now), l.Task, l.Fence)
 		if err != nil {
 			return fmt.Errorf("start task %d: %w", l.Task, err)
@@ -310,11 +310,11 @@ func (x *tx) walkEnd(task harvest.TaskID, walk int) (*harvest.Position, error) {
 
 // abandon closes every open run and page of the task written under a lower fence.
 func (x *tx) abandon(task harvest.TaskID, fence int64) error {
-	if _, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code='abandoned', committed_at=? WHERE task_id=? AND status_code='RUNNING' AND fence < ?`,
+	if _, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code='abandoned', committed_at=? WHERE task_id=? AND fence < ? AND `+mayBecome(harvest.BatchFailed),
 		ts(x.now), task, fence); err != nil {
 		return fmt.Errorf("close abandoned pages: %w", err)
 	}
-	if _, err := x.exec(`UPDATE ing_task_run SET status_code='FAILED', error_code='abandoned', finished_at=? WHERE task_id=? AND status_code='RUNNING' AND fence < ?`,
+	if _, err := x.exec(`UPDATE ing_task_run SET status_code='FAILED', error_code='abandoned', finished_at=? WHERE task_id=? AND fence < ? AND `+mayBecome(harvest.RunFailed),
 		ts(x.now), task, fence); err != nil {
 		return fmt.Errorf("close abandoned runs: %w", err)
 	}
@@ -352,7 +352,7 @@ func (x *tx) endBatches(l harvest.Lease, e harvest.RunEnd, code string) error {
 }
 
 func (x *tx) closeBatches(l harvest.Lease, code, detail string) error {
-	_, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=?, error=?, committed_at=? WHERE task_id=? AND fence=? AND status_code='RUNNING'`,
+	_, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=?, error=?, committed_at=? WHERE task_id=? AND fence=? AND `+mayBecome(harvest.BatchFailed),
 		clip(code, 64), null(detail), ts(x.now), l.Task, l.Fence)
 	return err
 }
@@ -377,10 +377,11 @@ func (x *tx) letGo(l harvest.Lease, e harvest.RunEnd) error {
 	if err := x.endBatches(l, e, "held"); err != nil {
 		return err
 	}
-	if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code='held', finished_at=? WHERE id=? AND fence=? AND status_code='RUNNING'`, ts(x.now), e.Run, l.Fence); err != nil {
+	if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code='held', finished_at=? WHERE id=? AND fence=? AND `+mayBecome(harvest.RunCancelled), ts(x.now), e.Run, l.Fence); err != nil {
 		return err
 	}
-	_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', lease_owner=NULL, leased_until=NULL, deaths=0, deaths_in_hand=0, reply_fence=0, updated_at=? WHERE id=? AND fence=? AND status_code='EXECUTING'`,
+	_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', lease_owner=NULL, leased_until=NULL, deaths=0, deaths_in_hand=0, reply_fence=0, updated_at=?
+		WHERE id=? AND fence=? AND status_code='EXECUTING' AND `+mayBecome(harvest.TaskQueued),
 		ts(x.now), l.Task, l.Fence)
 	return err
 }
@@ -397,7 +398,7 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 	if e.Outcome == harvest.Released {
 		state = harvest.RunCancelled
 	}
-	if _, err := x.exec(`UPDATE ing_task_run SET status_code=?, error_code=?, error=?, stats=?, finished_at=? WHERE id=? AND fence=? AND status_code='RUNNING'`,
+	if _, err := x.exec(`UPDATE ing_task_run SET status_code=?, error_code=?, error=?, stats=?, finished_at=? WHERE id=? AND fence=? AND `+mayBecome(state),
 		state, null(clip(e.Code, 64)), null(e.Error), stats, ts(x.now), e.Run, l.Fence); err != nil {
 		return fmt.Errorf("close run: %w", err)
 	}
@@ -427,7 +428,7 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 			}
 		}
 		_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, lease_owner=NULL, leased_until=NULL, deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=?, walks=CASE WHEN ?='SPENT' THEN 0 ELSE walks END, updated_at=?
-			WHERE id=? AND fence=?`, ts(x.now.Add(delay)), spent, e.Outcome, ts(x.now), l.Task, l.Fence)
+			WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskQueued), ts(x.now.Add(delay)), spent, e.Outcome, ts(x.now), l.Task, l.Fence)
 		if err != nil || delay <= harvest.LongestWait {
 			return err
 		}
@@ -459,13 +460,14 @@ func (x *tx) failTask(l harvest.Lease, slice harvest.SliceID, code, detail strin
 	if err := x.row(`SELECT fail_count FROM ing_plan_slice WHERE id=?`, slice).Scan(&fails); err != nil {
 		return err
 	}
-	_, err := x.exec(`UPDATE ing_task SET status_code='FAILED', scheduled_at=?, lease_owner=NULL, leased_until=NULL, error_code=?, error=?, updated_at=? WHERE id=? AND fence=?`,
+	_, err := x.exec(`UPDATE ing_task SET status_code='FAILED', scheduled_at=?, lease_owner=NULL, leased_until=NULL, error_code=?, error=?, updated_at=?
+		WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskFailed),
 		ts(x.now.Add(harvest.RetryGap(fails))), null(clip(code, 64)), null(detail), ts(x.now), l.Task, l.Fence)
 	return err
 }
 
 func (x *tx) failSlice(id harvest.SliceID, reason string) error {
-	_, err := x.exec(`UPDATE ing_plan_slice SET status_code='FAILED', fail_count=fail_count+1, reason=?, updated_at=? WHERE id=? AND status_code='READY'`,
+	_, err := x.exec(`UPDATE ing_plan_slice SET status_code='FAILED', fail_count=fail_count+1, reason=?, updated_at=? WHERE id=? AND `+mayBecome(harvest.SliceFailed),
 		null(reason), ts(x.now), id)
 	return err
 }

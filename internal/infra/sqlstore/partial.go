@@ -13,7 +13,7 @@ import (
 // OpenSlices counts the slices of a source and operation that still have a task
 // to do.
 func (s *Store) OpenSlices(ctx context.Context, provenance string, op harvest.Operation) (n int64, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_task WHERE status_code IN ('QUEUED','DISPATCHED','EXECUTING') AND provenance_code=? AND operation_code=?`, provenance, op).Scan(&n)
+	err = s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_task WHERE `+isOneOf("status_code", harvest.TasksOpen)+` AND provenance_code=? AND operation_code=?`, provenance, op).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count open slices: %w", err)
 	}
@@ -45,7 +45,7 @@ func (s *Store) Reserved(ctx context.Context, provenance string, priority int) (
 	}, `SELECT operation_code, page, COUNT(*), SUM(records), MIN(due) FROM
 		(SELECT t.operation_code, JSON_EXTRACT(p.slice_spec, '$.hints.expectedPageSize') AS page, COALESCE(JSON_EXTRACT(p.slice_spec, '$.hints.expectedRecords'), 0) AS records,
 			CASE WHEN t.status_code='QUEUED' THEN t.scheduled_at ELSE t.created_at END AS due
-		FROM ing_task t JOIN ing_plan_slice p ON p.id=t.slice_id WHERE t.status_code IN ('QUEUED','DISPATCHED','EXECUTING') AND t.provenance_code=? AND t.priority<=?) x
+		FROM ing_task t JOIN ing_plan_slice p ON p.id=t.slice_id WHERE `+isOneOf("t.status_code", harvest.TasksOpen)+` AND t.provenance_code=? AND t.priority<=?) x
 		GROUP BY operation_code, page`, provenance, priority)
 	if err != nil {
 		return r, fmt.Errorf("sum open work: %w", err)

@@ -41,7 +41,7 @@ func frontier(row func(string, ...any) scanner, ns harvest.Namespace, lock strin
 		agg, further = "MIN(window_from)", harvest.Backward
 	}
 	var edge ts
-	if err := row(`SELECT `+agg+` FROM ing_plan WHERE cursor_id=? AND status_code NOT IN ('CANCELLED','FAILED')`, f.Cursor).Scan(&edge); err != nil {
+	if err := row(`SELECT `+agg+` FROM ing_plan WHERE cursor_id=? AND `+isNoneOf("status_code", harvest.PlansVoid), f.Cursor).Scan(&edge); err != nil {
 		return f, err
 	}
 	f.Live = !edge.time().IsZero()
@@ -133,7 +133,7 @@ func (x *tx) planByKey(key string) (*harvest.PlanHead, error) {
 	var h harvest.PlanHead
 	var from, to ts
 	err := x.row(`SELECT id, plan_key, status_code, operation_code, window_from, window_to FROM ing_plan
-		WHERE plan_key=? AND status_code NOT IN ('CANCELLED','FAILED')`, key).Scan(&h.ID, &h.Key, &h.Status, &h.Operation, &from, &to)
+		WHERE plan_key=? AND `+isNoneOf("status_code", harvest.PlansVoid), key).Scan(&h.ID, &h.Key, &h.Status, &h.Operation, &from, &to)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -363,7 +363,7 @@ func (s *Store) OpenPlans(ctx context.Context, ns harvest.Namespace) ([]harvest.
 		return nil
 	}, `SELECT p.id, p.plan_key, p.status_code, p.operation_code, p.window_from, p.window_to FROM ing_plan p JOIN ing_cursor c ON c.id = p.cursor_id
 		WHERE c.provenance_code=? AND c.operation_code=? AND c.cursor_key=? AND c.namespace_scope_code=? AND c.namespace_key=?
-		AND p.status_code IN ('READY','PARTIAL') ORDER BY p.id`,
+		AND `+isOneOf("p.status_code", harvest.PlansOpen)+` ORDER BY p.id`,
 		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key)
 	if err != nil {
 		return nil, fmt.Errorf("list open plans: %w", err)
@@ -375,7 +375,7 @@ func (s *Store) OpenPlans(ctx context.Context, ns harvest.Namespace) ([]harvest.
 // to another host from now on.
 func (s *Store) SetBaseURL(ctx context.Context, ns harvest.Namespace, base string) error {
 	return s.write(ctx, "record base URL", func(x *tx) error {
-		_, err := x.exec(`UPDATE ing_plan SET base_url=?, updated_at=? WHERE status_code IN ('READY','PARTIAL') AND cursor_id IN
+		_, err := x.exec(`UPDATE ing_plan SET base_url=?, updated_at=? WHERE `+isOneOf("status_code", harvest.PlansOpen)+` AND cursor_id IN
 			(SELECT id FROM ing_cursor WHERE provenance_code=? AND operation_code=? AND cursor_key=? AND namespace_scope_code=? AND namespace_key=?)`,
 			null(base), ts(x.now), ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key)
 		return err

@@ -233,10 +233,10 @@ func (s *Store) cancel(ctx context.Context, scope control.CancelScope, a source.
 			taskWhere = `slice_id=?`
 		}
 		if _, err := x.exec(`UPDATE ing_task SET status_code='CANCELLED', lease_owner=NULL, leased_until=NULL, fence=fence+1, error_code='cancelled', error=?, updated_at=?
-			WHERE `+taskWhere+` AND status_code IN ('QUEUED','DISPATCHED','EXECUTING','FAILED')`, a.Reason, ts(x.now), id); err != nil {
+			WHERE `+taskWhere+` AND `+mayBecome(harvest.TaskCancelled), a.Reason, ts(x.now), id); err != nil {
 			return err
 		}
-		if n, err = x.exec(`UPDATE ing_plan_slice SET status_code='CANCELLED', reason=?, updated_at=? WHERE `+where+` AND status_code IN ('PENDING','READY','FAILED')`,
+		if n, err = x.exec(`UPDATE ing_plan_slice SET status_code='CANCELLED', reason=?, updated_at=? WHERE `+where+` AND `+mayBecome(harvest.SliceCancelled),
 			"cancelled by "+a.Actor+": "+a.Reason, ts(x.now), id); err != nil {
 			return err
 		}
@@ -245,7 +245,7 @@ func (s *Store) cancel(ctx context.Context, scope control.CancelScope, a source.
 			return err
 		}
 		if scope.Slice == 0 {
-			k, err := x.exec(`UPDATE ing_plan SET status_code='CANCELLED', updated_at=? WHERE id=? AND status_code IN ('READY','PARTIAL')`, ts(x.now), plan)
+			k, err := x.exec(`UPDATE ing_plan SET status_code='CANCELLED', updated_at=? WHERE id=? AND `+mayBecome(harvest.PlanCancelled), ts(x.now), plan)
 			if err != nil {
 				return err
 			}
@@ -260,11 +260,11 @@ func (s *Store) cancel(ctx context.Context, scope control.CancelScope, a source.
 				return err
 			}
 		}
-		if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code='cancelled', finished_at=? WHERE status_code='RUNNING'
+		if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code='cancelled', finished_at=? WHERE `+mayBecome(harvest.RunCancelled)+`
 			AND task_id IN (SELECT id FROM ing_task WHERE `+taskWhere+` AND status_code='CANCELLED')`, ts(x.now), id); err != nil {
 			return err
 		}
-		if _, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code='cancelled' WHERE status_code='RUNNING'
+		if _, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code='cancelled' WHERE `+mayBecome(harvest.BatchFailed)+`
 			AND task_id IN (SELECT id FROM ing_task WHERE `+taskWhere+` AND status_code='CANCELLED')`, id); err != nil {
 			return err
 		}

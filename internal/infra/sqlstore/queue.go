@@ -186,7 +186,7 @@ func (s *Store) afterSQL(r harvest.LeaseRequest, at harvest.Head) (string, []any
 // diedSQL finds the tasks whose owner is gone.
 func (s *Store) diedSQL(r harvest.LeaseRequest, now time.Time) (string, []any) {
 	query := `SELECT t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id FROM ing_task t` + s.d.taskIndex + `
-		WHERE t.status_code IN ('DISPATCHED','EXECUTING') AND t.leased_until < ? AND t.spec_version <= ?`
+		WHERE ` + isOneOf("t.status_code", harvest.TasksInHand) + ` AND t.leased_until < ? AND t.spec_version <= ?`
 	args := []any{ts(now), r.SpecVersion}
 	if r.Provenance != "" {
 		query += ` AND t.provenance_code=?`
@@ -213,7 +213,7 @@ func ofHead(h harvest.Head, now time.Time) []any {
 // firstSQL finds the first task at or after a head.
 func (s *Store) firstSQL(h harvest.Head, now time.Time) (string, []any) {
 	if h.Dead {
-		return takenSQL + ` WHERE t.id=? AND t.status_code IN ('DISPATCHED','EXECUTING') AND t.leased_until < ?` + s.d.skipLocked, []any{h.Task, ts(now)}
+		return takenSQL + ` WHERE t.id=? AND ` + isOneOf("t.status_code", harvest.TasksInHand) + ` AND t.leased_until < ?` + s.d.skipLocked, []any{h.Task, ts(now)}
 	}
 	return takenSQL + s.d.taskIndex + ofHeadSQL + inOrderSQL + ` LIMIT 1` + s.d.skipLocked, ofHead(h, now)
 }

@@ -39,7 +39,7 @@ func (s *Store) Reslice(ctx context.Context, job harvest.Job, end harvest.RunEnd
 		if err != nil {
 			return err
 		}
-		n, err := x.exec(`UPDATE ing_plan_slice SET status_code='RESLICED', reason=?, updated_at=? WHERE id=? AND status_code='READY'`, end.Code, ts(x.now), job.Slice)
+		n, err := x.exec(`UPDATE ing_plan_slice SET status_code='RESLICED', reason=?, updated_at=? WHERE id=? AND `+mayBecome(harvest.SliceResliced), end.Code, ts(x.now), job.Slice)
 		if err != nil {
 			return fmt.Errorf("close slice %d: %w", job.Slice, err)
 		}
@@ -50,7 +50,7 @@ func (s *Store) Reslice(ctx context.Context, job harvest.Job, end harvest.RunEnd
 		if err != nil {
 			return err
 		}
-		if _, err := x.exec(`UPDATE ing_task_run SET status_code='PARTIAL', error_code=?, error=?, stats=?, finished_at=? WHERE id=? AND fence=?`,
+		if _, err := x.exec(`UPDATE ing_task_run SET status_code='PARTIAL', error_code=?, error=?, stats=?, finished_at=? WHERE id=? AND fence=? AND `+mayBecome(harvest.RunPartial),
 			null(clip(end.Code, 64)), null(end.Error), stats, ts(x.now), end.Run, l.Fence); err != nil {
 			return fmt.Errorf("close run %d: %w", end.Run, err)
 		}
@@ -64,7 +64,7 @@ func (s *Store) Reslice(ctx context.Context, job harvest.Job, end harvest.RunEnd
 			return fmt.Errorf("read task %d: %w", l.Task, err)
 		}
 		p.scheduledAt = due.time()
-		if _, err := x.exec(`UPDATE ing_task SET status_code='PARTIAL', lease_owner=NULL, leased_until=NULL, error_code=?, error=?, updated_at=? WHERE id=? AND fence=?`,
+		if _, err := x.exec(`UPDATE ing_task SET status_code='PARTIAL', lease_owner=NULL, leased_until=NULL, error_code=?, error=?, updated_at=? WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskPartial),
 			null(clip(end.Code, 64)), null(end.Error), ts(x.now), l.Task, l.Fence); err != nil {
 			return fmt.Errorf("close task %d: %w", l.Task, err)
 		}

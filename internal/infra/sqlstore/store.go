@@ -276,7 +276,7 @@ func (s *Store) checkDurable(ctx context.Context) error {
 // long: the tasks in hand, and the last rows of what is only ever added to.
 func (s *Store) seedSQL() []string {
 	return []string{
-		`SELECT MAX(t.updated_at) FROM ing_task t` + s.d.taskIndex + ` WHERE t.status_code IN ('DISPATCHED','EXECUTING')`,
+		`SELECT MAX(t.updated_at) FROM ing_task t` + s.d.taskIndex + ` WHERE ` + isOneOf("t.status_code", harvest.TasksInHand),
 		`SELECT updated_at FROM ing_task ORDER BY id DESC LIMIT 1`,
 		`SELECT MAX(updated_at) FROM ing_source_state`,
 		`SELECT triggered_at FROM ing_schedule_instance ORDER BY id DESC LIMIT 1`,

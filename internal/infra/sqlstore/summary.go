@@ -86,8 +86,8 @@ func (s *Store) gaps(ctx context.Context, where string, args ...any) ([]control.
 		}
 		out = append(out, g)
 		return nil
-	}, `SELECT s.id, s.window_from, s.window_to, s.slice_spec, o.operation_code, o.status_code NOT IN ('READY','PARTIAL'), s.status_code, s.reason, t.scheduled_at FROM ing_plan_slice s JOIN ing_plan o ON o.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id
-		WHERE s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0`+standing+` AND `+where+` ORDER BY s.window_from, s.id`, args...)
+	}, `SELECT s.id, s.window_from, s.window_to, s.slice_spec, o.operation_code, `+isNoneOf("o.status_code", harvest.PlansOpen)+`, s.status_code, s.reason, t.scheduled_at FROM ing_plan_slice s JOIN ing_plan o ON o.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id
+		WHERE `+isOneOf("s.status_code", harvest.SlicesGap)+` AND s.gap_accepted=0`+standing+` AND `+where+` ORDER BY s.window_from, s.id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list gaps: %w", err)
 	}
@@ -114,10 +114,10 @@ func (s *Store) Work(ctx context.Context, provenance string, op harvest.Operatio
 	var next ts
 	err = s.r.QueryRowContext(ctx, `SELECT
 		COALESCE(SUM(CASE WHEN status_code='QUEUED' AND scheduled_at <= ? THEN 1 ELSE 0 END),0),
-		COALESCE(SUM(CASE WHEN status_code IN ('DISPATCHED','EXECUTING') THEN 1 ELSE 0 END),0),
+		COALESCE(SUM(CASE WHEN `+isOneOf("status_code", harvest.TasksInHand)+` THEN 1 ELSE 0 END),0),
 		COALESCE(SUM(CASE WHEN status_code='QUEUED' AND scheduled_at > ? THEN 1 ELSE 0 END),0),
-		MIN(CASE WHEN status_code='QUEUED' THEN scheduled_at WHEN status_code IN ('DISPATCHED','EXECUTING') THEN leased_until END)
-		FROM ing_task WHERE provenance_code=? AND operation_code=? AND spec_version <= ? AND status_code IN ('QUEUED','DISPATCHED','EXECUTING')`,
+		MIN(CASE WHEN status_code='QUEUED' THEN scheduled_at WHEN `+isOneOf("status_code", harvest.TasksInHand)+` THEN leased_until END)
+		FROM ing_task WHERE provenance_code=? AND operation_code=? AND spec_version <= ? AND `+isOneOf("status_code", harvest.TasksOpen),
 		ts(now), ts(now), provenance, op, source.SpecVersion).Scan(&w.Ready, &w.Leased, &w.Later, &next)
 	if err != nil {
 		return w, fmt.Errorf("count work: %w", err)
@@ -175,7 +175,7 @@ func (s *Store) Left(ctx context.Context, provenance string, op harvest.Operatio
 		SELECT COALESCE(JSON_EXTRACT(p.slice_spec, '$.hints.expectedRecords'), 0) AS expected,
 			(SELECT COALESCE(SUM(b.items), 0) FROM ing_task_run_batch b WHERE b.task_id=t.id AND b.status_code='SUCCEEDED' AND b.walk_no=t.walk_no) AS got
 		FROM ing_task t JOIN ing_plan_slice p ON p.id=t.slice_id
-		WHERE t.status_code IN ('QUEUED','DISPATCHED','EXECUTING') AND t.provenance_code=? AND t.operation_code=?) o`, provenance, op).Scan(&sum)
+		WHERE `+isOneOf("t.status_code", harvest.TasksOpen)+` AND t.provenance_code=? AND t.operation_code=?) o`, provenance, op).Scan(&sum)
 	if err != nil {
 		return 0, fmt.Errorf("sum what is left: %w", err)
 	}

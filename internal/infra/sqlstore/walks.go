@@ -58,7 +58,7 @@ func (x *tx) inHand(r harvest.LeaseRequest) (*inHand, error) {
 		}
 		return nil
 	}, `SELECT t.provenance_code, t.operation_code, t.lease_owner, COUNT(*) FROM ing_task t`+x.s.d.taskIndex+`
-		WHERE t.status_code IN ('DISPATCHED','EXECUTING') AND t.leased_until > ? AND t.lease_owner IS NOT NULL
+		WHERE `+isOneOf("t.status_code", harvest.TasksInHand)+` AND t.leased_until > ? AND t.lease_owner IS NOT NULL
 		GROUP BY t.provenance_code, t.operation_code, t.lease_owner`, ts(x.now.Add(r.TTL/2)))
 	if err != nil {
 		return nil, fmt.Errorf("read what is in hand: %w", err)
