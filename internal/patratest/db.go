@@ -18,8 +18,9 @@ import (
 
 // Engine is a kind of database that tests run on.
 type Engine struct {
-	Name string
-	env  string
+	Name    string
+	env     string // names the server's address
+	address string // of a server that the test has started
 }
 
 // SQLite is always there; the servers are if their address is given.
@@ -42,7 +43,7 @@ func EachEngine(t *testing.T, f func(t *testing.T, e Engine)) {
 // until it ends. It skips the test if the engine's server is not given.
 func (e Engine) DSN(t testing.TB) string {
 	t.Helper()
-	if e.env == "" {
+	if e == SQLite {
 		return "sqlite:" + filepath.Join(t.TempDir(), "patra.db")
 	}
 	return e.pool(t).take(t)
@@ -52,7 +53,7 @@ func (e Engine) DSN(t testing.TB) string {
 // every migration, and is gone when the test ends.
 func (e Engine) NewDSN(t testing.TB) string {
 	t.Helper()
-	if e.env == "" {
+	if e == SQLite {
 		return e.DSN(t)
 	}
 	p := e.pool(t)

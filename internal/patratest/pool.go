@@ -1,6 +1,7 @@
 package patratest
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -35,7 +36,7 @@ var databases atomic.Int64
 
 func (e Engine) pool(t testing.TB) *pool {
 	t.Helper()
-	server := os.Getenv(e.env)
+	server := cmp.Or(e.address, os.Getenv(e.env))
 	if server == "" {
 		t.Skipf("no %s server: set %s, or run make test with it installed", e.Name, e.env)
 	}

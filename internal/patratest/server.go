@@ -1,12 +1,10 @@
 package patratest
 
 import (
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 )
@@ -102,8 +100,5 @@ func (s *Server) Kill() {
 
 // Engine is the server as tests know others.
 func (s *Server) Engine() Engine {
-	s.t.Helper()
-	env := fmt.Sprintf("PATRA_OWN_%s", strings.TrimPrefix(filepath.Base(s.dir), "patra-db-"))
-	s.t.Setenv(env, "mysql://root@"+s.addr)
-	return Engine{Name: "own server", env: env}
+	return Engine{Name: "own server", address: "mysql://root@" + s.addr}
 }

@@ -14,12 +14,14 @@ import (
 // are cut again and again. `harvest` and `serve` end their work by themselves, with
 // nothing lost and nothing twice; no role is begun again.
 func TestR88_DatabaseGoesAway(t *testing.T) {
+	t.Parallel()
 	away, every, cuts := 3*time.Second, 300*time.Millisecond, 8
 	if os.Getenv("PATRA_SOAK") != "" {
 		away, every, cuts = 20*time.Second, 5*time.Second, 1000
 	}
 	for _, run := range []string{"harvest", "serve"} {
 		t.Run(run+"/killed", func(t *testing.T) {
+			t.Parallel()
 			server := patratest.StartServer(t)
 			l := newLab(t, "crossref", empty(t, server.Engine()), 500)
 			l.survive(run, func() {
@@ -30,6 +32,7 @@ func TestR88_DatabaseGoesAway(t *testing.T) {
 			})
 		})
 		t.Run(run+"/cut", func(t *testing.T) {
+			t.Parallel()
 			l := newLab(t, "crossref", empty(t, patratest.MySQL), 501)
 			var proxy *patratest.Proxy
 			proxy, l.dsn = patratest.NewProxy(t, l.dsn)

@@ -30,12 +30,14 @@ func records() int {
 // TestProcess_KillsAndZombiesOnMySQL: three processes share one database and
 // are killed, or stopped past their lease and woken, while they work.
 func TestProcess_KillsAndZombiesOnMySQL(t *testing.T) {
+	t.Parallel()
 	for n := range soak() {
 		for _, c := range []struct {
 			source         string
 			kills, zombies int
 		}{{"pubmed", 8, 3}, {"crossref", 7, 2}} {
 			t.Run(fmt.Sprintf("%s/%d", c.source, n+1), func(t *testing.T) {
+				t.Parallel()
 				l := newLab(t, c.source, empty(t, patratest.MySQL), uint64(100+n), "--faults", "heavy")
 				l.campaign(3, c.kills, c.zombies)
 				l.judge()
@@ -46,9 +48,11 @@ func TestProcess_KillsAndZombiesOnMySQL(t *testing.T) {
 
 // TestProcess_KillsOnSQLite: one process, killed again and again.
 func TestProcess_KillsOnSQLite(t *testing.T) {
+	t.Parallel()
 	for n := range soak() {
 		for source, kills := range map[string]int{"pubmed": 5, "crossref": 5} {
 			t.Run(fmt.Sprintf("%s/%d", source, n+1), func(t *testing.T) {
+				t.Parallel()
 				l := newLab(t, source, empty(t, patratest.SQLite), uint64(200+n), "--faults", "heavy")
 				l.campaign(1, kills, 0)
 				l.judge()
@@ -186,6 +190,7 @@ func pause(d time.Duration) {
 // TestProcess_SIGTERMReleasesEverything: it ends soon, says so, and the next
 // run need not wait for a lease.
 func TestProcess_SIGTERMReleasesEverything(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, "pubmed", empty(t, patratest.SQLite), 300, "--latency", "100ms")
 	// A run that had to wait for a lease to run out would outlive the test.
 	l.lease = 2 * time.Hour

@@ -138,6 +138,7 @@ func (l *lab) served() int { return l.stats().RecordsServed }
 // flight. With PATRA_OTHER_BINARY the same is done to another patra, whose walks
 // must lose at least four times as much, for hardly fewer requests.
 func TestProcess_AKillCostsOneSliceAtMost(t *testing.T) {
+	t.Parallel()
 	target := shippedTarget(t)
 	slice := target * restartRows / shippedRows
 	other := os.Getenv("PATRA_OTHER_BINARY")

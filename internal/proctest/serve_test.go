@@ -18,6 +18,7 @@ import (
 // every minute. Each time is triggered once, no instant is planned twice, and
 // what they did together is judged as every campaign is.
 func TestProcess_ServeUnderKill(t *testing.T) {
+	t.Parallel()
 	ticks, kills := 2, 12
 	if os.Getenv("PATRA_SOAK") != "" {
 		ticks, kills = 6, 60

@@ -38,9 +38,12 @@ func TestR86_AStoppedDatabaseReleasesNobodyInABunch(t *testing.T) {
 // TestR86_SixProcessesShareTheSeats: the upstream takes three at once, and
 // replies are slow, so that more processes than seats are always in want.
 func TestR86_SixProcessesShareTheSeats(t *testing.T) {
+	lasts := 20 * time.Minute
+	if testing.Short() {
+		lasts = 4 * time.Minute
+	}
 	for _, replies := range []time.Duration{900 * time.Millisecond, 3 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			const lasts = 20 * time.Minute
 			o := newOracle(pubmed, replies)
 			o.atOnce = 3
 			crowd(t, newDatabase(time.Millisecond), pubmed, o, 6, 2, lasts)
