@@ -13,6 +13,7 @@ import (
 // TestCoverage_TellsWhatComesLate: unknown with a reason until something has
 // looked back, then a share, in both forms (R11).
 func TestCoverage_TellsWhatComesLate(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
 	db := "sqlite:" + path
 	_, base := oracle(t, sim.Config{Records: 50, LimitRPS: -1, Sources: []string{"crossref"}})
@@ -55,6 +56,7 @@ func TestCoverage_TellsWhatComesLate(t *testing.T) {
 // TestUpdate_IsShownInNumbers: an UPDATE counts candidates, and whatever shows
 // one shows the numbers, never the instants they are kept as.
 func TestUpdate_IsShownInNumbers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.db")
 	_, url := oracle(t, sim.Config{Records: 60, LimitRPS: -1, Sources: []string{"crossref"}, Churn: &sim.Churn{}})

@@ -13,6 +13,7 @@ import (
 // TestCursor_HeldBySliceUntilSkipped: a slice that was given up holds the cursor
 // as a gap, whatever is harvested after it, until somebody lets the cursor pass.
 func TestCursor_HeldBySliceUntilSkipped(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, sim.Config{Records: 200, Seed: 3})
 	d.must(0, "db", "migrate")
 	out, _ := d.must(0, "cursor", "list")
@@ -117,6 +118,7 @@ func TestCursor_HeldBySliceUntilSkipped(t *testing.T) {
 // TestR8_SkipFollowsTheCursor: the cursor of a BACKFILL falls, so that skipping
 // it to T accepts the gaps down to T, those shown before and no others.
 func TestR8_SkipFollowsTheCursor(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, sim.Config{Records: 400, Seed: 3})
 	at := func(days int) string { return d.o.Now().AddDate(0, 0, -days).UTC().Format(time.DateOnly) }
 	d.must(0, "plan", "create", "mini", "--op", "BACKFILL", "--from", at(25), "--to", at(5))
@@ -157,6 +159,7 @@ func TestR8_SkipFollowsTheCursor(t *testing.T) {
 // TestR4_WhatIsShownIsWhatIsDone: of many gaps some are printed, and the rest are
 // counted; what a preview counts is what is queued or accepted, all of it.
 func TestR4_WhatIsShownIsWhatIsDone(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, sim.Config{Records: 20, Seed: 3})
 	count := strings.Index(d.pack, "  count:")
 	d.write(strings.Replace(d.pack[:count]+d.pack[strings.Index(d.pack, "mapping:"):], "step: 30d\n  minStep: 1h", "step: 30m\n  minStep: 30m", 1))

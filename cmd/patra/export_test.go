@@ -128,6 +128,7 @@ func tree(t *testing.T, dir string) string {
 
 // TestR85_RawIsWhatCame: the bytes of --raw hash to raw_sha256, whatever they are.
 func TestR85_RawIsWhatCame(t *testing.T) {
+	t.Parallel()
 	for name, raw := range map[string]string{
 		"json-spaces":  "{\n\t\"a\" :  1 ,\r\n  \"b\":[ ] , \"c\": \"\\u00e9 \\/ <&>\" }",
 		"json-compact": `{"a":1,"b":1.0e2,"b":2}`,

@@ -40,9 +40,11 @@ var losses = []struct {
 // while a harvest plans, at its first page and at its second. The harvest ends
 // with an error, and if the file comes back the next one goes on.
 func TestR83_LostFileIsNeverCalledDone(t *testing.T) {
+	t.Parallel()
 	for _, k := range losses {
 		for page, when := range []string{"while it plans", "at the first page", "at the second page"} {
 			t.Run(k.name+" "+when, func(t *testing.T) {
+				t.Parallel()
 				path := emptyStore(t)
 				o, url := oracle(t, sim.Config{Records: 3000, Seed: 3, LimitRPS: -1, Sources: []string{"crossref"}})
 				var pages, lost atomic.Int64
@@ -94,6 +96,7 @@ func emptyStore(t *testing.T) string {
 // TestR83_RenewalSeesTheLostFile: a worker that waits for a reply learns from the
 // renewal of its lease that its database is gone, and waits no longer.
 func TestR83_RenewalSeesTheLostFile(t *testing.T) {
+	t.Parallel()
 	path := emptyStore(t)
 	o, url := oracle(t, sim.Config{Records: 300, Seed: 3, LimitRPS: -1, Sources: []string{"crossref"}})
 	var asked atomic.Int64

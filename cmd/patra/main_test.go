@@ -47,6 +47,7 @@ func oracle(t *testing.T, cfg sim.Config) (*sim.Sim, string) {
 // TestBadInput_OneClearMessage walks the mistakes people make: a code, a
 // message that names the mistake, a next step, and nothing on stdout.
 func TestBadInput_OneClearMessage(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	db, there := "sqlite:"+filepath.Join(dir, "a.db"), "sqlite:"+filepath.Join(dir, "there.db")
 	patratest.Open(t, there, sqlstore.Options{})
@@ -263,6 +264,7 @@ func TestInterrupt_IsNotTheUpstreamsFault(t *testing.T) {
 
 // TestLocked_EndsWhenToldTo: another process holds the database for good.
 func TestLocked_EndsWhenToldTo(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
 	patratest.Open(t, "sqlite:"+path, sqlstore.Options{})
 	hold, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
@@ -312,6 +314,7 @@ func TestBadInput_NewerSchemaIsLeftAlone(t *testing.T) {
 // TestR3_LaterStartIsRefused: a start past the watermark would skip a window
 // for ever.
 func TestR3_LaterStartIsRefused(t *testing.T) {
+	t.Parallel()
 	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
 	o, url := oracle(t, sim.Config{Records: 50, Seed: 2})
 	if code, _, e := patra(t, "harvest", "crossref", "--db", db, "--base-url", url+"/crossref", "--contact", "a@example.org"); code != 0 {
@@ -332,6 +335,7 @@ func TestR3_LaterStartIsRefused(t *testing.T) {
 
 // TestFullDisk_NothingHalfWritten harvests onto a file system that is too small.
 func TestFullDisk_NothingHalfWritten(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("needs root to mount a small file system")
 	}
@@ -383,6 +387,7 @@ func sqlite(t *testing.T, path, stmt string) {
 
 // TestHarvestExportVerify_SpeakTheContract checks the JSON forms others rely on.
 func TestHarvestExportVerify_SpeakTheContract(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	db := "sqlite:" + filepath.Join(dir, "a.db")
 	o, url := oracle(t, sim.Config{Records: 120, Seed: 4})
@@ -451,6 +456,7 @@ func TestHarvestExportVerify_SpeakTheContract(t *testing.T) {
 }
 
 func TestDemo_EndsExact(t *testing.T) {
+	t.Parallel()
 	code, out, e := patra(t, "demo", "--headless", "--records", "300")
 	if code != 0 || strings.Count(out, "  exact  ") != 4 {
 		t.Errorf("exit %d\n%s\n%s", code, out, e)

@@ -179,6 +179,7 @@ func TestPlanCreate_PreviewThenExactlyThat(t *testing.T) {
 // TestPlanCreate_TokenHoldsOnlyWhileNothingMoved: another plan, another pack, ten
 // minutes, a slip of the hand.
 func TestPlanCreate_TokenHoldsOnlyWhileNothingMoved(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, sim.Config{Records: 60, Seed: 3})
 	preview := func() string {
 		t.Helper()
@@ -254,6 +255,7 @@ func TestPlanCreate_Backfill(t *testing.T) {
 
 // TestPlanViews lists and shows, with pages and as JSON.
 func TestPlanViews(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, sim.Config{Records: 200, Seed: 3})
 	d.must(0, "harvest", "mini")
 	d.o.Advance(24 * time.Hour)
@@ -283,6 +285,7 @@ func TestPlanViews(t *testing.T) {
 // TestPlanCancel_NextHarvestPlansItAgain: what a cancelled plan had not done is
 // planned anew, and the store is whole all the while.
 func TestPlanCancel_NextHarvestPlansItAgain(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, sim.Config{Records: 200, Seed: 3})
 	d.must(0, "plan", "create", "mini")
 	_, e := d.must(exitUsage, "plan", "cancel", "1")
@@ -325,6 +328,7 @@ func TestPlanCancel_NextHarvestPlansItAgain(t *testing.T) {
 
 // TestPlanCancel_NothingCommitsAfterIt cancels a plan while it is worked on.
 func TestPlanCancel_NothingCommitsAfterIt(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, sim.Config{Records: 600, Seed: 3, Latency: 30 * time.Millisecond})
 	ended := make(chan int, 1)
 	ctx, stop := context.WithCancel(t.Context())
@@ -370,6 +374,7 @@ func TestPlanCancel_NothingCommitsAfterIt(t *testing.T) {
 // TestPlanCreate_FinestGrain: the end of the window is the one shown, though what
 // is known of the upstream's clock has changed by less than a second since.
 func TestPlanCreate_FinestGrain(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, sim.Config{Records: 50, Seed: 3})
 	d.write(strings.Replace(d.pack, "precision: SECOND", "precision: MICRO", 1))
 	for range 5 {
@@ -385,6 +390,7 @@ func TestPlanCreate_FinestGrain(t *testing.T) {
 // TestR38_AQuotaThatIsSpokenForIsSaid: a run that finds no room beside open tasks
 // says so and ends as partial, not as one for which there was nothing new.
 func TestR38_AQuotaThatIsSpokenForIsSaid(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, sim.Config{Records: 300, Seed: 3})
 	d.write(strings.NewReplacer("burst: 1}", "burst: 1, quotas: [{limit: 24, window: 1d}]}", "pageSize: 50", "pageSize: 5").Replace(d.pack))
 	out, _ := d.must(0, "plan", "create", "mini")
@@ -405,6 +411,7 @@ func TestR38_AQuotaThatIsSpokenForIsSaid(t *testing.T) {
 
 // TestR3_WhatIsNeverReadIsRefused: with the command that reads it.
 func TestR3_WhatIsNeverReadIsRefused(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, sim.Config{Records: 60, Seed: 3})
 	day := func(n int) string {
 		return d.o.Now().Add(time.Duration(n) * 24 * time.Hour).UTC().Format(time.DateOnly)
@@ -420,6 +427,7 @@ func TestR3_WhatIsNeverReadIsRefused(t *testing.T) {
 // TestPlanCreate_NextIsACommandThatWorks: what is said to come next works on the
 // plan, and on no other.
 func TestPlanCreate_NextIsACommandThatWorks(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, sim.Config{Records: 60, Seed: 3})
 	day := func(n int) string {
 		return d.o.Now().Add(time.Duration(n) * 24 * time.Hour).UTC().Format(time.DateOnly)

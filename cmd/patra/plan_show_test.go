@@ -12,6 +12,7 @@ import (
 // TestPlanShow_NamesTheParts: where slices share a window, plan, gaps and
 // coverage say which part of it each is, and a window is proven when all are.
 func TestPlanShow_NamesTheParts(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, sim.Config{Records: 200, Seed: 3})
 	d.write(strings.NewReplacer(
 		"  target: 60", "  target: 60\n  strategy: HASH\n  split: {buckets: 8}",

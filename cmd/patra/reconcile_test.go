@@ -12,6 +12,7 @@ import (
 // TestReconcile_ListsPlansAndIsCleanAfter: the way from a difference to none, for
 // people and as JSON.
 func TestReconcile_ListsPlansAndIsCleanAfter(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, sim.Config{Records: 150, Seed: 3})
 	d.must(0, "db", "migrate")
 	_, e := d.must(exitNotFound, "reconcile", "mini")
@@ -71,6 +72,7 @@ func TestReconcile_ListsPlansAndIsCleanAfter(t *testing.T) {
 }
 
 func TestReconcile_BadInput(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, sim.Config{Records: 50, Seed: 3})
 	d.must(0, "harvest", "mini")
 	for _, c := range []struct {

@@ -26,6 +26,7 @@ type refreshReport struct {
 // TestRefresh_FromTheCommandLine reads records of both shipped sources again: by
 // age, by a list of ids, and what is signalled.
 func TestRefresh_FromTheCommandLine(t *testing.T) {
+	t.Parallel()
 	for _, code := range []string{"crossref", "pubmed"} {
 		t.Run(code, func(t *testing.T) {
 			dir := t.TempDir()

@@ -57,6 +57,7 @@ func (l *lines) String() string {
 // for a day; serve harvests it once, says what it does on stderr only, and ends
 // soon after it is told to.
 func TestServe_MakesUpWhatWasMissed(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.db")
 	db := "sqlite:" + file

@@ -105,6 +105,7 @@ func sent(o *sim.Sim) int { return len(o.Requests()) }
 // TestCheck_GoodSources: every group is well, two requests are enough once the
 // upstream's clock is known, and nothing is stored.
 func TestCheck_GoodSources(t *testing.T) {
+	t.Parallel()
 	o, url := oracle(t, sim.Config{Sources: []string{"pubmed", "crossref", "generic"}, Records: 400, Seed: 3, LimitRPS: -1, Now: time.Now().Add(-time.Minute)})
 	pack := write(t, "mini.yaml", mini)
 	for _, c := range []struct {
@@ -151,6 +152,7 @@ func TestCheck_GoodSources(t *testing.T) {
 // TestCheck_AfterAHarvestLeavesTheStoreAlone: neither records nor cursors move,
 // and the check is of the rows in force.
 func TestCheck_AfterAHarvestLeavesTheStoreAlone(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
 	db := "sqlite:" + path
 	o, url := oracle(t, sim.Config{Sources: []string{"crossref"}, Records: 60, Seed: 5, LimitRPS: -1})
@@ -187,6 +189,7 @@ func TestCheck_AfterAHarvestLeavesTheStoreAlone(t *testing.T) {
 // TestCheck_SimulatorsClock: an upstream whose clock is far behind costs one
 // request more, and the window follows it.
 func TestCheck_SimulatorsClock(t *testing.T) {
+	t.Parallel()
 	o, url := oracle(t, sim.Config{Records: 400, Seed: 3, LimitRPS: -1})
 	rep, _ := checked(t, 0, "pubmed", "--base-url", url+"/pubmed", "--db", "sqlite:"+filepath.Join(t.TempDir(), "a.db"))
 	if rep.Requests.Sent != 3 || rep.Window.To.After(o.Now()) || rep.Figures.Items == 0 {
@@ -210,6 +213,7 @@ func TestCheck_MoreRecords(t *testing.T) {
 // TestCheck_Failures: each failure is named in its group with a fix, and what
 // depends on it is skipped by name.
 func TestCheck_Failures(t *testing.T) {
+	t.Parallel()
 	o, url := oracle(t, sim.Config{Sources: []string{"pubmed", "crossref", "generic"}, Records: 400, Seed: 3, LimitRPS: -1, Now: time.Now().Add(-time.Minute)})
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -435,6 +439,7 @@ func TestCheck_TokenSource(t *testing.T) {
 
 // TestCheck_OfflineWithAnEditedPack: the pack is mended against saved replies.
 func TestCheck_OfflineWithAnEditedPack(t *testing.T) {
+	t.Parallel()
 	o, url := oracle(t, sim.Config{Sources: []string{"generic"}, Records: 400, Seed: 3, LimitRPS: -1})
 	db, dir := "sqlite:"+filepath.Join(t.TempDir(), "a.db"), filepath.Join(t.TempDir(), "fixture")
 	pack := write(t, "mini.yaml", strings.NewReplacer("items: items", "items: itemz").Replace(mini))

@@ -21,6 +21,7 @@ import (
 // stopped while it does, with what failed and what to do; --force resumes it all
 // the same, and a passed check without.
 func TestR65_ResumeNeedsAPassedCheck(t *testing.T) {
+	t.Parallel()
 	o, err := sim.New(sim.Config{Sources: []string{"generic"}, Records: 60, Seed: 3, LimitRPS: -1, Now: time.Now().Add(-time.Minute)})
 	if err != nil {
 		t.Fatal(err)
@@ -89,6 +90,7 @@ func TestR65_ResumeNeedsAPassedCheck(t *testing.T) {
 // is not what its description says ends the harvest before anything is planned,
 // with one line and what to do.
 func TestFirstContact_EndsInOneLine(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
 		says   []string

@@ -120,6 +120,7 @@ func TestSourceBadInput_AllFindingsAtOnce(t *testing.T) {
 
 // TestSourceBadUse_OneClearMessage: the command lines people get wrong.
 func TestSourceBadUse_OneClearMessage(t *testing.T) {
+	t.Parallel()
 	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
 	file := write(t, "mini.yaml", mini)
 	if code, _, e := patra(t, "source", "apply", file, "--db", db); code != 0 {
@@ -182,6 +183,7 @@ func TestSourceBadUse_OneClearMessage(t *testing.T) {
 // TestSource_FromPackToRecordsAndBack walks a source through its life: applied,
 // harvested, switched by token, shown, compared, exported, rolled back, held.
 func TestSource_FromPackToRecordsAndBack(t *testing.T) {
+	t.Parallel()
 	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
 	must := func(args ...string) string {
 		t.Helper()
@@ -254,6 +256,7 @@ func TestSource_FromPackToRecordsAndBack(t *testing.T) {
 // TestR7_TuningKeepsTheNamespace changes each tunable of a source in turn and
 // harvests: the cursor is the same. Another date is another one.
 func TestR7_TuningKeepsTheNamespace(t *testing.T) {
+	t.Parallel()
 	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
 	o, url := oracle(t, sim.Config{Sources: []string{sim.Generic}, Records: 40, Seed: 3, LimitRPS: -1})
 	namespace := func(name, text string) string {
@@ -392,6 +395,7 @@ func TestDictionary_EveryCodeIsRefusedWithTheList(t *testing.T) {
 // TestSourceApply_WhatComesWithPatra: after an upgrade the list says that another
 // pack is shipped, and its name applies it.
 func TestSourceApply_WhatComesWithPatra(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
 	db := "sqlite:" + path
 	line := func() string {

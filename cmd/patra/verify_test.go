@@ -69,6 +69,7 @@ func (d *damaged) change(part, what []byte) {
 // TestR83_DamageIsTold: nine kinds of damage to a file, and two more that are none
 // of the file's. Each is an exit code that is not 0, what is wrong, and what to do.
 func TestR83_DamageIsTold(t *testing.T) {
+	t.Parallel()
 	whole := harvested(t, 30)
 	const deep = "--deep"
 	for _, k := range []struct {
@@ -195,6 +196,7 @@ func mustSayClean(t *testing.T, out string, code int) {
 // TestR83_DeepGoesOnWhereItStopped: interrupted, it says where to go on; what lies
 // before is not read again, and nothing behind is left out.
 func TestR83_DeepGoesOnWhereItStopped(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
 	if err := os.WriteFile(path, harvested(t, 1200), 0o600); err != nil {
 		t.Fatal(err)
@@ -259,6 +261,7 @@ func (c *stoppedLater) Err() error {
 // TestPrivate_FilesAreTheirOwners: whatever the umask, database, log and export
 // are made for their owner alone. What is there keeps its mode.
 func TestPrivate_FilesAreTheirOwners(t *testing.T) {
+	t.Parallel()
 	_, url := oracle(t, sim.Config{Records: 20, Seed: 3, LimitRPS: -1, Sources: []string{"crossref"}})
 	for _, mask := range []int{0, 0o022, 0o377} {
 		dir := t.TempDir()

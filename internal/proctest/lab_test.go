@@ -9,7 +9,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"log"
@@ -47,14 +46,6 @@ func TestMain(m *testing.M) {
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		log.Fatalf("build patra: %v\n%s", err, out)
-	}
-	// The processes wait most of the time, so that more can live side by side
-	// than there are processors.
-	flag.Parse()
-	if at := flag.Lookup("test.parallel"); at.Value.String() == at.DefValue {
-		if err := at.Value.Set("4"); err != nil {
-			log.Fatal(err)
-		}
 	}
 	code := m.Run()
 	os.RemoveAll(dir)
