@@ -18,19 +18,19 @@ const (
 // reg_prov_api_param_map). The names declared are the white list: nothing else is
 // ever sent.
 type ParamMap struct {
-	StdKey string `json:"stdKey" yaml:"stdKey"`
-	Name   string `json:"name" yaml:"name"` // provider_param_name
+	StdKey string `json:"stdKey" yaml:"stdKey" doc:"what rules write to; templates read it as ${query.KEY}, the key query as ${query.text}"`
+	Name   string `json:"name" yaml:"name" doc:"the source's parameter: a key that no template of an endpoint reads is sent as this"` // provider_param_name
 	// Transform is a template of ${value}, each value of the key as the rules have
 	// written it, such as ${upper(value)}.
-	Transform string `json:"transform,omitempty" yaml:"transform,omitempty"`
+	Transform string `json:"transform,omitempty" yaml:"transform,omitempty" doc:"gives each value the form that the source wants: a template of value, such as ${upper(value)}"`
 	// Joiner makes one value of several; without it several are refused, or sent as
 	// several parameters of the same name if Repeat is set.
-	Joiner string `json:"joiner,omitempty" yaml:"joiner,omitempty"`
-	Repeat bool   `json:"repeat,omitempty" yaml:"repeat,omitempty"`
+	Joiner string `json:"joiner,omitempty" yaml:"joiner,omitempty" doc:"makes one value of several conditions"`
+	Repeat bool   `json:"repeat,omitempty" yaml:"repeat,omitempty" doc:"sends the parameter once for each condition"`
 	// NameMark ends the name in each joined part ("type:review"). It is set where
 	// the source reads parts of one name as alternatives: then no two conditions
 	// may share a name.
-	NameMark string `json:"nameMark,omitempty" yaml:"nameMark,omitempty"`
+	NameMark string `json:"nameMark,omitempty" yaml:"nameMark,omitempty" doc:"ends the name in each joined part, where the source reads parts of one name as alternatives"`
 }
 
 // param is a compiled ParamMap.
@@ -100,14 +100,13 @@ func (p param) apply(value string) (string, error) {
 type Sent struct {
 	StdKey string
 	Name   string
-	// Values is one value, or with Repeat one for each condition.
+	// Values is one value, or of a key that repeats one for each condition.
 	Values []string
-	Repeat bool
 }
 
 // sent makes one parameter of the values of a key.
 func (p param) sent(values []string) Sent {
-	out := Sent{StdKey: p.StdKey, Name: p.Name, Values: values, Repeat: p.Repeat}
+	out := Sent{StdKey: p.StdKey, Name: p.Name, Values: values}
 	if p.Joiner != "" {
 		out.Values = []string{strings.Join(values, p.Joiner)}
 	}

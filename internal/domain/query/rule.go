@@ -41,12 +41,12 @@ type Rule struct {
 	Negated bool `json:"negated,omitempty" yaml:"negated,omitempty"`
 	Emit    Emit `json:"emit,omitempty" yaml:"emit,omitempty"` // empty means QUERY
 
-	Template     string `json:"template,omitempty" yaml:"template,omitempty"`
-	ItemTemplate string `json:"itemTemplate,omitempty" yaml:"itemTemplate,omitempty"`
+	Template     string `json:"template,omitempty" yaml:"template,omitempty" doc:"a piece of query text; knows value, items, or from and to"`
+	ItemTemplate string `json:"itemTemplate,omitempty" yaml:"itemTemplate,omitempty" doc:"of IN: what each value becomes"`
 	Joiner       string `json:"joiner,omitempty" yaml:"joiner,omitempty"`
 	WrapGroup    bool   `json:"wrapGroup,omitempty" yaml:"wrapGroup,omitempty"`
 	// Params are templates by standard key.
-	Params map[string][]string `json:"params,omitempty" yaml:"params,omitempty"`
+	Params map[string][]string `json:"params,omitempty" yaml:"params,omitempty" doc:"templates by standard key; one whose bound is absent is left out"`
 	// Values translates unified values to the source's own, before any transform.
 	// One that is not listed goes as it is. Letters match in any case.
 	Values map[string]string `json:"values,omitempty" yaml:"values,omitempty"`

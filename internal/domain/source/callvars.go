@@ -2,6 +2,7 @@ package source
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,6 +23,9 @@ type CallVars struct {
 	Vars map[string]string `expr:"vars"`
 	// Query is the selection in the source's words, by standard key.
 	Query map[string]string `expr:"query"`
+
+	// repeated are the keys of Query that have several values.
+	repeated map[string][]string
 }
 
 type windowVars struct {
@@ -57,8 +61,10 @@ func NewCallVars(spec *Spec, cal harvest.Calendar, call Call) *CallVars {
 	}
 	p := call.Position
 	wanted := map[string]string{}
+	var repeated map[string][]string
 	if spec.Query != nil {
 		wanted = spec.Query.Values
+		repeated = spec.Query.Repeated
 	}
 	bucket, buckets := call.Range.Bucket()
 	return &CallVars{
@@ -78,10 +84,33 @@ func NewCallVars(spec *Spec, cal harvest.Calendar, call Call) *CallVars {
 			First:  p.Pages == 0 && p.Offset == 0 && p.Page == 0 && p.Token == "" && p.URL == "",
 			Held:   p.Held,
 		},
-		IDs:   call.IDs,
-		Vars:  spec.Vars,
-		Query: wanted,
+		IDs:      call.IDs,
+		Vars:     spec.Vars,
+		Query:    wanted,
+		repeated: repeated,
 	}
+}
+
+// Each are the variables for each time that a parameter with this template is sent:
+// once, or for a template that reads a key of several values once for each.
+func (v *CallVars) Each(t *template.Template) []*CallVars {
+	for key, values := range v.repeated {
+		if !t.Uses("query." + key) {
+			continue
+		}
+		var each []*CallVars
+		for _, value := range values {
+			one := *v
+			one.Query = maps.Clone(v.Query)
+			if one.Query == nil {
+				one.Query = map[string]string{}
+			}
+			one.Query[key] = value
+			each = append(each, &one)
+		}
+		return each
+	}
+	return []*CallVars{v}
 }
 
 func newRangeVars(spec *Spec, r harvest.Range) rangeVars {

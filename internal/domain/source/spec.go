@@ -19,7 +19,16 @@ import (
 //
 //	2: hash buckets, lifetime of tokens, further secrets, headers taken away, LOOKUP
 //	3: replies that leave out only what is not there, namespaces, secrets in bodies
-const SpecVersion = 3
+//	4: parameters that are sent once for each of several values
+//
+// A snapshot that says nothing new has the older number, so that older Executors
+// go on with it.
+const SpecVersion = specRepeated
+
+const (
+	specPlain    = 3
+	specRepeated = 4
+)
 
 // Spec is the frozen description of one source for one plan: all that the
 // Executor ever sees. Secrets are in it by reference only.

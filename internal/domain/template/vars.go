@@ -48,6 +48,9 @@ func NewVars(example any) *Vars {
 
 func (v *Vars) declare(prefix string, t reflect.Type) {
 	for field := range t.Fields() {
+		if !field.IsExported() {
+			continue
+		}
 		name := prefix + field.Tag.Get("expr")
 		_, isValue := kinds[field.Type]
 		switch {

@@ -105,12 +105,14 @@ func method(e *endpoint) string {
 func renderValues(place string, from map[string]*template.Template, s *source.CallVars) (url.Values, error) {
 	v := url.Values{}
 	for name, t := range from {
-		text, err := t.Render(s)
-		if err != nil {
-			return nil, fmt.Errorf("%s %s: %w", place, name, err)
-		}
-		if text != "" {
-			v.Set(name, text)
+		for _, one := range s.Each(t) {
+			text, err := t.Render(one)
+			if err != nil {
+				return nil, fmt.Errorf("%s %s: %w", place, name, err)
+			}
+			if text != "" {
+				v.Add(name, text)
+			}
 		}
 	}
 	return v, nil
