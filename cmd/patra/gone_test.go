@@ -109,9 +109,12 @@ func TestR83_RenewalSeesTheLostFile(t *testing.T) {
 		}
 		<-r.Context().Done() // no reply before the client hangs up
 	})
-	code, out, e := patra(t, "harvest", "crossref", "--db", "sqlite:"+path, "--base-url", url+"/crossref", "--contact", "a@example.org", "--workers", "1", "--lease", "1s")
+	code, out, e := patra(t, "harvest", "crossref", "--db", "sqlite:"+path, "--base-url", url+"/crossref", "--contact", "a@example.org", "--workers", "1", "--lease", "1s", "--verbose")
 	if code != exitFailed || out != "" || !strings.Contains(e, "[database_gone]") {
 		t.Errorf("exit %d: %s%s", code, out, e)
+	}
+	if strings.Contains(e, "lease not renewed") {
+		t.Errorf("it went on until its lease had run out: %s", e)
 	}
 	if n := asked.Load(); n != 1 {
 		t.Errorf("the reply was waited for, and %d pages were asked for", n)

@@ -229,9 +229,9 @@ func TestR83_DeepGoesOnWhereItStopped(t *testing.T) {
 	if code != exitInterrupted || !strings.Contains(o.String(), "version 1:") || strings.Contains(o.String(), "clean") {
 		t.Fatalf("exit %d: %s%s", code, o.String(), told.String())
 	}
-	var read int64
-	if _, err := fmt.Sscanf(next, "verify --deep --after %d", &read); err != nil || read < 1 || read > 1100 {
-		t.Fatalf("next: %s: %v", next, err)
+	var read, after int64
+	if n, err := fmt.Sscanf(told.String(), "patra: interrupted after version %d of 1200 [interrupted]\nnext: patra verify --deep --after %d", &read, &after); n != 2 || read != after || read < 1 || read > 1100 {
+		t.Fatalf("%v: %s", err, told.String())
 	}
 	damage(read, read+1)
 	code, out, e = patra(t, append(strings.Fields(next), "--db", "sqlite:"+path)...)
