@@ -26,6 +26,7 @@ var layers = []struct {
 	{"internal/domain/nearest", nil},
 	{"internal/domain/template", []string{"internal/domain/nearest"}},
 	{"internal/domain/query", []string{"internal/domain/nearest", "internal/domain/template"}},
+	{"internal/domain/schedule", []string{"internal/domain/harvest"}},
 	{"internal/domain/source", []string{"internal/domain"}},
 	// The executor sees a plan's snapshot and nothing of the registry (R47).
 	// What a person may see or do is made of all of them; they know nothing of it.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/schedule"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/patratest"
 )
@@ -26,9 +27,9 @@ func TestRegistry_SchedulesThroughTheTables(t *testing.T) {
 		d := described(t, "pubmed", registry.File)
 		d.Definition.Schedule = &source.ScheduleConfig{
 			Harvest: "15 * * * *", Update: "@weekly", OlderThan: source.Duration(90 * 24 * time.Hour), Zone: "America/New_York", Sentinel: true,
-			Quiet: []source.QuietHours{{Days: "Mon-Fri", From: "05:00", To: "21:00"}, {From: "23:00", To: "01:00"}},
+			Quiet: []schedule.QuietHours{{Days: "Mon-Fri", From: "05:00", To: "21:00"}, {From: "23:00", To: "01:00"}},
 		}
-		d.Definition.Tasks = map[harvest.Operation]*source.Overrides{harvest.Backfill: {Schedule: &source.ScheduleConfig{Quiet: []source.QuietHours{{From: "06:00", To: "22:00"}}}}}
+		d.Definition.Tasks = map[harvest.Operation]*source.Overrides{harvest.Backfill: {Schedule: &source.ScheduleConfig{Quiet: []schedule.QuietHours{{From: "06:00", To: "22:00"}}}}}
 		prev, err := l.Apply(t.Context(), d, registry.Order{Audit: source.Audit{Actor: "t", Reason: "every hour"}})
 		if err != nil || len(prev.Changes) != 2 {
 			t.Fatalf("%d changes, %v", len(prev.Changes), err)

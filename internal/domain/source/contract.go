@@ -1,5 +1,7 @@
 package source
 
+import "github.com/papertrace/patra/internal/domain/schedule"
+
 // Contract is a source's description in force at an instant, compiled for one
 // operation.
 type Contract struct {
@@ -9,5 +11,5 @@ type Contract struct {
 	Warnings   []Warning
 	// Schedule is when the operation begins by itself and when the source is
 	// left alone; nil: whenever somebody asks. No plan carries it.
-	Schedule *Schedule
+	Schedule *schedule.Schedule
 }

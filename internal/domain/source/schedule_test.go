@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/schedule"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -18,7 +19,7 @@ func at(t testing.TB, s string) time.Time {
 	return v
 }
 
-func mustSchedule(t testing.TB, c source.ScheduleConfig) *source.Schedule {
+func mustSchedule(t testing.TB, c source.ScheduleConfig) *schedule.Schedule {
 	t.Helper()
 	s, bad := source.CompileSchedule(source.Definition{Schedule: &c})
 	if len(bad) > 0 {
@@ -30,11 +31,11 @@ func mustSchedule(t testing.TB, c source.ScheduleConfig) *source.Schedule {
 // TestP20_QuietHoursFollowTheClockOnTheWall: Monday to Friday 05:00 to 21:00 in
 // New York, over both changes of its clocks, and a night that a change lengthens.
 func TestP20_QuietHoursFollowTheClockOnTheWall(t *testing.T) {
-	pmc := []source.QuietHours{{Days: "Mon-Fri", From: "05:00", To: "21:00"}}
-	night := []source.QuietHours{{From: "22:00", To: "01:30"}}
+	pmc := []schedule.QuietHours{{Days: "Mon-Fri", From: "05:00", To: "21:00"}}
+	night := []schedule.QuietHours{{From: "22:00", To: "01:30"}}
 	for _, c := range []struct {
 		name, zone string
-		quiet      []source.QuietHours
+		quiet      []schedule.QuietHours
 		now, until string // until empty: not quiet
 	}{
 		{"winter, before", "America/New_York", pmc, "2026-03-06T09:59:59Z", ""},
@@ -49,11 +50,11 @@ func TestP20_QuietHoursFollowTheClockOnTheWall(t *testing.T) {
 		{"over midnight", "America/New_York", night, "2026-07-02T03:00:00Z", "2026-07-02T05:30:00Z"},
 		{"01:30 is shown twice: until the second", "America/New_York", night, "2026-11-01T05:45:00Z", "2026-11-01T06:30:00Z"},
 		{"over then", "America/New_York", night, "2026-11-01T06:30:00Z", ""},
-		{"end is skipped", "Europe/Berlin", []source.QuietHours{{From: "23:00", To: "02:30"}}, "2026-03-29T00:30:00Z", "2026-03-29T01:00:00Z"},
-		{"beginning is skipped", "Europe/Berlin", []source.QuietHours{{From: "02:30", To: "04:00"}}, "2026-03-29T01:00:00Z", "2026-03-29T02:00:00Z"},
-		{"one after the other", "UTC", []source.QuietHours{{From: "08:00", To: "12:00"}, {From: "12:00", To: "14:00"}}, "2026-03-29T09:00:00Z", "2026-03-29T14:00:00Z"},
-		{"a whole day", "UTC", []source.QuietHours{{Days: "sun", From: "00:00", To: "24:00"}}, "2026-03-29T09:00:00Z", "2026-03-30T00:00:00Z"},
-		{"days over the week's end", "UTC", []source.QuietHours{{Days: "Fri-Sun", From: "00:00", To: "00:00"}}, "2026-03-27T09:00:00Z", "2026-03-30T00:00:00Z"},
+		{"end is skipped", "Europe/Berlin", []schedule.QuietHours{{From: "23:00", To: "02:30"}}, "2026-03-29T00:30:00Z", "2026-03-29T01:00:00Z"},
+		{"beginning is skipped", "Europe/Berlin", []schedule.QuietHours{{From: "02:30", To: "04:00"}}, "2026-03-29T01:00:00Z", "2026-03-29T02:00:00Z"},
+		{"one after the other", "UTC", []schedule.QuietHours{{From: "08:00", To: "12:00"}, {From: "12:00", To: "14:00"}}, "2026-03-29T09:00:00Z", "2026-03-29T14:00:00Z"},
+		{"a whole day", "UTC", []schedule.QuietHours{{Days: "sun", From: "00:00", To: "24:00"}}, "2026-03-29T09:00:00Z", "2026-03-30T00:00:00Z"},
+		{"days over the week's end", "UTC", []schedule.QuietHours{{Days: "Fri-Sun", From: "00:00", To: "00:00"}}, "2026-03-27T09:00:00Z", "2026-03-30T00:00:00Z"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := mustSchedule(t, source.ScheduleConfig{Zone: c.zone, Quiet: c.quiet})
@@ -74,10 +75,10 @@ func TestSchedule_CompileSaysWhatIsWrong(t *testing.T) {
 		{source.ScheduleConfig{Update: "0 0 31 2 *"}, "schedule.update: \"0 0 31 2 *\" never comes"},
 		{source.ScheduleConfig{Zone: "New York"}, `schedule.zone: "New York" is not a time zone such as America/New_York`},
 		{source.ScheduleConfig{Zone: "Local"}, "schedule.zone"},
-		{source.ScheduleConfig{Quiet: []source.QuietHours{{From: "5", To: "21:00"}}}, `schedule.quiet[0]: from: "5" is not a time of day such as 05:00`},
-		{source.ScheduleConfig{Quiet: []source.QuietHours{{From: "05:00"}}}, `schedule.quiet[0]: to: "" is not a time of day`},
-		{source.ScheduleConfig{Quiet: []source.QuietHours{{Days: "Mo-Fr", From: "05:00", To: "21:00"}}}, `schedule.quiet[0]: days: "Mo-Fr" is not a day of the week`},
-		{source.ScheduleConfig{Quiet: []source.QuietHours{{From: "00:00", To: "24:00"}}}, "schedule.quiet: covers the whole week"},
+		{source.ScheduleConfig{Quiet: []schedule.QuietHours{{From: "5", To: "21:00"}}}, `schedule.quiet[0]: from: "5" is not a time of day such as 05:00`},
+		{source.ScheduleConfig{Quiet: []schedule.QuietHours{{From: "05:00"}}}, `schedule.quiet[0]: to: "" is not a time of day`},
+		{source.ScheduleConfig{Quiet: []schedule.QuietHours{{Days: "Mo-Fr", From: "05:00", To: "21:00"}}}, `schedule.quiet[0]: days: "Mo-Fr" is not a day of the week`},
+		{source.ScheduleConfig{Quiet: []schedule.QuietHours{{From: "00:00", To: "24:00"}}}, "schedule.quiet: covers the whole week"},
 		{source.ScheduleConfig{OlderThan: source.Duration(time.Hour)}, "schedule.olderThan: says what an UPDATE reads"},
 		{source.ScheduleConfig{Update: "@daily", OlderThan: -1}, "schedule.olderThan: -1ns is below zero"},
 	} {
@@ -94,7 +95,7 @@ func TestSchedule_IsNoPartOfASpec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	df.Schedule = &source.ScheduleConfig{Harvest: "@hourly", Quiet: []source.QuietHours{{From: "05:00", To: "21:00"}}}
+	df.Schedule = &source.ScheduleConfig{Harvest: "@hourly", Quiet: []schedule.QuietHours{{From: "05:00", To: "21:00"}}}
 	with, _, err := source.Compile(df, source.Trigger{Operation: harvest.Harvest})
 	if err != nil {
 		t.Fatal(err)
