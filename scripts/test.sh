@@ -11,7 +11,7 @@ if [ -z "${PATRA_TEST_MYSQL:-}" ]; then start_mysql || echo "skipped: MySQL 9 is
 if [ -z "${PATRA_TEST_MARIADB:-}" ]; then start_mariadb || echo "skipped: MariaDB is not installed (make test-deps)"; fi
 [ -d ../shared/fixtures ] || echo "skipped: recorded replies are not beside the project (../shared/fixtures)"
 if [ -n "${PATRA_SOAK:-}" ]; then
-  go test -count=1 -timeout 170m -run 'Process|Sweep|Scale|Year|Kill|ResliceAtEveryPage|TestStore' ./... || exit
+  go test -count=1 -timeout 170m -run 'Process|Sweep|Scale|Year|Kill|ResliceAtEveryPage|TestStore|UnderEachFault' ./... || exit
   bash scripts/fuzz.sh 5000000 120
   exit
 fi

@@ -31,8 +31,9 @@ import (
 // After each a new process goes on until nothing is left: the integrity check
 // is clean and the store equals the oracle.
 //
-// On SQLite every k runs, in virtual time. On the servers every commit and each
-// 19th other point does; PATRA_SOAK=1 runs them all. Under the race detector
+// On SQLite every k runs, in virtual time: at a commit the store both fails and
+// dies, at the other points it does so in turn. On the servers every commit and each
+// 19th other point runs; PATRA_SOAK=1 runs everything. Under the race detector
 // only each 19th point runs.
 func TestSweep(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
@@ -61,9 +62,15 @@ func sweep(t *testing.T, e patratest.Engine, code, mode string) {
 	db := storetest.OpenSQL(t, dsn)
 	var tables []string
 	s := &sweeper{code: code, kill: mode == "kill", bubble: e == patratest.SQLite, packs: map[string]registry.Pack{code: patratest.ShippedPack(t, code, smallPages)}}
-	every := 1
-	if os.Getenv("PATRA_SOAK") == "" && (!s.bubble || storetest.Race || testing.Short()) {
-		every = 19
+	chosen := func(int) bool { return true }
+	switch {
+	case os.Getenv("PATRA_SOAK") != "":
+	case !s.bubble || storetest.Race || testing.Short():
+		chosen = func(k int) bool { return k%19 == 0 }
+	default:
+		// Two in turn: what is before a statement and what is after one take part
+		// in both ways.
+		chosen = func(k int) bool { return (k/2%2 == 0) == s.kill }
 	}
 	if mode == "cut" {
 		s.proxy, dsn = patratest.NewProxy(t, dsn)
@@ -83,7 +90,7 @@ func sweep(t *testing.T, e patratest.Engine, code, mode string) {
 	}
 	ran := 0
 	for k := 1; ; k++ {
-		if k <= len(clean.points) && k%every != 0 && (storetest.Race || !strings.HasSuffix(clean.points[k-1], "commit")) {
+		if k <= len(clean.points) && !chosen(k) && (storetest.Race || !strings.HasSuffix(clean.points[k-1], "commit")) {
 			continue
 		}
 		ran++

@@ -1,5 +1,0 @@
-//go:build race
-
-package styletest
-
-const racing = true
