@@ -260,6 +260,7 @@ func TestScheduler_MissedTimesAreMadeUpOnce(t *testing.T) {
 // TestR18_HeldSourcesWait: a paused, stopped or quiet source is left out with
 // its reason, and made up for once when it may be asked again.
 func TestR18_HeldSourcesWait(t *testing.T) {
+	patratest.Long(t, "hours of one scheduler, in which nothing runs at once")
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, patratest.SQLite.DSN(t), map[string]string{
 			"paused": `schedule: {harvest: "@hourly"}`,
