@@ -314,7 +314,7 @@ func TestSourceVerbs_HaveTheFlagsTheyShould(t *testing.T) {
 	for _, sub := range c.sourceCmd().Commands() {
 		flag := func(name string) bool { return sub.Flags().Lookup(name) != nil }
 		switch sub.Name() {
-		case "list", "show", "history", "diff", "lint", "check":
+		case "list", "show", "history", "diff", "lint", "check", "test":
 			if !flag("json") {
 				t.Errorf("%s has no --json", sub.Name())
 			}
