@@ -22,8 +22,8 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/nearest"
 	"github.com/papertrace/patra/internal/domain/problem"
-	"github.com/papertrace/patra/internal/domain/query"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -74,7 +74,7 @@ func (e *UnknownSourceError) Error() string {
 func (e *UnknownSourceError) Problem() problem.Problem {
 	return problem.Problem{
 		Code: "unknown_source", Kind: problem.NotFound, Title: e.Error(),
-		Next: "patra harvest " + cmp.Or(query.Nearest(e.Code, e.Known), "SOURCE"),
+		Next: "patra harvest " + cmp.Or(nearest.Word(e.Code, e.Known), "SOURCE"),
 	}
 }
 

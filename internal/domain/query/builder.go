@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/papertrace/patra/internal/domain/nearest"
 )
 
 // builder makes nodes of what was read, by the types of the dictionary's fields,
@@ -39,7 +41,7 @@ func (b *builder) field(name string, at Place) (Field, bool) {
 	f, ok := b.dict.Lookup(name)
 	if !ok || f.Hidden {
 		hint := "fields are " + strings.Join(b.dict.keys(), ", ") + "; quote the text if it is none"
-		if n := Nearest(name, b.dict.names()); n != "" {
+		if n := nearest.Word(name, b.dict.names()); n != "" {
 			hint = "did you mean " + n + "? Quote the text if it is no field"
 		}
 		b.problems.add(at, hint, "field %s is not known", quoted(name))

@@ -211,6 +211,13 @@ func TestRender_Limits(t *testing.T) {
 			t.Errorf("%s: %d bytes", in, len(got))
 		}
 	}
+	long, err := givenVars.Parse("${list[0] + 'yy'}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := long.Parts[0].Eval(g); err == nil || !strings.Contains(err.Error(), "gives more than 1048576 bytes") {
+		t.Errorf("alone: %d bytes, %v", len(v.Text), err)
+	}
 	most := "${list[0]" + strings.Repeat(" + list[0]", 40) + "}"
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
