@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/sim"
 	"github.com/spf13/cobra"
@@ -133,14 +134,14 @@ func faultWords(served map[sim.Fault]int) string {
 
 // round harvests both sources side by side and compares each with the truth.
 func (d *demo) round(ctx context.Context, n *node.Node) error {
-	reports := make([]*node.Report, len(d.sources))
+	reports := make([]*control.Report, len(d.sources))
 	errs := make([]error, len(d.sources))
 	var wg sync.WaitGroup
 	for i, code := range d.sources {
 		wg.Go(func() {
-			w := new(node.Watch)
+			w := new(control.Watch)
 			stop := d.watch(code, w)
-			reports[i], errs[i] = n.Harvest(ctx, node.HarvestRequest{Source: code, BaseURL: d.base + "/" + code, Watch: w})
+			reports[i], errs[i] = n.Control.Harvest(ctx, control.HarvestRequest{Source: code, BaseURL: d.base + "/" + code, Watch: w})
 			stop()
 		})
 	}
@@ -153,7 +154,7 @@ func (d *demo) round(ctx context.Context, n *node.Node) error {
 		r := reports[i]
 		r.Warnings = nil
 		d.printReport(r)
-		c, err := node.Compare(ctx, n.Store, code, truthOf(d.sim, code), time.Time(*r.Watermark))
+		c, err := control.Compare(ctx, n.Store, code, truthOf(d.sim, code), time.Time(*r.Watermark))
 		if err != nil {
 			return err
 		}
@@ -176,10 +177,10 @@ func (d *demo) round(ctx context.Context, n *node.Node) error {
 	return nil
 }
 
-func truthOf(s *sim.Sim, code string) iter.Seq[node.Truth] {
-	return func(yield func(node.Truth) bool) {
+func truthOf(s *sim.Sim, code string) iter.Seq[control.Truth] {
+	return func(yield func(control.Truth) bool) {
 		for t := range s.Truth(code) {
-			if !yield(node.Truth{ID: t.ID, UpdatedAt: t.UpdatedAt, RawSHA256: t.RawSHA256, Deleted: t.Deleted}) {
+			if !yield(control.Truth{ID: t.ID, UpdatedAt: t.UpdatedAt, RawSHA256: t.RawSHA256, Deleted: t.Deleted}) {
 				return
 			}
 		}

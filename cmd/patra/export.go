@@ -13,12 +13,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/spf13/cobra"
 )
 
 func (c *cli) exportCmd() *cobra.Command {
-	var q sqlstore.ExportQuery
+	var q control.ExportQuery
 	var format, out string
 	cmd := &cobra.Command{
 		Use:     "export",
@@ -40,7 +39,7 @@ func (c *cli) exportCmd() *cobra.Command {
 			}
 			var count int64
 			write := func(w io.Writer) error {
-				return n.Store.Export(cmd.Context(), q, func(e *sqlstore.Exported) error {
+				return n.Store.Export(cmd.Context(), q, func(e *control.Exported) error {
 					count++
 					return writeJSONL(w, e)
 				})
@@ -164,7 +163,7 @@ type exportOrigin struct {
 	FetchedAt      control.Time `json:"fetched_at"`
 }
 
-func writeJSONL(w io.Writer, e *sqlstore.Exported) error {
+func writeJSONL(w io.Writer, e *control.Exported) error {
 	line := exportLine{
 		Source: e.Provenance, Type: e.Type, ID: e.ID, Status: string(e.Status), MergedInto: e.MergedInto, Revision: e.Revision, RawSHA256: e.RawSHA256, Fields: e.Fields,
 		Provenance: exportOrigin{int64(e.Plan), int64(e.Slice), int64(e.Task), int64(e.Run), int64(e.Batch), e.MappingVersion, control.Time(e.FetchedAt)},

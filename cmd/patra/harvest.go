@@ -40,7 +40,7 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 	var workers int
 	cmd.Args = oneSource
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		req := node.HarvestRequest{Source: args[0], Operation: op, Activity: activity, Query: query}
+		req := control.HarvestRequest{Source: args[0], Operation: op, Activity: activity, Query: query}
 		var err error
 		if req.From, req.To, err = parseSpan(from, to); err != nil {
 			return err
@@ -118,7 +118,7 @@ func parseTime(flag, s string) (time.Time, error) {
 	return time.Time{}, &usageError{err: fmt.Errorf("--%s %q is neither RFC 3339 (2026-01-31T12:00:00Z) nor a date (2026-01-31)", flag, s)}
 }
 
-func (c *cli) harvest(ctx context.Context, req node.HarvestRequest, workers int) error {
+func (c *cli) harvest(ctx context.Context, req control.HarvestRequest, workers int) error {
 	n, err := c.open(ctx, workers)
 	if err != nil {
 		return err
@@ -128,10 +128,10 @@ func (c *cli) harvest(ctx context.Context, req node.HarvestRequest, workers int)
 }
 
 // runHarvest triggers, plans and works, and prints what came of it.
-func (c *cli) runHarvest(ctx context.Context, n *node.Node, req node.HarvestRequest) error {
-	req.Watch = new(node.Watch)
+func (c *cli) runHarvest(ctx context.Context, n *node.Node, req control.HarvestRequest) error {
+	req.Watch = new(control.Watch)
 	stop := c.watch(req.Source, req.Watch)
-	rep, err := n.Harvest(ctx, req)
+	rep, err := n.Control.Harvest(ctx, req)
 	stop()
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (c *cli) runHarvest(ctx context.Context, n *node.Node, req node.HarvestRequ
 	return nil
 }
 
-func (c *cli) printReport(r *node.Report) {
+func (c *cli) printReport(r *control.Report) {
 	for _, w := range r.Warnings {
 		c.notef("note: %s\n", w)
 	}
@@ -217,7 +217,7 @@ func (c *cli) printReport(r *node.Report) {
 }
 
 // reached is up to where everything is proven; a BACKFILL goes back.
-func reached(r *node.Report) string {
+func reached(r *control.Report) string {
 	if r.Operation == harvest.Backfill {
 		return "back to " + r.Watermark.String()
 	}

@@ -5,12 +5,12 @@ import (
 	"os"
 	"time"
 
-	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/app/control"
 )
 
 // watch shows how a run goes on stderr until the function it returns is called:
 // a line that rewrites itself on a terminal, else a line every ten seconds.
-func (c *cli) watch(what string, w *node.Watch) (stop func()) {
+func (c *cli) watch(what string, w *control.Watch) (stop func()) {
 	bar := c.progress == "bar" || c.progress == "auto" && isTerminal(c.err)
 	if c.progress == "none" {
 		return func() {}
@@ -73,7 +73,7 @@ func cut(line string, n int) string {
 
 // progressLine says why nothing comes, if nothing does, then share, done of all,
 // pace, trouble and what is left.
-func progressLine(what string, p node.Progress, took time.Duration) string {
+func progressLine(what string, p control.Progress, took time.Duration) string {
 	if p.State == "planning" {
 		if p.Wait != "" {
 			return what + "  planning: " + p.Wait

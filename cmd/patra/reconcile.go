@@ -7,7 +7,6 @@ import (
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/reconcile"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -84,8 +83,8 @@ type reconcileJSON struct {
 	Rough       bool             `json:"rough"`
 	Differences []differenceJSON `json:"differences"`
 	// Unread are gaps that were accepted: nothing is compared there.
-	Unread  []node.ReportWindow `json:"unread"`
-	Applied bool                `json:"applied"`
+	Unread  []control.ReportWindow `json:"unread"`
+	Applied bool                   `json:"applied"`
 }
 
 func (c *cli) reconcile(cmd *cobra.Command, req reconcile.Request, plan bool, f *changeFlags) error {
@@ -95,19 +94,17 @@ func (c *cli) reconcile(cmd *cobra.Command, req reconcile.Request, plan bool, f 
 		return err
 	}
 	defer n.Close() //nolint:errcheck // everything is committed
-	res, err := n.Reconcile(ctx, req)
+	res, err := n.Control.Reconcile(ctx, req)
 	if err != nil {
 		return err
 	}
-	again, err := n.Rereads(ctx, res.Differing())
+	again, err := n.Control.Rereads(ctx, res.Differing())
 	if err != nil {
 		return err
 	}
 	apply := plan && !f.dryRun && len(again) > 0
 	if apply {
-		a := c.audit(f.reason)
-		a.Action, a.Object = "RECONCILE_PLAN", "source/"+req.Source
-		if err := n.PlanRereads(ctx, req.Source, req.BaseURL, again, a); err != nil {
+		if err := n.Control.PlanRereads(ctx, req.Source, req.BaseURL, again, c.by(f.reason)); err != nil {
 			return err
 		}
 	}
@@ -125,13 +122,13 @@ func (c *cli) reconcile(cmd *cobra.Command, req reconcile.Request, plan bool, f 
 	return nil
 }
 
-func reconciled(req reconcile.Request, res reconcile.Result, again []node.Reread, plan, applied bool) reconcileJSON {
+func reconciled(req reconcile.Request, res reconcile.Result, again []control.Reread, plan, applied bool) reconcileJSON {
 	v := reconcileJSON{
 		Source: req.Source, Namespace: res.Namespace.String(), Step: req.Step.String(), Windows: len(res.Windows), Requests: res.Traffic.Sent,
-		From: control.Time(res.Windows[0].From), To: control.Time(res.Windows[len(res.Windows)-1].To), Rough: res.Rough, Differences: []differenceJSON{}, Unread: []node.ReportWindow{}, Applied: applied,
+		From: control.Time(res.Windows[0].From), To: control.Time(res.Windows[len(res.Windows)-1].To), Rough: res.Rough, Differences: []differenceJSON{}, Unread: []control.ReportWindow{}, Applied: applied,
 	}
 	for _, w := range res.Accepted {
-		v.Unread = append(v.Unread, node.ReportWindow{From: control.Time(w.From), To: control.Time(w.To)})
+		v.Unread = append(v.Unread, control.ReportWindow{From: control.Time(w.From), To: control.Time(w.To)})
 	}
 	for _, w := range res.Windows {
 		v.Upstream, v.Stored = v.Upstream+w.Upstream, v.Stored+w.Stored

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -54,7 +55,7 @@ func (c *cli) refreshCmd() *cobra.Command {
 				return err
 			}
 			defer n.Close() //nolint:errcheck // everything is committed
-			req := node.HarvestRequest{Source: args[0], Operation: harvest.Update, BaseURL: base}
+			req := control.HarvestRequest{Source: args[0], Operation: harvest.Update, BaseURL: base}
 			if req.Pick, req.Activity, err = f.pick(cmd.Context(), n, args[0], cmd.InOrStdin()); err != nil {
 				return err
 			}
@@ -123,7 +124,7 @@ func (f *refreshFlags) pick(ctx context.Context, n *node.Node, code string, stdi
 		if err != nil {
 			return p, "", err
 		}
-		if p.SeenBefore, err = n.Ago(ctx, d); err != nil {
+		if p.SeenBefore, err = n.Control.Ago(ctx, d); err != nil {
 			return p, "", err
 		}
 		kind = "older-than-" + strings.ToLower(f.olderThan)
@@ -132,7 +133,7 @@ func (f *refreshFlags) pick(ctx context.Context, n *node.Node, code string, stdi
 	default:
 		p.Signals, kind = true, "signals"
 	}
-	now, err := n.Ago(ctx, 0)
+	now, err := n.Control.Ago(ctx, 0)
 	if f.activity != "" {
 		return p, f.activity, err
 	}
@@ -144,14 +145,14 @@ func (f *refreshFlags) pick(ctx context.Context, n *node.Node, code string, stdi
 
 func readIDs(ctx context.Context, n *node.Node, code, name string, stdin io.Reader) ([]string, error) {
 	if name == "-" {
-		return n.ReadIDs(ctx, code, stdin)
+		return n.Control.ReadIDs(ctx, code, stdin)
 	}
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, &usageError{cmd: "patra refresh", err: fmt.Errorf("--ids: %w", err)}
 	}
 	defer file.Close() //nolint:errcheck // only read
-	return n.ReadIDs(ctx, code, file)
+	return n.Control.ReadIDs(ctx, code, file)
 }
 
 func (c *cli) printRefreshPreview(code, activity string, p planner.Preview) error {

@@ -9,7 +9,6 @@ import (
 	"github.com/papertrace/patra/internal/app/sourcecheck"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/problem"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
@@ -171,7 +170,7 @@ func (c *cli) holdSource(ctx context.Context, n *node.Node, code string, pause b
 	return nil
 }
 
-func holdWord(s sqlstore.SourceState) string {
+func holdWord(s harvest.SourceState) string {
 	switch {
 	case s.Stopped:
 		return "stopped"

@@ -12,8 +12,6 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/sim"
 )
 
@@ -155,22 +153,22 @@ func TestCertificate_RefusedSaysWhatToCheck(t *testing.T) {
 func TestGapLine_SaysWhatItWaitsFor(t *testing.T) {
 	at := control.Time(time.Date(2026, 9, 15, 14, 55, 45, 0, time.UTC))
 	for _, c := range []struct {
-		state sqlstore.SourceState
+		state harvest.SourceState
 		retry *control.Time
 		want  string
 		times int
 	}{
-		{sqlstore.SourceState{}, &at, "(tried again after 2026-09-15T14:55:45Z)", 1},
-		{sqlstore.SourceState{Stopped: true}, &at, "(tried again once mini is resumed)", 1},
-		{sqlstore.SourceState{Paused: true}, &at, "(tried again once mini is resumed)", 1},
-		{sqlstore.SourceState{Stopped: true}, nil, "schema_drift\n", 0}, // a person has to decide
-		{sqlstore.SourceState{}, nil, "schema_drift\n", 0},
+		{harvest.SourceState{}, &at, "(tried again after 2026-09-15T14:55:45Z)", 1},
+		{harvest.SourceState{Stopped: true}, &at, "(tried again once mini is resumed)", 1},
+		{harvest.SourceState{Paused: true}, &at, "(tried again once mini is resumed)", 1},
+		{harvest.SourceState{Stopped: true}, nil, "schema_drift\n", 0}, // a person has to decide
+		{harvest.SourceState{}, nil, "schema_drift\n", 0},
 	} {
 		var out bytes.Buffer
 		p := &cli{printer: printer{out: &out, err: &out}}
-		p.printReport(&node.Report{
+		p.printReport(&control.Report{
 			Operation: harvest.Harvest, Source: "mini", Status: "PARTIAL", State: c.state,
-			Gaps: []node.ReportGap{{Status: "FAILED", Reason: "schema_drift", RetryAt: c.retry}},
+			Gaps: []control.ReportGap{{Status: "FAILED", Reason: "schema_drift", RetryAt: c.retry}},
 		})
 		if !strings.Contains(out.String(), c.want) || strings.Count(out.String(), "tried again") != c.times {
 			t.Errorf("want %q:\n%s", c.want, out.String())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
@@ -51,12 +52,12 @@ func harvestUnderTest(ctx context.Context, j job, m *meter) (f figures, err erro
 	}
 	n := node.Assemble(node.Config{}, store, reg, nil)
 	defer func() { err = errors.Join(err, n.Close()) }()
-	watch := new(node.Watch)
+	watch := new(control.Watch)
 
 	if err := m.start(); err != nil {
 		return f, err
 	}
-	rep, err := n.Harvest(ctx, node.HarvestRequest{Source: j.Source, BaseURL: j.base, From: born.Add(-span - margin), Watch: watch})
+	rep, err := n.Control.Harvest(ctx, control.HarvestRequest{Source: j.Source, BaseURL: j.base, From: born.Add(-span - margin), Watch: watch})
 	if err != nil {
 		return f, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
@@ -84,7 +85,7 @@ func planUnderTest(ctx context.Context, j job, m *meter) (f figures, err error) 
 		if err := m.start(); err != nil {
 			return f, err
 		}
-		rep, err := n.Harvest(ctx, node.HarvestRequest{Source: "hourly"})
+		rep, err := n.Control.Harvest(ctx, control.HarvestRequest{Source: "hourly"})
 		if err != nil {
 			return f, err
 		}

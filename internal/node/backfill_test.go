@@ -9,10 +9,10 @@ import (
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 )
 
@@ -33,9 +33,9 @@ func TestR8_BackfillRunsBackwards(t *testing.T) {
 	first := r.MustHarvest("crossref") // 30 days back from now
 	before := harvestRows(t, dsn)
 	to := time.Time(first.Window.From)
-	fill := func(activity string, from time.Time) *node.Report {
+	fill := func(activity string, from time.Time) *control.Report {
 		t.Helper()
-		rep, err := r.Node.Harvest(t.Context(), node.HarvestRequest{
+		rep, err := r.Node.Control.Harvest(t.Context(), control.HarvestRequest{
 			Source: "crossref", Operation: harvest.Backfill, Activity: activity, From: from, To: to, BaseURL: r.Base + "/crossref",
 		})
 		if err != nil {

@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
@@ -339,7 +340,7 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 				defer cancel()
 				// However slow the machine is, some requests go with a key.
 				up.begun = sync.OnceFunc(func() { time.AfterFunc(150*time.Millisecond, cancel) })
-				rep, err := n.Harvest(ctx, node.HarvestRequest{Source: "generic", BaseURL: source.WithCredentials("http://127.0.0.1/generic")})
+				rep, err := n.Control.Harvest(ctx, control.HarvestRequest{Source: "generic", BaseURL: source.WithCredentials("http://127.0.0.1/generic")})
 				fmt.Fprintf(&said, "%v %+v %#v %+v\n", err, err, err, rep)
 				stored += tellAll(t, store, &said)
 

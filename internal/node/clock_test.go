@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
@@ -35,12 +35,12 @@ func TestR17_AWildClockIsNotBelieved(t *testing.T) {
 			servedBubble(t, func(t *testing.T) {
 				s := newServed(t, "5", `{harvest: "@hourly"}`, sim.Config{Records: 60, Span: 5 * 365 * day, Churn: &sim.Churn{}})
 				s.date = c.date
-				req := node.HarvestRequest{Source: "generic", From: time.Now().AddDate(-6, 0, 0)}
+				req := control.HarvestRequest{Source: "generic", From: time.Now().AddDate(-6, 0, 0)}
 				if c.standIn {
 					req.BaseURL = "http://127.0.0.1/generic"
 				}
-				harvested := func() *node.Report {
-					rep, err := s.Harvest(t.Context(), req)
+				harvested := func() *control.Report {
+					rep, err := s.Control.Harvest(t.Context(), req)
 					if err != nil || rep.Status != "COMPLETED" {
 						t.Fatalf("%+v, %v", rep, err)
 					}

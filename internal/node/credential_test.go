@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/keyring"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -87,7 +88,7 @@ func TestR47_RotationActsAtOnceAndChangesNothingElse(t *testing.T) {
 				}
 			})
 			to := r.Sim.Now().Add(-48 * time.Hour).UTC().Truncate(24 * time.Hour)
-			rep, err := r.Node.Harvest(t.Context(), node.HarvestRequest{Source: "pubmed", BaseURL: r.BaseOf("pubmed"), From: to.Add(-20 * 24 * time.Hour), To: to})
+			rep, err := r.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "pubmed", BaseURL: r.BaseOf("pubmed"), From: to.Add(-20 * 24 * time.Hour), To: to})
 			if err != nil || rep.Slices.Failed > 0 {
 				t.Fatalf("harvest: %+v, %v", rep, err)
 			}
@@ -138,7 +139,7 @@ func TestC16_EachKeyHasItsOwnLimit(t *testing.T) {
 				setKey(t, r.Node, "pubmed", k, source.NewSecret("sim-key-of-mine-000"+k), source.SecretRef{})
 			}
 			start, to := time.Now(), r.Sim.Now().Add(-48*time.Hour).UTC().Truncate(24*time.Hour)
-			rep, err := r.Node.Harvest(t.Context(), node.HarvestRequest{Source: "pubmed", BaseURL: r.BaseOf("pubmed"), From: to.Add(-40 * 24 * time.Hour), To: to})
+			rep, err := r.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "pubmed", BaseURL: r.BaseOf("pubmed"), From: to.Add(-40 * 24 * time.Hour), To: to})
 			if err != nil || rep.Slices.Failed > 0 {
 				t.Fatalf("harvest: %+v, %v", rep, err)
 			}
@@ -229,7 +230,7 @@ func TestR48_CanaryIsNowhere(t *testing.T) {
 // tellAll writes down what the store gives out, and returns how many records that were.
 func tellAll(t *testing.T, store *sqlstore.Store, said *strings.Builder) (records int) {
 	t.Helper()
-	err := store.Export(t.Context(), sqlstore.ExportQuery{Raw: true}, func(e *sqlstore.Exported) error {
+	err := store.Export(t.Context(), control.ExportQuery{Raw: true}, func(e *control.Exported) error {
 		records++
 		fmt.Fprintf(said, "%s %s %+v\n", e.Raw, e.Fields, e)
 		return nil

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/node"
@@ -101,10 +102,10 @@ func TestHarvest_WaitsSayWhy(t *testing.T) {
 		r.Sim.Script(
 			sim.Script{Fault: sim.HTTP500, Times: 3},
 			sim.Script{Fault: sim.HTTP500, Times: -1, When: func(r *http.Request) bool { return r.Form.Get("rows") != "0" }})
-		watch := new(node.Watch)
+		watch := new(control.Watch)
 		ended := make(chan error, 1)
 		go func() {
-			_, err := r.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", BaseURL: r.Base + "/crossref", Watch: watch})
+			_, err := r.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "crossref", BaseURL: r.Base + "/crossref", Watch: watch})
 			ended <- err
 		}()
 		seen, waited, bare := map[string]bool{}, 0, 0

@@ -22,6 +22,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
@@ -206,7 +207,7 @@ func TestR80_EveryAuthAgainstEveryHostileReply(t *testing.T) {
 					var said strings.Builder
 					ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 					defer cancel()
-					rep, err := n.Harvest(ctx, node.HarvestRequest{Source: "generic", BaseURL: source.WithCredentials("http://127.0.0.1/generic")})
+					rep, err := n.Control.Harvest(ctx, control.HarvestRequest{Source: "generic", BaseURL: source.WithCredentials("http://127.0.0.1/generic")})
 					fmt.Fprintf(&said, "%v %+v %#v %+v\n", err, err, err, rep)
 					stored += tellAll(t, store, &said)
 
@@ -294,7 +295,7 @@ func TestR80_TokensThatPoison(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			run := func(ctx context.Context, code string) error {
-				_, err := n.Harvest(ctx, node.HarvestRequest{Source: code, BaseURL: source.WithCredentials("http://127.0.0.1/" + code)})
+				_, err := n.Control.Harvest(ctx, control.HarvestRequest{Source: code, BaseURL: source.WithCredentials("http://127.0.0.1/" + code)})
 				return err
 			}
 			if token != nil {
@@ -316,7 +317,7 @@ func TestR80_TokensThatPoison(t *testing.T) {
 				t.Error("it did not come to an end")
 			}
 			var out bytes.Buffer
-			if err := store.Export(t.Context(), sqlstore.ExportQuery{Provenance: "crossref", Raw: true}, func(e *sqlstore.Exported) error {
+			if err := store.Export(t.Context(), control.ExportQuery{Provenance: "crossref", Raw: true}, func(e *control.Exported) error {
 				_, err := fmt.Fprintf(&out, "%s %s %s %s %s\n", e.ID, e.UpdatedAt, e.RawSHA256, e.Fields, e.Raw)
 				return err
 			}); err != nil {

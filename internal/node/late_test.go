@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/executor"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -52,14 +53,14 @@ func (s *served) live(span, every time.Duration) {
 	s.t.Helper()
 	for end := time.Now().Add(span); time.Now().Before(end); {
 		time.Sleep(every)
-		if _, err := s.Harvest(s.t.Context(), node.HarvestRequest{Source: "generic"}); err != nil {
+		if _, err := s.Control.Harvest(s.t.Context(), control.HarvestRequest{Source: "generic"}); err != nil {
 			s.t.Fatal(err)
 		}
 		if err := s.Steward().Tick(s.t.Context()); err != nil {
 			s.t.Fatal(err)
 		}
 		ex := s.Executor(executor.Config{Idle: func(ctx context.Context) (bool, error) {
-			w, err := s.Work(ctx, "generic", harvest.Backfill)
+			w, err := s.Control.Work(ctx, "generic", harvest.Backfill)
 			return w.Ready+w.Leased+w.Later == 0, err
 		}})
 		if err := ex.Run(s.t.Context()); err != nil {
@@ -239,7 +240,7 @@ func TestServe_SendsSentinelsAndTunes(t *testing.T) {
 		s, _ := lateOracle(t, `{harvest: "@hourly", sentinel: true}`, time.Hour, 26*time.Hour, 60, 20)
 		for range 23 {
 			time.Sleep(time.Hour)
-			if _, err := s.Harvest(t.Context(), node.HarvestRequest{Source: "generic"}); err != nil {
+			if _, err := s.Control.Harvest(t.Context(), control.HarvestRequest{Source: "generic"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -266,7 +267,7 @@ func TestC13_TuningIsNoConfiguration(t *testing.T) {
 		s, _ := lateOracle(t, `{harvest: "@hourly"}`, time.Hour, 48*time.Hour, 60, 20)
 		harvestNow := func() {
 			t.Helper()
-			if _, err := s.Harvest(t.Context(), node.HarvestRequest{Source: "generic"}); err != nil {
+			if _, err := s.Control.Harvest(t.Context(), control.HarvestRequest{Source: "generic"}); err != nil {
 				t.Fatal(err)
 			}
 		}

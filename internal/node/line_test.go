@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/reconcile"
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -65,7 +66,7 @@ func TestR70_TenDeadMinutes(t *testing.T) {
 				}
 				stop := s.begin(node.Roles...)
 				time.Sleep(time.Hour + 8*time.Minute)
-				w, err := s.Work(t.Context(), "generic", harvest.Harvest)
+				w, err := s.Control.Work(t.Context(), "generic", harvest.Harvest)
 				if err != nil || search > 0 && (w.Later == 0 || w.NextCode != harvest.CodeBroken) {
 					t.Errorf("what waits says %+v, %v", w, err)
 				}
@@ -173,7 +174,7 @@ func TestR65_RefusedCountStopsTheSource(t *testing.T) {
 func TestR65_StopsWhereverItIsMet(t *testing.T) {
 	servedBubble(t, func(t *testing.T) {
 		s := newServed(t, "5", `{harvest: "@hourly"}`, sim.Config{Records: 100, Churn: &sim.Churn{New: 200}})
-		if _, err := s.Harvest(t.Context(), node.HarvestRequest{Source: "generic"}); err != nil {
+		if _, err := s.Control.Harvest(t.Context(), control.HarvestRequest{Source: "generic"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
@@ -195,7 +196,7 @@ func TestR65_StopsWhereverItIsMet(t *testing.T) {
 				return err
 			},
 			"reconcile": func() error {
-				_, err := s.Reconcile(t.Context(), reconcile.Request{Source: "generic"})
+				_, err := s.Control.Reconcile(t.Context(), reconcile.Request{Source: "generic"})
 				return err
 			},
 		} {
@@ -207,7 +208,7 @@ func TestR65_StopsWhereverItIsMet(t *testing.T) {
 				t.Errorf("%s: %+v, %v", name, st, err)
 			}
 			sent = len(s.requests)
-			if _, held := errors.AsType[*node.HeldError](act()); !held || len(s.requests) != sent {
+			if _, held := errors.AsType[*harvest.HeldError](act()); !held || len(s.requests) != sent {
 				t.Errorf("%s asks a stopped source: held %v, %d requests", name, held, len(s.requests)-sent)
 			}
 			if err := s.Store.HoldSource(t.Context(), "generic", false, false, ""); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/executor"
 	"github.com/papertrace/patra/internal/app/keyring"
+	"github.com/papertrace/patra/internal/app/line"
 	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/app/scheduler"
@@ -37,8 +38,9 @@ var (
 	_ planner.Store     = (*sqlstore.Store)(nil)
 	_ gate.StateStore   = (*sqlstore.Store)(nil)
 	_ executor.Upstream = (*upstream.Client)(nil)
-	_ planner.Upstream  = (*line)(nil)
-	_ planner.Registry  = (*registry.Registry)(nil)
+	_ planner.Upstream  = (*line.Line)(nil)
+	_ line.Store        = (*sqlstore.Store)(nil)
+	_ line.Upstream     = (*upstream.Client)(nil)
 	_ planner.Registry  = (*keyring.Keyed)(nil)
 	_ keyring.Contracts = (*registry.Registry)(nil)
 	_ registry.Store    = (*sqlstore.Store)(nil)
@@ -48,6 +50,8 @@ var (
 	_ keyring.Vault     = (*vault.Vault)(nil)
 	_ control.Store     = (*sqlstore.Store)(nil)
 	_ control.Sources   = (*registry.Registry)(nil)
+	_ control.Contracts = (*keyring.Keyed)(nil)
+	_ control.Planner   = (*planner.Planner)(nil)
 
 	_ upstream.Credentials = (*keyring.Ring)(nil)
 )
@@ -61,10 +65,8 @@ type Node struct {
 	Registry  *registry.Registry
 	Keys      *keyring.Ring
 	Planner   *planner.Planner
-	contracts planner.Registry
 	schedules scheduler.Sources // nil where contracts know of none
 	quiet     *scheduler.Quiet
-	watches   *watches
 	up        *upstream.Client
 	cfg       Config
 }
@@ -101,20 +103,26 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	keys := keyring.New(store, vault.New(nil), cfg.redact, keyring.OriginsOf(contracts), cfg.Logger)
 	schedules, _ := contracts.(scheduler.Sources)
 	rest := scheduler.NewQuiet(schedules, store, cfg.Logger)
-	seen := new(watches)
+	seen := new(control.Watches)
 	up := upstream.New(upstream.Config{
-		Version: cfg.Version, Logger: cfg.Logger, Transport: transport, Credentials: keys, Redactor: cfg.redact, Resting: rest.RestOf, Observe: seen.tried, Known: store.HoldsAny,
+		Version: cfg.Version, Logger: cfg.Logger, Transport: transport, Credentials: keys, Redactor: cfg.redact, Resting: rest.RestOf,
+		Observe: func(t upstream.Try) { seen.Tried(control.Try(t)) }, Known: store.HoldsAny,
 	}, gate.New(gate.Config{Instances: cfg.Instances, Logger: cfg.Logger}, store), &decoders{})
 	led, _ := contracts.(*registry.Registry)
-	contracts = keys.Keyed(contracts)
-	operator := control.Parts{Store: store}
+	keyed := keys.Keyed(contracts)
+	asks := line.New(up, store)
+	n := &Node{
+		Store: store, Registry: led, Keys: keys, Planner: planner.New(keyed, store, asks, cfg.Logger),
+		schedules: schedules, quiet: rest, up: up, cfg: cfg,
+	}
+	operator := control.Parts{
+		Store: store, Contracts: keyed, Planner: n.Planner, Line: asks, Executor: n.Executor, Quiet: rest, Watches: seen,
+	}
 	if led != nil {
 		operator.Sources = led
 	}
-	return &Node{
-		Control: control.New(operator), Store: store, Registry: led, Keys: keys, contracts: contracts, schedules: schedules, quiet: rest, watches: seen,
-		Planner: planner.New(contracts, store, &line{up, store}, cfg.Logger), up: up, cfg: cfg,
-	}
+	n.Control = control.New(operator)
+	return n
 }
 
 // Close releases what the node holds.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
@@ -18,9 +18,9 @@ func TestR7_QueryIsTheNamespace(t *testing.T) {
 		DSN: patratest.SQLite.DSN(t),
 		Sim: sim.Config{Records: 400, Seed: 9, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
 	})
-	ask := func(q string) *node.Report {
+	ask := func(q string) *control.Report {
 		t.Helper()
-		rep, err := r.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", Query: q, BaseURL: r.Base + "/crossref"})
+		rep, err := r.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "crossref", Query: q, BaseURL: r.Base + "/crossref"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestR7_QueryIsTheNamespace(t *testing.T) {
 // TestQuery_SourceThatCannotSayIt: the message points at the place.
 func TestQuery_SourceThatCannotSayIt(t *testing.T) {
 	r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 10, LimitRPS: -1}})
-	_, err := r.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", Query: `type:book AND tiab:cancer`, BaseURL: r.Base + "/crossref"})
+	_, err := r.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "crossref", Query: `type:book AND tiab:cancer`, BaseURL: r.Base + "/crossref"})
 	if err == nil || !strings.Contains(err.Error(), "column 15") || !strings.Contains(err.Error(), "cannot search `tiab`") {
 		t.Errorf("got %v", err)
 	}

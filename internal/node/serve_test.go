@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -181,11 +182,11 @@ func TestP20_NothingIsAskedInQuietHours(t *testing.T) {
 		quietFrom, quietTo := time.Date(2000, 1, 1, 1, 2, 0, 0, time.UTC), time.Date(2000, 1, 1, 4, 30, 0, 0, time.UTC)
 		stop := s.begin(node.Roles...)
 		time.Sleep(2 * time.Hour)
-		w, err := s.Work(t.Context(), "generic", harvest.Harvest)
+		w, err := s.Control.Work(t.Context(), "generic", harvest.Harvest)
 		if err != nil || w.Ready != 0 || w.Leased != 0 || w.Later == 0 || w.NextCode != "quiet_hours" || !w.NextAt.Equal(quietTo) {
 			t.Errorf("what waits says %+v, %v", w, err)
 		}
-		if _, err := s.Harvest(t.Context(), node.HarvestRequest{Source: "generic"}); err == nil || !strings.Contains(err.Error(), "left alone until 2000-01-01T04:30:00") {
+		if _, err := s.Control.Harvest(t.Context(), control.HarvestRequest{Source: "generic"}); err == nil || !strings.Contains(err.Error(), "left alone until 2000-01-01T04:30:00") {
 			t.Errorf("by hand: %v", err)
 		}
 		time.Sleep(3 * time.Hour)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/app/sourcecheck"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -132,9 +133,9 @@ func (n *Node) describe(ctx context.Context, s *sourcecheck.Subject, req SourceC
 		}
 		con.ReadAt = at
 		if len(con.InForce(at)) == 0 {
-			return fmt.Errorf("source %s at %s: no row was in force: %w", s.Source, Time(at), harvest.ErrNotFound)
+			return fmt.Errorf("source %s at %s: no row was in force: %w", s.Source, control.Time(at), harvest.ErrNotFound)
 		}
-		s.Origin = fmt.Sprintf("the %d rows in force at %s", len(con.InForce(at)), Time(at.Truncate(time.Second)))
+		s.Origin = fmt.Sprintf("the %d rows in force at %s", len(con.InForce(at)), control.Time(at.Truncate(time.Second)))
 		if known && file.Origin == registry.Shipped && con.Provenance.Origin == registry.Shipped && con.Provenance.OriginHash != file.Hash {
 			diff := sourcefile.Diff(con.Pack(at), file.Definition)
 			s.Remarks = append(s.Remarks, sourcecheck.Remark{
@@ -257,7 +258,7 @@ func (n *Node) situation(ctx context.Context, s *sourcecheck.Subject) error {
 	}
 	s.Now, s.Skew, s.SkewSeen = now, st.Skew, st.Seen
 	if st.Paused || st.Stopped {
-		s.Held = (&HeldError{Source: s.Source, State: st}).Error()
+		s.Held = (&harvest.HeldError{Source: s.Source, State: st}).Error()
 	}
 	if r, is := n.quiet.Rest(ctx, s.Source, s.Operation); is {
 		s.QuietUntil = r.Until

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
@@ -143,12 +144,12 @@ func (r *Rig) BaseOf(code string) string {
 }
 
 // Harvest harvests a source of the oracle.
-func (r *Rig) Harvest(ctx context.Context, code string) (*node.Report, error) {
-	return r.Node.Harvest(ctx, node.HarvestRequest{Source: code, BaseURL: r.BaseOf(code)})
+func (r *Rig) Harvest(ctx context.Context, code string) (*control.Report, error) {
+	return r.Node.Control.Harvest(ctx, control.HarvestRequest{Source: code, BaseURL: r.BaseOf(code)})
 }
 
 // MustHarvest is Harvest that fails the test on an error.
-func (r *Rig) MustHarvest(code string) *node.Report {
+func (r *Rig) MustHarvest(code string) *control.Report {
 	r.t.Helper()
 	rep, err := r.Harvest(r.t.Context(), code)
 	if err != nil {
@@ -159,7 +160,7 @@ func (r *Rig) MustHarvest(code string) *node.Report {
 
 // MustBeExact fails the test unless the store holds what the oracle has of the
 // source up to the watermark, and the integrity check is clean.
-func (r *Rig) MustBeExact(code string, rep *node.Report) {
+func (r *Rig) MustBeExact(code string, rep *control.Report) {
 	r.t.Helper()
 	if rep.Watermark == nil {
 		r.t.Fatalf("%s has no watermark", code)
@@ -171,7 +172,7 @@ func (r *Rig) MustBeExact(code string, rep *node.Report) {
 // MustEqual compares a store with the oracle's truth up to the watermark.
 func MustEqual(t testing.TB, s *sqlstore.Store, o *sim.Sim, code string, watermark time.Time) {
 	t.Helper()
-	c, err := node.Compare(context.WithoutCancel(t.Context()), s, code, Truth(o, code), watermark)
+	c, err := control.Compare(context.WithoutCancel(t.Context()), s, code, Truth(o, code), watermark)
 	if err != nil {
 		t.Fatalf("compare: %v", err)
 	}
@@ -188,10 +189,10 @@ func MustEqual(t testing.TB, s *sqlstore.Store, o *sim.Sim, code string, waterma
 }
 
 // Truth is the oracle's truth in the form the comparison takes.
-func Truth(o *sim.Sim, code string) iter.Seq[node.Truth] {
-	return func(yield func(node.Truth) bool) {
+func Truth(o *sim.Sim, code string) iter.Seq[control.Truth] {
+	return func(yield func(control.Truth) bool) {
 		for t := range o.Truth(code) {
-			if !yield(node.Truth{ID: t.ID, UpdatedAt: t.UpdatedAt, RawSHA256: t.RawSHA256, Deleted: t.Deleted}) {
+			if !yield(control.Truth{ID: t.ID, UpdatedAt: t.UpdatedAt, RawSHA256: t.RawSHA256, Deleted: t.Deleted}) {
 				return
 			}
 		}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
 )
 
 // anyOrder brings the versions of a record in every order, some twice: what is
@@ -233,7 +233,7 @@ func keysAsBytes(l *Lab) {
 		r.BatchNo, r.SearchDone, r.Search = r.BatchNo+1, r.SearchDone+1, b.After
 	}
 	var got []string
-	if err := l.Store.Export(l.ctx(), sqlstore.ExportQuery{Provenance: prov}, func(e *sqlstore.Exported) error {
+	if err := l.Store.Export(l.ctx(), control.ExportQuery{Provenance: prov}, func(e *control.Exported) error {
 		got = append(got, e.ID)
 		return nil
 	}); err != nil {
@@ -370,7 +370,7 @@ func volatileOnly(l *Lab) {
 		l.Errorf("revisions sum to %d", n)
 	}
 	i := 0
-	if err := l.Store.Export(l.ctx(), sqlstore.ExportQuery{Provenance: prov, Raw: true}, func(e *sqlstore.Exported) error {
+	if err := l.Store.Export(l.ctx(), control.ExportQuery{Provenance: prov, Raw: true}, func(e *control.Exported) error {
 		if want := touched[i]; string(e.Raw) != string(want.Raw) || !e.UpdatedAt.Equal(hour(1)) || e.RawSHA256 != fmt.Sprintf("%x", want.RawSHA256) {
 			l.Errorf("%s is %s of %s", e.ID, e.Raw, e.UpdatedAt)
 		}

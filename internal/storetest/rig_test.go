@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 	"github.com/papertrace/patra/internal/storetest"
@@ -116,7 +116,7 @@ func TestR7_AnotherCalendarGoesOn(t *testing.T) {
 						r := patratest.NewRig(t, patratest.RigConfig{DSN: dsn, Oracle: oracle, Packs: map[string]registry.Pack{code: pack}})
 						rep := r.MustHarvest(code)
 						patratest.MustVerify(t, r.Node.Store)
-						c, err := node.Compare(t.Context(), r.Node.Store, code, patratest.Truth(oracle, code), time.Time(*rep.Watermark))
+						c, err := control.Compare(t.Context(), r.Node.Store, code, patratest.Truth(oracle, code), time.Time(*rep.Watermark))
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -185,7 +185,7 @@ func overlapped(t *testing.T, dsn string, overlap time.Duration, now time.Time) 
 		r.Sim.Advance(30 * time.Hour)
 	}
 	var b strings.Builder
-	if err := r.Node.Store.Export(t.Context(), sqlstore.ExportQuery{}, func(e *sqlstore.Exported) error {
+	if err := r.Node.Store.Export(t.Context(), control.ExportQuery{}, func(e *control.Exported) error {
 		_, err := fmt.Fprintln(&b, e.ID, e.UpdatedAt, e.RawSHA256, e.Revision)
 		return err
 	}); err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
@@ -166,7 +166,7 @@ mapping:
 		for pass := range 2 {
 			now := r.Sim.Now().Truncate(24 * time.Hour)
 			from := now.AddDate(0, 0, -60)
-			rep, err := r.Node.Harvest(t.Context(), node.HarvestRequest{
+			rep, err := r.Node.Control.Harvest(t.Context(), control.HarvestRequest{
 				Source: code, Operation: harvest.Backfill, Activity: fmt.Sprint("pass ", pass), BaseURL: r.BaseOf(code),
 				From: from, To: now.AddDate(0, 0, -1),
 			})

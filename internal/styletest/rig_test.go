@@ -21,6 +21,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/keyring"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -178,8 +179,8 @@ type run struct {
 	dsn  string
 	spec *source.Spec
 	// Of the last harvest.
-	rep   *node.Report
-	watch *node.Watch
+	rep   *control.Report
+	watch *control.Watch
 }
 
 const code = sim.Generic
@@ -249,8 +250,8 @@ func (r *run) credentials() {
 
 // harvest works until nothing is left to do.
 func (r *run) harvest() (err error) {
-	r.watch = new(node.Watch)
-	r.rep, err = r.Node.Harvest(r.t.Context(), node.HarvestRequest{Source: code, BaseURL: r.BaseOf(code), Watch: r.watch})
+	r.watch = new(control.Watch)
+	r.rep, err = r.Node.Control.Harvest(r.t.Context(), control.HarvestRequest{Source: code, BaseURL: r.BaseOf(code), Watch: r.watch})
 	return err
 }
 
@@ -269,8 +270,8 @@ func (r *run) exact() {
 // deletion the source tells of. A source without dates is read whole.
 func (r *run) equal() {
 	r.t.Helper()
-	have := map[string]sqlstore.Exported{}
-	if err := r.Node.Store.Export(context.WithoutCancel(r.t.Context()), sqlstore.ExportQuery{Provenance: code}, func(e *sqlstore.Exported) error {
+	have := map[string]control.Exported{}
+	if err := r.Node.Store.Export(context.WithoutCancel(r.t.Context()), control.ExportQuery{Provenance: code}, func(e *control.Exported) error {
 		have[e.ID] = *e
 		return nil
 	}); err != nil {

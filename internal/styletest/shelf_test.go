@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -346,7 +347,7 @@ var shelves = []shelf{
 
 // read backfills one window from the shelf and returns how it ended and how many
 // records are stored.
-func (s *shelf) read(t *testing.T) (rep *node.Report, stored int) {
+func (s *shelf) read(t *testing.T) (rep *control.Report, stored int) {
 	t.Helper()
 	store, err := sqlstore.Open(t.Context(), emptyStore(t), sqlstore.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -364,14 +365,14 @@ func (s *shelf) read(t *testing.T) (rep *node.Report, stored int) {
 	n := node.Assemble(node.Config{Workers: 1, Poll: time.Second, Logger: patratest.Logger(t)}, store,
 		registry.NewStatic(map[string]registry.Pack{s.pack: pack}, map[string]string{"contact": "test@example.org", "tool": "patra-test"}), patratest.Direct{Handler: s})
 	day := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -10)
-	rep, err = n.Harvest(t.Context(), node.HarvestRequest{
+	rep, err = n.Control.Harvest(t.Context(), control.HarvestRequest{
 		Source: s.pack, Operation: harvest.Backfill, Activity: "shelf", BaseURL: shelfAt, From: day, To: day.AddDate(0, 0, 1),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	patratest.MustVerify(t, store)
-	if err := store.Export(context.WithoutCancel(t.Context()), sqlstore.ExportQuery{Provenance: s.pack}, func(*sqlstore.Exported) error {
+	if err := store.Export(context.WithoutCancel(t.Context()), control.ExportQuery{Provenance: s.pack}, func(*control.Exported) error {
 		stored++
 		return nil
 	}); err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/papertrace/patra/internal/app/executor"
+	"github.com/papertrace/patra/internal/app/reconcile"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -13,18 +15,36 @@ type Parts struct {
 	Store Store
 	// Sources knows which sources there are; nil if that is not known, and then
 	// every name is taken for one.
-	Sources Sources
+	Sources   Sources
+	Contracts Contracts
+	Planner   Planner
+	// Line asks a source outside of a task.
+	Line reconcile.Upstream
+	// Executor makes one that works as the node's do.
+	Executor func(executor.Config) *executor.Executor
+	Quiet    QuietHours
+	// Watches are told by the upstream how requests fare.
+	Watches *Watches
 }
 
 // Control is what an operator may see and do.
 type Control struct {
-	store   Store
-	sources Sources
+	store     Store
+	sources   Sources
+	contracts Contracts
+	planner   Planner
+	line      reconcile.Upstream
+	executor  func(executor.Config) *executor.Executor
+	quiet     QuietHours
+	watches   *Watches
 }
 
 // New makes a Control.
 func New(p Parts) *Control {
-	return &Control{store: p.Store, sources: p.Sources}
+	return &Control{
+		store: p.Store, sources: p.Sources, contracts: p.Contracts, planner: p.Planner, line: p.Line,
+		executor: p.Executor, quiet: p.Quiet, watches: p.Watches,
+	}
 }
 
 // By is who decides on something, and why: what the audit remembers of it.

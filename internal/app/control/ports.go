@@ -2,7 +2,10 @@ package control
 
 import (
 	"context"
+	"time"
 
+	"github.com/papertrace/patra/internal/app/planner"
+	"github.com/papertrace/patra/internal/app/reconcile"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -14,7 +17,15 @@ type Store interface {
 	GapStore
 	CursorStore
 	AuditStore
+	RunStore
+	RecordStore
+	reconcile.Store
+	// Coverage is what of each namespace of a source is proven complete.
 	Coverage(ctx context.Context, provenance string) ([]Coverage, error)
+	// Now is the store's clock.
+	Now(ctx context.Context) (time.Time, error)
+	// CheckFile tells whether what is kept is still where it was opened.
+	CheckFile() error
 }
 
 // PlanStore reads plans and their slices, and gives them up. A plan or a slice that
@@ -55,9 +66,32 @@ type CursorStore interface {
 	CursorGaps(ctx context.Context, id harvest.CursorID) ([]Gap, error)
 }
 
-// AuditStore reads the newest lines of the audit about an object, or about
-// everything: all of them, or what people did.
+// RunStore knows what there is to do for a source, and makes it ready.
+type RunStore interface {
+	SourceState(ctx context.Context, provenance string) (harvest.SourceState, error)
+	Work(ctx context.Context, provenance string, op harvest.Operation) (Work, error)
+	// Left is how many records the open slices are expected to bring still.
+	Left(ctx context.Context, provenance string, op harvest.Operation) (int64, error)
+	// OpenPlans are those of a namespace that have slices to work on; PartialPlan
+	// is the one that stopped before the end of its window, if one did.
+	OpenPlans(ctx context.Context, ns harvest.Namespace) ([]harvest.PlanHead, error)
+	PartialPlan(ctx context.Context, ns harvest.Namespace) (harvest.OpenPlan, bool, error)
+	Frontier(ctx context.Context, ns harvest.Namespace) (harvest.Frontier, error)
+	// SetBaseURL sends the requests of the open plans of a namespace to a host.
+	SetBaseURL(ctx context.Context, ns harvest.Namespace, base string) error
+	// RequeueFailed queues failed slices again, and says how many.
+	RequeueFailed(ctx context.Context, provenance string, op harvest.Operation) (int64, error)
+}
+
+// RecordStore reads records, in the order of source, type and id, one at a time.
+type RecordStore interface {
+	Export(ctx context.Context, q ExportQuery, f func(*Exported) error) error
+}
+
+// AuditStore writes a line of the audit, and reads the newest about an object, or
+// about everything: all of them, or what people did.
 type AuditStore interface {
+	Audit(ctx context.Context, a source.Audit, after any) error
 	Audits(ctx context.Context, object string, limit int) ([]AuditLine, error)
 	Decisions(ctx context.Context, object string, limit int) ([]AuditLine, error)
 }
@@ -65,4 +99,19 @@ type AuditStore interface {
 // Sources knows which sources there are.
 type Sources interface {
 	Codes(ctx context.Context) ([]string, error)
+}
+
+// Contracts knows the contract of a source in force now.
+type Contracts interface {
+	Select(ctx context.Context, code string, op harvest.Operation, query string) (source.Contract, error)
+}
+
+// Planner plans what a trigger asks for.
+type Planner interface {
+	Plan(ctx context.Context, t harvest.Trigger) (planner.Planned, error)
+}
+
+// QuietHours tells until when an operation of a source is to be left alone, if it is.
+type QuietHours interface {
+	Rest(ctx context.Context, code string, op harvest.Operation) (harvest.Rest, bool)
 }

@@ -60,3 +60,24 @@ func SliceFamily(s harvest.SliceState) Family {
 		return Waiting
 	}
 }
+
+// reasons say in words why work waits, by its code.
+var reasons = map[string]string{
+	harvest.CodeQuiet:  "quiet hours of the source",
+	harvest.CodeBroken: "the source failed again and again and rests, then one request is tried",
+	harvest.CodeQuota:  "the quota is used up",
+	harvest.CodeRate:   "the rate limit",
+}
+
+// WaitReason says in words why work waits. A code that is no reason of its own is
+// that of the last try.
+func WaitReason(code string) string {
+	if code == "" {
+		return "not due yet"
+	}
+	words, known := reasons[code]
+	if !known {
+		words = "the last try failed"
+	}
+	return words + " (" + code + ")"
+}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/node"
 )
 
 const victim = "g-00000077"
@@ -176,7 +176,7 @@ func TestR27_BadIDRestsForSevenDays(t *testing.T) {
 	engines(t, func(t *testing.T, s setup) {
 		b, w := newTampered(t, s, drop(always))
 		b.MustHarvest("generic")
-		harvest := func(touched string) *node.Report {
+		harvest := func(touched string) *control.Report {
 			t.Helper()
 			if err := b.Sim.Touch("generic", touched); err != nil {
 				t.Fatal(err)

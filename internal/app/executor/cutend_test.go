@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
@@ -153,7 +153,7 @@ func TestR82_CutsEnd(t *testing.T) {
 							spec.Window.MinStep = source.Duration(time.Second)
 						},
 					})
-					rep, err := b.Node.Harvest(ctx, node.HarvestRequest{Source: "generic", BaseURL: b.Base + "/generic"})
+					rep, err := b.Node.Control.Harvest(ctx, control.HarvestRequest{Source: "generic", BaseURL: b.Base + "/generic"})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/node"
@@ -220,7 +221,7 @@ func TestR43_TenSpentRunsLeaveAGap(t *testing.T) {
 
 // gap checks that the slice failed after so many runs and that no page behind
 // the third was asked for.
-func (b *bench) gap(rep *node.Report, runs int, code string) {
+func (b *bench) gap(rep *control.Report, runs int, code string) {
 	b.t.Helper()
 	if rep.Status != "PARTIAL" || len(rep.Gaps) != 1 || !strings.Contains(rep.Gaps[0].Reason, code) {
 		b.t.Errorf("%s, gaps %+v", rep.Status, rep.Gaps)

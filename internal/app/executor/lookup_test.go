@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
@@ -31,7 +31,7 @@ func TestUpdate_WhatNoListHoldsIsLookedUp(t *testing.T) {
 		})
 		r.MustHarvest("crossref")
 		var held, commas []string
-		if err := r.Node.Store.Export(t.Context(), sqlstore.ExportQuery{Provenance: "crossref"}, func(e *sqlstore.Exported) error {
+		if err := r.Node.Store.Export(t.Context(), control.ExportQuery{Provenance: "crossref"}, func(e *control.Exported) error {
 			held = append(held, e.ID)
 			if strings.Contains(e.ID, ",") {
 				commas = append(commas, e.ID)
@@ -43,9 +43,9 @@ func TestUpdate_WhatNoListHoldsIsLookedUp(t *testing.T) {
 		if len(commas) < 2 || len(commas) > 20 {
 			t.Fatalf("%d of %d DOIs have a comma", len(commas), len(held))
 		}
-		refresh := func(activity string) *node.Report {
+		refresh := func(activity string) *control.Report {
 			t.Helper()
-			rep, err := r.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", Operation: harvest.Update, Activity: activity, Pick: harvest.CandidatePick{IDs: held}, BaseURL: r.Base + "/crossref"})
+			rep, err := r.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "crossref", Operation: harvest.Update, Activity: activity, Pick: harvest.CandidatePick{IDs: held}, BaseURL: r.Base + "/crossref"})
 			if err != nil || rep.Status != "COMPLETED" {
 				t.Fatalf("%+v, %v", rep, err)
 			}

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
@@ -275,7 +275,7 @@ func TestR42_HiccupsApartStopNothing(t *testing.T) {
 
 // stopped checks that the source waits for a person, and that of the slice
 // only the pages before the fault were kept.
-func (b *bench) stopped(rep *node.Report, kept int) {
+func (b *bench) stopped(rep *control.Report, kept int) {
 	b.t.Helper()
 	if !rep.State.Stopped {
 		b.t.Errorf("the source was not stopped: %+v", rep)

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
@@ -84,14 +84,14 @@ func forced(s *source.Spec) {
 
 // runAs harvests, or fills back the same time, to the end and compares with the
 // truth.
-func (b *bench) runAs(op harvest.Operation) *node.Report {
+func (b *bench) runAs(op harvest.Operation) *control.Report {
 	b.t.Helper()
 	if op == harvest.Harvest {
 		return b.exact()
 	}
 	from := b.Sim.Now().Add(-31 * 24 * time.Hour).Truncate(time.Second)
 	to := from.Add(31*24*time.Hour - 10*time.Minute)
-	rep, err := b.Node.Harvest(b.t.Context(), node.HarvestRequest{Source: "generic", Operation: op, Activity: "past", From: from, To: to, BaseURL: b.Base + "/generic"})
+	rep, err := b.Node.Control.Harvest(b.t.Context(), control.HarvestRequest{Source: "generic", Operation: op, Activity: "past", From: from, To: to, BaseURL: b.Base + "/generic"})
 	if err != nil {
 		b.t.Fatal(err)
 	}

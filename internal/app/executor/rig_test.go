@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/node"
@@ -197,7 +198,7 @@ func (b *bench) again() {
 }
 
 // harvest runs to the end and compares with the truth.
-func (b *bench) exact() *node.Report {
+func (b *bench) exact() *control.Report {
 	b.t.Helper()
 	rep := b.MustHarvest("generic")
 	if rep.Status != "COMPLETED" {

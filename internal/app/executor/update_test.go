@@ -17,8 +17,6 @@ import (
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
@@ -146,7 +144,7 @@ type refresher struct {
 	*bench
 	door   *door
 	server bool // time cannot be moved
-	first  *node.Report
+	first  *control.Report
 	before string // the rows of the harvest
 }
 
@@ -177,7 +175,7 @@ func newRefresher(t *testing.T, m manner, s setup) *refresher {
 	return r
 }
 
-func (r *refresher) refresh(activity string, p harvest.CandidatePick) *node.Report {
+func (r *refresher) refresh(activity string, p harvest.CandidatePick) *control.Report {
 	r.t.Helper()
 	rep, err := r.try(activity, p)
 	if err != nil {
@@ -189,8 +187,8 @@ func (r *refresher) refresh(activity string, p harvest.CandidatePick) *node.Repo
 	return rep
 }
 
-func (r *refresher) try(activity string, p harvest.CandidatePick) (*node.Report, error) {
-	return r.Node.Harvest(r.t.Context(), node.HarvestRequest{Source: "generic", Operation: harvest.Update, Activity: activity, Pick: p, BaseURL: r.Base + "/generic"})
+func (r *refresher) try(activity string, p harvest.CandidatePick) (*control.Report, error) {
+	return r.Node.Control.Harvest(r.t.Context(), control.HarvestRequest{Source: "generic", Operation: harvest.Update, Activity: activity, Pick: p, BaseURL: r.Base + "/generic"})
 }
 
 // pass lets time pass, on a server by making everything older.
@@ -207,13 +205,13 @@ func (r *refresher) pass(d time.Duration) {
 // all are the ids the store has.
 func (r *refresher) all() (ids []string) {
 	r.t.Helper()
-	r.each(func(e *sqlstore.Exported) { ids = append(ids, e.ID) })
+	r.each(func(e *control.Exported) { ids = append(ids, e.ID) })
 	return ids
 }
 
-func (r *refresher) each(f func(e *sqlstore.Exported)) {
+func (r *refresher) each(f func(e *control.Exported)) {
 	r.t.Helper()
-	if err := r.Node.Store.Export(r.t.Context(), sqlstore.ExportQuery{Provenance: "generic"}, func(e *sqlstore.Exported) error { f(e); return nil }); err != nil {
+	if err := r.Node.Store.Export(r.t.Context(), control.ExportQuery{Provenance: "generic"}, func(e *control.Exported) error { f(e); return nil }); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -221,7 +219,7 @@ func (r *refresher) each(f func(e *sqlstore.Exported)) {
 // record says what the store has of an id, in one line.
 func (r *refresher) record(id string) (line string) {
 	r.t.Helper()
-	r.each(func(e *sqlstore.Exported) {
+	r.each(func(e *control.Exported) {
 		if e.ID == id {
 			line = strings.TrimSpace(fmt.Sprintf("%s %d %s", e.Status, e.Revision, e.MergedInto))
 		}
@@ -312,7 +310,7 @@ func TestR9_EachFrozenIDIsCheckedOnce(t *testing.T) {
 		r := newRefresher(t, m, s)
 		frozen := r.all()
 		r.pass(time.Hour)
-		now, err := r.Node.Ago(t.Context(), 0)
+		now, err := r.Node.Control.Ago(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -462,7 +460,7 @@ func TestR31_WhatBecomesOfARecord(t *testing.T) {
 		ids := r.all()
 		gone, shy, alias, bad, calm := ids[3], ids[7], ids[11], ids[15], ids[19]
 		day := 0
-		check := func(hidden ...string) *node.Report {
+		check := func(hidden ...string) *control.Report {
 			t.Helper()
 			r.door.hide(hidden...)
 			day++

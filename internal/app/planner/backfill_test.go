@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/node"
@@ -103,7 +104,7 @@ func TestR8_APartialBackfillIsGoneOnWith(t *testing.T) {
 			t.Fatal(err)
 		}
 		from := trigger.From.Add(-10 * 24 * time.Hour)
-		rep, err := b.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", Operation: harvest.Backfill, Activity: "a", From: from, To: trigger.To, BaseURL: trigger.BaseURL})
+		rep, err := b.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "crossref", Operation: harvest.Backfill, Activity: "a", From: from, To: trigger.To, BaseURL: trigger.BaseURL})
 		if err != nil || rep.Status != "COMPLETED" || rep.Waits || !time.Time(*rep.Watermark).Equal(from) {
 			t.Fatalf("%+v, %v", rep, err)
 		}
@@ -120,8 +121,8 @@ func TestR8_ALaterEndIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, nil)
 		trigger := b.history()
-		ask := func(from, to time.Time) (*node.Report, error) {
-			return b.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", Operation: harvest.Backfill, Activity: "a", From: from, To: to, BaseURL: trigger.BaseURL})
+		ask := func(from, to time.Time) (*control.Report, error) {
+			return b.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "crossref", Operation: harvest.Backfill, Activity: "a", From: from, To: to, BaseURL: trigger.BaseURL})
 		}
 		mid := trigger.To.Add(-13 * 24 * time.Hour)
 		if rep, err := ask(trigger.From, mid); err != nil || rep.Status != "COMPLETED" {
@@ -148,7 +149,7 @@ func TestR8_AnEndInTheFutureIsGoneOnWith(t *testing.T) {
 		b := newBench(t, sim.Config{}, nil)
 		trigger := b.history()
 		for n := range 2 {
-			rep, err := b.Node.Harvest(t.Context(), node.HarvestRequest{
+			rep, err := b.Node.Control.Harvest(t.Context(), control.HarvestRequest{
 				Source: "crossref", Operation: harvest.Backfill, Activity: "a", From: trigger.From, To: b.Sim.Now().Add(300 * 24 * time.Hour), BaseURL: trigger.BaseURL,
 			})
 			if err != nil || rep.Noop != (n > 0) || (len(rep.Warnings) > 0) != (n > 0) {
@@ -167,11 +168,11 @@ func TestR3_AnEarlierStartIsRefused(t *testing.T) {
 		b := newBench(t, sim.Config{}, nil)
 		first := time.Time(b.MustHarvest("crossref").Window.From)
 		before := b.state()
-		_, err := b.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", From: first.Add(-24 * time.Hour), BaseURL: b.Base + "/crossref"})
+		_, err := b.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "crossref", From: first.Add(-24 * time.Hour), BaseURL: b.Base + "/crossref"})
 		if refused, ok := errors.AsType[*harvest.NeverReadError](err); !ok || refused.Window != (harvest.Window{From: first.Add(-24 * time.Hour), To: first}) || b.state() != before {
 			t.Errorf("%v", err)
 		}
-		if rep, err := b.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", From: first, BaseURL: b.Base + "/crossref"}); err != nil || !rep.Noop {
+		if rep, err := b.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "crossref", From: first, BaseURL: b.Base + "/crossref"}); err != nil || !rep.Noop {
 			t.Errorf("from where it began: %+v, %v", rep, err)
 		}
 	})

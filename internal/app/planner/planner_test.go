@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -152,7 +153,7 @@ func laterStart(t *testing.T, e patratest.Engine) {
 	sent := len(b.Sim.Requests())
 	b.Sim.Advance(72 * time.Hour)
 	w := time.Time(*rep.Watermark)
-	_, err := b.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", From: w.Add(24 * time.Hour), BaseURL: b.Base + "/crossref"})
+	_, err := b.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "crossref", From: w.Add(24 * time.Hour), BaseURL: b.Base + "/crossref"})
 	past, ok := errors.AsType[*harvest.PastFrontierError](err)
 	if !ok || !past.Watermark.Equal(w) || !strings.Contains(err.Error(), "would skip") {
 		t.Fatalf("refused with %v", err)
@@ -167,7 +168,7 @@ func laterStart(t *testing.T, e patratest.Engine) {
 		t.Error("the trigger left no trace")
 	}
 	// Not later than the frontier: no hole, no refusal.
-	if _, err := b.Node.Harvest(t.Context(), node.HarvestRequest{Source: "crossref", From: w, BaseURL: b.Base + "/crossref"}); err != nil {
+	if _, err := b.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "crossref", From: w, BaseURL: b.Base + "/crossref"}); err != nil {
 		t.Errorf("from the frontier: %v", err)
 	}
 }
@@ -210,7 +211,7 @@ func TestR4_AGapHoldsTheWatermarkNotNewWindows(t *testing.T) {
 		moves := b.ask(`SELECT COUNT(*) FROM ing_cursor_event`)
 		b.Sim.ClearScripts()
 		time.Sleep(25 * time.Hour)
-		rep, err := b.Node.Harvest(t.Context(), node.HarvestRequest{Source: "pubmed", To: held, BaseURL: b.Base + "/pubmed"}) // no new window
+		rep, err := b.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "pubmed", To: held, BaseURL: b.Base + "/pubmed"}) // no new window
 		if err != nil || rep.Status != "COMPLETED" {
 			t.Fatalf("repair: %v %+v", err, rep)
 		}
@@ -276,7 +277,7 @@ func TestC12_ReckonsWithWhatIsDeclared(t *testing.T) {
 		}
 		b.Sim.Script(sim.Script{Fault: sim.ResetBeforeHeader, Source: "crossref", Times: -1, When: func(r *http.Request) bool { return r.Form.Get("rows") == "0" }})
 		to := b.Sim.Now().Add(-40 * 24 * time.Hour)
-		rep, err := b.Node.Harvest(t.Context(), node.HarvestRequest{
+		rep, err := b.Node.Control.Harvest(t.Context(), control.HarvestRequest{
 			Source: "crossref", Operation: harvest.Backfill, Activity: "two days", From: to.Add(-48 * time.Hour), To: to, BaseURL: b.Base + "/crossref",
 		})
 		if err != nil {

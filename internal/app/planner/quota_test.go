@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -164,7 +165,7 @@ func TestR38_WhatWaitsSaysSo(t *testing.T) {
 		b.exec(`UPDATE ing_plan_slice SET slice_spec=REPLACE(slice_spec, '"expectedRecords":', '"expectedRecords":9')`)
 		later := time.Now().UTC().Add(7 * time.Hour).Truncate(time.Second)
 		b.exec(fmt.Sprintf(`UPDATE ing_task SET scheduled_at='%s'`, later.Format("2006-01-02 15:04:05.000000")))
-		rep, err := b.Node.Harvest(t.Context(), node.HarvestRequest{
+		rep, err := b.Node.Control.Harvest(t.Context(), control.HarvestRequest{
 			Source: "crossref", Operation: harvest.Backfill, Activity: "a", From: b.Sim.Now().Add(-50 * 24 * time.Hour), To: b.Sim.Now().Add(-40 * 24 * time.Hour), BaseURL: b.Base + "/crossref",
 		})
 		if err != nil || !rep.Noop || !rep.Waits || !strings.Contains(rep.Reason, "quota of 60 per 24h") || !strings.Contains(rep.Reason, harvest.FormatInstant(later)) {

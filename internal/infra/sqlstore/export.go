@@ -5,39 +5,12 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"fmt"
-	"time"
 
-	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/app/control"
 )
 
-// ExportQuery says which records are wanted.
-type ExportQuery struct {
-	Provenance    string
-	SinceRevision int64
-	Raw           bool
-}
-
-// Exported is one record with its newest version and where it came from.
-type Exported struct {
-	Provenance, Type, ID string
-	Status               harvest.RecordStatus
-	MergedInto           string
-	Revision             int64
-	UpdatedAt            time.Time
-	RawSHA256            string
-	Fields               []byte
-	Raw                  []byte
-	Plan                 harvest.PlanID
-	Slice                harvest.SliceID
-	Task                 harvest.TaskID
-	Run                  harvest.RunID
-	Batch                harvest.BatchID
-	MappingVersion       string
-	FetchedAt            time.Time
-}
-
 // Export reads records in the order of (source, type, id), one at a time.
-func (s *Store) Export(ctx context.Context, q ExportQuery, f func(*Exported) error) error {
+func (s *Store) Export(ctx context.Context, q control.ExportQuery, f func(*control.Exported) error) error {
 	raw := "NULL"
 	if q.Raw {
 		raw = "v.raw"
@@ -47,7 +20,7 @@ func (s *Store) Export(ctx context.Context, q ExportQuery, f func(*Exported) err
 		where += " AND r.provenance_code=?"
 		args = append(args, q.Provenance)
 	}
-	var e Exported
+	var e control.Exported
 	err := s.each(ctx, func(r *sql.Rows) error {
 		var updated, fetched ts
 		var sha, packed []byte

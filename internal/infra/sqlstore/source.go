@@ -8,24 +8,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// SourceState is what is true of a source right now.
-type SourceState struct {
-	Paused  bool
-	Stopped bool
-	Reason  string
-	Since   time.Time
-	// Skew is how far the upstream's clock was ahead of the store's when last
-	// seen; Seen tells whether it ever was.
-	Skew time.Duration
-	Seen bool
-}
-
 // SourceState reads the state of a source.
-func (s *Store) SourceState(ctx context.Context, provenance string) (SourceState, error) {
-	var st SourceState
+func (s *Store) SourceState(ctx context.Context, provenance string) (harvest.SourceState, error) {
+	var st harvest.SourceState
 	var reason sql.NullString
 	var since ts
 	var skew sql.NullInt64

@@ -94,23 +94,14 @@ func (s *Store) gaps(ctx context.Context, where string, args ...any) ([]control.
 	return out, nil
 }
 
-// Work is what is left to do for a source and operation.
-type Work struct {
-	Ready    int64     // could be leased now
-	Leased   int64     // in somebody's hands
-	Later    int64     // queued for later
-	NextAt   time.Time // when the first of those is due
-	NextCode string    // why it waits
-}
-
 // Work tells what is left to do that this build can do: tasks of a newer
 // snapshot form are left for a newer executor (R47).
-func (s *Store) Work(ctx context.Context, provenance string, op harvest.Operation) (Work, error) {
+func (s *Store) Work(ctx context.Context, provenance string, op harvest.Operation) (control.Work, error) {
 	now, err := s.Now(ctx)
 	if err != nil {
-		return Work{}, err
+		return control.Work{}, err
 	}
-	var w Work
+	var w control.Work
 	var next ts
 	err = s.r.QueryRowContext(ctx, `SELECT
 		COALESCE(SUM(CASE WHEN status_code='QUEUED' AND scheduled_at <= ? THEN 1 ELSE 0 END),0),
@@ -138,7 +129,7 @@ func (s *Store) Work(ctx context.Context, provenance string, op harvest.Operatio
 
 // barred counts what is ready as waiting where the breaker of its partition is
 // open: nothing of it is taken before the rest is over.
-func (s *Store) barred(ctx context.Context, provenance string, op harvest.Operation, now time.Time, w *Work) error {
+func (s *Store) barred(ctx context.Context, provenance string, op harvest.Operation, now time.Time, w *control.Work) error {
 	if w.Ready == 0 {
 		return nil
 	}

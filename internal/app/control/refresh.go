@@ -1,9 +1,8 @@
-package node
+package control
 
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -47,8 +46,8 @@ func (e *BadLinesError) Problem() problem.Problem {
 
 // ReadIDs reads ids of a source, one a line, into the form records have: blank
 // lines and repetitions are left out, a line that holds no id is a [BadLinesError].
-func (n *Node) ReadIDs(ctx context.Context, code string, r io.Reader) ([]string, error) {
-	con, err := n.contracts.Select(ctx, code, harvest.Update, "")
+func (c *Control) ReadIDs(ctx context.Context, code string, r io.Reader) ([]string, error) {
+	con, err := c.contracts.Select(ctx, code, harvest.Update, "")
 	if err != nil {
 		return nil, err
 	}
@@ -81,40 +80,7 @@ func (n *Node) ReadIDs(ctx context.Context, code string, r io.Reader) ([]string,
 }
 
 // Ago is an instant by the store's clock.
-func (n *Node) Ago(ctx context.Context, d time.Duration) (time.Time, error) {
-	now, err := n.Store.Now(ctx)
+func (c *Control) Ago(ctx context.Context, d time.Duration) (time.Time, error) {
+	now, err := c.store.Now(ctx)
 	return now.Add(-d), err
-}
-
-// MarshalJSON writes the report. Of an UPDATE window, watermark and gaps are
-// counted in candidates, as texts like the instants of the others.
-func (r Report) MarshalJSON() ([]byte, error) {
-	type plain Report
-	if r.Operation != harvest.Update {
-		return json.Marshal(plain(r))
-	}
-	place := func(t Time) string { return harvest.PlaceOf(r.Operation, time.Time(t)).String() }
-	type window struct {
-		From string `json:"from"`
-		To   string `json:"to"`
-	}
-	type gap struct {
-		window
-		Status  string `json:"status"`
-		Reason  string `json:"reason"`
-		RetryAt *Time  `json:"retry_at,omitempty"`
-	}
-	out := struct {
-		plain
-		Window    window  `json:"window"`
-		Watermark *string `json:"watermark"`
-		Gaps      []gap   `json:"gaps"`
-	}{plain: plain(r), Window: window{place(r.Window.From), place(r.Window.To)}, Gaps: []gap{}}
-	if r.Watermark != nil {
-		out.Watermark = new(place(*r.Watermark))
-	}
-	for _, g := range r.Gaps {
-		out.Gaps = append(out.Gaps, gap{window{place(g.From), place(g.To)}, g.Status, g.Reason, g.RetryAt})
-	}
-	return json.Marshal(out)
 }

@@ -1,4 +1,4 @@
-package node
+package control
 
 import (
 	"context"
@@ -6,18 +6,11 @@ import (
 	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/app/reconcile"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
-)
-
-var (
-	_ reconcile.Store    = (*sqlstore.Store)(nil)
-	_ reconcile.Upstream = (*line)(nil)
 )
 
 // Reconcile holds what is stored of a source against the source's own counts.
-func (n *Node) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	return reconcile.New(n.contracts, n.Store, &line{n.up, n.Store}).Compare(ctx, req)
+func (c *Control) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	return reconcile.New(c.contracts, c.store, c.line).Compare(ctx, req)
 }
 
 // Reread is a window that is read again, and the plan for it.
@@ -28,8 +21,8 @@ type Reread struct {
 }
 
 // Rereads names the activities in which windows would be read again.
-func (n *Node) Rereads(ctx context.Context, windows []reconcile.Window) ([]Reread, error) {
-	now, err := n.Store.Now(ctx)
+func (c *Control) Rereads(ctx context.Context, windows []reconcile.Window) ([]Reread, error) {
+	now, err := c.store.Now(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -42,10 +35,10 @@ func (n *Node) Rereads(ctx context.Context, windows []reconcile.Window) ([]Rerea
 
 // PlanRereads plans a BACKFILL of each window and writes down who wanted it. A
 // window that was planned for the same finding is not planned twice.
-func (n *Node) PlanRereads(ctx context.Context, code, base string, all []Reread, a source.Audit) error {
+func (c *Control) PlanRereads(ctx context.Context, code, base string, all []Reread, by By) error {
 	plans := map[string]harvest.PlanID{}
 	for i := range all {
-		p, err := n.Planner.Plan(ctx, harvest.Trigger{
+		p, err := c.planner.Plan(ctx, harvest.Trigger{
 			Provenance: code, Operation: harvest.Backfill, Activity: all[i].Activity, Kind: "MANUAL", From: all[i].From, To: all[i].To, BaseURL: base,
 		})
 		if err != nil {
@@ -59,5 +52,5 @@ func (n *Node) PlanRereads(ctx context.Context, code, base string, all []Reread,
 	if len(plans) == 0 {
 		return nil
 	}
-	return n.Store.Audit(ctx, a, map[string]any{"plans": plans})
+	return c.store.Audit(ctx, by.line("RECONCILE_PLAN", "source/"+code), map[string]any{"plans": plans})
 }

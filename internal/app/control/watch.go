@@ -1,4 +1,4 @@
-package node
+package control
 
 import (
 	"fmt"
@@ -7,10 +7,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/executor"
-	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
-	"github.com/papertrace/patra/internal/infra/upstream"
 )
 
 // Watch is how a run looks from outside while it goes on. Its methods may be
@@ -94,14 +91,14 @@ func (w *Watch) observe(e executor.Event) {
 }
 
 // waiting shows what the queue says.
-func (w *Watch) waiting(k sqlstore.Work) {
+func (w *Watch) waiting(k Work) {
 	if k.Ready+k.Leased == 0 && k.Later > 0 {
-		w.wait.Store(&wait{fmt.Sprintf("waiting until %s: %s", Time(k.NextAt.Truncate(time.Second)), waitText(k.NextCode)), k.NextAt})
+		w.wait.Store(&wait{fmt.Sprintf("waiting until %s: %s", Time(k.NextAt.Truncate(time.Second)), WaitReason(k.NextCode)), k.NextAt})
 	}
 }
 
 // tried shows that the source has to be asked again, until it answers.
-func (w *Watch) tried(t upstream.Try) {
+func (w *Watch) tried(t Try) {
 	if t.Code == "" {
 		w.wait.Store(nil)
 		return
@@ -110,50 +107,43 @@ func (w *Watch) tried(t upstream.Try) {
 	w.wait.Store(&wait{fmt.Sprintf("%s does not answer as it should (%s), attempt %d of %d failed", t.Source, t.Code, t.No, t.Of), t.Until.Add(time.Minute)})
 }
 
-// waitText says in words why work waits.
-func waitText(code string) string {
-	switch code {
-	case harvest.CodeQuiet:
-		return "quiet hours of the source (" + code + ")"
-	case harvest.CodeBroken:
-		return "the source failed again and again and rests, then one request is tried (" + code + ")"
-	case harvest.CodeQuota:
-		return "the quota is used up (" + code + ")"
-	case harvest.CodeRate:
-		return "the rate limit (" + code + ")"
-	case "":
-		return "not due yet"
-	}
-	return "the last try failed (" + code + ")"
-}
-
 func (w *Watch) requests() (ReportRequests, int64) {
 	return ReportRequests{Sent: w.sent.Load(), Retried: w.retried.Load(), HTTP429: w.h429.Load(), HTTP5xx: w.h5xx.Load()}, w.size.Load()
 }
 
-// watched lets a watch see how the source fares that is asked for it, until the
-// function it returns is called.
-func (n *Node) watched(code string, w *Watch) (done func()) {
-	n.watches.mu.Lock()
-	defer n.watches.mu.Unlock()
-	if n.watches.of == nil {
-		n.watches.of = map[string]*Watch{}
-	}
-	n.watches.of[code] = w
-	return func() {
-		n.watches.mu.Lock()
-		defer n.watches.mu.Unlock()
-		delete(n.watches.of, code)
-	}
+// Try is a request that is being made: one of several, if it has to be.
+type Try struct {
+	Source string
+	No, Of int
+	Code   string // why the last one failed; empty: no more tries are made
+	Until  time.Time
 }
 
-// watches are the runs in the foreground that somebody looks at, by source.
-type watches struct {
+// Watches are the runs in the foreground that somebody looks at, by source. The
+// zero value has none.
+type Watches struct {
 	mu sync.Mutex
 	of map[string]*Watch // guarded by mu
 }
 
-func (s *watches) tried(t upstream.Try) {
+// add lets a watch see how the source fares that is asked for it, until the
+// function it returns is called.
+func (s *Watches) add(code string, w *Watch) (done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == nil {
+		s.of = map[string]*Watch{}
+	}
+	s.of[code] = w
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.of, code)
+	}
+}
+
+// Tried tells whoever looks at a source how a request fares.
+func (s *Watches) Tried(t Try) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w := s.of[t.Source]; w != nil {

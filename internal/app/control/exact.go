@@ -1,12 +1,10 @@
-package node
+package control
 
 import (
 	"context"
 	"fmt"
 	"iter"
 	"time"
-
-	"github.com/papertrace/patra/internal/infra/sqlstore"
 )
 
 // Truth is what an upstream that knows says about one record.
@@ -37,22 +35,22 @@ func (c Compared) Exact() bool { return c.Records > 0 && len(c.Differences) == 0
 // Compare holds the records of a source against the truth: every record last
 // changed before the watermark must be there with the same update time and the
 // same bytes, and none that the truth does not know.
-func Compare(ctx context.Context, store *sqlstore.Store, code string, truth iter.Seq[Truth], watermark time.Time) (Compared, error) {
+func Compare(ctx context.Context, store RecordStore, code string, truth iter.Seq[Truth], watermark time.Time) (Compared, error) {
 	type held struct {
 		updated time.Time
 		sha     string
 	}
 	have := make(map[string]held)
-	err := store.Export(ctx, sqlstore.ExportQuery{Provenance: code}, func(e *sqlstore.Exported) error {
+	err := store.Export(ctx, ExportQuery{Provenance: code}, func(e *Exported) error {
 		have[e.ID] = held{e.UpdatedAt, e.RawSHA256}
 		return nil
 	})
 	if err != nil {
 		return Compared{}, err
 	}
-	var c Compared
+	var out Compared
 	diff := func(id, format string, args ...any) {
-		c.Differences = append(c.Differences, Difference{ID: id, Detail: fmt.Sprintf(format, args...)})
+		out.Differences = append(out.Differences, Difference{ID: id, Detail: fmt.Sprintf(format, args...)})
 	}
 	for t := range truth {
 		h, ok := have[t.ID]
@@ -61,22 +59,22 @@ func Compare(ctx context.Context, store *sqlstore.Store, code string, truth iter
 		case t.Deleted:
 			// A search never tells of deletions; what was held stays held.
 		case !t.UpdatedAt.Before(watermark):
-			c.Newer++
+			out.Newer++
 		case !ok:
-			c.Records++
+			out.Records++
 			diff(t.ID, "missing, updated %s", Time(t.UpdatedAt))
 		case !h.updated.Equal(t.UpdatedAt):
-			c.Records++
+			out.Records++
 			diff(t.ID, "updated_at is %s, should be %s", Time(h.updated), Time(t.UpdatedAt))
 		case h.sha != t.RawSHA256:
-			c.Records++
+			out.Records++
 			diff(t.ID, "bytes differ")
 		default:
-			c.Records++
+			out.Records++
 		}
 	}
 	for id := range have {
 		diff(id, "not known upstream")
 	}
-	return c, nil
+	return out, nil
 }

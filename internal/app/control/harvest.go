@@ -1,0 +1,152 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// HarvestRequest is what a person asks for.
+type HarvestRequest struct {
+	Source string
+	// Operation is HARVEST unless said otherwise; Activity names a BACKFILL or
+	// an UPDATE, and Pick says which records an UPDATE reads again.
+	Operation harvest.Operation
+	Activity  string
+	Pick      harvest.CandidatePick
+	Query     string // selection in the text form, empty for everything
+	From, To  time.Time
+	BaseURL   string
+	// Watch, if set, is shown how the work goes.
+	Watch *Watch
+}
+
+// trigger is the request as the planner takes it.
+func (r HarvestRequest) trigger() (harvest.Trigger, error) {
+	params, err := r.params()
+	if err != nil {
+		return harvest.Trigger{}, fmt.Errorf("marshal trigger: %w", err)
+	}
+	return harvest.Trigger{
+		Provenance: r.Source, Operation: r.Operation, Activity: r.Activity, Kind: "MANUAL",
+		From: r.From, To: r.To, Query: r.Query, BaseURL: r.BaseURL, Pick: r.Pick, Params: string(params),
+	}, nil
+}
+
+// params are the wish as it was given, kept with the trigger.
+func (r HarvestRequest) params() ([]byte, error) {
+	if r.Operation != harvest.Update {
+		return json.Marshal(map[string]any{"from": Time(r.From), "to": Time(r.To), "baseUrl": r.BaseURL, "query": r.Query})
+	}
+	p := map[string]any{"baseUrl": r.BaseURL, "ids": len(r.Pick.IDs), "mappingChanged": r.Pick.MappingChanged, "signals": r.Pick.Signals, "max": r.Pick.Max}
+	if !r.Pick.SeenBefore.IsZero() {
+		p["seenBefore"] = Time(r.Pick.SeenBefore)
+	}
+	return json.Marshal(p)
+}
+
+// BackfillActivity names the activity of a BACKFILL that was not given a name: the
+// same window and query again are the same activity.
+func BackfillActivity(from, to, query string) string {
+	return "backfill-" + harvest.HashKey(from, to, query)[:16]
+}
+
+// Harvest triggers an operation, plans it and works in the foreground until nothing
+// of it is left to do. Run again it goes on where it stopped. Once the source may be
+// worked on there is a report, whatever comes of the rest.
+func (c *Control) Harvest(ctx context.Context, req HarvestRequest) (*Report, error) {
+	began := time.Now()
+	req.Operation = cmp.Or(req.Operation, harvest.Harvest)
+	if err := c.admit(ctx, req); err != nil {
+		return nil, err
+	}
+	trigger, err := req.trigger()
+	if err != nil {
+		return nil, err
+	}
+	r := &run{Control: c, trigger: trigger, watch: req.Watch}
+	if r.watch == nil {
+		r.watch = new(Watch)
+	}
+	defer c.watches.add(req.Source, r.watch)()
+	rep := &Report{Operation: req.Operation, Source: req.Source, Status: "NOOP", Gaps: []ReportGap{}}
+	err = r.plan(ctx)
+	rep.Namespace = r.planned.Namespace.String()
+	rep.Noop = r.planned.Noop
+	rep.Warnings = r.planned.Warnings
+	if err != nil {
+		return rep, err
+	}
+	rep.Window = ReportWindow{Time(r.planned.Window.From), Time(r.planned.Window.To)}
+	if err := r.takeUp(ctx); err != nil {
+		return rep, err
+	}
+	runErr := r.toTheEnd(ctx)
+	rep.Waits = r.planned.Waits
+	rep.Reason = r.planned.Reason
+	// Where the file is gone, what is still read from it says nothing of what is kept.
+	if gone := c.store.CheckFile(); gone != nil {
+		return rep, gone
+	}
+	// The report is read also when the run was interrupted.
+	if err := r.fill(context.WithoutCancel(ctx), rep); err != nil {
+		return rep, errors.Join(runErr, err)
+	}
+	if !rep.Noop && r.planned.Noop && !r.planned.Waits {
+		rep.Reason = "" // nothing new, but something was left to do
+	}
+	rep.Requests, rep.Bytes = r.watch.requests()
+	rep.Duration = time.Since(began).Milliseconds()
+	return rep, runErr
+}
+
+// admit refuses what may not be begun now.
+func (c *Control) admit(ctx context.Context, req HarvestRequest) error {
+	_, err := c.contracts.Select(ctx, req.Source, req.Operation, req.Query)
+	if err != nil {
+		return err
+	}
+	st, err := c.store.SourceState(ctx, req.Source)
+	if err != nil {
+		return err
+	}
+	if st.Held() {
+		return &harvest.HeldError{Source: req.Source, State: st}
+	}
+	rest, resting := c.quiet.Rest(ctx, req.Source, req.Operation)
+	if resting {
+		return rest.Fault()
+	}
+	return nil
+}
+
+// Work tells what is left to do for a source and operation, and in quiet hours
+// that it waits for their end.
+func (c *Control) Work(ctx context.Context, code string, op harvest.Operation) (Work, error) {
+	w, err := c.store.Work(ctx, code, op)
+	if err != nil {
+		return w, err
+	}
+	rest, resting := c.quiet.Rest(ctx, code, op)
+	if resting && w.Ready > 0 {
+		w.Later += w.Ready
+		w.Ready = 0
+		w.NextAt = rest.Until
+		w.NextCode = harvest.CodeQuiet
+	}
+	return w, nil
+}
+
+// Work is what is left to do for a source and operation.
+type Work struct {
+	Ready    int64     // could be leased now
+	Leased   int64     // in somebody's hands
+	Later    int64     // queued for later
+	NextAt   time.Time // when the first of those is due
+	NextCode string    // why it waits
+}

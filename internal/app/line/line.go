@@ -1,0 +1,92 @@
+// Package line asks a source a question that belongs to no task: a planner counts,
+// a reconciler compares.
+//
+// Tasks are held back by the store, when they are leased and with every write; a
+// question that belongs to none is held back here, by the same rules. A source that
+// is held is asked nothing, nor is a partition that rests; a failure counts for the
+// breaker of the partition, and a fatal fault stops the source, as in an executor
+// (R65, R70).
+package line
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Upstream asks a source, within its limits.
+type Upstream interface {
+	Ask(ctx context.Context, s *source.Spec, c source.Call) (source.Answer, error)
+	// Allowed is what the provider allows requests for a purpose, as they would be
+	// sent now: with a key or without.
+	Allowed(ctx context.Context, s *source.Spec, c source.Call) source.Rate
+}
+
+// Store remembers which sources are held, and the breakers of partitions.
+type Store interface {
+	SourceState(ctx context.Context, provenance string) (harvest.SourceState, error)
+	StopSource(ctx context.Context, provenance, reason string) error
+	// PassBreaker lets one question pass, or tells until when the partition rests.
+	// What came of the question is told by one of the others.
+	PassBreaker(ctx context.Context, p harvest.Partition) (until time.Time, rests bool, err error)
+	GiveBackTry(ctx context.Context, p harvest.Partition) error
+	CountFailure(ctx context.Context, p harvest.Partition, code, text string) error
+	CountAnswer(ctx context.Context, p harvest.Partition) error
+}
+
+// CodeHeld is why a source that is paused or stopped was not asked.
+const CodeHeld = "source_held"
+
+// Line is an upstream for whoever asks outside of a task.
+type Line struct {
+	Upstream
+	store Store
+}
+
+// New returns a Line.
+func New(up Upstream, store Store) *Line { return &Line{Upstream: up, store: store} }
+
+// Ask asks, if the source may be asked now.
+func (l *Line) Ask(ctx context.Context, spec *source.Spec, call source.Call) (source.Answer, error) {
+	st, err := l.store.SourceState(ctx, spec.Source)
+	if err != nil {
+		return source.Answer{}, err
+	}
+	if st.Held() {
+		held := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: CodeHeld}
+		return source.Answer{}, fmt.Errorf("%w: %w", &harvest.HeldError{Source: spec.Source, State: st}, held)
+	}
+	p := harvest.Partition{Provenance: spec.Source, Endpoint: spec.Search.Name, Operation: harvest.Operation(spec.Operation)}
+	until, rests, err := l.store.PassBreaker(ctx, p)
+	if err != nil {
+		return source.Answer{}, err
+	}
+	if rests {
+		f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.GiveUp, Code: harvest.CodeBroken, RetryAfter: time.Until(until)}
+		return source.Answer{}, fmt.Errorf("%s failed again and again and rests until %s: %w", p, harvest.FormatInstant(until), f)
+	}
+	ans, err := l.Upstream.Ask(ctx, spec, call)
+	// What came of it is written down also when the caller is told to stop.
+	werr := l.settle(context.WithoutCancel(ctx), p, ans, err)
+	if werr != nil && err == nil {
+		return ans, werr
+	}
+	return ans, err
+}
+
+// settle tells the store what came of a question.
+func (l *Line) settle(ctx context.Context, p harvest.Partition, ans source.Answer, err error) error {
+	f, failed := harvest.FaultOf(err)
+	switch {
+	case failed && f.Level == harvest.Fatal:
+		return l.store.StopSource(ctx, p.Provenance, f.Code+": "+err.Error())
+	case failed && (!ans.Asked || f.Waits()):
+		return l.store.GiveBackTry(ctx, p)
+	case failed && f.Level == harvest.Transient && !f.Throttled():
+		return l.store.CountFailure(ctx, p, f.Code, err.Error())
+	}
+	return l.store.CountAnswer(ctx, p)
+}

@@ -1,0 +1,46 @@
+package harvest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/problem"
+)
+
+// SourceState is what is true of a source right now.
+type SourceState struct {
+	Paused  bool
+	Stopped bool
+	Reason  string
+	Since   time.Time
+	// Skew is how far the upstream's clock was ahead of the store's when last
+	// seen; Seen tells whether it ever was.
+	Skew time.Duration
+	Seen bool
+}
+
+// Held reports whether the source may not be worked on: a person paused it, or a
+// fatal fault stopped it.
+func (s SourceState) Held() bool { return s.Paused || s.Stopped }
+
+// HeldError says that a source may not be worked on now.
+type HeldError struct {
+	Source string
+	State  SourceState
+}
+
+func (e *HeldError) Error() string {
+	word := "paused"
+	if e.State.Stopped {
+		word = "stopped"
+	}
+	return fmt.Sprintf("source %s has been %s since %s: %s", e.Source, word, Place{Time: e.State.Since}, e.State.Reason)
+}
+
+// Problem implements problem.Error.
+func (e *HeldError) Problem() problem.Problem {
+	return problem.Problem{
+		Code: "source_held", Kind: problem.Upstream, Title: e.Error(),
+		Next: "when the reason is gone: patra source resume " + e.Source + " --reason TEXT",
+	}
+}
