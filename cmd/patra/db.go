@@ -1,23 +1,23 @@
 package main
 
 import (
-	"cmp"
 	"context"
 
-	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
-// connect opens the database without a look at its schema.
-func (c *cli) connect(ctx context.Context, read bool) (*sqlstore.Store, error) {
-	dsn := cmp.Or(c.db, node.DefaultDB())
-	if !read {
-		if err := node.MakeDataDir(dsn); err != nil {
-			return nil, err
-		}
+// withSchema opens the database without a look at its schema, and asks f about it.
+func (c *cli) withSchema(ctx context.Context, read bool, f func(context.Context, control.SchemaStore) (control.Schema, error)) (control.Schema, error) {
+	cfg := c.config()
+	cfg.ReadOnly = read
+	db, err := node.Connect(ctx, cfg)
+	if err != nil {
+		return control.Schema{}, err
 	}
-	return sqlstore.Connect(ctx, dsn, sqlstore.Options{Logger: c.logger(), ReadOnly: read})
+	defer db.Close() //nolint:errcheck // migrations are committed
+	return f(ctx, db)
 }
 
 func (c *cli) dbCmd() *cobra.Command {
@@ -26,36 +26,22 @@ func (c *cli) dbCmd() *cobra.Command {
 		&cobra.Command{
 			Use: "migrate", Short: "Bring the schema up to date", Args: noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				s, err := c.connect(cmd.Context(), false)
+				s, err := c.withSchema(cmd.Context(), false, control.Migrate)
 				if err != nil {
 					return err
 				}
-				defer s.Close() //nolint:errcheck // migrations are committed
-				done, err := s.Migrate(cmd.Context())
-				if err != nil {
-					return err
-				}
-				_, want, err := s.Schema(cmd.Context())
-				if err != nil {
-					return err
-				}
-				c.printf("%s: %d migrations applied, schema is %d\n", s.DSN(), len(done), want)
+				c.printf("%s: %d migrations applied, schema is %d\n", s.Store, s.Applied, s.Need)
 				return nil
 			},
 		},
 		&cobra.Command{
 			Use: "status", Short: "Show the schema version", Args: noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				s, err := c.connect(cmd.Context(), true)
+				s, err := c.withSchema(cmd.Context(), true, control.SchemaOf)
 				if err != nil {
 					return err
 				}
-				defer s.Close() //nolint:errcheck // nothing was written
-				have, want, err := s.Schema(cmd.Context())
-				if err != nil {
-					return err
-				}
-				c.printf("%s: schema %d, this patra needs %d\n", s.DSN(), have, want)
+				c.printf("%s: schema %d, this patra needs %d\n", s.Store, s.Have, s.Need)
 				return nil
 			},
 		})

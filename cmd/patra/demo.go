@@ -104,12 +104,12 @@ func (d *demo) run(ctx context.Context, keep bool) (err error) {
 			return err
 		}
 	}
-	found, err := n.Store.Verify(ctx)
+	v, err := n.Control.Verify(ctx, control.VerifyRequest{})
 	if err != nil {
 		return err
 	}
-	printFindings(d.printf, found)
-	if len(found) > 0 {
+	printFindings(d.printf, v.Findings)
+	if !v.Clean {
 		return exitError(exitDifferences)
 	}
 	d.printf("\nverify: every rule of the store holds\n")

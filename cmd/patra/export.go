@@ -2,15 +2,12 @@ package main
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"unicode/utf8"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/spf13/cobra"
@@ -27,28 +24,18 @@ func (c *cli) exportCmd() *cobra.Command {
 			if format != "jsonl" {
 				return &usageError{cmd: "patra export", err: fmt.Errorf("--format %q is not known; use jsonl", format)}
 			}
-			n, err := c.openRead(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer n.Close() //nolint:errcheck // nothing was written to it
-			if q.Provenance != "" {
-				if err := c.known(cmd.Context(), n, q.Provenance); err != nil {
+			return c.reading(cmd.Context(), func(ctl *control.Control) error {
+				records, err := ctl.Export(cmd.Context(), q)
+				if err != nil {
 					return err
 				}
-			}
-			var count int64
-			write := func(w io.Writer) error {
-				return n.Store.Export(cmd.Context(), q, func(e *control.Exported) error {
-					count++
-					return writeJSONL(w, e)
-				})
-			}
-			if err := writeOut(c.out, out, write); err != nil {
-				return err
-			}
-			c.notef("%d records exported\n", count)
-			return nil
+				err = writeOut(c.out, out, func(w io.Writer) error { return records.WriteJSONL(cmd.Context(), w) })
+				if err != nil {
+					return err
+				}
+				c.notef("%d records exported\n", records.Count)
+				return nil
+			})
 		},
 	}
 	f := cmd.Flags()
@@ -133,68 +120,4 @@ func replaceFile(name string, mode fs.FileMode, write func(io.Writer) error) (er
 		return err
 	}
 	return os.Rename(put, name)
-}
-
-// exportLine is one line of JSONL. The record as it came is a string that holds
-// exactly its bytes, JSON included: embedded as a value it would lose its white
-// space, and with it the hash.
-type exportLine struct {
-	Source     string          `json:"source"`
-	Type       string          `json:"type"`
-	ID         string          `json:"id"`
-	Status     string          `json:"status"`
-	MergedInto string          `json:"merged_into,omitempty"`
-	Revision   int64           `json:"revision"`
-	UpdatedAt  *control.Time   `json:"updated_at,omitempty"`
-	RawSHA256  string          `json:"raw_sha256"`
-	Fields     json.RawMessage `json:"fields"`
-	Provenance exportOrigin    `json:"provenance"`
-	Raw        *string         `json:"raw,omitempty"`
-	RawBase64  []byte          `json:"raw_base64,omitempty"` // bytes that are not UTF-8
-}
-
-type exportOrigin struct {
-	Plan           int64        `json:"plan"`
-	Slice          int64        `json:"slice"`
-	Task           int64        `json:"task"`
-	Run            int64        `json:"run"`
-	Batch          int64        `json:"batch"`
-	MappingVersion string       `json:"mapping_version"`
-	FetchedAt      control.Time `json:"fetched_at"`
-}
-
-func writeJSONL(w io.Writer, e *control.Exported) error {
-	line := exportLine{
-		Source: e.Provenance, Type: e.Type, ID: e.ID, Status: string(e.Status), MergedInto: e.MergedInto, Revision: e.Revision, RawSHA256: e.RawSHA256, Fields: e.Fields,
-		Provenance: exportOrigin{int64(e.Plan), int64(e.Slice), int64(e.Task), int64(e.Run), int64(e.Batch), e.MappingVersion, control.Time(e.FetchedAt)},
-	}
-	if !e.UpdatedAt.IsZero() {
-		at := control.Time(e.UpdatedAt)
-		line.UpdatedAt = &at
-	}
-	switch {
-	case e.Raw == nil:
-	case utf8.Valid(e.Raw):
-		raw := string(e.Raw)
-		line.Raw = &raw
-	default:
-		line.RawBase64 = e.Raw
-	}
-	b, err := marshalPlain(line)
-	if err != nil {
-		return fmt.Errorf("record %s %s: %w", e.Provenance, e.ID, err)
-	}
-	_, err = w.Write(append(b, '\n'))
-	return err
-}
-
-// marshalPlain is json.Marshal that leaves <, > and & as they are.
-func marshalPlain(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -57,10 +55,13 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 			}
 			if req.Activity == "" {
 				// The same command again is the same activity.
-				req.Activity = "backfill-" + harvest.HashKey(from, to, query)[:16]
+				req.Activity = control.BackfillActivity(from, to, query)
 			}
 		}
-		return c.harvest(cmd.Context(), req, workers)
+		return c.harvest(cmd.Context(), req.Source, workers, func(ctl *control.Control, w *control.Watch) (*control.Report, error) {
+			req.Watch = w
+			return ctl.Harvest(cmd.Context(), req)
+		})
 	}
 	f := cmd.Flags()
 	f.StringVar(&query, "query", "", `only what matches, e.g. tiab:"insulin resistance" AND year:2020..2026 AND NOT type:review`)
@@ -118,32 +119,23 @@ func parseTime(flag, s string) (time.Time, error) {
 	return time.Time{}, &usageError{err: fmt.Errorf("--%s %q is neither RFC 3339 (2026-01-31T12:00:00Z) nor a date (2026-01-31)", flag, s)}
 }
 
-func (c *cli) harvest(ctx context.Context, req control.HarvestRequest, workers int) error {
+// harvest triggers, plans and works, and prints what came of it. do is the use case.
+func (c *cli) harvest(ctx context.Context, code string, workers int, do func(*control.Control, *control.Watch) (*control.Report, error)) error {
 	n, err := c.open(ctx, workers)
 	if err != nil {
 		return err
 	}
 	defer n.Close() //nolint:errcheck // everything is committed
-	return c.runHarvest(ctx, n, req)
-}
-
-// runHarvest triggers, plans and works, and prints what came of it.
-func (c *cli) runHarvest(ctx context.Context, n *node.Node, req control.HarvestRequest) error {
-	req.Watch = new(control.Watch)
-	stop := c.watch(req.Source, req.Watch)
-	rep, err := n.Control.Harvest(ctx, req)
+	watch := new(control.Watch)
+	stop := c.watch(code, watch)
+	rep, err := do(n.Control, watch)
 	stop()
 	if err != nil {
 		return err
 	}
-	if c.json {
-		b, err := json.Marshal(rep)
-		if err != nil {
-			return fmt.Errorf("marshal report: %w", err)
-		}
-		c.printf("%s\n", b)
-	} else {
-		c.printReport(rep)
+	err = c.show(rep, func() { c.printReport(rep) })
+	if err != nil {
+		return err
 	}
 	switch {
 	case ctx.Err() != nil:

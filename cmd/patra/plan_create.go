@@ -7,9 +7,7 @@ import (
 	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -33,48 +31,39 @@ func (c *cli) planCreateCmd() *cobra.Command {
 			return oneSource(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := c.open(cmd.Context(), 1)
-			if err != nil {
-				return err
-			}
-			defer n.Close() //nolint:errcheck // everything is committed
 			if token != "" {
-				p, err := n.Planner.Apply(cmd.Context(), token, harvest.Trigger{Kind: "MANUAL"})
-				if err != nil {
-					return err
-				}
-				return c.created(cmd.Context(), n, p, reason)
+				return c.create(cmd.Context(), func(ctl *control.Control) (control.Planned, error) {
+					return ctl.ApplyPlan(cmd.Context(), token, c.by(reason))
+				})
 			}
 			t := harvest.Trigger{Provenance: args[0], Kind: "MANUAL", Query: query, Activity: activity}
 			var known bool
-			if t.Operation, known = harvest.ParseOperation(op); !known || t.Operation == harvest.Update {
+			t.Operation, known = harvest.ParseOperation(op)
+			if !known || t.Operation == harvest.Update {
 				return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--op %q: use HARVEST or BACKFILL; an UPDATE is planned by patra refresh", op)}
 			}
-			if t.Priority, known = harvest.ParsePriority(priority); !known && priority != "" {
+			t.Priority, known = harvest.ParsePriority(priority)
+			if !known && priority != "" {
 				return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--priority %q: use high, medium or low", priority)}
 			}
-			if t.From, t.To, err = parseSpan(from, to); err != nil {
-				return err
-			}
-			if t.BaseURL, err = stand.base(); err != nil {
-				return err
-			}
-			if t.Operation == harvest.Backfill && t.Activity == "" {
-				t.Activity = "backfill-" + harvest.HashKey(from, to, query)[:16]
-			}
-			if dryRun {
-				n.Registry.Preview()
-				p, err := n.Planner.Preview(cmd.Context(), t)
-				if err != nil {
-					return err
-				}
-				return c.printPlanPreview(p)
-			}
-			p, err := n.Planner.Plan(cmd.Context(), t)
+			var err error
+			t.From, t.To, err = parseSpan(from, to)
 			if err != nil {
 				return err
 			}
-			return c.created(cmd.Context(), n, p, reason)
+			t.BaseURL, err = stand.base()
+			if err != nil {
+				return err
+			}
+			if t.Operation == harvest.Backfill && t.Activity == "" {
+				t.Activity = control.BackfillActivity(from, to, query)
+			}
+			if dryRun {
+				return c.previewPlan(cmd.Context(), t)
+			}
+			return c.create(cmd.Context(), func(ctl *control.Control) (control.Planned, error) {
+				return ctl.CreatePlan(cmd.Context(), t, c.by(reason))
+			})
 		},
 	}
 	f := cmd.Flags()
@@ -92,52 +81,25 @@ func (c *cli) planCreateCmd() *cobra.Command {
 	return cmd
 }
 
-// created leaves an audit line about a plan that was made, and shows it.
-func (c *cli) created(ctx context.Context, n *node.Node, p planner.Planned, reason string) error {
-	if p.Plan.ID != 0 && !p.Plan.Existing {
-		a := c.audit(reason)
-		a.Action, a.Object = "PLAN_CREATE", fmt.Sprintf("plan/%d", p.Plan.ID)
-		if err := n.Store.Audit(ctx, a, p.Window); err != nil {
+// create makes a plan, and shows it.
+func (c *cli) create(ctx context.Context, do func(*control.Control) (control.Planned, error)) error {
+	return c.changing(ctx, func(ctl *control.Control) error {
+		v, err := do(ctl)
+		if err != nil {
 			return err
 		}
-	}
-	return c.printPlanned(p)
+		return c.show(v, func() { c.printPlanned(v) })
+	})
 }
 
-type plannedJSON struct {
-	Source    string            `json:"source"`
-	Operation harvest.Operation `json:"operation"`
-	Namespace string            `json:"namespace"`
-	Plan      harvest.PlanID    `json:"plan,omitzero"`
-	Status    harvest.PlanState `json:"status,omitempty"`
-	Existing  bool              `json:"existing,omitzero"`
-	Noop      bool              `json:"noop"`
-	Reason    string            `json:"reason,omitempty"`
-	From      control.Time      `json:"from"`
-	To        control.Time      `json:"to"`
-	Expected  int64             `json:"expected_records"`
-	Warnings  []string          `json:"warnings,omitempty"`
-}
-
-func planned(p planner.Planned) plannedJSON {
-	return plannedJSON{
-		Source: p.Namespace.Provenance, Operation: p.Namespace.Operation, Namespace: p.Namespace.String(), Plan: p.Plan.ID, Status: p.Plan.Status,
-		Existing: p.Plan.Existing, Noop: p.Noop, Reason: p.Reason, From: control.Time(p.Window.From), To: control.Time(p.Window.To), Expected: p.Expected, Warnings: p.Warnings,
-	}
-}
-
-func (c *cli) printPlanned(p planner.Planned) error {
-	v := planned(p)
-	if c.json {
-		return c.printJSON(v)
-	}
+func (c *cli) printPlanned(v control.Planned) {
 	for _, w := range v.Warnings {
 		c.notef("note: %s\n", w)
 	}
 	switch {
 	case v.Noop:
 		c.printf("%s %s: nothing planned, %s\n", v.Source, v.Operation, v.Reason)
-		return nil
+		return
 	case v.Existing:
 		c.printf("%s %s: plan %d %s [%s, %s) was there already\n", v.Source, v.Operation, v.Plan, v.Status, v.From, v.To)
 	default:
@@ -146,17 +108,16 @@ func (c *cli) printPlanned(p planner.Planned) error {
 	if v.Reason != "" {
 		c.printf("  %s\n", v.Reason)
 	}
-	c.notef("next: patra plan show %d, or to work on it: %s\n", v.Plan, workOn(p))
-	return nil
+	c.notef("next: patra plan show %d, or to work on it: %s\n", v.Plan, workOn(v))
 }
 
 // workOn is the command that works on a plan in the foreground: the one that
 // would have made it.
-func workOn(p planner.Planned) string {
-	t := p.Trigger
+func workOn(v control.Planned) string {
+	t := v.Trigger
 	words := []string{"patra harvest", t.Provenance}
 	if t.Operation == harvest.Backfill {
-		words = []string{"patra backfill", t.Provenance, "--from", control.Time(p.Window.From).String(), "--to", control.Time(p.Window.To).String(), "--activity", quoted(t.Activity)}
+		words = []string{"patra backfill", t.Provenance, "--from", v.From.String(), "--to", v.To.String(), "--activity", quoted(t.Activity)}
 	}
 	if t.Query != "" {
 		words = append(words, "--query", quoted(t.Query))
@@ -174,58 +135,28 @@ func quoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// previewRows is how many slices a preview lists.
-const previewRows = 20
-
-func (c *cli) printPlanPreview(p planner.Preview) error {
-	type slice struct {
-		From     control.Time `json:"from"`
-		To       control.Time `json:"to"`
-		Range    string       `json:"range,omitempty"`
-		Expected int64        `json:"expected_records"`
-		By       string       `json:"estimated_by,omitempty"`
-	}
-	type quota struct {
-		Limit  int64   `json:"limit"`
-		Window string  `json:"window"`
-		Share  float64 `json:"share"`
-	}
-	v := struct {
-		plannedJSON
-		Slices   int     `json:"slices"`
-		First    []slice `json:"first_slices"`
-		Requests int64   `json:"requests"`
-		Counted  int     `json:"count_requests"`
-		Seconds  float64 `json:"duration_seconds"`
-		Quotas   []quota `json:"quotas,omitempty"`
-		Token    string  `json:"token,omitempty"`
-	}{plannedJSON: planned(p.Planned), Slices: len(p.Slices), First: []slice{}, Requests: p.Requests, Counted: p.Counted, Seconds: p.Duration.Seconds(), Token: p.Token}
-	for _, s := range p.Slices[:min(previewRows, len(p.Slices))] {
-		w, r := s.NominalWindow(), ""
-		if !s.Range.Whole() {
-			r = s.Range.String()
+func (c *cli) previewPlan(ctx context.Context, t harvest.Trigger) error {
+	return c.changing(ctx, func(ctl *control.Control) error {
+		v, err := ctl.PreviewPlan(ctx, t)
+		if err != nil {
+			return err
 		}
-		v.First = append(v.First, slice{control.Time(w.From), control.Time(w.To), r, s.Hints.ExpectedRecords, s.Hints.EstimatedBy})
-	}
-	for _, q := range p.Quotas {
-		v.Quotas = append(v.Quotas, quota{q.Limit, q.Window.String(), q.Share})
-	}
-	if c.json {
-		return c.printJSON(v)
-	}
+		return c.show(v, func() { c.printPlanPreview(v) })
+	})
+}
+
+func (c *cli) printPlanPreview(v control.PlanPreview) {
 	for _, w := range v.Warnings {
 		c.notef("note: %s\n", w)
 	}
 	if v.Noop {
 		c.printf("%s %s: nothing would be planned, %s\n", v.Source, v.Operation, v.Reason)
-		return nil
+		return
 	}
 	c.printf("%s %s  would plan [%s, %s)\n", v.Source, v.Operation, v.From, v.To)
 	c.printf("  slices    %d, about %d records\n", v.Slices, v.Expected)
-	c.printf("  requests  about %d, some %s at the configured rate (%d were spent on counting)\n", v.Requests, p.Duration, v.Counted)
-	for _, q := range p.Quotas {
-		c.printf("  quota     %.1f %% of %d per %s\n", 100*q.Share, q.Limit, q.Window)
-	}
+	c.printf("  requests  about %d, some %s at the configured rate (%d were spent on counting)\n", v.Requests, v.Duration, v.Counted)
+	c.printQuotas(v.Quotas)
 	if v.Reason != "" {
 		c.printf("  then      %s\n", v.Reason)
 	}
@@ -236,6 +167,5 @@ func (c *cli) printPlanPreview(p planner.Preview) error {
 		c.printf("  ... and %d more\n", more)
 	}
 	c.printf("%s\n", v.Token)
-	c.notef("nothing was saved; next: patra plan create --apply TOKEN (within %s)\n", planner.TokenLife)
-	return nil
+	c.notef("nothing was saved; next: patra plan create --apply TOKEN (within %s)\n", control.TokenLife)
 }

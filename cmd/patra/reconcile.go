@@ -1,11 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/app/reconcile"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/spf13/cobra"
 )
@@ -23,7 +23,7 @@ func (c *cli) reconcileCmd() *cobra.Command {
 			"that windows differ.",
 		Example: "  patra reconcile crossref\n  patra reconcile crossref --from 2026-01-01 --step 7d --plan --reason \"records were shown late\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := reconcile.Request{Source: args[0]}
+			req := control.ReconcileRequest{Source: args[0], Plan: plan, Preview: f.dryRun}
 			usage := func(err error) error { return &usageError{cmd: cmd.CommandPath(), err: err} }
 			var err error
 			if req.From, req.To, err = parseSpan(from, to); err != nil {
@@ -42,7 +42,7 @@ func (c *cli) reconcileCmd() *cobra.Command {
 			} else if f.dryRun || f.reason != "" {
 				return usage(errors.New("--dry-run and --reason go with --plan"))
 			}
-			return c.reconcile(cmd, req, plan, &f)
+			return c.reconcile(cmd.Context(), req, c.by(f.reason))
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "start of the span, RFC 3339 or a date (UTC); default: thirty days")
@@ -54,103 +54,24 @@ func (c *cli) reconcileCmd() *cobra.Command {
 	return cmd
 }
 
-type differenceJSON struct {
-	From     control.Time `json:"from"`
-	To       control.Time `json:"to"`
-	Upstream int64        `json:"upstream"`
-	Stored   int64        `json:"stored"`
-	// What is known of the records that differ.
-	Quarantined int64        `json:"quarantined"`
-	BadIDs      int64        `json:"bad_ids"`
-	Missing     int64        `json:"missing"`
-	Unexplained int64        `json:"unexplained"`
-	ReadAt      control.Time `json:"read_at,omitzero"`
-	Why         string       `json:"why"`
-	Activity    string       `json:"activity,omitempty"`
-	Planned     *plannedJSON `json:"planned,omitempty"`
-}
-
-type reconcileJSON struct {
-	Source      string           `json:"source"`
-	Namespace   string           `json:"namespace"`
-	From        control.Time     `json:"from"`
-	To          control.Time     `json:"to"`
-	Step        string           `json:"step"`
-	Windows     int              `json:"windows"`
-	Requests    int              `json:"requests"`
-	Upstream    int64            `json:"upstream"`
-	Stored      int64            `json:"stored"`
-	Rough       bool             `json:"rough"`
-	Differences []differenceJSON `json:"differences"`
-	// Unread are gaps that were accepted: nothing is compared there.
-	Unread  []control.ReportWindow `json:"unread"`
-	Applied bool                   `json:"applied"`
-}
-
-func (c *cli) reconcile(cmd *cobra.Command, req reconcile.Request, plan bool, f *changeFlags) error {
-	ctx := cmd.Context()
-	n, err := c.open(ctx, 1)
-	if err != nil {
-		return err
-	}
-	defer n.Close() //nolint:errcheck // everything is committed
-	res, err := n.Control.Reconcile(ctx, req)
-	if err != nil {
-		return err
-	}
-	again, err := n.Control.Rereads(ctx, res.Differing())
-	if err != nil {
-		return err
-	}
-	apply := plan && !f.dryRun && len(again) > 0
-	if apply {
-		if err := n.Control.PlanRereads(ctx, req.Source, req.BaseURL, again, c.by(f.reason)); err != nil {
+func (c *cli) reconcile(ctx context.Context, req control.ReconcileRequest, by control.By) error {
+	return c.changing(ctx, func(ctl *control.Control) error {
+		v, err := ctl.Reconcile(ctx, req, by)
+		if err != nil {
 			return err
 		}
-	}
-	v := reconciled(req, res, again, plan, apply)
-	if c.json {
-		if err := c.printJSON(v); err != nil {
+		err = c.show(v, func() { c.printReconciled(v, req.Plan) })
+		if err != nil {
 			return err
 		}
-	} else {
-		c.printReconciled(v, plan)
-	}
-	if len(again) > 0 {
-		return exitError(exitDifferences)
-	}
-	return nil
+		if len(v.Differences) > 0 {
+			return exitError(exitDifferences)
+		}
+		return nil
+	})
 }
 
-func reconciled(req reconcile.Request, res reconcile.Result, again []control.Reread, plan, applied bool) reconcileJSON {
-	v := reconcileJSON{
-		Source: req.Source, Namespace: res.Namespace.String(), Step: req.Step.String(), Windows: len(res.Windows), Requests: res.Traffic.Sent,
-		From: control.Time(res.Windows[0].From), To: control.Time(res.Windows[len(res.Windows)-1].To), Rough: res.Rough, Differences: []differenceJSON{}, Unread: []control.ReportWindow{}, Applied: applied,
-	}
-	for _, w := range res.Accepted {
-		v.Unread = append(v.Unread, control.ReportWindow{From: control.Time(w.From), To: control.Time(w.To)})
-	}
-	for _, w := range res.Windows {
-		v.Upstream, v.Stored = v.Upstream+w.Upstream, v.Stored+w.Stored
-	}
-	for _, w := range again {
-		d := differenceJSON{
-			From: control.Time(w.From), To: control.Time(w.To), Upstream: w.Upstream, Stored: w.Stored, Why: w.Why(), ReadAt: control.Time(w.Known.ReadAt),
-			Quarantined: w.Known.Quarantined, BadIDs: w.Known.BadIDs, Missing: w.Known.Missing, Unexplained: w.Unexplained(),
-		}
-		if plan {
-			d.Activity = w.Activity
-		}
-		if applied {
-			p := planned(w.Planned)
-			d.Planned = &p
-		}
-		v.Differences = append(v.Differences, d)
-	}
-	return v
-}
-
-func (c *cli) printReconciled(v reconcileJSON, plan bool) {
+func (c *cli) printReconciled(v control.Reconciled, plan bool) {
 	c.printf("%s  [%s, %s): %d windows, upstream counts %d, stored are %d\n", v.Source, v.From, v.To, v.Windows, v.Upstream, v.Stored)
 	if v.Rough {
 		c.notef("note: %s does not promise that its totals are exact\n", v.Source)

@@ -6,14 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/app/planner"
-	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -50,24 +45,17 @@ func (c *cli) refreshCmd() *cobra.Command {
 			if err := checkWorkers(cmd, workers); err != nil {
 				return err
 			}
-			n, err := c.open(cmd.Context(), workers)
+			req, done, err := f.request(args[0], cmd.InOrStdin())
 			if err != nil {
 				return err
 			}
-			defer n.Close() //nolint:errcheck // everything is committed
-			req := control.HarvestRequest{Source: args[0], Operation: harvest.Update, BaseURL: base}
-			if req.Pick, req.Activity, err = f.pick(cmd.Context(), n, args[0], cmd.InOrStdin()); err != nil {
-				return err
+			defer done()
+			req.BaseURL = base
+			err = c.refresh(cmd.Context(), req, workers, dryRun)
+			if errors.Is(err, control.ErrNoIDs) {
+				return &usageError{cmd: "patra refresh", err: fmt.Errorf("--ids %s holds no id", f.ids)}
 			}
-			if dryRun {
-				n.Registry.Preview()
-				p, err := n.Planner.Preview(cmd.Context(), harvest.Trigger{Provenance: args[0], Operation: harvest.Update, Activity: req.Activity, Pick: req.Pick})
-				if err != nil {
-					return err
-				}
-				return c.printRefreshPreview(args[0], req.Activity, p)
-			}
-			return c.runHarvest(cmd.Context(), n, req)
+			return err
 		},
 	}
 	fs := cmd.Flags()
@@ -105,79 +93,55 @@ func (f *refreshFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// pick is what the flags ask for, and the name of the activity: the same command
-// on the same day is the same activity.
-func (f *refreshFlags) pick(ctx context.Context, n *node.Node, code string, stdin io.Reader) (p harvest.CandidatePick, activity string, err error) {
-	p.Max = f.max
-	kind := ""
-	switch {
-	case f.ids != "":
-		if p.IDs, err = readIDs(ctx, n, code, f.ids, stdin); err != nil {
-			return p, "", err
-		}
-		if len(p.IDs) == 0 {
-			return p, "", &usageError{cmd: "patra refresh", err: fmt.Errorf("--ids %s holds no id", f.ids)}
-		}
-		kind = "ids-" + harvest.HashKey(p.IDs...)[:16]
-	case f.olderThan != "":
-		d, err := source.ParseDuration(f.olderThan)
-		if err != nil {
-			return p, "", err
-		}
-		if p.SeenBefore, err = n.Control.Ago(ctx, d); err != nil {
-			return p, "", err
-		}
-		kind = "older-than-" + strings.ToLower(f.olderThan)
-	case f.mapping:
-		p.MappingChanged, kind = true, "mapping-changed"
-	default:
-		p.Signals, kind = true, "signals"
+// request is what the flags ask for. done closes the list of ids when it was read.
+func (f *refreshFlags) request(code string, stdin io.Reader) (req control.RefreshRequest, done func(), err error) {
+	req = control.RefreshRequest{
+		Source: code, OlderThan: f.olderThan, MappingChanged: f.mapping, Signals: f.signals, Max: f.max, Activity: f.activity,
 	}
-	now, err := n.Control.Ago(ctx, 0)
-	if f.activity != "" {
-		return p, f.activity, err
+	switch f.ids {
+	case "":
+		return req, func() {}, nil
+	case "-":
+		req.IDs = stdin
+		return req, func() {}, nil
 	}
-	if f.max > 0 {
-		kind += fmt.Sprintf("-max-%d", f.max)
-	}
-	return p, "refresh-" + kind + "-" + now.Format(time.DateOnly), err
-}
-
-func readIDs(ctx context.Context, n *node.Node, code, name string, stdin io.Reader) ([]string, error) {
-	if name == "-" {
-		return n.Control.ReadIDs(ctx, code, stdin)
-	}
-	file, err := os.Open(name)
+	file, err := os.Open(f.ids)
 	if err != nil {
-		return nil, &usageError{cmd: "patra refresh", err: fmt.Errorf("--ids: %w", err)}
+		return req, nil, &usageError{cmd: "patra refresh", err: fmt.Errorf("--ids: %w", err)}
 	}
-	defer file.Close() //nolint:errcheck // only read
-	return n.Control.ReadIDs(ctx, code, file)
+	req.IDs = file
+	return req, func() { file.Close() }, nil //nolint:errcheck // only read
 }
 
-func (c *cli) printRefreshPreview(code, activity string, p planner.Preview) error {
-	if c.json {
-		return c.printJSON(struct {
-			Source    string            `json:"source"`
-			Operation harvest.Operation `json:"operation"`
-			Activity  string            `json:"activity"`
-			Records   int64             `json:"expected_records"`
-			Slices    int               `json:"slices"`
-			Requests  int64             `json:"requests"`
-			Seconds   float64           `json:"duration_seconds"`
-			Noop      bool              `json:"noop"`
-			Reason    string            `json:"reason,omitempty"`
-		}{code, harvest.Update, activity, p.Expected, len(p.Slices), p.Requests, p.Duration.Seconds(), p.Noop, p.Reason})
+func (c *cli) refresh(ctx context.Context, req control.RefreshRequest, workers int, preview bool) error {
+	if !preview {
+		return c.harvest(ctx, req.Source, workers, func(ctl *control.Control, w *control.Watch) (*control.Report, error) {
+			req.Watch = w
+			return ctl.Refresh(ctx, req)
+		})
 	}
-	if p.Noop {
-		c.printf("%s UPDATE: nothing would be read, %s\n", code, p.Reason)
-		return nil
+	return c.changing(ctx, func(ctl *control.Control) error {
+		v, err := ctl.PreviewRefresh(ctx, req)
+		if err != nil {
+			return err
+		}
+		return c.show(v, func() { c.printRefreshPreview(v) })
+	})
+}
+
+func (c *cli) printRefreshPreview(v control.RefreshPreview) {
+	if v.Noop {
+		c.printf("%s UPDATE: nothing would be read, %s\n", v.Source, v.Reason)
+		return
 	}
-	c.printf("%s UPDATE  would read %d records again (%s)\n", code, p.Expected, activity)
-	c.printf("  requests  about %d, some %s at the configured rate\n", p.Requests, p.Duration)
-	for _, q := range p.Quotas {
+	c.printf("%s UPDATE  would read %d records again (%s)\n", v.Source, v.Records, v.Activity)
+	c.printf("  requests  about %d, some %s at the configured rate\n", v.Requests, v.Duration)
+	c.printQuotas(v.Quotas)
+	c.notef("nothing was asked and nothing was saved\n")
+}
+
+func (c *cli) printQuotas(quotas []control.QuotaShare) {
+	for _, q := range quotas {
 		c.printf("  quota     %.1f %% of %d per %s\n", 100*q.Share, q.Limit, q.Window)
 	}
-	c.notef("nothing was asked and nothing was saved\n")
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/sim"
 )
 
@@ -135,19 +136,19 @@ func TestRefresh_WantsOneWayToSayWhich(t *testing.T) {
 }
 
 // exported are the records of a source as export shows them.
-func exported(t *testing.T, db, code string) (out []exportLine) {
+func exported(t *testing.T, db, code string) (out []control.ExportLine) {
 	t.Helper()
 	got, text, e := patra(t, "export", "--source", code, "--db", db, "--out", "-")
 	if got != 0 {
 		t.Fatalf("export: exit %d: %s", got, e)
 	}
 	for line := range bytes.Lines([]byte(text)) {
-		var l exportLine
+		var l control.ExportLine
 		if err := json.Unmarshal(line, &struct {
-			*exportLine
+			*control.ExportLine
 			UpdatedAt  string `json:"updated_at"`
 			Provenance any    `json:"provenance"`
-		}{exportLine: &l}); err != nil {
+		}{ExportLine: &l}); err != nil {
 			t.Fatal(err)
 		}
 		out = append(out, l)

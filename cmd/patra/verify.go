@@ -3,13 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
@@ -32,7 +31,9 @@ func (c *cli) verifyCmd() *cobra.Command {
 			if err != nil && !stopped {
 				return err
 			}
-			c.printVerified(v)
+			if err := c.show(v, func() { c.printVerified(v) }); err != nil {
+				return err
+			}
 			switch {
 			case stopped:
 				c.notef("patra: interrupted after version %d of %d [interrupted]\nnext: patra verify --deep --after %d\n", v.Deep.After, v.Deep.Of, v.Deep.After)
@@ -50,56 +51,28 @@ func (c *cli) verifyCmd() *cobra.Command {
 	return cmd
 }
 
-// verified is what came of a check, in the form --json prints.
-type verified struct {
-	Clean    bool                `json:"clean"`
-	Findings []sqlstore.Finding  `json:"findings"`
-	Store    string              `json:"store"`
-	Deep     *sqlstore.DeepCheck `json:"deep,omitempty"`
-	// damaged: the file itself is, and nothing else was looked at.
-	damaged bool
-}
-
-// verify checks the file, then the rules, then the bodies. What was found is
-// returned also if it was interrupted in the last.
-func (c *cli) verify(ctx context.Context, deep bool, after int64) (*verified, error) {
-	dsn := cmp.Or(c.db, node.DefaultDB())
-	damage, err := sqlstore.Integrity(ctx, dsn, sqlstore.Options{Logger: c.logger()})
+// verify checks the file, then what is in it. What was found is returned also if it
+// was interrupted while it looked at bodies.
+func (c *cli) verify(ctx context.Context, deep bool, after int64) (v *control.Verified, err error) {
+	damage, err := node.Integrity(ctx, c.config())
 	if err != nil {
 		return nil, err
 	}
 	if len(damage) > 0 {
-		return &verified{Findings: damage, Store: dsn, damaged: true}, nil
+		return control.Damaged(cmp.Or(c.db, node.DefaultDB()), damage), nil
 	}
-	n, err := c.openRead(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer n.Close() //nolint:errcheck // nothing was written to it
-	found, err := n.Store.Verify(ctx)
-	if err != nil {
-		return nil, err
-	}
-	v := &verified{Findings: append([]sqlstore.Finding{}, found...), Store: n.Store.DSN()}
-	if deep {
-		found, at, derr := n.Store.VerifyBodies(ctx, after, c.deepProgress())
-		v.Findings, v.Deep = append(v.Findings, found...), &at
-		if derr != nil {
-			return v, derr
-		}
-	}
-	if err := n.Store.CheckFile(); err != nil {
-		return nil, err
-	}
-	v.Clean = len(v.Findings) == 0
-	return v, nil
+	err = c.reading(ctx, func(ctl *control.Control) error {
+		v, err = ctl.Verify(ctx, control.VerifyRequest{Deep: deep, After: after, Progress: c.deepProgress()})
+		return err
+	})
+	return v, err
 }
 
 // deepProgress tells on stderr how far the check has come, at most every five
 // seconds, and where it could go on if it were ended here.
-func (c *cli) deepProgress() func(sqlstore.DeepCheck) {
+func (c *cli) deepProgress() func(control.DeepCheck) {
 	told := time.Now()
-	return func(at sqlstore.DeepCheck) {
+	return func(at control.DeepCheck) {
 		if c.progress == "none" || time.Since(told) < 5*time.Second {
 			return
 		}
@@ -108,18 +81,10 @@ func (c *cli) deepProgress() func(sqlstore.DeepCheck) {
 	}
 }
 
-func (c *cli) printVerified(v *verified) {
-	if c.json {
-		b, err := json.Marshal(v)
-		if err != nil { // plain values
-			panic(err)
-		}
-		c.printf("%s\n", b)
-		return
-	}
+func (c *cli) printVerified(v *control.Verified) {
 	printFindings(c.printf, v.Findings)
 	switch {
-	case v.damaged:
+	case v.Damaged:
 		c.notef("patra: the file of the database is damaged; nothing else was checked [damaged]\n" +
 			"next: put back a copy from before the damage; `patra harvest SOURCE` then goes on from there\n")
 	case v.Clean:
@@ -135,7 +100,7 @@ func (c *cli) printVerified(v *verified) {
 }
 
 // printFindings prints what was found, under the rule that is broken by it.
-func printFindings(printf func(string, ...any), found []sqlstore.Finding) {
+func printFindings(printf func(string, ...any), found []control.Finding) {
 	rule := ""
 	for _, f := range found {
 		if f.Rule != rule {

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
@@ -175,7 +176,7 @@ func mustSayClean(t *testing.T, out string, code int) {
 	t.Helper()
 	var v struct {
 		Clean    *bool
-		Findings []sqlstore.Finding
+		Findings []control.Finding
 		Exit     int
 	}
 	if err := json.Unmarshal([]byte(out), &v); err != nil {
@@ -212,7 +213,7 @@ func TestR83_DeepGoesOnWhereItStopped(t *testing.T) {
 	damage(1, 500, 501, 1100)
 	s := patratest.Open(t, "sqlite:"+path, sqlstore.Options{ReadOnly: true})
 	ctx, stop := context.WithCancel(t.Context())
-	found, at, err := s.VerifyBodies(ctx, 0, func(sqlstore.DeepCheck) { stop() })
+	found, at, err := s.VerifyBodies(ctx, 0, func(control.DeepCheck) { stop() })
 	if !interrupted(ctx, err) || at.Bodies != 500 || at.After != 500 || len(found) != 2 || found[0].Object != "version 1" || found[1].Object != "version 500" {
 		t.Errorf("%v, %+v, %v", found, at, err)
 	}

@@ -196,7 +196,7 @@ func TestR65_StopsWhereverItIsMet(t *testing.T) {
 				return err
 			},
 			"reconcile": func() error {
-				_, err := s.Control.Reconcile(t.Context(), reconcile.Request{Source: "generic"})
+				_, err := s.Control.Differences(t.Context(), reconcile.Request{Source: "generic"})
 				return err
 			},
 		} {

@@ -34,24 +34,25 @@ import (
 )
 
 var (
-	_ executor.Store    = (*sqlstore.Store)(nil)
-	_ planner.Store     = (*sqlstore.Store)(nil)
-	_ gate.StateStore   = (*sqlstore.Store)(nil)
-	_ executor.Upstream = (*upstream.Client)(nil)
-	_ planner.Upstream  = (*line.Line)(nil)
-	_ line.Store        = (*sqlstore.Store)(nil)
-	_ line.Upstream     = (*upstream.Client)(nil)
-	_ planner.Registry  = (*keyring.Keyed)(nil)
-	_ keyring.Contracts = (*registry.Registry)(nil)
-	_ registry.Store    = (*sqlstore.Store)(nil)
-	_ scheduler.Store   = (*sqlstore.Store)(nil)
-	_ scheduler.Sources = (*registry.Registry)(nil)
-	_ keyring.Store     = (*sqlstore.Store)(nil)
-	_ keyring.Vault     = (*vault.Vault)(nil)
-	_ control.Store     = (*sqlstore.Store)(nil)
-	_ control.Sources   = (*registry.Registry)(nil)
-	_ control.Contracts = (*keyring.Keyed)(nil)
-	_ control.Planner   = (*planner.Planner)(nil)
+	_ executor.Store      = (*sqlstore.Store)(nil)
+	_ planner.Store       = (*sqlstore.Store)(nil)
+	_ gate.StateStore     = (*sqlstore.Store)(nil)
+	_ executor.Upstream   = (*upstream.Client)(nil)
+	_ planner.Upstream    = (*line.Line)(nil)
+	_ line.Store          = (*sqlstore.Store)(nil)
+	_ line.Upstream       = (*upstream.Client)(nil)
+	_ planner.Registry    = (*keyring.Keyed)(nil)
+	_ keyring.Contracts   = (*registry.Registry)(nil)
+	_ registry.Store      = (*sqlstore.Store)(nil)
+	_ scheduler.Store     = (*sqlstore.Store)(nil)
+	_ scheduler.Sources   = (*registry.Registry)(nil)
+	_ keyring.Store       = (*sqlstore.Store)(nil)
+	_ keyring.Vault       = (*vault.Vault)(nil)
+	_ control.Store       = (*sqlstore.Store)(nil)
+	_ control.SchemaStore = (*sqlstore.Store)(nil)
+	_ control.Sources     = (*registry.Registry)(nil)
+	_ control.Contracts   = (*keyring.Keyed)(nil)
+	_ control.Planner     = (*planner.Planner)(nil)
 
 	_ upstream.Credentials = (*keyring.Ring)(nil)
 )
@@ -94,6 +95,24 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	}
 	led := registry.New(store, packs, map[string]string{"contact": cfg.Contact, "tool": cfg.Tool}, CheckSpec, cfg.Logger)
 	return Assemble(cfg, store, led, nil), nil
+}
+
+// Connect opens the database without a look at its schema. The caller closes it.
+func Connect(ctx context.Context, cfg Config) (*sqlstore.Store, error) {
+	cfg = cfg.withDefaults()
+	if !cfg.ReadOnly {
+		if err := MakeDataDir(cfg.DB); err != nil {
+			return nil, err
+		}
+	}
+	return sqlstore.Connect(ctx, cfg.DB, sqlstore.Options{Logger: cfg.Logger, ReadOnly: cfg.ReadOnly})
+}
+
+// Integrity checks the file of the database, where it is one, before anything else
+// is read from it.
+func Integrity(ctx context.Context, cfg Config) ([]control.Finding, error) {
+	cfg = cfg.withDefaults()
+	return sqlstore.Integrity(ctx, cfg.DB, sqlstore.Options{Logger: cfg.Logger})
 }
 
 // Assemble builds a node from an open store and contracts. transport, if

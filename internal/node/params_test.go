@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
@@ -100,7 +101,7 @@ func TestQuery_ParamsReachTheSource(t *testing.T) {
 	store := patratest.Open(t, patratest.SQLite.DSN(t), sqlstore.Options{Logger: patratest.Logger(t)})
 	packs := map[string]registry.Pack{"generic": patratest.TextPack(t, "generic.yaml", []byte(paramPack), nil)}
 	n := node.Assemble(node.Config{Logger: patratest.Logger(t)}, store, registry.NewStatic(packs, nil), patratest.Direct{Handler: w})
-	report, err := n.Harvest(t.Context(), node.HarvestRequest{
+	report, err := n.Control.Harvest(t.Context(), control.HarvestRequest{
 		Source: "generic", BaseURL: "http://oracle/generic",
 		Query: `type:review type:letter jo:"Acta A" jo:"Acta B" pubdate:2024-02-01..2024-02-29`,
 	})

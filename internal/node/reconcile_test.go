@@ -30,7 +30,7 @@ func TestReconcile_FindsAndMendsWhatWasShownLate(t *testing.T) {
 			req := reconcile.Request{Source: code, BaseURL: r.Base + "/" + code}
 			compare := func() reconcile.Result {
 				t.Helper()
-				res, err := r.Node.Control.Reconcile(t.Context(), req)
+				res, err := r.Node.Control.Differences(t.Context(), req)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -106,7 +106,7 @@ func TestReconcile_SaysWhyNot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 10, LimitRPS: -1}, Packs: map[string]registry.Pack{"crossref": tweak(c.tweak)}})
 			c.req.Source, c.req.BaseURL = "crossref", r.Base+"/crossref"
-			_, err := r.Node.Control.Reconcile(t.Context(), c.req)
+			_, err := r.Node.Control.Differences(t.Context(), c.req)
 			if err == nil || !c.is(err) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v", err)
 			}
@@ -141,7 +141,7 @@ func TestReconcile_FirstPageCountsToo(t *testing.T) {
 	r.MustHarvest("crossref")
 	end := time.Date(2026, 3, 10, 14, 0, 0, 0, time.UTC)
 	for step, want := range map[time.Duration]int{24 * time.Hour: 3, 7 * 24 * time.Hour: 1, 6 * time.Hour: 9} {
-		res, err := r.Node.Control.Reconcile(t.Context(), reconcile.Request{
+		res, err := r.Node.Control.Differences(t.Context(), reconcile.Request{
 			Source: "crossref", BaseURL: r.Base + "/crossref", Step: step, From: end.Add(-2 * 24 * time.Hour), To: end,
 		})
 		if err != nil {
@@ -172,7 +172,7 @@ func TestReconcile_OnlyWhatIsProven(t *testing.T) {
 	if _, err := r.Node.Planner.Plan(t.Context(), harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: r.Base + "/crossref"}); err != nil {
 		t.Fatal(err)
 	}
-	res, err := r.Node.Control.Reconcile(t.Context(), reconcile.Request{Source: "crossref", BaseURL: r.Base + "/crossref"})
+	res, err := r.Node.Control.Differences(t.Context(), reconcile.Request{Source: "crossref", BaseURL: r.Base + "/crossref"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,19 +195,19 @@ func TestReconcile_SeesBackfilledHistory(t *testing.T) {
 	day := 24 * time.Hour
 	from := first.Add(-20 * day).Truncate(day)
 	req := reconcile.Request{Source: "crossref", BaseURL: r.Base + "/crossref", From: from, To: first.Truncate(day)}
-	if _, err := r.Node.Control.Reconcile(t.Context(), req); !errors.Is(err, reconcile.ErrNothingProven) {
+	if _, err := r.Node.Control.Differences(t.Context(), req); !errors.Is(err, reconcile.ErrNothingProven) {
 		t.Fatalf("before it was read: %v", err)
 	}
 	fill := control.HarvestRequest{Source: "crossref", Operation: harvest.Backfill, Activity: "history", From: from, To: first, BaseURL: req.BaseURL}
 	if rep, err := r.Node.Control.Harvest(t.Context(), fill); err != nil || rep.Status != "COMPLETED" || rep.Records.Inserted == 0 {
 		t.Fatalf("%+v, %v", rep, err)
 	}
-	res, err := r.Node.Control.Reconcile(t.Context(), req)
+	res, err := r.Node.Control.Differences(t.Context(), req)
 	if err != nil || len(res.Windows) != 20 || len(res.Differing()) != 0 {
 		t.Fatalf("%d windows, differing %v, %v", len(res.Windows), res.Differing(), err)
 	}
 	req.To = time.Time{}
-	if res, err = r.Node.Control.Reconcile(t.Context(), req); err != nil || len(res.Windows) < 50 || len(res.Differing()) != 0 {
+	if res, err = r.Node.Control.Differences(t.Context(), req); err != nil || len(res.Windows) < 50 || len(res.Differing()) != 0 {
 		t.Fatalf("both together: %d windows, differing %v, %v", len(res.Windows), res.Differing(), err)
 	}
 
@@ -224,7 +224,7 @@ func TestReconcile_SeesBackfilledHistory(t *testing.T) {
 		WHERE s.window_from<=? AND s.window_to>? LIMIT 1`, late.Format("2006-01-02 15:04:05.000000"), late.Format("2006-01-02 15:04:05.000000")); err != nil {
 		t.Fatal(err)
 	}
-	if res, err = r.Node.Control.Reconcile(t.Context(), req); err != nil {
+	if res, err = r.Node.Control.Differences(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
 	diff := res.Differing()

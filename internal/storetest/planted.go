@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
 )
 
 // furnish fills a store with one of everything: a plan done, cut and partly
@@ -235,9 +235,9 @@ func orphans(l *Lab) {
 // in turn: the deep check names it, and nothing else.
 func spoiltBodies(l *Lab) {
 	l.furnish()
-	deep := func() (found []string, at sqlstore.DeepCheck) {
+	deep := func() (found []string, at control.DeepCheck) {
 		l.Helper()
-		list, at, err := l.Store.VerifyBodies(l.ctx(), 0, func(sqlstore.DeepCheck) {})
+		list, at, err := l.Store.VerifyBodies(l.ctx(), 0, func(control.DeepCheck) {})
 		if err != nil {
 			l.Fatal(err)
 		}

@@ -1,7 +1,13 @@
 package control
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 	"time"
+	"unicode/utf8"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
@@ -30,4 +36,92 @@ type Exported struct {
 	Batch                harvest.BatchID
 	MappingVersion       string
 	FetchedAt            time.Time
+}
+
+// Exporting writes the records of a query out.
+type Exporting struct {
+	store RecordStore
+	query ExportQuery
+	// Count is how many were written.
+	Count int64
+}
+
+// Export makes ready to write records out.
+func (c *Control) Export(ctx context.Context, q ExportQuery) (*Exporting, error) {
+	if err := c.known(ctx, q.Provenance); err != nil {
+		return nil, err
+	}
+	return &Exporting{store: c.store, query: q}, nil
+}
+
+// WriteJSONL writes one record per line, in the order of source, type and id.
+func (x *Exporting) WriteJSONL(ctx context.Context, w io.Writer) error {
+	return x.store.Export(ctx, x.query, func(e *Exported) error {
+		x.Count++
+		return writeLine(w, e)
+	})
+}
+
+// ExportLine is one line of JSONL. The record as it came is a string that holds
+// exactly its bytes, JSON included: embedded as a value it would lose its white
+// space, and with it the hash.
+type ExportLine struct {
+	Source     string          `json:"source"`
+	Type       string          `json:"type"`
+	ID         string          `json:"id"`
+	Status     string          `json:"status"`
+	MergedInto string          `json:"merged_into,omitempty"`
+	Revision   int64           `json:"revision"`
+	UpdatedAt  *Time           `json:"updated_at,omitempty"`
+	RawSHA256  string          `json:"raw_sha256"`
+	Fields     json.RawMessage `json:"fields"`
+	Provenance ExportOrigin    `json:"provenance"`
+	Raw        *string         `json:"raw,omitempty"`
+	RawBase64  []byte          `json:"raw_base64,omitempty"` // bytes that are not UTF-8
+}
+
+// ExportOrigin is where a record came from, down to the page.
+type ExportOrigin struct {
+	Plan           int64  `json:"plan"`
+	Slice          int64  `json:"slice"`
+	Task           int64  `json:"task"`
+	Run            int64  `json:"run"`
+	Batch          int64  `json:"batch"`
+	MappingVersion string `json:"mapping_version"`
+	FetchedAt      Time   `json:"fetched_at"`
+}
+
+func writeLine(w io.Writer, e *Exported) error {
+	line := ExportLine{
+		Source: e.Provenance, Type: e.Type, ID: e.ID, Status: string(e.Status), MergedInto: e.MergedInto,
+		Revision: e.Revision, RawSHA256: e.RawSHA256, Fields: e.Fields,
+		Provenance: ExportOrigin{int64(e.Plan), int64(e.Slice), int64(e.Task), int64(e.Run), int64(e.Batch), e.MappingVersion, Time(e.FetchedAt)},
+	}
+	if !e.UpdatedAt.IsZero() {
+		line.UpdatedAt = new(Time(e.UpdatedAt))
+	}
+	switch {
+	case e.Raw == nil:
+	case utf8.Valid(e.Raw):
+		line.Raw = new(string(e.Raw))
+	default:
+		line.RawBase64 = e.Raw
+	}
+	b, err := marshalPlain(line)
+	if err != nil {
+		return fmt.Errorf("record %s %s: %w", e.Provenance, e.ID, err)
+	}
+	_, err = w.Write(append(b, '\n'))
+	return err
+}
+
+// marshalPlain is json.Marshal that leaves <, > and & as they are.
+func marshalPlain(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -19,6 +19,7 @@ type Store interface {
 	AuditStore
 	RunStore
 	RecordStore
+	VerifyStore
 	reconcile.Store
 	// Coverage is what of each namespace of a source is proven complete.
 	Coverage(ctx context.Context, provenance string) ([]Coverage, error)
@@ -88,6 +89,24 @@ type RecordStore interface {
 	Export(ctx context.Context, q ExportQuery, f func(*Exported) error) error
 }
 
+// VerifyStore holds what is kept against its own rules. It only reads.
+type VerifyStore interface {
+	Verify(ctx context.Context) ([]Finding, error)
+	// VerifyBodies holds every stored body behind a version against its hash. It
+	// calls progress now and then, and returns how far it came however it ends.
+	VerifyBodies(ctx context.Context, after int64, progress func(DeepCheck)) ([]Finding, DeepCheck, error)
+	// DSN is where it is kept, without a password.
+	DSN() string
+}
+
+// SchemaStore is a database whose schema was not looked at yet. Migrate returns the
+// versions it applied.
+type SchemaStore interface {
+	DSN() string
+	Schema(ctx context.Context) (have, need int64, err error)
+	Migrate(ctx context.Context) ([]int64, error)
+}
+
 // AuditStore writes a line of the audit, and reads the newest about an object, or
 // about everything: all of them, or what people did.
 type AuditStore interface {
@@ -99,6 +118,9 @@ type AuditStore interface {
 // Sources knows which sources there are.
 type Sources interface {
 	Codes(ctx context.Context) ([]string, error)
+	// Preview lets it leave no lines about how contracts were picked: nothing
+	// comes of them.
+	Preview()
 }
 
 // Contracts knows the contract of a source in force now.
@@ -106,9 +128,12 @@ type Contracts interface {
 	Select(ctx context.Context, code string, op harvest.Operation, query string) (source.Contract, error)
 }
 
-// Planner plans what a trigger asks for.
+// Planner plans what a trigger asks for: at once, or first shown and then applied
+// by the token of what was shown.
 type Planner interface {
 	Plan(ctx context.Context, t harvest.Trigger) (planner.Planned, error)
+	Preview(ctx context.Context, t harvest.Trigger) (planner.Preview, error)
+	Apply(ctx context.Context, token string, t harvest.Trigger) (planner.Planned, error)
 }
 
 // QuietHours tells until when an operation of a source is to be left alone, if it is.

@@ -3,6 +3,7 @@ package control
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/problem"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // BadLine is a line that holds no id of a source.
@@ -44,9 +46,118 @@ func (e *BadLinesError) Problem() problem.Problem {
 	}
 }
 
-// ReadIDs reads ids of a source, one a line, into the form records have: blank
+// RefreshRequest says which records of a source are read again. One of IDs,
+// OlderThan, MappingChanged and Signals is given.
+type RefreshRequest struct {
+	Source string
+	// IDs are those of the records, one a line.
+	IDs io.Reader
+	// OlderThan takes records last seen longer ago, such as 90d or PT12H.
+	OlderThan string
+	// MappingChanged takes records made by another mapping than the one in force.
+	MappingChanged bool
+	// Signals takes what notices, quarantine and ids without details point to.
+	Signals bool
+	// Max takes at most so many, those longest not seen first; 0: all.
+	Max int
+	// Activity is its name; empty: made from what is asked for and the date, so
+	// that the same wish on the same day is the same activity.
+	Activity string
+	BaseURL  string
+	Watch    *Watch
+}
+
+// ErrNoIDs says that a list of ids is empty.
+var ErrNoIDs = errors.New("no id was given")
+
+// Refresh reads records again by their ids. It freezes which ones, then asks the
+// source for each of them once, in an activity of its own.
+func (c *Control) Refresh(ctx context.Context, req RefreshRequest) (*Report, error) {
+	pick, activity, err := c.pick(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return c.Harvest(ctx, HarvestRequest{
+		Source: req.Source, Operation: harvest.Update, Activity: activity, Pick: pick, BaseURL: req.BaseURL, Watch: req.Watch,
+	})
+}
+
+// RefreshPreview is how many records would be read again, and what that would cost.
+type RefreshPreview struct {
+	Source    string            `json:"source"`
+	Operation harvest.Operation `json:"operation"`
+	Activity  string            `json:"activity"`
+	Records   int64             `json:"expected_records"`
+	Slices    int               `json:"slices"`
+	Requests  int64             `json:"requests"`
+	Seconds   float64           `json:"duration_seconds"`
+	Noop      bool              `json:"noop"`
+	Reason    string            `json:"reason,omitempty"`
+	Duration  time.Duration     `json:"-"`
+	Quotas    []QuotaShare      `json:"-"`
+}
+
+// PreviewRefresh tells what [Control.Refresh] would read. Nothing is asked.
+func (c *Control) PreviewRefresh(ctx context.Context, req RefreshRequest) (RefreshPreview, error) {
+	pick, activity, err := c.pick(ctx, req)
+	if err != nil {
+		return RefreshPreview{}, err
+	}
+	c.leaveNoTrace()
+	p, err := c.planner.Preview(ctx, harvest.Trigger{Provenance: req.Source, Operation: harvest.Update, Activity: activity, Pick: pick})
+	if err != nil {
+		return RefreshPreview{}, err
+	}
+	return RefreshPreview{
+		Source: req.Source, Operation: harvest.Update, Activity: activity, Records: p.Expected, Slices: len(p.Slices), Requests: p.Requests,
+		Seconds: p.Duration.Seconds(), Noop: p.Noop, Reason: p.Reason, Duration: p.Duration, Quotas: quotasOf(p),
+	}, nil
+}
+
+// pick is what a request asks for, and the name of the activity.
+func (c *Control) pick(ctx context.Context, req RefreshRequest) (p harvest.CandidatePick, activity string, err error) {
+	now, err := c.store.Now(ctx)
+	if err != nil {
+		return p, "", err
+	}
+	p.Max = req.Max
+	kind := ""
+	switch {
+	case req.IDs != nil:
+		p.IDs, err = c.readIDs(ctx, req.Source, req.IDs)
+		if err != nil {
+			return p, "", err
+		}
+		if len(p.IDs) == 0 {
+			return p, "", ErrNoIDs
+		}
+		kind = "ids-" + harvest.HashKey(p.IDs...)[:16]
+	case req.OlderThan != "":
+		ago, err := source.ParseDuration(req.OlderThan)
+		if err != nil {
+			return p, "", err
+		}
+		p.SeenBefore = now.Add(-ago)
+		kind = "older-than-" + strings.ToLower(req.OlderThan)
+	case req.MappingChanged:
+		p.MappingChanged = true
+		kind = "mapping-changed"
+	default:
+		p.Signals = true
+		kind = "signals"
+	}
+	if req.Activity != "" {
+		return p, req.Activity, nil
+	}
+	if req.Max > 0 {
+		kind += fmt.Sprintf("-max-%d", req.Max)
+	}
+	return p, "refresh-" + kind + "-" + now.Format(time.DateOnly), nil
+}
+
+// readIDs reads ids of a source, one a line, into the form records have: blank
 // lines and repetitions are left out, a line that holds no id is a [BadLinesError].
-func (c *Control) ReadIDs(ctx context.Context, code string, r io.Reader) ([]string, error) {
+func (c *Control) readIDs(ctx context.Context, code string, r io.Reader) ([]string, error) {
 	con, err := c.contracts.Select(ctx, code, harvest.Update, "")
 	if err != nil {
 		return nil, err
@@ -77,10 +188,4 @@ func (c *Control) ReadIDs(ctx context.Context, code string, r io.Reader) ([]stri
 		return nil, &BadLinesError{Source: code, Lines: bad}
 	}
 	return out, nil
-}
-
-// Ago is an instant by the store's clock.
-func (c *Control) Ago(ctx context.Context, d time.Duration) (time.Time, error) {
-	now, err := c.store.Now(ctx)
-	return now.Add(-d), err
 }

@@ -310,7 +310,7 @@ func TestR9_EachFrozenIDIsCheckedOnce(t *testing.T) {
 		r := newRefresher(t, m, s)
 		frozen := r.all()
 		r.pass(time.Hour)
-		now, err := r.Node.Control.Ago(t.Context(), 0)
+		now, err := r.Node.Store.Now(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

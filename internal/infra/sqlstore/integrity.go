@@ -9,13 +9,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/papertrace/patra/internal/app/control"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // Integrity is SQLite's own check of the whole file: pages, rows, and that every
 // index holds what its table does. It comes before anything else is read, a
 // schema too, that damage may have spoilt. A server looks after its files itself.
-func Integrity(ctx context.Context, dsn string, o Options) ([]Finding, error) {
+func Integrity(ctx context.Context, dsn string, o Options) ([]control.Finding, error) {
 	if !strings.HasPrefix(dsn, "sqlite:") {
 		return nil, nil
 	}
@@ -32,9 +33,9 @@ func Integrity(ctx context.Context, dsn string, o Options) ([]Finding, error) {
 	if err != nil {
 		return nil, fmt.Errorf("check the file of the database: %w", err)
 	}
-	var found []Finding
+	var found []control.Finding
 	for _, line := range lines {
-		found = append(found, Finding{Invariant: "FILE", Rule: "the file of the database is sound", Object: strings.TrimPrefix(dsn, "sqlite:"), Detail: line})
+		found = append(found, control.Finding{Invariant: "FILE", Rule: "the file of the database is sound", Object: strings.TrimPrefix(dsn, "sqlite:"), Detail: line})
 	}
 	return found, nil
 }
@@ -58,16 +59,6 @@ func (s *Store) integrity(ctx context.Context) ([]string, error) {
 	return lines, err
 }
 
-// DeepCheck is how far [Store.VerifyBodies] has come.
-type DeepCheck struct {
-	// Bodies were unpacked and compared, of quarantined items too.
-	Bodies int64 `json:"bodies"`
-	// After is the version up to which all were: the next check may begin there.
-	After int64 `json:"after"`
-	// Of is the newest version there is.
-	Of int64 `json:"of"`
-}
-
 // bodiesPerRead is how many rows one statement reads, so that no snapshot stands
 // in the way of those who write for long.
 const bodiesPerRead = 500
@@ -76,9 +67,9 @@ const bodiesPerRead = 500
 // what is quarantined, then of the versions of records above after. It calls
 // progress now and then, and when it ends, however it ends: what it returns then
 // says where to go on.
-func (s *Store) VerifyBodies(ctx context.Context, after int64, progress func(DeepCheck)) ([]Finding, DeepCheck, error) {
+func (s *Store) VerifyBodies(ctx context.Context, after int64, progress func(control.DeepCheck)) ([]control.Finding, control.DeepCheck, error) {
 	v := &verifier{ctx: ctx, s: s, inv: "RAW", rule: "what is stored of an item is what came"}
-	at := DeepCheck{After: after}
+	at := control.DeepCheck{After: after}
 	if err := s.r.QueryRowContext(ctx, `SELECT COALESCE(MAX(id),0) FROM ing_record_version`).Scan(&at.Of); err != nil {
 		return nil, at, fmt.Errorf("verify bodies: %w", err)
 	}
@@ -132,7 +123,7 @@ func (s *Store) eachBody(ctx context.Context, after int64, f func(body), read fu
 }
 
 // compare unpacks a body and holds it against its hash.
-func (v *verifier) compare(what string, b body, at *DeepCheck) {
+func (v *verifier) compare(what string, b body, at *control.DeepCheck) {
 	at.Bodies++
 	object := fmt.Sprintf("%s %d", what, b.id)
 	raw, err := unpack(b.packed)

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/storetest"
 )
@@ -68,7 +68,7 @@ func TestR32_TooLargeIsQuarantined(t *testing.T) {
 		t.Errorf("revision %d", n)
 	}
 	l.MustVerify()
-	findings, _, err := l.Store.VerifyBodies(t.Context(), 0, func(sqlstore.DeepCheck) {})
+	findings, _, err := l.Store.VerifyBodies(t.Context(), 0, func(control.DeepCheck) {})
 	if err != nil || len(findings) > 0 {
 		t.Errorf("deep check: %v, %v", findings, err)
 	}

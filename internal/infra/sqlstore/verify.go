@@ -8,18 +8,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
-
-// Finding is a place where the store breaks one of its invariants. Invariant is
-// a code for programs, Rule says in words what should hold.
-type Finding struct {
-	Invariant string `json:"invariant"`
-	Rule      string `json:"rule"`
-	Object    string `json:"object"`
-	Detail    string `json:"detail"`
-}
 
 // maxFindings bounds what one invariant reports; a broken store would
 // otherwise list every row.
@@ -33,13 +25,13 @@ type verifier struct {
 	inv  string
 	rule string
 	n    int
-	list []Finding
+	list []control.Finding
 }
 
 // Verify is the integrity check: invariants I1 to I10 and orphans (C11), which
 // docs/rulings.md explains. It only reads, all of it from one snapshot where the database
 // can give one.
-func (s *Store) Verify(ctx context.Context) ([]Finding, error) {
+func (s *Store) Verify(ctx context.Context) ([]control.Finding, error) {
 	t, err := s.patient(s.r.DB).BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: snapshotLevel(s.d)})
 	if err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
@@ -80,7 +72,7 @@ func snapshotLevel(d *dialect) sql.IsolationLevel {
 
 func (v *verifier) report(object, format string, args ...any) {
 	if v.n++; v.n <= maxFindings {
-		v.list = append(v.list, Finding{Invariant: v.inv, Rule: v.rule, Object: object, Detail: fmt.Sprintf(format, args...)})
+		v.list = append(v.list, control.Finding{Invariant: v.inv, Rule: v.rule, Object: object, Detail: fmt.Sprintf(format, args...)})
 	}
 }
 
