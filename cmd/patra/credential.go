@@ -7,17 +7,12 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/app/keyring"
-	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/infra/vault"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -57,10 +52,12 @@ const onCommandLine = "a secret does not belong on the command line: every user 
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(,[A-Za-z_][A-Za-z0-9_]*)*$`)
 
-// offer reads what the flags point at. Nothing given is repeated in an error:
-// it may be a secret in the wrong place.
-func (s *secretFlags) offer(cmd *cobra.Command, cred source.Credential) (keyring.Offer, error) {
-	o := keyring.Offer{Credential: cred}
+// offer reads what the flags say. Nothing given is repeated in an error: it may be
+// a secret in the wrong place.
+func (s *secretFlags) offer(cmd *cobra.Command, cred source.Credential) (control.SecretOffer, error) {
+	var o control.SecretOffer
+	o.Credential = cred
+	o.Later = s.later
 	bad := func(text string) error { return &usageError{cmd: cmd.CommandPath(), err: errors.New(text)} }
 	if cmd.Flags().Changed("value") {
 		return o, bad(onCommandLine)
@@ -91,13 +88,6 @@ func (s *secretFlags) offer(cmd *cobra.Command, cred source.Credential) (keyring
 		}
 		o.Credential.Secret = source.SecretRef{Kind: source.SecretFile, Ref: path}
 	}
-	_, err := vault.New(nil).Resolve(o.Credential)
-	switch {
-	case errors.Is(err, vault.ErrAbsent) && !s.later:
-		return o, bad("there is no secret at that place now; if there will be where patra runs, say --later")
-	case err != nil && !errors.Is(err, vault.ErrAbsent): // what is there would never do
-		return o, bad(err.Error())
-	}
 	return o, nil
 }
 
@@ -119,8 +109,8 @@ func (s *keyChange) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.reason, "reason", "", "why, for the audit")
 }
 
-func (s *keyChange) order(c *cli) keyring.Order {
-	return keyring.Order{Audit: c.audit(s.reason), DryRun: s.dryRun}
+func (s *keyChange) order(c *cli, cmd *cobra.Command, code string) control.CredentialOrder {
+	return control.CredentialOrder{By: c.by(s.reason), Source: code, DryRun: s.dryRun, Help: cmd.CommandPath() + " --help"}
 }
 
 // named wants the source and the name of a credential. What is too much is not
@@ -153,23 +143,20 @@ func (c *cli) credentialSetCmd() *cobra.Command {
 		Args: named,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cred := source.Credential{Pool: args[0], Name: args[1], Endpoint: endpoint, Scope: source.ScopeSource, Preferred: prefer, Weight: weight}
-			op := harvest.Harvest
 			if task != "" {
-				var ok bool
-				if op, ok = harvest.ParseOperation(task); !ok {
+				op, ok := harvest.ParseOperation(task)
+				if !ok {
 					return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--task %q is none of harvest, backfill and update", task)}
 				}
-				cred.Scope, cred.Task = source.ScopeTask, op
+				cred.Scope = source.ScopeTask
+				cred.Task = op
 			}
 			offer, err := secret.offer(cmd, cred)
 			if err != nil {
 				return err
 			}
-			return c.changeCredentials(cmd.Context(), args[0], change.dryRun, func(n *node.Node) ([]source.CredentialChange, error) {
-				if err := useful(cmd, n, offer, op); err != nil {
-					return nil, err
-				}
-				return n.Keys.Set(cmd.Context(), offer, change.order(c))
+			return c.changeCredentials(cmd.Context(), func(ctl *control.Control) (control.CredentialChanges, error) {
+				return ctl.SetCredential(cmd.Context(), offer, change.order(c, cmd, args[0]))
 			})
 		},
 	}
@@ -182,44 +169,6 @@ func (c *cli) credentialSetCmd() *cobra.Command {
 	f.IntVar(&weight, "weight", 1, "its share among keys that take turns")
 	f.BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
-}
-
-// useful refuses a credential that no request would ever use.
-func useful(cmd *cobra.Command, n *node.Node, o keyring.Offer, op harvest.Operation) error {
-	cred := o.Credential
-	con, err := n.Registry.Contract(cmd.Context(), cred.Pool, op)
-	if err != nil {
-		return err
-	}
-	if con.Spec.Auth == nil {
-		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("source %s declares no auth, so nothing would use a credential; add an auth part to its pack first", cred.Pool)}
-	}
-	var names []string
-	for _, p := range source.Purposes() {
-		if e := con.Spec.Endpoint(p); e != nil {
-			names = append(names, e.Name)
-		}
-	}
-	if cred.Endpoint != "" && !slices.Contains(names, cred.Endpoint) {
-		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("source %s has no endpoint %q; known: %s", cred.Pool, cred.Endpoint, strings.Join(names, ", "))}
-	}
-	return fitting(cmd, con.Spec, o)
-}
-
-// fitting refuses a credential with more or fewer secrets than the source sends.
-// One that cannot be read yet is believed.
-func fitting(cmd *cobra.Command, spec *source.Spec, o keyring.Offer) error {
-	secret := o.Secret
-	if secret.Empty() {
-		var err error
-		if secret, err = vault.New(nil).Resolve(o.Credential); err != nil {
-			return nil //nolint:nilerr // there was --later
-		}
-	}
-	if err := spec.Auth.Fits(secret); err != nil {
-		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s: %w", o.Credential.Pool, err)}
-	}
-	return nil
 }
 
 func (c *cli) credentialRotateCmd() *cobra.Command {
@@ -243,22 +192,16 @@ func (c *cli) credentialRotateCmd() *cobra.Command {
 				if len(args) != 1 || secret != (secretFlags{}) {
 					return &usageError{cmd: cmd.CommandPath(), err: errors.New("--reseal takes a source and no secret")}
 				}
-				return c.changeCredentials(cmd.Context(), args[0], change.dryRun, func(n *node.Node) ([]source.CredentialChange, error) {
-					return n.Keys.Reseal(cmd.Context(), args[0], change.order(c))
+				return c.changeCredentials(cmd.Context(), func(ctl *control.Control) (control.CredentialChanges, error) {
+					return ctl.ResealCredentials(cmd.Context(), change.order(c, cmd, args[0]))
 				})
 			}
 			offer, err := secret.offer(cmd, source.Credential{Pool: args[0], Name: args[1]})
 			if err != nil {
 				return err
 			}
-			return c.changeCredentials(cmd.Context(), args[0], change.dryRun, func(n *node.Node) ([]source.CredentialChange, error) {
-				con, err := n.Registry.Contract(cmd.Context(), args[0], harvest.Harvest)
-				if err == nil && con.Spec.Auth != nil { // else whoever uses it will tell
-					if err := fitting(cmd, con.Spec, offer); err != nil {
-						return nil, err
-					}
-				}
-				return n.Keys.Rotate(cmd.Context(), offer, change.order(c))
+			return c.changeCredentials(cmd.Context(), func(ctl *control.Control) (control.CredentialChanges, error) {
+				return ctl.RotateCredential(cmd.Context(), offer, change.order(c, cmd, args[0]))
 			})
 		},
 	}
@@ -276,8 +219,8 @@ func (c *cli) credentialDisableCmd() *cobra.Command {
 		Short: "Take a credential out of use at once",
 		Args:  named,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.changeCredentials(cmd.Context(), args[0], change.dryRun, func(n *node.Node) ([]source.CredentialChange, error) {
-				return n.Keys.Disable(cmd.Context(), args[0], args[1], change.order(c))
+			return c.changeCredentials(cmd.Context(), func(ctl *control.Control) (control.CredentialChanges, error) {
+				return ctl.DisableCredential(cmd.Context(), args[1], change.order(c, cmd, args[0]))
 			})
 		},
 	}
@@ -287,29 +230,26 @@ func (c *cli) credentialDisableCmd() *cobra.Command {
 }
 
 // changeCredentials makes a change and says what was done.
-func (c *cli) changeCredentials(ctx context.Context, pool string, dryRun bool, do func(*node.Node) ([]source.CredentialChange, error)) error {
-	return c.withNode(ctx, func(ctx context.Context, n *node.Node) error {
-		// A shipped source that nobody has used yet is put into the registry here.
-		if _, err := n.Registry.Contents(ctx, pool); err != nil {
-			return err
-		}
-		done, err := do(n)
+func (c *cli) changeCredentials(ctx context.Context, do func(*control.Control) (control.CredentialChanges, error)) error {
+	return c.changing(ctx, func(ctl *control.Control) error {
+		done, err := do(ctl)
 		if err != nil {
 			return err
 		}
-		return c.show(map[string]any{"source": pool, "dry_run": dryRun, "changes": done}, func() { c.printChanges(pool, dryRun, done) })
+		return c.show(done, func() { c.printChanges(done) })
 	})
 }
 
-func (c *cli) printChanges(pool string, dryRun bool, done []source.CredentialChange) {
+func (c *cli) printChanges(done control.CredentialChanges) {
+	pool := done.Source
 	would := ""
-	if dryRun {
+	if done.DryRun {
 		would = "would be "
 	}
-	if len(done) == 0 {
+	if len(done.Changes) == 0 {
 		c.printf("nothing to change\n")
 	}
-	for _, ch := range done {
+	for _, ch := range done.Changes {
 		switch {
 		case ch.Add != nil:
 			c.printf("%s: credential %s %sset (%s), for %s only\n", pool, ch.Add.Name, would, where(ch.Add.Secret), strings.Join(ch.Add.Origins, ", "))
@@ -334,27 +274,6 @@ func where(r source.SecretRef) string {
 	return strings.ToLower(string(r.Kind)) + " " + r.Ref
 }
 
-// credentialLine is a credential as it is shown: where its secret is, never what.
-type credentialLine struct {
-	source.Credential
-	State string `json:"state"`
-}
-
-// state says in a word what a credential is good for at an instant.
-func state(c source.Credential, now time.Time) string {
-	switch {
-	case !c.To.IsZero() && !c.To.After(now):
-		return "ENDED"
-	case c.Status == source.CredentialDisabled:
-		return "DISABLED"
-	case c.From.After(now):
-		return "FUTURE"
-	case c.Resting(now):
-		return "RESTING"
-	}
-	return "ACTIVE"
-}
-
 func (c *cli) credentialListCmd() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
@@ -371,8 +290,12 @@ func (c *cli) credentialListCmd() *cobra.Command {
 			if len(args) == 1 {
 				pool = args[0]
 			}
-			return c.withReader(cmd.Context(), func(ctx context.Context, n *node.Node) error {
-				return c.listCredentials(ctx, n, pool, all)
+			return c.reading(cmd.Context(), func(ctl *control.Control) error {
+				list, err := ctl.Credentials(cmd.Context(), pool, all)
+				if err != nil {
+					return err
+				}
+				return c.show(list, func() { c.printCredentials(list.Credentials) })
 			})
 		},
 	}
@@ -381,44 +304,7 @@ func (c *cli) credentialListCmd() *cobra.Command {
 	return cmd
 }
 
-// listCredentials shows the credentials of a source, or of all.
-func (c *cli) listCredentials(ctx context.Context, n *node.Node, pool string, all bool) error {
-	if pool != "" {
-		if err := c.known(ctx, n, pool); err != nil {
-			return err
-		}
-	}
-	creds, now, err := n.Keys.List(ctx, pool)
-	if err != nil {
-		return err
-	}
-	lines := []credentialLine{}
-	for _, cred := range creds {
-		if s := state(cred, now); all || s != "ENDED" {
-			lines = append(lines, credentialLine{cred, s})
-		}
-	}
-	return c.show(map[string]any{"credentials": lines}, func() { c.printCredentials(lines) })
-}
-
-// known refuses a source that is nowhere described.
-func (c *cli) known(ctx context.Context, n *node.Node, code string) error {
-	codes, err := n.Registry.Codes(ctx)
-	if err != nil {
-		return err
-	}
-	if !slices.Contains(codes, code) {
-		return &registry.UnknownSourceError{Code: code, Known: codes}
-	}
-	return nil
-}
-
-// credentialFamilies are the families of what a credential is good for.
-var credentialFamilies = map[string]control.Family{
-	"ACTIVE": control.OK, "RESTING": control.Waiting, "FUTURE": control.Waiting, "DISABLED": control.Off, "ENDED": control.Off,
-}
-
-func (c *cli) printCredentials(lines []credentialLine) {
+func (c *cli) printCredentials(lines []control.CredentialRow) {
 	if len(lines) == 0 {
 		c.notef("no credentials; patra credential set SOURCE NAME --env VAR\n")
 		return
@@ -439,11 +325,11 @@ func (c *cli) printCredentials(lines []credentialLine) {
 			aim = append(aim, "all")
 		}
 		state := l.State
-		if state == "RESTING" {
+		if state == control.CredentialResting {
 			state += " until " + control.Time(l.RefusedUntil.Truncate(time.Second)).String()
 		}
 		rows = append(rows, []any{
-			l.Pool, l.Name, strings.Join(aim, ", "), where(l.Secret), withGlyph(state, credentialFamilies[l.State]), control.Time(l.From.Truncate(time.Second)),
+			l.Pool, l.Name, strings.Join(aim, ", "), where(l.Secret), withGlyph(state, control.CredentialFamily(l.State)), control.Time(l.From.Truncate(time.Second)),
 		})
 	}
 	c.table([]column{

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
-	"github.com/papertrace/patra/internal/app/keyring"
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -27,38 +25,31 @@ func (c *cli) credentialAllowCmd() *cobra.Command {
 		Args: oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			usage := func(err error) error { return &usageError{cmd: cmd.CommandPath(), err: err} }
-			p := keyring.Permission{Pool: args[0], Withdraw: withdraw}
+			var grants []source.Grant
 			for _, address := range origins {
 				o := source.Origin(address)
 				if o == "" {
 					return usage(fmt.Errorf("--origin %q is not an http or https address", address))
 				}
-				p.Grants = append(p.Grants, source.Grant{Kind: source.GrantOrigin, Value: o})
+				grants = append(grants, source.Grant{Kind: source.GrantOrigin, Value: o})
 			}
 			for _, code := range pools {
-				p.Grants = append(p.Grants, source.Grant{Kind: source.GrantPool, Value: code})
+				grants = append(grants, source.Grant{Kind: source.GrantPool, Value: code})
 			}
 			for _, code := range rates {
-				p.Grants = append(p.Grants, source.Grant{Kind: source.GrantRate, Value: code})
+				grants = append(grants, source.Grant{Kind: source.GrantRate, Value: code})
 			}
-			if len(p.Grants) == 0 {
+			if len(grants) == 0 {
 				if withdraw {
 					return usage(errors.New("say what is withdrawn: --origin, --pool-for or --rate-for"))
 				}
-				return c.withReader(cmd.Context(), func(ctx context.Context, n *node.Node) error {
-					return c.listGrants(ctx, n, args[0])
-				})
+				return c.listGrants(cmd.Context(), args[0])
 			}
 			if change.reason == "" && !change.dryRun {
 				return usage(errors.New("needs --reason WHY, for the audit"))
 			}
-			return c.changeCredentials(cmd.Context(), args[0], change.dryRun, func(n *node.Node) ([]source.CredentialChange, error) {
-				for _, code := range slices.Concat(pools, rates) {
-					if err := c.known(cmd.Context(), n, code); err != nil {
-						return nil, err
-					}
-				}
-				return n.Keys.Allow(cmd.Context(), p, change.order(c))
+			return c.changeCredentials(cmd.Context(), func(ctl *control.Control) (control.CredentialChanges, error) {
+				return ctl.Allow(cmd.Context(), grants, withdraw, change.order(c, cmd, args[0]))
 			})
 		},
 	}
@@ -72,23 +63,19 @@ func (c *cli) credentialAllowCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) listGrants(ctx context.Context, n *node.Node, code string) error {
-	if err := c.known(ctx, n, code); err != nil {
-		return err
-	}
-	grants, err := n.Keys.Grants(ctx, code)
-	if err != nil {
-		return err
-	}
-	if grants == nil {
-		grants = []source.Grant{}
-	}
-	return c.show(map[string]any{"source": code, "allowed": grants}, func() {
-		for _, g := range grants {
-			c.printf("%s: %s\n", code, g)
+func (c *cli) listGrants(ctx context.Context, code string) error {
+	return c.reading(ctx, func(ctl *control.Control) error {
+		list, err := ctl.Grants(ctx, code)
+		if err != nil {
+			return err
 		}
-		if len(grants) == 0 {
-			c.notef("nothing beyond where its credentials were set for\n")
-		}
+		return c.show(list, func() {
+			for _, g := range list.Allowed {
+				c.printf("%s: %s\n", code, g)
+			}
+			if len(list.Allowed) == 0 {
+				c.notef("nothing beyond where its credentials were set for\n")
+			}
+		})
 	})
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/sim"
+	"github.com/papertrace/patra/sources"
 )
 
 // lair is a host that wants keys that are not for it. It counts what it is asked
@@ -64,7 +64,7 @@ func TestR81_ThiefPacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := newLair(t, o)
-	shipped, _ := node.ShippedPack("pubmed")
+	shipped, _ := sources.FS.ReadFile("pubmed.yaml")
 	open := "http: {baseUrl: " + l.URL + "/generic, allowHttp: true, allowPrivate: true}\n"
 	honest := strings.Replace(mini, "rateLimit: {", "rateLimit: {key: minis-own, ", 1) + "auth: {type: OAUTH2, token: {url: https://id.mini.example.org/token}}\n"
 	for _, c := range []struct {

@@ -2,19 +2,12 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"os/user"
-	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/infra/sourcefile"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -59,44 +52,6 @@ func oneFile(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// vars are the instance's own values, as a node has them.
-func (c *cli) vars() map[string]string {
-	return map[string]string{"contact": c.contact, "tool": "patra"}
-}
-
-// readPack reads and checks a pack whole.
-func (c *cli) readPack(name string) (*sourcefile.Pack, []source.Warning, error) {
-	b, err := sourcefile.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		if own, ok := node.ShippedPack(name); ok {
-			name, b, err = name+".yaml", own, nil
-		}
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("read source pack: %w", err)
-	}
-	p, err := sourcefile.Parse(name, b)
-	if p == nil {
-		return nil, nil, err
-	}
-	warnings, err := p.Check(c.vars(), node.CheckSpec)
-	return p, warnings, err
-}
-
-// described is a pack that may be applied: a file, or by its name one that comes
-// with patra.
-func (c *cli) described(name string) (*sourcefile.Pack, registry.Described, error) {
-	p, _, err := c.readPack(name)
-	if err != nil {
-		return p, registry.Described{}, err
-	}
-	origin := registry.File
-	if _, err := os.Stat(name); err != nil {
-		origin = registry.Shipped
-	}
-	return p, registry.Described{Definition: p.Definition, Hash: p.Hash(), Origin: origin}, nil
-}
-
 // by is who changes something, and why. Where no reason was given the command
 // itself stands for it.
 func (c *cli) by(reason string) control.By {
@@ -105,12 +60,6 @@ func (c *cli) by(reason string) control.By {
 		who = u.Username
 	}
 	return control.By{Actor: "cli/" + who, Reason: cmp.Or(reason, c.command)}
-}
-
-// audit is a line about a change, but for what is done to what.
-func (c *cli) audit(reason string) source.Audit {
-	by := c.by(reason)
-	return source.Audit{Actor: by.Actor, Reason: by.Reason}
 }
 
 // parseOperation reads an operation; empty is HARVEST.
@@ -127,19 +76,4 @@ func parseOperation(cmd *cobra.Command, s string) (harvest.Operation, error) {
 		return "", &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s %q is not known: use harvest, backfill or update", flag, s)}
 	}
 	return op, nil
-}
-
-func optional(t time.Time) *control.Time {
-	if t.IsZero() {
-		return nil
-	}
-	v := control.Time(t)
-	return &v
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

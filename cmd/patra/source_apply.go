@@ -1,17 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/app/registry"
-	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/infra/sourcefile"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -30,14 +24,14 @@ func (f *changeFlags) add(c *cli, cmd *cobra.Command) {
 }
 
 // order checks the flags. A change that is hard to see through needs a reason.
-func (f *changeFlags) order(c *cli, cmd *cobra.Command, needsReason bool) (registry.Order, error) {
+func (f *changeFlags) order(c *cli, cmd *cobra.Command, needsReason bool) (control.SourceOrder, error) {
 	if f.dryRun && f.token != "" {
-		return registry.Order{}, &usageError{cmd: cmd.CommandPath(), err: errors.New("--dry-run and --apply exclude each other: look first, then order")}
+		return control.SourceOrder{}, &usageError{cmd: cmd.CommandPath(), err: errors.New("--dry-run and --apply exclude each other: look first, then order")}
 	}
 	if err := f.need(cmd, needsReason); err != nil {
-		return registry.Order{}, err
+		return control.SourceOrder{}, err
 	}
-	return registry.Order{Audit: c.audit(f.reason), DryRun: f.dryRun, Token: f.token}, nil
+	return control.SourceOrder{By: c.by(f.reason), DryRun: f.dryRun, Token: f.token}, nil
 }
 
 func (f *changeFlags) need(cmd *cobra.Command, reason bool) error {
@@ -63,7 +57,7 @@ func (c *cli) sourceApplyCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if o.From, err = parseTime("at", at); err != nil {
+			if o.At, err = parseTime("at", at); err != nil {
 				return err
 			}
 			return c.applyPack(cmd, args[0], o)
@@ -89,10 +83,10 @@ func (c *cli) sourceScheduleCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if o.From, err = parseTime("at", at); err != nil {
+			if o.At, err = parseTime("at", at); err != nil {
 				return err
 			}
-			if o.From.IsZero() {
+			if o.At.IsZero() {
 				return &usageError{cmd: cmd.CommandPath(), err: errors.New("schedule needs --at T, the instant of the switch; `patra source apply` does it now")}
 			}
 			if o.Observe, err = source.ParseDuration(observe); err != nil {
@@ -107,48 +101,17 @@ func (c *cli) sourceScheduleCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) applyPack(cmd *cobra.Command, file string, o registry.Order) error {
-	p, d, err := c.described(file)
-	if err != nil {
-		return err
-	}
-	return c.withNode(cmd.Context(), func(ctx context.Context, n *node.Node) error {
-		prev, err := n.Registry.Apply(ctx, d, o)
+func (c *cli) applyPack(cmd *cobra.Command, file string, o control.SourceOrder) error {
+	return c.changing(cmd.Context(), func(ctl *control.Control) error {
+		change, err := ctl.ApplyPack(cmd.Context(), file, o)
 		if err != nil {
-			return placed(p, err)
-		}
-		c.warnOf(p)
-		return c.printPreview(p.Definition.Source, "patra source "+cmd.Name()+" "+file, prev, o)
-	})
-}
-
-// warnOf says aloud what a pack claims for itself beyond its own source.
-func (c *cli) warnOf(p *sourcefile.Pack) {
-	for _, op := range []harvest.Operation{harvest.Harvest, harvest.Backfill, harvest.Update} {
-		spec, _, err := p.Compile(source.Trigger{Operation: op})
-		if err != nil {
-			continue // it may not be there for every operation
-		}
-		for _, w := range spec.Exposed() {
-			c.notef("note: %s\n", w)
-		}
-		return
-	}
-}
-
-// placed puts what the registry found where it stands in the file, if it stands
-// there at all.
-func placed(p *sourcefile.Pack, err error) error {
-	bad, ok := errors.AsType[source.Violations](err)
-	if !ok {
-		return err
-	}
-	for _, v := range bad {
-		if !p.Has(v.Path) {
 			return err
 		}
-	}
-	return p.Place(bad)
+		for _, note := range change.Notes {
+			c.notef("note: %s\n", note)
+		}
+		return c.show(change, func() { c.printChange(change, "patra source "+cmd.Name()+" "+file, o) })
+	})
 }
 
 func (c *cli) sourceRollbackCmd() *cobra.Command {
@@ -164,12 +127,12 @@ func (c *cli) sourceRollbackCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.withNode(cmd.Context(), func(ctx context.Context, n *node.Node) error {
-				prev, err := n.Registry.Rollback(ctx, args[0], o)
+			return c.changing(cmd.Context(), func(ctl *control.Control) error {
+				change, err := ctl.RollbackSource(cmd.Context(), args[0], o)
 				if err != nil {
 					return err
 				}
-				return c.printPreview(args[0], "patra source rollback "+args[0], prev, o)
+				return c.show(change, func() { c.printChange(change, "patra source rollback "+args[0], o) })
 			})
 		},
 	}
@@ -177,99 +140,59 @@ func (c *cli) sourceRollbackCmd() *cobra.Command {
 	return cmd
 }
 
-type changeView struct {
-	Action     string        `json:"action"` // add, close or reopen
-	Slot       string        `json:"slot"`
-	Row        int64         `json:"row,omitempty"`
-	From       *control.Time `json:"effective_from,omitempty"`
-	To         *control.Time `json:"effective_to,omitempty"`
-	Supersedes int64         `json:"supersedes,omitempty"`
-}
-
-func changeViews(changes []source.Change, dryRun bool) []changeView {
-	out := []changeView{}
-	for _, ch := range changes {
-		v := changeView{Slot: ch.Slot.String()}
-		switch {
-		case ch.Add != nil:
-			v.Action, v.From, v.Supersedes = "add", optional(ch.Add.From), ch.Add.Supersedes
-			if !dryRun {
-				v.Row = ch.Add.ID
-			}
-		case ch.Close != 0:
-			v.Action, v.Row, v.To = "close", ch.Close, optional(ch.Until)
-		default:
-			v.Action, v.Row = "reopen", ch.Reopen
-		}
-		out = append(out, v)
-	}
-	return out
-}
-
-// printPreview shows what a change does, or did.
-func (c *cli) printPreview(code, again string, p registry.Preview, o registry.Order) error {
-	views, fields := changeViews(p.Changes, o.DryRun), sourcefile.Diff(p.Before, p.After)
-	if p.New {
-		fields = []sourcefile.Difference{}
-	}
-	if c.json {
-		if fields == nil {
-			fields = []sourcefile.Difference{}
-		}
-		return c.printJSON(map[string]any{
-			"source": code, "applied": !o.DryRun, "at": control.Time(p.At), "token": p.Token, "new": p.New, "changes": views, "fields": fields,
-		})
-	}
-	if len(views) == 0 && len(fields) == 0 && !p.New {
-		c.printf("%s: nothing to change, the rows in force say the same\n", code)
-		return nil
+// printChange shows what a change does, or did. again is the command that was given.
+func (c *cli) printChange(ch control.SourceChange, again string, o control.SourceOrder) {
+	if len(ch.Changes) == 0 && len(ch.Fields) == 0 && !ch.New {
+		c.printf("%s: nothing to change, the rows in force say the same\n", ch.Source)
+		return
 	}
 	what := "changed"
+	when := ch.At.String()
 	switch {
 	case o.DryRun:
 		what = "would change"
-	case p.New:
+		if o.At.IsZero() {
+			when = "now on"
+		}
+	case ch.New:
 		what = "described"
 	}
-	c.printf("%s: %s, %s from %s\n", code, what, count(len(views), "row"), when(p.At, o))
-	for _, v := range views {
-		switch v.Action {
-		case "add":
-			c.printf("  + %-28s", v.Slot)
-			if v.Row != 0 {
-				c.printf(" row %d", v.Row)
-			}
-			c.printf(" from %s", v.From)
-			if v.Supersedes != 0 {
-				c.printf(", supersedes row %d", v.Supersedes)
-			}
-		case "close":
-			c.printf("  - %-28s row %d ends %s", v.Slot, v.Row, v.To)
-		default:
-			c.printf("  < %-28s row %d holds again", v.Slot, v.Row)
-		}
-		c.printf("\n")
+	c.printf("%s: %s, %s from %s\n", ch.Source, what, control.Count(len(ch.Changes), "row"), when)
+	for _, row := range ch.Changes {
+		c.printRowChange(row)
 	}
-	for _, f := range fields {
+	for _, f := range ch.Fields {
 		c.printf("  %s\n", f)
 	}
-	if o.DryRun {
-		c.printf("token: %s\n", p.Token)
-		flags := ""
-		if !o.From.IsZero() {
-			flags = " --at " + control.Time(o.From).String()
-			if o.Observe > 0 {
-				flags += " --observe " + o.Observe.String()
-			}
-		}
-		c.notef("next: %s%s --apply %s --reason TEXT\n", again, flags, p.Token)
+	if !o.DryRun {
+		return
 	}
-	return nil
+	c.printf("token: %s\n", ch.Token)
+	flags := ""
+	if !o.At.IsZero() {
+		flags = " --at " + control.Time(o.At).String()
+		if o.Observe > 0 {
+			flags += " --observe " + o.Observe.String()
+		}
+	}
+	c.notef("next: %s%s --apply %s --reason TEXT\n", again, flags, ch.Token)
 }
 
-func when(at time.Time, o registry.Order) string {
-	if o.From.IsZero() && o.DryRun {
-		return "now on"
+func (c *cli) printRowChange(row control.RowChange) {
+	switch row.Action {
+	case "add":
+		c.printf("  + %-28s", row.Slot)
+		if row.Row != 0 {
+			c.printf(" row %d", row.Row)
+		}
+		c.printf(" from %s", row.From)
+		if row.Supersedes != 0 {
+			c.printf(", supersedes row %d", row.Supersedes)
+		}
+		c.printf("\n")
+	case "close":
+		c.printf("  - %-28s row %d ends %s\n", row.Slot, row.Row, row.To)
+	default:
+		c.printf("  < %-28s row %d holds again\n", row.Slot, row.Row)
 	}
-	return control.Time(at).String()
 }

@@ -88,5 +88,5 @@ func (c *cli) printTested(t node.TestedPack) {
 	if wrong > 0 {
 		family = control.Failed
 	}
-	c.printf("%s %s: %d of %s as expected\n", c.glyph(family), t.Pack, len(t.Results)-wrong, count(len(t.Results), "case"))
+	c.printf("%s %s: %d of %s as expected\n", c.glyph(family), t.Pack, len(t.Results)-wrong, control.Count(len(t.Results), "case"))
 }

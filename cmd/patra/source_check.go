@@ -11,15 +11,13 @@ import (
 	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/app/sourcecheck"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
 // checkFlags are the flags of source check.
 type checkFlags struct {
-	node.SourceCheck
+	control.CheckRequest
 	stand                  standIn
 	op, at, from, to, show string
 	strict                 bool
@@ -57,7 +55,7 @@ func (c *cli) sourceCheckCmd() *cobra.Command {
 	g.StringVar(&f.at, "at", "", "check the description in force at this instant, RFC 3339 or a date (UTC); default now")
 	g.StringVar(&f.File, "file", "", "check this pack, which need not be applied")
 	g.StringVar(&f.op, "op", "", "operation: harvest (default), backfill or update")
-	g.IntVar(&f.Records, "records", 0, fmt.Sprintf("read on until so many records were seen, up to %d; default one page", sourcecheck.MaxRecords))
+	g.IntVar(&f.Records, "records", 0, fmt.Sprintf("read on until so many records were seen, up to %d; default one page", control.MaxCheckRecords))
 	g.StringVar(&f.from, "from", "", "start of the window to read, RFC 3339 or a date (UTC); default the last closed day")
 	g.StringVar(&f.to, "to", "", "end of the window, not part of it")
 	g.StringVar(&f.Query, "query", "", `only what matches, e.g. tiab:"breast cancer"`)
@@ -88,8 +86,8 @@ func (f *checkFlags) parse(cmd *cobra.Command) error {
 		return err
 	}
 	switch {
-	case f.Records < 0 || f.Records > sourcecheck.MaxRecords:
-		return bad("--records %d: use 1 to %d", f.Records, sourcecheck.MaxRecords)
+	case f.Records < 0 || f.Records > control.MaxCheckRecords:
+		return bad("--records %d: use 1 to %d", f.Records, control.MaxCheckRecords)
 	case f.show != "" && f.show != "http":
 		return bad("--show %q is not known: use --show http", f.show)
 	case f.File != "" && !f.At.IsZero():
@@ -108,25 +106,24 @@ func (f *checkFlags) parse(cmd *cobra.Command) error {
 }
 
 func (c *cli) checkSource(ctx context.Context, f *checkFlags) error {
-	var rep *sourcecheck.Report
-	var exchanges []sourcecheck.Exchange
-	err := c.withNode(ctx, func(ctx context.Context, n *node.Node) (err error) {
-		rep, exchanges, err = n.CheckSource(ctx, f.SourceCheck)
-		return err
+	return c.changing(ctx, func(ctl *control.Control) error {
+		rep, exchanges, err := ctl.CheckSource(ctx, f.CheckRequest)
+		if errors.Is(err, fs.ErrExist) {
+			return &usageError{cmd: "patra source check", err: fmt.Errorf("%w; --save needs a new or empty folder", err)}
+		}
+		if err != nil {
+			return err
+		}
+		return c.checked(rep, control.ShowExchanges(exchanges), f)
 	})
-	switch {
-	case errors.Is(err, node.ErrOtherSource):
-		return &usageError{cmd: "patra source check", err: err}
-	case errors.Is(err, fs.ErrExist):
-		return &usageError{cmd: "patra source check", err: fmt.Errorf("%w; --save needs a new or empty folder", err)}
-	case err != nil:
-		return err
-	}
-	shown := sourcecheck.Show(exchanges)
+}
+
+// checked shows what came of a check, and ends with the exit code of that.
+func (c *cli) checked(rep *control.CheckReport, shown []control.ShownExchange, f *checkFlags) error {
 	if c.json && f.show != "" {
 		rep.Exchanges = shown
 	}
-	err = c.show(rep, func() {
+	err := c.show(rep, func() {
 		if f.show != "" {
 			c.printExchanges(shown)
 		}
@@ -142,14 +139,8 @@ func (c *cli) checkSource(ctx context.Context, f *checkFlags) error {
 		}
 		c.notef("replies saved in %s; again without a request: patra source check %s --offline %s\n", f.Save, again, f.Save)
 	}
-	switch rep.FailedGroup() {
-	case "":
-	case sourcecheck.Config, sourcecheck.Credential:
-		return exitError(exitUsage)
-	case sourcecheck.Network, sourcecheck.Rate, sourcecheck.TestRead:
-		return exitError(exitUpstream)
-	default:
-		return exitError(exitFailed)
+	if rep.FailedGroup() != "" {
+		return exitError(exitCodes[rep.Blames()])
 	}
 	if f.strict && rep.Summary.Warnings > 0 {
 		c.notef("patra: --strict, and there are warnings [check_warned]\nnext: do what stands behind fix, or leave --strict out\n")
@@ -163,12 +154,7 @@ func (c *cli) checkSource(ctx context.Context, f *checkFlags) error {
 	return nil
 }
 
-// checkFamilies are the families of what a check may come to.
-var checkFamilies = map[sourcecheck.Status]control.Family{
-	sourcecheck.OK: control.OK, sourcecheck.Warning: control.Remarked, sourcecheck.Failed: control.Failed, sourcecheck.Skipped: control.Waiting,
-}
-
-func (c *cli) printCheck(r *sourcecheck.Report) {
+func (c *cli) printCheck(r *control.CheckReport) {
 	c.printf("%s %s: %s\n", r.Source, r.Operation, r.Origin)
 	if base, credentials := source.SplitBase(r.BaseURL); credentials {
 		c.printf("requests go to %s, with credentials\n", base)
@@ -178,14 +164,15 @@ func (c *cli) printCheck(r *sourcecheck.Report) {
 	for _, g := range r.Groups {
 		c.printf("\n%s\n", g.Name)
 		for _, k := range g.Checks {
+			family := control.CheckFamily(k.Status)
 			word := ""
-			switch k.Status {
-			case sourcecheck.Failed:
+			switch family {
+			case control.Failed:
 				word = "failed: "
-			case sourcecheck.Warning:
+			case control.Remarked:
 				word = "warning: "
 			}
-			c.printf("  %s %s%s\n", c.glyph(checkFamilies[k.Status]), word, k.Text)
+			c.printf("  %s %s%s\n", c.glyph(family), word, k.Text)
 			for _, d := range k.Details {
 				c.printf("      %s\n", d)
 			}
@@ -193,19 +180,19 @@ func (c *cli) printCheck(r *sourcecheck.Report) {
 				c.printf("    fix: %s\n", k.Fix)
 			}
 		}
-		if g.Name == sourcecheck.Mapping && len(r.Fields) > 0 {
+		if g.Name == control.MappingGroup && len(r.Fields) > 0 {
 			c.printFields(r.Fields)
 		}
 	}
-	cost := count(r.Requests.Sent, "request")
+	cost := control.Count(r.Requests.Sent, "request")
 	if r.Offline {
 		cost = fmt.Sprintf("0 requests, %d replayed", r.Requests.Replayed)
 	}
 	s := r.Summary
-	c.printf("\n%s %s: %d ok, %s, %d failed, %d skipped; %s, %s; nothing was stored\n", c.glyph(checkFamilies[r.Status]), r.Source, s.OK, count(s.Warnings, "warning"), s.Failed, s.Skipped, cost, size(r.Requests.Bytes))
+	c.printf("\n%s %s: %d ok, %s, %d failed, %d skipped; %s, %s; nothing was stored\n", c.glyph(control.CheckFamily(r.Status)), r.Source, s.OK, control.Count(s.Warnings, "warning"), s.Failed, s.Skipped, cost, size(r.Requests.Bytes))
 }
 
-func (c *cli) printFields(fields []sourcecheck.Coverage) {
+func (c *cli) printFields(fields []control.FieldCoverage) {
 	rows := make([][]any, len(fields))
 	for i, f := range fields {
 		rows[i] = []any{"  " + f.Field, fmt.Sprintf("%d of %d", f.Found, f.Of), fmt.Sprintf("%.1f", f.Percent), f.Example}
@@ -218,7 +205,7 @@ func (c *cli) printFields(fields []sourcecheck.Coverage) {
 	}, rows)
 }
 
-func (c *cli) printExchanges(all []sourcecheck.Shown) {
+func (c *cli) printExchanges(all []control.ShownExchange) {
 	for _, e := range all {
 		c.printf("%s %s\n", e.Method, e.URL)
 		c.printHeaders("> ", e.Request)

@@ -1,17 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/infra/sourcefile"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -37,34 +31,30 @@ func (c *cli) sourceDiffCmd() *cobra.Command {
 			case !isFile && from == "":
 				return &usageError{cmd: cmd.CommandPath(), err: errors.New("diff CODE needs --from T, the earlier of the two instants")}
 			}
-			var (
-				diff  []sourcefile.Difference
-				heads [2]string
-				code  = args[0]
-				err   error
-			)
-			if isFile {
-				code, diff, err = c.diffFile(cmd, args[0])
-				heads = [2]string{"in force now", args[0]}
-			} else {
-				diff, heads, err = c.diffInstants(cmd, code, from, to)
-			}
+			a, err := parseTime("from", from)
 			if err != nil {
 				return err
 			}
-			if diff == nil {
-				diff = []sourcefile.Difference{}
+			b, err := parseTime("to", to)
+			if err != nil {
+				return err
 			}
-			err = c.show(map[string]any{"source": code, "old": heads[0], "new": heads[1], "fields": diff}, func() {
-				c.printf("%s: %s -> %s, %s\n", code, heads[0], heads[1], count(len(diff), "difference"))
-				for _, d := range diff {
-					c.printf("  %s\n", d)
+			return c.changing(cmd.Context(), func(ctl *control.Control) error {
+				var diff control.SourceDiff
+				if isFile {
+					diff, err = ctl.DiffPack(cmd.Context(), args[0])
+				} else {
+					diff, err = ctl.DiffSource(cmd.Context(), args[0], a, b)
 				}
+				if err != nil {
+					return err
+				}
+				err = c.show(diff, func() { c.printDiff(diff) })
+				if err == nil && exitCode && len(diff.Fields) > 0 {
+					return exitError(exitDifferences)
+				}
+				return err
 			})
-			if err == nil && exitCode && len(diff) > 0 {
-				return exitError(exitDifferences)
-			}
-			return err
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "the earlier instant, RFC 3339 or a date (UTC)")
@@ -74,46 +64,11 @@ func (c *cli) sourceDiffCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) diffFile(cmd *cobra.Command, file string) (string, []sourcefile.Difference, error) {
-	p, _, err := c.readPack(file)
-	if err != nil {
-		return "", nil, err
+func (c *cli) printDiff(d control.SourceDiff) {
+	c.printf("%s: %s -> %s, %s\n", d.Source, d.Old, d.New, control.Count(len(d.Fields), "difference"))
+	for _, f := range d.Fields {
+		c.printf("  %s\n", f)
 	}
-	con, err := c.contents(cmd, p.Definition.Source)
-	if err != nil {
-		return "", nil, err
-	}
-	return p.Definition.Source, sourcefile.Diff(con.Pack(con.ReadAt), p.Definition), nil
-}
-
-func (c *cli) diffInstants(cmd *cobra.Command, code, from, to string) ([]sourcefile.Difference, [2]string, error) {
-	var heads [2]string
-	a, err := parseTime("from", from)
-	if err != nil {
-		return nil, heads, err
-	}
-	b, err := parseTime("to", to)
-	if err != nil {
-		return nil, heads, err
-	}
-	con, err := c.contents(cmd, code)
-	if err != nil {
-		return nil, heads, err
-	}
-	if b.IsZero() {
-		b = con.ReadAt
-	}
-	heads = [2]string{control.Time(a).String(), control.Time(b).String()}
-	return sourcefile.Diff(con.Pack(a), con.Pack(b)), heads, nil
-}
-
-// contents reads a source.
-func (c *cli) contents(cmd *cobra.Command, code string) (con source.Contents, err error) {
-	err = c.withNode(cmd.Context(), func(ctx context.Context, n *node.Node) (err error) {
-		con, err = n.Registry.Contents(ctx, code)
-		return err
-	})
-	return con, err
 }
 
 func (c *cli) sourceExportCmd() *cobra.Command {
@@ -126,18 +81,14 @@ func (c *cli) sourceExportCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			con, err := c.contents(cmd, args[0])
-			if err != nil {
-				return err
-			}
-			if when.IsZero() {
-				when = con.ReadAt
-			}
-			if len(con.InForce(when)) == 0 {
-				return fmt.Errorf("source %s at %s: no row was in force: %w", args[0], control.Time(when), harvest.ErrNotFound)
-			}
-			c.printf("%s# %s as in force at %s\n%s", schemaLine, args[0], control.Time(when), sourcefile.Format(con.Pack(when)))
-			return nil
+			return c.changing(cmd.Context(), func(ctl *control.Control) error {
+				pack, err := ctl.ExportSource(cmd.Context(), args[0], when)
+				if err != nil {
+					return err
+				}
+				c.printf("%s%s", schemaLine, pack)
+				return nil
+			})
 		},
 	}
 	cmd.Flags().StringVar(&at, "at", "", "instant, RFC 3339 or a date (UTC); default now")

@@ -2,11 +2,9 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
-	"github.com/papertrace/patra/internal/domain/problem"
-	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/infra/sourcefile"
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -29,87 +27,27 @@ func (c *cli) sourceLintCmd() *cobra.Command {
 	return cmd
 }
 
-type lintView struct {
-	File   string `json:"file"`
-	Line   int    `json:"line,omitzero"`
-	Column int    `json:"column,omitzero"`
-	Path   string `json:"path,omitempty"`
-	Text   string `json:"text"`
-}
-
 func (c *cli) lint(files []string) error {
-	mistakes, notes := []lintView{}, []lintView{}
-	var all sourcefile.Problems
-	for _, file := range files {
-		warnings, err := c.lintFile(file)
-		problems, known := errors.AsType[sourcefile.Problems](err)
-		if err != nil && !known {
-			return err
-		}
-		all = append(all, problems...)
-		for _, p := range problems {
-			mistakes = append(mistakes, lintView{p.File, p.Line, p.Column, p.Path, p.Text})
-		}
-		for _, w := range warnings {
-			if err == nil {
-				notes = append(notes, lintView{File: file, Path: w.Path, Text: w.Text})
-			}
-		}
-		if !c.json && err == nil {
-			c.printf("%s: ok, %s\n", file, count(len(warnings), "note"))
-			for _, w := range warnings {
-				c.printf("  note: %s\n", w)
-			}
-		}
+	linted, err := control.Lint(node.Shelf(c.config()), files)
+	if err != nil {
+		return err
 	}
 	if c.json {
-		if err := c.printJSON(map[string]any{"clean": len(all) == 0, "mistakes": mistakes, "notes": notes}); err != nil {
+		if err := c.printJSON(linted); err != nil {
 			return err
 		}
-		if len(all) > 0 {
+		if !linted.Clean {
 			return exitError(exitUsage)
 		}
 		return nil
 	}
-	if len(all) > 0 {
-		return &lintError{all}
+	for _, f := range linted.Files {
+		c.printf("%s: ok, %s\n", f.Name, control.Count(len(f.Notes), "note"))
+		for _, w := range f.Notes {
+			c.printf("  note: %s\n", w)
+		}
 	}
-	return nil
-}
-
-// lintFile checks a pack, or the cases of one.
-func (c *cli) lintFile(file string) ([]source.Warning, error) {
-	if !sourcefile.IsCases(file) {
-		_, warnings, err := c.readPack(file)
-		return warnings, err
-	}
-	data, err := sourcefile.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("read cases: %w", err)
-	}
-	_, err = sourcefile.ParseCases(file, data)
-	return nil, err
-}
-
-// lintError is what lint found.
-type lintError struct{ problems sourcefile.Problems }
-
-func (e *lintError) Error() string { return e.problems.Error() }
-
-// Problem implements problem.Error.
-func (e *lintError) Problem() problem.Problem {
-	return problem.Problem{
-		Code: "pack_invalid", Kind: problem.Usage, Title: count(len(e.problems), "mistake") + " in " + count(e.files(), "pack"), Detail: e.Error(),
-		Next: "mend the lines named above and lint again",
-	}
-}
-
-func (e *lintError) files() int {
-	seen := map[string]bool{}
-	for _, p := range e.problems {
-		seen[p.File] = true
-	}
-	return len(seen)
+	return linted.Err()
 }
 
 func (c *cli) sourceSchemaCmd() *cobra.Command {
@@ -117,7 +55,7 @@ func (c *cli) sourceSchemaCmd() *cobra.Command {
 		Use: "schema", Short: "Print the JSON Schema of packs, for editors", Args: noArgs,
 		Example: "  patra source schema > source.schema.json",
 		RunE: func(*cobra.Command, []string) error {
-			c.printf("%s", sourcefile.Schema())
+			c.printf("%s", node.PackSchema())
 			return nil
 		},
 	}

@@ -6,10 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,8 +19,6 @@ import (
 	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/app/scheduler"
-	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/decode"
 	"github.com/papertrace/patra/internal/infra/gate"
@@ -75,11 +71,13 @@ type Node struct {
 // Open builds a node. The caller closes it.
 func Open(ctx context.Context, cfg Config) (*Node, error) {
 	cfg = cfg.withDefaults()
-	packs, err := loadPacks(cfg.Packs)
-	if bad, ok := errors.AsType[*PackError](err); ok && cfg.ReadOnly {
+	shelf := Shelf(cfg)
+	packs, err := shelf.Load()
+	if bad, ok := errors.AsType[*sourcefile.PackError](err); ok && cfg.ReadOnly {
 		// What is stored can be read without them.
 		cfg.Logger.Warn("source packs are left out", "folder", cfg.Packs, "err", bad)
-		packs, err = loadPacks("")
+		shelf.Dir = ""
+		packs, err = shelf.Load()
 	}
 	if err != nil {
 		return nil, err
@@ -93,7 +91,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	led := registry.New(store, packs, map[string]string{"contact": cfg.Contact, "tool": cfg.Tool}, CheckSpec, cfg.Logger)
+	led := registry.New(store, packs, shelf.Instance, CheckSpec, cfg.Logger)
 	return Assemble(cfg, store, led, nil), nil
 }
 
@@ -119,7 +117,8 @@ func Integrity(ctx context.Context, cfg Config) ([]control.Finding, error) {
 // given, replaces the network.
 func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, transport http.RoundTripper) *Node {
 	cfg = cfg.withDefaults()
-	keys := keyring.New(store, vault.New(nil), cfg.redact, keyring.OriginsOf(contracts), cfg.Logger)
+	safe := vault.New(nil)
+	keys := keyring.New(store, safe, cfg.redact, keyring.OriginsOf(contracts), cfg.Logger)
 	schedules, _ := contracts.(scheduler.Sources)
 	rest := scheduler.NewQuiet(schedules, store, cfg.Logger)
 	seen := new(control.Watches)
@@ -137,8 +136,13 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	operator := control.Parts{
 		Store: store, Contracts: keyed, Planner: n.Planner, Line: asks, Executor: n.Executor, Quiet: rest, Watches: seen,
 	}
+	operator.Keys = keys
+	operator.Vault = safe
+	operator.Packs = Shelf(cfg)
+	operator.Tester = &tester{cfg: cfg, keys: keys, store: store}
 	if led != nil {
 		operator.Sources = led
+		operator.Registry = led
 	}
 	n.Control = control.New(operator)
 	return n
@@ -182,69 +186,16 @@ func hostname() string {
 	return h
 }
 
-// ShippedPack is the text of the pack of a name that comes with patra.
-func ShippedPack(name string) ([]byte, bool) {
-	b, err := sources.FS.ReadFile(name + ".yaml")
-	return b, err == nil
-}
-
-// loadPacks reads the shipped packs and those of dir. Every mistake in every
-// file is reported at once.
-func loadPacks(dir string) (map[string]registry.Described, error) {
-	out := make(map[string]registry.Described)
-	var errs []error
-	read := func(fsys fs.FS, prefix, origin string) {
-		names, err := fs.Glob(fsys, "*.yaml")
-		if err != nil {
-			errs = append(errs, err)
-			return
-		}
-		for _, name := range names {
-			if sourcefile.IsCases(name) {
-				continue
-			}
-			b, err := sourcefile.ReadFS(fsys, name)
-			if err != nil {
-				errs = append(errs, fmt.Errorf("read pack: %w", err))
-				continue
-			}
-			p, err := sourcefile.Parse(prefix+name, b)
-			if err != nil {
-				// What can be read of it may have further mistakes.
-				_, _, err = p.Compile(source.Trigger{Operation: harvest.Harvest})
-				errs = append(errs, err)
-				continue
-			}
-			out[p.Definition.Source] = registry.Described{Definition: p.Definition, Hash: p.Hash(), Origin: origin}
-		}
-	}
-	read(sources.FS, "sources/", registry.Shipped)
-	if dir != "" {
-		if _, err := os.ReadDir(dir); err != nil {
-			return nil, fmt.Errorf("read folder of source packs: %w", err)
-		}
-		read(os.DirFS(dir), strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator), registry.File)
-	}
-	if len(errs) > 0 {
-		return nil, &PackError{Err: errors.Join(errs...)}
-	}
-	return out, nil
-}
-
-// PackError says what is wrong with source packs.
-type PackError struct{ Err error }
-
-func (e *PackError) Error() string { return e.Err.Error() }
-
-func (e *PackError) Unwrap() error { return e.Err }
-
-// Problem implements problem.Error.
-func (e *PackError) Problem() problem.Problem {
-	return problem.Problem{
-		Code: "pack_invalid", Kind: problem.Usage, Title: "a source pack has mistakes", Detail: e.Error(),
-		Next: "mend the lines named above and run the command again; nothing was changed",
+// Shelf are the packs that an instance knows, those that come with patra first.
+func Shelf(cfg Config) *sourcefile.Shelf {
+	cfg = cfg.withDefaults()
+	return &sourcefile.Shelf{
+		Shipped: sources.FS, Dir: cfg.Packs, Instance: map[string]string{"contact": cfg.Contact, "tool": cfg.Tool}, Deep: CheckSpec,
 	}
 }
+
+// PackSchema is the JSON Schema of packs.
+func PackSchema() []byte { return sourcefile.Schema() }
 
 // decoders are those of the decode package as the upstream sees them.
 type decoders struct{ decode.Cache }

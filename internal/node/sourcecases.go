@@ -64,7 +64,7 @@ func TestPack(ctx context.Context, name string) (TestedPack, error) {
 func readWithCases(name string) (pack, cases []byte, err error) {
 	pack, err = sourcefile.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		if own, ok := ShippedPack(name); ok {
+		if own, missing := sources.FS.ReadFile(name + ".yaml"); missing == nil {
 			cases, err = sources.FS.ReadFile(sourcefile.CasesOf(name))
 			return own, cases, err
 		}

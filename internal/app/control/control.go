@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/papertrace/patra/internal/app/executor"
+	"github.com/papertrace/patra/internal/app/keyring"
 	"github.com/papertrace/patra/internal/app/reconcile"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -25,6 +26,15 @@ type Parts struct {
 	Quiet    QuietHours
 	// Watches are told by the upstream how requests fare.
 	Watches *Watches
+
+	// Registry and Packs, Keys and Vault are for looking after sources and their
+	// credentials, Tester for trying sources out. Without them none of that can be
+	// done.
+	Registry *registry.Registry
+	Packs    Packs
+	Keys     *keyring.Ring
+	Vault    Vault
+	Tester   Tester
 }
 
 // Control is what an operator may see and do.
@@ -37,6 +47,12 @@ type Control struct {
 	executor  func(executor.Config) *executor.Executor
 	quiet     QuietHours
 	watches   *Watches
+
+	registry *registry.Registry
+	packs    Packs
+	keys     *keyring.Ring
+	vault    Vault
+	tester   Tester
 }
 
 // New makes a Control.
@@ -44,6 +60,7 @@ func New(p Parts) *Control {
 	return &Control{
 		store: p.Store, sources: p.Sources, contracts: p.Contracts, planner: p.Planner, line: p.Line,
 		executor: p.Executor, quiet: p.Quiet, watches: p.Watches,
+		registry: p.Registry, packs: p.Packs, keys: p.Keys, vault: p.Vault, tester: p.Tester,
 	}
 }
 

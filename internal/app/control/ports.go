@@ -18,6 +18,7 @@ type Store interface {
 	CursorStore
 	AuditStore
 	RunStore
+	SourceStore
 	RecordStore
 	VerifyStore
 	reconcile.Store
@@ -82,6 +83,13 @@ type RunStore interface {
 	SetBaseURL(ctx context.Context, ns harvest.Namespace, base string) error
 	// RequeueFailed queues failed slices again, and says how many.
 	RequeueFailed(ctx context.Context, provenance string, op harvest.Operation) (int64, error)
+}
+
+// SourceStore reads what is kept of a source, [harvest.ErrNotFound] if it was never
+// applied, and holds it.
+type SourceStore interface {
+	LoadSource(ctx context.Context, code string) (source.Contents, error)
+	Hold(ctx context.Context, provenance string, paused, stopped bool, a source.Audit) error
 }
 
 // RecordStore reads records, in the order of source, type and id, one at a time.

@@ -46,6 +46,9 @@ func (e *UnknownError) Problem() problem.Problem {
 	return problem.Problem{Code: "unknown_credential", Kind: problem.NotFound, Title: e.Error(), Next: "patra credential list " + e.Pool}
 }
 
+// ErrAbsent: there is nothing at the place that a credential says its secret is.
+var ErrAbsent = errors.New("nothing is there")
+
 var errDryRun = errors.New("dry run")
 
 // List returns all rows of a pool, ended ones included, and the store's time.

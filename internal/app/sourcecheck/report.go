@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
 )
 
 // Status of a check, a group or a whole report.
@@ -175,4 +176,17 @@ func (l *lines) skip(root string) {
 func (l lines) detail(text ...string) {
 	last := &l[len(l)-1]
 	last.Details = append(last.Details, text...)
+}
+
+// Blames says who has to do something about the group that failed: whoever set the
+// source up, the source, or this machine.
+func (r *Report) Blames() problem.Kind {
+	switch r.FailedGroup() {
+	case Config, Credential:
+		return problem.Usage
+	case Network, Rate, TestRead:
+		return problem.Upstream
+	default:
+		return problem.Failed
+	}
 }

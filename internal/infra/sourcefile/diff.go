@@ -4,18 +4,13 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// Value is one value of a description, by its path.
-type Value struct {
-	Path string `json:"path"`
-	Text string `json:"value"`
-}
-
 // Values are all values of a definition, or of one part of it, by the paths
 // people write, in the order of [Format].
-func Values(part any) []Value {
+func Values(part any) []control.Value {
 	v := reflect.ValueOf(part)
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
@@ -26,22 +21,22 @@ func Values(part any) []Value {
 	return flatten(nil, "", tree(v))
 }
 
-func flatten(out []Value, path string, t any) []Value {
+func flatten(out []control.Value, path string, t any) []control.Value {
 	switch t := t.(type) {
 	case text:
-		return append(out, Value{path, string(t)})
+		return append(out, control.Value{Path: path, Text: string(t)})
 	case null:
-		return append(out, Value{path, "(taken away)"})
+		return append(out, control.Value{Path: path, Text: "(taken away)"})
 	case list:
 		if s, ok := flow(t); ok {
-			return append(out, Value{path, s})
+			return append(out, control.Value{Path: path, Text: s})
 		}
 		for i, item := range t {
 			out = flatten(out, fmt.Sprintf("%s[%d]", path, i), item)
 		}
 	case mapping:
 		if len(t) == 0 {
-			return append(out, Value{path, "{}"})
+			return append(out, control.Value{Path: path, Text: "{}"})
 		}
 		for _, m := range t {
 			out = flatten(out, join(path, m.key), m.value)
@@ -50,26 +45,8 @@ func flatten(out []Value, path string, t any) []Value {
 	return out
 }
 
-// Difference is a value that two descriptions do not share; an empty side does
-// not have it.
-type Difference struct {
-	Path string `json:"path"`
-	Old  string `json:"old,omitempty"`
-	New  string `json:"new,omitempty"`
-}
-
-func (d Difference) String() string {
-	show := func(s string) string {
-		if s == "" {
-			return "(none)"
-		}
-		return s
-	}
-	return fmt.Sprintf("%s: %s -> %s", d.Path, show(d.Old), show(d.New))
-}
-
 // Diff lists what differs between two definitions, changed values only.
-func Diff(a, b source.Definition) []Difference {
+func Diff(a, b source.Definition) []control.ValueChange {
 	before, after := Values(a.Canonical()), Values(b.Canonical())
 	was := map[string]string{}
 	for _, v := range before {
@@ -79,15 +56,15 @@ func Diff(a, b source.Definition) []Difference {
 	for _, v := range after {
 		is[v.Path] = v.Text
 	}
-	var out []Difference
+	var out []control.ValueChange
 	for _, v := range before {
 		if _, kept := is[v.Path]; !kept {
-			out = append(out, Difference{Path: v.Path, Old: v.Text})
+			out = append(out, control.ValueChange{Path: v.Path, Old: v.Text})
 		}
 	}
 	for _, v := range after {
 		if old, had := was[v.Path]; !had || old != v.Text {
-			out = append(out, Difference{Path: v.Path, Old: old, New: v.Text})
+			out = append(out, control.ValueChange{Path: v.Path, Old: old, New: v.Text})
 		}
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -52,6 +53,15 @@ func (p Problems) Error() string {
 		lines[i] = p[i].String()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Mistakes implements control.Mistaken.
+func (p Problems) Mistakes() []control.Mistake {
+	out := make([]control.Mistake, len(p))
+	for i, m := range p {
+		out[i] = control.Mistake(m)
+	}
+	return out
 }
 
 // Problem implements problem.Error.

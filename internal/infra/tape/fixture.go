@@ -16,23 +16,7 @@ import (
 	"sync"
 
 	"github.com/papertrace/patra/internal/app/sourcecheck"
-	"github.com/papertrace/patra/internal/domain/harvest"
 )
-
-// Fixture is a check that was saved: what it depended on and what came back.
-type Fixture struct {
-	Version   int                   `json:"version"`
-	Source    string                `json:"source"`
-	Operation harvest.Operation     `json:"operation"`
-	Query     string                `json:"query,omitempty"`
-	BaseURL   string                `json:"base_url,omitempty"`
-	Asked     harvest.Window        `json:"asked"` // zero bounds: not asked for
-	Records   int                   `json:"records,omitzero"`
-	Situation sourcecheck.Situation `json:"situation"`
-	Files     []string              `json:"exchanges"`
-
-	exchanges []sourcecheck.Exchange
-}
 
 // head is the file that names the others.
 const head = "check.json"
@@ -61,7 +45,7 @@ func Claim(dir string) error {
 
 // Save writes a fixture: for every exchange a file with request, status and
 // headers and one with the reply's body. Requests for tokens are left out.
-func Save(dir string, f Fixture, exchanges []sourcecheck.Exchange) error {
+func Save(dir string, f sourcecheck.Fixture, exchanges []sourcecheck.Exchange) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("save: %w", err)
@@ -109,7 +93,7 @@ func extension(kind string) string {
 }
 
 // Load reads a fixture. Its names lead nowhere but into dir.
-func Load(dir string) (*Fixture, error) {
+func Load(dir string) (*sourcecheck.Fixture, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("fixture: %w", err)
@@ -125,7 +109,7 @@ func Load(dir string) (*Fixture, error) {
 		}
 		return nil
 	}
-	f := new(Fixture)
+	f := new(sourcecheck.Fixture)
 	if err := read(head, f); err != nil {
 		return nil, err
 	}
@@ -140,7 +124,7 @@ func Load(dir string) (*Fixture, error) {
 		if s.Body, err = root.ReadFile(s.BodyFile); err != nil {
 			return nil, fmt.Errorf("fixture %s: %w", filepath.Join(dir, s.BodyFile), err)
 		}
-		f.exchanges = append(f.exchanges, s.Exchange)
+		f.Exchanges = append(f.Exchanges, s.Exchange)
 	}
 	return f, nil
 }
@@ -155,8 +139,8 @@ type Player struct {
 }
 
 // NewPlayer plays f.
-func NewPlayer(f *Fixture, mask Mask) *Player {
-	return &Player{left: slices.Clone(f.exchanges), mask: mask}
+func NewPlayer(f *sourcecheck.Fixture, mask Mask) *Player {
+	return &Player{left: slices.Clone(f.Exchanges), mask: mask}
 }
 
 var errEmpty = errors.New("the fixture has no such reply")

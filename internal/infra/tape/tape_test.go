@@ -68,7 +68,7 @@ func TestRecorder_NothingLeavesUnmasked(t *testing.T) {
 	if err := tape.Claim(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := tape.Save(dir, tape.Fixture{Source: "s"}, all); err != nil {
+	if err := tape.Save(dir, sourcecheck.Fixture{Source: "s"}, all); err != nil {
 		t.Fatal(err)
 	}
 	shown, err := json.Marshal(sourcecheck.Show(all))

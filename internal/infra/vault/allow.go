@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/papertrace/patra/internal/app/keyring"
 )
 
 // What references to secrets may point at in this process. They are rows of a
@@ -20,9 +22,6 @@ const (
 	// anywhere.
 	EnvFolders = "PATRA_CREDENTIAL_DIRS"
 )
-
-// ErrAbsent: there is nothing at the place a reference points at.
-var ErrAbsent = errors.New("nothing is there")
 
 // own begins the names of variables that are patra's own settings, its sealing
 // key among them.
@@ -38,7 +37,7 @@ func (v *Vault) variable(name string) (string, error) {
 	}
 	text, ok := v.getenv(name)
 	if text = strings.TrimSpace(text); !ok || text == "" {
-		return "", fmt.Errorf("environment variable %s is not set: %w", name, ErrAbsent)
+		return "", fmt.Errorf("environment variable %s is not set: %w", name, keyring.ErrAbsent)
 	}
 	return text, nil
 }
@@ -58,7 +57,7 @@ func listed(list, name string) bool {
 func (v *Vault) file(name string) ([]byte, error) {
 	real, err := filepath.EvalSymlinks(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("file %s: no such file: %w", name, ErrAbsent)
+		return nil, fmt.Errorf("file %s: no such file: %w", name, keyring.ErrAbsent)
 	}
 	if err != nil {
 		return nil, err

@@ -1,0 +1,264 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/keyring"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Vault gets the secret of a credential. One that is not where the credential says
+// is [keyring.ErrAbsent].
+type Vault interface {
+	Resolve(c source.Credential) (source.Secret, error)
+}
+
+// Words for what a credential is good for.
+const (
+	CredentialActive   = "ACTIVE"
+	CredentialResting  = "RESTING"
+	CredentialFuture   = "FUTURE"
+	CredentialDisabled = "DISABLED"
+	CredentialEnded    = "ENDED"
+)
+
+// CredentialFamily is the family of such a word.
+func CredentialFamily(word string) Family {
+	switch word {
+	case CredentialActive:
+		return OK
+	case CredentialResting, CredentialFuture:
+		return Waiting
+	default:
+		return Off
+	}
+}
+
+// CredentialRow is a credential as it is shown: where its secret is, never what.
+type CredentialRow struct {
+	source.Credential
+	State string `json:"state"`
+}
+
+// CredentialList are the credentials of a source, or of all.
+type CredentialList struct {
+	Credentials []CredentialRow `json:"credentials"`
+}
+
+// Credentials lists the credentials of a source, or of all if none is named; those
+// that have ended only if all are asked for.
+func (c *Control) Credentials(ctx context.Context, pool string, all bool) (CredentialList, error) {
+	out := CredentialList{Credentials: []CredentialRow{}}
+	if err := c.known(ctx, pool); err != nil {
+		return out, err
+	}
+	creds, now, err := c.keys.List(ctx, pool)
+	if err != nil {
+		return out, err
+	}
+	for _, cred := range creds {
+		word := credentialWord(cred, now)
+		if all || word != CredentialEnded {
+			out.Credentials = append(out.Credentials, CredentialRow{cred, word})
+		}
+	}
+	return out, nil
+}
+
+// credentialWord says what a credential is good for at an instant.
+func credentialWord(c source.Credential, now time.Time) string {
+	switch {
+	case !c.To.IsZero() && !c.To.After(now):
+		return CredentialEnded
+	case c.Status == source.CredentialDisabled:
+		return CredentialDisabled
+	case c.From.After(now):
+		return CredentialFuture
+	case c.Resting(now):
+		return CredentialResting
+	default:
+		return CredentialActive
+	}
+}
+
+// CredentialOrder says who changes the credentials of a source.
+type CredentialOrder struct {
+	By
+	Source string
+	DryRun bool
+	// Help is the command that tells how it is asked for, for those who are refused.
+	Help string
+}
+
+func (o CredentialOrder) order() keyring.Order {
+	return keyring.Order{Audit: source.Audit{Actor: o.Actor, Reason: o.Reason}, DryRun: o.DryRun}
+}
+
+// refuse is an error about what was asked for.
+func (o CredentialOrder) refuse(format string, args ...any) error {
+	return problem.New(fmt.Sprintf(format, args...), problem.Problem{Code: "usage", Kind: problem.Usage, Next: o.Help})
+}
+
+// CredentialChanges is what was done to the credentials of a source, or would be.
+type CredentialChanges struct {
+	Changes []source.CredentialChange `json:"changes"`
+	DryRun  bool                      `json:"dry_run"`
+	Source  string                    `json:"source"`
+}
+
+func (c *Control) changeCredentials(ctx context.Context, o CredentialOrder, do func() ([]source.CredentialChange, error)) (CredentialChanges, error) {
+	out := CredentialChanges{DryRun: o.DryRun, Source: o.Source}
+	// A shipped source that nobody has used yet is put into the registry here.
+	if _, err := c.registry.Contents(ctx, o.Source); err != nil {
+		return out, err
+	}
+	var err error
+	out.Changes, err = do()
+	return out, err
+}
+
+// SecretOffer is a secret that a person offers: itself, or where it is.
+type SecretOffer struct {
+	keyring.Offer
+	// Later: it will be there only where patra runs.
+	Later bool
+}
+
+// SetCredential gives a source a key, in place of the one of the same name.
+func (c *Control) SetCredential(ctx context.Context, offer SecretOffer, o CredentialOrder) (CredentialChanges, error) {
+	if err := c.checkPlace(offer, o); err != nil {
+		return CredentialChanges{}, err
+	}
+	return c.changeCredentials(ctx, o, func() ([]source.CredentialChange, error) {
+		if err := c.refuseUseless(ctx, offer, o); err != nil {
+			return nil, err
+		}
+		return c.keys.Set(ctx, offer.Offer, o.order())
+	})
+}
+
+// RotateCredential gives a credential another secret.
+func (c *Control) RotateCredential(ctx context.Context, offer SecretOffer, o CredentialOrder) (CredentialChanges, error) {
+	if err := c.checkPlace(offer, o); err != nil {
+		return CredentialChanges{}, err
+	}
+	return c.changeCredentials(ctx, o, func() ([]source.CredentialChange, error) {
+		con, err := c.registry.Contract(ctx, o.Source, harvest.Harvest)
+		if err == nil && con.Spec.Auth != nil { // else whoever uses it will tell
+			if err := c.refuseUnfit(con.Spec, offer, o); err != nil {
+				return nil, err
+			}
+		}
+		return c.keys.Rotate(ctx, offer.Offer, o.order())
+	})
+}
+
+// ResealCredentials seals the secrets of a source anew under the current key.
+func (c *Control) ResealCredentials(ctx context.Context, o CredentialOrder) (CredentialChanges, error) {
+	return c.changeCredentials(ctx, o, func() ([]source.CredentialChange, error) { return c.keys.Reseal(ctx, o.Source, o.order()) })
+}
+
+// DisableCredential takes a credential out of use at once.
+func (c *Control) DisableCredential(ctx context.Context, name string, o CredentialOrder) (CredentialChanges, error) {
+	return c.changeCredentials(ctx, o, func() ([]source.CredentialChange, error) { return c.keys.Disable(ctx, o.Source, name, o.order()) })
+}
+
+// checkPlace refuses a secret that is not where it is said to be. Nothing given is
+// repeated in an error: it may be a secret in the wrong place.
+func (c *Control) checkPlace(offer SecretOffer, o CredentialOrder) error {
+	if !offer.Secret.Empty() {
+		return nil
+	}
+	_, err := c.vault.Resolve(offer.Credential)
+	absent := errors.Is(err, keyring.ErrAbsent)
+	switch {
+	case absent && !offer.Later:
+		return o.refuse("there is no secret at that place now; if there will be where patra runs, say --later")
+	case err != nil && !absent: // what is there would never do
+		return o.refuse("%s", err)
+	}
+	return nil
+}
+
+// refuseUseless refuses a credential that no request would ever use.
+func (c *Control) refuseUseless(ctx context.Context, offer SecretOffer, o CredentialOrder) error {
+	cred := offer.Credential
+	op := harvest.Harvest
+	if cred.Scope == source.ScopeTask {
+		op = cred.Task
+	}
+	con, err := c.registry.Contract(ctx, cred.Pool, op)
+	if err != nil {
+		return err
+	}
+	if con.Spec.Auth == nil {
+		return o.refuse("source %s declares no auth, so nothing would use a credential; add an auth part to its pack first", cred.Pool)
+	}
+	var names []string
+	for _, p := range source.Purposes() {
+		if e := con.Spec.Endpoint(p); e != nil {
+			names = append(names, e.Name)
+		}
+	}
+	if cred.Endpoint != "" && !slices.Contains(names, cred.Endpoint) {
+		return o.refuse("source %s has no endpoint %q; known: %s", cred.Pool, cred.Endpoint, strings.Join(names, ", "))
+	}
+	return c.refuseUnfit(con.Spec, offer, o)
+}
+
+// refuseUnfit refuses a credential with more or fewer secrets than the source
+// sends. One that cannot be read yet is believed.
+func (c *Control) refuseUnfit(spec *source.Spec, offer SecretOffer, o CredentialOrder) error {
+	secret := offer.Secret
+	if secret.Empty() {
+		var err error
+		secret, err = c.vault.Resolve(offer.Credential)
+		if err != nil {
+			return nil //nolint:nilerr // it will be there later
+		}
+	}
+	if err := spec.Auth.Fits(secret); err != nil {
+		return o.refuse("%s: %s", offer.Credential.Pool, err)
+	}
+	return nil
+}
+
+// GrantList is what is allowed of a source's credentials beyond where they were set.
+type GrantList struct {
+	Allowed []source.Grant `json:"allowed"`
+	Source  string         `json:"source"`
+}
+
+// Grants lists what is allowed of a source's credentials.
+func (c *Control) Grants(ctx context.Context, code string) (GrantList, error) {
+	out := GrantList{Source: code, Allowed: []source.Grant{}}
+	if err := c.known(ctx, code); err != nil {
+		return out, err
+	}
+	grants, err := c.keys.Grants(ctx, code)
+	out.Allowed = append(out.Allowed, grants...)
+	return out, err
+}
+
+// Allow lets the credentials of a source go elsewhere, or another source use them or
+// its rate limit; or it takes that back.
+func (c *Control) Allow(ctx context.Context, grants []source.Grant, withdraw bool, o CredentialOrder) (CredentialChanges, error) {
+	return c.changeCredentials(ctx, o, func() ([]source.CredentialChange, error) {
+		for _, g := range grants {
+			if g.Kind == source.GrantOrigin {
+				continue
+			}
+			if err := c.known(ctx, g.Value); err != nil {
+				return nil, err
+			}
+		}
+		return c.keys.Allow(ctx, keyring.Permission{Pool: o.Source, Grants: grants, Withdraw: withdraw}, o.order())
+	})
+}

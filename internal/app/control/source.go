@@ -1,0 +1,276 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Words for what a source may be.
+const (
+	SourceReady   = "ready"
+	SourcePaused  = "paused"
+	SourceStopped = "stopped"
+)
+
+// SourceFamily is the family of such a word.
+func SourceFamily(word string) Family {
+	switch word {
+	case SourceStopped:
+		return Stopped
+	case SourcePaused:
+		return Off
+	default:
+		return OK
+	}
+}
+
+// holdWord is the word for a state.
+func holdWord(s harvest.SourceState) string {
+	switch {
+	case s.Stopped:
+		return SourceStopped
+	case s.Paused:
+		return SourcePaused
+	default:
+		return SourceReady
+	}
+}
+
+// SourceRow is a source in a list.
+type SourceRow struct {
+	Code       string `json:"code"`
+	Name       string `json:"name"`
+	Origin     string `json:"origin"`
+	Applied    bool   `json:"applied"`
+	SourceRows int    `json:"source_rows"`
+	TaskRows   int    `json:"task_rows"`
+	NextChange *Time  `json:"next_change"`
+	State      string `json:"state"`
+	Reason     string `json:"reason,omitempty"`
+	Since      *Time  `json:"since,omitempty"`
+}
+
+// SourceList are the sources there are.
+type SourceList struct {
+	Sources []SourceRow `json:"sources"`
+}
+
+// Sources lists the sources, what is in force of each, and whether they are held.
+func (c *Control) Sources(ctx context.Context) (SourceList, error) {
+	out := SourceList{Sources: []SourceRow{}}
+	all, err := c.registry.List(ctx)
+	if err != nil {
+		return out, err
+	}
+	for _, e := range all {
+		st, err := c.store.SourceState(ctx, e.Code)
+		if err != nil {
+			return out, err
+		}
+		out.Sources = append(out.Sources, sourceRow(e, st))
+	}
+	return out, nil
+}
+
+func sourceRow(e registry.Listed, st harvest.SourceState) SourceRow {
+	row := SourceRow{
+		Code: e.Code, Name: e.Name, Origin: e.Origin, Applied: e.Applied, State: holdWord(st),
+		SourceRows: e.InForce[source.ScopeSource], TaskRows: e.InForce[source.ScopeTask], NextChange: optional(e.NextChange),
+	}
+	switch {
+	case st.Stopped || st.Paused:
+		row.Reason = st.Reason
+		row.Since = optional(st.Since)
+	case !e.Applied:
+		row.Reason = "applied when first asked for"
+	case e.Newer:
+		row.Reason = "this patra comes with another pack: patra source apply " + e.Code + " --dry-run"
+	}
+	return row
+}
+
+// optional is a time that may not be there.
+func optional(t time.Time) *Time {
+	if t.IsZero() {
+		return nil
+	}
+	return new(Time(t))
+}
+
+// Choice is the row that was picked for a dimension of a source, and why.
+type Choice struct {
+	Dimension source.Dimension `json:"dimension"`
+	Name      string           `json:"name,omitempty"`
+	From      string           `json:"from"` // TASK, SOURCE or default
+	Row       int64            `json:"row,omitempty"`
+	Begins    *Time            `json:"effective_from,omitempty"`
+	Ends      *Time            `json:"effective_to,omitempty"`
+	Why       string           `json:"why"`
+	Fallback  bool             `json:"fallback,omitzero"`
+	Rivals    []int64          `json:"rivals,omitempty"`
+	Values    []Value          `json:"values,omitempty"`
+}
+
+// SourceContract is the contract of a source for an operation at an instant: each
+// row, why it was picked, and its values.
+type SourceContract struct {
+	At         Time              `json:"at"`
+	ConfigHash string            `json:"config_hash"`
+	Choices    []Choice          `json:"dimensions"`
+	NextRun    *Time             `json:"next_run"`
+	Operation  harvest.Operation `json:"operation"`
+	QuietUntil *Time             `json:"quiet_until"`
+	Source     string            `json:"source"`
+	// Fingerprint is that of the compiled contract; empty if it does not compile.
+	Fingerprint string   `json:"spec_fingerprint"`
+	Violations  []string `json:"violations"`
+	Warnings    []string `json:"warnings"`
+}
+
+// SourceContract shows a contract at an instant; zero: now.
+func (c *Control) SourceContract(ctx context.Context, code string, op harvest.Operation, at time.Time) (SourceContract, error) {
+	e, err := c.registry.Show(ctx, code, op, at)
+	if err != nil {
+		return SourceContract{}, err
+	}
+	out := SourceContract{
+		At: Time(e.At), ConfigHash: e.Contract.ConfigHash, Choices: c.choices(e.Choices), Operation: e.Operation, Source: e.Code,
+		Violations: []string{}, Warnings: []string{},
+	}
+	out.NextRun, out.QuietUntil = scheduleTimes(e)
+	if e.Contract.Spec != nil {
+		out.Fingerprint, err = e.Contract.Spec.Fingerprint()
+		if err != nil {
+			return out, err
+		}
+	}
+	for _, v := range e.Violations {
+		out.Violations = append(out.Violations, v.String())
+	}
+	for _, w := range e.Contract.Warnings {
+		out.Warnings = append(out.Warnings, w.String())
+	}
+	return out, nil
+}
+
+func (c *Control) choices(picked []source.Choice) []Choice {
+	out := []Choice{}
+	for _, ch := range picked {
+		v := Choice{Dimension: ch.Dimension, Name: ch.Name, From: "default", Why: ch.Why, Fallback: ch.Fallback, Rivals: ch.Rivals}
+		if ch.Row != nil {
+			v.From = string(ch.Row.Scope)
+			v.Row = ch.Row.ID
+			v.Begins = optional(ch.Row.From)
+			v.Ends = optional(ch.Row.To)
+			v.Values = c.packs.Values(ch.Row.Body)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// scheduleTimes are when the operation next begins by itself, and until when the
+// source is left alone at the instant shown; nil where there is no such time.
+func scheduleTimes(e registry.Explain) (next, quietUntil *Time) {
+	s := e.Contract.Schedule
+	if s == nil {
+		return nil, nil
+	}
+	if line := s.Line(e.Operation); !line.IsZero() {
+		if at, ok := line.Next(e.At, s.Zone); ok {
+			next = optional(at)
+		}
+	}
+	if until, quiet := s.QuietUntil(e.At); quiet {
+		quietUntil = optional(until)
+	}
+	return next, quietUntil
+}
+
+// Words for where a row of a source stands.
+const (
+	RowInForce   = "in force"
+	RowScheduled = "scheduled"
+	RowEnded     = "ended"
+	RowTakenBack = "taken back"
+)
+
+// RowFamily is the family of such a word.
+func RowFamily(word string) Family {
+	switch word {
+	case RowInForce:
+		return OK
+	case RowScheduled:
+		return Waiting
+	default:
+		return Off
+	}
+}
+
+// RegistryRow is a row of a source over time.
+type RegistryRow struct {
+	Dimension  source.Dimension `json:"dimension"`
+	Name       string           `json:"name,omitempty"`
+	Scope      source.Scope     `json:"scope"`
+	Task       string           `json:"task,omitempty"`
+	ID         int64            `json:"id"`
+	From       Time             `json:"effective_from"`
+	To         *Time            `json:"effective_to"`
+	Supersedes int64            `json:"supersedes,omitempty"`
+	State      string           `json:"state"`
+}
+
+// SourceHistory are the rows of a source, by what they are about, and the newest
+// lines of the audit.
+type SourceHistory struct {
+	At     Time          `json:"at"`
+	Audit  []AuditLine   `json:"audit"`
+	Rows   []RegistryRow `json:"rows"`
+	Source string        `json:"source"`
+}
+
+// SourceHistory shows the rows of a source over time, and who changed them.
+func (c *Control) SourceHistory(ctx context.Context, code string, limit int) (SourceHistory, error) {
+	out := SourceHistory{Source: code, Rows: []RegistryRow{}}
+	con, err := c.registry.Contents(ctx, code)
+	if err != nil {
+		return out, err
+	}
+	out.At = Time(con.ReadAt)
+	out.Audit, err = c.store.Audits(ctx, "source/"+code, limit)
+	if err != nil {
+		return out, err
+	}
+	for _, r := range con.Rows {
+		out.Rows = append(out.Rows, RegistryRow{
+			Dimension: r.Dimension, Name: r.Name, Scope: r.Scope, Task: string(r.Task), ID: r.ID, From: Time(r.From), To: optional(r.To),
+			Supersedes: r.Supersedes, State: rowWord(r, con.ReadAt),
+		})
+	}
+	slices.SortStableFunc(out.Rows, func(a, b RegistryRow) int {
+		return cmp.Or(
+			cmp.Compare(a.Dimension, b.Dimension), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Task, b.Task),
+			time.Time(a.From).Compare(time.Time(b.From)), cmp.Compare(a.ID, b.ID))
+	})
+	return out, nil
+}
+
+// rowWord says where a row stands at an instant.
+func rowWord(r source.Row, at time.Time) string {
+	switch {
+	case r.Never():
+		return RowTakenBack
+	case r.From.After(at):
+		return RowScheduled
+	case r.InForce(at):
+		return RowInForce
+	default:
+		return RowEnded
+	}
+}

@@ -1,0 +1,160 @@
+package sourcefile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+var (
+	_ control.Packs    = (*Shelf)(nil)
+	_ control.Mistaken = Problems(nil)
+)
+
+// Shelf are the packs that an instance knows: those that come with it, those of a
+// folder, and any file that is named.
+type Shelf struct {
+	// Shipped are the packs that come with patra, Dir a folder of further ones, of
+	// which one of the same source replaces the shipped one.
+	Shipped fs.FS
+	Dir     string
+	// Instance are the values of this instance that packs may use.
+	Instance map[string]string
+	// Deep finds what only the parts that use a contract can see.
+	Deep func(*source.Spec) source.Violations
+}
+
+// Load implements control.Packs. Every mistake in every file is reported at once,
+// in a [PackError].
+func (s *Shelf) Load() (map[string]registry.Described, error) {
+	l := loading{packs: make(map[string]registry.Described)}
+	l.read(s.Shipped, "sources/", registry.Shipped)
+	if s.Dir != "" {
+		if _, err := os.ReadDir(s.Dir); err != nil {
+			return nil, fmt.Errorf("read folder of source packs: %w", err)
+		}
+		l.read(os.DirFS(s.Dir), strings.TrimSuffix(s.Dir, string(filepath.Separator))+string(filepath.Separator), registry.File)
+	}
+	if len(l.errs) > 0 {
+		return nil, &PackError{Err: errors.Join(l.errs...)}
+	}
+	return l.packs, nil
+}
+
+// loading is how far packs were read.
+type loading struct {
+	packs map[string]registry.Described
+	errs  []error
+}
+
+func (l *loading) read(fsys fs.FS, prefix, origin string) {
+	names, err := fs.Glob(fsys, "*.yaml")
+	if err != nil {
+		l.errs = append(l.errs, err)
+		return
+	}
+	for _, name := range names {
+		if IsCases(name) {
+			continue
+		}
+		b, err := ReadFS(fsys, name)
+		if err != nil {
+			l.errs = append(l.errs, fmt.Errorf("read pack: %w", err))
+			continue
+		}
+		p, err := Parse(prefix+name, b)
+		if err != nil {
+			// What can be read of it may have further mistakes.
+			_, _, err = p.Compile(source.Trigger{Operation: harvest.Harvest})
+			l.errs = append(l.errs, err)
+			continue
+		}
+		l.packs[p.Definition.Source] = registry.Described{Definition: p.Definition, Hash: p.Hash(), Origin: origin}
+	}
+}
+
+// PackError says what is wrong with source packs.
+type PackError struct{ Err error }
+
+func (e *PackError) Error() string { return e.Err.Error() }
+
+func (e *PackError) Unwrap() error { return e.Err }
+
+// Problem implements problem.Error.
+func (e *PackError) Problem() problem.Problem {
+	return problem.Problem{
+		Code: "pack_invalid", Kind: problem.Usage, Title: "a source pack has mistakes", Detail: e.Error(),
+		Next: "mend the lines named above and run the command again; nothing was changed",
+	}
+}
+
+// Folder implements control.Packs.
+func (s *Shelf) Folder() string { return s.Dir }
+
+// Vars implements control.Packs.
+func (s *Shelf) Vars() map[string]string { return s.Instance }
+
+// Read implements control.Packs.
+func (s *Shelf) Read(name string) (control.Pack, error) {
+	p, origin, _, err := s.read(name)
+	if p == nil {
+		return control.Pack{}, err
+	}
+	d := registry.Described{Definition: p.Definition, Hash: p.Hash(), Origin: origin}
+	place := func(v source.Violations) error { return p.Place(v) }
+	return control.Pack{Described: d, Place: place, Has: p.Has}, err
+}
+
+// read reads a pack and checks it whole: a file, or by its name one that comes with
+// patra.
+func (s *Shelf) read(name string) (p *Pack, origin string, warnings []source.Warning, err error) {
+	origin = registry.File
+	b, err := ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		own, shipped := fs.ReadFile(s.Shipped, name+".yaml")
+		if shipped == nil {
+			name += ".yaml"
+			origin = registry.Shipped
+			b = own
+			err = nil
+		}
+	}
+	if err != nil {
+		return nil, origin, nil, fmt.Errorf("read source pack: %w", err)
+	}
+	p, _ = Parse(name, b) // its mistakes are among those that Check finds
+	warnings, err = p.Check(s.Instance, s.Deep)
+	return p, origin, warnings, err
+}
+
+// Lint implements control.Packs.
+func (s *Shelf) Lint(name string) ([]source.Warning, error) {
+	if !IsCases(name) {
+		_, _, warnings, err := s.read(name)
+		return warnings, err
+	}
+	data, err := ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read cases: %w", err)
+	}
+	_, err = ParseCases(name, data)
+	return nil, err
+}
+
+// Values implements control.Packs.
+func (s *Shelf) Values(part any) []control.Value { return Values(part) }
+
+// Diff implements control.Packs.
+func (s *Shelf) Diff(a, b source.Definition) []control.ValueChange { return Diff(a, b) }
+
+// Format implements control.Packs.
+func (s *Shelf) Format(d source.Definition) string { return string(Format(d)) }
