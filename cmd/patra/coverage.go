@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -37,10 +38,8 @@ func (c *cli) printCoverage(list control.CoverageList) {
 		return
 	}
 	for _, v := range list.Namespaces {
-		c.printf("%s %s %s by %s, watermark %s\n", code, v.Operation, v.Namespace, v.CursorKey, v.Watermark)
-		if v.Query != "" {
-			c.printf("  %-8s %s\n", "query", v.Query)
-		}
+		c.printf("%s %s %s by %s, watermark %s\n", code, v.Operation, control.ShortNamespace(v.Namespace), v.CursorKey, v.Watermark)
+		c.printf("  %-8s %s\n", "query", cmp.Or(v.Query, everything))
 		if l := v.LateRate; l != nil {
 			word := "unknown: " + l.Reason
 			if l.Rate != nil {

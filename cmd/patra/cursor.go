@@ -48,10 +48,19 @@ func (c *cli) printCursors(rows []control.CursorRow) {
 		c.printf("no cursors yet: nothing was planned\n")
 		return
 	}
-	c.printf("%-7s %-14s %-9s %-21s %-9s %-40s %s\n", "CURSOR", "SOURCE", "OPERATION", "PROVEN TO", "DIRECTION", "NAMESPACE", "QUERY")
-	for _, r := range rows {
-		c.printf("%-7d %-14s %-9s %-21s %-9s %-40.40s %s\n", r.ID, r.Source, r.Operation, short(r.Value), r.Direction, r.Namespace, shown(r.Query))
+	cells := make([][]any, len(rows))
+	for i, r := range rows {
+		cells[i] = []any{r.ID, r.Source, r.Operation, short(r.Value), r.Direction, control.ShortNamespace(r.Namespace), shown(r.Query)}
 	}
+	c.table([]column{
+		{head: "CURSOR"},
+		{head: "SOURCE", width: 13},
+		{head: "OPERATION"},
+		{head: "PROVEN TO", width: 20},
+		{head: "DIRECTION"},
+		{head: "NAMESPACE", width: 13},
+		{head: "QUERY", wraps: true},
+	}, cells)
 }
 
 func (c *cli) cursorShowCmd() *cobra.Command {
@@ -94,10 +103,8 @@ func (c *cli) cursorView(cmd *cobra.Command, args []string, limit int) error {
 
 func (c *cli) printCursor(v control.CursorView) {
 	cur := v.Cursor
-	c.printf("cursor %d  %s %s by %s, %s\n", cur.ID, cur.Source, cur.Operation, cur.Key, cur.Namespace)
-	if cur.Query != "" {
-		c.printf("  query     %s\n", cur.Query)
-	}
+	c.printf("cursor %d  %s %s by %s, %s\n", cur.ID, cur.Source, cur.Operation, cur.Key, control.ShortNamespace(cur.Namespace))
+	c.printf("  query     %s\n", cmp.Or(cur.Query, everything))
 	c.printf("  proven    from %s to %s, moves so far: %d\n", short(cur.Init), short(cur.Value), cur.Moves)
 	if cur.Observed != "" {
 		c.printf("  newest    record seen is of %s; that decides nothing\n", short(cur.Observed))
@@ -106,7 +113,7 @@ func (c *cli) printCursor(v control.CursorView) {
 		c.printf("  held      by %d gaps\n", len(v.HeldBy))
 		c.printGaps(v.HeldBy)
 	}
-	c.printf("%-21s %-10s %-21s %-21s %s\n", "TIME", "EVENT", "FROM", "TO", "BY")
+	var rows [][]any
 	for _, e := range v.Events {
 		by := "the first plan"
 		switch {
@@ -115,9 +122,15 @@ func (c *cli) printCursor(v control.CursorView) {
 		case e.Plan != 0:
 			by = fmt.Sprintf("plan %d slice %d run %d", e.Plan, e.Slice, e.Run)
 		}
-		c.printf("%-21s %-10s %-21s %-21s %s\n", control.Time(e.At.Truncate(time.Second)), e.Kind, short(e.Prev), short(e.New), by)
+		rows = append(rows, []any{control.Time(e.At.Truncate(time.Second)), e.Kind, short(e.Prev), short(e.New), by})
 	}
+	c.table([]column{
+		{head: "TIME", width: 20}, {head: "EVENT", width: 9}, {head: "FROM", width: 20}, {head: "TO", width: 20}, {head: "BY", wraps: true},
+	}, rows)
 }
+
+// everything is the query of a cursor that leaves nothing out.
+const everything = "everything"
 
 // shown is a query in a list.
 func shown(query string) string { return cut(cmp.Or(query, "-"), 60) }

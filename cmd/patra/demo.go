@@ -90,11 +90,11 @@ func (d *demo) run(ctx context.Context, keep bool) (err error) {
 	}
 	d.db = "sqlite:" + filepath.Join(dir, "patra.db")
 	d.contact = "demo@example.org"
-	n, err := d.open(ctx, 4)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, n.Close()) }()
+	return d.withNode(ctx, d.rounds)
+}
+
+// rounds harvests twice, with days between, and holds the store against its own rules.
+func (d *demo) rounds(ctx context.Context, n *node.Node) error {
 	for round := 1; round <= 2; round++ {
 		if round > 1 {
 			d.sim.Advance(72 * time.Hour)

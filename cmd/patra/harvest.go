@@ -8,6 +8,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
 
@@ -121,15 +122,16 @@ func parseTime(flag, s string) (time.Time, error) {
 
 // harvest triggers, plans and works, and prints what came of it. do is the use case.
 func (c *cli) harvest(ctx context.Context, code string, workers int, do func(*control.Control, *control.Watch) (*control.Report, error)) error {
-	n, err := c.open(ctx, workers)
-	if err != nil {
-		return err
-	}
-	defer n.Close() //nolint:errcheck // everything is committed
+	cfg := c.config()
+	cfg.Workers = workers
 	watch := new(control.Watch)
-	stop := c.watch(code, watch)
-	rep, err := do(n.Control, watch)
-	stop()
+	var rep *control.Report
+	err := useNode(ctx, cfg, func(_ context.Context, n *node.Node) (err error) {
+		stop := c.watch(code, watch)
+		defer stop()
+		rep, err = do(n.Control, watch)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -54,19 +54,21 @@ func (c *cli) shown(gaps []control.Gap) []control.Gap {
 
 func (c *cli) printGaps(gaps []control.Gap) {
 	gaps = c.shown(gaps)
-	wide := 50
-	for _, g := range gaps {
-		wide = max(wide, len(partText(g.From, g.To, g.Range)))
-	}
-	c.printf("%-8s %-*s %-10s %-22s %s\n", "SLICE", wide, "WINDOW", "STATE", "TRIED AGAIN", "REASON")
-	for _, g := range gaps {
+	rows := make([][]any, len(gaps))
+	for i, g := range gaps {
 		at := "-"
 		if !g.RetryAt.IsZero() {
 			at = control.Time(g.RetryAt).String()
 		}
-		c.printf("%-8d %-*s %-10s %-22s %s\n", g.Slice, wide, partText(g.From, g.To, g.Range), g.Status, at, g.Reason)
+		rows[i] = []any{g.Slice, partText(g.From, g.To, g.Range), sliceState(harvest.SliceState(g.Status)), at, g.Reason}
 	}
+	c.table([]column{
+		{head: "SLICE", width: 7}, {head: "WINDOW", width: 49}, {head: "STATE", width: 9}, {head: "TRIED AGAIN", width: 21}, {head: "REASON", wraps: true},
+	}, rows)
 }
+
+// sliceState is the state of a slice in a list.
+func sliceState(s harvest.SliceState) stated { return withGlyph(s, control.SliceFamily(s)) }
 
 func (c *cli) planRetryCmd() *cobra.Command {
 	var f changeFlags

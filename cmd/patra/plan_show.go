@@ -39,11 +39,20 @@ func (c *cli) printPlans(rows []control.PlanRow) {
 		c.printf("no plans yet\n")
 		return
 	}
-	const row = "%-6v %-14s %-9s %-10s %-50s %-25s %s\n"
-	c.printf(row, "PLAN", "SOURCE", "OPERATION", "STATE", "WINDOW", "ACTIVITY", "QUERY")
-	for _, p := range rows {
-		c.printf(row, p.ID, p.Source, p.Operation, p.Status, windowText(p.From, p.To), cmp.Or(p.Activity, "-"), shown(p.Query))
+	cells := make([][]any, len(rows))
+	for i, p := range rows {
+		state := withGlyph(p.Status, control.PlanFamily(p.Status))
+		cells[i] = []any{p.ID, p.Source, p.Operation, state, windowText(p.From, p.To), cmp.Or(p.Activity, "-"), shown(p.Query)}
 	}
+	c.table([]column{
+		{head: "PLAN", width: 5},
+		{head: "SOURCE", width: 13},
+		{head: "OPERATION"},
+		{head: "STATE", width: 9},
+		{head: "WINDOW", width: 49},
+		{head: "ACTIVITY", width: 24, wraps: true},
+		{head: "QUERY", wraps: true},
+	}, cells)
 }
 
 // windowText is a window, or a range of candidates, for people.
@@ -112,14 +121,13 @@ func (c *cli) printSlices(rows []control.SliceRow) {
 	if len(rows) == 0 {
 		return
 	}
-	wide := 50
-	for _, s := range rows {
-		wide = max(wide, len(partText(s.From, s.To, s.Range)))
+	cells := make([][]any, len(rows))
+	for i, s := range rows {
+		cells[i] = []any{s.ID, sliceState(s.Status), partText(s.From, s.To, s.Range), s.Tries, s.Reason}
 	}
-	c.printf("%-8s %-10s %-*s %-6s %s\n", "SLICE", "STATE", wide, "WINDOW", "TRIES", "REASON")
-	for _, s := range rows {
-		c.printf("%-8d %-10s %-*s %-6d %s\n", s.ID, s.Status, wide, partText(s.From, s.To, s.Range), s.Tries, s.Reason)
-	}
+	c.table([]column{
+		{head: "SLICE", width: 7}, {head: "STATE", width: 9}, {head: "WINDOW", width: 49}, {head: "TRIES"}, {head: "REASON", wraps: true},
+	}, cells)
 }
 
 // oneNumber wants exactly one argument, a number as lists show it.

@@ -84,7 +84,7 @@ func (c *cli) printReconciled(v control.Reconciled, plan bool) {
 		return
 	}
 	c.printf("  %d windows differ\n", len(v.Differences))
-	c.printf("%-50s %10s %10s %10s  %s\n", "WINDOW", "UPSTREAM", "STORED", "DIFFERENCE", "WHY, PLAN")
+	var rows [][]any
 	for _, d := range v.Differences {
 		what := d.Why
 		switch {
@@ -95,8 +95,16 @@ func (c *cli) printReconciled(v control.Reconciled, plan bool) {
 		case plan:
 			what += "; would be " + d.Activity
 		}
-		c.printf("%-50s %10d %10d %+10d  %s\n", fmt.Sprintf("[%s, %s)", d.From, d.To), d.Upstream, d.Stored, d.Upstream-d.Stored, what)
+		window := fmt.Sprintf("[%s, %s)", d.From, d.To)
+		rows = append(rows, []any{window, d.Upstream, d.Stored, fmt.Sprintf("%+d", d.Upstream-d.Stored), what})
 	}
+	c.table([]column{
+		{head: "WINDOW", width: 49},
+		{head: "UPSTREAM", width: 10, right: true},
+		{head: "STORED", width: 9, right: true},
+		{head: "DIFFERENCE", right: true},
+		{head: "WHY, PLAN", wraps: true},
+	}, rows)
 	c.notef("note: more may be stored than is counted and windows may differ though nothing is wrong: a record that was changed\n" +
 		"since the last harvest counts upstream in a later window, and one that was deleted there is kept here\n")
 	first := v.Differences[0]

@@ -195,20 +195,6 @@ func (c *cli) config() node.Config {
 	}
 }
 
-// open builds a node that writes.
-func (c *cli) open(ctx context.Context, workers int) (*node.Node, error) {
-	cfg := c.config()
-	cfg.Workers = workers
-	return node.Open(ctx, cfg)
-}
-
-// openRead builds a node that only reads.
-func (c *cli) openRead(ctx context.Context) (*node.Node, error) {
-	cfg := c.config()
-	cfg.ReadOnly = true
-	return node.Open(ctx, cfg)
-}
-
 // reading lets f see what there is, over a store that is opened for reading.
 func (c *cli) reading(ctx context.Context, f func(*control.Control) error) error {
 	return c.withReader(ctx, func(_ context.Context, n *node.Node) error { return f(n.Control) })

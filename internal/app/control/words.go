@@ -1,6 +1,10 @@
 package control
 
-import "github.com/papertrace/patra/internal/domain/harvest"
+import (
+	"strings"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
 
 // Family groups the states of plans, slices, tasks, sources and credentials by
 // what they mean to whoever looks after them. Command line, console and API show
@@ -80,4 +84,16 @@ func WaitReason(code string) string {
 		words = "the last try failed"
 	}
 	return words + " (" + code + ")"
+}
+
+// ShortNamespace is a namespace as lists show it, beside its query: the scope and the
+// first eight digits of the hash that stands for endpoint, date and query. The name of
+// an activity stays whole.
+func ShortNamespace(namespace string) string {
+	const digits = 8
+	scope, key, _ := strings.Cut(namespace, "/")
+	if scope != harvest.ScopeExpr || len(key) <= digits {
+		return namespace
+	}
+	return scope + "/" + key[:digits]
 }
