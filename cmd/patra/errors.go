@@ -10,8 +10,7 @@ import (
 	"net"
 	"strings"
 
-	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/domain/problem"
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/node"
 )
 
@@ -43,15 +42,10 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// exitCodes are those of the kinds of problems.
-var exitCodes = map[problem.Kind]int{
-	problem.Failed: exitFailed, problem.Usage: exitUsage, problem.NotFound: exitNotFound, problem.Conflict: exitConflict, problem.Upstream: exitUpstream,
-}
-
 // report is a problem and the exit code it ends with.
 type report struct {
 	exit int
-	problem.Problem
+	control.Problem
 }
 
 // MarshalJSON gives it the form of RFC 9457.
@@ -84,29 +78,26 @@ func (c *cli) fail(ctx context.Context, err error) int {
 	return r.exit
 }
 
-// explain finds what kind of error it is. Errors of patra know their own problem;
-// a fault of a source says what to do unless something else in it knows better.
+// explain finds what an error means to whoever called. Errors of patra know their own
+// problem.
 func (c *cli) explain(ctx context.Context, err error) report {
 	if e, ok := errors.AsType[*usageError](err); ok {
-		return report{exitUsage, problem.Problem{Code: "usage", Title: e.Error(), Next: e.cmd + " --help"}}
+		return report{exitUsage, control.Problem{Code: "usage", Title: e.Error(), Next: e.cmd + " --help"}}
 	}
 	if interrupted(ctx, err) {
-		p := problem.Problem{Code: "interrupted", Title: "interrupted", Next: "run the same command again: it goes on where it stopped"}
+		p := control.Problem{Code: "interrupted", Title: "interrupted", Next: "run the same command again: it goes on where it stopped"}
 		return report{exitInterrupted, p}
 	}
-	if p, ok := problem.Of(err); ok {
-		if p.Next == "" && p.Kind == problem.NotFound {
+	if p, ok := control.Explain(err, c.source); ok {
+		if p.Code == "not_found" {
 			p.Next = c.whereToLook()
 		}
-		return report{exitCodes[p.Kind], p}
-	}
-	if f, ok := harvest.FaultOf(err); ok {
-		return report{exitUpstream, problem.Problem{Code: f.Code, Title: err.Error(), Next: f.Next(c.source)}}
+		return report{p.Kind.Exit(), p}
 	}
 	if p, ok := c.explainSystem(err); ok {
 		return p
 	}
-	return report{exitFailed, problem.Problem{Code: "failed", Title: err.Error()}}
+	return report{exitFailed, control.Problem{Code: "failed", Title: err.Error()}}
 }
 
 // interrupted reports whether err came of being told to stop.
@@ -117,13 +108,13 @@ func interrupted(ctx context.Context, err error) bool {
 // explainSystem says what to do where the machine, or a library, refuses.
 func (c *cli) explainSystem(err error) (report, bool) {
 	failed := func(code, title, detail, next string) (report, bool) {
-		return report{exitFailed, problem.Problem{Code: code, Title: title, Detail: detail, Next: next}}, true
+		return report{exitFailed, control.Problem{Code: code, Title: title, Detail: detail, Next: next}}, true
 	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
 		return failed("file", err.Error(), "", "check the path and its permissions; `patra harvest SOURCE` makes a database that is not there yet")
 	}
 	if strings.HasPrefix(err.Error(), "unknown command") { // of cobra, which has no type for it
-		return report{exitUsage, problem.Problem{Code: "usage", Title: err.Error(), Next: "patra --help"}}, true
+		return report{exitUsage, control.Problem{Code: "usage", Title: err.Error(), Next: "patra --help"}}, true
 	}
 	const corrupt, notADatabase = 11, 26 // SQLite's codes; what is above the lowest byte says more
 	if e, ok := errors.AsType[interface {

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/domain/problem"
 )
 
 // printer is how every command speaks: words, tables and JSON on stdout, notes and
@@ -55,7 +54,7 @@ func (p *printer) printJSON(v any) error {
 }
 
 // printProblem says what went wrong and what to do next.
-func (p *printer) printProblem(pr problem.Problem) {
+func (p *printer) printProblem(pr control.Problem) {
 	p.notef("patra: %s [%s]\n", pr.Title, pr.Code)
 	if pr.Detail != "" {
 		p.notef("  %s\n", strings.ReplaceAll(pr.Detail, "\n", "\n  "))

@@ -140,7 +140,7 @@ func (c *cli) checked(rep *control.CheckReport, shown []control.ShownExchange, f
 		c.notef("replies saved in %s; again without a request: patra source check %s --offline %s\n", f.Save, again, f.Save)
 	}
 	if rep.FailedGroup() != "" {
-		return exitError(exitCodes[rep.Blames()])
+		return exitError(rep.Blames().Exit())
 	}
 	if f.strict && rep.Summary.Warnings > 0 {
 		c.notef("patra: --strict, and there are warnings [check_warned]\nnext: do what stands behind fix, or leave --strict out\n")

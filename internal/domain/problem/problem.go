@@ -8,7 +8,7 @@ import (
 	"errors"
 )
 
-// Kind says who has to do something, which is also the exit code of a command.
+// Kind says who has to do something about a problem.
 type Kind string
 
 // The kinds.
@@ -19,6 +19,22 @@ const (
 	Conflict Kind = "conflict"  // something has moved, or stands in the way
 	Upstream Kind = "upstream"  // the source
 )
+
+// Exit is the exit code of a command that ends with such a problem.
+func (k Kind) Exit() int {
+	switch k {
+	case Usage:
+		return 2
+	case NotFound:
+		return 3
+	case Conflict:
+		return 5
+	case Upstream:
+		return 7
+	default:
+		return 1
+	}
+}
 
 // Problem is an error as its reader needs it.
 type Problem struct {
