@@ -20,6 +20,7 @@ import (
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/sourcefile"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
@@ -412,6 +413,9 @@ func TestR64_EveryShippedPackLosesWhatItEndsBy(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
+		if sourcefile.IsCases(file.Name()) {
+			continue
+		}
 		pack := strings.TrimSuffix(file.Name(), ".yaml")
 		losable(t, pack)
 		tried := slices.Contains(oracles, pack) || slices.ContainsFunc(shelves, func(s shelf) bool { return s.pack == pack })
