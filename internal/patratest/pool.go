@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -99,32 +98,21 @@ func (p *pool) take(t testing.TB) string {
 // somebody is still connected to, such as a killed process, is left for later.
 func (p *pool) spare(t testing.TB) string {
 	t.Helper()
-	name := p.text(t, `SELECT name FROM patra_pool.spare WHERE name LIKE ? AND name NOT IN
+	found := p.texts(t, `SELECT name FROM patra_pool.spare WHERE name LIKE ? AND name NOT IN
 		(SELECT db FROM information_schema.processlist WHERE db IS NOT NULL) LIMIT 1`, p.schema+`\_%`)
-	if name == "" {
+	if len(found) == 0 {
 		return ""
 	}
+	name := found[0]
 	if p.exec(t, "DELETE FROM patra_pool.spare WHERE name=?", name) != 1 {
 		return p.spare(t) // another process was faster
 	}
-	rows, err := p.admin.Query("SELECT table_name FROM information_schema.tables WHERE table_schema=? AND table_name <> 'goose_db_version'", name)
-	if err != nil {
-		t.Fatalf("list the tables of %s: %v", name, err)
-	}
-	defer rows.Close()
-	var tables []string
-	for rows.Next() {
-		var table string
-		if err := rows.Scan(&table); err != nil {
-			t.Fatalf("list the tables of %s: %v", name, err)
-		}
-		tables = append(tables, table)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatalf("list the tables of %s: %v", name, err)
-	}
-	for _, table := range tables {
+	for _, table := range p.texts(t, "SELECT table_name FROM information_schema.tables WHERE table_schema=? AND table_name <> 'goose_db_version'", name) {
 		p.exec(t, "DELETE FROM "+name+"."+table)
+	}
+	// Ids are seen outside, in requests and reports: they begin anew.
+	for _, table := range p.texts(t, "SELECT table_name FROM information_schema.columns WHERE table_schema=? AND extra LIKE '%auto_increment%' AND table_name <> 'goose_db_version'", name) {
+		p.exec(t, "ALTER TABLE "+name+"."+table+" AUTO_INCREMENT=1")
 	}
 	p.migrate(t, name)
 	return name
@@ -174,12 +162,23 @@ func (p *pool) exec(t testing.TB, q string, args ...any) int64 {
 	return n
 }
 
-// text reads a text, empty if there is none.
-func (p *pool) text(t testing.TB, q string, args ...any) string {
+// texts reads a column.
+func (p *pool) texts(t testing.TB, q string, args ...any) (out []string) {
 	t.Helper()
-	var s string
-	if err := p.admin.QueryRow(q, args...).Scan(&s); err != nil && !errors.Is(err, sql.ErrNoRows) {
+	rows, err := p.admin.Query(q, args...)
+	if err != nil {
 		t.Fatalf("%s on %s: %v", q, p.server, err)
 	}
-	return s
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			t.Fatalf("%s on %s: %v", q, p.server, err)
+		}
+		out = append(out, s)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s on %s: %v", q, p.server, err)
+	}
+	return out
 }
