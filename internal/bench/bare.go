@@ -220,7 +220,7 @@ func (b *bare) store(ctx context.Context, items []harvest.Item) (err error) {
 	for i := range items {
 		it := &items[i]
 		raw, _ := it.Hashes()
-		args = append(args, b.spec.Source, it.ID, it.UpdatedAt.Format(time.RFC3339), raw[:], b.buf[start:ends[i]], string(it.Fields))
+		args = append(args, b.spec.Source, it.ID, it.UpdatedAt.Format(time.RFC3339), raw[:], b.buf[start:ends[i]], string(it.Mapped()))
 		start = ends[i]
 		switch {
 		case len(args) == cap(args):

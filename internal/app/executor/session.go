@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +36,7 @@ type session struct {
 	run     harvest.RunID
 	spent   int // runs in a row before this one that were
 	mapping string
+	notices bool // records of the source may speak of others
 	walk    int
 	batchNo int
 	ids     []string // found by SEARCH pages of a two-phase walk
@@ -118,6 +120,7 @@ func (s *session) describe(ctx context.Context) error {
 	s.mapping = spec.Mapping.Version()
 	s.paging = spec.Paging.Of(s.job.Spec)
 	s.takes = spec.Detail.Takes()
+	s.notices = slices.ContainsFunc(spec.Mapping.Fields, func(f source.Field) bool { return harvest.IsSignal(f.Name) })
 	return nil
 }
 

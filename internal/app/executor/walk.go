@@ -141,6 +141,9 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 			return false, err
 		}
 		s.trust.renewed(begun)
+		b.Records = nil // what is let go of must not be held
+		b.Quarantined = nil
+		r = reply{}
 		letGo()
 		s.committed(b, c)
 		if st.phase == harvest.PhaseSearch {
@@ -265,6 +268,7 @@ func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *s
 		err = drift(&b, s.takeIDs(ans.Page, facts.IDs, &b), s.paging.Size)
 	default:
 		s.takeItems(ans.Page, &b)
+		ans.Page.Items = nil // a large page has many
 		s.takeSeen(facts.IDs, &b)
 		err = drift(&b, 0, s.paging.Size)
 	}
@@ -319,6 +323,7 @@ func (s *session) takeIDs(p *harvest.Page, names []string, b *harvest.Batch) (n 
 		h := harvest.IDHash(names[i])
 		if tomb := it.Status == harvest.RecordGone && it.Problem == nil && !it.UpdatedAt.IsZero(); tomb || it.ID == "" {
 			it.Fields = []byte("{}") // a search maps nothing
+			it.Map = nil
 			whole = append(whole, it)
 			if _, known := s.buried[h]; !known {
 				s.buried[h] = struct{}{}
@@ -357,9 +362,11 @@ func (s *session) takeItems(p *harvest.Page, b *harvest.Batch) {
 		b.Records = append(b.Records, harvest.Record{
 			ID:        it.ID,
 			Version:   harvest.Version{UpdatedAt: it.UpdatedAt, Provider: it.Version, ObservedAt: b.OpenedAt, ContentHash: content},
-			RawSHA256: raw, Raw: it.Raw, Fields: it.Fields, Status: it.Status, MappingVersion: s.mapping,
+			RawSHA256: raw, Raw: it.Raw, Fields: it.Fields, Map: it.Map, Status: it.Status, MappingVersion: s.mapping,
 		})
-		b.Signals = s.signals(&b.Records[len(b.Records)-1], b.Signals)
+		if s.notices {
+			b.Signals = s.signals(&b.Records[len(b.Records)-1], b.Signals)
+		}
 	}
 }
 

@@ -218,7 +218,7 @@ func coverage(fields []source.Field, items []harvest.Item) []Coverage {
 	n := 0
 	for _, it := range items {
 		var have map[string]json.RawMessage
-		if len(it.Fields) == 0 || json.Unmarshal(it.Fields, &have) != nil {
+		if fields := it.Mapped(); len(fields) == 0 || json.Unmarshal(fields, &have) != nil {
 			continue
 		}
 		n++

@@ -29,7 +29,10 @@ type Item struct {
 	UpdatedAt time.Time
 	Version   int64
 	Fields    []byte
-	Status    RecordStatus
+	// Map makes the fields of an item of a large page from its bytes and appends
+	// them: kept, they would take as much memory as the page. Otherwise it is nil.
+	Map    func(dst, raw []byte) []byte
+	Status RecordStatus
 	// Volatile are the parts of Raw that change without a change of the
 	// record (R62), by their beginning; they may overlap.
 	Volatile []Stretch
@@ -40,6 +43,14 @@ type Item struct {
 
 // Stretch is a part of an item's bytes, from and to.
 type Stretch struct{ From, To int32 }
+
+// Mapped are the item's fields, kept or made anew.
+func (it *Item) Mapped() []byte {
+	if it.Map != nil {
+		return it.Map(nil, it.Raw)
+	}
+	return it.Fields
+}
 
 // Hashes returns the SHA-256 of the item as it came, and of its content, which
 // leaves the volatile parts out.

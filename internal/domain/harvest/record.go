@@ -52,10 +52,27 @@ type Record struct {
 	ID             string
 	Version        Version
 	RawSHA256      [32]byte
-	Raw            []byte // bytes exactly as received
-	Fields         []byte // JSON object of the standard publication record
+	Raw            []byte                       // bytes exactly as received
+	Fields         []byte                       // JSON object of the standard publication record
+	Map            func(dst, raw []byte) []byte // makes them where they are not kept, as of [Item]
 	Status         RecordStatus
 	MappingVersion string
+}
+
+// Mapped are the record's fields, kept or made anew.
+func (r *Record) Mapped() []byte {
+	if r.Map != nil {
+		return r.Map(nil, r.Raw)
+	}
+	return r.Fields
+}
+
+// AppendFields appends the record's fields, kept or made anew.
+func (r *Record) AppendFields(dst []byte) []byte {
+	if r.Map != nil {
+		return r.Map(dst, r.Raw)
+	}
+	return append(dst, r.Fields...)
 }
 
 // Held is what the store knows of a record when a version of it arrives.

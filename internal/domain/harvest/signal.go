@@ -22,17 +22,21 @@ type Signal struct {
 	Kind         SignalKind
 }
 
+// IsSignal reports whether a field of this name tells of another record.
+func IsSignal(field string) bool { return field == "retracts" || field == "corrects" }
+
 // Signals finds what a record says about others. Hardly any record says
 // anything, so its fields are only read where the words are in them.
 func (r *Record) Signals() []Signal {
-	if !bytes.Contains(r.Fields, []byte(`"retracts"`)) && !bytes.Contains(r.Fields, []byte(`"corrects"`)) {
+	fields := r.Mapped()
+	if !bytes.Contains(fields, []byte(`"retracts"`)) && !bytes.Contains(fields, []byte(`"corrects"`)) {
 		return nil
 	}
 	var f struct {
 		Retracts string `json:"retracts"`
 		Corrects string `json:"corrects"`
 	}
-	if json.Unmarshal(r.Fields, &f) != nil {
+	if json.Unmarshal(fields, &f) != nil {
 		return nil // the words stand somewhere else
 	}
 	var out []Signal

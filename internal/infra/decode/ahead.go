@@ -51,6 +51,7 @@ func (a *ahead) seek(start int) bool {
 		if a.k < len(b.spans) {
 			return false
 		}
+		a.batches[a.at] = nil // all of it was asked for
 	}
 	return false
 }
@@ -95,6 +96,7 @@ func (w *walk) jsonAhead() error {
 		}
 	}
 	w.ahead = &f.ahead
+	w.items = make([]harvest.Item, 0, f.count)
 	w.json()
 	return nil
 }
@@ -104,6 +106,7 @@ func (w *walk) decode(b *batch) {
 	w.items, w.jumps = make([]harvest.Item, 0, len(b.spans)), b.jumps
 	for _, s := range b.spans {
 		w.beginItem()
+		w.itemNode = w.d.itemRoot
 		w.charset = s.chars
 		w.push(w.d.itemRoot, -1)
 		end := w.value(int(s.start), len(w.d.ahead)+1, 0)

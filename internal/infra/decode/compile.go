@@ -27,6 +27,7 @@ func Compile(ep *source.Endpoint, id source.Identity, m *source.Mapping, cal har
 		return nil, fmt.Errorf("format %q is neither JSON nor XML", ep.Format)
 	}
 	c.d.itemRoot, c.d.parallelFrom = c.item, 256<<10
+	c.d.largeFrom = largeBody
 	c.d.nulls = c.d.json && byIDs(ep)
 	c.namespaces(ep.Response.Namespaces)
 	c.response(&ep.Response, id)

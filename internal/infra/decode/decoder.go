@@ -51,6 +51,9 @@ type Decoder struct {
 	ahead        []string
 	itemRoot     *node
 	parallelFrom int
+	// Of a reply of at least largeFrom bytes the fields of items are not kept but
+	// made again when they are stored.
+	largeFrom int
 
 	walks sync.Pool
 }
@@ -137,6 +140,7 @@ func (d *Decoder) walk(ctx context.Context, body []byte) *walk {
 		w = &walk{d: d}
 	}
 	w.ctx, w.body, w.base = ctx, body, 0
+	w.large = len(body) >= d.largeFrom
 	return w
 }
 

@@ -115,6 +115,8 @@ func FuzzJSONPage(f *testing.F) {
 		if p, err := wide.Page(body); err == nil {
 			wellPlaced(t, body, p)
 		}
+		sameMappedAgain(t, wide, body)
+		sameMappedAgain(t, d, body)
 		p, err := d.Page(body)
 		if _, ok := errors.AsType[*LimitError](err); ok {
 			return
@@ -282,6 +284,8 @@ func FuzzXMLPage(f *testing.F) {
 		if p, err := wide.Page(body); err == nil {
 			wellPlaced(t, body, p)
 		}
+		sameMappedAgain(t, wide, body)
+		sameMappedAgain(t, d, body)
 		p, err := d.Page(body)
 		if err == nil {
 			wellPlaced(t, body, p)

@@ -85,7 +85,12 @@ func (w *walk) endItem(start, end int) {
 			it.Status = harvest.RecordRetracted
 		}
 		if !spoilt {
-			it.Fields = w.keep(w.d.fields)
+			w.out, _ = w.appendFields(w.out, w.d.fields, -1)
+			if w.large {
+				it.Map = w.mapAgain()
+			} else {
+				it.Fields = w.keep()
+			}
 		}
 		if w.lack != "" && it.Status != harvest.RecordGone { // a tombstone has no payload (P13)
 			problem(harvest.ProblemMissingField, w.lack, "field is required")
@@ -116,10 +121,9 @@ func (w *walk) spoilOf(start, end int) *harvest.Problem {
 	return w.spoilIn(start, end)
 }
 
-// keep writes the fields into memory that outlives the walk, many items to a chunk.
-func (w *walk) keep(fields []field) []byte {
+// keep copies the fields into memory that outlives the walk, many items to a chunk.
+func (w *walk) keep() []byte {
 	const size = 64 << 10
-	w.out, _ = w.appendFields(w.out, fields, -1)
 	n := len(w.out)
 	if n > cap(w.chunk)-len(w.chunk) {
 		if n > size/4 {

@@ -492,7 +492,7 @@ func TestR84_OneItemSpoilsItself(t *testing.T) {
 					t.Fatalf("got %d items", len(p.Items))
 				}
 				for i, k := range []int{0, 2} {
-					if got, want := p.Items[k], clean.Items[i]; got.Problem != nil || got.ID != want.ID || string(got.Raw) != string(want.Raw) || string(got.Fields) != string(want.Fields) {
+					if got, want := p.Items[k], clean.Items[i]; got.Problem != nil || got.ID != want.ID || string(got.Raw) != string(want.Raw) || string(got.Mapped()) != string(want.Mapped()) {
 						t.Errorf("item %d is %+v, alone %+v", k, got, want)
 					}
 				}

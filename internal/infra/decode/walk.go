@@ -31,11 +31,17 @@ type walk struct {
 	hint      int    // how many there were last time
 	ahead     *ahead // items decoded already
 	inItem    bool
-	charset   charset   // JSON: what there may be in the strings
-	jumps     []span    // JSON: values whose end is known, in order
-	badText   bool      // an illegal reference was met in the item
-	tooMany   bool      // the item has more values than a record can have
-	beyond    spoilKind // XML: the limit that the item breaks, if spoilt
+	itemNode  *node                        // what the paths of the item's values begin at
+	again     bool                         // only an item is walked, once more
+	large     bool                         // fields are not kept
+	outer     []outerBinding               // XML: around the item that is walked once more
+	mapper    func(dst, raw []byte) []byte // of the last item
+	mapped    mapping                      // what that depends on
+	charset   charset                      // JSON: what there may be in the strings
+	jumps     []span                       // JSON: values whose end is known, in order
+	badText   bool                         // an illegal reference was met in the item
+	tooMany   bool                         // the item has more values than a record can have
+	beyond    spoilKind                    // XML: the limit that the item breaks, if spoilt
 	spoilt    bool
 	deep      int     // XML: open elements beyond the deepest that is followed
 	spoils    []spoil // JSON, read loosely: what spoils items, in order
@@ -192,6 +198,7 @@ func (w *walk) enter(lo int, outer, inner int32, first byte) (item itemKind) {
 				}
 				item = itemHere
 				w.beginItem()
+				w.itemNode = e.under
 				w.push(e.under, -1)
 				continue
 			}
@@ -281,6 +288,11 @@ func (w *walk) clear() {
 	w.attrs, w.bound = w.attrs[:0], w.bound[:0]
 	w.spoils, w.spoilAt, w.deep = nil, 0, 0
 	w.asideLost = false
+	w.again = false
+	w.outer = nil
+	w.mapper = nil
+	w.mapped = mapping{}
+	w.itemNode = nil
 	w.compared = 0
 	if cap(w.reply.list) > maxValues/8 {
 		w.reply.list = nil

@@ -78,6 +78,11 @@ func (w *walk) space(prefix []byte) int32 {
 			return b.space
 		}
 	}
+	for i := len(w.outer) - 1; i >= 0; i-- {
+		if w.outer[i].prefix == string(prefix) {
+			return w.outer[i].space
+		}
+	}
 	return 0
 }
 
@@ -92,11 +97,16 @@ func (w *walk) split(s span) (prefix, local []byte) {
 
 // xml walks the body and checks that it is well-formed as it goes.
 func (w *walk) xml() {
-	b := w.body
 	w.push(w.d.root, -1)
-	w.ampersand = bytes.IndexByte(b, '&') >= 0
+	w.ampersand = bytes.IndexByte(w.body, '&') >= 0
+	w.markup(w.base)
+}
+
+// markup walks the body from i on.
+func (w *walk) markup(i int) {
+	b := w.body
 	begun := false
-	for i := w.base; i < len(b); {
+	for i < len(b) {
 		if b[i] != '<' {
 			i = w.chars(i, begun)
 		} else if i+1 >= len(b) {
@@ -320,7 +330,11 @@ func (w *walk) startTag(i int) int {
 	if n := len(w.frames); n > 0 {
 		lo = int(w.frames[n-1].states)
 	}
-	w.descend(lo, int(f.states), f.name)
+	if w.again && len(w.frames) == 0 {
+		w.push(w.itemNode, -1)
+	} else {
+		w.descend(lo, int(f.states), f.name)
+	}
 	f.from = w.mark()
 	if len(w.states) > int(f.states) {
 		f.item = w.enter(int(f.states), int32(i), int32(j), '<')
@@ -381,7 +395,7 @@ func (w *walk) descend(lo, hi int, name span) {
 	}
 	prefix, local := w.split(name)
 	space := int32(0)
-	if len(w.bound) > 0 {
+	if len(w.bound)+len(w.outer) > 0 {
 		space = w.space(prefix)
 	}
 	for k := lo; k < hi; k++ {

@@ -48,6 +48,9 @@ func (s *Store) CommitBatch(ctx context.Context, job harvest.Job, b harvest.Batc
 	l := job.Lease
 	packed := packRecords(b.Records)
 	b, packed = s.setAside(b, packed)
+	if pageSize(b) > packFirst {
+		defer s.smallCache(ctx)()
+	}
 	var out harvest.Committed
 	err := s.write(ctx, "commit batch", func(x *tx) error {
 		out = harvest.Committed{}
@@ -98,6 +101,27 @@ func (s *Store) CommitBatch(ctx context.Context, job harvest.Job, b harvest.Batc
 		return nil
 	})
 	return out, err
+}
+
+// Sizes of the cache of the connection that writes to SQLite, in KiB.
+const (
+	ordinaryCache = 32 << 10
+	thriftyCache  = 1 << 10
+)
+
+// smallCache has SQLite write a large page to its log as it goes, instead of holding
+// all of it until the commit. What is returned ends that.
+func (s *Store) smallCache(ctx context.Context) (restore func()) {
+	if s.d != sqliteDialect {
+		return func() {}
+	}
+	set := func(ctx context.Context, kib int) {
+		if _, err := s.w.ExecContext(ctx, fmt.Sprintf("PRAGMA cache_size=-%d", kib)); err != nil {
+			s.log.Debug("size of the cache not changed", "err", err)
+		}
+	}
+	set(ctx, thriftyCache)
+	return func() { set(context.WithoutCancel(ctx), ordinaryCache) }
 }
 
 // progress notes that the task got on. A page that an earlier walk had brought

@@ -36,7 +36,7 @@ func (s *Store) setAside(b harvest.Batch, packed [][]byte) (harvest.Batch, [][]b
 	kept := make([][]byte, 0, len(packed))
 	quarantined := slices.Clone(b.Quarantined)
 	for i, r := range b.Records {
-		if size := max(len(packed[i]), len(r.Fields)); s.tooLarge(size) {
+		if size := max(s.packedSize(r, packed[i]), s.fieldsSize(r)); s.tooLarge(size) {
 			why := fmt.Sprintf("%d bytes, and the database takes %d in one value: raise max_allowed_packet of the server, start patra again and refresh the record", size, s.largest)
 			quarantined = append(quarantined, harvest.Quarantined{ID: r.ID, Problem: harvest.Problem{Code: harvest.ProblemTooLarge, Detail: why}, Raw: r.Raw, RawSHA256: r.RawSHA256})
 			continue
@@ -49,18 +49,53 @@ func (s *Store) setAside(b harvest.Batch, packed [][]byte) (harvest.Batch, [][]b
 	return b, kept
 }
 
-// size is about how many bytes a version takes in a statement.
-func (c change) size() int { return len(c.packed) + len(c.rec.Fields) }
+// packedSize is how many bytes a record takes when it is packed, or more: what would
+// fit as it came is not packed to find out.
+func (s *Store) packedSize(r harvest.Record, packed []byte) int {
+	switch {
+	case packed != nil:
+		return len(packed)
+	case s.tooLarge(len(r.Raw) + len(r.Raw)/128 + 64):
+		return len(pack(r.Raw))
+	}
+	return len(r.Raw)
+}
+
+// fieldsSize is how many bytes the fields of a record take. Where they are not kept
+// they are made to find out, if the record is so large that they may be too.
+func (s *Store) fieldsSize(r harvest.Record) int {
+	if r.Map != nil && !s.tooLarge(mostFields*len(r.Raw)) {
+		return 0
+	}
+	return len(r.Mapped())
+}
+
+// mostFields is how many times as large as a record its fields are at most: a mapping
+// may take the same text several times.
+const mostFields = 16
+
+// size is about how many bytes a version takes in a statement, or more.
+func (c change) size() int {
+	if c.packed == nil {
+		return (1 + mostFields) * len(c.rec.Raw)
+	}
+	return len(c.packed) + len(c.rec.Fields)
+}
+
+// bytesPerInsert bounds what the values of one insert take, which the database
+// holds once more while it runs.
+const bytesPerInsert = 1 << 20
 
 // thatFit cuts rows into parts for one insert each: no more than rowsPerInsert, and
-// no more bytes than the server takes at once, unless one row alone has more.
+// no more bytes than a statement should have and the server takes at once, unless
+// one row alone has more.
 func thatFit[T any](s *Store, rows []T, size func(T) int) iter.Seq[[]T] {
 	return func(yield func([]T) bool) {
 		for len(rows) > 0 {
 			n, bytes := 0, 0
 			for n < min(len(rows), rowsPerInsert) {
 				bytes += size(rows[n])
-				if n > 0 && s.tooLarge(bytes) {
+				if n > 0 && (bytes > bytesPerInsert || s.tooLarge(bytes)) {
 					break
 				}
 				n++

@@ -11,8 +11,7 @@ import (
 // asideRow is a row of ing_quarantine to be written.
 type asideRow struct {
 	harvest.Quarantined
-	code   string
-	packed []byte
+	code string
 }
 
 // quarantine puts the items of a page aside that cannot be stored. An item has one
@@ -22,7 +21,7 @@ func (x *tx) quarantine(prov string, b harvest.Batch) error {
 	if len(b.Quarantined) == 0 {
 		return nil
 	}
-	rows := x.asideRows(b)
+	rows := asideRows(b)
 	byCode := hashesByCode(rows)
 	for _, code := range slices.Sorted(maps.Keys(byCode)) {
 		if err := x.seenAgain(prov, b, code, byCode[code]); err != nil {
@@ -30,10 +29,11 @@ func (x *tx) quarantine(prov string, b harvest.Batch) error {
 		}
 	}
 	const cols = `batch_id, provenance_code, record_type, ext_id, code, path, detail, raw, raw_sha256, created_at, seen_at`
-	for part := range thatFit(x.s, rows, func(r asideRow) int { return len(r.packed) + len(r.Problem.Detail) }) {
+	for part := range thatFit(x.s, rows, func(r asideRow) int { return len(r.Raw) + len(r.Problem.Detail) }) {
 		args := make([]any, 0, len(part)*columns(cols))
 		for _, q := range part {
-			args = append(args, b.ID, prov, b.RecordType, nullBytes(q.ID, 512), q.code, null(clip(q.Problem.Path, 255)), null(q.Problem.Detail), q.packed, q.RawSHA256[:], ts(x.now), ts(x.now))
+			packed, detail := x.packAside(q)
+			args = append(args, b.ID, prov, b.RecordType, nullBytes(q.ID, 512), q.code, null(clip(q.Problem.Path, 255)), null(detail), packed, q.RawSHA256[:], ts(x.now), ts(x.now))
 		}
 		// Another walk may be putting the same item aside at this moment.
 		if _, err := x.exec(x.s.d.insertIgnore+` INTO ing_quarantine (`+cols+`) VALUES `+marks(len(part), columns(cols)), args...); err != nil {
@@ -43,18 +43,22 @@ func (x *tx) quarantine(prov string, b harvest.Batch) error {
 	return nil
 }
 
-// asideRows packs the items. Of one that is larger than the server takes only the
-// hash is kept.
-func (x *tx) asideRows(b harvest.Batch) []asideRow {
+func asideRows(b harvest.Batch) []asideRow {
 	rows := make([]asideRow, len(b.Quarantined))
 	for i, q := range b.Quarantined {
-		rows[i] = asideRow{Quarantined: q, code: clip(q.Problem.Code, 64), packed: pack(q.Raw)}
-		if x.s.tooLarge(len(rows[i].packed)) {
-			rows[i].packed = []byte{}
-			rows[i].Problem.Detail = fmt.Sprintf("%s (its %d bytes are not kept, only their hash)", q.Problem.Detail, len(q.Raw))
-		}
+		rows[i] = asideRow{Quarantined: q, code: clip(q.Problem.Code, 64)}
 	}
 	return rows
+}
+
+// packAside packs an item. Of one that is larger than the server takes only the hash
+// is kept, which the detail then tells.
+func (x *tx) packAside(q asideRow) (packed []byte, detail string) {
+	packed = pack(q.Raw)
+	if x.s.tooLarge(len(packed)) {
+		return []byte{}, fmt.Sprintf("%s (its %d bytes are not kept, only their hash)", q.Problem.Detail, len(q.Raw))
+	}
+	return packed, q.Problem.Detail
 }
 
 func hashesByCode(rows []asideRow) map[string][]any {

@@ -19,7 +19,9 @@ var (
 )
 
 func newEncoder() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	// A window of 1 MiB, for an item is rarely larger: the coder keeps twice that.
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
 	if err != nil { // constant options
 		panic(err)
 	}
@@ -35,7 +37,13 @@ func newDecoder() *zstd.Decoder {
 	return d
 }
 
-func pack(raw []byte) []byte { return encoder.EncodeAll(raw, make([]byte, 0, len(raw)/2)) }
+func pack(raw []byte) []byte {
+	size := len(raw) / 2
+	if size > 1<<20 { // growing would take more than setting the most aside
+		size = encoder.MaxEncodedSize(len(raw))
+	}
+	return encoder.EncodeAll(raw, make([]byte, 0, size))
+}
 
 func unpack(b []byte) ([]byte, error) {
 	raw, err := decoder.DecodeAll(b, nil)
@@ -45,21 +53,42 @@ func unpack(b []byte) ([]byte, error) {
 	return raw, nil
 }
 
+// packFirst is how many bytes a page may have to be packed before its transaction
+// begins.
+const packFirst = 4 << 20
+
 // packRecords compresses before the transaction begins, so that the writer is
-// not held up by it. The bytes of a page share one buffer.
+// not held up by it. The bytes of a page share one buffer. Of a large page nothing
+// is packed yet: it would take as much memory again as the page itself.
 func packRecords(recs []harvest.Record) [][]byte {
-	size := 0
-	for i := range recs {
-		size += len(recs[i].Raw)
+	out := make([][]byte, len(recs))
+	size := rawSize(recs)
+	if size > packFirst {
+		return out
 	}
 	buf := make([]byte, 0, size/2+64)
-	out := make([][]byte, len(recs))
 	for i := range recs {
 		start := len(buf)
 		buf = encoder.EncodeAll(recs[i].Raw, buf)
 		out[i] = buf[start:len(buf):len(buf)]
 	}
 	return out
+}
+
+func rawSize(recs []harvest.Record) (size int) {
+	for i := range recs {
+		size += len(recs[i].Raw)
+	}
+	return size
+}
+
+// pageSize is how many bytes the items of a page have.
+func pageSize(b harvest.Batch) int {
+	size := rawSize(b.Records)
+	for i := range b.Quarantined {
+		size += len(b.Quarantined[i].Raw)
+	}
+	return size
 }
 
 // heldRecord is a record as the store has it.
@@ -74,10 +103,18 @@ type heldRecord struct {
 // change is what one record of a page asks of the tables.
 type change struct {
 	rec      *harvest.Record
-	packed   []byte
+	packed   []byte // nil: when it is written
 	effect   harvest.Effect
 	id       int64
 	revision int64
+}
+
+// raw is what came, packed.
+func (c change) raw() []byte {
+	if c.packed != nil {
+		return c.packed
+	}
+	return pack(c.rec.Raw)
 }
 
 // mergeRecords brings the page's records in (R28): one read of what is held,
@@ -116,7 +153,8 @@ func (x *tx) mergeRecords(job harvest.Job, b harvest.Batch, packed [][]byte) (c 
 	if err != nil {
 		return c, nil, err
 	}
-	var fresh, changed, replaced []change
+	fresh := make([]change, 0, len(order)-min(len(order), len(held)))
+	var changed, replaced []change
 	var observed, found []any
 	var newest *harvest.Record
 	for _, i := range order {
@@ -300,7 +338,7 @@ func (x *tx) replaceRecords(cs []change) error {
 		if _, err := x.bulk(touchRecordSQL, append(v, c.id)); err != nil {
 			return fmt.Errorf("follow record: %w", err)
 		}
-		if _, err := x.bulk(touchVersionSQL, append(v, c.packed, string(r.Fields), c.id, c.revision)); err != nil {
+		if _, err := x.bulk(touchVersionSQL, append(v, c.raw(), string(r.Mapped()), c.id, c.revision)); err != nil {
 			return fmt.Errorf("follow version: %w", err)
 		}
 	}
@@ -326,13 +364,16 @@ const (
 // insertVersions keeps every accepted version and announces it (R34).
 func (x *tx) insertVersions(cs []change, batch harvest.BatchID) error {
 	now := ts(x.now).text()
+	var values scratch
 	for part := range thatFit(x.s, cs, change.size) {
 		args := make([]any, 0, len(part)*columns(versionCols))
 		out := make([]any, 0, len(part)*columns(outboxCols))
-		for _, c := range part {
+		values.set(part)
+		for i, c := range part {
+			raw, fields := values.of(i, c)
 			r := c.rec
 			args = append(args, c.id, c.revision, c.effect, r.Status, ts(r.Version.UpdatedAt), r.Version.Provider, ts(r.Version.ObservedAt),
-				r.Version.ContentHash[:], r.RawSHA256[:], r.MappingVersion, batch, c.packed, string(r.Fields), now)
+				r.Version.ContentHash[:], r.RawSHA256[:], r.MappingVersion, batch, raw, fields, now)
 			out = append(out, c.id, c.revision, now)
 		}
 		if _, err := x.bulk(`INSERT INTO ing_record_version (`+versionCols+`) VALUES `+marks(len(part), columns(versionCols)), args); err != nil {

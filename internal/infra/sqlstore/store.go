@@ -172,7 +172,8 @@ func (s *Store) openSQLite(ctx context.Context, path string, readOnly bool) erro
 		s.w = s.r.DB
 		return s.ping(ctx)
 	}
-	if s.w, err = open("&mode=rw&_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=cache_size(-32768)&_pragma=wal_autocheckpoint(2000)", 1); err != nil {
+	writing := fmt.Sprintf("&mode=rw&_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=cache_size(-%d)&_pragma=wal_autocheckpoint(2000)", ordinaryCache)
+	if s.w, err = open(writing, 1); err != nil {
 		return err
 	}
 	return s.ping(ctx)

@@ -323,6 +323,9 @@ func (c *Client) exchange(ctx context.Context, a *attempt, req *http.Request, bo
 			}
 			return a.room.grow(ctx, size, tick)
 		})
+		if a.room.isLarge() {
+			frugality.collect() // what it has outgrown
+		}
 	} else {
 		got.body, wire = readHead(res, tick)
 	}

@@ -30,8 +30,8 @@ type hostileBody struct {
 }
 
 const (
-	smallBody = 1 << 20
-	page1     = `{"items":[{"id":"1"}`
+	smallReply = 1 << 20
+	page1      = `{"items":[{"id":"1"}`
 )
 
 // text is a reply of JSON or XML.
@@ -97,7 +97,7 @@ func hostileBodies() map[string]hostileBody {
 	return map[string]hostileBody{
 		// Packed.
 		"gzip of 8 MiB of blanks":  {false, tooLarge, headed("Content-Encoding", "gzip", gz(many(" ", 8<<20)))},
-		"gzip just over the limit": {false, tooLarge, headed("Content-Encoding", "gzip", gz(`{"items":[],"x":"`+many("x", smallBody)+`"}`))},
+		"gzip just over the limit": {false, tooLarge, headed("Content-Encoding", "gzip", gz(`{"items":[],"x":"`+many("x", smallReply)+`"}`))},
 		"gzip of many members":     {false, tooLarge, headed("Content-Encoding", "gzip", members(many("0123456789abcdef ", 1000), 100))},
 		"gzip in gzip":             {false, never, headed("Content-Encoding", "gzip", gz(gz(page1+"]}")))},
 		"gzip cut in the middle":   {false, broken, headed("Content-Encoding", "gzip", gz(page1 + many(`,{"id":"2"}`, 99) + "]}")[:30])},
@@ -192,7 +192,7 @@ func TestR50_HostileBodies(t *testing.T) {
 	defer c.Close()
 	ask := func(xml bool, base string) (source.Answer, error) {
 		spec := testSpec()
-		spec.HTTP = source.HTTP{MaxBody: smallBody, TotalTimeout: source.Duration(2 * time.Second), ReadTimeout: source.Duration(500 * time.Millisecond), ConnectTimeout: source.Duration(2 * time.Second)}
+		spec.HTTP = source.HTTP{MaxBody: smallReply, TotalTimeout: source.Duration(2 * time.Second), ReadTimeout: source.Duration(500 * time.Millisecond), ConnectTimeout: source.Duration(2 * time.Second)}
 		spec.HTTP.BaseURL = base
 		spec.Retry = source.Retry{Attempts: 2, Base: source.Duration(time.Millisecond), Max: source.Duration(time.Millisecond)}
 		spec.Search = source.Endpoint{Path: "/works", Format: source.FormatJSON, Response: source.Response{Items: []string{"items"}, ID: []source.Pick{{Path: "id"}}}}

@@ -18,8 +18,8 @@ const (
 	// ratioFrom is where the ratio begins to count: below it a bomb is a
 	// firecracker.
 	ratioFrom = 1 << 20
-	// maxStart bounds what is set aside on the reply's word alone.
-	maxStart = 8 << 20
+	// firstBody is what is set aside for a body of which nothing is known.
+	firstBody = 64 << 10
 	// readStep is how much is read at a time.
 	readStep = 256 << 10
 	// errorBody is how much of a bad reply is read.
@@ -63,27 +63,30 @@ func readBody(res *http.Response, limit int64, tick func(), grow func(size int64
 		return nil, 0, fmt.Errorf("%q: %w", enc, errEncoding)
 	}
 
-	size := int64(32 << 10)
-	if res.ContentLength > 0 {
-		size = res.ContentLength + 1 // one more to see the end without growing
-		if packed {
-			size = res.ContentLength * 5
-		}
+	announced := int64(-1) // of what is unpacked
+	if !packed {
+		announced = res.ContentLength
 	}
-	if !packed && res.ContentLength > limit {
+	if announced > limit {
 		return nil, 0, errTooLong
 	}
-	body = make([]byte, 0, min(size, limit+1, maxStart))
 	var taken int64 // of the memory for bodies: what is written to, not what is set aside
 	for {
-		if len(body) == cap(body) {
-			body = grown(body, limit+1)
+		due := int64(len(body) + readStep)
+		if announced >= int64(len(body)) {
+			due = min(due, announced)
 		}
-		if int64(len(body)+readStep) > taken {
-			taken += 4 * readStep
+		if due > taken {
+			if taken > 0 { // the first part is not worth believing anybody
+				taken = announced
+			}
+			taken = max(taken, due+3*readStep)
 			if err := grow(taken); err != nil {
 				return body, in.n, err
 			}
+		}
+		if len(body) == cap(body) {
+			body = moved(body, nextSize(len(body), announced, limit))
 		}
 		n, err := from.Read(body[len(body):min(cap(body), len(body)+readStep)])
 		body = body[:len(body)+n]
@@ -100,17 +103,37 @@ func readBody(res *http.Response, limit int64, tick func(), grow func(size int64
 	}
 }
 
-// grown moves body to where there is four times the room, or top if that is near.
-// In few and large steps little is left behind for the collector, and of what
-// is fresh from the system only what is written to is there at all; append would
-// have a reply of 32 MiB take 100. It must not be one make and copy either: the
-// runtime clears what those leave free, and so touches it.
-func grown(body []byte, top int64) []byte {
-	room := int64(4 * cap(body))
-	if 2*room > top {
-		room = top
+// nextSize is how many bytes are set aside for a body of which so many have come:
+// in few and large steps, so that little is left behind for the collector. They are
+// the sizes by which memory is shared. What was announced is believed once as much
+// has come as every body may have; the byte beyond it shows the end without growing.
+func nextSize(came int, announced, limit int64) int64 {
+	var size int64
+	switch {
+	case came == 0 && announced >= smallBody:
+		size = smallBody
+	case int64(came) <= announced:
+		size = announced + 1
+	case came < firstBody:
+		size = firstBody
+	case came < smallBody:
+		size = min(4*int64(came), smallBody)
+	case came < mediumBody/2:
+		size = mediumBody / 2
+	case came < mediumBody:
+		size = mediumBody
+	default:
+		size = limit + 1
 	}
-	return append(make([]byte, 0, room), body...)
+	return min(size, limit+1)
+}
+
+// moved is body where there is room for so many bytes. Of what is fresh from the
+// system only what is written to is there at all; append would have a reply of
+// 32 MiB take 100. It must not be one make and copy either: the runtime clears
+// what those leave free, and so touches it.
+func moved(body []byte, size int64) []byte {
+	return append(make([]byte, 0, size), body...)
 }
 
 // readHead reads what a bad reply has to say, whatever its state.

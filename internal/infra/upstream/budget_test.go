@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,71 +17,133 @@ import (
 )
 
 // TestR50_BodiesShareOneBudget: however many bodies grow beside each other, each
-// to the limit of its source, all get there, and together they never have more than
-// the shared memory and one body beyond it.
+// to the limit of its source, all get there; only one at a time is large, and all the
+// others together never have more than the shared memory.
 func TestR50_BodiesShareOneBudget(t *testing.T) {
 	var b budget
-	var most, now atomic.Int64
+	var larges, shared atomic.Int64
 	var wg sync.WaitGroup
-	for range 16 {
+	for i := range 16 {
+		top := []int64{defaultMaxBody, mediumBody, smallBody, 3 << 20}[i%4]
 		wg.Go(func() {
 			r := &room{of: &b}
 			var mine int64
-			for size := int64(freeBody); size <= defaultMaxBody; size += 1 << 20 {
+			large := false
+			for size := int64(smallBody); size <= top; size += 1 << 20 {
 				if err := r.grow(t.Context(), size, func() {}); err != nil {
 					t.Error(err)
 				}
-				now.Add(size - freeBody - mine)
-				mine = size - freeBody
-				for n := now.Load(); n > most.Load(); n = now.Load() {
-					most.Store(n)
+				switch now := size - smallBody; {
+				case r.large && !large:
+					large = true
+					if n := larges.Add(1); n > 1 {
+						t.Errorf("%d large bodies at once", n)
+					}
+				case !r.large:
+					if n := shared.Add(now - mine); n > sharedBodies {
+						t.Errorf("%d bytes at once", n)
+					}
+					mine = now
 				}
 			}
-			now.Add(-mine)
+			if large {
+				larges.Add(-1)
+			}
+			shared.Add(-mine)
 			r.free()
 			r.free()
 		})
 	}
 	wg.Wait()
-	if b.used != 0 || b.over != nil || len(b.waiting) != 0 {
-		t.Errorf("left: %d bytes, %d waiting", b.used, len(b.waiting))
+	if b.used != 0 || b.holders != 0 || b.large != nil || len(b.waiting) != 0 {
+		t.Errorf("left: %d bytes of %d, large %v, %d waiting", b.used, b.holders, b.large != nil, len(b.waiting))
 	}
-	if most.Load() > sharedBodies+defaultMaxBody {
-		t.Errorf("%d bytes at once", most.Load())
+	if frugality.wanted != 0 {
+		t.Errorf("the collector is still told to run often, by %d", frugality.wanted)
 	}
 }
 
-// TestR50_WaitingForMemory: who waits goes on when another is done, gives up with
-// its context, and a small reply does not wait at all.
+// TestR50_WaitingForMemory: a large body waits for a page that is being stored and
+// not for one that waits as well, gives up with its context, and a small reply does
+// not wait at all.
 func TestR50_WaitingForMemory(t *testing.T) {
 	var b budget
-	first, second, third := &room{of: &b}, &room{of: &b}, &room{of: &b}
-	all := int64(sharedBodies + freeBody)
+	stored, first, second, third := &room{of: &b}, &room{of: &b}, &room{of: &b}, &room{of: &b}
 	ok := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	ok(first.grow(t.Context(), all, nil))
-	ok(second.grow(t.Context(), all, nil)) // the one that may go beyond
-	ok((&room{of: &b}).grow(t.Context(), freeBody, nil))
+	// ask grows r beside the test; it is known to wait when so many do.
+	ask := func(r *room, size int64, waiting int) chan error {
+		t.Helper()
+		done := make(chan error, 1)
+		go func() { done <- r.grow(t.Context(), size, func() {}) }()
+		for n := -1; n != waiting; runtime.Gosched() {
+			b.mu.Lock()
+			n = len(b.waiting)
+			b.mu.Unlock()
+		}
+		return done
+	}
+	ok(stored.grow(t.Context(), 2<<20, nil))
+	ok(first.grow(t.Context(), mediumBody, nil))
+	one := ask(first, defaultMaxBody, 1)
+	ok((&room{of: &b}).grow(t.Context(), smallBody, nil))
 
 	left, leave := context.WithCancelCause(t.Context())
 	gone := errors.New("gone")
 	leave(gone)
-	if err := third.grow(left, 2<<20, func() {}); !errors.Is(err, gone) || third.n != 0 || len(b.waiting) != 0 {
-		t.Errorf("got %v, has %d", err, third.n)
+	if err := third.grow(left, 2<<20, func() {}); !errors.Is(err, gone) || third.n != 0 || len(b.waiting) != 1 {
+		t.Errorf("got %v, has %d, %d wait", err, third.n, len(b.waiting))
 	}
-	waited := make(chan error)
-	go func() { waited <- third.grow(t.Context(), 2<<20, func() {}) }()
-	select {
-	case <-waited:
-		t.Error("did not wait")
-	default:
-	}
+	stored.free()
+	ok(<-one)
+	two := ask(second, mediumBody, 1)
+	first.free()
+	ok(<-two)
+
+	// Who has nothing is first, and does not fit beside two who both want more.
+	ok(stored.grow(t.Context(), 2<<20, nil))
+	three := ask(third, 3<<20, 1)
+	two = ask(second, defaultMaxBody, 2)
+	four := make(chan error, 1)
+	go func() { four <- stored.grow(t.Context(), mediumBody, func() {}) }()
+	ok(<-two)
 	second.free()
-	ok(<-waited)
+	ok(<-three)
+	third.free()
+	ok(<-four)
+	stored.free()
+	if b.used != 0 || b.holders != 0 || b.large != nil {
+		t.Errorf("left: %d bytes of %d, large %v", b.used, b.holders, b.large != nil)
+	}
+}
+
+// TestR50_FrugalOnlyWhileLarge: the collector runs often while a large body is held
+// and as before afterwards.
+func TestR50_FrugalOnlyWhileLarge(t *testing.T) {
+	if collectorChosen() {
+		t.Skip("GOGC or GOMEMLIMIT is set: the collector is left alone")
+	}
+	percent := func() int {
+		n := debug.SetGCPercent(100)
+		debug.SetGCPercent(n)
+		return n
+	}
+	before := percent()
+	var b budget
+	r := &room{of: &b}
+	for size, want := range map[int64]int{mediumBody: before, defaultMaxBody: thriftyGC} {
+		if err := r.grow(t.Context(), size, nil); err != nil || percent() != want {
+			t.Errorf("of %d bytes: %d percent, want %d: %v", size, percent(), want, err)
+		}
+		r.free()
+		if percent() != before {
+			t.Errorf("%d percent afterwards, before %d", percent(), before)
+		}
+	}
 }
 
 // TestR50_LargePagesOneAfterTheOther: pages that are held until they are committed
@@ -93,7 +157,7 @@ func TestR50_LargePagesOneAfterTheOther(t *testing.T) {
 	c := New(Config{}, new(free), jsonDecoder{})
 	defer c.Close()
 	var wg sync.WaitGroup
-	var done, most atomic.Int64
+	var done, held atomic.Int64
 	for range 6 {
 		wg.Go(func() {
 			a, err := c.Ask(t.Context(), testSpec(), source.Call{Purpose: source.ForSearch, BaseURL: srv.URL, Held: true})
@@ -101,22 +165,20 @@ func TestR50_LargePagesOneAfterTheOther(t *testing.T) {
 				t.Errorf("done is nil: %v, %v", a.Done == nil, err)
 				return
 			}
-			c.bodies.mu.Lock()
-			most.Store(max(most.Load(), c.bodies.used))
-			c.bodies.mu.Unlock()
+			if n := held.Add(1); n > 1 {
+				t.Errorf("%d large pages at once", n)
+			}
 			done.Add(1)
+			held.Add(-1)
 			a.Done()
 		})
 	}
 	wg.Wait()
-	if done.Load() != 6 || c.bodies.used != 0 {
-		t.Errorf("%d done, %d bytes left", done.Load(), c.bodies.used)
-	}
-	if most.Load() < size-2*freeBody || most.Load() > sharedBodies+size {
-		t.Errorf("%d bytes at once", most.Load())
+	if done.Load() != 6 || c.bodies.large != nil {
+		t.Errorf("%d done, one held: %v", done.Load(), c.bodies.large != nil)
 	}
 	// Where nobody says when, it is when the answer is given.
-	if a, err := c.Ask(t.Context(), testSpec(), source.Call{Purpose: source.ForSearch, BaseURL: srv.URL}); err != nil || a.Done != nil || c.bodies.used != 0 {
-		t.Errorf("%d bytes left, %v", c.bodies.used, err)
+	if a, err := c.Ask(t.Context(), testSpec(), source.Call{Purpose: source.ForSearch, BaseURL: srv.URL}); err != nil || a.Done != nil || c.bodies.large != nil {
+		t.Errorf("held: %v, %v", c.bodies.large != nil, err)
 	}
 }

@@ -1,0 +1,55 @@
+package upstream
+
+import (
+	"os"
+	"runtime/debug"
+	"sync"
+)
+
+// frugality has the collector run often while a large body is held. As a rule it
+// lets the heap grow to twice what is in use, which for a body of 32 MiB, its items
+// and their fields is far more than a process may grow (R50).
+var frugality thrift
+
+// thriftyGC is by how many percent the heap may then grow between collections.
+const thriftyGC = 3
+
+// thrift counts who wants the collector to run often, which is a setting of the
+// whole process.
+type thrift struct {
+	mu     sync.Mutex
+	wanted int
+	before int // the setting to go back to
+}
+
+// begin also gives back to the system what earlier pages have left, so that the
+// large one does not come on top of it.
+func (t *thrift) begin() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wanted++
+	if t.wanted == 1 && !collectorChosen() {
+		t.before = debug.SetGCPercent(thriftyGC)
+	}
+	t.collect()
+}
+
+// collect gives back to the system what nobody uses.
+func (t *thrift) collect() { debug.FreeOSMemory() }
+
+func (t *thrift) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wanted--
+	if t.wanted == 0 && !collectorChosen() {
+		debug.SetGCPercent(t.before)
+	}
+}
+
+// collectorChosen reports whether whoever started the process has said how the
+// collector is to run; then it does so throughout.
+func collectorChosen() bool {
+	_, percent := os.LookupEnv("GOGC")
+	_, limit := os.LookupEnv("GOMEMLIMIT")
+	return percent || limit
+}
