@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Format, vet, linters, import directions and modules. Each linter is here for a reason:
+# Format, vet, linters, import directions, the register of rules and modules. Each linter is here for a reason:
 #   gofumpt      one format, no discussion
 #   staticcheck  real bugs, and API misuse that vet does not know
 #   deadcode     what a change made dead is deleted
@@ -15,6 +15,6 @@ step "vet" go vet ./...
 step "fix" fixed
 step "staticcheck" go tool staticcheck ./...
 step "deadcode" dead
-step "imports" go test -count=1 -run TestImportsPointInward .
+step "imports, rules, documents" go test -count=1 .
 step "modules" bash -c 'go mod tidy -diff && go mod verify >/dev/null'
 exit $bad
