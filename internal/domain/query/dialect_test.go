@@ -622,13 +622,13 @@ func TestNewRenderer_RefusesBrokenDialectsAllAtOnce(t *testing.T) {
 		"rules[0].template: the value is not encoded for its place: use one of entrez_phrase", "rules[2]: there is another rule for the same",
 		"rules[3].template: ${quote(env)}: variable env is not known: known are value", "rules[4].template: ${exec(value)}: function exec is not known",
 		"rules[5].template: ${value: the closing } is missing", "rules[6]: ${value} is in no template: the value would be lost", "rules[7].template: the template holds the control character",
-		"rules[8].template: say how the time is written: date(from, '2006-01-02')", "rules[9].template: ${quote(from)}: cannot use instant as argument",
+		"rules[8].template: say how the time is written: date(from, '2006-01-02')", "rules[9].template: ${quote(from)}: quote does not take (instant), only quote(value as asked for) or quote(text)",
 		"rules[10].itemTemplate: ${value} is missing", `rules[11].params.api_key: no parameter is declared for the standard key "api_key"`,
 		`rules[12].emit: emit "BODY" is not known`, "rules[13]: a rule of AND has a joiner", "rules[14]: a rule of NOT has either", "rules[15].template: a rule of ALL has a template",
 		`rules[16].op: op "XOR" is not known`, `rules[17].field: field "nope" is not known`, "rules[18].template: ${lower(default(quote(value), 'x'))}: encoded text cannot be given to this function",
 		"capabilities[3].ops: no rule writes TERM of `year`; add a rule",
 		"rules[19]: ${plain(value)} must be a whole parameter", "rules[20]: only a TOKEN may be written as it is",
-		"rules[21].template: ${cut(quote(value), 'x')}: cannot use encoded text as argument", "rules[22]: ${plain(value)} must be a whole parameter",
+		"rules[21].template: ${cut(quote(value), 'x')}: cut does not take (encoded text, text)", "rules[22]: ${plain(value)} must be a whole parameter",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("not reported: %s", want)

@@ -156,19 +156,18 @@ func (c *compiler) templates(path string, e EndpointConfig) readNames {
 			}
 		}
 		for _, v := range t.Names() {
-			group, name, _ := strings.Cut(v, ".")
+			group, _, _ := strings.Cut(v, ".")
 			held, isHeld := strings.CutPrefix(v, "page.held.")
 			switch {
 			case isHeld && e.Usage == UsageSearch && e.Response.Held[held] == "":
 				c.fail(path, "%s is not among the endpoint's response.held", v)
-			case group == "vars" && !slices.Contains(instanceVars, name):
-				c.fail(path, "variable %s is not known%s", v, Suggest(v, []string{"vars.contact", "vars.tool"}))
 			case group == "ids" && !byIDs:
 				c.fail(path, "ids are known to a DETAIL endpoint only")
 			case group == "page" && byIDs, group == "window" && byIDs:
 				c.fail(path, "%s is not known to a %s endpoint: it is asked by ids", v, e.Usage)
 			}
 		}
+		c.instanceValues(path, t)
 		all = append(all, t.Names()...)
 	}
 	check(path+".path", e.Path)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/pace"
+	"github.com/papertrace/patra/internal/domain/template"
 )
 
 func (c *compiler) baseURL() {
@@ -77,6 +78,10 @@ func (c *compiler) http() {
 	out.AllowHTTP, out.AllowPrivate = cfg.AllowHTTP, cfg.AllowPrivate
 	out.Headers = maps.Clone(cfg.Headers)
 	c.headers("http.headers", cfg.Headers)
+	texts := cfg.Headers.Texts()
+	for _, name := range keysOf(texts) {
+		c.headerTemplate(join("http.headers", name), texts[name])
+	}
 	c.proxy(cfg.Proxy)
 	c.redirects(cfg.Redirects)
 }
@@ -121,6 +126,26 @@ func (c *compiler) redirects(cfg *RedirectConfig) {
 		r.Hosts = append(r.Hosts, strings.ToLower(h))
 	}
 	c.spec.HTTP.Redirects = &r
+}
+
+// headerTemplate checks the template of a header that every endpoint sends.
+func (c *compiler) headerTemplate(path, text string) {
+	t, err := ParseTemplate(text)
+	if err != nil {
+		c.fail(path, "%v", err)
+		return
+	}
+	c.instanceValues(path, t)
+}
+
+// instanceValues checks that a template reads no more of the instance than there is.
+func (c *compiler) instanceValues(path string, t *template.Template) {
+	for _, v := range t.Names() {
+		name, is := strings.CutPrefix(v, "vars.")
+		if is && !slices.Contains(instanceVars, name) {
+			c.fail(path, "variable %s is not known%s", v, Suggest(v, []string{"vars.contact", "vars.tool"}))
+		}
+	}
 }
 
 var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")

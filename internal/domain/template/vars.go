@@ -174,7 +174,48 @@ func (g *guard) call(n *ast.CallNode) {
 	}
 	g.function(callee.Value)
 	g.checkAll(n.Arguments...)
+	g.arguments(callee.Value, n.Arguments)
 }
+
+// arguments checks that the function takes what it is given, as far as its type is
+// known. The library checks that too, but not of calls within calls.
+func (g *guard) arguments(name string, given []ast.Node) {
+	var takes []string
+	for _, signature := range functions[name].types {
+		t := reflect.TypeOf(signature).Elem()
+		if t.IsVariadic() || t.NumIn() != len(given) {
+			return // anything goes, or the library says what is missing
+		}
+		fits := true
+		var names []string
+		for i := range t.NumIn() {
+			fits = fits && mayBe(given[i], t.In(i))
+			names = append(names, typeName(t.In(i)))
+		}
+		if fits {
+			return
+		}
+		takes = append(takes, name+"("+strings.Join(names, ", ")+")")
+	}
+	var got []string
+	for _, n := range given {
+		name := typeName(n.Type())
+		if _, isText := n.(*ast.StringNode); isText {
+			name = "text" // the library may have stopped before it
+		}
+		got = append(got, name)
+	}
+	g.refuse("%s does not take (%s), only %s", name, strings.Join(got, ", "), strings.Join(takes, " or "))
+}
+
+// mayBe reports whether a node can give a value of that type.
+func mayBe(node ast.Node, t reflect.Type) bool {
+	given := node.Type()
+	_, isNil := node.(*ast.NilNode)
+	return isNil || given.Kind() == reflect.Interface || given.AssignableTo(t)
+}
+
+func typeName(t reflect.Type) string { return goTypes.Replace(t.String()) }
 
 func (g *guard) function(name string) {
 	if _, known := functions[name]; !known {
@@ -246,7 +287,7 @@ func (g *guard) refuse(format string, args ...any) {
 var goTypes = strings.NewReplacer(
 	"template.Instant", "instant", "template.Raw", "value as asked for", "template.Encoded", "encoded text",
 	"template.plainText", "plain text", "template.segments", "path", "template.jsonList", "JSON",
-	"[]string", "list", "interface {}", "anything",
+	"[]string", "list", "interface {}", "anything", "string", "text", "int64", "number", "int", "number",
 )
 
 // plainly is an error of the library in one line.
