@@ -554,7 +554,7 @@ func checkRecord(t *testing.T, it harvest.Item, day bool, want string) {
 	}
 	problem := "-"
 	if it.Problem != nil {
-		problem = it.Problem.Code
+		problem = string(it.Problem.Code)
 	}
 	if !strings.Contains(want, "problem =") && problem != "-" {
 		t.Errorf("problem %+v", it.Problem)

@@ -117,7 +117,7 @@ func TestUpdate_KnownRecordsAreAskedForByTheirIDs(t *testing.T) {
 			for _, it := range page.Items {
 				id := it.ID
 				if it.Problem != nil {
-					id += "!" + it.Problem.Code
+					id += "!" + string(it.Problem.Code)
 				}
 				found = append(found, id)
 			}

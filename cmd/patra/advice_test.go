@@ -45,7 +45,7 @@ func TestAdvice_FitsTheFault(t *testing.T) {
 		}
 	}
 	for code, want := range map[string]string{"auth_refused": "patra credential set mini NAME", "http_400": "patra source check mini --show http"} {
-		if got := (harvest.Fault{Level: harvest.Fatal, Code: code}).Next("mini"); !strings.Contains(got, want) || strings.Contains(got, "later") {
+		if got := (harvest.Fault{Level: harvest.Fatal, Code: harvest.Code(code)}).Next("mini"); !strings.Contains(got, want) || strings.Contains(got, "later") {
 			t.Errorf("%s: %s", code, got)
 		}
 	}

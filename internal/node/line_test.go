@@ -101,7 +101,7 @@ func TestR70_PlannersRequestsCount(t *testing.T) {
 		s := newServed(t, "5", `{harvest: "@hourly"}`, sim.Config{Records: 50, Churn: &sim.Churn{}})
 		began := time.Now()
 		s.instead = during(began, began.Add(time.Hour), http.StatusBadGateway)
-		plan := func() (code string) {
+		plan := func() harvest.Code {
 			_, err := s.Planner.Plan(t.Context(), harvest.Trigger{Provenance: "generic", Operation: harvest.Harvest, Kind: "MANUAL"})
 			f, _ := harvest.FaultOf(err)
 			return f.Code

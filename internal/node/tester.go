@@ -103,7 +103,7 @@ type oneKey struct {
 // Pick implements upstream.Credentials.
 func (o *oneKey) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to []string, tried []int64) (source.Key, bool, error) {
 	if len(tried) > 0 {
-		f := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: source.CodeAuthRefused}
+		f := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeAuthRefused}
 		return source.Key{}, false, fmt.Errorf("credential %s: %w", o.subject.Refused, f)
 	}
 	k, ok, err := o.Credentials.Pick(ctx, spec, p, to, nil)

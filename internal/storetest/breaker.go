@@ -303,7 +303,7 @@ func waitKeepsTheFault(l *Lab) {
 		l.Errorf("before any fault: %s", got)
 	}
 	l.end(l.LeaseOne(), harvest.RunEnd{Outcome: harvest.Spent, Code: "http_503", Error: "down"})
-	for _, code := range []string{harvest.CodeRate, harvest.CodeQuota, harvest.CodeQuiet, "shutdown"} {
+	for _, code := range []harvest.Code{harvest.CodeRate, harvest.CodeQuota, harvest.CodeQuiet, "shutdown"} {
 		l.Due()
 		l.end(l.LeaseOne(), harvest.RunEnd{Outcome: harvest.Released, Code: code, Error: "waits"})
 		if got := reason(); got != "http_503: down" {

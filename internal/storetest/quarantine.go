@@ -10,7 +10,7 @@ import (
 // put aside once for each cause. Its row says which page brought it last, and
 // every page accounts for what it brought.
 func asideOnce(l *Lab) {
-	aside := func(code string) harvest.Quarantined {
+	aside := func(code harvest.Code) harvest.Quarantined {
 		raw := []byte("null")
 		return harvest.Quarantined{Problem: harvest.Problem{Code: code}, Raw: raw, RawSHA256: sha256.Sum256(raw)}
 	}

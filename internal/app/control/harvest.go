@@ -144,9 +144,9 @@ func (c *Control) Work(ctx context.Context, code string, op harvest.Operation) (
 
 // Work is what is left to do for a source and operation.
 type Work struct {
-	Ready    int64     // could be leased now
-	Leased   int64     // in somebody's hands
-	Later    int64     // queued for later
-	NextAt   time.Time // when the first of those is due
-	NextCode string    // why it waits
+	Ready    int64        // could be leased now
+	Leased   int64        // in somebody's hands
+	Later    int64        // queued for later
+	NextAt   time.Time    // when the first of those is due
+	NextCode harvest.Code // why it waits
 }

@@ -15,7 +15,7 @@ func Explain(err error, code string) (Problem, bool) {
 		return p, true
 	}
 	if f, ok := harvest.FaultOf(err); ok {
-		return Problem{Code: f.Code, Kind: problem.Upstream, Title: err.Error(), Next: f.Next(code)}, true
+		return Problem{Code: string(f.Code), Kind: problem.Upstream, Title: err.Error(), Next: f.Next(code)}, true
 	}
 	return Problem{}, false
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/executor"
+	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -115,7 +116,7 @@ func (w *Watch) requests() (ReportRequests, int64) {
 type Try struct {
 	Source string
 	No, Of int
-	Code   string // why the last one failed; empty: no more tries are made
+	Code   harvest.Code // why the last one failed; empty: no more tries are made
 	Until  time.Time
 }
 

@@ -66,7 +66,7 @@ func SliceFamily(s harvest.SliceState) Family {
 }
 
 // reasons say in words why work waits, by its code.
-var reasons = map[string]string{
+var reasons = map[harvest.Code]string{
 	harvest.CodeQuiet:  "quiet hours of the source",
 	harvest.CodeBroken: "the source failed again and again and rests, then one request is tried",
 	harvest.CodeQuota:  "the quota is used up",
@@ -75,7 +75,7 @@ var reasons = map[string]string{
 
 // WaitReason says in words why work waits. A code that is no reason of its own is
 // that of the last try.
-func WaitReason(code string) string {
+func WaitReason(code harvest.Code) string {
 	if code == "" {
 		return "not due yet"
 	}
@@ -83,7 +83,7 @@ func WaitReason(code string) string {
 	if !known {
 		words = "the last try failed"
 	}
-	return words + " (" + code + ")"
+	return words + " (" + string(code) + ")"
 }
 
 // ShortNamespace is a namespace as lists show it, beside its query: the scope and the

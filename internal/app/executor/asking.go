@@ -73,7 +73,7 @@ func (t *trust) during(ctx context.Context) (held context.Context, release func(
 // unrenewed is the fault of a question whose worker may have lost its task. Nothing
 // is wrong with the upstream, nor with the task: whoever has it next goes on.
 func unrenewed() harvest.Fault {
-	return harvest.Fault{Level: harvest.Transient, Reaction: harvest.GiveUp, Code: codeUnrenewed}
+	return harvest.Fault{Level: harvest.Transient, Reaction: harvest.GiveUp, Code: harvest.CodeUnrenewed}
 }
 
 // question asks the upstream while the lease can be trusted. Every request of a run

@@ -165,7 +165,7 @@ func (s *session) silent(r reply, missing []string, heard bool, b *harvest.Batch
 		return nil
 	}
 	s.count(traffic(b.Evidence))
-	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.GiveUp, Code: "details_missing", Status: b.Evidence.HTTPStatus}
+	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.GiveUp, Code: harvest.CodeDetailsMissing, Status: b.Evidence.HTTPStatus}
 	return fmt.Errorf("%s has details of none of %d ids: %w", s.job.Provenance, len(r.asked), f)
 }
 

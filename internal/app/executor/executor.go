@@ -56,7 +56,7 @@ type Event struct {
 	// Watermark after a slice was done.
 	Watermark time.Time
 	Err       error
-	Reason    string
+	Reason    harvest.Code
 }
 
 // EventKind says what happened.

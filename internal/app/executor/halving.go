@@ -155,16 +155,13 @@ func (h *halving) alive(why error) error {
 // divides reports whether fewer ids may fare better.
 func (h *halving) divides(err error) bool { return refuses(err) || h.lasting && fails(err) }
 
-// tooLarge is the fault of a reply beyond the limits on bodies.
-const tooLarge = "reply_too_large"
-
 // refuses reports whether err is a refusal of what was asked for. Forbidden is
 // the source's own affair (R42), and where no reply came, or the source says what
 // else to do, ids have nothing to do with it.
 func refuses(err error) bool {
 	f, ok := harvest.FaultOf(err)
 	return ok && f.Level == harvest.Rejected && f.Reaction != harvest.CutSlice && f.Reaction != harvest.RestartWalk &&
-		(f.Status >= 200 && f.Status != 403 || f.Code == tooLarge)
+		(f.Status >= 200 && f.Status != 403 || f.Code == harvest.CodeTooLarge)
 }
 
 // fails reports whether err is a reply that may be another one tomorrow, and not

@@ -24,7 +24,7 @@ type Store interface {
 	CommitBatch(ctx context.Context, j harvest.Job, b harvest.Batch, next *harvest.BatchOpen, ready func(harvest.Committed)) (harvest.Committed, error)
 	// NewWalk begins the slice again; walks counts the walks that failed since
 	// the task was queued, the one before included if it did.
-	NewWalk(ctx context.Context, l harvest.Lease, reason string, failed bool) (walk, walks int, err error)
+	NewWalk(ctx context.Context, l harvest.Lease, reason harvest.Code, failed bool) (walk, walks int, err error)
 	EndRun(ctx context.Context, l harvest.Lease, e harvest.RunEnd) error
 	// Reslice puts children that tile the slice in its place.
 	Reslice(ctx context.Context, j harvest.Job, e harvest.RunEnd, children []harvest.SliceDraft, pagingType string, pageSize int) error

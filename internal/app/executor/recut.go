@@ -29,7 +29,8 @@ func (s *session) advise(b *harvest.Batch, ans source.Answer) error {
 	if b.After.Tail != nil {
 		return nil // by all signs it is over: to cut it now would be to walk it again
 	}
-	r, code := s.recut(b.After), ""
+	r := s.recut(b.After)
+	var code harvest.Code
 	switch {
 	case s.job.Spec.Budget.Spent(s.cost(b)):
 		code = harvest.CutBudget
@@ -64,7 +65,7 @@ func (s *session) cost(b *harvest.Batch) (requests int, records int64, d time.Du
 // behind a wall, or behind whatever else a source declares a reason to cut.
 func oversize(r reply) harvest.Excess {
 	f, _ := harvest.FaultOf(r.err)
-	return harvest.Excess{Size: r.ans.BodyBytes, Known: f.Code == source.CodeTooLarge, Volume: true}
+	return harvest.Excess{Size: r.ans.BodyBytes, Known: f.Code == harvest.CodeTooLarge, Volume: true}
 }
 
 // excess measures what the slice is to be cut for by a fault of the walk at a page:
@@ -109,7 +110,7 @@ func (s *session) trail(ctx context.Context, r harvest.Recut, f harvest.Fault) (
 	}
 	cost.Sent += int64(s.traffic.Sent)
 	if why := cost.Drifted(int64(s.paging.Size)); why != "" {
-		drifted := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: "schema_drift"}
+		drifted := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeSchemaDrift}
 		return nil, fmt.Errorf("%s, the last for %s: %w", why, f.Code, drifted)
 	}
 	if trail.Idle() && s.toCut.Volume && cost.DoneWithin > 0 {

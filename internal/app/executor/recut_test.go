@@ -291,11 +291,12 @@ func TestC17_ThresholdsCutTheWalk(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		name, code string
-		m          manner
-		records    int
-		meddle     *meddler
-		cut        bool
+		name    string
+		code    harvest.Code
+		m       manner
+		records int
+		meddle  *meddler
+		cut     bool
 	}{
 		{"pages below", harvest.CutDepth, single, 1000, &meddler{}, false},
 		{"pages above", harvest.CutDepth, single, 1003, &meddler{}, true},

@@ -148,15 +148,6 @@ func (e *Executor) storeEnd(ctx context.Context, job harvest.Job, log *slog.Logg
 	return err
 }
 
-// codeStore is why a task failed whose page the store would not take, though it
-// takes others. codeUnknown is why a run ended whose commit may have happened,
-// codeUnrenewed why one did whose lease could not be renewed in time.
-const (
-	codeStore     = "store_error"
-	codeUnknown   = "outcome_unknown"
-	codeUnrenewed = "lease_unrenewed"
-)
-
 // renew keeps the lease while the work goes on, and cancels it if refused. While
 // the store cannot be reached the work goes on as long as the lease is trusted.
 func (s *session) renew(ctx context.Context, cancel context.CancelCauseFunc) {
@@ -206,20 +197,20 @@ func (s *session) end(work context.Context, err error) error {
 		// Whoever takes the task next reads what is there. Giving it back waits
 		// for the lost transaction to be over, one way or the other, since both
 		// write the task's row, and changes nothing if that closed the task.
-		end.Outcome, end.Code = harvest.Released, codeUnknown
+		end.Outcome, end.Code = harvest.Released, harvest.CodeUnknown
 	case errors.Is(err, harvest.ErrHeld):
-		end.Outcome, end.Code = harvest.Released, "held"
+		end.Outcome, end.Code = harvest.Released, harvest.CodeHeld
 	case errors.Is(err, errStopping), errors.Is(err, context.Canceled):
-		end.Outcome, end.Code = harvest.Released, "shutdown"
+		end.Outcome, end.Code = harvest.Released, harvest.CodeShutdown
 	case errors.Is(err, harvest.ErrStoreAway):
 		return err
 	case !isFault:
-		end.Outcome, end.Code, kind = harvest.Refused, codeStore, TaskFailed
+		end.Outcome, end.Code, kind = harvest.Refused, harvest.CodeStore, TaskFailed
 	case f.Code == harvest.CodeRate:
 		end.Outcome, end.Code, end.Delay = harvest.Released, f.Code, f.RetryAfter
-	case f.Code == "quota_wait": // nobody asked us to stay away: no reason to pause the source
+	case f.Code == harvest.CodeQuota: // nobody asked us to stay away: no reason to pause the source
 		end.Outcome, end.Code, end.Delay = harvest.Released, f.Code, min(f.RetryAfter, harvest.LongestWait)
-	case f.Code == codeUnrenewed: // the task may be another's by now: then the store refuses this too
+	case f.Code == harvest.CodeUnrenewed: // the task may be another's by now: then the store refuses this too
 		end.Outcome = harvest.Released
 		end.Code = f.Code
 	case f.Code == harvest.CodeQuiet: // who takes tasks knows until when
@@ -285,7 +276,7 @@ func (s *session) mustRestart(res harvest.Resume, st step) error {
 	case res.Unknown && s.paging.ServerHolds(st.pos):
 		// A page may have been served that nobody stored, and the server's
 		// cursor has moved past it: only a new walk sees it again (R22).
-		return harvest.Fault{Level: harvest.Transient, Reaction: harvest.RestartWalk, Code: "page_outcome_unknown"}
+		return harvest.Fault{Level: harvest.Transient, Reaction: harvest.RestartWalk, Code: harvest.CodePageUnknown}
 	case st.phase == harvest.PhaseSearch && s.paging.Expired(st.pos, res.SearchAge):
 		return s.spec.TokenExpired() // known without asking (R23)
 	case s.over != nil && !s.paging.Confirmed(*s.over, s.prior):
@@ -294,14 +285,11 @@ func (s *session) mustRestart(res harvest.Resume, st step) error {
 	return nil
 }
 
-// codeUnconfirmed: nothing is wrong with the walk, but it must be seen twice.
-const codeUnconfirmed = "walk_unconfirmed"
-
 // unconfirmed is why a walk that was proven over is walked once more (R25).
 func (s *session) unconfirmed() error {
-	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.RestartWalk, Code: codeUnconfirmed}
+	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.RestartWalk, Code: harvest.CodeUnconfirmed}
 	if s.prior != nil {
-		f.Code = "walks_differ"
+		f.Code = harvest.CodeWalksDiffer
 	}
 	return f
 }
@@ -309,7 +297,7 @@ func (s *session) unconfirmed() error {
 // restart begins the walk again, or cuts the slice after too many that failed.
 func (s *session) restart(ctx context.Context, why error) (step, error) {
 	f, _ := harvest.FaultOf(why)
-	walk, walks, err := s.e.store.NewWalk(ctx, s.job.Lease, f.Code, f.Code != codeUnconfirmed)
+	walk, walks, err := s.e.store.NewWalk(ctx, s.job.Lease, f.Code, f.Code != harvest.CodeUnconfirmed)
 	if err != nil {
 		return step{}, err
 	}

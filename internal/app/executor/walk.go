@@ -255,7 +255,7 @@ func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *s
 		// By its own clock the upstream has not reached the end of the window,
 		// so nothing it says can prove the window complete.
 		s.count(ans.Traffic)
-		f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "upstream_clock_behind", RetryAfter: behind}
+		f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeClockBehind, RetryAfter: behind}
 		return b, nil, fmt.Errorf("upstream's clock says %s: %w", harvest.FormatInstant(ans.UpstreamAt), f)
 	}
 	if spend := s.job.Spec.Budget; spend != nil && spend.MaxRequests > 0 {
@@ -394,7 +394,7 @@ func drift(b *harvest.Batch, ids, pageSize int) error {
 	if !flood && !full {
 		return nil
 	}
-	f := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: "schema_drift"}
+	f := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeSchemaDrift}
 	p := b.Quarantined[0].Problem
 	return fmt.Errorf("%d of %d items cannot be read, the first for %s at %q: %w", bad, all, p.Code, p.Path, f)
 }

@@ -13,13 +13,16 @@ import (
 	"github.com/papertrace/patra/internal/patratest"
 )
 
+// withheld is what comes of picking where no credential may be sent.
+const withheld = string(harvest.CodeWithheld)
+
 // picks says what came of picking a key for a spec that sends it to origins.
 func (r *rig) picks(spec *source.Spec, to ...string) string {
 	r.t.Helper()
 	k, ok, err := r.Pick(r.t.Context(), spec, source.ForSearch, to, nil)
 	if err != nil {
 		f, _ := harvest.FaultOf(err)
-		return f.Code
+		return string(f.Code)
 	}
 	if !ok {
 		return "without"
@@ -68,8 +71,8 @@ func TestR81_ACredentialIsBoundToItsOrigins(t *testing.T) {
 		}
 		for to, want := range map[string]string{
 			home: "main", token: "main", home + " " + token: "main",
-			mirror: source.CodeWithheld, home + " " + mirror: source.CodeWithheld, "http://demo.example": source.CodeWithheld,
-			"https://demo.example:444": source.CodeWithheld, "https://demo.example.evil.example": source.CodeWithheld,
+			mirror: withheld, home + " " + mirror: withheld, "http://demo.example": withheld,
+			"https://demo.example:444": withheld, "https://demo.example.evil.example": withheld,
 		} {
 			if got := r.picks(r.spec, strings.Fields(to)...); got != want {
 				t.Errorf("sent to %s: %s, want %s", to, got, want)
@@ -78,7 +81,7 @@ func TestR81_ACredentialIsBoundToItsOrigins(t *testing.T) {
 		// What the source becomes later does not move the binding, nor does another secret.
 		r.where["demo"] = []string{mirror}
 		offer.Secret = source.NewSecret("the-second-secret")
-		if _, err := r.Rotate(t.Context(), offer, how); err != nil || r.picks(r.spec, mirror) != source.CodeWithheld || r.picks(r.spec, home) != "main" {
+		if _, err := r.Rotate(t.Context(), offer, how); err != nil || r.picks(r.spec, mirror) != withheld || r.picks(r.spec, home) != "main" {
 			t.Errorf("after a rotation: %v", err)
 		}
 		moved := *r.spec
@@ -99,7 +102,7 @@ func TestR81_ACredentialIsBoundToItsOrigins(t *testing.T) {
 		if n := r.allow(false, "demo", grant); n != 0 {
 			t.Errorf("allowed twice: %d changes", n)
 		}
-		if n := r.allow(true, "demo", grant); n != 1 || r.picks(r.spec, mirror) != source.CodeWithheld {
+		if n := r.allow(true, "demo", grant); n != 1 || r.picks(r.spec, mirror) != withheld {
 			t.Errorf("%d changes, then %s", n, r.picks(r.spec, mirror))
 		}
 		lines, err := r.store.Audits(t.Context(), "", 3)
@@ -107,7 +110,7 @@ func TestR81_ACredentialIsBoundToItsOrigins(t *testing.T) {
 			t.Errorf("audit: %+v, %v", lines, err)
 		}
 		// Set anew it is for where the source is now.
-		if _, err := r.Set(t.Context(), offer, how); err != nil || r.picks(r.spec, mirror) != "main" || r.picks(r.spec, home) != source.CodeWithheld {
+		if _, err := r.Set(t.Context(), offer, how); err != nil || r.picks(r.spec, mirror) != "main" || r.picks(r.spec, home) != withheld {
 			t.Errorf("set anew: %v", err)
 		}
 	})
@@ -121,7 +124,7 @@ func TestR81_AnotherSourcesPool(t *testing.T) {
 		const lair = "http://127.0.0.1:9603"
 		thief := r.other("thief", lair)
 		for _, to := range []string{lair, home} {
-			if got := r.picks(thief, to); got != source.CodeWithheld {
+			if got := r.picks(thief, to); got != withheld {
 				t.Errorf("sent to %s: %s", to, got)
 			}
 		}
@@ -132,7 +135,7 @@ func TestR81_AnotherSourcesPool(t *testing.T) {
 		if n := r.allow(false, "demo", source.Grant{Kind: source.GrantPool, Value: "thief"}); n != 2 {
 			t.Errorf("%d changes", n)
 		}
-		if _, err := r.Check(t.Context(), thief); err != nil || r.picks(thief, lair) != "main" || r.picks(thief, "http://127.0.0.1:9604") != source.CodeWithheld {
+		if _, err := r.Check(t.Context(), thief); err != nil || r.picks(thief, lair) != "main" || r.picks(thief, "http://127.0.0.1:9604") != withheld {
 			t.Errorf("allowed: %v", err)
 		}
 	})
@@ -194,7 +197,7 @@ func TestR81_OldCredentialsAreBoundAtFirstSight(t *testing.T) {
 		if rows := r.rows(context.WithoutCancel(t.Context())); rows[0].Origins != nil {
 			t.Fatalf("bound already: %+v", rows)
 		}
-		if got := r.picks(r.spec, "https://elsewhere.example"); got != source.CodeWithheld {
+		if got := r.picks(r.spec, "https://elsewhere.example"); got != withheld {
 			t.Errorf("first sight elsewhere: %s", got)
 		}
 		if got := r.picks(r.spec, home); got != "old" {

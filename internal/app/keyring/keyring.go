@@ -81,7 +81,7 @@ func (r *Ring) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to
 	}
 	all, now, grants, err := r.pool(ctx, spec, to)
 	if err != nil {
-		f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "credentials_lost"}
+		f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeCredentialsLost}
 		return source.Key{}, false, fmt.Errorf("credentials of %s: %w: %w", pool, f, err)
 	}
 	var unreadable, withheld []error
@@ -112,7 +112,7 @@ func (r *Ring) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to
 		return source.Key{}, false, nil
 	}
 	if len(withheld) > 0 {
-		f := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: source.CodeWithheld}
+		f := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeWithheld}
 		return source.Key{}, false, fmt.Errorf("%w: %w", f, withheld[0])
 	}
 	return source.Key{}, false, missing(pool, all, now, len(tried) > 0, errors.Join(unreadable...))
@@ -120,14 +120,14 @@ func (r *Ring) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to
 
 // missing says why there is no key where one is needed.
 func missing(pool string, all []source.Credential, now time.Time, tried bool, unreadable error) error {
-	f := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: "no_credential"}
+	f := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeNoCredential}
 	resting := slices.ContainsFunc(all, func(c source.Credential) bool { return c.InForce(now) && c.Resting(now) })
 	switch {
 	case tried || resting:
-		f.Code = source.CodeAuthRefused
+		f.Code = harvest.CodeAuthRefused
 		return fmt.Errorf("every credential of %s was refused: %w", pool, f)
 	case unreadable != nil:
-		f.Code = "credential_unreadable"
+		f.Code = harvest.CodeCredentialUnreadable
 		return fmt.Errorf("%w: %w", f, unreadable)
 	}
 	return fmt.Errorf("%s needs a credential and none is in force: %w", pool, f)

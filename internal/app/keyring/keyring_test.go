@@ -83,7 +83,7 @@ func (r *rig) walk(p source.Purpose) (names string, code string) {
 		k, ok, err := r.Pick(r.t.Context(), r.spec, p, []string{home}, tried)
 		if err != nil {
 			f, _ := harvest.FaultOf(err)
-			return strings.TrimSpace(names), f.Code
+			return strings.TrimSpace(names), string(f.Code)
 		}
 		if !ok {
 			return strings.TrimSpace(names), "anonymous"
@@ -120,7 +120,7 @@ func TestM1_SelectionChain(t *testing.T) {
 		r.put(source.Credential{Name: "bound-preferred", Endpoint: "works", From: past, Preferred: true})
 		r.put(source.Credential{Name: "bound-task", Endpoint: "works", Scope: source.ScopeTask, Task: harvest.Harvest, From: past, To: future})
 		got, code := r.walk(source.ForSearch)
-		if want := "bound-task bound-preferred bound-old-1 global-task global-preferred global-old"; got != want || code != source.CodeAuthRefused {
+		if want := "bound-task bound-preferred bound-old-1 global-task global-preferred global-old"; got != want || code != string(harvest.CodeAuthRefused) {
 			t.Errorf("search: %s, then %s\nwant    %s", got, code, want)
 		}
 		if got, _ := r.walk(source.ForCount); got != "other-endpoint global-task global-preferred global-old" {
@@ -135,7 +135,7 @@ func TestM1_SelectionChain(t *testing.T) {
 			t.Errorf("an open endpoint ends %s", code)
 		}
 		r.spec.Auth.Restricted = []string{"works"}
-		if _, code := r.walk(source.ForSearch); code != source.CodeAuthRefused {
+		if _, code := r.walk(source.ForSearch); code != string(harvest.CodeAuthRefused) {
 			t.Errorf("a restricted one ends %s", code)
 		}
 	})

@@ -33,12 +33,9 @@ type Store interface {
 	// What came of the question is told by one of the others.
 	PassBreaker(ctx context.Context, p harvest.Partition) (until time.Time, rests bool, err error)
 	GiveBackTry(ctx context.Context, p harvest.Partition) error
-	CountFailure(ctx context.Context, p harvest.Partition, code, text string) error
+	CountFailure(ctx context.Context, p harvest.Partition, code harvest.Code, text string) error
 	CountAnswer(ctx context.Context, p harvest.Partition) error
 }
-
-// CodeHeld is why a source that is paused or stopped was not asked.
-const CodeHeld = "source_held"
 
 // Line is an upstream for whoever asks outside of a task.
 type Line struct {
@@ -56,7 +53,7 @@ func (l *Line) Ask(ctx context.Context, spec *source.Spec, call source.Call) (so
 		return source.Answer{}, err
 	}
 	if st.Held() {
-		held := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: CodeHeld}
+		held := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeSourceHeld}
 		return source.Answer{}, fmt.Errorf("%w: %w", &harvest.HeldError{Source: spec.Source, State: st}, held)
 	}
 	p := harvest.Partition{Provenance: spec.Source, Endpoint: spec.Search.Name, Operation: harvest.Operation(spec.Operation)}
@@ -82,7 +79,7 @@ func (l *Line) settle(ctx context.Context, p harvest.Partition, ans source.Answe
 	f, failed := harvest.FaultOf(err)
 	switch {
 	case failed && f.Level == harvest.Fatal:
-		return l.store.StopSource(ctx, p.Provenance, f.Code+": "+err.Error())
+		return l.store.StopSource(ctx, p.Provenance, string(f.Code)+": "+err.Error())
 	case failed && (!ans.Asked || f.Waits()):
 		return l.store.GiveBackTry(ctx, p)
 	case failed && f.Level == harvest.Transient && !f.Throttled():

@@ -277,7 +277,7 @@ func (j *job) frame(ctx context.Context) (f harvest.Frontier, w harvest.Window, 
 func (j *job) firstContact(ctx context.Context, err error) error {
 	f, _ := harvest.FaultOf(err)
 	if f.Level == harvest.Rejected && j.t.Query == "" && j.t.BaseURL == "" && ctx.Err() == nil {
-		if serr := j.store.StopSource(ctx, j.t.Provenance, f.Code+": "+err.Error()); serr != nil {
+		if serr := j.store.StopSource(ctx, j.t.Provenance, string(f.Code)+": "+err.Error()); serr != nil {
 			return errors.Join(err, serr)
 		}
 		f.Level = harvest.Fatal

@@ -184,7 +184,7 @@ func (s *Scheduler) serve(ctx context.Context, sch source.Scheduled, now time.Ti
 		return nil
 	}
 	if until, quiet := sch.Schedule.QuietUntil(now); quiet {
-		ev.Kind, ev.Reason = Skipped, harvest.CodeQuiet+" until "+harvest.FormatInstant(until)
+		ev.Kind, ev.Reason = Skipped, string(harvest.CodeQuiet)+" until "+harvest.FormatInstant(until)
 		s.tell(ev)
 		return nil
 	}

@@ -187,7 +187,7 @@ func (d *differences) judge(c *Case, page *harvest.Page, err error) {
 }
 
 func (d *differences) fault(got harvest.Fault, want Fault) {
-	d.compare("fault", got.Code, want.Code)
+	d.compare("fault", string(got.Code), want.Code)
 	if want.Level != "" {
 		d.compare("level", string(got.Level), want.Level)
 	}
@@ -227,7 +227,7 @@ func (d *differences) record(items []harvest.Item, want Record) {
 	it := &items[at]
 	problem := ""
 	if it.Problem != nil {
-		problem = it.Problem.Code
+		problem = string(it.Problem.Code)
 	}
 	d.compare("record "+want.ID+": problem", problem, want.Problem)
 	if want.Status != "" {

@@ -196,7 +196,7 @@ func (j *job) kept(l *lines, bad map[harvest.Problem]int, first map[harvest.Prob
 	}
 	say(fix, "%d of %d items would go to quarantine:", q, all)
 	for _, p := range slices.SortedFunc(maps.Keys(bad), func(a, b harvest.Problem) int {
-		return cmp.Or(bad[b]-bad[a], strings.Compare(a.Code+a.Path, b.Code+b.Path))
+		return cmp.Or(bad[b]-bad[a], cmp.Compare(a.Code, b.Code), strings.Compare(a.Path, b.Path))
 	}) {
 		it := first[p]
 		name := it.ID

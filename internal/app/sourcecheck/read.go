@@ -363,22 +363,22 @@ func proofs(all []harvest.EndProof) string {
 	return strings.Join(text, " or ")
 }
 
-func explainStep(code string, s *source.Spec) string {
+func explainStep(code harvest.Code, s *source.Spec) string {
 	switch code {
-	case "token_missing":
+	case harvest.CodeTokenMissing:
 		return "no token at " + s.Search.Response.Token
-	case "next_url_missing":
+	case harvest.CodeNextURLMissing:
 		return "no address at " + s.Search.Response.URL
-	case "total_not_reached":
+	case harvest.CodeTotalMissed:
 		return "it ends before the total is reached"
-	case "empty_page":
+	case harvest.CodeEmptyPage:
 		return "a page has no items, and nothing says that it is the last"
-	case "offset_shift":
+	case harvest.CodeOffsetShift:
 		return "rows shifted between two pages"
-	case "page_repeats":
+	case harvest.CodePageRepeats:
 		return "the same page comes again and again"
 	}
-	return code
+	return string(code)
 }
 
 // unanswered says what the upstream made of the request that failed.
@@ -404,7 +404,7 @@ func (j *job) unanswered(l *lines) {
 		l.fail("mend "+at+" in the pack", "%s: nothing was sent: %s", purpose, r.err)
 	case e.Failure == FailFixture:
 		l.fail("run the check online once more with --save", "%s: %s", purpose, e.Error)
-	case slices.ContainsFunc(j.Spec.Faults, func(u source.FaultRule) bool { return u.Code == r.fault.Code }):
+	case slices.ContainsFunc(j.Spec.Faults, func(u source.FaultRule) bool { return harvest.Code(u.Code) == r.fault.Code }):
 		l.fail(fmt.Sprintf("see what faults says about %s in the pack; --show http shows request and reply", r.fault.Code), "%s: %s%s", purpose, r.fault.Code, j.said(", "))
 	case status == 200:
 		l.fail("--show http shows the reply; look at format and signals of "+at, "%s: %s%s", purpose, r.fault.Code, j.said(", "))

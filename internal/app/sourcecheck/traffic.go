@@ -233,15 +233,15 @@ func decimal(f float64) string { return strconv.FormatFloat(f, 'g', 4, 64) }
 // blame finds the group in which a fault has its root.
 func (r *reading) blame(f harvest.Fault, sent int) string {
 	switch f.Code {
-	case source.CodeAuthRefused, "no_credential", "auth_in_plain", "credential_unreadable", "credentials_lost":
+	case harvest.CodeAuthRefused, harvest.CodeNoCredential, harvest.CodeAuthInPlain, harvest.CodeCredentialUnreadable, harvest.CodeCredentialsLost:
 		return Credential
-	case "rate_wait", "quota_wait", "gate_lost":
+	case harvest.CodeRate, harvest.CodeQuota, harvest.CodeGateLost:
 		return Rate
 	}
 	switch {
 	case f.Throttled():
 		return Rate
-	case sent > 0 && f.Status == 0 && f.Code != "hostile_url":
+	case sent > 0 && f.Status == 0 && f.Code != harvest.CodeHostile:
 		return Network
 	}
 	return TestRead

@@ -166,10 +166,11 @@ func TestHash_CutsByBucketsAlone(t *testing.T) {
 func TestR13_BucketsAreHalved(t *testing.T) {
 	sorted := harvest.Position{Pages: 7, At: hours(4)}
 	for _, c := range []struct {
-		name, strategy, code string
-		no, of, most         int64
-		pos                  harvest.Position
-		want                 string
+		name, strategy string
+		code           harvest.Code
+		no, of, most   int64
+		pos            harvest.Position
+		want           string
 	}{
 		{"all", harvest.StrategyHash, "over_wall", 0, 1, 8, harvest.Position{}, "0-10 bucket 0 of 2 0-10 bucket 1 of 2 "},
 		{"a bucket", harvest.StrategyHash, harvest.CutErrors, 3, 4, 8, sorted, "0-10 bucket 3 of 8 0-10 bucket 7 of 8 "},

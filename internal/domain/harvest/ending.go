@@ -31,10 +31,6 @@ const EndPageRange EndProof = "PAGE_RANGE"
 // the ids its plan froze is accounted for (R9). No source declares it.
 const EndFrozen EndProof = "FROZEN"
 
-// CodeCountMissed: a walk ended before it had seen what the planner counted. The
-// count may be older than the walk, so it is worth counting again.
-const CodeCountMissed = "count_not_reached"
-
 // ended applies the declared proofs. That a token or link is not there counts
 // last: it may have been left out.
 func (p Paging) ended(pos, next Position, f PageFacts, ids []string) EndProof {
@@ -101,9 +97,9 @@ func (p Paging) misses(seen, total int64) bool {
 func (p Paging) shortfall(pos, next Position, n int) error {
 	switch {
 	case !p.reached(next) && p.atWall(pos, next, n):
-		return walkFault(CutSlice, "over_wall")
+		return walkFault(CutSlice, CodeOverWall)
 	case next.Total != nil && p.misses(next.Seen, *next.Total):
-		return walkFault(RestartWalk, "total_not_reached")
+		return walkFault(RestartWalk, CodeTotalMissed)
 	case p.Counted != nil && p.misses(next.Seen, *p.Counted):
 		return walkFault(RestartWalk, CodeCountMissed)
 	}

@@ -46,8 +46,8 @@ func TestR64_WhatProvesTheEnd(t *testing.T) {
 		{"a near total, missed by more", []func(*harvest.Paging){about}, harvest.PageFacts{IDs: ids(20)}, 45, second, "total_not_reached"},
 		{"a near total, missed, whatever the proof", []func(*harvest.Paging){about, ends(harvest.EndHasMore)}, harvest.PageFacts{IDs: ids(20), HasMore: new(false)}, 45, second, "total_not_reached"},
 		{"what was counted", []func(*harvest.Paging){exact, counted(40)}, harvest.PageFacts{IDs: ids(20)}, 0, second, over},
-		{"what was counted, not reached", []func(*harvest.Paging){exact, counted(41)}, harvest.PageFacts{IDs: ids(20)}, 0, second, harvest.CodeCountMissed},
-		{"what was counted, not reached, but the total", []func(*harvest.Paging){exact, counted(41)}, harvest.PageFacts{IDs: ids(20)}, 40, second, harvest.CodeCountMissed},
+		{"what was counted, not reached", []func(*harvest.Paging){exact, counted(41)}, harvest.PageFacts{IDs: ids(20)}, 0, second, string(harvest.CodeCountMissed)},
+		{"what was counted, not reached, but the total", []func(*harvest.Paging){exact, counted(41)}, harvest.PageFacts{IDs: ids(20)}, 40, second, string(harvest.CodeCountMissed)},
 		{"what was counted, nearly reached", []func(*harvest.Paging){about, counted(44)}, harvest.PageFacts{IDs: ids(20)}, 0, second, again},
 		{"what was counted, without the overlap", []func(*harvest.Paging){exact, counted(40), func(p *harvest.Paging) { p.Overlaps = true }}, harvest.PageFacts{IDs: ids(20)}, 0, second, again},
 		{"a word that there is no more", nil, harvest.PageFacts{IDs: ids(20), HasMore: new(false)}, 0, second, over},
@@ -72,7 +72,7 @@ func TestR64_WhatProvesTheEnd(t *testing.T) {
 			}
 			next, end, err := p.Step(c.pos, c.facts, never)
 			f, _ := harvest.FaultOf(err)
-			got := f.Code
+			got := string(f.Code)
 			switch {
 			case err != nil:
 			case next.Unproven:
@@ -100,7 +100,7 @@ func TestR64_TheLastPageAskedForAgain(t *testing.T) {
 		name  string
 		facts harvest.PageFacts
 		end   harvest.EndProof
-		code  string
+		code  harvest.Code
 	}{
 		{"the same", harvest.PageFacts{IDs: []string{"a", "b", "c"}}, harvest.EndNoToken, ""},
 		{"in another order", harvest.PageFacts{IDs: []string{"c", "a", "b"}}, harvest.EndNoToken, ""},

@@ -47,7 +47,7 @@ type Fault struct {
 	Level    Level
 	Reaction Reaction
 	// Code is a stable word for what happened, e.g. http_503, token_expired.
-	Code string
+	Code Code
 	// Status is the HTTP status, 0 if none came.
 	Status int
 	// RetryAfter is how long the upstream asked us to stay away.
@@ -76,7 +76,7 @@ func (f Fault) Error() string {
 }
 
 // Throttled reports whether the upstream asked for fewer requests.
-func (f Fault) Throttled() bool { return f.Status == 429 || f.Code == "throttled" }
+func (f Fault) Throttled() bool { return f.Status == 429 || f.Code == CodeThrottled }
 
 // Waits reports whether nothing is known against the upstream: the request was
 // held back here, or broken off by whoever had asked for it.
@@ -92,9 +92,9 @@ func (f Fault) Waits() bool {
 // is worth waiting for.
 func (f Fault) Next(code string) string {
 	switch f.Code {
-	case "query_widened":
+	case CodeQueryWidened:
 		return "the source does not know the words named and would have searched for something else: mend --query; nothing was changed"
-	case "auth_refused", "no_credential", "credential_unreadable":
+	case CodeAuthRefused, CodeNoCredential, CodeCredentialUnreadable:
 		return fmt.Sprintf("`patra credential list` shows the keys there are; patra credential set %s NAME --env VARIABLE --reason TEXT, "+
 			"then patra source resume %s --reason TEXT if it was stopped, and the same command again", code, code)
 	case CodeCertificate:

@@ -40,7 +40,7 @@ func (e *HeldError) Error() string {
 // Problem implements problem.Error.
 func (e *HeldError) Problem() problem.Problem {
 	return problem.Problem{
-		Code: "source_held", Kind: problem.Upstream, Title: e.Error(),
+		Code: string(CodeSourceHeld), Kind: problem.Upstream, Title: e.Error(),
 		Next: "when the reason is gone: patra source resume " + e.Source + " --reason TEXT",
 	}
 }

@@ -72,19 +72,9 @@ func (it *Item) Hashes() (raw, content [32]byte) {
 	return raw, content
 }
 
-// Codes of problems.
-const (
-	ProblemNoID         = "no_id"         // none, or not of the source's form
-	ProblemBadDate      = "bad_date"      // no update time, or none that can be read
-	ProblemMissingField = "missing_field" // a required field has no value
-	ProblemBadText      = "bad_text"      // bytes that no store takes as text
-	ProblemTooLong      = "too_long"      // an id or a number of values beyond all measure
-	ProblemTooLarge     = "too_large"     // more bytes than the store takes for one item
-)
-
 // Problem of an item.
 type Problem struct {
-	Code   string // one of the codes above
+	Code   Code
 	Path   string
 	Detail string
 }

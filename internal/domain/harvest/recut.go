@@ -34,29 +34,14 @@ const (
 	ErrorSpan       = 50
 )
 
-// Codes of cuts that are advised, and not forced by a wall.
-const (
-	CutDepth     = "walk_too_deep"
-	CutThrottled = "throttled_often"
-	CutHeavy     = "page_too_heavy"
-	CutErrors    = "errors_often"
-	CutBudget    = "budget_spent"
-)
-
 // CutAdvised reports whether a cut for a code is advice, and not forced.
-func CutAdvised(code string) bool {
+func CutAdvised(code Code) bool {
 	switch code {
 	case CutDepth, CutThrottled, CutHeavy, CutErrors, CutBudget:
 		return true
 	}
 	return false
 }
-
-// CodeNothingNew: page after page brought what had come before.
-const CodeNothingNew = "nothing_new"
-
-// codeMaxPages: the walk has come to the bound its source declares, and may not go on.
-const codeMaxPages = "max_pages"
 
 // PageCost is what a page cost.
 type PageCost struct {
@@ -89,7 +74,7 @@ func (g *Gauge) Note(c PageCost) {
 }
 
 // Strain is why the slice should be cut, empty if nothing speaks for it.
-func (g *Gauge) Strain() string {
+func (g *Gauge) Strain() Code {
 	failed := 0
 	for _, n := range g.failed {
 		failed += n
@@ -147,7 +132,7 @@ type Excess struct {
 
 // CutTrail remembers over the generations of a slice why they were cut.
 type CutTrail struct {
-	Cause string `json:"cause"`
+	Cause Code `json:"cause"`
 	// Size is the least excess of the generations before, where it was known.
 	Size int64 `json:"size"`
 	// Same counts the generations in a row in which it grew no smaller.
@@ -162,7 +147,7 @@ const MaxSameCuts = 3
 
 // Trail is what the slices remember that this one is cut into, nil if nothing:
 // cuts that are advice lead on, and so does what nobody can measure.
-func (r Recut) Trail(code string, e Excess) *CutTrail {
+func (r Recut) Trail(code Code, e Excess) *CutTrail {
 	w := r.Slice.NominalWindow()
 	was := r.Slice.Cut
 	switch {
@@ -246,7 +231,7 @@ func (r Recut) TooDeep() bool {
 // one. Where nothing is proven all of the window is halved. No child that is to
 // be walked is shorter than MinStep, and each is walked with the page size of
 // its parent, or half of it if pages were too heavy (R26).
-func (r Recut) Children(code string) ([]Child, bool) {
+func (r Recut) Children(code Code) ([]Child, bool) {
 	if r.Slice.Strategy == StrategyID {
 		return nil, false // a list of ids has no walk that could be too long
 	}
@@ -257,7 +242,7 @@ func (r Recut) Children(code string) ([]Child, bool) {
 		}
 		size /= 2
 	}
-	long := code == CutDepth || code == CutBudget || code == codeMaxPages
+	long := code == CutDepth || code == CutBudget || code == CodeMaxPages
 	if long {
 		if kids, ok := r.atPage(); ok {
 			return kids, true

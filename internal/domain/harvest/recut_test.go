@@ -54,10 +54,11 @@ func TestR13_ChildrenOfACut(t *testing.T) {
 	numbered.Page = 7
 	fraction.At = fraction.At.Add(999 * time.Millisecond)
 	for _, c := range []struct {
-		name, strategy, code string
-		pos                  harvest.Position
-		bend                 func(*harvest.Recut)
-		want                 string
+		name, strategy string
+		code           harvest.Code
+		pos            harvest.Position
+		bend           func(*harvest.Recut)
+		want           string
 	}{
 		{"nothing is known", harvest.StrategyTime, "over_wall", harvest.Position{}, nil, "0-5 5-10 "},
 		{"a wall", harvest.StrategyTime, "over_wall", at(4), nil, "(0-4) 4-7 7-10 "},
@@ -166,7 +167,7 @@ func TestR13_ChildrenTile(t *testing.T) {
 			Slice: s, Paging: harvest.Paging{Size: 100}, Calendar: cal, MinStep: step,
 			At: harvest.Position{Pages: 3, At: w.From.Add(time.Duration(rnd.Int64N(int64(w.Duration()+2*time.Hour))) - time.Hour), Unsorted: rnd.IntN(4) == 0},
 		}
-		kids, ok := r.Children([]string{"over_wall", harvest.CutDepth, harvest.CutErrors}[rnd.IntN(3)])
+		kids, ok := r.Children([]harvest.Code{"over_wall", harvest.CutDepth, harvest.CutErrors}[rnd.IntN(3)])
 		if !ok {
 			continue
 		}
@@ -273,7 +274,7 @@ func TestC17_Thresholds(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		pages pages
-		want  string
+		want  harvest.Code
 	}{
 		{"bytes below", many(1, harvest.PageCost{Bytes: 5_000_000}), ""},
 		{"bytes above", many(1, harvest.PageCost{Bytes: 5_000_001}), harvest.CutHeavy},
@@ -317,7 +318,7 @@ func TestC17_Thresholds(t *testing.T) {
 // TestR26_HeavyPagesAreHalved, where the source gives pages of a size at all;
 // no other cut changes their size, and children of children keep it.
 func TestR26_HeavyPagesAreHalved(t *testing.T) {
-	size := func(r harvest.Recut, code string) (out []int) {
+	size := func(r harvest.Recut, code harvest.Code) (out []int) {
 		kids, _ := r.Children(code)
 		for _, k := range kids {
 			out = append(out, harvest.Paging{Size: 100}.Of(k.Spec).Size)
@@ -433,19 +434,19 @@ func TestR82_TrailEndsWhereCutsDoNotHelp(t *testing.T) {
 	much := func(n int64) harvest.Excess { return harvest.Excess{Size: n, Known: true} }
 	for _, c := range []struct {
 		name  string
-		code  []string
+		code  []harvest.Code
 		size  []harvest.Excess
 		ends  int // the generation that is not cut any more, 0 if all are
 		idles int
 	}{
-		{"always as much", []string{"a"}, []harvest.Excess{much(9), much(9), much(9), much(9)}, 4, 3},
-		{"more and more", []string{"a"}, []harvest.Excess{much(9), much(10), much(11), much(12)}, 4, 3},
-		{"half of it each time", []string{"a"}, []harvest.Excess{much(64), much(32), much(16), much(8), much(4), much(2), much(1)}, 0, 0},
-		{"as much twice, then less", []string{"a"}, []harvest.Excess{much(9), much(9), much(9), much(8), much(8), much(8), much(7)}, 0, 4},
-		{"less once, then more than that", []string{"a"}, []harvest.Excess{much(9), much(2), much(8), much(3), much(7)}, 5, 3},
-		{"another cause each time", []string{"a", "b"}, []harvest.Excess{much(9), much(9), much(9), much(9), much(9), much(9)}, 0, 0},
-		{"nobody knows", []string{"a"}, make([]harvest.Excess, 20), 0, 0},
-		{"advice", []string{harvest.CutHeavy}, []harvest.Excess{much(9), much(9), much(9), much(9), much(9)}, 0, 0},
+		{"always as much", []harvest.Code{"a"}, []harvest.Excess{much(9), much(9), much(9), much(9)}, 4, 3},
+		{"more and more", []harvest.Code{"a"}, []harvest.Excess{much(9), much(10), much(11), much(12)}, 4, 3},
+		{"half of it each time", []harvest.Code{"a"}, []harvest.Excess{much(64), much(32), much(16), much(8), much(4), much(2), much(1)}, 0, 0},
+		{"as much twice, then less", []harvest.Code{"a"}, []harvest.Excess{much(9), much(9), much(9), much(8), much(8), much(8), much(7)}, 0, 4},
+		{"less once, then more than that", []harvest.Code{"a"}, []harvest.Excess{much(9), much(2), much(8), much(3), much(7)}, 5, 3},
+		{"another cause each time", []harvest.Code{"a", "b"}, []harvest.Excess{much(9), much(9), much(9), much(9), much(9), much(9)}, 0, 0},
+		{"nobody knows", []harvest.Code{"a"}, make([]harvest.Excess, 20), 0, 0},
+		{"advice", []harvest.Code{harvest.CutHeavy}, []harvest.Excess{much(9), much(9), much(9), much(9), much(9)}, 0, 0},
 	} {
 		r := harvest.Recut{}
 		ends, idles := 0, 0

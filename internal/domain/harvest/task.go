@@ -78,25 +78,6 @@ type Rest struct {
 	Until      time.Time
 }
 
-// CodeRate is why work waits for a permit of the rate gate.
-const CodeRate = "rate_wait"
-
-// CodeCancelled is the fault of a request whose caller does not want it any more.
-const CodeCancelled = "cancelled"
-
-// CodeCertificate is the fault of an upstream whose certificate is refused. It may
-// be renewed, but not by asking again.
-const CodeCertificate = "certificate_refused"
-
-// CodeQuota is why work waits for a quota that is spent.
-const CodeQuota = "quota_wait"
-
-// CodeQuiet is why work waits in the quiet hours of its source.
-const CodeQuiet = "quiet_hours"
-
-// CodeBroken is why work waits while the breaker of its partition is open.
-const CodeBroken = "circuit_open"
-
 // Fault is what asking all the same would come to.
 func (r Rest) Fault() error {
 	return fmt.Errorf("%s is left alone until %s: %w", r.Provenance, FormatInstant(r.Until), Fault{Level: Transient, Reaction: GiveUp, Code: CodeQuiet})
@@ -157,7 +138,7 @@ type RunEnd struct {
 	Outcome RunOutcome
 	// Delay before the task may be taken again.
 	Delay time.Duration
-	Code  string
+	Code  Code
 	Error string
 	Stats RunStats
 	// Unasked: no request went out for the page that was open.
@@ -191,12 +172,9 @@ const MaxWalks = 3
 // source is paused instead (R39).
 const LongestWait = 24 * time.Hour
 
-// CodeForbidden is the fault of HTTP 403. One may be a slice's own; MaxForbidden
-// slices in a row mean that the source has shut us out (R42).
-const (
-	CodeForbidden = "http_403"
-	MaxForbidden  = 3
-)
+// MaxForbidden slices in a row that end with HTTP 403 mean that the source has shut
+// us out (R42); one may be a slice's own.
+const MaxForbidden = 3
 
 // RetryGap is how long a failed slice rests before it is tried again: doubling
 // from one minute up to a day (R4).

@@ -273,7 +273,7 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 	ids := f.IDs
 	if p.Seam() && pos.LastID != "" {
 		if len(ids) == 0 || ids[0] != pos.LastID {
-			return pos, "", walkFault(RestartWalk, "offset_shift")
+			return pos, "", walkFault(RestartWalk, CodeOffsetShift)
 		}
 		ids = ids[1:]
 	}
@@ -317,7 +317,7 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 	}
 	if h := pageHash(ids); len(ids) > 0 && h == pos.PageHash {
 		if next.Same++; next.Same >= 2 { // the third in a row
-			return pos, "", walkFault(RestartWalk, "page_repeats")
+			return pos, "", walkFault(RestartWalk, CodePageRepeats)
 		}
 	} else {
 		next.PageHash, next.Same = h, 0
@@ -334,25 +334,25 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 		case again == nil:
 			return next.tail(pos, f), "", nil
 		case *again != f.idSet():
-			return pos, "", walkFault(RestartWalk, "last_page_differs")
+			return pos, "", walkFault(RestartWalk, CodeLastPageDiffers)
 		}
 		return next, end, nil
 	}
 	if len(ids) == 0 && (p.Type == PageOffset || p.Type == PageNumber) {
 		// Nothing here, yet nothing says that this is the end.
-		return pos, "", walkFault(RestartWalk, "empty_page")
+		return pos, "", walkFault(RestartWalk, CodeEmptyPage)
 	}
 	if p.Until > 0 && pos.Page+1 >= p.Until {
 		return next, EndPageRange, nil
 	}
 	if p.MaxPages > 0 && next.Pages >= p.MaxPages && (fresh == 0 || !p.chained() || next.Pages >= MaxStretch*p.MaxPages) {
-		return pos, "", walkFault(CutSlice, codeMaxPages)
+		return pos, "", walkFault(CutSlice, CodeMaxPages)
 	}
 	if next.Old >= MaxOldPages {
 		return pos, "", walkFault(CutSlice, CodeNothingNew)
 	}
 	if p.MaxItems > 0 && next.Total != nil && *next.Total > p.MaxItems {
-		return pos, "", walkFault(CutSlice, "over_wall")
+		return pos, "", walkFault(CutSlice, CodeOverWall)
 	}
 	switch p.Type {
 	case PageOffset:
@@ -367,19 +367,19 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 		next.Page++
 	case PageToken, PageScroll:
 		if f.Token == "" {
-			return pos, "", walkFault(RestartWalk, "token_missing")
+			return pos, "", walkFault(RestartWalk, CodeTokenMissing)
 		}
 		next.Token = f.Token
 	case PageURL:
 		if f.URL == "" {
-			return pos, "", walkFault(RestartWalk, "next_url_missing")
+			return pos, "", walkFault(RestartWalk, CodeNextURLMissing)
 		}
 		next.URL = f.URL
 	case PageTime:
-		return pos, "", walkFault(CutSlice, "more_than_one_reply")
+		return pos, "", walkFault(CutSlice, CodeOneReply)
 	}
 	if p.pastWall(next) {
-		return pos, "", walkFault(CutSlice, "over_wall")
+		return pos, "", walkFault(CutSlice, CodeOverWall)
 	}
 	return next, "", nil
 }
@@ -413,6 +413,6 @@ func pageHash(ids []string) uint64 {
 	return h.Sum64()
 }
 
-func walkFault(r Reaction, code string) error {
+func walkFault(r Reaction, code Code) error {
 	return Fault{Level: Transient, Reaction: r, Code: code}
 }

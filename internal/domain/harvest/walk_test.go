@@ -102,7 +102,7 @@ func TestC9_OneReplyMustFit(t *testing.T) {
 			c.facts.IDs = endless(20, harvest.Position{}).IDs
 			_, end, err := p.Step(harvest.Position{}, c.facts, never)
 			f, _ := harvest.FaultOf(err)
-			if f.Code != c.want || (end != "") != (c.want == "") || c.want != "" && f.Reaction != harvest.CutSlice {
+			if string(f.Code) != c.want || (end != "") != (c.want == "") || c.want != "" && f.Reaction != harvest.CutSlice {
 				t.Errorf("ended with %q, %v, want %q", end, err, c.want)
 			}
 		})
@@ -288,7 +288,7 @@ func TestR24_EndAtTheWallProvesNothing(t *testing.T) {
 				_, end, err = c.paging.Step(next, c.facts, never)
 			}
 			f, _ := harvest.FaultOf(err)
-			if f.Code != c.want || (end != "") != (c.want == "") || c.want != "" && f.Reaction != harvest.CutSlice {
+			if string(f.Code) != c.want || (end != "") != (c.want == "") || c.want != "" && f.Reaction != harvest.CutSlice {
 				t.Errorf("ended with %q, %v, want %q", end, err, c.want)
 			}
 		})

@@ -30,15 +30,6 @@ const (
 	InBody   = "BODY" // a field of a form, or where ${secret.NAME} stands in a body
 )
 
-// CodeAuthRefused is the fault of a credential that was refused. A source whose
-// refusals do not come as a 401 says so with a fault rule of this code: its
-// auth signature (R42).
-const CodeAuthRefused = "auth_refused"
-
-// CodeWithheld is the fault of a request that needs a credential where none may
-// be sent.
-const CodeWithheld = "credential_withheld"
-
 // AuthConfig is the auth dimension: how a request says who is asking. It holds
 // no secret and no key's name, only the pool keys are taken from (R47).
 type AuthConfig struct {

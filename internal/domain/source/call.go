@@ -62,9 +62,6 @@ func (s *Spec) Endpoint(p Purpose) *Endpoint {
 	}
 }
 
-// CodeTooLarge is the fault of a reply that is larger than allowed.
-const CodeTooLarge = "reply_too_large"
-
 // Answer is what came of a call, retries included.
 type Answer struct {
 	Page *harvest.Page

@@ -28,16 +28,12 @@ type Reply struct {
 	Head []byte
 }
 
-// CodeTokenExpired is the fault of a token that is dead. A source that tells one
-// by its reply has a fault rule of this code.
-const CodeTokenExpired = "token_expired"
-
 // TokenExpired is the fault of a token whose declared life is over: what the
 // source's own rule says of dead tokens, a new walk where it has none (R23).
 func (s *Spec) TokenExpired() harvest.Fault {
-	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.RestartWalk, Code: CodeTokenExpired}
+	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.RestartWalk, Code: harvest.CodeTokenExpired}
 	for _, r := range s.Faults {
-		if r.Code == CodeTokenExpired && r.Reaction == harvest.CutSlice {
+		if harvest.Code(r.Code) == harvest.CodeTokenExpired && r.Reaction == harvest.CutSlice {
 			f.Reaction = r.Reaction
 		}
 	}
@@ -117,7 +113,7 @@ func (c *Classifier) Signalled(r Reply, signals map[string]string) (harvest.Faul
 	}
 	for _, text := range signals {
 		if strings.TrimSpace(text) != "" {
-			return reply{harvest.Transient, harvest.Retry, "error_in_reply", true}.fault(r), true
+			return reply{harvest.Transient, harvest.Retry, harvest.CodeErrorInReply, true}.fault(r), true
 		}
 	}
 	return harvest.Fault{}, false
@@ -131,7 +127,7 @@ func (c *Classifier) Default(r Reply) (harvest.Fault, bool) {
 		if !looksHTML(r.Type, r.Head) {
 			return harvest.Fault{}, false
 		}
-		return reply{harvest.Transient, harvest.Retry, "unexpected_html", true}.fault(r), true
+		return reply{harvest.Transient, harvest.Retry, harvest.CodeUnexpectedHTML, true}.fault(r), true
 	}
 	for _, d := range defaults {
 		if d.from <= r.Status && r.Status <= d.to {
@@ -145,7 +141,7 @@ func (c *Classifier) Default(r Reply) (harvest.Fault, bool) {
 type reply struct {
 	level    harvest.Level
 	reaction harvest.Reaction
-	code     string
+	code     harvest.Code
 	once     bool
 }
 
@@ -156,8 +152,8 @@ var defaults = []struct {
 	reply    reply
 }{
 	{100, 299, reply{harvest.Transient, harvest.Retry, "", true}}, // 200 is not asked here
-	{300, 399, reply{harvest.Transient, harvest.Retry, "unexpected_redirect", true}},
-	{401, 401, reply{harvest.Fatal, harvest.GiveUp, "auth_refused", false}},
+	{300, 399, reply{harvest.Transient, harvest.Retry, harvest.CodeRedirect, true}},
+	{401, 401, reply{harvest.Fatal, harvest.GiveUp, harvest.CodeAuthRefused, false}},
 	{403, 403, reply{harvest.Rejected, harvest.GiveUp, "", false}},
 	{404, 404, reply{harvest.Rejected, harvest.GiveUp, "", false}},
 	{408, 408, reply{harvest.Transient, harvest.Retry, "", false}},
@@ -170,13 +166,13 @@ var defaults = []struct {
 
 func (d reply) fault(r Reply) harvest.Fault {
 	return harvest.Fault{
-		Level: d.level, Reaction: d.reaction, Code: cmp.Or(d.code, fmt.Sprintf("http_%d", r.Status)),
+		Level: d.level, Reaction: d.reaction, Code: cmp.Or(d.code, harvest.HTTPCode(r.Status)),
 		Status: r.Status, RetryAfter: r.RetryAfter, Once: d.once,
 	}
 }
 
 func (u rule) fault(r Reply) harvest.Fault {
-	return reply{u.Level, u.Reaction, u.Code, false}.fault(r)
+	return reply{u.Level, u.Reaction, harvest.Code(u.Code), false}.fault(r)
 }
 
 func (u rule) fits(s *Spec, r Reply) bool {

@@ -29,7 +29,7 @@ func TestR42_WhatStatusesMean(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		reply    Reply
-		code     string // "": no fault
+		code     harvest.Code // "": no fault
 		level    harvest.Level
 		reaction harvest.Reaction
 		once     bool
@@ -108,7 +108,7 @@ func TestR61_RulesBeforeTheTable(t *testing.T) {
 	for _, r := range []struct {
 		name  string
 		reply Reply
-		code  string
+		code  harvest.Code
 	}{
 		{"429 that no wait mends", Reply{Status: 429, Head: []byte("plan upgrade required")}, "plan_over"},
 		{"429 that a wait mends", Reply{Status: 429, Head: []byte("slow down")}, "http_429"},
@@ -129,7 +129,7 @@ func TestR61_RulesBeforeTheTable(t *testing.T) {
 		name    string
 		reply   Reply
 		signals map[string]string
-		code    string
+		code    harvest.Code
 	}{
 		{"matches", Reply{Status: 200}, map[string]string{"error": "Syntax error"}, "bad_query"},
 		{"matched by presence, body too", Reply{Status: 200, Head: []byte("{}")}, map[string]string{"warnings": ""}, "widened"},

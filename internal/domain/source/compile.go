@@ -58,7 +58,7 @@ func (v Violations) Problem() problem.Problem {
 		p.Title = "the query cannot be asked"
 		p.Next = "mend --query where it is marked; `patra source show CODE` lists what the source can be asked for; nothing was changed"
 	case only("auth"):
-		p.Code = "no_credential"
+		p.Code = string(harvest.CodeNoCredential)
 		p.Title = "the source is not asked without a credential"
 		p.Next = "patra credential set SOURCE NAME --env VARIABLE --reason TEXT; nothing was changed"
 	default:

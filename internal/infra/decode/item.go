@@ -35,7 +35,7 @@ func (w *walk) endItem(start, end int) {
 		w.items = append(w.items, harvest.Item{}) // taken out when the page is done
 		return
 	}
-	problem := func(code, path, detail string) {
+	problem := func(code harvest.Code, path, detail string) {
 		if it.Problem == nil {
 			it.Problem = &harvest.Problem{Code: code, Path: path, Detail: detail}
 		}

@@ -248,7 +248,7 @@ func TestPage_Problems(t *testing.T) {
 		if it.Problem != nil {
 			got = *it.Problem
 		}
-		if got.Code != c.code || got.Path != c.path {
+		if string(got.Code) != c.code || got.Path != c.path {
 			t.Errorf("%s %s: got %+v", c.form, c.item, got)
 		}
 	}
@@ -497,7 +497,7 @@ func TestR84_OneItemSpoilsItself(t *testing.T) {
 					}
 				}
 				bad := p.Items[1]
-				if bad.Problem == nil || bad.Problem.Code != c.code || bad.ID != c.id || string(bad.Raw) != c.bad || bad.Fields != nil && c.code != "no_id" {
+				if bad.Problem == nil || string(bad.Problem.Code) != c.code || bad.ID != c.id || string(bad.Raw) != c.bad || bad.Fields != nil && c.code != "no_id" {
 					t.Errorf("id %q, problem %+v, %d bytes of fields, raw %.60q", bad.ID, bad.Problem, len(bad.Fields), bad.Raw)
 				}
 				if string(body) != before {

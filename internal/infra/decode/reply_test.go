@@ -31,7 +31,7 @@ func TestPage_Deleted(t *testing.T) {
 		for _, it := range page(t, d, body).Items {
 			w := want{id: it.ID, status: string(it.Status)}
 			if it.Problem != nil {
-				w.problem = it.Problem.Code
+				w.problem = string(it.Problem.Code)
 			}
 			got = append(got, w)
 		}

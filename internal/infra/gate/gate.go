@@ -180,7 +180,7 @@ func (g *Gate) limit(r source.Rate) pace.Limit {
 
 // far is the refusal to wait so long.
 func far(wait time.Duration, scarce bool) error {
-	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "rate_wait", RetryAfter: wait}
+	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeRate, RetryAfter: wait}
 	if scarce {
 		f.Code = harvest.CodeQuota
 	}

@@ -37,7 +37,7 @@ func per(limit int64, window time.Duration) source.QuotaConfig {
 
 func codeOf(err error) string {
 	f, _ := harvest.FaultOf(err)
-	return f.Code
+	return string(f.Code)
 }
 
 // TestR38_SeveralWindowsAtOnce: four processes, each restarted now and then,
@@ -63,7 +63,7 @@ func TestR38_SeveralWindowsAtOnce(t *testing.T) {
 							f, ok := harvest.FaultOf(err)
 							if ok {
 								mu.Lock()
-								codes[f.Code]++
+								codes[string(f.Code)]++
 								mu.Unlock()
 							}
 							time.Sleep(f.RetryAfter)

@@ -12,7 +12,7 @@ import (
 // seatLost is why a request is given up whose seat could not be renewed in time:
 // another may have a request in flight in its place by now.
 func seatLost() error {
-	return harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "seat_lost"}
+	return harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeSeatLost}
 }
 
 // hold keeps a seat until it is given back: it renews it now and then, and ends

@@ -100,7 +100,7 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 		return v, context.Cause(ctx)
 	}
 	if !mayGoOn {
-		return v, fmt.Errorf("%w: %w", harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "gate_lost"}, err)
+		return v, fmt.Errorf("%w: %w", harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeGateLost}, err)
 	}
 	return g.visitSpare(ctx, r, k, cost, spared, f)
 }

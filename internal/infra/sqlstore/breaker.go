@@ -84,7 +84,7 @@ func (x *tx) ended(task harvest.TaskID, e harvest.RunEnd) error {
 }
 
 // countFailure counts one more failure in a row against the breaker of a key.
-func (x *tx) countFailure(key, code, cause string) error {
+func (x *tx) countFailure(key string, code harvest.Code, cause string) error {
 	was, known, err := x.breaker(key)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (s *Store) PassBreaker(ctx context.Context, p harvest.Partition) (until tim
 }
 
 // CountFailure counts a request of a partition that failed, after its retries.
-func (s *Store) CountFailure(ctx context.Context, p harvest.Partition, code, cause string) error {
+func (s *Store) CountFailure(ctx context.Context, p harvest.Partition, code harvest.Code, cause string) error {
 	return s.write(ctx, "count failure", func(x *tx) error { return x.countFailure(breakerKey(p), code, cause) })
 }
 

@@ -116,14 +116,10 @@ func (x *tx) job(id harvest.TaskID) (harvest.Job, error) {
 	return j, nil
 }
 
-// codePoison is why a task failed with whose reply in hand one owner after the
-// other died.
-const codePoison = "poison"
-
 func (x *tx) poison(t taken) error {
 	const reason = "process after process ended while it took the same reply apart, which may be what kills them; run the command again to try once more"
 	n, err := x.exec(`UPDATE ing_task SET status_code='FAILED', fence=fence+1, scheduled_at=?, error_code=?, error=?, lease_owner=NULL, leased_until=NULL, updated_at=?
-		WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskFailed), ts(x.now.Add(harvest.RetryGap(12))), codePoison, reason, ts(x.now), t.id, t.fence)
+		WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskFailed), ts(x.now.Add(harvest.RetryGap(12))), harvest.CodePoison, reason, ts(x.now), t.id, t.fence)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -131,7 +127,7 @@ func (x *tx) poison(t taken) error {
 		return err
 	}
 	x.s.log.Error("task is poison", "task", t.id, "slice", t.slice)
-	return x.failSlice(t.slice, codePoison+": "+reason)
+	return x.failSlice(t.slice, string(harvest.CodePoison)+": "+reason)
 }
 
 // guard is the first statement of every write under a lease (R14): it renews
@@ -323,7 +319,7 @@ func (x *tx) abandon(task harvest.TaskID, fence int64) error {
 
 // NewWalk begins the slice again: pages of the walk before no longer count.
 // walks is how many walks of the task have failed since it was queued.
-func (s *Store) NewWalk(ctx context.Context, l harvest.Lease, reason string, failed bool) (walk, walks int, err error) {
+func (s *Store) NewWalk(ctx context.Context, l harvest.Lease, reason harvest.Code, failed bool) (walk, walks int, err error) {
 	err = s.write(ctx, "begin new walk", func(x *tx) error {
 		if err := x.guard(l); err != nil {
 			return err
@@ -344,14 +340,14 @@ func (s *Store) NewWalk(ctx context.Context, l harvest.Lease, reason string, fai
 const codeUnasked = "not asked"
 
 // endBatches closes what a run leaves open.
-func (x *tx) endBatches(l harvest.Lease, e harvest.RunEnd, code string) error {
+func (x *tx) endBatches(l harvest.Lease, e harvest.RunEnd, code harvest.Code) error {
 	if e.Unasked {
 		code = codeUnasked
 	}
 	return x.closeBatches(l, code, e.Error)
 }
 
-func (x *tx) closeBatches(l harvest.Lease, code, detail string) error {
+func (x *tx) closeBatches(l harvest.Lease, code harvest.Code, detail string) error {
 	_, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=?, error=?, committed_at=? WHERE task_id=? AND fence=? AND `+mayBecome(harvest.BatchFailed),
 		clip(code, 64), null(detail), ts(x.now), l.Task, l.Fence)
 	return err
@@ -444,7 +440,7 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 			}
 		}
 	case e.Outcome == harvest.Stopped:
-		if err := x.stopSource(prov, e.Code+": "+e.Error); err != nil {
+		if err := x.stopSource(prov, string(e.Code)+": "+e.Error); err != nil {
 			return err
 		}
 	}
@@ -452,8 +448,8 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 }
 
 // failTask makes the slice a gap.
-func (x *tx) failTask(l harvest.Lease, slice harvest.SliceID, code, detail string) error {
-	if err := x.failSlice(slice, code+": "+detail); err != nil {
+func (x *tx) failTask(l harvest.Lease, slice harvest.SliceID, code harvest.Code, detail string) error {
+	if err := x.failSlice(slice, string(code)+": "+detail); err != nil {
 		return err
 	}
 	var fails int
@@ -482,7 +478,7 @@ func (x *tx) forbiddenBefore(prov string, task harvest.TaskID) (n int, err error
 	}
 	err = eachUntil(rows, func() (bool, error) {
 		var code sql.NullString
-		if err := rows.Scan(&code); err != nil || code.String != harvest.CodeForbidden {
+		if err := rows.Scan(&code); err != nil || harvest.Code(code.String) != harvest.CodeForbidden {
 			return false, err
 		}
 		n++

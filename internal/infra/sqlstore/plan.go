@@ -398,7 +398,7 @@ func (s *Store) RequeueDue(ctx context.Context) (n int64, err error) {
 // that person may have mended what killed those who had it.
 func (s *Store) RequeueFailed(ctx context.Context, provenance string, op harvest.Operation) (n int64, err error) {
 	err = s.write(ctx, "queue failed slices again", func(x *tx) error {
-		n, err = x.requeue(`(t.scheduled_at <= ? OR t.error_code=?) AND t.provenance_code=? AND t.operation_code=?`, ts(x.now), codePoison, provenance, op)
+		n, err = x.requeue(`(t.scheduled_at <= ? OR t.error_code=?) AND t.provenance_code=? AND t.operation_code=?`, ts(x.now), harvest.CodePoison, provenance, op)
 		return err
 	})
 	return n, err

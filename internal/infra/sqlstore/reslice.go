@@ -82,7 +82,7 @@ func (s *Store) Reslice(ctx context.Context, job harvest.Job, end harvest.RunEnd
 		if err := x.insertSlices(p, rows); err != nil || proven == 0 {
 			return err
 		}
-		_, err = x.advance(cur, lineage{plan: job.Plan, slice: job.Slice, task: l.Task, run: end.Run, remarks: "a beginning was proven before the cut: " + end.Code})
+		_, err = x.advance(cur, lineage{plan: job.Plan, slice: job.Slice, task: l.Task, run: end.Run, remarks: "a beginning was proven before the cut: " + string(end.Code)})
 		return err
 	})
 }

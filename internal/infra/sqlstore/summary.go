@@ -122,7 +122,7 @@ func (s *Store) Work(ctx context.Context, provenance string, op harvest.Operatio
 		if err := s.r.QueryRowContext(ctx, `SELECT error_code FROM ing_task WHERE provenance_code=? AND operation_code=? AND spec_version <= ? AND status_code='QUEUED' ORDER BY scheduled_at LIMIT 1`, provenance, op, source.SpecVersion).Scan(&code); err != nil {
 			return w, fmt.Errorf("read why work waits: %w", err)
 		}
-		w.NextCode = code.String
+		w.NextCode = harvest.Code(code.String)
 	}
 	return w, nil
 }

@@ -10,16 +10,16 @@ import (
 
 // null stores an empty text as NULL. What is not UTF-8 is replaced: a server
 // would refuse the row, and with it the page.
-func null(s string) any {
+func null[S ~string](s S) any {
 	if s == "" {
 		return nil
 	}
-	return strings.ToValidUTF8(s, "\ufffd")
+	return strings.ToValidUTF8(string(s), "\ufffd")
 }
 
 // clip makes s valid text of at most n bytes.
-func clip(s string, n int) string {
-	s = strings.ToValidUTF8(s, "\ufffd")
+func clip[S ~string](text S, n int) string {
+	s := strings.ToValidUTF8(string(text), "\ufffd")
 	if len(s) <= n {
 		return s
 	}

@@ -128,15 +128,15 @@ func (c *Client) try(ctx context.Context, a *attempt) *trouble {
 			t = a.judge(ctx, got)
 		}
 	}
-	if t != nil && a.away && t.Code == source.CodeAuthRefused {
-		t.Level, t.Code = harvest.Rejected, "redirect_refused" // no key was sent there
+	if t != nil && a.away && t.Code == harvest.CodeAuthRefused {
+		t.Level, t.Code = harvest.Rejected, harvest.CodeRedirectRefused // no key was sent there
 	}
-	if t != nil && t.Code == source.CodeAuthRefused {
+	if t != nil && t.Code == harvest.CodeAuthRefused {
 		a.answer.Asked = false
 	}
 	if t == nil {
 		c.read.Store(a.spec.Source, true)
-	} else if t.Code == codeUnreadable && !c.everRead(ctx, a.spec.Source) {
+	} else if t.Code == harvest.CodeUnreadable && !c.everRead(ctx, a.spec.Source) {
 		t.Level = harvest.Fatal
 	}
 	c.report(ctx, a, got, t)
@@ -152,19 +152,11 @@ func (a *attempt) takeInHand(ctx context.Context) *trouble {
 	if err == nil {
 		return nil
 	}
-	return &trouble{Fault: harvest.Fault{Level: harvest.Transient, Reaction: harvest.GiveUp, Code: codeNotMarked, Lost: true}, cause: err}
+	return &trouble{Fault: harvest.Fault{Level: harvest.Transient, Reaction: harvest.GiveUp, Code: harvest.CodeNotMarked, Lost: true}, cause: err}
 }
 
-// codeNotMarked: what had to be noted before a reply is taken apart could not be.
-const codeNotMarked = "reply_not_marked"
-
-// codeUnreadable: the reply is written in a way that is not read here. Of a source
-// that was never read that is a mistake in its pack, and nothing else is asked
-// before somebody has looked; of another it is this one reply.
-const codeUnreadable = "unreadable"
-
 func unreadable(status int) harvest.Fault {
-	return harvest.Fault{Level: harvest.Rejected, Reaction: harvest.GiveUp, Code: codeUnreadable, Status: status}
+	return harvest.Fault{Level: harvest.Rejected, Reaction: harvest.GiveUp, Code: harvest.CodeUnreadable, Status: status}
 }
 
 // everRead reports whether anything of a source has been read before. Where that
@@ -243,7 +235,7 @@ func refused(ctx context.Context, err error) *trouble {
 	}
 	var ok bool
 	if t.Fault, ok = harvest.FaultOf(err); !ok {
-		t.Fault = harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "gate_lost"}
+		t.Fault = harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeGateLost}
 	}
 	return t
 }

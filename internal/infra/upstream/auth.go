@@ -31,16 +31,16 @@ func (c *Client) pick(ctx context.Context, spec *source.Spec, call source.Call, 
 	if spec.Auth == nil {
 		return nil, nil
 	}
-	code, why := "", ""
+	code, why := harvest.Code(""), ""
 	base, lent := source.SplitBase(call.BaseURL)
 	switch {
 	case c.cfg.Credentials == nil:
-		code = "no_credential"
+		code = harvest.CodeNoCredential
 	case base != "" && !lent:
 		// Whatever listens there is not whom the key is for.
-		code, why = source.CodeWithheld, ", and "+source.Origin(base)+", which stands in for it, is sent none without --with-credentials"
+		code, why = harvest.CodeWithheld, ", and "+source.Origin(base)+", which stands in for it, is sent none without --with-credentials"
 	case m.url.Scheme != "https" && !spec.HTTP.AllowHTTP && !loopback(m.url.Hostname()):
-		code = "auth_in_plain" // for everybody on the way to read
+		code = harvest.CodeAuthInPlain // for everybody on the way to read
 	default:
 		k, ok, err := c.cfg.Credentials.Pick(ctx, spec, call.Purpose, destinations(spec, call), tried)
 		if err != nil || !ok {
@@ -75,7 +75,7 @@ func loopback(host string) bool {
 func (c *Client) settle(ctx context.Context, k *source.Key, a source.Answer, t *trouble) {
 	switch {
 	case k == nil || t != nil && t.unsent:
-	case t != nil && t.Code == source.CodeAuthRefused:
+	case t != nil && t.Code == harvest.CodeAuthRefused:
 		c.cfg.Credentials.Report(ctx, *k, source.KeyRefused)
 	case t == nil || a.Status == http.StatusOK:
 		c.cfg.Credentials.Report(ctx, *k, source.KeyAccepted)

@@ -34,7 +34,7 @@ func (p *pool) Pick(_ context.Context, spec *source.Spec, _ source.Purpose, _ []
 	if p.open {
 		return source.Key{}, false, nil
 	}
-	return source.Key{}, false, fmt.Errorf("all of %s refused: %w", spec.Source, harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: source.CodeAuthRefused})
+	return source.Key{}, false, fmt.Errorf("all of %s refused: %w", spec.Source, harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeAuthRefused})
 }
 
 func (p *pool) Report(_ context.Context, k source.Key, o source.KeyOutcome) {
@@ -187,19 +187,19 @@ func TestR48_NoValueIsABlank(t *testing.T) {
 // that is allowed; else L4.
 func TestR42_RefusedKeys(t *testing.T) {
 	header := source.Auth{Type: source.AuthAPIKey, In: source.InHeader, Name: "X-Key"}
-	rule := source.FaultRule{Status: []int{403}, Body: "bad key", Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: source.CodeAuthRefused}
+	rule := source.FaultRule{Status: []int{403}, Body: "bad key", Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: string(harvest.CodeAuthRefused)}
 	for name, c := range map[string]struct {
 		replies []func(*http.Request) (*http.Response, error)
 		open    bool
 		sent    string
 		told    string
-		fault   string
+		fault   harvest.Code
 	}{
 		"first is good":            {list(status(200, goodReply)), false, "key-one-1", "k1 ACCEPTED", ""},
 		"second is good":           {list(status(401, ""), status(200, goodReply)), false, "key-one-1 key-two-2", "k1 REFUSED k2 ACCEPTED", ""},
-		"both refused":             {list(status(401, "")), false, "key-one-1 key-two-2", "k1 REFUSED k2 REFUSED", source.CodeAuthRefused},
+		"both refused":             {list(status(401, "")), false, "key-one-1 key-two-2", "k1 REFUSED k2 REFUSED", harvest.CodeAuthRefused},
 		"both refused, open":       {list(status(401, ""), status(401, ""), status(200, goodReply)), true, "key-one-1 key-two-2 -", "k1 REFUSED k2 REFUSED", ""},
-		"open, and refused":        {list(status(401, "")), true, "key-one-1 key-two-2 -", "k1 REFUSED k2 REFUSED", source.CodeAuthRefused},
+		"open, and refused":        {list(status(401, "")), true, "key-one-1 key-two-2 -", "k1 REFUSED k2 REFUSED", harvest.CodeAuthRefused},
 		"403 with the signature":   {list(status(403, "bad key"), status(200, goodReply)), false, "key-one-1 key-two-2", "k1 REFUSED k2 ACCEPTED", ""},
 		"403 without":              {list(status(403, "not today")), false, "key-one-1", "", "http_403"},
 		"a fault is not a refusal": {list(status(503, ""), status(200, goodReply)), false, "key-one-1 key-one-1", "k1 ACCEPTED", ""},
@@ -230,7 +230,7 @@ func TestR42_RefusedKeys(t *testing.T) {
 				return
 			}
 			f := mustFault(t, err)
-			if f.Code != c.fault || c.fault == source.CodeAuthRefused && f.Level != harvest.Fatal {
+			if f.Code != c.fault || c.fault == harvest.CodeAuthRefused && f.Level != harvest.Fatal {
 				t.Errorf("fault %+v", f)
 			}
 		})
@@ -251,7 +251,7 @@ func TestR42_RestrictedNeverGoesWithout(t *testing.T) {
 		creds Credentials
 		base  string
 		open  bool
-		code  string // empty: one request leaves
+		code  harvest.Code // empty: one request leaves
 		key   bool
 	}{
 		"no keyring":                  {nil, "", false, "no_credential", false},

@@ -222,7 +222,7 @@ func TestR50_HostileBodies(t *testing.T) {
 			got := ""
 			if err != nil {
 				f := mustFault(t, err)
-				got = string(f.Level) + " " + f.Code
+				got = string(f.Level) + " " + string(f.Code)
 			}
 			if got != b.want {
 				t.Errorf("%q, want %q: %v", got, b.want, err)

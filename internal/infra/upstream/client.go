@@ -78,7 +78,7 @@ type Config struct {
 type Try struct {
 	Source string
 	No, Of int
-	Code   string // why; empty: no more tries are made
+	Code   harvest.Code // why; empty: no more tries are made
 	Until  time.Time
 }
 
@@ -139,24 +139,24 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 		}
 		return a, fmt.Errorf("ask %s for %s: %w: %w", spec.Source, call.Purpose, f, err)
 	}
-	broken := func(code string, err error) (source.Answer, error) {
+	broken := func(code harvest.Code, err error) (source.Answer, error) {
 		return fail(harvest.Fault{Level: harvest.Rejected, Reaction: harvest.GiveUp, Code: code}, scrub(err, c.cfg.Redactor))
 	}
 
 	p, err := c.plans.get(spec)
 	if err != nil {
-		return broken("bad_spec", err)
+		return broken(harvest.CodeBadSpec, err)
 	}
 	m, err := c.render(p, call)
 	if err != nil {
 		if errors.Is(err, errHostile) {
-			return broken("hostile_url", err)
+			return broken(harvest.CodeHostile, err)
 		}
-		return broken("bad_request", err)
+		return broken(harvest.CodeBadRequest, err)
 	}
 	dec, err := c.decoders.For(spec, call.Purpose)
 	if err != nil {
-		return broken("bad_spec", err)
+		return broken(harvest.CodeBadSpec, err)
 	}
 	if dec, err = c.hooks.before(dec, spec.Endpoint(call.Purpose), cmp.Or(spec.HTTP.MaxBody, defaultMaxBody)); err != nil {
 		return fail(hookFailed(), err)
@@ -196,7 +196,7 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 		if t == nil {
 			return a, nil
 		}
-		if key != nil && t.Code == source.CodeAuthRefused {
+		if key != nil && t.Code == harvest.CodeAuthRefused {
 			// The next key at once; if there is none, nor a way without, pick
 			// says so. A refusal used nothing up, also in the middle of a walk.
 			c.cfg.Logger.DebugContext(ctx, "key refused", "source", spec.Source, "credential", key.Credential.Name, "status", t.Status)

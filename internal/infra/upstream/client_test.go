@@ -279,7 +279,7 @@ func TestAsk_WhatRepliesMean(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		replies  []func(*http.Request) (*http.Response, error)
-		code     string // "": a good answer
+		code     harvest.Code // "": a good answer
 		level    harvest.Level
 		reaction harvest.Reaction
 		sent     int

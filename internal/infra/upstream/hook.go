@@ -73,7 +73,7 @@ var shipped = hooks{
 var errHook = errors.New("hook failed")
 
 func hookFailed() harvest.Fault {
-	return harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: "hook_failed"}
+	return harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeHook}
 }
 
 // check finds hooks of a spec that are not there, and options they do not take.

@@ -169,7 +169,7 @@ func TestHook_RepliesAreRewritten(t *testing.T) {
 	for name, c := range map[string]struct {
 		hook  string
 		reply string
-		code  string
+		code  harvest.Code
 	}{
 		"jsonp":                     {"jsonp", `callback({"items":["1"]});`, ""},
 		"jsonp as frameworks do":    {"jsonp", "/**/ typeof jq.cb1 === 'function' && jq.cb1({\"items\":[\"1\"]}) ;\n", ""},

@@ -88,7 +88,7 @@ func TestR61_ABodyCanMeanAnEmptyPage(t *testing.T) {
 			at     harvest.Position
 			empty  bool
 			total  bool
-			code   string
+			code   harvest.Code
 		}{
 			{200, `<error code="noRecordsMatch"/>`, harvest.Position{}, true, true, ""},
 			{200, `<error code="noRecordsMatch"/>`, harvest.Position{Token: "t", Pages: 3}, true, false, ""},

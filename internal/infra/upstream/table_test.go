@@ -29,7 +29,7 @@ func TestR42_Table(t *testing.T) {
 	html := status(200, "<html>Sorry</html>", "Content-Type", "text/html")
 	inside := status(200, `{"items":[],"error":"backend down"}`)
 	key, open := &source.Auth{Type: source.AuthAPIKey, In: source.InHeader, Name: "X-Key"}, &source.Auth{Type: source.AuthAPIKey, In: source.InHeader, Name: "X-Key", Open: true}
-	signature := source.FaultRule{Status: []int{403}, Body: "invalid key", Level: L4, Reaction: harvest.GiveUp, Code: source.CodeAuthRefused}
+	signature := source.FaultRule{Status: []int{403}, Body: "invalid key", Level: L4, Reaction: harvest.GiveUp, Code: string(harvest.CodeAuthRefused)}
 	blocked := source.FaultRule{Status: []int{403}, Body: "blocked", Level: L4, Reaction: harvest.GiveUp, Code: "blocked"}
 	bad := func(sp *source.Spec) { sp.Search.Query["x"] = "${ids[3]}" }
 	type want struct {
@@ -141,7 +141,7 @@ func TestR42_Table(t *testing.T) {
 				if c.want.level == L1 {
 					reaction = harvest.Retry
 				}
-				if f.Level != c.want.level || f.Code != c.want.code || f.Reaction != reaction {
+				if f.Level != c.want.level || string(f.Code) != c.want.code || f.Reaction != reaction {
 					t.Errorf("got %s %s %s, want %s %s", f.Level, f.Reaction, f.Code, c.want.level, c.want.code)
 				}
 			})

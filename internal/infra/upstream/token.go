@@ -44,7 +44,7 @@ func (c *Client) admit(ctx context.Context, a *attempt) *trouble {
 	}
 	id, err := tokenOf(a)
 	if err != nil {
-		return &trouble{Fault: badToken("bad_spec"), cause: scrub(err, a.secrets), unsent: true}
+		return &trouble{Fault: badToken(harvest.CodeBadSpec), cause: scrub(err, a.secrets), unsent: true}
 	}
 	for renewed := false; ; renewed = true {
 		token, t := c.tokens.get(ctx, id, func() (source.Secret, time.Duration, *trouble) { return c.obtain(ctx, a) })
@@ -53,7 +53,7 @@ func (c *Client) admit(ctx context.Context, a *attempt) *trouble {
 		}
 		a.secrets.add(token)
 		a.secret = token
-		if t = c.try(ctx, a); t == nil || t.Code != source.CodeAuthRefused {
+		if t = c.try(ctx, a); t == nil || t.Code != harvest.CodeAuthRefused {
 			return t
 		}
 		c.tokens.drop(id, token)
@@ -66,7 +66,7 @@ func (c *Client) admit(ctx context.Context, a *attempt) *trouble {
 }
 
 // badToken is a fault of getting tokens that only a person can mend.
-func badToken(code string) harvest.Fault {
+func badToken(code harvest.Code) harvest.Fault {
 	return harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: code}
 }
 
@@ -204,7 +204,7 @@ func (c *Client) obtain(ctx context.Context, a *attempt) (token source.Secret, l
 	if err != nil {
 		// With this key nothing can be asked; another may do.
 		c.cfg.Logger.WarnContext(ctx, "credential cannot be used", "source", a.spec.Source, "credential", a.key.Credential.Name, "err", scrub(err, a.secrets))
-		return token, 0, &trouble{Fault: badToken(source.CodeAuthRefused), cause: scrub(err, a.secrets)}
+		return token, 0, &trouble{Fault: badToken(harvest.CodeAuthRefused), cause: scrub(err, a.secrets)}
 	}
 	sending, release, err := c.pass(ctx, a, 0)
 	if err != nil {
@@ -223,7 +223,7 @@ func (c *Client) obtain(ctx context.Context, a *attempt) (token source.Secret, l
 	default:
 		if t = b.refusal(got); t == nil {
 			if token, life, err = readToken(got.body, a.spec.Auth.Token); err != nil {
-				f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "token_missing", Status: got.status, Once: true}
+				f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeTokenMissing, Status: got.status, Once: true}
 				t = &trouble{Fault: f, cause: err}
 			}
 		}
@@ -245,7 +245,7 @@ func (a *attempt) refusal(got received) *trouble {
 	case got.status/100 == 2:
 		return nil
 	case got.status == http.StatusBadRequest, got.status == http.StatusUnauthorized, got.status == http.StatusForbidden:
-		f := badToken(source.CodeAuthRefused)
+		f := badToken(harvest.CodeAuthRefused)
 		f.Status = got.status
 		return &trouble{Fault: f, cause: errors.New("no token is given for the credential")}
 	}

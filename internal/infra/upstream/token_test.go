@@ -312,10 +312,10 @@ func TestR42_RefusedTokens(t *testing.T) {
 		"ended early":                {fine, pages(no, 200), "T p1 T p2", "k1 ACCEPTED", "", "", 0},
 		"refused by the pack's rule": {fine, pages(403, 200), "T p1 T p2", "k1 ACCEPTED", "", "", 0},
 		"the key is not good":        {fine, pages(no, no, 200), "T p1 T p2 T p3", "k1 REFUSED k2 ACCEPTED", "", "", 0},
-		"no key is":                  {fine, pages(no), "T p1 T p2 T p3 T p4", "k1 REFUSED k2 REFUSED", source.CodeAuthRefused, harvest.Fatal, 0},
+		"no key is":                  {fine, pages(no), "T p1 T p2 T p3 T p4", "k1 REFUSED k2 REFUSED", string(harvest.CodeAuthRefused), harvest.Fatal, 0},
 		"no token for the first":     {tokens(401, 200), pages(200), "T T p2", "k1 REFUSED k2 ACCEPTED", "", "", 0},
 		"bad request":                {tokens(400, 200), pages(200), "T T p2", "k1 REFUSED k2 ACCEPTED", "", "", 0},
-		"forbidden":                  {tokens(403), pages(200), "T T", "k1 REFUSED k2 REFUSED", source.CodeAuthRefused, harvest.Fatal, 0},
+		"forbidden":                  {tokens(403), pages(200), "T T", "k1 REFUSED k2 REFUSED", string(harvest.CodeAuthRefused), harvest.Fatal, 0},
 		"unwell, then well":          {tokens(503, 500, 200), pages(200), "T T T p3", "k1 ACCEPTED", "", "", 0},
 		"throttled":                  {tokens(429, 200), pages(200), "T T p2", "k1 ACCEPTED", "", "", 5 * time.Second},
 		"unwell for ever":            {tokens(502), pages(200), "T T T T", "", "http_502", harvest.Transient, 0},
@@ -356,7 +356,7 @@ func TestR42_RefusedTokens(t *testing.T) {
 				g, p := new(free), &pool{keys: []string{"client-one:secret-one", "client-two:secret-two"}}
 				client := New(Config{Transport: s, Credentials: p, Rand: steady}, g, jsonDecoder{})
 				spec := oauth(source.TokenConfig{})
-				spec.Faults = []source.FaultRule{{Status: []int{403}, Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: source.CodeAuthRefused}}
+				spec.Faults = []source.FaultRule{{Status: []int{403}, Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: string(harvest.CodeAuthRefused)}}
 				start := time.Now()
 				a, err := client.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch})
 				if got := strings.Join(log, " "); got != c.log {
@@ -375,7 +375,7 @@ func TestR42_RefusedTokens(t *testing.T) {
 				case c.fault == "" && err != nil:
 					t.Error(err)
 				case c.fault != "":
-					if f := mustFault(t, err); f.Code != c.fault || f.Level != c.level {
+					if f := mustFault(t, err); string(f.Code) != c.fault || f.Level != c.level {
 						t.Errorf("fault %+v: %v", f, err)
 					}
 				}
@@ -448,7 +448,7 @@ func TestR49_TokenAddresses(t *testing.T) {
 				}
 				return
 			}
-			if f := mustFault(t, err); f.Code != c.code || len(s.posts) != before {
+			if f := mustFault(t, err); string(f.Code) != c.code || len(s.posts) != before {
 				t.Errorf("%+v, %d tokens asked for", f, len(s.posts)-before)
 			}
 		})

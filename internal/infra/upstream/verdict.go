@@ -30,7 +30,7 @@ func oversize(got received, err error) int64 {
 
 // lost is what an exchange without a whole answer means.
 func (a *attempt) lost(ctx context.Context, got received, err error) *trouble {
-	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "network", Status: got.status, Lost: true}
+	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeNetwork, Status: got.status, Lost: true}
 	if ctx.Err() != nil {
 		f.Code = cancelled().Code
 		return &trouble{Fault: f, cause: context.Cause(ctx)}
@@ -43,11 +43,11 @@ func (a *attempt) lost(ctx context.Context, got received, err error) *trouble {
 	case errors.Is(err, errHook):
 		return &trouble{Fault: hookFailed(), cause: scrub(err, a.secrets), unsent: true}
 	case errors.Is(err, errProxy):
-		f.Code, f.Lost = "proxy_refused", false
+		f.Code, f.Lost = harvest.CodeProxy, false
 	case errors.Is(err, errBlocked):
-		f = harvest.Fault{Level: harvest.Rejected, Reaction: harvest.GiveUp, Code: "address_refused"}
+		f = harvest.Fault{Level: harvest.Rejected, Reaction: harvest.GiveUp, Code: harvest.CodeAddress}
 	case errors.Is(err, errTooLong), errors.Is(err, errRatio), errors.Is(err, errHugeHead):
-		f.Level, f.Reaction, f.Code = harvest.Rejected, harvest.GiveUp, source.CodeTooLarge
+		f.Level, f.Reaction, f.Code = harvest.Rejected, harvest.GiveUp, harvest.CodeTooLarge
 		if a.call.Purpose == source.ForSearch && errors.Is(err, errTooLong) {
 			f.Reaction = harvest.CutSlice // a smaller window may have a page that fits
 		}
@@ -57,11 +57,11 @@ func (a *attempt) lost(ctx context.Context, got received, err error) *trouble {
 	case uncertified(err):
 		f.Reaction, f.Code, f.Lost = harvest.GiveUp, harvest.CodeCertificate, false
 	case undialled(err):
-		f.Code, f.Lost = "connect", false
+		f.Code, f.Lost = harvest.CodeConnect, false
 	case errors.Is(err, errSlow), errors.Is(err, errStall), isNet && timeout.Timeout():
-		f.Code = "timeout"
+		f.Code = harvest.CodeTimeout
 	case got.status != 0 && !isNet: // cut off, or not what its header says
-		f.Code = "bad_reply"
+		f.Code = harvest.CodeBadReply
 	}
 	return &trouble{Fault: f, cause: scrub(err, a.secrets)}
 }
@@ -145,12 +145,12 @@ func misshapen(err error) harvest.Fault {
 	if errors.Is(err, errHook) {
 		return hookFailed()
 	}
-	v := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "bad_reply", Status: http.StatusOK}
+	v := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeBadReply, Status: http.StatusOK}
 	if s, ok := errors.AsType[interface {
 		error
 		Schema() bool
 	}](err); ok && s.Schema() {
-		v.Code, v.Once = "schema_drift", true
+		v.Code, v.Once = harvest.CodeSchemaDrift, true
 	}
 	if s, ok := errors.AsType[interface {
 		error
@@ -162,7 +162,7 @@ func misshapen(err error) harvest.Fault {
 		error
 		Refused() bool
 	}](err); ok && s.Refused() {
-		v.Level, v.Reaction, v.Code = harvest.Rejected, harvest.GiveUp, source.CodeTooLarge
+		v.Level, v.Reaction, v.Code = harvest.Rejected, harvest.GiveUp, harvest.CodeTooLarge
 	}
 	return v
 }
@@ -199,7 +199,7 @@ func (c *Client) report(ctx context.Context, a *attempt, got received, t *troubl
 // unanswered reports whether the upstream was asked and gave no whole reply: it
 // cannot be reached, says nothing, or breaks off.
 func unanswered(t *trouble) bool {
-	return t != nil && !t.unsent && (t.Code == "network" || t.Code == "timeout" || t.Code == "connect")
+	return t != nil && !t.unsent && (t.Code == harvest.CodeNetwork || t.Code == harvest.CodeTimeout || t.Code == harvest.CodeConnect)
 }
 
 // allowance reads the provider's own statement of its limit: a number, and

@@ -1,0 +1,126 @@
+package control_test
+
+import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// TestExplain_EveryCodeHasItsPage: each constant of the type of codes is explained
+// once, in whole sentences, and nothing else is.
+func TestExplain_EveryCodeHasItsPage(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "../../domain/harvest/code.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := map[string]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		v, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if kind, ok := v.Type.(*ast.Ident); ok && kind.Name == "Code" {
+			declared[text(v.Values[0].(*ast.BasicLit))] = true
+		}
+		return true
+	})
+	seen := map[harvest.Code]bool{}
+	for _, m := range harvest.Meanings() {
+		if seen[m.Code] || !declared[string(m.Code)] {
+			t.Errorf("%s is explained twice, or is no code", m.Code)
+		}
+		seen[m.Code] = true
+		for _, s := range []string{m.Means, m.Does, m.Do} {
+			if s == "" || strings.Contains(s, "(R") {
+				t.Errorf("%s: %q", m.Code, s)
+			}
+		}
+	}
+	if len(seen) != len(declared) || len(seen) < 40 {
+		t.Errorf("%d codes are explained of %d", len(seen), len(declared))
+	}
+}
+
+// text is the string that a literal stands for.
+func text(lit *ast.BasicLit) string {
+	s, err := strconv.Unquote(lit.Value)
+	if err != nil {
+		return ""
+	}
+	return s
+}
+
+// TestExplain_CodesAreWrittenOnce: outside of the file of codes no program text
+// spells a code of a fault out.
+func TestExplain_CodesAreWrittenOnce(t *testing.T) {
+	known := map[string]bool{}
+	for _, m := range harvest.Meanings() {
+		known[string(m.Code)] = strings.Contains(string(m.Code), "_")
+	}
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		other := strings.Contains(path, "/sim") || strings.Contains(path, "/storetest") || strings.Contains(path, "/bench")
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "harvest/code.go") || other {
+			return nil
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				column := text(lit) == "quiet_hours" && strings.HasSuffix(path, "dimension.go") // a name of a column
+				if known[text(lit)] && !column {
+					t.Errorf("%s spells %s out", files.Position(lit.Pos()), text(lit))
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestExplain_AWordInEverySense: codes, the codes of any HTTP status, states of
+// several things, in any case; and what is none.
+func TestExplain_AWordInEverySense(t *testing.T) {
+	for word, want := range map[string][]string{
+		"poison":     {"gaps"},
+		" RATE_WAIT": {"waiting"},
+		"http_503":   {"what came"},
+		"failed":     {"states of a plan", "states of a slice", "states of a task", "states of an attempt", "states of a page", "what came of a trigger"},
+	} {
+		got, err := control.ExplainCode(word)
+		if err != nil {
+			t.Errorf("%s: %v", word, err)
+			continue
+		}
+		var kinds []string
+		for _, e := range got.Explained {
+			kinds = append(kinds, e.Kind)
+		}
+		if strings.Join(kinds, ", ") != strings.Join(want, ", ") {
+			t.Errorf("%s is explained as %q, want %q", word, kinds, want)
+		}
+	}
+	for _, word := range []string{"http_", "http_99", "solr_error"} {
+		_, err := control.ExplainCode(word)
+		if unknown, ok := errors.AsType[*control.UnknownCodeError](err); !ok || unknown.Word != word {
+			t.Errorf("%s: %v", word, err)
+		}
+	}
+}
