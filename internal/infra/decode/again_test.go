@@ -33,7 +33,7 @@ func sameMappedAgain(t *testing.T, d *Decoder, body []byte) (items int) {
 		if b.Fields != nil || (b.Map == nil) != (a.Fields == nil) {
 			t.Fatalf("item %d: fields kept: %q, made: %v", i, b.Fields, b.Map != nil)
 		}
-		if !bytes.Equal(a.Fields, b.Mapped()) || !bytes.Equal(a.Fields, b.Mapped()) {
+		if !bytes.Equal(a.Fields, b.Mapped()) {
 			t.Fatalf("item %d: %q is made %q", i, a.Fields, b.Mapped())
 		}
 		if b.Map != nil && !bytes.Equal(b.Map([]byte("x"), b.Raw), append([]byte("x"), a.Fields...)) {
