@@ -41,9 +41,10 @@ type Config struct {
 type Gate struct {
 	cfg   Config
 	store StateStore
-	// spare takes the store's place while that is lost.
+	// spare keeps the state of rates in this process while the store cannot be
+	// reached.
 	spare *Local
-	// who is this process among those that wait for a seat.
+	// who is the number of this process in the store's queue for seats.
 	who int64
 
 	mu   sync.Mutex // guards the maps, not what is in them
@@ -113,8 +114,8 @@ func (g *Gate) waitOutCooldown(ctx context.Context, r source.Rate, start time.Ti
 	}
 }
 
-// permit takes permits until one is good when its slot has come, with what is
-// left of maxWait each time.
+// permit takes a permit and waits for its slot. If the permit has become void by
+// then it takes another, as long as maxWait has not passed.
 func (g *Gate) permit(ctx context.Context, r source.Rate, cost int, start time.Time, maxWait time.Duration) (*permit, error) {
 	k := g.key(r.Key)
 	for {
@@ -178,7 +179,7 @@ func (g *Gate) limit(r source.Rate) pace.Limit {
 	return l
 }
 
-// far is the refusal to wait so long.
+// far refuses a permit because its slot is further away than the caller may wait.
 func far(wait time.Duration, scarce bool) error {
 	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeRate, RetryAfter: wait}
 	if scarce {

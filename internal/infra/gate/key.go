@@ -11,9 +11,10 @@ import (
 
 // key is what this process knows about a rate key.
 type key struct {
-	// line is held while a caller asks for a permit, turn around each visit to
-	// the store, so that many callers of one key queue here and not at the
-	// store's lock.
+	// line and turn are locks that a context can end the waiting for. A caller
+	// holds line for as long as it asks for a permit, which may take several
+	// visits to the store, and turn during each of these visits. So the callers
+	// of one key queue in this process and not at the store's lock.
 	line, turn chan struct{}
 	// freed wakes the caller that waits for a seat.
 	freed chan struct{}
@@ -21,25 +22,30 @@ type key struct {
 	mu sync.Mutex // guards all below; not held while the store is asked
 	// waiting is how many callers will visit the store before long.
 	waiting int
-	// epoch is the greatest seen; moved is closed when it grows, or when all
-	// permits are void for another reason. knownAt is when it was seen last.
+	// The epoch in the store grows with every cooldown, such as a 429 brings,
+	// and makes older permits void. epoch is the greatest that this process has seen, and knownAt when
+	// it last saw one. moved is closed, and made anew, when epoch grows or all
+	// permits are void for another reason: whoever sleeps with a permit wakes.
 	epoch   int64
 	moved   chan struct{}
 	knownAt time.Time
-	// news is what the store has not been told yet, unseen what the spare has
-	// not been told yet.
+	// news is what the store has not been told yet; unseen are outcomes that
+	// the spare, which stands in for a lost store, has not been told yet.
 	news   news
 	unseen []pace.Outcome
 	// held are the seats that this process holds, by their numbers.
 	held map[int64]*hold
-	// allowed is the last header limit the store was told, empty until when
-	// the budget is used up as it was told last.
+	// allowed is the limit of a reply's headers that the store was told last,
+	// and empty the time until which it was told that the provider's budget is
+	// used up. A reply that says the same again need not
+	// be told at once.
 	allowed pace.Outcome
 	empty   time.Time
 	// quiet is until when everyone keeps silence, as the store said last.
 	quiet time.Time
-	// took is how long the last two visits took once the slot was reserved,
-	// look how long the last look took.
+	// took is how long it was, in the last two visits, from the slot being
+	// reserved to this process hearing of it; look is how long the last look at
+	// the epoch took.
 	took   [2]time.Duration
 	look   time.Duration
 	warned time.Time
@@ -107,8 +113,8 @@ func remember(all []pace.Outcome, o pace.Outcome) []pace.Outcome {
 	return append(all, o)
 }
 
-// owe remembers what a permit gives back, and reports whether one who waits will
-// take it along.
+// owe remembers what a permit gives back. It reports whether a caller waits that
+// will visit the store before long and tell it on the way.
 func (k *key) owe(slot pace.Slot, refund bool, fence int64) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -128,7 +134,8 @@ func (k *key) owe(slot pace.Slot, refund bool, fence int64) bool {
 	return true
 }
 
-// mustTell reports whether something was given back that nobody will tell.
+// mustTell reports whether something was given back and no caller waits that would
+// tell the store of it on its way.
 func (k *key) mustTell() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -182,8 +189,9 @@ func (k *key) fences() []int64 {
 	return out
 }
 
-// renewed takes over what a visit found of the seats held: how long each is ours
-// yet, counted from asked; nothing if it is lost.
+// renewed takes over what a visit found of the seats held: for how long each is
+// still ours, counted from asked. That is 0 for a seat that is lost, whose request
+// then ends.
 func (k *key) renewed(asked time.Time, left map[int64]time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -194,7 +202,8 @@ func (k *key) renewed(asked time.Time, left map[int64]time.Duration) {
 	}
 }
 
-// learn takes over what the store said of the epoch at a time.
+// learn takes over the epoch that the store named at a time, and returns the
+// channel that is closed when it grows past that.
 func (k *key) learn(epoch int64, at time.Time) <-chan struct{} {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -223,8 +232,9 @@ func (k *key) known() time.Time {
 	return k.knownAt
 }
 
-// ahead is how far ahead a slot must lie so that this process hears of it in
-// time: nothing, unless the store has been slow twice in a row.
+// ahead is how far in the future a slot must lie at least, so that this process
+// hears of it before it has come: 0, unless the store has been slow twice in a
+// row. One slow visit alone may be chance.
 func (k *key) ahead(jitter time.Duration) time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -248,8 +258,8 @@ func (k *key) lookTook(d time.Duration) {
 	k.look = d
 }
 
-// lead is how long before its slot a permit is looked at: some times what the
-// last look took.
+// lead is how long before its slot a permit is looked at once more: three times
+// what the last look took, within bounds.
 func (k *key) lead() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()

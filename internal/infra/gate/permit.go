@@ -22,7 +22,8 @@ type permit struct {
 	epoch int64
 	moved <-chan struct{}
 	lost  bool
-	// It is to be used within this time, by this process's clock.
+	// It may be used from the first of these times until the second, by this
+	// process's clock.
 	from, until time.Time
 }
 
@@ -33,12 +34,13 @@ const (
 	leadMax = time.Second
 )
 
-// knownFor is how long what a process knows of the epoch will do if the store
-// does not answer in time.
+// knownFor is for how long a process may go by the epoch it knows, if the store
+// does not answer the last look in time.
 const knownFor = 10 * time.Second
 
-// unsureMax is how much of a doubt about the store's time is paid for by a
-// longer pause. With more, the permit is taken anew.
+// unsureMax bounds how long a visit may leave it open when the store read its
+// clock. Up to this the doubt costs a longer pause behind the slot; with more
+// doubt the permit is taken anew.
 const unsureMax = time.Second
 
 // reserve takes the next slot, and a seat with it in the same visit. Of the
@@ -135,8 +137,9 @@ func (g *Gate) take(ctx context.Context, r source.Rate, k *key, cost int, start 
 			return sat
 		}
 		if unsure := here.Sub(asked); unsure > jitter && unsure <= unsureMax {
-			// The slot is up to so much later than we think; the next one
-			// comes so much later too.
+			// The store read its clock at some time between asked and here, so
+			// the slot may come that much later than reckoned from asked. It is
+			// used as if it did, and the slots behind it are moved as far.
 			next.NextAt = next.NextAt.Add(unsure)
 			asked = here
 		}

@@ -20,7 +20,8 @@ func seatLost() error {
 type hold struct {
 	fence int64
 	lost  bool // a seat of the spare's
-	// expire ends the request when the seat runs out, renew is the next visit.
+	// expire is the timer that ends the request when the seat runs out, renew the
+	// one of the next visit that renews it.
 	expire, renew *time.Timer
 }
 

@@ -91,8 +91,9 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 		return v, nil
 	}
 	if !here.IsZero() {
-		// Perhaps it was kept: what is given back twice is another's. A seat
-		// has a number that no other has.
+		// The store had called us, so it may have kept the change although it
+		// then failed. Slots are not given back again: the second time it would
+		// be another's. Seats may be, since each has a number of its own.
 		owed.slots = nil
 	}
 	k.returnNews(owed)
@@ -116,7 +117,8 @@ func (g *Gate) visitSpare(ctx context.Context, r source.Rate, k *key, cost int, 
 	err = g.spare.UpdateGate(ctx, r.Key, func(b []byte, now, asked time.Time) []byte {
 		s := read(b)
 		if len(b) == 0 && l.QPS > 0 {
-			// No token: who is started again and again gets nothing by it.
+			// A spare without state begins without a token, unlike the store:
+			// a process that is started again and again gains nothing by it.
 			s.NextAt = now.Add(time.Duration(float64(max(cost, 1)) / l.QPS * float64(time.Second)))
 		}
 		for _, o := range unseen {
@@ -149,12 +151,13 @@ func written(s pace.State) []byte {
 	return b
 }
 
-// share is what this process may send on its own when the store is lost: its
-// part of what the provider allows beyond the most that the store may have
-// handed out, and still may to those who reach it. So it does not matter who has
-// lost it, when, or for how long (R40). Without a limit that is known, beside
-// quotas, whose state is in the store, or where nothing is left over: nothing.
-// Of the requests in flight it has its part, too.
+// share is what this process may send on its own when the store is lost (R40).
+// The store may have handed out, and may still hand out to processes that reach
+// it, all that is configured. What the provider allows beyond that is divided by
+// the number of processes, so it does not matter which of them have lost the store,
+// when, or for how long. Requests in flight are divided likewise. It reports false,
+// and nothing may be sent, where the provider's limit is not known, where quotas
+// hold, since their state is in the store, and where nothing is left to divide.
 func (g *Gate) share(r source.Rate, cost int) (pace.Limit, bool) {
 	n := g.cfg.Instances
 	if n < 1 || len(r.Quotas) > 0 || r.Concurrency > 0 && r.Concurrency < n {

@@ -70,12 +70,20 @@ func (x *tx) lockCursorOf(slice harvest.SliceID) (cursorRow, error) {
 	return c, nil
 }
 
-// standing leaves out slices that were given up with their whole plan and whose
-// window was planned again since: the new ones answer for it now. Newer plans go
-// on where the one before them ends, so one that holds an end of the window is
-// enough: what it leaves of it the next plan begins with. A part that nobody
-// planned would be a hole, which no cursor passes. What an UPDATE gave up holds
-// nothing at all: its ordinals number candidates of that plan and of no other.
+// standing is a condition on slices s that leaves out those for which others
+// answer now: slices of a cancelled plan whose window a newer plan has taken over.
+//
+//	cancelled plan p      |--- s1 ---|--- s2 ---|--- s3 ---|
+//	newer plan q          |------ q ------|               q covers s1 and the beginning of s2
+//	the plan after q                      |------ ...     begins where q ends, so s2 is covered whole
+//	standing                                     s3, until that plan is made
+//
+// A newer plan need not cover s whole: one that holds either end of it is enough,
+// since the plan after it goes on where it ends. If nobody planned the rest it
+// would be a hole in the coverage, and no cursor passes a hole.
+//
+// Of a cancelled UPDATE nothing stands but gaps that were accepted: its ordinals
+// number the candidates of that plan and of no other.
 const standing = ` AND NOT (s.status_code='CANCELLED' AND EXISTS (SELECT 1 FROM ing_plan p WHERE p.id=s.plan_id AND p.status_code='CANCELLED'
 	AND (p.operation_code='UPDATE' AND s.gap_accepted=0 OR EXISTS (SELECT 1 FROM ing_plan q WHERE q.cursor_id=p.cursor_id AND q.id>p.id
 	AND q.status_code NOT IN ('CANCELLED','FAILED') AND q.window_from<s.window_to AND q.window_to>s.window_from
