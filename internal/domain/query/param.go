@@ -18,11 +18,12 @@ const (
 // reg_prov_api_param_map). The names declared are the white list: nothing else is
 // ever sent.
 type ParamMap struct {
-	StdKey string `json:"stdKey" yaml:"stdKey" doc:"what rules write to; templates read it as ${query.KEY}, the key query as ${query.text}"`
-	Name   string `json:"name" yaml:"name" doc:"the source's parameter: a key that no template of an endpoint reads is sent as this"` // provider_param_name
+	StdKey string `json:"stdKey" yaml:"stdKey" doc:"what rules write to; templates read ${query.KEY}, of query ${query.text}"`
+	// Name stands in the column provider_param_name.
+	Name string `json:"name" yaml:"name" doc:"the source's parameter, sent by itself if no template reads the key"`
 	// Transform is a template of ${value}, each value of the key as the rules have
 	// written it, such as ${upper(value)}.
-	Transform string `json:"transform,omitempty" yaml:"transform,omitempty" doc:"gives each value the form that the source wants: a template of value, such as ${upper(value)}"`
+	Transform string `json:"transform,omitempty" yaml:"transform,omitempty" doc:"shapes each value, such as ${upper(value)}"`
 	// Joiner makes one value of several; without it several are refused, or sent as
 	// several parameters of the same name if Repeat is set.
 	Joiner string `json:"joiner,omitempty" yaml:"joiner,omitempty" doc:"makes one value of several conditions"`
@@ -30,7 +31,7 @@ type ParamMap struct {
 	// NameMark ends the name in each joined part ("type:review"). It is set where
 	// the source reads parts of one name as alternatives: then no two conditions
 	// may share a name.
-	NameMark string `json:"nameMark,omitempty" yaml:"nameMark,omitempty" doc:"ends the name in each joined part, where the source reads parts of one name as alternatives"`
+	NameMark string `json:"nameMark,omitempty" yaml:"nameMark,omitempty" doc:"ends names in joined parts where those of one name are alternatives"`
 }
 
 // param is a compiled ParamMap.

@@ -46,7 +46,7 @@ type Rule struct {
 	Joiner       string `json:"joiner,omitempty" yaml:"joiner,omitempty"`
 	WrapGroup    bool   `json:"wrapGroup,omitempty" yaml:"wrapGroup,omitempty"`
 	// Params are templates by standard key.
-	Params map[string][]string `json:"params,omitempty" yaml:"params,omitempty" doc:"templates by standard key; one whose bound is absent is left out"`
+	Params map[string][]string `json:"params,omitempty" yaml:"params,omitempty" doc:"templates by standard key; left out if a bound is absent"`
 	// Values translates unified values to the source's own, before any transform.
 	// One that is not listed goes as it is. Letters match in any case.
 	Values map[string]string `json:"values,omitempty" yaml:"values,omitempty"`

@@ -121,14 +121,16 @@ func (c *compiler) repeatable(path string, e EndpointConfig, key string) {
 	sentOnce := append([]string{e.Path, e.Body, next.Body}, valuesOf(e.Headers.Texts())...)
 	for _, text := range sentOnce {
 		if this, _ := reads(text); this {
-			c.fail(path, "%s has several values, and endpoint %s reads ${query.%s} in a place that is sent once: let a parameter read it", key, e.Name, key)
+			c.fail(path, "%s has several values, and endpoint %s reads ${query.%s} in a place that is sent once: let a parameter read it",
+				key, e.Name, key)
 			return
 		}
 	}
 	parameters := slices.Concat(valuesOf(e.Query), valuesOf(e.Form), valuesOf(next.Query), valuesOf(next.Form))
 	for _, text := range parameters {
 		if this, others := reads(text); this && others {
-			c.fail(path, "a parameter of endpoint %s reads ${query.%s} and another key of several values: it can be sent for the values of one", e.Name, key)
+			c.fail(path, "a parameter of endpoint %s reads ${query.%s} and another key of several values: it can be sent for the values of one",
+				e.Name, key)
 			return
 		}
 	}
@@ -153,7 +155,8 @@ func (c *compiler) sendByName(path, usage, key, name string) {
 		c.fail(path, "the query needs %s, which no template of endpoint %s reads as ${query.%s}", key, e.Name, key)
 		return
 	case taken:
-		c.fail(path, "the query needs %s, which is sent as %s, and endpoint %s has a parameter of that name: let its template read ${query.%s}", key, name, e.Name, key)
+		c.fail(path, "the query needs %s, which is sent as %s, and endpoint %s has a parameter of that name: let its template read ${query.%s}",
+			key, name, e.Name, key)
 		return
 	case c.carriesSecret(name):
 		c.fail(path, "the query needs %s, which is sent as %s, and so is a credential", key, name)

@@ -154,7 +154,9 @@ func TestCompile_SelectionsThatCannotBeSent(t *testing.T) {
 		"body": {
 			func(d *source.Definition) {
 				e := &d.Endpoints[0]
-				e.Method, e.ContentType, e.Body = "POST", "text/plain", "x"
+				e.Method = "POST"
+				e.ContentType = "text/plain"
+				e.Body = "x"
 			},
 			"the query needs types, which no template of endpoint works reads as ${query.types}",
 		},
