@@ -57,25 +57,26 @@ func (s *Store) CommitBatch(ctx context.Context, job harvest.Job, b harvest.Batc
 		if err := x.guard(l); err != nil {
 			return err
 		}
-		c, settled, err := x.mergeRecords(job, b, packed)
+		page, err := x.mergeRecords(job, b, packed)
 		if err != nil {
 			return err
 		}
+		c := page.counts
 		c.Filtered, c.Quarantined = int64(b.Filtered), int64(len(b.Quarantined))
 		if err := x.quarantine(job.Provenance, b); err != nil {
 			return err
 		}
-		if err := x.badIDs(job.Provenance, b, settled); err != nil {
+		if err := x.badIDs(job.Provenance, b, page.settled); err != nil {
 			return err
 		}
-		late, err := x.lateness(job, b)
+		late, err := x.lateness(job, b, page.written)
 		if err != nil {
 			return err
 		}
 		if err := x.closeBatch(l, b, c, late); err != nil {
 			return err
 		}
-		if err := x.came(b, l.Task); err != nil {
+		if err := x.closeBreakerOf(b, l.Task); err != nil {
 			return err
 		}
 		out.Counts = c
@@ -152,13 +153,40 @@ func (x *tx) closeBatch(l harvest.Lease, b harvest.Batch, c harvest.Counts, late
 	if err != nil {
 		return err
 	}
-	n, err := x.exec(`UPDATE ing_task_run_batch SET status_code='SUCCEEDED', after_position=?, items=?, inserted=?, updated=?, remapped=?, unchanged=?, stale=?, filtered=?, quarantined=?, missing=?, gone=?, merged=?, fresh=?, late=?,
-		asked=?, bad_ids=?, id_list=?, id_hashes=?, end_proof=?, observed_max=?, sent=?, retried=?, http_429=?, http_5xx=?, bytes=?, http_status=?, request=?, request_sha256=?, reply_sha256=?, stats=?, committed_at=?
-		WHERE id=? AND fence=? AND `+mayBecome(harvest.BatchSucceeded),
-		b.After.String(), c.Items(), c.Inserted, c.Updated, c.Remapped, c.Unchanged, c.Stale, c.Filtered, c.Quarantined, c.Missing, c.Gone, c.Merged, late.fresh, late.late,
-		b.Asked, len(b.Missing), null(strings.Join(b.IDs, "\n")), hashBytes(b.Seen), null(string(b.End)), ts(b.ObservedMax),
-		e.Sent, e.Retried, e.HTTP429, e.HTTP5xx, e.Bytes, nullID(int64(e.HTTPStatus)), null(e.Request), null(e.RequestSHA256), null(e.ReplySHA256), stats, ts(x.now),
-		b.ID, l.Fence)
+	set, values := assign([]col{
+		{"after_position", b.After.String()},
+		{"items", c.Items()},
+		{"inserted", c.Inserted},
+		{"updated", c.Updated},
+		{"remapped", c.Remapped},
+		{"unchanged", c.Unchanged},
+		{"stale", c.Stale},
+		{"filtered", c.Filtered},
+		{"quarantined", c.Quarantined},
+		{"missing", c.Missing},
+		{"gone", c.Gone},
+		{"merged", c.Merged},
+		{"fresh", late.fresh},
+		{"late", late.late},
+		{"asked", b.Asked},
+		{"bad_ids", len(b.Missing)},
+		{"id_list", null(strings.Join(b.IDs, "\n"))},
+		{"id_hashes", hashBytes(b.Seen)},
+		{"end_proof", null(b.End)},
+		{"observed_max", ts(b.ObservedMax)},
+		{"sent", e.Sent},
+		{"retried", e.Retried},
+		{"http_429", e.HTTP429},
+		{"http_5xx", e.HTTP5xx},
+		{"bytes", e.Bytes},
+		{"http_status", nullID(int64(e.HTTPStatus))},
+		{"request", null(e.Request)},
+		{"request_sha256", null(e.RequestSHA256)},
+		{"reply_sha256", null(e.ReplySHA256)},
+		{"stats", stats},
+		{"committed_at", ts(x.now)},
+	}, b.ID, l.Fence)
+	n, err := x.exec(`UPDATE ing_task_run_batch SET status_code='SUCCEEDED', `+set+` WHERE id=? AND fence=? AND `+mayBecome(harvest.BatchSucceeded), values...)
 	if err != nil {
 		return fmt.Errorf("close batch %d: %w", b.ID, err)
 	}

@@ -192,8 +192,8 @@ func (s *Store) noBreaker(ctx context.Context, key string) (bool, error) {
 	return n == 0, nil
 }
 
-// came closes the breaker of the task's partition with the first page of a run.
-func (x *tx) came(b harvest.Batch, task harvest.TaskID) error {
+// closeBreakerOf closes the breaker of the task's partition with the first page of a run.
+func (x *tx) closeBreakerOf(b harvest.Batch, task harvest.TaskID) error {
 	if b.BatchNo > 1 {
 		return nil
 	}

@@ -137,15 +137,44 @@ func (x *tx) advance(c cursorRow, l lineage) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	if _, err := x.exec(`INSERT INTO ing_cursor_event (cursor_id, provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code, kind_code,
-		prev_value, new_value, prev_instant, new_instant, observed_max_value, idempotent_key, plan_id, slice_id, task_id, run_id, batch_id, record_remarks, event_time)
-		VALUES (?,?,?,?,?,?,?,'ADVANCE',?,?,?,?,?,?,?,?,?,?,?,?,?)`,
-		c.id, c.ns.Provenance, c.ns.Operation, c.ns.CursorKey, c.ns.Scope, c.ns.Key, c.direction, prev, next, ts(c.value), ts(w), null(observed), eventKey(c.id, next),
-		nullID(int64(l.plan)), nullID(int64(l.slice)), nullID(int64(l.task)), nullID(int64(l.run)), nullID(int64(l.batch)), null(l.remarks), ts(x.now)); err != nil {
+	if _, err := x.insertInto("ing_cursor_event", []col{
+		{"cursor_id", c.id},
+		{"provenance_code", c.ns.Provenance},
+		{"operation_code", c.ns.Operation},
+		{"cursor_key", c.ns.CursorKey},
+		{"namespace_scope_code", c.ns.Scope},
+		{"namespace_key", c.ns.Key},
+		{"direction_code", c.direction},
+		{"kind_code", "ADVANCE"},
+		{"prev_value", prev},
+		{"new_value", next},
+		{"prev_instant", ts(c.value)},
+		{"new_instant", ts(w)},
+		{"observed_max_value", null(observed)},
+		{"idempotent_key", eventKey(c.id, next)},
+		{"plan_id", nullID(int64(l.plan))},
+		{"slice_id", nullID(int64(l.slice))},
+		{"task_id", nullID(int64(l.task))},
+		{"run_id", nullID(int64(l.run))},
+		{"batch_id", nullID(int64(l.batch))},
+		{"record_remarks", null(l.remarks)},
+		{"event_time", ts(x.now)},
+	}); err != nil {
 		return time.Time{}, fmt.Errorf("record the cursor's move: %w", err)
 	}
-	n, err := x.exec(`UPDATE ing_cursor SET cursor_value=?, normalized_instant=?, normalized_numeric=?, observed_max_value=?, plan_id=?, slice_id=?, task_id=?, run_id=?, batch_id=?, version=version+1, updated_at=?
-		WHERE id=? AND version=?`, next, ts(w), cursorNumber(op, w), null(max(observed, c.observed)), nullID(int64(l.plan)), nullID(int64(l.slice)), nullID(int64(l.task)), nullID(int64(l.run)), nullID(int64(l.batch)), ts(x.now), c.id, c.version)
+	set, values := assign([]col{
+		{"cursor_value", next},
+		{"normalized_instant", ts(w)},
+		{"normalized_numeric", cursorNumber(op, w)},
+		{"observed_max_value", null(max(observed, c.observed))},
+		{"plan_id", nullID(int64(l.plan))},
+		{"slice_id", nullID(int64(l.slice))},
+		{"task_id", nullID(int64(l.task))},
+		{"run_id", nullID(int64(l.run))},
+		{"batch_id", nullID(int64(l.batch))},
+		{"updated_at", ts(x.now)},
+	}, c.id, c.version)
+	n, err := x.exec(`UPDATE ing_cursor SET version=version+1, `+set+` WHERE id=? AND version=?`, values...)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("move cursor: %w", err)
 	}

@@ -22,7 +22,7 @@ type lateness struct {
 // of its own cursor or, for a sentinel, of the one it watches. Other activities
 // bring what was never harvested and say nothing. Most pages hold nothing from
 // outside their window, and cost no read.
-func (x *tx) lateness(job harvest.Job, b harvest.Batch) (out lateness, err error) {
+func (x *tx) lateness(job harvest.Job, b harvest.Batch, written []change) (out lateness, err error) {
 	var cursor sql.NullInt64
 	switch job.Operation {
 	case harvest.Harvest:
@@ -41,7 +41,7 @@ func (x *tx) lateness(job harvest.Job, b harvest.Batch) (out lateness, err error
 	own := job.Spec.NominalWindow()
 	var outside []time.Time
 	var from, to time.Time
-	for _, c := range x.fresh {
+	for _, c := range written {
 		at := c.rec.Version.UpdatedAt
 		if c.effect == harvest.Remapped || at.IsZero() {
 			continue

@@ -162,13 +162,34 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 	if !ns.Operation.Rest(d.Window, d.SlicedTo).Empty() {
 		status = harvest.PlanPartial
 	}
-	id, err := x.insert(`INSERT INTO ing_plan (schedule_instance_id, plan_key, provenance_code, endpoint_name, operation_code, cursor_id, namespace_scope_code,
-		namespace_key, activity_id, window_from, window_to, sliced_to, slice_strategy_code, slice_params, expr_proto_hash, expr_proto_snapshot,
-		provenance_config_hash, spec_version, spec_fingerprint, spec_snapshot, base_url, watches_cursor_id, status_code, record_remarks, created_at, updated_at)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
-		inst, head.Key, ns.Provenance, d.Endpoint, ns.Operation, cur, ns.Scope, ns.Key, d.Trigger.Activity, ts(d.Window.From), ts(d.Window.To),
-		ts(d.SlicedTo), d.Strategy, d.SliceParams, d.SelHash, d.Selection, d.ConfigHash, d.SpecVersion, d.Fingerprint, string(d.Snapshot),
-		null(d.Trigger.BaseURL), nullID(int64(d.Trigger.Watches)), status, null(d.Remarks), ts(x.now), ts(x.now))
+	id, err := x.insertInto("ing_plan", []col{
+		{"schedule_instance_id", inst},
+		{"plan_key", head.Key},
+		{"provenance_code", ns.Provenance},
+		{"endpoint_name", d.Endpoint},
+		{"operation_code", ns.Operation},
+		{"cursor_id", cur},
+		{"namespace_scope_code", ns.Scope},
+		{"namespace_key", ns.Key},
+		{"activity_id", d.Trigger.Activity},
+		{"window_from", ts(d.Window.From)},
+		{"window_to", ts(d.Window.To)},
+		{"sliced_to", ts(d.SlicedTo)},
+		{"slice_strategy_code", d.Strategy},
+		{"slice_params", d.SliceParams},
+		{"expr_proto_hash", d.SelHash},
+		{"expr_proto_snapshot", d.Selection},
+		{"provenance_config_hash", d.ConfigHash},
+		{"spec_version", d.SpecVersion},
+		{"spec_fingerprint", d.Fingerprint},
+		{"spec_snapshot", string(d.Snapshot)},
+		{"base_url", null(d.Trigger.BaseURL)},
+		{"watches_cursor_id", nullID(int64(d.Trigger.Watches))},
+		{"status_code", status},
+		{"record_remarks", null(d.Remarks)},
+		{"created_at", ts(x.now)},
+		{"updated_at", ts(x.now)},
+	})
 	if err != nil {
 		return fmt.Errorf("insert plan: %w", err)
 	}

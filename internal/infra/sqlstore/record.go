@@ -117,12 +117,21 @@ func (c change) raw() []byte {
 	return pack(c.rec.Raw)
 }
 
+// merged is what came of bringing a page's records in.
+type merged struct {
+	counts harvest.Counts
+	// written are the versions that were taken up.
+	written []change
+	// settled are, of an UPDATE, the ids not found that a record answers for.
+	settled map[string]bool
+}
+
 // mergeRecords brings the page's records in (R28): one read of what is held,
 // the decision in Go, then as few statements as the effects need. Of a record
 // that stands twice on a page the newer version is taken up first and the
 // other is compared with it. Of an UPDATE also what it did not find is brought
-// in; settled are the ids among those that a record answers for.
-func (x *tx) mergeRecords(job harvest.Job, b harvest.Batch, packed [][]byte) (c harvest.Counts, settled map[string]bool, err error) {
+// in.
+func (x *tx) mergeRecords(job harvest.Job, b harvest.Batch, packed [][]byte) (out merged, err error) {
 	prov, recordType := job.Provenance, b.RecordType
 	keys := make([]string, 0, len(b.Records))
 	for i := range b.Records {
@@ -135,7 +144,7 @@ func (x *tx) mergeRecords(job harvest.Job, b harvest.Batch, packed [][]byte) (c 
 		}
 	}
 	if len(keys) == 0 {
-		return c, nil, nil
+		return out, nil
 	}
 	order := make([]int, len(b.Records))
 	for i := range order {
@@ -151,7 +160,7 @@ func (x *tx) mergeRecords(job harvest.Job, b harvest.Batch, packed [][]byte) (c 
 	})
 	held, err := x.heldRecords(prov, recordType, keys)
 	if err != nil {
-		return c, nil, err
+		return out, err
 	}
 	fresh := make([]change, 0, len(order)-min(len(order), len(held)))
 	var changed, replaced []change
@@ -162,21 +171,21 @@ func (x *tx) mergeRecords(job harvest.Job, b harvest.Batch, packed [][]byte) (c 
 		if newest != nil && rec.ID == newest.ID {
 			// An older or equal version of a record that this page already brought.
 			if newest.Version.ContentHash == rec.Version.ContentHash {
-				c.Count(harvest.Unchanged)
+				out.counts.Count(harvest.Unchanged)
 			} else {
-				c.Count(harvest.Stale)
+				out.counts.Count(harvest.Stale)
 			}
 			continue
 		}
 		newest = rec
 		h, ok := held[rec.ID]
 		if !ok {
-			c.Count(harvest.Inserted)
+			out.counts.Count(harvest.Inserted)
 			fresh = append(fresh, change{rec: rec, packed: packed[i], effect: harvest.Inserted, revision: 1})
 			continue
 		}
 		o := harvest.Merge(h.Held, *rec)
-		c.Count(o.Effect)
+		out.counts.Count(o.Effect)
 		if !h.missing.IsZero() && rec.Version.ObservedAt.After(h.missing) {
 			found = append(found, h.id)
 		}
@@ -192,32 +201,32 @@ func (x *tx) mergeRecords(job harvest.Job, b harvest.Batch, packed [][]byte) (c 
 		}
 	}
 	if err := x.insertRecords(prov, recordType, fresh); err != nil {
-		return c, nil, err
+		return out, err
 	}
 	if err := x.updateRecords(changed); err != nil {
-		return c, nil, err
+		return out, err
 	}
 	if err := x.replaceRecords(replaced); err != nil {
-		return c, nil, err
+		return out, err
 	}
 	if err := x.observeRecords(observed, b); err != nil {
-		return c, nil, err
+		return out, err
 	}
 	if err := x.foundRecords(found); err != nil {
-		return c, nil, err
+		return out, err
 	}
 	written := append(fresh, changed...)
-	x.fresh = written
+	out.written = written
 	if err := x.insertVersions(written, b.ID); err != nil {
-		return c, nil, err
+		return out, err
 	}
 	if err := x.signals(prov, b, written); err != nil {
-		return c, nil, err
+		return out, err
 	}
 	if job.Operation == harvest.Update {
-		settled, err = x.absences(b, held, &c)
+		out.settled, err = x.absences(b, held, &out.counts)
 	}
-	return c, settled, err
+	return out, err
 }
 
 // keysPerRead bounds the IN list of one read.

@@ -16,8 +16,6 @@ type tx struct {
 	s   *Store
 	sql *sql.Tx
 	now time.Time
-	// fresh are the versions of a page that were taken up.
-	fresh []change
 }
 
 // write runs f in a transaction, again if the database asks for it (deadlock,
