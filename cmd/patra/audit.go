@@ -11,10 +11,10 @@ func (c *cli) printAudit(lines []control.AuditLine) {
 		rows[i] = []any{control.Time(l.At), l.Actor, l.Action, l.Object, l.Reason}
 	}
 	c.table([]column{
-		{head: "AT", width: 23},
-		{head: "WHO", width: 15},
-		{head: "WHAT", width: 17},
-		{head: "OBJECT", width: 19},
+		{head: "AT", width: 24},
+		{head: "WHO", width: 16},
+		{head: "WHAT", width: 18},
+		{head: "OBJECT", width: 20},
 		{head: "WHY", wraps: true},
 	}, rows)
 }

@@ -120,9 +120,9 @@ func named(cmd *cobra.Command, args []string) error {
 	case len(args) > 2:
 		return &usageError{cmd: cmd.CommandPath(), err: errors.New(onCommandLine)}
 	case len(args) < 2:
-		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s needs a source and the name of a credential, such as: %s pubmed main", cmd.CommandPath(), cmd.CommandPath())}
+		return misuse(cmd, "%s needs a source and the name of a credential, such as: %s pubmed main", cmd.CommandPath(), cmd.CommandPath())
 	case !source.IsCredentialName(args[1]):
-		return &usageError{cmd: cmd.CommandPath(), err: errors.New("the second argument is not a name: up to 64 letters, digits, dots, - and _")}
+		return misuse(cmd, "the second argument is not a name: up to 64 letters, digits, dots, - and _")
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (c *cli) credentialSetCmd() *cobra.Command {
 			if task != "" {
 				op, ok := harvest.ParseOperation(task)
 				if !ok {
-					return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--task %q is none of harvest, backfill and update", task)}
+					return misuse(cmd, "--task %q is none of harvest, backfill and update", task)
 				}
 				cred.Scope = source.ScopeTask
 				cred.Task = op
@@ -190,7 +190,7 @@ func (c *cli) credentialRotateCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if reseal {
 				if len(args) != 1 || secret != (secretFlags{}) {
-					return &usageError{cmd: cmd.CommandPath(), err: errors.New("--reseal takes a source and no secret")}
+					return misuse(cmd, "--reseal takes a source and no secret")
 				}
 				return c.changeCredentials(cmd.Context(), func(ctl *control.Control) (control.CredentialChanges, error) {
 					return ctl.ResealCredentials(cmd.Context(), change.order(c, cmd, args[0]))
@@ -333,6 +333,11 @@ func (c *cli) printCredentials(lines []control.CredentialRow) {
 		})
 	}
 	c.table([]column{
-		{head: "SOURCE"}, {head: "NAME"}, {head: "FOR", wraps: true}, {head: "SECRET", wraps: true}, {head: "STATE", wraps: true}, {head: "SINCE"},
+		{head: "SOURCE", gap: 2},
+		{head: "NAME", gap: 2},
+		{head: "FOR", wraps: true, gap: 2},
+		{head: "SECRET", wraps: true, gap: 2},
+		{head: "STATE", wraps: true, gap: 2},
+		{head: "SINCE"},
 	}, rows)
 }

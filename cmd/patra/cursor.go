@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -53,12 +52,12 @@ func (c *cli) printCursors(rows []control.CursorRow) {
 		cells[i] = []any{r.ID, r.Source, r.Operation, short(r.Value), r.Direction, control.ShortNamespace(r.Namespace), shown(r.Query)}
 	}
 	c.table([]column{
-		{head: "CURSOR"},
-		{head: "SOURCE", width: 13},
+		{head: "CURSOR", width: 7},
+		{head: "SOURCE", width: 14},
 		{head: "OPERATION"},
-		{head: "PROVEN TO", width: 20},
+		{head: "PROVEN TO", width: 21},
 		{head: "DIRECTION"},
-		{head: "NAMESPACE", width: 13},
+		{head: "NAMESPACE", width: 14},
 		{head: "QUERY", wraps: true},
 	}, cells)
 }
@@ -125,7 +124,7 @@ func (c *cli) printCursor(v control.CursorView) {
 		rows = append(rows, []any{control.Time(e.At.Truncate(time.Second)), e.Kind, short(e.Prev), short(e.New), by})
 	}
 	c.table([]column{
-		{head: "TIME", width: 20}, {head: "EVENT", width: 9}, {head: "FROM", width: 20}, {head: "TO", width: 20}, {head: "BY", wraps: true},
+		{head: "TIME", width: 21}, {head: "EVENT", width: 10}, {head: "FROM", width: 21}, {head: "TO", width: 21}, {head: "BY", wraps: true},
 	}, rows)
 }
 
@@ -155,7 +154,7 @@ func (c *cli) cursorSkipCmd() *cobra.Command {
 				return err
 			}
 			if to == "" {
-				return &usageError{cmd: cmd.CommandPath(), err: errors.New("skip needs --to: the instant up to which gaps are accepted")}
+				return misuse(cmd, "skip needs --to: the instant up to which gaps are accepted")
 			}
 			return c.changing(cmd.Context(), func(ctl *control.Control) error {
 				return c.skip(cmd.Context(), ctl, harvest.CursorID(id), to, &f)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/node"
+	"github.com/spf13/cobra"
 )
 
 // Exit codes, the same everywhere.
@@ -36,6 +37,11 @@ type usageError struct {
 func (e *usageError) Error() string { return e.err.Error() }
 
 func (e *usageError) Unwrap() error { return e.err }
+
+// misuse says how a command line cannot be understood.
+func misuse(cmd *cobra.Command, format string, args ...any) error {
+	return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf(format, args...)}
+}
 
 // exitError ends with a code after everything was said.
 type exitError int

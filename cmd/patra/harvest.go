@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -52,7 +51,7 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 		}
 		if op == harvest.Backfill {
 			if req.From.IsZero() || req.To.IsZero() {
-				return &usageError{cmd: cmd.CommandPath(), err: errors.New("backfill needs both --from and --to")}
+				return misuse(cmd, "backfill needs both --from and --to")
 			}
 			if req.Activity == "" {
 				// The same command again is the same activity.
@@ -80,7 +79,7 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 // checkWorkers checks --workers.
 func checkWorkers(cmd *cobra.Command, workers int) error {
 	if workers < 1 || workers > 64 {
-		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--workers %d: use 1 to 64", workers)}
+		return misuse(cmd, "--workers %d: use 1 to 64", workers)
 	}
 	return nil
 }
@@ -91,9 +90,9 @@ func oneSource(cmd *cobra.Command, args []string) error {
 	case 1:
 		return nil
 	case 0:
-		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s needs the name of a source, such as crossref", cmd.CommandPath())}
+		return misuse(cmd, "%s needs the name of a source, such as crossref", cmd.CommandPath())
 	}
-	return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s takes one source, got %q", cmd.CommandPath(), args)}
+	return misuse(cmd, "%s takes one source, got %q", cmd.CommandPath(), args)
 }
 
 // parseSpan reads --from and --to, which may be left out.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"strconv"
 
 	"github.com/papertrace/patra/internal/app/control"
@@ -63,7 +62,7 @@ func (c *cli) printGaps(gaps []control.Gap) {
 		rows[i] = []any{g.Slice, partText(g.From, g.To, g.Range), sliceState(harvest.SliceState(g.Status)), at, g.Reason}
 	}
 	c.table([]column{
-		{head: "SLICE", width: 7}, {head: "WINDOW", width: 49}, {head: "STATE", width: 9}, {head: "TRIED AGAIN", width: 21}, {head: "REASON", wraps: true},
+		{head: "SLICE", width: 8}, {head: "WINDOW", width: 50}, {head: "STATE", width: 10}, {head: "TRIED AGAIN", width: 22}, {head: "REASON", wraps: true},
 	}, rows)
 }
 
@@ -116,7 +115,7 @@ func (c *cli) planAcceptCmd() *cobra.Command {
 					return nil
 				}
 			}
-			return &usageError{cmd: cmd.CommandPath(), err: errors.New("accept-gap takes the number of a slice, as patra plan gaps shows it")}
+			return misuse(cmd, "accept-gap takes the number of a slice, as patra plan gaps shows it")
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.need(cmd, true); err != nil {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
@@ -26,7 +24,7 @@ func (c *cli) planCreateCmd() *cobra.Command {
 				return nil
 			}
 			if token != "" {
-				return &usageError{cmd: cmd.CommandPath(), err: errors.New("--apply takes the token alone: source and window are in it")}
+				return misuse(cmd, "--apply takes the token alone: source and window are in it")
 			}
 			return oneSource(cmd, args)
 		},
@@ -40,11 +38,11 @@ func (c *cli) planCreateCmd() *cobra.Command {
 			var known bool
 			t.Operation, known = harvest.ParseOperation(op)
 			if !known || t.Operation == harvest.Update {
-				return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--op %q: use HARVEST or BACKFILL; an UPDATE is planned by patra refresh", op)}
+				return misuse(cmd, "--op %q: use HARVEST or BACKFILL; an UPDATE is planned by patra refresh", op)
 			}
 			t.Priority, known = harvest.ParsePriority(priority)
 			if !known && priority != "" {
-				return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--priority %q: use high, medium or low", priority)}
+				return misuse(cmd, "--priority %q: use high, medium or low", priority)
 			}
 			var err error
 			t.From, t.To, err = parseSpan(from, to)

@@ -45,12 +45,12 @@ func (c *cli) printPlans(rows []control.PlanRow) {
 		cells[i] = []any{p.ID, p.Source, p.Operation, state, windowText(p.From, p.To), cmp.Or(p.Activity, "-"), shown(p.Query)}
 	}
 	c.table([]column{
-		{head: "PLAN", width: 5},
-		{head: "SOURCE", width: 13},
+		{head: "PLAN", width: 6},
+		{head: "SOURCE", width: 14},
 		{head: "OPERATION"},
-		{head: "STATE", width: 9},
-		{head: "WINDOW", width: 49},
-		{head: "ACTIVITY", width: 24, wraps: true},
+		{head: "STATE", width: 10},
+		{head: "WINDOW", width: 50},
+		{head: "ACTIVITY", width: 25, wraps: true},
 		{head: "QUERY", wraps: true},
 	}, cells)
 }
@@ -126,7 +126,7 @@ func (c *cli) printSlices(rows []control.SliceRow) {
 		cells[i] = []any{s.ID, sliceState(s.Status), partText(s.From, s.To, s.Range), s.Tries, s.Reason}
 	}
 	c.table([]column{
-		{head: "SLICE", width: 7}, {head: "STATE", width: 9}, {head: "WINDOW", width: 49}, {head: "TRIES"}, {head: "REASON", wraps: true},
+		{head: "SLICE", width: 8}, {head: "STATE", width: 10}, {head: "WINDOW", width: 50}, {head: "TRIES", width: 6}, {head: "REASON", wraps: true},
 	}, cells)
 }
 
@@ -138,6 +138,6 @@ func oneNumber(what string) cobra.PositionalArgs {
 				return nil
 			}
 		}
-		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s takes the number of a %s, as patra %s list shows it", cmd.CommandPath(), what, cmd.Parent().Name())}
+		return misuse(cmd, "%s takes the number of a %s, as patra %s list shows it", cmd.CommandPath(), what, cmd.Parent().Name())
 	}
 }

@@ -93,7 +93,7 @@ var colours = map[control.Family]string{
 
 func (p *printer) coloured(text string, f control.Family) string {
 	number := colours[f]
-	if !p.screen.colour || number == "" {
+	if !p.screen.colour || number == "" || text == "" {
 		return text
 	}
 	return "\x1b[" + number + "m" + text + "\x1b[0m"

@@ -99,10 +99,10 @@ func (c *cli) printReconciled(v control.Reconciled, plan bool) {
 		rows = append(rows, []any{window, d.Upstream, d.Stored, fmt.Sprintf("%+d", d.Upstream-d.Stored), what})
 	}
 	c.table([]column{
-		{head: "WINDOW", width: 49},
+		{head: "WINDOW", width: 50},
 		{head: "UPSTREAM", width: 10, right: true},
-		{head: "STORED", width: 9, right: true},
-		{head: "DIFFERENCE", right: true},
+		{head: "STORED", width: 10, right: true},
+		{head: "DIFFERENCE", right: true, gap: 2},
 		{head: "WHY, PLAN", wraps: true},
 	}, rows)
 	c.notef("note: more may be stored than is counted and windows may differ though nothing is wrong: a record that was changed\n" +

@@ -128,7 +128,7 @@ func (c *cli) root() *cobra.Command {
 
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args)}
+		return misuse(cmd, "%s takes no arguments, got %q", cmd.CommandPath(), args)
 	}
 	return nil
 }

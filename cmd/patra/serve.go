@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -34,10 +33,10 @@ func (c *cli) serveCmd() *cobra.Command {
 				return err
 			}
 			if workers < 1 || workers > 64 {
-				return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--workers %d: use 1 to 64", workers)}
+				return misuse(cmd, "--workers %d: use 1 to 64", workers)
 			}
 			if poll < 100*time.Millisecond || poll > time.Hour {
-				return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--poll %s: use 100ms to 1h", poll)}
+				return misuse(cmd, "--poll %s: use 100ms to 1h", poll)
 			}
 			cfg := c.config()
 			cfg.Workers, cfg.Logger = workers, c.serveLogger()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"os/user"
 
 	"github.com/papertrace/patra/internal/app/control"
@@ -41,13 +40,13 @@ func noVerb(cmd *cobra.Command, args []string) error {
 	for _, sub := range cmd.Commands() {
 		known = append(known, sub.Name())
 	}
-	return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), source.Suggest(args[0], known))}
+	return misuse(cmd, "unknown command %q for %q%s", args[0], cmd.CommandPath(), source.Suggest(args[0], known))
 }
 
 // oneFile wants exactly one argument, a pack.
 func oneFile(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s takes one source pack, such as mysource.yaml; got %d", cmd.CommandPath(), len(args))}
+		return misuse(cmd, "%s takes one source pack, such as mysource.yaml; got %d", cmd.CommandPath(), len(args))
 	}
 	return nil
 }
@@ -73,7 +72,7 @@ func parseOperation(cmd *cobra.Command, s string) (harvest.Operation, error) {
 		if cmd.Flags().Lookup("operation") != nil {
 			flag = "--operation"
 		}
-		return "", &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s %q is not known: use harvest, backfill or update", flag, s)}
+		return "", misuse(cmd, "%s %q is not known: use harvest, backfill or update", flag, s)
 	}
 	return op, nil
 }

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/spf13/cobra"
@@ -26,7 +23,7 @@ func (f *changeFlags) add(c *cli, cmd *cobra.Command) {
 // order checks the flags. A change that is hard to see through needs a reason.
 func (f *changeFlags) order(c *cli, cmd *cobra.Command, needsReason bool) (control.SourceOrder, error) {
 	if f.dryRun && f.token != "" {
-		return control.SourceOrder{}, &usageError{cmd: cmd.CommandPath(), err: errors.New("--dry-run and --apply exclude each other: look first, then order")}
+		return control.SourceOrder{}, misuse(cmd, "--dry-run and --apply exclude each other: look first, then order")
 	}
 	if err := f.need(cmd, needsReason); err != nil {
 		return control.SourceOrder{}, err
@@ -36,7 +33,7 @@ func (f *changeFlags) order(c *cli, cmd *cobra.Command, needsReason bool) (contr
 
 func (f *changeFlags) need(cmd *cobra.Command, reason bool) error {
 	if reason && f.reason == "" && !f.dryRun {
-		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%s needs --reason TEXT: it is kept in the audit", cmd.CommandPath())}
+		return misuse(cmd, "%s needs --reason TEXT: it is kept in the audit", cmd.CommandPath())
 	}
 	return nil
 }
@@ -87,10 +84,10 @@ func (c *cli) sourceScheduleCmd() *cobra.Command {
 				return err
 			}
 			if o.At.IsZero() {
-				return &usageError{cmd: cmd.CommandPath(), err: errors.New("schedule needs --at T, the instant of the switch; `patra source apply` does it now")}
+				return misuse(cmd, "schedule needs --at T, the instant of the switch; `patra source apply` does it now")
 			}
 			if o.Observe, err = source.ParseDuration(observe); err != nil {
-				return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("--observe: %w", err)}
+				return misuse(cmd, "--observe: %w", err)
 			}
 			return c.applyPack(cmd, args[0], o)
 		},

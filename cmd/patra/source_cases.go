@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/node"
@@ -19,7 +18,7 @@ func (c *cli) sourceTestCmd() *cobra.Command {
 		Example: "  patra source test mysource.yaml\n  patra source test crossref pubmed",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return &usageError{cmd: cmd.CommandPath(), err: errors.New("test needs at least one pack, such as mysource.yaml or crossref")}
+				return misuse(cmd, "test needs at least one pack, such as mysource.yaml or crossref")
 			}
 			return nil
 		},

@@ -70,7 +70,7 @@ func (c *cli) sourceCheckCmd() *cobra.Command {
 // parse checks the flags against each other.
 func (f *checkFlags) parse(cmd *cobra.Command) error {
 	bad := func(format string, args ...any) error {
-		return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf(format, args...)}
+		return misuse(cmd, format, args...)
 	}
 	var err error
 	if f.Operation, err = parseOperation(cmd, f.op); err != nil {
@@ -195,12 +195,12 @@ func (c *cli) printCheck(r *control.CheckReport) {
 func (c *cli) printFields(fields []control.FieldCoverage) {
 	rows := make([][]any, len(fields))
 	for i, f := range fields {
-		rows[i] = []any{"  " + f.Field, fmt.Sprintf("%d of %d", f.Found, f.Of), fmt.Sprintf("%.1f", f.Percent), f.Example}
+		rows[i] = []any{"    " + f.Field, fmt.Sprintf("%d of %d", f.Found, f.Of), fmt.Sprintf("%.1f", f.Percent), f.Example}
 	}
 	c.table([]column{
-		{head: "  FIELD", width: 20},
+		{head: "    FIELD", width: 22},
 		{head: "FOUND", width: 11, right: true},
-		{head: "%", width: 5, right: true},
+		{head: "%", width: 6, right: true, gap: 2},
 		{head: "EXAMPLE", wraps: true},
 	}, rows)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"strings"
 
@@ -19,7 +18,7 @@ func (c *cli) sourceDiffCmd() *cobra.Command {
 			"  patra source diff crossref.yaml",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return &usageError{cmd: cmd.CommandPath(), err: errors.New("diff takes one source or one pack")}
+				return misuse(cmd, "diff takes one source or one pack")
 			}
 			return nil
 		},
@@ -27,9 +26,9 @@ func (c *cli) sourceDiffCmd() *cobra.Command {
 			isFile := strings.HasSuffix(args[0], ".yaml") || strings.HasSuffix(args[0], ".yml") || strings.ContainsRune(args[0], os.PathSeparator)
 			switch {
 			case isFile && (from != "" || to != ""):
-				return &usageError{cmd: cmd.CommandPath(), err: errors.New("a pack is compared with what is in force now: leave --from and --to out")}
+				return misuse(cmd, "a pack is compared with what is in force now: leave --from and --to out")
 			case !isFile && from == "":
-				return &usageError{cmd: cmd.CommandPath(), err: errors.New("diff CODE needs --from T, the earlier of the two instants")}
+				return misuse(cmd, "diff CODE needs --from T, the earlier of the two instants")
 			}
 			a, err := parseTime("from", from)
 			if err != nil {

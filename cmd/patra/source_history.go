@@ -47,10 +47,10 @@ func (c *cli) printRows(rows []control.RegistryRow) {
 		cells = append(cells, []any{head, scope, r.ID, withGlyph(r.State, control.RowFamily(r.State)), interval})
 	}
 	c.table([]column{
-		{head: "DIMENSION", width: 23},
-		{head: "SCOPE", width: 13},
-		{head: "ROW", width: 5, right: true},
-		{head: "STATE", width: 11},
+		{head: "DIMENSION", width: 24},
+		{head: "SCOPE", width: 14},
+		{head: "ROW", width: 5, right: true, gap: 2},
+		{head: "STATE", width: 12},
 		{head: "INTERVAL", wraps: true},
 	}, cells)
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
@@ -17,7 +15,7 @@ func (c *cli) sourceLintCmd() *cobra.Command {
 		Example: "  patra source lint sources/*.yaml",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return &usageError{cmd: cmd.CommandPath(), err: errors.New("lint needs at least one pack, such as mysource.yaml")}
+				return misuse(cmd, "lint needs at least one pack, such as mysource.yaml")
 			}
 			return nil
 		},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 
@@ -14,7 +13,7 @@ func (c *cli) sourceNewCmd() *cobra.Command {
 		Example: "  patra source new mysource > mysource.yaml\n  patra source lint mysource.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`).MatchString(args[0]) {
-				return &usageError{cmd: cmd.CommandPath(), err: fmt.Errorf("%q is not a code: small letters, digits, - and _, beginning with a letter", args[0])}
+				return misuse(cmd, "%q is not a code: small letters, digits, - and _, beginning with a letter", args[0])
 			}
 			c.printf("%s%s", schemaLine, strings.ReplaceAll(skeleton, "NAME", args[0]))
 			return nil

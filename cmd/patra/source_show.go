@@ -31,13 +31,13 @@ func (c *cli) printSources(list []control.SourceRow) {
 		rows[i] = []any{s.Code, s.Name, s.Origin, s.SourceRows, s.TaskRows, s.NextChange, withGlyph(s.State, control.SourceFamily(s.State)), s.Reason}
 	}
 	c.table([]column{
-		{head: "SOURCE", width: 15},
-		{head: "NAME", width: 23, wraps: true},
-		{head: "ORIGIN", width: 7},
+		{head: "SOURCE", width: 16},
+		{head: "NAME", width: 24, wraps: true},
+		{head: "ORIGIN", width: 8},
 		{head: "SOURCE", right: true},
-		{head: "TASK", right: true},
-		{head: "NEXT CHANGE", width: 19},
-		{head: "STATE", width: 7},
+		{head: "TASK", width: 5, right: true, gap: 2},
+		{head: "NEXT CHANGE", width: 21},
+		{head: "STATE", width: 8},
 		{head: "REASON", wraps: true},
 	}, rows)
 }

@@ -21,6 +21,17 @@ type column struct {
 	right bool
 	// wraps lets long text go on below where the terminal is too narrow for it.
 	wraps bool
+	// gap is how many spaces stand behind it in a pipe, at least one.
+	gap int
+}
+
+// behind is how many spaces stand behind the column. What reads a pipe may count on
+// them.
+func (p *printer) behind(c column) int {
+	if p.screen.terminal {
+		return columnGap
+	}
+	return max(1, c.gap)
 }
 
 // cell is what stands in one place of a table.
@@ -30,6 +41,7 @@ type cell struct {
 }
 
 const (
+	// columnGap is how many spaces stand between columns on a terminal.
 	columnGap = 2
 	// narrowest is how few columns text is wrapped into.
 	narrowest = 12
@@ -144,7 +156,7 @@ func (p *printer) line(columns []column, widths []int, row []cell) {
 			}
 			b.WriteString(p.coloured(text, c.family))
 			b.WriteString(pad)
-			b.WriteString(strings.Repeat(" ", columnGap))
+			b.WriteString(strings.Repeat(" ", p.behind(columns[i])))
 		}
 		p.printf("%s\n", styled(strings.TrimRight(b.String(), " ")))
 	}

@@ -12,7 +12,7 @@ import (
 func tableOf(s screen) string {
 	var out bytes.Buffer
 	p := &printer{out: &out, screen: s}
-	p.table([]column{{head: "SOURCE", width: 10}, {head: "NAME"}, {head: "ROWS", right: true}, {head: "STATE"}, {head: "REASON", wraps: true}}, [][]any{
+	p.table([]column{{head: "SOURCE", width: 10}, {head: "NAME"}, {head: "ROWS", right: true, gap: 2}, {head: "STATE"}, {head: "REASON", wraps: true}}, [][]any{
 		{"cnki", "中国知网", 7, withGlyph("stopped", control.Stopped), "the key was refused by the source\nand nobody has mended it since"},
 		{"crossref", "Cro\u0301ssref", 12, withGlyph("ready", control.OK), ""},
 	})
@@ -21,9 +21,9 @@ func tableOf(s screen) string {
 
 func TestTable_PipeGetsWholeRowsWithoutGlyphs(t *testing.T) {
 	want := "" +
-		"SOURCE      NAME      ROWS  STATE    REASON\n" +
-		"cnki        中国知网     7  stopped  the key was refused by the source and nobody has mended it since\n" +
-		"crossref    Cro\u0301ssref    12  ready\n"
+		"SOURCE     NAME     ROWS  STATE   REASON\n" +
+		"cnki       中国知网    7  stopped the key was refused by the source and nobody has mended it since\n" +
+		"crossref   Cro\u0301ssref   12  ready\n"
 	if got := tableOf(screen{}); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -63,6 +63,9 @@ func TestTable_ColoursOnlyWhereTheyAreShown(t *testing.T) {
 	if got := tableOf(screen{terminal: true, width: 200, colour: true}); !strings.Contains(got, "\x1b[31m■ stopped\x1b[0m  the key") {
 		t.Errorf("no colour in\n%q", got)
 	}
+	if got := tableOf(screen{terminal: true, width: 60, colour: true}); strings.Count(got, "\x1b[31m") != 1 {
+		t.Errorf("colours on lines without a state:\n%q", got)
+	}
 	if got := tableOf(screen{terminal: true, width: 200}); strings.Contains(got, "\x1b") {
 		t.Errorf("colour in\n%q", got)
 	}
@@ -72,7 +75,7 @@ func TestTable_StrangersCannotSteerTheTerminal(t *testing.T) {
 	var out bytes.Buffer
 	p := &printer{out: &out}
 	p.table([]column{{head: "A"}, {head: "B"}}, [][]any{{"\x1b[2J", "x\ty"}})
-	if want := "A          B\n\\u001b[2J  x y\n"; out.String() != want {
+	if want := "A         B\n\\u001b[2J x y\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 }

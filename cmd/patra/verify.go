@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -24,7 +23,7 @@ func (c *cli) verifyCmd() *cobra.Command {
 		Example: "  patra verify\n  patra verify --deep",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !deep && cmd.Flags().Changed("after") {
-				return &usageError{cmd: cmd.CommandPath(), err: errors.New("--after is for --deep")}
+				return misuse(cmd, "--after is for --deep")
 			}
 			v, err := c.verify(cmd.Context(), deep, after)
 			stopped := v != nil && v.Deep != nil && interrupted(cmd.Context(), err)

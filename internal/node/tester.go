@@ -83,41 +83,17 @@ func (t *tester) Wire(s *sourcecheck.Subject, f *sourcecheck.Fixture) (control.C
 		u := &checkUp{Client: upstream.New(cfg, gate.New(gate.Config{}, nil), look), shapes: look}
 		if s.Spec != nil {
 			bare := *s.Spec
-			bare.Auth, bare.Rate, bare.Retry.Attempts = nil, source.Rate{Key: s.Source}, 1
+			bare.Auth = nil
+			bare.Rate = source.Rate{Key: s.Source}
+			bare.Retry.Attempts = 1
 			u.bare = &bare
 		}
 		return u, player
 	}
 	rec := tape.NewRecorder(mask)
-	cfg.Wrap, cfg.Credentials = rec.Over, &oneKey{Credentials: t.keys, subject: s}
+	cfg.Wrap = rec.Over
+	cfg.Credentials = &sourcecheck.OneKey{Keys: t.keys, Subject: s}
 	return &checkUp{Client: upstream.New(cfg, gate.New(gate.Config{Instances: t.cfg.Instances}, t.store), look), shapes: look}, rec
-}
-
-// oneKey hands out keys and notes which. One that was refused is not replaced by
-// the next, nor is its health noted: a check looks and does not touch.
-type oneKey struct {
-	upstream.Credentials
-	subject *sourcecheck.Subject
-}
-
-// Pick implements upstream.Credentials.
-func (o *oneKey) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to []string, tried []int64) (source.Key, bool, error) {
-	if len(tried) > 0 {
-		f := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeAuthRefused}
-		return source.Key{}, false, fmt.Errorf("credential %s: %w", o.subject.Refused, f)
-	}
-	k, ok, err := o.Credentials.Pick(ctx, spec, p, to, nil)
-	if ok {
-		o.subject.Used = k.Credential.Name
-	}
-	return k, ok, err
-}
-
-// Report implements upstream.Credentials.
-func (o *oneKey) Report(_ context.Context, k source.Key, out source.KeyOutcome) {
-	if out == source.KeyRefused {
-		o.subject.Refused = k.Credential.Name
-	}
 }
 
 // shapes are decoders that remember the path at which a reply was wrong.
@@ -158,15 +134,4 @@ func (d *shaped) PageContext(ctx context.Context, body []byte) (*harvest.Page, e
 		d.into.mu.Unlock()
 	}
 	return p, err
-}
-
-// split takes joined errors apart.
-func split(err error) []error {
-	if many, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // as errors.Join made it
-		return many.Unwrap()
-	}
-	if err == nil {
-		return nil
-	}
-	return []error{err}
 }
