@@ -29,49 +29,25 @@ func (c *cli) sourceTestCmd() *cobra.Command {
 }
 
 func (c *cli) testPacks(ctx context.Context, packs []string) error {
-	tested := []node.TestedPack{}
-	seen := map[string]bool{}
-	for _, name := range packs {
-		t, err := node.TestPack(ctx, name)
-		if err != nil {
-			return err
-		}
-		if seen[t.Pack] { // named by its cases as well
-			continue
-		}
-		seen[t.Pack] = true
-		tested = append(tested, t)
+	tested, err := node.TestPacks(ctx, packs)
+	if err != nil {
+		return err
 	}
-	held, failed := tally(tested)
-	view := map[string]any{"held": held, "failed": failed, "packs": tested}
-	err := c.show(view, func() {
-		for _, t := range tested {
+	err = c.show(tested, func() {
+		for _, t := range tested.Packs {
 			c.printTested(t)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	if failed > 0 {
+	if tested.Failed > 0 {
 		return exitError(exitDifferences)
 	}
 	return nil
 }
 
-func tally(tested []node.TestedPack) (held, failed int) {
-	for _, t := range tested {
-		for _, r := range t.Results {
-			if len(r.Differences) == 0 {
-				held++
-			} else {
-				failed++
-			}
-		}
-	}
-	return held, failed
-}
-
-func (c *cli) printTested(t node.TestedPack) {
+func (c *cli) printTested(t control.TestedPack) {
 	wrong := 0
 	for _, r := range t.Results {
 		if len(r.Differences) == 0 {

@@ -2,14 +2,11 @@ package node
 
 import (
 	"cmp"
-	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/infra/telemetry"
 )
 
@@ -55,29 +52,5 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// MakeDataDir makes the folder of the default database. Any other database is put
-// only into a folder that is there: a path that was mistyped is no reason to
-// harvest into a new place.
-func MakeDataDir(dsn string) error {
-	path, is := strings.CutPrefix(DefaultDB(), "sqlite:")
-	if dsn != DefaultDB() || !is {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("make the folder of the database: %w", err)
-	}
-	return nil
-}
-
 // DefaultDB is the embedded store in the user's data directory.
-func DefaultDB() string {
-	dir := os.Getenv("XDG_DATA_HOME")
-	if dir == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			home = "."
-		}
-		dir = filepath.Join(home, ".local", "share")
-	}
-	return "sqlite:" + filepath.Join(dir, "patra", "patra.db")
-}
+func DefaultDB() string { return sqlstore.DefaultDSN() }

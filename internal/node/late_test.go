@@ -12,9 +12,9 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/executor"
+	"github.com/papertrace/patra/internal/app/role"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
@@ -245,7 +245,7 @@ func TestServe_SendsSentinelsAndTunes(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Hour + time.Minute) // the next day
-		stop, other := s.begin(node.Roles...), s.begin(node.SchedulerRole)
+		stop, other := s.begin(role.All...), s.begin(role.Scheduler)
 		time.Sleep(25 * time.Minute)
 		stop()
 		other()

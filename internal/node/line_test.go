@@ -9,9 +9,9 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/reconcile"
+	"github.com/papertrace/patra/internal/app/role"
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
@@ -64,7 +64,7 @@ func TestR70_TenDeadMinutes(t *testing.T) {
 					}
 					return during(dead, dead.Add(10*time.Minute), http.StatusServiceUnavailable)(r)
 				}
-				stop := s.begin(node.Roles...)
+				stop := s.begin(role.All...)
 				time.Sleep(time.Hour + 8*time.Minute)
 				w, err := s.Control.Work(t.Context(), "generic", harvest.Harvest)
 				if err != nil || search > 0 && (w.Later == 0 || w.NextCode != harvest.CodeBroken) {
@@ -141,7 +141,7 @@ func TestR65_RefusedCountStopsTheSource(t *testing.T) {
 		s.assemble(s.Store)
 		began := time.Now()
 		s.instead = during(began, began.Add(25*time.Hour), http.StatusUnauthorized)
-		stop := s.begin(node.Roles...)
+		stop := s.begin(role.All...)
 		time.Sleep(25 * time.Hour)
 		if len(s.requests) != 1 {
 			t.Errorf("%d requests", len(s.requests))

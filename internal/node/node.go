@@ -5,12 +5,7 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"os"
-	"strconv"
-	"strings"
-	"syscall"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/executor"
@@ -27,30 +22,6 @@ import (
 	"github.com/papertrace/patra/internal/infra/upstream"
 	"github.com/papertrace/patra/internal/infra/vault"
 	"github.com/papertrace/patra/sources"
-)
-
-var (
-	_ executor.Store      = (*sqlstore.Store)(nil)
-	_ planner.Store       = (*sqlstore.Store)(nil)
-	_ gate.StateStore     = (*sqlstore.Store)(nil)
-	_ executor.Upstream   = (*upstream.Client)(nil)
-	_ planner.Upstream    = (*line.Line)(nil)
-	_ line.Store          = (*sqlstore.Store)(nil)
-	_ line.Upstream       = (*upstream.Client)(nil)
-	_ planner.Registry    = (*keyring.Keyed)(nil)
-	_ keyring.Contracts   = (*registry.Registry)(nil)
-	_ registry.Store      = (*sqlstore.Store)(nil)
-	_ scheduler.Store     = (*sqlstore.Store)(nil)
-	_ scheduler.Sources   = (*registry.Registry)(nil)
-	_ keyring.Store       = (*sqlstore.Store)(nil)
-	_ keyring.Vault       = (*vault.Vault)(nil)
-	_ control.Store       = (*sqlstore.Store)(nil)
-	_ control.SchemaStore = (*sqlstore.Store)(nil)
-	_ control.Sources     = (*registry.Registry)(nil)
-	_ control.Contracts   = (*keyring.Keyed)(nil)
-	_ control.Planner     = (*planner.Planner)(nil)
-
-	_ upstream.Credentials = (*keyring.Ring)(nil)
 )
 
 // Node is one patra, put together and open.
@@ -82,11 +53,6 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !cfg.ReadOnly {
-		if err := MakeDataDir(cfg.DB); err != nil {
-			return nil, err
-		}
-	}
 	store, err := sqlstore.Open(ctx, cfg.DB, sqlstore.Options{Logger: cfg.Logger, ReadOnly: cfg.ReadOnly})
 	if err != nil {
 		return nil, err
@@ -98,11 +64,6 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 // Connect opens the database without a look at its schema. The caller closes it.
 func Connect(ctx context.Context, cfg Config) (*sqlstore.Store, error) {
 	cfg = cfg.withDefaults()
-	if !cfg.ReadOnly {
-		if err := MakeDataDir(cfg.DB); err != nil {
-			return nil, err
-		}
-	}
 	return sqlstore.Connect(ctx, cfg.DB, sqlstore.Options{Logger: cfg.Logger, ReadOnly: cfg.ReadOnly})
 }
 
@@ -139,7 +100,7 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	operator.Keys = keys
 	operator.Vault = safe
 	operator.Packs = Shelf(cfg)
-	operator.Tester = &tester{cfg: cfg, keys: keys, store: store}
+	operator.Tester = &tester{Redactor: cfg.redact, cfg: cfg, keys: keys, store: store}
 	if led != nil {
 		operator.Sources = led
 		operator.Registry = led
@@ -156,34 +117,10 @@ func (n *Node) Close() error {
 
 // Executor returns an executor over the node's parts.
 func (n *Node) Executor(c executor.Config) *executor.Executor {
-	c.Owner = fmt.Sprintf("%s/%d", hostname(), os.Getpid())
-	c.Gone = gone
+	c.Owner = executor.ThisProcess()
+	c.Gone = executor.HasEnded
 	c.Workers, c.LeaseTTL, c.Poll, c.Resting = n.cfg.Workers, n.cfg.LeaseTTL, n.cfg.Poll, n.quiet.Resting
 	return executor.New(c, n.Store, n.up, n.cfg.Logger)
-}
-
-// gone reports whether an owner is a process of this machine that has ended: a
-// harvest that was killed and is run again need not wait for itself. Of others
-// nothing is known.
-func gone(owner string) bool {
-	pid, ours := strings.CutPrefix(owner, hostname()+"/")
-	id, err := strconv.Atoi(pid)
-	if !ours || err != nil {
-		return false
-	}
-	p, err := os.FindProcess(id)
-	if err != nil {
-		return true
-	}
-	return errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
-}
-
-func hostname() string {
-	h, err := os.Hostname()
-	if err != nil {
-		return "unknown"
-	}
-	return h
 }
 
 // Shelf are the packs that an instance knows, those that come with patra first.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/app/role"
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -113,7 +114,7 @@ func (s *served) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // begin serves until the returned function is called, which reports how long
 // the end took.
-func (s *served) begin(roles ...node.Role) (stop func() time.Duration) {
+func (s *served) begin(roles ...role.Role) (stop func() time.Duration) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	ended := make(chan error, 1)
 	go func() {
@@ -147,7 +148,7 @@ func (s *served) watermark() time.Time {
 func TestServe_HarvestsEveryHour(t *testing.T) {
 	servedBubble(t, func(t *testing.T) {
 		s := newServed(t, "5", `{harvest: "@hourly"}`, sim.Config{Records: 100, Churn: &sim.Churn{New: 200, Changed: 100}})
-		stop := s.begin(node.Roles...)
+		stop := s.begin(role.All...)
 		time.Sleep(8*time.Hour + 30*time.Minute)
 		if took := stop(); took > 10*time.Second {
 			t.Errorf("took %s to stop", took)
@@ -180,7 +181,7 @@ func TestP20_NothingIsAskedInQuietHours(t *testing.T) {
 	servedBubble(t, func(t *testing.T) {
 		s := newServed(t, "0.1", `{harvest: "@hourly", zone: America/New_York, quiet: [{from: "20:02", to: "23:30"}]}`, sim.Config{Records: 300, Churn: &sim.Churn{}})
 		quietFrom, quietTo := time.Date(2000, 1, 1, 1, 2, 0, 0, time.UTC), time.Date(2000, 1, 1, 4, 30, 0, 0, time.UTC)
-		stop := s.begin(node.Roles...)
+		stop := s.begin(role.All...)
 		time.Sleep(2 * time.Hour)
 		w, err := s.Control.Work(t.Context(), "generic", harvest.Harvest)
 		if err != nil || w.Ready != 0 || w.Leased != 0 || w.Later == 0 || w.NextCode != "quiet_hours" || !w.NextAt.Equal(quietTo) {
@@ -220,7 +221,7 @@ func TestServe_QueuesFailedSlicesAgain(t *testing.T) {
 	servedBubble(t, func(t *testing.T) {
 		s := newServed(t, "5", `{harvest: "@hourly"}`, sim.Config{Records: 100, Churn: &sim.Churn{}})
 		s.refuse = 3
-		stop := s.begin(node.Roles...)
+		stop := s.begin(role.All...)
 		time.Sleep(time.Hour + 50*time.Second)
 		gaps, err := s.Store.Gaps(t.Context(), "generic")
 		if err != nil || len(gaps) != 1 {
@@ -245,7 +246,7 @@ func TestServe_GoesOnWithPartialPlans(t *testing.T) {
 		win.MaxOpen, win.Target, win.Step = 4, 10, source.Duration(24*time.Hour)
 		d.Definition.Window = &win
 		s.packs["generic"] = d
-		stop := s.begin(node.Roles...)
+		stop := s.begin(role.All...)
 		time.Sleep(time.Hour + 55*time.Minute)
 		stop()
 		if len(s.events) != 1 {

@@ -73,10 +73,11 @@ func tryCase(t *testing.T, reply, expect string) []string {
 			t.Fatal(err)
 		}
 	}
-	tested, err := TestPack(t.Context(), file)
+	all, err := TestPacks(t.Context(), []string{file})
 	if err != nil {
 		t.Fatalf("%s\n%v", text, err)
 	}
+	tested := all.Packs[0]
 	if len(tested.Results) != 1 || tested.Results[0].Line != 2 {
 		t.Fatalf("%+v", tested.Results)
 	}

@@ -2,14 +2,13 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/keyring"
+	"github.com/papertrace/patra/internal/app/sourcecases"
 	"github.com/papertrace/patra/internal/app/sourcecheck"
-	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/decode"
 	"github.com/papertrace/patra/internal/infra/gate"
@@ -19,24 +18,12 @@ import (
 
 // tester is what checks of sources need of the outside.
 type tester struct {
+	tape.Fixtures
+	*source.Redactor
 	cfg   Config
 	keys  *keyring.Ring
 	store gate.StateStore
 }
-
-// Load implements control.Tester.
-func (t *tester) Load(dir string) (*sourcecheck.Fixture, error) { return tape.Load(dir) }
-
-// Claim implements control.Tester.
-func (t *tester) Claim(dir string) error { return tape.Claim(dir) }
-
-// Save implements control.Tester.
-func (t *tester) Save(dir string, f sourcecheck.Fixture, all []sourcecheck.Exchange) error {
-	return tape.Save(dir, f, all)
-}
-
-// Learn implements control.Tester.
-func (t *tester) Learn(s source.Secret) { t.cfg.redact.Learn(s) }
 
 // CheckSpec implements control.Tester.
 func (t *tester) CheckSpec(spec *source.Spec) source.Violations { return CheckSpec(spec) }
@@ -44,7 +31,7 @@ func (t *tester) CheckSpec(spec *source.Spec) source.Violations { return CheckSp
 // checkUp is an upstream client for one check.
 type checkUp struct {
 	*upstream.Client
-	shapes *shapes
+	shape *atomic.Pointer[sourcecheck.Shape] // where the last reply was wrong
 	// bare, on a fixture, is the spec that needs neither key nor permit.
 	bare *source.Spec
 }
@@ -55,9 +42,9 @@ func (u *checkUp) Ask(ctx context.Context, s *source.Spec, c source.Call) (sourc
 	if u.bare != nil {
 		s = u.bare
 	}
-	u.shapes.take()
+	u.shape.Store(nil)
 	ans, err := u.Client.Ask(ctx, s, c)
-	if shape := u.shapes.take(); err != nil && shape != nil {
+	if shape := u.shape.Load(); err != nil && shape != nil {
 		err = fmt.Errorf("%w: %w", err, shape)
 	}
 	return ans, err
@@ -73,14 +60,17 @@ func (t *tester) Wire(s *sourcecheck.Subject, f *sourcecheck.Fixture) (control.C
 		}
 	}
 	cfg := upstream.Config{Version: t.cfg.Version, Logger: t.cfg.Logger, Redactor: t.cfg.redact}
-	look := &shapes{decoders: &decoders{}}
+	u := &checkUp{shape: new(atomic.Pointer[sourcecheck.Shape])}
+	look := &decoders{decode.Cache{Drifted: func(e *decode.ShapeError) {
+		u.shape.Store(&sourcecheck.Shape{Path: e.Path, Detail: e.Detail})
+	}}}
 	if f == nil && s.Spec == nil {
 		f = new(sourcecheck.Fixture) // nothing will be asked
 	}
 	if f != nil {
 		player := tape.NewPlayer(f, mask)
 		cfg.Transport = player
-		u := &checkUp{Client: upstream.New(cfg, gate.New(gate.Config{}, nil), look), shapes: look}
+		u.Client = upstream.New(cfg, gate.New(gate.Config{}, nil), look)
 		if s.Spec != nil {
 			bare := *s.Spec
 			bare.Auth = nil
@@ -91,47 +81,16 @@ func (t *tester) Wire(s *sourcecheck.Subject, f *sourcecheck.Fixture) (control.C
 		return u, player
 	}
 	rec := tape.NewRecorder(mask)
-	cfg.Wrap = rec.Over
-	cfg.Credentials = &sourcecheck.OneKey{Keys: t.keys, Subject: s}
-	return &checkUp{Client: upstream.New(cfg, gate.New(gate.Config{Instances: t.cfg.Instances}, t.store), look), shapes: look}, rec
+	cfg.Wrap, cfg.Credentials = rec.Over, &control.CheckKeys{Keys: t.keys, Subject: s}
+	u.Client = upstream.New(cfg, gate.New(gate.Config{Instances: t.cfg.Instances}, t.store), look)
+	return u, rec
 }
 
-// shapes are decoders that remember the path at which a reply was wrong.
-type shapes struct {
-	*decoders
-	mu   sync.Mutex
-	last *sourcecheck.Shape // guarded by mu
-}
-
-// For implements upstream.Decoders.
-func (s *shapes) For(spec *source.Spec, p source.Purpose) (upstream.Decoder, error) {
-	d, err := s.decoders.For(spec, p)
-	if err != nil {
-		return nil, err
-	}
-	return &shaped{d, s}, nil
-}
-
-func (s *shapes) take() *sourcecheck.Shape {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last := s.last
-	s.last = nil
-	return last
-}
-
-type shaped struct {
-	upstream.Decoder
-	into *shapes
-}
-
-// Page implements upstream.Decoder.
-func (d *shaped) PageContext(ctx context.Context, body []byte) (*harvest.Page, error) {
-	p, err := d.Decoder.PageContext(ctx, body)
-	if e, ok := errors.AsType[*decode.ShapeError](err); ok && e.Schema() {
-		d.into.mu.Lock()
-		d.into.last = &sourcecheck.Shape{Path: e.Path, Detail: e.Detail}
-		d.into.mu.Unlock()
-	}
-	return p, err
+// TestPacks tries packs on the cases beside them. It needs neither a database nor a
+// network.
+func TestPacks(ctx context.Context, names []string) (control.TestedPacks, error) {
+	bench := control.CaseBench{Read: Shelf(Config{}).WithCases, Answering: func(r sourcecases.Reply) sourcecases.Upstream {
+		return upstream.New(upstream.Config{Transport: tape.Canned(r)}, gate.New(gate.Config{}, nil), &decoders{})
+	}}
+	return bench.Test(ctx, names)
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/app/role"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
@@ -33,7 +33,7 @@ func TestYear_OperationsSideBySide(t *testing.T) {
 	}
 	servedBubble(t, func(t *testing.T) {
 		y := newYear(t)
-		stop := y.begin(node.PlannerRole, node.ExecutorRole)
+		stop := y.begin(role.Planner, role.Executor)
 		start := time.Now()
 		for day := range days {
 			if day%30 == 29 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/app/role"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/node"
@@ -50,7 +51,7 @@ func TestI3_BackfillOverABoundIsPartial(t *testing.T) {
 				patratest.MustVerify(t, b.Node.Store)
 				ctx, stop := context.WithTimeout(t.Context(), 20*24*time.Hour)
 				defer stop()
-				if err := b.Node.Serve(ctx, node.ServeConfig{Roles: []node.Role{node.PlannerRole, node.ExecutorRole}, Poll: benchPoll}); err != nil {
+				if err := b.Node.Serve(ctx, node.ServeConfig{Roles: []role.Role{role.Planner, role.Executor}, Poll: benchPoll}); err != nil {
 					t.Fatal(err)
 				}
 				patratest.MustVerify(t, b.Node.Store)

@@ -14,19 +14,19 @@ type Sources interface {
 	Schedules(ctx context.Context) ([]source.Scheduled, error)
 }
 
-// Clock is the store's.
-type Clock interface {
+// QuietStore tells the time, and which sources are held.
+type QuietStore interface {
 	Now(ctx context.Context) (time.Time, error)
+	// Held reports whether a source is paused or stopped, and why.
+	Held(ctx context.Context, provenance string) (why string, held bool, err error)
 }
 
 // Store remembers what was triggered, and by its clock what is due.
 type Store interface {
-	Clock
+	QuietStore
 	// LastTriggered is what came of the newest trigger of a job, by log id;
 	// zero if there was none.
 	LastTriggered(ctx context.Context, scheduler, job string) (harvest.Triggered, error)
-	// Held reports whether a source is paused or stopped, and why.
-	Held(ctx context.Context, provenance string) (why string, held bool, err error)
 }
 
 // Planner answers a trigger. It keeps what came of it, a failure too, under the

@@ -15,7 +15,7 @@ import (
 // store's clock (R17) only now and then.
 type Quiet struct {
 	sources Sources // nil: nobody has quiet hours
-	clock   Clock
+	store   QuietStore
 	log     *slog.Logger
 
 	mu     sync.Mutex
@@ -25,8 +25,8 @@ type Quiet struct {
 }
 
 // NewQuiet returns a Quiet. Without sources nobody has quiet hours.
-func NewQuiet(sources Sources, clock Clock, log *slog.Logger) *Quiet {
-	return &Quiet{sources: sources, clock: clock, log: log}
+func NewQuiet(sources Sources, store QuietStore, log *slog.Logger) *Quiet {
+	return &Quiet{sources: sources, store: store, log: log}
 }
 
 // quietFor is how long a reading is good for, which is also how late a change of
@@ -93,9 +93,17 @@ func (q *Quiet) read(ctx context.Context) ([]source.Scheduled, time.Time, error)
 	if err != nil && all == nil {
 		return nil, time.Time{}, err
 	}
-	now, nerr := q.clock.Now(ctx)
+	now, nerr := q.store.Now(ctx)
 	if nerr != nil {
 		return nil, now, nerr
 	}
 	return all, now, err
+}
+
+// May reports whether an operation of a source may be begun now: it is neither held
+// nor in quiet hours.
+func (q *Quiet) May(ctx context.Context, code string, op harvest.Operation) bool {
+	_, held, err := q.store.Held(ctx, code)
+	_, resting := q.Rest(ctx, code, op)
+	return err == nil && !held && !resting
 }

@@ -11,6 +11,10 @@ import (
 // Cache compiles the decoder of each endpoint once per spec. Its zero value is
 // ready, and safe for concurrent use.
 type Cache struct {
+	// Drifted, if set, is told of each reply that has not the shape its source
+	// declares. It must be quick.
+	Drifted func(*ShapeError)
+
 	mu sync.Mutex
 	m  map[cacheKey]*Decoder // guarded by mu
 }
@@ -40,6 +44,7 @@ func (c *Cache) Of(spec *source.Spec, p source.Purpose) (*Decoder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decoder of %s %s: %w", spec.Source, ep.Name, err)
 	}
+	dec.drifted = c.Drifted
 	if c.m == nil || len(c.m) > cached {
 		c.m = make(map[cacheKey]*Decoder)
 	}

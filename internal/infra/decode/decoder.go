@@ -3,6 +3,7 @@ package decode
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -56,6 +57,8 @@ type Decoder struct {
 	largeFrom int
 
 	walks sync.Pool
+
+	drifted func(*ShapeError) // see [Cache]
 }
 
 type namedPick struct {
@@ -91,6 +94,14 @@ func (d *Decoder) Page(body []byte) (*harvest.Page, error) {
 // PageContext is Page for a caller who may not wait for the end: it stops at the
 // next item once the context has ended.
 func (d *Decoder) PageContext(ctx context.Context, body []byte) (*harvest.Page, error) {
+	p, err := d.page(ctx, body)
+	if shape, ok := errors.AsType[*ShapeError](err); ok && shape.Schema() && d.drifted != nil {
+		d.drifted(shape)
+	}
+	return p, err
+}
+
+func (d *Decoder) page(ctx context.Context, body []byte) (*harvest.Page, error) {
 	if len(body) > maxBody {
 		return nil, &LimitError{"size", maxBody}
 	}

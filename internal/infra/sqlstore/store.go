@@ -107,7 +107,12 @@ func Connect(ctx context.Context, dsn string, o Options) (*Store, error) {
 	var err error
 	switch kind {
 	case "sqlite":
-		err = s.openSQLite(ctx, rest, o.ReadOnly)
+		if !o.ReadOnly {
+			err = makeDataDir(dsn)
+		}
+		if err == nil {
+			err = s.openSQLite(ctx, rest, o.ReadOnly)
+		}
 	case "mysql":
 		err = s.openMySQL(ctx, dsn)
 	default:

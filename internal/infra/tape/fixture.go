@@ -27,9 +27,12 @@ type saved struct {
 	BodyFile string `json:"body"`
 }
 
+// Fixtures are checks that were kept, each in a folder.
+type Fixtures struct{}
+
 // Claim makes dir ready to be saved to, before anything is asked: it must be
 // new or empty.
-func Claim(dir string) error {
+func (Fixtures) Claim(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("save: %w", err)
 	}
@@ -45,7 +48,7 @@ func Claim(dir string) error {
 
 // Save writes a fixture: for every exchange a file with request, status and
 // headers and one with the reply's body. Requests for tokens are left out.
-func Save(dir string, f sourcecheck.Fixture, exchanges []sourcecheck.Exchange) error {
+func (Fixtures) Save(dir string, f sourcecheck.Fixture, exchanges []sourcecheck.Exchange) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("save: %w", err)
@@ -93,7 +96,7 @@ func extension(kind string) string {
 }
 
 // Load reads a fixture. Its names lead nowhere but into dir.
-func Load(dir string) (*sourcecheck.Fixture, error) {
+func (Fixtures) Load(dir string) (*sourcecheck.Fixture, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("fixture: %w", err)

@@ -18,6 +18,8 @@ import (
 	"github.com/papertrace/patra/internal/infra/tape"
 )
 
+var kept tape.Fixtures
+
 const secret = "canary/Q+7=x" //nolint:gosec // of nobody
 
 type reply struct {
@@ -65,10 +67,10 @@ func TestRecorder_NothingLeavesUnmasked(t *testing.T) {
 	}
 	all := rec.Exchanges()
 	dir := filepath.Join(t.TempDir(), "f")
-	if err := tape.Claim(dir); err != nil {
+	if err := kept.Claim(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := tape.Save(dir, sourcecheck.Fixture{Source: "s"}, all); err != nil {
+	if err := kept.Save(dir, sourcecheck.Fixture{Source: "s"}, all); err != nil {
 		t.Fatal(err)
 	}
 	shown, err := json.Marshal(sourcecheck.Show(all))
@@ -108,13 +110,13 @@ func TestLoad_LeadsNowhereElse(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if f, err := tape.Load(dir); err == nil {
+	if f, err := kept.Load(dir); err == nil {
 		t.Errorf("read %+v", f)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "check.json"), []byte(`{"version":2}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tape.Load(dir); err == nil || !strings.Contains(err.Error(), "version 2") {
+	if _, err := kept.Load(dir); err == nil || !strings.Contains(err.Error(), "version 2") {
 		t.Errorf("%v", err)
 	}
 }
