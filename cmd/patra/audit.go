@@ -27,7 +27,8 @@ func (c *cli) auditCmd() *cobra.Command {
 	var all bool
 	var limit int
 	list := &cobra.Command{
-		Use: "list", Short: "List the newest of what people did, or with --all of all lines", Example: "  patra audit list --object source/crossref", Args: noArgs,
+		Use: "list", Short: "List the newest of what people did, or with --all of all lines", Args: noArgs,
+		Example: "  patra audit list --object source/crossref",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.reading(cmd.Context(), func(ctl *control.Control) error {
 				v, err := ctl.Audit(cmd.Context(), control.AuditQuery{Object: object, All: all, Limit: limit})

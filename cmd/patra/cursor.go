@@ -141,7 +141,8 @@ func (c *cli) cursorSkipCmd() *cobra.Command {
 	var f changeFlags
 	var to string
 	cmd := &cobra.Command{
-		Use: "skip CURSOR --to T --reason TEXT", Short: "Let a cursor pass its gaps up to T: that window will not be read", Args: oneNumber("cursor"),
+		Use: "skip CURSOR --to T --reason TEXT", Short: "Let a cursor pass its gaps up to T: that window will not be read",
+		Args: oneNumber("cursor"),
 		Long: "Skip accepts every gap that holds the cursor up to T, as patra plan accept-gap does for one. The cursor of a\n" +
 			"BACKFILL goes back: T is then the beginning of the oldest gap to accept. Open slices are not skipped: cancel them\n" +
 			"first. With --dry-run it shows the gaps and accepts none.",
@@ -174,7 +175,8 @@ func skipTo(op harvest.Operation, text string) (harvest.Place, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		return harvest.Place{}, &usageError{cmd: "patra cursor skip", err: fmt.Errorf("--to %q: the cursor of an UPDATE counts records; say up to which number", text)}
+		err := fmt.Errorf("--to %q: the cursor of an UPDATE counts records; say up to which number", text)
+		return harvest.Place{}, &usageError{cmd: "patra cursor skip", err: err}
 	}
 	return harvest.PlaceOf(op, harvest.Ordinal(n)), nil
 }

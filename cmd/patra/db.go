@@ -8,8 +8,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// withSchema opens the database without a look at its schema, and asks f about it.
-func (c *cli) withSchema(ctx context.Context, read bool, f func(context.Context, control.SchemaStore) (control.Schema, error)) (control.Schema, error) {
+// schemaQuestion is asked of a database whose schema may be another's.
+type schemaQuestion func(context.Context, control.SchemaStore) (control.Schema, error)
+
+// withSchema opens the database without a look at its schema, and asks about it.
+func (c *cli) withSchema(ctx context.Context, read bool, ask schemaQuestion) (control.Schema, error) {
 	cfg := c.config()
 	cfg.ReadOnly = read
 	db, err := node.Connect(ctx, cfg)
@@ -17,7 +20,7 @@ func (c *cli) withSchema(ctx context.Context, read bool, f func(context.Context,
 		return control.Schema{}, err
 	}
 	defer db.Close() //nolint:errcheck // migrations are committed
-	return f(ctx, db)
+	return ask(ctx, db)
 }
 
 func (c *cli) dbCmd() *cobra.Command {

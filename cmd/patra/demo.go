@@ -154,7 +154,7 @@ func (d *demo) round(ctx context.Context, n *node.Node) error {
 		r := reports[i]
 		r.Warnings = nil
 		d.printReport(r)
-		c, err := control.Compare(ctx, n.Store, code, truthOf(d.sim, code), time.Time(*r.Watermark))
+		c, err := n.Control.Compare(ctx, code, truthOf(d.sim, code), time.Time(*r.Watermark))
 		if err != nil {
 			return err
 		}

@@ -119,8 +119,11 @@ func parseTime(flag, s string) (time.Time, error) {
 	return time.Time{}, &usageError{err: fmt.Errorf("--%s %q is neither RFC 3339 (2026-01-31T12:00:00Z) nor a date (2026-01-31)", flag, s)}
 }
 
-// harvest triggers, plans and works, and prints what came of it. do is the use case.
-func (c *cli) harvest(ctx context.Context, code string, workers int, do func(*control.Control, *control.Watch) (*control.Report, error)) error {
+// working is a use case that works in the foreground.
+type working func(*control.Control, *control.Watch) (*control.Report, error)
+
+// harvest triggers, plans and works, and prints what came of it.
+func (c *cli) harvest(ctx context.Context, code string, workers int, do working) error {
 	cfg := c.config()
 	cfg.Workers = workers
 	watch := new(control.Watch)
@@ -140,10 +143,13 @@ func (c *cli) harvest(ctx context.Context, code string, workers int, do func(*co
 	}
 	switch {
 	case ctx.Err() != nil:
-		c.notef("patra: interrupted; every page that was read is kept, %d slices are left [interrupted]\nnext: run the same command again: it goes on where it stopped\n", rep.Slices.Open)
+		c.notef("patra: interrupted; every page that was read is kept, %d slices are left [interrupted]\n"+
+			"next: run the same command again: it goes on where it stopped\n", rep.Slices.Open)
 		return exitError(exitInterrupted)
 	case rep.State.Stopped:
-		c.notef("patra: source %s was stopped: %s [line_stopped]\nnext: when the reason is gone, patra source resume %s --reason TEXT, then the same command again\n", rep.Source, rep.State.Reason, rep.Source)
+		c.notef("patra: source %s was stopped: %s [line_stopped]\n"+
+			"next: when the reason is gone, patra source resume %s --reason TEXT, then the same command again\n",
+			rep.Source, rep.State.Reason, rep.Source)
 		return exitError(exitUpstream)
 	case rep.Slices.Failed > 0 || rep.Slices.Open > 0 || rep.Waits:
 		return exitError(exitPartial)
@@ -179,7 +185,8 @@ func (c *cli) printReport(r *control.Report) {
 	c.printf("  requests  %d sent, %d of them repeats, %d throttled (429), %d server errors, %s\n",
 		r.Requests.Sent, r.Requests.Retried, r.Requests.HTTP429, r.Requests.HTTP5xx, size(r.Bytes))
 	if r.Operation == harvest.Update {
-		c.printf("  not found %d, of them %d gone for good; %d merged into others\n", r.Records.Missing+r.Records.Gone, r.Records.Gone, r.Records.Merged)
+		c.printf("  not found %d, of them %d gone for good; %d merged into others\n",
+			r.Records.Missing+r.Records.Gone, r.Records.Gone, r.Records.Merged)
 	} else if r.Watermark != nil && r.Unproven {
 		c.printf("  complete  nothing yet: no window is proven to its end\n")
 	} else if r.Watermark != nil {

@@ -110,7 +110,8 @@ func (c *cli) printReconciled(v control.Reconciled, plan bool) {
 	first := v.Differences[0]
 	switch {
 	case v.Applied:
-		c.notef("next: patra backfill %s --from %s --to %s --activity %s, which works on all of them; or patra serve\n", v.Source, first.From, first.To, first.Activity)
+		c.notef("next: patra backfill %s --from %s --to %s --activity %s, which works on all of them; or patra serve\n",
+			v.Source, first.From, first.To, first.Activity)
 	default:
 		c.notef("next: patra harvest %s, then look again; patra reconcile %s --plan --reason TEXT reads them again\n", v.Source, v.Source)
 	}

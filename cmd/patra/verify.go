@@ -35,7 +35,8 @@ func (c *cli) verifyCmd() *cobra.Command {
 			}
 			switch {
 			case stopped:
-				c.notef("patra: interrupted after version %d of %d [interrupted]\nnext: patra verify --deep --after %d\n", v.Deep.After, v.Deep.Of, v.Deep.After)
+				c.notef("patra: interrupted after version %d of %d [interrupted]\nnext: patra verify --deep --after %d\n",
+					v.Deep.After, v.Deep.Of, v.Deep.After)
 				return exitError(exitInterrupted)
 			case len(v.Findings) > 0:
 				return exitError(exitDifferences)

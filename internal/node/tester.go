@@ -81,7 +81,8 @@ func (t *tester) Wire(s *sourcecheck.Subject, f *sourcecheck.Fixture) (control.C
 		return u, player
 	}
 	rec := tape.NewRecorder(mask)
-	cfg.Wrap, cfg.Credentials = rec.Over, &control.CheckKeys{Keys: t.keys, Subject: s}
+	cfg.Wrap = rec.Over
+	cfg.Credentials = &sourcecheck.OneKey{Keys: t.keys, Subject: s}
 	u.Client = upstream.New(cfg, gate.New(gate.Config{Instances: t.cfg.Instances}, t.store), look)
 	return u, rec
 }

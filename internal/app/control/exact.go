@@ -32,6 +32,11 @@ type Compared struct {
 // Exact reports that there was something to compare and nothing differed.
 func (c Compared) Exact() bool { return c.Records > 0 && len(c.Differences) == 0 }
 
+// Compare is [Compare] with the records that are kept here.
+func (c *Control) Compare(ctx context.Context, code string, truth iter.Seq[Truth], watermark time.Time) (Compared, error) {
+	return Compare(ctx, c.store, code, truth, watermark)
+}
+
 // Compare holds the records of a source against the truth: every record last
 // changed before the watermark must be there with the same update time and the
 // same bytes, and none that the truth does not know.

@@ -43,7 +43,9 @@ func (r HarvestRequest) params() ([]byte, error) {
 	if r.Operation != harvest.Update {
 		return json.Marshal(map[string]any{"from": Time(r.From), "to": Time(r.To), "baseUrl": r.BaseURL, "query": r.Query})
 	}
-	p := map[string]any{"baseUrl": r.BaseURL, "ids": len(r.Pick.IDs), "mappingChanged": r.Pick.MappingChanged, "signals": r.Pick.Signals, "max": r.Pick.Max}
+	p := map[string]any{
+		"baseUrl": r.BaseURL, "ids": len(r.Pick.IDs), "mappingChanged": r.Pick.MappingChanged, "signals": r.Pick.Signals, "max": r.Pick.Max,
+	}
 	if !r.Pick.SeenBefore.IsZero() {
 		p["seenBefore"] = Time(r.Pick.SeenBefore)
 	}

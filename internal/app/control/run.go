@@ -33,7 +33,8 @@ func (r *run) plan(ctx context.Context) (err error) {
 
 // takeUp makes ready what is left from before, and counts what there is to do.
 func (r *run) takeUp(ctx context.Context) error {
-	ns, code, op := r.planned.Namespace, r.trigger.Provenance, r.trigger.Operation
+	ns := r.planned.Namespace
+	code, op := r.trigger.Provenance, r.trigger.Operation
 	if base := r.trigger.BaseURL; base != "" {
 		_, err := settled(func() (struct{}, error) { return struct{}{}, r.store.SetBaseURL(ctx, ns, base) })
 		if err != nil {

@@ -105,7 +105,8 @@ func (w *Watch) tried(t Try) {
 		return
 	}
 	// A try takes its time too.
-	w.wait.Store(&wait{fmt.Sprintf("%s does not answer as it should (%s), attempt %d of %d failed", t.Source, t.Code, t.No, t.Of), t.Until.Add(time.Minute)})
+	why := fmt.Sprintf("%s does not answer as it should (%s), attempt %d of %d failed", t.Source, t.Code, t.No, t.Of)
+	w.wait.Store(&wait{why, t.Until.Add(time.Minute)})
 }
 
 func (w *Watch) requests() (ReportRequests, int64) {
