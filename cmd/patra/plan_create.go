@@ -34,7 +34,7 @@ func (c *cli) planCreateCmd() *cobra.Command {
 					return ctl.ApplyPlan(cmd.Context(), token, c.by(reason))
 				})
 			}
-			t := harvest.Trigger{Provenance: args[0], Kind: "MANUAL", Query: query, Activity: activity}
+			t := harvest.Trigger{Provenance: args[0], Kind: harvest.TriggerManual, Query: query, Activity: activity}
 			var known bool
 			t.Operation, known = harvest.ParseOperation(op)
 			if !known || t.Operation == harvest.Update {

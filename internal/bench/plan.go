@@ -69,7 +69,7 @@ func planUnderTest(ctx context.Context, j job, m *meter) (f figures, err error) 
 	n := node.Assemble(node.Config{}, store, reg, nobody{})
 	defer func() { err = errors.Join(err, n.Close()) }()
 	now := time.Now().UTC().Truncate(time.Hour)
-	t := harvest.Trigger{Provenance: "hourly", Operation: harvest.Harvest, Kind: "MANUAL", From: now.Add(-time.Duration(j.Records) * time.Hour), To: now}
+	t := harvest.Trigger{Provenance: "hourly", Operation: harvest.Harvest, Kind: harvest.TriggerManual, From: now.Add(-time.Duration(j.Records) * time.Hour), To: now}
 	work := j.Source == "work"
 	if !work {
 		if err := m.start(); err != nil {

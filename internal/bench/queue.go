@@ -99,7 +99,7 @@ func fill(ctx context.Context, s *sqlstore.Store, code string, hours int) error 
 	from := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	at := func(h int) time.Time { return from.Add(time.Duration(h) * time.Hour) }
 	d := harvest.Draft{
-		Trigger:   harvest.Trigger{Provenance: code, Operation: harvest.Harvest, Kind: "MANUAL"},
+		Trigger:   harvest.Trigger{Provenance: code, Operation: harvest.Harvest, Kind: harvest.TriggerManual},
 		Namespace: harvest.HarvestNamespace(code, "search", "updated", harvest.HashKey("all")),
 		Endpoint:  "search", Window: harvest.Window{From: from, To: at(hours)}, SlicedTo: at(hours),
 		Strategy: harvest.StrategyTime, SliceParams: "{}", Selection: "{}", SelHash: harvest.HashKey("all"), ConfigHash: harvest.HashKey("config"),

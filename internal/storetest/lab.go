@@ -261,7 +261,7 @@ var (
 func Draft(ns harvest.Namespace, from, to int) harvest.Draft {
 	snap := []byte(`{"specVersion":1,"provenanceCode":"` + ns.Provenance + `"}`)
 	d := harvest.Draft{
-		Trigger:   harvest.Trigger{Provenance: ns.Provenance, Operation: ns.Operation, Kind: "MANUAL"},
+		Trigger:   harvest.Trigger{Provenance: ns.Provenance, Operation: ns.Operation, Kind: harvest.TriggerManual},
 		Namespace: ns, Endpoint: endpoint, Window: harvest.Window{From: hour(from), To: hour(to)}, SlicedTo: hour(to),
 		Strategy: harvest.StrategyTime, SliceParams: "{}", Selection: "{}", SelHash: selection, ConfigHash: harvest.HashKey("config"),
 		SpecVersion: 1, Fingerprint: source.FingerprintBytes(snap), Snapshot: snap, PagingType: "TOKEN", PageSize: pageSize,

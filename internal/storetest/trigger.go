@@ -50,7 +50,7 @@ func answeredOnce(l *Lab) {
 		l.Errorf("%d say they made it, %d plans, %d traces", made, plans, traces)
 	}
 	l.Unchanged("a trigger that was answered", func() {
-		for _, outcome := range []string{harvest.TriggerNoop, harvest.TriggerFailed} {
+		for _, outcome := range []harvest.TriggerOutcome{harvest.TriggerNoop, harvest.TriggerFailed} {
 			if err := l.Store.RecordTrigger(l.ctx(), scheduled("1"), outcome, "late"); !errors.Is(err, harvest.ErrAnswered) {
 				l.Errorf("%s: %v", outcome, err)
 			}

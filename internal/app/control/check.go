@@ -220,7 +220,7 @@ func (c *Control) compile(s *sourcecheck.Subject, con source.Contents, place fun
 	for _, op := range source.Operations {
 		out := sourcecheck.Compiled{Operation: op}
 		def, _ := con.At(op, con.ReadAt)
-		if op == harvest.Harvest && def.Window != nil && def.Window.UpdatedAt == "NONE" && op != s.Operation {
+		if op == harvest.Harvest && def.Window != nil && def.Window.UpdatedAt == source.UpdatedNever && op != s.Operation {
 			out.Not = "not for a source without a date of change"
 			s.Compiled = append(s.Compiled, out)
 			continue

@@ -126,7 +126,7 @@ func (c *Control) CreatePlan(ctx context.Context, t harvest.Trigger, by By) (Pla
 
 // ApplyPlan makes the plan that a preview showed, unless something has moved since.
 func (c *Control) ApplyPlan(ctx context.Context, token string, by By) (Planned, error) {
-	p, err := c.planner.Apply(ctx, token, harvest.Trigger{Kind: "MANUAL"})
+	p, err := c.planner.Apply(ctx, token, harvest.Trigger{Kind: harvest.TriggerManual})
 	if err != nil {
 		return Planned{}, err
 	}

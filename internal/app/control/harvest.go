@@ -33,7 +33,7 @@ func (r HarvestRequest) trigger() (harvest.Trigger, error) {
 		return harvest.Trigger{}, fmt.Errorf("marshal trigger: %w", err)
 	}
 	return harvest.Trigger{
-		Provenance: r.Source, Operation: r.Operation, Activity: r.Activity, Kind: "MANUAL",
+		Provenance: r.Source, Operation: r.Operation, Activity: r.Activity, Kind: harvest.TriggerManual,
 		From: r.From, To: r.To, Query: r.Query, BaseURL: r.BaseURL, Pick: r.Pick, Params: string(params),
 	}, nil
 }

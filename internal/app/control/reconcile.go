@@ -143,7 +143,7 @@ func (c *Control) PlanRereads(ctx context.Context, code, base string, all []Rere
 	plans := map[string]harvest.PlanID{}
 	for i := range all {
 		p, err := c.planner.Plan(ctx, harvest.Trigger{
-			Provenance: code, Operation: harvest.Backfill, Activity: all[i].Activity, Kind: "MANUAL",
+			Provenance: code, Operation: harvest.Backfill, Activity: all[i].Activity, Kind: harvest.TriggerManual,
 			From: all[i].From, To: all[i].To, BaseURL: base,
 		})
 		if err != nil {

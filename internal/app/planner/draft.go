@@ -231,7 +231,7 @@ func (j *job) extend(ctx context.Context, open harvest.OpenPlan) (bool, error) {
 	j.out.Plan = head
 	j.partly(open.Window, to, r.after(len(specs)))
 	j.log.Info("plan goes on", "source", j.t.Provenance, "plan", head.ID, "slices", len(specs), "to", j.place(to).String())
-	return true, j.store.RecordTrigger(ctx, j.t, "EXISTING", fmt.Sprintf("plan %d goes on: %d slices to %s", head.ID, len(specs), j.place(to)))
+	return true, j.store.RecordTrigger(ctx, j.t, harvest.TriggerExisting, fmt.Sprintf("plan %d goes on: %d slices to %s", head.ID, len(specs), j.place(to)))
 }
 
 // place is t as people see it.

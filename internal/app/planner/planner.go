@@ -131,7 +131,7 @@ func (p *Planner) failed(ctx context.Context, t harvest.Trigger, err error) erro
 	if ctx.Err() != nil {
 		return err
 	}
-	if rerr := p.store.RecordTrigger(ctx, t, "FAILED", err.Error()); rerr != nil && !errors.Is(rerr, harvest.ErrAnswered) {
+	if rerr := p.store.RecordTrigger(ctx, t, harvest.TriggerFailed, err.Error()); rerr != nil && !errors.Is(rerr, harvest.ErrAnswered) {
 		return errors.Join(err, rerr)
 	}
 	return err
@@ -374,5 +374,5 @@ func (j *job) nothing(w harvest.Window) string {
 
 func (j *job) noop(ctx context.Context, w harvest.Window, why string) error {
 	j.out.Noop, j.out.Window, j.out.Reason = true, w, why
-	return j.store.RecordTrigger(ctx, j.t, "NOOP", why)
+	return j.store.RecordTrigger(ctx, j.t, harvest.TriggerNoop, why)
 }

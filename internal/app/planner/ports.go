@@ -46,7 +46,7 @@ type Store interface {
 	// scheduler. One that was answered SavePlan and RecordTrigger refuse with
 	// [harvest.ErrAnswered].
 	Triggered(ctx context.Context, t harvest.Trigger) (harvest.Triggered, error)
-	RecordTrigger(ctx context.Context, t harvest.Trigger, outcome, remarks string) error
+	RecordTrigger(ctx context.Context, t harvest.Trigger, outcome harvest.TriggerOutcome, remarks string) error
 	// ClockSkew is how far the upstream's clock was ahead of the store's when
 	// last seen, and whether it ever was. A clock is named by its source, or by
 	// a name made of the host that stands in for it.

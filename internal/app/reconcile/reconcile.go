@@ -218,13 +218,10 @@ func (r *Reconciler) Compare(ctx context.Context, req Request) (Result, error) {
 	return out, nil
 }
 
-// inItem is where the update time has to be: in the item, not that of the window.
-const inItem = "PATH"
-
 // countable finds out how a source is asked for its own count.
 func countable(spec *source.Spec) (source.Purpose, error) {
 	switch {
-	case spec.Window.UpdatedAt != inItem:
+	case spec.Window.UpdatedAt != source.UpdatedInItem:
 		return "", &CannotCountError{spec.Source, fmt.Sprintf("its records do not say when they were updated (window.updatedAt is %s), so those of a window cannot be counted here", spec.Window.UpdatedAt)}
 	case spec.Count != nil:
 		return source.ForCount, nil

@@ -240,7 +240,7 @@ func trigger(sch source.Scheduled, due, now time.Time) (harvest.Trigger, error) 
 		return harvest.Trigger{}, fmt.Errorf("marshal trigger: %w", err)
 	}
 	t := harvest.Trigger{
-		Provenance: sch.Source, Operation: sch.Operation, Kind: "SCHEDULED", Scheduler: Code, JobID: job(sch), LogID: harvest.FormatInstant(due), Params: string(params),
+		Provenance: sch.Source, Operation: sch.Operation, Kind: harvest.TriggerScheduled, Scheduler: Code, JobID: job(sch), LogID: harvest.FormatInstant(due), Params: string(params),
 	}
 	if sch.Operation == harvest.Update {
 		// Named after the time it was due: the same time is the same activity.

@@ -33,7 +33,7 @@ func (j *job) window(l *lines) {
 		l.warn("choose a window that holds some: --from T --to T", "it holds no records: neither dates nor fields could be looked at")
 		return
 	}
-	if w.UpdatedAt != "PATH" {
+	if w.UpdatedAt != source.UpdatedInItem {
 		l.ok("updatedAt: taken from the window, items carry none")
 		return
 	}

@@ -104,7 +104,7 @@ func (s *Steward) send(ctx context.Context, w harvest.Watched, day time.Time) (b
 	if err != nil {
 		return false, err
 	}
-	if spec.Window.UpdatedAt != "PATH" {
+	if spec.Window.UpdatedAt != source.UpdatedInItem {
 		return false, nil // its items do not say when they were updated
 	}
 	win, ok, err := s.choose(ctx, w, spec, day)
@@ -147,7 +147,7 @@ func trigger(w harvest.Watched, spec *source.Spec, win harvest.Window, day time.
 		return harvest.Trigger{}, fmt.Errorf("marshal trigger: %w", err)
 	}
 	t := harvest.Trigger{
-		Provenance: ns.Provenance, Operation: harvest.Backfill, Kind: "SCHEDULED", Activity: activity(ns, day),
+		Provenance: ns.Provenance, Operation: harvest.Backfill, Kind: harvest.TriggerScheduled, Activity: activity(ns, day),
 		From: win.From, To: win.To, BaseURL: w.BaseURL, Params: string(params), Priority: harvest.SentinelPriority, Watches: w.Cursor,
 	}
 	if spec.Query != nil {

@@ -11,7 +11,7 @@ import (
 type Trigger struct {
 	Provenance string
 	Operation  Operation
-	Kind       string // MANUAL, SCHEDULED, API
+	Kind       TriggerKind
 	Scheduler  string // scheduler_code, job id and log id of an outside scheduler
 	JobID      string
 	LogID      string

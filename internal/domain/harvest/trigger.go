@@ -9,18 +9,31 @@ import (
 // already. Nothing was changed.
 var ErrAnswered = errors.New("trigger was answered already")
 
-// Outcomes of a trigger.
+// TriggerKind is what set a plan off.
+type TriggerKind string
+
+// The kinds of triggers.
 const (
-	TriggerPlanned  = "PLANNED"
-	TriggerExisting = "EXISTING"
-	TriggerNoop     = "NOOP"
-	TriggerFailed   = "FAILED"
+	TriggerManual    TriggerKind = "MANUAL"    // a person
+	TriggerScheduled TriggerKind = "SCHEDULED" // the scheduler, or what patra does by itself
+	TriggerAPI       TriggerKind = "API"       // an outside scheduler
+)
+
+// TriggerOutcome is what came of a trigger.
+type TriggerOutcome string
+
+// The outcomes of a trigger.
+const (
+	TriggerPlanned  TriggerOutcome = "PLANNED"  // a plan
+	TriggerExisting TriggerOutcome = "EXISTING" // a plan that was there
+	TriggerNoop     TriggerOutcome = "NOOP"     // nothing to do
+	TriggerFailed   TriggerOutcome = "FAILED"   // no plan
 )
 
 // Triggered is what came of a trigger.
 type Triggered struct {
 	LogID   string
-	Outcome string
+	Outcome TriggerOutcome
 	Plan    PlanID // 0 if it made none
 	Remarks string
 	At      time.Time

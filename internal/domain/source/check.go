@@ -32,7 +32,7 @@ func Check(def Definition, vars map[string]string, deep func(*Spec) Violations) 
 	whole := def.contents()
 	for _, op := range Operations {
 		d, _ := whole.At(op, whole.ReadAt)
-		if op == harvest.Harvest && d.Window != nil && d.Window.UpdatedAt == "NONE" {
+		if op == harvest.Harvest && d.Window != nil && d.Window.UpdatedAt == UpdatedNever {
 			if d.Schedule != nil && d.Schedule.Harvest != "" {
 				bad = append(bad, Violation{
 					Path: def.Tasks[op].path(op, "schedule.harvest"),

@@ -66,7 +66,7 @@ func (c *compiler) paging() {
 // "updated,id:asc". Nothing is taken for granted where no direction is given.
 func (c *compiler) ascending() {
 	w := c.spec.Window
-	if w.UpdatedAt != "PATH" || c.spec.TwoPhase() {
+	if w.UpdatedAt != UpdatedInItem || c.spec.TwoPhase() {
 		return
 	}
 	terms := strings.Split(c.spec.Paging.Order, ",")

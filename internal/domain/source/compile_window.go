@@ -43,7 +43,7 @@ func (c *compiler) window() {
 	c.zone(cfg)
 	undated := c.undated(cfg)
 	if (cfg.Bound != "" || !undated) && coded(c, path+".bound", DictBound, cfg.Bound) {
-		out.Closed = cfg.Bound == "CLOSED"
+		out.Closed = cfg.Bound == BoundClosed
 		if needed && !undated {
 			c.windowTemplates(cfg)
 		}
@@ -59,7 +59,7 @@ func (c *compiler) window() {
 // undated reports whether the source has no date at all: it is read as a whole,
 // by hash buckets, and its requests say nothing of the window.
 func (c *compiler) undated(cfg *WindowConfig) bool {
-	if cfg.Strategy != harvest.StrategyHash || cfg.UpdatedAt != "NONE" {
+	if cfg.Strategy != harvest.StrategyHash || cfg.UpdatedAt != UpdatedNever {
 		return false
 	}
 	for _, usage := range []string{UsageSearch, UsageCount} {
@@ -313,7 +313,7 @@ func (c *compiler) windowTemplates(cfg *WindowConfig) {
 		if !used.uses("window.from") || !used.uses("window.last") && !used.uses("window.to") {
 			c.fail(path, "the templates must ask for ${window.from} and ${window.last}, the bound as sent")
 		}
-		if cfg.Bound == "CLOSED" && used.uses("window.to") {
+		if cfg.Bound == BoundClosed && used.uses("window.to") {
 			c.fail(path, "${window.to} would ask for more than the window: the bound is CLOSED, use ${window.last}")
 		}
 	}
@@ -329,7 +329,7 @@ func (c *compiler) updatedAt(cfg *WindowConfig) {
 	}
 	how := cfg.UpdatedAt
 	if how == "" && len(items.Response.UpdatedAt) > 0 {
-		how = "PATH"
+		how = UpdatedInItem
 		c.note(path, "not given, taken as PATH")
 	}
 	c.spec.Window.UpdatedAt = how
@@ -340,7 +340,7 @@ func (c *compiler) updatedAt(cfg *WindowConfig) {
 	if lookup, ok := c.cfg[UsageLookup]; ok {
 		c.dated(cfg, how, lookup)
 	}
-	if how == "NONE" {
+	if how == UpdatedNever {
 		if c.t.Operation == harvest.Harvest {
 			c.fail(path, "NONE allows no HARVEST: the source gives no date of change; run a backfill instead")
 		}
@@ -353,12 +353,12 @@ func (c *compiler) updatedAt(cfg *WindowConfig) {
 func (c *compiler) dated(cfg *WindowConfig, how string, e EndpointConfig) {
 	picks, at := e.Response.UpdatedAt, join("endpoints", e.Name)+".response.updatedAt"
 	switch {
-	case how == "PATH" && len(picks) == 0 && e.Name != "":
+	case how == UpdatedInItem && len(picks) == 0 && e.Name != "":
 		c.fail(at, "is required: window.updatedAt is PATH")
-	case how != "PATH" && len(picks) > 0:
+	case how != UpdatedInItem && len(picks) > 0:
 		c.fail(at, "is given although window.updatedAt is %s", how)
 	}
-	if how == "NONE" {
+	if how == UpdatedNever {
 		return
 	}
 	dates := slices.Collect(maps.Values(cfg.Filters))

@@ -177,6 +177,16 @@ const (
 	UsageLookup = "LOOKUP"
 )
 
+// Where the update time of an item is.
+const (
+	UpdatedInItem   = "PATH"   // in the item
+	UpdatedByWindow = "WINDOW" // nowhere: the slice's window stands for it
+	UpdatedNever    = "NONE"   // the source has none
+)
+
+// BoundClosed is the style of an upper bound that includes itself.
+const BoundClosed = "CLOSED"
+
 // EndpointConfig is one endpoint.
 type EndpointConfig struct {
 	Name   string            `yaml:"-"`

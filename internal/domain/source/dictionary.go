@@ -107,7 +107,7 @@ var dictionary = []DictType{
 		{"UNKNOWN", "it is worth nothing", []string{"ROUGH"}},
 	}},
 	{DictBound, "the upper bound as sent", []DictItem{
-		{"CLOSED", "it includes itself", nil},
+		{BoundClosed, "it includes itself", nil},
 		{"OPEN", "it does not", nil},
 	}},
 	{DictPrecision, "how finely a source tells time", []DictItem{
@@ -117,9 +117,9 @@ var dictionary = []DictType{
 		{"MICRO", "microseconds", nil},
 	}},
 	{DictUpdatedAt, "where an item's update time is", []DictItem{
-		{"PATH", "in the item", nil},
-		{"WINDOW", "nowhere: the slice's window stands for it", nil},
-		{"NONE", "the source has none: no HARVEST", nil},
+		{UpdatedInItem, "in the item", nil},
+		{UpdatedByWindow, "nowhere: the slice's window stands for it", nil},
+		{UpdatedNever, "the source has none: no HARVEST", nil},
 	}},
 	{DictUsage, "what an endpoint is for", []DictItem{
 		{"SEARCH", "pages of a window", nil},

@@ -152,7 +152,7 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 	if err := x.boundWalks(ns.Provenance, d.MaxWalks); err != nil {
 		return err
 	}
-	inst, err := x.instance(d.Trigger, "PLANNED", d.SelHash, d.Selection, 0, d.Remarks)
+	inst, err := x.instance(d.Trigger, harvest.TriggerPlanned, d.SelHash, d.Selection, 0, d.Remarks)
 	if err != nil {
 		return fmt.Errorf("record trigger: %w", err)
 	}

@@ -52,7 +52,7 @@ func (s *Store) LastTriggered(ctx context.Context, scheduler, job string) (harve
 // RecordTrigger keeps the trace of a trigger that made no plan: a NOOP, or a
 // failure with its reasons. One that was answered already stays as it is, and
 // the error is [harvest.ErrAnswered].
-func (s *Store) RecordTrigger(ctx context.Context, t harvest.Trigger, outcome, remarks string) error {
+func (s *Store) RecordTrigger(ctx context.Context, t harvest.Trigger, outcome harvest.TriggerOutcome, remarks string) error {
 	return s.write(ctx, "record trigger", func(x *tx) error {
 		_, err := x.instance(t, outcome, "", "", 0, remarks)
 		return err
@@ -76,7 +76,7 @@ func (x *tx) trigger(t harvest.Trigger) (id int64, out harvest.Triggered, err er
 
 // instance records a trigger. One that failed before is tried again in the same
 // row; one that was answered is [harvest.ErrAnswered].
-func (x *tx) instance(t harvest.Trigger, outcome, selHash, sel string, plan harvest.PlanID, remarks string) (int64, error) {
+func (x *tx) instance(t harvest.Trigger, outcome harvest.TriggerOutcome, selHash, sel string, plan harvest.PlanID, remarks string) (int64, error) {
 	params := t.Params
 	if params == "" {
 		params = "{}"
