@@ -308,12 +308,21 @@ func (c *Client) exchange(ctx context.Context, a *attempt, req *http.Request, bo
 	got.status, got.header = res.StatusCode, res.Header
 
 	var wire int64
+	swept := false
 	if res.StatusCode == http.StatusOK {
 		got.body, wire, err = readBody(res, limit, tick, func(size int64) error {
 			if a.room == nil {
 				return nil
 			}
-			return a.room.grow(ctx, size, tick)
+			if err := a.room.grow(ctx, size, tick); err != nil {
+				return err
+			}
+			// The page before may still have been in use when this one was let in.
+			if size > 2*mediumBody && !swept {
+				swept = true
+				frugality.collect()
+			}
+			return nil
 		})
 		if a.room.isLarge() {
 			frugality.collect() // what it has outgrown
