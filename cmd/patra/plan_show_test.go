@@ -23,7 +23,7 @@ func TestPlanShow_NamesTheParts(t *testing.T) {
 	says(t, out, "bucket 0 of 4", "bucket 3 of 4")
 	d.must(0, "plan", "create", "mini")
 	out, _ = d.must(0, "plan", "show", "1")
-	says(t, out, "STATE", ") bucket 0 of 4  0", ") bucket 1 of 4  0")
+	says(t, out, "STATE", ") bucket 0 of 4 0", ") bucket 1 of 4 0")
 	out, _ = d.must(0, "coverage", "mini")
 	says(t, out, "  open     [", ")  in 4 parts\n")
 
@@ -43,7 +43,7 @@ func TestPlanShow_NamesTheParts(t *testing.T) {
 		t.Errorf("a window of which half is missing is proven:\n%s", out)
 	}
 	out, _ = d.must(0, "plan", "gaps", "mini")
-	says(t, out, ") bucket 2 of 4  FAILED")
+	says(t, out, ") bucket 2 of 4 FAILED")
 	shown := fmt.Sprint(d.object(0, "plan", "show", "1"), d.object(0, "coverage", "mini"), d.object(0, "plan", "gaps", "mini"))
 	says(t, shown, "range:bucket 3 of 4", "parts:4 ranges:[bucket 2 of 4]", "range:bucket 2 of 4 reason:no")
 }
