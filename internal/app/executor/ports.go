@@ -27,7 +27,7 @@ type Store interface {
 	NewWalk(ctx context.Context, l harvest.Lease, reason harvest.Code, failed bool) (walk, walks int, err error)
 	EndRun(ctx context.Context, l harvest.Lease, e harvest.RunEnd) error
 	// Reslice puts children that tile the slice in its place.
-	Reslice(ctx context.Context, j harvest.Job, e harvest.RunEnd, children []harvest.SliceDraft, pagingType string, pageSize int) error
+	Reslice(ctx context.Context, j harvest.Job, e harvest.RunEnd, children []harvest.SliceDraft, pagingType harvest.PagingType, pageSize int) error
 	// PlanCost tells what a plan has cost so far, and how many slices are proven
 	// within a window of it.
 	PlanCost(ctx context.Context, id harvest.PlanID, within harvest.Window) (harvest.PlanCost, error)

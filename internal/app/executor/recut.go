@@ -162,7 +162,7 @@ func (s *session) cut(ctx context.Context, why error) error {
 	if trail.Idle() {
 		end.Outcome = harvest.Spent
 	}
-	if err := s.e.store.Reslice(ctx, s.job, end, children, string(s.spec.Paging.Type), s.spec.Paging.Size); err != nil {
+	if err := s.e.store.Reslice(ctx, s.job, end, children, s.spec.Paging.Type, s.spec.Paging.Size); err != nil {
 		return err
 	}
 	s.e.observe(Event{Kind: SliceCut, Job: s.job, Err: why, Reason: f.Code})

@@ -36,7 +36,7 @@ func (j *job) draft(ctx context.Context, f harvest.Frontier, w harvest.Window) (
 	d := harvest.Draft{
 		Trigger: j.t, Namespace: j.out.Namespace, Endpoint: spec.Search.Name, Window: w, SlicedTo: j.reached(specs),
 		Strategy: cmp.Or(win.Strategy, harvest.StrategyTime), Selection: selJSON, SelHash: selHash, ConfigHash: j.con.ConfigHash, SpecVersion: spec.Version,
-		Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot, PagingType: string(spec.Paging.Type), PageSize: spec.Paging.Size,
+		Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot, PagingType: spec.Paging.Type, PageSize: spec.Paging.Size,
 	}
 	d.Slices = j.slices(specs)
 	j.partly(w, d.SlicedTo, j.free.after(len(specs)))
@@ -201,7 +201,7 @@ func (j *job) extend(ctx context.Context, open harvest.OpenPlan) (bool, error) {
 	j.spec, j.t.BaseURL, j.t.Priority = spec, cmp.Or(j.t.BaseURL, open.BaseURL), cmp.Or(j.t.Priority, open.Priority)
 	j.out.Window = open.Window
 	j.out.Plan = open.PlanHead
-	open.PagingType, open.PageSize, open.Priority = string(spec.Paging.Type), spec.Paging.Size, j.t.Priority
+	open.PagingType, open.PageSize, open.Priority = spec.Paging.Type, spec.Paging.Size, j.t.Priority
 	if err := j.recall(ctx); err != nil {
 		return false, err
 	}

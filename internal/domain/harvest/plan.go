@@ -57,7 +57,7 @@ type Draft struct {
 	Snapshot    []byte
 	Remarks     string
 	Slices      []SliceDraft
-	PagingType  string
+	PagingType  PagingType
 	PageSize    int
 	// Candidates are the ids an UPDATE freezes, by ordinal.
 	Candidates []string
@@ -73,7 +73,7 @@ type OpenPlan struct {
 	Strategy   string
 	Snapshot   []byte
 	BaseURL    string
-	PagingType string
+	PagingType PagingType
 	PageSize   int
 	// Priority of what is added: that of the slices it has, unless a trigger
 	// wants another.

@@ -154,9 +154,9 @@ func (s SliceSpec) RequestWindow() Window {
 
 // Signature identifies the slice within its plan: strategy, nominal bounds and
 // paging, without budgets, estimates or provenance (R6, C15).
-func (s SliceSpec) Signature(pagingType string, pageSize int) string {
+func (s SliceSpec) Signature(pagingType PagingType, pageSize int) string {
 	w := s.NominalWindow()
-	parts := []string{s.Strategy, FormatInstant(w.From), FormatInstant(w.To), pagingType, fmt.Sprint(cmp.Or(s.PageSize, pageSize))}
+	parts := []string{s.Strategy, FormatInstant(w.From), FormatInstant(w.To), string(pagingType), fmt.Sprint(cmp.Or(s.PageSize, pageSize))}
 	if !s.Range.Whole() {
 		parts = append(parts, s.Range.String())
 	}

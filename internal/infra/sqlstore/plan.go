@@ -228,7 +228,7 @@ type planRef struct {
 	provenance, endpoint string
 	operation            harvest.Operation
 	specVersion          int
-	pagingType           string
+	pagingType           harvest.PagingType
 	pageSize             int
 	priority             int
 	scheduledAt          time.Time
