@@ -70,7 +70,8 @@ func TestHAL_WalkAndErrors(t *testing.T) {
 	if err != nil || end != "" || pos.Token != "AoE" {
 		t.Fatalf("%+v %q %v", pos, end, err)
 	}
-	if _, end, err = spec.Paging.Step(pos, harvest.PageFacts{Token: "AoE", Total: new(int64(1))}, none); err != nil || end != harvest.EndEmpty {
+	_, end, err = spec.Paging.Step(pos, harvest.PageFacts{Token: "AoE", Total: new(int64(1))}, none)
+	if err != nil || end != harvest.EndEmpty {
 		t.Errorf("%q %v", end, err)
 	}
 	c := must(source.NewClassifier(spec))

@@ -227,7 +227,8 @@ func TestOAI_Walk(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", f, err)
 		}
-		if pos, end, err = spec.Paging.Step(pos, page.Facts(), func(h uint64) bool { return seen[h] }); err != nil {
+		pos, end, err = spec.Paging.Step(pos, page.Facts(), func(h uint64) bool { return seen[h] })
+		if err != nil {
 			t.Fatalf("%s: %v", f, err)
 		}
 		for _, it := range page.Items {

@@ -564,7 +564,8 @@ func checkRecord(t *testing.T, it harvest.Item, day bool, want string) {
 		key, value, exact := strings.Cut(line, " = ")
 		if !exact {
 			var ok bool
-			if key, value, ok = strings.Cut(line, " ~ "); !ok {
+			key, value, ok = strings.Cut(line, " ~ ")
+			if !ok {
 				t.Fatalf("not an expectation: %q", line)
 			}
 		}

@@ -98,7 +98,8 @@ func read(t *testing.T, file string) []byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b, err = io.ReadAll(z); err != nil {
+		b, err = io.ReadAll(z)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -431,7 +432,8 @@ func TestCrossref_Walks(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", f, err)
 			}
-			if pos, end, err = spec.Paging.Step(pos, page.Facts(), func(h uint64) bool { return seen[h] }); err != nil {
+			pos, end, err = spec.Paging.Step(pos, page.Facts(), func(h uint64) bool { return seen[h] })
+			if err != nil {
 				t.Fatalf("%s: %v", f, err)
 			}
 			for _, it := range page.Items {

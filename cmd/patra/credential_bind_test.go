@@ -151,7 +151,8 @@ func TestR81_ThiefPacks(t *testing.T) {
 			}
 			_, out, e = patra(t, "source", "apply", pack, "--db", db, "--reason", "x")
 			say("apply", out+e, c.lint)
-			if code, out, e = patra(t, "harvest", c.source, "--db", db); code == 0 {
+			code, out, e = patra(t, "harvest", c.source, "--db", db)
+			if code == 0 {
 				t.Errorf("once applied it is harvested:\n%s%s", out, e)
 			}
 			for _, secret := range []string{sealed, "client-secret-0042"} {

@@ -168,7 +168,8 @@ func TestR85_RawIsWhatCame(t *testing.T) {
 				got = []byte(*line.Raw)
 			} else {
 				var err error
-				if got, err = base64.StdEncoding.DecodeString(*line.RawBase64); err != nil {
+				got, err = base64.StdEncoding.DecodeString(*line.RawBase64)
+				if err != nil {
 					t.Fatal(err)
 				}
 			}

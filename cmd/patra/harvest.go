@@ -40,10 +40,12 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		req := control.HarvestRequest{Source: args[0], Operation: op, Activity: activity, Query: query}
 		var err error
-		if req.From, req.To, err = parseSpan(from, to); err != nil {
+		req.From, req.To, err = parseSpan(from, to)
+		if err != nil {
 			return err
 		}
-		if req.BaseURL, err = stand.base(); err != nil {
+		req.BaseURL, err = stand.base()
+		if err != nil {
 			return err
 		}
 		if err := checkWorkers(cmd, workers); err != nil {
@@ -97,10 +99,12 @@ func oneSource(cmd *cobra.Command, args []string) error {
 
 // parseSpan reads --from and --to, which may be left out.
 func parseSpan(from, to string) (f, t time.Time, err error) {
-	if f, err = parseTime("from", from); err != nil {
+	f, err = parseTime("from", from)
+	if err != nil {
 		return f, t, err
 	}
-	if t, err = parseTime("to", to); err != nil || f.IsZero() || t.IsZero() {
+	t, err = parseTime("to", to)
+	if err != nil || f.IsZero() || t.IsZero() {
 		return f, t, err
 	}
 	_, err = harvest.NewWindow(f, t)

@@ -126,7 +126,8 @@ func aged(t *testing.T, tok string, by time.Duration) string {
 		t.Fatal(err)
 	}
 	v["x"] = until.Add(-by)
-	if b, err = json.Marshal(v); err != nil {
+	b, err = json.Marshal(v)
+	if err != nil {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256(b)

@@ -80,7 +80,9 @@ func progressLine(what string, p control.Progress, took time.Duration) string {
 		}
 		return what + "  planning"
 	}
-	share, of, eta := "", "", ""
+	share := ""
+	of := ""
+	eta := ""
 	rate := float64(p.Items) / max(took.Seconds(), 0.001)
 	if p.Expected > 0 {
 		share, of = fmt.Sprintf(" %3d%%", min(100, p.Items*100/p.Expected)), fmt.Sprintf(" of about %d", max(p.Expected, p.Items))

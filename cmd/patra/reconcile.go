@@ -26,13 +26,16 @@ func (c *cli) reconcileCmd() *cobra.Command {
 			req := control.ReconcileRequest{Source: args[0], Plan: plan, Preview: f.dryRun}
 			usage := func(err error) error { return &usageError{cmd: cmd.CommandPath(), err: err} }
 			var err error
-			if req.From, req.To, err = parseSpan(from, to); err != nil {
+			req.From, req.To, err = parseSpan(from, to)
+			if err != nil {
 				return err
 			}
-			if req.Step, err = source.ParseDuration(step); err != nil || req.Step <= 0 {
+			req.Step, err = source.ParseDuration(step)
+			if err != nil || req.Step <= 0 {
 				return usage(fmt.Errorf("--step %q is not a length of time such as 1d, 7d or 6h", step))
 			}
-			if req.BaseURL, err = stand.base(); err != nil {
+			req.BaseURL, err = stand.base()
+			if err != nil {
 				return err
 			}
 			if plan {

@@ -23,13 +23,16 @@ func (c *cli) simCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			bad := func(err error) error { return &usageError{cmd: "patra sim", err: err} }
 			var err error
-			if cfg.Faults, err = sim.ParseFaults(faults); err != nil {
+			cfg.Faults, err = sim.ParseFaults(faults)
+			if err != nil {
 				return bad(err)
 			}
-			if cfg.Span, err = source.ParseDuration(span); err != nil {
+			cfg.Span, err = source.ParseDuration(span)
+			if err != nil {
 				return bad(fmt.Errorf("--span: %w", err))
 			}
-			if cfg.Now, err = parseTime("now", now); err != nil {
+			cfg.Now, err = parseTime("now", now)
+			if err != nil {
 				return err
 			}
 			cfg.Sources = strings.Split(sourcesFlag, ",")

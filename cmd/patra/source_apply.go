@@ -54,7 +54,8 @@ func (c *cli) sourceApplyCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if o.At, err = parseTime("at", at); err != nil {
+			o.At, err = parseTime("at", at)
+			if err != nil {
 				return err
 			}
 			return c.applyPack(cmd, args[0], o)
@@ -80,13 +81,15 @@ func (c *cli) sourceScheduleCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if o.At, err = parseTime("at", at); err != nil {
+			o.At, err = parseTime("at", at)
+			if err != nil {
 				return err
 			}
 			if o.At.IsZero() {
 				return misuse(cmd, "schedule needs --at T, the instant of the switch; `patra source apply` does it now")
 			}
-			if o.Observe, err = source.ParseDuration(observe); err != nil {
+			o.Observe, err = source.ParseDuration(observe)
+			if err != nil {
 				return misuse(cmd, "--observe: %w", err)
 			}
 			return c.applyPack(cmd, args[0], o)

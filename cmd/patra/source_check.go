@@ -73,16 +73,20 @@ func (f *checkFlags) parse(cmd *cobra.Command) error {
 		return misuse(cmd, format, args...)
 	}
 	var err error
-	if f.Operation, err = parseOperation(cmd, f.op); err != nil {
+	f.Operation, err = parseOperation(cmd, f.op)
+	if err != nil {
 		return err
 	}
-	if f.At, err = parseTime("at", f.at); err != nil {
+	f.At, err = parseTime("at", f.at)
+	if err != nil {
 		return err
 	}
-	if f.From, f.To, err = parseSpan(f.from, f.to); err != nil {
+	f.From, f.To, err = parseSpan(f.from, f.to)
+	if err != nil {
 		return err
 	}
-	if f.BaseURL, err = f.stand.base(); err != nil {
+	f.BaseURL, err = f.stand.base()
+	if err != nil {
 		return err
 	}
 	switch {

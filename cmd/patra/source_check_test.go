@@ -353,7 +353,9 @@ func TestCheck_SaveThenOffline(t *testing.T) {
 				t.Errorf("%d requests, %+v", sent(o)-before, again.Requests)
 			}
 			screen, _ := json.Marshal([]any{rep, again, errOut})
-			again.Offline, again.Requests, again.Origin = rep.Offline, rep.Requests, rep.Origin
+			again.Offline = rep.Offline
+			again.Requests = rep.Requests
+			again.Origin = rep.Origin
 			for i := range again.Groups { // what is in force is another database's affair
 				if again.Groups[i].Name == sourcecheck.Config {
 					again.Groups[i], again.Summary = rep.Groups[i], rep.Summary

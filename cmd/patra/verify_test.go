@@ -253,7 +253,8 @@ type stoppedLater struct {
 }
 
 func (c *stoppedLater) Err() error {
-	if c.left--; c.left == 0 {
+	c.left--
+	if c.left == 0 {
 		c.stop()
 	}
 	return c.Context.Err()

@@ -81,7 +81,8 @@ func newBare(ctx context.Context, j job) (*bare, error) {
 		return nil, err
 	}
 	b.client = upstream.New(upstream.Config{}, gate.New(gate.Config{}, nil), dec)
-	if b.encoder, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1)); err != nil {
+	b.encoder, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err != nil {
 		return nil, err
 	}
 	b.db, err = sql.Open("sqlite", "file:"+j.db+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=cache_size(-32768)&_pragma=wal_autocheckpoint(2000)")
@@ -117,7 +118,8 @@ func newDecoders(spec *source.Spec) (decoders, error) {
 		if spec.Maps(ep) {
 			m = &spec.Mapping
 		}
-		if out[p], err = decode.Compile(ep, spec.ID, m, cal); err != nil {
+		out[p], err = decode.Compile(ep, spec.ID, m, cal)
+		if err != nil {
 			return nil, err
 		}
 	}

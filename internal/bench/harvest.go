@@ -23,7 +23,10 @@ type unlimited struct{ *sourcefile.Pack }
 func (p unlimited) Compile(t source.Trigger) (*source.Spec, []source.Warning, error) {
 	s, w, err := p.Pack.Compile(t)
 	if err == nil {
-		s.Rate.QPS, s.Rate.Limit, s.Rate.Concurrency, s.Rate.LimitHeaders = 0, 0, 0, nil
+		s.Rate.QPS = 0
+		s.Rate.Limit = 0
+		s.Rate.Concurrency = 0
+		s.Rate.LimitHeaders = nil
 	}
 	return s, w, err
 }
@@ -65,7 +68,10 @@ func harvestUnderTest(ctx context.Context, j job, m *meter) (f figures, err erro
 		return f, err
 	}
 
-	f.Records, f.Requests, f.Bytes, f.Pages = rep.Records.Inserted, rep.Requests.Sent, rep.Bytes, watch.Progress().Pages
+	f.Records = rep.Records.Inserted
+	f.Requests = rep.Requests.Sent
+	f.Bytes = rep.Bytes
+	f.Pages = watch.Progress().Pages
 	if rep.Slices.Failed+rep.Slices.Open > 0 || rep.Records.Items() != f.Records {
 		return f, fmt.Errorf("harvest is not whole: slices %+v, records %+v", rep.Slices, rep.Records)
 	}

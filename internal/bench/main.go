@@ -130,12 +130,17 @@ func measure(ctx context.Context, o options) (*report, error) {
 // plans measures the planning of ten years of hours, on SQLite and on the server
 // that PATRA_BENCH_MYSQL names, and what a page costs in a short and a long plan.
 func (r *report) plans(ctx context.Context, o options) error {
-	hours, short, long := 87_600, 400, 40_000
+	hours := 87_600
+	short := 400
+	long := 40_000
 	if o.quick {
-		hours, short, long = 8_760, 200, 2_000
+		hours = 8_760
+		short = 200
+		long = 2_000
 	}
 	var err error
-	if r.Plan, err = run(ctx, o, "plan", job{Source: "plan", Records: hours}, ""); err != nil {
+	r.Plan, err = run(ctx, o, "plan", job{Source: "plan", Records: hours}, "")
+	if err != nil {
 		return err
 	}
 	if dsn := os.Getenv("PATRA_BENCH_MYSQL"); dsn != "" {
@@ -163,7 +168,8 @@ func (r *report) queues(ctx context.Context, o options) (err error) {
 	if o.quick {
 		tasks = 50_000
 	}
-	if r.Queue, err = run(ctx, o, "queue", job{Source: "queue", Records: tasks}, ""); err != nil {
+	r.Queue, err = run(ctx, o, "queue", job{Source: "queue", Records: tasks}, "")
+	if err != nil {
 		return err
 	}
 	if dsn := os.Getenv("PATRA_BENCH_MYSQL"); dsn != "" {

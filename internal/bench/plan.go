@@ -98,7 +98,8 @@ func planUnderTest(ctx context.Context, j job, m *meter) (f figures, err error) 
 	if err != nil {
 		return f, err
 	}
-	if f.Records = sum.Slices.Open + sum.Slices.Done; f.Records < int64(j.Records)-2 || work && sum.Slices.Open > 0 {
+	f.Records = sum.Slices.Open + sum.Slices.Done
+	if f.Records < int64(j.Records)-2 || work && sum.Slices.Open > 0 {
 		return f, fmt.Errorf("%+v of %d slices", sum.Slices, j.Records)
 	}
 	findings, err := store.Verify(ctx)

@@ -87,7 +87,8 @@ func (m *meter) stop(f *figures) error {
 		return err
 	}
 	f.CPU = (cpu - m.cpu).Seconds()
-	if f.PeakMiB, err = peakMemory(); err != nil {
+	f.PeakMiB, err = peakMemory()
+	if err != nil {
 		return err
 	}
 	if m.file == nil {

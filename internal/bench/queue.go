@@ -40,7 +40,9 @@ type spread struct {
 
 // queueUnderTest leases tasks from a short and from a long queue of four sources.
 func queueUnderTest(ctx context.Context, j job, m *meter) (f figures, err error) {
-	dsn, kind, address := j.db, "sqlite", "file:"+j.db
+	dsn := j.db
+	kind := "sqlite"
+	address := "file:" + j.db
 	if rest, ok := strings.CutPrefix(dsn, "mysql://"); ok {
 		kind = "mysql"
 		host, name, _ := strings.Cut(rest, "/")
@@ -132,7 +134,10 @@ func multiply(ctx context.Context, db *sql.DB, n int) (queued int, err error) {
 
 func (l *leases) measure(ctx context.Context, s *sqlstore.Store, dsn string, done func() error) (err error) {
 	lease := func(r harvest.LeaseRequest, most int) func() error {
-		r.Owner, r.TTL, r.Max, r.SpecVersion = "bench", time.Hour, 1, 1
+		r.Owner = "bench"
+		r.TTL = time.Hour
+		r.Max = 1
+		r.SpecVersion = 1
 		return func() error {
 			jobs, err := s.LeaseTasks(ctx, r)
 			if err == nil && len(jobs) != most {
@@ -141,17 +146,20 @@ func (l *leases) measure(ctx context.Context, s *sqlstore.Store, dsn string, don
 			return err
 		}
 	}
-	if l.Known, err = spreadOf(400, lease(harvest.LeaseRequest{Turns: new(harvest.Turns)}, 1), done); err != nil {
+	l.Known, err = spreadOf(400, lease(harvest.LeaseRequest{Turns: new(harvest.Turns)}, 1), done)
+	if err != nil {
 		return err
 	}
-	if l.Unknown, err = spreadOf(100, lease(harvest.LeaseRequest{}, 1), done); err != nil {
+	l.Unknown, err = spreadOf(100, lease(harvest.LeaseRequest{}, 1), done)
+	if err != nil {
 		return err
 	}
 	var rests []harvest.Rest
 	for i := range 4 {
 		rests = append(rests, harvest.Rest{Provenance: fmt.Sprintf("queue%d", i), Operation: harvest.Harvest})
 	}
-	if l.Idle, err = spreadOf(100, lease(harvest.LeaseRequest{Resting: rests, Turns: new(harvest.Turns)}, 0), done); err != nil {
+	l.Idle, err = spreadOf(100, lease(harvest.LeaseRequest{Resting: rests, Turns: new(harvest.Turns)}, 0), done)
+	if err != nil {
 		return err
 	}
 	l.Open, err = spreadOf(10, func() error {

@@ -185,7 +185,8 @@ func (g *gossip) login(w http.ResponseWriter, r *http.Request) {
 // grant is the login of OAuth 2, for the secret of a client.
 func (g *gossip) grant(w http.ResponseWriter, r *http.Request) {
 	_, secret, basic := r.BasicAuth() // both escaped: RFC 6749, 2.3.1
-	if secret, _ = url.QueryUnescape(secret); !basic {
+	secret, _ = url.QueryUnescape(secret)
+	if !basic {
 		secret = r.PostFormValue("client_secret")
 	}
 	token := g.token(secret)
@@ -293,7 +294,10 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 	dir := t.TempDir()
 	ways := slices.Sorted(maps.Keys(authWays))
 	faults := sim.AllFaults
-	sent, refused, stored, searched := 0, 0, 0, 0
+	sent := 0
+	refused := 0
+	stored := 0
+	searched := 0
 	for i, way := range ways {
 		// One good, one bad; what has to be escaped somewhere is in both.
 		canaries := []string{fmt.Sprintf("can4ry%d/A+=&\"é:<pw>passw0rd", i), fmt.Sprintf("badcan4ry%d \\B?%%#:'passw0rd'", i)}

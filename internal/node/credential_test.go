@@ -338,7 +338,9 @@ func TestR38_PlansByWhatAKeyIsAllowed(t *testing.T) {
 		DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 200, Seed: 11, LimitRPS: -1},
 		Packs: map[string]registry.Pack{"pubmed": patratest.ShippedPack(t, "pubmed", func(s *source.Spec) {
 			patratest.Fast(s)
-			s.Window.Target, s.Paging.Size, s.Batching.IDs = 20, 2, 2
+			s.Window.Target = 20
+			s.Paging.Size = 2
+			s.Batching.IDs = 2
 			keyed := s.Rate
 			keyed.QPS, s.Auth.Rate = 100, &keyed
 			s.Rate.Quotas = []source.QuotaConfig{{Limit: 60, Window: source.Duration(24 * time.Hour)}}

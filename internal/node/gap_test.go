@@ -24,7 +24,9 @@ func TestR4_OnlyAnAcceptedGapIsPassed(t *testing.T) {
 			Sim: sim.Config{Records: 240, Seed: 6, LimitRPS: -1, PubMedWall: wall, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
 			Packs: map[string]registry.Pack{"pubmed": patratest.ShippedPack(t, "pubmed", func(s *source.Spec) {
 				patratest.Fast(s)
-				s.Paging.MaxItems, s.Paging.Size, s.Window.Target = wall, wall, wall
+				s.Paging.MaxItems = wall
+				s.Paging.Size = wall
+				s.Window.Target = wall
 				s.Window.Split, s.Window.Strategy = nil, harvest.StrategyTime
 			})},
 		})

@@ -108,7 +108,9 @@ func TestHarvest_WaitsSayWhy(t *testing.T) {
 			_, err := r.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "crossref", BaseURL: r.Base + "/crossref", Watch: watch})
 			ended <- err
 		}()
-		seen, waited, bare := map[string]bool{}, 0, 0
+		seen := map[string]bool{}
+		waited := 0
+		bare := 0
 		for time.Sleep(time.Second); len(ended) == 0; time.Sleep(time.Second) {
 			p := watch.Progress()
 			if p.Wait == "" {

@@ -102,12 +102,14 @@ func (s *spite) roundTrip(w authWay, r *http.Request) (*http.Response, error) {
 
 func (s *spite) token(w http.ResponseWriter, r *http.Request) {
 	_, key, basic := r.BasicAuth()
-	if key, _ = url.QueryUnescape(key); !basic {
+	key, _ = url.QueryUnescape(key)
+	if !basic {
 		var asked struct{ Key string }
 		if r.Header.Get("Content-Type") == "application/json" {
 			_ = json.NewDecoder(r.Body).Decode(&asked)
 		}
-		if key = asked.Key; key == "" {
+		key = asked.Key
+		if key == "" {
 			key = r.PostFormValue("client_secret")
 		}
 	}
@@ -172,7 +174,9 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 func TestR80_EveryAuthAgainstEveryHostileReply(t *testing.T) {
 	t.Setenv("PATRA_KEY", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
 	dir := t.TempDir()
-	cases, shown, stored := 0, 0, 0
+	cases := 0
+	shown := 0
+	stored := 0
 	for i, name := range slices.Sorted(maps.Keys(authWays)) {
 		way := authWays[name]
 		for k, reply := range spites {
@@ -192,7 +196,8 @@ func TestR80_EveryAuthAgainstEveryHostileReply(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					up := &spite{reply: reply, asked: map[string]int{}, seen: map[string]bool{}}
 					var err error
-					if up.oracle, err = sim.New(sim.Config{Sources: []string{sim.Generic}, Records: 12, Seed: uint64(k + 1), LimitRPS: -1, Now: time.Now().Add(-time.Hour)}); err != nil {
+					up.oracle, err = sim.New(sim.Config{Sources: []string{sim.Generic}, Records: 12, Seed: uint64(k + 1), LimitRPS: -1, Now: time.Now().Add(-time.Hour)})
+					if err != nil {
 						t.Fatal(err)
 					}
 					var log bytes.Buffer

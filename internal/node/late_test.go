@@ -106,7 +106,8 @@ func (s *served) slices() (out []slice) {
 			s.t.Fatal(err)
 		}
 		for i, to := range []*time.Time{&one.From, &one.To, &one.done, &one.began} {
-			if *to, err = time.Parse("2006-01-02 15:04:05.000000", text[i]); err != nil {
+			*to, err = time.Parse("2006-01-02 15:04:05.000000", text[i])
+			if err != nil {
 				s.t.Fatal(err)
 			}
 		}
@@ -369,7 +370,9 @@ func eachText(t *testing.T, db *sql.DB, q string, f func([]string)) {
 		t.Fatal(err)
 	}
 	for rows.Next() {
-		vals, ptrs, out := make([]sql.NullString, len(cols)), make([]any, len(cols)), make([]string, len(cols))
+		vals := make([]sql.NullString, len(cols))
+		ptrs := make([]any, len(cols))
+		out := make([]string, len(cols))
 		for i := range vals {
 			ptrs[i] = &vals[i]
 		}

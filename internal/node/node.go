@@ -119,7 +119,10 @@ func (n *Node) Close() error {
 func (n *Node) Executor(c executor.Config) *executor.Executor {
 	c.Owner = executor.ThisProcess()
 	c.Gone = executor.HasEnded
-	c.Workers, c.LeaseTTL, c.Poll, c.Resting = n.cfg.Workers, n.cfg.LeaseTTL, n.cfg.Poll, n.quiet.Resting
+	c.Workers = n.cfg.Workers
+	c.LeaseTTL = n.cfg.LeaseTTL
+	c.Poll = n.cfg.Poll
+	c.Resting = n.quiet.Resting
 	return executor.New(c, n.Store, n.up, n.cfg.Logger)
 }
 

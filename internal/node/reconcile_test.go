@@ -207,7 +207,8 @@ func TestReconcile_SeesBackfilledHistory(t *testing.T) {
 		t.Fatalf("%d windows, differing %v, %v", len(res.Windows), res.Differing(), err)
 	}
 	req.To = time.Time{}
-	if res, err = r.Node.Control.Differences(t.Context(), req); err != nil || len(res.Windows) < 50 || len(res.Differing()) != 0 {
+	res, err = r.Node.Control.Differences(t.Context(), req)
+	if err != nil || len(res.Windows) < 50 || len(res.Differing()) != 0 {
 		t.Fatalf("both together: %d windows, differing %v, %v", len(res.Windows), res.Differing(), err)
 	}
 
@@ -224,7 +225,8 @@ func TestReconcile_SeesBackfilledHistory(t *testing.T) {
 		WHERE s.window_from<=? AND s.window_to>? LIMIT 1`, late.Format("2006-01-02 15:04:05.000000"), late.Format("2006-01-02 15:04:05.000000")); err != nil {
 		t.Fatal(err)
 	}
-	if res, err = r.Node.Control.Differences(t.Context(), req); err != nil {
+	res, err = r.Node.Control.Differences(t.Context(), req)
+	if err != nil {
 		t.Fatal(err)
 	}
 	diff := res.Differing()

@@ -21,14 +21,22 @@ import (
 // 60,000 and one of 1,000,000.
 func TestScale_OneDayOverTheWall(t *testing.T) {
 	patratest.Long(t, "a harvest of many records or days")
-	pubmed, wall, crossref, target := 6_000, 999, 20_000, int64(1_000)
+	pubmed := 6_000
+	wall := 999
+	crossref := 20_000
+	target := int64(1_000)
 	if os.Getenv("PATRA_SOAK") != "" {
-		pubmed, wall, crossref, target = 60_000, 9_999, 1_000_000, 50_000
+		pubmed = 60_000
+		wall = 9_999
+		crossref = 1_000_000
+		target = 50_000
 	}
 	t.Run("pubmed", func(t *testing.T) {
 		oneDay(t, "pubmed", pubmed, sim.Config{PubMedWall: wall}, patratest.ShippedPack(t, "pubmed", func(s *source.Spec) {
 			patratest.Fast(s)
-			s.Paging.MaxItems, s.Paging.Size, s.Window.Target = int64(wall), wall, int64(wall)*9/10
+			s.Paging.MaxItems = int64(wall)
+			s.Paging.Size = wall
+			s.Window.Target = int64(wall) * 9 / 10
 		}))
 	})
 	t.Run("crossref", func(t *testing.T) {
@@ -102,7 +110,12 @@ mapping:
 // oneDay harvests a day of so many records and returns its slices.
 func oneDay(t *testing.T, code string, records int, cfg sim.Config, pack registry.Pack) (parts []harvest.SliceSpec) {
 	t.Helper()
-	cfg.Sources, cfg.Records, cfg.Seed, cfg.LimitRPS, cfg.KeepLog, cfg.Churn = []string{code}, records, 5, -1, 10, &sim.Churn{}
+	cfg.Sources = []string{code}
+	cfg.Records = records
+	cfg.Seed = 5
+	cfg.LimitRPS = -1
+	cfg.KeepLog = 10
+	cfg.Churn = &sim.Churn{}
 	// From midnight to midnight in New York.
 	cfg.Now, cfg.Span = time.Date(2026, 2, 11, 4, 59, 59, 0, time.UTC), 24*time.Hour-2*time.Second
 	r := patratest.NewRig(t, patratest.RigConfig{

@@ -70,7 +70,11 @@ type served struct {
 
 func newServed(t *testing.T, qps, schedule string, cfg sim.Config) *served {
 	t.Helper()
-	cfg.Sources, cfg.Seed, cfg.LimitRPS, cfg.KeepLog, cfg.Now = []string{sim.Generic}, 7, -1, -1, time.Now()
+	cfg.Sources = []string{sim.Generic}
+	cfg.Seed = 7
+	cfg.LimitRPS = -1
+	cfg.KeepLog = -1
+	cfg.Now = time.Now()
 	o, err := sim.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -243,7 +247,9 @@ func TestServe_GoesOnWithPartialPlans(t *testing.T) {
 		s := newServed(t, "5", `{harvest: "@hourly"}`, sim.Config{Records: 300, Churn: &sim.Churn{}})
 		d := s.packs["generic"]
 		win := *d.Definition.Window
-		win.MaxOpen, win.Target, win.Step = 4, 10, source.Duration(24*time.Hour)
+		win.MaxOpen = 4
+		win.Target = 10
+		win.Step = source.Duration(24 * time.Hour)
 		d.Definition.Window = &win
 		s.packs["generic"] = d
 		stop := s.begin(role.All...)

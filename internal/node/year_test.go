@@ -26,10 +26,14 @@ import (
 // rate is the true one. PATRA_SOAK=1 lives a whole year.
 func TestYear_OperationsSideBySide(t *testing.T) {
 	patratest.Long(t, "a harvest of many records or days")
-	days, outages, reindex := 11, []int{6}, 9
+	days := 11
+	outages := []int{6}
+	reindex := 9
 	outage := 3
 	if os.Getenv("PATRA_SOAK") != "" {
-		days, outages, reindex = 365, []int{6, 90, 240}, 180
+		days = 365
+		outages = []int{6, 90, 240}
+		reindex = 180
 	}
 	servedBubble(t, func(t *testing.T) {
 		y := newYear(t)
@@ -138,7 +142,9 @@ func (y *year) trigger(t harvest.Trigger) {
 	y.t.Helper()
 	ctx, cancel := context.WithTimeout(y.t.Context(), 50*time.Minute)
 	defer cancel()
-	t.Provenance, t.Operation, t.Kind = "generic", cmp.Or(t.Operation, harvest.Harvest), "MANUAL"
+	t.Provenance = "generic"
+	t.Operation = cmp.Or(t.Operation, harvest.Harvest)
+	t.Kind = "MANUAL"
 	_, err := y.Planner.Plan(ctx, t)
 	switch _, fault := harvest.FaultOf(err); {
 	case err == nil:
@@ -244,7 +250,9 @@ func (y *year) compare() {
 	if time.Since(line.Watermark.Time) > 3*time.Hour {
 		t.Errorf("the watermark is %s, now is %s", line.Watermark, time.Now())
 	}
-	rate, known, why := 0.0, line.LateRate != nil && line.LateRate.Rate != nil, line.Reason
+	rate := 0.0
+	known := line.LateRate != nil && line.LateRate.Rate != nil
+	why := line.Reason
 	if known {
 		rate = *line.LateRate.Rate
 	}

@@ -66,7 +66,10 @@ func (p *Pack) Hash() string { return p.pack.Hash() }
 // Fast takes a source's brakes off: no rate limit, hardly any backoff. The
 // oracle must be built with LimitRPS < 0 for it.
 func Fast(s *source.Spec) {
-	s.Rate.QPS, s.Rate.Limit, s.Rate.Concurrency, s.Rate.LimitHeaders = 0, 0, 0, nil
+	s.Rate.QPS = 0
+	s.Rate.Limit = 0
+	s.Rate.Concurrency = 0
+	s.Rate.LimitHeaders = nil
 	if s.Auth != nil {
 		s.Auth.Rate = nil // with a key as without
 	}

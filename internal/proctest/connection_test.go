@@ -15,9 +15,13 @@ import (
 // nothing lost and nothing twice; no role is begun again.
 func TestR88_DatabaseGoesAway(t *testing.T) {
 	t.Parallel()
-	away, every, cuts := 3*time.Second, 300*time.Millisecond, 8
+	away := 3 * time.Second
+	every := 300 * time.Millisecond
+	cuts := 8
 	if os.Getenv("PATRA_SOAK") != "" {
-		away, every, cuts = 20*time.Second, 5*time.Second, 1000
+		away = 20 * time.Second
+		every = 5 * time.Second
+		cuts = 1000
 	}
 	for _, run := range []string{"harvest", "serve"} {
 		t.Run(run+"/killed", func(t *testing.T) {

@@ -268,7 +268,8 @@ func (l *lab) open() {
 		addr = strings.Replace(host, "@", "@tcp(", 1) + ")/" + name
 	}
 	var err error
-	if l.db, err = sql.Open(kind, addr); err != nil {
+	l.db, err = sql.Open(kind, addr)
+	if err != nil {
 		l.t.Fatal(err)
 	}
 	l.t.Cleanup(func() { l.db.Close() }) //nolint:errcheck // only read
@@ -350,7 +351,9 @@ func (l *lab) equal(w time.Time, least int) {
 		}
 		have[r.ID] = r
 	}
-	known, compared, wrong := map[string]bool{}, 0, 0
+	known := map[string]bool{}
+	compared := 0
+	wrong := 0
 	l.get(http.MethodGet, "/_sim/truth/"+l.source, func(r io.Reader) error {
 		d := json.NewDecoder(r)
 		for {
@@ -367,7 +370,8 @@ func (l *lab) equal(w time.Time, least int) {
 			compared++
 			got, ok := have[want.ID]
 			if !ok || !got.UpdatedAt.Equal(want.UpdatedAt) || got.SHA != want.SHA {
-				if wrong++; wrong <= 5 {
+				wrong++
+				if wrong <= 5 {
 					l.t.Errorf("%s: have %+v (%v), truth %+v", want.ID, got, ok, want)
 				}
 			}

@@ -90,7 +90,9 @@ func restartCampaign(t *testing.T, bin string, target, n, kills int, seed uint64
 	t.Helper()
 	// Its own binary makes the database: another may know another schema.
 	l := newLab(t, "crossref", patratest.SQLite.DSN(t), seed, "--records", fmt.Sprint(n), "--limit-rps", fmt.Sprint(restartLimit), "--latency", "20ms")
-	l.bin, l.packs, l.workers = bin, restartPack(t, target), 4
+	l.bin = bin
+	l.packs = restartPack(t, target)
+	l.workers = 4
 	began := time.Now()
 	// However the dice fall there is something left to do at the last kill.
 	pages := n / restartRows / max(1, kills)
@@ -142,10 +144,14 @@ func TestProcess_AKillCostsOneSliceAtMost(t *testing.T) {
 	target := shippedTarget(t)
 	slice := target * restartRows / shippedRows
 	other := os.Getenv("PATRA_OTHER_BINARY")
-	n, kills, rounds := 2400, 3, 1
+	n := 2400
+	kills := 3
+	rounds := 1
 	if other != "" {
 		// A 1600th of Crossref's month, which halves into slices alike.
-		n, kills, rounds = 18_750, 7, restartRounds
+		n = 18_750
+		kills = 7
+		rounds = restartRounds
 	}
 	var mine, theirs, whole, theirWhole restarts
 	sum := func(to *restarts, r restarts) {

@@ -56,7 +56,8 @@ func (s *Sim) serveTruth(w http.ResponseWriter, r *http.Request, source string) 
 	rows := s.Truth(source)
 	if params := r.URL.Query(); source == Generic && len(params) > 0 {
 		var err error
-		if rows, err = s.GenericTruth(params); err != nil {
+		rows, err = s.GenericTruth(params)
+		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
@@ -84,7 +85,8 @@ func (s *Sim) serveFaults(w http.ResponseWriter, r *http.Request) {
 		f, err = ParseFaults(preset)
 	} else {
 		var raw []byte
-		if raw, err = io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20)); err == nil {
+		raw, err = io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
+		if err == nil {
 			f, err = decodeFaults(string(raw))
 		}
 	}

@@ -48,9 +48,13 @@ func (c *crossref) allowance(q *request) allowance {
 	a := allowance{pool: "public-array", requests: 1, concurrent: 1, window: time.Second}
 	switch single, polite := q.route != "/works", c.polite(q); {
 	case single && polite:
-		a.pool, a.requests, a.concurrent = "polite-single", 10, 3
+		a.pool = "polite-single"
+		a.requests = 10
+		a.concurrent = 3
 	case polite:
-		a.pool, a.requests, a.concurrent = "polite-array", 3, 3
+		a.pool = "polite-array"
+		a.requests = 3
+		a.concurrent = 3
 	case single:
 		a.pool, a.requests = "public-single", 5
 	}

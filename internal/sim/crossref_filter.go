@@ -111,7 +111,8 @@ func (c *crossref) parse(q *request) (worksQuery, []complaint) {
 			}
 		}
 	}
-	if out.sort = q.get("sort"); out.sort != "" && !slices.Contains(worksSorts, out.sort) {
+	out.sort = q.get("sort")
+	if out.sort != "" && !slices.Contains(worksSorts, out.sort) {
 		complain("sort-field-not-valid", out.sort, "Sort field specified as '"+out.sort+"' but must be one of: "+strings.Join(worksSorts, ", "))
 	}
 	out.desc = q.get("order") != "asc"

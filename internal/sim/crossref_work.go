@@ -39,7 +39,8 @@ func (w works) facts(i uint32, r *record) workFacts {
 	f := workFacts{journal: d.n(len(journals)), kind: "journal-article", style: d.next()}
 	pick := d.n(1000)
 	for _, t := range workTypes {
-		if pick -= t.share; pick < 0 {
+		pick -= t.share
+		if pick < 0 {
 			f.kind = t.name
 			break
 		}
@@ -61,10 +62,14 @@ func (w works) facts(i uint32, r *record) workFacts {
 	}
 	f.issued = issued
 	if f.kind == "component" {
-		f.abstract, f.refs, f.issued = false, 0, civil{}
+		f.abstract = false
+		f.refs = 0
+		f.issued = civil{}
 	}
 	if r.notice {
-		f.kind, f.abstract, f.refs = "journal-article", false, 1
+		f.kind = "journal-article"
+		f.abstract = false
+		f.refs = 1
 	}
 	return f
 }

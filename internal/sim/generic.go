@@ -115,7 +115,11 @@ func (g *generic) failure(q *request, _ Fault) *reply {
 func (g *generic) manners(q *request) (GenericStyle, error) {
 	st, err := g.style.Load().with(q.form)
 	if q.route == "/items/{from}/{to}/{offset}" {
-		st.Paging, st.Envelope, st.Sizes, st.Bounds, st.Body = "offset", "messages", "varying", "closed", "none"
+		st.Paging = "offset"
+		st.Envelope = "messages"
+		st.Sizes = "varying"
+		st.Bounds = "closed"
+		st.Body = "none"
 	}
 	switch st.Paging {
 	case "token-repeat-end":

@@ -27,7 +27,8 @@ func (g *generic) readBody(q *request) {
 		var v any
 		d := json.NewDecoder(strings.NewReader(string(q.body)))
 		d.UseNumber()
-		if q.bodyErr = d.Decode(&v); q.bodyErr == nil && d.More() {
+		q.bodyErr = d.Decode(&v)
+		if q.bodyErr == nil && d.More() {
 			q.bodyErr = fmt.Errorf("more than one value in the body")
 		}
 		found = url.Values{}

@@ -149,7 +149,8 @@ func (g *generic) oaiList(q *request, st GenericStyle, verb string) *reply {
 			}
 		}
 		var ok bool
-		if ask, ok = g.resume(token, q.fault); !ok {
+		ask, ok = g.resume(token, q.fault)
+		if !ok {
 			if st.Expired != "own" {
 				return expired(st)
 			}
@@ -209,7 +210,9 @@ func (g *generic) oaiQuestion(q *request, st GenericStyle, ask *question) *reply
 	case q.get("set") != "":
 		return g.oaiError(q, "noSetHierarchy", "there are no sets")
 	}
-	ask.from, ask.to, ask.size = 0, 1<<62, max(1, min(number(q, "size", 50), st.Most))
+	ask.from = 0
+	ask.to = 1 << 62
+	ask.size = max(1, min(number(q, "size", 50), st.Most))
 	first, last := q.get("from"), q.get("until")
 	if first != "" && last != "" && len(first) != len(last) {
 		return g.oaiError(q, "badArgument", "from and until must have the same granularity")

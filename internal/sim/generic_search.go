@@ -23,13 +23,15 @@ func window(q *request, st GenericStyle) (from, to int64, err error) {
 		}
 	}
 	if first != "" {
-		if from, _, err = instant(first); err != nil {
+		from, _, err = instant(first)
+		if err != nil {
 			return 0, 0, err
 		}
 	}
 	if last != "" {
 		granule := int64(0)
-		if to, granule, err = instant(last); err != nil {
+		to, granule, err = instant(last)
+		if err != nil {
 			return 0, 0, err
 		}
 		if st.Bounds == "closed" {

@@ -195,7 +195,8 @@ func TestGenericDeletions(t *testing.T) {
 			latest[e.ID] = e
 			count++
 		}
-		if offset += len(p.items); p.number("total") < 104 {
+		offset += len(p.items)
+		if p.number("total") < 104 {
 			t.Errorf("total %s", p.fields["total"])
 		}
 	}

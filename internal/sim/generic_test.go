@@ -57,17 +57,20 @@ func walkStyle(t *testing.T, s http.Handler, style string, params url.Values, ou
 		}
 		switch style {
 		case "offset":
-			if offset += 40; len(page.Items) == 0 {
+			offset += 40
+			if len(page.Items) == 0 {
 				return pages
 			}
 			params.Set("offset", strconv.Itoa(offset))
 		case "page":
-			if offset++; len(page.Items) == 0 {
+			offset++
+			if len(page.Items) == 0 {
 				return pages
 			}
 			params.Set("page", strconv.Itoa(offset))
 		case "hasmore":
-			if offset += 40; !*page.HasMore {
+			offset += 40
+			if !*page.HasMore {
 				return pages
 			}
 			params.Set("offset", strconv.Itoa(offset))

@@ -39,7 +39,9 @@ func parseMark(token string) (m mark, ok bool) {
 	id, err1 := strconv.ParseUint(parts[1], 10, 32)
 	pos, err2 := strconv.Atoi(parts[2])
 	page, err3 := strconv.Atoi(parts[3])
-	m.id, m.pos, m.page = uint32(id), pos, page
+	m.id = uint32(id)
+	m.pos = pos
+	m.page = page
 	return m, cmp.Or(err, err1, err2, err3) == nil && pos >= 0 && page >= 0
 }
 
@@ -167,7 +169,8 @@ func (g *generic) walk(q *request, st GenericStyle, ids []uint32, size int) *rep
 		if q.fault == CursorExpired {
 			delete(g.walks.open, token)
 		}
-		if sc = g.walks.find(token); sc == nil {
+		sc = g.walks.find(token)
+		if sc == nil {
 			return expired(st)
 		}
 		q.place = strconv.Itoa(sc.pos)

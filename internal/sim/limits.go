@@ -17,9 +17,13 @@ func (a allowance) override(rps float64) allowance {
 	case rps < 0:
 		a.requests, a.concurrent = 0, 0
 	case rps >= 1:
-		a.requests, a.window, a.concurrent = int(rps), time.Second, 0
+		a.requests = int(rps)
+		a.window = time.Second
+		a.concurrent = 0
 	case rps > 0:
-		a.requests, a.window, a.concurrent = 1, time.Duration(float64(time.Second)/rps), 0
+		a.requests = 1
+		a.window = time.Duration(float64(time.Second) / rps)
+		a.concurrent = 0
 	}
 	return a
 }

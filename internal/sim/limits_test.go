@@ -11,7 +11,9 @@ import (
 
 func limited(t *testing.T, cfg Config) *Sim {
 	t.Helper()
-	cfg.Now, cfg.Records, cfg.Sources = day0, 50, []string{PubMed, Crossref, Generic}
+	cfg.Now = day0
+	cfg.Records = 50
+	cfg.Sources = []string{PubMed, Crossref, Generic}
 	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -135,7 +135,9 @@ func (p *population) birth(at, now int64) {
 	if d.n(1000) < 3 && i > 50 {
 		w := i - 1 - uint32(d.n(50))
 		if work := &p.records[w]; !work.retracted && !work.notice {
-			r.kind, r.notice, r.partner = kindNotice, true, w+1
+			r.kind = kindNotice
+			r.notice = true
+			r.partner = w + 1
 			next := p.next(work.version, kindRetracted, max(at, int64(work.visible)), d.next())
 			next.partner = i + 1
 			p.older[w] = append(p.older[w], work.version)
@@ -176,7 +178,9 @@ func (p *population) next(v version, k kind, at int64, luck uint64) version {
 
 // stamp gives a version the dates its source would give it at that instant.
 func (p *population) stamp(v version, at int64, luck uint64) version {
-	v.updated, v.visible, v.micro = uint32(at), uint32(at), 0
+	v.updated = uint32(at)
+	v.visible = uint32(at)
+	v.micro = 0
 	switch p.name {
 	case PubMed:
 		v.updated = uint32(easternMidnight(at))
@@ -286,7 +290,10 @@ func (p *population) retract(i uint32, at int64, luck uint64) (notice uint32) {
 func (p *population) remove(i uint32, at int64) {
 	v := p.tip(i)
 	v.number++
-	v.kind, v.deleted, v.late, v.visible = kindDeleted, true, false, uint32(at)
+	v.kind = kindDeleted
+	v.deleted = true
+	v.late = false
+	v.visible = uint32(at)
 	p.push(i, v)
 }
 

@@ -45,7 +45,8 @@ func (p *pubmed) asked(q *request) (ids []uint32, label string, problem *reply) 
 	var list []string
 	for _, value := range q.form["id"] {
 		for id := range strings.SplitSeq(value, ",") {
-			if id = strings.TrimSpace(id); id != "" {
+			id = strings.TrimSpace(id)
+			if id != "" {
 				list = append(list, id)
 			}
 		}

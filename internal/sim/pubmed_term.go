@@ -297,7 +297,8 @@ func parseDay(s string) (first, last civil, ok bool) {
 	var n [3]int
 	for k, part := range parts {
 		var err error
-		if n[k], err = strconv.Atoi(part); err != nil || n[k] < 1 {
+		n[k], err = strconv.Atoi(part)
+		if err != nil || n[k] < 1 {
 			return civil{}, civil{}, false
 		}
 	}

@@ -20,7 +20,8 @@ func TestESearchWall(t *testing.T) {
 	if r.Count != "300" || r.Retmax != "50" || len(r.Idlist) != 50 || r.Warninglist.Outputmessages[0] != "Restrictions achieved. start and count adjusted to 0, 50" {
 		t.Errorf("retmax above the wall: %+v", r)
 	}
-	if r = ask("retstart", "49", "retmax", "10"); len(r.Idlist) != 1 || r.Warninglist.Outputmessages[0] != "Restrictions achieved. start and count adjusted to 49, 1" {
+	r = ask("retstart", "49", "retmax", "10")
+	if len(r.Idlist) != 1 || r.Warninglist.Outputmessages[0] != "Restrictions achieved. start and count adjusted to 49, 1" {
 		t.Errorf("page across the wall: %+v", r)
 	}
 	a := get(s, "/pubmed/esearch.fcgi", append([]string{"db", "pubmed", "retmode", "json", "retstart", "50"}, term...)...)
@@ -31,10 +32,12 @@ func TestESearchWall(t *testing.T) {
 	if a.Code != 200 || !strings.Contains(a.Body.String(), "<ERROR>Search Backend failed") {
 		t.Errorf("beyond the wall in XML: %d %s", a.Code, a.Body)
 	}
-	if r = ask("retmax", "0"); r.Count != "300" || len(r.Idlist) != 0 || r.ERROR != "" {
+	r = ask("retmax", "0")
+	if r.Count != "300" || len(r.Idlist) != 0 || r.ERROR != "" {
 		t.Errorf("count alone: %+v", r)
 	}
-	if r = esearch(t, s, "term", ask("retmax", "1").Idlist[0]+"[uid]", "retstart", "5"); r.Count != "1" || len(r.Idlist) != 0 || r.Warninglist == nil {
+	r = esearch(t, s, "term", ask("retmax", "1").Idlist[0]+"[uid]", "retstart", "5")
+	if r.Count != "1" || len(r.Idlist) != 0 || r.Warninglist == nil {
 		t.Errorf("beyond a smaller count: %+v", r)
 	}
 
@@ -106,7 +109,8 @@ func TestESearchWidensInSilence(t *testing.T) {
 	if r.Count != "300" || r.Errorlist == nil || !slices.Contains(r.Errorlist.Phrasesnotfound, "fleegle") {
 		t.Errorf("unknown word: %+v", r)
 	}
-	if r = esearch(t, s, "term", "1990[mdat]"); r.Count != "0" || r.Errorlist != nil || r.Warninglist.Outputmessages[0] != "No items found." {
+	r = esearch(t, s, "term", "1990[mdat]")
+	if r.Count != "0" || r.Errorlist != nil || r.Warninglist.Outputmessages[0] != "No items found." {
 		t.Errorf("no hits: %+v", r)
 	}
 }

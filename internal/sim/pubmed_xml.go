@@ -37,7 +37,8 @@ func (a articles) facts(i uint32, created uint32) articleFacts {
 	d := roll(a.seed, 20, uint64(i))
 	f := articleFacts{journal: d.n(len(journals)), style: d.next(), book: d.n(1000) < 5}
 	back := d.between(-60, 120)
-	if f.entered = d.n(100) < 3; f.entered {
+	f.entered = d.n(100) < 3
+	if f.entered {
 		back = d.between(400, 900)
 	}
 	f.published = civilOf(int(created/86400) - back)

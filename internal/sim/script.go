@@ -110,7 +110,8 @@ func (in *injector) scripted(q *request, suits func(Fault) bool) (Fault, time.Du
 			continue
 		}
 		if s.Times > 0 {
-			if s.Times--; s.Times == 0 {
+			s.Times--
+			if s.Times == 0 {
 				in.scripts = append(in.scripts[:k:k], in.scripts[k+1:]...)
 			}
 		}
@@ -135,7 +136,8 @@ func (in *injector) random(q *request, suits func(Fault) bool) Fault {
 		if rate == 0 || !suits(f) {
 			continue
 		}
-		if u -= rate; u < 0 {
+		u -= rate
+		if u < 0 {
 			if in.allowed(q, f) {
 				return f
 			}

@@ -116,7 +116,8 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
 		q.caller = host
 	}
-	if q.route = up.route(q); q.route == "" {
+	q.route = up.route(q)
+	if q.route == "" {
 		w.Header().Set("Date", s.date())
 		http.Error(w, "Resource not found.", http.StatusNotFound)
 		return
@@ -191,7 +192,8 @@ func (s *Sim) serve(w http.ResponseWriter, q *request, up upstream) {
 	if q.fault != Slow {
 		delay = 0
 	}
-	if delay += s.cfg.Latency; delay > 0 && !v.refused() {
+	delay += s.cfg.Latency
+	if delay > 0 && !v.refused() {
 		wait(q, delay)
 	}
 

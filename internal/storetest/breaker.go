@@ -123,7 +123,8 @@ func partitionRests(l *Lab) {
 		barred("while one tries")
 		if i == 0 {
 			l.endAs(try[0], harvest.Released)
-			if try = l.leaseOf(harvest.Harvest, 5); len(try) != 1 {
+			try = l.leaseOf(harvest.Harvest, 5)
+			if len(try) != 1 {
 				l.Fatalf("%d tasks try after one was given back", len(try))
 			}
 		}

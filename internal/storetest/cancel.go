@@ -107,7 +107,9 @@ func updateDraft(activity string, from, cut int64, ids []string) harvest.Draft {
 	d := Draft(harvest.ActivityNamespace(prov, harvest.Update, harvest.RangeOrdinal, activity), 0, 0)
 	to := from + int64(len(ids))
 	d.Window, d.SlicedTo = harvest.Window{From: harvest.Ordinal(from), To: harvest.Ordinal(to)}, harvest.Ordinal(cut)
-	d.Strategy, d.PagingType, d.Candidates = harvest.StrategyID, harvest.StrategyID, ids
+	d.Strategy = harvest.StrategyID
+	d.PagingType = harvest.StrategyID
+	d.Candidates = ids
 	for at := from; at < cut; at += 2 {
 		d.Slices = append(d.Slices, harvest.SliceDraft{Spec: harvest.NewIDSlice(at, min(at+2, cut), 2), Expr: fmt.Sprint(at)})
 	}
@@ -127,7 +129,9 @@ func (l *Lab) reread(j harvest.Job) []string {
 	for _, id := range r.IDs {
 		b.Records = append(b.Records, Rec(id, hour(0), o.OpenedAt, id))
 	}
-	b.Asked, b.End, b.Finish = len(r.IDs), harvest.EndFrozen, true
+	b.Asked = len(r.IDs)
+	b.End = harvest.EndFrozen
+	b.Finish = true
 	l.Commit(j, b)
 	return r.IDs
 }
@@ -187,7 +191,8 @@ func signalsReturned(l *Lab) {
 		l.Fatalf("frontier %+v, %v", f, err)
 	}
 	h = l.Save(updateDraft("act", 4, 9, ids[5:]))
-	if f, err = l.Store.Frontier(l.ctx(), act.Namespace); err != nil || !f.Live || harvest.OrdinalOf(f.At) != 9 {
+	f, err = l.Store.Frontier(l.ctx(), act.Namespace)
+	if err != nil || !f.Live || harvest.OrdinalOf(f.At) != 9 {
 		l.Errorf("frontier %+v, %v", f, err)
 	}
 	open("once some are taken again", ids[2:5]...)

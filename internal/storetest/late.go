@@ -75,7 +75,9 @@ func lateIsCounted(l *Lab) {
 	r := l.Start(jobs[0])
 	first := Page(l.Open(jobs[0], r))
 	l.Commit(jobs[0], first)
-	r.BatchNo, r.SearchDone, r.Search = r.BatchNo+1, r.SearchDone+1, first.After
+	r.BatchNo = r.BatchNo + 1
+	r.SearchDone = r.SearchDone + 1
+	r.Search = first.After
 	l.Walk(jobs[1], ofHour("own5", 5))
 	o := l.Open(jobs[0], r)
 	rec := ofHour("new5", 5)

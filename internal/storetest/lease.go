@@ -40,7 +40,9 @@ func writes() []write {
 		{"CommitBatch", false, func(st *sqlstore.Store, l *Lab, j harvest.Job, r harvest.Resume, o harvest.OpenedBatch) error {
 			b := everything(Page(o, Rec("x", hour(0), hour(9), "x")))
 			next := nextOpen(r)
-			next.BatchNo, next.Ordinal, next.Before = o.BatchNo+1, o.Ordinal+1, b.After
+			next.BatchNo = o.BatchNo + 1
+			next.Ordinal = o.Ordinal + 1
+			next.Before = b.After
 			_, err := st.CommitBatch(l.ctx(), j, b, &next, nil)
 			return err
 		}},
@@ -182,7 +184,8 @@ func lockedAtBegin(l *Lab) {
 			}
 			return nil
 		}
-		if begins++; begins == 2 { // the first try has come to its end
+		begins++
+		if begins == 2 { // the first try has come to its end
 			held = false
 			return other.Rollback()
 		}
@@ -307,7 +310,9 @@ func noProgress(l *Lab) {
 			if err != nil {
 				l.Fatal(err)
 			}
-			r.Walk, r.SearchDone, r.Search = walk, 0, harvest.Position{}
+			r.Walk = walk
+			r.SearchDone = 0
+			r.Search = harvest.Position{}
 		}
 		o := l.Open(j, r)
 		next := harvest.BatchOpen{Run: r.Run, BatchNo: o.BatchNo + 1, Walk: r.Walk, Phase: harvest.PhaseSearch, Ordinal: 2, Before: Page(o).After}
@@ -345,7 +350,9 @@ func spentRuns(l *Lab) {
 					if err != nil {
 						l.Fatal(err)
 					}
-					r.Walk, r.SearchDone, r.Search = walk, 0, harvest.Position{}
+					r.Walk = walk
+					r.SearchDone = 0
+					r.Search = harvest.Position{}
 				}
 				l.Commit(j, Page(l.Open(j, r)))
 			}
@@ -491,7 +498,8 @@ func (l *Lab) worker(st *sqlstore.Store, name string) error {
 			if p == 2 {
 				b.End, b.Finish = harvest.EndEmpty, true
 			}
-			if _, err = st.CommitBatch(l.ctx(), j, b, nil, nil); lost(err) {
+			_, err = st.CommitBatch(l.ctx(), j, b, nil, nil)
+			if lost(err) {
 				break
 			}
 			if err != nil {

@@ -78,7 +78,8 @@ func ordinalOnce(l *Lab) {
 		dead := false
 		for !dead {
 			o := l.Open(j, r)
-			if dead = die(2); dead { // opened
+			dead = die(2)
+			if dead { // opened
 				break
 			}
 			b := Page(o, Rec(fmt.Sprint(o.Ordinal), hour(0), o.OpenedAt, "c"))
@@ -89,7 +90,9 @@ func ordinalOnce(l *Lab) {
 			if b.Finish {
 				break
 			}
-			r.BatchNo, r.SearchDone, r.Search = r.BatchNo+1, r.SearchDone+1, b.After
+			r.BatchNo = r.BatchNo + 1
+			r.SearchDone = r.SearchDone + 1
+			r.Search = b.After
 			dead = die(3) // committed
 		}
 	}
@@ -125,7 +128,9 @@ func onlySucceeded(l *Lab) {
 	j := l.LeaseOne()
 	r := l.Start(j)
 	l.Commit(j, Page(l.Open(j, r), Rec("a", hour(0), hour(9), "a")))
-	r.BatchNo, r.SearchDone, r.Search = 2, 1, harvest.Position{Token: "t1", Pages: 1}
+	r.BatchNo = 2
+	r.SearchDone = 1
+	r.Search = harvest.Position{Token: "t1", Pages: 1}
 	l.Open(j, r) // page 2 is claimed, and the process dies
 	l.Expire(j.Lease.Task)
 	j = l.LeaseOne()
@@ -202,7 +207,9 @@ func unknownPage(l *Lab) {
 		{"a detail page in flight", func(j harvest.Job, r harvest.Resume) {
 			o := l.Open(j, r)
 			b := Page(o)
-			b.IDs, b.Asked, b.End = []string{"1", "2"}, 2, harvest.EndTotal
+			b.IDs = []string{"1", "2"}
+			b.Asked = 2
+			b.End = harvest.EndTotal
 			next := harvest.BatchOpen{Run: r.Run, BatchNo: o.BatchNo + 1, Walk: r.Walk, Phase: harvest.PhaseDetail, Ordinal: 1}
 			if _, err := l.Store.CommitBatch(l.ctx(), j, b, &next, nil); err != nil {
 				l.Fatal(err)
@@ -231,7 +238,9 @@ func walkBefore(l *Lab) {
 		l.Errorf("a first walk has one before it: %+v", r.Prior)
 	}
 	b := Page(l.Open(j, r))
-	b.End, b.After.Seen, b.After.Set = harvest.EndEmpty, 3, harvest.SetSum{1 << 63, 7}
+	b.End = harvest.EndEmpty
+	b.After.Seen = 3
+	b.After.Set = harvest.SetSum{1 << 63, 7}
 	l.Commit(j, b)
 	again := func(failed bool, wantWalk, wantWalks int) {
 		l.Helper()
@@ -245,18 +254,21 @@ func walkBefore(l *Lab) {
 		j = l.LeaseOne()
 		return l.Start(j)
 	}
-	if r = resumed(); r.SearchEnd != harvest.EndEmpty || r.Search.Set != b.After.Set || r.Prior != nil {
+	r = resumed()
+	if r.SearchEnd != harvest.EndEmpty || r.Search.Set != b.After.Set || r.Prior != nil {
 		l.Errorf("before the second walk: resumed at %+v", r)
 	}
 	again(false, 2, 0)
 	for page := range 2 { // killed before its first page, and after
-		if r = resumed(); r.SearchDone != page || r.SearchEnd != "" || r.Prior == nil || r.Prior.Seen != 3 || r.Prior.Set != b.After.Set {
+		r = resumed()
+		if r.SearchDone != page || r.SearchEnd != "" || r.Prior == nil || r.Prior.Seen != 3 || r.Prior.Set != b.After.Set {
 			l.Errorf("in the second walk: resumed at %+v", r)
 		}
 		l.Commit(j, Page(l.Open(j, r)))
 	}
 	again(true, 3, 1)
-	if r = resumed(); r.Prior != nil {
+	r = resumed()
+	if r.Prior != nil {
 		l.Errorf("the walk before was not proven over: %+v", r.Prior)
 	}
 	l.MustVerify()
@@ -272,10 +284,14 @@ func betweenPhases(l *Lab) {
 		b := Page(l.Open(j, r))
 		b.IDs, b.Asked = []string{id}, 1
 		if i == 1 {
-			b.IDs, b.Asked, b.End = ids[1:], 2, harvest.EndTotal
+			b.IDs = ids[1:]
+			b.Asked = 2
+			b.End = harvest.EndTotal
 		}
 		l.Commit(j, b)
-		r.BatchNo, r.SearchDone, r.Search = r.BatchNo+1, r.SearchDone+1, b.After
+		r.BatchNo = r.BatchNo + 1
+		r.SearchDone = r.SearchDone + 1
+		r.Search = b.After
 	}
 	detail := func(j harvest.Job, r harvest.Resume, missing ...string) harvest.Batch {
 		o, err := l.Store.OpenBatch(l.ctx(), j.Lease, harvest.BatchOpen{Run: r.Run, BatchNo: r.BatchNo, Walk: r.Walk, Phase: harvest.PhaseDetail, Ordinal: r.DetailDone + 1, Before: harvest.Position{Offset: r.DetailAt}})

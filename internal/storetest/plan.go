@@ -145,7 +145,9 @@ func daysApart(l *Lab) {
 // is not complete before it is whole.
 func planGoesOn(l *Lab) {
 	d := Draft(ns, 0, 4)
-	d.Slices, d.SlicedTo, d.Trigger.Priority = d.Slices[:1], hour(1), 7
+	d.Slices = d.Slices[:1]
+	d.SlicedTo = hour(1)
+	d.Trigger.Priority = 7
 	h := l.Save(d)
 	first, ok, err := l.Store.PartialPlan(l.ctx(), ns)
 	if err != nil || !ok || first.ID != h.ID || !first.SlicedTo.Equal(hour(1)) || h.Status != harvest.PlanPartial {
@@ -181,7 +183,9 @@ func planGoesOn(l *Lab) {
 	if err != nil || !ok {
 		l.Fatalf("a plan that is not whole is gone: %v, %v", ok, err)
 	}
-	rest.PagingType, rest.PageSize, rest.Priority = d.PagingType, d.PageSize, 5
+	rest.PagingType = d.PagingType
+	rest.PageSize = d.PageSize
+	rest.Priority = 5
 	if h, err := extend(rest, 3, 4); err != nil || h.Status != harvest.PlanReady {
 		l.Fatalf("%+v, %v", h, err)
 	}
@@ -240,7 +244,8 @@ func backfillGoesOn(l *Lab) {
 			add = append(add, child(from.Add(-time.Hour), from))
 		}
 		p.PagingType, p.PageSize = d.PagingType, d.PageSize
-		if h, err = l.Store.ExtendPlan(l.ctx(), p, add, hour(at)); err != nil {
+		h, err = l.Store.ExtendPlan(l.ctx(), p, add, hour(at))
+		if err != nil {
 			l.Fatal(err)
 		}
 		p.SlicedTo = hour(at)

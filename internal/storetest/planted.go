@@ -25,7 +25,9 @@ func (l *Lab) furnish() {
 			b.End, b.Finish = harvest.EndEmpty, true
 		}
 		l.Commit(jobs[0], b)
-		r.BatchNo, r.SearchDone, r.Search = r.BatchNo+1, r.SearchDone+1, b.After
+		r.BatchNo = r.BatchNo + 1
+		r.SearchDone = r.SearchDone + 1
+		r.Search = b.After
 	}
 	l.Walk(jobs[1])
 	r = l.Start(jobs[2])

@@ -40,7 +40,8 @@ func countsProven(l *Lab) {
 		l.Errorf("counted %v, %v", got, err)
 	}
 	l.Exec(`UPDATE ing_record SET missing_checks=2 WHERE status_code='GONE'`) // as if not found
-	if got, err = l.Store.CountUpdated(l.ctx(), prov, recordType, []harvest.Window{first, third}); err != nil || !slices.Equal(got, []int64{2, 1}) {
+	got, err = l.Store.CountUpdated(l.ctx(), prov, recordType, []harvest.Window{first, third})
+	if err != nil || !slices.Equal(got, []int64{2, 1}) {
 		l.Errorf("counted %v, %v", got, err)
 	}
 }
@@ -92,7 +93,8 @@ func countsBackfilled(l *Lab) {
 		if read := !got.ReadAt.IsZero(); err != nil || read != (h < 9) {
 			l.Errorf("hour %d was read at %s, %v", h, got.ReadAt, err)
 		}
-		if got.ReadAt = want.ReadAt; got != want {
+		got.ReadAt = want.ReadAt
+		if got != want {
 			l.Errorf("hour %d: %+v, want %+v", h, got, want)
 		}
 	}

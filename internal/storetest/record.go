@@ -44,7 +44,8 @@ func anyOrder(l *Lab) {
 	for s, set := range sets {
 		want := slices.MaxFunc(set, func(a, b harvest.Record) int { return a.Version.Compare(b.Version) })
 		permute(len(set), func(order []int) {
-			if n++; n%stride != 0 {
+			n++
+			if n%stride != 0 {
 				return
 			}
 			id := fmt.Sprintf("%d-%d", s, n)
@@ -56,7 +57,9 @@ func anyOrder(l *Lab) {
 				o.OpenedAt = rec.Version.ObservedAt
 				b := Page(o, rec)
 				l.Commit(j, b)
-				r.BatchNo, r.SearchDone, r.Search = r.BatchNo+1, r.SearchDone+1, b.After
+				r.BatchNo = r.BatchNo + 1
+				r.SearchDone = r.SearchDone + 1
+				r.Search = b.After
 			}
 			var content, raw []byte
 			var observed string
@@ -99,7 +102,8 @@ func undatedVersions(l *Lab) {
 			return cmp.Or(cmp.Compare(x.Provider, y.Provider), x.ObservedAt.Compare(y.ObservedAt), bytes.Compare(x.ContentHash[:], y.ContentHash[:]))
 		})
 		permute(len(set), func(order []int) {
-			if n++; n%stride != 0 {
+			n++
+			if n%stride != 0 {
 				return
 			}
 			id := fmt.Sprintf("%d-%d", s, n)
@@ -150,7 +154,8 @@ func deletedAndAdded(l *Lab) {
 	} {
 		permute(len(story), func(order []int) {
 			for cuts := range 1 << (len(order) - 1) {
-				if n++; n%stride != 0 {
+				n++
+				if n%stride != 0 {
 					continue
 				}
 				id := fmt.Sprint("d", n)
@@ -175,7 +180,9 @@ func deletedAndAdded(l *Lab) {
 					if c := l.Commit(j, b).Counts; c.Items() != int64(len(page)) {
 						l.Errorf("%d items are counted as %+v", len(page), c)
 					}
-					r.BatchNo, r.SearchDone, r.Search = r.BatchNo+1, r.SearchDone+1, b.After
+					r.BatchNo = r.BatchNo + 1
+					r.SearchDone = r.SearchDone + 1
+					r.Search = b.After
 					all, page = append(all, page...), nil
 				}
 				want := slices.MaxFunc(all, func(a, b harvest.Record) int { return a.Version.Compare(b.Version) })
@@ -230,7 +237,9 @@ func keysAsBytes(l *Lab) {
 		if got := [2]int64{c.Counts.Inserted, c.Counts.Updated}; got != [][2]int64{{int64(len(ids)), 0}, {0, int64(len(ids))}}[round] {
 			l.Errorf("round %d: %+v", round, c.Counts)
 		}
-		r.BatchNo, r.SearchDone, r.Search = r.BatchNo+1, r.SearchDone+1, b.After
+		r.BatchNo = r.BatchNo + 1
+		r.SearchDone = r.SearchDone + 1
+		r.Search = b.After
 	}
 	var got []string
 	if err := l.Store.Export(l.ctx(), control.ExportQuery{Provenance: prov}, func(e *control.Exported) error {

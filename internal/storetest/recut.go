@@ -86,7 +86,8 @@ func (l *Lab) everyPoint(what string, do func(*sqlstore.Store) error) {
 	l.Helper()
 	seen, fail := 0, 0
 	s := patratest.Open(l, l.DSN, sqlstore.Options{Hook: func(string) error {
-		if seen++; seen == fail {
+		seen++
+		if seen == fail {
 			return errors.New("pulled the plug")
 		}
 		return nil

@@ -84,7 +84,9 @@ func tune(t *testing.T, dsn string) {
 // and the next window begins exactly there.
 func TestR7_AnotherCalendarGoesOn(t *testing.T) {
 	days := func(s *source.Spec) {
-		s.Window.Precision, s.Window.Step, s.Window.MinStep = harvest.PrecisionDay, source.Duration(5*24*time.Hour), source.Duration(24*time.Hour)
+		s.Window.Precision = harvest.PrecisionDay
+		s.Window.Step = source.Duration(5 * 24 * time.Hour)
+		s.Window.MinStep = source.Duration(24 * time.Hour)
 		for _, e := range []*source.Endpoint{&s.Search, s.Count} {
 			e.Query["filter"] = strings.ReplaceAll(e.Query["filter"], "2006-01-02T15:04:05", "2006-01-02")
 		}

@@ -181,7 +181,9 @@ func (l *Lab) move(rnd *rand.Rand, players *[]*player) (string, error) {
 		_, err := l.Store.CommitBatch(ctx, p.job, b, nil, nil)
 		if err == nil {
 			p.opened = nil
-			p.res.BatchNo, p.res.SearchDone, p.res.Search = p.res.BatchNo+1, p.res.SearchDone+1, b.After
+			p.res.BatchNo = p.res.BatchNo + 1
+			p.res.SearchDone = p.res.SearchDone + 1
+			p.res.Search = b.After
 		}
 		return fmt.Sprintf("commit, finish %v", b.Finish), err
 	case 13:
@@ -191,7 +193,10 @@ func (l *Lab) move(rnd *rand.Rand, players *[]*player) (string, error) {
 			if p.opened != nil {
 				p.res.BatchNo++
 			}
-			p.opened, p.res.Walk, p.res.SearchDone, p.res.Search = nil, walk, 0, harvest.Position{}
+			p.opened = nil
+			p.res.Walk = walk
+			p.res.SearchDone = 0
+			p.res.Search = harvest.Position{}
 		}
 		return "new walk", err
 	case 14:

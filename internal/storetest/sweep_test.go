@@ -193,7 +193,8 @@ func (s *sweeper) once(t *testing.T, dsn string, k int, ttl time.Duration) (out 
 		time.Sleep(ttl + ttl/10)
 		cfg.Hook = nil
 		r = patratest.NewRig(t, cfg)
-		if rep, err = r.Harvest(t.Context(), s.code); err != nil {
+		rep, err = r.Harvest(t.Context(), s.code)
+		if err != nil {
 			t.Errorf("recovery: %v", err)
 		}
 	} else {

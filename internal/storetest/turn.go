@@ -175,7 +175,8 @@ func turnsAreTaken(l *Lab) {
 			l.Fatalf("nothing to take after %d tasks", n)
 		}
 		had[j.Provenance]++
-		if row++; j.Provenance != last {
+		row++
+		if j.Provenance != last {
 			row, last = 1, j.Provenance
 		}
 		if row > harvest.Quantum {

@@ -21,7 +21,9 @@ func boundedWalks(l *Lab) {
 	l.save(free, 0, 6)
 	gone := func(string) bool { return false }
 	take := func(owner string, r harvest.LeaseRequest) string {
-		r.Owner, r.TTL, r.SpecVersion = owner, ttl, 1
+		r.Owner = owner
+		r.TTL = ttl
+		r.SpecVersion = 1
 		r.Max = max(r.Max, 1)
 		r.Gone = func(o string) bool { return gone(o) }
 		jobs, err := l.Store.LeaseTasks(l.ctx(), r)

@@ -101,7 +101,8 @@ func everyOrder(l *Lab) {
 				if (done|failed)&(1<<i) != 0 {
 					continue
 				}
-				if edge++; edge%stride != 0 {
+				edge++
+				if edge%stride != 0 {
 					continue
 				}
 				s.set(done, failed)
@@ -492,7 +493,10 @@ func observedMaximum(l *Lab) {
 	l.Commit(jobs[1], seen(Last(l.Open(jobs[1], l.Start(jobs[1]))), hour(1).Add(50*time.Minute)))
 	r := l.Start(jobs[0])
 	l.Commit(jobs[0], seen(Page(l.Open(jobs[0], r)), hour(0).Add(9*time.Minute)))
-	r.SearchDone, r.BatchNo, r.Search.Pages, r.Search.Token = 1, r.BatchNo+1, 1, "t1"
+	r.SearchDone = 1
+	r.BatchNo = r.BatchNo + 1
+	r.Search.Pages = 1
+	r.Search.Token = "t1"
 	l.Commit(jobs[0], Last(l.Open(jobs[0], r))) // an empty page ends it
 	l.MustBeAt(2)
 	want := harvest.FormatInstant(hour(1).Add(50 * time.Minute))
@@ -528,7 +532,8 @@ func unknownOutcome(l *Lab) {
 	// The next owner reads what is there and does not bring the page again.
 	l.Expire(j.Lease.Task)
 	j = l.LeaseOne()
-	if r = l.Start(j); r.SearchDone != 1 || r.Search.Token != "t1" || r.Unknown {
+	r = l.Start(j)
+	if r.SearchDone != 1 || r.Search.Token != "t1" || r.Unknown {
 		l.Errorf("resumed at %+v", r)
 	}
 	l.Commit(j, Last(l.Open(j, r), Rec("a", hour(0), hour(9), "a")))

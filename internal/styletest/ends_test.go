@@ -51,7 +51,8 @@ func TestR57_VersionsInAnyOrderAcrossAttempts(t *testing.T) {
 				}
 				n := 0
 				for row := range r.Sim.Truth(code) {
-					if n++; n%3 == 0 {
+					n++
+					if n%3 == 0 {
 						if err := r.Sim.Touch(code, row.ID); err != nil {
 							t.Fatal(err)
 						}

@@ -137,7 +137,8 @@ func (r *run) neverDone(b bad, err error) {
 	case r.rep.Slices.Done > 0 || r.rep.Status == "COMPLETED":
 		r.t.Errorf("called complete: %+v\n%s", r.rep, r.asked())
 	case b.stopped:
-		if reason = r.rep.State.Reason; !r.rep.State.Stopped {
+		reason = r.rep.State.Reason
+		if !r.rep.State.Stopped {
 			r.t.Errorf("the source was not stopped: %+v\n%s", r.rep, r.asked())
 		}
 	case len(r.rep.Gaps) != 1:

@@ -81,7 +81,9 @@ func TestUncounted_OneSliceUntilAWalkShowsTheNeed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				w := c.row
-				w.count, w.records, w.span = "none", 97, fourteenMonths
+				w.count = "none"
+				w.records = 97
+				w.span = fourteenMonths
 				r := newRun(t, w, sim.Faults{})
 				r.exact()
 				if n := len(r.Sim.Requests()); n > c.most {

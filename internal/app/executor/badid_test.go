@@ -134,7 +134,8 @@ func TestR27_KillBetweenTheDetails(t *testing.T) {
 				n := 0
 				b.Sim.SetOnRequest(func(r *http.Request) {
 					if detail(r) {
-						if n++; n == k {
+						n++
+						if n == k {
 							die.kill()
 						}
 					}

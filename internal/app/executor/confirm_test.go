@@ -87,7 +87,8 @@ func TestR25_WalksThatKeepDifferingCutTheSlice(t *testing.T) {
 		first := 0
 		b.Sim.SetOnRequest(func(r *http.Request) {
 			if page(r) && r.Form.Get("page") == "1" {
-				if first++; first > 1 && first <= 4 {
+				first++
+				if first > 1 && first <= 4 {
 					b.shift("add before", 0)
 				}
 			}

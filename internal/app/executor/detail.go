@@ -254,7 +254,8 @@ func (s *session) details(ctx context.Context, call source.Call, takes func(id s
 	}
 	ans.Page = new(harvest.Page)
 	if len(call.IDs) > 0 {
-		if ans, refused, err = s.together(ctx, call); err != nil {
+		ans, refused, err = s.together(ctx, call)
+		if err != nil {
 			return ans, refused, err
 		}
 	}
@@ -267,7 +268,10 @@ func (s *session) details(ctx context.Context, call source.Call, takes func(id s
 	one.Traffic = ans.Traffic.Add(h.traffic)
 	one.Page = &harvest.Page{Items: append(ans.Page.Items, h.items...)}
 	if len(call.IDs) > 0 { // the request that most of it came by
-		one.Request, one.RequestSHA256, one.ReplySHA256, one.Status = ans.Request, ans.RequestSHA256, ans.ReplySHA256, ans.Status
+		one.Request = ans.Request
+		one.RequestSHA256 = ans.RequestSHA256
+		one.ReplySHA256 = ans.ReplySHA256
+		one.Status = ans.Status
 	}
 	refused.add(refusals{gone: h.gone, ids: h.guilty})
 	refused.alias = h.alias

@@ -144,7 +144,9 @@ func TestR27_RefusedDetailsAreHalvedDownToTheGuilty(t *testing.T) {
 func TestR27_TooLargeDetailsAreHalved(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, manners["two-phase"], setup{tweak: func(s *source.Spec) {
-			s.Paging.Size, s.Batching.IDs, s.HTTP.MaxBody = 10, 64, 8<<10 // pages fit, details do not
+			s.Paging.Size = 10
+			s.Batching.IDs = 64
+			s.HTTP.MaxBody = 8 << 10 // pages fit, details do not
 		}})
 		b.exact()
 		if n := b.ask(`SELECT COUNT(*) FROM ing_bad_id`); n != 0 {

@@ -218,7 +218,8 @@ func (e *Executor) spec(ctx context.Context, job harvest.Job) (*source.Spec, err
 	if got := source.FingerprintBytes(b); got != job.Fingerprint {
 		return nil, fmt.Errorf("spec of plan %d hashes to %s, its fingerprint is %s: run patra verify", job.Plan, got, job.Fingerprint)
 	}
-	if s, err = source.ParseSpec(b); err != nil {
+	s, err = source.ParseSpec(b)
+	if err != nil {
 		return nil, fmt.Errorf("plan %d: %w", job.Plan, err)
 	}
 	e.mu.Lock()

@@ -98,7 +98,8 @@ func (h *halving) each(ids []string) error {
 		case !h.divides(err):
 			return err
 		default:
-			if last = err; h.found(id, err) != nil {
+			last = err
+			if h.found(id, err) != nil {
 				return err
 			}
 		}
@@ -113,7 +114,8 @@ func (h *halving) found(id string, why error) error {
 	}
 	h.guilty = append(h.guilty, id)
 	if !refuses(why) {
-		if h.unwell++; h.unwell >= fewGuilty {
+		h.unwell++
+		if h.unwell >= fewGuilty {
 			return h.still(why)
 		}
 		return nil

@@ -33,7 +33,8 @@ func (k *killer) hook(point string) error {
 	defer k.mu.Unlock()
 	k.begun = k.begun || strings.Contains(point, "SET status_code='DISPATCHED'")
 	if k.begun && !k.dead {
-		if k.seen++; k.seen == k.at {
+		k.seen++
+		if k.seen == k.at {
 			k.dead, k.point = true, point
 		}
 	}

@@ -244,7 +244,8 @@ func TestR13_KillAtEveryPointOfACut(t *testing.T) {
 			die := &killer{at: k}
 			b := newBench(t, ascending, setup{hook: die.hook, tweak: budget(harvest.StrategyVolume, harvest.BudgetSpec{MaxRequests: 2})})
 			if _, err := b.Harvest(t.Context(), "generic"); err == nil {
-				if alive = !die.dead; !alive {
+				alive = !die.dead
+				if !alive {
 					t.Fatalf("killed at %d, %q: the dead node ended well", k, die.point)
 				}
 				return
@@ -273,7 +274,9 @@ func TestC17_ThresholdsCutTheWalk(t *testing.T) {
 	patratest.Long(t, "walks of a thousand pages")
 	one := strings.Replace(frozen.paging, "pageSize: 10", "pageSize: 1", 1)
 	single := frozen
-	single.paging, single.target, single.blind = one, 100_000, true
+	single.paging = one
+	single.target = 100_000
+	single.blind = true
 	fail := func(code int, tries ...int) func(int, *http.Request) *http.Response {
 		return func(n int, r *http.Request) *http.Response {
 			if slices.Contains(tries, n) {
@@ -566,7 +569,8 @@ func TestR27_EmptyDetailsAreAFault(t *testing.T) {
 			if !strings.HasSuffix(r.URL.Path, "/batch") {
 				return nil
 			}
-			if silent--; silent < 0 {
+			silent--
+			if silent < 0 {
 				return nil
 			}
 			return status(r, 200, `{"items":[]}`)

@@ -319,7 +319,8 @@ func (b *bench) onPage(n int, f func(r *http.Request)) {
 		if r.Form.Get("only") == "count" {
 			return
 		}
-		if seen++; seen == n {
+		seen++
+		if seen == n {
 			f(r)
 		}
 	})

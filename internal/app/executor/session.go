@@ -205,22 +205,35 @@ func (s *session) end(work context.Context, err error) error {
 	case errors.Is(err, harvest.ErrStoreAway):
 		return err
 	case !isFault:
-		end.Outcome, end.Code, kind = harvest.Refused, harvest.CodeStore, TaskFailed
+		end.Outcome = harvest.Refused
+		end.Code = harvest.CodeStore
+		kind = TaskFailed
 	case f.Code == harvest.CodeRate:
-		end.Outcome, end.Code, end.Delay = harvest.Released, f.Code, f.RetryAfter
+		end.Outcome = harvest.Released
+		end.Code = f.Code
+		end.Delay = f.RetryAfter
 	case f.Code == harvest.CodeQuota: // nobody asked us to stay away: no reason to pause the source
-		end.Outcome, end.Code, end.Delay = harvest.Released, f.Code, min(f.RetryAfter, harvest.LongestWait)
+		end.Outcome = harvest.Released
+		end.Code = f.Code
+		end.Delay = min(f.RetryAfter, harvest.LongestWait)
 	case f.Code == harvest.CodeUnrenewed: // the task may be another's by now: then the store refuses this too
 		end.Outcome = harvest.Released
 		end.Code = f.Code
 	case f.Code == harvest.CodeQuiet: // who takes tasks knows until when
 		end.Outcome, end.Code = harvest.Released, f.Code
 	case f.Level == harvest.Fatal:
-		end.Outcome, end.Code, kind = harvest.Stopped, f.Code, TaskFailed
+		end.Outcome = harvest.Stopped
+		end.Code = f.Code
+		kind = TaskFailed
 	case f.Level == harvest.Transient:
-		end.Outcome, end.Code, end.Delay, end.Throttled = harvest.Spent, f.Code, f.RetryAfter, f.Throttled()
+		end.Outcome = harvest.Spent
+		end.Code = f.Code
+		end.Delay = f.RetryAfter
+		end.Throttled = f.Throttled()
 	default:
-		end.Outcome, end.Code, kind = harvest.Refused, f.Code, TaskFailed
+		end.Outcome = harvest.Refused
+		end.Code = f.Code
+		kind = TaskFailed
 	}
 	if err := s.e.store.EndRun(ctx, s.job.Lease, end); err != nil {
 		return s.e.storeEnd(ctx, s.job, s.log, err)
@@ -244,7 +257,8 @@ func (s *session) execute(ctx context.Context, res harvest.Resume) error {
 	for {
 		if err == nil {
 			var done bool
-			if done, err = s.walkFrom(ctx, st); done {
+			done, err = s.walkFrom(ctx, st)
+			if done {
 				return nil
 			}
 		}
@@ -261,7 +275,8 @@ func (s *session) execute(ctx context.Context, res harvest.Resume) error {
 		case f.Level != harvest.Transient:
 			return err // no new walk mends a refusal
 		case f.Reaction == harvest.RestartWalk:
-			if st, err = s.restart(ctx, err); err != nil {
+			st, err = s.restart(ctx, err)
+			if err != nil {
 				return err
 			}
 		default:
@@ -303,8 +318,13 @@ func (s *session) restart(ctx context.Context, why error) (step, error) {
 	}
 	s.e.observe(Event{Kind: WalkRestarted, Job: s.job, Err: why, Reason: f.Code})
 	s.log.Debug("walk begun again", "walk", walk, "err", why)
-	s.walk, s.ids, s.seen, s.buried = walk, nil, make(map[uint64]struct{}), make(map[uint64]struct{})
-	s.prior, s.over, s.at = s.over, nil, harvest.Position{}
+	s.walk = walk
+	s.ids = nil
+	s.seen = make(map[uint64]struct{})
+	s.buried = make(map[uint64]struct{})
+	s.prior = s.over
+	s.over = nil
+	s.at = harvest.Position{}
 	if walks >= harvest.MaxWalks {
 		return step{}, s.cut(ctx, why)
 	}

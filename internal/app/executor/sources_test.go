@@ -14,7 +14,9 @@ import (
 // shipped is a rig over the shipped packs with small pages.
 func shipped(t *testing.T, cfg sim.Config, tweak func(*source.Spec)) *patratest.Rig {
 	t.Helper()
-	cfg.Seed, cfg.LimitRPS, cfg.KeepLog = 9, -1, -1
+	cfg.Seed = 9
+	cfg.LimitRPS = -1
+	cfg.KeepLog = -1
 	fast := func(s *source.Spec) {
 		patratest.Fast(s)
 		if tweak != nil {

@@ -235,7 +235,8 @@ func TestR84_ACutConnectionIsPassing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		n := 0
 		spoilt := &spoiler{on: true, rewrite: func(body string, _ http.Header) string {
-			if n++; n == 1 {
+			n++
+			if n == 1 {
 				return body[:len(body)/2] + cutOff
 			}
 			return body
@@ -256,7 +257,8 @@ func TestR84_ARestSaysWhy(t *testing.T) {
 		var lines logLines
 		n := 0
 		spoilt := &spoiler{on: true, rewrite: func(body string, _ http.Header) string {
-			if n++; n == 1 { // the planner's, or nothing would be planned
+			n++
+			if n == 1 { // the planner's, or nothing would be planned
 				return body
 			}
 			return `{"items":[}`

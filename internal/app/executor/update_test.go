@@ -86,7 +86,8 @@ func (d *door) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		if form, err = url.ParseQuery(string(b)); err != nil {
+		form, err = url.ParseQuery(string(b))
+		if err != nil {
 			return nil, err
 		}
 		ids = strings.Split(form.Get("ids"), ",")
@@ -316,7 +317,8 @@ func TestR9_EachFrozenIDIsCheckedOnce(t *testing.T) {
 		}
 		n := 0
 		r.door.before = func([]string) {
-			if n++; n%3 != 1 {
+			n++
+			if n%3 != 1 {
 				return
 			}
 			if err := r.Sim.Touch("generic", frozen[(n*7)%len(frozen)]); err != nil {
@@ -458,7 +460,11 @@ func TestR31_WhatBecomesOfARecord(t *testing.T) {
 	refreshers(t, func(t *testing.T, m manner, s setup) {
 		r := newRefresher(t, m, s)
 		ids := r.all()
-		gone, shy, alias, bad, calm := ids[3], ids[7], ids[11], ids[15], ids[19]
+		gone := ids[3]
+		shy := ids[7]
+		alias := ids[11]
+		bad := ids[15]
+		calm := ids[19]
 		day := 0
 		check := func(hidden ...string) *control.Report {
 			t.Helper()

@@ -20,7 +20,9 @@ type step struct {
 
 // begin works out the first step of a run from what is committed.
 func (s *session) begin(res harvest.Resume) step {
-	s.ids, s.prior, s.at = res.IDs, res.Prior, res.Search
+	s.ids = res.IDs
+	s.prior = res.Prior
+	s.at = res.Search
 	s.seen, s.buried = make(map[uint64]struct{}, len(res.Seen)+len(res.IDs)), make(map[uint64]struct{})
 	for _, h := range res.Seen {
 		if s.spec.TwoPhase() {
@@ -92,7 +94,8 @@ type reply struct {
 // walkFrom asks for and commits pages from st on, until the slice is done.
 func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) {
 	if st.opened == nil {
-		if st, err = s.open(ctx, st); err != nil {
+		st, err = s.open(ctx, st)
+		if err != nil {
 			return false, err
 		}
 	}
@@ -287,7 +290,8 @@ func (s *session) after(st step, b *harvest.Batch) *step {
 	if !s.paging.Confirmed(b.After, s.prior) {
 		return nil
 	}
-	if b.Finish = len(s.ids) == 0; b.Finish { // nothing to ask details for, or all came with the pages
+	b.Finish = len(s.ids) == 0
+	if b.Finish { // nothing to ask details for, or all came with the pages
 		return nil
 	}
 	return new(s.detail(1, 0))

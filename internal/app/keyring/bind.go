@@ -26,7 +26,8 @@ func (r *Ring) pool(ctx context.Context, spec *source.Spec, to []string) ([]sour
 		if err := r.bind(ctx, pool); err != nil {
 			return nil, now, nil, err
 		}
-		if all, now, err = r.store.Credentials(ctx, pool); err != nil {
+		all, now, err = r.store.Credentials(ctx, pool)
+		if err != nil {
 			return nil, now, nil, err
 		}
 	}
@@ -84,7 +85,8 @@ func (r *Ring) foreignRates(ctx context.Context, spec *source.Spec) (bad source.
 		}
 		owner := key
 		if !r.known(ctx, key) {
-			if owner, err = r.store.RateOwner(ctx, key); err != nil {
+			owner, err = r.store.RateOwner(ctx, key)
+			if err != nil {
 				return nil, err
 			}
 		}

@@ -63,7 +63,8 @@ func (r *Ring) Set(ctx context.Context, o Offer, how Order) ([]source.Credential
 	if err != nil {
 		return nil, err
 	}
-	if c.Origins, err = r.where(ctx, c.Pool); err != nil {
+	c.Origins, err = r.where(ctx, c.Pool)
+	if err != nil {
 		return nil, err
 	}
 	how.Audit.Action = "CREDENTIAL_SET"
@@ -114,7 +115,8 @@ func (r *Ring) Reseal(ctx context.Context, pool string, how Order) ([]source.Cre
 				continue
 			}
 			ref, err := r.vault.Seal(c, s)
-			if errs = append(errs, err); !done || ref.MAC != c.Secret.MAC {
+			errs = append(errs, err)
+			if !done || ref.MAC != c.Secret.MAC {
 				out = append(out, source.CredentialChange{Reseal: c.ID, Secret: &ref})
 			}
 		}
@@ -138,7 +140,10 @@ func (r *Ring) Disable(ctx context.Context, pool, name string, how Order) ([]sou
 func (r *Ring) prepare(o Offer) (source.Credential, error) {
 	c := o.Credential
 	c.Weight, c.Status = max(1, c.Weight), cmp.Or(c.Status, source.CredentialActive)
-	c.ID, c.Refused, c.RefusedUntil, c.To = 0, 0, time.Time{}, time.Time{}
+	c.ID = 0
+	c.Refused = 0
+	c.RefusedUntil = time.Time{}
+	c.To = time.Time{}
 	if !o.Secret.Empty() {
 		r.redact.Learn(o.Secret)
 		ref, err := r.vault.Seal(c, o.Secret)
@@ -155,7 +160,8 @@ func (r *Ring) change(ctx context.Context, pool, name string, how Order, decide 
 	var done []source.CredentialChange
 	step := func(all []source.Credential, now time.Time) ([]source.CredentialChange, error) {
 		var err error
-		if done, err = decide(all, now); err == nil && how.DryRun {
+		done, err = decide(all, now)
+		if err == nil && how.DryRun {
 			err = errDryRun
 		}
 		return done, err

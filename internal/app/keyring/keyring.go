@@ -96,7 +96,8 @@ func (r *Ring) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to
 		}
 		s, err := r.vault.Resolve(c)
 		if err == nil {
-			if err = spec.Auth.Fits(s); err != nil {
+			err = spec.Auth.Fits(s)
+			if err != nil {
 				err = fmt.Errorf("credential %s of %s: %w", c.Name, c.Pool, err)
 			}
 		}

@@ -105,7 +105,9 @@ func TestM1_SelectionChain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		past, recent, future := now.Add(-48*time.Hour), now.Add(-time.Hour), now.Add(time.Hour)
+		past := now.Add(-48 * time.Hour)
+		recent := now.Add(-time.Hour)
+		future := now.Add(time.Hour)
 		r := newRig(t, e)
 		// From the last to the first, so that ids tell nothing.
 		r.put(source.Credential{Name: "ended", Endpoint: "works", From: past, To: recent})

@@ -85,7 +85,8 @@ func TestR8_ADaysQuotaGoesToTheNewest(t *testing.T) {
 				t.Errorf("slice %d ends at %s, want %s", no, until, to.Format(layout))
 			}
 			var err error
-			if to, err = time.Parse(layout, from); err != nil {
+			to, err = time.Parse(layout, from)
+			if err != nil {
 				t.Fatal(err)
 			}
 			if !to.After(trigger.From) {

@@ -40,10 +40,11 @@ func (j *job) draft(ctx context.Context, f harvest.Frontier, w harvest.Window) (
 	}
 	d.Slices = j.slices(specs)
 	j.partly(w, d.SlicedTo, j.free.after(len(specs)))
-	if d.SliceParams, err = jsonText(sliceParams{
+	d.SliceParams, err = jsonText(sliceParams{
 		Step: win.Step, MinStep: win.MinStep, Target: win.Target, Cap: spec.Paging.MaxItems, SafetyLag: source.Duration(j.lag), Overlap: win.Overlap,
 		Split: win.Split, Budget: win.Budget,
-	}); err != nil {
+	})
+	if err != nil {
 		return d, err
 	}
 	d.Remarks, err = jsonText(remarks{TotalEstimated: j.out.Expected, SliceCount: len(specs), Warnings: j.out.Warnings, CountRequests: j.out.Traffic.Sent})
@@ -102,7 +103,9 @@ func (j *job) request(w harvest.Window) harvest.SliceRequest {
 func (j *job) cut(ctx context.Context, req harvest.SliceRequest, r room) ([]harvest.SliceSpec, error) {
 	code := cmp.Or(j.spec.Window.Strategy, harvest.StrategyTime)
 	if j.t.Operation == harvest.Update {
-		code, req.Target, req.PageSize = harvest.StrategyID, j.idsPerSlice(), j.spec.Batching.IDs
+		code = harvest.StrategyID
+		req.Target = j.idsPerSlice()
+		req.PageSize = j.spec.Batching.IDs
 	}
 	s := harvest.Strategies()[code]
 	if s == nil {
@@ -198,10 +201,14 @@ func (j *job) extend(ctx context.Context, open harvest.OpenPlan) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	j.spec, j.t.BaseURL, j.t.Priority = spec, cmp.Or(j.t.BaseURL, open.BaseURL), cmp.Or(j.t.Priority, open.Priority)
+	j.spec = spec
+	j.t.BaseURL = cmp.Or(j.t.BaseURL, open.BaseURL)
+	j.t.Priority = cmp.Or(j.t.Priority, open.Priority)
 	j.out.Window = open.Window
 	j.out.Plan = open.PlanHead
-	open.PagingType, open.PageSize, open.Priority = spec.Paging.Type, spec.Paging.Size, j.t.Priority
+	open.PagingType = spec.Paging.Type
+	open.PageSize = spec.Paging.Size
+	open.Priority = j.t.Priority
 	if err := j.recall(ctx); err != nil {
 		return false, err
 	}

@@ -25,7 +25,9 @@ func TestI3_NoBoundPartsAWindow(t *testing.T) {
 			t.Run(fmt.Sprintf("%d/quota=%v", bound, quota), func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
 					b := newBench(t, sim.Config{PubMedWall: 40, Records: 60}, func(s *source.Spec) {
-						s.Paging.MaxItems, s.Paging.Size, s.Window.Target = 40, 40, 40
+						s.Paging.MaxItems = 40
+						s.Paging.Size = 40
+						s.Window.Target = 40
 						if quota {
 							s.Rate.Quotas = []source.QuotaConfig{{Limit: int64(10 * bound), Window: source.Duration(24 * time.Hour)}}
 						} else {
@@ -48,7 +50,11 @@ func TestI3_NoBoundPartsAWindow(t *testing.T) {
 // description that it has frozen, whatever the registry says meanwhile.
 func TestR47_APlanGoesOnAsItWasBegun(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		b := newBench(t, sim.Config{}, func(s *source.Spec) { s.Window.Target, s.Window.MaxOpen, s.Paging.Size = 20, 4, 20 })
+		b := newBench(t, sim.Config{}, func(s *source.Spec) {
+			s.Window.Target = 20
+			s.Window.MaxOpen = 4
+			s.Paging.Size = 20
+		})
 		trigger := harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: b.Base + "/crossref"}
 		p, err := b.Node.Planner.Plan(t.Context(), trigger)
 		if err != nil || p.Plan.Status != harvest.PlanPartial {
@@ -57,11 +63,14 @@ func TestR47_APlanGoesOnAsItWasBegun(t *testing.T) {
 		b.exec(`UPDATE ing_task SET status_code='FAILED' WHERE status_code='QUEUED'`) // there is room again
 		pack := patratest.ShippedPack(t, "crossref", func(s *source.Spec) {
 			patratest.Fast(s)
-			s.Window.Target, s.Window.MaxOpen, s.Paging.Size = 7, 4, 7
+			s.Window.Target = 7
+			s.Window.MaxOpen = 4
+			s.Paging.Size = 7
 		})
 		later := patratest.NewRig(t, patratest.RigConfig{DSN: b.dsn, Oracle: b.Sim, Packs: map[string]registry.Pack{"crossref": pack}, Node: node.Config{Workers: 1, Poll: benchPoll}})
 		trigger.BaseURL = later.Base + "/crossref"
-		if p, err = later.Node.Planner.Plan(t.Context(), trigger); err != nil || p.Noop {
+		p, err = later.Node.Planner.Plan(t.Context(), trigger)
+		if err != nil || p.Noop {
 			t.Fatalf("%+v, %v", p, err)
 		}
 		if all, old := b.ask(`SELECT COUNT(*) FROM ing_plan_slice`), b.ask(`SELECT COUNT(*) FROM ing_plan_slice WHERE slice_spec LIKE '%"expectedPageSize":20%'`); all < 5 || old != all {
@@ -76,7 +85,9 @@ func TestR38_OneSliceIsAlwaysAffordable(t *testing.T) {
 	patratest.Long(t, "days of virtual time")
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, func(s *source.Spec) {
-			s.Window.Target, s.Paging.Size, s.Rate.QPS = 200, 20, 5
+			s.Window.Target = 200
+			s.Paging.Size = 20
+			s.Rate.QPS = 5
 			s.Rate.Quotas = []source.QuotaConfig{{Limit: 4, Window: source.Duration(24 * time.Hour)}}
 		})
 		rep := b.MustHarvest("crossref")

@@ -94,7 +94,8 @@ func (p *Planner) begin(ctx context.Context, t harvest.Trigger) (*job, error) {
 		return nil, fmt.Errorf("plan %s: %s needs an activity", t.Provenance, t.Operation)
 	}
 	j := &job{Planner: p, t: t, spec: con.Spec, con: con, counted: map[harvest.Part]harvest.Estimate{}}
-	if j.cal, err = con.Spec.Window.Calendar(); err != nil && t.Operation != harvest.Update {
+	j.cal, err = con.Spec.Window.Calendar()
+	if err != nil && t.Operation != harvest.Update {
 		return nil, err
 	}
 	j.out.Trigger = t
@@ -121,7 +122,9 @@ func (j *job) answered(ctx context.Context) (bool, error) {
 	if err != nil || !old.Answered() {
 		return false, err
 	}
-	j.out.Answered, j.out.Noop, j.out.Plan = true, old.Plan == 0, harvest.PlanHead{ID: old.Plan, Operation: j.t.Operation, Existing: old.Plan != 0}
+	j.out.Answered = true
+	j.out.Noop = old.Plan == 0
+	j.out.Plan = harvest.PlanHead{ID: old.Plan, Operation: j.t.Operation, Existing: old.Plan != 0}
 	j.out.Reason = fmt.Sprintf("answered at %s already: %s", harvest.FormatInstant(old.At), old.Outcome)
 	return true, nil
 }
@@ -227,7 +230,8 @@ func (j *job) frame(ctx context.Context) (f harvest.Frontier, w harvest.Window, 
 	if err := j.recall(ctx); err != nil {
 		return f, w, false, err
 	}
-	if f, err = j.store.Frontier(ctx, j.out.Namespace); err != nil {
+	f, err = j.store.Frontier(ctx, j.out.Namespace)
+	if err != nil {
 		return f, w, false, err
 	}
 	// A source that tells no clock was heard of if it was planned for, but at its
@@ -245,14 +249,16 @@ func (j *job) frame(ctx context.Context) (f harvest.Frontier, w harvest.Window, 
 		return f, most, false, err
 	}
 	// No room for any of it: nothing is to be counted.
-	if j.free, err = j.room(ctx); err != nil {
+	j.free, err = j.room(ctx)
+	if err != nil {
 		return f, most, false, err
 	}
 	if j.free.none(false) {
 		j.out.Waits, j.out.Reason = true, j.free.reason("")
 		return f, most, false, nil
 	}
-	if w, any, err = j.window(ctx, f, j.skew); err != nil {
+	w, any, err = j.window(ctx, f, j.skew)
+	if err != nil {
 		return f, w, false, err
 	}
 	if !any {
@@ -295,7 +301,8 @@ func (j *job) reads(ctx context.Context, f harvest.Frontier) error {
 	case !f.Known || j.pin != nil || from.IsZero():
 		return nil
 	case j.t.Operation == harvest.Harvest:
-		if no.Window = (harvest.Window{From: j.cal.Floor(from), To: f.Init}); !no.Window.Empty() {
+		no.Window = (harvest.Window{From: j.cal.Floor(from), To: f.Init})
+		if !no.Window.Empty() {
 			return no
 		}
 		return nil
@@ -326,7 +333,8 @@ func (j *job) reads(ctx context.Context, f harvest.Frontier) error {
 // its records take to show up.
 func (j *job) recall(ctx context.Context) (err error) {
 	if !j.skewSeen {
-		if j.skew, j.skewSeen, err = j.store.ClockSkew(ctx, j.clock()); err != nil {
+		j.skew, j.skewSeen, err = j.store.ClockSkew(ctx, j.clock())
+		if err != nil {
 			return err
 		}
 		j.heard = j.skewSeen
@@ -373,6 +381,8 @@ func (j *job) nothing(w harvest.Window) string {
 }
 
 func (j *job) noop(ctx context.Context, w harvest.Window, why string) error {
-	j.out.Noop, j.out.Window, j.out.Reason = true, w, why
+	j.out.Noop = true
+	j.out.Window = w
+	j.out.Reason = why
 	return j.store.RecordTrigger(ctx, j.t, harvest.TriggerNoop, why)
 }

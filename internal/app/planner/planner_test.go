@@ -37,7 +37,9 @@ func newBench(t *testing.T, cfg sim.Config, tweak func(*source.Spec)) *bench {
 
 func newBenchOn(t *testing.T, e patratest.Engine, cfg sim.Config, tweak func(*source.Spec)) *bench {
 	t.Helper()
-	cfg.Seed, cfg.LimitRPS, cfg.KeepLog = 5, -1, -1
+	cfg.Seed = 5
+	cfg.LimitRPS = -1
+	cfg.KeepLog = -1
 	if cfg.Records == 0 {
 		cfg.Records = 200
 	}
@@ -112,7 +114,11 @@ func (b *bench) state() string {
 // hole behind it no better.
 func TestR3_LaterStartIsRefusedOfAPartialPlan(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		b := newBench(t, sim.Config{}, func(s *source.Spec) { s.Window.Target, s.Window.MaxOpen, s.Paging.Size = 20, 4, 20 })
+		b := newBench(t, sim.Config{}, func(s *source.Spec) {
+			s.Window.Target = 20
+			s.Window.MaxOpen = 4
+			s.Paging.Size = 20
+		})
 		trigger := harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: b.Base + "/crossref"}
 		p, err := b.Node.Planner.Plan(t.Context(), trigger)
 		if err != nil || p.Plan.Status != harvest.PlanPartial {
@@ -129,7 +135,8 @@ func TestR3_LaterStartIsRefusedOfAPartialPlan(t *testing.T) {
 			t.Errorf("%d slices, %d before", n, slices)
 		}
 		trigger.From = p.Plan.Window.From
-		if p, err = b.Node.Planner.Plan(t.Context(), trigger); err != nil || p.Noop {
+		p, err = b.Node.Planner.Plan(t.Context(), trigger)
+		if err != nil || p.Noop {
 			t.Errorf("an earlier start: %+v, %v", p, err)
 		}
 	})
@@ -319,7 +326,9 @@ func TestC12_NoRequestInsideATransaction(t *testing.T) {
 func TestPlanner_DaysOverTheWall(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{PubMedWall: 40}, func(s *source.Spec) {
-			s.Paging.MaxItems, s.Paging.Size, s.Window.Target = 40, 40, 40
+			s.Paging.MaxItems = 40
+			s.Paging.Size = 40
+			s.Window.Target = 40
 			s.Window.Split, s.Window.Strategy = nil, harvest.StrategyTime
 		})
 		day := b.crowd(60)
@@ -353,7 +362,9 @@ func TestPlanner_DaysOverTheWall(t *testing.T) {
 func TestPlanner_DaysOverTheWallByIDs(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{PubMedWall: 40}, func(s *source.Spec) {
-			s.Paging.MaxItems, s.Paging.Size, s.Window.Target = 40, 40, 40
+			s.Paging.MaxItems = 40
+			s.Paging.Size = 40
+			s.Window.Target = 40
 		})
 		b.crowd(200)
 		rep := b.MustHarvest("pubmed")
@@ -401,7 +412,9 @@ func TestR38_PlansWithinTheDaysQuota(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const quota = 11
 		b := newBench(t, sim.Config{}, func(s *source.Spec) {
-			s.Window.Target, s.Paging.Size, s.Rate.QPS = 60, 20, 5
+			s.Window.Target = 60
+			s.Paging.Size = 20
+			s.Rate.QPS = 5
 			s.Rate.Quotas = []source.QuotaConfig{{Limit: quota, Window: source.Duration(24 * time.Hour)}}
 		})
 		p, err := b.Node.Planner.Plan(t.Context(), harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: b.Base + "/crossref"})

@@ -166,7 +166,9 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 	}
 	if !any {
 		out.Planned = j.out
-		out.Noop, out.Window, out.Reason = true, w, j.nothing(w)
+		out.Noop = true
+		out.Window = w
+		out.Reason = j.nothing(w)
 		return out, nil
 	}
 	d, err := j.draft(ctx, f, w)
@@ -216,7 +218,13 @@ func (p *Planner) Apply(ctx context.Context, token string, t harvest.Trigger) (P
 	if now.After(pn.Until) {
 		return Planned{}, &MovedError{"more than " + TokenLife.String() + " have passed"}
 	}
-	t.Provenance, t.Operation, t.Query, t.Activity, t.BaseURL = pn.Source, pn.Operation, pn.Query, pn.Activity, pn.BaseURL
-	t.From, t.To, t.Priority = pn.From, pn.To, pn.Priority
+	t.Provenance = pn.Source
+	t.Operation = pn.Operation
+	t.Query = pn.Query
+	t.Activity = pn.Activity
+	t.BaseURL = pn.BaseURL
+	t.From = pn.From
+	t.To = pn.To
+	t.Priority = pn.Priority
 	return p.plan(ctx, t, pn)
 }

@@ -23,7 +23,8 @@ func TestPreview_IsWhatRuns(t *testing.T) {
 		"many":     {func(b *bench) { b.late(200) }, "are spread otherwise"},
 		"the clock, by two hours": {func(b *bench) {
 			var err error
-			if b.Sim, err = sim.New(sim.Config{Seed: 5, Records: 200, LimitRPS: -1, Now: b.Sim.Now().Add(-2 * time.Hour)}); err != nil {
+			b.Sim, err = sim.New(sim.Config{Seed: 5, Records: 200, LimitRPS: -1, Now: b.Sim.Now().Add(-2 * time.Hour)})
+			if err != nil {
 				b.t.Fatal(err)
 			}
 			*b = *b.again(planned)

@@ -23,7 +23,11 @@ func daily(n int64) func(*source.Spec) {
 	}
 }
 
-func slow(s *source.Spec) { s.Window.Target, s.Paging.Size, s.Batching.IDs = 20, 2, 2 }
+func slow(s *source.Spec) {
+	s.Window.Target = 20
+	s.Paging.Size = 2
+	s.Batching.IDs = 2
+}
 
 // again is another node over the same store and oracle, with other packs.
 func (b *bench) again(tweak func(*source.Spec)) *bench {
@@ -131,7 +135,8 @@ func TestC1_HarvestIsPlannedFirst(t *testing.T) {
 				b.MustHarvest("pubmed")
 				b = b.again(daily(60))
 				trigger := harvest.Trigger{Provenance: "pubmed", Operation: open, Activity: "a", From: b.Sim.Now().Add(-20 * 24 * time.Hour), To: b.Sim.Now().Add(-24 * time.Hour)}
-				if trigger.Pick.SeenBefore = time.Now().Add(time.Hour); open == harvest.Update {
+				trigger.Pick.SeenBefore = time.Now().Add(time.Hour)
+				if open == harvest.Update {
 					trigger.From, trigger.To = time.Time{}, time.Time{}
 				}
 				if why, n, noop := b.plan(trigger); noop || n == 0 || !strings.Contains(why, "quota of 60") {

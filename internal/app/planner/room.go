@@ -48,7 +48,8 @@ func (j *job) room(ctx context.Context) (room, error) {
 			left -= ceil(taken.Records, j.ids())
 		}
 		left = max(0, left)
-		if r.scarce = r.scarce || 2*left < all; left < r.requests {
+		r.scarce = r.scarce || 2*left < all
+		if left < r.requests {
 			r.requests, r.spoken = left, fmt.Sprintf("the quota of %d per %s is spoken for by open tasks", q.Limit, q.Window.D())
 			if taken.WaitsUntil.After(taken.Now) {
 				r.spoken += " that wait until " + harvest.FormatInstant(taken.WaitsUntil)
@@ -86,7 +87,8 @@ func (j *job) fits(r room, specs []harvest.SliceSpec) int {
 		if j.backward() {
 			at = len(specs) - 1 - n
 		}
-		if left -= j.requests(specs[at]); left < 0 && n > 0 {
+		left -= j.requests(specs[at])
+		if left < 0 && n > 0 {
 			break
 		}
 	}

@@ -39,7 +39,8 @@ func (j *job) update(ctx context.Context) error {
 	if len(ids) == 0 {
 		return j.noop(ctx, updateWindow(f, 0), noCandidates)
 	}
-	if j.free, err = j.room(ctx); err != nil {
+	j.free, err = j.room(ctx)
+	if err != nil {
 		return err
 	}
 	if j.free.none(false) {
@@ -63,10 +64,12 @@ func (j *job) update(ctx context.Context) error {
 	}
 	d.Slices = j.slices(specs)
 	j.partly(w, d.SlicedTo, j.free.after(len(specs)))
-	if d.SliceParams, err = jsonText(map[string]int64{"idsPerSlice": j.idsPerSlice()}); err != nil {
+	d.SliceParams, err = jsonText(map[string]int64{"idsPerSlice": j.idsPerSlice()})
+	if err != nil {
 		return err
 	}
-	if d.Remarks, err = jsonText(remarks{TotalEstimated: j.out.Expected, SliceCount: len(specs), Warnings: j.out.Warnings}); err != nil {
+	d.Remarks, err = jsonText(remarks{TotalEstimated: j.out.Expected, SliceCount: len(specs), Warnings: j.out.Warnings})
+	if err != nil {
 		return err
 	}
 	return j.save(ctx, d)
@@ -111,18 +114,23 @@ func (j *job) previewUpdate(ctx context.Context) (Preview, error) {
 		return out, err
 	}
 	if f.Live {
-		out.Noop, out.Window, out.Reason = true, harvest.Window{From: f.At, To: f.At}, plannedAlready
+		out.Noop = true
+		out.Window = harvest.Window{From: f.At, To: f.At}
+		out.Reason = plannedAlready
 		return out, nil
 	}
 	ids, err := j.candidates(ctx)
 	if err != nil {
 		return out, err
 	}
-	if out.Window = updateWindow(f, len(ids)); len(ids) == 0 {
+	out.Window = updateWindow(f, len(ids))
+	if len(ids) == 0 {
 		out.Noop, out.Reason = true, noCandidates
 		return out, nil
 	}
-	batch, alone, takes := int64(max(1, j.spec.Batching.IDs)), int64(0), j.spec.Detail.Takes()
+	batch := int64(max(1, j.spec.Batching.IDs))
+	alone := int64(0)
+	takes := j.spec.Detail.Takes()
 	for _, id := range ids {
 		if !takes(id) {
 			alone++
@@ -130,7 +138,8 @@ func (j *job) previewUpdate(ctx context.Context) (Preview, error) {
 	}
 	out.Expected = int64(len(ids))
 	out.Requests = (out.Expected-alone+batch-1)/batch + alone
-	if out.Slices, err = (harvest.IDStrategy{}).Slice(ctx, harvest.SliceRequest{Window: out.Window, Target: j.idsPerSlice(), PageSize: j.spec.Batching.IDs}); err != nil {
+	out.Slices, err = (harvest.IDStrategy{}).Slice(ctx, harvest.SliceRequest{Window: out.Window, Target: j.idsPerSlice(), PageSize: j.spec.Batching.IDs})
+	if err != nil {
 		return out, err
 	}
 	out.price(j.allowed(ctx), j.cost())

@@ -208,10 +208,12 @@ func (r *Reconciler) Compare(ctx context.Context, req Request) (Result, error) {
 	}
 	for i := range out.Windows {
 		w := &out.Windows[i]
-		if w.Stored = stored[i]; !w.Differs() {
+		w.Stored = stored[i]
+		if !w.Differs() {
 			continue
 		}
-		if w.Known, err = r.store.Unstored(ctx, req.Source, spec.RecordType, w.Window); err != nil {
+		w.Known, err = r.store.Unstored(ctx, req.Source, spec.RecordType, w.Window)
+		if err != nil {
 			return out, err
 		}
 	}

@@ -210,7 +210,10 @@ func TestR45_OneMissingDimensionLosesNoOther(t *testing.T) {
 				}
 			}
 			con := plant(t, s, "without-"+strings.ReplaceAll(string(d), "_", "-"), rows)
-			con.Provenance.BaseURL, con.Provenance.RecordType, con.Provenance.Identity, con.Provenance.Zone = def.BaseURL, def.RecordType, def.Identity, def.Zone
+			con.Provenance.BaseURL = def.BaseURL
+			con.Provenance.RecordType = def.RecordType
+			con.Provenance.Identity = def.Identity
+			con.Provenance.Zone = def.Zone
 			got, choices := con.At(harvest.Harvest, pickAt)
 			picked := 0
 			for _, ch := range choices {

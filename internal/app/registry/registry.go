@@ -140,7 +140,8 @@ func (l *Registry) Contents(ctx context.Context, code string) (source.Contents, 
 		return c, errors.Join(&UnknownSourceError{Code: code, Known: codes}, cerr)
 	case errors.Is(err, harvest.ErrNotFound),
 		err == nil && known && file.Origin == File && c.Provenance.OriginHash != file.Hash:
-		if _, err = l.Apply(ctx, file, Order{Audit: source.Audit{Actor: "patra", Reason: "pack " + file.Origin}}); err != nil {
+		_, err = l.Apply(ctx, file, Order{Audit: source.Audit{Actor: "patra", Reason: "pack " + file.Origin}})
+		if err != nil {
 			return c, err
 		}
 		c, err = l.store.LoadSource(ctx, code)

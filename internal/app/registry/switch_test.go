@@ -20,9 +20,15 @@ import (
 // a mixture of old and new rows would show.
 func bent(t *testing.T) registry.Described {
 	d := described(t, "crossref", registry.File)
-	rate, retry, pages := *d.Definition.RateLimit, *d.Definition.Retry, *d.Definition.Pagination
-	rate.QPS, retry.MaxAttempts, pages.PageSize = 1, 7, 500
-	d.Definition.RateLimit, d.Definition.Retry, d.Definition.Pagination = &rate, &retry, &pages
+	rate := *d.Definition.RateLimit
+	retry := *d.Definition.Retry
+	pages := *d.Definition.Pagination
+	rate.QPS = 1
+	retry.MaxAttempts = 7
+	pages.PageSize = 500
+	d.Definition.RateLimit = &rate
+	d.Definition.Retry = &retry
+	d.Definition.Pagination = &pages
 	d.Definition.HTTP = &source.HTTPConfig{BaseURL: "https://mirror.example.org", ReadTimeout: source.Duration(40 * time.Second)}
 	d.Definition.Tasks = map[harvest.Operation]*source.Overrides{harvest.Harvest: {Batching: &source.BatchingConfig{IDBatchSize: 9}}}
 	return d
@@ -223,7 +229,8 @@ func TestRegistry_ChangesFollowEachOther(t *testing.T) {
 		t.Errorf("applied: retry %v, tasks %v", p.Retry, p.Tasks)
 	}
 	must(l.Rollback(ctx, "crossref", registry.Order{}))
-	if c, err = s.LoadSource(ctx, "crossref"); err != nil {
+	c, err = s.LoadSource(ctx, "crossref")
+	if err != nil {
 		t.Fatal(err)
 	}
 	if p := c.Pack(c.ReadAt); p.Retry == nil || p.Tasks[harvest.Backfill] != nil || p.Tasks[harvest.Update] == nil {

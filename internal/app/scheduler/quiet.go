@@ -82,7 +82,9 @@ func (q *Quiet) schedules(ctx context.Context, atOnce bool) ([]source.Scheduled,
 			q.readAt = here
 		}
 		if err == nil || all != nil {
-			q.all, q.ahead, q.readAt = all, now.Sub(here), here
+			q.all = all
+			q.ahead = now.Sub(here)
+			q.readAt = here
 		}
 	}
 	return q.all, time.Now().Add(q.ahead)

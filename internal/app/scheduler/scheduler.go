@@ -199,9 +199,13 @@ func (s *Scheduler) serve(ctx context.Context, sch source.Scheduled, now time.Ti
 	case err != nil:
 		ev.Kind, ev.Reason = Failed, err.Error()
 	case a.Before:
-		ev.Kind, ev.Plan, ev.Reason = Before, a.Plan, a.Reason
+		ev.Kind = Before
+		ev.Plan = a.Plan
+		ev.Reason = a.Reason
 	default:
-		ev.Kind, ev.Plan, ev.Reason = Triggered, a.Plan, a.Reason
+		ev.Kind = Triggered
+		ev.Plan = a.Plan
+		ev.Reason = a.Reason
 	}
 	s.tell(ev)
 	return nil
@@ -217,7 +221,8 @@ func (s *Scheduler) due(ctx context.Context, sch source.Scheduled, now time.Time
 	}
 	since, newest := sch.Since, time.Time{}
 	if last.LogID != "" {
-		if newest, err = time.Parse(harvest.TimeLayout, last.LogID); err != nil {
+		newest, err = time.Parse(harvest.TimeLayout, last.LogID)
+		if err != nil {
 			return newest, false, fmt.Errorf("log id of the last trigger: %w", err)
 		}
 		if newest.After(since) {

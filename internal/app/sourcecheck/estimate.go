@@ -23,7 +23,9 @@ func (j *job) estimate(l *lines) {
 	days := r.span.Duration().Hours() / 24
 	daily := int64(math.Round(float64(*total) / days))
 	pages, requests := j.cost(*total)
-	fig.PerDay, fig.Pages, fig.Requests = &daily, &pages, &requests
+	fig.PerDay = &daily
+	fig.Pages = &pages
+	fig.Requests = &requests
 	rate := j.allowed()
 	took := func(requests int64) string {
 		if rate.QPS == 0 {

@@ -42,7 +42,9 @@ func (j *job) window(l *lines) {
 
 // inside holds the items' update times against the window.
 func (j *job) inside(l *lines) {
-	r, w, fig := j.read, j.Spec.Window, &j.rep.Figures
+	r := j.read
+	w := j.Spec.Window
+	fig := &j.rep.Figures
 	var times []time.Time
 	outside := ""
 	for _, it := range r.items {
@@ -156,7 +158,8 @@ func (j *job) mapping(l *lines) {
 		}
 		fig.Quarantined++
 		p := harvest.Problem{Code: it.Problem.Code, Path: it.Problem.Path}
-		if bad[p]++; bad[p] == 1 {
+		bad[p]++
+		if bad[p] == 1 {
 			first[p] = it
 		}
 	}
@@ -224,7 +227,8 @@ func coverage(fields []source.Field, items []harvest.Item) []Coverage {
 		n++
 		for name, v := range have {
 			if c := at[name]; c != nil && !void(v) {
-				if c.Found++; c.Found == 1 {
+				c.Found++
+				if c.Found == 1 {
 					c.Example = example(v)
 				}
 			}

@@ -53,7 +53,8 @@ type reading struct {
 // run reads. What goes wrong is kept; an error means that the check is over.
 func (r *reading) run(ctx context.Context) error {
 	var err error
-	if r.cal, err = r.Spec.Window.Calendar(); err != nil {
+	r.cal, err = r.Spec.Window.Calendar()
+	if err != nil {
 		r.root, r.err = TestRead, err
 		return nil
 	}
@@ -121,7 +122,9 @@ func (r *reading) ask(ctx context.Context, p source.Purpose, pos harvest.Positio
 			r.skew = 0
 		}
 	}
-	r.err, r.fault, r.root = err, harvest.Fault{}, ""
+	r.err = err
+	r.fault = harvest.Fault{}
+	r.root = ""
 	if err != nil {
 		r.fault, _ = harvest.FaultOf(err)
 		r.root = r.blame(r.fault, ans.Traffic.Sent)

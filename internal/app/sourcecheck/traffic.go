@@ -128,7 +128,8 @@ func (j *job) rate(l *lines) {
 	case name == "" && len(r.LimitHeaders) > 0:
 		l.warn("take the names out of rateLimit.limitHeaders, or correct them", "no reply states a limit as %s", strings.Join(r.LimitHeaders, " or "))
 	case name == "":
-		if name, value, _ = j.stated(limitHeaders); name != "" {
+		name, value, _ = j.stated(limitHeaders)
+		if name != "" {
 			l.warn(fmt.Sprintf("if that is requests a second: rateLimit.limitHeaders: [%s], and patra keeps to it", name), "replies state %s: %s, and the pack does not look at it", name, value)
 		}
 	case r.QPS == 0 || qps < r.QPS:
@@ -174,7 +175,9 @@ func (j *job) stated(names []string) (name, value string, qps float64) {
 			}
 			per := interval(e.Header, h)
 			if each := n / per.Seconds(); name == "" || each < qps {
-				name, value, qps = h, text, each
+				name = h
+				value = text
+				qps = each
 				if per != time.Second {
 					value += " per " + per.String()
 				}

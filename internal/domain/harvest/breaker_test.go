@@ -12,7 +12,8 @@ func TestM14_RestDoublesUpToHalfAnHour(t *testing.T) {
 	var b harvest.Breaker
 	now := t0
 	for range harvest.BreakAfter - 1 {
-		if b = b.Fail(now); b.Bars(now) {
+		b = b.Fail(now)
+		if b.Bars(now) {
 			t.Fatalf("rests after %d spent runs", b.Spent)
 		}
 	}
@@ -25,7 +26,8 @@ func TestM14_RestDoublesUpToHalfAnHour(t *testing.T) {
 			t.Fatalf("rests until %s, want %s", b.Until.Sub(now), minutes*time.Minute)
 		}
 		now = b.Until
-		if b = b.Try(now); !b.Bars(now) || !b.Bars(now.Add(9*time.Minute)) {
+		b = b.Try(now)
+		if !b.Bars(now) || !b.Bars(now.Add(9*time.Minute)) {
 			t.Fatal("two tries at once")
 		}
 		if b.Bars(now.Add(time.Hour)) {

@@ -119,7 +119,8 @@ func TestR64_TheLastPageAskedForAgain(t *testing.T) {
 			for _, id := range []string{"a", "b", "c"} {
 				seen[harvest.IDHash(id)] = true
 			}
-			if pos, err = harvest.ParsePosition(pos.String()); err != nil {
+			pos, err = harvest.ParsePosition(pos.String())
+			if err != nil {
 				t.Fatal(err)
 			}
 			next, end, err := p.Step(pos, c.facts, known)

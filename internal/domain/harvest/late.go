@@ -19,7 +19,8 @@ func CountLate(updated []time.Time, slices []Landed, began time.Time) (n int64) 
 			if at.Before(s.Window.From) || !at.Before(s.Window.To) {
 				continue
 			}
-			if late = !s.DoneAt.IsZero() && s.DoneAt.Before(began); !late {
+			late = !s.DoneAt.IsZero() && s.DoneAt.Before(began)
+			if !late {
 				break
 			}
 		}

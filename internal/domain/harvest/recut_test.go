@@ -49,7 +49,9 @@ func hours(h float64) time.Time {
 // or goes on where only its length was too much.
 func TestR13_ChildrenOfACut(t *testing.T) {
 	at := func(h float64) harvest.Position { return harvest.Position{Pages: 7, Token: "t7", At: hours(h)} }
-	unsorted, numbered, fraction := at(4), at(4), at(4)
+	unsorted := at(4)
+	numbered := at(4)
+	fraction := at(4)
 	unsorted.Unsorted = true
 	numbered.Page = 7
 	fraction.At = fraction.At.Add(999 * time.Millisecond)
@@ -90,7 +92,9 @@ func TestR13_ChildrenOfACut(t *testing.T) {
 			r.Paging.Type, r.Paging.Snapshot = harvest.PageNumber, true
 		}, "(0-10 page [0, 7)) 0-10 page [7, ...) "},
 		{"the last of its pages", harvest.StrategyPage, harvest.CutBudget, numbered, func(r *harvest.Recut) {
-			r.Paging.Type, r.Paging.Snapshot, r.Slice.Range = harvest.PageNumber, true, harvest.NewRange(harvest.RangePage, 0, 7)
+			r.Paging.Type = harvest.PageNumber
+			r.Paging.Snapshot = true
+			r.Slice.Range = harvest.NewRange(harvest.RangePage, 0, 7)
 		}, ""},
 		{"pages that shift", harvest.StrategyPage, harvest.CutBudget, harvest.Position{Pages: 7, Page: 7}, func(r *harvest.Recut) { r.Paging.Type = harvest.PageNumber }, "0-5 5-10 "},
 		{"a part of a window", harvest.StrategyHybrid, harvest.CutBudget, at(4), func(r *harvest.Recut) { r.Slice.Range = harvest.NewRange("uid", 5, 9) }, ""},
@@ -237,7 +241,8 @@ func TestR13_SeenAscending(t *testing.T) {
 			if err != nil || end != "" {
 				t.Fatalf("%s: %v, %s", c.name, err, end)
 			}
-			if pos, err = harvest.ParsePosition(next.String()); err != nil || pos.String() != next.String() {
+			pos, err = harvest.ParsePosition(next.String())
+			if err != nil || pos.String() != next.String() {
 				t.Fatalf("%s: %s is read as %s, %v", c.name, next, pos, err)
 			}
 		}
@@ -368,7 +373,9 @@ func TestPageRange_EndsAtItsLastPage(t *testing.T) {
 	} {
 		s := harvest.SliceSpec{Strategy: harvest.StrategyPage, Range: harvest.NewRange(harvest.RangePage, c.from, c.to)}
 		own := p.Of(s)
-		pos, end, asked := own.Start(s, 1), harvest.EndProof(""), []int(nil)
+		pos := own.Start(s, 1)
+		end := harvest.EndProof("")
+		asked := []int(nil)
 		for end == "" && len(asked) < 9 {
 			asked = append(asked, pos.Page)
 			f := harvest.PageFacts{Total: &total}
@@ -376,7 +383,8 @@ func TestPageRange_EndsAtItsLastPage(t *testing.T) {
 				f.IDs = append(f.IDs, fmt.Sprint(i))
 			}
 			var err error
-			if pos, end, err = own.Step(pos, f, func(uint64) bool { return false }); err != nil {
+			pos, end, err = own.Step(pos, f, func(uint64) bool { return false })
+			if err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -226,7 +226,8 @@ func TestR13_HalvesTile(t *testing.T) {
 			if err := harvest.Tile(p, []harvest.Part{b, a}); err != nil {
 				t.Fatalf("halves of %s are %s and %s: %v", p, a, b, err)
 			}
-			if p = a; rapid.Bool().Draw(t, "upper half") {
+			p = a
+			if rapid.Bool().Draw(t, "upper half") {
 				p = b
 			}
 		}

@@ -399,7 +399,9 @@ func (v VolumeStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec,
 		return nil, fmt.Errorf("strategy %s needs a budget", v.code)
 	}
 	s := NewSliceSpec(Part{Window: r.Window}, r.Calendar, r.PageSize, 0, r.Lag)
-	s.Strategy, s.Budget, s.Hints.Explore = v.code, r.Budget, true
+	s.Strategy = v.code
+	s.Budget = r.Budget
+	s.Hints.Explore = true
 	s.Hints.OverlapSec = int(r.Overlap / time.Second)
 	if r.Estimate != nil {
 		e, err := r.Estimate(ctx, Part{Window: r.Window})
@@ -452,7 +454,8 @@ func (PageStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, err
 	var e Estimate
 	if r.Estimate != nil {
 		var err error
-		if e, err = r.Estimate(ctx, Part{Window: r.Window}); err != nil {
+		e, err = r.Estimate(ctx, Part{Window: r.Window})
+		if err != nil {
 			return nil, fmt.Errorf("estimate %s: %w", r.Window, err)
 		}
 	}

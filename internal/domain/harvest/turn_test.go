@@ -60,7 +60,8 @@ func TestR19_TurnsAreFair(t *testing.T) {
 				t.Fatal("nobody's turn")
 			}
 			turns.Took(h, now)
-			if row++; h.Partition != last {
+			row++
+			if h.Partition != last {
 				row, last = 1, h.Partition
 			}
 			if len(heads) == 1 {

@@ -312,18 +312,21 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 	}
 	next.Seen += fresh
 
-	if next.Old++; fresh > 0 {
+	next.Old++
+	if fresh > 0 {
 		next.Old = 0
 	}
 	if h := pageHash(ids); len(ids) > 0 && h == pos.PageHash {
-		if next.Same++; next.Same >= 2 { // the third in a row
+		next.Same++
+		if next.Same >= 2 { // the third in a row
 			return pos, "", walkFault(RestartWalk, CodePageRepeats)
 		}
 	} else {
 		next.PageHash, next.Same = h, 0
 	}
 
-	if end = p.ended(pos, next, f, ids); end != "" {
+	end = p.ended(pos, next, f, ids)
+	if end != "" {
 		if err := p.shortfall(pos, next, len(f.IDs)); err != nil {
 			return pos, "", err
 		}

@@ -176,7 +176,8 @@ func TestR22_PagesThatGoInCirclesEndTheWalk(t *testing.T) {
 				for _, id := range f.IDs {
 					ids[harvest.IDHash(id)] = true
 				}
-				if pos, err = harvest.ParsePosition(next.String()); err != nil {
+				pos, err = harvest.ParsePosition(next.String())
+				if err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -314,7 +315,8 @@ func TestR25_TwoWalksAreComparedByWhatTheySaw(t *testing.T) {
 				t.Fatal(err)
 			}
 			// As after a crash between any two pages.
-			if pos, err = harvest.ParsePosition(next.String()); err != nil {
+			pos, err = harvest.ParsePosition(next.String())
+			if err != nil {
 				t.Fatal(err)
 			}
 			ids = append(ids, f.IDs...)

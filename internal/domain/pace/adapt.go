@@ -93,7 +93,8 @@ func cut(s State, l Limit, now time.Time) State {
 	}
 	s.CutAt = now
 	s.Unpaid = 0 // no failure cuts the rate twice
-	if r = max(r/2, a.Floor); r < l.QPS {
+	r = max(r/2, a.Floor)
+	if r < l.QPS {
 		s.Rate = r
 	}
 	return s

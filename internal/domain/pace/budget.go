@@ -26,7 +26,8 @@ const (
 // again, seen from at (best: the reply's own Date). It says false if either is
 // missing or makes no sense: a reset that is past, or more than a month away.
 func ParseBudget(remaining, reset, unit string, at time.Time) (left float64, in time.Duration, ok bool) {
-	if left, ok = leading(remaining); !ok {
+	left, ok = leading(remaining)
+	if !ok {
 		return 0, 0, false
 	}
 	seconds := 0.0

@@ -106,22 +106,26 @@ func TestR87_SharesOfTheLastTwenty(t *testing.T) {
 	now := start.Add(12 * time.Second)
 	s = fine(s, 18, now)
 	now = now.Add(10 * time.Minute)
-	if s = Relax(s, l, now); s.Rate != 2 {
+	s = Relax(s, l, now)
+	if s.Rate != 2 {
 		t.Errorf("two of twenty failed, for ten minutes: rate %v, want 2", s.Rate)
 	}
 	s = fine(s, 1, now)
 	now = now.Add(time.Minute)
-	if s = Relax(s, l, now); s.Rate < 2.8-1e-9 || s.Rate > 2.8+1e-9 {
+	s = Relax(s, l, now)
+	if s.Rate < 2.8-1e-9 || s.Rate > 2.8+1e-9 {
 		t.Errorf("one of twenty failed, for a minute: rate %v, want 2.8", s.Rate)
 	}
-	if s = fail(s, 20, now); !s.Failing(l) {
+	s = fail(s, 20, now)
+	if !s.Failing(l) {
 		t.Error("twenty of twenty failed, and it is not failing")
 	}
 	s, first, ok := Sit(s, l, 1, now)
 	if _, _, again := Sit(s, l, 2, now); !ok || first == 0 || again {
 		t.Errorf("seat %d %v, another %v: one request at a time while everything fails", first, ok, again)
 	}
-	if s = fine(s, 1, now); s.Failing(l) {
+	s = fine(s, 1, now)
+	if s.Failing(l) {
 		t.Error("a good reply, and it is still failing")
 	}
 }

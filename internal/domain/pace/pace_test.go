@@ -135,7 +135,8 @@ func TestR41_OneCutPerCoolDown(t *testing.T) {
 	if s.Rate != 4 {
 		t.Errorf("three complaints within one cool-down: rate %v, want 4", s.Rate)
 	}
-	if s = cut(s, l, start.Add(coolDown)); s.Rate != 2 {
+	s = cut(s, l, start.Add(coolDown))
+	if s.Rate != 2 {
 		t.Errorf("complaint after the cool-down: rate %v, want 2", s.Rate)
 	}
 	for i := range 20 {
@@ -157,7 +158,8 @@ func TestR36_FreshKeyHasOneToken(t *testing.T) {
 	now, n := start.Add(time.Hour), 0
 	for {
 		var at time.Time
-		if s, at = take(s, l, now); at.After(now) {
+		s, at = take(s, l, now)
+		if at.After(now) {
 			break
 		}
 		n++
@@ -234,7 +236,8 @@ func TestR37_HeadersMayOnlyLower(t *testing.T) {
 			if r, _ := s.rate(c.limit); math.Abs(r-c.want) > 1e-9 {
 				t.Errorf("rate %v, want %v", r, c.want)
 			}
-			if s = Lower(s, c.limit, 1000, time.Second); s.Header != 0 {
+			s = Lower(s, c.limit, 1000, time.Second)
+			if s.Header != 0 {
 				t.Errorf("a generous header keeps the strict one: %v", s.Header)
 			}
 		})

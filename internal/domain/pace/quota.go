@@ -74,7 +74,8 @@ func nextDay(at time.Time, zone string) time.Time {
 func (l *Ledger) room(at time.Time, limit, cost int64) time.Time {
 	left := limit - min(cost, limit)
 	for _, c := range slices.Backward(l.Used) {
-		if left -= c[1]; left < 0 {
+		left -= c[1]
+		if left < 0 {
 			return later(at, c.until())
 		}
 	}
@@ -99,7 +100,8 @@ func (l *Ledger) refund(until, n int64) {
 	if !there {
 		return // forgotten already
 	}
-	if l.Used[i][1] -= n; l.Used[i][1] <= 0 {
+	l.Used[i][1] -= n
+	if l.Used[i][1] <= 0 {
 		l.Used = slices.Delete(l.Used, i, i+1)
 	}
 }
@@ -117,7 +119,8 @@ func (s State) open(quotas []Quota, now time.Time) []Ledger {
 		if exact {
 			i++
 		}
-		if l.Used = slices.Clone(l.Used[i:]); len(l.Used) > 0 {
+		l.Used = slices.Clone(l.Used[i:])
+		if len(l.Used) > 0 {
 			out = append(out, l)
 		}
 	}

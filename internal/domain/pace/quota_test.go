@@ -29,7 +29,8 @@ func mustKeep(t failer, q Quota, hits []hit) {
 		days := map[string]int64{}
 		for _, h := range hits {
 			day := h.at.In(loc).Format(time.DateOnly)
-			if days[day] += h.cost; days[day] > q.Limit {
+			days[day] += h.cost
+			if days[day] > q.Limit {
 				t.Fatalf("%d units on %s in %s, more than %d", days[day], day, q.Zone, q.Limit)
 			}
 		}
@@ -42,7 +43,8 @@ func mustKeep(t failer, q Quota, hits []hit) {
 			sum -= hits[first].cost
 			first++
 		}
-		if sum += h.cost; sum > q.Limit {
+		sum += h.cost
+		if sum > q.Limit {
 			t.Fatalf("%d units within %v up to %v, more than %d", sum, q.Window, h.at, q.Limit)
 		}
 	}
@@ -219,7 +221,8 @@ func TestR38_StateIsBounded(t *testing.T) {
 	if b, err := json.Marshal(s); err != nil || len(b) > 15_000 || len(s.Ledgers) > maxLedgers {
 		t.Errorf("%d ledgers in %d bytes, %v", len(s.Ledgers), len(b), err)
 	}
-	if s, _ = Reserve(s, Limit{}, 1, start.AddDate(5, 0, 0), 0); len(s.Ledgers) != 0 {
+	s, _ = Reserve(s, Limit{}, 1, start.AddDate(5, 0, 0), 0)
+	if len(s.Ledgers) != 0 {
 		t.Errorf("%d ledgers five years later", len(s.Ledgers))
 	}
 }
@@ -243,7 +246,8 @@ func TestR38_CostCountsAgainstQuotaAndRate(t *testing.T) {
 	if slot.At.Sub(start) > time.Minute {
 		t.Errorf("a request of 50 of 10 after %v", slot.At.Sub(start))
 	}
-	if _, slot = Reserve(s, l, 1, start, 0); slot.At.Sub(start) < time.Hour || !slot.Scarce {
+	_, slot = Reserve(s, l, 1, start, 0)
+	if slot.At.Sub(start) < time.Hour || !slot.Scarce {
 		t.Errorf("the next after %v, scarce %v", slot.At.Sub(start), slot.Scarce)
 	}
 }

@@ -221,7 +221,8 @@ func (p *parser) value(f *Field, start int) Expr {
 	var v rawValue
 	if !dots() {
 		var ok bool
-		if v, ok = p.one(f != nil); !ok {
+		v, ok = p.one(f != nil)
+		if !ok {
 			return nil
 		}
 	}

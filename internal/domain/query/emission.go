@@ -117,7 +117,8 @@ func (run *rendering) params1(c compiled, e Expr) {
 				run.problems.add(e.Place(), "", "%s: %v", run.source, err)
 				continue
 			}
-			if run.used += len(text); run.used > MaxRendered {
+			run.used += len(text)
+			if run.used > MaxRendered {
 				run.problems.add(e.Place(), "ask in several queries", "%v", errTooLong)
 				return
 			}

@@ -137,7 +137,8 @@ func (f *formatter) ranged(r Range) {
 	if r.Type == TypeDate {
 		// Whole days are written as people do, both ends in.
 		first, last, ok := wholeDays(from, to)
-		if plain = ok; ok {
+		plain = ok
+		if ok {
 			from.Value, to.Value = first, last
 		} else {
 			from.Value, to.Value = shortInstant(from.Value), shortInstant(to.Value)

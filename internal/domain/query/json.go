@@ -64,7 +64,10 @@ func nodeOf(e Expr) node {
 	}
 	switch e := e.(type) {
 	case Term:
-		n.Field, n.Match, n.Text, n.CaseSensitive = e.Field, e.Match, e.Text, e.CaseSensitive
+		n.Field = e.Field
+		n.Match = e.Match
+		n.Text = e.Text
+		n.CaseSensitive = e.CaseSensitive
 	case In:
 		n.Field, n.CaseSensitive = e.Field, e.CaseSensitive
 		for _, v := range e.Values {

@@ -70,7 +70,9 @@ func (p Problem) Show(text string) string {
 	}
 	before, marked := text[from:p.At.Start], text[p.At.Start:max(p.At.Start, min(p.At.End, to))]
 	after := text[p.At.Start+len(marked) : to]
-	before, marked, after = clipLeft(before, 60), clipRight(marked, 40), clipRight(after, 40)
+	before = clipLeft(before, 60)
+	marked = clipRight(marked, 40)
+	after = clipRight(after, 40)
 	return p.String() + "\n  " + printable(before+marked+after) + "\n  " +
 		strings.Repeat(" ", utf8.RuneCountInString(printable(before))) +
 		strings.Repeat("^", max(1, utf8.RuneCountInString(printable(marked))))

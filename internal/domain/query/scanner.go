@@ -53,7 +53,8 @@ func (p *parser) str() string {
 			return ""
 		case r == '\\':
 			p.pos++
-			if r, n = utf8.DecodeRuneInString(p.text[p.pos:]); n == 0 || isControl(r) {
+			r, n = utf8.DecodeRuneInString(p.text[p.pos:])
+			if n == 0 || isControl(r) {
 				p.stop(p.pos-1, p.pos, `write \\ for a backslash`, "the backslash has nothing to escape")
 				return ""
 			}
@@ -101,7 +102,8 @@ func (p *parser) word(fielded bool) string {
 			return ""
 		case r == '\\':
 			p.pos++
-			if r, n = utf8.DecodeRuneInString(p.text[p.pos:]); n == 0 || isControl(r) || unicode.IsSpace(r) {
+			r, n = utf8.DecodeRuneInString(p.text[p.pos:])
+			if n == 0 || isControl(r) || unicode.IsSpace(r) {
 				p.stop(p.pos-1, p.pos, `write \\ for a backslash`, "the backslash has nothing to escape")
 				return ""
 			}

@@ -90,20 +90,23 @@ func (f cronField) parse(s string) (set uint64, err error) {
 		span, step, stepped := strings.Cut(part, "/")
 		n := 1
 		if stepped {
-			if n, err = cronNumber(step); err != nil || n < 1 || n > f.max {
+			n, err = cronNumber(step)
+			if err != nil || n < 1 || n > f.max {
 				return 0, fmt.Errorf("a step is a number from 1 to %d, not %q", f.max, step)
 			}
 		}
 		first, last := f.min, f.max
 		if span != "*" {
 			a, b, isRange := strings.Cut(span, "-")
-			if first, err = f.value(a); err != nil {
+			first, err = f.value(a)
+			if err != nil {
 				return 0, err
 			}
 			last = first
 			switch {
 			case isRange:
-				if last, err = f.value(b); err != nil {
+				last, err = f.value(b)
+				if err != nil {
 					return 0, err
 				}
 				if last == 0 && first > 0 && f.max == 7 {

@@ -63,7 +63,9 @@ func TestCron_NextTimes(t *testing.T) {
 		{"a skipped day in Samoa", "0 12 * * *", "Pacific/Apia", "2011-12-29T23:00:00Z", "12-30T10:00 12-30T22:00 12-31T22:00"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			line, zone, from := mustCron(t, c.line), mustZone(t, c.zone), at(t, c.after)
+			line := mustCron(t, c.line)
+			zone := mustZone(t, c.zone)
+			from := at(t, c.after)
 			var got []string
 			for range strings.FieldsSeq(c.want) {
 				next, ok := line.Next(from, zone)

@@ -23,13 +23,16 @@ type quietSpan struct {
 var weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
 func (q QuietHours) span() (s quietSpan, err error) {
-	if s.days, err = q.days(); err != nil {
+	s.days, err = q.days()
+	if err != nil {
 		return s, err
 	}
-	if s.from, err = timeOfDay(q.From); err != nil {
+	s.from, err = timeOfDay(q.From)
+	if err != nil {
 		return s, fmt.Errorf("from: %w", err)
 	}
-	if s.to, err = timeOfDay(q.To); err != nil {
+	s.to, err = timeOfDay(q.To)
+	if err != nil {
 		return s, fmt.Errorf("to: %w", err)
 	}
 	if s.to <= s.from {

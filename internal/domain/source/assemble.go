@@ -160,8 +160,17 @@ func (o *Overrides) query() *QueryConfig {
 }
 
 func (o Overrides) into(d *Definition) {
-	d.HTTP, d.Auth, d.RateLimit, d.Retry, d.Window, d.Pagination, d.Batching = o.HTTP, o.Auth, o.RateLimit, o.Retry, o.Window, o.Pagination, o.Batching
-	d.Endpoints, d.Faults, d.Query, d.Schedule = o.Endpoints, o.Faults, o.Query, o.Schedule
+	d.HTTP = o.HTTP
+	d.Auth = o.Auth
+	d.RateLimit = o.RateLimit
+	d.Retry = o.Retry
+	d.Window = o.Window
+	d.Pagination = o.Pagination
+	d.Batching = o.Batching
+	d.Endpoints = o.Endpoints
+	d.Faults = o.Faults
+	d.Query = o.Query
+	d.Schedule = o.Schedule
 	if o.Mapping != nil {
 		d.Mapping = *o.Mapping
 	}

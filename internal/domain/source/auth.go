@@ -278,7 +278,9 @@ func (c *compiler) token(path string, cfg *AuthConfig, a *Auth) {
 	}
 	t := *cfg.Token
 	t.Fields = maps.Clone(t.Fields)
-	t.Body, t.Path, t.Life = cmp.Or(t.Body, "FORM"), cmp.Or(t.Path, "access_token"), cmp.Or(t.Life, Duration(30*time.Minute))
+	t.Body = cmp.Or(t.Body, "FORM")
+	t.Path = cmp.Or(t.Path, "access_token")
+	t.Life = cmp.Or(t.Life, Duration(30*time.Minute))
 	t.Expiry = cmp.Or(t.Expiry, "expires_in")
 	coded(c, path+".body", DictTokenBody, t.Body)
 	if u, err := url.Parse(t.URL); err != nil || t.URL == "" || u.User != nil || u.Fragment != "" ||

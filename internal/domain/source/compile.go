@@ -201,7 +201,9 @@ var codePattern = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
 
 func (c *compiler) provenance() {
 	d, s := c.def, c.spec
-	s.Source, s.RecordType, s.Operation = d.Source, d.RecordType, string(c.t.Operation)
+	s.Source = d.Source
+	s.RecordType = d.RecordType
+	s.Operation = string(c.t.Operation)
 	if !codePattern.MatchString(d.Source) {
 		c.fail("source", "%q is not a code: small letters, digits, - and _, beginning with a letter", d.Source)
 	}

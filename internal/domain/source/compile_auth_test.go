@@ -91,7 +91,9 @@ func TestCompile_AuthInABody(t *testing.T) {
 		d := *def()
 		d.Auth = c.auth
 		e := &d.Endpoints[0]
-		e.Method, e.Body, e.Query = "POST", c.body, maps.Clone(e.Query)
+		e.Method = "POST"
+		e.Body = c.body
+		e.Query = maps.Clone(e.Query)
 		if c.next != "" {
 			e.Next = &source.NextConfig{Body: c.next}
 		}

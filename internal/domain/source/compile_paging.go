@@ -76,7 +76,8 @@ func (c *compiler) ascending() {
 		if len(words) == 0 || len(words) > 2 || i == 0 && words[0] != w.Key {
 			return
 		}
-		if asc = len(words) == 2; asc && !strings.EqualFold(words[1], "asc") {
+		asc = len(words) == 2
+		if asc && !strings.EqualFold(words[1], "asc") {
 			return
 		}
 	}

@@ -27,7 +27,8 @@ func (c *compiler) query() {
 	}
 	if c.def.Query != nil {
 		var err error
-		if r, err = query.NewRenderer(c.def.Query.dialect(c.def.Source), dict); err != nil {
+		r, err = query.NewRenderer(c.def.Query.dialect(c.def.Source), dict)
+		if err != nil {
 			c.problems(path, err, "")
 			return
 		}

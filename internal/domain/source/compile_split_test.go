@@ -18,7 +18,10 @@ func bucketed(d *source.Definition) {
 // alone leaves a source nothing but its buckets.
 func alone(d *source.Definition) {
 	bucketed(d)
-	d.Window.Strategy, d.Window.UpdatedAt, d.Window.Bound, d.Window.Filters = "HASH", "NONE", "", nil
+	d.Window.Strategy = "HASH"
+	d.Window.UpdatedAt = "NONE"
+	d.Window.Bound = ""
+	d.Window.Filters = nil
 	delete(d.Endpoints[0].Query, "filter")
 	d.Endpoints[0].Response.UpdatedAt = nil
 }
@@ -54,7 +57,9 @@ func TestCompile_Split(t *testing.T) {
 		}, "endpoints.works: window.split.buckets needs ${bucket} and ${buckets}"},
 		"not counted by": {func(d *source.Definition) {
 			e := d.Endpoints[0]
-			e.Name, e.Usage, e.Query = "count", "COUNT", map[string]string{"filter": e.Query["filter"]}
+			e.Name = "count"
+			e.Usage = "COUNT"
+			e.Query = map[string]string{"filter": e.Query["filter"]}
 			d.Endpoints = append(d.Endpoints, e)
 		}, "endpoints.count: window.split.buckets needs"},
 		"sent, not declared": {func(d *source.Definition) { d.Window.Strategy, d.Window.Split = "", nil }, "endpoints.works: ${bucket} and ${buckets} are known with window.split.buckets only"},

@@ -68,13 +68,19 @@ func lookup(d *source.Definition) {
 	twoPhase(d)
 	one := d.Endpoints[1]
 	d.Endpoints[1].IDPattern = "[^,]*"
-	one.Name, one.Usage, one.Method, one.Path, one.Form = "one", "LOOKUP", "", "/one/${ids[0]}", nil
+	one.Name = "one"
+	one.Usage = "LOOKUP"
+	one.Method = ""
+	one.Path = "/one/${ids[0]}"
+	one.Form = nil
 	d.Endpoints = append(d.Endpoints, one)
 }
 
 // links turns the paging into one by next links, of which no reply tells yet.
 func links(d *source.Definition) {
-	d.Pagination.Type, d.Pagination.End, d.Pagination.TokenRepeat = "URL", []harvest.EndProof{harvest.EndNoURL}, ""
+	d.Pagination.Type = "URL"
+	d.Pagination.End = []harvest.EndProof{harvest.EndNoURL}
+	d.Pagination.TokenRepeat = ""
 	delete(d.Endpoints[0].Query, "cursor")
 }
 
@@ -192,7 +198,9 @@ func TestCompile_Refuses(t *testing.T) {
 		{"no id", func(d *source.Definition) { search(d).Response.ID = nil }, "endpoints.works.response.id: is required"},
 		{"count without total", func(d *source.Definition) {
 			e := d.Endpoints[0]
-			e.Name, e.Usage, e.Response = "count", "COUNT", source.ResponseConfig{}
+			e.Name = "count"
+			e.Usage = "COUNT"
+			e.Response = source.ResponseConfig{}
 			d.Endpoints = append(d.Endpoints, e)
 		}, "endpoints.count.response.total: is required"},
 
@@ -215,10 +223,14 @@ func TestCompile_Refuses(t *testing.T) {
 		{"repeat and proof", func(d *source.Definition) { d.Pagination.TokenRepeat = "END" }, "pagination.tokenRepeat: END does not fit"},
 		{"a repeated link", func(d *source.Definition) { links(d); d.Pagination.TokenRepeat = "CONTINUE" }, "pagination.tokenRepeat: URL pages have no token"},
 		{"state of what is not there", func(d *source.Definition) {
-			d.Pagination.Type, d.Pagination.TokenRepeat, d.Pagination.TokenStateful = "PAGE", "", true
+			d.Pagination.Type = "PAGE"
+			d.Pagination.TokenRepeat = ""
+			d.Pagination.TokenStateful = true
 		}, "pagination.tokenStateful: PAGE pages have neither token nor next link"},
 		{"life of what is not there", func(d *source.Definition) {
-			d.Pagination.Type, d.Pagination.TokenRepeat, d.Pagination.TokenLifetime = "PAGE", "", sec(300)
+			d.Pagination.Type = "PAGE"
+			d.Pagination.TokenRepeat = ""
+			d.Pagination.TokenLifetime = sec(300)
 		}, "pagination.tokenLifetime: PAGE pages have no token"},
 		{"no life", func(d *source.Definition) { d.Pagination.TokenLifetime = sec(-1) }, "pagination.tokenLifetime: -1s is no time to live"},
 		{"has more", func(d *source.Definition) { d.Pagination.End = append(d.Pagination.End, harvest.EndHasMore) }, "endpoints.works.response.hasMore: is required"},
@@ -251,7 +263,10 @@ func TestCompile_Refuses(t *testing.T) {
 		{"window not sent", func(d *source.Definition) { search(d).Query["filter"] = "from-index-date:2020" }, "endpoints.works: the templates must ask for ${window.from}"},
 		{"minStep below the grain", func(d *source.Definition) { d.Window.MinStep = source.Duration(time.Millisecond) }, "window.minStep: 1ms is below 1s"},
 		{"step of half days", func(d *source.Definition) {
-			d.Window.Precision, d.Window.Align, d.Window.MinStep, d.Window.Step = "DAY", sec(86400), sec(86400), sec(129600)
+			d.Window.Precision = "DAY"
+			d.Window.Align = sec(86400)
+			d.Window.MinStep = sec(86400)
+			d.Window.Step = sec(129600)
 		}, "window.step: 36h0m0s is not a multiple of 24h0m0s"},
 		{"minStep over step", func(d *source.Definition) { d.Window.MinStep = sec(7200) }, "window.minStep: 2h0m0s is longer than the step"},
 		{"target", func(d *source.Definition) { d.Window.Target = 5000 }, "window.target: 5000 records per slice are more than the 4900"},
@@ -344,7 +359,11 @@ func TestR22_LinksMayBeStateful(t *testing.T) {
 
 func TestCompile_ReportsAllViolations(t *testing.T) {
 	d := def()
-	d.BaseURL, d.Window.Bound, d.RateLimit.QPS, d.Faults[0].Level, d.Identity = "", "", 9, "", "x"
+	d.BaseURL = ""
+	d.Window.Bound = ""
+	d.RateLimit.QPS = 9
+	d.Faults[0].Level = ""
+	d.Identity = "x"
 	_, _, err := source.Compile(*d, harvesting)
 	violations, _ := errors.AsType[source.Violations](err)
 	if len(violations) != 5 {

@@ -186,7 +186,9 @@ func (c *compiler) rate() {
 // rateLimit checks our share against the provider's word (R37, R91).
 func (c *compiler) rateLimit(path string, cfg *RateLimitConfig) (out Rate) {
 	out.Key = cmp.Or(cfg.Key, c.def.Source)
-	out.Limit, out.Concurrency, out.LimitHeaders = cfg.Limit, cfg.Concurrency, slices.Clone(cfg.LimitHeaders)
+	out.Limit = cfg.Limit
+	out.Concurrency = cfg.Concurrency
+	out.LimitHeaders = slices.Clone(cfg.LimitHeaders)
 	for i, h := range cfg.LimitHeaders {
 		if !headerName.MatchString(h) {
 			c.fail(fmt.Sprintf("%s.limitHeaders[%d]", path, i), "%q is not a header name", h)

@@ -292,7 +292,10 @@ func (d Definition) Canonical() Definition {
 	d.Source = strings.ToLower(strings.TrimSpace(d.Source))
 	d.RecordType = strings.ToLower(strings.TrimSpace(d.RecordType))
 	canonical(DictIdentity, &d.Identity)
-	d.Window, d.Pagination, d.Auth, d.RateLimit = d.Window.canonical(), d.Pagination.canonical(), d.Auth.canonical(), d.RateLimit.canonical()
+	d.Window = d.Window.canonical()
+	d.Pagination = d.Pagination.canonical()
+	d.Auth = d.Auth.canonical()
+	d.RateLimit = d.RateLimit.canonical()
 	d.Endpoints, d.Faults = canonicalEndpoints(d.Endpoints), canonicalFaults(d.Faults)
 	tasks := d.Tasks
 	d.Tasks = nil
@@ -304,7 +307,10 @@ func (d Definition) Canonical() Definition {
 			d.Tasks = map[harvest.Operation]*Overrides{}
 		}
 		c := *o
-		c.Window, c.Pagination, c.Auth, c.RateLimit = o.Window.canonical(), o.Pagination.canonical(), o.Auth.canonical(), o.RateLimit.canonical()
+		c.Window = o.Window.canonical()
+		c.Pagination = o.Pagination.canonical()
+		c.Auth = o.Auth.canonical()
+		c.RateLimit = o.RateLimit.canonical()
 		c.Endpoints, c.Faults = canonicalEndpoints(o.Endpoints), canonicalFaults(o.Faults)
 		canonical(DictOperation, &op)
 		d.Tasks[op] = &c

@@ -39,7 +39,9 @@ func TestR63_BeginningAStatefulSliceAgainTakesAMinuteAtMost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := stateful()
-			s.Window.Target, s.Rate.QPS, s.Paging.Stateful = c.target, c.qps, !c.free
+			s.Window.Target = c.target
+			s.Rate.QPS = c.qps
+			s.Paging.Stateful = !c.free
 			got := s.SliceRequest(harvest.Window{}, harvest.Calendar{}).Target
 			if got != c.want {
 				t.Errorf("%d records in a slice, want %d", got, c.want)

@@ -29,7 +29,8 @@ func (i Identity) Canonical(id string) (string, error) {
 		if id == "" || strings.Trim(id, "0123456789") != "" {
 			return "", fmt.Errorf("%q is not a number", clip(id))
 		}
-		if id = strings.TrimLeft(id, "0"); id == "" {
+		id = strings.TrimLeft(id, "0")
+		if id == "" {
 			id = "0"
 		}
 	}

@@ -182,7 +182,9 @@ func key(a, b, c byte) int {
 // enough: no form begins or ends with a star or holds the mask, so none can
 // arise from what is put in and what stands beside it.
 func (m *matcher) cut(ctx context.Context, b []byte) ([]byte, error) {
-	out, done, look := b[:0], 0, 0
+	out := b[:0]
+	done := 0
+	look := 0
 	for i := MinPart - 1; i < len(b); {
 		if i >= look {
 			if ctx.Err() != nil {

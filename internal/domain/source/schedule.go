@@ -49,7 +49,8 @@ func CompileSchedule(d Definition) (*schedule.Schedule, Violations) {
 	cfg := *d.Schedule
 	s := &schedule.Schedule{OlderThan: cmp.Or(cfg.OlderThan.D(), defaultOlderThan), Sentinel: cfg.Sentinel}
 	var err error
-	if s.Zone, err = time.LoadLocation(cmp.Or(cfg.Zone, "UTC")); err != nil || cfg.Zone == "Local" {
+	s.Zone, err = time.LoadLocation(cmp.Or(cfg.Zone, "UTC"))
+	if err != nil || cfg.Zone == "Local" {
 		fail("zone", fmt.Errorf("%q is not a time zone such as America/New_York", cfg.Zone))
 		s.Zone = time.UTC
 	}

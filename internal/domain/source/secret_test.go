@@ -49,7 +49,8 @@ func TestR48_SecretNeverPrints(t *testing.T) {
 			fmt.Fprintln(&out, err)
 		}
 		out.Write(b)
-		if b, err = xml.Marshal(v); err != nil {
+		b, err = xml.Marshal(v)
+		if err != nil {
 			fmt.Fprintln(&out, err)
 		}
 		out.Write(b)

@@ -110,7 +110,9 @@ func (w *walk) decode(b *batch) {
 		w.charset = s.chars
 		w.push(w.d.itemRoot, -1)
 		end := w.value(int(s.start), len(w.d.ahead)+1, 0)
-		w.states, w.counters, w.seen = w.states[:0], w.counters[:0], w.seen[:0]
+		w.states = w.states[:0]
+		w.counters = w.counters[:0]
+		w.seen = w.seen[:0]
 		if end < 0 || w.err != nil {
 			b.err = w.err
 			return
@@ -175,10 +177,12 @@ func (f *framer) object(i, depth int) int {
 		if bytes.IndexByte(name, '\\') >= 0 {
 			name, _ = jsontext.AppendUnquote(nil, b[i:end])
 		}
-		if i = skipSpace(b, end); f.at(i) != ':' {
+		i = skipSpace(b, end)
+		if f.at(i) != ':' {
 			return -1
 		}
-		if i = skipSpace(b, i+1); string(name) == f.walk.d.ahead[depth] {
+		i = skipSpace(b, i+1)
+		if string(name) == f.walk.d.ahead[depth] {
 			i = f.value(i, depth+1)
 		} else {
 			i, _ = scan(b, i, depth+1, nil)
@@ -213,11 +217,13 @@ func (f *framer) list(i int) int {
 		if end < 0 {
 			return -1
 		}
-		if f.count++; f.count > maxItems {
+		f.count++
+		if f.count > maxItems {
 			f.walk.limit("items", i)
 			return -1
 		}
-		if f.next.spans = append(f.next.spans, framed{span{int32(i), int32(end)}, chars}); len(f.next.spans) == batchItems {
+		f.next.spans = append(f.next.spans, framed{span{int32(i), int32(end)}, chars})
+		if len(f.next.spans) == batchItems {
 			f.flush()
 		}
 		switch i = skipSpace(b, end); f.at(i) {

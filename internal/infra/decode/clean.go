@@ -104,7 +104,8 @@ func cleanJATS(a *arena, v []byte) []byte {
 	add := func(text []byte) {
 		for len(text) > 0 {
 			if n := spaces(text); n > 0 {
-				if text = text[n:]; sep == 0 {
+				text = text[n:]
+				if sep == 0 {
 					sep = ' '
 				}
 				continue
@@ -127,7 +128,8 @@ func cleanJATS(a *arena, v []byte) []byte {
 		case t.name == "title":
 			if title >= 0 && len(a.buf) > title {
 				head := bytes.TrimRight(a.buf[title:], ":. ")
-				if a.buf = a.buf[:title+len(head)]; len(head) > 0 {
+				a.buf = a.buf[:title+len(head)]
+				if len(head) > 0 {
 					a.buf = append(a.buf, ':')
 				}
 				sep, headed = ' ', len(head) > 0

@@ -273,10 +273,12 @@ func (c *compiler) pick(at string, root *node, s *source.Pick, label string) (p 
 	p = pick{label: -1}
 	before := len(c.errs)
 	var err error
-	if err = p.transforms(s.Clean, c.d.json && s.Path != ""); err != nil {
+	err = p.transforms(s.Clean, c.d.json && s.Path != "")
+	if err != nil {
 		c.fail(at+".clean", err)
 	}
-	if p.form, err = newTimeForm(s.Format); err != nil {
+	p.form, err = newTimeForm(s.Format)
+	if err != nil {
 		c.fail(at+".format", err)
 	}
 	p.raw = !c.d.json && len(s.Clean) > 0 && s.Clean[0] == "jats"
@@ -354,7 +356,8 @@ func (c *compiler) parts(at string, root *node, s *source.DateParts, p *pick) {
 		if !ok {
 			return
 		}
-		if paths[i] = steps; i == 0 {
+		paths[i] = steps
+		if i == 0 {
 			common = max(0, len(steps)-1)
 			continue
 		}
@@ -465,7 +468,8 @@ func (c *compiler) field(at string, root *node, s *source.Field) field {
 				o.each = c.eachSlot(root, steps, under)
 			}
 			said := len(c.errs)
-			if o.fields = c.fields(at+".fields", under, s.Fields); i > 0 {
+			o.fields = c.fields(at+".fields", under, s.Fields)
+			if i > 0 {
 				c.errs = c.errs[:said] // the first has said it
 			}
 			f.objects = append(f.objects, o)

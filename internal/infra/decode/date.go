@@ -50,7 +50,8 @@ func newDate(year, month, day []byte) (d date, whole bool) {
 		return date{}, false
 	}
 	d.year = y
-	if month = bytes.TrimSpace(month); len(month) == 0 {
+	month = bytes.TrimSpace(month)
+	if len(month) == 0 {
 		return d, len(bytes.TrimSpace(day)) == 0
 	}
 	m, ok := small(month)
@@ -61,7 +62,8 @@ func newDate(year, month, day []byte) (d date, whole bool) {
 		return d, false
 	}
 	d.month = m
-	if day = bytes.TrimSpace(day); len(day) == 0 {
+	day = bytes.TrimSpace(day)
+	if len(day) == 0 {
 		return d, true
 	}
 	n, ok := small(day)
@@ -142,7 +144,8 @@ func (w *walk) listDate(s span) (d date, whole, present bool) {
 		default:
 			part[k] = v
 		}
-		if i = skipSpace(b, end); b[i] == ',' {
+		i = skipSpace(b, end)
+		if b[i] == ',' {
 			i = skipSpace(b, i+1)
 		}
 	}
@@ -231,7 +234,8 @@ func (f timeForm) instant(v []byte, z *time.Location) (time.Time, error) {
 		t, err = time.ParseInLocation(f.layout, string(v), z)
 	default:
 		for _, layout := range usual {
-			if t, err = time.ParseInLocation(layout, string(v), z); err == nil {
+			t, err = time.ParseInLocation(layout, string(v), z)
+			if err == nil {
 				break
 			}
 		}

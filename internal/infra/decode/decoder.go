@@ -134,7 +134,8 @@ func (d *Decoder) strictly(ctx context.Context, body []byte, base int) (*harvest
 		}
 	default:
 		var err error
-		if w.charset, err = validateJSON(body[w.base:]); err != nil {
+		w.charset, err = validateJSON(body[w.base:])
+		if err != nil {
 			return nil, err
 		}
 		w.json()
@@ -150,7 +151,9 @@ func (d *Decoder) walk(ctx context.Context, body []byte) *walk {
 	if w == nil {
 		w = &walk{d: d}
 	}
-	w.ctx, w.body, w.base = ctx, body, 0
+	w.ctx = ctx
+	w.body = body
+	w.base = 0
 	w.large = len(body) >= d.largeFrom
 	return w
 }

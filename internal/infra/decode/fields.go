@@ -47,7 +47,8 @@ func (w *walk) appendFields(dst []byte, fields []field, group int32) ([]byte, bo
 		}
 		dst = append(dst, f.key...)
 		var ok bool
-		if dst, ok = w.appendField(dst, f, group); !ok {
+		dst, ok = w.appendField(dst, f, group)
+		if !ok {
 			dst = dst[:before]
 			if f.required && w.lack == "" {
 				w.lack = f.name
@@ -99,7 +100,9 @@ var special = func() (t [256]bool) {
 	for c := range 0x20 {
 		t[c] = true
 	}
-	t['"'], t['\\'], t[0x7F] = true, true, true
+	t['"'] = true
+	t['\\'] = true
+	t[0x7F] = true
 	return t
 }()
 
@@ -216,7 +219,8 @@ func (w *walk) appendList(dst []byte, f *field, group int32) ([]byte, bool) {
 				dst = append(dst, ',')
 			}
 			from := len(dst)
-			if dst = appendString(dst, v); !seen.add(dst, from) {
+			dst = appendString(dst, v)
+			if !seen.add(dst, from) {
 				dst = dst[:before]
 			}
 			return true
@@ -271,7 +275,8 @@ func (w *walk) appendObjects(dst []byte, f *field, group int32) ([]byte, bool) {
 				dst = append(dst, ',')
 			}
 			var ok bool
-			if dst, ok = w.appendFields(dst, o.fields, k); !ok {
+			dst, ok = w.appendFields(dst, o.fields, k)
+			if !ok {
 				dst = dst[:before]
 			}
 		}

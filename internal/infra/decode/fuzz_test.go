@@ -151,7 +151,8 @@ func FuzzJSONPage(f *testing.F) {
 		for _, it := range items {
 			o, _ := it.(map[string]any)
 			x := &record{Title: scalarText(o["t"]), L: listText(o["l"])}
-			if x.ID = strings.TrimSpace(scalarText(o["id"])); len(x.ID) > maxID {
+			x.ID = strings.TrimSpace(scalarText(o["id"]))
+			if len(x.ID) > maxID {
 				x.ID = ""
 			}
 			objects, ok := o["o"].([]any)
@@ -315,14 +316,16 @@ func FuzzXMLPage(f *testing.F) {
 			x := &record{}
 			for _, a := range i.attrs {
 				if a.Name.Local == "id" && a.Name.Space != "xmlns" {
-					if x.ID = strings.TrimSpace(strings.NewReplacer("\n", " ", "\t", " ").Replace(a.Value)); len(x.ID) > maxID {
+					x.ID = strings.TrimSpace(strings.NewReplacer("\n", " ", "\t", " ").Replace(a.Value))
+					if len(x.ID) > maxID {
 						x.ID = ""
 					}
 					break
 				}
 			}
 			for _, e := range i.named("t") {
-				if x.Title = e.text; !blank([]byte(e.text)) {
+				x.Title = e.text
+				if !blank([]byte(e.text)) {
 					break
 				}
 				x.Title = ""

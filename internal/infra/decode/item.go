@@ -142,19 +142,22 @@ func (w *walk) identify() (id, wrong string) {
 }
 
 func (w *walk) canonical(v []byte) (id, wrong string) {
-	if v = bytes.TrimSpace(v); len(v) == 0 {
+	v = bytes.TrimSpace(v)
+	if len(v) == 0 {
 		return "", "no id"
 	}
 	switch w.d.idForm {
 	case formDOI:
-		if v = cleanDOI(&w.text, v); !bytes.HasPrefix(v, []byte("10.")) || bytes.IndexByte(v, '/') < 0 {
+		v = cleanDOI(&w.text, v)
+		if !bytes.HasPrefix(v, []byte("10.")) || bytes.IndexByte(v, '/') < 0 {
 			return "", fmt.Sprintf("not a DOI: %q", v[:min(len(v), 60)])
 		}
 	case formNumber:
 		if !digits(v) {
 			return "", fmt.Sprintf("not a number: %q", v[:min(len(v), 60)])
 		}
-		if v = bytes.TrimLeft(v, "0"); len(v) == 0 {
+		v = bytes.TrimLeft(v, "0")
+		if len(v) == 0 {
 			v = []byte("0")
 		}
 	}

@@ -54,7 +54,8 @@ func tooDeep(b []byte) int {
 				}
 			}
 		case '{', '[':
-			if depth++; depth > maxDepth {
+			depth++
+			if depth > maxDepth {
 				return i
 			}
 		case '}', ']':
@@ -139,7 +140,9 @@ func (w *walk) object(i, depth, lo int) int {
 	if depth > maxDepth {
 		return w.limit("depth", i)
 	}
-	b, hi, seen := w.body, len(w.states), len(w.seen)
+	b := w.body
+	hi := len(w.states)
+	seen := len(w.seen)
 	var many map[string]int // takes over from seen where keys are many
 	for i = skipSpace(b, i+1); b[i] != '}'; {
 		end := w.skipString(i)
@@ -178,7 +181,8 @@ func (w *walk) object(i, depth, lo int) int {
 		if i < 0 {
 			return i
 		}
-		if i = skipSpace(b, i); b[i] == ',' {
+		i = skipSpace(b, i)
+		if b[i] == ',' {
 			i = skipSpace(b, i+1)
 		}
 	}
@@ -215,7 +219,9 @@ func (w *walk) array(i, depth, lo int) int {
 	if depth > maxDepth {
 		return w.limit("depth", i)
 	}
-	b, hi, index := w.body, len(w.states), 0
+	b := w.body
+	hi := len(w.states)
+	index := 0
 	for i = skipSpace(b, i+1); b[i] != ']'; index++ {
 		for _, s := range w.states[lo:hi] {
 			for k := range s.node.elems {
@@ -235,7 +241,8 @@ func (w *walk) array(i, depth, lo int) int {
 		if i < 0 {
 			return i
 		}
-		if i = skipSpace(b, i); b[i] == ',' {
+		i = skipSpace(b, i)
+		if b[i] == ',' {
 			i = skipSpace(b, i+1)
 		}
 	}
@@ -248,7 +255,8 @@ func (w *walk) passes(i int, tests []test) bool {
 		t := &tests[k]
 		at := i
 		for _, key := range t.keys {
-			if at = w.member(at, key); at < 0 {
+			at = w.member(at, key)
+			if at < 0 {
 				break
 			}
 		}
@@ -287,10 +295,12 @@ func (w *walk) member(i int, key string) int {
 		if string(name) == key {
 			at = i
 		}
-		if i = w.skip(i, 0); i < 0 {
+		i = w.skip(i, 0)
+		if i < 0 {
 			return -1
 		}
-		if i = skipSpace(b, i); b[i] == ',' {
+		i = skipSpace(b, i)
+		if b[i] == ',' {
 			i = skipSpace(b, i+1)
 		}
 	}
@@ -351,17 +361,20 @@ func (w *walk) skip(i, depth int) int {
 		case plain:
 			i++
 		case quote:
-			if i = w.skipString(i); i < 0 {
+			i = w.skipString(i)
+			if i < 0 {
 				return i
 			}
 		case opening:
-			if n++; n > maxDepth && w.spoils == nil {
+			n++
+			if n > maxDepth && w.spoils == nil {
 				return w.limit("depth", i)
 			}
 			i++
 		case closing:
 			i++
-			if n--; n == depth {
+			n--
+			if n == depth {
 				return i
 			}
 		}

@@ -153,7 +153,8 @@ func (l *looseScan) value(i int) int {
 				i++
 				break
 			}
-			if i = l.name(i); i < 0 {
+			i = l.name(i)
+			if i < 0 {
 				return -1
 			}
 			continue
@@ -183,7 +184,8 @@ func (l *looseScan) value(i int) int {
 			l.depth--
 			i++
 		}
-		if i = l.name(skipSpace(l.b, i+1)); i < 0 {
+		i = l.name(skipSpace(l.b, i+1))
+		if i < 0 {
 			return -1
 		}
 	}
@@ -198,10 +200,12 @@ func (l *looseScan) name(i int) int {
 	if l.at(i) != '"' {
 		return -1
 	}
-	if i = l.text(i); i < 0 {
+	i = l.text(i)
+	if i < 0 {
 		return -1
 	}
-	if i = skipSpace(l.b, i); l.at(i) != ':' {
+	i = skipSpace(l.b, i)
+	if l.at(i) != ':' {
 		return -1
 	}
 	return skipSpace(l.b, i+1)

@@ -111,7 +111,8 @@ func parseJSONPath(path string) ([]step, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", path, err)
 		}
-		if steps = append(steps, s); len(steps) > maxSteps {
+		steps = append(steps, s)
+		if len(steps) > maxSteps {
 			return nil, fmt.Errorf("path of more than %d steps", maxSteps)
 		}
 	}
@@ -245,12 +246,14 @@ func parseXMLPath(path string) ([]step, error) {
 		for err == nil && strings.HasPrefix(rest, "[") {
 			var inner string
 			var t test
-			if inner, rest, err = bracket(rest); err == nil {
+			inner, rest, err = bracket(rest)
+			if err == nil {
 				t, err = xmlTest(inner)
 				s.tests = append(s.tests, t)
 			}
 		}
-		if more = rest != ""; err == nil && more {
+		more = rest != ""
+		if err == nil && more {
 			if rest[0] != '/' {
 				err = fmt.Errorf("unexpected %q", rest)
 			} else if s.kind == stepAttr {
@@ -264,7 +267,8 @@ func parseXMLPath(path string) ([]step, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", path, err)
 		}
-		if steps = append(steps, s); len(steps) > maxSteps {
+		steps = append(steps, s)
+		if len(steps) > maxSteps {
 			return nil, fmt.Errorf("path of more than %d steps", maxSteps)
 		}
 	}
@@ -275,12 +279,14 @@ func parseXMLPath(path string) ([]step, error) {
 func bind(steps []step, space func(prefix string) int32) {
 	for i := range steps {
 		s := &steps[i]
-		if s.space = space(s.prefix); s.space != 0 {
+		s.space = space(s.prefix)
+		if s.space != 0 {
 			s.prefix = ""
 		}
 		for k := range s.tests {
 			t := &s.tests[k]
-			if t.space = space(t.prefix); t.space != 0 {
+			t.space = space(t.prefix)
+			if t.space != 0 {
 				t.prefix = ""
 			}
 		}

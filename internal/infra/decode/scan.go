@@ -32,7 +32,8 @@ value:
 	}
 	switch c := b[i]; c {
 	case '"':
-		if i, chars = scanString(b, i, chars); i < 0 {
+		i, chars = scanString(b, i, chars)
+		if i < 0 {
 			return -1, 0
 		}
 	case '{', '[':
@@ -44,7 +45,8 @@ value:
 		}
 		open[depth] = c + 2 // the closing one in ASCII
 		depth++
-		if i = skipSpace(b, i+1); i < len(b) && b[i] == c+2 {
+		i = skipSpace(b, i+1)
+		if i < len(b) && b[i] == c+2 {
 			i++
 			depth--
 			break
@@ -54,11 +56,13 @@ value:
 		}
 		goto name
 	case 't', 'f', 'n':
-		if i = scanLiteral(b, i); i < 0 {
+		i = scanLiteral(b, i)
+		if i < 0 {
 			return -1, 0
 		}
 	default:
-		if i = scanNumber(b, i); i < 0 {
+		i = scanNumber(b, i)
+		if i < 0 {
 			return -1, 0
 		}
 	}
@@ -72,7 +76,8 @@ value:
 		switch c := b[i]; {
 		case c == open[depth-1]:
 			i++
-			if depth--; depth == 1 && jumps != nil && i-begun > 64 && i-begun < maxString {
+			depth--
+			if depth == 1 && jumps != nil && i-begun > 64 && i-begun < maxString {
 				*jumps = append(*jumps, span{int32(begun), int32(i)})
 			}
 		case c != ',':
@@ -90,10 +95,12 @@ name:
 	if i >= len(b) || b[i] != '"' {
 		return -1, 0
 	}
-	if i, chars = scanString(b, i, chars); i < 0 {
+	i, chars = scanString(b, i, chars)
+	if i < 0 {
 		return -1, 0
 	}
-	if i = skipSpace(b, i); i >= len(b) || b[i] != ':' {
+	i = skipSpace(b, i)
+	if i >= len(b) || b[i] != ':' {
 		return -1, 0
 	}
 	i = skipSpace(b, i+1)
@@ -183,12 +190,14 @@ func scanNumber(b []byte, i int) int {
 		return -1
 	}
 	if i < len(b) && b[i] == '.' {
-		if i++; !digits() {
+		i++
+		if !digits() {
 			return -1
 		}
 	}
 	if i < len(b) && b[i]|0x20 == 'e' {
-		if i++; i < len(b) && (b[i] == '+' || b[i] == '-') {
+		i++
+		if i < len(b) && (b[i] == '+' || b[i] == '-') {
 			i++
 		}
 		if !digits() {

@@ -24,7 +24,8 @@ func (p *pick) transforms(names []string, path bool) error {
 			continue
 		}
 		if name == "inverted_index" {
-			if p.inverted = true; i > 0 || !path {
+			p.inverted = true
+			if i > 0 || !path {
 				return errors.New("inverted_index comes first and takes one place in JSON")
 			}
 			continue
@@ -158,7 +159,8 @@ func (w *walk) inverted(s span) []byte {
 		}
 		word := span{int32(i), int32(end)}
 		i = skipSpace(b, skipSpace(b, end)+1)
-		if end = w.skip(i, 0); end < 0 {
+		end = w.skip(i, 0)
+		if end < 0 {
 			return nil
 		}
 		if b[i] == '[' {
@@ -180,7 +182,8 @@ func (w *walk) inverted(s span) []byte {
 		if size > maxString {
 			return nil
 		}
-		if i = skipSpace(b, end); b[i] == ',' {
+		i = skipSpace(b, end)
+		if b[i] == ',' {
 			i = skipSpace(b, i+1)
 		}
 	}

@@ -75,7 +75,8 @@ func (w *walk) scalar(b []byte) []byte {
 		}
 		from := len(w.text.buf)
 		var err error
-		if w.text.buf, err = jsontext.AppendUnquote(w.text.buf, b); err != nil && w.spoils != nil {
+		w.text.buf, err = jsontext.AppendUnquote(w.text.buf, b)
+		if err != nil && w.spoils != nil {
 			return nil
 		}
 		return w.text.take(from)
@@ -123,7 +124,8 @@ const maxComposed = 16
 func (w *walk) yield(p *pick, v []byte, k int32, f func(v []byte, k int32) bool) bool {
 	v = w.transform(p.clean, v)
 	if p.split == nil {
-		if v = w.polish(p, v); v == nil {
+		v = w.polish(p, v)
+		if v == nil {
 			return true
 		}
 		return f(v, k)
@@ -144,7 +146,8 @@ func (w *walk) transform(list []cleaner, v []byte) []byte {
 		return nil
 	}
 	for _, c := range list {
-		if v = c(&w.text, v); len(v) == 0 {
+		v = c(&w.text, v)
+		if len(v) == 0 {
 			return nil
 		}
 	}
@@ -219,7 +222,8 @@ func (w *walk) elements(s span, f func([]byte) bool) bool {
 		if !f(b[i:end:end]) {
 			return false
 		}
-		if i = skipSpace(b, end); b[i] == ',' {
+		i = skipSpace(b, end)
+		if b[i] == ',' {
 			i = skipSpace(b, i+1)
 		}
 	}

@@ -262,7 +262,10 @@ func (m *matches) close(from, to, inner, outer int32) {
 }
 
 func (w *walk) beginItem() {
-	w.inItem, w.badText, w.tooMany, w.lack = true, false, false, ""
+	w.inItem = true
+	w.badText = false
+	w.tooMany = false
+	w.lack = ""
 	w.spoilt = false
 	w.item.reset(w.d.slots)
 	if w.err == nil && w.ctx.Err() != nil {
@@ -283,10 +286,23 @@ const keepBytes = 1 << 20 // pooled buffers beyond this are given back
 func (w *walk) clear() {
 	w.hint = min(len(w.items), 10_000)
 	w.ctx = nil
-	w.body, w.items, w.chunk, w.kept, w.ahead, w.err, w.inItem, w.charset, w.jumps = nil, nil, nil, nil, nil, nil, false, 0, nil
-	w.states, w.counters, w.frames, w.seen = w.states[:0], w.counters[:0], w.frames[:0], w.seen[:0]
+	w.body = nil
+	w.items = nil
+	w.chunk = nil
+	w.kept = nil
+	w.ahead = nil
+	w.err = nil
+	w.inItem = false
+	w.charset = 0
+	w.jumps = nil
+	w.states = w.states[:0]
+	w.counters = w.counters[:0]
+	w.frames = w.frames[:0]
+	w.seen = w.seen[:0]
 	w.attrs, w.bound = w.attrs[:0], w.bound[:0]
-	w.spoils, w.spoilAt, w.deep = nil, 0, 0
+	w.spoils = nil
+	w.spoilAt = 0
+	w.deep = 0
 	w.asideLost = false
 	w.again = false
 	w.outer = nil

@@ -310,7 +310,8 @@ func (w *walk) startTag(i int) int {
 		if k == j {
 			return w.shape(ShapeSyntax, k, "no blank before an attribute")
 		}
-		if j = w.attribute(k); j < 0 {
+		j = w.attribute(k)
+		if j < 0 {
 			return j
 		}
 	}
@@ -358,10 +359,12 @@ func (w *walk) attribute(i int) int {
 		j++
 	}
 	name := span{int32(i), int32(j)}
-	if j = skipSpace(b, j); j < len(b) && b[j] != '=' {
+	j = skipSpace(b, j)
+	if j < len(b) && b[j] != '=' {
 		return w.shape(ShapeSyntax, j, "attribute without a value")
 	}
-	if j = skipSpace(b, j+1); j >= len(b) {
+	j = skipSpace(b, j+1)
+	if j >= len(b) {
 		return w.shape(ShapeCut, i, "tag is not closed")
 	}
 	q := b[j]
@@ -418,7 +421,8 @@ func (w *walk) fits(tests []test, cnt int32) bool {
 		t := &tests[i]
 		if t.kind == testPos {
 			c := &w.counters[cnt+int32(t.cnt)]
-			if *c++; int(*c) != t.pos {
+			*c++
+			if int(*c) != t.pos {
 				return false
 			}
 			continue

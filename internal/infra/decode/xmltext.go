@@ -15,7 +15,8 @@ func appendText(dst, b []byte) []byte {
 			i++
 		case '\r':
 			dst = append(dst, '\n')
-			if i++; i < len(b) && b[i] == '\n' {
+			i++
+			if i < len(b) && b[i] == '\n' {
 				i++
 			}
 		case '&':
@@ -67,7 +68,8 @@ func appendAttr(dst, b []byte) []byte {
 			dst, size = appendReference(dst, b[i:])
 			i += size
 		case '\r':
-			if i++; i >= len(b) || b[i] != '\n' {
+			i++
+			if i >= len(b) || b[i] != '\n' {
 				dst = append(dst, ' ')
 			}
 		case '\n', '\t':
@@ -156,7 +158,8 @@ func charRef(s []byte) rune {
 		if c > '9' {
 			d = rune(c|0x20-'a') + 10
 		}
-		if r = r*base + d; r > 0x10FFFF {
+		r = r*base + d
+		if r > 0x10FFFF {
 			return 0
 		}
 	}

@@ -38,7 +38,8 @@ func (s *sent) within(t *testing.T, rate float64, burst int) {
 		if i > 0 {
 			level = max(0, level-rate*at.Sub(s.at[i-1]).Seconds())
 		}
-		if level++; level > float64(burst)+1e-6 {
+		level++
+		if level > float64(burst)+1e-6 {
 			t.Fatalf("request %d of %d exceeds %v/s with burst %d", i, len(s.at), rate, burst)
 		}
 	}
@@ -200,7 +201,9 @@ func TestAcquire_BoundsRequestsInFlight(t *testing.T) {
 
 func TestAcquire_UnlimitedKeepsToRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, r, start := New(Config{}, failing{}), source.Rate{Key: "x"}, time.Now()
+		g := New(Config{}, failing{})
+		r := source.Rate{Key: "x"}
+		start := time.Now()
 		mustAcquire(t, g, r, 0)()
 		g.Report(t.Context(), r, pace.Outcome{Kind: pace.Throttled, RetryAfter: 10 * time.Second})
 		g.Report(t.Context(), r, pace.Outcome{Kind: pace.Unwell, RetryAfter: 5 * time.Second})

@@ -45,7 +45,8 @@ func TestR87_ADeadUpstreamIsAskedSeldom(t *testing.T) {
 			if !dead() {
 				return pace.Outcome{Kind: pace.Fine}
 			}
-			if asked++; asked > 40 {
+			asked++
+			if asked > 40 {
 				most = max(most, o.inFlight)
 			}
 			return pace.Outcome{Kind: pace.Unwell}

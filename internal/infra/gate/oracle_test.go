@@ -82,7 +82,8 @@ func (o *oracle) fixedBreaches() (n int) {
 		counts := map[int64]int{}
 		for _, at := range o.arrived {
 			w := at.Add(phase).UnixNano() / int64(o.window)
-			if counts[w]++; counts[w] == o.limit+1 {
+			counts[w]++
+			if counts[w] == o.limit+1 {
 				n++
 			}
 		}

@@ -81,7 +81,8 @@ func (s *Store) CommitBatch(ctx context.Context, job harvest.Job, b harvest.Batc
 		}
 		out.Counts = c
 		if b.Finish {
-			if out.Watermark, err = x.finish(l, job, b); err != nil {
+			out.Watermark, err = x.finish(l, job, b)
+			if err != nil {
 				return err
 			}
 			out.Done = true

@@ -31,7 +31,9 @@ func (s *Store) Coverage(ctx context.Context, provenance string) ([]control.Cove
 		if err := r.Scan(&h.id, &h.Operation, &scope, &key, &h.CursorKey, &h.Direction, &init, &w, &sel); err != nil {
 			return err
 		}
-		h.Namespace, h.Query, h.Watermark = scope+"/"+key, queryText(sel.String), w.place(h.Operation)
+		h.Namespace = scope + "/" + key
+		h.Query = queryText(sel.String)
+		h.Watermark = w.place(h.Operation)
 		at, err := cursorPlace(h.Operation, init)
 		h.Init = harvest.PlaceOf(h.Operation, at)
 		heads = append(heads, h)

@@ -23,8 +23,13 @@ func scanCredential(r *sql.Rows) (source.Credential, error) {
 	var sup sql.NullInt64
 	err := r.Scan(&c.ID, &c.Pool, &c.Name, &endpoint, &c.Scope, &task, &c.Secret.Kind, &ref, &c.Secret.Sealed, &mac,
 		&c.Preferred, &c.Weight, &c.Status, &from, &to, &sup, &c.Refused, &rest, &origins)
-	c.Endpoint, c.Secret.Ref, c.Secret.MAC = endpoint.String, ref.String, mac.String
-	c.From, c.To, c.Supersedes, c.RefusedUntil = from.time(), to.time(), sup.Int64, rest.time()
+	c.Endpoint = endpoint.String
+	c.Secret.Ref = ref.String
+	c.Secret.MAC = mac.String
+	c.From = from.time()
+	c.To = to.time()
+	c.Supersedes = sup.Int64
+	c.RefusedUntil = rest.time()
 	if task != taskAll {
 		c.Task = harvest.Operation(task)
 	}
@@ -102,7 +107,8 @@ func (x *tx) changeCredential(prov int64, ch *source.CredentialChange, actor str
 		_, err = x.exec(`UPDATE reg_prov_credential SET secret_sealed=?, secret_mac=?, updated_at=? WHERE id=?`, ch.Secret.Sealed, null(ch.Secret.MAC), ts(x.now), ch.Reseal)
 	case ch.Bind != 0:
 		var origins any
-		if origins, err = originsJSON(ch.Origins); err == nil {
+		origins, err = originsJSON(ch.Origins)
+		if err == nil {
 			_, err = x.exec(`UPDATE reg_prov_credential SET origins_json=?, updated_at=? WHERE id=?`, origins, ts(x.now), ch.Bind)
 		}
 	case ch.Allow != nil:

@@ -96,7 +96,9 @@ func (x *tx) advance(c cursorRow, l lineage) (time.Time, error) {
 	order, edge := `window_from ASC`, `s.window_to > ?`
 	idx := "window_from"
 	if c.direction == harvest.Backward {
-		order, edge, idx = `window_to DESC`, `s.window_from < ?`, "window_to"
+		order = `window_to DESC`
+		edge = `s.window_from < ?`
+		idx = "window_to"
 	}
 	var rerr error
 	w := harvest.LowWatermark(c.value, c.direction, func(yield func(harvest.Covered) bool) {

@@ -20,7 +20,9 @@ func TestDictionary_TablesSayWhatTheCompilerKnows(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			types, items, aliases := 0, 0, 0
+			types := 0
+			items := 0
+			aliases := 0
 			for _, d := range source.Dictionary() {
 				types++
 				items += len(d.Items)

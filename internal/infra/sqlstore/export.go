@@ -29,10 +29,15 @@ func (s *Store) Export(ctx context.Context, q control.ExportQuery, f func(*contr
 			&e.Plan, &e.Slice, &e.Task, &e.Run, &e.Batch, &e.MappingVersion, &fetched); err != nil {
 			return err
 		}
-		e.UpdatedAt, e.FetchedAt, e.RawSHA256, e.Raw, e.MergedInto = updated.time(), fetched.time(), hex.EncodeToString(sha), nil, into.String
+		e.UpdatedAt = updated.time()
+		e.FetchedAt = fetched.time()
+		e.RawSHA256 = hex.EncodeToString(sha)
+		e.Raw = nil
+		e.MergedInto = into.String
 		if q.Raw {
 			var err error
-			if e.Raw, err = unpack(packed); err != nil {
+			e.Raw, err = unpack(packed)
+			if err != nil {
 				return fmt.Errorf("record %s %s: %w", e.Provenance, e.ID, err)
 			}
 		}

@@ -129,7 +129,9 @@ func (s *Store) Lateness(ctx context.Context, cursor harvest.CursorID) (harvest.
 			return err
 		}
 		if looked > 0 {
-			l.Looked, l.Fresh, l.Late = true, l.Fresh+fresh, l.Late+late
+			l.Looked = true
+			l.Fresh = l.Fresh + fresh
+			l.Late = l.Late + late
 		}
 		return nil
 	}, `SELECT SUM(b.fresh), COALESCE(SUM(b.late),0), COUNT(b.late)`+batches+` AND p.cursor_id=? GROUP BY b.plan_id`, cursor, harvest.Harvest, since, cursor)

@@ -36,7 +36,8 @@ func (s *Store) openMySQL(ctx context.Context, dsn string) error {
 	if err != nil {
 		return err
 	}
-	if s.w, err = openServer(cfg, s.dsn); err != nil {
+	s.w, err = openServer(cfg, s.dsn)
+	if err != nil {
 		return err
 	}
 	s.w.SetMaxOpenConns(16)
@@ -44,7 +45,8 @@ func (s *Store) openMySQL(ctx context.Context, dsn string) error {
 	s.w.SetConnMaxIdleTime(5 * time.Minute)
 	s.r.DB = s.w
 	cfg.ReadTimeout = 0
-	if s.slow, err = openServer(cfg, s.dsn); err != nil {
+	s.slow, err = openServer(cfg, s.dsn)
+	if err != nil {
 		return err
 	}
 	s.slow.SetMaxIdleConns(1)

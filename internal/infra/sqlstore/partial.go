@@ -23,7 +23,8 @@ func (s *Store) OpenSlices(ctx context.Context, provenance string, op harvest.Op
 // Reserved is what the open tasks of a source will take that have a priority, or
 // a better one.
 func (s *Store) Reserved(ctx context.Context, provenance string, priority int) (r harvest.Reserved, err error) {
-	if r.Now, err = s.Now(ctx); err != nil {
+	r.Now, err = s.Now(ctx)
+	if err != nil {
 		return r, err
 	}
 	err = s.each(ctx, func(row *sql.Rows) error {
@@ -70,7 +71,10 @@ func (s *Store) PartialPlan(ctx context.Context, ns harvest.Namespace) (p harves
 	if err != nil {
 		return p, false, fmt.Errorf("look for a plan that is not whole: %w", err)
 	}
-	p.Window, p.SlicedTo, p.BaseURL, p.Existing = harvest.Window{From: from.time(), To: to.time()}, sliced.time(), base.String, true
+	p.Window = harvest.Window{From: from.time(), To: to.time()}
+	p.SlicedTo = sliced.time()
+	p.BaseURL = base.String
+	p.Existing = true
 	return p, true, nil
 }
 

@@ -32,8 +32,12 @@ func frontier(row func(string, ...any) scanner, ns harvest.Namespace, lock strin
 	if err != nil {
 		return f, err
 	}
-	f.Known, f.Watermark, f.At, f.Since = true, w.time(), w.time(), since.time()
-	if f.Init, err = cursorPlace(ns.Operation, init); err != nil {
+	f.Known = true
+	f.Watermark = w.time()
+	f.At = w.time()
+	f.Since = since.time()
+	f.Init, err = cursorPlace(ns.Operation, init)
+	if err != nil {
 		return f, fmt.Errorf("where the cursor began: %w", err)
 	}
 	agg, further := "MAX(window_to)", harvest.Forward
@@ -89,7 +93,8 @@ func (s *Store) SavePlan(ctx context.Context, d harvest.Draft) (harvest.PlanHead
 			return fmt.Errorf("frontier is at %s, planned from %s: %w", cursorValue(d.Namespace.Operation, cur.At), cursorValue(d.Namespace.Operation, d.Start()), harvest.ErrFrontierMoved)
 		}
 		if !cur.Known {
-			if cur, err = x.initCursor(d); err != nil {
+			cur, err = x.initCursor(d)
+			if err != nil {
 				return err
 			}
 		}
@@ -343,9 +348,13 @@ func (x *tx) insertTasks(p planRef, rows []sliceRow, ids map[string]int64) error
 	for part := range chunks(tasks, rowsPerInsert) {
 		args := make([]any, 0, len(part)*columns(taskCols))
 		for _, r := range part {
-			state, code, at := harvest.TaskQueued, "", due
+			state := harvest.TaskQueued
+			code := ""
+			at := due
 			if r.state == harvest.SliceFailed {
-				state, code, at = harvest.TaskFailed, "unplannable", x.now.Add(harvest.RetryGap(1))
+				state = harvest.TaskFailed
+				code = "unplannable"
+				at = x.now.Add(harvest.RetryGap(1))
 			}
 			args = append(args, p.instance, p.id, ids[r.sig], p.provenance, p.endpoint, p.operation, "{}", harvest.HashKey(r.Expr),
 				harvest.HashKey(fmt.Sprint(int64(p.id)), r.sig), p.specVersion, state, prio, ts(at), 0, 1, null(code), null(r.Reason), now, now)

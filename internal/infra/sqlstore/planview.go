@@ -23,7 +23,10 @@ func scanPlanRow(r interface{ Scan(...any) error }) (p control.PlanRow, err erro
 	var sel sql.NullString
 	err = r.Scan(&p.ID, &p.Source, &p.Operation, &p.Status, &p.Unsliced, &p.Activity, &from, &to, &sliced, &p.Strategy, &created, &p.Key, &sel)
 	p.Query = queryText(sel.String)
-	p.From, p.To, p.SlicedTo, p.CreatedAt = from.place(p.Operation), to.place(p.Operation), sliced.place(p.Operation), created.time()
+	p.From = from.place(p.Operation)
+	p.To = to.place(p.Operation)
+	p.SlicedTo = sliced.place(p.Operation)
+	p.CreatedAt = created.time()
 	return p, err
 }
 
@@ -84,8 +87,12 @@ func scanSliceRow(r interface{ Scan(...any) error }) (v control.SliceRow, err er
 	if err := r.Scan(&v.ID, &parent, &v.Status, &from, &to, &v.Spec, &op, &task, &tries, &reason); err != nil {
 		return v, err
 	}
-	v.Parent, v.From, v.To = harvest.SliceID(parent.Int64), from.place(op), to.place(op)
-	v.Task, v.Tries, v.Reason = harvest.TaskState(task.String), int(tries.Int64), reason.String
+	v.Parent = harvest.SliceID(parent.Int64)
+	v.From = from.place(op)
+	v.To = to.place(op)
+	v.Task = harvest.TaskState(task.String)
+	v.Tries = int(tries.Int64)
+	v.Reason = reason.String
 	v.Range, err = rangeText(v.Spec)
 	return v, err
 }
@@ -138,7 +145,9 @@ func scanCursorRow(r interface{ Scan(...any) error }) (c control.CursorRow, err 
 	var at ts
 	err = r.Scan(&c.ID, &c.Source, &c.Operation, &c.Key, &scope, &key, &c.Direction, &c.Type, &c.Value, &c.Init, &observed, &c.Moves, &at, &sel)
 	c.Query = queryText(sel.String)
-	c.Namespace, c.Observed, c.UpdatedAt = scope+"/"+key, observed.String, at.time()
+	c.Namespace = scope + "/" + key
+	c.Observed = observed.String
+	c.UpdatedAt = at.time()
 	return c, err
 }
 
@@ -183,8 +192,14 @@ func (s *Store) CursorEvents(ctx context.Context, id harvest.CursorID, limit int
 		if err := r.Scan(&e.ID, &e.Kind, &prev, &e.New, &observed, &plan, &slice, &run, &batch, &remarks, &at); err != nil {
 			return err
 		}
-		e.Prev, e.Observed, e.Remarks, e.At = prev.String, observed.String, remarks.String, at.time()
-		e.Plan, e.Slice, e.Run, e.Batch = harvest.PlanID(plan.Int64), harvest.SliceID(slice.Int64), harvest.RunID(run.Int64), harvest.BatchID(batch.Int64)
+		e.Prev = prev.String
+		e.Observed = observed.String
+		e.Remarks = remarks.String
+		e.At = at.time()
+		e.Plan = harvest.PlanID(plan.Int64)
+		e.Slice = harvest.SliceID(slice.Int64)
+		e.Run = harvest.RunID(run.Int64)
+		e.Batch = harvest.BatchID(batch.Int64)
 		out = append(out, e)
 		return nil
 	}, `SELECT id, kind_code, prev_value, new_value, observed_max_value, plan_id, slice_id, run_id, batch_id, record_remarks, event_time FROM ing_cursor_event WHERE cursor_id=? ORDER BY id DESC LIMIT ?`, id, limit)
@@ -236,8 +251,9 @@ func (s *Store) cancel(ctx context.Context, scope control.CancelScope, a source.
 			WHERE `+taskWhere+` AND `+mayBecome(harvest.TaskCancelled), a.Reason, ts(x.now), id); err != nil {
 			return err
 		}
-		if n, err = x.exec(`UPDATE ing_plan_slice SET status_code='CANCELLED', reason=?, updated_at=? WHERE `+where+` AND `+mayBecome(harvest.SliceCancelled),
-			"cancelled by "+a.Actor+": "+a.Reason, ts(x.now), id); err != nil {
+		n, err = x.exec(`UPDATE ing_plan_slice SET status_code='CANCELLED', reason=?, updated_at=? WHERE `+where+` AND `+mayBecome(harvest.SliceCancelled),
+			"cancelled by "+a.Actor+": "+a.Reason, ts(x.now), id)
+		if err != nil {
 			return err
 		}
 		var plan harvest.PlanID

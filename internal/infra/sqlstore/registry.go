@@ -40,7 +40,8 @@ func (s *Store) LoadSource(ctx context.Context, code string) (source.Contents, e
 	var c source.Contents
 	err := s.snapshot(ctx, "load source", func(t *sql.Tx) (err error) {
 		x := &tx{ctx: ctx, s: s, sql: t}
-		if x.now, err = x.clock(); err != nil {
+		x.now, err = x.clock()
+		if err != nil {
 			return err
 		}
 		c, err = x.loadSource(code, "")
@@ -87,7 +88,13 @@ func scanProvenance(scan func(...any) error) (source.Provenance, error) {
 	var p source.Provenance
 	var name, home, base, zone, rt, ident, hash sql.NullString
 	err := scan(&p.ID, &p.Code, &name, &home, &base, &zone, &rt, &ident, &p.Origin, &hash)
-	p.Name, p.Homepage, p.BaseURL, p.Zone, p.RecordType, p.Identity, p.OriginHash = name.String, home.String, base.String, zone.String, rt.String, ident.String, hash.String
+	p.Name = name.String
+	p.Homepage = home.String
+	p.BaseURL = base.String
+	p.Zone = zone.String
+	p.RecordType = rt.String
+	p.Identity = ident.String
+	p.OriginHash = hash.String
 	return p, err
 }
 
@@ -130,7 +137,10 @@ func (x *tx) loadDimension(d source.Dimension, provenance int64) ([]source.Row, 
 		if err := r.Scan(dest...); err != nil {
 			return err
 		}
-		row.Name, row.From, row.To, row.Supersedes = name, from.time(), to.time(), sup.Int64
+		row.Name = name
+		row.From = from.time()
+		row.To = to.time()
+		row.Supersedes = sup.Int64
 		if task != taskAll {
 			row.Task = harvest.Operation(task)
 		}
@@ -288,7 +298,10 @@ func (s *Store) audits(ctx context.Context, object, without string, limit int) (
 		var at ts
 		var reason, after, preview sql.NullString
 		err := r.Scan(&l.ID, &at, &l.Actor, &l.Action, &l.Object, &reason, &after, &preview)
-		l.At, l.Reason, l.After, l.Preview = at.time(), reason.String, after.String, preview.String
+		l.At = at.time()
+		l.Reason = reason.String
+		l.After = after.String
+		l.Preview = preview.String
 		out = append(out, l)
 		return err
 	}, `SELECT id, created_at, actor, action_code, object, reason, after_state, preview_hash FROM sys_audit WHERE (?='' OR object=?) AND actor<>? ORDER BY id DESC LIMIT ?`, object, object, without, limit)

@@ -59,7 +59,8 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 		// SQLite migrates by itself, for a reader too.
 		w := o
 		w.ReadOnly = false
-		if err = migrate(ctx, dsn, w); err == nil {
+		err = migrate(ctx, dsn, w)
+		if err == nil {
 			err = s.checkSchema(ctx, true)
 		}
 	}
@@ -137,7 +138,8 @@ func (s *Store) openSQLite(ctx context.Context, path string, readOnly bool) erro
 		return err
 	}
 	var err error
-	if s.file, err = openFile(path); err != nil {
+	s.file, err = openFile(path)
+	if err != nil {
 		return err
 	}
 	u := func(extra string) string {
@@ -156,7 +158,8 @@ func (s *Store) openSQLite(ctx context.Context, path string, readOnly bool) erro
 		return db, nil
 	}
 	// The file is there: a connection that finds none must not make another.
-	if s.r.DB, err = open("&mode=rw&_pragma=query_only(1)", max(2, runtime.NumCPU())); err != nil {
+	s.r.DB, err = open("&mode=rw&_pragma=query_only(1)", max(2, runtime.NumCPU()))
+	if err != nil {
 		return err
 	}
 	if readOnly {
@@ -170,7 +173,8 @@ func (s *Store) openSQLite(ctx context.Context, path string, readOnly bool) erro
 			if err := s.r.Close(); err != nil {
 				return fmt.Errorf("open %s: %w", s.dsn, err)
 			}
-			if s.r.DB, err = open(extra+"&_pragma=query_only(1)", max(2, runtime.NumCPU())); err != nil {
+			s.r.DB, err = open(extra+"&_pragma=query_only(1)", max(2, runtime.NumCPU()))
+			if err != nil {
 				return err
 			}
 		}
@@ -178,7 +182,8 @@ func (s *Store) openSQLite(ctx context.Context, path string, readOnly bool) erro
 		return s.ping(ctx)
 	}
 	writing := fmt.Sprintf("&mode=rw&_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=cache_size(-%d)&_pragma=wal_autocheckpoint(2000)", ordinaryCache)
-	if s.w, err = open(writing, 1); err != nil {
+	s.w, err = open(writing, 1)
+	if err != nil {
 		return err
 	}
 	return s.ping(ctx)
@@ -196,7 +201,8 @@ func (s *Store) ping(ctx context.Context) error {
 		}
 		return err
 	})
-	if err = errors.Join(err, unanswered); err != nil {
+	err = errors.Join(err, unanswered)
+	if err != nil {
 		return errors.Join(s.explain(fmt.Errorf("connect to %s: %w", s.dsn, err)), s.Close())
 	}
 	return nil

@@ -28,7 +28,9 @@ func (s *Store) Summary(ctx context.Context, ids ...harvest.PlanID) (control.Pla
 	if err != nil {
 		return p, fmt.Errorf("read plan %d: %w", last, err)
 	}
-	p.ID, p.Window, p.Watermark = last, harvest.Window{From: from.time(), To: to.time()}, w.time()
+	p.ID = last
+	p.Window = harvest.Window{From: from.time(), To: to.time()}
+	p.Watermark = w.time()
 	err = s.each(ctx, func(r *sql.Rows) error {
 		var st harvest.SliceState
 		var n int64
@@ -77,8 +79,11 @@ func (s *Store) gaps(ctx context.Context, where string, args ...any) ([]control.
 		if err != nil {
 			return err
 		}
-		g.From, g.To, g.Reason = from.place(op), to.place(op), reason.String
-		if g.Range, err = rangeText(spec); err != nil {
+		g.From = from.place(op)
+		g.To = to.place(op)
+		g.Reason = reason.String
+		g.Range, err = rangeText(spec)
+		if err != nil {
 			return err
 		}
 		if g.Status == string(harvest.SliceFailed) {

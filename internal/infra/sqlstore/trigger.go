@@ -20,7 +20,10 @@ func scanTriggered(scan func(...any) error) (harvest.Triggered, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return harvest.Triggered{}, nil
 	}
-	t.LogID, t.Plan, t.Remarks, t.At = log.String, harvest.PlanID(plan.Int64), remarks.String, at.time()
+	t.LogID = log.String
+	t.Plan = harvest.PlanID(plan.Int64)
+	t.Remarks = remarks.String
+	t.At = at.time()
 	return t, err
 }
 

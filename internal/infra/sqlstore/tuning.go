@@ -28,7 +28,9 @@ func (s *Store) Watched(ctx context.Context) ([]harvest.Watched, error) {
 		var tuned, walked ts
 		ns := &w.Namespace
 		err := r.Scan(&w.Cursor, &ns.Provenance, &ns.Operation, &ns.CursorKey, &ns.Scope, &ns.Key, &w.Snapshot, &base, &tuned, &walked)
-		w.BaseURL, w.TunedAt, w.SentinelAt = base.String, tuned.time(), walked.time()
+		w.BaseURL = base.String
+		w.TunedAt = tuned.time()
+		w.SentinelAt = walked.time()
 		out = append(out, w)
 		return err
 	}, `SELECT c.id, c.provenance_code, c.operation_code, c.cursor_key, c.namespace_scope_code, c.namespace_key, p.spec_snapshot, p.base_url, t.tuned_at, t.sentinel_at

@@ -140,7 +140,8 @@ func (s *Store) writeOnce(ctx context.Context, f func(*tx) error) (err error) {
 		}
 	}()
 	x := &tx{ctx: ctx, s: s, sql: t}
-	if x.now, err = x.clock(); err != nil {
+	x.now, err = x.clock()
+	if err != nil {
 		return err
 	}
 	if err := f(x); err != nil {

@@ -71,7 +71,8 @@ func snapshotLevel(d *dialect) sql.IsolationLevel {
 }
 
 func (v *verifier) report(object, format string, args ...any) {
-	if v.n++; v.n <= maxFindings {
+	v.n++
+	if v.n <= maxFindings {
 		v.list = append(v.list, control.Finding{Invariant: v.inv, Rule: v.rule, Object: object, Detail: fmt.Sprintf(format, args...)})
 	}
 }
@@ -101,7 +102,8 @@ func (v *verifier) cursors() ([]cursorHead, error) {
 		}
 		c.name, c.at = fmt.Sprintf("cursor %d (%s %s/%s)", c.id, prov, scope, key), at.time()
 		var err error
-		if c.init, err = cursorPlace(c.op, c.initV); err != nil {
+		c.init, err = cursorPlace(c.op, c.initV)
+		if err != nil {
 			v.report(c.name, "init value %q cannot be read", c.initV)
 		}
 		out = append(out, c)
@@ -126,7 +128,9 @@ func (v *verifier) chains() error {
 		return err
 	}
 	for _, c := range cs {
-		last, lastAt, n := "", time.Time{}, 0
+		last := ""
+		lastAt := time.Time{}
+		n := 0
 		err := v.each(func(r *sql.Rows) error {
 			var id int64
 			var kind string
@@ -206,7 +210,9 @@ func (v *verifier) covered() error {
 // a BACKFILL tile its end; where sliced_to is that end itself, it was written
 // before they could be partial.
 func (v *verifier) tiled() error {
-	plan, of, parts := int64(0), harvest.Part{}, []harvest.Part(nil)
+	plan := int64(0)
+	of := harvest.Part{}
+	parts := []harvest.Part(nil)
 	closePlan := func() {
 		if plan == 0 {
 			return
@@ -224,7 +230,9 @@ func (v *verifier) tiled() error {
 		}
 		if id != plan {
 			closePlan()
-			plan, of, parts = id, harvest.Part{Window: harvest.Window{From: wf.time(), To: wt.time()}}, parts[:0]
+			plan = id
+			of = harvest.Part{Window: harvest.Window{From: wf.time(), To: wt.time()}}
+			parts = parts[:0]
 		}
 		if !spec.Valid {
 			return nil
@@ -274,7 +282,9 @@ func (v *verifier) fenced() error {
 
 // ordinals: committed pages of a walk are 1..n and each begins where the one before ended.
 func (v *verifier) ordinals() error {
-	key, want, last := "", 1, ""
+	key := ""
+	want := 1
+	last := ""
 	return v.each(func(r *sql.Rows) error {
 		var task, walk, id int64
 		var ordinal int
@@ -285,7 +295,9 @@ func (v *verifier) ordinals() error {
 		}
 		k := fmt.Sprintf("task %d walk %d %s", task, walk, phase)
 		if k != key {
-			key, want, last = k, 1, before
+			key = k
+			want = 1
+			last = before
 		}
 		if ordinal != want {
 			v.report(key, "batch %d has ordinal %d, expected %d", id, ordinal, want)

@@ -124,7 +124,8 @@ func (Fixtures) Load(dir string) (*sourcecheck.Fixture, error) {
 		if err := read(name, &s); err != nil {
 			return nil, err
 		}
-		if s.Body, err = root.ReadFile(s.BodyFile); err != nil {
+		s.Body, err = root.ReadFile(s.BodyFile)
+		if err != nil {
 			return nil, fmt.Errorf("fixture %s: %w", filepath.Join(dir, s.BodyFile), err)
 		}
 		f.Exchanges = append(f.Exchanges, s.Exchange)

@@ -45,7 +45,9 @@ func (m Mask) exchange(t *taken) sourcecheck.Exchange {
 	e.URL, e.Error = m.address(e.URL), m.text(e.Error)
 	e.Request, e.Header = m.headers(e.Request), m.headers(e.Header)
 	if e.Label == "token" {
-		e.Form, e.Request, e.Header = "", nil, nil
+		e.Form = ""
+		e.Request = nil
+		e.Header = nil
 		return e
 	}
 	e.Form = m.text(m.pairs(e.Form))

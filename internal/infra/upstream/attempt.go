@@ -234,7 +234,8 @@ func refused(ctx context.Context, err error) *trouble {
 		return t
 	}
 	var ok bool
-	if t.Fault, ok = harvest.FaultOf(err); !ok {
+	t.Fault, ok = harvest.FaultOf(err)
+	if !ok {
 		t.Fault = harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeGateLost}
 	}
 	return t
@@ -252,7 +253,8 @@ func (c *Client) send(ctx context.Context, a *attempt) (got received, err error)
 	req := a.request()
 	body := a.body
 	if a.key != nil {
-		if body, err = c.authorise(req, body, a); err != nil {
+		body, err = c.authorise(req, body, a)
+		if err != nil {
 			return got, err
 		}
 	} else if body, err = fillIn(body, "", "", req.Header.Get("Content-Type")); err != nil {

@@ -89,7 +89,8 @@ func (c *Client) authorise(req *http.Request, body string, a *attempt) (string, 
 	var err error
 	auth, secret := a.spec.Auth, a.secret.Reveal()
 	for i, p := range auth.Also[:min(len(auth.Also), len(a.also))] { // first: a signature may cover them
-		if body, err = embed(req, body, p, p.Prefix+a.also[i].Reveal()); err != nil {
+		body, err = embed(req, body, p, p.Prefix+a.also[i].Reveal())
+		if err != nil {
 			return "", err
 		}
 	}

@@ -135,7 +135,11 @@ func TestR48_KeysInABody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := authSpec(source.Auth{Type: source.AuthAPIKey, In: source.InBody, Name: "key", Prefix: "Key ", Open: true, Also: []source.AuthPlace{{In: source.InBody, Name: "inst"}}})
-			spec.Search.Method, spec.Search.Body, spec.Search.ContentType, spec.Search.Query, spec.Paging.Size = "POST", c.body, c.kind, nil, 20
+			spec.Search.Method = "POST"
+			spec.Search.Body = c.body
+			spec.Search.ContentType = c.kind
+			spec.Search.Query = nil
+			spec.Paging.Size = 20
 			if bad := Check(spec); len(bad) > 0 {
 				t.Fatal(bad)
 			}
@@ -174,7 +178,9 @@ func TestR48_KeysInABody(t *testing.T) {
 func TestR48_NoValueIsABlank(t *testing.T) {
 	for _, kind := range []string{"application/json", "text/plain", formType, "text/xml"} {
 		spec := authSpec(source.Auth{Type: source.AuthAPIKey, In: source.InBody, Name: "key"})
-		spec.Search.Method, spec.Search.Body, spec.Search.ContentType = "POST", `"${page.token}" "${secret.key}"`, kind
+		spec.Search.Method = "POST"
+		spec.Search.Body = `"${page.token}" "${secret.key}"`
+		spec.Search.ContentType = kind
 		n := play(status(200, goodReply))
 		_, err := keyed(n, &free{}, &pool{keys: []string{"secret-key"}}).Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch, Position: harvest.Position{Token: blank("key"), Pages: 1}})
 		if err == nil && strings.Count(n.bodies[0], "secret-key") != 1 {
@@ -205,7 +211,9 @@ func TestR42_RefusedKeys(t *testing.T) {
 		"a fault is not a refusal": {list(status(503, ""), status(200, goodReply)), false, "key-one-1 key-one-1", "k1 ACCEPTED", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n, g, p := play(c.replies...), &free{}, &pool{keys: []string{"key-one-1", "key-two-2"}, open: c.open}
+			n := play(c.replies...)
+			g := &free{}
+			p := &pool{keys: []string{"key-one-1", "key-two-2"}, open: c.open}
 			spec := authSpec(header)
 			spec.Faults = []source.FaultRule{rule}
 			spec.Retry.Base, spec.Retry.Max = source.Duration(time.Microsecond), source.Duration(time.Microsecond)

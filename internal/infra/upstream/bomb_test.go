@@ -347,7 +347,9 @@ func standTheBomb(t *testing.T, at string) {
 	got.Took, got.After = time.Since(start), memory(t, "VmHWM")
 	if err != nil {
 		f := mustFault(t, err)
-		got.Code, got.Level, got.Error = string(f.Code), f.Level, err.Error()
+		got.Code = string(f.Code)
+		got.Level = f.Level
+		got.Error = err.Error()
 	}
 	b, err := json.Marshal(got)
 	if err != nil {

@@ -217,7 +217,9 @@ func h2Server(code int) func(net.Conn, *atomic.Int32) {
 		const headers, rst, settings, goaway, ack = 1, 3, 4, 7, 1
 		frame := func(kind, flags byte, stream uint32, payload ...byte) {
 			head := make([]byte, 9, 9+len(payload))
-			head[2], head[3], head[4] = byte(len(payload)), kind, flags
+			head[2] = byte(len(payload))
+			head[3] = kind
+			head[4] = flags
 			binary.BigEndian.PutUint32(head[5:], stream)
 			_, _ = conn.Write(append(head, payload...))
 		}

@@ -68,7 +68,10 @@ func TestR50_BodiesShareOneBudget(t *testing.T) {
 // not wait at all.
 func TestR50_WaitingForMemory(t *testing.T) {
 	var b budget
-	stored, first, second, third := &room{of: &b}, &room{of: &b}, &room{of: &b}, &room{of: &b}
+	stored := &room{of: &b}
+	first := &room{of: &b}
+	second := &room{of: &b}
+	third := &room{of: &b}
 	ok := func(err error) {
 		t.Helper()
 		if err != nil {

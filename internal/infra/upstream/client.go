@@ -158,7 +158,8 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 	if err != nil {
 		return broken(harvest.CodeBadSpec, err)
 	}
-	if dec, err = c.hooks.before(dec, spec.Endpoint(call.Purpose), cmp.Or(spec.HTTP.MaxBody, defaultMaxBody)); err != nil {
+	dec, err = c.hooks.before(dec, spec.Endpoint(call.Purpose), cmp.Or(spec.HTTP.MaxBody, defaultMaxBody))
+	if err != nil {
 		return fail(hookFailed(), err)
 	}
 	a.Request, a.RequestSHA256 = m.String(), m.digest()

@@ -38,7 +38,9 @@ func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
 	n.mu.Lock()
 	i := min(len(n.asked), len(n.replies)-1)
 	b, _ := io.ReadAll(r.Body)
-	n.asked, n.bodies, n.at = append(n.asked, r), append(n.bodies, string(b)), append(n.at, time.Now())
+	n.asked = append(n.asked, r)
+	n.bodies = append(n.bodies, string(b))
+	n.at = append(n.at, time.Now())
 	n.mu.Unlock()
 	return n.replies[i](r)
 }
@@ -272,7 +274,9 @@ func TestAsk_GivesUpAfterItsAttempts(t *testing.T) {
 }
 
 func TestAsk_WhatRepliesMean(t *testing.T) {
-	L1, L2, L4 := harvest.Transient, harvest.Rejected, harvest.Fatal
+	L1 := harvest.Transient
+	L2 := harvest.Rejected
+	L4 := harvest.Fatal
 	html := status(200, "<!DOCTYPE html><p>maintenance", "Content-Type", "text/html")
 	schema := status(200, `{"hits":[]}`)
 	good := status(200, `{"items":[]}`)

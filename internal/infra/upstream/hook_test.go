@@ -134,7 +134,9 @@ func TestHook_FailuresStopTheSource(t *testing.T) {
 		"is not there any longer": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			n, g, p := play(status(200, goodReply)), new(free), &pool{keys: []string{secret}}
+			n := play(status(200, goodReply))
+			g := new(free)
+			p := &pool{keys: []string{secret}}
 			var logs bytes.Buffer
 			c := New(Config{
 				Transport: n, Credentials: p, Logger: slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug})),

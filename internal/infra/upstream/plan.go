@@ -36,13 +36,16 @@ type payload struct {
 func newPlan(spec *source.Spec) (*plan, error) {
 	p := &plan{spec: spec, endpoints: map[source.Purpose]*endpoint{}}
 	var err error
-	if p.cal, err = spec.Window.Calendar(); err != nil {
+	p.cal, err = spec.Window.Calendar()
+	if err != nil {
 		return nil, err
 	}
-	if p.rules, err = source.NewClassifier(spec); err != nil {
+	p.rules, err = source.NewClassifier(spec)
+	if err != nil {
 		return nil, err
 	}
-	if p.headers, err = parseHeaders(spec.HTTP.Headers); err != nil {
+	p.headers, err = parseHeaders(spec.HTTP.Headers)
+	if err != nil {
 		return nil, err
 	}
 	for _, purpose := range source.Purposes() {
@@ -51,7 +54,8 @@ func newPlan(spec *source.Spec) (*plan, error) {
 			continue
 		}
 		q := &endpoint{Endpoint: e}
-		if q.path, err = source.ParseTemplate(e.Path); err == nil {
+		q.path, err = source.ParseTemplate(e.Path)
+		if err == nil {
 			q.headers, err = parseHeaders(e.Headers)
 		}
 		if err == nil {
@@ -93,14 +97,17 @@ func following(e *endpoint) (*payload, error) {
 func newPayload(query, form map[string]string, body string) (*payload, error) {
 	var p payload
 	var err error
-	if p.query, err = parseAll("query", query); err != nil {
+	p.query, err = parseAll("query", query)
+	if err != nil {
 		return nil, err
 	}
-	if p.form, err = parseAll("form", form); err != nil {
+	p.form, err = parseAll("form", form)
+	if err != nil {
 		return nil, err
 	}
 	if body != "" {
-		if p.body, err = source.ParseBody(body); err != nil {
+		p.body, err = source.ParseBody(body)
+		if err != nil {
 			return nil, fmt.Errorf("body: %w", err)
 		}
 	}

@@ -54,7 +54,8 @@ func (s *transports) way(r route) (http.RoundTripper, error) {
 	t := newTransport(r.open)
 	if r.proxy != "" {
 		var err error
-		if t, err = newProxied(r); err != nil {
+		t, err = newProxied(r)
+		if err != nil {
 			return nil, err
 		}
 		if len(s.proxied) >= maxProxied {

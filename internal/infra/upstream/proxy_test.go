@@ -143,7 +143,9 @@ func TestProxy_PlainHTTP(t *testing.T) {
 	client := New(Config{}, new(free), jsonDecoder{})
 	defer client.Close()
 	spec := testSpec()
-	spec.HTTP.BaseURL, spec.HTTP.AllowHTTP, spec.HTTP.Proxy = "http://api.example.test", true, p.URL
+	spec.HTTP.BaseURL = "http://api.example.test"
+	spec.HTTP.AllowHTTP = true
+	spec.HTTP.Proxy = p.URL
 	if _, err := client.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch}); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +167,9 @@ func TestR49_ProxiedDestinations(t *testing.T) {
 		"api.localhost", "127.1", "2130706433", "0x7f000001", "0x7f.1", "127.0.0.1.", "0", "1.2.3.256",
 	} {
 		spec := testSpec()
-		spec.HTTP.BaseURL, spec.HTTP.AllowHTTP, spec.HTTP.Proxy = "http://"+host, true, p.URL
+		spec.HTTP.BaseURL = "http://" + host
+		spec.HTTP.AllowHTTP = true
+		spec.HTTP.Proxy = p.URL
 		_, err := client.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch})
 		if f := mustFault(t, err); f.Code != "address_refused" || f.Level != harvest.Rejected {
 			t.Errorf("%s: %+v: %v", host, f, err)
@@ -175,7 +179,10 @@ func TestR49_ProxiedDestinations(t *testing.T) {
 		t.Errorf("the proxy was asked %q", p.asked)
 	}
 	spec := testSpec()
-	spec.HTTP.BaseURL, spec.HTTP.AllowHTTP, spec.HTTP.AllowPrivate, spec.HTTP.Proxy = "http://10.0.0.1", true, true, p.URL
+	spec.HTTP.BaseURL = "http://10.0.0.1"
+	spec.HTTP.AllowHTTP = true
+	spec.HTTP.AllowPrivate = true
+	spec.HTTP.Proxy = p.URL
 	if _, err := client.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch}); err != nil {
 		t.Error(err)
 	}

@@ -25,7 +25,8 @@ func TestR38_HalfFailAndExactlyTheQuotaIsSent(t *testing.T) {
 		var reached []time.Time
 		n := 0
 		net := play(func(r *http.Request) (*http.Response, error) {
-			if n++; n%7 == 0 {
+			n++
+			if n%7 == 0 {
 				return nil, noRoute
 			}
 			reached = append(reached, time.Now())

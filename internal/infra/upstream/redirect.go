@@ -51,7 +51,9 @@ func (a *attempt) follow(got received) *attempt {
 		return nil
 	}
 	next, m := *a, *a.message
-	next.message, next.home, next.hops = &m, home, a.hops+1
+	next.message = &m
+	next.home = home
+	next.hops = a.hops + 1
 	m.url = u
 	if !sameOrigin(u, home) {
 		if a.secrets.shows(u.String()) {

@@ -111,7 +111,10 @@ func TestR59_Redirects(t *testing.T) {
 		}, 1, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			home.asked, other.asked, home.to, other.to = nil, nil, c.to, c.away
+			home.asked = nil
+			other.asked = nil
+			home.to = c.to
+			other.to = c.away
 			g := new(free)
 			client := New(Config{}, g, jsonDecoder{})
 			defer client.Close()
@@ -175,7 +178,9 @@ func TestR59_CredentialsStayAtTheFirstHost(t *testing.T) {
 					other.to["/x"] = c.back
 				}
 				if name != "query" && way == "listed, with the key" {
-					c.home, c.other, c.bad = 2, 0, true // there it is no place of the key's
+					c.home = 2
+					c.other = 0
+					c.bad = true // there it is no place of the key's
 				}
 				client := New(Config{Credentials: &pool{keys: []string{secret}}}, new(free), jsonDecoder{})
 				defer client.Close()
@@ -247,7 +252,10 @@ func TestR59_HostsNotListed(t *testing.T) {
 	defer client.Close()
 	for _, to := range hostile {
 		for _, through := range []bool{false, true} {
-			home.asked, other.asked, home.to, other.to = nil, nil, map[string]string{"/v1/works": "302 " + to}, nil
+			home.asked = nil
+			other.asked = nil
+			home.to = map[string]string{"/v1/works": "302 " + to}
+			other.to = nil
 			if through {
 				home.to["/v1/works"], other.to = other.URL+"/x", map[string]string{"/x": "302 " + to}
 			}

@@ -43,7 +43,8 @@ func complete(p *harvest.Page, r *source.Response, h http.Header) error {
 			return errHeader{"the next link is no URL"}
 		}
 		values, err := url.ParseQuery(u.RawQuery)
-		if p.Token = values.Get(r.TokenParam); err != nil || p.Token == "" {
+		p.Token = values.Get(r.TokenParam)
+		if err != nil || p.Token == "" {
 			// Not the end: there is a link, only not of the form known.
 			return errHeader{fmt.Sprintf("the next link has no parameter %s", r.TokenParam)}
 		}

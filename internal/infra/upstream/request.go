@@ -39,7 +39,8 @@ func (c *Client) render(p *plan, call source.Call) (*message, error) {
 		return nil, err
 	}
 	m := &message{method: method(e), header: http.Header{}, open: call.BaseURL != "" || p.spec.HTTP.AllowPrivate}
-	if m.url, err = endpointURL(base, e, s); err != nil {
+	m.url, err = endpointURL(base, e, s)
+	if err != nil {
 		return nil, err
 	}
 	send := e.first
@@ -51,7 +52,8 @@ func (c *Client) render(p *plan, call source.Call) (*message, error) {
 		if p.spec.Auth != nil {
 			at = withoutKeys(p.spec.Auth, at)
 		}
-		if m.url, err = nextURL(m.url, at); err != nil {
+		m.url, err = nextURL(m.url, at)
+		if err != nil {
 			return nil, err
 		}
 	} else {
@@ -75,7 +77,8 @@ func (m *message) fill(e *endpoint, send *payload, s *source.CallVars) error {
 	switch {
 	case send.body != nil:
 		var err error
-		if m.body, err = renderBody(send.body, s, e.ContentType); err != nil {
+		m.body, err = renderBody(send.body, s, e.ContentType)
+		if err != nil {
 			return fmt.Errorf("body: %w", err)
 		}
 		m.header.Set("Content-Type", e.ContentType)
@@ -87,7 +90,9 @@ func (m *message) fill(e *endpoint, send *payload, s *source.CallVars) error {
 		m.body = form.Encode()
 		m.header.Set("Content-Type", formType)
 	case e.PostOver > 0 && m.method == http.MethodGet && len(m.url.String()) > e.PostOver:
-		m.method, m.body, m.url.RawQuery = http.MethodPost, m.url.RawQuery, ""
+		m.method = http.MethodPost
+		m.body = m.url.RawQuery
+		m.url.RawQuery = ""
 		m.header.Set("Content-Type", formType)
 	}
 	return nil
@@ -235,7 +240,8 @@ func endpointURL(base *url.URL, e *endpoint, s *source.CallVars) (*url.URL, erro
 	}
 	u := *base
 	var err error
-	if u.Path, err = url.PathUnescape(full); err != nil {
+	u.Path, err = url.PathUnescape(full)
+	if err != nil {
 		return nil, fmt.Errorf("path: %w", err)
 	}
 	u.RawPath = full

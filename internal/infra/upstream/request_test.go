@@ -85,10 +85,14 @@ func TestR51_HostileValuesStayInTheirPlace(t *testing.T) {
 		}{
 			{"parameter", func(_ *source.Spec, c *source.Call) { c.Position.Token = "x&api_key=y#z?" }, "https://api.example.org/v1/works?cursor=x%26api_key%3Dy%23z%3F&mailto=me%40example.org&rows=10"},
 			{"path value", func(s *source.Spec, c *source.Call) {
-				s.Search.Path, s.Search.Query, c.IDs = "/works/${ids[0]}", nil, []string{"10.1/a b?c#d/../e"}
+				s.Search.Path = "/works/${ids[0]}"
+				s.Search.Query = nil
+				c.IDs = []string{"10.1/a b?c#d/../e"}
 			}, ""},
 			{"path value, plain", func(s *source.Spec, c *source.Call) {
-				s.Search.Path, s.Search.Query, c.IDs = "/works/${ids[0]}", nil, []string{"10.1/a b?c#d"}
+				s.Search.Path = "/works/${ids[0]}"
+				s.Search.Query = nil
+				c.IDs = []string{"10.1/a b?c#d"}
 			}, "https://api.example.org/v1/works/10.1%2Fa%20b%3Fc%23d"},
 			{"path climbs", func(s *source.Spec, c *source.Call) {
 				s.Search.Path, c.IDs = "/works/${ids[0]}", []string{".."}
@@ -111,7 +115,9 @@ func TestR51_HostileValuesStayInTheirPlace(t *testing.T) {
 			{"expression is none", func(s *source.Spec, _ *source.Call) { s.Search.Query["x"] = "${" }, ""},
 			{"plain http", func(s *source.Spec, _ *source.Call) { s.HTTP.BaseURL = "http://api.example.org" }, ""},
 			{"plain http allowed", func(s *source.Spec, _ *source.Call) {
-				s.HTTP.BaseURL, s.HTTP.AllowHTTP, s.Search.Query = "http://api.example.org/", true, nil
+				s.HTTP.BaseURL = "http://api.example.org/"
+				s.HTTP.AllowHTTP = true
+				s.Search.Query = nil
 			}, "http://api.example.org/works"},
 			{"userinfo", func(s *source.Spec, _ *source.Call) { s.HTTP.BaseURL = "https://u:p@api.example.org" }, ""},
 			{"no host", func(s *source.Spec, _ *source.Call) { s.HTTP.BaseURL = "" }, ""},

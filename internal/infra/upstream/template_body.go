@@ -73,7 +73,8 @@ func fillIn(body, name, value, contentType string) (string, error) {
 		text := blank(this)
 		if name == "" || this == name {
 			var err error
-			if text, err = bodyWriter(contentType)(value, true, out.String()); err != nil {
+			text, err = bodyWriter(contentType)(value, true, out.String())
+			if err != nil {
 				return "", err
 			}
 		}

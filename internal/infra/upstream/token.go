@@ -53,7 +53,8 @@ func (c *Client) admit(ctx context.Context, a *attempt) *trouble {
 		}
 		a.secrets.add(token)
 		a.secret = token
-		if t = c.try(ctx, a); t == nil || t.Code != harvest.CodeAuthRefused {
+		t = c.try(ctx, a)
+		if t == nil || t.Code != harvest.CodeAuthRefused {
 			return t
 		}
 		c.tokens.drop(id, token)
@@ -221,8 +222,10 @@ func (c *Client) obtain(ctx context.Context, a *attempt) (token source.Secret, l
 			t.Level, t.Reaction = harvest.Fatal, harvest.GiveUp
 		}
 	default:
-		if t = b.refusal(got); t == nil {
-			if token, life, err = readToken(got.body, a.spec.Auth.Token); err != nil {
+		t = b.refusal(got)
+		if t == nil {
+			token, life, err = readToken(got.body, a.spec.Auth.Token)
+			if err != nil {
 				f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeTokenMissing, Status: got.status, Once: true}
 				t = &trouble{Fault: f, cause: err}
 			}
@@ -282,7 +285,8 @@ func tokenURL(spec *source.Spec, call source.Call) (u *url.URL, open bool, err e
 	}
 	path := strings.TrimRight(base.EscapedPath(), "/") + "/" + strings.TrimLeft(at.EscapedPath(), "/")
 	full := *base
-	if full.Path, err = url.PathUnescape(path); err != nil {
+	full.Path, err = url.PathUnescape(path)
+	if err != nil {
 		return nil, false, errors.New("token URL: neither a path nor an address")
 	}
 	full.RawPath, full.RawQuery = path, at.RawQuery

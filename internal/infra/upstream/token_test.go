@@ -439,7 +439,9 @@ func TestR49_TokenAddresses(t *testing.T) {
 			client := New(Config{Credentials: &pool{keys: []string{"client-one:secret-one"}}}, new(free), jsonDecoder{})
 			defer client.Close()
 			spec := oauth(source.TokenConfig{URL: c.url})
-			spec.HTTP.BaseURL, spec.HTTP.AllowHTTP, spec.HTTP.AllowPrivate = srv.URL, c.http, c.priv
+			spec.HTTP.BaseURL = srv.URL
+			spec.HTTP.AllowHTTP = c.http
+			spec.HTTP.AllowPrivate = c.priv
 			before := len(s.posts)
 			_, err := client.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch, BaseURL: source.WithCredentials(c.base)})
 			if c.code == "" {

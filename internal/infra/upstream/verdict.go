@@ -47,7 +47,9 @@ func (a *attempt) lost(ctx context.Context, got received, err error) *trouble {
 	case errors.Is(err, errBlocked):
 		f = harvest.Fault{Level: harvest.Rejected, Reaction: harvest.GiveUp, Code: harvest.CodeAddress}
 	case errors.Is(err, errTooLong), errors.Is(err, errRatio), errors.Is(err, errHugeHead):
-		f.Level, f.Reaction, f.Code = harvest.Rejected, harvest.GiveUp, harvest.CodeTooLarge
+		f.Level = harvest.Rejected
+		f.Reaction = harvest.GiveUp
+		f.Code = harvest.CodeTooLarge
 		if a.call.Purpose == source.ForSearch && errors.Is(err, errTooLong) {
 			f.Reaction = harvest.CutSlice // a smaller window may have a page that fits
 		}
@@ -55,7 +57,9 @@ func (a *attempt) lost(ctx context.Context, got received, err error) *trouble {
 		f = unreadable(got.status)
 		f.Lost = true
 	case uncertified(err):
-		f.Reaction, f.Code, f.Lost = harvest.GiveUp, harvest.CodeCertificate, false
+		f.Reaction = harvest.GiveUp
+		f.Code = harvest.CodeCertificate
+		f.Lost = false
 	case undialled(err):
 		f.Code, f.Lost = harvest.CodeConnect, false
 	case errors.Is(err, errSlow), errors.Is(err, errStall), isNet && timeout.Timeout():
@@ -162,7 +166,9 @@ func misshapen(err error) harvest.Fault {
 		error
 		Refused() bool
 	}](err); ok && s.Refused() {
-		v.Level, v.Reaction, v.Code = harvest.Rejected, harvest.GiveUp, harvest.CodeTooLarge
+		v.Level = harvest.Rejected
+		v.Reaction = harvest.GiveUp
+		v.Code = harvest.CodeTooLarge
 	}
 	return v
 }

@@ -36,7 +36,8 @@ func (v *Vault) variable(name string) (string, error) {
 		return "", fmt.Errorf("environment variable %s is not in %s, which lists those that credentials may refer to", name, EnvVariables)
 	}
 	text, ok := v.getenv(name)
-	if text = strings.TrimSpace(text); !ok || text == "" {
+	text = strings.TrimSpace(text)
+	if !ok || text == "" {
 		return "", fmt.Errorf("environment variable %s is not set: %w", name, keyring.ErrAbsent)
 	}
 	return text, nil

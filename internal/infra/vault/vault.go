@@ -208,7 +208,8 @@ func (v *Vault) key(env, file string) (*key, error) {
 	if err != nil {
 		return nil, err
 	}
-	if k.mac, err = derive("mac", 32); err != nil {
+	k.mac, err = derive("mac", 32)
+	if err != nil {
 		return nil, err
 	}
 	id, err := derive("id", idSize)

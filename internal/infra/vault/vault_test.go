@@ -148,7 +148,8 @@ func TestKey_ChangesHandsByResealing(t *testing.T) {
 	old := with(map[string]string{EnvKey: keyOf(1)})
 	cred := main
 	var err error
-	if cred.Secret, err = old.Seal(main, source.NewSecret(secret)); err != nil {
+	cred.Secret, err = old.Seal(main, source.NewSecret(secret))
+	if err != nil {
 		t.Fatal(err)
 	}
 	both := with(map[string]string{EnvKeyFile: file, EnvPrevious: keyOf(1)})
@@ -159,7 +160,8 @@ func TestKey_ChangesHandsByResealing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cred.Secret, err = both.Seal(main, s); err != nil {
+	cred.Secret, err = both.Seal(main, s)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if is, err := both.Current(cred.Secret); err != nil || !is {
@@ -190,7 +192,9 @@ func TestR81_ReferencesAreLimited(t *testing.T) {
 		}
 		return path
 	}
-	mine, open, outside := file(dir, "mine", 0o600), file(dir, "open", 0o666), file(elsewhere, "outside", 0o600)
+	mine := file(dir, "mine", 0o600)
+	open := file(dir, "open", 0o666)
+	outside := file(elsewhere, "outside", 0o600)
 	link := filepath.Join(dir, "link")
 	if err := os.Symlink(outside, link); err != nil {
 		t.Fatal(err)
