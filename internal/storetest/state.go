@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,7 +47,10 @@ func allowed(what, from, to string) error {
 	case "run":
 		return harvest.RunState(from).To(harvest.RunState(to))
 	default:
-		return harvest.BatchState(from).To(harvest.BatchState(to))
+		if !slices.Contains(harvest.BatchState(to).From(), harvest.BatchState(from)) {
+			return fmt.Errorf("a batch that is %s may not become %s", from, to)
+		}
+		return nil
 	}
 }
 

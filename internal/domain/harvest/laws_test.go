@@ -422,7 +422,13 @@ func TestC2_Transitions(t *testing.T) {
 			"EXECUTING>SUCCEEDED EXECUTING>FAILED EXECUTING>PARTIAL EXECUTING>CANCELLED EXECUTING>QUEUED EXECUTING>DISPATCHED FAILED>QUEUED FAILED>CANCELLED CANCELLED>QUEUED")
 	check(t, "run", []harvest.RunState{"RUNNING", "SUCCEEDED", "PARTIAL", "FAILED", "CANCELLED"}, harvest.RunState.To,
 		"RUNNING>SUCCEEDED RUNNING>PARTIAL RUNNING>FAILED RUNNING>CANCELLED")
-	check(t, "batch", []harvest.BatchState{"RUNNING", "SUCCEEDED", "FAILED"}, harvest.BatchState.To, "RUNNING>SUCCEEDED RUNNING>FAILED")
+	batch := func(from, to harvest.BatchState) error {
+		if !slices.Contains(to.From(), from) {
+			return harvest.ErrTransition
+		}
+		return nil
+	}
+	check(t, "batch", []harvest.BatchState{"RUNNING", "SUCCEEDED", "FAILED"}, batch, "RUNNING>SUCCEEDED RUNNING>FAILED")
 }
 
 func check[S ~string](t *testing.T, what string, states []S, to func(S, S) error, allowed string) {

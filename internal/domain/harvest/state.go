@@ -144,9 +144,6 @@ func (s RunState) To(next RunState) error { return change("run", runChanges, s, 
 // From lists the states that may change into s.
 func (s BatchState) From() []BatchState { return before(batchChanges, s) }
 
-// To checks the change from s to next.
-func (s BatchState) To(next BatchState) error { return change("batch", batchChanges, s, next) }
-
 // Open reports whether work on the task is still to come without anybody's doing.
 func (s TaskState) Open() bool {
 	return s == TaskQueued || s == TaskDispatched || s == TaskExecuting
