@@ -3,6 +3,7 @@ package sourcefile
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -176,13 +177,13 @@ func (e *caseEntry) read() (c sourcecases.Case, mistakes []string) {
 	if e.Operation != "" {
 		c.Operation = harvest.Operation(strings.ToUpper(e.Operation))
 	}
-	if !isOperation(c.Operation) {
+	if !slices.Contains(source.Operations, c.Operation) {
 		fail("operation: %q is none of HARVEST, BACKFILL, UPDATE", e.Operation)
 	}
 	if e.Ask != "" {
 		c.Purpose = source.Purpose(e.Ask)
 	}
-	if !isPurpose(c.Purpose) {
+	if !slices.Contains(source.Purposes(), c.Purpose) {
 		fail("ask: %q is none of search, count, detail, lookup", e.Ask)
 	}
 	if c.Reply.Status == 0 {
@@ -223,24 +224,6 @@ func (e *caseEntry) read() (c sourcecases.Case, mistakes []string) {
 
 func (w *wantEntry) empty() bool {
 	return w.Request == "" && w.Items == nil && w.Total == nil && w.Next == nil && len(w.Records) == 0 && w.Fault == nil
-}
-
-func isOperation(op harvest.Operation) bool {
-	for _, known := range source.Operations {
-		if op == known {
-			return true
-		}
-	}
-	return false
-}
-
-func isPurpose(p source.Purpose) bool {
-	for _, known := range source.Purposes() {
-		if p == known {
-			return true
-		}
-	}
-	return false
 }
 
 func windowOf(texts []string) (w harvest.Window, err error) {
