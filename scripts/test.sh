@@ -17,5 +17,6 @@ if [ -n "${PATRA_SOAK:-}" ]; then
 fi
 # The limit is for a machine that does other work beside; a free one needs a fifth
 # of it. Tests marked as parallel wait for latency, leases and minutes more than
-# they work, so more of them run at once than there are processors.
-go test -count=1 -parallel 4 -timeout 60m "$@" ./...
+# they work, so more of them run at once than there are processors; so do whole
+# packages, of which those that ask a database server wait for it.
+go test -count=1 -p 4 -parallel 4 -timeout 60m "$@" ./...
