@@ -36,6 +36,8 @@ start_mysql() {
   export PATRA_TEST_MYSQL="mysql://root@127.0.0.1:$port"
 }
 
+# A MariaDB that starts removes the temporary tables it finds in its folder for them,
+# which must therefore be its own.
 start_mariadb() {
   local bin data port
   bin=$(command -v mariadbd || echo /usr/sbin/mariadbd)
@@ -43,10 +45,10 @@ start_mariadb() {
   data=$(mktemp -d "${TMPDIR:-/tmp}/patra-mariadb.XXXXXX"); SERVER_DIRS+=("$data")
   local user=()
   [ "$(id -u)" = 0 ] && user=(--user=root)
-  mariadb-install-db --no-defaults "${user[@]}" --datadir="$data" --auth-root-authentication-method=normal --skip-test-db "${CHEAP[@]}" >"$data.log" 2>&1 || return 1
+  mariadb-install-db --no-defaults "${user[@]}" --datadir="$data" --auth-root-authentication-method=normal --skip-test-db --tmpdir="$data" "${CHEAP[@]}" >"$data.log" 2>&1 || return 1
   port=$(free_port)
   "$bin" --no-defaults "${user[@]}" --datadir="$data" "${CHEAP[@]}" --sync-frm=0 --loose-innodb-log-file-buffering=ON --innodb-log-file-size=64M \
-    --bind-address=127.0.0.1 --port="$port" --socket="$data/s" --pid-file="$data/p" >>"$data.log" 2>&1 &
+    --tmpdir="$data" --bind-address=127.0.0.1 --port="$port" --socket="$data/s" --pid-file="$data/p" >>"$data.log" 2>&1 &
   SERVER_PIDS+=($!)
   wait_port "$port" || return 1
   export PATRA_TEST_MARIADB="mysql://root@127.0.0.1:$port"

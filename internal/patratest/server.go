@@ -40,7 +40,8 @@ func StartServer(t testing.TB, options ...string) *Server {
 		}
 	})
 	s := &Server{t: t, dir: dir, addr: freeAddress(t)}
-	common := []string{"--no-defaults", "--datadir=" + dir}
+	// A server that starts removes the temporary tables it finds in its folder for them.
+	common := []string{"--no-defaults", "--datadir=" + dir, "--tmpdir=" + dir}
 	if os.Getuid() == 0 {
 		common = append(common, "--user=root")
 	}
