@@ -138,9 +138,9 @@ func TestRulings_TestsNamedExist(t *testing.T) {
 	eachFile(t, []string{".md"}, func(doc, text string) {
 		for _, m := range namedTest.FindAllStringSubmatch(text, -1) {
 			folder := m[1]
-name := m[2]
-sub := m[3]
-more := m[4] != ""
+			name := m[2]
+			sub := m[3]
+			more := m[4] != ""
 			switch {
 			case folder != "" && !slices.Contains(tests[name], folder):
 				t.Errorf("%s names %s of a package %s, which has no such test", doc, name, folder)

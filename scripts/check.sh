@@ -8,7 +8,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 bad=0
 step() { echo "== $1"; shift; "$@" || bad=1; }
-formatted() { local f; f=$(go tool gofumpt -l cmd internal sources); [ -z "$f" ] || { echo "$f"; return 1; }; }
+formatted() { local f; f=$(go tool gofumpt -l .; gofmt -l .); [ -z "$f" ] || { echo "$f"; return 1; }; }
 fixed() { local d; d=$(go fix -diff ./... 2>&1); [ -z "$d" ] || { echo "$d"; return 1; }; }
 dead() { local d; d=$(go tool deadcode ./cmd/patra ./internal/bench ./internal/mirror 2>&1; go tool deadcode -test ./... 2>&1); [ -z "$d" ] || { echo "$d"; return 1; }; }
 step "format" formatted

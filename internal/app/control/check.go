@@ -321,7 +321,7 @@ func (c *Control) readKeys(ctx context.Context, s *sourcecheck.Subject) error {
 // missingKey finds what a credential that is needed lacks.
 func (c *Control) missingKey(ctx context.Context, s *sourcecheck.Subject) error {
 	_, err := c.keys.Check(ctx, s.Spec)
-	for _, err := range split(err) {
+	for _, err := range problem.Each(err) {
 		bad, known := errors.AsType[source.Violations](err)
 		if !known {
 			return err
@@ -340,17 +340,6 @@ func (c *Control) missingKey(ctx context.Context, s *sourcecheck.Subject) error 
 		s.NoKey = append(s.NoKey, "a credential is needed and none can be used now")
 	}
 	return nil
-}
-
-// split takes joined errors apart.
-func split(err error) []error {
-	if many, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // as errors.Join made it
-		return many.Unwrap()
-	}
-	if err == nil {
-		return nil
-	}
-	return []error{err}
 }
 
 // StillStoppedError says that a source was not resumed since its check failed.

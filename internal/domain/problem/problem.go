@@ -66,6 +66,17 @@ func Of(err error) (Problem, bool) {
 	return p, true
 }
 
+// Each lists the errors that were joined into one, or the one that was not.
+func Each(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if many, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // as errors.Join made it
+		return many.Unwrap()
+	}
+	return []error{err}
+}
+
 // New returns an error for an outcome that callers branch on, with what to say
 // about it.
 func New(text string, p Problem) error { return &outcome{text, p} }

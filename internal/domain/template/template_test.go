@@ -51,6 +51,7 @@ func TestRender_EveryFunction(t *testing.T) {
 		"${iso(at)}":                         "2024-03-01T00:00:00Z",
 		"${at}":                              "2024-03-01T00:00:00Z",
 		"${epoch(at)} ${epochms(at)}":        "1709251200 1709251200000",
+
 		"${iso(time('2024-05-01T02:00:00+02:00'))}":     "2024-05-01T02:00:00+02:00",
 		"${iso(exclusive_year(at))}":                    "2024-01-01T00:00:00Z",
 		"${iso(exclusive_month(at))}":                   "2024-02-01T00:00:00Z",

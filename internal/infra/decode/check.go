@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -20,7 +21,7 @@ func Check(spec *source.Spec) source.Violations {
 			continue
 		}
 		_, err := compileFor(spec, e, cal)
-		for _, err := range split(err) {
+		for _, err := range problem.Each(err) {
 			path, text, ok := strings.Cut(err.Error(), ": ")
 			switch {
 			case !ok:
@@ -32,15 +33,4 @@ func Check(spec *source.Spec) source.Violations {
 		}
 	}
 	return bad
-}
-
-// split takes joined errors apart.
-func split(err error) []error {
-	if many, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // as errors.Join made it
-		return many.Unwrap()
-	}
-	if err == nil {
-		return nil
-	}
-	return []error{err}
 }

@@ -1,0 +1,324 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// StartRun begins an attempt: it closes what older attempts left open and
+// tells where the last committed page ended.
+func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, error) {
+	var res harvest.Resume
+	err := s.write(ctx, "start run", func(x *tx) error {
+		res = harvest.Resume{BatchNo: 1}
+		n, err := x.exec(`UPDATE ing_task SET status_code='EXECUTING', leased_until=?, updated_at=? WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskExecuting)+` AND `+x.notHeld(),
+			ts(x.now.Add(l.TTL)), ts(x.now), l.Task, l.Fence)
+		if err != nil {
+			return fmt.Errorf("start task %d: %w", l.Task, err)
+		}
+		if n == 0 {
+			return x.refused(l)
+		}
+		// A page of this walk that may have been asked for and was never
+		// committed, whoever gave it up: a server-side cursor may have moved
+		// past it.
+		var unknown int
+		if err := x.row(`SELECT COUNT(*) FROM ing_task_run_batch b JOIN ing_task t ON t.id = b.task_id
+			WHERE b.task_id=? AND b.walk_no=t.walk_no AND b.phase='SEARCH' AND b.status_code<>'SUCCEEDED' AND COALESCE(b.error_code, '')<>?
+			AND b.ordinal > COALESCE((SELECT MAX(d.ordinal) FROM ing_task_run_batch d WHERE d.task_id=b.task_id AND d.walk_no=b.walk_no AND d.phase='SEARCH' AND d.status_code='SUCCEEDED'), 0)`,
+			l.Task, codeUnasked).Scan(&unknown); err != nil {
+			return fmt.Errorf("look for abandoned pages: %w", err)
+		}
+		res.Unknown = unknown > 0
+		if err := x.abandon(l.Task, l.Fence); err != nil {
+			return err
+		}
+		var slice, plan int64
+		var deaths int
+		var prov, op string
+		var from, to, cutAt ts
+		if err := x.row(`SELECT t.attempts, t.deaths, t.spent_runs, t.walk_no, t.slice_id, t.plan_id, t.provenance_code, t.operation_code, s.window_from, s.window_to, s.created_at
+			FROM ing_task t JOIN ing_plan_slice s ON s.id=t.slice_id WHERE t.id=?`, l.Task).
+			Scan(&res.Attempt, &deaths, &res.Spent, &res.Walk, &slice, &plan, &prov, &op, &from, &to, &cutAt); err != nil {
+			return fmt.Errorf("read task %d: %w", l.Task, err)
+		}
+		res.SearchAge = x.now.Sub(cutAt.time())
+		res.Died = deaths > 0
+		id, err := x.insert(`INSERT INTO ing_task_run (task_id, attempt_no, fence, provenance_code, operation_code, lease_owner, status_code, window_from, window_to, started_at)
+			VALUES (?,?,?,?,?,?,'RUNNING',?,?,?)`, l.Task, res.Attempt, l.Fence, prov, op, l.Owner, from, to, ts(x.now))
+		if err != nil {
+			return fmt.Errorf("insert run: %w", err)
+		}
+		res.Run = harvest.RunID(id)
+		if err := x.resume(l.Task, &res); err != nil || op != string(harvest.Update) {
+			return err
+		}
+		return x.frozen(plan, harvest.Window{From: from.time(), To: to.time()}, &res)
+	})
+	return res, err
+}
+
+// resume reads the committed pages of the current walk, and how the one before
+// it ended.
+func (x *tx) resume(task harvest.TaskID, res *harvest.Resume) error {
+	prior, err := x.walkEnd(task, res.Walk-1)
+	if err != nil {
+		return err
+	}
+	res.Prior = prior
+	return x.each(func(r *sql.Rows) error {
+		var phase harvest.Phase
+		var after string
+		var ids, end sql.NullString
+		var hashes []byte
+		var committedAt ts
+		if err := r.Scan(&phase, &after, &ids, &hashes, &end, &committedAt); err != nil {
+			return err
+		}
+		pos, err := harvest.ParsePosition(after)
+		if err != nil {
+			return err
+		}
+		if phase == harvest.PhaseDetail {
+			res.DetailDone++
+			res.DetailAt = pos.Offset
+			return nil
+		}
+		res.SearchDone++
+		res.Search, res.SearchAge = pos, x.now.Sub(committedAt.time())
+		res.SearchEnd = harvest.EndProof(end.String)
+		if ids.String != "" {
+			res.IDs = append(res.IDs, strings.Split(ids.String, "\n")...)
+		}
+		for ; len(hashes) >= 8; hashes = hashes[8:] {
+			res.Seen = append(res.Seen, binary.BigEndian.Uint64(hashes))
+		}
+		return nil
+	}, `SELECT phase, after_position, id_list, id_hashes, end_proof, committed_at FROM ing_task_run_batch
+		WHERE task_id=? AND status_code='SUCCEEDED' AND walk_no=? ORDER BY phase DESC, ordinal`, task, res.Walk)
+}
+
+// walkEnd is the position at which a walk was proven over, nil if it was not.
+func (x *tx) walkEnd(task harvest.TaskID, walk int) (*harvest.Position, error) {
+	var after string
+	err := x.row(`SELECT after_position FROM ing_task_run_batch WHERE task_id=? AND status_code='SUCCEEDED' AND walk_no=? AND phase='SEARCH' AND end_proof IS NOT NULL`, task, walk).Scan(&after)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the end of walk %d: %w", walk, err)
+	}
+	pos, err := harvest.ParsePosition(after)
+	return &pos, err
+}
+
+// abandon closes every open run and page of the task written under a lower fence.
+func (x *tx) abandon(task harvest.TaskID, fence int64) error {
+	if _, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code='abandoned', committed_at=? WHERE task_id=? AND fence < ? AND `+mayBecome(harvest.BatchFailed),
+		ts(x.now), task, fence); err != nil {
+		return fmt.Errorf("close abandoned pages: %w", err)
+	}
+	if _, err := x.exec(`UPDATE ing_task_run SET status_code='FAILED', error_code='abandoned', finished_at=? WHERE task_id=? AND fence < ? AND `+mayBecome(harvest.RunFailed),
+		ts(x.now), task, fence); err != nil {
+		return fmt.Errorf("close abandoned runs: %w", err)
+	}
+	return nil
+}
+
+// NewWalk begins the slice again: pages of the walk before no longer count.
+// walks is how many walks of the task have failed since it was queued.
+func (s *Store) NewWalk(ctx context.Context, l harvest.Lease, reason harvest.Code, failed bool) (walk, walks int, err error) {
+	err = s.write(ctx, "begin new walk", func(x *tx) error {
+		if err := x.guard(l); err != nil {
+			return err
+		}
+		if err := x.closeBatches(l, reason, ""); err != nil {
+			return err
+		}
+		if _, err := x.exec(`UPDATE ing_task SET walk_no=walk_no+1, walks=walks+?, reply_fence=0, updated_at=? WHERE id=? AND fence=?`, failed, ts(x.now), l.Task, l.Fence); err != nil {
+			return err
+		}
+		return x.row(`SELECT walk_no, walks FROM ing_task WHERE id=?`, l.Task).Scan(&walk, &walks)
+	})
+	return walk, walks, err
+}
+
+// codeUnasked is why a page was closed for which no request had gone out. No
+// fault has such a code.
+const codeUnasked = "not asked"
+
+// endBatches closes what a run leaves open.
+func (x *tx) endBatches(l harvest.Lease, e harvest.RunEnd, code harvest.Code) error {
+	if e.Unasked {
+		code = codeUnasked
+	}
+	return x.closeBatches(l, code, e.Error)
+}
+
+func (x *tx) closeBatches(l harvest.Lease, code harvest.Code, detail string) error {
+	_, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=?, error=?, committed_at=? WHERE task_id=? AND fence=? AND `+mayBecome(harvest.BatchFailed),
+		clip(code, 64), null(detail), ts(x.now), l.Task, l.Fence)
+	return err
+}
+
+// EndRun closes an attempt that did not finish its slice.
+func (s *Store) EndRun(ctx context.Context, l harvest.Lease, e harvest.RunEnd) error {
+	return s.write(ctx, "end run", func(x *tx) error {
+		if err := x.guard(l); err != nil {
+			if !errors.Is(err, harvest.ErrHeld) {
+				return err
+			}
+			// Held: the task still must let go, or its lease would have to run out.
+			return x.letGo(l, e)
+		}
+		return x.endRun(l, e)
+	})
+}
+
+// letGo releases a task whose source is paused or stopped, or closes the run
+// of one that was cancelled.
+func (x *tx) letGo(l harvest.Lease, e harvest.RunEnd) error {
+	if err := x.endBatches(l, e, "held"); err != nil {
+		return err
+	}
+	if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code='held', finished_at=? WHERE id=? AND fence=? AND `+mayBecome(harvest.RunCancelled), ts(x.now), e.Run, l.Fence); err != nil {
+		return err
+	}
+	_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', lease_owner=NULL, leased_until=NULL, deaths=0, deaths_in_hand=0, reply_fence=0, updated_at=?
+		WHERE id=? AND fence=? AND status_code='EXECUTING' AND `+mayBecome(harvest.TaskQueued),
+		ts(x.now), l.Task, l.Fence)
+	return err
+}
+
+func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
+	stats, err := jsonText(e.Stats)
+	if err != nil {
+		return err
+	}
+	if err := x.endBatches(l, e, e.Code); err != nil {
+		return err
+	}
+	state := harvest.RunFailed
+	if e.Outcome == harvest.Released {
+		state = harvest.RunCancelled
+	}
+	if _, err := x.exec(`UPDATE ing_task_run SET status_code=?, error_code=?, error=?, stats=?, finished_at=? WHERE id=? AND fence=? AND `+mayBecome(state),
+		state, null(clip(e.Code, 64)), null(e.Error), stats, ts(x.now), e.Run, l.Fence); err != nil {
+		return fmt.Errorf("close run: %w", err)
+	}
+	if err := x.ended(l.Task, e); err != nil {
+		return err
+	}
+	var spent int
+	var slice harvest.SliceID
+	var prov string
+	if err := x.row(`SELECT spent_runs, slice_id, provenance_code FROM ing_task WHERE id=?`, l.Task).Scan(&spent, &slice, &prov); err != nil {
+		return err
+	}
+	if e.Outcome == harvest.Spent {
+		spent++
+	}
+	switch {
+	case e.Outcome == harvest.Released, e.Outcome == harvest.Spent && spent < harvest.MaxSpentRuns:
+		delay := e.Delay
+		if e.Outcome == harvest.Spent {
+			delay = max(delay, harvest.RetryRun(spent))
+		}
+		if e.Outcome == harvest.Spent || spent == 0 {
+			// A wait hides no fault that came before it: whoever asks why the task
+			// is late wants to know what the upstream said last.
+			if _, err := x.exec(`UPDATE ing_task SET error_code=?, error=? WHERE id=? AND fence=?`, null(clip(e.Code, 64)), null(e.Error), l.Task, l.Fence); err != nil {
+				return fmt.Errorf("note why task %d waits: %w", l.Task, err)
+			}
+		}
+		_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, lease_owner=NULL, leased_until=NULL, deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=?, walks=CASE WHEN ?='SPENT' THEN 0 ELSE walks END, updated_at=?
+			WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskQueued), ts(x.now.Add(delay)), spent, e.Outcome, ts(x.now), l.Task, l.Fence)
+		if err != nil || delay <= harvest.LongestWait {
+			return err
+		}
+		return x.pauseSource(prov, fmt.Sprintf("%s: asked to stay away for %s", e.Code, delay))
+	case e.Code == harvest.CodeForbidden:
+		forbidden, err := x.forbiddenBefore(prov, l.Task)
+		if err != nil {
+			return err
+		}
+		if forbidden+1 >= harvest.MaxForbidden {
+			if err := x.stopSource(prov, fmt.Sprintf("%s: %d slices in a row were forbidden", e.Code, forbidden+1)); err != nil {
+				return err
+			}
+		}
+	case e.Outcome == harvest.Stopped:
+		if err := x.stopSource(prov, string(e.Code)+": "+e.Error); err != nil {
+			return err
+		}
+	}
+	return x.failTask(l, slice, e.Code, e.Error)
+}
+
+// failTask makes the slice a gap.
+func (x *tx) failTask(l harvest.Lease, slice harvest.SliceID, code harvest.Code, detail string) error {
+	if err := x.failSlice(slice, string(code)+": "+detail); err != nil {
+		return err
+	}
+	var fails int
+	if err := x.row(`SELECT fail_count FROM ing_plan_slice WHERE id=?`, slice).Scan(&fails); err != nil {
+		return err
+	}
+	_, err := x.exec(`UPDATE ing_task SET status_code='FAILED', scheduled_at=?, lease_owner=NULL, leased_until=NULL, error_code=?, error=?, updated_at=?
+		WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskFailed),
+		ts(x.now.Add(harvest.RetryGap(fails))), null(clip(code, 64)), null(detail), ts(x.now), l.Task, l.Fence)
+	return err
+}
+
+func (x *tx) failSlice(id harvest.SliceID, reason string) error {
+	_, err := x.exec(`UPDATE ing_plan_slice SET status_code='FAILED', fail_count=fail_count+1, reason=?, updated_at=? WHERE id=? AND `+mayBecome(harvest.SliceFailed),
+		null(reason), ts(x.now), id)
+	return err
+}
+
+// forbiddenBefore counts how many of the source's slices that ended last, up to
+// the ones that matter, were forbidden without one among them that was not (R42).
+func (x *tx) forbiddenBefore(prov string, task harvest.TaskID) (n int, err error) {
+	rows, err := x.sql.QueryContext(x.ctx, `SELECT error_code FROM ing_task WHERE provenance_code=? AND id<>? AND status_code IN ('SUCCEEDED','FAILED','PARTIAL') ORDER BY updated_at DESC, id DESC LIMIT ?`,
+		prov, task, harvest.MaxForbidden-1)
+	if err != nil {
+		return 0, fmt.Errorf("read how slices ended: %w", err)
+	}
+	err = eachUntil(rows, func() (bool, error) {
+		var code sql.NullString
+		if err := rows.Scan(&code); err != nil || harvest.Code(code.String) != harvest.CodeForbidden {
+			return false, err
+		}
+		n++
+		return true, nil
+	})
+	return n, err
+}
+
+func (x *tx) pauseSource(prov, reason string) error {
+	if err := x.sourceState(prov); err != nil {
+		return err
+	}
+	_, err := x.exec(`UPDATE ing_source_state SET paused=1, reason=?, since=?, updated_at=? WHERE provenance_code=?`, null(reason), ts(x.now), ts(x.now), prov)
+	return err
+}
+
+func (x *tx) stopSource(prov, reason string) error {
+	if err := x.sourceState(prov); err != nil {
+		return err
+	}
+	_, err := x.exec(`UPDATE ing_source_state SET stopped=1, reason=?, since=?, updated_at=? WHERE provenance_code=?`, null(reason), ts(x.now), ts(x.now), prov)
+	return err
+}
+
+// sourceState makes sure that the source has a row.
+func (x *tx) sourceState(prov string) error {
+	_, err := x.exec(x.s.d.insertIgnore+` INTO ing_source_state (provenance_code, updated_at) VALUES (?,?)`, prov, ts(x.now))
+	return err
+}
