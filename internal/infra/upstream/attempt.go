@@ -272,10 +272,11 @@ func (c *Client) exchange(ctx context.Context, a *attempt, req *http.Request, bo
 	start := time.Now()
 	defer func() { a.answer.Traffic.Network += time.Since(start) }()
 
-	ctx, cancel := context.WithTimeoutCause(ctx, within(a.spec.HTTP.TotalTimeout, 60*time.Second), errSlow)
-	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	total := within(a.spec.HTTP.TotalTimeout, 60*time.Second)
+	slow := time.AfterFunc(total, func() { stop(errSlow) })
+	defer slow.Stop()
 	connect, read := within(a.spec.HTTP.ConnectTimeout, 10*time.Second), within(a.spec.HTTP.ReadTimeout, 30*time.Second)
 	// Until the first byte the connection may be under way as well.
 	stall := time.AfterFunc(connect+read, func() { stop(errStall) })
@@ -310,15 +311,23 @@ func (c *Client) exchange(ctx context.Context, a *attempt, req *http.Request, bo
 	got.status, got.header = res.StatusCode, res.Header
 
 	var wire int64
+	var waited time.Duration // for memory
 	swept := false
 	if res.StatusCode == http.StatusOK {
 		got.body, wire, err = readBody(res, limit, tick, func(size int64) error {
 			if a.room == nil {
 				return nil
 			}
-			if err := a.room.grow(ctx, size, tick); err != nil {
+			// While it waits for memory the upstream is not at fault: the clock of the
+			// exchange stands still.
+			slow.Stop()
+			before := time.Now()
+			err := a.room.grow(ctx, size, tick)
+			waited += time.Since(before)
+			if err != nil {
 				return err
 			}
+			slow.Reset(time.Until(start.Add(total + waited)))
 			// The page before may still have been in use when this one was let in.
 			if size > 2*mediumBody && !swept {
 				swept = true

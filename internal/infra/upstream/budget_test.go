@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -184,4 +186,39 @@ func TestR50_LargePagesOneAfterTheOther(t *testing.T) {
 	if a, err := c.Ask(t.Context(), testSpec(), source.Call{Purpose: source.ForSearch, BaseURL: srv.URL}); err != nil || a.Done != nil || c.bodies.large != nil {
 		t.Errorf("held: %v, %v", c.bodies.large != nil, err)
 	}
+}
+
+// TestR50_WaitingForMemoryIsNotTheUpstreamsFault: a reply that waits until another's
+// page is stored, for longer than the source may take in all, is read to its end.
+func TestR50_WaitingForMemoryIsNotTheUpstreamsFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const total = 20 * time.Second
+		reply := `{"items":[],"x":"` + strings.Repeat("x", 2*mediumBody) + `"}`
+		c := client(play(status(http.StatusOK, reply)), new(free))
+		defer c.Close()
+		spec := testSpec()
+		spec.HTTP.TotalTimeout = source.Duration(total)
+		spec.Retry.Attempts = 1
+		ask := func() (source.Answer, error) {
+			return c.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch, BaseURL: "http://127.0.0.1", Held: true})
+		}
+		first, err := ask()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var second source.Answer
+		var failed error
+		asked := make(chan struct{})
+		go func() {
+			defer close(asked)
+			second, failed = ask()
+		}()
+		time.Sleep(3 * total)
+		first.Done()
+		<-asked
+		if failed != nil || second.Page == nil {
+			t.Fatalf("after waiting: %v", failed)
+		}
+		second.Done()
+	})
 }
