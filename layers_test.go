@@ -38,7 +38,6 @@ var layers = []struct {
 	{"internal/node", []string{"internal/domain", "internal/app", "internal/infra", "sources"}},
 	{"internal/mirror", nil},
 	{"internal/bench", []string{"internal/domain", "internal/app", "internal/infra", "internal/node", "internal/sim", "sources"}},
-	{"internal/storetest", []string{"internal/domain", "internal/app", "internal/infra", "internal/node", "internal/sim", "internal/patratest", "sources"}},
 	{"internal/patratest", []string{"internal/domain", "internal/app", "internal/infra", "internal/node", "internal/sim", "sources"}},
 	{"internal/proctest", nil},
 	// A command parses, calls and prints: it sees the operator's room and no store, file or vault.

@@ -12,9 +12,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/patratest"
-	"github.com/papertrace/patra/internal/storetest"
 )
 
 // TestExport_Out: a link is followed, a file keeps its mode, and what is no
@@ -142,12 +145,9 @@ func TestR85_RawIsWhatCame(t *testing.T) {
 		"long":         "[" + strings.Repeat(" 1,\n", 50_000) + " 2]",
 	} {
 		t.Run(name, func(t *testing.T) {
-			lab := storetest.NewLab(t, patratest.SQLite)
-			lab.Plan(0, 1)
-			rec := storetest.Rec(name, lab.Begin(), lab.Begin(), "c")
-			rec.Raw, rec.RawSHA256 = []byte(raw), sha256.Sum256([]byte(raw))
-			lab.Walk(lab.LeaseOne(), rec)
-			code, out, e := patra(t, "export", "--db", lab.DSN, "--raw")
+			dsn := patratest.SQLite.DSN(t)
+			storeRecord(t, dsn, name, []byte(raw))
+			code, out, e := patra(t, "export", "--db", dsn, "--raw")
 			if code != exitDone {
 				t.Fatalf("exit %d: %s", code, e)
 			}
@@ -179,4 +179,52 @@ func TestR85_RawIsWhatCame(t *testing.T) {
 			}
 		})
 	}
+}
+
+// storeRecord stores one record with these bytes by the way every record takes: a
+// plan of one slice, its task leased, one page that ends the walk.
+func storeRecord(t *testing.T, dsn, id string, raw []byte) {
+	t.Helper()
+	ctx := t.Context()
+	store := patratest.Open(t, dsn, sqlstore.Options{})
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	day := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	window := harvest.Window{From: day, To: day.Add(time.Hour)}
+	calendar := harvest.Calendar{Precision: harvest.PrecisionSecond, Zone: time.UTC}
+	selection := harvest.HashKey("all")
+	snapshot := []byte(`{"specVersion":1,"provenanceCode":"lab"}`)
+	_, err := store.SavePlan(ctx, harvest.Draft{
+		Trigger:   harvest.Trigger{Provenance: "lab", Operation: harvest.Harvest, Kind: harvest.TriggerManual},
+		Namespace: harvest.HarvestNamespace("lab", "search", "updated", selection),
+		Endpoint:  "search", Window: window, SlicedTo: window.To, Strategy: harvest.StrategyTime, SliceParams: "{}",
+		Selection: "{}", SelHash: selection, ConfigHash: harvest.HashKey("config"),
+		SpecVersion: 1, Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot, PagingType: "TOKEN", PageSize: 10,
+		Slices: []harvest.SliceDraft{{Spec: harvest.NewSliceSpec(harvest.Part{Window: window}, calendar, 10, 0, 0), Expr: window.String()}},
+	})
+	must(err)
+	jobs, err := store.LeaseTasks(ctx, harvest.LeaseRequest{Owner: "lab", TTL: time.Minute, Max: 1, SpecVersion: 1})
+	must(err)
+	run, err := store.StartRun(ctx, jobs[0].Lease)
+	must(err)
+	open, err := store.OpenBatch(ctx, jobs[0].Lease, harvest.BatchOpen{
+		Run: run.Run, BatchNo: run.BatchNo, Walk: run.Walk, Phase: harvest.PhaseSearch, Ordinal: 1, Before: run.Search,
+	})
+	must(err)
+	after := open.Before
+	after.Pages++
+	sum := sha256.Sum256(raw)
+	record := harvest.Record{
+		ID: id, Version: harvest.Version{UpdatedAt: day, ObservedAt: open.OpenedAt, ContentHash: sum},
+		RawSHA256: sum, Raw: raw, Fields: []byte(`{"title":"c"}`), Status: harvest.RecordActive, MappingVersion: "m1",
+	}
+	_, err = store.CommitBatch(ctx, jobs[0], harvest.Batch{
+		OpenedBatch: open, After: after, RecordType: "work", Records: []harvest.Record{record},
+		Evidence: harvest.Evidence{Request: "GET /", HTTPStatus: 200, Sent: 1}, End: harvest.EndEmpty, Finish: true,
+	}, nil, nil)
+	must(err)
 }

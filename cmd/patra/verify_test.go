@@ -18,7 +18,6 @@ import (
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
-	"github.com/papertrace/patra/internal/storetest"
 )
 
 // harvested returns a database of SQLite with some records in it, as the bytes of
@@ -133,7 +132,7 @@ func TestR83_DamageIsTold(t *testing.T) {
 			if err := os.WriteFile(path, whole, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			d := &damaged{T: t, path: path, bytes: bytes.Clone(whole), db: storetest.OpenSQL(t, "sqlite:"+path)}
+			d := &damaged{T: t, path: path, bytes: bytes.Clone(whole), db: patratest.Raw(t, "sqlite:"+path)}
 			k.harm(d)
 			if err := d.db.Close(); err != nil {
 				t.Fatal(err)
@@ -202,7 +201,7 @@ func TestR83_DeepGoesOnWhereItStopped(t *testing.T) {
 	if err := os.WriteFile(path, harvested(t, 1200), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	db := storetest.OpenSQL(t, "sqlite:"+path)
+	db := patratest.Raw(t, "sqlite:"+path)
 	damage := func(ids ...int64) {
 		for _, id := range ids {
 			if _, err := db.Exec(`UPDATE ing_record_version SET raw=x'00' WHERE id=?`, id); err != nil {

@@ -14,9 +14,10 @@ func Raw(t testing.TB, dsn string) *sql.DB {
 	if kind == "mysql" {
 		at := strings.LastIndex(rest, "@")
 		host, name, _ := strings.Cut(rest[at+1:], "/")
-		rest = strings.TrimPrefix(rest[:at], "//") + "@tcp(" + host + ")/" + name
+		rest = strings.TrimPrefix(rest[:at], "//") + "@tcp(" + host + ")/" + name + "?clientFoundRows=true&collation=utf8mb4_bin"
 	} else {
-		rest = "file:" + rest + "?_pragma=busy_timeout(20000)"
+		// Writes made to set a scene need not be durable.
+		rest = "file:" + rest + "?_txlock=immediate&_pragma=busy_timeout(20000)&_pragma=synchronous(OFF)"
 	}
 	db, err := sql.Open(kind, rest)
 	if err != nil {

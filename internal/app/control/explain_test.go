@@ -70,7 +70,7 @@ func TestExplain_CodesAreWrittenOnce(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		other := strings.Contains(path, "/sim") || strings.Contains(path, "/storetest") || strings.Contains(path, "/bench")
+		other := strings.Contains(path, "/sim") || strings.Contains(path, "/bench")
 		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "harvest/code.go") || other {
 			return nil
 		}

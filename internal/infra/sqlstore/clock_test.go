@@ -8,7 +8,6 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/patratest"
-	"github.com/papertrace/patra/internal/storetest"
 )
 
 // TestR17_LeasesAreTimedByTheServer: the server's clock is three hours ahead of
@@ -17,7 +16,7 @@ import (
 func TestR17_LeasesAreTimedByTheServer(t *testing.T) {
 	for _, e := range []patratest.Engine{patratest.MySQL, patratest.MariaDB} {
 		t.Run(e.Name, func(t *testing.T) {
-			lab := storetest.NewLab(t, e)
+			lab := NewLab(t, e)
 			server := harvest.Instant(time.Now().Add(3 * time.Hour))
 			st, err := sqlstore.OpenFrozen(t.Context(), lab.DSN, server)
 			if err != nil {
@@ -55,7 +54,7 @@ func TestR17_LeasesAreTimedByTheServer(t *testing.T) {
 				return nil
 			})
 			again("committing a page", func() error {
-				lab.Commit(j, storetest.Page(o, storetest.Rec("a", lab.Begin(), server, "a")))
+				lab.Commit(j, Page(o, Rec("a", lab.Begin(), server, "a")))
 				return nil
 			})
 			must("a page's commit", `SELECT committed_at FROM ing_task_run_batch`, server)

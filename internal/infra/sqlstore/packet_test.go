@@ -11,7 +11,6 @@ import (
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/patratest"
-	"github.com/papertrace/patra/internal/storetest"
 )
 
 // TestR32_TooLargeIsQuarantined: a server takes a megabyte at once. A page of which
@@ -19,10 +18,10 @@ import (
 // none is quarantined with the reason, and the rest of its page is stored.
 func TestR32_TooLargeIsQuarantined(t *testing.T) {
 	const packet = 1 << 20
-	l := storetest.NewLab(t, patratest.StartServer(t, "--max-allowed-packet=1M").Engine())
+	l := NewLab(t, patratest.StartServer(t, "--max-allowed-packet=1M").Engine())
 	item := func(id string, raw, fields int) harvest.Record {
 		at := l.Begin().Add(time.Minute)
-		r := storetest.Rec(id, at, at.Add(time.Hour), id)
+		r := Rec(id, at, at.Add(time.Hour), id)
 		r.Raw = make([]byte, raw)
 		rand.Read(r.Raw) // does not get smaller
 		r.RawSHA256 = sha256.Sum256(r.Raw)
@@ -41,7 +40,7 @@ func TestR32_TooLargeIsQuarantined(t *testing.T) {
 	}
 	recs = append(recs, item("both", packet*9/10, packet*9/10), item("just", packet-70_000, 10))
 	recs = append(recs, item("raw", 3*packet, 10), item("fields", 10, 2*packet))
-	b := storetest.Last(l.Open(j, l.Start(j)), recs...)
+	b := Last(l.Open(j, l.Start(j)), recs...)
 	junk := make([]byte, 2*packet)
 	rand.Read(junk)
 	b.Quarantined = append(b.Quarantined, harvest.Quarantined{ID: "junk", Problem: harvest.Problem{Code: harvest.ProblemBadDate, Detail: "no date"}, Raw: junk, RawSHA256: sha256.Sum256(junk)})

@@ -11,7 +11,6 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/patratest"
-	"github.com/papertrace/patra/internal/storetest"
 )
 
 var update = flag.Bool("update", false, "write schema.*.sql anew")
@@ -24,7 +23,7 @@ func TestSchemaFilesAreCurrent(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			dsn := e.NewDSN(t)
 			patratest.Open(t, dsn, sqlstore.Options{})
-			db := storetest.OpenSQL(t, dsn)
+			db := patratest.Raw(t, dsn)
 			read := sqliteSchema
 			if e == patratest.MySQL {
 				read = mysqlSchema
@@ -90,7 +89,7 @@ func mysqlSchema(t *testing.T, db *sql.DB) []string {
 func manyTasks(t *testing.T, e patratest.Engine, s *sqlstore.Store, db *sql.DB) {
 	t.Helper()
 	for _, code := range []string{"lab", "lab2", "lab3"} {
-		if _, err := s.SavePlan(t.Context(), storetest.Draft(harvest.HarvestNamespace(code, "search", "updated", "all"), 0, 1000)); err != nil {
+		if _, err := s.SavePlan(t.Context(), Draft(harvest.HarvestNamespace(code, "search", "updated", "all"), 0, 1000)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -115,7 +114,7 @@ func TestC21_PickUsesTheIndex(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		dsn := e.NewDSN(t)
 		s := patratest.Open(t, dsn, sqlstore.Options{})
-		db := storetest.OpenSQL(t, dsn)
+		db := patratest.Raw(t, dsn)
 		manyTasks(t, e, s, db)
 		for _, r := range []harvest.LeaseRequest{{Max: 1, SpecVersion: 1}, {Max: 1, SpecVersion: 1, Provenance: "lab", Operation: harvest.Harvest}} {
 			how := "EXPLAIN QUERY PLAN "
@@ -144,7 +143,7 @@ func TestR88_FewRowsAreRead(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			dsn := e.NewDSN(t)
 			s := patratest.Open(t, dsn, sqlstore.Options{})
-			db := storetest.OpenSQL(t, dsn)
+			db := patratest.Raw(t, dsn)
 			manyTasks(t, e, s, db)
 			db.SetMaxOpenConns(1) // the counts are those of a connection
 			for _, st := range append(s.PickSQL(harvest.LeaseRequest{Max: 1, SpecVersion: 1}), s.SeedSQL()...) {

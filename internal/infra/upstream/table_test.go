@@ -16,7 +16,7 @@ import (
 
 // TestR42_Table is the ruling, a row per case, over the whole of the client:
 // what a reply means, how often it was asked for, and by which key. Three
-// forbidden slices in a row are the store's to see (storetest), a source without
+// forbidden slices in a row are the store's to see (sqlstore), a source without
 // its credential is not even planned (node).
 func TestR42_Table(t *testing.T) {
 	const L1, L2, L4 = harvest.Transient, harvest.Rejected, harvest.Fatal

@@ -1,4 +1,4 @@
-package storetest_test
+package sqlstore_test
 
 import (
 	"cmp"
@@ -21,7 +21,6 @@ import (
 	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
-	"github.com/papertrace/patra/internal/storetest"
 )
 
 // TestSweep is the proof of the commit protocol: a harvest in which the store
@@ -33,7 +32,7 @@ import (
 //
 // On SQLite every k runs, in virtual time: at a commit the store both fails and
 // dies, at the other points it does so in turn. On the servers every commit and each
-// 19th other point runs; PATRA_SOAK=1 runs everything. Under the race detector
+// 19th other point runs; PATRA_SOAK=1 runs everything. With -short
 // only each 19th point runs.
 func TestSweep(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
@@ -59,13 +58,13 @@ func TestR88_CutAtEveryPoint(t *testing.T) {
 
 func sweep(t *testing.T, e patratest.Engine, code, mode string) {
 	dsn := e.DSN(t)
-	db := storetest.OpenSQL(t, dsn)
+	db := patratest.Raw(t, dsn)
 	var tables []string
 	s := &sweeper{code: code, kill: mode == "kill", bubble: e == patratest.SQLite, packs: map[string]registry.Pack{code: patratest.ShippedPack(t, code, smallPages)}}
 	chosen := func(int) bool { return true }
 	switch {
 	case os.Getenv("PATRA_SOAK") != "":
-	case !s.bubble || storetest.Race || testing.Short():
+	case !s.bubble || testing.Short():
 		chosen = func(k int) bool { return k%19 == 0 }
 	default:
 		// Two in turn: what is before a statement and what is after one take part
@@ -79,7 +78,7 @@ func sweep(t *testing.T, e patratest.Engine, code, mode string) {
 	if s.bubble {
 		patratest.Open(t, dsn, sqlstore.Options{}) // makes the schema outside the bubble
 	}
-	tables = storetest.Tables(t, db)
+	tables = Tables(t, db)
 	clean := s.run(t, dsn, 0)
 	besides := aside(t, db)
 	if bad := besides[1] > 0; besides[0] != 1 || bad != (code == "pubmed") || besides[2] != 1 {
@@ -90,11 +89,11 @@ func sweep(t *testing.T, e patratest.Engine, code, mode string) {
 	}
 	ran := 0
 	for k := 1; ; k++ {
-		if k <= len(clean.points) && !chosen(k) && (storetest.Race || !strings.HasSuffix(clean.points[k-1], "commit")) {
+		if k <= len(clean.points) && !chosen(k) && (testing.Short() || !strings.HasSuffix(clean.points[k-1], "commit")) {
 			continue
 		}
 		ran++
-		storetest.Clear(t, db, tables)
+		Clear(t, db, tables)
 		out := s.run(t, dsn, k)
 		if t.Failed() {
 			t.Fatalf("at point %d of %d, %q (first run: %v)", k, len(clean.points), out.at, out.first)

@@ -1,4 +1,4 @@
-package storetest
+package sqlstore_test
 
 import "github.com/papertrace/patra/internal/domain/source"
 

@@ -1,11 +1,10 @@
-package storetest
+package sqlstore_test
 
 import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -32,35 +31,9 @@ func NewLab(t *testing.T, e patratest.Engine) *Lab {
 	t.Helper()
 	dsn := e.DSN(t)
 	l := &Lab{T: t, Engine: e, DSN: dsn, Store: patratest.Open(t, dsn, sqlstore.Options{})}
-	l.DB = OpenSQL(t, dsn)
+	l.DB = patratest.Raw(t, dsn)
 	l.tables = Tables(t, l.DB)
 	return l
-}
-
-// OpenSQL opens the database itself, without patra in between.
-func OpenSQL(t testing.TB, dsn string) *sql.DB {
-	t.Helper()
-	driver, addr := "sqlite", ""
-	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
-		// Writes made to set a scene need not be durable.
-		addr = "file:" + path + "?_txlock=immediate&_pragma=busy_timeout(20000)&_pragma=synchronous(OFF)"
-	} else {
-		u, err := url.Parse(dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		driver, addr = "mysql", fmt.Sprintf("%s@tcp(%s)%s?clientFoundRows=true&collation=utf8mb4_bin", u.User, u.Host, u.Path)
-	}
-	db, err := sql.Open(driver, addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	return db
 }
 
 // Tables lists patra's tables.
@@ -114,7 +87,7 @@ func (l *Lab) on(t *testing.T) *Lab {
 }
 
 // small reports whether the engine is a server, where a commit is slow.
-func (l *Lab) small() bool { return l.Engine != patratest.SQLite || Race || testing.Short() }
+func (l *Lab) small() bool { return l.Engine != patratest.SQLite || testing.Short() }
 
 // Exec runs SQL past the store; it must change something.
 func (l *Lab) Exec(q string, args ...any) {

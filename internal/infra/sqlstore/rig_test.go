@@ -1,4 +1,4 @@
-package storetest_test
+package sqlstore_test
 
 import (
 	"fmt"
@@ -17,7 +17,6 @@ import (
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
-	"github.com/papertrace/patra/internal/storetest"
 )
 
 // TestR7_TuningKeepsTheNamespace changes each tunable of a source in turn, over
@@ -45,7 +44,7 @@ func tune(t *testing.T, dsn string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := storetest.OpenSQL(t, dsn)
+	db := patratest.Raw(t, dsn)
 	for _, c := range []struct {
 		name  string
 		tweak func(*source.Spec)
@@ -106,7 +105,7 @@ func TestR7_AnotherCalendarGoesOn(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					db := storetest.OpenSQL(t, dsn)
+					db := patratest.Raw(t, dsn)
 					reached := time.Time{}
 					for i, tweak := range tweaks {
 						pack := patratest.ShippedPack(t, code, func(s *source.Spec) {
@@ -222,7 +221,7 @@ func TestR56_TheLogCutAnywhere(t *testing.T) {
 		t.Fatalf("the log has only %d bytes: it was folded in already", len(wal))
 	}
 	cuts := 200
-	if testing.Short() || storetest.Race {
+	if testing.Short() {
 		cuts = 30
 	}
 	dir := t.TempDir()
@@ -245,7 +244,7 @@ func TestR56_TheLogCutAnywhere(t *testing.T) {
 		}
 		patratest.MustVerify(t, s)
 		var batches int64
-		if err := storetest.OpenSQL(t, "sqlite:"+name).QueryRow(`SELECT COUNT(*) FROM ing_task_run_batch WHERE status_code='SUCCEEDED'`).Scan(&batches); err != nil {
+		if err := patratest.Raw(t, "sqlite:"+name).QueryRow(`SELECT COUNT(*) FROM ing_task_run_batch WHERE status_code='SUCCEEDED'`).Scan(&batches); err != nil {
 			t.Fatal(err)
 		}
 		most, states[batches] = max(most, batches), true

@@ -1,4 +1,4 @@
-package storetest
+package sqlstore_test
 
 import (
 	"testing"
@@ -6,9 +6,18 @@ import (
 	"github.com/papertrace/patra/internal/patratest"
 )
 
-// Run holds a store on the engine to every claim. The claims share a database
-// that is emptied before each.
-func Run(t *testing.T, e patratest.Engine) {
+// TestStore holds the store to every claim of the suite, on every engine: the
+// rulings about plans, leases, pages, records and the watermark, each by name, and
+// the planted violations that the integrity check must report. The suite drives the
+// store by its exported methods and looks at the tables by SQL of its own, so that a
+// claim does not rest on the code it judges.
+func TestStore(t *testing.T) {
+	patratest.EachEngine(t, holdToEveryClaim)
+}
+
+// holdToEveryClaim runs the suite on one engine. The claims share a database that is
+// emptied before each.
+func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 	lab := NewLab(t, e)
 	for _, c := range []struct {
 		name string
