@@ -31,13 +31,13 @@ const EndPageRange EndProof = "PAGE_RANGE"
 // the ids its plan froze is accounted for (R9). No source declares it.
 const EndFrozen EndProof = "FROZEN"
 
-// ended applies the declared proofs. That a token or link is not there counts
-// last: it may have been left out.
-func (p Paging) ended(pos, next Position, f PageFacts, ids []string) EndProof {
+// endProof is the declared proof that the page gives, if any. That a token or
+// link is not there counts last: it may have been left out.
+func (s *step) endProof() EndProof {
 	var absent EndProof
-	for _, e := range p.End {
+	for _, e := range s.paging.End {
 		switch {
-		case !p.holds(e, pos, next, f, ids):
+		case !s.gives(e):
 		case e != EndNoToken && e != EndNoURL:
 			return e
 		case absent == "":
@@ -47,11 +47,12 @@ func (p Paging) ended(pos, next Position, f PageFacts, ids []string) EndProof {
 	return absent
 }
 
-// holds reports whether a page gives the proof e.
-func (p Paging) holds(e EndProof, pos, next Position, f PageFacts, ids []string) bool {
+// gives reports whether the page gives the proof e.
+func (s *step) gives(e EndProof) bool {
+	f := s.page
 	switch e {
 	case EndEmpty:
-		return len(ids) == 0
+		return len(s.ids) == 0
 	case EndNoToken:
 		return f.Token == "" && !f.saysMore()
 	case EndNoURL:
@@ -59,15 +60,15 @@ func (p Paging) holds(e EndProof, pos, next Position, f PageFacts, ids []string)
 	case EndNextEmpty:
 		return f.NextEmpty
 	case EndShortPage:
-		return f.Token == "" && f.URL == "" && len(f.IDs) < p.Size
+		return f.Token == "" && f.URL == "" && len(f.IDs) < s.paging.Size
 	case EndRepeat:
-		return !p.TokenContinues && f.Token != "" && f.Token == pos.Token
+		return !s.paging.TokenContinues && f.Token != "" && f.Token == s.from.Token
 	case EndHasMore:
 		return f.saysNoMore()
 	case EndTotal:
-		return p.reached(next)
+		return s.paging.reached(s.to)
 	case EndOneReply:
-		return p.whole(next, f)
+		return s.whole()
 	}
 	return false
 }
@@ -92,45 +93,65 @@ func (p Paging) misses(seen, total int64) bool {
 	return false
 }
 
-// shortfall says why a walk is not over although its last page of n items ends
-// it: the source lets it get no further, or it has not seen what there is.
-func (p Paging) shortfall(pos, next Position, n int) error {
+// shortfall says why a walk is not over although its last page ends it: the
+// source lets it get no further, or it has not seen what there is.
+func (s *step) shortfall() error {
+	p := s.paging
 	switch {
-	case !p.reached(next) && p.atWall(pos, next, n):
+	case !p.reached(s.to) && s.atWall():
 		return walkFault(CutSlice, CodeOverWall)
-	case next.Total != nil && p.misses(next.Seen, *next.Total):
+	case s.to.Total != nil && p.misses(s.to.Seen, *s.to.Total):
 		return walkFault(RestartWalk, CodeTotalMissed)
-	case p.Counted != nil && p.misses(next.Seen, *p.Counted):
+	case p.Counted != nil && p.misses(s.to.Seen, *p.Counted):
 		return walkFault(RestartWalk, CodeCountMissed)
 	}
 	return nil
+}
+
+// atWall reports whether the page is the last one the source lets a walk reach.
+// What ends a walk there is the wall, unless an exact total says that there is
+// nothing behind it.
+func (s *step) atWall() bool {
+	p := s.paging
+	came := int64(len(s.page.IDs))
+	reached := s.to.Rows
+	switch p.Type {
+	case PageOffset:
+		reached = s.from.Offset + came
+	case PageNumber:
+		reached = int64(s.from.Page)*int64(p.Size) + came
+	}
+	return p.MaxItems > 0 && reached >= p.MaxItems
 }
 
 // proven reports whether an end can be believed at once (R64). A token or link
 // that is absent may have been left out by mistake, once: something else has to
 // say that there is no more, or that everything has come. Else the page is asked
 // for again, or where the server holds the place another walk has to end alike.
-func (p Paging) proven(end EndProof, next Position, f PageFacts) bool {
-	if end != EndNoToken && end != EndNoURL || f.saysNoMore() {
+func (s *step) proven(end EndProof) bool {
+	p := s.paging
+	if end != EndNoToken && end != EndNoURL || s.page.saysNoMore() {
 		return true
 	}
-	if next.Before > 0 { // of the pages before only the number of ids is known
+	if s.to.Before > 0 { // of the pages before only the number of ids is known
 		return false
 	}
-	counted := p.TotalExact && p.Counted != nil && !p.Overlaps && next.Seen >= *p.Counted
-	return p.reached(next) || counted
+	counted := p.TotalExact && p.Counted != nil && !p.Overlaps && s.to.Seen >= *p.Counted
+	return p.reached(s.to) || counted
 }
 
-// tail is where a walk stands that has seen what is on the page at pos, and asks
-// for it once more in the same words.
-func (p Position) tail(pos Position, f PageFacts) Position {
-	p.Tail = new(f.idSet())
-	p.Held = pos.Held
-	p.Pages = pos.Pages
-	p.PageHash = pos.PageHash
-	p.Same = pos.Same
-	p.Old = pos.Old
-	return p
+// readAgain is where a walk stands that has seen what is on the page, and asks
+// for it once more in the same words. What tells pages apart stays as it was
+// before the page, for it is to be the same.
+func (s *step) readAgain() Position {
+	at := s.to
+	at.Tail = new(s.page.idSet())
+	at.Held = s.from.Held
+	at.Pages = s.from.Pages
+	at.PageHash = s.from.PageHash
+	at.Same = s.from.Same
+	at.Old = s.from.Old
+	return at
 }
 
 // idSet is the fingerprint of the ids of a page.
@@ -164,11 +185,13 @@ func (p Paging) Confirmed(end Position, prior *Position) bool {
 // whole reports whether the only reply is all there is: the source says that
 // there is no more, an exact total is reached, or the reply is below the size at
 // which the source cuts one off; and nothing says otherwise.
-func (p Paging) whole(next Position, f PageFacts) bool {
-	if f.saysMore() || next.Total != nil && next.Seen < *next.Total {
+func (s *step) whole() bool {
+	p := s.paging
+	total := s.to.Total
+	if s.page.saysMore() || total != nil && s.to.Seen < *total {
 		return false
 	}
-	return f.HasMore != nil || p.TotalExact && next.Total != nil || p.MaxItems > 0
+	return s.page.HasMore != nil || p.TotalExact && total != nil || p.MaxItems > 0
 }
 
 // ValidateEnd checks that the declared proofs fit the type (C6, R24, R25).

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"slices"
 	"time"
 )
@@ -148,20 +147,6 @@ func (p Paging) pastWall(next Position) bool {
 	}
 }
 
-// atWall reports whether the page at pos is the last one the source lets a walk
-// reach. What ends a walk there is the wall, unless an exact total says that
-// there is nothing behind it.
-func (p Paging) atWall(pos, next Position, n int) bool {
-	reached := next.Rows
-	switch p.Type {
-	case PageOffset:
-		reached = pos.Offset + int64(n)
-	case PageNumber:
-		reached = int64(pos.Page)*int64(p.Size) + int64(n)
-	}
-	return p.MaxItems > 0 && reached >= p.MaxItems
-}
-
 // Position is where a walk stands. It is stored as the before and after of each
 // batch, so it must hold all that the next request needs.
 type Position struct {
@@ -241,6 +226,14 @@ type PageFacts struct {
 	NextEmpty bool
 }
 
+// updatedAt of the i-th id; a page of bare ids has none.
+func (f PageFacts) updatedAt(i int) time.Time {
+	if i >= len(f.Updated) {
+		return time.Time{}
+	}
+	return f.Updated[i]
+}
+
 // IDHash is the short stable hash by which a walk remembers the ids it saw.
 func IDHash(id string) uint64 {
 	h := fnv.New64a()
@@ -261,159 +254,6 @@ func (s SetSum) add(id string, updated time.Time) SetSum {
 	}
 	h := sha256.Sum256(b)
 	return SetSum{s[0] + binary.BigEndian.Uint64(h[:]), s[1] + binary.BigEndian.Uint64(h[8:])}
-}
-
-// Step moves a walk over one page. seen holds the hashes of the ids of the
-// pages before; it is only read. Exactly one of the results is meaningful: a
-// proof that the walk is over, a next position, or a fault that says why the
-// walk cannot go on.
-func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Position, end EndProof, err error) {
-	again := pos.Tail
-	pos.Tail = nil
-	ids := f.IDs
-	if p.Seam() && pos.LastID != "" {
-		if len(ids) == 0 || ids[0] != pos.LastID {
-			return pos, "", walkFault(RestartWalk, CodeOffsetShift)
-		}
-		ids = ids[1:]
-	}
-	next = pos
-	next.Pages++
-	if p.ordered() && again == nil {
-		next.follow(f, len(f.IDs)-len(ids))
-	}
-	if f.Total != nil && (next.Total == nil || *f.Total > *next.Total) {
-		next.Total = f.Total // rows came in between: the first total is reached too early
-	}
-	if len(f.Held) > 0 {
-		// What a page does not tell again stays as it was (P30).
-		next.Held = make(map[string]string, len(pos.Held)+len(f.Held))
-		maps.Copy(next.Held, pos.Held)
-		maps.Copy(next.Held, f.Held)
-	}
-	fresh := int64(0)
-	mine := make(map[uint64]struct{}, len(ids))
-	for i, id := range ids {
-		if p.Confirms() {
-			next.Set = next.Set.add(id, f.updatedAt(i))
-		}
-		h := IDHash(id)
-		if _, twice := mine[h]; twice || seen(h) {
-			continue
-		}
-		mine[h] = struct{}{}
-		fresh++
-		if p.comparesIDs() {
-			next.Set = next.Set.add(id, time.Time{})
-		}
-	}
-	if p.MaxItems > 0 && again == nil {
-		next.Rows = max(pos.Rows, pos.Seen) + int64(len(ids))
-	}
-	next.Seen += fresh
-
-	next.Old++
-	if fresh > 0 {
-		next.Old = 0
-	}
-	if h := pageHash(ids); len(ids) > 0 && h == pos.PageHash {
-		next.Same++
-		if next.Same >= 2 { // the third in a row
-			return pos, "", walkFault(RestartWalk, CodePageRepeats)
-		}
-	} else {
-		next.PageHash, next.Same = h, 0
-	}
-
-	end = p.ended(pos, next, f, ids)
-	if end != "" {
-		if err := p.shortfall(pos, next, len(f.IDs)); err != nil {
-			return pos, "", err
-		}
-		switch {
-		case p.proven(end, next, f):
-		case p.ServerHolds(pos):
-			next.Unproven = true
-		case again == nil:
-			return next.tail(pos, f), "", nil
-		case *again != f.idSet():
-			return pos, "", walkFault(RestartWalk, CodeLastPageDiffers)
-		}
-		return next, end, nil
-	}
-	if len(ids) == 0 && (p.Type == PageOffset || p.Type == PageNumber) {
-		// Nothing here, yet nothing says that this is the end.
-		return pos, "", walkFault(RestartWalk, CodeEmptyPage)
-	}
-	if p.Until > 0 && pos.Page+1 >= p.Until {
-		return next, EndPageRange, nil
-	}
-	if p.MaxPages > 0 && next.Pages >= p.MaxPages && (fresh == 0 || !p.chained() || next.Pages >= MaxStretch*p.MaxPages) {
-		return pos, "", walkFault(CutSlice, CodeMaxPages)
-	}
-	if next.Old >= MaxOldPages {
-		return pos, "", walkFault(CutSlice, CodeNothingNew)
-	}
-	if p.MaxItems > 0 && next.Total != nil && *next.Total > p.MaxItems {
-		return pos, "", walkFault(CutSlice, CodeOverWall)
-	}
-	switch p.Type {
-	case PageOffset:
-		// By what came: the server may give fewer than it was asked for. Where
-		// it leaves items out some come twice, which loses none (P29).
-		next.Offset = pos.Offset + int64(len(f.IDs))
-		if p.Seam() && len(f.IDs) > 0 {
-			next.Offset-- // overlap by one
-			next.LastID = f.IDs[len(f.IDs)-1]
-		}
-	case PageNumber:
-		next.Page++
-	case PageToken, PageScroll:
-		if f.Token == "" {
-			return pos, "", walkFault(RestartWalk, CodeTokenMissing)
-		}
-		next.Token = f.Token
-	case PageURL:
-		if f.URL == "" {
-			return pos, "", walkFault(RestartWalk, CodeNextURLMissing)
-		}
-		next.URL = f.URL
-	case PageTime:
-		return pos, "", walkFault(CutSlice, CodeOneReply)
-	}
-	if p.pastWall(next) {
-		return pos, "", walkFault(CutSlice, CodeOverWall)
-	}
-	return next, "", nil
-}
-
-// follow takes the update times of a page into account, but for the first skip.
-func (p *Position) follow(f PageFacts, skip int) {
-	for i := skip; i < len(f.IDs); i++ {
-		at := Instant(f.updatedAt(i))
-		if at.IsZero() || at.Before(p.At) {
-			p.Unsorted = true
-		} else {
-			p.At = at
-		}
-	}
-}
-
-// updatedAt of the i-th id; a page of bare ids has none.
-func (f PageFacts) updatedAt(i int) time.Time {
-	if i >= len(f.Updated) {
-		return time.Time{}
-	}
-	return f.Updated[i]
-}
-
-func pageHash(ids []string) uint64 {
-	h := fnv.New64a()
-	for _, id := range ids {
-		h.Write([]byte(id))
-		h.Write([]byte{0})
-	}
-	return h.Sum64()
 }
 
 func walkFault(r Reaction, code Code) error {
