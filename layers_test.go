@@ -28,6 +28,8 @@ var layers = []struct {
 	{"internal/domain/query", []string{"internal/domain/nearest", "internal/domain/template"}},
 	{"internal/domain/schedule", []string{"internal/domain/harvest"}},
 	{"internal/domain/source", []string{"internal/domain"}},
+	// What a source says of itself knows of no key: keys know what they are for.
+	{"internal/domain/credential", []string{"internal/domain/harvest", "internal/domain/source"}},
 	// The executor sees a plan's snapshot and nothing of the registry (R47).
 	// What a person may see or do is made of all of them; they know nothing of it.
 	{"internal/app/control", []string{"internal/domain", "internal/app"}},
@@ -41,7 +43,7 @@ var layers = []struct {
 	{"internal/patratest", []string{"internal/domain", "internal/app", "internal/infra", "internal/node", "internal/sim", "sources"}},
 	{"internal/proctest", nil},
 	// A command parses, calls and prints: it sees the operator's room and no store, file or vault.
-	{"cmd/patra", []string{"internal/domain/harvest", "internal/domain/source", "internal/app/control", "internal/node", "internal/sim"}},
+	{"cmd/patra", []string{"internal/domain/harvest", "internal/domain/source", "internal/domain/credential", "internal/app/control", "internal/node", "internal/sim"}},
 }
 
 // TestImportsPointInward parses every file's imports and holds them against the

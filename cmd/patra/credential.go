@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/spf13/cobra"
@@ -54,7 +55,7 @@ var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(,[A-Za-z_][A-Za-z0-9_]
 
 // offer reads what the flags say. Nothing given is repeated in an error: it may be
 // a secret in the wrong place.
-func (s *secretFlags) offer(cmd *cobra.Command, cred source.Credential) (control.SecretOffer, error) {
+func (s *secretFlags) offer(cmd *cobra.Command, cred credential.Credential) (control.SecretOffer, error) {
 	var o control.SecretOffer
 	o.Credential = cred
 	o.Later = s.later
@@ -71,8 +72,8 @@ func (s *secretFlags) offer(cmd *cobra.Command, cred source.Credential) (control
 		if err != nil {
 			return o, fmt.Errorf("read the secret: %w", err)
 		}
-		o.Secret = source.NewSecret(strings.TrimRight(string(b), "\r\n"))
-		if err := source.CheckSecret(o.Secret); err != nil {
+		o.Secret = credential.NewSecret(strings.TrimRight(string(b), "\r\n"))
+		if err := credential.CheckSecret(o.Secret); err != nil {
 			return o, bad(err.Error())
 		}
 		return o, nil
@@ -80,13 +81,13 @@ func (s *secretFlags) offer(cmd *cobra.Command, cred source.Credential) (control
 		if !envName.MatchString(s.env) {
 			return o, bad("--env takes the name of a variable, not its value: letters, digits and _")
 		}
-		o.Credential.Secret = source.SecretRef{Kind: source.SecretEnv, Ref: s.env}
+		o.Credential.Secret = credential.SecretRef{Kind: credential.SecretEnv, Ref: s.env}
 	default:
 		path, err := filepath.Abs(s.file)
 		if err != nil {
 			return o, err
 		}
-		o.Credential.Secret = source.SecretRef{Kind: source.SecretFile, Ref: path}
+		o.Credential.Secret = credential.SecretRef{Kind: credential.SecretFile, Ref: path}
 	}
 	return o, nil
 }
@@ -121,7 +122,7 @@ func named(cmd *cobra.Command, args []string) error {
 		return &usageError{cmd: cmd.CommandPath(), err: errors.New(onCommandLine)}
 	case len(args) < 2:
 		return misuse(cmd, "%s needs a source and the name of a credential, such as: %s pubmed main", cmd.CommandPath(), cmd.CommandPath())
-	case !source.IsCredentialName(args[1]):
+	case !credential.IsName(args[1]):
 		return misuse(cmd, "the second argument is not a name: up to 64 letters, digits, dots, - and _")
 	}
 	return nil
@@ -142,7 +143,7 @@ func (c *cli) credentialSetCmd() *cobra.Command {
 			"  patra credential set scopus main --env ELSEVIER_KEY,ELSEVIER_INSTTOKEN",
 		Args: named,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cred := source.Credential{Pool: args[0], Name: args[1], Endpoint: endpoint, Scope: source.ScopeSource, Preferred: prefer, Weight: weight}
+			cred := credential.Credential{Pool: args[0], Name: args[1], Endpoint: endpoint, Scope: source.ScopeSource, Preferred: prefer, Weight: weight}
 			if task != "" {
 				op, ok := harvest.ParseOperation(task)
 				if !ok {
@@ -196,7 +197,7 @@ func (c *cli) credentialRotateCmd() *cobra.Command {
 					return ctl.ResealCredentials(cmd.Context(), change.order(c, cmd, args[0]))
 				})
 			}
-			offer, err := secret.offer(cmd, source.Credential{Pool: args[0], Name: args[1]})
+			offer, err := secret.offer(cmd, credential.Credential{Pool: args[0], Name: args[1]})
 			if err != nil {
 				return err
 			}
@@ -267,8 +268,8 @@ func (c *cli) printChanges(done control.CredentialChanges) {
 	}
 }
 
-func where(r source.SecretRef) string {
-	if r.Kind == source.SecretSealed {
+func where(r credential.SecretRef) string {
+	if r.Kind == credential.SecretSealed {
 		return "sealed, hash " + r.MAC
 	}
 	return strings.ToLower(string(r.Kind)) + " " + r.Ref

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/spf13/cobra"
 )
@@ -25,19 +26,19 @@ func (c *cli) credentialAllowCmd() *cobra.Command {
 		Args: oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			usage := func(err error) error { return &usageError{cmd: cmd.CommandPath(), err: err} }
-			var grants []source.Grant
+			var grants []credential.Grant
 			for _, address := range origins {
 				o := source.Origin(address)
 				if o == "" {
 					return usage(fmt.Errorf("--origin %q is not an http or https address", address))
 				}
-				grants = append(grants, source.Grant{Kind: source.GrantOrigin, Value: o})
+				grants = append(grants, credential.Grant{Kind: credential.GrantOrigin, Value: o})
 			}
 			for _, code := range pools {
-				grants = append(grants, source.Grant{Kind: source.GrantPool, Value: code})
+				grants = append(grants, credential.Grant{Kind: credential.GrantPool, Value: code})
 			}
 			for _, code := range rates {
-				grants = append(grants, source.Grant{Kind: source.GrantRate, Value: code})
+				grants = append(grants, credential.Grant{Kind: credential.GrantRate, Value: code})
 			}
 			if len(grants) == 0 {
 				if withdraw {

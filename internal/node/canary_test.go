@@ -26,6 +26,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
@@ -336,8 +337,8 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 				n := node.Assemble(node.Config{Workers: 2, Poll: time.Millisecond, Logger: logger}, store,
 					registry.NewStatic(map[string]registry.Pack{"generic": pack}, nil), patratest.Direct{Handler: up})
 				describe(t, store, "generic")
-				setKey(t, n, "generic", "env", source.Secret{}, source.SecretRef{Kind: source.SecretEnv, Ref: ref})
-				setKey(t, n, "generic", "bad", source.NewSecret(sealed), source.SecretRef{})
+				setKey(t, n, "generic", "env", credential.Secret{}, credential.SecretRef{Kind: credential.SecretEnv, Ref: ref})
+				setKey(t, n, "generic", "bad", credential.NewSecret(sealed), credential.SecretRef{})
 
 				var said strings.Builder
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -397,7 +398,7 @@ func TestR48_PanicsShowNoKey(t *testing.T) {
 
 // dieOf is the child.
 func dieOf(t *testing.T, how string) {
-	key := source.Key{Credential: source.Credential{Name: "env"}, Secret: source.NewSecret(os.Getenv("MY_TEST_CANARY"))}
+	key := credential.Key{Credential: credential.Credential{Name: "env"}, Secret: credential.NewSecret(os.Getenv("MY_TEST_CANARY"))}
 	switch how {
 	case "secret":
 		panic(key.Secret)
@@ -409,7 +410,7 @@ func dieOf(t *testing.T, how string) {
 		panic(fmt.Errorf("with %v: %w", key, os.ErrInvalid))
 	}
 	r := keyRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 20, Seed: 1, LimitRPS: -1}})
-	setKey(t, r.Node, "pubmed", "env", source.Secret{}, source.SecretRef{Kind: source.SecretEnv, Ref: "MY_TEST_CANARY"})
+	setKey(t, r.Node, "pubmed", "env", credential.Secret{}, credential.SecretRef{Kind: credential.SecretEnv, Ref: "MY_TEST_CANARY"})
 	r.Sim.SetOnRequest(func(q *http.Request) {
 		if q.Form.Get("api_key") == os.Getenv("MY_TEST_CANARY") {
 			panic("the transport is broken") // with the key in every frame above

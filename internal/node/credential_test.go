@@ -21,6 +21,7 @@ import (
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/keyring"
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
@@ -45,9 +46,9 @@ func keyRig(t *testing.T, c patratest.RigConfig) *patratest.Rig {
 	return r
 }
 
-func setKey(t *testing.T, n *node.Node, code, name string, secret source.Secret, ref source.SecretRef) {
+func setKey(t *testing.T, n *node.Node, code, name string, secret credential.Secret, ref credential.SecretRef) {
 	t.Helper()
-	o := keyring.Offer{Credential: source.Credential{Pool: code, Name: name, Scope: source.ScopeSource, Secret: ref}, Secret: secret}
+	o := keyring.Offer{Credential: credential.Credential{Pool: code, Name: name, Scope: source.ScopeSource, Secret: ref}, Secret: secret}
 	if _, err := n.Keys.Set(t.Context(), o, keyring.Order{Audit: source.Audit{Actor: "test"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func TestR47_RotationActsAtOnceAndChangesNothingElse(t *testing.T) {
 				DSN: e.DSN(t), Sim: sim.Config{Records: 400, Seed: 9, LimitRPS: -1}, Node: node.Config{Workers: 1},
 				Packs: map[string]registry.Pack{"pubmed": patratest.ShippedPack(t, "pubmed", small)},
 			})
-			setKey(t, r.Node, "pubmed", "main", source.NewSecret("sim-key-old-0001"), source.SecretRef{})
+			setKey(t, r.Node, "pubmed", "main", credential.NewSecret("sim-key-old-0001"), credential.SecretRef{})
 			var mu sync.Mutex
 			r.Sim.SetOnRequest(func(q *http.Request) {
 				mu.Lock()
@@ -81,7 +82,7 @@ func TestR47_RotationActsAtOnceAndChangesNothingElse(t *testing.T) {
 				h.Del("X-Ingest-Correlation-Id")
 				lines = append(lines, fmt.Sprint(q.Method, " ", q.URL.Path, " ", form.Encode(), " ", h))
 				if len(keys) == rotateAt {
-					o := keyring.Offer{Credential: source.Credential{Pool: "pubmed", Name: "main"}, Secret: source.NewSecret("sim-key-new-0002")}
+					o := keyring.Offer{Credential: credential.Credential{Pool: "pubmed", Name: "main"}, Secret: credential.NewSecret("sim-key-new-0002")}
 					if _, err := r.Node.Keys.Rotate(context.WithoutCancel(t.Context()), o, keyring.Order{Audit: source.Audit{Actor: "test"}}); err != nil {
 						t.Error(err)
 					}
@@ -136,7 +137,7 @@ func TestC16_EachKeyHasItsOwnLimit(t *testing.T) {
 				Packs: map[string]registry.Pack{"pubmed": patratest.ShippedPack(t, "pubmed", limited)},
 			})
 			for _, k := range []string{"a", "b"} {
-				setKey(t, r.Node, "pubmed", k, source.NewSecret("sim-key-of-mine-000"+k), source.SecretRef{})
+				setKey(t, r.Node, "pubmed", k, credential.NewSecret("sim-key-of-mine-000"+k), credential.SecretRef{})
 			}
 			start, to := time.Now(), r.Sim.Now().Add(-48*time.Hour).UTC().Truncate(24*time.Hour)
 			rep, err := r.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "pubmed", BaseURL: r.BaseOf("pubmed"), From: to.Add(-40 * 24 * time.Hour), To: to})
@@ -181,10 +182,10 @@ func TestR48_CanaryIsNowhere(t *testing.T) {
 					Logger: slog.New(slog.NewJSONHandler(&syncWriter{w: &log}, &slog.HandlerOptions{Level: slog.LevelDebug})),
 				},
 			})
-			setKey(t, r.Node, "pubmed", "sealed", source.NewSecret(canaries[0]), source.SecretRef{})
-			setKey(t, r.Node, "pubmed", "bad", source.NewSecret(canaries[1]), source.SecretRef{})
-			setKey(t, r.Node, "pubmed", "env", source.Secret{}, source.SecretRef{Kind: source.SecretEnv, Ref: "MY_TEST_CANARY"})
-			setKey(t, r.Node, "crossref", "file", source.Secret{}, source.SecretRef{Kind: source.SecretFile, Ref: file})
+			setKey(t, r.Node, "pubmed", "sealed", credential.NewSecret(canaries[0]), credential.SecretRef{})
+			setKey(t, r.Node, "pubmed", "bad", credential.NewSecret(canaries[1]), credential.SecretRef{})
+			setKey(t, r.Node, "pubmed", "env", credential.Secret{}, credential.SecretRef{Kind: credential.SecretEnv, Ref: "MY_TEST_CANARY"})
+			setKey(t, r.Node, "crossref", "file", credential.Secret{}, credential.SecretRef{Kind: credential.SecretFile, Ref: file})
 			with := map[string]int{}
 			var mu sync.Mutex
 			enough := func(string, int) {}
@@ -318,7 +319,7 @@ func TestP18_PagesOfThoseWhoHaveAKey(t *testing.T) {
 			})},
 		})
 		if with {
-			setKey(t, r.Node, "crossref", "main", source.NewSecret("a-much-longer-token"), source.SecretRef{})
+			setKey(t, r.Node, "crossref", "main", credential.NewSecret("a-much-longer-token"), credential.SecretRef{})
 		}
 		r.MustBeExact("crossref", r.MustHarvest("crossref"))
 		want := map[bool]string{false: "20", true: "50"}[with]
@@ -350,7 +351,7 @@ func TestR38_PlansByWhatAKeyIsAllowed(t *testing.T) {
 	if p, err := r.Node.Planner.Preview(t.Context(), trigger); err != nil || len(p.Quotas) != 1 || p.Reason == "" {
 		t.Errorf("without a key: %+v, %v", p, err)
 	}
-	setKey(t, r.Node, "pubmed", "main", source.NewSecret("sim-key-main-0001"), source.SecretRef{})
+	setKey(t, r.Node, "pubmed", "main", credential.NewSecret("sim-key-main-0001"), credential.SecretRef{})
 	p, err := r.Node.Planner.Preview(t.Context(), trigger)
 	if err != nil || len(p.Quotas) != 0 || p.Reason != "" || p.Duration == 0 {
 		t.Errorf("with a key: %+v, %v", p, err)

@@ -24,6 +24,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
@@ -50,7 +51,7 @@ func (s *spite) show(texts ...string) string {
 	defer s.mu.Unlock()
 	var out []string
 	for _, t := range texts {
-		if len(t) >= source.MinPart {
+		if len(t) >= credential.MinPart {
 			s.seen[t] = true
 			out = append(out, forms(t))
 		}
@@ -207,7 +208,7 @@ func TestR80_EveryAuthAgainstEveryHostileReply(t *testing.T) {
 					n := node.Assemble(node.Config{Workers: 1, Poll: 10 * time.Second, Logger: logger}, store, registry.NewStatic(map[string]registry.Pack{"generic": pack}, nil),
 						roundTrip(func(r *http.Request) (*http.Response, error) { return up.roundTrip(way, r) }))
 					describe(t, store, "generic")
-					setKey(t, n, "generic", "main", source.NewSecret(secret), source.SecretRef{})
+					setKey(t, n, "generic", "main", credential.NewSecret(secret), credential.SecretRef{})
 
 					var said strings.Builder
 					ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -295,7 +296,7 @@ func TestR80_TokensThatPoison(t *testing.T) {
 			n := node.Assemble(node.Config{Workers: 2, Poll: time.Second, Logger: logger}, store, registry.NewStatic(packs, map[string]string{"contact": "a@example.org"}), transport)
 			for code, secret := range map[string]string{"crossref": key, "poison": "client:c4nary-of-the-poisoner"} {
 				describe(t, store, code)
-				setKey(t, n, code, "main", source.NewSecret(secret), source.SecretRef{})
+				setKey(t, n, code, "main", credential.NewSecret(secret), credential.SecretRef{})
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()

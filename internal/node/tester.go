@@ -9,6 +9,7 @@ import (
 	"github.com/papertrace/patra/internal/app/keyring"
 	"github.com/papertrace/patra/internal/app/sourcecases"
 	"github.com/papertrace/patra/internal/app/sourcecheck"
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/decode"
 	"github.com/papertrace/patra/internal/infra/gate"
@@ -19,7 +20,7 @@ import (
 // tester is what checks of sources need of the outside.
 type tester struct {
 	tape.Fixtures
-	*source.Redactor
+	*credential.Redactor
 	cfg   Config
 	keys  *keyring.Ring
 	store gate.StateStore
@@ -52,8 +53,8 @@ func (u *checkUp) Ask(ctx context.Context, s *source.Spec, c source.Call) (sourc
 
 // Wire implements control.Tester.
 func (t *tester) Wire(s *sourcecheck.Subject, f *sourcecheck.Fixture) (control.CheckClient, sourcecheck.Wire) {
-	mask := tape.Mask{Live: t.cfg.redact, Also: new(source.Redactor)}
-	mask.Also.Learn(source.NewSecret(t.cfg.Contact))
+	mask := tape.Mask{Live: t.cfg.redact, Also: new(credential.Redactor)}
+	mask.Also.Learn(credential.NewSecret(t.cfg.Contact))
 	if s.Spec != nil && s.Spec.Auth != nil {
 		for _, p := range s.Spec.Auth.Places() {
 			mask.Names = append(mask.Names, p.Name)

@@ -24,6 +24,7 @@ import (
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/keyring"
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
@@ -241,7 +242,7 @@ func (r *run) credentials() {
 		if err := os.WriteFile(file, []byte(k), 0o600); err != nil {
 			r.t.Fatal(err)
 		}
-		c := source.Credential{Pool: code, Name: fmt.Sprintf("key-%d", i+1), Scope: source.ScopeSource, Secret: source.SecretRef{Kind: source.SecretFile, Ref: file}}
+		c := credential.Credential{Pool: code, Name: fmt.Sprintf("key-%d", i+1), Scope: source.ScopeSource, Secret: credential.SecretRef{Kind: credential.SecretFile, Ref: file}}
 		if _, err := r.Node.Keys.Set(r.t.Context(), keyring.Offer{Credential: c}, keyring.Order{Audit: source.Audit{Actor: "test"}}); err != nil {
 			r.t.Fatal(err)
 		}

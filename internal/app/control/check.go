@@ -10,6 +10,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/app/sourcecheck"
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -45,7 +46,7 @@ type Tester interface {
 	// itself through the rate gate, or what was kept of it.
 	Wire(s *sourcecheck.Subject, kept *sourcecheck.Fixture) (CheckClient, sourcecheck.Wire)
 	// Learn keeps a secret out of everything that is shown.
-	Learn(s source.Secret)
+	Learn(s credential.Secret)
 	// CheckSpec finds what only the parts that use a contract can see.
 	CheckSpec(spec *source.Spec) source.Violations
 }
@@ -293,8 +294,8 @@ func (c *Control) readKeys(ctx context.Context, s *sourcecheck.Subject) error {
 	if err != nil {
 		return err
 	}
-	aim := source.Aim{Endpoint: s.Spec.Search.Name, Task: s.Operation}
-	best := source.Candidates(all, aim, at)
+	aim := credential.Aim{Endpoint: s.Spec.Search.Name, Task: s.Operation}
+	best := credential.Candidates(all, aim, at)
 	for _, cred := range all {
 		if cred.Serves(aim, at) && cred.Resting(at) {
 			best = append(best, cred)
@@ -308,7 +309,7 @@ func (c *Control) readKeys(ctx context.Context, s *sourcecheck.Subject) error {
 		secret, err := c.vault.Resolve(cred)
 		if err == nil {
 			c.tester.Learn(secret)
-			err = s.Spec.Auth.Fits(secret)
+			err = secret.Fits(s.Spec.Auth)
 		}
 		if err != nil {
 			k.Unreadable = err.Error()

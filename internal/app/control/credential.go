@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/keyring"
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -17,7 +18,7 @@ import (
 // Vault gets the secret of a credential. One that is not where the credential says
 // is [keyring.ErrAbsent].
 type Vault interface {
-	Resolve(c source.Credential) (source.Secret, error)
+	Resolve(c credential.Credential) (credential.Secret, error)
 }
 
 // Words for what a credential is good for.
@@ -43,7 +44,7 @@ func CredentialFamily(word string) Family {
 
 // CredentialRow is a credential as it is shown: where its secret is, never what.
 type CredentialRow struct {
-	source.Credential
+	credential.Credential
 	State string `json:"state"`
 }
 
@@ -73,11 +74,11 @@ func (c *Control) Credentials(ctx context.Context, pool string, all bool) (Crede
 }
 
 // credentialWord says what a credential is good for at an instant.
-func credentialWord(c source.Credential, now time.Time) string {
+func credentialWord(c credential.Credential, now time.Time) string {
 	switch {
 	case !c.To.IsZero() && !c.To.After(now):
 		return CredentialEnded
-	case c.Status == source.CredentialDisabled:
+	case c.Status == credential.Disabled:
 		return CredentialDisabled
 	case c.From.After(now):
 		return CredentialFuture
@@ -108,12 +109,12 @@ func (o CredentialOrder) refuse(format string, args ...any) error {
 
 // CredentialChanges is what was done to the credentials of a source, or would be.
 type CredentialChanges struct {
-	Changes []source.CredentialChange `json:"changes"`
-	DryRun  bool                      `json:"dry_run"`
-	Source  string                    `json:"source"`
+	Changes []credential.Change `json:"changes"`
+	DryRun  bool                `json:"dry_run"`
+	Source  string              `json:"source"`
 }
 
-func (c *Control) changeCredentials(ctx context.Context, o CredentialOrder, do func() ([]source.CredentialChange, error)) (CredentialChanges, error) {
+func (c *Control) changeCredentials(ctx context.Context, o CredentialOrder, do func() ([]credential.Change, error)) (CredentialChanges, error) {
 	out := CredentialChanges{DryRun: o.DryRun, Source: o.Source}
 	// A shipped source that nobody has used yet is put into the registry here.
 	if _, err := c.registry.Contents(ctx, o.Source); err != nil {
@@ -136,7 +137,7 @@ func (c *Control) SetCredential(ctx context.Context, offer SecretOffer, o Creden
 	if err := c.checkPlace(offer, o); err != nil {
 		return CredentialChanges{}, err
 	}
-	return c.changeCredentials(ctx, o, func() ([]source.CredentialChange, error) {
+	return c.changeCredentials(ctx, o, func() ([]credential.Change, error) {
 		if err := c.refuseUseless(ctx, offer, o); err != nil {
 			return nil, err
 		}
@@ -149,7 +150,7 @@ func (c *Control) RotateCredential(ctx context.Context, offer SecretOffer, o Cre
 	if err := c.checkPlace(offer, o); err != nil {
 		return CredentialChanges{}, err
 	}
-	return c.changeCredentials(ctx, o, func() ([]source.CredentialChange, error) {
+	return c.changeCredentials(ctx, o, func() ([]credential.Change, error) {
 		con, err := c.registry.Contract(ctx, o.Source, harvest.Harvest)
 		if err == nil && con.Spec.Auth != nil { // else whoever uses it will tell
 			if err := c.refuseUnfit(con.Spec, offer, o); err != nil {
@@ -162,12 +163,12 @@ func (c *Control) RotateCredential(ctx context.Context, offer SecretOffer, o Cre
 
 // ResealCredentials seals the secrets of a source anew under the current key.
 func (c *Control) ResealCredentials(ctx context.Context, o CredentialOrder) (CredentialChanges, error) {
-	return c.changeCredentials(ctx, o, func() ([]source.CredentialChange, error) { return c.keys.Reseal(ctx, o.Source, o.order()) })
+	return c.changeCredentials(ctx, o, func() ([]credential.Change, error) { return c.keys.Reseal(ctx, o.Source, o.order()) })
 }
 
 // DisableCredential takes a credential out of use at once.
 func (c *Control) DisableCredential(ctx context.Context, name string, o CredentialOrder) (CredentialChanges, error) {
-	return c.changeCredentials(ctx, o, func() ([]source.CredentialChange, error) { return c.keys.Disable(ctx, o.Source, name, o.order()) })
+	return c.changeCredentials(ctx, o, func() ([]credential.Change, error) { return c.keys.Disable(ctx, o.Source, name, o.order()) })
 }
 
 // checkPlace refuses a secret that is not where it is said to be. Nothing given is
@@ -224,7 +225,7 @@ func (c *Control) refuseUnfit(spec *source.Spec, offer SecretOffer, o Credential
 			return nil //nolint:nilerr // it will be there later
 		}
 	}
-	if err := spec.Auth.Fits(secret); err != nil {
+	if err := secret.Fits(spec.Auth); err != nil {
 		return o.refuse("%s: %s", offer.Credential.Pool, err)
 	}
 	return nil
@@ -232,13 +233,13 @@ func (c *Control) refuseUnfit(spec *source.Spec, offer SecretOffer, o Credential
 
 // GrantList is what is allowed of a source's credentials beyond where they were set.
 type GrantList struct {
-	Allowed []source.Grant `json:"allowed"`
-	Source  string         `json:"source"`
+	Allowed []credential.Grant `json:"allowed"`
+	Source  string             `json:"source"`
 }
 
 // Grants lists what is allowed of a source's credentials.
 func (c *Control) Grants(ctx context.Context, code string) (GrantList, error) {
-	out := GrantList{Source: code, Allowed: []source.Grant{}}
+	out := GrantList{Source: code, Allowed: []credential.Grant{}}
 	if err := c.known(ctx, code); err != nil {
 		return out, err
 	}
@@ -249,10 +250,10 @@ func (c *Control) Grants(ctx context.Context, code string) (GrantList, error) {
 
 // Allow lets the credentials of a source go elsewhere, or another source use them or
 // its rate limit; or it takes that back.
-func (c *Control) Allow(ctx context.Context, grants []source.Grant, withdraw bool, o CredentialOrder) (CredentialChanges, error) {
-	return c.changeCredentials(ctx, o, func() ([]source.CredentialChange, error) {
+func (c *Control) Allow(ctx context.Context, grants []credential.Grant, withdraw bool, o CredentialOrder) (CredentialChanges, error) {
+	return c.changeCredentials(ctx, o, func() ([]credential.Change, error) {
 		for _, g := range grants {
-			if g.Kind == source.GrantOrigin {
+			if g.Kind == credential.GrantOrigin {
 				continue
 			}
 			if err := c.known(ctx, g.Value); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -16,13 +17,13 @@ import (
 // pool reads the credentials that a spec may want, and what their source allows
 // others if that matters. Those that were set before credentials were bound are
 // bound here, at first sight, to where their source is now.
-func (r *Ring) pool(ctx context.Context, spec *source.Spec, to []string) ([]source.Credential, time.Time, []source.Grant, error) {
+func (r *Ring) pool(ctx context.Context, spec *source.Spec, to []string) ([]credential.Credential, time.Time, []credential.Grant, error) {
 	pool := spec.Auth.Pool
 	all, now, err := r.store.Credentials(ctx, pool)
 	if err != nil {
 		return nil, now, nil, err
 	}
-	if slices.ContainsFunc(all, func(c source.Credential) bool { return unbound(c, now) }) {
+	if slices.ContainsFunc(all, func(c credential.Credential) bool { return unbound(c, now) }) {
 		if err := r.bind(ctx, pool); err != nil {
 			return nil, now, nil, err
 		}
@@ -31,7 +32,7 @@ func (r *Ring) pool(ctx context.Context, spec *source.Spec, to []string) ([]sour
 			return nil, now, nil, err
 		}
 	}
-	if spec.Source == pool && !slices.ContainsFunc(all, func(c source.Credential) bool { return len(c.Unbound(to, nil)) > 0 }) {
+	if spec.Source == pool && !slices.ContainsFunc(all, func(c credential.Credential) bool { return len(c.Unbound(to, nil)) > 0 }) {
 		return all, now, nil, nil
 	}
 	grants, err := r.store.Grants(ctx, pool)
@@ -39,7 +40,7 @@ func (r *Ring) pool(ctx context.Context, spec *source.Spec, to []string) ([]sour
 }
 
 // unbound reports whether a row was set before credentials were bound.
-func unbound(c source.Credential, now time.Time) bool { return c.Origins == nil && open(c, now) }
+func unbound(c credential.Credential, now time.Time) bool { return c.Origins == nil && open(c, now) }
 
 // bind binds what is not bound yet, with an audit line of its own.
 func (r *Ring) bind(ctx context.Context, pool string) error {
@@ -51,10 +52,10 @@ func (r *Ring) bind(ctx context.Context, pool string) error {
 		Actor: "patra", Action: "CREDENTIAL_BIND", Object: "credential/" + pool,
 		Reason: "set before credentials were bound to origins; bound to those of the source at first sight",
 	}
-	return r.store.ChangeCredentials(ctx, pool, a, func(all []source.Credential, now time.Time) (out []source.CredentialChange, _ error) {
+	return r.store.ChangeCredentials(ctx, pool, a, func(all []credential.Credential, now time.Time) (out []credential.Change, _ error) {
 		for _, c := range all {
 			if unbound(c, now) {
-				out = append(out, source.CredentialChange{Bind: c.ID, Origins: origins})
+				out = append(out, credential.Change{Bind: c.ID, Origins: origins})
 				r.log.Warn("credential bound to where its source is", "source", pool, "credential", c.Name, "origins", strings.Join(origins, " "))
 			}
 		}
@@ -63,12 +64,12 @@ func (r *Ring) bind(ctx context.Context, pool string) error {
 }
 
 // barred says why a spec may not send a credential to origins.
-func barred(spec *source.Spec, c source.Credential, to []string, grants []source.Grant) *source.NotAllowed {
-	if g := (source.Grant{Kind: source.GrantPool, Value: spec.Source}); spec.Source != c.Pool && !slices.Contains(grants, g) {
-		return &source.NotAllowed{Pool: c.Pool, Grant: g, Text: fmt.Sprintf("source %s wants the credentials of %s, which nobody has allowed", spec.Source, c.Pool)}
+func barred(spec *source.Spec, c credential.Credential, to []string, grants []credential.Grant) *credential.NotAllowed {
+	if g := (credential.Grant{Kind: credential.GrantPool, Value: spec.Source}); spec.Source != c.Pool && !slices.Contains(grants, g) {
+		return &credential.NotAllowed{Pool: c.Pool, Grant: g, Text: fmt.Sprintf("source %s wants the credentials of %s, which nobody has allowed", spec.Source, c.Pool)}
 	}
 	if out := c.Unbound(to, grants); len(out) > 0 {
-		return &source.NotAllowed{Pool: c.Pool, Grant: source.Grant{Kind: source.GrantOrigin, Value: out[0]}, Text: fmt.Sprintf(
+		return &credential.NotAllowed{Pool: c.Pool, Grant: credential.Grant{Kind: credential.GrantOrigin, Value: out[0]}, Text: fmt.Sprintf(
 			"credential %s of %s would be sent to %s; it was set for %s", c.Name, c.Pool, out[0], strings.Join(c.Origins, ", "))}
 	}
 	return nil
@@ -97,9 +98,9 @@ func (r *Ring) foreignRates(ctx context.Context, spec *source.Spec) (bad source.
 		if err != nil {
 			return nil, err
 		}
-		if g := (source.Grant{Kind: source.GrantRate, Value: spec.Source}); !slices.Contains(grants, g) {
-			e := &source.NotAllowed{Pool: owner, Grant: g, Text: fmt.Sprintf("counts its requests under %s, the rate limit of %s, which nobody has allowed", key, owner)}
-			bad = append(bad, source.Violation{Path: path, Text: e.Error(), Lacks: e})
+		if g := (credential.Grant{Kind: credential.GrantRate, Value: spec.Source}); !slices.Contains(grants, g) {
+			e := &credential.NotAllowed{Pool: owner, Grant: g, Text: fmt.Sprintf("counts its requests under %s, the rate limit of %s, which nobody has allowed", key, owner)}
+			bad = append(bad, source.Violation{Path: path, Text: e.Error(), Allow: e.Command()})
 		}
 	}
 	return bad, nil
@@ -114,13 +115,13 @@ func (r *Ring) known(ctx context.Context, code string) bool {
 // Permission is what an owner gives others, or takes back.
 type Permission struct {
 	Pool     string
-	Grants   []source.Grant
+	Grants   []credential.Grant
 	Withdraw bool
 }
 
 // Allow gives a permission or takes it back; what is so already is left alone.
 // Whoever may use a pool may send its credentials to where that source is now.
-func (r *Ring) Allow(ctx context.Context, p Permission, how Order) ([]source.CredentialChange, error) {
+func (r *Ring) Allow(ctx context.Context, p Permission, how Order) ([]credential.Change, error) {
 	how.Audit.Action = "CREDENTIAL_ALLOW"
 	if p.Withdraw {
 		how.Audit.Action = "CREDENTIAL_WITHDRAW"
@@ -131,7 +132,7 @@ func (r *Ring) Allow(ctx context.Context, p Permission, how Order) ([]source.Cre
 	}
 	want := slices.Clone(p.Grants)
 	for _, g := range p.Grants {
-		if g.Kind != source.GrantPool || p.Withdraw {
+		if g.Kind != credential.GrantPool || p.Withdraw {
 			continue
 		}
 		origins, err := r.where(ctx, g.Value)
@@ -139,17 +140,17 @@ func (r *Ring) Allow(ctx context.Context, p Permission, how Order) ([]source.Cre
 			return nil, err
 		}
 		for _, o := range origins {
-			want = append(want, source.Grant{Kind: source.GrantOrigin, Value: o})
+			want = append(want, credential.Grant{Kind: credential.GrantOrigin, Value: o})
 		}
 	}
-	return r.change(ctx, p.Pool, "", how, func([]source.Credential, time.Time) (out []source.CredentialChange, _ error) {
+	return r.change(ctx, p.Pool, "", how, func([]credential.Credential, time.Time) (out []credential.Change, _ error) {
 		for i, g := range want {
 			switch there := slices.Contains(have, g); {
 			case slices.Contains(want[:i], g):
 			case p.Withdraw && there:
-				out = append(out, source.CredentialChange{Withdraw: &g})
+				out = append(out, credential.Change{Withdraw: &g})
 			case !p.Withdraw && !there:
-				out = append(out, source.CredentialChange{Allow: &g})
+				out = append(out, credential.Change{Allow: &g})
 			}
 		}
 		return out, nil
@@ -157,6 +158,6 @@ func (r *Ring) Allow(ctx context.Context, p Permission, how Order) ([]source.Cre
 }
 
 // Grants lists what others may do with a source's credentials and rate limit.
-func (r *Ring) Grants(ctx context.Context, pool string) ([]source.Grant, error) {
+func (r *Ring) Grants(ctx context.Context, pool string) ([]credential.Grant, error) {
 	return r.store.Grants(ctx, pool)
 }

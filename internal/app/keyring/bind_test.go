@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/keyring"
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/vault"
@@ -31,7 +32,7 @@ func (r *rig) picks(spec *source.Spec, to ...string) string {
 }
 
 // allow gives or takes back a permission and returns how many rows that took.
-func (r *rig) allow(withdraw bool, pool string, grants ...source.Grant) int {
+func (r *rig) allow(withdraw bool, pool string, grants ...credential.Grant) int {
 	r.t.Helper()
 	how := keyring.Order{Audit: source.Audit{Actor: "test", Reason: "because"}}
 	done, err := r.Allow(r.t.Context(), keyring.Permission{Pool: pool, Grants: grants, Withdraw: withdraw}, how)
@@ -65,7 +66,7 @@ func TestR81_ACredentialIsBoundToItsOrigins(t *testing.T) {
 		const token, mirror = "https://id.demo.example", "https://mirror.example:8443"
 		r.where["demo"] = []string{home, token}
 		how := keyring.Order{Audit: source.Audit{Actor: "test"}}
-		offer := keyring.Offer{Credential: source.Credential{Pool: "demo", Name: "main", Scope: source.ScopeSource}, Secret: source.NewSecret("the-first-secret")}
+		offer := keyring.Offer{Credential: credential.Credential{Pool: "demo", Name: "main", Scope: source.ScopeSource}, Secret: credential.NewSecret("the-first-secret")}
 		if done, err := r.Set(t.Context(), offer, how); err != nil || strings.Join(done[0].Add.Origins, " ") != home+" "+token {
 			t.Fatalf("set: %+v, %v", done, err)
 		}
@@ -80,7 +81,7 @@ func TestR81_ACredentialIsBoundToItsOrigins(t *testing.T) {
 		}
 		// What the source becomes later does not move the binding, nor does another secret.
 		r.where["demo"] = []string{mirror}
-		offer.Secret = source.NewSecret("the-second-secret")
+		offer.Secret = credential.NewSecret("the-second-secret")
 		if _, err := r.Rotate(t.Context(), offer, how); err != nil || r.picks(r.spec, mirror) != withheld || r.picks(r.spec, home) != "main" {
 			t.Errorf("after a rotation: %v", err)
 		}
@@ -95,7 +96,7 @@ func TestR81_ACredentialIsBoundToItsOrigins(t *testing.T) {
 		if got := r.picks(&moved, mirror); got != "without" {
 			t.Errorf("an open source in the middle of a plan: %s", got)
 		}
-		grant := source.Grant{Kind: source.GrantOrigin, Value: mirror}
+		grant := credential.Grant{Kind: credential.GrantOrigin, Value: mirror}
 		if n := r.allow(false, "demo", grant); n != 1 || r.picks(r.spec, mirror) != "main" {
 			t.Errorf("%d changes, then %s", n, r.picks(r.spec, mirror))
 		}
@@ -120,7 +121,7 @@ func TestR81_ACredentialIsBoundToItsOrigins(t *testing.T) {
 func TestR81_AnotherSourcesPool(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		r := newRig(t, e)
-		r.put(source.Credential{Name: "main", From: time.Now().Add(-time.Hour)})
+		r.put(credential.Credential{Name: "main", From: time.Now().Add(-time.Hour)})
 		const lair = "http://127.0.0.1:9603"
 		thief := r.other("thief", lair)
 		for _, to := range []string{lair, home} {
@@ -132,7 +133,7 @@ func TestR81_AnotherSourcesPool(t *testing.T) {
 			t.Errorf("check: %v", err)
 		}
 		// Where it is when that is allowed, and nowhere else.
-		if n := r.allow(false, "demo", source.Grant{Kind: source.GrantPool, Value: "thief"}); n != 2 {
+		if n := r.allow(false, "demo", credential.Grant{Kind: credential.GrantPool, Value: "thief"}); n != 2 {
 			t.Errorf("%d changes", n)
 		}
 		if _, err := r.Check(t.Context(), thief); err != nil || r.picks(thief, lair) != "main" || r.picks(thief, "http://127.0.0.1:9604") != withheld {
@@ -160,7 +161,7 @@ func TestR81_AnotherSourcesRateLimit(t *testing.T) {
 		check("demo", "patra credential allow demo --rate-for thief")
 		r.where["shipped"] = []string{"https://shipped.example"} // described, and not used yet
 		check("shipped", "patra credential allow shipped --rate-for thief")
-		if n := r.allow(false, "demo", source.Grant{Kind: source.GrantRate, Value: "thief"}); n != 1 {
+		if n := r.allow(false, "demo", credential.Grant{Kind: credential.GrantRate, Value: "thief"}); n != 1 {
 			t.Errorf("%d changes", n)
 		}
 		check("demo", "")
@@ -170,7 +171,7 @@ func TestR81_AnotherSourcesRateLimit(t *testing.T) {
 			func(c source.Contents) ([]source.Change, error) { return c.Changes(named, c.ReadAt, c.ReadAt), nil }); err != nil {
 			t.Fatal(err)
 		}
-		r.allow(true, "demo", source.Grant{Kind: source.GrantRate, Value: "thief"})
+		r.allow(true, "demo", credential.Grant{Kind: credential.GrantRate, Value: "thief"})
 		check("demos-own", "patra credential allow demo --rate-for thief")
 		thief.Auth = &source.Auth{Type: source.AuthAPIKey, In: source.InHeader, Name: "X-Key", Pool: "thief", Open: true, Rate: &source.Rate{Key: "shipped"}}
 		check("thief", "auth.rateLimit.key: counts its requests under shipped")
@@ -184,13 +185,13 @@ func TestR81_OldCredentialsAreBoundAtFirstSight(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		r := newRig(t, e)
 		r.env["KEY_old"] = "the-very-secret-of-old"
-		old := source.Credential{
-			Pool: "demo", Name: "old", Scope: source.ScopeSource, Weight: 1, Status: source.CredentialActive, From: time.Now().Add(-time.Hour),
-			Secret: source.SecretRef{Kind: source.SecretEnv, Ref: "KEY_old"},
+		old := credential.Credential{
+			Pool: "demo", Name: "old", Scope: source.ScopeSource, Weight: 1, Status: credential.Active, From: time.Now().Add(-time.Hour),
+			Secret: credential.SecretRef{Kind: credential.SecretEnv, Ref: "KEY_old"},
 		}
 		if err := r.store.ChangeCredentials(t.Context(), "demo", source.Audit{Actor: "test", Action: "CREDENTIAL_SET", Object: "credential/demo"},
-			func([]source.Credential, time.Time) ([]source.CredentialChange, error) {
-				return []source.CredentialChange{{Add: &old}}, nil
+			func([]credential.Credential, time.Time) ([]credential.Change, error) {
+				return []credential.Change{{Add: &old}}, nil
 			}); err != nil {
 			t.Fatal(err)
 		}

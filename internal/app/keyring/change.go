@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -24,8 +25,8 @@ type Order struct {
 // Offer is a credential as an operator gives it: a reference, or a secret to be
 // sealed.
 type Offer struct {
-	Credential source.Credential
-	Secret     source.Secret
+	Credential credential.Credential
+	Secret     credential.Secret
 }
 
 // UnknownError names the credentials there are.
@@ -52,13 +53,13 @@ var ErrAbsent = errors.New("nothing is there")
 var errDryRun = errors.New("dry run")
 
 // List returns all rows of a pool, ended ones included, and the store's time.
-func (r *Ring) List(ctx context.Context, pool string) ([]source.Credential, time.Time, error) {
+func (r *Ring) List(ctx context.Context, pool string) ([]credential.Credential, time.Time, error) {
 	return r.store.Credentials(ctx, pool)
 }
 
 // Set puts a credential into a pool, in place of the one of the same name, bound
 // to where the source is by the description in force.
-func (r *Ring) Set(ctx context.Context, o Offer, how Order) ([]source.CredentialChange, error) {
+func (r *Ring) Set(ctx context.Context, o Offer, how Order) ([]credential.Change, error) {
 	c, err := r.prepare(o)
 	if err != nil {
 		return nil, err
@@ -68,24 +69,24 @@ func (r *Ring) Set(ctx context.Context, o Offer, how Order) ([]source.Credential
 		return nil, err
 	}
 	how.Audit.Action = "CREDENTIAL_SET"
-	return r.change(ctx, c.Pool, c.Name, how, func(all []source.Credential, now time.Time) ([]source.CredentialChange, error) {
+	return r.change(ctx, c.Pool, c.Name, how, func(all []credential.Credential, now time.Time) ([]credential.Change, error) {
 		return supersede(all, c, now), nil
 	})
 }
 
 // Rotate gives the credential of a name another secret, keeping what else is
 // said of it. The row before ends as this one begins.
-func (r *Ring) Rotate(ctx context.Context, o Offer, how Order) ([]source.CredentialChange, error) {
+func (r *Ring) Rotate(ctx context.Context, o Offer, how Order) ([]credential.Change, error) {
 	pool, name := o.Credential.Pool, o.Credential.Name
 	how.Audit.Action = "CREDENTIAL_ROTATE"
-	return r.change(ctx, pool, name, how, func(all []source.Credential, now time.Time) ([]source.CredentialChange, error) {
+	return r.change(ctx, pool, name, how, func(all []credential.Credential, now time.Time) ([]credential.Change, error) {
 		old, err := find(all, pool, name, now)
 		if err != nil {
 			return nil, err
 		}
 		ref := o.Credential.Secret
 		o.Credential = old
-		o.Credential.Secret, o.Credential.Status = ref, source.CredentialActive
+		o.Credential.Secret, o.Credential.Status = ref, credential.Active
 		c, err := r.prepare(o)
 		if err != nil {
 			return nil, err
@@ -96,13 +97,13 @@ func (r *Ring) Rotate(ctx context.Context, o Offer, how Order) ([]source.Credent
 
 // Reseal seals every sealed secret of a pool that is not under the current key,
 // or whose hash is of an older kind, anew. The secrets stay what they are.
-func (r *Ring) Reseal(ctx context.Context, pool string, how Order) ([]source.CredentialChange, error) {
+func (r *Ring) Reseal(ctx context.Context, pool string, how Order) ([]credential.Change, error) {
 	how.Audit.Action = "CREDENTIAL_RESEAL"
-	return r.change(ctx, pool, "", how, func(all []source.Credential, now time.Time) ([]source.CredentialChange, error) {
-		var out []source.CredentialChange
+	return r.change(ctx, pool, "", how, func(all []credential.Credential, now time.Time) ([]credential.Change, error) {
+		var out []credential.Change
 		var errs []error
 		for _, c := range all {
-			if c.Secret.Kind != source.SecretSealed || !open(c, now) {
+			if c.Secret.Kind != credential.SecretSealed || !open(c, now) {
 				continue
 			}
 			done, err := r.vault.Current(c.Secret)
@@ -117,7 +118,7 @@ func (r *Ring) Reseal(ctx context.Context, pool string, how Order) ([]source.Cre
 			ref, err := r.vault.Seal(c, s)
 			errs = append(errs, err)
 			if !done || ref.MAC != c.Secret.MAC {
-				out = append(out, source.CredentialChange{Reseal: c.ID, Secret: &ref})
+				out = append(out, credential.Change{Reseal: c.ID, Secret: &ref})
 			}
 		}
 		return out, errors.Join(errs...)
@@ -125,21 +126,21 @@ func (r *Ring) Reseal(ctx context.Context, pool string, how Order) ([]source.Cre
 }
 
 // Disable takes a credential out of use.
-func (r *Ring) Disable(ctx context.Context, pool, name string, how Order) ([]source.CredentialChange, error) {
+func (r *Ring) Disable(ctx context.Context, pool, name string, how Order) ([]credential.Change, error) {
 	how.Audit.Action = "CREDENTIAL_DISABLE"
-	return r.change(ctx, pool, name, how, func(all []source.Credential, now time.Time) ([]source.CredentialChange, error) {
+	return r.change(ctx, pool, name, how, func(all []credential.Credential, now time.Time) ([]credential.Change, error) {
 		c, err := find(all, pool, name, now)
-		if err != nil || c.Status == source.CredentialDisabled {
+		if err != nil || c.Status == credential.Disabled {
 			return nil, err
 		}
-		return []source.CredentialChange{{Disable: c.ID}}, nil
+		return []credential.Change{{Disable: c.ID}}, nil
 	})
 }
 
 // prepare checks an offer and seals its secret if there is one.
-func (r *Ring) prepare(o Offer) (source.Credential, error) {
+func (r *Ring) prepare(o Offer) (credential.Credential, error) {
 	c := o.Credential
-	c.Weight, c.Status = max(1, c.Weight), cmp.Or(c.Status, source.CredentialActive)
+	c.Weight, c.Status = max(1, c.Weight), cmp.Or(c.Status, credential.Active)
 	c.ID = 0
 	c.Refused = 0
 	c.RefusedUntil = time.Time{}
@@ -152,13 +153,13 @@ func (r *Ring) prepare(o Offer) (source.Credential, error) {
 		}
 		c.Secret = ref
 	}
-	return c, source.CheckCredential(c)
+	return c, credential.Check(c)
 }
 
-func (r *Ring) change(ctx context.Context, pool, name string, how Order, decide func([]source.Credential, time.Time) ([]source.CredentialChange, error)) ([]source.CredentialChange, error) {
+func (r *Ring) change(ctx context.Context, pool, name string, how Order, decide func([]credential.Credential, time.Time) ([]credential.Change, error)) ([]credential.Change, error) {
 	how.Audit.Object = "credential/" + strings.TrimSuffix(pool+"/"+name, "/")
-	var done []source.CredentialChange
-	step := func(all []source.Credential, now time.Time) ([]source.CredentialChange, error) {
+	var done []credential.Change
+	step := func(all []credential.Credential, now time.Time) ([]credential.Change, error) {
 		var err error
 		done, err = decide(all, now)
 		if err == nil && how.DryRun {
@@ -177,21 +178,21 @@ func (r *Ring) change(ctx context.Context, pool, name string, how Order, decide 
 }
 
 // supersede puts c in place of the row of its name.
-func supersede(all []source.Credential, c source.Credential, now time.Time) []source.CredentialChange {
+func supersede(all []credential.Credential, c credential.Credential, now time.Time) []credential.Change {
 	c.From = now
-	var out []source.CredentialChange
+	var out []credential.Change
 	if old, err := find(all, c.Pool, c.Name, now); err == nil {
 		c.Supersedes = old.ID
-		out = append(out, source.CredentialChange{Close: old.ID})
+		out = append(out, credential.Change{Close: old.ID})
 	}
-	return append(out, source.CredentialChange{Add: &c})
+	return append(out, credential.Change{Add: &c})
 }
 
 // open reports whether a row has not ended.
-func open(c source.Credential, now time.Time) bool { return c.To.IsZero() || c.To.After(now) }
+func open(c credential.Credential, now time.Time) bool { return c.To.IsZero() || c.To.After(now) }
 
 // find returns the row of a name that has not ended.
-func find(all []source.Credential, pool, name string, now time.Time) (source.Credential, error) {
+func find(all []credential.Credential, pool, name string, now time.Time) (credential.Credential, error) {
 	unknown := &UnknownError{Pool: pool, Name: name}
 	for _, c := range slices.Backward(all) {
 		if !open(c, now) {
@@ -202,5 +203,5 @@ func find(all []source.Credential, pool, name string, now time.Time) (source.Cre
 		}
 		unknown.Known = append(unknown.Known, c.Name)
 	}
-	return source.Credential{}, unknown
+	return credential.Credential{}, unknown
 }

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -30,10 +31,10 @@ import (
 // and RateOwner who first used a rate limit that is named after no source, nobody
 // if empty.
 type Store interface {
-	Credentials(ctx context.Context, pool string) ([]source.Credential, time.Time, error)
-	ChangeCredentials(ctx context.Context, pool string, a source.Audit, decide func([]source.Credential, time.Time) ([]source.CredentialChange, error)) error
+	Credentials(ctx context.Context, pool string) ([]credential.Credential, time.Time, error)
+	ChangeCredentials(ctx context.Context, pool string, a source.Audit, decide func([]credential.Credential, time.Time) ([]credential.Change, error)) error
 	NoteRefusal(ctx context.Context, id int64, was, refused int, rest time.Duration) error
-	Grants(ctx context.Context, code string) ([]source.Grant, error)
+	Grants(ctx context.Context, code string) ([]credential.Grant, error)
 	RateOwner(ctx context.Context, key string) (string, error)
 }
 
@@ -43,17 +44,17 @@ type Origins func(ctx context.Context, code string) ([]string, error)
 
 // Vault turns references into secrets and secrets into sealed ones.
 type Vault interface {
-	Resolve(c source.Credential) (source.Secret, error)
-	Seal(c source.Credential, s source.Secret) (source.SecretRef, error)
+	Resolve(c credential.Credential) (credential.Secret, error)
+	Seal(c credential.Credential, s credential.Secret) (credential.SecretRef, error)
 	// Current reports whether a sealed secret is under the current key.
-	Current(r source.SecretRef) (bool, error)
+	Current(r credential.SecretRef) (bool, error)
 }
 
 // Ring is the credentials of all sources. It is safe for concurrent use.
 type Ring struct {
 	store  Store
 	vault  Vault
-	redact *source.Redactor
+	redact *credential.Redactor
 	where  Origins
 	log    *slog.Logger
 
@@ -64,28 +65,28 @@ type Ring struct {
 
 // New returns a ring. redact is told every secret that is handed out; a
 // credential is bound to where its source is when it is set.
-func New(store Store, vault Vault, redact *source.Redactor, where Origins, log *slog.Logger) *Ring {
+func New(store Store, vault Vault, redact *credential.Redactor, where Origins, log *slog.Logger) *Ring {
 	return &Ring{store: store, vault: vault, redact: redact, where: where, log: log.With("component", "keyring"), turns: map[string]uint64{}, warned: map[int64]bool{}}
 }
 
 // Pick returns the key for a request, leaving out those already tried; false if
 // the request is to go without. It hands out none that may not be sent to one of
 // the origins. An error wraps a [harvest.Fault].
-func (r *Ring) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to []string, tried []int64) (source.Key, bool, error) {
+func (r *Ring) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to []string, tried []int64) (credential.Key, bool, error) {
 	if spec.Auth == nil {
-		return source.Key{}, false, nil
+		return credential.Key{}, false, nil
 	}
-	pool, aim := spec.Auth.Pool, source.Aim{Task: harvest.Operation(spec.Operation)}
+	pool, aim := spec.Auth.Pool, credential.Aim{Task: harvest.Operation(spec.Operation)}
 	if e := spec.Endpoint(p); e != nil {
 		aim.Endpoint = e.Name
 	}
 	all, now, grants, err := r.pool(ctx, spec, to)
 	if err != nil {
 		f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeCredentialsLost}
-		return source.Key{}, false, fmt.Errorf("credentials of %s: %w: %w", pool, f, err)
+		return credential.Key{}, false, fmt.Errorf("credentials of %s: %w: %w", pool, f, err)
 	}
 	var unreadable, withheld []error
-	for _, c := range source.Turn(source.Candidates(all, aim, now), r.turn(pool+"/"+aim.Endpoint)) {
+	for _, c := range credential.Turn(credential.Candidates(all, aim, now), r.turn(pool+"/"+aim.Endpoint)) {
 		if slices.Contains(tried, c.ID) {
 			continue
 		}
@@ -96,7 +97,7 @@ func (r *Ring) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to
 		}
 		s, err := r.vault.Resolve(c)
 		if err == nil {
-			err = spec.Auth.Fits(s)
+			err = s.Fits(spec.Auth)
 			if err != nil {
 				err = fmt.Errorf("credential %s of %s: %w", c.Name, c.Pool, err)
 			}
@@ -107,22 +108,22 @@ func (r *Ring) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to
 			continue
 		}
 		r.redact.Learn(s)
-		return source.Key{Credential: c, Secret: s}, true, nil
+		return credential.Key{Credential: c, Secret: s}, true, nil
 	}
 	if spec.Anonymous(p) {
-		return source.Key{}, false, nil
+		return credential.Key{}, false, nil
 	}
 	if len(withheld) > 0 {
 		f := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeWithheld}
-		return source.Key{}, false, fmt.Errorf("%w: %w", f, withheld[0])
+		return credential.Key{}, false, fmt.Errorf("%w: %w", f, withheld[0])
 	}
-	return source.Key{}, false, missing(pool, all, now, len(tried) > 0, errors.Join(unreadable...))
+	return credential.Key{}, false, missing(pool, all, now, len(tried) > 0, errors.Join(unreadable...))
 }
 
 // missing says why there is no key where one is needed.
-func missing(pool string, all []source.Credential, now time.Time, tried bool, unreadable error) error {
+func missing(pool string, all []credential.Credential, now time.Time, tried bool, unreadable error) error {
 	f := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeNoCredential}
-	resting := slices.ContainsFunc(all, func(c source.Credential) bool { return c.InForce(now) && c.Resting(now) })
+	resting := slices.ContainsFunc(all, func(c credential.Credential) bool { return c.InForce(now) && c.Resting(now) })
 	switch {
 	case tried || resting:
 		f.Code = harvest.CodeAuthRefused
@@ -144,7 +145,7 @@ func (r *Ring) turn(key string) uint64 {
 
 // warn tells once of a credential that cannot be read: the next one, or none,
 // is used in its place.
-func (r *Ring) warn(c source.Credential, err error) {
+func (r *Ring) warn(c credential.Credential, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.warned[c.ID] {
@@ -155,12 +156,12 @@ func (r *Ring) warn(c source.Credential, err error) {
 
 // Report tells what the upstream made of a key. It does not fail: a key whose
 // refusal could not be noted is refused again.
-func (r *Ring) Report(ctx context.Context, k source.Key, o source.KeyOutcome) {
+func (r *Ring) Report(ctx context.Context, k credential.Key, o credential.Outcome) {
 	c := k.Credential
 	refused, rest := 0, time.Duration(0)
-	if o == source.KeyRefused {
+	if o == credential.Refused {
 		refused = c.Refused + 1
-		rest = source.Rest(refused)
+		rest = credential.Rest(refused)
 	} else if c.Refused == 0 {
 		return // nothing new
 	}
@@ -171,7 +172,7 @@ func (r *Ring) Report(ctx context.Context, k source.Key, o source.KeyOutcome) {
 		r.log.Warn("health of a credential not noted", "source", c.Pool, "credential", c.Name, "err", err)
 		return
 	}
-	if o == source.KeyRefused {
+	if o == credential.Refused {
 		r.log.Warn("credential refused", "source", c.Pool, "credential", c.Name, "rest", rest)
 	}
 }
@@ -197,7 +198,7 @@ func (r *Ring) Check(ctx context.Context, spec *source.Spec) (keyed bool, err er
 		if e == nil {
 			continue
 		}
-		aim := source.Aim{Endpoint: e.Name, Task: harvest.Operation(spec.Operation)}
+		aim := credential.Aim{Endpoint: e.Name, Task: harvest.Operation(spec.Operation)}
 		there := false
 		for _, c := range all {
 			if !c.Serves(aim, now) {
@@ -205,7 +206,7 @@ func (r *Ring) Check(ctx context.Context, spec *source.Spec) (keyed bool, err er
 			}
 			there = true
 			if lacks := barred(spec, c, spec.Origins(), grants); lacks != nil {
-				bad = add(bad, source.Violation{Path: "auth", Text: lacks.Error(), Lacks: lacks})
+				bad = add(bad, source.Violation{Path: "auth", Text: lacks.Error(), Allow: lacks.Command()})
 			}
 		}
 		if p == source.ForSearch {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/keyring"
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
@@ -45,7 +46,7 @@ func newRig(t *testing.T, e patratest.Engine) *rig {
 		}
 		return nil, harvest.ErrNotFound
 	}
-	r.Ring = keyring.New(r.store, v, new(source.Redactor), where, slog.New(slog.NewTextHandler(&r.log, nil)))
+	r.Ring = keyring.New(r.store, v, new(credential.Redactor), where, slog.New(slog.NewTextHandler(&r.log, nil)))
 	r.spec = &source.Spec{
 		Source: "demo", HTTP: source.HTTP{BaseURL: home + "/v1"}, Rate: source.Rate{Key: "demo"}, Operation: string(harvest.Harvest), Search: source.Endpoint{Name: "works"}, Count: &source.Endpoint{Name: "count"},
 		Auth: &source.Auth{Type: source.AuthAPIKey, In: source.InHeader, Name: "X-Key", Pool: "demo"},
@@ -54,20 +55,20 @@ func newRig(t *testing.T, e patratest.Engine) *rig {
 }
 
 // put writes a row as it is, with a secret that tells its name.
-func (r *rig) put(c source.Credential) int64 {
+func (r *rig) put(c credential.Credential) int64 {
 	r.t.Helper()
 	r.env["KEY_"+c.Name] = "the-very-secret-of-" + c.Name
-	c.Pool, c.Secret = "demo", source.SecretRef{Kind: source.SecretEnv, Ref: "KEY_" + c.Name}
+	c.Pool, c.Secret = "demo", credential.SecretRef{Kind: credential.SecretEnv, Ref: "KEY_" + c.Name}
 	c.Weight, c.Origins = max(1, c.Weight), []string{home}
 	if c.Scope == "" {
 		c.Scope = source.ScopeSource
 	}
 	if c.Status == "" {
-		c.Status = source.CredentialActive
+		c.Status = credential.Active
 	}
 	err := r.store.ChangeCredentials(r.t.Context(), "demo", source.Audit{Actor: "test", Action: "CREDENTIAL_SET", Object: "credential/demo"},
-		func([]source.Credential, time.Time) ([]source.CredentialChange, error) {
-			return []source.CredentialChange{{Add: &c}}, nil
+		func([]credential.Credential, time.Time) ([]credential.Change, error) {
+			return []credential.Change{{Add: &c}}, nil
 		})
 	if err != nil {
 		r.t.Fatal(err)
@@ -110,17 +111,17 @@ func TestM1_SelectionChain(t *testing.T) {
 		future := now.Add(time.Hour)
 		r := newRig(t, e)
 		// From the last to the first, so that ids tell nothing.
-		r.put(source.Credential{Name: "ended", Endpoint: "works", From: past, To: recent})
-		r.put(source.Credential{Name: "future", Endpoint: "works", From: future})
-		r.put(source.Credential{Name: "disabled", Endpoint: "works", From: past, Status: source.CredentialDisabled})
-		r.put(source.Credential{Name: "other-task", Endpoint: "works", Scope: source.ScopeTask, Task: harvest.Update, From: past})
-		r.put(source.Credential{Name: "other-endpoint", Endpoint: "count", From: past})
-		r.put(source.Credential{Name: "global-old", From: past})
-		r.put(source.Credential{Name: "global-preferred", From: past, Preferred: true})
-		r.put(source.Credential{Name: "global-task", Scope: source.ScopeTask, Task: harvest.Harvest, From: past})
-		r.put(source.Credential{Name: "bound-old-1", Endpoint: "works", From: past})
-		r.put(source.Credential{Name: "bound-preferred", Endpoint: "works", From: past, Preferred: true})
-		r.put(source.Credential{Name: "bound-task", Endpoint: "works", Scope: source.ScopeTask, Task: harvest.Harvest, From: past, To: future})
+		r.put(credential.Credential{Name: "ended", Endpoint: "works", From: past, To: recent})
+		r.put(credential.Credential{Name: "future", Endpoint: "works", From: future})
+		r.put(credential.Credential{Name: "disabled", Endpoint: "works", From: past, Status: credential.Disabled})
+		r.put(credential.Credential{Name: "other-task", Endpoint: "works", Scope: source.ScopeTask, Task: harvest.Update, From: past})
+		r.put(credential.Credential{Name: "other-endpoint", Endpoint: "count", From: past})
+		r.put(credential.Credential{Name: "global-old", From: past})
+		r.put(credential.Credential{Name: "global-preferred", From: past, Preferred: true})
+		r.put(credential.Credential{Name: "global-task", Scope: source.ScopeTask, Task: harvest.Harvest, From: past})
+		r.put(credential.Credential{Name: "bound-old-1", Endpoint: "works", From: past})
+		r.put(credential.Credential{Name: "bound-preferred", Endpoint: "works", From: past, Preferred: true})
+		r.put(credential.Credential{Name: "bound-task", Endpoint: "works", Scope: source.ScopeTask, Task: harvest.Harvest, From: past, To: future})
 		got, code := r.walk(source.ForSearch)
 		if want := "bound-task bound-preferred bound-old-1 global-task global-preferred global-old"; got != want || code != string(harvest.CodeAuthRefused) {
 			t.Errorf("search: %s, then %s\nwant    %s", got, code, want)
@@ -149,10 +150,10 @@ func TestM1_Health(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		r := newRig(t, e)
 		from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		r.put(source.Credential{Name: "a", From: from})
-		r.put(source.Credential{Name: "b", From: from, Weight: 3})
+		r.put(credential.Credential{Name: "a", From: from})
+		r.put(credential.Credential{Name: "b", From: from, Weight: 3})
 		seen := map[string]int{}
-		var a source.Key
+		var a credential.Key
 		for range 40 {
 			k, _, err := r.Pick(t.Context(), r.spec, source.ForSearch, []string{home}, nil)
 			if err != nil {
@@ -162,13 +163,13 @@ func TestM1_Health(t *testing.T) {
 			if k.Credential.Name == "a" {
 				a = k
 			}
-			r.Report(t.Context(), k, source.KeyAccepted) // nothing new: nothing written
+			r.Report(t.Context(), k, credential.Accepted) // nothing new: nothing written
 		}
 		if seen["a"] != 10 || seen["b"] != 30 {
 			t.Errorf("turns: %v", seen)
 		}
-		r.Report(t.Context(), a, source.KeyRefused)
-		r.Report(t.Context(), a, source.KeyRefused) // read before the first: counts once
+		r.Report(t.Context(), a, credential.Refused)
+		r.Report(t.Context(), a, credential.Refused) // read before the first: counts once
 		if got, _ := r.walk(source.ForSearch); got != "b" {
 			t.Errorf("after a refusal: %s", got)
 		}
@@ -181,7 +182,7 @@ func TestM1_Health(t *testing.T) {
 			t.Errorf("audit: %+v, %v", lines, err)
 		}
 		a.Credential.Refused = 1
-		r.Report(t.Context(), a, source.KeyAccepted)
+		r.Report(t.Context(), a, credential.Accepted)
 		if got, _ := r.walk(source.ForSearch); len(strings.Fields(got)) != 2 {
 			t.Errorf("after it was accepted: %s", got)
 		}
@@ -191,8 +192,8 @@ func TestM1_Health(t *testing.T) {
 func TestPick_UnreadableFallsToTheNext(t *testing.T) {
 	r := newRig(t, patratest.SQLite)
 	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	r.put(source.Credential{Name: "gone", From: from, Preferred: true})
-	r.put(source.Credential{Name: "there", From: from})
+	r.put(credential.Credential{Name: "gone", From: from, Preferred: true})
+	r.put(credential.Credential{Name: "there", From: from})
 	delete(r.env, "KEY_gone")
 	for range 3 {
 		if got, _ := r.walk(source.ForSearch); got != "there" {
@@ -218,7 +219,7 @@ func TestPick_UnreadableFallsToTheNext(t *testing.T) {
 func TestPick_AsManySecretsAsAreSent(t *testing.T) {
 	r := newRig(t, patratest.SQLite)
 	for _, name := range []string{"one", "two"} {
-		r.put(source.Credential{Name: name, From: time.Now().Add(-time.Hour)})
+		r.put(credential.Credential{Name: name, From: time.Now().Add(-time.Hour)})
 	}
 	r.env["KEY_two"] = "the-very-secret-of-two\nthe-second-of-two"
 	r.spec.Auth.Also = []source.AuthPlace{{In: source.InHeader, Name: "X-Inst"}}
@@ -243,7 +244,7 @@ func TestChange_SetRotateResealDisable(t *testing.T) {
 		ctx := t.Context()
 		how := keyring.Order{Audit: source.Audit{Actor: "test", Reason: "because"}}
 		offer := func(secret string) keyring.Offer {
-			return keyring.Offer{Credential: source.Credential{Pool: "demo", Name: "main", Scope: source.ScopeSource, Preferred: true}, Secret: source.NewSecret(secret)}
+			return keyring.Offer{Credential: credential.Credential{Pool: "demo", Name: "main", Scope: source.ScopeSource, Preferred: true}, Secret: credential.NewSecret(secret)}
 		}
 		if _, err := r.Set(ctx, offer("the-first-secret"), how); !errors.Is(err, vault.ErrNoKey) {
 			t.Fatalf("sealed without a key: %v", err)
@@ -254,7 +255,7 @@ func TestChange_SetRotateResealDisable(t *testing.T) {
 		if ch, err := r.Set(ctx, offer("the-first-secret"), dry); err != nil || len(ch) != 1 || len(r.rows(ctx)) != 0 {
 			t.Fatalf("dry run: %v %v", ch, err)
 		}
-		must := func(_ []source.CredentialChange, err error) {
+		must := func(_ []credential.Change, err error) {
 			t.Helper()
 			if err != nil {
 				t.Fatal(err)
@@ -262,7 +263,7 @@ func TestChange_SetRotateResealDisable(t *testing.T) {
 		}
 		must(r.Set(ctx, offer("the-first-secret"), how))
 		r.mustPick("the-first-secret")
-		if _, err := r.Rotate(ctx, keyring.Offer{Credential: source.Credential{Pool: "demo", Name: "mian"}, Secret: source.NewSecret("the-second-secret")}, how); err == nil || !strings.Contains(err.Error(), "known: main") {
+		if _, err := r.Rotate(ctx, keyring.Offer{Credential: credential.Credential{Pool: "demo", Name: "mian"}, Secret: credential.NewSecret("the-second-secret")}, how); err == nil || !strings.Contains(err.Error(), "known: main") {
 			t.Errorf("rotate what is not there: %v", err)
 		}
 		must(r.Rotate(ctx, offer("the-second-secret"), how))
@@ -314,7 +315,7 @@ func TestChange_SetRotateResealDisable(t *testing.T) {
 
 func key(b byte) string { return base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{b}, 32)) }
 
-func (r *rig) rows(ctx context.Context) []source.Credential {
+func (r *rig) rows(ctx context.Context) []credential.Credential {
 	r.t.Helper()
 	all, _, err := r.List(ctx, "demo")
 	if err != nil {

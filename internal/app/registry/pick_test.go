@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
@@ -282,21 +283,21 @@ func TestR45_EndpointsDoNotCollide(t *testing.T) {
 // TestR45_CredentialsByScopeBeforePreferred: a preferred key of the source does not
 // win over the operation's own.
 func TestR45_CredentialsByScopeBeforePreferred(t *testing.T) {
-	key := func(id int64, endpoint string, scope source.Scope, preferred bool, from time.Time) source.Credential {
-		c := source.Credential{ID: id, Endpoint: endpoint, Scope: scope, Preferred: preferred, Status: source.CredentialActive, From: from}
+	key := func(id int64, endpoint string, scope source.Scope, preferred bool, from time.Time) credential.Credential {
+		c := credential.Credential{ID: id, Endpoint: endpoint, Scope: scope, Preferred: preferred, Status: credential.Active, From: from}
 		if scope == source.ScopeTask {
 			c.Task = harvest.Harvest
 		}
 		return c
 	}
 	older := pickAt.Add(-time.Hour)
-	all := []source.Credential{
+	all := []credential.Credential{
 		key(1, "", source.ScopeSource, true, pickAt), key(2, "", source.ScopeSource, false, pickAt), key(3, "", source.ScopeTask, false, older),
 		key(4, "", source.ScopeTask, true, older), key(5, "works", source.ScopeSource, false, older), key(6, "", source.ScopeSource, false, older),
 		key(7, "", source.ScopeSource, false, pickAt), key(8, "other", source.ScopeTask, true, pickAt),
 	}
 	var got []int64
-	for _, c := range source.Candidates(all, source.Aim{Endpoint: "works", Task: harvest.Harvest}, pickAt) {
+	for _, c := range credential.Candidates(all, credential.Aim{Endpoint: "works", Task: harvest.Harvest}, pickAt) {
 		got = append(got, c.ID)
 	}
 	if fmt.Sprint(got) != "[5 4 3 1 7 2 6]" {

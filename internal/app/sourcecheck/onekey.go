@@ -4,14 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // Keys hand out the key for a request, and are told how it fared.
 type Keys interface {
-	Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to []string, tried []int64) (source.Key, bool, error)
-	Report(ctx context.Context, k source.Key, out source.KeyOutcome)
+	Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to []string, tried []int64) (credential.Key, bool, error)
+	Report(ctx context.Context, k credential.Key, out credential.Outcome)
 }
 
 // OneKey hands out keys for a check and notes which. One that was refused is not
@@ -22,10 +23,10 @@ type OneKey struct {
 }
 
 // Pick implements [Keys].
-func (o *OneKey) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to []string, tried []int64) (source.Key, bool, error) {
+func (o *OneKey) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to []string, tried []int64) (credential.Key, bool, error) {
 	if len(tried) > 0 {
 		f := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeAuthRefused}
-		return source.Key{}, false, fmt.Errorf("credential %s: %w", o.Subject.Refused, f)
+		return credential.Key{}, false, fmt.Errorf("credential %s: %w", o.Subject.Refused, f)
 	}
 	k, ok, err := o.Keys.Pick(ctx, spec, p, to, nil)
 	if ok {
@@ -35,8 +36,8 @@ func (o *OneKey) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, 
 }
 
 // Report implements [Keys].
-func (o *OneKey) Report(_ context.Context, k source.Key, out source.KeyOutcome) {
-	if out == source.KeyRefused {
+func (o *OneKey) Report(_ context.Context, k credential.Key, out credential.Outcome) {
+	if out == credential.Refused {
 		o.Subject.Refused = k.Credential.Name
 	}
 }

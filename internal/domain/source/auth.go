@@ -106,27 +106,8 @@ func (a *Auth) Places() []AuthPlace {
 	return append([]AuthPlace{{In: a.In, Name: a.Name, Prefix: a.Prefix}}, a.Also...)
 }
 
-// Fits says why a credential cannot be sent as this wants it: it must hold as
-// many secrets as there are places.
-func (a *Auth) Fits(s Secret) error {
-	if have, want := len(s.Parts()), 1+len(a.Also); have != want {
-		return fmt.Errorf("the credential has %d lines, one for each secret, and %d are wanted", have, want)
-	}
-	if !a.pair() {
-		return nil
-	}
-	part, is := a.Password(s)
-	switch {
-	case !is:
-		return fmt.Errorf("the credential of a %s has the form name:secret, and there is no colon in it", a.Type)
-	case len(strings.Trim(part.Reveal(), "*")) < MinPart:
-		return fmt.Errorf("the part of the credential behind the colon is shorter than %d bytes, too short to be kept out of records without spoiling them", MinPart)
-	}
-	return nil
-}
-
-// pair reports whether a credential is a name and a secret with a colon between.
-func (a *Auth) pair() bool {
+// TakesPair reports whether a credential is a name and a secret with a colon between.
+func (a *Auth) TakesPair() bool {
 	switch a.Type {
 	case AuthBasic, AuthOAuth2:
 		return true
@@ -134,13 +115,6 @@ func (a *Auth) pair() bool {
 		return a.Token != nil && slices.ContainsFunc(keysOf(a.Token.Fields), func(k string) bool { return strings.Contains(a.Token.Fields[k], "${secret.password}") })
 	}
 	return a.Type == AuthCustom && a.Options["id"] != ""
-}
-
-// Password is the part of a credential that is a secret by itself, behind the
-// first colon, if it has one.
-func (a *Auth) Password(s Secret) (Secret, bool) {
-	_, part, is := strings.Cut(s.Parts()[0].Reveal(), ":")
-	return NewSecret(part), is && a.pair()
 }
 
 // Anonymous reports whether an endpoint may be asked without a credential.

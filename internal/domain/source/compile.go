@@ -25,8 +25,9 @@ type Violation struct {
 	// Path is where it is, e.g. endpoints.esearch.query.term.
 	Path string
 	Text string
-	// Lacks is the owner's word that is missing, nil if something else is wrong.
-	Lacks *NotAllowed
+	// Allow is the command by which the owner gives what is missing, empty if
+	// something else is wrong.
+	Allow string
 }
 
 func (v Violation) String() string { return v.Path + ": " + v.Text }
@@ -49,10 +50,10 @@ func (v Violations) Problem() problem.Problem {
 		return !slices.ContainsFunc(v, func(one Violation) bool { return one.Path != path })
 	}
 	switch {
-	case !slices.ContainsFunc(v, func(one Violation) bool { return one.Lacks == nil }):
+	case !slices.ContainsFunc(v, func(one Violation) bool { return one.Allow == "" }):
 		p.Code = "not_allowed"
 		p.Title = "the source may not have what it asks for"
-		p.Next = "if you want that: " + v[0].Lacks.Command() + "; nothing was changed"
+		p.Next = "if you want that: " + v[0].Allow + "; nothing was changed"
 	case only("--query"):
 		p.Code = "bad_query"
 		p.Title = "the query cannot be asked"

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -15,8 +16,8 @@ import (
 const credentialCols = `c.id, p.provenance_code, c.credential_name, c.endpoint_name, c.scope_code, c.task_type_key, c.secret_kind_code, c.secret_ref, c.secret_sealed, c.secret_mac,
 	c.is_default_preferred, c.weight, c.lifecycle_status_code, c.effective_from, c.effective_to, c.supersedes_id, c.refused_count, c.refused_until, c.origins_json`
 
-func scanCredential(r *sql.Rows) (source.Credential, error) {
-	var c source.Credential
+func scanCredential(r *sql.Rows) (credential.Credential, error) {
+	var c credential.Credential
 	var endpoint, ref, mac, origins sql.NullString
 	var task string
 	var from, to, rest ts
@@ -41,12 +42,12 @@ func scanCredential(r *sql.Rows) (source.Credential, error) {
 
 // Credentials reads all credentials of a source, or of every one if pool is
 // empty, with the store's time as it was before.
-func (s *Store) Credentials(ctx context.Context, pool string) ([]source.Credential, time.Time, error) {
+func (s *Store) Credentials(ctx context.Context, pool string) ([]credential.Credential, time.Time, error) {
 	now, err := s.Now(ctx)
 	if err != nil {
 		return nil, now, err
 	}
-	var out []source.Credential
+	var out []credential.Credential
 	err = s.each(ctx, func(r *sql.Rows) error {
 		c, err := scanCredential(r)
 		out = append(out, c)
@@ -63,7 +64,7 @@ func (s *Store) Credentials(ctx context.Context, pool string) ([]source.Credenti
 // decide is given them as they are, locked, and returns what is to become of
 // them. An audit line is written with the changes; it holds references only.
 // Nothing to change, nothing written.
-func (s *Store) ChangeCredentials(ctx context.Context, pool string, a source.Audit, decide func([]source.Credential, time.Time) ([]source.CredentialChange, error)) error {
+func (s *Store) ChangeCredentials(ctx context.Context, pool string, a source.Audit, decide func([]credential.Credential, time.Time) ([]credential.Change, error)) error {
 	return s.write(ctx, "change credentials of "+pool, func(x *tx) error {
 		var prov int64
 		err := x.row(`SELECT id FROM reg_provenance WHERE provenance_code=?`+x.s.d.forUpdate, pool).Scan(&prov)
@@ -73,7 +74,7 @@ func (s *Store) ChangeCredentials(ctx context.Context, pool string, a source.Aud
 		if err != nil {
 			return err
 		}
-		var all []source.Credential
+		var all []credential.Credential
 		if err := x.each(func(r *sql.Rows) error {
 			c, err := scanCredential(r)
 			all = append(all, c)
@@ -94,7 +95,7 @@ func (s *Store) ChangeCredentials(ctx context.Context, pool string, a source.Aud
 	})
 }
 
-func (x *tx) changeCredential(prov int64, ch *source.CredentialChange, actor string) error {
+func (x *tx) changeCredential(prov int64, ch *credential.Change, actor string) error {
 	var err error
 	switch {
 	case ch.Add != nil:
@@ -102,7 +103,7 @@ func (x *tx) changeCredential(prov int64, ch *source.CredentialChange, actor str
 	case ch.Close != 0:
 		_, err = x.exec(`UPDATE reg_prov_credential SET effective_to=?, updated_at=? WHERE id=?`, ts(x.now), ts(x.now), ch.Close)
 	case ch.Disable != 0:
-		_, err = x.exec(`UPDATE reg_prov_credential SET lifecycle_status_code=?, updated_at=? WHERE id=?`, source.CredentialDisabled, ts(x.now), ch.Disable)
+		_, err = x.exec(`UPDATE reg_prov_credential SET lifecycle_status_code=?, updated_at=? WHERE id=?`, credential.Disabled, ts(x.now), ch.Disable)
 	case ch.Reseal != 0:
 		_, err = x.exec(`UPDATE reg_prov_credential SET secret_sealed=?, secret_mac=?, updated_at=? WHERE id=?`, ch.Secret.Sealed, null(ch.Secret.MAC), ts(x.now), ch.Reseal)
 	case ch.Bind != 0:
@@ -120,7 +121,7 @@ func (x *tx) changeCredential(prov int64, ch *source.CredentialChange, actor str
 	return err
 }
 
-func (x *tx) insertCredential(prov int64, c source.Credential, actor string) (int64, error) {
+func (x *tx) insertCredential(prov int64, c credential.Credential, actor string) (int64, error) {
 	task := string(c.Task)
 	if task == "" {
 		task = taskAll
@@ -149,10 +150,10 @@ func originsJSON(list []string) (any, error) {
 }
 
 // Grants reads what others may do with a source's credentials and rate limit.
-func (s *Store) Grants(ctx context.Context, code string) ([]source.Grant, error) {
-	var out []source.Grant
+func (s *Store) Grants(ctx context.Context, code string) ([]credential.Grant, error) {
+	var out []credential.Grant
 	err := s.each(ctx, func(r *sql.Rows) error {
-		var g source.Grant
+		var g credential.Grant
 		err := r.Scan(&g.Kind, &g.Value)
 		out = append(out, g)
 		return err

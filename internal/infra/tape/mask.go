@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/papertrace/patra/internal/app/sourcecheck"
-	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/credential"
 )
 
 const masked = "***"
@@ -17,7 +17,7 @@ const masked = "***"
 // and what stands where a credential does.
 type Mask struct {
 	// Live knows the secrets in use, Also what else is not to be shown.
-	Live, Also *source.Redactor
+	Live, Also *credential.Redactor
 	// Names of headers and parameters that carry a credential, beside the usual.
 	Names []string
 }

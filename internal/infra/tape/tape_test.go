@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/papertrace/patra/internal/app/sourcecheck"
-	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/infra/tape"
 )
 
@@ -42,8 +42,8 @@ func packed(s string) []byte {
 // TestRecorder_NothingLeavesUnmasked sends a secret in every place there is and
 // has it written back.
 func TestRecorder_NothingLeavesUnmasked(t *testing.T) {
-	live := new(source.Redactor)
-	live.Learn(source.NewSecret(secret))
+	live := new(credential.Redactor)
+	live.Learn(credential.NewSecret(secret))
 	rt := reply{
 		http.Header{"Content-Encoding": {"gzip"}, "Content-Type": {"application/json"}, "Set-Cookie": {"session=unknown-secret"}, "X-Echo": {secret}},
 		packed(`{"you":"canary\/Q+7=x","again":"canary%2FQ%2B7%3Dx","ok":1}`),

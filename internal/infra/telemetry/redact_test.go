@@ -7,18 +7,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/credential"
 )
 
 // TestR48_LogLinesLoseSecrets, whatever part of a line holds them.
 func TestR48_LogLinesLoseSecrets(t *testing.T) {
 	const secret = "canary-0a1b2c"
-	r := new(source.Redactor)
-	r.Learn(source.NewSecret(secret))
+	r := new(credential.Redactor)
+	r.Learn(credential.NewSecret(secret))
 	var out bytes.Buffer
 	log := slog.New(Redacting(slog.NewJSONHandler(&out, nil), r))
 	log.With("a", secret, "n", 1).WithGroup("g").Info("said "+secret, "err", errors.New("bad "+secret), "text", secret,
-		"group", slog.GroupValue(slog.String("in", secret)), "any", struct{ S string }{secret}, "plain", "stays", "key", source.NewSecret(secret))
+		"group", slog.GroupValue(slog.String("in", secret)), "any", struct{ S string }{secret}, "plain", "stays", "key", credential.NewSecret(secret))
 	if strings.Contains(out.String(), secret) {
 		t.Errorf("line: %s", out.String())
 	}

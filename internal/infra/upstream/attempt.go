@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -26,11 +27,11 @@ type attempt struct {
 	decoder Decoder
 	answer  *source.Answer
 	// key the request goes with; nil: it goes without.
-	key *source.Key
+	key *credential.Key
 	// secret is what is sent for the key: its own, or a token got for it; also
 	// is what else goes beside it.
-	secret source.Secret
-	also   []source.Secret
+	secret credential.Secret
+	also   []credential.Secret
 	// secrets of the question this is a try at.
 	secrets *secrets
 	// hops is how many redirects led here, from home; away: one of them to

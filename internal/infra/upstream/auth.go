@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -21,13 +22,13 @@ type Credentials interface {
 	// those that may not be sent to all of the origins; false if it is to go
 	// without. An error wraps a [harvest.Fault]: there is no key where one is
 	// needed.
-	Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to []string, tried []int64) (source.Key, bool, error)
+	Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to []string, tried []int64) (credential.Key, bool, error)
 	// Report tells what the upstream made of a key.
-	Report(ctx context.Context, k source.Key, o source.KeyOutcome)
+	Report(ctx context.Context, k credential.Key, o credential.Outcome)
 }
 
 // pick finds the key of a try; nil: it goes without.
-func (c *Client) pick(ctx context.Context, spec *source.Spec, call source.Call, m *message, tried []int64, own *secrets) (*source.Key, error) {
+func (c *Client) pick(ctx context.Context, spec *source.Spec, call source.Call, m *message, tried []int64, own *secrets) (*credential.Key, error) {
 	if spec.Auth == nil {
 		return nil, nil
 	}
@@ -72,13 +73,13 @@ func loopback(host string) bool {
 }
 
 // settle tells what became of the key of a try.
-func (c *Client) settle(ctx context.Context, k *source.Key, a source.Answer, t *trouble) {
+func (c *Client) settle(ctx context.Context, k *credential.Key, a source.Answer, t *trouble) {
 	switch {
 	case k == nil || t != nil && t.unsent:
 	case t != nil && t.Code == harvest.CodeAuthRefused:
-		c.cfg.Credentials.Report(ctx, *k, source.KeyRefused)
+		c.cfg.Credentials.Report(ctx, *k, credential.Refused)
 	case t == nil || a.Status == http.StatusOK:
-		c.cfg.Credentials.Report(ctx, *k, source.KeyAccepted)
+		c.cfg.Credentials.Report(ctx, *k, credential.Accepted)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/pace"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -25,19 +26,19 @@ type pool struct {
 	told []string // guarded by mu
 }
 
-func (p *pool) Pick(_ context.Context, spec *source.Spec, _ source.Purpose, _ []string, tried []int64) (source.Key, bool, error) {
+func (p *pool) Pick(_ context.Context, spec *source.Spec, _ source.Purpose, _ []string, tried []int64) (credential.Key, bool, error) {
 	for i, k := range p.keys {
 		if id := int64(i + 1); !slices.Contains(tried, id) {
-			return source.Key{Credential: source.Credential{ID: id, Name: fmt.Sprintf("k%d", id)}, Secret: source.NewSecret(k)}, true, nil
+			return credential.Key{Credential: credential.Credential{ID: id, Name: fmt.Sprintf("k%d", id)}, Secret: credential.NewSecret(k)}, true, nil
 		}
 	}
 	if p.open {
-		return source.Key{}, false, nil
+		return credential.Key{}, false, nil
 	}
-	return source.Key{}, false, fmt.Errorf("all of %s refused: %w", spec.Source, harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeAuthRefused})
+	return credential.Key{}, false, fmt.Errorf("all of %s refused: %w", spec.Source, harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeAuthRefused})
 }
 
-func (p *pool) Report(_ context.Context, k source.Key, o source.KeyOutcome) {
+func (p *pool) Report(_ context.Context, k credential.Key, o credential.Outcome) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.told = append(p.told, k.Credential.Name+" "+string(o))

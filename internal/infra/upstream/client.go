@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/pace"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -68,7 +69,7 @@ type Config struct {
 	Observe func(Try)
 	// Redactor is told every secret in use and keeps them out of errors; a reply
 	// is searched for the secrets of its own request only.
-	Redactor *source.Redactor
+	Redactor *credential.Redactor
 	// Rand gives numbers in [0, 1) for jitter.
 	Rand   func() float64
 	Logger *slog.Logger
@@ -85,7 +86,7 @@ type Try struct {
 func (c Config) withDefaults() Config {
 	c.MaxWait = cmp.Or(c.MaxWait, 20*time.Second)
 	if c.Redactor == nil {
-		c.Redactor = new(source.Redactor)
+		c.Redactor = new(credential.Redactor)
 	}
 	if c.Rand == nil {
 		c.Rand = rand.Float64

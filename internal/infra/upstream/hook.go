@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -46,11 +47,11 @@ type Signing struct {
 	URL     *url.URL
 	Header  http.Header
 	Body    string
-	Secret  source.Secret
+	Secret  credential.Secret
 	Options map[string]string
 	At      time.Time
 	// Made is what the hook made of the secret.
-	Made []source.Secret
+	Made []credential.Secret
 }
 
 // Rewriter turns the body of a reply into what is decoded. Fault rules on the
@@ -114,7 +115,7 @@ func guarded(name string, call func() error) (err error) {
 
 // sign lets the hook of a source sign a request, and returns the body and what
 // it made of the secret.
-func (h hooks) sign(req *http.Request, body string, a *source.Auth, secret source.Secret) (string, []source.Secret, error) {
+func (h hooks) sign(req *http.Request, body string, a *source.Auth, secret credential.Secret) (string, []credential.Secret, error) {
 	hook := h.signers[a.Hook]
 	if hook == nil {
 		return "", nil, fmt.Errorf("%w: %s is not one of this build", errHook, a.Hook)
@@ -262,7 +263,7 @@ func (hmacSHA256) Sign(r *Signing) error {
 	}
 	r.Header.Set(cmp.Or(o["timestamp"], "X-Timestamp"), stamp)
 	r.Header.Set(cmp.Or(o["header"], "X-Signature"), o["prefix"]+text)
-	r.Made = append(r.Made, source.NewSecret(key), source.NewSecret(text))
+	r.Made = append(r.Made, credential.NewSecret(key), credential.NewSecret(text))
 	return nil
 }
 

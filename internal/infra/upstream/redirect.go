@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/pace"
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -62,7 +63,7 @@ func (a *attempt) follow(got received) *attempt {
 		next.away, m.open = true, a.spec.HTTP.AllowPrivate
 	}
 	if next.away {
-		next.key, next.secret = nil, source.Secret{}
+		next.key, next.secret = nil, credential.Secret{}
 	}
 	return &next
 }

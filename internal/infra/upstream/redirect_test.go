@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/pace"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -209,8 +210,8 @@ func TestR59_CredentialsStayAtTheFirstHost(t *testing.T) {
 
 // hasKey reports whether a request shows a secret in any form.
 func hasKey(r, secret string) bool {
-	seen := new(source.Redactor)
-	seen.Learn(source.NewSecret(secret))
+	seen := new(credential.Redactor)
+	seen.Learn(credential.NewSecret(secret))
 	return seen.Text(r) != r
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -13,15 +14,15 @@ import (
 // the upstream answers is searched for these and no others: what another source
 // calls a token must not change a record of this one.
 type secrets struct {
-	own   []source.Secret
-	ready *source.Redactor // of own; nil: own has grown since
+	own   []credential.Secret
+	ready *credential.Redactor // of own; nil: own has grown since
 	// shared knows the secrets of the whole process; it is for what patra itself
 	// says.
-	shared *source.Redactor
+	shared *credential.Redactor
 }
 
 // add takes note of secrets before they are sent, or as soon as they came.
-func (s *secrets) add(more ...source.Secret) {
+func (s *secrets) add(more ...credential.Secret) {
 	for _, m := range more {
 		s.shared.Learn(m)
 		if !slices.ContainsFunc(s.own, m.Equal) {
@@ -30,9 +31,9 @@ func (s *secrets) add(more ...source.Secret) {
 	}
 }
 
-func (s *secrets) redactor() *source.Redactor {
+func (s *secrets) redactor() *credential.Redactor {
 	if s.ready == nil {
-		s.ready = source.NewRedactor(s.own...)
+		s.ready = credential.NewRedactor(s.own...)
 	}
 	return s.ready
 }
@@ -61,11 +62,11 @@ func (s *secrets) Text(text string) string { return s.shared.Text(s.redactor().T
 // partsOf lists a credential and what of it is a secret by itself: the password
 // behind a user's name, the secret of a client, the key behind its id. The part
 // before the colon is none: it may stand in records, which must keep it.
-func partsOf(a *source.Auth, s source.Secret) []source.Secret {
-	out := []source.Secret{s}
-	if part, is := a.Password(s); is {
+func partsOf(a *source.Auth, s credential.Secret) []credential.Secret {
+	out := []credential.Secret{s}
+	if part, is := s.Password(a); is {
 		// Escaped too: that is how a client's secret goes into the header (RFC 6749, 2.3.1).
-		out = append(out, part, source.NewSecret(url.QueryEscape(part.Reveal())))
+		out = append(out, part, credential.NewSecret(url.QueryEscape(part.Reveal())))
 	}
 	return out
 }

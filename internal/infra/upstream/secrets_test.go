@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -17,7 +18,7 @@ func TestR80_AReplyIsSearchedForItsOwnSecrets(t *testing.T) {
 	const poison, doi = `10.1038/s41586-026-`, "10.1038/s41586-026-00001-1"
 	page := func(_ int, w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, `{"items":[%q]}`, doi) }
 	up := &issuer{page: page, token: func(_ int, w http.ResponseWriter) { fmt.Fprintf(w, `{"access_token":%q}`, poison) }}
-	shared := new(source.Redactor)
+	shared := new(credential.Redactor)
 	client := New(Config{Transport: up, Redactor: shared, Credentials: &pool{keys: []string{"client-one:secret-of-one"}}}, new(free), jsonDecoder{})
 	call := source.Call{Purpose: source.ForSearch}
 	own, err := client.Ask(t.Context(), oauth(source.TokenConfig{}), call)

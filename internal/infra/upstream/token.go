@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/pace"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -47,7 +48,7 @@ func (c *Client) admit(ctx context.Context, a *attempt) *trouble {
 		return &trouble{Fault: badToken(harvest.CodeBadSpec), cause: scrub(err, a.secrets), unsent: true}
 	}
 	for renewed := false; ; renewed = true {
-		token, t := c.tokens.get(ctx, id, func() (source.Secret, time.Duration, *trouble) { return c.obtain(ctx, a) })
+		token, t := c.tokens.get(ctx, id, func() (credential.Secret, time.Duration, *trouble) { return c.obtain(ctx, a) })
 		if t != nil {
 			return t
 		}
@@ -100,7 +101,7 @@ type tokens struct {
 // grant is a token, and the request for the next one if it is under way. Its
 // fields are guarded by the mutex of tokens.
 type grant struct {
-	token  source.Secret
+	token  credential.Secret
 	until  time.Time
 	flight *flight
 }
@@ -108,12 +109,12 @@ type grant struct {
 // flight is a request for a token. Its result is there once done is closed.
 type flight struct {
 	done  chan struct{}
-	token source.Secret
+	token credential.Secret
 	t     *trouble
 }
 
 // get returns a token that lives, obtaining it if need be.
-func (s *tokens) get(ctx context.Context, id tokenID, obtain func() (source.Secret, time.Duration, *trouble)) (source.Secret, *trouble) {
+func (s *tokens) get(ctx context.Context, id tokenID, obtain func() (credential.Secret, time.Duration, *trouble)) (credential.Secret, *trouble) {
 	for {
 		s.mu.Lock()
 		g := s.grant(id)
@@ -133,7 +134,7 @@ func (s *tokens) get(ctx context.Context, id tokenID, obtain func() (source.Secr
 		select {
 		case <-f.done:
 		case <-ctx.Done():
-			return source.Secret{}, &trouble{Fault: cancelled(), cause: context.Cause(ctx), unsent: true}
+			return credential.Secret{}, &trouble{Fault: cancelled(), cause: context.Cause(ctx), unsent: true}
 		}
 		if f.t == nil || f.t.Code != cancelled().Code { // else another left, not we
 			return f.token, f.t
@@ -168,7 +169,7 @@ func (s *tokens) grant(id tokenID) *grant {
 
 // fly obtains a token and tells those who wait for it. It is used up a little
 // before its end: by a tenth of its life, at most a minute.
-func (s *tokens) fly(g *grant, f *flight, obtain func() (source.Secret, time.Duration, *trouble)) {
+func (s *tokens) fly(g *grant, f *flight, obtain func() (credential.Secret, time.Duration, *trouble)) {
 	asked, life := time.Now(), time.Duration(0)
 	f.t = &trouble{Fault: cancelled()} // should it panic
 	defer func() {
@@ -184,7 +185,7 @@ func (s *tokens) fly(g *grant, f *flight, obtain func() (source.Secret, time.Dur
 }
 
 // drop gives up a token that was refused, unless another has taken its place.
-func (s *tokens) drop(id tokenID, token source.Secret) {
+func (s *tokens) drop(id tokenID, token credential.Secret) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if g := s.known[id]; g != nil && g.token.Equal(token) {
@@ -195,7 +196,7 @@ func (s *tokens) drop(id tokenID, token source.Secret) {
 // obtain asks for a token: a request like any other, by its own address,
 // through the gate and within the limits. Nothing of the reply but the token
 // and its life leaves here.
-func (c *Client) obtain(ctx context.Context, a *attempt) (token source.Secret, life time.Duration, t *trouble) {
+func (c *Client) obtain(ctx context.Context, a *attempt) (token credential.Secret, life time.Duration, t *trouble) {
 	defer func() {
 		if t != nil {
 			t.aside, t.Lost = true, false
@@ -234,7 +235,7 @@ func (c *Client) obtain(ctx context.Context, a *attempt) (token source.Secret, l
 	c.report(ctx, a, got, t)
 	if t != nil {
 		a.answer.Status = 0 // of the page there is none
-		return source.Secret{}, 0, t
+		return credential.Secret{}, 0, t
 	}
 	a.secrets.add(token)
 	c.cfg.Logger.DebugContext(ctx, "token obtained", "source", a.spec.Source, "credential", a.key.Credential.Name, "life", life)
@@ -348,7 +349,7 @@ const tokenJSON = "JSON"
 
 // readToken finds the token and its life. What is wrong with a reply is said
 // without a word of it.
-func readToken(body []byte, cfg *source.TokenConfig) (token source.Secret, life time.Duration, err error) {
+func readToken(body []byte, cfg *source.TokenConfig) (token credential.Secret, life time.Duration, err error) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	var reply any
@@ -365,9 +366,9 @@ func readToken(body []byte, cfg *source.TokenConfig) (token source.Secret, life 
 	case len(text) > maxToken:
 		return token, 0, fmt.Errorf("the token is longer than %d bytes", maxToken)
 	}
-	token = source.NewSecret(text)
-	if err := source.CheckToken(token); err != nil {
-		return source.Secret{}, 0, err
+	token = credential.NewSecret(text)
+	if err := credential.CheckToken(token); err != nil {
+		return credential.Secret{}, 0, err
 	}
 	life = cfg.Life.D()
 	if s, err := strconv.ParseFloat(valueAt(reply, cfg.Expiry), 64); err == nil && s > 0 {

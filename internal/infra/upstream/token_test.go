@@ -19,6 +19,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -534,8 +535,8 @@ func TestR48_TokensLeaveNoTrace(t *testing.T) {
 func TestToken_KeptAreBounded(t *testing.T) {
 	var s tokens
 	for i := range 3 * maxTokens {
-		_, trouble := s.get(t.Context(), tokenID{credential: int64(i)}, func() (source.Secret, time.Duration, *trouble) {
-			return source.NewSecret("the-token-of-the-test"), time.Hour, nil
+		_, trouble := s.get(t.Context(), tokenID{credential: int64(i)}, func() (credential.Secret, time.Duration, *trouble) {
+			return credential.NewSecret("the-token-of-the-test"), time.Hour, nil
 		})
 		if trouble != nil {
 			t.Fatal(trouble)

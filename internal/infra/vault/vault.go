@@ -21,8 +21,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/problem"
-	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // Where the sealing key is: 32 bytes in base64. The previous key only opens, so
@@ -59,39 +59,39 @@ func New(getenv func(string) (string, bool)) *Vault {
 const maxFile = 64 << 10
 
 // Resolve gets the secret of a credential.
-func (v *Vault) Resolve(c source.Credential) (source.Secret, error) {
+func (v *Vault) Resolve(c credential.Credential) (credential.Secret, error) {
 	s, err := v.resolve(c)
 	if err == nil {
-		err = source.CheckSecret(s)
+		err = credential.CheckSecret(s)
 	}
 	if err != nil {
-		return source.Secret{}, fmt.Errorf("credential %s of %s: %w", c.Name, c.Pool, err)
+		return credential.Secret{}, fmt.Errorf("credential %s of %s: %w", c.Name, c.Pool, err)
 	}
 	return s, nil
 }
 
-func (v *Vault) resolve(c source.Credential) (source.Secret, error) {
+func (v *Vault) resolve(c credential.Credential) (credential.Secret, error) {
 	switch c.Secret.Kind {
-	case source.SecretEnv:
+	case credential.SecretEnv:
 		var parts []string
 		for name := range strings.SplitSeq(c.Secret.Ref, ",") {
 			text, err := v.variable(name)
 			if err != nil {
-				return source.Secret{}, err
+				return credential.Secret{}, err
 			}
 			parts = append(parts, text)
 		}
-		return source.NewSecret(strings.Join(parts, "\n")), nil
-	case source.SecretFile:
+		return credential.NewSecret(strings.Join(parts, "\n")), nil
+	case credential.SecretFile:
 		b, err := v.file(c.Secret.Ref)
 		if err != nil {
-			return source.Secret{}, err
+			return credential.Secret{}, err
 		}
-		return source.NewSecret(strings.TrimSpace(string(b))), nil
-	case source.SecretSealed:
+		return credential.NewSecret(strings.TrimSpace(string(b))), nil
+	case credential.SecretSealed:
 		return v.open(c)
 	}
-	return source.Secret{}, fmt.Errorf("secrets of kind %q are not known", c.Secret.Kind)
+	return credential.Secret{}, fmt.Errorf("secrets of kind %q are not known", c.Secret.Kind)
 }
 
 func readFile(name string) ([]byte, error) {
@@ -120,13 +120,13 @@ const (
 )
 
 // Seal encrypts a secret for a credential.
-func (v *Vault) Seal(c source.Credential, s source.Secret) (source.SecretRef, error) {
-	if err := source.CheckSecret(s); err != nil {
-		return source.SecretRef{}, err
+func (v *Vault) Seal(c credential.Credential, s credential.Secret) (credential.SecretRef, error) {
+	if err := credential.CheckSecret(s); err != nil {
+		return credential.SecretRef{}, err
 	}
 	k, err := v.key(EnvKey, EnvKeyFile)
 	if err != nil {
-		return source.SecretRef{}, err
+		return credential.SecretRef{}, err
 	}
 	head := append([]byte(magic), version)
 	head = append(head, k.id[:]...)
@@ -134,11 +134,11 @@ func (v *Vault) Seal(c source.Credential, s source.Secret) (source.SecretRef, er
 	// With its place: that one secret is used twice is nobody's business.
 	mac := hmac.New(sha256.New, k.mac)
 	fmt.Fprintf(mac, "%s/%s\n%s", c.Pool, c.Name, s.Reveal())
-	return source.SecretRef{Kind: source.SecretSealed, Sealed: sealed, MAC: hex.EncodeToString(mac.Sum(nil)[:6])}, nil
+	return credential.SecretRef{Kind: credential.SecretSealed, Sealed: sealed, MAC: hex.EncodeToString(mac.Sum(nil)[:6])}, nil
 }
 
 // Current reports whether a sealed value is under the current key.
-func (v *Vault) Current(r source.SecretRef) (bool, error) {
+func (v *Vault) Current(r credential.SecretRef) (bool, error) {
 	k, err := v.key(EnvKey, EnvKeyFile)
 	if err != nil {
 		return false, err
@@ -146,13 +146,13 @@ func (v *Vault) Current(r source.SecretRef) (bool, error) {
 	return len(r.Sealed) > header && bytes.Equal(r.Sealed[header-idSize:header], k.id[:]), nil
 }
 
-func (v *Vault) open(c source.Credential) (source.Secret, error) {
+func (v *Vault) open(c credential.Credential) (credential.Secret, error) {
 	b := c.Secret.Sealed
 	if len(b) <= header || string(b[:len(magic)]) != magic {
-		return source.Secret{}, errors.New("the sealed value is damaged")
+		return credential.Secret{}, errors.New("the sealed value is damaged")
 	}
 	if n := b[len(magic)]; n != version {
-		return source.Secret{}, fmt.Errorf("sealed in form %d, which a newer patra knows", n)
+		return credential.Secret{}, fmt.Errorf("sealed in form %d, which a newer patra knows", n)
 	}
 	head, id := b[:header], b[header-idSize:header]
 	k, err := v.key(EnvKey, EnvKeyFile)
@@ -161,19 +161,19 @@ func (v *Vault) open(c source.Credential) (source.Secret, error) {
 	}
 	switch {
 	case errors.Is(err, ErrNoKey), err == nil && !bytes.Equal(id, k.id[:]):
-		return source.Secret{}, fmt.Errorf("sealed under key %x, which is neither %s nor %s: %w", id, EnvKey, EnvPrevious, ErrNoKey)
+		return credential.Secret{}, fmt.Errorf("sealed under key %x, which is neither %s nor %s: %w", id, EnvKey, EnvPrevious, ErrNoKey)
 	case err != nil:
-		return source.Secret{}, err
+		return credential.Secret{}, err
 	}
 	plain, err := k.aead.Open(nil, nil, b[header:], aad(head, c))
 	if err != nil {
-		return source.Secret{}, errors.New("the sealed value was changed, or belongs to another credential")
+		return credential.Secret{}, errors.New("the sealed value was changed, or belongs to another credential")
 	}
-	return source.NewSecret(string(plain)), nil
+	return credential.NewSecret(string(plain)), nil
 }
 
 // aad binds a sealed value to its credential: moved to another row it does not open.
-func aad(head []byte, c source.Credential) []byte {
+func aad(head []byte, c credential.Credential) []byte {
 	return fmt.Appendf(nil, "%s%s/%s", head, c.Pool, c.Name)
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/credential"
 )
 
 const secret = "canary-5b1c0f9e-77"
@@ -20,7 +20,7 @@ func with(env map[string]string) *Vault {
 	return New(func(k string) (string, bool) { v, ok := env[k]; return v, ok })
 }
 
-var main = source.Credential{Pool: "pubmed", Name: "main"}
+var main = credential.Credential{Pool: "pubmed", Name: "main"}
 
 func TestResolve_ByReference(t *testing.T) {
 	dir := t.TempDir()
@@ -34,24 +34,24 @@ func TestResolve_ByReference(t *testing.T) {
 	}
 	v := with(map[string]string{"GOOD": " " + secret + "\n", "EMPTY": "", "SHORT": "abc", "BROKEN": "has a tab \t in it, though"})
 	for _, c := range []struct {
-		kind source.SecretKind
+		kind credential.SecretKind
 		ref  string
 		says string
 	}{
-		{source.SecretEnv, "GOOD", ""},
-		{source.SecretEnv, "EMPTY", "EMPTY is not set"},
-		{source.SecretEnv, "NOWHERE", "NOWHERE is not set"},
-		{source.SecretEnv, "SHORT", "shorter than"},
-		{source.SecretEnv, "BROKEN", "control character"},
-		{source.SecretEnv, "GOOD,EMPTY", "EMPTY is not set"},
-		{source.SecretEnv, "GOOD,SHORT", "shorter than"},
-		{source.SecretFile, file, ""},
-		{source.SecretFile, file + "x", "no such file"},
-		{source.SecretFile, large, "longer than"},
+		{credential.SecretEnv, "GOOD", ""},
+		{credential.SecretEnv, "EMPTY", "EMPTY is not set"},
+		{credential.SecretEnv, "NOWHERE", "NOWHERE is not set"},
+		{credential.SecretEnv, "SHORT", "shorter than"},
+		{credential.SecretEnv, "BROKEN", "control character"},
+		{credential.SecretEnv, "GOOD,EMPTY", "EMPTY is not set"},
+		{credential.SecretEnv, "GOOD,SHORT", "shorter than"},
+		{credential.SecretFile, file, ""},
+		{credential.SecretFile, file + "x", "no such file"},
+		{credential.SecretFile, large, "longer than"},
 		{"PIGEON", "x", "not known"},
 	} {
 		cred := main
-		cred.Secret = source.SecretRef{Kind: c.kind, Ref: c.ref}
+		cred.Secret = credential.SecretRef{Kind: c.kind, Ref: c.ref}
 		s, err := v.Resolve(cred)
 		switch {
 		case c.says == "" && (err != nil || s.Reveal() != secret):
@@ -70,11 +70,11 @@ func TestResolve_SeveralSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := with(map[string]string{"A": secret, "B": "another-secret-of-it\n", EnvKey: keyOf(1)})
-	sealed, err := v.Seal(main, source.NewSecret(secret+"\nanother-secret-of-it"))
+	sealed, err := v.Seal(main, credential.NewSecret(secret+"\nanother-secret-of-it"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, ref := range []source.SecretRef{{Kind: source.SecretEnv, Ref: "A,B"}, {Kind: source.SecretFile, Ref: file}, sealed} {
+	for _, ref := range []credential.SecretRef{{Kind: credential.SecretEnv, Ref: "A,B"}, {Kind: credential.SecretFile, Ref: file}, sealed} {
 		cred := main
 		cred.Secret = ref
 		s, err := v.Resolve(cred)
@@ -91,14 +91,14 @@ func TestResolve_SeveralSecrets(t *testing.T) {
 // another key: nothing comes out, and nothing is told.
 func TestSeal_OpensOnlyWhereItBelongs(t *testing.T) {
 	v := with(map[string]string{EnvKey: keyOf(1)})
-	ref, err := v.Seal(main, source.NewSecret(secret))
+	ref, err := v.Seal(main, credential.NewSecret(secret))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if bytes.Contains(ref.Sealed, []byte(secret)) || ref.MAC == "" || len(ref.MAC) > 16 {
 		t.Errorf("sealed as %x, mac %s", ref.Sealed, ref.MAC)
 	}
-	open := func(v *Vault, c source.Credential, b []byte) (source.Secret, error) {
+	open := func(v *Vault, c credential.Credential, b []byte) (credential.Secret, error) {
 		c.Secret = ref
 		c.Secret.Sealed = b
 		return v.Resolve(c)
@@ -118,7 +118,7 @@ func TestSeal_OpensOnlyWhereItBelongs(t *testing.T) {
 			t.Errorf("cut at %d: opened", i)
 		}
 	}
-	for _, c := range []source.Credential{{Pool: "pubmed", Name: "other"}, {Pool: "crossref", Name: "main"}} {
+	for _, c := range []credential.Credential{{Pool: "pubmed", Name: "other"}, {Pool: "crossref", Name: "main"}} {
 		if _, err := open(v, c, ref.Sealed); err == nil {
 			t.Errorf("opened for %s/%s", c.Pool, c.Name)
 		}
@@ -131,10 +131,10 @@ func TestSeal_OpensOnlyWhereItBelongs(t *testing.T) {
 	}
 	other := main
 	other.Pool = "crossref"
-	if foreign, err := v.Seal(other, source.NewSecret(secret)); err != nil || foreign.MAC == ref.MAC {
+	if foreign, err := v.Seal(other, credential.NewSecret(secret)); err != nil || foreign.MAC == ref.MAC {
 		t.Errorf("the same secret in two pools can be seen to be the same: %s, %v", foreign.MAC, err)
 	}
-	again, err := v.Seal(main, source.NewSecret(secret))
+	again, err := v.Seal(main, credential.NewSecret(secret))
 	if err != nil || bytes.Equal(again.Sealed, ref.Sealed) || again.MAC != ref.MAC {
 		t.Errorf("sealed again: %v", err)
 	}
@@ -148,7 +148,7 @@ func TestKey_ChangesHandsByResealing(t *testing.T) {
 	old := with(map[string]string{EnvKey: keyOf(1)})
 	cred := main
 	var err error
-	cred.Secret, err = old.Seal(main, source.NewSecret(secret))
+	cred.Secret, err = old.Seal(main, credential.NewSecret(secret))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestKey_ChangesHandsByResealing(t *testing.T) {
 		t.Errorf("under the new key alone: %v", err)
 	}
 	for _, bad := range []string{"", "short", keyOf(1)[:20], strings.Repeat("!", 44)} {
-		if _, err := with(map[string]string{EnvKey: bad}).Seal(main, source.NewSecret(secret)); err == nil || bad != "" && strings.Contains(err.Error(), bad) {
+		if _, err := with(map[string]string{EnvKey: bad}).Seal(main, credential.NewSecret(secret)); err == nil || bad != "" && strings.Contains(err.Error(), bad) {
 			t.Errorf("key %q: %v", bad, err)
 		}
 	}
@@ -204,30 +204,30 @@ func TestR81_ReferencesAreLimited(t *testing.T) {
 		"NCBI_KEY": secret, "AWS_SECRET": secret, "PATRA_DB": secret, EnvKey: keyOf(1), EnvKeyFile: keyFile, "patra_contact": secret,
 	}
 	for _, c := range []struct {
-		kind        source.SecretKind
+		kind        credential.SecretKind
 		ref         string
 		vars, paths string // the lists; empty: none
 		says        string
 	}{
-		{source.SecretEnv, "NCBI_KEY", "", "", ""},
-		{source.SecretEnv, "PATRA_DB", "", "", "never a credential"},
-		{source.SecretEnv, EnvKey, "", "", "never a credential"},
-		{source.SecretEnv, EnvKey, "PATRA_*", "", "never a credential"},
-		{source.SecretEnv, "NCBI_KEY,PATRA_DB", "", "", "never a credential"},
-		{source.SecretEnv, "patra_contact", "", "", "never a credential"},
-		{source.SecretEnv, "NCBI_KEY", "NCBI_*, ELSEVIER_KEY", "", ""},
-		{source.SecretEnv, "NCBI_KEY", "ELSEVIER_KEY,NCBI_KEY", "", ""},
-		{source.SecretEnv, "AWS_SECRET", "NCBI_*,ELSEVIER_KEY", "", "is not in PATRA_CREDENTIAL_ENV"},
-		{source.SecretEnv, "AWS_SECRET", ",", "", "is not in PATRA_CREDENTIAL_ENV"},
-		{source.SecretFile, mine, "", "", ""},
-		{source.SecretFile, open, "", "", "can be written by everybody"},
-		{source.SecretFile, dir, "", "", "is not a file"},
-		{source.SecretFile, "/dev/zero", "", "", "is not a file"},
-		{source.SecretFile, keyFile, "", "", "sealing key"},
-		{source.SecretFile, mine, "", elsewhere + string(os.PathListSeparator) + dir, ""},
-		{source.SecretFile, outside, "", dir, "in none of the folders"},
-		{source.SecretFile, link, "", dir, "in none of the folders"},
-		{source.SecretFile, mine, "", dir + "x", "in none of the folders"},
+		{credential.SecretEnv, "NCBI_KEY", "", "", ""},
+		{credential.SecretEnv, "PATRA_DB", "", "", "never a credential"},
+		{credential.SecretEnv, EnvKey, "", "", "never a credential"},
+		{credential.SecretEnv, EnvKey, "PATRA_*", "", "never a credential"},
+		{credential.SecretEnv, "NCBI_KEY,PATRA_DB", "", "", "never a credential"},
+		{credential.SecretEnv, "patra_contact", "", "", "never a credential"},
+		{credential.SecretEnv, "NCBI_KEY", "NCBI_*, ELSEVIER_KEY", "", ""},
+		{credential.SecretEnv, "NCBI_KEY", "ELSEVIER_KEY,NCBI_KEY", "", ""},
+		{credential.SecretEnv, "AWS_SECRET", "NCBI_*,ELSEVIER_KEY", "", "is not in PATRA_CREDENTIAL_ENV"},
+		{credential.SecretEnv, "AWS_SECRET", ",", "", "is not in PATRA_CREDENTIAL_ENV"},
+		{credential.SecretFile, mine, "", "", ""},
+		{credential.SecretFile, open, "", "", "can be written by everybody"},
+		{credential.SecretFile, dir, "", "", "is not a file"},
+		{credential.SecretFile, "/dev/zero", "", "", "is not a file"},
+		{credential.SecretFile, keyFile, "", "", "sealing key"},
+		{credential.SecretFile, mine, "", elsewhere + string(os.PathListSeparator) + dir, ""},
+		{credential.SecretFile, outside, "", dir, "in none of the folders"},
+		{credential.SecretFile, link, "", dir, "in none of the folders"},
+		{credential.SecretFile, mine, "", dir + "x", "in none of the folders"},
 	} {
 		v := New(func(k string) (string, bool) {
 			switch {
@@ -240,7 +240,7 @@ func TestR81_ReferencesAreLimited(t *testing.T) {
 			return s, ok
 		})
 		cred := main
-		cred.Secret = source.SecretRef{Kind: c.kind, Ref: c.ref}
+		cred.Secret = credential.SecretRef{Kind: c.kind, Ref: c.ref}
 		s, err := v.Resolve(cred)
 		switch {
 		case c.says == "" && (err != nil || s.Reveal() != secret):
@@ -259,7 +259,7 @@ func TestR81_ReferencesAreLimited(t *testing.T) {
 		t.Skipf("files cannot be given away here: %v", err)
 	}
 	cred := main
-	cred.Secret = source.SecretRef{Kind: source.SecretFile, Ref: mine}
+	cred.Secret = credential.SecretRef{Kind: credential.SecretFile, Ref: mine}
 	if _, err := with(env).Resolve(cred); err == nil || !strings.Contains(err.Error(), "belongs to another user") {
 		t.Errorf("a file of another user: %v", err)
 	}

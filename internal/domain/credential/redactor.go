@@ -1,4 +1,4 @@
-package source
+package credential
 
 import (
 	"bytes"
@@ -15,15 +15,6 @@ import (
 	"sync"
 	"sync/atomic"
 )
-
-// MinSecret is the length below which a text is refused as a credential or a
-// token: a shorter one stands in records by chance, and looking for it would
-// spoil them.
-const MinSecret = 16
-
-// MinPart is the length below which a text is not looked for at all. Of a
-// credential that has a user and a password the password alone may be this short.
-const MinPart = 8
 
 // maxLive bounds what a redactor keeps in mind; what was used longest ago is
 // forgotten first.

@@ -1,4 +1,4 @@
-package source
+package credential
 
 import (
 	"crypto/subtle"
@@ -10,6 +10,15 @@ import (
 
 // hidden is all that is ever shown of a secret.
 const hidden = "***"
+
+// MinSecret is the length below which a text is refused as a credential or a
+// token: a shorter one stands in records by chance, and looking for it would
+// spoil them.
+const MinSecret = 16
+
+// MinPart is the length below which a text is not looked for at all. Of a
+// credential that has a user and a password the password alone may be this short.
+const MinPart = 8
 
 // Secret is a value that does not print: not by any verb, not as JSON or text,
 // not in a log line, and not as part of something else that is printed. It is

@@ -1,4 +1,4 @@
-package source
+package credential
 
 import (
 	"bytes"
@@ -76,7 +76,8 @@ func TestR48_SecretNeverPrints(t *testing.T) {
 // TestR48_RevealIsForFew holds the callers of Reveal to a list.
 func TestR48_RevealIsForFew(t *testing.T) {
 	may := []string{
-		"internal/domain/source/secret.go", "internal/domain/source/redactor.go", "internal/domain/source/credential.go", "internal/domain/source/auth.go",
+		"internal/domain/credential/secret.go", "internal/domain/credential/redactor.go",
+		"internal/domain/credential/credential.go", "internal/domain/credential/fits.go",
 		"internal/infra/upstream/auth.go", "internal/infra/upstream/secrets.go", "internal/infra/upstream/token.go", "internal/infra/upstream/hook.go", "internal/infra/vault/vault.go",
 	}
 	err := fs.WalkDir(os.DirFS("../../.."), ".", func(name string, d fs.DirEntry, err error) error {

@@ -1,4 +1,9 @@
-package source
+// Package credential holds the keys that sources are asked with: whose turn it is,
+// how long a refused one rests, where one may be sent, and what may be one at all.
+//
+// It promises that a [Secret] does not print: where a secret is kept is known here
+// ([SecretRef]), what it is is told to who calls Reveal and nobody else.
+package credential
 
 import (
 	"cmp"
@@ -10,6 +15,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // SecretKind is where a secret is kept.
@@ -36,8 +42,8 @@ type SecretRef struct {
 
 // States of a credential.
 const (
-	CredentialActive   = "ACTIVE"
-	CredentialDisabled = "DISABLED"
+	Active   = "ACTIVE"
+	Disabled = "DISABLED"
 )
 
 // Credential is one key of a source's pool, in force in [From, To).
@@ -47,7 +53,7 @@ type Credential struct {
 	Name string `json:"name"`
 	// Endpoint it is bound to; empty: all of them.
 	Endpoint string            `json:"endpoint,omitempty"`
-	Scope    Scope             `json:"scope"`
+	Scope    source.Scope      `json:"scope"`
 	Task     harvest.Operation `json:"task,omitempty"` // of TASK only
 	Secret   SecretRef         `json:"secret"`
 	// Preferred keys are used before others of the same standing.
@@ -69,7 +75,7 @@ type Credential struct {
 
 // InForce reports whether the credential holds at an instant.
 func (c Credential) InForce(at time.Time) bool {
-	return c.Status == CredentialActive && !c.From.After(at) && (c.To.IsZero() || c.To.After(at))
+	return c.Status == Active && !c.From.After(at) && (c.To.IsZero() || c.To.After(at))
 }
 
 // Resting reports whether the credential was refused of late.
@@ -83,7 +89,7 @@ type Aim struct {
 
 // fits reports whether a credential may be used for an aim at all.
 func (c Credential) fits(a Aim) bool {
-	return (c.Endpoint == "" || c.Endpoint == a.Endpoint) && (c.Scope == ScopeSource || c.Task == a.Task)
+	return (c.Endpoint == "" || c.Endpoint == a.Endpoint) && (c.Scope == source.ScopeSource || c.Task == a.Task)
 }
 
 // Serves reports whether a credential is there for an aim, resting or not.
@@ -96,7 +102,7 @@ func (c Credential) standing() int {
 	if c.Endpoint == "" {
 		n += 4
 	}
-	if c.Scope == ScopeSource {
+	if c.Scope == source.ScopeSource {
 		n += 2
 	}
 	if !c.Preferred {
@@ -170,17 +176,17 @@ type Key struct {
 	Secret     Secret
 }
 
-// KeyOutcome is what an upstream made of a key.
-type KeyOutcome string
+// Outcome is what an upstream made of a key.
+type Outcome string
 
 // The outcomes.
 const (
-	KeyAccepted KeyOutcome = "ACCEPTED"
-	KeyRefused  KeyOutcome = "REFUSED"
+	Accepted Outcome = "ACCEPTED"
+	Refused  Outcome = "REFUSED"
 )
 
-// CredentialChange is one thing done to a pool.
-type CredentialChange struct {
+// Change is one thing done to a pool.
+type Change struct {
 	Add *Credential `json:"add,omitempty"`
 	// Close ends a row now, Disable takes it out of use.
 	Close   int64 `json:"close,omitempty"`
@@ -196,22 +202,22 @@ type CredentialChange struct {
 	Withdraw *Grant `json:"withdraw,omitempty"`
 }
 
-var credentialName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// IsCredentialName reports whether s can be the name of a credential.
-func IsCredentialName(s string) bool { return credentialName.MatchString(s) }
+// IsName reports whether s can be the name of a credential.
+func IsName(s string) bool { return namePattern.MatchString(s) }
 
-// CheckCredential checks a credential before it is written; all findings at once.
-func CheckCredential(c Credential) error {
-	var bad Violations
+// Check looks at a credential before it is written; all findings at once.
+func Check(c Credential) error {
+	var bad source.Violations
 	fail := func(path, format string, args ...any) {
-		bad = append(bad, Violation{Path: path, Text: fmt.Sprintf(format, args...)})
+		bad = append(bad, source.Violation{Path: path, Text: fmt.Sprintf(format, args...)})
 	}
-	if !IsCredentialName(c.Name) {
+	if !IsName(c.Name) {
 		// It may be a secret in the wrong place: it is not repeated.
 		fail("name", "is not a name: up to 64 letters, digits, dots, - and _")
 	}
-	if (c.Scope == ScopeTask) != (c.Task != "") || c.Scope != ScopeTask && c.Scope != ScopeSource {
+	if (c.Scope == source.ScopeTask) != (c.Task != "") || c.Scope != source.ScopeTask && c.Scope != source.ScopeSource {
 		fail("scope", "a TASK credential names its operation, a SOURCE one none")
 	}
 	if c.Weight < 1 || c.Weight > 1000 {
@@ -264,3 +270,5 @@ func checkText(v, what string) error {
 	}
 	return nil
 }
+
+func control(r rune) bool { return r < ' ' || r == 0x7f }

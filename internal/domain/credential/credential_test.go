@@ -1,4 +1,4 @@
-package source
+package credential
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -16,12 +17,12 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func TestR45_EveryPairIsRanked(t *testing.T) {
 	var all []Credential
 	for bits := range 32 {
-		c := Credential{ID: int64(bits + 1), Scope: ScopeSource, Status: CredentialActive, From: noon.Add(-2 * time.Hour), Weight: 1}
+		c := Credential{ID: int64(bits + 1), Scope: source.ScopeSource, Status: Active, From: noon.Add(-2 * time.Hour), Weight: 1}
 		if bits&16 == 0 {
 			c.Endpoint = "works"
 		}
 		if bits&8 == 0 {
-			c.Scope, c.Task = ScopeTask, harvest.Harvest
+			c.Scope, c.Task = source.ScopeTask, harvest.Harvest
 		}
 		c.Preferred = bits&4 == 0
 		if bits&2 == 0 {
@@ -49,7 +50,7 @@ func TestR45_EveryPairIsRanked(t *testing.T) {
 }
 
 func TestCandidates_OnlyUsableOnes(t *testing.T) {
-	good := Credential{ID: 1, Scope: ScopeSource, Status: CredentialActive, From: noon.Add(-time.Hour), Weight: 1}
+	good := Credential{ID: 1, Scope: source.ScopeSource, Status: Active, From: noon.Add(-time.Hour), Weight: 1}
 	for name, c := range map[string]struct {
 		bend func(*Credential)
 		want int
@@ -59,10 +60,10 @@ func TestCandidates_OnlyUsableOnes(t *testing.T) {
 		"begins later":             {func(c *Credential) { c.From = noon.Add(time.Microsecond) }, 0},
 		"ends later":               {func(c *Credential) { c.To = noon.Add(time.Microsecond) }, 1},
 		"ends now":                 {func(c *Credential) { c.To = noon }, 0},
-		"disabled":                 {func(c *Credential) { c.Status = CredentialDisabled }, 0},
+		"disabled":                 {func(c *Credential) { c.Status = Disabled }, 0},
 		"resting":                  {func(c *Credential) { c.Refused, c.RefusedUntil = 1, noon.Add(time.Second) }, 0},
 		"rested":                   {func(c *Credential) { c.Refused, c.RefusedUntil = 1, noon }, 1},
-		"for another operation":    {func(c *Credential) { c.Scope, c.Task = ScopeTask, harvest.Update }, 0},
+		"for another operation":    {func(c *Credential) { c.Scope, c.Task = source.ScopeTask, harvest.Update }, 0},
 		"bound to another address": {func(c *Credential) { c.Endpoint = "count" }, 0},
 	} {
 		one := good
