@@ -62,6 +62,19 @@ func (e Engine) NewDSN(t testing.TB) string {
 	return p.server + "/" + name
 }
 
+// EmptyDSN is DSN for tests of the migrations: the database has no tables yet, and
+// is gone when the test ends.
+func (e Engine) EmptyDSN(t testing.TB) string {
+	t.Helper()
+	if e == SQLite {
+		return e.DSN(t)
+	}
+	p := e.pool(t)
+	name := p.createEmpty(t)
+	t.Cleanup(func() { p.drop(t, name) })
+	return p.server + "/" + name
+}
+
 // Open opens a store that is closed when the test ends.
 func Open(t testing.TB, dsn string, o sqlstore.Options) *sqlstore.Store {
 	t.Helper()

@@ -132,9 +132,16 @@ func (p *pool) spare(t testing.TB) string {
 // create makes a database.
 func (p *pool) create(t testing.TB) string {
 	t.Helper()
+	name := p.createEmpty(t)
+	p.migrate(t, name)
+	return name
+}
+
+// createEmpty makes a database without tables.
+func (p *pool) createEmpty(t testing.TB) string {
+	t.Helper()
 	name := fmt.Sprintf("%s_%d_%d_%d", p.schema, os.Getpid(), time.Now().UnixMicro(), databases.Add(1))
 	p.exec(t, "CREATE DATABASE "+name)
-	p.migrate(t, name)
 	return name
 }
 

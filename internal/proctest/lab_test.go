@@ -284,14 +284,16 @@ func (l *lab) ask(query string, args ...any) (n int) {
 	return n
 }
 
-// quicken forgets that the rate was halved: of the faults one in fifty is a 429 or
-// asks to stay away, which does that again and again, and what is tried here is not
-// the pace. Requests stay below the limit, since
+// quicken forgets that the rate was halved and that partitions rest: of the faults
+// one in fifty is a 429 or asks to stay away, which does that again and again, and
+// what is tried here is not the pace. Requests stay below the limit, since
 // a gate without a memory begins with one permit.
 func (l *lab) quicken() {
 	l.t.Helper()
-	if _, err := l.db.Exec(`DELETE FROM ing_rate_gate`); err != nil {
-		l.t.Fatalf("reset the rate gate: %v", err)
+	for _, table := range []string{"ing_rate_gate", "ing_breaker"} {
+		if _, err := l.db.Exec(`DELETE FROM ` + table); err != nil {
+			l.t.Fatalf("reset %s: %v", table, err)
+		}
 	}
 }
 

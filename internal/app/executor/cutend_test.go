@@ -199,7 +199,7 @@ func TestR82_DeepCutsGoOn(t *testing.T) {
 				if deepest == 0 || rep.Slices.Resliced < 8 || rep.Slices.Failed > 0 {
 					t.Errorf("slices %+v", rep.Slices)
 				}
-				if n := b.ask(`SELECT COUNT(*) FROM ing_rate_gate WHERE gate_key LIKE 'breaker/%'`); n != 0 {
+				if n := b.ask(`SELECT COUNT(*) FROM ing_breaker`); n != 0 {
 					t.Errorf("%d breakers left", n)
 				}
 			})

@@ -9,11 +9,11 @@ import "time"
 // try. The first page that comes closes the breaker: it is forgotten.
 type Breaker struct {
 	// Spent counts the failures in a row.
-	Spent int `json:"spent"`
+	Spent int
 	// Until is when the rest is over, or a try that was never heard of again.
-	Until time.Time `json:"until,omitzero"`
+	Until time.Time
 	// Trying: one task or request has been let through.
-	Trying bool `json:"trying,omitzero"`
+	Trying bool
 }
 
 // BreakAfter is how many requests of a partition in a row may fail, each after its

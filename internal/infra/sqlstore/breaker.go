@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -11,58 +10,45 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// The breakers of partitions lie beside the state of the rate gate: like it they
-// are what every process must know before it asks a source. A partition whose
-// last run went well has none.
-const breakerPrefix = "breaker/"
+// samePartition is the condition that a row is of one partition, whose three names
+// are bound by [partitionOf].
+const samePartition = `provenance_code=? AND endpoint_name=? AND operation_code=?`
 
-// partition is the breaker's key of a task t.
-const partition = `CONCAT('` + breakerPrefix + `', t.provenance_code, '/', t.endpoint_name, '/', t.operation_code)`
+func partitionOf(p harvest.Partition) []any {
+	return []any{p.Provenance, p.Endpoint, string(p.Operation)}
+}
 
-func breakerKey(p harvest.Partition) string { return breakerPrefix + p.String() }
-
-// breakers reads those that are open.
-func (x *tx) breakers() (map[string]harvest.Breaker, error) {
-	out := map[string]harvest.Breaker{}
+// openBreakers reads the breakers of partitions that rest or are being tried.
+func (x *tx) openBreakers() (map[harvest.Partition]harvest.Breaker, error) {
+	out := map[harvest.Partition]harvest.Breaker{}
 	err := x.each(func(r *sql.Rows) error {
-		var key string
-		var state []byte
-		if err := r.Scan(&key, &state); err != nil {
+		var p harvest.Partition
+		var b harvest.Breaker
+		var until ts
+		if err := r.Scan(&p.Provenance, &p.Endpoint, &p.Operation, &b.Spent, &until, &b.Trying); err != nil {
 			return err
 		}
-		b, err := parseBreaker(key, state)
-		if b.Open() {
-			out[key] = b
-		}
-		return err
-	}, `SELECT gate_key, state FROM ing_rate_gate WHERE gate_key >= '`+breakerPrefix+`' AND gate_key < 'breaker0'`) // 0 comes after /
+		b.Until = until.time()
+		out[p] = b
+		return nil
+	}, `SELECT provenance_code, endpoint_name, operation_code, failures, rests_until, trying FROM ing_breaker WHERE failures >= ?`, harvest.BreakAfter)
 	if err != nil {
 		return nil, fmt.Errorf("read breakers: %w", err)
 	}
 	return out, nil
 }
 
-func parseBreaker(key string, state []byte) (b harvest.Breaker, err error) {
-	if err := json.Unmarshal(state, &b); err != nil {
-		return b, fmt.Errorf("stored %s: %w", key, err)
-	}
-	return b, nil
-}
-
 // try lets one task through a breaker whose rest is over. It returns false if
 // somebody else did.
-func (x *tx) try(key string, b harvest.Breaker) (bool, error) {
-	was, err := jsonText(b)
+func (x *tx) try(p harvest.Partition, was harvest.Breaker) (bool, error) {
+	is := was.Try(x.now)
+	args := []any{ts(is.Until), is.Trying, ts(x.now)}
+	args = append(args, partitionOf(p)...)
+	args = append(args, was.Spent, ts(was.Until), was.Trying)
+	n, err := x.exec(`UPDATE ing_breaker SET rests_until=?, trying=?, updated_at=?
+		WHERE `+samePartition+` AND failures=? AND rests_until=? AND trying=?`, args...)
 	if err != nil {
-		return false, err
-	}
-	is, err := jsonText(b.Try(x.now))
-	if err != nil {
-		return false, err
-	}
-	n, err := x.exec(`UPDATE ing_rate_gate SET state=?, updated_at=? WHERE gate_key=? AND state=?`, is, ts(x.now), key, was)
-	if err != nil {
-		return false, fmt.Errorf("try %s: %w", key, err)
+		return false, fmt.Errorf("try %s: %w", p, err)
 	}
 	return n == 1, nil
 }
@@ -70,67 +56,81 @@ func (x *tx) try(key string, b harvest.Breaker) (bool, error) {
 // ended tells the breaker of the task's partition how a run ended that did not
 // finish its slice. A refusal is an answer, too: the upstream is there.
 func (x *tx) ended(task harvest.TaskID, e harvest.RunEnd) error {
-	var key string
-	if err := x.row(`SELECT `+partition+` FROM ing_task t WHERE t.id=?`, task).Scan(&key); err != nil {
-		return fmt.Errorf("read task %d: %w", task, err)
+	p, err := x.partitionOfTask(task)
+	if err != nil {
+		return err
 	}
 	switch {
 	case e.Outcome == harvest.Released, e.Outcome == harvest.Spent && e.Throttled:
-		return x.giveBackTry(key)
+		return x.giveBackTry(p)
 	case e.Outcome == harvest.Spent:
-		return x.countFailure(key, e.Code, e.Error)
+		return x.countFailure(p, e.Code, e.Error)
 	}
-	return x.closeBreaker(key)
+	return x.closeBreaker(p)
 }
 
-// countFailure counts one more failure in a row against the breaker of a key.
-func (x *tx) countFailure(key string, code harvest.Code, cause string) error {
-	was, known, err := x.breaker(key)
+func (x *tx) partitionOfTask(task harvest.TaskID) (p harvest.Partition, err error) {
+	err = x.row(`SELECT provenance_code, endpoint_name, operation_code FROM ing_task WHERE id=?`, task).Scan(&p.Provenance, &p.Endpoint, &p.Operation)
+	if err != nil {
+		return p, fmt.Errorf("read task %d: %w", task, err)
+	}
+	return p, nil
+}
+
+// countFailure counts one more failure in a row against the breaker of a partition.
+func (x *tx) countFailure(p harvest.Partition, code harvest.Code, cause string) error {
+	was, known, err := x.breaker(p)
 	if err != nil {
 		return err
 	}
 	is := was.Fail(x.now)
 	if is.Open() && is != was {
-		x.s.log.Warn("partition rests", "partition", key[len(breakerPrefix):], "code", code, "cause", cause, "spent", is.Spent, "until", harvest.FormatInstant(is.Until))
+		x.s.log.Warn("partition rests", "partition", p.String(), "code", code, "cause", cause, "spent", is.Spent, "until", harvest.FormatInstant(is.Until))
 	}
-	return x.writeBreaker(key, is, known)
+	if known {
+		return x.changeBreaker(p, is)
+	}
+	return x.insertBreaker(p, is)
 }
 
 // giveBackTry ends a try that was broken off before anything came of it.
-func (x *tx) giveBackTry(key string) error {
-	was, known, err := x.breaker(key)
+func (x *tx) giveBackTry(p harvest.Partition) error {
+	was, known, err := x.breaker(p)
 	if err != nil || !known {
 		return err
 	}
-	return x.writeBreaker(key, was.GiveBack(x.now), known)
+	return x.changeBreaker(p, was.GiveBack(x.now))
 }
 
-// breaker reads the breaker of a key under a lock, and whether there is one.
-func (x *tx) breaker(key string) (b harvest.Breaker, known bool, err error) {
-	var state []byte
-	err = x.row(`SELECT state FROM ing_rate_gate WHERE gate_key=?`+x.s.d.forUpdate, key).Scan(&state)
+// breaker reads the breaker of a partition under a lock, and whether there is one.
+func (x *tx) breaker(p harvest.Partition) (b harvest.Breaker, known bool, err error) {
+	var until ts
+	err = x.row(`SELECT failures, rests_until, trying FROM ing_breaker WHERE `+samePartition+x.s.d.forUpdate, partitionOf(p)...).
+		Scan(&b.Spent, &until, &b.Trying)
 	if errors.Is(err, sql.ErrNoRows) {
-		return b, false, nil
+		return harvest.Breaker{}, false, nil
 	}
 	if err != nil {
-		return b, false, fmt.Errorf("read %s: %w", key, err)
+		return b, false, fmt.Errorf("read the breaker of %s: %w", p, err)
 	}
-	b, err = parseBreaker(key, state)
-	return b, true, err
+	b.Until = until.time()
+	return b, true, nil
 }
 
-func (x *tx) writeBreaker(key string, b harvest.Breaker, known bool) error {
-	text, err := jsonText(b)
+func (x *tx) insertBreaker(p harvest.Partition, b harvest.Breaker) error {
+	args := append(partitionOf(p), b.Spent, ts(b.Until), b.Trying, ts(x.now))
+	_, err := x.exec(`INSERT INTO ing_breaker (provenance_code, endpoint_name, operation_code, failures, rests_until, trying, updated_at) VALUES (?,?,?,?,?,?,?)`, args...)
 	if err != nil {
-		return err
+		return fmt.Errorf("count the first failure of %s: %w", p, err)
 	}
-	if known {
-		_, err = x.exec(`UPDATE ing_rate_gate SET state=?, updated_at=? WHERE gate_key=?`, text, ts(x.now), key)
-	} else {
-		_, err = x.exec(`INSERT INTO ing_rate_gate (gate_key, state, updated_at) VALUES (?,?,?)`, key, text, ts(x.now))
-	}
+	return nil
+}
+
+func (x *tx) changeBreaker(p harvest.Partition, b harvest.Breaker) error {
+	args := append([]any{b.Spent, ts(b.Until), b.Trying, ts(x.now)}, partitionOf(p)...)
+	_, err := x.exec(`UPDATE ing_breaker SET failures=?, rests_until=?, trying=?, updated_at=? WHERE `+samePartition, args...)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", key, err)
+		return fmt.Errorf("change the breaker of %s: %w", p, err)
 	}
 	return nil
 }
@@ -140,13 +140,12 @@ func (x *tx) writeBreaker(key string, b harvest.Breaker, known bool) error {
 // rest is over the request is the one try; its caller says what came of it by
 // [Store.CountFailure], [Store.CountAnswer] or [Store.GiveBackTry].
 func (s *Store) PassBreaker(ctx context.Context, p harvest.Partition) (until time.Time, rests bool, err error) {
-	key := breakerKey(p)
-	if none, err := s.noBreaker(ctx, key); err != nil || none {
+	if none, err := s.noBreaker(ctx, p); err != nil || none {
 		return until, false, err
 	}
 	err = s.write(ctx, "pass breaker", func(x *tx) error {
 		until, rests = time.Time{}, false
-		b, known, err := x.breaker(key)
+		b, _, err := x.breaker(p)
 		switch {
 		case err != nil:
 			return err
@@ -156,38 +155,38 @@ func (s *Store) PassBreaker(ctx context.Context, p harvest.Partition) (until tim
 		case !b.Open():
 			return nil
 		}
-		return x.writeBreaker(key, b.Try(x.now), known)
+		return x.changeBreaker(p, b.Try(x.now))
 	})
 	return until, rests, err
 }
 
 // CountFailure counts a request of a partition that failed, after its retries.
 func (s *Store) CountFailure(ctx context.Context, p harvest.Partition, code harvest.Code, cause string) error {
-	return s.write(ctx, "count failure", func(x *tx) error { return x.countFailure(breakerKey(p), code, cause) })
+	return s.write(ctx, "count failure", func(x *tx) error { return x.countFailure(p, code, cause) })
 }
 
 // CountAnswer closes the breaker of a partition whose upstream has answered.
 func (s *Store) CountAnswer(ctx context.Context, p harvest.Partition) error {
-	if none, err := s.noBreaker(ctx, breakerKey(p)); err != nil || none {
+	if none, err := s.noBreaker(ctx, p); err != nil || none {
 		return err
 	}
-	return s.write(ctx, "count answer", func(x *tx) error { return x.closeBreaker(breakerKey(p)) })
+	return s.write(ctx, "count answer", func(x *tx) error { return x.closeBreaker(p) })
 }
 
 // GiveBackTry lets another try in place of a request that was never sent.
 func (s *Store) GiveBackTry(ctx context.Context, p harvest.Partition) error {
-	if none, err := s.noBreaker(ctx, breakerKey(p)); err != nil || none {
+	if none, err := s.noBreaker(ctx, p); err != nil || none {
 		return err
 	}
-	return s.write(ctx, "give back try", func(x *tx) error { return x.giveBackTry(breakerKey(p)) })
+	return s.write(ctx, "give back try", func(x *tx) error { return x.giveBackTry(p) })
 }
 
 // noBreaker reports whether nothing is remembered of a partition, as is usual: a
 // read says so without waiting for anybody's write.
-func (s *Store) noBreaker(ctx context.Context, key string) (bool, error) {
+func (s *Store) noBreaker(ctx context.Context, p harvest.Partition) (bool, error) {
 	var n int
-	if err := s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_rate_gate WHERE gate_key=?`, key).Scan(&n); err != nil {
-		return false, fmt.Errorf("read %s: %w", key, err)
+	if err := s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_breaker WHERE `+samePartition, partitionOf(p)...).Scan(&n); err != nil {
+		return false, fmt.Errorf("look for the breaker of %s: %w", p, err)
 	}
 	return n == 0, nil
 }
@@ -197,24 +196,23 @@ func (x *tx) closeBreakerOf(b harvest.Batch, task harvest.TaskID) error {
 	if b.BatchNo > 1 {
 		return nil
 	}
-	var key string
-	if err := x.row(`SELECT `+partition+` FROM ing_task t WHERE t.id=?`, task).Scan(&key); err != nil {
-		return fmt.Errorf("read task %d: %w", task, err)
+	p, err := x.partitionOfTask(task)
+	if err != nil {
+		return err
 	}
-	return x.closeBreaker(key)
+	return x.closeBreaker(p)
 }
 
-func (x *tx) closeBreaker(key string) error {
-	if _, err := x.exec(`DELETE FROM ing_rate_gate WHERE gate_key=?`, key); err != nil {
-		return fmt.Errorf("close %s: %w", key, err)
+func (x *tx) closeBreaker(p harvest.Partition) error {
+	if _, err := x.exec(`DELETE FROM ing_breaker WHERE `+samePartition, partitionOf(p)...); err != nil {
+		return fmt.Errorf("close the breaker of %s: %w", p, err)
 	}
 	return nil
 }
 
 // closeBreakers lets every partition of a source go on at once: a person says so.
 func (x *tx) closeBreakers(provenance string) error {
-	from := breakerPrefix + provenance
-	if _, err := x.exec(`DELETE FROM ing_rate_gate WHERE gate_key >= ? AND gate_key < ?`, from+"/", from+"0"); err != nil {
+	if _, err := x.exec(`DELETE FROM ing_breaker WHERE provenance_code=?`, provenance); err != nil {
 		return fmt.Errorf("close breakers of %s: %w", provenance, err)
 	}
 	return nil

@@ -1,7 +1,6 @@
 package sqlstore_test
 
 import (
-	"encoding/json"
 	"sync"
 	"time"
 
@@ -38,36 +37,40 @@ func (l *Lab) leaseOf(op harvest.Operation, n int) []harvest.Job {
 // to rest, and rested makes that be over.
 func (l *Lab) rest() time.Duration {
 	l.Helper()
-	at, err := time.Parse("2006-01-02 15:04:05.999999", l.Text(`SELECT updated_at FROM ing_rate_gate`))
-	if err != nil {
-		l.Fatal(err)
-	}
-	return l.breaker().Until.Sub(at)
+	return l.breaker().Until.Sub(l.instant(`SELECT updated_at FROM ing_breaker`))
 }
 
 func (l *Lab) breaker() (b harvest.Breaker) {
 	l.Helper()
-	if err := json.Unmarshal([]byte(l.Text(`SELECT state FROM ing_rate_gate`)), &b); err != nil {
+	b.Spent = int(l.Int(`SELECT failures FROM ing_breaker`))
+	b.Until = l.instant(`SELECT rests_until FROM ing_breaker`)
+	b.Trying = l.Int(`SELECT trying FROM ing_breaker`) == 1
+	return b
+}
+
+// instant reads a stored time, NULL as the zero one.
+func (l *Lab) instant(q string) time.Time {
+	l.Helper()
+	text := l.Text(q)
+	if text == "" {
+		return time.Time{}
+	}
+	at, err := time.Parse("2006-01-02 15:04:05.999999", text)
+	if err != nil {
 		l.Fatal(err)
 	}
-	return b
+	return at
 }
 
 func (l *Lab) rested() {
 	l.Helper()
-	b := l.breaker()
-	b.Until = t0
-	state, err := json.Marshal(b)
-	if err != nil {
-		l.Fatal(err)
-	}
-	l.Exec(`UPDATE ing_rate_gate SET state=?`, string(state))
+	l.Exec(`UPDATE ing_breaker SET rests_until='2024-01-01 00:00:00.000000'`)
 }
 
 // mend closes every breaker, for claims about something else.
 func (l *Lab) mend() {
 	l.Helper()
-	if _, err := l.DB.Exec(`DELETE FROM ing_rate_gate`); err != nil {
+	if _, err := l.DB.Exec(`DELETE FROM ing_breaker`); err != nil {
 		l.Fatal(err)
 	}
 }
@@ -111,7 +114,7 @@ func partitionRests(l *Lab) {
 	if len(l.leaseOf(harvest.Backfill, 1)) != 1 {
 		l.Error("another partition rests with it")
 	}
-	l.Exec(`DELETE FROM ing_rate_gate WHERE gate_key LIKE '%BACKFILL'`)
+	l.Exec(`DELETE FROM ing_breaker WHERE operation_code='BACKFILL'`)
 
 	// One try; spent, it doubles the rest; given back, another may.
 	for i, want := range []time.Duration{2 * time.Minute, 4 * time.Minute} {
@@ -155,7 +158,7 @@ func partitionRests(l *Lab) {
 
 	// Its first page is enough.
 	l.Commit(won[0], Page(l.Open(won[0], l.Start(won[0]))))
-	if n := l.Int(`SELECT COUNT(*) FROM ing_rate_gate`); n != 0 {
+	if n := l.Int(`SELECT COUNT(*) FROM ing_breaker`); n != 0 {
 		l.Errorf("%d breakers left", n)
 	}
 	if n := len(l.leaseOf(harvest.Harvest, 3)); n != 3 {
@@ -289,7 +292,7 @@ func throttledIsNoFailure(l *Lab) {
 		l.end(j, harvest.RunEnd{Outcome: harvest.Spent, Code: "http_429", Error: "slow down", Throttled: true})
 		l.Due()
 	}
-	if n := l.Int(`SELECT COUNT(*) FROM ing_rate_gate`); n != 0 || len(l.Lease(1)) != 1 {
+	if n := l.Int(`SELECT COUNT(*) FROM ing_breaker`); n != 0 || len(l.Lease(1)) != 1 {
 		l.Errorf("%d breakers", n)
 	}
 }

@@ -41,6 +41,16 @@ func (s *Store) SeedSQL() (out []Statement) {
 	return out
 }
 
+// MigrateTo brings the schema to what an older build had.
+func (s *Store) MigrateTo(ctx context.Context, version int64) error {
+	p, err := s.provider()
+	if err != nil {
+		return err
+	}
+	_, err = p.UpTo(ctx, version)
+	return err
+}
+
 // DurableOver is the check at start on a connection of the test's own.
 func (s *Store) DurableOver(db *sql.DB) error {
 	c := &Store{d: s.d, w: db, dsn: s.dsn}

@@ -18,7 +18,7 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 	var turns *harvest.Turns
 	err := s.write(ctx, "lease tasks", func(x *tx) error {
 		jobs, turns = nil, r.Turns.Clone()
-		open, err := x.breakers()
+		open, err := x.openBreakers()
 		if err != nil {
 			return err
 		}
@@ -52,9 +52,9 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 				}
 				continue
 			}
-			if b, resting := open[breakerKey(t.head.Partition)]; resting {
+			if b, resting := open[t.head.Partition]; resting {
 				tried[t.head.Partition] = true
-				if ok, err := x.try(breakerKey(t.head.Partition), b); err != nil {
+				if ok, err := x.try(t.head.Partition, b); err != nil {
 					return err
 				} else if !ok {
 					continue

@@ -22,7 +22,7 @@ type queue struct {
 }
 
 // mayTake tells of a partition whether its tasks may be taken now.
-func (x *tx) mayTake(r harvest.LeaseRequest, open map[string]harvest.Breaker) (func(harvest.Partition) bool, error) {
+func (x *tx) mayTake(r harvest.LeaseRequest, open map[harvest.Partition]harvest.Breaker) (func(harvest.Partition) bool, error) {
 	held := map[string]bool{}
 	err := x.each(func(rows *sql.Rows) error {
 		var code string
@@ -37,7 +37,7 @@ func (x *tx) mayTake(r harvest.LeaseRequest, open map[string]harvest.Breaker) (f
 		switch {
 		case held[p.Provenance], r.Provenance != "" && p.Provenance != r.Provenance, r.Operation != "" && p.Operation != r.Operation:
 			return false
-		case open[breakerKey(p)].Bars(x.now):
+		case open[p].Bars(x.now):
 			return false
 		}
 		for _, rest := range r.Resting {

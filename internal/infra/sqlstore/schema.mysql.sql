@@ -16,6 +16,19 @@ CREATE TABLE `ing_bad_id` (
   KEY `idx_bad_id_due` (`check_after`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `ing_breaker` (
+  `provenance_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `endpoint_name` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `operation_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `failures` bigint NOT NULL,
+  `rests_until` datetime(6) DEFAULT NULL,
+  `trying` tinyint NOT NULL DEFAULT '0',
+  `updated_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`provenance_code`,`endpoint_name`,`operation_code`),
+  CONSTRAINT `ing_breaker_chk_1` CHECK ((`failures` > 0)),
+  CONSTRAINT `ing_breaker_chk_2` CHECK ((`trying` in (0,1)))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `ing_cursor` (
   `id` bigint NOT NULL AUTO_INCREMENT,
   `provenance_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,

@@ -17,6 +17,17 @@ CREATE INDEX idx_bad_id_due ON ing_bad_id (check_after);
 
 CREATE UNIQUE INDEX uk_bad_id ON ing_bad_id (provenance_code, record_type, ext_id);
 
+CREATE TABLE ing_breaker (
+  provenance_code TEXT NOT NULL,
+  endpoint_name TEXT NOT NULL,
+  operation_code TEXT NOT NULL,
+  failures INTEGER NOT NULL CHECK (failures > 0),
+  rests_until TEXT,
+  trying INTEGER NOT NULL DEFAULT 0 CHECK (trying IN (0,1)),
+  updated_at TEXT NOT NULL,
+  PRIMARY KEY (provenance_code, endpoint_name, operation_code)
+) STRICT;
+
 CREATE TABLE ing_cursor (
   id INTEGER PRIMARY KEY,
   provenance_code TEXT NOT NULL,

@@ -139,23 +139,25 @@ func (s *Store) barred(ctx context.Context, provenance string, op harvest.Operat
 		return nil
 	}
 	err := s.each(ctx, func(r *sql.Rows) error {
-		var key string
-		var state []byte
+		var b harvest.Breaker
+		var until ts
 		var n int64
-		if err := r.Scan(&key, &state, &n); err != nil {
+		if err := r.Scan(&b.Spent, &until, &n); err != nil {
 			return err
 		}
-		b, err := parseBreaker(key, state)
-		if err != nil || !b.Bars(now) {
-			return err
+		b.Until = until.time()
+		if !b.Bars(now) {
+			return nil
 		}
 		if w.NextCode == "" || b.Until.Before(w.NextAt) {
 			w.NextAt, w.NextCode = b.Until, harvest.CodeBroken
 		}
 		w.Ready, w.Later = w.Ready-n, w.Later+n
 		return nil
-	}, `SELECT g.gate_key, g.state, COUNT(*) FROM ing_task t JOIN ing_rate_gate g ON g.gate_key=`+partition+`
-		WHERE t.provenance_code=? AND t.operation_code=? AND t.spec_version <= ? AND t.status_code='QUEUED' AND t.scheduled_at <= ? GROUP BY g.gate_key, g.state`,
+	}, `SELECT b.failures, b.rests_until, COUNT(*) FROM ing_task t
+		JOIN ing_breaker b ON b.provenance_code=t.provenance_code AND b.endpoint_name=t.endpoint_name AND b.operation_code=t.operation_code
+		WHERE t.provenance_code=? AND t.operation_code=? AND t.spec_version <= ? AND t.status_code='QUEUED' AND t.scheduled_at <= ?
+		GROUP BY b.endpoint_name, b.failures, b.rests_until`,
 		provenance, op, source.SpecVersion, ts(now))
 	if err != nil {
 		return fmt.Errorf("count what rests: %w", err)

@@ -1,0 +1,99 @@
+package sqlstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/patratest"
+)
+
+// openAt makes a database whose schema is that of an older build.
+func openAt(t *testing.T, dsn string, version int64) *sqlstore.Store {
+	t.Helper()
+	s, err := sqlstore.Connect(t.Context(), dsn, sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	if err := s.MigrateTo(t.Context(), version); err != nil {
+		t.Fatalf("migrate to %d: %v", version, err)
+	}
+	return s
+}
+
+// TestMigrate_OpenBreakersStayOpen: breakers that lay beside the rate keys are found
+// in their own table, and rest until the same instant.
+func TestMigrate_OpenBreakersStayOpen(t *testing.T) {
+	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+		dsn := e.EmptyDSN(t)
+		s := openAt(t, dsn, 12)
+		db := patratest.Raw(t, dsn)
+		soon := time.Now().UTC().Add(time.Hour).Truncate(time.Second)
+		rests := []struct {
+			partition harvest.Partition
+			until     time.Time
+		}{
+			{harvest.Partition{Provenance: "lab", Endpoint: "search", Operation: harvest.Harvest}, soon},
+			{harvest.Partition{Provenance: "lab", Endpoint: "search", Operation: harvest.Backfill}, soon.Add(500 * time.Millisecond)},
+			{harvest.Partition{Provenance: "lab", Endpoint: "a/b", Operation: harvest.Update}, soon.Add(123456 * time.Microsecond)},
+		}
+		plant := func(key, state string) {
+			t.Helper()
+			if _, err := db.Exec(`INSERT INTO ing_rate_gate (gate_key, state, updated_at) VALUES (?,?,'2024-01-01 00:00:00.000000')`, key, state); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, r := range rests {
+			trying := ""
+			if i == 1 {
+				trying = `,"trying":true`
+			}
+			plant("breaker/"+r.partition.String(), `{"spent":4,"until":"`+r.until.Format(time.RFC3339Nano)+`"`+trying+`}`)
+		}
+		closed := harvest.Partition{Provenance: "lab2", Endpoint: "search", Operation: harvest.Harvest}
+		plant("breaker/"+closed.String(), `{"spent":2}`)
+		plant("lab", `{"rate":3}`)
+
+		if _, err := s.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rests {
+			until, is, err := s.PassBreaker(t.Context(), r.partition)
+			if err != nil || !is || !until.Equal(r.until) {
+				t.Errorf("%s: rests %v until %s, want %s (%v)", r.partition, is, until, r.until, err)
+			}
+		}
+		if _, is, err := s.PassBreaker(t.Context(), closed); err != nil || is {
+			t.Errorf("%s rests after two failures (%v)", closed, err)
+		}
+		var failures, trying, rows int
+		if err := db.QueryRow(`SELECT SUM(failures), SUM(trying), COUNT(*) FROM ing_breaker`).Scan(&failures, &trying, &rows); err != nil {
+			t.Fatal(err)
+		}
+		if failures != 14 || trying != 1 || rows != 4 {
+			t.Errorf("%d breakers with %d failures, %d trying", rows, failures, trying)
+		}
+		// A third failure opens the one that had two.
+		if err := s.CountFailure(t.Context(), closed, "http_503", "down"); err != nil {
+			t.Fatal(err)
+		}
+		if _, is, err := s.PassBreaker(t.Context(), closed); err != nil || !is {
+			t.Errorf("%s does not rest after three failures (%v)", closed, err)
+		}
+		// What is the rate gate's own stays.
+		state, err := s.ReadGate(t.Context(), "lab")
+		if err != nil || string(state) != `{"rate":3}` {
+			t.Errorf("the rate key holds %q (%v)", state, err)
+		}
+		var left int
+		if err := db.QueryRow(`SELECT COUNT(*) FROM ing_rate_gate`).Scan(&left); err != nil || left != 1 {
+			t.Errorf("%d rows beside the rate keys, want 1 (%v)", left, err)
+		}
+	})
+}
