@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ import (
 // Pack is a shipped pack, or one from text, whose spec a test may bend.
 type Pack struct {
 	pack  *sourcefile.Pack
+	hash  func() string // computed once: it prints the whole pack
 	Tweak func(*source.Spec)
 }
 
@@ -48,7 +50,7 @@ func TextPack(t testing.TB, name string, b []byte, tweak func(*source.Spec)) *Pa
 	if err != nil {
 		t.Fatalf("pack %s: %v", name, err)
 	}
-	return &Pack{pack: p, Tweak: tweak}
+	return &Pack{pack: p, hash: sync.OnceValue(p.Hash), Tweak: tweak}
 }
 
 // Compile implements registry.Pack.
@@ -61,7 +63,7 @@ func (p *Pack) Compile(t source.Trigger) (*source.Spec, []source.Warning, error)
 }
 
 // Hash implements registry.Pack.
-func (p *Pack) Hash() string { return p.pack.Hash() }
+func (p *Pack) Hash() string { return p.hash() }
 
 // Fast takes a source's brakes off: no rate limit, hardly any backoff. The
 // oracle must be built with LimitRPS < 0 for it.

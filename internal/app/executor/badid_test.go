@@ -148,7 +148,7 @@ func TestR27_KillBetweenTheDetails(t *testing.T) {
 					t.Fatal("done with ids unanswered")
 				}
 				b.Sim.SetOnRequest(nil)
-				time.Sleep(1100 * time.Millisecond) // the dead one's lease
+				b.expire()
 				b.again()
 				b.exact()
 				details := 0

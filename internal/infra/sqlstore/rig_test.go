@@ -22,7 +22,9 @@ import (
 // TestR7_TuningKeepsTheNamespace changes each tunable of a source in turn, over
 // one store: there is one cursor all along, and the harvest goes on.
 func TestR7_TuningKeepsTheNamespace(t *testing.T) {
+	t.Parallel()
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+		t.Parallel()
 		dsn := e.DSN(t)
 		lifetime(t, e, func(t *testing.T) { tune(t, dsn) })
 	})
@@ -82,6 +84,7 @@ func tune(t *testing.T, dsn string) {
 // and fro: what was harvested by one calendar ends within a grain of the other,
 // and the next window begins exactly there.
 func TestR7_AnotherCalendarGoesOn(t *testing.T) {
+	t.Parallel()
 	days := func(s *source.Spec) {
 		s.Window.Precision = harvest.PrecisionDay
 		s.Window.Step = source.Duration(5 * 24 * time.Hour)
@@ -99,6 +102,7 @@ func TestR7_AnotherCalendarGoesOn(t *testing.T) {
 	} {
 		t.Run(code, func(t *testing.T) {
 			patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+				t.Parallel()
 				dsn := e.DSN(t)
 				lifetime(t, e, func(t *testing.T) {
 					oracle, err := sim.New(sim.Config{Records: 300, Seed: 2, LimitRPS: -1, Sources: []string{code}})
@@ -146,7 +150,9 @@ func TestR7_AnotherCalendarGoesOn(t *testing.T) {
 // TestR10_OverlapIsNotCoverage: whatever the overlap, the same watermark and
 // the same records.
 func TestR10_OverlapIsNotCoverage(t *testing.T) {
+	t.Parallel()
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+		t.Parallel()
 		var first *harvested
 		var now time.Time // of the first life, so that all are the same
 		for _, overlap := range []time.Duration{0, time.Minute, 24 * time.Hour} {
@@ -199,6 +205,7 @@ func overlapped(t *testing.T, dsn string, overlap time.Duration, now time.Time) 
 // TestR56_TheLogCutAnywhere takes the write-ahead log of a run and cuts it at
 // 200 random places: what is left is a state the store was in, and verifies.
 func TestR56_TheLogCutAnywhere(t *testing.T) {
+	t.Parallel()
 	dsn := patratest.SQLite.DSN(t)
 	path := strings.TrimPrefix(dsn, "sqlite:")
 	patratest.Open(t, dsn, sqlstore.Options{}).Close()

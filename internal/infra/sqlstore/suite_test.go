@@ -12,12 +12,14 @@ import (
 // store by its exported methods and looks at the tables by SQL of its own, so that a
 // claim does not rest on the code it judges.
 func TestStore(t *testing.T) {
+	t.Parallel()
 	patratest.EachEngine(t, holdToEveryClaim)
 }
 
 // holdToEveryClaim runs the suite on one engine. The claims share a database that is
 // emptied before each.
 func holdToEveryClaim(t *testing.T, e patratest.Engine) {
+	t.Parallel()
 	lab := NewLab(t, e)
 	for _, c := range []struct {
 		name string
