@@ -11,6 +11,27 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
+// details is what a run knows about asking for details.
+type details struct {
+	// takes tells which ids a list of them can hold.
+	takes func(id string) bool
+	// lasting: so many runs in a row were spent that a fault which should have
+	// passed is looked for in single ids.
+	lasting bool
+	// refusedInARow counts ids refused one by one since details last came; only
+	// the request in hand touches it.
+	refusedInARow int
+}
+
+// heard counts the ids refused since the upstream last gave details.
+func (d *details) heard(h *halving) {
+	if h.accepted {
+		d.refusedInARow = 0
+	} else {
+		d.refusedInARow += len(h.guilty)
+	}
+}
+
 // askDetails asks for the details of a page of ids: not for those that rest on
 // the list of bad ids, and where there is room also for some whose rest is over,
 // since no search may ever name them again (R27). An UPDATE asks for what was
@@ -43,7 +64,7 @@ func (s *session) askDetails(ctx context.Context, st step) reply {
 	}
 	call := s.call(st)
 	call.IDs = r.asked
-	r.ans, r.refused, r.err = s.details(ctx, call, s.takes)
+	r.ans, r.refused, r.err = s.askForIDs(ctx, call, s.details.takes)
 	return r
 }
 
@@ -53,7 +74,7 @@ const missingAsks = 2
 
 // takeDetails accounts for every id of a DETAIL page (R27).
 func (s *session) takeDetails(ctx context.Context, st step, r reply, b harvest.Batch) (harvest.Batch, *step, error) {
-	s.takeItems(r.ans.Page, &b)
+	s.items.take(r.ans.Page, &b)
 	missing := left(without(r.asked, r.refused.all()), &b)
 	alias := aliases{}
 	alias.note(r.asked, r.ans.Page)
@@ -69,7 +90,7 @@ asking:
 		for _, ids := range groups {
 			call := s.call(st)
 			call.IDs = slices.Concat(ids, witnesses)
-			again, refused, err := s.details(ctx, call, s.alone(try))
+			again, refused, err := s.askForIDs(ctx, call, s.alone(try))
 			if err != nil && !refuses(err) {
 				s.count(r.ans.Traffic)
 				s.count(again.Traffic)
@@ -84,18 +105,18 @@ asking:
 			}
 			heard = heard || len(again.Page.Items) > 0
 			testify(again.Page, &refused, witnesses)
-			s.takeMore(again.Page, &b)
+			s.items.takeMore(again.Page, &b)
 			alias.note(ids, again.Page)
 			maps.Copy(alias, refused.alias)
 			r.refused.add(refused)
 		}
 		missing = left(without(missing, r.refused.all()), &b)
 	}
-	missing = s.unburied(missing)
+	missing = s.walk.withoutTombstones(missing)
 	if err := s.silent(r, missing, heard, &b); err != nil {
 		return b, nil, err
 	}
-	b.Asked, b.Missing = len(st.ids), s.unburied(append(missing, r.refused.all()...))
+	b.Asked, b.Missing = len(st.ids), s.walk.withoutTombstones(append(missing, r.refused.all()...))
 	b.Mended = without(r.due, b.Missing)
 	size := s.spec.Batching.IDs
 	if s.frozen() {
@@ -104,7 +125,7 @@ asking:
 	}
 	at := st.pos.Offset + int64(len(st.ids))
 	b.After = harvest.Position{Offset: at}
-	b.Finish = at >= int64(len(s.ids))
+	b.Finish = at >= int64(len(s.walk.ids))
 	var following *step
 	if !b.Finish {
 		following = new(s.detail(st.ordinal+1, at))
@@ -114,17 +135,8 @@ asking:
 	return b, following, drift(&b, 0, size)
 }
 
-// unburied leaves out the ids of which the walk itself has told that they were
-// deleted: that they have no details is no surprise.
-func (s *session) unburied(ids []string) []string { return slices.DeleteFunc(ids, s.isBuried) }
-
-func (s *session) isBuried(id string) bool {
-	_, buried := s.buried[harvest.IDHash(id)]
-	return buried
-}
-
 // mayBeGone reports whether an id that is not there may be one that was.
-func (s *session) mayBeGone(id string) bool { return s.frozen() || s.isBuried(id) }
+func (s *session) mayBeGone(id string) bool { return s.frozen() || s.walk.isTombstone(id) }
 
 // takeAbsent sorts the ids of an UPDATE that were not found: not there, or there
 // under another id. An item whose own id cannot be read may be any of them. One
@@ -176,7 +188,7 @@ func (s *session) alone(try int) func(id string) bool {
 	if s.frozen() && try == missingAsks-1 && s.spec.Lookup != nil {
 		return func(string) bool { return false }
 	}
-	return s.takes
+	return s.details.takes
 }
 
 // again is how ids that were left out are asked for once more, with room for
@@ -229,24 +241,9 @@ func (r *refusals) add(o refusals) {
 	r.gone, r.ids = append(r.gone, o.gone...), append(r.ids, o.ids...)
 }
 
-// takeMore adds the items of a second reply to the batch.
-func (s *session) takeMore(p *harvest.Page, b *harvest.Batch) {
-	more := harvest.Batch{OpenedBatch: b.OpenedBatch}
-	s.takeItems(p, &more)
-	b.Records, b.Signals = append(b.Records, more.Records...), append(b.Signals, more.Signals...)
-	for _, q := range more.Quarantined {
-		if !slices.ContainsFunc(b.Quarantined, func(o harvest.Quarantined) bool { return o.RawSHA256 == q.RawSHA256 }) {
-			b.Quarantined = append(b.Quarantined, q)
-		}
-	}
-	if more.ObservedMax.After(b.ObservedMax) {
-		b.ObservedMax = more.ObservedMax
-	}
-}
-
-// details asks for ids: for those that a list takes together, for the others one
+// askForIDs asks for details of ids: for those that a list takes together, for the others one
 // by one. All that came is returned as one answer.
-func (s *session) details(ctx context.Context, call source.Call, takes func(id string) bool) (ans source.Answer, refused refusals, err error) {
+func (s *session) askForIDs(ctx context.Context, call source.Call, takes func(id string) bool) (ans source.Answer, refused refusals, err error) {
 	all := call.IDs
 	call.IDs = slices.DeleteFunc(slices.Clone(all), func(id string) bool { return !takes(id) })
 	if len(call.IDs) == len(all) {
@@ -263,7 +260,7 @@ func (s *session) details(ctx context.Context, call source.Call, takes func(id s
 	single.IDs = without(all, call.IDs)
 	h := s.halving(ctx, single, source.ForLookup)
 	err = h.each(single.IDs)
-	s.heard(h)
+	s.details.heard(h)
 	one := h.answer
 	one.Traffic = ans.Traffic.Add(h.traffic)
 	one.Page = &harvest.Page{Items: append(ans.Page.Items, h.items...)}
@@ -284,7 +281,7 @@ func (s *session) details(ctx context.Context, call source.Call, takes func(id s
 func (s *session) together(ctx context.Context, call source.Call) (ans source.Answer, refused refusals, err error) {
 	ans, err = s.question(ctx, call)
 	if err == nil {
-		s.unheard = 0
+		s.details.refusedInARow = 0
 		return ans, refused, nil
 	}
 	h := s.halving(ctx, call, call.Purpose)
@@ -294,7 +291,7 @@ func (s *session) together(ctx context.Context, call source.Call) (ans source.An
 	inner := h.among(call.IDs, err)
 	ans.Traffic = ans.Traffic.Add(h.traffic)
 	ans.Page = &harvest.Page{Items: h.items}
-	s.heard(h)
+	s.details.heard(h)
 	switch {
 	case errors.Is(inner, errManyGuilty):
 		return ans, refused, err

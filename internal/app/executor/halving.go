@@ -187,7 +187,7 @@ const lastingRuns = 2
 // halving is a search for the guilty among the ids of a call.
 func (s *session) halving(ctx context.Context, call source.Call, p source.Purpose) *halving {
 	return &halving{
-		before: s.unheard, known: s.mayBeGone, alias: aliases{}, lasting: s.spent >= lastingRuns,
+		before: s.details.refusedInARow, known: s.mayBeGone, alias: aliases{}, lasting: s.details.lasting,
 		probes: func() ([]string, error) { return s.probes(ctx, call.IDs) },
 		ask: func(ids []string) (source.Answer, error) {
 			part := call
@@ -205,17 +205,8 @@ func (s *session) probes(ctx context.Context, ids []string) ([]string, error) {
 		return nil, err
 	}
 	out := held[:min(1, len(held))]
-	if others := without(s.ids, ids[:1]); len(others) > 0 {
+	if others := without(s.walk.ids, ids[:1]); len(others) > 0 {
 		out = append(out, others[int(s.run)%len(others)])
 	}
-	return slices.DeleteFunc(out, func(id string) bool { return !s.takes(id) }), nil
-}
-
-// heard counts the ids refused since the upstream last gave details.
-func (s *session) heard(h *halving) {
-	if h.accepted {
-		s.unheard = 0
-	} else {
-		s.unheard += len(h.guilty)
-	}
+	return slices.DeleteFunc(out, func(id string) bool { return !s.details.takes(id) }), nil
 }

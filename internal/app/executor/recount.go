@@ -12,7 +12,7 @@ import (
 // planner counted is held against a new count, since the old one may be out of
 // date: what was changed after it has left the window. traffic is what that cost.
 func (s *session) move(ctx context.Context, pos harvest.Position, facts harvest.PageFacts) (next harvest.Position, end harvest.EndProof, traffic source.Traffic, err error) {
-	next, end, err = s.paging.Step(pos, facts, s.known)
+	next, end, err = s.paging.Step(pos, facts, s.walk.known)
 	if f, _ := harvest.FaultOf(err); f.Code != harvest.CodeCountMissed || s.spec.Count == nil {
 		return next, end, traffic, err
 	}
@@ -24,7 +24,7 @@ func (s *session) move(ctx context.Context, pos harvest.Position, facts harvest.
 		return next, end, traffic, err
 	}
 	s.paging.Counted = counted
-	next, end, err = s.paging.Step(pos, facts, s.known)
+	next, end, err = s.paging.Step(pos, facts, s.walk.known)
 	return next, end, traffic, err
 }
 

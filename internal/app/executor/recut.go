@@ -25,7 +25,7 @@ func (s *session) recut(at harvest.Position) harvest.Recut {
 // not, or cannot. Only SEARCH pages are looked at: the ids of a walk that is over
 // are known, and to cut then would be to look for them again.
 func (s *session) advise(b *harvest.Batch, ans source.Answer) error {
-	s.gauge.Note(harvest.PageCost{At: time.Now(), Bytes: ans.BodyBytes, Failed: ans.Traffic.Retried, Throttled: ans.Traffic.HTTP429})
+	s.effort.gauge.Note(harvest.PageCost{At: time.Now(), Bytes: ans.BodyBytes, Failed: ans.Traffic.Retried, Throttled: ans.Traffic.HTTP429})
 	if b.After.Tail != nil {
 		return nil // by all signs it is over: to cut it now would be to walk it again
 	}
@@ -38,7 +38,7 @@ func (s *session) advise(b *harvest.Batch, ans source.Answer) error {
 	case r.TooDeep():
 		code = harvest.CutDepth
 	default:
-		code = s.gauge.Strain()
+		code = s.effort.gauge.Strain()
 	}
 	if code == "" {
 		return nil
@@ -56,9 +56,9 @@ func (s *session) advise(b *harvest.Batch, ans source.Answer) error {
 func (s *session) cost(b *harvest.Batch) (requests int, records int64, d time.Duration) {
 	requests, records = b.After.Requests, b.After.Seen-s.first().pos.Seen
 	if n := s.spec.Batching.IDs; s.spec.TwoPhase() && n > 0 {
-		requests += (len(s.ids) + n - 1) / n
+		requests += (len(s.walk.ids) + n - 1) / n
 	}
-	return requests, records, time.Since(s.begun)
+	return requests, records, time.Since(s.effort.begun)
 }
 
 // oversize measures a reply that was too large. Nothing is known of how much lies
@@ -79,7 +79,7 @@ func (s *session) excess(err error, pos harvest.Position, facts harvest.PageFact
 	}
 	came := pos.Seen
 	for _, id := range facts.IDs {
-		if !s.known(harvest.IDHash(id)) {
+		if !s.walk.known(harvest.IDHash(id)) {
 			came++
 		}
 	}
@@ -99,7 +99,7 @@ func (s *session) trail(ctx context.Context, r harvest.Recut, f harvest.Fault) (
 	if harvest.CutAdvised(f.Code) {
 		return nil, nil
 	}
-	trail := r.Trail(f.Code, s.toCut)
+	trail := r.Trail(f.Code, s.effort.excess)
 	within := s.job.Spec.NominalWindow()
 	if trail.Idle() {
 		within = trail.Of
@@ -108,12 +108,12 @@ func (s *session) trail(ctx context.Context, r harvest.Recut, f harvest.Fault) (
 	if err != nil {
 		return nil, err
 	}
-	cost.Sent += int64(s.traffic.Sent)
+	cost.Sent += int64(s.effort.lost.Sent)
 	if why := cost.Drifted(int64(s.paging.Size)); why != "" {
 		drifted := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeSchemaDrift}
 		return nil, fmt.Errorf("%s, the last for %s: %w", why, f.Code, drifted)
 	}
-	if trail.Idle() && s.toCut.Volume && cost.DoneWithin > 0 {
+	if trail.Idle() && s.effort.excess.Volume && cost.DoneWithin > 0 {
 		// It is no smaller where all of it lies; the other half has shown that
 		// cutting helps.
 		return &harvest.CutTrail{Cause: trail.Cause, Size: trail.Size, Of: s.job.Spec.NominalWindow()}, nil
@@ -132,7 +132,7 @@ func (s *session) trail(ctx context.Context, r harvest.Recut, f harvest.Fault) (
 // description says (R82).
 func (s *session) cut(ctx context.Context, why error) error {
 	f, _ := harvest.FaultOf(why)
-	r := s.recut(s.at)
+	r := s.recut(s.walk.committedAt)
 	r.Split = s.spec.Window.Split // ids are cut only where nothing else helps
 	trail, err := s.trail(ctx, r, f)
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *session) cut(ctx context.Context, why error) error {
 	}
 	// A cut that has not helped counts for the breaker as a failure, any other as
 	// the answer that it is.
-	end := harvest.RunEnd{Run: s.run, Outcome: harvest.Refused, Code: f.Code, Error: why.Error(), Stats: s.traffic}
+	end := harvest.RunEnd{Run: s.run, Outcome: harvest.Refused, Code: f.Code, Error: why.Error(), Stats: s.effort.lost}
 	if trail.Idle() {
 		end.Outcome = harvest.Spent
 	}

@@ -5,65 +5,51 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// session is one run of one task.
+// session is one run of one task. It walks over the slice of the task, asks for
+// details of what the walk found where the source gives them apart, and commits
+// both page by page, for as long as it holds the lease.
 type session struct {
-	e    *Executor
-	job  harvest.Job
-	spec *source.Spec
-	cal  harvest.Calendar
-	// paging by which this slice is walked, with its own page size and range.
-	paging harvest.Paging
-	log    *slog.Logger
-	// trust in the lease, without which nothing is asked.
-	trust *trust
+	e   *Executor
+	job harvest.Job
+	log *slog.Logger
 	// stop ends when no new page should be begun.
 	stop context.Context
 
-	asking sync.WaitGroup // requests in flight
-	// died: an owner of the task has died and nothing was brought since, so that
-	// the reply in hand is marked before it is taken apart.
-	died atomic.Bool
+	// How the plan of the task describes its source; paging is that of this
+	// slice, with its own page size and range.
+	spec   *source.Spec
+	cal    harvest.Calendar
+	paging harvest.Paging
+	items  itemSorter
+
+	lease   *leaseKeeper
+	walk    walk
+	details details
+	effort  effort
 
 	run     harvest.RunID
-	spent   int // runs in a row before this one that were
-	mapping string
-	notices bool // records of the source may speak of others
-	walk    int
-	batchNo int
-	ids     []string // found by SEARCH pages of a two-phase walk
-	// takes tells which ids a list of them can hold.
-	takes func(id string) bool
-	// seen are the ids of the walk, of a two-phase one those in ids; buried are
-	// those of which its list has told that they were deleted, or nothing that
-	// can be read.
-	seen, buried map[uint64]struct{}
-	// over is where this walk was proven over, prior where the one before was.
-	over, prior *harvest.Position
-	// at is where the walk stood after its last committed SEARCH page.
-	at harvest.Position
-	// odd is the page that had a fault which may happen once, 0 if none had, or
-	// it has come since.
-	odd int
+	batchNo int // of the next page
 	// unasked: no request went out for the SEARCH page in hand.
 	unasked bool
-	// gauge and begun are what this run measures itself by.
-	gauge harvest.Gauge
+	// asking are the requests in flight.
+	asking sync.WaitGroup
+}
+
+// effort is what a run measures itself by.
+type effort struct {
 	begun time.Time
-	// toCut measures what the fault in hand would have the slice cut for.
-	toCut harvest.Excess
-	// unheard counts ids refused one by one since details last came; only the
-	// request in hand touches it.
-	unheard int
-	traffic harvest.RunStats
+	gauge harvest.Gauge
+	// lost is the traffic of requests whose page was not committed.
+	lost harvest.RunStats
+	// excess measures what the fault in hand would have the slice cut for.
+	excess harvest.Excess
 }
 
 // runJob runs a leased task to its end. It returns an error only if going on with
@@ -79,17 +65,20 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 		return e.storeEnd(ctx, job, log, err)
 	}
 	s := &session{
-		e: e, job: job, log: log.With("attempt", res.Attempt), stop: stop, trust: newTrust(e.cfg.LeaseTTL, begun),
-		run: res.Run, spent: res.Spent, walk: res.Walk, batchNo: res.BatchNo, begun: time.Now(),
+		e: e, job: job, log: log.With("attempt", res.Attempt), stop: stop, run: res.Run, batchNo: res.BatchNo,
+		effort: effort{begun: time.Now()},
 	}
-	s.died.Store(res.Died)
+	s.lease = keepLease(e.store, job.Lease, e.cfg.LeaseTTL, begun, s.log)
+	s.lease.died.Store(res.Died)
 	if err := s.describe(ctx); err != nil {
 		return s.end(work, err)
 	}
+	s.walk = resumeWalk(res, s.spec.TwoPhase())
+	s.details = details{takes: s.spec.Detail.Takes(), lasting: res.Spent >= lastingRuns}
 	renewing := make(chan struct{})
 	go func() {
 		defer close(renewing)
-		s.renew(ctx, cancel)
+		s.lease.renew(ctx, cancel)
 	}()
 	err = s.execute(ctx, res)
 	lost := context.Cause(ctx)
@@ -116,11 +105,9 @@ func (s *session) describe(ctx context.Context) error {
 		return err
 	}
 	s.spec = spec
-	s.gauge.MaxBytes = spec.HTTP.MaxPage()
-	s.mapping = spec.Mapping.Version()
+	s.effort.gauge.MaxBytes = spec.HTTP.MaxPage()
 	s.paging = spec.Paging.Of(s.job.Spec)
-	s.takes = spec.Detail.Takes()
-	s.notices = slices.ContainsFunc(spec.Mapping.Fields, func(f source.Field) bool { return harvest.IsSignal(f.Name) })
+	s.items = sorterOf(spec)
 	return nil
 }
 
@@ -148,33 +135,6 @@ func (e *Executor) storeEnd(ctx context.Context, job harvest.Job, log *slog.Logg
 	return err
 }
 
-// renew keeps the lease while the work goes on, and cancels it if refused. While
-// the store cannot be reached the work goes on as long as the lease is trusted.
-func (s *session) renew(ctx context.Context, cancel context.CancelCauseFunc) {
-	t := time.NewTicker(s.e.cfg.LeaseTTL / 3)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
-		begun := time.Now()
-		err := s.e.store.RenewLease(ctx, s.job.Lease)
-		if err == nil {
-			s.trust.renewed(begun)
-			continue
-		}
-		if errors.Is(err, harvest.ErrLeaseLost) || errors.Is(err, harvest.ErrHeld) || errors.Is(err, harvest.ErrStoreGone) {
-			cancel(err)
-			return
-		}
-		if ctx.Err() == nil {
-			s.log.Warn("lease not renewed", "trusted_for", max(0, s.trust.left()), "err", err)
-		}
-	}
-}
-
 // end closes a run that did not finish its slice.
 func (s *session) end(work context.Context, err error) error {
 	// Last writes go through even when the work was cancelled, but only for a while.
@@ -187,7 +147,7 @@ func (s *session) end(work context.Context, err error) error {
 		case <-ctx.Done():
 		}
 	})()
-	end := harvest.RunEnd{Run: s.run, Stats: s.traffic, Error: err.Error(), Unasked: s.unasked}
+	end := harvest.RunEnd{Run: s.run, Stats: s.effort.lost, Error: err.Error(), Unasked: s.unasked}
 	f, isFault := harvest.FaultOf(err)
 	kind := TaskReleased
 	switch {
@@ -294,7 +254,7 @@ func (s *session) mustRestart(res harvest.Resume, st step) error {
 		return harvest.Fault{Level: harvest.Transient, Reaction: harvest.RestartWalk, Code: harvest.CodePageUnknown}
 	case st.phase == harvest.PhaseSearch && s.paging.Expired(st.pos, res.SearchAge):
 		return s.spec.TokenExpired() // known without asking (R23)
-	case s.over != nil && !s.paging.Confirmed(*s.over, s.prior):
+	case s.walk.endedAt != nil && !s.paging.Confirmed(*s.walk.endedAt, s.walk.previousEnd):
 		return s.unconfirmed()
 	}
 	return nil
@@ -303,7 +263,7 @@ func (s *session) mustRestart(res harvest.Resume, st step) error {
 // unconfirmed is why a walk that was proven over is walked once more (R25).
 func (s *session) unconfirmed() error {
 	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.RestartWalk, Code: harvest.CodeUnconfirmed}
-	if s.prior != nil {
+	if s.walk.previousEnd != nil {
 		f.Code = harvest.CodeWalksDiffer
 	}
 	return f
@@ -312,19 +272,13 @@ func (s *session) unconfirmed() error {
 // restart begins the walk again, or cuts the slice after too many that failed.
 func (s *session) restart(ctx context.Context, why error) (step, error) {
 	f, _ := harvest.FaultOf(why)
-	walk, walks, err := s.e.store.NewWalk(ctx, s.job.Lease, f.Code, f.Code != harvest.CodeUnconfirmed)
+	no, walks, err := s.e.store.NewWalk(ctx, s.job.Lease, f.Code, f.Code != harvest.CodeUnconfirmed)
 	if err != nil {
 		return step{}, err
 	}
 	s.e.observe(Event{Kind: WalkRestarted, Job: s.job, Err: why, Reason: f.Code})
-	s.log.Debug("walk begun again", "walk", walk, "err", why)
-	s.walk = walk
-	s.ids = nil
-	s.seen = make(map[uint64]struct{})
-	s.buried = make(map[uint64]struct{})
-	s.prior = s.over
-	s.over = nil
-	s.at = harvest.Position{}
+	s.log.Debug("walk begun again", "walk", no, "err", why)
+	s.walk = s.walk.beginAgain(no)
 	if walks >= harvest.MaxWalks {
 		return step{}, s.cut(ctx, why)
 	}

@@ -1,440 +1,139 @@
 package executor
 
 import (
-	"context"
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// step is one page to ask for.
-type step struct {
-	phase   harvest.Phase
-	ordinal int
-	pos     harvest.Position
-	ids     []string // DETAIL: what to ask for
-	opened  *harvest.OpenedBatch
+// walk is one passage over the pages of a slice, and what it has found so far. It
+// is made from what is committed and forgotten with the run.
+type walk struct {
+	no int
+	// ids are those to ask details for: found by the SEARCH pages of a two-phase
+	// walk, or frozen with the plan of an UPDATE.
+	ids []string
+	// seen are the ids of the walk, of a two-phase one those in ids. tombstones
+	// are those of which its list has told that they were deleted, or nothing
+	// that can be read.
+	seen       map[uint64]struct{}
+	tombstones map[uint64]struct{}
+	// endedAt is where this walk was proven over, previousEnd where the one before was.
+	endedAt     *harvest.Position
+	previousEnd *harvest.Position
+	// committedAt is where the walk stood after its last committed SEARCH page.
+	committedAt harvest.Position
+	// faultOncePage is the page that had a fault which may happen once. It is 0
+	// if none had, and again once that page has come.
+	faultOncePage int
 }
 
-// begin works out the first step of a run from what is committed.
-func (s *session) begin(res harvest.Resume) step {
-	s.ids = res.IDs
-	s.prior = res.Prior
-	s.at = res.Search
-	s.seen, s.buried = make(map[uint64]struct{}, len(res.Seen)+len(res.IDs)), make(map[uint64]struct{})
+// resumeWalk goes on with the walk that is committed.
+func resumeWalk(res harvest.Resume, twoPhase bool) walk {
+	w := walk{
+		no: res.Walk, ids: res.IDs, previousEnd: res.Prior, committedAt: res.Search,
+		seen:       make(map[uint64]struct{}, len(res.Seen)+len(res.IDs)),
+		tombstones: make(map[uint64]struct{}),
+	}
 	for _, h := range res.Seen {
-		if s.spec.TwoPhase() {
-			s.buried[h] = struct{}{}
+		if twoPhase {
+			w.tombstones[h] = struct{}{}
 		} else {
-			s.seen[h] = struct{}{}
+			w.seen[h] = struct{}{}
 		}
 	}
 	for _, id := range res.IDs {
-		s.seen[harvest.IDHash(id)] = struct{}{}
+		w.seen[harvest.IDHash(id)] = struct{}{}
 	}
-	switch {
-	case res.SearchEnd == harvest.EndFrozen:
-		return s.detail(res.DetailDone+1, res.DetailAt)
-	case res.SearchEnd != "":
-		s.over = &res.Search
-		return s.detail(res.DetailDone+1, res.DetailAt)
+	if res.SearchEnd != "" && res.SearchEnd != harvest.EndFrozen {
+		w.endedAt = &res.Search
 	}
-	st := s.first()
-	if res.SearchDone > 0 {
-		st.ordinal, st.pos = res.SearchDone+1, res.Search
-	}
-	return st
+	return w
 }
 
-// frozen reports whether the ids of the task were fixed with its plan: an UPDATE
-// has no walk, only details to ask for (R9).
-func (s *session) frozen() bool { return s.job.Operation == harvest.Update }
-
-// first is the first page of a walk.
-func (s *session) first() step {
-	return step{phase: harvest.PhaseSearch, ordinal: 1, pos: s.paging.Start(s.job.Spec, s.walk)}
-}
-
-// detail is the page of details that begins at id number at.
-func (s *session) detail(ordinal int, at int64) step {
-	n := min(at+int64(s.spec.Batching.IDs), int64(len(s.ids)))
-	return step{phase: harvest.PhaseDetail, ordinal: ordinal, pos: harvest.Position{Offset: at}, ids: s.ids[at:n]}
-}
-
-func (s *session) batchOpen(st step) harvest.BatchOpen {
-	o := harvest.BatchOpen{Run: s.run, BatchNo: s.batchNo, Walk: s.walk, Phase: st.phase, Ordinal: st.ordinal, Before: st.pos}
-	s.batchNo++
-	return o
-}
-
-// open claims the page of st in a transaction of its own.
-func (s *session) open(ctx context.Context, st step) (step, error) {
-	begun := time.Now()
-	o, err := s.e.store.OpenBatch(ctx, s.job.Lease, s.batchOpen(st))
-	if err != nil {
-		return st, err
-	}
-	s.trust.renewed(begun)
-	st.opened = &o
-	return st, nil
-}
-
-// reply is what came of asking for a page.
-type reply struct {
-	ans source.Answer
-	err error
-	// DETAIL only: the ids that were asked for, those of them that were on the
-	// list of bad ids before, and those the upstream refused.
-	asked, due []string
-	refused    refusals
-}
-
-// walkFrom asks for and commits pages from st on, until the slice is done.
-func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) {
-	if st.opened == nil {
-		st, err = s.open(ctx, st)
-		if err != nil {
-			return false, err
-		}
-	}
-	pending := s.ask(ctx, st)
-	letGo := func() {} // of the memory of the page in hand
-	defer func() {
-		letGo()
-		s.letGoOf(pending)
-	}()
-	for {
-		r := <-pending
-		pending = nil
-		if r.ans.Done != nil {
-			letGo = r.ans.Done
-		}
-		s.unasked = st.phase == harvest.PhaseSearch && r.err != nil && !r.ans.Asked
-		if err := context.Cause(ctx); err != nil {
-			return false, err
-		}
-		if r.err != nil {
-			s.count(r.ans.Traffic)
-			s.toCut = oversize(r)
-			return false, fmt.Errorf("%s %s page %d: %w", s.job.Provenance, st.phase, st.ordinal, s.twice(st, r.err))
-		}
-		b, following, err := s.take(ctx, st, r)
-		if err != nil {
-			return false, err
-		}
-		var open *harvest.BatchOpen
-		ahead := func(harvest.Committed) {}
-		halt := s.stopping()
-		if following != nil && halt == nil && st.phase == harvest.PhaseSearch {
-			halt = s.advise(&b, r.ans)
-		}
-		if following != nil && halt == nil {
-			o := s.batchOpen(*following)
-			open = &o
-			ahead = func(c harvest.Committed) {
-				following.opened = c.Next
-				pending = s.ask(ctx, *following)
-			}
-		}
-		begun := time.Now()
-		c, err := s.e.store.CommitBatch(ctx, s.job, b, open, ahead)
-		if err != nil {
-			return false, err
-		}
-		s.trust.renewed(begun)
-		b.Records = nil // what is let go of must not be held
-		b.Quarantined = nil
-		r = reply{}
-		letGo()
-		s.committed(b, c)
-		if st.phase == harvest.PhaseSearch {
-			s.at = b.After
-			if st.ordinal >= s.odd {
-				s.odd = 0
-			}
-		}
-		switch {
-		case c.Done:
-			return true, nil
-		case following == nil:
-			return false, s.unconfirmed()
-		case pending == nil:
-			return false, halt
-		}
-		following.opened.ID = c.Next.ID // the last try's, if the transaction ran again
-		st = *following
+// beginAgain is the walk after this one, over the same slice. It has found
+// nothing yet, but knows where this one ended and which page had a fault that may
+// happen once.
+func (w walk) beginAgain(no int) walk {
+	return walk{
+		no: no, previousEnd: w.endedAt, faultOncePage: w.faultOncePage,
+		seen: make(map[uint64]struct{}), tombstones: make(map[uint64]struct{}),
 	}
 }
 
-// letGoOf gives back the memory of a page that was asked for and is not waited for.
-func (s *session) letGoOf(pending chan reply) {
-	if pending == nil {
-		return
-	}
-	s.asking.Go(func() {
-		if r := <-pending; r.ans.Done != nil {
-			r.ans.Done()
-		}
-	})
+// known reports whether an id has come before in this walk, alive or not.
+func (w *walk) known(h uint64) bool {
+	_, seen := w.seen[h]
+	_, buried := w.tombstones[h]
+	return seen || buried
 }
 
-// twice is the fault of st, a fatal one if it may happen once and has happened
-// before. Where the server holds the place that page was not asked for a second
-// time: only another walk shows whether it is as bad as before (R22, R42).
-func (s *session) twice(st step, err error) error {
+// see remembers the ids of a one-phase page, and returns the hashes of those that
+// the walk had not seen.
+func (w *walk) see(ids []string) []uint64 {
+	var unseen []uint64
+	for _, id := range ids {
+		h := harvest.IDHash(id)
+		if _, ok := w.seen[h]; ok {
+			continue
+		}
+		w.seen[h] = struct{}{}
+		unseen = append(unseen, h)
+	}
+	return unseen
+}
+
+// find puts an id on the list of those to ask details for, if it is not there.
+func (w *walk) find(id string, h uint64) (added bool) {
+	if _, ok := w.seen[h]; ok {
+		return false
+	}
+	w.seen[h] = struct{}{}
+	w.ids = append(w.ids, id)
+	return true
+}
+
+// bury remembers a tombstone, if it is not remembered yet.
+func (w *walk) bury(h uint64) (added bool) {
+	if _, ok := w.tombstones[h]; ok {
+		return false
+	}
+	w.tombstones[h] = struct{}{}
+	return true
+}
+
+// isTombstone reports whether the walk itself has told that an id was deleted.
+func (w *walk) isTombstone(id string) bool {
+	_, buried := w.tombstones[harvest.IDHash(id)]
+	return buried
+}
+
+// withoutTombstones leaves out the ids of which the walk itself has told that
+// they were deleted: that they have no details is no surprise.
+func (w *walk) withoutTombstones(ids []string) []string {
+	return slices.DeleteFunc(ids, w.isTombstone)
+}
+
+// committed notes that a SEARCH page is stored, and where the walk stands then.
+func (w *walk) committed(ordinal int, after harvest.Position) {
+	w.committedAt = after
+	if ordinal >= w.faultOncePage {
+		w.faultOncePage = 0
+	}
+}
+
+// escalate is the fault of a page, a fatal one if it may happen once and has
+// happened before. Where the server holds the place that page was not asked for a
+// second time: only another walk shows whether it is as bad as before (R22, R42).
+func (w *walk) escalate(ordinal int, err error) error {
 	f, _ := harvest.FaultOf(err)
 	switch {
 	case !f.Once || f.Level != harvest.Transient || f.Reaction != harvest.RestartWalk:
 		return err
-	case s.odd > 0:
+	case w.faultOncePage > 0:
 		return fmt.Errorf("%w: %w", f.Again(), err)
 	}
-	s.odd = st.ordinal
+	w.faultOncePage = ordinal
 	return err
-}
-
-// ask sends the request for st beside whatever goes on here.
-func (s *session) ask(ctx context.Context, st step) chan reply {
-	out := make(chan reply, 1)
-	s.asking.Go(func() {
-		if st.phase == harvest.PhaseDetail {
-			out <- s.askDetails(ctx, st)
-			return
-		}
-		ans, err := s.question(ctx, s.call(st))
-		out <- reply{ans: ans, err: err}
-	})
-	return out
-}
-
-// call is the question for the page of st.
-func (s *session) call(st step) source.Call {
-	c := source.Call{
-		Purpose: source.ForSearch, Window: s.job.Spec.RequestWindow(), Range: s.job.Spec.Range, PageSize: s.paging.Size, Position: st.pos, BaseURL: s.job.BaseURL,
-		Correlation: fmt.Sprintf("ing-%d-%d", s.run, st.opened.BatchNo), Held: st.phase == harvest.PhaseSearch,
-	}
-	if st.phase == harvest.PhaseDetail {
-		c.Purpose = source.ForDetail
-	}
-	if s.frozen() {
-		c.Window, c.Range = harvest.Window{}, harvest.Range{} // ordinals are nothing to an upstream
-	}
-	return c
-}
-
-// clockBehind is how far the upstream's clock is from the end of the window, 0 if
-// it has reached it, or is so far off that the window was planned without it.
-func (s *session) clockBehind(ans source.Answer) time.Duration {
-	if ans.UpstreamAt.IsZero() {
-		return 0
-	}
-	behind := s.job.Spec.Window.To.Sub(ans.UpstreamAt)
-	if !harvest.ClockBelieved(behind, s.spec.StandsIn(s.job.BaseURL)) {
-		return 0
-	}
-	return max(0, behind)
-}
-
-// take turns a reply into a batch and the step after it. No step follows the
-// page that finishes the slice, or that ends a walk to be confirmed by another.
-func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *step, error) {
-	ans := r.ans
-	b := harvest.Batch{OpenedBatch: *st.opened, RecordType: s.spec.RecordType, Evidence: evidence(ans)}
-	if st.phase == harvest.PhaseDetail {
-		return s.takeDetails(ctx, st, r, b)
-	}
-	facts := ans.Page.Facts()
-	next, end, more, err := s.move(ctx, st.pos, facts)
-	ans.Traffic = ans.Traffic.Add(more)
-	b.Evidence = evidence(ans)
-	if err != nil {
-		s.count(ans.Traffic)
-		s.toCut = s.excess(err, st.pos, facts)
-		return b, nil, fmt.Errorf("%s page %d: %w", s.job.Provenance, st.ordinal, err)
-	}
-	if behind := s.clockBehind(ans); end != "" && behind > 0 {
-		// By its own clock the upstream has not reached the end of the window,
-		// so nothing it says can prove the window complete.
-		s.count(ans.Traffic)
-		f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeClockBehind, RetryAfter: behind}
-		return b, nil, fmt.Errorf("upstream's clock says %s: %w", harvest.FormatInstant(ans.UpstreamAt), f)
-	}
-	if spend := s.job.Spec.Budget; spend != nil && spend.MaxRequests > 0 {
-		next.Requests += ans.Traffic.Sent
-	}
-	b.After, b.End = next, end
-	switch {
-	case st.pos.Tail != nil && end != "" && next.Seen == st.pos.Seen: // the page before once more: it is stored
-	case s.spec.TwoPhase():
-		err = drift(&b, s.takeIDs(ans.Page, facts.IDs, &b), s.paging.Size)
-	default:
-		s.takeItems(ans.Page, &b)
-		ans.Page.Items = nil // a large page has many
-		s.takeSeen(facts.IDs, &b)
-		err = drift(&b, 0, s.paging.Size)
-	}
-	if err != nil {
-		return b, nil, err
-	}
-	return b, s.after(st, &b), nil
-}
-
-// after is the step that follows the SEARCH page b of st, nil if none does.
-func (s *session) after(st step, b *harvest.Batch) *step {
-	if b.End == "" {
-		return &step{phase: harvest.PhaseSearch, ordinal: st.ordinal + 1, pos: b.After}
-	}
-	s.over = &b.After
-	if !s.paging.Confirmed(b.After, s.prior) {
-		return nil
-	}
-	b.Finish = len(s.ids) == 0
-	if b.Finish { // nothing to ask details for, or all came with the pages
-		return nil
-	}
-	return new(s.detail(1, 0))
-}
-
-// known reports whether an id has come before in this walk, alive or not.
-func (s *session) known(h uint64) bool {
-	_, seen := s.seen[h]
-	_, buried := s.buried[h]
-	return seen || buried
-}
-
-// takeSeen remembers the ids of a one-phase page.
-func (s *session) takeSeen(ids []string, b *harvest.Batch) {
-	for _, id := range ids {
-		h := harvest.IDHash(id)
-		if _, ok := s.seen[h]; !ok {
-			s.seen[h] = struct{}{}
-			b.Seen = append(b.Seen, h)
-		}
-	}
-}
-
-// takeIDs keeps the ids of a SEARCH page, each once in a walk, and returns how
-// many there are. A tombstone is all there is of its record: it is stored as it
-// is, not asked for (R31). A list that tells of every change may name a record
-// both ways, in any order: then its details are asked for, and which of the two
-// is newer R28 decides. An item whose id cannot be read goes to quarantine (R32).
-func (s *session) takeIDs(p *harvest.Page, names []string, b *harvest.Batch) (n int) {
-	var whole []harvest.Item
-	for i := range p.Items {
-		it := p.Items[i]
-		h := harvest.IDHash(names[i])
-		if tomb := it.Status == harvest.RecordGone && it.Problem == nil && !it.UpdatedAt.IsZero(); tomb || it.ID == "" {
-			it.Fields = []byte("{}") // a search maps nothing
-			it.Map = nil
-			whole = append(whole, it)
-			if _, known := s.buried[h]; !known {
-				s.buried[h] = struct{}{}
-				b.Seen = append(b.Seen, h)
-			}
-			continue
-		}
-		n++
-		if _, known := s.seen[h]; known {
-			continue
-		}
-		s.seen[h] = struct{}{}
-		s.ids = append(s.ids, it.ID)
-		b.IDs = append(b.IDs, it.ID)
-	}
-	b.Asked = len(b.IDs)
-	if len(whole) > 0 {
-		s.takeItems(&harvest.Page{Items: whole}, b)
-	}
-	return n
-}
-
-// takeItems sorts the items of a page into records and quarantine.
-func (s *session) takeItems(p *harvest.Page, b *harvest.Batch) {
-	b.Records = make([]harvest.Record, 0, len(p.Items))
-	for i := range p.Items {
-		it := &p.Items[i]
-		raw, content := it.Hashes()
-		if it.Problem != nil {
-			b.Quarantined = append(b.Quarantined, harvest.Quarantined{ID: it.ID, Problem: *it.Problem, Raw: it.Raw, RawSHA256: raw})
-			continue
-		}
-		if it.UpdatedAt.After(b.ObservedMax) {
-			b.ObservedMax = it.UpdatedAt
-		}
-		b.Records = append(b.Records, harvest.Record{
-			ID:        it.ID,
-			Version:   harvest.Version{UpdatedAt: it.UpdatedAt, Provider: it.Version, ObservedAt: b.OpenedAt, ContentHash: content},
-			RawSHA256: raw, Raw: it.Raw, Fields: it.Fields, Map: it.Map, Status: it.Status, MappingVersion: s.mapping,
-		})
-		if s.notices {
-			b.Signals = s.signals(&b.Records[len(b.Records)-1], b.Signals)
-		}
-	}
-}
-
-// signals adds what a record says about others, whose ids are in the form that
-// records have. What a record says about itself is its own status.
-func (s *session) signals(r *harvest.Record, out []harvest.Signal) []harvest.Signal {
-	for _, g := range r.Signals() {
-		id, err := s.spec.ID.Canonical(g.Target)
-		if err != nil || id == r.ID {
-			continue
-		}
-		g.Target = id
-		out = append(out, g)
-	}
-	return out
-}
-
-// drift refuses a page of which too much is unreadable: that is not bad data
-// but another schema, and nothing of it may be committed (R32). ids are what was
-// read of it besides records.
-func drift(b *harvest.Batch, ids, pageSize int) error {
-	bad, all := len(b.Quarantined), len(b.Quarantined)+len(b.Records)+ids
-	flood := bad >= 20 && bad*5 > all
-	full := bad > 0 && bad == all && all >= min(20, max(1, pageSize))
-	if !flood && !full {
-		return nil
-	}
-	f := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeSchemaDrift}
-	p := b.Quarantined[0].Problem
-	return fmt.Errorf("%d of %d items cannot be read, the first for %s at %q: %w", bad, all, p.Code, p.Path, f)
-}
-
-func (s *session) committed(b harvest.Batch, c harvest.Committed) {
-	s.e.observe(Event{Kind: PageCommitted, Job: s.job, Counts: c.Counts, Traffic: traffic(b.Evidence)})
-	if c.Done {
-		s.e.observe(Event{Kind: SliceDone, Job: s.job, Watermark: c.Watermark})
-		s.log.Info("slice done", "window", s.part(), "watermark", harvest.PlaceOf(s.job.Operation, c.Watermark).String())
-	}
-}
-
-// count keeps the traffic of requests whose page was not committed.
-func (s *session) count(t source.Traffic) {
-	s.traffic.Sent += t.Sent
-	s.traffic.Retried += t.Retried
-	s.traffic.HTTP429 += t.HTTP429
-	s.traffic.HTTP5xx += t.HTTP5xx
-	s.e.observe(Event{Kind: PageFailed, Job: s.job, Traffic: t})
-}
-
-func evidence(a source.Answer) harvest.Evidence {
-	return addTraffic(harvest.Evidence{Request: a.Request, RequestSHA256: a.RequestSHA256, ReplySHA256: a.ReplySHA256, HTTPStatus: a.Status}, a.Traffic)
-}
-
-func traffic(e harvest.Evidence) source.Traffic {
-	return source.Traffic{Sent: e.Sent, Retried: e.Retried, HTTP429: e.HTTP429, HTTP5xx: e.HTTP5xx, Bytes: e.Bytes}
-}
-
-func addTraffic(e harvest.Evidence, t source.Traffic) harvest.Evidence {
-	e.Sent += t.Sent
-	e.Retried += t.Retried
-	e.HTTP429 += t.HTTP429
-	e.HTTP5xx += t.HTTP5xx
-	e.Bytes += t.Bytes
-	e.WaitGate += t.WaitGate
-	e.Network += t.Network
-	return e
 }

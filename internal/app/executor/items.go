@@ -1,0 +1,78 @@
+package executor
+
+import (
+	"slices"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// itemSorter sorts the items of pages into records and quarantine.
+type itemSorter struct {
+	spec    *source.Spec
+	mapping string
+	// notices: records of the source may speak of others.
+	notices bool
+}
+
+// sorterOf is the sorter of the items of a source.
+func sorterOf(spec *source.Spec) itemSorter {
+	return itemSorter{
+		spec: spec, mapping: spec.Mapping.Version(),
+		notices: slices.ContainsFunc(spec.Mapping.Fields, func(f source.Field) bool { return harvest.IsSignal(f.Name) }),
+	}
+}
+
+// take sorts the items of a page into the batch.
+func (s itemSorter) take(p *harvest.Page, b *harvest.Batch) {
+	b.Records = make([]harvest.Record, 0, len(p.Items))
+	for i := range p.Items {
+		it := &p.Items[i]
+		raw, content := it.Hashes()
+		if it.Problem != nil {
+			b.Quarantined = append(b.Quarantined, harvest.Quarantined{ID: it.ID, Problem: *it.Problem, Raw: it.Raw, RawSHA256: raw})
+			continue
+		}
+		if it.UpdatedAt.After(b.ObservedMax) {
+			b.ObservedMax = it.UpdatedAt
+		}
+		b.Records = append(b.Records, harvest.Record{
+			ID:        it.ID,
+			Version:   harvest.Version{UpdatedAt: it.UpdatedAt, Provider: it.Version, ObservedAt: b.OpenedAt, ContentHash: content},
+			RawSHA256: raw, Raw: it.Raw, Fields: it.Fields, Map: it.Map, Status: it.Status, MappingVersion: s.mapping,
+		})
+		if s.notices {
+			b.Signals = s.signals(&b.Records[len(b.Records)-1], b.Signals)
+		}
+	}
+}
+
+// takeMore adds the items of a second reply to the batch.
+func (s itemSorter) takeMore(p *harvest.Page, b *harvest.Batch) {
+	more := harvest.Batch{OpenedBatch: b.OpenedBatch}
+	s.take(p, &more)
+	b.Records = append(b.Records, more.Records...)
+	b.Signals = append(b.Signals, more.Signals...)
+	for _, q := range more.Quarantined {
+		if !slices.ContainsFunc(b.Quarantined, func(o harvest.Quarantined) bool { return o.RawSHA256 == q.RawSHA256 }) {
+			b.Quarantined = append(b.Quarantined, q)
+		}
+	}
+	if more.ObservedMax.After(b.ObservedMax) {
+		b.ObservedMax = more.ObservedMax
+	}
+}
+
+// signals adds what a record says about others, whose ids are in the form that
+// records have. What a record says about itself is its own status.
+func (s itemSorter) signals(r *harvest.Record, out []harvest.Signal) []harvest.Signal {
+	for _, g := range r.Signals() {
+		id, err := s.spec.ID.Canonical(g.Target)
+		if err != nil || id == r.ID {
+			continue
+		}
+		g.Target = id
+		out = append(out, g)
+	}
+	return out
+}
