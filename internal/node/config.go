@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/infra/telemetry"
 )
@@ -33,7 +32,7 @@ type Config struct {
 	ReadOnly bool
 
 	// redact knows the secrets in use; everything logged passes it.
-	redact *credential.Redactor
+	redact *telemetry.Redactor
 }
 
 func (c Config) withDefaults() Config {
@@ -46,7 +45,7 @@ func (c Config) withDefaults() Config {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.redact == nil {
-		c.redact = new(credential.Redactor)
+		c.redact = new(telemetry.Redactor)
 		c.Logger = slog.New(telemetry.Redacting(c.Logger.Handler(), c.redact))
 	}
 	return c

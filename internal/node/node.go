@@ -14,11 +14,13 @@ import (
 	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/app/scheduler"
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/decode"
 	"github.com/papertrace/patra/internal/infra/gate"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/infra/telemetry"
 	"github.com/papertrace/patra/internal/infra/upstream"
 	"github.com/papertrace/patra/internal/infra/vault"
 	"github.com/papertrace/patra/sources"
@@ -79,12 +81,13 @@ func Integrity(ctx context.Context, cfg Config) ([]control.Finding, error) {
 func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, transport http.RoundTripper) *Node {
 	cfg = cfg.withDefaults()
 	safe := vault.New(nil)
-	keys := keyring.New(store, safe, cfg.redact, keyring.OriginsOf(contracts), cfg.Logger)
+	keys := keyring.New(store, safe, cfg.redact.Learn, keyring.OriginsOf(contracts), cfg.Logger)
 	schedules, _ := contracts.(scheduler.Sources)
 	rest := scheduler.NewQuiet(schedules, store, cfg.Logger)
 	seen := new(control.Watches)
 	up := upstream.New(upstream.Config{
-		Version: cfg.Version, Logger: cfg.Logger, Transport: transport, Credentials: keys, Redactor: cfg.redact, Resting: rest.RestOf,
+		Version: cfg.Version, Logger: cfg.Logger, Transport: transport,
+		Credentials: keys, Redactor: cfg.redact, Knowing: knowing, Resting: rest.RestOf,
 		Observe: func(t upstream.Try) { seen.Tried(control.Try(t)) }, Known: store.HoldsAny,
 	}, gate.New(gate.Config{Instances: cfg.Instances, Logger: cfg.Logger}, store), &decoders{})
 	led, _ := contracts.(*registry.Registry)
@@ -107,6 +110,11 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	}
 	n.Control = control.New(operator)
 	return n
+}
+
+// knowing makes a redactor for the replies to one question.
+func knowing(secrets ...credential.Secret) upstream.Redactor {
+	return telemetry.NewRedactor(secrets...)
 }
 
 // Close releases what the node holds.

@@ -14,13 +14,14 @@ import (
 	"github.com/papertrace/patra/internal/infra/decode"
 	"github.com/papertrace/patra/internal/infra/gate"
 	"github.com/papertrace/patra/internal/infra/tape"
+	"github.com/papertrace/patra/internal/infra/telemetry"
 	"github.com/papertrace/patra/internal/infra/upstream"
 )
 
 // tester is what checks of sources need of the outside.
 type tester struct {
 	tape.Fixtures
-	*credential.Redactor
+	*telemetry.Redactor
 	cfg   Config
 	keys  *keyring.Ring
 	store gate.StateStore
@@ -53,14 +54,15 @@ func (u *checkUp) Ask(ctx context.Context, s *source.Spec, c source.Call) (sourc
 
 // Wire implements control.Tester.
 func (t *tester) Wire(s *sourcecheck.Subject, f *sourcecheck.Fixture) (control.CheckClient, sourcecheck.Wire) {
-	mask := tape.Mask{Live: t.cfg.redact, Also: new(credential.Redactor)}
-	mask.Also.Learn(credential.NewSecret(t.cfg.Contact))
+	// Whom patra asks for is no secret, yet not to be shown.
+	contact := telemetry.NewRedactor(credential.NewSecret(t.cfg.Contact))
+	mask := tape.Mask{Redactors: []tape.Redactor{t.cfg.redact, contact}}
 	if s.Spec != nil && s.Spec.Auth != nil {
 		for _, p := range s.Spec.Auth.Places() {
 			mask.Names = append(mask.Names, p.Name)
 		}
 	}
-	cfg := upstream.Config{Version: t.cfg.Version, Logger: t.cfg.Logger, Redactor: t.cfg.redact}
+	cfg := upstream.Config{Version: t.cfg.Version, Logger: t.cfg.Logger, Redactor: t.cfg.redact, Knowing: knowing}
 	u := &checkUp{shape: new(atomic.Pointer[sourcecheck.Shape])}
 	look := &decoders{decode.Cache{Drifted: func(e *decode.ShapeError) {
 		u.shape.Store(&sourcecheck.Shape{Path: e.Path, Detail: e.Detail})

@@ -146,7 +146,7 @@ func (r *Ring) prepare(o Offer) (credential.Credential, error) {
 	c.RefusedUntil = time.Time{}
 	c.To = time.Time{}
 	if !o.Secret.Empty() {
-		r.redact.Learn(o.Secret)
+		r.learn(o.Secret)
 		ref, err := r.vault.Seal(c, o.Secret)
 		if err != nil {
 			return c, err

@@ -4,8 +4,8 @@
 // It promises that a change acts on the next request, whatever plan it belongs
 // to (R47); that a key which was refused rests and the next one takes its
 // place; and that a source which is not open is never asked without a key (R42).
-// It keeps no secret longer than a request, except in the redactor that keeps
-// it out of everything written.
+// It keeps no secret longer than a request; who keeps them out of everything
+// written is told each of them first.
 package keyring
 
 import (
@@ -52,21 +52,21 @@ type Vault interface {
 
 // Ring is the credentials of all sources. It is safe for concurrent use.
 type Ring struct {
-	store  Store
-	vault  Vault
-	redact *credential.Redactor
-	where  Origins
-	log    *slog.Logger
+	store Store
+	vault Vault
+	learn func(credential.Secret)
+	where Origins
+	log   *slog.Logger
 
 	mu     sync.Mutex
 	turns  map[string]uint64 // guarded by mu; by pool and endpoint
 	warned map[int64]bool    // guarded by mu; credentials that could not be read
 }
 
-// New returns a ring. redact is told every secret that is handed out; a
-// credential is bound to where its source is when it is set.
-func New(store Store, vault Vault, redact *credential.Redactor, where Origins, log *slog.Logger) *Ring {
-	return &Ring{store: store, vault: vault, redact: redact, where: where, log: log.With("component", "keyring"), turns: map[string]uint64{}, warned: map[int64]bool{}}
+// New returns a ring. learn is told every secret before it is handed out, to keep
+// it out of what is said; a credential is bound to where its source is when it is set.
+func New(store Store, vault Vault, learn func(credential.Secret), where Origins, log *slog.Logger) *Ring {
+	return &Ring{store: store, vault: vault, learn: learn, where: where, log: log.With("component", "keyring"), turns: map[string]uint64{}, warned: map[int64]bool{}}
 }
 
 // Pick returns the key for a request, leaving out those already tried; false if
@@ -107,7 +107,7 @@ func (r *Ring) Pick(ctx context.Context, spec *source.Spec, p source.Purpose, to
 			r.warn(c, err)
 			continue
 		}
-		r.redact.Learn(s)
+		r.learn(s)
 		return credential.Key{Credential: c, Secret: s}, true, nil
 	}
 	if spec.Anonymous(p) {

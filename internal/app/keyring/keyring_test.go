@@ -46,7 +46,7 @@ func newRig(t *testing.T, e patratest.Engine) *rig {
 		}
 		return nil, harvest.ErrNotFound
 	}
-	r.Ring = keyring.New(r.store, v, new(credential.Redactor), where, slog.New(slog.NewTextHandler(&r.log, nil)))
+	r.Ring = keyring.New(r.store, v, func(credential.Secret) {}, where, slog.New(slog.NewTextHandler(&r.log, nil)))
 	r.spec = &source.Spec{
 		Source: "demo", HTTP: source.HTTP{BaseURL: home + "/v1"}, Rate: source.Rate{Key: "demo"}, Operation: string(harvest.Harvest), Search: source.Endpoint{Name: "works"}, Count: &source.Endpoint{Name: "count"},
 		Auth: &source.Auth{Type: source.AuthAPIKey, In: source.InHeader, Name: "X-Key", Pool: "demo"},

@@ -263,8 +263,8 @@ func checkText(v, what string) error {
 	switch {
 	case len(v) < MinSecret:
 		return fmt.Errorf("the %s is shorter than %d bytes, too short to be kept out of records without spoiling them", what, MinSecret)
-	case strings.Contains(v, hidden):
-		return fmt.Errorf("the %s holds %s, which is what patra writes in place of secrets", what, hidden)
+	case strings.Contains(v, Hidden):
+		return fmt.Errorf("the %s holds %s, which is what patra writes in place of secrets", what, Hidden)
 	case strings.ContainsFunc(v, control):
 		return fmt.Errorf("the %s holds a control character", what)
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// hidden is all that is ever shown of a secret.
-const hidden = "***"
+// Hidden is all that is ever shown of a secret.
+const Hidden = "***"
 
 // MinSecret is the length below which a text is refused as a credential or a
 // token: a shorter one stands in records by chance, and looking for it would
@@ -58,19 +58,19 @@ func (s Secret) Equal(o Secret) bool {
 }
 
 // String implements fmt.Stringer.
-func (Secret) String() string { return hidden }
+func (Secret) String() string { return Hidden }
 
 // GoString implements fmt.GoStringer.
-func (Secret) GoString() string { return hidden }
+func (Secret) GoString() string { return Hidden }
 
 // Format implements fmt.Formatter, for every verb.
-func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, hidden) }
+func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Hidden) }
 
 // MarshalText implements encoding.TextMarshaler.
-func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+func (Secret) MarshalText() ([]byte, error) { return []byte(Hidden), nil }
 
 // MarshalJSON implements json.Marshaler.
-func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`), nil }
+func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + Hidden + `"`), nil }
 
 // LogValue implements slog.LogValuer.
-func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
+func (Secret) LogValue() slog.Value { return slog.StringValue(Hidden) }

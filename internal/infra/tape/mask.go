@@ -8,16 +8,21 @@ import (
 	"strings"
 
 	"github.com/papertrace/patra/internal/app/sourcecheck"
-	"github.com/papertrace/patra/internal/domain/credential"
 )
 
 const masked = "***"
 
-// Mask takes secrets out of exchanges: those the redactors know, in any form,
-// and what stands where a credential does.
+// Redactor takes what it knows out of texts and bytes, in any form. Bytes may work
+// in place; it fails only if the context ends.
+type Redactor interface {
+	Text(s string) string
+	Bytes(ctx context.Context, b []byte) ([]byte, error)
+}
+
+// Mask takes secrets out of exchanges: those the redactors know, and what stands
+// where a credential does.
 type Mask struct {
-	// Live knows the secrets in use, Also what else is not to be shown.
-	Live, Also *credential.Redactor
+	Redactors []Redactor
 	// Names of headers and parameters that carry a credential, beside the usual.
 	Names []string
 }
@@ -29,7 +34,12 @@ var usual = []string{
 	"api_key", "apikey", "api-key", "key", "token", "access_token", "secret", "client_secret", "password", "mailto", "email", "insttoken",
 }
 
-func (m Mask) text(s string) string { return m.Also.Text(m.Live.Text(s)) }
+func (m Mask) text(s string) string {
+	for _, r := range m.Redactors {
+		s = r.Text(s)
+	}
+	return s
+}
 
 func (m Mask) named(name string) bool {
 	same := func(n string) bool { return strings.EqualFold(n, name) }
@@ -56,8 +66,9 @@ func (m Mask) exchange(t *taken) sourcecheck.Exchange {
 }
 
 func (m Mask) body(b []byte) []byte {
-	b, _ = m.Live.Bytes(context.Background(), b) // which does not end
-	b, _ = m.Also.Bytes(context.Background(), b)
+	for _, r := range m.Redactors {
+		b, _ = r.Bytes(context.Background(), b) // which does not end
+	}
 	return b
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/papertrace/patra/internal/app/sourcecheck"
 	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/infra/tape"
+	"github.com/papertrace/patra/internal/infra/telemetry"
 )
 
 var kept tape.Fixtures
@@ -42,13 +43,13 @@ func packed(s string) []byte {
 // TestRecorder_NothingLeavesUnmasked sends a secret in every place there is and
 // has it written back.
 func TestRecorder_NothingLeavesUnmasked(t *testing.T) {
-	live := new(credential.Redactor)
+	live := new(telemetry.Redactor)
 	live.Learn(credential.NewSecret(secret))
 	rt := reply{
 		http.Header{"Content-Encoding": {"gzip"}, "Content-Type": {"application/json"}, "Set-Cookie": {"session=unknown-secret"}, "X-Echo": {secret}},
 		packed(`{"you":"canary\/Q+7=x","again":"canary%2FQ%2B7%3Dx","ok":1}`),
 	}
-	rec := tape.NewRecorder(tape.Mask{Live: live, Names: []string{"X-Own"}})
+	rec := tape.NewRecorder(tape.Mask{Redactors: []tape.Redactor{live}, Names: []string{"X-Own"}})
 	for _, label := range []string{"check-search", ""} { // the second is a request for a token
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://user:pw@api.example.org/x?a=1&api_key=unknown-secret&q=canary%2FQ%2B7%3Dx", strings.NewReader("b=2&password=unknown-secret&z="+secret))
 		if err != nil {

@@ -7,21 +7,16 @@ import (
 	"log/slog"
 )
 
-// Redactor takes secrets out of a text.
-type Redactor interface {
-	Text(s string) string
-}
-
 // Redacting returns a log handler that passes lines on to next without what
 // redact takes out of them: the net below those who should not have logged a
 // secret in the first place (R48).
-func Redacting(next slog.Handler, redact Redactor) slog.Handler {
+func Redacting(next slog.Handler, redact *Redactor) slog.Handler {
 	return &redacting{next: next, redact: redact}
 }
 
 type redacting struct {
 	next   slog.Handler
-	redact Redactor
+	redact *Redactor
 }
 
 // Enabled implements slog.Handler.

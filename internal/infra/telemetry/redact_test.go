@@ -13,7 +13,7 @@ import (
 // TestR48_LogLinesLoseSecrets, whatever part of a line holds them.
 func TestR48_LogLinesLoseSecrets(t *testing.T) {
 	const secret = "canary-0a1b2c"
-	r := new(credential.Redactor)
+	r := new(Redactor)
 	r.Learn(credential.NewSecret(secret))
 	var out bytes.Buffer
 	log := slog.New(Redacting(slog.NewJSONHandler(&out, nil), r))

@@ -52,7 +52,7 @@ func authSpec(a source.Auth) *source.Spec {
 }
 
 func keyed(n *network, g Gate, p Credentials) *Client {
-	return New(Config{Version: "1.2.3", Transport: n, Rand: steady, Credentials: p}, g, jsonDecoder{})
+	return newClient(Config{Version: "1.2.3", Transport: n, Rand: steady, Credentials: p}, g, jsonDecoder{})
 }
 
 const goodReply = `{"items":["1"]}`
@@ -438,7 +438,7 @@ func TestR48_GoodRepliesAreCleanedToo(t *testing.T) {
 		"https://h/p?api_key=of-somebody-else&page=2":                "https://h/p?page=2",
 		"https://h/p?k=" + secret:                                    "https://h/p?k=***",
 	} {
-		c := New(Config{Transport: play(status(200, body)), Credentials: &pool{keys: []string{secret}}}, &free{}, echoDecoder{})
+		c := newClient(Config{Transport: play(status(200, body)), Credentials: &pool{keys: []string{secret}}}, &free{}, echoDecoder{})
 		a, err := c.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch})
 		if err != nil {
 			t.Fatal(err)

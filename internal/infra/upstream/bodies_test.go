@@ -188,7 +188,7 @@ func TestR50_HostileBodies(t *testing.T) {
 	var elsewhere atomic.Int32
 	evil := listen(t)
 	go serveRaw(evil, func(net.Conn) { elsewhere.Add(1) })
-	c := New(Config{}, new(free), decoders{})
+	c := newClient(Config{}, new(free), decoders{})
 	defer c.Close()
 	ask := func(xml bool, base string) (source.Answer, error) {
 		spec := testSpec()

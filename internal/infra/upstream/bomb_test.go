@@ -329,7 +329,7 @@ func standTheBomb(t *testing.T, at string) {
 		spec.Search.Format = source.FormatXML
 		spec.Search.Response = source.Response{Items: []string{"PubmedArticleSet/PubmedArticle"}, ID: []source.Pick{{Path: "PMID"}}}
 	}
-	c := New(Config{Credentials: &pool{keys: []string{bombKey}}}, new(free), decoders{})
+	c := newClient(Config{Credentials: &pool{keys: []string{bombKey}}}, new(free), decoders{})
 	defer c.Close()
 	ask := func(token string) error {
 		_, err := c.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch, BaseURL: source.WithCredentials(at), Position: harvest.Position{Token: token}})

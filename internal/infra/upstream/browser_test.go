@@ -23,7 +23,7 @@ import (
 // time, nor has anything that could be sent in chunks.
 func TestR85_AGETHasNoBody(t *testing.T) {
 	n := play(status(200, goodReply))
-	c := New(Config{Transport: n}, new(free), jsonDecoder{})
+	c := newClient(Config{Transport: n}, new(free), jsonDecoder{})
 	spec := testSpec()
 	if _, err := c.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch}); err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestR85_AGETHasNoBody(t *testing.T) {
 		rest, _ := io.ReadAll(r)
 		heads <- fmt.Sprintf("%s length=%d te=%q cl=%q rest=%q", req.Method, req.ContentLength, req.TransferEncoding, req.Header.Get("Content-Length"), rest)
 	})
-	real := New(Config{}, new(free), jsonDecoder{})
+	real := newClient(Config{}, new(free), jsonDecoder{})
 	defer real.Close()
 	if _, err := real.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch, BaseURL: "http://" + l.Addr().String()}); err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestR85_NothingIsRepeated(t *testing.T) {
 				c.serve(conn, &served)
 			})
 			g := new(free)
-			client := New(Config{}, g, jsonDecoder{})
+			client := newClient(Config{}, g, jsonDecoder{})
 			defer client.Close()
 			scheme := "http"
 			if c.proto != "" {
@@ -127,7 +127,7 @@ func TestR85_HTTP2WhereItIsOffered(t *testing.T) {
 			srv.EnableHTTP2 = offered
 			srv.StartTLS()
 			defer srv.Close()
-			client := New(Config{}, new(free), jsonDecoder{})
+			client := newClient(Config{}, new(free), jsonDecoder{})
 			defer client.Close()
 			trusting(t, client, route{open: true}, srv)
 			var wg sync.WaitGroup
@@ -158,7 +158,7 @@ func TestR85_HTTP2KeepsToPublicAddresses(t *testing.T) {
 	srv.EnableHTTP2 = true
 	srv.StartTLS()
 	defer srv.Close()
-	client := New(Config{}, new(free), jsonDecoder{})
+	client := newClient(Config{}, new(free), jsonDecoder{})
 	defer client.Close()
 	trusting(t, client, route{open: false}, srv)
 	spec := testSpec()

@@ -159,7 +159,7 @@ func TestR50_LargePagesOneAfterTheOther(t *testing.T) {
 		io.WriteString(w, `{"items":[],"x":"`+strings.Repeat("x", size)+`"}`)
 	}))
 	defer srv.Close()
-	c := New(Config{}, new(free), jsonDecoder{})
+	c := newClient(Config{}, new(free), jsonDecoder{})
 	defer c.Close()
 	var wg sync.WaitGroup
 	var done, held atomic.Int64

@@ -65,9 +65,12 @@ type Config struct {
 	// asked: each try that failed and is made again, and with no code the end
 	// of it. It must be quick.
 	Observe func(Try)
-	// Redactor is told every secret in use and keeps them out of errors; a reply
-	// is searched for the secrets of its own request only.
-	Redactor *credential.Redactor
+	// Redactor is told every secret in use and keeps them out of errors. Who gives
+	// Credentials gives it, and Knowing too.
+	Redactor Redactor
+	// Knowing makes a redactor that knows these secrets and no others: a reply is
+	// searched for those of its own request only.
+	Knowing func(secrets ...credential.Secret) Redactor
 	// Rand gives numbers in [0, 1) for jitter.
 	Rand   func() float64
 	Logger *slog.Logger
@@ -83,8 +86,9 @@ type Try struct {
 
 func (c Config) withDefaults() Config {
 	c.MaxWait = cmp.Or(c.MaxWait, 20*time.Second)
-	if c.Redactor == nil {
-		c.Redactor = new(credential.Redactor)
+	if c.Credentials == nil && c.Redactor == nil {
+		c.Redactor = noSecrets{}
+		c.Knowing = func(...credential.Secret) Redactor { return noSecrets{} }
 	}
 	if c.Rand == nil {
 		c.Rand = rand.Float64
@@ -111,9 +115,14 @@ type Client struct {
 }
 
 // New returns a client that passes gate before every request and reads replies
-// with dec.
+// with dec. It panics if it is given credentials and nothing that keeps them out of
+// what it hands back.
 func New(cfg Config, gate Gate, dec Decoders) *Client {
-	return &Client{cfg: cfg.withDefaults(), gate: gate, decoders: dec, hooks: shipped, routes: transports{fixed: cfg.Transport, wrap: cfg.Wrap}}
+	cfg = cfg.withDefaults()
+	if cfg.Redactor == nil || cfg.Knowing == nil {
+		panic("upstream: a client with credentials needs a redactor and a way to make more")
+	}
+	return &Client{cfg: cfg, gate: gate, decoders: dec, hooks: shipped, routes: transports{fixed: cfg.Transport, wrap: cfg.Wrap}}
 }
 
 // Close lets go of idle connections.

@@ -19,9 +19,11 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/pace"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/telemetry"
 )
 
 // network plays replies in order, the last one for ever, and keeps what it was
@@ -162,8 +164,17 @@ func testSpec() *source.Spec {
 // steady jitter: the backoff as it is, plus half of 15 %.
 func steady() float64 { return 0.5 }
 
+// newClient is a client that keeps its secrets as a node's does.
+func newClient(cfg Config, g Gate, dec Decoders) *Client {
+	if cfg.Redactor == nil {
+		cfg.Redactor = new(telemetry.Redactor)
+	}
+	cfg.Knowing = func(secrets ...credential.Secret) Redactor { return telemetry.NewRedactor(secrets...) }
+	return New(cfg, g, dec)
+}
+
 func client(n *network, g Gate) *Client {
-	return New(Config{Version: "1.2.3", Transport: n, Rand: steady}, g, jsonDecoder{})
+	return newClient(Config{Version: "1.2.3", Transport: n, Rand: steady}, g, jsonDecoder{})
 }
 
 func mustFault(t *testing.T, err error) harvest.Fault {

@@ -39,7 +39,7 @@ func TestR49_DialerRefusesInnerAddresses(t *testing.T) {
 func TestR49_StrictTransportDoesNotReachLoopback(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("reached") }))
 	defer srv.Close()
-	c := New(Config{}, new(free), jsonDecoder{})
+	c := newClient(Config{}, new(free), jsonDecoder{})
 	defer c.Close()
 	spec := testSpec()
 	spec.HTTP.BaseURL, spec.HTTP.AllowHTTP = srv.URL, true
@@ -69,7 +69,7 @@ func TestAsk_OverTheWire(t *testing.T) {
 		}
 	}))
 	defer srv.Close()
-	c := New(Config{}, new(free), jsonDecoder{})
+	c := newClient(Config{}, new(free), jsonDecoder{})
 	defer c.Close()
 	call := source.Call{Purpose: source.ForSearch, BaseURL: srv.URL + "/src"}
 	for range 3 {
@@ -115,7 +115,7 @@ func TestR22_TransportRepeatsNothingByItself(t *testing.T) {
 			}()
 		}
 	}()
-	c := New(Config{}, new(free), jsonDecoder{})
+	c := newClient(Config{}, new(free), jsonDecoder{})
 	defer c.Close()
 	spec := testSpec()
 	spec.Paging.Stateful = true

@@ -46,7 +46,7 @@ func TestHook_HMACOverTheWire(t *testing.T) {
 		io.WriteString(w, goodReply)
 	}))
 	defer srv.Close()
-	client := New(Config{Credentials: &pool{keys: []string{secret}}}, new(free), jsonDecoder{})
+	client := newClient(Config{Credentials: &pool{keys: []string{secret}}}, new(free), jsonDecoder{})
 	defer client.Close()
 	call := source.Call{Purpose: source.ForSearch, BaseURL: source.WithCredentials(srv.URL + "/a b")}
 	spec := signed("hmac-sha256", nil)
@@ -138,7 +138,7 @@ func TestHook_FailuresStopTheSource(t *testing.T) {
 			g := new(free)
 			p := &pool{keys: []string{secret}}
 			var logs bytes.Buffer
-			c := New(Config{
+			c := newClient(Config{
 				Transport: n, Credentials: p, Logger: slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 			}, g, jsonDecoder{})
 			c.hooks = hooks{signers: map[string]Signer{}}

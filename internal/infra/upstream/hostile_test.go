@@ -92,7 +92,7 @@ func (p *trap) client(t *testing.T) *Client {
 		}
 		return dial(ctx, network, addr)
 	}
-	c := New(Config{Transport: tr, Credentials: &pool{keys: []string{lure}}, Rand: steady}, new(free), jsonDecoder{})
+	c := newClient(Config{Transport: tr, Credentials: &pool{keys: []string{lure}}, Rand: steady}, new(free), jsonDecoder{})
 	t.Cleanup(c.Close)
 	return c
 }
@@ -385,7 +385,7 @@ func TestR49_NamesThatTurnInward(t *testing.T) {
 		}
 		for i, addrs := range [][]netip.Addr{first, second} {
 			dns.addrs.Store(&addrs)
-			client := New(Config{Transport: transportOver(d), Credentials: &pool{keys: []string{lure}}, Rand: steady}, new(free), jsonDecoder{})
+			client := newClient(Config{Transport: transportOver(d), Credentials: &pool{keys: []string{lure}}, Rand: steady}, new(free), jsonDecoder{})
 			spec := authSpec(auths["bearer"])
 			spec.HTTP.BaseURL, spec.HTTP.AllowHTTP = "http://rebind.example.org.:"+port, true
 			if i == 1 {

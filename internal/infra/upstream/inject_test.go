@@ -140,7 +140,7 @@ func TestR51_NothingEscapesItsPlace(t *testing.T) {
 		io.WriteString(w, goodReply)
 	}))
 	defer srv.Close()
-	c := New(Config{Credentials: &pool{keys: []string{secret}}, Rand: steady}, new(free), jsonDecoder{})
+	c := newClient(Config{Credentials: &pool{keys: []string{secret}}, Rand: steady}, new(free), jsonDecoder{})
 	defer c.Close()
 
 	for _, place := range []string{"path", "query", "form", "header", "endpoint header", "json", "json in quotes", "form text", "xml", "text"} {

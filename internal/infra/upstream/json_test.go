@@ -20,7 +20,7 @@ func TestR51_ListStaysAListInABody(t *testing.T) {
 		io.WriteString(w, goodReply)
 	}))
 	defer srv.Close()
-	c := New(Config{Credentials: &pool{keys: []string{"k"}}, Rand: steady}, new(free), jsonDecoder{})
+	c := newClient(Config{Credentials: &pool{keys: []string{"k"}}, Rand: steady}, new(free), jsonDecoder{})
 	defer c.Close()
 	for _, value := range append([]string{"plain", `a","b`, `"]}`}, hostileValues...) {
 		spec := authSpec(source.Auth{Type: source.AuthAPIKey, In: source.InQuery, Name: "api_key"})

@@ -37,7 +37,7 @@ func TestR49_AHomeWithoutAPort(t *testing.T) {
 		}
 		return dial(ctx, network, p.evil.Listener.Addr().String())
 	}
-	c := New(Config{Transport: tr, Credentials: &pool{keys: []string{lure}}, Rand: steady}, new(free), jsonDecoder{})
+	c := newClient(Config{Transport: tr, Credentials: &pool{keys: []string{lure}}, Rand: steady}, new(free), jsonDecoder{})
 	t.Cleanup(c.Close)
 	spec := func() *source.Spec {
 		s := authSpec(auths["key in header"])

@@ -112,7 +112,7 @@ func TestProxy_Connect(t *testing.T) {
 			got = nil
 			p := newRelay(t, srv.Listener.Addr().String(), secure)
 			g := new(free)
-			client := New(Config{Credentials: &pool{keys: []string{secret}}}, g, jsonDecoder{})
+			client := newClient(Config{Credentials: &pool{keys: []string{secret}}}, g, jsonDecoder{})
 			defer client.Close()
 			spec := authSpec(source.Auth{Type: source.AuthAPIKey, In: source.InHeader, Name: "X-Key"})
 			spec.HTTP.BaseURL, spec.HTTP.Proxy = "https://example.com/v1", p.URL // a name of the test certificate
@@ -140,7 +140,7 @@ func TestProxy_PlainHTTP(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, goodReply) }))
 	defer srv.Close()
 	p := newRelay(t, srv.Listener.Addr().String(), false)
-	client := New(Config{}, new(free), jsonDecoder{})
+	client := newClient(Config{}, new(free), jsonDecoder{})
 	defer client.Close()
 	spec := testSpec()
 	spec.HTTP.BaseURL = "http://api.example.test"
@@ -160,7 +160,7 @@ func TestR49_ProxiedDestinations(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, goodReply) }))
 	defer srv.Close()
 	p := newRelay(t, srv.Listener.Addr().String(), false)
-	client := New(Config{}, new(free), jsonDecoder{})
+	client := newClient(Config{}, new(free), jsonDecoder{})
 	defer client.Close()
 	for _, host := range []string{
 		"127.0.0.1", "10.0.0.1", "192.168.1.1:8080", "169.254.169.254", "[::1]", "[fd00::1]", "[::ffff:127.0.0.1]", "localhost", "LOCALHOST.",
@@ -200,7 +200,7 @@ func TestProxy_ThatRefuses(t *testing.T) {
 		p := newRelay(t, "127.0.0.1:1", false)
 		p.refuse = code
 		g := new(free)
-		client := New(Config{}, g, jsonDecoder{})
+		client := newClient(Config{}, g, jsonDecoder{})
 		spec := testSpec()
 		spec.HTTP.Proxy, spec.Retry.Attempts = p.URL, 1
 		_, err := client.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch})
@@ -212,7 +212,7 @@ func TestProxy_ThatRefuses(t *testing.T) {
 		}
 		client.Close()
 	}
-	client := New(Config{}, new(free), jsonDecoder{})
+	client := newClient(Config{}, new(free), jsonDecoder{})
 	defer client.Close()
 	spec := testSpec()
 	spec.HTTP.Proxy, spec.Retry.Attempts = "http://127.0.0.1:1", 1 // where nobody listens
@@ -294,7 +294,7 @@ func TestM4_Connections(t *testing.T) {
 	}
 	srv.Start()
 	defer srv.Close()
-	client := New(Config{}, new(free), jsonDecoder{})
+	client := newClient(Config{}, new(free), jsonDecoder{})
 	defer client.Close()
 	spec := testSpec()
 	spec.Retry.Attempts = 1

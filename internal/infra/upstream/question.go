@@ -49,7 +49,7 @@ type question struct {
 // The exceptions are a permit not given, since then nothing was sent, and a key
 // refused, since then nothing was served.
 func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (source.Answer, error) {
-	q := &question{client: c, spec: spec, call: call, secrets: &secrets{shared: c.cfg.Redactor}}
+	q := &question{client: c, spec: spec, call: call, secrets: &secrets{shared: c.cfg.Redactor, knowing: c.cfg.Knowing}}
 	err := q.prepare()
 	if err == nil {
 		err = q.ask(ctx)

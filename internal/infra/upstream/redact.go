@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/template"
 )
 
@@ -70,6 +71,22 @@ var (
 
 // redactor takes secrets out of a text.
 type redactor interface{ Text(s string) string }
+
+// Redactor takes the secrets that it knows out of texts and bytes, in every form in
+// which an upstream may write them back. Bytes may work in place; it fails only if
+// the context ends.
+type Redactor interface {
+	redactor
+	Learn(s credential.Secret)
+	Bytes(ctx context.Context, b []byte) ([]byte, error)
+}
+
+// noSecrets is the redactor of a client that is given no credentials.
+type noSecrets struct{}
+
+func (noSecrets) Learn(credential.Secret)                           {}
+func (noSecrets) Text(s string) string                              { return s }
+func (noSecrets) Bytes(_ context.Context, b []byte) ([]byte, error) { return b, nil }
 
 // scrub rebuilds err without secrets, those that r knows and those that can be
 // told by their place. Of a [url.Error] only the operation and the cause are

@@ -20,6 +20,7 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/pace"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/telemetry"
 )
 
 // stop is a server that writes down what it was asked and answers by path.
@@ -117,7 +118,7 @@ func TestR59_Redirects(t *testing.T) {
 			home.to = c.to
 			other.to = c.away
 			g := new(free)
-			client := New(Config{}, g, jsonDecoder{})
+			client := newClient(Config{}, g, jsonDecoder{})
 			defer client.Close()
 			spec := redirecting(home, nil, other.host())
 			if c.spec != nil {
@@ -183,7 +184,7 @@ func TestR59_CredentialsStayAtTheFirstHost(t *testing.T) {
 					c.other = 0
 					c.bad = true // there it is no place of the key's
 				}
-				client := New(Config{Credentials: &pool{keys: []string{secret}}}, new(free), jsonDecoder{})
+				client := newClient(Config{Credentials: &pool{keys: []string{secret}}}, new(free), jsonDecoder{})
 				defer client.Close()
 				_, err := client.Ask(t.Context(), redirecting(home, &auth, other.host()), source.Call{Purpose: source.ForSearch})
 				if len(home.asked) != c.home || len(other.asked) != c.other || (err != nil) != c.bad {
@@ -210,7 +211,7 @@ func TestR59_CredentialsStayAtTheFirstHost(t *testing.T) {
 
 // hasKey reports whether a request shows a secret in any form.
 func hasKey(r, secret string) bool {
-	seen := new(credential.Redactor)
+	seen := new(telemetry.Redactor)
 	seen.Learn(credential.NewSecret(secret))
 	return seen.Text(r) != r
 }
@@ -249,7 +250,7 @@ func TestR59_HostsNotListed(t *testing.T) {
 		"http://user@" + home.host() + "/", "http://" + home.host() + "/#frag", "/a/%2e%2e/%2e%2e/b", "/a/..;/b", "/x?a=%zz", "/x\ty", "http://" + home.host() + ":1/",
 	}
 	auth := &source.Auth{Type: source.AuthAPIKey, In: source.InHeader, Name: "X-Key"}
-	client := New(Config{Credentials: &pool{keys: []string{"c4nary-key"}}}, new(free), jsonDecoder{})
+	client := newClient(Config{Credentials: &pool{keys: []string{"c4nary-key"}}}, new(free), jsonDecoder{})
 	defer client.Close()
 	for _, to := range hostile {
 		for _, through := range []bool{false, true} {
@@ -317,7 +318,7 @@ func TestR59_ListedHostsAndPorts(t *testing.T) {
 func TestR59_AddressGuardHoldsOnEveryHop(t *testing.T) {
 	home, other := newStop(t), newStop(t)
 	home.to["/v1/works"] = other.URL + "/x"
-	client := New(Config{}, new(free), jsonDecoder{})
+	client := newClient(Config{}, new(free), jsonDecoder{})
 	defer client.Close()
 	spec := redirecting(home, nil, other.host())
 	spec.HTTP.AllowPrivate = false

@@ -15,10 +15,12 @@ import (
 // calls a token must not change a record of this one.
 type secrets struct {
 	own   []credential.Secret
-	ready *credential.Redactor // of own; nil: own has grown since
+	ready Redactor // of own; nil: own has grown since
+	// knowing makes the redactor of own.
+	knowing func(secrets ...credential.Secret) Redactor
 	// shared knows the secrets of the whole process; it is for what patra itself
 	// says.
-	shared *credential.Redactor
+	shared Redactor
 }
 
 // add takes note of secrets before they are sent, or as soon as they came.
@@ -31,9 +33,9 @@ func (s *secrets) add(more ...credential.Secret) {
 	}
 }
 
-func (s *secrets) redactor() *credential.Redactor {
+func (s *secrets) redactor() Redactor {
 	if s.ready == nil {
-		s.ready = credential.NewRedactor(s.own...)
+		s.ready = s.knowing(s.own...)
 	}
 	return s.ready
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/telemetry"
 )
 
 // TestR80_AReplyIsSearchedForItsOwnSecrets: a source whose token is a text of
@@ -18,8 +18,8 @@ func TestR80_AReplyIsSearchedForItsOwnSecrets(t *testing.T) {
 	const poison, doi = `10.1038/s41586-026-`, "10.1038/s41586-026-00001-1"
 	page := func(_ int, w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, `{"items":[%q]}`, doi) }
 	up := &issuer{page: page, token: func(_ int, w http.ResponseWriter) { fmt.Fprintf(w, `{"access_token":%q}`, poison) }}
-	shared := new(credential.Redactor)
-	client := New(Config{Transport: up, Redactor: shared, Credentials: &pool{keys: []string{"client-one:secret-of-one"}}}, new(free), jsonDecoder{})
+	shared := new(telemetry.Redactor)
+	client := newClient(Config{Transport: up, Redactor: shared, Credentials: &pool{keys: []string{"client-one:secret-of-one"}}}, new(free), jsonDecoder{})
 	call := source.Call{Purpose: source.ForSearch}
 	own, err := client.Ask(t.Context(), oauth(source.TokenConfig{}), call)
 	if err != nil || own.Page.Items[0].ID != "***00001-1" {
@@ -74,7 +74,7 @@ func TestR80_EveryPartIsASecret(t *testing.T) {
 			w.Header().Set("X-Echo", strings.Join(c.part(r), " "))
 			io.WriteString(w, `{"items":["`+strings.Join(c.part(r), `","`)+`"]}`)
 		}}
-		client := New(Config{Transport: up, Credentials: &pool{keys: []string{c.key}}}, new(free), jsonDecoder{})
+		client := newClient(Config{Transport: up, Credentials: &pool{keys: []string{c.key}}}, new(free), jsonDecoder{})
 		a, err := client.Ask(t.Context(), authSpec(c.auth), source.Call{Purpose: source.ForSearch})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -97,10 +97,29 @@ func TestR80_TokensThatAreRefused(t *testing.T) {
 		"10.1038/": "shorter than 16 bytes", `\"title\":`: "shorter than 16 bytes", "x***yzzzzzzzzzzzzzzz": "holds ***", "***": "shorter than 16 bytes",
 	} {
 		up := &issuer{token: func(_ int, w http.ResponseWriter) { io.WriteString(w, `{"access_token":"`+token+`"}`) }}
-		client := New(Config{Transport: up, Credentials: &pool{keys: []string{"client-one:secret-of-one"}}}, new(free), jsonDecoder{})
+		client := newClient(Config{Transport: up, Credentials: &pool{keys: []string{"client-one:secret-of-one"}}}, new(free), jsonDecoder{})
 		_, err := client.Ask(t.Context(), oauth(source.TokenConfig{}), source.Call{Purpose: source.ForSearch})
 		if err == nil || !strings.Contains(err.Error(), want) || len(up.gets) != 0 {
 			t.Errorf("%s: %d requests, %v", token, len(up.gets), err)
 		}
 	}
+}
+
+// TestR48_CredentialsNeedARedactor: a client that would hand back its own secrets
+// cannot be made.
+func TestR48_CredentialsNeedARedactor(t *testing.T) {
+	for name, cfg := range map[string]Config{
+		"none":            {Credentials: new(pool)},
+		"none of its own": {Credentials: new(pool), Redactor: new(telemetry.Redactor)},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: a client was made", name)
+				}
+			}()
+			New(cfg, new(free), jsonDecoder{})
+		}()
+	}
+	New(Config{}, new(free), jsonDecoder{}).Close() // there is nothing to hide
 }

@@ -122,7 +122,7 @@ func TestR42_Table(t *testing.T) {
 					keys = nil
 				}
 				n, g := play(c.replies...), new(free)
-				ans, err := New(Config{Transport: n, Rand: steady, Credentials: keys}, g, jsonDecoder{}).Ask(t.Context(), spec, source.Call{Purpose: c.purpose, IDs: []string{"1"}})
+				ans, err := newClient(Config{Transport: n, Rand: steady, Credentials: keys}, g, jsonDecoder{}).Ask(t.Context(), spec, source.Call{Purpose: c.purpose, IDs: []string{"1"}})
 				var with []string
 				for _, r := range n.asked {
 					with = append(with, map[string]string{"one-one-1": "one", "two-two-2": "two", "": "-"}[r.Header.Get("X-Key")])

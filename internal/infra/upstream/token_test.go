@@ -115,7 +115,7 @@ func TestToken_OAuth2(t *testing.T) {
 			srv := httptest.NewServer(s)
 			defer srv.Close()
 			g, p := new(free), &pool{keys: []string{"client-id:s3cret/part:x"}}
-			client := New(Config{Version: "1", Credentials: p}, g, jsonDecoder{})
+			client := newClient(Config{Version: "1", Credentials: p}, g, jsonDecoder{})
 			defer client.Close()
 			sent := 0
 			for range 3 {
@@ -176,7 +176,7 @@ func TestToken_Login(t *testing.T) {
 			s := &issuer{token: func(_ int, w http.ResponseWriter) { w.WriteHeader(201); io.WriteString(w, c.reply) }}
 			srv := httptest.NewServer(s)
 			defer srv.Close()
-			client := New(Config{Credentials: &pool{keys: []string{`me@x.org:pa"ss`}}}, new(free), jsonDecoder{})
+			client := newClient(Config{Credentials: &pool{keys: []string{`me@x.org:pa"ss`}}}, new(free), jsonDecoder{})
 			defer client.Close()
 			if _, err := client.Ask(t.Context(), tokenSpec(source.AuthLogin, c.prefix, c.token), source.Call{Purpose: source.ForSearch, BaseURL: source.WithCredentials(srv.URL)}); err != nil {
 				t.Fatal(err)
@@ -204,7 +204,7 @@ func TestToken_RenewedBeforeItEnds(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &issuer{token: func(_ int, w http.ResponseWriter) { io.WriteString(w, c.reply) }}
-			client := New(Config{Transport: s, Credentials: &pool{keys: []string{"client-id:client-secret"}}}, new(free), jsonDecoder{})
+			client := newClient(Config{Transport: s, Credentials: &pool{keys: []string{"client-id:client-secret"}}}, new(free), jsonDecoder{})
 			ask := func() int {
 				if _, err := client.Ask(t.Context(), oauth(source.TokenConfig{}), source.Call{Purpose: source.ForSearch}); err != nil {
 					t.Fatal(err)
@@ -230,7 +230,7 @@ func TestToken_OneAtATime(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			fmt.Fprintf(w, `{"access_token":"the-token-of-the-test-%d"}`, n)
 		}}
-		client := New(Config{Transport: slow{s}, Credentials: &pool{keys: []string{"client-id:client-secret"}}}, new(free), jsonDecoder{})
+		client := newClient(Config{Transport: slow{s}, Credentials: &pool{keys: []string{"client-id:client-secret"}}}, new(free), jsonDecoder{})
 		leader, leave := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() {
@@ -355,7 +355,7 @@ func TestR42_RefusedTokens(t *testing.T) {
 					},
 				}
 				g, p := new(free), &pool{keys: []string{"client-one:secret-one", "client-two:secret-two"}}
-				client := New(Config{Transport: s, Credentials: p, Rand: steady}, g, jsonDecoder{})
+				client := newClient(Config{Transport: s, Credentials: p, Rand: steady}, g, jsonDecoder{})
 				spec := oauth(source.TokenConfig{})
 				spec.Faults = []source.FaultRule{{Status: []int{403}, Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: string(harvest.CodeAuthRefused)}}
 				start := time.Now()
@@ -389,7 +389,7 @@ func TestR42_RefusedTokens(t *testing.T) {
 // the walk is not begun again for it.
 func TestR22_TokensAreBesideTheWalk(t *testing.T) {
 	s := &issuer{token: func(_ int, w http.ResponseWriter) { w.WriteHeader(500) }}
-	client := New(Config{Transport: s, Credentials: &pool{keys: []string{"client-one:secret-one"}}}, new(free), jsonDecoder{})
+	client := newClient(Config{Transport: s, Credentials: &pool{keys: []string{"client-one:secret-one"}}}, new(free), jsonDecoder{})
 	spec := oauth(source.TokenConfig{})
 	spec.Paging.Stateful = true
 	a, err := client.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch, Position: harvest.Position{Token: "in the middle"}})
@@ -401,7 +401,7 @@ func TestR22_TokensAreBesideTheWalk(t *testing.T) {
 // TestR47_AChangedSecretGetsItsOwnToken, at once.
 func TestR47_AChangedSecretGetsItsOwnToken(t *testing.T) {
 	s, p := new(issuer), &pool{keys: []string{"client-one:secret-old"}}
-	client := New(Config{Transport: s, Credentials: p}, new(free), jsonDecoder{})
+	client := newClient(Config{Transport: s, Credentials: p}, new(free), jsonDecoder{})
 	var sent []string
 	for _, k := range []string{"client-one:secret-old", "client-one:secret-new", "client-one:secret-old"} {
 		p.keys[0] = k
@@ -437,7 +437,7 @@ func TestR49_TokenAddresses(t *testing.T) {
 		"no URL":                              {"http://[", srv.URL, true, true, "bad_spec"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := New(Config{Credentials: &pool{keys: []string{"client-one:secret-one"}}}, new(free), jsonDecoder{})
+			client := newClient(Config{Credentials: &pool{keys: []string{"client-one:secret-one"}}}, new(free), jsonDecoder{})
 			defer client.Close()
 			spec := oauth(source.TokenConfig{URL: c.url})
 			spec.HTTP.BaseURL = srv.URL
@@ -495,7 +495,7 @@ func TestR48_TokensLeaveNoTrace(t *testing.T) {
 				srv.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
 				defer srv.Close()
 				var logs bytes.Buffer
-				client := New(Config{
+				client := newClient(Config{
 					Credentials: &pool{keys: []string{id + ":" + pw}},
 					Logger:      slog.New(slog.NewJSONHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug, AddSource: true})),
 				}, new(free), jsonDecoder{})

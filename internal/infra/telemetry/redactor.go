@@ -1,4 +1,4 @@
-package credential
+package telemetry
 
 import (
 	"bytes"
@@ -14,7 +14,12 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/papertrace/patra/internal/domain/credential"
 )
+
+// shortest is the length of the shortest text that is looked for.
+const shortest = credential.MinPart
 
 // maxLive bounds what a redactor keeps in mind; what was used longest ago is
 // forgotten first.
@@ -42,7 +47,7 @@ type known struct {
 }
 
 // NewRedactor returns a redactor that knows the given secrets.
-func NewRedactor(secrets ...Secret) *Redactor {
+func NewRedactor(secrets ...credential.Secret) *Redactor {
 	r := new(Redactor)
 	for _, s := range secrets {
 		for _, p := range s.Parts() {
@@ -54,7 +59,7 @@ func NewRedactor(secrets ...Secret) *Redactor {
 }
 
 // Learn adds a secret, or each of several, or notes that it is used again.
-func (r *Redactor) Learn(s Secret) {
+func (r *Redactor) Learn(s credential.Secret) {
 	if r == nil {
 		return
 	}
@@ -74,7 +79,7 @@ func (r *Redactor) Learn(s Secret) {
 // in place of one secret could become part of another.
 func (r *Redactor) remember(v string) (fresh bool) {
 	v = strings.Trim(v, "*")
-	if len(v) < MinPart || strings.Contains(v, hidden) {
+	if len(v) < shortest || strings.Contains(v, credential.Hidden) {
 		return false
 	}
 	k := known{text: v}
@@ -147,14 +152,14 @@ const (
 func newMatcher(live []known) *matcher {
 	m := new(matcher)
 	for i := range m.shift {
-		m.shift[i] = MinPart - block + 1
+		m.shift[i] = shortest - block + 1
 	}
 	for _, k := range live {
 		for _, f := range k.forms {
 			m.forms[f[0]] = append(m.forms[f[0]], f)
-			for end := block; end <= MinPart; end++ {
+			for end := block; end <= shortest; end++ {
 				k := key(f[end-3], f[end-2], f[end-1])
-				m.shift[k] = min(m.shift[k], uint8(MinPart-end))
+				m.shift[k] = min(m.shift[k], uint8(shortest-end))
 			}
 		}
 	}
@@ -176,7 +181,7 @@ func (m *matcher) cut(ctx context.Context, b []byte) ([]byte, error) {
 	out := b[:0]
 	done := 0
 	look := 0
-	for i := MinPart - 1; i < len(b); {
+	for i := shortest - 1; i < len(b); {
 		if i >= look {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
@@ -187,15 +192,15 @@ func (m *matcher) cut(ctx context.Context, b []byte) ([]byte, error) {
 			i += int(s)
 			continue
 		}
-		at := i - (MinPart - 1)
+		at := i - (shortest - 1)
 		n := m.match(b[at:])
 		if n == 0 {
 			i++
 			continue
 		}
-		out = append(append(out, b[done:at]...), hidden...)
+		out = append(append(out, b[done:at]...), credential.Hidden...)
 		done = at + n
-		i = done + MinPart - 1
+		i = done + shortest - 1
 	}
 	if done == 0 {
 		return b, nil
@@ -222,7 +227,7 @@ func (m *matcher) match(b []byte) (longest int) {
 func forms(v string) []string {
 	out := []string{v}
 	add := func(s string) {
-		if len(s) >= MinPart {
+		if len(s) >= shortest {
 			out = append(out, s)
 		}
 	}
