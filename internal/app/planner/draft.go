@@ -173,7 +173,7 @@ func (j *job) partly(w harvest.Window, cut time.Time, left room) {
 func (j *job) save(ctx context.Context, d harvest.Draft) error {
 	// More walks than requests may be in flight gain nothing.
 	d.MaxWalks = j.allowed(ctx).Concurrency
-	head, err := j.store.SavePlan(ctx, d)
+	head, err := j.plans.SavePlan(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (j *job) save(ctx context.Context, d harvest.Draft) error {
 // description it was begun with, and reports whether there was room for it.
 func (j *job) extend(ctx context.Context, open harvest.OpenPlan) (bool, error) {
 	if j.t.Operation == harvest.Harvest {
-		f, err := j.store.Frontier(ctx, j.out.Namespace)
+		f, err := j.plans.Frontier(ctx, j.out.Namespace)
 		if err == nil {
 			err = f.Admits(j.t.From)
 		}
@@ -231,14 +231,14 @@ func (j *job) extend(ctx context.Context, open harvest.OpenPlan) (bool, error) {
 		return false, err
 	}
 	to := j.reached(specs)
-	head, err := j.store.ExtendPlan(ctx, open, j.slices(specs), to)
+	head, err := j.plans.ExtendPlan(ctx, open, j.slices(specs), to)
 	if err != nil {
 		return false, err
 	}
 	j.out.Plan = head
 	j.partly(open.Window, to, r.after(len(specs)))
 	j.log.Info("plan goes on", "source", j.t.Provenance, "plan", head.ID, "slices", len(specs), "to", j.place(to).String())
-	return true, j.store.RecordTrigger(ctx, j.t, harvest.TriggerExisting, fmt.Sprintf("plan %d goes on: %d slices to %s", head.ID, len(specs), j.place(to)))
+	return true, j.triggers.RecordTrigger(ctx, j.t, harvest.TriggerExisting, fmt.Sprintf("plan %d goes on: %d slices to %s", head.ID, len(specs), j.place(to)))
 }
 
 // place is t as people see it.

@@ -137,7 +137,7 @@ func (j *job) guess(ctx context.Context, p harvest.Part) (harvest.Estimate, erro
 		return harvest.Estimate{}, nil
 	}
 	if j.density == nil {
-		perSecond, _, err := j.store.Density(ctx, j.out.Namespace)
+		perSecond, _, err := j.records.Density(ctx, j.out.Namespace)
 		if err != nil {
 			return harvest.Estimate{}, err
 		}
@@ -162,7 +162,7 @@ func (j *job) guess(ctx context.Context, p harvest.Part) (harvest.Estimate, erro
 const skewNoise = 2 * time.Second
 
 func (j *job) noteSkew(ctx context.Context, upstream time.Time) error {
-	now, err := j.store.Now(ctx)
+	now, err := j.clocks.Now(ctx)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (j *job) noteSkew(ctx context.Context, upstream time.Time) error {
 	if !moved {
 		return nil
 	}
-	return j.store.NoteSkew(ctx, j.clock(), skew)
+	return j.clocks.NoteSkew(ctx, j.clock(), skew)
 }
 
 // disbelieve says, once, that windows end by the store's clock alone.

@@ -12,7 +12,7 @@ import (
 // where there is room again and may says so, and returns how many it did. One
 // plan's trouble does not keep the others.
 func (p *Planner) GoOn(ctx context.Context, may func(harvest.Namespace) bool) (n int, err error) {
-	all, err := p.store.PartialPlans(ctx)
+	all, err := p.plans.PartialPlans(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -34,7 +34,7 @@ func (p *Planner) GoOn(ctx context.Context, may func(harvest.Namespace) bool) (n
 
 func (p *Planner) goOn(ctx context.Context, part harvest.PartialPlan) (bool, error) {
 	ns := part.Namespace
-	open, ok, err := p.store.PartialPlan(ctx, ns)
+	open, ok, err := p.plans.PartialPlan(ctx, ns)
 	if err != nil || !ok {
 		return false, err
 	}

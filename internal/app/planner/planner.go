@@ -27,15 +27,25 @@ import (
 
 // Planner makes plans.
 type Planner struct {
-	reg   Registry
-	store Store
-	up    Upstream
-	log   *slog.Logger
+	reg Registry
+	up  Upstream
+	log *slog.Logger
+
+	// The store, by what of it is used.
+	plans    Plans
+	triggers Triggers
+	clocks   Clocks
+	backlog  Backlog
+	records  Records
+	sources  Sources
 }
 
 // New returns a planner.
 func New(reg Registry, store Store, up Upstream, log *slog.Logger) *Planner {
-	return &Planner{reg: reg, store: store, up: up, log: log.With("component", "planner")}
+	return &Planner{
+		reg: reg, up: up, log: log.With("component", "planner"),
+		plans: store, triggers: store, clocks: store, backlog: store, records: store, sources: store,
+	}
 }
 
 // Planned is what came of a trigger.
@@ -118,7 +128,7 @@ func (p *Planner) begin(ctx context.Context, t harvest.Trigger) (*job, error) {
 // answered finds out whether the trigger of an outside scheduler has its answer
 // already, before anything is asked of the upstream (R5).
 func (j *job) answered(ctx context.Context) (bool, error) {
-	old, err := j.store.Triggered(ctx, j.t)
+	old, err := j.triggers.Triggered(ctx, j.t)
 	if err != nil || !old.Answered() {
 		return false, err
 	}
@@ -134,7 +144,7 @@ func (p *Planner) failed(ctx context.Context, t harvest.Trigger, err error) erro
 	if ctx.Err() != nil {
 		return err
 	}
-	if rerr := p.store.RecordTrigger(ctx, t, harvest.TriggerFailed, err.Error()); rerr != nil && !errors.Is(rerr, harvest.ErrAnswered) {
+	if rerr := p.triggers.RecordTrigger(ctx, t, harvest.TriggerFailed, err.Error()); rerr != nil && !errors.Is(rerr, harvest.ErrAnswered) {
 		return errors.Join(err, rerr)
 	}
 	return err
@@ -191,7 +201,7 @@ func (j *job) run(ctx context.Context) error {
 	if done, err := j.answered(ctx); err != nil || done {
 		return err
 	}
-	if open, ok, err := j.store.PartialPlan(ctx, j.out.Namespace); err != nil {
+	if open, ok, err := j.plans.PartialPlan(ctx, j.out.Namespace); err != nil {
 		return err
 	} else if ok && j.pin != nil {
 		return &MovedError{"another plan was saved"}
@@ -230,7 +240,7 @@ func (j *job) frame(ctx context.Context) (f harvest.Frontier, w harvest.Window, 
 	if err := j.recall(ctx); err != nil {
 		return f, w, false, err
 	}
-	f, err = j.store.Frontier(ctx, j.out.Namespace)
+	f, err = j.plans.Frontier(ctx, j.out.Namespace)
 	if err != nil {
 		return f, w, false, err
 	}
@@ -283,7 +293,7 @@ func (j *job) frame(ctx context.Context) (f harvest.Frontier, w harvest.Window, 
 func (j *job) firstContact(ctx context.Context, err error) error {
 	f, _ := harvest.FaultOf(err)
 	if f.Level == harvest.Rejected && j.t.Query == "" && j.t.BaseURL == "" && ctx.Err() == nil {
-		if serr := j.store.StopSource(ctx, j.t.Provenance, string(f.Code)+": "+err.Error()); serr != nil {
+		if serr := j.sources.StopSource(ctx, j.t.Provenance, string(f.Code)+": "+err.Error()); serr != nil {
 			return errors.Join(err, serr)
 		}
 		f.Level = harvest.Fatal
@@ -307,7 +317,7 @@ func (j *job) reads(ctx context.Context, f harvest.Frontier) error {
 		}
 		return nil
 	}
-	now, err := j.store.Now(ctx)
+	now, err := j.clocks.Now(ctx)
 	if err != nil {
 		return err
 	}
@@ -333,7 +343,7 @@ func (j *job) reads(ctx context.Context, f harvest.Frontier) error {
 // its records take to show up.
 func (j *job) recall(ctx context.Context) (err error) {
 	if !j.skewSeen {
-		j.skew, j.skewSeen, err = j.store.ClockSkew(ctx, j.clock())
+		j.skew, j.skewSeen, err = j.clocks.ClockSkew(ctx, j.clock())
 		if err != nil {
 			return err
 		}
@@ -344,7 +354,7 @@ func (j *job) recall(ctx context.Context) (err error) {
 	}
 	j.lag = j.spec.Window.SafetyLag.D()
 	if j.t.Operation == harvest.Harvest {
-		tuned, ok, err := j.store.TunedLag(ctx, j.out.Namespace, j.lag)
+		tuned, ok, err := j.clocks.TunedLag(ctx, j.out.Namespace, j.lag)
 		if err != nil {
 			return err
 		}
@@ -356,7 +366,7 @@ func (j *job) recall(ctx context.Context) (err error) {
 }
 
 func (j *job) window(ctx context.Context, f harvest.Frontier, skew time.Duration) (harvest.Window, bool, error) {
-	now, err := j.store.Now(ctx)
+	now, err := j.clocks.Now(ctx)
 	if err != nil {
 		return harvest.Window{}, false, err
 	}
@@ -384,5 +394,5 @@ func (j *job) noop(ctx context.Context, w harvest.Window, why string) error {
 	j.out.Noop = true
 	j.out.Window = w
 	j.out.Reason = why
-	return j.store.RecordTrigger(ctx, j.t, harvest.TriggerNoop, why)
+	return j.triggers.RecordTrigger(ctx, j.t, harvest.TriggerNoop, why)
 }

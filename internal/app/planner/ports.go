@@ -15,12 +15,23 @@ type Registry interface {
 }
 
 // Store is what the planner needs kept. Every method is one transaction or one
-// read. SavePlan returns a live plan with the same key instead of making a
-// second one, and [harvest.ErrFrontierMoved] if another plan was saved since
-// the frontier was read.
+// read. The parts of it are named by what they are used for, and no step of a
+// plan sees more of it than its part.
 type Store interface {
-	Now(ctx context.Context) (time.Time, error)
+	Plans
+	Triggers
+	Clocks
+	Backlog
+	Records
+	Sources
+}
+
+// Plans keeps plans, and how far the time of a namespace is planned.
+type Plans interface {
 	Frontier(ctx context.Context, ns harvest.Namespace) (harvest.Frontier, error)
+	// SavePlan returns a live plan with the same key instead of making a second
+	// one, and [harvest.ErrFrontierMoved] if another plan was saved since the
+	// frontier was read.
 	SavePlan(ctx context.Context, d harvest.Draft) (harvest.PlanHead, error)
 	// PartialPlan finds the plan of a namespace that stopped before the end of
 	// its window; ExtendPlan adds slices to it, up to an instant.
@@ -28,30 +39,53 @@ type Store interface {
 	PartialPlans(ctx context.Context) ([]harvest.PartialPlan, error)
 	PartialPlan(ctx context.Context, ns harvest.Namespace) (harvest.OpenPlan, bool, error)
 	ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []harvest.SliceDraft, slicedTo time.Time) (harvest.PlanHead, error)
+}
+
+// Triggers keeps what came of every trigger.
+type Triggers interface {
+	// Triggered tells what came of a trigger with the same ids of an outside
+	// scheduler. One that was answered SavePlan and RecordTrigger refuse with
+	// [harvest.ErrAnswered].
+	Triggered(ctx context.Context, t harvest.Trigger) (harvest.Triggered, error)
+	RecordTrigger(ctx context.Context, t harvest.Trigger, outcome harvest.TriggerOutcome, remarks string) error
+}
+
+// Clocks tells how far a window may reach: what time it is here, what time it is
+// upstream, and how long a source takes to show what it has.
+type Clocks interface {
+	Now(ctx context.Context) (time.Time, error)
+	// ClockSkew is how far the upstream's clock was ahead of the store's when
+	// last seen, and whether it ever was. A clock is named by its source, or by
+	// a name made of the host that stands in for it.
+	ClockSkew(ctx context.Context, clock string) (time.Duration, bool, error)
+	NoteSkew(ctx context.Context, clock string, skew time.Duration) error
+	// TunedLag is the safety lag that was tuned for a namespace in place of the
+	// declared one, if it was.
+	TunedLag(ctx context.Context, ns harvest.Namespace, declared time.Duration) (time.Duration, bool, error)
+}
+
+// Backlog is the work that is planned and not done, for which a new plan has to
+// leave room.
+type Backlog interface {
 	// OpenSlices counts the slices of a source and operation that are not
 	// done, cut again or given up.
 	OpenSlices(ctx context.Context, provenance string, op harvest.Operation) (int64, error)
 	// Reserved is what the open tasks of a source will take that have a priority,
 	// or a better one.
 	Reserved(ctx context.Context, provenance string, priority int) (harvest.Reserved, error)
+}
+
+// Records are those that were harvested before.
+type Records interface {
 	// Density is how many records a second of the namespace's time held, over
 	// what was harvested last, and whether anything was.
 	Density(ctx context.Context, ns harvest.Namespace) (float64, bool, error)
-	// TunedLag is the safety lag that was tuned for a namespace in place of the
-	// declared one, if it was.
-	TunedLag(ctx context.Context, ns harvest.Namespace, declared time.Duration) (time.Duration, bool, error)
 	// Candidates lists the ids of records that are to be read again.
 	Candidates(ctx context.Context, provenance, recordType, mapping string, pick harvest.CandidatePick) ([]string, error)
-	// Triggered tells what came of a trigger with the same ids of an outside
-	// scheduler. One that was answered SavePlan and RecordTrigger refuse with
-	// [harvest.ErrAnswered].
-	Triggered(ctx context.Context, t harvest.Trigger) (harvest.Triggered, error)
-	RecordTrigger(ctx context.Context, t harvest.Trigger, outcome harvest.TriggerOutcome, remarks string) error
-	// ClockSkew is how far the upstream's clock was ahead of the store's when
-	// last seen, and whether it ever was. A clock is named by its source, or by
-	// a name made of the host that stands in for it.
-	ClockSkew(ctx context.Context, clock string) (time.Duration, bool, error)
-	NoteSkew(ctx context.Context, clock string, skew time.Duration) error
+}
+
+// Sources can be stopped.
+type Sources interface {
 	// StopSource keeps everybody from asking a source until a person has looked
 	// at it.
 	StopSource(ctx context.Context, provenance, reason string) error

@@ -152,7 +152,7 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 		return j.previewUpdate(ctx)
 	}
 	out := Preview{}
-	if open, ok, err := p.store.PartialPlan(ctx, j.out.Namespace); err != nil {
+	if open, ok, err := p.plans.PartialPlan(ctx, j.out.Namespace); err != nil {
 		return Preview{Planned: j.out}, err
 	} else if ok {
 		out.Planned = j.out
@@ -182,7 +182,7 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 		out.Requests += j.spec.Requests(s.Spec.Hints.ExpectedRecords)
 	}
 	out.price(j.allowed(ctx), j.cost())
-	now, err := p.store.Now(ctx)
+	now, err := p.clocks.Now(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -211,7 +211,7 @@ func (p *Planner) Apply(ctx context.Context, token string, t harvest.Trigger) (P
 	if err != nil {
 		return Planned{}, err
 	}
-	now, err := p.store.Now(ctx)
+	now, err := p.clocks.Now(ctx)
 	if err != nil {
 		return Planned{}, err
 	}

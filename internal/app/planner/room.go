@@ -29,7 +29,7 @@ type room struct {
 // after it will wait for it.
 func (j *job) room(ctx context.Context) (room, error) {
 	r := room{most: cmp.Or(j.spec.Window.MaxOpen, 10_000), requests: math.MaxInt64}
-	open, err := j.store.OpenSlices(ctx, j.t.Provenance, j.t.Operation)
+	open, err := j.backlog.OpenSlices(ctx, j.t.Provenance, j.t.Operation)
 	if err != nil {
 		return r, err
 	}
@@ -38,7 +38,7 @@ func (j *job) room(ctx context.Context) (room, error) {
 		if q.Window.D() < 24*time.Hour {
 			continue
 		}
-		taken, err := j.store.Reserved(ctx, j.t.Provenance, cmp.Or(j.t.Priority, j.t.Operation.Priority()))
+		taken, err := j.backlog.Reserved(ctx, j.t.Provenance, cmp.Or(j.t.Priority, j.t.Operation.Priority()))
 		if err != nil {
 			return r, err
 		}

@@ -25,7 +25,7 @@ func (j *job) update(ctx context.Context) error {
 	if err := j.recall(ctx); err != nil {
 		return err
 	}
-	f, err := j.store.Frontier(ctx, j.out.Namespace)
+	f, err := j.plans.Frontier(ctx, j.out.Namespace)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func updateWindow(f harvest.Frontier, n int) harvest.Window {
 // candidates lists the ids to check, in the form records have. What is in
 // quarantine may have none.
 func (j *job) candidates(ctx context.Context) ([]string, error) {
-	ids, err := j.store.Candidates(ctx, j.t.Provenance, j.spec.RecordType, j.spec.Mapping.Version(), j.t.Pick)
+	ids, err := j.records.Candidates(ctx, j.t.Provenance, j.spec.RecordType, j.spec.Mapping.Version(), j.t.Pick)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (j *job) previewUpdate(ctx context.Context) (Preview, error) {
 		return Preview{}, &NoUpdateError{Source: j.t.Provenance}
 	}
 	out := Preview{Planned: j.out}
-	f, err := j.store.Frontier(ctx, j.out.Namespace)
+	f, err := j.plans.Frontier(ctx, j.out.Namespace)
 	if err != nil {
 		return out, err
 	}
