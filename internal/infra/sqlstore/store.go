@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	sqlite "modernc.org/sqlite"
+
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/problem"
 )
@@ -148,10 +150,11 @@ func (s *Store) openSQLite(ctx context.Context, path string, readOnly bool) erro
 		return "file:" + (&url.URL{Path: path}).EscapedPath() + "?_pragma=busy_timeout(2000)&_pragma=foreign_keys(0)" + extra
 	}
 	open := func(extra string, conns int) (*sql.DB, error) {
-		db, err := sql.Open("sqlite", u(extra))
+		connector, err := sqlite.NewConnector(u(extra))
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", s.dsn, err)
 		}
+		db := sql.OpenDB(rememberingConnector{connector})
 		db.SetMaxOpenConns(conns)
 		db.SetMaxIdleConns(conns)
 		db.SetConnMaxLifetime(0)
