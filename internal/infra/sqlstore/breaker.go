@@ -121,7 +121,7 @@ func (x *tx) insertBreaker(p harvest.Partition, b harvest.Breaker) error {
 	args := append(partitionOf(p), b.Spent, ts(b.Until), b.Trying, ts(x.now))
 	_, err := x.exec(`INSERT INTO ing_breaker (provenance_code, endpoint_name, operation_code, failures, rests_until, trying, updated_at) VALUES (?,?,?,?,?,?,?)`, args...)
 	if err != nil {
-		return fmt.Errorf("count the first failure of %s: %w", p, err)
+		return fmt.Errorf("count the first failure of %s: %w", p, x.orLostRace(err))
 	}
 	return nil
 }

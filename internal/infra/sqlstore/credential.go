@@ -113,11 +113,24 @@ func (x *tx) changeCredential(prov int64, ch *credential.Change, actor string) e
 			_, err = x.exec(`UPDATE reg_prov_credential SET origins_json=?, updated_at=? WHERE id=?`, origins, ts(x.now), ch.Bind)
 		}
 	case ch.Allow != nil:
-		_, err = x.insert(`INSERT INTO reg_prov_grant (provenance_id, kind_code, granted, created_by, created_at) VALUES `+marks(1, 5),
-			prov, ch.Allow.Kind, ch.Allow.Value, actor, ts(x.now))
+		err = x.allow(prov, *ch.Allow, actor)
 	case ch.Withdraw != nil:
 		_, err = x.exec(`DELETE FROM reg_prov_grant WHERE provenance_id=? AND kind_code=? AND granted=?`, prov, ch.Withdraw.Kind, ch.Withdraw.Value)
 	}
+	return err
+}
+
+// allow gives others something of a source. Another may have done so since it was
+// looked for: it is allowed then. The source's row, which is locked, lets one at a
+// time change what it allows.
+func (x *tx) allow(prov int64, g credential.Grant, actor string) error {
+	var there int
+	err := x.row(`SELECT COUNT(*) FROM reg_prov_grant WHERE provenance_id=? AND kind_code=? AND granted=?`, prov, g.Kind, g.Value).Scan(&there)
+	if err != nil || there > 0 {
+		return err
+	}
+	_, err = x.insert(`INSERT INTO reg_prov_grant (provenance_id, kind_code, granted, created_by, created_at) VALUES `+marks(1, 5),
+		prov, g.Kind, g.Value, actor, ts(x.now))
 	return err
 }
 

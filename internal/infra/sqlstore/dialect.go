@@ -44,6 +44,11 @@ type dialect struct {
 	idsFollow   bool
 	isolation   sql.IsolationLevel
 	isRetryable func(error) bool
+	// isDuplicate reports that a row with the same unique key is there already.
+	isDuplicate func(error) bool
+	// writersRace: several transactions write at once, so that one may insert the
+	// row that another has just looked for and not found.
+	writersRace bool
 	// isLost reports that there is no connection, or no longer.
 	isLost func(error) bool
 	// isDefinite reports that a failed COMMIT certainly changed nothing.
@@ -72,6 +77,10 @@ var sqliteDialect = &dialect{
 	isRetryable: func(err error) bool {
 		c, ok := sqliteCode(err)
 		return ok && (c&0xff == sqlite3.SQLITE_BUSY || c&0xff == sqlite3.SQLITE_LOCKED)
+	},
+	isDuplicate: func(err error) bool {
+		c, ok := sqliteCode(err)
+		return ok && (c == sqlite3.SQLITE_CONSTRAINT_UNIQUE || c == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 	},
 	isLost: func(error) bool { return false }, // a file has none
 	isDefinite: func(err error) bool {
@@ -118,13 +127,15 @@ var mysqlDialect = &dialect{
 	isolation:   sql.LevelReadCommitted,
 	isRetryable: func(err error) bool {
 		switch mysqlCode(err) {
-		case 1213, 1205, 1062, 1020: // deadlock, lock wait, duplicate (lost a race to insert), changed since read
+		case 1213, 1205, 1020: // deadlock, lock wait, changed since read
 			return true
 		}
 		return false
 	},
-	isLost:     isLostConnection,
-	isDefinite: func(err error) bool { return mysqlCode(err) != 0 },
+	isDuplicate: func(err error) bool { return mysqlCode(err) == 1062 },
+	writersRace: true,
+	isLost:      isLostConnection,
+	isDefinite:  func(err error) bool { return mysqlCode(err) != 0 },
 	isReadOnly: func(err error) bool {
 		switch mysqlCode(err) {
 		case 1290, 1836, 1792, 1044, 1142:

@@ -31,6 +31,7 @@ func TestR88_TwoMinutesInAll(t *testing.T) {
 		"no room":         {&mysql.MySQLError{Number: 1040}, true},
 		"outcome unknown": {fmt.Errorf("commit: %w: %w", harvest.ErrUnknownOutcome, mysql.ErrInvalidConn), false},
 		"data too long":   {&mysql.MySQLError{Number: 1406}, false},
+		"duplicate key":   {&mysql.MySQLError{Number: 1062}, false},
 		"access denied":   {&mysql.MySQLError{Number: 1045}, false},
 		"anything":        {errors.New("anything"), false},
 	} {
@@ -70,4 +71,39 @@ func TestR88_TwoMinutesInAll(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRetry_RacesLostAreCounted: an insert that says it may lose a race is tried
+// again, but not for ever: a key that cannot be inserted however often the row is
+// looked for is told as one that is there already.
+func TestRetry_RacesLostAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		duplicate := &mysql.MySQLError{Number: 1062}
+		s := &Store{d: mysqlDialect, log: slog.New(slog.DiscardHandler)}
+		x := &tx{s: s}
+		tries := 0
+		err := s.patiently(t.Context(), "test", func() error {
+			tries++
+			if tries <= maxRaces {
+				return x.orLostRace(duplicate)
+			}
+			return nil
+		})
+		if err != nil || tries != maxRaces+1 {
+			t.Errorf("after %d races lost: %d tries, %v", maxRaces, tries, err)
+		}
+		tries = 0
+		err = s.explain(s.patiently(t.Context(), "test", func() error {
+			tries++
+			return x.orLostRace(duplicate)
+		}))
+		if _, told := errors.AsType[*DuplicateError](err); !told || tries != maxRaces+1 {
+			t.Errorf("a race that is always lost: %d tries, %v", tries, err)
+		}
+		// Where one writes at a time there is no race to be lost.
+		x.s = &Store{d: sqliteDialect}
+		if err := x.orLostRace(duplicate); errors.Is(err, errLostRace) {
+			t.Error("SQLite is said to race")
+		}
+	})
 }

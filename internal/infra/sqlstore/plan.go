@@ -122,7 +122,7 @@ func (x *tx) initCursor(d harvest.Draft) (harvest.Frontier, error) {
 		cursor_type_code, cursor_value, normalized_instant, normalized_numeric, init_value, version, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,0,?,?)`,
 		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, ns.Operation.Direction(), cursorType(ns.Operation), v, ts(at), cursorNumber(ns.Operation, at), v, ts(x.now), ts(x.now))
 	if err != nil {
-		return harvest.Frontier{}, fmt.Errorf("create cursor: %w", err)
+		return harvest.Frontier{}, fmt.Errorf("create cursor: %w", x.orLostRace(err))
 	}
 	_, err = x.exec(`INSERT INTO ing_cursor_event (cursor_id, provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code,
 		kind_code, prev_value, new_value, prev_instant, new_instant, idempotent_key, event_time) VALUES (?,?,?,?,?,?,?,'INIT',NULL,?,NULL,?,?,?)`,

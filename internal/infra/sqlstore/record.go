@@ -279,7 +279,7 @@ func (x *tx) insertRecords(prov, recordType string, cs []change) error {
 		}
 		res, err := x.bulk(`INSERT INTO ing_record (`+recordCols+`) VALUES `+marks(len(part), columns(recordCols)), args)
 		if err != nil {
-			return fmt.Errorf("insert records: %w", err)
+			return fmt.Errorf("insert records: %w", x.orLostRace(err))
 		}
 		if x.s.d.idsFollow {
 			last, err := res.LastInsertId()

@@ -186,6 +186,7 @@ func (s *Store) ChangeSource(ctx context.Context, p source.Provenance, a source.
 		case fresh:
 			p.ID, err = x.insert(`INSERT INTO reg_provenance (provenance_code, provenance_name, homepage, base_url_default, timezone_default, record_type, identity_code, origin_code, origin_hash, created_at, updated_at)
 				VALUES (?,?,?,?,?,?,?,?,?,?,?)`, p.Code, null(p.Name), null(p.Homepage), null(p.BaseURL), null(p.Zone), null(p.RecordType), null(p.Identity), p.Origin, null(p.OriginHash), ts(x.now), ts(x.now))
+			err = x.orLostRace(err)
 			c = source.Contents{Provenance: p, ReadAt: x.now}
 		case err == nil && p.Origin != "":
 			p.ID = c.Provenance.ID

@@ -116,6 +116,7 @@ func (s *Store) UpdateGate(ctx context.Context, key string, f func(state []byte,
 		switch {
 		case fresh:
 			_, err = x.exec(`INSERT INTO ing_rate_gate (gate_key, state, updated_at) VALUES (?,?,?)`, key, string(next), ts(now))
+			err = x.orLostRace(err)
 		case !bytes.Equal(next, state):
 			_, err = x.exec(`UPDATE ing_rate_gate SET state=?, updated_at=? WHERE gate_key=?`, string(next), ts(now), key)
 		}

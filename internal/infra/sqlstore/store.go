@@ -331,11 +331,30 @@ func (s *Store) explain(err error) error {
 		return &ConditionError{Kind: "unreachable", Err: err, Next: "is the database server running, and are host and port of --db right? Then run the command again; it goes on where it stopped"}
 	case s.d.isReadOnly(err):
 		return &ConditionError{Kind: "read_only", Err: err, Next: makeWritable}
+	case s.d.isDuplicate(err):
+		return &DuplicateError{Err: err}
 	}
 	return err
 }
 
 const makeWritable = "make the database and its folder writable, or choose another with --db"
+
+// DuplicateError says that a row was to be written whose unique key another row has.
+// The keys are there so that nothing is stored twice: nothing was changed, and the
+// same again would be refused again.
+type DuplicateError struct{ Err error }
+
+func (e *DuplicateError) Error() string { return "such a row is there already: " + e.Err.Error() }
+
+func (e *DuplicateError) Unwrap() error { return e.Err }
+
+// Problem implements problem.Error.
+func (e *DuplicateError) Problem() problem.Problem {
+	return problem.Problem{
+		Code: "duplicate_key", Kind: problem.Failed, Title: e.Error(),
+		Next: "nothing was changed; `patra verify` says whether what is stored is whole",
+	}
+}
 
 // ConditionError is a state of the world outside that an operator can mend.
 type ConditionError struct {

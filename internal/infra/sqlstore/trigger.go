@@ -96,10 +96,11 @@ func (x *tx) instance(t harvest.Trigger, outcome harvest.TriggerOutcome, selHash
 		return id, err
 	}
 	// Where two record the same at once, the unique key lets one through; the
-	// transaction of the other is tried again and finds it.
-	return x.insert(`INSERT INTO ing_schedule_instance (scheduler_code, scheduler_job_id, scheduler_log_id, trigger_type_code, provenance_code,
+	// transaction of the other begins again and finds it.
+	id, err = x.insert(`INSERT INTO ing_schedule_instance (scheduler_code, scheduler_job_id, scheduler_log_id, trigger_type_code, provenance_code,
 		operation_code, trigger_params, expr_proto_hash, expr_proto_snapshot, outcome_code, plan_id, record_remarks, triggered_at, created_at)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		null(t.Scheduler), null(t.JobID), null(t.LogID), t.Kind, t.Provenance, t.Operation, params, null(selHash), null(sel),
 		outcome, nullID(int64(plan)), null(remarks), ts(x.now), ts(x.now))
+	return id, x.orLostRace(err)
 }

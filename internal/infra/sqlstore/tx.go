@@ -18,8 +18,8 @@ type tx struct {
 	now time.Time
 }
 
-// write runs f in a transaction, again if the database asks for it (deadlock,
-// a lost race to insert). f must not keep anything of an earlier try.
+// write runs f in a transaction, again if the database asks for it (a deadlock, say)
+// or if f lost a race to insert a row. f must not keep anything of an earlier try.
 func (s *Store) write(ctx context.Context, what string, f func(*tx) error) error {
 	if err := s.patiently(ctx, what, func() error { return s.writeOnce(ctx, f) }); err != nil {
 		return fmt.Errorf("%s: %w", what, s.explain(err))
@@ -36,6 +36,26 @@ const (
 	maxTries  = 20
 )
 
+// maxRaces is how many races to insert one transaction may lose. Whoever loses one
+// finds the other's row when it begins again; it loses the next only if yet another
+// row of its own was inserted by somebody meanwhile.
+const maxRaces = 5
+
+// errLostRace: another transaction inserted a row after this one had looked for it.
+var errLostRace = errors.New("another process was first to insert the row")
+
+// orLostRace is the error of an insert for whose row the transaction has looked
+// before, without a lock to keep others from inserting it: a server knows none for a
+// row that is not there. If another was first, the transaction begins again and finds
+// that row. Where only one writes at a time, and for every other insert, a duplicate
+// key is what it says, a [DuplicateError], and trying again does not mend it.
+func (x *tx) orLostRace(err error) error {
+	if x.s.d.writersRace && x.s.d.isDuplicate(err) {
+		return fmt.Errorf("%w: %w", errLostRace, err)
+	}
+	return err
+}
+
 // patiently runs f, again if the database asks for it or the connection was
 // lost. A connection that is lost before COMMIT has changed nothing: the server
 // rolls back, and the lease and its fence still guard the next try. A COMMIT whose
@@ -43,7 +63,7 @@ const (
 func (s *Store) patiently(ctx context.Context, what string, f func() error) error {
 	began, told := time.Now(), false
 	var firstLoss time.Time
-	conflicts, losses := 0, 0
+	conflicts, losses, races := 0, 0, 0
 	for {
 		err := f()
 		if err == nil {
@@ -74,6 +94,8 @@ func (s *Store) patiently(ctx context.Context, what string, f func() error) erro
 			if conflicts >= maxTries && (s.d != sqliteDialect || waited > triedFor) {
 				return err
 			}
+		case errors.Is(err, errLostRace) && races < maxRaces:
+			races++
 		default:
 			return err
 		}
@@ -81,7 +103,7 @@ func (s *Store) patiently(ctx context.Context, what string, f func() error) erro
 			s.log.Warn(why, "what", what, "at_most", triedFor, "err", err)
 			told = true
 		}
-		s.log.Debug("tried again", "what", what, "conflicts", conflicts, "losses", losses, "err", err)
+		s.log.Debug("tried again", "what", what, "conflicts", conflicts, "losses", losses, "races", races, "err", err)
 		if err := sleep(ctx, rest); err != nil {
 			return err
 		}
