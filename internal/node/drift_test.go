@@ -40,7 +40,7 @@ func fastPack(t *testing.T, dir, code string) {
 	d := p.Definition
 	d.RateLimit, d.Auth = &source.RateLimitConfig{Limit: 2000, Window: source.Duration(time.Second), QPS: 1000, Burst: 1}, nil
 	if d.Batching != nil {
-		d.Batching = &source.BatchingConfig{IDBatchSize: 50}
+		d.Batching = &source.Batching{IDs: 50}
 	}
 	pages := *d.Pagination
 	if code == "crossref" {

@@ -98,7 +98,7 @@ func newYear(t *testing.T) *year {
 	d.Definition.Window, d.Definition.Pagination = &win, &pages
 	search := d.Definition.Endpoints[0]
 	d.Definition.Tasks = map[harvest.Operation]*source.Overrides{harvest.Update: {
-		Batching: &source.BatchingConfig{IDBatchSize: 50},
+		Batching: &source.Batching{IDs: 50},
 		Endpoints: []source.EndpointConfig{{
 			Name: "batch", Usage: source.UsageDetail, Method: "POST", Path: "/batch", Format: "JSON", Form: map[string]string{"ids": "${join(ids, ',')}"},
 			Response: source.ResponseConfig{Items: []string{"items"}, ID: search.Response.ID, UpdatedAt: search.Response.UpdatedAt, Version: search.Response.Version, Complete: true},

@@ -24,13 +24,13 @@ func bent(t *testing.T) registry.Described {
 	retry := *d.Definition.Retry
 	pages := *d.Definition.Pagination
 	rate.QPS = 1
-	retry.MaxAttempts = 7
+	retry.Attempts = 7
 	pages.PageSize = 500
 	d.Definition.RateLimit = &rate
 	d.Definition.Retry = &retry
 	d.Definition.Pagination = &pages
 	d.Definition.HTTP = &source.HTTPConfig{BaseURL: "https://mirror.example.org", ReadTimeout: source.Duration(40 * time.Second)}
-	d.Definition.Tasks = map[harvest.Operation]*source.Overrides{harvest.Harvest: {Batching: &source.BatchingConfig{IDBatchSize: 9}}}
+	d.Definition.Tasks = map[harvest.Operation]*source.Overrides{harvest.Harvest: {Batching: &source.Batching{IDs: 9}}}
 	return d
 }
 

@@ -17,10 +17,10 @@ type Overrides struct {
 	HTTP       *HTTPConfig       `yaml:"http" doc:"how the source is reached"`
 	Auth       *AuthConfig       `yaml:"auth" doc:"how a request says who is asking"`
 	RateLimit  *RateLimitConfig  `yaml:"rateLimit" doc:"what the provider allows and our share of it"`
-	Retry      *RetryConfig      `yaml:"retry" doc:"how patiently a request is repeated"`
+	Retry      *Retry            `yaml:"retry" doc:"how patiently a request is repeated"`
 	Window     *WindowConfig     `yaml:"window" doc:"how the source understands time"`
 	Pagination *PaginationConfig `yaml:"pagination" doc:"how the source is walked"`
-	Batching   *BatchingConfig   `yaml:"batching" doc:"how details are asked for"`
+	Batching   *Batching         `yaml:"batching" doc:"how details are asked for"`
 	Endpoints  []EndpointConfig  `yaml:"endpoints" doc:"the ways to ask, by name"`
 	Faults     []FaultRule       `yaml:"faults" doc:"what failures mean"`
 	Mapping    *Mapping          `yaml:"mapping" doc:"how items become standard records"`
@@ -118,13 +118,13 @@ func (o *Overrides) put(r Row) {
 		o.Auth = b
 	case *RateLimitConfig:
 		o.RateLimit = b
-	case *RetryConfig:
+	case *Retry:
 		o.Retry = b
 	case *WindowConfig:
 		o.Window = b
 	case *PaginationConfig:
 		o.Pagination = b
-	case *BatchingConfig:
+	case *Batching:
 		o.Batching = b
 	case *EndpointConfig:
 		e := *b

@@ -202,10 +202,10 @@ func (c *compiler) batching() {
 	const path = "batching.idBatchSize"
 	detail, two := c.cfg[UsageDetail]
 	switch b := c.def.Batching; {
-	case two && (b == nil || b.IDBatchSize < 1):
+	case two && (b == nil || b.IDs < 1):
 		c.fail(path, "is required: endpoint %s is asked by ids", detail.Name)
 	case two:
-		c.spec.Batching.IDs = b.IDBatchSize
+		c.spec.Batching = *b
 	case b != nil:
 		c.note("batching", "has no effect without a DETAIL endpoint")
 	}

@@ -21,7 +21,7 @@ func def() *source.Definition {
 		Source: "demo", BaseURL: "https://api.example.org/v1", Zone: "UTC", RecordType: "work", Identity: "DOI",
 		HTTP:      &source.HTTPConfig{ConnectTimeout: sec(10), ReadTimeout: sec(30), TotalTimeout: sec(60)},
 		RateLimit: &source.RateLimitConfig{Limit: 3, Window: sec(1), QPS: 2, Burst: 1},
-		Retry:     &source.RetryConfig{MaxAttempts: 5, Base: sec(1), Max: sec(30)},
+		Retry:     &source.Retry{Attempts: 5, Base: sec(1), Max: sec(30)},
 		Window: &source.WindowConfig{
 			Key: "indexed", Filters: map[string]string{"from-index-date": "indexed", "until-index-date": "indexed", "from-update-date": "deposited"},
 			Precision: "SECOND", Bound: "CLOSED", UpdatedAt: "PATH", SafetyLag: new(sec(600)), Overlap: new(sec(0)),
@@ -60,7 +60,7 @@ func twoPhase(d *source.Definition) {
 	})
 	search = &d.Endpoints[0]
 	search.Response.UpdatedAt = nil
-	d.Batching = &source.BatchingConfig{IDBatchSize: 200}
+	d.Batching = &source.Batching{IDs: 200}
 }
 
 // lookup gives a source of two phases a way for ids that no list holds.
@@ -297,7 +297,7 @@ func TestCompile_Refuses(t *testing.T) {
 		{"unknown scope", func(d *source.Definition) { d.RateLimit.Scope = "PER_DAY" }, "rateLimit.scope: "},
 		{"keys where there are none", func(d *source.Definition) { d.RateLimit.Scope, d.Auth = source.RatePerKey, nil }, "rateLimit.scope: PER_KEY belongs to a source with auth"},
 		{"below zero", func(d *source.Definition) { d.RateLimit.QPS = -1 }, "rateLimit.qps: -1 is below zero"},
-		{"attempts", func(d *source.Definition) { d.Retry.MaxAttempts = 99 }, "retry.maxAttempts: 99 is not within"},
+		{"attempts", func(d *source.Definition) { d.Retry.Attempts = 99 }, "retry.maxAttempts: 99 is not within"},
 		{"waits", func(d *source.Definition) { d.Retry.Max = source.Duration(time.Millisecond) }, "retry.max: 1ms is below"},
 
 		{"level", func(d *source.Definition) { d.Faults[0].Level = "L9" }, "faults[0].level: L9 is not known"},

@@ -290,20 +290,20 @@ func (c *compiler) quotas(path string, cfg *RateLimitConfig, out *Rate) {
 
 func (c *compiler) retry() {
 	const path = "retry"
-	out := &c.spec.Retry
-	*out = Retry{Attempts: defaultAttempts, Base: Duration(defaultRetryBase), Max: Duration(defaultRetryMax)}
-	cfg := c.def.Retry
-	if cfg == nil {
-		c.note(path, "not given, taken as %d attempts, %s doubling up to %s", out.Attempts, out.Base.D(), out.Max.D())
+	if c.def.Retry == nil {
+		c.spec.Retry = Retry{Attempts: defaultAttempts, Base: Duration(defaultRetryBase), Max: Duration(defaultRetryMax)}
+		c.note(path, "not given, taken as %d attempts, %s doubling up to %s", defaultAttempts, defaultRetryBase, defaultRetryMax)
 		return
 	}
-	out.Attempts = orDefault(c, path+".maxAttempts", cfg.MaxAttempts, out.Attempts)
-	out.Base = c.duration(path+".base", cfg.Base, defaultRetryBase)
-	out.Max = c.duration(path+".max", cfg.Max, defaultRetryMax)
-	if out.Attempts < 1 || out.Attempts > maxAttempts {
-		c.fail(path+".maxAttempts", "%d is not within [1, %d]", out.Attempts, maxAttempts)
+	r := *c.def.Retry
+	r.Attempts = orDefault(c, path+".maxAttempts", r.Attempts, defaultAttempts)
+	r.Base = c.duration(path+".base", r.Base, defaultRetryBase)
+	r.Max = c.duration(path+".max", r.Max, defaultRetryMax)
+	if r.Attempts < 1 || r.Attempts > maxAttempts {
+		c.fail(path+".maxAttempts", "%d is not within [1, %d]", r.Attempts, maxAttempts)
 	}
-	if out.Base < 0 || out.Max < out.Base {
-		c.fail(path+".max", "%s is below the first wait of %s", out.Max.D(), out.Base.D())
+	if r.Base < 0 || r.Max < r.Base {
+		c.fail(path+".max", "%s is below the first wait of %s", r.Max.D(), r.Base.D())
 	}
+	c.spec.Retry = r
 }

@@ -31,10 +31,10 @@ type Definition struct {
 	HTTP       *HTTPConfig       `yaml:"http" doc:"how the source is reached"`
 	Auth       *AuthConfig       `yaml:"auth" doc:"how a request says who is asking; the secret itself is set with patra credential set"`
 	RateLimit  *RateLimitConfig  `yaml:"rateLimit" doc:"what the provider allows and our share of it; default: one request a second"`
-	Retry      *RetryConfig      `yaml:"retry" doc:"how patiently a request is repeated"`
+	Retry      *Retry            `yaml:"retry" doc:"how patiently a request is repeated"`
 	Window     *WindowConfig     `yaml:"window" doc:"how the source understands time"`
 	Pagination *PaginationConfig `yaml:"pagination" doc:"how the source is walked, and what proves the end"`
-	Batching   *BatchingConfig   `yaml:"batching" doc:"how details are asked for"`
+	Batching   *Batching         `yaml:"batching" doc:"how details are asked for"`
 	Endpoints  []EndpointConfig  `yaml:"endpoints" doc:"the ways to ask, by name; one of them has usage SEARCH"` // written as a map by name
 	Faults     []FaultRule       `yaml:"faults" doc:"what failures mean where the status alone would mislead; the first rule that fits decides"`
 	Mapping    Mapping           `yaml:"mapping" doc:"how items become standard records"`
@@ -123,16 +123,16 @@ type PaginationConfig struct {
 	MaxPages      int                `yaml:"maxPages" doc:"pages of one result after which a slice is cut; one that cannot be cut is walked on where pages name the next"`
 }
 
-// BatchingConfig is the dimension of the detail phase.
-type BatchingConfig struct {
-	IDBatchSize int `yaml:"idBatchSize" doc:"ids per request to the DETAIL endpoint"`
+// Batching is the dimension of the detail phase.
+type Batching struct {
+	IDs int `yaml:"idBatchSize" json:"idBatchSize,omitzero" doc:"ids per request to the DETAIL endpoint"`
 }
 
-// RetryConfig is the retry dimension.
-type RetryConfig struct {
-	MaxAttempts int      `yaml:"maxAttempts" doc:"default 5, at most 20"`
-	Base        Duration `yaml:"base" doc:"first wait, doubled each time; default 100ms"`
-	Max         Duration `yaml:"max" doc:"longest wait, default 30s"`
+// Retry is the dimension of how often and how patiently a request is repeated.
+type Retry struct {
+	Attempts int      `yaml:"maxAttempts" json:"maxAttempts" doc:"default 5, at most 20"`
+	Base     Duration `yaml:"base" json:"base" doc:"first wait, doubled each time; default 100ms"`
+	Max      Duration `yaml:"max" json:"max" doc:"longest wait, default 30s"`
 }
 
 // RateLimitConfig is the rate dimension: the provider's word and our share.

@@ -370,18 +370,6 @@ func (m Mapping) Version() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Batching of the detail phase.
-type Batching struct {
-	IDs int `json:"idBatchSize,omitzero"`
-}
-
-// Retry is how often and how patiently a request is repeated.
-type Retry struct {
-	Attempts int      `json:"maxAttempts"`
-	Base     Duration `json:"base"`
-	Max      Duration `json:"max"`
-}
-
 // Rate is what the provider allows and how fast patra goes.
 type Rate struct {
 	// Limit requests per Window is the provider's word; 0 means none is known.

@@ -219,7 +219,7 @@ func TestDiff_ChangedValuesOnly(t *testing.T) {
 	if d := sourcefile.Diff(a, a); len(d) != 0 {
 		t.Errorf("a pack differs from itself: %v", d)
 	}
-	if len(sourcefile.Values(source.RetryConfig{MaxAttempts: 3})) != 1 {
+	if len(sourcefile.Values(source.Retry{Attempts: 3})) != 1 {
 		t.Error("values of a part")
 	}
 }
