@@ -346,7 +346,7 @@ func TestR69_HeavyPagesAreTheSources(t *testing.T) {
 					}
 					return body
 				}}
-				b := newBench(t, ascending, setup{tweak: func(s *source.Spec) { s.HTTP.MaxBody = int64(c.largest) }, wrap: m.wrap})
+				b := newBench(t, ascending, setup{tweak: func(s *source.Spec) { s.HTTP.MaxBody = source.Size(c.largest) }, wrap: m.wrap})
 				b.exact()
 				if n := b.ask(cutFor, harvest.CutHeavy); (n > 0) != c.cut {
 					t.Errorf("%d slices were cut", n)

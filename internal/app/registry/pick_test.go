@@ -323,7 +323,7 @@ func exampleRows(code string) []source.Row {
 			}),
 			row(source.DimWindow, source.ScopeTask, harvest.Update, "", &source.WindowConfig{Key: "EDAT", Step: day, Overlap: &day}),
 			row(source.DimPagination, source.ScopeTask, harvest.Update, "", &source.PaginationConfig{Type: harvest.PageNumber, PageSize: 100, FirstPage: new(1)}),
-			row(source.DimHTTP, source.ScopeSource, "", "", &source.HTTPConfig{
+			row(source.DimHTTP, source.ScopeSource, "", "", &source.HTTP{
 				Headers:        source.Headers{"User-Agent": new("PapertraceHarvester/1.0"), "From": new("ops@example.com")},
 				ConnectTimeout: source.Duration(2 * time.Second), ReadTimeout: source.Duration(10 * time.Second),
 			}),
@@ -333,7 +333,7 @@ func exampleRows(code string) []source.Row {
 		row(source.DimEndpoint, source.ScopeTask, harvest.Harvest, "works", &source.EndpointConfig{Usage: source.UsageSearch, Method: "GET", Path: "/works", Format: "JSON"}),
 		row(source.DimWindow, source.ScopeTask, harvest.Harvest, "", &source.WindowConfig{Key: "indexed", Step: day}),
 		row(source.DimPagination, source.ScopeTask, harvest.Harvest, "", &source.PaginationConfig{Type: harvest.PageToken}),
-		row(source.DimHTTP, source.ScopeSource, "", "", &source.HTTPConfig{
+		row(source.DimHTTP, source.ScopeSource, "", "", &source.HTTP{
 			Headers:        source.Headers{"User-Agent": new("PapertraceHarvester/1.0"), "mailto": new("ops@example.com")},
 			ConnectTimeout: source.Duration(2 * time.Second), ReadTimeout: source.Duration(12 * time.Second),
 		}),

@@ -29,7 +29,7 @@ func bent(t *testing.T) registry.Described {
 	d.Definition.RateLimit = &rate
 	d.Definition.Retry = &retry
 	d.Definition.Pagination = &pages
-	d.Definition.HTTP = &source.HTTPConfig{BaseURL: "https://mirror.example.org", ReadTimeout: source.Duration(40 * time.Second)}
+	d.Definition.HTTP = &source.HTTP{BaseURL: "https://mirror.example.org", ReadTimeout: source.Duration(40 * time.Second)}
 	d.Definition.Tasks = map[harvest.Operation]*source.Overrides{harvest.Harvest: {Batching: &source.Batching{IDs: 9}}}
 	return d
 }

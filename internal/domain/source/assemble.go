@@ -14,7 +14,7 @@ import (
 // Overrides are dimensions that hold for one operation only. A part given here
 // replaces the source's part whole; nothing is merged (R44).
 type Overrides struct {
-	HTTP       *HTTPConfig       `yaml:"http" doc:"how the source is reached"`
+	HTTP       *HTTP             `yaml:"http" doc:"how the source is reached"`
 	Auth       *AuthConfig       `yaml:"auth" doc:"how a request says who is asking"`
 	RateLimit  *RateLimitConfig  `yaml:"rateLimit" doc:"what the provider allows and our share of it"`
 	Retry      *Retry            `yaml:"retry" doc:"how patiently a request is repeated"`
@@ -112,7 +112,7 @@ func (o Overrides) rows(out []Row, scope Scope, task harvest.Operation, from tim
 // put is the inverse of rows for one row.
 func (o *Overrides) put(r Row) {
 	switch b := r.Body.(type) {
-	case *HTTPConfig:
+	case *HTTP:
 		o.HTTP = b
 	case *AuthConfig:
 		o.Auth = b

@@ -216,7 +216,6 @@ func (c *compiler) provenance() {
 	}
 	s.ID.Form = orDefault(c, "identity", d.Identity, "TEXT")
 	coded(c, "identity", DictIdentity, s.ID.Form)
-	c.baseURL()
 }
 
 // vars binds the instance's values, and notes those that templates miss.

@@ -19,7 +19,7 @@ import (
 func def() *source.Definition {
 	return &source.Definition{
 		Source: "demo", BaseURL: "https://api.example.org/v1", Zone: "UTC", RecordType: "work", Identity: "DOI",
-		HTTP:      &source.HTTPConfig{ConnectTimeout: sec(10), ReadTimeout: sec(30), TotalTimeout: sec(60)},
+		HTTP:      &source.HTTP{ConnectTimeout: sec(10), ReadTimeout: sec(30), TotalTimeout: sec(60)},
 		RateLimit: &source.RateLimitConfig{Limit: 3, Window: sec(1), QPS: 2, Burst: 1},
 		Retry:     &source.Retry{Attempts: 5, Base: sec(1), Max: sec(30)},
 		Window: &source.WindowConfig{

@@ -15,19 +15,21 @@ import (
 	"github.com/papertrace/patra/internal/domain/template"
 )
 
-func (c *compiler) baseURL() {
+// baseURL checks what the paths of endpoints are added to: that of the transport,
+// or else the source's own.
+func (c *compiler) baseURL() string {
 	path, base := "baseUrl", c.def.BaseURL
 	if c.def.HTTP != nil && c.def.HTTP.BaseURL != "" {
 		path, base = "http.baseUrl", c.def.HTTP.BaseURL
 	}
 	if base == "" {
 		c.fail(path, "is required, such as https://api.example.org")
-		return
+		return ""
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {
 		c.fail(path, "%q is not a URL", base)
-		return
+		return ""
 	}
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http":
@@ -38,17 +40,18 @@ func (c *compiler) baseURL() {
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		c.fail(path, "user, query and fragment do not belong into a base URL")
 	}
-	c.spec.HTTP.BaseURL = strings.TrimRight(base, "/")
+	return strings.TrimRight(base, "/")
 }
 
 func (c *compiler) http() {
-	cfg, out := HTTPConfig{}, &c.spec.HTTP
+	var h HTTP
 	if c.def.HTTP == nil {
 		c.note("http", "not given, taken as timeouts %s, %s, %s and bodies up to 32 MiB",
 			defaultConnectTimeout, defaultReadTimeout, defaultTotalTimeout)
 	} else {
-		cfg = *c.def.HTTP
+		h = *c.def.HTTP
 	}
+	h.BaseURL = c.baseURL()
 	// A missing part was noted as a whole; only parts given are noted one by one.
 	or := func(path string, d Duration, def time.Duration) Duration {
 		if c.def.HTTP == nil {
@@ -56,46 +59,47 @@ func (c *compiler) http() {
 		}
 		return c.duration("http."+path, d, def)
 	}
-	out.ConnectTimeout = or("connectTimeout", cfg.ConnectTimeout, defaultConnectTimeout)
-	out.ReadTimeout = or("readTimeout", cfg.ReadTimeout, defaultReadTimeout)
-	total := max(defaultTotalTimeout, min(maxTimeout, 2*cfg.ReadTimeout.D()))
-	out.TotalTimeout = or("totalTimeout", cfg.TotalTimeout, total)
+	total := max(defaultTotalTimeout, min(maxTimeout, 2*h.ReadTimeout.D()))
+	h.ConnectTimeout = or("connectTimeout", h.ConnectTimeout, defaultConnectTimeout)
+	h.ReadTimeout = or("readTimeout", h.ReadTimeout, defaultReadTimeout)
+	h.TotalTimeout = or("totalTimeout", h.TotalTimeout, total)
 	for _, x := range []struct {
 		path string
 		d    Duration
-	}{{"connectTimeout", out.ConnectTimeout}, {"readTimeout", out.ReadTimeout}, {"totalTimeout", out.TotalTimeout}} {
+	}{{"connectTimeout", h.ConnectTimeout}, {"readTimeout", h.ReadTimeout}, {"totalTimeout", h.TotalTimeout}} {
 		if x.d <= 0 || x.d.D() > maxTimeout {
 			c.fail("http."+x.path, "%s is not within (0, %s]", x.d.D(), maxTimeout)
 		}
 	}
-	if out.TotalTimeout < out.ConnectTimeout || out.TotalTimeout < out.ReadTimeout {
-		c.fail("http.totalTimeout", "%s is shorter than a part of it", out.TotalTimeout.D())
+	if h.TotalTimeout < h.ConnectTimeout || h.TotalTimeout < h.ReadTimeout {
+		c.fail("http.totalTimeout", "%s is shorter than a part of it", h.TotalTimeout.D())
 	}
-	out.MaxBody = cmp.Or(int64(cfg.MaxBody), defaultMaxBody)
-	if out.MaxBody < 0 || out.MaxBody > maxMaxBody {
-		c.fail("http.maxBody", "%d is not within (0, 1GiB]", out.MaxBody)
+	h.MaxBody = cmp.Or(h.MaxBody, defaultMaxBody)
+	if h.MaxBody < 0 || h.MaxBody > maxMaxBody {
+		c.fail("http.maxBody", "%d is not within (0, 1GiB]", h.MaxBody)
 	}
-	out.AllowHTTP, out.AllowPrivate = cfg.AllowHTTP, cfg.AllowPrivate
-	out.Headers = maps.Clone(cfg.Headers)
-	c.headers("http.headers", cfg.Headers)
-	texts := cfg.Headers.Texts()
+	h.Headers = maps.Clone(h.Headers)
+	c.headers("http.headers", h.Headers)
+	texts := h.Headers.Texts()
 	for _, name := range keysOf(texts) {
 		c.headerTemplate(join("http.headers", name), texts[name])
 	}
-	c.proxy(cfg.Proxy)
-	c.redirects(cfg.Redirects)
+	h.Proxy = c.proxy(h.Proxy)
+	h.Redirects = c.redirects(h.Redirects)
+	c.spec.HTTP = h
 }
 
-func (c *compiler) proxy(s string) {
+// proxy checks the address of a proxy and returns it without what does not matter.
+func (c *compiler) proxy(s string) string {
 	if s == "" {
-		return
+		return ""
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
 		c.fail("http.proxy", "%q is not the address of a proxy, such as http://proxy.example.org:3128", redactUser(u, s))
-		return
+		return ""
 	}
-	c.spec.HTTP.Proxy = u.Scheme + "://" + u.Host
+	return u.Scheme + "://" + u.Host
 }
 
 // redactUser keeps a password out of the message that refuses it.
@@ -110,10 +114,10 @@ func redactUser(u *url.URL, s string) string {
 }
 
 // redirects checks where they may lead (R59).
-func (c *compiler) redirects(cfg *RedirectConfig) {
+func (c *compiler) redirects(cfg *RedirectConfig) *RedirectConfig {
 	const path = "http.redirects"
 	if cfg == nil {
-		return
+		return nil
 	}
 	r := RedirectConfig{Max: cmp.Or(cfg.Max, 3)}
 	if r.Max < 0 || r.Max > 3 {
@@ -125,7 +129,7 @@ func (c *compiler) redirects(cfg *RedirectConfig) {
 		}
 		r.Hosts = append(r.Hosts, strings.ToLower(h))
 	}
-	c.spec.HTTP.Redirects = &r
+	return &r
 }
 
 // headerTemplate checks the template of a header that every endpoint sends.

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -28,7 +29,7 @@ type Definition struct {
 	Identity   string `yaml:"identity" dict:"identity" doc:"canonical form of ids"`
 
 	// The dimensions.
-	HTTP       *HTTPConfig       `yaml:"http" doc:"how the source is reached"`
+	HTTP       *HTTP             `yaml:"http" doc:"how the source is reached"`
 	Auth       *AuthConfig       `yaml:"auth" doc:"how a request says who is asking; the secret itself is set with patra credential set"`
 	RateLimit  *RateLimitConfig  `yaml:"rateLimit" doc:"what the provider allows and our share of it; default: one request a second"`
 	Retry      *Retry            `yaml:"retry" doc:"how patiently a request is repeated"`
@@ -45,18 +46,28 @@ type Definition struct {
 	Tasks map[harvest.Operation]*Overrides `yaml:"tasks" doc:"parts that hold for one operation only; each replaces the source's part whole"`
 }
 
-// HTTPConfig is the transport dimension.
-type HTTPConfig struct {
-	BaseURL        string          `yaml:"baseUrl" doc:"instead of the source's base URL"`
-	Headers        Headers         `yaml:"headers" doc:"sent with every request; Authorization, Host and Cookie cannot be set; null takes a default away"`
-	ConnectTimeout Duration        `yaml:"connectTimeout" doc:"default 10s"`
-	ReadTimeout    Duration        `yaml:"readTimeout" doc:"default 30s"`
-	TotalTimeout   Duration        `yaml:"totalTimeout" doc:"default 60s, at most 120s"`
-	AllowHTTP      bool            `yaml:"allowHttp" doc:"permit plain http"`
-	AllowPrivate   bool            `yaml:"allowPrivate" doc:"permit loopback and private addresses"`
-	MaxBody        Size            `yaml:"maxBody" doc:"largest reply, default 32MiB; where more is declared, a page may have half of it before slices are cut for smaller ones (else 5 MB)"`
-	Proxy          string          `yaml:"proxy" doc:"forward proxy every request goes through, such as http://proxy.example.org:3128"`
-	Redirects      *RedirectConfig `yaml:"redirects" doc:"follow redirects; not given: none is followed"`
+// HTTP is the transport dimension.
+type HTTP struct {
+	BaseURL        string          `yaml:"baseUrl" json:"baseUrl" doc:"instead of the source's base URL"`
+	Headers        Headers         `yaml:"headers" json:"headers,omitempty" doc:"sent with every request; Authorization, Host and Cookie cannot be set; null takes a default away"`
+	ConnectTimeout Duration        `yaml:"connectTimeout" json:"connectTimeout" doc:"default 10s"`
+	ReadTimeout    Duration        `yaml:"readTimeout" json:"readTimeout" doc:"default 30s"`
+	TotalTimeout   Duration        `yaml:"totalTimeout" json:"totalTimeout" doc:"default 60s, at most 120s"`
+	AllowHTTP      bool            `yaml:"allowHttp" json:"allowHttp,omitzero" doc:"permit plain http"`
+	AllowPrivate   bool            `yaml:"allowPrivate" json:"allowPrivate,omitzero" doc:"permit loopback and private addresses"`
+	MaxBody        Size            `yaml:"maxBody" json:"maxBody" doc:"largest reply, default 32MiB; where more is declared, a page may have half of it before slices are cut for smaller ones (else 5 MB)"`
+	Proxy          string          `yaml:"proxy" json:"proxy,omitempty" doc:"forward proxy every request goes through, such as http://proxy.example.org:3128"`
+	Redirects      *RedirectConfig `yaml:"redirects" json:"redirects,omitempty" doc:"follow redirects; not given: none is followed"`
+}
+
+// MaxPage is how many bytes a page may have before its slice is cut into such with
+// smaller pages: half of the largest reply where the source declares larger ones
+// than usual, so that there is room for what comes in between.
+func (h HTTP) MaxPage() int64 {
+	if h.MaxBody > defaultMaxBody {
+		return int64(h.MaxBody) / 2
+	}
+	return harvest.MaxPageBytes
 }
 
 // RedirectConfig turns redirects on, within bounds (R59).
@@ -270,6 +281,14 @@ func (s *Size) UnmarshalText(b []byte) error {
 		return nil
 	}
 	return fmt.Errorf("%q is not a size: write 32MiB or a number of bytes", b)
+}
+
+// MarshalJSON writes the number, which needs no reading.
+func (s Size) MarshalJSON() ([]byte, error) { return strconv.AppendInt(nil, int64(s), 10), nil }
+
+// UnmarshalJSON reads the number.
+func (s *Size) UnmarshalJSON(b []byte) error {
+	return json.Unmarshal(b, (*int64)(s))
 }
 
 // MarshalText writes the largest unit that divides the size.

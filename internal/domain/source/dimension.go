@@ -41,7 +41,7 @@ var dimensions = []struct {
 	body  reflect.Type
 	named bool
 }{
-	{DimHTTP, reflect.TypeFor[HTTPConfig](), false},
+	{DimHTTP, reflect.TypeFor[HTTP](), false},
 	{DimAuth, reflect.TypeFor[AuthConfig](), false},
 	{DimRateLimit, reflect.TypeFor[RateLimitConfig](), false},
 	{DimRetry, reflect.TypeFor[Retry](), false},

@@ -114,31 +114,6 @@ func ParseSpec(b []byte) (*Spec, error) {
 	return s, nil
 }
 
-// HTTP is the transport of a source.
-type HTTP struct {
-	BaseURL        string   `json:"baseUrl"`
-	Headers        Headers  `json:"headers,omitempty"`
-	ConnectTimeout Duration `json:"connectTimeout"`
-	ReadTimeout    Duration `json:"readTimeout"`
-	TotalTimeout   Duration `json:"totalTimeout"`
-	AllowHTTP      bool     `json:"allowHttp,omitzero"`
-	AllowPrivate   bool     `json:"allowPrivate,omitzero"`
-	MaxBody        int64    `json:"maxBody"`
-	Proxy          string   `json:"proxy,omitempty"`
-	// Redirects that are followed, nil for none.
-	Redirects *RedirectConfig `json:"redirects,omitempty"`
-}
-
-// MaxPage is how many bytes a page may have before its slice is cut into such with
-// smaller pages: half of the largest reply where the source declares larger ones
-// than usual, so that there is room for what comes in between.
-func (h HTTP) MaxPage() int64 {
-	if h.MaxBody > defaultMaxBody {
-		return h.MaxBody / 2
-	}
-	return harvest.MaxPageBytes
-}
-
 // Window is how a source understands time.
 type Window struct {
 	// Key is the watermark key: the date the source filters and harvests by.

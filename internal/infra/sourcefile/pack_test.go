@@ -252,7 +252,7 @@ func TestFormat_RoundTripOfAnyText(t *testing.T) {
 		some := rapid.Map(str, func(s string) string { return "x" + s })
 		want := source.Definition{
 			Source: "demo", Name: str.Draw(t, "name"),
-			HTTP: &source.HTTPConfig{
+			HTTP: &source.HTTP{
 				Headers: rapid.MapOfN(some, rapid.Ptr(str, true), 0, 4).Draw(t, "headers"),
 				MaxBody: source.Size(rapid.Int64Range(0, 1<<40).Draw(t, "size")),
 			},

@@ -262,7 +262,7 @@ func (c *Client) send(ctx context.Context, a *attempt) (got received, err error)
 		return got, err
 	}
 	a.answer.Asked = true
-	got, err = c.exchange(ctx, a, req, body, cmp.Or(a.spec.HTTP.MaxBody, defaultMaxBody))
+	got, err = c.exchange(ctx, a, req, body, int64(cmp.Or(a.spec.HTTP.MaxBody, defaultMaxBody)))
 	got, late := a.secrets.reply(ctx, got) // some write the key back; nobody beyond here sees it
 	return got, cmp.Or(err, late)
 }

@@ -79,7 +79,7 @@ func (q *question) prepare() error {
 	if err != nil {
 		return q.broken(harvest.CodeBadSpec, err)
 	}
-	maxBody := cmp.Or(q.spec.HTTP.MaxBody, defaultMaxBody)
+	maxBody := int64(cmp.Or(q.spec.HTTP.MaxBody, defaultMaxBody))
 	q.decoder, err = c.hooks.before(dec, q.spec.Endpoint(q.call.Purpose), maxBody)
 	if err != nil {
 		return faultWith(hookFailed(), err)
