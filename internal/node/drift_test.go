@@ -38,7 +38,7 @@ func fastPack(t *testing.T, dir, code string) {
 		t.Fatal(err)
 	}
 	d := p.Definition
-	d.RateLimit, d.Auth = &source.RateLimitConfig{Limit: 2000, Window: source.Duration(time.Second), QPS: 1000, Burst: 1}, nil
+	d.RateLimit, d.Auth = &source.Rate{Limit: 2000, Window: source.Duration(time.Second), QPS: 1000, Burst: 1}, nil
 	if d.Batching != nil {
 		d.Batching = &source.Batching{IDs: 50}
 	}

@@ -166,7 +166,7 @@ func TestR81_AnotherSourcesRateLimit(t *testing.T) {
 		}
 		check("demo", "")
 		// demo counts under a name of its own, which nobody could know for its.
-		named := source.Definition{RateLimit: &source.RateLimitConfig{Key: "demos-own", Limit: 1, QPS: 1}}
+		named := source.Definition{RateLimit: &source.Rate{Key: "demos-own", Limit: 1, QPS: 1}}
 		if _, err := r.store.ChangeSource(t.Context(), source.Provenance{Code: "demo", Origin: "API"}, source.Audit{Actor: "test", Action: "SOURCE_APPLY", Object: "source/demo"},
 			func(c source.Contents) ([]source.Change, error) { return c.Changes(named, c.ReadAt, c.ReadAt), nil }); err != nil {
 			t.Fatal(err)

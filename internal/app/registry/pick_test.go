@@ -25,7 +25,7 @@ var (
 
 func rateRow(scope source.Scope, op harvest.Operation, span [2]time.Time, qps float64) source.Row {
 	return source.Row{
-		Slot: source.Slot{Dimension: source.DimRateLimit, Scope: scope, Task: op}, From: span[0], To: span[1], Body: &source.RateLimitConfig{QPS: qps},
+		Slot: source.Slot{Dimension: source.DimRateLimit, Scope: scope, Task: op}, From: span[0], To: span[1], Body: &source.Rate{QPS: qps},
 	}
 }
 

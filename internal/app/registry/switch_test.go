@@ -219,7 +219,7 @@ func TestRegistry_ChangesFollowEachOther(t *testing.T) {
 	// A part dropped and a part added in one change come back and go again.
 	d := with(1)
 	d.Definition.Retry = nil
-	d.Definition.Tasks = map[harvest.Operation]*source.Overrides{harvest.Backfill: {RateLimit: &source.RateLimitConfig{QPS: 0.25}}}
+	d.Definition.Tasks = map[harvest.Operation]*source.Overrides{harvest.Backfill: {RateLimit: &source.Rate{QPS: 0.25}}}
 	must(l.Apply(ctx, d, registry.Order{}))
 	c, err := s.LoadSource(ctx, "crossref")
 	if err != nil {

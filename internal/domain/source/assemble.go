@@ -16,7 +16,7 @@ import (
 type Overrides struct {
 	HTTP       *HTTP             `yaml:"http" doc:"how the source is reached"`
 	Auth       *AuthConfig       `yaml:"auth" doc:"how a request says who is asking"`
-	RateLimit  *RateLimitConfig  `yaml:"rateLimit" doc:"what the provider allows and our share of it"`
+	RateLimit  *Rate             `yaml:"rateLimit" doc:"what the provider allows and our share of it"`
 	Retry      *Retry            `yaml:"retry" doc:"how patiently a request is repeated"`
 	Window     *WindowConfig     `yaml:"window" doc:"how the source understands time"`
 	Pagination *PaginationConfig `yaml:"pagination" doc:"how the source is walked"`
@@ -116,7 +116,7 @@ func (o *Overrides) put(r Row) {
 		o.HTTP = b
 	case *AuthConfig:
 		o.Auth = b
-	case *RateLimitConfig:
+	case *Rate:
 		o.RateLimit = b
 	case *Retry:
 		o.Retry = b

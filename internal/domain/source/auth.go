@@ -46,7 +46,7 @@ type AuthConfig struct {
 	// RateLimit is what the provider allows with a credential, in place of
 	// the source's own. All keys of a pool share it unless its scope is
 	// PER_KEY (R37).
-	RateLimit *RateLimitConfig `yaml:"rateLimit" doc:"what the provider allows with a credential; all keys together unless its scope is PER_KEY"`
+	RateLimit *Rate `yaml:"rateLimit" doc:"what the provider allows with a credential; all keys together unless its scope is PER_KEY"`
 	// PageSize in place of the source\'s own where a credential is there (P18).
 	PageSize int               `yaml:"pageSize" doc:"items per page for those who have a credential, in place of pagination.pageSize"`
 	Token    *TokenConfig      `yaml:"token" doc:"how a token is got; of OAUTH2 and LOGIN"`
@@ -228,7 +228,7 @@ func (c *compiler) auth() {
 		c.fail(path+".restricted", "without open: true every endpoint is restricted")
 	}
 	if cfg.RateLimit != nil {
-		r := c.rateLimit(path+".rateLimit", cfg.RateLimit)
+		r := c.rateLimit(path+".rateLimit", *cfg.RateLimit)
 		a.Rate = &r
 		if len(r.LimitHeaders) == 0 {
 			r.LimitHeaders = c.spec.Rate.LimitHeaders

@@ -41,7 +41,7 @@ func TestCompile_Auth(t *testing.T) {
 		"restricted, not open":    {source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "k", Restricted: []string{"search"}}, "auth.restricted"},
 		"restricted, not there":   {source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "k", Open: true, Restricted: []string{"nope"}}, "auth.restricted[0]: nope is not an endpoint"},
 		"pool that is no source":  {source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "k", Pool: "A B"}, "auth.pool"},
-		"rate above the limit":    {source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "k", RateLimit: &source.RateLimitConfig{Limit: 5, QPS: 10}}, "auth.rateLimit: 10 a second"},
+		"rate above the limit":    {source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "k", RateLimit: &source.Rate{Limit: 5, QPS: 10}}, "auth.rateLimit: 10 a second"},
 		"taken away":              {source.AuthConfig{Type: source.AuthAPIKey, In: source.InHeader, Name: "X-Gone"}, "auth.name: X-Gone is taken away by endpoints.works.headers.x-gone"},
 		"parameter already taken": {source.AuthConfig{Type: source.AuthAPIKey, In: source.InQuery, Name: "TAKEN"}, "auth.name: TAKEN is already sent as"},
 	} {

@@ -20,7 +20,7 @@ func def() *source.Definition {
 	return &source.Definition{
 		Source: "demo", BaseURL: "https://api.example.org/v1", Zone: "UTC", RecordType: "work", Identity: "DOI",
 		HTTP:      &source.HTTP{ConnectTimeout: sec(10), ReadTimeout: sec(30), TotalTimeout: sec(60)},
-		RateLimit: &source.RateLimitConfig{Limit: 3, Window: sec(1), QPS: 2, Burst: 1},
+		RateLimit: &source.Rate{Limit: 3, Window: sec(1), QPS: 2, Burst: 1},
 		Retry:     &source.Retry{Attempts: 5, Base: sec(1), Max: sec(30)},
 		Window: &source.WindowConfig{
 			Key: "indexed", Filters: map[string]string{"from-index-date": "indexed", "until-index-date": "indexed", "from-update-date": "deposited"},
@@ -293,7 +293,7 @@ func TestCompile_Refuses(t *testing.T) {
 		{"a longer way", func(d *source.Definition) { d.RateLimit.QPS, d.RateLimit.Jitter = 2.7, sec(1)/5 }, "rateLimit: 2.7 a second with a burst of 1, arriving up to 200ms early or late, exceeds"},
 		{"no jitter to speak of", func(d *source.Definition) { d.RateLimit.Jitter = sec(1) / 1000 }, "rateLimit.jitter: 1ms is not within [5ms, 5s]"},
 		{"burst over the limit", func(d *source.Definition) { d.RateLimit.Burst = 2 }, "rateLimit: 2 a second with a burst of 2, arriving up to 50ms early or late, exceeds the provider's limit of 3 in 1s; next: qps: 1 or less"},
-		{"burst without a limit", func(d *source.Definition) { *d.RateLimit = source.RateLimitConfig{QPS: 5, Burst: 10} }, "rateLimit.burst: is 10, but without"},
+		{"burst without a limit", func(d *source.Definition) { *d.RateLimit = source.Rate{QPS: 5, Burst: 10} }, "rateLimit.burst: is 10, but without"},
 		{"unknown scope", func(d *source.Definition) { d.RateLimit.Scope = "PER_DAY" }, "rateLimit.scope: "},
 		{"keys where there are none", func(d *source.Definition) { d.RateLimit.Scope, d.Auth = source.RatePerKey, nil }, "rateLimit.scope: PER_KEY belongs to a source with auth"},
 		{"below zero", func(d *source.Definition) { d.RateLimit.QPS = -1 }, "rateLimit.qps: -1 is below zero"},
@@ -516,7 +516,7 @@ func TestCompile_RateTable(t *testing.T) {
 		{0, 0, 100, 2, false},
 	} {
 		d := def()
-		*d.RateLimit = source.RateLimitConfig{Limit: c.limit, Window: source.Duration(c.window), QPS: c.qps, Burst: c.burst}
+		*d.RateLimit = source.Rate{Limit: c.limit, Window: source.Duration(c.window), QPS: c.qps, Burst: c.burst}
 		spec, _, err := source.Compile(*d, harvesting)
 		if (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c, err)

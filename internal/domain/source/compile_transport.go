@@ -181,72 +181,87 @@ func (c *compiler) rate() {
 		c.spec.Rate = Rate{Key: c.def.Source, QPS: defaultQPS, Burst: 1}
 		return
 	}
-	c.spec.Rate = c.rateLimit(path, c.def.RateLimit)
+	c.spec.Rate = c.rateLimit(path, *c.def.RateLimit)
 	if c.spec.Rate.Scope == RatePerKey && c.def.Auth == nil {
 		c.fail(path+".scope", "%s belongs to a source with auth", RatePerKey)
 	}
 }
 
-// rateLimit checks our share against the provider's word (R37, R91).
-func (c *compiler) rateLimit(path string, cfg *RateLimitConfig) (out Rate) {
-	out.Key = cmp.Or(cfg.Key, c.def.Source)
-	out.Limit = cfg.Limit
-	out.Concurrency = cfg.Concurrency
-	out.LimitHeaders = slices.Clone(cfg.LimitHeaders)
-	for i, h := range cfg.LimitHeaders {
+// rateLimit checks our share against the provider's word (R37, R91), and fills in
+// what was not said.
+func (c *compiler) rateLimit(path string, r Rate) Rate {
+	r = r.clone()
+	r.Key = cmp.Or(r.Key, c.def.Source)
+	for i, h := range r.LimitHeaders {
 		if !headerName.MatchString(h) {
 			c.fail(fmt.Sprintf("%s.limitHeaders[%d]", path, i), "%q is not a header name", h)
 		}
 	}
-	c.quotas(path, cfg, &out)
-	if cfg.Scope != "" {
-		coded(c, path+".scope", DictRateScope, cfg.Scope)
-		out.Scope = cfg.Scope
+	c.quotas(path, r)
+	if r.Scope != "" {
+		coded(c, path+".scope", DictRateScope, r.Scope)
 	}
 	for _, x := range []struct {
 		path string
 		n    float64
-	}{{"limit", float64(cfg.Limit)}, {"window", float64(cfg.Window)}, {"jitter", float64(cfg.Jitter)}, {"qps", cfg.QPS}, {"burst", float64(cfg.Burst)}, {"concurrency", float64(cfg.Concurrency)}} {
+	}{
+		{"limit", float64(r.Limit)},
+		{"window", float64(r.Window)},
+		{"jitter", float64(r.Jitter)},
+		{"qps", r.QPS},
+		{"burst", float64(r.Burst)},
+		{"concurrency", float64(r.Concurrency)},
+	} {
 		if x.n < 0 || math.IsNaN(x.n) || math.IsInf(x.n, 0) {
 			c.fail(path+"."+x.path, "%v is below zero or no number", x.n)
-			return out
+			return r
 		}
 	}
-	if j := cfg.Jitter.D(); j != 0 && (j < minJitter || j > maxJitter) {
+	if j := r.Jitter.D(); j != 0 && (j < minJitter || j > maxJitter) {
 		c.fail(path+".jitter", "%s is not within [%s, %s]", j, minJitter, maxJitter)
 	}
-	out.Jitter = cfg.Jitter
-	out.Burst = orDefault(c, path+".burst", cfg.Burst, 1)
-	if cfg.Limit == 0 {
-		if cfg.Window != 0 {
+	r.Burst = orDefault(c, path+".burst", r.Burst, 1)
+	if r.Limit == 0 {
+		if r.Window != 0 {
 			c.fail(path+".limit", "a window is given without the limit that holds in it")
 		}
-		if out.Burst != 1 {
-			c.fail(path+".burst", "is %d, but without the provider's limit declared only 1 is safe", out.Burst)
+		if r.Burst != 1 {
+			c.fail(path+".burst", "is %d, but without the provider's limit declared only 1 is safe", r.Burst)
 		}
-		out.QPS = orDefault(c, path+".qps", cfg.QPS, defaultQPS)
-		return out
+		r.QPS = orDefault(c, path+".qps", r.QPS, defaultQPS)
+		return r
 	}
-	out.Window = c.duration(path+".window", cfg.Window, time.Second)
-	window := out.Window.D()
-	most := pace.Share(float64(cfg.Limit), out.Burst, window, out.Jitter.D())
-	if cfg.QPS == 0 && most > 0 {
+	r.Window = c.duration(path+".window", r.Window, time.Second)
+	window := r.Window.D()
+	most := pace.Share(float64(r.Limit), r.Burst, window, r.Jitter.D())
+	if r.QPS == 0 && most > 0 {
 		c.note(path+".qps", "not given, taken as %.3g, which the limit leaves with room for the way", most)
-		out.QPS = most
-		return out
+		r.QPS = most
+		return r
 	}
-	out.QPS = cfg.QPS
-	if out.QPS > 0 && pace.Fits(out.QPS, out.Burst, float64(cfg.Limit), window, out.Jitter.D()) {
-		return out
+	if r.QPS > 0 && pace.Fits(r.QPS, r.Burst, float64(r.Limit), window, r.Jitter.D()) {
+		return r
 	}
-	jitter := cmp.Or(out.Jitter.D(), pace.Jitter)
+	jitter := cmp.Or(r.Jitter.D(), pace.Jitter)
 	next := fmt.Sprintf("qps: %.3g or less", math.Floor(most*1000)/1000)
 	if most <= 0 {
 		next = "burst: 1, or a smaller one"
 	}
 	c.fail(path, "%v a second with a burst of %d, arriving up to %s early or late, exceeds the provider's limit of %d in %s; next: %s",
-		out.QPS, out.Burst, jitter, cfg.Limit, window, next)
-	return out
+		r.QPS, r.Burst, jitter, r.Limit, window, next)
+	return r
+}
+
+// clone shares nothing with r, so that a plan's snapshot does not change with the
+// description it was made of.
+func (r Rate) clone() Rate {
+	r.LimitHeaders = slices.Clone(r.LimitHeaders)
+	r.Quotas = slices.Clone(r.Quotas)
+	r.RetryAfterOn = slices.Clone(r.RetryAfterOn)
+	if r.Budget != nil {
+		r.Budget = new(*r.Budget)
+	}
+	return r
 }
 
 // Jitter below the first could not be kept, above the second it would be a pause.
@@ -256,8 +271,8 @@ const (
 )
 
 // quotas checks limits over longer times, and the headers that tell of them.
-func (c *compiler) quotas(path string, cfg *RateLimitConfig, out *Rate) {
-	for i, q := range cfg.Quotas {
+func (c *compiler) quotas(path string, r Rate) {
+	for i, q := range r.Quotas {
 		at := fmt.Sprintf("%s.quotas[%d]", path, i)
 		if q.Limit < 1 {
 			c.fail(at+".limit", "%d is below 1", q.Limit)
@@ -274,22 +289,19 @@ func (c *compiler) quotas(path string, cfg *RateLimitConfig, out *Rate) {
 			}
 		}
 	}
-	out.Quotas = slices.Clone(cfg.Quotas)
-	if b := cfg.Budget; b != nil {
+	if b := r.Budget; b != nil {
 		for name, h := range map[string]string{"remaining": b.Remaining, "reset": b.Reset} {
 			if !headerName.MatchString(h) {
 				c.fail(path+".budget."+name, "%q is not a header name", h)
 			}
 		}
 		coded(c, path+".budget.unit", DictResetUnit, b.Unit)
-		out.Budget = new(*b)
 	}
-	for i, s := range cfg.RetryAfterOn {
+	for i, s := range r.RetryAfterOn {
 		if s < 200 || s > 599 {
 			c.fail(fmt.Sprintf("%s.retryAfterOn[%d]", path, i), "%d is not an HTTP status", s)
 		}
 	}
-	out.RetryAfterOn = slices.Clone(cfg.RetryAfterOn)
 }
 
 func (c *compiler) retry() {

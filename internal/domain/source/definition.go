@@ -31,7 +31,7 @@ type Definition struct {
 	// The dimensions.
 	HTTP       *HTTP             `yaml:"http" doc:"how the source is reached"`
 	Auth       *AuthConfig       `yaml:"auth" doc:"how a request says who is asking; the secret itself is set with patra credential set"`
-	RateLimit  *RateLimitConfig  `yaml:"rateLimit" doc:"what the provider allows and our share of it; default: one request a second"`
+	RateLimit  *Rate             `yaml:"rateLimit" doc:"what the provider allows and our share of it; default: one request a second"`
 	Retry      *Retry            `yaml:"retry" doc:"how patiently a request is repeated"`
 	Window     *WindowConfig     `yaml:"window" doc:"how the source understands time"`
 	Pagination *PaginationConfig `yaml:"pagination" doc:"how the source is walked, and what proves the end"`
@@ -146,23 +146,29 @@ type Retry struct {
 	Max      Duration `yaml:"max" json:"max" doc:"longest wait, default 30s"`
 }
 
-// RateLimitConfig is the rate dimension: the provider's word and our share.
-type RateLimitConfig struct {
-	Limit       int      `yaml:"limit" doc:"requests the provider allows per window"`
-	Window      Duration `yaml:"window" doc:"the provider's window, default 1s"`
-	QPS         float64  `yaml:"qps" doc:"requests a second we make, evenly spaced; qps x (window + 2 x jitter) must stay below the limit, with a burst the burst must fit besides; default: nearly that"`
-	Burst       int      `yaml:"burst" doc:"requests that may go at once, default 1"`
-	Jitter      Duration `yaml:"jitter" doc:"how unevenly requests may arrive at the provider: how much longer one is on its way than another, and how late it may be sent; default 50ms"`
-	Concurrency int      `yaml:"concurrency" doc:"requests in flight, of all processes together"`
-	Key         string   `yaml:"key" doc:"sources with the same key share the limit; default: the source"`
-	// Scope is what has limits of its own (C16); GLOBAL if not given.
-	Scope        string   `yaml:"scope" dict:"rate_scope" doc:"what the limits are counted for: the whole source (GLOBAL, default), each credential or each endpoint"`
-	LimitHeaders []string `yaml:"limitHeaders" doc:"reply headers that state the limit per second; they only lower the rate"`
+// Rate is the rate dimension: what the provider allows, and our share of it.
+type Rate struct {
+	// Limit requests per Window is the provider's word; 0 means none is known.
+	Limit  int      `yaml:"limit" json:"limit,omitzero" doc:"requests the provider allows per window"`
+	Window Duration `yaml:"window" json:"window,omitzero" doc:"the provider's window, default 1s"`
+	// QPS and Burst are what we use of it; once compiled, QPS 0 means unlimited.
+	QPS   float64 `yaml:"qps" json:"qps,omitzero" doc:"requests a second we make, evenly spaced; qps x (window + 2 x jitter) must stay below the limit, with a burst the burst must fit besides; default: nearly that"`
+	Burst int     `yaml:"burst" json:"burst,omitzero" doc:"requests that may go at once, default 1"`
+	// Jitter 0 stands for the platform's own.
+	Jitter Duration `yaml:"jitter" json:"jitter,omitzero" doc:"how unevenly requests may arrive at the provider: how much longer one is on its way than another, and how late it may be sent; default 50ms"`
+	// Concurrency 0 means no bound.
+	Concurrency int `yaml:"concurrency" json:"concurrency,omitzero" doc:"requests in flight, of all processes together"`
+	// Key is the bucket the source shares.
+	Key string `yaml:"key" json:"key" doc:"sources with the same key share the limit; default: the source"`
+	// Scope is what has a bucket of its own (C16); empty is [RateGlobal].
+	Scope string `yaml:"scope" json:"scope,omitempty" dict:"rate_scope" doc:"what the limits are counted for: the whole source (GLOBAL, default), each credential or each endpoint"`
+	// LimitHeaders may only lower the rate (R37).
+	LimitHeaders []string `yaml:"limitHeaders" json:"limitHeaders,omitempty" doc:"reply headers that state the limit per second; they only lower the rate"`
 	// Quotas are further limits over longer times, all of which hold at once.
-	Quotas []QuotaConfig `yaml:"quotas" doc:"further limits over longer times, such as 300 an hour and 7200 a day; all hold at once"`
-	Budget *BudgetConfig `yaml:"budget" doc:"reply headers that tell what is left, and when it is filled again"`
+	Quotas []QuotaConfig `yaml:"quotas" json:"quotas,omitempty" doc:"further limits over longer times, such as 300 an hour and 7200 a day; all hold at once"`
+	Budget *BudgetConfig `yaml:"budget" json:"budget,omitempty" doc:"reply headers that tell what is left, and when it is filled again"`
 	// RetryAfterOn are statuses whose Retry-After counts besides 429, 503 and 3xx (R60).
-	RetryAfterOn []int `yaml:"retryAfterOn" doc:"statuses whose Retry-After counts besides 429, 503 and redirects"`
+	RetryAfterOn []int `yaml:"retryAfterOn" json:"retryAfterOn,omitempty" doc:"statuses whose Retry-After counts besides 429, 503 and redirects"`
 }
 
 // QuotaConfig is a number of requests, or of what they cost, in a time.
@@ -364,7 +370,7 @@ func (p *PaginationConfig) canonical() *PaginationConfig {
 	return &c
 }
 
-func (r *RateLimitConfig) canonical() *RateLimitConfig {
+func (r *Rate) canonical() *Rate {
 	if r == nil {
 		return r
 	}

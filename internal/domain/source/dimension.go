@@ -43,7 +43,7 @@ var dimensions = []struct {
 }{
 	{DimHTTP, reflect.TypeFor[HTTP](), false},
 	{DimAuth, reflect.TypeFor[AuthConfig](), false},
-	{DimRateLimit, reflect.TypeFor[RateLimitConfig](), false},
+	{DimRateLimit, reflect.TypeFor[Rate](), false},
 	{DimRetry, reflect.TypeFor[Retry](), false},
 	{DimWindow, reflect.TypeFor[WindowConfig](), false},
 	{DimPagination, reflect.TypeFor[PaginationConfig](), false},

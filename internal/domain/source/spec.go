@@ -345,35 +345,6 @@ func (m Mapping) Version() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Rate is what the provider allows and how fast patra goes.
-type Rate struct {
-	// Limit requests per Window is the provider's word; 0 means none is known.
-	Limit  int      `json:"limit,omitzero"`
-	Window Duration `json:"window,omitzero"`
-	// QPS and Burst are what we use of it; QPS 0 means unlimited.
-	QPS   float64 `json:"qps,omitzero"`
-	Burst int     `json:"burst,omitzero"`
-	// Jitter is how late a permit may be used and how unevenly requests arrive;
-	// 0 stands for the platform's own.
-	Jitter Duration `json:"jitter,omitzero"`
-	// Concurrency bounds requests in flight, over all processes; 0 means no
-	// bound.
-	Concurrency int `json:"concurrency,omitzero"`
-	// Key is the bucket the source shares: the provenance unless declared.
-	Key string `json:"key"`
-	// Scope is what has a bucket of its own; empty is [RateGlobal].
-	Scope string `json:"scope,omitempty"`
-	// LimitHeaders name reply headers that state the limit per second; they
-	// may only lower the rate (R37).
-	LimitHeaders []string `json:"limitHeaders,omitempty"`
-	// Quotas hold beside the rate, over longer times.
-	Quotas []QuotaConfig `json:"quotas,omitempty"`
-	// Budget names the headers that tell what is left.
-	Budget *BudgetConfig `json:"budget,omitempty"`
-	// RetryAfterOn are further statuses whose Retry-After counts.
-	RetryAfterOn []int `json:"retryAfterOn,omitempty"`
-}
-
 // What limits are counted for (C16).
 const (
 	RateGlobal      = "GLOBAL"

@@ -260,7 +260,7 @@ func TestFormat_RoundTripOfAnyText(t *testing.T) {
 				SafetyLag: new(source.Duration(rapid.Int64Range(0, 1e15).Draw(t, "lag"))),
 				Align:     source.Duration(rapid.Int64Range(0, 1e15).Draw(t, "align")),
 			},
-			RateLimit: &source.RateLimitConfig{QPS: rapid.Float64Range(0, 1e6).Draw(t, "qps"), LimitHeaders: nonEmpty(rapid.SliceOfN(some, 0, 3).Draw(t, "limit"))},
+			RateLimit: &source.Rate{QPS: rapid.Float64Range(0, 1e6).Draw(t, "qps"), LimitHeaders: nonEmpty(rapid.SliceOfN(some, 0, 3).Draw(t, "limit"))},
 			Mapping: source.Mapping{
 				Fields: []source.Field{
 					{Name: "title", Kind: "TEXT", From: []source.Pick{{Path: some.Draw(t, "path"), Clean: nonEmpty(rapid.SliceOfN(some, 0, 2).Draw(t, "clean"))}}, Join: str.Draw(t, "join")},
