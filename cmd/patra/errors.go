@@ -152,7 +152,7 @@ func (c *cli) whereToLook() string {
 	case len(words) < 3:
 	case words[2] == "accept-gap":
 		return "patra plan gaps SOURCE"
-	case words[1] == "plan" || words[1] == "cursor" || words[1] == "credential":
+	case words[1] == "plan" || words[1] == "cursor" || words[1] == "credential" || words[1] == "token":
 		return "patra " + words[1] + " list"
 	}
 	return "patra source list"

@@ -1,26 +1,32 @@
 package main
 
 import (
+	"errors"
 	"log/slog"
+	"net"
 	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func (c *cli) serveCmd() *cobra.Command {
 	var workers int
 	var poll time.Duration
+	var door doorFlags
 	cmd := &cobra.Command{
 		Use:   "serve [all|scheduler|planner|executor ...]",
 		Short: "Work by itself: begin what schedules say is due, and do it",
 		Long: "Serve runs until it is stopped. Roles run together or apart, each in any number, over one database:\n" +
 			"the scheduler triggers what the schedules of the sources say is due, the planner goes on with plans that\n" +
 			"stopped early because enough was open, the executor works on the tasks of all sources. Without a role: all.\n\n" +
+			"With --listen the API is served as well (OpenAPI 3.1 at /api/v1/openapi.json). On 127.0.0.1 it needs no token until\n" +
+			"there is one (patra token new); on any other address it begins only if there is.\n\n" +
 			"A schedule is the `schedule` part of a source pack. SIGTERM and Ctrl-C stop taking work, finish or release\n" +
 			"what is in hand, and end within 10 s.",
-		Example: "  patra serve\n  patra serve scheduler planner --db mysql://...\n  patra serve executor --workers 16 --db mysql://...",
+		Example: "  patra serve\n  patra serve scheduler planner --db mysql://...\n  patra serve executor --workers 16 --db mysql://...\n  patra serve --listen 127.0.0.1:8080",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if _, err := node.ParseRoles(args); err != nil {
 				return &usageError{cmd: cmd.CommandPath(), err: err}
@@ -49,12 +55,19 @@ func (c *cli) serveCmd() *cobra.Command {
 				return err
 			}
 			defer n.Close() //nolint:errcheck // everything is committed
+			api, err := door.open(cmd, n)
+			if err != nil {
+				return err
+			}
 			words := make([]string, len(roles))
 			for i, r := range roles {
 				words[i] = string(r)
 			}
-			err = n.Serve(cmd.Context(), node.ServeConfig{Roles: roles, Poll: poll, Ready: func() {
+			err = n.Serve(cmd.Context(), node.ServeConfig{Roles: roles, Poll: poll, API: api, Ready: func() {
 				c.notef("patra: serving %s\n", strings.Join(words, ", "))
+				if api != nil {
+					c.notef("patra: listening on http://%s\n", api.Listener.Addr())
+				}
 			}})
 			if err == nil {
 				c.notef("patra: stopped\n")
@@ -65,7 +78,43 @@ func (c *cli) serveCmd() *cobra.Command {
 	f := cmd.Flags()
 	f.IntVar(&workers, "workers", 4, "slices worked on at once")
 	f.DurationVar(&poll, "poll", 10*time.Second, "how often schedules and plans are looked at")
+	door.add(f)
 	return cmd
+}
+
+// doorFlags say whether and how the API is served.
+type doorFlags struct {
+	listen   string
+	hosts    []string
+	readOnly bool
+}
+
+func (d *doorFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&d.listen, "listen", "", "serve the API at this address, such as 127.0.0.1:8080 (default: nowhere)")
+	f.StringArrayVar(&d.hosts, "allow-host", nil, "a name by which the API may be called, beside localhost and its address; again for another")
+	f.BoolVar(&d.readOnly, "read-only", false, "let nobody change anything through the API")
+}
+
+// open begins to listen, nil if that was not asked for.
+func (d *doorFlags) open(cmd *cobra.Command, n *node.Node) (*node.API, error) {
+	if d.listen == "" {
+		if d.readOnly || len(d.hosts) > 0 {
+			return nil, misuse(cmd, "--read-only and --allow-host are about the API: say where with --listen")
+		}
+		return nil, nil
+	}
+	if _, _, err := net.SplitHostPort(d.listen); err != nil {
+		return nil, misuse(cmd, "--listen %q is not an address with a port, such as 127.0.0.1:8080", d.listen)
+	}
+	l, err := new(net.ListenConfig).Listen(cmd.Context(), "tcp", d.listen)
+	if err != nil {
+		return nil, err
+	}
+	api := &node.API{Listener: l, Hosts: d.hosts, ReadOnly: d.readOnly, Build: build()}
+	if err := n.CheckAPI(cmd.Context(), api); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return api, nil
 }
 
 // serveLogger tells at least what was planned, finished and failed: nobody

@@ -13,7 +13,7 @@ func (c *cli) sourceListCmd() *cobra.Command {
 		Use: "list", Short: "List the sources and what is in force of each", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.changing(cmd.Context(), func(ctl *control.Control) error {
-				list, err := ctl.Sources(cmd.Context())
+				list, err := ctl.Sources(cmd.Context(), control.Page{})
 				if err != nil {
 					return err
 				}

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/spf13/cobra"
 )
 
@@ -50,15 +51,19 @@ func versionLine() string {
 	return fmt.Sprintf("patra %s %s %s/%s\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
+// build is which program this is.
+func build() control.Build {
+	return control.Build{
+		Version: version(), Commit: cmp.Or(commit(), "unknown"), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
+	}
+}
+
 func (c *cli) versionCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		RunE: func(*cobra.Command, []string) error {
-			view := map[string]string{
-				"version": version(), "commit": cmp.Or(commit(), "unknown"), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
-			}
-			return c.show(view, func() { c.printf("%s", versionLine()) })
+			return c.show(build(), func() { c.printf("%s", versionLine()) })
 		},
 	}
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")

@@ -13,6 +13,7 @@ import (
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/app/steward"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/infra/httpapi"
 )
 
 // stewardEvery is how often the steward looks whether the work of the day is
@@ -27,6 +28,8 @@ type ServeConfig struct {
 	Roles []role.Role
 	// Poll is how often schedules and plans are looked at.
 	Poll time.Duration
+	// API, if set, is what the node can be asked over HTTP.
+	API *API
 	// Ready, if set, is called when everything runs.
 	Ready func()
 	// Observe and Triggers, if set, are told what happens.
@@ -58,7 +61,15 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 		}
 	}
 	begin("upkeep", role.Every(poll, steward.Requeue(n.Store, log)))
-	return role.Keep(ctx, jobs, log, c.Ready)
+	board := new(role.Board)
+	if c.API != nil {
+		door, err := n.door(c.API, board)
+		if err != nil {
+			return err
+		}
+		begin("api", func(ctx context.Context) error { return httpapi.Serve(ctx, c.API.Listener, door, log) })
+	}
+	return role.Keep(ctx, jobs, board, log, c.Ready)
 }
 
 // Steward returns a steward over the node's parts.

@@ -21,9 +21,12 @@ type Store interface {
 	SourceStore
 	RecordStore
 	VerifyStore
+	TokenStore
 	reconcile.Store
 	// Coverage is what of each namespace of a source is proven complete.
 	Coverage(ctx context.Context, provenance string) ([]Coverage, error)
+	// Schema tells the version of the tables, and the one this patra works with.
+	Schema(ctx context.Context) (have, need int64, err error)
 	// Now is the store's clock.
 	Now(ctx context.Context) (time.Time, error)
 	// CheckFile tells whether what is kept is still where it was opened.

@@ -3,6 +3,7 @@ package control
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -59,12 +60,18 @@ type SourceRow struct {
 // SourceList are the sources there are.
 type SourceList struct {
 	Sources []SourceRow `json:"sources"`
+	// Next is where the next page begins, empty on the last.
+	Next string `json:"next,omitempty"`
 }
 
 // Sources lists the sources, what is in force of each, and whether they are held.
-func (c *Control) Sources(ctx context.Context) (SourceList, error) {
+func (c *Control) Sources(ctx context.Context, p Page) (SourceList, error) {
 	out := SourceList{Sources: []SourceRow{}}
 	all, err := c.registry.List(ctx)
+	if err != nil {
+		return out, err
+	}
+	all, out.Next, err = cut(all, p, func(e registry.Listed) string { return e.Code })
 	if err != nil {
 		return out, err
 	}
@@ -76,6 +83,22 @@ func (c *Control) Sources(ctx context.Context) (SourceList, error) {
 		out.Sources = append(out.Sources, sourceRow(e, st))
 	}
 	return out, nil
+}
+
+// Source is a source as [Control.Sources] lists it.
+func (c *Control) Source(ctx context.Context, code string) (SourceRow, error) {
+	if err := c.known(ctx, code); err != nil {
+		return SourceRow{}, err
+	}
+	all, err := c.Sources(ctx, Page{})
+	if err != nil {
+		return SourceRow{}, err
+	}
+	at := slices.IndexFunc(all.Sources, func(r SourceRow) bool { return r.Code == code })
+	if at < 0 { // it went meanwhile
+		return SourceRow{}, fmt.Errorf("source %s: %w", code, harvest.ErrNotFound)
+	}
+	return all.Sources[at], nil
 }
 
 func sourceRow(e registry.Listed, st harvest.SourceState) SourceRow {

@@ -71,14 +71,16 @@ type Job struct {
 // Keep runs jobs until ctx ends and all of them have come to an end. A job that
 // fails, as when the store is away for a while, is begun again after a rest. If the
 // store is gone for good all of them end, and it is an error. ready, if given, is
-// called when everything runs.
-func Keep(ctx context.Context, jobs []Job, log *slog.Logger, ready func()) error {
+// called when everything runs; board, if given, shows which of them do.
+func Keep(ctx context.Context, jobs []Job, board *Board, log *slog.Logger, ready func()) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var wg sync.WaitGroup
 	for _, j := range jobs {
+		board.set(j.Name, true)
 		wg.Go(func() {
-			if err := j.keep(ctx, log); err != nil {
+			defer board.set(j.Name, false)
+			if err := j.keep(ctx, board, log); err != nil {
 				end(err)
 			}
 		})
@@ -95,11 +97,13 @@ func Keep(ctx context.Context, jobs []Job, log *slog.Logger, ready func()) error
 
 // keep runs a job until ctx ends, again after a rest if it fails. It returns an
 // error only if no rest can help.
-func (j Job) keep(ctx context.Context, log *slog.Logger) error {
+func (j Job) keep(ctx context.Context, board *Board, log *slog.Logger) error {
 	const shortest, longest = time.Second, time.Minute
 	for rest := shortest; ; rest = min(2*rest, longest) {
 		began := time.Now()
+		board.set(j.Name, true)
 		err := j.Run(ctx)
+		board.set(j.Name, false)
 		if ctx.Err() != nil {
 			if err != nil && !errors.Is(err, context.Canceled) {
 				log.Error("role ended badly", "role", j.Name, "err", err)

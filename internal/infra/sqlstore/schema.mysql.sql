@@ -106,8 +106,10 @@ CREATE TABLE `ing_outbox` (
   `error` mediumtext COLLATE utf8mb4_bin,
   `created_at` datetime(6) NOT NULL,
   `published_at` datetime(6) DEFAULT NULL,
+  `feed_no` bigint DEFAULT NULL,
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_outbox_rev` (`record_id`,`revision`),
+  UNIQUE KEY `uk_outbox_feed` (`feed_no`),
   KEY `idx_outbox_pick` (`published`,`parked`,`id`),
   CONSTRAINT `ing_outbox_chk_1` CHECK ((`published` in (0,1))),
   CONSTRAINT `ing_outbox_chk_2` CHECK ((`parked` in (0,1)))
@@ -908,6 +910,35 @@ CREATE TABLE `reg_provenance` (
   `updated_at` datetime(6) NOT NULL,
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_prov_code` (`provenance_code`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `sys_api_reply` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `actor` varchar(255) COLLATE utf8mb4_bin NOT NULL,
+  `idempotency_key` varchar(255) COLLATE utf8mb4_bin NOT NULL,
+  `request_hash` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `http_status` bigint NOT NULL DEFAULT '0',
+  `body` mediumblob,
+  `created_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `uk_api_reply` (`actor`,`idempotency_key`),
+  KEY `idx_api_reply_age` (`created_at`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `sys_api_token` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `token_name` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `token_hash` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `role_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `expires_at` datetime(6) DEFAULT NULL,
+  `revoked_at` datetime(6) DEFAULT NULL,
+  `created_by` varchar(255) COLLATE utf8mb4_bin NOT NULL,
+  `created_at` datetime(6) NOT NULL,
+  `live_name` varchar(64) COLLATE utf8mb4_bin GENERATED ALWAYS AS ((case when (`revoked_at` is null) then `token_name` end)) STORED,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `uk_api_token_hash` (`token_hash`),
+  UNIQUE KEY `uk_api_token_live` (`live_name`),
+  CONSTRAINT `sys_api_token_chk_1` CHECK ((`role_code` in (_utf8mb4'viewer',_utf8mb4'operator',_utf8mb4'admin')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `sys_audit` (

@@ -102,9 +102,11 @@ CREATE TABLE ing_outbox (
   error TEXT,
   created_at TEXT NOT NULL,
   published_at TEXT
-) STRICT;
+, feed_no INTEGER) STRICT;
 
 CREATE INDEX idx_outbox_pick ON ing_outbox (published, parked, id);
+
+CREATE UNIQUE INDEX uk_outbox_feed ON ing_outbox (feed_no);
 
 CREATE UNIQUE INDEX uk_outbox_rev ON ing_outbox (record_id, revision);
 
@@ -826,6 +828,35 @@ CREATE TABLE reg_provenance (
 ) STRICT;
 
 CREATE UNIQUE INDEX uk_prov_code ON reg_provenance (provenance_code);
+
+CREATE TABLE sys_api_reply (
+  id INTEGER PRIMARY KEY,
+  actor TEXT NOT NULL,
+  idempotency_key TEXT NOT NULL,
+  request_hash TEXT NOT NULL,
+  http_status INTEGER NOT NULL DEFAULT 0,
+  body BLOB,
+  created_at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX idx_api_reply_age ON sys_api_reply (created_at);
+
+CREATE UNIQUE INDEX uk_api_reply ON sys_api_reply (actor, idempotency_key);
+
+CREATE TABLE sys_api_token (
+  id INTEGER PRIMARY KEY,
+  token_name TEXT NOT NULL,
+  token_hash TEXT NOT NULL,
+  role_code TEXT NOT NULL CHECK (role_code IN ('viewer','operator','admin')),
+  expires_at TEXT,
+  revoked_at TEXT,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX uk_api_token_hash ON sys_api_token (token_hash);
+
+CREATE UNIQUE INDEX uk_api_token_live ON sys_api_token (token_name) WHERE revoked_at IS NULL;
 
 CREATE TABLE sys_audit (
   id INTEGER PRIMARY KEY,

@@ -1,0 +1,52 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/papertrace/patra/internal/app/control"
+)
+
+// readyOutput is a readiness with the status that says the same.
+type readyOutput struct {
+	Status int
+	Body   control.Readiness
+}
+
+// declareReady adds the probe that tells whether the process does what it is there
+// for. Its status is 503 when it does not, with the same body.
+func (d *Door) declareReady() {
+	rt := route{method: http.MethodGet, path: "/readyz", tag: "process", probe: true, summary: "Whether store, schema and roles are as they should be"}
+	d.routes[rt.pattern()] = rt
+	op := rt.operation()
+	op.Errors = []int{http.StatusInternalServerError}
+	notReady := &huma.Schema{Ref: schemaPrefix + "Readiness"}
+	op.Responses = map[string]*huma.Response{"503": {
+		Description: "It is not ready", Content: map[string]*huma.MediaType{"application/json": {Schema: notReady}},
+	}}
+	huma.Register(d.api, op, func(ctx context.Context, _ *nothing) (*readyOutput, error) {
+		out := &readyOutput{Status: http.StatusOK, Body: d.control.Readiness(ctx, d.board)}
+		if !out.Body.Ready {
+			out.Status = http.StatusServiceUnavailable
+		}
+		return out, nil
+	})
+}
+
+// declareDocument adds the document that describes all routes, itself too.
+func (d *Door) declareDocument() {
+	rt := route{method: http.MethodGet, path: base + "/openapi.json", tag: "process", summary: "This document"}
+	d.routes[rt.pattern()] = rt
+	type document struct {
+		ContentType string `header:"Content-Type"`
+		Body        []byte
+	}
+	op := rt.operation()
+	op.Responses = map[string]*huma.Response{"200": {
+		Description: "OpenAPI 3.1", Content: map[string]*huma.MediaType{"application/openapi+json": {Schema: &huma.Schema{Type: huma.TypeObject}}},
+	}}
+	huma.Register(d.api, op, func(context.Context, *nothing) (*document, error) {
+		return &document{ContentType: "application/openapi+json", Body: d.openapi}, nil
+	})
+}
