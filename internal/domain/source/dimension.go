@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/papertrace/patra/internal/domain/query"
 )
@@ -90,114 +89,78 @@ func (d Dimension) body() (reflect.Type, error) {
 	return nil, fmt.Errorf("dimension %q is not known", d)
 }
 
-// Column is one value of a row's body. A nil value is NULL: the platform's default.
-type Column struct {
-	Name  string
+// nameKey is the key of a dimension's body that is the name of its row and no value
+// beside it; empty if its bodies have none.
+func (d Dimension) nameKey() string {
+	switch d {
+	case DimCapability:
+		return "field"
+	case DimParamMap:
+		return "stdKey"
+	}
+	return ""
+}
+
+// Value is what a row's body says under one key. A nil value is the platform's
+// default.
+type Value struct {
+	Key   string
 	Value any // nil, string, int64, float64 or bool
 }
 
-// ColumnNames lists the columns of a dimension's body, in the order of [Columns].
-func ColumnNames(d Dimension) ([]string, error) {
+// Keys lists the keys of a dimension's body, in the order of [Values].
+func Keys(d Dimension) ([]string, error) {
 	t, err := d.body()
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	for _, f := range fieldsOf(d, t) {
-		out = append(out, f.column)
+		out = append(out, f.key)
 	}
 	return out, nil
 }
 
 type bodyField struct {
-	index  int
-	column string
+	index int
+	key   string
 }
 
-// fieldsOf lists the fields of a body that are columns: those with a yaml or
-// json name.
+// fieldsOf lists the fields of a body that have a key: a yaml or json name.
 func fieldsOf(d Dimension, t reflect.Type) []bodyField {
 	var out []bodyField
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		if name == "" {
-			name, _, _ = strings.Cut(f.Tag.Get("json"), ",")
+		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if key == "" {
+			key, _, _ = strings.Cut(f.Tag.Get("json"), ",")
 		}
-		if name == "" || name == "-" {
-			continue
-		}
-		if col := column(d, name); col != "-" { // the row's name
-			out = append(out, bodyField{i, col})
+		if key != "" && key != "-" && key != d.nameKey() {
+			out = append(out, bodyField{i, key})
 		}
 	}
 	return out
 }
 
-// columnOf are the columns that are not simply the name in snake case: the
-// design's own words, and names that SQL wants for itself.
-var columnOf = map[Dimension]map[string]string{
-	DimHTTP: {"baseUrl": "base_url_override", "headers": "default_headers_json", "connectTimeout": "timeout_connect", "readTimeout": "timeout_read", "totalTimeout": "timeout_total"},
-	DimAuth: {
-		"type": "auth_type_code", "in": "inbound_location_code", "name": "field_name", "prefix": "value_prefix", "pool": "credential_pool",
-		"open": "allow_anonymous", "restricted": "restricted_endpoints", "rateLimit": "rate_with_credential",
-		"pageSize": "page_size_with_credential", "token": "token_grant", "hook": "signing_hook", "options": "signing_options", "also": "further_secrets",
-	},
-	DimRateLimit: {"limit": "provider_limit", "window": "provider_window", "qps": "rate_tokens_per_second", "burst": "burst_capacity", "concurrency": "max_concurrent_requests", "key": "bucket_key", "scope": "bucket_scope_code", "budget": "budget_headers"},
-	DimRetry:     {"maxAttempts": "max_retry_times", "base": "initial_delay", "max": "max_delay"},
-	DimWindow: {
-		"key": "default_date_field_name", "precision": "time_precision_code", "bound": "bound_style_code", "updatedAt": "updated_at_code", "align": "align_to",
-		"step": "window_size", "minStep": "window_min_size", "overlap": "overlap_size", "baseline": "initial_lookback", "target": "target_records", "zone": "timezone",
-		"strategy": "slice_strategy_code", "split": "split_dimension", "maxOpen": "max_open_slices", "pages": "pages_per_slice", "perDay": "records_per_day",
-	},
-	DimPagination: {"type": "pagination_mode_code", "pageSize": "page_size_value", "firstPage": "start_page_number", "total": "total_code", "order": "sort_order", "end": "end_proofs"},
-	DimEndpoint: {
-		"usage": "endpoint_usage_code", "method": "http_method_code", "path": "path_template", "query": "default_query_params",
-		"form": "default_body_payload", "headers": "default_headers_json", "format": "response_format_code", "response": "response_paths",
-		"body": "body_template", "next": "following_pages", "cost": "request_cost", "hook": "reply_hook",
-	},
-	DimFaults:     {"rules": "fault_rules"},
-	DimCapability: {"field": "-"},
-	DimRenderRule: {
-		"field": "field_key", "op": "op_code", "match": "match_type_code", "valueType": "value_type_code", "emit": "emit_type_code", "values": "value_table",
-	},
-	DimParamMap: {"stdKey": "-", "name": "provider_param_name", "transform": "transform_code", "repeat": "repeat_param"},
-	DimSchedule: {"harvest": "harvest_cron", "update": "update_cron", "olderThan": "update_older_than", "zone": "timezone", "quiet": "quiet_hours"},
-	DimMapping:  {"fields": "output_fields", "volatile": "volatile_paths", "retracted": "retracted_paths", "required": "required_fields"},
-}
-
-func column(d Dimension, name string) string {
-	if c, ok := columnOf[d][name]; ok {
-		return c
-	}
-	var b strings.Builder
-	for _, r := range name {
-		if unicode.IsUpper(r) {
-			b.WriteByte('_')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
-}
-
-// Columns takes a body apart.
-func Columns(d Dimension, body any) ([]Column, error) {
+// Values takes a body apart.
+func Values(d Dimension, body any) ([]Value, error) {
 	v := reflect.ValueOf(body)
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
-	var out []Column
+	var out []Value
 	for _, f := range fieldsOf(d, v.Type()) {
-		val, err := columnValue(v.Field(f.index))
+		val, err := flat(v.Field(f.index))
 		if err != nil {
-			return nil, fmt.Errorf("column %s: %w", f.column, err)
+			return nil, fmt.Errorf("%s: key %s: %w", d, f.key, err)
 		}
-		out = append(out, Column{f.column, val})
+		out = append(out, Value{f.key, val})
 	}
 	return out, nil
 }
 
-func columnValue(v reflect.Value) (any, error) {
+// flat is what a field holds as one value: a list or a structure is its JSON.
+func flat(v reflect.Value) (any, error) {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return nil, nil
@@ -228,27 +191,28 @@ func columnValue(v reflect.Value) (any, error) {
 	return string(b), err
 }
 
-// FromColumns puts a body together again from text, as a database gives it;
-// absent and nil are the zero value. It returns a pointer to the body.
-func FromColumns(d Dimension, get map[string]*string) (any, error) {
+// FromValues puts a body together again from texts by key, as a database gives
+// them; absent and nil are the zero value. It returns a pointer to the body.
+func FromValues(d Dimension, get map[string]*string) (any, error) {
 	t, err := d.body()
 	if err != nil {
 		return nil, err
 	}
 	p := reflect.New(t)
 	for _, f := range fieldsOf(d, t) {
-		s := get[f.column]
+		s := get[f.key]
 		if s == nil {
 			continue
 		}
-		if err := setColumn(p.Elem().Field(f.index), *s); err != nil {
-			return nil, fmt.Errorf("%s: column %s: %w", d, f.column, err)
+		if err := setFlat(p.Elem().Field(f.index), *s); err != nil {
+			return nil, fmt.Errorf("%s: key %s: %w", d, f.key, err)
 		}
 	}
 	return p.Interface(), nil
 }
 
-func setColumn(v reflect.Value, s string) error {
+// setFlat is the opposite of flat.
+func setFlat(v reflect.Value, s string) error {
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
 		v = v.Elem()

@@ -64,13 +64,13 @@ func (r Row) Overlaps(o Row) bool {
 	return !r.Never() && !o.Never() && (r.To.IsZero() || r.To.After(o.From)) && (o.To.IsZero() || o.To.After(r.From))
 }
 
-// SameBody reports whether two rows say the same, column by column.
+// SameBody reports whether two rows say the same, key by key.
 func (r Row) SameBody(o Row) bool {
-	a, err := Columns(r.Dimension, r.Body)
+	a, err := Values(r.Dimension, r.Body)
 	if err != nil {
 		return false
 	}
-	b, err := Columns(o.Dimension, o.Body)
+	b, err := Values(o.Dimension, o.Body)
 	return err == nil && slices.Equal(a, b)
 }
 

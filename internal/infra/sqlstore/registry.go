@@ -12,24 +12,6 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// dimensionTable names the table of each dimension.
-var dimensionTable = map[source.Dimension]string{
-	source.DimHTTP:       "reg_prov_http_cfg",
-	source.DimAuth:       "reg_prov_auth_cfg",
-	source.DimRateLimit:  "reg_prov_rate_limit_cfg",
-	source.DimRetry:      "reg_prov_retry_cfg",
-	source.DimWindow:     "reg_prov_window_offset_cfg",
-	source.DimPagination: "reg_prov_pagination_cfg",
-	source.DimBatching:   "reg_prov_batching_cfg",
-	source.DimEndpoint:   "reg_prov_endpoint_def",
-	source.DimFaults:     "reg_prov_fault_cfg",
-	source.DimMapping:    "reg_prov_mapping_cfg",
-	source.DimCapability: "reg_prov_expr_capability",
-	source.DimRenderRule: "reg_prov_expr_render_rule",
-	source.DimParamMap:   "reg_prov_api_param_map",
-	source.DimSchedule:   "reg_prov_schedule_cfg",
-}
-
 // taskAll is the task key of a SOURCE row.
 const taskAll = "ALL"
 
@@ -119,9 +101,13 @@ func (x *tx) loadSource(code, lock string) (source.Contents, error) {
 }
 
 func (x *tx) loadDimension(d source.Dimension, provenance int64) ([]source.Row, error) {
-	names, err := source.ColumnNames(d)
+	keys, err := source.Keys(d)
 	if err != nil {
 		return nil, err
+	}
+	columns := make([]string, len(keys))
+	for i, k := range keys {
+		columns[i] = column(d, k)
 	}
 	var out []source.Row
 	err = x.each(func(r *sql.Rows) error {
@@ -129,7 +115,7 @@ func (x *tx) loadDimension(d source.Dimension, provenance int64) ([]source.Row, 
 		var task, name string
 		var from, to ts
 		var sup sql.NullInt64
-		vals := make([]*string, len(names))
+		vals := make([]*string, len(keys))
 		dest := []any{&row.ID, &row.Scope, &task, &name, &from, &to, &sup}
 		for i := range vals {
 			dest = append(dest, &vals[i])
@@ -144,32 +130,17 @@ func (x *tx) loadDimension(d source.Dimension, provenance int64) ([]source.Row, 
 		if task != taskAll {
 			row.Task = harvest.Operation(task)
 		}
-		get := make(map[string]*string, len(names))
-		for i, n := range names {
-			get[n] = vals[i]
+		get := make(map[string]*string, len(keys))
+		for i, k := range keys {
+			get[k] = vals[i]
 		}
 		var err error
-		row.Body, err = source.FromColumns(d, get)
+		row.Body, err = source.FromValues(d, get)
 		out = append(out, row)
 		return err
-	}, `SELECT id, scope_code, task_type_key, `+nameColumn(d)+`, effective_from, effective_to, supersedes_id, `+strings.Join(names, ", ")+
+	}, `SELECT id, scope_code, task_type_key, `+nameColumn(d)+`, effective_from, effective_to, supersedes_id, `+strings.Join(columns, ", ")+
 		` FROM `+dimensionTable[d]+` WHERE provenance_id=? ORDER BY id`, provenance)
 	return out, err
-}
-
-// nameColumns are the columns that hold the names of named dimensions.
-var nameColumns = map[source.Dimension]string{
-	source.DimEndpoint:   "endpoint_name",
-	source.DimCapability: "field_key",
-	source.DimRenderRule: "rule_key",
-	source.DimParamMap:   "std_key",
-}
-
-func nameColumn(d source.Dimension) string {
-	if c, ok := nameColumns[d]; ok {
-		return c
-	}
-	return "''"
 }
 
 // ChangeSource changes what the registry says of a source, in one transaction:
@@ -244,7 +215,7 @@ func (x *tx) applyChanges(c source.Contents, changes []source.Change, a source.A
 }
 
 func (x *tx) insertRow(provenance int64, r source.Row, actor string) (int64, error) {
-	body, err := source.Columns(r.Dimension, r.Body)
+	body, err := source.Values(r.Dimension, r.Body)
 	if err != nil {
 		return 0, err
 	}
@@ -257,8 +228,8 @@ func (x *tx) insertRow(provenance int64, r source.Row, actor string) (int64, err
 	if r.Dimension.Named() {
 		cols, args = append(cols, nameColumns[r.Dimension]), append(args, r.Name)
 	}
-	for _, c := range body {
-		cols, args = append(cols, c.Name), append(args, c.Value)
+	for _, v := range body {
+		cols, args = append(cols, column(r.Dimension, v.Key)), append(args, v.Value)
 	}
 	return x.insert(`INSERT INTO `+dimensionTable[r.Dimension]+` (`+strings.Join(cols, ", ")+`) VALUES `+marks(1, len(cols)), args...)
 }
