@@ -15,7 +15,7 @@ import (
 // replaces the source's part whole; nothing is merged (R44).
 type Overrides struct {
 	HTTP       *HTTP             `yaml:"http" doc:"how the source is reached"`
-	Auth       *AuthConfig       `yaml:"auth" doc:"how a request says who is asking"`
+	Auth       *Auth             `yaml:"auth" doc:"how a request says who is asking"`
 	RateLimit  *Rate             `yaml:"rateLimit" doc:"what the provider allows and our share of it"`
 	Retry      *Retry            `yaml:"retry" doc:"how patiently a request is repeated"`
 	Window     *WindowConfig     `yaml:"window" doc:"how the source understands time"`
@@ -114,7 +114,7 @@ func (o *Overrides) put(r Row) {
 	switch b := r.Body.(type) {
 	case *HTTP:
 		o.HTTP = b
-	case *AuthConfig:
+	case *Auth:
 		o.Auth = b
 	case *Rate:
 		o.RateLimit = b

@@ -30,30 +30,31 @@ const (
 	InBody   = "BODY" // a field of a form, or where ${secret.NAME} stands in a body
 )
 
-// AuthConfig is the auth dimension: how a request says who is asking. It holds
-// no secret and no key's name, only the pool keys are taken from (R47).
-type AuthConfig struct {
-	Type   string `yaml:"type" dict:"auth_type" doc:"kind of credential"`
-	In     string `yaml:"in" dict:"inbound_location" doc:"where the credential is put"`
-	Name   string `yaml:"name" doc:"header, parameter or place in a body that carries the credential"`
-	Prefix string `yaml:"prefix" doc:"put before the value, such as \"Bearer \""`
+// Auth is the auth dimension: how a request says who is asking. It holds no
+// secret and no key's name, only the pool keys are taken from (R47).
+type Auth struct {
+	Type   string `yaml:"type" json:"type" dict:"auth_type" doc:"kind of credential"`
+	In     string `yaml:"in" json:"in" dict:"inbound_location" doc:"where the credential is put"`
+	Name   string `yaml:"name" json:"name" doc:"header, parameter or place in a body that carries the credential"`
+	Prefix string `yaml:"prefix" json:"prefix,omitempty" doc:"put before the value, such as \"Bearer \""`
 	// Pool is the source whose credentials are used; its own if not given.
-	Pool string `yaml:"pool" doc:"source whose credentials are used; default: this one"`
+	Pool string `yaml:"pool" json:"pool" doc:"source whose credentials are used; default: this one"`
 	// Open: the source may be asked without a credential, except at the
 	// endpoints that are restricted.
-	Open       bool     `yaml:"open" doc:"the source may be asked without a credential"`
-	Restricted []string `yaml:"restricted" doc:"endpoints that may not, although the source is open"`
-	// RateLimit is what the provider allows with a credential, in place of
-	// the source's own. All keys of a pool share it unless its scope is
-	// PER_KEY (R37).
-	RateLimit *Rate `yaml:"rateLimit" doc:"what the provider allows with a credential; all keys together unless its scope is PER_KEY"`
-	// PageSize in place of the source\'s own where a credential is there (P18).
-	PageSize int               `yaml:"pageSize" doc:"items per page for those who have a credential, in place of pagination.pageSize"`
-	Token    *TokenConfig      `yaml:"token" doc:"how a token is got; of OAUTH2 and LOGIN"`
-	Hook     string            `yaml:"hook" doc:"name of the compiled-in hook that signs; of CUSTOM"`
-	Options  map[string]string `yaml:"options" doc:"what the hook is told besides the secret"`
+	Open       bool     `yaml:"open" json:"open,omitzero" doc:"the source may be asked without a credential"`
+	Restricted []string `yaml:"restricted" json:"restricted,omitempty" doc:"endpoints that may not, although the source is open"`
+	// Rate is what the provider allows with a credential, in place of the
+	// source's own. All keys of a pool share it unless its scope is PER_KEY (R37).
+	Rate *Rate `yaml:"rateLimit" json:"rateLimit,omitempty" doc:"what the provider allows with a credential; all keys together unless its scope is PER_KEY"`
+	// PageSize in place of the source's own for plans made with a credential at hand (P18).
+	PageSize int `yaml:"pageSize" json:"pageSize,omitzero" doc:"items per page for those who have a credential, in place of pagination.pageSize"`
+	// Token is how OAUTH2 and LOGIN get the value that is sent.
+	Token *TokenConfig `yaml:"token" json:"token,omitempty" doc:"how a token is got; of OAUTH2 and LOGIN"`
+	// Hook signs the request of CUSTOM.
+	Hook    string            `yaml:"hook" json:"hook,omitempty" doc:"name of the compiled-in hook that signs; of CUSTOM"`
+	Options map[string]string `yaml:"options" json:"options,omitempty" doc:"what the hook is told besides the secret"`
 	// Also are the places of the further secrets of a credential, in their order.
-	Also []AuthPlace `yaml:"also" doc:"where further secrets go that are sent beside the first, such as an institution's token; a credential then holds one a line, in this order"`
+	Also []AuthPlace `yaml:"also" json:"also,omitempty" doc:"where further secrets go that are sent beside the first, such as an institution's token; a credential then holds one a line, in this order"`
 }
 
 // AuthPlace is where a secret goes in a request.
@@ -75,27 +76,6 @@ type TokenConfig struct {
 	Path   string            `yaml:"path" json:"path" doc:"where the token is in the reply, default access_token"`
 	Expiry string            `yaml:"expiry" json:"expiry,omitempty" doc:"where its life in seconds is, default expires_in"`
 	Life   Duration          `yaml:"life" json:"life" doc:"its life if the reply does not say, default 30m"`
-}
-
-// Auth is an [AuthConfig] made ready.
-type Auth struct {
-	Type       string   `json:"type"`
-	In         string   `json:"in"`
-	Name       string   `json:"name"`
-	Prefix     string   `json:"prefix,omitempty"`
-	Pool       string   `json:"pool"`
-	Open       bool     `json:"open,omitzero"`
-	Restricted []string `json:"restricted,omitempty"`
-	Rate       *Rate    `json:"rateLimit,omitempty"`
-	// PageSize for plans made with a credential at hand, 0 for the source's own.
-	PageSize int `json:"pageSize,omitzero"`
-	// Token is how OAUTH2 and LOGIN get the value that is sent.
-	Token *TokenConfig `json:"token,omitempty"`
-	// Hook signs the request of CUSTOM.
-	Hook    string            `json:"hook,omitempty"`
-	Options map[string]string `json:"options,omitempty"`
-	// Also are the places of further secrets.
-	Also []AuthPlace `json:"also,omitempty"`
 }
 
 // Places are where secrets go in a request; those of a hook only it knows.
@@ -127,7 +107,7 @@ func (s *Spec) Anonymous(p Purpose) bool {
 	return a.Open && e != nil && !slices.Contains(a.Restricted, e.Name)
 }
 
-func (a *AuthConfig) canonical() *AuthConfig {
+func (a *Auth) canonical() *Auth {
 	if a == nil {
 		return nil
 	}
@@ -144,7 +124,7 @@ func (a *AuthConfig) canonical() *AuthConfig {
 			c.Prefix = "Bearer "
 		}
 	}
-	c.RateLimit = a.RateLimit.canonical()
+	c.Rate = a.Rate.canonical()
 	c.Also = slices.Clone(a.Also)
 	for i := range c.Also {
 		canonical(DictInbound, &c.Also[i].In)
@@ -175,20 +155,21 @@ func (c *compiler) auth() {
 		return
 	}
 	if cfg.Type == AuthNone {
-		if !reflect.DeepEqual(*cfg, AuthConfig{Type: AuthNone, Open: cfg.Open}) {
+		if !reflect.DeepEqual(*cfg, Auth{Type: AuthNone, Open: cfg.Open}) {
 			c.fail(path, "type NONE has no other keys")
 		}
 		return
 	}
-	a := &Auth{
-		Type: cfg.Type, In: cfg.In, Name: cfg.Name, Prefix: cfg.Prefix, Pool: cmp.Or(cfg.Pool, c.def.Source),
-		Open: cfg.Open, Restricted: slices.Clone(cfg.Restricted), PageSize: cfg.PageSize, Also: slices.Clone(cfg.Also),
-	}
+	a := new(*cfg)
+	a.Pool = cmp.Or(a.Pool, c.def.Source)
+	a.Restricted = slices.Clone(a.Restricted)
+	a.Options = maps.Clone(a.Options)
+	a.Also = slices.Clone(a.Also)
 	if a.PageSize < 0 {
 		c.fail(path+".pageSize", "%d is below 1", a.PageSize)
 	}
-	c.token(path+".token", cfg, a)
-	c.signing(path, cfg, a)
+	a.Token = c.token(path+".token", cfg)
+	c.signing(path, cfg)
 	if a.Type != AuthCustom {
 		oneOf(c, path+".in", a.In, InHeader, InQuery, InBody)
 	}
@@ -227,8 +208,8 @@ func (c *compiler) auth() {
 	if len(a.Restricted) > 0 && !a.Open {
 		c.fail(path+".restricted", "without open: true every endpoint is restricted")
 	}
-	if cfg.RateLimit != nil {
-		r := c.rateLimit(path+".rateLimit", *cfg.RateLimit)
+	if a.Rate != nil {
+		r := c.rateLimit(path+".rateLimit", *a.Rate)
 		a.Rate = &r
 		if len(r.LimitHeaders) == 0 {
 			r.LimitHeaders = c.spec.Rate.LimitHeaders
@@ -237,20 +218,20 @@ func (c *compiler) auth() {
 	c.spec.Auth = a
 }
 
-// token checks how a token is got.
-func (c *compiler) token(path string, cfg *AuthConfig, a *Auth) {
-	if wants := a.Type == AuthOAuth2 || a.Type == AuthLogin; wants != (cfg.Token != nil) {
+// token checks how a token is got, and fills in what was not said.
+func (c *compiler) token(path string, a *Auth) *TokenConfig {
+	if wants := a.Type == AuthOAuth2 || a.Type == AuthLogin; wants != (a.Token != nil) {
 		if wants {
 			c.fail(path, "is required: where %s gets its token", a.Type)
 		} else {
 			c.fail(path, "belongs to OAUTH2 and LOGIN, not to %s", a.Type)
 		}
-		return
+		return nil
 	}
-	if cfg.Token == nil {
-		return
+	if a.Token == nil {
+		return nil
 	}
-	t := *cfg.Token
+	t := *a.Token
 	t.Fields = maps.Clone(t.Fields)
 	t.Body = cmp.Or(t.Body, "FORM")
 	t.Path = cmp.Or(t.Path, "access_token")
@@ -284,19 +265,18 @@ func (c *compiler) token(path string, cfg *AuthConfig, a *Auth) {
 			c.fail(join(path+".fields", k), "knows ${secret}, ${secret.user} and ${secret.password} only")
 		}
 	}
-	a.Token = &t
+	return &t
 }
 
 // signing checks what belongs to a hook. Whether the hook is there is known
 // where requests are made.
-func (c *compiler) signing(path string, cfg *AuthConfig, a *Auth) {
-	a.Hook, a.Options = cfg.Hook, maps.Clone(cfg.Options)
+func (c *compiler) signing(path string, a *Auth) {
 	switch {
-	case a.Type != AuthCustom && (cfg.Hook != "" || len(cfg.Options) > 0):
+	case a.Type != AuthCustom && (a.Hook != "" || len(a.Options) > 0):
 		c.fail(path+".hook", "belongs to CUSTOM, not to %s", a.Type)
-	case a.Type == AuthCustom && cfg.Hook == "":
+	case a.Type == AuthCustom && a.Hook == "":
 		c.fail(path+".hook", "is required: the name of the hook that signs")
-	case a.Type == AuthCustom && (cfg.In != "" || cfg.Name != "" || cfg.Prefix != ""):
+	case a.Type == AuthCustom && (a.In != "" || a.Name != "" || a.Prefix != ""):
 		c.fail(path, "in, name and prefix are the hook's own affair; give it options")
 	}
 }

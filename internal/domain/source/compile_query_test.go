@@ -147,7 +147,7 @@ func TestCompile_SelectionsThatCannotBeSent(t *testing.T) {
 		},
 		"name of a credential": {
 			func(d *source.Definition) {
-				d.Auth = &source.AuthConfig{Type: "API_KEY", In: "QUERY", Name: "Kind"}
+				d.Auth = &source.Auth{Type: "API_KEY", In: "QUERY", Name: "Kind"}
 			},
 			"the query needs types, which is sent as kind, and so is a credential",
 		},

@@ -30,7 +30,7 @@ type Definition struct {
 
 	// The dimensions.
 	HTTP       *HTTP             `yaml:"http" doc:"how the source is reached"`
-	Auth       *AuthConfig       `yaml:"auth" doc:"how a request says who is asking; the secret itself is set with patra credential set"`
+	Auth       *Auth             `yaml:"auth" doc:"how a request says who is asking; the secret itself is set with patra credential set"`
 	RateLimit  *Rate             `yaml:"rateLimit" doc:"what the provider allows and our share of it; default: one request a second"`
 	Retry      *Retry            `yaml:"retry" doc:"how patiently a request is repeated"`
 	Window     *WindowConfig     `yaml:"window" doc:"how the source understands time"`

@@ -41,7 +41,7 @@ var dimensions = []struct {
 	named bool
 }{
 	{DimHTTP, reflect.TypeFor[HTTP](), false},
-	{DimAuth, reflect.TypeFor[AuthConfig](), false},
+	{DimAuth, reflect.TypeFor[Auth](), false},
 	{DimRateLimit, reflect.TypeFor[Rate](), false},
 	{DimRetry, reflect.TypeFor[Retry](), false},
 	{DimWindow, reflect.TypeFor[WindowConfig](), false},
