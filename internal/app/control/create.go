@@ -100,8 +100,7 @@ func previewOf(p planner.Preview) PlanPreview {
 // PreviewPlan works a plan out and saves nothing. Counting costs requests, as it
 // would for the plan.
 func (c *Control) PreviewPlan(ctx context.Context, t harvest.Trigger) (PlanPreview, error) {
-	c.leaveNoTrace()
-	p, err := c.planner.Preview(ctx, t)
+	p, err := c.planner.Preview(c.leaveNoTrace(ctx), t)
 	if err != nil {
 		return PlanPreview{}, err
 	}
@@ -109,10 +108,11 @@ func (c *Control) PreviewPlan(ctx context.Context, t harvest.Trigger) (PlanPrevi
 }
 
 // leaveNoTrace keeps the audit free of what comes of looking.
-func (c *Control) leaveNoTrace() {
-	if c.sources != nil {
-		c.sources.Preview()
+func (c *Control) leaveNoTrace(ctx context.Context) context.Context {
+	if c.sources == nil {
+		return ctx
 	}
+	return c.sources.Preview(ctx)
 }
 
 // CreatePlan plans without working: tasks are queued for an executor.

@@ -129,9 +129,9 @@ type AuditStore interface {
 // Sources knows which sources there are.
 type Sources interface {
 	Codes(ctx context.Context) ([]string, error)
-	// Preview lets it leave no lines about how contracts were picked: nothing
-	// comes of them.
-	Preview()
+	// Preview returns a context under which no lines are left about how contracts
+	// were picked: nothing comes of them.
+	Preview(ctx context.Context) context.Context
 }
 
 // Contracts knows the contract of a source in force now.

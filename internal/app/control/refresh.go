@@ -103,8 +103,8 @@ func (c *Control) PreviewRefresh(ctx context.Context, req RefreshRequest) (Refre
 	if err != nil {
 		return RefreshPreview{}, err
 	}
-	c.leaveNoTrace()
-	p, err := c.planner.Preview(ctx, harvest.Trigger{Provenance: req.Source, Operation: harvest.Update, Activity: activity, Pick: pick})
+	trigger := harvest.Trigger{Provenance: req.Source, Operation: harvest.Update, Activity: activity, Pick: pick}
+	p, err := c.planner.Preview(c.leaveNoTrace(ctx), trigger)
 	if err != nil {
 		return RefreshPreview{}, err
 	}

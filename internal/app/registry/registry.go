@@ -89,7 +89,6 @@ type Registry struct {
 	mu    sync.Mutex
 	cache map[string]cached // guarded by mu
 	noted map[string]bool   // guarded by mu; picks told of already
-	mute  bool              // guarded by mu; picks are not told of
 }
 
 type cached struct {
@@ -188,15 +187,21 @@ func (l *Registry) compile(c source.Contents, op harvest.Operation, at time.Time
 	return source.Contract{Spec: spec, ConfigHash: c.Hash(at), Warnings: warnings, Schedule: schedule}, choices, err
 }
 
-// Preview lets the registry leave no lines about its picks: nothing comes of them.
-func (l *Registry) Preview() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.mute = true
+// previewKey marks a context of which nothing comes.
+type previewKey struct{}
+
+// Preview returns a context for a question of which nothing comes: what is picked
+// under it leaves no line, and leaves one when it is picked again for something
+// that does.
+func (l *Registry) Preview(ctx context.Context) context.Context {
+	return context.WithValue(ctx, previewKey{}, true)
 }
 
 // note leaves an audit line for every pick that was not plain (M1.6), once.
 func (l *Registry) note(ctx context.Context, code string, op harvest.Operation, choices []source.Choice) error {
+	if ctx.Value(previewKey{}) != nil {
+		return nil
+	}
 	for _, ch := range choices {
 		action := notable(ch)
 		if action == "" {
@@ -204,7 +209,7 @@ func (l *Registry) note(ctx context.Context, code string, op harvest.Operation, 
 		}
 		key := fmt.Sprint(code, op, ch.Dimension, ch.Name, action, ch.Why)
 		l.mu.Lock()
-		told := l.noted[key] || l.mute
+		told := l.noted[key]
 		l.noted[key] = true
 		l.mu.Unlock()
 		if told {

@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -272,19 +273,29 @@ func TestM1_UnplainPicksAreAudited(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := registry.New(s, nil, nil, node.CheckSpec, patratest.Logger(t))
-	for range 3 {
-		if _, err := l.Contract(t.Context(), "crossref", harvest.Harvest); err != nil {
+	pick := func(ctx context.Context) map[string]int {
+		t.Helper()
+		for range 3 {
+			if _, err := l.Contract(ctx, "crossref", harvest.Harvest); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lines, err := s.Audits(t.Context(), "source/crossref", 100)
+		if err != nil {
 			t.Fatal(err)
 		}
+		got := map[string]int{}
+		for _, x := range lines {
+			got[x.Action]++
+		}
+		return got
 	}
-	lines, err := s.Audits(t.Context(), "source/crossref", 100)
-	if err != nil {
-		t.Fatal(err)
+	// A preview leaves no line, and takes none from what is planned after it by the
+	// same process.
+	if got := pick(l.Preview(t.Context())); got["PICK_AMBIGUOUS"] != 0 {
+		t.Errorf("a preview left lines: %v", got)
 	}
-	got := map[string]int{}
-	for _, x := range lines {
-		got[x.Action]++
-	}
+	got := pick(t.Context())
 	for _, action := range []string{"PICK_AMBIGUOUS", "PICK_FALLBACK", "PICK_DEFAULT"} {
 		if got[action] != 1 {
 			t.Errorf("%s: %d lines", action, got[action])
