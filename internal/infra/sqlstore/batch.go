@@ -223,12 +223,16 @@ func (x *tx) finish(l harvest.Lease, job harvest.Job, b harvest.Batch) (time.Tim
 	if n == 0 {
 		return time.Time{}, fmt.Errorf("slice %d is not READY: %w", job.Slice, harvest.ErrHeld)
 	}
-	if _, err := x.exec(`UPDATE ing_task SET status_code='SUCCEEDED', lease_owner=NULL, leased_until=NULL, deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=0, error_code=NULL, error=NULL, updated_at=?
-		WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskSucceeded), ts(x.now), l.Task, l.Fence); err != nil {
-		return time.Time{}, fmt.Errorf("close task %d: %w", l.Task, err)
+	err = x.become(fmt.Sprintf("task %d", l.Task), `UPDATE ing_task SET status_code='SUCCEEDED', lease_owner=NULL, leased_until=NULL,
+		deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=0, error_code=NULL, error=NULL, updated_at=?
+		WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskSucceeded), ts(x.now), l.Task, l.Fence)
+	if err != nil {
+		return time.Time{}, err
 	}
-	if _, err := x.exec(`UPDATE ing_task_run SET status_code='SUCCEEDED', finished_at=? WHERE id=? AND fence=? AND `+mayBecome(harvest.RunSucceeded), ts(x.now), b.Run, l.Fence); err != nil {
-		return time.Time{}, fmt.Errorf("close run %d: %w", b.Run, err)
+	err = x.become(fmt.Sprintf("run %d", b.Run), `UPDATE ing_task_run SET status_code='SUCCEEDED', finished_at=?
+		WHERE id=? AND fence=? AND `+mayBecome(harvest.RunSucceeded), ts(x.now), b.Run, l.Fence)
+	if err != nil {
+		return time.Time{}, err
 	}
 	w, err := x.advance(cur, lineage{plan: job.Plan, slice: job.Slice, task: l.Task, run: b.Run, batch: b.ID})
 	if err != nil {
@@ -237,7 +241,8 @@ func (x *tx) finish(l harvest.Lease, job harvest.Job, b harvest.Batch) (time.Tim
 	return w, x.completePlan(job.Plan)
 }
 
-// completePlan closes the plan if nothing of it is left to do or to decide.
+// completePlan closes the plan if nothing of it is left to do or to decide. Mostly
+// something is, and no row is changed.
 func (x *tx) completePlan(id harvest.PlanID) error {
 	_, err := x.exec(`UPDATE ing_plan SET status_code='COMPLETED', updated_at=? WHERE id=? AND `+mayBecome(harvest.PlanCompleted)+`
 		AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id AND `+isOneOf("s.status_code", harvest.SlicesOpen)+`)

@@ -135,11 +135,14 @@ func (x *tx) requeueOf(states, where string, args ...any) ([]int64, error) {
 		return nil, err
 	}
 	for i := range tasks {
-		if _, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=0, walks=0, updated_at=?
-			WHERE id=? AND `+mayBecome(harvest.TaskQueued), ts(x.now), ts(x.now), tasks[i]); err != nil {
+		err := x.become(fmt.Sprintf("task %d", tasks[i]), `UPDATE ing_task SET status_code='QUEUED', scheduled_at=?,
+			deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=0, walks=0, updated_at=?
+			WHERE id=? AND `+mayBecome(harvest.TaskQueued), ts(x.now), ts(x.now), tasks[i])
+		if err != nil {
 			return nil, err
 		}
-		if _, err := x.exec(`UPDATE ing_plan_slice SET status_code='READY', updated_at=? WHERE id=? AND `+mayBecome(harvest.SliceReady), ts(x.now), slices[i]); err != nil {
+		err = x.become(fmt.Sprintf("slice %d", slices[i]), `UPDATE ing_plan_slice SET status_code='READY', updated_at=? WHERE id=? AND `+mayBecome(harvest.SliceReady), ts(x.now), slices[i])
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -117,14 +118,21 @@ func (x *tx) poison(t taken) error {
 	const reason = "process after process ended while it took the same reply apart, which may be what kills them; run the command again to try once more"
 	n, err := x.exec(`UPDATE ing_task SET status_code='FAILED', fence=fence+1, scheduled_at=?, error_code=?, error=?, lease_owner=NULL, leased_until=NULL, updated_at=?
 		WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskFailed), ts(x.now.Add(harvest.RetryGap(12))), harvest.CodePoison, reason, ts(x.now), t.id, t.fence)
-	if err != nil || n == 0 {
+	if err != nil || n == 0 { // none: somebody was faster
 		return err
 	}
 	if err := x.abandon(t.id, t.fence+1); err != nil {
 		return err
 	}
 	x.s.log.Error("task is poison", "task", t.id, "slice", t.slice)
-	return x.failSlice(t.slice, string(harvest.CodePoison)+": "+reason)
+	err = x.failSlice(t.slice, string(harvest.CodePoison)+": "+reason)
+	if errors.Is(err, harvest.ErrTransition) {
+		// Everybody looks for work here, and must not stop for a slice that is not
+		// as its task says. The task is given up, and `patra verify` names the slice.
+		x.s.log.Error("the slice of a task that is poison was not open", "task", t.id, "slice", t.slice, "err", err)
+		return nil
+	}
+	return err
 }
 
 // guard is the first statement of every write under a lease (R14): it renews

@@ -247,6 +247,8 @@ func (s *Store) cancel(ctx context.Context, scope control.CancelScope, a source.
 		if scope.Slice != 0 {
 			taskWhere = `slice_id=?`
 		}
+		// What is done has no task left to be cancelled, and below it no run or page:
+		// whether anything was cancelled is told by the slices.
 		if _, err := x.exec(`UPDATE ing_task SET status_code='CANCELLED', lease_owner=NULL, leased_until=NULL, fence=fence+1, error_code='cancelled', error=?, updated_at=?
 			WHERE `+taskWhere+` AND `+mayBecome(harvest.TaskCancelled), a.Reason, ts(x.now), id); err != nil {
 			return err

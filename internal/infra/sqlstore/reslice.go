@@ -50,9 +50,11 @@ func (s *Store) Reslice(ctx context.Context, job harvest.Job, end harvest.RunEnd
 		if err != nil {
 			return err
 		}
-		if _, err := x.exec(`UPDATE ing_task_run SET status_code='PARTIAL', error_code=?, error=?, stats=?, finished_at=? WHERE id=? AND fence=? AND `+mayBecome(harvest.RunPartial),
-			null(clip(end.Code, 64)), null(end.Error), stats, ts(x.now), end.Run, l.Fence); err != nil {
-			return fmt.Errorf("close run %d: %w", end.Run, err)
+		err = x.become(fmt.Sprintf("run %d", end.Run), `UPDATE ing_task_run SET status_code='PARTIAL', error_code=?, error=?, stats=?, finished_at=?
+			WHERE id=? AND fence=? AND `+mayBecome(harvest.RunPartial),
+			null(clip(end.Code, 64)), null(end.Error), stats, ts(x.now), end.Run, l.Fence)
+		if err != nil {
+			return err
 		}
 		if err := x.ended(l.Task, end); err != nil {
 			return err
@@ -64,9 +66,11 @@ func (s *Store) Reslice(ctx context.Context, job harvest.Job, end harvest.RunEnd
 			return fmt.Errorf("read task %d: %w", l.Task, err)
 		}
 		p.scheduledAt = due.time()
-		if _, err := x.exec(`UPDATE ing_task SET status_code='PARTIAL', lease_owner=NULL, leased_until=NULL, error_code=?, error=?, updated_at=? WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskPartial),
-			null(clip(end.Code, 64)), null(end.Error), ts(x.now), l.Task, l.Fence); err != nil {
-			return fmt.Errorf("close task %d: %w", l.Task, err)
+		err = x.become(fmt.Sprintf("task %d", l.Task), `UPDATE ing_task SET status_code='PARTIAL', lease_owner=NULL, leased_until=NULL, error_code=?, error=?, updated_at=?
+			WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskPartial),
+			null(clip(end.Code, 64)), null(end.Error), ts(x.now), l.Task, l.Fence)
+		if err != nil {
+			return err
 		}
 		var no int
 		if err := x.row(`SELECT MAX(slice_no) FROM ing_plan_slice WHERE plan_id=?`, job.Plan).Scan(&no); err != nil {

@@ -119,6 +119,7 @@ func (x *tx) walkEnd(task harvest.TaskID, walk int) (*harvest.Position, error) {
 }
 
 // abandon closes every open run and page of the task written under a lower fence.
+// After a run that ended as it should there are none.
 func (x *tx) abandon(task harvest.TaskID, fence int64) error {
 	if _, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code='abandoned', committed_at=? WHERE task_id=? AND fence < ? AND `+mayBecome(harvest.BatchFailed),
 		ts(x.now), task, fence); err != nil {
@@ -161,6 +162,7 @@ func (x *tx) endBatches(l harvest.Lease, e harvest.RunEnd, code harvest.Code) er
 	return x.closeBatches(l, code, e.Error)
 }
 
+// closeBatches closes the pages that are open under a lease; there may be none.
 func (x *tx) closeBatches(l harvest.Lease, code harvest.Code, detail string) error {
 	_, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=?, error=?, committed_at=? WHERE task_id=? AND fence=? AND `+mayBecome(harvest.BatchFailed),
 		clip(code, 64), null(detail), ts(x.now), l.Task, l.Fence)
@@ -182,7 +184,9 @@ func (s *Store) EndRun(ctx context.Context, l harvest.Lease, e harvest.RunEnd) e
 }
 
 // letGo releases a task whose source is paused or stopped, or closes the run
-// of one that was cancelled.
+// of one that was cancelled. Whoever cancelled it may have closed the run too, and a
+// commit that nobody learned of may have closed everything: then nothing is left to
+// be changed here, and that is well.
 func (x *tx) letGo(l harvest.Lease, e harvest.RunEnd) error {
 	if err := x.endBatches(l, e, "held"); err != nil {
 		return err
@@ -208,9 +212,11 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 	if e.Outcome == harvest.Released {
 		state = harvest.RunCancelled
 	}
-	if _, err := x.exec(`UPDATE ing_task_run SET status_code=?, error_code=?, error=?, stats=?, finished_at=? WHERE id=? AND fence=? AND `+mayBecome(state),
-		state, null(clip(e.Code, 64)), null(e.Error), stats, ts(x.now), e.Run, l.Fence); err != nil {
-		return fmt.Errorf("close run: %w", err)
+	err = x.become(fmt.Sprintf("run %d", e.Run), `UPDATE ing_task_run SET status_code=?, error_code=?, error=?, stats=?, finished_at=?
+		WHERE id=? AND fence=? AND `+mayBecome(state),
+		state, null(clip(e.Code, 64)), null(e.Error), stats, ts(x.now), e.Run, l.Fence)
+	if err != nil {
+		return err
 	}
 	if err := x.ended(l.Task, e); err != nil {
 		return err
@@ -237,7 +243,8 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 				return fmt.Errorf("note why task %d waits: %w", l.Task, err)
 			}
 		}
-		_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, lease_owner=NULL, leased_until=NULL, deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=?, walks=CASE WHEN ?='SPENT' THEN 0 ELSE walks END, updated_at=?
+		err := x.become(fmt.Sprintf("task %d", l.Task), `UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, lease_owner=NULL, leased_until=NULL,
+			deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=?, walks=CASE WHEN ?='SPENT' THEN 0 ELSE walks END, updated_at=?
 			WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskQueued), ts(x.now.Add(delay)), spent, e.Outcome, ts(x.now), l.Task, l.Fence)
 		if err != nil || delay <= harvest.LongestWait {
 			return err
@@ -270,16 +277,15 @@ func (x *tx) failTask(l harvest.Lease, slice harvest.SliceID, code harvest.Code,
 	if err := x.row(`SELECT fail_count FROM ing_plan_slice WHERE id=?`, slice).Scan(&fails); err != nil {
 		return err
 	}
-	_, err := x.exec(`UPDATE ing_task SET status_code='FAILED', scheduled_at=?, lease_owner=NULL, leased_until=NULL, error_code=?, error=?, updated_at=?
+	return x.become(fmt.Sprintf("task %d", l.Task), `UPDATE ing_task SET status_code='FAILED', scheduled_at=?, lease_owner=NULL, leased_until=NULL, error_code=?, error=?, updated_at=?
 		WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskFailed),
 		ts(x.now.Add(harvest.RetryGap(fails))), null(clip(code, 64)), null(detail), ts(x.now), l.Task, l.Fence)
-	return err
 }
 
 func (x *tx) failSlice(id harvest.SliceID, reason string) error {
-	_, err := x.exec(`UPDATE ing_plan_slice SET status_code='FAILED', fail_count=fail_count+1, reason=?, updated_at=? WHERE id=? AND `+mayBecome(harvest.SliceFailed),
+	return x.become(fmt.Sprintf("slice %d", id), `UPDATE ing_plan_slice SET status_code='FAILED', fail_count=fail_count+1, reason=?, updated_at=?
+		WHERE id=? AND `+mayBecome(harvest.SliceFailed),
 		null(reason), ts(x.now), id)
-	return err
 }
 
 // forbiddenBefore counts how many of the source's slices that ended last, up to

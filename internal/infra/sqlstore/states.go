@@ -1,6 +1,11 @@
 package sqlstore
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
 
 // state is one of the domain's states, which knows what it may come from.
 type state[S any] interface {
@@ -12,6 +17,21 @@ type state[S any] interface {
 // which the domain's table lets change into it. Every statement that changes a state
 // ends with it, so that a change which the table does not know finds no row.
 func mayBecome[S state[S]](to S) string { return isOneOf("status_code", to.From()) }
+
+// become runs a statement with [mayBecome] whose one row must be there and in a state
+// that allows the change, as everything before it in the transaction says. Where it
+// finds none the store is not as it should be, and going on would leave a row behind
+// that nobody closes: the whole transaction is refused.
+func (x *tx) become(what string, query string, args ...any) error {
+	n, err := x.exec(query, args...)
+	if err != nil {
+		return fmt.Errorf("change the state of %s: %w", what, err)
+	}
+	if n == 0 {
+		return fmt.Errorf("%s is not as it was left, nothing was changed (`patra verify` says more): %w", what, harvest.ErrTransition)
+	}
+	return nil
+}
 
 // isOneOf is the condition that a column holds one of several states.
 func isOneOf[S ~string](column string, states []S) string {

@@ -105,6 +105,8 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R82_AnItemIsPutAsideOnceForEachCause", asideOnce},
 		{"M14_AnswerOrPersonEndsTheRest", partitionClosed},
 		{"C2_OnlyListedTransitions", onlyListed},
+		{"C2_WhatIsClosedIsRefused", closedIsRefused},
+		{"C2_PoisonWithoutItsSliceHoldsNobody", poisonWithoutItsSlice},
 		{"C3_ColumnsAreThere", columnsThere},
 		{"C4_RenewalsLeaveTheFence", renewals},
 		{"C5_Microseconds", microseconds},

@@ -238,3 +238,62 @@ func (l *Lab) move(rnd *rand.Rand, players *[]*player) (string, error) {
 		return "hold or resume", err
 	}
 }
+
+// closedIsRefused: what ends a run, a task or a slice that is not open any more, though
+// the lease holds, is refused whole: closed rows stay as they are and nothing else is
+// changed with them.
+func closedIsRefused(l *Lab) {
+	mid := hour(0).Add(30 * time.Minute)
+	ends := map[string]func(j harvest.Job, r harvest.Resume, o harvest.OpenedBatch) error{
+		"finish": func(j harvest.Job, _ harvest.Resume, o harvest.OpenedBatch) error {
+			_, err := l.Store.CommitBatch(l.ctx(), j, Last(o, Rec("a", hour(0), hour(9), "a")), nil, nil)
+			return err
+		},
+		"cut": func(j harvest.Job, r harvest.Resume, _ harvest.OpenedBatch) error {
+			end := harvest.RunEnd{Run: r.Run, Code: harvest.CodeMaxPages}
+			return l.Store.Reslice(l.ctx(), j, end, []harvest.SliceDraft{child(hour(0), mid), child(mid, hour(1))}, harvest.PageToken, pageSize)
+		},
+		"release": func(j harvest.Job, r harvest.Resume, _ harvest.OpenedBatch) error {
+			return l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: harvest.CodeShutdown})
+		},
+		"refuse": func(j harvest.Job, r harvest.Resume, _ harvest.OpenedBatch) error {
+			return l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Refused, Code: "http_400"})
+		},
+	}
+	for _, c := range []struct{ plant, end string }{
+		{`UPDATE ing_task_run SET status_code='FAILED'`, "finish"},
+		{`UPDATE ing_task_run SET status_code='FAILED'`, "cut"},
+		{`UPDATE ing_task_run SET status_code='FAILED'`, "release"},
+		{`UPDATE ing_task_run SET status_code='FAILED'`, "refuse"},
+		{`UPDATE ing_plan_slice SET status_code='CANCELLED'`, "refuse"},
+	} {
+		Clear(l, l.DB, l.tables)
+		l.Plan(0, 1)
+		j := l.LeaseOne()
+		r := l.Start(j)
+		o := l.Open(j, r)
+		l.Exec(c.plant)
+		l.Unchanged(c.end+" after "+c.plant, func() {
+			if err := ends[c.end](j, r, o); !errors.Is(err, harvest.ErrTransition) {
+				l.Errorf("%s after %s: %v", c.end, c.plant, err)
+			}
+		})
+	}
+}
+
+// poisonWithoutItsSlice: a task that is poison and whose slice was closed past the
+// store keeps nobody from work.
+func poisonWithoutItsSlice(l *Lab) {
+	l.Plan(0, 2)
+	j := l.LeaseOne()
+	l.Start(j)
+	l.Exec(`UPDATE ing_task SET deaths=?, deaths_in_hand=?, reply_fence=fence WHERE id=?`, harvest.MaxDeaths, harvest.MaxDeaths, j.Lease.Task)
+	l.Exec(`UPDATE ing_plan_slice SET status_code='CANCELLED' WHERE id=?`, j.Slice)
+	l.Expire(j.Lease.Task)
+	if n := len(l.Lease(2)); n != 1 {
+		l.Errorf("%d tasks leased beside the one that is poison", n)
+	}
+	if state := l.Text(`SELECT status_code FROM ing_task WHERE id=?`, j.Lease.Task); state != string(harvest.TaskFailed) {
+		l.Errorf("the task that is poison is %s", state)
+	}
+}
