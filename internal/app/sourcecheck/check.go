@@ -11,10 +11,8 @@
 package sourcecheck
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -127,67 +125,6 @@ func (j *job) config(l *lines) {
 	}
 	if j.Held != "" {
 		l.warn(fmt.Sprintf("look at the reason; once this check passes: patra source resume %s --reason TEXT", j.Source), "%s; nothing is harvested until it is resumed", j.Held)
-	}
-}
-
-// soon is when the end of a credential or certificate is worth a warning.
-const soon = 14 * 24 * time.Hour
-
-// credential: which one is used, and will it do?
-func (j *job) credential(l *lines) {
-	if j.Spec == nil {
-		l.skip(j.root)
-		return
-	}
-	a := j.Spec.Auth
-	if a == nil && j.root == Credential {
-		l.fail("ask the provider which credential it wants, and declare it as auth in the pack", "the upstream refuses to answer without one%s, and the description declares none", j.said(": it says "))
-		return
-	}
-	if a == nil {
-		l.ok("none is needed")
-		return
-	}
-	set := fmt.Sprintf("patra credential set %s NAME --stdin", a.Pool)
-	if j.Refused != "" {
-		l.fail(fmt.Sprintf("patra credential rotate %s %s --stdin, or ask the provider why", a.Pool, j.Refused), "%s was refused by the upstream%s", j.Refused, j.said(" with "))
-	}
-	for _, text := range j.NoKey {
-		fix := set
-		if j.Withheld && len(j.Keys) > 0 {
-			fix = "say --with-credentials if that host may have the key"
-		}
-		l.fail(fix, "%s", text)
-	}
-	used := cmp.Or(j.Used, j.Refused)
-	if i := slices.IndexFunc(j.Keys, Key.Usable); used == "" && i >= 0 {
-		used = j.Keys[i].Name
-	}
-	for _, k := range j.Keys {
-		switch {
-		case k.Unreadable != "":
-			l.warn("put the secret where it is looked for, or "+set, "%s cannot be read: %s", k.Name, k.Unreadable)
-		case !k.RestingUntil.IsZero():
-			l.warn(fmt.Sprintf("wait, or patra credential rotate %s %s --stdin", a.Pool, k.Name), "%s was refused and rests until %s", k.Name, stamp(k.RestingUntil))
-		case !k.Ends.IsZero() && k.Ends.Sub(j.Now) < soon:
-			l.warn(set, "%s (%s) ends %s", k.Name, k.Where, stamp(k.Ends))
-		case k.Name != used:
-			l.ok("%s (%s) stands by", k.Name, k.Where)
-		}
-		switch {
-		case k.Name != used || j.Refused != "" || len(j.NoKey) > 0:
-		case j.Withheld:
-			l.ok("%s (%s) is not sent to the host of --base-url; --with-credentials sends it there", k.Name, k.Where)
-		default:
-			l.ok("%s (%s) is used as %s %s", k.Name, k.Where, strings.ToLower(a.In), a.Name)
-		}
-	}
-	switch {
-	case used != "" || len(j.NoKey) > 0 || j.Refused != "":
-	case j.root == Credential:
-		l.fail(set, "none is set, and the upstream refuses to answer without%s", j.said(": it says "))
-	default:
-		l.ok("none is set; the source may be asked without")
 	}
 }
 

@@ -49,114 +49,168 @@ func (m *mapping) add(key string, value any) {
 	*m = append(*m, member{key, value})
 }
 
-// tree makes a tree of a value; what is zero is not given and so left out.
+// tree makes a tree of a value; what is zero is not given and so left out. Some
+// types are written in a form of their own, the others by their kind.
 func tree(v reflect.Value) any {
-	switch x := v.Interface().(type) {
-	case []source.EndpointConfig:
-		var m mapping
-		for _, e := range x {
-			m.add(e.Name, orEmpty(tree(reflect.ValueOf(e))))
-		}
-		return nilIfEmpty(m)
-	case tasks:
-		var m mapping
-		for _, op := range source.Operations {
-			if o := x[op]; o != nil {
-				m.add(strings.ToLower(string(op)), orEmpty(tree(reflect.ValueOf(*o))))
-			}
-		}
-		return nilIfEmpty(m)
-	case source.Headers:
-		var m mapping
-		for _, k := range slices.Sorted(maps.Keys(x)) {
-			if x[k] == nil {
-				m = append(m, member{k, null{}})
-			} else {
-				m = append(m, member{k, text(*x[k])})
-			}
-		}
-		return nilIfEmpty(m)
-	case source.Pick:
-		return pickTree(x, "")
-	case source.DatedPick:
-		return pickTree(x.Pick, x.Key)
-	case source.Presence:
-		if x.In == nil && !x.Self {
-			return text(x.Path)
-		}
-	case []source.Field:
-		var m mapping
-		for _, f := range x {
-			m.add(f.Name, fieldTree(f))
-		}
-		return nilIfEmpty(m)
-	case []source.Entry:
-		var m mapping
-		for _, e := range x {
-			m.add(e.Key, tree(reflect.ValueOf(e.From)))
-		}
-		return nilIfEmpty(m)
-	case encoding.TextMarshaler:
-		if v.IsZero() {
-			return nil
-		}
-		b, err := x.MarshalText()
-		if err != nil { // durations and sizes
-			panic(fmt.Sprintf("sourcefile: write %T: %v", x, err))
-		}
-		return text(b)
+	if t, own := ownForm(v); own {
+		return t
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
-		if v.IsNil() {
-			return nil
-		}
-		if v.Elem().IsZero() { // given, and zero
-			switch v.Elem().Interface().(type) {
-			case source.Duration:
-				return text("0s")
-			case int:
-				return text("0")
-			case bool:
-				return text("false")
-			}
-			return mapping{}
-		}
-		return tree(v.Elem())
+		return pointerTree(v)
 	case reflect.Struct:
-		var m mapping
-		for _, f := range fieldsOf(v.Type()) {
-			m.add(f.name, tree(v.Field(f.index)))
-		}
-		return nilIfEmpty(m)
+		return structTree(v)
 	case reflect.Slice:
-		var l list
-		for i := range v.Len() {
-			l = append(l, tree(v.Index(i)))
-		}
-		return l
+		return sliceTree(v)
 	case reflect.Map:
-		var m mapping
-		keys := v.MapKeys()
-		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
-		for _, k := range keys {
-			if v.Type().Elem().Kind() != reflect.String {
-				m = append(m, member{k.String(), tree(v.MapIndex(k))})
-				continue
-			}
-			m = append(m, member{k.String(), text(v.MapIndex(k).String())})
-		}
-		return nilIfEmpty(m)
+		return mapTree(v)
 	}
 	if v.IsZero() {
 		return nil
 	}
-	switch v.Kind() {
-	case reflect.Float64:
+	if v.Kind() == reflect.Float64 {
 		return text(strconv.FormatFloat(v.Float(), 'g', -1, 64))
-	default:
-		return text(fmt.Sprint(v.Interface()))
 	}
+	return text(fmt.Sprint(v.Interface()))
+}
+
+// ownForm makes the tree of a value whose type has a form of its own, such as a
+// list that is written as a mapping from the names of its elements.
+func ownForm(v reflect.Value) (_ any, own bool) {
+	switch x := v.Interface().(type) {
+	case []source.EndpointConfig:
+		return endpointsTree(x), true
+	case tasks:
+		return tasksTree(x), true
+	case source.Headers:
+		return headersTree(x), true
+	case source.Pick:
+		return pickTree(x, ""), true
+	case source.DatedPick:
+		return pickTree(x.Pick, x.Key), true
+	case source.Presence:
+		if x.In == nil && !x.Self {
+			return text(x.Path), true
+		}
+	case []source.Field:
+		return fieldsTree(x), true
+	case []source.Entry:
+		return entriesTree(x), true
+	case encoding.TextMarshaler:
+		return marshalled(v, x), true
+	}
+	return nil, false
+}
+
+func endpointsTree(all []source.EndpointConfig) any {
+	var m mapping
+	for _, e := range all {
+		m.add(e.Name, orEmpty(tree(reflect.ValueOf(e))))
+	}
+	return nilIfEmpty(m)
+}
+
+func tasksTree(all tasks) any {
+	var m mapping
+	for _, op := range source.Operations {
+		if o := all[op]; o != nil {
+			m.add(strings.ToLower(string(op)), orEmpty(tree(reflect.ValueOf(*o))))
+		}
+	}
+	return nilIfEmpty(m)
+}
+
+// headersTree keeps a header that is given as nothing: it is not to be sent.
+func headersTree(all source.Headers) any {
+	var m mapping
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		if all[k] == nil {
+			m = append(m, member{k, null{}})
+		} else {
+			m = append(m, member{k, text(*all[k])})
+		}
+	}
+	return nilIfEmpty(m)
+}
+
+func fieldsTree(all []source.Field) any {
+	var m mapping
+	for _, f := range all {
+		m.add(f.Name, fieldTree(f))
+	}
+	return nilIfEmpty(m)
+}
+
+func entriesTree(all []source.Entry) any {
+	var m mapping
+	for _, e := range all {
+		m.add(e.Key, tree(reflect.ValueOf(e.From)))
+	}
+	return nilIfEmpty(m)
+}
+
+// marshalled is a value that knows its own text.
+func marshalled(v reflect.Value, x encoding.TextMarshaler) any {
+	if v.IsZero() {
+		return nil
+	}
+	b, err := x.MarshalText()
+	if err != nil { // durations and sizes
+		panic(fmt.Sprintf("sourcefile: write %T: %v", x, err))
+	}
+	return text(b)
+}
+
+// pointerTree makes the tree of what a pointer points to. What is zero there was
+// given nevertheless, and is written.
+func pointerTree(v reflect.Value) any {
+	if v.IsNil() {
+		return nil
+	}
+	if !v.Elem().IsZero() {
+		return tree(v.Elem())
+	}
+	switch v.Elem().Interface().(type) {
+	case source.Duration:
+		return text("0s")
+	case int:
+		return text("0")
+	case bool:
+		return text("false")
+	}
+	return mapping{}
+}
+
+func structTree(v reflect.Value) any {
+	var m mapping
+	for _, f := range fieldsOf(v.Type()) {
+		m.add(f.name, tree(v.Field(f.index)))
+	}
+	return nilIfEmpty(m)
+}
+
+func sliceTree(v reflect.Value) any {
+	var l list
+	for i := range v.Len() {
+		l = append(l, tree(v.Index(i)))
+	}
+	return l
+}
+
+// mapTree keeps texts that are empty: in a map every key was given.
+func mapTree(v reflect.Value) any {
+	var m mapping
+	keys := v.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	for _, k := range keys {
+		value := v.MapIndex(k)
+		if value.Kind() == reflect.String {
+			m = append(m, member{k.String(), text(value.String())})
+		} else {
+			m = append(m, member{k.String(), tree(value)})
+		}
+	}
+	return nilIfEmpty(m)
 }
 
 func nilIfEmpty(m mapping) any {
