@@ -168,17 +168,17 @@ func (c *cli) cursorSkipCmd() *cobra.Command {
 }
 
 // skipTo reads a place on the axis of an operation's cursor.
-func skipTo(op harvest.Operation, text string) (harvest.Place, error) {
+func skipTo(op harvest.Operation, text string) (harvest.Mark, error) {
 	if op != harvest.Update {
 		t, err := parseTime("to", text)
-		return harvest.PlaceOf(op, t), err
+		return harvest.TimeMark(t), err
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
 		err := fmt.Errorf("--to %q: the cursor of an UPDATE counts records; say up to which number", text)
-		return harvest.Place{}, &usageError{cmd: "patra cursor skip", err: err}
+		return harvest.Mark{}, &usageError{cmd: "patra cursor skip", err: err}
 	}
-	return harvest.PlaceOf(op, harvest.Ordinal(n)), nil
+	return harvest.OrdinalMark(n), nil
 }
 
 // skip accepts the gaps that a cursor has before it as far as a place.
@@ -205,7 +205,7 @@ func (c *cli) skip(ctx context.Context, ctl *control.Control, id harvest.CursorI
 	return c.show(v, func() { c.printSkip(v, until, false) })
 }
 
-func (c *cli) printSkip(v control.Skipped, until harvest.Place, preview bool) {
+func (c *cli) printSkip(v control.Skipped, until harvest.Mark, preview bool) {
 	switch {
 	case len(v.Gaps) == 0:
 		c.printf("cursor %d: no gap ends by %s; it is proven to %s\n", v.Cursor.ID, until, short(v.Cursor.Value))

@@ -154,7 +154,7 @@ func (d *demo) round(ctx context.Context, n *node.Node) error {
 		r := reports[i]
 		r.Warnings = nil
 		d.printReport(r)
-		c, err := n.Control.Compare(ctx, code, truthOf(d.sim, code), time.Time(*r.Watermark))
+		c, err := n.Control.Compare(ctx, code, truthOf(d.sim, code), r.Watermark.Time())
 		if err != nil {
 			return err
 		}

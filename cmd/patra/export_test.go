@@ -201,10 +201,10 @@ func storeRecord(t *testing.T, dsn, id string, raw []byte) {
 	_, err := store.SavePlan(ctx, harvest.Draft{
 		Trigger:   harvest.Trigger{Provenance: "lab", Operation: harvest.Harvest, Kind: harvest.TriggerManual},
 		Namespace: harvest.HarvestNamespace("lab", "search", "updated", selection),
-		Endpoint:  "search", Window: window, SlicedTo: window.To, Strategy: harvest.StrategyTime, SliceParams: "{}",
+		Endpoint:  "search", Span: window.Span(), SlicedTo: harvest.TimeMark(window.To), Strategy: harvest.StrategyTime, SliceParams: "{}",
 		Selection: "{}", SelHash: selection, ConfigHash: harvest.HashKey("config"),
 		SpecVersion: 1, Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot, PagingType: "TOKEN", PageSize: 10,
-		Slices: []harvest.SliceDraft{{Spec: harvest.NewSliceSpec(harvest.Part{Window: window}, calendar, 10, 0, 0), Expr: window.String()}},
+		Slices: []harvest.SliceDraft{{Spec: harvest.NewSliceSpec(harvest.PartOf(window), calendar, 10, 0, 0), Expr: window.String()}},
 	})
 	must(err)
 	jobs, err := store.LeaseTasks(ctx, harvest.LeaseRequest{Owner: "lab", TTL: time.Minute, Max: 1, SpecVersion: 1})

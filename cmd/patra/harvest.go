@@ -181,8 +181,7 @@ func (c *cli) printReport(r *control.Report) {
 		c.printf("%s %s  nothing new (%s)\n", r.Source, r.Operation, at)
 		return
 	}
-	place := func(t control.Time) harvest.Place { return harvest.PlaceOf(r.Operation, time.Time(t)) }
-	c.printf("%s %s  %s  %s\n", r.Source, r.Operation, r.Status, windowText(place(r.Window.From), place(r.Window.To)))
+	c.printf("%s %s  %s  %s\n", r.Source, r.Operation, r.Status, r.Window.Short())
 	c.printf("  records   %d new, %d changed, %d remapped, %d unchanged, %d stale, %d quarantined\n",
 		r.Records.Inserted, r.Records.Updated, r.Records.Remapped, r.Records.Unchanged, r.Records.Stale, r.Records.Quarantined)
 	c.printf("  slices    %d done, %d cut again, %d failed, %d open\n", r.Slices.Done, r.Slices.Resliced, r.Slices.Failed, r.Slices.Open)
@@ -204,7 +203,7 @@ func (c *cli) printReport(r *control.Report) {
 			c.printf("  gaps      %d more; patra plan gaps %s --json lists all of them\n", len(r.Gaps)-i, r.Source)
 			break
 		}
-		c.printf("  gap       %s %s: %s", partText(place(g.From), place(g.To), g.Range), g.Status, g.Reason)
+		c.printf("  gap       %s %s: %s", partText(g.From, g.To, g.Range), g.Status, g.Reason)
 		switch {
 		case g.RetryAt == nil:
 		case r.State.Stopped || r.State.Paused:

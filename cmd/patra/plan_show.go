@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -56,15 +55,12 @@ func (c *cli) printPlans(rows []control.PlanRow) {
 }
 
 // windowText is a window, or a range of candidates, for people.
-func windowText(from, to harvest.Place) string {
-	if from.Ordinal {
-		return fmt.Sprintf("records %s to %s", from, to)
-	}
-	return fmt.Sprintf("[%s, %s)", from, to)
+func windowText(from, to harvest.Mark) string {
+	return harvest.Span{From: from, To: to}.Short()
 }
 
 // partText is a window and the part of what lies in it.
-func partText(from, to harvest.Place, part string) string {
+func partText(from, to harvest.Mark, part string) string {
 	return strings.TrimSuffix(windowText(from, to)+" "+part, " ")
 }
 

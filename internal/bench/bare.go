@@ -145,10 +145,10 @@ func (b *bare) windows(ctx context.Context) ([]harvest.Window, error) {
 	}
 	w := b.spec.Window
 	specs, err := harvest.Strategies()[harvest.StrategyTime].Slice(ctx, harvest.SliceRequest{
-		Window: harvest.Window{From: cal.Floor(born.Add(-span - margin)), To: cal.Floor(born.Add(margin - w.SafetyLag.D()))}, Calendar: cal,
+		Span: harvest.Window{From: cal.Floor(born.Add(-span - margin)), To: cal.Floor(born.Add(margin - w.SafetyLag.D()))}.Span(), Calendar: cal,
 		Step: w.Step.D(), MinStep: w.MinStep.D(), Target: w.Target, Cap: b.spec.Paging.MaxItems, PageSize: b.spec.Paging.Size,
 		Estimate: func(ctx context.Context, at harvest.Part) (harvest.Estimate, error) {
-			p, err := b.ask(ctx, source.Call{Purpose: source.ForCount, Window: at.Window})
+			p, err := b.ask(ctx, source.Call{Purpose: source.ForCount, Window: at.Window()})
 			if err != nil {
 				return harvest.Estimate{}, err
 			}

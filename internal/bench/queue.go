@@ -103,13 +103,13 @@ func fill(ctx context.Context, s *sqlstore.Store, code string, hours int) error 
 	d := harvest.Draft{
 		Trigger:   harvest.Trigger{Provenance: code, Operation: harvest.Harvest, Kind: harvest.TriggerManual},
 		Namespace: harvest.HarvestNamespace(code, "search", "updated", harvest.HashKey("all")),
-		Endpoint:  "search", Window: harvest.Window{From: from, To: at(hours)}, SlicedTo: at(hours),
+		Endpoint:  "search", Span: harvest.Window{From: from, To: at(hours)}.Span(), SlicedTo: harvest.TimeMark(at(hours)),
 		Strategy: harvest.StrategyTime, SliceParams: "{}", Selection: "{}", SelHash: harvest.HashKey("all"), ConfigHash: harvest.HashKey("config"),
 		SpecVersion: 1, Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot, PagingType: "TOKEN", PageSize: 10,
 	}
 	for h := range hours {
 		w := harvest.Window{From: at(h), To: at(h + 1)}
-		d.Slices = append(d.Slices, harvest.SliceDraft{Spec: harvest.NewSliceSpec(harvest.Part{Window: w}, harvest.Calendar{Precision: harvest.PrecisionSecond, Zone: time.UTC}, 10, 0, 0), Expr: w.String()})
+		d.Slices = append(d.Slices, harvest.SliceDraft{Spec: harvest.NewSliceSpec(harvest.PartOf(w), harvest.Calendar{Precision: harvest.PrecisionSecond, Zone: time.UTC}, 10, 0, 0), Expr: w.String()})
 	}
 	_, err := s.SavePlan(ctx, d)
 	return err

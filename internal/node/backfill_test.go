@@ -32,7 +32,7 @@ func TestR8_BackfillRunsBackwards(t *testing.T) {
 	})
 	first := r.MustHarvest("crossref") // 30 days back from now
 	before := harvestRows(t, dsn)
-	to := time.Time(first.Window.From)
+	to := first.Window.From.Time()
 	fill := func(activity string, from time.Time) *control.Report {
 		t.Helper()
 		rep, err := r.Node.Control.Harvest(t.Context(), control.HarvestRequest{
@@ -46,12 +46,12 @@ func TestR8_BackfillRunsBackwards(t *testing.T) {
 	}
 	mid := to.Add(-15 * 24 * time.Hour)
 	a := fill("history", mid)
-	if a.Status != "COMPLETED" || a.Slices.Done < 2 || !time.Time(*a.Watermark).Equal(mid) {
+	if a.Status != "COMPLETED" || a.Slices.Done < 2 || !a.Watermark.Time().Equal(mid) {
 		t.Fatalf("first part: %+v", a)
 	}
 	old := to.Add(-40 * 24 * time.Hour)
 	b := fill("history", old)
-	if b.Namespace != a.Namespace || !time.Time(b.Window.To).Equal(mid) || !time.Time(*b.Watermark).Equal(old) || b.Records.Inserted == 0 {
+	if b.Namespace != a.Namespace || !b.Window.To.Time().Equal(mid) || !b.Watermark.Time().Equal(old) || b.Records.Inserted == 0 {
 		t.Fatalf("second part: %+v", b)
 	}
 	if again := fill("history", old); !again.Noop {

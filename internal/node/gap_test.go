@@ -36,7 +36,7 @@ func TestR4_OnlyAnAcceptedGapIsPassed(t *testing.T) {
 		if err != nil || len(gaps) == 0 || rep.Status == "COMPLETED" {
 			t.Fatalf("%d gaps, %v, %+v", len(gaps), err, rep)
 		}
-		if !time.Time(*rep.Watermark).Equal(gaps[0].From.Time) {
+		if *rep.Watermark != gaps[0].From {
 			t.Errorf("watermark %s, first gap begins at %s", rep.Watermark, gaps[0].From)
 		}
 		audit := source.Audit{Actor: "tester", Action: "GAP_ACCEPT", Object: "slice", Reason: "read from the files"}
@@ -45,11 +45,11 @@ func TestR4_OnlyAnAcceptedGapIsPassed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := time.Time(rep.Window.To)
+			want := rep.Window.To
 			if i+1 < len(gaps) {
-				want = gaps[i+1].From.Time
+				want = gaps[i+1].From
 			}
-			if !w.Equal(want) {
+			if w != want {
 				t.Errorf("after %d accepted the watermark is %s, want %s", i+1, w, want)
 			}
 			patratest.MustVerify(t, store)

@@ -80,7 +80,7 @@ func TestR17_SourceWithoutCount(t *testing.T) {
 	})
 	rep := r.MustHarvest("crossref")
 	r.MustBeExact("crossref", rep)
-	if !time.Time(rep.Window.To).Before(r.Sim.Now()) {
+	if !rep.Window.To.Time().Before(r.Sim.Now()) {
 		t.Errorf("window ends at %s, upstream's clock says %s", rep.Window.To, r.Sim.Now())
 	}
 	if again := r.MustHarvest("crossref"); !again.Noop {

@@ -176,7 +176,7 @@ func TestReconcile_OnlyWhatIsProven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if end := res.Windows[len(res.Windows)-1].To; !end.Equal(time.Time(*rep.Watermark)) {
+	if end := res.Windows[len(res.Windows)-1].To; !end.Equal(rep.Watermark.Time()) {
 		t.Errorf("compared up to %s, proven up to %s", end, rep.Watermark)
 	}
 }
@@ -191,7 +191,7 @@ func TestReconcile_SeesBackfilledHistory(t *testing.T) {
 		Sim: sim.Config{Records: 300, Seed: 21, LimitRPS: -1, Span: 90 * 24 * time.Hour, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
 	})
 	rep := r.MustHarvest("crossref")
-	first := time.Time(rep.Window.From)
+	first := rep.Window.From.Time()
 	day := 24 * time.Hour
 	from := first.Add(-20 * day).Truncate(day)
 	req := reconcile.Request{Source: "crossref", BaseURL: r.Base + "/crossref", From: from, To: first.Truncate(day)}

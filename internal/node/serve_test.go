@@ -144,7 +144,7 @@ func (s *served) watermark() time.Time {
 	if err != nil || len(all) != 1 {
 		s.t.Fatalf("%d namespaces, %v", len(all), err)
 	}
-	return all[0].Watermark.Time
+	return all[0].Watermark.Time()
 }
 
 // TestServe_HarvestsEveryHour: every hour is planned and harvested,

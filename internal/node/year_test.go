@@ -225,7 +225,7 @@ func (y *year) compare() {
 		}
 	}
 	line := y.line()
-	patratest.MustEqual(t, y.Store, y.oracle, "generic", line.Watermark.Time)
+	patratest.MustEqual(t, y.Store, y.oracle, "generic", line.Watermark.Time())
 	patratest.MustVerify(t, y.Store)
 	gone, lateGone := 0, 0
 	long := y.oracle.Now().Add(-4 * 24 * time.Hour)
@@ -247,7 +247,7 @@ func (y *year) compare() {
 	if n := y.count(`SELECT COUNT(*) FROM ing_cursor_event e JOIN ing_plan p ON p.id=e.plan_id WHERE e.operation_code='HARVEST' AND p.operation_code<>'HARVEST'`); n > 0 {
 		t.Errorf("%d moves of the harvest's cursor by others", n)
 	}
-	if time.Since(line.Watermark.Time) > 3*time.Hour {
+	if time.Since(line.Watermark.Time()) > 3*time.Hour {
 		t.Errorf("the watermark is %s, now is %s", line.Watermark, time.Now())
 	}
 	rate := 0.0

@@ -170,7 +170,7 @@ func (r *Rig) MustBeExact(code string, rep *control.Report) {
 	if rep.Watermark == nil {
 		r.t.Fatalf("%s has no watermark", code)
 	}
-	MustEqual(r.t, r.Node.Store, r.Sim, code, time.Time(*rep.Watermark))
+	MustEqual(r.t, r.Node.Store, r.Sim, code, rep.Watermark.Time())
 	MustVerify(r.t, r.Node.Store)
 }
 

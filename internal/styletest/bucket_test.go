@@ -136,7 +136,7 @@ func (r *run) inBuckets(least int, strategies ...string) {
 		if _, of := s.Range.Bucket(); of > 1 {
 			n++
 		}
-		if !slices.Contains(strategies, s.Strategy) || s.Strategy == harvest.StrategyHash && !s.Window.To.Equal(time.Time(r.rep.Window.To)) {
+		if !slices.Contains(strategies, s.Strategy) || s.Strategy == harvest.StrategyHash && !s.Window.To.Equal(r.rep.Window.To.Time()) {
 			r.t.Errorf("%s is a slice of %s", s.Part(), s.Strategy)
 		}
 	}
@@ -170,7 +170,7 @@ mapping:
 				Source: code, Operation: harvest.Backfill, Activity: fmt.Sprint("pass ", pass), BaseURL: r.BaseOf(code),
 				From: from, To: now.AddDate(0, 0, -1),
 			})
-			if err != nil || rep.Status != "COMPLETED" || !time.Time(*rep.Watermark).Equal(from) {
+			if err != nil || rep.Status != "COMPLETED" || !rep.Watermark.Time().Equal(from) {
 				t.Fatalf("%+v, %v\n%s", rep, err, r.asked())
 			}
 			r.rep = rep

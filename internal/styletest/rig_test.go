@@ -278,7 +278,7 @@ func (r *run) equal() {
 	}); err != nil {
 		r.t.Fatal(err)
 	}
-	watermark, undated := time.Time(*r.rep.Watermark), r.spec.Window.UpdatedAt == "NONE"
+	watermark, undated := r.rep.Watermark.Time(), r.spec.Window.UpdatedAt == "NONE"
 	tells := r.row.told || r.row.oracle.Deletions == "flag" || r.row.oracle.Format == "oai"
 	compared := 0
 	for want := range r.Sim.Truth(code) {

@@ -247,7 +247,7 @@ func sawEmpty(t *testing.T, r *run) {
 	}
 	r.Sim.Advance(time.Minute)
 	before := *r.rep.Watermark
-	if err := r.harvest(); err != nil || r.rep.Status != "COMPLETED" || !time.Time(*r.rep.Watermark).After(time.Time(before)) {
+	if err := r.harvest(); err != nil || r.rep.Status != "COMPLETED" || !r.rep.Watermark.After(before) {
 		t.Errorf("a minute with nothing in it: %+v, %v", r.rep, err)
 	}
 	if empty() != 2 {

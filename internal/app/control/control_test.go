@@ -33,13 +33,13 @@ func (k *kept) Gaps(context.Context, string) ([]control.Gap, error) {
 	return slices.Clone(k.gaps), nil
 }
 
-func (k *kept) AcceptGap(_ context.Context, id harvest.SliceID, a source.Audit) (harvest.Place, error) {
+func (k *kept) AcceptGap(_ context.Context, id harvest.SliceID, a source.Audit) (harvest.Mark, error) {
 	k.audit = append(k.audit, a)
-	return harvest.Place{}, nil
+	return harvest.Mark{}, nil
 }
 
-func day(n int) harvest.Place {
-	return harvest.PlaceOf(harvest.Harvest, time.Date(2026, 3, n, 0, 0, 0, 0, time.UTC))
+func day(n int) harvest.Mark {
+	return harvest.TimeMark(time.Date(2026, 3, n, 0, 0, 0, 0, time.UTC))
 }
 
 // slicesOf are the numbers of the slices that gaps are.
@@ -57,7 +57,7 @@ func slicesOf(gaps []control.Gap) []harvest.SliceID {
 func TestSkip_AcceptsGapsAsFarAsAPlace(t *testing.T) {
 	for _, c := range []struct {
 		direction harvest.Direction
-		until     harvest.Place
+		until     harvest.Mark
 		want      []harvest.SliceID
 	}{
 		{harvest.Forward, day(4), []harvest.SliceID{1, 2}},
@@ -109,10 +109,9 @@ func TestPreviewRetry_ListsOnlyWhatCanBeQueued(t *testing.T) {
 // TestReport_UpdateCountsCandidates: window, watermark and gaps of an UPDATE are
 // numbers of candidates, as texts where others have instants.
 func TestReport_UpdateCountsCandidates(t *testing.T) {
-	place := func(n int64) control.Time { return control.Time(harvest.Ordinal(n)) }
 	b, err := json.Marshal(control.Report{
-		Operation: harvest.Update, Window: control.ReportWindow{From: place(0), To: place(12)}, Watermark: new(place(5)),
-		Gaps: []control.ReportGap{{From: place(5), To: place(7), Status: "FAILED"}},
+		Operation: harvest.Update, Window: harvest.OrdinalSpan(0, 12), Watermark: new(harvest.OrdinalMark(5)),
+		Gaps: []control.ReportGap{{From: harvest.OrdinalMark(5), To: harvest.OrdinalMark(7), Status: "FAILED"}},
 	})
 	if err != nil {
 		t.Fatal(err)

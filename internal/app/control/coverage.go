@@ -8,9 +8,9 @@ import (
 
 // Interval of a namespace's coverage.
 type Interval struct {
-	From   harvest.Place `json:"from"`
-	To     harvest.Place `json:"to"`
-	Reason string        `json:"reason,omitempty"`
+	From   harvest.Mark `json:"from"`
+	To     harvest.Mark `json:"to"`
+	Reason string       `json:"reason,omitempty"`
 	// Ranges are those of the Parts slices that share the window which are meant,
 	// such as bucket 3 of 8; none if it is one slice, or all of them.
 	Ranges []string `json:"ranges,omitempty"`
@@ -24,8 +24,8 @@ type Coverage struct {
 	Query     string            `json:"query,omitempty"` // the selection in the text form, empty for everything
 	CursorKey string            `json:"cursor_key"`
 	Direction harvest.Direction `json:"direction"`
-	Init      harvest.Place     `json:"init"`
-	Watermark harvest.Place     `json:"watermark"`
+	Init      harvest.Mark      `json:"init"`
+	Watermark harvest.Mark      `json:"watermark"`
 	Proven    []Interval        `json:"proven"`
 	Open      []Interval        `json:"open"`
 	Failed    []Interval        `json:"failed"`

@@ -22,8 +22,8 @@ type Planned struct {
 	Existing  bool              `json:"existing,omitzero"`
 	Noop      bool              `json:"noop"`
 	Reason    string            `json:"reason,omitempty"`
-	From      Time              `json:"from"`
-	To        Time              `json:"to"`
+	From      harvest.Mark      `json:"from"`
+	To        harvest.Mark      `json:"to"`
 	Expected  int64             `json:"expected_records"`
 	Warnings  []string          `json:"warnings,omitempty"`
 	// Trigger is what was asked for.
@@ -34,7 +34,7 @@ func plannedOf(p planner.Planned) Planned {
 	return Planned{
 		Source: p.Namespace.Provenance, Operation: p.Namespace.Operation, Namespace: p.Namespace.String(),
 		Plan: p.Plan.ID, Status: p.Plan.Status, Existing: p.Plan.Existing, Noop: p.Noop, Reason: p.Reason,
-		From: Time(p.Window.From), To: Time(p.Window.To), Expected: p.Expected, Warnings: p.Warnings, Trigger: p.Trigger,
+		From: p.Span.From, To: p.Span.To, Expected: p.Expected, Warnings: p.Warnings, Trigger: p.Trigger,
 	}
 }
 
@@ -54,11 +54,11 @@ type PlanPreview struct {
 
 // PreviewSlice is a slice of a plan that would be made.
 type PreviewSlice struct {
-	From     Time   `json:"from"`
-	To       Time   `json:"to"`
-	Range    string `json:"range,omitempty"`
-	Expected int64  `json:"expected_records"`
-	By       string `json:"estimated_by,omitempty"`
+	From     harvest.Mark `json:"from"`
+	To       harvest.Mark `json:"to"`
+	Range    string       `json:"range,omitempty"`
+	Expected int64        `json:"expected_records"`
+	By       string       `json:"estimated_by,omitempty"`
 }
 
 // QuotaShare is how much of a quota something would take.
@@ -89,9 +89,9 @@ func previewOf(p planner.Preview) PlanPreview {
 		if !s.Range.Whole() {
 			part = s.Range.String()
 		}
-		w := s.NominalWindow()
+		of := s.Span()
 		out.First = append(out.First, PreviewSlice{
-			From: Time(w.From), To: Time(w.To), Range: part, Expected: s.Hints.ExpectedRecords, By: s.Hints.EstimatedBy,
+			From: of.From, To: of.To, Range: part, Expected: s.Hints.ExpectedRecords, By: s.Hints.EstimatedBy,
 		})
 	}
 	return out
@@ -136,7 +136,7 @@ func (c *Control) ApplyPlan(ctx context.Context, token string, by By) (Planned, 
 // created leaves a line in the audit about a plan that was made.
 func (c *Control) created(ctx context.Context, p planner.Planned, by By) (Planned, error) {
 	if p.Plan.ID != 0 && !p.Plan.Existing {
-		err := c.store.Audit(ctx, by.line("PLAN_CREATE", fmt.Sprintf("plan/%d", p.Plan.ID)), p.Window)
+		err := c.store.Audit(ctx, by.line("PLAN_CREATE", fmt.Sprintf("plan/%d", p.Plan.ID)), p.Span)
 		if err != nil {
 			return Planned{}, err
 		}

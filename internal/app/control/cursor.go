@@ -92,7 +92,7 @@ type Skipped struct {
 }
 
 // PreviewSkip lists the gaps that [Control.Skip] would accept.
-func (c *Control) PreviewSkip(ctx context.Context, id harvest.CursorID, until harvest.Place) (Skipped, error) {
+func (c *Control) PreviewSkip(ctx context.Context, id harvest.CursorID, until harvest.Mark) (Skipped, error) {
 	cur, err := c.store.Cursor(ctx, id)
 	if err != nil {
 		return Skipped{}, err
@@ -106,13 +106,13 @@ func (c *Control) PreviewSkip(ctx context.Context, id harvest.CursorID, until ha
 		if cur.Direction == harvest.Backward {
 			far = g.From
 		}
-		return cur.Direction.Further(until.Time, far.Time)
+		return cur.Direction.Further(until, far)
 	})
 	return Skipped{Accepted: len(gaps), Cursor: cur, Gaps: gaps}, nil
 }
 
 // Skip accepts every gap that a cursor has before it as far as a place.
-func (c *Control) Skip(ctx context.Context, id harvest.CursorID, until harvest.Place, by By) (Skipped, error) {
+func (c *Control) Skip(ctx context.Context, id harvest.CursorID, until harvest.Mark, by By) (Skipped, error) {
 	out, err := c.PreviewSkip(ctx, id, until)
 	if err != nil {
 		return out, err

@@ -18,8 +18,8 @@ var ErrNoGap = problem.New("is not a failed or cancelled slice", problem.Problem
 // Gap is a slice that holds the watermark until somebody or something mends it.
 type Gap struct {
 	Slice   harvest.SliceID `json:"slice"`
-	From    harvest.Place   `json:"from"`
-	To      harvest.Place   `json:"to"`
+	From    harvest.Mark    `json:"from"`
+	To      harvest.Mark    `json:"to"`
 	Range   string          `json:"range,omitempty"` // the part of the window it is
 	Status  string          `json:"status"`
 	Reason  string          `json:"reason"`
@@ -86,9 +86,9 @@ func (c *Control) Retry(ctx context.Context, code string, cancelled bool, by By)
 // AcceptPreview is a slice that would count as read, and where the watermark would
 // stand then.
 type AcceptPreview struct {
-	Applied   bool          `json:"applied"`
-	Slice     SliceRow      `json:"slice"`
-	Watermark harvest.Place `json:"watermark"`
+	Applied   bool         `json:"applied"`
+	Slice     SliceRow     `json:"slice"`
+	Watermark harvest.Mark `json:"watermark"`
 }
 
 // PreviewAccept tells what [Control.AcceptGap] would do, or why it would be refused.
@@ -105,7 +105,7 @@ func (c *Control) PreviewAccept(ctx context.Context, id harvest.SliceID) (Accept
 type Accepted struct {
 	Applied   bool            `json:"applied"`
 	Slice     harvest.SliceID `json:"slice"`
-	Watermark harvest.Place   `json:"watermark"`
+	Watermark harvest.Mark    `json:"watermark"`
 }
 
 // AcceptGap lets the watermark pass a window that will not be read.

@@ -84,7 +84,7 @@ func (c *Control) Harvest(ctx context.Context, req HarvestRequest) (*Report, err
 	if err != nil {
 		return rep, err
 	}
-	rep.Window = ReportWindow{Time(r.planned.Window.From), Time(r.planned.Window.To)}
+	rep.Window = r.planned.Span
 	if err := r.takeUp(ctx); err != nil {
 		return rep, err
 	}

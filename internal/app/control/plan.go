@@ -14,9 +14,9 @@ type PlanRow struct {
 	Operation harvest.Operation `json:"operation"`
 	Status    harvest.PlanState `json:"status"`
 	Activity  string            `json:"activity,omitempty"`
-	From      harvest.Place     `json:"from"`
-	To        harvest.Place     `json:"to"`
-	SlicedTo  harvest.Place     `json:"sliced_to"`
+	From      harvest.Mark      `json:"from"`
+	To        harvest.Mark      `json:"to"`
+	SlicedTo  harvest.Mark      `json:"sliced_to"`
 	// Unsliced: what lies beyond SlicedTo is not cut yet.
 	Unsliced  bool      `json:"-"`
 	Strategy  string    `json:"strategy"`
@@ -53,8 +53,8 @@ type SliceRow struct {
 	ID     harvest.SliceID    `json:"id"`
 	Parent harvest.SliceID    `json:"parent,omitzero"`
 	Status harvest.SliceState `json:"status"`
-	From   harvest.Place      `json:"from"`
-	To     harvest.Place      `json:"to"`
+	From   harvest.Mark       `json:"from"`
+	To     harvest.Mark       `json:"to"`
 	// Range is the part of the window it is, such as bucket 3 of 8; empty for all.
 	Range string `json:"range,omitempty"`
 	// Spec is how it is cut, as it is stored.
@@ -73,13 +73,13 @@ type SliceCounts struct {
 }
 
 // PlanSummary is what plans have come to together, summed over their committed
-// pages. Key, state, window and watermark are those of the last of them.
+// pages. Key, state, span and watermark are those of the last of them.
 type PlanSummary struct {
 	ID        harvest.PlanID
 	Key       string
 	Status    harvest.PlanState
-	Window    harvest.Window
-	Watermark time.Time
+	Span      harvest.Span
+	Watermark harvest.Mark
 	Unproven  bool // the watermark stands where it began
 	Slices    SliceCounts
 	Records   harvest.Counts

@@ -59,8 +59,8 @@ type GapStore interface {
 	RetryGaps(ctx context.Context, provenance string, cancelled bool, a source.Audit) (int64, error)
 	// AcceptGap lets the watermark pass a slice and says where it stands then;
 	// [ErrNoGap] if it is none. TryAcceptGap tells the same and changes nothing.
-	AcceptGap(ctx context.Context, id harvest.SliceID, a source.Audit) (harvest.Place, error)
-	TryAcceptGap(ctx context.Context, id harvest.SliceID) (harvest.Place, error)
+	AcceptGap(ctx context.Context, id harvest.SliceID, a source.Audit) (harvest.Mark, error)
+	TryAcceptGap(ctx context.Context, id harvest.SliceID) (harvest.Mark, error)
 }
 
 // CursorStore reads cursors, their moves and what holds them.

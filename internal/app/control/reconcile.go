@@ -53,7 +53,7 @@ type Reconciled struct {
 	Rough       bool               `json:"rough"`
 	Differences []WindowDifference `json:"differences"`
 	// Unread are gaps that were accepted: nothing is compared there.
-	Unread  []ReportWindow `json:"unread"`
+	Unread  []harvest.Span `json:"unread"`
 	Applied bool           `json:"applied"`
 }
 
@@ -93,10 +93,10 @@ func reconciledOf(req ReconcileRequest, res reconcile.Result) Reconciled {
 	first, last := res.Windows[0], res.Windows[len(res.Windows)-1]
 	out := Reconciled{
 		Source: req.Source, Namespace: res.Namespace.String(), From: Time(first.From), To: Time(last.To), Step: req.Step.String(),
-		Windows: len(res.Windows), Requests: res.Traffic.Sent, Rough: res.Rough, Differences: []WindowDifference{}, Unread: []ReportWindow{},
+		Windows: len(res.Windows), Requests: res.Traffic.Sent, Rough: res.Rough, Differences: []WindowDifference{}, Unread: []harvest.Span{},
 	}
 	for _, w := range res.Accepted {
-		out.Unread = append(out.Unread, ReportWindow{From: Time(w.From), To: Time(w.To)})
+		out.Unread = append(out.Unread, w.Span())
 	}
 	for _, w := range res.Windows {
 		out.Upstream += w.Upstream

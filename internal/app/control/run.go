@@ -97,7 +97,7 @@ func (r *run) planRest(ctx context.Context) (planner.Planned, error) {
 	if err != nil {
 		return last, err
 	}
-	goesBack := r.trigger.Operation == harvest.Backfill && !last.Noop && last.Window.From.After(r.trigger.From)
+	goesBack := r.trigger.Operation == harvest.Backfill && !last.Noop && last.Span.From.After(harvest.TimeMark(r.trigger.From))
 	if !partial && !last.Waits && !goesBack {
 		return planner.Planned{Noop: true}, nil
 	}
@@ -163,7 +163,7 @@ func (r *run) fill(ctx context.Context, rep *Report) (err error) {
 	if len(ids) == 0 {
 		f, err := r.store.Frontier(ctx, r.planned.Namespace)
 		if err == nil && f.Known {
-			rep.Watermark = new(Time(f.Watermark))
+			rep.Watermark = new(f.Watermark)
 		}
 		return err
 	}

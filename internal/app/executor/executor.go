@@ -54,7 +54,7 @@ type Event struct {
 	Counts  harvest.Counts
 	Traffic source.Traffic
 	// Watermark after a slice was done.
-	Watermark time.Time
+	Watermark harvest.Mark
 	Err       error
 	Reason    harvest.Code
 }

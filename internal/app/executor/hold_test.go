@@ -57,7 +57,7 @@ func TestR18_NothingCommitsAfterAHold(t *testing.T) {
 						if n := b.ask(`SELECT COUNT(*) FROM ing_task_run WHERE status_code='RUNNING'`); n != 0 {
 							t.Error("the run was left open")
 						}
-						if w := b.watermark(); !w.Equal(time.Time(rep.Window.From)) {
+						if w := b.watermark(); !w.Equal(rep.Window.From.Time()) {
 							t.Errorf("the watermark moved to %s", w)
 						}
 						b.Sim.SetOnRequest(nil)
@@ -229,7 +229,7 @@ func (b *bench) gap(rep *control.Report, runs int, code string) {
 	if n := b.ask(`SELECT COUNT(*) FROM ing_task_run WHERE status_code='FAILED'`); n != runs {
 		b.t.Errorf("%d runs, want %d", n, runs)
 	}
-	if w := b.watermark(); !w.Equal(time.Time(rep.Window.From)) {
+	if w := b.watermark(); !w.Equal(rep.Window.From.Time()) {
 		b.t.Errorf("the watermark moved to %s", w)
 	}
 	for _, r := range b.Sim.Requests() {

@@ -195,7 +195,7 @@ func (s *session) call(st step) source.Call {
 		c.Purpose = source.ForDetail
 	}
 	if s.frozen() {
-		c.Window, c.Range = harvest.Window{}, harvest.Range{} // ordinals are nothing to an upstream
+		c.Range = harvest.Range{} // ordinals are nothing to an upstream
 	}
 	return c
 }
@@ -323,7 +323,7 @@ func (s *session) committed(b harvest.Batch, c harvest.Committed) {
 	s.e.observe(Event{Kind: PageCommitted, Job: s.job, Counts: c.Counts, Traffic: traffic(b.Evidence)})
 	if c.Done {
 		s.e.observe(Event{Kind: SliceDone, Job: s.job, Watermark: c.Watermark})
-		s.log.Info("slice done", "window", s.part(), "watermark", harvest.PlaceOf(s.job.Operation, c.Watermark).String())
+		s.log.Info("slice done", "window", s.part(), "watermark", c.Watermark.String())
 	}
 }
 

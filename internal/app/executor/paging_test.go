@@ -283,7 +283,7 @@ func (b *bench) stopped(rep *control.Report, kept int) {
 	if n := b.ask(committed); n != kept {
 		b.t.Errorf("%d pages committed, want %d", n, kept)
 	}
-	if w := b.watermark(); !w.Equal(time.Time(rep.Window.From)) {
+	if w := b.watermark(); !w.Equal(rep.Window.From.Time()) {
 		b.t.Errorf("the watermark moved to %s", w)
 	}
 }

@@ -95,7 +95,7 @@ func (b *bench) runAs(op harvest.Operation) *control.Report {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if rep.Status != "COMPLETED" || !time.Time(*rep.Watermark).Equal(from) {
+	if rep.Status != "COMPLETED" || !rep.Watermark.Time().Equal(from) {
 		b.t.Errorf("ended as %+v", rep)
 	}
 	patratest.MustEqual(b.t, b.Node.Store, b.Sim, "generic", to)

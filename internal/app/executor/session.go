@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -305,9 +304,4 @@ func (s *session) stopping() error {
 }
 
 // part is the slice for people.
-func (s *session) part() string {
-	if w := s.job.Spec.NominalWindow(); s.frozen() {
-		return fmt.Sprintf("records %s to %s", harvest.PlaceOf(harvest.Update, w.From), harvest.PlaceOf(harvest.Update, w.To))
-	}
-	return s.job.Spec.Part().String()
-}
+func (s *session) part() string { return s.job.Spec.Part().String() }

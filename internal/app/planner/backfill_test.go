@@ -35,9 +35,9 @@ func TestI3_BackfillOverABoundIsPartial(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				b := newBench(t, sim.Config{}, bound)
 				trigger := b.history()
-				want := harvest.Window{From: trigger.From, To: trigger.To}
+				want := harvest.Window{From: trigger.From, To: trigger.To}.Span()
 				p, err := b.Node.Planner.Plan(t.Context(), trigger)
-				if err != nil || p.Plan.Status != harvest.PlanPartial || p.Window != want || p.Reason == "" {
+				if err != nil || p.Plan.Status != harvest.PlanPartial || p.Span != want || p.Reason == "" {
 					t.Fatalf("%+v, %v", p, err)
 				}
 				cov, err := b.Node.Store.Coverage(t.Context(), "crossref")
@@ -45,7 +45,7 @@ func TestI3_BackfillOverABoundIsPartial(t *testing.T) {
 					t.Fatalf("%+v, %v", cov, err)
 				}
 				rest, cut := cov[0].Open[0], cov[0].Open[1]
-				if !rest.From.Equal(want.From) || !strings.Contains(rest.Reason, "not cut") || !cut.From.Equal(rest.To.Time) || !cut.To.Equal(want.To) {
+				if rest.From != want.From || !strings.Contains(rest.Reason, "not cut") || cut.From != rest.To || cut.To != want.To {
 					t.Errorf("what is open is %+v", cov[0].Open)
 				}
 				patratest.MustVerify(t, b.Node.Store)
@@ -56,7 +56,7 @@ func TestI3_BackfillOverABoundIsPartial(t *testing.T) {
 				}
 				patratest.MustVerify(t, b.Node.Store)
 				cov, err = b.Node.Store.Coverage(t.Context(), "crossref")
-				if err != nil || len(cov[0].Open)+len(cov[0].Failed)+len(cov[0].Missing) != 0 || !cov[0].Watermark.Equal(want.From) {
+				if err != nil || len(cov[0].Open)+len(cov[0].Failed)+len(cov[0].Missing) != 0 || cov[0].Watermark != want.From {
 					t.Errorf("in the end %+v, %v", cov, err)
 				}
 				if plans := b.ask(`SELECT COUNT(*) FROM ing_plan WHERE status_code='COMPLETED'`); plans != 1 || b.ask(`SELECT COUNT(*) FROM ing_plan`) != 1 {
@@ -107,7 +107,7 @@ func TestR8_APartialBackfillIsGoneOnWith(t *testing.T) {
 		}
 		from := trigger.From.Add(-10 * 24 * time.Hour)
 		rep, err := b.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "crossref", Operation: harvest.Backfill, Activity: "a", From: from, To: trigger.To, BaseURL: trigger.BaseURL})
-		if err != nil || rep.Status != "COMPLETED" || rep.Waits || !time.Time(*rep.Watermark).Equal(from) {
+		if err != nil || rep.Status != "COMPLETED" || rep.Waits || !rep.Watermark.Time().Equal(from) {
 			t.Fatalf("%+v, %v", rep, err)
 		}
 		if n := b.ask(`SELECT COUNT(*) FROM ing_plan`); n != 2 {
@@ -168,7 +168,7 @@ func TestR8_AnEndInTheFutureIsGoneOnWith(t *testing.T) {
 func TestR3_AnEarlierStartIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, nil)
-		first := time.Time(b.MustHarvest("crossref").Window.From)
+		first := b.MustHarvest("crossref").Window.From.Time()
 		before := b.state()
 		_, err := b.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "crossref", From: first.Add(-24 * time.Hour), BaseURL: b.Base + "/crossref"})
 		if refused, ok := errors.AsType[*harvest.NeverReadError](err); !ok || refused.Window != (harvest.Window{From: first.Add(-24 * time.Hour), To: first}) || b.state() != before {

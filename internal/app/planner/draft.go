@@ -16,7 +16,7 @@ import (
 // to stop before the end of the window, for want of room.
 func (j *job) draft(ctx context.Context, f harvest.Frontier, w harvest.Window) (harvest.Draft, error) {
 	spec, win := j.spec, j.spec.Window
-	req := j.request(w)
+	req := j.request(w.Span())
 	if f.Known && j.t.Operation == harvest.Harvest {
 		// Only what was harvested before can have been missed by it.
 		req.Overlap = win.Overlap.D()
@@ -34,12 +34,12 @@ func (j *job) draft(ctx context.Context, f harvest.Frontier, w harvest.Window) (
 		return harvest.Draft{}, err
 	}
 	d := harvest.Draft{
-		Trigger: j.t, Namespace: j.out.Namespace, Endpoint: spec.Search.Name, Window: w, SlicedTo: j.reached(specs),
+		Trigger: j.t, Namespace: j.out.Namespace, Endpoint: spec.Search.Name, Span: w.Span(), SlicedTo: j.reached(specs),
 		Strategy: cmp.Or(win.Strategy, harvest.StrategyTime), Selection: selJSON, SelHash: selHash, ConfigHash: j.con.ConfigHash, SpecVersion: spec.Version,
 		Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot, PagingType: spec.Paging.Type, PageSize: spec.Paging.Size,
 	}
 	d.Slices = j.slices(specs)
-	j.partly(w, d.SlicedTo, j.free.after(len(specs)))
+	j.partly(d.Span, d.SlicedTo, j.free.after(len(specs)))
 	d.SliceParams, err = jsonText(sliceParams{
 		Step: win.Step, MinStep: win.MinStep, Target: win.Target, Cap: spec.Paging.MaxItems, SafetyLag: source.Duration(j.lag), Overlap: win.Overlap,
 		Split: win.Split, Budget: win.Budget,
@@ -58,13 +58,13 @@ func (j *job) begins(at time.Time) {
 	if j.t.Query != "" {
 		of += " with this query"
 	}
-	j.out.Warnings = append(j.out.Warnings, fmt.Sprintf("first harvest of %s: begun at its baseline, %s", of, j.place(at)))
+	j.out.Warnings = append(j.out.Warnings, fmt.Sprintf("first harvest of %s: begun at its baseline, %s", of, harvest.TimeMark(at)))
 	j.begun = true
 }
 
 // toWindow keeps the first n slices, or more, so that no window is parted.
 func toWindow(specs []harvest.SliceSpec, n int) []harvest.SliceSpec {
-	for n < len(specs) && specs[n].NominalWindow().From.Equal(specs[n-1].NominalWindow().From) {
+	for n < len(specs) && specs[n].Span().From == specs[n-1].Span().From {
 		n++
 	}
 	return specs[:n]
@@ -91,8 +91,8 @@ func atWindow(specs []harvest.SliceSpec, n int) []harvest.SliceSpec {
 	return specs[n:]
 }
 
-func (j *job) request(w harvest.Window) harvest.SliceRequest {
-	r := j.spec.SliceRequest(w, j.cal)
+func (j *job) request(of harvest.Span) harvest.SliceRequest {
+	r := j.spec.SliceRequest(of, j.cal)
 	r.Lag = j.lag
 	r.Estimate = j.estimate
 	return r
@@ -112,7 +112,7 @@ func (j *job) cut(ctx context.Context, req harvest.SliceRequest, r room) ([]harv
 		return nil, fmt.Errorf("strategy %q is not known", code)
 	}
 	if most := int(min(int64(r.slices), r.requests)); j.backward() { // a slice takes a request at least
-		req.Window = j.newest(req.Window, most)
+		req.Span = j.newest(req.Span.Window(), most).Span()
 	} else {
 		req.MaxSlices = most
 	}
@@ -155,18 +155,18 @@ func (j *job) slices(specs []harvest.SliceSpec) []harvest.SliceDraft {
 }
 
 // reached is as far as slices go, the way the operation goes.
-func (j *job) reached(specs []harvest.SliceSpec) time.Time {
+func (j *job) reached(specs []harvest.SliceSpec) harvest.Mark {
 	if j.backward() {
-		return specs[0].NominalWindow().From
+		return specs[0].Span().From
 	}
-	return specs[len(specs)-1].NominalWindow().To
+	return specs[len(specs)-1].Span().To
 }
 
-// partly says what the rest of a window waits for that was cut as far as an
-// instant, if there is a rest.
-func (j *job) partly(w harvest.Window, cut time.Time, left room) {
-	if !j.t.Operation.Rest(w, cut).Empty() {
-		j.out.Reason = left.reason(" from " + j.place(cut).String())
+// partly says what the rest of a span waits for that was cut as far as a mark, if
+// there is a rest.
+func (j *job) partly(of harvest.Span, cut harvest.Mark, left room) {
+	if !j.t.Operation.Rest(of, cut).Empty() {
+		j.out.Reason = left.reason(" from " + cut.String())
 	}
 }
 
@@ -177,11 +177,12 @@ func (j *job) save(ctx context.Context, d harvest.Draft) error {
 	if err != nil {
 		return err
 	}
-	j.out.Plan, j.out.Window = head, head.Window
+	j.out.Plan = head
+	j.out.Span = head.Span
 	if j.begun && !head.Existing {
 		j.log.Info("a selection is harvested for the first time, from the baseline", "source", j.t.Provenance, "query", j.t.Query, "namespace", j.out.Namespace.String())
 	}
-	j.log.Info("planned", "source", j.t.Provenance, "plan", head.ID, "from", j.place(head.Window.From).String(), "to", j.place(head.Window.To).String(), "slices", len(d.Slices), "expected", j.out.Expected, "existing", head.Existing)
+	j.log.Info("planned", "source", j.t.Provenance, "plan", head.ID, "from", head.Span.From.String(), "to", head.Span.To.String(), "slices", len(d.Slices), "expected", j.out.Expected, "existing", head.Existing)
 	return nil
 }
 
@@ -204,7 +205,7 @@ func (j *job) extend(ctx context.Context, open harvest.OpenPlan) (bool, error) {
 	j.spec = spec
 	j.t.BaseURL = cmp.Or(j.t.BaseURL, open.BaseURL)
 	j.t.Priority = cmp.Or(j.t.Priority, open.Priority)
-	j.out.Window = open.Window
+	j.out.Span = open.Span
 	j.out.Plan = open.PlanHead
 	open.PagingType = spec.Paging.Type
 	open.PageSize = spec.Paging.Size
@@ -226,7 +227,7 @@ func (j *job) extend(ctx context.Context, open harvest.OpenPlan) (bool, error) {
 	} else if j.cal, err = spec.Window.Calendar(); err != nil {
 		return false, err
 	}
-	specs, err := j.cut(ctx, j.request(j.t.Operation.Rest(open.Window, open.SlicedTo)), r)
+	specs, err := j.cut(ctx, j.request(j.t.Operation.Rest(open.Span, open.SlicedTo)), r)
 	if err != nil {
 		return false, err
 	}
@@ -236,13 +237,10 @@ func (j *job) extend(ctx context.Context, open harvest.OpenPlan) (bool, error) {
 		return false, err
 	}
 	j.out.Plan = head
-	j.partly(open.Window, to, r.after(len(specs)))
-	j.log.Info("plan goes on", "source", j.t.Provenance, "plan", head.ID, "slices", len(specs), "to", j.place(to).String())
-	return true, j.triggers.RecordTrigger(ctx, j.t, harvest.TriggerExisting, fmt.Sprintf("plan %d goes on: %d slices to %s", head.ID, len(specs), j.place(to)))
+	j.partly(open.Span, to, r.after(len(specs)))
+	j.log.Info("plan goes on", "source", j.t.Provenance, "plan", head.ID, "slices", len(specs), "to", to.String())
+	return true, j.triggers.RecordTrigger(ctx, j.t, harvest.TriggerExisting, fmt.Sprintf("plan %d goes on: %d slices to %s", head.ID, len(specs), to))
 }
-
-// place is t as people see it.
-func (j *job) place(t time.Time) harvest.Place { return harvest.PlaceOf(j.t.Operation, t) }
 
 type sliceParams struct {
 	Step      source.Duration     `json:"step"`

@@ -43,7 +43,7 @@ func (j *job) ask(ctx context.Context, p harvest.Part) (harvest.Estimate, error)
 		if err != nil || ans.Page == nil || ans.Page.Total == nil {
 			return harvest.Estimate{}, err
 		}
-		j.first = &guess{p.Window, *ans.Page.Total}
+		j.first = &guess{p.Window(), *ans.Page.Total}
 		if j.spec.Paging.TotalExact {
 			return harvest.Estimate{Records: *ans.Page.Total, Known: true, By: harvest.ByCount}, nil
 		}
@@ -110,7 +110,7 @@ func (j *job) forbids(f harvest.Fault) bool {
 
 // put asks the source about a part, and learns its clock from the answer.
 func (j *job) put(ctx context.Context, purpose source.Purpose, p harvest.Part) (source.Answer, error) {
-	ans, err := j.up.Ask(ctx, j.spec, source.Call{Purpose: purpose, Window: p.Window, Range: p.Range, BaseURL: j.t.BaseURL, Correlation: "ing-plan"})
+	ans, err := j.up.Ask(ctx, j.spec, source.Call{Purpose: purpose, Window: p.Window(), Range: p.Range, BaseURL: j.t.BaseURL, Correlation: "ing-plan"})
 	j.out.Traffic = j.out.Traffic.Add(ans.Traffic)
 	if err != nil || ans.UpstreamAt.IsZero() {
 		return ans, err // the clock on a fault may be that of something in between
@@ -122,11 +122,12 @@ func (j *job) put(ctx context.Context, purpose source.Purpose, p harvest.Part) (
 // may refuse a window that is longer.
 func (j *job) firstStep(p harvest.Part) harvest.Part {
 	step := j.spec.Window.Step.D()
-	if step <= 0 || p.Duration() <= step {
+	w := p.Window()
+	if step <= 0 || w.Duration() <= step {
 		return p
 	}
-	if to := j.cal.Floor(p.From.Add(step)); to.After(p.From) {
-		p.To = to
+	if to := j.cal.Floor(w.From.Add(step)); to.After(w.From) {
+		p.To = harvest.TimeMark(to)
 	}
 	return p
 }
@@ -146,13 +147,14 @@ func (j *job) guess(ctx context.Context, p harvest.Part) (harvest.Estimate, erro
 	reckon := func(n float64, by string) (harvest.Estimate, error) {
 		return harvest.Estimate{Records: int64(math.Ceil(n)), Known: true, By: by}, nil
 	}
+	length := p.Window().Duration()
 	switch g := j.first; {
 	case *j.density > 0:
-		return reckon(*j.density*p.Duration().Seconds(), harvest.ByHistory)
+		return reckon(*j.density*length.Seconds(), harvest.ByHistory)
 	case g != nil && g.window.Duration() > 0:
-		return reckon(float64(g.records)*p.Duration().Seconds()/g.window.Duration().Seconds(), harvest.ByFirstPage)
+		return reckon(float64(g.records)*length.Seconds()/g.window.Duration().Seconds(), harvest.ByFirstPage)
 	case j.spec.Window.PerDay > 0:
-		return reckon(float64(j.spec.Window.PerDay)*p.Duration().Hours()/24, harvest.ByConstant)
+		return reckon(float64(j.spec.Window.PerDay)*length.Hours()/24, harvest.ByConstant)
 	}
 	return harvest.Estimate{}, nil
 }

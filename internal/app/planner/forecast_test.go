@@ -40,7 +40,7 @@ func TestForecast_IsThePlannersArithmetic(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, err := spec.Forecast(shown.Window, 200)
+				got, err := spec.Forecast(shown.Span.Window(), 200)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -52,7 +52,7 @@ func TestForecast_IsThePlannersArithmetic(t *testing.T) {
 				if d := got.Requests - takes; d > takes/4 || d < -takes/4 {
 					t.Errorf("foreseen %d requests, planned %d", got.Requests, takes)
 				}
-				if w := shown.Window.Duration(); w < 29*24*time.Hour {
+				if w := shown.Span.Window().Duration(); w < 29*24*time.Hour {
 					t.Errorf("the window lasts %s", w)
 				}
 				t.Logf("foreseen %d slices and %d requests, planned %d and %d", got.Slices, got.Requests, len(shown.Slices), takes)

@@ -59,7 +59,7 @@ type Planned struct {
 	Waits bool
 	// Reason says why there was nothing to plan, or why the plan is not whole yet.
 	Reason   string
-	Window   harvest.Window
+	Span     harvest.Span
 	Warnings []string
 	Traffic  source.Traffic
 	Expected int64
@@ -209,7 +209,7 @@ func (j *job) run(ctx context.Context) error {
 		went, err := j.extend(ctx, open)
 		if err == nil && !went {
 			j.out.Waits = true
-			return j.noop(ctx, open.Window, j.out.Reason)
+			return j.noop(ctx, open.Span, j.out.Reason)
 		}
 		return err
 	}
@@ -221,7 +221,7 @@ func (j *job) run(ctx context.Context) error {
 		return err
 	}
 	if !any {
-		return j.noop(ctx, w, j.nothing(w))
+		return j.noop(ctx, w.Span(), j.nothing(w))
 	}
 	d, err := j.draft(ctx, f, w)
 	if err == nil {
@@ -274,7 +274,7 @@ func (j *job) frame(ctx context.Context) (f harvest.Frontier, w harvest.Window, 
 	if !any {
 		w = most
 	}
-	if _, err := j.estimate(ctx, harvest.Part{Window: w}); err != nil && !j.heard {
+	if _, err := j.estimate(ctx, harvest.PartOf(w)); err != nil && !j.heard {
 		return f, w, false, j.firstContact(ctx, err)
 	} else if err != nil {
 		return f, w, false, err
@@ -311,7 +311,7 @@ func (j *job) reads(ctx context.Context, f harvest.Frontier) error {
 	case !f.Known || j.pin != nil || from.IsZero():
 		return nil
 	case j.t.Operation == harvest.Harvest:
-		no.Window = (harvest.Window{From: j.cal.Floor(from), To: f.Init})
+		no.Window = harvest.Window{From: j.cal.Floor(from), To: f.Init.Time()}
 		if !no.Window.Empty() {
 			return no
 		}
@@ -322,7 +322,7 @@ func (j *job) reads(ctx context.Context, f harvest.Frontier) error {
 		return err
 	}
 	behind := min(0, j.skew) - j.lag
-	no.Window = harvest.Window{From: f.Init, To: j.cal.Ceil(j.t.To)}
+	no.Window = harvest.Window{From: f.Init.Time(), To: j.cal.Ceil(j.t.To)}
 	if h := j.cal.Floor(now.Add(behind)); h.Before(no.Window.To) {
 		no.Window.To = h
 	}
@@ -330,7 +330,7 @@ func (j *job) reads(ctx context.Context, f harvest.Frontier) error {
 		return nil
 	}
 	const planning = time.Hour // may lie between the horizon and the plan
-	if f.Init.Before(j.cal.Floor(f.Since.Add(behind - planning))) {
+	if no.Window.From.Before(j.cal.Floor(f.Since.Add(behind - planning))) {
 		return no
 	}
 	if w := no.Error(); !slices.Contains(j.out.Warnings, w) {
@@ -390,9 +390,9 @@ func (j *job) nothing(w harvest.Window) string {
 	return cmp.Or(j.out.Reason, "nothing new before "+harvest.FormatInstant(w.To))
 }
 
-func (j *job) noop(ctx context.Context, w harvest.Window, why string) error {
+func (j *job) noop(ctx context.Context, of harvest.Span, why string) error {
 	j.out.Noop = true
-	j.out.Window = w
+	j.out.Span = of
 	j.out.Reason = why
 	return j.triggers.RecordTrigger(ctx, j.t, harvest.TriggerNoop, why)
 }

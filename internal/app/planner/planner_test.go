@@ -126,15 +126,15 @@ func TestR3_LaterStartIsRefusedOfAPartialPlan(t *testing.T) {
 		}
 		b.exec(`UPDATE ing_task SET status_code='FAILED' WHERE status_code='QUEUED'`) // there is room again
 		slices := b.ask(`SELECT COUNT(*) FROM ing_plan_slice`)
-		trigger.From = p.Plan.Window.To.Add(time.Hour)
+		trigger.From = p.Plan.Span.To.Time().Add(time.Hour)
 		_, err = b.Node.Planner.Plan(t.Context(), trigger)
-		if past, ok := errors.AsType[*harvest.PastFrontierError](err); !ok || !past.Frontier.Equal(p.Plan.Window.To) {
+		if past, ok := errors.AsType[*harvest.PastFrontierError](err); !ok || !past.Frontier.Equal(p.Plan.Span.To.Time()) {
 			t.Errorf("got %v", err)
 		}
 		if n := b.ask(`SELECT COUNT(*) FROM ing_plan_slice`); n != slices {
 			t.Errorf("%d slices, %d before", n, slices)
 		}
-		trigger.From = p.Plan.Window.From
+		trigger.From = p.Plan.Span.From.Time()
 		p, err = b.Node.Planner.Plan(t.Context(), trigger)
 		if err != nil || p.Noop {
 			t.Errorf("an earlier start: %+v, %v", p, err)
@@ -159,7 +159,7 @@ func laterStart(t *testing.T, e patratest.Engine) {
 	before := b.state()
 	sent := len(b.Sim.Requests())
 	b.Sim.Advance(72 * time.Hour)
-	w := time.Time(*rep.Watermark)
+	w := rep.Watermark.Time()
 	_, err := b.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "crossref", From: w.Add(24 * time.Hour), BaseURL: b.Base + "/crossref"})
 	past, ok := errors.AsType[*harvest.PastFrontierError](err)
 	if !ok || !past.Watermark.Equal(w) || !strings.Contains(err.Error(), "would skip") {
@@ -202,10 +202,10 @@ func TestR4_AGapHoldsTheWatermarkNotNewWindows(t *testing.T) {
 			if rep.Status != "PARTIAL" || len(rep.Gaps) != 1 {
 				t.Fatalf("trigger %d: %s, gaps %+v", n, rep.Status, rep.Gaps)
 			}
-			if w := time.Time(*rep.Watermark); !w.Equal(time.Time(rep.Gaps[0].From)) || n > 0 && !w.Equal(held) {
+			if w := rep.Watermark.Time(); !w.Equal(rep.Gaps[0].From.Time()) || n > 0 && !w.Equal(held) {
 				t.Errorf("trigger %d: watermark %s, gap from %s", n, w, rep.Gaps[0].From)
 			}
-			held = time.Time(*rep.Watermark)
+			held = rep.Watermark.Time()
 			b.Sim.Advance(72 * time.Hour)
 		}
 		if n := b.ask(`SELECT COUNT(*) FROM ing_plan`); n != 3 {
@@ -238,7 +238,7 @@ func TestR17_WindowGivesWayToTheUpstreamsClock(t *testing.T) {
 				b := newBench(t, sim.Config{Now: now.Add(ahead)}, nil)
 				rep := b.MustHarvest("crossref")
 				want := now.Add(min(ahead, 0)).Add(-10 * time.Minute)
-				if to := time.Time(rep.Window.To); !to.Equal(want) {
+				if to := rep.Window.To.Time(); !to.Equal(want) {
 					t.Errorf("window ends %s, want %s", to, want)
 				}
 			})
@@ -337,11 +337,11 @@ func TestPlanner_DaysOverTheWall(t *testing.T) {
 			t.Fatalf("gaps %+v", rep.Gaps)
 		}
 		g := rep.Gaps[0]
-		from, to := time.Time(g.From), time.Time(g.To)
+		from, to := g.From.Time(), g.To.Time()
 		if day.Before(from) || !day.Before(to) || to.Sub(from) > 25*time.Hour {
 			t.Errorf("the gap is [%s, %s), the day %s", g.From, g.To, day)
 		}
-		if w := time.Time(*rep.Watermark); !w.Equal(from) {
+		if w := rep.Watermark.Time(); !w.Equal(from) {
 			t.Errorf("watermark %s is not held by the gap from %s", w, g.From)
 		}
 		if rep.Slices.Failed != 1 || rep.Slices.Open != 0 || rep.Slices.Resliced != 0 {
@@ -395,7 +395,7 @@ func TestPlanner_NothingNewIsANoop(t *testing.T) {
 		first := b.MustHarvest("crossref")
 		for range 3 {
 			rep := b.MustHarvest("crossref")
-			if !rep.Noop || rep.Requests.Sent > 1 || rep.Watermark == nil || !time.Time(*rep.Watermark).Equal(time.Time(*first.Watermark)) {
+			if !rep.Noop || rep.Requests.Sent > 1 || rep.Watermark == nil || !rep.Watermark.Time().Equal(first.Watermark.Time()) {
 				t.Errorf("%+v", rep)
 			}
 		}
@@ -522,7 +522,7 @@ func TestR7_ANewSelectionSaysSo(t *testing.T) {
 			if err != nil || p.Noop {
 				t.Fatalf("%+v, %v", p, err)
 			}
-			if n := b.ask(said); n != c.want || n > i && !strings.Contains(fmt.Sprint(p.Warnings), "begun at its baseline, "+harvest.PlaceOf(harvest.Harvest, p.Window.From).String()) {
+			if n := b.ask(said); n != c.want || n > i && !strings.Contains(fmt.Sprint(p.Warnings), "begun at its baseline, "+p.Span.From.String()) {
 				t.Errorf("plan %d: %d plans say so, want %d; %v", i+1, n, c.want, p.Warnings)
 			}
 			b.Sim.Advance(48 * time.Hour)

@@ -34,11 +34,11 @@ type Plans interface {
 	// frontier was read.
 	SavePlan(ctx context.Context, d harvest.Draft) (harvest.PlanHead, error)
 	// PartialPlan finds the plan of a namespace that stopped before the end of
-	// its window; ExtendPlan adds slices to it, up to an instant.
+	// its window; ExtendPlan adds slices to it, up to a mark.
 	// PartialPlans names all of them.
 	PartialPlans(ctx context.Context) ([]harvest.PartialPlan, error)
 	PartialPlan(ctx context.Context, ns harvest.Namespace) (harvest.OpenPlan, bool, error)
-	ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []harvest.SliceDraft, slicedTo time.Time) (harvest.PlanHead, error)
+	ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []harvest.SliceDraft, slicedTo harvest.Mark) (harvest.PlanHead, error)
 }
 
 // Triggers keeps what came of every trigger.

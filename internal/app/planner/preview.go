@@ -84,7 +84,7 @@ func (p *pin) holds(f harvest.Frontier, spec *source.Spec) error {
 	switch {
 	case err != nil:
 		return err
-	case !f.At.Equal(p.Frontier):
+	case f.At != harvest.TimeMark(p.Frontier):
 		return &MovedError{"another plan was saved"}
 	case fp != p.Spec:
 		return &MovedError{"the description of " + p.Source + " was changed"}
@@ -156,8 +156,9 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 		return Preview{Planned: j.out}, err
 	} else if ok {
 		out.Planned = j.out
-		out.Noop, out.Window = true, open.Window
-		out.Reason = fmt.Sprintf("plan %d is cut only up to %s: the next trigger goes on with it", open.ID, harvest.FormatInstant(open.SlicedTo))
+		out.Noop = true
+		out.Span = open.Span
+		out.Reason = fmt.Sprintf("plan %d is cut only up to %s: the next trigger goes on with it", open.ID, harvest.FormatInstant(open.SlicedTo.Time()))
 		return out, nil
 	}
 	f, w, any, err := j.frame(ctx)
@@ -167,7 +168,7 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 	if !any {
 		out.Planned = j.out
 		out.Noop = true
-		out.Window = w
+		out.Span = w.Span()
 		out.Reason = j.nothing(w)
 		return out, nil
 	}
@@ -176,7 +177,7 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 		return Preview{Planned: j.out}, err
 	}
 	out.Planned, out.Counted = j.out, j.out.Traffic.Sent
-	out.Window = d.Window
+	out.Span = d.Span
 	for _, s := range d.Slices {
 		out.Slices = append(out.Slices, s.Spec)
 		out.Requests += j.spec.Requests(s.Spec.Hints.ExpectedRecords)
@@ -188,7 +189,7 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 	}
 	pn := &pin{
 		Source: t.Provenance, Operation: t.Operation, Query: t.Query, Activity: t.Activity, BaseURL: t.BaseURL, Priority: t.Priority,
-		From: d.Window.From, To: d.Window.To, Frontier: f.At, Spec: d.Fingerprint, Slices: len(d.Slices), Cut: cutOf(d), Until: now.Add(TokenLife),
+		From: w.From, To: w.To, Frontier: f.At.Time(), Spec: d.Fingerprint, Slices: len(d.Slices), Cut: cutOf(d), Until: now.Add(TokenLife),
 	}
 	out.Token, err = pn.token()
 	return out, err

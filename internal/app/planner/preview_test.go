@@ -40,7 +40,7 @@ func TestPreview_IsWhatRuns(t *testing.T) {
 				c.move(b)
 				p, err := b.Node.Planner.Apply(t.Context(), shown.Token, harvest.Trigger{Kind: "MANUAL"})
 				if c.moved == "" {
-					if n := b.ask(`SELECT COUNT(*) FROM ing_plan_slice`); err != nil || n != len(shown.Slices) || p.Window != shown.Window {
+					if n := b.ask(`SELECT COUNT(*) FROM ing_plan_slice`); err != nil || n != len(shown.Slices) || p.Span != shown.Span {
 						t.Errorf("%d slices of %d, %+v, %v", n, len(shown.Slices), p, err)
 					}
 					return

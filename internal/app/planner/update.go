@@ -30,14 +30,14 @@ func (j *job) update(ctx context.Context) error {
 		return err
 	}
 	if f.Live {
-		return j.noop(ctx, harvest.Window{From: f.At, To: f.At}, plannedAlready)
+		return j.noop(ctx, harvest.Span{From: f.At, To: f.At}, plannedAlready)
 	}
 	ids, err := j.candidates(ctx)
 	if err != nil {
 		return err
 	}
 	if len(ids) == 0 {
-		return j.noop(ctx, updateWindow(f, 0), noCandidates)
+		return j.noop(ctx, updateSpan(f, 0), noCandidates)
 	}
 	j.free, err = j.room(ctx)
 	if err != nil {
@@ -45,10 +45,10 @@ func (j *job) update(ctx context.Context) error {
 	}
 	if j.free.none(false) {
 		j.out.Waits = true
-		return j.noop(ctx, updateWindow(f, 0), j.free.reason(""))
+		return j.noop(ctx, updateSpan(f, 0), j.free.reason(""))
 	}
-	w := updateWindow(f, len(ids))
-	specs, err := j.cut(ctx, harvest.SliceRequest{Window: w}, j.free)
+	of := updateSpan(f, len(ids))
+	specs, err := j.cut(ctx, harvest.SliceRequest{Span: of}, j.free)
 	if err != nil {
 		return err
 	}
@@ -58,12 +58,12 @@ func (j *job) update(ctx context.Context) error {
 	}
 	selJSON, selHash := spec.Selected()
 	d := harvest.Draft{
-		Trigger: j.t, Namespace: j.out.Namespace, Endpoint: spec.Detail.Name, Window: w, SlicedTo: j.reached(specs),
+		Trigger: j.t, Namespace: j.out.Namespace, Endpoint: spec.Detail.Name, Span: of, SlicedTo: j.reached(specs),
 		Strategy: harvest.StrategyID, Selection: selJSON, SelHash: selHash, ConfigHash: j.con.ConfigHash, SpecVersion: spec.Version,
 		Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot, PagingType: harvest.StrategyID, PageSize: spec.Batching.IDs, Candidates: ids,
 	}
 	d.Slices = j.slices(specs)
-	j.partly(w, d.SlicedTo, j.free.after(len(specs)))
+	j.partly(of, d.SlicedTo, j.free.after(len(specs)))
 	d.SliceParams, err = jsonText(map[string]int64{"idsPerSlice": j.idsPerSlice()})
 	if err != nil {
 		return err
@@ -80,14 +80,14 @@ const (
 	plannedAlready = "this activity has been planned already"
 )
 
-// updateWindow numbers n candidates from where the activity stands: at its
+// updateSpan numbers n candidates from where the activity stands: at its
 // beginning, or where a plan of it was given up.
-func updateWindow(f harvest.Frontier, n int) harvest.Window {
+func updateSpan(f harvest.Frontier, n int) harvest.Span {
 	at := int64(0)
 	if f.Known {
-		at = harvest.OrdinalOf(f.At)
+		at = f.At.Ordinal()
 	}
-	return harvest.Window{From: harvest.Ordinal(at), To: harvest.Ordinal(at + int64(n))}
+	return harvest.OrdinalSpan(at, at+int64(n))
 }
 
 // candidates lists the ids to check, in the form records have. What is in
@@ -115,7 +115,7 @@ func (j *job) previewUpdate(ctx context.Context) (Preview, error) {
 	}
 	if f.Live {
 		out.Noop = true
-		out.Window = harvest.Window{From: f.At, To: f.At}
+		out.Span = harvest.Span{From: f.At, To: f.At}
 		out.Reason = plannedAlready
 		return out, nil
 	}
@@ -123,7 +123,7 @@ func (j *job) previewUpdate(ctx context.Context) (Preview, error) {
 	if err != nil {
 		return out, err
 	}
-	out.Window = updateWindow(f, len(ids))
+	out.Span = updateSpan(f, len(ids))
 	if len(ids) == 0 {
 		out.Noop, out.Reason = true, noCandidates
 		return out, nil
@@ -138,7 +138,7 @@ func (j *job) previewUpdate(ctx context.Context) (Preview, error) {
 	}
 	out.Expected = int64(len(ids))
 	out.Requests = (out.Expected-alone+batch-1)/batch + alone
-	out.Slices, err = (harvest.IDStrategy{}).Slice(ctx, harvest.SliceRequest{Window: out.Window, Target: j.idsPerSlice(), PageSize: j.spec.Batching.IDs})
+	out.Slices, err = (harvest.IDStrategy{}).Slice(ctx, harvest.SliceRequest{Span: out.Span, Target: j.idsPerSlice(), PageSize: j.spec.Batching.IDs})
 	if err != nil {
 		return out, err
 	}

@@ -144,5 +144,5 @@ type Committed struct {
 	// Done reports that the slice is proven complete; Watermark is then the
 	// cursor's value, moved or not.
 	Done      bool
-	Watermark time.Time
+	Watermark Mark
 }

@@ -86,7 +86,7 @@ type HashStrategy struct{}
 // Code of the strategy.
 func (HashStrategy) Code() string { return StrategyHash }
 
-// Slice cuts r.Window into as many buckets as it takes. The slices of one window
+// Slice cuts r.Span into as many buckets as it takes. The slices of one window
 // stay together: MaxSlices is no bound here, [Split.Buckets] is.
 func (HashStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, error) {
 	if err := r.check(); err != nil {
@@ -96,7 +96,7 @@ func (HashStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, err
 		return nil, fmt.Errorf("strategy %s needs a source that has hash buckets", StrategyHash)
 	}
 	c := cutter{SliceRequest: r}
-	all := Part{Window: r.Window}
+	all := Part{Span: r.Span}
 	e, err := c.of(ctx, all, nil)
 	if err != nil {
 		return nil, err

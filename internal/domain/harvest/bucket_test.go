@@ -19,7 +19,7 @@ func TestBuckets_AnyCutsTile(t *testing.T) {
 	w := harvest.Window{From: hour(0), To: hour(4)}
 	rapid.Check(t, func(t *rapid.T) {
 		split := &harvest.Split{Key: harvest.RangeBucket, Buckets: rapid.Int64Range(1, 200).Draw(t, "buckets")}
-		leaves := []harvest.Part{{Window: w}}
+		leaves := []harvest.Part{harvest.PartOf(w)}
 		for range rapid.IntRange(0, 40).Draw(t, "cuts") {
 			i := rapid.IntRange(0, len(leaves)-1).Draw(t, "cut")
 			_, of := leaves[i].Range.Bucket()
@@ -36,7 +36,7 @@ func TestBuckets_AnyCutsTile(t *testing.T) {
 			leaves[i] = a
 			leaves = append(leaves, b)
 		}
-		all := harvest.Part{Window: w}
+		all := harvest.PartOf(w)
 		if err := harvest.Tile(all, leaves); err != nil {
 			t.Fatalf("%v: %v", leaves, err)
 		}
@@ -63,13 +63,13 @@ func TestBuckets_AnyCutsTile(t *testing.T) {
 
 func TestTile_FindsHolesAndOverlapsOfBuckets(t *testing.T) {
 	w := harvest.Window{From: hour(0), To: hour(2)}
-	later := harvest.Part{Window: harvest.Window{From: hour(2), To: hour(4)}}
+	later := harvest.PartOf(harvest.Window{From: hour(2), To: hour(4)})
 	part := func(no, of int64) harvest.Part {
-		return harvest.Part{Window: w, Range: harvest.NewBucket(no, of)}
+		return harvest.Part{Span: w.Span(), Range: harvest.NewBucket(no, of)}
 	}
-	all, bad := harvest.Part{Window: w}, part(1, 2)
+	all, bad := harvest.PartOf(w), part(1, 2)
 	bad.Range.To = 0
-	ids := harvest.Part{Window: w, Range: harvest.NewRange("uid", 0, 9)}
+	ids := harvest.Part{Span: w.Span(), Range: harvest.NewRange("uid", 0, 9)}
 	for name, c := range map[string]struct {
 		of    harvest.Part
 		parts []harvest.Part
@@ -77,7 +77,7 @@ func TestTile_FindsHolesAndOverlapsOfBuckets(t *testing.T) {
 	}{
 		"halves":                {all, []harvest.Part{part(1, 2), part(0, 2)}, true},
 		"uneven":                {all, []harvest.Part{part(0, 4), part(1, 2), part(6, 8), part(2, 8)}, true},
-		"beside a window":       {harvest.Part{Window: harvest.Window{From: hour(0), To: hour(4)}}, []harvest.Part{part(0, 2), part(1, 2), later}, true},
+		"beside a window":       {harvest.PartOf(harvest.Window{From: hour(0), To: hour(4)}), []harvest.Part{part(0, 2), part(1, 2), later}, true},
 		"hole":                  {all, []harvest.Part{part(0, 4), part(1, 2)}, false},
 		"overlap":               {all, []harvest.Part{part(0, 2), part(1, 2), part(3, 4)}, false},
 		"overlap of halves":     {all, []harvest.Part{part(0, 2), part(1, 2), part(1, 4), part(3, 4)}, false},
@@ -105,7 +105,7 @@ func TestTile_FindsHolesAndOverlapsOfBuckets(t *testing.T) {
 // counts, or what is guessed of all, ask for.
 func TestHash_CutsByBucketsAlone(t *testing.T) {
 	r := harvest.SliceRequest{
-		Window: harvest.Window{From: hour(0), To: hour(100)}, Calendar: bySecond, Step: time.Hour, MinStep: time.Second, Target: 30, Overlap: time.Minute,
+		Span: harvest.Window{From: hour(0), To: hour(100)}.Span(), Calendar: bySecond, Step: time.Hour, MinStep: time.Second, Target: 30, Overlap: time.Minute,
 		Split: &harvest.Split{Key: harvest.RangeBucket, Buckets: 16}, PageSize: 10, MaxSlices: 2,
 	}
 	even := func(by string, parts bool) harvest.Estimator {
@@ -148,7 +148,7 @@ func TestHash_CutsByBucketsAlone(t *testing.T) {
 		for _, s := range out {
 			no, of := s.Range.Bucket()
 			got = append(got, fmt.Sprintf("%d of %d", no, of))
-			if s.Strategy != harvest.StrategyHash || s.NominalWindow() != r.Window || s.Hints.OverlapSec != 60 || s.Hints.EstimatedBy != c.by || s.Validate() != nil {
+			if s.Strategy != harvest.StrategyHash || s.Span() != r.Span || s.Hints.OverlapSec != 60 || s.Hints.EstimatedBy != c.by || s.Validate() != nil {
 				t.Errorf("%s: %+v %+v, %v", name, s, s.Hints, s.Validate())
 			}
 		}
@@ -211,7 +211,7 @@ func TestR13_BucketsAreHalved(t *testing.T) {
 
 // TestC8_BucketsAsStored: the shape of a slice over a bucket, and what is none.
 func TestC8_BucketsAsStored(t *testing.T) {
-	good := harvest.NewSliceSpec(harvest.Part{Window: harvest.Window{From: hour(0), To: hour(1)}, Range: harvest.NewBucket(5, 8)}, bySecond, 10, 0, 0)
+	good := harvest.NewSliceSpec(harvest.Part{Span: harvest.Window{From: hour(0), To: hour(1)}.Span(), Range: harvest.NewBucket(5, 8)}, bySecond, 10, 0, 0)
 	b, err := json.Marshal(good.Range)
 	if err != nil || good.Strategy != harvest.StrategyHybrid || good.Validate() != nil {
 		t.Fatalf("%s: %v, %v", good.Strategy, err, good.Validate())

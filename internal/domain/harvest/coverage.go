@@ -5,7 +5,7 @@ import "time"
 // Covered is a leaf slice as the watermark sees it: its nominal bounds, and
 // whether it counts (DONE, or a gap that an operator accepted).
 type Covered struct {
-	Window
+	Span
 	Counts bool
 }
 
@@ -15,7 +15,7 @@ type Covered struct {
 // touches w; what it yields after the first hole or open slice is not read.
 // Several slices may share a window, each with a part of what lies in it: then
 // all of them must count.
-func LowWatermark(w time.Time, dir Direction, next func(yield func(Covered) bool)) time.Time {
+func LowWatermark(w Mark, dir Direction, next func(yield func(Covered) bool)) Mark {
 	reached := w
 	next(func(c Covered) bool {
 		near, far := c.From, c.To
@@ -42,7 +42,7 @@ func LowWatermark(w time.Time, dir Direction, next func(yield func(Covered) bool
 }
 
 // Further reports whether a cursor moving in dir may go from w to n.
-func (d Direction) Further(w, n time.Time) bool {
+func (d Direction) Further(w, n Mark) bool {
 	if d == Backward {
 		return n.Before(w)
 	}

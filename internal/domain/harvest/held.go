@@ -34,7 +34,7 @@ func (e *HeldError) Error() string {
 	if e.State.Stopped {
 		word = "stopped"
 	}
-	return fmt.Sprintf("source %s has been %s since %s: %s", e.Source, word, Place{Time: e.State.Since}, e.State.Reason)
+	return fmt.Sprintf("source %s has been %s since %s: %s", e.Source, word, shortInstant(e.State.Since), e.State.Reason)
 }
 
 // Problem implements problem.Error.

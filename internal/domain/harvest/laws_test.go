@@ -17,6 +17,11 @@ var t0 = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func hour(n int) time.Time { return t0.Add(time.Duration(n) * time.Hour) }
 
+// mark is the place of an hour, and span that of the hours [from, to).
+func mark(n int) harvest.Mark { return harvest.TimeMark(hour(n)) }
+
+func span(from, to int) harvest.Span { return harvest.Span{From: mark(from), To: mark(to)} }
+
 // permute calls f with every order of 0..n-1.
 func permute(n int, f func([]int)) {
 	order := make([]int, n)
@@ -49,9 +54,9 @@ func TestR1_R8_EveryOrderAndEveryFailedSubset(t *testing.T) {
 		permute(n, func(order []int) {
 			for failed := range 1 << n {
 				cases++
-				start, edge := hour(0), func(done int) time.Time { return hour(done) }
+				start, edge := mark(0), mark
 				if dir == harvest.Backward {
-					start, edge = hour(n), func(done int) time.Time { return hour(n - done) }
+					start, edge = mark(n), func(done int) harvest.Mark { return mark(n - done) }
 				}
 				w := start
 				var done [n]bool
@@ -62,7 +67,7 @@ func TestR1_R8_EveryOrderAndEveryFailedSubset(t *testing.T) {
 					for prefix < n && done[nth(dir, prefix, n)] {
 						prefix++
 					}
-					if !next.Equal(edge(prefix)) || !next.Equal(w) && !dir.Further(w, next) {
+					if next != edge(prefix) || next != w && !dir.Further(w, next) {
 						t.Fatalf("%s, order %v, failed %06b: slice %d done, watermark from %s to %s, want %s", dir, order, failed, i, w, next, edge(prefix))
 					}
 					w = next
@@ -77,7 +82,7 @@ func TestR1_R8_EveryOrderAndEveryFailedSubset(t *testing.T) {
 						finish(i)
 					}
 				}
-				if !w.Equal(edge(n)) {
+				if w != edge(n) {
 					t.Fatalf("%s, order %v, failed %06b: ended at %s", dir, order, failed, w)
 				}
 			}
@@ -97,11 +102,11 @@ func nth(dir harvest.Direction, k, n int) int {
 }
 
 // leaves yields the slices from w on in the cursor's direction.
-func leaves(w time.Time, dir harvest.Direction, done []bool) func(func(harvest.Covered) bool) {
+func leaves(w harvest.Mark, dir harvest.Direction, done []bool) func(func(harvest.Covered) bool) {
 	return func(yield func(harvest.Covered) bool) {
 		for k := range done {
 			i := nth(dir, k, len(done))
-			c := harvest.Covered{Window: harvest.Window{From: hour(i), To: hour(i + 1)}, Counts: done[i]}
+			c := harvest.Covered{Span: span(i, i+1), Counts: done[i]}
 			if dir == harvest.Forward && !c.To.After(w) || dir == harvest.Backward && !c.From.Before(w) {
 				continue
 			}
@@ -123,7 +128,7 @@ func TestR1_AHoleStopsTheWatermark(t *testing.T) {
 		}
 	}
 	c := func(from, to int, counts bool) harvest.Covered {
-		return harvest.Covered{Window: harvest.Window{From: hour(from), To: hour(to)}, Counts: counts}
+		return harvest.Covered{Span: span(from, to), Counts: counts}
 	}
 	for _, x := range []struct {
 		dir  harvest.Direction
@@ -140,7 +145,7 @@ func TestR1_AHoleStopsTheWatermark(t *testing.T) {
 		{harvest.Backward, 5, []harvest.Covered{c(4, 5, true), c(2, 3, true)}, 4},
 		{harvest.Backward, 5, []harvest.Covered{c(4, 5, true), c(2, 4, true)}, 2},
 	} {
-		if got := harvest.LowWatermark(hour(x.at), x.dir, with(x.in...)); !got.Equal(hour(x.want)) {
+		if got := harvest.LowWatermark(mark(x.at), x.dir, with(x.in...)); got != mark(x.want) {
 			t.Errorf("%s from %d over %v: %s, want hour %d", x.dir, x.at, x.in, got, x.want)
 		}
 	}
@@ -148,7 +153,7 @@ func TestR1_AHoleStopsTheWatermark(t *testing.T) {
 
 func TestR3_R4_WindowStartsAtTheFrontier(t *testing.T) {
 	sec := harvest.Calendar{Precision: harvest.PrecisionSecond}
-	known := harvest.Frontier{Known: true, At: hour(10), Watermark: hour(4)}
+	known := harvest.Frontier{Known: true, At: mark(10), Watermark: mark(4)}
 	for _, c := range []struct {
 		name     string
 		f        harvest.Frontier
@@ -185,8 +190,8 @@ func TestR3_R4_WindowStartsAtTheFrontier(t *testing.T) {
 func TestR5_C15_PlanKey(t *testing.T) {
 	draft := func(change func(*harvest.Draft)) string {
 		d := harvest.Draft{
-			Namespace: harvest.HarvestNamespace("p", "e", "k", "s"), Endpoint: "e", Window: harvest.Window{From: hour(0), To: hour(1)},
-			Trigger: harvest.Trigger{Activity: "a"}, SlicedTo: hour(1), ConfigHash: "c", Fingerprint: "f",
+			Namespace: harvest.HarvestNamespace("p", "e", "k", "s"), Endpoint: "e", Span: span(0, 1),
+			Trigger: harvest.Trigger{Activity: "a"}, SlicedTo: mark(1), ConfigHash: "c", Fingerprint: "f",
 		}
 		change(&d)
 		return d.PlanKey()
@@ -208,8 +213,8 @@ func TestR5_C15_PlanKey(t *testing.T) {
 		"endpoint":   func(d *harvest.Draft) { d.Endpoint = "f" },
 		"operation":  func(d *harvest.Draft) { d.Namespace.Operation = harvest.Backfill },
 		"namespace":  func(d *harvest.Draft) { d.Namespace.Key = "x" },
-		"from":       func(d *harvest.Draft) { d.Window.From = d.Window.From.Add(time.Microsecond) },
-		"to":         func(d *harvest.Draft) { d.Window.To = d.Window.To.Add(time.Microsecond) },
+		"from":       func(d *harvest.Draft) { d.Span.From = harvest.TimeMark(hour(0).Add(time.Microsecond)) },
+		"to":         func(d *harvest.Draft) { d.Span.To = harvest.TimeMark(hour(1).Add(time.Microsecond)) },
 		"activity":   func(d *harvest.Draft) { d.Trigger.Activity = "b" },
 	}
 	for name, f := range other {
@@ -222,15 +227,15 @@ func TestR5_C15_PlanKey(t *testing.T) {
 func TestR6_C15_SliceSignature(t *testing.T) {
 	cal := harvest.Calendar{Precision: harvest.PrecisionSecond}
 	w := harvest.Window{From: hour(0), To: hour(1)}
-	base := harvest.NewSliceSpec(harvest.Part{Window: w}, cal, 100, 5, time.Minute).Signature("TOKEN", 100)
-	est := harvest.NewSliceSpec(harvest.Part{Window: w}, cal, 100, 5000, time.Hour)
+	base := harvest.NewSliceSpec(harvest.PartOf(w), cal, 100, 5, time.Minute).Signature("TOKEN", 100)
+	est := harvest.NewSliceSpec(harvest.PartOf(w), cal, 100, 5000, time.Hour)
 	est.Budget = &harvest.BudgetSpec{MaxRequests: 3}
 	est.Hints.OverlapSec = 60
 	if est.Signature("TOKEN", 100) != base {
 		t.Error("estimates, budgets, lag or overlap change the signature")
 	}
 	for name, sig := range map[string]string{
-		"window":    harvest.NewSliceSpec(harvest.Part{Window: harvest.Window{From: hour(0), To: hour(2)}}, cal, 100, 5, 0).Signature("TOKEN", 100),
+		"window":    harvest.NewSliceSpec(harvest.PartOf(harvest.Window{From: hour(0), To: hour(2)}), cal, 100, 5, 0).Signature("TOKEN", 100),
 		"paging":    est.Signature("OFFSET", 100),
 		"page size": est.Signature("TOKEN", 50),
 	} {
@@ -245,13 +250,13 @@ func TestR6_C15_SliceSignature(t *testing.T) {
 func TestR8_AnotherCalendarGoesOn(t *testing.T) {
 	days := harvest.Calendar{Precision: harvest.PrecisionDay, Zone: zone(t, "America/New_York")}
 	reached := days.Floor(t0).Add(30*24*time.Hour + 7*time.Hour)
-	f := harvest.Frontier{Known: true, At: reached}
+	f := harvest.Frontier{Known: true, At: harvest.TimeMark(reached)}
 	// The day it stopped in is not over by the new calendar.
 	w, any, err := harvest.BackfillWindow(f, reached.Add(-50*time.Hour), reached.Add(90*time.Minute), reached.Add(2*time.Hour), days)
 	if want := (harvest.Window{From: days.Floor(reached.Add(-50 * time.Hour)), To: reached}); err != nil || !any || w != want {
 		t.Fatalf("window %s, %v, want %s", w, err, want)
 	}
-	cut, err := harvest.TimeStrategy{}.Slice(t.Context(), harvest.SliceRequest{Window: w, Calendar: days, Step: 24 * time.Hour})
+	cut, err := harvest.TimeStrategy{}.Slice(t.Context(), harvest.SliceRequest{Span: w.Span(), Calendar: days, Step: 24 * time.Hour})
 	if err != nil || len(cut) != 3 {
 		t.Fatalf("%d slices, %v", len(cut), err)
 	}
@@ -301,7 +306,7 @@ func TestR12_DaysOverDSTChanges(t *testing.T) {
 			time.Date(2024, 4, 5, 12, 0, 0, 0, z), time.Date(2024, 10, 4, 12, 0, 0, 0, z), time.Date(2018, 11, 2, 12, 0, 0, 0, z), time.Date(2018, 2, 16, 12, 0, 0, 0, z), time.Date(2024, 11, 1, 12, 0, 0, 0, z), time.Date(2021, 3, 26, 12, 0, 0, 0, z),
 		} {
 			w := harvest.Window{From: cal.Floor(day), To: cal.Step(cal.Floor(day), 5)}
-			slices, err := harvest.TimeStrategy{}.Slice(t.Context(), harvest.SliceRequest{Window: w, Calendar: cal, Step: 24 * time.Hour})
+			slices, err := harvest.TimeStrategy{}.Slice(t.Context(), harvest.SliceRequest{Span: w.Span(), Calendar: cal, Step: 24 * time.Hour})
 			if err != nil {
 				t.Fatal(err)
 			}

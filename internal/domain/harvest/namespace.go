@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
-	"time"
 )
 
 // Operation is one of the three kinds of collecting.
@@ -56,13 +55,13 @@ func (o Operation) Direction() Direction {
 	return Forward
 }
 
-// Rest is what is left of a window that was cut as far as an instant: a BACKFILL
-// is cut from its end. It is empty if nothing is left.
-func (o Operation) Rest(w Window, cut time.Time) Window {
+// Rest is what is left of a span that was cut as far as a mark: a BACKFILL is cut
+// from its end. It is empty if nothing is left.
+func (o Operation) Rest(s Span, cut Mark) Span {
 	if o.Direction() == Backward {
-		return Window{From: w.From, To: cut}
+		return Span{From: s.From, To: cut}
 	}
-	return Window{From: cut, To: w.To}
+	return Span{From: cut, To: s.To}
 }
 
 // Scope codes of a namespace.

@@ -7,18 +7,21 @@ import (
 	"time"
 )
 
-// Part is a piece of what a plan answers for: a window, and where that is still
-// too much a range within it.
+// Part is a piece of what a plan answers for: a stretch of its cursor's axis, and
+// where that is still too much a range within it.
 type Part struct {
-	Window
+	Span
 	Range Range
 }
 
+// PartOf is all of a window.
+func PartOf(w Window) Part { return Part{Span: w.Span()} }
+
 func (p Part) String() string {
 	if p.Range.Whole() {
-		return p.Window.String()
+		return p.Span.String()
 	}
-	return p.Window.String() + " " + p.Range.String()
+	return p.Span.String() + " " + p.Range.String()
 }
 
 // Split is the second dimension by which a source can be cut: ids that are
@@ -33,8 +36,8 @@ type Split struct {
 // than minStep; if that cannot be, its ids. It reports false if neither can be.
 func (p Part) Halve(c Calendar, minStep time.Duration, split *Split) (a, b Part, ok bool) {
 	if p.Range.Whole() {
-		if x, y, ok := Halve(p.Window, c, minStep); ok {
-			return Part{Window: x}, Part{Window: y}, true
+		if x, y, ok := Halve(p.Window(), c, minStep); ok {
+			return PartOf(x), PartOf(y), true
 		}
 	}
 	return split.Halve(p)
@@ -61,21 +64,26 @@ func (s *Split) Halve(p Part) (a, b Part, ok bool) {
 	return a, b, true
 }
 
-// Tile checks that parts cover the whole of of: their windows tile its window,
-// and parts that share a window tile its range or its bucket. No hole, no overlap, no overrun.
+// Tile checks that parts cover the whole of of: their spans tile its span,
+// and parts that share a span tile its range or its bucket. No hole, no overlap, no overrun.
 func Tile(of Part, parts []Part) error {
+	for _, p := range parts {
+		if p.From.kind != of.From.kind {
+			return fmt.Errorf("%s and %s are not of one kind", p, of)
+		}
+	}
 	sorted := slices.Clone(parts)
 	slices.SortStableFunc(sorted, func(a, b Part) int {
 		return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To), cmp.Compare(a.Range.From, b.Range.From))
 	})
 	at := of.From
 	for i := 0; i < len(sorted); {
-		w := sorted[i].Window
-		if !w.From.Equal(at) || w.Empty() {
-			return fmt.Errorf("%s does not begin at %s", w, FormatInstant(at))
+		w := sorted[i].Span
+		if w.From != at || w.Empty() {
+			return fmt.Errorf("%s does not begin at %s", w, at)
 		}
 		n := i + 1
-		for n < len(sorted) && sorted[n].Window.From.Equal(w.From) && sorted[n].Window.To.Equal(w.To) {
+		for n < len(sorted) && sorted[n].Span == w {
 			n++
 		}
 		if err := tileParts(of.Range, sorted[i:n]); err != nil {
@@ -83,13 +91,13 @@ func Tile(of Part, parts []Part) error {
 		}
 		at, i = w.To, n
 	}
-	if !at.Equal(of.To) {
-		return fmt.Errorf("the parts end at %s, not at %s", FormatInstant(at), FormatInstant(of.To))
+	if at != of.To {
+		return fmt.Errorf("the parts end at %s, not at %s", at, of.To)
 	}
 	return nil
 }
 
-// tileParts checks the parts of one window.
+// tileParts checks the parts of one span.
 func tileParts(of Range, parts []Part) error {
 	buckets := 0
 	for _, p := range parts {

@@ -45,8 +45,8 @@ type Draft struct {
 	Trigger     Trigger
 	Namespace   Namespace
 	Endpoint    string
-	Window      Window
-	SlicedTo    time.Time // as far as it is cut, the way the operation goes
+	Span        Span
+	SlicedTo    Mark // as far as it is cut, the way the operation goes
 	Strategy    string
 	SliceParams string
 	Selection   string // expression prototype, JSON
@@ -69,7 +69,7 @@ type Draft struct {
 // OpenPlan is a plan whose slicing is not over.
 type OpenPlan struct {
 	PlanHead
-	SlicedTo   time.Time
+	SlicedTo   Mark
 	Strategy   string
 	Snapshot   []byte
 	BaseURL    string
@@ -98,7 +98,7 @@ type SliceDraft struct {
 // PlanKey makes a repeated trigger find the plan it already has (R5).
 func (d Draft) PlanKey() string {
 	return HashKey(d.Namespace.Provenance, d.Endpoint, string(d.Namespace.Operation), d.Namespace.String(),
-		FormatInstant(d.Window.From), FormatInstant(d.Window.To), d.Trigger.Activity)
+		d.Span.From.hashed(), d.Span.To.hashed(), d.Trigger.Activity)
 }
 
 // Frontier is where the next window of a namespace begins.
@@ -107,10 +107,10 @@ type Frontier struct {
 	Known bool
 	// At is the greatest window_to of the namespace's live plans, else the
 	// watermark (R4).
-	At        time.Time
-	Watermark time.Time
+	At        Mark
+	Watermark Mark
 	// Init is where the namespace began, and Since when.
-	Init   time.Time
+	Init   Mark
 	Since  time.Time
 	Cursor CursorID
 	// Live is false if every plan of the namespace was given up.
@@ -119,8 +119,8 @@ type Frontier struct {
 
 // Admits refuses a HARVEST that would begin past the frontier (R3).
 func (f Frontier) Admits(from time.Time) error {
-	if f.Known && !from.IsZero() && from.After(f.At) {
-		return &PastFrontierError{From: Instant(from), Frontier: f.At, Watermark: f.Watermark}
+	if f.Known && !from.IsZero() && from.After(f.At.Time()) {
+		return &PastFrontierError{From: Instant(from), Frontier: f.At.Time(), Watermark: f.Watermark.Time()}
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ type PlanHead struct {
 	Key       string
 	Status    PlanState
 	Operation Operation
-	Window    Window
+	Span      Span
 	Existing  bool
 }
 
@@ -151,7 +151,7 @@ func HarvestWindow(f Frontier, from, to, horizon time.Time, baseline time.Durati
 	var start time.Time
 	switch {
 	case f.Known:
-		start = f.At
+		start = f.At.Time()
 	case !from.IsZero():
 		start = c.Floor(from)
 	default:
@@ -172,10 +172,11 @@ func BackfillWindow(f Frontier, from, to, horizon time.Time, c Calendar) (Window
 	}
 	start, end := c.Floor(from), c.Ceil(to)
 	if f.Known {
-		if end.Before(f.At) {
-			return Window{}, false, &BeyondActivityError{Wanted: end, Reached: f.At}
+		reached := f.At.Time()
+		if end.Before(reached) {
+			return Window{}, false, &BeyondActivityError{Wanted: end, Reached: reached}
 		}
-		end = f.At
+		end = reached
 	} else if h := c.Floor(horizon); h.Before(end) {
 		end = h
 	}
@@ -245,10 +246,10 @@ func (e *NeverReadError) Problem() problem.Problem {
 	return problem.Problem{Code: "never_read", Kind: problem.Conflict, Title: e.Error(), Next: next}
 }
 
-// Start is the end of the window at which the cursor of the plan begins.
-func (d Draft) Start() time.Time {
+// Start is the end of the span at which the cursor of the plan begins.
+func (d Draft) Start() Mark {
 	if d.Namespace.Operation.Direction() == Backward {
-		return d.Window.To
+		return d.Span.To
 	}
-	return d.Window.From
+	return d.Span.From
 }

@@ -287,7 +287,7 @@ func (r Recut) prefix() (done, rest Part, ok bool) {
 			p = most
 		}
 	}
-	return Part{Window: Window{w.From, p}}, Part{Window: Window{p, w.To}}, p.After(w.From)
+	return PartOf(Window{w.From, p}), PartOf(Window{p, w.To}), p.After(w.From)
 }
 
 // atPage parts a walk at the page it has reached, where the place of a page is
@@ -320,7 +320,9 @@ func (r Recut) atPage() ([]Child, bool) {
 // child is the slice over a part of this one.
 func (r Recut) child(p Part, size int) SliceSpec {
 	c := r.Slice
-	c.Window.From, c.Window.To = p.From, p.To
+	w := p.Window()
+	c.Window.From = w.From
+	c.Window.To = w.To
 	c.Range, c.Cursor = p.Range, nil
 	if !p.Range.Whole() && (c.Strategy == StrategyTime || c.Strategy == StrategyVolume) {
 		c.Strategy = StrategyHybrid
@@ -331,7 +333,7 @@ func (r Recut) child(p Part, size int) SliceSpec {
 	h := SliceHints{ExpectedPageSize: size}
 	if old := r.Slice.Hints; old != nil {
 		h.SafetyLagSec, h.Explore = old.SafetyLagSec, old.Explore
-		if p.From.Equal(r.Slice.Window.From) { // late records lie before the whole, not between its parts
+		if w.From.Equal(r.Slice.Window.From) { // late records lie before the whole, not between its parts
 			h.OverlapSec = old.OverlapSec
 		}
 	}

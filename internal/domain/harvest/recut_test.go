@@ -17,7 +17,7 @@ var (
 // recutOf is a slice of ten hours whose walk stands at pos.
 func recutOf(strategy string, pos harvest.Position) harvest.Recut {
 	w := harvest.Window{From: recutFrom, To: recutFrom.Add(10 * time.Hour)}
-	s := harvest.NewSliceSpec(harvest.Part{Window: w}, bySecond, 100, 0, 10*time.Minute)
+	s := harvest.NewSliceSpec(harvest.PartOf(w), bySecond, 100, 0, 10*time.Minute)
 	s.Strategy, s.Hints.OverlapSec = strategy, 60
 	return harvest.Recut{
 		Slice: s, Paging: harvest.Paging{Type: harvest.PageToken, Size: 100}.Of(s), At: pos,
@@ -166,7 +166,7 @@ func TestR13_ChildrenTile(t *testing.T) {
 		if rnd.IntN(3) == 0 { // begun where another calendar ended
 			w.From = w.From.Add(time.Duration(rnd.Int64N(int64(min(w.Duration(), cal.Step(from, 1).Sub(from))))).Truncate(time.Microsecond))
 		}
-		s := harvest.NewSliceSpec(harvest.Part{Window: w}, cal, 100, 0, 0)
+		s := harvest.NewSliceSpec(harvest.PartOf(w), cal, 100, 0, 0)
 		r := harvest.Recut{
 			Slice: s, Paging: harvest.Paging{Size: 100}, Calendar: cal, MinStep: step,
 			At: harvest.Position{Pages: 3, At: w.From.Add(time.Duration(rnd.Int64N(int64(w.Duration()+2*time.Hour))) - time.Hour), Unsorted: rnd.IntN(4) == 0},
@@ -177,8 +177,8 @@ func TestR13_ChildrenTile(t *testing.T) {
 		}
 		open, parts := 0, []harvest.Part(nil)
 		for i, k := range kids {
-			p := k.Spec.Part()
-			parts = append(parts, p)
+			p := k.Spec.NominalWindow()
+			parts = append(parts, k.Spec.Part())
 			if !onGrain(cal, p.From, w) || !onGrain(cal, p.To, w) {
 				t.Fatalf("%s of %s is not cut by %s", p, w, cal.Precision)
 			}

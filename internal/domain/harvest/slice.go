@@ -117,25 +117,24 @@ type SliceHints struct {
 	Explore          bool   `json:"explore,omitzero"`
 }
 
-// Ordinal is the place of candidate number n on the axis of a cursor: slices by
+// Span is the stretch of its cursor's axis that the slice answers for. Slices by
 // ordinals are ordered, tiled and proven like those by time.
-func Ordinal(n int64) time.Time { return time.UnixMicro(n).UTC() }
-
-// OrdinalOf is the candidate number at a place.
-func OrdinalOf(t time.Time) int64 { return t.UnixMicro() }
-
-// NominalWindow returns the window the slice answers for; of candidates, that of
-// their ordinals.
-func (s SliceSpec) NominalWindow() Window {
+func (s SliceSpec) Span() Span {
 	if s.Strategy == StrategyID {
-		return Window{From: Ordinal(s.Range.From), To: Ordinal(s.Range.To)}
+		return OrdinalSpan(s.Range.From, s.Range.To)
 	}
+	return s.NominalWindow().Span()
+}
+
+// NominalWindow returns the window the slice answers for; a slice of candidates
+// has none.
+func (s SliceSpec) NominalWindow() Window {
 	return Window{From: s.Window.From, To: s.Window.To}
 }
 
 // Part is what the slice answers for.
 func (s SliceSpec) Part() Part {
-	p := Part{Window: s.NominalWindow()}
+	p := Part{Span: s.Span()}
 	if s.Strategy != StrategyID {
 		p.Range = s.Range
 	}
@@ -155,8 +154,8 @@ func (s SliceSpec) RequestWindow() Window {
 // Signature identifies the slice within its plan: strategy, nominal bounds and
 // paging, without budgets, estimates or provenance (R6, C15).
 func (s SliceSpec) Signature(pagingType PagingType, pageSize int) string {
-	w := s.NominalWindow()
-	parts := []string{s.Strategy, FormatInstant(w.From), FormatInstant(w.To), string(pagingType), fmt.Sprint(cmp.Or(s.PageSize, pageSize))}
+	of := s.Span()
+	parts := []string{s.Strategy, of.From.hashed(), of.To.hashed(), string(pagingType), fmt.Sprint(cmp.Or(s.PageSize, pageSize))}
 	if !s.Range.Whole() {
 		parts = append(parts, s.Range.String())
 	}
@@ -192,8 +191,8 @@ func (s SliceSpec) Validate() error {
 	default:
 		bad("strategy %q is not known", s.Strategy)
 	}
-	if w := s.NominalWindow(); !w.From.Before(w.To) {
-		bad("%s: %w", w, ErrEmptyWindow)
+	if of := s.Span(); of.Empty() {
+		bad("%s: %w", of, ErrEmptyWindow)
 	}
 	if s.Strategy != StrategyID {
 		if s.Window.Boundary != halfOpen {
@@ -221,10 +220,11 @@ func (s SliceSpec) Validate() error {
 
 // NewSliceSpec is a slice over the part p of a calendar.
 func NewSliceSpec(p Part, c Calendar, pageSize int, expected int64, lag time.Duration) SliceSpec {
+	w := p.Window()
 	s := SliceSpec{
 		Strategy: StrategyTime,
 		Window: WindowSpec{
-			From: p.From, To: p.To,
+			From: w.From, To: w.To,
 			Boundary:  halfOpen,
 			Timezone:  c.zone().String(),
 			Precision: c.Precision,

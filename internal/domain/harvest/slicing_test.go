@@ -18,7 +18,7 @@ type world struct {
 
 func (w world) in(p harvest.Part) (n int64) {
 	for i, at := range w.at {
-		if p.Contains(at) && among(p.Range, w.id[i]) {
+		if p.Window().Contains(at) && among(p.Range, w.id[i]) {
 			n++
 		}
 	}
@@ -47,7 +47,7 @@ func drawRequest(t *rapid.T) harvest.SliceRequest {
 		to = cut
 	}
 	r := harvest.SliceRequest{
-		Window: harvest.Window{From: from, To: to}, Calendar: cal, PageSize: 10, Overlap: time.Hour,
+		Span: harvest.Window{From: from, To: to}.Span(), Calendar: cal, PageSize: 10, Overlap: time.Hour,
 		Step:    time.Duration(rapid.Int64Range(0, 20*24*3600).Draw(t, "step")) * time.Second,
 		MinStep: max(time.Duration(rapid.Int64Range(0, 3600).Draw(t, "min step"))*time.Second, to.Sub(from)/4096),
 		Target:  rapid.Int64Range(0, 40).Draw(t, "target"), Cap: rapid.Int64Range(0, 40).Draw(t, "cap"),
@@ -74,13 +74,14 @@ func drawRequest(t *rapid.T) harvest.SliceRequest {
 // drawWorld fills the window, unevenly.
 func drawWorld(t *rapid.T, r harvest.SliceRequest) world {
 	var w world
-	length := r.Window.Duration().Microseconds()
+	window := r.Span.Window()
+	length := window.Duration().Microseconds()
 	bunch := length
 	for range rapid.IntRange(0, 150).Draw(t, "records") {
 		if rapid.IntRange(0, 9).Draw(t, "move on") == 0 {
 			bunch = max(1, length/rapid.Int64Range(1, 1000).Draw(t, "bunch"))
 		}
-		w.at = append(w.at, r.Window.From.Add(time.Duration(rapid.Int64Range(0, bunch-1).Draw(t, "at"))*time.Microsecond))
+		w.at = append(w.at, window.From.Add(time.Duration(rapid.Int64Range(0, bunch-1).Draw(t, "at"))*time.Microsecond))
 		top := int64(1 << 40)
 		if r.Split != nil && r.Split.Max > 0 {
 			top = r.Split.Max
@@ -109,11 +110,11 @@ func TestR12_SlicesTile(t *testing.T) {
 			}
 			counted = by == harvest.ByCount && !windows
 		}
-		ordinals := harvest.Window{From: harvest.Ordinal(rapid.Int64Range(0, 50).Draw(t, "sliced to")), To: harvest.Ordinal(rapid.Int64Range(51, 500).Draw(t, "candidates"))}
+		ordinals := harvest.OrdinalSpan(rapid.Int64Range(0, 50).Draw(t, "sliced to"), rapid.Int64Range(51, 500).Draw(t, "candidates"))
 		for code, strategy := range harvest.Strategies() {
 			r := r
 			if code == harvest.StrategyID {
-				r.Window = ordinals
+				r.Span = ordinals
 			}
 			out, err := strategy.Slice(context.Background(), r)
 			if code == harvest.StrategyHash && (r.Split == nil || r.Split.Buckets == 0) {
@@ -125,9 +126,9 @@ func TestR12_SlicesTile(t *testing.T) {
 			if err != nil {
 				t.Fatal(code, err)
 			}
-			of := harvest.Part{Window: r.Window}
+			of := harvest.Part{Span: r.Span}
 			if r.MaxSlices > 0 { // a beginning is tiled
-				of.To = out[len(out)-1].NominalWindow().To
+				of.To = out[len(out)-1].Span().To
 			}
 			var parts []harvest.Part
 			seen := map[string]bool{}
@@ -144,10 +145,11 @@ func TestR12_SlicesTile(t *testing.T) {
 				if code == harvest.StrategyID {
 					continue
 				}
-				if w := s.NominalWindow(); !onGrain(r.Calendar, w.From, r.Window) || !onGrain(r.Calendar, w.To, r.Window) {
-					t.Fatalf("%s: %s of %s is not cut by %s", code, w, r.Window, r.Calendar.Precision)
+				whole := r.Span.Window()
+				if w := s.NominalWindow(); !onGrain(r.Calendar, w.From, whole) || !onGrain(r.Calendar, w.To, whole) {
+					t.Fatalf("%s: %s of %s is not cut by %s", code, w, whole, r.Calendar.Precision)
 				}
-				rw, first := s.RequestWindow(), s.Window.From.Equal(r.Window.From)
+				rw, first := s.RequestWindow(), s.Window.From.Equal(whole.From)
 				if !rw.To.Equal(s.Window.To) || first != rw.From.Before(s.Window.From) {
 					t.Fatalf("%s: slice %d asks for %s of %s", code, i, rw, s.NominalWindow())
 				}
@@ -161,11 +163,11 @@ func TestR12_SlicesTile(t *testing.T) {
 			for i, at := range w.at {
 				n := 0
 				for _, p := range parts {
-					if p.Contains(at) && among(p.Range, w.id[i]) {
+					if p.Window().Contains(at) && among(p.Range, w.id[i]) {
 						n++
 					}
 				}
-				if want := map[bool]int{true: 1, false: 0}[of.Contains(at)]; n != want {
+				if want := map[bool]int{true: 1, false: 0}[of.Window().Contains(at)]; n != want {
 					t.Fatalf("%s: record %d at %s lies in %d slices", code, w.id[i], at, n)
 				}
 			}
@@ -217,7 +219,7 @@ func limitOf(r harvest.SliceRequest) int64 {
 func TestR13_HalvesTile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawRequest(t)
-		p := harvest.Part{Window: r.Window}
+		p := harvest.Part{Span: r.Span}
 		for range rapid.IntRange(1, 70).Draw(t, "depth") {
 			a, b, ok := p.Halve(r.Calendar, r.MinStep, r.Split)
 			if !ok {
@@ -236,7 +238,7 @@ func TestR13_HalvesTile(t *testing.T) {
 
 func TestTile_FindsHolesAndOverlaps(t *testing.T) {
 	day := func(from, to int, ranges ...int64) harvest.Part {
-		p := harvest.Part{Window: harvest.Window{From: hour(from), To: hour(to)}}
+		p := harvest.PartOf(harvest.Window{From: hour(from), To: hour(to)})
 		if len(ranges) > 0 {
 			p.Range = harvest.NewRange("uid", ranges[0], ranges[1])
 		}
@@ -276,9 +278,9 @@ func TestR1_APartOfAWindowIsNotTheWindow(t *testing.T) {
 	for _, dir := range []harvest.Direction{harvest.Forward, harvest.Backward} {
 		windows := []int{0, 1, 1, 1, 2} // hour of each slice
 		permute(len(windows), func(order []int) {
-			start := hour(0)
+			start := mark(0)
 			if dir == harvest.Backward {
-				start = hour(3)
+				start = mark(3)
 			}
 			w := start
 			done := make([]bool, len(windows))
@@ -290,7 +292,7 @@ func TestR1_APartOfAWindowIsNotTheWindow(t *testing.T) {
 						slices.Reverse(idx)
 					}
 					for _, k := range idx {
-						c := harvest.Covered{Window: harvest.Window{From: hour(windows[k]), To: hour(windows[k] + 1)}, Counts: done[k]}
+						c := harvest.Covered{Span: span(windows[k], windows[k]+1), Counts: done[k]}
 						if dir == harvest.Forward && !c.To.After(w) || dir == harvest.Backward && !c.From.Before(w) {
 							continue
 						}
@@ -308,11 +310,11 @@ func TestR1_APartOfAWindowIsNotTheWindow(t *testing.T) {
 					}
 					want++
 				}
-				edge := hour(want)
+				edge := mark(want)
 				if dir == harvest.Backward {
-					edge = hour(3 - want)
+					edge = mark(3 - want)
 				}
-				if !next.Equal(edge) {
+				if next != edge {
 					t.Fatalf("%s, order %v, done %v: watermark %s, want %s", dir, order, done, next, edge)
 				}
 				w = next
@@ -332,17 +334,17 @@ func TestR1_AnyOrderOfEventsCoversTheSame(t *testing.T) {
 		for range rapid.IntRange(1, 12).Draw(t, "windows") {
 			next := at + rapid.IntRange(1, 5).Draw(t, "length")
 			for range rapid.IntRange(1, 3).Draw(t, "parts") {
-				all = append(all, harvest.Covered{Window: harvest.Window{From: hour(at), To: hour(next)}})
+				all = append(all, harvest.Covered{Span: span(at, next)})
 			}
 			at = next
 		}
-		start := hour(0)
+		start := mark(0)
 		sorted := slices.Clone(all)
 		if dir == harvest.Backward {
-			start = hour(at)
+			start = mark(at)
 			slices.Reverse(sorted)
 		}
-		from := func(w time.Time) func(func(harvest.Covered) bool) {
+		from := func(w harvest.Mark) func(func(harvest.Covered) bool) {
 			return func(yield func(harvest.Covered) bool) {
 				for _, c := range sorted {
 					if dir == harvest.Forward && !c.To.After(w) || dir == harvest.Backward && !c.From.Before(w) {
@@ -359,12 +361,12 @@ func TestR1_AnyOrderOfEventsCoversTheSame(t *testing.T) {
 		for _, i := range order[:rapid.IntRange(0, len(order)).Draw(t, "done")] {
 			sorted[i].Counts = true
 			next := harvest.LowWatermark(w, dir, from(w))
-			if !next.Equal(w) && !dir.Further(w, next) {
+			if next != w && !dir.Further(w, next) {
 				t.Fatalf("%s: back from %s to %s", dir, w, next)
 			}
 			w = next
 		}
-		if whole := harvest.LowWatermark(start, dir, from(start)); !whole.Equal(w) {
+		if whole := harvest.LowWatermark(start, dir, from(start)); whole != w {
 			t.Fatalf("%s: at %s step by step, at %s in order", dir, w, whole)
 		}
 	})

@@ -38,7 +38,7 @@ type Estimator func(ctx context.Context, p Part) (Estimate, error)
 
 // SliceRequest is what a strategy cuts by.
 type SliceRequest struct {
-	Window   Window
+	Span     Span
 	Calendar Calendar
 	Step     time.Duration // slice length where the count is not known, 0 for no bound
 	MinStep  time.Duration // shortest slice
@@ -101,21 +101,21 @@ type hybrid struct{ TimeStrategy }
 
 func (hybrid) Code() string { return StrategyHybrid }
 
-// Slice cuts r.Window.
+// Slice cuts r.Span.
 func (TimeStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
 	c := cutter{SliceRequest: r}
-	if err := c.cut(ctx, Part{Window: r.Window}, nil); err != nil {
+	if err := c.cut(ctx, Part{Span: r.Span}, nil); err != nil {
 		return nil, err
 	}
 	return c.done(), nil
 }
 
 func (r SliceRequest) check() error {
-	if r.Window.Empty() {
-		return fmt.Errorf("slice %s: %w", r.Window, ErrEmptyWindow)
+	if r.Span.Empty() {
+		return fmt.Errorf("slice %s: %w", r.Span, ErrEmptyWindow)
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (c *cutter) emit(p Part, e Estimate) {
 				h.To = p.To
 				c.est.Records += e.Records
 				return
-			case h.From.Equal(p.From) && p.Range.Of == 0 && h.Range.To == p.Range.From && p.Range.From > 0:
+			case h.From == p.From && p.Range.Of == 0 && h.Range.To == p.Range.From && p.Range.From > 0:
 				h.Range.To = p.Range.To
 				c.est.Records += e.Records
 				return
@@ -203,9 +203,9 @@ func (c *cutter) cut(ctx context.Context, p Part, known *Estimate) error {
 		return nil
 	}
 	if p.Range.Whole() {
-		if parts := c.parts(p.Window, e.Records); len(parts) > 1 {
+		if parts := c.parts(p.Window(), e.Records); len(parts) > 1 {
 			for _, w := range parts {
-				if err := c.cut(ctx, Part{Window: w}, nil); err != nil {
+				if err := c.cut(ctx, PartOf(w), nil); err != nil {
 					return err
 				}
 			}
@@ -320,14 +320,15 @@ func (c *cutter) of(ctx context.Context, p Part, known *Estimate) (Estimate, err
 // is known of other windows makes one seem too much. What is only guessed is
 // never put together.
 func (c *cutter) step(ctx context.Context, p Part) error {
-	for f := p.From; f.Before(p.To); {
-		t := p.To
+	w := p.Window()
+	for f := w.From; f.Before(w.To); {
+		t := w.To
 		if c.Step > 0 {
 			if n := c.Calendar.Add(f, c.Step); n.Before(t) {
 				t = n
 			}
 		}
-		next := Part{Window: Window{f, t}}
+		next := PartOf(Window{f, t})
 		if c.full(next) {
 			return nil
 		}
@@ -398,15 +399,15 @@ func (v VolumeStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec,
 	if r.Budget == nil || *r.Budget == (BudgetSpec{}) {
 		return nil, fmt.Errorf("strategy %s needs a budget", v.code)
 	}
-	s := NewSliceSpec(Part{Window: r.Window}, r.Calendar, r.PageSize, 0, r.Lag)
+	s := NewSliceSpec(Part{Span: r.Span}, r.Calendar, r.PageSize, 0, r.Lag)
 	s.Strategy = v.code
 	s.Budget = r.Budget
 	s.Hints.Explore = true
 	s.Hints.OverlapSec = int(r.Overlap / time.Second)
 	if r.Estimate != nil {
-		e, err := r.Estimate(ctx, Part{Window: r.Window})
+		e, err := r.Estimate(ctx, Part{Span: r.Span})
 		if err != nil {
-			return nil, fmt.Errorf("estimate %s: %w", r.Window, err)
+			return nil, fmt.Errorf("estimate %s: %w", r.Span, err)
 		}
 		s.Hints.ExpectedRecords, s.Hints.EstimatedBy = e.Records, e.By
 	}
@@ -419,12 +420,12 @@ type IDStrategy struct{}
 // Code of the strategy.
 func (IDStrategy) Code() string { return StrategyID }
 
-// Slice cuts the ordinals of r.Window into slices of r.Target.
+// Slice cuts the ordinals of r.Span into slices of r.Target.
 func (IDStrategy) Slice(_ context.Context, r SliceRequest) ([]SliceSpec, error) {
-	from, to := OrdinalOf(r.Window.From), OrdinalOf(r.Window.To)
-	if from >= to {
+	if r.Span.Empty() {
 		return nil, fmt.Errorf("slice candidates: %w", ErrEmptyWindow)
 	}
+	from, to := r.Span.From.Ordinal(), r.Span.To.Ordinal()
 	size := r.Target
 	if size < 1 {
 		size = 1000
@@ -443,7 +444,7 @@ type PageStrategy struct{}
 // Code of the strategy.
 func (PageStrategy) Code() string { return StrategyPage }
 
-// Slice cuts the pages of r.Window into slices of r.Pages.
+// Slice cuts the pages of r.Span into slices of r.Pages.
 func (PageStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -454,16 +455,16 @@ func (PageStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, err
 	var e Estimate
 	if r.Estimate != nil {
 		var err error
-		e, err = r.Estimate(ctx, Part{Window: r.Window})
+		e, err = r.Estimate(ctx, Part{Span: r.Span})
 		if err != nil {
-			return nil, fmt.Errorf("estimate %s: %w", r.Window, err)
+			return nil, fmt.Errorf("estimate %s: %w", r.Span, err)
 		}
 	}
 	size := r.Pages * int64(r.PageSize)
 	n := max(1, (e.Records+size-1)/size)
 	var out []SliceSpec
 	for i := range n {
-		s := NewSliceSpec(Part{Window: r.Window}, r.Calendar, r.PageSize, min(size, max(0, e.Records-i*size)), r.Lag)
+		s := NewSliceSpec(Part{Span: r.Span}, r.Calendar, r.PageSize, min(size, max(0, e.Records-i*size)), r.Lag)
 		s.Strategy, s.Budget = StrategyPage, r.Budget
 		s.Hints.EstimatedBy, s.Hints.OverlapSec = e.By, int(r.Overlap/time.Second)
 		if n > 1 {

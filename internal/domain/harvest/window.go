@@ -16,6 +16,9 @@ const TimeLayout = "2006-01-02T15:04:05.000000Z"
 // FormatInstant writes t in [TimeLayout].
 func FormatInstant(t time.Time) string { return Instant(t).Format(TimeLayout) }
 
+// shortInstant writes t for people, with a fraction only where there is one.
+func shortInstant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999999Z") }
+
 // ErrEmptyWindow is returned for a window that holds no instant.
 var ErrEmptyWindow = problem.New("window is empty: from must be before to", problem.Problem{
 	Code: "empty_window", Kind: problem.Usage, Next: "choose --from before --to; both are RFC 3339 or a date, the end is not part of the window",

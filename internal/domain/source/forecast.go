@@ -10,12 +10,12 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// SliceRequest is how a window of this source is cut. Whoever cuts adds what it
+// SliceRequest is how a span of this source is cut. Whoever cuts adds what it
 // knows of the records.
-func (s *Spec) SliceRequest(w harvest.Window, cal harvest.Calendar) harvest.SliceRequest {
+func (s *Spec) SliceRequest(of harvest.Span, cal harvest.Calendar) harvest.SliceRequest {
 	win := s.Window
 	r := harvest.SliceRequest{
-		Window: w, Calendar: cal, Step: win.Step.D(), MinStep: win.MinStep.D(), Target: win.Target, Cap: s.Paging.MaxItems, Split: win.Split,
+		Span: of, Calendar: cal, Step: win.Step.D(), MinStep: win.MinStep.D(), Target: win.Target, Cap: s.Paging.MaxItems, Split: win.Split,
 		Budget: win.Budget, Pages: win.Pages, PageSize: s.Paging.Size,
 	}
 	if s.Paging.Stateful {
@@ -79,15 +79,15 @@ func (s *Spec) Forecast(w harvest.Window, records int64) (Forecast, error) {
 		return Forecast{}, err
 	}
 	asked := 0
-	req := s.SliceRequest(w, cal)
+	req := s.SliceRequest(w.Span(), cal)
 	req.Estimate = func(_ context.Context, p harvest.Part) (harvest.Estimate, error) {
 		e := harvest.Estimate{Known: p.Range.Whole(), By: harvest.ByFirstPage}
-		e.Records = int64(math.Ceil(float64(records) * p.Duration().Seconds() / w.Duration().Seconds()))
+		e.Records = int64(math.Ceil(float64(records) * p.Window().Duration().Seconds() / w.Duration().Seconds()))
 		switch {
 		case s.Count != nil:
 			e.By = harvest.ByCount
 			asked++
-		case p.Window == w: // its first page is asked for, for the clock and a total
+		case p.Span == req.Span: // its first page is asked for, for the clock and a total
 			asked = 1
 			if s.Paging.TotalExact {
 				e.By = harvest.ByCount

@@ -42,7 +42,7 @@ func TestR63_BeginningAStatefulSliceAgainTakesAMinuteAtMost(t *testing.T) {
 			s.Window.Target = c.target
 			s.Rate.QPS = c.qps
 			s.Paging.Stateful = !c.free
-			got := s.SliceRequest(harvest.Window{}, harvest.Calendar{}).Target
+			got := s.SliceRequest(harvest.Span{}, harvest.Calendar{}).Target
 			if got != c.want {
 				t.Errorf("%d records in a slice, want %d", got, c.want)
 			}
@@ -83,14 +83,14 @@ func TestR63_CountsThatMoveALittleLeaveTheBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := s.SliceRequest(month, cal)
+		r := s.SliceRequest(month.Span(), cal)
 		r.Estimate = func(_ context.Context, p harvest.Part) (harvest.Estimate, error) {
 			// Twice as dense at the end as at the beginning.
 			share := func(at time.Time) float64 {
 				x := at.Sub(month.From).Seconds() / month.Duration().Seconds()
 				return (x*x/2 + x) / 1.5
 			}
-			return harvest.Estimate{Records: int64(records * (share(p.To) - share(p.From))), Known: true, By: harvest.ByCount}, nil
+			return harvest.Estimate{Records: int64(records * (share(p.To.Time()) - share(p.From.Time()))), Known: true, By: harvest.ByCount}, nil
 		}
 		specs, err := harvest.TimeStrategy{}.Slice(t.Context(), r)
 		if err != nil {

@@ -409,7 +409,8 @@ type bucketExpr struct {
 // LocalExpr is the expression of a slice: the selection with the slice's own
 // bounds put in, as stored in expr_snapshot.
 func LocalExpr(s *Spec, p harvest.Part) string {
-	bounds := []map[string]any{{"range": rangeExpr{s.Window.Key, harvest.FormatInstant(p.From), harvest.FormatInstant(p.To)}}}
+	w := p.Window()
+	bounds := []map[string]any{{"range": rangeExpr{s.Window.Key, harvest.FormatInstant(w.From), harvest.FormatInstant(w.To)}}}
 	if no, of := p.Range.Bucket(); of > 1 {
 		bounds = append(bounds, map[string]any{"bucket": bucketExpr{no, of}})
 	} else if r := p.Range; !r.Whole() {

@@ -14,7 +14,7 @@ import (
 // describeTypes tells the document about types that write themselves.
 func describeTypes(r huma.Registry) {
 	r.RegisterTypeAlias(reflect.TypeFor[control.Time](), reflect.TypeFor[instant]())
-	r.RegisterTypeAlias(reflect.TypeFor[harvest.Place](), reflect.TypeFor[place]())
+	r.RegisterTypeAlias(reflect.TypeFor[harvest.Mark](), reflect.TypeFor[mark]())
 	r.RegisterTypeAlias(reflect.TypeFor[json.RawMessage](), reflect.TypeFor[anyJSON]())
 }
 
@@ -26,11 +26,11 @@ func (instant) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Format: "date-time", Description: "UTC, with Z"}
 }
 
-// place stands for a place on the axis of a cursor.
-type place struct{}
+// mark stands for a place on the axis of a cursor.
+type mark struct{}
 
 // Schema implements huma.SchemaProvider.
-func (place) Schema(huma.Registry) *huma.Schema {
+func (mark) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Description: "An instant in UTC with Z; of an UPDATE the number of a candidate"}
 }
 

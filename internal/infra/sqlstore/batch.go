@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
@@ -211,32 +210,32 @@ func hashBytes(h []uint64) any {
 // finish closes slice, task and run with the page that proved the slice
 // complete, and moves the cursor. The cursor row is locked before the slice
 // turns DONE, or two slices finishing together would each miss the other (R1).
-func (x *tx) finish(l harvest.Lease, job harvest.Job, b harvest.Batch) (time.Time, error) {
+func (x *tx) finish(l harvest.Lease, job harvest.Job, b harvest.Batch) (harvest.Mark, error) {
 	cur, err := x.lockCursorOf(job.Slice)
 	if err != nil {
-		return time.Time{}, err
+		return harvest.Mark{}, err
 	}
 	n, err := x.exec(`UPDATE ing_plan_slice SET status_code='DONE', reason=NULL, updated_at=? WHERE id=? AND `+mayBecome(harvest.SliceDone), ts(x.now), job.Slice)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("close slice %d: %w", job.Slice, err)
+		return harvest.Mark{}, fmt.Errorf("close slice %d: %w", job.Slice, err)
 	}
 	if n == 0 {
-		return time.Time{}, fmt.Errorf("slice %d is not READY: %w", job.Slice, harvest.ErrHeld)
+		return harvest.Mark{}, fmt.Errorf("slice %d is not READY: %w", job.Slice, harvest.ErrHeld)
 	}
 	err = x.become(fmt.Sprintf("task %d", l.Task), `UPDATE ing_task SET status_code='SUCCEEDED', lease_owner=NULL, leased_until=NULL,
 		deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=0, error_code=NULL, error=NULL, updated_at=?
 		WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskSucceeded), ts(x.now), l.Task, l.Fence)
 	if err != nil {
-		return time.Time{}, err
+		return harvest.Mark{}, err
 	}
 	err = x.become(fmt.Sprintf("run %d", b.Run), `UPDATE ing_task_run SET status_code='SUCCEEDED', finished_at=?
 		WHERE id=? AND fence=? AND `+mayBecome(harvest.RunSucceeded), ts(x.now), b.Run, l.Fence)
 	if err != nil {
-		return time.Time{}, err
+		return harvest.Mark{}, err
 	}
 	w, err := x.advance(cur, lineage{plan: job.Plan, slice: job.Slice, task: l.Task, run: b.Run, batch: b.ID})
 	if err != nil {
-		return time.Time{}, err
+		return harvest.Mark{}, err
 	}
 	return w, x.completePlan(job.Plan)
 }

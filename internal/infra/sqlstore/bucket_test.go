@@ -37,12 +37,12 @@ func bucketsOfAWindow(l *Lab) {
 			l.Errorf("proven %+v, missing %+v", c.Proven, c.Missing)
 		}
 		for _, v := range c.Open {
-			got += fmt.Sprintf("open %d %v of %d;", v.From.Sub(hour(0))/time.Hour, v.Ranges, v.Parts)
+			got += fmt.Sprintf("open %d %v of %d;", v.From.Time().Sub(hour(0))/time.Hour, v.Ranges, v.Parts)
 		}
 		for _, v := range c.Failed {
-			got += fmt.Sprintf("failed %d %v of %d;", v.From.Sub(hour(0))/time.Hour, v.Ranges, v.Parts)
+			got += fmt.Sprintf("failed %d %v of %d;", v.From.Time().Sub(hour(0))/time.Hour, v.Ranges, v.Parts)
 		}
-		if got != want || !c.Watermark.Equal(hour(watermark)) || watermark > 0 && !c.Proven[0].To.Equal(hour(watermark)) {
+		if got != want || c.Watermark != mark(watermark) || watermark > 0 && c.Proven[0].To != mark(watermark) {
 			l.Errorf("%s, proven %+v, watermark %s; want %s and %d", got, c.Proven, c.Watermark, want, watermark)
 		}
 	}

@@ -106,7 +106,8 @@ func (l *Lab) Cancel(scope control.CancelScope) {
 func updateDraft(activity string, from, cut int64, ids []string) harvest.Draft {
 	d := Draft(harvest.ActivityNamespace(prov, harvest.Update, harvest.RangeOrdinal, activity), 0, 0)
 	to := from + int64(len(ids))
-	d.Window, d.SlicedTo = harvest.Window{From: harvest.Ordinal(from), To: harvest.Ordinal(to)}, harvest.Ordinal(cut)
+	d.Span = harvest.OrdinalSpan(from, to)
+	d.SlicedTo = harvest.OrdinalMark(cut)
 	d.Strategy = harvest.StrategyID
 	d.PagingType = harvest.StrategyID
 	d.Candidates = ids
@@ -187,12 +188,12 @@ func signalsReturned(l *Lab) {
 	}
 
 	f, err := l.Store.Frontier(l.ctx(), act.Namespace)
-	if err != nil || !f.Known || f.Live || harvest.OrdinalOf(f.At) != 4 {
+	if err != nil || !f.Known || f.Live || f.At.Ordinal() != 4 {
 		l.Fatalf("frontier %+v, %v", f, err)
 	}
 	h = l.Save(updateDraft("act", 4, 9, ids[5:]))
 	f, err = l.Store.Frontier(l.ctx(), act.Namespace)
-	if err != nil || !f.Live || harvest.OrdinalOf(f.At) != 9 {
+	if err != nil || !f.Live || f.At.Ordinal() != 9 {
 		l.Errorf("frontier %+v, %v", f, err)
 	}
 	open("once some are taken again", ids[2:5]...)
@@ -201,7 +202,7 @@ func signalsReturned(l *Lab) {
 		got = append(got, l.reread(l.LeaseOne())...)
 	}
 	p, err := l.Store.Plan(l.ctx(), h.ID)
-	if f, ferr := l.Store.Frontier(l.ctx(), act.Namespace); err != nil || ferr != nil || !slices.Equal(got, ids[5:]) || p.Status != harvest.PlanCompleted || harvest.OrdinalOf(f.Watermark) != 9 {
+	if f, ferr := l.Store.Frontier(l.ctx(), act.Namespace); err != nil || ferr != nil || !slices.Equal(got, ids[5:]) || p.Status != harvest.PlanCompleted || f.Watermark.Ordinal() != 9 {
 		l.Errorf("read %v, plan %s, frontier %+v, %v, %v", got, p.Status, f, err, ferr)
 	}
 	open("at the end", ids[2:5]...)

@@ -106,8 +106,8 @@ func (x *tx) insertCandidates(plan harvest.PlanID, at int64, ids []string) error
 }
 
 // frozen gives a run the candidates of its slice: an UPDATE searches for nothing.
-func (x *tx) frozen(plan int64, w harvest.Window, res *harvest.Resume) error {
-	from, to := harvest.OrdinalOf(w.From), harvest.OrdinalOf(w.To)
+func (x *tx) frozen(plan int64, of harvest.Span, res *harvest.Resume) error {
+	from, to := of.From.Ordinal(), of.To.Ordinal()
 	err := x.each(func(r *sql.Rows) error {
 		var id string
 		if err := r.Scan(&id); err != nil {

@@ -85,6 +85,3 @@ func (t *ts) Scan(v any) error {
 }
 
 func (t ts) time() time.Time { return time.Time(t) }
-
-// place is where on the axis of an operation's cursor it is.
-func (t ts) place(op harvest.Operation) harvest.Place { return harvest.PlaceOf(op, time.Time(t)) }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -15,7 +14,7 @@ import (
 type covering struct {
 	control.Coverage
 	id    harvest.CursorID
-	reach time.Time // the end of the windows seen so far
+	reach harvest.Mark // the end of the spans seen so far
 }
 
 // Coverage reads the coverage of a source, one entry per namespace. Those of
@@ -33,9 +32,9 @@ func (s *Store) Coverage(ctx context.Context, provenance string) ([]control.Cove
 		}
 		h.Namespace = scope + "/" + key
 		h.Query = queryText(sel.String)
-		h.Watermark = w.place(h.Operation)
-		at, err := cursorPlace(h.Operation, init)
-		h.Init = harvest.PlaceOf(h.Operation, at)
+		h.Watermark = w.mark(h.Operation)
+		var err error
+		h.Init, err = parseMark(h.Operation, init)
 		heads = append(heads, h)
 		return err
 	}, `SELECT id, operation_code, namespace_scope_code, namespace_key, cursor_key, direction_code, init_value, normalized_instant, `+queryOf+` FROM ing_cursor c WHERE provenance_code=?
@@ -70,7 +69,7 @@ type leaf struct {
 
 // cover reads the slices of a cursor.
 func (s *Store) cover(ctx context.Context, c *covering) error {
-	var same []leaf // the slices of one window
+	var same []leaf // the slices of one span
 	err := s.each(ctx, func(r *sql.Rows) error {
 		var l leaf
 		var from, to ts
@@ -81,7 +80,8 @@ func (s *Store) cover(ctx context.Context, c *covering) error {
 		if err := r.Scan(&from, &to, &st, &accepted, &reason, &l.spec, &no); err != nil {
 			return err
 		}
-		l.Window, l.reason = harvest.Window{From: from.time(), To: to.time()}, reason.String
+		l.Span = spanOf(c.Operation, from, to)
+		l.reason = reason.String
 		switch {
 		case st == harvest.SliceDone:
 			l.Counts, l.reason = true, ""
@@ -92,7 +92,7 @@ func (s *Store) cover(ctx context.Context, c *covering) error {
 		case st != harvest.SliceFailed && st != harvest.SliceCancelled:
 			l.open, l.reason = true, ""
 		}
-		if len(same) > 0 && same[0].Window != l.Window {
+		if len(same) > 0 && same[0].Span != l.Span {
 			if err := c.add(same); err != nil {
 				return err
 			}
@@ -109,16 +109,15 @@ func (s *Store) cover(ctx context.Context, c *covering) error {
 	return c.add(same)
 }
 
-// add takes the slices of the next window. It is proven when all of them count;
+// add takes the slices of the next span. It is proven when all of them count;
 // else what does not is told, by its range where it is a part.
 func (c *covering) add(same []leaf) error {
-	w := same[0].Window
-	from, to := harvest.PlaceOf(c.Operation, w.From), harvest.PlaceOf(c.Operation, w.To)
-	if !c.reach.IsZero() && c.reach.Before(w.From) {
-		c.Missing = join(c.Missing, control.Interval{From: harvest.PlaceOf(c.Operation, c.reach), To: from})
+	from, to := same[0].From, same[0].To
+	if !c.reach.IsZero() && c.reach.Before(from) {
+		c.Missing = join(c.Missing, control.Interval{From: c.reach, To: from})
 	}
-	if w.To.After(c.reach) {
-		c.reach = w.To
+	if c.reach.IsZero() || to.After(c.reach) {
+		c.reach = to
 	}
 	left := slices.DeleteFunc(slices.Clone(same), func(l leaf) bool { return l.Counts })
 	if len(left) == 0 {
@@ -150,10 +149,10 @@ func join(list []control.Interval, v control.Interval) []control.Interval {
 	n := len(list) - 1
 	switch {
 	case n < 0 || list[n].Reason != v.Reason:
-	case list[n].From.Equal(v.From.Time) && v.Parts > 0:
+	case list[n].From == v.From && v.Parts > 0:
 		list[n].Ranges = append(list[n].Ranges, v.Ranges...)
 		return list
-	case list[n].To.Equal(v.From.Time) && list[n].Parts+v.Parts == 0:
+	case list[n].To == v.From && list[n].Parts+v.Parts == 0:
 		list[n].To = v.To
 		return list
 	}

@@ -16,11 +16,11 @@ func (l *Lab) coverage(op harvest.Operation) string {
 	if err != nil {
 		l.Fatal(err)
 	}
-	at := func(p harvest.Place) string {
-		if p.Ordinal {
-			return p.String()
+	at := func(m harvest.Mark) string {
+		if m.Kind() == harvest.KindOrdinal {
+			return m.String()
 		}
-		return fmt.Sprint(int(p.Sub(t0).Hours()))
+		return fmt.Sprint(int(m.Time().Sub(t0).Hours()))
 	}
 	for _, c := range all {
 		if c.Operation != op {
@@ -87,7 +87,7 @@ func coverageShown(l *Lab) {
 	l.Cancel(control.CancelScope{Plan: b.ID})
 	must("an hour was given up", harvest.Harvest, "0-3, proven 0-3, failed 3-4")
 	d = Draft(ns, 3, 6)
-	d.Slices, d.SlicedTo = d.Slices[:1], hour(4)
+	d.Slices, d.SlicedTo = d.Slices[:1], mark(4)
 	l.Save(d)
 	must("and planned again in a plan that is not whole", harvest.Harvest, "0-3, proven 0-3, open 3-4, open 4-6")
 	l.Walk(l.LeaseOne())

@@ -3,8 +3,6 @@ package sqlstore
 import (
 	"database/sql"
 	"fmt"
-	"strconv"
-	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
@@ -14,7 +12,7 @@ type cursorRow struct {
 	id        harvest.CursorID
 	ns        harvest.Namespace
 	direction harvest.Direction
-	value     time.Time
+	value     harvest.Mark
 	version   int64
 	observed  string // the newest update time seen so far
 }
@@ -27,28 +25,6 @@ type lineage struct {
 	run     harvest.RunID
 	batch   harvest.BatchID
 	remarks string
-}
-
-// The cursor of an UPDATE counts candidates; all others tell time.
-func cursorType(op harvest.Operation) string {
-	if op == harvest.Update {
-		return "ID"
-	}
-	return "TIME"
-}
-
-func cursorValue(op harvest.Operation, t time.Time) string {
-	if op == harvest.Update {
-		return strconv.FormatInt(harvest.OrdinalOf(t), 10)
-	}
-	return harvest.FormatInstant(t)
-}
-
-func cursorNumber(op harvest.Operation, t time.Time) any {
-	if op == harvest.Update {
-		return harvest.OrdinalOf(t)
-	}
-	return nil
 }
 
 // eventKey makes a move of a cursor happen once (R33).
@@ -66,7 +42,11 @@ func (x *tx) lockCursorOf(slice harvest.SliceID) (cursorRow, error) {
 	if err != nil {
 		return c, fmt.Errorf("lock cursor of slice %d: %w", slice, err)
 	}
-	c.value, c.observed = v.time(), observed.String
+	c.observed = observed.String
+	c.value, err = v.cursorMark(c.ns.Operation)
+	if err != nil {
+		return c, fmt.Errorf("cursor %d: %w", c.id, err)
+	}
 	return c, nil
 }
 
@@ -92,7 +72,8 @@ const standing = ` AND NOT (s.status_code='CANCELLED' AND EXISTS (SELECT 1 FROM 
 // advance moves the cursor over everything that is proven from where it
 // stands: event first, then the value, never back. It costs as many rows as
 // the cursor passes, plus one.
-func (x *tx) advance(c cursorRow, l lineage) (time.Time, error) {
+func (x *tx) advance(c cursorRow, l lineage) (harvest.Mark, error) {
+	op, at := c.ns.Operation, stored(c.value)
 	order, edge := `window_from ASC`, `s.window_to > ?`
 	idx := "window_from"
 	if c.direction == harvest.Backward {
@@ -109,7 +90,7 @@ func (x *tx) advance(c cursorRow, l lineage) (time.Time, error) {
 			cmp = "<="
 		}
 		rows, err := x.sql.QueryContext(x.ctx, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted FROM ing_plan_slice s
-			WHERE s.cursor_id=? AND s.`+idx+cmp+`? AND `+edge+` AND s.status_code<>'RESLICED'`+standing+` ORDER BY s.`+order, c.id, ts(c.value), ts(c.value))
+			WHERE s.cursor_id=? AND s.`+idx+cmp+`? AND `+edge+` AND s.status_code<>'RESLICED'`+standing+` ORDER BY s.`+order, c.id, at.instant, at.instant)
 		if err != nil {
 			rerr = err
 			return
@@ -122,22 +103,21 @@ func (x *tx) advance(c cursorRow, l lineage) (time.Time, error) {
 				return false, err
 			}
 			return yield(harvest.Covered{
-				Window: harvest.Window{From: from.time(), To: to.time()},
+				Span:   spanOf(op, from, to),
 				Counts: state == harvest.SliceDone || accepted,
 			}), nil
 		})
 	})
 	if rerr != nil {
-		return time.Time{}, fmt.Errorf("read coverage: %w", rerr)
+		return harvest.Mark{}, fmt.Errorf("read coverage: %w", rerr)
 	}
 	if !c.direction.Further(c.value, w) {
 		return c.value, nil
 	}
-	op := c.ns.Operation
-	prev, next := cursorValue(op, c.value), cursorValue(op, w)
+	next := stored(w)
 	observed, err := x.observedMax(c, w)
 	if err != nil {
-		return time.Time{}, err
+		return harvest.Mark{}, err
 	}
 	if _, err := x.insertInto("ing_cursor_event", []col{
 		{"cursor_id", c.id},
@@ -148,12 +128,12 @@ func (x *tx) advance(c cursorRow, l lineage) (time.Time, error) {
 		{"namespace_key", c.ns.Key},
 		{"direction_code", c.direction},
 		{"kind_code", "ADVANCE"},
-		{"prev_value", prev},
-		{"new_value", next},
-		{"prev_instant", ts(c.value)},
-		{"new_instant", ts(w)},
+		{"prev_value", at.value},
+		{"new_value", next.value},
+		{"prev_instant", at.instant},
+		{"new_instant", next.instant},
 		{"observed_max_value", null(observed)},
-		{"idempotent_key", eventKey(c.id, next)},
+		{"idempotent_key", eventKey(c.id, next.value)},
 		{"plan_id", nullID(int64(l.plan))},
 		{"slice_id", nullID(int64(l.slice))},
 		{"task_id", nullID(int64(l.task))},
@@ -162,12 +142,12 @@ func (x *tx) advance(c cursorRow, l lineage) (time.Time, error) {
 		{"record_remarks", null(l.remarks)},
 		{"event_time", ts(x.now)},
 	}); err != nil {
-		return time.Time{}, fmt.Errorf("record the cursor's move: %w", err)
+		return harvest.Mark{}, fmt.Errorf("record the cursor's move: %w", err)
 	}
 	set, values := assign([]col{
-		{"cursor_value", next},
-		{"normalized_instant", ts(w)},
-		{"normalized_numeric", cursorNumber(op, w)},
+		{"cursor_value", next.value},
+		{"normalized_instant", next.instant},
+		{"normalized_numeric", next.number},
 		{"observed_max_value", null(max(observed, c.observed))},
 		{"plan_id", nullID(int64(l.plan))},
 		{"slice_id", nullID(int64(l.slice))},
@@ -178,10 +158,10 @@ func (x *tx) advance(c cursorRow, l lineage) (time.Time, error) {
 	}, c.id, c.version)
 	n, err := x.exec(`UPDATE ing_cursor SET version=version+1, `+set+` WHERE id=? AND version=?`, values...)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("move cursor: %w", err)
+		return harvest.Mark{}, fmt.Errorf("move cursor: %w", err)
 	}
 	if n == 0 {
-		return time.Time{}, fmt.Errorf("cursor %d moved under its lock: %w", c.id, harvest.ErrCursorRegress)
+		return harvest.Mark{}, fmt.Errorf("cursor %d moved under its lock: %w", c.id, harvest.ErrCursorRegress)
 	}
 	return w, nil
 }
@@ -190,14 +170,14 @@ func (x *tx) advance(c cursorRow, l lineage) (time.Time, error) {
 // which the cursor comes to pass from where it stands to w: of every slice that
 // begins there, not of the page that happened to come last (M12). What was split
 // off a walk lies in the pages of the slice that was cut.
-func (x *tx) observedMax(c cursorRow, w time.Time) (string, error) {
+func (x *tx) observedMax(c cursorRow, w harvest.Mark) (string, error) {
 	within := `s.window_from>=? AND s.window_from<?`
 	if c.direction == harvest.Backward {
 		within = `s.window_to<=? AND s.window_to>?`
 	}
 	var newest ts
 	err := x.row(`SELECT MAX(b.observed_max) FROM ing_plan_slice s JOIN ing_task t ON t.slice_id=s.id JOIN ing_task_run_batch b ON b.task_id=t.id AND b.status_code='SUCCEEDED'
-		WHERE s.cursor_id=? AND `+within+` AND s.status_code IN ('DONE','RESLICED')`, c.id, ts(c.value), ts(w)).Scan(&newest)
+		WHERE s.cursor_id=? AND `+within+` AND s.status_code IN ('DONE','RESLICED')`, c.id, stored(c.value).instant, stored(w).instant).Scan(&newest)
 	if err != nil {
 		return "", fmt.Errorf("read the newest record seen: %w", err)
 	}

@@ -60,17 +60,17 @@ func (s *Store) RetryGaps(ctx context.Context, provenance string, cancelled bool
 // AcceptGap lets the watermark pass a slice that will not be read (R4): the
 // slice stays as it is, marked with who decided so and why, and the cursor moves
 // over it if nothing else holds it.
-func (s *Store) AcceptGap(ctx context.Context, id harvest.SliceID, a source.Audit) (watermark harvest.Place, err error) {
+func (s *Store) AcceptGap(ctx context.Context, id harvest.SliceID, a source.Audit) (watermark harvest.Mark, err error) {
 	return s.acceptGap(ctx, id, a, false)
 }
 
 // TryAcceptGap tells where the watermark would stand after [Store.AcceptGap], or
 // why that would be refused, and changes nothing.
-func (s *Store) TryAcceptGap(ctx context.Context, id harvest.SliceID) (watermark harvest.Place, err error) {
+func (s *Store) TryAcceptGap(ctx context.Context, id harvest.SliceID) (watermark harvest.Mark, err error) {
 	return s.acceptGap(ctx, id, source.Audit{}, true)
 }
 
-func (s *Store) acceptGap(ctx context.Context, id harvest.SliceID, a source.Audit, trial bool) (watermark harvest.Place, err error) {
+func (s *Store) acceptGap(ctx context.Context, id harvest.SliceID, a source.Audit, trial bool) (watermark harvest.Mark, err error) {
 	err = s.change(ctx, "accept gap", trial, func(x *tx) error {
 		cur, err := x.lockCursorOf(id)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -96,15 +96,14 @@ func (s *Store) acceptGap(ctx context.Context, id harvest.SliceID, a source.Audi
 				return err
 			}
 		}
-		at, err := x.advance(cur, lineage{plan: plan, slice: id, remarks: "gap accepted: " + a.Reason})
+		watermark, err = x.advance(cur, lineage{plan: plan, slice: id, remarks: "gap accepted: " + a.Reason})
 		if err != nil {
 			return err
 		}
-		watermark = harvest.PlaceOf(cur.ns.Operation, at)
 		if err := x.completePlan(plan); err != nil {
 			return err
 		}
-		return x.audit(a, map[string]harvest.Place{"watermark": watermark})
+		return x.audit(a, map[string]harvest.Mark{"watermark": watermark})
 	})
 	return watermark, err
 }

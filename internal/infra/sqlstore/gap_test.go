@@ -11,7 +11,7 @@ func acceptedGaps(l *Lab) {
 	l.Walk(jobs[1])
 	l.MustBeAt(0)
 	a := source.Audit{Actor: "lab", Action: "accept", Object: prov, Reason: "lost upstream"}
-	if w, err := l.Store.AcceptGap(l.ctx(), jobs[0].Slice, a); err != nil || !w.Equal(hour(2)) {
+	if w, err := l.Store.AcceptGap(l.ctx(), jobs[0].Slice, a); err != nil || w != mark(2) {
 		l.Fatalf("accepted: %s, %v", w, err)
 	}
 	l.Exec(`UPDATE ing_task SET scheduled_at='2001-01-01 00:00:00.000000'`) // its rest is over

@@ -224,6 +224,9 @@ func (l *Lab) Begin() time.Time { return t0 }
 // hour is t0 and n hours.
 func hour(n int) time.Time { return t0.Add(time.Duration(n) * time.Hour) }
 
+// mark is the place of an hour on a cursor that goes by time.
+func mark(n int) harvest.Mark { return harvest.TimeMark(hour(n)) }
+
 // ns is the lab's HARVEST namespace.
 var (
 	selection = harvest.HashKey("all")
@@ -235,7 +238,7 @@ func Draft(ns harvest.Namespace, from, to int) harvest.Draft {
 	snap := []byte(`{"specVersion":1,"provenanceCode":"` + ns.Provenance + `"}`)
 	d := harvest.Draft{
 		Trigger:   harvest.Trigger{Provenance: ns.Provenance, Operation: ns.Operation, Kind: harvest.TriggerManual},
-		Namespace: ns, Endpoint: endpoint, Window: harvest.Window{From: hour(from), To: hour(to)}, SlicedTo: hour(to),
+		Namespace: ns, Endpoint: endpoint, Span: harvest.Span{From: mark(from), To: mark(to)}, SlicedTo: mark(to),
 		Strategy: harvest.StrategyTime, SliceParams: "{}", Selection: "{}", SelHash: selection, ConfigHash: harvest.HashKey("config"),
 		SpecVersion: 1, Fingerprint: source.FingerprintBytes(snap), Snapshot: snap, PagingType: "TOKEN", PageSize: pageSize,
 	}
@@ -243,7 +246,7 @@ func Draft(ns harvest.Namespace, from, to int) harvest.Draft {
 		d.Trigger.Activity = ns.Key
 	}
 	if ns.Operation == harvest.Backfill {
-		d.SlicedTo = d.Window.From
+		d.SlicedTo = d.Span.From
 	}
 	for h := from; h < to; h++ {
 		d.Slices = append(d.Slices, child(hour(h), hour(h+1)))
@@ -253,7 +256,7 @@ func Draft(ns harvest.Namespace, from, to int) harvest.Draft {
 
 func child(from, to time.Time) harvest.SliceDraft {
 	w := harvest.Window{From: from, To: to}
-	return harvest.SliceDraft{Spec: harvest.NewSliceSpec(harvest.Part{Window: w}, seconds, pageSize, 0, 0), Expr: w.String()}
+	return harvest.SliceDraft{Spec: harvest.NewSliceSpec(harvest.PartOf(w), seconds, pageSize, 0, 0), Expr: w.String()}
 }
 
 // Plan saves a plan over the hours [from, to).
@@ -398,7 +401,7 @@ func (l *Lab) Watermark() time.Time {
 	if err != nil || !f.Known {
 		l.Fatalf("frontier: %+v, %v", f, err)
 	}
-	return f.Watermark
+	return f.Watermark.Time()
 }
 
 // MustBeAt fails the test unless the watermark is at hour n.

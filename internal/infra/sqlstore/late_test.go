@@ -161,7 +161,7 @@ func provenWindows(l *Lab) {
 	part := harvest.Window{From: hour(3), To: hour(4)}
 	d.Slices = d.Slices[:3]
 	for _, r := range []harvest.Range{harvest.NewRange("id", 0, 100), harvest.NewRange("id", 100, 0)} {
-		d.Slices = append(d.Slices, harvest.SliceDraft{Spec: harvest.NewSliceSpec(harvest.Part{Window: part, Range: r}, seconds, pageSize, 0, 0), Expr: r.String()})
+		d.Slices = append(d.Slices, harvest.SliceDraft{Spec: harvest.NewSliceSpec(harvest.Part{Span: part.Span(), Range: r}, seconds, pageSize, 0, 0), Expr: r.String()})
 	}
 	if _, err := l.Store.SavePlan(l.ctx(), d); err != nil {
 		l.Fatal(err)

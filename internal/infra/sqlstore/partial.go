@@ -71,8 +71,8 @@ func (s *Store) PartialPlan(ctx context.Context, ns harvest.Namespace) (p harves
 	if err != nil {
 		return p, false, fmt.Errorf("look for a plan that is not whole: %w", err)
 	}
-	p.Window = harvest.Window{From: from.time(), To: to.time()}
-	p.SlicedTo = sliced.time()
+	p.Span = spanOf(p.Operation, from, to)
+	p.SlicedTo = sliced.mark(p.Operation)
 	p.BaseURL = base.String
 	p.Existing = true
 	return p, true, nil
@@ -96,10 +96,10 @@ func (s *Store) PartialPlans(ctx context.Context) ([]harvest.PartialPlan, error)
 	return out, nil
 }
 
-// ExtendPlan adds slices to a plan that is not whole yet, up to an instant. If
+// ExtendPlan adds slices to a plan that is not whole yet, up to a mark. If
 // somebody else has gone on with it, nothing is changed and the error is
 // [harvest.ErrFrontierMoved].
-func (s *Store) ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []harvest.SliceDraft, to time.Time) (harvest.PlanHead, error) {
+func (s *Store) ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []harvest.SliceDraft, to harvest.Mark) (harvest.PlanHead, error) {
 	head := p.PlanHead
 	if err := s.warmPlan(ctx, len(slices)); err != nil {
 		return head, err
@@ -115,10 +115,10 @@ func (s *Store) ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []har
 			return fmt.Errorf("lock cursor: %w", err)
 		}
 		head.Status = harvest.PlanReady
-		if !p.Operation.Rest(p.Window, to).Empty() {
+		if !p.Operation.Rest(p.Span, to).Empty() {
 			head.Status = harvest.PlanPartial
 		}
-		n, err := x.exec(`UPDATE ing_plan SET sliced_to=?, status_code=?, updated_at=? WHERE id=? AND status_code='PARTIAL' AND sliced_to=?`, ts(to), head.Status, ts(x.now), p.ID, ts(p.SlicedTo))
+		n, err := x.exec(`UPDATE ing_plan SET sliced_to=?, status_code=?, updated_at=? WHERE id=? AND status_code='PARTIAL' AND sliced_to=?`, stored(to).instant, head.Status, ts(x.now), p.ID, stored(p.SlicedTo).instant)
 		if err != nil {
 			return err
 		}

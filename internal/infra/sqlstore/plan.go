@@ -33,10 +33,13 @@ func frontier(row func(string, ...any) scanner, ns harvest.Namespace, lock strin
 		return f, err
 	}
 	f.Known = true
-	f.Watermark = w.time()
-	f.At = w.time()
 	f.Since = since.time()
-	f.Init, err = cursorPlace(ns.Operation, init)
+	f.Watermark, err = w.cursorMark(ns.Operation)
+	if err != nil {
+		return f, err
+	}
+	f.At = f.Watermark
+	f.Init, err = parseMark(ns.Operation, init)
 	if err != nil {
 		return f, fmt.Errorf("where the cursor began: %w", err)
 	}
@@ -48,9 +51,10 @@ func frontier(row func(string, ...any) scanner, ns harvest.Namespace, lock strin
 	if err := row(`SELECT `+agg+` FROM ing_plan WHERE cursor_id=? AND `+isNoneOf("status_code", harvest.PlansVoid), f.Cursor).Scan(&edge); err != nil {
 		return f, err
 	}
-	f.Live = !edge.time().IsZero()
-	if f.Live && further.Further(f.At, edge.time()) {
-		f.At = edge.time()
+	last := edge.mark(ns.Operation)
+	f.Live = !last.IsZero()
+	if f.Live && further.Further(f.At, last) {
+		f.At = last
 	}
 	return f, nil
 }
@@ -62,7 +66,7 @@ func frontier(row func(string, ...any) scanner, ns harvest.Namespace, lock strin
 // namespace's frontier is no longer where the draft saw it, likewise and
 // [harvest.ErrFrontierMoved].
 func (s *Store) SavePlan(ctx context.Context, d harvest.Draft) (harvest.PlanHead, error) {
-	head := harvest.PlanHead{Key: d.PlanKey(), Window: d.Window, Operation: d.Namespace.Operation}
+	head := harvest.PlanHead{Key: d.PlanKey(), Span: d.Span, Operation: d.Namespace.Operation}
 	if err := s.warmPlan(ctx, len(d.Slices)); err != nil {
 		return head, err
 	}
@@ -89,8 +93,8 @@ func (s *Store) SavePlan(ctx context.Context, d harvest.Draft) (harvest.PlanHead
 			_, err := x.instance(d.Trigger, harvest.TriggerExisting, d.SelHash, d.Selection, head.ID, "")
 			return err
 		}
-		if cur.Known && !cur.At.Equal(d.Start()) {
-			return fmt.Errorf("frontier is at %s, planned from %s: %w", cursorValue(d.Namespace.Operation, cur.At), cursorValue(d.Namespace.Operation, d.Start()), harvest.ErrFrontierMoved)
+		if cur.Known && cur.At != d.Start() {
+			return fmt.Errorf("frontier is at %s, planned from %s: %w", stored(cur.At).value, stored(d.Start()).value, harvest.ErrFrontierMoved)
 		}
 		if !cur.Known {
 			cur, err = x.initCursor(d)
@@ -116,22 +120,22 @@ func (x *tx) lockCursor(d harvest.Draft) (harvest.Frontier, error) {
 
 // initCursor is the Planner's only write to a cursor (R2).
 func (x *tx) initCursor(d harvest.Draft) (harvest.Frontier, error) {
-	ns, at := d.Namespace, d.Start()
-	v := cursorValue(ns.Operation, at)
+	ns := d.Namespace
+	at := stored(d.Start())
 	id, err := x.insert(`INSERT INTO ing_cursor (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code,
 		cursor_type_code, cursor_value, normalized_instant, normalized_numeric, init_value, version, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,0,?,?)`,
-		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, ns.Operation.Direction(), cursorType(ns.Operation), v, ts(at), cursorNumber(ns.Operation, at), v, ts(x.now), ts(x.now))
+		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, ns.Operation.Direction(), at.kind, at.value, at.instant, at.number, at.value, ts(x.now), ts(x.now))
 	if err != nil {
 		return harvest.Frontier{}, fmt.Errorf("create cursor: %w", x.orLostRace(err))
 	}
 	_, err = x.exec(`INSERT INTO ing_cursor_event (cursor_id, provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code,
 		kind_code, prev_value, new_value, prev_instant, new_instant, idempotent_key, event_time) VALUES (?,?,?,?,?,?,?,'INIT',NULL,?,NULL,?,?,?)`,
-		id, ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, ns.Operation.Direction(), v, ts(at),
-		eventKey(harvest.CursorID(id), v), ts(x.now))
+		id, ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, ns.Operation.Direction(), at.value, at.instant,
+		eventKey(harvest.CursorID(id), at.value), ts(x.now))
 	if err != nil {
 		return harvest.Frontier{}, fmt.Errorf("record the cursor's start: %w", err)
 	}
-	return harvest.Frontier{Known: true, At: at, Watermark: at, Cursor: harvest.CursorID(id)}, nil
+	return harvest.Frontier{Known: true, At: d.Start(), Watermark: d.Start(), Cursor: harvest.CursorID(id)}, nil
 }
 
 func (x *tx) planByKey(key string) (*harvest.PlanHead, error) {
@@ -145,7 +149,8 @@ func (x *tx) planByKey(key string) (*harvest.PlanHead, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for plan: %w", err)
 	}
-	h.Window, h.Existing = harvest.Window{From: from.time(), To: to.time()}, true
+	h.Span = spanOf(h.Operation, from, to)
+	h.Existing = true
 	return &h, nil
 }
 
@@ -164,7 +169,7 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 	// A plan is written when it is cut: DRAFT and SLICING last as long as this
 	// transaction, PARTIAL if a budget ended the cutting early.
 	status := harvest.PlanReady
-	if !ns.Operation.Rest(d.Window, d.SlicedTo).Empty() {
+	if !ns.Operation.Rest(d.Span, d.SlicedTo).Empty() {
 		status = harvest.PlanPartial
 	}
 	id, err := x.insertInto("ing_plan", []col{
@@ -177,9 +182,9 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 		{"namespace_scope_code", ns.Scope},
 		{"namespace_key", ns.Key},
 		{"activity_id", d.Trigger.Activity},
-		{"window_from", ts(d.Window.From)},
-		{"window_to", ts(d.Window.To)},
-		{"sliced_to", ts(d.SlicedTo)},
+		{"window_from", stored(d.Span.From).instant},
+		{"window_to", stored(d.Span.To).instant},
+		{"sliced_to", stored(d.SlicedTo).instant},
 		{"slice_strategy_code", d.Strategy},
 		{"slice_params", d.SliceParams},
 		{"expr_proto_hash", d.SelHash},
@@ -214,10 +219,10 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 		id: head.ID, instance: inst, cursor: cur, provenance: ns.Provenance, endpoint: d.Endpoint, operation: ns.Operation,
 		specVersion: d.SpecVersion, pagingType: d.PagingType, pageSize: d.PageSize, priority: d.Trigger.Priority,
 	}
-	if err := x.insertCandidates(head.ID, harvest.OrdinalOf(d.Window.From), d.Candidates); err != nil {
-		return err
-	}
 	if len(d.Candidates) > 0 {
+		if err := x.insertCandidates(head.ID, d.Span.From.Ordinal(), d.Candidates); err != nil {
+			return err
+		}
 		if err := x.takeSignals(head.ID, ns.Provenance); err != nil {
 			return err
 		}
@@ -302,7 +307,8 @@ func (x *tx) insertSome(p planRef, rows []sliceRow) error {
 			if r.state == harvest.SliceFailed {
 				fails = 1
 			}
-			args = append(args, p.id, nullID(int64(p.parent)), p.cursor, p.provenance, r.no, r.sig, spec, ts(r.Spec.NominalWindow().From), ts(r.Spec.NominalWindow().To),
+			of := r.Spec.Span()
+			args = append(args, p.id, nullID(int64(p.parent)), p.cursor, p.provenance, r.no, r.sig, spec, stored(of.From).instant, stored(of.To).instant,
 				harvest.HashKey(r.Expr), r.Expr, r.state, fails, null(r.Reason), now, now)
 		}
 		if _, err := x.bulk(insertSlicesSQL(len(part)), args); err != nil {
@@ -388,7 +394,8 @@ func (s *Store) OpenPlans(ctx context.Context, ns harvest.Namespace) ([]harvest.
 		if err := r.Scan(&h.ID, &h.Key, &h.Status, &h.Operation, &from, &to); err != nil {
 			return err
 		}
-		h.Window, h.Existing = harvest.Window{From: from.time(), To: to.time()}, true
+		h.Span = spanOf(h.Operation, from, to)
+		h.Existing = true
 		out = append(out, h)
 		return nil
 	}, `SELECT p.id, p.plan_key, p.status_code, p.operation_code, p.window_from, p.window_to FROM ing_plan p JOIN ing_cursor c ON c.id = p.cursor_id

@@ -110,9 +110,9 @@ func daysApart(l *Lab) {
 	cal := harvest.Calendar{Precision: harvest.PrecisionDay, Zone: zone}
 	for _, first := range []time.Time{time.Date(2024, 3, 8, 0, 0, 0, 0, zone), time.Date(2024, 11, 1, 0, 0, 0, 0, zone)} {
 		d := Draft(harvest.ActivityNamespace(prov, harvest.Backfill, "updated", first.Format(time.DateOnly)), 0, 0)
-		d.Window = harvest.Window{From: first.UTC(), To: cal.Step(first, 5).UTC()}
-		d.SlicedTo = d.Window.From
-		specs, err := harvest.TimeStrategy{}.Slice(l.ctx(), harvest.SliceRequest{Window: d.Window, Calendar: cal, Step: 24 * time.Hour, PageSize: pageSize})
+		d.Span = harvest.Window{From: first.UTC(), To: cal.Step(first, 5).UTC()}.Span()
+		d.SlicedTo = d.Span.From
+		specs, err := harvest.TimeStrategy{}.Slice(l.ctx(), harvest.SliceRequest{Span: d.Span, Calendar: cal, Step: 24 * time.Hour, PageSize: pageSize})
 		if err != nil {
 			l.Fatal(err)
 		}
@@ -146,17 +146,17 @@ func daysApart(l *Lab) {
 func planGoesOn(l *Lab) {
 	d := Draft(ns, 0, 4)
 	d.Slices = d.Slices[:1]
-	d.SlicedTo = hour(1)
+	d.SlicedTo = mark(1)
 	d.Trigger.Priority = 7
 	h := l.Save(d)
 	first, ok, err := l.Store.PartialPlan(l.ctx(), ns)
-	if err != nil || !ok || first.ID != h.ID || !first.SlicedTo.Equal(hour(1)) || h.Status != harvest.PlanPartial {
+	if err != nil || !ok || first.ID != h.ID || first.SlicedTo != mark(1) || h.Status != harvest.PlanPartial {
 		l.Fatalf("%+v, %v, %v", first, ok, err)
 	}
 	first.PagingType, first.PageSize = d.PagingType, d.PageSize
 	l.Walk(l.LeaseOne())
 	l.MustBeAt(1)
-	if f, err := l.Store.Frontier(l.ctx(), ns); err != nil || !f.At.Equal(hour(4)) {
+	if f, err := l.Store.Frontier(l.ctx(), ns); err != nil || f.At != mark(4) {
 		l.Errorf("the frontier is %+v, %v", f, err)
 	}
 	extend := func(p harvest.OpenPlan, from, to int) (harvest.PlanHead, error) {
@@ -164,7 +164,7 @@ func planGoesOn(l *Lab) {
 		for at := from; at < to; at++ {
 			add = append(add, child(hour(at), hour(at+1)))
 		}
-		return l.Store.ExtendPlan(l.ctx(), p, add, hour(to))
+		return l.Store.ExtendPlan(l.ctx(), p, add, mark(to))
 	}
 	if h, err := extend(first, 1, 3); err != nil || h.Status != harvest.PlanPartial || h.ID != first.ID {
 		l.Fatalf("%+v, %v", h, err)
@@ -204,7 +204,7 @@ func planGoesOn(l *Lab) {
 	}
 	// One that was given up is not gone on with.
 	d = Draft(ns, 4, 6)
-	d.Slices, d.SlicedTo = d.Slices[:1], hour(5)
+	d.Slices, d.SlicedTo = d.Slices[:1], mark(5)
 	l.Save(d)
 	open, ok, err := l.Store.PartialPlan(l.ctx(), ns)
 	if err != nil || !ok {
@@ -224,31 +224,31 @@ func planGoesOn(l *Lab) {
 func backfillGoesOn(l *Lab) {
 	bf := harvest.ActivityNamespace(prov, harvest.Backfill, "updated", "b1")
 	d := Draft(bf, 0, 4)
-	d.Slices, d.SlicedTo = d.Slices[3:], hour(3)
+	d.Slices, d.SlicedTo = d.Slices[3:], mark(3)
 	h := l.Save(d)
 	p, ok, err := l.Store.PartialPlan(l.ctx(), bf)
-	if err != nil || !ok || h.Status != harvest.PlanPartial || !p.SlicedTo.Equal(hour(3)) {
+	if err != nil || !ok || h.Status != harvest.PlanPartial || p.SlicedTo != mark(3) {
 		l.Fatalf("%+v, %v, %v", p, ok, err)
 	}
-	if f, err := l.Store.Frontier(l.ctx(), bf); err != nil || !f.At.Equal(hour(0)) {
+	if f, err := l.Store.Frontier(l.ctx(), bf); err != nil || f.At != mark(0) {
 		l.Errorf("the frontier is %+v, %v", f, err)
 	}
 	cov, err := l.Store.Coverage(l.ctx(), prov)
-	if err != nil || len(cov) != 1 || len(cov[0].Open) != 2 || !cov[0].Open[0].From.Equal(hour(0)) || !cov[0].Open[0].To.Equal(hour(3)) || cov[0].Open[0].Reason == "" || !cov[0].Open[1].To.Equal(hour(4)) {
+	if err != nil || len(cov) != 1 || len(cov[0].Open) != 2 || cov[0].Open[0].From != mark(0) || cov[0].Open[0].To != mark(3) || cov[0].Open[0].Reason == "" || cov[0].Open[1].To != mark(4) {
 		l.Errorf("%+v, %v", cov, err)
 	}
 	l.MustVerify()
 	for _, at := range []int{2, 0} {
 		var add []harvest.SliceDraft
-		for from := p.SlicedTo; from.After(hour(at)); from = from.Add(-time.Hour) {
+		for from := p.SlicedTo.Time(); from.After(hour(at)); from = from.Add(-time.Hour) {
 			add = append(add, child(from.Add(-time.Hour), from))
 		}
 		p.PagingType, p.PageSize = d.PagingType, d.PageSize
-		h, err = l.Store.ExtendPlan(l.ctx(), p, add, hour(at))
+		h, err = l.Store.ExtendPlan(l.ctx(), p, add, mark(at))
 		if err != nil {
 			l.Fatal(err)
 		}
-		p.SlicedTo = hour(at)
+		p.SlicedTo = mark(at)
 		l.MustVerify()
 	}
 	if h.Status != harvest.PlanReady {

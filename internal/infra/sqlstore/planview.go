@@ -23,9 +23,9 @@ func scanPlanRow(r interface{ Scan(...any) error }) (p control.PlanRow, err erro
 	var sel sql.NullString
 	err = r.Scan(&p.ID, &p.Source, &p.Operation, &p.Status, &p.Unsliced, &p.Activity, &from, &to, &sliced, &p.Strategy, &created, &p.Key, &sel)
 	p.Query = queryText(sel.String)
-	p.From = from.place(p.Operation)
-	p.To = to.place(p.Operation)
-	p.SlicedTo = sliced.place(p.Operation)
+	p.From = from.mark(p.Operation)
+	p.To = to.mark(p.Operation)
+	p.SlicedTo = sliced.mark(p.Operation)
 	p.CreatedAt = created.time()
 	return p, err
 }
@@ -88,8 +88,8 @@ func scanSliceRow(r interface{ Scan(...any) error }) (v control.SliceRow, err er
 		return v, err
 	}
 	v.Parent = harvest.SliceID(parent.Int64)
-	v.From = from.place(op)
-	v.To = to.place(op)
+	v.From = from.mark(op)
+	v.To = to.mark(op)
 	v.Task = harvest.TaskState(task.String)
 	v.Tries = int(tries.Int64)
 	v.Reason = reason.String

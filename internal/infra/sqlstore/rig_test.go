@@ -121,7 +121,7 @@ func TestR7_AnotherCalendarGoesOn(t *testing.T) {
 						r := patratest.NewRig(t, patratest.RigConfig{DSN: dsn, Oracle: oracle, Packs: map[string]registry.Pack{code: pack}})
 						rep := r.MustHarvest(code)
 						patratest.MustVerify(t, r.Node.Store)
-						c, err := control.Compare(t.Context(), r.Node.Store, code, patratest.Truth(oracle, code), time.Time(*rep.Watermark))
+						c, err := control.Compare(t.Context(), r.Node.Store, code, patratest.Truth(oracle, code), rep.Watermark.Time())
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -131,10 +131,10 @@ func TestR7_AnotherCalendarGoesOn(t *testing.T) {
 								t.Errorf("change %d: %s: %s", i, d.ID, d.Detail)
 							}
 						}
-						if w := time.Time(rep.Window.From); rep.Noop || i > 0 && !w.Equal(reached) {
+						if w := rep.Window.From.Time(); rep.Noop || i > 0 && !w.Equal(reached) {
 							t.Errorf("change %d: the window begins at %s, the last ended at %s", i, w, reached)
 						}
-						reached = time.Time(*rep.Watermark)
+						reached = rep.Watermark.Time()
 						var cursors int
 						if err := db.QueryRow(`SELECT COUNT(*) FROM ing_cursor`).Scan(&cursors); err != nil || cursors != 1 {
 							t.Fatalf("change %d: %d cursors (%v)", i, cursors, err)

@@ -41,7 +41,8 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 		}
 		var slice, plan int64
 		var deaths int
-		var prov, op string
+		var prov string
+		var op harvest.Operation
 		var from, to, cutAt ts
 		if err := x.row(`SELECT t.attempts, t.deaths, t.spent_runs, t.walk_no, t.slice_id, t.plan_id, t.provenance_code, t.operation_code, s.window_from, s.window_to, s.created_at
 			FROM ing_task t JOIN ing_plan_slice s ON s.id=t.slice_id WHERE t.id=?`, l.Task).
@@ -56,10 +57,10 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 			return fmt.Errorf("insert run: %w", err)
 		}
 		res.Run = harvest.RunID(id)
-		if err := x.resume(l.Task, &res); err != nil || op != string(harvest.Update) {
+		if err := x.resume(l.Task, &res); err != nil || op != harvest.Update {
 			return err
 		}
-		return x.frozen(plan, harvest.Window{From: from.time(), To: to.time()}, &res)
+		return x.frozen(plan, spanOf(op, from, to), &res)
 	})
 	return res, err
 }

@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
@@ -55,18 +54,18 @@ func (x *tx) returnSignals(plan harvest.PlanID, prov string) error {
 	if err := x.row(`SELECT status_code, sliced_to, window_to FROM ing_plan WHERE id=?`, plan).Scan(&state, &sliced, &end); err != nil {
 		return fmt.Errorf("read plan %d: %w", plan, err)
 	}
-	var kept []harvest.Window
+	var kept []harvest.Span
 	err := x.each(func(r *sql.Rows) error {
 		var from, to ts
 		err := r.Scan(&from, &to)
-		kept = append(kept, harvest.Window{From: from.time(), To: to.time()})
+		kept = append(kept, spanOf(harvest.Update, from, to))
 		return err
 	}, `SELECT window_from, window_to FROM ing_plan_slice WHERE plan_id=? AND status_code NOT IN ('CANCELLED','RESLICED') AND gap_accepted=0 ORDER BY window_from`, plan)
 	if err != nil {
 		return fmt.Errorf("read what plan %d keeps: %w", plan, err)
 	}
 	if state != harvest.PlanCancelled {
-		kept = append(kept, harvest.Window{From: sliced.time(), To: end.time()})
+		kept = append(kept, spanOf(harvest.Update, sliced, end))
 	}
 	var ids []any
 	err = x.each(func(r *sql.Rows) error {
@@ -74,10 +73,10 @@ func (x *tx) returnSignals(plan harvest.PlanID, prov string) error {
 		if err := r.Scan(&id, &ordinal); err != nil {
 			return err
 		}
-		at := harvest.Ordinal(ordinal)
+		at := harvest.OrdinalMark(ordinal)
 		// The last that begins at or before it.
-		i, _ := slices.BinarySearchFunc(kept, at, func(w harvest.Window, t time.Time) int {
-			if w.From.After(t) {
+		i, _ := slices.BinarySearchFunc(kept, at, func(s harvest.Span, at harvest.Mark) int {
+			if s.From.After(at) {
 				return 1
 			}
 			return -1

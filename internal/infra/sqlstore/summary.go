@@ -22,15 +22,16 @@ func (s *Store) Summary(ctx context.Context, ids ...harvest.PlanID) (control.Pla
 		args[i] = id
 	}
 	last := ids[len(ids)-1]
+	var op harvest.Operation
 	var from, to, w ts
-	err := s.r.QueryRowContext(ctx, `SELECT p.plan_key, p.status_code, p.window_from, p.window_to, c.normalized_instant, c.cursor_value=c.init_value FROM ing_plan p JOIN ing_cursor c ON c.id=p.cursor_id WHERE p.id=?`, last).
-		Scan(&p.Key, &p.Status, &from, &to, &w, &p.Unproven)
+	err := s.r.QueryRowContext(ctx, `SELECT p.plan_key, p.status_code, p.operation_code, p.window_from, p.window_to, c.normalized_instant, c.cursor_value=c.init_value FROM ing_plan p JOIN ing_cursor c ON c.id=p.cursor_id WHERE p.id=?`, last).
+		Scan(&p.Key, &p.Status, &op, &from, &to, &w, &p.Unproven)
 	if err != nil {
 		return p, fmt.Errorf("read plan %d: %w", last, err)
 	}
 	p.ID = last
-	p.Window = harvest.Window{From: from.time(), To: to.time()}
-	p.Watermark = w.time()
+	p.Span = spanOf(op, from, to)
+	p.Watermark = w.mark(op)
 	err = s.each(ctx, func(r *sql.Rows) error {
 		var st harvest.SliceState
 		var n int64
@@ -79,8 +80,8 @@ func (s *Store) gaps(ctx context.Context, where string, args ...any) ([]control.
 		if err != nil {
 			return err
 		}
-		g.From = from.place(op)
-		g.To = to.place(op)
+		g.From = from.mark(op)
+		g.To = to.mark(op)
 		g.Reason = reason.String
 		g.Range, err = rangeText(spec)
 		if err != nil {

@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"strconv"
-	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -87,7 +85,7 @@ type cursorHead struct {
 	op         harvest.Operation
 	name       string
 	dir        harvest.Direction
-	init, at   time.Time
+	init, at   harvest.Mark
 	initV, val string
 }
 
@@ -100,9 +98,10 @@ func (v *verifier) cursors() ([]cursorHead, error) {
 		if err := r.Scan(&c.id, &prov, &c.op, &scope, &key, &c.dir, &c.initV, &c.val, &at); err != nil {
 			return err
 		}
-		c.name, c.at = fmt.Sprintf("cursor %d (%s %s/%s)", c.id, prov, scope, key), at.time()
+		c.name = fmt.Sprintf("cursor %d (%s %s/%s)", c.id, prov, scope, key)
+		c.at = at.mark(c.op)
 		var err error
-		c.init, err = cursorPlace(c.op, c.initV)
+		c.init, err = parseMark(c.op, c.initV)
 		if err != nil {
 			v.report(c.name, "init value %q cannot be read", c.initV)
 		}
@@ -110,15 +109,6 @@ func (v *verifier) cursors() ([]cursorHead, error) {
 		return nil
 	}, `SELECT id, provenance_code, operation_code, namespace_scope_code, namespace_key, direction_code, init_value, cursor_value, normalized_instant FROM ing_cursor ORDER BY id`)
 	return out, err
-}
-
-// cursorPlace is where a stored value stands on the cursor's axis.
-func cursorPlace(op harvest.Operation, v string) (time.Time, error) {
-	if op != harvest.Update {
-		return time.Parse(harvest.TimeLayout, v)
-	}
-	n, err := strconv.ParseInt(v, 10, 64)
-	return harvest.Ordinal(n), err
 }
 
 // chains: the events of a namespace form a chain to its value.
@@ -129,36 +119,38 @@ func (v *verifier) chains() error {
 	}
 	for _, c := range cs {
 		last := ""
-		lastAt := time.Time{}
+		lastAt := harvest.Mark{}
 		n := 0
 		err := v.each(func(r *sql.Rows) error {
 			var id int64
 			var kind string
 			var prev sql.NullString
 			var next string
-			var at ts
-			if err := r.Scan(&id, &kind, &prev, &next, &at); err != nil {
+			var instant ts
+			if err := r.Scan(&id, &kind, &prev, &next, &instant); err != nil {
 				return err
 			}
+			at := instant.mark(c.op)
 			switch {
 			case n == 0 && (prev.Valid || kind == "ADVANCE"):
 				v.report(c.name, "first event %d is not a beginning", id)
 			case n > 0 && prev.String != last:
 				v.report(c.name, "event %d goes on from %q, the one before ended at %q", id, prev.String, last)
-			case n > 0 && !c.dir.Further(lastAt, at.time()):
+			case n > 0 && !lastAt.IsZero() && !at.IsZero() && !c.dir.Further(lastAt, at):
 				v.report(c.name, "event %d moves from %s to %s, not %s", id, last, next, c.dir)
 			}
-			if next != cursorValue(c.op, at.time()) {
-				v.report(c.name, "event %d says %s and %s", id, next, cursorValue(c.op, at.time()))
+			if next != stored(at).value {
+				v.report(c.name, "event %d says %s and %s", id, next, stored(at).value)
 			}
-			last, lastAt = next, at.time()
+			last = next
+			lastAt = at
 			n++
 			return nil
 		}, `SELECT id, kind_code, prev_value, new_value, new_instant FROM ing_cursor_event WHERE cursor_id=? ORDER BY id`, c.id)
 		if err != nil {
 			return err
 		}
-		if last != c.val || !lastAt.Equal(c.at) {
+		if last != c.val || lastAt != c.at {
 			v.report(c.name, "value is %s, the last event says %s", c.val, last)
 		}
 	}
@@ -172,6 +164,9 @@ func (v *verifier) covered() error {
 		return err
 	}
 	for _, c := range cs {
+		if c.init.IsZero() || c.at.IsZero() {
+			continue // it was reported that the one or the other cannot be read
+		}
 		order := "s.window_from, s.window_to"
 		if c.dir == harvest.Backward {
 			order = "s.window_to DESC, s.window_from DESC"
@@ -190,17 +185,17 @@ func (v *verifier) covered() error {
 				if err := rows.Scan(&from, &to, &st, &acc); err != nil {
 					return false, err
 				}
-				return yield(harvest.Covered{Window: harvest.Window{From: from.time(), To: to.time()}, Counts: st == harvest.SliceDone || acc}), nil
+				return yield(harvest.Covered{Span: spanOf(c.op, from, to), Counts: st == harvest.SliceDone || acc}), nil
 			})
 		})
 		if rerr != nil {
 			return rerr
 		}
 		if c.dir.Further(reach, c.at) {
-			v.report(c.name, "watermark %s lies past what is proven, %s", cursorValue(c.op, c.at), cursorValue(c.op, reach))
+			v.report(c.name, "watermark %s lies past what is proven, %s", stored(c.at).value, stored(reach).value)
 		}
 		if c.dir.Further(c.at, reach) {
-			v.report(c.name, "watermark %s lags behind what is proven, %s", cursorValue(c.op, c.at), cursorValue(c.op, reach))
+			v.report(c.name, "watermark %s lags behind what is proven, %s", stored(c.at).value, stored(reach).value)
 		}
 	}
 	return nil
@@ -223,15 +218,16 @@ func (v *verifier) tiled() error {
 	}
 	err := v.each(func(r *sql.Rows) error {
 		var id int64
+		var op harvest.Operation
 		var spec sql.NullString
 		var wf, wt, from, to ts
-		if err := r.Scan(&id, &wf, &wt, &spec, &from, &to); err != nil {
+		if err := r.Scan(&id, &op, &wf, &wt, &spec, &from, &to); err != nil {
 			return err
 		}
 		if id != plan {
 			closePlan()
 			plan = id
-			of = harvest.Part{Window: harvest.Window{From: wf.time(), To: wt.time()}}
+			of = harvest.Part{Span: spanOf(op, wf, wt)}
 			parts = parts[:0]
 		}
 		if !spec.Valid {
@@ -243,12 +239,12 @@ func (v *verifier) tiled() error {
 			return nil
 		}
 		p := s.Part()
-		if p.From != from.time() || p.To != to.time() {
-			v.report(fmt.Sprintf("plan %d", plan), "a slice says %s and [%s, %s)", p.Window, harvest.FormatInstant(from.time()), harvest.FormatInstant(to.time()))
+		if of := spanOf(op, from, to); p.Span != of {
+			v.report(fmt.Sprintf("plan %d", plan), "a slice says %s and %s", p.Span, of)
 		}
 		parts = append(parts, p)
 		return nil
-	}, `SELECT p.id, CASE WHEN p.operation_code='BACKFILL' AND p.sliced_to<p.window_to THEN p.sliced_to ELSE p.window_from END, CASE p.operation_code WHEN 'BACKFILL' THEN p.window_to ELSE p.sliced_to END, s.slice_spec, s.window_from, s.window_to FROM ing_plan p LEFT JOIN ing_plan_slice s ON s.plan_id=p.id AND s.status_code<>'RESLICED'
+	}, `SELECT p.id, p.operation_code, CASE WHEN p.operation_code='BACKFILL' AND p.sliced_to<p.window_to THEN p.sliced_to ELSE p.window_from END, CASE p.operation_code WHEN 'BACKFILL' THEN p.window_to ELSE p.sliced_to END, s.slice_spec, s.window_from, s.window_to FROM ing_plan p LEFT JOIN ing_plan_slice s ON s.plan_id=p.id AND s.status_code<>'RESLICED'
 		WHERE p.status_code NOT IN ('DRAFT','FAILED') ORDER BY p.id`)
 	closePlan()
 	return err
@@ -348,8 +344,9 @@ func (v *verifier) checked() error {
 		if err := r.Scan(&id, &from, &to, &n, &distinct, &least, &most); err != nil {
 			return err
 		}
-		want := harvest.OrdinalOf(to.time()) - harvest.OrdinalOf(from.time())
-		if n != want || distinct != want || least != harvest.OrdinalOf(from.time()) || most != harvest.OrdinalOf(to.time())-1 {
+		first := from.mark(harvest.Update).Ordinal()
+		want := to.mark(harvest.Update).Ordinal() - first
+		if n != want || distinct != want || least != first || most != first+want-1 {
 			v.report(fmt.Sprintf("plan %d", id), "is of %d candidates and froze %d, %d of them distinct, numbered %d to %d", want, n, distinct, least, most)
 		}
 		return nil
@@ -363,7 +360,7 @@ func (v *verifier) checked() error {
 		if err := r.Scan(&id, &from, &to, &asked); err != nil {
 			return err
 		}
-		if want := harvest.OrdinalOf(to.time()) - harvest.OrdinalOf(from.time()); asked != want {
+		if want := to.mark(harvest.Update).Ordinal() - from.mark(harvest.Update).Ordinal(); asked != want {
 			v.report(fmt.Sprintf("task %d", id), "has %d candidates and asked for %d", want, asked)
 		}
 		return nil

@@ -107,8 +107,8 @@ func everyOrder(l *Lab) {
 				}
 				s.set(done, failed)
 				c := l.Commit(s.jobs[i], Last(s.opened[i]))
-				want := hour(s.prefix(done | 1<<i))
-				if !c.Watermark.Equal(want) || !l.Watermark().Equal(want) {
+				want := mark(s.prefix(done | 1<<i))
+				if c.Watermark != want || !l.Watermark().Equal(want.Time()) {
 					l.Fatalf("done %06b, failed %06b, then slice %d: watermark %s and %s, want %s", done, failed, i+1, c.Watermark, l.Watermark(), want)
 				}
 			}
@@ -193,7 +193,7 @@ func middleFails(l *Lab) {
 		if err != nil {
 			l.Fatal(err)
 		}
-		if !f.At.Equal(hour(3*round)) || !f.Watermark.Equal(hour(1)) {
+		if f.At != mark(3*round) || f.Watermark != mark(1) {
 			l.Errorf("trigger %d: frontier %s, watermark %s", round+1, f.At, f.Watermark)
 		}
 		l.Plan(3*round, 3*round+3)
