@@ -43,7 +43,7 @@ var layers = []struct {
 	{"internal/patratest", []string{"internal/domain", "internal/app", "internal/infra", "internal/node", "internal/sim", "sources"}},
 	{"internal/proctest", nil},
 	// A command parses, calls and prints: it sees the operator's room and no store, file or vault.
-	{"cmd/patra", []string{"internal/domain/harvest", "internal/domain/source", "internal/domain/credential", "internal/app/control", "internal/node", "internal/sim"}},
+	{"cmd/patra", []string{"internal/domain/harvest", "internal/domain/source", "internal/app/control", "internal/node", "internal/sim"}},
 }
 
 // TestImportsPointInward parses every file's imports and holds them against the

@@ -11,9 +11,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/spf13/cobra"
 )
 
@@ -53,43 +51,39 @@ const onCommandLine = "a secret does not belong on the command line: every user 
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(,[A-Za-z_][A-Za-z0-9_]*)*$`)
 
-// offer reads what the flags say. Nothing given is repeated in an error: it may be
-// a secret in the wrong place.
-func (s *secretFlags) offer(cmd *cobra.Command, cred credential.Credential) (control.SecretOffer, error) {
-	var o control.SecretOffer
-	o.Credential = cred
+// into adds what the flags say to an offer. Nothing given is repeated in an error: it
+// may be a secret in the wrong place.
+func (s *secretFlags) into(o *control.SecretOffer, cmd *cobra.Command) error {
 	o.Later = s.later
 	bad := func(text string) error { return &usageError{cmd: cmd.CommandPath(), err: errors.New(text)} }
 	if cmd.Flags().Changed("value") {
-		return o, bad(onCommandLine)
+		return bad(onCommandLine)
 	}
 	if n := btoi(s.env != "") + btoi(s.file != "") + btoi(s.stdin); n != 1 {
-		return o, bad("say where the secret is: one of --env, --file and --stdin")
+		return bad("say where the secret is: one of --env, --file and --stdin")
 	}
 	switch {
 	case s.stdin:
 		b, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), 64<<10))
 		if err != nil {
-			return o, fmt.Errorf("read the secret: %w", err)
+			return fmt.Errorf("read the secret: %w", err)
 		}
-		o.Secret = credential.NewSecret(strings.TrimRight(string(b), "\r\n"))
-		if err := credential.CheckSecret(o.Secret); err != nil {
-			return o, bad(err.Error())
+		if err := o.Enclose(strings.TrimRight(string(b), "\r\n")); err != nil {
+			return bad(err.Error())
 		}
-		return o, nil
 	case s.env != "":
 		if !envName.MatchString(s.env) {
-			return o, bad("--env takes the name of a variable, not its value: letters, digits and _")
+			return bad("--env takes the name of a variable, not its value: letters, digits and _")
 		}
-		o.Credential.Secret = credential.SecretRef{Kind: credential.SecretEnv, Ref: s.env}
+		o.Env = s.env
 	default:
 		path, err := filepath.Abs(s.file)
 		if err != nil {
-			return o, err
+			return err
 		}
-		o.Credential.Secret = credential.SecretRef{Kind: credential.SecretFile, Ref: path}
+		o.File = path
 	}
-	return o, nil
+	return nil
 }
 
 func btoi(b bool) int {
@@ -122,7 +116,7 @@ func named(cmd *cobra.Command, args []string) error {
 		return &usageError{cmd: cmd.CommandPath(), err: errors.New(onCommandLine)}
 	case len(args) < 2:
 		return misuse(cmd, "%s needs a source and the name of a credential, such as: %s pubmed main", cmd.CommandPath(), cmd.CommandPath())
-	case !credential.IsName(args[1]):
+	case !control.IsCredentialName(args[1]):
 		return misuse(cmd, "the second argument is not a name: up to 64 letters, digits, dots, - and _")
 	}
 	return nil
@@ -143,17 +137,15 @@ func (c *cli) credentialSetCmd() *cobra.Command {
 			"  patra credential set scopus main --env ELSEVIER_KEY,ELSEVIER_INSTTOKEN",
 		Args: named,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cred := credential.Credential{Pool: args[0], Name: args[1], Endpoint: endpoint, Scope: source.ScopeSource, Preferred: prefer, Weight: weight}
+			offer := control.SecretOffer{Name: args[1], Endpoint: endpoint, Preferred: prefer, Weight: weight}
 			if task != "" {
 				op, ok := harvest.ParseOperation(task)
 				if !ok {
 					return misuse(cmd, "--task %q is none of harvest, backfill and update", task)
 				}
-				cred.Scope = source.ScopeTask
-				cred.Task = op
+				offer.Task = op
 			}
-			offer, err := secret.offer(cmd, cred)
-			if err != nil {
+			if err := secret.into(&offer, cmd); err != nil {
 				return err
 			}
 			return c.changeCredentials(cmd.Context(), func(ctl *control.Control) (control.CredentialChanges, error) {
@@ -197,8 +189,8 @@ func (c *cli) credentialRotateCmd() *cobra.Command {
 					return ctl.ResealCredentials(cmd.Context(), change.order(c, cmd, args[0]))
 				})
 			}
-			offer, err := secret.offer(cmd, credential.Credential{Pool: args[0], Name: args[1]})
-			if err != nil {
+			offer := control.SecretOffer{Name: args[1]}
+			if err := secret.into(&offer, cmd); err != nil {
 				return err
 			}
 			return c.changeCredentials(cmd.Context(), func(ctl *control.Control) (control.CredentialChanges, error) {
@@ -253,7 +245,7 @@ func (c *cli) printChanges(done control.CredentialChanges) {
 	for _, ch := range done.Changes {
 		switch {
 		case ch.Add != nil:
-			c.printf("%s: credential %s %sset (%s), for %s only\n", pool, ch.Add.Name, would, where(ch.Add.Secret), strings.Join(ch.Add.Origins, ", "))
+			c.printf("%s: credential %s %sset (%s), for %s only\n", pool, ch.Add.Name, would, ch.Add.Secret.Where(), strings.Join(ch.Add.Origins, ", "))
 		case ch.Close != 0:
 			c.printf("%s: row %d %sended\n", pool, ch.Close, would)
 		case ch.Disable != 0:
@@ -266,13 +258,6 @@ func (c *cli) printChanges(done control.CredentialChanges) {
 			c.printf("%s: %swithdrawn: %s\n", pool, would, ch.Withdraw)
 		}
 	}
-}
-
-func where(r credential.SecretRef) string {
-	if r.Kind == credential.SecretSealed {
-		return "sealed, hash " + r.MAC
-	}
-	return strings.ToLower(string(r.Kind)) + " " + r.Ref
 }
 
 func (c *cli) credentialListCmd() *cobra.Command {
@@ -330,7 +315,7 @@ func (c *cli) printCredentials(lines []control.CredentialRow) {
 			state += " until " + control.Time(l.RefusedUntil.Truncate(time.Second)).String()
 		}
 		rows = append(rows, []any{
-			l.Pool, l.Name, strings.Join(aim, ", "), where(l.Secret), withGlyph(state, control.CredentialFamily(l.State)), control.Time(l.From.Truncate(time.Second)),
+			l.Pool, l.Name, strings.Join(aim, ", "), l.Secret.Where(), withGlyph(state, control.CredentialFamily(l.State)), control.Time(l.From.Truncate(time.Second)),
 		})
 	}
 	c.table([]column{

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/spf13/cobra"
 )
@@ -26,21 +25,15 @@ func (c *cli) credentialAllowCmd() *cobra.Command {
 		Args: oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			usage := func(err error) error { return &usageError{cmd: cmd.CommandPath(), err: err} }
-			var grants []credential.Grant
+			p := control.Permission{Pools: pools, Rates: rates, Withdraw: withdraw}
 			for _, address := range origins {
 				o := source.Origin(address)
 				if o == "" {
 					return usage(fmt.Errorf("--origin %q is not an http or https address", address))
 				}
-				grants = append(grants, credential.Grant{Kind: credential.GrantOrigin, Value: o})
+				p.Origins = append(p.Origins, o)
 			}
-			for _, code := range pools {
-				grants = append(grants, credential.Grant{Kind: credential.GrantPool, Value: code})
-			}
-			for _, code := range rates {
-				grants = append(grants, credential.Grant{Kind: credential.GrantRate, Value: code})
-			}
-			if len(grants) == 0 {
+			if p.Empty() {
 				if withdraw {
 					return usage(errors.New("say what is withdrawn: --origin, --pool-for or --rate-for"))
 				}
@@ -50,7 +43,7 @@ func (c *cli) credentialAllowCmd() *cobra.Command {
 				return usage(errors.New("needs --reason WHY, for the audit"))
 			}
 			return c.changeCredentials(cmd.Context(), func(ctl *control.Control) (control.CredentialChanges, error) {
-				return ctl.Allow(cmd.Context(), grants, withdraw, change.order(c, cmd, args[0]))
+				return ctl.Allow(cmd.Context(), p, change.order(c, cmd, args[0]))
 			})
 		},
 	}

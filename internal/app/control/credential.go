@@ -125,39 +125,34 @@ func (c *Control) changeCredentials(ctx context.Context, o CredentialOrder, do f
 	return out, err
 }
 
-// SecretOffer is a secret that a person offers: itself, or where it is.
-type SecretOffer struct {
-	keyring.Offer
-	// Later: it will be there only where patra runs.
-	Later bool
-}
-
 // SetCredential gives a source a key, in place of the one of the same name.
 func (c *Control) SetCredential(ctx context.Context, offer SecretOffer, o CredentialOrder) (CredentialChanges, error) {
-	if err := c.checkPlace(offer, o); err != nil {
+	given := offer.of(o.Source)
+	if err := c.checkPlace(given, offer.Later, o); err != nil {
 		return CredentialChanges{}, err
 	}
 	return c.changeCredentials(ctx, o, func() ([]credential.Change, error) {
-		if err := c.refuseUseless(ctx, offer, o); err != nil {
+		if err := c.refuseUseless(ctx, given, o); err != nil {
 			return nil, err
 		}
-		return c.keys.Set(ctx, offer.Offer, o.order())
+		return c.keys.Set(ctx, given, o.order())
 	})
 }
 
 // RotateCredential gives a credential another secret.
 func (c *Control) RotateCredential(ctx context.Context, offer SecretOffer, o CredentialOrder) (CredentialChanges, error) {
-	if err := c.checkPlace(offer, o); err != nil {
+	given := offer.of(o.Source)
+	if err := c.checkPlace(given, offer.Later, o); err != nil {
 		return CredentialChanges{}, err
 	}
 	return c.changeCredentials(ctx, o, func() ([]credential.Change, error) {
 		con, err := c.registry.Contract(ctx, o.Source, harvest.Harvest)
 		if err == nil && con.Spec.Auth != nil { // else whoever uses it will tell
-			if err := c.refuseUnfit(con.Spec, offer, o); err != nil {
+			if err := c.refuseUnfit(con.Spec, given, o); err != nil {
 				return nil, err
 			}
 		}
-		return c.keys.Rotate(ctx, offer.Offer, o.order())
+		return c.keys.Rotate(ctx, given, o.order())
 	})
 }
 
@@ -173,14 +168,14 @@ func (c *Control) DisableCredential(ctx context.Context, name string, o Credenti
 
 // checkPlace refuses a secret that is not where it is said to be. Nothing given is
 // repeated in an error: it may be a secret in the wrong place.
-func (c *Control) checkPlace(offer SecretOffer, o CredentialOrder) error {
+func (c *Control) checkPlace(offer keyring.Offer, later bool, o CredentialOrder) error {
 	if !offer.Secret.Empty() {
 		return nil
 	}
 	_, err := c.vault.Resolve(offer.Credential)
 	absent := errors.Is(err, keyring.ErrAbsent)
 	switch {
-	case absent && !offer.Later:
+	case absent && !later:
 		return o.refuse("there is no secret at that place now; if there will be where patra runs, say --later")
 	case err != nil && !absent: // what is there would never do
 		return o.refuse("%s", err)
@@ -189,7 +184,7 @@ func (c *Control) checkPlace(offer SecretOffer, o CredentialOrder) error {
 }
 
 // refuseUseless refuses a credential that no request would ever use.
-func (c *Control) refuseUseless(ctx context.Context, offer SecretOffer, o CredentialOrder) error {
+func (c *Control) refuseUseless(ctx context.Context, offer keyring.Offer, o CredentialOrder) error {
 	cred := offer.Credential
 	op := harvest.Harvest
 	if cred.Scope == source.ScopeTask {
@@ -216,7 +211,7 @@ func (c *Control) refuseUseless(ctx context.Context, offer SecretOffer, o Creden
 
 // refuseUnfit refuses a credential with more or fewer secrets than the source
 // sends. One that cannot be read yet is believed.
-func (c *Control) refuseUnfit(spec *source.Spec, offer SecretOffer, o CredentialOrder) error {
+func (c *Control) refuseUnfit(spec *source.Spec, offer keyring.Offer, o CredentialOrder) error {
 	secret := offer.Secret
 	if secret.Empty() {
 		var err error
@@ -250,7 +245,8 @@ func (c *Control) Grants(ctx context.Context, code string) (GrantList, error) {
 
 // Allow lets the credentials of a source go elsewhere, or another source use them or
 // its rate limit; or it takes that back.
-func (c *Control) Allow(ctx context.Context, grants []credential.Grant, withdraw bool, o CredentialOrder) (CredentialChanges, error) {
+func (c *Control) Allow(ctx context.Context, p Permission, o CredentialOrder) (CredentialChanges, error) {
+	grants := p.grants()
 	return c.changeCredentials(ctx, o, func() ([]credential.Change, error) {
 		for _, g := range grants {
 			if g.Kind == credential.GrantOrigin {
@@ -260,6 +256,6 @@ func (c *Control) Allow(ctx context.Context, grants []credential.Grant, withdraw
 				return nil, err
 			}
 		}
-		return c.keys.Allow(ctx, keyring.Permission{Pool: o.Source, Grants: grants, Withdraw: withdraw}, o.order())
+		return c.keys.Allow(ctx, keyring.Permission{Pool: o.Source, Grants: grants, Withdraw: p.Withdraw}, o.order())
 	})
 }

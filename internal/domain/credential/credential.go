@@ -40,6 +40,14 @@ type SecretRef struct {
 	MAC    string `json:"mac,omitempty"`
 }
 
+// Where says where the secret is, as people read it.
+func (r SecretRef) Where() string {
+	if r.Kind == SecretSealed {
+		return "sealed, hash " + r.MAC
+	}
+	return strings.ToLower(string(r.Kind)) + " " + r.Ref
+}
+
 // States of a credential.
 const (
 	Active   = "ACTIVE"
