@@ -18,41 +18,8 @@ import (
 
 // paramPack is a source whose conditions become parameters: of types the parameter
 // that it calls kind, of journals one that a template builds, of the year two.
-const paramPack = `source: generic
-name: Generic
-baseUrl: https://generic.example
-zone: UTC
-recordType: item
-identity: TEXT
-retry: {maxAttempts: 4, base: 100ms, max: 2s}
-rateLimit: {limit: 10000, window: 1s, qps: 5000, burst: 1}
-window:
-  key: updated
-  filters: {from: updated, to: updated, updated: updated}
-  precision: SECOND
-  bound: OPEN
-  updatedAt: PATH
-  safetyLag: 10m
-  baseline: 30d
-  step: 30d
-  minStep: 1h
-pagination: {type: OFFSET, pageSize: 20, order: "updated,id", total: EXACT, end: TOTAL}
-endpoints:
-  items:
-    usage: SEARCH
-    path: /items
-    format: JSON
-    query: {from: "${iso(window.from)}", to: "${iso(window.to)}", size: "${page.size}", offset: "${page.offset}", fq: "${query.journals == '' ? '' : 'journal:' + query.journals}"}
-    response: {items: items, id: id, updatedAt: {path: updated, key: updated}, version: v, total: total}
-  count:
-    usage: COUNT
-    path: /items
-    format: JSON
-    query: {from: "${iso(window.from)}", to: "${iso(window.to)}", size: 1, fq: "${query.journals == '' ? '' : 'journal:' + query.journals}"}
-    response: {root: total, total: total}
-mapping:
-  fields: {title: title, abstract: {path: text, clean: text}}
-  volatile: [updated, v, reads]
+var paramPack = patratest.Generic{
+	Pack: `rateLimit: {limit: 10000, window: 1s, qps: 5000, burst: 1}
 query:
   capabilities:
     - {field: type, ops: [TERM]}
@@ -67,7 +34,13 @@ query:
     - {field: type, op: TERM, emit: PARAMS, params: {types: ["${plain(value)}"]}}
     - {field: jo, op: TERM, emit: PARAMS, params: {journals: ["${quote(value)}"]}}
     - {field: pubdate, op: RANGE, emit: PARAMS, params: {since: ["${date(from, '2006-01-02')}"], until: ["${iso(to)}"]}}
-`
+`,
+	Query: `offset: ${page.offset}
+fq: "${query.journals == '' ? '' : 'journal:' + query.journals}"
+`,
+	Count: `query: {from: "${iso(window.from)}", to: "${iso(window.to)}", size: 1, fq: "${query.journals == '' ? '' : 'journal:' + query.journals}"}
+`,
+}.Text()
 
 // watched remembers what a source was asked, and answers as the oracle does, which
 // knows nothing of the parameters of a selection.

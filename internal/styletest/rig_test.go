@@ -27,7 +27,6 @@ import (
 	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
-	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
@@ -39,7 +38,7 @@ type row struct {
 	oracle sim.GenericStyle
 	op     harvest.Operation // default HARVEST
 	// The pack: blocks of YAML in place of those of the same key in the plainest
-	// pack, which is [plain]. One without a value takes the key away.
+	// pack, which is [patratest.Generic]. One without a value takes the key away.
 	pack     string // the whole
 	search   string // endpoint items
 	query    string // its parameters
@@ -65,111 +64,9 @@ type row struct {
 	claim func(t *testing.T, r *run)
 }
 
-// The plainest pack, block by block.
-const (
-	plainPack = `source: generic
-name: Generic
-baseUrl: https://generic.example
-zone: UTC
-recordType: item
-identity: TEXT
-retry: {maxAttempts: 4, base: 100ms, max: 2s}
-rateLimit: {limit: 10, window: 1s, qps: 5, burst: 1}
-window:
-  key: updated
-  filters: {from: updated, to: updated, updated: updated}
-  precision: SECOND
-  bound: OPEN
-  updatedAt: PATH
-  safetyLag: 10m
-  baseline: 30d
-  step: 30d
-  minStep: 1h
-pagination: {type: OFFSET, pageSize: 20, order: "updated,id", total: EXACT, end: TOTAL}
-faults:
-  - {code: token_expired, status: 410, level: L1, reaction: RESTART}
-mapping:
-  fields: {title: title, abstract: {path: text, clean: text}}
-  volatile: [updated, v, reads]
-`
-	plainSearch = `usage: SEARCH
-path: /items
-format: JSON
-`
-	plainQuery = `from: ${iso(window.from)}
-to: ${iso(window.to)}
-size: ${page.size}
-`
-	plainResponse = `items: items
-id: id
-updatedAt: {path: updated, key: updated}
-version: v
-total: total
-signals: {error: error}
-`
-	// The oracle counts in one manner, whatever the pages look like.
-	plainCount = `usage: COUNT
-path: /items
-format: JSON
-query: {from: "${iso(window.from)}", to: "${iso(window.to)}", size: 1, style: offset, end: "null", total: exact, envelope: object, empty: list, body: none, bounds: half-open, only: count}
-response: {root: total, total: total, signals: {error: error}}
-`
-)
-
-// blocks parts YAML into its keys at the margin, in their order.
-func blocks(text string) (keys []string, at map[string]string) {
-	at = map[string]string{}
-	key := ""
-	for line := range strings.Lines(text) {
-		if name, _, ok := strings.Cut(line, ":"); ok && !strings.HasPrefix(line, " ") {
-			key = name
-			keys = append(keys, key)
-		}
-		at[key] += line
-	}
-	return keys, at
-}
-
-// merge puts the blocks of over in place of those of the same key.
-func merge(base, over string) string {
-	if over != "" && !strings.HasSuffix(over, "\n") {
-		over += "\n"
-	}
-	keys, at := blocks(base)
-	more, instead := blocks(over)
-	for _, k := range more {
-		if _, known := at[k]; !known {
-			keys = append(keys, k)
-		}
-		at[k] = instead[k]
-	}
-	var b strings.Builder
-	for _, k := range keys {
-		if strings.TrimSpace(at[k]) != k+":" {
-			b.WriteString(at[k])
-		}
-	}
-	return b.String()
-}
-
-func indent(by, text string) string {
-	return by + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+by) + "\n"
-}
-
 // text is the row's pack.
 func (r row) text() string {
-	var b strings.Builder
-	b.WriteString(merge(plainPack, r.pack))
-	b.WriteString("endpoints:\n  items:\n")
-	search := plainSearch + "query:\n" + indent("  ", merge(plainQuery, r.query)) + "response:\n" + indent("  ", merge(plainResponse, r.response))
-	b.WriteString(indent("    ", merge(search, r.search)))
-	if r.count != "none" {
-		b.WriteString("  count:\n" + indent("    ", merge(plainCount, r.count)))
-	}
-	if r.detail != "" {
-		b.WriteString("  details:\n" + indent("    ", r.detail))
-	}
-	return b.String()
+	return patratest.Generic{Pack: r.pack, Search: r.search, Query: r.query, Response: r.response, Count: r.count, Detail: r.detail}.Text()
 }
 
 // run is a row being harvested.
@@ -189,7 +86,7 @@ const code = sim.Generic
 // newRun builds a node over an oracle with the row's manners.
 func newRun(t *testing.T, w row, faults sim.Faults, scripts ...sim.Script) *run {
 	t.Helper()
-	r := &run{t: t, row: w, dsn: emptyStore(t)}
+	r := &run{t: t, row: w, dsn: patratest.SQLite.DSN(t)}
 	tweak, limit := patratest.Fast, -1.0
 	if w.paced {
 		tweak, limit = nil, 0
@@ -355,38 +252,6 @@ func (r *run) asked() string {
 // isPage matches requests for pages and details.
 func isPage(q *http.Request) bool {
 	return q.Form.Get("only") != "count" && !strings.HasSuffix(q.URL.Path, "/login") && !strings.HasSuffix(q.URL.Path, "/oauth/token")
-}
-
-// template is a migrated database without contents: making one takes longer
-// than a harvest.
-var template = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "styletest")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "patra.db")
-	s, err := sqlstore.Open(context.Background(), "sqlite:"+file, sqlstore.Options{})
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Close(); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(file)
-})
-
-func emptyStore(t *testing.T) string {
-	t.Helper()
-	b, err := template()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "patra.db")
-	if err := os.WriteFile(file, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return "sqlite:" + file
 }
 
 // warm lets what lives as long as the process come to life outside of bubbles.

@@ -350,7 +350,7 @@ var shelves = []shelf{
 // records are stored.
 func (s *shelf) read(t *testing.T) (rep *control.Report, stored int) {
 	t.Helper()
-	store, err := sqlstore.Open(t.Context(), emptyStore(t), sqlstore.Options{Logger: slog.New(slog.DiscardHandler)})
+	store, err := sqlstore.Open(t.Context(), patratest.SQLite.DSN(t), sqlstore.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

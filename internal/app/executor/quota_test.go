@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,7 +86,9 @@ func TestR22_ThrottledNeighbourCostsNoWalk(t *testing.T) {
 	every(t, []string{"token-const", "scroll"}, func(t *testing.T, m manner) {
 		b := newBench(t, m, setup{
 			sim: sim.Config{Records: 200, CursorLife: 48 * time.Hour}, node: node.Config{Workers: 2, Poll: time.Second},
-			wrap: func(next http.RoundTripper) http.RoundTripper { return &throttledOnce{next: next} },
+			wrap: func(next http.RoundTripper) http.RoundTripper {
+				return &throttledOnce{next: next, both: make(chan struct{}), walks: map[string]bool{}}
+			},
 		})
 		b.exact()
 		if n := b.ask(`SELECT SUM(walk_no-1) FROM ing_task`); n != 1 {
@@ -99,15 +100,40 @@ func TestR22_ThrottledNeighbourCostsNoWalk(t *testing.T) {
 	})
 }
 
-// throttledOnce refuses the fourth request that goes on with a walk.
+// throttledOnce lets two walks go on by one page each, the first not before the
+// second, and refuses whichever goes on next: the other is in the middle then.
 type throttledOnce struct {
 	next http.RoundTripper
-	n    atomic.Int64
+	both chan struct{} // closed when two walks went on
+
+	mu      sync.Mutex
+	walks   map[string]bool // guarded by mu; that went on, by the beginning of their window
+	refused bool            // guarded by mu
 }
 
 func (o *throttledOnce) RoundTrip(r *http.Request) (*http.Response, error) {
-	if q := r.URL.Query(); q.Get("token")+q.Get("scroll_id") == "" || o.n.Add(1) != 4 {
+	q := r.URL.Query()
+	if q.Get("token")+q.Get("scroll_id") == "" {
 		return o.next.RoundTrip(r)
 	}
-	return &http.Response{StatusCode: 429, Header: http.Header{"Retry-After": {"600"}}, Body: http.NoBody, Request: r}, nil
+	if o.refuses(q.Get("from")) {
+		return &http.Response{StatusCode: 429, Header: http.Header{"Retry-After": {"600"}}, Body: http.NoBody, Request: r}, nil
+	}
+	<-o.both
+	return o.next.RoundTrip(r)
+}
+
+func (o *throttledOnce) refuses(walk string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.walks) == 2 {
+		first := !o.refused
+		o.refused = true
+		return first
+	}
+	o.walks[walk] = true
+	if len(o.walks) == 2 {
+		close(o.both)
+	}
+	return false
 }

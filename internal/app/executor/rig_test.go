@@ -65,24 +65,8 @@ func (m manner) exact() manner {
 
 // text is the manner as a pack.
 func (m manner) text() string {
-	id, target := m.id, m.target
-	if id == "" {
-		id = "id"
-	}
-	if target == 0 {
-		target = 100
-	}
-	style, base, hasBase := strings.Cut(m.style, "&base=")
-	var b strings.Builder
-	fmt.Fprintf(&b, `source: generic
-name: Generic
-baseUrl: https://generic.example
-zone: UTC
-recordType: item
-identity: TEXT
-retry: {maxAttempts: 4, base: 100ms, max: 2s}
-rateLimit: {limit: 10, window: 1s, qps: 5, burst: 1}
-window:
+	g := patratest.Generic{
+		Pack: fmt.Sprintf(`window:
   key: updated
   filters: {from: updated, to: updated}
   precision: SECOND
@@ -95,39 +79,49 @@ window:
   minStep: 1h
   target: %d
 pagination: %s
-`, target, m.paging)
-	if m.two {
-		b.WriteString("batching: {idBatchSize: 10}\n")
+faults:
+%smapping:
+  fields: {title: title, url: id}
+  volatile: [updated, v, reads]
+%s`, cmp.Or(m.target, 100), m.paging, cmp.Or(m.faults, "  - {code: token_expired, status: 410, level: L1, reaction: RESTART}\n"), m.tasks),
+		Count: "query: {from: \"${iso(window.from)}\", to: \"${iso(window.to)}\", style: offset, size: 1, only: count}\nresponse: {root: total, total: total}\n",
 	}
-	b.WriteString("endpoints:\n  items:\n    usage: SEARCH\n    path: /items\n    format: JSON\n    query:\n" +
-		"      from: ${iso(window.from)}\n      to: ${iso(window.to)}\n")
-	fmt.Fprintf(&b, "      style: %s\n", style)
+	if m.blind {
+		g.Count = patratest.NoCount
+	}
+	style, base, hasBase := strings.Cut(m.style, "&base=")
+	g.Query = "style: " + style + "\n" + flush(m.query)
 	if hasBase {
-		fmt.Fprintf(&b, "      base: %q\n", base)
+		g.Query += fmt.Sprintf("base: %q\n", base)
 	}
-	if m.style != "time" {
-		b.WriteString("      size: ${page.size}\n")
+	if m.style == "time" {
+		g.Query += "size:\n"
 	}
-	if m.query != "" {
-		b.WriteString("      " + m.query + "\n")
+	id := "id: " + cmp.Or(m.id, "id") + "\n"
+	item := id + "updatedAt: {path: updated, format: RFC3339, key: updated}\nversion: v\n"
+	g.Response = item + flush(m.reply)
+	if !m.two {
+		return g.Text()
 	}
-	item := fmt.Sprintf("      id: %s\n      updatedAt: {path: updated, format: RFC3339, key: updated}\n      version: v\n", id)
-	b.WriteString("    response:\n      items: items\n      total: total\n" + m.reply + "      signals: {error: error}\n")
-	if m.two {
-		fmt.Fprintf(&b, "      id: %s\n", id)
-		b.WriteString("  batch:\n    usage: DETAIL\n    method: POST\n    path: /batch\n    format: JSON\n    form:\n      ids: ${join(ids, ',')}\n    response:\n      items: items\n" + item)
-		if m.complete {
-			b.WriteString("      complete: true\n")
-		}
-	} else {
-		b.WriteString(item)
+	g.Pack += "batching: {idBatchSize: 10}\n"
+	g.Response = id + "version:\n" + flush(m.reply)
+	if !strings.Contains(m.reply, "updatedAt:") {
+		g.Response += "updatedAt:\n"
 	}
-	if !m.blind {
-		b.WriteString("  count:\n    usage: COUNT\n    path: /items\n    format: JSON\n    query:\n      from: ${iso(window.from)}\n      to: ${iso(window.to)}\n" +
-			"      style: offset\n      size: 1\n      only: count\n    response: {root: total, total: total}\n")
+	if m.complete {
+		item += "complete: true\n"
 	}
-	b.WriteString("faults:\n" + cmp.Or(m.faults, "  - {code: token_expired, status: 410, level: L1, reaction: RESTART}\n"))
-	b.WriteString("mapping:\n  fields: {title: title, url: id}\n  volatile: [updated, v, reads]\n" + m.tasks)
+	g.Detail = "usage: DETAIL\nmethod: POST\npath: /batch\nformat: JSON\nform: {ids: \"${join(ids, ',')}\"}\nresponse:\n  items: items\n  " +
+		strings.ReplaceAll(strings.TrimSuffix(item, "\n"), "\n", "\n  ") + "\n"
+	return g.Text()
+}
+
+// flush puts lines at the margin.
+func flush(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimSpace(line) + "\n")
+	}
 	return b.String()
 }
 
