@@ -165,55 +165,74 @@ func (s SliceSpec) Signature(pagingType PagingType, pageSize int) string {
 // Validate checks one slice before it is stored: the strategy and the parts it
 // needs, bounds that are in order and CLOSED/OPEN (C8).
 func (s SliceSpec) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	errs := []error{s.checkStrategy()}
+	if of := s.Span(); of.Empty() {
+		errs = append(errs, fmt.Errorf("%s: %w", of, ErrEmptyWindow))
+	}
+	if s.Strategy != StrategyID {
+		errs = append(errs, s.Window.check())
+	}
+	if s.Range != (Range{}) {
+		errs = append(errs, s.Range.check())
+	}
+	return errors.Join(errs...)
+}
+
+// checkStrategy checks that the slice has the parts its strategy needs, and none
+// that it has no use for.
+func (s SliceSpec) checkStrategy() error {
 	switch s.Strategy {
 	case StrategyTime, StrategyVolume:
 		if !s.Range.Whole() || s.Cursor != nil {
-			bad("strategy %s has a window and no range", s.Strategy)
+			return fmt.Errorf("strategy %s has a window and no range", s.Strategy)
 		}
-	case StrategyHybrid, StrategyPage:
-		if s.Range.Whole() && s.Strategy == StrategyHybrid {
-			bad("strategy %s needs a range", s.Strategy)
+	case StrategyHybrid:
+		if s.Range.Whole() {
+			return fmt.Errorf("strategy %s needs a range", s.Strategy)
 		}
+	case StrategyPage: // of some pages, or of all
 	case StrategyHash:
 		if !s.Range.Whole() && s.Range.Of == 0 || s.Cursor != nil {
-			bad("strategy %s has a window and a bucket", s.Strategy)
+			return fmt.Errorf("strategy %s has a window and a bucket", s.Strategy)
 		}
 	case StrategyLandmark:
 		if s.Range.From > 0 && (s.Cursor == nil || s.Cursor.StartToken == "") {
-			bad("strategy %s needs the token its walk begins with", s.Strategy)
+			return fmt.Errorf("strategy %s needs the token its walk begins with", s.Strategy)
 		}
 	case StrategyID:
 		if s.Range.Key != RangeOrdinal || s.Range.To == 0 || s.Window != (WindowSpec{}) {
-			bad("strategy %s needs a range of ordinals and nothing else", s.Strategy)
+			return fmt.Errorf("strategy %s needs a range of ordinals and nothing else", s.Strategy)
 		}
 	default:
-		bad("strategy %q is not known", s.Strategy)
+		return fmt.Errorf("strategy %q is not known", s.Strategy)
 	}
-	if of := s.Span(); of.Empty() {
-		bad("%s: %w", of, ErrEmptyWindow)
+	return nil
+}
+
+// check checks how the bounds of a window are meant. That they are in order is
+// checked for all slices alike, also for those over ordinals.
+func (w WindowSpec) check() error {
+	var errs []error
+	if w.Boundary != halfOpen {
+		errs = append(errs, fmt.Errorf("boundary %v is not CLOSED/OPEN", w.Boundary))
 	}
-	if s.Strategy != StrategyID {
-		if s.Window.Boundary != halfOpen {
-			bad("boundary %v is not CLOSED/OPEN", s.Window.Boundary)
-		}
-		if !s.Window.Precision.Valid() {
-			bad("precision %q is not known", s.Window.Precision)
-		}
+	if !w.Precision.Valid() {
+		errs = append(errs, fmt.Errorf("precision %q is not known", w.Precision))
 	}
-	if r := s.Range; r != (Range{}) {
-		if r.Boundary != halfOpen {
-			bad("boundary %v is not CLOSED/OPEN", r.Boundary)
-		}
-		if r.Key == "" || r.From < 0 || r.To != 0 && r.To <= r.From {
-			bad("range %s is empty or has no key", r)
-		}
-		if r.Of != 0 || r.Key == RangeBucket {
-			if err := r.checkBucket(); err != nil {
-				errs = append(errs, err)
-			}
-		}
+	return errors.Join(errs...)
+}
+
+// check checks a range that is given: its bounds, and of a bucket its number.
+func (r Range) check() error {
+	var errs []error
+	if r.Boundary != halfOpen {
+		errs = append(errs, fmt.Errorf("boundary %v is not CLOSED/OPEN", r.Boundary))
+	}
+	if r.Key == "" || r.From < 0 || r.To != 0 && r.To <= r.From {
+		errs = append(errs, fmt.Errorf("range %s is empty or has no key", r))
+	}
+	if r.Of != 0 || r.Key == RangeBucket {
+		errs = append(errs, r.checkBucket())
 	}
 	return errors.Join(errs...)
 }
