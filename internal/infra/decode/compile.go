@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -44,6 +43,7 @@ func Compile(ep *source.Endpoint, id source.Identity, m *source.Mapping, cal har
 	return c.d, nil
 }
 
+// compiler makes a decoder, and gathers what is wrong with its description.
 type compiler struct {
 	d    *Decoder
 	item *node // root of all paths relative to an item
@@ -94,6 +94,8 @@ func (c *compiler) slot(root *node, steps []step, e end) int32 {
 	return e.slot
 }
 
+// response compiles what is read of a reply beside its items: their ids and times,
+// the totals, and where the next page is.
 func (c *compiler) response(r *source.Response, id source.Identity) {
 	d := c.d
 	c.items(r)
@@ -254,258 +256,4 @@ func (c *compiler) replyPick(at, path string) *pick {
 		return nil
 	}
 	return &pick{slot: c.slot(c.d.root, steps, end{}), label: -1}
-}
-
-// picks compiles alternatives relative to root. With a label every match is a
-// scope of its own.
-func (c *compiler) picks(at string, root *node, list []source.Pick, label string) []pick {
-	var out []pick
-	for i := range list {
-		at := at + "[" + strconv.Itoa(i) + "]"
-		if p, ok := c.pick(at, root, &list[i], label); ok {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-func (c *compiler) pick(at string, root *node, s *source.Pick, label string) (p pick, ok bool) {
-	p = pick{label: -1}
-	before := len(c.errs)
-	var err error
-	err = p.transforms(s.Clean, c.d.json && s.Path != "")
-	if err != nil {
-		c.fail(at+".clean", err)
-	}
-	p.form, err = newTimeForm(s.Format)
-	if err != nil {
-		c.fail(at+".format", err)
-	}
-	p.raw = !c.d.json && len(s.Clean) > 0 && s.Clean[0] == "jats"
-	switch {
-	case s.Path != "" && s.Parts != nil:
-		c.fail(at, errors.New("path and parts exclude each other"))
-	case len(s.All) > 0 && (s.Path != "" || s.Parts != nil):
-		c.fail(at, errors.New("all excludes path and parts"))
-	case len(s.All) > 0:
-		c.composed(at, root, s, label, &p)
-	case s.Parts != nil:
-		if s.Format != "" || len(s.Clean) > 0 {
-			c.fail(at, errors.New("parts take neither format nor transforms"))
-		}
-		c.parts(at+".parts", root, s.Parts, &p)
-	default:
-		e := end{level: ofItem}
-		if label != "" {
-			e.under = new(node)
-			if steps, ok := c.steps(at+".label", label); ok {
-				p.label = c.slot(e.under, steps, end{level: ofItem})
-			}
-		}
-		if steps, ok := c.steps(at+".path", s.Path); ok {
-			p.slot = c.slot(root, steps, e)
-		}
-	}
-	return p, len(c.errs) == before
-}
-
-// composed compiles the places of a value that is put together.
-func (c *compiler) composed(at string, root *node, s *source.Pick, label string, p *pick) {
-	if label != "" {
-		c.fail(at+".label", errors.New("a value put together has no label"))
-	}
-	if len(s.All) > maxComposed {
-		c.fail(at+".all", fmt.Errorf("more than %d places", maxComposed))
-		return
-	}
-	p.raw, p.sep = false, []byte(s.Sep)
-	for i, path := range s.All {
-		if steps, ok := c.steps(at+".all["+strconv.Itoa(i)+"]", path); ok {
-			p.all = append(p.all, c.slot(root, steps, end{level: ofItem}))
-		}
-	}
-}
-
-// parts compiles the places of a date. What year, month and day have in common
-// becomes one place, so that they are never taken from two dates.
-func (c *compiler) parts(at string, root *node, s *source.DateParts, p *pick) {
-	p.parts = &parts{list: s.List != "", sub: [3]int32{-1, -1, -1}}
-	if p.parts.list {
-		switch {
-		case !c.d.json:
-			c.fail(at+".list", errors.New("XML has no arrays"))
-		case s.Year != "" || s.Month != "" || s.Day != "":
-			c.fail(at, errors.New("list and year exclude each other"))
-		default:
-			if steps, ok := c.steps(at+".list", s.List); ok {
-				p.slot = c.slot(root, steps, end{level: ofItem})
-			}
-		}
-		return
-	}
-	if s.Month == "" && s.Day != "" {
-		c.fail(at, errors.New("a day needs a month"))
-	}
-	var paths [3][]step
-	common := -1
-	for i, x := range []struct{ name, path string }{{".year", s.Year}, {".month", s.Month}, {".day", s.Day}} {
-		if x.path == "" && i > 0 {
-			continue
-		}
-		steps, ok := c.steps(at+x.name, x.path)
-		if !ok {
-			return
-		}
-		paths[i] = steps
-		if i == 0 {
-			common = max(0, len(steps)-1)
-			continue
-		}
-		n := 0
-		for n < min(common, len(steps)) && steps[n].equal(paths[0][n]) {
-			n++
-		}
-		common = n
-	}
-	under := new(node)
-	p.slot = c.slot(root, paths[0][:common], end{level: ofItem, under: under})
-	for i, given := range []bool{true, s.Month != "", s.Day != ""} {
-		if given {
-			p.parts.sub[i] = c.slot(under, paths[i][common:], end{level: ofItem})
-		}
-	}
-}
-
-func (c *compiler) mapping(m *source.Mapping) {
-	d := c.d
-	d.mapped = true
-	d.fields = c.fields("mapping.fields", c.item, m.Fields)
-	for i, name := range m.Required {
-		k := slices.IndexFunc(d.fields, func(f field) bool { return f.name == name })
-		if k < 0 {
-			if !slices.ContainsFunc(m.Fields, func(f source.Field) bool { return f.Name == name }) {
-				c.fail("mapping.required["+strconv.Itoa(i)+"]", fmt.Errorf("there is no field %q", name))
-			}
-			continue
-		}
-		d.fields[k].required = true
-	}
-	for i, path := range m.Volatile {
-		at := "mapping.volatile[" + strconv.Itoa(i) + "]"
-		steps, ok := c.steps(at, path)
-		switch {
-		case !ok:
-		case len(steps) == 0:
-			c.fail(at, errors.New("not all of an item can be volatile"))
-		default:
-			d.volatile = append(d.volatile, c.slot(c.item, steps, end{level: ofItem, outer: true}))
-		}
-	}
-	d.retracted = c.presences("mapping.retracted", m.Retracted)
-}
-
-func (c *compiler) presences(at string, list []source.Presence) (out []presence) {
-	for i, p := range list {
-		if steps, ok := c.steps(at+"["+strconv.Itoa(i)+"].path", p.Path); ok {
-			slot := c.slot(c.item, steps, end{level: ofItem})
-			out = append(out, presence{pick{slot: slot, label: -1}, p.In, p.Self})
-		}
-	}
-	return out
-}
-
-func (c *compiler) fields(at string, root *node, list []source.Field) []field {
-	var out []field
-	seen := make(map[string]bool)
-	for i := range list {
-		s := &list[i]
-		at := at + "." + s.Name
-		if s.Name == "" || seen[s.Name] {
-			c.fail(at, fmt.Errorf("field %d has no name of its own", i))
-			continue
-		}
-		seen[s.Name] = true
-		out = append(out, c.field(at, root, s))
-	}
-	return out
-}
-
-func (c *compiler) field(at string, root *node, s *source.Field) field {
-	f := field{name: s.Name, key: quotedKey(s.Name), kind: s.Kind, join: s.Join}
-	if s.Label != "" && s.Join == "" {
-		c.fail(at+".label", errors.New("a label needs a join"))
-	}
-	if s.Join != "" && s.Kind != source.FieldText {
-		c.fail(at+".join", errors.New("only TEXT is joined"))
-	}
-	if len(s.Count) > 0 && s.Kind != source.FieldNumber {
-		c.fail(at+".count", errors.New("only a NUMBER counts"))
-	}
-	switch s.Kind {
-	case source.FieldText, source.FieldNumber, source.FieldBool, source.FieldList:
-		if len(s.From)+len(s.Count) == 0 {
-			c.fail(at+".from", errors.New("nothing to take it from"))
-		}
-		f.picks = c.picks(at+".from", root, s.From, s.Label)
-		for _, path := range s.Count {
-			if steps, ok := c.steps(at+".count", path); ok {
-				f.count = append(f.count, c.eachSlot(root, steps, nil))
-			}
-		}
-	case source.FieldObjects:
-		if len(s.Fields) == 0 {
-			c.fail(at+".fields", errors.New("objects need fields"))
-		}
-		if len(s.Each) == 0 {
-			c.fail(at+".each", errEmptyPath)
-		}
-		// Every alternative has places of its own: groups of a slot must not
-		// overlap.
-		for i, path := range s.Each {
-			var o objects
-			under := new(node)
-			if steps, ok := c.steps(at+".each", path); ok {
-				o.each = c.eachSlot(root, steps, under)
-			}
-			said := len(c.errs)
-			o.fields = c.fields(at+".fields", under, s.Fields)
-			if i > 0 {
-				c.errs = c.errs[:said] // the first has said it
-			}
-			f.objects = append(f.objects, o)
-		}
-	case source.FieldMap:
-		if len(s.Entries) == 0 {
-			c.fail(at+".entries", errors.New("a map needs entries"))
-		}
-		for _, e := range s.Entries {
-			at := at + ".entries." + e.Key
-			if len(e.From) == 0 {
-				c.fail(at, errors.New("nothing to take it from"))
-			}
-			f.entries = append(f.entries, entry{quotedKey(e.Key), c.picks(at, root, e.From, "")})
-		}
-	default:
-		c.fail(at+".kind", fmt.Errorf("%q is no kind of field", s.Kind))
-	}
-	return f
-}
-
-// eachSlot numbers a repeated element. A JSON path that ends at an array means
-// its elements, with or without [*].
-func (c *compiler) eachSlot(root *node, steps []step, under *node) int32 {
-	e := end{level: ofItem, under: under}
-	if !c.d.json || len(steps) > 0 && steps[len(steps)-1].kind != stepName {
-		return c.slot(root, steps, e)
-	}
-	e.notArray = true
-	e.slot = c.slot(root, steps, e)
-	e.notArray = false
-	root.add(append(slices.Clip(steps), step{kind: stepEach}), e)
-	return e.slot
-}
-
-func quotedKey(name string) []byte {
-	b, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(name, "\uFFFD"))
-	return append(b, ':')
 }
