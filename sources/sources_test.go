@@ -168,7 +168,7 @@ func TestPacks_SayWhatWasRuled(t *testing.T) {
 		{"pubmed snapshot", p.Paging.Snapshot, true},
 		{"pubmed zone", p.Window.Zone, "America/New_York"},
 		{"pubmed precision", p.Window.Precision, harvest.PrecisionDay},
-		{"pubmed bound", p.Window.Closed, true},
+		{"pubmed bound", p.Window.Closed(), true},
 		{"pubmed overlap, the zone being derived", p.Window.Overlap.D(), 24 * time.Hour},
 		{"pubmed lag", p.Window.SafetyLag.D(), 24 * time.Hour},
 		{"pubmed two phases", p.TwoPhase(), true},
@@ -180,7 +180,7 @@ func TestPacks_SayWhatWasRuled(t *testing.T) {
 		{"crossref total", c.Paging.TotalExact, true},
 		{"crossref pages", c.Paging.MaxPages, 50},
 		{"crossref precision", c.Window.Precision, harvest.PrecisionSecond},
-		{"crossref bound", c.Window.Closed, true},
+		{"crossref bound", c.Window.Closed(), true},
 		{"crossref volatile", fmt.Sprint(c.Mapping.Volatile), "[indexed score is-referenced-by-count]"},
 		{"crossref rate", fmt.Sprint(c.Rate.QPS, c.Rate.Burst, c.Rate.Concurrency), "2.7 1 1"},
 	} {

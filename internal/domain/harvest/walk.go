@@ -28,7 +28,7 @@ const (
 type Paging struct {
 	Type     PagingType `json:"type"`
 	Size     int        `json:"pageSize"`
-	PageBase int        `json:"pageBase,omitzero"`
+	PageBase int        `json:"firstPage,omitzero"`
 	// TokenContinues: a repeated token means "go on" (tokenRepeat=CONTINUE);
 	// otherwise it is the source's way to say "end".
 	TokenContinues bool `json:"tokenContinues,omitzero"`

@@ -56,7 +56,7 @@ type pageVars struct {
 func NewCallVars(spec *Spec, cal harvest.Calendar, call Call) *CallVars {
 	zone, window := cal.Zone, cal.Grains(call.Window)
 	last := window.To
-	if spec.Window.Closed {
+	if spec.Window.Closed() {
 		last = cal.Step(last, -1)
 	}
 	p := call.Position

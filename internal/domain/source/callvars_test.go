@@ -18,7 +18,7 @@ func testVars(t testing.TB) *source.CallVars {
 	}
 	cal := harvest.Calendar{Precision: harvest.PrecisionDay, Zone: zone}
 	spec := &source.Spec{
-		Window: source.Window{Closed: true},
+		Window: source.Window{Bound: source.BoundClosed},
 		Paging: harvest.Paging{Size: 100, PageBase: 1},
 		Vars:   map[string]string{"contact": "me@example.org", "tool": "patra"},
 	}

@@ -115,7 +115,7 @@ const (
 // Compile checks a definition whole and freezes it for one plan. The error is
 // [Violations], every one of them; the warnings name each default taken.
 func Compile(def Definition, t Trigger) (*Spec, []Warning, error) {
-	c := &compiler{def: def.Canonical(), t: t, spec: &Spec{Version: specPlain}}
+	c := &compiler{def: def.Canonical(), t: t, spec: &Spec{Version: SpecVersion}}
 	c.provenance()
 	c.http()
 	c.rate()

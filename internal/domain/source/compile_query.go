@@ -81,7 +81,6 @@ func (c *compiler) send(path string, p query.Sent) {
 			c.spec.Query.Repeated = map[string][]string{}
 		}
 		c.spec.Query.Repeated[key] = p.Values
-		c.spec.Version = specRepeated
 	}
 	for _, usage := range []string{UsageSearch, UsageCount} {
 		e, known := c.cfg[usage]

@@ -98,7 +98,7 @@ func TestCompile_WholeDefinitionWithoutWarnings(t *testing.T) {
 	if diff := cmp.Diff(want, spec.Paging); diff != "" {
 		t.Error(diff)
 	}
-	if !spec.Window.Closed || spec.Window.Key != "indexed" || spec.Rate.Key != "demo" || spec.Faults[0].Reaction != harvest.GiveUp {
+	if !spec.Window.Closed() || spec.Window.Key != "indexed" || spec.Rate.Key != "demo" || spec.Faults[0].Reaction != harvest.GiveUp {
 		t.Errorf("%+v", spec)
 	}
 	again, _, err := source.Compile(*def(), harvesting)

@@ -43,7 +43,7 @@ func (c *compiler) window() {
 	c.zone(cfg)
 	undated := c.undated(cfg)
 	if (cfg.Bound != "" || !undated) && coded(c, path+".bound", DictBound, cfg.Bound) {
-		out.Closed = cfg.Bound == BoundClosed
+		out.Bound = cfg.Bound
 		if needed && !undated {
 			c.windowTemplates(cfg)
 		}

@@ -86,7 +86,7 @@ type WindowConfig struct {
 	Precision harvest.Precision `yaml:"precision" dict:"time_precision" doc:"how finely the filter tells time"`
 	Zone      string            `yaml:"zone" doc:"time zone of the filter's days, or unknown"`
 	// Bound is CLOSED if the upper bound sent includes itself, else OPEN.
-	Bound     string    `yaml:"bound" dict:"bound_style" doc:"whether the upper bound sent includes itself"`
+	Bound     Bound     `yaml:"bound" dict:"bound_style" doc:"whether the upper bound sent includes itself"`
 	UpdatedAt string    `yaml:"updatedAt" dict:"updated_at" doc:"where an item's update time is"`
 	SafetyLag *Duration `yaml:"safetyLag" doc:"how long after now a window stays closed, default 10m"`
 	Align     Duration  `yaml:"align" doc:"window bounds are multiples of it; default: the precision"`
@@ -200,9 +200,6 @@ const (
 	UpdatedByWindow = "WINDOW" // nowhere: the slice's window stands for it
 	UpdatedNever    = "NONE"   // the source has none
 )
-
-// BoundClosed is the style of an upper bound that includes itself.
-const BoundClosed = "CLOSED"
 
 // EndpointConfig is one endpoint.
 type EndpointConfig struct {

@@ -107,8 +107,8 @@ var dictionary = []DictType{
 		{"UNKNOWN", "it is worth nothing", []string{"ROUGH"}},
 	}},
 	{DictBound, "the upper bound as sent", []DictItem{
-		{BoundClosed, "it includes itself", nil},
-		{"OPEN", "it does not", nil},
+		{string(BoundClosed), "it includes itself", nil},
+		{string(BoundOpen), "it does not", nil},
 	}},
 	{DictPrecision, "how finely a source tells time", []DictItem{
 		{"DAY", "days of the source's zone", nil},

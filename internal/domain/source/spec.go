@@ -20,21 +20,18 @@ import (
 //	2: hash buckets, lifetime of tokens, further secrets, headers taken away, LOOKUP
 //	3: replies that leave out only what is not there, namespaces, secrets in bodies
 //	4: parameters that are sent once for each of several values
-//
-// A snapshot that says nothing new has the older number, so that older Executors
-// go on with it.
-const SpecVersion = specRepeated
+//	5: the words of packs; an older Executor would take what it knows by another word
+//	   for not said, such as a closed bound
+const SpecVersion = specOneWord
 
-const (
-	specPlain    = 3
-	specRepeated = 4
-)
+// specOneWord is the first version whose keys have the words that packs have.
+const specOneWord = 5
 
 // Spec is the frozen description of one source for one plan: all that the
 // Executor ever sees. Secrets are in it by reference only.
 type Spec struct {
 	Version    int            `json:"specVersion"`
-	Source     string         `json:"provenanceCode"`
+	Source     string         `json:"source"`
 	RecordType string         `json:"recordType"`
 	Operation  string         `json:"operation"`
 	HTTP       HTTP           `json:"http"`
@@ -105,10 +102,15 @@ func (s *Spec) Canonical() ([]byte, error) {
 	return b, nil
 }
 
-// ParseSpec reads a stored snapshot.
+// ParseSpec reads a stored snapshot of any version.
 func ParseSpec(b []byte) (*Spec, error) {
+	b, err := inTodaysWords(b)
+	if err != nil {
+		return nil, fmt.Errorf("stored spec: %w", err)
+	}
 	s := new(Spec)
-	if err := json.Unmarshal(b, s); err != nil {
+	err = json.Unmarshal(b, s)
+	if err != nil {
 		return nil, fmt.Errorf("stored spec: %w", err)
 	}
 	return s, nil
@@ -117,11 +119,12 @@ func ParseSpec(b []byte) (*Spec, error) {
 // Window is how a source understands time.
 type Window struct {
 	// Key is the watermark key: the date the source filters and harvests by.
-	Key       string            `json:"watermarkKey"`
+	Key       string            `json:"key"`
 	Precision harvest.Precision `json:"precision"`
 	Zone      string            `json:"zone"`
-	// Closed: the source's upper bound includes itself (R12).
-	Closed    bool     `json:"closed,omitzero"`
+	// Bound is whether the upper bound sent includes itself (R12); empty where a
+	// source has no date, and then none is sent.
+	Bound     Bound    `json:"bound,omitempty"`
 	SafetyLag Duration `json:"safetyLag"`
 	Align     Duration `json:"align"`
 	Step      Duration `json:"step"`
@@ -131,10 +134,10 @@ type Window struct {
 	// UpdatedAt says where an item's update time is: PATH, WINDOW or NONE (R57).
 	UpdatedAt string `json:"updatedAt"`
 	// Target is the wanted number of records per slice.
-	Target int64 `json:"targetRecordsPerSlice,omitzero"`
+	Target int64 `json:"target,omitzero"`
 	// PerDay is how many records a day are reckoned with where nothing tells, 0
 	// for not knowing.
-	PerDay int64 `json:"recordsPerDay,omitzero"`
+	PerDay int64 `json:"perDay,omitzero"`
 	// Strategy by which a window is cut, TIME if empty.
 	Strategy string `json:"strategy,omitempty"`
 	// Split is the second dimension, for windows that cannot be cut further.
@@ -142,10 +145,13 @@ type Window struct {
 	// Budget of a slice, nil for no bound.
 	Budget *harvest.BudgetSpec `json:"budget,omitempty"`
 	// MaxOpen slices of the source and operation stop the planning, 0 for no bound.
-	MaxOpen int `json:"maxOpenSlices,omitzero"`
+	MaxOpen int `json:"maxOpen,omitzero"`
 	// Pages per slice, of the strategy PAGE.
-	Pages int64 `json:"pagesPerSlice,omitzero"`
+	Pages int64 `json:"pages,omitzero"`
 }
+
+// Closed reports whether the upper bound sent includes itself.
+func (w Window) Closed() bool { return w.Bound == BoundClosed }
 
 // Calendar of the window.
 func (w Window) Calendar() (harvest.Calendar, error) {
@@ -247,10 +253,19 @@ type Response struct {
 	Signals map[string]string `json:"signals,omitempty"`
 }
 
-// Identity is the canonical form of ids (R29).
+// Identity is the canonical form of ids (R29), written as its code.
 type Identity struct {
 	// Form is TEXT, DOI or NUMBER.
-	Form string `json:"form"`
+	Form string
+}
+
+// MarshalText writes the code.
+func (i Identity) MarshalText() ([]byte, error) { return []byte(i.Form), nil }
+
+// UnmarshalText reads the code.
+func (i *Identity) UnmarshalText(b []byte) error {
+	i.Form = string(b)
+	return nil
 }
 
 // Pick is one way to get a value: the first that yields one wins.

@@ -16,7 +16,7 @@ func TestRender_PubMedDays(t *testing.T) {
 			t.Fatal(err)
 		}
 		spec := testSpec()
-		spec.Window = source.Window{Zone: "America/New_York", Precision: harvest.PrecisionDay, Closed: true}
+		spec.Window = source.Window{Zone: "America/New_York", Precision: harvest.PrecisionDay, Bound: source.BoundClosed}
 		spec.Search = source.Endpoint{
 			Path: "esearch.fcgi", Method: "POST", Format: source.FormatJSON, Form: map[string]string{
 				"mindate": "${date(window.from, '2006/01/02')}", "maxdate": "${date(window.last, '2006/01/02')}",
