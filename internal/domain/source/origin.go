@@ -13,11 +13,6 @@ func Origin(address string) string {
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return ""
 	}
-	return OriginOf(u)
-}
-
-// OriginOf is the origin of a URL that names a host.
-func OriginOf(u *url.URL) string {
 	host, port := strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")), u.Port()
 	if port == map[string]string{"https": "443", "http": "80"}[u.Scheme] {
 		port = ""
