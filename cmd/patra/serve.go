@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,8 +27,8 @@ func (c *cli) serveCmd() *cobra.Command {
 			"stopped early because enough was open, the executor works on the tasks of all sources. Without a role: all.\n\n" +
 			"With --listen the API is served as well (OpenAPI 3.1 at /api/v1/openapi.json). On 127.0.0.1 it needs no token until\n" +
 			"there is one (patra token new); on any other address it begins only if there is.\n\n" +
-			"A schedule is the `schedule` part of a source pack. SIGTERM and Ctrl-C stop taking work, finish or release\n" +
-			"what is in hand, and end within 10 s.",
+			"Schedules are set by `patra schedule set`, or suggested by source packs. SIGTERM and Ctrl-C stop taking work, finish\n" +
+			"or release what is in hand, and end within 10 s.",
 		Example: "  patra serve\n  patra serve scheduler planner --db mysql://...\n  patra serve executor --workers 16 --db mysql://...\n  patra serve --listen 127.0.0.1:8080",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if _, err := node.ParseRoles(args); err != nil {
@@ -67,6 +70,9 @@ func (c *cli) serveCmd() *cobra.Command {
 				c.notef("patra: serving %s\n", strings.Join(words, ", "))
 				if api != nil {
 					c.notef("patra: listening on http://%s\n", api.Listener.Addr())
+				}
+				if slices.Contains(words, "scheduler") {
+					c.noteSchedules(cmd.Context(), n.Control)
 				}
 			}})
 			if err == nil {
@@ -115,6 +121,28 @@ func (d *doorFlags) open(cmd *cobra.Command, n *node.Node) (*node.API, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	return api, nil
+}
+
+// noteSchedules says how much is scheduled, and how to begin where nothing is.
+func (c *cli) noteSchedules(ctx context.Context, ctl *control.Control) {
+	list, err := ctl.Schedules(ctx, "")
+	if err != nil || list.Unread != "" {
+		return // the scheduler tells what it cannot read
+	}
+	enabled := 0
+	for _, s := range list.Schedules {
+		if s.Enabled {
+			enabled++
+		}
+	}
+	switch {
+	case enabled > 0:
+		c.notef("patra: %s in force; patra schedule list shows when each comes next\n", control.Count(enabled, "schedule"))
+	case len(list.Schedules) > 0:
+		c.notef("patra: all schedules are paused, so nothing will begin by itself\nnext: patra schedule list, then patra schedule resume NAME --reason TEXT\n")
+	default:
+		c.notef("patra: nothing is scheduled, so nothing will begin by itself; what is set meanwhile is taken up without a restart\nnext: %s\n", howToBegin)
+	}
 }
 
 // serveLogger tells at least what was planned, finished and failed: nobody

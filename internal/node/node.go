@@ -98,7 +98,7 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 		schedules: schedules, quiet: rest, up: up, cfg: cfg,
 	}
 	operator := control.Parts{
-		Store: store, Contracts: keyed, Planner: n.Planner, Line: asks, Executor: n.Executor, Quiet: rest, Watches: seen,
+		Store: store, Contracts: keyed, Planner: n.Planner, Line: asks, Executor: n.Executor, Quiet: rest, Schedules: schedules, Watches: seen,
 	}
 	operator.Keys = keys
 	operator.Vault = safe

@@ -89,7 +89,7 @@ type plans struct{ *planner.Planner }
 // Plan implements scheduler.Planner.
 func (p plans) Plan(ctx context.Context, t harvest.Trigger) (scheduler.Answer, error) {
 	out, err := p.Planner.Plan(ctx, t)
-	return scheduler.Answer{Plan: out.Plan.ID, Before: out.Answered, Reason: out.Reason}, err
+	return scheduler.Answer{Plan: out.Plan.ID, Before: out.Answered, Waits: out.Deferred, Reason: out.Reason}, err
 }
 
 // sentinels is the planner as the steward sees it.

@@ -8,6 +8,7 @@ import (
 	"github.com/papertrace/patra/internal/app/keyring"
 	"github.com/papertrace/patra/internal/app/reconcile"
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -24,6 +25,8 @@ type Parts struct {
 	// Executor makes one that works as the node's do.
 	Executor func(executor.Config) *executor.Executor
 	Quiet    QuietHours
+	// Schedules knows what packs suggest to do by itself; nil if none does.
+	Schedules scheduler.Sources
 	// Watches are told by the upstream how requests fare.
 	Watches *Watches
 
@@ -46,6 +49,7 @@ type Control struct {
 	line      reconcile.Upstream
 	executor  func(executor.Config) *executor.Executor
 	quiet     QuietHours
+	schedules scheduler.Sources
 	watches   *Watches
 
 	registry *registry.Registry
@@ -59,7 +63,7 @@ type Control struct {
 func New(p Parts) *Control {
 	return &Control{
 		store: p.Store, sources: p.Sources, contracts: p.Contracts, planner: p.Planner, line: p.Line,
-		executor: p.Executor, quiet: p.Quiet, watches: p.Watches,
+		executor: p.Executor, quiet: p.Quiet, schedules: p.Schedules, watches: p.Watches,
 		registry: p.Registry, packs: p.Packs, keys: p.Keys, vault: p.Vault, tester: p.Tester,
 	}
 }

@@ -19,6 +19,7 @@ type Store interface {
 	AuditStore
 	RunStore
 	SourceStore
+	ScheduleStore
 	RecordStore
 	VerifyStore
 	TokenStore

@@ -65,6 +65,8 @@ type Planned struct {
 	Expected int64
 	// Answered reports that the same trigger was answered before, by whomever.
 	Answered bool
+	// Deferred: the trigger was not answered; its scheduler is to ask again soon.
+	Deferred bool
 }
 
 // frontierTries is how often a plan is made anew because another was saved first.
@@ -109,20 +111,26 @@ func (p *Planner) begin(ctx context.Context, t harvest.Trigger) (*job, error) {
 		return nil, err
 	}
 	j.out.Trigger = t
-	_, selHash := con.Spec.Selected()
-	switch t.Operation {
-	case harvest.Harvest:
-		j.out.Namespace = harvest.HarvestNamespace(t.Provenance, con.Spec.Search.Name, con.Spec.Window.Key, selHash)
-	case harvest.Update:
-		j.out.Namespace = harvest.ActivityNamespace(t.Provenance, t.Operation, harvest.RangeOrdinal, t.Activity)
-	default:
-		j.out.Namespace = harvest.ActivityNamespace(t.Provenance, t.Operation, con.Spec.Window.Key, t.Activity)
-	}
+	j.out.Namespace = Namespace(con.Spec, t)
 	for _, w := range con.Warnings {
 		j.out.Warnings = append(j.out.Warnings, w.String())
 	}
 	j.notes = len(j.out.Warnings)
 	return j, nil
+}
+
+// Namespace is where the progress of what a trigger asks for is kept: by what it
+// selects, or by its activity (R7, R8).
+func Namespace(spec *source.Spec, t harvest.Trigger) harvest.Namespace {
+	switch t.Operation {
+	case harvest.Harvest:
+		_, selHash := spec.Selected()
+		return harvest.HarvestNamespace(t.Provenance, spec.Search.Name, spec.Window.Key, selHash)
+	case harvest.Update:
+		return harvest.ActivityNamespace(t.Provenance, t.Operation, harvest.RangeOrdinal, t.Activity)
+	default:
+		return harvest.ActivityNamespace(t.Provenance, t.Operation, spec.Window.Key, t.Activity)
+	}
 }
 
 // answered finds out whether the trigger of an outside scheduler has its answer
@@ -216,6 +224,9 @@ func (j *job) run(ctx context.Context) error {
 	if j.t.Operation == harvest.Update {
 		return j.update(ctx)
 	}
+	if wait, err := j.deferred(ctx); err != nil || wait {
+		return err
+	}
 	f, w, any, err := j.frame(ctx)
 	if err != nil {
 		return err
@@ -231,6 +242,25 @@ func (j *job) run(ctx context.Context) error {
 		return err
 	}
 	return j.save(ctx, d)
+}
+
+// deferred lets a HARVEST that a schedule asks for wait while nothing of the plan
+// before it is stored, as when its source is out. Else plans would pile up, one for
+// every time the line comes; so the window that is planned at last has grown by all
+// of them. The trigger stays unanswered, so that it is not late when the plan begins.
+func (j *job) deferred(ctx context.Context) (bool, error) {
+	if j.t.Operation != harvest.Harvest || j.t.Kind != harvest.TriggerScheduled || j.pin != nil {
+		return false, nil
+	}
+	plan, is, err := j.backlog.NotBegun(ctx, j.out.Namespace)
+	if err != nil || !is {
+		return false, err
+	}
+	j.out.Noop = true
+	j.out.Waits = true
+	j.out.Deferred = true
+	j.out.Reason = fmt.Sprintf("nothing of plan %d is stored yet; what is new since is planned when it has begun", plan)
+	return true, nil
 }
 
 // frame works out the window. The first count also tells the upstream's clock

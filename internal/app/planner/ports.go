@@ -67,6 +67,9 @@ type Clocks interface {
 // Backlog is the work that is planned and not done, for which a new plan has to
 // leave room.
 type Backlog interface {
+	// NotBegun finds the newest plan of a namespace if there is work to do on it and
+	// nothing of it is stored yet.
+	NotBegun(ctx context.Context, ns harvest.Namespace) (harvest.PlanID, bool, error)
 	// OpenSlices counts the slices of a source and operation that are not
 	// done, cut again or given up.
 	OpenSlices(ctx context.Context, provenance string, op harvest.Operation) (int64, error)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/schedule"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -27,6 +28,14 @@ type Store interface {
 	// LastTriggered is what came of the newest trigger of a job, by log id;
 	// zero if there was none.
 	LastTriggered(ctx context.Context, scheduler, job string) (harvest.Triggered, error)
+	// LastPlanned is what came of the newest trigger of a job that has a plan; zero
+	// if none has.
+	LastPlanned(ctx context.Context, scheduler, job string) (harvest.Triggered, error)
+	// Unfinished reports whether there is work on a plan that needs nobody's doing.
+	Unfinished(ctx context.Context, id harvest.PlanID) (bool, error)
+	// Standing lists the standing selections that were set. With an error it may
+	// still return those it could read.
+	Standing(ctx context.Context) ([]schedule.Standing, error)
 }
 
 // Planner answers a trigger. It keeps what came of it, a failure too, under the
@@ -40,5 +49,7 @@ type Planner interface {
 type Answer struct {
 	Plan   harvest.PlanID // 0: there was nothing to plan
 	Before bool
+	// Waits: it was not answered, and is to be asked for again.
+	Waits  bool
 	Reason string
 }

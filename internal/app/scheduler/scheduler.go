@@ -1,12 +1,14 @@
-// Package scheduler begins operations by themselves: it looks at the schedules
-// in force and triggers a plan for what is due.
+// Package scheduler begins operations by themselves: it looks at the standing
+// selections, those that were set and those that packs suggest, and triggers a plan
+// for what is due.
 //
 // It promises that a time is triggered once, however many schedulers there are:
-// a trigger carries the source, the operation and the time it was due, and the
+// a trigger carries the name of the schedule and the time it was due, and the
 // planner answers no trigger twice. Times that were missed, because nothing ran
 // or the source was held, are made up by one trigger for the latest of them. A
-// trigger that failed is tried again until the next is due. One source's trouble
-// does not keep the others.
+// trigger that failed is tried again until the next is due. An UPDATE, or a BACKFILL
+// whose window moves on, waits until the plan it has is done, so that plans do not
+// pile up while a source is out. One source's trouble does not keep the others.
 //
 // It keeps nothing in memory that matters: after a crash the store says what was
 // triggered. Working on the plans is the executor's.
@@ -16,12 +18,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/schedule"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -47,6 +51,7 @@ func (c Config) withDefaults() Config {
 // Event is what became of a time that was due.
 type Event struct {
 	Kind      EventKind
+	Schedule  string
 	Source    string
 	Operation harvest.Operation
 	Due       time.Time
@@ -76,8 +81,8 @@ type Scheduler struct {
 	running sync.WaitGroup // triggers under way
 
 	mu   sync.Mutex
-	busy map[string]bool  // guarded by mu; jobs with a trigger under way
-	told map[string]Event // guarded by mu; by job, what was logged last
+	busy map[string]bool  // guarded by mu; schedules with a trigger under way
+	told map[string]Event // guarded by mu; by schedule, what was logged last
 	// trouble is why schedules could not be read last; guarded by mu.
 	trouble string
 }
@@ -108,9 +113,13 @@ func (s *Scheduler) Run(ctx context.Context) error {
 // look begins a trigger for everything that is due. A source that takes long to
 // plan holds up nobody but itself.
 func (s *Scheduler) look(ctx context.Context) {
-	all, err := s.sources.Schedules(ctx)
+	packs, err := s.sources.Schedules(ctx)
+	rows, rerr := s.store.Standing(ctx)
 	if ctx.Err() == nil {
-		s.unread(err)
+		s.unread(errors.Join(err, rerr))
+	}
+	if rerr != nil && rows == nil {
+		return // what packs suggest may be what a row that was not read has ended
 	}
 	now, err := s.store.Now(ctx)
 	if err != nil {
@@ -119,14 +128,15 @@ func (s *Scheduler) look(ctx context.Context) {
 		}
 		return
 	}
-	for _, sch := range all {
-		if sch.Schedule.Line(sch.Operation).IsZero() || !s.claim(job(sch)) {
+	for _, st := range source.Standing(packs, rows) {
+		if !st.Enabled || !s.claim(st.Name) {
 			continue
 		}
 		s.running.Go(func() {
-			defer s.release(job(sch))
-			if err := s.serve(ctx, sch, now); err != nil && ctx.Err() == nil {
-				s.log.Error("schedule not served", "source", sch.Source, "operation", sch.Operation, "err", err)
+			defer s.release(st.Name)
+			quiet := source.QuietUntil(packs, st.Source, st.Operation, now)
+			if err := s.serve(ctx, st, quiet, now); err != nil && ctx.Err() == nil {
+				s.log.Error("schedule not served", "schedule", st.Name, "source", st.Source, "operation", st.Operation, "err", err)
 			}
 		})
 	}
@@ -151,44 +161,45 @@ func (s *Scheduler) unread(err error) {
 	}
 }
 
-func job(sch source.Scheduled) string { return sch.Source + "/" + string(sch.Operation) }
-
-func (s *Scheduler) claim(job string) bool {
+func (s *Scheduler) claim(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.busy[job] {
+	if s.busy[name] {
 		return false
 	}
-	s.busy[job] = true
+	s.busy[name] = true
 	return true
 }
 
-func (s *Scheduler) release(job string) {
+func (s *Scheduler) release(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.busy, job)
+	delete(s.busy, name)
 }
 
-// serve triggers one operation of one source if it is due and may be.
-func (s *Scheduler) serve(ctx context.Context, sch source.Scheduled, now time.Time) error {
-	due, ok, err := s.due(ctx, sch, now)
+// serve triggers a standing selection if it is due and may be. Its source is left
+// alone until quiet, if that is not zero.
+func (s *Scheduler) serve(ctx context.Context, st schedule.Standing, quiet, now time.Time) error {
+	due, ok, err := s.due(ctx, st, now)
 	if err != nil || !ok {
 		return err
 	}
-	ev := Event{Source: sch.Source, Operation: sch.Operation, Due: due}
-	if why, held, err := s.store.Held(ctx, sch.Source); err != nil {
+	ev := Event{Schedule: st.Name, Source: st.Source, Operation: st.Operation, Due: due}
+	before, err := s.store.LastPlanned(ctx, Code, st.Name)
+	if err != nil {
 		return err
-	} else if held {
-		ev.Kind, ev.Reason = Skipped, why
+	}
+	why, err := s.waits(ctx, st, before, quiet)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		ev.Kind = Skipped
+		ev.Reason = why
 		s.tell(ev)
 		return nil
 	}
-	if until, quiet := sch.Schedule.QuietUntil(now); quiet {
-		ev.Kind, ev.Reason = Skipped, string(harvest.CodeQuiet)+" until "+harvest.FormatInstant(until)
-		s.tell(ev)
-		return nil
-	}
-	t, err := trigger(sch, due, now)
+	t, err := trigger(st, due, before, now)
 	if err != nil {
 		return err
 	}
@@ -198,6 +209,9 @@ func (s *Scheduler) serve(ctx context.Context, sch source.Scheduled, now time.Ti
 		return nil // whoever comes next makes it up
 	case err != nil:
 		ev.Kind, ev.Reason = Failed, err.Error()
+	case a.Waits:
+		ev.Kind = Skipped
+		ev.Reason = a.Reason
 	case a.Before:
 		ev.Kind = Before
 		ev.Plan = a.Plan
@@ -211,46 +225,85 @@ func (s *Scheduler) serve(ctx context.Context, sch source.Scheduled, now time.Ti
 	return nil
 }
 
+// waits says why what is due may not begin yet, if it may not: its source is held or
+// in quiet hours, or the plan it has is not done and a second one would only pile up.
+func (s *Scheduler) waits(ctx context.Context, st schedule.Standing, before harvest.Triggered, quiet time.Time) (string, error) {
+	why, held, err := s.store.Held(ctx, st.Source)
+	switch {
+	case err != nil || held:
+		return why, err
+	case !quiet.IsZero():
+		return string(harvest.CodeQuiet) + " until " + harvest.FormatInstant(quiet), nil
+	case before.Plan == 0 || !st.OneAtATime():
+		return "", nil
+	}
+	busy, err := s.store.Unfinished(ctx, before.Plan)
+	if err != nil || !busy {
+		return "", err
+	}
+	return fmt.Sprintf("plan %d, which was due at %s, is not done yet", before.Plan, before.LogID), nil
+}
+
 // due is the time to trigger now, if there is one: the latest that came since
 // the newest trigger, and since the schedule is in force; else the newest trigger
 // itself if that failed and has rested.
-func (s *Scheduler) due(ctx context.Context, sch source.Scheduled, now time.Time) (time.Time, bool, error) {
-	last, err := s.store.LastTriggered(ctx, Code, job(sch))
+func (s *Scheduler) due(ctx context.Context, st schedule.Standing, now time.Time) (time.Time, bool, error) {
+	last, err := s.store.LastTriggered(ctx, Code, st.Name)
 	if err != nil {
 		return time.Time{}, false, err
 	}
-	since, newest := sch.Since, time.Time{}
-	if last.LogID != "" {
-		newest, err = time.Parse(harvest.TimeLayout, last.LogID)
-		if err != nil {
-			return newest, false, fmt.Errorf("log id of the last trigger: %w", err)
-		}
-		if newest.After(since) {
-			since = newest
-		}
+	newest, err := dueOf(last)
+	if err != nil {
+		return newest, false, err
 	}
-	if at, ok := sch.Schedule.Due(sch.Operation, since, now); ok {
+	since := st.Since
+	if newest.After(since) {
+		since = newest
+	}
+	if at, ok := st.Due(since, now); ok {
 		return at, true, nil
 	}
-	again := last.Outcome == harvest.TriggerFailed && newest.After(sch.Since) && now.Sub(last.At) >= s.cfg.Retry
+	again := last.Outcome == harvest.TriggerFailed && newest.After(st.Since) && now.Sub(last.At) >= s.cfg.Retry
 	return newest, again, nil
 }
 
-// trigger is the wish for a plan that was due at an instant.
-func trigger(sch source.Scheduled, due, now time.Time) (harvest.Trigger, error) {
-	params, err := json.Marshal(map[string]string{
-		"line": sch.Schedule.Line(sch.Operation).String(), "zone": sch.Schedule.Zone.String(), "due": harvest.FormatInstant(due),
+// dueOf is the time at which a trigger was due; zero if there was none.
+func dueOf(t harvest.Triggered) (time.Time, error) {
+	if t.LogID == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(harvest.TimeLayout, t.LogID)
+	if err != nil {
+		return at, fmt.Errorf("log id of a trigger: %w", err)
+	}
+	return at, nil
+}
+
+// trigger is the wish for a plan that was due at an instant, when the one before it
+// has led to what it has.
+func trigger(st schedule.Standing, due time.Time, before harvest.Triggered, now time.Time) (harvest.Trigger, error) {
+	params, err := json.Marshal(map[string]any{
+		"schedule": st.Name, "line": st.Cron.String(), "zone": st.Zone.String(), "due": harvest.FormatInstant(due), "query": st.Query, "wants": st.Wants,
 	})
 	if err != nil {
 		return harvest.Trigger{}, fmt.Errorf("marshal trigger: %w", err)
 	}
 	t := harvest.Trigger{
-		Provenance: sch.Source, Operation: sch.Operation, Kind: harvest.TriggerScheduled, Scheduler: Code, JobID: job(sch), LogID: harvest.FormatInstant(due), Params: string(params),
+		Provenance: st.Source, Operation: st.Operation, Kind: harvest.TriggerScheduled, Scheduler: Code, JobID: st.Name, LogID: harvest.FormatInstant(due),
+		Query: st.Query, Priority: st.Priority, Activity: st.Activity(due), Params: string(params),
 	}
-	if sch.Operation == harvest.Update {
-		// Named after the time it was due: the same time is the same activity.
-		t.Activity = "update-" + due.UTC().Format("2006-01-02T15:04Z")
-		t.Pick = harvest.CandidatePick{SeenBefore: now.Add(-sch.Schedule.OlderThan), Signals: true}
+	switch st.Operation {
+	case harvest.Backfill:
+		last, err := dueOf(before)
+		if err != nil {
+			return t, err
+		}
+		t.From, t.To = st.Window(due, last)
+	case harvest.Update:
+		t.Pick = harvest.CandidatePick{MappingChanged: st.Wants.MappingChanged, Signals: st.Wants.Signals, Max: st.Wants.Max}
+		if st.Wants.OlderThan > 0 {
+			t.Pick.SeenBefore = now.Add(-st.Wants.OlderThan)
+		}
 	}
 	return t, nil
 }
@@ -259,13 +312,13 @@ func trigger(sch source.Scheduled, due, now time.Time) (harvest.Trigger, error) 
 // new.
 func (s *Scheduler) tell(ev Event) {
 	s.mu.Lock()
-	old := s.told[ev.Source+"/"+string(ev.Operation)]
-	s.told[ev.Source+"/"+string(ev.Operation)] = ev
+	old := s.told[ev.Schedule]
+	s.told[ev.Schedule] = ev
 	s.mu.Unlock()
 	if s.cfg.Observe != nil {
 		s.cfg.Observe(ev)
 	}
-	log := s.log.With("source", ev.Source, "operation", ev.Operation, "due", harvest.FormatInstant(ev.Due))
+	log := s.log.With("schedule", ev.Schedule, "source", ev.Source, "operation", ev.Operation, "due", harvest.FormatInstant(ev.Due))
 	switch {
 	case ev.Kind == Failed:
 		log.Error("trigger failed", "err", ev.Reason, "retry", s.cfg.Retry)

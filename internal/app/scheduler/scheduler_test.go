@@ -18,6 +18,7 @@ import (
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/schedule"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
@@ -148,11 +149,17 @@ func (v *view) Held(ctx context.Context, code string) (string, bool, error) {
 	return v.Store.Held(ctx, code)
 }
 
+// NotBegun: nobody works here, yet every plan counts as begun. What becomes of those
+// that are not is tested where there are executors.
+func (v *view) NotBegun(context.Context, harvest.Namespace) (harvest.PlanID, bool, error) {
+	return 0, false, nil
+}
+
 type plans struct{ *planner.Planner }
 
 func (p plans) Plan(ctx context.Context, t harvest.Trigger) (scheduler.Answer, error) {
 	out, err := p.Planner.Plan(ctx, t)
-	return scheduler.Answer{Plan: out.Plan.ID, Before: out.Answered, Reason: out.Reason}, err
+	return scheduler.Answer{Plan: out.Plan.ID, Before: out.Answered, Waits: out.Deferred, Reason: out.Reason}, err
 }
 
 func (w *world) scheduler(s *sqlstore.Store, meet func()) *scheduler.Scheduler {
@@ -409,6 +416,8 @@ func (u *unreadable) Schedules(context.Context) ([]source.Scheduled, error) { re
 type idle struct{ scheduler.Store }
 
 func (idle) Now(context.Context) (time.Time, error) { return time.Unix(0, 0), nil }
+
+func (idle) Standing(context.Context) ([]schedule.Standing, error) { return nil, nil }
 
 // TestScheduler_TroubleIsToldOnce: not with every poll, again when it is another,
 // and also that it is over.

@@ -209,3 +209,14 @@ func ParsePriority(word string) (int, bool) {
 	}
 	return 0, false
 }
+
+// PriorityWord is the word for a place in the queue.
+func PriorityWord(priority int) string {
+	switch {
+	case priority <= Harvest.Priority():
+		return "high"
+	case priority <= Update.Priority():
+		return "medium"
+	}
+	return "low"
+}

@@ -3,6 +3,7 @@ package source
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,8 +33,8 @@ type Scheduled struct {
 	Since     time.Time
 }
 
-// defaultOlderThan is how long a record goes unseen before an UPDATE reads it.
-const defaultOlderThan = 180 * 24 * time.Hour
+// DefaultOlderThan is how long a record goes unseen before an UPDATE reads it.
+const DefaultOlderThan = 180 * 24 * time.Hour
 
 // CompileSchedule makes the schedule of a definition ready, nil if it has none.
 func CompileSchedule(d Definition) (*schedule.Schedule, Violations) {
@@ -47,7 +48,7 @@ func CompileSchedule(d Definition) (*schedule.Schedule, Violations) {
 		}
 	}
 	cfg := *d.Schedule
-	s := &schedule.Schedule{OlderThan: cmp.Or(cfg.OlderThan.D(), defaultOlderThan), Sentinel: cfg.Sentinel}
+	s := &schedule.Schedule{OlderThan: cmp.Or(cfg.OlderThan.D(), DefaultOlderThan), Sentinel: cfg.Sentinel}
 	var err error
 	s.Zone, err = time.LoadLocation(cmp.Or(cfg.Zone, "UTC"))
 	if err != nil || cfg.Zone == "Local" {
@@ -107,4 +108,50 @@ func (c Contents) Schedules(at time.Time) (out []Scheduled, err error) {
 		out = append(out, Scheduled{Source: c.Provenance.Code, Operation: op, Schedule: s, Since: row.From})
 	}
 	return out, nil
+}
+
+// Standing lists what is asked for by itself: the rows there are, and what packs
+// suggest for as long as no row of that name says otherwise.
+func Standing(packs []Scheduled, rows []schedule.Standing) []schedule.Standing {
+	own := make(map[string]bool, len(rows))
+	for _, r := range rows {
+		own[r.Name] = true
+	}
+	out := slices.Clone(rows)
+	for _, p := range packs {
+		if s, ok := p.suggests(); ok && !own[s.Name] {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(a, b schedule.Standing) int {
+		return cmp.Or(strings.Compare(a.Source, b.Source), strings.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// suggests is the line that a pack has for the operation, if it has one.
+func (p Scheduled) suggests() (schedule.Standing, bool) {
+	line := p.Schedule.Line(p.Operation)
+	s := schedule.Standing{
+		Name: schedule.SuggestedName(p.Source, p.Operation), Source: p.Source, Operation: p.Operation,
+		Cron: line, Zone: p.Schedule.Zone, Enabled: true, Suggested: true, Since: p.Since,
+	}
+	if p.Operation == harvest.Update {
+		s.Wants = schedule.Wants{OlderThan: p.Schedule.OlderThan, Signals: true}
+	}
+	return s, !line.IsZero()
+}
+
+// QuietUntil tells until when an operation of a source is to be left alone, for the
+// quiet hours of its pack; zero if it is not.
+func QuietUntil(packs []Scheduled, code string, op harvest.Operation, now time.Time) time.Time {
+	for _, p := range packs {
+		if p.Source != code || p.Operation != op {
+			continue
+		}
+		if until, quiet := p.Schedule.QuietUntil(now); quiet {
+			return until
+		}
+	}
+	return time.Time{}
 }

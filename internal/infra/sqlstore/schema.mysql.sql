@@ -262,6 +262,28 @@ CREATE TABLE `ing_record_version` (
   CONSTRAINT `ing_record_version_chk_1` CHECK ((`effect_code` in (_utf8mb4'inserted',_utf8mb4'updated',_utf8mb4'remapped')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `ing_schedule` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `schedule_name` varchar(128) COLLATE utf8mb4_bin NOT NULL,
+  `provenance_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `operation_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `query_text` mediumtext COLLATE utf8mb4_bin NOT NULL,
+  `cron_line` varchar(255) COLLATE utf8mb4_bin NOT NULL,
+  `zone_name` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `priority` int NOT NULL,
+  `params` mediumtext COLLATE utf8mb4_bin NOT NULL,
+  `enabled` tinyint NOT NULL,
+  `since` datetime(6) NOT NULL,
+  `removed_at` datetime(6) DEFAULT NULL,
+  `created_at` datetime(6) NOT NULL,
+  `updated_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `uk_schedule_name` (`schedule_name`),
+  CONSTRAINT `ing_schedule_chk_1` CHECK ((`operation_code` in (_utf8mb4'HARVEST',_utf8mb4'BACKFILL',_utf8mb4'UPDATE'))),
+  CONSTRAINT `ing_schedule_chk_2` CHECK ((`priority` >= 0)),
+  CONSTRAINT `ing_schedule_chk_3` CHECK ((`enabled` in (0,1)))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `ing_schedule_instance` (
   `id` bigint NOT NULL AUTO_INCREMENT,
   `scheduler_code` varchar(64) COLLATE utf8mb4_bin DEFAULT NULL,

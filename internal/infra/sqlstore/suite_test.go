@@ -96,6 +96,8 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R83_EveryBodyIsCompared", spoiltBodies},
 		{"R86_ClockIsReadUnderTheLock", gateClock},
 		{"R86_SeatsAreSharedAndRunOut", sharedSeats},
+		{"R68_SchedulesAreRowsOfTheirOwn", standingRows},
+		{"R68_PlansNotBegunAreTold", plansNotBegun},
 		{"P20_RestingIsLeftAlone", restingLeftAlone},
 		{"R70_PartitionRestsAfterThreeFailures", partitionRests},
 		{"R70_RequestsOutsideOfTasksCount", requestsCount},

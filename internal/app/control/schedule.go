@@ -1,0 +1,278 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/planner"
+	"github.com/papertrace/patra/internal/app/scheduler"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/nearest"
+	"github.com/papertrace/patra/internal/domain/problem"
+	"github.com/papertrace/patra/internal/domain/schedule"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// ScheduleStore keeps the standing selections and what came of their triggers.
+type ScheduleStore interface {
+	// Standing lists those that were set. With an error it may still return some.
+	Standing(ctx context.Context) ([]schedule.Standing, error)
+	// SetSchedule writes one, RemoveSchedule ends it; both with a line of the audit.
+	SetSchedule(ctx context.Context, s schedule.Standing, a source.Audit) error
+	RemoveSchedule(ctx context.Context, name string, a source.Audit) error
+	// LastTriggered is what came of the newest trigger of a job, and LastPlanned of
+	// the newest that has a plan; zero if there was none.
+	LastTriggered(ctx context.Context, scheduler, job string) (harvest.Triggered, error)
+	LastPlanned(ctx context.Context, scheduler, job string) (harvest.Triggered, error)
+	// Held reports whether a source is paused or stopped, and why.
+	Held(ctx context.Context, provenance string) (why string, held bool, err error)
+}
+
+// Schedule is a standing selection: what is asked for by itself, and when.
+type Schedule struct {
+	Name           string            `json:"name"`
+	Source         string            `json:"source"`
+	Operation      harvest.Operation `json:"operation"`
+	Query          string            `json:"query,omitempty"` // empty for everything
+	Cron           string            `json:"cron"`
+	Zone           string            `json:"zone"`
+	Priority       string            `json:"priority"`
+	Enabled        bool              `json:"enabled"`
+	Origin         string            `json:"origin"` // set, or pack for one that a pack suggests
+	From           string            `json:"from,omitempty"`
+	To             string            `json:"to,omitempty"`
+	OlderThan      string            `json:"older_than,omitempty"`
+	MappingChanged bool              `json:"mapping_changed,omitzero"`
+	Signals        bool              `json:"signals,omitzero"`
+	Max            int               `json:"max,omitzero"`
+	Since          *Time             `json:"since,omitempty"`
+	NextAt         *Time             `json:"next_at,omitempty"`
+	Last           *ScheduleTrigger  `json:"last,omitempty"`
+	// Reason says why it does not begin when it is due, if it does not.
+	Reason string `json:"reason,omitempty"`
+}
+
+// ScheduleTrigger is what came of a time at which a line was due.
+type ScheduleTrigger struct {
+	Due     string                 `json:"due"`
+	At      Time                   `json:"at"`
+	Outcome harvest.TriggerOutcome `json:"outcome"`
+	Plan    harvest.PlanID         `json:"plan,omitzero"`
+	Remarks string                 `json:"remarks,omitempty"`
+}
+
+// ScheduleList are standing selections by source and name.
+type ScheduleList struct {
+	Schedules []Schedule `json:"schedules"`
+	// Unread says which could not be read, if any.
+	Unread string `json:"unread,omitempty"`
+}
+
+// Schedules lists what is asked for by itself: what was set, and what packs suggest.
+func (c *Control) Schedules(ctx context.Context, code string) (ScheduleList, error) {
+	out := ScheduleList{Schedules: []Schedule{}}
+	if err := c.known(ctx, code); err != nil {
+		return out, err
+	}
+	all, err := c.standing(ctx)
+	if err != nil {
+		out.Unread = err.Error()
+	}
+	for _, st := range all {
+		if code != "" && st.Source != code {
+			continue
+		}
+		v, err := c.scheduleView(ctx, st)
+		if err != nil {
+			return out, err
+		}
+		out.Schedules = append(out.Schedules, v)
+	}
+	return out, nil
+}
+
+// standing reads what was set and what packs suggest. With an error it still returns
+// what could be read.
+func (c *Control) standing(ctx context.Context) ([]schedule.Standing, error) {
+	rows, err := c.store.Standing(ctx)
+	if c.schedules == nil {
+		return source.Standing(nil, rows), err
+	}
+	packs, perr := c.schedules.Schedules(ctx)
+	return source.Standing(packs, rows), errors.Join(err, perr)
+}
+
+func (c *Control) scheduleView(ctx context.Context, st schedule.Standing) (Schedule, error) {
+	v := scheduleOf(st)
+	last, err := c.store.LastTriggered(ctx, scheduler.Code, st.Name)
+	if err != nil {
+		return v, err
+	}
+	if last.LogID != "" {
+		v.Last = &ScheduleTrigger{Due: last.LogID, At: Time(last.At), Outcome: last.Outcome, Plan: last.Plan, Remarks: last.Remarks}
+	}
+	if !st.Enabled {
+		v.Reason = "paused"
+		return v, nil
+	}
+	now, err := c.store.Now(ctx)
+	if err != nil {
+		return v, err
+	}
+	if next, comes := st.Next(now); comes {
+		v.NextAt = new(Time(next))
+	}
+	why, held, err := c.store.Held(ctx, st.Source)
+	if held {
+		v.Reason = "source " + why
+		return v, err
+	}
+	if rest, resting := c.quiet.Rest(ctx, st.Source, st.Operation); resting {
+		v.Reason = string(harvest.CodeQuiet) + " until " + Time(rest.Until).String()
+	}
+	return v, err
+}
+
+// scheduleOf shows a standing selection.
+func scheduleOf(st schedule.Standing) Schedule {
+	v := Schedule{
+		Name: st.Name, Source: st.Source, Operation: st.Operation, Query: st.Query, Cron: st.Cron.String(), Zone: st.Zone.String(),
+		Priority: harvest.PriorityWord(cmp.Or(st.Priority, st.Operation.Priority())), Enabled: st.Enabled, Origin: "set",
+		MappingChanged: st.Wants.MappingChanged, Signals: st.Wants.Signals, Max: st.Wants.Max,
+	}
+	if st.Suggested {
+		v.Origin = "pack"
+	}
+	if !st.Since.IsZero() {
+		v.Since = new(Time(st.Since))
+	}
+	if st.Operation == harvest.Backfill {
+		v.From = boundText(st.Wants.From)
+		v.To = boundText(st.Wants.To)
+	}
+	if st.Wants.OlderThan > 0 {
+		v.OlderThan = daysText(st.Wants.OlderThan)
+	}
+	return v
+}
+
+// ScheduleView is a standing selection and how far what it selects is proven.
+type ScheduleView struct {
+	Schedule
+	// Cursor is the one of the selection, of an activity the last that was planned.
+	Cursor *ScheduleCursor `json:"cursor,omitempty"`
+	// Shares names others that move the same cursor.
+	Shares []string `json:"shares_cursor_with,omitempty"`
+}
+
+// ScheduleCursor is how far a selection is proven.
+type ScheduleCursor struct {
+	Namespace string           `json:"namespace"`
+	Cursor    harvest.CursorID `json:"cursor,omitzero"`
+	ProvenTo  string           `json:"proven_to,omitempty"`
+}
+
+// Schedule shows one standing selection.
+func (c *Control) Schedule(ctx context.Context, name string) (ScheduleView, error) {
+	c.leaveNoTrace()
+	st, all, err := c.standingOf(ctx, name)
+	if err != nil {
+		return ScheduleView{}, err
+	}
+	v, err := c.scheduleView(ctx, st)
+	if err != nil {
+		return ScheduleView{}, err
+	}
+	out := ScheduleView{Schedule: v}
+	ns, err := c.namespaceOf(ctx, st)
+	if err != nil || ns.Key == "" {
+		return out, err
+	}
+	f, err := c.store.Frontier(ctx, ns)
+	if err != nil {
+		return out, err
+	}
+	out.Cursor = &ScheduleCursor{Namespace: ns.String(), Cursor: f.Cursor}
+	if f.Known {
+		out.Cursor.ProvenTo = harvest.PlaceOf(st.Operation, f.Watermark).String()
+	}
+	out.Shares = c.sharing(ctx, st, ns, all)
+	return out, nil
+}
+
+// sharing names the other harvests that move the same cursor, since they select the
+// same.
+func (c *Control) sharing(ctx context.Context, st schedule.Standing, ns harvest.Namespace, all []schedule.Standing) []string {
+	var out []string
+	for _, other := range all {
+		if other.Name == st.Name || other.Operation != harvest.Harvest || other.Source != st.Source {
+			continue
+		}
+		theirs, err := c.namespaceOf(ctx, other)
+		if err == nil && theirs == ns {
+			out = append(out, other.Name)
+		}
+	}
+	return out
+}
+
+// namespaceOf is where the progress of a standing selection is kept: of its
+// selection, or of the activity that was planned last. It is zero if none was.
+func (c *Control) namespaceOf(ctx context.Context, st schedule.Standing) (harvest.Namespace, error) {
+	t := harvest.Trigger{Provenance: st.Source, Operation: st.Operation, Query: st.Query}
+	if st.OneAtATime() {
+		last, err := c.store.LastPlanned(ctx, scheduler.Code, st.Name)
+		if err != nil || last.LogID == "" {
+			return harvest.Namespace{}, err
+		}
+		due, err := time.Parse(harvest.TimeLayout, last.LogID)
+		if err != nil {
+			return harvest.Namespace{}, err
+		}
+		t.Activity = st.Activity(due)
+	} else {
+		t.Activity = st.Activity(time.Time{})
+	}
+	con, err := c.contracts.Select(ctx, st.Source, st.Operation, st.Query)
+	if err != nil {
+		return harvest.Namespace{}, err
+	}
+	return planner.Namespace(con.Spec, t), nil
+}
+
+// standingOf finds a standing selection by its name, among all of them.
+func (c *Control) standingOf(ctx context.Context, name string) (schedule.Standing, []schedule.Standing, error) {
+	all, err := c.standing(ctx)
+	name = schedule.CanonicalName(name)
+	var names []string
+	for _, st := range all {
+		if st.Name == name {
+			return st, all, nil
+		}
+		names = append(names, st.Name)
+	}
+	if err != nil {
+		return schedule.Standing{}, nil, err
+	}
+	return schedule.Standing{}, nil, &UnknownScheduleError{Name: name, Known: names}
+}
+
+// UnknownScheduleError says that there is no schedule of a name.
+type UnknownScheduleError struct {
+	Name  string
+	Known []string
+}
+
+func (e *UnknownScheduleError) Error() string { return fmt.Sprintf("there is no schedule %q", e.Name) }
+
+// Problem implements problem.Error.
+func (e *UnknownScheduleError) Problem() problem.Problem {
+	p := problem.Problem{Code: "unknown_schedule", Kind: problem.NotFound, Title: e.Error(), Next: "patra schedule list"}
+	if near := nearest.Word(e.Name, e.Known); near != "" {
+		p.Detail = "did you mean " + near + "?"
+	}
+	return p
+}
