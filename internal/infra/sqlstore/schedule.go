@@ -131,10 +131,13 @@ func (s *Store) LastPlanned(ctx context.Context, scheduler, job string) (harvest
 }
 
 // Unfinished reports whether a plan is not cut to its end, or has tasks that are to
-// be worked on without anybody's doing.
+// be worked on without anybody's doing. Those that failed count as long as nothing of
+// the plan is stored: then it is not a task that is spoilt, but the source is out.
 func (s *Store) Unfinished(ctx context.Context, id harvest.PlanID) (is bool, err error) {
 	err = s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM ing_plan WHERE id=? AND status_code='PARTIAL')
-		OR EXISTS (SELECT 1 FROM ing_task WHERE plan_id=? AND `+isOneOf("status_code", harvest.TasksOpen)+`)`, id, id).Scan(&is)
+		OR EXISTS (SELECT 1 FROM ing_task WHERE plan_id=? AND `+isOneOf("status_code", harvest.TasksOpen)+`)
+		OR (EXISTS (SELECT 1 FROM ing_task WHERE plan_id=? AND status_code='FAILED')
+			AND NOT EXISTS (SELECT 1 FROM ing_task_run_batch WHERE plan_id=? AND status_code='SUCCEEDED'))`, id, id, id, id).Scan(&is)
 	if err != nil {
 		return false, fmt.Errorf("look at plan %d: %w", id, err)
 	}

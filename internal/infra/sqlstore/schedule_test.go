@@ -146,6 +146,11 @@ func plansNotBegun(l *Lab) {
 	l.Walk(jobs[1])
 	unfinished(first.ID, false)
 	told(second.ID)
+	refused := l.leaseOf(harvest.Harvest, 2)
+	l.Refuse(refused[0])
+	l.Refuse(refused[1])
+	told(0) // gaps hold no newer window
+	unfinished(second.ID, true)
 	l.Cancel(control.CancelScope{Plan: second.ID})
 	told(0)
 	unfinished(second.ID, false)
