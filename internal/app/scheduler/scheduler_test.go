@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -432,4 +433,105 @@ func TestScheduler_TroubleIsToldOnce(t *testing.T) {
 	if got := strings.Count(log.String(), "\n"); got != 3 || !strings.Contains(log.String(), "read again") {
 		t.Errorf("%d lines:\n%s", got, log.String())
 	}
+}
+
+// TestR68_EachLineByItself: two schedulers over rows of their own and what a pack
+// suggests, all of one source and operation. Each line's times are triggered once,
+// with its own query and priority; one that is paused or removed begins nothing, and
+// a row that bears the name of a suggestion stands in its place.
+func TestR68_EachLineByItself(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, patratest.SQLite.DSN(t), map[string]string{"alpha": `schedule: {harvest: "@hourly"}`, "beta": `schedule: {harvest: "@hourly"}`})
+		set := func(name, cron string, change func(*schedule.Standing)) {
+			line, err := schedule.ParseCron(cron)
+			if err != nil {
+				t.Fatal(err)
+			}
+			st := schedule.Standing{Name: name, Source: "alpha", Operation: harvest.Harvest, Cron: line, Zone: time.UTC, Enabled: true}
+			if change != nil {
+				change(&st)
+			}
+			if err := w.store.SetSchedule(t.Context(), st, source.Audit{Actor: "t", Action: "SCHEDULE_SET", Object: name}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set("often", "*/30 * * * *", func(st *schedule.Standing) { st.Priority = 300 })
+		set("seldom", "0 */2 * * *", nil)
+		set("paused", "* * * * *", func(st *schedule.Standing) { st.Enabled = false })
+		set("removed", "* * * * *", nil)
+		set("beta/HARVEST", "15 * * * *", func(st *schedule.Standing) { st.Source = "beta" })
+		set("moving", "0 1,3 * * *", func(st *schedule.Standing) {
+			st.Operation = harvest.Backfill
+			st.Wants = schedule.Wants{From: schedule.Bound{Ago: 30 * time.Minute}, To: schedule.Bound{Ago: 15 * time.Minute}}
+		})
+		if err := w.store.RemoveSchedule(t.Context(), "removed", source.Audit{Actor: "t", Action: "SCHEDULE_REMOVE", Object: "removed"}); err != nil {
+			t.Fatal(err)
+		}
+		p := &wishes{}
+		ctx, stop := context.WithTimeout(t.Context(), 4*time.Hour+time.Minute)
+		defer stop()
+		var both sync.WaitGroup
+		for range 2 {
+			s := scheduler.New(scheduler.Config{}, w.registry(w.store), &view{Store: w.store, w: w}, &answering{p, w.store}, patratest.Logger(t))
+			both.Go(func() {
+				if err := s.Run(ctx); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		both.Wait()
+		got := map[string]int{}
+		for _, trigger := range p.all {
+			got[trigger.JobID]++
+			if (trigger.Priority == 300) != (trigger.JobID == "often") {
+				t.Errorf("%+v", trigger)
+			}
+		}
+		want := map[string]int{"often": 8, "seldom": 2, "alpha/HARVEST": 4, "beta/HARVEST": 4, "moving": 2}
+		if !maps.Equal(got, want) {
+			t.Errorf("triggered %v, want %v", got, want)
+		}
+		for _, trigger := range p.all {
+			if trigger.JobID != "moving" {
+				continue
+			}
+			due, err := time.Parse(harvest.TimeLayout, trigger.LogID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			from := due.Add(-30 * time.Minute)
+			if due.Hour() == 3 {
+				from = due.Add(-2*time.Hour - 15*time.Minute) // where the one before ended
+			}
+			if !trigger.From.Equal(from) || !trigger.To.Equal(due.Add(-15*time.Minute)) || trigger.Activity != "moving-"+due.Format("2006-01-02T15:04Z") {
+				t.Errorf("%+v", trigger)
+			}
+		}
+	})
+}
+
+// answering answers each trigger once, as a planner does, and keeps those it answered.
+type answering struct {
+	*wishes
+	store *sqlstore.Store
+}
+
+func (a *answering) Plan(ctx context.Context, t harvest.Trigger) (scheduler.Answer, error) {
+	d := harvest.Draft{
+		Trigger: t, Namespace: harvest.ActivityNamespace(t.Provenance, t.Operation, "updated", t.JobID+t.LogID), Endpoint: "list",
+		Window: harvest.Window{From: time.Unix(0, 0), To: time.Unix(1, 0)}, SlicedTo: time.Unix(1, 0), Snapshot: []byte("{}"), Strategy: harvest.StrategyTime,
+		Selection: "{}", SliceParams: "{}",
+	}
+	if t.Operation == harvest.Backfill {
+		d.SlicedTo = d.Window.From // it is cut from its end
+	}
+	head, err := a.store.SavePlan(ctx, d)
+	if errors.Is(err, harvest.ErrAnswered) {
+		return scheduler.Answer{Before: true}, nil
+	}
+	if err != nil {
+		return scheduler.Answer{}, err
+	}
+	_, err = a.wishes.Plan(ctx, t)
+	return scheduler.Answer{Plan: head.ID}, err
 }
