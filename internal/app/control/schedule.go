@@ -177,7 +177,7 @@ type ScheduleCursor struct {
 
 // Schedule shows one standing selection.
 func (c *Control) Schedule(ctx context.Context, name string) (ScheduleView, error) {
-	c.leaveNoTrace()
+	ctx = c.leaveNoTrace(ctx)
 	st, all, err := c.standingOf(ctx, name)
 	if err != nil {
 		return ScheduleView{}, err
@@ -197,7 +197,7 @@ func (c *Control) Schedule(ctx context.Context, name string) (ScheduleView, erro
 	}
 	out.Cursor = &ScheduleCursor{Namespace: ns.String(), Cursor: f.Cursor}
 	if f.Known {
-		out.Cursor.ProvenTo = harvest.PlaceOf(st.Operation, f.Watermark).String()
+		out.Cursor.ProvenTo = f.Watermark.String()
 	}
 	out.Shares = c.sharing(ctx, st, ns, all)
 	return out, nil

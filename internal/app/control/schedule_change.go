@@ -56,7 +56,7 @@ func (c *Control) SetSchedule(ctx context.Context, o ScheduleOrder) (ScheduleCha
 		return ScheduleChange{}, err
 	}
 	if o.DryRun {
-		c.leaveNoTrace()
+		ctx = c.leaveNoTrace(ctx)
 	}
 	con, err := c.contracts.Select(ctx, st.Source, st.Operation, st.Query)
 	if err != nil {

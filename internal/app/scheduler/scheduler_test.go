@@ -517,13 +517,14 @@ type answering struct {
 }
 
 func (a *answering) Plan(ctx context.Context, t harvest.Trigger) (scheduler.Answer, error) {
+	from, to := harvest.TimeMark(time.Unix(0, 0)), harvest.TimeMark(time.Unix(1, 0))
 	d := harvest.Draft{
 		Trigger: t, Namespace: harvest.ActivityNamespace(t.Provenance, t.Operation, "updated", t.JobID+t.LogID), Endpoint: "list",
-		Window: harvest.Window{From: time.Unix(0, 0), To: time.Unix(1, 0)}, SlicedTo: time.Unix(1, 0), Snapshot: []byte("{}"), Strategy: harvest.StrategyTime,
+		Span: harvest.Span{From: from, To: to}, SlicedTo: to, Snapshot: []byte("{}"), Strategy: harvest.StrategyTime,
 		Selection: "{}", SliceParams: "{}",
 	}
 	if t.Operation == harvest.Backfill {
-		d.SlicedTo = d.Window.From // it is cut from its end
+		d.SlicedTo = from // it is cut from its end
 	}
 	head, err := a.store.SavePlan(ctx, d)
 	if errors.Is(err, harvest.ErrAnswered) {
