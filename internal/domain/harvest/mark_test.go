@@ -100,6 +100,8 @@ func TestTile_Ordinals(t *testing.T) {
 		"overlap": {[]harvest.Part{part(0, 5), part(4, 9)}, false},
 		"overrun": {[]harvest.Part{part(0, 10)}, false},
 		"short":   {[]harvest.Part{part(0, 8)}, false},
+		// An instant is nowhere among candidates.
+		"another kind": {[]harvest.Part{part(0, 4), {Span: span(0, 9)}}, false},
 	} {
 		if err := harvest.Tile(of, c.parts); (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)

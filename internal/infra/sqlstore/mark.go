@@ -13,7 +13,7 @@ import (
 // whatever kind its marks are: window_from, window_to and sliced_to, the normalized
 // value of a cursor and the ends of its moves. One index and one comparison in SQL
 // serve all of them. An ordinal is written as that microsecond of 1970. Only
-// [storedMark] writes it so, and only [ts.mark] and [parseMark] read it back.
+// [stored] writes it so, and only [ts.mark] and [parseMark] read it back.
 
 // storedMark is a mark as the columns of a cursor hold it.
 type storedMark struct {

@@ -43,6 +43,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R8_BackfillFallsContiguously", backfillFalls},
 		{"R9_CancelledUpdateReturnsItsSignals", signalsReturned},
 		{"R9_AcceptedGapReturnsItsSignals", signalsOfAcceptedGap},
+		{"Mark_WhatCannotBeAPlaceIsReported", marksDamaged},
 		{"R9_NoticesOpenSignals", signalsOpened},
 		{"R11_LateIsCounted", lateIsCounted},
 		{"R11_SentinelSeesWhatWasMissed", sentinelSees},
