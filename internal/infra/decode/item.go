@@ -28,20 +28,16 @@ func (w *walk) endItem(start, end int) {
 		w.limit("items", start)
 		return
 	}
-	w.text.buf, w.out = w.text.buf[:0], w.out[:0]
+	w.text.buf = w.text.buf[:0]
+	w.out = w.out[:0]
 	raw := w.body[start:end:end]
-	it := harvest.Item{Raw: raw, Status: harvest.RecordActive}
 	if w.d.nulls && string(raw) == "null" {
 		w.items = append(w.items, harvest.Item{}) // taken out when the page is done
 		return
 	}
-	problem := func(code harvest.Code, path, detail string) {
-		if it.Problem == nil {
-			it.Problem = &harvest.Problem{Code: code, Path: path, Detail: detail}
-		}
-	}
-	if p := w.spoilOf(start, end); p != nil {
-		it.Problem = p
+	it := harvest.Item{Raw: raw, Status: harvest.RecordActive}
+	if why := w.spoilOf(start, end); why != nil {
+		it.Problem = why
 		if id, wrong := w.identify(); wrong == "" && storable(id) {
 			it.ID = id
 		}
@@ -50,54 +46,86 @@ func (w *walk) endItem(start, end int) {
 	}
 	spoilt := w.unstorable(raw)
 	if spoilt {
-		problem(harvest.ProblemBadText, "", "item holds bytes that are no text")
+		blame(&it, harvest.ProblemBadText, "", "item holds bytes that are no text")
 	}
 	if w.tooMany {
-		problem(harvest.ProblemTooLong, "", fmt.Sprintf("item holds more than %d values", maxValues))
+		blame(&it, harvest.ProblemTooLong, "", fmt.Sprintf("item holds more than %d values", maxValues))
 	}
-	id, detail := w.identify()
+	w.readID(&it)
+	w.readVersion(&it)
+	if w.holds(w.d.deleted, it.ID) {
+		it.Status = harvest.RecordGone
+	}
+	if w.d.mapped {
+		w.readMapped(&it, start, spoilt)
+	}
+	w.keepItem(it)
+}
+
+// blame says what is wrong with an item, if nothing was before.
+func blame(it *harvest.Item, code harvest.Code, path, detail string) {
+	if it.Problem == nil {
+		it.Problem = &harvest.Problem{Code: code, Path: path, Detail: detail}
+	}
+}
+
+// readID reads the id of an item, or says what is wrong with it. One that no store
+// takes as text is left out: the item is blamed for that already.
+func (w *walk) readID(it *harvest.Item) {
+	id, wrong := w.identify()
 	switch {
 	case len(id) > maxID:
-		problem(harvest.ProblemTooLong, w.d.idPath, detail)
-	case detail != "":
-		problem(harvest.ProblemNoID, w.d.idPath, detail)
+		blame(it, harvest.ProblemTooLong, w.d.idPath, wrong)
+	case wrong != "":
+		blame(it, harvest.ProblemNoID, w.d.idPath, wrong)
 	case storable(id):
 		it.ID = id
 	}
+}
+
+// readVersion reads by what the versions of an item are told apart: when it was
+// updated, and the number its provider gives it.
+func (w *walk) readVersion(it *harvest.Item) {
 	if len(w.d.updated) > 0 {
-		t, bad := w.instantOf(w.d.updated)
-		switch it.UpdatedAt = t; {
-		case !t.IsZero():
+		at, bad := w.instantOf(w.d.updated)
+		it.UpdatedAt = at
+		switch {
+		case !at.IsZero():
 		case bad != nil:
-			problem(harvest.ProblemBadDate, w.d.updatedPath, fmt.Sprintf("not a time: %q", bad[:min(len(bad), 60)]))
+			blame(it, harvest.ProblemBadDate, w.d.updatedPath, fmt.Sprintf("not a time: %q", bad[:min(len(bad), 60)]))
 		default:
-			problem(harvest.ProblemBadDate, w.d.updatedPath, "no update time")
+			blame(it, harvest.ProblemBadDate, w.d.updatedPath, "no update time")
 		}
 	}
 	if v := w.firstOf(&w.item, w.d.version, -1); v != nil {
 		it.Version, _ = integer(v)
 	}
-	if w.holds(w.d.deleted, it.ID) {
-		it.Status = harvest.RecordGone
+}
+
+// readMapped reads what only a mapping asks for: the fields of the item that
+// begins at start, unless it is spoilt, whether it was retracted, and which parts
+// of it do not count as content.
+func (w *walk) readMapped(it *harvest.Item, start int, spoilt bool) {
+	if it.Status == harvest.RecordActive && w.holds(w.d.retracted, it.ID) {
+		it.Status = harvest.RecordRetracted
 	}
-	if w.d.mapped {
-		if it.Status == harvest.RecordActive && w.holds(w.d.retracted, it.ID) {
-			it.Status = harvest.RecordRetracted
-		}
-		if !spoilt {
-			w.out, _ = w.appendFields(w.out, w.d.fields, -1)
-			if w.large {
-				it.Map = w.mapAgain()
-			} else {
-				it.Fields = w.keep()
-			}
-		}
-		if w.lack != "" && it.Status != harvest.RecordGone { // a tombstone has no payload (P13)
-			problem(harvest.ProblemMissingField, w.lack, "field is required")
-		}
-		it.Volatile = w.volatile(start)
+	if !spoilt {
+		w.readFields(it)
 	}
-	w.keepItem(it)
+	if w.lack != "" && it.Status != harvest.RecordGone { // a tombstone has no payload (P13)
+		blame(it, harvest.ProblemMissingField, w.lack, "field is required")
+	}
+	it.Volatile = w.volatile(start)
+}
+
+// readFields maps an item, or of a large page remembers how to when it is stored.
+func (w *walk) readFields(it *harvest.Item) {
+	w.out, _ = w.appendFields(w.out, w.d.fields, -1)
+	if w.large {
+		it.Map = w.mapAgain()
+	} else {
+		it.Fields = w.keep()
+	}
 }
 
 // keepItem adds an item to those of the page.
