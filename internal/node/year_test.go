@@ -99,9 +99,9 @@ func newYear(t *testing.T) *year {
 	search := d.Definition.Endpoints[0]
 	d.Definition.Tasks = map[harvest.Operation]*source.Overrides{harvest.Update: {
 		Batching: &source.Batching{IDs: 50},
-		Endpoints: []source.EndpointConfig{{
+		Endpoints: []source.Endpoint{{
 			Name: "batch", Usage: source.UsageDetail, Method: "POST", Path: "/batch", Format: "JSON", Form: map[string]string{"ids": "${join(ids, ',')}"},
-			Response: source.ResponseConfig{Items: []string{"items"}, ID: search.Response.ID, UpdatedAt: search.Response.UpdatedAt, Version: search.Response.Version, Complete: true},
+			Response: source.Response{Items: []string{"items"}, ID: search.Response.ID, UpdatedAt: search.Response.UpdatedAt, Version: search.Response.Version, Complete: true},
 		}},
 	}}
 	steps, few := win, pages

@@ -263,7 +263,7 @@ func TestR45_EndpointsDoNotCollide(t *testing.T) {
 		var names []string
 		for _, ch := range source.Choose(con.Rows, harvest.Update, pickAt) {
 			if ch.Dimension == source.DimEndpoint && ch.Row != nil {
-				names = append(names, ch.Name+" "+ch.Row.Body.(*source.EndpointConfig).Usage)
+				names = append(names, ch.Name+" "+ch.Row.Body.(*source.Endpoint).Usage)
 			}
 		}
 		if fmt.Sprint(names) != "[efetch DETAIL esearch SEARCH]" {
@@ -315,10 +315,10 @@ func exampleRows(code string) []source.Row {
 	day := source.Duration(24 * time.Hour)
 	if code == "pubmed" {
 		return []source.Row{
-			row(source.DimEndpoint, source.ScopeTask, harvest.Update, "esearch", &source.EndpointConfig{
+			row(source.DimEndpoint, source.ScopeTask, harvest.Update, "esearch", &source.Endpoint{
 				Usage: source.UsageSearch, Method: "GET", Path: "/eutils/esearch.fcgi", Query: map[string]string{"db": "pubmed", "retmode": "json"}, Format: "JSON",
 			}),
-			row(source.DimEndpoint, source.ScopeTask, harvest.Update, "efetch", &source.EndpointConfig{
+			row(source.DimEndpoint, source.ScopeTask, harvest.Update, "efetch", &source.Endpoint{
 				Usage: source.UsageDetail, Method: "GET", Path: "/eutils/efetch.fcgi", Query: map[string]string{"db": "pubmed", "retmode": "xml"}, Format: "XML",
 			}),
 			row(source.DimWindow, source.ScopeTask, harvest.Update, "", &source.WindowConfig{Key: "EDAT", Step: day, Overlap: &day}),
@@ -330,7 +330,7 @@ func exampleRows(code string) []source.Row {
 		}
 	}
 	return []source.Row{
-		row(source.DimEndpoint, source.ScopeTask, harvest.Harvest, "works", &source.EndpointConfig{Usage: source.UsageSearch, Method: "GET", Path: "/works", Format: "JSON"}),
+		row(source.DimEndpoint, source.ScopeTask, harvest.Harvest, "works", &source.Endpoint{Usage: source.UsageSearch, Method: "GET", Path: "/works", Format: "JSON"}),
 		row(source.DimWindow, source.ScopeTask, harvest.Harvest, "", &source.WindowConfig{Key: "indexed", Step: day}),
 		row(source.DimPagination, source.ScopeTask, harvest.Harvest, "", &source.PaginationConfig{Type: harvest.PageToken}),
 		row(source.DimHTTP, source.ScopeSource, "", "", &source.HTTP{

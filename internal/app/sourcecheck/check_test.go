@@ -46,7 +46,7 @@ func subject() *Subject {
 	spec := &source.Spec{
 		Source: "s", Window: source.Window{Key: "updated", Precision: harvest.PrecisionSecond, Zone: "UTC", UpdatedAt: "PATH", SafetyLag: source.Duration(time.Hour), Baseline: source.Duration(240 * time.Hour)},
 		Paging: harvest.Paging{Type: harvest.PageToken, Size: 2, End: []harvest.EndProof{harvest.EndNoToken}},
-		Search: source.Endpoint{Name: "items", Response: source.Response{Items: []string{"items"}, Token: "next", UpdatedAt: []source.Pick{{Path: "updated"}}}},
+		Search: source.Endpoint{Name: "items", Response: source.Response{Items: []string{"items"}, Token: "next", UpdatedAt: []source.DatedPick{{Pick: source.Pick{Path: "updated"}, Key: "updated"}}}},
 		Rate:   source.Rate{QPS: 2, Limit: 3, Window: source.Duration(time.Second)},
 		Mapping: source.Mapping{Fields: []source.Field{
 			{Name: "title", Kind: source.FieldText, From: []source.Pick{{Path: "title"}}}, {Name: "volume", Kind: source.FieldText, From: []source.Pick{{Path: "vol"}}},

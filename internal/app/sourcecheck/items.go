@@ -61,7 +61,7 @@ func (j *job) inside(l *lines) {
 		}
 		times = append(times, it.UpdatedAt)
 	}
-	path := fmt.Sprintf("endpoints.%s.response.updatedAt (%s)", j.Spec.Items().Name, paths(j.Spec.Items().Response.UpdatedAt))
+	path := fmt.Sprintf("endpoints.%s.response.updatedAt (%s)", j.Spec.Items().Name, paths(j.Spec.Items().Response.Updated()))
 	n := len(times)
 	switch {
 	case n == 0:

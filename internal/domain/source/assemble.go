@@ -21,7 +21,7 @@ type Overrides struct {
 	Window     *WindowConfig     `yaml:"window" doc:"how the source understands time"`
 	Pagination *PaginationConfig `yaml:"pagination" doc:"how the source is walked"`
 	Batching   *Batching         `yaml:"batching" doc:"how details are asked for"`
-	Endpoints  []EndpointConfig  `yaml:"endpoints" doc:"the ways to ask, by name"`
+	Endpoints  []Endpoint        `yaml:"endpoints" doc:"the ways to ask, by name"`
 	Faults     []FaultRule       `yaml:"faults" doc:"what failures mean"`
 	Mapping    *Mapping          `yaml:"mapping" doc:"how items become standard records"`
 	Query      *QueryConfig      `yaml:"query" doc:"what the source can be searched for"`
@@ -126,7 +126,7 @@ func (o *Overrides) put(r Row) {
 		o.Pagination = b
 	case *Batching:
 		o.Batching = b
-	case *EndpointConfig:
+	case *Endpoint:
 		e := *b
 		e.Name = r.Name
 		o.Endpoints = append(o.Endpoints, e)

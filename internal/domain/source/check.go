@@ -112,7 +112,7 @@ func (o *Overrides) path(op harvest.Operation, path string) string {
 	switch part := strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' }); {
 	case len(part) == 0:
 	case part[0] == "endpoints" && len(part) > 1:
-		own = slices.ContainsFunc(o.Endpoints, func(e EndpointConfig) bool {
+		own = slices.ContainsFunc(o.Endpoints, func(e Endpoint) bool {
 			p := join("endpoints", e.Name)
 			return path == p || strings.HasPrefix(path, p+".")
 		})

@@ -147,7 +147,7 @@ type compiler struct {
 	warn []Warning
 	// cfg are the endpoints' own words by usage, and used the variables of
 	// each endpoint's templates.
-	cfg  map[string]EndpointConfig
+	cfg  map[string]Endpoint
 	used map[string]readNames
 }
 

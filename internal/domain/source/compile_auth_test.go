@@ -73,7 +73,7 @@ func TestCompile_AuthInABody(t *testing.T) {
 	for name, c := range map[string]struct {
 		auth       *source.Auth
 		body, next string
-		change     func(e *source.EndpointConfig)
+		change     func(e *source.Endpoint)
 		want       string // empty: compiles
 	}{
 		"in JSON":            {in("key"), `{"k":"${secret.key}"}`, "", nil, ""},
@@ -84,8 +84,8 @@ func TestCompile_AuthInABody(t *testing.T) {
 		"no credential":      {nil, `{"k":"${secret.key}"}`, "", nil, "endpoints.works.body: no credential of auth"},
 		"in a header":        {&source.Auth{Type: source.AuthAPIKey, In: source.InHeader, Name: "key"}, `{"k":"${secret.key}"}`, "", nil, "endpoints.works.body: no credential of auth"},
 		"made something of":  {in("key"), `{"k":"${lower(secret.key)}"}`, "", nil, "endpoints.works.body: ${lower(secret.key)}: a secret stands alone"},
-		"in a query":         {in("key"), `{"k":"${secret.key}"}`, "", func(e *source.EndpointConfig) { e.Query["body"] = "${secret.key}" }, "endpoints.works.query.body: secret.key stands in a body only"},
-		"in a path":          {in("key"), `{"k":"${secret.key}"}`, "", func(e *source.EndpointConfig) { e.Path = "/${secret.key}" }, "endpoints.works.path: secret.key stands in a body only"},
+		"in a query":         {in("key"), `{"k":"${secret.key}"}`, "", func(e *source.Endpoint) { e.Query["body"] = "${secret.key}" }, "endpoints.works.query.body: secret.key stands in a body only"},
+		"in a path":          {in("key"), `{"k":"${secret.key}"}`, "", func(e *source.Endpoint) { e.Path = "/${secret.key}" }, "endpoints.works.path: secret.key stands in a body only"},
 		"second of them too": {&source.Auth{Type: source.AuthBearer, Also: []source.AuthPlace{{In: "body", Name: "inst"}}}, `{"k":"${secret.inst}"}`, "", nil, ""},
 	} {
 		d := *def()

@@ -10,7 +10,7 @@ import (
 )
 
 func (c *compiler) endpoints() {
-	c.cfg, c.used = map[string]EndpointConfig{}, map[string]readNames{}
+	c.cfg, c.used = map[string]Endpoint{}, map[string]readNames{}
 	if len(c.def.Endpoints) == 0 {
 		c.fail("endpoints", "is required: at least one with usage SEARCH")
 		return
@@ -75,15 +75,9 @@ func (c *compiler) lookup() {
 	}
 }
 
-func (c *compiler) endpoint(path string, e EndpointConfig) Endpoint {
-	out := Endpoint{
-		Name: e.Name, Method: cmp.Or(e.Method, "GET"), Path: e.Path, Format: e.Format,
-		Query: maps.Clone(e.Query), Form: maps.Clone(e.Form), Headers: maps.Clone(e.Headers),
-		Body: e.Body, ContentType: e.ContentType, PostOver: e.PostOver, IDPattern: e.IDPattern, Cost: e.Cost, Hook: e.Hook,
-	}
-	if e.Next != nil {
-		out.Next = &NextConfig{Query: maps.Clone(e.Next.Query), Form: maps.Clone(e.Next.Form), Body: e.Next.Body}
-	}
+func (c *compiler) endpoint(path string, e Endpoint) Endpoint {
+	out := e.clone()
+	out.Method = cmp.Or(e.Method, "GET")
 	coded(c, path+".method", DictMethod, out.Method)
 	coded(c, path+".format", DictFormat, out.Format)
 	if out.Method == "GET" && len(e.Form) > 0 {
@@ -98,12 +92,33 @@ func (c *compiler) endpoint(path string, e EndpointConfig) Endpoint {
 	c.headers(path+".headers", e.Headers)
 	c.body(path, e, &out)
 	c.used[e.Usage] = c.templates(path, e)
-	out.Response = c.response(path+".response", e)
+	c.response(path+".response", e)
 	return out
 }
 
+// clone shares nothing with e that is changed in a snapshot, so that the description
+// it is made of stays as it is.
+func (e Endpoint) clone() Endpoint {
+	e.Query = maps.Clone(e.Query)
+	e.Form = maps.Clone(e.Form)
+	e.Headers = maps.Clone(e.Headers)
+	if e.Next != nil {
+		e.Next = &NextConfig{Query: maps.Clone(e.Next.Query), Form: maps.Clone(e.Next.Form), Body: e.Next.Body}
+	}
+	r := &e.Response
+	r.Items = slices.Clone(r.Items)
+	r.ID = slices.Clone(r.ID)
+	r.UpdatedAt = slices.Clone(r.UpdatedAt)
+	r.Version = slices.Clone(r.Version)
+	r.Deleted = slices.Clone(r.Deleted)
+	r.Namespaces = maps.Clone(r.Namespaces)
+	r.Held = maps.Clone(r.Held)
+	r.Signals = maps.Clone(r.Signals)
+	return e
+}
+
 // body checks what a request carries besides its URL.
-func (c *compiler) body(path string, e EndpointConfig, out *Endpoint) {
+func (c *compiler) body(path string, e Endpoint, out *Endpoint) {
 	next := NextConfig{}
 	if e.Next != nil {
 		next = *e.Next
@@ -140,7 +155,7 @@ func (c *compiler) body(path string, e EndpointConfig, out *Endpoint) {
 }
 
 // templates checks all templates of an endpoint and returns what they read.
-func (c *compiler) templates(path string, e EndpointConfig) readNames {
+func (c *compiler) templates(path string, e Endpoint) readNames {
 	var all readNames
 	byIDs := e.Usage == UsageDetail || e.Usage == UsageLookup
 	bodies := []string{path + ".body", path + ".next.body"}
@@ -190,16 +205,11 @@ func (c *compiler) templates(path string, e EndpointConfig) readNames {
 	return all
 }
 
-func (c *compiler) response(path string, e EndpointConfig) Response {
+// response checks where things are said to be in a reply.
+func (c *compiler) response(path string, e Endpoint) {
 	r := e.Response
-	out := Response{
-		Items: slices.Clone(r.Items), Root: r.Root, ID: slices.Clone(r.ID), Version: slices.Clone(r.Version),
-		Total: r.Total, Token: r.NextToken, TokenParam: r.TokenParam, URL: r.NextURL, HasMore: r.HasMore, Deleted: slices.Clone(r.Deleted), Complete: r.Complete, Namespaces: maps.Clone(r.Namespaces),
-		Held: maps.Clone(r.Held), Signals: maps.Clone(r.Signals),
-	}
 	for i, p := range r.UpdatedAt {
 		c.pick(fmt.Sprintf("%s.updatedAt[%d]", path, i), p.Pick)
-		out.UpdatedAt = append(out.UpdatedAt, p.Pick)
 	}
 	for i, p := range r.ID {
 		c.pick(fmt.Sprintf("%s.id[%d]", path, i), p)
@@ -223,10 +233,10 @@ func (c *compiler) response(path string, e EndpointConfig) Response {
 	if r.Complete && e.Usage != UsageDetail {
 		c.fail(path+".complete", "belongs to a DETAIL endpoint: a %s is not asked for a list of ids", e.Usage)
 	}
-	if r.TokenParam != "" && r.NextToken == "" {
+	if r.TokenParam != "" && r.Token == "" {
 		c.fail(path+".tokenParam", "goes with nextToken")
 	}
-	for name, p := range map[string]string{"total": r.Total, "nextToken": r.NextToken, "nextUrl": r.NextURL} {
+	for name, p := range map[string]string{"total": r.Total, "nextToken": r.Token, "nextUrl": r.URL} {
 		if h, is := strings.CutPrefix(p, HeaderPath); is && !headerName.MatchString(h) {
 			c.fail(path+"."+name, "%q is not a header name", h)
 		}
@@ -235,7 +245,7 @@ func (c *compiler) response(path string, e EndpointConfig) Response {
 		if r.Total == "" {
 			c.fail(path+".total", "is required: a COUNT endpoint is asked for its total")
 		}
-		return out
+		return
 	}
 	if len(r.Items) == 0 {
 		c.fail(path+".items", "is required: where the items are")
@@ -243,7 +253,6 @@ func (c *compiler) response(path string, e EndpointConfig) Response {
 	if len(r.ID) == 0 {
 		c.fail(path+".id", "is required: where an item's id is")
 	}
-	return out
 }
 
 // prefixPattern is what stands before the colon of a name in XML.

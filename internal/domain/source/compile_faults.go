@@ -68,7 +68,7 @@ func (c *compiler) faults() {
 
 // canComeFrom reports whether the rule speaks of the endpoint, which it may name
 // by its own name or by its usage.
-func (f FaultRule) canComeFrom(e EndpointConfig) bool {
+func (f FaultRule) canComeFrom(e Endpoint) bool {
 	return f.Endpoint == "" || strings.EqualFold(f.Endpoint, e.Name) || strings.EqualFold(f.Endpoint, e.Usage)
 }
 

@@ -128,9 +128,9 @@ func (c *compiler) tokens(path string, cfg *PaginationConfig, out *harvest.Pagin
 	response := join("endpoints", search.Name) + ".response"
 	isToken := cfg.Type == harvest.PageToken || cfg.Type == harvest.PageScroll
 	switch {
-	case isToken && known && search.Response.NextToken == "":
+	case isToken && known && search.Response.Token == "":
 		c.fail(response+".nextToken", "is required with paging %s", cfg.Type)
-	case cfg.Type == harvest.PageURL && known && search.Response.NextURL == "":
+	case cfg.Type == harvest.PageURL && known && search.Response.URL == "":
 		c.fail(response+".nextUrl", "is required with paging URL")
 	}
 	switch held := known && len(search.Response.Held) > 0; {

@@ -97,7 +97,7 @@ func (c *compiler) send(path string, p query.Sent) {
 
 // repeatable checks that a key of several values is read where each can be sent:
 // by parameters, one key at a time.
-func (c *compiler) repeatable(path string, e EndpointConfig, key string) {
+func (c *compiler) repeatable(path string, e Endpoint, key string) {
 	repeated := c.spec.Query.Repeated
 	if repeated[key] == nil {
 		return

@@ -30,14 +30,14 @@ func def() *source.Definition {
 		Pagination: &source.PaginationConfig{
 			Type: "TOKEN", PageSize: 100, TokenRepeat: "CONTINUE", Total: "EXACT", End: []harvest.EndProof{harvest.EndEmpty}, MaxPages: 50,
 		},
-		Endpoints: []source.EndpointConfig{{
+		Endpoints: []source.Endpoint{{
 			Name: "works", Usage: "SEARCH", Path: "/works", Format: "JSON",
 			Query: map[string]string{
 				"filter": "from-index-date:${iso(window.from)},until-index-date:${iso(window.last)}",
 				"rows":   "${page.size}", "cursor": "${coalesce(page.token, '*')}",
 			},
-			Response: source.ResponseConfig{
-				Items: []string{"items"}, ID: []source.Pick{{Path: "DOI"}}, Total: "total", NextToken: "next",
+			Response: source.Response{
+				Items: []string{"items"}, ID: []source.Pick{{Path: "DOI"}}, Total: "total", Token: "next",
 				UpdatedAt: []source.DatedPick{{Pick: source.Pick{Path: "indexed.date-time"}, Key: "indexed"}},
 				Signals:   map[string]string{"oops": "error"},
 			},
@@ -52,9 +52,9 @@ func sec(n int64) source.Duration { return source.Duration(n * int64(time.Second
 // twoPhase makes d a source of ids and details.
 func twoPhase(d *source.Definition) {
 	search := &d.Endpoints[0]
-	d.Endpoints = append(d.Endpoints, source.EndpointConfig{
+	d.Endpoints = append(d.Endpoints, source.Endpoint{
 		Name: "fetch", Usage: "FETCH", Method: "POST", Path: "/fetch", Format: "XML", Form: map[string]string{"id": "${join(ids, ',')}"},
-		Response: source.ResponseConfig{
+		Response: source.Response{
 			Items: []string{"Set/Item"}, ID: []source.Pick{{Path: "Id"}}, UpdatedAt: search.Response.UpdatedAt,
 		},
 	})
@@ -126,7 +126,7 @@ func TestCompile_TwoPhases(t *testing.T) {
 
 // Every row breaks the definition in one way and names what must be said.
 func TestCompile_Refuses(t *testing.T) {
-	search := func(d *source.Definition) *source.EndpointConfig { return &d.Endpoints[0] }
+	search := func(d *source.Definition) *source.Endpoint { return &d.Endpoints[0] }
 	for _, c := range []struct {
 		name  string
 		spoil func(*source.Definition)
@@ -200,7 +200,7 @@ func TestCompile_Refuses(t *testing.T) {
 			e := d.Endpoints[0]
 			e.Name = "count"
 			e.Usage = "COUNT"
-			e.Response = source.ResponseConfig{}
+			e.Response = source.Response{}
 			d.Endpoints = append(d.Endpoints, e)
 		}, "endpoints.count.response.total: is required"},
 
@@ -218,7 +218,7 @@ func TestCompile_Refuses(t *testing.T) {
 			d.Pagination.Total, d.Pagination.End = "ROUGH", []harvest.EndProof{harvest.EndTotal}
 		}, "pagination.end[0]: a total that is not EXACT ends no walk"},
 		{"exact total without a path", func(d *source.Definition) { search(d).Response.Total = "" }, "endpoints.works.response.total: is required"},
-		{"no token path", func(d *source.Definition) { search(d).Response.NextToken = "" }, "endpoints.works.response.nextToken: is required"},
+		{"no token path", func(d *source.Definition) { search(d).Response.Token = "" }, "endpoints.works.response.nextToken: is required"},
 		{"no URL path", links, "endpoints.works.response.nextUrl: is required"},
 		{"repeat and proof", func(d *source.Definition) { d.Pagination.TokenRepeat = "END" }, "pagination.tokenRepeat: END does not fit"},
 		{"a repeated link", func(d *source.Definition) { links(d); d.Pagination.TokenRepeat = "CONTINUE" }, "pagination.tokenRepeat: URL pages have no token"},
@@ -350,7 +350,7 @@ func TestCompile_Refuses(t *testing.T) {
 func TestR22_LinksMayBeStateful(t *testing.T) {
 	d := def()
 	links(d)
-	d.Endpoints[0].Response.NextURL, d.Pagination.TokenStateful = "next", true
+	d.Endpoints[0].Response.URL, d.Pagination.TokenStateful = "next", true
 	spec, _, err := source.Compile(*d, harvesting)
 	if err != nil || !spec.Paging.Stateful {
 		t.Errorf("compiled to %+v, %v", spec, err)

@@ -350,7 +350,7 @@ func (c *compiler) updatedAt(cfg *WindowConfig) {
 }
 
 // dated checks the update times of an endpoint's items.
-func (c *compiler) dated(cfg *WindowConfig, how string, e EndpointConfig) {
+func (c *compiler) dated(cfg *WindowConfig, how string, e Endpoint) {
 	picks, at := e.Response.UpdatedAt, join("endpoints", e.Name)+".response.updatedAt"
 	switch {
 	case how == UpdatedInItem && len(picks) == 0 && e.Name != "":
@@ -400,7 +400,7 @@ func (c *compiler) filters(cfg *WindowConfig) {
 
 // filterWords looks for the declared words in the parameters that count, and
 // refuses those that filter by another date than the window's.
-func (c *compiler) filterWords(cfg *WindowConfig, e EndpointConfig, counts func(value string) bool, has func(s, word string) bool) (found bool) {
+func (c *compiler) filterWords(cfg *WindowConfig, e Endpoint, counts func(value string) bool, has func(s, word string) bool) (found bool) {
 	for _, group := range []struct {
 		name   string
 		values map[string]string

@@ -36,7 +36,7 @@ type Definition struct {
 	Window     *WindowConfig     `yaml:"window" doc:"how the source understands time"`
 	Pagination *PaginationConfig `yaml:"pagination" doc:"how the source is walked, and what proves the end"`
 	Batching   *Batching         `yaml:"batching" doc:"how details are asked for"`
-	Endpoints  []EndpointConfig  `yaml:"endpoints" doc:"the ways to ask, by name; one of them has usage SEARCH"` // written as a map by name
+	Endpoints  []Endpoint        `yaml:"endpoints" doc:"the ways to ask, by name; one of them has usage SEARCH"` // written as a map by name
 	Faults     []FaultRule       `yaml:"faults" doc:"what failures mean where the status alone would mislead; the first rule that fits decides"`
 	Mapping    Mapping           `yaml:"mapping" doc:"how items become standard records"`
 	Query      *QueryConfig      `yaml:"query" doc:"what the source can be searched for, and how that is written there"`
@@ -201,28 +201,29 @@ const (
 	UpdatedNever    = "NONE"   // the source has none
 )
 
-// EndpointConfig is one endpoint.
-type EndpointConfig struct {
-	Name   string            `yaml:"-"`
-	Usage  string            `yaml:"usage" dict:"endpoint_usage" doc:"what the endpoint is for"`
-	Method string            `yaml:"method" dict:"http_method" doc:"default GET"`
-	Path   string            `yaml:"path" doc:"added to the base URL, begins with /"`
-	Query  map[string]string `yaml:"query" doc:"parameters; templates such as ${iso(window.from)}; one that renders empty is left out"`
-	Form   map[string]string `yaml:"form" doc:"form fields of a POST; templates"`
+// Endpoint is one way to ask. Path, Query, Form, Headers and Body hold templates; a
+// parameter whose template renders empty is left out.
+type Endpoint struct {
+	Name   string            `yaml:"-" json:"name"`
+	Usage  string            `yaml:"usage" json:"usage" dict:"endpoint_usage" doc:"what the endpoint is for"`
+	Method string            `yaml:"method" json:"method" dict:"http_method" doc:"default GET"`
+	Path   string            `yaml:"path" json:"path" doc:"added to the base URL, begins with /"`
+	Query  map[string]string `yaml:"query" json:"query,omitempty" doc:"parameters; templates such as ${iso(window.from)}; one that renders empty is left out"`
+	Form   map[string]string `yaml:"form" json:"form,omitempty" doc:"form fields of a POST; templates"`
 	// Body is the template of a whole body, in place of a form.
-	Body        string  `yaml:"body" doc:"body of a POST in place of a form; a template, whose values are escaped as contentType asks; ${secret.NAME} is the place of the credential that is in: BODY under that name"`
-	ContentType string  `yaml:"contentType" doc:"of body, default application/json"`
-	Headers     Headers `yaml:"headers" doc:"headers of this endpoint, before those of http.headers; templates; null takes one away that would be sent"`
+	Body        string  `yaml:"body" json:"body,omitempty" doc:"body of a POST in place of a form; a template, whose values are escaped as contentType asks; ${secret.NAME} is the place of the credential that is in: BODY under that name"`
+	ContentType string  `yaml:"contentType" json:"contentType,omitempty" doc:"of body, default application/json"`
+	Headers     Headers `yaml:"headers" json:"headers,omitempty" doc:"headers of this endpoint, before those of http.headers; templates; null takes one away that would be sent"`
 	// Next is asked instead of query, form and body once there is a page before.
-	Next *NextConfig `yaml:"next" doc:"what is sent instead for the pages after the first, such as a token and nothing else"`
+	Next *NextConfig `yaml:"next" json:"next,omitempty" doc:"what is sent instead for the pages after the first, such as a token and nothing else"`
 	// PostOver sends the parameters as a form when the URL would be longer.
-	PostOver int `yaml:"postOver" doc:"a GET whose URL would be longer than this goes as a POST with its parameters in a form"`
+	PostOver int `yaml:"postOver" json:"postOver,omitzero" doc:"a GET whose URL would be longer than this goes as a POST with its parameters in a form"`
 	// IDPattern is of DETAIL: ids that do not match are asked for by LOOKUP.
-	IDPattern string         `yaml:"idPattern" doc:"regular expression for the whole of an id that this DETAIL endpoint can be asked for, such as [^,]*; others go to the LOOKUP endpoint, one by one"`
-	Cost      int            `yaml:"cost" doc:"what a request counts against rate and quotas, default 1"`
-	Hook      string         `yaml:"hook" doc:"name of a compiled-in hook that rewrites the reply before it is read"`
-	Format    string         `yaml:"format" dict:"response_format" doc:"format of the reply"`
-	Response  ResponseConfig `yaml:"response" doc:"where things are in a reply"`
+	IDPattern string   `yaml:"idPattern" json:"idPattern,omitempty" doc:"regular expression for the whole of an id that this DETAIL endpoint can be asked for, such as [^,]*; others go to the LOOKUP endpoint, one by one"`
+	Cost      int      `yaml:"cost" json:"cost,omitzero" doc:"what a request counts against rate and quotas, default 1"`
+	Hook      string   `yaml:"hook" json:"hook,omitempty" doc:"name of a compiled-in hook that rewrites the reply before it is read"`
+	Format    string   `yaml:"format" json:"format" dict:"response_format" doc:"format of the reply"`
+	Response  Response `yaml:"response" json:"response" doc:"where things are in a reply"`
 }
 
 // NextConfig is what following pages send; a part that is not given is that of
@@ -233,32 +234,46 @@ type NextConfig struct {
 	Body  string            `yaml:"body" json:"body,omitempty" doc:"body of the following pages, in place of body"`
 }
 
-// ResponseConfig is a [Response] whose update times name their date.
-type ResponseConfig struct {
-	Items     []string    `yaml:"items" doc:"path of the repeated element"`
-	Root      string      `yaml:"root" doc:"path that must exist even if there are no items"`
-	ID        []Pick      `yaml:"id" doc:"where an item's id is"`
-	UpdatedAt []DatedPick `yaml:"updatedAt" doc:"where an item's update time is, with the name of that date under key"`
-	Version   []Pick      `yaml:"version" doc:"where the provider's version number is"`
-	Total     string      `yaml:"total" doc:"path of the total, or header:NAME"`
-	NextToken string      `yaml:"nextToken" doc:"path of the next token, or header:NAME"`
-	// TokenParam: what is at NextToken is a URL, and this parameter of it the token (P4).
-	TokenParam string     `yaml:"tokenParam" doc:"what nextToken leads to is a URL; the token is this parameter of it"`
-	NextURL    string     `yaml:"nextUrl" doc:"path of the next link, or header:Link"`
-	HasMore    string     `yaml:"hasMore" doc:"path of a truth: there is more"`
-	Deleted    []Presence `yaml:"deleted" doc:"places whose being there marks an item as deleted; it needs no other fields"`
+// Response says where things are in a reply. Paths under Items are relative to
+// the reply, those of the item relative to it.
+type Response struct {
+	// Items are the paths of the repeated element; more than one where a reply
+	// mixes kinds, such as PubmedArticle and PubmedBookArticle.
+	Items []string `yaml:"items" json:"items,omitempty" doc:"path of the repeated element"`
+	// Root keeps an error body from being taken for an empty page. Empty: the list
+	// itself must exist.
+	Root      string      `yaml:"root" json:"root,omitempty" doc:"path that must exist even if there are no items"`
+	ID        []Pick      `yaml:"id" json:"id,omitempty" doc:"where an item's id is"`
+	UpdatedAt []DatedPick `yaml:"updatedAt" json:"updatedAt,omitempty" doc:"where an item's update time is, with the name of that date under key"`
+	Version   []Pick      `yaml:"version" json:"version,omitempty" doc:"where the provider's version number is"`
+	Total     string      `yaml:"total" json:"total,omitempty" doc:"path of the total, or header:NAME"`
+	Token     string      `yaml:"nextToken" json:"nextToken,omitempty" doc:"path of the next token, or header:NAME"`
+	// TokenParam: what is at Token is a URL, and this parameter of it the token (P4).
+	TokenParam string     `yaml:"tokenParam" json:"tokenParam,omitempty" doc:"what nextToken leads to is a URL; the token is this parameter of it"`
+	URL        string     `yaml:"nextUrl" json:"nextUrl,omitempty" doc:"path of the next link, or header:Link"`
+	HasMore    string     `yaml:"hasMore" json:"hasMore,omitempty" doc:"path of a truth: there is more"`
+	Deleted    []Presence `yaml:"deleted" json:"deleted,omitempty" doc:"places whose being there marks an item as deleted; it needs no other fields"`
 	// Complete is of DETAIL, where an id left out is an answer (R31).
-	Complete bool `yaml:"complete" doc:"every id asked for that exists is in the reply, so that one left out of it is not there; not so of a search by ids"`
+	Complete bool `yaml:"complete" json:"complete,omitzero" doc:"every id asked for that exists is in the reply, so that one left out of it is not there; not so of a search by ids"`
 	// Namespaces are of XML: what the prefixes in paths stand for (P8).
-	Namespaces map[string]string `yaml:"namespaces" doc:"namespaces that prefixes in paths stand for, such as dc: http://purl.org/dc/elements/1.1/, whatever prefix the reply has for them; of XML; a prefix not given here is that of the reply"`
-	Held       map[string]string `yaml:"held" doc:"values kept for later pages, as ${page.held.NAME}"`
-	Signals    map[string]string `yaml:"signals" doc:"places whose being there means something went wrong; faults refer to them"`
+	Namespaces map[string]string `yaml:"namespaces" json:"namespaces,omitempty" doc:"namespaces that prefixes in paths stand for, such as dc: http://purl.org/dc/elements/1.1/, whatever prefix the reply has for them; of XML; a prefix not given here is that of the reply"`
+	Held       map[string]string `yaml:"held" json:"held,omitempty" doc:"values kept for later pages, as ${page.held.NAME}"`
+	Signals    map[string]string `yaml:"signals" json:"signals,omitempty" doc:"places whose being there means something went wrong; faults refer to them"`
+}
+
+// Updated are the places of the update time.
+func (r Response) Updated() []Pick {
+	var out []Pick
+	for _, p := range r.UpdatedAt {
+		out = append(out, p.Pick)
+	}
+	return out
 }
 
 // DatedPick is a place of an update time and the name of the date found there.
 type DatedPick struct {
 	Pick
-	Key string
+	Key string `json:"key,omitempty"`
 }
 
 // Size is a number of bytes, written as 32MiB or plain.
@@ -381,7 +396,7 @@ func (r *Rate) canonical() *Rate {
 	return &c
 }
 
-func canonicalEndpoints(in []EndpointConfig) []EndpointConfig {
+func canonicalEndpoints(in []Endpoint) []Endpoint {
 	out := slices.Clone(in)
 	for i := range out {
 		e := &out[i]

@@ -47,7 +47,7 @@ var dimensions = []struct {
 	{DimWindow, reflect.TypeFor[WindowConfig](), false},
 	{DimPagination, reflect.TypeFor[PaginationConfig](), false},
 	{DimBatching, reflect.TypeFor[Batching](), false},
-	{DimEndpoint, reflect.TypeFor[EndpointConfig](), true},
+	{DimEndpoint, reflect.TypeFor[Endpoint](), true},
 	{DimFaults, reflect.TypeFor[FaultsConfig](), false},
 	{DimMapping, reflect.TypeFor[Mapping](), false},
 	{DimCapability, reflect.TypeFor[query.Capability](), true},

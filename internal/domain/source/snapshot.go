@@ -133,3 +133,17 @@ func (p part) identityBefore() error {
 	}
 	return nil
 }
+
+// nameUsages says of each endpoint what its place in the snapshot told before, and
+// of the update times that they are the date of the window, which had been checked.
+func (s *Spec) nameUsages() {
+	for usage, e := range map[string]*Endpoint{UsageSearch: &s.Search, UsageCount: s.Count, UsageDetail: s.Detail, UsageLookup: s.Lookup} {
+		if e == nil || e.Usage != "" {
+			continue
+		}
+		e.Usage = usage
+		for i := range e.Response.UpdatedAt {
+			e.Response.UpdatedAt[i].Key = s.Window.Key
+		}
+	}
+}

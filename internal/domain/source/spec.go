@@ -113,6 +113,7 @@ func ParseSpec(b []byte) (*Spec, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stored spec: %w", err)
 	}
+	s.nameUsages()
 	return s, nil
 }
 
@@ -162,32 +163,6 @@ func (w Window) Calendar() (harvest.Calendar, error) {
 	return harvest.Calendar{Precision: w.Precision, Zone: z}, nil
 }
 
-// Endpoint is one way to ask. Query, Form and Headers hold templates; a
-// parameter whose template renders empty is left out.
-type Endpoint struct {
-	Name    string            `json:"name"`
-	Method  string            `json:"method"`
-	Path    string            `json:"path"`
-	Query   map[string]string `json:"query,omitempty"`
-	Form    map[string]string `json:"form,omitempty"`
-	Headers Headers           `json:"headers,omitempty"`
-	// Body is a template too, in place of a form, sent as ContentType.
-	Body        string `json:"body,omitempty"`
-	ContentType string `json:"contentType,omitempty"`
-	// Next replaces query, form and body on pages after the first.
-	Next *NextConfig `json:"next,omitempty"`
-	// PostOver is the length of URL above which parameters go as a form.
-	PostOver int `json:"postOver,omitzero"`
-	// IDPattern is what ids must be like to be asked for here, empty for any.
-	IDPattern string `json:"idPattern,omitempty"`
-	// Cost of a request in units of the limits, 0 for 1.
-	Cost int `json:"cost,omitzero"`
-	// Hook rewrites replies before they are read.
-	Hook     string   `json:"hook,omitempty"`
-	Format   string   `json:"format"` // JSON or XML
-	Response Response `json:"response"`
-}
-
 // Sized reports whether the endpoint asks for pages of a size.
 func (e *Endpoint) Sized() bool {
 	parts := []map[string]string{e.Query, e.Form, e.Headers.Texts(), {"path": e.Path, "body": e.Body}}
@@ -220,38 +195,6 @@ const (
 	FormatJSON = "JSON"
 	FormatXML  = "XML"
 )
-
-// Response says where things are in a reply. Paths under Items are relative to
-// the reply, those of the item relative to it.
-type Response struct {
-	// Items are the paths of the repeated element; more than one where a reply
-	// mixes kinds, such as PubmedArticle and PubmedBookArticle.
-	Items []string `json:"items,omitempty"`
-	// Root is a path that must exist even if there are no items, so that an
-	// error body is never taken for an empty page. Empty: the list itself must exist.
-	Root      string `json:"root,omitempty"`
-	ID        []Pick `json:"id,omitempty"`
-	UpdatedAt []Pick `json:"updatedAt,omitempty"`
-	Version   []Pick `json:"version,omitempty"`
-	Total     string `json:"total,omitempty"`
-	// Total, Token and URL are paths, or header:NAME.
-	Token string `json:"nextToken,omitempty"`
-	// TokenParam: Token leads to a URL, whose parameter of this name is the token.
-	TokenParam string `json:"tokenParam,omitempty"`
-	URL        string `json:"nextUrl,omitempty"`
-	HasMore    string `json:"hasMore,omitempty"`
-	// Deleted are places whose presence makes the item a tombstone (P13, R31).
-	Deleted []Presence `json:"deleted,omitempty"`
-	// Complete: of the ids asked for, one that is left out of the reply is not
-	// there (R31).
-	Complete bool `json:"complete,omitzero"`
-	// Namespaces by the prefixes that paths have for them (P8).
-	Namespaces map[string]string `json:"namespaces,omitempty"`
-	Held       map[string]string `json:"held,omitempty"`
-	// Signals are named places whose being there means something went wrong;
-	// fault rules refer to them.
-	Signals map[string]string `json:"signals,omitempty"`
-}
 
 // Identity is the canonical form of ids (R29), written as its code.
 type Identity struct {

@@ -110,9 +110,9 @@ func (c *compiler) response(r *source.Response, id source.Identity) {
 		c.fail("response.id", errors.New("items need an id"))
 	}
 	d.id = c.picks("response.id", c.item, r.ID, "")
-	d.updated = c.picks("response.updatedAt", c.item, r.UpdatedAt, "")
+	d.updated = c.picks("response.updatedAt", c.item, r.Updated(), "")
 	d.version = c.picks("response.version", c.item, r.Version, "")
-	d.idPath, d.updatedPath = pathOf(r.ID), pathOf(r.UpdatedAt)
+	d.idPath, d.updatedPath = pathOf(r.ID), pathOf(r.Updated())
 	d.deleted = c.presences("response.deleted", r.Deleted)
 
 	d.total = c.replyPick("response.total", inBody(r.Total))

@@ -19,6 +19,15 @@ func at(paths ...string) []source.Pick {
 	return p
 }
 
+// dated are places of an update time.
+func dated(picks ...source.Pick) []source.DatedPick {
+	var out []source.DatedPick
+	for _, p := range picks {
+		out = append(out, source.DatedPick{Pick: p, Key: "updated"})
+	}
+	return out
+}
+
 func cleaned(path string, clean ...string) []source.Pick {
 	return []source.Pick{{Path: path, Clean: clean}}
 }
@@ -40,7 +49,7 @@ func crossref() (*source.Endpoint, source.Identity, *source.Mapping) {
 	ep := &source.Endpoint{Name: "works", Format: source.FormatJSON, Response: source.Response{
 		Items:     []string{"message.items"},
 		ID:        at("DOI"),
-		UpdatedAt: []source.Pick{{Path: "indexed.date-time", Format: "RFC3339"}, {Path: "indexed.timestamp", Format: "EPOCH_MS"}},
+		UpdatedAt: dated(source.Pick{Path: "indexed.date-time", Format: "RFC3339"}, source.Pick{Path: "indexed.timestamp", Format: "EPOCH_MS"}),
 		Total:     "$.message.total-results",
 		Token:     "message.next-cursor",
 		Signals:   map[string]string{"failure": "message[0].type", "exception": "message.exception"},
@@ -83,7 +92,7 @@ func pubmed() (*source.Endpoint, source.Identity, *source.Mapping) {
 	ep := &source.Endpoint{Name: "efetch", Format: source.FormatXML, Response: source.Response{
 		Items:     []string{"PubmedArticleSet/PubmedArticle", "PubmedArticleSet/PubmedBookArticle"},
 		ID:        at("MedlineCitation/PMID", "BookDocument/PMID"),
-		UpdatedAt: []source.Pick{ymd("MedlineCitation/DateRevised"), ymd("PubmedData/History/PubMedPubDate[@PubStatus='entrez']"), ymd("PubmedData/History/PubMedPubDate"), ymd("PubmedBookData/History/PubMedPubDate")},
+		UpdatedAt: dated(ymd("MedlineCitation/DateRevised"), ymd("PubmedData/History/PubMedPubDate[@PubStatus='entrez']"), ymd("PubmedData/History/PubMedPubDate"), ymd("PubmedBookData/History/PubMedPubDate")),
 		Version:   at("MedlineCitation/PMID/@Version"),
 		Signals:   map[string]string{"error": "eFetchResult/ERROR"},
 	}}

@@ -17,7 +17,7 @@ func ExampleDecoder_Page() {
 	endpoint := &source.Endpoint{Name: "works", Format: source.FormatJSON, Response: source.Response{
 		Items:     []string{"items"},
 		ID:        []source.Pick{{Path: "doi"}},
-		UpdatedAt: []source.Pick{{Path: "changed", Format: "RFC3339"}},
+		UpdatedAt: []source.DatedPick{{Pick: source.Pick{Path: "changed", Format: "RFC3339"}, Key: "changed"}},
 		Total:     "total",
 		Token:     "next",
 	}}

@@ -225,7 +225,7 @@ func TestPage_HostileStringSpoilsOneItem(t *testing.T) {
 
 func TestPage_Problems(t *testing.T) {
 	ep, m := smallJSON()
-	ep.Response.UpdatedAt = []source.Pick{{Path: "u", Format: "RFC3339"}, {Path: "v", Format: "EPOCH_MS"}}
+	ep.Response.UpdatedAt = dated(source.Pick{Path: "u", Format: "RFC3339"}, source.Pick{Path: "v", Format: "EPOCH_MS"})
 	m.Required = []string{"title"}
 	for _, c := range []struct{ form, item, code, path string }{
 		{"", `{"id":"a","u":"2024-01-02T03:04:05Z","title":"t"}`, "", ""},
@@ -256,7 +256,7 @@ func TestPage_Problems(t *testing.T) {
 
 func TestPage_UpdateTimeNeverMixesTwoDates(t *testing.T) {
 	ep, m := smallXML()
-	ep.Response.UpdatedAt = []source.Pick{{Parts: &source.DateParts{Year: "h/d/Y", Month: "h/d/M", Day: "h/d/D"}}}
+	ep.Response.UpdatedAt = dated(source.Pick{Parts: &source.DateParts{Year: "h/d/Y", Month: "h/d/M", Day: "h/d/D"}})
 	d := compile(t, ep, source.Identity{}, m)
 	p := page(t, d, `<r><i id="1"><h><d><M>1</M></d><d><Y>2024</Y><M>3</M><D>2</D></d></h></i><i id="2"><h><d><Y>2024</Y><M>Smarch</M></d></h></i><i id="3"/></r>`)
 	if got := p.Items[0].UpdatedAt; got != time.Date(2024, 3, 2, 5, 0, 0, 0, time.UTC) {

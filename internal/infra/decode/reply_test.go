@@ -17,11 +17,11 @@ func TestPage_Deleted(t *testing.T) {
 		Retracted: []source.Presence{{Path: "r"}},
 	}
 	js := compile(t, &source.Endpoint{Format: source.FormatJSON, Response: source.Response{
-		Items: []string{"i"}, ID: at("id"), UpdatedAt: at("d"),
+		Items: []string{"i"}, ID: at("id"), UpdatedAt: dated(at("d")...),
 		Deleted: []source.Presence{{Path: "deleted"}, {Path: "event", In: []string{"delete"}}, {Path: "merged[*]", Self: true}},
 	}}, source.Identity{}, m)
 	xm := compile(t, &source.Endpoint{Format: source.FormatXML, Response: source.Response{
-		Items: []string{"l/i"}, ID: at("id"), UpdatedAt: at("d"),
+		Items: []string{"l/i"}, ID: at("id"), UpdatedAt: dated(at("d")...),
 		Deleted: []source.Presence{{Path: "@status", In: []string{"deleted"}}, {Path: "gone"}},
 	}}, source.Identity{}, m)
 	type want struct{ id, status, problem string }
@@ -119,7 +119,7 @@ func TestPage_NumbersAndTruthsInText(t *testing.T) {
 // Days and clocks without an offset are the source's (P28).
 func TestPage_StampsWithoutAZone(t *testing.T) {
 	z := time.FixedZone("east", 2*3600)
-	d, err := Compile(&source.Endpoint{Format: source.FormatJSON, Response: source.Response{Items: []string{"$"}, ID: at("id"), UpdatedAt: at("d")}},
+	d, err := Compile(&source.Endpoint{Format: source.FormatJSON, Response: source.Response{Items: []string{"$"}, ID: at("id"), UpdatedAt: dated(at("d")...)}},
 		source.Identity{}, nil, harvest.Calendar{Zone: z})
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func expectItems(t *testing.T, d *Decoder, body string, want int) {
 // The answer about one id is the item itself; the root tells it from an error.
 func TestPage_ReplyIsTheItem(t *testing.T) {
 	d := compile(t, &source.Endpoint{Format: source.FormatJSON, Path: "/v2/${ids}", Response: source.Response{
-		Root: "doi", Items: []string{"$"}, ID: at("doi"), UpdatedAt: at("updated"), Signals: map[string]string{"error": "error"},
+		Root: "doi", Items: []string{"$"}, ID: at("doi"), UpdatedAt: dated(at("updated")...), Signals: map[string]string{"error": "error"},
 	}}, source.Identity{Form: "DOI"}, &source.Mapping{Fields: []source.Field{text("title", at("title")...), list("issn", cleaned("issns", "split:,")...)}})
 	const body = `{"doi":"10.1/X","updated":"2026-01-02T03:04:05","title":"T","issns":"1234-5678,8765-4321","oa":[{"doi":"10.1/other"}]}`
 	p := page(t, d, " "+body+"\n")

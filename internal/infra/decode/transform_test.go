@@ -102,7 +102,7 @@ func composite(format string) *Decoder {
 	all := func(sep string, paths ...string) source.Pick { return source.Pick{All: paths, Sep: sep} }
 	ep := &source.Endpoint{Format: format, Response: source.Response{
 		Items: []string{"r.i"}, ID: []source.Pick{all(":", "s", "n"), {Path: "alt"}},
-		UpdatedAt: []source.Pick{all("T", "day", "clock")}, Version: []source.Pick{all("", "v", "w")},
+		UpdatedAt: dated(all("T", "day", "clock")), Version: []source.Pick{all("", "v", "w")},
 	}}
 	if format == source.FormatXML {
 		ep.Response.Items = []string{"r/i"}

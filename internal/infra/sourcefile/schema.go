@@ -60,8 +60,8 @@ func (s *schema) of(t reflect.Type) object {
 		return schemaSize
 	case reflect.TypeFor[source.TotalWorth]():
 		return anyOf(codes(source.DictTotal), object{"type": "string", "pattern": "^" + anyCase("ABOUT") + " *[0-9]+ *%$"})
-	case reflect.TypeFor[[]source.EndpointConfig]():
-		return byName(s.of(reflect.TypeFor[source.EndpointConfig]()))
+	case reflect.TypeFor[[]source.Endpoint]():
+		return byName(s.of(reflect.TypeFor[source.Endpoint]()))
 	case reflect.TypeFor[source.Headers]():
 		return byName(object{"type": []string{"string", "number", "boolean", "null"}})
 	case reflect.TypeFor[tasks]():

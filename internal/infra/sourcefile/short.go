@@ -16,7 +16,7 @@ type shortReader func(*reader, ast.Node, string, reflect.Value)
 // for all others.
 func shortForm(t reflect.Type) shortReader {
 	switch t {
-	case reflect.TypeFor[[]source.EndpointConfig]():
+	case reflect.TypeFor[[]source.Endpoint]():
 		return short((*reader).endpoints)
 	case reflect.TypeFor[tasks]():
 		return short((*reader).tasks)
@@ -50,11 +50,11 @@ func into[T any](r *reader, n ast.Node, path string) T {
 }
 
 // endpoints are a map by name.
-func (r *reader) endpoints(n ast.Node, path string) []source.EndpointConfig {
+func (r *reader) endpoints(n ast.Node, path string) []source.Endpoint {
 	entries, _ := r.entries(n, path)
-	var out []source.EndpointConfig
+	var out []source.Endpoint
 	for _, e := range entries {
-		cfg := source.EndpointConfig{Name: e.key}
+		cfg := source.Endpoint{Name: e.key}
 		at := join(path, e.key)
 		if e.value.Type() == ast.NullType {
 			r.fail(e.place, at, "is empty")

@@ -78,7 +78,7 @@ func tree(v reflect.Value) any {
 // list that is written as a mapping from the names of its elements.
 func ownForm(v reflect.Value) (_ any, own bool) {
 	switch x := v.Interface().(type) {
-	case []source.EndpointConfig:
+	case []source.Endpoint:
 		return endpointsTree(x), true
 	case tasks:
 		return tasksTree(x), true
@@ -102,7 +102,7 @@ func ownForm(v reflect.Value) (_ any, own bool) {
 	return nil, false
 }
 
-func endpointsTree(all []source.EndpointConfig) any {
+func endpointsTree(all []source.Endpoint) any {
 	var m mapping
 	for _, e := range all {
 		m.add(e.Name, orEmpty(tree(reflect.ValueOf(e))))
