@@ -56,9 +56,9 @@ func TestScale_OneDayInBuckets(t *testing.T) {
 	if os.Getenv("PATRA_SOAK") != "" {
 		records = 100_000
 	}
-	for _, strategy := range []string{harvest.StrategyHybrid, harvest.StrategyHash} {
-		t.Run(strategy, func(t *testing.T) {
-			pack := strings.NewReplacer("STRATEGY", strategy, "WALL", strconv.Itoa(records/10)).Replace(bucketPack)
+	for _, strategy := range []harvest.StrategyCode{harvest.StrategyHybrid, harvest.StrategyHash} {
+		t.Run(string(strategy), func(t *testing.T) {
+			pack := strings.NewReplacer("STRATEGY", string(strategy), "WALL", strconv.Itoa(records/10)).Replace(bucketPack)
 			style := sim.GenericStyle{Paging: "offset", End: "total", Depth: records / 10, Beyond: "refuse"}
 			parts := oneDay(t, sim.Generic, records, sim.Config{Generic: style}, patratest.TextPack(t, "generic.yaml", []byte(pack), patratest.Fast))
 			buckets := map[int64]int{}

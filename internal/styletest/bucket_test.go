@@ -128,7 +128,7 @@ func (r *run) leaves() (out []harvest.SliceSpec) {
 
 // inBuckets claims that there are at least so many slices over buckets, that all
 // are of these strategies, and that HASH left the window whole.
-func (r *run) inBuckets(least int, strategies ...string) {
+func (r *run) inBuckets(least int, strategies ...harvest.StrategyCode) {
 	r.t.Helper()
 	n, text := 0, ""
 	for _, s := range r.leaves() {

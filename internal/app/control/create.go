@@ -54,11 +54,11 @@ type PlanPreview struct {
 
 // PreviewSlice is a slice of a plan that would be made.
 type PreviewSlice struct {
-	From     harvest.Mark `json:"from"`
-	To       harvest.Mark `json:"to"`
-	Range    string       `json:"range,omitempty"`
-	Expected int64        `json:"expected_records"`
-	By       string       `json:"estimated_by,omitempty"`
+	From     harvest.Mark       `json:"from"`
+	To       harvest.Mark       `json:"to"`
+	Range    string             `json:"range,omitempty"`
+	Expected int64              `json:"expected_records"`
+	By       harvest.Estimation `json:"estimated_by,omitempty"`
 }
 
 // QuotaShare is how much of a quota something would take.

@@ -50,6 +50,50 @@ func TestExplain_EveryCodeHasItsPage(t *testing.T) {
 	}
 }
 
+// TestExplain_EveryWordOfTheRulesHasItsPage: every constant of the rules that is a word
+// of its own type, such as a state, a strategy or what came of a trigger, is explained.
+// Types whose words nobody meets outside of the program are named here.
+func TestExplain_EveryWordOfTheRulesHasItsPage(t *testing.T) {
+	inside := map[string]bool{
+		"Absence":    true, // decides what becomes of a record; the record's status is stored
+		"Bound":      true, // of a slice: always the same
+		"RunOutcome": true, // decides the states of run, task and slice, which are stored
+	}
+	files, err := filepath.Glob("../../domain/harvest/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := 0
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			v, ok := n.(*ast.ValueSpec)
+			if !ok || len(v.Values) != 1 {
+				return true
+			}
+			kind, typed := v.Type.(*ast.Ident)
+			lit, written := v.Values[0].(*ast.BasicLit)
+			if !typed || !written || lit.Kind != token.STRING || inside[kind.Name] {
+				return true
+			}
+			words++
+			if _, err := control.ExplainCode(text(lit)); err != nil {
+				t.Errorf("%s %s: %v", kind.Name, v.Names[0].Name, err)
+			}
+			return true
+		})
+	}
+	if words < 120 {
+		t.Errorf("%d words found: this test has lost them", words)
+	}
+}
+
 // text is the string that a literal stands for.
 func text(lit *ast.BasicLit) string {
 	s, err := strconv.Unquote(lit.Value)
@@ -84,6 +128,9 @@ func TestExplain_CodesAreWrittenOnce(t *testing.T) {
 				column := text(lit) == "quiet_hours" && strings.HasSuffix(path, "registry_column.go") // a name of a column
 				if known[text(lit)] && !column {
 					t.Errorf("%s spells %s out", files.Position(lit.Pos()), text(lit))
+				}
+				if strings.Contains(text(lit), "error_code='") {
+					t.Errorf("%s spells a code out in SQL", files.Position(lit.Pos()))
 				}
 			}
 			return true

@@ -92,7 +92,7 @@ func WaitReason(code harvest.Code) string {
 func ShortNamespace(namespace string) string {
 	const digits = 8
 	scope, key, _ := strings.Cut(namespace, "/")
-	if scope != harvest.ScopeExpr || len(key) <= digits {
+	if harvest.Scope(scope) != harvest.ScopeExpr || len(key) <= digits {
 		return namespace
 	}
 	return scope + "/" + key[:digits]

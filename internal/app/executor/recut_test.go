@@ -264,7 +264,7 @@ func TestR13_KillAtEveryPointOfACut(t *testing.T) {
 }
 
 // budget gives slices a budget, and a strategy.
-func budget(strategy string, b harvest.BudgetSpec) func(*source.Spec) {
+func budget(strategy harvest.StrategyCode, b harvest.BudgetSpec) func(*source.Spec) {
 	return func(s *source.Spec) { s.Window.Strategy, s.Window.Budget = strategy, &b }
 }
 

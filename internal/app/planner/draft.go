@@ -223,7 +223,7 @@ func (j *job) extend(ctx context.Context, open harvest.OpenPlan) (bool, error) {
 		return false, nil
 	}
 	if j.t.Operation == harvest.Update {
-		open.PagingType, open.PageSize = harvest.StrategyID, spec.Batching.IDs
+		open.PagingType, open.PageSize = harvest.PageIDs, spec.Batching.IDs
 	} else if j.cal, err = spec.Window.Calendar(); err != nil {
 		return false, err
 	}

@@ -144,7 +144,7 @@ func (j *job) guess(ctx context.Context, p harvest.Part) (harvest.Estimate, erro
 		}
 		j.density = &perSecond
 	}
-	reckon := func(n float64, by string) (harvest.Estimate, error) {
+	reckon := func(n float64, by harvest.Estimation) (harvest.Estimate, error) {
 		return harvest.Estimate{Records: int64(math.Ceil(n)), Known: true, By: by}, nil
 	}
 	length := p.Window().Duration()

@@ -60,7 +60,7 @@ func (j *job) update(ctx context.Context) error {
 	d := harvest.Draft{
 		Trigger: j.t, Namespace: j.out.Namespace, Endpoint: spec.Detail.Name, Span: of, SlicedTo: j.reached(specs),
 		Strategy: harvest.StrategyID, Selection: selJSON, SelHash: selHash, ConfigHash: j.con.ConfigHash, SpecVersion: spec.Version,
-		Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot, PagingType: harvest.StrategyID, PageSize: spec.Batching.IDs, Candidates: ids,
+		Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot, PagingType: harvest.PageIDs, PageSize: spec.Batching.IDs, Candidates: ids,
 	}
 	d.Slices = j.slices(specs)
 	j.partly(of, d.SlicedTo, j.free.after(len(specs)))

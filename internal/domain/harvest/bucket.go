@@ -84,7 +84,7 @@ func tileBuckets(no, of int64, parts []Part) error {
 type HashStrategy struct{}
 
 // Code of the strategy.
-func (HashStrategy) Code() string { return StrategyHash }
+func (HashStrategy) Code() StrategyCode { return StrategyHash }
 
 // Slice cuts r.Span into as many buckets as it takes. The slices of one window
 // stay together: MaxSlices is no bound here, [Split.Buckets] is.

@@ -108,7 +108,7 @@ func TestHash_CutsByBucketsAlone(t *testing.T) {
 		Span: harvest.Window{From: hour(0), To: hour(100)}.Span(), Calendar: bySecond, Step: time.Hour, MinStep: time.Second, Target: 30, Overlap: time.Minute,
 		Split: &harvest.Split{Key: harvest.RangeBucket, Buckets: 16}, PageSize: 10, MaxSlices: 2,
 	}
-	even := func(by string, parts bool) harvest.Estimator {
+	even := func(by harvest.Estimation, parts bool) harvest.Estimator {
 		return func(_ context.Context, p harvest.Part) (harvest.Estimate, error) {
 			if _, of := p.Range.Bucket(); of == 1 || parts {
 				return harvest.Estimate{Records: 100 / of, Known: true, By: by}, nil
@@ -127,7 +127,7 @@ func TestHash_CutsByBucketsAlone(t *testing.T) {
 		estimate harvest.Estimator
 		target   int64
 		want     string
-		by       string
+		by       harvest.Estimation
 	}{
 		"counted":            {even(harvest.ByCount, true), 30, "[0 of 4 2 of 4 1 of 4 3 of 4]", harvest.ByCount},
 		"counted once":       {even(harvest.ByCount, false), 30, "[0 of 4 2 of 4 1 of 4 3 of 4]", harvest.ByFirstPage},
@@ -166,11 +166,12 @@ func TestHash_CutsByBucketsAlone(t *testing.T) {
 func TestR13_BucketsAreHalved(t *testing.T) {
 	sorted := harvest.Position{Pages: 7, At: hours(4)}
 	for _, c := range []struct {
-		name, strategy string
-		code           harvest.Code
-		no, of, most   int64
-		pos            harvest.Position
-		want           string
+		name         string
+		strategy     harvest.StrategyCode
+		code         harvest.Code
+		no, of, most int64
+		pos          harvest.Position
+		want         string
 	}{
 		{"all", harvest.StrategyHash, "over_wall", 0, 1, 8, harvest.Position{}, "0-10 bucket 0 of 2 0-10 bucket 1 of 2 "},
 		{"a bucket", harvest.StrategyHash, harvest.CutErrors, 3, 4, 8, sorted, "0-10 bucket 3 of 8 0-10 bucket 7 of 8 "},
@@ -186,9 +187,9 @@ func TestR13_BucketsAreHalved(t *testing.T) {
 		if c.of > 1 {
 			r.Slice.Range = harvest.NewBucket(c.no, c.of)
 		} else {
-			r.Slice.Strategy = map[string]string{harvest.StrategyHybrid: harvest.StrategyTime}[c.strategy]
-			if r.Slice.Strategy == "" {
-				r.Slice.Strategy = c.strategy
+			r.Slice.Strategy = c.strategy
+			if c.strategy == harvest.StrategyHybrid {
+				r.Slice.Strategy = harvest.StrategyTime
 			}
 		}
 		kids, ok := r.Children(c.code)

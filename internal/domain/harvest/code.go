@@ -24,6 +24,7 @@ const (
 	CodeUnrenewed  Code = "lease_unrenewed"
 	CodeAbandoned  Code = "abandoned"
 	CodeUnknown    Code = "outcome_unknown"
+	CodeUnasked    Code = "not asked" // with a space since it was first stored
 )
 
 // Codes of the way to a source; [Meanings] says what each means.
@@ -101,8 +102,9 @@ const (
 
 // Codes of slices that are given up; [Meanings] says what each means.
 const (
-	CodePoison Code = "poison"
-	CodeStore  Code = "store_error"
+	CodePoison      Code = "poison"
+	CodeStore       Code = "store_error"
+	CodeUnplannable Code = "unplannable"
 )
 
 // Codes of items in quarantine; [Meanings] says what each means.
@@ -113,6 +115,7 @@ const (
 	ProblemBadText      Code = "bad_text"
 	ProblemTooLong      Code = "too_long"
 	ProblemTooLarge     Code = "too_large"
+	ProblemNoDetails    Code = "no_details"
 )
 
 // codeHTTP is how the code of an HTTP status begins that has no other.
@@ -232,6 +235,10 @@ var groups = []group{
 		{
 			CodeUnknown, "The connection to the database broke while a page was committed, so that nobody knows whether it was.",
 			"reads what is there and goes on from it.", "Nothing.",
+		},
+		{
+			CodeUnasked, "The page was begun and given back before a request had gone out for it.",
+			"asks for it when the task is taken again.", "Nothing.",
 		},
 	}},
 	{"the way there", []explained{
@@ -410,6 +417,11 @@ var groups = []group{
 			CodeStore, "The store would not take a page, though it takes others.",
 			"leaves the slice as a gap and tries again later.", "The reason names what the database said; `patra verify` checks it.",
 		},
+		{
+			CodeUnplannable, "The window holds more than the source gives out for one question, and cannot be cut any further.",
+			"plans the rest and leaves this window as a gap; it is tried again later.",
+			"`patra plan gaps NAME` shows it. A source that can be asked by ids or buckets may say so in its description; else accept the gap.",
+		},
 	}},
 	{"items put aside", []explained{
 		{
@@ -435,6 +447,10 @@ var groups = []group{
 		{
 			ProblemTooLarge, "The item is larger than the database takes.",
 			"puts it into quarantine and goes on.", "Raise max_allowed_packet of the server, start patra again and refresh the record.",
+		},
+		{
+			ProblemNoDetails, "The search named an id for which the source has no details.",
+			"goes on without it, and asks for it again after a week.", "Nothing; the source has to mend it.",
 		},
 	}},
 }

@@ -80,8 +80,8 @@ func TestMark_KeysOfOrdinalsStay(t *testing.T) {
 	if got := d.PlanKey(); got != plan {
 		t.Errorf("plan key %s, want %s", got, plan)
 	}
-	slice := harvest.HashKey(harvest.StrategyID, "1970-01-01T00:00:00.000003Z", "1970-01-01T00:00:00.000012Z", "ID_RANGE", "5", "ordinal [3, 12)")
-	if got := harvest.NewIDSlice(3, 12, 5).Signature(harvest.StrategyID, 5); got != slice {
+	slice := harvest.HashKey(string(harvest.StrategyID), "1970-01-01T00:00:00.000003Z", "1970-01-01T00:00:00.000012Z", "ID_RANGE", "5", "ordinal [3, 12)")
+	if got := harvest.NewIDSlice(3, 12, 5).Signature(harvest.PageIDs, 5); got != slice {
 		t.Errorf("signature %s, want %s", got, slice)
 	}
 }

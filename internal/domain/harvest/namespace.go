@@ -64,10 +64,13 @@ func (o Operation) Rest(s Span, cut Mark) Span {
 	return Span{From: cut, To: s.To}
 }
 
-// Scope codes of a namespace.
+// Scope is what a namespace's cursor is kept for.
+type Scope string
+
+// The scopes of a namespace.
 const (
-	ScopeExpr   = "EXPR"
-	ScopeCustom = "CUSTOM"
+	ScopeExpr   Scope = "EXPR"   // an endpoint, a date and a selection
+	ScopeCustom Scope = "CUSTOM" // an activity
 )
 
 // Namespace names one cursor: operations, selections and activities that must
@@ -76,11 +79,11 @@ type Namespace struct {
 	Provenance string
 	Operation  Operation
 	CursorKey  string
-	Scope      string
+	Scope      Scope
 	Key        string
 }
 
-func (n Namespace) String() string { return n.Scope + "/" + n.Key }
+func (n Namespace) String() string { return string(n.Scope) + "/" + n.Key }
 
 // HarvestNamespace is the namespace of a HARVEST: endpoint, watermark key and
 // selection, nothing else, so that tuning never starts a new cursor (R7).

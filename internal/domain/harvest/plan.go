@@ -47,7 +47,7 @@ type Draft struct {
 	Endpoint    string
 	Span        Span
 	SlicedTo    Mark // as far as it is cut, the way the operation goes
-	Strategy    string
+	Strategy    StrategyCode
 	SliceParams string
 	Selection   string // expression prototype, JSON
 	SelHash     string
@@ -70,7 +70,7 @@ type Draft struct {
 type OpenPlan struct {
 	PlanHead
 	SlicedTo   Mark
-	Strategy   string
+	Strategy   StrategyCode
 	Snapshot   []byte
 	BaseURL    string
 	PagingType PagingType

@@ -15,7 +15,7 @@ var (
 )
 
 // recutOf is a slice of ten hours whose walk stands at pos.
-func recutOf(strategy string, pos harvest.Position) harvest.Recut {
+func recutOf(strategy harvest.StrategyCode, pos harvest.Position) harvest.Recut {
 	w := harvest.Window{From: recutFrom, To: recutFrom.Add(10 * time.Hour)}
 	s := harvest.NewSliceSpec(harvest.PartOf(w), bySecond, 100, 0, 10*time.Minute)
 	s.Strategy, s.Hints.OverlapSec = strategy, 60
@@ -56,11 +56,12 @@ func TestR13_ChildrenOfACut(t *testing.T) {
 	numbered.Page = 7
 	fraction.At = fraction.At.Add(999 * time.Millisecond)
 	for _, c := range []struct {
-		name, strategy string
-		code           harvest.Code
-		pos            harvest.Position
-		bend           func(*harvest.Recut)
-		want           string
+		name     string
+		strategy harvest.StrategyCode
+		code     harvest.Code
+		pos      harvest.Position
+		bend     func(*harvest.Recut)
+		want     string
 	}{
 		{"nothing is known", harvest.StrategyTime, "over_wall", harvest.Position{}, nil, "0-5 5-10 "},
 		{"a wall", harvest.StrategyTime, "over_wall", at(4), nil, "(0-4) 4-7 7-10 "},

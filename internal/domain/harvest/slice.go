@@ -7,25 +7,14 @@ import (
 	"time"
 )
 
-// Strategies by which a plan is cut, as stored in slice_spec and on the plan.
-const (
-	StrategyTime     = "TIME"            // by time
-	StrategyID       = "ID_RANGE"        // by ordinals of frozen candidates (R9)
-	StrategyHybrid   = "HYBRID"          // by time, and by ids or buckets where a window cannot be cut further
-	StrategyVolume   = "VOLUME_BUDGET"   // as one, cut again when its budget is spent
-	StrategyLandmark = "CURSOR_LANDMARK" // as one long walk, parted where a budget was spent
-	StrategyPage     = "PAGE"            // by numbers of pages
-	StrategyHash     = "HASH"            // by hash buckets of the ids
-)
-
 // SliceSpec is the boundary of one slice, as stored in slice_spec.
 type SliceSpec struct {
-	Strategy string      `json:"strategy"`
-	Window   WindowSpec  `json:"window,omitzero"`
-	Range    Range       `json:"range,omitzero"`
-	Cursor   *CursorSpec `json:"cursor,omitempty"`
-	Budget   *BudgetSpec `json:"budget,omitempty"`
-	Hints    *SliceHints `json:"hints,omitempty"`
+	Strategy StrategyCode `json:"strategy"`
+	Window   WindowSpec   `json:"window,omitzero"`
+	Range    Range        `json:"range,omitzero"`
+	Cursor   *CursorSpec  `json:"cursor,omitempty"`
+	Budget   *BudgetSpec  `json:"budget,omitempty"`
+	Hints    *SliceHints  `json:"hints,omitempty"`
 	// PageSize in place of the source's own, 0 for that (R26). Whoever walks the
 	// slice keeps to it; only a slice cut off this one may have another.
 	PageSize int `json:"pageSize,omitzero"`
@@ -46,11 +35,20 @@ type WindowSpec struct {
 
 // Boundary is always CLOSED/OPEN (C8).
 type Boundary struct {
-	From string `json:"from"`
-	To   string `json:"to"`
+	From Bound `json:"from"`
+	To   Bound `json:"to"`
 }
 
-var halfOpen = Boundary{From: "CLOSED", To: "OPEN"}
+// Bound says whether the end of a window or range belongs to it.
+type Bound string
+
+// The bounds.
+const (
+	BoundClosed Bound = "CLOSED"
+	BoundOpen   Bound = "OPEN"
+)
+
+var halfOpen = Boundary{From: BoundClosed, To: BoundOpen}
 
 // Range is a part [From, To) of what lies in a window: of its ids, of the hash
 // buckets of these, of the ordinals of candidates, or of the pages of a walk.
@@ -109,12 +107,12 @@ type BudgetSpec struct {
 // SliceHints are what was known when the slice was cut. Of these the overlap
 // widens the request, and a count is held against the walk (R64).
 type SliceHints struct {
-	ExpectedPageSize int    `json:"expectedPageSize,omitzero"`
-	ExpectedRecords  int64  `json:"expectedRecords,omitzero"`
-	EstimatedBy      string `json:"estimatedBy,omitempty"`
-	SafetyLagSec     int    `json:"safetyLagSec,omitzero"`
-	OverlapSec       int    `json:"overlapSec,omitzero"`
-	Explore          bool   `json:"explore,omitzero"`
+	ExpectedPageSize int        `json:"expectedPageSize,omitzero"`
+	ExpectedRecords  int64      `json:"expectedRecords,omitzero"`
+	EstimatedBy      Estimation `json:"estimatedBy,omitempty"`
+	SafetyLagSec     int        `json:"safetyLagSec,omitzero"`
+	OverlapSec       int        `json:"overlapSec,omitzero"`
+	Explore          bool       `json:"explore,omitzero"`
 }
 
 // Span is the stretch of its cursor's axis that the slice answers for. Slices by
@@ -155,7 +153,7 @@ func (s SliceSpec) RequestWindow() Window {
 // paging, without budgets, estimates or provenance (R6, C15).
 func (s SliceSpec) Signature(pagingType PagingType, pageSize int) string {
 	of := s.Span()
-	parts := []string{s.Strategy, of.From.hashed(), of.To.hashed(), string(pagingType), fmt.Sprint(cmp.Or(s.PageSize, pageSize))}
+	parts := []string{string(s.Strategy), of.From.hashed(), of.To.hashed(), string(pagingType), fmt.Sprint(cmp.Or(s.PageSize, pageSize))}
 	if !s.Range.Whole() {
 		parts = append(parts, s.Range.String())
 	}

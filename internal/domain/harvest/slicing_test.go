@@ -98,7 +98,7 @@ func TestR12_SlicesTile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawRequest(t)
 		w := drawWorld(t, r)
-		by := rapid.SampledFrom([]string{"", harvest.ByCount, harvest.ByHistory}).Draw(t, "estimated by")
+		by := rapid.SampledFrom([]harvest.Estimation{"", harvest.ByCount, harvest.ByHistory}).Draw(t, "estimated by")
 		counted := false
 		if by != "" {
 			windows := rapid.Bool().Draw(t, "windows only")

@@ -12,15 +12,18 @@ type Estimate struct {
 	Records int64
 	Known   bool
 	// By says how it was got; only a count is sure.
-	By string
+	By Estimation
 }
 
-// How an estimate was got.
+// Estimation is how an estimate was got.
+type Estimation string
+
+// The ways to an estimate.
 const (
-	ByCount     = "COUNT"      // the upstream counted
-	ByHistory   = "HISTORY"    // from what was harvested before
-	ByFirstPage = "FIRST_PAGE" // from the total of a first page over a larger window
-	ByConstant  = "CONSTANT"   // from what the source declares for a day
+	ByCount     Estimation = "COUNT"      // the upstream counted
+	ByHistory   Estimation = "HISTORY"    // from what was harvested before
+	ByFirstPage Estimation = "FIRST_PAGE" // from the total of a first page over a larger window
+	ByConstant  Estimation = "CONSTANT"   // from what the source declares for a day
 )
 
 // half is what a hash leaves in each of two buckets, about.
@@ -63,18 +66,32 @@ type SliceRequest struct {
 	Most int64
 }
 
+// StrategyCode names a [Strategy], as stored in slice_spec and on the plan.
+type StrategyCode string
+
+// The strategies by which a plan is cut.
+const (
+	StrategyTime     StrategyCode = "TIME"            // by time
+	StrategyID       StrategyCode = "ID_RANGE"        // by ordinals of frozen candidates (R9)
+	StrategyHybrid   StrategyCode = "HYBRID"          // by time, and by ids or buckets where a window cannot be cut further
+	StrategyVolume   StrategyCode = "VOLUME_BUDGET"   // as one, cut again when its budget is spent
+	StrategyLandmark StrategyCode = "CURSOR_LANDMARK" // as one long walk, parted where a budget was spent
+	StrategyPage     StrategyCode = "PAGE"            // by numbers of pages
+	StrategyHash     StrategyCode = "HASH"            // by hash buckets of the ids
+)
+
 // Strategy cuts a window into slices that tile it: no gap, no overlap, no
 // overrun. A slice over the cap that cannot be cut further is still returned,
 // marked by its estimate; the planner decides what becomes of it. With
 // MaxSlices the slices tile a beginning of the window.
 type Strategy interface {
-	Code() string
+	Code() StrategyCode
 	Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, error)
 }
 
 // Strategies are the known strategies by code.
-func Strategies() map[string]Strategy {
-	m := make(map[string]Strategy)
+func Strategies() map[StrategyCode]Strategy {
+	m := make(map[StrategyCode]Strategy)
 	for _, s := range []Strategy{
 		TimeStrategy{},
 		VolumeStrategy{StrategyVolume},
@@ -94,12 +111,12 @@ func Strategies() map[string]Strategy {
 type TimeStrategy struct{}
 
 // Code of the strategy.
-func (TimeStrategy) Code() string { return StrategyTime }
+func (TimeStrategy) Code() StrategyCode { return StrategyTime }
 
 // hybrid is TIME with a second dimension; only its name differs.
 type hybrid struct{ TimeStrategy }
 
-func (hybrid) Code() string { return StrategyHybrid }
+func (hybrid) Code() StrategyCode { return StrategyHybrid }
 
 // Slice cuts r.Span.
 func (TimeStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, error) {
@@ -386,10 +403,10 @@ func Halve(w Window, c Calendar, minStep time.Duration) (a, b Window, ok bool) {
 // VolumeStrategy makes one slice of the window and lets it run until its budget
 // is spent: what is left is then cut off, at the last instant that is proven
 // (VOLUME_BUDGET) or at the token the walk has reached (CURSOR_LANDMARK).
-type VolumeStrategy struct{ code string }
+type VolumeStrategy struct{ code StrategyCode }
 
 // Code of the strategy.
-func (v VolumeStrategy) Code() string { return v.code }
+func (v VolumeStrategy) Code() StrategyCode { return v.code }
 
 // Slice returns the one slice.
 func (v VolumeStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, error) {
@@ -418,7 +435,7 @@ func (v VolumeStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec,
 type IDStrategy struct{}
 
 // Code of the strategy.
-func (IDStrategy) Code() string { return StrategyID }
+func (IDStrategy) Code() StrategyCode { return StrategyID }
 
 // Slice cuts the ordinals of r.Span into slices of r.Target.
 func (IDStrategy) Slice(_ context.Context, r SliceRequest) ([]SliceSpec, error) {
@@ -442,7 +459,7 @@ func (IDStrategy) Slice(_ context.Context, r SliceRequest) ([]SliceSpec, error) 
 type PageStrategy struct{}
 
 // Code of the strategy.
-func (PageStrategy) Code() string { return StrategyPage }
+func (PageStrategy) Code() StrategyCode { return StrategyPage }
 
 // Slice cuts the pages of r.Span into slices of r.Pages.
 func (PageStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, error) {

@@ -22,6 +22,8 @@ const (
 	PageURL    PagingType = "URL"
 	PageScroll PagingType = "SCROLL"
 	PageTime   PagingType = "TIME"
+	// PageIDs is how candidates are read again, some ids at a time; no source declares it.
+	PageIDs PagingType = "ID_RANGE"
 )
 
 // Paging is what a source declares about its walks.

@@ -97,7 +97,7 @@ type WindowConfig struct {
 	Target    int64     `yaml:"target" doc:"wanted records per slice"`
 	PerDay    int64     `yaml:"perDay" doc:"records a day to reckon with where no count, no history and no first page tells; rather too many than too few"`
 	// Strategy is TIME unless said otherwise.
-	Strategy string `yaml:"strategy" dict:"slice_strategy" doc:"how a window is cut, default TIME"`
+	Strategy harvest.StrategyCode `yaml:"strategy" dict:"slice_strategy" doc:"how a window is cut, default TIME"`
 	// Split cuts by ids what cannot be cut by time.
 	Split *SplitConfig `yaml:"split" doc:"second dimension, for a finest window that still holds more than the source can be paged through; the only one of the strategy HASH"`
 	// MaxRequests, MaxRecords and MaxDuration are the budget of a slice.

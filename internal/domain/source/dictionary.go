@@ -50,6 +50,10 @@ const (
 	DictOutcome      Dict = "trigger_outcome"
 	DictPhase        Dict = "phase"
 	DictPriority     Dict = "priority"
+	DictOwnEnd       Dict = "own_end"
+	DictEffect       Dict = "record_effect"
+	DictSignal       Dict = "signal_kind"
+	DictEstimation   Dict = "estimation"
 )
 
 // DictType is one kind of codes with all codes of it.
@@ -282,6 +286,27 @@ var dictionary = []DictType{
 		{"HIGH", "100", nil},
 		{"MEDIUM", "200", []string{"NORMAL"}},
 		{"LOW", "300", nil},
+	}},
+	{DictOwnEnd, "ends of a walk that no source declares", []DictItem{
+		{"PAGE_RANGE", "the slice is a range of pages, and the last of them was read", nil},
+		{"FROZEN", "the ids were known before, and the last of them is accounted for", nil},
+	}},
+	{DictEffect, "what an item did to the record held", []DictItem{
+		{"inserted", "it was the first of this record", nil},
+		{"updated", "it is a newer version, which was taken up", nil},
+		{"remapped", "the same version, with fields read in another way", nil},
+		{"unchanged", "the version that is held already", nil},
+		{"stale", "an older version than the one held, which was left", nil},
+	}},
+	{DictSignal, "what a record says about another", []DictItem{
+		{"RETRACTION", "that it is retracted", nil},
+		{"CORRECTION", "that it is corrected", nil},
+	}},
+	{DictEstimation, "how it was estimated what a slice holds", []DictItem{
+		{"COUNT", "the source counted", nil},
+		{"HISTORY", "from what was harvested before", nil},
+		{"FIRST_PAGE", "from the total of a larger window", nil},
+		{"CONSTANT", "from what the source declares for a day", nil},
 	}},
 }
 

@@ -140,7 +140,7 @@ type Window struct {
 	// for not knowing.
 	PerDay int64 `json:"perDay,omitzero"`
 	// Strategy by which a window is cut, TIME if empty.
-	Strategy string `json:"strategy,omitempty"`
+	Strategy harvest.StrategyCode `json:"strategy,omitempty"`
 	// Split is the second dimension, for windows that cannot be cut further.
 	Split *harvest.Split `json:"split,omitempty"`
 	// Budget of a slice, nil for no bound.

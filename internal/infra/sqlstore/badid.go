@@ -69,8 +69,8 @@ func (x *tx) badIDs(prov string, b harvest.Batch, settled map[string]bool) error
 		if n > 0 {
 			continue
 		}
-		if _, err := x.exec(`INSERT INTO ing_bad_id (provenance_code, record_type, ext_id, batch_id, reason, times, first_seen_at, last_seen_at, check_after) VALUES (?,?,?,?,'no_details',1,?,?,?)`,
-			prov, b.RecordType, id, b.ID, ts(x.now), ts(x.now), ts(x.now.Add(badIDRest))); err != nil {
+		if _, err := x.exec(`INSERT INTO ing_bad_id (provenance_code, record_type, ext_id, batch_id, reason, times, first_seen_at, last_seen_at, check_after) VALUES (?,?,?,?,?,1,?,?,?)`,
+			prov, b.RecordType, id, b.ID, harvest.ProblemNoDetails, ts(x.now), ts(x.now), ts(x.now.Add(badIDRest))); err != nil {
 			return fmt.Errorf("bad id: %w", x.orLostRace(err))
 		}
 	}

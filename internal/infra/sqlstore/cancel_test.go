@@ -109,7 +109,7 @@ func updateDraft(activity string, from, cut int64, ids []string) harvest.Draft {
 	d.Span = harvest.OrdinalSpan(from, to)
 	d.SlicedTo = harvest.OrdinalMark(cut)
 	d.Strategy = harvest.StrategyID
-	d.PagingType = harvest.StrategyID
+	d.PagingType = harvest.PageIDs
 	d.Candidates = ids
 	for at := from; at < cut; at += 2 {
 		d.Slices = append(d.Slices, harvest.SliceDraft{Spec: harvest.NewIDSlice(at, min(at+2, cut), 2), Expr: fmt.Sprint(at)})

@@ -40,7 +40,7 @@ func marksDamaged(l *Lab) {
 
 // byTime is the spec of a slice over the first hour, as it is stored.
 func byTime() string {
-	return `{"strategy":"` + harvest.StrategyTime + `","window":{"from":"2024-01-01T00:00:00Z","to":"2024-01-01T01:00:00Z",` +
+	return `{"strategy":"` + string(harvest.StrategyTime) + `","window":{"from":"2024-01-01T00:00:00Z","to":"2024-01-01T01:00:00Z",` +
 		`"boundary":{"from":"CLOSED","to":"OPEN"},"timezone":"UTC","precision":"SECOND"}}`
 }
 

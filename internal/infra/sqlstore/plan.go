@@ -355,11 +355,11 @@ func (x *tx) insertTasks(p planRef, rows []sliceRow, ids map[string]int64) error
 		args := make([]any, 0, len(part)*columns(taskCols))
 		for _, r := range part {
 			state := harvest.TaskQueued
-			code := ""
+			var code harvest.Code
 			at := due
 			if r.state == harvest.SliceFailed {
 				state = harvest.TaskFailed
-				code = "unplannable"
+				code = harvest.CodeUnplannable
 				at = x.now.Add(harvest.RetryGap(1))
 			}
 			args = append(args, p.instance, p.id, ids[r.sig], p.provenance, p.endpoint, p.operation, "{}", harvest.HashKey(r.Expr),

@@ -249,8 +249,8 @@ func (s *Store) cancel(ctx context.Context, scope control.CancelScope, a source.
 		}
 		// What is done has no task left to be cancelled, and below it no run or page:
 		// whether anything was cancelled is told by the slices.
-		if _, err := x.exec(`UPDATE ing_task SET status_code='CANCELLED', lease_owner=NULL, leased_until=NULL, fence=fence+1, error_code='cancelled', error=?, updated_at=?
-			WHERE `+taskWhere+` AND `+mayBecome(harvest.TaskCancelled), a.Reason, ts(x.now), id); err != nil {
+		if _, err := x.exec(`UPDATE ing_task SET status_code='CANCELLED', lease_owner=NULL, leased_until=NULL, fence=fence+1, error_code=?, error=?, updated_at=?
+			WHERE `+taskWhere+` AND `+mayBecome(harvest.TaskCancelled), harvest.CodeCancelled, a.Reason, ts(x.now), id); err != nil {
 			return err
 		}
 		n, err = x.exec(`UPDATE ing_plan_slice SET status_code='CANCELLED', reason=?, updated_at=? WHERE `+where+` AND `+mayBecome(harvest.SliceCancelled),
@@ -278,12 +278,12 @@ func (s *Store) cancel(ctx context.Context, scope control.CancelScope, a source.
 				return err
 			}
 		}
-		if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code='cancelled', finished_at=? WHERE `+mayBecome(harvest.RunCancelled)+`
-			AND task_id IN (SELECT id FROM ing_task WHERE `+taskWhere+` AND status_code='CANCELLED')`, ts(x.now), id); err != nil {
+		if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code=?, finished_at=? WHERE `+mayBecome(harvest.RunCancelled)+`
+			AND task_id IN (SELECT id FROM ing_task WHERE `+taskWhere+` AND status_code='CANCELLED')`, harvest.CodeCancelled, ts(x.now), id); err != nil {
 			return err
 		}
-		if _, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code='cancelled' WHERE `+mayBecome(harvest.BatchFailed)+`
-			AND task_id IN (SELECT id FROM ing_task WHERE `+taskWhere+` AND status_code='CANCELLED')`, id); err != nil {
+		if _, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=? WHERE `+mayBecome(harvest.BatchFailed)+`
+			AND task_id IN (SELECT id FROM ing_task WHERE `+taskWhere+` AND status_code='CANCELLED')`, harvest.CodeCancelled, id); err != nil {
 			return err
 		}
 		if _, err := x.advance(cur, lineage{plan: plan, remarks: "cancelled: " + a.Reason}); err != nil {

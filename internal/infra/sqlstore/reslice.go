@@ -105,7 +105,7 @@ func (s *Store) PlanCost(ctx context.Context, id harvest.PlanID, within harvest.
 	}
 	var records sql.NullFloat64
 	err = s.r.QueryRowContext(ctx, `SELECT COUNT(*), SUM(JSON_EXTRACT(slice_spec, '$.hints.expectedRecords')) FROM ing_plan_slice
-		WHERE plan_id=? AND parent_id IS NULL AND slice_spec LIKE ?`, id, `%"`+harvest.ByCount+`"%`).Scan(&c.Slices, &records)
+		WHERE plan_id=? AND parent_id IS NULL AND slice_spec LIKE ?`, id, `%"`+string(harvest.ByCount)+`"%`).Scan(&c.Slices, &records)
 	if err != nil {
 		return c, fmt.Errorf("sum what plan %d was counted to hold: %w", id, err)
 	}

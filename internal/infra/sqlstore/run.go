@@ -32,7 +32,7 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 		if err := x.row(`SELECT COUNT(*) FROM ing_task_run_batch b JOIN ing_task t ON t.id = b.task_id
 			WHERE b.task_id=? AND b.walk_no=t.walk_no AND b.phase='SEARCH' AND b.status_code<>'SUCCEEDED' AND COALESCE(b.error_code, '')<>?
 			AND b.ordinal > COALESCE((SELECT MAX(d.ordinal) FROM ing_task_run_batch d WHERE d.task_id=b.task_id AND d.walk_no=b.walk_no AND d.phase='SEARCH' AND d.status_code='SUCCEEDED'), 0)`,
-			l.Task, codeUnasked).Scan(&unknown); err != nil {
+			l.Task, harvest.CodeUnasked).Scan(&unknown); err != nil {
 			return fmt.Errorf("look for abandoned pages: %w", err)
 		}
 		res.Unknown = unknown > 0
@@ -122,12 +122,12 @@ func (x *tx) walkEnd(task harvest.TaskID, walk int) (*harvest.Position, error) {
 // abandon closes every open run and page of the task written under a lower fence.
 // After a run that ended as it should there are none.
 func (x *tx) abandon(task harvest.TaskID, fence int64) error {
-	if _, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code='abandoned', committed_at=? WHERE task_id=? AND fence < ? AND `+mayBecome(harvest.BatchFailed),
-		ts(x.now), task, fence); err != nil {
+	if _, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=?, committed_at=? WHERE task_id=? AND fence < ? AND `+mayBecome(harvest.BatchFailed),
+		harvest.CodeAbandoned, ts(x.now), task, fence); err != nil {
 		return fmt.Errorf("close abandoned pages: %w", err)
 	}
-	if _, err := x.exec(`UPDATE ing_task_run SET status_code='FAILED', error_code='abandoned', finished_at=? WHERE task_id=? AND fence < ? AND `+mayBecome(harvest.RunFailed),
-		ts(x.now), task, fence); err != nil {
+	if _, err := x.exec(`UPDATE ing_task_run SET status_code='FAILED', error_code=?, finished_at=? WHERE task_id=? AND fence < ? AND `+mayBecome(harvest.RunFailed),
+		harvest.CodeAbandoned, ts(x.now), task, fence); err != nil {
 		return fmt.Errorf("close abandoned runs: %w", err)
 	}
 	return nil
@@ -151,14 +151,10 @@ func (s *Store) NewWalk(ctx context.Context, l harvest.Lease, reason harvest.Cod
 	return walk, walks, err
 }
 
-// codeUnasked is why a page was closed for which no request had gone out. No
-// fault has such a code.
-const codeUnasked = "not asked"
-
 // endBatches closes what a run leaves open.
 func (x *tx) endBatches(l harvest.Lease, e harvest.RunEnd, code harvest.Code) error {
 	if e.Unasked {
-		code = codeUnasked
+		code = harvest.CodeUnasked
 	}
 	return x.closeBatches(l, code, e.Error)
 }
@@ -189,10 +185,11 @@ func (s *Store) EndRun(ctx context.Context, l harvest.Lease, e harvest.RunEnd) e
 // commit that nobody learned of may have closed everything: then nothing is left to
 // be changed here, and that is well.
 func (x *tx) letGo(l harvest.Lease, e harvest.RunEnd) error {
-	if err := x.endBatches(l, e, "held"); err != nil {
+	if err := x.endBatches(l, e, harvest.CodeHeld); err != nil {
 		return err
 	}
-	if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code='held', finished_at=? WHERE id=? AND fence=? AND `+mayBecome(harvest.RunCancelled), ts(x.now), e.Run, l.Fence); err != nil {
+	if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code=?, finished_at=? WHERE id=? AND fence=? AND `+mayBecome(harvest.RunCancelled),
+		harvest.CodeHeld, ts(x.now), e.Run, l.Fence); err != nil {
 		return err
 	}
 	_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', lease_owner=NULL, leased_until=NULL, deaths=0, deaths_in_hand=0, reply_fence=0, updated_at=?
