@@ -133,24 +133,9 @@ func (c *compiler) tokens(path string, cfg *PaginationConfig, out *harvest.Pagin
 	case cfg.Type == harvest.PageURL && known && search.Response.URL == "":
 		c.fail(response+".nextUrl", "is required with paging URL")
 	}
-	switch held := known && len(search.Response.Held) > 0; {
-	case cfg.TokenLifetime < 0:
-		c.fail(path+".tokenLifetime", "%s is no time to live", cfg.TokenLifetime.D())
-	case cfg.TokenLifetime > 0 && known && !isToken && cfg.Type != harvest.PageURL && !held:
-		c.fail(path+".tokenLifetime", "%s pages have no token, no next link and nothing held", cfg.Type)
-	}
+	c.tokenLifetime(path+".tokenLifetime", cfg, isToken || cfg.Type == harvest.PageURL)
 	if !isToken {
-		if cfg.TokenRepeat != "" {
-			c.fail(path+".tokenRepeat", "%s pages have no token", cfg.Type)
-		}
-		if cfg.TokenStateful && cfg.Type != harvest.PageURL {
-			c.fail(path+".tokenStateful", "%s pages have neither token nor next link", cfg.Type)
-		}
-		if cfg.Type == harvest.PageURL && cfg.MaxPages == 0 {
-			// Two pages that link to each other must not be walked for ever.
-			c.note(path+".maxPages", "not given, taken as %d", maxLinkPages)
-			out.MaxPages = maxLinkPages
-		}
+		c.noTokens(path, cfg, out)
 		return
 	}
 	out.Stateful = cfg.TokenStateful || cfg.Type == harvest.PageScroll
@@ -171,6 +156,33 @@ func (c *compiler) tokens(path string, cfg *PaginationConfig, out *harvest.Pagin
 			out.MaxPages = maxLinkPages
 		}
 		c.note(path+".maxPages", "not given, taken as %d", out.MaxPages)
+	}
+}
+
+// tokenLifetime checks that there is something which can die.
+func (c *compiler) tokenLifetime(path string, cfg *PaginationConfig, chained bool) {
+	search, known := c.cfg[UsageSearch]
+	switch {
+	case cfg.TokenLifetime < 0:
+		c.fail(path, "%s is no time to live", cfg.TokenLifetime.D())
+	case cfg.TokenLifetime > 0 && known && !chained && len(search.Response.Held) == 0:
+		c.fail(path, "%s pages have no token, no next link and nothing held", cfg.Type)
+	}
+}
+
+// noTokens refuses what belongs to tokens where pages have none, and bounds a walk
+// on next links.
+func (c *compiler) noTokens(path string, cfg *PaginationConfig, out *harvest.Paging) {
+	if cfg.TokenRepeat != "" {
+		c.fail(path+".tokenRepeat", "%s pages have no token", cfg.Type)
+	}
+	if cfg.TokenStateful && cfg.Type != harvest.PageURL {
+		c.fail(path+".tokenStateful", "%s pages have neither token nor next link", cfg.Type)
+	}
+	if cfg.Type == harvest.PageURL && cfg.MaxPages == 0 {
+		// Two pages that link to each other must not be walked for ever.
+		c.note(path+".maxPages", "not given, taken as %d", maxLinkPages)
+		out.MaxPages = maxLinkPages
 	}
 }
 

@@ -93,7 +93,7 @@ func (c *compiler) cutting(cfg *WindowConfig) {
 	c.strategy(out)
 }
 
-// split checks the second dimension, and that the requests ask for it.
+// split checks the second dimension.
 func (c *compiler) split(cfg *WindowConfig) {
 	const path = "window.split"
 	s := cfg.Split
@@ -116,6 +116,12 @@ func (c *compiler) split(cfg *WindowConfig) {
 	if p := c.def.Pagination; s != nil && cfg.Strategy != harvest.StrategyHash && p != nil && p.MaxItems == 0 {
 		c.fail(path, "has no use without pagination.maxItems: without a wall nothing needs it")
 	}
+	c.splitTemplates(ids, buckets)
+}
+
+// splitTemplates checks that requests ask for a range of ids, or for a bucket, where
+// the window is split by these, and nowhere else.
+func (c *compiler) splitTemplates(ids, buckets bool) {
 	for _, usage := range []string{UsageSearch, UsageCount} {
 		e, known := c.cfg[usage]
 		if !known {
