@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,6 +120,72 @@ func TestServe_MakesUpWhatWasMissed(t *testing.T) {
 	if code, out, e := patra(t, "verify", "--db", db); code != 0 {
 		t.Errorf("verify: %s%s", out, e)
 	}
+}
+
+// TestServe_SaysHowToBegin: with nothing scheduled, serve says so and which command
+// begins; that command works as it stands.
+func TestServe_SaysHowToBegin(t *testing.T) {
+	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
+	says := func(want string) {
+		t.Helper()
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		told := &until{text: want, stop: stop}
+		if code := run(ctx, []string{"serve", "--db", db, "--poll", "1h"}, io.Discard, told); code != 0 || !strings.Contains(told.b.String(), want) {
+			t.Errorf("exit %d, want %q:\n%s", code, want, told.b.String())
+		}
+	}
+	says("patra: nothing is scheduled, so nothing will begin by itself; what is set meanwhile is taken up without a restart\nnext: " + howToBegin + "\n")
+	args := strings.Fields(strings.TrimPrefix(strings.ReplaceAll(howToBegin, "\"keep it fresh\"", "fresh"), "patra "))
+	if code, out, e := patra(t, append(args, "--db", db)...); code != 0 {
+		t.Errorf("%s: exit %d: %s%s", howToBegin, code, out, e)
+	}
+	says("patra: 1 schedule in force")
+	if code, out, e := patra(t, "schedule", "pause", "crossref-all", "--reason", "r", "--db", db); code != 0 {
+		t.Errorf("exit %d: %s%s", code, out, e)
+	}
+	says("patra: all schedules are paused")
+}
+
+// until keeps what is written, and stops when a text was.
+type until struct {
+	lines
+	text string
+	stop func()
+}
+
+func (u *until) Write(p []byte) (int, error) {
+	n, err := u.lines.Write(p)
+	if strings.Contains(u.String(), u.text) {
+		u.stop()
+	}
+	return n, err
+}
+
+// TestR68_PacksSuggest: what a pack schedules is in force under a name of its own; a
+// row of that name stands in its place until it is removed.
+func TestR68_PacksSuggest(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "generic.yaml"), fmt.Appendf(nil, hourlyPack, "http://127.0.0.1:1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	step := func(want int, says string, args ...string) {
+		t.Helper()
+		code, out, e := patra(t, append(args, "--db", "sqlite:"+filepath.Join(dir, "a.db"), "--sources", dir)...)
+		if code != want || !strings.Contains(out+e, says) {
+			t.Errorf("%v: exit %d, want %q:\n%s%s", args, code, says, out, e)
+		}
+	}
+	step(0, "next run", "source", "show", "generic")
+	step(0, `"name":"generic/HARVEST","source":"generic","operation":"HARVEST","cron":"@hourly","zone":"Europe/Berlin","priority":"high","enabled":true,"origin":"pack"`, "schedule", "list", "--json")
+	step(exitUsage, "is suggested by the pack of generic", "schedule", "remove", "generic/harvest", "--reason", "r")
+	step(0, "generic/HARVEST: paused", "schedule", "pause", "generic/harvest", "--reason", "r")
+	step(0, `"enabled":false,"origin":"set"`, "schedule", "list", "--json")
+	step(0, `"next_run":null`, "source", "show", "generic", "--json")
+	step(0, "generic/HARVEST: set", "schedule", "set", "generic/HARVEST", "--source", "generic", "--cron", "@daily", "--reason", "r")
+	step(0, "@daily", "schedule", "show", "generic/HARVEST")
+	step(0, "is in force again", "schedule", "remove", "generic/HARVEST", "--reason", "r")
+	step(0, `"cron":"@hourly"`, "schedule", "show", "generic/HARVEST", "--json")
 }
 
 func TestServe_RefusesWhatThereIsNot(t *testing.T) {

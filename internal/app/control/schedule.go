@@ -27,6 +27,10 @@ type ScheduleStore interface {
 	// the newest that has a plan; zero if there was none.
 	LastTriggered(ctx context.Context, scheduler, job string) (harvest.Triggered, error)
 	LastPlanned(ctx context.Context, scheduler, job string) (harvest.Triggered, error)
+	// Unfinished reports whether there is work on a plan that needs nobody's doing,
+	// NotBegun finds the newest plan of a namespace if nothing of it is stored yet.
+	Unfinished(ctx context.Context, id harvest.PlanID) (bool, error)
+	NotBegun(ctx context.Context, ns harvest.Namespace) (harvest.PlanID, bool, error)
 	// Held reports whether a source is paused or stopped, and why.
 	Held(ctx context.Context, provenance string) (why string, held bool, err error)
 }
@@ -130,10 +134,50 @@ func (c *Control) scheduleView(ctx context.Context, st schedule.Standing) (Sched
 		v.Reason = "source " + why
 		return v, err
 	}
+	if err != nil {
+		return v, err
+	}
 	if rest, resting := c.quiet.Rest(ctx, st.Source, st.Operation); resting {
 		v.Reason = string(harvest.CodeQuiet) + " until " + Time(rest.Until).String()
+		return v, nil
 	}
+	v.Reason, err = c.overdue(ctx, st, last, now)
 	return v, err
+}
+
+// overdue says why a line that came did not begin, as far as that is known: a plan
+// before it has to get on first, or its trigger failed.
+func (c *Control) overdue(ctx context.Context, st schedule.Standing, last harvest.Triggered, now time.Time) (string, error) {
+	if last.Outcome == harvest.TriggerFailed {
+		return "the last trigger failed and is tried again: " + last.Remarks, nil
+	}
+	since := st.Since
+	if due, err := time.Parse(harvest.TimeLayout, last.LogID); err == nil && due.After(since) {
+		since = due
+	}
+	if _, came := st.Due(since, now); !came {
+		return "", nil
+	}
+	if st.OneAtATime() {
+		before, err := c.store.LastPlanned(ctx, scheduler.Code, st.Name)
+		if err != nil || before.Plan == 0 {
+			return "", err
+		}
+		busy, err := c.store.Unfinished(ctx, before.Plan)
+		if err != nil || !busy {
+			return "", err
+		}
+		return fmt.Sprintf("plan %d is not done yet", before.Plan), nil
+	}
+	ns, err := c.namespaceOf(ctx, st)
+	if err != nil {
+		return "", err
+	}
+	plan, waits, err := c.store.NotBegun(ctx, ns)
+	if err != nil || !waits || st.Operation != harvest.Harvest {
+		return "", err
+	}
+	return fmt.Sprintf("nothing of plan %d is stored yet", plan), nil
 }
 
 // scheduleOf shows a standing selection.

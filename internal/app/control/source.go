@@ -9,6 +9,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/schedule"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -167,6 +168,12 @@ func (c *Control) SourceContract(ctx context.Context, code string, op harvest.Op
 		Violations: []string{}, Warnings: []string{},
 	}
 	out.NextRun, out.QuietUntil = scheduleTimes(e)
+	if at.IsZero() {
+		out.NextRun, err = c.nextRun(ctx, e, out.NextRun)
+		if err != nil {
+			return out, err
+		}
+	}
 	if e.Contract.Spec != nil {
 		out.Fingerprint, err = e.Contract.Spec.Fingerprint()
 		if err != nil {
@@ -214,6 +221,31 @@ func scheduleTimes(e registry.Explain) (next, quietUntil *Time) {
 		quietUntil = optional(until)
 	}
 	return next, quietUntil
+}
+
+// nextRun is when the operation next begins by itself, by the schedules that were set
+// and by what its pack suggests, for as long as none is set in its place.
+func (c *Control) nextRun(ctx context.Context, e registry.Explain, suggested *Time) (*Time, error) {
+	rows, err := c.store.Standing(ctx)
+	if err != nil {
+		return suggested, err
+	}
+	next := suggested
+	for _, r := range rows {
+		if r.Name == schedule.SuggestedName(e.Code, e.Operation) {
+			next = nil
+		}
+	}
+	for _, r := range rows {
+		if !r.Enabled || r.Source != e.Code || r.Operation != e.Operation {
+			continue
+		}
+		at, comes := r.Next(e.At)
+		if comes && (next == nil || at.Before(time.Time(*next))) {
+			next = optional(at)
+		}
+	}
+	return next, nil
 }
 
 // Words for where a row of a source stands.
