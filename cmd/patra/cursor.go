@@ -29,7 +29,7 @@ func (c *cli) cursorListCmd() *cobra.Command {
 		Use: "list", Short: "List cursors", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.reading(cmd.Context(), func(ctl *control.Control) error {
-				list, err := ctl.Cursors(cmd.Context(), src)
+				list, err := ctl.Cursors(cmd.Context(), src, control.Page{})
 				if err != nil {
 					return err
 				}

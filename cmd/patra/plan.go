@@ -20,7 +20,7 @@ func (c *cli) planGapsCmd() *cobra.Command {
 		Use: "gaps SOURCE", Short: "List the windows that hold the watermark", Args: oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.reading(cmd.Context(), func(ctl *control.Control) error {
-				list, err := ctl.Gaps(cmd.Context(), args[0])
+				list, err := ctl.Gaps(cmd.Context(), args[0], control.Page{})
 				if err != nil {
 					return err
 				}

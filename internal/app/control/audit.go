@@ -21,21 +21,25 @@ type AuditLine struct {
 type AuditQuery struct {
 	Object string // empty: about everything
 	// All lists also what patra did by itself.
-	All   bool
-	Limit int
+	All bool
+	// Before is the number of a line, and only older ones are listed: the next page.
+	Before int64
+	Limit  int
 }
 
 // AuditList are lines of the audit, the newest first.
 type AuditList struct {
 	Audit []AuditLine `json:"audit"`
+	// Next is where the next page begins, empty on the last.
+	Next string `json:"next,omitempty"`
 }
 
 // Audit lists who changed what, when and why.
 func (c *Control) Audit(ctx context.Context, q AuditQuery) (AuditList, error) {
-	read := c.store.Decisions
-	if q.All {
-		read = c.store.Audits
-	}
-	lines, err := read(ctx, q.Object, q.Limit)
-	return AuditList{Audit: lines}, err
+	wanted := q.Limit
+	q.Limit++ // to see whether there are more
+	lines, err := c.store.AuditPage(ctx, q)
+	out := AuditList{}
+	out.Audit, out.Next = firstOf(lines, wanted, func(l AuditLine) int64 { return l.ID })
+	return out, err
 }

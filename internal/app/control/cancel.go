@@ -35,6 +35,8 @@ type CancelPreview struct {
 	Status  string `json:"status"` // of the plan or the slice, as it is now
 	// Done counts the slices of a plan that would stay.
 	Done int64 `json:"-"`
+	// Token lets [Control.Cancel] give up exactly this.
+	Token string `json:"token,omitempty"`
 }
 
 // Cancelled is what was given up.
@@ -47,6 +49,15 @@ type Cancelled struct {
 // Cancel gives up what is not done yet of a plan, or one slice. What was done stays,
 // and nothing of a page in flight is stored.
 func (c *Control) Cancel(ctx context.Context, scope CancelScope, by By) (Cancelled, error) {
+	if by.Token != "" {
+		shown, err := c.cancelPreview(ctx, scope)
+		if err != nil {
+			return Cancelled{}, err
+		}
+		if err := c.checkSeen(ctx, by.Token, "PLAN_CANCEL", scope.object(), shown); err != nil {
+			return Cancelled{}, err
+		}
+	}
 	n, err := c.store.Cancel(ctx, scope, by.line("PLAN_CANCEL", scope.object()))
 	if err != nil {
 		return Cancelled{}, err
@@ -57,6 +68,15 @@ func (c *Control) Cancel(ctx context.Context, scope CancelScope, by By) (Cancell
 // PreviewCancel tells what [Control.Cancel] would give up, or why it would be
 // refused.
 func (c *Control) PreviewCancel(ctx context.Context, scope CancelScope) (CancelPreview, error) {
+	out, err := c.cancelPreview(ctx, scope)
+	if err != nil {
+		return out, err
+	}
+	out.Token, err = c.seenToken(ctx, "PLAN_CANCEL", scope.object(), out)
+	return out, err
+}
+
+func (c *Control) cancelPreview(ctx context.Context, scope CancelScope) (CancelPreview, error) {
 	out := CancelPreview{Object: scope.object()}
 	n, err := c.store.TryCancel(ctx, scope, By{}.line("PLAN_CANCEL", scope.object()))
 	if err != nil {

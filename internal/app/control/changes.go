@@ -1,5 +1,7 @@
 package control
 
+import "context"
+
 // Change is a revision of a record in the feed.
 type Change struct {
 	// No is its place in the feed.
@@ -12,8 +14,52 @@ type Change struct {
 // ChangeList is a part of the feed, in its order.
 type ChangeList struct {
 	Changes []Change `json:"changes"`
-	// Next is what to ask for after these; it stays what was asked for where nothing new is there.
+	// Next is what to ask for after these; where nothing is new, what was asked for.
 	Next int64 `json:"next"`
 	// More: there is more already.
 	More bool `json:"more"`
+}
+
+// FeedStore keeps the order in which revisions of records came.
+type FeedStore interface {
+	// NumberFeed gives places to revisions that were committed and have none, at most
+	// so many, behind all that were given, and says how many it gave.
+	NumberFeed(ctx context.Context, most int) (int, error)
+	// Feed reads the revisions behind a place, in order, until f has enough.
+	Feed(ctx context.Context, after int64, limit int, f func(no int64, effect string, e *Exported) (more bool, err error)) error
+}
+
+// maxFeedBytes is how many bytes of fields one answer holds, and one revision more.
+const maxFeedBytes = 4 << 20
+
+// Changes reads the feed of records behind a place: every revision once, in the order
+// in which they became visible, those of one record by their number. What is
+// committed later never stands before what was read; so whoever remembers Next and
+// goes on from it misses nothing.
+func (c *Control) Changes(ctx context.Context, after int64, limit int) (ChangeList, error) {
+	out, err := c.changes(ctx, after, limit)
+	if err != nil || out.More {
+		return out, err
+	}
+	given, err := c.store.NumberFeed(ctx, limit+1)
+	if err != nil || given == 0 {
+		return out, err
+	}
+	return c.changes(ctx, after, limit)
+}
+
+func (c *Control) changes(ctx context.Context, after int64, limit int) (ChangeList, error) {
+	out := ChangeList{Changes: []Change{}, Next: after}
+	bytes := 0
+	err := c.store.Feed(ctx, after, limit+1, func(no int64, effect string, e *Exported) (bool, error) {
+		if len(out.Changes) == limit || bytes > maxFeedBytes {
+			out.More = true
+			return false, nil
+		}
+		bytes += len(e.Fields)
+		out.Changes = append(out.Changes, Change{No: no, Effect: effect, ExportLine: lineOf(e)})
+		out.Next = no
+		return true, nil
+	})
+	return out, err
 }

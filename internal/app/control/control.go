@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/papertrace/patra/internal/app/executor"
 	"github.com/papertrace/patra/internal/app/keyring"
@@ -72,11 +73,15 @@ func New(p Parts) *Control {
 type By struct {
 	Actor  string
 	Reason string
+	// Token is that of the preview this follows: what was shown is done, or nothing.
+	// Empty: as things are now.
+	Token string
 }
 
 // line is the line of the audit about what was decided.
 func (b By) line(action, object string) source.Audit {
-	return source.Audit{Actor: b.Actor, Reason: b.Reason, Action: action, Object: object}
+	_, preview, _ := strings.Cut(b.Token, ".")
+	return source.Audit{Actor: b.Actor, Reason: b.Reason, Action: action, Object: object, Preview: preview}
 }
 
 // known refuses a source that is nowhere described. An empty name stands for all of

@@ -21,11 +21,13 @@ type Planned struct {
 	Status    harvest.PlanState `json:"status,omitempty"`
 	Existing  bool              `json:"existing,omitzero"`
 	Noop      bool              `json:"noop"`
-	Reason    string            `json:"reason,omitempty"`
-	From      harvest.Mark      `json:"from"`
-	To        harvest.Mark      `json:"to"`
-	Expected  int64             `json:"expected_records"`
-	Warnings  []string          `json:"warnings,omitempty"`
+	// Repeated: the same call of an outside scheduler was answered before.
+	Repeated bool         `json:"repeated,omitzero"`
+	Reason   string       `json:"reason,omitempty"`
+	From     harvest.Mark `json:"from"`
+	To       harvest.Mark `json:"to"`
+	Expected int64        `json:"expected_records"`
+	Warnings []string     `json:"warnings,omitempty"`
 	// Trigger is what was asked for.
 	Trigger harvest.Trigger `json:"-"`
 }
@@ -33,7 +35,7 @@ type Planned struct {
 func plannedOf(p planner.Planned) Planned {
 	return Planned{
 		Source: p.Namespace.Provenance, Operation: p.Namespace.Operation, Namespace: p.Namespace.String(),
-		Plan: p.Plan.ID, Status: p.Plan.Status, Existing: p.Plan.Existing, Noop: p.Noop, Reason: p.Reason,
+		Plan: p.Plan.ID, Status: p.Plan.Status, Existing: p.Plan.Existing, Noop: p.Noop, Repeated: p.Answered, Reason: p.Reason,
 		From: p.Span.From, To: p.Span.To, Expected: p.Expected, Warnings: p.Warnings, Trigger: p.Trigger,
 	}
 }

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -43,15 +44,22 @@ type CursorEvent struct {
 // CursorList are cursors by source and operation.
 type CursorList struct {
 	Cursors []CursorRow `json:"cursors"`
+	// Next is where the next page begins, empty on the last.
+	Next string `json:"next,omitempty"`
 }
 
 // Cursors lists the cursors, of one source if it is named.
-func (c *Control) Cursors(ctx context.Context, code string) (CursorList, error) {
+func (c *Control) Cursors(ctx context.Context, code string, p Page) (CursorList, error) {
 	if err := c.known(ctx, code); err != nil {
 		return CursorList{}, err
 	}
 	rows, err := c.store.Cursors(ctx, code)
-	return CursorList{Cursors: rows}, err
+	if err != nil {
+		return CursorList{}, err
+	}
+	out := CursorList{}
+	out.Cursors, out.Next, err = cut(rows, p, func(r CursorRow) string { return strconv.FormatInt(int64(r.ID), 10) })
+	return out, err
 }
 
 // CursorView is a cursor, its last moves, the newest first, and the gaps it cannot

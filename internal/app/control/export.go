@@ -91,10 +91,11 @@ type ExportOrigin struct {
 	FetchedAt      Time   `json:"fetched_at"`
 }
 
-func writeLine(w io.Writer, e *Exported) error {
+// lineOf is a record as a line.
+func lineOf(e *Exported) ExportLine {
 	line := ExportLine{
 		Source: e.Provenance, Type: e.Type, ID: e.ID, Status: string(e.Status), MergedInto: e.MergedInto,
-		Revision: e.Revision, RawSHA256: e.RawSHA256, Fields: e.Fields,
+		Revision: e.Revision, RawSHA256: e.RawSHA256, Fields: bytes.Clone(e.Fields),
 		Provenance: ExportOrigin{int64(e.Plan), int64(e.Slice), int64(e.Task), int64(e.Run), int64(e.Batch), e.MappingVersion, Time(e.FetchedAt)},
 	}
 	if !e.UpdatedAt.IsZero() {
@@ -107,7 +108,11 @@ func writeLine(w io.Writer, e *Exported) error {
 	default:
 		line.RawBase64 = e.Raw
 	}
-	b, err := marshalPlain(line)
+	return line
+}
+
+func writeLine(w io.Writer, e *Exported) error {
+	b, err := marshalPlain(lineOf(e))
 	if err != nil {
 		return fmt.Errorf("record %s %s: %w", e.Provenance, e.ID, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -32,15 +33,22 @@ type Gap struct {
 type GapList struct {
 	Gaps   []Gap  `json:"gaps"`
 	Source string `json:"source"`
+	// Next is where the next page begins, empty on the last.
+	Next string `json:"next,omitempty"`
 }
 
 // Gaps lists the windows of a source that hold a watermark.
-func (c *Control) Gaps(ctx context.Context, code string) (GapList, error) {
+func (c *Control) Gaps(ctx context.Context, code string, p Page) (GapList, error) {
 	if err := c.known(ctx, code); err != nil {
 		return GapList{}, err
 	}
 	gaps, err := c.store.Gaps(ctx, code)
-	return GapList{Gaps: gaps, Source: code}, err
+	if err != nil {
+		return GapList{}, err
+	}
+	out := GapList{Source: code}
+	out.Gaps, out.Next, err = cut(gaps, p, func(g Gap) string { return strconv.FormatInt(int64(g.Slice), 10) })
+	return out, err
 }
 
 // RetryPreview are the gaps that would be queued again.
@@ -49,11 +57,22 @@ type RetryPreview struct {
 	Gaps    []Gap  `json:"gaps"`
 	Slices  int    `json:"slices"`
 	Source  string `json:"source"`
+	// Token lets [Control.Retry] queue exactly these.
+	Token string `json:"token,omitempty"`
 }
 
 // PreviewRetry lists what [Control.Retry] would queue.
 func (c *Control) PreviewRetry(ctx context.Context, code string, cancelled bool) (RetryPreview, error) {
-	list, err := c.Gaps(ctx, code)
+	out, err := c.retryPreview(ctx, code, cancelled)
+	if err != nil {
+		return out, err
+	}
+	out.Token, err = c.seenToken(ctx, "PLAN_RETRY", code, out)
+	return out, err
+}
+
+func (c *Control) retryPreview(ctx context.Context, code string, cancelled bool) (RetryPreview, error) {
+	list, err := c.Gaps(ctx, code, Page{})
 	if err != nil {
 		return RetryPreview{}, err
 	}
@@ -76,6 +95,15 @@ func (c *Control) Retry(ctx context.Context, code string, cancelled bool, by By)
 	if err := c.known(ctx, code); err != nil {
 		return Retried{}, err
 	}
+	if by.Token != "" {
+		shown, err := c.retryPreview(ctx, code, cancelled)
+		if err != nil {
+			return Retried{}, err
+		}
+		if err := c.checkSeen(ctx, by.Token, "PLAN_RETRY", code, shown); err != nil {
+			return Retried{}, err
+		}
+	}
 	n, err := c.store.RetryGaps(ctx, code, cancelled, by.line("PLAN_RETRY", "source/"+code))
 	if err != nil {
 		return Retried{}, err
@@ -89,10 +117,21 @@ type AcceptPreview struct {
 	Applied   bool         `json:"applied"`
 	Slice     SliceRow     `json:"slice"`
 	Watermark harvest.Mark `json:"watermark"`
+	// Token lets [Control.AcceptGap] do exactly this.
+	Token string `json:"token,omitempty"`
 }
 
 // PreviewAccept tells what [Control.AcceptGap] would do, or why it would be refused.
 func (c *Control) PreviewAccept(ctx context.Context, id harvest.SliceID) (AcceptPreview, error) {
+	out, err := c.acceptPreview(ctx, id)
+	if err != nil {
+		return out, err
+	}
+	out.Token, err = c.seenToken(ctx, "GAP_ACCEPT", fmt.Sprint(id), out)
+	return out, err
+}
+
+func (c *Control) acceptPreview(ctx context.Context, id harvest.SliceID) (AcceptPreview, error) {
 	w, err := c.store.TryAcceptGap(ctx, id)
 	if err != nil {
 		return AcceptPreview{}, err
@@ -110,6 +149,15 @@ type Accepted struct {
 
 // AcceptGap lets the watermark pass a window that will not be read.
 func (c *Control) AcceptGap(ctx context.Context, id harvest.SliceID, by By) (Accepted, error) {
+	if by.Token != "" {
+		shown, err := c.acceptPreview(ctx, id)
+		if err != nil {
+			return Accepted{}, err
+		}
+		if err := c.checkSeen(ctx, by.Token, "GAP_ACCEPT", fmt.Sprint(id), shown); err != nil {
+			return Accepted{}, err
+		}
+	}
 	w, err := c.store.AcceptGap(ctx, id, by.line("GAP_ACCEPT", fmt.Sprintf("slice/%d", id)))
 	if err != nil {
 		return Accepted{}, err

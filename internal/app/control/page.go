@@ -2,6 +2,7 @@ package control
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/papertrace/patra/internal/domain/problem"
 )
@@ -17,6 +18,28 @@ type Page struct {
 var ErrPage = problem.New("the list has no such place", problem.Problem{
 	Code: "bad_page", Kind: problem.Usage, Next: "begin again without after, and go on with what next says",
 })
+
+// firstOf takes the wanted number of rows, of which one more was read if there are
+// more, and says where the next page begins; empty if there is none.
+func firstOf[T any](rows []T, wanted int, id func(T) int64) (part []T, next string) {
+	if len(rows) <= wanted {
+		return rows, ""
+	}
+	rows = rows[:wanted]
+	return rows, strconv.FormatInt(id(rows[len(rows)-1]), 10)
+}
+
+// Number reads where a page of numbered rows begins; 0: at the beginning.
+func (p Page) Number() (int64, error) {
+	if p.After == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(p.After, 10, 64)
+	if err != nil || n < 0 {
+		return 0, ErrPage
+	}
+	return n, nil
+}
 
 // cut takes a page of a list that is there as a whole, and says where the next
 // begins; empty if there is none. Keys are those of the rows.

@@ -37,6 +37,8 @@ type PlanQuery struct {
 // PlanList is a page of plans, the newest first.
 type PlanList struct {
 	Plans []PlanRow `json:"plans"`
+	// Next is where the next page begins, empty on the last.
+	Next string `json:"next,omitempty"`
 }
 
 // Plans lists plans.
@@ -44,8 +46,37 @@ func (c *Control) Plans(ctx context.Context, q PlanQuery) (PlanList, error) {
 	if err := c.known(ctx, q.Source); err != nil {
 		return PlanList{}, err
 	}
-	rows, err := c.store.Plans(ctx, q.Source, q.Before, q.Limit)
-	return PlanList{Plans: rows}, err
+	rows, err := c.store.Plans(ctx, q.Source, q.Before, q.Limit+1)
+	out := PlanList{}
+	out.Plans, out.Next = firstOf(rows, q.Limit, func(p PlanRow) int64 { return int64(p.ID) })
+	return out, err
+}
+
+// SliceList is a page of the slices of a plan, in the order they were cut.
+type SliceList struct {
+	Slices []SliceRow `json:"slices"`
+	// Next is where the next page begins, empty on the last.
+	Next string `json:"next,omitempty"`
+}
+
+// Slices lists the slices of a plan.
+func (c *Control) Slices(ctx context.Context, id harvest.PlanID, p Page) (SliceList, error) {
+	out := SliceList{}
+	after, err := p.Number()
+	if err != nil {
+		return out, err
+	}
+	if _, err := c.store.Plan(ctx, id); err != nil {
+		return out, err
+	}
+	rows, err := c.store.Slices(ctx, id, harvest.SliceID(after), p.Limit+1)
+	out.Slices, out.Next = firstOf(rows, p.Limit, func(s SliceRow) int64 { return int64(s.ID) })
+	return out, err
+}
+
+// Slice shows one slice.
+func (c *Control) Slice(ctx context.Context, id harvest.SliceID) (SliceRow, error) {
+	return c.store.Slice(ctx, id)
 }
 
 // SliceRow is a slice in a list.

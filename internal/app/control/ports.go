@@ -23,6 +23,8 @@ type Store interface {
 	RecordStore
 	VerifyStore
 	TokenStore
+	ReplyStore
+	FeedStore
 	reconcile.Store
 	// Coverage is what of each namespace of a source is proven complete.
 	Coverage(ctx context.Context, provenance string) ([]Coverage, error)
@@ -124,7 +126,8 @@ type SchemaStore interface {
 type AuditStore interface {
 	Audit(ctx context.Context, a source.Audit, after any) error
 	Audits(ctx context.Context, object string, limit int) ([]AuditLine, error)
-	Decisions(ctx context.Context, object string, limit int) ([]AuditLine, error)
+	// AuditPage reads those with a smaller number than before, if that is not 0.
+	AuditPage(ctx context.Context, q AuditQuery) ([]AuditLine, error)
 }
 
 // Sources knows which sources there are.

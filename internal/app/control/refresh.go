@@ -3,7 +3,6 @@ package control
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -68,7 +67,7 @@ type RefreshRequest struct {
 }
 
 // ErrNoIDs says that a list of ids is empty.
-var ErrNoIDs = errors.New("no id was given")
+var ErrNoIDs = problem.New("no id was given", problem.Problem{Code: "usage", Kind: problem.Usage, Next: "give ids of the source, one a line"})
 
 // Refresh reads records again by their ids. It freezes which ones, then asks the
 // source for each of them once, in an activity of its own.
@@ -95,6 +94,8 @@ type RefreshPreview struct {
 	Reason    string            `json:"reason,omitempty"`
 	Duration  time.Duration     `json:"-"`
 	Quotas    []QuotaShare      `json:"-"`
+	// Token lets [Control.PlanRefresh] read exactly so many again.
+	Token string `json:"token,omitempty"`
 }
 
 // PreviewRefresh tells what [Control.Refresh] would read. Nothing is asked.
@@ -103,13 +104,23 @@ func (c *Control) PreviewRefresh(ctx context.Context, req RefreshRequest) (Refre
 	if err != nil {
 		return RefreshPreview{}, err
 	}
-	trigger := harvest.Trigger{Provenance: req.Source, Operation: harvest.Update, Activity: activity, Pick: pick}
+	req.Activity = activity
+	out, err := c.previewPick(ctx, req, pick)
+	if err != nil {
+		return out, err
+	}
+	out.Token, err = c.seenToken(ctx, "REFRESH", req.Source, out.seen())
+	return out, err
+}
+
+func (c *Control) previewPick(ctx context.Context, req RefreshRequest, pick harvest.CandidatePick) (RefreshPreview, error) {
+	trigger := harvest.Trigger{Provenance: req.Source, Operation: harvest.Update, Activity: req.Activity, Pick: pick}
 	p, err := c.planner.Preview(c.leaveNoTrace(ctx), trigger)
 	if err != nil {
 		return RefreshPreview{}, err
 	}
 	return RefreshPreview{
-		Source: req.Source, Operation: harvest.Update, Activity: activity, Records: p.Expected, Slices: len(p.Slices), Requests: p.Requests,
+		Source: req.Source, Operation: harvest.Update, Activity: req.Activity, Records: p.Expected, Slices: len(p.Slices), Requests: p.Requests,
 		Seconds: p.Duration.Seconds(), Noop: p.Noop, Reason: p.Reason, Duration: p.Duration, Quotas: quotasOf(p),
 	}, nil
 }
@@ -134,8 +145,11 @@ func (c *Control) pick(ctx context.Context, req RefreshRequest) (p harvest.Candi
 		kind = "ids-" + harvest.HashKey(p.IDs...)[:16]
 	case req.OlderThan != "":
 		ago, err := source.ParseDuration(req.OlderThan)
+		if err == nil && ago < 0 {
+			err = fmt.Errorf("%q lies ahead: write how long ago, such as 90d", req.OlderThan)
+		}
 		if err != nil {
-			return p, "", err
+			return p, "", problem.New(err.Error(), problem.Problem{Code: "usage", Kind: problem.Usage, Next: "patra refresh --help"})
 		}
 		p.SeenBefore = now.Add(-ago)
 		kind = "older-than-" + strings.ToLower(req.OlderThan)

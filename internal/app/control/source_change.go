@@ -162,6 +162,8 @@ type SourceHold struct {
 	Applied bool   `json:"applied"`
 	Before  string `json:"before"`
 	Source  string `json:"source"`
+	// Token, of a preview, lets it be done while the source stands as it was shown.
+	Token string `json:"token,omitempty"`
 	// Checks: it is resumed if its check passes. Requests is what the check sent,
 	// if there was one.
 	Checks   bool `json:"-"`
@@ -219,7 +221,16 @@ func (c *Control) held(ctx context.Context, code string) (harvest.SourceState, S
 func (c *Control) hold(ctx context.Context, out SourceHold, was, is harvest.SourceState, o HoldOrder, a source.Audit) (SourceHold, error) {
 	out.After = holdWord(is)
 	out.Changes = is.Paused != was.Paused || is.Stopped != was.Stopped
-	out.Applied = out.Changes && !o.DryRun
+	shown := []any{was, is}
+	if o.DryRun {
+		var err error
+		out.Token, err = c.seenToken(ctx, a.Action, o.Source, shown)
+		return out, err
+	}
+	if err := c.checkSeen(ctx, o.Token, a.Action, o.Source, shown); err != nil {
+		return out, err
+	}
+	out.Applied = out.Changes
 	if !out.Applied {
 		return out, nil
 	}

@@ -195,10 +195,21 @@ func (c *Control) Tokens(ctx context.Context, all bool) (TokenList, error) {
 type TokenEnded struct {
 	Applied bool     `json:"applied"`
 	Token   TokenRow `json:"token"`
+	// Seen, of a preview, lets [Control.RevokeToken] end exactly this one.
+	Seen string `json:"preview_token,omitempty"`
 }
 
 // RevokeToken ends a token at once.
 func (c *Control) RevokeToken(ctx context.Context, name string, by By) (TokenEnded, error) {
+	if by.Token != "" {
+		shown, err := c.store.TryRevokeToken(ctx, name)
+		if err != nil {
+			return TokenEnded{}, err
+		}
+		if err := c.checkSeen(ctx, by.Token, "TOKEN_REVOKE", name, shown); err != nil {
+			return TokenEnded{}, err
+		}
+	}
 	row, err := c.store.RevokeToken(ctx, name, by.line("TOKEN_REVOKE", "token/"+name))
 	if err != nil {
 		return TokenEnded{}, err
@@ -213,8 +224,9 @@ func (c *Control) PreviewRevoke(ctx context.Context, name string) (TokenEnded, e
 	if err != nil {
 		return TokenEnded{}, err
 	}
+	seen, err := c.seenToken(ctx, "TOKEN_REVOKE", name, row)
 	row.State = TokenActive
-	return TokenEnded{Token: row}, nil
+	return TokenEnded{Token: row, Seen: seen}, err
 }
 
 // Caller is who comes by HTTP.

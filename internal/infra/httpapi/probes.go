@@ -50,3 +50,18 @@ func (d *Door) declareDocument() {
 		return &document{ContentType: "application/openapi+json", Body: d.openapi}, nil
 	})
 }
+
+// Alive is the answer of a process that runs.
+type Alive struct {
+	Status string `json:"status" enum:"ok"`
+}
+
+// declareProbes adds what machines ask that look after processes.
+func (d *Door) declareProbes() {
+	declare(d, route{method: http.MethodGet, path: "/healthz", tag: "process", probe: true, summary: "Whether the process answers"},
+		func(context.Context, *nothing) (Alive, error) { return Alive{Status: "ok"}, nil })
+	d.declareReady()
+	declare(d, route{method: http.MethodGet, path: "/version", tag: "process", summary: "Which program this is"},
+		func(context.Context, *nothing) (control.Build, error) { return d.build, nil })
+	d.declareDocument()
+}

@@ -109,6 +109,9 @@ func explain(ctx context.Context, err error, code string, log *slog.Logger) *Pro
 
 // statusOf is the status that a problem is answered with.
 func statusOf(p problem.Problem, err error) int {
+	if _, held := errors.AsType[*harvest.HeldError](err); held { // nobody was asked
+		return http.StatusConflict
+	}
 	switch p.Kind {
 	case problem.Usage:
 		return http.StatusUnprocessableEntity

@@ -1,31 +1,77 @@
 package httpapi_test
 
 import (
+	"database/sql"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/role"
+	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/httpapi"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/sim"
 )
 
 // rig is a door over a node of its own.
 type rig struct {
 	*testing.T
 	node   *node.Node
+	oracle *sim.Sim
 	door   *httpapi.Door
 	config httpapi.Config
 }
 
+// genericPack describes the oracle's generic source.
+const genericPack = `source: generic
+name: Generic
+baseUrl: %s/generic
+recordType: item
+identity: TEXT
+http: {allowHttp: true, allowPrivate: true}
+rateLimit: {limit: 1000, window: 1s, qps: 900, burst: 1}
+window: {key: updated, filters: {from: updated, to: updated}, precision: SECOND, bound: OPEN, updatedAt: PATH, safetyLag: 10m, baseline: 70d, step: 10d, minStep: 1h, target: 30}
+pagination: {type: TOKEN, pageSize: 50, total: ROUGH, end: NO_TOKEN}
+endpoints:
+  items:
+    usage: SEARCH
+    path: /items
+    format: JSON
+    query: {from: "${iso(window.from)}", to: "${iso(window.to)}", style: token, size: "${page.size}", token: "${page.token}"}
+    response: {items: items, total: total, id: id, updatedAt: {path: updated, format: RFC3339, key: updated}, version: v, nextToken: next_token, signals: {error: error}}
+mapping: {fields: {title: title, url: id}, volatile: [updated, v, reads]}
+`
+
+// newRig makes a door over a node that knows the shipped sources and the oracle's
+// generic one, of which nothing was asked yet.
 func newRig(t *testing.T, change func(*httpapi.Config)) *rig {
 	t.Helper()
-	dsn := patratest.SQLite.DSN(t)
-	n, err := node.Open(t.Context(), node.Config{DB: dsn, Contact: "test@example.org", Logger: patratest.Logger(t)})
+	return newRigAt(t, patratest.SQLite.DSN(t), change)
+}
+
+func newRigAt(t *testing.T, dsn string, change func(*httpapi.Config)) *rig {
+	t.Helper()
+	oracle, err := sim.New(sim.Config{Sources: []string{sim.Generic}, Records: 60, Seed: 3, LimitRPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	upstream := httptest.NewServer(oracle)
+	t.Cleanup(upstream.Close)
+	packs := t.TempDir()
+	if err := os.WriteFile(filepath.Join(packs, "generic.yaml"), fmt.Appendf(nil, genericPack, upstream.URL), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	patratest.Open(t, dsn, sqlstore.Options{}) // from a copy, which is quicker than to migrate
+	n, err := node.Open(t.Context(), node.Config{DB: dsn, Packs: packs, Contact: "test@example.org", Logger: patratest.Logger(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +80,7 @@ func newRig(t *testing.T, change func(*httpapi.Config)) *rig {
 			t.Error(err)
 		}
 	})
-	r := &rig{T: t, node: n}
+	r := &rig{T: t, node: n, oracle: oracle}
 	r.config = httpapi.Config{
 		Control: n.Control, Board: new(role.Board), Local: true, Logger: patratest.Logger(t),
 		Redact: func(s string) string { return strings.ReplaceAll(s, canary, "***") },
@@ -46,6 +92,36 @@ func newRig(t *testing.T, change func(*httpapi.Config)) *rig {
 	r.open()
 	return r
 }
+
+// harvest fills the store: a plan that is done, its records, and one slice of a
+// backfill that was given up and so is a gap. It returns that slice.
+func (r *rig) harvest() harvest.SliceID {
+	r.Helper()
+	ctl := r.node.Control
+	if _, err := ctl.Harvest(r.Context(), control.HarvestRequest{Source: "generic"}); err != nil {
+		r.Fatal(err)
+	}
+	to := time.Now().Add(-80 * 24 * time.Hour).Truncate(24 * time.Hour)
+	by := control.By{Actor: "test", Reason: "to have a gap"}
+	p, err := ctl.CreatePlan(r.Context(), harvest.Trigger{
+		Provenance: "generic", Operation: harvest.Backfill, Activity: "old", Kind: harvest.TriggerManual, From: to.Add(-20 * 24 * time.Hour), To: to,
+	}, by)
+	if err != nil {
+		r.Fatal(err)
+	}
+	list, err := ctl.Slices(r.Context(), p.Plan, control.Page{Limit: 10})
+	if err != nil || len(list.Slices) < 2 {
+		r.Fatalf("slices %+v: %v", list, err)
+	}
+	gap := list.Slices[0].ID
+	if _, err := ctl.Cancel(r.Context(), control.CancelScope{Slice: gap}, by); err != nil {
+		r.Fatal(err)
+	}
+	return gap
+}
+
+// raw is the database behind the store.
+func (r *rig) raw() *sql.DB { return patratest.Raw(r.T, r.node.Store.DSN()) }
 
 // canary is a secret that must never come out.
 const canary = "c4nary-s3cret-0123456789"

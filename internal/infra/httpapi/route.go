@@ -47,17 +47,14 @@ func (rt route) statuses() []int {
 	}
 	out = append(out, http.StatusForbidden, http.StatusUnprocessableEntity)
 	if rt.needs != "" {
-		out = append(out, http.StatusUnauthorized, http.StatusTooManyRequests)
-	}
-	if strings.Contains(rt.path, "{") {
-		out = append(out, http.StatusNotFound)
+		out = append(out, http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusNotFound)
 	}
 	if rt.preview {
 		out = append(out, http.StatusConflict)
 	}
 	if rt.change {
 		out = append(out, http.StatusBadRequest, http.StatusConflict, http.StatusPreconditionFailed, http.StatusRequestEntityTooLarge,
-			http.StatusUnsupportedMediaType, http.StatusNotFound)
+			http.StatusUnsupportedMediaType)
 	}
 	if rt.asks {
 		out = append(out, http.StatusBadGateway)

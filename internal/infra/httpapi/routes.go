@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/papertrace/patra/internal/app/control"
@@ -14,20 +13,36 @@ const base = "/api/v1"
 func (d *Door) declare() {
 	d.declareProbes()
 	d.declareSources()
+	d.declarePlans()
+	d.declareSlices()
+	d.declareCursors()
+	d.declareRecords()
+	d.declareAccess()
+	d.declareSourceChanges()
+	d.declarePlanChanges()
+	d.declareSliceChanges()
+	d.declareTriggers()
 	exactTypes(d.api.OpenAPI().Components.Schemas)
 }
 
-// Alive is the answer of a process that runs.
-type Alive struct {
-	Status string `json:"status" enum:"ok"`
+// look is a route that shows something to a viewer.
+func look(path, tag, summary string) route {
+	return route{method: http.MethodGet, path: base + path, tag: tag, needs: control.Viewer, summary: summary}
 }
 
-// declareProbes adds what machines ask that look after processes.
-func (d *Door) declareProbes() {
-	declare(d, route{method: http.MethodGet, path: "/healthz", tag: "process", probe: true, summary: "Whether the process answers"},
-		func(context.Context, *nothing) (Alive, error) { return Alive{Status: "ok"}, nil })
-	d.declareReady()
-	declare(d, route{method: http.MethodGet, path: "/version", tag: "process", summary: "Which program this is"},
-		func(context.Context, *nothing) (control.Build, error) { return d.build, nil })
-	d.declareDocument()
+// lookAtOne is a route that shows one thing, with its ETag.
+func lookAtOne(path, tag, summary string) route {
+	rt := look(path, tag, summary)
+	rt.single = true
+	return rt
+}
+
+// preview is a route that shows what the change at the same path would do.
+func preview(path, tag string, needs control.Access, summary string) route {
+	return route{method: http.MethodGet, path: base + path, tag: tag, needs: needs, summary: summary, preview: true}
+}
+
+// act is a route that changes something.
+func act(path, tag string, needs control.Access, summary string) route {
+	return route{method: http.MethodPost, path: base + path, tag: tag, needs: needs, summary: summary, change: true}
 }

@@ -2,33 +2,77 @@ package httpapi
 
 import (
 	"context"
-	"net/http"
+	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// page is which part of a list is wanted.
-type page struct {
+// Page is which part of a list is wanted.
+type Page struct {
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"At most so many"`
 	After string `query:"after" maxLength:"512" doc:"What next said in the answer before"`
 }
 
-func (p page) page() control.Page { return control.Page{After: p.After, Limit: p.Limit} }
+func (p Page) page() control.Page { return control.Page{After: p.After, Limit: p.Limit} }
 
-// ofSource names a source in the path.
-type ofSource struct {
+// OfSource names a source in the path.
+type OfSource struct {
 	Code string `path:"code" maxLength:"64" doc:"Code of the source" example:"crossref"`
 }
 
-func (s ofSource) sourceCode() string { return s.Code }
+func (s OfSource) sourceCode() string { return s.Code }
+
+type contractInput struct {
+	OfSource
+	Operation string    `query:"operation" enum:"HARVEST,BACKFILL,UPDATE" default:"HARVEST" doc:"What it is asked for"`
+	At        time.Time `query:"at" doc:"The instant, RFC 3339; now unless given"`
+}
+
+type diffInput struct {
+	OfSource
+	From time.Time `query:"from" required:"true" doc:"The older instant, RFC 3339"`
+	To   time.Time `query:"to" doc:"The newer one; now unless given"`
+}
+
+type sourcePage struct {
+	OfSource
+	Page
+}
+
+type historyInput struct {
+	OfSource
+	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"20" doc:"At most so many lines of the audit"`
+}
 
 func (d *Door) declareSources() {
-	list := route{method: http.MethodGet, path: base + "/sources", tag: "sources", needs: control.Viewer, summary: "The sources there are, and whether they are held"}
-	declare(d, list, func(ctx context.Context, in *page) (control.SourceList, error) {
-		return d.control.Sources(ctx, in.page())
-	})
-	one := route{method: http.MethodGet, path: base + "/sources/{code}", tag: "sources", needs: control.Viewer, single: true, summary: "A source"}
-	declare(d, one, func(ctx context.Context, in *ofSource) (control.SourceRow, error) {
-		return d.control.Source(ctx, in.Code)
-	})
+	const tag = "sources"
+	declare(d, look("/sources", tag, "The sources there are, and whether they are held"),
+		func(ctx context.Context, in *Page) (control.SourceList, error) {
+			return d.control.Sources(ctx, in.page())
+		})
+	declare(d, lookAtOne("/sources/{code}", tag, "A source"),
+		func(ctx context.Context, in *OfSource) (control.SourceRow, error) {
+			return d.control.Source(ctx, in.Code)
+		})
+	declare(d, look("/sources/{code}/contract", tag, "What is in force of a source at an instant, and why"),
+		func(ctx context.Context, in *contractInput) (control.SourceContract, error) {
+			return d.control.SourceContract(ctx, in.Code, harvest.Operation(in.Operation), in.At)
+		})
+	declare(d, look("/sources/{code}/diff", tag, "What differs between two instants"),
+		func(ctx context.Context, in *diffInput) (control.SourceDiff, error) {
+			return d.control.DiffSource(ctx, in.Code, in.From, in.To)
+		})
+	declare(d, look("/sources/{code}/history", tag, "The rows of a source over time, and who changed them"),
+		func(ctx context.Context, in *historyInput) (control.SourceHistory, error) {
+			return d.control.SourceHistory(ctx, in.Code, in.Limit)
+		})
+	declare(d, look("/sources/{code}/gaps", tag, "The windows that hold a watermark, the oldest first"),
+		func(ctx context.Context, in *sourcePage) (control.GapList, error) {
+			return d.control.Gaps(ctx, in.Code, in.Page.page())
+		})
+	declare(d, look("/sources/{code}/coverage", tag, "What is proven complete, and what is not"),
+		func(ctx context.Context, in *OfSource) (control.CoverageList, error) {
+			return d.control.Coverage(ctx, in.Code)
+		})
 }

@@ -254,16 +254,25 @@ func (s *Store) Audit(ctx context.Context, a source.Audit, after any) error {
 
 // Audits reads the newest lines about an object, or about everything.
 func (s *Store) Audits(ctx context.Context, object string, limit int) ([]control.AuditLine, error) {
-	return s.audits(ctx, object, "", limit)
+	return s.AuditPage(ctx, control.AuditQuery{Object: object, All: true, Limit: limit})
 }
 
-// Decisions are the lines of [Store.Audits] about what people did, without what
-// patra did by itself.
-func (s *Store) Decisions(ctx context.Context, object string, limit int) ([]control.AuditLine, error) {
-	return s.audits(ctx, object, "patra", limit)
-}
-
-func (s *Store) audits(ctx context.Context, object, without string, limit int) ([]control.AuditLine, error) {
+// AuditPage reads lines, the newest first: of those that people wrote only, or also
+// of what patra did by itself.
+func (s *Store) AuditPage(ctx context.Context, q control.AuditQuery) ([]control.AuditLine, error) {
+	where := `1=1`
+	var args []any
+	if q.Object != "" {
+		where += ` AND object=?`
+		args = append(args, q.Object)
+	}
+	if q.Before > 0 {
+		where += ` AND id<?`
+		args = append(args, q.Before)
+	}
+	if !q.All {
+		where += ` AND actor<>'patra'`
+	}
 	out := []control.AuditLine{}
 	err := s.each(ctx, func(r *sql.Rows) error {
 		var l control.AuditLine
@@ -276,7 +285,7 @@ func (s *Store) audits(ctx context.Context, object, without string, limit int) (
 		l.Preview = preview.String
 		out = append(out, l)
 		return err
-	}, `SELECT id, created_at, actor, action_code, object, reason, after_state, preview_hash FROM sys_audit WHERE (?='' OR object=?) AND actor<>? ORDER BY id DESC LIMIT ?`, object, object, without, limit)
+	}, `SELECT id, created_at, actor, action_code, object, reason, after_state, preview_hash FROM sys_audit WHERE `+where+` ORDER BY id DESC LIMIT ?`, append(args, q.Limit)...)
 	if err != nil {
 		return nil, fmt.Errorf("read audit: %w", err)
 	}

@@ -129,6 +129,8 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"Race_Record", recordRace},
 		{"Retry_ReadyIsCalledOnce", readyOnce},
 		{"UnknownOutcome_IsNeverAppliedAgain", unknownOutcome},
+		{"Feed_ALateCommitIsNotLost", feedOfLateCommit},
+		{"Feed_ConcurrentCommitsInOneOrder", feedUnderConcurrentCommits},
 		{"Verify_PlantedViolations", planted},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.hold(lab.on(t)) })

@@ -51,7 +51,7 @@ func (s *Store) saveToken(ctx context.Context, t control.TokenRow, hash string, 
 			{"created_at", ts(t.CreatedAt)},
 		})
 		if err != nil {
-			return err
+			return x.orLostRace(err)
 		}
 		return x.audit(a, map[string]any{"role": t.Role, "expires_at": t.ExpiresAt})
 	})

@@ -1,0 +1,144 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/papertrace/patra/internal/app/control"
+)
+
+// openRoutes are those that ask nobody who they are.
+var openRoutes = map[string]bool{"GET /healthz": true, "GET /readyz": true, "GET /version": true, "GET /api/v1/openapi.json": true}
+
+// rolesOfRoutes is what each route needs; those that are not named need a viewer.
+var rolesOfRoutes = map[string]control.Access{
+	"GET /api/v1/credentials":            control.Admin,
+	"GET /api/v1/tokens":                 control.Admin,
+	"GET /api/v1/tokens/{name}/revoke":   control.Admin,
+	"POST /api/v1/tokens/{name}/revoke":  control.Admin,
+	"GET /api/v1/plans/{id}/cancel":      control.Admin,
+	"POST /api/v1/plans/{id}/cancel":     control.Admin,
+	"GET /api/v1/slices/{id}/cancel":     control.Operator,
+	"POST /api/v1/slices/{id}/cancel":    control.Operator,
+	"GET /api/v1/slices/{id}/accept":     control.Operator,
+	"POST /api/v1/slices/{id}/accept":    control.Operator,
+	"GET /api/v1/sources/{code}/pause":   control.Operator,
+	"POST /api/v1/sources/{code}/pause":  control.Operator,
+	"GET /api/v1/sources/{code}/resume":  control.Operator,
+	"POST /api/v1/sources/{code}/resume": control.Operator,
+	"GET /api/v1/sources/{code}/retry":   control.Operator,
+	"POST /api/v1/sources/{code}/retry":  control.Operator,
+	"POST /api/v1/plans":                 control.Operator,
+	"POST /api/v1/plans/preview":         control.Operator,
+	"POST /api/v1/refreshes":             control.Operator,
+	"POST /api/v1/refreshes/preview":     control.Operator,
+	"POST /api/v1/triggers":              control.Operator,
+}
+
+// TestEveryRouteForEveryRole calls every route without a token, and with each role,
+// as it is served and read-only: who may gets an answer, who may not a refusal that
+// says why.
+func TestEveryRouteForEveryRole(t *testing.T) {
+	r := newRig(t, nil)
+	doc := r.document()
+	tokens := map[control.Access]string{}
+	for _, role := range []control.Access{control.Viewer, control.Operator, control.Admin} {
+		tokens[role] = r.token(role)
+	}
+	named := 0
+	for _, readOnly := range []bool{false, true} {
+		r.config.ReadOnly = readOnly
+		r.open()
+		for _, op := range doc.operations() {
+			name := op.method + " " + op.path
+			needs, is := rolesOfRoutes[name]
+			if is {
+				named++
+			} else {
+				needs = control.Viewer
+			}
+			call := func(token string) (int, string) {
+				body := ""
+				if op.method == http.MethodPost {
+					body = "{}" // reaches the route, and asks for nothing
+				}
+				rec := r.send(with(ask(op.method, inPath(op.path, "crossref", "1", "nobody"), body), token))
+				code := ""
+				if rec.Header().Get("Content-Type") == "application/problem+json" {
+					code, _ = object(t, rec)["code"].(string)
+				}
+				return rec.Code, code
+			}
+			status, code := call("")
+			if openRoutes[name] {
+				if status == 401 || status == 403 {
+					t.Errorf("%s asks who comes: %d", name, status)
+				}
+				continue
+			}
+			if status != 401 || code != "token" {
+				t.Errorf("%s without a token: %d %s", name, status, code)
+			}
+			for role, token := range tokens {
+				status, code := call(token)
+				switch may := role.Covers(needs); {
+				case !may:
+					if status != 403 || code != "role" {
+						t.Errorf("%s as %s: %d %s", name, role, status, code)
+					}
+				case readOnly && op.method != http.MethodGet:
+					if status != 403 || code != "read_only" {
+						t.Errorf("%s as %s, read-only: %d %s", name, role, status, code)
+					}
+				case status == 401 || status == 403 || status >= 500:
+					t.Errorf("%s as %s: %d %s", name, role, status, code)
+				}
+			}
+		}
+	}
+	if named != 2*len(rolesOfRoutes) {
+		t.Errorf("%d of the routes named here are there", named/2)
+	}
+}
+
+// TestR53_CrossSitePostIsRefused: a page of another site cannot change anything, by
+// whatever its browser tells of it, and neither can a form.
+func TestR53_CrossSitePostIsRefused(t *testing.T) {
+	r := newRig(t, nil)
+	post := func(headers map[string]string) *http.Request {
+		req := ask("POST", "/api/v1/sources/crossref/pause", `{"reason":"x"}`)
+		for k, v := range headers {
+			req.Header.Set(k, v)
+		}
+		return req
+	}
+	for _, headers := range []map[string]string{
+		{"Sec-Fetch-Site": "cross-site"},
+		{"Sec-Fetch-Site": "same-site"},
+		{"Origin": "https://evil.example"},
+		{"Origin": "null"},
+		{"Origin": "http://127.0.0.1:9999"},
+	} {
+		r.refused(r.send(post(headers)), 403, "cross_origin")
+	}
+	r.refused(r.send(post(map[string]string{"Content-Type": "text/plain"})), 415, "usage")
+	if row, err := r.node.Control.Source(t.Context(), "crossref"); err != nil || row.State != control.SourceReady {
+		t.Fatalf("%+v: %v", row, err)
+	}
+	for _, headers := range []map[string]string{nil, {"Sec-Fetch-Site": "same-origin"}, {"Origin": "http://127.0.0.1:8080"}} {
+		if rec := r.send(post(headers)); rec.Code != 200 {
+			t.Errorf("%v: %d %s", headers, rec.Code, rec.Body)
+		}
+	}
+}
+
+// TestARoleIsNamed: what is refused says which role is wanted.
+func TestARoleIsNamed(t *testing.T) {
+	r := newRig(t, nil)
+	rec := r.send(with(ask("POST", "/api/v1/sources/crossref/pause", `{"reason":"x"}`), r.token(control.Viewer)))
+	r.refused(rec, 403, "role")
+	if title := object(t, rec)["title"].(string); !strings.Contains(title, "operator") || !strings.Contains(title, "token/of-viewer") {
+		t.Errorf("%q", title)
+	}
+}

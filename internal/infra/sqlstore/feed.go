@@ -1,0 +1,126 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/papertrace/patra/internal/app/control"
+)
+
+// feedCounter is the row that whoever gives places in the feed holds, with the last
+// place that was given.
+const feedCounter = "feed_no"
+
+// NumberFeed gives places in the feed to revisions that were committed and have none.
+//
+// The ids of the outbox would not do: a server gives them when a row is inserted, and
+// a transaction with smaller ids may commit after one with greater ones was read.
+// Places are given to what is committed, by one at a time, who lets the next come
+// only after his own commit. So whoever sees a place sees all before it, and none is
+// given later that is smaller. Revisions of one record keep their order, since each
+// is inserted after the one before it was committed.
+func (s *Store) NumberFeed(ctx context.Context, most int) (given int, err error) {
+	var one int64
+	err = s.r.QueryRowContext(ctx, `SELECT id FROM ing_outbox WHERE feed_no IS NULL LIMIT 1`).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil // mostly there is nothing to do, and nobody to wait for
+	}
+	if err != nil {
+		return 0, fmt.Errorf("number the feed: %w", err)
+	}
+	err = s.write(ctx, "number the feed", func(x *tx) error {
+		last, err := x.lockFeed()
+		if err != nil {
+			return err
+		}
+		var ids []int64
+		err = x.each(func(r *sql.Rows) error {
+			var id int64
+			err := r.Scan(&id)
+			ids = append(ids, id)
+			return err
+		}, `SELECT id FROM ing_outbox WHERE feed_no IS NULL ORDER BY id LIMIT ?`, most)
+		if err != nil {
+			return err
+		}
+		given = len(ids)
+		for part := range chunks(ids, rowsPerInsert) {
+			if err := x.placeInFeed(part, last); err != nil {
+				return err
+			}
+			last += int64(len(part))
+		}
+		_, err = x.exec(`UPDATE ing_meta SET value=? WHERE name=?`, strconv.FormatInt(last, 10), feedCounter)
+		return err
+	})
+	return given, err
+}
+
+// lockFeed takes the right to give places until the transaction ends, and tells the
+// last one that was given.
+func (x *tx) lockFeed() (last int64, err error) {
+	if _, err := x.exec(x.s.d.insertIgnore+` INTO ing_meta (name, value) VALUES (?, '0')`, feedCounter); err != nil {
+		return 0, err
+	}
+	var text string
+	if err := x.row(`SELECT value FROM ing_meta WHERE name=?`+x.s.d.forUpdate, feedCounter).Scan(&text); err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(text, 10, 64)
+}
+
+// placeInFeed gives rows of the outbox the places behind one, in their order.
+func (x *tx) placeInFeed(ids []int64, behind int64) error {
+	var cases strings.Builder
+	args := make([]any, 0, 3*len(ids))
+	for i, id := range ids {
+		cases.WriteString(" WHEN ? THEN ?")
+		args = append(args, id, behind+int64(i)+1)
+	}
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	_, err := x.exec(`UPDATE ing_outbox SET feed_no=CASE id`+cases.String()+` END WHERE id IN (`+list(len(ids))+`)`, args...)
+	return err
+}
+
+// errEnough ends a reading before its last row.
+var errEnough = errors.New("enough was read")
+
+// Feed reads the revisions behind a place in the feed, in order, each as it was then.
+func (s *Store) Feed(ctx context.Context, after int64, limit int, f func(no int64, effect string, e *control.Exported) (bool, error)) error {
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var e control.Exported
+		var no int64
+		var effect string
+		var updated, fetched ts
+		var sha []byte
+		var into sql.NullString
+		err := r.Scan(&no, &effect, &e.Provenance, &e.Type, &e.ID, &e.Status, &into, &e.Revision, &updated, &sha, &e.Fields,
+			&e.Plan, &e.Slice, &e.Task, &e.Run, &e.Batch, &e.MappingVersion, &fetched)
+		if err != nil {
+			return err
+		}
+		e.UpdatedAt = updated.time()
+		e.FetchedAt = fetched.time()
+		e.RawSHA256 = hex.EncodeToString(sha)
+		e.MergedInto = into.String
+		more, err := f(no, effect, &e)
+		if err == nil && !more {
+			err = errEnough
+		}
+		return err
+	}, `SELECT o.feed_no, v.effect_code, r.provenance_code, r.record_type, r.ext_id, v.status_code, CASE WHEN v.status_code='MERGED' THEN r.merged_into END,
+		v.revision, v.updated_at, v.raw_sha256, v.fields, b.plan_id, b.slice_id, b.task_id, b.run_id, v.batch_id, v.mapping_version, v.observed_at
+		FROM ing_outbox o JOIN ing_record r ON r.id=o.record_id JOIN ing_record_version v ON v.record_id=o.record_id AND v.revision=o.revision
+		JOIN ing_task_run_batch b ON b.id=v.batch_id WHERE o.feed_no > ? ORDER BY o.feed_no LIMIT ?`, after, limit)
+	if err != nil && !errors.Is(err, errEnough) {
+		return fmt.Errorf("read the feed: %w", err)
+	}
+	return nil
+}
