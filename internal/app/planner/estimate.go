@@ -11,150 +11,161 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// estimate tells what a part holds, each part once (C12): by the upstream's own
-// count, through the gate; else from what was harvested before; else from the
-// first page of a larger window; else from what the source declares for a day.
-// Not knowing is an answer.
-func (j *job) estimate(ctx context.Context, p harvest.Part) (harvest.Estimate, error) {
-	if e, ok := j.counted[p]; ok {
+// estimate tells how many records a part holds. It takes the best that is to be had:
+//
+//	the upstream's own count           exact, costs a request, asked once a part (C12)
+//	what was harvested before          records a second, by the length of the part
+//	the first page of a larger window  its total, by the length of the part
+//	what the source declares           records a day
+//	nothing                            not known, which is an answer and no error
+func (pl *planning) estimate(ctx context.Context, p harvest.Part) (harvest.Estimate, error) {
+	if e, ok := pl.counted[p]; ok {
 		return e, nil
 	}
-	e, err := j.ask(ctx, p)
+	e, err := pl.countOrProbe(ctx, p)
 	if err != nil {
 		return e, err
 	}
 	if !e.Known {
-		return j.guess(ctx, p)
+		return pl.reckon(ctx, p)
 	}
-	j.counted[p] = e
+	pl.counted[p] = e
 	return e, nil
 }
 
-// ask counts a part. Where the source does not count, the first page of the first
-// window stands in: it tells the upstream's clock, and a total. So it does where a
-// count fails at first contact: if the page fails as well the source cannot be
-// asked at all, and nothing is planned.
-func (j *job) ask(ctx context.Context, p harvest.Part) (harvest.Estimate, error) {
+// countOrProbe asks the source how much a part holds. Where the source does not
+// count, the first page of the first window is asked for instead: it tells the
+// upstream's clock, and perhaps a total. It is also asked for where a count fails
+// and the source has never answered: if the page fails as well, the source cannot
+// be asked at all, and nothing is planned.
+func (pl *planning) countOrProbe(ctx context.Context, p harvest.Part) (harvest.Estimate, error) {
 	switch {
-	case j.probed: // it was asked and could not say; once is enough
+	case pl.probed: // the source was asked and could not say: once is enough
 		return harvest.Estimate{}, nil
-	case j.spec.Count == nil:
-		ans, err := j.probe(ctx, p)
+	case pl.spec.Count == nil:
+		ans, err := pl.probe(ctx, p)
 		if err != nil || ans.Page == nil || ans.Page.Total == nil {
 			return harvest.Estimate{}, err
 		}
-		j.first = &guess{p.Window(), *ans.Page.Total}
-		if j.spec.Paging.TotalExact {
+		pl.firstPage = &windowTotal{p.Window(), *ans.Page.Total}
+		if pl.spec.Paging.TotalExact {
 			return harvest.Estimate{Records: *ans.Page.Total, Known: true, By: harvest.ByCount}, nil
 		}
 		return harvest.Estimate{}, nil
 	}
-	e, err := j.count(ctx, p)
-	if err != nil || j.unknown == nil {
+	e, err := pl.count(ctx, p)
+	if err != nil || pl.whyUncounted == nil {
 		return e, err
 	}
-	j.log.Info("count not known, cutting by step", "source", j.t.Provenance, "window", p.String(), "err", j.unknown)
-	f, isFault := harvest.FaultOf(j.unknown)
-	if !isFault || f.Waits() || j.heard {
-		j.probed = true // it has answered, now or before, or may not be asked now
+	pl.log.Info("count not known, cutting by step", "source", pl.t.Provenance, "window", p.String(), "err", pl.whyUncounted)
+	f, isFault := harvest.FaultOf(pl.whyUncounted)
+	if !isFault || f.Waits() || pl.answeredBefore {
+		// It has answered, now or before, or may not be asked now: no page would
+		// tell more.
+		pl.probed = true
 		return e, nil
 	}
-	_, err = j.probe(ctx, j.firstStep(p))
+	_, err = pl.probe(ctx, pl.firstStep(p))
 	if f, _ := harvest.FaultOf(err); f.Code == harvest.CodeBroken {
-		return e, j.unknown // that count was the failure after which the source rests
+		// The source rests since that very count failed, which tells a person more.
+		return e, pl.whyUncounted
 	}
 	return e, err
 }
 
-// count asks the source how much a part holds. Without an error what is not known
-// has its reason in j.unknown.
-func (j *job) count(ctx context.Context, p harvest.Part) (harvest.Estimate, error) {
-	ans, err := j.put(ctx, source.ForCount, p)
+// count asks the source for its count of a part. A count that is not to be had is no
+// error; why it is not is kept in whyUncounted.
+func (pl *planning) count(ctx context.Context, p harvest.Part) (harvest.Estimate, error) {
+	ans, err := pl.askAbout(ctx, source.ForCount, p)
 	switch f, isFault := harvest.FaultOf(err); {
 	case err == nil && ans.Page.Total != nil:
 		return harvest.Estimate{Records: *ans.Page.Total, Known: true, By: harvest.ByCount}, nil
 	case err == nil:
-		j.unknown = errors.New("the reply has no total")
-	case ctx.Err() != nil, !isFault, j.forbids(f):
+		pl.whyUncounted = errors.New("the reply has no total")
+	case ctx.Err() != nil, !isFault, pl.forbidsPlanning(f):
 		return harvest.Estimate{}, err
 	default:
-		j.unknown = err
+		pl.whyUncounted = err
 	}
 	return harvest.Estimate{}, nil
 }
 
-// probe asks for the first page of a part. A reply that asks for a smaller part is
-// an answer, too. What does not stop a source that has answered before is no reason
-// not to plan for it.
-func (j *job) probe(ctx context.Context, p harvest.Part) (source.Answer, error) {
-	j.probed = true
-	ans, err := j.put(ctx, source.ForSearch, p)
+// probe asks for the first page of a part. That the part is too large for a reply is
+// an answer, too: it will be cut. A fault is no reason not to plan for a source that
+// has answered before, or that was not asked at all, unless it forbids planning.
+func (pl *planning) probe(ctx context.Context, p harvest.Part) (source.Answer, error) {
+	pl.probed = true
+	ans, err := pl.askAbout(ctx, source.ForSearch, p)
 	switch f, isFault := harvest.FaultOf(err); {
 	case err == nil, isFault && f.Reaction == harvest.CutSlice:
 		return ans, nil
-	case ctx.Err() == nil && isFault && !j.forbids(f) && (j.heard || f.Waits()):
-		j.unknown = err
+	case ctx.Err() == nil && isFault && !pl.forbidsPlanning(f) && (pl.answeredBefore || f.Waits()):
+		pl.whyUncounted = err
 		return ans, nil
 	}
 	return ans, err
 }
 
-// forbids reports whether a fault forbids to plan without knowing: because whatever
-// is asked for next would be refused as well, nothing of the source, or nothing of
-// what somebody wants of it; or because the source rests, or a quota is spent that
-// can be waited for.
-func (j *job) forbids(f harvest.Fault) bool {
-	return f.Level == harvest.Fatal || f.Level == harvest.Rejected && j.t.Query != "" ||
-		f.Code == harvest.CodeBroken || j.patient && f.Code == harvest.CodeQuota
+// forbidsPlanning reports whether a fault forbids to go on with the plan without a
+// count: because the source would refuse whatever is asked next, or all that a
+// person's query asks; because its breaker is open; or because a quota is spent and
+// this planning can wait for the next.
+func (pl *planning) forbidsPlanning(f harvest.Fault) bool {
+	return f.Level == harvest.Fatal || f.Level == harvest.Rejected && pl.t.Query != "" ||
+		f.Code == harvest.CodeBroken || pl.patient && f.Code == harvest.CodeQuota
 }
 
-// put asks the source about a part, and learns its clock from the answer.
-func (j *job) put(ctx context.Context, purpose source.Purpose, p harvest.Part) (source.Answer, error) {
-	ans, err := j.up.Ask(ctx, j.spec, source.Call{Purpose: purpose, Window: p.Window(), Range: p.Range, BaseURL: j.t.BaseURL, Correlation: "ing-plan"})
-	j.out.Traffic = j.out.Traffic.Add(ans.Traffic)
+// askAbout asks the source about a part, and learns its clock from the answer. The
+// clock on a fault is not believed: it may be that of something in between.
+func (pl *planning) askAbout(ctx context.Context, purpose source.Purpose, p harvest.Part) (source.Answer, error) {
+	ans, err := pl.up.Ask(ctx, pl.spec, source.Call{
+		Purpose: purpose, Window: p.Window(), Range: p.Range, BaseURL: pl.t.BaseURL, Correlation: "ing-plan",
+	})
+	pl.result.Traffic = pl.result.Traffic.Add(ans.Traffic)
 	if err != nil || ans.UpstreamAt.IsZero() {
-		return ans, err // the clock on a fault may be that of something in between
+		return ans, err
 	}
-	return ans, j.noteSkew(ctx, ans.UpstreamAt)
+	return ans, pl.noteSkew(ctx, ans.UpstreamAt)
 }
 
 // firstStep is the beginning of a part that is as long as a slice may be: a source
 // may refuse a window that is longer.
-func (j *job) firstStep(p harvest.Part) harvest.Part {
-	step := j.spec.Window.Step.D()
+func (pl *planning) firstStep(p harvest.Part) harvest.Part {
+	step := pl.spec.Window.Step.D()
 	w := p.Window()
 	if step <= 0 || w.Duration() <= step {
 		return p
 	}
-	if to := j.cal.Floor(w.From.Add(step)); to.After(w.From) {
+	if to := pl.cal.Floor(w.From.Add(step)); to.After(w.From) {
 		p.To = harvest.TimeMark(to)
 	}
 	return p
 }
 
-// guess reckons a part from what is known of others.
-func (j *job) guess(ctx context.Context, p harvest.Part) (harvest.Estimate, error) {
+// reckon works out how much a part holds from what is known of other times, by its
+// length. Of a range within a window nothing can be said that way.
+func (pl *planning) reckon(ctx context.Context, p harvest.Part) (harvest.Estimate, error) {
 	if !p.Range.Whole() {
 		return harvest.Estimate{}, nil
 	}
-	if j.density == nil {
-		perSecond, _, err := j.records.Density(ctx, j.out.Namespace)
+	if pl.density == nil {
+		perSecond, _, err := pl.records.Density(ctx, pl.result.Namespace)
 		if err != nil {
 			return harvest.Estimate{}, err
 		}
-		j.density = &perSecond
+		pl.density = &perSecond
 	}
-	reckon := func(n float64, by harvest.Estimation) (harvest.Estimate, error) {
+	about := func(n float64, by harvest.Estimation) (harvest.Estimate, error) {
 		return harvest.Estimate{Records: int64(math.Ceil(n)), Known: true, By: by}, nil
 	}
 	length := p.Window().Duration()
-	switch g := j.first; {
-	case *j.density > 0:
-		return reckon(*j.density*length.Seconds(), harvest.ByHistory)
-	case g != nil && g.window.Duration() > 0:
-		return reckon(float64(g.records)*length.Seconds()/g.window.Duration().Seconds(), harvest.ByFirstPage)
-	case j.spec.Window.PerDay > 0:
-		return reckon(float64(j.spec.Window.PerDay)*length.Hours()/24, harvest.ByConstant)
+	switch first := pl.firstPage; {
+	case *pl.density > 0:
+		return about(*pl.density*length.Seconds(), harvest.ByHistory)
+	case first != nil && first.window.Duration() > 0:
+		return about(float64(first.records)*length.Seconds()/first.window.Duration().Seconds(), harvest.ByFirstPage)
+	case pl.spec.Window.PerDay > 0:
+		return about(float64(pl.spec.Window.PerDay)*length.Hours()/24, harvest.ByConstant)
 	}
 	return harvest.Estimate{}, nil
 }
@@ -163,44 +174,48 @@ func (j *job) guess(ctx context.Context, p harvest.Part) (harvest.Estimate, erro
 // header has whole seconds, and travels.
 const skewNoise = 2 * time.Second
 
-func (j *job) noteSkew(ctx context.Context, upstream time.Time) error {
-	now, err := j.clocks.Now(ctx)
+// noteSkew learns from an answer how far the upstream's clock is off, and has it
+// remembered for later plans if it has moved.
+func (pl *planning) noteSkew(ctx context.Context, upstream time.Time) error {
+	now, err := pl.clocks.Now(ctx)
 	if err != nil {
 		return err
 	}
 	skew := upstream.Sub(now)
-	if !harvest.ClockBelieved(skew, j.spec.StandsIn(j.t.BaseURL)) {
-		j.disbelieve(upstream, now)
+	if !harvest.ClockBelieved(skew, pl.spec.StandsIn(pl.t.BaseURL)) {
+		pl.disbelieve(upstream, now)
 		skew = 0
 	}
 	if skew.Abs() <= skewNoise {
 		skew = 0
 	}
-	moved := !j.skewSeen || (skew-j.skew).Abs() > skewNoise
-	j.skew, j.skewSeen = skew, true
+	moved := !pl.skewSeen || (skew-pl.skew).Abs() > skewNoise
+	pl.skew, pl.skewSeen = skew, true
 	if !moved {
 		return nil
 	}
-	return j.clocks.NoteSkew(ctx, j.clock(), skew)
+	return pl.clocks.NoteSkew(ctx, pl.clockName(), skew)
 }
 
 // disbelieve says, once, that windows end by the store's clock alone.
-func (j *job) disbelieve(upstream, now time.Time) {
-	const format = "the clock of %s says %s, the store's %s: that is too far off, so the window ends by the store's; next: look at the clock of this machine, then tell the provider"
-	if j.disbelieved {
+func (pl *planning) disbelieve(upstream, now time.Time) {
+	const format = "the clock of %s says %s, the store's %s: that is too far off, so the window ends by the store's; " +
+		"next: look at the clock of this machine, then tell the provider"
+	if pl.disbelieved {
 		return
 	}
-	j.disbelieved = true
-	w := fmt.Sprintf(format, j.t.Provenance, harvest.FormatInstant(upstream), harvest.FormatInstant(now))
-	j.out.Warnings = append(j.out.Warnings, w)
-	j.log.Warn("upstream's clock not believed", "source", j.t.Provenance, "upstream", harvest.FormatInstant(upstream), "store", harvest.FormatInstant(now))
+	pl.disbelieved = true
+	w := fmt.Sprintf(format, pl.t.Provenance, harvest.FormatInstant(upstream), harvest.FormatInstant(now))
+	pl.result.Warnings = append(pl.result.Warnings, w)
+	pl.log.Warn("upstream's clock not believed",
+		"source", pl.t.Provenance, "upstream", harvest.FormatInstant(upstream), "store", harvest.FormatInstant(now))
 }
 
-// clock names the clock that is asked: the source's own, or that of the host it
-// is sent to instead. What a simulator said is not true of the source.
-func (j *job) clock() string {
-	if j.t.BaseURL == "" {
-		return j.t.Provenance
+// clockName names the clock that answers tell: the source's own, or that of the host
+// which stands in for it. What a simulator says is not true of the source.
+func (pl *planning) clockName() string {
+	if pl.t.BaseURL == "" {
+		return pl.t.Provenance
 	}
-	return "@" + harvest.HashKey(j.t.Provenance, j.t.BaseURL)[:32]
+	return "@" + harvest.HashKey(pl.t.Provenance, pl.t.BaseURL)[:32]
 }

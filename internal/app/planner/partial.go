@@ -8,9 +8,9 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// GoOn goes on with the plans that stopped before the end of their window,
-// where there is room again and may says so, and returns how many it did. One
-// plan's trouble does not keep the others.
+// GoOn goes on with the plans that stopped before the end of their window, where
+// there is room again and may allows it, and returns with how many it did. One
+// plan's trouble does not keep the others from going on.
 func (p *Planner) GoOn(ctx context.Context, may func(harvest.Namespace) bool) (n int, err error) {
 	all, err := p.plans.PartialPlans(ctx)
 	if err != nil {
@@ -21,17 +21,18 @@ func (p *Planner) GoOn(ctx context.Context, may func(harvest.Namespace) bool) (n
 		if !may(part.Namespace) {
 			continue
 		}
-		went, err := p.goOn(ctx, part)
+		extended, err := p.goOn(ctx, part)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("go on with the plan of %s %s: %w", part.Namespace.Provenance, part.Namespace, err))
 		}
-		if went {
+		if extended {
 			n++
 		}
 	}
 	return n, errors.Join(errs...)
 }
 
+// goOn goes on with one such plan, and reports whether it has got more slices.
 func (p *Planner) goOn(ctx context.Context, part harvest.PartialPlan) (bool, error) {
 	ns := part.Namespace
 	open, ok, err := p.plans.PartialPlan(ctx, ns)
@@ -39,8 +40,8 @@ func (p *Planner) goOn(ctx context.Context, part harvest.PartialPlan) (bool, err
 		return false, err
 	}
 	t := harvest.Trigger{Provenance: ns.Provenance, Operation: ns.Operation, Activity: part.Activity, Kind: "CONTINUED"}
-	j := &job{Planner: p, t: t, counted: map[harvest.Part]harvest.Estimate{}, out: Planned{Namespace: ns}, patient: true}
-	went, err := j.extend(ctx, open)
+	pl := &planning{Planner: p, t: t, counted: map[harvest.Part]harvest.Estimate{}, result: Planned{Namespace: ns}, patient: true}
+	extended, err := pl.extend(ctx, open)
 	switch f, _ := harvest.FaultOf(err); {
 	case errors.Is(err, harvest.ErrFrontierMoved): // another planner was faster
 		return false, nil
@@ -48,5 +49,5 @@ func (p *Planner) goOn(ctx context.Context, part harvest.PartialPlan) (bool, err
 		p.log.Debug("not gone on yet", "source", ns.Provenance, "plan", open.ID, "code", f.Code, "err", err)
 		return false, nil
 	}
-	return went, err
+	return extended, err
 }

@@ -2,9 +2,15 @@
 // description, works out the window from the frontier, counts before it cuts,
 // and saves trigger, plan, slices and tasks at once.
 //
-// A plan may stop before the end of its window, when enough is open already; the
-// next trigger goes on with it. What a plan would be can be seen before it is
-// made, and made exactly so if nothing has moved since.
+//	        planned before            this plan                 not yet
+//	---|-------------------------|----------------------|------------------|---> time
+//	   where the namespace    frontier              horizon               now
+//	   began                                   now - safety lag, by the
+//	                                           slower of the two clocks
+//
+// A plan may stop before the end of its window, when enough slices are open
+// already; the next trigger goes on with it. What a plan would be can be seen
+// before it is made, and made exactly so if nothing has moved since.
 //
 // It promises that no instant of a namespace is planned twice or skipped, that
 // the same trigger finds the plan it already has, and that nothing is asked of
@@ -31,7 +37,8 @@ type Planner struct {
 	up  Upstream
 	log *slog.Logger
 
-	// The store, by what of it is used.
+	// All of these are the one store; each field sees only the part of it that
+	// some step of planning needs.
 	plans    Plans
 	triggers Triggers
 	clocks   Clocks
@@ -54,6 +61,7 @@ type Planned struct {
 	Trigger   harvest.Trigger
 	// Plan is the plan saved or found; its ID is 0 if there was nothing to plan.
 	Plan harvest.PlanHead
+	// Noop: no plan was made or extended. Reason says why.
 	Noop bool
 	// Waits: there is something to plan, and no room for it now.
 	Waits bool
@@ -63,9 +71,10 @@ type Planned struct {
 	Warnings []string
 	Traffic  source.Traffic
 	Expected int64
-	// Answered reports that the same trigger was answered before, by whomever.
+	// Answered: the same trigger has its answer already, perhaps by another process.
 	Answered bool
-	// Deferred: the trigger was not answered; its scheduler is to ask again soon.
+	// Deferred: the trigger was left without an answer, and its scheduler is to ask
+	// again soon.
 	Deferred bool
 }
 
@@ -79,25 +88,28 @@ func (p *Planner) Plan(ctx context.Context, t harvest.Trigger) (Planned, error) 
 }
 
 func (p *Planner) plan(ctx context.Context, t harvest.Trigger, pin *pin) (Planned, error) {
-	j, err := p.begin(ctx, t)
+	pl, err := p.begin(ctx, t)
 	if err != nil {
-		return Planned{}, p.failed(ctx, t, err)
+		return Planned{}, p.recordFailure(ctx, t, err)
 	}
-	j.pin = pin
+	pl.pin = pin
 	for range frontierTries {
-		err = j.run(ctx)
+		err = pl.makePlan(ctx)
 		if !errors.Is(err, harvest.ErrFrontierMoved) && !errors.Is(err, harvest.ErrAnswered) {
-			break // else somebody was faster
+			break
 		}
+		// Another planner saved its plan, or answered the trigger, first: what this
+		// one was made from has moved, so it is made anew.
 	}
 	if err != nil {
-		return j.out, p.failed(ctx, t, err)
+		return pl.result, p.recordFailure(ctx, t, err)
 	}
-	return j.out, nil
+	return pl.result, nil
 }
 
-// begin freezes the source's description for a trigger.
-func (p *Planner) begin(ctx context.Context, t harvest.Trigger) (*job, error) {
+// begin prepares the planning that a trigger asks for, with the description of the
+// source as it is in force now. Nothing later looks at the registry again.
+func (p *Planner) begin(ctx context.Context, t harvest.Trigger) (*planning, error) {
 	con, err := p.reg.Select(ctx, t.Provenance, t.Operation, t.Query)
 	if err != nil {
 		return nil, err
@@ -105,18 +117,18 @@ func (p *Planner) begin(ctx context.Context, t harvest.Trigger) (*job, error) {
 	if t.Operation != harvest.Harvest && t.Activity == "" {
 		return nil, fmt.Errorf("plan %s: %s needs an activity", t.Provenance, t.Operation)
 	}
-	j := &job{Planner: p, t: t, spec: con.Spec, con: con, counted: map[harvest.Part]harvest.Estimate{}}
-	j.cal, err = con.Spec.Window.Calendar()
+	pl := &planning{Planner: p, t: t, spec: con.Spec, contract: con, counted: map[harvest.Part]harvest.Estimate{}}
+	pl.cal, err = con.Spec.Window.Calendar()
 	if err != nil && t.Operation != harvest.Update {
 		return nil, err
 	}
-	j.out.Trigger = t
-	j.out.Namespace = Namespace(con.Spec, t)
+	pl.result.Trigger = t
+	pl.result.Namespace = Namespace(con.Spec, t)
 	for _, w := range con.Warnings {
-		j.out.Warnings = append(j.out.Warnings, w.String())
+		pl.result.Warnings = append(pl.result.Warnings, w.String())
 	}
-	j.notes = len(j.out.Warnings)
-	return j, nil
+	pl.specWarnings = len(pl.result.Warnings)
+	return pl, nil
 }
 
 // Namespace is where the progress of what a trigger asks for is kept: by what it
@@ -133,22 +145,24 @@ func Namespace(spec *source.Spec, t harvest.Trigger) harvest.Namespace {
 	}
 }
 
-// answered finds out whether the trigger of an outside scheduler has its answer
-// already, before anything is asked of the upstream (R5).
-func (j *job) answered(ctx context.Context) (bool, error) {
-	old, err := j.triggers.Triggered(ctx, j.t)
+// findAnswer reports whether the trigger of an outside scheduler has its answer
+// already, and then repeats it. It comes first, so that a trigger which is sent
+// twice costs no request (R5).
+func (pl *planning) findAnswer(ctx context.Context) (bool, error) {
+	old, err := pl.triggers.Triggered(ctx, pl.t)
 	if err != nil || !old.Answered() {
 		return false, err
 	}
-	j.out.Answered = true
-	j.out.Noop = old.Plan == 0
-	j.out.Plan = harvest.PlanHead{ID: old.Plan, Operation: j.t.Operation, Existing: old.Plan != 0}
-	j.out.Reason = fmt.Sprintf("answered at %s already: %s", harvest.FormatInstant(old.At), old.Outcome)
+	pl.result.Answered = true
+	pl.result.Noop = old.Plan == 0
+	pl.result.Plan = harvest.PlanHead{ID: old.Plan, Operation: pl.t.Operation, Existing: old.Plan != 0}
+	pl.result.Reason = fmt.Sprintf("answered at %s already: %s", harvest.FormatInstant(old.At), old.Outcome)
 	return true, nil
 }
 
-// failed keeps the reasons on the schedule instance.
-func (p *Planner) failed(ctx context.Context, t harvest.Trigger, err error) error {
+// recordFailure keeps why a trigger came to nothing beside the trigger, and
+// returns that reason. When the caller is told to stop there is none to keep.
+func (p *Planner) recordFailure(ctx context.Context, t harvest.Trigger, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
@@ -158,271 +172,302 @@ func (p *Planner) failed(ctx context.Context, t harvest.Trigger, err error) erro
 	return err
 }
 
-// job is the making of one plan.
-type job struct {
+// planning is the making of one plan for one trigger. It may be run several times,
+// if other planners are faster; what the upstream has told is kept from run to run.
+type planning struct {
 	*Planner
-	t       harvest.Trigger
-	spec    *source.Spec
-	con     source.Contract
-	cal     harvest.Calendar
-	out     Planned
-	counted map[harvest.Part]harvest.Estimate
-	// pin holds the plan to what a preview showed; nil: as things are now.
+	t        harvest.Trigger
+	spec     *source.Spec
+	contract source.Contract
+	cal      harvest.Calendar
+	result   Planned
+	counted  map[harvest.Part]harvest.Estimate
+	// pin holds the plan to what a preview showed. It is nil for a plan that is made
+	// as things are now.
 	pin *pin
-	// patient: nobody waits for it, so it waits until there is plenty of room, and
-	// for a quota that is spent instead of guessing what it could count.
+	// patient: nobody waits for this plan. So it is left until there is plenty of
+	// room, and until a spent quota begins anew, instead of guessing what it could
+	// have counted.
 	patient bool
-	// free is what there is room for.
-	free room
-	// notes is how many warnings the description has, before any of a run; begun
-	// that the plan is the first of its selection.
-	notes int
-	begun bool
+	// room is what may be added to the work that is open.
+	room room
+	// specWarnings is how many of the warnings are about the description; those
+	// after them are of the run in hand, and dropped when it is run again.
+	specWarnings int
+	// firstOfSelection: nothing of what the plan selects was ever planned.
+	firstOfSelection bool
 	// lag is the safety lag in force: the source's, or the tuned one (R11).
 	lag time.Duration
-	// skew is the upstream's clock against the store's, once an answer told.
+	// skew is how far the upstream's clock is ahead of the store's. It is 0 until
+	// an answer has told, now or in an earlier planning.
 	skew     time.Duration
 	skewSeen bool
 	// disbelieved: the upstream's clock is too far off, and this run has said so.
 	disbelieved bool
-	heard       bool  // the upstream has answered before, or was planned for
-	probed      bool  // a search page was asked for, or is not to be
-	unknown     error // why a count is not known
-	// first is what the first page of a window said of it, density what was
-	// harvested a second before: what other windows are guessed from.
-	first   *guess
-	density *float64
+	// answeredBefore: the source has answered some planning before this one. A fault
+	// of one that never did is taken for a mistake in its description.
+	answeredBefore bool
+	// probed: a first page was asked for in place of a count, or is not to be. No
+	// further count is asked for then.
+	probed bool
+	// whyUncounted is why the last count is not known, nil if it is.
+	whyUncounted error
+	// Where nothing can be counted, windows are guessed from these: from the total
+	// that the first page of one window told, and from the records that a second of
+	// the namespace's time held so far. Both are nil until they were asked for.
+	firstPage *windowTotal
+	density   *float64
 }
 
-// guess is a total and the window it is of.
-type guess struct {
+// windowTotal is how many records a window was said to hold.
+type windowTotal struct {
 	window  harvest.Window
 	records int64
 }
 
-// run makes the plan, once.
-func (j *job) run(ctx context.Context) error {
-	j.out.Warnings = j.out.Warnings[:j.notes]
-	j.out.Expected = 0
-	j.begun = false
-	j.disbelieved = false
-	if done, err := j.answered(ctx); err != nil || done {
+// makePlan goes once through the making of the plan: it finds the answer the
+// trigger already has, goes on with a plan that is not whole yet, or settles a new
+// window, cuts it and saves it.
+func (pl *planning) makePlan(ctx context.Context) error {
+	pl.result.Warnings = pl.result.Warnings[:pl.specWarnings]
+	pl.result.Expected = 0
+	pl.firstOfSelection = false
+	pl.disbelieved = false
+	if done, err := pl.findAnswer(ctx); err != nil || done {
 		return err
 	}
-	if open, ok, err := j.plans.PartialPlan(ctx, j.out.Namespace); err != nil {
+	open, isPartial, err := pl.plans.PartialPlan(ctx, pl.result.Namespace)
+	if err != nil {
 		return err
-	} else if ok && j.pin != nil {
+	}
+	if isPartial && pl.pin != nil {
 		return &MovedError{"another plan was saved"}
-	} else if ok {
-		went, err := j.extend(ctx, open)
-		if err == nil && !went {
-			j.out.Waits = true
-			return j.noop(ctx, open.Span, j.out.Reason)
+	}
+	if isPartial {
+		extended, err := pl.extend(ctx, open)
+		if err == nil && !extended {
+			pl.result.Waits = true
+			return pl.recordNoop(ctx, open.Span, pl.result.Reason)
 		}
 		return err
 	}
-	if j.t.Operation == harvest.Update {
-		return j.update(ctx)
+	if pl.t.Operation == harvest.Update {
+		return pl.update(ctx)
 	}
-	if wait, err := j.deferred(ctx); err != nil || wait {
+	if wait, err := pl.deferBehindPlan(ctx); err != nil || wait {
 		return err
 	}
-	f, w, any, err := j.frame(ctx)
+	f, w, found, err := pl.settleWindow(ctx)
 	if err != nil {
 		return err
 	}
-	if !any {
-		return j.noop(ctx, w.Span(), j.nothing(w))
+	if !found {
+		return pl.recordNoop(ctx, w.Span(), pl.whyNothing(w))
 	}
-	d, err := j.draft(ctx, f, w)
+	d, err := pl.draft(ctx, f, w)
 	if err == nil {
-		err = j.pin.runs(d)
+		err = pl.pin.checkSlices(d)
 	}
 	if err != nil {
 		return err
 	}
-	return j.save(ctx, d)
+	return pl.save(ctx, d)
 }
 
-// deferred lets a HARVEST that a schedule asks for wait while nothing of the plan
-// before it is stored, as when its source is out. Else plans would pile up, one for
-// every time the line comes; so the window that is planned at last has grown by all
-// of them. The trigger stays unanswered, so that it is not late when the plan begins.
-func (j *job) deferred(ctx context.Context) (bool, error) {
-	if j.t.Operation != harvest.Harvest || j.t.Kind != harvest.TriggerScheduled || j.pin != nil {
+// deferBehindPlan lets a HARVEST that a schedule asks for wait while nothing of the
+// plan before it is stored, as when its source is out. Plans would pile up
+// otherwise, one for every time at which the schedule is due. The trigger stays
+// unanswered and is tried again; the window that is planned at last has grown by
+// all the time that was waited.
+func (pl *planning) deferBehindPlan(ctx context.Context) (bool, error) {
+	if pl.t.Operation != harvest.Harvest || pl.t.Kind != harvest.TriggerScheduled || pl.pin != nil {
 		return false, nil
 	}
-	plan, is, err := j.backlog.NotBegun(ctx, j.out.Namespace)
-	if err != nil || !is {
+	plan, notBegun, err := pl.backlog.NotBegun(ctx, pl.result.Namespace)
+	if err != nil || !notBegun {
 		return false, err
 	}
-	j.out.Noop = true
-	j.out.Waits = true
-	j.out.Deferred = true
-	j.out.Reason = fmt.Sprintf("nothing of plan %d is stored yet; what is new since is planned when it has begun", plan)
+	pl.result.Noop = true
+	pl.result.Waits = true
+	pl.result.Deferred = true
+	pl.result.Reason = fmt.Sprintf("nothing of plan %d is stored yet; what is new since is planned when it has begun", plan)
 	return true, nil
 }
 
-// frame works out the window. The first count also tells the upstream's clock
-// as it is now, past which no window may end (R17); what was seen of it before
-// may be out of date.
-func (j *job) frame(ctx context.Context) (f harvest.Frontier, w harvest.Window, any bool, err error) {
-	if err := j.recall(ctx); err != nil {
+// settleWindow works out the window, and reports whether there is one. It does so
+// up to three times, since the end depends on the upstream's clock, past which no
+// window may reach (R17), and only an answer tells that clock:
+//
+//  1. by the store's clock alone: if that leaves nothing, nobody need be asked;
+//  2. by the upstream's clock as it was last seen, to have a window to count;
+//  3. by the upstream's clock as the answer to that count tells it.
+func (pl *planning) settleWindow(ctx context.Context) (f harvest.Frontier, w harvest.Window, found bool, err error) {
+	if err := pl.recall(ctx); err != nil {
 		return f, w, false, err
 	}
-	f, err = j.plans.Frontier(ctx, j.out.Namespace)
+	f, err = pl.plans.Frontier(ctx, pl.result.Namespace)
 	if err != nil {
 		return f, w, false, err
 	}
-	// A source that tells no clock was heard of if it was planned for, but at its
-	// own address only.
-	j.heard = j.heard || f.Known && j.t.BaseURL == ""
-	if err := j.pin.holds(f, j.spec); err != nil {
+	// Of a source that tells no clock, an earlier plan shows that it has answered:
+	// but that was at its own address, not at one that stands in for it.
+	pl.answeredBefore = pl.answeredBefore || f.Known && pl.t.BaseURL == ""
+	if err := pl.pin.checkUnmoved(f, pl.spec); err != nil {
 		return f, w, false, err
 	}
-	if err := j.reads(ctx, f); err != nil {
+	if err := pl.refuseNeverRead(ctx, f); err != nil {
 		return f, w, false, err
 	}
-	// Nothing new by the store's own clock: no need to ask anybody.
-	most, any, err := j.window(ctx, f, 0)
-	if err != nil || !any {
-		return f, most, false, err
+	byStore, found, err := pl.windowNow(ctx, f, 0)
+	if err != nil || !found {
+		return f, byStore, false, err
 	}
-	// No room for any of it: nothing is to be counted.
-	j.free, err = j.room(ctx)
+	pl.room, err = pl.findRoom(ctx)
 	if err != nil {
-		return f, most, false, err
+		return f, byStore, false, err
 	}
-	if j.free.none(false) {
-		j.out.Waits, j.out.Reason = true, j.free.reason("")
-		return f, most, false, nil
+	if pl.room.exhausted(false) { // then counting would be a waste of requests
+		pl.result.Waits = true
+		pl.result.Reason = pl.room.reason("")
+		return f, byStore, false, nil
 	}
-	w, any, err = j.window(ctx, f, j.skew)
+	w, found, err = pl.windowNow(ctx, f, pl.skew)
 	if err != nil {
 		return f, w, false, err
 	}
-	if !any {
-		w = most
+	if !found { // that clock was behind, and may have been set right since
+		w = byStore
 	}
-	if _, err := j.estimate(ctx, harvest.PartOf(w)); err != nil && !j.heard {
-		return f, w, false, j.firstContact(ctx, err)
-	} else if err != nil {
+	_, err = pl.estimate(ctx, harvest.PartOf(w))
+	if err != nil && !pl.answeredBefore {
+		return f, w, false, pl.firstContact(ctx, err)
+	}
+	if err != nil {
 		return f, w, false, err
 	}
-	if !j.skewSeen && j.unknown != nil {
-		return f, w, false, fmt.Errorf("first contact with %s: %w", j.t.Provenance, j.unknown)
+	if !pl.skewSeen && pl.whyUncounted != nil {
+		return f, w, false, fmt.Errorf("first contact with %s: %w", pl.t.Provenance, pl.whyUncounted)
 	}
-	w, any, err = j.window(ctx, f, j.skew)
-	return f, w, any, err
+	w, found, err = pl.windowNow(ctx, f, pl.skew)
+	return f, w, found, err
 }
 
-// firstContact is what it means that a source which was never heard of does not
-// answer as it should. One that refuses the very first question, neither for a
-// query of somebody's nor at an address that stands in for its own, is not what
-// its description says: it is stopped until a person has looked at it (R84).
-func (j *job) firstContact(ctx context.Context, err error) error {
+// firstContact is the error of a source that has never answered, and does not now.
+// If it refuses the very first question, it is not what its description says, and
+// is stopped until a person has looked at it (R84). But a refusal may also be meant
+// for a person's query, or come from an address that stands in for the source's
+// own: then the source is not to blame.
+func (pl *planning) firstContact(ctx context.Context, err error) error {
 	f, _ := harvest.FaultOf(err)
-	if f.Level == harvest.Rejected && j.t.Query == "" && j.t.BaseURL == "" && ctx.Err() == nil {
-		if serr := j.sources.StopSource(ctx, j.t.Provenance, string(f.Code)+": "+err.Error()); serr != nil {
+	if f.Level == harvest.Rejected && pl.t.Query == "" && pl.t.BaseURL == "" && ctx.Err() == nil {
+		if serr := pl.sources.StopSource(ctx, pl.t.Provenance, string(f.Code)+": "+err.Error()); serr != nil {
 			return errors.Join(err, serr)
 		}
 		f.Level = harvest.Fatal
 		err = fmt.Errorf("%w: %w", f, err)
 	}
-	return fmt.Errorf("first contact with %s: %w", j.t.Provenance, err)
+	return fmt.Errorf("first contact with %s: %w", pl.t.Provenance, err)
 }
 
-// reads refuses a wish for what lies behind the place where the namespace began.
-// A BACKFILL that was asked up to the future began at the horizon: there the same
-// wish again cannot be told from one for more, and what is left out is only said.
-func (j *job) reads(ctx context.Context, f harvest.Frontier) error {
-	no := &harvest.NeverReadError{Source: j.t.Provenance, Operation: j.t.Operation}
-	switch from := j.t.From; {
-	case !f.Known || j.pin != nil || from.IsZero():
+// refuseNeverRead refuses a trigger for a time that its namespace will never reach:
+// what lies behind its beginning, since its cursor only moves away from there. A
+// HARVEST moves on in time from where it began, a BACKFILL moves back.
+//
+// A BACKFILL that was asked for a time still to come began at the horizon of that
+// day. The same trigger today cannot be told from one that wants more than that
+// day had, so what is left out is a warning and no error.
+func (pl *planning) refuseNeverRead(ctx context.Context, f harvest.Frontier) error {
+	refusal := &harvest.NeverReadError{Source: pl.t.Provenance, Operation: pl.t.Operation}
+	switch from := pl.t.From; {
+	case !f.Known || pl.pin != nil || from.IsZero():
 		return nil
-	case j.t.Operation == harvest.Harvest:
-		no.Window = harvest.Window{From: j.cal.Floor(from), To: f.Init.Time()}
-		if !no.Window.Empty() {
-			return no
+	case pl.t.Operation == harvest.Harvest:
+		refusal.Window = harvest.Window{From: pl.cal.Floor(from), To: f.Init.Time()}
+		if !refusal.Window.Empty() {
+			return refusal
 		}
 		return nil
 	}
-	now, err := j.clocks.Now(ctx)
+	now, err := pl.clocks.Now(ctx)
 	if err != nil {
 		return err
 	}
-	behind := min(0, j.skew) - j.lag
-	no.Window = harvest.Window{From: f.Init.Time(), To: j.cal.Ceil(j.t.To)}
-	if h := j.cal.Floor(now.Add(behind)); h.Before(no.Window.To) {
-		no.Window.To = h
+	behind := min(0, pl.skew) - pl.lag
+	refusal.Window = harvest.Window{From: f.Init.Time(), To: pl.cal.Ceil(pl.t.To)}
+	if h := pl.cal.Floor(now.Add(behind)); h.Before(refusal.Window.To) {
+		refusal.Window.To = h
 	}
-	if no.Window.Empty() {
+	if refusal.Window.Empty() {
 		return nil
 	}
-	const planning = time.Hour // may lie between the horizon and the plan
-	if no.Window.From.Before(j.cal.Floor(f.Since.Add(behind - planning))) {
-		return no
+	const slack = time.Hour // may have passed between the horizon and the saved plan
+	if refusal.Window.From.Before(pl.cal.Floor(f.Since.Add(behind - slack))) {
+		return refusal
 	}
-	if w := no.Error(); !slices.Contains(j.out.Warnings, w) {
-		j.out.Warnings = append(j.out.Warnings, w)
+	if w := refusal.Error(); !slices.Contains(pl.result.Warnings, w) {
+		pl.result.Warnings = append(pl.result.Warnings, w)
 	}
 	return nil
 }
 
-// recall starts with what earlier runs told: the upstream's clock, and how long
-// its records take to show up.
-func (j *job) recall(ctx context.Context) (err error) {
-	if !j.skewSeen {
-		j.skew, j.skewSeen, err = j.clocks.ClockSkew(ctx, j.clock())
+// recall takes up what earlier plans and runs have told of the source: its clock,
+// and how long its records take to show up.
+func (pl *planning) recall(ctx context.Context) (err error) {
+	if !pl.skewSeen {
+		pl.skew, pl.skewSeen, err = pl.clocks.ClockSkew(ctx, pl.clockName())
 		if err != nil {
 			return err
 		}
-		j.heard = j.skewSeen
-		if !harvest.ClockBelieved(j.skew, j.spec.StandsIn(j.t.BaseURL)) {
-			j.skew = 0
+		pl.answeredBefore = pl.skewSeen
+		if !harvest.ClockBelieved(pl.skew, pl.spec.StandsIn(pl.t.BaseURL)) {
+			pl.skew = 0
 		}
 	}
-	j.lag = j.spec.Window.SafetyLag.D()
-	if j.t.Operation == harvest.Harvest {
-		tuned, ok, err := j.clocks.TunedLag(ctx, j.out.Namespace, j.lag)
+	pl.lag = pl.spec.Window.SafetyLag.D()
+	if pl.t.Operation == harvest.Harvest {
+		tuned, ok, err := pl.clocks.TunedLag(ctx, pl.result.Namespace, pl.lag)
 		if err != nil {
 			return err
 		}
 		if ok {
-			j.lag = tuned
+			pl.lag = tuned
 		}
 	}
 	return nil
 }
 
-func (j *job) window(ctx context.Context, f harvest.Frontier, skew time.Duration) (harvest.Window, bool, error) {
-	now, err := j.clocks.Now(ctx)
+// windowNow is the window as of now, if the upstream's clock is ahead of the
+// store's by skew, and whether it holds anything. It ends at the horizon: now by
+// the slower of the two clocks, less the safety lag.
+func (pl *planning) windowNow(ctx context.Context, f harvest.Frontier, skew time.Duration) (harvest.Window, bool, error) {
+	now, err := pl.clocks.Now(ctx)
 	if err != nil {
 		return harvest.Window{}, false, err
 	}
-	win := j.spec.Window
-	horizon := now.Add(min(0, skew)).Add(-j.lag)
-	if j.pin != nil {
-		w, err := j.pin.window(horizon)
+	win := pl.spec.Window
+	horizon := now.Add(min(0, skew)).Add(-pl.lag)
+	if pl.pin != nil {
+		w, err := pl.pin.window(horizon)
 		return w, err == nil, err
 	}
 	if a := win.Align.D(); a > 0 && win.Precision != harvest.PrecisionDay {
 		horizon = horizon.Truncate(a)
 	}
-	if j.t.Operation == harvest.Backfill {
-		return harvest.BackfillWindow(f, j.t.From, j.t.To, horizon, j.cal)
+	if pl.t.Operation == harvest.Backfill {
+		return harvest.BackfillWindow(f, pl.t.From, pl.t.To, horizon, pl.cal)
 	}
-	return harvest.HarvestWindow(f, j.t.From, j.t.To, horizon, win.Baseline.D(), j.cal)
+	return harvest.HarvestWindow(f, pl.t.From, pl.t.To, horizon, win.Baseline.D(), pl.cal)
 }
 
-// nothing says why there is nothing to plan.
-func (j *job) nothing(w harvest.Window) string {
-	return cmp.Or(j.out.Reason, "nothing new before "+harvest.FormatInstant(w.To))
+// whyNothing says why there is nothing to plan.
+func (pl *planning) whyNothing(w harvest.Window) string {
+	return cmp.Or(pl.result.Reason, "nothing new before "+harvest.FormatInstant(w.To))
 }
 
-func (j *job) noop(ctx context.Context, of harvest.Span, why string) error {
-	j.out.Noop = true
-	j.out.Span = of
-	j.out.Reason = why
-	return j.triggers.RecordTrigger(ctx, j.t, harvest.TriggerNoop, why)
+// recordNoop answers the trigger without a plan, and keeps why.
+func (pl *planning) recordNoop(ctx context.Context, of harvest.Span, why string) error {
+	pl.result.Noop = true
+	pl.result.Span = of
+	pl.result.Reason = why
+	return pl.triggers.RecordTrigger(ctx, pl.t, harvest.TriggerNoop, why)
 }

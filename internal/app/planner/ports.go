@@ -10,7 +10,8 @@ import (
 
 // Registry knows the contract of a source in force now.
 type Registry interface {
-	// query is a selection in the text form; empty means everything.
+	// Select returns the contract for an operation and a selection. query is the
+	// selection as text; empty means everything.
 	Select(ctx context.Context, code string, op harvest.Operation, query string) (source.Contract, error)
 }
 
@@ -33,11 +34,11 @@ type Plans interface {
 	// one, and [harvest.ErrFrontierMoved] if another plan was saved since the
 	// frontier was read.
 	SavePlan(ctx context.Context, d harvest.Draft) (harvest.PlanHead, error)
-	// PartialPlan finds the plan of a namespace that stopped before the end of
-	// its window; ExtendPlan adds slices to it, up to a mark.
-	// PartialPlans names all of them.
+	// PartialPlans names the plans that stopped before the end of their window.
 	PartialPlans(ctx context.Context) ([]harvest.PartialPlan, error)
+	// PartialPlan finds the one of a namespace, if it has one.
 	PartialPlan(ctx context.Context, ns harvest.Namespace) (harvest.OpenPlan, bool, error)
+	// ExtendPlan adds slices to it, up to a mark.
 	ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []harvest.SliceDraft, slicedTo harvest.Mark) (harvest.PlanHead, error)
 }
 
@@ -87,7 +88,7 @@ type Records interface {
 	Candidates(ctx context.Context, provenance, recordType, mapping string, pick harvest.CandidatePick) ([]string, error)
 }
 
-// Sources can be stopped.
+// Sources keeps which sources are stopped.
 type Sources interface {
 	// StopSource keeps everybody from asking a source until a person has looked
 	// at it.

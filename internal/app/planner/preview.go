@@ -37,7 +37,8 @@ type QuotaShare struct {
 	Share  float64
 }
 
-// pin is what a preview was made from.
+// pin is what a preview was made from and what it showed. It travels in the token
+// that the preview gives out; the plan that is made by the token is held to it.
 type pin struct {
 	Source    string            `json:"s"`
 	Operation harvest.Operation `json:"o"`
@@ -50,8 +51,8 @@ type pin struct {
 	Frontier  time.Time         `json:"w,omitzero"`
 	Spec      string            `json:"p"`
 	Slices    int               `json:"n"`
-	Cut       string            `json:"c"` // the bounds of the slices
-	Until     time.Time         `json:"x"`
+	Cut       string            `json:"c"` // hash of the bounds of the slices
+	Until     time.Time         `json:"x"` // the token can be used
 }
 
 // TokenLife is how long a preview can be applied.
@@ -75,25 +76,27 @@ var ErrToken = problem.New("not the token of a preview", problem.Problem{
 	Code: "bad_token", Kind: problem.Usage, Next: "copy the whole last line that `patra plan create SOURCE --dry-run` prints",
 })
 
-// holds reports what has moved since the pin was made; a nil pin holds always.
-func (p *pin) holds(f harvest.Frontier, spec *source.Spec) error {
+// checkUnmoved says what has moved since the preview: the frontier, or the
+// description of the source. Without a pin anything may.
+func (p *pin) checkUnmoved(f harvest.Frontier, spec *source.Spec) error {
 	if p == nil {
 		return nil
 	}
-	fp, err := spec.Fingerprint()
+	fingerprint, err := spec.Fingerprint()
 	switch {
 	case err != nil:
 		return err
 	case f.At != harvest.TimeMark(p.Frontier):
 		return &MovedError{"another plan was saved"}
-	case fp != p.Spec:
+	case fingerprint != p.Spec:
 		return &MovedError{"the description of " + p.Source + " was changed"}
 	}
 	return nil
 }
 
-// window is the one that was shown. It may not lie past the horizon, but that
-// moves back and forth by as much as is not known of the upstream's clock.
+// window is the one that was shown, which must not reach past the horizon. The
+// horizon itself may move back a little between two looks at the upstream's clock,
+// by as much as that clock is not known.
 func (p *pin) window(horizon time.Time) (harvest.Window, error) {
 	if p.To.After(horizon.Add(skewNoise)) {
 		return harvest.Window{}, &MovedError{"the clock of " + p.Source + " was set back"}
@@ -101,16 +104,16 @@ func (p *pin) window(horizon time.Time) (harvest.Window, error) {
 	return harvest.Window{From: p.From, To: p.To}, nil
 }
 
-// runs reports whether a plan is what was shown: its slices, by their bounds. What
-// they hold may differ by a little, as it always will.
-func (p *pin) runs(d harvest.Draft) error {
+// checkSlices refuses a plan that is cut otherwise than was shown. How many records
+// its slices hold may differ a little, as it always will.
+func (p *pin) checkSlices(d harvest.Draft) error {
 	if p == nil || p.Cut == cutOf(d) {
 		return nil
 	}
 	return &MovedError{fmt.Sprintf("the records of %s are spread otherwise, over %d slices instead of %d,", p.Source, len(d.Slices), p.Slices)}
 }
 
-// cutOf tells how a plan is cut.
+// cutOf is a hash of the bounds of a plan's slices.
 func cutOf(d harvest.Draft) string {
 	parts := make([]string, len(d.Slices))
 	for i := range d.Slices {
@@ -119,6 +122,7 @@ func cutOf(d harvest.Draft) string {
 	return harvest.HashKey(parts...)[:16]
 }
 
+// token is the pin as text, with a checksum that shows whether it was copied whole.
 func (p *pin) token() (string, error) {
 	b, err := json.Marshal(p)
 	if err != nil {
@@ -144,60 +148,64 @@ func parsePin(token string) (*pin, error) {
 // Preview works a plan out and saves nothing but what it has learned of the
 // upstream's clock. Counting costs requests, as it would for the plan.
 func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, error) {
-	j, err := p.begin(ctx, t)
+	pl, err := p.begin(ctx, t)
 	if err != nil {
 		return Preview{}, err
 	}
 	if t.Operation == harvest.Update {
-		return j.previewUpdate(ctx)
+		return pl.previewUpdate(ctx)
 	}
 	out := Preview{}
-	if open, ok, err := p.plans.PartialPlan(ctx, j.out.Namespace); err != nil {
-		return Preview{Planned: j.out}, err
-	} else if ok {
-		out.Planned = j.out
+	open, isPartial, err := p.plans.PartialPlan(ctx, pl.result.Namespace)
+	if err != nil {
+		return Preview{Planned: pl.result}, err
+	}
+	if isPartial {
+		out.Planned = pl.result
 		out.Noop = true
 		out.Span = open.Span
-		out.Reason = fmt.Sprintf("plan %d is cut only up to %s: the next trigger goes on with it", open.ID, harvest.FormatInstant(open.SlicedTo.Time()))
+		out.Reason = fmt.Sprintf("plan %d is cut only up to %s: the next trigger goes on with it",
+			open.ID, harvest.FormatInstant(open.SlicedTo.Time()))
 		return out, nil
 	}
-	f, w, any, err := j.frame(ctx)
+	f, w, found, err := pl.settleWindow(ctx)
 	if err != nil {
-		return Preview{Planned: j.out}, err
+		return Preview{Planned: pl.result}, err
 	}
-	if !any {
-		out.Planned = j.out
+	if !found {
+		out.Planned = pl.result
 		out.Noop = true
 		out.Span = w.Span()
-		out.Reason = j.nothing(w)
+		out.Reason = pl.whyNothing(w)
 		return out, nil
 	}
-	d, err := j.draft(ctx, f, w)
+	d, err := pl.draft(ctx, f, w)
 	if err != nil {
-		return Preview{Planned: j.out}, err
+		return Preview{Planned: pl.result}, err
 	}
-	out.Planned, out.Counted = j.out, j.out.Traffic.Sent
+	out.Planned = pl.result
+	out.Counted = pl.result.Traffic.Sent
 	out.Span = d.Span
 	for _, s := range d.Slices {
 		out.Slices = append(out.Slices, s.Spec)
-		out.Requests += j.spec.Requests(s.Spec.Hints.ExpectedRecords)
+		out.Requests += pl.spec.Requests(s.Spec.Hints.ExpectedRecords)
 	}
-	out.price(j.allowed(ctx), j.cost())
+	out.addPrice(pl.allowedRate(ctx), pl.requestCost())
 	now, err := p.clocks.Now(ctx)
 	if err != nil {
 		return out, err
 	}
-	pn := &pin{
+	shown := &pin{
 		Source: t.Provenance, Operation: t.Operation, Query: t.Query, Activity: t.Activity, BaseURL: t.BaseURL, Priority: t.Priority,
 		From: w.From, To: w.To, Frontier: f.At.Time(), Spec: d.Fingerprint, Slices: len(d.Slices), Cut: cutOf(d), Until: now.Add(TokenLife),
 	}
-	out.Token, err = pn.token()
+	out.Token, err = shown.token()
 	return out, err
 }
 
-// price tells how long the requests take at the configured rate, and their
+// addPrice tells how long the requests take at the configured rate, and their
 // share of each quota.
-func (p *Preview) price(r source.Rate, cost int64) {
+func (p *Preview) addPrice(r source.Rate, cost int64) {
 	if q := r.QPS; q > 0 {
 		p.Duration = time.Duration(float64(p.Requests) / q * float64(time.Second)).Round(time.Second)
 	}
@@ -208,7 +216,7 @@ func (p *Preview) price(r source.Rate, cost int64) {
 
 // Apply makes the plan a preview showed, or says what has moved since.
 func (p *Planner) Apply(ctx context.Context, token string, t harvest.Trigger) (Planned, error) {
-	pn, err := parsePin(token)
+	shown, err := parsePin(token)
 	if err != nil {
 		return Planned{}, err
 	}
@@ -216,16 +224,16 @@ func (p *Planner) Apply(ctx context.Context, token string, t harvest.Trigger) (P
 	if err != nil {
 		return Planned{}, err
 	}
-	if now.After(pn.Until) {
+	if now.After(shown.Until) {
 		return Planned{}, &MovedError{"more than " + TokenLife.String() + " have passed"}
 	}
-	t.Provenance = pn.Source
-	t.Operation = pn.Operation
-	t.Query = pn.Query
-	t.Activity = pn.Activity
-	t.BaseURL = pn.BaseURL
-	t.From = pn.From
-	t.To = pn.To
-	t.Priority = pn.Priority
-	return p.plan(ctx, t, pn)
+	t.Provenance = shown.Source
+	t.Operation = shown.Operation
+	t.Query = shown.Query
+	t.Activity = shown.Activity
+	t.BaseURL = shown.BaseURL
+	t.From = shown.From
+	t.To = shown.To
+	t.Priority = shown.Priority
+	return p.plan(ctx, t, shown)
 }

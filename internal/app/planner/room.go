@@ -11,83 +11,89 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// room is what may be added to what is open.
+// room is what may be added to the work that is open.
 type room struct {
-	// slices that may be added, of the most that may be open.
+	// slices is how many may be added, most how many may be open at all.
 	slices, most int
 	// requests are what the quotas of a day and longer leave beside what open
-	// tasks will take. That is advice (R38): it is the gate that keeps to them.
+	// tasks will take. It only keeps plans from being made too early: that no quota
+	// is overdrawn is the rate gate's doing (R38).
 	requests int64
-	// scarce: that is less than half of a quota.
+	// scarce: some quota has less than half of its requests left.
 	scarce bool
-	// spoken says which quota bounds the requests; empty if none does.
-	spoken string
+	// quotaReason says which quota bounds the requests; empty if none does.
+	quotaReason string
 }
 
-// room looks at what is open: at the slices of the operation, and at what of the
-// quotas the tasks will take that go before this plan or with it (C1). Those
-// after it will wait for it.
-func (j *job) room(ctx context.Context) (room, error) {
-	r := room{most: cmp.Or(j.spec.Window.MaxOpen, 10_000), requests: math.MaxInt64}
-	open, err := j.backlog.OpenSlices(ctx, j.t.Provenance, j.t.Operation)
+// findRoom looks at what is open: at the slices of the operation, and at how much of
+// the quotas is taken by tasks that go before this plan or with it. Tasks of a lower
+// priority take nothing away: they will wait for this plan (C1).
+func (pl *planning) findRoom(ctx context.Context) (room, error) {
+	r := room{most: cmp.Or(pl.spec.Window.MaxOpen, 10_000), requests: math.MaxInt64}
+	open, err := pl.backlog.OpenSlices(ctx, pl.t.Provenance, pl.t.Operation)
 	if err != nil {
 		return r, err
 	}
 	r.slices = max(0, r.most-int(open))
-	for _, q := range j.allowed(ctx).Quotas {
+	for _, q := range pl.allowedRate(ctx).Quotas {
 		if q.Window.D() < 24*time.Hour {
 			continue
 		}
-		taken, err := j.backlog.Reserved(ctx, j.t.Provenance, cmp.Or(j.t.Priority, j.t.Operation.Priority()))
+		taken, err := pl.backlog.Reserved(ctx, pl.t.Provenance, cmp.Or(pl.t.Priority, pl.t.Operation.Priority()))
 		if err != nil {
 			return r, err
 		}
-		all := max(1, q.Limit/j.cost())
+		all := max(1, q.Limit/pl.requestCost())
 		left := all - taken.Pages
-		if j.spec.TwoPhase() && j.t.Operation != harvest.Update {
-			left -= ceil(taken.Records, j.ids())
+		if pl.spec.TwoPhase() && pl.t.Operation != harvest.Update {
+			left -= divideUp(taken.Records, pl.idsPerRequest()) // the details of what is found
 		}
 		left = max(0, left)
 		r.scarce = r.scarce || 2*left < all
 		if left < r.requests {
-			r.requests, r.spoken = left, fmt.Sprintf("the quota of %d per %s is spoken for by open tasks", q.Limit, q.Window.D())
+			r.requests = left
+			r.quotaReason = fmt.Sprintf("the quota of %d per %s is spoken for by open tasks", q.Limit, q.Window.D())
 			if taken.WaitsUntil.After(taken.Now) {
-				r.spoken += " that wait until " + harvest.FormatInstant(taken.WaitsUntil)
+				r.quotaReason += " that wait until " + harvest.FormatInstant(taken.WaitsUntil)
 			}
 		}
 	}
 	return r, nil
 }
 
-// none reports whether nothing may be added to a new plan. One that was begun
-// waits for half of the quotas: else each of its slices that is done would be
-// counted for anew.
-func (r room) none(begun bool) bool { return r.slices == 0 || r.requests == 0 || begun && r.scarce }
+// exhausted reports whether nothing may be added. A plan that was begun waits until
+// half of each quota is left: else it would be extended, and counted for, each time
+// that one of its slices is done.
+func (r room) exhausted(begun bool) bool {
+	return r.slices == 0 || r.requests == 0 || begun && r.scarce
+}
 
-// after is the room that is left when so many slices were added.
-func (r room) after(n int) room {
+// less is the room that is left when so many slices were added.
+func (r room) less(n int) room {
 	r.slices = max(0, r.slices-n)
 	return r
 }
 
-// reason says what planning waits for: it goes on from there, or with what there is.
+// reason says what planning waits for. from, if not empty, names the mark from which
+// it will go on.
 func (r room) reason(from string) string {
-	if r.slices > 0 && r.spoken != "" {
-		return r.spoken + "; planning goes on" + from + " when some of them are done"
+	if r.slices > 0 && r.quotaReason != "" {
+		return r.quotaReason + "; planning goes on" + from + " when some of them are done"
 	}
 	return fmt.Sprintf("%d slices are open, the bound is %d; planning goes on%s when there are fewer", r.most-r.slices, r.most, from)
 }
 
-// fits is how many of the slices the requests are enough for, first to last or
-// last to first. One always is: nobody else is asked for it before.
-func (j *job) fits(r room, specs []harvest.SliceSpec) int {
+// countFitting counts the slices that there is room for, in the order in which they
+// are read. One always fits, however many requests it takes: it would never be
+// planned otherwise.
+func (pl *planning) countFitting(r room, specs []harvest.SliceSpec) int {
 	n := 0
 	for left := r.requests; n < len(specs); n++ {
 		at := n
-		if j.backward() {
+		if pl.backward() {
 			at = len(specs) - 1 - n
 		}
-		left -= j.requests(specs[at])
+		left -= pl.requestsFor(specs[at])
 		if left < 0 && n > 0 {
 			break
 		}
@@ -95,33 +101,35 @@ func (j *job) fits(r room, specs []harvest.SliceSpec) int {
 	return min(n, r.slices)
 }
 
-// requests that a slice takes at least.
-func (j *job) requests(s harvest.SliceSpec) int64 {
-	if j.t.Operation == harvest.Update {
-		return ceil(s.Hints.ExpectedRecords, j.ids())
+// requestsFor is how many requests a slice takes at least.
+func (pl *planning) requestsFor(s harvest.SliceSpec) int64 {
+	if pl.t.Operation == harvest.Update {
+		return divideUp(s.Hints.ExpectedRecords, pl.idsPerRequest())
 	}
-	return j.spec.Requests(s.Hints.ExpectedRecords)
+	return pl.spec.Requests(s.Hints.ExpectedRecords)
 }
 
-// allowed is what its requests may be.
-func (j *job) allowed(ctx context.Context) source.Rate {
-	if j.t.Operation == harvest.Update {
-		return j.up.Allowed(ctx, j.spec, source.Call{Purpose: source.ForDetail, BaseURL: j.t.BaseURL})
+// allowedRate is how often the source may be asked what the plan asks for.
+func (pl *planning) allowedRate(ctx context.Context) source.Rate {
+	if pl.t.Operation == harvest.Update {
+		return pl.up.Allowed(ctx, pl.spec, source.Call{Purpose: source.ForDetail, BaseURL: pl.t.BaseURL})
 	}
-	return j.up.Allowed(ctx, j.spec, source.Call{Purpose: source.ForSearch, BaseURL: j.t.BaseURL})
+	return pl.up.Allowed(ctx, pl.spec, source.Call{Purpose: source.ForSearch, BaseURL: pl.t.BaseURL})
 }
 
-// cost of one of them in units of the quotas.
-func (j *job) cost() int64 {
-	if j.t.Operation == harvest.Update {
-		return int64(max(1, j.spec.Detail.Cost))
+// requestCost is what one request of the plan costs, in units of the quotas.
+func (pl *planning) requestCost() int64 {
+	if pl.t.Operation == harvest.Update {
+		return int64(max(1, pl.spec.Detail.Cost))
 	}
-	return int64(max(1, j.spec.Search.Cost))
+	return int64(max(1, pl.spec.Search.Cost))
 }
 
-// ids that are asked for at once.
-func (j *job) ids() int64 { return int64(max(1, j.spec.Batching.IDs)) }
+// idsPerRequest is how many ids one request for details may name.
+func (pl *planning) idsPerRequest() int64 { return int64(max(1, pl.spec.Batching.IDs)) }
 
-func (j *job) backward() bool { return j.t.Operation.Direction() == harvest.Backward }
+// backward reports whether the operation reads its newest slices first.
+func (pl *planning) backward() bool { return pl.t.Operation.Direction() == harvest.Backward }
 
-func ceil(n, of int64) int64 { return (n + of - 1) / of }
+// divideUp is n divided by of, rounded up.
+func divideUp(n, of int64) int64 { return (n + of - 1) / of }

@@ -10,45 +10,45 @@ import (
 )
 
 // idsPerSlice is how many candidates make a slice of an UPDATE.
-func (j *job) idsPerSlice() int64 {
-	return max(100, int64(j.spec.Batching.IDs)*10)
+func (pl *planning) idsPerSlice() int64 {
+	return max(100, int64(pl.spec.Batching.IDs)*10)
 }
 
-// update plans the checking of records that are known: it freezes the ids there
-// are to check now, so that each is checked once whatever becomes of the others
-// meanwhile (R9). An activity is planned once, but again if that was given up.
-func (j *job) update(ctx context.Context) error {
-	spec := j.spec
+// update plans to read records again that are held. It freezes the ids that are to be
+// read as of now, so that each is read once whatever becomes of the others meanwhile
+// (R9). An activity is planned once, and once more only if that plan was given up.
+func (pl *planning) update(ctx context.Context) error {
+	spec := pl.spec
 	if spec.Detail == nil {
-		return &NoUpdateError{Source: j.t.Provenance}
+		return &NoUpdateError{Source: pl.t.Provenance}
 	}
-	if err := j.recall(ctx); err != nil {
+	if err := pl.recall(ctx); err != nil {
 		return err
 	}
-	f, err := j.plans.Frontier(ctx, j.out.Namespace)
+	f, err := pl.plans.Frontier(ctx, pl.result.Namespace)
 	if err != nil {
 		return err
 	}
 	if f.Live {
-		return j.noop(ctx, harvest.Span{From: f.At, To: f.At}, plannedAlready)
+		return pl.recordNoop(ctx, harvest.Span{From: f.At, To: f.At}, plannedAlready)
 	}
-	ids, err := j.candidates(ctx)
+	ids, err := pl.candidates(ctx)
 	if err != nil {
 		return err
 	}
 	if len(ids) == 0 {
-		return j.noop(ctx, updateSpan(f, 0), noCandidates)
+		return pl.recordNoop(ctx, updateSpan(f, 0), noCandidates)
 	}
-	j.free, err = j.room(ctx)
+	pl.room, err = pl.findRoom(ctx)
 	if err != nil {
 		return err
 	}
-	if j.free.none(false) {
-		j.out.Waits = true
-		return j.noop(ctx, updateSpan(f, 0), j.free.reason(""))
+	if pl.room.exhausted(false) {
+		pl.result.Waits = true
+		return pl.recordNoop(ctx, updateSpan(f, 0), pl.room.reason(""))
 	}
 	of := updateSpan(f, len(ids))
-	specs, err := j.cut(ctx, harvest.SliceRequest{Span: of}, j.free)
+	specs, err := pl.cutWithin(ctx, harvest.SliceRequest{Span: of}, pl.room)
 	if err != nil {
 		return err
 	}
@@ -58,21 +58,26 @@ func (j *job) update(ctx context.Context) error {
 	}
 	selJSON, selHash := spec.Selected()
 	d := harvest.Draft{
-		Trigger: j.t, Namespace: j.out.Namespace, Endpoint: spec.Detail.Name, Span: of, SlicedTo: j.reached(specs),
-		Strategy: harvest.StrategyID, Selection: selJSON, SelHash: selHash, ConfigHash: j.con.ConfigHash, SpecVersion: spec.Version,
-		Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot, PagingType: harvest.PageIDs, PageSize: spec.Batching.IDs, Candidates: ids,
+		Trigger: pl.t, Namespace: pl.result.Namespace, Endpoint: spec.Detail.Name,
+		Span: of, SlicedTo: pl.reachedBy(specs),
+		Strategy:  harvest.StrategyID,
+		Selection: selJSON, SelHash: selHash,
+		ConfigHash: pl.contract.ConfigHash, SpecVersion: spec.Version,
+		Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot,
+		PagingType: harvest.PageIDs, PageSize: spec.Batching.IDs,
+		Candidates: ids,
 	}
-	d.Slices = j.slices(specs)
-	j.partly(of, d.SlicedTo, j.free.after(len(specs)))
-	d.SliceParams, err = jsonText(map[string]int64{"idsPerSlice": j.idsPerSlice()})
+	d.Slices = pl.slices(specs)
+	pl.explainRemainder(of, d.SlicedTo, pl.room.less(len(specs)))
+	d.SliceParams, err = jsonText(map[string]int64{"idsPerSlice": pl.idsPerSlice()})
 	if err != nil {
 		return err
 	}
-	d.Remarks, err = jsonText(remarks{TotalEstimated: j.out.Expected, SliceCount: len(specs), Warnings: j.out.Warnings})
+	d.Remarks, err = jsonText(remarks{TotalEstimated: pl.result.Expected, SliceCount: len(specs), Warnings: pl.result.Warnings})
 	if err != nil {
 		return err
 	}
-	return j.save(ctx, d)
+	return pl.save(ctx, d)
 }
 
 const (
@@ -80,8 +85,8 @@ const (
 	plannedAlready = "this activity has been planned already"
 )
 
-// updateSpan numbers n candidates from where the activity stands: at its
-// beginning, or where a plan of it was given up.
+// updateSpan is the span of n candidates, numbered from where the activity stands: at
+// 0, or where an earlier plan of it was given up.
 func updateSpan(f harvest.Frontier, n int) harvest.Span {
 	at := int64(0)
 	if f.Known {
@@ -90,26 +95,26 @@ func updateSpan(f harvest.Frontier, n int) harvest.Span {
 	return harvest.OrdinalSpan(at, at+int64(n))
 }
 
-// candidates lists the ids to check, in the form records have. What is in
-// quarantine may have none.
-func (j *job) candidates(ctx context.Context) ([]string, error) {
-	ids, err := j.records.Candidates(ctx, j.t.Provenance, j.spec.RecordType, j.spec.Mapping.Version(), j.t.Pick)
+// candidates lists the ids of the records to read again. Ids that are not in the form
+// which records have are left out: items in quarantine may have such.
+func (pl *planning) candidates(ctx context.Context) ([]string, error) {
+	ids, err := pl.records.Candidates(ctx, pl.t.Provenance, pl.spec.RecordType, pl.spec.Mapping.Version(), pl.t.Pick)
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(ids, func(id string) bool {
-		own, err := j.spec.ID.Canonical(id)
+		own, err := pl.spec.ID.Canonical(id)
 		return err != nil || own != id
 	}), nil
 }
 
 // previewUpdate tells how many records an UPDATE would read and what that takes.
-func (j *job) previewUpdate(ctx context.Context) (Preview, error) {
-	if j.spec.Detail == nil {
-		return Preview{}, &NoUpdateError{Source: j.t.Provenance}
+func (pl *planning) previewUpdate(ctx context.Context) (Preview, error) {
+	if pl.spec.Detail == nil {
+		return Preview{}, &NoUpdateError{Source: pl.t.Provenance}
 	}
-	out := Preview{Planned: j.out}
-	f, err := j.plans.Frontier(ctx, j.out.Namespace)
+	out := Preview{Planned: pl.result}
+	f, err := pl.plans.Frontier(ctx, pl.result.Namespace)
 	if err != nil {
 		return out, err
 	}
@@ -119,7 +124,7 @@ func (j *job) previewUpdate(ctx context.Context) (Preview, error) {
 		out.Reason = plannedAlready
 		return out, nil
 	}
-	ids, err := j.candidates(ctx)
+	ids, err := pl.candidates(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -128,21 +133,22 @@ func (j *job) previewUpdate(ctx context.Context) (Preview, error) {
 		out.Noop, out.Reason = true, noCandidates
 		return out, nil
 	}
-	batch := int64(max(1, j.spec.Batching.IDs))
-	alone := int64(0)
-	takes := j.spec.Detail.Takes()
+	alone := int64(0) // ids that a list cannot hold, each of which takes a request
+	takes := pl.spec.Detail.Takes()
 	for _, id := range ids {
 		if !takes(id) {
 			alone++
 		}
 	}
 	out.Expected = int64(len(ids))
-	out.Requests = (out.Expected-alone+batch-1)/batch + alone
-	out.Slices, err = (harvest.IDStrategy{}).Slice(ctx, harvest.SliceRequest{Span: out.Span, Target: j.idsPerSlice(), PageSize: j.spec.Batching.IDs})
+	out.Requests = divideUp(out.Expected-alone, pl.idsPerRequest()) + alone
+	out.Slices, err = harvest.IDStrategy{}.Slice(ctx, harvest.SliceRequest{
+		Span: out.Span, Target: pl.idsPerSlice(), PageSize: pl.spec.Batching.IDs,
+	})
 	if err != nil {
 		return out, err
 	}
-	out.price(j.allowed(ctx), j.cost())
+	out.addPrice(pl.allowedRate(ctx), pl.requestCost())
 	return out, nil
 }
 
