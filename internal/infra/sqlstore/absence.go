@@ -43,7 +43,8 @@ func (x *tx) absences(b harvest.Batch, held map[string]heldRecord, c *harvest.Co
 			observed = append(observed, h.id)
 		case harvest.AbsentOnce:
 			c.Missing++
-			if _, err := x.exec(`UPDATE ing_record SET missing_since=COALESCE(missing_since, ?), missing_checks=missing_checks+1 WHERE id=?`, ts(b.OpenedAt), h.id); err != nil {
+			if _, err := x.exec(`UPDATE ing_record SET missing_since=COALESCE(missing_since, ?), missing_checks=missing_checks+1
+				WHERE id=?`, ts(b.OpenedAt), h.id); err != nil {
 				return nil, fmt.Errorf("note missing record: %w", err)
 			}
 		case harvest.AbsentGone:
@@ -60,7 +61,9 @@ func (x *tx) absences(b harvest.Batch, held map[string]heldRecord, c *harvest.Co
 // the content it had last, as observed with this page.
 func (x *tx) revise(h heldRecord, b harvest.Batch, status harvest.RecordStatus, into string) error {
 	if _, err := x.exec(`INSERT INTO ing_record_version (`+versionCols+`)
-		SELECT record_id, revision+1, 'updated', ?, updated_at, provider_version, ?, content_hash, raw_sha256, mapping_version, ?, raw, fields, ? FROM ing_record_version WHERE record_id=? AND revision=?`,
+		SELECT record_id, revision+1, 'updated', ?, updated_at, provider_version, ?, content_hash, raw_sha256, mapping_version, ?, raw,
+		fields, ?
+		FROM ing_record_version WHERE record_id=? AND revision=?`,
 		status, ts(b.OpenedAt), b.ID, ts(x.now), h.id, h.revision); err != nil {
 		return fmt.Errorf("insert version: %w", err)
 	}
@@ -81,7 +84,8 @@ func (x *tx) revise(h heldRecord, b harvest.Batch, status harvest.RecordStatus, 
 // foundRecords forgets that records were not found before: they were now.
 func (x *tx) foundRecords(ids []any) error {
 	for part := range chunks(ids, keysPerRead) {
-		if _, err := x.exec(`UPDATE ing_record SET missing_since=NULL, missing_checks=0 WHERE id IN (`+list(len(part))+`)`, part...); err != nil {
+		if _, err := x.exec(`UPDATE ing_record SET missing_since=NULL, missing_checks=0
+			WHERE id IN (`+list(len(part))+`)`, part...); err != nil {
 			return fmt.Errorf("found records: %w", err)
 		}
 	}
@@ -117,7 +121,8 @@ func (s *Store) Witnesses(ctx context.Context, provenance, recordType string, id
 				found, out = true, append(out, id)
 			}
 			return nil
-		}, `SELECT ext_id FROM ing_record WHERE provenance_code=? AND record_type=? AND status_code='ACTIVE' AND missing_checks=0`+place.where+` ORDER BY ext_id`+place.order+` LIMIT ?`,
+		}, `SELECT ext_id FROM ing_record WHERE provenance_code=? AND record_type=? AND status_code='ACTIVE'
+			AND missing_checks=0`+place.where+` ORDER BY ext_id`+place.order+` LIMIT ?`,
 			append(args, len(known)+1)...)
 		if err != nil {
 			return nil, fmt.Errorf("look for witnesses: %w", err)

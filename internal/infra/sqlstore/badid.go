@@ -43,7 +43,8 @@ func (s *Store) BadIDs(ctx context.Context, provenance, recordType string, ids [
 			return out, fmt.Errorf("look for bad ids: %w", err)
 		}
 	}
-	if err := s.each(ctx, sort, from+`check_after <= ? ORDER BY check_after, id LIMIT ?`, provenance, recordType, ts(now), most); err != nil {
+	if err := s.each(ctx, sort, from+`check_after <= ?
+		ORDER BY check_after, id LIMIT ?`, provenance, recordType, ts(now), most); err != nil {
 		return out, fmt.Errorf("look for bad ids that are due: %w", err)
 	}
 	return out, nil
@@ -53,7 +54,8 @@ func (s *Store) BadIDs(ctx context.Context, provenance, recordType string, ids [
 // that are settled without, and takes off those that have.
 func (x *tx) badIDs(prov string, b harvest.Batch, settled map[string]bool) error {
 	for _, id := range b.Mended {
-		if _, err := x.exec(`DELETE FROM ing_bad_id WHERE provenance_code=? AND record_type=? AND ext_id=?`, prov, b.RecordType, id); err != nil {
+		if _, err := x.exec(`DELETE FROM ing_bad_id
+			WHERE provenance_code=? AND record_type=? AND ext_id=?`, prov, b.RecordType, id); err != nil {
 			return fmt.Errorf("mended id: %w", err)
 		}
 	}
@@ -61,7 +63,8 @@ func (x *tx) badIDs(prov string, b harvest.Batch, settled map[string]bool) error
 		if settled[id] {
 			continue
 		}
-		n, err := x.exec(`UPDATE ing_bad_id SET times=times+1, batch_id=?, last_seen_at=?, check_after=? WHERE provenance_code=? AND record_type=? AND ext_id=?`,
+		n, err := x.exec(`UPDATE ing_bad_id SET times=times+1, batch_id=?, last_seen_at=?, check_after=?
+			WHERE provenance_code=? AND record_type=? AND ext_id=?`,
 			b.ID, ts(x.now), ts(x.now.Add(badIDRest)), prov, b.RecordType, id)
 		if err != nil {
 			return fmt.Errorf("bad id: %w", err)
@@ -69,7 +72,9 @@ func (x *tx) badIDs(prov string, b harvest.Batch, settled map[string]bool) error
 		if n > 0 {
 			continue
 		}
-		if _, err := x.exec(`INSERT INTO ing_bad_id (provenance_code, record_type, ext_id, batch_id, reason, times, first_seen_at, last_seen_at, check_after) VALUES (?,?,?,?,?,1,?,?,?)`,
+		if _, err := x.exec(`INSERT INTO ing_bad_id (provenance_code, record_type, ext_id, batch_id, reason, times, first_seen_at,
+			last_seen_at, check_after)
+			VALUES (?,?,?,?,?,1,?,?,?)`,
 			prov, b.RecordType, id, b.ID, harvest.ProblemNoDetails, ts(x.now), ts(x.now), ts(x.now.Add(badIDRest))); err != nil {
 			return fmt.Errorf("bad id: %w", x.orLostRace(err))
 		}

@@ -24,8 +24,10 @@ func (s *Store) OpenBatch(ctx context.Context, l harvest.Lease, o harvest.BatchO
 }
 
 func (x *tx) openBatch(l harvest.Lease, o harvest.BatchOpen) (harvest.OpenedBatch, error) {
-	id, err := x.insert(`INSERT INTO ing_task_run_batch (run_id, task_id, slice_id, plan_id, provenance_code, operation_code, batch_no, walk_no, phase, ordinal, fence, status_code, before_position, opened_at)
-		SELECT ?, t.id, t.slice_id, t.plan_id, t.provenance_code, t.operation_code, ?, ?, ?, ?, ?, 'RUNNING', ?, ? FROM ing_task t WHERE t.id=?`,
+	id, err := x.insert(`INSERT INTO ing_task_run_batch (run_id, task_id, slice_id, plan_id, provenance_code, operation_code, batch_no,
+		walk_no, phase, ordinal, fence, status_code, before_position, opened_at)
+		SELECT ?, t.id, t.slice_id, t.plan_id, t.provenance_code, t.operation_code, ?, ?, ?, ?, ?, 'RUNNING', ?, ? FROM ing_task t
+		WHERE t.id=?`,
 		o.Run, o.BatchNo, o.Walk, o.Phase, o.Ordinal, l.Fence, o.Before.String(), ts(x.now), l.Task)
 	if err != nil {
 		return harvest.OpenedBatch{}, fmt.Errorf("insert batch: %w", err)
@@ -132,7 +134,8 @@ func (x *tx) progress(l harvest.Lease, b harvest.Batch) error {
 	q := `UPDATE ing_task SET deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=0, updated_at=? WHERE id=? AND fence=?`
 	if b.Walk > 1 {
 		var before int
-		if err := x.row(`SELECT COUNT(*) FROM ing_task_run_batch WHERE task_id=? AND status_code='SUCCEEDED' AND walk_no<? AND phase=? AND ordinal=?`,
+		if err := x.row(`SELECT COUNT(*) FROM ing_task_run_batch
+			WHERE task_id=? AND status_code='SUCCEEDED' AND walk_no<? AND phase=? AND ordinal=?`,
 			l.Task, b.Walk, b.Phase, b.Ordinal).Scan(&before); err != nil {
 			return fmt.Errorf("look for the page in earlier walks: %w", err)
 		}
@@ -186,7 +189,8 @@ func (x *tx) closeBatch(l harvest.Lease, b harvest.Batch, c harvest.Counts, late
 		{"stats", stats},
 		{"committed_at", ts(x.now)},
 	}, b.ID, l.Fence)
-	n, err := x.exec(`UPDATE ing_task_run_batch SET status_code='SUCCEEDED', `+set+` WHERE id=? AND fence=? AND `+mayBecome(harvest.BatchSucceeded), values...)
+	n, err := x.exec(`UPDATE ing_task_run_batch SET status_code='SUCCEEDED', `+set+`
+		WHERE id=? AND fence=? AND `+mayBecome(harvest.BatchSucceeded), values...)
 	if err != nil {
 		return fmt.Errorf("close batch %d: %w", b.ID, err)
 	}
@@ -215,7 +219,8 @@ func (x *tx) finish(l harvest.Lease, job harvest.Job, b harvest.Batch) (harvest.
 	if err != nil {
 		return harvest.Mark{}, err
 	}
-	n, err := x.exec(`UPDATE ing_plan_slice SET status_code='DONE', reason=NULL, updated_at=? WHERE id=? AND `+mayBecome(harvest.SliceDone), ts(x.now), job.Slice)
+	n, err := x.exec(`UPDATE ing_plan_slice SET status_code='DONE', reason=NULL, updated_at=?
+		WHERE id=? AND `+mayBecome(harvest.SliceDone), ts(x.now), job.Slice)
 	if err != nil {
 		return harvest.Mark{}, fmt.Errorf("close slice %d: %w", job.Slice, err)
 	}
@@ -245,7 +250,8 @@ func (x *tx) finish(l harvest.Lease, job harvest.Job, b harvest.Batch) (harvest.
 func (x *tx) completePlan(id harvest.PlanID) error {
 	_, err := x.exec(`UPDATE ing_plan SET status_code='COMPLETED', updated_at=? WHERE id=? AND `+mayBecome(harvest.PlanCompleted)+`
 		AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id AND `+isOneOf("s.status_code", harvest.SlicesOpen)+`)
-		AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id AND `+isOneOf("s.status_code", harvest.SlicesGap)+` AND s.gap_accepted=0)`, ts(x.now), id)
+		AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s
+		WHERE s.plan_id=ing_plan.id AND `+isOneOf("s.status_code", harvest.SlicesGap)+` AND s.gap_accepted=0)`, ts(x.now), id)
 	if err != nil {
 		return fmt.Errorf("complete plan %d: %w", id, err)
 	}

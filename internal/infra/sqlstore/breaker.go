@@ -31,7 +31,8 @@ func (x *tx) openBreakers() (map[harvest.Partition]harvest.Breaker, error) {
 		b.Until = until.time()
 		out[p] = b
 		return nil
-	}, `SELECT provenance_code, endpoint_name, operation_code, failures, rests_until, trying FROM ing_breaker WHERE failures >= ?`, harvest.BreakAfter)
+	}, `SELECT provenance_code, endpoint_name, operation_code, failures, rests_until, trying FROM ing_breaker
+		WHERE failures >= ?`, harvest.BreakAfter)
 	if err != nil {
 		return nil, fmt.Errorf("read breakers: %w", err)
 	}
@@ -70,7 +71,8 @@ func (x *tx) ended(task harvest.TaskID, e harvest.RunEnd) error {
 }
 
 func (x *tx) partitionOfTask(task harvest.TaskID) (p harvest.Partition, err error) {
-	err = x.row(`SELECT provenance_code, endpoint_name, operation_code FROM ing_task WHERE id=?`, task).Scan(&p.Provenance, &p.Endpoint, &p.Operation)
+	err = x.row(`SELECT provenance_code, endpoint_name, operation_code FROM ing_task
+		WHERE id=?`, task).Scan(&p.Provenance, &p.Endpoint, &p.Operation)
 	if err != nil {
 		return p, fmt.Errorf("read task %d: %w", task, err)
 	}
@@ -119,7 +121,9 @@ func (x *tx) breaker(p harvest.Partition) (b harvest.Breaker, known bool, err er
 
 func (x *tx) insertBreaker(p harvest.Partition, b harvest.Breaker) error {
 	args := append(partitionOf(p), b.Spent, ts(b.Until), b.Trying, ts(x.now))
-	_, err := x.exec(`INSERT INTO ing_breaker (provenance_code, endpoint_name, operation_code, failures, rests_until, trying, updated_at) VALUES (?,?,?,?,?,?,?)`, args...)
+	_, err := x.exec(`INSERT INTO ing_breaker (provenance_code, endpoint_name, operation_code, failures, rests_until, trying,
+		updated_at)
+		VALUES (?,?,?,?,?,?,?)`, args...)
 	if err != nil {
 		return fmt.Errorf("count the first failure of %s: %w", p, x.orLostRace(err))
 	}

@@ -22,10 +22,12 @@ func (s *Store) Candidates(ctx context.Context, provenance, recordType, mapping 
 		err = c.signalled(provenance, recordType)
 	}
 	if err == nil && pick.MappingChanged {
-		err = c.find(`SELECT ext_id FROM ing_record WHERE provenance_code=? AND record_type=? AND mapping_version<>? AND status_code NOT IN ('GONE','MERGED') ORDER BY observed_at, id`, provenance, recordType, mapping)
+		err = c.find(`SELECT ext_id FROM ing_record WHERE provenance_code=? AND record_type=? AND mapping_version<>?
+			AND status_code NOT IN ('GONE','MERGED') ORDER BY observed_at, id`, provenance, recordType, mapping)
 	}
 	if err == nil && !pick.SeenBefore.IsZero() {
-		err = c.find(`SELECT ext_id FROM ing_record WHERE provenance_code=? AND record_type=? AND observed_at<? ORDER BY observed_at, id`, provenance, recordType, ts(pick.SeenBefore))
+		err = c.find(`SELECT ext_id FROM ing_record WHERE provenance_code=? AND record_type=? AND observed_at<?
+			ORDER BY observed_at, id`, provenance, recordType, ts(pick.SeenBefore))
 	}
 	if len(pick.IDs) == 0 && !pick.Signals && !pick.MappingChanged && pick.SeenBefore.IsZero() {
 		err = errors.New("which records are to be read again was not said")
@@ -79,15 +81,19 @@ func (c *candidates) signalled(provenance, recordType string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.find(`SELECT g.ext_id FROM ing_signal g JOIN ing_record r ON r.provenance_code=g.provenance_code AND r.record_type=g.record_type AND r.ext_id=g.ext_id
+	if err := c.find(`SELECT g.ext_id
+		FROM ing_signal g JOIN ing_record r ON r.provenance_code=g.provenance_code AND r.record_type=g.record_type AND r.ext_id=g.ext_id
 		WHERE g.provenance_code=? AND g.record_type=? AND g.plan_id IS NULL ORDER BY g.id`, provenance, recordType); err != nil {
 		return err
 	}
-	if err := c.find(`SELECT ext_id FROM ing_bad_id WHERE provenance_code=? AND record_type=? AND check_after<=? ORDER BY check_after, id`, provenance, recordType, ts(now)); err != nil {
+	if err := c.find(`SELECT ext_id FROM ing_bad_id WHERE provenance_code=? AND record_type=? AND check_after<=?
+		ORDER BY check_after, id`, provenance, recordType, ts(now)); err != nil {
 		return err
 	}
-	return c.find(`SELECT q.ext_id FROM ing_quarantine q LEFT JOIN ing_record r ON r.provenance_code=q.provenance_code AND r.record_type=q.record_type AND r.ext_id=q.ext_id
-		WHERE q.provenance_code=? AND q.record_type=? AND q.ext_id IS NOT NULL AND (r.id IS NULL OR r.observed_at<=q.seen_at) ORDER BY q.id`, provenance, recordType)
+	return c.find(`SELECT q.ext_id FROM ing_quarantine q
+		LEFT JOIN ing_record r ON r.provenance_code=q.provenance_code AND r.record_type=q.record_type AND r.ext_id=q.ext_id
+		WHERE q.provenance_code=? AND q.record_type=? AND q.ext_id IS NOT NULL AND (r.id IS NULL OR r.observed_at<=q.seen_at)
+		ORDER BY q.id`, provenance, recordType)
 }
 
 // insertCandidates freezes ids, numbered from an ordinal on.

@@ -37,8 +37,11 @@ func (s *Store) Coverage(ctx context.Context, provenance string) ([]control.Cove
 		h.Init, err = parseMark(h.Operation, init)
 		heads = append(heads, h)
 		return err
-	}, `SELECT id, operation_code, namespace_scope_code, namespace_key, cursor_key, direction_code, init_value, normalized_instant, `+queryOf+` FROM ing_cursor c WHERE provenance_code=?
-		AND NOT EXISTS (SELECT 1 FROM ing_plan p WHERE p.cursor_id=c.id AND p.watches_cursor_id IS NOT NULL) ORDER BY operation_code, id`, provenance)
+	}, `SELECT id, operation_code, namespace_scope_code, namespace_key, cursor_key, direction_code, init_value, normalized_instant,
+		`+queryOf+`
+		FROM ing_cursor c WHERE provenance_code=?
+		AND NOT EXISTS (SELECT 1 FROM ing_plan p WHERE p.cursor_id=c.id AND p.watches_cursor_id IS NOT NULL)
+		ORDER BY operation_code, id`, provenance)
 	if err != nil {
 		return nil, fmt.Errorf("coverage of %s: %w", provenance, err)
 	}
@@ -100,8 +103,10 @@ func (s *Store) cover(ctx context.Context, c *covering) error {
 		}
 		same = append(same, l)
 		return nil
-	}, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted, s.reason, s.slice_spec, s.id FROM ing_plan_slice s WHERE s.cursor_id=? AND s.status_code<>'RESLICED'`+standing+`
-		UNION ALL SELECT CASE operation_code WHEN 'BACKFILL' THEN window_from ELSE sliced_to END, CASE operation_code WHEN 'BACKFILL' THEN sliced_to ELSE window_to END, '', 0, NULL, '{}', 0
+	}, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted, s.reason, s.slice_spec, s.id FROM ing_plan_slice s
+		WHERE s.cursor_id=? AND s.status_code<>'RESLICED'`+standing+`
+		UNION ALL SELECT CASE operation_code WHEN 'BACKFILL' THEN window_from ELSE sliced_to END,
+		CASE operation_code WHEN 'BACKFILL' THEN sliced_to ELSE window_to END, '', 0, NULL, '{}', 0
 		FROM ing_plan WHERE cursor_id=? AND status_code='PARTIAL' ORDER BY 1, 2, 7`, c.id, c.id)
 	if err != nil || len(same) == 0 {
 		return err

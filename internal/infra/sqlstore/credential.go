@@ -13,8 +13,10 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-const credentialCols = `c.id, p.provenance_code, c.credential_name, c.endpoint_name, c.scope_code, c.task_type_key, c.secret_kind_code, c.secret_ref, c.secret_sealed, c.secret_mac,
-	c.is_default_preferred, c.weight, c.lifecycle_status_code, c.effective_from, c.effective_to, c.supersedes_id, c.refused_count, c.refused_until, c.origins_json`
+const credentialCols = `c.id, p.provenance_code, c.credential_name, c.endpoint_name, c.scope_code, c.task_type_key, c.secret_kind_code,
+	c.secret_ref, c.secret_sealed, c.secret_mac,
+	c.is_default_preferred, c.weight, c.lifecycle_status_code, c.effective_from, c.effective_to, c.supersedes_id, c.refused_count,
+	c.refused_until, c.origins_json`
 
 func scanCredential(r *sql.Rows) (credential.Credential, error) {
 	var c credential.Credential
@@ -79,7 +81,8 @@ func (s *Store) ChangeCredentials(ctx context.Context, pool string, a source.Aud
 			c, err := scanCredential(r)
 			all = append(all, c)
 			return err
-		}, `SELECT `+credentialCols+` FROM reg_prov_credential c JOIN reg_provenance p ON p.id=c.provenance_id WHERE c.provenance_id=? ORDER BY c.id`, prov); err != nil {
+		}, `SELECT `+credentialCols+` FROM reg_prov_credential c JOIN reg_provenance p ON p.id=c.provenance_id WHERE c.provenance_id=?
+			ORDER BY c.id`, prov); err != nil {
 			return err
 		}
 		changes, err := decide(all, x.now)
@@ -103,9 +106,11 @@ func (x *tx) changeCredential(prov int64, ch *credential.Change, actor string) e
 	case ch.Close != 0:
 		_, err = x.exec(`UPDATE reg_prov_credential SET effective_to=?, updated_at=? WHERE id=?`, ts(x.now), ts(x.now), ch.Close)
 	case ch.Disable != 0:
-		_, err = x.exec(`UPDATE reg_prov_credential SET lifecycle_status_code=?, updated_at=? WHERE id=?`, credential.Disabled, ts(x.now), ch.Disable)
+		_, err = x.exec(`UPDATE reg_prov_credential SET lifecycle_status_code=?, updated_at=?
+			WHERE id=?`, credential.Disabled, ts(x.now), ch.Disable)
 	case ch.Reseal != 0:
-		_, err = x.exec(`UPDATE reg_prov_credential SET secret_sealed=?, secret_mac=?, updated_at=? WHERE id=?`, ch.Secret.Sealed, null(ch.Secret.MAC), ts(x.now), ch.Reseal)
+		_, err = x.exec(`UPDATE reg_prov_credential SET secret_sealed=?, secret_mac=?, updated_at=?
+			WHERE id=?`, ch.Secret.Sealed, null(ch.Secret.MAC), ts(x.now), ch.Reseal)
 	case ch.Bind != 0:
 		var origins any
 		origins, err = originsJSON(ch.Origins)
@@ -115,7 +120,8 @@ func (x *tx) changeCredential(prov int64, ch *credential.Change, actor string) e
 	case ch.Allow != nil:
 		err = x.allow(prov, *ch.Allow, actor)
 	case ch.Withdraw != nil:
-		_, err = x.exec(`DELETE FROM reg_prov_grant WHERE provenance_id=? AND kind_code=? AND granted=?`, prov, ch.Withdraw.Kind, ch.Withdraw.Value)
+		_, err = x.exec(`DELETE FROM reg_prov_grant
+			WHERE provenance_id=? AND kind_code=? AND granted=?`, prov, ch.Withdraw.Kind, ch.Withdraw.Value)
 	}
 	return err
 }
@@ -125,7 +131,8 @@ func (x *tx) changeCredential(prov int64, ch *credential.Change, actor string) e
 // time change what it allows.
 func (x *tx) allow(prov int64, g credential.Grant, actor string) error {
 	var there int
-	err := x.row(`SELECT COUNT(*) FROM reg_prov_grant WHERE provenance_id=? AND kind_code=? AND granted=?`, prov, g.Kind, g.Value).Scan(&there)
+	err := x.row(`SELECT COUNT(*) FROM reg_prov_grant
+		WHERE provenance_id=? AND kind_code=? AND granted=?`, prov, g.Kind, g.Value).Scan(&there)
 	if err != nil || there > 0 {
 		return err
 	}
@@ -147,8 +154,11 @@ func (x *tx) insertCredential(prov int64, c credential.Credential, actor string)
 	if err != nil {
 		return 0, err
 	}
-	return x.insert(`INSERT INTO reg_prov_credential (provenance_id, scope_code, task_type_key, endpoint_name, credential_name, secret_kind_code, secret_ref, secret_sealed, secret_mac,
-		is_default_preferred, weight, lifecycle_status_code, effective_from, effective_to, supersedes_id, origins_json, created_by, created_at, updated_at) VALUES `+marks(1, 19),
+	return x.insert(`INSERT INTO reg_prov_credential (provenance_id, scope_code, task_type_key, endpoint_name, credential_name,
+		secret_kind_code, secret_ref, secret_sealed, secret_mac,
+		is_default_preferred, weight, lifecycle_status_code, effective_from, effective_to, supersedes_id, origins_json, created_by,
+		created_at, updated_at)
+		VALUES `+marks(1, 19),
 		prov, c.Scope, task, null(c.Endpoint), c.Name, c.Secret.Kind, null(c.Secret.Ref), sealed, null(c.Secret.MAC),
 		c.Preferred, c.Weight, c.Status, ts(c.From), ts(c.To), nullID(c.Supersedes), origins, actor, ts(x.now), ts(x.now))
 }
@@ -170,7 +180,8 @@ func (s *Store) Grants(ctx context.Context, code string) ([]credential.Grant, er
 		err := r.Scan(&g.Kind, &g.Value)
 		out = append(out, g)
 		return err
-	}, `SELECT g.kind_code, g.granted FROM reg_prov_grant g JOIN reg_provenance p ON p.id=g.provenance_id WHERE p.provenance_code=? ORDER BY g.kind_code, g.granted`, code)
+	}, `SELECT g.kind_code, g.granted FROM reg_prov_grant g JOIN reg_provenance p ON p.id=g.provenance_id WHERE p.provenance_code=?
+		ORDER BY g.kind_code, g.granted`, code)
 	if err != nil {
 		return nil, fmt.Errorf("read what %s allows others: %w", code, err)
 	}
@@ -182,7 +193,8 @@ func (s *Store) Grants(ctx context.Context, code string) ([]credential.Grant, er
 func (s *Store) RateOwner(ctx context.Context, key string) (string, error) {
 	owner := ""
 	err := s.each(ctx, func(r *sql.Rows) error { return r.Scan(&owner) },
-		`SELECT p.provenance_code FROM reg_prov_rate_limit_cfg r JOIN reg_provenance p ON p.id=r.provenance_id WHERE r.bucket_key=? ORDER BY r.id LIMIT 1`, key)
+		`SELECT p.provenance_code FROM reg_prov_rate_limit_cfg r JOIN reg_provenance p ON p.id=r.provenance_id WHERE r.bucket_key=?
+			ORDER BY r.id LIMIT 1`, key)
 	if err != nil {
 		return "", fmt.Errorf("read whose the rate limit %s is: %w", key, err)
 	}

@@ -36,7 +36,8 @@ func (x *tx) lockCursorOf(slice harvest.SliceID) (cursorRow, error) {
 	var c cursorRow
 	var v ts
 	var observed sql.NullString
-	err := x.row(`SELECT c.id, c.provenance_code, c.operation_code, c.cursor_key, c.namespace_scope_code, c.namespace_key, c.direction_code, c.normalized_instant, c.version, c.observed_max_value
+	err := x.row(`SELECT c.id, c.provenance_code, c.operation_code, c.cursor_key, c.namespace_scope_code, c.namespace_key,
+		c.direction_code, c.normalized_instant, c.version, c.observed_max_value
 		FROM ing_cursor c WHERE c.id = (SELECT s.cursor_id FROM ing_plan_slice s WHERE s.id=?)`+x.s.d.forUpdate, slice).
 		Scan(&c.id, &c.ns.Provenance, &c.ns.Operation, &c.ns.CursorKey, &c.ns.Scope, &c.ns.Key, &c.direction, &v, &c.version, &observed)
 	if err != nil {
@@ -64,7 +65,8 @@ func (x *tx) lockCursorOf(slice harvest.SliceID) (cursorRow, error) {
 //
 // Of a cancelled UPDATE nothing stands but gaps that were accepted: its ordinals
 // number the candidates of that plan and of no other.
-const standing = ` AND NOT (s.status_code='CANCELLED' AND EXISTS (SELECT 1 FROM ing_plan p WHERE p.id=s.plan_id AND p.status_code='CANCELLED'
+const standing = ` AND NOT (s.status_code='CANCELLED'
+	AND EXISTS (SELECT 1 FROM ing_plan p WHERE p.id=s.plan_id AND p.status_code='CANCELLED'
 	AND (p.operation_code='UPDATE' AND s.gap_accepted=0 OR EXISTS (SELECT 1 FROM ing_plan q WHERE q.cursor_id=p.cursor_id AND q.id>p.id
 	AND q.status_code NOT IN ('CANCELLED','FAILED') AND q.window_from<s.window_to AND q.window_to>s.window_from
 	AND (q.window_from<=s.window_from OR q.window_to>=s.window_to)))))`
@@ -90,7 +92,8 @@ func (x *tx) advance(c cursorRow, l lineage) (harvest.Mark, error) {
 			cmp = "<="
 		}
 		rows, err := x.sql.QueryContext(x.ctx, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted FROM ing_plan_slice s
-			WHERE s.cursor_id=? AND s.`+idx+cmp+`? AND `+edge+` AND s.status_code<>'RESLICED'`+standing+` ORDER BY s.`+order, c.id, at.instant, at.instant)
+			WHERE s.cursor_id=? AND s.`+idx+cmp+`? AND `+edge+` AND s.status_code<>'RESLICED'`+standing+`
+			ORDER BY s.`+order, c.id, at.instant, at.instant)
 		if err != nil {
 			rerr = err
 			return
@@ -176,8 +179,10 @@ func (x *tx) observedMax(c cursorRow, w harvest.Mark) (string, error) {
 		within = `s.window_to<=? AND s.window_to>?`
 	}
 	var newest ts
-	err := x.row(`SELECT MAX(b.observed_max) FROM ing_plan_slice s JOIN ing_task t ON t.slice_id=s.id JOIN ing_task_run_batch b ON b.task_id=t.id AND b.status_code='SUCCEEDED'
-		WHERE s.cursor_id=? AND `+within+` AND s.status_code IN ('DONE','RESLICED')`, c.id, stored(c.value).instant, stored(w).instant).Scan(&newest)
+	err := x.row(`SELECT MAX(b.observed_max) FROM ing_plan_slice s JOIN ing_task t ON t.slice_id=s.id
+		JOIN ing_task_run_batch b ON b.task_id=t.id AND b.status_code='SUCCEEDED'
+		WHERE s.cursor_id=? AND `+within+`
+		AND s.status_code IN ('DONE','RESLICED')`, c.id, stored(c.value).instant, stored(w).instant).Scan(&newest)
 	if err != nil {
 		return "", fmt.Errorf("read the newest record seen: %w", err)
 	}

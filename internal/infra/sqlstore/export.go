@@ -42,9 +42,11 @@ func (s *Store) Export(ctx context.Context, q control.ExportQuery, f func(*contr
 			}
 		}
 		return f(&e)
-	}, `SELECT r.provenance_code, r.record_type, r.ext_id, r.status_code, r.merged_into, r.revision, r.updated_at, r.raw_sha256, v.fields, `+raw+`,
+	}, `SELECT r.provenance_code, r.record_type, r.ext_id, r.status_code, r.merged_into, r.revision, r.updated_at, r.raw_sha256,
+		v.fields, `+raw+`,
 		b.plan_id, b.slice_id, b.task_id, b.run_id, v.batch_id, v.mapping_version, v.observed_at
-		FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision JOIN ing_task_run_batch b ON b.id=v.batch_id
+		FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision
+		JOIN ing_task_run_batch b ON b.id=v.batch_id
 		WHERE `+where+` ORDER BY r.provenance_code, r.record_type, r.ext_id`, args...)
 	if err != nil {
 		return fmt.Errorf("export: %w", err)

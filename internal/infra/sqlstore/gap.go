@@ -79,7 +79,8 @@ func (s *Store) acceptGap(ctx context.Context, id harvest.SliceID, a source.Audi
 		if err != nil {
 			return err
 		}
-		n, err := x.exec(`UPDATE ing_plan_slice SET gap_accepted=1, reason=?, updated_at=? WHERE id=? AND `+isOneOf("status_code", harvest.SlicesGap)+` AND gap_accepted=0`,
+		n, err := x.exec(`UPDATE ing_plan_slice SET gap_accepted=1, reason=?, updated_at=?
+			WHERE id=? AND `+isOneOf("status_code", harvest.SlicesGap)+` AND gap_accepted=0`,
 			"accepted by "+a.Actor+": "+a.Reason, ts(x.now), id)
 		if err != nil {
 			return err
@@ -129,7 +130,9 @@ func (x *tx) requeueOf(states, where string, args ...any) ([]int64, error) {
 		tasks, slices = append(tasks, task), append(slices, slice)
 		return nil
 	}, `SELECT t.id, t.slice_id FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id
-		WHERE t.status_code IN (`+states+`) AND s.status_code=t.status_code AND s.gap_accepted=0 AND EXISTS (SELECT 1 FROM ing_plan p WHERE p.id=t.plan_id AND `+isOneOf("p.status_code", harvest.PlansOpen)+`) AND `+where+` ORDER BY t.id LIMIT ?`+x.s.d.forUpdate, append(args, requeueMost)...)
+		WHERE t.status_code IN (`+states+`) AND s.status_code=t.status_code AND s.gap_accepted=0
+		AND EXISTS (SELECT 1 FROM ing_plan p WHERE p.id=t.plan_id AND `+isOneOf("p.status_code", harvest.PlansOpen)+`) AND `+where+`
+		ORDER BY t.id LIMIT ?`+x.s.d.forUpdate, append(args, requeueMost)...)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +143,8 @@ func (x *tx) requeueOf(states, where string, args ...any) ([]int64, error) {
 		if err != nil {
 			return nil, err
 		}
-		err = x.become(fmt.Sprintf("slice %d", slices[i]), `UPDATE ing_plan_slice SET status_code='READY', updated_at=? WHERE id=? AND `+mayBecome(harvest.SliceReady), ts(x.now), slices[i])
+		err = x.become(fmt.Sprintf("slice %d", slices[i]), `UPDATE ing_plan_slice SET status_code='READY', updated_at=?
+			WHERE id=? AND `+mayBecome(harvest.SliceReady), ts(x.now), slices[i])
 		if err != nil {
 			return nil, err
 		}

@@ -62,7 +62,8 @@ func (x *tx) lateness(job harvest.Job, b harvest.Batch, written []change) (out l
 		return out, nil
 	}
 	var began ts
-	if err := x.row(`SELECT MIN(opened_at) FROM ing_task_run_batch WHERE task_id=? AND walk_no=?`, job.Lease.Task, b.Walk).Scan(&began); err != nil {
+	if err := x.row(`SELECT MIN(opened_at) FROM ing_task_run_batch
+		WHERE task_id=? AND walk_no=?`, job.Lease.Task, b.Walk).Scan(&began); err != nil {
 		return out, fmt.Errorf("read when walk %d began: %w", b.Walk, err)
 	}
 	if !cursor.Valid {
@@ -120,7 +121,8 @@ func (s *Store) Lateness(ctx context.Context, cursor harvest.CursorID) (harvest.
 	}
 	since := ts(now.Add(-harvest.LateOver))
 	const batches = ` FROM ing_task_run_batch b JOIN ing_plan p ON p.id=b.plan_id JOIN ing_task t ON t.id=b.task_id
-		WHERE b.provenance_code=(SELECT c.provenance_code FROM ing_cursor c WHERE c.id=?) AND b.operation_code=? AND b.status_code='SUCCEEDED' AND b.committed_at>=?`
+		WHERE b.provenance_code=(SELECT c.provenance_code FROM ing_cursor c WHERE c.id=?) AND b.operation_code=?
+		AND b.status_code='SUCCEEDED' AND b.committed_at>=?`
 	// A plan that looked back counts with all its new versions; one that did not,
 	// such as the first of a namespace, says nothing.
 	err = s.each(ctx, func(r *sql.Rows) error {
@@ -134,7 +136,8 @@ func (s *Store) Lateness(ctx context.Context, cursor harvest.CursorID) (harvest.
 			l.Late = l.Late + late
 		}
 		return nil
-	}, `SELECT SUM(b.fresh), COALESCE(SUM(b.late),0), COUNT(b.late)`+batches+` AND p.cursor_id=? GROUP BY b.plan_id`, cursor, harvest.Harvest, since, cursor)
+	}, `SELECT SUM(b.fresh), COALESCE(SUM(b.late),0), COUNT(b.late)`+batches+` AND p.cursor_id=?
+		GROUP BY b.plan_id`, cursor, harvest.Harvest, since, cursor)
 	if err != nil {
 		return l, fmt.Errorf("read lateness of harvests: %w", err)
 	}

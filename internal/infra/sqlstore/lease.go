@@ -61,8 +61,10 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 					continue
 				}
 			}
-			n, err := x.exec(`UPDATE ing_task SET status_code='DISPATCHED', fence=fence+1, attempts=attempts+1, deaths=?, deaths_in_hand=?, lease_owner=?, leased_until=?, updated_at=?
-				WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskDispatched), t.deaths, t.inHand, r.Owner, ts(x.now.Add(r.TTL)), ts(x.now), t.id, t.fence)
+			n, err := x.exec(`UPDATE ing_task SET status_code='DISPATCHED', fence=fence+1, attempts=attempts+1, deaths=?,
+				deaths_in_hand=?, lease_owner=?, leased_until=?, updated_at=?
+				WHERE id=? AND fence=?
+				AND `+mayBecome(harvest.TaskDispatched), t.deaths, t.inHand, r.Owner, ts(x.now.Add(r.TTL)), ts(x.now), t.id, t.fence)
 			if err != nil {
 				return fmt.Errorf("take task %d: %w", t.id, err)
 			}
@@ -116,8 +118,10 @@ func (x *tx) job(id harvest.TaskID) (harvest.Job, error) {
 
 func (x *tx) poison(t taken) error {
 	const reason = "process after process ended while it took the same reply apart, which may be what kills them; run the command again to try once more"
-	n, err := x.exec(`UPDATE ing_task SET status_code='FAILED', fence=fence+1, scheduled_at=?, error_code=?, error=?, lease_owner=NULL, leased_until=NULL, updated_at=?
-		WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskFailed), ts(x.now.Add(harvest.RetryGap(12))), harvest.CodePoison, reason, ts(x.now), t.id, t.fence)
+	n, err := x.exec(`UPDATE ing_task SET status_code='FAILED', fence=fence+1, scheduled_at=?, error_code=?, error=?, lease_owner=NULL,
+		leased_until=NULL, updated_at=?
+		WHERE id=? AND fence=?
+		AND `+mayBecome(harvest.TaskFailed), ts(x.now.Add(harvest.RetryGap(12))), harvest.CodePoison, reason, ts(x.now), t.id, t.fence)
 	if err != nil || n == 0 { // none: somebody was faster
 		return err
 	}
@@ -155,7 +159,8 @@ func (x *tx) guard(l harvest.Lease) error {
 // passed the guard before it is still to be committed. The row is there since
 // the plan was saved.
 func (x *tx) notHeld() string {
-	return `(SELECT COALESCE(MAX(ss.paused + ss.stopped), 0) FROM ing_source_state ss WHERE ss.provenance_code = ing_task.provenance_code` + x.s.d.forShare + `) = 0`
+	return `(SELECT COALESCE(MAX(ss.paused + ss.stopped), 0) FROM ing_source_state ss
+		WHERE ss.provenance_code = ing_task.provenance_code` + x.s.d.forShare + `) = 0`
 }
 
 // refused says why a guard found no row.

@@ -13,7 +13,8 @@ import (
 // OpenSlices counts the slices of a source and operation that still have a task
 // to do.
 func (s *Store) OpenSlices(ctx context.Context, provenance string, op harvest.Operation) (n int64, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_task WHERE `+isOneOf("status_code", harvest.TasksOpen)+` AND provenance_code=? AND operation_code=?`, provenance, op).Scan(&n)
+	err = s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_task
+		WHERE `+isOneOf("status_code", harvest.TasksOpen)+` AND provenance_code=? AND operation_code=?`, provenance, op).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count open slices: %w", err)
 	}
@@ -44,9 +45,11 @@ func (s *Store) Reserved(ctx context.Context, provenance string, priority int) (
 		}
 		return nil
 	}, `SELECT operation_code, page, COUNT(*), SUM(records), MIN(due) FROM
-		(SELECT t.operation_code, JSON_EXTRACT(p.slice_spec, '$.hints.expectedPageSize') AS page, COALESCE(JSON_EXTRACT(p.slice_spec, '$.hints.expectedRecords'), 0) AS records,
+		(SELECT t.operation_code, JSON_EXTRACT(p.slice_spec, '$.hints.expectedPageSize') AS page,
+		COALESCE(JSON_EXTRACT(p.slice_spec, '$.hints.expectedRecords'), 0) AS records,
 			CASE WHEN t.status_code='QUEUED' THEN t.scheduled_at ELSE t.created_at END AS due
-		FROM ing_task t JOIN ing_plan_slice p ON p.id=t.slice_id WHERE `+isOneOf("t.status_code", harvest.TasksOpen)+` AND t.provenance_code=? AND t.priority<=?) x
+		FROM ing_task t JOIN ing_plan_slice p ON p.id=t.slice_id
+		WHERE `+isOneOf("t.status_code", harvest.TasksOpen)+` AND t.provenance_code=? AND t.priority<=?) x
 		GROUP BY operation_code, page`, provenance, priority)
 	if err != nil {
 		return r, fmt.Errorf("sum open work: %w", err)
@@ -59,10 +62,12 @@ func (s *Store) Reserved(ctx context.Context, provenance string, priority int) (
 func (s *Store) PartialPlan(ctx context.Context, ns harvest.Namespace) (p harvest.OpenPlan, ok bool, err error) {
 	var from, to, sliced ts
 	var base sql.NullString
-	err = s.r.QueryRowContext(ctx, `SELECT p.id, p.plan_key, p.status_code, p.operation_code, p.window_from, p.window_to, p.sliced_to, p.slice_strategy_code, p.spec_snapshot, p.base_url,
+	err = s.r.QueryRowContext(ctx, `SELECT p.id, p.plan_key, p.status_code, p.operation_code, p.window_from, p.window_to, p.sliced_to,
+		p.slice_strategy_code, p.spec_snapshot, p.base_url,
 			COALESCE((SELECT t.priority FROM ing_task t WHERE t.plan_id=p.id ORDER BY t.id LIMIT 1), 0)
 		FROM ing_plan p JOIN ing_cursor c ON c.id = p.cursor_id
-		WHERE c.provenance_code=? AND c.operation_code=? AND c.cursor_key=? AND c.namespace_scope_code=? AND c.namespace_key=? AND p.status_code='PARTIAL' ORDER BY p.id LIMIT 1`,
+		WHERE c.provenance_code=? AND c.operation_code=? AND c.cursor_key=? AND c.namespace_scope_code=? AND c.namespace_key=?
+		AND p.status_code='PARTIAL' ORDER BY p.id LIMIT 1`,
 		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key).
 		Scan(&p.ID, &p.Key, &p.Status, &p.Operation, &from, &to, &sliced, &p.Strategy, &p.Snapshot, &base, &p.Priority)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -88,7 +93,8 @@ func (s *Store) PartialPlans(ctx context.Context) ([]harvest.PartialPlan, error)
 		err := r.Scan(&ns.Provenance, &ns.Operation, &ns.CursorKey, &ns.Scope, &ns.Key, &p.Activity)
 		out = append(out, p)
 		return err
-	}, `SELECT c.provenance_code, c.operation_code, c.cursor_key, c.namespace_scope_code, c.namespace_key, p.activity_id FROM ing_plan p JOIN ing_cursor c ON c.id = p.cursor_id
+	}, `SELECT c.provenance_code, c.operation_code, c.cursor_key, c.namespace_scope_code, c.namespace_key, p.activity_id
+		FROM ing_plan p JOIN ing_cursor c ON c.id = p.cursor_id
 		WHERE p.id IN (SELECT MIN(q.id) FROM ing_plan q WHERE q.status_code='PARTIAL' GROUP BY q.cursor_id) ORDER BY p.id`)
 	if err != nil {
 		return nil, fmt.Errorf("list plans that are not whole: %w", err)
@@ -118,14 +124,17 @@ func (s *Store) ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []har
 		if !p.Operation.Rest(p.Span, to).Empty() {
 			head.Status = harvest.PlanPartial
 		}
-		n, err := x.exec(`UPDATE ing_plan SET sliced_to=?, status_code=?, updated_at=? WHERE id=? AND status_code='PARTIAL' AND sliced_to=?`, stored(to).instant, head.Status, ts(x.now), p.ID, stored(p.SlicedTo).instant)
+		n, err := x.exec(`UPDATE ing_plan SET sliced_to=?, status_code=?, updated_at=?
+			WHERE id=? AND status_code='PARTIAL'
+			AND sliced_to=?`, stored(to).instant, head.Status, ts(x.now), p.ID, stored(p.SlicedTo).instant)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			return fmt.Errorf("plan %d was gone on with by another: %w", p.ID, harvest.ErrFrontierMoved)
 		}
-		if err := x.row(`SELECT schedule_instance_id, cursor_id, provenance_code, endpoint_name, operation_code, spec_version FROM ing_plan WHERE id=?`, p.ID).
+		if err := x.row(`SELECT schedule_instance_id, cursor_id, provenance_code, endpoint_name, operation_code, spec_version
+			FROM ing_plan WHERE id=?`, p.ID).
 			Scan(&ref.instance, &ref.cursor, &ref.provenance, &ref.endpoint, &ref.operation, &ref.specVersion); err != nil {
 			return err
 		}
@@ -164,10 +173,13 @@ func (s *Store) Density(ctx context.Context, ns harvest.Namespace) (float64, boo
 		records += n
 		span += to.time().Sub(from.time())
 		return nil
-	}, `SELECT s.window_from, s.window_to, COALESCE((SELECT SUM(CASE WHEN b.phase='SEARCH' AND b.asked>0 THEN b.asked WHEN b.phase='SEARCH' THEN b.items ELSE 0 END)
-			FROM ing_task t JOIN ing_task_run_batch b ON b.task_id=t.id AND b.walk_no=t.walk_no AND b.status_code='SUCCEEDED' WHERE t.slice_id=s.id), 0)
+	}, `SELECT s.window_from, s.window_to,
+		COALESCE((SELECT SUM(CASE WHEN b.phase='SEARCH' AND b.asked>0 THEN b.asked WHEN b.phase='SEARCH' THEN b.items ELSE 0 END)
+			FROM ing_task t JOIN ing_task_run_batch b ON b.task_id=t.id AND b.walk_no=t.walk_no AND b.status_code='SUCCEEDED'
+			WHERE t.slice_id=s.id), 0)
 		FROM ing_plan_slice s JOIN ing_cursor c ON c.id=s.cursor_id
-		WHERE c.provenance_code=? AND c.operation_code=? AND c.cursor_key=? AND c.namespace_scope_code=? AND c.namespace_key=? AND s.status_code='DONE' AND EXISTS (SELECT 1 FROM ing_task t WHERE t.slice_id=s.id)
+		WHERE c.provenance_code=? AND c.operation_code=? AND c.cursor_key=? AND c.namespace_scope_code=? AND c.namespace_key=?
+		AND s.status_code='DONE' AND EXISTS (SELECT 1 FROM ing_task t WHERE t.slice_id=s.id)
 		ORDER BY s.window_from DESC LIMIT ?`, ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, densityOver)
 	if err != nil {
 		return 0, false, fmt.Errorf("read density: %w", err)

@@ -48,7 +48,8 @@ func frontier(row func(string, ...any) scanner, ns harvest.Namespace, lock strin
 		agg, further = "MIN(window_from)", harvest.Backward
 	}
 	var edge ts
-	if err := row(`SELECT `+agg+` FROM ing_plan WHERE cursor_id=? AND `+isNoneOf("status_code", harvest.PlansVoid), f.Cursor).Scan(&edge); err != nil {
+	if err := row(`SELECT `+agg+` FROM ing_plan
+		WHERE cursor_id=? AND `+isNoneOf("status_code", harvest.PlansVoid), f.Cursor).Scan(&edge); err != nil {
 		return f, err
 	}
 	last := edge.mark(ns.Operation)
@@ -122,14 +123,18 @@ func (x *tx) lockCursor(d harvest.Draft) (harvest.Frontier, error) {
 func (x *tx) initCursor(d harvest.Draft) (harvest.Frontier, error) {
 	ns := d.Namespace
 	at := stored(d.Start())
-	id, err := x.insert(`INSERT INTO ing_cursor (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code,
-		cursor_type_code, cursor_value, normalized_instant, normalized_numeric, init_value, version, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,0,?,?)`,
+	id, err := x.insert(`INSERT INTO ing_cursor (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key,
+		direction_code,
+		cursor_type_code, cursor_value, normalized_instant, normalized_numeric, init_value, version, created_at, updated_at)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,0,?,?)`,
 		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, ns.Operation.Direction(), at.kind, at.value, at.instant, at.number, at.value, ts(x.now), ts(x.now))
 	if err != nil {
 		return harvest.Frontier{}, fmt.Errorf("create cursor: %w", x.orLostRace(err))
 	}
-	_, err = x.exec(`INSERT INTO ing_cursor_event (cursor_id, provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code,
-		kind_code, prev_value, new_value, prev_instant, new_instant, idempotent_key, event_time) VALUES (?,?,?,?,?,?,?,'INIT',NULL,?,NULL,?,?,?)`,
+	_, err = x.exec(`INSERT INTO ing_cursor_event (cursor_id, provenance_code, operation_code, cursor_key, namespace_scope_code,
+		namespace_key, direction_code,
+		kind_code, prev_value, new_value, prev_instant, new_instant, idempotent_key, event_time)
+		VALUES (?,?,?,?,?,?,?,'INIT',NULL,?,NULL,?,?,?)`,
 		id, ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, ns.Operation.Direction(), at.value, at.instant,
 		eventKey(harvest.CursorID(id), at.value), ts(x.now))
 	if err != nil {
@@ -255,8 +260,10 @@ type sliceRow struct {
 const rowsPerInsert = 50
 
 const (
-	sliceCols = `plan_id, parent_id, cursor_id, provenance_code, slice_no, slice_signature_hash, slice_spec, window_from, window_to, expr_hash, expr_snapshot, status_code, fail_count, reason, created_at, updated_at`
-	taskCols  = `schedule_instance_id, plan_id, slice_id, provenance_code, endpoint_name, operation_code, params, expr_hash, idempotent_key, spec_version, status_code, priority, scheduled_at, fence, walk_no, error_code, error, created_at, updated_at`
+	sliceCols = `plan_id, parent_id, cursor_id, provenance_code, slice_no, slice_signature_hash, slice_spec, window_from, window_to,
+		expr_hash, expr_snapshot, status_code, fail_count, reason, created_at, updated_at`
+	taskCols = `schedule_instance_id, plan_id, slice_id, provenance_code, endpoint_name, operation_code, params, expr_hash,
+		idempotent_key, spec_version, status_code, priority, scheduled_at, fence, walk_no, error_code, error, created_at, updated_at`
 )
 
 func insertSlicesSQL(n int) string {
@@ -398,7 +405,8 @@ func (s *Store) OpenPlans(ctx context.Context, ns harvest.Namespace) ([]harvest.
 		h.Existing = true
 		out = append(out, h)
 		return nil
-	}, `SELECT p.id, p.plan_key, p.status_code, p.operation_code, p.window_from, p.window_to FROM ing_plan p JOIN ing_cursor c ON c.id = p.cursor_id
+	}, `SELECT p.id, p.plan_key, p.status_code, p.operation_code, p.window_from, p.window_to
+		FROM ing_plan p JOIN ing_cursor c ON c.id = p.cursor_id
 		WHERE c.provenance_code=? AND c.operation_code=? AND c.cursor_key=? AND c.namespace_scope_code=? AND c.namespace_key=?
 		AND `+isOneOf("p.status_code", harvest.PlansOpen)+` ORDER BY p.id`,
 		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key)
@@ -413,7 +421,8 @@ func (s *Store) OpenPlans(ctx context.Context, ns harvest.Namespace) ([]harvest.
 func (s *Store) SetBaseURL(ctx context.Context, ns harvest.Namespace, base string) error {
 	return s.write(ctx, "record base URL", func(x *tx) error {
 		_, err := x.exec(`UPDATE ing_plan SET base_url=?, updated_at=? WHERE `+isOneOf("status_code", harvest.PlansOpen)+` AND cursor_id IN
-			(SELECT id FROM ing_cursor WHERE provenance_code=? AND operation_code=? AND cursor_key=? AND namespace_scope_code=? AND namespace_key=?)`,
+			(SELECT id FROM ing_cursor
+			WHERE provenance_code=? AND operation_code=? AND cursor_key=? AND namespace_scope_code=? AND namespace_key=?)`,
 			null(base), ts(x.now), ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key)
 		return err
 	})
@@ -435,7 +444,8 @@ func (s *Store) RequeueDue(ctx context.Context) (n int64, err error) {
 // that person may have mended what killed those who had it.
 func (s *Store) RequeueFailed(ctx context.Context, provenance string, op harvest.Operation) (n int64, err error) {
 	err = s.write(ctx, "queue failed slices again", func(x *tx) error {
-		n, err = x.requeue(`(t.scheduled_at <= ? OR t.error_code=?) AND t.provenance_code=? AND t.operation_code=?`, ts(x.now), harvest.CodePoison, provenance, op)
+		n, err = x.requeue(`(t.scheduled_at <= ? OR t.error_code=?) AND t.provenance_code=?
+			AND t.operation_code=?`, ts(x.now), harvest.CodePoison, provenance, op)
 		return err
 	})
 	return n, err

@@ -15,8 +15,10 @@ import (
 
 // A plan that is cut whole and has gaps is PARTIAL to people, as in the report of
 // the run that left them.
-const planRowCols = `id, provenance_code, operation_code, CASE WHEN status_code='READY' AND EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id AND s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0)
-	THEN 'PARTIAL' ELSE status_code END, status_code='PARTIAL', activity_id, window_from, window_to, sliced_to, slice_strategy_code, created_at, plan_key, expr_proto_snapshot`
+const planRowCols = `id, provenance_code, operation_code, CASE WHEN status_code='READY' AND EXISTS (SELECT 1 FROM ing_plan_slice s
+	WHERE s.plan_id=ing_plan.id AND s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0)
+	THEN 'PARTIAL' ELSE status_code END, status_code='PARTIAL', activity_id, window_from, window_to, sliced_to, slice_strategy_code,
+	created_at, plan_key, expr_proto_snapshot`
 
 func scanPlanRow(r interface{ Scan(...any) error }) (p control.PlanRow, err error) {
 	var from, to, sliced, created ts
@@ -76,7 +78,8 @@ func (s *Store) Plan(ctx context.Context, id harvest.PlanID) (control.PlanRow, e
 	return p, nil
 }
 
-const sliceRowSQL = `SELECT s.id, s.parent_id, s.status_code, s.window_from, s.window_to, s.slice_spec, p.operation_code, t.status_code, t.attempts, COALESCE(s.reason, t.error)
+const sliceRowSQL = `SELECT s.id, s.parent_id, s.status_code, s.window_from, s.window_to, s.slice_spec, p.operation_code, t.status_code,
+	t.attempts, COALESCE(s.reason, t.error)
 	FROM ing_plan_slice s JOIN ing_plan p ON p.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id WHERE `
 
 func scanSliceRow(r interface{ Scan(...any) error }) (v control.SliceRow, err error) {
@@ -137,7 +140,8 @@ func (s *Store) Slice(ctx context.Context, id harvest.SliceID) (control.SliceRow
 	return v, nil
 }
 
-const cursorRowCols = `id, provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code, cursor_type_code, cursor_value, init_value, observed_max_value, version, updated_at, ` + queryOf
+const cursorRowCols = `id, provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code,
+	cursor_type_code, cursor_value, init_value, observed_max_value, version, updated_at, ` + queryOf
 
 func scanCursorRow(r interface{ Scan(...any) error }) (c control.CursorRow, err error) {
 	var scope, key string
@@ -202,7 +206,8 @@ func (s *Store) CursorEvents(ctx context.Context, id harvest.CursorID, limit int
 		e.Batch = harvest.BatchID(batch.Int64)
 		out = append(out, e)
 		return nil
-	}, `SELECT id, kind_code, prev_value, new_value, observed_max_value, plan_id, slice_id, run_id, batch_id, record_remarks, event_time FROM ing_cursor_event WHERE cursor_id=? ORDER BY id DESC LIMIT ?`, id, limit)
+	}, `SELECT id, kind_code, prev_value, new_value, observed_max_value, plan_id, slice_id, run_id, batch_id, record_remarks, event_time
+		FROM ing_cursor_event WHERE cursor_id=? ORDER BY id DESC LIMIT ?`, id, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list events of cursor %d: %w", id, err)
 	}
@@ -249,11 +254,13 @@ func (s *Store) cancel(ctx context.Context, scope control.CancelScope, a source.
 		}
 		// What is done has no task left to be cancelled, and below it no run or page:
 		// whether anything was cancelled is told by the slices.
-		if _, err := x.exec(`UPDATE ing_task SET status_code='CANCELLED', lease_owner=NULL, leased_until=NULL, fence=fence+1, error_code=?, error=?, updated_at=?
+		if _, err := x.exec(`UPDATE ing_task SET status_code='CANCELLED', lease_owner=NULL, leased_until=NULL, fence=fence+1,
+			error_code=?, error=?, updated_at=?
 			WHERE `+taskWhere+` AND `+mayBecome(harvest.TaskCancelled), harvest.CodeCancelled, a.Reason, ts(x.now), id); err != nil {
 			return err
 		}
-		n, err = x.exec(`UPDATE ing_plan_slice SET status_code='CANCELLED', reason=?, updated_at=? WHERE `+where+` AND `+mayBecome(harvest.SliceCancelled),
+		n, err = x.exec(`UPDATE ing_plan_slice SET status_code='CANCELLED', reason=?, updated_at=?
+			WHERE `+where+` AND `+mayBecome(harvest.SliceCancelled),
 			"cancelled by "+a.Actor+": "+a.Reason, ts(x.now), id)
 		if err != nil {
 			return err
@@ -263,7 +270,8 @@ func (s *Store) cancel(ctx context.Context, scope control.CancelScope, a source.
 			return err
 		}
 		if scope.Slice == 0 {
-			k, err := x.exec(`UPDATE ing_plan SET status_code='CANCELLED', updated_at=? WHERE id=? AND `+mayBecome(harvest.PlanCancelled), ts(x.now), plan)
+			k, err := x.exec(`UPDATE ing_plan SET status_code='CANCELLED', updated_at=?
+				WHERE id=? AND `+mayBecome(harvest.PlanCancelled), ts(x.now), plan)
 			if err != nil {
 				return err
 			}
@@ -278,12 +286,15 @@ func (s *Store) cancel(ctx context.Context, scope control.CancelScope, a source.
 				return err
 			}
 		}
-		if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code=?, finished_at=? WHERE `+mayBecome(harvest.RunCancelled)+`
-			AND task_id IN (SELECT id FROM ing_task WHERE `+taskWhere+` AND status_code='CANCELLED')`, harvest.CodeCancelled, ts(x.now), id); err != nil {
+		if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code=?, finished_at=?
+			WHERE `+mayBecome(harvest.RunCancelled)+`
+			AND task_id IN (SELECT id FROM ing_task
+			WHERE `+taskWhere+` AND status_code='CANCELLED')`, harvest.CodeCancelled, ts(x.now), id); err != nil {
 			return err
 		}
 		if _, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=? WHERE `+mayBecome(harvest.BatchFailed)+`
-			AND task_id IN (SELECT id FROM ing_task WHERE `+taskWhere+` AND status_code='CANCELLED')`, harvest.CodeCancelled, id); err != nil {
+			AND task_id IN (SELECT id FROM ing_task
+			WHERE `+taskWhere+` AND status_code='CANCELLED')`, harvest.CodeCancelled, id); err != nil {
 			return err
 		}
 		if _, err := x.advance(cur, lineage{plan: plan, remarks: "cancelled: " + a.Reason}); err != nil {

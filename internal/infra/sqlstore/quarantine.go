@@ -36,7 +36,8 @@ func (x *tx) quarantine(prov string, b harvest.Batch) error {
 			args = append(args, b.ID, prov, b.RecordType, nullBytes(q.ID, 512), q.code, null(clip(q.Problem.Path, 255)), null(detail), packed, q.RawSHA256[:], ts(x.now), ts(x.now))
 		}
 		// Another walk may be putting the same item aside at this moment.
-		if _, err := x.exec(x.s.d.insertIgnore+` INTO ing_quarantine (`+cols+`) VALUES `+marks(len(part), columns(cols)), args...); err != nil {
+		if _, err := x.exec(x.s.d.insertIgnore+` INTO ing_quarantine (`+cols+`)
+			VALUES `+marks(len(part), columns(cols)), args...); err != nil {
 			return fmt.Errorf("quarantine: %w", err)
 		}
 	}
@@ -73,7 +74,8 @@ func hashesByCode(rows []asideRow) map[string][]any {
 func (x *tx) seenAgain(prov string, b harvest.Batch, code string, hashes []any) error {
 	for part := range chunks(hashes, rowsPerInsert) {
 		args := append([]any{b.ID, ts(x.now), prov, b.RecordType, code}, part...)
-		if _, err := x.exec(`UPDATE ing_quarantine SET batch_id=?, seen_at=? WHERE provenance_code=? AND record_type=? AND code=? AND raw_sha256 IN (`+list(len(part))+`)`, args...); err != nil {
+		if _, err := x.exec(`UPDATE ing_quarantine SET batch_id=?, seen_at=?
+			WHERE provenance_code=? AND record_type=? AND code=? AND raw_sha256 IN (`+list(len(part))+`)`, args...); err != nil {
 			return fmt.Errorf("quarantine: %w", err)
 		}
 	}

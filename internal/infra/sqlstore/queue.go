@@ -179,13 +179,16 @@ func (s *Store) afterSQL(r harvest.LeaseRequest, at harvest.Head) (string, []any
 		where += " AND t.provenance_code=?"
 		args = append(args, r.Provenance)
 	}
-	return `SELECT t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id FROM ing_task t` + s.d.taskIndex + `
-		WHERE t.status_code='QUEUED' AND ` + where + ` ORDER BY t.status_code, t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id LIMIT 1`, args
+	return `SELECT t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id
+		FROM ing_task t` + s.d.taskIndex + `
+		WHERE t.status_code='QUEUED' AND ` + where + `
+		ORDER BY t.status_code, t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id LIMIT 1`, args
 }
 
 // diedSQL finds the tasks whose owner is gone.
 func (s *Store) diedSQL(r harvest.LeaseRequest, now time.Time) (string, []any) {
-	query := `SELECT t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id FROM ing_task t` + s.d.taskIndex + `
+	query := `SELECT t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id
+		FROM ing_task t` + s.d.taskIndex + `
 		WHERE ` + isOneOf("t.status_code", harvest.TasksInHand) + ` AND t.leased_until < ? AND t.spec_version <= ?`
 	args := []any{ts(now), r.SpecVersion}
 	if r.Provenance != "" {
@@ -201,8 +204,10 @@ func (s *Store) diedSQL(r harvest.LeaseRequest, now time.Time) (string, []any) {
 
 // What is read of a task to take it, and where those of a head lie in the index.
 const (
-	takenSQL   = `SELECT t.id, t.fence, t.slice_id, t.deaths, t.deaths_in_hand, t.reply_fence, t.scheduled_at, t.spec_version FROM ing_task t`
-	ofHeadSQL  = ` WHERE t.status_code='QUEUED' AND t.provenance_code=? AND t.endpoint_name=? AND t.operation_code=? AND t.priority=? AND t.scheduled_at >= ? AND t.scheduled_at <= ?`
+	takenSQL = `SELECT t.id, t.fence, t.slice_id, t.deaths, t.deaths_in_hand, t.reply_fence, t.scheduled_at, t.spec_version
+		FROM ing_task t`
+	ofHeadSQL = ` WHERE t.status_code='QUEUED' AND t.provenance_code=? AND t.endpoint_name=? AND t.operation_code=? AND t.priority=?
+		AND t.scheduled_at >= ? AND t.scheduled_at <= ?`
 	inOrderSQL = ` ORDER BY t.scheduled_at, t.id`
 )
 
@@ -213,7 +218,8 @@ func ofHead(h harvest.Head, now time.Time) []any {
 // firstSQL finds the first task at or after a head.
 func (s *Store) firstSQL(h harvest.Head, now time.Time) (string, []any) {
 	if h.Dead {
-		return takenSQL + ` WHERE t.id=? AND ` + isOneOf("t.status_code", harvest.TasksInHand) + ` AND t.leased_until < ?` + s.d.skipLocked, []any{h.Task, ts(now)}
+		return takenSQL + ` WHERE t.id=? AND ` + isOneOf("t.status_code", harvest.TasksInHand) + `
+			AND t.leased_until < ?` + s.d.skipLocked, []any{h.Task, ts(now)}
 	}
 	return takenSQL + s.d.taskIndex + ofHeadSQL + inOrderSQL + ` LIMIT 1` + s.d.skipLocked, ofHead(h, now)
 }
@@ -221,6 +227,7 @@ func (s *Store) firstSQL(h harvest.Head, now time.Time) (string, []any) {
 // firstKnownSQL likewise, but finds one that the worker can run, if it is among
 // the next thousand: behind more of them it waits for a newer worker.
 func (s *Store) firstKnownSQL(r harvest.LeaseRequest, h harvest.Head, now time.Time) (string, []any) {
-	return takenSQL + ` WHERE t.status_code='QUEUED' AND t.spec_version <= ? AND t.id IN (SELECT id FROM (SELECT t.id FROM ing_task t` + s.d.taskIndex + ofHeadSQL + inOrderSQL + ` LIMIT 1000) n)` +
+	return takenSQL + ` WHERE t.status_code='QUEUED' AND t.spec_version <= ?
+		AND t.id IN (SELECT id FROM (SELECT t.id FROM ing_task t` + s.d.taskIndex + ofHeadSQL + inOrderSQL + ` LIMIT 1000) n)` +
 		inOrderSQL + ` LIMIT 1` + s.d.skipLocked, append([]any{r.SpecVersion}, ofHead(h, now)...)
 }

@@ -28,7 +28,8 @@ func (s *Store) Proven(ctx context.Context, ns harvest.Namespace, endpoint, sele
 			proven = append(proven, w)
 		}
 		return nil
-	}, `SELECT s.window_from, s.window_to, s.gap_accepted FROM ing_plan_slice s JOIN ing_cursor c ON c.id=s.cursor_id JOIN ing_plan p ON p.id=s.plan_id
+	}, `SELECT s.window_from, s.window_to, s.gap_accepted
+		FROM ing_plan_slice s JOIN ing_cursor c ON c.id=s.cursor_id JOIN ing_plan p ON p.id=s.plan_id
 		WHERE c.provenance_code=? AND c.cursor_key=? AND (s.status_code='DONE' OR s.gap_accepted=1)
 		AND (c.operation_code=? AND c.namespace_scope_code=? AND c.namespace_key=? AND s.window_to<=c.normalized_instant
 			OR c.operation_code='BACKFILL' AND p.endpoint_name=? AND p.expr_proto_hash=? AND s.window_from>=c.normalized_instant)
@@ -52,19 +53,23 @@ func (s *Store) Unstored(ctx context.Context, provenance, recordType string, w h
 		WHERE q.provenance_code=? AND q.record_type=? AND s.window_from<? AND s.window_to>?`
 	args := []any{provenance, recordType, ts(w.To), ts(w.From)}
 	// An item that is stored now was read since.
-	if err := s.r.QueryRowContext(ctx, `SELECT COUNT(DISTINCT q.raw_sha256) FROM ing_quarantine q`+within+` AND r.id IS NULL`, args...).Scan(&out.Quarantined); err != nil {
+	if err := s.r.QueryRowContext(ctx, `SELECT COUNT(DISTINCT q.raw_sha256)
+		FROM ing_quarantine q`+within+` AND r.id IS NULL`, args...).Scan(&out.Quarantined); err != nil {
 		return fail(err)
 	}
-	if err := s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_bad_id q`+within+` AND r.id IS NULL`, args...).Scan(&out.BadIDs); err != nil {
+	if err := s.r.QueryRowContext(ctx, `SELECT COUNT(*)
+		FROM ing_bad_id q`+within+` AND r.id IS NULL`, args...).Scan(&out.BadIDs); err != nil {
 		return fail(err)
 	}
-	if err := s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_record WHERE provenance_code=? AND record_type=? AND updated_at>=? AND updated_at<? AND missing_checks>0 AND status_code NOT IN ('GONE','MERGED')`,
+	if err := s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_record WHERE provenance_code=? AND record_type=? AND updated_at>=?
+		AND updated_at<? AND missing_checks>0 AND status_code NOT IN ('GONE','MERGED')`,
 		provenance, recordType, ts(w.From), ts(w.To)).Scan(&out.Missing); err != nil {
 		return fail(err)
 	}
 	var read ts
 	if err := s.r.QueryRowContext(ctx, `SELECT MAX(s.updated_at) FROM ing_plan_slice s JOIN ing_cursor c ON c.id=s.cursor_id
-		WHERE c.provenance_code=? AND c.operation_code<>'UPDATE' AND s.status_code='DONE' AND s.window_from<? AND s.window_to>?`, provenance, ts(w.To), ts(w.From)).Scan(&read); err != nil {
+		WHERE c.provenance_code=? AND c.operation_code<>'UPDATE' AND s.status_code='DONE' AND s.window_from<?
+		AND s.window_to>?`, provenance, ts(w.To), ts(w.From)).Scan(&read); err != nil {
 		return fail(err)
 	}
 	out.ReadAt = read.time()
@@ -98,7 +103,8 @@ func (s *Store) CountUpdated(ctx context.Context, provenance, recordType string,
 			out[i]++
 		}
 		return nil
-	}, `SELECT updated_at FROM ing_record WHERE provenance_code=? AND record_type=? AND status_code<>'MERGED' AND NOT (status_code='GONE' AND missing_checks>0) AND updated_at >= ? AND updated_at < ?`,
+	}, `SELECT updated_at FROM ing_record WHERE provenance_code=? AND record_type=? AND status_code<>'MERGED'
+		AND NOT (status_code='GONE' AND missing_checks>0) AND updated_at >= ? AND updated_at < ?`,
 		provenance, recordType, ts(windows[0].From), ts(windows[len(windows)-1].To))
 	if err != nil {
 		return nil, fmt.Errorf("count records of %s: %w", provenance, err)

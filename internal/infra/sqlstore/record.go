@@ -117,7 +117,9 @@ func (x *tx) heldRecords(prov, recordType string, keys []string) (map[string]hel
 			copy(h.RawSHA256[:], raw)
 			out[id] = h
 			return nil
-		}, `SELECT ext_id, id, revision, status_code, updated_at, provider_version, observed_at, content_hash, raw_sha256, mapping_version, missing_since, merged_into FROM ing_record`+x.s.d.recordIndex+`
+		}, `SELECT ext_id, id, revision, status_code, updated_at, provider_version, observed_at, content_hash, raw_sha256,
+			mapping_version, missing_since, merged_into
+			FROM ing_record`+x.s.d.recordIndex+`
 			WHERE provenance_code=? AND record_type=? AND ext_id IN (`+list(len(part))+`)`+x.s.d.forUpdate, args...)
 		if err != nil {
 			return nil, fmt.Errorf("read held records: %w", err)
@@ -126,7 +128,8 @@ func (x *tx) heldRecords(prov, recordType string, keys []string) (map[string]hel
 	return out, nil
 }
 
-const recordCols = `provenance_code, record_type, ext_id, status_code, revision, updated_at, provider_version, observed_at, content_hash, raw_sha256, mapping_version, created_at, changed_at`
+const recordCols = `provenance_code, record_type, ext_id, status_code, revision, updated_at, provider_version, observed_at,
+	content_hash, raw_sha256, mapping_version, created_at, changed_at`
 
 func (x *tx) insertRecords(prov, recordType string, cs []change) error {
 	now := ts(x.now).text()
@@ -169,7 +172,8 @@ func (x *tx) insertRecords(prov, recordType string, cs []change) error {
 			}
 			ids[ext] = id
 			return nil
-		}, `SELECT id, ext_id FROM ing_record`+x.s.d.recordIndex+` WHERE provenance_code=? AND record_type=? AND ext_id IN (`+list(len(part))+`)`, args...)
+		}, `SELECT id, ext_id FROM ing_record`+x.s.d.recordIndex+`
+			WHERE provenance_code=? AND record_type=? AND ext_id IN (`+list(len(part))+`)`, args...)
 		if err != nil {
 			return fmt.Errorf("read records back: %w", err)
 		}
@@ -194,9 +198,12 @@ func (x *tx) updateRecords(cs []change) error {
 }
 
 const (
-	updateRecordSQL = `UPDATE ing_record SET status_code=?, revision=?, updated_at=?, provider_version=?, observed_at=?, content_hash=?, raw_sha256=?, mapping_version=?, merged_into=NULL, missing_since=NULL, missing_checks=0, changed_at=? WHERE id=?`
+	updateRecordSQL = `UPDATE ing_record SET status_code=?, revision=?, updated_at=?, provider_version=?, observed_at=?, content_hash=?,
+		raw_sha256=?, mapping_version=?, merged_into=NULL, missing_since=NULL, missing_checks=0, changed_at=?
+		WHERE id=?`
 	touchRecordSQL  = `UPDATE ing_record SET updated_at=?, provider_version=?, observed_at=?, raw_sha256=? WHERE id=?`
-	touchVersionSQL = `UPDATE ing_record_version SET updated_at=?, provider_version=?, observed_at=?, raw_sha256=?, raw=?, fields=? WHERE record_id=? AND revision=?`
+	touchVersionSQL = `UPDATE ing_record_version SET updated_at=?, provider_version=?, observed_at=?, raw_sha256=?, raw=?, fields=?
+		WHERE record_id=? AND revision=?`
 )
 
 // replaceRecords follows a version that differs in volatile parts only.
@@ -218,7 +225,8 @@ func (x *tx) replaceRecords(cs []change) error {
 // a page were observed at the same time.
 func (x *tx) observeRecords(ids []any, b harvest.Batch) error {
 	for part := range chunks(ids, keysPerRead) {
-		if _, err := x.exec(`UPDATE ing_record SET observed_at=? WHERE id IN (`+list(len(part))+`)`, append([]any{ts(b.OpenedAt)}, part...)...); err != nil {
+		if _, err := x.exec(`UPDATE ing_record SET observed_at=?
+			WHERE id IN (`+list(len(part))+`)`, append([]any{ts(b.OpenedAt)}, part...)...); err != nil {
 			return fmt.Errorf("observe records: %w", err)
 		}
 	}
@@ -226,8 +234,9 @@ func (x *tx) observeRecords(ids []any, b harvest.Batch) error {
 }
 
 const (
-	versionCols = `record_id, revision, effect_code, status_code, updated_at, provider_version, observed_at, content_hash, raw_sha256, mapping_version, batch_id, raw, fields, created_at`
-	outboxCols  = `record_id, revision, created_at`
+	versionCols = `record_id, revision, effect_code, status_code, updated_at, provider_version, observed_at, content_hash, raw_sha256,
+		mapping_version, batch_id, raw, fields, created_at`
+	outboxCols = `record_id, revision, created_at`
 )
 
 // insertVersions keeps every accepted version and announces it (R34).
@@ -245,7 +254,8 @@ func (x *tx) insertVersions(cs []change, batch harvest.BatchID) error {
 				r.Version.ContentHash[:], r.RawSHA256[:], r.MappingVersion, batch, raw, fields, now)
 			out = append(out, c.id, c.revision, now)
 		}
-		if _, err := x.bulk(`INSERT INTO ing_record_version (`+versionCols+`) VALUES `+marks(len(part), columns(versionCols)), args); err != nil {
+		if _, err := x.bulk(`INSERT INTO ing_record_version (`+versionCols+`)
+			VALUES `+marks(len(part), columns(versionCols)), args); err != nil {
 			return fmt.Errorf("insert versions: %w", err)
 		}
 		if _, err := x.bulk(`INSERT INTO ing_outbox (`+outboxCols+`) VALUES `+marks(len(part), columns(outboxCols)), out); err != nil {

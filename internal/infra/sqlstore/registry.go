@@ -57,14 +57,16 @@ func (s *Store) ScheduledSources(ctx context.Context) ([]string, error) {
 		err := r.Scan(&code)
 		out = append(out, code)
 		return err
-	}, `SELECT p.provenance_code FROM reg_provenance p WHERE EXISTS (SELECT 1 FROM reg_prov_schedule_cfg c WHERE c.provenance_id = p.id) ORDER BY p.provenance_code`)
+	}, `SELECT p.provenance_code FROM reg_provenance p WHERE EXISTS (SELECT 1 FROM reg_prov_schedule_cfg c WHERE c.provenance_id = p.id)
+		ORDER BY p.provenance_code`)
 	if err != nil {
 		return nil, fmt.Errorf("list scheduled sources: %w", err)
 	}
 	return out, nil
 }
 
-const provenanceCols = `id, provenance_code, provenance_name, homepage, base_url_default, timezone_default, record_type, identity_code, origin_code, origin_hash`
+const provenanceCols = `id, provenance_code, provenance_name, homepage, base_url_default, timezone_default, record_type, identity_code,
+	origin_code, origin_hash`
 
 func scanProvenance(scan func(...any) error) (source.Provenance, error) {
 	var p source.Provenance
@@ -155,15 +157,20 @@ func (s *Store) ChangeSource(ctx context.Context, p source.Provenance, a source.
 		fresh := errors.Is(err, harvest.ErrNotFound)
 		switch {
 		case fresh:
-			p.ID, err = x.insert(`INSERT INTO reg_provenance (provenance_code, provenance_name, homepage, base_url_default, timezone_default, record_type, identity_code, origin_code, origin_hash, created_at, updated_at)
-				VALUES (?,?,?,?,?,?,?,?,?,?,?)`, p.Code, null(p.Name), null(p.Homepage), null(p.BaseURL), null(p.Zone), null(p.RecordType), null(p.Identity), p.Origin, null(p.OriginHash), ts(x.now), ts(x.now))
+			p.ID, err = x.insert(`INSERT INTO reg_provenance (provenance_code, provenance_name, homepage, base_url_default,
+				timezone_default, record_type, identity_code, origin_code, origin_hash, created_at, updated_at)
+				VALUES (?,?,?,?,?,?,?,?,?,?,?)`, p.Code, null(p.Name),
+				null(p.Homepage), null(p.BaseURL), null(p.Zone), null(p.RecordType), null(p.Identity), p.Origin, null(p.OriginHash),
+				ts(x.now), ts(x.now))
 			err = x.orLostRace(err)
 			c = source.Contents{Provenance: p, ReadAt: x.now}
 		case err == nil && p.Origin != "":
 			p.ID = c.Provenance.ID
 			if p != c.Provenance {
 				fresh = true
-				_, err = x.exec(`UPDATE reg_provenance SET provenance_name=?, homepage=?, base_url_default=?, timezone_default=?, record_type=?, identity_code=?, origin_code=?, origin_hash=?, updated_at=? WHERE id=?`,
+				_, err = x.exec(`UPDATE reg_provenance SET provenance_name=?, homepage=?, base_url_default=?, timezone_default=?,
+					record_type=?, identity_code=?, origin_code=?, origin_hash=?, updated_at=?
+					WHERE id=?`,
 					null(p.Name), null(p.Homepage), null(p.BaseURL), null(p.Zone), null(p.RecordType), null(p.Identity), p.Origin, null(p.OriginHash), ts(x.now), p.ID)
 			}
 		}
@@ -202,7 +209,8 @@ func (x *tx) applyChanges(c source.Contents, changes []source.Change, a source.A
 			}
 			ch.Add.ID = id
 		case ch.Close != 0:
-			if _, err := x.exec(`UPDATE `+table+` SET effective_to=?, updated_at=? WHERE id=?`, ts(ch.Until), ts(x.now), ch.Close); err != nil {
+			if _, err := x.exec(`UPDATE `+table+` SET effective_to=?, updated_at=?
+				WHERE id=?`, ts(ch.Until), ts(x.now), ch.Close); err != nil {
 				return fmt.Errorf("close %s: %w", ch.Slot, err)
 			}
 		case ch.Reopen != 0:
@@ -239,7 +247,8 @@ func (x *tx) audit(a source.Audit, after any) error {
 	if err != nil {
 		return err
 	}
-	_, err = x.exec(`INSERT INTO sys_audit (actor, action_code, object, reason, after_state, preview_hash, created_at) VALUES (?,?,?,?,?,?,?)`,
+	_, err = x.exec(`INSERT INTO sys_audit (actor, action_code, object, reason, after_state, preview_hash, created_at)
+		VALUES (?,?,?,?,?,?,?)`,
 		a.Actor, a.Action, a.Object, null(a.Reason), text, null(a.Preview), ts(x.now))
 	if err != nil {
 		return fmt.Errorf("write audit line: %w", err)
@@ -285,7 +294,8 @@ func (s *Store) AuditPage(ctx context.Context, q control.AuditQuery) ([]control.
 		l.Preview = preview.String
 		out = append(out, l)
 		return err
-	}, `SELECT id, created_at, actor, action_code, object, reason, after_state, preview_hash FROM sys_audit WHERE `+where+` ORDER BY id DESC LIMIT ?`, append(args, q.Limit)...)
+	}, `SELECT id, created_at, actor, action_code, object, reason, after_state, preview_hash FROM sys_audit WHERE `+where+`
+		ORDER BY id DESC LIMIT ?`, append(args, q.Limit)...)
 	if err != nil {
 		return nil, fmt.Errorf("read audit: %w", err)
 	}

@@ -18,7 +18,8 @@ func (s *Store) ClaimReply(ctx context.Context, actor, key, hash string, kept ti
 			return err
 		}
 		var at ts
-		err := x.row(`SELECT request_hash, http_status, body, created_at FROM sys_api_reply WHERE actor=? AND idempotency_key=?`, actor, key).
+		err := x.row(`SELECT request_hash, http_status, body, created_at FROM sys_api_reply
+			WHERE actor=? AND idempotency_key=?`, actor, key).
 			Scan(&out.Hash, &out.Status, &out.Body, &at)
 		if !errors.Is(err, sql.ErrNoRows) {
 			out.At = at.time()

@@ -39,7 +39,8 @@ func (s *Store) Reslice(ctx context.Context, job harvest.Job, end harvest.RunEnd
 		if err != nil {
 			return err
 		}
-		n, err := x.exec(`UPDATE ing_plan_slice SET status_code='RESLICED', reason=?, updated_at=? WHERE id=? AND `+mayBecome(harvest.SliceResliced), end.Code, ts(x.now), job.Slice)
+		n, err := x.exec(`UPDATE ing_plan_slice SET status_code='RESLICED', reason=?, updated_at=?
+			WHERE id=? AND `+mayBecome(harvest.SliceResliced), end.Code, ts(x.now), job.Slice)
 		if err != nil {
 			return fmt.Errorf("close slice %d: %w", job.Slice, err)
 		}
@@ -50,7 +51,8 @@ func (s *Store) Reslice(ctx context.Context, job harvest.Job, end harvest.RunEnd
 		if err != nil {
 			return err
 		}
-		err = x.become(fmt.Sprintf("run %d", end.Run), `UPDATE ing_task_run SET status_code='PARTIAL', error_code=?, error=?, stats=?, finished_at=?
+		err = x.become(fmt.Sprintf("run %d", end.Run), `UPDATE ing_task_run SET status_code='PARTIAL', error_code=?, error=?, stats=?,
+			finished_at=?
 			WHERE id=? AND fence=? AND `+mayBecome(harvest.RunPartial),
 			null(clip(end.Code, 64)), null(end.Error), stats, ts(x.now), end.Run, l.Fence)
 		if err != nil {
@@ -61,12 +63,14 @@ func (s *Store) Reslice(ctx context.Context, job harvest.Job, end harvest.RunEnd
 		}
 		p := planRef{id: job.Plan, cursor: cur.id, provenance: job.Provenance, operation: job.Operation, parent: job.Slice, pagingType: pagingType, pageSize: pageSize}
 		var due ts
-		if err := x.row(`SELECT schedule_instance_id, endpoint_name, spec_version, priority, scheduled_at FROM ing_task WHERE id=?`, l.Task).
+		if err := x.row(`SELECT schedule_instance_id, endpoint_name, spec_version, priority, scheduled_at FROM ing_task
+			WHERE id=?`, l.Task).
 			Scan(&p.instance, &p.endpoint, &p.specVersion, &p.priority, &due); err != nil {
 			return fmt.Errorf("read task %d: %w", l.Task, err)
 		}
 		p.scheduledAt = due.time()
-		err = x.become(fmt.Sprintf("task %d", l.Task), `UPDATE ing_task SET status_code='PARTIAL', lease_owner=NULL, leased_until=NULL, error_code=?, error=?, updated_at=?
+		err = x.become(fmt.Sprintf("task %d", l.Task), `UPDATE ing_task SET status_code='PARTIAL', lease_owner=NULL, leased_until=NULL,
+			error_code=?, error=?, updated_at=?
 			WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskPartial),
 			null(clip(end.Code, 64)), null(end.Error), ts(x.now), l.Task, l.Fence)
 		if err != nil {
@@ -96,10 +100,13 @@ func (s *Store) Reslice(ctx context.Context, job harvest.Job, end harvest.RunEnd
 func (s *Store) PlanCost(ctx context.Context, id harvest.PlanID, within harvest.Window) (harvest.PlanCost, error) {
 	var c harvest.PlanCost
 	err := s.r.QueryRowContext(ctx, `SELECT
-		COALESCE(SUM(CASE WHEN status_code='RESLICED' AND updated_at > COALESCE((SELECT MAX(d.updated_at) FROM ing_plan_slice d WHERE d.plan_id=? AND d.status_code='DONE'), ?) THEN 1 ELSE 0 END), 0),
+		COALESCE(SUM(CASE WHEN status_code='RESLICED'
+		AND updated_at > COALESCE((SELECT MAX(d.updated_at) FROM ing_plan_slice d WHERE d.plan_id=? AND d.status_code='DONE'),
+		?) THEN 1 ELSE 0 END), 0),
 		COALESCE(SUM(CASE WHEN status_code='DONE' THEN 1 ELSE 0 END), 0),
 		COALESCE(SUM(CASE WHEN status_code='DONE' AND window_from >= ? AND window_to <= ? THEN 1 ELSE 0 END), 0)
-		FROM ing_plan_slice WHERE plan_id=?`, id, ts(time.Unix(0, 0)), ts(within.From), ts(within.To), id).Scan(&c.Cuts, &c.Done, &c.DoneWithin)
+		FROM ing_plan_slice
+		WHERE plan_id=?`, id, ts(time.Unix(0, 0)), ts(within.From), ts(within.To), id).Scan(&c.Cuts, &c.Done, &c.DoneWithin)
 	if err != nil {
 		return c, fmt.Errorf("count slices of plan %d: %w", id, err)
 	}
@@ -112,7 +119,8 @@ func (s *Store) PlanCost(ctx context.Context, id harvest.PlanID, within harvest.
 	c.Records = int64(records.Float64)
 	var kept, lost sql.NullFloat64
 	err = s.r.QueryRowContext(ctx, `SELECT (SELECT SUM(sent) FROM ing_task_run_batch WHERE plan_id=? AND status_code='SUCCEEDED'),
-		(SELECT SUM(JSON_EXTRACT(r.stats, '$.reqCount')) FROM ing_task t JOIN ing_task_run r ON r.task_id=t.id WHERE t.plan_id=?)`, id, id).Scan(&kept, &lost)
+		(SELECT SUM(JSON_EXTRACT(r.stats, '$.reqCount')) FROM ing_task t JOIN ing_task_run r ON r.task_id=t.id
+		WHERE t.plan_id=?)`, id, id).Scan(&kept, &lost)
 	if err != nil {
 		return c, fmt.Errorf("sum requests of plan %d: %w", id, err)
 	}

@@ -17,7 +17,8 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 	var res harvest.Resume
 	err := s.write(ctx, "start run", func(x *tx) error {
 		res = harvest.Resume{BatchNo: 1}
-		n, err := x.exec(`UPDATE ing_task SET status_code='EXECUTING', leased_until=?, updated_at=? WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskExecuting)+` AND `+x.notHeld(),
+		n, err := x.exec(`UPDATE ing_task SET status_code='EXECUTING', leased_until=?, updated_at=?
+			WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskExecuting)+` AND `+x.notHeld(),
 			ts(x.now.Add(l.TTL)), ts(x.now), l.Task, l.Fence)
 		if err != nil {
 			return fmt.Errorf("start task %d: %w", l.Task, err)
@@ -31,7 +32,8 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 		var unknown int
 		if err := x.row(`SELECT COUNT(*) FROM ing_task_run_batch b JOIN ing_task t ON t.id = b.task_id
 			WHERE b.task_id=? AND b.walk_no=t.walk_no AND b.phase='SEARCH' AND b.status_code<>'SUCCEEDED' AND COALESCE(b.error_code, '')<>?
-			AND b.ordinal > COALESCE((SELECT MAX(d.ordinal) FROM ing_task_run_batch d WHERE d.task_id=b.task_id AND d.walk_no=b.walk_no AND d.phase='SEARCH' AND d.status_code='SUCCEEDED'), 0)`,
+			AND b.ordinal > COALESCE((SELECT MAX(d.ordinal) FROM ing_task_run_batch d
+			WHERE d.task_id=b.task_id AND d.walk_no=b.walk_no AND d.phase='SEARCH' AND d.status_code='SUCCEEDED'), 0)`,
 			l.Task, harvest.CodeUnasked).Scan(&unknown); err != nil {
 			return fmt.Errorf("look for abandoned pages: %w", err)
 		}
@@ -44,14 +46,16 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 		var prov string
 		var op harvest.Operation
 		var from, to, cutAt ts
-		if err := x.row(`SELECT t.attempts, t.deaths, t.spent_runs, t.walk_no, t.slice_id, t.plan_id, t.provenance_code, t.operation_code, s.window_from, s.window_to, s.created_at
+		if err := x.row(`SELECT t.attempts, t.deaths, t.spent_runs, t.walk_no, t.slice_id, t.plan_id, t.provenance_code,
+			t.operation_code, s.window_from, s.window_to, s.created_at
 			FROM ing_task t JOIN ing_plan_slice s ON s.id=t.slice_id WHERE t.id=?`, l.Task).
 			Scan(&res.Attempt, &deaths, &res.Spent, &res.Walk, &slice, &plan, &prov, &op, &from, &to, &cutAt); err != nil {
 			return fmt.Errorf("read task %d: %w", l.Task, err)
 		}
 		res.SearchAge = x.now.Sub(cutAt.time())
 		res.Died = deaths > 0
-		id, err := x.insert(`INSERT INTO ing_task_run (task_id, attempt_no, fence, provenance_code, operation_code, lease_owner, status_code, window_from, window_to, started_at)
+		id, err := x.insert(`INSERT INTO ing_task_run (task_id, attempt_no, fence, provenance_code, operation_code, lease_owner,
+			status_code, window_from, window_to, started_at)
 			VALUES (?,?,?,?,?,?,'RUNNING',?,?,?)`, l.Task, res.Attempt, l.Fence, prov, op, l.Owner, from, to, ts(x.now))
 		if err != nil {
 			return fmt.Errorf("insert run: %w", err)
@@ -108,7 +112,8 @@ func (x *tx) resume(task harvest.TaskID, res *harvest.Resume) error {
 // walkEnd is the position at which a walk was proven over, nil if it was not.
 func (x *tx) walkEnd(task harvest.TaskID, walk int) (*harvest.Position, error) {
 	var after string
-	err := x.row(`SELECT after_position FROM ing_task_run_batch WHERE task_id=? AND status_code='SUCCEEDED' AND walk_no=? AND phase='SEARCH' AND end_proof IS NOT NULL`, task, walk).Scan(&after)
+	err := x.row(`SELECT after_position FROM ing_task_run_batch WHERE task_id=? AND status_code='SUCCEEDED' AND walk_no=?
+		AND phase='SEARCH' AND end_proof IS NOT NULL`, task, walk).Scan(&after)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -122,11 +127,13 @@ func (x *tx) walkEnd(task harvest.TaskID, walk int) (*harvest.Position, error) {
 // abandon closes every open run and page of the task written under a lower fence.
 // After a run that ended as it should there are none.
 func (x *tx) abandon(task harvest.TaskID, fence int64) error {
-	if _, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=?, committed_at=? WHERE task_id=? AND fence < ? AND `+mayBecome(harvest.BatchFailed),
+	if _, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=?, committed_at=?
+		WHERE task_id=? AND fence < ? AND `+mayBecome(harvest.BatchFailed),
 		harvest.CodeAbandoned, ts(x.now), task, fence); err != nil {
 		return fmt.Errorf("close abandoned pages: %w", err)
 	}
-	if _, err := x.exec(`UPDATE ing_task_run SET status_code='FAILED', error_code=?, finished_at=? WHERE task_id=? AND fence < ? AND `+mayBecome(harvest.RunFailed),
+	if _, err := x.exec(`UPDATE ing_task_run SET status_code='FAILED', error_code=?, finished_at=?
+		WHERE task_id=? AND fence < ? AND `+mayBecome(harvest.RunFailed),
 		harvest.CodeAbandoned, ts(x.now), task, fence); err != nil {
 		return fmt.Errorf("close abandoned runs: %w", err)
 	}
@@ -143,7 +150,8 @@ func (s *Store) NewWalk(ctx context.Context, l harvest.Lease, reason harvest.Cod
 		if err := x.closeBatches(l, reason, ""); err != nil {
 			return err
 		}
-		if _, err := x.exec(`UPDATE ing_task SET walk_no=walk_no+1, walks=walks+?, reply_fence=0, updated_at=? WHERE id=? AND fence=?`, failed, ts(x.now), l.Task, l.Fence); err != nil {
+		if _, err := x.exec(`UPDATE ing_task SET walk_no=walk_no+1, walks=walks+?, reply_fence=0, updated_at=?
+			WHERE id=? AND fence=?`, failed, ts(x.now), l.Task, l.Fence); err != nil {
 			return err
 		}
 		return x.row(`SELECT walk_no, walks FROM ing_task WHERE id=?`, l.Task).Scan(&walk, &walks)
@@ -161,7 +169,8 @@ func (x *tx) endBatches(l harvest.Lease, e harvest.RunEnd, code harvest.Code) er
 
 // closeBatches closes the pages that are open under a lease; there may be none.
 func (x *tx) closeBatches(l harvest.Lease, code harvest.Code, detail string) error {
-	_, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=?, error=?, committed_at=? WHERE task_id=? AND fence=? AND `+mayBecome(harvest.BatchFailed),
+	_, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=?, error=?, committed_at=?
+		WHERE task_id=? AND fence=? AND `+mayBecome(harvest.BatchFailed),
 		clip(code, 64), null(detail), ts(x.now), l.Task, l.Fence)
 	return err
 }
@@ -188,11 +197,13 @@ func (x *tx) letGo(l harvest.Lease, e harvest.RunEnd) error {
 	if err := x.endBatches(l, e, harvest.CodeHeld); err != nil {
 		return err
 	}
-	if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code=?, finished_at=? WHERE id=? AND fence=? AND `+mayBecome(harvest.RunCancelled),
+	if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code=?, finished_at=?
+		WHERE id=? AND fence=? AND `+mayBecome(harvest.RunCancelled),
 		harvest.CodeHeld, ts(x.now), e.Run, l.Fence); err != nil {
 		return err
 	}
-	_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', lease_owner=NULL, leased_until=NULL, deaths=0, deaths_in_hand=0, reply_fence=0, updated_at=?
+	_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', lease_owner=NULL, leased_until=NULL, deaths=0, deaths_in_hand=0,
+		reply_fence=0, updated_at=?
 		WHERE id=? AND fence=? AND status_code='EXECUTING' AND `+mayBecome(harvest.TaskQueued),
 		ts(x.now), l.Task, l.Fence)
 	return err
@@ -222,7 +233,8 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 	var spent int
 	var slice harvest.SliceID
 	var prov string
-	if err := x.row(`SELECT spent_runs, slice_id, provenance_code FROM ing_task WHERE id=?`, l.Task).Scan(&spent, &slice, &prov); err != nil {
+	if err := x.row(`SELECT spent_runs, slice_id, provenance_code FROM ing_task
+		WHERE id=?`, l.Task).Scan(&spent, &slice, &prov); err != nil {
 		return err
 	}
 	if e.Outcome == harvest.Spent {
@@ -237,11 +249,13 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 		if e.Outcome == harvest.Spent || spent == 0 {
 			// A wait hides no fault that came before it: whoever asks why the task
 			// is late wants to know what the upstream said last.
-			if _, err := x.exec(`UPDATE ing_task SET error_code=?, error=? WHERE id=? AND fence=?`, null(clip(e.Code, 64)), null(e.Error), l.Task, l.Fence); err != nil {
+			if _, err := x.exec(`UPDATE ing_task SET error_code=?, error=?
+				WHERE id=? AND fence=?`, null(clip(e.Code, 64)), null(e.Error), l.Task, l.Fence); err != nil {
 				return fmt.Errorf("note why task %d waits: %w", l.Task, err)
 			}
 		}
-		err := x.become(fmt.Sprintf("task %d", l.Task), `UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, lease_owner=NULL, leased_until=NULL,
+		err := x.become(fmt.Sprintf("task %d", l.Task), `UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, lease_owner=NULL,
+			leased_until=NULL,
 			deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=?, walks=CASE WHEN ?='SPENT' THEN 0 ELSE walks END, updated_at=?
 			WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskQueued), ts(x.now.Add(delay)), spent, e.Outcome, ts(x.now), l.Task, l.Fence)
 		if err != nil || delay <= harvest.LongestWait {
@@ -275,13 +289,15 @@ func (x *tx) failTask(l harvest.Lease, slice harvest.SliceID, code harvest.Code,
 	if err := x.row(`SELECT fail_count FROM ing_plan_slice WHERE id=?`, slice).Scan(&fails); err != nil {
 		return err
 	}
-	return x.become(fmt.Sprintf("task %d", l.Task), `UPDATE ing_task SET status_code='FAILED', scheduled_at=?, lease_owner=NULL, leased_until=NULL, error_code=?, error=?, updated_at=?
+	return x.become(fmt.Sprintf("task %d", l.Task), `UPDATE ing_task SET status_code='FAILED', scheduled_at=?, lease_owner=NULL,
+		leased_until=NULL, error_code=?, error=?, updated_at=?
 		WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskFailed),
 		ts(x.now.Add(harvest.RetryGap(fails))), null(clip(code, 64)), null(detail), ts(x.now), l.Task, l.Fence)
 }
 
 func (x *tx) failSlice(id harvest.SliceID, reason string) error {
-	return x.become(fmt.Sprintf("slice %d", id), `UPDATE ing_plan_slice SET status_code='FAILED', fail_count=fail_count+1, reason=?, updated_at=?
+	return x.become(fmt.Sprintf("slice %d", id), `UPDATE ing_plan_slice SET status_code='FAILED', fail_count=fail_count+1, reason=?,
+		updated_at=?
 		WHERE id=? AND `+mayBecome(harvest.SliceFailed),
 		null(reason), ts(x.now), id)
 }
@@ -289,7 +305,8 @@ func (x *tx) failSlice(id harvest.SliceID, reason string) error {
 // forbiddenBefore counts how many of the source's slices that ended last, up to
 // the ones that matter, were forbidden without one among them that was not (R42).
 func (x *tx) forbiddenBefore(prov string, task harvest.TaskID) (n int, err error) {
-	rows, err := x.sql.QueryContext(x.ctx, `SELECT error_code FROM ing_task WHERE provenance_code=? AND id<>? AND status_code IN ('SUCCEEDED','FAILED','PARTIAL') ORDER BY updated_at DESC, id DESC LIMIT ?`,
+	rows, err := x.sql.QueryContext(x.ctx, `SELECT error_code FROM ing_task
+		WHERE provenance_code=? AND id<>? AND status_code IN ('SUCCEEDED','FAILED','PARTIAL') ORDER BY updated_at DESC, id DESC LIMIT ?`,
 		prov, task, harvest.MaxForbidden-1)
 	if err != nil {
 		return 0, fmt.Errorf("read how slices ended: %w", err)
@@ -309,7 +326,8 @@ func (x *tx) pauseSource(prov, reason string) error {
 	if err := x.sourceState(prov); err != nil {
 		return err
 	}
-	_, err := x.exec(`UPDATE ing_source_state SET paused=1, reason=?, since=?, updated_at=? WHERE provenance_code=?`, null(reason), ts(x.now), ts(x.now), prov)
+	_, err := x.exec(`UPDATE ing_source_state SET paused=1, reason=?, since=?, updated_at=?
+		WHERE provenance_code=?`, null(reason), ts(x.now), ts(x.now), prov)
 	return err
 }
 
@@ -317,7 +335,8 @@ func (x *tx) stopSource(prov, reason string) error {
 	if err := x.sourceState(prov); err != nil {
 		return err
 	}
-	_, err := x.exec(`UPDATE ing_source_state SET stopped=1, reason=?, since=?, updated_at=? WHERE provenance_code=?`, null(reason), ts(x.now), ts(x.now), prov)
+	_, err := x.exec(`UPDATE ing_source_state SET stopped=1, reason=?, since=?, updated_at=?
+		WHERE provenance_code=?`, null(reason), ts(x.now), ts(x.now), prov)
 	return err
 }
 

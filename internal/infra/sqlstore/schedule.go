@@ -108,7 +108,8 @@ func (s *Store) SetSchedule(ctx context.Context, st schedule.Standing, a source.
 // stay.
 func (s *Store) RemoveSchedule(ctx context.Context, name string, a source.Audit) error {
 	return s.write(ctx, "remove schedule", func(x *tx) error {
-		n, err := x.exec(`UPDATE ing_schedule SET removed_at=?, updated_at=? WHERE schedule_name=? AND removed_at IS NULL`, ts(x.now), ts(x.now), name)
+		n, err := x.exec(`UPDATE ing_schedule SET removed_at=?, updated_at=?
+			WHERE schedule_name=? AND removed_at IS NULL`, ts(x.now), ts(x.now), name)
 		if err != nil {
 			return err
 		}
@@ -155,7 +156,8 @@ func (s *Store) NotBegun(ctx context.Context, ns harvest.Namespace) (id harvest.
 		return 0, false, nil
 	}
 	if err == nil {
-		err = s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM ing_task WHERE plan_id=? AND `+isOneOf("status_code", harvest.TasksOpen)+`)
+		err = s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM ing_task
+			WHERE plan_id=? AND `+isOneOf("status_code", harvest.TasksOpen)+`)
 			AND NOT EXISTS (SELECT 1 FROM ing_task_run_batch WHERE plan_id=? AND status_code='SUCCEEDED')`, id, id).Scan(&is)
 	}
 	if err != nil {

@@ -23,10 +23,12 @@ func (x *tx) signals(prov string, b harvest.Batch, written []change) error {
 		if !counts {
 			continue
 		}
-		n, err := x.exec(x.s.d.insertIgnore+` INTO ing_signal (provenance_code, record_type, ext_id, kind_code, batch_id, created_at) VALUES (?,?,?,?,?,?)`,
+		n, err := x.exec(x.s.d.insertIgnore+` INTO ing_signal (provenance_code, record_type, ext_id, kind_code, batch_id, created_at)
+			VALUES (?,?,?,?,?,?)`,
 			prov, b.RecordType, s.Target, s.Kind, b.ID, ts(x.now))
 		if err == nil && n == 0 && effect == harvest.Inserted {
-			_, err = x.exec(`UPDATE ing_signal SET plan_id=NULL, batch_id=?, created_at=? WHERE provenance_code=? AND record_type=? AND ext_id=? AND kind_code=? AND plan_id IS NOT NULL`,
+			_, err = x.exec(`UPDATE ing_signal SET plan_id=NULL, batch_id=?, created_at=?
+				WHERE provenance_code=? AND record_type=? AND ext_id=? AND kind_code=? AND plan_id IS NOT NULL`,
 				b.ID, ts(x.now), prov, b.RecordType, s.Target, s.Kind)
 		}
 		if err != nil {
@@ -38,7 +40,9 @@ func (x *tx) signals(prov string, b harvest.Batch, written []change) error {
 
 // takeSignals closes the signals about the candidates of a plan.
 func (x *tx) takeSignals(plan harvest.PlanID, prov string) error {
-	_, err := x.exec(`UPDATE ing_signal SET plan_id=? WHERE provenance_code=? AND plan_id IS NULL AND ext_id IN (SELECT ext_id FROM ing_plan_candidate WHERE plan_id=?)`, plan, prov, plan)
+	_, err := x.exec(`UPDATE ing_signal SET plan_id=?
+		WHERE provenance_code=? AND plan_id IS NULL
+		AND ext_id IN (SELECT ext_id FROM ing_plan_candidate WHERE plan_id=?)`, plan, prov, plan)
 	if err != nil {
 		return fmt.Errorf("take signals: %w", err)
 	}
@@ -60,7 +64,8 @@ func (x *tx) returnSignals(plan harvest.PlanID, prov string) error {
 		err := r.Scan(&from, &to)
 		kept = append(kept, spanOf(harvest.Update, from, to))
 		return err
-	}, `SELECT window_from, window_to FROM ing_plan_slice WHERE plan_id=? AND status_code NOT IN ('CANCELLED','RESLICED') AND gap_accepted=0 ORDER BY window_from`, plan)
+	}, `SELECT window_from, window_to FROM ing_plan_slice
+		WHERE plan_id=? AND status_code NOT IN ('CANCELLED','RESLICED') AND gap_accepted=0 ORDER BY window_from`, plan)
 	if err != nil {
 		return fmt.Errorf("read what plan %d keeps: %w", plan, err)
 	}
@@ -85,7 +90,8 @@ func (x *tx) returnSignals(plan harvest.PlanID, prov string) error {
 			ids = append(ids, id)
 		}
 		return nil
-	}, `SELECT g.id, c.ordinal FROM ing_signal g JOIN ing_plan_candidate c ON c.plan_id=g.plan_id AND c.ext_id=g.ext_id WHERE g.provenance_code=? AND g.plan_id=?`, prov, plan)
+	}, `SELECT g.id, c.ordinal FROM ing_signal g JOIN ing_plan_candidate c ON c.plan_id=g.plan_id AND c.ext_id=g.ext_id
+		WHERE g.provenance_code=? AND g.plan_id=?`, prov, plan)
 	if err != nil {
 		return fmt.Errorf("read the signals of plan %d: %w", plan, err)
 	}

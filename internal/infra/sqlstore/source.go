@@ -18,7 +18,8 @@ func (s *Store) SourceState(ctx context.Context, provenance string) (harvest.Sou
 	var reason sql.NullString
 	var since ts
 	var skew sql.NullInt64
-	err := s.r.QueryRowContext(ctx, `SELECT paused, stopped, reason, since, clock_skew_us FROM ing_source_state WHERE provenance_code=?`, provenance).
+	err := s.r.QueryRowContext(ctx, `SELECT paused, stopped, reason, since, clock_skew_us FROM ing_source_state
+		WHERE provenance_code=?`, provenance).
 		Scan(&st.Paused, &st.Stopped, &reason, &since, &skew)
 	if errors.Is(err, sql.ErrNoRows) {
 		return st, nil
@@ -55,7 +56,8 @@ func (s *Store) NoteSkew(ctx context.Context, provenance string, skew time.Durat
 		if err := x.sourceState(provenance); err != nil {
 			return err
 		}
-		_, err := x.exec(`UPDATE ing_source_state SET clock_skew_us=?, updated_at=? WHERE provenance_code=?`, skew.Microseconds(), ts(x.now), provenance)
+		_, err := x.exec(`UPDATE ing_source_state SET clock_skew_us=?, updated_at=?
+			WHERE provenance_code=?`, skew.Microseconds(), ts(x.now), provenance)
 		return err
 	})
 }

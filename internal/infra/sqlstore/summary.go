@@ -24,7 +24,9 @@ func (s *Store) Summary(ctx context.Context, ids ...harvest.PlanID) (control.Pla
 	last := ids[len(ids)-1]
 	var op harvest.Operation
 	var from, to, w ts
-	err := s.r.QueryRowContext(ctx, `SELECT p.plan_key, p.status_code, p.operation_code, p.window_from, p.window_to, c.normalized_instant, c.cursor_value=c.init_value FROM ing_plan p JOIN ing_cursor c ON c.id=p.cursor_id WHERE p.id=?`, last).
+	err := s.r.QueryRowContext(ctx, `SELECT p.plan_key, p.status_code, p.operation_code, p.window_from, p.window_to,
+		c.normalized_instant, c.cursor_value=c.init_value
+		FROM ing_plan p JOIN ing_cursor c ON c.id=p.cursor_id WHERE p.id=?`, last).
 		Scan(&p.Key, &p.Status, &op, &from, &to, &w, &p.Unproven)
 	if err != nil {
 		return p, fmt.Errorf("read plan %d: %w", last, err)
@@ -54,14 +56,17 @@ func (s *Store) Summary(ctx context.Context, ids ...harvest.PlanID) (control.Pla
 		return p, fmt.Errorf("count slices: %w", err)
 	}
 	c := &p.Records
-	err = s.r.QueryRowContext(ctx, `SELECT COALESCE(SUM(inserted),0), COALESCE(SUM(updated),0), COALESCE(SUM(remapped),0), COALESCE(SUM(unchanged),0), COALESCE(SUM(stale),0), COALESCE(SUM(filtered),0), COALESCE(SUM(quarantined),0), COALESCE(SUM(missing),0), COALESCE(SUM(gone),0), COALESCE(SUM(merged),0),
+	err = s.r.QueryRowContext(ctx, `SELECT COALESCE(SUM(inserted),0), COALESCE(SUM(updated),0), COALESCE(SUM(remapped),0),
+		COALESCE(SUM(unchanged),0), COALESCE(SUM(stale),0), COALESCE(SUM(filtered),0), COALESCE(SUM(quarantined),0),
+		COALESCE(SUM(missing),0), COALESCE(SUM(gone),0), COALESCE(SUM(merged),0),
 		COALESCE(SUM(sent),0), COALESCE(SUM(retried),0), COALESCE(SUM(http_429),0), COALESCE(SUM(http_5xx),0), COALESCE(SUM(bytes),0)
 		FROM ing_task_run_batch WHERE plan_id IN (`+in+`) AND status_code='SUCCEEDED'`, args...).
 		Scan(&c.Inserted, &c.Updated, &c.Remapped, &c.Unchanged, &c.Stale, &c.Filtered, &c.Quarantined, &c.Missing, &c.Gone, &c.Merged, &p.Sent, &p.Retried, &p.HTTP429, &p.HTTP5xx, &p.Bytes)
 	if err != nil {
 		return p, fmt.Errorf("sum batches: %w", err)
 	}
-	if err := s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_bad_id i JOIN ing_task_run_batch b ON b.id=i.batch_id WHERE b.plan_id IN (`+in+`)`, args...).Scan(&p.BadIDs); err != nil {
+	if err := s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_bad_id i JOIN ing_task_run_batch b ON b.id=i.batch_id
+		WHERE b.plan_id IN (`+in+`)`, args...).Scan(&p.BadIDs); err != nil {
 		return p, fmt.Errorf("count bad ids: %w", err)
 	}
 	p.Gaps, err = s.gaps(ctx, `s.plan_id IN (`+in+`)`, args...)
@@ -92,8 +97,11 @@ func (s *Store) gaps(ctx context.Context, where string, args ...any) ([]control.
 		}
 		out = append(out, g)
 		return nil
-	}, `SELECT s.id, s.window_from, s.window_to, s.slice_spec, o.operation_code, `+isNoneOf("o.status_code", harvest.PlansOpen)+`, s.status_code, s.reason, t.scheduled_at FROM ing_plan_slice s JOIN ing_plan o ON o.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id
-		WHERE `+isOneOf("s.status_code", harvest.SlicesGap)+` AND s.gap_accepted=0`+standing+` AND `+where+` ORDER BY s.window_from, s.id`, args...)
+	}, `SELECT s.id, s.window_from, s.window_to, s.slice_spec, o.operation_code, `+isNoneOf("o.status_code", harvest.PlansOpen)+`,
+		s.status_code, s.reason, t.scheduled_at
+		FROM ing_plan_slice s JOIN ing_plan o ON o.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id
+		WHERE `+isOneOf("s.status_code", harvest.SlicesGap)+` AND s.gap_accepted=0`+standing+` AND `+where+`
+		ORDER BY s.window_from, s.id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list gaps: %w", err)
 	}
@@ -125,7 +133,9 @@ func (s *Store) Work(ctx context.Context, provenance string, op harvest.Operatio
 	}
 	if w.Later > 0 && w.NextCode == "" && w.Ready == 0 && w.Leased == 0 {
 		var code sql.NullString
-		if err := s.r.QueryRowContext(ctx, `SELECT error_code FROM ing_task WHERE provenance_code=? AND operation_code=? AND spec_version <= ? AND status_code='QUEUED' ORDER BY scheduled_at LIMIT 1`, provenance, op, source.SpecVersion).Scan(&code); err != nil {
+		if err := s.r.QueryRowContext(ctx, `SELECT error_code FROM ing_task
+			WHERE provenance_code=? AND operation_code=? AND spec_version <= ? AND status_code='QUEUED'
+			ORDER BY scheduled_at LIMIT 1`, provenance, op, source.SpecVersion).Scan(&code); err != nil {
 			return w, fmt.Errorf("read why work waits: %w", err)
 		}
 		w.NextCode = harvest.Code(code.String)
@@ -172,7 +182,8 @@ func (s *Store) Left(ctx context.Context, provenance string, op harvest.Operatio
 	var sum sql.NullFloat64
 	err := s.r.QueryRowContext(ctx, `SELECT SUM(CASE WHEN o.expected > o.got THEN o.expected - o.got ELSE 0 END) FROM (
 		SELECT COALESCE(JSON_EXTRACT(p.slice_spec, '$.hints.expectedRecords'), 0) AS expected,
-			(SELECT COALESCE(SUM(b.items), 0) FROM ing_task_run_batch b WHERE b.task_id=t.id AND b.status_code='SUCCEEDED' AND b.walk_no=t.walk_no) AS got
+			(SELECT COALESCE(SUM(b.items), 0) FROM ing_task_run_batch b
+			WHERE b.task_id=t.id AND b.status_code='SUCCEEDED' AND b.walk_no=t.walk_no) AS got
 		FROM ing_task t JOIN ing_plan_slice p ON p.id=t.slice_id
 		WHERE `+isOneOf("t.status_code", harvest.TasksOpen)+` AND t.provenance_code=? AND t.operation_code=?) o`, provenance, op).Scan(&sum)
 	if err != nil {

@@ -33,7 +33,8 @@ func (s *Store) Triggered(ctx context.Context, t harvest.Trigger) (harvest.Trigg
 	if t.LogID == "" {
 		return harvest.Triggered{}, nil
 	}
-	out, err := scanTriggered(s.r.QueryRowContext(ctx, `SELECT `+triggeredCols+` FROM ing_schedule_instance WHERE scheduler_code=? AND scheduler_job_id=? AND scheduler_log_id=?`,
+	out, err := scanTriggered(s.r.QueryRowContext(ctx, `SELECT `+triggeredCols+` FROM ing_schedule_instance
+		WHERE scheduler_code=? AND scheduler_job_id=? AND scheduler_log_id=?`,
 		t.Scheduler, t.JobID, t.LogID).Scan)
 	if err != nil {
 		return out, fmt.Errorf("look for trigger %s %s: %w", t.JobID, t.LogID, err)
@@ -44,7 +45,8 @@ func (s *Store) Triggered(ctx context.Context, t harvest.Trigger) (harvest.Trigg
 // LastTriggered tells what came of the newest trigger of a scheduler's job, by
 // log id; it is zero if there was none.
 func (s *Store) LastTriggered(ctx context.Context, scheduler, job string) (harvest.Triggered, error) {
-	out, err := scanTriggered(s.r.QueryRowContext(ctx, `SELECT `+triggeredCols+` FROM ing_schedule_instance WHERE scheduler_code=? AND scheduler_job_id=? ORDER BY scheduler_log_id DESC LIMIT 1`,
+	out, err := scanTriggered(s.r.QueryRowContext(ctx, `SELECT `+triggeredCols+` FROM ing_schedule_instance
+		WHERE scheduler_code=? AND scheduler_job_id=? ORDER BY scheduler_log_id DESC LIMIT 1`,
 		scheduler, job).Scan)
 	if err != nil {
 		return out, fmt.Errorf("look for the last trigger of %s: %w", job, err)
@@ -68,7 +70,8 @@ func (x *tx) trigger(t harvest.Trigger) (id int64, out harvest.Triggered, err er
 		return 0, out, nil
 	}
 	out, err = scanTriggered(func(dest ...any) error {
-		return x.row(`SELECT id, `+triggeredCols+` FROM ing_schedule_instance WHERE scheduler_code=? AND scheduler_job_id=? AND scheduler_log_id=?`+x.s.d.forUpdate,
+		return x.row(`SELECT id, `+triggeredCols+` FROM ing_schedule_instance
+			WHERE scheduler_code=? AND scheduler_job_id=? AND scheduler_log_id=?`+x.s.d.forUpdate,
 			t.Scheduler, t.JobID, t.LogID).Scan(append([]any{&id}, dest...)...)
 	})
 	if err != nil {
@@ -91,14 +94,18 @@ func (x *tx) instance(t harvest.Trigger, outcome harvest.TriggerOutcome, selHash
 	case old.Answered():
 		return id, harvest.ErrAnswered
 	case id != 0:
-		_, err := x.exec(`UPDATE ing_schedule_instance SET trigger_type_code=?, trigger_params=?, expr_proto_hash=?, expr_proto_snapshot=?, outcome_code=?, plan_id=?, record_remarks=?, triggered_at=? WHERE id=?`,
+		_, err := x.exec(`UPDATE ing_schedule_instance SET trigger_type_code=?, trigger_params=?, expr_proto_hash=?,
+			expr_proto_snapshot=?, outcome_code=?, plan_id=?, record_remarks=?, triggered_at=?
+			WHERE id=?`,
 			t.Kind, params, null(selHash), null(sel), outcome, nullID(int64(plan)), null(remarks), ts(x.now), id)
 		return id, err
 	}
 	// Where two record the same at once, the unique key lets one through; the
 	// transaction of the other begins again and finds it.
-	id, err = x.insert(`INSERT INTO ing_schedule_instance (scheduler_code, scheduler_job_id, scheduler_log_id, trigger_type_code, provenance_code,
-		operation_code, trigger_params, expr_proto_hash, expr_proto_snapshot, outcome_code, plan_id, record_remarks, triggered_at, created_at)
+	id, err = x.insert(`INSERT INTO ing_schedule_instance (scheduler_code, scheduler_job_id, scheduler_log_id, trigger_type_code,
+		provenance_code,
+		operation_code, trigger_params, expr_proto_hash, expr_proto_snapshot, outcome_code, plan_id, record_remarks, triggered_at,
+		created_at)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		null(t.Scheduler), null(t.JobID), null(t.LogID), t.Kind, t.Provenance, t.Operation, params, null(selHash), null(sel),
 		outcome, nullID(int64(plan)), null(remarks), ts(x.now), ts(x.now))

@@ -33,7 +33,8 @@ func (s *Store) Watched(ctx context.Context) ([]harvest.Watched, error) {
 		w.SentinelAt = walked.time()
 		out = append(out, w)
 		return err
-	}, `SELECT c.id, c.provenance_code, c.operation_code, c.cursor_key, c.namespace_scope_code, c.namespace_key, p.spec_snapshot, p.base_url, t.tuned_at, t.sentinel_at
+	}, `SELECT c.id, c.provenance_code, c.operation_code, c.cursor_key, c.namespace_scope_code, c.namespace_key, p.spec_snapshot,
+		p.base_url, t.tuned_at, t.sentinel_at
 		FROM ing_cursor c JOIN ing_plan p ON p.id=(SELECT MAX(q.id) FROM ing_plan q WHERE q.cursor_id=c.id)
 		LEFT JOIN ing_tuning t ON t.provenance_code=c.provenance_code AND t.namespace_key=c.namespace_key
 		WHERE c.operation_code=? AND p.created_at>=? ORDER BY c.id`, harvest.Harvest, ts(now.Add(-harvest.LateOver)))
@@ -77,7 +78,8 @@ func (s *Store) ClaimSentinel(ctx context.Context, ns harvest.Namespace, of time
 		if at.Before(day(of)) {
 			at = day(of) // nobody may find the day free again
 		}
-		n, err := x.exec(`UPDATE ing_tuning SET sentinel_at=?, updated_at=? WHERE provenance_code=? AND namespace_key=? AND (sentinel_at IS NULL OR sentinel_at<?)`,
+		n, err := x.exec(`UPDATE ing_tuning SET sentinel_at=?, updated_at=?
+			WHERE provenance_code=? AND namespace_key=? AND (sentinel_at IS NULL OR sentinel_at<?)`,
 			ts(at), ts(x.now), ns.Provenance, ns.Key, ts(day(of)))
 		won = n == 1
 		return err
@@ -98,7 +100,8 @@ func (s *Store) TuneLag(ctx context.Context, t harvest.Tuning) (won bool, err er
 		if t.To != t.Declared {
 			lag = t.To.Microseconds()
 		}
-		n, err := x.exec(`UPDATE ing_tuning SET declared_lag_us=?, safety_lag_us=?, late_rate=?, tuned_at=?, updated_at=? WHERE provenance_code=? AND namespace_key=? AND (tuned_at IS NULL OR tuned_at<?)`,
+		n, err := x.exec(`UPDATE ing_tuning SET declared_lag_us=?, safety_lag_us=?, late_rate=?, tuned_at=?, updated_at=?
+			WHERE provenance_code=? AND namespace_key=? AND (tuned_at IS NULL OR tuned_at<?)`,
 			t.Declared.Microseconds(), lag, t.Rate, ts(x.now), ts(x.now), ns.Provenance, ns.Key, ts(day(x.now)))
 		won = n == 1
 		if err != nil || !won || t.To == t.From {
@@ -113,7 +116,8 @@ func (s *Store) TuneLag(ctx context.Context, t harvest.Tuning) (won bool, err er
 }
 
 func (x *tx) tuningRow(ns harvest.Namespace) error {
-	_, err := x.exec(x.s.d.insertIgnore+` INTO ing_tuning (provenance_code, namespace_key, updated_at) VALUES (?,?,?)`, ns.Provenance, ns.Key, ts(x.now))
+	_, err := x.exec(x.s.d.insertIgnore+` INTO ing_tuning (provenance_code, namespace_key, updated_at)
+		VALUES (?,?,?)`, ns.Provenance, ns.Key, ts(x.now))
 	return err
 }
 
@@ -121,7 +125,8 @@ func (x *tx) tuningRow(ns harvest.Namespace) error {
 // declared one, if it was. Whoever declares another begins anew with it.
 func (s *Store) TunedLag(ctx context.Context, ns harvest.Namespace, declared time.Duration) (time.Duration, bool, error) {
 	var us sql.NullInt64
-	err := s.r.QueryRowContext(ctx, `SELECT safety_lag_us FROM ing_tuning WHERE provenance_code=? AND namespace_key=? AND declared_lag_us=?`, ns.Provenance, ns.Key, declared.Microseconds()).Scan(&us)
+	err := s.r.QueryRowContext(ctx, `SELECT safety_lag_us FROM ing_tuning
+		WHERE provenance_code=? AND namespace_key=? AND declared_lag_us=?`, ns.Provenance, ns.Key, declared.Microseconds()).Scan(&us)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, false, fmt.Errorf("read tuned lag: %w", err)
 	}

@@ -107,7 +107,9 @@ func (v *verifier) cursors() ([]cursorHead, error) {
 		}
 		out = append(out, c)
 		return nil
-	}, `SELECT id, provenance_code, operation_code, namespace_scope_code, namespace_key, direction_code, init_value, cursor_value, normalized_instant FROM ing_cursor ORDER BY id`)
+	}, `SELECT id, provenance_code, operation_code, namespace_scope_code, namespace_key, direction_code, init_value, cursor_value,
+		normalized_instant
+		FROM ing_cursor ORDER BY id`)
 	return out, err
 }
 
@@ -173,7 +175,8 @@ func (v *verifier) covered() error {
 		}
 		var rerr error
 		reach := harvest.LowWatermark(c.init, c.dir, func(yield func(harvest.Covered) bool) {
-			rows, err := v.tx.QueryContext(v.ctx, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted FROM ing_plan_slice s WHERE s.cursor_id=? AND s.status_code<>'RESLICED'`+standing+` ORDER BY `+order, c.id)
+			rows, err := v.tx.QueryContext(v.ctx, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted
+				FROM ing_plan_slice s WHERE s.cursor_id=? AND s.status_code<>'RESLICED'`+standing+` ORDER BY `+order, c.id)
 			if err != nil {
 				rerr = err
 				return
@@ -244,7 +247,10 @@ func (v *verifier) tiled() error {
 		}
 		parts = append(parts, p)
 		return nil
-	}, `SELECT p.id, p.operation_code, CASE WHEN p.operation_code='BACKFILL' AND p.sliced_to<p.window_to THEN p.sliced_to ELSE p.window_from END, CASE p.operation_code WHEN 'BACKFILL' THEN p.window_to ELSE p.sliced_to END, s.slice_spec, s.window_from, s.window_to FROM ing_plan p LEFT JOIN ing_plan_slice s ON s.plan_id=p.id AND s.status_code<>'RESLICED'
+	}, `SELECT p.id, p.operation_code, CASE WHEN p.operation_code='BACKFILL'
+		AND p.sliced_to<p.window_to THEN p.sliced_to ELSE p.window_from END,
+		CASE p.operation_code WHEN 'BACKFILL' THEN p.window_to ELSE p.sliced_to END, s.slice_spec, s.window_from, s.window_to
+		FROM ing_plan p LEFT JOIN ing_plan_slice s ON s.plan_id=p.id AND s.status_code<>'RESLICED'
 		WHERE p.status_code NOT IN ('DRAFT','FAILED') ORDER BY p.id`)
 	closePlan()
 	return err
@@ -267,13 +273,16 @@ func (v *verifier) fenced() error {
 	if err := v.none("slice", `SELECT slice_id, 'has more than one task' FROM ing_task GROUP BY slice_id HAVING COUNT(*) > 1`); err != nil {
 		return err
 	}
-	if err := v.none("run", `SELECT r.id, 'was written under a fence its task never had' FROM ing_task_run r JOIN ing_task t ON t.id=r.task_id WHERE r.fence > t.fence`); err != nil {
+	if err := v.none("run", `SELECT r.id, 'was written under a fence its task never had'
+		FROM ing_task_run r JOIN ing_task t ON t.id=r.task_id WHERE r.fence > t.fence`); err != nil {
 		return err
 	}
-	if err := v.none("batch", `SELECT b.id, 'was written under another fence than its run' FROM ing_task_run_batch b JOIN ing_task_run r ON r.id=b.run_id WHERE b.fence <> r.fence`); err != nil {
+	if err := v.none("batch", `SELECT b.id, 'was written under another fence than its run'
+		FROM ing_task_run_batch b JOIN ing_task_run r ON r.id=b.run_id WHERE b.fence <> r.fence`); err != nil {
 		return err
 	}
-	return v.none("run", `SELECT r.id, 'is RUNNING under a fence that has moved on' FROM ing_task_run r JOIN ing_task t ON t.id=r.task_id WHERE r.status_code='RUNNING' AND t.status_code IN ('QUEUED','SUCCEEDED','FAILED','PARTIAL')`)
+	return v.none("run", `SELECT r.id, 'is RUNNING under a fence that has moved on' FROM ing_task_run r
+		JOIN ing_task t ON t.id=r.task_id WHERE r.status_code='RUNNING' AND t.status_code IN ('QUEUED','SUCCEEDED','FAILED','PARTIAL')`)
 }
 
 // ordinals: committed pages of a walk are 1..n and each begins where the one before ended.
@@ -303,33 +312,44 @@ func (v *verifier) ordinals() error {
 		}
 		want, last = ordinal+1, after.String
 		return nil
-	}, `SELECT id, task_id, walk_no, phase, ordinal, before_position, after_position FROM ing_task_run_batch WHERE status_code='SUCCEEDED' ORDER BY task_id, walk_no, phase, ordinal`)
+	}, `SELECT id, task_id, walk_no, phase, ordinal, before_position, after_position FROM ing_task_run_batch
+		WHERE status_code='SUCCEEDED' ORDER BY task_id, walk_no, phase, ordinal`)
 }
 
 // proven: DONE and an end proof go together, and every id found was resolved.
 func (v *verifier) proven() error {
-	if err := v.none("slice", `SELECT s.id, 'is DONE although its last walk has no end proof' FROM ing_plan_slice s JOIN ing_task t ON t.slice_id=s.id
-		WHERE s.status_code='DONE' AND NOT EXISTS (SELECT 1 FROM ing_task_run_batch b WHERE b.task_id=t.id AND b.walk_no=t.walk_no AND b.status_code='SUCCEEDED' AND b.end_proof IS NOT NULL)`); err != nil {
+	if err := v.none("slice", `SELECT s.id, 'is DONE although its last walk has no end proof'
+		FROM ing_plan_slice s JOIN ing_task t ON t.slice_id=s.id
+		WHERE s.status_code='DONE' AND NOT EXISTS (SELECT 1 FROM ing_task_run_batch b
+		WHERE b.task_id=t.id AND b.walk_no=t.walk_no AND b.status_code='SUCCEEDED' AND b.end_proof IS NOT NULL)`); err != nil {
 		return err
 	}
-	if err := v.none("slice", `SELECT s.id, 'is DONE without a task, and was not split off a proven prefix' FROM ing_plan_slice s LEFT JOIN ing_task t ON t.slice_id=s.id
+	if err := v.none("slice", `SELECT s.id, 'is DONE without a task, and was not split off a proven prefix'
+		FROM ing_plan_slice s LEFT JOIN ing_task t ON t.slice_id=s.id
 		WHERE s.status_code='DONE' AND t.id IS NULL AND s.parent_id IS NULL`); err != nil {
 		return err
 	}
 	// A prefix begins where the slice it was split off began, and that one has
 	// pages to prove it by.
-	if err := v.none("slice", `SELECT s.id, 'is DONE without a task, and is no beginning that its parent has walked' FROM ing_plan_slice s JOIN ing_plan_slice p ON p.id=s.parent_id LEFT JOIN ing_task t ON t.slice_id=s.id
+	if err := v.none("slice", `SELECT s.id, 'is DONE without a task, and is no beginning that its parent has walked'
+		FROM ing_plan_slice s JOIN ing_plan_slice p ON p.id=s.parent_id LEFT JOIN ing_task t ON t.slice_id=s.id
 		WHERE s.status_code='DONE' AND t.id IS NULL AND (p.status_code<>'RESLICED' OR p.window_from<>s.window_from OR NOT EXISTS
-			(SELECT 1 FROM ing_task pt JOIN ing_task_run_batch b ON b.task_id=pt.id AND b.walk_no=pt.walk_no AND b.status_code='SUCCEEDED' WHERE pt.slice_id=p.id))`); err != nil {
+			(SELECT 1 FROM ing_task pt JOIN ing_task_run_batch b ON b.task_id=pt.id AND b.walk_no=pt.walk_no
+			AND b.status_code='SUCCEEDED' WHERE pt.slice_id=p.id))`); err != nil {
 		return err
 	}
-	if err := v.none("slice", `SELECT s.id, CONCAT('is ', s.status_code, ' while its task is ', t.status_code) FROM ing_plan_slice s JOIN ing_task t ON t.slice_id=s.id
-		WHERE (s.status_code='DONE') <> (t.status_code='SUCCEEDED') OR (s.status_code='RESLICED') <> (t.status_code='PARTIAL')`); err != nil {
+	if err := v.none("slice", `SELECT s.id, CONCAT('is ', s.status_code, ' while its task is ', t.status_code)
+		FROM ing_plan_slice s JOIN ing_task t ON t.slice_id=s.id
+		WHERE (s.status_code='DONE') <> (t.status_code='SUCCEEDED')
+		OR (s.status_code='RESLICED') <> (t.status_code='PARTIAL')`); err != nil {
 		return err
 	}
-	if err := v.none("task", `SELECT t.id, CONCAT('found ', SUM(CASE WHEN b.phase='SEARCH' THEN b.asked ELSE 0 END), ' ids and asked for ', SUM(CASE WHEN b.phase='DETAIL' THEN b.asked ELSE 0 END))
-		FROM ing_task t JOIN ing_task_run_batch b ON b.task_id=t.id AND b.walk_no=t.walk_no AND b.status_code='SUCCEEDED' WHERE t.status_code='SUCCEEDED' AND t.operation_code<>'UPDATE'
-		GROUP BY t.id HAVING SUM(CASE WHEN b.phase='SEARCH' THEN b.asked ELSE 0 END) <> SUM(CASE WHEN b.phase='DETAIL' THEN b.asked ELSE 0 END)`); err != nil {
+	if err := v.none("task", `SELECT t.id, CONCAT('found ', SUM(CASE WHEN b.phase='SEARCH' THEN b.asked ELSE 0 END),
+		' ids and asked for ', SUM(CASE WHEN b.phase='DETAIL' THEN b.asked ELSE 0 END))
+		FROM ing_task t JOIN ing_task_run_batch b ON b.task_id=t.id AND b.walk_no=t.walk_no AND b.status_code='SUCCEEDED'
+		WHERE t.status_code='SUCCEEDED' AND t.operation_code<>'UPDATE'
+		GROUP BY t.id
+		HAVING SUM(CASE WHEN b.phase='SEARCH' THEN b.asked ELSE 0 END) <> SUM(CASE WHEN b.phase='DETAIL' THEN b.asked ELSE 0 END)`); err != nil {
 		return err
 	}
 	return v.checked()
@@ -350,8 +370,10 @@ func (v *verifier) checked() error {
 			v.report(fmt.Sprintf("plan %d", id), "is of %d candidates and froze %d, %d of them distinct, numbered %d to %d", want, n, distinct, least, most)
 		}
 		return nil
-	}, `SELECT p.id, p.window_from, p.window_to, COUNT(c.ordinal), COUNT(DISTINCT c.ext_id), COALESCE(MIN(c.ordinal),0), COALESCE(MAX(c.ordinal),0)
-		FROM ing_plan p LEFT JOIN ing_plan_candidate c ON c.plan_id=p.id WHERE p.operation_code='UPDATE' GROUP BY p.id, p.window_from, p.window_to`); err != nil {
+	}, `SELECT p.id, p.window_from, p.window_to, COUNT(c.ordinal), COUNT(DISTINCT c.ext_id), COALESCE(MIN(c.ordinal),0),
+		COALESCE(MAX(c.ordinal),0)
+		FROM ing_plan p LEFT JOIN ing_plan_candidate c ON c.plan_id=p.id WHERE p.operation_code='UPDATE'
+		GROUP BY p.id, p.window_from, p.window_to`); err != nil {
 		return err
 	}
 	return v.each(func(r *sql.Rows) error {
@@ -364,44 +386,54 @@ func (v *verifier) checked() error {
 			v.report(fmt.Sprintf("task %d", id), "has %d candidates and asked for %d", want, asked)
 		}
 		return nil
-	}, `SELECT t.id, s.window_from, s.window_to, SUM(b.asked) FROM ing_task t JOIN ing_plan_slice s ON s.id=t.slice_id JOIN ing_task_run_batch b ON b.task_id=t.id AND b.walk_no=t.walk_no AND b.status_code='SUCCEEDED'
+	}, `SELECT t.id, s.window_from, s.window_to, SUM(b.asked) FROM ing_task t JOIN ing_plan_slice s ON s.id=t.slice_id
+		JOIN ing_task_run_batch b ON b.task_id=t.id AND b.walk_no=t.walk_no AND b.status_code='SUCCEEDED'
 		WHERE t.status_code='SUCCEEDED' AND t.operation_code='UPDATE' GROUP BY t.id, s.window_from, s.window_to`)
 }
 
 // revisions: one outbox row and one version per revision, numbered 1..revision.
 func (v *verifier) revisions() error {
 	for _, tab := range []string{"ing_outbox", "ing_record_version"} {
-		if err := v.none("record", `SELECT r.id, CONCAT('has revision ', r.revision, ' and ', COUNT(o.id), ' rows in `+tab+`, from ', COALESCE(MIN(o.revision),0), ' to ', COALESCE(MAX(o.revision),0))
+		if err := v.none("record", `SELECT r.id,
+			CONCAT('has revision ', r.revision, ' and ', COUNT(o.id), ' rows in `+tab+`, from ', COALESCE(MIN(o.revision),0), ' to ',
+			COALESCE(MAX(o.revision),0))
 			FROM ing_record r LEFT JOIN `+tab+` o ON o.record_id=r.id GROUP BY r.id, r.revision
-			HAVING COUNT(o.id) <> r.revision OR COALESCE(MIN(o.revision),0) <> 1 OR COALESCE(MAX(o.revision),0) <> r.revision`); err != nil {
+			HAVING COUNT(o.id) <> r.revision OR COALESCE(MIN(o.revision),0) <> 1
+			OR COALESCE(MAX(o.revision),0) <> r.revision`); err != nil {
 			return err
 		}
 	}
-	if err := v.none("record", `SELECT r.id, 'differs from its newest version' FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision
+	if err := v.none("record", `SELECT r.id, 'differs from its newest version'
+		FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision
 		WHERE r.content_hash<>v.content_hash OR r.raw_sha256<>v.raw_sha256 OR r.status_code<>v.status_code`); err != nil {
 		return err
 	}
-	if err := v.none("record", `SELECT id, CONCAT('is ', status_code, ' and merged into ', COALESCE(merged_into, 'nothing')) FROM ing_record WHERE (status_code='MERGED') <> (merged_into IS NOT NULL)`); err != nil {
+	if err := v.none("record", `SELECT id, CONCAT('is ', status_code, ' and merged into ', COALESCE(merged_into, 'nothing'))
+		FROM ing_record WHERE (status_code='MERGED') <> (merged_into IS NOT NULL)`); err != nil {
 		return err
 	}
-	return v.none("record", `SELECT MIN(id), CONCAT(COUNT(*), ' rows for one key') FROM ing_record GROUP BY provenance_code, record_type, ext_id HAVING COUNT(*) > 1`)
+	return v.none("record", `SELECT MIN(id), CONCAT(COUNT(*), ' rows for one key') FROM ing_record
+		GROUP BY provenance_code, record_type, ext_id HAVING COUNT(*) > 1`)
 }
 
 // accounts: the items of a page add up, and nothing came of a page that was not
 // committed.
 func (v *verifier) accounts() error {
 	for _, tab := range []string{"ing_record_version", "ing_quarantine", "ing_bad_id", "ing_signal"} {
-		if err := v.none(tab, `SELECT c.id, CONCAT('belongs to a page that was not committed, batch ', b.id) FROM `+tab+` c JOIN ing_task_run_batch b ON b.id=c.batch_id WHERE b.status_code<>'SUCCEEDED'`); err != nil {
+		if err := v.none(tab, `SELECT c.id, CONCAT('belongs to a page that was not committed, batch ', b.id)
+			FROM `+tab+` c JOIN ing_task_run_batch b ON b.id=c.batch_id WHERE b.status_code<>'SUCCEEDED'`); err != nil {
 			return err
 		}
 	}
-	return v.none("batch", `SELECT id, CONCAT('has ', items, ' items, its account sums to ', inserted+updated+remapped+unchanged+stale+filtered+quarantined)
+	return v.none("batch", `SELECT id, CONCAT('has ', items, ' items, its account sums to ',
+		inserted+updated+remapped+unchanged+stale+filtered+quarantined)
 		FROM ing_task_run_batch WHERE status_code='SUCCEEDED' AND items <> inserted+updated+remapped+unchanged+stale+filtered+quarantined`)
 }
 
 // harvestOnly: nothing but HARVEST moves a HARVEST cursor.
 func (v *verifier) harvestOnly() error {
-	return v.none("event", `SELECT e.id, CONCAT('moves a HARVEST cursor by a plan of ', p.operation_code) FROM ing_cursor_event e JOIN ing_plan p ON p.id=e.plan_id
+	return v.none("event", `SELECT e.id, CONCAT('moves a HARVEST cursor by a plan of ', p.operation_code)
+		FROM ing_cursor_event e JOIN ing_plan p ON p.id=e.plan_id
 		WHERE e.operation_code='HARVEST' AND p.operation_code<>'HARVEST'`)
 }
 
@@ -457,9 +489,11 @@ func (v *verifier) orphans() error {
 		{"ing_signal", "batch_id", "ing_task_run_batch"},
 		{"ing_signal", "plan_id", "ing_plan"},
 	} {
-		if err := v.none(o[0], `SELECT c.id, CONCAT('names `+o[2]+` ', c.`+o[1]+`, ', which is not there') FROM `+o[0]+` c LEFT JOIN `+o[2]+` p ON p.id=c.`+o[1]+` WHERE c.`+o[1]+` IS NOT NULL AND p.id IS NULL`); err != nil {
+		if err := v.none(o[0], `SELECT c.id, CONCAT('names `+o[2]+` ', c.`+o[1]+`, ', which is not there')
+			FROM `+o[0]+` c LEFT JOIN `+o[2]+` p ON p.id=c.`+o[1]+` WHERE c.`+o[1]+` IS NOT NULL AND p.id IS NULL`); err != nil {
 			return err
 		}
 	}
-	return v.none("batch", `SELECT b.id, 'is SUCCEEDED without a record of its end' FROM ing_task_run_batch b WHERE b.status_code='SUCCEEDED' AND b.after_position IS NULL`)
+	return v.none("batch", `SELECT b.id, 'is SUCCEEDED without a record of its end' FROM ing_task_run_batch b
+		WHERE b.status_code='SUCCEEDED' AND b.after_position IS NULL`)
 }

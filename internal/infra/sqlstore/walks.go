@@ -85,7 +85,8 @@ func (x *tx) boundWalks(prov string, most int) error {
 	if was == most {
 		return nil
 	}
-	if _, err := x.exec(`UPDATE ing_source_state SET max_walks=?, updated_at=? WHERE provenance_code=?`, most, ts(x.now), prov); err != nil {
+	if _, err := x.exec(`UPDATE ing_source_state SET max_walks=?, updated_at=?
+		WHERE provenance_code=?`, most, ts(x.now), prov); err != nil {
 		return fmt.Errorf("keep the bound on walks: %w", err)
 	}
 	return nil
