@@ -32,12 +32,3 @@ func (s *Schedule) Line(op harvest.Operation) Cron {
 	}
 	return Cron{}
 }
-
-// Due is the latest time in (since, now] at which an operation was to begin.
-// Earlier ones that were missed are made up by it.
-func (s *Schedule) Due(op harvest.Operation, since, now time.Time) (time.Time, bool) {
-	if line := s.Line(op); !line.IsZero() {
-		return line.Last(since, now, s.Zone)
-	}
-	return time.Time{}, false
-}
