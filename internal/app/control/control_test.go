@@ -33,6 +33,8 @@ func (k *kept) Gaps(context.Context, string) ([]control.Gap, error) {
 	return slices.Clone(k.gaps), nil
 }
 
+func (k *kept) Now(context.Context) (time.Time, error) { return day(1).Time(), nil }
+
 func (k *kept) AcceptGap(_ context.Context, id harvest.SliceID, a source.Audit) (harvest.Mark, error) {
 	k.audit = append(k.audit, a)
 	return harvest.Mark{}, nil

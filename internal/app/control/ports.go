@@ -25,6 +25,10 @@ type Store interface {
 	TokenStore
 	ReplyStore
 	FeedStore
+	QueueStore
+	LineageStore
+	TimelineStore
+	ErrorStore
 	reconcile.Store
 	// Coverage is what of each namespace of a source is proven complete.
 	Coverage(ctx context.Context, provenance string) ([]Coverage, error)

@@ -16,6 +16,7 @@ func (d *Door) declare() {
 	d.declarePlans()
 	d.declareSlices()
 	d.declareCursors()
+	d.declareMonitor()
 	d.declareRecords()
 	d.declareAccess()
 	d.declareSourceChanges()

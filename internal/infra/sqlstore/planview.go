@@ -190,28 +190,34 @@ func (s *Store) CursorEvents(ctx context.Context, id harvest.CursorID, limit int
 	out := []control.CursorEvent{}
 	err := s.each(ctx, func(r *sql.Rows) error {
 		var e control.CursorEvent
-		var prev, observed, remarks sql.NullString
-		var plan, slice, run, batch sql.NullInt64
-		var at ts
-		if err := r.Scan(&e.ID, &e.Kind, &prev, &e.New, &observed, &plan, &slice, &run, &batch, &remarks, &at); err != nil {
-			return err
-		}
-		e.Prev = prev.String
-		e.Observed = observed.String
-		e.Remarks = remarks.String
-		e.At = at.time()
-		e.Plan = harvest.PlanID(plan.Int64)
-		e.Slice = harvest.SliceID(slice.Int64)
-		e.Run = harvest.RunID(run.Int64)
-		e.Batch = harvest.BatchID(batch.Int64)
+		err := scanCursorEvent(r, &e)
 		out = append(out, e)
-		return nil
-	}, `SELECT id, kind_code, prev_value, new_value, observed_max_value, plan_id, slice_id, run_id, batch_id, record_remarks, event_time
-		FROM ing_cursor_event WHERE cursor_id=? ORDER BY id DESC LIMIT ?`, id, limit)
+		return err
+	}, `SELECT `+cursorEventCols+` FROM ing_cursor_event WHERE cursor_id=? ORDER BY id DESC LIMIT ?`, id, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list events of cursor %d: %w", id, err)
 	}
 	return out, nil
+}
+
+const cursorEventCols = `id, kind_code, prev_value, new_value, observed_max_value, plan_id, slice_id, run_id, batch_id, record_remarks, event_time`
+
+// scanCursorEvent reads the columns of a move, and those that were asked for behind
+// them.
+func scanCursorEvent(r scanner, e *control.CursorEvent, more ...any) error {
+	var prev, observed, remarks sql.NullString
+	var plan, slice, run, batch sql.NullInt64
+	var at ts
+	err := r.Scan(append([]any{&e.ID, &e.Kind, &prev, &e.New, &observed, &plan, &slice, &run, &batch, &remarks, &at}, more...)...)
+	e.Prev = prev.String
+	e.Observed = observed.String
+	e.Remarks = remarks.String
+	e.At = at.time()
+	e.Plan = harvest.PlanID(plan.Int64)
+	e.Slice = harvest.SliceID(slice.Int64)
+	e.Run = harvest.RunID(run.Int64)
+	e.Batch = harvest.BatchID(batch.Int64)
+	return err
 }
 
 // Cancel gives up what is not done yet (R18): tasks that wait or are worked on

@@ -1,0 +1,172 @@
+package control
+
+import (
+	"context"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
+)
+
+// Lineage is a plan and, for a page of its slices, everything that was done for them:
+// task, runs and pages.
+type Lineage struct {
+	Plan   PlanRow        `json:"plan"`
+	Slices []SliceLineage `json:"slices"`
+	// Capped: a task has more runs or pages than are shown, of which those are the
+	// newest.
+	Capped bool `json:"capped"`
+	// Next is where the next page of slices begins, empty on the last.
+	Next string `json:"next,omitempty"`
+}
+
+// SliceLineage is a slice and what was done for it.
+type SliceLineage struct {
+	SliceRow
+	TaskID  harvest.TaskID `json:"task_id,omitzero"`
+	Runs    []RunRow       `json:"runs"`
+	Batches []BatchRow     `json:"batches"`
+}
+
+// RunRow is one attempt at a task.
+type RunRow struct {
+	ID         harvest.RunID `json:"id"`
+	Attempt    int           `json:"attempt"`
+	Status     string        `json:"status"`
+	Code       string        `json:"error_code,omitempty"`
+	Error      string        `json:"error,omitempty"`
+	StartedAt  time.Time     `json:"started_at"`
+	FinishedAt time.Time     `json:"finished_at,omitzero"`
+}
+
+// BatchRow is one page.
+type BatchRow struct {
+	ID      harvest.BatchID `json:"id"`
+	Run     harvest.RunID   `json:"run"`
+	No      int64           `json:"batch_no"`
+	Phase   string          `json:"phase"`
+	Ordinal int64           `json:"ordinal"`
+	Status  string          `json:"status"`
+	Items   int64           `json:"items"`
+	Sent    int64           `json:"requests"`
+	Retried int64           `json:"retried"`
+	HTTP    int64           `json:"http_status,omitzero"`
+	Code    string          `json:"error_code,omitempty"`
+	Error   string          `json:"error,omitempty"`
+	Opened  time.Time       `json:"opened_at"`
+	Ended   time.Time       `json:"committed_at,omitzero"`
+}
+
+// LineageStore reads what was done for slices.
+type LineageStore interface {
+	// SliceLineage reads runs and pages of a slice, the newest most of each and one
+	// more if there are more.
+	SliceLineage(ctx context.Context, id harvest.SliceID, most int) (harvest.TaskID, []RunRow, []BatchRow, error)
+}
+
+// lineageMost bounds the runs and the pages that are shown of a slice.
+const lineageMost = 50
+
+// Lineage shows a plan down to its pages, a page of slices at a time.
+func (c *Control) Lineage(ctx context.Context, id harvest.PlanID, p Page) (Lineage, error) {
+	out := Lineage{Slices: []SliceLineage{}}
+	var err error
+	out.Plan, err = c.store.Plan(ctx, id)
+	if err != nil {
+		return out, err
+	}
+	list, err := c.Slices(ctx, id, p)
+	if err != nil {
+		return out, err
+	}
+	out.Next = list.Next
+	for _, row := range list.Slices {
+		s := SliceLineage{SliceRow: row}
+		s.TaskID, s.Runs, s.Batches, err = c.store.SliceLineage(ctx, row.ID, lineageMost)
+		if err != nil {
+			return out, err
+		}
+		if len(s.Runs) > lineageMost {
+			s.Runs = s.Runs[:lineageMost]
+			out.Capped = true
+		}
+		if len(s.Batches) > lineageMost {
+			s.Batches = s.Batches[:lineageMost]
+			out.Capped = true
+		}
+		out.Slices = append(out.Slices, s)
+	}
+	return out, nil
+}
+
+// TimelineQuery says which moves of cursors are wanted: of a source, of one operation
+// and namespace if they are named, and within times if they are given.
+type TimelineQuery struct {
+	Source    string
+	Operation harvest.Operation
+	Namespace string
+	From, To  time.Time
+	Page
+}
+
+// TimelineEvent is a move of one of several cursors.
+type TimelineEvent struct {
+	Cursor    harvest.CursorID  `json:"cursor"`
+	Operation harvest.Operation `json:"operation"`
+	Namespace string            `json:"namespace"`
+	CursorEvent
+}
+
+// Timeline are moves of cursors, in their order.
+type Timeline struct {
+	Source string          `json:"source"`
+	Events []TimelineEvent `json:"events"`
+	// Next is where the next page begins, empty on the last.
+	Next string `json:"next,omitempty"`
+}
+
+// TimelineStore reads moves of cursors in their order.
+type TimelineStore interface {
+	CursorTimeline(ctx context.Context, cursors []harvest.CursorID, from, to time.Time, after int64, limit int) ([]TimelineEvent, error)
+}
+
+// Timeline shows how the cursors of a source moved.
+func (c *Control) Timeline(ctx context.Context, q TimelineQuery) (Timeline, error) {
+	out := Timeline{Source: q.Source, Events: []TimelineEvent{}}
+	after, err := q.Number()
+	if err != nil {
+		return out, err
+	}
+	list, err := c.Cursors(ctx, q.Source, Page{})
+	if err != nil {
+		return out, err
+	}
+	cursors := map[harvest.CursorID]CursorRow{}
+	var ids []harvest.CursorID
+	for _, row := range list.Cursors {
+		if (q.Operation == "" || row.Operation == q.Operation) && (q.Namespace == "" || row.Namespace == q.Namespace) {
+			cursors[row.ID] = row
+			ids = append(ids, row.ID)
+		}
+	}
+	const most = 1000
+	if len(ids) > most {
+		return out, problem.New("the source has more than 1000 cursors", problem.Problem{
+			Code: "usage", Kind: problem.Usage, Next: "name the namespace: GET /api/v1/cursors lists them",
+		})
+	}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	events, err := c.store.CursorTimeline(ctx, ids, q.From, q.To, after, q.Limit+1)
+	if err != nil {
+		return out, err
+	}
+	for i := range events {
+		row := cursors[events[i].Cursor]
+		events[i].Operation = row.Operation
+		events[i].Namespace = row.Namespace
+	}
+	out.Events, out.Next = firstOf(events, q.Limit, func(e TimelineEvent) int64 { return e.ID })
+	return out, nil
+}

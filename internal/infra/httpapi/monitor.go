@@ -1,0 +1,65 @@
+package httpapi
+
+import (
+	"context"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// Narrowed asks for one source or operation only.
+type Narrowed struct {
+	Source    string `query:"source" maxLength:"64" doc:"Of this source only"`
+	Operation string `query:"operation" enum:"HARVEST,BACKFILL,UPDATE" doc:"Of this operation only"`
+}
+
+// Within bounds a time.
+type Within struct {
+	From time.Time `query:"from" doc:"Not before this instant, RFC 3339"`
+	To   time.Time `query:"to" doc:"Before this instant, RFC 3339"`
+}
+
+type lineageInput struct {
+	OfNumber
+	Limit int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"At most so many slices"`
+	After string `query:"after" maxLength:"512" doc:"What next said in the answer before"`
+}
+
+type timelineInput struct {
+	Source    string `query:"source" required:"true" minLength:"1" maxLength:"64" doc:"Code of the source"`
+	Operation string `query:"operation" enum:"HARVEST,BACKFILL,UPDATE" doc:"Of this operation only"`
+	Namespace string `query:"namespace" maxLength:"512" doc:"Of this namespace only, as /cursors shows it"`
+	Within
+	Page
+}
+
+type errorsInput struct {
+	Narrowed
+	Within
+	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"20" doc:"At most so many kinds"`
+}
+
+// declareMonitor adds the four questions that a dashboard asks.
+func (d *Door) declareMonitor() {
+	declare(d, look("/queue", "work", "What waits and runs, by source, endpoint and operation, and why it waits"),
+		func(ctx context.Context, in *Narrowed) (control.Queue, error) {
+			return d.control.Queue(ctx, in.Source, harvest.Operation(in.Operation))
+		})
+	declare(d, look("/plans/{id}/lineage", "plans", "A plan down to its pages: slices, tasks, runs, batches"),
+		func(ctx context.Context, in *lineageInput) (control.Lineage, error) {
+			return d.control.Lineage(ctx, harvest.PlanID(in.ID), control.Page{After: in.After, Limit: in.Limit})
+		})
+	declare(d, look("/cursors/timeline", "cursors", "How the cursors of a source moved, in order"),
+		func(ctx context.Context, in *timelineInput) (control.Timeline, error) {
+			return d.control.Timeline(ctx, control.TimelineQuery{
+				Source: in.Source, Operation: harvest.Operation(in.Operation), Namespace: in.Namespace, From: in.From, To: in.To, Page: in.Page.page(),
+			})
+		})
+	declare(d, look("/errors/top", "work", "The most frequent failures of pages, of the last day unless times are given"),
+		func(ctx context.Context, in *errorsInput) (control.TopErrors, error) {
+			return d.control.TopErrors(ctx, control.ErrorQuery{
+				Source: in.Source, Operation: harvest.Operation(in.Operation), From: in.From, To: in.To, Limit: in.Limit,
+			})
+		})
+}

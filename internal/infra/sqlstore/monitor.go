@@ -1,0 +1,237 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// Partitions reads what waits and runs in each partition. Waiting tasks are counted
+// along the queue's index and no further than most, so that a long queue costs no
+// more than a short one.
+func (s *Store) Partitions(ctx context.Context, provenance string, op harvest.Operation, now time.Time, most int64) ([]control.PartitionState, error) {
+	var out []control.PartitionState
+	err := s.snapshot(ctx, "read the queue", func(t *sql.Tx) error {
+		out = nil
+		v := &queueView{ctx: ctx, s: s, t: t, now: now, most: most, states: map[harvest.Partition]*control.PartitionState{}}
+		for _, status := range harvest.TasksOpen {
+			if err := v.read(status, provenance, op); err != nil {
+				return err
+			}
+		}
+		for _, p := range v.order {
+			out = append(out, *v.states[p])
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the queue: %w", err)
+	}
+	return out, nil
+}
+
+// queueView reads the queue by partition over one state of the database.
+type queueView struct {
+	ctx    context.Context
+	s      *Store
+	t      *sql.Tx
+	now    time.Time
+	most   int64
+	states map[harvest.Partition]*control.PartitionState
+	order  []harvest.Partition
+}
+
+// read adds the tasks of a state, one partition after the other: from each the index
+// leads to the next.
+func (v *queueView) read(status harvest.TaskState, provenance string, op harvest.Operation) error {
+	at := harvest.Partition{Provenance: provenance}
+	for {
+		where, args := v.s.d.after([]string{"t.provenance_code", "t.endpoint_name", "t.operation_code"}, []any{at.Provenance, at.Endpoint, string(at.Operation)})
+		if provenance != "" {
+			where += ` AND t.provenance_code=?`
+			args = append(args, provenance)
+		}
+		err := v.t.QueryRowContext(v.ctx, `SELECT t.provenance_code, t.endpoint_name, t.operation_code FROM ing_task t`+v.s.d.taskIndex+`
+			WHERE t.status_code=? AND `+where+` ORDER BY t.status_code, t.provenance_code, t.endpoint_name, t.operation_code LIMIT 1`, append([]any{status}, args...)...).
+			Scan(&at.Provenance, &at.Endpoint, &at.Operation)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if op != "" && at.Operation != op {
+			continue
+		}
+		if err := v.count(status, at); err != nil {
+			return err
+		}
+	}
+}
+
+// count adds the tasks of a state in a partition.
+func (v *queueView) count(status harvest.TaskState, p harvest.Partition) error {
+	state, err := v.state(p)
+	if err != nil {
+		return err
+	}
+	const of = ` WHERE t.status_code=? AND t.provenance_code=? AND t.endpoint_name=? AND t.operation_code=?`
+	args := []any{status, p.Provenance, p.Endpoint, p.Operation, v.most + 1}
+	var n, due int64
+	var oldest, next ts
+	err = v.t.QueryRowContext(v.ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN c.scheduled_at<=? THEN 1 ELSE 0 END),0),
+		MIN(CASE WHEN c.scheduled_at<=? THEN c.scheduled_at END), MIN(CASE WHEN c.scheduled_at>? THEN c.scheduled_at END)
+		FROM (SELECT t.scheduled_at FROM ing_task t`+v.s.d.taskIndex+of+` LIMIT ?) c`, append([]any{ts(v.now), ts(v.now), ts(v.now)}, args...)...).
+		Scan(&n, &due, &oldest, &next)
+	if err != nil {
+		return err
+	}
+	if status != harvest.TaskQueued {
+		state.Running += n
+		return nil
+	}
+	state.Queued = min(n, v.most)
+	state.QueuedCapped = n > v.most
+	state.Due = min(due, v.most)
+	state.OldestDue = oldest.time()
+	state.NextAt = next.time()
+	return nil
+}
+
+func (v *queueView) state(p harvest.Partition) (*control.PartitionState, error) {
+	if state := v.states[p]; state != nil {
+		return state, nil
+	}
+	state := &control.PartitionState{QueueRow: control.QueueRow{Source: p.Provenance, Endpoint: p.Endpoint, Operation: p.Operation}}
+	v.states[p] = state
+	v.order = append(v.order, p)
+	var until ts
+	err := v.t.QueryRowContext(v.ctx, `SELECT rests_until FROM ing_breaker WHERE provenance_code=? AND endpoint_name=? AND operation_code=? AND failures >= ?`,
+		p.Provenance, p.Endpoint, p.Operation, harvest.BreakAfter).Scan(&until)
+	if errors.Is(err, sql.ErrNoRows) {
+		return state, nil
+	}
+	state.Rests = until.time()
+	return state, err
+}
+
+// SliceLineage reads the runs and pages of a slice, the newest first.
+func (s *Store) SliceLineage(ctx context.Context, id harvest.SliceID, most int) (task harvest.TaskID, runs []control.RunRow, batches []control.BatchRow, err error) {
+	runs = []control.RunRow{}
+	batches = []control.BatchRow{}
+	err = s.r.QueryRowContext(ctx, `SELECT id FROM ing_task WHERE slice_id=?`, id).Scan(&task)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, runs, batches, nil
+	}
+	if err != nil {
+		return 0, nil, nil, fmt.Errorf("lineage of slice %d: %w", id, err)
+	}
+	err = s.each(ctx, func(r *sql.Rows) error {
+		var v control.RunRow
+		var code, text sql.NullString
+		var began, ended ts
+		err := r.Scan(&v.ID, &v.Attempt, &v.Status, &code, &text, &began, &ended)
+		v.Code = code.String
+		v.Error = text.String
+		v.StartedAt = began.time()
+		v.FinishedAt = ended.time()
+		runs = append(runs, v)
+		return err
+	}, `SELECT id, attempt_no, status_code, error_code, error, started_at, finished_at FROM ing_task_run WHERE task_id=? ORDER BY attempt_no DESC LIMIT ?`, task, most+1)
+	if err != nil {
+		return 0, nil, nil, fmt.Errorf("runs of slice %d: %w", id, err)
+	}
+	err = s.each(ctx, func(r *sql.Rows) error {
+		var v control.BatchRow
+		var code, text sql.NullString
+		var http sql.NullInt64
+		var opened, ended ts
+		err := r.Scan(&v.ID, &v.Run, &v.No, &v.Phase, &v.Ordinal, &v.Status, &v.Items, &v.Sent, &v.Retried, &http, &code, &text, &opened, &ended)
+		v.HTTP = http.Int64
+		v.Code = code.String
+		v.Error = text.String
+		v.Opened = opened.time()
+		v.Ended = ended.time()
+		batches = append(batches, v)
+		return err
+	}, `SELECT id, run_id, batch_no, phase, ordinal, status_code, items, sent, retried, http_status, error_code, error, opened_at, committed_at
+		FROM ing_task_run_batch WHERE task_id=? ORDER BY id DESC LIMIT ?`, task, most+1)
+	if err != nil {
+		return 0, nil, nil, fmt.Errorf("pages of slice %d: %w", id, err)
+	}
+	return task, runs, batches, nil
+}
+
+// CursorTimeline reads the moves of cursors behind one, in their order.
+func (s *Store) CursorTimeline(ctx context.Context, cursors []harvest.CursorID, from, to time.Time, after int64, limit int) ([]control.TimelineEvent, error) {
+	out := []control.TimelineEvent{}
+	where := `cursor_id IN (` + list(len(cursors)) + `) AND id>?`
+	var args []any
+	for _, id := range cursors {
+		args = append(args, id)
+	}
+	args = append(args, after)
+	if !from.IsZero() {
+		where += ` AND event_time>=?`
+		args = append(args, ts(from))
+	}
+	if !to.IsZero() {
+		where += ` AND event_time<?`
+		args = append(args, ts(to))
+	}
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var e control.TimelineEvent
+		err := scanCursorEvent(r, &e.CursorEvent, &e.Cursor)
+		out = append(out, e)
+		return err
+	}, `SELECT `+cursorEventCols+`, cursor_id FROM ing_cursor_event WHERE `+where+` ORDER BY id LIMIT ?`, append(args, limit)...)
+	if err != nil {
+		return nil, fmt.Errorf("read the timeline of cursors: %w", err)
+	}
+	return out, nil
+}
+
+// FailedPages reads pages that failed, of one source and operation after the other.
+func (s *Store) FailedPages(ctx context.Context, q control.ErrorQuery, most int, f func(control.FailedPage) error) error {
+	type namespace struct {
+		provenance string
+		op         harvest.Operation
+	}
+	var all []namespace
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var n namespace
+		err := r.Scan(&n.provenance, &n.op)
+		if (q.Source == "" || n.provenance == q.Source) && (q.Operation == "" || n.op == q.Operation) {
+			all = append(all, n)
+		}
+		return err
+	}, `SELECT DISTINCT provenance_code, operation_code FROM ing_cursor ORDER BY provenance_code, operation_code`)
+	if err != nil {
+		return fmt.Errorf("list failed pages: %w", err)
+	}
+	for _, n := range all {
+		err := s.each(ctx, func(r *sql.Rows) error {
+			p := control.FailedPage{Source: n.provenance, Operation: n.op}
+			var code, text sql.NullString
+			var at ts
+			if err := r.Scan(&p.Batch, &code, &text, &at); err != nil {
+				return err
+			}
+			p.Code = code.String
+			p.Error = text.String
+			p.At = at.time()
+			return f(p)
+		}, `SELECT id, error_code, error, committed_at FROM ing_task_run_batch
+			WHERE provenance_code=? AND operation_code=? AND status_code='FAILED' AND committed_at>=? AND committed_at<? ORDER BY committed_at DESC LIMIT ?`,
+			n.provenance, n.op, ts(q.From), ts(q.To), most+1)
+		if err != nil {
+			return fmt.Errorf("list failed pages of %s: %w", n.provenance, err)
+		}
+	}
+	return nil
+}
