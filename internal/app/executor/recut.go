@@ -99,9 +99,9 @@ func (s *session) trail(ctx context.Context, r harvest.Recut, f harvest.Fault) (
 	if harvest.CutAdvised(f.Code) {
 		return nil, nil
 	}
-	trail := r.Trail(f.Code, s.effort.excess)
+	trail := r.NextTrail(f.Code, s.effort.excess)
 	within := s.job.Spec.NominalWindow()
-	if trail.Idle() {
+	if trail.Vain() {
 		within = trail.Of
 	}
 	cost, err := s.e.store.PlanCost(ctx, s.job.Plan, within)
@@ -113,14 +113,14 @@ func (s *session) trail(ctx context.Context, r harvest.Recut, f harvest.Fault) (
 		drifted := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeSchemaDrift}
 		return nil, fmt.Errorf("%s, the last for %s: %w", why, f.Code, drifted)
 	}
-	if trail.Idle() && s.effort.excess.Volume && cost.DoneWithin > 0 {
+	if trail.Vain() && s.effort.excess.Volume && cost.DoneWithin > 0 {
 		// It is no smaller where all of it lies; the other half has shown that
 		// cutting helps.
 		return &harvest.CutTrail{Cause: trail.Cause, Size: trail.Size, Of: s.job.Spec.NominalWindow()}, nil
 	}
-	if trail.Helpless() {
+	if trail.Hopeless() {
 		f.Level, f.Reaction = harvest.Rejected, harvest.GiveUp
-		return nil, fmt.Errorf("%s is not cut again: it was %d times for the same cause, and there was no less of it: %w", s.job.Spec.Part(), trail.Same, f)
+		return nil, fmt.Errorf("%s is not cut again: it was %d times for the same cause, and there was no less of it: %w", s.job.Spec.Part(), trail.VainCuts, f)
 	}
 	return trail, nil
 }
@@ -159,7 +159,7 @@ func (s *session) cut(ctx context.Context, why error) error {
 	// A cut that has not helped counts for the breaker as a failure, any other as
 	// the answer that it is.
 	end := harvest.RunEnd{Run: s.run, Outcome: harvest.Refused, Code: f.Code, Error: why.Error(), Stats: s.effort.lost}
-	if trail.Idle() {
+	if trail.Vain() {
 		end.Outcome = harvest.Spent
 	}
 	if err := s.e.store.Reslice(ctx, s.job, end, children, s.spec.Paging.Type, s.spec.Paging.Size); err != nil {

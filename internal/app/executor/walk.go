@@ -132,7 +132,7 @@ func (w *walk) escalate(ordinal int, err error) error {
 	case !f.Once || f.Level != harvest.Transient || f.Reaction != harvest.RestartWalk:
 		return err
 	case w.faultOncePage > 0:
-		return fmt.Errorf("%w: %w", f.Again(), err)
+		return fmt.Errorf("%w: %w", f.Escalated(), err)
 	}
 	w.faultOncePage = ordinal
 	return err

@@ -182,7 +182,7 @@ func (pl *planning) reachedBy(specs []harvest.SliceSpec) harvest.Mark {
 // explainRemainder says, where a span was cut only as far as a mark, what the
 // remainder waits for.
 func (pl *planning) explainRemainder(of harvest.Span, cut harvest.Mark, left room) {
-	if !pl.t.Operation.Rest(of, cut).Empty() {
+	if !pl.t.Operation.Remainder(of, cut).Empty() {
 		pl.result.Reason = left.reason(" from " + cut.String())
 	}
 }
@@ -252,7 +252,7 @@ func (pl *planning) extend(ctx context.Context, open harvest.OpenPlan) (bool, er
 	if err != nil {
 		return false, err
 	}
-	specs, err := pl.cutWithin(ctx, pl.sliceRequest(pl.t.Operation.Rest(open.Span, open.SlicedTo)), r)
+	specs, err := pl.cutWithin(ctx, pl.sliceRequest(pl.t.Operation.Remainder(open.Span, open.SlicedTo)), r)
 	if err != nil {
 		return false, err
 	}

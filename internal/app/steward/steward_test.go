@@ -84,7 +84,7 @@ func (f *fake) steward(c steward.Config) *steward.Steward {
 // TestTune_LeavesAlone: a lag declared outside the bounds, a rate that is not
 // known and a day that was tuned already change nothing (C7, R11).
 func TestTune_LeavesAlone(t *testing.T) {
-	much, none := harvest.Lateness{Looked: true, Fresh: 1000, Late: 100}, harvest.Lateness{Looked: true, Fresh: 1000}
+	much, none := harvest.Lateness{LookedBack: true, Fresh: 1000, Late: 100}, harvest.Lateness{LookedBack: true, Fresh: 1000}
 	for _, c := range []struct {
 		name     string
 		declared time.Duration

@@ -6,7 +6,7 @@ import "time"
 // record mean that it is gone (R31).
 const GoneAfter = 24 * time.Hour
 
-// Absence is what not finding a record in an UPDATE leads to.
+// Absence is what it means for a stored record that an UPDATE did not find it.
 type Absence string
 
 // The absences.
@@ -21,16 +21,16 @@ const (
 	AbsentGone Absence = "gone"
 )
 
-// Miss decides what it means that a check made at an instant did not find the
-// record held, which was not found since an instant before, zero if it was.
-// Absence from a search is no check and must not come here.
-func Miss(held Held, since, at time.Time) Absence {
+// JudgeAbsence decides what it means that a check did not find the record held.
+// firstMissedAt is when a check first did not find it, zero if the last one did.
+// A record that only a search leaves out was not checked and must not come here.
+func JudgeAbsence(held Held, firstMissedAt, checkedAt time.Time) Absence {
 	switch {
-	case held.Version.ObservedAt.After(at):
+	case held.Version.ObservedAt.After(checkedAt):
 		return AbsentStale
 	case held.Status == RecordGone, held.Status == RecordMerged:
 		return AbsentKnown
-	case since.IsZero(), at.Sub(since) < GoneAfter:
+	case firstMissedAt.IsZero(), checkedAt.Sub(firstMissedAt) < GoneAfter:
 		return AbsentOnce
 	default:
 		return AbsentGone

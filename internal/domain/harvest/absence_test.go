@@ -31,7 +31,7 @@ func TestR31_MissIsDecidedByTwoChecksADayApart(t *testing.T) {
 		if c.since != 0 {
 			since = at.Add(-c.since)
 		}
-		if got := harvest.Miss(held, since, at); got != c.want {
+		if got := harvest.JudgeAbsence(held, since, at); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}

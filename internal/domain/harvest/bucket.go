@@ -97,14 +97,14 @@ func (HashStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, err
 	}
 	c := cutter{SliceRequest: r}
 	all := Part{Span: r.Span}
-	e, err := c.of(ctx, all, nil)
+	e, err := c.estimateOf(ctx, all)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.spread(ctx, all, e, c.limit()); err != nil {
+	if err := c.cutRange(ctx, all, e, c.limit()); err != nil {
 		return nil, err
 	}
-	out := c.done()
+	out := c.finish()
 	for i := range out {
 		out[i].Strategy = StrategyHash
 	}

@@ -9,12 +9,19 @@ type Covered struct {
 	Counts bool
 }
 
-// LowWatermark returns how far a cursor at w may move: the furthest t such that
-// everything between w and t counts (R1). next yields the leaf slices of the
-// namespace in the cursor's direction, beginning with the first one that
-// touches w; what it yields after the first hole or open slice is not read.
-// Several slices may share a window, each with a part of what lies in it: then
-// all of them must count.
+// LowWatermark returns how far a cursor at w may move: to the end of the unbroken
+// run of slices that count (R1).
+//
+//	        w                      moves to here
+//	        |                      |
+//	--------|----DONE----|--DONE---|---open---|---DONE---|     a slice that does not count
+//	--------|----DONE----|--DONE---|          |---DONE---|     a hole
+//	--------|----DONE----|-ids to 500: DONE---|---DONE---|     two slices of one window:
+//	                     |-ids from 500: open-|                to where that window begins
+//
+// next yields the leaf slices of the namespace in the cursor's direction, beginning
+// with the first one that touches w; what it yields after the first hole or open
+// slice is not read. The cursor never moves back.
 func LowWatermark(w Mark, dir Direction, next func(yield func(Covered) bool)) Mark {
 	reached := w
 	next(func(c Covered) bool {
@@ -26,8 +33,8 @@ func LowWatermark(w Mark, dir Direction, next func(yield func(Covered) bool)) Ma
 		case dir.Further(reached, near): // a hole
 			return false
 		case !c.Counts:
-			if dir.Further(near, reached) { // another part of its window counts
-				reached = near
+			if dir.Further(near, reached) {
+				reached = near // another slice of its window counts, but not alone
 			}
 			return false
 		case dir.Further(reached, far):
@@ -35,18 +42,19 @@ func LowWatermark(w Mark, dir Direction, next func(yield func(Covered) bool)) Ma
 		}
 		return true
 	})
-	if dir.Further(reached, w) { // never back
+	if dir.Further(reached, w) {
 		return w
 	}
 	return reached
 }
 
-// Further reports whether a cursor moving in dir may go from w to n.
-func (d Direction) Further(w, n Mark) bool {
+// Further reports whether a cursor that moves in this direction comes to mark b
+// after it has passed a.
+func (d Direction) Further(a, b Mark) bool {
 	if d == Backward {
-		return n.Before(w)
+		return b.Before(a)
 	}
-	return n.After(w)
+	return b.After(a)
 }
 
 // Unstored is what a store knows of the records of a window that are counted

@@ -61,7 +61,7 @@ type Fault struct {
 }
 
 // Again is the fault when the repetition has shown it too.
-func (f Fault) Again() Fault {
+func (f Fault) Escalated() Fault {
 	if f.Once {
 		f.Level, f.Reaction = Fatal, GiveUp
 	}

@@ -2,17 +2,21 @@ package harvest
 
 import "time"
 
-// Landed is a slice as lateness sees it: what it answers for, and since when
-// that is proven; zero if it is not.
-type Landed struct {
+// SliceProof is a slice as lateness sees it: what it answers for, and when that was
+// proven; zero if it is not.
+type SliceProof struct {
 	Window Window
 	DoneAt time.Time
 }
 
-// CountLate counts the update times that lie in an interval which was proven
-// before a walk began (R11). Where several slices answer for an instant, all of
-// them must be.
-func CountLate(updated []time.Time, slices []Landed, began time.Time) (n int64) {
+// CountLate counts the update times that lie in what was proven before a walk began
+// (R11): the walk that proved it should have seen them. Where several slices answer
+// for an instant, all of them must have been proven by then.
+//
+//	proven at 10:00      proven at 12:00      open
+//	|--------x-----------|---------x----------|----x-----|
+//	     late             not late             not late      for a walk begun at 11:00
+func CountLate(updated []time.Time, slices []SliceProof, began time.Time) (n int64) {
 	for _, at := range updated {
 		late := false
 		for _, s := range slices {
@@ -31,36 +35,38 @@ func CountLate(updated []time.Time, slices []Landed, began time.Time) (n int64) 
 	return n
 }
 
-// LateOver is the time over which lateness is told.
+// LateOver is the time over which lateness is measured.
 const LateOver = 7 * 24 * time.Hour
 
 // Lateness is what was seen of late versions over [LateOver].
 type Lateness struct {
-	// Fresh counts the new versions of harvests that looked back by an overlap,
-	// Late those of them that came late; Looked tells whether there were any.
+	// Fresh counts the new versions, with an update time, that harvests with an
+	// overlap have stored, Late those of them that came late. LookedBack tells
+	// whether there was any such harvest.
 	Fresh, Late int64
-	Looked      bool
-	// Sampled counts the versions in the windows that sentinels walked again,
-	// Found those of them that the harvest had missed; Walked likewise.
+	LookedBack  bool
+	// Sampled counts the versions in the windows that sentinels walked again, Found
+	// those of them that the harvest had missed. SentinelWalked tells whether there
+	// was any such walk.
 	Sampled, Found int64
-	Walked         bool
+	SentinelWalked bool
 }
 
-// Rate is the share of versions that come late. What an overlap sees is a share
-// of all that is new; what a sentinel finds has escaped the overlap, and is a
-// share of its windows: the two add up. Without either the rate is not known,
-// which is not the same as none being late; why says so.
+// Rate is the share of versions that come late. An overlap sees a share of all that
+// is new; a sentinel finds what has escaped the overlap, as a share of its windows.
+// So the two add up. Without either the rate is not known, which is not the same as
+// none being late; why says so.
 func (l Lateness) Rate() (rate float64, known bool, why string) {
-	if l.Fresh > 0 && l.Looked {
+	if l.Fresh > 0 && l.LookedBack {
 		rate, known = float64(l.Late)/float64(l.Fresh), true
 	}
-	if l.Sampled > 0 && l.Walked {
+	if l.Sampled > 0 && l.SentinelWalked {
 		rate, known = rate+float64(l.Found)/float64(l.Sampled), true
 	}
 	switch {
 	case known:
 		return min(rate, 1), true, ""
-	case !l.Looked && !l.Walked:
+	case !l.LookedBack && !l.SentinelWalked:
 		return 0, false, "neither an overlap nor a sentinel has looked back in 7 days"
 	default:
 		return 0, false, "no new version with an update time has come in 7 days"
@@ -73,15 +79,18 @@ const (
 	MinLag = 5 * time.Minute
 	MaxLag = time.Hour
 
-	lateMuch, lateLittle = 0.005, 0.001
-	lagUp, lagDown       = 5 * time.Minute, time.Minute
+	lateMuch   = 0.005
+	lateLittle = 0.001
+	lagUp      = 5 * time.Minute
+	lagDown    = time.Minute
 )
 
 // Tunable reports whether a declared safety lag may be tuned. One outside the
 // bounds was chosen for a reason that lateness does not know, and is left alone.
 func Tunable(declared time.Duration) bool { return declared >= MinLag && declared <= MaxLag }
 
-// TuneLag is the safety lag that follows one, given the late rate.
+// TuneLag moves a safety lag by the late rate: up in large steps, since what comes
+// late may be missed, and down in small ones.
 func TuneLag(lag time.Duration, rate float64) time.Duration {
 	switch {
 	case rate > lateMuch:
@@ -92,25 +101,28 @@ func TuneLag(lag time.Duration, rate float64) time.Duration {
 	return min(max(lag, MinLag), MaxLag)
 }
 
-// Tuning is a safety lag moved.
+// Tuning is one move of a safety lag.
 type Tuning struct {
 	Namespace Namespace
-	// Declared is what the source says; a tuned lag stands for no other.
+	// Declared is what the source says. A lag that was tuned in its place counts no
+	// more once the source declares another.
 	Declared time.Duration
 	From, To time.Duration
 	Rate     float64
 }
 
-// Watched is a HARVEST namespace that has been planned of late.
+// Watched is a HARVEST namespace that has been planned recently, and so is watched
+// for what comes late.
 type Watched struct {
 	Cursor    CursorID
 	Namespace Namespace
 	// Snapshot and BaseURL are those of its newest plan.
 	Snapshot []byte
 	BaseURL  string
-	// TunedAt and SentinelAt are when it was last tuned and looked after.
+	// TunedAt is when its safety lag was last tuned, SentinelAt when a sentinel was
+	// last sent.
 	TunedAt, SentinelAt time.Time
 }
 
-// SentinelPriority is the place of a sentinel's tasks in the queue: last.
+// SentinelPriority puts a sentinel's tasks at the end of the queue.
 const SentinelPriority = 900

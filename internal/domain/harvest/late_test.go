@@ -48,11 +48,11 @@ func TestR11_UnknownIsNotZero(t *testing.T) {
 		known bool
 	}{
 		{"nobody looked", harvest.Lateness{}, 0, false},
-		{"looked, nothing new", harvest.Lateness{Looked: true, Walked: true}, 0, false},
-		{"looked, none late", harvest.Lateness{Looked: true, Fresh: 100}, 0, true},
-		{"overlap", harvest.Lateness{Looked: true, Fresh: 200, Late: 2}, 0.01, true},
-		{"sentinel alone", harvest.Lateness{Walked: true, Sampled: 50, Found: 1}, 0.02, true},
-		{"both", harvest.Lateness{Looked: true, Fresh: 200, Late: 2, Walked: true, Sampled: 50, Found: 1}, 0.03, true},
+		{"looked, nothing new", harvest.Lateness{LookedBack: true, SentinelWalked: true}, 0, false},
+		{"looked, none late", harvest.Lateness{LookedBack: true, Fresh: 100}, 0, true},
+		{"overlap", harvest.Lateness{LookedBack: true, Fresh: 200, Late: 2}, 0.01, true},
+		{"sentinel alone", harvest.Lateness{SentinelWalked: true, Sampled: 50, Found: 1}, 0.02, true},
+		{"both", harvest.Lateness{LookedBack: true, Fresh: 200, Late: 2, SentinelWalked: true, Sampled: 50, Found: 1}, 0.03, true},
 	} {
 		rate, known, why := c.l.Rate()
 		if d := rate - c.rate; d > 1e-9 || d < -1e-9 || known != c.known || (why == "") != known {
@@ -68,7 +68,7 @@ func TestR11_LateIsWhatWasProvenBeforeTheWalk(t *testing.T) {
 	at := func(h int) time.Time { return t0.Add(time.Duration(h) * time.Hour) }
 	win := func(from, to int) harvest.Window { return harvest.Window{From: at(from), To: at(to)} }
 	began := at(10)
-	slices := []harvest.Landed{
+	slices := []harvest.SliceProof{
 		{win(0, 1), at(9)}, {win(1, 2), at(10)}, {win(2, 3), at(11)}, {win(3, 4), time.Time{}}, // proven before, then, after, not
 		{win(4, 5), at(9)}, {win(4, 5), time.Time{}}, // one of two ranges of ids
 		{win(5, 6), at(8)}, {win(5, 6), at(9)},

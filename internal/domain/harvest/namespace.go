@@ -26,7 +26,8 @@ func ParseOperation(s string) (Operation, bool) {
 	return "", false
 }
 
-// Priority is the default place of the operation in the queue: lower goes first.
+// Priority is that of the operation's tasks where nobody says otherwise: the lower
+// the number, the earlier they are taken.
 func (o Operation) Priority() int {
 	switch o {
 	case Harvest:
@@ -55,9 +56,9 @@ func (o Operation) Direction() Direction {
 	return Forward
 }
 
-// Rest is what is left of a span that was cut as far as a mark: a BACKFILL is cut
-// from its end. It is empty if nothing is left.
-func (o Operation) Rest(s Span, cut Mark) Span {
+// Remainder is what is left of a span that was cut as far as a mark, in the direction
+// of the operation. It is empty if nothing is left.
+func (o Operation) Remainder(s Span, cut Mark) Span {
 	if o.Direction() == Backward {
 		return Span{From: s.From, To: cut}
 	}

@@ -35,14 +35,14 @@ type Item struct {
 	Status RecordStatus
 	// Volatile are the parts of Raw that change without a change of the
 	// record (R62), by their beginning; they may overlap.
-	Volatile []Stretch
+	Volatile []ByteRange
 	// Problem says why the item cannot be kept as a record: a short code and
 	// a sentence. Such an item goes to quarantine.
 	Problem *Problem
 }
 
 // Stretch is a part of an item's bytes, from and to.
-type Stretch struct{ From, To int32 }
+type ByteRange struct{ From, To int32 }
 
 // Mapped are the item's fields, kept or made anew.
 func (it *Item) Mapped() []byte {

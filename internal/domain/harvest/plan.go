@@ -7,7 +7,7 @@ import (
 	"github.com/papertrace/patra/internal/domain/problem"
 )
 
-// Trigger is somebody's wish for a plan.
+// Trigger is what asks for a plan, and for which one.
 type Trigger struct {
 	Provenance string
 	Operation  Operation
@@ -25,8 +25,8 @@ type Trigger struct {
 	Watches    CursorID      // of a sentinel: the HARVEST cursor whose window it walks again
 }
 
-// CandidatePick says which records are to be read again: those that any of what
-// is given takes.
+// CandidatePick says which records are to be read again: those that fulfil any of the
+// conditions given.
 type CandidatePick struct {
 	// IDs as given.
 	IDs []string
@@ -135,11 +135,12 @@ type PlanHead struct {
 	Existing  bool
 }
 
-// HarvestWindow computes the window of a HARVEST (R3, R4): it starts at the
-// frontier, or on the first run at the wish or the baseline, and ends at the
-// wish but never past the horizon, which is now less the safety lag. A frontier
-// reached by another calendar is where it is, within a grain or not: moved
-// either way it would leave a hole or cover twice.
+// HarvestWindow computes the window of a HARVEST, and reports whether it holds
+// anything (R3, R4). It starts at the frontier; of the first plan, at from if that is
+// given, else one baseline before its end. It ends at to if that is given, but never
+// past the horizon, which is now less the safety lag. A frontier that another
+// calendar left within a grain stays there: moved either way it would leave a hole,
+// or have something read twice.
 func HarvestWindow(f Frontier, from, to, horizon time.Time, baseline time.Duration, c Calendar) (Window, bool, error) {
 	end := c.Floor(horizon)
 	if !to.IsZero() && to.Before(end) {
@@ -163,9 +164,9 @@ func HarvestWindow(f Frontier, from, to, horizon time.Time, baseline time.Durati
 	return Window{From: start, To: end}, true, nil
 }
 
-// BackfillWindow computes the window of a BACKFILL (R8): what was asked for, up
-// to the horizon, and if the activity has plans already, only what lies before
-// them, so that it goes on where it stopped.
+// BackfillWindow computes the window of a BACKFILL, and reports whether it holds
+// anything (R8): what was asked for, up to the horizon. If the activity has plans
+// already it is only what lies before them, so that it goes on where it stopped.
 func BackfillWindow(f Frontier, from, to, horizon time.Time, c Calendar) (Window, bool, error) {
 	if from.IsZero() || to.IsZero() {
 		return Window{}, false, fmt.Errorf("a BACKFILL needs both ends of its window: %w", ErrEmptyWindow)
@@ -191,7 +192,8 @@ func BackfillWindow(f Frontier, from, to, horizon time.Time, c Calendar) (Window
 type BeyondActivityError struct{ Wanted, Reached time.Time }
 
 func (e *BeyondActivityError) Error() string {
-	return fmt.Sprintf("this activity has reached back to %s; a window that ends at %s would skip what lies between", FormatInstant(e.Reached), FormatInstant(e.Wanted))
+	return fmt.Sprintf("this activity has reached back to %s; a window that ends at %s would skip what lies between",
+		FormatInstant(e.Reached), FormatInstant(e.Wanted))
 }
 
 // Problem implements problem.Error.
@@ -216,11 +218,12 @@ func (e *PastFrontierError) Problem() problem.Problem {
 	return problem.Problem{
 		Code: "past_watermark", Kind: problem.Conflict, Title: e.Error() + ", which nobody has read",
 		Detail: "the watermark stands at " + FormatInstant(e.Watermark),
-		Next:   "leave --from out to go on at " + FormatInstant(e.Frontier) + ", run a BACKFILL for the window, or accept the gap; nothing was changed",
+		Next: "leave --from out to go on at " + FormatInstant(e.Frontier) +
+			", run a BACKFILL for the window, or accept the gap; nothing was changed",
 	}
 }
 
-// NeverReadError refuses a wish for what a namespace will never read, since it
+// NeverReadError refuses to plan a time that a namespace will never read, since it
 // began elsewhere and only goes one way (R3, R8).
 type NeverReadError struct {
 	Source    string

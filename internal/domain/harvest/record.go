@@ -75,7 +75,7 @@ func (r *Record) AppendFields(dst []byte) []byte {
 	return append(dst, r.Fields...)
 }
 
-// Held is what the store knows of a record when a version of it arrives.
+// Held is what the store already has of a record when a version of it arrives.
 type Held struct {
 	Version        Version
 	RawSHA256      [32]byte
@@ -96,18 +96,28 @@ const (
 	Stale     Effect = "stale"
 )
 
-// Outcome is what [Merge] decided. Observe asks that the held version's
-// observation time move on: without it the next version would be compared with
-// a time long past, and the order of arrival would matter. Replace asks that
-// raw bytes, their hash and the update time follow the newcomer in place,
-// because the two differ in volatile parts only (R62).
+// Outcome is what [Merge] decided.
 type Outcome struct {
-	Effect  Effect
+	Effect Effect
+	// Observe: the observation time of the stored version moves on. Otherwise the
+	// next version would be compared with a time long past, and the order of
+	// arrival would matter.
 	Observe bool
+	// Replace: the raw bytes, their hash and the update time of the stored version
+	// are replaced in place by those that came. The two differ in volatile parts
+	// only, which make no new version (R62).
 	Replace bool
 }
 
-// Merge decides what an arriving record does to the one held.
+// Merge decides what an arriving record does to the one held:
+//
+//	content   order   status and mapping   effect
+//	same      older   any                  unchanged
+//	same      newer   both the same        unchanged, but observed again
+//	same      newer   another mapping      remapped: the fields are made anew
+//	same      newer   another status       updated
+//	other     newer   any                  updated
+//	other     older   any                  stale: it is only counted
 func Merge(held Held, in Record) Outcome {
 	newer := in.Version.Compare(held.Version) > 0
 	same := in.Version.ContentHash == held.Version.ContentHash

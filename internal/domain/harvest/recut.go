@@ -14,27 +14,29 @@ const (
 	// MaxPagesHard where what was walked must be walked again.
 	MaxPagesSoft = 1000
 	MaxPagesHard = 2000
-	// MaxStretch is how many times as long as its source declares a walk on
-	// tokens or links may become that can be neither cut nor left: a day on
-	// which everything was indexed anew in one instant is harvested, a source
-	// that makes up records without end is left.
+	// MaxStretch bounds a walk on tokens or links that is longer than its source
+	// declares and cannot be cut: it goes on up to so many times the declared
+	// length. That is enough for a day on which a source indexed everything anew
+	// in one instant, and an end for one that makes up records without end.
 	MaxStretch = 20
-	// MaxOldPages is after how many pages in a row that bring nothing new a walk
-	// is left, however pages follow each other.
+	// MaxOldPages is how many pages in a row may bring nothing new before a walk is
+	// left, by whatever paging.
 	MaxOldPages = 50
-	// MaxThrottled replies 429 within ThrottledSpan are too many.
+	// MaxThrottled is how many replies with status 429 within ThrottledSpan are too
+	// many.
 	MaxThrottled  = 5
 	ThrottledSpan = 300 * time.Second
-	// MaxPageBytes is the greatest body of a page, 5 MB, of a source that does not
-	// have larger ones.
+	// MaxPageBytes is how large the body of a page may be, unless its source
+	// declares larger ones.
 	MaxPageBytes = 5_000_000
-	// MaxErrorPercent is what failed tries may not reach of the last ErrorSpan
-	// pages; fewer pages are no measure.
+	// MaxErrorPercent is how many failed tries for each hundred of the last ErrorSpan
+	// pages are too many. Before there were as many pages nothing is judged.
 	MaxErrorPercent = 5
 	ErrorSpan       = 50
 )
 
-// CutAdvised reports whether a cut for a code is advice, and not forced.
+// CutAdvised reports whether a cut for a code is only advised, so that the walk may
+// go on where the slice cannot be cut.
 func CutAdvised(code Code) bool {
 	switch code {
 	case CutDepth, CutThrottled, CutHeavy, CutErrors, CutBudget:
@@ -73,7 +75,7 @@ func (g *Gauge) Note(c PageCost) {
 	g.failed = g.failed[max(0, len(g.failed)-ErrorSpan):]
 }
 
-// Strain is why the slice should be cut, empty if nothing speaks for it.
+// Strain is the sign that the slice strains its source, empty if there is none.
 func (g *Gauge) Strain() Code {
 	failed := 0
 	for _, n := range g.failed {
@@ -90,7 +92,7 @@ func (g *Gauge) Strain() Code {
 	return ""
 }
 
-// Spent reports whether what a slice has cost is what it may cost.
+// Spent reports whether a slice has cost as much as it may.
 func (b *BudgetSpec) Spent(requests int, records int64, d time.Duration) bool {
 	if b == nil {
 		return false
@@ -119,35 +121,41 @@ type Recut struct {
 	Sized bool
 }
 
-// Excess is how much of it came, or did not, that a slice is to be cut for: bytes
-// of a reply that was too large, records that a total promised and no page brought,
-// ids that came again and again. A smaller slice has less of it, if cutting helps.
+// Excess measures what a slice is to be cut for: the bytes of a reply that was too
+// large, the records that a total promised and no page brought, the ids that came
+// again and again. If cutting helps, a smaller slice has less of it.
 type Excess struct {
 	Size  int64
 	Known bool
-	// Volume: it is the bulk of what the window holds, all of which may lie in one
-	// half of it.
+	// Volume: it is measured in what the window holds, all of which may lie in one
+	// half of it. That half has no less of it then, and yet cutting helps.
 	Volume bool
 }
 
-// CutTrail remembers over the generations of a slice why they were cut.
+// CutTrail remembers over the generations of a slice why they were cut, so that
+// cutting ends where it does not help:
+//
+//	slice           excess 900    the first cut
+//	 '- child       excess 400    less: that cut has helped
+//	     '- child   excess 400    no less: VainCuts 1
+//	         '- ...               VainCuts 3: it is not cut again, and becomes a gap
 type CutTrail struct {
 	Cause Code `json:"cause"`
-	// Size is the least excess of the generations before, where it was known.
+	// Size is the least excess of the generations so far, where it was known.
 	Size int64 `json:"size"`
-	// Same counts the generations in a row in which it grew no smaller.
-	Same int `json:"same,omitzero"`
-	// Of is the window of the first of these.
+	// VainCuts counts the generations in a row in which the excess grew no smaller.
+	VainCuts int `json:"same,omitzero"`
+	// Of is the window of the first of these generations.
 	Of Window `json:"of"`
 }
 
-// MaxSameCuts is how many generations in a row may be cut for one cause without
-// having less of it: more cuts do not help then (R82).
-const MaxSameCuts = 3
+// MaxVainCuts is how many generations in a row may be cut for one cause without
+// having less of it. Further cuts will not help then (R82).
+const MaxVainCuts = 3
 
-// Trail is what the slices remember that this one is cut into, nil if nothing:
-// cuts that are advice lead on, and so does what nobody can measure.
-func (r Recut) Trail(code Code, e Excess) *CutTrail {
+// NextTrail is the trail of the slices that this one is cut into. It is nil where
+// cuts need no end: those that are only advised, and those for what nobody measures.
+func (r Recut) NextTrail(code Code, e Excess) *CutTrail {
 	w := r.Slice.NominalWindow()
 	was := r.Slice.Cut
 	switch {
@@ -156,43 +164,45 @@ func (r Recut) Trail(code Code, e Excess) *CutTrail {
 	case was == nil || was.Cause != code || e.Size < was.Size:
 		return &CutTrail{Cause: code, Size: e.Size, Of: w}
 	}
-	return &CutTrail{Cause: code, Size: was.Size, Same: was.Same + 1, Of: was.Of}
+	return &CutTrail{Cause: code, Size: was.Size, VainCuts: was.VainCuts + 1, Of: was.Of}
 }
 
-// Helpless reports whether cutting for the cause has not helped so often that it
-// will not.
-func (t *CutTrail) Helpless() bool { return t != nil && t.Same >= MaxSameCuts }
+// Hopeless reports whether so many cuts for the cause were in vain that no further
+// one will help.
+func (t *CutTrail) Hopeless() bool { return t != nil && t.VainCuts >= MaxVainCuts }
 
-// Idle reports whether the cut before has not helped.
-func (t *CutTrail) Idle() bool { return t != nil && t.Same > 0 }
+// Vain reports whether the cut before has not helped.
+func (t *CutTrail) Vain() bool { return t != nil && t.VainCuts > 0 }
 
 // PlanCost is what a plan has cost so far, for whoever wants to cut it further.
 type PlanCost struct {
-	// Cuts counts the slices that were cut since one was last proven, Done those
-	// that ever were, DoneWithin those of them in the window that was asked about.
-	Cuts, Done, DoneWithin int64
-	// Sent counts the requests for its pages.
+	// Cuts counts the slices that were cut since one was last proven.
+	Cuts int64
+	// Done counts the slices that are proven, DoneWithin those of them that lie in
+	// the window that was asked about.
+	Done, DoneWithin int64
+	// Sent counts the requests for the plan's pages.
 	Sent int64
-	// Slices counts those it began with, Records what they were counted to hold;
-	// both are 0 where nothing was counted.
+	// Slices counts those the plan began with, Records what they were counted to
+	// hold. Both are 0 where nothing was counted.
 	Slices, Records int64
 }
 
-// Bounds on what a plan may cost that has nothing to show for it (R82). Below
-// leastOverSent requests nothing is proven against a source.
+// Bounds on what a plan may cost that has no slice proven (R82). Fewer than
+// leastOverSent requests say nothing against a source.
 const (
-	maxVainCuts   = 1000
-	maxOverspent  = 10
-	leastOverSent = 100
+	maxUnprovenCuts = 1000
+	maxOverspent    = 10
+	leastOverSent   = 100
 )
 
-// Drifted says why the source of a plan cannot be what its description says,
-// empty if it can: so many cuts, or so many requests where a request brings so
-// many records, and not one slice proven.
+// Drifted says why the source of a plan cannot be what its description says, empty
+// if it can. Too many cuts in a row with no slice proven say so, and too many
+// requests by what was counted, if a request brings perRequest records.
 func (c PlanCost) Drifted(perRequest int64) string {
 	expected := c.Slices + c.Records/max(1, perRequest)
 	switch {
-	case c.Cuts > maxVainCuts:
+	case c.Cuts > maxUnprovenCuts:
 		return fmt.Sprintf("%d slices were cut one after the other and none was complete", c.Cuts)
 	case c.Done == 0 && c.Slices > 0 && c.Sent >= max(leastOverSent, maxOverspent*expected):
 		return fmt.Sprintf("%d requests were sent where about %d were expected, and no slice was complete", c.Sent, expected)
@@ -207,9 +217,9 @@ type Child struct {
 	Done bool
 }
 
-// TooDeep reports whether the walk has become too long. Where cutting keeps
-// what was walked the soft bound holds, else the hard one; a bound that the
-// source declares is both.
+// TooDeep reports whether the walk has become too long. Where a cut keeps what was
+// walked the soft bound holds, else the hard one. A bound that the source declares
+// lowers both.
 func (r Recut) TooDeep() bool {
 	soft, hard := MaxPagesSoft, MaxPagesHard
 	if n := r.Paging.MaxPages; n > 0 {
@@ -218,19 +228,26 @@ func (r Recut) TooDeep() bool {
 	if r.At.Pages < soft {
 		return false
 	}
-	_, _, proven := r.prefix()
-	_, parted := r.atPage()
+	_, _, proven := r.provenPrefix()
+	_, parted := r.partAtPage()
 	return proven || parted || r.At.Pages >= hard
 }
 
-// Children are the slices that take the place of this one, which tile what it
-// answers for; it reports false if it cannot be cut. code says why it is cut.
+// Children are the slices that take the place of this one, and together answer for
+// all that it answers for. It reports false if the slice cannot be cut. code says
+// why it is cut.
 //
-// A beginning that the walk has proven is split off as done (R13). What is left
-// is halved, unless only the length of the walk was too much: then it goes on as
-// one. Where nothing is proven all of the window is halved. No child that is to
-// be walked is shorter than MinStep, and each is walked with the page size of
-// its parent, or half of it if pages were too heavy (R26).
+//	the slice               |------------walked------------|------not walked yet-----|
+//	a beginning is proven   |----------done----------|-------a-------|-------b-------|
+//	   but only too long    |----------done----------|---------------a---------------|
+//	nothing is proven       |-------------a-------------|-------------b--------------|
+//	parted at its page      |------pages so far, done------|----pages from here on---|
+//
+// A beginning that the walk has proven is split off as done (R13), up to the grain
+// of the last item, which may not be over. The remainder is halved, unless only the
+// length of the walk was too much: then it goes on as one. No child that is to be
+// walked is shorter than MinStep, and each is walked with the page size of its
+// parent, or half of it if pages were too heavy (R26).
 func (r Recut) Children(code Code) ([]Child, bool) {
 	if r.Slice.Strategy == StrategyID {
 		return nil, false // a list of ids has no walk that could be too long
@@ -242,13 +259,13 @@ func (r Recut) Children(code Code) ([]Child, bool) {
 		}
 		size /= 2
 	}
-	long := code == CutDepth || code == CutBudget || code == CodeMaxPages
-	if long {
-		if kids, ok := r.atPage(); ok {
+	tooLong := code == CutDepth || code == CutBudget || code == CodeMaxPages
+	if tooLong {
+		if kids, ok := r.partAtPage(); ok {
 			return kids, true
 		}
 	}
-	done, rest, proven := r.prefix()
+	done, remainder, proven := r.provenPrefix()
 	if !proven {
 		a, b, ok := r.halve(r.Slice.Part(), r.Split)
 		if !ok {
@@ -257,10 +274,10 @@ func (r Recut) Children(code Code) ([]Child, bool) {
 		return []Child{{Spec: r.child(a, size)}, {Spec: r.child(b, size)}}, true
 	}
 	kids := []Child{{Spec: r.child(done, r.Paging.Size), Done: true}}
-	if a, b, ok := r.halve(rest, nil); ok && !long {
+	if a, b, ok := r.halve(remainder, nil); ok && !tooLong {
 		return append(kids, Child{Spec: r.child(a, size)}, Child{Spec: r.child(b, size)}), true
 	}
-	return append(kids, Child{Spec: r.child(rest, size)}), true
+	return append(kids, Child{Spec: r.child(remainder, size)}), true
 }
 
 // halve cuts a part as its slice was cut: by hash buckets alone (HASH), else by
@@ -272,28 +289,29 @@ func (r Recut) halve(p Part, split *Split) (a, b Part, ok bool) {
 	return p.Halve(r.Calendar, r.MinStep, split)
 }
 
-// prefix is the beginning of the window that the walk has proven: all of the
-// grains before that of the last committed update time, since that one may not
-// be over. It leaves at least MinStep to be walked.
-func (r Recut) prefix() (done, rest Part, ok bool) {
+// provenPrefix parts the window at what the walk has proven: all grains before that
+// of the last committed update time, since that one may not be over. The remainder
+// is at least MinStep long. It reports false if nothing is proven.
+func (r Recut) provenPrefix() (done, remainder Part, ok bool) {
 	w := r.Slice.NominalWindow()
 	last := r.At.At
 	if r.TwoPhase || !r.Slice.Range.Whole() || last.IsZero() || r.At.Unsorted || !last.Before(w.To) {
-		return done, rest, false
+		return done, remainder, false
 	}
-	p := r.Calendar.Floor(last)
+	cut := r.Calendar.Floor(last)
 	if r.Calendar.Precision != PrecisionDay {
-		if most := r.Calendar.Floor(w.To.Add(-r.MinStep)); p.After(most) {
-			p = most
+		if latest := r.Calendar.Floor(w.To.Add(-r.MinStep)); cut.After(latest) {
+			cut = latest
 		}
 	}
-	return PartOf(Window{w.From, p}), PartOf(Window{p, w.To}), p.After(w.From)
+	return PartOf(Window{w.From, cut}), PartOf(Window{cut, w.To}), cut.After(w.From)
 }
 
-// atPage parts a walk at the page it has reached, where the place of a page is
-// the same for everybody who asks: at a token that is not the server's state, or
-// at a number in a result that does not change.
-func (r Recut) atPage() ([]Child, bool) {
+// partAtPage parts a walk at the page it has reached: what was walked is done, and
+// the pages from there on are a slice of their own. That needs pages which are the
+// same for everybody who asks: at a token that is not the server's state, or at a
+// number in a result that does not change.
+func (r Recut) partAtPage() ([]Child, bool) {
 	var at int64
 	switch s := r.Slice.Strategy; {
 	case s == StrategyLandmark && r.Paging.Type == PageToken && !r.Paging.Stateful && r.At.Token != "":
@@ -310,11 +328,11 @@ func (r Recut) atPage() ([]Child, bool) {
 	done := r.child(p, r.Paging.Size)
 	done.Cursor = r.Slice.Cursor
 	p.Range = NewRange(RangePage, at, of.To)
-	rest := r.child(p, r.Paging.Size)
-	if rest.Strategy == StrategyLandmark {
-		rest.Cursor = &CursorSpec{StartToken: r.At.Token, Held: r.At.Held, Seen: r.At.Seen}
+	remainder := r.child(p, r.Paging.Size)
+	if remainder.Strategy == StrategyLandmark {
+		remainder.Cursor = &CursorSpec{StartToken: r.At.Token, Held: r.At.Held, Seen: r.At.Seen}
 	}
-	return []Child{{Spec: done, Done: true}, {Spec: rest}}, true
+	return []Child{{Spec: done, Done: true}, {Spec: remainder}}, true
 }
 
 // child is the slice over a part of this one.

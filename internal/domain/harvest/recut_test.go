@@ -460,11 +460,11 @@ func TestR82_TrailEndsWhereCutsDoNotHelp(t *testing.T) {
 		r := harvest.Recut{}
 		ends, idles := 0, 0
 		for i, e := range c.size {
-			trail := r.Trail(c.code[i%len(c.code)], e)
-			if trail.Idle() {
+			trail := r.NextTrail(c.code[i%len(c.code)], e)
+			if trail.Vain() {
 				idles++
 			}
-			if trail.Helpless() {
+			if trail.Hopeless() {
 				ends = i + 1
 				break
 			}

@@ -118,39 +118,39 @@ var (
 )
 
 // From lists the states that may change into s.
-func (s PlanState) From() []PlanState { return before(planChanges, s) }
+func (s PlanState) From() []PlanState { return statesBefore(planChanges, s) }
 
 // To checks the change from s to next.
-func (s PlanState) To(next PlanState) error { return change("plan", planChanges, s, next) }
+func (s PlanState) To(next PlanState) error { return checkChange("plan", planChanges, s, next) }
 
 // From lists the states that may change into s.
-func (s SliceState) From() []SliceState { return before(sliceChanges, s) }
+func (s SliceState) From() []SliceState { return statesBefore(sliceChanges, s) }
 
 // To checks the change from s to next.
-func (s SliceState) To(next SliceState) error { return change("slice", sliceChanges, s, next) }
+func (s SliceState) To(next SliceState) error { return checkChange("slice", sliceChanges, s, next) }
 
 // From lists the states that may change into s.
-func (s TaskState) From() []TaskState { return before(taskChanges, s) }
+func (s TaskState) From() []TaskState { return statesBefore(taskChanges, s) }
 
 // To checks the change from s to next.
-func (s TaskState) To(next TaskState) error { return change("task", taskChanges, s, next) }
+func (s TaskState) To(next TaskState) error { return checkChange("task", taskChanges, s, next) }
 
 // From lists the states that may change into s.
-func (s RunState) From() []RunState { return before(runChanges, s) }
+func (s RunState) From() []RunState { return statesBefore(runChanges, s) }
 
 // To checks the change from s to next.
-func (s RunState) To(next RunState) error { return change("run", runChanges, s, next) }
+func (s RunState) To(next RunState) error { return checkChange("run", runChanges, s, next) }
 
 // From lists the states that may change into s.
-func (s BatchState) From() []BatchState { return before(batchChanges, s) }
+func (s BatchState) From() []BatchState { return statesBefore(batchChanges, s) }
 
 // Open reports whether work on the task is still to come without anybody's doing.
 func (s TaskState) Open() bool {
 	return s == TaskQueued || s == TaskDispatched || s == TaskExecuting
 }
 
-// before lists the states of a table that may change into one, in order.
-func before[S ~string](table map[S][]S, to S) []S {
+// statesBefore lists the states of a table that may change into one, in order.
+func statesBefore[S ~string](table map[S][]S, to S) []S {
 	var out []S
 	for from, next := range table {
 		if slices.Contains(next, to) {
@@ -161,7 +161,8 @@ func before[S ~string](table map[S][]S, to S) []S {
 	return out
 }
 
-func change[S ~string](what string, table map[S][]S, from, to S) error {
+// checkChange refuses a change of state that is not in the table.
+func checkChange[S ~string](what string, table map[S][]S, from, to S) error {
 	if slices.Contains(table[from], to) {
 		return nil
 	}

@@ -26,7 +26,7 @@ const (
 	ByConstant  Estimation = "CONSTANT"   // from what the source declares for a day
 )
 
-// half is what a hash leaves in each of two buckets, about.
+// half is about what each of two hash buckets holds of what they hold together.
 func (e Estimate) half() Estimate {
 	e.Records -= e.Records / 2
 	if e.By == ByCount {
@@ -106,8 +106,15 @@ func Strategies() map[StrategyCode]Strategy {
 	return m
 }
 
-// TimeStrategy cuts by time: count first, halve what is too much, by ids or hash buckets where
-// the finest window is still beyond reach, and put small neighbours together.
+// TimeStrategy cuts by time: it counts a window first, cuts what is too much, by ids or
+// hash buckets where the finest window is still beyond reach, and puts small
+// neighbours together:
+//
+//	the window, target 1000    |----------------------2600----------------------|
+//	halved and counted         |----------700-----------|----------1900---------|
+//	halved again where needed  |----------700-----------|---250-----|---1650----|
+//	                           |----------700-----------|---250-----|-800-|-850-|
+//	small neighbours together  |----------------950-----------------|-800-|-850-|
 type TimeStrategy struct{}
 
 // Code of the strategy.
@@ -124,10 +131,10 @@ func (TimeStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec, err
 		return nil, err
 	}
 	c := cutter{SliceRequest: r}
-	if err := c.cut(ctx, Part{Span: r.Span}, nil); err != nil {
+	if err := c.cut(ctx, Part{Span: r.Span}); err != nil {
 		return nil, err
 	}
-	return c.done(), nil
+	return c.finish(), nil
 }
 
 func (r SliceRequest) check() error {
@@ -137,59 +144,63 @@ func (r SliceRequest) check() error {
 	return nil
 }
 
-// cutter is one cutting of a window, first to last.
+// cutter is one cutting of a window, from its beginning to its end.
 type cutter struct {
 	SliceRequest
 	out []SliceSpec
-	// held is the last part cut, which may still take in its neighbour.
-	held *Part
-	est  Estimate
-	// at is into how many parts a window is cut at a time; 0: not known yet.
-	at int64
+	// pending is the last part that was cut, nil before the first. It is no slice
+	// yet, since it may still take in the next part. pendingHolds is what it holds.
+	pending      *Part
+	pendingHolds Estimate
+	// partsAtOnce is into how many parts a window is cut at a time, 0 until that is
+	// known.
+	partsAtOnce int64
 }
 
-// full reports whether enough was cut. The parts of one window stay together.
+// full reports whether enough was cut, so that next is left out. The parts of one
+// window stay together.
 func (c *cutter) full(next Part) bool {
 	n := len(c.out)
-	if c.held != nil {
+	if c.pending != nil {
 		n++
 	}
 	return c.MaxSlices > 0 && n >= c.MaxSlices && next.Range.From == 0
 }
 
-// emit takes a part that is to be a slice, or puts it together with the one
-// before: a window with the next window, ids with the next ids. Buckets are
-// halved, so that two of them are too much together.
+// emit takes a part that is small enough to be a slice. It is put together with the
+// pending one if both fit into one slice: a window with the next window, ids with the
+// next ids. Buckets never are: they were halved because both together are too much.
 func (c *cutter) emit(p Part, e Estimate) {
-	if h := c.held; h != nil {
-		if c.est.Known && e.Known && c.limit() > 0 && c.est.Records+e.Records <= c.limit() {
+	if h := c.pending; h != nil {
+		if c.pendingHolds.Known && e.Known && c.limit() > 0 && c.pendingHolds.Records+e.Records <= c.limit() {
 			switch {
 			case h.Range.Whole() && p.Range.Whole():
 				h.To = p.To
-				c.est.Records += e.Records
+				c.pendingHolds.Records += e.Records
 				return
 			case h.From == p.From && p.Range.Of == 0 && h.Range.To == p.Range.From && p.Range.From > 0:
 				h.Range.To = p.Range.To
-				c.est.Records += e.Records
+				c.pendingHolds.Records += e.Records
 				return
 			}
 		}
 		c.flush()
 	}
-	c.held, c.est = &p, e
+	c.pending, c.pendingHolds = &p, e
 }
 
+// flush makes a slice of the pending part.
 func (c *cutter) flush() {
-	if c.held == nil {
+	if c.pending == nil {
 		return
 	}
-	s := NewSliceSpec(*c.held, c.Calendar, c.PageSize, c.est.Records, c.Lag)
-	s.Hints.EstimatedBy, s.Budget = c.est.By, c.Budget
-	c.out, c.held = append(c.out, s), nil
+	s := NewSliceSpec(*c.pending, c.Calendar, c.PageSize, c.pendingHolds.Records, c.Lag)
+	s.Hints.EstimatedBy, s.Budget = c.pendingHolds.By, c.Budget
+	c.out, c.pending = append(c.out, s), nil
 }
 
-// done ends the cutting. An overlap widens the first slice.
-func (c *cutter) done() []SliceSpec {
+// finish ends the cutting, and returns its slices. An overlap widens the first one.
+func (c *cutter) finish() []SliceSpec {
 	c.flush()
 	if len(c.out) > 0 && c.Overlap > 0 {
 		c.out[0].Hints.OverlapSec = int(c.Overlap / time.Second)
@@ -201,76 +212,77 @@ func (c *cutter) done() []SliceSpec {
 	return c.out
 }
 
-// cut estimates p and emits it whole, or halves it. A window of which nothing
-// is known is cut by the step alone. known is what p is known to hold already.
-func (c *cutter) cut(ctx context.Context, p Part, known *Estimate) error {
+// cut estimates p and emits it whole, or cuts it into smaller parts and these in turn.
+// A window that nobody counted is cut by steps.
+func (c *cutter) cut(ctx context.Context, p Part) error {
 	if c.full(p) {
 		return nil
 	}
-	e, err := c.of(ctx, p, known)
+	e, err := c.estimateOf(ctx, p)
 	if err != nil {
 		return err
 	}
 	if !e.Known || e.By != ByCount {
-		return c.step(ctx, p)
+		return c.cutBySteps(ctx, p)
 	}
 	limit := c.limit()
-	if limit == 0 || e.Records <= max(limit, c.most()) {
+	if limit == 0 || e.Records <= max(limit, c.tolerated()) {
 		c.emit(p, e)
 		return nil
 	}
 	if p.Range.Whole() {
 		if parts := c.parts(p.Window(), e.Records); len(parts) > 1 {
 			for _, w := range parts {
-				if err := c.cut(ctx, PartOf(w), nil); err != nil {
+				if err := c.cut(ctx, PartOf(w)); err != nil {
 					return err
 				}
 			}
 			return nil
 		}
 	}
-	return c.spread(ctx, p, e, c.Cap)
+	return c.cutRange(ctx, p, e, c.Cap)
 }
 
-// most is what a slice may hold, if more than is wanted.
-func (c *cutter) most() int64 {
+// tolerated is what a slice may hold though less is wanted.
+func (c *cutter) tolerated() int64 {
 	if c.Cap == 0 {
 		return c.Most
 	}
 	return min(c.Cap, c.Most)
 }
 
-// fan is into how many parts a window is cut at a time, down to parts that hold
-// what is wanted, if records lie evenly. It is the same number at each level: to
-// cut 17 slices by 16 and then by 2 would leave 32. It follows from the whole
-// window alone, so that a record more or less does not move every bound.
+// fan is into how many parts a window is cut at a time, level by level, until each
+// holds what is wanted, if records lie evenly. It is the same number at each level: to
+// cut for 17 slices by 16 and then by 2 would leave 32. It follows from the count of
+// the whole window alone, so that a record more or less does not move every bound.
 func (c *cutter) fan(records int64) int64 {
 	if c.Fan < 2 {
 		return 2
 	}
-	wanted := max(c.limit(), (c.limit()+c.most())/2)
+	wanted := max(c.limit(), (c.limit()+c.tolerated())/2)
 	slices := float64((records + wanted - 1) / wanted)
 	levels := max(1, math.Ceil(math.Log(slices)/math.Log(float64(c.Fan))-1e-9))
 	return min(int64(c.Fan), int64(math.Ceil(math.Pow(slices, 1/levels)-1e-9)))
 }
 
-// parts are the windows that w is cut into, which holds more than it may: as many
-// as all are, or a power of two where fewer are enough.
+// parts are the windows that w is cut into because it holds too much: as many as
+// every window is cut into, or a power of two where fewer are enough. There are none
+// if w cannot be cut.
 func (c *cutter) parts(w Window, records int64) []Window {
-	if c.at == 0 {
-		c.at = c.fan(records)
+	if c.partsAtOnce == 0 {
+		c.partsAtOnce = c.fan(records)
 	}
 	n := int64(2)
-	for n < c.at && n*c.limit() < records {
+	for n < c.partsAtOnce && n*c.limit() < records {
 		n *= 2
 	}
-	n = min(n, c.at)
+	n = min(n, c.partsAtOnce)
 	var out []Window
 	from := w.From
 	for i := int64(1); i < n && n > 2; i++ {
 		at := c.Calendar.Floor(w.From.Add(w.Duration() / time.Duration(n) * time.Duration(i)))
-		head, rest := Window{from, at}, Window{at, w.To}
-		if c.long(head) && c.long(rest) {
+		head, tail := Window{from, at}, Window{at, w.To}
+		if c.longEnough(head) && c.longEnough(tail) {
 			out = append(out, head)
 			from = at
 		}
@@ -285,46 +297,45 @@ func (c *cutter) parts(w Window, records int64) []Window {
 	return []Window{a, b}
 }
 
-// long reports whether a window is long enough for a slice. A calendar day may
-// last 23 hours; it is still a whole step of one day.
-func (c *cutter) long(w Window) bool {
+// longEnough reports whether a window is long enough for a slice. Of a source that
+// counts in days every whole day is, though one may last 23 hours.
+func (c *cutter) longEnough(w Window) bool {
 	return !w.Empty() && (c.Calendar.Precision == PrecisionDay || w.Duration() >= c.MinStep)
 }
 
-// spread cuts a part by the second dimension, until none holds more than most;
-// 0 for no bound. What can be walked stays whole: ids are the last resort.
-func (c *cutter) spread(ctx context.Context, p Part, e Estimate, most int64) error {
+// cutRange cuts a part by the second dimension, ids or buckets, until none holds more
+// than most; 0 means no bound. It is the last resort: what can be walked stays whole.
+func (c *cutter) cutRange(ctx context.Context, p Part, e Estimate, most int64) error {
 	a, b, ok := c.Split.Halve(p)
 	if !ok || !e.Known || most == 0 || e.Records <= most {
 		c.emit(p, e)
 		return nil
 	}
-	ea, err := c.of(ctx, a, nil)
+	ea, err := c.estimateOf(ctx, a)
 	if err != nil {
 		return err
 	}
 	eb := Estimate{}
 	switch {
 	case ea.Known:
-		// What is not in the one is in the other; a count that has moved on since is
-		// mended by whoever walks it.
+		// What is not in the one is in the other, so that one count is enough. If
+		// it has changed since the count of both, the walk will find out.
 		eb = Estimate{Records: max(0, e.Records-ea.Records), Known: true, By: e.By}
 	case a.Range.Of != 0:
 		ea = e.half()
 		eb = ea
 	}
-	if err := c.spread(ctx, a, ea, most); err != nil {
+	if err := c.cutRange(ctx, a, ea, most); err != nil {
 		return err
 	}
-	return c.spread(ctx, b, eb, most)
+	return c.cutRange(ctx, b, eb, most)
 }
 
-func (c *cutter) of(ctx context.Context, p Part, known *Estimate) (Estimate, error) {
-	if known != nil || c.Estimate == nil {
-		if known == nil {
-			known = new(Estimate)
-		}
-		return *known, nil
+// estimateOf is what the estimator says that a part holds. The zero estimate means
+// that nothing is known.
+func (c *cutter) estimateOf(ctx context.Context, p Part) (Estimate, error) {
+	if c.Estimate == nil {
+		return Estimate{}, nil
 	}
 	e, err := c.Estimate(ctx, p)
 	if err != nil {
@@ -333,10 +344,9 @@ func (c *cutter) of(ctx context.Context, p Part, known *Estimate) (Estimate, err
 	return e, nil
 }
 
-// step cuts a window that nobody counted: by the step, and smaller where what
-// is known of other windows makes one seem too much. What is only guessed is
-// never put together.
-func (c *cutter) step(ctx context.Context, p Part) error {
+// cutBySteps cuts a window that nobody counted: by the step that the source declares,
+// and smaller where a guess from other windows says that a step holds too much.
+func (c *cutter) cutBySteps(ctx context.Context, p Part) error {
 	w := p.Window()
 	for f := w.From; f.Before(w.To); {
 		t := w.To
@@ -349,7 +359,7 @@ func (c *cutter) step(ctx context.Context, p Part) error {
 		if c.full(next) {
 			return nil
 		}
-		if err := c.guess(ctx, next); err != nil {
+		if err := c.emitGuessed(ctx, next); err != nil {
 			return err
 		}
 		f = t
@@ -357,17 +367,19 @@ func (c *cutter) step(ctx context.Context, p Part) error {
 	return nil
 }
 
-func (c *cutter) guess(ctx context.Context, p Part) error {
-	e, err := c.of(ctx, p, nil)
+// emitGuessed emits a part of which there is only a guess, in halves where that is too
+// much. A guess is not good enough to put parts together by.
+func (c *cutter) emitGuessed(ctx context.Context, p Part) error {
+	e, err := c.estimateOf(ctx, p)
 	if err != nil {
 		return err
 	}
 	if e.Known && c.limit() > 0 && e.Records > c.limit() {
 		if a, b, ok := p.Halve(c.Calendar, c.MinStep, nil); ok {
-			if err := c.guess(ctx, a); err != nil {
+			if err := c.emitGuessed(ctx, a); err != nil {
 				return err
 			}
-			return c.guess(ctx, b)
+			return c.emitGuessed(ctx, b)
 		}
 	}
 	e.Known = false
@@ -375,6 +387,8 @@ func (c *cutter) guess(ctx context.Context, p Part) error {
 	return nil
 }
 
+// limit is how many records a slice is wanted to hold at most, 0 for no limit: no more
+// than the target, and no more than a walk can reach.
 func (r SliceRequest) limit() int64 {
 	switch {
 	case r.Cap == 0:
@@ -400,9 +414,10 @@ func Halve(w Window, c Calendar, minStep time.Duration) (a, b Window, ok bool) {
 	return a, b, true
 }
 
-// VolumeStrategy makes one slice of the window and lets it run until its budget
-// is spent: what is left is then cut off, at the last instant that is proven
-// (VOLUME_BUDGET) or at the token the walk has reached (CURSOR_LANDMARK).
+// VolumeStrategy makes one slice of the window, which is walked until its budget is
+// spent. What is left of it is a slice of its own then, cut off at the last instant
+// that is proven (VOLUME_BUDGET) or at the token the walk has reached
+// (CURSOR_LANDMARK).
 type VolumeStrategy struct{ code StrategyCode }
 
 // Code of the strategy.
@@ -454,8 +469,8 @@ func (IDStrategy) Slice(_ context.Context, r SliceRequest) ([]SliceSpec, error) 
 	return out, nil
 }
 
-// PageStrategy cuts the pages of a result that does not change while it is
-// walked; the last slice has no end, for pages that nobody counted.
+// PageStrategy cuts a result that does not change while it is walked into ranges of
+// pages. The last range has no end: there may be more pages than were counted.
 type PageStrategy struct{}
 
 // Code of the strategy.

@@ -71,16 +71,17 @@ type LeaseRequest struct {
 	Turns *Turns
 }
 
-// Rest is an operation of a source that is to be left alone for a while.
+// Rest is a time in which an operation of a source is left alone, as in quiet hours.
 type Rest struct {
 	Provenance string
 	Operation  Operation
 	Until      time.Time
 }
 
-// Fault is what asking all the same would come to.
+// Fault is the error of a request that is not sent since its source is left alone.
 func (r Rest) Fault() error {
-	return fmt.Errorf("%s is left alone until %s: %w", r.Provenance, FormatInstant(r.Until), Fault{Level: Transient, Reaction: GiveUp, Code: CodeQuiet})
+	f := Fault{Level: Transient, Reaction: GiveUp, Code: CodeQuiet}
+	return fmt.Errorf("%s is left alone until %s: %w", r.Provenance, FormatInstant(r.Until), f)
 }
 
 // Resume is where a run begins: after the last committed page of the walk.
@@ -94,8 +95,8 @@ type Resume struct {
 	Walk int
 	// BatchNo is the next free batch number of the run.
 	BatchNo int
-	// Search is the position after the last committed SEARCH page, Pages of
-	// which there are SearchDone; SearchEnd is set once the walk was proven.
+	// Search is the position after the last committed SEARCH page. SearchDone counts
+	// these pages; SearchEnd is set once the walk was proven over.
 	Search     Position
 	SearchDone int
 	SearchEnd  EndProof

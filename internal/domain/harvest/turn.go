@@ -7,10 +7,14 @@ import (
 	"time"
 )
 
-// Quantum is how many tasks of one partition are taken before every other
-// partition of the same priority that has work got as many (R19). It is small, so
-// that a source with ten thousand slices does not keep one with three waiting, and
-// more than one, so that within a turn the oldest still goes first.
+// Quantum is how many tasks of one partition are taken in its turn, before the other
+// partitions of the same priority have theirs (R19). It is small, so that a source
+// with ten thousand slices does not keep one with three waiting, and more than one,
+// so that within a turn the oldest still goes first.
+//
+//	partition A   a1 a2 a3 a4 a5 a6 ... a10000
+//	partition B   b1 b2 b3
+//	taken         a1 a2 a3 a4  b1 b2 b3  a5 a6 a7 a8  a9 ...
 const Quantum = 4
 
 // Ageing: each ageEvery of waiting counts as ageStep better.
@@ -19,16 +23,16 @@ const (
 	ageStep  = 100
 )
 
-// EffectivePriority is the place in the queue of a task that has waited: each
-// half hour counts as 100 better, up to the place of a HARVEST. There all are
-// equal, partitions take turns, and so nothing starves, however much lies before
-// it: a BACKFILL is there after an hour.
+// EffectivePriority is the priority of a task that has waited: each half hour counts
+// as 100 better, up to the priority of a HARVEST, at which a BACKFILL arrives after an
+// hour. There all are equal and partitions take turns, so that nothing starves,
+// however much was queued before it.
 func EffectivePriority(priority int, waited time.Duration) int {
 	best := min(priority, Harvest.Priority())
 	return max(best, priority-ageStep*int(max(0, waited)/ageEvery))
 }
 
-// Partition is what takes turns: the tasks of one source, endpoint and operation.
+// Partition is what takes turns: all tasks of one source, endpoint and operation.
 type Partition struct {
 	Provenance, Endpoint string
 	Operation            Operation
@@ -38,13 +42,14 @@ func (p Partition) String() string {
 	return p.Provenance + "/" + p.Endpoint + "/" + string(p.Operation)
 }
 
-// Head is the first task of a partition and priority that may be taken.
+// Head is the first task that may be taken of those with one partition and priority.
 type Head struct {
 	Partition
 	Priority    int
 	ScheduledAt time.Time
 	Task        TaskID
-	// Dead: this one task was taken before, by somebody whose lease has run out.
+	// Dead: the task was taken before, by an owner whose lease has run out. It stands
+	// for itself alone, beside the head of its partition.
 	Dead bool
 }
 
@@ -56,26 +61,28 @@ func (h Head) before(o Head) int {
 	return int(h.Task - o.Task)
 }
 
-// Turns says whose task is next: the best effective priority; there the partition
-// whose turn it is; and of that the task that is due longest (R19). It remembers
-// the heads of the partitions for a while, so that looking for a task does not
-// mean reading the queue. What it remembers may have moved on: the store looks.
+// Turns says whose task is next: one of the best effective priority; among these, of
+// the partition whose turn it is; and of that partition, the task that is due longest
+// (R19). It remembers the heads of the partitions for a while, so that to look for a
+// task does not mean to read the queue. What it remembers may be out of date by then:
+// the store checks each head before a task is leased.
 //
-// Each process has turns of its own, for one kind of request; two of them are
-// each fair, if not to each other. Only one goroutine may use it.
+// Each process has turns of its own, for one kind of request. So each is fair to the
+// partitions by itself. Only one goroutine may use it.
 type Turns struct {
 	heads  []Head
 	until  time.Time      // when the heads are read again
 	rounds map[int]*round // by effective priority
 }
 
-// round is what every partition with work has once: its turn.
+// round is the time in which every partition with work has one turn. It remembers how
+// many tasks each has had of its turn, and which partition had the last.
 type round struct {
-	had  map[Partition]int
-	last Partition
+	taken map[Partition]int
+	last  Partition
 }
 
-// Clone is a copy to try on; a transaction may come to nothing.
+// Clone is a copy to be changed by a transaction, which may come to nothing.
 func (t *Turns) Clone() *Turns {
 	c := &Turns{rounds: map[int]*round{}}
 	if t == nil {
@@ -83,7 +90,7 @@ func (t *Turns) Clone() *Turns {
 	}
 	c.heads, c.until = slices.Clone(t.heads), t.until
 	for k, r := range t.rounds {
-		c.rounds[k] = &round{had: maps.Clone(r.had), last: r.last}
+		c.rounds[k] = &round{taken: maps.Clone(r.taken), last: r.last}
 	}
 	return c
 }
@@ -97,14 +104,15 @@ const (
 // Stale reports that the heads are to be read.
 func (t *Turns) Stale(now time.Time) bool { return !now.Before(t.until) }
 
-// Read replaces what is known of the queue.
-func (t *Turns) Read(heads []Head, now time.Time, took time.Duration) {
+// ReplaceHeads replaces the heads by those just read from the queue, which took so
+// long. Those of dead owners stay: they are read apart.
+func (t *Turns) ReplaceHeads(heads []Head, now time.Time, took time.Duration) {
 	t.heads = slices.Concat(heads, t.dead())
 	t.until = now.Add(max(headsFor, headsShare*took))
 }
 
-// Died replaces what is known of tasks whose owner is gone.
-func (t *Turns) Died(heads []Head) {
+// ReplaceDead replaces the tasks that are known to have lost their owner.
+func (t *Turns) ReplaceDead(heads []Head) {
 	t.heads = slices.DeleteFunc(t.heads, func(h Head) bool { return h.Dead })
 	t.heads = append(t.heads, heads...)
 }
@@ -138,26 +146,28 @@ func (t *Turns) Next(now time.Time, may func(Partition) bool) (Head, bool) {
 		return Head{}, false
 	}
 	r := t.round(class)
-	if h, ok := first(best, func(h Head) bool { return r.had[h.Partition] < Quantum }); ok {
+	if h, ok := earliest(best, func(h Head) bool { return r.taken[h.Partition] < Quantum }); ok {
 		return h, true
 	}
-	// Everybody had a turn: who had the last does not begin the next round.
-	if h, ok := first(best, func(h Head) bool { return h.Partition != r.last }); ok {
+	// Every partition had its turn. The one that had the last does not begin the
+	// next round, unless it is alone.
+	if h, ok := earliest(best, func(h Head) bool { return h.Partition != r.last }); ok {
 		return h, true
 	}
-	return first(best, func(Head) bool { return true })
+	return earliest(best, func(Head) bool { return true })
 }
 
 func (t *Turns) round(class int) *round {
 	r := t.rounds[class]
 	if r == nil {
-		r = &round{had: map[Partition]int{}}
+		r = &round{taken: map[Partition]int{}}
 		t.rounds[class] = r
 	}
 	return r
 }
 
-func first(heads []Head, ok func(Head) bool) (Head, bool) {
+// earliest finds the head that is due longest, of those that are ok.
+func earliest(heads []Head, ok func(Head) bool) (Head, bool) {
 	var out Head
 	found := false
 	for _, h := range heads {
@@ -168,36 +178,37 @@ func first(heads []Head, ok func(Head) bool) (Head, bool) {
 	return out, found
 }
 
-// Moved reports whether the head h has moved on to a later task than it was, and
-// remembers where it is.
-func (t *Turns) Moved(h Head, at time.Time, task TaskID) bool {
-	is := h
-	is.ScheduledAt, is.Task = at, task
+// MoveHead remembers that the head h is another task by now, due at an instant, and
+// reports whether that is a later one: then it may not be its turn any more.
+func (t *Turns) MoveHead(h Head, at time.Time, task TaskID) bool {
+	moved := h
+	moved.ScheduledAt = at
+	moved.Task = task
 	if i := slices.Index(t.heads, h); i >= 0 {
-		t.heads[i] = is
+		t.heads[i] = moved
 	}
-	return h.before(is) < 0
+	return h.before(moved) < 0
 }
 
-// Gone forgets a head: nothing of it is left.
-func (t *Turns) Gone(h Head) {
+// DropHead forgets a head: no task of it is left.
+func (t *Turns) DropHead(h Head) {
 	if i := slices.Index(t.heads, h); i >= 0 {
 		t.heads = slices.Delete(t.heads, i, i+1)
 	}
 }
 
-// Took counts a task that was taken into its partition's turn.
-func (t *Turns) Took(h Head, now time.Time) {
+// CountTaken counts a task that was taken for the turn of its partition.
+func (t *Turns) CountTaken(h Head, now time.Time) {
 	r := t.round(EffectivePriority(h.Priority, now.Sub(h.ScheduledAt)))
-	if r.had[h.Partition] >= Quantum {
-		clear(r.had) // the next round
+	if r.taken[h.Partition] >= Quantum {
+		clear(r.taken) // the next round begins
 	}
-	r.had[h.Partition]++
+	r.taken[h.Partition]++
 	r.last = h.Partition
 }
 
-// ParsePriority reads a place in the queue by its word: the words stand for the
-// places of the operations (C1).
+// ParsePriority reads a priority by its word. The words stand for the priorities of
+// the operations (C1).
 func ParsePriority(word string) (int, bool) {
 	switch strings.ToUpper(word) {
 	case "HIGH":
@@ -210,7 +221,7 @@ func ParsePriority(word string) (int, bool) {
 	return 0, false
 }
 
-// PriorityWord is the word for a place in the queue.
+// PriorityWord is the word for a priority.
 func PriorityWord(priority int) string {
 	switch {
 	case priority <= Harvest.Priority():

@@ -54,12 +54,12 @@ func TestR19_TurnsAreFair(t *testing.T) {
 					heads = append(heads, Head{Partition: p, Priority: 100, ScheduledAt: now.Add(-time.Duration(rnd.IntN(1200)) * time.Second), Task: TaskID(rnd.IntN(1000))})
 				}
 			}
-			turns.Read(heads, now, 0)
+			turns.ReplaceHeads(heads, now, 0)
 			h, ok := turns.Next(now, func(Partition) bool { return true })
 			if !ok {
 				t.Fatal("nobody's turn")
 			}
-			turns.Took(h, now)
+			turns.CountTaken(h, now)
 			row++
 			if h.Partition != last {
 				row, last = 1, h.Partition
@@ -92,7 +92,7 @@ func TestR19_HeadsAreReadNowAndThen(t *testing.T) {
 		if !turns.Stale(now) {
 			t.Error("nothing was read yet")
 		}
-		turns.Read(nil, now, took)
+		turns.ReplaceHeads(nil, now, took)
 		if turns.Stale(now.Add(until-1)) || !turns.Stale(now.Add(until)) {
 			t.Errorf("took %s: not good for %s", took, until)
 		}

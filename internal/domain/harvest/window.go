@@ -21,7 +21,8 @@ func shortInstant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:
 
 // ErrEmptyWindow is returned for a window that holds no instant.
 var ErrEmptyWindow = problem.New("window is empty: from must be before to", problem.Problem{
-	Code: "empty_window", Kind: problem.Usage, Next: "choose --from before --to; both are RFC 3339 or a date, the end is not part of the window",
+	Code: "empty_window", Kind: problem.Usage,
+	Next: "choose --from before --to; both are RFC 3339 or a date, the end is not part of the window",
 })
 
 // Window is a half-open interval [From, To) of instants.

@@ -69,7 +69,7 @@ func TestR42_WhatStatusesMean(t *testing.T) {
 			if bad != (c.code != "") || v.Code != c.code || v.Level != c.level || v.Reaction != c.reaction || v.Once != c.once {
 				t.Errorf("got %+v", v)
 			}
-			again := v.Again()
+			again := v.Escalated()
 			if c.once && (again.Level != L4 || again.Reaction != stop || again.Code != c.code) || !c.once && again != v {
 				t.Errorf("the second time: %+v", again)
 			}

@@ -243,22 +243,22 @@ func void(b []byte, s span) bool {
 
 // volatile returns the parts of the item at start that R62 leaves out of its
 // content, in memory that outlives the walk.
-func (w *walk) volatile(start int) []harvest.Stretch {
+func (w *walk) volatile(start int) []harvest.ByteRange {
 	const size = 512
 	w.parts = w.parts[:0]
 	for _, slot := range w.d.volatile {
 		for k := w.item.first(slot, -1); k >= 0; k = w.item.after(k) {
 			s := w.item.list[k].span
-			w.parts = append(w.parts, harvest.Stretch{From: s.start - int32(start), To: s.end - int32(start)})
+			w.parts = append(w.parts, harvest.ByteRange{From: s.start - int32(start), To: s.end - int32(start)})
 		}
 	}
 	n := len(w.parts)
 	if n == 0 {
 		return nil
 	}
-	slices.SortFunc(w.parts, func(a, b harvest.Stretch) int { return cmp.Compare(a.From, b.From) })
+	slices.SortFunc(w.parts, func(a, b harvest.ByteRange) int { return cmp.Compare(a.From, b.From) })
 	if n > cap(w.kept)-len(w.kept) {
-		w.kept = make([]harvest.Stretch, 0, max(n, size))
+		w.kept = make([]harvest.ByteRange, 0, max(n, size))
 	}
 	from := len(w.kept)
 	w.kept = append(w.kept, w.parts...)

@@ -53,9 +53,9 @@ type walk struct {
 	out   []byte
 	chunk []byte // what Fields of finished items are kept in
 	spans []span
-	parts []harvest.Stretch
-	kept  []harvest.Stretch // what Volatile of finished items is kept in
-	lack  string            // the first required field the item has not got
+	parts []harvest.ByteRange
+	kept  []harvest.ByteRange // what Volatile of finished items is kept in
+	lack  string              // the first required field the item has not got
 
 	err error // why the walk stopped
 }

@@ -38,7 +38,7 @@ func (x *tx) absences(b harvest.Batch, held map[string]heldRecord, c *harvest.Co
 			continue
 		}
 		settled[id] = true
-		switch harvest.Miss(h.Held, h.missing, b.OpenedAt) {
+		switch harvest.JudgeAbsence(h.Held, h.missing, b.OpenedAt) {
 		case harvest.AbsentKnown:
 			observed = append(observed, h.id)
 		case harvest.AbsentOnce:

@@ -91,7 +91,7 @@ const landedSQL = `SELECT s.window_from, s.window_to, s.status_code, s.updated_a
 
 // scanLanded reads them up to an instant, or to the end if that is zero. A slice
 // that is done is not written to again.
-func scanLanded(rows *sql.Rows, to time.Time) (out []harvest.Landed, err error) {
+func scanLanded(rows *sql.Rows, to time.Time) (out []harvest.SliceProof, err error) {
 	err = eachUntil(rows, func() (bool, error) {
 		var from, end, at ts
 		var state harvest.SliceState
@@ -101,7 +101,7 @@ func scanLanded(rows *sql.Rows, to time.Time) (out []harvest.Landed, err error) 
 		if !to.IsZero() && from.time().After(to) {
 			return false, nil
 		}
-		l := harvest.Landed{Window: harvest.Window{From: from.time(), To: end.time()}}
+		l := harvest.SliceProof{Window: harvest.Window{From: from.time(), To: end.time()}}
 		if state == harvest.SliceDone {
 			l.DoneAt = at.time()
 		}
@@ -131,7 +131,7 @@ func (s *Store) Lateness(ctx context.Context, cursor harvest.CursorID) (harvest.
 			return err
 		}
 		if looked > 0 {
-			l.Looked = true
+			l.LookedBack = true
 			l.Fresh = l.Fresh + fresh
 			l.Late = l.Late + late
 		}
@@ -148,7 +148,7 @@ func (s *Store) Lateness(ctx context.Context, cursor harvest.CursorID) (harvest.
 	if err != nil {
 		return l, fmt.Errorf("read lateness of sentinels: %w", err)
 	}
-	l.Walked = walked > 0
+	l.SentinelWalked = walked > 0
 	return l, nil
 }
 

@@ -64,7 +64,7 @@ func lateIsCounted(l *Lab) {
 		l.Errorf("%d new versions, %d late; want 5 and 2", f, n)
 	}
 	l.Walk(jobs[1], ofHour("own3", 3))
-	if got, want := l.lateness(), (harvest.Lateness{Looked: true, Fresh: 6, Late: 2}); got != want {
+	if got, want := l.lateness(), (harvest.Lateness{LookedBack: true, Fresh: 6, Late: 2}); got != want {
 		l.Errorf("%+v, want %+v", got, want)
 	}
 
@@ -83,7 +83,7 @@ func lateIsCounted(l *Lab) {
 	rec := ofHour("new5", 5)
 	rec.Version.ObservedAt = o.OpenedAt
 	l.Commit(jobs[0], Last(o, rec))
-	if got, want := l.lateness(), (harvest.Lateness{Looked: true, Fresh: 8, Late: 2}); got != want {
+	if got, want := l.lateness(), (harvest.Lateness{LookedBack: true, Fresh: 8, Late: 2}); got != want {
 		l.Errorf("%+v, want %+v", got, want)
 	}
 
@@ -95,7 +95,7 @@ func lateIsCounted(l *Lab) {
 	if c := l.Walk(l.LeaseOne(), ofHour("new0", 0), moved, remapped); c.Counts.Remapped != 1 {
 		l.Errorf("%+v", c.Counts)
 	}
-	if got, want := l.lateness(), (harvest.Lateness{Looked: true, Fresh: 8, Late: 2}); got != want {
+	if got, want := l.lateness(), (harvest.Lateness{LookedBack: true, Fresh: 8, Late: 2}); got != want {
 		l.Errorf("%+v, want %+v", got, want)
 	}
 	l.Exec(`UPDATE ing_task_run_batch SET committed_at='2024-01-01 00:00:00.000000'`)
@@ -139,7 +139,7 @@ func sentinelSees(l *Lab) {
 	cursor := l.Text(`SELECT cursor_value FROM ing_cursor WHERE id=?`, f.Cursor)
 	events := l.Int(`SELECT COUNT(*) FROM ing_cursor_event WHERE cursor_id=?`, f.Cursor)
 	j := walk("sentinel", f.Cursor, ofHour("r0", 0), ofHour("r9", 0), ofHour("r8", 0))
-	if got, want := l.lateness(), (harvest.Lateness{Walked: true, Sampled: 3, Found: 1}); got != want {
+	if got, want := l.lateness(), (harvest.Lateness{SentinelWalked: true, Sampled: 3, Found: 1}); got != want {
 		l.Errorf("%+v, want %+v", got, want)
 	}
 	if p := l.Int(`SELECT priority FROM ing_task WHERE id=?`, j.Lease.Task); p != 900 {

@@ -71,7 +71,7 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 			if n == 0 {
 				continue // somebody was faster
 			}
-			turns.Took(t.head, x.now)
+			turns.CountTaken(t.head, x.now)
 			hand.took(t.head.Partition)
 			j, err := x.job(t.id)
 			if err != nil {

@@ -121,7 +121,7 @@ func (s *Store) ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []har
 			return fmt.Errorf("lock cursor: %w", err)
 		}
 		head.Status = harvest.PlanReady
-		if !p.Operation.Rest(p.Span, to).Empty() {
+		if !p.Operation.Remainder(p.Span, to).Empty() {
 			head.Status = harvest.PlanPartial
 		}
 		n, err := x.exec(`UPDATE ing_plan SET sliced_to=?, status_code=?, updated_at=?

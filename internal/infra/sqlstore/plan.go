@@ -174,7 +174,7 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 	// A plan is written when it is cut: DRAFT and SLICING last as long as this
 	// transaction, PARTIAL if a budget ended the cutting early.
 	status := harvest.PlanReady
-	if !ns.Operation.Rest(d.Span, d.SlicedTo).Empty() {
+	if !ns.Operation.Remainder(d.Span, d.SlicedTo).Empty() {
 		status = harvest.PlanPartial
 	}
 	id, err := x.insertInto("ing_plan", []col{

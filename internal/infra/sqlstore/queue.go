@@ -70,15 +70,15 @@ func (q *queue) next() (t taken, any bool, err error) {
 		t, at, err := q.first(h)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			q.turns.Gone(h)
+			q.turns.DropHead(h)
 			continue
 		case err != nil:
 			return t, false, err
-		case q.turns.Moved(h, at, t.id):
+		case q.turns.MoveHead(h, at, t.id):
 			continue // perhaps another is first now
 		}
 		if h.Dead {
-			q.turns.Gone(h)
+			q.turns.DropHead(h)
 		}
 		t.head = h
 		return t, true, nil
@@ -132,7 +132,7 @@ func (q *queue) heads() error {
 		}
 	}
 	q.read = true
-	q.turns.Read(heads, q.now, time.Since(began))
+	q.turns.ReplaceHeads(heads, q.now, time.Since(began))
 	return nil
 }
 
@@ -154,7 +154,7 @@ func (q *queue) died() error {
 	if err := q.each(q.scan(&heads, true), query, args...); err != nil {
 		return err
 	}
-	q.turns.Died(heads)
+	q.turns.ReplaceDead(heads)
 	return nil
 }
 

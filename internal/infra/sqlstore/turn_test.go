@@ -131,7 +131,7 @@ func nothingStarves(l *Lab) {
 			for p, began := range since {
 				l.waited(p, time.Duration(m-began)*time.Minute)
 			}
-			turns.Read(nil, time.Time{}, 0) // a minute later the heads are read again
+			turns.ReplaceHeads(nil, time.Time{}, 0) // a minute later the heads are read again
 			j, ok := l.turn(turns)
 			if !ok {
 				l.Fatalf("%s: nothing to take in minute %d", name, m)
@@ -168,7 +168,7 @@ func turnsAreTaken(l *Lab) {
 			l.waited(l.save(labSource("lab4"), 0, 30).ID, 0) // one that comes later
 			codes = append(codes, "lab4")
 			had = map[string]int{}
-			turns.Read(nil, time.Time{}, 0) // as a second later
+			turns.ReplaceHeads(nil, time.Time{}, 0) // as a second later
 		}
 		j, ok := l.turn(turns)
 		if !ok {

@@ -234,7 +234,7 @@ func (q *question) hiddenByRate(t *trouble) error {
 func (q *question) faultOf(t *trouble) harvest.Fault {
 	f := t.Fault
 	if t.Once && q.faultOnce {
-		f = t.Again()
+		f = t.Escalated()
 	}
 	q.faultOnce = q.faultOnce || t.Once
 	usedUp := !t.unsent && !t.aside
