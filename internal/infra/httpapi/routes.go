@@ -16,6 +16,7 @@ func (d *Door) declare() {
 	d.declarePlans()
 	d.declareSlices()
 	d.declareCursors()
+	d.declareSchedules()
 	d.declareMonitor()
 	d.declareRecords()
 	d.declareAccess()
