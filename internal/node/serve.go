@@ -45,9 +45,9 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 	}
 	poll := cmp.Or(c.Poll, 10*time.Second)
 	log := n.cfg.Logger
-	var jobs []role.Job
+	var loops []role.Loop
 	begin := func(name role.Role, run func(context.Context) error) {
-		jobs = append(jobs, role.Job{Name: string(name), Run: run})
+		loops = append(loops, role.Loop{Name: string(name), Run: run})
 	}
 	for _, r := range c.Roles {
 		switch r {
@@ -69,7 +69,7 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 		}
 		begin("api", func(ctx context.Context) error { return httpapi.Serve(ctx, c.API.Listener, door, log) })
 	}
-	return role.Keep(ctx, jobs, board, log, c.Ready)
+	return role.Keep(ctx, loops, board, log, c.Ready)
 }
 
 // Steward returns a steward over the node's parts.

@@ -74,7 +74,7 @@ const missingAsks = 2
 
 // takeDetails accounts for every id of a DETAIL page (R27).
 func (s *session) takeDetails(ctx context.Context, st step, r reply, b harvest.Batch) (harvest.Batch, *step, error) {
-	s.items.take(r.ans.Page, &b)
+	s.items.sortInto(r.ans.Page, &b)
 	missing := left(without(r.asked, r.refused.all()), &b)
 	alias := aliases{}
 	alias.note(r.asked, r.ans.Page)
@@ -105,7 +105,7 @@ asking:
 			}
 			heard = heard || len(again.Page.Items) > 0
 			testify(again.Page, &refused, witnesses)
-			s.items.takeMore(again.Page, &b)
+			s.items.addSorted(again.Page, &b)
 			alias.note(ids, again.Page)
 			maps.Copy(alias, refused.alias)
 			r.refused.add(refused)

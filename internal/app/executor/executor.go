@@ -18,11 +18,11 @@ type Config struct {
 	// Owner names this process in leases.
 	Owner   string
 	Workers int
-	// LeaseTTL is how long a task stays ours without renewal.
+	// LeaseTTL is how long a task stays with its owner without being renewed.
 	LeaseTTL time.Duration
 	// Poll is how long to wait when there is nothing to take.
 	Poll time.Duration
-	// Grace is how long work in hand may go on after the stop.
+	// Grace is how long work in hand may go on after the executor was told to stop.
 	Grace time.Duration
 	// Provenance and Operation restrict what is taken, if set.
 	Provenance string
@@ -94,6 +94,8 @@ func New(cfg Config, store Store, up Upstream, log *slog.Logger) *Executor {
 // When ctx ends it takes nothing more, lets pages in hand finish within the
 // grace time, and releases what is left.
 func (e *Executor) Run(ctx context.Context) error {
+	// Two contexts: when taking ends no task and no page is begun any more; when
+	// work ends what is in hand is broken off.
 	work, abort := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer abort(nil)
 	stop := context.AfterFunc(ctx, func() {
@@ -105,8 +107,8 @@ func (e *Executor) Run(ctx context.Context) error {
 	})
 	defer stop()
 
-	take, done := context.WithCancelCause(ctx)
-	defer done(nil)
+	taking, stopTaking := context.WithCancelCause(ctx)
+	defer stopTaking(nil)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var errs []error // guarded by mu
@@ -114,20 +116,21 @@ func (e *Executor) Run(ctx context.Context) error {
 		mu.Lock()
 		defer mu.Unlock()
 		errs = append(errs, err)
-		done(err) // the store fails: stop taking
+		stopTaking(err) // the store fails: further tasks would fare no better
 	}
-	free := make(chan struct{}, e.cfg.Workers)
-	ended := make(chan struct{}, 1)
-	err := e.feed(take, work, free, ended, func(job harvest.Job) {
+	// busy holds a token for every worker that has a task.
+	busy := make(chan struct{}, e.cfg.Workers)
+	someEnded := make(chan struct{}, 1)
+	err := e.feed(taking, work, busy, someEnded, func(job harvest.Job) {
 		wg.Go(func() {
 			defer func() {
-				<-free
+				<-busy
 				select {
-				case ended <- struct{}{}:
-				default: // feed has not looked yet
+				case someEnded <- struct{}{}:
+				default: // feed has still to look at an end before this one
 				}
 			}()
-			if err := e.runJob(take, work, job); err != nil {
+			if err := e.runJob(taking, work, job); err != nil {
 				fail(err)
 			}
 		})
@@ -142,25 +145,25 @@ var errStopping = errors.New("stopping")
 // leased to wait for its turn, where its lease would run out and every owner
 // after would look like one that the task had killed (R16). Where the source has
 // as many in hand as it may, the end of one is the time to look for the next.
-func (e *Executor) feed(ctx, work context.Context, free, ended chan struct{}, start func(harvest.Job)) error {
+func (e *Executor) feed(taking, work context.Context, busy, someEnded chan struct{}, start func(harvest.Job)) error {
 	turns := new(harvest.Turns)
 	for {
 		select {
-		case free <- struct{}{}:
-		case <-ctx.Done():
+		case busy <- struct{}{}:
+		case <-taking.Done():
 			return nil
 		}
-		if ctx.Err() != nil {
+		if taking.Err() != nil {
 			return nil
 		}
 		// Not cut off by the stop: a lease whose answer is lost has to run out.
 		found, err := e.store.LeaseTasks(work, harvest.LeaseRequest{
-			Owner: e.cfg.Owner, TTL: e.cfg.LeaseTTL, Max: 1, Provenance: e.cfg.Provenance, Operation: e.cfg.Operation, SpecVersion: source.SpecVersion,
-			Resting: e.resting(ctx), Gone: e.cfg.Gone, Turns: turns,
+			Owner: e.cfg.Owner, TTL: e.cfg.LeaseTTL, Max: 1, Provenance: e.cfg.Provenance, Operation: e.cfg.Operation,
+			SpecVersion: source.SpecVersion, Resting: e.resting(taking), Gone: e.cfg.Gone, Turns: turns,
 		})
 		switch {
 		case err == nil:
-		case ctx.Err() != nil:
+		case taking.Err() != nil:
 			return nil
 		case errors.Is(err, harvest.ErrUnknownOutcome):
 			// If a task was leased, nobody works on it: its lease will run out.
@@ -168,29 +171,30 @@ func (e *Executor) feed(ctx, work context.Context, free, ended chan struct{}, st
 		default:
 			return err
 		}
-		if len(found) > 0 && err == nil {
+		if len(found) > 0 && err == nil { // the task keeps the token until it ends
 			start(found[0])
 			continue
 		}
-		<-free
+		<-busy
 		if e.cfg.Idle != nil {
-			end, err := e.cfg.Idle(ctx)
-			if err != nil && ctx.Err() == nil {
+			idle, err := e.cfg.Idle(taking)
+			if err != nil && taking.Err() == nil {
 				return err
 			}
-			if end {
+			if idle {
 				return nil
 			}
 		}
 		select {
-		case <-ctx.Done():
+		case <-taking.Done():
 			return nil
-		case <-ended:
+		case <-someEnded:
 		case <-time.After(e.cfg.Poll):
 		}
 	}
 }
 
+// resting lists what is to be left alone now.
 func (e *Executor) resting(ctx context.Context) []harvest.Rest {
 	if e.cfg.Resting == nil {
 		return nil
@@ -204,6 +208,8 @@ func (e *Executor) observe(ev Event) {
 	}
 }
 
+// spec is the description that the plan of a job was made with. Plans that have the
+// same one share it.
 func (e *Executor) spec(ctx context.Context, job harvest.Job) (*source.Spec, error) {
 	e.mu.Lock()
 	s := e.specs[job.Fingerprint]

@@ -11,20 +11,22 @@ import (
 type itemSorter struct {
 	spec    *source.Spec
 	mapping string
-	// notices: records of the source may speak of others.
-	notices bool
+	// hasNotices: records of the source may say that others were retracted or
+	// corrected.
+	hasNotices bool
 }
 
 // sorterOf is the sorter of the items of a source.
 func sorterOf(spec *source.Spec) itemSorter {
 	return itemSorter{
 		spec: spec, mapping: spec.Mapping.Version(),
-		notices: slices.ContainsFunc(spec.Mapping.Fields, func(f source.Field) bool { return harvest.IsSignal(f.Name) }),
+		hasNotices: slices.ContainsFunc(spec.Mapping.Fields, func(f source.Field) bool { return harvest.IsSignal(f.Name) }),
 	}
 }
 
-// take sorts the items of a page into the batch.
-func (s itemSorter) take(p *harvest.Page, b *harvest.Batch) {
+// sortInto sorts the items of a page into the batch: those that can be stored become
+// its records, the others go to quarantine.
+func (s itemSorter) sortInto(p *harvest.Page, b *harvest.Batch) {
 	b.Records = make([]harvest.Record, 0, len(p.Items))
 	for i := range p.Items {
 		it := &p.Items[i]
@@ -41,16 +43,17 @@ func (s itemSorter) take(p *harvest.Page, b *harvest.Batch) {
 			Version:   harvest.Version{UpdatedAt: it.UpdatedAt, Provider: it.Version, ObservedAt: b.OpenedAt, ContentHash: content},
 			RawSHA256: raw, Raw: it.Raw, Fields: it.Fields, Map: it.Map, Status: it.Status, MappingVersion: s.mapping,
 		})
-		if s.notices {
+		if s.hasNotices {
 			b.Signals = s.signals(&b.Records[len(b.Records)-1], b.Signals)
 		}
 	}
 }
 
-// takeMore adds the items of a second reply to the batch.
-func (s itemSorter) takeMore(p *harvest.Page, b *harvest.Batch) {
+// addSorted adds the items of a further reply to the batch. One that is in quarantine
+// with it already comes only once.
+func (s itemSorter) addSorted(p *harvest.Page, b *harvest.Batch) {
 	more := harvest.Batch{OpenedBatch: b.OpenedBatch}
-	s.take(p, &more)
+	s.sortInto(p, &more)
 	b.Records = append(b.Records, more.Records...)
 	b.Signals = append(b.Signals, more.Signals...)
 	for _, q := range more.Quarantined {
@@ -63,8 +66,8 @@ func (s itemSorter) takeMore(p *harvest.Page, b *harvest.Batch) {
 	}
 }
 
-// signals adds what a record says about others, whose ids are in the form that
-// records have. What a record says about itself is its own status.
+// signals adds to out what a record says about others, whose ids are brought into the
+// form that records have. What a record says about itself is its own status.
 func (s itemSorter) signals(r *harvest.Record, out []harvest.Signal) []harvest.Signal {
 	for _, g := range r.Signals() {
 		id, err := s.spec.ID.Canonical(g.Target)

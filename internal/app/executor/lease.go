@@ -20,20 +20,21 @@ type leaseKeeper struct {
 	ttl   time.Duration
 	log   *slog.Logger
 	trust *trust
-	// died: an owner of the task has died and nothing was brought since, so that
-	// the reply in hand is marked before it is taken apart.
-	died atomic.Bool
+	// ownerDied: an owner of the task has died, and no page was stored since. So each
+	// reply is marked before it is taken apart: it may be what kills its owners.
+	ownerDied atomic.Bool
 }
 
-// keepLease returns the keeper of a lease by a write that was begun at an instant.
+// keepLease returns the keeper of a lease that was taken or renewed by a write which
+// was begun at an instant.
 func keepLease(store Store, lease harvest.Lease, ttl time.Duration, begun time.Time, log *slog.Logger) *leaseKeeper {
 	return &leaseKeeper{store: store, lease: lease, ttl: ttl, log: log, trust: newTrust(ttl, begun)}
 }
 
-// renew renews the lease while the work goes on, and cancels the work if that is
-// refused. While the store cannot be reached the work goes on as long as the
-// lease is trusted.
-func (k *leaseKeeper) renew(ctx context.Context, cancel context.CancelCauseFunc) {
+// keepRenewing renews the lease until ctx ends, and cancels the work if that is
+// refused. While the store cannot be reached the work goes on as long as the lease
+// is trusted.
+func (k *leaseKeeper) keepRenewing(ctx context.Context, cancel context.CancelCauseFunc) {
 	t := time.NewTicker(k.ttl / 3)
 	defer t.Stop()
 	for {
@@ -45,7 +46,7 @@ func (k *leaseKeeper) renew(ctx context.Context, cancel context.CancelCauseFunc)
 		begun := time.Now()
 		err := k.store.RenewLease(ctx, k.lease)
 		if err == nil {
-			k.renewedBy(begun)
+			k.noteRenewal(begun)
 			continue
 		}
 		if errors.Is(err, harvest.ErrLeaseLost) || errors.Is(err, harvest.ErrHeld) || errors.Is(err, harvest.ErrStoreGone) {
@@ -58,17 +59,17 @@ func (k *leaseKeeper) renew(ctx context.Context, cancel context.CancelCauseFunc)
 	}
 }
 
-// renewedBy notes a write under the lease that was begun at an instant: each one
-// that the store takes renews the lease.
-func (k *leaseKeeper) renewedBy(begun time.Time) { k.trust.renewed(begun) }
+// noteRenewal notes a write under the lease that was begun at an instant. Every write
+// that the store accepts renews the lease.
+func (k *leaseKeeper) noteRenewal(begun time.Time) { k.trust.extend(begun) }
 
-// whileTrusted asks a question of the upstream under a context that ends when the
-// lease can be trusted no more; that is then why there is no answer.
-func (k *leaseKeeper) whileTrusted(ctx context.Context, ask func(context.Context) (source.Answer, error)) (source.Answer, error) {
+// askWhileTrusted asks the upstream under a context that ends when the lease can be
+// trusted no more. That is the error then.
+func (k *leaseKeeper) askWhileTrusted(ctx context.Context, ask func(context.Context) (source.Answer, error)) (source.Answer, error) {
 	if k.trust.left() <= 0 {
 		return source.Answer{}, unrenewed()
 	}
-	held, release := k.trust.during(ctx)
+	held, release := k.trust.whileTrusted(ctx)
 	defer release()
 	ans, err := ask(held)
 	if cause := context.Cause(held); err != nil && errors.Is(cause, unrenewed()) {
@@ -77,17 +78,16 @@ func (k *leaseKeeper) whileTrusted(ctx context.Context, ask func(context.Context
 	return ans, err
 }
 
-// markReply notes that the reply of a page is in hand, which a task that nobody
-// died with has no need of: a reply that kills who takes it apart is known by its
-// marks (R16).
+// markReply notes in the store that a reply is about to be taken apart. A reply that
+// kills whoever does so is known by its marks (R16).
 func (k *leaseKeeper) markReply(ctx context.Context) error {
 	begun := time.Now()
 	marked, err := k.store.MarkReply(ctx, k.lease)
 	if err != nil {
 		return err
 	}
-	k.renewedBy(begun)
-	k.died.Store(marked)
+	k.noteRenewal(begun)
+	k.ownerDied.Store(marked)
 	return nil
 }
 
@@ -98,6 +98,12 @@ func (k *leaseKeeper) markReply(ctx context.Context) error {
 // margin, by this process's own clock: the store counted from a later moment. After
 // that nothing more is asked of the upstream for the task. Writes need no such care,
 // since each of them is refused by the store if the lease is lost.
+//
+//	 renewal    accepted by                      trusted   lease ends
+//	 begun      the store                        until     in the store
+//	---|------------|-------------------------------|---------|-------> time
+//	   |------------ TTL less the margin -----------|
+//	                |------------------- TTL -----------------|
 type trust struct {
 	span time.Duration
 
@@ -105,8 +111,8 @@ type trust struct {
 	until time.Time // guarded by mu
 }
 
-// trustMargin is the part of a lease's time that is not made use of: what is sent
-// at the last moment arrives before another worker may take the task.
+// trustMargin says how much of a lease's time is not made use of: one part in so many.
+// What is sent at the last moment arrives before another worker may take the task.
 const trustMargin = 10
 
 func newTrust(ttl time.Duration, begun time.Time) *trust {
@@ -114,8 +120,8 @@ func newTrust(ttl time.Duration, begun time.Time) *trust {
 	return &trust{span: span, until: begun.Add(span)}
 }
 
-// renewed notes a write that renewed the lease and was begun at an instant.
-func (t *trust) renewed(begun time.Time) {
+// extend trusts the lease for longer, by a renewal that was begun at an instant.
+func (t *trust) extend(begun time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if until := begun.Add(t.span); until.After(t.until) {
@@ -130,9 +136,9 @@ func (t *trust) left() time.Duration {
 	return time.Until(t.until)
 }
 
-// during returns a context that ends with ctx, with release, or with the trust in
-// the lease, in which case its cause is the fault that ends the run.
-func (t *trust) during(ctx context.Context) (held context.Context, release func()) {
+// whileTrusted returns a context that ends with ctx, with release, or with the trust
+// in the lease, in which case its cause is the fault that ends the run.
+func (t *trust) whileTrusted(ctx context.Context) (held context.Context, release func()) {
 	held, cancel := context.WithCancelCause(ctx)
 	go func() {
 		for {

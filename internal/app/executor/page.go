@@ -59,7 +59,7 @@ func (s *session) open(ctx context.Context, st step) (step, error) {
 	if err != nil {
 		return st, err
 	}
-	s.lease.renewedBy(begun)
+	s.lease.noteRenewal(begun)
 	st.opened = &o
 	return st, nil
 }
@@ -126,7 +126,7 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		if err != nil {
 			return false, err
 		}
-		s.lease.renewedBy(begun)
+		s.lease.noteRenewal(begun)
 		b.Records = nil // what is let go of must not be held
 		b.Quarantined = nil
 		r = reply{}
@@ -177,8 +177,8 @@ func (s *session) ask(ctx context.Context, st step) chan reply {
 // question asks the upstream while the lease can be trusted. Every request of a run
 // goes this way.
 func (s *session) question(ctx context.Context, call source.Call) (source.Answer, error) {
-	return s.lease.whileTrusted(ctx, func(held context.Context) (source.Answer, error) {
-		if s.lease.died.Load() {
+	return s.lease.askWhileTrusted(ctx, func(held context.Context) (source.Answer, error) {
+		if s.lease.ownerDied.Load() {
 			call.InHand = s.lease.markReply
 		}
 		return s.e.up.Ask(held, s.spec, call)
@@ -246,9 +246,9 @@ func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *s
 	case s.spec.TwoPhase():
 		err = drift(&b, s.takeIDs(ans.Page, facts.IDs, &b), s.paging.Size)
 	default:
-		s.items.take(ans.Page, &b)
+		s.items.sortInto(ans.Page, &b)
 		ans.Page.Items = nil // a large page has many
-		b.Seen = append(b.Seen, s.walk.see(facts.IDs)...)
+		b.Seen = append(b.Seen, s.walk.addSeen(facts.IDs)...)
 		err = drift(&b, 0, s.paging.Size)
 	}
 	if err != nil {
@@ -287,19 +287,19 @@ func (s *session) takeIDs(p *harvest.Page, names []string, b *harvest.Batch) (n 
 			it.Fields = []byte("{}") // a search maps nothing
 			it.Map = nil
 			whole = append(whole, it)
-			if s.walk.bury(h) {
+			if s.walk.addTombstone(h) {
 				b.Seen = append(b.Seen, h)
 			}
 			continue
 		}
 		n++
-		if s.walk.find(it.ID, h) {
+		if s.walk.addID(it.ID, h) {
 			b.IDs = append(b.IDs, it.ID)
 		}
 	}
 	b.Asked = len(b.IDs)
 	if len(whole) > 0 {
-		s.items.take(&harvest.Page{Items: whole}, b)
+		s.items.sortInto(&harvest.Page{Items: whole}, b)
 	}
 	return n
 }

@@ -68,7 +68,7 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 		effort: effort{begun: time.Now()},
 	}
 	s.lease = keepLease(e.store, job.Lease, e.cfg.LeaseTTL, begun, s.log)
-	s.lease.died.Store(res.Died)
+	s.lease.ownerDied.Store(res.Died)
 	if err := s.describe(ctx); err != nil {
 		return s.end(work, err)
 	}
@@ -77,7 +77,7 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 	renewing := make(chan struct{})
 	go func() {
 		defer close(renewing)
-		s.lease.renew(ctx, cancel)
+		s.lease.keepRenewing(ctx, cancel)
 	}()
 	err = s.execute(ctx, res)
 	lost := context.Cause(ctx)

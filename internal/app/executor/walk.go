@@ -7,29 +7,30 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// walk is one passage over the pages of a slice, and what it has found so far. It
-// is made from what is committed and forgotten with the run.
+// walk is what a run knows of its walk over the slice: one pass over the pages, from
+// the beginning. It is made from what is committed, and forgotten with the run.
 type walk struct {
 	no int
 	// ids are those to ask details for: found by the SEARCH pages of a two-phase
 	// walk, or frozen with the plan of an UPDATE.
 	ids []string
-	// seen are the ids of the walk, of a two-phase one those in ids. tombstones
-	// are those of which its list has told that they were deleted, or nothing
-	// that can be read.
+	// seen are the ids that the walk has found; of a two-phase walk they are those
+	// in ids. tombstones are the ids of items that have no details to be asked for:
+	// the list says that they were deleted, or their id cannot be read.
 	seen       map[uint64]struct{}
 	tombstones map[uint64]struct{}
-	// endedAt is where this walk was proven over, previousEnd where the one before was.
+	// endedAt is the position at which this walk was proven over, previousEnd that of
+	// the walk before. Both are nil if it was not.
 	endedAt     *harvest.Position
 	previousEnd *harvest.Position
-	// committedAt is where the walk stood after its last committed SEARCH page.
+	// committedAt is the position after the last committed SEARCH page.
 	committedAt harvest.Position
-	// faultOncePage is the page that had a fault which may happen once. It is 0
-	// if none had, and again once that page has come.
+	// faultOncePage is the number of the page that had a fault which may happen once,
+	// and is fatal the second time. It is 0 if no page had, or the page has come since.
 	faultOncePage int
 }
 
-// resumeWalk goes on with the walk that is committed.
+// resumeWalk is the walk as it was committed, to go on with.
 func resumeWalk(res harvest.Resume, twoPhase bool) walk {
 	w := walk{
 		no: res.Walk, ids: res.IDs, previousEnd: res.Prior, committedAt: res.Search,
@@ -65,13 +66,13 @@ func (w walk) beginAgain(no int) walk {
 // known reports whether an id has come before in this walk, alive or not.
 func (w *walk) known(h uint64) bool {
 	_, seen := w.seen[h]
-	_, buried := w.tombstones[h]
-	return seen || buried
+	_, deleted := w.tombstones[h]
+	return seen || deleted
 }
 
-// see remembers the ids of a one-phase page, and returns the hashes of those that
-// the walk had not seen.
-func (w *walk) see(ids []string) []uint64 {
+// addSeen remembers the ids of a one-phase page, and returns the hashes of those that
+// the walk had not seen before.
+func (w *walk) addSeen(ids []string) []uint64 {
 	var unseen []uint64
 	for _, id := range ids {
 		h := harvest.IDHash(id)
@@ -84,8 +85,8 @@ func (w *walk) see(ids []string) []uint64 {
 	return unseen
 }
 
-// find puts an id on the list of those to ask details for, if it is not there.
-func (w *walk) find(id string, h uint64) (added bool) {
+// addID puts an id on the list of those to ask details for, if it is not there.
+func (w *walk) addID(id string, h uint64) (added bool) {
 	if _, ok := w.seen[h]; ok {
 		return false
 	}
@@ -94,8 +95,8 @@ func (w *walk) find(id string, h uint64) (added bool) {
 	return true
 }
 
-// bury remembers a tombstone, if it is not remembered yet.
-func (w *walk) bury(h uint64) (added bool) {
+// addTombstone remembers that an id has no details, if it does not yet.
+func (w *walk) addTombstone(h uint64) (added bool) {
 	if _, ok := w.tombstones[h]; ok {
 		return false
 	}
@@ -103,19 +104,19 @@ func (w *walk) bury(h uint64) (added bool) {
 	return true
 }
 
-// isTombstone reports whether the walk itself has told that an id was deleted.
+// isTombstone reports whether the walk's own list has told that an id was deleted.
 func (w *walk) isTombstone(id string) bool {
-	_, buried := w.tombstones[harvest.IDHash(id)]
-	return buried
+	_, deleted := w.tombstones[harvest.IDHash(id)]
+	return deleted
 }
 
-// withoutTombstones leaves out the ids of which the walk itself has told that
-// they were deleted: that they have no details is no surprise.
+// withoutTombstones leaves out the ids that the walk's own list has told to be deleted:
+// that they have no details is no surprise.
 func (w *walk) withoutTombstones(ids []string) []string {
 	return slices.DeleteFunc(ids, w.isTombstone)
 }
 
-// committed notes that a SEARCH page is stored, and where the walk stands then.
+// committed notes that a SEARCH page is stored, and the position after it.
 func (w *walk) committed(ordinal int, after harvest.Position) {
 	w.committedAt = after
 	if ordinal >= w.faultOncePage {
@@ -123,9 +124,10 @@ func (w *walk) committed(ordinal int, after harvest.Position) {
 	}
 }
 
-// escalate is the fault of a page, a fatal one if it may happen once and has
-// happened before. Where the server holds the place that page was not asked for a
-// second time: only another walk shows whether it is as bad as before (R22, R42).
+// escalate is the fault of a page. One that may happen once is fatal if it has happened
+// in the walk before, too. Elsewhere the page is asked for a second time at once; but
+// where the server holds the position that is not possible, and only another walk
+// shows whether the page is as bad as before (R22, R42).
 func (w *walk) escalate(ordinal int, err error) error {
 	f, _ := harvest.FaultOf(err)
 	switch {

@@ -1,11 +1,11 @@
 // Package line asks a source a question that belongs to no task: a planner counts,
 // a reconciler compares.
 //
-// Tasks are held back by the store, when they are leased and with every write; a
-// question that belongs to none is held back here, by the same rules. A source that
-// is held is asked nothing, nor is a partition that rests; a failure counts for the
-// breaker of the partition, and a fatal fault stops the source, as in an executor
-// (R65, R70).
+// It promises that such a question is held back by the same rules as a task is. Tasks
+// are held back by the store, when they are leased and with every write; these
+// questions are held back here. A source that is paused or stopped is asked nothing,
+// nor is a partition that rests. A failure counts for the breaker of the partition,
+// and a fatal fault stops the source, as in an executor (R65, R70).
 package line
 
 import (
@@ -30,7 +30,7 @@ type Store interface {
 	SourceState(ctx context.Context, provenance string) (harvest.SourceState, error)
 	StopSource(ctx context.Context, provenance, reason string) error
 	// PassBreaker lets one question pass, or tells until when the partition rests.
-	// What came of the question is told by one of the others.
+	// What came of a question that passed is told by one of the three below.
 	PassBreaker(ctx context.Context, p harvest.Partition) (until time.Time, rests bool, err error)
 	GiveBackTry(ctx context.Context, p harvest.Partition) error
 	CountFailure(ctx context.Context, p harvest.Partition, code harvest.Code, text string) error
@@ -74,7 +74,9 @@ func (l *Line) Ask(ctx context.Context, spec *source.Spec, call source.Call) (so
 	return ans, err
 }
 
-// settle tells the store what came of a question.
+// settle tells the store what came of a question: a fatal fault stops the source; a
+// question that was never sent gives back its leave to pass; a fault that should have
+// passed counts against the partition. Anything else shows that the source answers.
 func (l *Line) settle(ctx context.Context, p harvest.Partition, ans source.Answer, err error) error {
 	f, failed := harvest.FaultOf(err)
 	switch {

@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// Board shows which jobs run. Its zero value shows none. It is safe for concurrent
+// Board shows which loops run. Its zero value shows none. It is safe for concurrent
 // use.
 type Board struct {
 	mu   sync.Mutex
 	runs map[string]bool // guarded by mu
 }
 
-// State is whether a job runs, or rests because it failed, or has ended.
+// State is whether a loop runs. One that does not has ended, or rests because it failed.
 type State struct {
 	Name string
 	Runs bool
@@ -31,7 +31,7 @@ func (b *Board) set(name string, runs bool) {
 	b.runs[name] = runs
 }
 
-// States lists the jobs by name.
+// States lists the loops by name.
 func (b *Board) States() []State {
 	if b == nil {
 		return nil

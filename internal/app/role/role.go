@@ -1,7 +1,10 @@
-// Package role keeps the parts of patra running that work by themselves. Roles run
-// together or apart, each in any number, over one store; none keeps anything in
-// memory that matters, so one that fails is begun again and takes up what the store
-// says.
+// Package role keeps the parts of patra running that work by themselves.
+//
+// It promises that a role which fails is begun again, after a growing rest, until it
+// is told to stop or the store is gone for good. Roles run together or apart, each in
+// any number, over one store; none keeps anything in memory that matters, so that one
+// which is begun again takes up what the store says. What a role does is left to its
+// loop.
 package role
 
 import (
@@ -62,25 +65,25 @@ func Parse(names []string) ([]Role, error) {
 	return out, nil
 }
 
-// Job is something that is kept running.
-type Job struct {
+// Loop is something that is kept running, under the name of its role.
+type Loop struct {
 	Name string
 	Run  func(context.Context) error
 }
 
-// Keep runs jobs until ctx ends and all of them have come to an end. A job that
+// Keep runs loops until ctx ends and all of them have come to an end. A loop that
 // fails, as when the store is away for a while, is begun again after a rest. If the
-// store is gone for good all of them end, and it is an error. ready, if given, is
-// called when everything runs; board, if given, shows which of them do.
-func Keep(ctx context.Context, jobs []Job, board *Board, log *slog.Logger, ready func()) error {
+// store is gone for good all of them end, and that is the error. ready, if given, is
+// called when everything runs; board, if given, shows which loops do.
+func Keep(ctx context.Context, loops []Loop, board *Board, log *slog.Logger, ready func()) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var wg sync.WaitGroup
-	for _, j := range jobs {
-		board.set(j.Name, true)
+	for _, l := range loops {
+		board.set(l.Name, true)
 		wg.Go(func() {
-			defer board.set(j.Name, false)
-			if err := j.keep(ctx, board, log); err != nil {
+			defer board.set(l.Name, false)
+			if err := l.keepRunning(ctx, board, log); err != nil {
 				end(err)
 			}
 		})
@@ -95,18 +98,18 @@ func Keep(ctx context.Context, jobs []Job, board *Board, log *slog.Logger, ready
 	return nil
 }
 
-// keep runs a job until ctx ends, again after a rest if it fails. It returns an
-// error only if no rest can help.
-func (j Job) keep(ctx context.Context, board *Board, log *slog.Logger) error {
+// keepRunning runs a loop until ctx ends, and again after a rest if it fails. It
+// returns an error only if no rest can help.
+func (l Loop) keepRunning(ctx context.Context, board *Board, log *slog.Logger) error {
 	const shortest, longest = time.Second, time.Minute
 	for rest := shortest; ; rest = min(2*rest, longest) {
 		began := time.Now()
-		board.set(j.Name, true)
-		err := j.Run(ctx)
-		board.set(j.Name, false)
+		board.set(l.Name, true)
+		err := l.Run(ctx)
+		board.set(l.Name, false)
 		if ctx.Err() != nil {
 			if err != nil && !errors.Is(err, context.Canceled) {
-				log.Error("role ended badly", "role", j.Name, "err", err)
+				log.Error("role ended badly", "role", l.Name, "err", err)
 			}
 			return nil
 		}
@@ -116,7 +119,7 @@ func (j Job) keep(ctx context.Context, board *Board, log *slog.Logger) error {
 		if time.Since(began) > longest {
 			rest = shortest
 		}
-		log.Error("role failed, begun again", "role", j.Name, "rest", rest, "err", err)
+		log.Error("role failed, begun again", "role", l.Name, "rest", rest, "err", err)
 		select {
 		case <-ctx.Done():
 			return nil

@@ -23,11 +23,16 @@ type Store interface {
 	// ProvenWindows lists the windows that end after since and were proven by an
 	// instant, oldest first.
 	ProvenWindows(ctx context.Context, cursor harvest.CursorID, since, by time.Time) ([]harvest.Window, error)
-	// ClaimSentinel gives the sentinel of a namespace and a day to one caller,
-	// TuneLag its tuning.
+	// ClaimSentinel gives the sentinel of a namespace and a day to one caller, and
+	// reports whether it is this one.
 	ClaimSentinel(ctx context.Context, ns harvest.Namespace, day time.Time) (bool, error)
+	// TuneLag keeps a move of the safety lag, for one caller a day and namespace, and
+	// reports whether it was this one.
 	TuneLag(ctx context.Context, t harvest.Tuning) (bool, error)
+	// Lateness tells what was seen of late versions in the last days.
 	Lateness(ctx context.Context, cursor harvest.CursorID) (harvest.Lateness, error)
+	// TunedLag is the safety lag that was tuned in place of the declared one, if it
+	// was.
 	TunedLag(ctx context.Context, ns harvest.Namespace, declared time.Duration) (time.Duration, bool, error)
 }
 

@@ -5,8 +5,9 @@ import (
 	"log/slog"
 )
 
-// DueStore makes failed slices ready again whose rest is over, and says how many. It
-// looks for the file of the store too: where nothing is due, nobody else does.
+// DueStore makes failed slices ready again whose rest is over, and says how many there
+// were. It also looks whether the file of the store is still there: while nothing is
+// due, nobody else does.
 type DueStore interface {
 	RequeueDue(ctx context.Context) (int64, error)
 }

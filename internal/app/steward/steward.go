@@ -44,8 +44,8 @@ func New(cfg Config, sources Sources, store Store, planner Planner, log *slog.Lo
 	return &Steward{cfg: cfg, sources: sources, store: store, planner: planner, log: log.With("component", "steward")}
 }
 
-// Tick does what is to be done today and was not yet. One namespace's trouble
-// does not keep the others.
+// Tick does what is to be done today and was not yet. One namespace's trouble does
+// not keep the others from it.
 func (s *Steward) Tick(ctx context.Context) error {
 	return errors.Join(s.Sentinels(ctx), s.Tune(ctx))
 }
@@ -82,7 +82,7 @@ func (s *Steward) Sentinel(ctx context.Context, provenance string) (n int, err e
 		if w.Namespace.Provenance != provenance {
 			continue
 		}
-		sent, err := s.send(ctx, w, today(now))
+		sent, err := s.sendSentinel(ctx, w, startOfDay(now))
 		if err != nil {
 			errs = append(errs, fmt.Errorf("sentinel of %s %s: %w", provenance, w.Namespace, err))
 		}
@@ -93,9 +93,10 @@ func (s *Steward) Sentinel(ctx context.Context, provenance string) (n int, err e
 	return n, errors.Join(errs...)
 }
 
-// send has one proven window of a namespace walked again. The day is claimed
-// before the plan is made: a plan that fails is not tried again before tomorrow.
-func (s *Steward) send(ctx context.Context, w harvest.Watched, day time.Time) (bool, error) {
+// sendSentinel has one proven window of a namespace walked again, and reports whether
+// it has. The day is claimed before the plan is made: a plan that fails is not tried
+// again before tomorrow.
+func (s *Steward) sendSentinel(ctx context.Context, w harvest.Watched, day time.Time) (bool, error) {
 	ns := w.Namespace
 	if !w.SentinelAt.Before(day) || s.cfg.May != nil && !s.cfg.May(ctx, ns.Provenance, harvest.Backfill) {
 		return false, nil
@@ -107,14 +108,14 @@ func (s *Steward) send(ctx context.Context, w harvest.Watched, day time.Time) (b
 	if spec.Window.UpdatedAt != source.UpdatedInItem {
 		return false, nil // its items do not say when they were updated
 	}
-	win, ok, err := s.choose(ctx, w, spec, day)
+	win, ok, err := s.chooseWindow(ctx, w, spec, day)
 	if err != nil || !ok {
 		return false, err
 	}
 	if won, err := s.store.ClaimSentinel(ctx, ns, day); err != nil || !won {
 		return false, err
 	}
-	t, err := trigger(w, spec, win, day)
+	t, err := sentinelTrigger(w, spec, win, day)
 	if err != nil {
 		return false, err
 	}
@@ -126,11 +127,13 @@ func (s *Steward) send(ctx context.Context, w harvest.Watched, day time.Time) (b
 	return true, nil
 }
 
-// choose takes one of the windows proven before the day began: which one follows
-// from the namespace and the day alone, so that every steward takes the same. A
-// window must have been proven for as long as a safety lag can last, or what is
-// on its way would not be there yet.
-func (s *Steward) choose(ctx context.Context, w harvest.Watched, spec *source.Spec, day time.Time) (harvest.Window, bool, error) {
+// chooseWindow takes one of the windows that were proven before the day began. Which
+// one follows from the namespace and the day alone, so that every steward takes the
+// same. A window must have been proven for as long as a safety lag can last: what
+// comes late would not be there yet otherwise.
+//
+//	|--- windows of LateOver, one of them is taken ---|-- lag --|---- the day ----|
+func (s *Steward) chooseWindow(ctx context.Context, w harvest.Watched, spec *source.Spec, day time.Time) (harvest.Window, bool, error) {
 	by := day.Add(-max(harvest.MaxLag, spec.Window.SafetyLag.D()))
 	all, err := s.store.ProvenWindows(ctx, w.Cursor, by.Add(-harvest.LateOver), by)
 	if err != nil || len(all) == 0 {
@@ -140,14 +143,16 @@ func (s *Steward) choose(ctx context.Context, w harvest.Watched, spec *source.Sp
 	return all[binary.BigEndian.Uint64(sum[:])%uint64(len(all))], true, nil
 }
 
-func trigger(w harvest.Watched, spec *source.Spec, win harvest.Window, day time.Time) (harvest.Trigger, error) {
+// sentinelTrigger asks for the plan of a sentinel: a BACKFILL of one window, with the
+// query and at the address of the plan that is watched.
+func sentinelTrigger(w harvest.Watched, spec *source.Spec, win harvest.Window, day time.Time) (harvest.Trigger, error) {
 	ns := w.Namespace
 	params, err := json.Marshal(map[string]string{"watches": ns.String(), "window": win.String()})
 	if err != nil {
 		return harvest.Trigger{}, fmt.Errorf("marshal trigger: %w", err)
 	}
 	t := harvest.Trigger{
-		Provenance: ns.Provenance, Operation: harvest.Backfill, Kind: harvest.TriggerScheduled, Activity: activity(ns, day),
+		Provenance: ns.Provenance, Operation: harvest.Backfill, Kind: harvest.TriggerScheduled, Activity: sentinelActivity(ns, day),
 		From: win.From, To: win.To, BaseURL: w.BaseURL, Params: string(params), Priority: harvest.SentinelPriority, Watches: w.Cursor,
 	}
 	if spec.Query != nil {
@@ -156,8 +161,8 @@ func trigger(w harvest.Watched, spec *source.Spec, win harvest.Window, day time.
 	return t, nil
 }
 
-// activity names the sentinel of a namespace and a day.
-func activity(ns harvest.Namespace, day time.Time) string {
+// sentinelActivity names the sentinel of a namespace and a day.
+func sentinelActivity(ns harvest.Namespace, day time.Time) string {
 	key := ns.Key
 	if len(key) > 12 {
 		key = key[:12]
@@ -178,17 +183,20 @@ func (s *Steward) Tune(ctx context.Context) error {
 	}
 	var errs []error
 	for _, w := range all {
-		if !w.TunedAt.Before(today(now)) {
+		if !w.TunedAt.Before(startOfDay(now)) {
 			continue
 		}
-		if err := s.tune(ctx, w); err != nil {
+		if err := s.tuneNamespace(ctx, w); err != nil {
 			errs = append(errs, fmt.Errorf("tune %s %s: %w", w.Namespace.Provenance, w.Namespace, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (s *Steward) tune(ctx context.Context, w harvest.Watched) error {
+// tuneNamespace moves the safety lag of one namespace, if that may be tuned and its
+// late rate is known. The move is written also where the lag stays as it is: that it
+// was looked at today is kept by it.
+func (s *Steward) tuneNamespace(ctx context.Context, w harvest.Watched) error {
 	spec, err := source.ParseSpec(w.Snapshot)
 	if err != nil {
 		return err
@@ -215,9 +223,11 @@ func (s *Steward) tune(ctx context.Context, w harvest.Watched) error {
 	t := harvest.Tuning{Namespace: w.Namespace, Declared: declared, From: lag, To: harvest.TuneLag(lag, rate), Rate: rate}
 	won, err := s.store.TuneLag(ctx, t)
 	if won && t.From != t.To {
-		s.log.Info("safety lag tuned", "source", w.Namespace.Provenance, "namespace", w.Namespace.String(), "from", t.From, "to", t.To, "rate", rate)
+		s.log.Info("safety lag tuned",
+			"source", w.Namespace.Provenance, "namespace", w.Namespace.String(), "from", t.From, "to", t.To, "rate", rate)
 	}
 	return err
 }
 
-func today(now time.Time) time.Time { return now.UTC().Truncate(24 * time.Hour) }
+// startOfDay is the beginning of a day in UTC.
+func startOfDay(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
