@@ -39,9 +39,9 @@ func (x *tx) openBreakers() (map[harvest.Partition]harvest.Breaker, error) {
 	return out, nil
 }
 
-// try lets one task through a breaker whose rest is over. It returns false if
-// somebody else did.
-func (x *tx) try(p harvest.Partition, was harvest.Breaker) (bool, error) {
+// tryBreaker lets one task through a breaker whose rest is over. It returns false if
+// somebody else was first: the breaker is no longer as it was read.
+func (x *tx) tryBreaker(p harvest.Partition, was harvest.Breaker) (bool, error) {
 	is := was.Try(x.now)
 	args := []any{ts(is.Until), is.Trying, ts(x.now)}
 	args = append(args, partitionOf(p)...)
@@ -54,9 +54,9 @@ func (x *tx) try(p harvest.Partition, was harvest.Breaker) (bool, error) {
 	return n == 1, nil
 }
 
-// ended tells the breaker of the task's partition how a run ended that did not
-// finish its slice. A refusal is an answer, too: the upstream is there.
-func (x *tx) ended(task harvest.TaskID, e harvest.RunEnd) error {
+// tellBreaker tells the breaker of the task's partition how a run ended that did not
+// finish its slice. A refusal closes it as any answer does: the upstream is there.
+func (x *tx) tellBreaker(task harvest.TaskID, e harvest.RunEnd) error {
 	p, err := x.partitionOfTask(task)
 	if err != nil {
 		return err
@@ -87,7 +87,8 @@ func (x *tx) countFailure(p harvest.Partition, code harvest.Code, cause string) 
 	}
 	is := was.Fail(x.now)
 	if is.Open() && is != was {
-		x.s.log.Warn("partition rests", "partition", p.String(), "code", code, "cause", cause, "spent", is.Spent, "until", harvest.FormatInstant(is.Until))
+		x.s.log.Warn("partition rests", "partition", p.String(), "code", code, "cause", cause,
+			"spent", is.Spent, "until", harvest.FormatInstant(is.Until))
 	}
 	if known {
 		return x.changeBreaker(p, is)

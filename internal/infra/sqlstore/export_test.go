@@ -24,12 +24,12 @@ func (s *Store) PickSQL(r harvest.LeaseRequest) []Statement {
 	var out []Statement
 	add := func(q string, args []any) { out = append(out, Statement{q, args}) }
 	head := harvest.Head{Partition: harvest.Partition{Provenance: "lab", Endpoint: "search", Operation: harvest.Harvest}, Priority: 100, ScheduledAt: now.Add(-time.Hour)}
-	add(s.diedSQL(r, now))
+	add(s.deadSQL(r, now))
 	add(s.firstSQL(head, now))
 	add(s.firstKnownSQL(r, head, now))
-	add(s.afterSQL(r, head))
+	add(s.headAfterSQL(r, head))
 	head.Provenance = "aaa" // before all
-	add(s.afterSQL(r, head))
+	add(s.headAfterSQL(r, head))
 	return out
 }
 

@@ -10,61 +10,68 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// LeaseTasks takes up to r.Max tasks by compare-and-set: tasks that are due and
-// queued, or held by someone whose lease has run out (R15), in a source that is
-// neither paused nor stopped and has no more in hand than it may, by the order of [harvest.Turns]. A task that too
-// many died with, a reply of it in hand, becomes a gap instead (R16).
+// LeaseTasks takes up to r.Max tasks by compare-and-set, in the order of
+// [harvest.Turns]: tasks that are due and queued, or held by someone whose lease has
+// run out (R15). Their source must be neither paused nor stopped, and have no more
+// tasks in hand than it may. A task with a reply of which in hand too many owners died
+// becomes a gap instead (R16).
 func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harvest.Job, error) {
 	var jobs []harvest.Job
 	var turns *harvest.Turns
 	err := s.write(ctx, "lease tasks", func(x *tx) error {
-		jobs, turns = nil, r.Turns.Clone()
+		jobs = nil
+		turns = r.Turns.Clone() // a transaction that is tried again begins with the old ones
 		open, err := x.openBreakers()
 		if err != nil {
 			return err
 		}
-		may, err := x.mayTake(r, open)
+		mayTake, err := x.takeable(r, open)
 		if err != nil {
 			return err
 		}
-		hand, err := x.inHand(r)
+		hand, err := x.readInHand(r)
 		if err != nil {
 			return err
 		}
-		if r.Provenance != "" && !hand.room(harvest.Partition{Provenance: r.Provenance, Operation: r.Operation}) {
+		if r.Provenance != "" && !hand.hasRoom(harvest.Partition{Provenance: r.Provenance, Operation: r.Operation}) {
 			return nil // the queue need not be read to say so
 		}
-		tried := map[harvest.Partition]bool{} // one task tries for all of the partition
-		q := &queue{tx: x, r: r, turns: turns, may: func(p harvest.Partition) bool { return !tried[p] && hand.room(p) && may(p) }}
-		if err := q.died(); err != nil {
+		// A partition whose breaker is open is tried with one task, not with several.
+		tried := map[harvest.Partition]bool{}
+		q := &queue{tx: x, r: r, turns: turns, mayTake: func(p harvest.Partition) bool {
+			return !tried[p] && hand.hasRoom(p) && mayTake(p)
+		}}
+		if err := q.readDead(); err != nil {
 			return err
 		}
 		for range r.Max {
-			t, any, err := q.next()
+			t, found, err := q.next()
 			if err != nil {
 				return fmt.Errorf("look for tasks: %w", err)
 			}
-			if !any {
+			if !found {
 				break
 			}
-			if t.inHand >= harvest.MaxDeaths {
+			if t.deathsInHand >= harvest.MaxDeaths {
 				if err := x.poison(t); err != nil {
 					return err
 				}
 				continue
 			}
-			if b, resting := open[t.head.Partition]; resting {
+			if b, isOpen := open[t.head.Partition]; isOpen {
 				tried[t.head.Partition] = true
-				if ok, err := x.try(t.head.Partition, b); err != nil {
+				ours, err := x.tryBreaker(t.head.Partition, b)
+				if err != nil {
 					return err
-				} else if !ok {
+				}
+				if !ours {
 					continue
 				}
 			}
 			n, err := x.exec(`UPDATE ing_task SET status_code='DISPATCHED', fence=fence+1, attempts=attempts+1, deaths=?,
 				deaths_in_hand=?, lease_owner=?, leased_until=?, updated_at=?
-				WHERE id=? AND fence=?
-				AND `+mayBecome(harvest.TaskDispatched), t.deaths, t.inHand, r.Owner, ts(x.now.Add(r.TTL)), ts(x.now), t.id, t.fence)
+				WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskDispatched),
+				t.deaths, t.deathsInHand, r.Owner, ts(x.now.Add(r.TTL)), ts(x.now), t.id, t.fence)
 			if err != nil {
 				return fmt.Errorf("take task %d: %w", t.id, err)
 			}
@@ -72,8 +79,8 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 				continue // somebody was faster
 			}
 			turns.CountTaken(t.head, x.now)
-			hand.took(t.head.Partition)
-			j, err := x.job(t.id)
+			hand.countTaken(t.head.Partition)
+			j, err := x.readJob(t.id)
 			if err != nil {
 				return err
 			}
@@ -88,18 +95,20 @@ func (s *Store) LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harve
 	return jobs, err
 }
 
+// taken is a task that is about to be taken, as it was found.
 type taken struct {
 	id    harvest.TaskID
 	fence int64
 	slice harvest.SliceID
-	// deaths of owners in a row, inHand those of them that had a reply in hand; the
-	// last owner's is included.
-	deaths, inHand int
-
+	// deaths counts the owners in a row that died, the last one included, and
+	// deathsInHand those of them that had a reply in hand.
+	deaths, deathsInHand int
+	// head is what led to it.
 	head harvest.Head
 }
 
-func (x *tx) job(id harvest.TaskID) (harvest.Job, error) {
+// readJob reads what a worker has to know of a task.
+func (x *tx) readJob(id harvest.TaskID) (harvest.Job, error) {
 	var j harvest.Job
 	var spec string
 	var base sql.NullString
@@ -116,12 +125,14 @@ func (x *tx) job(id harvest.TaskID) (harvest.Job, error) {
 	return j, nil
 }
 
+// poison gives up a task that may kill whoever works on it: its slice becomes a gap.
 func (x *tx) poison(t taken) error {
-	const reason = "process after process ended while it took the same reply apart, which may be what kills them; run the command again to try once more"
+	const reason = "process after process ended while it took the same reply apart, which may be what kills them; " +
+		"run the command again to try once more"
 	n, err := x.exec(`UPDATE ing_task SET status_code='FAILED', fence=fence+1, scheduled_at=?, error_code=?, error=?, lease_owner=NULL,
 		leased_until=NULL, updated_at=?
-		WHERE id=? AND fence=?
-		AND `+mayBecome(harvest.TaskFailed), ts(x.now.Add(harvest.RetryGap(12))), harvest.CodePoison, reason, ts(x.now), t.id, t.fence)
+		WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskFailed),
+		ts(x.now.Add(harvest.RetryGap(12))), harvest.CodePoison, reason, ts(x.now), t.id, t.fence)
 	if err != nil || n == 0 { // none: somebody was faster
 		return err
 	}
@@ -139,9 +150,10 @@ func (x *tx) poison(t taken) error {
 	return err
 }
 
-// guard is the first statement of every write under a lease (R14): it renews
-// the lease, and finds no row once the fence has moved, the task was
-// cancelled, or the source was paused or stopped (R18).
+// guard is the first statement of every write under a lease (R14): it renews the
+// lease, and finds no row once another owner has taken the task, the task was
+// cancelled, or the source was paused or stopped (R18). Its row stays locked until the
+// commit, so nobody can take the task between the guard and what follows it.
 func (x *tx) guard(l harvest.Lease) error {
 	n, err := x.exec(`UPDATE ing_task SET leased_until=? WHERE id=? AND fence=? AND status_code='EXECUTING' AND `+x.notHeld(),
 		ts(x.now.Add(l.TTL)), l.Task, l.Fence)
@@ -151,7 +163,7 @@ func (x *tx) guard(l harvest.Lease) error {
 	if n == 1 {
 		return nil
 	}
-	return x.refused(l)
+	return x.explainRefusal(l)
 }
 
 // notHeld is the part of the guard that looks at the source. Its row stays
@@ -163,8 +175,8 @@ func (x *tx) notHeld() string {
 		WHERE ss.provenance_code = ing_task.provenance_code` + x.s.d.forShare + `) = 0`
 }
 
-// refused says why a guard found no row.
-func (x *tx) refused(l harvest.Lease) error {
+// explainRefusal says why a guard found no row.
+func (x *tx) explainRefusal(l harvest.Lease) error {
 	var fence int64
 	var state harvest.TaskState
 	err := x.row(`SELECT fence, status_code FROM ing_task WHERE id=?`, l.Task).Scan(&fence, &state)
@@ -193,8 +205,8 @@ func (s *Store) RenewLease(ctx context.Context, l harvest.Lease) error {
 
 // MarkReply notes that the reply of a page is in hand, before anything is done with
 // it. Whoever dies under the mark may have been killed by that reply, and only such
-// deaths make poison (R16); the page's commit takes the mark away. A task that has
-// got on since an owner died is left unmarked.
+// deaths make poison (R16); the page's commit takes the mark away. A task of which no
+// owner has died, or which has got on since, is not marked, and marked is false.
 func (s *Store) MarkReply(ctx context.Context, l harvest.Lease) (marked bool, err error) {
 	err = s.write(ctx, "mark reply", func(x *tx) error {
 		if err := x.guard(l); err != nil {

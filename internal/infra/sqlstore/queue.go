@@ -10,19 +10,27 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// queue finds the task whose turn it is, without reading the whole queue: the
-// first task of each partition and priority is remembered between calls, and
-// from there the queue's index leads to the next (C21).
+// queue finds the task whose turn it is without reading the whole queue. A head is
+// the first task of one partition and priority. The heads are remembered between
+// calls, by [harvest.Turns], and the queue's index leads from each to the next
+// however many tasks lie between (C21):
+//
+//	index  | A/HARVEST 100: a1 a2 a3 ... a9000 | A/BACKFILL 300: b1 b2 | B/HARVEST 100: c1 c2 c3 |
+//	heads                   ^                                   ^                        ^
+//
+// Here three rows are read and not nine thousand. Turns chooses among the heads; then
+// one row more is read, for the head may have been taken since by another process.
 type queue struct {
 	*tx
-	r     harvest.LeaseRequest
-	turns *harvest.Turns
-	may   func(harvest.Partition) bool
-	read  bool // the heads are of this call
+	r         harvest.LeaseRequest
+	turns     *harvest.Turns
+	mayTake   func(harvest.Partition) bool
+	headsRead bool // by this call, so that to read them once more finds nothing new
 }
 
-// mayTake tells of a partition whether its tasks may be taken now.
-func (x *tx) mayTake(r harvest.LeaseRequest, open map[harvest.Partition]harvest.Breaker) (func(harvest.Partition) bool, error) {
+// takeable returns a test that tells of a partition whether its tasks may be taken
+// now: its source is not held, the request asks for it, and its breaker is not open.
+func (x *tx) takeable(r harvest.LeaseRequest, open map[harvest.Partition]harvest.Breaker) (func(harvest.Partition) bool, error) {
 	held := map[string]bool{}
 	err := x.each(func(rows *sql.Rows) error {
 		var code string
@@ -35,13 +43,17 @@ func (x *tx) mayTake(r harvest.LeaseRequest, open map[harvest.Partition]harvest.
 	}
 	return func(p harvest.Partition) bool {
 		switch {
-		case held[p.Provenance], r.Provenance != "" && p.Provenance != r.Provenance, r.Operation != "" && p.Operation != r.Operation:
+		case held[p.Provenance]:
+			return false
+		case r.Provenance != "" && p.Provenance != r.Provenance:
+			return false
+		case r.Operation != "" && p.Operation != r.Operation:
 			return false
 		case open[p].Bars(x.now):
 			return false
 		}
-		for _, rest := range r.Resting {
-			if rest.Provenance == p.Provenance && rest.Operation == p.Operation {
+		for _, quiet := range r.Resting {
+			if quiet.Provenance == p.Provenance && quiet.Operation == p.Operation {
 				return false
 			}
 		}
@@ -49,33 +61,35 @@ func (x *tx) mayTake(r harvest.LeaseRequest, open map[harvest.Partition]harvest.
 	}, nil
 }
 
-// next is the task whose turn it is.
-func (q *queue) next() (t taken, any bool, err error) {
+// next finds the task whose turn it is. Remembered heads may be out of date: one
+// that has no task left is forgotten, one whose first task is another by now is
+// corrected, and each time the choice is made again.
+func (q *queue) next() (t taken, found bool, err error) {
 	if q.turns.Stale(q.now) {
-		if err := q.heads(); err != nil {
+		if err := q.readHeads(); err != nil {
 			return t, false, err
 		}
 	}
 	for {
-		h, ok := q.turns.Next(q.now, q.may)
+		h, ok := q.turns.Next(q.now, q.mayTake)
 		switch {
-		case !ok && q.read:
+		case !ok && q.headsRead:
 			return t, false, nil
 		case !ok:
-			if err := q.heads(); err != nil {
+			if err := q.readHeads(); err != nil {
 				return t, false, err
 			}
 			continue
 		}
-		t, at, err := q.first(h)
+		t, due, err := q.firstOf(h)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			q.turns.DropHead(h)
 			continue
 		case err != nil:
 			return t, false, err
-		case q.turns.MoveHead(h, at, t.id):
-			continue // perhaps another is first now
+		case q.turns.MoveHead(h, due, t.id):
+			continue // perhaps another head is first now
 		}
 		if h.Dead {
 			q.turns.DropHead(h)
@@ -85,15 +99,16 @@ func (q *queue) next() (t taken, any bool, err error) {
 	}
 }
 
-// first is the first task at or after a head. Tasks that only a newer worker can
-// run are met as seldom as programs are replaced, so they are looked for in what
-// was picked, and passed over only then.
-func (q *queue) first(h harvest.Head) (t taken, at time.Time, err error) {
-	var due ts
+// firstOf reads the first task at or after a head, and when it was due. Tasks that
+// only a newer worker can run are as rare as the minutes in which programs are
+// replaced, so the plain statement does not look for them: what it picked is looked
+// at, and only then a slower statement passes over them.
+func (q *queue) firstOf(h harvest.Head) (t taken, due time.Time, err error) {
+	var scheduled ts
 	var version int
-	var marked int64
+	var replyFence int64
 	read := func(query string, args []any) error {
-		return q.row(query, args...).Scan(&t.id, &t.fence, &t.slice, &t.deaths, &t.inHand, &marked, &due, &version)
+		return q.row(query, args...).Scan(&t.id, &t.fence, &t.slice, &t.deaths, &t.deathsInHand, &replyFence, &scheduled, &version)
 	}
 	err = read(q.s.firstSQL(h, q.now))
 	if err == nil && version > q.r.SpecVersion {
@@ -101,64 +116,65 @@ func (q *queue) first(h harvest.Head) (t taken, at time.Time, err error) {
 	}
 	if h.Dead {
 		t.deaths++
-		if marked == t.fence {
-			t.inHand++
+		if replyFence == t.fence {
+			t.deathsInHand++
 		}
 	}
-	return t, due.time(), err
+	return t, scheduled.time(), err
 }
 
-// heads reads the first task of each partition and priority that may be taken,
-// one after the other: from each the queue's index leads to the next, however many
-// tasks lie between. A partition that may not be taken costs one step.
-func (q *queue) heads() error {
+// readHeads reads the first task of each partition and priority, one after the
+// other, and keeps those that are due. A partition that may not be taken costs one
+// step: its other priorities are passed over.
+func (q *queue) readHeads() error {
 	began := time.Now()
 	var heads []harvest.Head
 	at := harvest.Head{Partition: harvest.Partition{Provenance: q.r.Provenance}, Priority: math.MinInt32}
 	for {
-		h, any, err := q.after(at)
+		h, found, err := q.headAfter(at)
 		if err != nil {
 			return fmt.Errorf("read the queue: %w", err)
 		}
-		if !any {
+		if !found {
 			break
 		}
 		at = h
 		switch {
-		case !q.may(h.Partition):
+		case !q.mayTake(h.Partition):
 			at.Priority = math.MaxInt32
 		case !h.ScheduledAt.After(q.now):
 			heads = append(heads, h)
 		}
 	}
-	q.read = true
+	q.headsRead = true
 	q.turns.ReplaceHeads(heads, q.now, time.Since(began))
 	return nil
 }
 
-// after is the first task behind those of a partition and priority.
-func (q *queue) after(at harvest.Head) (next harvest.Head, any bool, err error) {
-	var found []harvest.Head
-	query, args := q.s.afterSQL(q.r, at)
-	if err := q.each(q.scan(&found, false), query, args...); err != nil || len(found) == 0 {
+// headAfter reads the first task behind all those of a partition and priority.
+func (q *queue) headAfter(at harvest.Head) (next harvest.Head, found bool, err error) {
+	var heads []harvest.Head
+	query, args := q.s.headAfterSQL(q.r, at)
+	if err := q.each(collectHeads(&heads, false), query, args...); err != nil || len(heads) == 0 {
 		return next, false, err
 	}
-	return found[0], true, nil
+	return heads[0], true, nil
 }
 
-// died reads the tasks whose owner is gone. At most as many are held as there
-// are workers anywhere.
-func (q *queue) died() error {
+// readDead reads the tasks whose owner is gone, each of them a head of its own.
+// There are at most as many as there were workers anywhere.
+func (q *queue) readDead() error {
 	var heads []harvest.Head
-	query, args := q.s.diedSQL(q.r, q.now)
-	if err := q.each(q.scan(&heads, true), query, args...); err != nil {
+	query, args := q.s.deadSQL(q.r, q.now)
+	if err := q.each(collectHeads(&heads, true), query, args...); err != nil {
 		return err
 	}
 	q.turns.ReplaceDead(heads)
 	return nil
 }
 
-func (q *queue) scan(to *[]harvest.Head, dead bool) func(*sql.Rows) error {
+// collectHeads returns a scan that appends each row to a list.
+func collectHeads(to *[]harvest.Head, dead bool) func(*sql.Rows) error {
 	return func(rows *sql.Rows) error {
 		h := harvest.Head{Dead: dead}
 		var at ts
@@ -171,24 +187,29 @@ func (q *queue) scan(to *[]harvest.Head, dead bool) func(*sql.Rows) error {
 	}
 }
 
-// afterSQL finds what follows a partition and priority in the order of the queue's
-// index: one row of it.
-func (s *Store) afterSQL(r harvest.LeaseRequest, at harvest.Head) (string, []any) {
-	where, args := s.d.after([]string{"t.provenance_code", "t.endpoint_name", "t.operation_code", "t.priority"}, []any{at.Provenance, at.Endpoint, at.Operation, at.Priority})
+// headSQL reads a task as a head.
+const headSQL = `SELECT t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id FROM ing_task t`
+
+// headAfterSQL finds the first task behind those of a partition and priority, in the
+// order of the queue's index: one row of it.
+func (s *Store) headAfterSQL(r harvest.LeaseRequest, at harvest.Head) (string, []any) {
+	where, args := s.d.after(
+		[]string{"t.provenance_code", "t.endpoint_name", "t.operation_code", "t.priority"},
+		[]any{at.Provenance, at.Endpoint, at.Operation, at.Priority},
+	)
 	if r.Provenance != "" {
 		where += " AND t.provenance_code=?"
 		args = append(args, r.Provenance)
 	}
-	return `SELECT t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id
-		FROM ing_task t` + s.d.taskIndex + `
+	return headSQL + s.d.taskIndex + `
 		WHERE t.status_code='QUEUED' AND ` + where + `
-		ORDER BY t.status_code, t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id LIMIT 1`, args
+		ORDER BY t.status_code, t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id
+		LIMIT 1`, args
 }
 
-// diedSQL finds the tasks whose owner is gone.
-func (s *Store) diedSQL(r harvest.LeaseRequest, now time.Time) (string, []any) {
-	query := `SELECT t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id
-		FROM ing_task t` + s.d.taskIndex + `
+// deadSQL finds the tasks that are in hand under a lease which has run out.
+func (s *Store) deadSQL(r harvest.LeaseRequest, now time.Time) (string, []any) {
+	query := headSQL + s.d.taskIndex + `
 		WHERE ` + isOneOf("t.status_code", harvest.TasksInHand) + ` AND t.leased_until < ? AND t.spec_version <= ?`
 	args := []any{ts(now), r.SpecVersion}
 	if r.Provenance != "" {
@@ -202,15 +223,19 @@ func (s *Store) diedSQL(r harvest.LeaseRequest, now time.Time) (string, []any) {
 	return query, args
 }
 
-// What is read of a task to take it, and where those of a head lie in the index.
+// What is read of a task to take it, and where the tasks of a head lie in the index:
+// those of its partition and priority that are due, from the head on.
 const (
 	takenSQL = `SELECT t.id, t.fence, t.slice_id, t.deaths, t.deaths_in_hand, t.reply_fence, t.scheduled_at, t.spec_version
 		FROM ing_task t`
-	ofHeadSQL = ` WHERE t.status_code='QUEUED' AND t.provenance_code=? AND t.endpoint_name=? AND t.operation_code=? AND t.priority=?
+	ofHeadSQL = `
+		WHERE t.status_code='QUEUED' AND t.provenance_code=? AND t.endpoint_name=? AND t.operation_code=? AND t.priority=?
 		AND t.scheduled_at >= ? AND t.scheduled_at <= ?`
-	inOrderSQL = ` ORDER BY t.scheduled_at, t.id`
+	inOrderSQL = `
+		ORDER BY t.scheduled_at, t.id`
 )
 
+// ofHead are the values that ofHeadSQL binds.
 func ofHead(h harvest.Head, now time.Time) []any {
 	return []any{h.Provenance, h.Endpoint, h.Operation, h.Priority, ts(h.ScheduledAt), ts(now)}
 }
@@ -218,16 +243,19 @@ func ofHead(h harvest.Head, now time.Time) []any {
 // firstSQL finds the first task at or after a head.
 func (s *Store) firstSQL(h harvest.Head, now time.Time) (string, []any) {
 	if h.Dead {
-		return takenSQL + ` WHERE t.id=? AND ` + isOneOf("t.status_code", harvest.TasksInHand) + `
-			AND t.leased_until < ?` + s.d.skipLocked, []any{h.Task, ts(now)}
+		return takenSQL + `
+			WHERE t.id=? AND ` + isOneOf("t.status_code", harvest.TasksInHand) + ` AND t.leased_until < ?` + s.d.skipLocked,
+			[]any{h.Task, ts(now)}
 	}
 	return takenSQL + s.d.taskIndex + ofHeadSQL + inOrderSQL + ` LIMIT 1` + s.d.skipLocked, ofHead(h, now)
 }
 
-// firstKnownSQL likewise, but finds one that the worker can run, if it is among
-// the next thousand: behind more of them it waits for a newer worker.
+// firstKnownSQL finds the first task at or after a head that this worker can run, if
+// it is among the next thousand: behind more that it cannot run it waits for a newer
+// worker.
 func (s *Store) firstKnownSQL(r harvest.LeaseRequest, h harvest.Head, now time.Time) (string, []any) {
-	return takenSQL + ` WHERE t.status_code='QUEUED' AND t.spec_version <= ?
-		AND t.id IN (SELECT id FROM (SELECT t.id FROM ing_task t` + s.d.taskIndex + ofHeadSQL + inOrderSQL + ` LIMIT 1000) n)` +
+	nextThousand := `SELECT t.id FROM ing_task t` + s.d.taskIndex + ofHeadSQL + inOrderSQL + ` LIMIT 1000`
+	return takenSQL + `
+		WHERE t.status_code='QUEUED' AND t.spec_version <= ? AND t.id IN (SELECT id FROM (` + nextThousand + `) n)` +
 		inOrderSQL + ` LIMIT 1` + s.d.skipLocked, append([]any{r.SpecVersion}, ofHead(h, now)...)
 }

@@ -58,7 +58,7 @@ func (s *Store) Reslice(ctx context.Context, job harvest.Job, end harvest.RunEnd
 		if err != nil {
 			return err
 		}
-		if err := x.ended(l.Task, end); err != nil {
+		if err := x.tellBreaker(l.Task, end); err != nil {
 			return err
 		}
 		p := planRef{id: job.Plan, cursor: cur.id, provenance: job.Provenance, operation: job.Operation, parent: job.Slice, pagingType: pagingType, pageSize: pageSize}

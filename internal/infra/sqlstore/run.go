@@ -24,7 +24,7 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 			return fmt.Errorf("start task %d: %w", l.Task, err)
 		}
 		if n == 0 {
-			return x.refused(l)
+			return x.explainRefusal(l)
 		}
 		// A page of this walk that may have been asked for and was never
 		// committed, whoever gave it up: a server-side cursor may have moved
@@ -227,7 +227,7 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 	if err != nil {
 		return err
 	}
-	if err := x.ended(l.Task, e); err != nil {
+	if err := x.tellBreaker(l.Task, e); err != nil {
 		return err
 	}
 	var spent int

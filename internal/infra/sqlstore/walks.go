@@ -7,29 +7,30 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// inHand is what is being worked on, at sources that bound it. More walks than
-// requests may be in flight gain nothing, and each of them is lost by a crash.
+// inHand counts the tasks that are being worked on, at sources that bound their
+// number. More walks than requests may be in flight gain nothing, and each of them is
+// lost by a crash.
 //
 // What this owner holds counts for the whole source, what others hold only for the
-// operation: they take their next task in the instant they have done one, and an
-// operation that a process works on alone must not wait for them for days.
+// same operation: others take their next task in the instant they have done one, and
+// an operation that only this process works on must not wait for them for days.
 type inHand struct {
-	most   map[string]int // by source; none: no bound
+	most   map[string]int // by source; a source that is not there has no bound
 	mine   map[string]int // by source
-	others map[place]int
+	others map[sourceOperation]int
 }
 
-// place is where tasks of others count.
-type place struct {
+// sourceOperation is what the tasks of other owners are counted by.
+type sourceOperation struct {
 	provenance string
 	operation  harvest.Operation
 }
 
-// inHand reads what is in hand. The owner of a task renews its lease when a third
-// of it is over: one of which less than half is left counts no longer, so that
-// those who died are not waited for until their leases run out.
-func (x *tx) inHand(r harvest.LeaseRequest) (*inHand, error) {
-	h := &inHand{most: map[string]int{}, mine: map[string]int{}, others: map[place]int{}}
+// readInHand counts what is in hand. The owner of a task renews its lease when a third
+// of it is over. So a lease of which less than half is left counts no longer: its owner
+// has probably died, and is not waited for until the lease runs out.
+func (x *tx) readInHand(r harvest.LeaseRequest) (*inHand, error) {
+	h := &inHand{most: map[string]int{}, mine: map[string]int{}, others: map[sourceOperation]int{}}
 	err := x.each(func(rows *sql.Rows) error {
 		var code string
 		var most int
@@ -44,7 +45,7 @@ func (x *tx) inHand(r harvest.LeaseRequest) (*inHand, error) {
 		return h, nil
 	}
 	err = x.each(func(rows *sql.Rows) error {
-		var at place
+		var at sourceOperation
 		var owner string
 		var n int
 		if err := rows.Scan(&at.provenance, &at.operation, &owner, &n); err != nil {
@@ -66,14 +67,14 @@ func (x *tx) inHand(r harvest.LeaseRequest) (*inHand, error) {
 	return h, nil
 }
 
-// room reports whether one more task of a partition may be taken.
-func (h *inHand) room(p harvest.Partition) bool {
+// hasRoom reports whether one more task of a partition may be taken.
+func (h *inHand) hasRoom(p harvest.Partition) bool {
 	most, bounded := h.most[p.Provenance]
-	return !bounded || h.mine[p.Provenance]+h.others[place{p.Provenance, p.Operation}] < most
+	return !bounded || h.mine[p.Provenance]+h.others[sourceOperation{p.Provenance, p.Operation}] < most
 }
 
-// took counts a task that was taken.
-func (h *inHand) took(p harvest.Partition) { h.mine[p.Provenance]++ }
+// countTaken counts a task that this owner took.
+func (h *inHand) countTaken(p harvest.Partition) { h.mine[p.Provenance]++ }
 
 // boundWalks keeps how many tasks of a source may be in hand. The row is written
 // only if that has changed: every page that is committed locks it.
