@@ -19,7 +19,7 @@ func (s *Store) Candidates(ctx context.Context, provenance, recordType, mapping 
 	}
 	var err error
 	if pick.Signals {
-		err = c.signalled(provenance, recordType)
+		err = c.findSignalled(provenance, recordType)
 	}
 	if err == nil && pick.MappingChanged {
 		err = c.find(`SELECT ext_id FROM ing_record WHERE provenance_code=? AND record_type=? AND mapping_version<>?
@@ -38,7 +38,7 @@ func (s *Store) Candidates(ctx context.Context, provenance, recordType, mapping 
 	return c.ids, nil
 }
 
-// candidates collects ids.
+// candidates collects ids, each once and no more than most.
 type candidates struct {
 	s    *Store
 	ctx  context.Context
@@ -52,13 +52,14 @@ func (c *candidates) add(id string) bool {
 	if c.most > 0 && len(c.ids) >= c.most {
 		return false
 	}
-	if _, twice := c.seen[id]; !twice {
+	if _, there := c.seen[id]; !there {
 		c.seen[id] = struct{}{}
 		c.ids = append(c.ids, id)
 	}
 	return c.most == 0 || len(c.ids) < c.most
 }
 
+// find adds the ids that a query yields, as long as there is room.
 func (c *candidates) find(q string, args ...any) error {
 	rows, err := c.s.r.QueryContext(c.ctx, q, args...)
 	if err != nil {
@@ -73,10 +74,10 @@ func (c *candidates) find(q string, args ...any) error {
 	})
 }
 
-// signalled finds what something points to: notices about records that are
-// held, bad ids whose rest is over (R27), and quarantined items that were not
+// findSignalled adds what something points to: records about which a notice came,
+// bad ids whose rest is over (R27), and items that were put into quarantine and not
 // read since.
-func (c *candidates) signalled(provenance, recordType string) error {
+func (c *candidates) findSignalled(provenance, recordType string) error {
 	now, err := c.s.Now(c.ctx)
 	if err != nil {
 		return err
@@ -111,8 +112,9 @@ func (x *tx) insertCandidates(plan harvest.PlanID, at int64, ids []string) error
 	return nil
 }
 
-// frozen gives a run the candidates of its slice: an UPDATE searches for nothing.
-func (x *tx) frozen(plan int64, of harvest.Span, res *harvest.Resume) error {
+// readFrozen gives a run the candidates of its slice, as a search would have: an UPDATE
+// searches for nothing.
+func (x *tx) readFrozen(plan int64, of harvest.Span, res *harvest.Resume) error {
 	from, to := of.From.Ordinal(), of.To.Ordinal()
 	err := x.each(func(r *sql.Rows) error {
 		var id string

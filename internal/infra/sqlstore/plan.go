@@ -161,7 +161,7 @@ func (x *tx) planByKey(key string) (*harvest.PlanHead, error) {
 
 func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.PlanHead) error {
 	ns := d.Namespace
-	if err := x.sourceState(ns.Provenance); err != nil {
+	if err := x.ensureSourceRow(ns.Provenance); err != nil {
 		return fmt.Errorf("note source: %w", err)
 	}
 	if err := x.boundWalks(ns.Provenance, d.MaxWalks); err != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// StartRun begins an attempt: it closes what older attempts left open and
-// tells where the last committed page ended.
+// StartRun begins an attempt at a task: it closes what older attempts left open, and
+// tells where the last committed page of the walk ended, so that a crash costs no more
+// than the page that was in flight.
 func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, error) {
 	var res harvest.Resume
 	err := s.write(ctx, "start run", func(x *tx) error {
@@ -26,18 +27,10 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 		if n == 0 {
 			return x.explainRefusal(l)
 		}
-		// A page of this walk that may have been asked for and was never
-		// committed, whoever gave it up: a server-side cursor may have moved
-		// past it.
-		var unknown int
-		if err := x.row(`SELECT COUNT(*) FROM ing_task_run_batch b JOIN ing_task t ON t.id = b.task_id
-			WHERE b.task_id=? AND b.walk_no=t.walk_no AND b.phase='SEARCH' AND b.status_code<>'SUCCEEDED' AND COALESCE(b.error_code, '')<>?
-			AND b.ordinal > COALESCE((SELECT MAX(d.ordinal) FROM ing_task_run_batch d
-			WHERE d.task_id=b.task_id AND d.walk_no=b.walk_no AND d.phase='SEARCH' AND d.status_code='SUCCEEDED'), 0)`,
-			l.Task, harvest.CodeUnasked).Scan(&unknown); err != nil {
-			return fmt.Errorf("look for abandoned pages: %w", err)
+		res.Unknown, err = x.hasUnknownPage(l.Task)
+		if err != nil {
+			return err
 		}
-		res.Unknown = unknown > 0
 		if err := x.abandon(l.Task, l.Fence); err != nil {
 			return err
 		}
@@ -61,17 +54,36 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 			return fmt.Errorf("insert run: %w", err)
 		}
 		res.Run = harvest.RunID(id)
-		if err := x.resume(l.Task, &res); err != nil || op != harvest.Update {
+		if err := x.readCommitted(l.Task, &res); err != nil || op != harvest.Update {
 			return err
 		}
-		return x.frozen(plan, spanOf(op, from, to), &res)
+		return x.readFrozen(plan, spanOf(op, from, to), &res)
 	})
 	return res, err
 }
 
-// resume reads the committed pages of the current walk, and how the one before
-// it ended.
-func (x *tx) resume(task harvest.TaskID, res *harvest.Resume) error {
+// hasUnknownPage reports whether a page of the current walk may have been asked for
+// and was never committed, whoever gave it up. Where the server holds the place of the
+// walk, it may have moved past that page.
+//
+//	pages of the walk   1 SUCCEEDED   2 SUCCEEDED   3 FAILED    fate unknown: asked for, perhaps served
+//	                                                3 FAILED    with the code "not asked": it was not
+func (x *tx) hasUnknownPage(task harvest.TaskID) (bool, error) {
+	var n int
+	err := x.row(`SELECT COUNT(*) FROM ing_task_run_batch b JOIN ing_task t ON t.id = b.task_id
+		WHERE b.task_id=? AND b.walk_no=t.walk_no AND b.phase='SEARCH' AND b.status_code<>'SUCCEEDED' AND COALESCE(b.error_code, '')<>?
+		AND b.ordinal > COALESCE((SELECT MAX(d.ordinal) FROM ing_task_run_batch d
+			WHERE d.task_id=b.task_id AND d.walk_no=b.walk_no AND d.phase='SEARCH' AND d.status_code='SUCCEEDED'), 0)`,
+		task, harvest.CodeUnasked).Scan(&n)
+	if err != nil {
+		return false, fmt.Errorf("look for abandoned pages: %w", err)
+	}
+	return n > 0, nil
+}
+
+// readCommitted reads the committed pages of the current walk, and how the walk
+// before it ended.
+func (x *tx) readCommitted(task harvest.TaskID, res *harvest.Resume) error {
 	prior, err := x.walkEnd(task, res.Walk-1)
 	if err != nil {
 		return err
@@ -96,7 +108,8 @@ func (x *tx) resume(task harvest.TaskID, res *harvest.Resume) error {
 			return nil
 		}
 		res.SearchDone++
-		res.Search, res.SearchAge = pos, x.now.Sub(committedAt.time())
+		res.Search = pos
+		res.SearchAge = x.now.Sub(committedAt.time())
 		res.SearchEnd = harvest.EndProof(end.String)
 		if ids.String != "" {
 			res.IDs = append(res.IDs, strings.Split(ids.String, "\n")...)
@@ -109,7 +122,7 @@ func (x *tx) resume(task harvest.TaskID, res *harvest.Resume) error {
 		WHERE task_id=? AND status_code='SUCCEEDED' AND walk_no=? ORDER BY phase DESC, ordinal`, task, res.Walk)
 }
 
-// walkEnd is the position at which a walk was proven over, nil if it was not.
+// walkEnd is the position at which a walk was proven to be over, nil if it was not.
 func (x *tx) walkEnd(task harvest.TaskID, walk int) (*harvest.Position, error) {
 	var after string
 	err := x.row(`SELECT after_position FROM ing_task_run_batch WHERE task_id=? AND status_code='SUCCEEDED' AND walk_no=?
@@ -124,8 +137,8 @@ func (x *tx) walkEnd(task harvest.TaskID, walk int) (*harvest.Position, error) {
 	return &pos, err
 }
 
-// abandon closes every open run and page of the task written under a lower fence.
-// After a run that ended as it should there are none.
+// abandon closes every run and page of the task that an earlier owner left open, which
+// a lower fence shows. After a run that ended as it should there are none.
 func (x *tx) abandon(task harvest.TaskID, fence int64) error {
 	if _, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=?, committed_at=?
 		WHERE task_id=? AND fence < ? AND `+mayBecome(harvest.BatchFailed),
@@ -140,8 +153,9 @@ func (x *tx) abandon(task harvest.TaskID, fence int64) error {
 	return nil
 }
 
-// NewWalk begins the slice again: pages of the walk before no longer count.
-// walks is how many walks of the task have failed since it was queued.
+// NewWalk begins the slice again: the pages of the walk before no longer count. It
+// returns the number of the new walk, and how many walks of the task have failed since
+// it was queued.
 func (s *Store) NewWalk(ctx context.Context, l harvest.Lease, reason harvest.Code, failed bool) (walk, walks int, err error) {
 	err = s.write(ctx, "begin new walk", func(x *tx) error {
 		if err := x.guard(l); err != nil {
@@ -159,7 +173,8 @@ func (s *Store) NewWalk(ctx context.Context, l harvest.Lease, reason harvest.Cod
 	return walk, walks, err
 }
 
-// endBatches closes what a run leaves open.
+// endBatches closes the pages that a run leaves open, by the code given, or as never
+// asked for if that is what the run says.
 func (x *tx) endBatches(l harvest.Lease, e harvest.RunEnd, code harvest.Code) error {
 	if e.Unasked {
 		code = harvest.CodeUnasked
@@ -182,18 +197,18 @@ func (s *Store) EndRun(ctx context.Context, l harvest.Lease, e harvest.RunEnd) e
 			if !errors.Is(err, harvest.ErrHeld) {
 				return err
 			}
-			// Held: the task still must let go, or its lease would have to run out.
-			return x.letGo(l, e)
+			// The task must be released all the same, or its lease would have to run out.
+			return x.releaseHeld(l, e)
 		}
 		return x.endRun(l, e)
 	})
 }
 
-// letGo releases a task whose source is paused or stopped, or closes the run
+// releaseHeld gives back a task whose source is paused or stopped, or closes the run
 // of one that was cancelled. Whoever cancelled it may have closed the run too, and a
-// commit that nobody learned of may have closed everything: then nothing is left to
-// be changed here, and that is well.
-func (x *tx) letGo(l harvest.Lease, e harvest.RunEnd) error {
+// commit whose success nobody heard of may have closed everything. Then the statements
+// find no row, which is no fault.
+func (x *tx) releaseHeld(l harvest.Lease, e harvest.RunEnd) error {
 	if err := x.endBatches(l, e, harvest.CodeHeld); err != nil {
 		return err
 	}
@@ -209,6 +224,8 @@ func (x *tx) letGo(l harvest.Lease, e harvest.RunEnd) error {
 	return err
 }
 
+// endRun closes the run and decides what becomes of its task: it is queued again, or
+// its slice is given up as a gap, and with some faults its source is stopped.
 func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 	stats, err := jsonText(e.Stats)
 	if err != nil {
@@ -233,8 +250,8 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 	var spent int
 	var slice harvest.SliceID
 	var prov string
-	if err := x.row(`SELECT spent_runs, slice_id, provenance_code FROM ing_task
-		WHERE id=?`, l.Task).Scan(&spent, &slice, &prov); err != nil {
+	err = x.row(`SELECT spent_runs, slice_id, provenance_code FROM ing_task WHERE id=?`, l.Task).Scan(&spent, &slice, &prov)
+	if err != nil {
 		return err
 	}
 	if e.Outcome == harvest.Spent {
@@ -242,26 +259,7 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 	}
 	switch {
 	case e.Outcome == harvest.Released, e.Outcome == harvest.Spent && spent < harvest.MaxSpentRuns:
-		delay := e.Delay
-		if e.Outcome == harvest.Spent {
-			delay = max(delay, harvest.RetryRun(spent))
-		}
-		if e.Outcome == harvest.Spent || spent == 0 {
-			// A wait hides no fault that came before it: whoever asks why the task
-			// is late wants to know what the upstream said last.
-			if _, err := x.exec(`UPDATE ing_task SET error_code=?, error=?
-				WHERE id=? AND fence=?`, null(clip(e.Code, 64)), null(e.Error), l.Task, l.Fence); err != nil {
-				return fmt.Errorf("note why task %d waits: %w", l.Task, err)
-			}
-		}
-		err := x.become(fmt.Sprintf("task %d", l.Task), `UPDATE ing_task SET status_code='QUEUED', scheduled_at=?, lease_owner=NULL,
-			leased_until=NULL,
-			deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=?, walks=CASE WHEN ?='SPENT' THEN 0 ELSE walks END, updated_at=?
-			WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskQueued), ts(x.now.Add(delay)), spent, e.Outcome, ts(x.now), l.Task, l.Fence)
-		if err != nil || delay <= harvest.LongestWait {
-			return err
-		}
-		return x.pauseSource(prov, fmt.Sprintf("%s: asked to stay away for %s", e.Code, delay))
+		return x.queueAgain(l, e, prov, spent)
 	case e.Code == harvest.CodeForbidden:
 		forbidden, err := x.forbiddenBefore(prov, l.Task)
 		if err != nil {
@@ -280,7 +278,34 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 	return x.failTask(l, slice, e.Code, e.Error)
 }
 
-// failTask makes the slice a gap.
+// queueAgain puts the task back into the queue, to be taken after a while. A source that
+// asked to be left alone for very long is paused instead of being waited for.
+func (x *tx) queueAgain(l harvest.Lease, e harvest.RunEnd, prov string, spent int) error {
+	delay := e.Delay
+	if e.Outcome == harvest.Spent {
+		delay = max(delay, harvest.RetryRun(spent))
+	}
+	if e.Outcome == harvest.Spent || spent == 0 {
+		// A wait hides no fault that came before it: whoever asks why the task
+		// is late wants to know what the upstream said last.
+		if _, err := x.exec(`UPDATE ing_task SET error_code=?, error=? WHERE id=? AND fence=?`,
+			null(clip(e.Code, 64)), null(e.Error), l.Task, l.Fence); err != nil {
+			return fmt.Errorf("note why task %d waits: %w", l.Task, err)
+		}
+	}
+	err := x.become(fmt.Sprintf("task %d", l.Task), `UPDATE ing_task SET status_code='QUEUED', scheduled_at=?,
+		lease_owner=NULL, leased_until=NULL, deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=?,
+		walks=CASE WHEN ?='SPENT' THEN 0 ELSE walks END, updated_at=?
+		WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskQueued),
+		ts(x.now.Add(delay)), spent, e.Outcome, ts(x.now), l.Task, l.Fence)
+	if err != nil || delay <= harvest.LongestWait {
+		return err
+	}
+	return x.pauseSource(prov, fmt.Sprintf("%s: asked to stay away for %s", e.Code, delay))
+}
+
+// failTask gives up the task, and its slice as a gap. The more often the slice was
+// given up before, the later it is queued again.
 func (x *tx) failTask(l harvest.Lease, slice harvest.SliceID, code harvest.Code, detail string) error {
 	if err := x.failSlice(slice, string(code)+": "+detail); err != nil {
 		return err
@@ -289,24 +314,27 @@ func (x *tx) failTask(l harvest.Lease, slice harvest.SliceID, code harvest.Code,
 	if err := x.row(`SELECT fail_count FROM ing_plan_slice WHERE id=?`, slice).Scan(&fails); err != nil {
 		return err
 	}
-	return x.become(fmt.Sprintf("task %d", l.Task), `UPDATE ing_task SET status_code='FAILED', scheduled_at=?, lease_owner=NULL,
-		leased_until=NULL, error_code=?, error=?, updated_at=?
+	return x.become(fmt.Sprintf("task %d", l.Task), `UPDATE ing_task SET status_code='FAILED', scheduled_at=?,
+		lease_owner=NULL, leased_until=NULL, error_code=?, error=?, updated_at=?
 		WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskFailed),
 		ts(x.now.Add(harvest.RetryGap(fails))), null(clip(code, 64)), null(detail), ts(x.now), l.Task, l.Fence)
 }
 
+// failSlice makes a slice a gap, and says why.
 func (x *tx) failSlice(id harvest.SliceID, reason string) error {
-	return x.become(fmt.Sprintf("slice %d", id), `UPDATE ing_plan_slice SET status_code='FAILED', fail_count=fail_count+1, reason=?,
-		updated_at=?
+	return x.become(fmt.Sprintf("slice %d", id), `UPDATE ing_plan_slice SET status_code='FAILED', fail_count=fail_count+1,
+		reason=?, updated_at=?
 		WHERE id=? AND `+mayBecome(harvest.SliceFailed),
 		null(reason), ts(x.now), id)
 }
 
-// forbiddenBefore counts how many of the source's slices that ended last, up to
-// the ones that matter, were forbidden without one among them that was not (R42).
+// forbiddenBefore counts how many slices of the source in a row were forbidden, from
+// the one that ended last backwards, this task's not counted. It counts no further than
+// what would stop the source (R42).
 func (x *tx) forbiddenBefore(prov string, task harvest.TaskID) (n int, err error) {
 	rows, err := x.sql.QueryContext(x.ctx, `SELECT error_code FROM ing_task
-		WHERE provenance_code=? AND id<>? AND status_code IN ('SUCCEEDED','FAILED','PARTIAL') ORDER BY updated_at DESC, id DESC LIMIT ?`,
+		WHERE provenance_code=? AND id<>? AND status_code IN ('SUCCEEDED','FAILED','PARTIAL')
+		ORDER BY updated_at DESC, id DESC LIMIT ?`,
 		prov, task, harvest.MaxForbidden-1)
 	if err != nil {
 		return 0, fmt.Errorf("read how slices ended: %w", err)
@@ -322,8 +350,9 @@ func (x *tx) forbiddenBefore(prov string, task harvest.TaskID) (n int, err error
 	return n, err
 }
 
+// pauseSource has nothing of the source asked until a person resumes it.
 func (x *tx) pauseSource(prov, reason string) error {
-	if err := x.sourceState(prov); err != nil {
+	if err := x.ensureSourceRow(prov); err != nil {
 		return err
 	}
 	_, err := x.exec(`UPDATE ing_source_state SET paused=1, reason=?, since=?, updated_at=?
@@ -331,8 +360,9 @@ func (x *tx) pauseSource(prov, reason string) error {
 	return err
 }
 
+// stopSource marks the source as stopped by a fault, until a person has looked at it.
 func (x *tx) stopSource(prov, reason string) error {
-	if err := x.sourceState(prov); err != nil {
+	if err := x.ensureSourceRow(prov); err != nil {
 		return err
 	}
 	_, err := x.exec(`UPDATE ing_source_state SET stopped=1, reason=?, since=?, updated_at=?
@@ -340,8 +370,8 @@ func (x *tx) stopSource(prov, reason string) error {
 	return err
 }
 
-// sourceState makes sure that the source has a row.
-func (x *tx) sourceState(prov string) error {
+// ensureSourceRow makes sure that the source has a row for its state.
+func (x *tx) ensureSourceRow(prov string) error {
 	_, err := x.exec(x.s.d.insertIgnore+` INTO ing_source_state (provenance_code, updated_at) VALUES (?,?)`, prov, ts(x.now))
 	return err
 }

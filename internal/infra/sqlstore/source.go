@@ -53,7 +53,7 @@ func (s *Store) ClockSkew(ctx context.Context, provenance string) (time.Duration
 // NoteSkew remembers how far the upstream's clock is ahead of the store's.
 func (s *Store) NoteSkew(ctx context.Context, provenance string, skew time.Duration) error {
 	return s.write(ctx, "note clock skew", func(x *tx) error {
-		if err := x.sourceState(provenance); err != nil {
+		if err := x.ensureSourceRow(provenance); err != nil {
 			return err
 		}
 		_, err := x.exec(`UPDATE ing_source_state SET clock_skew_us=?, updated_at=?
@@ -90,7 +90,7 @@ func (s *Store) Hold(ctx context.Context, provenance string, paused, stopped boo
 }
 
 func (x *tx) hold(provenance string, paused, stopped bool, reason string) error {
-	if err := x.sourceState(provenance); err != nil {
+	if err := x.ensureSourceRow(provenance); err != nil {
 		return err
 	}
 	_, err := x.exec(`UPDATE ing_source_state SET paused=?, stopped=?, reason=?, since=?, updated_at=? WHERE provenance_code=?`,

@@ -71,7 +71,7 @@ func (s *Store) ProvenWindows(ctx context.Context, cursor harvest.CursorID, sinc
 // ClaimSentinel gives the sentinel of a namespace and a day to one caller.
 func (s *Store) ClaimSentinel(ctx context.Context, ns harvest.Namespace, of time.Time) (won bool, err error) {
 	err = s.write(ctx, "claim sentinel", func(x *tx) error {
-		if err := x.tuningRow(ns); err != nil {
+		if err := x.ensureTuningRow(ns); err != nil {
 			return err
 		}
 		at := x.now
@@ -93,7 +93,7 @@ func (s *Store) ClaimSentinel(ctx context.Context, ns harvest.Namespace, of time
 func (s *Store) TuneLag(ctx context.Context, t harvest.Tuning) (won bool, err error) {
 	ns := t.Namespace
 	err = s.write(ctx, "tune safety lag", func(x *tx) error {
-		if err := x.tuningRow(ns); err != nil {
+		if err := x.ensureTuningRow(ns); err != nil {
 			return err
 		}
 		var lag any // NULL: as declared
@@ -115,7 +115,8 @@ func (s *Store) TuneLag(ctx context.Context, t harvest.Tuning) (won bool, err er
 	return won, err
 }
 
-func (x *tx) tuningRow(ns harvest.Namespace) error {
+// ensureTuningRow makes sure that the namespace has a row for what is tuned.
+func (x *tx) ensureTuningRow(ns harvest.Namespace) error {
 	_, err := x.exec(x.s.d.insertIgnore+` INTO ing_tuning (provenance_code, namespace_key, updated_at)
 		VALUES (?,?,?)`, ns.Provenance, ns.Key, ts(x.now))
 	return err
