@@ -9,10 +9,10 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// absences brings in what an UPDATE did not find, or found under another id
-// (R31), and returns the ids of which there is a record to say so. Rows are
-// never deleted; what became of a record is a revision like any other.
-func (x *tx) absences(b harvest.Batch, held map[string]heldRecord, c *harvest.Counts) (map[string]bool, error) {
+// mergeAbsences merges what an UPDATE did not find, or found under another id (R31),
+// and returns the ids of which a held record now says so. Rows are never deleted: that
+// a record is gone, or was merged into another, is a revision like any other.
+func (x *tx) mergeAbsences(b harvest.Batch, held map[string]heldRecord, c *harvest.Counts) (map[string]bool, error) {
 	settled := make(map[string]bool)
 	var observed []any
 	for _, m := range b.Merged {
@@ -57,12 +57,12 @@ func (x *tx) absences(b harvest.Batch, held map[string]heldRecord, c *harvest.Co
 	return settled, x.observeRecords(observed, b)
 }
 
-// revise gives a record a status that no item of it brought: a revision with
-// the content it had last, as observed with this page.
+// revise gives a record a status that no item of the page says: a revision with the
+// content that the record had last, observed with this page.
 func (x *tx) revise(h heldRecord, b harvest.Batch, status harvest.RecordStatus, into string) error {
 	if _, err := x.exec(`INSERT INTO ing_record_version (`+versionCols+`)
-		SELECT record_id, revision+1, 'updated', ?, updated_at, provider_version, ?, content_hash, raw_sha256, mapping_version, ?, raw,
-		fields, ?
+		SELECT record_id, revision+1, 'updated', ?, updated_at, provider_version, ?, content_hash, raw_sha256, mapping_version,
+			?, raw, fields, ?
 		FROM ing_record_version WHERE record_id=? AND revision=?`,
 		status, ts(b.OpenedAt), b.ID, ts(x.now), h.id, h.revision); err != nil {
 		return fmt.Errorf("insert version: %w", err)
@@ -70,19 +70,19 @@ func (x *tx) revise(h heldRecord, b harvest.Batch, status harvest.RecordStatus, 
 	if _, err := x.exec(`INSERT INTO ing_outbox (`+outboxCols+`) VALUES (?,?,?)`, h.id, h.revision+1, ts(x.now)); err != nil {
 		return fmt.Errorf("insert outbox: %w", err)
 	}
-	q := `missing_checks=missing_checks+1`
+	checks := `missing_checks=missing_checks+1`
 	if status != harvest.RecordGone {
-		q = `missing_since=NULL, missing_checks=0`
+		checks = `missing_since=NULL, missing_checks=0`
 	}
-	if _, err := x.exec(`UPDATE ing_record SET status_code=?, revision=?, observed_at=?, merged_into=?, `+q+`, changed_at=? WHERE id=?`,
+	if _, err := x.exec(`UPDATE ing_record SET status_code=?, revision=?, observed_at=?, merged_into=?, `+checks+`, changed_at=? WHERE id=?`,
 		status, h.revision+1, ts(b.OpenedAt), nullBytes(into, 512), ts(x.now), h.id); err != nil {
 		return fmt.Errorf("update record: %w", err)
 	}
 	return nil
 }
 
-// foundRecords forgets that records were not found before: they were now.
-func (x *tx) foundRecords(ids []any) error {
+// forgetMissing forgets that records were missed before: they have been found again.
+func (x *tx) forgetMissing(ids []any) error {
 	for part := range chunks(ids, keysPerRead) {
 		if _, err := x.exec(`UPDATE ing_record SET missing_since=NULL, missing_checks=0
 			WHERE id IN (`+list(len(part))+`)`, part...); err != nil {
@@ -101,15 +101,20 @@ func (s *Store) HoldsAny(ctx context.Context, provenance string) (is bool, err e
 	return is, nil
 }
 
-// Witnesses names up to three records of the source that were there when they
-// were last asked for and are none of ids: the one after the first of ids, the
-// last and the first of all, since neighbours tend to go together.
+// Witnesses names up to three records of the source that were there when they were last
+// asked for, and that are none of ids. They are asked for beside ids: if they come, what
+// does not come is really absent. It takes the one after the first of ids, the last of
+// all and the first of all, since records that lie side by side tend to vanish together.
 func (s *Store) Witnesses(ctx context.Context, provenance, recordType string, ids []string) (out []string, err error) {
-	for _, place := range []struct {
+	for _, pick := range []struct {
 		where, order string
 		args         []any
-	}{{` AND ext_id>?`, ``, []any{ids[0]}}, {``, ` DESC`, nil}, {``, ``, nil}} {
-		args := append([]any{provenance, recordType}, place.args...)
+	}{
+		{` AND ext_id>?`, ``, []any{ids[0]}},
+		{``, ` DESC`, nil},
+		{``, ``, nil},
+	} {
+		args := append([]any{provenance, recordType}, pick.args...)
 		known := slices.Concat(ids, out)
 		found := false
 		err := s.each(ctx, func(r *sql.Rows) error {
@@ -118,11 +123,12 @@ func (s *Store) Witnesses(ctx context.Context, provenance, recordType string, id
 				return err
 			}
 			if !found && !slices.Contains(known, id) {
-				found, out = true, append(out, id)
+				found = true
+				out = append(out, id)
 			}
 			return nil
 		}, `SELECT ext_id FROM ing_record WHERE provenance_code=? AND record_type=? AND status_code='ACTIVE'
-			AND missing_checks=0`+place.where+` ORDER BY ext_id`+place.order+` LIMIT ?`,
+			AND missing_checks=0`+pick.where+` ORDER BY ext_id`+pick.order+` LIMIT ?`,
 			append(args, len(known)+1)...)
 		if err != nil {
 			return nil, fmt.Errorf("look for witnesses: %w", err)

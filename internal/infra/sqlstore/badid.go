@@ -50,9 +50,10 @@ func (s *Store) BadIDs(ctx context.Context, provenance, recordType string, ids [
 	return out, nil
 }
 
-// badIDs puts the ids of the page that have no details on the list, but those
-// that are settled without, and takes off those that have.
-func (x *tx) badIDs(prov string, b harvest.Batch, settled map[string]bool) error {
+// listBadIDs puts the ids of the page that have no details on the list, and takes those
+// off that have. An id whose held record says that it is gone or merged is settled: it
+// does not belong there.
+func (x *tx) listBadIDs(prov string, b harvest.Batch, settled map[string]bool) error {
 	for _, id := range b.Mended {
 		if _, err := x.exec(`DELETE FROM ing_bad_id
 			WHERE provenance_code=? AND record_type=? AND ext_id=?`, prov, b.RecordType, id); err != nil {

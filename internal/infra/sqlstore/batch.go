@@ -9,7 +9,8 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// OpenBatch claims a page for the trail.
+// OpenBatch writes down that a page is about to be asked for. The row is a claim for
+// the trail and nothing else: what was asked for is to be seen after a crash too.
 func (s *Store) OpenBatch(ctx context.Context, l harvest.Lease, o harvest.BatchOpen) (harvest.OpenedBatch, error) {
 	var out harvest.OpenedBatch
 	err := s.write(ctx, "open batch", func(x *tx) error {
@@ -26,8 +27,8 @@ func (s *Store) OpenBatch(ctx context.Context, l harvest.Lease, o harvest.BatchO
 func (x *tx) openBatch(l harvest.Lease, o harvest.BatchOpen) (harvest.OpenedBatch, error) {
 	id, err := x.insert(`INSERT INTO ing_task_run_batch (run_id, task_id, slice_id, plan_id, provenance_code, operation_code, batch_no,
 		walk_no, phase, ordinal, fence, status_code, before_position, opened_at)
-		SELECT ?, t.id, t.slice_id, t.plan_id, t.provenance_code, t.operation_code, ?, ?, ?, ?, ?, 'RUNNING', ?, ? FROM ing_task t
-		WHERE t.id=?`,
+		SELECT ?, t.id, t.slice_id, t.plan_id, t.provenance_code, t.operation_code, ?, ?, ?, ?, ?, 'RUNNING', ?, ?
+		FROM ing_task t WHERE t.id=?`,
 		o.Run, o.BatchNo, o.Walk, o.Phase, o.Ordinal, l.Fence, o.Before.String(), ts(x.now), l.Task)
 	if err != nil {
 		return harvest.OpenedBatch{}, fmt.Errorf("insert batch: %w", err)
@@ -45,12 +46,15 @@ func (x *tx) openBatch(l harvest.Lease, o harvest.BatchOpen) (harvest.OpenedBatc
 // next page may be asked for.
 //
 // A crash anywhere in here leaves the page RUNNING and nothing of it stored.
-func (s *Store) CommitBatch(ctx context.Context, job harvest.Job, b harvest.Batch, next *harvest.BatchOpen, ready func(harvest.Committed)) (harvest.Committed, error) {
+func (s *Store) CommitBatch(
+	ctx context.Context, job harvest.Job, b harvest.Batch, next *harvest.BatchOpen, ready func(harvest.Committed),
+) (harvest.Committed, error) {
 	l := job.Lease
 	packed := packRecords(b.Records)
-	b, packed = s.setAside(b, packed)
+	b, packed = s.quarantineTooLarge(b, packed)
 	if pageSize(b) > packFirst {
-		defer s.smallCache(ctx)()
+		restore := s.shrinkCache(ctx)
+		defer restore()
 	}
 	var out harvest.Committed
 	err := s.write(ctx, "commit batch", func(x *tx) error {
@@ -63,14 +67,15 @@ func (s *Store) CommitBatch(ctx context.Context, job harvest.Job, b harvest.Batc
 			return err
 		}
 		c := page.counts
-		c.Filtered, c.Quarantined = int64(b.Filtered), int64(len(b.Quarantined))
-		if err := x.quarantine(job.Provenance, b); err != nil {
+		c.Filtered = int64(b.Filtered)
+		c.Quarantined = int64(len(b.Quarantined))
+		if err := x.insertQuarantine(job.Provenance, b); err != nil {
 			return err
 		}
-		if err := x.badIDs(job.Provenance, b, page.settled); err != nil {
+		if err := x.listBadIDs(job.Provenance, b, page.settled); err != nil {
 			return err
 		}
-		late, err := x.lateness(job, b, page.written)
+		late, err := x.countLate(job, b, page.written)
 		if err != nil {
 			return err
 		}
@@ -87,7 +92,7 @@ func (s *Store) CommitBatch(ctx context.Context, job harvest.Job, b harvest.Batc
 				return err
 			}
 			out.Done = true
-		} else if err := x.progress(l, b); err != nil {
+		} else if err := x.noteProgress(l, b); err != nil {
 			return err
 		}
 		if next != nil {
@@ -112,9 +117,9 @@ const (
 	thriftyCache  = 1 << 10
 )
 
-// smallCache has SQLite write a large page to its log as it goes, instead of holding
-// all of it until the commit. What is returned ends that.
-func (s *Store) smallCache(ctx context.Context) (restore func()) {
+// shrinkCache has SQLite write a large page to its log as it goes, instead of holding
+// all of it in memory until the commit. restore gives the cache its size back.
+func (s *Store) shrinkCache(ctx context.Context) (restore func()) {
 	if s.d != sqliteDialect {
 		return func() {}
 	}
@@ -127,11 +132,11 @@ func (s *Store) smallCache(ctx context.Context) (restore func()) {
 	return func() { set(context.WithoutCancel(ctx), ordinaryCache) }
 }
 
-// progress notes that the task got on. A page that an earlier walk had brought
-// already is no progress: a walk that begins again and again and always dies at
-// its second page must come to an end (R16, R43).
-func (x *tx) progress(l harvest.Lease, b harvest.Batch) error {
-	q := `UPDATE ing_task SET deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=0, updated_at=? WHERE id=? AND fence=?`
+// noteProgress forgets the deaths and failed runs of a task that got on. A page that an
+// earlier walk had brought already is no progress: a walk that begins again and again
+// and always dies at its second page must come to an end (R16, R43).
+func (x *tx) noteProgress(l harvest.Lease, b harvest.Batch) error {
+	query := `UPDATE ing_task SET deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=0, updated_at=? WHERE id=? AND fence=?`
 	if b.Walk > 1 {
 		var before int
 		if err := x.row(`SELECT COUNT(*) FROM ing_task_run_batch
@@ -140,13 +145,15 @@ func (x *tx) progress(l harvest.Lease, b harvest.Batch) error {
 			return fmt.Errorf("look for the page in earlier walks: %w", err)
 		}
 		if before > 0 {
-			q = `UPDATE ing_task SET reply_fence=0, updated_at=? WHERE id=? AND fence=?`
+			query = `UPDATE ing_task SET reply_fence=0, updated_at=? WHERE id=? AND fence=?`
 		}
 	}
-	_, err := x.exec(q, ts(x.now), l.Task, l.Fence)
+	_, err := x.exec(query, ts(x.now), l.Task, l.Fence)
 	return err
 }
 
+// closeBatch writes the page's own line: where the walk stands after it, what came of
+// its items, and the evidence of request and reply.
 func (x *tx) closeBatch(l harvest.Lease, b harvest.Batch, c harvest.Counts, late lateness) error {
 	e := b.Evidence
 	stats, err := jsonText(map[string]any{
@@ -169,7 +176,7 @@ func (x *tx) closeBatch(l harvest.Lease, b harvest.Batch, c harvest.Counts, late
 		{"missing", c.Missing},
 		{"gone", c.Gone},
 		{"merged", c.Merged},
-		{"fresh", late.fresh},
+		{"fresh", late.dated},
 		{"late", late.late},
 		{"asked", b.Asked},
 		{"bad_ids", len(b.Missing)},
@@ -200,6 +207,7 @@ func (x *tx) closeBatch(l harvest.Lease, b harvest.Batch, c harvest.Counts, late
 	return nil
 }
 
+// hashBytes is a list of hashes as one value, eight bytes each.
 func hashBytes(h []uint64) any {
 	if len(h) == 0 {
 		return nil
@@ -250,8 +258,8 @@ func (x *tx) finish(l harvest.Lease, job harvest.Job, b harvest.Batch) (harvest.
 func (x *tx) completePlan(id harvest.PlanID) error {
 	_, err := x.exec(`UPDATE ing_plan SET status_code='COMPLETED', updated_at=? WHERE id=? AND `+mayBecome(harvest.PlanCompleted)+`
 		AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id AND `+isOneOf("s.status_code", harvest.SlicesOpen)+`)
-		AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s
-		WHERE s.plan_id=ing_plan.id AND `+isOneOf("s.status_code", harvest.SlicesGap)+` AND s.gap_accepted=0)`, ts(x.now), id)
+		AND NOT EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=ing_plan.id
+			AND `+isOneOf("s.status_code", harvest.SlicesGap)+` AND s.gap_accepted=0)`, ts(x.now), id)
 	if err != nil {
 		return fmt.Errorf("complete plan %d: %w", id, err)
 	}

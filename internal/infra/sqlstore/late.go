@@ -10,19 +10,20 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// lateness is what a page says of late versions: how many new ones it brought
-// that carry an update time, and how many of them came late; NULL if the page
-// did not look back, and so could not see any.
+// lateness is what a page says of late versions: how many of the versions it took up
+// carry an update time, and how many of those came late. late is NULL if the page did
+// not look back, and so could not see any.
 type lateness struct {
-	fresh int64
+	dated int64
 	late  sql.NullInt64
 }
 
-// lateness judges the versions a page has brought in (R11), against the slices
-// of its own cursor or, for a sentinel, of the one it watches. Other activities
-// bring what was never harvested and say nothing. Most pages hold nothing from
-// outside their window, and cost no read.
-func (x *tx) lateness(job harvest.Job, b harvest.Batch, written []change) (out lateness, err error) {
+// countLate counts the late ones among the versions that a page took up (R11): those
+// with an update time in a slice that was proven before this walk began. It looks at
+// the slices of the page's own cursor or, for a sentinel, of the cursor it watches.
+// Other activities bring what was never harvested, which says nothing of lateness.
+// Most pages hold nothing from outside their own window, and cost no read.
+func (x *tx) countLate(job harvest.Job, b harvest.Batch, written []change) (out lateness, err error) {
 	var cursor sql.NullInt64
 	switch job.Operation {
 	case harvest.Harvest:
@@ -46,7 +47,7 @@ func (x *tx) lateness(job harvest.Job, b harvest.Batch, written []change) (out l
 		if c.effect == harvest.Remapped || at.IsZero() {
 			continue
 		}
-		out.fresh++
+		out.dated++
 		if !cursor.Valid && !at.Before(own.From) && at.Before(own.To) {
 			continue // the slice itself is not done yet
 		}

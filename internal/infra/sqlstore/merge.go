@@ -13,39 +13,51 @@ type heldRecord struct {
 	harvest.Held
 	id       int64
 	revision int64
-	missing  time.Time // since when it is not found, zero if it is
-	into     string    // what it was merged into
+	missing  time.Time // when it was first not found, zero if it was found last time
+	into     string    // the id of the record that it was merged into, if it was
 }
 
 // change is what one record of a page asks of the tables.
 type change struct {
-	rec      *harvest.Record
-	packed   []byte // nil: when it is written
-	effect   harvest.Effect
+	rec    *harvest.Record
+	packed []byte // nil of a large page, whose records are packed as they are written
+	effect harvest.Effect
+	// id is that of its row, and revision the number it has once it is written.
 	id       int64
 	revision int64
 }
 
-// raw is what came, packed.
-func (c change) raw() []byte {
+// packedRaw is the item as it came, packed.
+func (c change) packedRaw() []byte {
 	if c.packed != nil {
 		return c.packed
 	}
 	return pack(c.rec.Raw)
 }
 
-// merged is what came of bringing a page's records in.
+// merged is what came of merging a page.
 type merged struct {
 	counts harvest.Counts
-	// written are the versions that were taken up.
+	// written are the versions that were taken up: inserted or newer than the held
+	// ones.
 	written []change
-	// settled are, of an UPDATE, the ids not found that a record answers for.
+	// settled are, of an UPDATE, the ids that were not found and of which a held
+	// record now says so. They are no bad ids.
 	settled map[string]bool
 }
 
-// mergeRecords brings the page's records in (R28): one read of what is held,
-// the decision in Go, then as few statements as the effects need. Of an UPDATE
-// also what it did not find is brought in.
+// mergeRecords merges the page's records into what is held (R28): one read of the
+// held records under a lock, the decision in Go, then as few statements as the effects
+// need. Of an UPDATE also what was not found is merged.
+//
+//	what came, beside what is held        counted as   written
+//	nothing is held                       inserted     record, revision 1, outbox
+//	newer, other content or status        updated      record, one revision more, outbox
+//	newer, same content, other mapping    remapped     likewise
+//	newer, same content                   unchanged    when it was observed
+//	newer, other in volatile parts only   unchanged    record and newest revision, in place
+//	not newer, same content               unchanged    nothing
+//	not newer, other content              stale        nothing
 func (x *tx) mergeRecords(job harvest.Job, b harvest.Batch, packed [][]byte) (out merged, err error) {
 	keys := keysToMerge(job, b)
 	if len(keys) == 0 {
@@ -62,7 +74,7 @@ func (x *tx) mergeRecords(job harvest.Job, b harvest.Batch, packed [][]byte) (ou
 		return out, err
 	}
 	if job.Operation == harvest.Update {
-		out.settled, err = x.absences(b, held, &out.counts)
+		out.settled, err = x.mergeAbsences(b, held, &out.counts)
 	}
 	return out, err
 }
@@ -91,17 +103,18 @@ type pageChanges struct {
 	updated  []change
 	// replaced differ from the held versions in volatile parts only.
 	replaced []change
-	// observed are the rows of records that were seen again unchanged, found those
-	// of records that could not be found before.
-	observed []any
-	found    []any
+	// observed are the row ids of records that were seen again unchanged, and
+	// foundAgain those of records that had been missed before.
+	observed   []any
+	foundAgain []any
 }
 
 // decideChanges compares the records of a page with what is held. Of a record
 // that stands twice on the page the newer version is taken up, and the other is
 // compared with it.
 func decideChanges(recs []harvest.Record, packed [][]byte, held map[string]heldRecord) *pageChanges {
-	page := &pageChanges{inserted: make([]change, 0, len(recs)-min(len(recs), len(held)))}
+	mostlyNew := len(recs) - min(len(recs), len(held))
+	page := &pageChanges{inserted: make([]change, 0, mostlyNew)}
 	var newest *harvest.Record
 	for _, i := range lockOrder(recs) {
 		rec := &recs[i]
@@ -160,7 +173,7 @@ func (p *pageChanges) compare(c change, h heldRecord) {
 	o := harvest.Merge(h.Held, *c.rec)
 	p.counts.Count(o.Effect)
 	if !h.missing.IsZero() && c.rec.Version.ObservedAt.After(h.missing) {
-		p.found = append(p.found, h.id)
+		p.foundAgain = append(p.foundAgain, h.id)
 	}
 	c.id = h.id
 	switch {
@@ -176,9 +189,9 @@ func (p *pageChanges) compare(c change, h heldRecord) {
 	}
 }
 
-// writeChanges writes what was decided about a page, and returns the versions
-// that were taken up: each is kept, announced and searched for what it says about
-// other records.
+// writeChanges writes what was decided about a page, and returns the versions that
+// were taken up. Each of these is kept in full, announced in the outbox, and searched
+// for what it says about other records.
 func (x *tx) writeChanges(prov string, b harvest.Batch, page *pageChanges) (written []change, err error) {
 	if err := x.insertRecords(prov, b.RecordType, page.inserted); err != nil {
 		return nil, err
@@ -192,12 +205,12 @@ func (x *tx) writeChanges(prov string, b harvest.Batch, page *pageChanges) (writ
 	if err := x.observeRecords(page.observed, b); err != nil {
 		return nil, err
 	}
-	if err := x.foundRecords(page.found); err != nil {
+	if err := x.forgetMissing(page.foundAgain); err != nil {
 		return nil, err
 	}
 	written = append(page.inserted, page.updated...) // now that the new ones have their row ids
 	if err := x.insertVersions(written, b.ID); err != nil {
 		return nil, err
 	}
-	return written, x.signals(prov, b, written)
+	return written, x.openSignals(prov, b, written)
 }

@@ -19,16 +19,16 @@ func (s *Store) readPacket(ctx context.Context) error {
 	if err := s.r.QueryRowContext(ctx, "SELECT @@max_allowed_packet").Scan(&packet); err != nil {
 		return fmt.Errorf("read max_allowed_packet: %w", err)
 	}
-	const rest = 64 << 10 // for the other columns of as many rows as there may be
-	s.largest = packet - min(packet/2, rest)
+	const otherColumns = 64 << 10 // of as many rows as one statement may have
+	s.largest = packet - min(packet/2, otherColumns)
 	return nil
 }
 
 func (s *Store) tooLarge(size int) bool { return s.largest > 0 && size > s.largest }
 
-// setAside puts records that the server can never take into quarantine, so that
-// the others of the page are stored.
-func (s *Store) setAside(b harvest.Batch, packed [][]byte) (harvest.Batch, [][]byte) {
+// quarantineTooLarge moves records that the server can never take from the page's
+// records into its quarantine, so that the others are stored.
+func (s *Store) quarantineTooLarge(b harvest.Batch, packed [][]byte) (harvest.Batch, [][]byte) {
 	if s.largest == 0 {
 		return b, packed
 	}
@@ -37,8 +37,13 @@ func (s *Store) setAside(b harvest.Batch, packed [][]byte) (harvest.Batch, [][]b
 	quarantined := slices.Clone(b.Quarantined)
 	for i, r := range b.Records {
 		if size := max(s.packedSize(r, packed[i]), s.fieldsSize(r)); s.tooLarge(size) {
-			why := fmt.Sprintf("%d bytes, and the database takes %d in one value: raise max_allowed_packet of the server, start patra again and refresh the record", size, s.largest)
-			quarantined = append(quarantined, harvest.Quarantined{ID: r.ID, Problem: harvest.Problem{Code: harvest.ProblemTooLarge, Detail: why}, Raw: r.Raw, RawSHA256: r.RawSHA256})
+			why := fmt.Sprintf("%d bytes, and the database takes %d in one value: "+
+				"raise max_allowed_packet of the server, start patra again and refresh the record", size, s.largest)
+			quarantined = append(quarantined, harvest.Quarantined{
+				ID:      r.ID,
+				Problem: harvest.Problem{Code: harvest.ProblemTooLarge, Detail: why},
+				Raw:     r.Raw, RawSHA256: r.RawSHA256,
+			})
 			continue
 		}
 		records = append(records, r)

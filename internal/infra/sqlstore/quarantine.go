@@ -8,34 +8,35 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// asideRow is a row of ing_quarantine to be written.
-type asideRow struct {
+// quarantineRow is a row of ing_quarantine to be written.
+type quarantineRow struct {
 	harvest.Quarantined
 	code string
 }
 
-// quarantine puts the items of a page aside that cannot be stored. An item has one
-// row for each cause, however often it comes and by however many walks: the row
-// then only learns which page brought it last.
-func (x *tx) quarantine(prov string, b harvest.Batch) error {
+// insertQuarantine keeps the items of a page that cannot be stored as records. An item
+// has one row for each cause, however often it comes and by however many walks: the
+// row then only learns which page brought it last.
+func (x *tx) insertQuarantine(prov string, b harvest.Batch) error {
 	if len(b.Quarantined) == 0 {
 		return nil
 	}
-	rows := asideRows(b)
+	rows := quarantineRows(b)
 	byCode := hashesByCode(rows)
 	for _, code := range slices.Sorted(maps.Keys(byCode)) {
-		if err := x.seenAgain(prov, b, code, byCode[code]); err != nil {
+		if err := x.noteSeenAgain(prov, b, code, byCode[code]); err != nil {
 			return err
 		}
 	}
 	const cols = `batch_id, provenance_code, record_type, ext_id, code, path, detail, raw, raw_sha256, created_at, seen_at`
-	for part := range thatFit(x.s, rows, func(r asideRow) int { return len(r.Raw) + len(r.Problem.Detail) }) {
+	for part := range thatFit(x.s, rows, func(r quarantineRow) int { return len(r.Raw) + len(r.Problem.Detail) }) {
 		args := make([]any, 0, len(part)*columns(cols))
 		for _, q := range part {
-			packed, detail := x.packAside(q)
-			args = append(args, b.ID, prov, b.RecordType, nullBytes(q.ID, 512), q.code, null(clip(q.Problem.Path, 255)), null(detail), packed, q.RawSHA256[:], ts(x.now), ts(x.now))
+			packed, detail := x.packQuarantined(q)
+			args = append(args, b.ID, prov, b.RecordType, nullBytes(q.ID, 512), q.code, null(clip(q.Problem.Path, 255)),
+				null(detail), packed, q.RawSHA256[:], ts(x.now), ts(x.now))
 		}
-		// Another walk may be putting the same item aside at this moment.
+		// Another walk may be inserting the same item at this moment.
 		if _, err := x.exec(x.s.d.insertIgnore+` INTO ing_quarantine (`+cols+`)
 			VALUES `+marks(len(part), columns(cols)), args...); err != nil {
 			return fmt.Errorf("quarantine: %w", err)
@@ -44,17 +45,17 @@ func (x *tx) quarantine(prov string, b harvest.Batch) error {
 	return nil
 }
 
-func asideRows(b harvest.Batch) []asideRow {
-	rows := make([]asideRow, len(b.Quarantined))
+func quarantineRows(b harvest.Batch) []quarantineRow {
+	rows := make([]quarantineRow, len(b.Quarantined))
 	for i, q := range b.Quarantined {
-		rows[i] = asideRow{Quarantined: q, code: clip(q.Problem.Code, 64)}
+		rows[i] = quarantineRow{Quarantined: q, code: clip(q.Problem.Code, 64)}
 	}
 	return rows
 }
 
-// packAside packs an item. Of one that is larger than the server takes only the hash
+// packQuarantined packs an item. Of one that is larger than the server takes only the hash
 // is kept, which the detail then tells.
-func (x *tx) packAside(q asideRow) (packed []byte, detail string) {
+func (x *tx) packQuarantined(q quarantineRow) (packed []byte, detail string) {
 	packed = pack(q.Raw)
 	if x.s.tooLarge(len(packed)) {
 		return []byte{}, fmt.Sprintf("%s (its %d bytes are not kept, only their hash)", q.Problem.Detail, len(q.Raw))
@@ -62,7 +63,7 @@ func (x *tx) packAside(q asideRow) (packed []byte, detail string) {
 	return packed, q.Problem.Detail
 }
 
-func hashesByCode(rows []asideRow) map[string][]any {
+func hashesByCode(rows []quarantineRow) map[string][]any {
 	out := make(map[string][]any)
 	for _, r := range rows {
 		out[r.code] = append(out[r.code], r.RawSHA256[:])
@@ -70,8 +71,8 @@ func hashesByCode(rows []asideRow) map[string][]any {
 	return out
 }
 
-// seenAgain notes on items that were put aside before that this page brought them.
-func (x *tx) seenAgain(prov string, b harvest.Batch, code string, hashes []any) error {
+// noteSeenAgain notes on items that are in quarantine already that this page brought them.
+func (x *tx) noteSeenAgain(prov string, b harvest.Batch, code string, hashes []any) error {
 	for part := range chunks(hashes, rowsPerInsert) {
 		args := append([]any{b.ID, ts(x.now), prov, b.RecordType, code}, part...)
 		if _, err := x.exec(`UPDATE ing_quarantine SET batch_id=?, seen_at=?

@@ -23,7 +23,7 @@ func newEncoder() *zstd.Encoder {
 	if err != nil { // constant options
 		panic(err)
 	}
-	e.EncodeAll([]byte{0}, nil) // the channels come with the first bytes
+	e.EncodeAll([]byte{0}, nil) // it makes its channels with the first bytes
 	return e
 }
 
@@ -35,9 +35,10 @@ func newDecoder() *zstd.Decoder {
 	return d
 }
 
+// pack compresses an item.
 func pack(raw []byte) []byte {
 	size := len(raw) / 2
-	if size > 1<<20 { // growing would take more than setting the most aside
+	if size > 1<<20 { // to grow later would take more memory than to set the most aside now
 		size = encoder.MaxEncodedSize(len(raw))
 	}
 	return encoder.EncodeAll(raw, make([]byte, 0, size))
@@ -51,8 +52,8 @@ func unpack(b []byte) ([]byte, error) {
 	return raw, nil
 }
 
-// packFirst is how many bytes a page may have to be packed before its transaction
-// begins.
+// packFirst is how many bytes a page may have at most to be packed before its
+// transaction begins.
 const packFirst = 4 << 20
 
 // packRecords compresses before the transaction begins, so that the writer is
@@ -92,6 +93,8 @@ func pageSize(b harvest.Batch) int {
 // keysPerRead bounds the IN list of one read.
 const keysPerRead = 500
 
+// heldRecords reads the records of these ids that the store has, and locks them. The
+// ids are sorted first, so that all transactions take their locks in one order.
 func (x *tx) heldRecords(prov, recordType string, keys []string) (map[string]heldRecord, error) {
 	out := make(map[string]heldRecord, len(keys))
 	slices.Sort(keys)
@@ -108,11 +111,14 @@ func (x *tx) heldRecords(prov, recordType string, keys []string) (map[string]hel
 			var updated, observed, missing ts
 			var into sql.NullString
 			var hash, raw []byte
-			if err := r.Scan(&id, &h.id, &h.revision, &h.Status, &updated, &h.Version.Provider, &observed, &hash, &raw, &h.MappingVersion, &missing, &into); err != nil {
+			if err := r.Scan(&id, &h.id, &h.revision, &h.Status, &updated, &h.Version.Provider, &observed, &hash, &raw,
+				&h.MappingVersion, &missing, &into); err != nil {
 				return err
 			}
-			h.missing, h.into = missing.time(), into.String
-			h.Version.UpdatedAt, h.Version.ObservedAt = updated.time(), observed.time()
+			h.missing = missing.time()
+			h.into = into.String
+			h.Version.UpdatedAt = updated.time()
+			h.Version.ObservedAt = observed.time()
 			copy(h.Version.ContentHash[:], hash)
 			copy(h.RawSHA256[:], raw)
 			out[id] = h
@@ -131,6 +137,9 @@ func (x *tx) heldRecords(prov, recordType string, keys []string) (map[string]hel
 const recordCols = `provenance_code, record_type, ext_id, status_code, revision, updated_at, provider_version, observed_at,
 	content_hash, raw_sha256, mapping_version, created_at, changed_at`
 
+// insertRecords inserts records that are not held, and gives each change the id of its
+// row: by counting back from the last one where the database numbers them in a row,
+// else by reading them back.
 func (x *tx) insertRecords(prov, recordType string, cs []change) error {
 	now := ts(x.now).text()
 	for part := range chunks(cs, rowsPerInsert) {
@@ -184,6 +193,8 @@ func (x *tx) insertRecords(prov, recordType string, cs []change) error {
 	return nil
 }
 
+// updateRecords gives held records their newer versions. One that was gone, missed or
+// merged into another is there again.
 func (x *tx) updateRecords(cs []change) error {
 	for _, c := range cs {
 		r := c.rec
@@ -206,7 +217,8 @@ const (
 		WHERE record_id=? AND revision=?`
 )
 
-// replaceRecords follows a version that differs in volatile parts only.
+// replaceRecords writes, over the held version of each record, one that differs from it
+// in volatile parts only: it is no revision, and nothing is announced.
 func (x *tx) replaceRecords(cs []change) error {
 	for _, c := range cs {
 		r := c.rec
@@ -214,7 +226,7 @@ func (x *tx) replaceRecords(cs []change) error {
 		if _, err := x.bulk(touchRecordSQL, append(v, c.id)); err != nil {
 			return fmt.Errorf("follow record: %w", err)
 		}
-		if _, err := x.bulk(touchVersionSQL, append(v, c.raw(), string(r.Mapped()), c.id, c.revision)); err != nil {
+		if _, err := x.bulk(touchVersionSQL, append(v, c.packedRaw(), string(r.Mapped()), c.id, c.revision)); err != nil {
 			return fmt.Errorf("follow version: %w", err)
 		}
 	}
@@ -265,7 +277,7 @@ func (x *tx) insertVersions(cs []change, batch harvest.BatchID) error {
 	return nil
 }
 
-// warmStatements are the ones every page needs.
+// warmStatements are the ones that every page needs, which are prepared at the start.
 func warmStatements() []string {
 	return []string{
 		`INSERT INTO ing_record (` + recordCols + `) VALUES ` + marks(rowsPerInsert, columns(recordCols)),

@@ -8,9 +8,10 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// signals keeps what records that are new or changed say about others. A notice
-// that is new opens a signal again that a plan has taken before.
-func (x *tx) signals(prov string, b harvest.Batch, written []change) error {
+// openSignals notes what records that are new or changed say about others: that these
+// should be read again. A notice that is new opens a signal again that a plan has taken
+// before.
+func (x *tx) openSignals(prov string, b harvest.Batch, written []change) error {
 	if len(b.Signals) == 0 {
 		return nil
 	}
@@ -19,8 +20,8 @@ func (x *tx) signals(prov string, b harvest.Batch, written []change) error {
 		effects[c.rec.ID] = c.effect
 	}
 	for _, s := range b.Signals {
-		effect, counts := effects[s.From]
-		if !counts {
+		effect, wasWritten := effects[s.From]
+		if !wasWritten {
 			continue
 		}
 		n, err := x.exec(x.s.d.insertIgnore+` INTO ing_signal (provenance_code, record_type, ext_id, kind_code, batch_id, created_at)
@@ -79,7 +80,7 @@ func (x *tx) returnSignals(plan harvest.PlanID, prov string) error {
 			return err
 		}
 		at := harvest.OrdinalMark(ordinal)
-		// The last that begins at or before it.
+		// The last span that begins at or before it is the only one that can hold it.
 		i, _ := slices.BinarySearchFunc(kept, at, func(s harvest.Span, at harvest.Mark) int {
 			if s.From.After(at) {
 				return 1
