@@ -10,20 +10,21 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// covering is the coverage of one cursor while its slices are read.
-type covering struct {
+// coverageInWork is the coverage of one cursor while its slices are read, in the order
+// of their spans.
+type coverageInWork struct {
 	control.Coverage
-	id    harvest.CursorID
-	reach harvest.Mark // the end of the spans seen so far
+	id      harvest.CursorID
+	readEnd harvest.Mark // the furthest end among the spans read so far
 }
 
 // Coverage reads the coverage of a source, one entry per namespace. Those of
 // sentinels are left out: they cover nothing that is not covered already.
 func (s *Store) Coverage(ctx context.Context, provenance string) ([]control.Coverage, error) {
-	var heads []covering
+	var cursors []coverageInWork
 	err := s.each(ctx, func(r *sql.Rows) error {
 		none := []control.Interval{}
-		h := covering{Coverage: control.Coverage{Proven: none, Open: none, Failed: none, Missing: none}}
+		h := coverageInWork{Coverage: control.Coverage{Proven: none, Open: none, Failed: none, Missing: none}}
 		var scope, key, init string
 		var w ts
 		var sel sql.NullString
@@ -35,20 +36,20 @@ func (s *Store) Coverage(ctx context.Context, provenance string) ([]control.Cove
 		h.Watermark = w.mark(h.Operation)
 		var err error
 		h.Init, err = parseMark(h.Operation, init)
-		heads = append(heads, h)
+		cursors = append(cursors, h)
 		return err
 	}, `SELECT id, operation_code, namespace_scope_code, namespace_key, cursor_key, direction_code, init_value, normalized_instant,
-		`+queryOf+`
-		FROM ing_cursor c WHERE provenance_code=?
-		AND NOT EXISTS (SELECT 1 FROM ing_plan p WHERE p.cursor_id=c.id AND p.watches_cursor_id IS NOT NULL)
+			`+queryOf+`
+		FROM ing_cursor c
+		WHERE provenance_code=? AND NOT EXISTS (SELECT 1 FROM ing_plan p WHERE p.cursor_id=c.id AND p.watches_cursor_id IS NOT NULL)
 		ORDER BY operation_code, id`, provenance)
 	if err != nil {
 		return nil, fmt.Errorf("coverage of %s: %w", provenance, err)
 	}
-	out := make([]control.Coverage, len(heads))
-	for i := range heads {
-		h := &heads[i]
-		if err := s.cover(ctx, h); err != nil {
+	out := make([]control.Coverage, len(cursors))
+	for i := range cursors {
+		h := &cursors[i]
+		if err := s.readCoverage(ctx, h); err != nil {
 			return nil, fmt.Errorf("coverage of %s: %w", provenance, err)
 		}
 		if h.Operation == harvest.Harvest {
@@ -62,41 +63,52 @@ func (s *Store) Coverage(ctx context.Context, provenance string) ([]control.Cove
 	return out, nil
 }
 
-// leaf is a slice as the coverage sees it, or what a plan has not cut yet.
+// leaf is a slice that was not cut further, or the span of a plan that has not been cut
+// into slices yet.
 type leaf struct {
 	harvest.Covered
-	open   bool
+	open   bool // it is still to be read
 	reason string
 	spec   string
 }
 
-// cover reads the slices of a cursor.
-func (s *Store) cover(ctx context.Context, c *covering) error {
-	var same []leaf // the slices of one span
+// readCoverage reads the leaves of a cursor in the order of their spans, and enters them
+// span by span: a window that was parted by ids or buckets has several leaves of one
+// span, and is proven only when all of them are.
+//
+//	leaves    |- DONE -|- DONE -|         |- ids 0-4 DONE --|- FAILED -|
+//	                                      |- ids 5-9 READY -|
+//	becomes   |---- proven -----| missing |----- open ------|- failed -|
+func (s *Store) readCoverage(ctx context.Context, c *coverageInWork) error {
+	var same []leaf // the leaves of one span
 	err := s.each(ctx, func(r *sql.Rows) error {
 		var l leaf
 		var from, to ts
 		var st harvest.SliceState
 		var accepted bool
-		var no int64 // it is only sorted by
+		var sortedBy int64 // the order of leaves of one span, and not looked at
 		var reason sql.NullString
-		if err := r.Scan(&from, &to, &st, &accepted, &reason, &l.spec, &no); err != nil {
+		if err := r.Scan(&from, &to, &st, &accepted, &reason, &l.spec, &sortedBy); err != nil {
 			return err
 		}
 		l.Span = spanOf(c.Operation, from, to)
 		l.reason = reason.String
 		switch {
 		case st == harvest.SliceDone:
-			l.Counts, l.reason = true, ""
+			l.Counts = true
+			l.reason = ""
 		case accepted:
-			l.Counts, l.reason = true, "accepted gap: "+l.reason
+			l.Counts = true
+			l.reason = "accepted gap: " + l.reason
 		case st == "":
-			l.open, l.reason = true, "not cut into slices yet"
+			l.open = true
+			l.reason = "not cut into slices yet"
 		case st != harvest.SliceFailed && st != harvest.SliceCancelled:
-			l.open, l.reason = true, ""
+			l.open = true
+			l.reason = ""
 		}
 		if len(same) > 0 && same[0].Span != l.Span {
-			if err := c.add(same); err != nil {
+			if err := c.enter(same); err != nil {
 				return err
 			}
 			same = same[:0]
@@ -104,53 +116,56 @@ func (s *Store) cover(ctx context.Context, c *covering) error {
 		same = append(same, l)
 		return nil
 	}, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted, s.reason, s.slice_spec, s.id FROM ing_plan_slice s
-		WHERE s.cursor_id=? AND s.status_code<>'RESLICED'`+standing+`
-		UNION ALL SELECT CASE operation_code WHEN 'BACKFILL' THEN window_from ELSE sliced_to END,
-		CASE operation_code WHEN 'BACKFILL' THEN sliced_to ELSE window_to END, '', 0, NULL, '{}', 0
+		WHERE s.cursor_id=? AND s.status_code<>'RESLICED'`+notCoveredByOthers+`
+		UNION ALL
+		SELECT CASE operation_code WHEN 'BACKFILL' THEN window_from ELSE sliced_to END,
+			CASE operation_code WHEN 'BACKFILL' THEN sliced_to ELSE window_to END, '', 0, NULL, '{}', 0
 		FROM ing_plan WHERE cursor_id=? AND status_code='PARTIAL' ORDER BY 1, 2, 7`, c.id, c.id)
 	if err != nil || len(same) == 0 {
 		return err
 	}
-	return c.add(same)
+	return c.enter(same)
 }
 
-// add takes the slices of the next span. It is proven when all of them count;
-// else what does not is told, by its range where it is a part.
-func (c *covering) add(same []leaf) error {
+// enter takes up the leaves of the next span. It is proven when all of them count; else
+// those that do not are told, each by its range where the span was parted. What lies
+// between this span and those before it is missing: nobody has planned it.
+func (c *coverageInWork) enter(same []leaf) error {
 	from, to := same[0].From, same[0].To
-	if !c.reach.IsZero() && c.reach.Before(from) {
-		c.Missing = join(c.Missing, control.Interval{From: c.reach, To: from})
+	if !c.readEnd.IsZero() && c.readEnd.Before(from) {
+		c.Missing = appendJoined(c.Missing, control.Interval{From: c.readEnd, To: from})
 	}
-	if c.reach.IsZero() || to.After(c.reach) {
-		c.reach = to
+	if c.readEnd.IsZero() || to.After(c.readEnd) {
+		c.readEnd = to
 	}
-	left := slices.DeleteFunc(slices.Clone(same), func(l leaf) bool { return l.Counts })
-	if len(left) == 0 {
+	unproven := slices.DeleteFunc(slices.Clone(same), func(l leaf) bool { return l.Counts })
+	if len(unproven) == 0 {
 		i := slices.IndexFunc(same, func(l leaf) bool { return l.reason != "" })
-		c.Proven = join(c.Proven, control.Interval{From: from, To: to, Reason: same[max(0, i)].reason})
+		c.Proven = appendJoined(c.Proven, control.Interval{From: from, To: to, Reason: same[max(0, i)].reason})
 		return nil
 	}
-	for _, l := range left {
+	for _, l := range unproven {
 		v := control.Interval{From: from, To: to, Reason: l.reason}
 		if len(same) > 1 {
 			r, err := rangeText(l.spec)
 			if err != nil {
 				return err
 			}
-			v.Ranges, v.Parts = []string{r}, len(same)
+			v.Ranges = []string{r}
+			v.Parts = len(same)
 		}
 		if l.open {
-			c.Open = join(c.Open, v)
+			c.Open = appendJoined(c.Open, v)
 		} else {
-			c.Failed = join(c.Failed, v)
+			c.Failed = appendJoined(c.Failed, v)
 		}
 	}
 	return nil
 }
 
-// join adds an interval to a list, to the last one if it goes on from there or is
-// of the same window, and there is nothing else to be said of it.
-func join(list []control.Interval, v control.Interval) []control.Interval {
+// appendJoined adds an interval to a list. It is joined to the last one if it has the
+// same reason, and goes on where that ends or is another part of the same window.
+func appendJoined(list []control.Interval, v control.Interval) []control.Interval {
 	n := len(list) - 1
 	switch {
 	case n < 0 || list[n].Reason != v.Reason:

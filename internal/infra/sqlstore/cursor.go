@@ -17,7 +17,8 @@ type cursorRow struct {
 	observed  string // the newest update time seen so far
 }
 
-// lineage is what moved a cursor.
+// lineage is what moved a cursor: a page with all that it belongs to, or what a person
+// said.
 type lineage struct {
 	plan    harvest.PlanID
 	slice   harvest.SliceID
@@ -27,11 +28,14 @@ type lineage struct {
 	remarks string
 }
 
-// eventKey makes a move of a cursor happen once (R33).
+// eventKey is unique for each place that a cursor comes to, so that no move is written
+// twice (R33).
 func eventKey(cur harvest.CursorID, newValue string) string {
 	return harvest.HashKey(fmt.Sprint(int64(cur)), newValue)
 }
 
+// lockCursorOf reads the cursor of a slice, and locks it until the transaction ends: two
+// slices that finish together move it one after the other, each seeing the other's.
 func (x *tx) lockCursorOf(slice harvest.SliceID) (cursorRow, error) {
 	var c cursorRow
 	var v ts
@@ -51,76 +55,107 @@ func (x *tx) lockCursorOf(slice harvest.SliceID) (cursorRow, error) {
 	return c, nil
 }
 
-// standing is a condition on slices s that leaves out those for which others
-// answer now: slices of a cancelled plan whose window a newer plan has taken over.
+// notCoveredByOthers is a condition on slices s that leaves out those for which other
+// slices answer now: slices of a cancelled plan whose window a newer plan has taken over.
 //
 //	cancelled plan p      |--- s1 ---|--- s2 ---|--- s3 ---|
 //	newer plan q          |------ q ------|               q covers s1 and the beginning of s2
 //	the plan after q                      |------ ...     begins where q ends, so s2 is covered whole
-//	standing                                     s3, until that plan is made
+//	not left out                                 s3, until that plan is made
 //
 // A newer plan need not cover s whole: one that holds either end of it is enough,
-// since the plan after it goes on where it ends. If nobody planned the rest it
+// since the plan after it goes on where it ends. If nobody planned the remainder it
 // would be a hole in the coverage, and no cursor passes a hole.
 //
-// Of a cancelled UPDATE nothing stands but gaps that were accepted: its ordinals
+// Of a cancelled UPDATE nothing is kept but gaps that were accepted: its ordinals
 // number the candidates of that plan and of no other.
-const standing = ` AND NOT (s.status_code='CANCELLED'
-	AND EXISTS (SELECT 1 FROM ing_plan p WHERE p.id=s.plan_id AND p.status_code='CANCELLED'
-	AND (p.operation_code='UPDATE' AND s.gap_accepted=0 OR EXISTS (SELECT 1 FROM ing_plan q WHERE q.cursor_id=p.cursor_id AND q.id>p.id
-	AND q.status_code NOT IN ('CANCELLED','FAILED') AND q.window_from<s.window_to AND q.window_to>s.window_from
-	AND (q.window_from<=s.window_from OR q.window_to>=s.window_to)))))`
+const notCoveredByOthers = `
+	AND NOT (s.status_code='CANCELLED' AND EXISTS (SELECT 1 FROM ing_plan p WHERE p.id=s.plan_id AND p.status_code='CANCELLED'
+		AND (p.operation_code='UPDATE' AND s.gap_accepted=0
+			OR EXISTS (SELECT 1 FROM ing_plan q WHERE q.cursor_id=p.cursor_id AND q.id>p.id
+				AND q.status_code NOT IN ('CANCELLED','FAILED')
+				AND q.window_from<s.window_to AND q.window_to>s.window_from
+				AND (q.window_from<=s.window_from OR q.window_to>=s.window_to)))))`
 
-// advance moves the cursor over everything that is proven from where it
-// stands: event first, then the value, never back. It costs as many rows as
-// the cursor passes, plus one.
+// advance moves the cursor to the end of the unbroken run of slices that count, from
+// where it stands: those that are proven, and gaps that a person accepted.
+//
+//	cursor             v
+//	slices    -- DONE -|- DONE -|- gap, accepted -|- READY -|- DONE -|
+//	moves to                                      ^  the run breaks here; the last slice has to wait
+//
+// The event is written first, then the value, and the cursor never moves back. It costs
+// as many rows as the cursor passes, plus one.
 func (x *tx) advance(c cursorRow, l lineage) (harvest.Mark, error) {
-	op, at := c.ns.Operation, stored(c.value)
-	order, edge := `window_from ASC`, `s.window_to > ?`
-	idx := "window_from"
-	if c.direction == harvest.Backward {
-		order = `window_to DESC`
-		edge = `s.window_from < ?`
-		idx = "window_to"
+	w, err := x.endOfProvenRun(c)
+	if err != nil {
+		return harvest.Mark{}, err
 	}
+	if !c.direction.Further(c.value, w) {
+		return c.value, nil
+	}
+	if err := x.moveCursor(c, w, l); err != nil {
+		return harvest.Mark{}, err
+	}
+	return w, nil
+}
+
+// endOfProvenRun reads how far the unbroken run of slices that count reaches from where
+// the cursor stands.
+func (x *tx) endOfProvenRun(c cursorRow) (harvest.Mark, error) {
+	// Leaf slices touching or past the cursor, nearest first. The slice that
+	// touches it begins exactly there, so the index seek starts at it.
+	ahead := `s.window_from>=? AND s.window_to>?`
+	order := `s.window_from ASC`
+	if c.direction == harvest.Backward {
+		ahead = `s.window_to<=? AND s.window_from<?`
+		order = `s.window_to DESC`
+	}
+	at := stored(c.value).instant
 	var rerr error
 	w := harvest.LowWatermark(c.value, c.direction, func(yield func(harvest.Covered) bool) {
-		// Leaf slices touching or past the cursor, nearest first. The slice that
-		// touches it begins exactly there, so the index seek starts at it.
-		cmp := ">="
-		if c.direction == harvest.Backward {
-			cmp = "<="
-		}
 		rows, err := x.sql.QueryContext(x.ctx, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted FROM ing_plan_slice s
-			WHERE s.cursor_id=? AND s.`+idx+cmp+`? AND `+edge+` AND s.status_code<>'RESLICED'`+standing+`
-			ORDER BY s.`+order, c.id, at.instant, at.instant)
+			WHERE s.cursor_id=? AND `+ahead+` AND s.status_code<>'RESLICED'`+notCoveredByOthers+`
+			ORDER BY `+order, c.id, at, at)
 		if err != nil {
 			rerr = err
 			return
 		}
 		rerr = eachUntil(rows, func() (bool, error) {
-			var from, to ts
-			var state harvest.SliceState
-			var accepted bool
-			if err := rows.Scan(&from, &to, &state, &accepted); err != nil {
+			slice, err := scanCovered(rows, c.ns.Operation)
+			if err != nil {
 				return false, err
 			}
-			return yield(harvest.Covered{
-				Span:   spanOf(op, from, to),
-				Counts: state == harvest.SliceDone || accepted,
-			}), nil
+			return yield(slice), nil
 		})
 	})
 	if rerr != nil {
 		return harvest.Mark{}, fmt.Errorf("read coverage: %w", rerr)
 	}
-	if !c.direction.Further(c.value, w) {
-		return c.value, nil
+	return w, nil
+}
+
+// scanCovered reads a slice as the watermark sees it: its span, and whether it counts.
+func scanCovered(rows *sql.Rows, op harvest.Operation) (harvest.Covered, error) {
+	var from, to ts
+	var state harvest.SliceState
+	var accepted bool
+	if err := rows.Scan(&from, &to, &state, &accepted); err != nil {
+		return harvest.Covered{}, err
 	}
-	next := stored(w)
+	return harvest.Covered{
+		Span:   spanOf(op, from, to),
+		Counts: state == harvest.SliceDone || accepted,
+	}, nil
+}
+
+// moveCursor writes the event of a move, then the cursor's new value. The caller holds
+// the lock on the cursor.
+func (x *tx) moveCursor(c cursorRow, w harvest.Mark, l lineage) error {
+	at, next := stored(c.value), stored(w)
 	observed, err := x.observedMax(c, w)
 	if err != nil {
-		return harvest.Mark{}, err
+		return err
 	}
 	if _, err := x.insertInto("ing_cursor_event", []col{
 		{"cursor_id", c.id},
@@ -145,7 +180,7 @@ func (x *tx) advance(c cursorRow, l lineage) (harvest.Mark, error) {
 		{"record_remarks", null(l.remarks)},
 		{"event_time", ts(x.now)},
 	}); err != nil {
-		return harvest.Mark{}, fmt.Errorf("record the cursor's move: %w", err)
+		return fmt.Errorf("record the cursor's move: %w", err)
 	}
 	set, values := assign([]col{
 		{"cursor_value", next.value},
@@ -161,18 +196,18 @@ func (x *tx) advance(c cursorRow, l lineage) (harvest.Mark, error) {
 	}, c.id, c.version)
 	n, err := x.exec(`UPDATE ing_cursor SET version=version+1, `+set+` WHERE id=? AND version=?`, values...)
 	if err != nil {
-		return harvest.Mark{}, fmt.Errorf("move cursor: %w", err)
+		return fmt.Errorf("move cursor: %w", err)
 	}
 	if n == 0 {
-		return harvest.Mark{}, fmt.Errorf("cursor %d moved under its lock: %w", c.id, harvest.ErrCursorRegress)
+		return fmt.Errorf("cursor %d moved under its lock: %w", c.id, harvest.ErrCursorRegress)
 	}
-	return w, nil
+	return nil
 }
 
-// observedMax is the newest update time among the records of all pages with
-// which the cursor comes to pass from where it stands to w: of every slice that
-// begins there, not of the page that happened to come last (M12). What was split
-// off a walk lies in the pages of the slice that was cut.
+// observedMax is the newest update time among the records of all slices that the cursor
+// passes on its way from where it stands to w, not of the page that happened to come
+// last (M12). Slices that were cut are looked at too: what was proven before the cut
+// lies in their pages.
 func (x *tx) observedMax(c cursorRow, w harvest.Mark) (string, error) {
 	within := `s.window_from>=? AND s.window_from<?`
 	if c.direction == harvest.Backward {
@@ -181,8 +216,8 @@ func (x *tx) observedMax(c cursorRow, w harvest.Mark) (string, error) {
 	var newest ts
 	err := x.row(`SELECT MAX(b.observed_max) FROM ing_plan_slice s JOIN ing_task t ON t.slice_id=s.id
 		JOIN ing_task_run_batch b ON b.task_id=t.id AND b.status_code='SUCCEEDED'
-		WHERE s.cursor_id=? AND `+within+`
-		AND s.status_code IN ('DONE','RESLICED')`, c.id, stored(c.value).instant, stored(w).instant).Scan(&newest)
+		WHERE s.cursor_id=? AND `+within+` AND s.status_code IN ('DONE','RESLICED')`,
+		c.id, stored(c.value).instant, stored(w).instant).Scan(&newest)
 	if err != nil {
 		return "", fmt.Errorf("read the newest record seen: %w", err)
 	}
@@ -192,7 +227,7 @@ func (x *tx) observedMax(c cursorRow, w harvest.Mark) (string, error) {
 	return harvest.FormatInstant(newest.time()), nil
 }
 
-// eachUntil reads rows until f says stop.
+// eachUntil reads rows until f returns false.
 func eachUntil(rows *sql.Rows, f func() (bool, error)) error {
 	defer rows.Close()
 	for rows.Next() {

@@ -35,7 +35,12 @@ func Integrity(ctx context.Context, dsn string, o Options) ([]control.Finding, e
 	}
 	var found []control.Finding
 	for _, line := range lines {
-		found = append(found, control.Finding{Invariant: "FILE", Rule: "the file of the database is sound", Object: strings.TrimPrefix(dsn, "sqlite:"), Detail: line})
+		found = append(found, control.Finding{
+			Invariant: "FILE",
+			Rule:      "the file of the database is sound",
+			Object:    strings.TrimPrefix(dsn, "sqlite:"),
+			Detail:    line,
+		})
 	}
 	return found, nil
 }
@@ -68,7 +73,7 @@ const bodiesPerRead = 500
 // progress now and then, and when it ends, however it ends: what it returns then
 // says where to go on.
 func (s *Store) VerifyBodies(ctx context.Context, after int64, progress func(control.DeepCheck)) ([]control.Finding, control.DeepCheck, error) {
-	v := &verifier{ctx: ctx, s: s, inv: "RAW", rule: "what is stored of an item is what came"}
+	v := &verifier{ctx: ctx, s: s, invariant: "RAW", rule: "what is stored of an item is what came"}
 	at := control.DeepCheck{After: after}
 	if err := s.r.QueryRowContext(ctx, `SELECT COALESCE(MAX(id),0) FROM ing_record_version`).Scan(&at.Of); err != nil {
 		return nil, at, fmt.Errorf("verify bodies: %w", err)
@@ -77,16 +82,16 @@ func (s *Store) VerifyBodies(ctx context.Context, after int64, progress func(con
 	err := s.eachBody(ctx, 0, func(b body) { v.compare("quarantined item", b, &at) }, nil,
 		`SELECT id, raw, raw_sha256, '{}' FROM ing_quarantine WHERE id>? AND LENGTH(raw)>0 ORDER BY id LIMIT ?`)
 	if err != nil {
-		return v.list, at, fmt.Errorf("verify quarantined items: %w", err)
+		return v.findings, at, fmt.Errorf("verify quarantined items: %w", err)
 	}
 	err = s.eachBody(ctx, after, func(b body) {
 		v.compare("version", b, &at)
 		at.After = b.id
 	}, func() { progress(at) }, `SELECT id, raw, raw_sha256, fields FROM ing_record_version WHERE id>? ORDER BY id LIMIT ?`)
 	if err != nil {
-		return v.list, at, fmt.Errorf("verify bodies after version %d: %w", at.After, err)
+		return v.findings, at, fmt.Errorf("verify bodies after version %d: %w", at.After, err)
 	}
-	return v.list, at, nil
+	return v.findings, at, nil
 }
 
 // body is what was stored of an item, and what it should be.

@@ -88,7 +88,7 @@ func (x *tx) countLate(job harvest.Job, b harvest.Batch, written []change) (out 
 
 // landedSQL reads the leaf slices of a cursor that end after an instant.
 const landedSQL = `SELECT s.window_from, s.window_to, s.status_code, s.updated_at FROM ing_plan_slice s
-	WHERE s.cursor_id=? AND s.window_to>? AND s.status_code<>'RESLICED'` + standing + ` ORDER BY s.window_to, s.window_from`
+	WHERE s.cursor_id=? AND s.window_to>? AND s.status_code<>'RESLICED'` + notCoveredByOthers + ` ORDER BY s.window_to, s.window_from`
 
 // scanLanded reads them up to an instant, or to the end if that is zero. A slice
 // that is done is not written to again.

@@ -100,7 +100,7 @@ func (s *Store) gaps(ctx context.Context, where string, args ...any) ([]control.
 	}, `SELECT s.id, s.window_from, s.window_to, s.slice_spec, o.operation_code, `+isNoneOf("o.status_code", harvest.PlansOpen)+`,
 		s.status_code, s.reason, t.scheduled_at
 		FROM ing_plan_slice s JOIN ing_plan o ON o.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id
-		WHERE `+isOneOf("s.status_code", harvest.SlicesGap)+` AND s.gap_accepted=0`+standing+` AND `+where+`
+		WHERE `+isOneOf("s.status_code", harvest.SlicesGap)+` AND s.gap_accepted=0`+notCoveredByOthers+` AND `+where+`
 		ORDER BY s.window_from, s.id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list gaps: %w", err)

@@ -15,15 +15,17 @@ import (
 // otherwise list every row.
 const maxFindings = 100
 
-// verifier collects findings of one invariant after the other.
+// verifier collects the findings of one invariant after the other.
 type verifier struct {
-	ctx  context.Context
-	s    *Store
-	tx   *sql.Tx
-	inv  string
-	rule string
-	n    int
-	list []control.Finding
+	ctx context.Context
+	s   *Store
+	tx  *sql.Tx
+	// The invariant that is being checked, and how many findings it has so far.
+	invariant string
+	rule      string
+	found     int
+
+	findings []control.Finding
 }
 
 // Verify is the integrity check: invariants I1 to I10 and orphans (C11), which
@@ -40,27 +42,30 @@ func (s *Store) Verify(ctx context.Context) ([]control.Finding, error) {
 		name, rule string
 		check      func() error
 	}{
-		{"I1", "the moves of a cursor form one chain", v.chains},
-		{"I2", "all that a watermark has passed is proven, or a gap that was accepted", v.covered},
-		{"I3", "the slices of a plan tile its window", v.tiled},
-		{"I4", "a slice has one task, and what is written carries the fence of its owner", v.fenced},
-		{"I5", "the pages of a walk follow each other without a hole", v.ordinals},
-		{"I6", "a slice is done if its end is proven, and only then", v.proven},
-		{"I7", "a record has one row, and a version and an event for each revision", v.revisions},
-		{"I8", "every item of a page is accounted for", v.accounts},
-		{"I9", "only harvests move the cursor of a harvest", v.harvestOnly},
-		{"I10", "a plan's description is the one it was made with", v.fingerprints},
-		{"C11", "every row belongs to one that exists", v.orphans},
+		{"I1", "the moves of a cursor form one chain", v.checkChains},
+		{"I2", "all that a watermark has passed is proven, or a gap that was accepted", v.checkCoverage},
+		{"I3", "the slices of a plan tile its window", v.checkTiling},
+		{"I4", "a slice has one task, and what is written carries the fence of its owner", v.checkFences},
+		{"I5", "the pages of a walk follow each other without a hole", v.checkOrdinals},
+		{"I6", "a slice is done if its end is proven, and only then", v.checkProofs},
+		{"I7", "a record has one row, and a version and an event for each revision", v.checkRevisions},
+		{"I8", "every item of a page is accounted for", v.checkAccounts},
+		{"I9", "only harvests move the cursor of a harvest", v.checkLineage},
+		{"I10", "a plan's description is the one it was made with", v.checkFingerprints},
+		{"C11", "every row belongs to one that exists", v.checkOrphans},
 	} {
-		v.inv, v.rule = c.name, c.rule
-		v.n = 0
+		v.invariant = c.name
+		v.rule = c.rule
+		v.found = 0
 		if err := c.check(); err != nil {
 			return nil, fmt.Errorf("verify that %s: %w", c.rule, err)
 		}
 	}
-	return v.list, nil
+	return v.findings, nil
 }
 
+// snapshotLevel is the isolation under which all reads of a transaction see one state of
+// the database.
 func snapshotLevel(d *dialect) sql.IsolationLevel {
 	if d == mysqlDialect {
 		return sql.LevelRepeatableRead
@@ -68,42 +73,53 @@ func snapshotLevel(d *dialect) sql.IsolationLevel {
 	return sql.LevelDefault
 }
 
+// report keeps a finding, if the invariant does not have too many already.
 func (v *verifier) report(object, format string, args ...any) {
-	v.n++
-	if v.n <= maxFindings {
-		v.list = append(v.list, control.Finding{Invariant: v.inv, Rule: v.rule, Object: object, Detail: fmt.Sprintf(format, args...)})
+	v.found++
+	if v.found > maxFindings {
+		return
 	}
+	v.findings = append(v.findings, control.Finding{
+		Invariant: v.invariant,
+		Rule:      v.rule,
+		Object:    object,
+		Detail:    fmt.Sprintf(format, args...),
+	})
 }
 
+// each reads rows of the snapshot one by one.
 func (v *verifier) each(scan func(*sql.Rows) error, q string, args ...any) error {
 	rows, err := v.tx.QueryContext(v.ctx, q, args...)
 	return eachRow(rows, err, scan)
 }
 
+// cursorHead is a cursor as it is checked. Where it began and where it stands are kept
+// both as they are stored and as what that text means.
 type cursorHead struct {
-	id         harvest.CursorID
-	op         harvest.Operation
-	name       string
-	dir        harvest.Direction
-	init, at   harvest.Mark
-	initV, val string
+	id                  harvest.CursorID
+	op                  harvest.Operation
+	name                string
+	dir                 harvest.Direction
+	init, at            harvest.Mark
+	initValue, nowValue string
 }
 
+// cursors reads all cursors.
 func (v *verifier) cursors() ([]cursorHead, error) {
 	var out []cursorHead
 	err := v.each(func(r *sql.Rows) error {
 		var c cursorHead
 		var prov, scope, key string
 		var at ts
-		if err := r.Scan(&c.id, &prov, &c.op, &scope, &key, &c.dir, &c.initV, &c.val, &at); err != nil {
+		if err := r.Scan(&c.id, &prov, &c.op, &scope, &key, &c.dir, &c.initValue, &c.nowValue, &at); err != nil {
 			return err
 		}
 		c.name = fmt.Sprintf("cursor %d (%s %s/%s)", c.id, prov, scope, key)
 		c.at = at.mark(c.op)
 		var err error
-		c.init, err = parseMark(c.op, c.initV)
+		c.init, err = parseMark(c.op, c.initValue)
 		if err != nil {
-			v.report(c.name, "init value %q cannot be read", c.initV)
+			v.report(c.name, "init value %q cannot be read", c.initValue)
 		}
 		out = append(out, c)
 		return nil
@@ -113,8 +129,9 @@ func (v *verifier) cursors() ([]cursorHead, error) {
 	return out, err
 }
 
-// chains: the events of a namespace form a chain to its value.
-func (v *verifier) chains() error {
+// checkChains reports cursors whose events do not form one chain: each goes on where the
+// one before ended, and further, and the last ends at the cursor's value.
+func (v *verifier) checkChains() error {
 	cs, err := v.cursors()
 	if err != nil {
 		return err
@@ -152,15 +169,16 @@ func (v *verifier) chains() error {
 		if err != nil {
 			return err
 		}
-		if last != c.val || lastAt != c.at {
-			v.report(c.name, "value is %s, the last event says %s", c.val, last)
+		if last != c.nowValue || lastAt != c.at {
+			v.report(c.name, "value is %s, the last event says %s", c.nowValue, last)
 		}
 	}
 	return nil
 }
 
-// covered: from INIT to the watermark everything is DONE or accepted.
-func (v *verifier) covered() error {
+// checkCoverage reports cursors that are not at the end of the unbroken run of slices,
+// from where they began, that are done or were accepted as gaps.
+func (v *verifier) checkCoverage() error {
 	cs, err := v.cursors()
 	if err != nil {
 		return err
@@ -176,19 +194,17 @@ func (v *verifier) covered() error {
 		var rerr error
 		reach := harvest.LowWatermark(c.init, c.dir, func(yield func(harvest.Covered) bool) {
 			rows, err := v.tx.QueryContext(v.ctx, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted
-				FROM ing_plan_slice s WHERE s.cursor_id=? AND s.status_code<>'RESLICED'`+standing+` ORDER BY `+order, c.id)
+				FROM ing_plan_slice s WHERE s.cursor_id=? AND s.status_code<>'RESLICED'`+notCoveredByOthers+` ORDER BY `+order, c.id)
 			if err != nil {
 				rerr = err
 				return
 			}
 			rerr = eachUntil(rows, func() (bool, error) {
-				var from, to ts
-				var st harvest.SliceState
-				var acc bool
-				if err := rows.Scan(&from, &to, &st, &acc); err != nil {
+				slice, err := scanCovered(rows, c.op)
+				if err != nil {
 					return false, err
 				}
-				return yield(harvest.Covered{Span: spanOf(c.op, from, to), Counts: st == harvest.SliceDone || acc}), nil
+				return yield(slice), nil
 			})
 		})
 		if rerr != nil {
@@ -204,10 +220,15 @@ func (v *verifier) covered() error {
 	return nil
 }
 
-// tiled: the leaf slices of a plan tile its window as far as sliced_to. Those of
-// a BACKFILL tile its end; where sliced_to is that end itself, it was written
-// before they could be partial.
-func (v *verifier) tiled() error {
+// checkTiling reports plans whose leaf slices do not tile the window, as far as it was
+// cut, without a hole or an overlap.
+//
+//	HARVEST, UPDATE   window_from |--- sliced ---| sliced_to ........ window_to
+//	BACKFILL          window_from ........ sliced_to |--- sliced ---| window_to
+//
+// Where sliced_to of a BACKFILL is the end of its window, the plan is of a time when none
+// could be cut in part, and all of it was cut.
+func (v *verifier) checkTiling() error {
 	plan := int64(0)
 	of := harvest.Part{}
 	parts := []harvest.Part(nil)
@@ -247,17 +268,19 @@ func (v *verifier) tiled() error {
 		}
 		parts = append(parts, p)
 		return nil
-	}, `SELECT p.id, p.operation_code, CASE WHEN p.operation_code='BACKFILL'
-		AND p.sliced_to<p.window_to THEN p.sliced_to ELSE p.window_from END,
-		CASE p.operation_code WHEN 'BACKFILL' THEN p.window_to ELSE p.sliced_to END, s.slice_spec, s.window_from, s.window_to
+	}, `SELECT p.id, p.operation_code,
+			CASE WHEN p.operation_code='BACKFILL' AND p.sliced_to<p.window_to THEN p.sliced_to ELSE p.window_from END,
+			CASE p.operation_code WHEN 'BACKFILL' THEN p.window_to ELSE p.sliced_to END,
+			s.slice_spec, s.window_from, s.window_to
 		FROM ing_plan p LEFT JOIN ing_plan_slice s ON s.plan_id=p.id AND s.status_code<>'RESLICED'
 		WHERE p.status_code NOT IN ('DRAFT','FAILED') ORDER BY p.id`)
 	closePlan()
 	return err
 }
 
-// none reports every row of a query that should find nothing.
-func (v *verifier) none(what, q string) error {
+// reportRows reports every row of a query that should find none: its id, and what is
+// wrong with it.
+func (v *verifier) reportRows(what, q string) error {
 	return v.each(func(r *sql.Rows) error {
 		var id, detail string
 		if err := r.Scan(&id, &detail); err != nil {
@@ -268,25 +291,27 @@ func (v *verifier) none(what, q string) error {
 	}, q)
 }
 
-// fenced: one task per slice; no run or batch above its task's fence.
-func (v *verifier) fenced() error {
-	if err := v.none("slice", `SELECT slice_id, 'has more than one task' FROM ing_task GROUP BY slice_id HAVING COUNT(*) > 1`); err != nil {
+// checkFences reports slices with several tasks, and runs and pages that were written
+// under a fence which their task, or run, did not have.
+func (v *verifier) checkFences() error {
+	if err := v.reportRows("slice", `SELECT slice_id, 'has more than one task' FROM ing_task GROUP BY slice_id HAVING COUNT(*) > 1`); err != nil {
 		return err
 	}
-	if err := v.none("run", `SELECT r.id, 'was written under a fence its task never had'
+	if err := v.reportRows("run", `SELECT r.id, 'was written under a fence its task never had'
 		FROM ing_task_run r JOIN ing_task t ON t.id=r.task_id WHERE r.fence > t.fence`); err != nil {
 		return err
 	}
-	if err := v.none("batch", `SELECT b.id, 'was written under another fence than its run'
+	if err := v.reportRows("batch", `SELECT b.id, 'was written under another fence than its run'
 		FROM ing_task_run_batch b JOIN ing_task_run r ON r.id=b.run_id WHERE b.fence <> r.fence`); err != nil {
 		return err
 	}
-	return v.none("run", `SELECT r.id, 'is RUNNING under a fence that has moved on' FROM ing_task_run r
+	return v.reportRows("run", `SELECT r.id, 'is RUNNING under a fence that has moved on' FROM ing_task_run r
 		JOIN ing_task t ON t.id=r.task_id WHERE r.status_code='RUNNING' AND t.status_code IN ('QUEUED','SUCCEEDED','FAILED','PARTIAL')`)
 }
 
-// ordinals: committed pages of a walk are 1..n and each begins where the one before ended.
-func (v *verifier) ordinals() error {
+// checkOrdinals reports walks whose committed pages are not numbered 1 to n, or do not
+// begin each where the one before ended.
+func (v *verifier) checkOrdinals() error {
 	key := ""
 	want := 1
 	last := ""
@@ -310,54 +335,58 @@ func (v *verifier) ordinals() error {
 		if before != last {
 			v.report(key, "batch %d does not begin where the one before ended", id)
 		}
-		want, last = ordinal+1, after.String
+		want = ordinal + 1
+		last = after.String
 		return nil
 	}, `SELECT id, task_id, walk_no, phase, ordinal, before_position, after_position FROM ing_task_run_batch
 		WHERE status_code='SUCCEEDED' ORDER BY task_id, walk_no, phase, ordinal`)
 }
 
-// proven: DONE and an end proof go together, and every id found was resolved.
-func (v *verifier) proven() error {
-	if err := v.none("slice", `SELECT s.id, 'is DONE although its last walk has no end proof'
+// checkProofs reports slices that are DONE without an end proof, and tasks that did not
+// ask for the details of every id they found.
+func (v *verifier) checkProofs() error {
+	if err := v.reportRows("slice", `SELECT s.id, 'is DONE although its last walk has no end proof'
 		FROM ing_plan_slice s JOIN ing_task t ON t.slice_id=s.id
 		WHERE s.status_code='DONE' AND NOT EXISTS (SELECT 1 FROM ing_task_run_batch b
 		WHERE b.task_id=t.id AND b.walk_no=t.walk_no AND b.status_code='SUCCEEDED' AND b.end_proof IS NOT NULL)`); err != nil {
 		return err
 	}
-	if err := v.none("slice", `SELECT s.id, 'is DONE without a task, and was not split off a proven prefix'
+	if err := v.reportRows("slice", `SELECT s.id, 'is DONE without a task, and was not split off a proven prefix'
 		FROM ing_plan_slice s LEFT JOIN ing_task t ON t.slice_id=s.id
 		WHERE s.status_code='DONE' AND t.id IS NULL AND s.parent_id IS NULL`); err != nil {
 		return err
 	}
 	// A prefix begins where the slice it was split off began, and that one has
 	// pages to prove it by.
-	if err := v.none("slice", `SELECT s.id, 'is DONE without a task, and is no beginning that its parent has walked'
+	if err := v.reportRows("slice", `SELECT s.id, 'is DONE without a task, and is no beginning that its parent has walked'
 		FROM ing_plan_slice s JOIN ing_plan_slice p ON p.id=s.parent_id LEFT JOIN ing_task t ON t.slice_id=s.id
 		WHERE s.status_code='DONE' AND t.id IS NULL AND (p.status_code<>'RESLICED' OR p.window_from<>s.window_from OR NOT EXISTS
 			(SELECT 1 FROM ing_task pt JOIN ing_task_run_batch b ON b.task_id=pt.id AND b.walk_no=pt.walk_no
 			AND b.status_code='SUCCEEDED' WHERE pt.slice_id=p.id))`); err != nil {
 		return err
 	}
-	if err := v.none("slice", `SELECT s.id, CONCAT('is ', s.status_code, ' while its task is ', t.status_code)
+	if err := v.reportRows("slice", `SELECT s.id, CONCAT('is ', s.status_code, ' while its task is ', t.status_code)
 		FROM ing_plan_slice s JOIN ing_task t ON t.slice_id=s.id
 		WHERE (s.status_code='DONE') <> (t.status_code='SUCCEEDED')
 		OR (s.status_code='RESLICED') <> (t.status_code='PARTIAL')`); err != nil {
 		return err
 	}
-	if err := v.none("task", `SELECT t.id, CONCAT('found ', SUM(CASE WHEN b.phase='SEARCH' THEN b.asked ELSE 0 END),
+	if err := v.reportRows("task", `SELECT t.id, CONCAT('found ', SUM(CASE WHEN b.phase='SEARCH' THEN b.asked ELSE 0 END),
 		' ids and asked for ', SUM(CASE WHEN b.phase='DETAIL' THEN b.asked ELSE 0 END))
 		FROM ing_task t JOIN ing_task_run_batch b ON b.task_id=t.id AND b.walk_no=t.walk_no AND b.status_code='SUCCEEDED'
 		WHERE t.status_code='SUCCEEDED' AND t.operation_code<>'UPDATE'
 		GROUP BY t.id
-		HAVING SUM(CASE WHEN b.phase='SEARCH' THEN b.asked ELSE 0 END) <> SUM(CASE WHEN b.phase='DETAIL' THEN b.asked ELSE 0 END)`); err != nil {
+		HAVING SUM(CASE WHEN b.phase='SEARCH' THEN b.asked ELSE 0 END)
+			<> SUM(CASE WHEN b.phase='DETAIL' THEN b.asked ELSE 0 END)`); err != nil {
 		return err
 	}
-	return v.checked()
+	return v.checkCandidates()
 }
 
-// checked: a plan of an UPDATE has the candidates its window counts, each once,
-// and a slice of it that is done has asked for all of its own (R9).
-func (v *verifier) checked() error {
+// checkCandidates reports UPDATE plans that do not have the candidates which their window
+// counts, each once, and slices of them that are done and have not asked for all of
+// their own (R9).
+func (v *verifier) checkCandidates() error {
 	if err := v.each(func(r *sql.Rows) error {
 		var id, n, distinct, least, most int64
 		var from, to ts
@@ -367,7 +396,8 @@ func (v *verifier) checked() error {
 		first := from.mark(harvest.Update).Ordinal()
 		want := to.mark(harvest.Update).Ordinal() - first
 		if n != want || distinct != want || least != first || most != first+want-1 {
-			v.report(fmt.Sprintf("plan %d", id), "is of %d candidates and froze %d, %d of them distinct, numbered %d to %d", want, n, distinct, least, most)
+			v.report(fmt.Sprintf("plan %d", id), "is of %d candidates and froze %d, %d of them distinct, numbered %d to %d",
+				want, n, distinct, least, most)
 		}
 		return nil
 	}, `SELECT p.id, p.window_from, p.window_to, COUNT(c.ordinal), COUNT(DISTINCT c.ext_id), COALESCE(MIN(c.ordinal),0),
@@ -391,10 +421,11 @@ func (v *verifier) checked() error {
 		WHERE t.status_code='SUCCEEDED' AND t.operation_code='UPDATE' GROUP BY t.id, s.window_from, s.window_to`)
 }
 
-// revisions: one outbox row and one version per revision, numbered 1..revision.
-func (v *verifier) revisions() error {
+// checkRevisions reports records that do not have one version and one outbox row for each
+// revision, numbered from 1, or that differ from their newest version.
+func (v *verifier) checkRevisions() error {
 	for _, tab := range []string{"ing_outbox", "ing_record_version"} {
-		if err := v.none("record", `SELECT r.id,
+		if err := v.reportRows("record", `SELECT r.id,
 			CONCAT('has revision ', r.revision, ' and ', COUNT(o.id), ' rows in `+tab+`, from ', COALESCE(MIN(o.revision),0), ' to ',
 			COALESCE(MAX(o.revision),0))
 			FROM ing_record r LEFT JOIN `+tab+` o ON o.record_id=r.id GROUP BY r.id, r.revision
@@ -403,42 +434,42 @@ func (v *verifier) revisions() error {
 			return err
 		}
 	}
-	if err := v.none("record", `SELECT r.id, 'differs from its newest version'
+	if err := v.reportRows("record", `SELECT r.id, 'differs from its newest version'
 		FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision
 		WHERE r.content_hash<>v.content_hash OR r.raw_sha256<>v.raw_sha256 OR r.status_code<>v.status_code`); err != nil {
 		return err
 	}
-	if err := v.none("record", `SELECT id, CONCAT('is ', status_code, ' and merged into ', COALESCE(merged_into, 'nothing'))
+	if err := v.reportRows("record", `SELECT id, CONCAT('is ', status_code, ' and merged into ', COALESCE(merged_into, 'nothing'))
 		FROM ing_record WHERE (status_code='MERGED') <> (merged_into IS NOT NULL)`); err != nil {
 		return err
 	}
-	return v.none("record", `SELECT MIN(id), CONCAT(COUNT(*), ' rows for one key') FROM ing_record
+	return v.reportRows("record", `SELECT MIN(id), CONCAT(COUNT(*), ' rows for one key') FROM ing_record
 		GROUP BY provenance_code, record_type, ext_id HAVING COUNT(*) > 1`)
 }
 
-// accounts: the items of a page add up, and nothing came of a page that was not
-// committed.
-func (v *verifier) accounts() error {
+// checkAccounts reports pages whose items do not add up, and rows that came of a page
+// which was not committed.
+func (v *verifier) checkAccounts() error {
 	for _, tab := range []string{"ing_record_version", "ing_quarantine", "ing_bad_id", "ing_signal"} {
-		if err := v.none(tab, `SELECT c.id, CONCAT('belongs to a page that was not committed, batch ', b.id)
+		if err := v.reportRows(tab, `SELECT c.id, CONCAT('belongs to a page that was not committed, batch ', b.id)
 			FROM `+tab+` c JOIN ing_task_run_batch b ON b.id=c.batch_id WHERE b.status_code<>'SUCCEEDED'`); err != nil {
 			return err
 		}
 	}
-	return v.none("batch", `SELECT id, CONCAT('has ', items, ' items, its account sums to ',
+	return v.reportRows("batch", `SELECT id, CONCAT('has ', items, ' items, its account sums to ',
 		inserted+updated+remapped+unchanged+stale+filtered+quarantined)
 		FROM ing_task_run_batch WHERE status_code='SUCCEEDED' AND items <> inserted+updated+remapped+unchanged+stale+filtered+quarantined`)
 }
 
-// harvestOnly: nothing but HARVEST moves a HARVEST cursor.
-func (v *verifier) harvestOnly() error {
-	return v.none("event", `SELECT e.id, CONCAT('moves a HARVEST cursor by a plan of ', p.operation_code)
+// checkLineage reports moves of a HARVEST cursor by a plan that is none.
+func (v *verifier) checkLineage() error {
+	return v.reportRows("event", `SELECT e.id, CONCAT('moves a HARVEST cursor by a plan of ', p.operation_code)
 		FROM ing_cursor_event e JOIN ing_plan p ON p.id=e.plan_id
 		WHERE e.operation_code='HARVEST' AND p.operation_code<>'HARVEST'`)
 }
 
-// fingerprints: a plan's snapshot is what it was.
-func (v *verifier) fingerprints() error {
+// checkFingerprints reports plans whose snapshot is not the one they were made with.
+func (v *verifier) checkFingerprints() error {
 	return v.each(func(r *sql.Rows) error {
 		var id int64
 		var want string
@@ -453,8 +484,8 @@ func (v *verifier) fingerprints() error {
 	}, `SELECT id, spec_fingerprint, spec_snapshot FROM ing_plan ORDER BY id`)
 }
 
-// orphans: no row names a parent that is not there.
-func (v *verifier) orphans() error {
+// checkOrphans reports rows that name a parent which is not there.
+func (v *verifier) checkOrphans() error {
 	for _, o := range [][3]string{
 		{"ing_schedule_instance", "plan_id", "ing_plan"},
 		{"ing_plan", "schedule_instance_id", "ing_schedule_instance"},
@@ -489,11 +520,11 @@ func (v *verifier) orphans() error {
 		{"ing_signal", "batch_id", "ing_task_run_batch"},
 		{"ing_signal", "plan_id", "ing_plan"},
 	} {
-		if err := v.none(o[0], `SELECT c.id, CONCAT('names `+o[2]+` ', c.`+o[1]+`, ', which is not there')
+		if err := v.reportRows(o[0], `SELECT c.id, CONCAT('names `+o[2]+` ', c.`+o[1]+`, ', which is not there')
 			FROM `+o[0]+` c LEFT JOIN `+o[2]+` p ON p.id=c.`+o[1]+` WHERE c.`+o[1]+` IS NOT NULL AND p.id IS NULL`); err != nil {
 			return err
 		}
 	}
-	return v.none("batch", `SELECT b.id, 'is SUCCEEDED without a record of its end' FROM ing_task_run_batch b
+	return v.reportRows("batch", `SELECT b.id, 'is SUCCEEDED without a record of its end' FROM ing_task_run_batch b
 		WHERE b.status_code='SUCCEEDED' AND b.after_position IS NULL`)
 }
