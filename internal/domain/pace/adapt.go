@@ -35,11 +35,11 @@ func (a Adapt) withDefaults() Adapt {
 	return a
 }
 
-// mask has a bit for each outcome that is looked at.
+// mask has a bit set for each outcome that is looked at.
 func (a Adapt) mask() uint64 { return ^uint64(0) >> (64 - a.Outcomes) }
 
-// share is that of the failures among the last outcomes. Those of which nothing
-// is known yet were none.
+// share is how many of the last outcomes were failures, as a part of all that are looked
+// at. Outcomes that have not come yet count as good.
 func (a Adapt) share(failures uint64) float64 {
 	return float64(bits.OnesCount64(failures&a.mask())) / float64(a.Outcomes)
 }
@@ -51,58 +51,59 @@ func (s State) Failing(l Limit) bool {
 	return s.Failed&a.mask() == a.mask()
 }
 
-// note enters an outcome, and cuts the rate if too many of the last ones were
+// noteOutcome enters an outcome, and cuts the rate if too many of the last ones were
 // failures. A share of them that is usual for the upstream costs nothing (R87).
-func note(s State, l Limit, now time.Time, failed bool) State {
+func noteOutcome(s State, l Limit, now time.Time, failed bool) State {
 	a := l.Adapt.withDefaults()
 	s = Relax(s, l, now)
 	s.Failed = s.Failed << 1 & a.mask()
-	s.Unpaid = s.Unpaid << 1 & a.mask()
+	s.FailedSinceCut = s.FailedSinceCut << 1 & a.mask()
 	if failed {
 		s.Failed |= 1
-		s.Unpaid |= 1
+		s.FailedSinceCut |= 1
 	}
 	share := a.share(s.Failed)
 	switch held := !s.HeldAt.IsZero(); {
 	case share >= a.HoldAt && !held:
 		s.HeldAt = now
 	case share < a.HoldAt && held:
-		// The time in between does not count, what was clean before does.
+		// The time during which the rate was held does not count towards its rise, the
+		// clean time before does.
 		if d := now.Sub(later(s.HeldAt, s.RisenAt)); d > 0 {
 			s.RisenAt = s.RisenAt.Add(d)
 		}
 		s.HeldAt = time.Time{}
 	}
-	if failed && a.share(s.Unpaid) >= a.HalveAt {
-		s = cut(s, l, now)
+	if failed && a.share(s.FailedSinceCut) >= a.HalveAt {
+		s = cutRate(s, l, now)
 	}
 	return s
 }
 
-// cut halves the rate, at most once per cool-down.
-func cut(s State, l Limit, now time.Time) State {
+// cutRate halves the rate, at most once per cool-down and not below the floor.
+func cutRate(s State, l Limit, now time.Time) State {
 	a := l.Adapt.withDefaults()
 	s = Relax(s, l, now)
 	s.RisenAt = later(s.RisenAt, now)
 	if l.QPS <= 0 || (!s.CutAt.IsZero() && now.Before(s.CutAt.Add(a.CoolDown))) {
 		return s
 	}
-	r := l.QPS
-	if s.Rate > 0 && s.Rate < r {
-		r = s.Rate
+	before := l.QPS
+	if s.Rate > 0 && s.Rate < before {
+		before = s.Rate
 	}
 	s.CutAt = now
-	s.Unpaid = 0 // no failure cuts the rate twice
-	r = max(r/2, a.Floor)
-	if r < l.QPS {
-		s.Rate = r
+	s.FailedSinceCut = 0 // no failure cuts the rate twice
+	after := max(before/2, a.Floor)
+	if after < l.QPS {
+		s.Rate = after
 	}
 	return s
 }
 
-// Relax raises a demoted rate by a step for each minute that has passed without
-// a complaint, never above the configured one. While too many of the last requests
-// have failed it does not rise.
+// Relax raises a rate that was cut by a step for each minute that has passed without a
+// complaint, never above the configured one. While too many of the last requests have
+// failed it does not rise.
 func Relax(s State, l Limit, now time.Time) State {
 	if s.Rate <= 0 {
 		return s
@@ -112,7 +113,8 @@ func Relax(s State, l Limit, now time.Time) State {
 	if !s.HeldAt.IsZero() && s.HeldAt.Before(now) {
 		clean = s.HeldAt
 	}
-	// The first step takes a whole minute, the others follow in small ones.
+	// The first step takes a whole minute; after it the rate rises steadily, by as
+	// much as the time that has passed is worth.
 	d := clean.Sub(s.RisenAt)
 	if d >= time.Minute || d > 0 && s.RisenAt.Sub(s.CutAt) >= time.Minute {
 		s.Rate += a.Step * l.QPS * d.Minutes()

@@ -18,12 +18,12 @@ type Backoff struct {
 	Base, Max time.Duration
 }
 
-// Wait before the repetition that follows the attempt-th try, counted from 1.
-// It is the greater of the backoff and retryAfter, plus up to 15 %, and never
+// Wait is how long to wait before the repetition that follows the attempt-th try, counted
+// from 1. It is the greater of the backoff and retryAfter, plus up to 15 %, and never
 // less than retryAfter (R39). rnd gives numbers in [0, 1).
 func (b Backoff) Wait(attempt int, retryAfter time.Duration, rnd func() float64) time.Duration {
-	base, top := cmp.Or(b.Base, 100*time.Millisecond), cmp.Or(b.Max, 30*time.Second)
-	d := base
+	d := cmp.Or(b.Base, 100*time.Millisecond)
+	top := cmp.Or(b.Max, 30*time.Second)
 	for range attempt - 1 {
 		if d >= top {
 			break

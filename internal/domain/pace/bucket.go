@@ -19,29 +19,31 @@ const (
 type State struct {
 	// NextAt is the turn of the next slot.
 	NextAt time.Time `json:"n,omitzero"`
-	// CooldownUntil: no slot before.
+	// CooldownUntil is when the silence ends that the upstream asked for: there is no
+	// slot before.
 	CooldownUntil time.Time `json:"c,omitzero"`
-	// Rate is the demoted rate; 0 means as configured.
+	// Rate is what a cut left of the configured rate; 0 means that all of it is in force.
 	Rate float64 `json:"r,omitzero"`
 	// CutAt is when the rate was last cut, RisenAt up to when it has been raised
 	// for the time that passed.
 	CutAt   time.Time `json:"k,omitzero"`
 	RisenAt time.Time `json:"g,omitzero"`
-	// Failed has a bit for each of the last requests, the newest lowest; it is
-	// set if that request failed. Unpaid are those of them that came after the
-	// last cut. HeldAt is since when so many have failed that the rate does not
-	// rise.
-	Failed uint64    `json:"f,omitzero"`
-	Unpaid uint64    `json:"u,omitzero"`
-	HeldAt time.Time `json:"d,omitzero"`
+	// Failed has a bit for each of the last requests, that of the newest lowest; it
+	// is set if that request failed. FailedSinceCut likewise, but without those before
+	// the last cut: no failure cuts the rate twice. HeldAt is since when so many have
+	// failed that the rate does not rise.
+	Failed         uint64    `json:"f,omitzero"`
+	FailedSinceCut uint64    `json:"u,omitzero"`
+	HeldAt         time.Time `json:"d,omitzero"`
 	// Epoch grows with every cooldown; slots of an older one are void.
 	Epoch int64 `json:"e,omitzero"`
-	// Probe: the next slot is the first after a cooldown.
+	// Probe says that the next slot is the first after a cooldown.
 	Probe bool `json:"p,omitzero"`
 	// Header is the rate the provider's own headers allow, if that is lower
 	// than the configured one.
 	Header float64 `json:"h,omitzero"`
-	// EmptyUntil: the provider's budget is used up, no slot before.
+	// EmptyUntil is when the provider's budget, which is used up, is filled again: there
+	// is no slot before.
 	EmptyUntil time.Time `json:"b,omitzero"`
 	// Seats are held by requests in flight, Waiters are the processes that
 	// wait for one, Fence is the greatest number of a seat yet.
@@ -52,39 +54,50 @@ type State struct {
 	Ledgers []Ledger `json:"q,omitempty"`
 }
 
-// rate in force and how far ahead of its turn a slot may be used. While
+// rate is the rate in force, and how far ahead of its turn a slot may be used. While
 // anything but the configured rate is in force there is no burst.
 func (s State) rate(l Limit) (perSecond float64, slack time.Duration) {
-	r, slack := l.QPS, l.slack()
+	perSecond = l.QPS
+	slack = l.slack()
 	for _, lower := range []float64{s.Header, s.Rate} {
-		if lower > 0 && lower < r {
-			r, slack = lower, 0
+		if lower > 0 && lower < perSecond {
+			perSecond = lower
+			slack = 0
 		}
 	}
-	return r, slack
+	return perSecond, slack
 }
 
 // Reserve takes the next slot for a request that costs so many units; it may be
 // used at its time, never before now. The slot belongs to the caller alone. It is
 // void once the epoch of the state has grown past the one returned here. Its cost
 // counts against every window that is kept, also those of other limits on the
-// same key, from the moment it is reserved (R38). A caller that will hear of its
-// slot late asks for one that is so far ahead.
+// same key, from the moment it is reserved (R38).
+//
+// The slots of a key stand in a row, each so far behind the one before as its cost takes
+// at the rate. A burst lets a slot be used ahead of its turn, by slack at most:
+//
+//	     NextAt - slack        NextAt               NextAt of the slot behind it
+//	-----------|------------------|--------------------------|-----> time
+//	           ^ may be used from here on      what its cost takes at the rate
+//
+// A caller that will hear of its slot only after a while asks for one that is at least
+// so far ahead.
 func Reserve(s State, l Limit, cost int, now time.Time, ahead time.Duration) (State, Slot) {
 	cost = max(cost, 1)
 	at := later(now.Add(ahead), s.CooldownUntil)
 	if l.QPS <= 0 {
-		return s.spend(l, cost, now, at)
+		return s.placeSlot(l, cost, now, at)
 	}
 	s = Relax(s, l, now)
 	r, slack := s.rate(l)
 	if s.NextAt.IsZero() {
 		s.NextAt = now.Add(slack)
 	}
-	// As many tokens as the request costs must be there, if there can be.
-	at = later(at, s.NextAt.Add(min(spread(float64(cost-1), r), slack)-slack))
-	s, slot := s.spend(l, cost, now, at)
-	gap := spread(float64(cost), r)
+	// As many units as the request costs must have been saved up, if so many can be.
+	at = later(at, s.NextAt.Add(min(timeOf(float64(cost-1), r), slack)-slack))
+	s, slot := s.placeSlot(l, cost, now, at)
+	gap := timeOf(float64(cost), r)
 	if s.Probe {
 		s.Probe = false
 		gap = max(gap, probeGap)
@@ -93,19 +106,19 @@ func Reserve(s State, l Limit, cost int, now time.Time, ahead time.Duration) (St
 	return s, slot
 }
 
-// spend puts a slot off until budget and quotas allow it, and enters it.
-func (s State) spend(l Limit, cost int, now, at time.Time) (State, Slot) {
+// placeSlot puts a slot off until budget and quotas allow it, and charges its cost.
+func (s State) placeSlot(l Limit, cost int, now, at time.Time) (State, Slot) {
 	slot := Slot{At: later(at, s.EmptyUntil)}
-	s.Ledgers = s.open(l.Quotas, now)
+	s.Ledgers = s.openLedgers(l.Quotas, now)
 	for _, q := range l.Quotas { // a later instant has room wherever an earlier one had
-		slot.At = ledger(s.Ledgers, q.Window, q.Zone).room(slot.At, q.Limit, int64(cost))
+		slot.At = findLedger(s.Ledgers, q.Window, q.Zone).firstRoom(slot.At, q.Limit, int64(cost))
 	}
 	slot.Scarce = slot.At.After(at)
 	for i := range s.Ledgers {
 		l := &s.Ledgers[i]
-		c := slotCharge{l.Window, l.Zone, Charge{l.until(slot.At), int64(cost)}}
-		l.charge(c.Charge[0], c.Charge[1])
-		slot.charges = append(slot.charges, c)
+		until := l.until(slot.At)
+		l.charge(until, int64(cost))
+		slot.charges = append(slot.charges, slotCharge{l.Window, l.Zone, Charge{until, int64(cost)}})
 	}
 	return s, slot
 }
@@ -114,18 +127,18 @@ func (s State) spend(l Limit, cost int, now, at time.Time) (State, Slot) {
 // counts: silence for at least retryAfter, half the rate, and every slot handed
 // out but not used yet is void.
 func Throttle(s State, l Limit, now time.Time, retryAfter time.Duration) State {
-	s = cut(s, l, now)
+	s = cutRate(s, l, now)
 	quiet := max(retryAfter, minCooldown)
 	if r, _ := s.rate(l); r > 0 {
-		// At least one turn: voided slots are given back below, and that must
+		// At least one turn: the slots made void are forgotten below, and that must
 		// not let two requests come closer than their turns.
-		quiet = max(quiet, spread(1, r))
+		quiet = max(quiet, timeOf(1, r))
 	}
 	s.CooldownUntil = later(s.CooldownUntil, now.Add(quiet))
 	s.RisenAt = s.CooldownUntil
 	s.NextAt = s.CooldownUntil
 	if s.Rate == 0 {
-		s.NextAt = s.NextAt.Add(l.slack()) // too slow to be cut: one token, no burst
+		s.NextAt = s.NextAt.Add(l.slack()) // the rate was too low to be cut: one slot, no burst
 	}
 	s.Epoch++
 	s.Probe = true
@@ -149,7 +162,7 @@ func Lower(s State, l Limit, n float64, per time.Duration) State {
 	s.Header = min(l.QPS, Share(n, 1, per, l.Jitter))
 	after, _ := s.rate(l)
 	if after < before && !s.NextAt.IsZero() {
-		s.NextAt = s.NextAt.Add(spread(1, after) - spread(1, before))
+		s.NextAt = s.NextAt.Add(timeOf(1, after) - timeOf(1, before))
 	}
 	return s
 }
@@ -161,7 +174,7 @@ func Apply(s State, l Limit, now time.Time, o Outcome) State {
 	}
 	s = Drain(s, now, o.Empty)
 	if o.Kind != Throttled {
-		s = note(s, l, now, o.Kind == Unwell)
+		s = noteOutcome(s, l, now, o.Kind == Unwell)
 	}
 	if o.Kind == Throttled || o.Kind == Unwell && o.RetryAfter > 0 {
 		s = Throttle(s, l, now, o.RetryAfter)
@@ -192,9 +205,9 @@ type Outcome struct {
 	Empty time.Duration
 }
 
-// spread is the time n slots take at r a second, rounded up to the microsecond
+// timeOf is the time that n slots take at r a second, rounded up to the microsecond
 // that instants are kept in.
-func spread(n, r float64) time.Duration {
+func timeOf(n, r float64) time.Duration {
 	if n <= 0 || r <= 0 {
 		return 0
 	}

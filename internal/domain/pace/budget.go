@@ -18,7 +18,7 @@ const (
 const (
 	// maxReset is the longest a budget is believed to stay empty.
 	maxReset = 31 * 24 * time.Hour
-	// resetSlack: resets are told in whole seconds.
+	// resetSlack is waited beyond a reset, which is told in whole seconds.
 	resetSlack = time.Second
 )
 
@@ -26,12 +26,12 @@ const (
 // again, seen from at (best: the reply's own Date). It says false if either is
 // missing or makes no sense: a reset that is past, or more than a month away.
 func ParseBudget(remaining, reset, unit string, at time.Time) (left float64, in time.Duration, ok bool) {
-	left, ok = leading(remaining)
+	left, ok = leadingNumber(remaining)
 	if !ok {
 		return 0, 0, false
 	}
 	seconds := 0.0
-	switch n, isNumber := leading(reset); {
+	switch n, isNumber := leadingNumber(reset); {
 	case unit == ResetHTTPDate:
 		then, isDate := parseDate(strings.TrimSpace(reset))
 		if !isDate {
@@ -55,8 +55,8 @@ func ParseBudget(remaining, reset, unit string, at time.Time) (left float64, in 
 	return left, time.Duration(math.Ceil(seconds*1e3)) * time.Millisecond, true
 }
 
-// leading is the number a text begins with, before any parameters: "100;w=60".
-func leading(s string) (float64, bool) {
+// leadingNumber is the number a text begins with, before any parameters: "100;w=60".
+func leadingNumber(s string) (float64, bool) {
 	if i := strings.IndexAny(s, ";,"); i >= 0 {
 		s = s[:i]
 	}
@@ -82,7 +82,7 @@ func Drain(s State, now time.Time, in time.Duration) State {
 	}
 	until := now.Add(min(in, maxReset) + resetSlack)
 	if until.Sub(s.EmptyUntil) <= 2*resetSlack {
-		return s // known; the others in flight say so too
+		return s // it is known already: all replies to requests in flight say so
 	}
 	s.EmptyUntil = until
 	s.Epoch++

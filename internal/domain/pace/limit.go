@@ -25,13 +25,12 @@ type Limit struct {
 }
 
 // slack is how far ahead of its turn a slot may be used.
-func (l Limit) slack() time.Duration { return spread(float64(max(l.Burst, 1)-1), l.QPS) }
+func (l Limit) slack() time.Duration { return timeOf(float64(max(l.Burst, 1)-1), l.QPS) }
 
-// Most is the largest number of requests that can arrive in one window. Slots at
-// a rate and with a burst put at most rate x span, rounded down, plus the burst
-// into any span; and what arrives within a window was given out within the
-// window and two jitters: one for the permit that is used late, one for the
-// request that is long on its way (R91).
+// Most is the largest number of requests that can arrive in one window. Any span has at
+// most rate x span slots, rounded down, and the burst. What arrives within a window was
+// given out within a span longer by two jitters: one for a permit that is used late, one
+// for a request that is long on its way (R91).
 func Most(qps float64, burst int, window, jitter time.Duration) float64 {
 	return math.Floor(qps*reach(window, jitter)) + float64(max(burst, 1))
 }
@@ -66,8 +65,8 @@ func Share(limit float64, burst int, window, jitter time.Duration) float64 {
 	return share
 }
 
-// reach is the span in seconds in which the requests were given out that arrive
-// within a window.
+// reach is the length in seconds of the span in which the requests were given out that
+// arrive within one window.
 func reach(window, jitter time.Duration) float64 {
 	return (window + 2*cmp.Or(jitter, Jitter)).Seconds()
 }

@@ -120,8 +120,8 @@ func TestR87_SharesOfTheLastTwenty(t *testing.T) {
 	if !s.Failing(l) {
 		t.Error("twenty of twenty failed, and it is not failing")
 	}
-	s, first, ok := Sit(s, l, 1, now)
-	if _, _, again := Sit(s, l, 2, now); !ok || first == 0 || again {
+	s, first, ok := TakeSeat(s, l, 1, now)
+	if _, _, again := TakeSeat(s, l, 2, now); !ok || first == 0 || again {
 		t.Errorf("seat %d %v, another %v: one request at a time while everything fails", first, ok, again)
 	}
 	s = fine(s, 1, now)

@@ -85,7 +85,7 @@ func TestR37_AnyInterleavingStaysWithinRatePlusBurst(t *testing.T) {
 			case 3:
 				p.throttle(time.Duration(rapid.Int64Range(0, int64(time.Minute)).Draw(t, "after")))
 			case 4:
-				p.state = cut(p.state, p.limit, p.now)
+				p.state = cutRate(p.state, p.limit, p.now)
 			case 5:
 				p.state = Lower(p.state, p.limit, rapid.Float64Range(0.5, 60).Draw(t, "allowed"), time.Second)
 			case 6: // a restart: the state comes back from where it is kept
@@ -131,16 +131,16 @@ func TestR41_OneCutPerCoolDown(t *testing.T) {
 	l := Limit{QPS: 8, Burst: 1}
 	s := Throttle(State{}, l, start, 0)
 	s = Throttle(s, l, start.Add(time.Second), 0)
-	s = cut(s, l, start.Add(coolDown-time.Millisecond))
+	s = cutRate(s, l, start.Add(coolDown-time.Millisecond))
 	if s.Rate != 4 {
 		t.Errorf("three complaints within one cool-down: rate %v, want 4", s.Rate)
 	}
-	s = cut(s, l, start.Add(coolDown))
+	s = cutRate(s, l, start.Add(coolDown))
 	if s.Rate != 2 {
 		t.Errorf("complaint after the cool-down: rate %v, want 2", s.Rate)
 	}
 	for i := range 20 {
-		s = cut(s, l, start.Add(time.Duration(i+2)*coolDown))
+		s = cutRate(s, l, start.Add(time.Duration(i+2)*coolDown))
 	}
 	if s.Rate != 0.1 {
 		t.Errorf("floor: rate %v, want %v", s.Rate, 0.1)
@@ -194,7 +194,7 @@ func TestR36_RecoveredKeyHasOneToken(t *testing.T) {
 		t.Errorf("rate %v, slots +%v and +%v", s.Rate, first.Sub(now), second.Sub(now))
 	}
 	s.Probe = false
-	s, _ = take(Relax(cut(s, l, now), l, now.Add(time.Hour)), l, now.Add(time.Hour))
+	s, _ = take(Relax(cutRate(s, l, now), l, now.Add(time.Hour)), l, now.Add(time.Hour))
 	if _, next := take(s, l, now.Add(time.Hour)); next.Sub(now) != time.Hour+500*time.Millisecond {
 		t.Errorf("second slot after recovery +%v, want a turn later", next.Sub(now)-time.Hour)
 	}

@@ -42,7 +42,7 @@ type Charge [2]int64
 
 func (c Charge) until() time.Time { return time.UnixMicro(c[0]).UTC() }
 
-// until is how long what is used at that instant counts.
+// until is when what is used at an instant stops to count.
 func (l *Ledger) until(at time.Time) int64 {
 	if l.Zone != "" {
 		return nextDay(at.Add(midnight), l.Zone).Add(midnight).UnixMicro()
@@ -68,10 +68,10 @@ func nextDay(at time.Time, zone string) time.Time {
 	return day
 }
 
-// room is the first instant, not before at, with cost units left of the limit.
-// Everything that counts then is counted, also what is reserved for later: so
-// whichever was reserved last within a span has seen all the others of it.
-func (l *Ledger) room(at time.Time, limit, cost int64) time.Time {
+// firstRoom is the first instant, not before at, with cost units left of the limit.
+// Everything that counts then is counted, also what is reserved for later: so whichever
+// slot of a span was reserved last has seen all the others of it.
+func (l *Ledger) firstRoom(at time.Time, limit, cost int64) time.Time {
 	left := limit - min(cost, limit)
 	for _, c := range slices.Backward(l.Used) {
 		left -= c[1]
@@ -82,6 +82,7 @@ func (l *Ledger) room(at time.Time, limit, cost int64) time.Time {
 	return at
 }
 
+// charge enters n units that count until an instant.
 func (l *Ledger) charge(until, n int64) {
 	i, there := l.find(until)
 	if there {
@@ -95,6 +96,7 @@ func (l *Ledger) charge(until, n int64) {
 	}
 }
 
+// refund takes back n units that count until an instant, if they still do.
 func (l *Ledger) refund(until, n int64) {
 	i, there := l.find(until)
 	if !there {
@@ -106,13 +108,15 @@ func (l *Ledger) refund(until, n int64) {
 	}
 }
 
+// find is the place of a charge, or where it would stand.
 func (l *Ledger) find(until int64) (int, bool) {
 	return slices.BinarySearchFunc(l.Used, until, func(c Charge, u int64) int { return int(min(max(c[0]-u, -1), 1)) })
 }
 
-// open returns the ledgers without what no longer counts at now, with one for
-// each of the quotas. They share nothing with those of s.
-func (s State) open(quotas []Quota, now time.Time) []Ledger {
+// openLedgers returns the ledgers without what no longer counts at now, and with one for
+// each of the quotas. Where there are too many, those go that no quota asks about. They
+// share no memory with those of s.
+func (s State) openLedgers(quotas []Quota, now time.Time) []Ledger {
 	var out []Ledger
 	for _, l := range s.Ledgers {
 		i, exact := l.find(now.UnixMicro())
@@ -125,21 +129,22 @@ func (s State) open(quotas []Quota, now time.Time) []Ledger {
 		}
 	}
 	for _, q := range quotas {
-		if ledger(out, q.Window, q.Zone) == nil {
+		if findLedger(out, q.Window, q.Zone) == nil {
 			out = append(out, Ledger{Window: q.Window, Zone: q.Zone})
 		}
 	}
-	over := len(out) - maxLedgers
+	tooMany := len(out) - maxLedgers
 	return slices.DeleteFunc(out, func(l Ledger) bool {
-		if over <= 0 || slices.ContainsFunc(quotas, func(q Quota) bool { return q.Window == l.Window && q.Zone == l.Zone }) {
+		if tooMany <= 0 || slices.ContainsFunc(quotas, func(q Quota) bool { return q.Window == l.Window && q.Zone == l.Zone }) {
 			return false
 		}
-		over--
+		tooMany--
 		return true
 	})
 }
 
-func ledger(all []Ledger, window time.Duration, zone string) *Ledger {
+// findLedger is the ledger of a window, nil if there is none.
+func findLedger(all []Ledger, window time.Duration, zone string) *Ledger {
 	for i := range all {
 		if all[i].Window == window && all[i].Zone == zone {
 			return &all[i]
@@ -152,20 +157,21 @@ func ledger(all []Ledger, window time.Duration, zone string) *Ledger {
 type Slot struct {
 	// At is when it may be used.
 	At time.Time
-	// Scarce: it is as late as that because a quota or the provider's budget
-	// is used up.
+	// Scarce says that it is so late because a quota or the provider's budget is used
+	// up.
 	Scarce bool
 
 	charges []slotCharge
 }
 
+// slotCharge is what a slot was charged in one ledger.
 type slotCharge struct {
 	window time.Duration
 	zone   string
 	Charge
 }
 
-// Charged reports whether anything can be given back.
+// Charged reports whether the slot was charged anything that can be given back.
 func (t Slot) Charged() bool { return len(t.charges) > 0 }
 
 // Refund gives back what a slot took of the quotas. It is for slots by which
@@ -174,9 +180,9 @@ func Refund(s State, t Slot) State {
 	if !t.Charged() {
 		return s
 	}
-	s.Ledgers = s.open(nil, time.Time{})
+	s.Ledgers = s.openLedgers(nil, time.Time{})
 	for _, c := range t.charges {
-		if l := ledger(s.Ledgers, c.window, c.zone); l != nil {
+		if l := findLedger(s.Ledgers, c.window, c.zone); l != nil {
 			l.refund(c.Charge[0], c.Charge[1])
 		}
 	}

@@ -9,8 +9,8 @@ import (
 // leaves its seats to the others after that time.
 const SeatFor = 10 * time.Second
 
-// queueFor is how long a process keeps its place among those that wait for a
-// seat without asking again.
+// queueFor is how long a process keeps its place in the queue for a seat without asking
+// again.
 const queueFor = 3 * time.Second
 
 // Seat is the right to have one request in flight.
@@ -27,10 +27,10 @@ type Waiter struct {
 	Until time.Time `json:"u"`
 }
 
-// Sit takes a seat for a process, or a place among those that wait for one. The
-// processes that wait have their turns in the order in which they came. Fence 0
-// with ok is no seat: none is needed.
-func Sit(s State, l Limit, who int64, now time.Time) (_ State, fence int64, ok bool) {
+// TakeSeat takes a seat for a process, or a place in the queue of those that wait for
+// one, which are served in the order in which they came. ok with fence 0 means that no
+// seat is needed.
+func TakeSeat(s State, l Limit, who int64, now time.Time) (_ State, fence int64, ok bool) {
 	seats := l.Seats
 	if s.Failing(l) {
 		seats = 1
@@ -38,23 +38,23 @@ func Sit(s State, l Limit, who int64, now time.Time) (_ State, fence int64, ok b
 	if seats == 0 {
 		return s, 0, true
 	}
-	s = s.forget(now)
+	s = s.dropExpired(now)
 	ahead := slices.IndexFunc(s.Waiters, func(w Waiter) bool { return w.Who == who })
-	waits := ahead >= 0
-	if !waits {
+	queued := ahead >= 0
+	if !queued {
 		ahead = len(s.Waiters)
 	}
 	if len(s.Seats)+ahead >= seats {
 		w := Waiter{who, now.Add(queueFor)}
 		switch {
-		case !waits:
+		case !queued:
 			s.Waiters = append(s.Waiters, w)
 		case s.Waiters[ahead].Until.Sub(now) < queueFor/2: // else it is not worth a write
 			s.Waiters[ahead] = w
 		}
 		return s, 0, false
 	}
-	if waits {
+	if queued {
 		s.Waiters = slices.Delete(s.Waiters, ahead, ahead+1)
 	}
 	s.Fence++
@@ -62,10 +62,10 @@ func Sit(s State, l Limit, who int64, now time.Time) (_ State, fence int64, ok b
 	return s, s.Fence, true
 }
 
-// Renew holds a seat for longer, and tells how long it is held now: nothing if it
-// ran out and others have taken all there are.
-func Renew(s State, l Limit, fence int64, now time.Time) (State, time.Duration) {
-	s = s.forget(now)
+// RenewSeat holds a seat for longer, and tells for how long it is held now: 0 if it ran
+// out and others have taken all there are.
+func RenewSeat(s State, l Limit, fence int64, now time.Time) (State, time.Duration) {
+	s = s.dropExpired(now)
 	i := slices.IndexFunc(s.Seats, func(t Seat) bool { return t.Fence == fence })
 	if i < 0 {
 		if len(s.Seats) >= max(l.Seats, 1) {
@@ -80,20 +80,22 @@ func Renew(s State, l Limit, fence int64, now time.Time) (State, time.Duration) 
 	return s, s.Seats[i].Until.Sub(now)
 }
 
-// Leave gives a seat back. One that ran out is another's by now, or nobody's.
-func Leave(s State, fence int64) State {
+// GiveSeatBack ends the right to a seat. One that ran out is another's by now, or
+// nobody's, and nothing changes.
+func GiveSeatBack(s State, fence int64) State {
 	s.Seats = slices.DeleteFunc(slices.Clone(s.Seats), func(t Seat) bool { return t.Fence == fence })
 	return s
 }
 
-// Quit gives a place among those that wait for a seat back.
-func Quit(s State, who int64) State {
+// LeaveQueue gives up a place in the queue for a seat.
+func LeaveQueue(s State, who int64) State {
 	s.Waiters = slices.DeleteFunc(slices.Clone(s.Waiters), func(w Waiter) bool { return w.Who == who })
 	return s
 }
 
-// forget drops seats and places that ran out. What is left shares nothing with s.
-func (s State) forget(now time.Time) State {
+// dropExpired drops seats and places in the queue that ran out. What is left shares no
+// memory with s.
+func (s State) dropExpired(now time.Time) State {
 	s.Seats = slices.DeleteFunc(slices.Clone(s.Seats), func(t Seat) bool { return !t.Until.After(now) })
 	s.Waiters = slices.DeleteFunc(slices.Clone(s.Waiters), func(w Waiter) bool { return !w.Until.After(now) })
 	return s

@@ -125,7 +125,7 @@ func (g *Gate) take(ctx context.Context, r source.Rate, k *key, cost int, start 
 		here := time.Now()
 		left = max(maxWait-time.Since(start), 0)
 		var sat pace.State
-		sat, fence, seated = pace.Sit(s, l, g.who, now)
+		sat, fence, seated = pace.TakeSeat(s, l, g.who, now)
 		next, slot := pace.Reserve(sat, l, cost, now, ahead)
 		wait = slot.At.Sub(now)
 		scarce = slot.Scarce
@@ -250,7 +250,7 @@ func (g *Gate) giveBack(ctx context.Context, r source.Rate, p *permit, sent bool
 	}
 	if p.lost {
 		_ = g.spare.UpdateGate(context.WithoutCancel(ctx), r.Key, func(b []byte, _, _ time.Time) []byte {
-			return written(pace.Leave(read(b), fence))
+			return written(pace.GiveSeatBack(read(b), fence))
 		})
 		return
 	}

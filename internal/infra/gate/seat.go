@@ -43,7 +43,7 @@ func (g *Gate) hold(ctx context.Context, r source.Rate, k *key, p *permit, fence
 func (g *Gate) renew(ctx context.Context, r source.Rate, k *key, h *hold) {
 	if h.lost {
 		_ = g.spare.UpdateGate(context.WithoutCancel(ctx), r.Key, func(b []byte, now, _ time.Time) []byte {
-			s, _ := pace.Renew(read(b), pace.Limit{Seats: r.Concurrency}, h.fence, now)
+			s, _ := pace.RenewSeat(read(b), pace.Limit{Seats: r.Concurrency}, h.fence, now)
 			return written(s)
 		})
 		h.expire.Reset(pace.SeatFor)

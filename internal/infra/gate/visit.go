@@ -64,14 +64,14 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 			s = pace.Refund(s, slot)
 		}
 		for _, fence := range owed.seats {
-			s = pace.Leave(s, fence)
+			s = pace.GiveSeatBack(s, fence)
 		}
 		if owed.quit {
-			s = pace.Quit(s, g.who)
+			s = pace.LeaveQueue(s, g.who)
 		}
 		left = map[int64]time.Duration{}
 		for _, fence := range fences {
-			s, left[fence] = pace.Renew(s, l, fence, now)
+			s, left[fence] = pace.RenewSeat(s, l, fence, now)
 		}
 		s = f(s, l, now, asked, false)
 		v.epoch = s.Epoch

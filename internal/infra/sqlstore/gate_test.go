@@ -99,7 +99,7 @@ func sharedSeats(l *Lab) {
 		dead = nil
 		for range 2 {
 			var fence int64
-			s, fence, _ = pace.Sit(s, pace.Limit{Seats: 2}, 1, now.Add(400*time.Millisecond-pace.SeatFor))
+			s, fence, _ = pace.TakeSeat(s, pace.Limit{Seats: 2}, 1, now.Add(400*time.Millisecond-pace.SeatFor))
 			dead = append(dead, fence)
 		}
 		text, err := json.Marshal(s)
@@ -122,7 +122,7 @@ func sharedSeats(l *Lab) {
 			l.Error(err)
 		}
 		for _, fence := range dead {
-			s = pace.Leave(s, fence)
+			s = pace.GiveSeatBack(s, fence)
 		}
 		text, err := json.Marshal(s)
 		if err != nil {
