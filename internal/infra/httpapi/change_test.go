@@ -91,8 +91,6 @@ func TestAChangeIsWhatThePreviewShowed(t *testing.T) {
 	if v := r.done(r.post(accept, map[string]any{"reason": "nobody reads it", "token": seen["token"]})); v["applied"] != true {
 		t.Errorf("%v", v)
 	}
-	plan := r.get(fmt.Sprintf("/api/v1/slices/%d", gap))
-	_ = plan
 	list := r.get("/api/v1/plans?limit=1")
 	id := list["plans"].([]any)[0].(map[string]any)["id"]
 	whole := fmt.Sprintf("/api/v1/plans/%v/cancel", id)

@@ -37,7 +37,7 @@ type Glanced struct {
 	Token string `json:"token,omitempty" maxLength:"4096" doc:"Token of a preview, if it is to be held to one"`
 }
 
-func (g Glanced) by(ctx context.Context) control.By { return Seen{g.Why, g.Token}.by(ctx) }
+func (g Glanced) by(ctx context.Context) control.By { return Seen(g).by(ctx) }
 
 type pauseInput struct {
 	OfSource
