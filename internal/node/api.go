@@ -42,6 +42,6 @@ func (n *Node) CheckAPI(ctx context.Context, a *API) error {
 func (n *Node) door(a *API, board *role.Board) (*httpapi.Door, error) {
 	return httpapi.New(httpapi.Config{
 		Control: n.Control, Board: board, Build: a.Build, Local: httpapi.IsLocal(a.Listener.Addr()), Hosts: a.Hosts, ReadOnly: a.ReadOnly,
-		Redact: n.cfg.redact.Text, Logger: n.cfg.Logger,
+		Redact: n.cfg.redact.Text, Metrics: n.Metrics, Logger: n.cfg.Logger,
 	})
 }

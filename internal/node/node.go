@@ -18,6 +18,7 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/decode"
 	"github.com/papertrace/patra/internal/infra/gate"
+	"github.com/papertrace/patra/internal/infra/metrics"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/infra/telemetry"
@@ -38,6 +39,7 @@ type Node struct {
 	schedules scheduler.Sources // nil where contracts know of none
 	quiet     *scheduler.Quiet
 	up        *upstream.Client
+	book      *metrics.Book
 	cfg       Config
 }
 
@@ -85,18 +87,23 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	schedules, _ := contracts.(scheduler.Sources)
 	rest := scheduler.NewQuiet(schedules, store, cfg.Logger)
 	seen := new(control.Watches)
+	book := metrics.New(store)
+	store.Observe(book)
 	up := upstream.New(upstream.Config{
 		Version: cfg.Version, Logger: cfg.Logger, Transport: transport,
 		Credentials: keys, Redactor: cfg.redact, Knowing: knowing, Resting: rest.RestOf,
 		Observe: func(t upstream.Try) { seen.Tried(control.Try(t)) }, Known: store.HoldsAny,
-	}, gate.New(gate.Config{Instances: cfg.Instances, Logger: cfg.Logger}, store), &decoders{})
+		Exchanged: exchanges(book), Repeats: book.Repeated,
+	}, gate.New(gate.Config{Instances: cfg.Instances, Logger: cfg.Logger, Observe: standings(book)}, store), &decoders{})
 	led, _ := contracts.(*registry.Registry)
 	keyed := keys.Keyed(contracts)
 	asks := line.New(up, store)
+	asks.Observe = book.Fault
 	n := &Node{
 		Store: store, Registry: led, Keys: keys, Planner: planner.New(keyed, store, asks, cfg.Logger),
-		schedules: schedules, quiet: rest, up: up, cfg: cfg,
+		schedules: schedules, quiet: rest, up: up, book: book, cfg: cfg,
 	}
+	n.Planner.Observe = book.Triggered
 	operator := control.Parts{
 		Store: store, Contracts: keyed, Planner: n.Planner, Line: asks, Executor: n.Executor, Quiet: rest, Schedules: schedules, Watches: seen,
 	}
@@ -131,6 +138,13 @@ func (n *Node) Executor(c executor.Config) *executor.Executor {
 	c.LeaseTTL = n.cfg.LeaseTTL
 	c.Poll = n.cfg.Poll
 	c.Resting = n.quiet.Resting
+	also := c.Observe
+	c.Observe = func(e executor.Event) {
+		n.book.Happened(e)
+		if also != nil {
+			also(e)
+		}
+	}
 	return executor.New(c, n.Store, n.up, n.cfg.Logger)
 }
 

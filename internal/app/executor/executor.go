@@ -53,10 +53,23 @@ type Event struct {
 	Job     harvest.Job
 	Counts  harvest.Counts
 	Traffic source.Traffic
+	// Page is more about a page that was committed.
+	Page PageFacts
 	// Watermark after a slice was done.
 	Watermark harvest.Mark
 	Err       error
 	Reason    harvest.Code
+}
+
+// PageFacts are about a page that was committed.
+type PageFacts struct {
+	// Took is the time from asking for the page until it was committed.
+	Took time.Duration
+	// Repeated ids were on an earlier page of the walk.
+	Repeated int
+	// Fresh and Late are the versions that a look back found new, and those of them
+	// that came late.
+	Fresh, Late int64
 }
 
 // EventKind says what happened.
@@ -64,8 +77,11 @@ type EventKind string
 
 // The kinds of events.
 const (
+	TaskTaken     EventKind = "task_taken"
+	TaskLeft      EventKind = "task_left"
 	PageCommitted EventKind = "page"
 	PageFailed    EventKind = "page_failed"
+	Faulted       EventKind = "fault"
 	SliceDone     EventKind = "slice_done"
 	SliceCut      EventKind = "slice_cut"
 	WalkRestarted EventKind = "walk_restarted"

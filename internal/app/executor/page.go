@@ -68,6 +68,8 @@ func (s *session) open(ctx context.Context, st step) (step, error) {
 type reply struct {
 	ans source.Answer
 	err error
+	// begun is when it was first asked for.
+	begun time.Time
 	// DETAIL only: the ids that were asked for, those of them that were on the
 	// list of bad ids before, and those the upstream refused.
 	asked, due []string
@@ -127,11 +129,12 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 			return false, err
 		}
 		s.lease.noteRenewal(begun)
+		took := time.Since(r.begun)
 		b.Records = nil // what is let go of must not be held
 		b.Quarantined = nil
 		r = reply{}
 		letGo()
-		s.committed(b, c)
+		s.committed(b, c, took)
 		if st.phase == harvest.PhaseSearch {
 			s.walk.committed(st.ordinal, b.After)
 		}
@@ -163,13 +166,16 @@ func (s *session) letGoOf(pending chan reply) {
 // ask sends the request for st beside whatever goes on here.
 func (s *session) ask(ctx context.Context, st step) chan reply {
 	out := make(chan reply, 1)
+	begun := time.Now()
 	s.asking.Go(func() {
+		var r reply
 		if st.phase == harvest.PhaseDetail {
-			out <- s.askDetails(ctx, st)
-			return
+			r = s.askDetails(ctx, st)
+		} else {
+			r.ans, r.err = s.question(ctx, s.call(st))
 		}
-		ans, err := s.question(ctx, s.call(st))
-		out <- reply{ans: ans, err: err}
+		r.begun = begun
+		out <- r
 	})
 	return out
 }
@@ -248,7 +254,9 @@ func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *s
 	default:
 		s.items.sortInto(ans.Page, &b)
 		ans.Page.Items = nil // a large page has many
-		b.Seen = append(b.Seen, s.walk.addSeen(facts.IDs)...)
+		unseen := s.walk.addSeen(facts.IDs)
+		b.Seen = append(b.Seen, unseen...)
+		b.Repeated = len(facts.IDs) - len(unseen)
 		err = drift(&b, 0, s.paging.Size)
 	}
 	if err != nil {
@@ -298,6 +306,7 @@ func (s *session) takeIDs(p *harvest.Page, names []string, b *harvest.Batch) (n 
 		}
 	}
 	b.Asked = len(b.IDs)
+	b.Repeated = n - len(b.IDs)
 	if len(whole) > 0 {
 		s.items.sortInto(&harvest.Page{Items: whole}, b)
 	}
@@ -319,8 +328,11 @@ func drift(b *harvest.Batch, ids, pageSize int) error {
 	return fmt.Errorf("%d of %d items cannot be read, the first for %s at %q: %w", bad, all, p.Code, p.Path, f)
 }
 
-func (s *session) committed(b harvest.Batch, c harvest.Committed) {
-	s.e.observe(Event{Kind: PageCommitted, Job: s.job, Counts: c.Counts, Traffic: traffic(b.Evidence)})
+func (s *session) committed(b harvest.Batch, c harvest.Committed, took time.Duration) {
+	s.e.observe(Event{
+		Kind: PageCommitted, Job: s.job, Counts: c.Counts, Traffic: traffic(b.Evidence),
+		Page: PageFacts{Took: took, Repeated: b.Repeated, Fresh: c.Fresh, Late: c.Late},
+	})
 	if c.Done {
 		s.e.observe(Event{Kind: SliceDone, Job: s.job, Watermark: c.Watermark})
 		s.log.Info("slice done", "window", s.part(), "watermark", c.Watermark.String())

@@ -58,6 +58,8 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 	log := e.log.With("source", job.Provenance, "plan", job.Plan, "task", job.Lease.Task, "lease", job.Lease.Fence)
 	ctx, cancel := context.WithCancelCause(work)
 	defer cancel(nil)
+	e.observe(Event{Kind: TaskTaken, Job: job})
+	defer e.observe(Event{Kind: TaskLeft, Job: job})
 	begun := time.Now()
 	res, err := e.store.StartRun(ctx, job.Lease)
 	if err != nil {
@@ -225,6 +227,9 @@ func (s *session) execute(ctx context.Context, res harvest.Resume) error {
 			return errors.New("walk ended without an end")
 		}
 		f, ok := harvest.FaultOf(err)
+		if ok && f.Code != harvest.CodeUnconfirmed && !f.Waits() && !harvest.CutAdvised(f.Code) {
+			s.e.observe(Event{Kind: Faulted, Job: s.job, Err: err, Reason: f.Code})
+		}
 		if !ok || s.frozen() {
 			return err // candidates are neither walked nor cut: rest, or a gap
 		}

@@ -41,6 +41,8 @@ type Store interface {
 type Line struct {
 	Upstream
 	store Store
+	// Observe, if set, is told of faults. It must be quick.
+	Observe func(p harvest.Partition, f harvest.Fault)
 }
 
 // New returns a Line.
@@ -79,6 +81,9 @@ func (l *Line) Ask(ctx context.Context, spec *source.Spec, call source.Call) (so
 // passed counts against the partition. Anything else shows that the source answers.
 func (l *Line) settle(ctx context.Context, p harvest.Partition, ans source.Answer, err error) error {
 	f, failed := harvest.FaultOf(err)
+	if failed && !f.Waits() && l.Observe != nil {
+		l.Observe(p, f)
+	}
 	switch {
 	case failed && f.Level == harvest.Fatal:
 		return l.store.StopSource(ctx, p.Provenance, string(f.Code)+": "+err.Error())

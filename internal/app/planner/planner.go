@@ -36,6 +36,8 @@ type Planner struct {
 	reg Registry
 	up  Upstream
 	log *slog.Logger
+	// Observe, if set, is told what came of a trigger. It must be quick.
+	Observe func(t harvest.Trigger, out harvest.TriggerOutcome)
 
 	// All of these are the one store; each field sees only the part of it that
 	// some step of planning needs.
@@ -101,10 +103,28 @@ func (p *Planner) plan(ctx context.Context, t harvest.Trigger, pin *pin) (Planne
 		// Another planner saved its plan, or answered the trigger, first: what this
 		// one was made from has moved, so it is made anew.
 	}
+	p.observe(t, pl.result, err)
 	if err != nil {
 		return pl.result, p.recordFailure(ctx, t, err)
 	}
 	return pl.result, nil
+}
+
+// observe tells who looks on what came of a trigger of a source that is known.
+func (p *Planner) observe(t harvest.Trigger, out Planned, err error) {
+	if p.Observe == nil || out.Deferred {
+		return
+	}
+	switch {
+	case err != nil:
+		p.Observe(t, harvest.TriggerFailed)
+	case out.Answered, out.Plan.Existing:
+		p.Observe(t, harvest.TriggerExisting)
+	case out.Noop:
+		p.Observe(t, harvest.TriggerNoop)
+	default:
+		p.Observe(t, harvest.TriggerPlanned)
+	}
 }
 
 // begin prepares the planning that a trigger asks for, with the description of the

@@ -65,6 +65,9 @@ type Batch struct {
 	// Finish says that with this page every id of the slice is accounted for.
 	Finish bool
 
+	// Repeated is how many ids of a SEARCH page the same walk had seen before.
+	Repeated int
+
 	ObservedMax time.Time
 	Evidence    Evidence
 }
@@ -145,4 +148,7 @@ type Committed struct {
 	// cursor's value, moved or not.
 	Done      bool
 	Watermark Mark
+	// Fresh are the new versions of a page that looked back, and Late those of them
+	// that came late. A page that did not look back has neither.
+	Fresh, Late int64
 }

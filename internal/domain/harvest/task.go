@@ -7,6 +7,8 @@ import (
 
 // Identifiers, one type each so that they cannot be mixed up.
 type (
+	// InstanceID names a trigger as it was recorded.
+	InstanceID int64
 	// PlanID names a plan.
 	PlanID int64
 	// SliceID names a slice.
@@ -32,14 +34,22 @@ type Lease struct {
 
 // Job is a leased task with what is needed to run it.
 type Job struct {
-	Lease       Lease
+	Lease Lease
+	// Instance is the trigger that the plan was made for.
+	Instance    InstanceID
 	Plan        PlanID
 	Slice       SliceID
 	Provenance  string
+	Endpoint    string // by which its partition is named
 	Operation   Operation
 	Spec        SliceSpec
 	Fingerprint string // of the plan's spec snapshot
 	BaseURL     string // the plan's, empty for the spec's own
+}
+
+// Partition is the one that the task takes turns in.
+func (j Job) Partition() Partition {
+	return Partition{Provenance: j.Provenance, Endpoint: j.Endpoint, Operation: j.Operation}
 }
 
 // Reserved is what open tasks will take.

@@ -33,8 +33,19 @@ type Config struct {
 	Instances int
 	// Adapt is how rates give way to complaints and failures (R87).
 	Adapt pace.Adapt
+	// Observe, if set, is told how a rate stands, with every visit to the store. It
+	// must be quick.
+	Observe func(Standing)
 	// Logger is told when the store makes requests wait; none if not given.
 	Logger *slog.Logger
+}
+
+// Standing is how a rate stands.
+type Standing struct {
+	Key string
+	pace.Standing
+	// Lowered: the visit has brought a complaint for which the rate was lowered.
+	Lowered bool
 }
 
 // Gate hands out permits.

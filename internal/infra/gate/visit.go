@@ -54,12 +54,15 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 	var here, heard time.Time
 	var quiet time.Duration
 	var left map[int64]time.Duration
+	var stands Standing
 	err = g.store.UpdateGate(asking, r.Key, func(b []byte, now, asked time.Time) []byte {
 		l := g.limit(r)
 		s := read(b)
+		cutBefore := s.CutAt
 		for _, o := range owed.outcomes {
 			s = pace.Apply(s, l, now, o)
 		}
+		stands.Lowered = s.CutAt.After(cutBefore)
 		for _, slot := range owed.slots {
 			s = pace.Refund(s, slot)
 		}
@@ -74,6 +77,7 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 			s, left[fence] = pace.RenewSeat(s, l, fence, now)
 		}
 		s = f(s, l, now, asked, false)
+		stands.Standing = pace.Stands(s, l, now)
 		v.epoch = s.Epoch
 		here = time.Now()
 		heard = asked
@@ -88,6 +92,10 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 		k.quiet = here.Add(quiet)
 		k.mu.Unlock()
 		v.moved = k.learn(v.epoch, heard)
+		if g.cfg.Observe != nil {
+			stands.Key = r.Key
+			g.cfg.Observe(stands)
+		}
 		return v, nil
 	}
 	if !here.IsZero() {

@@ -303,7 +303,9 @@ func TestR77_NothingPrivateComesOut(t *testing.T) {
 			if strings.Contains(out, "***@***") {
 				shown++
 			}
-			object(t, rec)
+			if op.path != "/metrics" {
+				object(t, rec)
+			}
 		}
 	}
 	if shown < 5 {

@@ -33,7 +33,9 @@ type Config struct {
 	ReadOnly bool
 	// Redact takes secrets out of a text.
 	Redact func(string) string
-	Logger *slog.Logger
+	// Metrics, if set, is what the process counts, in the text format of Prometheus.
+	Metrics func(ctx context.Context) ([]byte, error)
+	Logger  *slog.Logger
 }
 
 // Door is the API as an HTTP handler.
@@ -45,6 +47,7 @@ type Door struct {
 	hosts    map[string]bool
 	readOnly bool
 	redact   func(string) string
+	metrics  func(context.Context) ([]byte, error)
 	log      *slog.Logger
 
 	mux     *http.ServeMux
@@ -66,7 +69,7 @@ func New(c Config) (*Door, error) {
 	adoptProblems()
 	d := &Door{
 		control: c.Control, board: c.Board, build: c.Build, local: c.Local, hosts: map[string]bool{}, readOnly: c.ReadOnly,
-		redact: c.Redact, log: c.Logger.With("component", "api"),
+		redact: c.Redact, metrics: c.Metrics, log: c.Logger.With("component", "api"),
 		mux: http.NewServeMux(), routes: map[string]route{}, origins: http.NewCrossOriginProtection(), logins: newLogins(),
 	}
 	for _, h := range c.Hosts {

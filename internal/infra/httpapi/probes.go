@@ -34,6 +34,34 @@ func (d *Door) declareReady() {
 	})
 }
 
+// metricsType is the text format of Prometheus.
+const metricsType = "text/plain; version=0.0.4; charset=utf-8"
+
+// declareMetrics adds what the process counts, if it does. Who may look at sources may
+// look at this.
+func (d *Door) declareMetrics() {
+	if d.metrics == nil {
+		return
+	}
+	rt := route{method: http.MethodGet, path: "/metrics", tag: "process", needs: control.Viewer, summary: "What the process counts, for Prometheus"}
+	d.routes[rt.pattern()] = rt
+	type text struct {
+		ContentType string `header:"Content-Type"`
+		Body        []byte
+	}
+	op := rt.operation()
+	op.Responses = map[string]*huma.Response{"200": {
+		Description: "The text format of Prometheus", Content: map[string]*huma.MediaType{metricsType: {Schema: &huma.Schema{Type: huma.TypeString}}},
+	}}
+	huma.Register(d.api, op, func(ctx context.Context, _ *nothing) (*text, error) {
+		body, err := d.metrics(ctx)
+		if err != nil {
+			return nil, explain(ctx, err, "", d.log)
+		}
+		return &text{ContentType: metricsType, Body: body}, nil
+	})
+}
+
 // declareDocument adds the document that describes all routes, itself too.
 func (d *Door) declareDocument() {
 	rt := route{method: http.MethodGet, path: base + "/openapi.json", tag: "process", summary: "This document"}
@@ -63,5 +91,6 @@ func (d *Door) declareProbes() {
 	d.declareReady()
 	declare(d, route{method: http.MethodGet, path: "/version", tag: "process", summary: "Which program this is"},
 		func(context.Context, *nothing) (control.Build, error) { return d.build, nil })
+	d.declareMetrics()
 	d.declareDocument()
 }

@@ -84,7 +84,7 @@ func newRigAt(t *testing.T, dsn string, change func(*httpapi.Config)) *rig {
 	r.config = httpapi.Config{
 		Control: n.Control, Board: new(role.Board), Local: true, Logger: patratest.Logger(t),
 		Redact: func(s string) string { return strings.ReplaceAll(s, canary, "***") },
-		Build:  control.Build{Version: "test"},
+		Build:  control.Build{Version: "test"}, Metrics: n.Metrics,
 	}
 	if change != nil {
 		change(&r.config)

@@ -86,6 +86,10 @@ func (s *Store) CommitBatch(
 			return err
 		}
 		out.Counts = c
+		if late.late.Valid {
+			out.Fresh = late.dated
+			out.Late = late.late.Int64
+		}
 		if b.Finish {
 			out.Watermark, err = x.finish(l, job, b)
 			if err != nil {

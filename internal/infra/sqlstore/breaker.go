@@ -89,6 +89,7 @@ func (x *tx) countFailure(p harvest.Partition, code harvest.Code, cause string) 
 	if is.Open() && is != was {
 		x.s.log.Warn("partition rests", "partition", p.String(), "code", code, "cause", cause,
 			"spent", is.Spent, "until", harvest.FormatInstant(is.Until))
+		x.happened = append(x.happened, func(o Observer) { o.PartitionRests(p) })
 	}
 	if known {
 		return x.changeBreaker(p, is)

@@ -182,6 +182,7 @@ func (x *tx) moveCursor(c cursorRow, w harvest.Mark, l lineage) error {
 	}); err != nil {
 		return fmt.Errorf("record the cursor's move: %w", err)
 	}
+	x.happened = append(x.happened, func(o Observer) { o.CursorMoved(c.direction) })
 	set, values := assign([]col{
 		{"cursor_value", next.value},
 		{"normalized_instant", next.instant},

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sqlite "modernc.org/sqlite"
@@ -32,8 +33,10 @@ type Store struct {
 	hook    func(point string) error
 	wall    func() time.Time // a test's clock, nil for the store's own
 	largest int              // how many bytes the server takes for one value, 0 for any number
-	stmtMu  sync.Mutex
-	stmts   map[string]*sql.Stmt // guarded by stmtMu; prepared on w
+	// observer is told what is committed, nil for nobody.
+	observer atomic.Pointer[Observer]
+	stmtMu   sync.Mutex
+	stmts    map[string]*sql.Stmt // guarded by stmtMu; prepared on w
 }
 
 // Options of [Open].

@@ -16,6 +16,8 @@ type tx struct {
 	s   *Store
 	sql *sql.Tx
 	now time.Time
+	// happened are told to who looks on, once they are committed.
+	happened []func(Observer)
 }
 
 // write runs f in a transaction, again if the database asks for it (a deadlock, say)
@@ -185,6 +187,11 @@ func (s *Store) writeOnce(ctx context.Context, f func(*tx) error) (err error) {
 	}
 	if err := s.point("after commit"); err != nil {
 		return fmt.Errorf("commit: %w: %w", harvest.ErrUnknownOutcome, err)
+	}
+	if o := s.observer.Load(); o != nil {
+		for _, tell := range x.happened {
+			tell(*o)
+		}
 	}
 	return nil
 }

@@ -55,6 +55,15 @@ func (a *attempt) rate() source.Rate {
 	return a.spec.Allowed(a.key != nil).For(endpoint, key)
 }
 
+// asked names the endpoint that a call goes to.
+func asked(spec *source.Spec, call source.Call) harvest.Partition {
+	p := harvest.Partition{Provenance: spec.Source, Operation: harvest.Operation(spec.Operation)}
+	if e := spec.Endpoint(call.Purpose); e != nil {
+		p.Endpoint = e.Name
+	}
+	return p
+}
+
 // Allowed is what the provider allows a call, as it would be made now.
 func (c *Client) Allowed(ctx context.Context, spec *source.Spec, call source.Call) source.Rate {
 	if spec.Auth == nil || spec.Auth.Rate == nil || c.cfg.Credentials == nil {
@@ -271,7 +280,13 @@ func (c *Client) send(ctx context.Context, a *attempt) (got received, err error)
 // bytes of a reply. With an error, what is known of the reply is returned too.
 func (c *Client) exchange(ctx context.Context, a *attempt, req *http.Request, body string, limit int64) (got received, err error) {
 	start := time.Now()
-	defer func() { a.answer.Traffic.Network += time.Since(start) }()
+	defer func() {
+		took := time.Since(start)
+		a.answer.Traffic.Network += took
+		if c.cfg.Exchanged != nil {
+			c.cfg.Exchanged(Exchange{Of: asked(a.spec, a.call), RateKey: a.rate().Key, Status: got.status, Took: took})
+		}
+	}()
 
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

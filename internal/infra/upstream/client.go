@@ -65,6 +65,10 @@ type Config struct {
 	// asked: each try that failed and is made again, and with no code the end
 	// of it. It must be quick.
 	Observe func(Try)
+	// Exchanged, if set, is told of every request that went out. It must be quick.
+	Exchanged func(Exchange)
+	// Repeats, if set, is told of every question that is asked again. It must be quick.
+	Repeats func(harvest.Partition)
 	// Redactor is told every secret in use and keeps them out of errors. Who gives
 	// Credentials gives it, and Knowing too.
 	Redactor Redactor
@@ -82,6 +86,17 @@ type Try struct {
 	No, Of int
 	Code   harvest.Code // why; empty: no more tries are made
 	Until  time.Time
+}
+
+// Exchange is one request and what came of it.
+type Exchange struct {
+	// Of names the endpoint that was asked.
+	Of harvest.Partition
+	// RateKey is the bucket that it was counted in.
+	RateKey string
+	// Status of the reply, 0 if there was none.
+	Status int
+	Took   time.Duration
 }
 
 func (c Config) withDefaults() Config {

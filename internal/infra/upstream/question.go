@@ -173,7 +173,7 @@ func (q *question) leavesKey(ctx context.Context, key *credential.Key, t *troubl
 		return false
 	case t.Code == harvest.CodeAuthRefused:
 		q.client.cfg.Logger.DebugContext(ctx, "key refused", "source", q.spec.Source, "credential", key.Credential.Name, "status", t.Status)
-		q.answer.Traffic.Retried++
+		q.countRepeat()
 	case t.unsent && t.RetryAfter > 0 && keyLimits(q.spec):
 		if q.soonestKey == nil || t.RetryAfter < q.soonestKey.RetryAfter {
 			q.soonestKey = t
@@ -213,7 +213,7 @@ func (q *question) waitToRepeat(ctx context.Context, n int, t *trouble) error {
 	if !sleep(ctx, wait) {
 		return faultWith(cancelled(), context.Cause(ctx))
 	}
-	q.answer.Traffic.Retried++
+	q.countRepeat()
 	return nil
 }
 
@@ -242,6 +242,14 @@ func (q *question) faultOf(t *trouble) harvest.Fault {
 		f.Reaction = harvest.RestartWalk
 	}
 	return f
+}
+
+// countRepeat counts that the question is asked once more.
+func (q *question) countRepeat() {
+	q.answer.Traffic.Retried++
+	if q.client.cfg.Repeats != nil {
+		q.client.cfg.Repeats(asked(q.spec, q.call))
+	}
 }
 
 // announceEnd tells who looks on that no more tries are made, if any was announced.

@@ -1,0 +1,33 @@
+package control
+
+import (
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// Levels is how full the queues are at a moment and how far behind the cursors.
+type Levels struct {
+	Queued  []QueueLevel
+	Cursors []CursorLevel
+	// Resting are the partitions whose breaker is open, Held the sources that are
+	// paused or stopped.
+	Resting []harvest.Partition
+	Held    []string
+	// Outbox is how many changes nobody has published, up to the store's bound.
+	Outbox int64
+}
+
+// QueueLevel is how many tasks of a partition wait.
+type QueueLevel struct {
+	harvest.Partition
+	Tasks int64
+}
+
+// CursorLevel is how far the cursor of a partition that is furthest behind is behind,
+// among those of one scope that are to follow the present.
+type CursorLevel struct {
+	harvest.Partition
+	Scope  harvest.Scope
+	Behind time.Duration
+}

@@ -1,0 +1,40 @@
+package pace
+
+import "time"
+
+// Standing is how a key stands: what its rate is now, and what is left to it.
+type Standing struct {
+	// PerSecond is the rate in force; 0 if none is.
+	PerSecond float64
+	// Left is the part of the tightest quota that is not used, 0 to 1; 1 without a
+	// quota, and 0 while the provider says that its own budget is used up.
+	Left float64
+}
+
+// Stands tells how a key stands at an instant.
+func Stands(s State, l Limit, now time.Time) Standing {
+	out := Standing{Left: 1}
+	out.PerSecond, _ = s.rate(l)
+	for _, q := range l.Quotas {
+		for i := range s.Ledgers {
+			led := &s.Ledgers[i]
+			if led.Window == q.Window && led.Zone == q.Zone && q.Limit > 0 {
+				out.Left = min(out.Left, max(0, 1-float64(led.used(now))/float64(q.Limit)))
+			}
+		}
+	}
+	if now.Before(s.EmptyUntil) {
+		out.Left = 0
+	}
+	return out
+}
+
+// used is how many units count at an instant.
+func (l *Ledger) used(now time.Time) (n int64) {
+	for _, c := range l.Used {
+		if c.until().After(now) {
+			n += c[1]
+		}
+	}
+	return n
+}

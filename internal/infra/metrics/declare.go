@@ -1,0 +1,179 @@
+package metrics
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// kind of a metric.
+type kind string
+
+const (
+	counter   kind = "counter"
+	gauge     kind = "gauge"
+	histogram kind = "histogram"
+)
+
+// Metric declares one metric: all that is to be known of it besides its numbers.
+type Metric struct {
+	Name   string
+	Kind   kind
+	Labels []string
+	// Help is one sentence about what the number says.
+	Help string
+	// From is the part of the design that asks for it; empty: none does.
+	From string
+}
+
+// Labels that several metrics have. Each is a closed set: sources and endpoints are
+// those that packs name, the rest are words of the program. No query, address, id or
+// credential is ever a label.
+var (
+	ofPartition = []string{"source", "endpoint", "op"}
+	ofSource    = []string{"source"}
+)
+
+func with(more ...string) []string { return append(append([]string{}, ofPartition...), more...) }
+
+// The metrics there are.
+var (
+	batches = Metric{
+		"patra_ingest_batches_total", counter, ofPartition, "Pages that were committed.", "14.4",
+	}
+	items = Metric{
+		"patra_ingest_items_total", counter, with("action"),
+		"Items of committed pages by what was done with them: insert, update (a changed mapping too) or skip (unchanged, older than what is held, or filtered). " +
+			"update / (insert + update) is the share of overrides.", "14.4, 11.10",
+	}
+	quarantined = Metric{
+		"patra_ingest_quarantined_items_total", counter, ofPartition, "Items that could not be read and were put aside, their page being committed.", "",
+	}
+	duplicates = Metric{
+		"patra_ingest_duplicate_items_total", counter, ofPartition,
+		"Ids of search pages that the same walk had seen before; as a share of all items it is the rate of duplicates.", "11.10",
+	}
+	fresh = Metric{
+		"patra_ingest_fresh_items_total", counter, ofPartition, "New versions on pages that looked back over windows which were done.", "11.10",
+	}
+	late = Metric{
+		"patra_ingest_late_items_total", counter, ofPartition, "Those of the fresh versions that came late; late / fresh is the late rate.", "11.10",
+	}
+	triggers = Metric{
+		"patra_ingest_triggers_total", counter,
+		[]string{"source", "op", "outcome"},
+		"Triggers by what came of them: PLANNED, EXISTING, NOOP or FAILED.", "11.10",
+	}
+	idempotent = Metric{
+		"patra_ingest_idempotent_hits_total", counter,
+		[]string{"source", "op", "kind"},
+		"What was asked for twice and done once: a trigger that had been answered, or a batch whose task another worker holds by now.", "11.10",
+	}
+	batchLatency = Metric{
+		"patra_ingest_batch_latency_seconds", histogram, ofPartition, "From asking for a page until it was committed, waiting at the gate included.", "14.4",
+	}
+	httpLatency = Metric{
+		"patra_ingest_http_latency_seconds", histogram, ofPartition, "One request to an upstream, its reply read; endpoint is the one asked.", "14.4",
+	}
+	httpRequests = Metric{
+		"patra_ingest_http_requests_total", counter, with("status"),
+		"Requests to an upstream by the class of the reply's status, none where no reply came.", "",
+	}
+	faults = Metric{
+		"patra_ingest_errors_total", counter, with("level"),
+		"Faults that ended a page, after its repetitions, by level: L1 passes, L2 was refused, L4 stops the source; L3 counts the items put aside.", "14.4",
+	}
+	throttled = Metric{
+		"patra_ingest_429_total", counter, ofPartition, "Replies that asked for fewer requests (HTTP 429).", "14.4",
+	}
+	retries = Metric{
+		"patra_ingest_retries_total", counter, ofPartition, "Requests that were made again.", "14.4",
+	}
+	selfHeal = Metric{
+		"patra_ingest_self_heal_events_total", counter,
+		[]string{"type"},
+		"What patra did by itself about trouble: qpsDownshift (a rate was lowered), reslice (a slice was cut), circuitOpen (a partition was left alone).", "14.4",
+	}
+	restarts = Metric{
+		"patra_ingest_walk_restarts_total", counter, ofPartition, "Walks over a slice that were begun again.", "",
+	}
+	tasksQueued = Metric{
+		"patra_ingest_tasks_queued", gauge, ofPartition, "Tasks that wait, in the whole store.", "14.4",
+	}
+	concurrency = Metric{
+		"patra_ingest_executor_concurrency", gauge, ofPartition, "Tasks that this process works on.", "14.4",
+	}
+	cursorLag = Metric{
+		"patra_ingest_cursor_lag_seconds", gauge, with("ns"),
+		"Now less the cursor of a HARVEST that a schedule in force, or an outside scheduler, asks for; of several of one scope (ns) the one that is " +
+			"furthest behind.", "14.4",
+	}
+	cursorMoves = Metric{
+		"patra_ingest_cursor_advance_events_total", counter, []string{"direction"}, "Moves of cursors that this process committed.", "14.4",
+	}
+	budgetRemaining = Metric{
+		"patra_ingest_budget_remaining", gauge, ofPartition,
+		"The part of the tightest quota that is not used, 0 to 1, as this process saw it last; 1 where there is no quota.", "14.4",
+	}
+	qpsEffective = Metric{
+		"patra_ingest_qps_effective", gauge, ofPartition, "Requests per second that all processes together are allowed now, as this process saw it last.", "14.4",
+	}
+	breakersOpen = Metric{
+		"patra_ingest_breakers_open", gauge, ofPartition, "1 for a partition that is left alone because it failed again and again.", "",
+	}
+	sourcesHeld = Metric{
+		"patra_ingest_sources_held", gauge, ofSource, "1 for a source that is paused or stopped.", "",
+	}
+	outbox = Metric{
+		"patra_ingest_outbox_backlog", gauge, nil, "Changes of records that nobody has published; at most 10,000 are counted.", "",
+	}
+	storeReadable = Metric{
+		"patra_ingest_levels_readable", gauge, nil, "1 if the gauges that come from the store could be read, else 0 and they are left out.", "",
+	}
+)
+
+// All lists the metrics in the order in which they are told of.
+func All() []Metric {
+	return []Metric{
+		batches, items, quarantined, duplicates, fresh, late, triggers, idempotent, batchLatency, httpLatency, httpRequests,
+		faults, throttled, retries, selfHeal, restarts, tasksQueued, concurrency, cursorLag, cursorMoves, budgetRemaining, qpsEffective,
+		breakersOpen, sourcesHeld, outbox, storeReadable,
+	}
+}
+
+// Table is the page about the metrics, docs/metrics.md.
+func Table() string {
+	var b strings.Builder
+	b.WriteString("# What patra measures\n\n" +
+		"Served as `/metrics` by `patra serve --listen ADDRESS`, in the text format of Prometheus, to whoever may look (a token of the role viewer,\n" +
+		"once there is a token). This page is made from `internal/infra/metrics`; a test holds both together. Labels are closed sets: sources and\n" +
+		"endpoints as packs name them, operations, levels and outcomes as the program does; never a query, an address, an id or a key.\n" +
+		"Counters count what this process did and begin at 0 with it. Gauges of the whole store are read at most every ten seconds.\n" +
+		"Beside these the process tells of itself as all Go programs do (`go_*`, `process_*`).\n\n" +
+		"| metric | type | labels | what it says | design |\n|---|---|---|---|---|\n")
+	for _, m := range All() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", m.Name, m.Kind, strings.Join(m.Labels, ", "), m.Help, m.From)
+	}
+	return b.String()
+}
+
+func (m Metric) counter(r prometheus.Registerer) *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: m.Name, Help: m.Help}, m.Labels)
+	r.MustRegister(v)
+	return v
+}
+
+func (m Metric) gauge(r prometheus.Registerer) *prometheus.GaugeVec {
+	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: m.Name, Help: m.Help}, m.Labels)
+	r.MustRegister(v)
+	return v
+}
+
+func (m Metric) histogram(r prometheus.Registerer, buckets []float64) *prometheus.HistogramVec {
+	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: m.Name, Help: m.Help, Buckets: buckets}, m.Labels)
+	r.MustRegister(v)
+	return v
+}
+
+func (m Metric) desc() *prometheus.Desc { return prometheus.NewDesc(m.Name, m.Help, m.Labels, nil) }

@@ -1,0 +1,137 @@
+package metrics
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Store tells how full the queues are and how far behind the cursors.
+type Store interface {
+	Levels(ctx context.Context) (control.Levels, error)
+}
+
+const (
+	// freshFor is how long what was read from the store is told again: who collects
+	// often, or in number, does not load the store.
+	freshFor = 10 * time.Second
+	// readWithin is how long the store is waited for.
+	readWithin = 5 * time.Second
+)
+
+// levels are the gauges that are read from the store.
+type levels struct {
+	store Store
+
+	mu   sync.Mutex
+	at   time.Time      // guarded by mu; when it was last read
+	last control.Levels // guarded by mu
+	err  error          // guarded by mu
+}
+
+// Describe implements prometheus.Collector.
+func (l *levels) Describe(out chan<- *prometheus.Desc) {
+	for _, m := range []Metric{tasksQueued, cursorLag, breakersOpen, sourcesHeld, outbox, storeReadable} {
+		out <- m.desc()
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (l *levels) Collect(out chan<- prometheus.Metric) {
+	now, err := l.read()
+	tell := func(m Metric, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(m.desc(), prometheus.GaugeValue, v, labels...)
+	}
+	if err != nil {
+		tell(storeReadable, 0)
+		return
+	}
+	tell(storeReadable, 1)
+	tell(outbox, float64(now.Outbox))
+	for _, q := range now.Queued {
+		tell(tasksQueued, float64(q.Tasks), q.Provenance, q.Endpoint, string(q.Operation))
+	}
+	for _, c := range now.Cursors {
+		tell(cursorLag, c.Behind.Seconds(), c.Provenance, c.Endpoint, string(c.Operation), string(c.Scope))
+	}
+	for _, p := range now.Resting {
+		tell(breakersOpen, 1, p.Provenance, p.Endpoint, string(p.Operation))
+	}
+	for _, code := range now.Held {
+		tell(sourcesHeld, 1, code)
+	}
+}
+
+// read is what the store tells, or told a moment ago.
+func (l *levels) read() (control.Levels, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.at.IsZero() && time.Since(l.at) < freshFor {
+		return l.last, l.err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readWithin)
+	defer cancel()
+	l.last, l.err = l.store.Levels(ctx)
+	l.at = time.Now()
+	return l.last, l.err
+}
+
+// rates are the gauges of what the gate allows, by who was last counted in which
+// bucket.
+type rates struct {
+	mu     sync.Mutex
+	keys   map[harvest.Partition]string // guarded by mu
+	stands map[string]Rate              // guarded by mu; by the bucket
+}
+
+// Rate is how a bucket of the gate stands.
+type Rate struct {
+	PerSecond, Left float64
+	// Lowered: it was lowered just now.
+	Lowered bool
+}
+
+func newRates() *rates {
+	return &rates{keys: map[harvest.Partition]string{}, stands: map[string]Rate{}}
+}
+
+func (r *rates) asked(p harvest.Partition, key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keys[p] = key
+}
+
+// Rated takes in how a bucket stands.
+func (b *Book) Rated(key string, r Rate) {
+	if r.Lowered {
+		b.selfHeal.WithLabelValues(qpsDownshift).Inc()
+	}
+	b.rates.mu.Lock()
+	defer b.rates.mu.Unlock()
+	b.rates.stands[key] = r
+}
+
+// Describe implements prometheus.Collector.
+func (r *rates) Describe(out chan<- *prometheus.Desc) {
+	out <- budgetRemaining.desc()
+	out <- qpsEffective.desc()
+}
+
+// Collect implements prometheus.Collector.
+func (r *rates) Collect(out chan<- prometheus.Metric) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for p, key := range r.keys {
+		s, known := r.stands[key]
+		if !known {
+			continue // nothing bounds it
+		}
+		labels := []string{p.Provenance, p.Endpoint, string(p.Operation)}
+		out <- prometheus.MustNewConstMetric(budgetRemaining.desc(), prometheus.GaugeValue, s.Left, labels...)
+		out <- prometheus.MustNewConstMetric(qpsEffective.desc(), prometheus.GaugeValue, s.PerSecond, labels...)
+	}
+}

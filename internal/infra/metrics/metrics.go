@@ -1,0 +1,181 @@
+// Package metrics counts what patra does, for Prometheus to collect.
+//
+// Those who do something tell of it through small functions of their own and know
+// nothing of metrics; package node introduces them. Counters are kept here and count
+// what this process did. What is true of the whole store, such as how many tasks
+// wait, is read from it when somebody collects, and not more often than every ten
+// seconds.
+package metrics
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+
+	"github.com/papertrace/patra/internal/app/executor"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/common/expfmt"
+)
+
+// Book holds the numbers. It is safe for concurrent use.
+type Book struct {
+	registry *prometheus.Registry
+
+	batches, items, quarantined, duplicates, fresh, late *prometheus.CounterVec
+	triggers, idempotent                                 *prometheus.CounterVec
+	requests, faults, throttled, retries                 *prometheus.CounterVec
+	selfHeal, restarts, cursorMoves                      *prometheus.CounterVec
+	batchLatency, httpLatency                            *prometheus.HistogramVec
+	concurrency                                          *prometheus.GaugeVec
+
+	rates *rates
+}
+
+// Upper bounds of the histograms' buckets, in seconds. A page waits at the gate and
+// may be repeated, a request ends within two minutes.
+var (
+	pageBuckets    = []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
+	requestBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}
+)
+
+// New returns a book whose gauges of the whole store come from a store.
+func New(store Store) *Book {
+	r := prometheus.NewRegistry()
+	b := &Book{
+		registry: r,
+		batches:  batches.counter(r), items: items.counter(r), quarantined: quarantined.counter(r), duplicates: duplicates.counter(r),
+		fresh: fresh.counter(r), late: late.counter(r), triggers: triggers.counter(r), idempotent: idempotent.counter(r),
+		requests: httpRequests.counter(r), faults: faults.counter(r), throttled: throttled.counter(r), retries: retries.counter(r),
+		selfHeal: selfHeal.counter(r), restarts: restarts.counter(r), cursorMoves: cursorMoves.counter(r),
+		batchLatency: batchLatency.histogram(r, pageBuckets), httpLatency: httpLatency.histogram(r, requestBuckets),
+		concurrency: concurrency.gauge(r),
+		rates:       newRates(),
+	}
+	for _, what := range []string{qpsDownshift, reslice, circuitOpen} {
+		b.selfHeal.WithLabelValues(what) // so that the first of them is seen to be one more
+	}
+	r.MustRegister(b.rates, &levels{store: store}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return b
+}
+
+// The types of things that heal themselves, in the words of the design.
+const (
+	qpsDownshift = "qpsDownshift"
+	reslice      = "reslice"
+	circuitOpen  = "circuitOpen"
+)
+
+// Happened counts an event of the executor.
+func (b *Book) Happened(e executor.Event) {
+	p := e.Job.Partition()
+	source, endpoint, op := p.Provenance, p.Endpoint, string(p.Operation)
+	switch e.Kind {
+	case executor.TaskTaken:
+		b.concurrency.WithLabelValues(source, endpoint, op).Inc()
+	case executor.TaskLeft:
+		b.concurrency.WithLabelValues(source, endpoint, op).Dec()
+	case executor.PageCommitted:
+		b.page(p, e)
+	case executor.Faulted:
+		if f, is := harvest.FaultOf(e.Err); is {
+			b.Fault(p, f)
+		}
+	case executor.SliceCut:
+		b.selfHeal.WithLabelValues(reslice).Inc()
+	case executor.WalkRestarted:
+		b.restarts.WithLabelValues(source, endpoint, op).Inc()
+	case executor.LeaseLost:
+		b.idempotent.WithLabelValues(source, op, "batch").Inc()
+	}
+}
+
+// page counts a page that was committed.
+func (b *Book) page(p harvest.Partition, e executor.Event) {
+	source, endpoint, op := p.Provenance, p.Endpoint, string(p.Operation)
+	c := e.Counts
+	b.batches.WithLabelValues(source, endpoint, op).Inc()
+	b.batchLatency.WithLabelValues(source, endpoint, op).Observe(e.Page.Took.Seconds())
+	b.items.WithLabelValues(source, endpoint, op, "insert").Add(float64(c.Inserted))
+	b.items.WithLabelValues(source, endpoint, op, "update").Add(float64(c.Updated + c.Remapped))
+	b.items.WithLabelValues(source, endpoint, op, "skip").Add(float64(c.Unchanged + c.Stale + c.Filtered))
+	add := func(v *prometheus.CounterVec, n int64) { v.WithLabelValues(source, endpoint, op).Add(float64(n)) }
+	add(b.quarantined, c.Quarantined)
+	add(b.duplicates, int64(e.Page.Repeated))
+	add(b.fresh, e.Page.Fresh)
+	add(b.late, e.Page.Late)
+	if c.Quarantined > 0 {
+		b.faults.WithLabelValues(source, endpoint, op, string(harvest.Corrupt)).Add(float64(c.Quarantined))
+	}
+}
+
+// Fault counts a fault that ended a page, or a question that belongs to no task.
+func (b *Book) Fault(p harvest.Partition, f harvest.Fault) {
+	b.faults.WithLabelValues(p.Provenance, p.Endpoint, string(p.Operation), string(f.Level)).Inc()
+}
+
+// Triggered counts what came of a trigger.
+func (b *Book) Triggered(t harvest.Trigger, out harvest.TriggerOutcome) {
+	b.triggers.WithLabelValues(t.Provenance, string(t.Operation), string(out)).Inc()
+	if out == harvest.TriggerExisting {
+		b.idempotent.WithLabelValues(t.Provenance, string(t.Operation), "trigger").Inc()
+	}
+}
+
+// Request is a request to an upstream and what came of it.
+type Request struct {
+	// Of names the endpoint that was asked, RateKey the bucket it was counted in.
+	Of      harvest.Partition
+	RateKey string
+	// Status of the reply, 0 if there was none.
+	Status  int
+	Seconds float64
+}
+
+// Requested counts a request.
+func (b *Book) Requested(r Request) {
+	source, endpoint, op := r.Of.Provenance, r.Of.Endpoint, string(r.Of.Operation)
+	b.httpLatency.WithLabelValues(source, endpoint, op).Observe(r.Seconds)
+	b.requests.WithLabelValues(source, endpoint, op, statusClass(r.Status)).Inc()
+	if r.Status == 429 {
+		b.throttled.WithLabelValues(source, endpoint, op).Inc()
+	}
+	b.rates.asked(r.Of, r.RateKey)
+}
+
+// statusClass is a status as a label.
+func statusClass(status int) string {
+	if status < 100 || status > 599 {
+		return "none"
+	}
+	return strconv.Itoa(status/100) + "xx"
+}
+
+// Repeated counts a request that is made again.
+func (b *Book) Repeated(p harvest.Partition) {
+	b.retries.WithLabelValues(p.Provenance, p.Endpoint, string(p.Operation)).Inc()
+}
+
+// CursorMoved counts a move of a cursor.
+func (b *Book) CursorMoved(d harvest.Direction) { b.cursorMoves.WithLabelValues(string(d)).Inc() }
+
+// PartitionRests counts that a partition is left alone.
+func (b *Book) PartitionRests(harvest.Partition) { b.selfHeal.WithLabelValues(circuitOpen).Inc() }
+
+// Text is all of it in the text format of Prometheus. What cannot be read is left
+// out, and a gauge says so.
+func (b *Book) Text(context.Context) ([]byte, error) {
+	families, gathered := b.registry.Gather()
+	if len(families) == 0 {
+		return nil, gathered
+	}
+	var out bytes.Buffer
+	enc := expfmt.NewEncoder(&out, expfmt.NewFormat(expfmt.TypeTextPlain))
+	for _, f := range families {
+		if err := enc.Encode(f); err != nil {
+			return nil, err
+		}
+	}
+	return out.Bytes(), nil
+}
