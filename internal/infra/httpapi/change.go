@@ -15,7 +15,7 @@ import (
 
 // serveChange makes a change: once for each key it comes with, and only while what
 // it is about is as whoever sends it has seen it.
-func (d *Door) serveChange(out *answer, r *http.Request, rt route, body []byte) {
+func (d *Door) serveChange(out *answer, r *http.Request, body []byte) {
 	if kind := r.Header.Get("Content-Type"); !isJSON(kind) {
 		refusal(http.StatusUnsupportedMediaType, "usage", "a change is sent as application/json", "send Content-Type: application/json").write(out)
 		return

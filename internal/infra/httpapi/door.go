@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -132,7 +133,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	switch {
 	case rt.change:
-		d.serveChange(out, r, rt, body)
+		d.serveChange(out, r, body)
 	default:
 		d.serveRead(out, r, rt)
 	}
@@ -184,9 +185,7 @@ func (a *answer) WriteHeader(status int) { a.status = status }
 func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
 
 func (a *answer) send(w http.ResponseWriter, r *http.Request) {
-	for name, values := range a.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), a.header)
 	if a.status == http.StatusNotModified {
 		w.Header().Del("Content-Type")
 		w.WriteHeader(a.status)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"sync"
 
@@ -130,9 +131,7 @@ func statusOf(p problem.Problem, err error) int {
 
 // write answers with the problem.
 func (p *Problem) write(w http.ResponseWriter) {
-	for name, values := range p.headers {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), p.headers)
 	b, err := json.Marshal(p)
 	if err != nil { // texts and a number
 		panic(err)
