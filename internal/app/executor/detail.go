@@ -196,7 +196,8 @@ func (s *session) alone(try int) func(id string) bool {
 // records came that nobody had asked for. One of those may be what an id has
 // become, which only an answer to that id alone can tell (R31).
 func (s *session) again(try int, missing, asked []string, others int, b *harvest.Batch) [][]string {
-	if !s.frozen() || try < missingAsks-1 || s.spec.Lookup != nil || !slices.ContainsFunc(b.Records, func(r harvest.Record) bool { return !slices.Contains(asked, r.ID) }) {
+	unasked := func(r harvest.Record) bool { return !slices.Contains(asked, r.ID) }
+	if !s.frozen() || try < missingAsks-1 || s.spec.Lookup != nil || !slices.ContainsFunc(b.Records, unasked) {
 		return slices.Collect(slices.Chunk(missing, s.spec.Batching.IDs-others))
 	}
 	return slices.Collect(slices.Chunk(missing, 1))
@@ -243,7 +244,9 @@ func (r *refusals) add(o refusals) {
 
 // askForIDs asks for details of ids: for those that a list takes together, for the others one
 // by one. All that came is returned as one answer.
-func (s *session) askForIDs(ctx context.Context, call source.Call, takes func(id string) bool) (ans source.Answer, refused refusals, err error) {
+func (s *session) askForIDs(
+	ctx context.Context, call source.Call, takes func(id string) bool,
+) (ans source.Answer, refused refusals, err error) {
 	all := call.IDs
 	call.IDs = slices.DeleteFunc(slices.Clone(all), func(id string) bool { return !takes(id) })
 	if len(call.IDs) == len(all) {

@@ -16,9 +16,10 @@
 // under a lease that is already lost, and a crash costs one page.
 //
 // A walk by page numbers is not believed until a second one saw the same: its end
-// is committed, the slice is begun again, and the two are compared (R25). Details
-// that an upstream refuses are asked for in halves until the guilty ids stand
-// alone; those go to the list of bad ids with the page, the others are kept (R27).
+// is committed, the slice is begun again, and the two are compared (R25). If an
+// upstream refuses a request for details of many ids, they are asked for in halves
+// until the guilty ids stand alone; those go to the list of bad ids with the page, the
+// others are kept (R27).
 //
 // The task of an UPDATE has no walk: its ids were frozen with its plan, and only
 // their details are asked for. An id that is not there, or is answered with

@@ -194,7 +194,8 @@ func (s *session) question(ctx context.Context, call source.Call) (source.Answer
 // call is the question for the page of st.
 func (s *session) call(st step) source.Call {
 	c := source.Call{
-		Purpose: source.ForSearch, Window: s.job.Spec.RequestWindow(), Range: s.job.Spec.Range, PageSize: s.paging.Size, Position: st.pos, BaseURL: s.job.BaseURL,
+		Purpose: source.ForSearch, Window: s.job.Spec.RequestWindow(), Range: s.job.Spec.Range,
+		PageSize: s.paging.Size, Position: st.pos, BaseURL: s.job.BaseURL,
 		Correlation: fmt.Sprintf("ing-%d-%d", s.run, st.opened.BatchNo), Held: st.phase == harvest.PhaseSearch,
 	}
 	if st.phase == harvest.PhaseDetail {

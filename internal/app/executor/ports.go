@@ -13,11 +13,15 @@ import (
 // [harvest.ErrHeld] if the task was cancelled or its source paused or stopped.
 // [harvest.ErrUnknownOutcome] means that a commit may or may not have happened.
 type Store interface {
+	// LeaseTasks takes tasks that may be worked on, at most as many as asked for.
 	LeaseTasks(ctx context.Context, r harvest.LeaseRequest) ([]harvest.Job, error)
 	RenewLease(ctx context.Context, l harvest.Lease) error
+	// StartRun begins an attempt, and tells where the last one ended.
 	StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, error)
-	// MarkReply notes that a reply is in hand, and tells whether the task needs that.
+	// MarkReply notes that a reply is about to be taken apart, and tells whether the
+	// task still needs such marks.
 	MarkReply(ctx context.Context, l harvest.Lease) (marked bool, err error)
+	// OpenBatch claims a page before it is asked for.
 	OpenBatch(ctx context.Context, l harvest.Lease, o harvest.BatchOpen) (harvest.OpenedBatch, error)
 	// CommitBatch stores a page and opens next with it. ready is called when
 	// all but the commit itself is done.
@@ -37,6 +41,7 @@ type Store interface {
 	// Witnesses names a few records of the source that were there when they were
 	// last asked for and are none of ids.
 	Witnesses(ctx context.Context, provenance, recordType string, ids []string) ([]string, error)
+	// Spec is the description that a plan was made with, as it was frozen.
 	Spec(ctx context.Context, id harvest.PlanID) ([]byte, error)
 }
 

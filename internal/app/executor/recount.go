@@ -11,7 +11,9 @@ import (
 // move walks over a SEARCH page. A walk that ends before it has seen what the
 // planner counted is held against a new count, since the old one may be out of
 // date: what was changed after it has left the window. traffic is what that cost.
-func (s *session) move(ctx context.Context, pos harvest.Position, facts harvest.PageFacts) (next harvest.Position, end harvest.EndProof, traffic source.Traffic, err error) {
+func (s *session) move(
+	ctx context.Context, pos harvest.Position, facts harvest.PageFacts,
+) (next harvest.Position, end harvest.EndProof, traffic source.Traffic, err error) {
 	next, end, err = s.paging.Step(pos, facts, s.walk.known)
 	if f, _ := harvest.FaultOf(err); f.Code != harvest.CodeCountMissed || s.spec.Count == nil {
 		return next, end, traffic, err
@@ -28,8 +30,8 @@ func (s *session) move(ctx context.Context, pos harvest.Position, facts harvest.
 	return next, end, traffic, err
 }
 
-// recount asks how many records the slice holds now, nil if that cannot be had.
-// A fault that stops the source, or the end of the work, is an error.
+// recount asks how many records the slice holds now. The count is nil if it cannot be
+// had; only a fault that stops the source, or the end of the work, is an error.
 func (s *session) recount(ctx context.Context) (*int64, source.Traffic, error) {
 	ans, err := s.question(ctx, source.Call{
 		Purpose: source.ForCount, Window: s.job.Spec.NominalWindow(), Range: s.job.Spec.Range, BaseURL: s.job.BaseURL,
