@@ -52,17 +52,17 @@ type Standing struct {
 type Gate struct {
 	cfg   Config
 	store StateStore
-	// spare keeps the state of rates in this process while the store cannot be
+	// fallback keeps the state of rates in this process while the store cannot be
 	// reached.
-	spare *Local
+	fallback *Local
 	// who is the number of this process in the store's queue for seats.
 	who int64
 
 	mu   sync.Mutex // guards the maps, not what is in them
 	keys map[string]*key
-	// quiet holds the cooldowns of unlimited keys, which have no state in the
-	// store: this process at least keeps to what it was told.
-	quiet map[string]time.Time
+	// cooldowns holds until when each unlimited key is not asked. Those have no state in
+	// the store, but this process at least keeps to what it was told.
+	cooldowns map[string]time.Time
 }
 
 // New returns a gate over store; nil keeps the state in this process alone.
@@ -73,7 +73,10 @@ func New(cfg Config, store StateStore) *Gate {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Gate{cfg: cfg, store: store, spare: NewLocal(), who: rand.Int64(), keys: map[string]*key{}, quiet: map[string]time.Time{}}
+	return &Gate{
+		cfg: cfg, store: store, fallback: NewLocal(), who: rand.Int64(),
+		keys: map[string]*key{}, cooldowns: map[string]time.Time{},
+	}
 }
 
 // Acquire waits for a permit of that cost (0 stands for 1) and for a free seat,
@@ -83,7 +86,9 @@ func New(cfg Config, store StateStore) *Gate {
 // given back (R38). A permit that is further away is not taken; the error then is
 // a transient [harvest.Fault] whose RetryAfter says how far, with code rate_wait,
 // or quota_wait if a quota is used up.
-func (g *Gate) Acquire(ctx context.Context, r source.Rate, cost int, maxWait time.Duration) (sending context.Context, release func(sent bool), waited time.Duration, err error) {
+func (g *Gate) Acquire(
+	ctx context.Context, r source.Rate, cost int, maxWait time.Duration,
+) (sending context.Context, release func(sent bool), waited time.Duration, err error) {
 	start := time.Now()
 	if !stored(r) {
 		if err := g.waitOutCooldown(ctx, r, start, maxWait); err != nil {
@@ -107,17 +112,17 @@ func stored(r source.Rate) bool {
 	return r.QPS > 0 || r.Concurrency > 0 || len(r.Quotas) > 0 || r.Budget != nil
 }
 
-// waitOutCooldown sits out the cooldown of an unlimited key.
+// waitOutCooldown waits until the cooldown of an unlimited key is over.
 func (g *Gate) waitOutCooldown(ctx context.Context, r source.Rate, start time.Time, maxWait time.Duration) error {
 	for {
 		g.mu.Lock()
-		wait := time.Until(g.quiet[r.Key])
+		wait := time.Until(g.cooldowns[r.Key])
 		g.mu.Unlock()
 		if wait <= 0 {
 			return context.Cause(ctx)
 		}
 		if wait > maxWait-time.Since(start) {
-			return far(wait, false)
+			return refuseFor(wait, false)
 		}
 		if err := sleep(ctx, wait); err != nil {
 			return err
@@ -143,7 +148,7 @@ func (g *Gate) permit(ctx context.Context, r source.Rate, cost int, start time.T
 			return nil, err
 		}
 		if time.Since(start) > maxWait {
-			return nil, far(time.Second, false)
+			return nil, refuseFor(time.Second, false)
 		}
 	}
 }
@@ -155,22 +160,23 @@ func (g *Gate) Report(ctx context.Context, r source.Rate, o pace.Outcome) {
 		if o.Kind != pace.Fine && o.RetryAfter > 0 {
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			if until := time.Now().Add(o.RetryAfter); until.After(g.quiet[r.Key]) {
-				g.quiet[r.Key] = until
+			if until := time.Now().Add(o.RetryAfter); until.After(g.cooldowns[r.Key]) {
+				g.cooldowns[r.Key] = until
 			}
 		}
 		return
 	}
 	k := g.key(r.Key)
-	if !k.note(o) {
+	if !k.noteOutcome(o) {
 		return // the next permit takes it along
 	}
-	g.tell(ctx, r, k)
+	g.tellStore(ctx, r, k)
 	if o.Kind == pace.Throttled || o.RetryAfter > 0 || o.Empty > 0 {
 		k.voidAll() // also if the store could not be told
 	}
 }
 
+// key is what this process knows about a rate key, nothing at first.
 func (g *Gate) key(name string) *key {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -182,6 +188,7 @@ func (g *Gate) key(name string) *key {
 	return k
 }
 
+// limit is a source's rate in the words of package pace.
 func (g *Gate) limit(r source.Rate) pace.Limit {
 	l := pace.Limit{QPS: r.QPS, Burst: max(r.Burst, 1), Jitter: r.Jitter.D(), Seats: r.Concurrency, Adapt: g.cfg.Adapt}
 	for _, q := range r.Quotas {
@@ -190,8 +197,9 @@ func (g *Gate) limit(r source.Rate) pace.Limit {
 	return l
 }
 
-// far refuses a permit because its slot is further away than the caller may wait.
-func far(wait time.Duration, scarce bool) error {
+// refuseFor is the refusal of a permit whose slot is further away than the caller may
+// wait; scarce says that a quota is used up.
+func refuseFor(wait time.Duration, scarce bool) error {
 	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeRate, RetryAfter: wait}
 	if scarce {
 		f.Code = harvest.CodeQuota

@@ -163,7 +163,7 @@ func TestAcquire_CancelReturnsAtOnce(t *testing.T) {
 			t.Errorf("waited %v: %v", waited, err)
 		}
 		// The seat was given back.
-		if n := len(read(store.kept["x"]).Seats); n != 0 {
+		if n := len(parseState(store.kept["x"]).Seats); n != 0 {
 			t.Errorf("%d seats still taken", n)
 		}
 	})

@@ -11,79 +11,78 @@ import (
 
 // key is what this process knows about a rate key.
 type key struct {
-	// line and turn are locks that a context can end the waiting for. A caller
-	// holds line for as long as it asks for a permit, which may take several
-	// visits to the store, and turn during each of these visits. So the callers
-	// of one key queue in this process and not at the store's lock.
-	line, turn chan struct{}
+	// reserving and visiting are locks for which a context can end the waiting. A
+	// caller holds reserving for as long as it asks for a permit, which may take several
+	// visits to the store, and visiting during each of these visits. So the callers of
+	// one key queue in this process and not at the store's lock.
+	reserving, visiting chan struct{}
 	// freed wakes the caller that waits for a seat.
 	freed chan struct{}
 
 	mu sync.Mutex // guards all below; not held while the store is asked
 	// waiting is how many callers will visit the store before long.
 	waiting int
-	// The epoch in the store grows with every cooldown, such as a 429 brings,
-	// and makes older permits void. epoch is the greatest that this process has seen, and knownAt when
-	// it last saw one. moved is closed, and made anew, when epoch grows or all
-	// permits are void for another reason: whoever sleeps with a permit wakes.
+	// The epoch in the store grows with every cooldown, such as a 429 brings, and
+	// makes older permits void. epoch is the greatest that this process has seen, and
+	// knownAt when it last saw one. voided is closed, and made anew, when epoch grows or
+	// all permits are void for another reason: whoever sleeps with a permit wakes.
 	epoch   int64
-	moved   chan struct{}
+	voided  chan struct{}
 	knownAt time.Time
-	// news is what the store has not been told yet; unseen are outcomes that
-	// the spare, which stands in for a lost store, has not been told yet.
-	news   news
-	unseen []pace.Outcome
+	// owed is what the store has not been told yet; untoldFallback are outcomes that
+	// the fallback, which stands in for a lost store, has not been told yet.
+	owed           owedToStore
+	untoldFallback []pace.Outcome
 	// held are the seats that this process holds, by their numbers.
-	held map[int64]*hold
+	held map[int64]*keptSeat
 	// allowed is the limit of a reply's headers that the store was told last,
 	// and empty the time until which it was told that the provider's budget is
-	// used up. A reply that says the same again need not
-	// be told at once.
+	// used up. A reply that says the same again need not be told at once.
 	allowed pace.Outcome
 	empty   time.Time
-	// quiet is until when everyone keeps silence, as the store said last.
-	quiet time.Time
-	// took is how long it was, in the last two visits, from the slot being
-	// reserved to this process hearing of it; look is how long the last look at
+	// silentUntil is when everyone's silence ends, as the store said last.
+	silentUntil time.Time
+	// visitTimes is how long it was, in the last two visits, from the slot being
+	// reserved to this process hearing of it; lookTime is how long the last look at
 	// the epoch took.
-	took   [2]time.Duration
-	look   time.Duration
-	warned time.Time
+	visitTimes [2]time.Duration
+	lookTime   time.Duration
+	warned     time.Time // when it was last told that the store is slow
 }
 
-// news is what the store is owed: outcomes, slots and seats given back, and that
-// nobody of this process waits for a seat any more.
-type news struct {
-	outcomes []pace.Outcome
-	slots    []pace.Slot
-	seats    []int64
-	quit     bool
+// owedToStore is what the store is to be told at the next visit: outcomes, slots and
+// seats given back, and that this process has left the queue for a seat.
+type owedToStore struct {
+	outcomes  []pace.Outcome
+	slots     []pace.Slot
+	seats     []int64
+	leftQueue bool
 }
 
 func newKey() *key {
 	return &key{
-		line: make(chan struct{}, 1), turn: make(chan struct{}, 1), freed: make(chan struct{}, 1),
-		moved: make(chan struct{}), held: map[int64]*hold{},
+		reserving: make(chan struct{}, 1), visiting: make(chan struct{}, 1), freed: make(chan struct{}, 1),
+		voided: make(chan struct{}), held: map[int64]*keptSeat{},
 	}
 }
 
-func (k *key) lock(ctx context.Context) error {
+func (k *key) lockVisits(ctx context.Context) error {
 	select {
-	case k.turn <- struct{}{}:
+	case k.visiting <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-func (k *key) unlock() { <-k.turn }
+func (k *key) unlockVisits() { <-k.visiting }
 
 // maxOwed bounds what is remembered for a store that cannot be reached.
 const maxOwed = 64
 
-// note remembers an outcome for the next visit, and reports whether the store
+// noteOutcome remembers an outcome for the next visit, and reports whether the store
 // must be told at once.
-func (k *key) note(o pace.Outcome) bool {
+func (k *key) noteOutcome(o pace.Outcome) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	said := pace.Outcome{Allowed: o.Allowed, Per: o.Per}
@@ -95,8 +94,8 @@ func (k *key) note(o pace.Outcome) bool {
 	if stated && o.Empty > 0 {
 		k.empty = empty
 	}
-	k.news.outcomes = remember(k.news.outcomes, o)
-	k.unseen = remember(k.unseen, o)
+	k.owed.outcomes = remember(k.owed.outcomes, o)
+	k.untoldFallback = remember(k.untoldFallback, o)
 	return o.Kind != pace.Fine || stated
 }
 
@@ -113,16 +112,16 @@ func remember(all []pace.Outcome, o pace.Outcome) []pace.Outcome {
 	return append(all, o)
 }
 
-// owe remembers what a permit gives back. It reports whether a caller waits that
+// noteGivenBack remembers what a permit gives back. It reports whether a caller waits that
 // will visit the store before long and tell it on the way.
-func (k *key) owe(slot pace.Slot, refund bool, fence int64) bool {
+func (k *key) noteGivenBack(slot pace.Slot, refund bool, fence int64) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if refund && len(k.news.slots) < 1024 {
-		k.news.slots = append(k.news.slots, slot)
+	if refund && len(k.owed.slots) < 1024 {
+		k.owed.slots = append(k.owed.slots, slot)
 	}
 	if fence != 0 {
-		k.news.seats = append(k.news.seats, fence)
+		k.owed.seats = append(k.owed.seats, fence)
 	}
 	if k.waiting == 0 {
 		return false
@@ -139,46 +138,47 @@ func (k *key) owe(slot pace.Slot, refund bool, fence int64) bool {
 func (k *key) mustTell() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.waiting == 0 && (len(k.news.slots)+len(k.news.seats) > 0 || k.news.quit)
+	return k.waiting == 0 && (len(k.owed.slots)+len(k.owed.seats) > 0 || k.owed.leftQueue)
 }
 
-// quit remembers that the caller has left the queue for a seat.
-func (k *key) quit() {
+// noteLeftQueue remembers that the caller has left the queue for a seat.
+func (k *key) noteLeftQueue() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.news.quit = true
+	k.owed.leftQueue = true
 }
 
-func (k *key) wait(n int) {
+// countWaiting counts callers that will visit the store before long.
+func (k *key) countWaiting(n int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.waiting += n
 }
 
-// takeNews hands over what the store is owed.
-func (k *key) takeNews() news {
+// takeOwed hands over what the store is owed.
+func (k *key) takeOwed() owedToStore {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	n := k.news
-	k.news = news{}
+	n := k.owed
+	k.owed = owedToStore{}
 	return n
 }
 
-// returnNews takes back what the store could not be told.
-func (k *key) returnNews(n news) {
+// putOwedBack takes back what the store could not be told.
+func (k *key) putOwedBack(n owedToStore) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, o := range k.news.outcomes {
+	for _, o := range k.owed.outcomes {
 		n.outcomes = remember(n.outcomes, o)
 	}
-	k.news.outcomes = n.outcomes
-	k.news.slots = append(n.slots, k.news.slots...)
-	k.news.seats = append(n.seats, k.news.seats...)
-	k.news.quit = k.news.quit || n.quit
+	k.owed.outcomes = n.outcomes
+	k.owed.slots = append(n.slots, k.owed.slots...)
+	k.owed.seats = append(n.seats, k.owed.seats...)
+	k.owed.leftQueue = k.owed.leftQueue || n.leftQueue
 }
 
-// fences are the seats held.
-func (k *key) fences() []int64 {
+// heldFences are the numbers of the seats that this process holds.
+func (k *key) heldFences() []int64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	out := make([]int64, 0, len(k.held))
@@ -189,10 +189,10 @@ func (k *key) fences() []int64 {
 	return out
 }
 
-// renewed takes over what a visit found of the seats held: for how long each is
+// setExpiries takes over what a visit found of the seats held: for how long each is
 // still ours, counted from asked. That is 0 for a seat that is lost, whose request
 // then ends.
-func (k *key) renewed(asked time.Time, left map[int64]time.Duration) {
+func (k *key) setExpiries(asked time.Time, left map[int64]time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for fence, d := range left {
@@ -202,9 +202,9 @@ func (k *key) renewed(asked time.Time, left map[int64]time.Duration) {
 	}
 }
 
-// learn takes over the epoch that the store named at a time, and returns the
+// learnEpoch takes over the epoch that the store named at a time, and returns the
 // channel that is closed when it grows past that.
-func (k *key) learn(epoch int64, at time.Time) <-chan struct{} {
+func (k *key) learnEpoch(epoch int64, at time.Time) <-chan struct{} {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if at.After(k.knownAt) {
@@ -212,33 +212,34 @@ func (k *key) learn(epoch int64, at time.Time) <-chan struct{} {
 	}
 	if epoch > k.epoch {
 		k.epoch = epoch
-		close(k.moved)
-		k.moved = make(chan struct{})
+		close(k.voided)
+		k.voided = make(chan struct{})
 	}
-	return k.moved
+	return k.voided
 }
 
-// voidAll makes the permits void that are waited with.
+// voidAll makes every permit void whose slot is still waited for.
 func (k *key) voidAll() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	close(k.moved)
-	k.moved = make(chan struct{})
+	close(k.voided)
+	k.voided = make(chan struct{})
 }
 
-func (k *key) known() time.Time {
+// epochKnownAt is when this process last saw the epoch.
+func (k *key) epochKnownAt() time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.knownAt
 }
 
-// ahead is how far in the future a slot must lie at least, so that this process
+// leastAhead is how far in the future a slot must lie at least, so that this process
 // hears of it before it has come: 0, unless the store has been slow twice in a
 // row. One slow visit alone may be chance.
-func (k *key) ahead(jitter time.Duration) time.Duration {
+func (k *key) leastAhead(jitter time.Duration) time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	took := min(k.took[0], k.took[1])
+	took := min(k.visitTimes[0], k.visitTimes[1])
 	if took <= jitter/2 {
 		return 0
 	}
@@ -248,14 +249,14 @@ func (k *key) ahead(jitter time.Duration) time.Duration {
 func (k *key) visitTook(d time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.took[1] = k.took[0]
-	k.took[0] = d
+	k.visitTimes[1] = k.visitTimes[0]
+	k.visitTimes[0] = d
 }
 
 func (k *key) lookTook(d time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.look = d
+	k.lookTime = d
 }
 
 // lead is how long before its slot a permit is looked at once more: three times
@@ -263,7 +264,7 @@ func (k *key) lookTook(d time.Duration) {
 func (k *key) lead() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return min(max(3*k.look, leadMin), leadMax)
+	return min(max(3*k.lookTime, leadMin), leadMax)
 }
 
 // mayWarn is true once a minute.

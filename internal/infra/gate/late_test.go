@@ -168,7 +168,7 @@ func TestR86_AnUnrenewedSeatIsLost(t *testing.T) {
 		}
 		store.set(false)
 		release(true)
-		if n := len(read(shared.kept["x"]).Seats); n != 1 {
+		if n := len(parseState(shared.kept["x"]).Seats); n != 1 {
 			t.Errorf("%d seats are taken after the first was given back late, want the other's", n)
 		}
 		other(true)

@@ -12,16 +12,17 @@ import (
 // permit is a slot and, where requests in flight are bounded, a seat.
 type permit struct {
 	slot pace.Slot
-	hold *hold // nil: no seat is needed
+	seat *keptSeat // nil: no seat is needed
 	// sending is the context of the request; it ends when the permit is given
 	// back or its seat is lost.
 	sending context.Context
 	end     context.CancelCauseFunc
-	// It was taken under that epoch, of the spare's state if lost, and moved is
-	// closed when this process learns that it has grown.
-	epoch int64
-	moved <-chan struct{}
-	lost  bool
+	// epoch is the one under which it was taken, and voided is closed when this process
+	// learns that it has grown. lost says that the store could not be reached, and the
+	// permit was taken of the fallback's state.
+	epoch  int64
+	voided <-chan struct{}
+	lost   bool
 	// It may be used from the first of these times until the second, by this
 	// process's clock.
 	from, until time.Time
@@ -45,39 +46,41 @@ const unsureMax = time.Second
 
 // reserve takes the next slot, and a seat with it in the same visit. Of the
 // callers of one process one at a time asks the store and waits for a seat.
-func (g *Gate) reserve(ctx context.Context, r source.Rate, k *key, cost int, start time.Time, maxWait time.Duration) (p *permit, err error) {
+func (g *Gate) reserve(
+	ctx context.Context, r source.Rate, k *key, cost int, start time.Time, maxWait time.Duration,
+) (p *permit, err error) {
 	patience := time.NewTimer(max(maxWait-time.Since(start), 0))
 	defer patience.Stop()
 	select {
-	case k.line <- struct{}{}:
+	case k.reserving <- struct{}{}:
 	default:
 		select {
-		case k.line <- struct{}{}:
+		case k.reserving <- struct{}{}:
 		case <-patience.C:
-			return nil, far(time.Second, false)
+			return nil, refuseFor(time.Second, false)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
-	defer func() { <-k.line }()
-	k.wait(+1)
+	defer func() { <-k.reserving }()
+	k.countWaiting(+1)
 	queued := false
 	defer func() {
-		k.wait(-1)
+		k.countWaiting(-1)
 		if err != nil && queued {
-			k.quit()
+			k.noteLeftQueue()
 		}
-		switch { // others may have relied on our visit, and come too late for it
+		switch { // others may have relied on our visit to tell the store, and come too late for it
 		case !k.mustTell():
 		case err != nil:
-			g.tell(ctx, r, k)
-		case p.hold != nil:
-			p.hold.renew.Reset(0) // beside us: our slot may be near
+			g.tellStore(ctx, r, k)
+		case p.seat != nil:
+			p.seat.renew.Reset(0) // beside us: our slot may be near
 		}
 	}()
 	for {
 		var again time.Duration
-		p, again, err = g.take(ctx, r, k, cost, start, maxWait)
+		p, again, err = g.tryReserve(ctx, r, k, cost, start, maxWait)
 		if p != nil || err != nil {
 			return p, err
 		}
@@ -87,7 +90,7 @@ func (g *Gate) reserve(ctx context.Context, r source.Rate, k *key, cost int, sta
 		case <-t.C:
 		case <-k.freed:
 		case <-patience.C:
-			err = far(time.Second, false)
+			err = refuseFor(time.Second, false)
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		}
@@ -111,11 +114,13 @@ func pollEvery(r source.Rate) time.Duration {
 // one that is further away nothing is taken yet.
 const seatAhead = 5 * time.Second
 
-// take is one visit for slot and seat. Without a permit it says in how long to
+// tryReserve is one visit for slot and seat. Without a permit it says in how long to
 // try again: no seat is free, or the slot is far ahead.
-func (g *Gate) take(ctx context.Context, r source.Rate, k *key, cost int, start time.Time, maxWait time.Duration) (_ *permit, again time.Duration, err error) {
+func (g *Gate) tryReserve(
+	ctx context.Context, r source.Rate, k *key, cost int, start time.Time, maxWait time.Duration,
+) (_ *permit, again time.Duration, err error) {
 	jitter := cmp.Or(r.Jitter.D(), pace.Jitter)
-	ahead := k.ahead(jitter)
+	ahead := k.leastAhead(jitter)
 	p := new(permit)
 	var wait, left time.Duration
 	var fence int64
@@ -124,9 +129,9 @@ func (g *Gate) take(ctx context.Context, r source.Rate, k *key, cost int, start 
 	v, err := g.visit(ctx, r, k, cost, func(s pace.State, l pace.Limit, now, asked time.Time, lost bool) pace.State {
 		here := time.Now()
 		left = max(maxWait-time.Since(start), 0)
-		var sat pace.State
-		sat, fence, seated = pace.TakeSeat(s, l, g.who, now)
-		next, slot := pace.Reserve(sat, l, cost, now, ahead)
+		var withSeat pace.State
+		withSeat, fence, seated = pace.TakeSeat(s, l, g.who, now)
+		next, slot := pace.Reserve(withSeat, l, cost, now, ahead)
 		wait = slot.At.Sub(now)
 		scarce = slot.Scarce
 		switch {
@@ -134,7 +139,7 @@ func (g *Gate) take(ctx context.Context, r source.Rate, k *key, cost int, start 
 			seated = false
 			return s
 		case !seated:
-			return sat
+			return withSeat // it has a place in the queue now
 		}
 		if unsure := here.Sub(asked); unsure > jitter && unsure <= unsureMax {
 			// The store read its clock at some time between asked and here, so
@@ -156,15 +161,15 @@ func (g *Gate) take(ctx context.Context, r source.Rate, k *key, cost int, start 
 	case err != nil:
 		return nil, 0, err
 	case wait > left:
-		return nil, 0, far(wait, scarce)
+		return nil, 0, refuseFor(wait, scarce)
 	case !seated:
 		return nil, max(pollEvery(r), wait-seatAhead/2), nil
 	}
 	p.epoch = v.epoch
-	p.moved = v.moved
+	p.voided = v.voided
 	p.sending, p.end = context.WithCancelCause(ctx)
 	if fence != 0 {
-		p.hold = g.hold(ctx, r, k, p, fence)
+		p.seat = g.keepSeat(ctx, r, k, p, fence)
 	}
 	return p, 0, nil
 }
@@ -178,7 +183,7 @@ func (g *Gate) await(ctx context.Context, r source.Rate, k *key, p *permit) (goo
 		if good, err := p.sleep(ctx, early); !good || err != nil {
 			return false, err
 		}
-		if !g.holds(ctx, r, k, p) {
+		if !g.stillValid(ctx, r, k, p) {
 			return false, context.Cause(ctx)
 		}
 	}
@@ -195,12 +200,12 @@ func (g *Gate) await(ctx context.Context, r source.Rate, k *key, p *permit) (goo
 	return late <= 0, nil
 }
 
-// sleep for a while, if the permit does not become void meanwhile.
+// sleep waits for a while, unless the permit becomes void meanwhile.
 func (p *permit) sleep(ctx context.Context, d time.Duration) (good bool, err error) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
-	case <-p.moved:
+	case <-p.voided:
 		return false, nil
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
@@ -209,19 +214,19 @@ func (p *permit) sleep(ctx context.Context, d time.Duration) (good bool, err err
 	select {
 	case <-t.C:
 		return true, nil
-	case <-p.moved:
+	case <-p.voided:
 		return false, nil
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
 	}
 }
 
-// holds takes the last look: whether the epoch is that of the permit. If the
-// store does not answer before the slot, what was known lately will do.
-func (g *Gate) holds(ctx context.Context, r source.Rate, k *key, p *permit) bool {
+// stillValid takes the last look: whether the epoch is still that of the permit. If the
+// store does not answer before the slot has come, what was known lately will do.
+func (g *Gate) stillValid(ctx context.Context, r source.Rate, k *key, p *permit) bool {
 	store := g.store
 	if p.lost {
-		store = g.spare
+		store = g.fallback
 	}
 	ctx, cancel := context.WithDeadline(ctx, p.from)
 	defer cancel()
@@ -229,11 +234,11 @@ func (g *Gate) holds(ctx context.Context, r source.Rate, k *key, p *permit) bool
 	b, err := store.ReadGate(ctx, r.Key)
 	k.lookTook(time.Since(began))
 	if err != nil {
-		return time.Since(k.known()) < knownFor
+		return time.Since(k.epochKnownAt()) < knownFor
 	}
-	epoch := read(b).Epoch
+	epoch := parseState(b).Epoch
 	if !p.lost {
-		k.learn(epoch, began)
+		k.learnEpoch(epoch, began)
 	}
 	return epoch == p.epoch
 }
@@ -243,21 +248,21 @@ func (g *Gate) holds(ctx context.Context, r source.Rate, k *key, p *permit) bool
 func (g *Gate) giveBack(ctx context.Context, r source.Rate, p *permit, sent bool) {
 	k := g.key(r.Key)
 	p.end(nil)
-	fence := k.drop(p.hold)
+	fence := k.releaseSeat(p.seat)
 	refund := !sent && p.slot.Charged()
 	if fence == 0 && !refund {
 		return
 	}
 	if p.lost {
-		_ = g.spare.UpdateGate(context.WithoutCancel(ctx), r.Key, func(b []byte, _, _ time.Time) []byte {
-			return written(pace.GiveSeatBack(read(b), fence))
+		_ = g.fallback.UpdateGate(context.WithoutCancel(ctx), r.Key, func(b []byte, _, _ time.Time) []byte {
+			return formatState(pace.GiveSeatBack(parseState(b), fence))
 		})
 		return
 	}
-	if k.owe(p.slot, refund, fence) {
+	if k.noteGivenBack(p.slot, refund, fence) {
 		return // one who waits takes it along
 	}
-	g.tell(ctx, r, k)
+	g.tellStore(ctx, r, k)
 }
 
 // saySlow tells why fewer requests are sent than the source allows, now and then:

@@ -415,7 +415,7 @@ func TestR40_NoSafeShareNoPermit(t *testing.T) {
 	} {
 		r := ok
 		c.tweak(&r)
-		if l, ok := New(Config{Instances: c.n}, nil).share(r, c.cost); l.QPS != c.want || ok != (c.want > 0) {
+		if l, ok := New(Config{Instances: c.n}, nil).shareWithoutStore(r, c.cost); l.QPS != c.want || ok != (c.want > 0) {
 			t.Errorf("%s: %v, %v; want %v", name, l, ok, c.want)
 		}
 		if c.want > 0 {

@@ -15,40 +15,40 @@ func seatLost() error {
 	return harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeSeatLost}
 }
 
-// hold keeps a seat until it is given back: it renews it now and then, and ends
-// the request if that does not succeed in time.
-type hold struct {
+// keptSeat is a seat that is kept until it is given back: it is renewed now and then,
+// and its request is ended if that does not succeed in time.
+type keptSeat struct {
 	fence int64
-	lost  bool // a seat of the spare's
+	lost  bool // it is a seat of the fallback's
 	// expire is the timer that ends the request when the seat runs out, renew the
 	// one of the next visit that renews it.
 	expire, renew *time.Timer
 }
 
-// hold begins to keep a seat that was just taken.
-func (g *Gate) hold(ctx context.Context, r source.Rate, k *key, p *permit, fence int64) *hold {
-	h := &hold{fence: fence, lost: p.lost}
+// keepSeat begins to keep a seat that was just taken.
+func (g *Gate) keepSeat(ctx context.Context, r source.Rate, k *key, p *permit, fence int64) *keptSeat {
+	h := &keptSeat{fence: fence, lost: p.lost}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	h.expire = time.AfterFunc(pace.SeatFor, func() { p.end(seatLost()) })
-	h.renew = time.AfterFunc(pace.SeatFor/3, func() { g.renew(ctx, r, k, h) })
+	h.renew = time.AfterFunc(pace.SeatFor/3, func() { g.renewSeat(ctx, r, k, h) })
 	if !h.lost {
 		k.held[fence] = h
 	}
 	return h
 }
 
-// renew visits the store, which renews all seats of the key that this process
-// holds, and comes again.
-func (g *Gate) renew(ctx context.Context, r source.Rate, k *key, h *hold) {
+// renewSeat visits the store, which renews all seats of the key that this process holds,
+// and has itself called again.
+func (g *Gate) renewSeat(ctx context.Context, r source.Rate, k *key, h *keptSeat) {
 	if h.lost {
-		_ = g.spare.UpdateGate(context.WithoutCancel(ctx), r.Key, func(b []byte, now, _ time.Time) []byte {
-			s, _ := pace.RenewSeat(read(b), pace.Limit{Seats: r.Concurrency}, h.fence, now)
-			return written(s)
+		_ = g.fallback.UpdateGate(context.WithoutCancel(ctx), r.Key, func(b []byte, now, _ time.Time) []byte {
+			s, _ := pace.RenewSeat(parseState(b), pace.Limit{Seats: r.Concurrency}, h.fence, now)
+			return formatState(s)
 		})
 		h.expire.Reset(pace.SeatFor)
 	} else {
-		g.tell(ctx, r, k)
+		g.tellStore(ctx, r, k)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -57,9 +57,9 @@ func (g *Gate) renew(ctx context.Context, r source.Rate, k *key, h *hold) {
 	}
 }
 
-// drop ends a hold, and returns the seat's number, 0 if there is none to be
+// releaseSeat stops keeping a seat, and returns its number, 0 if there is none to be
 // given back.
-func (k *key) drop(h *hold) (fence int64) {
+func (k *key) releaseSeat(h *keptSeat) (fence int64) {
 	if h == nil {
 		return 0
 	}

@@ -12,12 +12,12 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// spareAfter is how long the store is waited for where there is a spare.
-const spareAfter = 10 * time.Second
+// fallbackAfter is how long the store is waited for where there is a fallback.
+const fallbackAfter = 10 * time.Second
 
-// tell brings the store what it is owed: a 429 must stop the others even if our
-// own caller is leaving.
-func (g *Gate) tell(ctx context.Context, r source.Rate, k *key) {
+// tellStore makes a visit for nothing but to tell the store what it is owed: a 429 must
+// stop the others even if our own caller is leaving.
+func (g *Gate) tellStore(ctx context.Context, r source.Rate, k *key) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	_, _ = g.visit(ctx, r, k, 1, func(s pace.State, _ pace.Limit, _, _ time.Time, _ bool) pace.State { return s })
@@ -26,38 +26,38 @@ func (g *Gate) tell(ctx context.Context, r source.Rate, k *key) {
 // view is what a visit saw.
 type view struct {
 	epoch int64
-	// moved is closed when the epoch grows past the one seen.
-	moved <-chan struct{}
+	// voided is closed when the epoch grows past the one seen.
+	voided <-chan struct{}
 }
 
-// change makes a new state, under the limit that holds; lost: that of the spare,
-// because the store could not be reached.
+// change makes a new state, under the limit that holds. lost says that the state is that
+// of the fallback, because the store could not be reached.
 type change func(s pace.State, l pace.Limit, now, asked time.Time, lost bool) pace.State
 
-// visit updates the state of k in the store: first with what is owed, then by
-// f, which may run more than once. If the store is lost, the state of the spare
-// is updated instead, if there may be one.
+// visit updates the state of k in the store: first with what is owed, then by f, which
+// may run more than once. If the store is lost, the state of the fallback is updated
+// instead, where there may be one.
 func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f change) (v view, err error) {
-	if err := k.lock(ctx); err != nil {
+	if err := k.lockVisits(ctx); err != nil {
 		return view{}, err
 	}
-	defer k.unlock()
+	defer k.unlockVisits()
 	asking := ctx
-	spared, mayGoOn := g.share(r, cost)
+	ownLimit, mayGoOn := g.shareWithoutStore(r, cost)
 	if mayGoOn { // else there is nothing to do but wait for the store
 		var cancel context.CancelFunc
-		asking, cancel = context.WithTimeout(ctx, spareAfter)
+		asking, cancel = context.WithTimeout(ctx, fallbackAfter)
 		defer cancel()
 	}
-	owed := k.takeNews()
-	fences := k.fences()
+	owed := k.takeOwed()
+	fences := k.heldFences()
 	var here, heard time.Time
 	var quiet time.Duration
 	var left map[int64]time.Duration
 	var stands Standing
 	err = g.store.UpdateGate(asking, r.Key, func(b []byte, now, asked time.Time) []byte {
 		l := g.limit(r)
-		s := read(b)
+		s := parseState(b)
 		cutBefore := s.CutAt
 		for _, o := range owed.outcomes {
 			s = pace.Apply(s, l, now, o)
@@ -69,7 +69,7 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 		for _, fence := range owed.seats {
 			s = pace.GiveSeatBack(s, fence)
 		}
-		if owed.quit {
+		if owed.leftQueue {
 			s = pace.LeaveQueue(s, g.who)
 		}
 		left = map[int64]time.Duration{}
@@ -82,16 +82,16 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 		here = time.Now()
 		heard = asked
 		quiet = max(s.CooldownUntil.Sub(now), s.EmptyUntil.Sub(now), 0)
-		return written(s)
+		return formatState(s)
 	})
 	if err == nil {
 		k.visitTook(time.Since(here))
-		k.renewed(heard, left)
+		k.setExpiries(heard, left)
 		k.mu.Lock()
-		k.unseen = nil
-		k.quiet = here.Add(quiet)
+		k.untoldFallback = nil
+		k.silentUntil = here.Add(quiet)
 		k.mu.Unlock()
-		v.moved = k.learn(v.epoch, heard)
+		v.voided = k.learnEpoch(v.epoch, heard)
 		if g.cfg.Observe != nil {
 			stands.Key = r.Key
 			g.cfg.Observe(stands)
@@ -104,32 +104,32 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 		// be another's. Seats may be, since each has a number of its own.
 		owed.slots = nil
 	}
-	k.returnNews(owed)
+	k.putOwedBack(owed)
 	if ctx.Err() != nil {
 		return v, context.Cause(ctx)
 	}
 	if !mayGoOn {
 		return v, fmt.Errorf("%w: %w", harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeGateLost}, err)
 	}
-	return g.visitSpare(ctx, r, k, cost, spared, f)
+	return g.visitFallback(ctx, r, k, cost, ownLimit, f)
 }
 
-// visitSpare updates the state that this process keeps while the store is lost.
-func (g *Gate) visitSpare(ctx context.Context, r source.Rate, k *key, cost int, l pace.Limit, f change) (v view, err error) {
+// visitFallback updates the state that this process keeps while the store is lost.
+func (g *Gate) visitFallback(ctx context.Context, r source.Rate, k *key, cost int, l pace.Limit, f change) (v view, err error) {
 	k.mu.Lock()
-	unseen := k.unseen
-	k.unseen = nil
-	quiet := k.quiet
-	v.moved = k.moved
+	untold := k.untoldFallback
+	k.untoldFallback = nil
+	quiet := k.silentUntil
+	v.voided = k.voided
 	k.mu.Unlock()
-	err = g.spare.UpdateGate(ctx, r.Key, func(b []byte, now, asked time.Time) []byte {
-		s := read(b)
+	err = g.fallback.UpdateGate(ctx, r.Key, func(b []byte, now, asked time.Time) []byte {
+		s := parseState(b)
 		if len(b) == 0 && l.QPS > 0 {
-			// A spare without state begins without a token, unlike the store:
+			// A fallback without state begins without a token, unlike the store:
 			// a process that is started again and again gains nothing by it.
 			s.NextAt = now.Add(time.Duration(float64(max(cost, 1)) / l.QPS * float64(time.Second)))
 		}
-		for _, o := range unseen {
+		for _, o := range untold {
 			s = pace.Apply(s, l, now, o)
 		}
 		if quiet.After(s.CooldownUntil) {
@@ -137,13 +137,13 @@ func (g *Gate) visitSpare(ctx context.Context, r source.Rate, k *key, cost int, 
 		}
 		s = f(s, l, now, asked, true)
 		v.epoch = s.Epoch
-		return written(s)
+		return formatState(s)
 	})
 	return v, err
 }
 
-// read is the state in bytes. What cannot be read is as no state: one token.
-func read(b []byte) pace.State {
+// parseState reads a state. What cannot be read is as no state: one slot, no burst.
+func parseState(b []byte) pace.State {
 	var s pace.State
 	if len(b) > 0 && json.Unmarshal(b, &s) != nil {
 		return pace.State{}
@@ -151,7 +151,8 @@ func read(b []byte) pace.State {
 	return s
 }
 
-func written(s pace.State) []byte {
+// formatState writes a state down.
+func formatState(s pace.State) []byte {
 	b, err := json.Marshal(s)
 	if err != nil { // numbers and instants only
 		panic(fmt.Sprintf("marshal gate state: %v", err))
@@ -159,14 +160,14 @@ func written(s pace.State) []byte {
 	return b
 }
 
-// share is what this process may send on its own when the store is lost (R40).
+// shareWithoutStore is what this process may send on its own when the store is lost (R40).
 // The store may have handed out, and may still hand out to processes that reach
 // it, all that is configured. What the provider allows beyond that is divided by
 // the number of processes, so it does not matter which of them have lost the store,
 // when, or for how long. Requests in flight are divided likewise. It reports false,
 // and nothing may be sent, where the provider's limit is not known, where quotas
 // hold, since their state is in the store, and where nothing is left to divide.
-func (g *Gate) share(r source.Rate, cost int) (pace.Limit, bool) {
+func (g *Gate) shareWithoutStore(r source.Rate, cost int) (pace.Limit, bool) {
 	n := g.cfg.Instances
 	if n < 1 || len(r.Quotas) > 0 || r.Concurrency > 0 && r.Concurrency < n {
 		return pace.Limit{}, false
@@ -180,8 +181,8 @@ func (g *Gate) share(r source.Rate, cost int) (pace.Limit, bool) {
 	}
 	units := float64(max(cost, 1))
 	burst := max(r.Burst, 1, cost)
-	rest := float64(r.Limit) - pace.Most(r.QPS, burst, r.Window.D(), l.Jitter)
-	mine := math.Floor((rest + 1e-9) / float64(n))
+	leftOver := float64(r.Limit) - pace.Most(r.QPS, burst, r.Window.D(), l.Jitter)
+	mine := math.Floor((leftOver + 1e-9) / float64(n))
 	if mine < units {
 		return pace.Limit{}, false
 	}
