@@ -21,7 +21,7 @@ import (
 
 // attempt is one try at a call.
 type attempt struct {
-	*plan
+	*compiledSpec
 	*message
 	call    source.Call
 	decoder Decoder
@@ -90,9 +90,9 @@ type trouble struct {
 	cause error // free of secrets
 	// unsent: no request went out, so nothing was used up.
 	unsent bool
-	// aside: it befell a request beside the one for the page, of which nothing
-	// was used up.
-	aside bool
+	// beside: the trouble is that of another request than the one for the page, such as
+	// one for a token, so that nothing of the walk was used up.
+	beside bool
 }
 
 // received is a reply as far as it came.
@@ -105,9 +105,9 @@ type received struct {
 // try passes the gate, sends the request once and fills in the answer. A
 // redirect that may be followed is, by a request that passes the gate too.
 func (c *Client) try(ctx context.Context, a *attempt) *trouble {
-	sending, release, err := c.pass(ctx, a, a.cost())
+	sending, release, err := c.passGate(ctx, a, a.cost())
 	if err != nil {
-		t := refused(ctx, err)
+		t := gateRefusal(ctx, err)
 		t.unsent, t.Lost = a.hops == 0, a.hops > 0
 		return t
 	}
@@ -129,7 +129,7 @@ func (c *Client) try(ctx context.Context, a *attempt) *trouble {
 	var t *trouble
 	if err != nil {
 		a.answer.BodyBytes = oversize(got, err)
-		t = a.lost(ctx, got, err)
+		t = a.explainLoss(ctx, got, err)
 	} else {
 		sum := sha256.Sum256(got.body)
 		a.answer.ReplySHA256, a.answer.BodyBytes = hex.EncodeToString(sum[:]), int64(len(got.body))
@@ -162,9 +162,11 @@ func (a *attempt) takeInHand(ctx context.Context) *trouble {
 	if err == nil {
 		return nil
 	}
-	return &trouble{Fault: harvest.Fault{Level: harvest.Transient, Reaction: harvest.GiveUp, Code: harvest.CodeNotMarked, Lost: true}, cause: err}
+	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.GiveUp, Code: harvest.CodeNotMarked, Lost: true}
+	return &trouble{Fault: f, cause: err}
 }
 
+// unreadable is the fault of a reply of a kind that cannot be read however often it comes.
 func unreadable(status int) harvest.Fault {
 	return harvest.Fault{Level: harvest.Rejected, Reaction: harvest.GiveUp, Code: harvest.CodeUnreadable, Status: status}
 }
@@ -185,10 +187,10 @@ func (c *Client) everRead(ctx context.Context, code string) bool {
 	return known || err != nil
 }
 
-// pass waits at the gate. A permit that comes when the source is to be left
+// passGate waits at the gate. A permit that comes when the source is to be left
 // alone is given back. That is asked before the wait, when it may take its time,
 // and after it, when it must not: a permit is to be used at once.
-func (c *Client) pass(ctx context.Context, a *attempt, cost int) (sending context.Context, release func(sent bool), err error) {
+func (c *Client) passGate(ctx context.Context, a *attempt, cost int) (sending context.Context, release func(sent bool), err error) {
 	if rest, is := c.resting(ctx, a, false); is {
 		return nil, nil, rest.Fault()
 	}
@@ -204,6 +206,7 @@ func (c *Client) pass(ctx context.Context, a *attempt, cost int) (sending contex
 	return sending, release, nil
 }
 
+// resting tells whether the source of a try is to be left alone now, and until when.
 func (c *Client) resting(ctx context.Context, a *attempt, atOnce bool) (harvest.Rest, bool) {
 	if c.cfg.Resting == nil {
 		return harvest.Rest{}, false
@@ -236,8 +239,8 @@ func (a *attempt) count(got received) {
 	}
 }
 
-// refused is what the gate's refusal means.
-func refused(ctx context.Context, err error) *trouble {
+// gateRefusal is what the gate's refusal means.
+func gateRefusal(ctx context.Context, err error) *trouble {
 	t := &trouble{unsent: true, cause: err}
 	if ctx.Err() != nil {
 		t.Fault, t.cause = cancelled(), context.Cause(ctx)
@@ -290,10 +293,10 @@ func (c *Client) exchange(ctx context.Context, a *attempt, req *http.Request, bo
 
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	total := within(a.spec.HTTP.TotalTimeout, 60*time.Second)
+	total := boundedTimeout(a.spec.HTTP.TotalTimeout, 60*time.Second)
 	slow := time.AfterFunc(total, func() { stop(errSlow) })
 	defer slow.Stop()
-	connect, read := within(a.spec.HTTP.ConnectTimeout, 10*time.Second), within(a.spec.HTTP.ReadTimeout, 30*time.Second)
+	connect, read := boundedTimeout(a.spec.HTTP.ConnectTimeout, 10*time.Second), boundedTimeout(a.spec.HTTP.ReadTimeout, 30*time.Second)
 	// Until the first byte the connection may be under way as well.
 	stall := time.AfterFunc(connect+read, func() { stop(errStall) })
 	defer stall.Stop()
@@ -366,12 +369,13 @@ func (m *message) request() *http.Request {
 	return &http.Request{Method: m.method, URL: m.url, Header: m.header.Clone(), Host: m.url.Host}
 }
 
-// within applies the default and the upper bound of M4.
-func within(d source.Duration, def time.Duration) time.Duration {
+// boundedTimeout is a timeout of the source, or the default, within two minutes (M4).
+func boundedTimeout(d source.Duration, def time.Duration) time.Duration {
 	return min(max(cmp.Or(d.D(), def), 0), 120*time.Second)
 }
 
-// because puts the reason a request was ended in place of the fact.
+// because is why a request was ended, if we ended it ourselves, in place of the error that
+// says only that it was.
 func because(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)

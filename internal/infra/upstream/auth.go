@@ -28,11 +28,14 @@ type Credentials interface {
 }
 
 // pick finds the key of a try; nil: it goes without.
-func (c *Client) pick(ctx context.Context, spec *source.Spec, call source.Call, m *message, tried []int64, own *secrets) (*credential.Key, error) {
+func (c *Client) pick(
+	ctx context.Context, spec *source.Spec, call source.Call, m *message, tried []int64, own *secrets,
+) (*credential.Key, error) {
 	if spec.Auth == nil {
 		return nil, nil
 	}
-	code, why := harvest.Code(""), ""
+	var code harvest.Code
+	why := ""
 	base, lent := source.SplitBase(call.BaseURL)
 	switch {
 	case c.cfg.Credentials == nil:
@@ -53,7 +56,8 @@ func (c *Client) pick(ctx context.Context, spec *source.Spec, call source.Call, 
 	if spec.Anonymous(call.Purpose) {
 		return nil, nil
 	}
-	return nil, fmt.Errorf("%s is not to be asked without a credential%s: %w", spec.Source, why, harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: code})
+	f := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: code}
+	return nil, fmt.Errorf("%s is not to be asked without a credential%s: %w", spec.Source, why, f)
 }
 
 // destinations are the origins that a key of the call must be for: where the
@@ -72,8 +76,8 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// settle tells what became of the key of a try.
-func (c *Client) settle(ctx context.Context, k *credential.Key, a source.Answer, t *trouble) {
+// reportKey tells the keyring what the upstream made of the key of a try.
+func (c *Client) reportKey(ctx context.Context, k *credential.Key, a source.Answer, t *trouble) {
 	switch {
 	case k == nil || t != nil && t.unsent:
 	case t != nil && t.Code == harvest.CodeAuthRefused:
@@ -90,7 +94,7 @@ func (c *Client) authorise(req *http.Request, body string, a *attempt) (string, 
 	var err error
 	auth, secret := a.spec.Auth, a.secret.Reveal()
 	for i, p := range auth.Also[:min(len(auth.Also), len(a.also))] { // first: a signature may cover them
-		body, err = embed(req, body, p, p.Prefix+a.also[i].Reveal())
+		body, err = putValue(req, body, p, p.Prefix+a.also[i].Reveal())
 		if err != nil {
 			return "", err
 		}
@@ -106,40 +110,40 @@ func (c *Client) authorise(req *http.Request, body string, a *attempt) (string, 
 	case source.AuthBasic:
 		value = "Basic " + base64.StdEncoding.EncodeToString([]byte(secret))
 	}
-	return embed(req, body, source.AuthPlace{In: auth.In, Name: auth.Name}, value)
+	return putValue(req, body, source.AuthPlace{In: auth.In, Name: auth.Name}, value)
 }
 
-// embed puts a value where the source wants it, and returns the body.
-func embed(req *http.Request, body string, p source.AuthPlace, value string) (string, error) {
+// putValue puts a value where the source wants it, and returns the body.
+func putValue(req *http.Request, body string, p source.AuthPlace, value string) (string, error) {
 	pair := url.QueryEscape(p.Name) + "=" + url.QueryEscape(value)
 	switch p.In {
 	case source.InHeader:
 		req.Header.Set(p.Name, value)
 	case source.InQuery:
 		u := *req.URL
-		u.RawQuery = and(u.RawQuery, pair)
+		u.RawQuery = appendPair(u.RawQuery, pair)
 		req.URL = &u
 	case source.InBody:
 		if strings.Contains(body, blank(p.Name)) {
 			return fillIn(body, p.Name, value, req.Header.Get("Content-Type"))
 		}
-		body = and(body, pair)
+		body = appendPair(body, pair)
 	}
 	return body, nil
 }
 
-// and adds a pair to others as they are: nothing else of the request changes.
-func and(pairs, pair string) string {
+// appendPair adds a pair to others as they are: nothing else of the request changes.
+func appendPair(pairs, pair string) string {
 	if pairs == "" {
 		return pair
 	}
 	return pairs + "&" + pair
 }
 
-// unkey takes the parameters of credentials out of what a reply hands on for the
+// removeKeys takes the parameters of credentials out of what a reply hands on for the
 // next request, so that they are not kept with the position (R48). The next
 // request gets its own.
-func unkey(a *source.Auth, p *harvest.Page) {
+func removeKeys(a *source.Auth, p *harvest.Page) {
 	if a == nil {
 		return
 	}

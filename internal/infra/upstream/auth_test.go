@@ -90,7 +90,7 @@ func TestAuth_EveryPlace(t *testing.T) {
 			}
 			want := bare.asked[0].URL.RawQuery
 			if c.query != "" {
-				want = and(want, c.query)
+				want = appendPair(want, c.query)
 			}
 			if got := n.asked[0].URL.RawQuery; got != want {
 				t.Errorf("query %s, want %s", got, want)
@@ -397,14 +397,14 @@ func TestR48_PositionsLoseTheKey(t *testing.T) {
 		"https://h/p?a=%zz&api_key=x&token=y&b=&c": "https://h/p?a=%zz&token=y&b=&c",
 	} {
 		p := &harvest.Page{URL: in, Token: in, Held: map[string]string{"h": in}}
-		unkey(a, p)
+		removeKeys(a, p)
 		if p.URL != want || p.Token != want || p.Held["h"] != want {
 			t.Errorf("%q: %+v, want %q", in, p, want)
 		}
 	}
 	two := &source.Auth{Type: source.AuthBearer, In: source.InHeader, Name: "Authorization", Also: []source.AuthPlace{{In: source.InQuery, Name: "inst"}, {In: source.InBody, Name: "more"}}}
 	p := &harvest.Page{URL: "https://h/p?inst=x&a=1&more=y", Token: "inst=x&c=7"}
-	if unkey(two, p); p.URL != "https://h/p?a=1" || p.Token != "c=7" {
+	if removeKeys(two, p); p.URL != "https://h/p?a=1" || p.Token != "c=7" {
 		t.Errorf("%+v", p)
 	}
 	spec := authSpec(source.Auth{Type: source.AuthAPIKey, In: source.InQuery, Name: "api_key"})

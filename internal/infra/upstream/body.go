@@ -86,7 +86,7 @@ func readBody(res *http.Response, limit int64, tick func(), grow func(size int64
 			}
 		}
 		if len(body) == cap(body) {
-			body = moved(body, nextSize(len(body), announced, limit))
+			body = grown(body, nextSize(len(body), announced, limit))
 		}
 		n, err := from.Read(body[len(body):min(cap(body), len(body)+readStep)])
 		body = body[:len(body)+n]
@@ -128,11 +128,11 @@ func nextSize(came int, announced, limit int64) int64 {
 	return min(size, limit+1)
 }
 
-// moved is body where there is room for so many bytes. Of what is fresh from the
+// grown is body where there is room for so many bytes. Of what is fresh from the
 // system only what is written to is there at all; append would have a reply of
 // 32 MiB take 100. It must not be one make and copy either: the runtime clears
 // what those leave free, and so touches it.
-func moved(body []byte, size int64) []byte {
+func grown(body []byte, size int64) []byte {
 	return append(make([]byte, 0, size), body...)
 }
 

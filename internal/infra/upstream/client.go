@@ -37,7 +37,9 @@ type Decoders interface {
 type Gate interface {
 	// Acquire waits for a permit. The request is to be sent at once, under the
 	// context returned.
-	Acquire(ctx context.Context, r source.Rate, cost int, maxWait time.Duration) (sending context.Context, release func(sent bool), waited time.Duration, err error)
+	Acquire(
+		ctx context.Context, r source.Rate, cost int, maxWait time.Duration,
+	) (sending context.Context, release func(sent bool), waited time.Duration, err error)
 	Report(ctx context.Context, r source.Rate, o pace.Outcome)
 }
 
@@ -121,7 +123,7 @@ type Client struct {
 	gate     Gate
 	decoders Decoders
 	hooks    hooks
-	plans    plans
+	compiled compiledSpecs
 	tokens   tokens
 	routes   transports
 	bodies   budget

@@ -9,9 +9,9 @@ import (
 	"github.com/papertrace/patra/internal/domain/template"
 )
 
-// plan is a spec made ready to be asked: its templates and fault rules compiled
+// compiledSpec is a spec made ready to be asked: its templates and fault rules compiled
 // once.
-type plan struct {
+type compiledSpec struct {
 	spec      *source.Spec
 	cal       harvest.Calendar
 	rules     *source.Classifier
@@ -19,6 +19,7 @@ type plan struct {
 	endpoints map[source.Purpose]*endpoint
 }
 
+// endpoint is one of a source's endpoints, with its templates compiled.
 type endpoint struct {
 	*source.Endpoint
 	path    *template.Template
@@ -33,8 +34,8 @@ type payload struct {
 	body        *template.Template // nil: none
 }
 
-func newPlan(spec *source.Spec) (*plan, error) {
-	p := &plan{spec: spec, endpoints: map[source.Purpose]*endpoint{}}
+func compileSpec(spec *source.Spec) (*compiledSpec, error) {
+	p := &compiledSpec{spec: spec, endpoints: map[source.Purpose]*endpoint{}}
 	var err error
 	p.cal, err = spec.Window.Calendar()
 	if err != nil {
@@ -137,33 +138,33 @@ func parseAll(place string, in map[string]string) (map[string]*template.Template
 	return out, nil
 }
 
-// maxPlans bounds the cache; a spec that fell out is compiled again.
-const maxPlans = 64
+// maxCompiled bounds the cache; a spec that fell out is compiled again.
+const maxCompiled = 64
 
-// plans remembers compiled specs by address: a spec is frozen, and the entry
-// keeps it alive, so an address is never that of another.
-type plans struct {
+// compiledSpecs remembers compiled specs by the address of the spec: a spec is frozen,
+// and the entry keeps it alive, so an address is never that of another.
+type compiledSpecs struct {
 	mu    sync.Mutex
-	known map[*source.Spec]*plan
+	known map[*source.Spec]*compiledSpec
 	order []*source.Spec
 }
 
-func (c *plans) get(spec *source.Spec) (*plan, error) {
+func (c *compiledSpecs) get(spec *source.Spec) (*compiledSpec, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if p := c.known[spec]; p != nil {
 		return p, nil
 	}
-	p, err := newPlan(spec)
+	p, err := compileSpec(spec)
 	if err != nil {
 		return nil, err
 	}
-	if len(c.order) >= maxPlans {
+	if len(c.order) >= maxCompiled {
 		delete(c.known, c.order[0])
 		c.order = append(c.order[:0], c.order[1:]...)
 	}
 	if c.known == nil {
-		c.known = map[*source.Spec]*plan{}
+		c.known = map[*source.Spec]*compiledSpec{}
 	}
 	c.known[spec] = p
 	c.order = append(c.order, spec)

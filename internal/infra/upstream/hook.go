@@ -218,7 +218,7 @@ func (hmacSHA256) Check(o map[string]string) error {
 	}
 	for _, k := range []string{"header", "timestamp", "id"} {
 		name := textproto.CanonicalMIMEHeaderKey(o[k])
-		if name != "" && (!token(name) || name != "Authorization" && slices.Contains(notSettable, name)) {
+		if name != "" && (!isHeaderName(name) || name != "Authorization" && slices.Contains(notSettable, name)) {
 			return fmt.Errorf("%s: %q is not a header that can be set", k, o[k])
 		}
 	}

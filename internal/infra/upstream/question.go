@@ -22,10 +22,10 @@ type question struct {
 	answer source.Answer
 
 	// How each try is made.
-	plan    *plan
-	message *message
-	decoder Decoder
-	secrets *secrets
+	compiled *compiledSpec
+	message  *message
+	decoder  Decoder
+	secrets  *secrets
 
 	// usedKeys were refused, or have to wait. soonestKey is the trouble of the
 	// one among them that has to wait the least.
@@ -64,11 +64,11 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 func (q *question) prepare() error {
 	c := q.client
 	var err error
-	q.plan, err = c.plans.get(q.spec)
+	q.compiled, err = c.compiled.get(q.spec)
 	if err != nil {
 		return q.broken(harvest.CodeBadSpec, err)
 	}
-	q.message, err = c.render(q.plan, q.call)
+	q.message, err = c.render(q.compiled, q.call)
 	if errors.Is(err, errHostile) {
 		return q.broken(harvest.CodeHostile, err)
 	}
@@ -150,11 +150,11 @@ func (q *question) pickKey(ctx context.Context) (*credential.Key, error) {
 func (q *question) try(ctx context.Context, key *credential.Key) *trouble {
 	c := q.client
 	room := &room{of: &c.bodies}
-	t := c.admit(ctx, &attempt{
-		plan: q.plan, message: q.message, call: q.call, decoder: q.decoder,
+	t := c.tryWithKey(ctx, &attempt{
+		compiledSpec: q.compiled, message: q.message, call: q.call, decoder: q.decoder,
 		answer: &q.answer, key: key, secrets: q.secrets, room: room,
 	})
-	c.settle(ctx, key, q.answer, t)
+	c.reportKey(ctx, key, q.answer, t)
 	if t == nil && q.call.Held {
 		q.answer.Done = room.free
 		return nil
@@ -198,7 +198,8 @@ func (q *question) waitToRepeat(ctx context.Context, n int, t *trouble) error {
 	f := q.faultOf(t)
 	backoff := pace.Backoff{Base: q.spec.Retry.Base.D(), Max: q.spec.Retry.Max.D()}
 	wait := backoff.Wait(n, f.RetryAfter, c.cfg.Rand)
-	c.cfg.Logger.DebugContext(ctx, "request failed", "source", q.spec.Source, "attempt", n, "fault", f.Code, "status", f.Status, "wait", wait)
+	c.cfg.Logger.DebugContext(ctx, "request failed",
+		"source", q.spec.Source, "attempt", n, "fault", f.Code, "status", f.Status, "wait", wait)
 
 	attempts := cmp.Or(q.spec.Retry.Attempts, 5)
 	if f.Reaction != harvest.Retry || t.unsent || n >= attempts || ctx.Err() != nil {
@@ -237,7 +238,7 @@ func (q *question) faultOf(t *trouble) harvest.Fault {
 		f = t.Escalated()
 	}
 	q.faultOnce = q.faultOnce || t.Once
-	usedUp := !t.unsent && !t.aside
+	usedUp := !t.unsent && !t.beside
 	if midWalk(q.spec, q.call) && usedUp && f.Reaction != harvest.CutSlice {
 		f.Reaction = harvest.RestartWalk
 	}

@@ -39,7 +39,8 @@ func (a *attempt) follow(got received) *attempt {
 		return nil
 	}
 	if _, ruled := a.rules.Ruled(source.Reply{
-		Purpose: a.call.Purpose, Status: got.status, Type: got.header.Get("Content-Type"), Head: got.body[:min(len(got.body), source.HeadSize)],
+		Purpose: a.call.Purpose, Status: got.status, Type: got.header.Get("Content-Type"),
+		Head: got.body[:min(len(got.body), source.HeadSize)],
 	}); ruled {
 		return nil
 	}
@@ -57,7 +58,7 @@ func (a *attempt) follow(got received) *attempt {
 	next.hops = a.hops + 1
 	m.url = u
 	if !sameOrigin(u, home) {
-		if a.secrets.shows(u.String()) {
+		if a.secrets.shownIn(u.String()) {
 			return nil // it would carry a key away
 		}
 		next.away, m.open = true, a.spec.HTTP.AllowPrivate

@@ -19,9 +19,9 @@ func (e errHeader) Error() string { return e.text }
 // Schema: the reply has another shape.
 func (e errHeader) Schema() bool { return true }
 
-// complete adds to a page what its source keeps in headers (P32), and lifts the
+// completePage adds to a page what its source keeps in headers (P32), and lifts the
 // token out of a link (P4).
-func complete(p *harvest.Page, r *source.Response, h http.Header) error {
+func completePage(p *harvest.Page, r *source.Response, h http.Header) error {
 	if name, is := strings.CutPrefix(r.Total, source.HeaderPath); is {
 		if v := strings.ReplaceAll(strings.TrimSpace(h.Get(name)), ",", ""); v != "" {
 			n, err := strconv.ParseInt(v, 10, 64)
@@ -123,10 +123,10 @@ func hasRel(params, want string) bool {
 	return false
 }
 
-// nothing is the page of a reply that says there are no records (R61). At the
+// emptyPage is the page of a reply that says there are no records (R61). At the
 // beginning of a walk that is the whole of it; later it only ends what a page
 // without items, token or link ends.
-func nothing(call source.Call) *harvest.Page {
+func emptyPage(call source.Call) *harvest.Page {
 	p := new(harvest.Page)
 	if first := call.Position; call.Purpose == source.ForCount || first.Pages == 0 {
 		p.Total, p.HasMore = new(int64(0)), new(false)

@@ -54,7 +54,7 @@ func TestComplete_HeadersAndTokensInLinks(t *testing.T) {
 			h.Set(c.headers[i], c.headers[i+1])
 		}
 		p := c.page
-		err := complete(&p, &c.response, h)
+		err := completePage(&p, &c.response, h)
 		if c.bad != "" {
 			if err == nil || !strings.Contains(err.Error(), c.bad) {
 				t.Errorf("%s: error %v, want one about %q", c.name, err, c.bad)

@@ -28,7 +28,7 @@ type message struct {
 
 // render makes the request of a call. It fails rather than leave anything out
 // that a template was asked for (R42).
-func (c *Client) render(p *plan, call source.Call) (*message, error) {
+func (c *Client) render(p *compiledSpec, call source.Call) (*message, error) {
 	e := p.endpoints[call.Purpose]
 	if e == nil {
 		return nil, fmt.Errorf("source %s has no %s endpoint", p.spec.Source, call.Purpose)
@@ -130,12 +130,14 @@ var notSettable = []string{
 	"Upgrade", "Te", "Trailer", "Expect", "Accept-Encoding", "Range", "If-Range", "User-Agent", "X-Ingest-Correlation-Id",
 }
 
-func (c *Client) headers(m *message, p *plan, e *endpoint, s *source.CallVars, call source.Call) error {
+// headers gives the request its headers: those of the source, then our own, which no
+// source can change.
+func (c *Client) headers(m *message, p *compiledSpec, e *endpoint, s *source.CallVars, call source.Call) error {
 	m.header.Set("Accept", accept[e.Format])
 	for _, from := range []map[string]*template.Template{p.headers, e.headers} {
 		for name, t := range from {
 			key := textproto.CanonicalMIMEHeaderKey(name)
-			if !token(name) || slices.Contains(notSettable, key) {
+			if !isHeaderName(name) || slices.Contains(notSettable, key) {
 				return fmt.Errorf("header %q cannot be set by a source", name)
 			}
 			if t == nil {
@@ -181,15 +183,15 @@ var accept = map[string]string{
 	"":                "*/*",
 }
 
-// token reports whether s can be the name of a header.
-func token(s string) bool {
+// isHeaderName reports whether s can be the name of a header.
+func isHeaderName(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return !(r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || strings.ContainsRune("!#$%&'*+.^_`|~-", r))
 	})
 }
 
-// baseURL is where the call goes: the plan's own address, or the source's,
-// which must be https unless it says otherwise.
+// baseURL is where the call goes: the address that stands in for the source, if there is
+// one, or the source's own, which must be https unless it says otherwise.
 func baseURL(spec *source.Spec, call source.Call) (*url.URL, error) {
 	instead, _ := source.SplitBase(call.BaseURL)
 	u, err := parseURL(cmp.Or(instead, spec.HTTP.BaseURL))
@@ -310,7 +312,7 @@ func plainPath(p string) bool {
 		return false
 	}
 	for range 3 {
-		if slices.ContainsFunc(strings.Split(p, "/"), dots) {
+		if slices.ContainsFunc(strings.Split(p, "/"), isDotSegment) {
 			return false
 		}
 		again, err := url.PathUnescape(p)
@@ -322,7 +324,8 @@ func plainPath(p string) bool {
 	return true
 }
 
-func dots(segment string) bool {
+// isDotSegment reports whether a server may take a segment of a path for "." or "..".
+func isDotSegment(segment string) bool {
 	name, _, _ := strings.Cut(segment, ";")
 	return name == "." || name == ".."
 }

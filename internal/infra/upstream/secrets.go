@@ -55,8 +55,8 @@ func (s *secrets) reply(ctx context.Context, got received) (received, error) {
 	return got, err
 }
 
-// shows reports whether a text that the upstream sent holds a secret of its own.
-func (s *secrets) shows(text string) bool { return s.redactor().Text(text) != text }
+// shownIn reports whether a text that the upstream sent holds a secret of its own.
+func (s *secrets) shownIn(text string) bool { return s.redactor().Text(text) != text }
 
 // Text is an error or a message without any secret.
 func (s *secrets) Text(text string) string { return s.shared.Text(s.redactor().Text(text)) }

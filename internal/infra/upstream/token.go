@@ -30,11 +30,11 @@ const (
 	maxTokens     = 256
 )
 
-// admit makes a try with what the source accepts for the key: its secret as it
+// tryWithKey makes a try with what the source accepts for the key: its secret as it
 // is, or a token got for it (OAUTH2, LOGIN). A token that is refused may only
 // have ended early, so it is got anew, once; if that one is refused too, the key
 // is.
-func (c *Client) admit(ctx context.Context, a *attempt) *trouble {
+func (c *Client) tryWithKey(ctx context.Context, a *attempt) *trouble {
 	if a.key == nil {
 		return c.try(ctx, a)
 	}
@@ -114,7 +114,9 @@ type flight struct {
 }
 
 // get returns a token that lives, obtaining it if need be.
-func (s *tokens) get(ctx context.Context, id tokenID, obtain func() (credential.Secret, time.Duration, *trouble)) (credential.Secret, *trouble) {
+func (s *tokens) get(
+	ctx context.Context, id tokenID, obtain func() (credential.Secret, time.Duration, *trouble),
+) (credential.Secret, *trouble) {
 	for {
 		s.mu.Lock()
 		g := s.grant(id)
@@ -127,7 +129,7 @@ func (s *tokens) get(ctx context.Context, id tokenID, obtain func() (credential.
 			f = &flight{done: make(chan struct{})}
 			g.flight = f
 			s.mu.Unlock()
-			s.fly(g, f, obtain)
+			s.fetchToken(g, f, obtain)
 			return f.token, f.t
 		}
 		s.mu.Unlock()
@@ -167,9 +169,9 @@ func (s *tokens) grant(id tokenID) *grant {
 	return g
 }
 
-// fly obtains a token and tells those who wait for it. It is used up a little
-// before its end: by a tenth of its life, at most a minute.
-func (s *tokens) fly(g *grant, f *flight, obtain func() (credential.Secret, time.Duration, *trouble)) {
+// fetchToken obtains a token and tells those who wait for it. A token is not used to its
+// very end: a tenth of its life, at most a minute, is left.
+func (s *tokens) fetchToken(g *grant, f *flight, obtain func() (credential.Secret, time.Duration, *trouble)) {
 	asked, life := time.Now(), time.Duration(0)
 	f.t = &trouble{Fault: cancelled()} // should it panic
 	defer func() {
@@ -199,26 +201,28 @@ func (s *tokens) drop(id tokenID, token credential.Secret) {
 func (c *Client) obtain(ctx context.Context, a *attempt) (token credential.Secret, life time.Duration, t *trouble) {
 	defer func() {
 		if t != nil {
-			t.aside, t.Lost = true, false
+			t.beside = true
+			t.Lost = false
 		}
 	}()
 	m, err := c.tokenMessage(a)
 	if err != nil {
 		// With this key nothing can be asked; another may do.
-		c.cfg.Logger.WarnContext(ctx, "credential cannot be used", "source", a.spec.Source, "credential", a.key.Credential.Name, "err", scrub(err, a.secrets))
+		c.cfg.Logger.WarnContext(ctx, "credential cannot be used",
+			"source", a.spec.Source, "credential", a.key.Credential.Name, "err", scrub(err, a.secrets))
 		return token, 0, &trouble{Fault: badToken(harvest.CodeAuthRefused), cause: scrub(err, a.secrets)}
 	}
-	sending, release, err := c.pass(ctx, a, 0)
+	sending, release, err := c.passGate(ctx, a, 0)
 	if err != nil {
-		return token, 0, refused(ctx, err)
+		return token, 0, gateRefusal(ctx, err)
 	}
-	b := &attempt{plan: a.plan, message: m, call: a.call, answer: a.answer, secrets: a.secrets}
+	b := &attempt{compiledSpec: a.compiledSpec, message: m, call: a.call, answer: a.answer, secrets: a.secrets}
 	got, err := c.exchange(sending, b, m.request(), m.body, maxTokenReply)
 	release(got.status != 0 || !unconnected(err))
 	b.count(got)
 	switch {
 	case err != nil:
-		t = b.lost(ctx, got, err)
+		t = b.explainLoss(ctx, got, err)
 		if t.Level == harvest.Rejected { // not this request, but every one
 			t.Level, t.Reaction = harvest.Fatal, harvest.GiveUp
 		}
@@ -227,7 +231,10 @@ func (c *Client) obtain(ctx context.Context, a *attempt) (token credential.Secre
 		if t == nil {
 			token, life, err = readToken(got.body, a.spec.Auth.Token)
 			if err != nil {
-				f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeTokenMissing, Status: got.status, Once: true}
+				f := harvest.Fault{
+					Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeTokenMissing,
+					Status: got.status, Once: true,
+				}
 				t = &trouble{Fault: f, cause: err}
 			}
 		}
@@ -323,7 +330,8 @@ func (c *Client) tokenMessage(a *attempt) (*message, error) {
 		if auth.Token.Client == source.InBody {
 			fields["client_id"], fields["client_secret"] = user, password
 		} else { // escaped first: RFC 6749, 2.3.1
-			m.header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(url.QueryEscape(user)+":"+url.QueryEscape(password))))
+			client := url.QueryEscape(user) + ":" + url.QueryEscape(password)
+			m.header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(client)))
 		}
 	}
 	if auth.Token.Body == tokenJSON {

@@ -28,8 +28,8 @@ func oversize(got received, err error) int64 {
 	return max(int64(len(got.body)), announced, 1)
 }
 
-// lost is what an exchange without a whole answer means.
-func (a *attempt) lost(ctx context.Context, got received, err error) *trouble {
+// explainLoss says what an exchange without a whole reply means.
+func (a *attempt) explainLoss(ctx context.Context, got received, err error) *trouble {
 	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeNetwork, Status: got.status, Lost: true}
 	if ctx.Err() != nil {
 		f.Code = cancelled().Code
@@ -85,7 +85,7 @@ func (a *attempt) judge(ctx context.Context, got received) *trouble {
 	r.RetryAfter, _ = pace.ParseRetryAfter(got.header.Get("Retry-After"), at)
 	bad := func(v harvest.Fault, cause error) *trouble {
 		if v.Reaction == harvest.NoItems {
-			a.answer.Page = nothing(a.call)
+			a.answer.Page = emptyPage(a.call)
 			return nil
 		}
 		// A refusal used nothing up; whatever else came may have.
@@ -112,7 +112,7 @@ func (a *attempt) judge(ctx context.Context, got received) *trouble {
 	}
 	page, err := a.decoder.PageContext(ctx, got.body)
 	if ctx.Err() != nil {
-		return a.lost(ctx, got, err)
+		return a.explainLoss(ctx, got, err)
 	}
 	if page != nil {
 		if v, is := a.rules.Signalled(r, page.Signals); is {
@@ -120,12 +120,12 @@ func (a *attempt) judge(ctx context.Context, got received) *trouble {
 		}
 	}
 	if err == nil {
-		err = complete(page, &a.endpoints[a.call.Purpose].Response, got.header)
+		err = completePage(page, &a.endpoints[a.call.Purpose].Response, got.header)
 	}
 	if err != nil {
 		return bad(misshapen(err), scrub(err, a.secrets))
 	}
-	unkey(a.spec.Auth, page)
+	removeKeys(a.spec.Auth, page)
 	a.answer.Page = page
 	return nil
 }
@@ -184,7 +184,7 @@ func (c *Client) report(ctx context.Context, a *attempt, got received, t *troubl
 	if err != nil {
 		at = time.Now()
 	}
-	o.Empty = emptied(got.header, a.rate().Budget, at)
+	o.Empty = budgetEmptyFor(got.header, a.rate().Budget, at)
 	if t == nil && a.rate().Heeds(got.status) {
 		// No complaint, so silence is all that follows.
 		after, _ := pace.ParseRetryAfter(got.header.Get("Retry-After"), at)
@@ -237,9 +237,9 @@ func allowance(h http.Header, names []string) (n float64, per time.Duration) {
 	return n, per
 }
 
-// emptied reads what is left of the budget: how long there is nothing to be
-// had, 0 if there is something or nothing is told.
-func emptied(h http.Header, b *source.BudgetConfig, at time.Time) time.Duration {
+// budgetEmptyFor reads from the headers for how long the provider's budget is used up: 0
+// if something is left of it, or nothing is told.
+func budgetEmptyFor(h http.Header, b *source.BudgetConfig, at time.Time) time.Duration {
 	if b == nil {
 		return 0
 	}
