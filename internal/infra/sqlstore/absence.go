@@ -74,7 +74,8 @@ func (x *tx) revise(h heldRecord, b harvest.Batch, status harvest.RecordStatus, 
 	if status != harvest.RecordGone {
 		checks = `missing_since=NULL, missing_checks=0`
 	}
-	if _, err := x.exec(`UPDATE ing_record SET status_code=?, revision=?, observed_at=?, merged_into=?, `+checks+`, changed_at=? WHERE id=?`,
+	if _, err := x.exec(`UPDATE ing_record SET status_code=?, revision=?, observed_at=?, merged_into=?, `+checks+`, changed_at=?
+		WHERE id=?`,
 		status, h.revision+1, ts(b.OpenedAt), nullBytes(into, 512), ts(x.now), h.id); err != nil {
 		return fmt.Errorf("update record: %w", err)
 	}

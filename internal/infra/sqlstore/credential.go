@@ -66,7 +66,9 @@ func (s *Store) Credentials(ctx context.Context, pool string) ([]credential.Cred
 // decide is given them as they are, locked, and returns what is to become of
 // them. An audit line is written with the changes; it holds references only.
 // Nothing to change, nothing written.
-func (s *Store) ChangeCredentials(ctx context.Context, pool string, a source.Audit, decide func([]credential.Credential, time.Time) ([]credential.Change, error)) error {
+func (s *Store) ChangeCredentials(
+	ctx context.Context, pool string, a source.Audit, decide func([]credential.Credential, time.Time) ([]credential.Change, error),
+) error {
 	return s.write(ctx, "change credentials of "+pool, func(x *tx) error {
 		var prov int64
 		err := x.row(`SELECT id FROM reg_provenance WHERE provenance_code=?`+x.s.d.forUpdate, pool).Scan(&prov)

@@ -93,7 +93,9 @@ func (x *tx) placeInFeed(ids []int64, behind int64) error {
 var errEnough = errors.New("enough was read")
 
 // Feed reads the revisions behind a place in the feed, in order, each as it was then.
-func (s *Store) Feed(ctx context.Context, after int64, limit int, f func(no int64, effect string, e *control.Exported) (bool, error)) error {
+func (s *Store) Feed(
+	ctx context.Context, after int64, limit int, f func(no int64, effect string, e *control.Exported) (bool, error),
+) error {
 	err := s.each(ctx, func(r *sql.Rows) error {
 		var e control.Exported
 		var no int64

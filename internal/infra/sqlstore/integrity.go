@@ -72,7 +72,9 @@ const bodiesPerRead = 500
 // what is quarantined, then of the versions of records above after. It calls
 // progress now and then, and when it ends, however it ends: what it returns then
 // says where to go on.
-func (s *Store) VerifyBodies(ctx context.Context, after int64, progress func(control.DeepCheck)) ([]control.Finding, control.DeepCheck, error) {
+func (s *Store) VerifyBodies(
+	ctx context.Context, after int64, progress func(control.DeepCheck),
+) ([]control.Finding, control.DeepCheck, error) {
 	v := &verifier{ctx: ctx, s: s, invariant: "RAW", rule: "what is stored of an item is what came"}
 	at := control.DeepCheck{After: after}
 	if err := s.r.QueryRowContext(ctx, `SELECT COALESCE(MAX(id),0) FROM ing_record_version`).Scan(&at.Of); err != nil {

@@ -14,7 +14,9 @@ import (
 // Partitions reads what waits and runs in each partition. Waiting tasks are counted
 // along the queue's index and no further than most, so that a long queue costs no
 // more than a short one.
-func (s *Store) Partitions(ctx context.Context, provenance string, op harvest.Operation, now time.Time, most int64) ([]control.PartitionState, error) {
+func (s *Store) Partitions(
+	ctx context.Context, provenance string, op harvest.Operation, now time.Time, most int64,
+) ([]control.PartitionState, error) {
 	var out []control.PartitionState
 	err := s.snapshot(ctx, "read the queue", func(t *sql.Tx) error {
 		out = nil
@@ -57,7 +59,8 @@ func (v *queueView) read(status harvest.TaskState, provenance string, op harvest
 			args = append(args, provenance)
 		}
 		err := v.t.QueryRowContext(v.ctx, `SELECT t.provenance_code, t.endpoint_name, t.operation_code FROM ing_task t`+v.s.d.taskIndex+`
-			WHERE t.status_code=? AND `+where+` ORDER BY t.status_code, t.provenance_code, t.endpoint_name, t.operation_code LIMIT 1`, append([]any{status}, args...)...).
+			WHERE t.status_code=? AND `+where+`
+			ORDER BY t.status_code, t.provenance_code, t.endpoint_name, t.operation_code LIMIT 1`, append([]any{status}, args...)...).
 			Scan(&at.Provenance, &at.Endpoint, &at.Operation)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
@@ -86,7 +89,8 @@ func (v *queueView) count(status harvest.TaskState, p harvest.Partition) error {
 	var oldest, next ts
 	err = v.t.QueryRowContext(v.ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN c.scheduled_at<=? THEN 1 ELSE 0 END),0),
 		MIN(CASE WHEN c.scheduled_at<=? THEN c.scheduled_at END), MIN(CASE WHEN c.scheduled_at>? THEN c.scheduled_at END)
-		FROM (SELECT t.scheduled_at FROM ing_task t`+v.s.d.taskIndex+of+` LIMIT ?) c`, append([]any{ts(v.now), ts(v.now), ts(v.now)}, args...)...).
+		FROM (SELECT t.scheduled_at
+		FROM ing_task t`+v.s.d.taskIndex+of+` LIMIT ?) c`, append([]any{ts(v.now), ts(v.now), ts(v.now)}, args...)...).
 		Scan(&n, &due, &oldest, &next)
 	if err != nil {
 		return err
@@ -111,7 +115,8 @@ func (v *queueView) state(p harvest.Partition) (*control.PartitionState, error) 
 	v.states[p] = state
 	v.order = append(v.order, p)
 	var until ts
-	err := v.t.QueryRowContext(v.ctx, `SELECT rests_until FROM ing_breaker WHERE provenance_code=? AND endpoint_name=? AND operation_code=? AND failures >= ?`,
+	err := v.t.QueryRowContext(v.ctx, `SELECT rests_until FROM ing_breaker
+		WHERE provenance_code=? AND endpoint_name=? AND operation_code=? AND failures >= ?`,
 		p.Provenance, p.Endpoint, p.Operation, harvest.BreakAfter).Scan(&until)
 	if errors.Is(err, sql.ErrNoRows) {
 		return state, nil
@@ -121,7 +126,9 @@ func (v *queueView) state(p harvest.Partition) (*control.PartitionState, error) 
 }
 
 // SliceLineage reads the runs and pages of a slice, the newest first.
-func (s *Store) SliceLineage(ctx context.Context, id harvest.SliceID, most int) (task harvest.TaskID, runs []control.RunRow, batches []control.BatchRow, err error) {
+func (s *Store) SliceLineage(
+	ctx context.Context, id harvest.SliceID, most int,
+) (task harvest.TaskID, runs []control.RunRow, batches []control.BatchRow, err error) {
 	runs = []control.RunRow{}
 	batches = []control.BatchRow{}
 	err = s.r.QueryRowContext(ctx, `SELECT id FROM ing_task WHERE slice_id=?`, id).Scan(&task)
@@ -142,7 +149,8 @@ func (s *Store) SliceLineage(ctx context.Context, id harvest.SliceID, most int) 
 		v.FinishedAt = ended.time()
 		runs = append(runs, v)
 		return err
-	}, `SELECT id, attempt_no, status_code, error_code, error, started_at, finished_at FROM ing_task_run WHERE task_id=? ORDER BY attempt_no DESC LIMIT ?`, task, most+1)
+	}, `SELECT id, attempt_no, status_code, error_code, error, started_at, finished_at FROM ing_task_run WHERE task_id=?
+		ORDER BY attempt_no DESC LIMIT ?`, task, most+1)
 	if err != nil {
 		return 0, nil, nil, fmt.Errorf("runs of slice %d: %w", id, err)
 	}
@@ -151,7 +159,8 @@ func (s *Store) SliceLineage(ctx context.Context, id harvest.SliceID, most int) 
 		var code, text sql.NullString
 		var http sql.NullInt64
 		var opened, ended ts
-		err := r.Scan(&v.ID, &v.Run, &v.No, &v.Phase, &v.Ordinal, &v.Status, &v.Items, &v.Sent, &v.Retried, &http, &code, &text, &opened, &ended)
+		err := r.Scan(&v.ID, &v.Run, &v.No, &v.Phase, &v.Ordinal, &v.Status, &v.Items, &v.Sent, &v.Retried, &http, &code,
+			&text, &opened, &ended)
 		v.HTTP = http.Int64
 		v.Code = code.String
 		v.Error = text.String
@@ -159,7 +168,8 @@ func (s *Store) SliceLineage(ctx context.Context, id harvest.SliceID, most int) 
 		v.Ended = ended.time()
 		batches = append(batches, v)
 		return err
-	}, `SELECT id, run_id, batch_no, phase, ordinal, status_code, items, sent, retried, http_status, error_code, error, opened_at, committed_at
+	}, `SELECT id, run_id, batch_no, phase, ordinal, status_code, items, sent, retried, http_status, error_code, error, opened_at,
+		committed_at
 		FROM ing_task_run_batch WHERE task_id=? ORDER BY id DESC LIMIT ?`, task, most+1)
 	if err != nil {
 		return 0, nil, nil, fmt.Errorf("pages of slice %d: %w", id, err)
@@ -168,7 +178,9 @@ func (s *Store) SliceLineage(ctx context.Context, id harvest.SliceID, most int) 
 }
 
 // CursorTimeline reads the moves of cursors behind one, in their order.
-func (s *Store) CursorTimeline(ctx context.Context, cursors []harvest.CursorID, from, to time.Time, after int64, limit int) ([]control.TimelineEvent, error) {
+func (s *Store) CursorTimeline(
+	ctx context.Context, cursors []harvest.CursorID, from, to time.Time, after int64, limit int,
+) ([]control.TimelineEvent, error) {
 	out := []control.TimelineEvent{}
 	where := `cursor_id IN (` + list(len(cursors)) + `) AND id>?`
 	var args []any
@@ -227,7 +239,8 @@ func (s *Store) FailedPages(ctx context.Context, q control.ErrorQuery, most int,
 			p.At = at.time()
 			return f(p)
 		}, `SELECT id, error_code, error, committed_at FROM ing_task_run_batch
-			WHERE provenance_code=? AND operation_code=? AND status_code='FAILED' AND committed_at>=? AND committed_at<? ORDER BY committed_at DESC LIMIT ?`,
+			WHERE provenance_code=? AND operation_code=? AND status_code='FAILED' AND committed_at>=? AND committed_at<?
+			ORDER BY committed_at DESC LIMIT ?`,
 			n.provenance, n.op, ts(q.From), ts(q.To), most+1)
 		if err != nil {
 			return fmt.Errorf("list failed pages of %s: %w", n.provenance, err)

@@ -105,7 +105,9 @@ func (s *Store) PartialPlans(ctx context.Context) ([]harvest.PartialPlan, error)
 // ExtendPlan adds slices to a plan that is not whole yet, up to a mark. If
 // somebody else has gone on with it, nothing is changed and the error is
 // [harvest.ErrFrontierMoved].
-func (s *Store) ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []harvest.SliceDraft, to harvest.Mark) (harvest.PlanHead, error) {
+func (s *Store) ExtendPlan(
+	ctx context.Context, p harvest.OpenPlan, slices []harvest.SliceDraft, to harvest.Mark,
+) (harvest.PlanHead, error) {
 	head := p.PlanHead
 	if err := s.warmPlan(ctx, len(slices)); err != nil {
 		return head, err

@@ -127,7 +127,8 @@ func (x *tx) initCursor(d harvest.Draft) (harvest.Frontier, error) {
 		direction_code,
 		cursor_type_code, cursor_value, normalized_instant, normalized_numeric, init_value, version, created_at, updated_at)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,0,?,?)`,
-		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, ns.Operation.Direction(), at.kind, at.value, at.instant, at.number, at.value, ts(x.now), ts(x.now))
+		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, ns.Operation.Direction(), at.kind, at.value, at.instant,
+		at.number, at.value, ts(x.now), ts(x.now))
 	if err != nil {
 		return harvest.Frontier{}, fmt.Errorf("create cursor: %w", x.orLostRace(err))
 	}
@@ -315,7 +316,8 @@ func (x *tx) insertSome(p planRef, rows []sliceRow) error {
 				fails = 1
 			}
 			of := r.Spec.Span()
-			args = append(args, p.id, nullID(int64(p.parent)), p.cursor, p.provenance, r.no, r.sig, spec, stored(of.From).instant, stored(of.To).instant,
+			args = append(args, p.id, nullID(int64(p.parent)), p.cursor, p.provenance, r.no, r.sig, spec,
+				stored(of.From).instant, stored(of.To).instant,
 				harvest.HashKey(r.Expr), r.Expr, r.state, fails, null(r.Reason), now, now)
 		}
 		if _, err := x.bulk(insertSlicesSQL(len(part)), args); err != nil {
@@ -370,7 +372,8 @@ func (x *tx) insertTasks(p planRef, rows []sliceRow, ids map[string]int64) error
 				at = x.now.Add(harvest.RetryGap(1))
 			}
 			args = append(args, p.instance, p.id, ids[r.sig], p.provenance, p.endpoint, p.operation, "{}", harvest.HashKey(r.Expr),
-				harvest.HashKey(fmt.Sprint(int64(p.id)), r.sig), p.specVersion, state, prio, ts(at), 0, 1, null(code), null(r.Reason), now, now)
+				harvest.HashKey(fmt.Sprint(int64(p.id)), r.sig), p.specVersion, state, prio, ts(at), 0, 1, null(code),
+				null(r.Reason), now, now)
 		}
 		if _, err := x.bulk(insertTasksSQL(len(part)), args); err != nil {
 			return fmt.Errorf("insert tasks: %w", err)

@@ -23,7 +23,8 @@ const planRowCols = `id, provenance_code, operation_code, CASE WHEN status_code=
 func scanPlanRow(r interface{ Scan(...any) error }) (p control.PlanRow, err error) {
 	var from, to, sliced, created ts
 	var sel sql.NullString
-	err = r.Scan(&p.ID, &p.Source, &p.Operation, &p.Status, &p.Unsliced, &p.Activity, &from, &to, &sliced, &p.Strategy, &created, &p.Key, &sel)
+	err = r.Scan(&p.ID, &p.Source, &p.Operation, &p.Status, &p.Unsliced, &p.Activity, &from, &to, &sliced, &p.Strategy,
+		&created, &p.Key, &sel)
 	p.Query = queryText(sel.String)
 	p.From = from.mark(p.Operation)
 	p.To = to.mark(p.Operation)
@@ -147,7 +148,8 @@ func scanCursorRow(r interface{ Scan(...any) error }) (c control.CursorRow, err 
 	var scope, key string
 	var observed, sel sql.NullString
 	var at ts
-	err = r.Scan(&c.ID, &c.Source, &c.Operation, &c.Key, &scope, &key, &c.Direction, &c.Type, &c.Value, &c.Init, &observed, &c.Moves, &at, &sel)
+	err = r.Scan(&c.ID, &c.Source, &c.Operation, &c.Key, &scope, &key, &c.Direction, &c.Type, &c.Value, &c.Init, &observed,
+		&c.Moves, &at, &sel)
 	c.Query = queryText(sel.String)
 	c.Namespace = scope + "/" + key
 	c.Observed = observed.String
@@ -200,7 +202,8 @@ func (s *Store) CursorEvents(ctx context.Context, id harvest.CursorID, limit int
 	return out, nil
 }
 
-const cursorEventCols = `id, kind_code, prev_value, new_value, observed_max_value, plan_id, slice_id, run_id, batch_id, record_remarks, event_time`
+const cursorEventCols = `id, kind_code, prev_value, new_value, observed_max_value, plan_id, slice_id, run_id, batch_id, record_remarks,
+	event_time`
 
 // scanCursorEvent reads the columns of a move, and those that were asked for behind
 // them.

@@ -14,7 +14,9 @@ import (
 // a BACKFILL of the same endpoint and selection, in order; and those of them that
 // were accepted unread. A window counts when its cursor has passed it, so that
 // one that was cut by ids counts with all of its parts.
-func (s *Store) Proven(ctx context.Context, ns harvest.Namespace, endpoint, selection string) (proven, accepted []harvest.Window, err error) {
+func (s *Store) Proven(
+	ctx context.Context, ns harvest.Namespace, endpoint, selection string,
+) (proven, accepted []harvest.Window, err error) {
 	err = s.each(ctx, func(r *sql.Rows) error {
 		var from, to ts
 		var unread bool

@@ -149,7 +149,9 @@ func (x *tx) loadDimension(d source.Dimension, provenance int64) ([]source.Row, 
 // decide is given the contents as they are, locked, and returns what is to
 // become of them. The rows are checked against each other before one is
 // written; an audit line is written with them. No changes, no audit line.
-func (s *Store) ChangeSource(ctx context.Context, p source.Provenance, a source.Audit, decide func(source.Contents) ([]source.Change, error)) ([]source.Change, error) {
+func (s *Store) ChangeSource(
+	ctx context.Context, p source.Provenance, a source.Audit, decide func(source.Contents) ([]source.Change, error),
+) ([]source.Change, error) {
 	var done []source.Change
 	err := s.write(ctx, "change source "+p.Code, func(x *tx) error {
 		done = nil
@@ -171,7 +173,8 @@ func (s *Store) ChangeSource(ctx context.Context, p source.Provenance, a source.
 				_, err = x.exec(`UPDATE reg_provenance SET provenance_name=?, homepage=?, base_url_default=?, timezone_default=?,
 					record_type=?, identity_code=?, origin_code=?, origin_hash=?, updated_at=?
 					WHERE id=?`,
-					null(p.Name), null(p.Homepage), null(p.BaseURL), null(p.Zone), null(p.RecordType), null(p.Identity), p.Origin, null(p.OriginHash), ts(x.now), p.ID)
+					null(p.Name), null(p.Homepage), null(p.BaseURL), null(p.Zone), null(p.RecordType), null(p.Identity),
+					p.Origin, null(p.OriginHash), ts(x.now), p.ID)
 			}
 		}
 		if err != nil {

@@ -13,7 +13,9 @@ import (
 // its place that tile its nominal window whole, in one transaction (R13). The
 // children inherit plan, priority and due time. One that is proven already is
 // done and has no task; the cursor moves over it in that same transaction.
-func (s *Store) Reslice(ctx context.Context, job harvest.Job, end harvest.RunEnd, children []harvest.SliceDraft, pagingType harvest.PagingType, pageSize int) error {
+func (s *Store) Reslice(
+	ctx context.Context, job harvest.Job, end harvest.RunEnd, children []harvest.SliceDraft, pagingType harvest.PagingType, pageSize int,
+) error {
 	parts, proven := make([]harvest.Part, len(children)), 0
 	for i, c := range children {
 		parts[i] = c.Spec.Part()

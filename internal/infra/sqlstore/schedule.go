@@ -21,7 +21,8 @@ func (s *Store) Standing(ctx context.Context) ([]schedule.Standing, error) {
 	var bad []error
 	err := s.each(ctx, func(r *sql.Rows) error {
 		var one standingRow
-		err := r.Scan(&one.Name, &one.Source, &one.Operation, &one.Query, &one.cron, &one.zone, &one.Priority, &one.params, &one.Enabled, &one.since)
+		err := r.Scan(&one.Name, &one.Source, &one.Operation, &one.Query, &one.cron, &one.zone, &one.Priority, &one.params,
+			&one.Enabled, &one.since)
 		if err != nil {
 			return err
 		}

@@ -61,7 +61,8 @@ func (s *Store) Summary(ctx context.Context, ids ...harvest.PlanID) (control.Pla
 		COALESCE(SUM(missing),0), COALESCE(SUM(gone),0), COALESCE(SUM(merged),0),
 		COALESCE(SUM(sent),0), COALESCE(SUM(retried),0), COALESCE(SUM(http_429),0), COALESCE(SUM(http_5xx),0), COALESCE(SUM(bytes),0)
 		FROM ing_task_run_batch WHERE plan_id IN (`+in+`) AND status_code='SUCCEEDED'`, args...).
-		Scan(&c.Inserted, &c.Updated, &c.Remapped, &c.Unchanged, &c.Stale, &c.Filtered, &c.Quarantined, &c.Missing, &c.Gone, &c.Merged, &p.Sent, &p.Retried, &p.HTTP429, &p.HTTP5xx, &p.Bytes)
+		Scan(&c.Inserted, &c.Updated, &c.Remapped, &c.Unchanged, &c.Stale, &c.Filtered, &c.Quarantined, &c.Missing, &c.Gone,
+			&c.Merged, &p.Sent, &p.Retried, &p.HTTP429, &p.HTTP5xx, &p.Bytes)
 	if err != nil {
 		return p, fmt.Errorf("sum batches: %w", err)
 	}

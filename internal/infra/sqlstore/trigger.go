@@ -82,7 +82,9 @@ func (x *tx) trigger(t harvest.Trigger) (id int64, out harvest.Triggered, err er
 
 // instance records a trigger. One that failed before is tried again in the same
 // row; one that was answered is [harvest.ErrAnswered].
-func (x *tx) instance(t harvest.Trigger, outcome harvest.TriggerOutcome, selHash, sel string, plan harvest.PlanID, remarks string) (int64, error) {
+func (x *tx) instance(
+	t harvest.Trigger, outcome harvest.TriggerOutcome, selHash, sel string, plan harvest.PlanID, remarks string,
+) (int64, error) {
 	params := t.Params
 	if params == "" {
 		params = "{}"

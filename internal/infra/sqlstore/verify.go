@@ -294,7 +294,8 @@ func (v *verifier) reportRows(what, q string) error {
 // checkFences reports slices with several tasks, and runs and pages that were written
 // under a fence which their task, or run, did not have.
 func (v *verifier) checkFences() error {
-	if err := v.reportRows("slice", `SELECT slice_id, 'has more than one task' FROM ing_task GROUP BY slice_id HAVING COUNT(*) > 1`); err != nil {
+	if err := v.reportRows("slice", `SELECT slice_id, 'has more than one task' FROM ing_task GROUP BY slice_id
+		HAVING COUNT(*) > 1`); err != nil {
 		return err
 	}
 	if err := v.reportRows("run", `SELECT r.id, 'was written under a fence its task never had'
