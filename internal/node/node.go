@@ -94,6 +94,7 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 		Credentials: keys, Redactor: cfg.redact, Knowing: knowing, Resting: rest.RestOf,
 		Observe: func(t upstream.Try) { seen.Tried(control.Try(t)) }, Known: store.HoldsAny,
 		Exchanged: exchanges(book), Repeats: book.Repeated,
+		Unanswered: outages{store, cfg.Logger}.unanswered, Answered: outages{store, cfg.Logger}.answered,
 	}, gate.New(gate.Config{Instances: cfg.Instances, Logger: cfg.Logger, Observe: standings(book)}, store), &decoders{})
 	led, _ := contracts.(*registry.Registry)
 	keyed := keys.Keyed(contracts)
@@ -106,6 +107,9 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	n.Planner.Observe = book.Triggered
 	operator := control.Parts{
 		Store: store, Contracts: keyed, Planner: n.Planner, Line: asks, Executor: n.Executor, Quiet: rest, Schedules: schedules, Watches: seen,
+	}
+	operator.Allowed = func(ctx context.Context, spec *source.Spec) source.Rate {
+		return up.Allowed(ctx, spec, source.Call{Purpose: source.ForSearch})
 	}
 	operator.Keys = keys
 	operator.Vault = safe

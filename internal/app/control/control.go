@@ -23,6 +23,8 @@ type Parts struct {
 	Planner   Planner
 	// Line asks a source outside of a task.
 	Line reconcile.Upstream
+	// Allowed is what the provider allows a search of a source, as it would be made now.
+	Allowed func(context.Context, *source.Spec) source.Rate
 	// Executor makes one that works as the node's do.
 	Executor func(executor.Config) *executor.Executor
 	Quiet    QuietHours
@@ -48,6 +50,7 @@ type Control struct {
 	contracts Contracts
 	planner   Planner
 	line      reconcile.Upstream
+	allowed   func(context.Context, *source.Spec) source.Rate
 	executor  func(executor.Config) *executor.Executor
 	quiet     QuietHours
 	schedules scheduler.Sources
@@ -64,7 +67,7 @@ type Control struct {
 func New(p Parts) *Control {
 	return &Control{
 		store: p.Store, sources: p.Sources, contracts: p.Contracts, planner: p.Planner, line: p.Line,
-		executor: p.Executor, quiet: p.Quiet, schedules: p.Schedules, watches: p.Watches,
+		allowed: p.Allowed, executor: p.Executor, quiet: p.Quiet, schedules: p.Schedules, watches: p.Watches,
 		registry: p.Registry, packs: p.Packs, keys: p.Keys, vault: p.Vault, tester: p.Tester,
 	}
 }

@@ -30,7 +30,7 @@ type QueueRow struct {
 
 // Waits is why something waits, and until when if that is known.
 type Waits struct {
-	Reason string `json:"reason"`
+	Reason Reason `json:"reason"`
 	Until  *Time  `json:"until,omitempty"`
 }
 
@@ -91,15 +91,15 @@ func (c *Control) waits(ctx context.Context, s PartitionState, now time.Time) (*
 	case s.Queued == 0:
 		return nil, nil
 	case st.Stopped:
-		return &Waits{Reason: "line_stopped"}, nil
+		return &Waits{Reason: ReasonLineStopped}, nil
 	case st.Paused:
-		return &Waits{Reason: "source_paused"}, nil
+		return &Waits{Reason: ReasonSourcePaused}, nil
 	case quiet:
-		return &Waits{Reason: string(harvest.CodeQuiet), Until: optional(rest.Until)}, nil
+		return &Waits{Reason: ReasonQuietHours, Until: optional(rest.Until)}, nil
 	case s.Rests.After(now):
-		return &Waits{Reason: string(harvest.CodeBroken), Until: optional(s.Rests)}, nil
+		return &Waits{Reason: ReasonCircuitOpen, Until: optional(s.Rests)}, nil
 	case s.Due == 0:
-		return &Waits{Reason: "scheduled_later", Until: optional(s.NextAt)}, nil
+		return &Waits{Reason: ReasonScheduledLater, Until: optional(s.NextAt)}, nil
 	}
 	return nil, nil
 }

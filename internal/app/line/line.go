@@ -35,6 +35,8 @@ type Store interface {
 	GiveBackTry(ctx context.Context, p harvest.Partition) error
 	CountFailure(ctx context.Context, p harvest.Partition, code harvest.Code, text string) error
 	CountAnswer(ctx context.Context, p harvest.Partition) error
+	// CountRefusal is told of an upstream that is there and gave no answer.
+	CountRefusal(ctx context.Context, p harvest.Partition, code harvest.Code, text string) error
 }
 
 // Line is an upstream for whoever asks outside of a task.
@@ -91,6 +93,8 @@ func (l *Line) settle(ctx context.Context, p harvest.Partition, ans source.Answe
 		return l.store.GiveBackTry(ctx, p)
 	case failed && f.Level == harvest.Transient && !f.Throttled():
 		return l.store.CountFailure(ctx, p, f.Code, err.Error())
+	case failed:
+		return l.store.CountRefusal(ctx, p, f.Code, err.Error())
 	}
 	return l.store.CountAnswer(ctx, p)
 }

@@ -32,11 +32,14 @@ import (
 // Code is the scheduler_code of triggers made here.
 const Code = "patra"
 
+// RetryAfter is how long a trigger that failed rests, unless it is told otherwise.
+const RetryAfter = 5 * time.Minute
+
 // Config of a scheduler.
 type Config struct {
 	// Poll is how often the schedules are looked at.
 	Poll time.Duration
-	// Retry is how long a trigger that failed rests.
+	// Retry is how long a trigger that failed rests, [RetryAfter] if not given.
 	Retry time.Duration
 	// Observe, if set, is told what happens. It must be quick.
 	Observe func(Event)
@@ -44,7 +47,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Poll = cmp.Or(c.Poll, 10*time.Second)
-	c.Retry = cmp.Or(c.Retry, 5*time.Minute)
+	c.Retry = cmp.Or(c.Retry, RetryAfter)
 	return c
 }
 

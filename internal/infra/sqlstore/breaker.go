@@ -61,13 +61,21 @@ func (x *tx) tellBreaker(task harvest.TaskID, e harvest.RunEnd) error {
 	if err != nil {
 		return err
 	}
+	fault := harvest.Unanswered{Code: e.Code, Text: e.Error, RetryIn: e.Delay}
 	switch {
-	case e.Outcome == harvest.Released, e.Outcome == harvest.Spent && e.Throttled:
+	case e.Outcome == harvest.Released:
 		return x.giveBackTry(p)
+	case e.Outcome == harvest.Spent && e.Throttled:
+		err = x.giveBackTry(p)
 	case e.Outcome == harvest.Spent:
-		return x.countFailure(p, e.Code, e.Error)
+		return x.countFailure(p, fault)
+	default:
+		err = x.closeBreaker(p)
 	}
-	return x.closeBreaker(p)
+	if err != nil {
+		return err
+	}
+	return x.noteUnanswered(p, fault)
 }
 
 func (x *tx) partitionOfTask(task harvest.TaskID) (p harvest.Partition, err error) {
@@ -80,16 +88,20 @@ func (x *tx) partitionOfTask(task harvest.TaskID) (p harvest.Partition, err erro
 }
 
 // countFailure counts one more failure in a row against the breaker of a partition.
-func (x *tx) countFailure(p harvest.Partition, code harvest.Code, cause string) error {
+func (x *tx) countFailure(p harvest.Partition, u harvest.Unanswered) error {
 	was, known, err := x.breaker(p)
 	if err != nil {
 		return err
 	}
 	is := was.Fail(x.now)
 	if is.Open() && is != was {
-		x.s.log.Warn("partition rests", "partition", p.String(), "code", code, "cause", cause,
+		u.RetryIn = is.Until.Sub(x.now)
+		x.s.log.Info("partition rests", "partition", p.String(), "code", u.Code, "cause", u.Text,
 			"spent", is.Spent, "until", harvest.FormatInstant(is.Until))
 		x.happened = append(x.happened, func(o Observer) { o.PartitionRests(p) })
+	}
+	if err := x.noteUnanswered(p, u); err != nil {
+		return err
 	}
 	if known {
 		return x.changeBreaker(p, is)
@@ -168,7 +180,9 @@ func (s *Store) PassBreaker(ctx context.Context, p harvest.Partition) (until tim
 
 // CountFailure counts a request of a partition that failed, after its retries.
 func (s *Store) CountFailure(ctx context.Context, p harvest.Partition, code harvest.Code, cause string) error {
-	return s.write(ctx, "count failure", func(x *tx) error { return x.countFailure(p, code, cause) })
+	return s.write(ctx, "count failure", func(x *tx) error {
+		return x.countFailure(p, harvest.Unanswered{Code: code, Text: cause})
+	})
 }
 
 // CountAnswer closes the breaker of a partition whose upstream has answered.
@@ -176,7 +190,7 @@ func (s *Store) CountAnswer(ctx context.Context, p harvest.Partition) error {
 	if none, err := s.noBreaker(ctx, p); err != nil || none {
 		return err
 	}
-	return s.write(ctx, "count answer", func(x *tx) error { return x.closeBreaker(p) })
+	return s.write(ctx, "count answer", func(x *tx) error { return x.answered(p) })
 }
 
 // GiveBackTry lets another try in place of a request that was never sent.
@@ -191,7 +205,8 @@ func (s *Store) GiveBackTry(ctx context.Context, p harvest.Partition) error {
 // read says so without waiting for anybody's write.
 func (s *Store) noBreaker(ctx context.Context, p harvest.Partition) (bool, error) {
 	var n int
-	if err := s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_breaker WHERE `+samePartition, partitionOf(p)...).Scan(&n); err != nil {
+	if err := s.r.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM ing_breaker WHERE `+samePartition+`) + (SELECT COUNT(*) FROM ing_outage WHERE `+samePartition+`)`,
+		append(partitionOf(p), partitionOf(p)...)...).Scan(&n); err != nil {
 		return false, fmt.Errorf("look for the breaker of %s: %w", p, err)
 	}
 	return n == 0, nil
@@ -206,7 +221,7 @@ func (x *tx) closeBreakerOf(b harvest.Batch, task harvest.TaskID) error {
 	if err != nil {
 		return err
 	}
-	return x.closeBreaker(p)
+	return x.answered(p)
 }
 
 func (x *tx) closeBreaker(p harvest.Partition) error {

@@ -93,6 +93,22 @@ CREATE TABLE `ing_meta` (
   PRIMARY KEY (`name`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `ing_outage` (
+  `provenance_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `endpoint_name` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `operation_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `error_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `error` mediumtext COLLATE utf8mb4_bin NOT NULL,
+  `faults` bigint NOT NULL,
+  `first_at` datetime(6) NOT NULL,
+  `last_at` datetime(6) NOT NULL,
+  `retry_at` datetime(6) DEFAULT NULL,
+  `told` tinyint NOT NULL,
+  PRIMARY KEY (`provenance_code`,`endpoint_name`,`operation_code`),
+  CONSTRAINT `ing_outage_chk_1` CHECK ((`faults` > 0)),
+  CONSTRAINT `ing_outage_chk_2` CHECK ((`told` in (0,1)))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `ing_outbox` (
   `id` bigint NOT NULL AUTO_INCREMENT,
   `record_id` bigint NOT NULL,

@@ -18,6 +18,8 @@ type tx struct {
 	now time.Time
 	// happened are told to who looks on, once they are committed.
 	happened []func(Observer)
+	// committed is what is done once it has taken effect.
+	committed []func()
 }
 
 // write runs f in a transaction, again if the database asks for it (a deadlock, say)
@@ -193,8 +195,15 @@ func (s *Store) writeOnce(ctx context.Context, f func(*tx) error) (err error) {
 			tell(*o)
 		}
 	}
+	for _, f := range x.committed {
+		f()
+	}
 	return nil
 }
+
+// afterCommit has something done once the transaction is over and has taken effect,
+// such as telling people of it. It must not touch the store.
+func (x *tx) afterCommit(f func()) { x.committed = append(x.committed, f) }
 
 // clock reads the store's time, once per transaction.
 func (x *tx) clock() (time.Time, error) {

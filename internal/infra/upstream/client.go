@@ -71,6 +71,11 @@ type Config struct {
 	Exchanged func(Exchange)
 	// Repeats, if set, is told of every question that is asked again. It must be quick.
 	Repeats func(harvest.Partition)
+	// Unanswered and Answered, if set, are told what is to be remembered of a source
+	// besides: requests that were not answered, and the first one after them that
+	// was. What was mended at once by asking again is not told.
+	Unanswered func(ctx context.Context, p harvest.Partition, u harvest.Unanswered)
+	Answered   func(ctx context.Context, p harvest.Partition)
 	// Redactor is told every secret in use and keeps them out of errors. Who gives
 	// Credentials gives it, and Knowing too.
 	Redactor Redactor
@@ -129,6 +134,8 @@ type Client struct {
 	bodies   budget
 	// read holds the sources of which this client has read a page.
 	read sync.Map
+	// failing holds the partitions whose last request was told not to be answered.
+	failing sync.Map
 }
 
 // New returns a client that passes gate before every request and reads replies

@@ -38,6 +38,11 @@ type question struct {
 	faultOnce bool
 	// repeated: a try was announced to be made again.
 	repeated bool
+
+	// untold tries were not answered, the first of them was sent at failedAt, and
+	// nobody was told to remember them yet.
+	untold   int
+	failedAt time.Time
 }
 
 // Ask puts one question to a source, repeating it as the source's retry rules
@@ -119,6 +124,7 @@ func (q *question) ask(ctx context.Context) error {
 		}
 		t := q.try(ctx, key)
 		if t == nil {
+			q.tellAnswered(ctx)
 			return nil
 		}
 		if q.leavesKey(ctx, key, t) {
@@ -203,12 +209,15 @@ func (q *question) waitToRepeat(ctx context.Context, n int, t *trouble) error {
 
 	attempts := cmp.Or(q.spec.Retry.Attempts, 5)
 	if f.Reaction != harvest.Retry || t.unsent || n >= attempts || ctx.Err() != nil {
+		q.tellUnanswered(ctx, t, f.RetryAfter, true)
 		return faultWith(f, t.cause)
 	}
 	if wait > c.cfg.MaxWait {
 		f.RetryAfter = wait // for the caller to sit out
+		q.tellUnanswered(ctx, t, wait, true)
 		return faultWith(f, t.cause)
 	}
+	q.tellUnanswered(ctx, t, wait, false)
 	q.repeated = true
 	c.observe(Try{Source: q.spec.Source, No: n, Of: attempts, Code: f.Code, Until: time.Now().Add(wait)})
 	if !sleep(ctx, wait) {
@@ -216,6 +225,46 @@ func (q *question) waitToRepeat(ctx context.Context, n int, t *trouble) error {
 	}
 	q.countRepeat()
 	return nil
+}
+
+// blip is how long a question may go unanswered before that is worth remembering.
+const blip = 5 * time.Second
+
+// tellUnanswered has it remembered that the source does not answer, unless this try
+// may soon be mended by the next. What never left, or was broken off here, says
+// nothing of the source.
+func (q *question) tellUnanswered(ctx context.Context, t *trouble, wait time.Duration, last bool) {
+	c := q.client
+	if c.cfg.Unanswered == nil || t.unsent || t.Waits() || ctx.Err() != nil {
+		return
+	}
+	now := time.Now()
+	if q.failedAt.IsZero() {
+		q.failedAt = now.Add(-q.answer.Traffic.Network) // it took that long to find out
+	}
+	q.untold++
+	if !last && q.untold == 1 && wait < blip && q.answer.Traffic.Network < blip {
+		return
+	}
+	u := harvest.Unanswered{Code: t.Code, Text: faultWith(t.Fault, t.cause).Error(), Requests: q.untold, For: now.Sub(q.failedAt), RetryIn: wait}
+	q.untold = 0
+	p := q.partition()
+	c.failing.Store(p, true)
+	c.cfg.Unanswered(ctx, p, u)
+}
+
+// tellAnswered has it forgotten that the source did not answer, if this process has
+// told so.
+func (q *question) tellAnswered(ctx context.Context) {
+	p := q.partition()
+	_, failed := q.client.failing.LoadAndDelete(p)
+	if failed && q.client.cfg.Answered != nil {
+		q.client.cfg.Answered(ctx, p)
+	}
+}
+
+func (q *question) partition() harvest.Partition {
+	return harvest.Partition{Provenance: q.spec.Source, Endpoint: q.spec.Search.Name, Operation: harvest.Operation(q.spec.Operation)}
 }
 
 // hiddenByRate is what the upstream said to the try before, where the gate has no

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/spf13/cobra"
+)
+
+// watchEvery is how often --watch looks again.
+const watchEvery = 2 * time.Second
+
+func (c *cli) statusCmd() *cobra.Command {
+	var watch bool
+	cmd := &cobra.Command{
+		Use: "status [SOURCE]", Short: "Show what is late, since when, why, and what to do", Args: atMostOneSource,
+		Long: "Status tells first what needs a person, then how each source fares: whether it is on time, how far behind it is,\n" +
+			"what its upstream said last if it does not answer, and what is waited for. It asks no source anything.",
+		Example: "  patra status\n  patra status crossref --watch\n  patra status --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var code string
+			if len(args) > 0 {
+				code = args[0]
+			}
+			return c.reading(cmd.Context(), func(ctl *control.Control) error {
+				if watch {
+					return c.watchStatus(cmd.Context(), ctl, code)
+				}
+				return c.showStatus(cmd.Context(), ctl, code)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&watch, "watch", false, "look again every two seconds, until interrupted")
+	return cmd
+}
+
+func atMostOneSource(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return misuse(cmd, "%s takes one source, got %q", cmd.CommandPath(), args)
+	}
+	return nil
+}
+
+func (c *cli) showStatus(ctx context.Context, ctl *control.Control, code string) error {
+	st, err := ctl.Status(ctx, code)
+	if err != nil {
+		return err
+	}
+	return c.show(st, func() { c.printStatus(st) })
+}
+
+// watchStatus shows the status again and again. On a terminal each takes the place of
+// the one before.
+func (c *cli) watchStatus(ctx context.Context, ctl *control.Control, code string) error {
+	const clear = "\x1b[H\x1b[2J"
+	for {
+		if c.screen.terminal && !c.json {
+			c.printf("%s", styled(clear))
+		}
+		if err := c.showStatus(ctx, ctl, code); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(watchEvery):
+		}
+	}
+}
+
+func (c *cli) printStatus(st control.Status) {
+	c.printf("%s\n", statusCounts(st))
+	if len(st.Needs) > 0 {
+		c.printf("\nNEEDS YOU\n")
+	}
+	for _, n := range st.Needs {
+		c.printf("%s %s: %s\n  next: %s\n", c.glyph(n.Freshness.Family()), n.Source, n.Text, n.Next)
+	}
+	if st.MoreNeeds > 0 {
+		c.printf("and %d more\n", st.MoreNeeds)
+	}
+	c.printf("\n")
+	var rows [][]any
+	var never []string
+	for _, s := range st.Sources {
+		if s.Never && len(st.Sources) > 1 {
+			never = append(never, s.Source)
+			continue
+		}
+		rows = append(rows, statusCells(s))
+		if len(s.Lines) > 1 {
+			for _, l := range s.Lines {
+				rows = append(rows, lineCells(l))
+			}
+		}
+	}
+	if len(rows) > 0 {
+		c.table([]column{
+			{head: "SOURCE", width: 14},
+			{head: "FRESHNESS", width: 12},
+			{head: "LAG / LIMIT", width: 12},
+			{head: "LAST SUCCESS", width: 20},
+			{head: "QUEUED", right: true},
+			{head: "RUNNING", right: true},
+			{head: "RATE", right: true},
+			{head: "QUOTA LEFT"},
+			{head: "ASIDE", right: true},
+			{head: "WHY", wraps: true},
+		}, rows)
+	}
+	if len(never) > 0 {
+		c.printf("never harvested: %s; begin with patra harvest SOURCE\n", strings.Join(never, ", "))
+	}
+	if st.Unread != "" {
+		c.printf("some schedules could not be read: %s\n", st.Unread)
+	}
+}
+
+// statusCounts says how many sources are in which state, as of when.
+func statusCounts(st control.Status) string {
+	count := map[control.Freshness]int{}
+	for _, s := range st.Sources {
+		if !s.Never {
+			count[s.Freshness]++
+		}
+	}
+	var parts []string
+	for _, f := range []control.Freshness{
+		control.FreshStopped, control.FreshLate, control.FreshCatchingUp, control.FreshWaiting, control.FreshOnTime,
+	} {
+		if n := count[f]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d %s", f.Family().Glyph(), n, f))
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "nothing was harvested yet")
+	}
+	return fmt.Sprintf("%s   at %s", strings.Join(parts, "  "), st.At)
+}
+
+func statusCells(s control.SourceStatus) []any {
+	return []any{
+		s.Source, withGlyph(s.Freshness, s.Freshness.Family()), lagText(s.Lag, s.Limit), timeText(s.LastSuccess), countText(s.Queued), countText(s.Running),
+		rateText(s.Rate), quotaText(s.Rate), countText(s.Quarantined), shown(whyText(s)),
+	}
+}
+
+func lineCells(l control.LineStatus) []any {
+	return []any{
+		"  " + l.Schedule, withGlyph(l.Freshness, l.Freshness.Family()), lagText(l.Lag, l.Limit), "", "", "", "", "", "", shown(l.Unknown),
+	}
+}
+
+// lagText is how far behind something is, of how far it may be.
+func lagText(lag, limit *control.Seconds) string {
+	if lag == nil {
+		return "unknown"
+	}
+	text := briefly(lag.Duration())
+	if limit != nil {
+		text += " / " + briefly(limit.Duration())
+	}
+	return text
+}
+
+// briefly writes a length of time by its two greatest units.
+func briefly(d time.Duration) string {
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
+	case d >= time.Minute:
+		return fmt.Sprintf("%dm%ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%ds", int(d.Seconds()))
+}
+
+func timeText(t *control.Time) string {
+	if t == nil {
+		return "never"
+	}
+	return control.Time(time.Time(*t).Truncate(time.Second)).String()
+}
+
+func countText(n control.Counted) string {
+	if n.More {
+		return "10 000+"
+	}
+	return fmt.Sprint(n.Count)
+}
+
+// rateText is what was asked of a source in a second, of what may be.
+func rateText(r *control.RateStatus) string {
+	switch {
+	case r == nil:
+		return "unknown"
+	case r.Allowed == 0:
+		return fmt.Sprintf("%.1f/s", r.Used)
+	}
+	return fmt.Sprintf("%.1f of %.1f/s", r.Used, r.Allowed)
+}
+
+func quotaText(r *control.RateStatus) string {
+	if r == nil || len(r.Quotas) == 0 {
+		return "-"
+	}
+	var parts []string
+	for _, q := range r.Quotas {
+		parts = append(parts, fmt.Sprintf("%d of %d in %s", q.Left, q.Limit, q.Window))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// whyText says what the upstream said last, what is waited for and what to begin with.
+func whyText(s control.SourceStatus) string {
+	var parts []string
+	if k := s.Cause; k != nil {
+		text := string(k.Code)
+		if k.Count > 0 {
+			text += fmt.Sprintf(", %d in a row since %s", k.Count, timeText(k.Since))
+		}
+		parts = append(parts, text)
+	}
+	if w := s.Waiting; w != nil {
+		text := fmt.Sprintf("%s (%s)", w.Text, w.Reason)
+		if w.Until != nil {
+			text += " until " + timeText(w.Until)
+		}
+		parts = append(parts, text)
+	}
+	switch {
+	case s.Never:
+		parts = append(parts, "never harvested, begin with "+s.Next)
+	case s.Next != "":
+		parts = append(parts, "nothing is scheduled: "+s.Next)
+	}
+	return strings.Join(parts, "; ")
+}

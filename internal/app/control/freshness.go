@@ -1,0 +1,170 @@
+package control
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/planner"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/schedule"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// Freshness is a word for how far behind a source is.
+type Freshness string
+
+// The words.
+const (
+	FreshOnTime     Freshness = "on time"     // the lag is within its limit
+	FreshCatchingUp Freshness = "catching up" // it is over, and gets less
+	FreshLate       Freshness = "late"        // it is over, and does not
+	FreshWaiting    Freshness = "waiting"     // nothing is to run, or nothing is known yet
+	FreshStopped    Freshness = "stopped"     // paused, or stopped by a fatal fault
+)
+
+// bestFirst are the words from the best to the worst.
+var bestFirst = []Freshness{FreshOnTime, FreshWaiting, FreshCatchingUp, FreshLate, FreshStopped}
+
+// worse reports whether it wants a look before the other.
+func (f Freshness) worse(other Freshness) bool {
+	return slices.Index(bestFirst, f) > slices.Index(bestFirst, other)
+}
+
+// Family is the family of the word.
+func (f Freshness) Family() Family {
+	switch f {
+	case FreshOnTime:
+		return OK
+	case FreshCatchingUp:
+		return Active
+	case FreshLate:
+		return Remarked
+	case FreshStopped:
+		return Stopped
+	default:
+		return Waiting
+	}
+}
+
+// Seconds is a length of time in whole seconds.
+type Seconds int64
+
+func secondsOf(d time.Duration) *Seconds { return new(Seconds(d / time.Second)) }
+
+// Duration is the length as a Duration.
+func (s Seconds) Duration() time.Duration { return time.Duration(s) * time.Second }
+
+// graceOfARun is how long a run may take until the watermark has to have moved.
+const graceOfARun = 30 * time.Minute
+
+// lineStatus tells how far a standing HARVEST is behind, and its contract; none where
+// that cannot be told.
+func (c *Control) lineStatus(ctx context.Context, st schedule.Standing, f SourceFacts) (LineStatus, *source.Spec, error) {
+	l := LineStatus{Schedule: st.Name, Query: st.Query, Freshness: FreshWaiting}
+	if next, comes := st.Next(f.Now); comes {
+		l.NextRun = optional(next)
+	}
+	if !f.Planned {
+		l.Unknown = "nothing was harvested yet"
+		return l, nil, nil
+	}
+	con, err := c.contracts.Select(ctx, st.Source, harvest.Harvest, st.Query)
+	if err != nil {
+		l.Unknown = "its description cannot be used: " + err.Error()
+		return l, nil, nil
+	}
+	ns := planner.Namespace(con.Spec, harvest.Trigger{Provenance: st.Source, Operation: harvest.Harvest, Query: st.Query})
+	at, err := c.store.Frontier(ctx, ns)
+	if err != nil {
+		return l, nil, err
+	}
+	if !at.Known {
+		l.Unknown = "nothing of it was harvested yet"
+		return l, con.Spec, nil
+	}
+	limit, err := c.lagLimit(ctx, st, con.Spec, ns, f.Now)
+	if err != nil {
+		return l, nil, err
+	}
+	facts, err := c.store.LineFacts(ctx, at.Cursor, at.Watermark)
+	if err != nil {
+		return l, nil, err
+	}
+	l.Cursor = at.Cursor
+	l.OldestGap = facts.Gap
+	l.measure(f.Now, at.Watermark.Time(), limit, facts.Moves)
+	return l, con.Spec, nil
+}
+
+// measure holds the watermark against the clock.
+func (l *LineStatus) measure(now, watermark time.Time, limit time.Duration, moves []CursorMove) {
+	lag := now.Sub(watermark)
+	l.Watermark = optional(watermark)
+	l.Lag = secondsOf(lag)
+	l.Limit = secondsOf(limit)
+	if lag <= limit {
+		l.Freshness = FreshOnTime
+		return
+	}
+	l.LateSince = optional(watermark.Add(limit))
+	l.Freshness = FreshLate
+	if shrinks(lag, moves) {
+		l.Freshness = FreshCatchingUp
+	}
+}
+
+// samples of the lag are looked at to tell whether it gets less.
+const samples = 3
+
+// shrinks reports whether the lag was less after each of the last moves than after the
+// one before, and what the last one gained has not been lost again by waiting.
+func shrinks(lag time.Duration, moves []CursorMove) bool {
+	if len(moves) < samples {
+		return false
+	}
+	for i := range samples - 1 {
+		if moves[i].lag() >= moves[i+1].lag() {
+			return false
+		}
+	}
+	return lag < moves[1].lag()
+}
+
+// lag is how far the cursor was behind when it moved.
+func (m CursorMove) lag() time.Duration { return m.At.Sub(m.To) }
+
+// lagLimit is how far behind a line may be before it is late: what it leaves out of
+// every window, the longest time between two of its runs, and the time a run may take.
+func (c *Control) lagLimit(ctx context.Context, st schedule.Standing, spec *source.Spec, ns harvest.Namespace, now time.Time) (time.Duration, error) {
+	lag := spec.Window.SafetyLag.D()
+	tuned, is, err := c.store.TunedLag(ctx, ns, lag)
+	if err != nil {
+		return 0, err
+	}
+	if is {
+		lag = tuned
+	}
+	if spec.Window.Precision == harvest.PrecisionDay {
+		lag += 24 * time.Hour // the day that is not over is not asked for
+	}
+	return max(lag, spec.Window.Align.D()) + longestBetween(st, now) + graceOfARun, nil
+}
+
+// longestBetween is the longest time between any two of the next times of a line.
+func longestBetween(st schedule.Standing, now time.Time) (longest time.Duration) {
+	const looked = 8
+	at, comes := st.Next(now)
+	for range looked {
+		if !comes {
+			break
+		}
+		var next time.Time
+		next, comes = st.Next(at)
+		if comes {
+			longest = max(longest, next.Sub(at))
+			at = next
+		}
+	}
+	return longest
+}

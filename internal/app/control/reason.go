@@ -1,0 +1,58 @@
+package control
+
+import "github.com/papertrace/patra/internal/domain/harvest"
+
+// Reason is why work waits: one of a closed list, the same everywhere.
+type Reason string
+
+// The reasons.
+const (
+	ReasonRateWait       Reason = "rate_wait"
+	ReasonRateCooldown   Reason = "rate_cooldown"
+	ReasonQuota          Reason = "quota_exhausted"
+	ReasonScheduledLater Reason = "scheduled_later"
+	ReasonCircuitOpen    Reason = "circuit_open"
+	ReasonQuietHours     Reason = "quiet_hours"
+	ReasonSourcePaused   Reason = "source_paused"
+	ReasonLineStopped    Reason = "line_stopped"
+	ReasonNoExecutor     Reason = "no_executor"
+	ReasonLeaseHeld      Reason = "lease_held"
+	ReasonSpecInvalid    Reason = "spec_invalid"
+)
+
+// meanings say each in a sentence.
+var meanings = map[Reason]string{
+	ReasonRateWait:       "the rate limit of the source has no room before",
+	ReasonRateCooldown:   "the source asked for fewer requests and is left alone",
+	ReasonQuota:          "the quota of the source is used up",
+	ReasonScheduledLater: "the next try is not due yet",
+	ReasonCircuitOpen:    "the source failed again and again and rests; then one request is tried",
+	ReasonQuietHours:     "these are quiet hours of the source",
+	ReasonSourcePaused:   "somebody paused the source",
+	ReasonLineStopped:    "a fatal fault stopped the source until a person has looked at it",
+	ReasonNoExecutor:     "the work is ready and nobody takes it",
+	ReasonLeaseHeld:      "the source was asked again and has not answered yet",
+	ReasonSpecInvalid:    "the description of the source cannot be used",
+}
+
+// Meaning says the reason in a sentence.
+func (r Reason) Meaning() string { return meanings[r] }
+
+// reasonOf is the reason that the code of a waiting task stands for. A code that is
+// none of its own is that of the last try, after which the next is scheduled.
+func reasonOf(code harvest.Code) Reason {
+	f := harvest.Fault{Code: code}
+	switch {
+	case code == harvest.CodeRate:
+		return ReasonRateWait
+	case code == harvest.CodeQuota:
+		return ReasonQuota
+	case code == harvest.CodeQuiet:
+		return ReasonQuietHours
+	case code == harvest.CodeBroken:
+		return ReasonCircuitOpen
+	case f.Throttled(), code == "http_429":
+		return ReasonRateCooldown
+	}
+	return ReasonScheduledLater
+}

@@ -1,0 +1,206 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/scheduler"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/pace"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// causeOf is the newest fault of a source that was not answered since, or what its
+// planning failed of.
+func causeOf(f SourceFacts) *Cause {
+	if newest, is := f.outage(); is {
+		return &Cause{Code: newest.Code, Text: newest.Text, At: optional(newest.At), Since: optional(newest.Since), Count: newest.Count}
+	}
+	if f.State.Stopped {
+		code, text, _ := strings.Cut(f.State.Reason, ": ")
+		return &Cause{Code: harvest.Code(code), Text: text, At: optional(f.State.Since), Since: optional(f.State.Since)}
+	}
+	if f.FailedTrigger != "" {
+		return &Cause{Code: codePlanning, Text: f.FailedTrigger, At: optional(f.TriggeredAt)}
+	}
+	return nil
+}
+
+// codePlanning is the code of a cause that is known by what its trigger said alone.
+const codePlanning harvest.Code = "trigger_failed"
+
+// outage is the newest one.
+func (f SourceFacts) outage() (newest PartitionOutage, is bool) {
+	for _, o := range f.Outages {
+		if !is || o.At.After(newest.At) {
+			newest = o
+			is = true
+		}
+	}
+	return newest, is
+}
+
+// nobodyCame is how long work may lie ready before it is said that nobody takes it.
+const nobodyCame = time.Minute
+
+// waitingOf says why nothing of a source is done just now, nil if something is or
+// nothing is to be done.
+func (c *Control) waitingOf(ctx context.Context, code string, f SourceFacts, cooling time.Time) *WaitingFor {
+	wait := func(r Reason, until time.Time, unblocks string) *WaitingFor {
+		return &WaitingFor{Reason: r, Text: r.Meaning(), Until: optional(until), Unblocks: unblocks}
+	}
+	resume := fmt.Sprintf("patra source resume %s --reason TEXT", code)
+	switch {
+	case f.State.Stopped:
+		return wait(ReasonLineStopped, time.Time{}, fmt.Sprintf("patra source check %s, then %s", code, resume))
+	case f.State.Paused:
+		return wait(ReasonSourcePaused, time.Time{}, resume)
+	}
+	if rest, quiet := c.quiet.Rest(ctx, code, harvest.Harvest); quiet {
+		return wait(ReasonQuietHours, rest.Until, "the end of the quiet hours")
+	}
+	for _, r := range f.Rests {
+		if r.Bars(f.Now) && !r.Trying {
+			return wait(ReasonCircuitOpen, r.Until, "an answer to the request that is tried then")
+		}
+	}
+	if cooling.After(f.Now) {
+		return wait(ReasonRateCooldown, cooling, "the end of that time")
+	}
+	idle := f.Running.Count == 0
+	switch {
+	case idle && f.Ready.Count > 0 && f.Now.Sub(f.ReadySince) > nobodyCame:
+		return wait(ReasonNoExecutor, time.Time{}, "a process that works: patra serve")
+	case idle && f.Ready.Count == 0 && f.Queued.Count > 0:
+		return wait(reasonOf(f.NextCode), f.NextAt, "nobody's doing: it is tried again then")
+	}
+	o, failing := f.outage()
+	planned := f.TriggeredAt.Add(scheduler.RetryAfter)
+	inHand := later(o.At, o.RetryAt).Add(longestAnswer)
+	const byItself = "nobody's doing: it is asked again then"
+	switch {
+	case failing && o.RetryAt.After(f.Now):
+		return wait(ReasonScheduledLater, o.RetryAt, byItself)
+	case f.FailedTrigger != "" && !o.At.After(f.TriggeredAt) && planned.After(f.Now):
+		return wait(ReasonScheduledLater, planned, byItself)
+	case failing && inHand.After(f.Now):
+		return wait(ReasonLeaseHeld, inHand, "an answer, or that none came by then")
+	case failing:
+		return wait(ReasonScheduledLater, time.Time{}, "nobody's doing: it is asked again with the next work there is")
+	}
+	return nil
+}
+
+// longestAnswer is how long an answer may take at the most.
+const longestAnswer = 2 * time.Minute
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// rateStatus reads what the rate gate knows of a source, and until when it is left
+// alone because it asked for that.
+func (c *Control) rateStatus(ctx context.Context, spec *source.Spec, f SourceFacts) (*RateStatus, time.Time, error) {
+	const minute = 60
+	r := c.allowed(ctx, spec).For(spec.Search.Name, "")
+	raw, err := c.store.ReadGate(ctx, r.Key)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	var s pace.State
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, &s); err != nil {
+			return nil, time.Time{}, fmt.Errorf("read the rate gate of %s: %w", spec.Source, err)
+		}
+	}
+	l := pace.Limit{QPS: r.QPS, Burst: max(r.Burst, 1), Jitter: r.Jitter.D()}
+	for _, q := range r.Quotas {
+		l.Quotas = append(l.Quotas, pace.Quota{Limit: q.Limit, Window: q.Window.D(), Zone: q.Zone})
+	}
+	out := &RateStatus{Limit: r.QPS, Allowed: s.Allowed(l, f.Now), Used: float64(f.Sent.Count) / minute}
+	for _, q := range l.Quotas {
+		out.Quotas = append(out.Quotas, QuotaStatus{Window: q.Window.String(), Limit: q.Limit, Left: max(0, q.Limit-s.Used(q, f.Now))})
+	}
+	return out, s.CooldownUntil, nil
+}
+
+// Ranks of needs, the worst first.
+const (
+	rankStopped = iota
+	rankLate
+	rankUnasked
+	rankOutage
+	rankGaps
+	rankPaused
+)
+
+// needs are what a person should look at about a source.
+func (s *SourceStatus) needs(f SourceFacts) (out []Need) {
+	add := func(rank int, next, format string, args ...any) {
+		out = append(out, Need{Source: s.Source, Freshness: s.Freshness, Text: fmt.Sprintf(format, args...), Next: next, rank: rank})
+	}
+	o, failing := f.outage()
+	switch {
+	case f.State.Stopped:
+		add(rankStopped, s.Waiting.Unblocks, "stopped since %s: %s", Time(f.State.Since.Truncate(time.Second)), f.State.Reason)
+		return out
+	case f.State.Paused:
+		add(rankPaused, s.Waiting.Unblocks, "paused since %s: %s", Time(f.State.Since.Truncate(time.Second)), f.State.Reason)
+		return out
+	case s.Freshness == FreshLate:
+		add(rankLate, s.helps(), "%s behind (limit %s) since %s%s", s.Lag.Duration(), s.Limit.Duration(), s.LateSince, s.because())
+	case s.Waiting != nil && s.Waiting.Reason == ReasonNoExecutor:
+		add(rankUnasked, s.helps(), "%s since %s", s.Waiting.Text, Time(f.ReadySince.Truncate(time.Second)))
+	case failing && o.Lasts() || s.Cause != nil && s.Cause.Code == codePlanning:
+		add(rankOutage, s.helps(), "does not answer as it should%s", s.because())
+	}
+	if f.Failed.Count > 0 && s.OldestGap != nil {
+		g := s.OldestGap
+		add(rankGaps, "patra plan gaps "+s.Source, "%s could not be read, the oldest [%s, %s): %s", windows(f.Failed), g.From, g.To, g.Reason)
+	}
+	return out
+}
+
+// because says cause and wait in one line.
+func (s *SourceStatus) because() string {
+	var text string
+	if k := s.Cause; k != nil {
+		text = fmt.Sprintf(": %s", k.Code)
+		if k.Count > 0 {
+			text += fmt.Sprintf(", %d in a row since %s", k.Count, Time(time.Time(*k.Since).Truncate(time.Second)))
+		}
+	}
+	if w := s.Waiting; w != nil {
+		text += fmt.Sprintf("; %s (%s)", w.Text, w.Reason)
+		if w.Until != nil {
+			text += fmt.Sprintf(" until %s", Time(time.Time(*w.Until).Truncate(time.Second)))
+		}
+	}
+	return text
+}
+
+// helps is the command that helps.
+func (s *SourceStatus) helps() string {
+	switch {
+	case s.Waiting != nil && s.Waiting.Reason == ReasonNoExecutor:
+		return "patra serve"
+	case s.Cause != nil:
+		return "patra source check " + s.Source
+	case s.OldestGap != nil:
+		return "patra plan gaps " + s.Source
+	}
+	return "patra coverage " + s.Source
+}
+
+func windows(n Counted) string {
+	if n.More {
+		return fmt.Sprintf("%d+ windows", n.Count)
+	}
+	return Count(int(n.Count), "window")
+}

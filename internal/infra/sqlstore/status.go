@@ -1,0 +1,178 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// countMost is how many rows are looked at where rows are counted: one more than is
+// told.
+const countMost = control.CountCap + 1
+
+// gapsLookedAt bounds the slices among which the oldest gap of a cursor is looked for.
+const gapsLookedAt = 1000
+
+// SourceFacts reads how a source fares. Every statement goes over an index of few
+// rows, or stops after so many.
+func (s *Store) SourceFacts(ctx context.Context, code string) (f control.SourceFacts, err error) {
+	f.Now, err = s.Now(ctx)
+	if err != nil {
+		return f, err
+	}
+	f.State, err = s.SourceState(ctx, code)
+	if err != nil {
+		return f, err
+	}
+	for _, read := range []func(context.Context, string, *control.SourceFacts) error{
+		s.readLastSuccess, s.readOutages, s.readRests, s.readQueue, s.readCounts, s.readLastTrigger,
+	} {
+		if err := read(ctx, code, &f); err != nil {
+			return f, fmt.Errorf("look at %s: %w", code, err)
+		}
+	}
+	return f, nil
+}
+
+// readLastSuccess finds the last stored page of each operation, and whether anything
+// was ever planned.
+func (s *Store) readLastSuccess(ctx context.Context, code string, f *control.SourceFacts) error {
+	for _, op := range []harvest.Operation{harvest.Harvest, harvest.Backfill, harvest.Update} {
+		var last ts
+		var planned bool
+		err := s.r.QueryRowContext(ctx, `SELECT
+			(SELECT MAX(committed_at) FROM ing_task_run_batch WHERE provenance_code=? AND operation_code=? AND status_code='SUCCEEDED'),
+			EXISTS (SELECT 1 FROM ing_plan WHERE provenance_code=? AND operation_code=?)`, code, op, code, op).Scan(&last, &planned)
+		if err != nil {
+			return err
+		}
+		if last.time().After(f.LastSuccess) {
+			f.LastSuccess = last.time()
+		}
+		f.Planned = f.Planned || planned
+	}
+	return nil
+}
+
+// readOutages reads what is not answered. A page that was stored after the last fault
+// says that it is over.
+func (s *Store) readOutages(ctx context.Context, code string, f *control.SourceFacts) error {
+	return s.each(ctx, func(r *sql.Rows) error {
+		p := control.PartitionOutage{Partition: harvest.Partition{Provenance: code}}
+		var err error
+		p.Outage, err = scanOutage(r.Scan, &p.Endpoint, &p.Operation)
+		if err == nil && !f.LastSuccess.After(p.At) {
+			f.Outages = append(f.Outages, p)
+		}
+		return err
+	}, `SELECT endpoint_name, operation_code, `+outageCols+` FROM ing_outage WHERE provenance_code=?`, code)
+}
+
+func (s *Store) readRests(ctx context.Context, code string, f *control.SourceFacts) error {
+	return s.each(ctx, func(r *sql.Rows) error {
+		p := control.PartitionRest{Partition: harvest.Partition{Provenance: code}}
+		var until ts
+		err := r.Scan(&p.Endpoint, &p.Operation, &p.Spent, &until, &p.Trying)
+		p.Until = until.time()
+		f.Rests = append(f.Rests, p)
+		return err
+	}, `SELECT endpoint_name, operation_code, failures, rests_until, trying FROM ing_breaker WHERE provenance_code=? AND failures>=?`, code, harvest.BreakAfter)
+}
+
+// readQueue counts what is queued and finds when the first of it was, or will be, due.
+func (s *Store) readQueue(ctx context.Context, code string, f *control.SourceFacts) error {
+	const queued = `(SELECT id, scheduled_at FROM ing_task WHERE status_code='QUEUED' AND provenance_code=? LIMIT ?) q`
+	var all, ready int64
+	var first ts
+	err := s.r.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN scheduled_at<=? THEN 1 ELSE 0 END),0), MIN(scheduled_at) FROM `+queued,
+		ts(f.Now), code, countMost).Scan(&all, &ready, &first)
+	if err != nil || all == 0 {
+		return err
+	}
+	f.Queued = control.CountUpTo(all)
+	f.Ready = control.CountUpTo(ready)
+	if ready > 0 {
+		f.ReadySince = first.time()
+	}
+	var later ts
+	var why sql.NullString
+	err = s.r.QueryRowContext(ctx, `SELECT t.scheduled_at, t.error_code FROM ing_task t
+		WHERE t.id=(SELECT id FROM `+queued+` WHERE scheduled_at>? ORDER BY scheduled_at, id LIMIT 1)`, code, countMost, ts(f.Now)).Scan(&later, &why)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	f.NextAt = later.time()
+	f.NextCode = harvest.Code(why.String)
+	return err
+}
+
+// readCounts counts what is in hand, what failed, what was put aside and what was sent
+// in the last minute.
+func (s *Store) readCounts(ctx context.Context, code string, f *control.SourceFacts) error {
+	minuteAgo := ts(f.Now.Add(-time.Minute))
+	for _, c := range []struct {
+		to    *control.Counted
+		query string
+		args  []any
+	}{
+		{&f.Running, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ing_task WHERE ` + isOneOf("status_code", harvest.TasksInHand) + ` AND provenance_code=? LIMIT ?) q`, []any{code, countMost}},
+		{&f.Failed, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ing_task WHERE status_code='FAILED' AND provenance_code=? LIMIT ?) q`, []any{code, countMost}},
+		{&f.Quarantined, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ing_quarantine WHERE provenance_code=? LIMIT ?) q`, []any{code, countMost}},
+		{
+			&f.Sent, `SELECT COALESCE(SUM(sent),0) FROM (SELECT sent FROM ing_task_run_batch WHERE provenance_code=?
+			AND operation_code IN ('HARVEST','BACKFILL','UPDATE') AND status_code IN ('SUCCEEDED','FAILED') AND committed_at>? LIMIT ?) q`,
+			[]any{code, minuteAgo, countMost},
+		},
+	} {
+		var n int64
+		if err := s.r.QueryRowContext(ctx, c.query, c.args...).Scan(&n); err != nil {
+			return err
+		}
+		*c.to = control.CountUpTo(n)
+	}
+	return nil
+}
+
+// readLastTrigger keeps what the newest trigger of a HARVEST said, if it failed and
+// nothing was stored since.
+func (s *Store) readLastTrigger(ctx context.Context, code string, f *control.SourceFacts) error {
+	last, err := scanTriggered(s.r.QueryRowContext(ctx, `SELECT `+triggeredCols+` FROM ing_schedule_instance
+		WHERE provenance_code=? AND operation_code='HARVEST' ORDER BY triggered_at DESC, id DESC LIMIT 1`, code).Scan)
+	if err != nil {
+		return err
+	}
+	if last.Outcome == harvest.TriggerFailed && !f.LastSuccess.After(last.At) {
+		f.FailedTrigger = last.Remarks
+		f.TriggeredAt = last.At
+	}
+	return nil
+}
+
+// LineFacts reads the last moves of a cursor and the oldest gap behind its watermark.
+func (s *Store) LineFacts(ctx context.Context, id harvest.CursorID, watermark harvest.Mark) (f control.LineFacts, err error) {
+	const moves = 3
+	err = s.each(ctx, func(r *sql.Rows) error {
+		var to, at ts
+		err := r.Scan(&to, &at)
+		f.Moves = append(f.Moves, control.CursorMove{To: to.time(), At: at.time()})
+		return err
+	}, `SELECT new_instant, event_time FROM ing_cursor_event WHERE cursor_id=? AND kind_code='ADVANCE' ORDER BY id DESC LIMIT ?`, id, moves)
+	if err != nil {
+		return f, fmt.Errorf("read moves of cursor %d: %w", id, err)
+	}
+	near, err := s.gaps(ctx, `s.id=(SELECT id FROM (SELECT id, window_from, status_code, gap_accepted FROM ing_plan_slice WHERE cursor_id=? AND window_to>?
+		ORDER BY window_to LIMIT ?) n WHERE `+isOneOf("status_code", harvest.SlicesGap)+` AND gap_accepted=0 ORDER BY window_from, id LIMIT 1)`,
+		id, ts(watermark.Time()), gapsLookedAt)
+	if err != nil {
+		return f, err
+	}
+	if len(near) > 0 {
+		f.Gap = &near[0]
+	}
+	return f, nil
+}

@@ -1,0 +1,238 @@
+package node_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/app/role"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/sim"
+)
+
+// reply is one in place of the oracle's.
+func reply(r *http.Request, status int, kind, body string, header ...string) *http.Response {
+	h := http.Header{"Date": {time.Now().UTC().Format(http.TimeFormat)}, "Content-Type": {kind}}
+	for i := 0; i+1 < len(header); i += 2 {
+		h.Set(header[i], header[i+1])
+	}
+	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r}
+}
+
+// outage is a way in which an upstream gives no answer, and what status says of it.
+type outage struct {
+	name   string
+	answer func(*http.Request) (*http.Response, error)
+	code   string
+	// reasons are those it may wait for.
+	reasons []control.Reason
+	// stops: the source is stopped, and a person has to resume it.
+	stops bool
+}
+
+func replying(status int, kind, body string, header ...string) func(*http.Request) (*http.Response, error) {
+	return func(r *http.Request) (*http.Response, error) { return reply(r, status, kind, body, header...), nil }
+}
+
+var again = []control.Reason{control.ReasonLeaseHeld, control.ReasonScheduledLater, control.ReasonCircuitOpen, control.ReasonRateCooldown, control.ReasonRateWait}
+
+func outages() []outage {
+	return []outage{
+		{name: "503", answer: replying(503, "text/plain", "down"), code: "http_503", reasons: again},
+		{name: "503 with Retry-After", answer: replying(503, "text/plain", "down", "Retry-After", "300"), code: "http_503", reasons: again},
+		{name: "500", answer: replying(500, "text/plain", "oops"), code: "http_500", reasons: again},
+		{name: "502 as a page", answer: replying(502, "text/html", "<html>bad gateway</html>"), code: "http_502", reasons: again},
+		{name: "504 as a page", answer: replying(504, "text/html", "<html>timeout</html>"), code: "http_504", reasons: again},
+		{
+			name: "429 with Retry-After", answer: replying(429, "text/plain", "slow down", "Retry-After", "600"),
+			code: "http_429", reasons: []control.Reason{control.ReasonRateCooldown},
+		},
+		{name: "429", answer: replying(429, "text/plain", "slow down"), code: "http_429", reasons: again},
+		{name: "401", answer: replying(401, "text/plain", "who are you"), code: "auth_refused", reasons: []control.Reason{control.ReasonLineStopped}, stops: true},
+		{name: "connection reset", answer: func(*http.Request) (*http.Response, error) {
+			return nil, fmt.Errorf("connection reset: %w", io.ErrUnexpectedEOF)
+		}, code: "network", reasons: again},
+		{name: "no answer at all", answer: func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}, code: "timeout", reasons: again},
+		{name: "a page for people", answer: replying(200, "text/html", "<html>welcome</html>"), code: "", reasons: append([]control.Reason{control.ReasonLineStopped}, again...), stops: true},
+		{name: "an empty reply", answer: replying(200, "application/json", ""), code: "", reasons: append([]control.Reason{control.ReasonLineStopped}, again...), stops: true},
+		{name: "a reply cut off", answer: replying(200, "application/json", `{"items":[{"id":`), code: "", reasons: append([]control.Reason{control.ReasonLineStopped}, again...), stops: true},
+		{name: "another shape", answer: replying(200, "application/json", `{"rows":[]}`), code: "", reasons: append([]control.Reason{control.ReasonLineStopped}, again...), stops: true},
+		{name: "an error within", answer: replying(200, "application/json", `{"error":"database is down"}`), code: "", reasons: append([]control.Reason{control.ReasonLineStopped}, again...), stops: true},
+		{name: "404", answer: replying(404, "text/plain", "gone"), code: "http_404", reasons: again},
+		{name: "400", answer: replying(400, "text/plain", "no"), code: "http_400", reasons: again},
+	}
+}
+
+// out is a served node whose upstream can be put out.
+type out struct {
+	*served
+	log   *logLines
+	mu    sync.Mutex
+	fault func(*http.Request) (*http.Response, error) // guarded by mu
+}
+
+// RoundTrip implements http.RoundTripper.
+func (o *out) RoundTrip(r *http.Request) (*http.Response, error) {
+	o.mu.Lock()
+	fault := o.fault
+	o.mu.Unlock()
+	if fault != nil {
+		return fault(r)
+	}
+	return o.served.RoundTrip(r)
+}
+
+func (o *out) set(fault func(*http.Request) (*http.Response, error)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.fault = fault
+}
+
+// newOut serves a source that is harvested every five minutes.
+func newOut(t *testing.T) *out {
+	o := &out{served: newServed(t, "5", `{harvest: "*/5 * * * *"}`, sim.Config{Records: 100, Churn: &sim.Churn{New: 2000}}), log: new(logLines)}
+	log := slog.New(slog.NewTextHandler(o.log, nil))
+	store := patratest.Open(t, o.dsn, sqlstore.Options{Logger: log})
+	o.Node = node.Assemble(node.Config{Workers: 2, Poll: o.poll, Logger: log}, store, registry.New(store, o.packs, nil, node.CheckSpec, log), o)
+	return o
+}
+
+// status is that of the one source there is.
+func (o *out) status() (control.SourceStatus, control.Status) {
+	o.t.Helper()
+	all, err := o.Control.Status(o.t.Context(), "")
+	if err != nil || len(all.Sources) != 1 || all.Sources[0].Source != "generic" {
+		o.t.Fatalf("%+v, %v", all, err)
+	}
+	return all.Sources[0], all
+}
+
+// TestStatus_NamesCauseAndUntilWithinAMinute: whatever an upstream does in place of
+// answering, a minute after the first request that meets it the status names the
+// source, what came, and what is waited for. When it is over nothing of it is left.
+func TestStatus_NamesCauseAndUntilWithinAMinute(t *testing.T) {
+	for _, k := range outages() {
+		t.Run(k.name, func(t *testing.T) {
+			servedBubble(t, func(t *testing.T) {
+				o := newOut(t)
+				stop := o.begin(role.All...)
+				defer func() { stop() }()
+				time.Sleep(14 * time.Minute)
+				s, all := o.status()
+				if s.Freshness != control.FreshOnTime || s.Cause != nil || s.Waiting != nil || len(all.Needs) != 0 || s.LastSuccess == nil || s.Lag == nil {
+					t.Fatalf("while all is well: %s", show(all))
+				}
+				o.set(k.answer)
+				time.Sleep(time.Minute) // the next harvest begins
+				time.Sleep(time.Minute)
+				o.mustTell(k)
+				time.Sleep(8 * time.Minute)
+				o.mustTell(k)
+				o.set(nil)
+				if s, _ := o.status(); s.Freshness == control.FreshStopped {
+					if !k.stops {
+						t.Errorf("stopped: %+v", s)
+					}
+					if err := o.Store.HoldSource(t.Context(), "generic", false, false, ""); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(40 * time.Minute)
+				s, all = o.status()
+				if s.Freshness != control.FreshOnTime || s.Cause != nil || s.Waiting != nil || len(all.Needs) != 0 {
+					t.Errorf("when it is over: %s", show(all))
+				}
+			})
+		})
+	}
+}
+
+// mustTell fails the test unless status tells of an outage.
+func (o *out) mustTell(k outage) {
+	o.t.Helper()
+	s, all := o.status()
+	if s.Cause == nil || k.code != "" && string(s.Cause.Code) != k.code || s.Cause.Code == "" || s.Cause.Text == "" || s.Cause.At == nil {
+		o.t.Errorf("the cause is %+v", s.Cause)
+	}
+	w := s.Waiting
+	if w == nil {
+		o.t.Errorf("nothing is said to be waited for: %s", show(all))
+		return
+	}
+	known := false
+	for _, r := range k.reasons {
+		known = known || w.Reason == r
+	}
+	stopped := w.Reason == control.ReasonLineStopped
+	if !known || w.Text == "" || w.Unblocks == "" || w.Until == nil && !stopped || stopped != (s.Freshness == control.FreshStopped) {
+		o.t.Errorf("waits for %+v", w)
+	}
+	if len(all.Needs) == 0 || all.Needs[0].Source != "generic" || all.Needs[0].Next == "" {
+		o.t.Errorf("needs %+v", all.Needs)
+	}
+}
+
+func show(v any) string { return fmt.Sprintf("%+v", v) }
+
+// logLines is a log that can be read while it is written.
+type logLines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *logLines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(b)
+}
+
+// with are the lines that contain a text.
+func (l *logLines) with(text string) (out []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.buf.String()) {
+		if strings.Contains(line, text) {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// TestStatus_OutageIsLoggedOnce: eleven minutes of nothing but 503 leave one warning,
+// within the first minute and with the cause, and one line that says they are over.
+func TestStatus_OutageIsLoggedOnce(t *testing.T) {
+	servedBubble(t, func(t *testing.T) {
+		o := newOut(t)
+		stop := o.begin(role.All...)
+		defer func() { stop() }()
+		time.Sleep(14 * time.Minute)
+		o.set(replying(503, "text/plain", "down"))
+		time.Sleep(2 * time.Minute)
+		if first := o.log.with("level=WARN"); len(first) != 1 || !strings.Contains(first[0], "code=http_503") || !strings.Contains(first[0], "source=generic") {
+			t.Errorf("after a minute: %q", first)
+		}
+		time.Sleep(9 * time.Minute)
+		o.set(nil)
+		time.Sleep(40 * time.Minute)
+		if all := o.log.with("level=WARN"); len(all) != 1 {
+			t.Errorf("%d warnings: %q", len(all), all)
+		}
+		if over := o.log.with("the source answers again"); len(over) != 1 || !strings.Contains(over[0], "level=INFO") {
+			t.Errorf("the end: %q", over)
+		}
+	})
+}
