@@ -92,8 +92,7 @@ asking:
 			call.IDs = slices.Concat(ids, witnesses)
 			again, refused, err := s.askForIDs(ctx, call, s.alone(try))
 			if err != nil && !refuses(err) {
-				s.count(r.ans.Traffic)
-				s.count(again.Traffic)
+				b.Evidence = addTraffic(evidence(again), traffic(b.Evidence))
 				return b, nil, fmt.Errorf("%s details left out before: %w", s.job.Provenance, err)
 			}
 			b.Evidence = addTraffic(b.Evidence, again.Traffic)
@@ -176,7 +175,6 @@ func (s *session) silent(r reply, missing []string, heard bool, b *harvest.Batch
 	if heard || len(without(missing, r.due)) < fewGuilty || len(b.Quarantined) > 0 {
 		return nil
 	}
-	s.count(traffic(b.Evidence))
 	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.GiveUp, Code: harvest.CodeDetailsMissing, Status: b.Evidence.HTTPStatus}
 	return fmt.Errorf("%s has details of none of %d ids: %w", s.job.Provenance, len(r.asked), f)
 }
@@ -267,11 +265,14 @@ func (s *session) askForIDs(
 	one := h.answer
 	one.Traffic = ans.Traffic.Add(h.traffic)
 	one.Page = &harvest.Page{Items: append(ans.Page.Items, h.items...)}
-	if len(call.IDs) > 0 { // the request that most of it came by
+	if err == nil && len(call.IDs) > 0 { // the request that most of it came by
 		one.Request = ans.Request
 		one.RequestSHA256 = ans.RequestSHA256
 		one.ReplySHA256 = ans.ReplySHA256
 		one.Status = ans.Status
+		one.Headers = ans.Headers
+		one.Credential = ans.Credential
+		one.Sample = ans.Sample
 	}
 	refused.add(refusals{gone: h.gone, ids: h.guilty})
 	refused.alias = h.alias
@@ -291,15 +292,18 @@ func (s *session) together(ctx context.Context, call source.Call) (ans source.An
 	if !h.divides(err) {
 		return ans, refused, err
 	}
+	h.last = ans
 	inner := h.among(call.IDs, err)
-	ans.Traffic = ans.Traffic.Add(h.traffic)
-	ans.Page = &harvest.Page{Items: h.items}
+	spent := ans.Traffic.Add(h.traffic)
 	s.details.heard(h)
-	switch {
-	case errors.Is(inner, errManyGuilty):
+	if inner != nil && !errors.Is(inner, errManyGuilty) {
+		err = inner
+		ans = h.last // it ended the search
+	}
+	ans.Traffic = spent
+	ans.Page = &harvest.Page{Items: h.items}
+	if inner != nil {
 		return ans, refused, err
-	case inner != nil:
-		return ans, refused, inner
 	}
 	s.log.Debug("ids refused", "phase", harvest.PhaseDetail, "ids", h.guilty, "gone", h.gone, "of", len(call.IDs), "err", err)
 	return ans, refusals{gone: h.gone, ids: h.guilty}, nil

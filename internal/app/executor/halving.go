@@ -31,6 +31,7 @@ type halving struct {
 	traffic  source.Traffic
 	alias    aliases       // of those asked for alone by each
 	answer   source.Answer // the last of each
+	last     source.Answer // to the last question
 }
 
 // fewGuilty is how many ids may be refused in a row with not one answered. So
@@ -38,6 +39,14 @@ type halving struct {
 const fewGuilty = 8
 
 var errManyGuilty = errors.New("too many ids are refused")
+
+// put asks for ids and keeps what it cost.
+func (h *halving) put(ids []string) (source.Answer, error) {
+	ans, err := h.ask(ids)
+	h.traffic = h.traffic.Add(ans.Traffic)
+	h.last = ans
+	return ans, err
+}
 
 // among searches all of ids, which were refused together for why.
 func (h *halving) among(ids []string, why error) error {
@@ -62,8 +71,7 @@ func (h *halving) search(ids []string, why error) error {
 	half := len(ids) / 2
 	var refused [2]error
 	for i, part := range [2][]string{ids[:half], ids[half:]} {
-		ans, err := h.ask(part)
-		h.traffic = h.traffic.Add(ans.Traffic)
+		ans, err := h.put(part)
 		switch {
 		case err == nil:
 			h.accepted, h.unwell = true, 0
@@ -88,8 +96,8 @@ func (h *halving) search(ids []string, why error) error {
 func (h *halving) each(ids []string) error {
 	var last error
 	for _, id := range ids {
-		ans, err := h.ask([]string{id})
-		h.traffic, h.answer = h.traffic.Add(ans.Traffic), ans
+		ans, err := h.put([]string{id})
+		h.answer = ans
 		switch {
 		case err == nil:
 			h.accepted, h.unwell = true, 0
@@ -143,8 +151,7 @@ func (h *halving) alive(why error) error {
 		return err
 	}
 	for _, id := range ids {
-		ans, err := h.ask([]string{id})
-		h.traffic = h.traffic.Add(ans.Traffic)
+		_, err := h.put([]string{id})
 		if err == nil {
 			h.accepted, h.unwell = true, 0
 			h.probes = func() ([]string, error) { return []string{id}, nil }

@@ -96,18 +96,17 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		if r.ans.Done != nil {
 			letGo = r.ans.Done
 		}
-		s.unasked = st.phase == harvest.PhaseSearch && r.err != nil && !r.ans.Asked
 		if err := context.Cause(ctx); err != nil {
-			return false, err
+			return false, s.failed(st, r, evidence(r.ans), err)
 		}
 		if r.err != nil {
-			s.count(r.ans.Traffic)
 			s.effort.excess = oversize(r)
-			return false, fmt.Errorf("%s %s page %d: %w", s.job.Provenance, st.phase, st.ordinal, s.walk.escalate(st.ordinal, r.err))
+			err := fmt.Errorf("%s %s page %d: %w", s.job.Provenance, st.phase, st.ordinal, s.walk.escalate(st.ordinal, r.err))
+			return false, s.failed(st, r, evidence(r.ans), err)
 		}
 		b, following, err := s.take(ctx, st, r)
 		if err != nil {
-			return false, err
+			return false, s.failed(st, r, b.Evidence, err)
 		}
 		var open *harvest.BatchOpen
 		ahead := func(harvest.Committed) {}
@@ -126,7 +125,7 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		begun := time.Now()
 		c, err := s.e.store.CommitBatch(ctx, s.job, b, open, ahead)
 		if err != nil {
-			return false, err
+			return false, s.failed(st, r, b.Evidence, err)
 		}
 		s.lease.noteRenewal(begun)
 		took := time.Since(r.begun)
@@ -149,6 +148,18 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		following.opened.ID = c.Next.ID // the last try's, if the transaction ran again
 		st = *following
 	}
+}
+
+// failed is the error of a page that is not stored, with what was asked and what came.
+func (s *session) failed(st step, r reply, e harvest.Evidence, cause error) error {
+	if e.Sent > 0 {
+		s.e.observe(Event{Kind: PageFailed, Job: s.job, Traffic: traffic(e)})
+	}
+	asked := r.ans.Asked
+	if st.phase == harvest.PhaseDetail { // which may be many requests
+		asked = e.Sent > 0
+	}
+	return &harvest.FailedPage{Batch: st.opened.ID, Asked: asked, Evidence: e, Cause: cause}
 }
 
 // letGoOf gives back the memory of a page that was asked for and is not waited for.
@@ -233,14 +244,12 @@ func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *s
 	ans.Traffic = ans.Traffic.Add(more)
 	b.Evidence = evidence(ans)
 	if err != nil {
-		s.count(ans.Traffic)
 		s.effort.excess = s.excess(err, st.pos, facts)
 		return b, nil, fmt.Errorf("%s page %d: %w", s.job.Provenance, st.ordinal, err)
 	}
 	if behind := s.clockBehind(ans); end != "" && behind > 0 {
 		// By its own clock the upstream has not reached the end of the window,
 		// so nothing it says can prove the window complete.
-		s.count(ans.Traffic)
 		f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeClockBehind, RetryAfter: behind}
 		return b, nil, fmt.Errorf("upstream's clock says %s: %w", harvest.FormatInstant(ans.UpstreamAt), f)
 	}
@@ -340,17 +349,12 @@ func (s *session) committed(b harvest.Batch, c harvest.Committed, took time.Dura
 	}
 }
 
-// count keeps the traffic of requests whose page was not committed.
-func (s *session) count(t source.Traffic) {
-	s.effort.lost.Sent += t.Sent
-	s.effort.lost.Retried += t.Retried
-	s.effort.lost.HTTP429 += t.HTTP429
-	s.effort.lost.HTTP5xx += t.HTTP5xx
-	s.e.observe(Event{Kind: PageFailed, Job: s.job, Traffic: t})
-}
-
 func evidence(a source.Answer) harvest.Evidence {
-	return addTraffic(harvest.Evidence{Request: a.Request, RequestSHA256: a.RequestSHA256, ReplySHA256: a.ReplySHA256, HTTPStatus: a.Status}, a.Traffic)
+	e := harvest.Evidence{
+		Request: a.Request, RequestSHA256: a.RequestSHA256, ReplySHA256: a.ReplySHA256,
+		HTTPStatus: a.Status, Headers: a.Headers, Sample: a.Sample, Credential: a.Credential,
+	}
+	return addTraffic(e, a.Traffic)
 }
 
 func traffic(e harvest.Evidence) source.Traffic {

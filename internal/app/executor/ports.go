@@ -27,8 +27,9 @@ type Store interface {
 	// all but the commit itself is done.
 	CommitBatch(ctx context.Context, j harvest.Job, b harvest.Batch, next *harvest.BatchOpen, ready func(harvest.Committed)) (harvest.Committed, error)
 	// NewWalk begins the slice again; walks counts the walks that failed since
-	// the task was queued, the one before included if it did.
-	NewWalk(ctx context.Context, l harvest.Lease, reason harvest.Code, failed bool) (walk, walks int, err error)
+	// the task was queued, the one before included if it did. page is the one at
+	// which that ended, nil if all that was asked for is stored.
+	NewWalk(ctx context.Context, l harvest.Lease, reason harvest.Code, failed bool, page *harvest.FailedPage) (walk, walks int, err error)
 	EndRun(ctx context.Context, l harvest.Lease, e harvest.RunEnd) error
 	// Reslice puts children that tile the slice in its place.
 	Reslice(ctx context.Context, j harvest.Job, e harvest.RunEnd, children []harvest.SliceDraft, pagingType harvest.PagingType, pageSize int) error

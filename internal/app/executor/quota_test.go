@@ -73,7 +73,7 @@ func TestR22_WaitingForAPermitKeepsThePlace(t *testing.T) {
 		if n, want := b.pages(), b.ask(committed); n != want {
 			t.Errorf("%d pages asked for, %d stored", n, want)
 		}
-		if n := b.ask(`SELECT COUNT(*) FROM ing_task_run_batch WHERE error_code='not asked'`); n == 0 {
+		if n := b.ask(`SELECT COUNT(*) FROM ing_task_run_batch WHERE status_code='SKIPPED'`); n == 0 {
 			t.Error("no page had to wait")
 		}
 	})
@@ -94,7 +94,7 @@ func TestR22_ThrottledNeighbourCostsNoWalk(t *testing.T) {
 		if n := b.ask(`SELECT SUM(walk_no-1) FROM ing_task`); n != 1 {
 			t.Errorf("%d walks begun again", n)
 		}
-		if n := b.ask(`SELECT COUNT(*) FROM ing_task_run_batch WHERE error_code='not asked' AND ordinal>1`); n == 0 {
+		if n := b.ask(`SELECT COUNT(*) FROM ing_task_run_batch WHERE status_code='SKIPPED' AND ordinal>1`); n == 0 {
 			t.Error("nobody had to wait in the middle of a walk")
 		}
 	})

@@ -95,7 +95,7 @@ func (s *session) excess(err error, pos harvest.Position, facts harvest.PageFact
 
 // trail is what the slices remember that this one is cut into for a fault. It is an
 // error where cutting has to end.
-func (s *session) trail(ctx context.Context, r harvest.Recut, f harvest.Fault) (*harvest.CutTrail, error) {
+func (s *session) trail(ctx context.Context, r harvest.Recut, f harvest.Fault, page *harvest.FailedPage) (*harvest.CutTrail, error) {
 	if harvest.CutAdvised(f.Code) {
 		return nil, nil
 	}
@@ -108,7 +108,9 @@ func (s *session) trail(ctx context.Context, r harvest.Recut, f harvest.Fault) (
 	if err != nil {
 		return nil, err
 	}
-	cost.Sent += int64(s.effort.lost.Sent)
+	if page != nil {
+		cost.Sent += int64(page.Evidence.Sent)
+	}
 	if why := cost.Drifted(int64(s.paging.Size)); why != "" {
 		drifted := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeSchemaDrift}
 		return nil, fmt.Errorf("%s, the last for %s: %w", why, f.Code, drifted)
@@ -132,11 +134,12 @@ func (s *session) trail(ctx context.Context, r harvest.Recut, f harvest.Fault) (
 // description says (R82).
 func (s *session) cut(ctx context.Context, why error) error {
 	f, _ := harvest.FaultOf(why)
+	page := harvest.FailedPageOf(why)
 	r := s.recut(s.walk.committedAt)
 	r.Split = s.spec.Window.Split // ids are cut only where nothing else helps
-	trail, err := s.trail(ctx, r, f)
+	trail, err := s.trail(ctx, r, f, page)
 	if err != nil {
-		return err
+		return page.Because(err)
 	}
 	r.Slice.Cut = trail // its children remember it
 	kids, ok := r.Children(f.Code)
@@ -147,10 +150,10 @@ func (s *session) cut(ctx context.Context, why error) error {
 			if r.Split != nil && r.Split.Buckets > 0 {
 				least = fmt.Sprintf("one of %d buckets", r.Split.Buckets)
 			}
-			return fmt.Errorf("%s cannot be cut smaller than %s: %w", s.job.Spec.Part(), least, f)
+			return page.Because(fmt.Errorf("%s cannot be cut smaller than %s: %w", s.job.Spec.Part(), least, f))
 		}
 		f.Reaction = harvest.Retry // rest, then try again
-		return fmt.Errorf("%d walks did not finish: %w", harvest.MaxWalks, f)
+		return page.Because(fmt.Errorf("%d walks did not finish: %w", harvest.MaxWalks, f))
 	}
 	children := make([]harvest.SliceDraft, 0, len(kids))
 	for _, c := range kids {
@@ -158,12 +161,12 @@ func (s *session) cut(ctx context.Context, why error) error {
 	}
 	// A cut that has not helped counts for the breaker as a failure, any other as
 	// the answer that it is.
-	end := harvest.RunEnd{Run: s.run, Outcome: harvest.Refused, Code: f.Code, Error: why.Error(), Stats: s.effort.lost}
+	end := harvest.RunEnd{Run: s.run, Outcome: harvest.Refused, Code: f.Code, Error: why.Error(), Page: page}
 	if trail.Vain() {
 		end.Outcome = harvest.Spent
 	}
 	if err := s.e.store.Reslice(ctx, s.job, end, children, s.spec.Paging.Type, s.spec.Paging.Size); err != nil {
-		return err
+		return page.Because(err)
 	}
 	s.e.observe(Event{Kind: SliceCut, Job: s.job, Err: why, Reason: f.Code})
 	s.log.Info("slice cut", "window", s.job.Spec.Part().String(), "code", f.Code, "children", len(children), "proven", kids[0].Done, "err", why)

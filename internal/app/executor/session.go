@@ -35,8 +35,6 @@ type session struct {
 
 	run     harvest.RunID
 	batchNo int // of the next page
-	// unasked: no request went out for the SEARCH page in hand.
-	unasked bool
 	// asking are the requests in flight.
 	asking sync.WaitGroup
 }
@@ -45,8 +43,6 @@ type session struct {
 type effort struct {
 	begun time.Time
 	gauge harvest.Gauge
-	// lost is the traffic of requests whose page was not committed.
-	lost harvest.RunStats
 	// excess measures what the fault in hand would have the slice cut for.
 	excess harvest.Excess
 }
@@ -90,7 +86,7 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 		return nil
 	}
 	if errors.Is(lost, harvest.ErrLeaseLost) || errors.Is(lost, harvest.ErrHeld) || errors.Is(lost, harvest.ErrStoreGone) {
-		err = lost
+		err = harvest.FailedPageOf(err).Because(lost)
 	}
 	return s.end(work, err)
 }
@@ -148,7 +144,7 @@ func (s *session) end(work context.Context, err error) error {
 		case <-ctx.Done():
 		}
 	})()
-	end := harvest.RunEnd{Run: s.run, Stats: s.effort.lost, Error: err.Error(), Unasked: s.unasked}
+	end := harvest.RunEnd{Run: s.run, Error: err.Error(), Page: harvest.FailedPageOf(err)}
 	f, isFault := harvest.FaultOf(err)
 	kind := TaskReleased
 	switch {
@@ -276,9 +272,10 @@ func (s *session) unconfirmed() error {
 // restart begins the walk again, or cuts the slice after too many that failed.
 func (s *session) restart(ctx context.Context, why error) (step, error) {
 	f, _ := harvest.FaultOf(why)
-	no, walks, err := s.e.store.NewWalk(ctx, s.job.Lease, f.Code, f.Code != harvest.CodeUnconfirmed)
+	page := harvest.FailedPageOf(why)
+	no, walks, err := s.e.store.NewWalk(ctx, s.job.Lease, f.Code, f.Code != harvest.CodeUnconfirmed, page)
 	if err != nil {
-		return step{}, err
+		return step{}, page.Because(err)
 	}
 	s.e.observe(Event{Kind: WalkRestarted, Job: s.job, Err: why, Reason: f.Code})
 	s.log.Debug("walk begun again", "walk", no, "err", why)

@@ -1,6 +1,9 @@
 package harvest
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Phase of a walk.
 type Phase string
@@ -87,19 +90,65 @@ type Quarantined struct {
 	RawSHA256 [32]byte
 }
 
-// Evidence is what lets a page be explained and asked for again.
+// SampleSize is how much of a reply is kept of a page that is not stored.
+const SampleSize = 1 << 10
+
+// Evidence is what lets a page be explained and asked for again. Where the page took
+// several tries, status, headers and reply are those of the last one that was sent.
 type Evidence struct {
-	Request       string
+	Request string
+	// Credential is the name of the key it went with, empty if it went without.
+	Credential    string
 	RequestSHA256 string
 	ReplySHA256   string
 	HTTPStatus    int
-	Sent          int
-	Retried       int
-	HTTP429       int
-	HTTP5xx       int
-	Bytes         int64
-	WaitGate      time.Duration
-	Network       time.Duration
+	// Headers are those of the reply that tell what it is and what its source
+	// asks for.
+	Headers map[string]string
+	// Sample is the beginning of the reply, at most SampleSize bytes of it, without
+	// the secrets that it was asked with. It is stored with a page that failed.
+	Sample   []byte
+	Sent     int
+	Retried  int
+	HTTP429  int
+	HTTP5xx  int
+	Bytes    int64
+	WaitGate time.Duration
+	Network  time.Duration
+}
+
+// FailedPage is the error of a page that was claimed and is not stored: why that is,
+// what was asked for it and what came.
+type FailedPage struct {
+	Batch BatchID
+	// Asked: the upstream may have served the page. It has not if no request went
+	// out, or if it was refused for its key alone.
+	Asked    bool
+	Evidence Evidence
+	Cause    error
+}
+
+func (p *FailedPage) Error() string { return p.Cause.Error() }
+
+func (p *FailedPage) Unwrap() error { return p.Cause }
+
+// Because is the same page with another cause, which the first one has led to.
+func (p *FailedPage) Because(cause error) error {
+	if p == nil {
+		return cause
+	}
+	failed := *p
+	failed.Cause = cause
+	return &failed
+}
+
+// Skipped reports whether nothing at all was sent for the page.
+func (p *FailedPage) Skipped() bool { return !p.Asked && p.Evidence.Sent == 0 }
+
+// FailedPageOf finds the page in err, nil if it is about none.
+func FailedPageOf(err error) *FailedPage {
+	p, _ := errors.AsType[*FailedPage](err)
+	return p
 }
 
 // Counts is the account of a page (I8).

@@ -82,11 +82,13 @@ const (
 	RunCancelled RunState = "CANCELLED"
 )
 
-// States of a batch.
+// States of a batch. SKIPPED was claimed and never asked for: it tells nothing of the
+// upstream.
 const (
 	BatchRunning   BatchState = "RUNNING"
 	BatchSucceeded BatchState = "SUCCEEDED"
 	BatchFailed    BatchState = "FAILED"
+	BatchSkipped   BatchState = "SKIPPED"
 )
 
 var (
@@ -113,7 +115,7 @@ var (
 		RunRunning: {RunSucceeded, RunPartial, RunFailed, RunCancelled},
 	}
 	batchChanges = map[BatchState][]BatchState{
-		BatchRunning: {BatchSucceeded, BatchFailed},
+		BatchRunning: {BatchSucceeded, BatchFailed, BatchSkipped},
 	}
 )
 

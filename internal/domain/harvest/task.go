@@ -151,20 +151,42 @@ type RunEnd struct {
 	Delay time.Duration
 	Code  Code
 	Error string
-	Stats RunStats
-	// Unasked: no request went out for the page that was open.
-	Unasked bool
+	// Page is the one in hand that is not stored, nil if there was none.
+	Page *FailedPage
 	// Throttled: the upstream is there and asked for fewer requests, which is the
 	// rate gate's matter and no failure.
 	Throttled bool
 }
 
-// RunStats is what an attempt cost besides its committed pages.
+// RunStats is what an attempt asked for and what came of it, summed up over its pages
+// when it ends.
 type RunStats struct {
-	Sent    int `json:"reqCount"`
-	Retried int `json:"retryCount"`
-	HTTP429 int `json:"429Count"`
-	HTTP5xx int `json:"5xxCount"`
+	Sent        int64 `json:"reqCount"`
+	Items       int64 `json:"retCount"`
+	Inserted    int64 `json:"inserted"`
+	Updated     int64 `json:"updated"` // or mapped anew
+	Skipped     int64 `json:"skipped"` // known, older than what is known, or not wanted
+	Quarantined int64 `json:"failed"`
+	Retried     int64 `json:"retryCount"`
+	HTTP429     int64 `json:"429Count"`
+	HTTP5xx     int64 `json:"5xxCount"`
+	Bytes       int64 `json:"bytes"`
+	// Latencies are those of a page, all its tries together.
+	AvgLatency int64 `json:"avgLatencyMs"`
+	MaxLatency int64 `json:"maxLatencyMs"`
+	WaitTotal  int64 `json:"waitTotalMs"` // at the rate gate
+
+	Pages       int64 `json:"pagesVisited"`
+	PagesFailed int64 `json:"pagesFailed"`
+	// HasNext: the slice was not over when the run ended.
+	HasNext bool       `json:"hasNextLast"`
+	Errors  []RunError `json:"errors,omitempty"`
+}
+
+// RunError is why pages of a run were not stored, and how many.
+type RunError struct {
+	Code  Code  `json:"code"`
+	Pages int64 `json:"pages"`
 }
 
 // MaxDeaths is how many owners in a row may die with a reply of the task in hand

@@ -77,6 +77,12 @@ type Answer struct {
 	// went in; ReplySHA256 that of the reply's body.
 	RequestSHA256, ReplySHA256 string
 	Status                     int
+	// Credential is the name of the key that the last try went with, if any.
+	Credential string
+	// Headers are those of the reply that matter, Sample its beginning, both
+	// without the secrets of the call. They are there with a fault too.
+	Headers map[string]string
+	Sample  []byte
 	// BodyBytes is the size of the reply's body, as read; of one that is larger than
 	// allowed what is known of it, and 0 with any other fault.
 	BodyBytes int64

@@ -25,9 +25,9 @@ func (s *Store) OpenBatch(ctx context.Context, l harvest.Lease, o harvest.BatchO
 }
 
 func (x *tx) openBatch(l harvest.Lease, o harvest.BatchOpen) (harvest.OpenedBatch, error) {
-	id, err := x.insert(`INSERT INTO ing_task_run_batch (run_id, task_id, slice_id, plan_id, provenance_code, operation_code, batch_no,
-		walk_no, phase, ordinal, fence, status_code, before_position, opened_at)
-		SELECT ?, t.id, t.slice_id, t.plan_id, t.provenance_code, t.operation_code, ?, ?, ?, ?, ?, 'RUNNING', ?, ?
+	id, err := x.insert(`INSERT INTO ing_task_run_batch (run_id, task_id, slice_id, plan_id, schedule_instance_id, provenance_code,
+		operation_code, expr_hash, batch_no, walk_no, phase, ordinal, fence, status_code, before_position, opened_at)
+		SELECT ?, t.id, t.slice_id, t.plan_id, t.schedule_instance_id, t.provenance_code, t.operation_code, t.expr_hash, ?, ?, ?, ?, ?, 'RUNNING', ?, ?
 		FROM ing_task t WHERE t.id=?`,
 		o.Run, o.BatchNo, o.Walk, o.Phase, o.Ordinal, l.Fence, o.Before.String(), ts(x.now), l.Task)
 	if err != nil {
@@ -159,15 +159,11 @@ func (x *tx) noteProgress(l harvest.Lease, b harvest.Batch) error {
 // closeBatch writes the page's own line: where the walk stands after it, what came of
 // its items, and the evidence of request and reply.
 func (x *tx) closeBatch(l harvest.Lease, b harvest.Batch, c harvest.Counts, late lateness) error {
-	e := b.Evidence
-	stats, err := jsonText(map[string]any{
-		"latencyMs": e.Network.Milliseconds(), "waitMs": e.WaitGate.Milliseconds(),
-		"retryCount": e.Retried, "429Count": e.HTTP429, "hasNext": b.End == "",
-	})
+	evidence, err := evidenceCols(b.Evidence, b.End == "")
 	if err != nil {
 		return err
 	}
-	set, values := assign([]col{
+	set, values := assign(append([]col{
 		{"after_position", b.After.String()},
 		{"items", c.Items()},
 		{"inserted", c.Inserted},
@@ -188,18 +184,8 @@ func (x *tx) closeBatch(l harvest.Lease, b harvest.Batch, c harvest.Counts, late
 		{"id_hashes", hashBytes(b.Seen)},
 		{"end_proof", null(b.End)},
 		{"observed_max", ts(b.ObservedMax)},
-		{"sent", e.Sent},
-		{"retried", e.Retried},
-		{"http_429", e.HTTP429},
-		{"http_5xx", e.HTTP5xx},
-		{"bytes", e.Bytes},
-		{"http_status", nullID(int64(e.HTTPStatus))},
-		{"request", null(e.Request)},
-		{"request_sha256", null(e.RequestSHA256)},
-		{"reply_sha256", null(e.ReplySHA256)},
-		{"stats", stats},
 		{"committed_at", ts(x.now)},
-	}, b.ID, l.Fence)
+	}, evidence...), b.ID, l.Fence)
 	n, err := x.exec(`UPDATE ing_task_run_batch SET status_code='SUCCEEDED', `+set+`
 		WHERE id=? AND fence=? AND `+mayBecome(harvest.BatchSucceeded), values...)
 	if err != nil {
@@ -209,6 +195,38 @@ func (x *tx) closeBatch(l harvest.Lease, b harvest.Batch, c harvest.Counts, late
 		return fmt.Errorf("batch %d is not open under fence %d: %w", b.ID, l.Fence, harvest.ErrLeaseLost)
 	}
 	return nil
+}
+
+// evidenceCols are what was asked for a page and what came, stored or not.
+func evidenceCols(e harvest.Evidence, hasNext bool) ([]col, error) {
+	stats, err := jsonText(map[string]any{
+		"latencyMs": e.Network.Milliseconds(), "waitMs": e.WaitGate.Milliseconds(),
+		"retryCount": e.Retried, "429Count": e.HTTP429, "hasNext": hasNext,
+	})
+	if err != nil {
+		return nil, err
+	}
+	digest := ""
+	if len(e.Headers) > 0 {
+		digest, err = jsonText(map[string]any{"headers": e.Headers})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return []col{
+		{"sent", e.Sent},
+		{"retried", e.Retried},
+		{"http_429", e.HTTP429},
+		{"http_5xx", e.HTTP5xx},
+		{"bytes", e.Bytes},
+		{"http_status", nullID(int64(e.HTTPStatus))},
+		{"credential_ref", null(e.Credential)},
+		{"request", null(e.Request)},
+		{"request_sha256", null(e.RequestSHA256)},
+		{"response_digest", null(digest)},
+		{"reply_sha256", null(e.ReplySHA256)},
+		{"stats", stats},
+	}, nil
 }
 
 // hashBytes is a list of hashes as one value, eight bytes each.
@@ -245,9 +263,7 @@ func (x *tx) finish(l harvest.Lease, job harvest.Job, b harvest.Batch) (harvest.
 	if err != nil {
 		return harvest.Mark{}, err
 	}
-	err = x.become(fmt.Sprintf("run %d", b.Run), `UPDATE ing_task_run SET status_code='SUCCEEDED', finished_at=?
-		WHERE id=? AND fence=? AND `+mayBecome(harvest.RunSucceeded), ts(x.now), b.Run, l.Fence)
-	if err != nil {
+	if err := x.closeRun(b.Run, l.Fence, harvest.RunSucceeded, "", ""); err != nil {
 		return harvest.Mark{}, err
 	}
 	w, err := x.advance(cur, lineage{plan: job.Plan, slice: job.Slice, task: l.Task, run: b.Run, batch: b.ID})

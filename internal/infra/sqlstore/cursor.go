@@ -157,6 +157,10 @@ func (x *tx) moveCursor(c cursorRow, w harvest.Mark, l lineage) error {
 	if err != nil {
 		return err
 	}
+	instance, expr, err := x.triggerOf(l)
+	if err != nil {
+		return err
+	}
 	if _, err := x.insertInto("ing_cursor_event", []col{
 		{"cursor_id", c.id},
 		{"provenance_code", c.ns.Provenance},
@@ -177,6 +181,8 @@ func (x *tx) moveCursor(c cursorRow, w harvest.Mark, l lineage) error {
 		{"task_id", nullID(int64(l.task))},
 		{"run_id", nullID(int64(l.run))},
 		{"batch_id", nullID(int64(l.batch))},
+		{"schedule_instance_id", instance},
+		{"expr_hash", expr},
 		{"record_remarks", null(l.remarks)},
 		{"event_time", ts(x.now)},
 	}); err != nil {
@@ -193,6 +199,8 @@ func (x *tx) moveCursor(c cursorRow, w harvest.Mark, l lineage) error {
 		{"task_id", nullID(int64(l.task))},
 		{"run_id", nullID(int64(l.run))},
 		{"batch_id", nullID(int64(l.batch))},
+		{"schedule_instance_id", instance},
+		{"expr_hash", expr},
 		{"updated_at", ts(x.now)},
 	}, c.id, c.version)
 	n, err := x.exec(`UPDATE ing_cursor SET version=version+1, `+set+` WHERE id=? AND version=?`, values...)
@@ -203,6 +211,17 @@ func (x *tx) moveCursor(c cursorRow, w harvest.Mark, l lineage) error {
 		return fmt.Errorf("cursor %d moved under its lock: %w", c.id, harvest.ErrCursorRegress)
 	}
 	return nil
+}
+
+// triggerOf is the trigger of the plan that moved a cursor, and the hash of the
+// expression of the slice that did, NULL if a person's word did.
+func (x *tx) triggerOf(l lineage) (instance sql.NullInt64, expr sql.NullString, err error) {
+	err = x.row(`SELECT (SELECT p.schedule_instance_id FROM ing_plan p WHERE p.id=?), (SELECT s.expr_hash FROM ing_plan_slice s WHERE s.id=?)`,
+		l.plan, l.slice).Scan(&instance, &expr)
+	if err != nil {
+		return instance, expr, fmt.Errorf("read what moved the cursor: %w", err)
+	}
+	return instance, expr, nil
 }
 
 // observedMax is the newest update time among the records of all slices that the cursor

@@ -51,7 +51,7 @@ func writes() []write {
 			return err
 		}},
 		{"NewWalk", false, func(st *sqlstore.Store, l *Lab, j harvest.Job, _ harvest.Resume, _ harvest.OpenedBatch) error {
-			_, _, err := st.NewWalk(l.ctx(), j.Lease, "page_repeats", true)
+			_, _, err := st.NewWalk(l.ctx(), j.Lease, "page_repeats", true, nil)
 			return err
 		}},
 		{"Reslice", false, func(st *sqlstore.Store, l *Lab, j harvest.Job, r harvest.Resume, _ harvest.OpenedBatch) error {
@@ -306,7 +306,7 @@ func noProgress(l *Lab) {
 		j := jobs[0]
 		r := l.Start(j)
 		if r.Unknown {
-			walk, _, err := l.Store.NewWalk(l.ctx(), j.Lease, "page_outcome_unknown", true)
+			walk, _, err := l.Store.NewWalk(l.ctx(), j.Lease, "page_outcome_unknown", true, nil)
 			if err != nil {
 				l.Fatal(err)
 			}
@@ -346,7 +346,7 @@ func spentRuns(l *Lab) {
 			r := l.Start(j)
 			if again { // page 1 comes again in a new walk, page 2 never does
 				if runs > 0 {
-					walk, _, err := l.Store.NewWalk(l.ctx(), j.Lease, "token_expired", true)
+					walk, _, err := l.Store.NewWalk(l.ctx(), j.Lease, "token_expired", true, nil)
 					if err != nil {
 						l.Fatal(err)
 					}

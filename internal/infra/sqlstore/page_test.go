@@ -171,22 +171,30 @@ func unknownPage(l *Lab) {
 			}
 		}, true},
 		{"page that waited for a permit", func(j harvest.Job, r harvest.Resume) {
-			l.Open(j, r)
-			if err := l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: "rate_wait", Unasked: true}); err != nil {
+			o := l.Open(j, r)
+			if err := l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: "rate_wait", Page: &harvest.FailedPage{Batch: o.ID}}); err != nil {
 				l.Fatal(err)
 			}
 		}, false},
 		{"page that waited when its source was paused", func(j harvest.Job, r harvest.Resume) {
-			l.Open(j, r)
+			o := l.Open(j, r)
 			l.Exec(`UPDATE ing_source_state SET paused=1`)
-			if err := l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: "held", Unasked: true}); err != nil {
+			if err := l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: "held", Page: &harvest.FailedPage{Batch: o.ID}}); err != nil {
 				l.Fatal(err)
 			}
 			l.Exec(`UPDATE ing_source_state SET paused=0`)
 		}, false},
+		{"page whose key was refused", func(j harvest.Job, r harvest.Resume) {
+			o := l.Open(j, r)
+			page := harvest.FailedPage{Batch: o.ID, Evidence: harvest.Evidence{Sent: 1, HTTPStatus: 401}}
+			if err := l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Spent, Code: "no_credential", Page: &page}); err != nil {
+				l.Fatal(err)
+			}
+			l.Exec(`UPDATE ing_task SET scheduled_at='2020-01-01 00:00:00.000000'`)
+		}, false},
 		{"page that waited for a permit, then in flight", func(j harvest.Job, r harvest.Resume) {
-			l.Open(j, r)
-			if err := l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: "rate_wait", Unasked: true}); err != nil {
+			o := l.Open(j, r)
+			if err := l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: "rate_wait", Page: &harvest.FailedPage{Batch: o.ID}}); err != nil {
 				l.Fatal(err)
 			}
 			j = l.LeaseOne()
@@ -194,7 +202,7 @@ func unknownPage(l *Lab) {
 		}, true},
 		{"page in flight, then a new walk", func(j harvest.Job, r harvest.Resume) {
 			l.Open(j, r)
-			if _, _, err := l.Store.NewWalk(l.ctx(), j.Lease, "lost", true); err != nil {
+			if _, _, err := l.Store.NewWalk(l.ctx(), j.Lease, "lost", true, nil); err != nil {
 				l.Fatal(err)
 			}
 		}, false},
@@ -244,7 +252,7 @@ func walkBefore(l *Lab) {
 	l.Commit(j, b)
 	again := func(failed bool, wantWalk, wantWalks int) {
 		l.Helper()
-		walk, walks, err := l.Store.NewWalk(l.ctx(), j.Lease, "walk_unconfirmed", failed)
+		walk, walks, err := l.Store.NewWalk(l.ctx(), j.Lease, "walk_unconfirmed", failed, nil)
 		if err != nil || walk != wantWalk || walks != wantWalks {
 			l.Errorf("walk %d, %d failed, %v", walk, walks, err)
 		}

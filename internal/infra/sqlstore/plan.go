@@ -261,7 +261,7 @@ type sliceRow struct {
 const rowsPerInsert = 50
 
 const (
-	sliceCols = `plan_id, parent_id, cursor_id, provenance_code, slice_no, slice_signature_hash, slice_spec, window_from, window_to,
+	sliceCols = `schedule_instance_id, plan_id, parent_id, cursor_id, provenance_code, slice_no, slice_signature_hash, slice_spec, window_from, window_to,
 		expr_hash, expr_snapshot, status_code, fail_count, reason, created_at, updated_at`
 	taskCols = `schedule_instance_id, plan_id, slice_id, provenance_code, endpoint_name, operation_code, params, expr_hash,
 		idempotent_key, spec_version, status_code, priority, scheduled_at, fence, walk_no, error_code, error, created_at, updated_at`
@@ -316,7 +316,7 @@ func (x *tx) insertSome(p planRef, rows []sliceRow) error {
 				fails = 1
 			}
 			of := r.Spec.Span()
-			args = append(args, p.id, nullID(int64(p.parent)), p.cursor, p.provenance, r.no, r.sig, spec,
+			args = append(args, p.instance, p.id, nullID(int64(p.parent)), p.cursor, p.provenance, r.no, r.sig, spec,
 				stored(of.From).instant, stored(of.To).instant,
 				harvest.HashKey(r.Expr), r.Expr, r.state, fails, null(r.Reason), now, now)
 		}

@@ -155,6 +155,7 @@ func planted(l *Lab) {
 			"",
 		},
 		{"I8", "an item unaccounted for", []string{`UPDATE ing_task_run_batch SET items=items+1 WHERE id=` + firstBatch}, nil, ""},
+		{"I8", "a page skipped that was asked for", []string{`UPDATE ing_task_run_batch SET status_code='SKIPPED', sent=2 WHERE id=` + openBatch}, nil, "is SKIPPED, yet 2 requests"},
 		{"I8", "an effect too many", []string{`UPDATE ing_task_run_batch SET quarantined=quarantined+1 WHERE id=` + firstBatch}, nil, ""},
 		{"I8", "an item of a page that was never committed", []string{
 			`UPDATE ing_quarantine SET batch_id=` + openBatch,

@@ -295,16 +295,19 @@ func (s *Store) cancel(ctx context.Context, scope control.CancelScope, a source.
 				return err
 			}
 		}
-		if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code=?, finished_at=?
-			WHERE `+mayBecome(harvest.RunCancelled)+`
-			AND task_id IN (SELECT id FROM ing_task
-			WHERE `+taskWhere+` AND status_code='CANCELLED')`, harvest.CodeCancelled, ts(x.now), id); err != nil {
+		const cancelled = `task_id IN (SELECT id FROM ing_task WHERE status_code='CANCELLED' AND `
+		if _, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=?, committed_at=?
+			WHERE `+mayBecome(harvest.BatchFailed)+` AND `+cancelled+taskWhere+`)`, harvest.CodeCancelled, ts(x.now), id); err != nil {
 			return err
 		}
-		if _, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=? WHERE `+mayBecome(harvest.BatchFailed)+`
-			AND task_id IN (SELECT id FROM ing_task
-			WHERE `+taskWhere+` AND status_code='CANCELLED')`, harvest.CodeCancelled, id); err != nil {
+		runs, err := x.openRuns(cancelled+taskWhere+`)`, id)
+		if err != nil {
 			return err
+		}
+		for _, r := range runs {
+			if err := x.closeRun(r.id, r.fence, harvest.RunCancelled, harvest.CodeCancelled, a.Reason); err != nil {
+				return err
+			}
 		}
 		if _, err := x.advance(cur, lineage{plan: plan, remarks: "cancelled: " + a.Reason}); err != nil {
 			return err

@@ -319,7 +319,7 @@ func hostileText(l *Lab) {
 		j := l.LeaseOne()
 		r := l.Start(j)
 		l.Open(j, r)
-		if _, _, err := l.Store.NewWalk(l.ctx(), j.Lease, harvest.Code(s), true); err != nil {
+		if _, _, err := l.Store.NewWalk(l.ctx(), j.Lease, harvest.Code(s), true, nil); err != nil {
 			l.Errorf("a new walk because of %q: %v", s, err)
 		}
 		if err := l.Store.EndRun(l.ctx(), j.Lease, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: harvest.Code(s), Error: "upstream said " + s}); err != nil {

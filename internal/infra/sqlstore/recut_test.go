@@ -180,7 +180,9 @@ func cutsCount(l *Lab) {
 		j := l.LeaseOne()
 		w := j.Spec.NominalWindow()
 		mid := w.From.Add(w.Duration() / 2)
-		end := harvest.RunEnd{Run: l.Start(j).Run, Outcome: o, Code: "reply_too_large", Error: "too large", Stats: harvest.RunStats{Sent: 7}}
+		r := l.Start(j)
+		page := &harvest.FailedPage{Batch: l.Open(j, r).ID, Asked: true, Evidence: harvest.Evidence{Sent: 7}}
+		end := harvest.RunEnd{Run: r.Run, Outcome: o, Code: "reply_too_large", Error: "too large", Page: page}
 		if err := l.Store.Reslice(l.ctx(), j, end, []harvest.SliceDraft{child(w.From, mid), child(mid, w.To)}, "TOKEN", pageSize); err != nil {
 			l.Fatal(err)
 		}

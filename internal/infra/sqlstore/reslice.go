@@ -34,7 +34,7 @@ func (s *Store) Reslice(
 		if err := x.guard(l); err != nil {
 			return err
 		}
-		if err := x.closeBatches(l, end.Code, end.Error); err != nil {
+		if err := x.closeBatches(l, end.Page, end.Code, end.Error); err != nil {
 			return err
 		}
 		cur, err := x.lockCursorOf(job.Slice)
@@ -49,15 +49,7 @@ func (s *Store) Reslice(
 		if n == 0 {
 			return fmt.Errorf("slice %d is not READY: %w", job.Slice, harvest.ErrHeld)
 		}
-		stats, err := jsonText(end.Stats)
-		if err != nil {
-			return err
-		}
-		err = x.become(fmt.Sprintf("run %d", end.Run), `UPDATE ing_task_run SET status_code='PARTIAL', error_code=?, error=?, stats=?,
-			finished_at=?
-			WHERE id=? AND fence=? AND `+mayBecome(harvest.RunPartial),
-			null(clip(end.Code, 64)), null(end.Error), stats, ts(x.now), end.Run, l.Fence)
-		if err != nil {
+		if err := x.closeRun(end.Run, l.Fence, harvest.RunPartial, end.Code, end.Error); err != nil {
 			return err
 		}
 		if err := x.tellBreaker(l.Task, end); err != nil {
@@ -119,13 +111,9 @@ func (s *Store) PlanCost(ctx context.Context, id harvest.PlanID, within harvest.
 		return c, fmt.Errorf("sum what plan %d was counted to hold: %w", id, err)
 	}
 	c.Records = int64(records.Float64)
-	var kept, lost sql.NullFloat64
-	err = s.r.QueryRowContext(ctx, `SELECT (SELECT SUM(sent) FROM ing_task_run_batch WHERE plan_id=? AND status_code='SUCCEEDED'),
-		(SELECT SUM(JSON_EXTRACT(r.stats, '$.reqCount')) FROM ing_task t JOIN ing_task_run r ON r.task_id=t.id
-		WHERE t.plan_id=?)`, id, id).Scan(&kept, &lost)
+	err = s.r.QueryRowContext(ctx, `SELECT COALESCE(SUM(sent), 0) FROM ing_task_run_batch WHERE plan_id=?`, id).Scan(&c.Sent)
 	if err != nil {
 		return c, fmt.Errorf("sum requests of plan %d: %w", id, err)
 	}
-	c.Sent = int64(kept.Float64 + lost.Float64)
 	return c, nil
 }

@@ -62,19 +62,22 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 	return res, err
 }
 
-// hasUnknownPage reports whether a page of the current walk may have been asked for
-// and was never committed, whoever gave it up. Where the server holds the place of the
+// hasUnknownPage reports whether a page of the current walk may have been served and
+// was never committed, whoever gave it up. Where the server holds the place of the
 // walk, it may have moved past that page.
 //
 //	pages of the walk   1 SUCCEEDED   2 SUCCEEDED   3 FAILED    fate unknown: asked for, perhaps served
-//	                                                3 FAILED    with the code "not asked": it was not
+//	                                                3 SKIPPED   it was not asked for
+//	                                                3 FAILED    with the code "not asked": the same, as it was written before
+//	                                                3 FAILED    with the code "auth_refused": asked for, and not served
 func (x *tx) hasUnknownPage(task harvest.TaskID) (bool, error) {
 	var n int
 	err := x.row(`SELECT COUNT(*) FROM ing_task_run_batch b JOIN ing_task t ON t.id = b.task_id
-		WHERE b.task_id=? AND b.walk_no=t.walk_no AND b.phase='SEARCH' AND b.status_code<>'SUCCEEDED' AND COALESCE(b.error_code, '')<>?
+		WHERE b.task_id=? AND b.walk_no=t.walk_no AND b.phase='SEARCH' AND b.status_code NOT IN ('SUCCEEDED','SKIPPED')
+		AND COALESCE(b.error_code, '') NOT IN (?,?)
 		AND b.ordinal > COALESCE((SELECT MAX(d.ordinal) FROM ing_task_run_batch d
 			WHERE d.task_id=b.task_id AND d.walk_no=b.walk_no AND d.phase='SEARCH' AND d.status_code='SUCCEEDED'), 0)`,
-		task, harvest.CodeUnasked).Scan(&n)
+		task, harvest.CodeUnasked, harvest.CodeAuthRefused).Scan(&n)
 	if err != nil {
 		return false, fmt.Errorf("look for abandoned pages: %w", err)
 	}
@@ -145,23 +148,34 @@ func (x *tx) abandon(task harvest.TaskID, fence int64) error {
 		harvest.CodeAbandoned, ts(x.now), task, fence); err != nil {
 		return fmt.Errorf("close abandoned pages: %w", err)
 	}
-	if _, err := x.exec(`UPDATE ing_task_run SET status_code='FAILED', error_code=?, finished_at=?
-		WHERE task_id=? AND fence < ? AND `+mayBecome(harvest.RunFailed),
-		harvest.CodeAbandoned, ts(x.now), task, fence); err != nil {
-		return fmt.Errorf("close abandoned runs: %w", err)
+	open, err := x.openRuns(`task_id=? AND fence < ?`, task, fence)
+	if err != nil {
+		return err
+	}
+	for _, r := range open {
+		if err := x.closeRun(r.id, r.fence, harvest.RunFailed, harvest.CodeAbandoned, ""); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // NewWalk begins the slice again: the pages of the walk before no longer count. It
 // returns the number of the new walk, and how many walks of the task have failed since
-// it was queued.
-func (s *Store) NewWalk(ctx context.Context, l harvest.Lease, reason harvest.Code, failed bool) (walk, walks int, err error) {
+// it was queued. page is the one at which the walk before ended, if it is known
+// what was asked for it and what came.
+func (s *Store) NewWalk(
+	ctx context.Context, l harvest.Lease, reason harvest.Code, failed bool, page *harvest.FailedPage,
+) (walk, walks int, err error) {
+	detail := ""
+	if page != nil {
+		detail = page.Error()
+	}
 	err = s.write(ctx, "begin new walk", func(x *tx) error {
 		if err := x.guard(l); err != nil {
 			return err
 		}
-		if err := x.closeBatches(l, reason, ""); err != nil {
+		if err := x.closeBatches(l, page, reason, detail); err != nil {
 			return err
 		}
 		if _, err := x.exec(`UPDATE ing_task SET walk_no=walk_no+1, walks=walks+?, reply_fence=0, updated_at=?
@@ -173,21 +187,52 @@ func (s *Store) NewWalk(ctx context.Context, l harvest.Lease, reason harvest.Cod
 	return walk, walks, err
 }
 
-// endBatches closes the pages that a run leaves open, by the code given, or as never
-// asked for if that is what the run says.
-func (x *tx) endBatches(l harvest.Lease, e harvest.RunEnd, code harvest.Code) error {
-	if e.Unasked {
-		code = harvest.CodeUnasked
+// closeBatches closes the pages that are open under a lease; there may be none. page
+// is the one in hand, if it is known what was asked for it and what came.
+func (x *tx) closeBatches(l harvest.Lease, page *harvest.FailedPage, code harvest.Code, detail string) error {
+	if page != nil {
+		if err := x.closeFailed(l, page, code, detail); err != nil {
+			return fmt.Errorf("close page %d: %w", page.Batch, err)
+		}
 	}
-	return x.closeBatches(l, code, e.Error)
-}
-
-// closeBatches closes the pages that are open under a lease; there may be none.
-func (x *tx) closeBatches(l harvest.Lease, code harvest.Code, detail string) error {
 	_, err := x.exec(`UPDATE ing_task_run_batch SET status_code='FAILED', error_code=?, error=?, committed_at=?
 		WHERE task_id=? AND fence=? AND `+mayBecome(harvest.BatchFailed),
 		clip(code, 64), null(detail), ts(x.now), l.Task, l.Fence)
 	return err
+}
+
+// closeFailed closes a page that is not stored and keeps what was asked for it and
+// what came. A commit that nobody learned of may have closed it: then it is left as
+// it is.
+func (x *tx) closeFailed(l harvest.Lease, page *harvest.FailedPage, code harvest.Code, detail string) error {
+	evidence, err := evidenceCols(page.Evidence, true)
+	if err != nil {
+		return err
+	}
+	state := harvest.BatchFailed
+	switch {
+	case page.Skipped():
+		state = harvest.BatchSkipped
+	case !page.Asked:
+		code = harvest.CodeAuthRefused // whatever the run ends for: the server's place has not moved
+	}
+	set, values := assign(append([]col{
+		{"error_code", clip(code, 64)},
+		{"error", null(detail)},
+		{"reply_sample", sample(page.Evidence.Sample)},
+		{"committed_at", ts(x.now)},
+	}, evidence...), page.Batch, l.Fence)
+	_, err = x.exec(`UPDATE ing_task_run_batch SET status_code=?, `+set+`
+		WHERE id=? AND fence=? AND `+mayBecome(state), append([]any{state}, values...)...)
+	return err
+}
+
+// sample is the beginning of a reply as it is stored.
+func sample(b []byte) any {
+	if len(b) == 0 {
+		return nil
+	}
+	return b[:min(len(b), harvest.SampleSize)]
 }
 
 // EndRun closes an attempt that did not finish its slice.
@@ -209,12 +254,18 @@ func (s *Store) EndRun(ctx context.Context, l harvest.Lease, e harvest.RunEnd) e
 // commit whose success nobody heard of may have closed everything. Then the statements
 // find no row, which is no fault.
 func (x *tx) releaseHeld(l harvest.Lease, e harvest.RunEnd) error {
-	if err := x.endBatches(l, e, harvest.CodeHeld); err != nil {
+	if err := x.closeBatches(l, e.Page, harvest.CodeHeld, e.Error); err != nil {
 		return err
 	}
-	if _, err := x.exec(`UPDATE ing_task_run SET status_code='CANCELLED', error_code=?, finished_at=?
-		WHERE id=? AND fence=? AND `+mayBecome(harvest.RunCancelled),
-		harvest.CodeHeld, ts(x.now), e.Run, l.Fence); err != nil {
+	var task harvest.TaskState
+	if err := x.row(`SELECT status_code FROM ing_task WHERE id=?`, l.Task).Scan(&task); err != nil {
+		return fmt.Errorf("read task %d: %w", l.Task, err)
+	}
+	state := harvest.RunPartial
+	if task == harvest.TaskCancelled {
+		state = harvest.RunCancelled
+	}
+	if _, err := x.closeOpenRun(e.Run, l.Fence, state, harvest.CodeHeld, e.Error); err != nil {
 		return err
 	}
 	_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', lease_owner=NULL, leased_until=NULL, deaths=0, deaths_in_hand=0,
@@ -227,21 +278,14 @@ func (x *tx) releaseHeld(l harvest.Lease, e harvest.RunEnd) error {
 // endRun closes the run and decides what becomes of its task: it is queued again, or
 // its slice is given up as a gap, and with some faults its source is stopped.
 func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
-	stats, err := jsonText(e.Stats)
-	if err != nil {
-		return err
-	}
-	if err := x.endBatches(l, e, e.Code); err != nil {
+	if err := x.closeBatches(l, e.Page, e.Code, e.Error); err != nil {
 		return err
 	}
 	state := harvest.RunFailed
 	if e.Outcome == harvest.Released {
-		state = harvest.RunCancelled
+		state = harvest.RunPartial // nothing went wrong, and nobody gave it up
 	}
-	err = x.become(fmt.Sprintf("run %d", e.Run), `UPDATE ing_task_run SET status_code=?, error_code=?, error=?, stats=?, finished_at=?
-		WHERE id=? AND fence=? AND `+mayBecome(state),
-		state, null(clip(e.Code, 64)), null(e.Error), stats, ts(x.now), e.Run, l.Fence)
-	if err != nil {
+	if err := x.closeRun(e.Run, l.Fence, state, e.Code, e.Error); err != nil {
 		return err
 	}
 	if err := x.tellBreaker(l.Task, e); err != nil {
@@ -250,7 +294,7 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 	var spent int
 	var slice harvest.SliceID
 	var prov string
-	err = x.row(`SELECT spent_runs, slice_id, provenance_code FROM ing_task WHERE id=?`, l.Task).Scan(&spent, &slice, &prov)
+	err := x.row(`SELECT spent_runs, slice_id, provenance_code FROM ing_task WHERE id=?`, l.Task).Scan(&spent, &slice, &prov)
 	if err != nil {
 		return err
 	}

@@ -51,6 +51,8 @@ CREATE TABLE `ing_cursor` (
   `version` bigint NOT NULL DEFAULT '0',
   `created_at` datetime(6) NOT NULL,
   `updated_at` datetime(6) NOT NULL,
+  `schedule_instance_id` bigint DEFAULT NULL,
+  `expr_hash` varchar(64) COLLATE utf8mb4_bin DEFAULT NULL,
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_cursor_ns` (`provenance_code`,`operation_code`,`cursor_key`,`namespace_scope_code`,`namespace_key`),
   CONSTRAINT `ing_cursor_chk_1` CHECK ((`direction_code` in (_utf8mb4'FORWARD',_utf8mb4'BACKFILL'))),
@@ -81,6 +83,7 @@ CREATE TABLE `ing_cursor_event` (
   `expr_hash` varchar(64) COLLATE utf8mb4_bin DEFAULT NULL,
   `record_remarks` mediumtext COLLATE utf8mb4_bin,
   `event_time` datetime(6) NOT NULL,
+  `schedule_instance_id` bigint DEFAULT NULL,
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_cur_evt_idem` (`idempotent_key`),
   KEY `idx_cur_evt_timeline` (`cursor_id`,`id`),
@@ -198,6 +201,7 @@ CREATE TABLE `ing_plan_slice` (
   `reason` mediumtext COLLATE utf8mb4_bin,
   `created_at` datetime(6) NOT NULL,
   `updated_at` datetime(6) NOT NULL,
+  `schedule_instance_id` bigint DEFAULT NULL,
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_slice_sig` (`plan_id`,`slice_signature_hash`),
   KEY `idx_slice_status` (`plan_id`,`status_code`),
@@ -402,7 +406,6 @@ CREATE TABLE `ing_task_run` (
   `status_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
   `window_from` datetime(6) NOT NULL,
   `window_to` datetime(6) NOT NULL,
-  `checkpoint` mediumtext COLLATE utf8mb4_bin,
   `stats` mediumtext COLLATE utf8mb4_bin,
   `error_code` varchar(64) COLLATE utf8mb4_bin DEFAULT NULL,
   `error` mediumtext COLLATE utf8mb4_bin,
@@ -464,6 +467,11 @@ CREATE TABLE `ing_task_run_batch` (
   `missing` int NOT NULL DEFAULT '0',
   `gone` int NOT NULL DEFAULT '0',
   `merged` int NOT NULL DEFAULT '0',
+  `schedule_instance_id` bigint DEFAULT NULL,
+  `expr_hash` varchar(64) COLLATE utf8mb4_bin DEFAULT NULL,
+  `credential_ref` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `response_digest` mediumtext COLLATE utf8mb4_bin,
+  `reply_sample` varbinary(1024) DEFAULT NULL,
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_run_batch_no` (`run_id`,`batch_no`),
   UNIQUE KEY `uk_batch_done` (`batch_done`),
@@ -471,7 +479,7 @@ CREATE TABLE `ing_task_run_batch` (
   KEY `idx_batch_plan` (`plan_id`,`status_code`),
   KEY `idx_batch_prov` (`provenance_code`,`operation_code`,`status_code`,`committed_at`),
   CONSTRAINT `ing_task_run_batch_chk_1` CHECK ((`phase` in (_utf8mb4'SEARCH',_utf8mb4'DETAIL'))),
-  CONSTRAINT `ing_task_run_batch_chk_2` CHECK ((`status_code` in (_utf8mb4'RUNNING',_utf8mb4'SUCCEEDED',_utf8mb4'FAILED')))
+  CONSTRAINT `ing_task_run_batch_chk_2` CHECK ((`status_code` in (_utf8mb4'RUNNING',_utf8mb4'SUCCEEDED',_utf8mb4'FAILED',_utf8mb4'SKIPPED')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `ing_tuning` (

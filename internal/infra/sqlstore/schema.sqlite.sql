@@ -50,7 +50,7 @@ CREATE TABLE ing_cursor (
   version INTEGER NOT NULL DEFAULT 0,
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL
-) STRICT;
+, schedule_instance_id INTEGER, expr_hash TEXT) STRICT;
 
 CREATE UNIQUE INDEX uk_cursor_ns ON ing_cursor (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key);
 
@@ -78,7 +78,7 @@ CREATE TABLE ing_cursor_event (
   expr_hash TEXT,
   record_remarks TEXT,
   event_time TEXT NOT NULL
-) STRICT;
+, schedule_instance_id INTEGER) STRICT;
 
 CREATE INDEX idx_cur_evt_timeline ON ing_cursor_event (cursor_id, id);
 
@@ -189,7 +189,7 @@ CREATE TABLE ing_plan_slice (
   fail_count INTEGER NOT NULL DEFAULT 0,
   reason TEXT,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL, schedule_instance_id INTEGER,
   CHECK (window_from < window_to)
 ) STRICT;
 
@@ -382,7 +382,6 @@ CREATE TABLE ing_task_run (
   status_code TEXT NOT NULL CHECK (status_code IN ('RUNNING','SUCCEEDED','PARTIAL','FAILED','CANCELLED')),
   window_from TEXT NOT NULL,
   window_to TEXT NOT NULL,
-  checkpoint TEXT,
   stats TEXT,
   error_code TEXT,
   error TEXT,
@@ -394,20 +393,23 @@ CREATE INDEX idx_run_task_status ON ing_task_run (task_id, status_code);
 
 CREATE UNIQUE INDEX uk_run_attempt ON ing_task_run (task_id, attempt_no);
 
-CREATE TABLE ing_task_run_batch (
+CREATE TABLE "ing_task_run_batch" (
   id INTEGER PRIMARY KEY,
   run_id INTEGER NOT NULL,
   task_id INTEGER NOT NULL,
   slice_id INTEGER NOT NULL,
   plan_id INTEGER NOT NULL,
+  schedule_instance_id INTEGER,
   provenance_code TEXT NOT NULL,
   operation_code TEXT NOT NULL,
+  expr_hash TEXT,
+  credential_ref TEXT,
   batch_no INTEGER NOT NULL,
   walk_no INTEGER NOT NULL,
   phase TEXT NOT NULL CHECK (phase IN ('SEARCH','DETAIL')),
   ordinal INTEGER NOT NULL,
   fence INTEGER NOT NULL,
-  status_code TEXT NOT NULL CHECK (status_code IN ('RUNNING','SUCCEEDED','FAILED')),
+  status_code TEXT NOT NULL CHECK (status_code IN ('RUNNING','SUCCEEDED','FAILED','SKIPPED')),
   before_position TEXT NOT NULL,
   after_position TEXT,
   items INTEGER NOT NULL DEFAULT 0,
@@ -418,6 +420,11 @@ CREATE TABLE ing_task_run_batch (
   stale INTEGER NOT NULL DEFAULT 0,
   filtered INTEGER NOT NULL DEFAULT 0,
   quarantined INTEGER NOT NULL DEFAULT 0,
+  missing INTEGER NOT NULL DEFAULT 0,
+  gone INTEGER NOT NULL DEFAULT 0,
+  merged INTEGER NOT NULL DEFAULT 0,
+  fresh INTEGER NOT NULL DEFAULT 0,
+  late INTEGER,
   asked INTEGER NOT NULL DEFAULT 0,
   bad_ids INTEGER NOT NULL DEFAULT 0,
   id_list TEXT,
@@ -432,13 +439,15 @@ CREATE TABLE ing_task_run_batch (
   http_status INTEGER,
   request TEXT,
   request_sha256 TEXT,
+  response_digest TEXT,
   reply_sha256 TEXT,
+  reply_sample BLOB,
   stats TEXT,
   error_code TEXT,
   error TEXT,
   opened_at TEXT NOT NULL,
   committed_at TEXT
-, fresh INTEGER NOT NULL DEFAULT 0, late INTEGER, missing INTEGER NOT NULL DEFAULT 0, gone INTEGER NOT NULL DEFAULT 0, merged INTEGER NOT NULL DEFAULT 0) STRICT;
+) STRICT;
 
 CREATE INDEX idx_batch_plan ON ing_task_run_batch (plan_id, status_code);
 

@@ -28,9 +28,15 @@ func (x *tx) become(what string, query string, args ...any) error {
 		return fmt.Errorf("change the state of %s: %w", what, err)
 	}
 	if n == 0 {
-		return fmt.Errorf("%s is not as it was left, nothing was changed (`patra verify` says more): %w", what, harvest.ErrTransition)
+		return notAsLeft(what)
 	}
 	return nil
+}
+
+// notAsLeft is the error of a row that is not there, or not in a state from which it
+// may change.
+func notAsLeft(what string) error {
+	return fmt.Errorf("%s is not as it was left, nothing was changed (`patra verify` says more): %w", what, harvest.ErrTransition)
 }
 
 // isOneOf is the condition that a column holds one of several states.

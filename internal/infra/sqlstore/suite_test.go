@@ -94,6 +94,8 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R43_TenSpentRunsMakeAGap", spentRuns},
 		{"R47_TasksOfNewerSpecsAreLeft", newerSpecs},
 		{"R62_VolatileOnly", volatileOnly},
+		{"R66_TriggerAndExpressionAlongTheLineage", lineageIsWhole},
+		{"R67_EveryEndOfARunIsSummedUp", everyEndOfARun},
 		{"R83_EveryBodyIsCompared", spoiltBodies},
 		{"R86_ClockIsReadUnderTheLock", gateClock},
 		{"R86_SeatsAreSharedAndRunOut", sharedSeats},

@@ -79,7 +79,7 @@ func onlyListed(l *Lab) {
 		for _, want := range []string{
 			"plan READY COMPLETED", "slice READY DONE", "slice READY FAILED", "slice READY RESLICED", "slice FAILED READY", "task QUEUED DISPATCHED", "task DISPATCHED EXECUTING",
 			"task EXECUTING SUCCEEDED", "task EXECUTING FAILED", "task EXECUTING PARTIAL", "task EXECUTING QUEUED", "task EXECUTING DISPATCHED", "task FAILED QUEUED",
-			"run RUNNING SUCCEEDED", "run RUNNING FAILED", "run RUNNING PARTIAL", "run RUNNING CANCELLED", "batch RUNNING SUCCEEDED", "batch RUNNING FAILED",
+			"run RUNNING SUCCEEDED", "run RUNNING FAILED", "run RUNNING PARTIAL", "batch RUNNING SUCCEEDED", "batch RUNNING FAILED", "batch RUNNING SKIPPED",
 		} {
 			if !seen[want] {
 				l.Errorf("never saw %s", want)
@@ -143,7 +143,11 @@ func (l *Lab) move(rnd *rand.Rand, players *[]*player) (string, error) {
 		return (*players)[max(rnd.IntN(n), rnd.IntN(n))] // rather the newer ones
 	}
 	end := func(p *player, o harvest.RunOutcome) error {
-		return l.Store.EndRun(ctx, p.job.Lease, harvest.RunEnd{Run: p.res.Run, Outcome: o, Code: "c", Error: "e"})
+		e := harvest.RunEnd{Run: p.res.Run, Outcome: o, Code: "c", Error: "e"}
+		if p.opened != nil { // and nothing was sent for it, or something
+			e.Page = &harvest.FailedPage{Batch: p.opened.ID, Asked: rnd.IntN(2) == 0}
+		}
+		return l.Store.EndRun(ctx, p.job.Lease, e)
 	}
 	switch k := rnd.IntN(26); k {
 	case 0, 1, 2, 3:
@@ -192,7 +196,7 @@ func (l *Lab) move(rnd *rand.Rand, players *[]*player) (string, error) {
 		return fmt.Sprintf("commit, finish %v", b.Finish), err
 	case 13:
 		p := pick()
-		walk, _, err := l.Store.NewWalk(ctx, p.job.Lease, "r", true)
+		walk, _, err := l.Store.NewWalk(ctx, p.job.Lease, "r", true, nil)
 		if err == nil {
 			if p.opened != nil {
 				p.res.BatchNo++

@@ -457,6 +457,10 @@ func (v *verifier) checkAccounts() error {
 			return err
 		}
 	}
+	if err := v.reportRows("batch", `SELECT id, CONCAT('is SKIPPED, yet ', sent, ' requests were sent for it')
+		FROM ing_task_run_batch WHERE status_code='SKIPPED' AND sent > 0`); err != nil {
+		return err
+	}
 	return v.reportRows("batch", `SELECT id, CONCAT('has ', items, ' items, its account sums to ',
 		inserted+updated+remapped+unchanged+stale+filtered+quarantined)
 		FROM ing_task_run_batch WHERE status_code='SUCCEEDED' AND items <> inserted+updated+remapped+unchanged+stale+filtered+quarantined`)

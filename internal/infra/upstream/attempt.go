@@ -3,9 +3,7 @@ package upstream
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
-	"encoding/hex"
 	"errors"
 	"io"
 	"net"
@@ -113,7 +111,7 @@ func (c *Client) try(ctx context.Context, a *attempt) *trouble {
 	}
 	got, err := c.send(sending, a)
 	release(got.status != 0 || !unconnected(err))
-	a.answer.Status = got.status
+	a.keep(got, err)
 	a.count(got)
 	if err == nil {
 		if next := a.follow(got); next != nil {
@@ -131,8 +129,7 @@ func (c *Client) try(ctx context.Context, a *attempt) *trouble {
 		a.answer.BodyBytes = oversize(got, err)
 		t = a.explainLoss(ctx, got, err)
 	} else {
-		sum := sha256.Sum256(got.body)
-		a.answer.ReplySHA256, a.answer.BodyBytes = hex.EncodeToString(sum[:]), int64(len(got.body))
+		a.answer.BodyBytes = int64(len(got.body))
 		t = a.takeInHand(ctx)
 		if t == nil {
 			t = a.judge(ctx, got)
@@ -276,6 +273,9 @@ func (c *Client) send(ctx context.Context, a *attempt) (got received, err error)
 	a.answer.Asked = true
 	got, err = c.exchange(ctx, a, req, body, int64(cmp.Or(a.spec.HTTP.MaxBody, defaultMaxBody)))
 	got, late := a.secrets.reply(ctx, got) // some write the key back; nobody beyond here sees it
+	if late != nil {
+		got.body = nil
+	}
 	return got, cmp.Or(err, late)
 }
 

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"net/url"
 	"slices"
@@ -53,6 +54,24 @@ func (s *secrets) reply(ctx context.Context, got received) (received, error) {
 	var err error
 	got.body, err = r.Bytes(ctx, got.body)
 	return got, err
+}
+
+// brokenPart is the shortest beginning of a secret that is taken for one.
+const brokenPart = 4
+
+// withoutBroken is the end of a reply that broke off, without the beginning of a
+// secret on which it may have ended.
+func (s *secrets) withoutBroken(b []byte) []byte {
+	for _, m := range s.own {
+		secret := m.Reveal()
+		for n := min(len(secret)-1, len(b)); n >= brokenPart; n-- {
+			if bytes.HasSuffix(b, []byte(secret[:n])) {
+				b = b[:len(b)-n]
+				break
+			}
+		}
+	}
+	return b
 }
 
 // shownIn reports whether a text that the upstream sent holds a secret of its own.

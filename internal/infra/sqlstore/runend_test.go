@@ -1,0 +1,129 @@
+package sqlstore_test
+
+import (
+	"encoding/json"
+
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// everyEndOfARun: however a run ends, its row sums up what its pages asked for and
+// brought. One that was given back without a fault is PARTIAL for that reason, and only
+// a person's word makes it CANCELLED; a page that was never asked for is SKIPPED.
+func everyEndOfARun(l *Lab) {
+	asked := harvest.Evidence{Request: "GET /", Credential: "key-1", HTTPStatus: 503, Sent: 3, Retried: 2, HTTP5xx: 3, Sample: []byte("down")}
+	for _, c := range []struct {
+		name              string
+		end               func(j harvest.Job, r harvest.Resume, o harvest.OpenedBatch)
+		state, code, page string // of the run, and of the page in hand
+		sent              int64  // besides the page that is stored
+	}{
+		{"finished", func(j harvest.Job, _ harvest.Resume, o harvest.OpenedBatch) { l.Commit(j, Last(o)) }, "SUCCEEDED", "", "SUCCEEDED", 1},
+		{"spent", func(j harvest.Job, r harvest.Resume, o harvest.OpenedBatch) {
+			l.endWith(j, harvest.RunEnd{Run: r.Run, Outcome: harvest.Spent, Code: "http_503", Page: &harvest.FailedPage{Batch: o.ID, Asked: true, Evidence: asked}})
+		}, "FAILED", "http_503", "FAILED", 3},
+		{"refused", func(j harvest.Job, r harvest.Resume, o harvest.OpenedBatch) {
+			l.endWith(j, harvest.RunEnd{Run: r.Run, Outcome: harvest.Refused, Code: "http_400", Page: &harvest.FailedPage{Batch: o.ID, Asked: true, Evidence: asked}})
+		}, "FAILED", "http_400", "FAILED", 3},
+		{"stopped", func(j harvest.Job, r harvest.Resume, o harvest.OpenedBatch) {
+			l.endWith(j, harvest.RunEnd{Run: r.Run, Outcome: harvest.Stopped, Code: "schema_drift", Page: &harvest.FailedPage{Batch: o.ID, Asked: true, Evidence: asked}})
+		}, "FAILED", "schema_drift", "FAILED", 3},
+		{"given back at the gate", func(j harvest.Job, r harvest.Resume, o harvest.OpenedBatch) {
+			l.endWith(j, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: harvest.CodeRate, Page: &harvest.FailedPage{Batch: o.ID}})
+		}, "PARTIAL", "rate_wait", "SKIPPED", 0},
+		{"given back for quiet hours", func(j harvest.Job, r harvest.Resume, o harvest.OpenedBatch) {
+			l.endWith(j, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: harvest.CodeQuiet, Page: &harvest.FailedPage{Batch: o.ID}})
+		}, "PARTIAL", "quiet_hours", "SKIPPED", 0},
+		{"given back at a shutdown", func(j harvest.Job, r harvest.Resume, o harvest.OpenedBatch) {
+			l.endWith(j, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: harvest.CodeShutdown, Page: &harvest.FailedPage{Batch: o.ID, Asked: true, Evidence: asked}})
+		}, "PARTIAL", "shutdown", "FAILED", 3},
+		{"its source paused", func(j harvest.Job, r harvest.Resume, o harvest.OpenedBatch) {
+			l.Exec(`UPDATE ing_source_state SET paused=1`)
+			l.endWith(j, harvest.RunEnd{Run: r.Run, Outcome: harvest.Released, Code: harvest.CodeHeld, Page: &harvest.FailedPage{Batch: o.ID}})
+			l.Exec(`UPDATE ing_source_state SET paused=0`)
+		}, "PARTIAL", "held", "SKIPPED", 0},
+		{"cancelled", func(j harvest.Job, _ harvest.Resume, _ harvest.OpenedBatch) {
+			l.Cancel(control.CancelScope{Slice: j.Slice})
+		}, "CANCELLED", "cancelled", "FAILED", 0},
+		{"died", func(j harvest.Job, _ harvest.Resume, _ harvest.OpenedBatch) {
+			l.Expire(j.Lease.Task)
+			l.Start(l.LeaseOne())
+		}, "FAILED", "abandoned", "FAILED", 0},
+		{"cut", func(j harvest.Job, r harvest.Resume, o harvest.OpenedBatch) {
+			w := j.Spec.NominalWindow()
+			mid := w.From.Add(w.Duration() / 2)
+			end := harvest.RunEnd{Run: r.Run, Outcome: harvest.Refused, Code: "over_wall", Page: &harvest.FailedPage{Batch: o.ID, Asked: true, Evidence: asked}}
+			if err := l.Store.Reslice(l.ctx(), j, end, []harvest.SliceDraft{child(w.From, mid), child(mid, w.To)}, "TOKEN", pageSize); err != nil {
+				l.Fatal(err)
+			}
+		}, "PARTIAL", "over_wall", "FAILED", 3},
+	} {
+		Clear(l, l.DB, l.tables)
+		l.Plan(0, 1)
+		j := l.LeaseOne()
+		r := l.Start(j)
+		first := Page(l.Open(j, r), Rec("a", hour(0), hour(1), "a"), Rec("b", hour(0), hour(1), "b"))
+		l.Commit(j, first)
+		r.BatchNo++
+		r.SearchDone++
+		r.Search = first.After
+		c.end(j, r, l.Open(j, r))
+		if s := l.Text(`SELECT status_code FROM ing_task_run WHERE id=?`, r.Run); s != c.state {
+			l.Errorf("%s: the run is %s, want %s", c.name, s, c.state)
+		}
+		if s := l.Text(`SELECT COALESCE(error_code, '') FROM ing_task_run WHERE id=?`, r.Run); s != c.code {
+			l.Errorf("%s: the run says %q, want %q", c.name, s, c.code)
+		}
+		if s := l.Text(`SELECT status_code FROM ing_task_run_batch WHERE run_id=? AND batch_no=2`, r.Run); s != c.page {
+			l.Errorf("%s: the page in hand is %s, want %s", c.name, s, c.page)
+		}
+		var got harvest.RunStats
+		if err := json.Unmarshal([]byte(l.Text(`SELECT COALESCE(stats, '') FROM ing_task_run WHERE id=?`, r.Run)), &got); err != nil {
+			l.Errorf("%s: the run is not summed up: %v", c.name, err)
+			continue
+		}
+		pages := int64(1)
+		if c.page == "SUCCEEDED" {
+			pages++
+		}
+		if got.Sent != 1+c.sent || got.Items != 2 || got.Inserted != 2 || got.Pages != pages || got.HasNext != (c.state != "SUCCEEDED") {
+			l.Errorf("%s: summed up as %+v", c.name, got)
+		}
+		if c.page == "FAILED" && (got.PagesFailed != 1 || len(got.Errors) != 1 || got.Errors[0].Code != harvest.Code(c.code)) {
+			l.Errorf("%s: of the page that failed it says %+v", c.name, got)
+		}
+		if c.sent == 3 && (got.Retried != 2 || got.HTTP5xx != 3) {
+			l.Errorf("%s: of the requests that failed it says %+v", c.name, got)
+		}
+		if c.sent == 3 && l.Text(`SELECT credential_ref FROM ing_task_run_batch WHERE run_id=? AND batch_no=2`, r.Run) != "key-1" {
+			l.Errorf("%s: the page does not name its key", c.name)
+		}
+		l.MustVerify()
+	}
+}
+
+// lineageIsWhole: slice, page, cursor and its move name the trigger that they come
+// from and the expression that was asked.
+func lineageIsWhole(l *Lab) {
+	l.Plan(0, 1)
+	l.Walk(l.LeaseOne())
+	instance := l.Int(`SELECT schedule_instance_id FROM ing_plan`)
+	expr := l.Text(`SELECT expr_hash FROM ing_plan_slice`)
+	for _, from := range []string{"ing_plan_slice", "ing_task", "ing_task_run_batch", "ing_cursor", "ing_cursor_event WHERE kind_code='ADVANCE'"} {
+		if n := l.Int(`SELECT COALESCE(MIN(schedule_instance_id), 0) FROM ` + from); n != instance {
+			l.Errorf("%s names trigger %d, want %d", from, n, instance)
+		}
+		if s := l.Text(`SELECT COALESCE(MIN(expr_hash), '') FROM ` + from); s != expr || expr == "" {
+			l.Errorf("%s names expression %q, want %q", from, s, expr)
+		}
+	}
+}
+
+// endWith ends a run, as whoever runs it does.
+func (l *Lab) endWith(j harvest.Job, e harvest.RunEnd) {
+	l.Helper()
+	e.Error = "told here"
+	if err := l.Store.EndRun(l.ctx(), j.Lease, e); err != nil {
+		l.Fatal(err)
+	}
+}
