@@ -7,17 +7,16 @@ type Reason string
 
 // The reasons.
 const (
-	ReasonRateWait       Reason = "rate_wait"
+	ReasonRateWait              = Reason(harvest.CodeRate)
 	ReasonRateCooldown   Reason = "rate_cooldown"
 	ReasonQuota          Reason = "quota_exhausted"
 	ReasonScheduledLater Reason = "scheduled_later"
-	ReasonCircuitOpen    Reason = "circuit_open"
-	ReasonQuietHours     Reason = "quiet_hours"
+	ReasonCircuitOpen           = Reason(harvest.CodeBroken)
+	ReasonQuietHours            = Reason(harvest.CodeQuiet)
 	ReasonSourcePaused   Reason = "source_paused"
 	ReasonLineStopped    Reason = "line_stopped"
 	ReasonNoExecutor     Reason = "no_executor"
 	ReasonLeaseHeld      Reason = "lease_held"
-	ReasonSpecInvalid    Reason = "spec_invalid"
 )
 
 // meanings say each in a sentence.
@@ -32,7 +31,6 @@ var meanings = map[Reason]string{
 	ReasonLineStopped:    "a fatal fault stopped the source until a person has looked at it",
 	ReasonNoExecutor:     "the work is ready and nobody takes it",
 	ReasonLeaseHeld:      "the source was asked again and has not answered yet",
-	ReasonSpecInvalid:    "the description of the source cannot be used",
 }
 
 // Meaning says the reason in a sentence.
