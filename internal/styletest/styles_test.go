@@ -4,12 +4,15 @@ import (
 	"flag"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/sim"
 )
 
@@ -39,6 +42,30 @@ func TestStyles_Exact(t *testing.T) {
 			r.later()
 		})
 	})
+}
+
+// TestStyles_EveryPagingTypeHasARow: a type that packs may name is harvested here,
+// alone and under every fault.
+func TestStyles_EveryPagingTypeHasARow(t *testing.T) {
+	rows := map[string]int{}
+	for _, w := range paging {
+		named := regexp.MustCompile(`pagination: \{type: (\w+)`).FindStringSubmatch(w.pack)
+		if named == nil {
+			rows[string(harvest.PageOffset)]++ // as the pack has it that rows add to
+			continue
+		}
+		rows[named[1]]++
+	}
+	for _, d := range source.Dictionary() {
+		if d.Code != source.DictPaging {
+			continue
+		}
+		for _, item := range d.Items {
+			if rows[item.Code] == 0 {
+				t.Errorf("no row of paging_test.go is about %s", item.Code)
+			}
+		}
+	}
 }
 
 // table is all rows that end well.

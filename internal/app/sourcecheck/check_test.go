@@ -210,3 +210,21 @@ func TestRun_InterruptedIsAnError(t *testing.T) {
 		t.Errorf("%+v", rep)
 	}
 }
+
+// TestWay_OfEveryPagingType: the check says where the next page is for every type
+// of paging, and that none is needed only where one reply is all there is.
+func TestWay_OfEveryPagingType(t *testing.T) {
+	for _, d := range source.Dictionary() {
+		if d.Code != source.DictPaging {
+			continue
+		}
+		for _, item := range d.Items {
+			paging := harvest.PagingType(item.Code)
+			j := &job{Subject: &Subject{Spec: &source.Spec{Paging: harvest.Paging{Type: paging}}}, read: &reading{}}
+			_, found := j.way()
+			if (found == "none is needed") != (paging == harvest.PageTime) {
+				t.Errorf("%s: %s", paging, found)
+			}
+		}
+	}
+}

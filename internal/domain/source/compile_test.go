@@ -2,6 +2,7 @@ package source_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -343,6 +344,26 @@ func TestCompile_Refuses(t *testing.T) {
 			}
 			t.Errorf("want %q, got:\n%v", c.want, err)
 		})
+	}
+}
+
+// TestCompile_EveryPagingTypeSendsItsPlace: a search that does not say which page it
+// wants is refused, but where the source gives the whole address or all at once.
+func TestCompile_EveryPagingTypeSendsItsPlace(t *testing.T) {
+	for _, dict := range source.Dictionary() {
+		if dict.Code != source.DictPaging {
+			continue
+		}
+		for _, item := range dict.Items {
+			d := def()
+			d.Pagination.Type = harvest.PagingType(item.Code)
+			delete(d.Endpoints[0].Query, "cursor")
+			_, _, err := source.Compile(*d, harvesting)
+			needs := d.Pagination.Type != harvest.PageURL && d.Pagination.Type != harvest.PageTime
+			if got := strings.Contains(fmt.Sprint(err), "endpoints.works: paging "+item.Code+" needs ${page."); got != needs {
+				t.Errorf("%s: %v", item.Code, err)
+			}
+		}
 	}
 }
 
