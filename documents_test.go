@@ -98,6 +98,25 @@ func TestDocuments_DeadLinksAreSeen(t *testing.T) {
 	}
 }
 
+// TestDocuments_NamesAreInTheirFiles: where a document says that something is in or
+// of a file, the file has that word.
+func TestDocuments_NamesAreInTheirFiles(t *testing.T) {
+	placed := regexp.MustCompile("`(?:\\w+\\.)?(\\w+)`\\s+(?:in|of)\\s+`((?:cmd|internal)/[\\w./-]+\\.go)`")
+	looked := 0
+	eachFile(t, []string{".md"}, func(doc, text string) {
+		for _, m := range placed.FindAllStringSubmatch(text, -1) {
+			looked++
+			b, err := os.ReadFile(m[2])
+			if err != nil || !regexp.MustCompile(`\b`+m[1]+`\b`).Match(b) {
+				t.Errorf("%s says that %s is in %s, and it is not: %v", doc, m[1], m[2], err)
+			}
+		}
+	})
+	if looked < 8 {
+		t.Fatalf("only %d names seen", looked)
+	}
+}
+
 // TestDocuments_PackagesAreOnThePage: whoever looks for where something is done
 // finds every package of domain, app and infra in docs/architecture.md.
 func TestDocuments_PackagesAreOnThePage(t *testing.T) {

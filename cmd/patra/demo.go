@@ -159,7 +159,8 @@ func (d *demo) round(ctx context.Context, n *node.Node) error {
 			return err
 		}
 		if c.Exact() {
-			d.printf("  exact     %d records equal the upstream's in id, update time and bytes; %d more lie past the watermark\n", c.Records, c.Newer)
+			d.printf("  exact     %d records equal the upstream's in id, update time and bytes", c.Records)
+			d.printf("; %d more came or changed there since, for the next harvest\n", c.Newer)
 			continue
 		}
 		exact = false
