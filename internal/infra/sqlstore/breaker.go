@@ -100,13 +100,15 @@ func (x *tx) countFailure(p harvest.Partition, u harvest.Unanswered) error {
 			"spent", is.Spent, "until", harvest.FormatInstant(is.Until))
 		x.happened = append(x.happened, func(o Observer) { o.PartitionRests(p) })
 	}
-	if err := x.noteUnanswered(p, u); err != nil {
+	if known {
+		err = x.changeBreaker(p, is)
+	} else {
+		err = x.insertBreaker(p, is)
+	}
+	if err != nil {
 		return err
 	}
-	if known {
-		return x.changeBreaker(p, is)
-	}
-	return x.insertBreaker(p, is)
+	return x.noteUnanswered(p, u)
 }
 
 // giveBackTry ends a try that was broken off before anything came of it.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
@@ -57,7 +58,7 @@ func (x *tx) noteUnanswered(p harvest.Partition, u harvest.Unanswered) error {
 	}
 	cols := []col{
 		{"error_code", clip(is.Code, 64)},
-		{"error", is.Text},
+		{"error", strings.ToValidUTF8(is.Text, "\ufffd")},
 		{"faults", is.Count},
 		{"first_at", ts(is.Since)},
 		{"last_at", ts(is.At)},
