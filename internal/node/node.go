@@ -39,6 +39,7 @@ type Node struct {
 	schedules scheduler.Sources // nil where contracts know of none
 	quiet     *scheduler.Quiet
 	up        *upstream.Client
+	notes     *outages
 	book      *metrics.Book
 	cfg       Config
 }
@@ -87,6 +88,7 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	schedules, _ := contracts.(scheduler.Sources)
 	rest := scheduler.NewQuiet(schedules, store, cfg.Logger)
 	seen := new(control.Watches)
+	notes := newOutages(store, cfg.Logger)
 	book := metrics.New(store)
 	store.Observe(book)
 	up := upstream.New(upstream.Config{
@@ -94,7 +96,7 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 		Credentials: keys, Redactor: cfg.redact, Knowing: knowing, Resting: rest.RestOf,
 		Observe: func(t upstream.Try) { seen.Tried(control.Try(t)) }, Known: store.HoldsAny,
 		Exchanged: exchanges(book), Repeats: book.Repeated,
-		Unanswered: outages{store, cfg.Logger}.unanswered, Answered: outages{store, cfg.Logger}.answered,
+		Unanswered: notes.unanswered, Answered: notes.answered,
 	}, gate.New(gate.Config{Instances: cfg.Instances, Logger: cfg.Logger, Observe: standings(book)}, store), &decoders{})
 	led, _ := contracts.(*registry.Registry)
 	keyed := keys.Keyed(contracts)
@@ -102,7 +104,7 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	asks.Observe = book.Fault
 	n := &Node{
 		Store: store, Registry: led, Keys: keys, Planner: planner.New(keyed, store, asks, cfg.Logger),
-		schedules: schedules, quiet: rest, up: up, book: book, cfg: cfg,
+		schedules: schedules, quiet: rest, up: up, notes: notes, book: book, cfg: cfg,
 	}
 	n.Planner.Observe = book.Triggered
 	operator := control.Parts{
@@ -131,6 +133,7 @@ func knowing(secrets ...credential.Secret) upstream.Redactor {
 // Close releases what the node holds.
 func (n *Node) Close() error {
 	n.up.Close()
+	n.notes.wait()
 	return n.Store.Close()
 }
 

@@ -243,11 +243,10 @@ func TestR13_KillAtEveryPointOfACut(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			die := &killer{at: k}
 			b := newBench(t, ascending, setup{hook: die.hook, tweak: budget(harvest.StrategyVolume, harvest.BudgetSpec{MaxRequests: 2})})
-			if _, err := b.Harvest(t.Context(), "generic"); err == nil {
-				alive = !die.dead
-				if !alive {
-					t.Fatalf("killed at %d, %q: the dead node ended well", k, die.point)
-				}
+			// One that dies while it looks for more, all being done, has ended well: what it
+			// leaves is held against the truth as well.
+			if _, err := b.Harvest(t.Context(), "generic"); err == nil && !die.dead {
+				alive = true
 				return
 			}
 			b.again()
