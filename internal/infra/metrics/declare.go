@@ -1,11 +1,6 @@
 package metrics
 
-import (
-	"fmt"
-	"strings"
-
-	"github.com/prometheus/client_golang/prometheus"
-)
+import "github.com/prometheus/client_golang/prometheus"
 
 // kind of a metric.
 type kind string
@@ -132,31 +127,6 @@ var (
 		"patra_ingest_levels_readable", gauge, nil, "1 if the gauges that come from the store could be read, else 0 and they are left out.", "",
 	}
 )
-
-// All lists the metrics in the order in which they are told of.
-func All() []Metric {
-	return []Metric{
-		batches, items, quarantined, duplicates, fresh, late, triggers, idempotent, batchLatency, httpLatency, httpRequests,
-		faults, throttled, retries, selfHeal, restarts, tasksQueued, concurrency, cursorLag, cursorMoves, budgetRemaining, qpsEffective,
-		breakersOpen, sourcesHeld, outbox, storeReadable,
-	}
-}
-
-// Table is the page about the metrics, docs/metrics.md.
-func Table() string {
-	var b strings.Builder
-	b.WriteString("# What patra measures\n\n" +
-		"Served as `/metrics` by `patra serve --listen ADDRESS`, in the text format of Prometheus, to whoever may look (a token of the role viewer,\n" +
-		"once there is a token). This page is made from `internal/infra/metrics`; a test holds both together. Labels are closed sets: sources and\n" +
-		"endpoints as packs name them, operations, levels and outcomes as the program does; never a query, an address, an id or a key.\n" +
-		"Counters count what this process did and begin at 0 with it. Gauges of the whole store are read at most every ten seconds.\n" +
-		"Beside these the process tells of itself as all Go programs do (`go_*`, `process_*`).\n\n" +
-		"| metric | type | labels | what it says | design |\n|---|---|---|---|---|\n")
-	for _, m := range All() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", m.Name, m.Kind, strings.Join(m.Labels, ", "), m.Help, m.From)
-	}
-	return b.String()
-}
 
 func (m Metric) counter(r prometheus.Registerer) *prometheus.CounterVec {
 	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: m.Name, Help: m.Help}, m.Labels)
