@@ -107,6 +107,7 @@ func TestBadInput_OneClearMessage(t *testing.T) {
 		{"plan at no address", []string{"plan", "create", "crossref", "--db", db, "--base-url", "foo"}, exitUsage, []string{"--base-url"}},
 		{"bad time of a plan", []string{"plan", "create", "crossref", "--db", db, "--from", "soon"}, exitUsage, []string{"next: patra plan create --help"}},
 		{"unknown progress", []string{"verify", "--progress", "rainbow"}, exitUsage, []string{"rainbow", "auto, bar, plain or none"}},
+		{"unknown form of the log", []string{"verify", "--log-format", "xml"}, exitUsage, []string{"xml", "text or json"}},
 		{"lease below zero", []string{"verify", "--lease", "-5s"}, exitUsage, []string{"--lease", "1s to 24h"}},
 		{"instances below zero", []string{"verify", "--instances", "-4"}, exitUsage, []string{"--instances"}},
 		{"export to a folder", []string{"export", "--db", there, "--out", dir}, exitUsage, []string{"is a folder"}},
@@ -140,7 +141,7 @@ func TestBadInput_OneClearMessage(t *testing.T) {
 }
 
 func TestBadInput_Environment(t *testing.T) {
-	for name, value := range map[string]string{"PATRA_LEASE": "banana", "PATRA_INSTANCES": "-4"} {
+	for name, value := range map[string]string{"PATRA_LEASE": "banana", "PATRA_INSTANCES": "-4", "PATRA_LOG_FORMAT": "xml"} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, value)
 			if code, _, e := patra(t, "version"); code != exitUsage || !strings.Contains(e, value) {

@@ -31,6 +31,7 @@ type cli struct {
 	verbose   bool
 	debug     bool
 	progress  string
+	logFormat string
 	// command is what was called, without its flags.
 	command string
 	// source is the one that the command names, else the word SOURCE for what it says to do next.
@@ -116,6 +117,7 @@ func (c *cli) root() *cobra.Command {
 	f.IntVar(&c.instances, "instances", 0, "patra processes that share this database; lets each ask a share if the rate gate is lost (PATRA_INSTANCES)")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens to stderr")
 	f.BoolVar(&c.debug, "debug", false, "log every step to stderr")
+	f.StringVar(&c.logFormat, "log-format", "text", "how log lines are written: text or json (PATRA_LOG_FORMAT)")
 	f.StringVar(&c.progress, "progress", "auto", "progress on stderr: auto, bar, plain or none")
 	root.AddCommand(c.demoCmd(), c.harvestCmd(), c.backfillCmd(), c.refreshCmd(), c.serveCmd(), c.statusCmd(), c.scheduleCmd(), c.exportCmd(), c.verifyCmd(), c.explainCmd(), c.coverageCmd(), c.reconcileCmd(), c.planCmd(), c.cursorCmd(), c.simCmd(), c.dbCmd(), c.versionCmd(), c.sourceCmd(), c.auditCmd(), c.credentialCmd(), c.tokenCmd())
 	for _, sub := range root.Commands() {
@@ -139,7 +141,7 @@ func (c *cli) settings(cmd *cobra.Command) error {
 	if !slices.Contains([]string{"auto", "bar", "plain", "none"}, c.progress) {
 		return fmt.Errorf("--progress %q is not known: use auto, bar, plain or none", c.progress)
 	}
-	for _, v := range []struct{ flag, env string }{{"lease", "PATRA_LEASE"}, {"instances", "PATRA_INSTANCES"}} {
+	for _, v := range []struct{ flag, env string }{{"lease", "PATRA_LEASE"}, {"instances", "PATRA_INSTANCES"}, {"log-format", "PATRA_LOG_FORMAT"}} {
 		text := os.Getenv(v.env)
 		if text == "" || cmd.Flags().Changed(v.flag) {
 			continue
@@ -149,6 +151,8 @@ func (c *cli) settings(cmd *cobra.Command) error {
 		}
 	}
 	switch {
+	case c.logFormat != "text" && c.logFormat != "json":
+		return fmt.Errorf("--log-format %q is not known: use text or json", c.logFormat)
 	case c.lease != 0 && (c.lease < time.Second || c.lease > 24*time.Hour):
 		return fmt.Errorf("--lease %s: use 1s to 24h", c.lease)
 	case c.instances < 0:
@@ -186,7 +190,16 @@ func (c *cli) logger() *slog.Logger {
 	case c.verbose:
 		level = slog.LevelInfo
 	}
-	return slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: level}))
+	return c.logAt(level)
+}
+
+// logAt is the log on stderr, in the form that was asked for.
+func (c *cli) logAt(level slog.Level) *slog.Logger {
+	o := &slog.HandlerOptions{Level: level}
+	if c.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(c.err, o))
+	}
+	return slog.New(slog.NewTextHandler(c.err, o))
 }
 
 func (c *cli) config() node.Config {

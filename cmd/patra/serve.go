@@ -152,5 +152,5 @@ func (c *cli) serveLogger() *slog.Logger {
 	if c.debug {
 		level = slog.LevelDebug
 	}
-	return slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: level}))
+	return c.logAt(level)
 }

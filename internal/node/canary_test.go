@@ -348,6 +348,10 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 				rep, err := n.Control.Harvest(ctx, control.HarvestRequest{Source: "generic", BaseURL: source.WithCredentials("http://127.0.0.1/generic")})
 				fmt.Fprintf(&said, "%v %+v %#v %+v\n", err, err, err, rep)
 				stored += tellAll(t, store, &said)
+				counted, err := n.Metrics(t.Context())
+				if err != nil || !bytes.Contains(counted, []byte("patra_ingest_http_requests_total{")) {
+					t.Errorf("metrics %v: %s", err, counted)
+				}
 
 				up.mu.Lock()
 				sent += up.with[canaries[0]]
@@ -362,6 +366,7 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 				up.mu.Unlock()
 				lookFor(t, "what was said", []byte(said.String()), canaries)
 				lookFor(t, "the log", log.Bytes(), canaries)
+				lookFor(t, "the metrics", counted, canaries)
 				searched += lookInFiles(t, db, canaries)
 			})
 		}

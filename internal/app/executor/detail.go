@@ -305,7 +305,7 @@ func (s *session) together(ctx context.Context, call source.Call) (ans source.An
 	if inner != nil {
 		return ans, refused, err
 	}
-	s.log.Debug("ids refused", "phase", harvest.PhaseDetail, "ids", h.guilty, "gone", h.gone, "of", len(call.IDs), "err", err)
+	s.log.Debug("ids refused", "correlation", call.Correlation, "phase", harvest.PhaseDetail, "ids", h.guilty, "gone", h.gone, "of", len(call.IDs), "err", err)
 	return ans, refusals{gone: h.gone, ids: h.guilty}, nil
 }
 

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -91,6 +92,7 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		s.letGoOf(pending)
 	}()
 	for {
+		s.inHand = st.opened
 		r := <-pending
 		pending = nil
 		if r.ans.Done != nil {
@@ -207,7 +209,7 @@ func (s *session) call(st step) source.Call {
 	c := source.Call{
 		Purpose: source.ForSearch, Window: s.job.Spec.RequestWindow(), Range: s.job.Spec.Range,
 		PageSize: s.paging.Size, Position: st.pos, BaseURL: s.job.BaseURL,
-		Correlation: fmt.Sprintf("ing-%d-%d", s.run, st.opened.BatchNo), Held: st.phase == harvest.PhaseSearch,
+		Correlation: s.correlation(st.opened.BatchNo), Held: st.phase == harvest.PhaseSearch,
 	}
 	if st.phase == harvest.PhaseDetail {
 		c.Purpose = source.ForDetail
@@ -338,14 +340,26 @@ func drift(b *harvest.Batch, ids, pageSize int) error {
 	return fmt.Errorf("%d of %d items cannot be read, the first for %s at %q: %w", bad, all, p.Code, p.Path, f)
 }
 
+// toldOfPages: one page in so many is told of in the log of an ordinary day; a
+// debugging one has all of them.
+const toldOfPages = 100
+
 func (s *session) committed(b harvest.Batch, c harvest.Committed, took time.Duration) {
 	s.e.observe(Event{
 		Kind: PageCommitted, Job: s.job, Counts: c.Counts, Traffic: traffic(b.Evidence),
 		Page: PageFacts{Took: took, Repeated: b.Repeated, Fresh: c.Fresh, Late: c.Late},
 	})
+	level := slog.LevelDebug
+	if b.ID%toldOfPages == 0 {
+		level = slog.LevelInfo
+	}
+	if s.log.Enabled(s.stop, level) {
+		s.pageLog().Log(s.stop, level, "page stored", "phase", b.Phase, "ordinal", b.Ordinal, "items", c.Counts.Items(), "inserted", c.Counts.Inserted,
+			"updated", c.Counts.Updated, "quarantined", c.Counts.Quarantined, "took", took)
+	}
 	if c.Done {
 		s.e.observe(Event{Kind: SliceDone, Job: s.job, Watermark: c.Watermark})
-		s.log.Info("slice done", "window", s.part(), "watermark", c.Watermark.String())
+		s.pageLog().Info("slice done", "window", s.part(), "watermark", c.Watermark.String())
 	}
 }
 

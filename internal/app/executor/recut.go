@@ -44,7 +44,7 @@ func (s *session) advise(b *harvest.Batch, ans source.Answer) error {
 		return nil
 	}
 	if _, ok := r.Children(code); !ok {
-		s.log.Debug("slice stays whole", "code", code, "window", s.job.Spec.Part().String())
+		s.pageLog().Debug("slice stays whole", "code", code, "window", s.job.Spec.Part().String())
 		return nil
 	}
 	return harvest.Fault{Level: harvest.Transient, Reaction: harvest.CutSlice, Code: code}
@@ -169,6 +169,6 @@ func (s *session) cut(ctx context.Context, why error) error {
 		return page.Because(err)
 	}
 	s.e.observe(Event{Kind: SliceCut, Job: s.job, Err: why, Reason: f.Code})
-	s.log.Info("slice cut", "window", s.job.Spec.Part().String(), "code", f.Code, "children", len(children), "proven", kids[0].Done, "err", why)
+	s.pageLog().Info("slice cut", "window", s.job.Spec.Part().String(), "code", f.Code, "children", len(children), "proven", kids[0].Done, "err", why)
 	return errDone
 }

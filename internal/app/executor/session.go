@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -35,6 +36,8 @@ type session struct {
 
 	run     harvest.RunID
 	batchNo int // of the next page
+	// inHand is the page that is asked for or was last; nil before the first.
+	inHand *harvest.OpenedBatch
 	// asking are the requests in flight.
 	asking sync.WaitGroup
 }
@@ -51,7 +54,8 @@ type effort struct {
 // any task is pointless, as when the store is away; whatever became of this one
 // otherwise has been written, or will be found by the next owner.
 func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
-	log := e.log.With("source", job.Provenance, "plan", job.Plan, "task", job.Lease.Task, "lease", job.Lease.Fence)
+	log := e.log.With("source", job.Provenance, "endpoint", job.Endpoint, "operation", string(job.Operation),
+		"instance", job.Instance, "plan", job.Plan, "slice", job.Slice, "task", job.Lease.Task, "lease", job.Lease.Fence)
 	ctx, cancel := context.WithCancelCause(work)
 	defer cancel(nil)
 	e.observe(Event{Kind: TaskTaken, Job: job})
@@ -62,9 +66,10 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 		return e.storeEnd(ctx, job, log, err)
 	}
 	s := &session{
-		e: e, job: job, log: log.With("attempt", res.Attempt), stop: stop, run: res.Run, batchNo: res.BatchNo,
+		e: e, job: job, log: log.With("run", res.Run, "attempt", res.Attempt), stop: stop, run: res.Run, batchNo: res.BatchNo,
 		effort: effort{begun: time.Now()},
 	}
+	s.log.Info("task taken", "owner", job.Lease.Owner, "lease_for", e.cfg.LeaseTTL, "workers", e.cfg.Workers)
 	s.lease = keepLease(e.store, job.Lease, e.cfg.LeaseTTL, begun, s.log)
 	s.lease.ownerDied.Store(res.Died)
 	if err := s.describe(ctx); err != nil {
@@ -90,6 +95,18 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 	}
 	return s.end(work, err)
 }
+
+// pageLog is the log of the run with the page in hand on its lines.
+func (s *session) pageLog() *slog.Logger {
+	if s.inHand == nil {
+		return s.log
+	}
+	return s.log.With("batch", s.inHand.ID, "correlation", s.correlation(s.inHand.BatchNo))
+}
+
+// correlation names a page of the run wherever it is told of: in logs, and to the
+// upstream with the request.
+func (s *session) correlation(batchNo int) string { return fmt.Sprintf("ing-%d-%d", s.run, batchNo) }
 
 // describe takes up how the plan of the task describes its source.
 func (s *session) describe(ctx context.Context) error {
@@ -197,9 +214,9 @@ func (s *session) end(work context.Context, err error) error {
 	}
 	s.e.observe(Event{Kind: kind, Job: s.job, Err: err, Reason: end.Code})
 	if kind == TaskFailed {
-		s.log.Error("task failed", "code", end.Code, "window", s.part(), "err", err)
+		s.pageLog().Error("task failed", "code", end.Code, "window", s.part(), "err", err)
 	} else {
-		s.log.Info("task released", "code", end.Code, "delay", end.Delay, "err", err)
+		s.pageLog().Info("task released", "code", end.Code, "delay", end.Delay, "err", err)
 	}
 	return nil
 }
@@ -278,7 +295,7 @@ func (s *session) restart(ctx context.Context, why error) (step, error) {
 		return step{}, page.Because(err)
 	}
 	s.e.observe(Event{Kind: WalkRestarted, Job: s.job, Err: why, Reason: f.Code})
-	s.log.Debug("walk begun again", "walk", no, "err", why)
+	s.pageLog().Debug("walk begun again", "walk", no, "err", why)
 	s.walk = s.walk.beginAgain(no)
 	if walks >= harvest.MaxWalks {
 		return step{}, s.cut(ctx, why)

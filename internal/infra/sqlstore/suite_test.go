@@ -131,6 +131,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"Race_Record", recordRace},
 		{"Retry_ReadyIsCalledOnce", readyOnce},
 		{"UnknownOutcome_IsNeverAppliedAgain", unknownOutcome},
+		{"R78_LevelsOfTheStore", levelsOfTheStore},
 		{"Feed_ALateCommitIsNotLost", feedOfLateCommit},
 		{"Feed_ConcurrentCommitsInOneOrder", feedUnderConcurrentCommits},
 		{"Verify_PlantedViolations", planted},

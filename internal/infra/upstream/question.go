@@ -178,7 +178,7 @@ func (q *question) leavesKey(ctx context.Context, key *credential.Key, t *troubl
 	case key == nil:
 		return false
 	case t.Code == harvest.CodeAuthRefused:
-		q.client.cfg.Logger.DebugContext(ctx, "key refused", "source", q.spec.Source, "credential", key.Credential.Name, "status", t.Status)
+		q.client.cfg.Logger.DebugContext(ctx, "key refused", "source", q.spec.Source, "correlation", q.call.Correlation, "credential", key.Credential.Name, "status", t.Status)
 		q.countRepeat()
 	case t.unsent && t.RetryAfter > 0 && keyLimits(q.spec):
 		if q.soonestKey == nil || t.RetryAfter < q.soonestKey.RetryAfter {
@@ -205,7 +205,7 @@ func (q *question) waitToRepeat(ctx context.Context, n int, t *trouble) error {
 	backoff := pace.Backoff{Base: q.spec.Retry.Base.D(), Max: q.spec.Retry.Max.D()}
 	wait := backoff.Wait(n, f.RetryAfter, c.cfg.Rand)
 	c.cfg.Logger.DebugContext(ctx, "request failed",
-		"source", q.spec.Source, "attempt", n, "fault", f.Code, "status", f.Status, "wait", wait)
+		"source", q.spec.Source, "correlation", q.call.Correlation, "attempt", n, "fault", f.Code, "status", f.Status, "wait", wait)
 
 	attempts := cmp.Or(q.spec.Retry.Attempts, 5)
 	if f.Reaction != harvest.Retry || t.unsent || n >= attempts || ctx.Err() != nil {
