@@ -54,15 +54,16 @@ func (o *onlooker) look(text []byte, err error) {
 	o.last = text
 	for name, f := range families(o.t, text) {
 		for _, m := range f.Metric {
-			words := name
+			var words strings.Builder
+			words.WriteString(name)
 			for _, l := range m.Label {
 				if closed := l.GetName(); closed != "source" && closed != "endpoint" && closed != "op" {
-					words += " " + l.GetValue()
+					words.WriteString(" " + l.GetValue())
 				}
 			}
 			if m.GetCounter().GetValue() != 0 || m.GetGauge().GetValue() != 0 || m.GetHistogram().GetSampleCount() != 0 {
 				o.moved[name] = true
-				o.moved[words] = true
+				o.moved[words.String()] = true
 			}
 			for _, l := range m.Label {
 				if strings.HasPrefix(name, "patra_") {

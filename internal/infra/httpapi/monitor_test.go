@@ -75,7 +75,11 @@ func TestWhatADashboardAsks(t *testing.T) {
 		}
 		top := r.get("/api/v1/errors/top?source=generic")["errors"].([]any)
 		worst := top[0].(map[string]any)
-		if len(top) != 2 || worst["code"] != "http_503" || worst["count"] != 2.0 || worst["batch"] != 2.0 || worst["sample"] != "said 1" || worst["means"] == nil {
+		if len(top) != 2 || worst["code"] != "http_503" || worst["count"] != 2.0 || worst["means"] == nil {
+			t.Errorf("%v", top)
+		}
+		// Pages of two slices are stored side by side: either may be the newer.
+		if newest := worst["batch"].(float64); worst["sample"] != fmt.Sprint("said ", newest-1) {
 			t.Errorf("%v", top)
 		}
 	})
