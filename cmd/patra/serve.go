@@ -117,7 +117,7 @@ func (d *doorFlags) open(cmd *cobra.Command, n *node.Node) (*node.API, error) {
 		return nil, err
 	}
 	api := &node.API{Listener: l, Hosts: d.hosts, ReadOnly: d.readOnly, Build: build()}
-	if err := n.CheckAPI(cmd.Context(), api); err != nil {
+	if err := api.Check(cmd.Context(), n.Control); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return api, nil

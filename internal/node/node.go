@@ -4,7 +4,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	"github.com/papertrace/patra/internal/app/control"
@@ -39,7 +38,6 @@ type Node struct {
 	schedules scheduler.Sources // nil where contracts know of none
 	quiet     *scheduler.Quiet
 	up        *upstream.Client
-	notes     *outages
 	book      *metrics.Book
 	cfg       Config
 }
@@ -48,13 +46,11 @@ type Node struct {
 func Open(ctx context.Context, cfg Config) (*Node, error) {
 	cfg = cfg.withDefaults()
 	shelf := Shelf(cfg)
-	packs, err := shelf.Load()
-	if bad, ok := errors.AsType[*sourcefile.PackError](err); ok && cfg.ReadOnly {
-		// What is stored can be read without them.
-		cfg.Logger.Warn("source packs are left out", "folder", cfg.Packs, "err", bad)
-		shelf.Dir = ""
-		packs, err = shelf.Load()
+	load := shelf.Load
+	if cfg.ReadOnly {
+		load = func() (map[string]registry.Described, error) { return shelf.LoadForReading(cfg.Logger) }
 	}
+	packs, err := load()
 	if err != nil {
 		return nil, err
 	}
@@ -88,35 +84,33 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	schedules, _ := contracts.(scheduler.Sources)
 	rest := scheduler.NewQuiet(schedules, store, cfg.Logger)
 	seen := new(control.Watches)
-	notes := newOutages(store, cfg.Logger)
 	book := metrics.New(store)
 	store.Observe(book)
+	permits := gate.New(gate.Config{
+		Instances: cfg.Instances, Logger: cfg.Logger,
+		Observe: func(s gate.Standing) { book.Rated(s.Key, s.Standing, s.Lowered) },
+	}, store)
 	up := upstream.New(upstream.Config{
 		Version: cfg.Version, Logger: cfg.Logger, Transport: transport,
 		Credentials: keys, Redactor: cfg.redact, Knowing: knowing, Resting: rest.RestOf,
 		Observe: func(t upstream.Try) { seen.Tried(control.Try(t)) }, Known: store.HoldsAny,
-		Exchanged: exchanges(book), Repeats: book.Repeated,
-		Unanswered: notes.unanswered, Answered: notes.answered,
-	}, gate.New(gate.Config{Instances: cfg.Instances, Logger: cfg.Logger, Observe: standings(book)}, store), &decoders{})
+		Exchanged: func(e upstream.Exchange) { book.Requested(metrics.Request(e)) }, Repeats: book.Repeated,
+		Outages: store,
+	}, permits, upstream.DecodersFrom(new(decode.Cache).Of))
 	led, _ := contracts.(*registry.Registry)
 	keyed := keys.Keyed(contracts)
 	asks := line.New(up, store)
 	asks.Observe = book.Fault
 	n := &Node{
 		Store: store, Registry: led, Keys: keys, Planner: planner.New(keyed, store, asks, cfg.Logger),
-		schedules: schedules, quiet: rest, up: up, notes: notes, book: book, cfg: cfg,
+		schedules: schedules, quiet: rest, up: up, book: book, cfg: cfg,
 	}
 	n.Planner.Observe = book.Triggered
 	operator := control.Parts{
 		Store: store, Contracts: keyed, Planner: n.Planner, Line: asks, Executor: n.Executor, Quiet: rest, Schedules: schedules, Watches: seen,
+		Allowed: up.Allowed, Keys: keys, Vault: safe, Packs: Shelf(cfg),
+		Tester: &tester{Redactor: cfg.redact, cfg: cfg, keys: keys, store: store},
 	}
-	operator.Allowed = func(ctx context.Context, spec *source.Spec) source.Rate {
-		return up.Allowed(ctx, spec, source.Call{Purpose: source.ForSearch})
-	}
-	operator.Keys = keys
-	operator.Vault = safe
-	operator.Packs = Shelf(cfg)
-	operator.Tester = &tester{Redactor: cfg.redact, cfg: cfg, keys: keys, store: store}
 	if led != nil {
 		operator.Sources = led
 		operator.Registry = led
@@ -133,9 +127,11 @@ func knowing(secrets ...credential.Secret) upstream.Redactor {
 // Close releases what the node holds.
 func (n *Node) Close() error {
 	n.up.Close()
-	n.notes.wait()
 	return n.Store.Close()
 }
+
+// Metrics is what the node counts, in the text format of Prometheus.
+func (n *Node) Metrics(ctx context.Context) ([]byte, error) { return n.book.Text(ctx) }
 
 // Executor returns an executor over the node's parts.
 func (n *Node) Executor(c executor.Config) *executor.Executor {
@@ -145,13 +141,7 @@ func (n *Node) Executor(c executor.Config) *executor.Executor {
 	c.LeaseTTL = n.cfg.LeaseTTL
 	c.Poll = n.cfg.Poll
 	c.Resting = n.quiet.Resting
-	also := c.Observe
-	c.Observe = func(e executor.Event) {
-		n.book.Happened(e)
-		if also != nil {
-			also(e)
-		}
-	}
+	c.Observe = executor.TellAll(n.book.Happened, c.Observe)
 	return executor.New(c, n.Store, n.up, n.cfg.Logger)
 }
 
@@ -165,18 +155,6 @@ func Shelf(cfg Config) *sourcefile.Shelf {
 
 // PackSchema is the JSON Schema of packs.
 func PackSchema() []byte { return sourcefile.Schema() }
-
-// decoders are those of the decode package as the upstream sees them.
-type decoders struct{ decode.Cache }
-
-// For implements upstream.Decoders.
-func (d *decoders) For(spec *source.Spec, p source.Purpose) (upstream.Decoder, error) {
-	dec, err := d.Of(spec, p)
-	if err != nil {
-		return nil, err
-	}
-	return dec, nil
-}
 
 // CheckSpec finds what only the parts that use a spec can see: templates that
 // do not render, paths that cannot be followed.

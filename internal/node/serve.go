@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/executor"
-	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/app/role"
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/app/steward"
@@ -16,12 +15,11 @@ import (
 	"github.com/papertrace/patra/internal/infra/httpapi"
 )
 
-// stewardEvery is how often the steward looks whether the work of the day is
-// done.
-const stewardEvery = 10 * time.Minute
-
 // ParseRoles reads role names; none, or all, means every role there is.
 func ParseRoles(names []string) ([]role.Role, error) { return role.Parse(names) }
+
+// API says how a node can be asked over HTTP.
+type API = httpapi.API
 
 // ServeConfig says what a node does by itself.
 type ServeConfig struct {
@@ -52,8 +50,8 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 	for _, r := range c.Roles {
 		switch r {
 		case role.Scheduler:
-			begin(r, scheduler.New(scheduler.Config{Poll: poll, Observe: c.Triggers}, n.schedules, n.Store, plans{n.Planner}, log).Run)
-			begin("steward", role.Every(max(poll, stewardEvery), n.Steward().Tick))
+			begin(r, scheduler.New(scheduler.Config{Poll: poll, Observe: c.Triggers}, n.schedules, n.Store, n.Planner, log).Run)
+			begin("steward", role.Every(max(poll, steward.Every), n.Steward().Tick))
 		case role.Planner:
 			begin(r, role.Every(poll, n.goOn))
 		case role.Executor:
@@ -63,40 +61,24 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 	begin("upkeep", role.Every(poll, steward.Requeue(n.Store, log)))
 	board := new(role.Board)
 	if c.API != nil {
-		door, err := n.door(c.API, board)
+		door, err := c.API.Door(httpapi.Config{
+			Control: n.Control, Board: board, Redact: n.cfg.redact.Text, Metrics: n.Metrics, Logger: log,
+		})
 		if err != nil {
 			return err
 		}
-		begin("api", func(ctx context.Context) error { return httpapi.Serve(ctx, c.API.Listener, door, log) })
+		begin("api", func(ctx context.Context) error { return door.Serve(ctx, c.API.Listener) })
 	}
 	return role.Keep(ctx, loops, board, log, c.Ready)
 }
 
 // Steward returns a steward over the node's parts.
 func (n *Node) Steward() *steward.Steward {
-	return steward.New(steward.Config{May: n.quiet.May}, n.schedules, n.Store, sentinels{n.Planner}, n.cfg.Logger)
+	return steward.New(steward.Config{May: n.quiet.May}, n.schedules, n.Store, n.Planner, n.cfg.Logger)
 }
 
 // goOn goes on with plans that are not whole, of sources that may be asked now.
 func (n *Node) goOn(ctx context.Context) error {
 	_, err := n.Planner.GoOn(ctx, func(ns harvest.Namespace) bool { return n.quiet.May(ctx, ns.Provenance, ns.Operation) })
 	return err
-}
-
-// plans is the planner as the scheduler sees it.
-type plans struct{ *planner.Planner }
-
-// Plan implements scheduler.Planner.
-func (p plans) Plan(ctx context.Context, t harvest.Trigger) (scheduler.Answer, error) {
-	out, err := p.Planner.Plan(ctx, t)
-	return scheduler.Answer{Plan: out.Plan.ID, Before: out.Answered, Waits: out.Deferred, Reason: out.Reason}, err
-}
-
-// sentinels is the planner as the steward sees it.
-type sentinels struct{ *planner.Planner }
-
-// Plan implements steward.Planner.
-func (p sentinels) Plan(ctx context.Context, t harvest.Trigger) (harvest.PlanID, error) {
-	out, err := p.Planner.Plan(ctx, t)
-	return out.Plan.ID, err
 }

@@ -44,17 +44,11 @@ type Tester interface {
 	Save(dir string, f sourcecheck.Fixture, exchanges []sourcecheck.Exchange) error
 	// Wire returns whom to ask about a subject, and what watches that: the source
 	// itself through the rate gate, or what was kept of it.
-	Wire(s *sourcecheck.Subject, kept *sourcecheck.Fixture) (CheckClient, sourcecheck.Wire)
+	Wire(s *sourcecheck.Subject, kept *sourcecheck.Fixture) (sourcecheck.Client, sourcecheck.Wire)
 	// Learn keeps a secret out of everything that is shown.
 	Learn(s credential.Secret)
 	// CheckSpec finds what only the parts that use a contract can see.
 	CheckSpec(spec *source.Spec) source.Violations
-}
-
-// CheckClient asks a source for one check.
-type CheckClient interface {
-	sourcecheck.Upstream
-	Close()
 }
 
 // ErrOtherSource: a pack or fixture is not of the source that was named.

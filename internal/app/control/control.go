@@ -23,8 +23,8 @@ type Parts struct {
 	Planner   Planner
 	// Line asks a source outside of a task.
 	Line reconcile.Upstream
-	// Allowed is what the provider allows a search of a source, as it would be made now.
-	Allowed func(context.Context, *source.Spec) source.Rate
+	// Allowed is what the provider allows a call, as it would be made now.
+	Allowed func(context.Context, *source.Spec, source.Call) source.Rate
 	// Executor makes one that works as the node's do.
 	Executor func(executor.Config) *executor.Executor
 	Quiet    QuietHours
@@ -50,7 +50,7 @@ type Control struct {
 	contracts Contracts
 	planner   Planner
 	line      reconcile.Upstream
-	allowed   func(context.Context, *source.Spec) source.Rate
+	allowed   func(context.Context, *source.Spec, source.Call) source.Rate
 	executor  func(executor.Config) *executor.Executor
 	quiet     QuietHours
 	schedules scheduler.Sources

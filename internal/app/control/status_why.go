@@ -108,7 +108,7 @@ func later(a, b time.Time) time.Time {
 // alone because it asked for that.
 func (c *Control) rateStatus(ctx context.Context, spec *source.Spec, f SourceFacts) (*RateStatus, time.Time, error) {
 	const minute = 60
-	r := c.allowed(ctx, spec).For(spec.Search.Name, "")
+	r := c.allowed(ctx, spec, source.Call{Purpose: source.ForSearch}).For(spec.Search.Name, "")
 	raw, err := c.store.ReadGate(ctx, r.Key)
 	if err != nil {
 		return nil, time.Time{}, err

@@ -218,6 +218,17 @@ func (e *Executor) resting(ctx context.Context) []harvest.Rest {
 	return e.cfg.Resting(ctx)
 }
 
+// TellAll makes one observer of several, of which nil ones are left out.
+func TellAll(observers ...func(Event)) func(Event) {
+	return func(ev Event) {
+		for _, tell := range observers {
+			if tell != nil {
+				tell(ev)
+			}
+		}
+	}
+}
+
 func (e *Executor) observe(ev Event) {
 	if e.cfg.Observe != nil {
 		e.cfg.Observe(ev)

@@ -89,6 +89,13 @@ func (p *Planner) Plan(ctx context.Context, t harvest.Trigger) (Planned, error) 
 	return p.plan(ctx, t, nil)
 }
 
+// Answer is Plan for those who ask by themselves: they need to know whether there is
+// a plan, and whether to ask again.
+func (p *Planner) Answer(ctx context.Context, t harvest.Trigger) (harvest.TriggerAnswer, error) {
+	out, err := p.Plan(ctx, t)
+	return harvest.TriggerAnswer{Plan: out.Plan.ID, Before: out.Answered, Waits: out.Deferred, Reason: out.Reason}, err
+}
+
 func (p *Planner) plan(ctx context.Context, t harvest.Trigger, pin *pin) (Planned, error) {
 	pl, err := p.begin(ctx, t)
 	if err != nil {

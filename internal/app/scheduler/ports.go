@@ -42,14 +42,5 @@ type Store interface {
 // trigger's scheduler, job and log id, and answers no trigger twice: a second
 // time nothing is planned and the answer is marked Before.
 type Planner interface {
-	Plan(ctx context.Context, t harvest.Trigger) (Answer, error)
-}
-
-// Answer is what came of a trigger.
-type Answer struct {
-	Plan   harvest.PlanID // 0: there was nothing to plan
-	Before bool
-	// Waits: it was not answered, and is to be asked for again.
-	Waits  bool
-	Reason string
+	Answer(ctx context.Context, t harvest.Trigger) (harvest.TriggerAnswer, error)
 }

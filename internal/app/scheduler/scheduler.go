@@ -206,7 +206,7 @@ func (s *Scheduler) serve(ctx context.Context, st schedule.Standing, quiet, now 
 	if err != nil {
 		return err
 	}
-	a, err := s.planner.Plan(ctx, t)
+	a, err := s.planner.Answer(ctx, t)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil // whoever comes next makes it up

@@ -156,16 +156,9 @@ func (v *view) NotBegun(context.Context, harvest.Namespace) (harvest.PlanID, boo
 	return 0, false, nil
 }
 
-type plans struct{ *planner.Planner }
-
-func (p plans) Plan(ctx context.Context, t harvest.Trigger) (scheduler.Answer, error) {
-	out, err := p.Planner.Plan(ctx, t)
-	return scheduler.Answer{Plan: out.Plan.ID, Before: out.Answered, Waits: out.Deferred, Reason: out.Reason}, err
-}
-
 func (w *world) scheduler(s *sqlstore.Store, meet func()) *scheduler.Scheduler {
 	reg, v := w.registry(s), &view{Store: s, w: w, meet: meet}
-	return scheduler.New(scheduler.Config{Poll: 10 * time.Second, Observe: w.observe}, reg, v, plans{planner.New(reg, v, w, patratest.Logger(w.t))}, patratest.Logger(w.t))
+	return scheduler.New(scheduler.Config{Poll: 10 * time.Second, Observe: w.observe}, reg, v, planner.New(reg, v, w, patratest.Logger(w.t)), patratest.Logger(w.t))
 }
 
 // run runs a scheduler for a time, in a bubble.
@@ -369,11 +362,11 @@ type wishes struct {
 	err error
 }
 
-func (p *wishes) Plan(_ context.Context, t harvest.Trigger) (scheduler.Answer, error) {
+func (p *wishes) Answer(_ context.Context, t harvest.Trigger) (harvest.TriggerAnswer, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.all = append(p.all, t)
-	return scheduler.Answer{}, p.err
+	return harvest.TriggerAnswer{}, p.err
 }
 
 // TestR9_UpdatesNameTheirActivityAfterTheirTime: and pick what was not seen for
@@ -516,7 +509,7 @@ type answering struct {
 	store *sqlstore.Store
 }
 
-func (a *answering) Plan(ctx context.Context, t harvest.Trigger) (scheduler.Answer, error) {
+func (a *answering) Answer(ctx context.Context, t harvest.Trigger) (harvest.TriggerAnswer, error) {
 	from, to := harvest.TimeMark(time.Unix(0, 0)), harvest.TimeMark(time.Unix(1, 0))
 	d := harvest.Draft{
 		Trigger: t, Namespace: harvest.ActivityNamespace(t.Provenance, t.Operation, "updated", t.JobID+t.LogID), Endpoint: "list",
@@ -528,11 +521,11 @@ func (a *answering) Plan(ctx context.Context, t harvest.Trigger) (scheduler.Answ
 	}
 	head, err := a.store.SavePlan(ctx, d)
 	if errors.Is(err, harvest.ErrAnswered) {
-		return scheduler.Answer{Before: true}, nil
+		return harvest.TriggerAnswer{Before: true}, nil
 	}
 	if err != nil {
-		return scheduler.Answer{}, err
+		return harvest.TriggerAnswer{}, err
 	}
-	_, err = a.wishes.Plan(ctx, t)
-	return scheduler.Answer{Plan: head.ID}, err
+	_, err = a.wishes.Answer(ctx, t)
+	return harvest.TriggerAnswer{Plan: head.ID}, err
 }

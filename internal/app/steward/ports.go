@@ -36,7 +36,7 @@ type Store interface {
 	TunedLag(ctx context.Context, ns harvest.Namespace, declared time.Duration) (time.Duration, bool, error)
 }
 
-// Planner answers a trigger with a plan; 0 if there was nothing to plan.
+// Planner answers a trigger with a plan, if there is something to plan.
 type Planner interface {
-	Plan(ctx context.Context, t harvest.Trigger) (harvest.PlanID, error)
+	Answer(ctx context.Context, t harvest.Trigger) (harvest.TriggerAnswer, error)
 }

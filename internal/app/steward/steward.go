@@ -24,6 +24,10 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
+// Every is how often a steward looks whether the work of the day is done, or less
+// often.
+const Every = 10 * time.Minute
+
 // Config of a steward.
 type Config struct {
 	// May, if set, reports whether an operation of a source may be begun now.
@@ -119,11 +123,11 @@ func (s *Steward) sendSentinel(ctx context.Context, w harvest.Watched, day time.
 	if err != nil {
 		return false, err
 	}
-	plan, err := s.planner.Plan(ctx, t)
+	answer, err := s.planner.Answer(ctx, t)
 	if err != nil {
 		return false, err
 	}
-	s.log.Info("sentinel sent", "source", ns.Provenance, "plan", plan, "window", win.String(), "activity", t.Activity)
+	s.log.Info("sentinel sent", "source", ns.Provenance, "plan", answer.Plan, "window", win.String(), "activity", t.Activity)
 	return true, nil
 }
 

@@ -58,9 +58,9 @@ func (f *fake) TuneLag(_ context.Context, t harvest.Tuning) (bool, error) {
 	return true, nil
 }
 
-func (f *fake) Plan(_ context.Context, t harvest.Trigger) (harvest.PlanID, error) {
+func (f *fake) Answer(_ context.Context, t harvest.Trigger) (harvest.TriggerAnswer, error) {
 	f.plans = append(f.plans, t)
-	return 1, f.refuse
+	return harvest.TriggerAnswer{Plan: 1}, f.refuse
 }
 
 var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)

@@ -39,5 +39,14 @@ type Triggered struct {
 	At      time.Time
 }
 
+// TriggerAnswer is what a planner says to a trigger that somebody sends by itself.
+type TriggerAnswer struct {
+	Plan   PlanID // 0: there was nothing to plan
+	Before bool   // the same trigger had its answer already
+	// Waits: it was not answered, and is to be asked for again.
+	Waits  bool
+	Reason string
+}
+
 // Answered reports whether the trigger needs no second try. One that failed does.
 func (t Triggered) Answered() bool { return t.Outcome != "" && t.Outcome != TriggerFailed }

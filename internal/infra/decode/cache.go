@@ -12,8 +12,8 @@ import (
 // ready, and safe for concurrent use.
 type Cache struct {
 	// Drifted, if set, is told of each reply that has not the shape its source
-	// declares. It must be quick.
-	Drifted func(*ShapeError)
+	// declares: at which path, and what is wrong there. It must be quick.
+	Drifted func(path, detail string)
 
 	mu sync.Mutex
 	m  map[cacheKey]*Decoder // guarded by mu

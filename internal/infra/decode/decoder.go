@@ -58,7 +58,7 @@ type Decoder struct {
 
 	walks sync.Pool
 
-	drifted func(*ShapeError) // see [Cache]
+	drifted func(path, detail string) // see [Cache]
 }
 
 type namedPick struct {
@@ -96,7 +96,7 @@ func (d *Decoder) Page(body []byte) (*harvest.Page, error) {
 func (d *Decoder) PageContext(ctx context.Context, body []byte) (*harvest.Page, error) {
 	p, err := d.page(ctx, body)
 	if shape, ok := errors.AsType[*ShapeError](err); ok && shape.Schema() && d.drifted != nil {
-		d.drifted(shape)
+		d.drifted(shape.Path, shape.Detail)
 	}
 	return p, err
 }

@@ -89,8 +89,8 @@ func hostName(host string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// IsLocal reports whether an address can be reached from this machine only.
-func IsLocal(addr net.Addr) bool {
+// isLocal reports whether an address can be reached from this machine only.
+func isLocal(addr net.Addr) bool {
 	tcp, is := addr.(*net.TCPAddr)
 	return is && tcp.IP.IsLoopback()
 }

@@ -22,10 +22,10 @@ const (
 
 // Serve answers what comes to a listener until ctx ends, then lets what is in hand
 // finish, and closes it.
-func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
+func (d *Door) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{
-		Handler: h, ReadHeaderTimeout: headerWithin, ReadTimeout: bodyWithin, WriteTimeout: answerWithin, IdleTimeout: idleFor,
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		Handler: d, ReadHeaderTimeout: headerWithin, ReadTimeout: bodyWithin, WriteTimeout: answerWithin, IdleTimeout: idleFor,
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelWarn),
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(l) }()

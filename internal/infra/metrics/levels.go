@@ -7,6 +7,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/pace"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -85,18 +86,11 @@ func (l *levels) read() (control.Levels, error) {
 type rates struct {
 	mu     sync.Mutex
 	keys   map[harvest.Partition]string // guarded by mu
-	stands map[string]Rate              // guarded by mu; by the bucket
-}
-
-// Rate is how a bucket of the gate stands.
-type Rate struct {
-	PerSecond, Left float64
-	// Lowered: it was lowered just now.
-	Lowered bool
+	stands map[string]pace.Standing     // guarded by mu; by the bucket
 }
 
 func newRates() *rates {
-	return &rates{keys: map[harvest.Partition]string{}, stands: map[string]Rate{}}
+	return &rates{keys: map[harvest.Partition]string{}, stands: map[string]pace.Standing{}}
 }
 
 func (r *rates) asked(p harvest.Partition, key string) {
@@ -105,14 +99,15 @@ func (r *rates) asked(p harvest.Partition, key string) {
 	r.keys[p] = key
 }
 
-// Rated takes in how a bucket stands.
-func (b *Book) Rated(key string, r Rate) {
-	if r.Lowered {
+// Rated takes in how a bucket of the gate stands, and whether its rate was lowered
+// just now.
+func (b *Book) Rated(key string, stands pace.Standing, lowered bool) {
+	if lowered {
 		b.selfHeal.WithLabelValues(qpsDownshift).Inc()
 	}
 	b.rates.mu.Lock()
 	defer b.rates.mu.Unlock()
-	b.rates.stands[key] = r
+	b.rates.stands[key] = stands
 }
 
 // Describe implements prometheus.Collector.

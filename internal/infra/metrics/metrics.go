@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/papertrace/patra/internal/app/executor"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -129,14 +130,14 @@ type Request struct {
 	Of      harvest.Partition
 	RateKey string
 	// Status of the reply, 0 if there was none.
-	Status  int
-	Seconds float64
+	Status int
+	Took   time.Duration
 }
 
 // Requested counts a request.
 func (b *Book) Requested(r Request) {
 	source, endpoint, op := r.Of.Provenance, r.Of.Endpoint, string(r.Of.Operation)
-	b.httpLatency.WithLabelValues(source, endpoint, op).Observe(r.Seconds)
+	b.httpLatency.WithLabelValues(source, endpoint, op).Observe(r.Took.Seconds())
 	b.requests.WithLabelValues(source, endpoint, op, statusClass(r.Status)).Inc()
 	if r.Status == 429 {
 		b.throttled.WithLabelValues(source, endpoint, op).Inc()

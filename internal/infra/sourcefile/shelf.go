@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,19 @@ func (s *Shelf) Load() (map[string]registry.Described, error) {
 		return nil, &PackError{Err: errors.Join(l.errs...)}
 	}
 	return l.packs, nil
+}
+
+// LoadForReading is Load for who only looks at what is stored, which can be done
+// without packs: if some have mistakes, only the shipped ones are loaded.
+func (s *Shelf) LoadForReading(log *slog.Logger) (map[string]registry.Described, error) {
+	packs, err := s.Load()
+	bad, mistaken := errors.AsType[*PackError](err)
+	if !mistaken {
+		return packs, err
+	}
+	log.Warn("source packs are left out", "folder", s.Dir, "err", bad)
+	shipped := Shelf{Shipped: s.Shipped}
+	return shipped.Load()
 }
 
 // loading is how far packs were read.

@@ -142,9 +142,13 @@ type Player struct {
 	asked []sourcecheck.Exchange // guarded by mu
 }
 
-// NewPlayer plays f.
+// NewPlayer plays what a fixture has kept; nil has no replies.
 func NewPlayer(f *sourcecheck.Fixture, mask Mask) *Player {
-	return &Player{left: slices.Clone(f.Exchanges), mask: mask}
+	p := &Player{mask: mask}
+	if f != nil {
+		p.left = slices.Clone(f.Exchanges)
+	}
+	return p
 }
 
 var errEmpty = errors.New("the fixture has no such reply")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/papertrace/patra/internal/app/sourcecheck"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 const masked = "***"
@@ -25,6 +26,19 @@ type Mask struct {
 	Redactors []Redactor
 	// Names of headers and parameters that carry a credential, beside the usual.
 	Names []string
+}
+
+// MaskFor is the mask of what is asked by a spec, which may be nil: it knows by which
+// names the spec sends credentials.
+func MaskFor(spec *source.Spec, redactors ...Redactor) Mask {
+	mask := Mask{Redactors: redactors}
+	if spec == nil || spec.Auth == nil {
+		return mask
+	}
+	for _, p := range spec.Auth.Places() {
+		mask.Names = append(mask.Names, p.Name)
+	}
+	return mask
 }
 
 // usual names of headers and parameters with credentials, and of those that

@@ -30,6 +30,22 @@ type Decoders interface {
 	For(spec *source.Spec, p source.Purpose) (Decoder, error)
 }
 
+// DecodersFrom finds decoders by a function that returns those of one type.
+func DecodersFrom[D Decoder](find func(*source.Spec, source.Purpose) (D, error)) Decoders {
+	return found[D](find)
+}
+
+type found[D Decoder] func(*source.Spec, source.Purpose) (D, error)
+
+// For implements [Decoders].
+func (find found[D]) For(spec *source.Spec, p source.Purpose) (Decoder, error) {
+	dec, err := find(spec, p)
+	if err != nil {
+		return nil, err
+	}
+	return dec, nil
+}
+
 // Gate hands out permits. An error of Acquire that wraps a [harvest.Fault] is
 // handed on; no request was sent. A permit costs that many units, 0 standing for
 // 1; they are given back by release(false), which says that no connection was
@@ -71,11 +87,10 @@ type Config struct {
 	Exchanged func(Exchange)
 	// Repeats, if set, is told of every question that is asked again. It must be quick.
 	Repeats func(harvest.Partition)
-	// Unanswered and Answered, if set, are told what is to be remembered of a source
-	// besides: requests that were not answered, and the first one after them that
-	// was. What was mended at once by asking again is not told.
-	Unanswered func(ctx context.Context, p harvest.Partition, u harvest.Unanswered)
-	Answered   func(ctx context.Context, p harvest.Partition)
+	// Outages, if set, is told what is to be remembered of a source besides: requests
+	// that were not answered, and the first one after them that was. What was mended
+	// at once by asking again is not told. No question waits long for it.
+	Outages Outages
 	// Redactor is told every secret in use and keeps them out of errors. Who gives
 	// Credentials gives it, and Knowing too.
 	Redactor Redactor
@@ -136,6 +151,7 @@ type Client struct {
 	read sync.Map
 	// failing holds the partitions whose last request was told not to be answered.
 	failing sync.Map
+	notes   outageNotes
 }
 
 // New returns a client that passes gate before every request and reads replies
@@ -146,11 +162,17 @@ func New(cfg Config, gate Gate, dec Decoders) *Client {
 	if cfg.Redactor == nil || cfg.Knowing == nil {
 		panic("upstream: a client with credentials needs a redactor and a way to make more")
 	}
-	return &Client{cfg: cfg, gate: gate, decoders: dec, hooks: shipped, routes: transports{fixed: cfg.Transport, wrap: cfg.Wrap}}
+	return &Client{
+		cfg: cfg, gate: gate, decoders: dec, hooks: shipped, routes: transports{fixed: cfg.Transport, wrap: cfg.Wrap},
+		notes: outageNotes{log: cfg.Logger},
+	}
 }
 
-// Close lets go of idle connections.
-func (c *Client) Close() { c.routes.close() }
+// Close lets go of idle connections, and returns when all notes about outages are written.
+func (c *Client) Close() {
+	c.routes.close()
+	c.notes.wait()
+}
 
 func (c *Client) observe(t Try) {
 	if c.cfg.Observe != nil {

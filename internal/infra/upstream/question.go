@@ -124,7 +124,7 @@ func (q *question) ask(ctx context.Context) error {
 		}
 		t := q.try(ctx, key)
 		if t == nil {
-			q.tellAnswered(ctx)
+			q.tellAnswered()
 			return nil
 		}
 		if q.leavesKey(ctx, key, t) {
@@ -235,7 +235,7 @@ const blip = 5 * time.Second
 // nothing of the source.
 func (q *question) tellUnanswered(ctx context.Context, t *trouble, wait time.Duration, last bool) {
 	c := q.client
-	if c.cfg.Unanswered == nil || t.unsent || t.Waits() || ctx.Err() != nil {
+	if c.cfg.Outages == nil || t.unsent || t.Waits() || ctx.Err() != nil {
 		return
 	}
 	now := time.Now()
@@ -250,16 +250,17 @@ func (q *question) tellUnanswered(ctx context.Context, t *trouble, wait time.Dur
 	q.untold = 0
 	p := q.partition()
 	c.failing.Store(p, true)
-	c.cfg.Unanswered(ctx, p, u)
+	c.notes.write(p, func(ctx context.Context) error { return c.cfg.Outages.NoteUnanswered(ctx, p, u) })
 }
 
 // tellAnswered has it forgotten that the source did not answer, if this process has
 // told so.
-func (q *question) tellAnswered(ctx context.Context) {
+func (q *question) tellAnswered() {
+	c := q.client
 	p := q.partition()
-	_, failed := q.client.failing.LoadAndDelete(p)
-	if failed && q.client.cfg.Answered != nil {
-		q.client.cfg.Answered(ctx, p)
+	_, failed := c.failing.LoadAndDelete(p)
+	if failed {
+		c.notes.write(p, func(ctx context.Context) error { return c.cfg.Outages.NoteAnswer(ctx, p) })
 	}
 }
 
