@@ -3,8 +3,10 @@ package node
 import (
 	"cmp"
 	"log/slog"
+	"os"
 	"time"
 
+	"github.com/papertrace/patra/internal/infra/notify"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/infra/telemetry"
 )
@@ -30,6 +32,8 @@ type Config struct {
 	Logger    *slog.Logger
 	// ReadOnly opens the store for reading only.
 	ReadOnly bool
+	// Alerts is where alerts are sent to.
+	Alerts notify.Settings
 
 	// redact knows the secrets in use; everything logged passes it.
 	redact *telemetry.Redactor
@@ -53,3 +57,6 @@ func (c Config) withDefaults() Config {
 
 // DefaultDB is the embedded store in the user's data directory.
 func DefaultDB() string { return sqlstore.DefaultDSN() }
+
+// AlertsFromEnvironment reads where alerts are sent to.
+func AlertsFromEnvironment() notify.Settings { return notify.FromEnvironment(os.Getenv) }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/papertrace/patra/internal/app/alert"
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/executor"
 	"github.com/papertrace/patra/internal/app/keyring"
@@ -18,6 +19,7 @@ import (
 	"github.com/papertrace/patra/internal/infra/decode"
 	"github.com/papertrace/patra/internal/infra/gate"
 	"github.com/papertrace/patra/internal/infra/metrics"
+	"github.com/papertrace/patra/internal/infra/notify"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/infra/telemetry"
@@ -39,6 +41,7 @@ type Node struct {
 	quiet     *scheduler.Quiet
 	up        *upstream.Client
 	book      *metrics.Book
+	alerts    *alert.Watch
 	cfg       Config
 }
 
@@ -106,9 +109,10 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 		schedules: schedules, quiet: rest, up: up, book: book, cfg: cfg,
 	}
 	n.Planner.Observe = book.Triggered
+	sender := notify.New(notify.Config{Transport: transport, Learn: cfg.redact.Learn, Version: cfg.Version}, cfg.Alerts)
 	operator := control.Parts{
 		Store: store, Contracts: keyed, Planner: n.Planner, Line: asks, Executor: n.Executor, Quiet: rest, Schedules: schedules, Watches: seen,
-		Allowed: up.Allowed, Keys: keys, Vault: safe, Packs: Shelf(cfg),
+		Allowed: up.Allowed, Alerts: sender, Keys: keys, Vault: safe, Packs: Shelf(cfg),
 		Tester: &tester{Redactor: cfg.redact, cfg: cfg, keys: keys, store: store},
 	}
 	if led != nil {
@@ -116,6 +120,7 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 		operator.Registry = led
 	}
 	n.Control = control.New(operator)
+	n.alerts = alert.New(alert.Config{Redact: cfg.redact.Text, Observe: book.AlertSent}, n.Control.AlertFacts, store, sender, cfg.Logger)
 	return n
 }
 

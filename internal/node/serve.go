@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/alert"
 	"github.com/papertrace/patra/internal/app/executor"
 	"github.com/papertrace/patra/internal/app/role"
 	"github.com/papertrace/patra/internal/app/scheduler"
@@ -41,6 +42,9 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 	if n.schedules == nil && slices.Contains(c.Roles, role.Scheduler) {
 		return errors.New("this node has no registry to read schedules from")
 	}
+	if err := n.alerts.Check(); err != nil {
+		return err
+	}
 	poll := cmp.Or(c.Poll, 10*time.Second)
 	log := n.cfg.Logger
 	var loops []role.Loop
@@ -52,6 +56,8 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 		case role.Scheduler:
 			begin(r, scheduler.New(scheduler.Config{Poll: poll, Observe: c.Triggers}, n.schedules, n.Store, n.Planner, log).Run)
 			begin("steward", role.Every(max(poll, steward.Every), n.Steward().Tick))
+			begin("alerts", role.Every(max(poll, alert.Every), n.alerts.Tick))
+			begin("alert sender", role.Every(alert.SendEvery, n.alerts.Send))
 		case role.Planner:
 			begin(r, role.Every(poll, n.goOn))
 		case role.Executor:

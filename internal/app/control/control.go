@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/papertrace/patra/internal/app/alert"
 	"github.com/papertrace/patra/internal/app/executor"
 	"github.com/papertrace/patra/internal/app/keyring"
 	"github.com/papertrace/patra/internal/app/reconcile"
@@ -33,6 +34,9 @@ type Parts struct {
 	// Watches are told by the upstream how requests fare.
 	Watches *Watches
 
+	// Alerts sends messages; nil: to nobody.
+	Alerts alert.Sender
+
 	// Registry and Packs, Keys and Vault are for looking after sources and their
 	// credentials, Tester for trying sources out. Without them none of that can be
 	// done.
@@ -55,6 +59,7 @@ type Control struct {
 	quiet     QuietHours
 	schedules scheduler.Sources
 	watches   *Watches
+	alerts    alert.Sender
 
 	registry *registry.Registry
 	packs    Packs
@@ -65,9 +70,12 @@ type Control struct {
 
 // New makes a Control.
 func New(p Parts) *Control {
+	if p.Alerts == nil {
+		p.Alerts = noAlerts{}
+	}
 	return &Control{
 		store: p.Store, sources: p.Sources, contracts: p.Contracts, planner: p.Planner, line: p.Line,
-		allowed: p.Allowed, executor: p.Executor, quiet: p.Quiet, schedules: p.Schedules, watches: p.Watches,
+		allowed: p.Allowed, executor: p.Executor, quiet: p.Quiet, schedules: p.Schedules, watches: p.Watches, alerts: p.Alerts,
 		registry: p.Registry, packs: p.Packs, keys: p.Keys, vault: p.Vault, tester: p.Tester,
 	}
 }

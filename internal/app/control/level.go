@@ -3,6 +3,7 @@ package control
 import (
 	"time"
 
+	"github.com/papertrace/patra/internal/app/alert"
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
@@ -14,6 +15,8 @@ type Levels struct {
 	// paused or stopped.
 	Resting []harvest.Partition
 	Held    []string
+	// Alerts are those that fire, by rule.
+	Alerts []AlertLevel
 	// Outbox is how many changes nobody has published, up to the store's bound.
 	Outbox int64
 }
@@ -30,4 +33,11 @@ type CursorLevel struct {
 	harvest.Partition
 	Scope  harvest.Scope
 	Behind time.Duration
+}
+
+// AlertLevel is how many alerts of a rule fire.
+type AlertLevel struct {
+	Rule     alert.Code
+	Severity alert.Severity
+	Firing   int64
 }

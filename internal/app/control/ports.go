@@ -30,6 +30,7 @@ type Store interface {
 	LineageStore
 	TimelineStore
 	ErrorStore
+	AlertStore
 	reconcile.Store
 	// Coverage is what of each namespace of a source is proven complete.
 	Coverage(ctx context.Context, provenance string) ([]Coverage, error)

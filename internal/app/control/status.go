@@ -233,6 +233,15 @@ func (c *Control) sourceStatus(ctx context.Context, code string, standing []sche
 	if err != nil {
 		return SourceStatus{}, nil, err
 	}
+	s, err := c.statusFrom(ctx, code, f, standing)
+	if err != nil {
+		return s, nil, err
+	}
+	return s, s.needs(f), nil
+}
+
+// statusFrom is how a source fares of which this is known.
+func (c *Control) statusFrom(ctx context.Context, code string, f SourceFacts, standing []schedule.Standing) (SourceStatus, error) {
 	s := SourceStatus{
 		Source: code, LastSuccess: optional(f.LastSuccess), Queued: f.Queued, Running: f.Running, Failed: f.Failed,
 		Quarantined: f.Quarantined, Lines: []LineStatus{}, Cause: causeOf(f), Never: !f.Planned && len(f.Outages) == 0,
@@ -244,7 +253,7 @@ func (c *Control) sourceStatus(ctx context.Context, code string, standing []sche
 		}
 		line, lineSpec, err := c.lineStatus(ctx, st, f)
 		if err != nil {
-			return s, nil, err
+			return s, err
 		}
 		s.Lines = append(s.Lines, line)
 		spec = cmp.Or(spec, lineSpec)
@@ -257,14 +266,15 @@ func (c *Control) sourceStatus(ctx context.Context, code string, standing []sche
 	}
 	var cooling time.Time
 	if spec != nil {
+		var err error
 		s.Rate, cooling, err = c.rateStatus(ctx, spec, f)
 		if err != nil {
-			return s, nil, err
+			return s, err
 		}
 	}
 	s.Waiting = c.waitingOf(ctx, code, f, cooling)
 	s.sumUp(f)
-	return s, s.needs(f), nil
+	return s, nil
 }
 
 // sumUp gives the source the word and the lag of the line that is worst off.

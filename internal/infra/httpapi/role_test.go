@@ -34,6 +34,11 @@ var rolesOfRoutes = map[string]control.Access{
 	"POST /api/v1/refreshes":             control.Operator,
 	"POST /api/v1/refreshes/preview":     control.Operator,
 	"POST /api/v1/triggers":              control.Operator,
+	"GET /api/v1/alerts/{id}/ack":        control.Operator,
+	"POST /api/v1/alerts/{id}/ack":       control.Operator,
+	"GET /api/v1/alerts/{id}/snooze":     control.Operator,
+	"POST /api/v1/alerts/{id}/snooze":    control.Operator,
+	"POST /api/v1/alerts/test":           control.Operator,
 }
 
 // TestEveryRouteForEveryRole calls every route without a token, and with each role,

@@ -18,6 +18,7 @@ func (d *Door) declare() {
 	d.declareCursors()
 	d.declareSchedules()
 	d.declareMonitor()
+	d.declareAlerts()
 	d.declareRecords()
 	d.declareAccess()
 	d.declareSourceChanges()

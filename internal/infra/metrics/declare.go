@@ -123,6 +123,13 @@ var (
 	outbox = Metric{
 		"patra_ingest_outbox_backlog", gauge, nil, "Changes of records that nobody has published; at most 10,000 are counted.", "",
 	}
+	alertsFiring = Metric{
+		"patra_ingest_alerts_firing", gauge, []string{"rule", "severity"}, "Alerts that fire now, in the whole store.", "14.8",
+	}
+	alertMessages = Metric{
+		"patra_ingest_alert_messages_total", counter, []string{"kind", "outcome"},
+		"Messages about alerts by the kind of target and what came of the try: sent, failed (it is tried again) or given_up.", "",
+	}
 	storeReadable = Metric{
 		"patra_ingest_levels_readable", gauge, nil, "1 if the gauges that come from the store could be read, else 0 and they are left out.", "",
 	}

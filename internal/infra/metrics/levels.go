@@ -36,7 +36,7 @@ type levels struct {
 
 // Describe implements prometheus.Collector.
 func (l *levels) Describe(out chan<- *prometheus.Desc) {
-	for _, m := range []Metric{tasksQueued, cursorLag, breakersOpen, sourcesHeld, outbox, storeReadable} {
+	for _, m := range []Metric{tasksQueued, cursorLag, breakersOpen, sourcesHeld, alertsFiring, outbox, storeReadable} {
 		out <- m.desc()
 	}
 }
@@ -61,6 +61,9 @@ func (l *levels) Collect(out chan<- prometheus.Metric) {
 	}
 	for _, p := range now.Resting {
 		tell(breakersOpen, 1, p.Provenance, p.Endpoint, string(p.Operation))
+	}
+	for _, a := range now.Alerts {
+		tell(alertsFiring, float64(a.Firing), string(a.Rule), string(a.Severity))
 	}
 	for _, code := range now.Held {
 		tell(sourcesHeld, 1, code)

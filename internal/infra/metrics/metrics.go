@@ -27,7 +27,7 @@ type Book struct {
 	batches, items, quarantined, duplicates, fresh, late *prometheus.CounterVec
 	triggers, idempotent                                 *prometheus.CounterVec
 	requests, faults, throttled, retries                 *prometheus.CounterVec
-	selfHeal, restarts, cursorMoves                      *prometheus.CounterVec
+	selfHeal, restarts, cursorMoves, alertMessages       *prometheus.CounterVec
 	batchLatency, httpLatency                            *prometheus.HistogramVec
 	concurrency                                          *prometheus.GaugeVec
 
@@ -49,7 +49,7 @@ func New(store Store) *Book {
 		batches:  batches.counter(r), items: items.counter(r), quarantined: quarantined.counter(r), duplicates: duplicates.counter(r),
 		fresh: fresh.counter(r), late: late.counter(r), triggers: triggers.counter(r), idempotent: idempotent.counter(r),
 		requests: httpRequests.counter(r), faults: faults.counter(r), throttled: throttled.counter(r), retries: retries.counter(r),
-		selfHeal: selfHeal.counter(r), restarts: restarts.counter(r), cursorMoves: cursorMoves.counter(r),
+		selfHeal: selfHeal.counter(r), restarts: restarts.counter(r), cursorMoves: cursorMoves.counter(r), alertMessages: alertMessages.counter(r),
 		batchLatency: batchLatency.histogram(r, pageBuckets), httpLatency: httpLatency.histogram(r, requestBuckets),
 		concurrency: concurrency.gauge(r),
 		rates:       newRates(),
@@ -180,3 +180,6 @@ func (b *Book) Text(context.Context) ([]byte, error) {
 	}
 	return out.Bytes(), nil
 }
+
+// AlertSent counts a try to send a message about an alert.
+func (b *Book) AlertSent(kind, outcome string) { b.alertMessages.WithLabelValues(kind, outcome).Inc() }

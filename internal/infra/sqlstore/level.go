@@ -32,7 +32,7 @@ func (s *Store) Levels(ctx context.Context) (control.Levels, error) {
 	if err != nil {
 		return l, err
 	}
-	for _, read := range []func(context.Context, time.Time, *control.Levels) error{s.queueLevels, s.cursorLevels, s.breakerLevels, s.otherLevels} {
+	for _, read := range []func(context.Context, time.Time, *control.Levels) error{s.queueLevels, s.cursorLevels, s.breakerLevels, s.alertLevels, s.otherLevels} {
 		if err := read(ctx, now, &l); err != nil {
 			return l, fmt.Errorf("read levels: %w", err)
 		}
@@ -86,6 +86,17 @@ func (s *Store) breakerLevels(ctx context.Context, _ time.Time, l *control.Level
 		l.Resting = append(l.Resting, p)
 		return nil
 	}, `SELECT provenance_code, endpoint_name, operation_code FROM ing_breaker WHERE failures >= ?`, harvest.BreakAfter)
+}
+
+func (s *Store) alertLevels(ctx context.Context, _ time.Time, l *control.Levels) error {
+	return s.each(ctx, func(r *sql.Rows) error {
+		var a control.AlertLevel
+		if err := r.Scan(&a.Rule, &a.Severity, &a.Firing); err != nil {
+			return err
+		}
+		l.Alerts = append(l.Alerts, a)
+		return nil
+	}, `SELECT rule_code, severity_code, COUNT(*) FROM ing_alert WHERE state_code='FIRING' GROUP BY rule_code, severity_code`)
 }
 
 // otherLevels reads which sources are held, and how much of the outbox waits.

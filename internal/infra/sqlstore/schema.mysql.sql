@@ -1,5 +1,54 @@
 -- Generated from migrations/mysql by go test ./internal/infra/sqlstore -run SchemaFiles -update. Do not edit.
 
+CREATE TABLE `ing_alert` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `rule_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `subject` varchar(255) COLLATE utf8mb4_bin NOT NULL,
+  `provenance_code` varchar(64) COLLATE utf8mb4_bin DEFAULT NULL,
+  `state_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `severity_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `message` mediumtext COLLATE utf8mb4_bin NOT NULL,
+  `measured` varchar(255) COLLATE utf8mb4_bin NOT NULL,
+  `threshold` varchar(255) COLLATE utf8mb4_bin NOT NULL,
+  `next_step` mediumtext COLLATE utf8mb4_bin NOT NULL,
+  `since` datetime(6) NOT NULL,
+  `fired_at` datetime(6) DEFAULT NULL,
+  `calm_since` datetime(6) DEFAULT NULL,
+  `cleared_at` datetime(6) DEFAULT NULL,
+  `firings` bigint NOT NULL DEFAULT '0',
+  `flaps` bigint NOT NULL DEFAULT '0',
+  `told_code` varchar(64) COLLATE utf8mb4_bin DEFAULT NULL,
+  `notified_at` datetime(6) DEFAULT NULL,
+  `acked_by` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `acked_at` datetime(6) DEFAULT NULL,
+  `ack_reason` mediumtext COLLATE utf8mb4_bin,
+  `snoozed_until` datetime(6) DEFAULT NULL,
+  `snoozed_by` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `updated_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `uk_alert` (`rule_code`,`subject`),
+  KEY `idx_alert_state` (`state_code`,`id`),
+  CONSTRAINT `ing_alert_chk_1` CHECK ((`state_code` in (_utf8mb4'PENDING',_utf8mb4'FIRING',_utf8mb4'CLEARED'))),
+  CONSTRAINT `ing_alert_chk_2` CHECK ((`severity_code` in (_utf8mb4'critical',_utf8mb4'warning',_utf8mb4'notice'))),
+  CONSTRAINT `ing_alert_chk_3` CHECK ((`told_code` in (_utf8mb4'FIRING',_utf8mb4'CLEARED')))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_alert_delivery` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `alert_id` bigint NOT NULL,
+  `target_name` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `payload` mediumtext COLLATE utf8mb4_bin NOT NULL,
+  `attempts` bigint NOT NULL DEFAULT '0',
+  `next_at` datetime(6) NOT NULL,
+  `sent_at` datetime(6) DEFAULT NULL,
+  `ended_at` datetime(6) DEFAULT NULL,
+  `error` mediumtext COLLATE utf8mb4_bin,
+  `created_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`id`),
+  KEY `idx_alert_delivery_due` (`ended_at`,`target_name`,`id`),
+  KEY `idx_alert_delivery_alert` (`alert_id`,`id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `ing_bad_id` (
   `id` bigint NOT NULL AUTO_INCREMENT,
   `provenance_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
@@ -229,6 +278,16 @@ CREATE TABLE `ing_quarantine` (
   UNIQUE KEY `uk_quarantine_item` (`provenance_code`,`record_type`,`raw_sha256`,`code`),
   KEY `idx_quarantine_prov` (`provenance_code`,`code`,`created_at`),
   KEY `idx_quarantine_batch` (`batch_id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_queue_history` (
+  `provenance_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `operation_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `hour_at` datetime(6) NOT NULL,
+  `looks` bigint NOT NULL,
+  `total` bigint NOT NULL,
+  `squares` bigint NOT NULL,
+  PRIMARY KEY (`provenance_code`,`operation_code`,`hour_at`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `ing_rate_gate` (

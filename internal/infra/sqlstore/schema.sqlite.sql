@@ -1,5 +1,53 @@
 -- Generated from migrations/sqlite by go test ./internal/infra/sqlstore -run SchemaFiles -update. Do not edit.
 
+CREATE TABLE ing_alert (
+  id INTEGER PRIMARY KEY,
+  rule_code TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  provenance_code TEXT,
+  state_code TEXT NOT NULL CHECK (state_code IN ('PENDING','FIRING','CLEARED')),
+  severity_code TEXT NOT NULL CHECK (severity_code IN ('critical','warning','notice')),
+  message TEXT NOT NULL,
+  measured TEXT NOT NULL,
+  threshold TEXT NOT NULL,
+  next_step TEXT NOT NULL,
+  since TEXT NOT NULL,
+  fired_at TEXT,
+  calm_since TEXT,
+  cleared_at TEXT,
+  firings INTEGER NOT NULL DEFAULT 0,
+  flaps INTEGER NOT NULL DEFAULT 0,
+  told_code TEXT CHECK (told_code IN ('FIRING','CLEARED')),
+  notified_at TEXT,
+  acked_by TEXT,
+  acked_at TEXT,
+  ack_reason TEXT,
+  snoozed_until TEXT,
+  snoozed_by TEXT,
+  updated_at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX idx_alert_state ON ing_alert (state_code, id);
+
+CREATE UNIQUE INDEX uk_alert ON ing_alert (rule_code, subject);
+
+CREATE TABLE ing_alert_delivery (
+  id INTEGER PRIMARY KEY,
+  alert_id INTEGER NOT NULL,
+  target_name TEXT NOT NULL,
+  payload TEXT NOT NULL,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  next_at TEXT NOT NULL,
+  sent_at TEXT,
+  ended_at TEXT,
+  error TEXT,
+  created_at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX idx_alert_delivery_alert ON ing_alert_delivery (alert_id, id);
+
+CREATE INDEX idx_alert_delivery_due ON ing_alert_delivery (ended_at, target_name, id);
+
 CREATE TABLE ing_bad_id (
   id INTEGER PRIMARY KEY,
   provenance_code TEXT NOT NULL,
@@ -220,6 +268,16 @@ CREATE INDEX idx_quarantine_batch ON ing_quarantine (batch_id);
 CREATE INDEX idx_quarantine_prov ON ing_quarantine (provenance_code, code, created_at);
 
 CREATE UNIQUE INDEX uk_quarantine_item ON ing_quarantine (provenance_code, record_type, raw_sha256, code);
+
+CREATE TABLE ing_queue_history (
+  provenance_code TEXT NOT NULL,
+  operation_code TEXT NOT NULL,
+  hour_at TEXT NOT NULL,
+  looks INTEGER NOT NULL,
+  total INTEGER NOT NULL,
+  squares INTEGER NOT NULL,
+  PRIMARY KEY (provenance_code, operation_code, hour_at)
+) STRICT;
 
 CREATE TABLE ing_rate_gate (
   gate_key TEXT NOT NULL PRIMARY KEY,

@@ -134,6 +134,8 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R78_LevelsOfTheStore", levelsOfTheStore},
 		{"Feed_ALateCommitIsNotLost", feedOfLateCommit},
 		{"Feed_ConcurrentCommitsInOneOrder", feedUnderConcurrentCommits},
+		{"Alert_OneMessageForManyStewards", oneMessageForManyStewards},
+		{"Alert_TrafficAndQueuesAreTold", trafficAndQueues},
 		{"Verify_PlantedViolations", planted},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.hold(lab.on(t)) })

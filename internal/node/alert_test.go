@@ -1,0 +1,162 @@
+package node_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/alert"
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/app/role"
+	"github.com/papertrace/patra/internal/infra/notify"
+	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/patratest"
+)
+
+// mailroom is a network with one more host in it, which takes alerts.
+type mailroom struct {
+	http.RoundTripper
+	mu  sync.Mutex
+	got []alert.Message // guarded by mu
+	raw []string        // guarded by mu; all that was sent
+}
+
+// RoundTrip implements http.RoundTripper.
+func (m *mailroom) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Host != "alerts.test" {
+		return m.RoundTripper.RoundTrip(r)
+	}
+	var event struct {
+		Data alert.Message `json:"data"`
+	}
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = json.Unmarshal(body, &event)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.got = append(m.got, event.Data)
+	m.raw = append(m.raw, r.URL.String()+" "+fmt.Sprint(r.Header)+" "+string(body))
+	return reply(r, http.StatusNoContent, "", ""), err
+}
+
+// told are the messages of a state, as RULE SUBJECT.
+func (m *mailroom) told(s alert.State) (out []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, x := range m.got {
+		if x.State == s {
+			out = append(out, string(x.Rule)+" "+x.Subject)
+		}
+	}
+	return out
+}
+
+// newAlerted is a served source that can be put out, and somebody who is told.
+func newAlerted(t *testing.T) (*out, *mailroom) {
+	o := newOut(t)
+	m := &mailroom{RoundTripper: o}
+	log := slog.New(slog.NewTextHandler(o.log, nil))
+	cfg := node.Config{Workers: 2, Poll: o.poll, Logger: log, Alerts: notify.FromText("webhook+http://alerts.test/in?key=" + alertKey)}
+	o.Node = node.Assemble(cfg, o.Store, registry.New(o.Store, o.packs, nil, node.CheckSpec, log), m)
+	return o, m
+}
+
+const alertKey = "4lert-k3y-0123456789"
+
+// TestAlerts_EveryOutageIsToldWithinFiveMinutes: whatever an upstream does in place of
+// answering, five minutes after the first request that meets it somebody is told once,
+// of the source and its cause; when it is over that is told too.
+func TestAlerts_EveryOutageIsToldWithinFiveMinutes(t *testing.T) {
+	const author = "jane.doe@example.org"
+	for _, k := range outages() {
+		t.Run(k.name, func(t *testing.T) {
+			servedBubble(t, func(t *testing.T) {
+				o, m := newAlerted(t)
+				stop := o.begin(role.All...)
+				defer func() { stop() }()
+				time.Sleep(14 * time.Minute)
+				if len(m.got) != 0 {
+					t.Fatalf("while all is well: %+v", m.got)
+				}
+				o.set(func(r *http.Request) (*http.Response, error) {
+					resp, err := k.answer(r)
+					if err == nil {
+						resp.Header.Set("X-Author", author)
+					}
+					return resp, err
+				})
+				time.Sleep(time.Minute) // the next harvest begins
+				time.Sleep(5 * time.Minute)
+				if len(m.got) != 1 || m.got[0].Source != "generic" || m.got[0].Next == "" || k.code != "" && !strings.Contains(m.got[0].Text, k.code) {
+					t.Errorf("after five minutes: %+v", m.got)
+				}
+				if stopped := m.told(alert.Firing)[0] == "source_stopped generic"; stopped && !k.stops {
+					t.Errorf("%+v", m.got)
+				}
+				time.Sleep(4 * time.Minute)
+				o.set(nil)
+				if s, _ := o.status(); s.Freshness == control.FreshStopped {
+					if err := o.Store.HoldSource(t.Context(), "generic", false, false, ""); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(40 * time.Minute)
+				fired, over := m.told(alert.Firing), m.told(alert.Cleared)
+				if len(fired) == 0 || len(fired) > 2 || len(over) != len(fired) {
+					t.Errorf("told %v, and over %v", fired, over)
+				}
+				for _, sent := range m.raw {
+					if strings.Contains(sent, author) {
+						t.Errorf("an address was sent: %s", sent)
+					}
+				}
+				if logged := o.log.with(alertKey); len(logged) != 0 {
+					t.Errorf("the key of a target was logged: %q", logged)
+				}
+			})
+		})
+	}
+}
+
+// TestAlerts_TenThousandFailedPagesAreOne: pages that fail for twenty minutes, 500 in
+// each, are one alert and one message; it is over when they are.
+func TestAlerts_TenThousandFailedPagesAreOne(t *testing.T) {
+	servedBubble(t, func(t *testing.T) {
+		o, m := newAlerted(t)
+		stop := o.begin(role.All...)
+		defer func() { stop() }()
+		time.Sleep(14*time.Minute + 30*time.Second)
+		db := patratest.Raw(t, o.dsn)
+		for minute := range 20 {
+			_, err := db.Exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<500)
+				INSERT INTO ing_task_run_batch (run_id, task_id, slice_id, plan_id, provenance_code, operation_code, batch_no, walk_no, phase, ordinal, fence,
+					status_code, before_position, error_code, opened_at, committed_at)
+				SELECT b.run_id, b.task_id, b.slice_id, b.plan_id, b.provenance_code, b.operation_code, ?+n.i, b.walk_no, b.phase, ?+n.i, b.fence,
+					'FAILED', b.before_position, 'http_500', b.opened_at, ? FROM n, (SELECT * FROM ing_task_run_batch WHERE batch_no=1 ORDER BY id LIMIT 1) b`,
+				1000*(minute+1), 1000*(minute+1), time.Now().UTC().Format("2006-01-02 15:04:05.000000"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+		}
+		var failed int
+		if err := db.QueryRow(`SELECT COUNT(*) FROM ing_task_run_batch WHERE status_code='FAILED'`).Scan(&failed); err != nil || failed != 10_000 {
+			t.Fatalf("%d failed pages, %v", failed, err)
+		}
+		if fired := m.told(alert.Firing); strings.Join(fired, ", ") != "error_rate generic/HARVEST" {
+			t.Errorf("told %v", fired)
+		}
+		time.Sleep(10 * time.Minute)
+		if over := m.told(alert.Cleared); strings.Join(over, ", ") != "error_rate generic/HARVEST" || len(m.got) != 2 {
+			t.Errorf("over %v, in all %+v", over, m.got)
+		}
+	})
+}
