@@ -30,6 +30,7 @@ func (d *desk) plantAlert() {
 // rule, and acknowledged and snoozed with a preview, a reason and a line of the audit.
 func TestAlert_ShownKnownAndSnoozed(t *testing.T) {
 	d := newDesk(t, sim.Config{Records: 10, Seed: 3})
+	d.must(0, "source", "list") // makes the database
 	out, note := d.must(0, "alert", "list")
 	says(t, out, "nothing fires")
 	says(t, note, "sent to nobody")
