@@ -71,7 +71,7 @@ func (c *cli) printAlerts(list control.AlertList) {
 		for i, a := range list.Alerts {
 			rows[i] = []any{
 				a.ID, withGlyph(alertWord(a), control.AlertFamily(a)), string(a.Severity), string(a.Rule), a.Subject,
-				control.Time(time.Time(a.Since).Truncate(time.Second)), shown(a.Text),
+				control.Time(time.Time(a.Since).Truncate(time.Second)), a.Text,
 			}
 		}
 		c.table([]column{
@@ -101,7 +101,7 @@ func (c *cli) printAlerts(list control.AlertList) {
 func alertWord(a control.AlertRow) string {
 	switch {
 	case a.State == "FIRING" && a.SnoozedUntil != nil:
-		return "snoozed"
+		return snoozed
 	case a.State == "FIRING" && a.AckedBy != "":
 		return "known"
 	case a.State == "FIRING":
@@ -185,7 +185,7 @@ func (c *cli) alertSnoozeCmd() *cobra.Command {
 			if err != nil {
 				return misuse(cmd, "--for %q is no length of time: write 2h, 1d, or 0s to end it", during)
 			}
-			return c.changeAlert(cmd, args, &f, "snoozed", func(ctl *control.Control, o control.AlertOrder) (control.AlertChange, error) {
+			return c.changeAlert(cmd, args, &f, snoozed, func(ctl *control.Control, o control.AlertOrder) (control.AlertChange, error) {
 				return ctl.SnoozeAlert(cmd.Context(), o, length)
 			})
 		},
@@ -194,6 +194,9 @@ func (c *cli) alertSnoozeCmd() *cobra.Command {
 	f.add(c, cmd)
 	return cmd
 }
+
+// snoozed is what an alert is that nothing is sent about for a while.
+const snoozed = "snoozed"
 
 // changeAlert makes a change to an alert, and says what became of it.
 func (c *cli) changeAlert(
@@ -220,6 +223,8 @@ func (c *cli) changeAlert(
 				c.printf("alert %d would be %s: %s\napply with --apply %s\n", v.Before.ID, done, v.Before.Text, v.Token)
 			case v.After.SnoozedUntil != nil:
 				c.printf("alert %d: %s until %s: %s\n", v.After.ID, done, v.After.SnoozedUntil, v.After.Text)
+			case v.Before.SnoozedUntil != nil && done == snoozed:
+				c.printf("alert %d: no longer snoozed: %s\n", v.After.ID, v.After.Text)
 			default:
 				c.printf("alert %d: %s: %s\n", v.After.ID, done, v.After.Text)
 			}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/alert"
-	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
@@ -42,7 +41,10 @@ func TestAlert_ShownKnownAndSnoozed(t *testing.T) {
 	d.must(exitNotFound, "alert", "show", "9")
 	d.must(exitUsage, "alert", "ack", "1")
 	out, _ = d.must(0, "alert", "ack", "1", "--dry-run", "--json")
-	var look control.AlertChange
+	var look struct {
+		Applied, Changes bool
+		Token            string
+	}
 	if err := json.Unmarshal([]byte(out), &look); err != nil || look.Applied || !look.Changes || look.Token == "" {
 		t.Fatalf("%+v, %v", look, err)
 	}
@@ -55,9 +57,7 @@ func TestAlert_ShownKnownAndSnoozed(t *testing.T) {
 	out, _ = d.must(0, "alert", "list", "--json")
 	says(t, out, `"snoozed_until"`, `"acknowledged_because"`, "the key is on its way")
 	out, _ = d.must(0, "alert", "snooze", "1", "--for", "0s", "--reason", "back")
-	if strings.Contains(out, "until") {
-		t.Error(out)
-	}
+	says(t, out, "no longer snoozed")
 	d.must(exitUsage, "alert", "snooze", "1", "--for", "-2h", "--reason", "x")
 	out, _ = d.must(0, "audit", "list")
 	says(t, out, "ALERT_ACK", "ALERT_SNOOZE", "alert/1", "lunch")
