@@ -127,7 +127,8 @@ var (
 		"patra_ingest_alerts_firing", gauge, []string{"rule", "severity"}, "Alerts that fire now, in the whole store.", "14.8",
 	}
 	alertMessages = Metric{
-		"patra_ingest_alert_messages_total", counter, []string{"kind", "outcome"},
+		"patra_ingest_alert_messages_total", counter,
+		[]string{"kind", "outcome"},
 		"Messages about alerts by the kind of target and what came of the try: sent, failed (it is tried again) or given_up.", "",
 	}
 	storeReadable = Metric{
