@@ -112,7 +112,7 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	sender := notify.New(notify.Config{Transport: transport, Learn: cfg.redact.Learn, Version: cfg.Version}, cfg.Alerts)
 	operator := control.Parts{
 		Store: store, Contracts: keyed, Planner: n.Planner, Line: asks, Executor: n.Executor, Quiet: rest, Schedules: schedules, Watches: seen,
-		Allowed: up.Allowed, Alerts: sender, Keys: keys, Vault: safe, Packs: Shelf(cfg),
+		Allowed: up.Allowed, Redact: cfg.redact.Text, Alerts: sender, Keys: keys, Vault: safe, Packs: Shelf(cfg),
 		Tester: &tester{Redactor: cfg.redact, cfg: cfg, keys: keys, store: store},
 	}
 	if led != nil {

@@ -33,6 +33,8 @@ type Parts struct {
 	Schedules scheduler.Sources
 	// Watches are told by the upstream how requests fare.
 	Watches *Watches
+	// Redact takes secrets in use out of texts; nil if none are known.
+	Redact func(string) string
 
 	// Alerts sends messages; nil: to nobody.
 	Alerts alert.Sender
@@ -60,6 +62,7 @@ type Control struct {
 	schedules scheduler.Sources
 	watches   *Watches
 	alerts    alert.Sender
+	redact    func(string) string
 
 	registry *registry.Registry
 	packs    Packs
@@ -75,7 +78,7 @@ func New(p Parts) *Control {
 	}
 	return &Control{
 		store: p.Store, sources: p.Sources, contracts: p.Contracts, planner: p.Planner, line: p.Line,
-		allowed: p.Allowed, executor: p.Executor, quiet: p.Quiet, schedules: p.Schedules, watches: p.Watches, alerts: p.Alerts,
+		allowed: p.Allowed, executor: p.Executor, quiet: p.Quiet, schedules: p.Schedules, watches: p.Watches, alerts: p.Alerts, redact: p.Redact,
 		registry: p.Registry, packs: p.Packs, keys: p.Keys, vault: p.Vault, tester: p.Tester,
 	}
 }

@@ -31,6 +31,8 @@ type Store interface {
 	TimelineStore
 	ErrorStore
 	AlertStore
+	QuarantineStore
+	RecordReader
 	reconcile.Store
 	// Coverage is what of each namespace of a source is proven complete.
 	Coverage(ctx context.Context, provenance string) ([]Coverage, error)

@@ -1,66 +1,51 @@
 package control
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// ErrorGroup is a kind of failure of a source and operation, and how often a page
-// ended with it.
-type ErrorGroup struct {
+// TopError is how often an operation of a source met an error group in some hours.
+type TopError struct {
+	// Group is the number of the error group.
+	Group     int64             `json:"group"`
+	Level     harvest.Level     `json:"level"`
 	Source    string            `json:"source"`
+	Endpoint  string            `json:"endpoint,omitempty"`
 	Operation harvest.Operation `json:"operation"`
-	Code      string            `json:"code"`
+	Code      harvest.Code      `json:"code"`
+	Path      string            `json:"path,omitempty"`
 	Count     int64             `json:"count"`
 	First     Time              `json:"first_at"`
 	Last      Time              `json:"last_at"`
-	// Sample is what the newest of them said, and Batch its page.
+	// Sample is what the newest of the group said, and Batch its page.
 	Sample string          `json:"sample,omitempty"`
-	Batch  harvest.BatchID `json:"batch"`
+	Batch  harvest.BatchID `json:"batch,omitzero"`
 	// Means is what the code stands for, where it is one of patra's own.
 	Means string `json:"means,omitempty"`
 }
 
-// TopErrors are the most frequent failures of a time.
+// TopErrors are the most frequent failures of a time, in whole hours.
 type TopErrors struct {
-	From   Time         `json:"from"`
-	To     Time         `json:"to"`
-	Errors []ErrorGroup `json:"errors"`
-	// Capped: of some source and operation only the newest [CountCap] failures were
-	// counted.
-	Capped bool `json:"capped"`
+	From   Time       `json:"from"`
+	To     Time       `json:"to"`
+	Errors []TopError `json:"errors"`
 }
 
-// ErrorQuery says which failures are wanted. Times that are not given are the last day.
-type ErrorQuery struct {
+// TopQuery says which failures are wanted. Times that are not given are the last day.
+type TopQuery struct {
 	Source    string
 	Operation harvest.Operation
+	Level     harvest.Level
 	From, To  time.Time
 	Limit     int
 }
 
-// FailedPage is a page that failed.
-type FailedPage struct {
-	Source    string
-	Operation harvest.Operation
-	Code      string
-	Error     string
-	Batch     harvest.BatchID
-	At        time.Time
-}
-
-// ErrorStore reads failed pages, those of one source and operation after the other,
-// the newest first, most of each and one more if there are more.
-type ErrorStore interface {
-	FailedPages(ctx context.Context, q ErrorQuery, most int, f func(FailedPage) error) error
-}
-
-// TopErrors counts failed pages by source, operation and code, the most frequent first.
-func (c *Control) TopErrors(ctx context.Context, q ErrorQuery) (TopErrors, error) {
+// TopErrors tells what went wrong most often. Faults are counted by the hour and known
+// for a month: an hour that only touches the wanted time counts whole.
+func (c *Control) TopErrors(ctx context.Context, q TopQuery) (TopErrors, error) {
 	if err := c.known(ctx, q.Source); err != nil {
 		return TopErrors{}, err
 	}
@@ -74,35 +59,14 @@ func (c *Control) TopErrors(ctx context.Context, q ErrorQuery) (TopErrors, error
 	if q.From.IsZero() {
 		q.From = q.To.Add(-24 * time.Hour)
 	}
-	out := TopErrors{From: Time(q.From), To: Time(q.To), Errors: []ErrorGroup{}}
-	groups := map[ErrorGroup]*ErrorGroup{}
-	counted := map[ErrorGroup]int{}
-	err = c.store.FailedPages(ctx, q, CountCap, func(p FailedPage) error {
-		partition := ErrorGroup{Source: p.Source, Operation: p.Operation}
-		counted[partition]++
-		if counted[partition] > CountCap {
-			out.Capped = true
-			return nil
+	out := TopErrors{From: Time(q.From), To: Time(q.To)}
+	out.Errors, err = c.store.TopErrors(ctx, q)
+	for i := range out.Errors {
+		e := &out.Errors[i]
+		e.Sample = c.clean(e.Sample)
+		if m, known := e.Code.Meaning(); known {
+			e.Means = m.Means
 		}
-		key := ErrorGroup{Source: p.Source, Operation: p.Operation, Code: p.Code}
-		g := groups[key]
-		if g == nil {
-			g = &ErrorGroup{Source: p.Source, Operation: p.Operation, Code: p.Code, Last: Time(p.At), Sample: p.Error, Batch: p.Batch}
-			if m, known := harvest.Code(p.Code).Meaning(); known {
-				g.Means = m.Means
-			}
-			groups[key] = g
-		}
-		g.Count++
-		g.First = Time(p.At)
-		return nil
-	})
-	for _, g := range groups {
-		out.Errors = append(out.Errors, *g)
 	}
-	slices.SortFunc(out.Errors, func(a, b ErrorGroup) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Code, b.Code))
-	})
-	out.Errors = out.Errors[:min(q.Limit, len(out.Errors))]
 	return out, err
 }

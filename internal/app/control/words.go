@@ -65,6 +65,18 @@ func SliceFamily(s harvest.SliceState) Family {
 	}
 }
 
+// RecordFamily is the family of a record's state.
+func RecordFamily(s harvest.RecordStatus) Family {
+	switch s {
+	case harvest.RecordRetracted:
+		return Remarked
+	case harvest.RecordMerged, harvest.RecordGone:
+		return Off
+	default: // ACTIVE
+		return OK
+	}
+}
+
 // reasons say in words why work waits, by its code.
 var reasons = map[harvest.Code]string{
 	harvest.CodeQuiet:  "quiet hours of the source",

@@ -28,7 +28,7 @@ type Upstream interface {
 // Store remembers which sources are held, and the breakers of partitions.
 type Store interface {
 	SourceState(ctx context.Context, provenance string) (harvest.SourceState, error)
-	StopSource(ctx context.Context, provenance, reason string) error
+	StopSource(ctx context.Context, p harvest.Partition, code harvest.Code, text string) error
 	// PassBreaker lets one question pass, or tells until when the partition rests.
 	// What came of a question that passed is told by one of the three below.
 	PassBreaker(ctx context.Context, p harvest.Partition) (until time.Time, rests bool, err error)
@@ -88,7 +88,7 @@ func (l *Line) settle(ctx context.Context, p harvest.Partition, ans source.Answe
 	}
 	switch {
 	case failed && f.Level == harvest.Fatal:
-		return l.store.StopSource(ctx, p.Provenance, string(f.Code)+": "+err.Error())
+		return l.store.StopSource(ctx, p, f.Code, err.Error())
 	case failed && (!ans.Asked || f.Waits()):
 		return l.store.GiveBackTry(ctx, p)
 	case failed && f.Level == harvest.Transient && !f.Throttled():

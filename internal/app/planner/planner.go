@@ -387,7 +387,8 @@ func (pl *planning) settleWindow(ctx context.Context) (f harvest.Frontier, w har
 func (pl *planning) firstContact(ctx context.Context, err error) error {
 	f, _ := harvest.FaultOf(err)
 	if f.Level == harvest.Rejected && pl.t.Query == "" && pl.t.BaseURL == "" && ctx.Err() == nil {
-		if serr := pl.sources.StopSource(ctx, pl.t.Provenance, string(f.Code)+": "+err.Error()); serr != nil {
+		p := harvest.Partition{Provenance: pl.t.Provenance, Endpoint: pl.spec.Search.Name, Operation: pl.t.Operation}
+		if serr := pl.sources.StopSource(ctx, p, f.Code, err.Error()); serr != nil {
 			return errors.Join(err, serr)
 		}
 		f.Level = harvest.Fatal

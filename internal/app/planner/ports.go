@@ -92,7 +92,7 @@ type Records interface {
 type Sources interface {
 	// StopSource keeps everybody from asking a source until a person has looked
 	// at it.
-	StopSource(ctx context.Context, provenance, reason string) error
+	StopSource(ctx context.Context, p harvest.Partition, code harvest.Code, text string) error
 }
 
 // Upstream asks a source a question, within its limits.

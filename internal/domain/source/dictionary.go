@@ -54,6 +54,8 @@ const (
 	DictEffect       Dict = "record_effect"
 	DictSignal       Dict = "signal_kind"
 	DictEstimation   Dict = "estimation"
+	DictErrorState   Dict = "error_state"
+	DictRemedy       Dict = "remedy"
 )
 
 // DictType is one kind of codes with all codes of it.
@@ -302,6 +304,21 @@ var dictionary = []DictType{
 	{DictSignal, "what a record says about another", []DictItem{
 		{"RETRACTION", "that it is retracted", nil},
 		{"CORRECTION", "that it is corrected", nil},
+	}},
+	{DictErrorState, "states of an error group", []DictItem{
+		{"OPEN", "nobody has decided anything about it", nil},
+		{"ACKNOWLEDGED", "somebody knows of it and looks after it", nil},
+		{"MUTED", "kept out of the list until a time, by a person", nil},
+		{"RESOLVED", "its cause is mended, as a person says", nil},
+		{"CAME_BACK", "it was seen again after it was resolved", nil},
+	}},
+	{DictRemedy, "what patra did by itself about a fault", []DictItem{
+		{"QUEUED_AGAIN", "put the task back, to be tried again later", nil},
+		{"WALKED_AGAIN", "began the slice again from its first page", nil},
+		{"CUT_SMALLER", "put smaller slices in the place of the slice", nil},
+		{"LEFT_GAP", "gave the slice up as a gap, to be tried again later", nil},
+		{"PUT_ASIDE", "put the item into quarantine, or the id on the list of bad ids", nil},
+		{"SOURCE_STOPPED", "stopped the source until a person has looked at it", nil},
 	}},
 	{DictEstimation, "how it was estimated what a slice holds", []DictItem{
 		{"COUNT", "the source counted", nil},

@@ -221,7 +221,7 @@ func TestOneCallIsOneTrigger(t *testing.T) {
 func TestResumingAStoppedSourceNeedsAnAdmin(t *testing.T) {
 	r := newRig(t, nil)
 	operator := r.token(control.Operator)
-	if err := r.node.Store.StopSource(t.Context(), "generic", "http_401: refused"); err != nil {
+	if err := r.node.Store.StopSource(t.Context(), harvest.Partition{Provenance: "generic"}, "http_401", "refused"); err != nil {
 		t.Fatal(err)
 	}
 	req := with(ask("POST", "/api/v1/sources/generic/resume", `{"reason":"x"}`), operator)
@@ -282,7 +282,7 @@ func TestR77_NothingPrivateComesOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := r.node.Store.StopSource(t.Context(), "generic", text); err != nil {
+	if err := r.node.Store.StopSource(t.Context(), harvest.Partition{Provenance: "generic"}, "http_401", text); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.Exec(`UPDATE ing_record_version SET fields=? WHERE id=1`, `{"title":"by `+mail+` <i>"}`); err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"regexp"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
@@ -35,8 +34,6 @@ func (d *Door) format() huma.Format {
 	}
 }
 
-var mailAddress = regexp.MustCompile(`[\pL\pN._%+'-]+@[\pL\pN-]+(\.[\pL\pN-]+)+`)
-
 // masked takes secrets and mail addresses out of the texts of a document.
 func (d *Door) masked(doc []byte) ([]byte, error) {
 	in := jsontext.NewDecoder(bytes.NewReader(doc))
@@ -51,7 +48,7 @@ func (d *Door) masked(doc []byte) ([]byte, error) {
 			return nil, err
 		}
 		if token.Kind() == '"' {
-			text := mailAddress.ReplaceAllString(d.redact(token.String()), "***@***")
+			text := control.MaskMail(d.redact(token.String()))
 			token = jsontext.String(text)
 		}
 		if err := to.WriteToken(token); err != nil {

@@ -34,8 +34,9 @@ type timelineInput struct {
 	Page
 }
 
-type errorsInput struct {
+type topErrorsInput struct {
 	Narrowed
+	Level string `query:"level" enum:"L1,L2,L3,L4" doc:"Of this level only"`
 	Within
 	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"20" doc:"At most so many kinds"`
 }
@@ -56,10 +57,10 @@ func (d *Door) declareMonitor() {
 				Source: in.Source, Operation: harvest.Operation(in.Operation), Namespace: in.Namespace, From: in.From, To: in.To, Page: in.Page.page(),
 			})
 		})
-	declare(d, look("/errors/top", "work", "The most frequent failures of pages, of the last day unless times are given"),
-		func(ctx context.Context, in *errorsInput) (control.TopErrors, error) {
-			return d.control.TopErrors(ctx, control.ErrorQuery{
-				Source: in.Source, Operation: harvest.Operation(in.Operation), From: in.From, To: in.To, Limit: in.Limit,
+	declare(d, look("/errors/top", "errors", "What went wrong most often, by the hour; of the last day unless times are given, and known for a month"),
+		func(ctx context.Context, in *topErrorsInput) (control.TopErrors, error) {
+			return d.control.TopErrors(ctx, control.TopQuery{
+				Source: in.Source, Operation: harvest.Operation(in.Operation), Level: harvest.Level(in.Level), From: in.From, To: in.To, Limit: in.Limit,
 			})
 		})
 }

@@ -39,6 +39,12 @@ var rolesOfRoutes = map[string]control.Access{
 	"GET /api/v1/alerts/{id}/snooze":     control.Operator,
 	"POST /api/v1/alerts/{id}/snooze":    control.Operator,
 	"POST /api/v1/alerts/test":           control.Operator,
+	"GET /api/v1/errors/{id}/ack":        control.Operator,
+	"POST /api/v1/errors/{id}/ack":       control.Operator,
+	"GET /api/v1/errors/{id}/mute":       control.Operator,
+	"POST /api/v1/errors/{id}/mute":      control.Operator,
+	"GET /api/v1/errors/{id}/resolve":    control.Operator,
+	"POST /api/v1/errors/{id}/resolve":   control.Operator,
 }
 
 // TestEveryRouteForEveryRole calls every route without a token, and with each role,

@@ -19,6 +19,8 @@ func (d *Door) declare() {
 	d.declareSchedules()
 	d.declareMonitor()
 	d.declareAlerts()
+	d.declareErrors()
+	d.declareQuarantine()
 	d.declareRecords()
 	d.declareAccess()
 	d.declareSourceChanges()

@@ -52,23 +52,24 @@ func (s *Store) BadIDs(ctx context.Context, provenance, recordType string, ids [
 
 // listBadIDs puts the ids of the page that have no details on the list, and takes those
 // off that have. An id whose held record says that it is gone or merged is settled: it
-// does not belong there.
-func (x *tx) listBadIDs(prov string, b harvest.Batch, settled map[string]bool) error {
+// does not belong there. It returns how many were put on the list.
+func (x *tx) listBadIDs(prov string, b harvest.Batch, settled map[string]bool) (listed int64, err error) {
 	for _, id := range b.Mended {
 		if _, err := x.exec(`DELETE FROM ing_bad_id
 			WHERE provenance_code=? AND record_type=? AND ext_id=?`, prov, b.RecordType, id); err != nil {
-			return fmt.Errorf("mended id: %w", err)
+			return listed, fmt.Errorf("mended id: %w", err)
 		}
 	}
 	for _, id := range b.Missing {
 		if settled[id] {
 			continue
 		}
+		listed++
 		n, err := x.exec(`UPDATE ing_bad_id SET times=times+1, batch_id=?, last_seen_at=?, check_after=?
 			WHERE provenance_code=? AND record_type=? AND ext_id=?`,
 			b.ID, ts(x.now), ts(x.now.Add(badIDRest)), prov, b.RecordType, id)
 		if err != nil {
-			return fmt.Errorf("bad id: %w", err)
+			return listed, fmt.Errorf("bad id: %w", err)
 		}
 		if n > 0 {
 			continue
@@ -77,8 +78,8 @@ func (x *tx) listBadIDs(prov string, b harvest.Batch, settled map[string]bool) e
 			last_seen_at, check_after)
 			VALUES (?,?,?,?,?,1,?,?,?)`,
 			prov, b.RecordType, id, b.ID, harvest.ProblemNoDetails, ts(x.now), ts(x.now), ts(x.now.Add(badIDRest))); err != nil {
-			return fmt.Errorf("bad id: %w", x.orLostRace(err))
+			return listed, fmt.Errorf("bad id: %w", x.orLostRace(err))
 		}
 	}
-	return nil
+	return listed, nil
 }

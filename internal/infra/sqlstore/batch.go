@@ -72,7 +72,8 @@ func (s *Store) CommitBatch(
 		if err := x.insertQuarantine(job.Provenance, b); err != nil {
 			return err
 		}
-		if err := x.listBadIDs(job.Provenance, b, page.settled); err != nil {
+		badIDs, err := x.listBadIDs(job.Provenance, b, page.settled)
+		if err != nil {
 			return err
 		}
 		late, err := x.countLate(job, b, page.written)
@@ -97,6 +98,9 @@ func (s *Store) CommitBatch(
 			}
 			out.Done = true
 		} else if err := x.noteProgress(l, b); err != nil {
+			return err
+		}
+		if err := x.countQuarantined(job.Partition(), b, badIDs); err != nil {
 			return err
 		}
 		if next != nil {

@@ -183,7 +183,10 @@ func (s *Store) PassBreaker(ctx context.Context, p harvest.Partition) (until tim
 // CountFailure counts a request of a partition that failed, after its retries.
 func (s *Store) CountFailure(ctx context.Context, p harvest.Partition, code harvest.Code, cause string) error {
 	return s.write(ctx, "count failure", func(x *tx) error {
-		return x.countFailure(p, harvest.Unanswered{Code: code, Text: cause})
+		if err := x.countFailure(p, harvest.Unanswered{Code: code, Text: cause}); err != nil {
+			return err
+		}
+		return x.countFault(fault{level: harvest.Transient, partition: p, code: code, text: cause})
 	})
 }
 

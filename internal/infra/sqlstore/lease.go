@@ -139,6 +139,9 @@ func (x *tx) poison(t taken) error {
 	if err := x.abandon(t.id, t.fence+1); err != nil {
 		return err
 	}
+	if err := x.countRunFault(t.id, harvest.RunEnd{Outcome: harvest.Refused, Code: harvest.CodePoison, Error: reason}, harvest.LeftGap); err != nil {
+		return err
+	}
 	x.s.log.Error("task is poison", "task", t.id, "slice", t.slice)
 	err = x.failSlice(t.slice, string(harvest.CodePoison)+": "+reason)
 	if errors.Is(err, harvest.ErrTransition) {

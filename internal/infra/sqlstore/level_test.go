@@ -34,7 +34,7 @@ func levelsOfTheStore(l *Lab) {
 	for range harvest.BreakAfter {
 		l.spend(harvest.Harvest)
 	}
-	if err := l.Store.StopSource(l.ctx(), prov, "to see it"); err != nil {
+	if err := l.Store.StopSource(l.ctx(), harvest.Partition{Provenance: prov}, "http_401", "to see it"); err != nil {
 		l.Fatal(err)
 	}
 	levels, err = l.Store.Levels(l.ctx())

@@ -30,7 +30,14 @@ func (s *Store) CountRefusal(ctx context.Context, p harvest.Partition, code harv
 		if err := x.closeBreaker(p); err != nil {
 			return err
 		}
-		return x.noteUnanswered(p, harvest.Unanswered{Code: code, Text: cause})
+		if err := x.noteUnanswered(p, harvest.Unanswered{Code: code, Text: cause}); err != nil {
+			return err
+		}
+		level := harvest.Rejected
+		if (harvest.Fault{Code: code}).Throttled() || code == harvest.HTTPCode(429) {
+			level = harvest.Transient
+		}
+		return x.countFault(fault{level: level, partition: p, code: code, text: cause})
 	})
 }
 

@@ -55,6 +55,9 @@ func (s *Store) Reslice(
 		if err := x.tellBreaker(l.Task, end); err != nil {
 			return err
 		}
+		if err := x.countRunFault(l.Task, end, harvest.CutSmaller); err != nil {
+			return err
+		}
 		p := planRef{id: job.Plan, cursor: cur.id, provenance: job.Provenance, operation: job.Operation, parent: job.Slice, pagingType: pagingType, pageSize: pageSize}
 		var due ts
 		if err := x.row(`SELECT schedule_instance_id, endpoint_name, spec_version, priority, scheduled_at FROM ing_task

@@ -157,7 +157,17 @@ func (x *tx) abandon(task harvest.TaskID, fence int64) error {
 			return err
 		}
 	}
-	return nil
+	if len(open) == 0 {
+		return nil
+	}
+	p, err := x.partitionOfTask(task)
+	if err != nil {
+		return err
+	}
+	return x.countFault(fault{
+		level: harvest.Transient, partition: p, code: harvest.CodeAbandoned, times: int64(len(open)), remedy: harvest.QueuedAgain,
+		text: "a worker ended without a word",
+	})
 }
 
 // NewWalk begins the slice again: the pages of the walk before no longer count. It
@@ -180,6 +190,15 @@ func (s *Store) NewWalk(
 		}
 		if _, err := x.exec(`UPDATE ing_task SET walk_no=walk_no+1, walks=walks+?, reply_fence=0, updated_at=?
 			WHERE id=? AND fence=?`, failed, ts(x.now), l.Task, l.Fence); err != nil {
+			return err
+		}
+		p, err := x.partitionOfTask(l.Task)
+		if err != nil {
+			return err
+		}
+		if err := x.countFault(fault{
+			level: harvest.Transient, partition: p, code: reason, text: detail, batch: pageOf(page), remedy: harvest.WalkedAgain,
+		}); err != nil {
 			return err
 		}
 		return x.row(`SELECT walk_no, walks FROM ing_task WHERE id=?`, l.Task).Scan(&walk, &walks)
@@ -301,25 +320,34 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 	if e.Outcome == harvest.Spent {
 		spent++
 	}
+	remedy := harvest.LeftGap
 	switch {
 	case e.Outcome == harvest.Released, e.Outcome == harvest.Spent && spent < harvest.MaxSpentRuns:
-		return x.queueAgain(l, e, prov, spent)
+		if err := x.queueAgain(l, e, prov, spent); err != nil {
+			return err
+		}
+		return x.countRunFault(l.Task, e, harvest.QueuedAgain)
 	case e.Code == harvest.CodeForbidden:
 		forbidden, err := x.forbiddenBefore(prov, l.Task)
 		if err != nil {
 			return err
 		}
 		if forbidden+1 >= harvest.MaxForbidden {
+			remedy = harvest.SourceStopped
 			if err := x.stopSource(prov, fmt.Sprintf("%s: %d slices in a row were forbidden", e.Code, forbidden+1)); err != nil {
 				return err
 			}
 		}
 	case e.Outcome == harvest.Stopped:
+		remedy = harvest.SourceStopped
 		if err := x.stopSource(prov, string(e.Code)+": "+e.Error); err != nil {
 			return err
 		}
 	}
-	return x.failTask(l, slice, e.Code, e.Error)
+	if err := x.failTask(l, slice, e.Code, e.Error); err != nil {
+		return err
+	}
+	return x.countRunFault(l.Task, e, remedy)
 }
 
 // queueAgain puts the task back into the queue, to be taken after a while. A source that

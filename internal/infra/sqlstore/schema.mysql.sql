@@ -139,6 +139,48 @@ CREATE TABLE `ing_cursor_event` (
   CONSTRAINT `ing_cursor_event_chk_1` CHECK ((`kind_code` in (_utf8mb4'INIT',_utf8mb4'ADVANCE',_utf8mb4'CHECKPOINT')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `ing_error_group` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `provenance_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `endpoint_name` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `level_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `error_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `field_path` varchar(255) COLLATE utf8mb4_bin NOT NULL,
+  `faults` bigint NOT NULL,
+  `queued_again` bigint NOT NULL DEFAULT '0',
+  `walked_again` bigint NOT NULL DEFAULT '0',
+  `cut_smaller` bigint NOT NULL DEFAULT '0',
+  `left_gap` bigint NOT NULL DEFAULT '0',
+  `put_aside` bigint NOT NULL DEFAULT '0',
+  `source_stopped` bigint NOT NULL DEFAULT '0',
+  `sample` mediumtext COLLATE utf8mb4_bin,
+  `batch_id` bigint DEFAULT NULL,
+  `first_at` datetime(6) NOT NULL,
+  `last_at` datetime(6) NOT NULL,
+  `state_code` varchar(64) COLLATE utf8mb4_bin NOT NULL DEFAULT 'OPEN',
+  `state_at` datetime(6) NOT NULL,
+  `state_by` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `state_reason` mediumtext COLLATE utf8mb4_bin,
+  `muted_until` datetime(6) DEFAULT NULL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `uk_error_group` (`provenance_code`,`endpoint_name`,`level_code`,`error_code`,`field_path`),
+  KEY `idx_error_group_last` (`last_at`),
+  CONSTRAINT `ing_error_group_chk_1` CHECK ((`level_code` in (_utf8mb4'L1',_utf8mb4'L2',_utf8mb4'L3',_utf8mb4'L4'))),
+  CONSTRAINT `ing_error_group_chk_2` CHECK ((`faults` > 0)),
+  CONSTRAINT `ing_error_group_chk_3` CHECK ((`state_code` in (_utf8mb4'OPEN',_utf8mb4'ACKNOWLEDGED',_utf8mb4'MUTED',_utf8mb4'RESOLVED',_utf8mb4'CAME_BACK')))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_error_hour` (
+  `group_id` bigint NOT NULL,
+  `operation_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `hour_at` datetime(6) NOT NULL,
+  `faults` bigint NOT NULL,
+  `first_at` datetime(6) NOT NULL,
+  `last_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`group_id`,`hour_at`,`operation_code`),
+  CONSTRAINT `ing_error_hour_chk_1` CHECK ((`faults` > 0))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `ing_meta` (
   `name` varchar(64) COLLATE utf8mb4_bin NOT NULL,
   `value` mediumtext COLLATE utf8mb4_bin NOT NULL,
@@ -274,10 +316,13 @@ CREATE TABLE `ing_quarantine` (
   `raw_sha256` binary(32) NOT NULL,
   `created_at` datetime(6) NOT NULL,
   `seen_at` datetime(6) NOT NULL DEFAULT '1970-01-01 00:00:00.000000',
+  `discarded_at` datetime(6) DEFAULT NULL,
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_quarantine_item` (`provenance_code`,`record_type`,`raw_sha256`,`code`),
   KEY `idx_quarantine_prov` (`provenance_code`,`code`,`created_at`),
-  KEY `idx_quarantine_batch` (`batch_id`)
+  KEY `idx_quarantine_batch` (`batch_id`),
+  KEY `idx_quarantine_open` (`discarded_at`,`provenance_code`,`id`),
+  KEY `idx_quarantine_ext` (`provenance_code`,`ext_id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `ing_queue_history` (

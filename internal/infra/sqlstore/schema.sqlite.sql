@@ -132,6 +132,45 @@ CREATE INDEX idx_cur_evt_timeline ON ing_cursor_event (cursor_id, id);
 
 CREATE UNIQUE INDEX uk_cur_evt_idem ON ing_cursor_event (idempotent_key);
 
+CREATE TABLE ing_error_group (
+  id INTEGER PRIMARY KEY,
+  provenance_code TEXT NOT NULL,
+  endpoint_name TEXT NOT NULL,
+  level_code TEXT NOT NULL CHECK (level_code IN ('L1','L2','L3','L4')),
+  error_code TEXT NOT NULL,
+  field_path TEXT NOT NULL,
+  faults INTEGER NOT NULL CHECK (faults > 0),
+  queued_again INTEGER NOT NULL DEFAULT 0,
+  walked_again INTEGER NOT NULL DEFAULT 0,
+  cut_smaller INTEGER NOT NULL DEFAULT 0,
+  left_gap INTEGER NOT NULL DEFAULT 0,
+  put_aside INTEGER NOT NULL DEFAULT 0,
+  source_stopped INTEGER NOT NULL DEFAULT 0,
+  sample TEXT,
+  batch_id INTEGER,
+  first_at TEXT NOT NULL,
+  last_at TEXT NOT NULL,
+  state_code TEXT NOT NULL DEFAULT 'OPEN' CHECK (state_code IN ('OPEN','ACKNOWLEDGED','MUTED','RESOLVED','CAME_BACK')),
+  state_at TEXT NOT NULL,
+  state_by TEXT,
+  state_reason TEXT,
+  muted_until TEXT
+) STRICT;
+
+CREATE INDEX idx_error_group_last ON ing_error_group (last_at);
+
+CREATE UNIQUE INDEX uk_error_group ON ing_error_group (provenance_code, endpoint_name, level_code, error_code, field_path);
+
+CREATE TABLE ing_error_hour (
+  group_id INTEGER NOT NULL,
+  operation_code TEXT NOT NULL,
+  hour_at TEXT NOT NULL,
+  faults INTEGER NOT NULL CHECK (faults > 0),
+  first_at TEXT NOT NULL,
+  last_at TEXT NOT NULL,
+  PRIMARY KEY (group_id, hour_at, operation_code)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE ing_meta (
   name TEXT NOT NULL PRIMARY KEY,
   value TEXT NOT NULL
@@ -261,9 +300,13 @@ CREATE TABLE ing_quarantine (
   raw BLOB NOT NULL,
   raw_sha256 BLOB NOT NULL,
   created_at TEXT NOT NULL
-, seen_at TEXT NOT NULL DEFAULT '') STRICT;
+, seen_at TEXT NOT NULL DEFAULT '', discarded_at TEXT) STRICT;
 
 CREATE INDEX idx_quarantine_batch ON ing_quarantine (batch_id);
+
+CREATE INDEX idx_quarantine_ext ON ing_quarantine (provenance_code, ext_id);
+
+CREATE INDEX idx_quarantine_open ON ing_quarantine (discarded_at, provenance_code, id);
 
 CREATE INDEX idx_quarantine_prov ON ing_quarantine (provenance_code, code, created_at);
 

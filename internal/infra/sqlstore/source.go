@@ -70,8 +70,13 @@ func (s *Store) HoldSource(ctx context.Context, provenance string, paused, stopp
 
 // StopSource marks a source as stopped by a fatal fault that no task met, until
 // somebody has looked at it (R65).
-func (s *Store) StopSource(ctx context.Context, provenance, reason string) error {
-	return s.write(ctx, "stop source", func(x *tx) error { return x.stopSource(provenance, reason) })
+func (s *Store) StopSource(ctx context.Context, p harvest.Partition, code harvest.Code, text string) error {
+	return s.write(ctx, "stop source", func(x *tx) error {
+		if err := x.stopSource(p.Provenance, string(code)+": "+text); err != nil {
+			return err
+		}
+		return x.countFault(fault{level: harvest.Fatal, partition: p, code: code, text: text, remedy: harvest.SourceStopped})
+	})
 }
 
 // Hold is HoldSource by a person: the audit line, whose reason is the state's,
