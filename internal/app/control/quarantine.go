@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // QuarantineRow is an item that could not be stored as a record.
@@ -40,6 +41,8 @@ type QuarantineQuery struct {
 	Code   harvest.Code
 	// Record is the id of a record; only with a source.
 	Record string
+	// Items are the numbers of those that are wanted; none: all.
+	Items []int64
 	// Discarded wants those that somebody discarded in place of those that wait.
 	Discarded bool
 	// Before is the number of an item, and only those put aside before are listed.
@@ -74,6 +77,9 @@ type QuarantineStore interface {
 	QuarantineRows(ctx context.Context, q QuarantineQuery) ([]QuarantineRow, error)
 	// QuarantineItem reads one with its bytes, [harvest.ErrNotFound] if there is none.
 	QuarantineItem(ctx context.Context, id int64) (QuarantineRow, []byte, error)
+	// Discard takes the bytes of an item away and leaves the line of the audit;
+	// [harvest.ErrNotFound] if there is none that was not discarded before.
+	Discard(ctx context.Context, id int64, a source.Audit) error
 	// Origin reads what led to a page. Of one that is not kept any more only its number
 	// is known.
 	Origin(ctx context.Context, id harvest.BatchID) (Origin, error)

@@ -78,30 +78,3 @@ func (d *Door) declareErrorChange(
 			return decide(ctx, control.ErrorOrder{By: in.Body.by(ctx), ID: in.ID})
 		})
 }
-
-type quarantineInput struct {
-	Source    string `query:"source" maxLength:"64" doc:"Of this source only"`
-	Code      string `query:"code" maxLength:"64" doc:"With this cause only"`
-	Record    string `query:"record" maxLength:"512" doc:"Of the record with this id only"`
-	Discarded bool   `query:"discarded" doc:"Those that somebody discarded, in place of those that wait"`
-	Page
-}
-
-// declareQuarantine adds items that could not be stored as records.
-func (d *Door) declareQuarantine() {
-	const tag = "quarantine"
-	declare(d, look("/quarantine", tag, "Items that could not be stored as records, by name and cause, the newest first"),
-		func(ctx context.Context, in *quarantineInput) (control.QuarantineList, error) {
-			before, err := in.Page.page().Number()
-			if err != nil {
-				return control.QuarantineList{}, err
-			}
-			return d.control.Quarantine(ctx, control.QuarantineQuery{
-				Source: in.Source, Code: harvest.Code(in.Code), Record: in.Record, Discarded: in.Discarded, Before: before, Limit: in.Limit,
-			})
-		})
-	declare(d, lookAtOne("/quarantine/{id}", tag, "An item in quarantine with its beginning, where it fails, and the page that brought it"),
-		func(ctx context.Context, in *OfNumber) (control.QuarantineView, error) {
-			return d.control.QuarantineItem(ctx, in.ID)
-		})
-}

@@ -76,5 +76,24 @@ func TestErrorsQuarantineAndRecordsOverHTTP(t *testing.T) {
 		if empty := r.get("/api/v1/quarantine?source=generic"); len(empty["items"].([]any)) != 0 {
 			t.Errorf("%v", empty)
 		}
+		if _, err := db.Exec(`INSERT INTO ing_quarantine (batch_id, provenance_code, record_type, ext_id, code, path, raw, raw_sha256, created_at, seen_at)
+			SELECT batch_id, 'generic', 'item', 'paper-1', 'missing_field', 'title', raw, raw_sha256, created_at, created_at FROM ing_record_version WHERE id=1`); err != nil {
+			t.Fatal(err)
+		}
+		item := r.get("/api/v1/quarantine?source=generic")["items"].([]any)[0].(map[string]any)
+		if item["name"] != "paper-1" || item["code"] != "missing_field" || item["path"] != "title" || item["means"] == nil {
+			t.Errorf("%v", item)
+		}
+		path = fmt.Sprint("/api/v1/quarantine/", item["id"])
+		if one := r.get(path); one["raw"] == "" || one["origin"].(map[string]any)["plan"] == nil {
+			t.Errorf("%v", one)
+		}
+		seen = r.get(path + "/discard")
+		r.refused(r.post(path+"/discard", map[string]any{"reason": "x", "token": seen["token"], "name": "paper-2"}), 422, "wrong_name")
+		r.done(r.post(path+"/discard", map[string]any{"reason": "x", "token": seen["token"], "name": "paper-1"}))
+		if empty := r.get("/api/v1/quarantine?source=generic"); len(empty["items"].([]any)) != 0 {
+			t.Errorf("%v", empty)
+		}
+		r.refused(r.post("/api/v1/quarantine/refetch/preview", map[string]any{"source": "generic"}), 404, "not_found")
 	})
 }

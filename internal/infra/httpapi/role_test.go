@@ -45,6 +45,11 @@ var rolesOfRoutes = map[string]control.Access{
 	"POST /api/v1/errors/{id}/mute":      control.Operator,
 	"GET /api/v1/errors/{id}/resolve":    control.Operator,
 	"POST /api/v1/errors/{id}/resolve":   control.Operator,
+
+	"GET /api/v1/quarantine/{id}/discard":     control.Operator,
+	"POST /api/v1/quarantine/{id}/discard":    control.Operator,
+	"POST /api/v1/quarantine/refetch/preview": control.Operator,
+	"POST /api/v1/quarantine/refetch":         control.Operator,
 }
 
 // TestEveryRouteForEveryRole calls every route without a token, and with each role,

@@ -93,7 +93,7 @@ func (c *candidates) findSignalled(provenance, recordType string) error {
 	}
 	return c.find(`SELECT q.ext_id FROM ing_quarantine q
 		LEFT JOIN ing_record r ON r.provenance_code=q.provenance_code AND r.record_type=q.record_type AND r.ext_id=q.ext_id
-		WHERE q.provenance_code=? AND q.record_type=? AND q.ext_id IS NOT NULL AND (r.id IS NULL OR r.observed_at<=q.seen_at)
+		WHERE q.provenance_code=? AND q.record_type=? AND q.ext_id IS NOT NULL AND q.discarded_at IS NULL AND (r.id IS NULL OR r.observed_at<=q.seen_at)
 		ORDER BY q.id`, provenance, recordType)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // quarantineCols are read from ing_quarantine q and the record of the same id, r.
@@ -54,6 +55,12 @@ func (s *Store) QuarantineRows(ctx context.Context, q control.QuarantineQuery) (
 			args = append(args, c.value)
 		}
 	}
+	if len(q.Items) > 0 {
+		where += ` AND q.id IN (` + list(len(q.Items)) + `)`
+		for _, id := range q.Items {
+			args = append(args, id)
+		}
+	}
 	if q.Before != 0 {
 		where += ` AND q.id<?`
 		args = append(args, q.Before)
@@ -86,4 +93,19 @@ func (s *Store) QuarantineItem(ctx context.Context, id int64) (control.Quarantin
 		return row, nil, fmt.Errorf("item %d in quarantine: %w", id, err)
 	}
 	return row, raw, nil
+}
+
+// Discard takes the bytes of an item in quarantine away. Its row stays, so that the
+// same item is known when it comes again.
+func (s *Store) Discard(ctx context.Context, id int64, a source.Audit) error {
+	return s.write(ctx, "discard an item", func(x *tx) error {
+		n, err := x.exec(`UPDATE ing_quarantine SET discarded_at=?, raw=? WHERE id=? AND discarded_at IS NULL`, ts(x.now), []byte{}, id)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fmt.Errorf("item %d in quarantine: %w", id, harvest.ErrNotFound)
+		}
+		return x.audit(a, map[string]int64{"item": id})
+	})
 }

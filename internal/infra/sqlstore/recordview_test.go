@@ -7,6 +7,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // recordsInPages: a list of records looks at so many rows of the key's index for each
@@ -117,16 +118,20 @@ func quarantineHasNames(l *Lab) {
 	if _, _, err := l.Store.QuarantineItem(l.ctx(), 1<<40); !errors.Is(err, harvest.ErrNotFound) {
 		l.Errorf("what is not there: %v", err)
 	}
-	for q, want := range map[control.QuarantineQuery]int{
-		{Code: harvest.ProblemBadDate, Limit: 10}:           1,
-		{Source: prov, Record: "a", Limit: 10}:              1,
-		{Source: "another", Limit: 10}:                      0,
-		{Discarded: true, Limit: 10}:                        0,
-		{Before: rows[1].ID, Limit: 10}:                     1,
-		{Source: prov, Code: harvest.ProblemNoID, Limit: 1}: 1,
+	for _, c := range []struct {
+		q    control.QuarantineQuery
+		want int
+	}{
+		{control.QuarantineQuery{Code: harvest.ProblemBadDate, Limit: 10}, 1},
+		{control.QuarantineQuery{Source: prov, Record: "a", Limit: 10}, 1},
+		{control.QuarantineQuery{Source: "another", Limit: 10}, 0},
+		{control.QuarantineQuery{Discarded: true, Limit: 10}, 0},
+		{control.QuarantineQuery{Before: rows[1].ID, Limit: 10}, 1},
+		{control.QuarantineQuery{Items: []int64{rows[0].ID, rows[2].ID, 1 << 40}, Limit: 10}, 2},
+		{control.QuarantineQuery{Source: prov, Code: harvest.ProblemNoID, Limit: 1}, 1},
 	} {
-		if rows, err := l.Store.QuarantineRows(l.ctx(), q); err != nil || len(rows) != want {
-			l.Errorf("%+v: %d rows, want %d (%v)", q, len(rows), want, err)
+		if rows, err := l.Store.QuarantineRows(l.ctx(), c.q); err != nil || len(rows) != c.want {
+			l.Errorf("%+v: %d rows, want %d (%v)", c.q, len(rows), c.want, err)
 		}
 	}
 	later := Rec("a", hour(1), hour(1), "mended")
@@ -135,5 +140,57 @@ func quarantineHasNames(l *Lab) {
 	rows, err = l.Store.QuarantineRows(l.ctx(), control.QuarantineQuery{Source: prov, Record: "a", Limit: 10})
 	if err != nil || len(rows) != 1 || !rows[0].ReadSince {
 		l.Errorf("%+v %v", rows, err)
+	}
+}
+
+// discardedStaysAway: an item that somebody discarded has lost its bytes, is no longer
+// listed or counted or read again, and stays away when the source sends it once more.
+func discardedStaysAway(l *Lab) {
+	l.Plan(0, 2)
+	send := func() {
+		j := l.LeaseOne()
+		b := Last(l.Open(j, l.Start(j)))
+		b.Quarantined = []harvest.Quarantined{badItem("a", harvest.ProblemMissingField, "title")}
+		l.Commit(j, b)
+	}
+	waiting := func() int {
+		l.Helper()
+		rows, err := l.Store.QuarantineRows(l.ctx(), control.QuarantineQuery{Source: prov, Limit: 10})
+		if err != nil {
+			l.Fatal(err)
+		}
+		facts, err := l.Store.SourceFacts(l.ctx(), prov)
+		if err != nil || facts.Quarantined.Count != int64(len(rows)) {
+			l.Errorf("%d are listed and %+v counted: %v", len(rows), facts.Quarantined, err)
+		}
+		ids, err := l.Store.Candidates(l.ctx(), prov, recordType, "m", harvest.CandidatePick{Signals: true})
+		if err != nil || len(ids) != len(rows) {
+			l.Errorf("%d are listed and %v would be read again: %v", len(rows), ids, err)
+		}
+		return len(rows)
+	}
+	send()
+	if n := waiting(); n != 1 {
+		l.Fatalf("%d items", n)
+	}
+	id := l.Int(`SELECT id FROM ing_quarantine`)
+	a := source.Audit{Actor: "me", Action: "QUARANTINE_DISCARD", Object: "quarantine/1", Reason: "junk"}
+	lines := l.Int(`SELECT COUNT(*) FROM sys_audit`)
+	if err := l.Store.Discard(l.ctx(), id, a); err != nil {
+		l.Fatal(err)
+	}
+	if err := l.Store.Discard(l.ctx(), id, a); !errors.Is(err, harvest.ErrNotFound) {
+		l.Errorf("discarded twice: %v", err)
+	}
+	if n := l.Int(`SELECT COUNT(*) FROM sys_audit`) - lines; n != 1 {
+		l.Errorf("%d lines of the audit", n)
+	}
+	send()
+	if n := waiting(); n != 0 {
+		l.Errorf("%d items wait after one was discarded", n)
+	}
+	row, raw, err := l.Store.QuarantineItem(l.ctx(), id)
+	if err != nil || len(raw) != 0 || row.DiscardedAt == nil || l.Int(`SELECT COUNT(*) FROM ing_quarantine`) != 1 {
+		l.Errorf("%+v, %d bytes: %v", row, len(raw), err)
 	}
 }

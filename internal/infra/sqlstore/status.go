@@ -122,7 +122,7 @@ func (s *Store) readCounts(ctx context.Context, code string, f *control.SourceFa
 	}{
 		{&f.Running, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ing_task WHERE ` + isOneOf("status_code", harvest.TasksInHand) + ` AND provenance_code=? LIMIT ?) q`, []any{code, countMost}},
 		{&f.Failed, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ing_task WHERE status_code='FAILED' AND provenance_code=? LIMIT ?) q`, []any{code, countMost}},
-		{&f.Quarantined, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ing_quarantine WHERE provenance_code=? LIMIT ?) q`, []any{code, countMost}},
+		{&f.Quarantined, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ing_quarantine WHERE discarded_at IS NULL AND provenance_code=? LIMIT ?) q`, []any{code, countMost}},
 		{
 			&f.Sent, `SELECT COALESCE(SUM(sent),0) FROM (SELECT sent FROM ing_task_run_batch WHERE provenance_code=?
 			AND operation_code IN ('HARVEST','BACKFILL','UPDATE') AND status_code IN ('SUCCEEDED','FAILED') AND committed_at>? LIMIT ?) q`,

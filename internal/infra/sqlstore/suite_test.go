@@ -114,6 +114,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"Records_AreListedInBoundedPages", recordsInPages},
 		{"Records_HaveTheirHistory", recordWithItsHistory},
 		{"R32_QuarantineHasNames", quarantineHasNames},
+		{"R32_WhatIsDiscardedStaysAway", discardedStaysAway},
 		{"M14_AnswerOrPersonEndsTheRest", partitionClosed},
 		{"C2_OnlyListedTransitions", onlyListed},
 		{"C2_WhatIsClosedIsRefused", closedIsRefused},
