@@ -367,6 +367,7 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 				lookFor(t, "what was said", []byte(said.String()), canaries)
 				lookFor(t, "the log", log.Bytes(), canaries)
 				lookFor(t, "the metrics", counted, canaries)
+				lookFor(t, "the black boxes", allBoxes(t, n), canaries)
 				searched += lookInFiles(t, db, canaries)
 			})
 		}
@@ -375,6 +376,37 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 	if sent < 200 || refused < 50 || stored < 100 {
 		t.Errorf("too little to look at: %d sent, %d refused, %d stored", sent, refused, stored)
 	}
+}
+
+// allBoxes are the black boxes of all pages of a store, as they are shown and as they are
+// taken out, and the reports of their replay.
+func allBoxes(t *testing.T, n *node.Node) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	write := func(v any, err error) {
+		t.Helper()
+		if err == nil {
+			err = json.NewEncoder(&out).Encode(v)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	ctx := context.WithoutCancel(t.Context())
+	var pages int
+	if err := patratest.Raw(t, n.Store.DSN()).QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_task_run_batch`).Scan(&pages); err != nil || pages == 0 {
+		t.Fatalf("%d pages: %v", pages, err)
+	}
+	for id := range pages {
+		ref := fmt.Sprint(id + 1)
+		shown, err := n.Control.BlackBox(ctx, ref, 50)
+		write(shown, err)
+		taken, _, err := n.Control.ExportBlackBox(ctx, control.BoxOrder{By: control.By{Actor: "t", Reason: "r"}, Batch: ref, Unmasked: true})
+		write(taken, err)
+		report, err := n.Control.ReplayBatch(ctx, ref, false)
+		write(report, err)
+	}
+	return out.Bytes()
 }
 
 // TestR48_PanicsShowNoKey: a process that dies with a key in its hands, or in

@@ -93,13 +93,14 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 		Instances: cfg.Instances, Logger: cfg.Logger,
 		Observe: func(s gate.Standing) { book.Rated(s.Key, s.Standing, s.Lowered) },
 	}, store)
+	decoding := new(decode.Cache)
 	up := upstream.New(upstream.Config{
 		Version: cfg.Version, Logger: cfg.Logger, Transport: transport,
 		Credentials: keys, Redactor: cfg.redact, Knowing: knowing, Resting: rest.RestOf,
 		Observe: func(t upstream.Try) { seen.Tried(control.Try(t)) }, Known: store.HoldsAny,
 		Exchanged: func(e upstream.Exchange) { book.Requested(metrics.Request(e)) }, Repeats: book.Repeated,
 		Outages: store,
-	}, permits, upstream.DecodersFrom(new(decode.Cache).Of))
+	}, permits, upstream.DecodersFrom(decoding.Of))
 	led, _ := contracts.(*registry.Registry)
 	keyed := keys.Keyed(contracts)
 	asks := line.New(up, store)
@@ -113,7 +114,8 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	operator := control.Parts{
 		Store: store, Contracts: keyed, Planner: n.Planner, Line: asks, Executor: n.Executor, Quiet: rest, Schedules: schedules, Watches: seen,
 		Allowed: up.Allowed, Redact: cfg.redact.Text, Alerts: sender, Keys: keys, Vault: safe, Packs: Shelf(cfg),
-		Tester: &tester{Redactor: cfg.redact, cfg: cfg, keys: keys, store: store},
+		Tester:   &tester{Redactor: cfg.redact, cfg: cfg, keys: keys, store: store},
+		Requests: up, Items: decoding,
 	}
 	if led != nil {
 		operator.Sources = led

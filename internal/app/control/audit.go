@@ -13,6 +13,7 @@ type AuditLine struct {
 	Action  string    `json:"action"`
 	Object  string    `json:"object"`
 	Reason  string    `json:"reason,omitempty"`
+	Before  string    `json:"before,omitempty"`
 	After   string    `json:"after,omitempty"`
 	Preview string    `json:"preview,omitempty"`
 }

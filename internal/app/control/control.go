@@ -10,6 +10,7 @@ import (
 	"github.com/papertrace/patra/internal/app/keyring"
 	"github.com/papertrace/patra/internal/app/reconcile"
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/app/replay"
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -24,6 +25,10 @@ type Parts struct {
 	Planner   Planner
 	// Line asks a source outside of a task.
 	Line reconcile.Upstream
+	// Requests makes requests without sending them, and Items takes items apart that
+	// were kept: both as they are when pages are fetched.
+	Requests replay.Requests
+	Items    replay.Items
 	// Allowed is what the provider allows a call, as it would be made now.
 	Allowed func(context.Context, *source.Spec, source.Call) source.Rate
 	// Executor makes one that works as the node's do.
@@ -63,6 +68,7 @@ type Control struct {
 	watches   *Watches
 	alerts    alert.Sender
 	redact    func(string) string
+	player    *replay.Player
 
 	registry *registry.Registry
 	packs    Packs
@@ -79,6 +85,7 @@ func New(p Parts) *Control {
 	return &Control{
 		store: p.Store, sources: p.Sources, contracts: p.Contracts, planner: p.Planner, line: p.Line,
 		allowed: p.Allowed, executor: p.Executor, quiet: p.Quiet, schedules: p.Schedules, watches: p.Watches, alerts: p.Alerts, redact: p.Redact,
+		player:   newPlayer(p),
 		registry: p.Registry, packs: p.Packs, keys: p.Keys, vault: p.Vault, tester: p.Tester,
 	}
 }

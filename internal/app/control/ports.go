@@ -33,6 +33,7 @@ type Store interface {
 	AlertStore
 	QuarantineStore
 	RecordReader
+	BlackBoxStore
 	reconcile.Store
 	// Coverage is what of each namespace of a source is proven complete.
 	Coverage(ctx context.Context, provenance string) ([]Coverage, error)

@@ -74,7 +74,7 @@ const missingAsks = 2
 
 // takeDetails accounts for every id of a DETAIL page (R27).
 func (s *session) takeDetails(ctx context.Context, st step, r reply, b harvest.Batch) (harvest.Batch, *step, error) {
-	s.items.sortInto(r.ans.Page, &b)
+	s.items.SortInto(r.ans.Page, &b)
 	missing := left(without(r.asked, r.refused.all()), &b)
 	alias := aliases{}
 	alias.note(r.asked, r.ans.Page)
@@ -104,7 +104,7 @@ asking:
 			}
 			heard = heard || len(again.Page.Items) > 0
 			testify(again.Page, &refused, witnesses)
-			s.items.addSorted(again.Page, &b)
+			s.items.AddSorted(again.Page, &b)
 			alias.note(ids, again.Page)
 			maps.Copy(alias, refused.alias)
 			r.refused.add(refused)
@@ -267,6 +267,7 @@ func (s *session) askForIDs(
 	one.Page = &harvest.Page{Items: append(ans.Page.Items, h.items...)}
 	if err == nil && len(call.IDs) > 0 { // the request that most of it came by
 		one.Request = ans.Request
+		one.IDs = ans.IDs
 		one.RequestSHA256 = ans.RequestSHA256
 		one.ReplySHA256 = ans.ReplySHA256
 		one.Status = ans.Status

@@ -206,17 +206,10 @@ func (s *session) question(ctx context.Context, call source.Call) (source.Answer
 
 // call is the question for the page of st.
 func (s *session) call(st step) source.Call {
-	c := source.Call{
-		Purpose: source.ForSearch, Window: s.job.Spec.RequestWindow(), Range: s.job.Spec.Range,
-		PageSize: s.paging.Size, Position: st.pos, BaseURL: s.job.BaseURL,
-		Correlation: s.correlation(st.opened.BatchNo), Held: st.phase == harvest.PhaseSearch,
-	}
-	if st.phase == harvest.PhaseDetail {
-		c.Purpose = source.ForDetail
-	}
-	if s.frozen() {
-		c.Range = harvest.Range{} // ordinals are nothing to an upstream
-	}
+	c := s.spec.PageCall(s.job.Operation, s.job.Spec, st.phase, st.pos)
+	c.BaseURL = s.job.BaseURL
+	c.Correlation = harvest.Correlation(s.run, st.opened.BatchNo)
+	c.Held = st.phase == harvest.PhaseSearch
 	return c
 }
 
@@ -264,7 +257,7 @@ func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *s
 	case s.spec.TwoPhase():
 		err = drift(&b, s.takeIDs(ans.Page, facts.IDs, &b), s.paging.Size)
 	default:
-		s.items.sortInto(ans.Page, &b)
+		s.items.SortInto(ans.Page, &b)
 		ans.Page.Items = nil // a large page has many
 		unseen := s.walk.addSeen(facts.IDs)
 		b.Seen = append(b.Seen, unseen...)
@@ -304,9 +297,7 @@ func (s *session) takeIDs(p *harvest.Page, names []string, b *harvest.Batch) (n 
 		it := p.Items[i]
 		h := harvest.IDHash(names[i])
 		if tomb := it.Status == harvest.RecordGone && it.Problem == nil && !it.UpdatedAt.IsZero(); tomb || it.ID == "" {
-			it.Fields = []byte("{}") // a search maps nothing
-			it.Map = nil
-			whole = append(whole, it)
+			whole = append(whole, source.Bare(it))
 			if s.walk.addTombstone(h) {
 				b.Seen = append(b.Seen, h)
 			}
@@ -320,7 +311,7 @@ func (s *session) takeIDs(p *harvest.Page, names []string, b *harvest.Batch) (n 
 	b.Asked = len(b.IDs)
 	b.Repeated = n - len(b.IDs)
 	if len(whole) > 0 {
-		s.items.sortInto(&harvest.Page{Items: whole}, b)
+		s.items.SortInto(&harvest.Page{Items: whole}, b)
 	}
 	return n
 }
@@ -366,7 +357,7 @@ func (s *session) committed(b harvest.Batch, c harvest.Committed, took time.Dura
 func evidence(a source.Answer) harvest.Evidence {
 	e := harvest.Evidence{
 		Request: a.Request, RequestSHA256: a.RequestSHA256, ReplySHA256: a.ReplySHA256,
-		HTTPStatus: a.Status, Headers: a.Headers, Sample: a.Sample, Credential: a.Credential,
+		HTTPStatus: a.Status, Headers: a.Headers, Sample: a.Sample, Credential: a.Credential, IDs: a.IDs,
 	}
 	return addTraffic(e, a.Traffic)
 }

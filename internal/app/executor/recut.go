@@ -157,7 +157,12 @@ func (s *session) cut(ctx context.Context, why error) error {
 	}
 	children := make([]harvest.SliceDraft, 0, len(kids))
 	for _, c := range kids {
-		children = append(children, harvest.SliceDraft{Spec: c.Spec, Expr: source.LocalExpr(s.spec, c.Spec.Part()), Done: c.Done})
+		child, err := source.DraftSlice(s.spec, s.job.Operation, "", c.Spec)
+		if err != nil {
+			return page.Because(err)
+		}
+		child.Done = c.Done
+		children = append(children, child)
 	}
 	// A cut that has not helped counts for the breaker as a failure, any other as
 	// the answer that it is.

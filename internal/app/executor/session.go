@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -27,7 +26,7 @@ type session struct {
 	spec   *source.Spec
 	cal    harvest.Calendar
 	paging harvest.Paging
-	items  itemSorter
+	items  source.ItemSorter
 
 	lease   *leaseKeeper
 	walk    walk
@@ -101,12 +100,8 @@ func (s *session) pageLog() *slog.Logger {
 	if s.inHand == nil {
 		return s.log
 	}
-	return s.log.With("batch", s.inHand.ID, "correlation", s.correlation(s.inHand.BatchNo))
+	return s.log.With("batch", s.inHand.ID, "correlation", harvest.Correlation(s.run, s.inHand.BatchNo))
 }
-
-// correlation names a page of the run wherever it is told of: in logs, and to the
-// upstream with the request.
-func (s *session) correlation(batchNo int) string { return fmt.Sprintf("ing-%d-%d", s.run, batchNo) }
 
 // describe takes up how the plan of the task describes its source.
 func (s *session) describe(ctx context.Context) error {
@@ -121,7 +116,7 @@ func (s *session) describe(ctx context.Context) error {
 	s.spec = spec
 	s.effort.gauge.MaxBytes = spec.HTTP.MaxPage()
 	s.paging = spec.Paging.Of(s.job.Spec)
-	s.items = sorterOf(spec)
+	s.items = source.SorterOf(spec)
 	return nil
 }
 

@@ -43,7 +43,10 @@ func (pl *planning) draft(ctx context.Context, f harvest.Frontier, w harvest.Win
 		Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot,
 		PagingType: spec.Paging.Type, PageSize: spec.Paging.Size,
 	}
-	d.Slices = pl.slices(specs)
+	d.Slices, err = pl.slices(specs)
+	if err != nil {
+		return d, err
+	}
 	pl.explainRemainder(d.Span, d.SlicedTo, pl.room.less(len(specs)))
 	d.SliceParams, err = jsonText(sliceParams{
 		Step: win.Step, MinStep: win.MinStep, Target: win.Target, Cap: spec.Paging.MaxItems,
@@ -52,10 +55,7 @@ func (pl *planning) draft(ctx context.Context, f harvest.Frontier, w harvest.Win
 	if err != nil {
 		return d, err
 	}
-	d.Remarks, err = jsonText(remarks{
-		TotalEstimated: pl.result.Expected, SliceCount: len(specs), Warnings: pl.result.Warnings,
-		CountRequests: pl.result.Traffic.Sent,
-	})
+	d.Remarks, err = jsonText(pl.remarks(ctx, d.Span, specs))
 	return d, err
 }
 
@@ -148,14 +148,12 @@ func (pl *planning) cutWithin(ctx context.Context, req harvest.SliceRequest, r r
 
 // slices makes drafts of what was cut, in the order in which tasks are to be taken.
 // One that holds more than a walk can reach is a gap from the start, and says so.
-func (pl *planning) slices(specs []harvest.SliceSpec) []harvest.SliceDraft {
+func (pl *planning) slices(specs []harvest.SliceSpec) ([]harvest.SliceDraft, error) {
 	out := make([]harvest.SliceDraft, 0, len(specs))
 	for _, s := range specs {
-		sd := harvest.SliceDraft{Spec: s}
-		if s.Strategy == harvest.StrategyID {
-			sd.Expr = source.CandidateExpr(s.Range)
-		} else {
-			sd.Expr = source.LocalExpr(pl.spec, s.Part())
+		sd, err := source.DraftSlice(pl.spec, pl.t.Operation, pl.t.Activity, s)
+		if err != nil {
+			return nil, err
 		}
 		n := s.Hints.ExpectedRecords
 		pl.result.Expected += n
@@ -168,7 +166,7 @@ func (pl *planning) slices(specs []harvest.SliceSpec) []harvest.SliceDraft {
 	if pl.backward() {
 		slices.Reverse(out) // newest first
 	}
-	return out
+	return out, nil
 }
 
 // reachedBy is as far as slices go, in the direction of the operation.
@@ -257,7 +255,11 @@ func (pl *planning) extend(ctx context.Context, open harvest.OpenPlan) (bool, er
 		return false, err
 	}
 	to := pl.reachedBy(specs)
-	head, err := pl.plans.ExtendPlan(ctx, open, pl.slices(specs), to)
+	drafts, err := pl.slices(specs)
+	if err != nil {
+		return false, err
+	}
+	head, err := pl.plans.ExtendPlan(ctx, open, drafts, to)
 	if err != nil {
 		return false, err
 	}
@@ -278,14 +280,6 @@ type sliceParams struct {
 	Overlap   source.Duration     `json:"overlap,omitzero"`
 	Split     *harvest.Split      `json:"split,omitempty"`
 	Budget    *harvest.BudgetSpec `json:"budget,omitempty"`
-}
-
-// remarks are what is stored with a plan for whoever looks at it.
-type remarks struct {
-	TotalEstimated int64    `json:"totalEstimated"`
-	SliceCount     int      `json:"sliceCount"`
-	CountRequests  int      `json:"countRequests"`
-	Warnings       []string `json:"warnings,omitempty"`
 }
 
 func jsonText(v any) (string, error) {

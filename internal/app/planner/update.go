@@ -67,13 +67,16 @@ func (pl *planning) update(ctx context.Context) error {
 		PagingType: harvest.PageIDs, PageSize: spec.Batching.IDs,
 		Candidates: ids,
 	}
-	d.Slices = pl.slices(specs)
+	d.Slices, err = pl.slices(specs)
+	if err != nil {
+		return err
+	}
 	pl.explainRemainder(of, d.SlicedTo, pl.room.less(len(specs)))
 	d.SliceParams, err = jsonText(map[string]int64{"idsPerSlice": pl.idsPerSlice()})
 	if err != nil {
 		return err
 	}
-	d.Remarks, err = jsonText(remarks{TotalEstimated: pl.result.Expected, SliceCount: len(specs), Warnings: pl.result.Warnings})
+	d.Remarks, err = jsonText(pl.remarks(ctx, of, specs))
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package harvest
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -23,6 +24,10 @@ type BatchOpen struct {
 	Ordinal int
 	Before  Position
 }
+
+// Correlation names a page of a run wherever it is told of: in logs, and to the
+// upstream with the request.
+func Correlation(run RunID, batchNo int) string { return fmt.Sprintf("ing-%d-%d", run, batchNo) }
 
 // OpenedBatch is a claimed page.
 type OpenedBatch struct {
@@ -97,6 +102,9 @@ const SampleSize = 1 << 10
 // several tries, status, headers and reply are those of the last one that was sent.
 type Evidence struct {
 	Request string
+	// IDs are those that the request asked for, if it was one for details: with them
+	// it can be made again.
+	IDs []string
 	// Credential is the name of the key it went with, empty if it went without.
 	Credential    string
 	RequestSHA256 string

@@ -89,8 +89,12 @@ type PartialPlan struct {
 // SliceDraft is a slice not yet saved. A Reason makes it a gap from the start;
 // one that is Done was proven by the slice it is split off (R13).
 type SliceDraft struct {
-	Spec   SliceSpec
-	Expr   string
+	Spec SliceSpec
+	Expr string
+	// Params are how its task is to be done, JSON; Pool is whose credentials it is
+	// asked with, empty for none.
+	Params string
+	Pool   string
 	Reason string
 	Done   bool
 }

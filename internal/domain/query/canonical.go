@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // Canonical is the one form of all expressions that mean the same by these rules:
@@ -201,3 +203,36 @@ func (s Selection) JSON() []byte { return JSON(s.Expr()) }
 
 // Hash is that of the canonical form: expr_proto_hash.
 func (s Selection) Hash() string { return Hash(s.Expr()) }
+
+// Within is the expression of a slice: the selection and the slice's own bounds, as
+// stored in expr_snapshot.
+func (s Selection) Within(bounds ...Range) Expr {
+	all := And{Of: []Expr{s.Expr()}}
+	for _, b := range bounds {
+		all.Of = append(all.Of, b)
+	}
+	return Canonical(all)
+}
+
+// DateRange is the range [from, to) of a DATE field; a zero time leaves that
+// side without a bound. A slice puts its window beside a selection with it.
+func DateRange(field string, from, to time.Time) Range {
+	r := Range{Field: field, Type: TypeDate}
+	if !from.IsZero() {
+		r.From.Value = formatInstant(from)
+	}
+	if !to.IsZero() {
+		r.To = Bound{Value: formatInstant(to), Open: true}
+	}
+	return r
+}
+
+// NumberRange is the range [from, to) of a NUMBER field; a to of 0 leaves that side
+// without a bound.
+func NumberRange(field string, from, to int64) Range {
+	r := Range{Field: field, Type: TypeNumber, From: Bound{Value: strconv.FormatInt(from, 10)}}
+	if to != 0 {
+		r.To = Bound{Value: strconv.FormatInt(to, 10), Open: true}
+	}
+	return r
+}

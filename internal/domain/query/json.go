@@ -91,6 +91,67 @@ func boundOf(b Bound) *nodeBound {
 	return &nodeBound{b.Value, b.Open}
 }
 
+// StoredSelection reads the JSON of a selection as it was stored. It was checked before
+// it was, perhaps against a dictionary of other fields: nothing is checked again.
+func StoredSelection(data []byte) (Selection, error) {
+	var n node
+	if err := json.Unmarshal(data, &n); err != nil {
+		return Selection{}, fmt.Errorf("read stored selection: %w", err)
+	}
+	e, err := n.expr()
+	if err != nil {
+		return Selection{}, fmt.Errorf("read stored selection: %w", err)
+	}
+	return NewSelection(e), nil
+}
+
+// expr is the expression that a node was written from.
+func (n node) expr() (Expr, error) {
+	of := make([]Expr, len(n.Of))
+	for i := range n.Of {
+		e, err := n.Of[i].expr()
+		if err != nil {
+			return nil, err
+		}
+		of[i] = e
+	}
+	switch n.Op {
+	case OpAnd:
+		return And{Of: of}, nil
+	case OpOr:
+		return Or{Of: of}, nil
+	case OpNot:
+		if len(of) != 1 {
+			return nil, fmt.Errorf("NOT of %d parts", len(of))
+		}
+		return Not{Of: of[0]}, nil
+	case OpTerm:
+		return Term{Field: n.Field, Text: n.Text, Match: n.Match, CaseSensitive: n.CaseSensitive}, nil
+	case OpIn:
+		in := In{Field: n.Field, CaseSensitive: n.CaseSensitive}
+		for _, v := range n.Values {
+			in.Values = append(in.Values, Value{Text: v})
+		}
+		return in, nil
+	case OpRange:
+		return Range{Field: n.Field, Type: n.Type, From: n.From.bound(), To: n.To.bound()}, nil
+	case OpExists:
+		return Exists{Field: n.Field}, nil
+	case OpToken:
+		return Token{Source: n.Source, Text: n.Text}, nil
+	case OpAll:
+		return All{}, nil
+	}
+	return nil, fmt.Errorf("op %q is not known", n.Op)
+}
+
+func (b *nodeBound) bound() Bound {
+	if b == nil {
+		return Bound{}
+	}
+	return Bound{Value: b.Value, Open: b.Open}
+}
+
 // ParseJSON reads the JSON form. The error wraps [Problems], each with its path.
 func ParseJSON(data []byte, dict *FieldDict) (Expr, error) {
 	r := &jsonReader{builder: builder{dict: dict}}

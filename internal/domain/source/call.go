@@ -40,12 +40,30 @@ type Call struct {
 	BaseURL string
 	// Correlation travels as X-Ingest-Correlation-Id.
 	Correlation string
+	// Yields: it is asked only while nobody else waits for a permit.
+	Yields bool
 	// Held: the page is kept for a while, and who asked says by [Answer.Done] when
 	// its memory can be given to others. Otherwise that is when the answer is given.
 	Held bool
 	// InHand, if set, is called with each whole reply before it is taken apart. Its
 	// error ends the call.
 	InHand func(context.Context) error
+}
+
+// PageCall is the question for a page of a slice: for the one at a position of its
+// walk, or for details. Whose details, and where it is asked, the caller adds.
+func (s *Spec) PageCall(op harvest.Operation, slice harvest.SliceSpec, phase harvest.Phase, at harvest.Position) Call {
+	c := Call{
+		Purpose: ForSearch, Window: slice.RequestWindow(), Range: slice.Range,
+		PageSize: s.Paging.Of(slice).Size, Position: at,
+	}
+	if phase == harvest.PhaseDetail {
+		c.Purpose = ForDetail
+	}
+	if op == harvest.Update {
+		c.Range = harvest.Range{} // ordinals are nothing to an upstream
+	}
+	return c
 }
 
 // Endpoint of the call.
@@ -71,8 +89,10 @@ type Answer struct {
 	// Asked: a request for the page went out, and was not refused for its key
 	// alone. If not, a walk whose place the server holds is where it was (R22).
 	Asked bool
-	// Request is the request as sent, without secrets: method and URL.
+	// Request is the request as sent, without secrets: method and URL. IDs are those
+	// that it asks for.
 	Request string
+	IDs     []string
 	// RequestSHA256 is the digest of the rendered request before the secret
 	// went in; ReplySHA256 that of the reply's body.
 	RequestSHA256, ReplySHA256 string
@@ -109,4 +129,14 @@ func (t Traffic) Add(o Traffic) Traffic {
 		HTTP429: t.HTTP429 + o.HTTP429, HTTP5xx: t.HTTP5xx + o.HTTP5xx,
 		Bytes: t.Bytes + o.Bytes, WaitGate: t.WaitGate + o.WaitGate, Network: t.Network + o.Network,
 	}
+}
+
+// Rendered is a request as it is made for a call, without secrets.
+type Rendered struct {
+	// Line is method and URL.
+	Line string `json:"line"`
+	// Body is that of a form; of another kind only its size is told.
+	Body string `json:"body,omitempty"`
+	// SHA256 is the digest that is stored with the page.
+	SHA256 string `json:"sha256"`
 }

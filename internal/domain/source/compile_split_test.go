@@ -106,13 +106,3 @@ func TestCompile_Split(t *testing.T) {
 		}
 	}
 }
-
-// TestLocalExpr_NamesTheBucket, so that slices over other buckets have another
-// expression.
-func TestLocalExpr_NamesTheBucket(t *testing.T) {
-	p := harvest.Part{Range: harvest.NewBucket(5, 8)}
-	got := source.LocalExpr(&source.Spec{Window: source.Window{Key: "updated"}}, p)
-	if want := `{"bucket":{"no":5,"of":8}}`; !strings.HasPrefix(got, `{"and":[{"range":{"field":"updated",`) || !strings.Contains(got, want) {
-		t.Errorf("%s, want %s in it", got, want)
-	}
-}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -349,42 +348,4 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	v, err := ParseDuration(string(b))
 	*d = Duration(v)
 	return err
-}
-
-// rangeExpr is a range over one field.
-type rangeExpr struct {
-	Field string `json:"field"`
-	From  string `json:"from"`
-	To    string `json:"to"`
-}
-
-// bucketExpr is a hash bucket.
-type bucketExpr struct {
-	No int64 `json:"no"`
-	Of int64 `json:"of"`
-}
-
-// LocalExpr is the expression of a slice: the selection with the slice's own
-// bounds put in, as stored in expr_snapshot.
-func LocalExpr(s *Spec, p harvest.Part) string {
-	w := p.Window()
-	bounds := []map[string]any{{"range": rangeExpr{s.Window.Key, harvest.FormatInstant(w.From), harvest.FormatInstant(w.To)}}}
-	if no, of := p.Range.Bucket(); of > 1 {
-		bounds = append(bounds, map[string]any{"bucket": bucketExpr{no, of}})
-	} else if r := p.Range; !r.Whole() {
-		to := ""
-		if r.To > 0 {
-			to = strconv.FormatInt(r.To, 10)
-		}
-		bounds = append(bounds, map[string]any{"range": rangeExpr{r.Key, strconv.FormatInt(r.From, 10), to}})
-	}
-	var v any = bounds[0]
-	if len(bounds) > 1 {
-		v = map[string]any{"and": bounds}
-	}
-	b, err := json.Marshal(v)
-	if err != nil { // strings only
-		panic(fmt.Sprintf("marshal expression: %v", err))
-	}
-	return string(b)
 }

@@ -62,6 +62,7 @@ func (c *compiler) namespaces(byPrefix map[string]string) {
 			c.d.spaces = append(c.d.spaces, byPrefix[prefix])
 		}
 		c.spaces[prefix] = int32(n + 1)
+		c.d.prefixes = append(c.d.prefixes, outerBinding{prefix: prefix, space: int32(n + 1)})
 	}
 }
 

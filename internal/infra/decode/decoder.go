@@ -37,6 +37,8 @@ type Decoder struct {
 	nulls bool
 	// spaces are the namespaces that paths tell apart, empty if none does.
 	spaces []string
+	// prefixes are those by which the source names them.
+	prefixes []outerBinding
 
 	must    []must
 	total   *pick

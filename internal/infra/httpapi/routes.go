@@ -21,6 +21,7 @@ func (d *Door) declare() {
 	d.declareAlerts()
 	d.declareErrors()
 	d.declareQuarantine()
+	d.declareBlackBoxes()
 	d.declareRecords()
 	d.declareAccess()
 	d.declareSourceChanges()

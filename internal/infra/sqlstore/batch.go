@@ -226,6 +226,7 @@ func evidenceCols(e harvest.Evidence, hasNext bool) ([]col, error) {
 		{"http_status", nullID(int64(e.HTTPStatus))},
 		{"credential_ref", null(e.Credential)},
 		{"request", null(e.Request)},
+		{"asked_ids", null(strings.Join(e.IDs, "\n"))},
 		{"request_sha256", null(e.RequestSHA256)},
 		{"response_digest", null(digest)},
 		{"reply_sha256", null(e.ReplySHA256)},

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -263,7 +264,7 @@ const rowsPerInsert = 50
 const (
 	sliceCols = `schedule_instance_id, plan_id, parent_id, cursor_id, provenance_code, slice_no, slice_signature_hash, slice_spec, window_from, window_to,
 		expr_hash, expr_snapshot, status_code, fail_count, reason, created_at, updated_at`
-	taskCols = `schedule_instance_id, plan_id, slice_id, provenance_code, endpoint_name, operation_code, params, expr_hash,
+	taskCols = `schedule_instance_id, plan_id, slice_id, provenance_code, endpoint_name, operation_code, credential_ref, params, expr_hash,
 		idempotent_key, spec_version, status_code, priority, scheduled_at, fence, walk_no, error_code, error, created_at, updated_at`
 )
 
@@ -371,7 +372,7 @@ func (x *tx) insertTasks(p planRef, rows []sliceRow, ids map[string]int64) error
 				code = harvest.CodeUnplannable
 				at = x.now.Add(harvest.RetryGap(1))
 			}
-			args = append(args, p.instance, p.id, ids[r.sig], p.provenance, p.endpoint, p.operation, "{}", harvest.HashKey(r.Expr),
+			args = append(args, p.instance, p.id, ids[r.sig], p.provenance, p.endpoint, p.operation, null(r.Pool), cmp.Or(r.Params, "{}"), harvest.HashKey(r.Expr),
 				harvest.HashKey(fmt.Sprint(int64(p.id)), r.sig), p.specVersion, state, prio, ts(at), 0, 1, null(code),
 				null(r.Reason), now, now)
 		}

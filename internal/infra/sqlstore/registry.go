@@ -246,17 +246,35 @@ func (x *tx) insertRow(provenance int64, r source.Row, actor string) (int64, err
 }
 
 func (x *tx) audit(a source.Audit, after any) error {
-	text, err := jsonText(after)
-	if err != nil {
-		return err
+	_, err := x.auditLine(a, nil, after)
+	return err
+}
+
+// auditLine writes a line of the audit: what was before, if that is known, and what is
+// now. It returns the number of the line.
+func (x *tx) auditLine(a source.Audit, before, after any) (int64, error) {
+	was := ""
+	is, err := jsonText(after)
+	if err == nil && before != nil {
+		was, err = jsonText(before)
 	}
-	_, err = x.exec(`INSERT INTO sys_audit (actor, action_code, object, reason, after_state, preview_hash, created_at)
-		VALUES (?,?,?,?,?,?,?)`,
-		a.Actor, a.Action, a.Object, null(a.Reason), text, null(a.Preview), ts(x.now))
 	if err != nil {
-		return fmt.Errorf("write audit line: %w", err)
+		return 0, err
 	}
-	return nil
+	id, err := x.insertInto("sys_audit", []col{
+		{"actor", a.Actor},
+		{"action_code", a.Action},
+		{"object", a.Object},
+		{"reason", null(a.Reason)},
+		{"before_state", null(was)},
+		{"after_state", is},
+		{"preview_hash", null(a.Preview)},
+		{"created_at", ts(x.now)},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("write audit line: %w", err)
+	}
+	return id, nil
 }
 
 // Audit writes one line about something that changed no row of the registry.
@@ -289,15 +307,16 @@ func (s *Store) AuditPage(ctx context.Context, q control.AuditQuery) ([]control.
 	err := s.each(ctx, func(r *sql.Rows) error {
 		var l control.AuditLine
 		var at ts
-		var reason, after, preview sql.NullString
-		err := r.Scan(&l.ID, &at, &l.Actor, &l.Action, &l.Object, &reason, &after, &preview)
+		var reason, before, after, preview sql.NullString
+		err := r.Scan(&l.ID, &at, &l.Actor, &l.Action, &l.Object, &reason, &before, &after, &preview)
 		l.At = at.time()
 		l.Reason = reason.String
+		l.Before = before.String
 		l.After = after.String
 		l.Preview = preview.String
 		out = append(out, l)
 		return err
-	}, `SELECT id, created_at, actor, action_code, object, reason, after_state, preview_hash FROM sys_audit WHERE `+where+`
+	}, `SELECT id, created_at, actor, action_code, object, reason, before_state, after_state, preview_hash FROM sys_audit WHERE `+where+`
 		ORDER BY id DESC LIMIT ?`, append(args, q.Limit)...)
 	if err != nil {
 		return nil, fmt.Errorf("read audit: %w", err)

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -117,9 +116,7 @@ func (x *tx) readCommitted(task harvest.TaskID, res *harvest.Resume) error {
 		if ids.String != "" {
 			res.IDs = append(res.IDs, strings.Split(ids.String, "\n")...)
 		}
-		for ; len(hashes) >= 8; hashes = hashes[8:] {
-			res.Seen = append(res.Seen, binary.BigEndian.Uint64(hashes))
-		}
+		res.Seen = append(res.Seen, hashList(hashes)...)
 		return nil
 	}, `SELECT phase, after_position, id_list, id_hashes, end_proof, committed_at FROM ing_task_run_batch
 		WHERE task_id=? AND status_code='SUCCEEDED' AND walk_no=? ORDER BY phase DESC, ordinal`, task, res.Walk)

@@ -119,6 +119,25 @@ func lineageIsWhole(l *Lab) {
 	}
 }
 
+// taskParameters: a task says how it is to be done and with whose credentials, and what
+// is cut off its slice says the same of itself.
+func taskParameters(l *Lab) {
+	d := Draft(ns, 0, 2)
+	for i := range d.Slices {
+		d.Slices[i].Params = `{"pageSize":50}`
+		d.Slices[i].Pool = "pool"
+	}
+	l.Save(d)
+	const told = `SELECT COUNT(*) FROM ing_task WHERE params='{"pageSize":50}' AND credential_ref='pool'`
+	if n := l.Int(told); n != 2 {
+		l.Errorf("%d of 2 tasks say how they are to be done", n)
+	}
+	l.Plan(2, 3)
+	if n := l.Int(`SELECT COUNT(*) FROM ing_task WHERE params='{}' AND credential_ref IS NULL`); n != 1 {
+		l.Errorf("%d tasks say that there is nothing to say, want 1", n)
+	}
+}
+
 // endWith ends a run, as whoever runs it does.
 func (l *Lab) endWith(j harvest.Job, e harvest.RunEnd) {
 	l.Helper()

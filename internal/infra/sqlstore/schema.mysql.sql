@@ -136,6 +136,7 @@ CREATE TABLE `ing_cursor_event` (
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_cur_evt_idem` (`idempotent_key`),
   KEY `idx_cur_evt_timeline` (`cursor_id`,`id`),
+  KEY `idx_cur_evt_batch` (`batch_id`),
   CONSTRAINT `ing_cursor_event_chk_1` CHECK ((`kind_code` in (_utf8mb4'INIT',_utf8mb4'ADVANCE',_utf8mb4'CHECKPOINT')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
@@ -383,6 +384,7 @@ CREATE TABLE `ing_record_version` (
   `created_at` datetime(6) NOT NULL,
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_record_version` (`record_id`,`revision`),
+  KEY `idx_version_batch` (`batch_id`),
   CONSTRAINT `ing_record_version_chk_1` CHECK ((`effect_code` in (_utf8mb4'inserted',_utf8mb4'updated',_utf8mb4'remapped')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
@@ -576,6 +578,7 @@ CREATE TABLE `ing_task_run_batch` (
   `credential_ref` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
   `response_digest` mediumtext COLLATE utf8mb4_bin,
   `reply_sample` varbinary(1024) DEFAULT NULL,
+  `asked_ids` mediumtext COLLATE utf8mb4_bin,
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_run_batch_no` (`run_id`,`batch_no`),
   UNIQUE KEY `uk_batch_done` (`batch_done`),

@@ -128,6 +128,8 @@ CREATE TABLE ing_cursor_event (
   event_time TEXT NOT NULL
 , schedule_instance_id INTEGER) STRICT;
 
+CREATE INDEX idx_cur_evt_batch ON ing_cursor_event (batch_id);
+
 CREATE INDEX idx_cur_evt_timeline ON ing_cursor_event (cursor_id, id);
 
 CREATE UNIQUE INDEX uk_cur_evt_idem ON ing_cursor_event (idempotent_key);
@@ -365,6 +367,8 @@ CREATE TABLE ing_record_version (
   created_at TEXT NOT NULL
 ) STRICT;
 
+CREATE INDEX idx_version_batch ON ing_record_version (batch_id);
+
 CREATE UNIQUE INDEX uk_record_version ON ing_record_version (record_id, revision);
 
 CREATE TABLE ing_schedule (
@@ -548,7 +552,7 @@ CREATE TABLE "ing_task_run_batch" (
   error TEXT,
   opened_at TEXT NOT NULL,
   committed_at TEXT
-) STRICT;
+, asked_ids TEXT) STRICT;
 
 CREATE INDEX idx_batch_plan ON ing_task_run_batch (plan_id, status_code);
 

@@ -87,11 +87,34 @@ func (s *Store) Hold(ctx context.Context, provenance string, paused, stopped boo
 		if !paused && !stopped {
 			reason = ""
 		}
+		before, err := x.holdState(provenance)
+		if err != nil {
+			return err
+		}
 		if err := x.hold(provenance, paused, stopped, reason); err != nil {
 			return err
 		}
-		return x.audit(a, map[string]bool{"paused": paused, "stopped": stopped})
+		_, err = x.auditLine(a, before, holdState{Paused: paused, Stopped: stopped, Reason: reason})
+		return err
 	})
+}
+
+// holdState is whether a source is held, as the audit tells it.
+type holdState struct {
+	Paused  bool   `json:"paused"`
+	Stopped bool   `json:"stopped"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+// holdState reads whether a source is held; one that nothing is known of is not.
+func (x *tx) holdState(provenance string) (st holdState, err error) {
+	var reason sql.NullString
+	err = x.row(`SELECT paused, stopped, reason FROM ing_source_state WHERE provenance_code=?`, provenance).Scan(&st.Paused, &st.Stopped, &reason)
+	if errors.Is(err, sql.ErrNoRows) {
+		return st, nil
+	}
+	st.Reason = reason.String
+	return st, err
 }
 
 func (x *tx) hold(provenance string, paused, stopped bool, reason string) error {

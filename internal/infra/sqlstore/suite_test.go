@@ -95,6 +95,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R47_TasksOfNewerSpecsAreLeft", newerSpecs},
 		{"R62_VolatileOnly", volatileOnly},
 		{"R66_TriggerAndExpressionAlongTheLineage", lineageIsWhole},
+		{"R66_TasksNameTheirPoolAndParameters", taskParameters},
 		{"R67_EveryEndOfARunIsSummedUp", everyEndOfARun},
 		{"R83_EveryBodyIsCompared", spoiltBodies},
 		{"R86_ClockIsReadUnderTheLock", gateClock},

@@ -191,7 +191,7 @@ func (c *Client) passGate(ctx context.Context, a *attempt, cost int) (sending co
 	if rest, is := c.resting(ctx, a, false); is {
 		return nil, nil, rest.Fault()
 	}
-	sending, release, waited, err := c.gate.Acquire(ctx, a.rate(), cost, c.patience(a.rate(), cost))
+	sending, release, waited, err := c.acquire(ctx, a, cost)
 	a.answer.Traffic.WaitGate += waited
 	if err != nil {
 		return nil, nil, err
@@ -201,6 +201,28 @@ func (c *Client) passGate(ctx context.Context, a *attempt, cost int) (sending co
 		return nil, nil, rest.Fault()
 	}
 	return sending, release, nil
+}
+
+// acquire waits for a permit: in turn, or behind everybody else.
+func (c *Client) acquire(
+	ctx context.Context, a *attempt, cost int,
+) (sending context.Context, release func(sent bool), waited time.Duration, err error) {
+	rate := a.rate()
+	patience := c.patience(rate, cost)
+	if !a.call.Yields {
+		return c.gate.Acquire(ctx, rate, cost, patience)
+	}
+	// A permit for now is one that nobody has waited for: who waits has taken the next.
+	const now = 100 * time.Millisecond
+	begun := time.Now()
+	for {
+		sending, release, _, err = c.gate.Acquire(ctx, rate, cost, rate.Jitter.D()+now)
+		f, _ := harvest.FaultOf(err)
+		again := max(f.RetryAfter, now)
+		if f.Code != harvest.CodeRate || time.Since(begun)+again > patience || !sleep(ctx, again) {
+			return sending, release, time.Since(begun), err
+		}
+	}
 }
 
 // resting tells whether the source of a try is to be left alone now, and until when.

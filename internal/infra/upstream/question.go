@@ -65,6 +65,15 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 	return q.answer, nil
 }
 
+// Render makes the request of a call as Ask would send it, and sends nothing.
+func (c *Client) Render(spec *source.Spec, call source.Call) (source.Rendered, error) {
+	q := &question{client: c, spec: spec, call: call, secrets: &secrets{shared: c.cfg.Redactor, knowing: c.cfg.Knowing}}
+	if err := q.prepare(); err != nil {
+		return source.Rendered{}, fmt.Errorf("render the request to %s for %s: %w", spec.Source, call.Purpose, err)
+	}
+	return source.Rendered{Line: q.answer.Request, Body: q.message.shownBody(), SHA256: q.answer.RequestSHA256}, nil
+}
+
 // prepare renders the request and finds the decoder of its reply.
 func (q *question) prepare() error {
 	c := q.client
@@ -91,6 +100,7 @@ func (q *question) prepare() error {
 	}
 	q.answer.Request = q.message.String()
 	q.answer.RequestSHA256 = q.message.digest()
+	q.answer.IDs = q.call.IDs
 	return nil
 }
 

@@ -333,12 +333,25 @@ func isDotSegment(segment string) bool {
 // digest names the request as it was before any secret went in.
 func (m *message) digest() string {
 	h := sha256.New()
-	body := m.body
-	if v, err := url.ParseQuery(body); err == nil && body != "" {
-		body = maskValues(v).Encode()
-	}
-	fmt.Fprintf(h, "%s\n%s\n%s", m.method, mask(m.url), body)
+	fmt.Fprintf(h, "%s\n%s\n%s", m.method, mask(m.url), m.maskedBody())
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// maskedBody is the body without credentials, if it is a form.
+func (m *message) maskedBody() string {
+	if v, err := url.ParseQuery(m.body); err == nil && m.body != "" {
+		return maskValues(v).Encode()
+	}
+	return m.body
+}
+
+// shownBody is the body for people. What is no form has places for secrets in it, and
+// is told by its size.
+func (m *message) shownBody() string {
+	if m.body == "" || m.header.Get("Content-Type") == formType {
+		return m.maskedBody()
+	}
+	return fmt.Sprintf("%d bytes of %s", len(m.body), m.header.Get("Content-Type"))
 }
 
 func (m *message) String() string { return m.method + " " + mask(m.url) }

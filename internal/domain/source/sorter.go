@@ -1,32 +1,31 @@
-package executor
+package source
 
 import (
 	"slices"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// itemSorter sorts the items of pages into records and quarantine.
-type itemSorter struct {
-	spec    *source.Spec
+// ItemSorter sorts the items of pages into records and quarantine.
+type ItemSorter struct {
+	spec    *Spec
 	mapping string
 	// hasNotices: records of the source may say that others were retracted or
 	// corrected.
 	hasNotices bool
 }
 
-// sorterOf is the sorter of the items of a source.
-func sorterOf(spec *source.Spec) itemSorter {
-	return itemSorter{
+// SorterOf is the sorter of the items of a source.
+func SorterOf(spec *Spec) ItemSorter {
+	return ItemSorter{
 		spec: spec, mapping: spec.Mapping.Version(),
-		hasNotices: slices.ContainsFunc(spec.Mapping.Fields, func(f source.Field) bool { return harvest.IsSignal(f.Name) }),
+		hasNotices: slices.ContainsFunc(spec.Mapping.Fields, func(f Field) bool { return harvest.IsSignal(f.Name) }),
 	}
 }
 
-// sortInto sorts the items of a page into the batch: those that can be stored become
+// SortInto sorts the items of a page into the batch: those that can be stored become
 // its records, the others go to quarantine.
-func (s itemSorter) sortInto(p *harvest.Page, b *harvest.Batch) {
+func (s ItemSorter) SortInto(p *harvest.Page, b *harvest.Batch) {
 	b.Records = make([]harvest.Record, 0, len(p.Items))
 	for i := range p.Items {
 		it := &p.Items[i]
@@ -49,11 +48,11 @@ func (s itemSorter) sortInto(p *harvest.Page, b *harvest.Batch) {
 	}
 }
 
-// addSorted adds the items of a further reply to the batch. One that is in quarantine
+// AddSorted adds the items of a further reply to the batch. One that is in quarantine
 // with it already comes only once.
-func (s itemSorter) addSorted(p *harvest.Page, b *harvest.Batch) {
+func (s ItemSorter) AddSorted(p *harvest.Page, b *harvest.Batch) {
 	more := harvest.Batch{OpenedBatch: b.OpenedBatch}
-	s.sortInto(p, &more)
+	s.SortInto(p, &more)
 	b.Records = append(b.Records, more.Records...)
 	b.Signals = append(b.Signals, more.Signals...)
 	for _, q := range more.Quarantined {
@@ -66,9 +65,17 @@ func (s itemSorter) addSorted(p *harvest.Page, b *harvest.Batch) {
 	}
 }
 
+// Bare is an item of a search that only names records: it has no fields, and nothing is
+// mapped. Only a tombstone, or an item whose id cannot be read, is kept as that.
+func Bare(it harvest.Item) harvest.Item {
+	it.Fields = []byte("{}")
+	it.Map = nil
+	return it
+}
+
 // signals adds to out what a record says about others, whose ids are brought into the
 // form that records have. What a record says about itself is its own status.
-func (s itemSorter) signals(r *harvest.Record, out []harvest.Signal) []harvest.Signal {
+func (s ItemSorter) signals(r *harvest.Record, out []harvest.Signal) []harvest.Signal {
 	for _, g := range r.Signals() {
 		id, err := s.spec.ID.Canonical(g.Target)
 		if err != nil || id == r.ID {
