@@ -9,7 +9,7 @@ use_memory() {
   [ -z "${TMPDIR:-}" ] && [ "${room:-0}" -gt 3000000 ] && [ -w /dev/shm ] || return 0
   MEMORY_DIR=$(mktemp -d /dev/shm/patra-test.XXXXXX) || return 0
   # Tests build and start programs there, which not every mount allows.
-  if ! { cp "$(command -v true)" "$MEMORY_DIR/runs" && "$MEMORY_DIR/runs"; } 2>/dev/null; then
+  if ! { cp "$(type -P true)" "$MEMORY_DIR/runs" && "$MEMORY_DIR/runs"; } 2>/dev/null; then
     leave_memory
     MEMORY_DIR=
     return 0
