@@ -1,6 +1,7 @@
 package sourcefile
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
@@ -85,15 +87,36 @@ func (l *loading) read(fsys fs.FS, prefix, origin string) {
 			l.errs = append(l.errs, fmt.Errorf("read pack: %w", err))
 			continue
 		}
-		p, err := Parse(prefix+name, b)
+		d, err := describe(prefix+name, b, origin)
 		if err != nil {
-			// What can be read of it may have further mistakes.
-			_, _, err = p.Compile(source.Trigger{Operation: harvest.Harvest})
 			l.errs = append(l.errs, err)
 			continue
 		}
-		l.packs[p.Definition.Source] = registry.Described{Definition: p.Definition, Hash: p.Hash(), Origin: origin}
+		l.packs[d.Definition.Source] = d
 	}
+}
+
+// shippedRead are the shipped packs that were read, by their text: each is the same as
+// long as the process lives, however often it is asked for.
+var shippedRead sync.Map
+
+// describe reads a pack.
+func describe(name string, text []byte, origin string) (registry.Described, error) {
+	key := sha256.Sum256(text)
+	if d, known := shippedRead.Load(key); known && origin == registry.Shipped {
+		return d.(registry.Described), nil
+	}
+	p, err := Parse(name, text)
+	if err != nil {
+		// What can be read of it may have further mistakes.
+		_, _, err = p.Compile(source.Trigger{Operation: harvest.Harvest})
+		return registry.Described{}, err
+	}
+	d := registry.Described{Definition: p.Definition, Hash: p.Hash(), Origin: origin}
+	if origin == registry.Shipped {
+		shippedRead.Store(key, d)
+	}
+	return d, nil
 }
 
 // PackError says what is wrong with source packs.
