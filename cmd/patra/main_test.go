@@ -25,6 +25,8 @@ import (
 // nothing about how fast anything should be: on a busy machine all is slow.
 const patience = 10 * time.Minute
 
+func TestMain(m *testing.M) { patratest.Main(m) }
+
 // patra runs a command line in this process.
 func patra(t *testing.T, args ...string) (code int, out, errOut string) {
 	t.Helper()

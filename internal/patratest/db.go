@@ -83,6 +83,7 @@ func Open(t testing.TB, dsn string, o sqlstore.Options) *sqlstore.Store {
 			t.Fatalf("new store: %v", err)
 		}
 	}
+	o.Keep = keeping(dsn)
 	s, err := sqlstore.Open(t.Context(), dsn, o)
 	if err != nil {
 		t.Fatalf("open store: %v", err)

@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"strings"
 	"testing"
+
+	sqlite "modernc.org/sqlite"
 )
 
 // Raw opens a database beside its store, for tests that change or look at it
@@ -19,7 +21,7 @@ func Raw(t testing.TB, dsn string) *sql.DB {
 		// Writes made to set a scene need not be durable.
 		rest = "file:" + rest + "?_txlock=immediate&_pragma=busy_timeout(20000)&_pragma=synchronous(OFF)"
 	}
-	db, err := sql.Open(kind, rest)
+	db, err := openRaw(dsn, kind, rest)
 	if err != nil {
 		t.Fatalf("open %s: %v", kind, err)
 	}
@@ -29,4 +31,17 @@ func Raw(t testing.TB, dsn string) *sql.DB {
 		}
 	})
 	return db
+}
+
+// openRaw keeps the connections where those of the store are kept.
+func openRaw(dsn, kind, address string) (*sql.DB, error) {
+	keep := keeping(dsn)
+	if keep == nil {
+		return sql.Open(kind, address)
+	}
+	connector, err := sqlite.NewConnector(address)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(keep(address, connector)), nil
 }

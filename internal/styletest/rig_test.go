@@ -86,7 +86,7 @@ const code = sim.Generic
 // newRun builds a node over an oracle with the row's manners.
 func newRun(t *testing.T, w row, faults sim.Faults, scripts ...sim.Script) *run {
 	t.Helper()
-	r := &run{t: t, row: w, dsn: patratest.SQLite.DSN(t)}
+	r := &run{t: t, row: w, dsn: patratest.SQLite.SpareDSN(t)}
 	tweak, limit := patratest.Fast, -1.0
 	if w.paced {
 		tweak, limit = nil, 0

@@ -63,7 +63,7 @@ func TestR64_PubMedAndCrossref(t *testing.T) {
 							s.Paging.Size = cmp.Or(size, s.Paging.Size)
 						})
 						r := patratest.NewRig(t, patratest.RigConfig{
-							DSN:   patratest.SQLite.DSN(t),
+							DSN:   patratest.SQLite.SpareDSN(t),
 							Sim:   sim.Config{Sources: []string{code}, Records: 70, Seed: 7, LimitRPS: -1, KeepLog: -1},
 							Packs: map[string]registry.Pack{code: pack},
 							Node:  node.Config{Workers: 1, Poll: 10 * time.Second},

@@ -20,11 +20,12 @@ import (
 // comma. It is asked for alone, answered for like any other, and never a bad id.
 // What has become another work redirects, and is merged.
 func TestUpdate_WhatNoListHoldsIsLookedUp(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		var r *patratest.Rig
 		aliases := map[string]string{}
 		r = patratest.NewRig(t, patratest.RigConfig{
-			DSN:   patratest.SQLite.DSN(t),
+			DSN:   patratest.SQLite.SpareDSN(t),
 			Sim:   sim.Config{Sources: []string{"crossref"}, Records: 400, Seed: 7, LimitRPS: -1, KeepLog: -1, Churn: &sim.Churn{}, Now: time.Now().Add(-90 * 24 * time.Hour).Truncate(time.Hour)},
 			Packs: map[string]registry.Pack{"crossref": patratest.ShippedPack(t, "crossref", patratest.Fast)},
 			Node:  node.Config{Workers: 1, Poll: 10 * time.Second},

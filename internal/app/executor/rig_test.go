@@ -176,7 +176,7 @@ func newBench(t *testing.T, m manner, s setup) *bench {
 	if s.engine.Name == "" {
 		s.engine = patratest.SQLite
 	}
-	b := &bench{t: t, wrap: s.wrap, dsn: s.engine.DSN(t), c: patratest.RigConfig{Sim: s.sim, Packs: map[string]registry.Pack{"generic": p}, Node: s.node, Hook: s.hook}}
+	b := &bench{t: t, wrap: s.wrap, dsn: s.engine.SpareDSN(t), c: patratest.RigConfig{Sim: s.sim, Packs: map[string]registry.Pack{"generic": p}, Node: s.node, Hook: s.hook}}
 	b.c.DSN = b.dsn
 	b.raw = patratest.Raw(t, b.dsn)
 	b.again()

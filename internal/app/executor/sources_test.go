@@ -23,7 +23,7 @@ func shipped(t *testing.T, cfg sim.Config, tweak func(*source.Spec)) *patratest.
 			tweak(s)
 		}
 	}
-	c := patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: cfg, Packs: map[string]registry.Pack{}}
+	c := patratest.RigConfig{DSN: patratest.SQLite.SpareDSN(t), Sim: cfg, Packs: map[string]registry.Pack{}}
 	for _, code := range []string{"pubmed", "crossref"} {
 		c.Packs[code] = patratest.ShippedPack(t, code, fast)
 	}
@@ -36,6 +36,7 @@ func small(s *source.Spec) { s.Paging.Size = 20 }
 // TestR63_CrossrefFaultInMidWalkBeginsAtTheStar: whatever goes wrong, the
 // cursor is never sent again.
 func TestR63_CrossrefFaultInMidWalkBeginsAtTheStar(t *testing.T) {
+	t.Parallel()
 	for _, f := range []sim.Fault{
 		sim.HTTP500, sim.HTTP502HTML, sim.HTTP503, sim.HTTP429, sim.ResetMidBody, sim.TruncatedBody, sim.ServedLost, sim.BadJSON,
 		sim.CursorExpired, sim.Empty200, sim.HTML200,
@@ -63,6 +64,7 @@ func TestR63_CrossrefFaultInMidWalkBeginsAtTheStar(t *testing.T) {
 // TestR63_PubMedWallCutsTheSlice: an answer of 200 that says the result cannot
 // be reached whole.
 func TestR63_PubMedWallCutsTheSlice(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		r := shipped(t, sim.Config{Records: 300, PubMedWall: 60}, func(s *source.Spec) { s.Paging.Size = 40 })
 		rep := r.MustHarvest("pubmed")
@@ -75,6 +77,7 @@ func TestR63_PubMedWallCutsTheSlice(t *testing.T) {
 
 // TestR63_PubMedEFetch400IsTransient when its body says so.
 func TestR63_PubMedEFetch400IsTransient(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		r := shipped(t, sim.Config{Records: 100}, nil)
 		r.Sim.Script(sim.Script{Fault: sim.Viewer400, Source: "pubmed", Times: 2})
@@ -88,6 +91,7 @@ func TestR63_PubMedEFetch400IsTransient(t *testing.T) {
 
 // TestR63_PubMedLostSessionRestartsTheSearch, not the details.
 func TestR63_PubMedLostSessionRestartsTheSearch(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		r := shipped(t, sim.Config{Records: 100}, small)
 		r.Sim.Script(sim.Script{Fault: sim.WebEnvLost, Source: "pubmed"})
@@ -102,6 +106,7 @@ func TestR63_PubMedLostSessionRestartsTheSearch(t *testing.T) {
 // TestR63_WidenedQueryIsNeverData: an errorlist means the answer is to another
 // question.
 func TestR63_WidenedQueryIsNeverData(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		r := shipped(t, sim.Config{Records: 100}, nil)
 		r.Sim.Script(sim.Script{Fault: sim.Errorlist, Source: "pubmed", When: func(q *http.Request) bool { return q.Form.Get("retmax") != "0" }})

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -50,6 +51,10 @@ type Options struct {
 	Hook func(point string) error
 	// Wall, if set, is read instead of the store's clock: tests step it.
 	Wall func() time.Time
+	// Keep, if set, may hand out connections to SQLite that were closed before, in place
+	// of new ones from c. The name is the same for connections that are alike. Tests that
+	// open the same file again and again keep what was prepared on it.
+	Keep func(name string, c driver.Connector) driver.Connector
 }
 
 // Open connects to the database named by dsn, and on SQLite brings its schema
@@ -117,7 +122,7 @@ func Connect(ctx context.Context, dsn string, o Options) (*Store, error) {
 			err = makeDataDir(dsn)
 		}
 		if err == nil {
-			err = s.openSQLite(ctx, rest, o.ReadOnly)
+			err = s.openSQLite(ctx, rest, o)
 		}
 	case "mysql":
 		err = s.openMySQL(ctx, dsn)
@@ -130,8 +135,9 @@ func Connect(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return s, nil
 }
 
-func (s *Store) openSQLite(ctx context.Context, path string, readOnly bool) error {
+func (s *Store) openSQLite(ctx context.Context, path string, o Options) error {
 	path = strings.TrimPrefix(path, "//")
+	readOnly := o.ReadOnly
 	s.d, s.dsn = sqliteDialect, "sqlite:"+path
 	if !readOnly {
 		if err := makeFile(path); err != nil {
@@ -157,7 +163,11 @@ func (s *Store) openSQLite(ctx context.Context, path string, readOnly bool) erro
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", s.dsn, err)
 		}
-		db := sql.OpenDB(rememberingConnector{connector})
+		var remembering driver.Connector = rememberingConnector{connector}
+		if o.Keep != nil {
+			remembering = o.Keep(u(extra), remembering)
+		}
+		db := sql.OpenDB(remembering)
 		db.SetMaxOpenConns(conns)
 		db.SetMaxIdleConns(conns)
 		db.SetConnMaxLifetime(0)

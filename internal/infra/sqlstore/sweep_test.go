@@ -60,7 +60,7 @@ func TestR88_CutAtEveryPoint(t *testing.T) {
 
 func sweep(t *testing.T, e patratest.Engine, code, mode string) {
 	t.Parallel()
-	dsn := e.DSN(t)
+	dsn := e.SpareDSN(t)
 	db := patratest.Raw(t, dsn)
 	var tables []string
 	s := &sweeper{code: code, kill: mode == "kill", bubble: e == patratest.SQLite, packs: map[string]registry.Pack{code: patratest.ShippedPack(t, code, smallPages)}}
