@@ -20,6 +20,7 @@ import (
 // over several plans, reads the same window again only under another name, and
 // leaves every row of the harvest as it was (I9).
 func TestR8_BackfillRunsBackwards(t *testing.T) {
+	t.Parallel()
 	dsn := patratest.SQLite.DSN(t)
 	small := func(s *source.Spec) {
 		patratest.Fast(s)

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -171,7 +172,6 @@ type gossip struct {
 	with map[string]int // requests by key
 	// tokens it has given out, by what they were given for.
 	tokens map[string]string
-	begun  func() // a request came with a key
 }
 
 // login gives a token for a key, and repeats it.
@@ -233,9 +233,6 @@ func (g *gossip) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	_ = r.ParseForm()
 	key := g.find(r)
-	if key != "" {
-		g.begun()
-	}
 	g.mu.Lock()
 	who := cmp.Or(g.tokens[key], key)
 	g.with[who]++
@@ -291,14 +288,17 @@ func (g *gossip) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // looks for it in all that is kept or said.
 func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 	patratest.Long(t, "a matrix of cases without concurrency")
-	t.Setenv("PATRA_KEY", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
 	dir := t.TempDir()
 	ways := slices.Sorted(maps.Keys(authWays))
 	faults := sim.AllFaults
-	sent := 0
-	refused := 0
-	stored := 0
-	searched := 0
+	var sent, refused, stored, searched atomic.Int64
+	t.Cleanup(func() {
+		t.Logf("%d cases: the good keys were sent %d times, the bad ones %d; %d records, %d MiB of store",
+			len(ways)*len(faults), sent.Load(), refused.Load(), stored.Load(), searched.Load()>>20)
+		if sent.Load() < 200 || refused.Load() < 50 || stored.Load() < 100 {
+			t.Errorf("too little to look at: %d sent, %d refused, %d stored", sent.Load(), refused.Load(), stored.Load())
+		}
+	})
 	for i, way := range ways {
 		// One good, one bad; what has to be escaped somewhere is in both.
 		canaries := []string{fmt.Sprintf("can4ry%d/A+=&\"é:<pw>passw0rd", i), fmt.Sprintf("badcan4ry%d \\B?%%#:'passw0rd'", i)}
@@ -317,64 +317,61 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 		}
 		for k, fault := range faults {
 			t.Run(way+"/"+string(fault), func(t *testing.T) {
-				w := authWays[way]
-				oracle, err := sim.New(sim.Config{
-					Sources: []string{sim.Generic}, Records: 40, Seed: uint64(k + 1), LimitRPS: -1, Now: time.Now().Add(-time.Hour), // Date will be of no use
-					Faults: sim.Faults{Rates: map[sim.Fault]float64{fault: .3}, MaxInRow: 2, DelayMS: 1},
+				t.Parallel()
+				servedBubble(t, func(t *testing.T) {
+					w := authWays[way]
+					oracle, err := sim.New(sim.Config{
+						Sources: []string{sim.Generic}, Records: 40, Seed: uint64(k + 1), LimitRPS: -1, Now: time.Now().Add(-time.Hour), // Date will be of no use
+						Faults: sim.Faults{Rates: map[sim.Fault]float64{fault: .3}, MaxInRow: 2, DelayMS: 1},
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					up := &gossip{next: oracle, find: w.find, also: w.also, bad: canaries[1], with: map[string]int{}, tokens: map[string]string{}}
+					if up.find == nil {
+						up.find = signedBy(canaries)
+					}
+					var log bytes.Buffer
+					logger := slog.New(slog.NewJSONHandler(&syncWriter{w: &log}, &slog.HandlerOptions{Level: slog.LevelDebug, AddSource: true}))
+					db := filepath.Join(dir, fmt.Sprintf("%d-%d.db", i, k))
+					store := patratest.Open(t, "sqlite:"+db, sqlstore.Options{Logger: logger})
+					pack := patratest.TextPack(t, "generic.yaml", []byte(guarded(w.auth, w.body)), patratest.Fast)
+					n := node.Assemble(node.Config{Workers: 2, Poll: 10 * time.Second, Logger: logger}, store,
+						registry.NewStatic(map[string]registry.Pack{"generic": pack}, nil), patratest.Direct{Handler: up})
+					describe(t, store, "generic")
+					setKey(t, n, "generic", "env", credential.Secret{}, credential.SecretRef{Kind: credential.SecretEnv, Ref: ref})
+					setKey(t, n, "generic", "bad", credential.NewSecret(sealed), credential.SecretRef{})
+
+					var said strings.Builder
+					ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+					defer cancel()
+					rep, err := n.Control.Harvest(ctx, control.HarvestRequest{Source: "generic", BaseURL: source.WithCredentials("http://127.0.0.1/generic")})
+					fmt.Fprintf(&said, "%v %+v %#v %+v\n", err, err, err, rep)
+					stored.Add(int64(tellAll(t, store, &said)))
+					counted, err := n.Metrics(t.Context())
+					if err != nil || !bytes.Contains(counted, []byte("patra_ingest_http_requests_total{")) {
+						t.Errorf("metrics %v: %s", err, counted)
+					}
+
+					up.mu.Lock()
+					sent.Add(int64(up.with[canaries[0]]))
+					refused.Add(int64(up.with[canaries[1]]))
+					if up.with[canaries[0]]+up.with[canaries[1]] == 0 {
+						t.Errorf("no key was sent: %v", up.with)
+					}
+					if w.also != nil && up.with[seconds[0]]+up.with[seconds[1]] == 0 {
+						t.Errorf("no second secret was sent: %v", up.with)
+					}
+					canaries := slices.Concat(canaries, seconds, slices.Collect(maps.Keys(up.tokens)))
+					up.mu.Unlock()
+					lookFor(t, "what was said", []byte(said.String()), canaries)
+					lookFor(t, "the log", log.Bytes(), canaries)
+					lookFor(t, "the metrics", counted, canaries)
+					lookFor(t, "the black boxes", allBoxes(t, n), canaries)
+					searched.Add(int64(lookInFiles(t, db, canaries)))
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
-				up := &gossip{next: oracle, find: w.find, also: w.also, bad: canaries[1], with: map[string]int{}, tokens: map[string]string{}}
-				if up.find == nil {
-					up.find = signedBy(canaries)
-				}
-				var log bytes.Buffer
-				logger := slog.New(slog.NewJSONHandler(&syncWriter{w: &log}, &slog.HandlerOptions{Level: slog.LevelDebug, AddSource: true}))
-				db := filepath.Join(dir, fmt.Sprintf("%d-%d.db", i, k))
-				store := patratest.Open(t, "sqlite:"+db, sqlstore.Options{Logger: logger})
-				pack := patratest.TextPack(t, "generic.yaml", []byte(guarded(w.auth, w.body)), patratest.Fast)
-				n := node.Assemble(node.Config{Workers: 2, Poll: time.Millisecond, Logger: logger}, store,
-					registry.NewStatic(map[string]registry.Pack{"generic": pack}, nil), patratest.Direct{Handler: up})
-				describe(t, store, "generic")
-				setKey(t, n, "generic", "env", credential.Secret{}, credential.SecretRef{Kind: credential.SecretEnv, Ref: ref})
-				setKey(t, n, "generic", "bad", credential.NewSecret(sealed), credential.SecretRef{})
-
-				var said strings.Builder
-				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-				defer cancel()
-				// However slow the machine is, some requests go with a key.
-				up.begun = sync.OnceFunc(func() { time.AfterFunc(150*time.Millisecond, cancel) })
-				rep, err := n.Control.Harvest(ctx, control.HarvestRequest{Source: "generic", BaseURL: source.WithCredentials("http://127.0.0.1/generic")})
-				fmt.Fprintf(&said, "%v %+v %#v %+v\n", err, err, err, rep)
-				stored += tellAll(t, store, &said)
-				counted, err := n.Metrics(t.Context())
-				if err != nil || !bytes.Contains(counted, []byte("patra_ingest_http_requests_total{")) {
-					t.Errorf("metrics %v: %s", err, counted)
-				}
-
-				up.mu.Lock()
-				sent += up.with[canaries[0]]
-				refused += up.with[canaries[1]]
-				if up.with[canaries[0]]+up.with[canaries[1]] == 0 {
-					t.Errorf("no key was sent: %v", up.with)
-				}
-				if w.also != nil && up.with[seconds[0]]+up.with[seconds[1]] == 0 {
-					t.Errorf("no second secret was sent: %v", up.with)
-				}
-				canaries := slices.Concat(canaries, seconds, slices.Collect(maps.Keys(up.tokens)))
-				up.mu.Unlock()
-				lookFor(t, "what was said", []byte(said.String()), canaries)
-				lookFor(t, "the log", log.Bytes(), canaries)
-				lookFor(t, "the metrics", counted, canaries)
-				lookFor(t, "the black boxes", allBoxes(t, n), canaries)
-				searched += lookInFiles(t, db, canaries)
 			})
 		}
-	}
-	t.Logf("%d cases: the good keys were sent %d times, the bad ones %d; %d records, %d MiB of store", len(ways)*len(faults), sent, refused, stored, searched>>20)
-	if sent < 200 || refused < 50 || stored < 100 {
-		t.Errorf("too little to look at: %d sent, %d refused, %d stored", sent, refused, stored)
 	}
 }
 
@@ -412,6 +409,7 @@ func allBoxes(t *testing.T, n *node.Node) []byte {
 // TestR48_PanicsShowNoKey: a process that dies with a key in its hands, or in
 // the value it dies of, does not tell.
 func TestR48_PanicsShowNoKey(t *testing.T) {
+	t.Parallel()
 	const canary = "panic-can4ry/E+5=="
 	if how := os.Getenv("PATRA_TEST_PANIC"); how != "" {
 		dieOf(t, how)

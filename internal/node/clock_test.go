@@ -14,6 +14,7 @@ import (
 // as that can be true: within a day at the source's own host, within ten years at
 // one that stands in for it and may live in a time of its own.
 func TestR17_AWildClockIsNotBelieved(t *testing.T) {
+	t.Parallel()
 	const day = 24 * time.Hour
 	epoch := time.Unix(0, 0)
 	ago := func(d time.Duration) func() time.Time { return func() time.Time { return time.Now().Add(-d) } }

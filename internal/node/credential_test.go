@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,7 +59,7 @@ func setKey(t *testing.T, n *node.Node, code, name string, secret credential.Sec
 // of a plan: the requests before go with the old one, those after with the new
 // one, and but for it they are byte for byte those of a run without rotation.
 func TestR47_RotationActsAtOnceAndChangesNothingElse(t *testing.T) {
-	t.Setenv("PATRA_KEY", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
+	t.Parallel()
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		harvest := func(rotateAt int) (lines []string, keys []string) {
 			small := func(s *source.Spec) { patratest.Fast(s); s.Batching.IDs = 20 }
@@ -122,8 +123,8 @@ func TestR47_RotationActsAtOnceAndChangesNothingElse(t *testing.T) {
 // TestC16_EachKeyHasItsOwnLimit at the oracle, which counts by key: keys add up
 // where that is declared, and nowhere else, and no key is ever over its limit.
 func TestC16_EachKeyHasItsOwnLimit(t *testing.T) {
+	t.Parallel()
 	took := map[string]time.Duration{}
-	t.Setenv("PATRA_KEY", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
 	for _, scope := range []string{source.RateGlobal, source.RatePerKey} {
 		dsn := patratest.SQLite.DSN(t)
 		synctest.Test(t, func(t *testing.T) {
@@ -162,17 +163,22 @@ func TestR48_CanaryIsNowhere(t *testing.T) {
 	patratest.Long(t, "a matrix of cases without concurrency")
 	dir := t.TempDir()
 	canaries := []string{"sim-key-canary/A+1=", "bad-canary \"B\"&2", "sim-key-canary-C3", "plus-canary-D4=="}
-	t.Setenv("PATRA_KEY", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
 	t.Setenv("MY_TEST_CANARY", canaries[2])
 	file := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(file, []byte(canaries[3]+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var log bytes.Buffer
-	var said strings.Builder
-	bad := 0
+	var bad, logged, refused atomic.Int64
+	t.Cleanup(func() {
+		if bad.Load() == 0 || logged.Load() == 0 || refused.Load() == 0 {
+			t.Errorf("nothing was looked at: %d bytes of log, a bad key sent %d times, told %d times", logged.Load(), bad.Load(), refused.Load())
+		}
+	})
 	for i, fault := range sim.AllFaults {
 		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			var said strings.Builder
 			db := filepath.Join(dir, fmt.Sprintf("%d.db", i))
 			r := keyRig(t, patratest.RigConfig{
 				DSN: "sqlite:" + db,
@@ -214,17 +220,16 @@ func TestR48_CanaryIsNowhere(t *testing.T) {
 					t.Errorf("%s was never sent: %v", c, with)
 				}
 			}
-			mu.Lock()
-			bad += with[canaries[1]]
-			mu.Unlock()
 			tellAll(t, r.Node.Store, &said)
+			lookFor(t, "the log", log.Bytes(), canaries)
+			lookFor(t, "errors, reports, audit and export", []byte(said.String()), canaries)
 			lookInFiles(t, db, canaries)
+			mu.Lock()
+			bad.Add(int64(with[canaries[1]]))
+			mu.Unlock()
+			logged.Add(int64(log.Len()))
+			refused.Add(int64(strings.Count(said.String(), "CREDENTIAL_REFUSED")))
 		})
-	}
-	lookFor(t, "the log", log.Bytes(), canaries)
-	lookFor(t, "errors, reports, audit and export", []byte(said.String()), canaries)
-	if bad == 0 || log.Len() == 0 || !strings.Contains(said.String(), "CREDENTIAL_REFUSED") {
-		t.Errorf("nothing was looked at: %d bytes of log, a bad key sent %d times", log.Len(), bad)
 	}
 }
 
@@ -292,6 +297,7 @@ func (s *syncWriter) Write(p []byte) (int, error) {
 // TestR42_SourceWithoutItsCredentialIsNotPlanned: the reason is on the schedule
 // instance, and nothing was asked.
 func TestR42_SourceWithoutItsCredentialIsNotPlanned(t *testing.T) {
+	t.Parallel()
 	restricted := func(s *source.Spec) { patratest.Fast(s); s.Auth.Open = false }
 	r := patratest.NewRig(t, patratest.RigConfig{
 		DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 20, Seed: 1, LimitRPS: -1},
@@ -309,7 +315,7 @@ func TestR42_SourceWithoutItsCredentialIsNotPlanned(t *testing.T) {
 // TestP18_PagesOfThoseWhoHaveAKey: a plan made with a credential at hand asks for
 // the pages its holder may have, and keeps to them.
 func TestP18_PagesOfThoseWhoHaveAKey(t *testing.T) {
-	t.Setenv("PATRA_KEY", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
+	t.Parallel()
 	for _, with := range []bool{false, true} {
 		r := keyRig(t, patratest.RigConfig{
 			DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 60, Seed: 1, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
@@ -334,7 +340,7 @@ func TestP18_PagesOfThoseWhoHaveAKey(t *testing.T) {
 // TestR38_PlansByWhatAKeyIsAllowed: where requests with a key have limits of their
 // own, a plan keeps to those while there is a key, and to the others without.
 func TestR38_PlansByWhatAKeyIsAllowed(t *testing.T) {
-	t.Setenv("PATRA_KEY", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
+	t.Parallel()
 	r := keyRig(t, patratest.RigConfig{
 		DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 200, Seed: 11, LimitRPS: -1},
 		Packs: map[string]registry.Pack{"pubmed": patratest.ShippedPack(t, "pubmed", func(s *source.Spec) {

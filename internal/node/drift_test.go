@@ -60,6 +60,7 @@ func fastPack(t *testing.T, dir, code string) {
 // that compiles, which whoever reads the registry would follow, then into one that
 // does not. The oracle sees the very requests of a run that nobody disturbed.
 func TestR47_RunningPlanNeverSeesTheRegistry(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "a matrix of cases without concurrency")
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		for _, code := range []string{"crossref", "pubmed"} {

@@ -149,6 +149,7 @@ var tellingFaults = []tellingFault{
 // TestR67_ThePageAloneTellsWhatWasAskedAndWhatCame: for each kind of fault the row of
 // the page says request, status, headers, traffic, hash and beginning of the reply.
 func TestR67_ThePageAloneTellsWhatWasAskedAndWhatCame(t *testing.T) {
+	t.Parallel()
 	for _, f := range sim.AllFaults {
 		inTable := slices.ContainsFunc(tellingFaults, func(k tellingFault) bool { return k.fault == f })
 		if !inTable && f != sim.WebEnvLost { // which befalls nobody who sends ids
@@ -166,6 +167,7 @@ func TestR67_ThePageAloneTellsWhatWasAskedAndWhatCame(t *testing.T) {
 // TestR67_EveryEngineKeepsTheEvidence: on servers as well, of replies that stop their
 // source at once.
 func TestR67_EveryEngineKeepsTheEvidence(t *testing.T) {
+	t.Parallel()
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		for _, k := range tellingFaults {
 			if k.fault == sim.HTML200 || k.fault == sim.Error200 {

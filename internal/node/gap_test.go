@@ -17,6 +17,7 @@ import (
 // paged to are gaps; the watermark waits before the first until somebody says,
 // with a reason, that it may pass, and then goes as far as is proven.
 func TestR4_OnlyAnAcceptedGapIsPassed(t *testing.T) {
+	t.Parallel()
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		const wall = 12
 		r := patratest.NewRig(t, patratest.RigConfig{
@@ -69,6 +70,7 @@ func TestR4_OnlyAnAcceptedGapIsPassed(t *testing.T) {
 
 // TestR4_RetryNeedsNoRest: an operator may have failed slices tried at once.
 func TestR4_RetryNeedsNoRest(t *testing.T) {
+	t.Parallel()
 	r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 60, Seed: 6, LimitRPS: -1}})
 	r.Sim.Script(sim.Script{Fault: sim.Errorlist, Source: "pubmed", After: 2, Times: 1})
 	rep := r.MustHarvest("pubmed")

@@ -19,6 +19,7 @@ import (
 // TestHarvest_ThreeRounds is the whole promise on one page: a first harvest,
 // two more after the upstream moved on, and one with nothing new.
 func TestHarvest_ThreeRounds(t *testing.T) {
+	t.Parallel()
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		for _, faults := range []string{"none", "heavy"} {
 			t.Run(faults, func(t *testing.T) {
@@ -59,6 +60,7 @@ func TestHarvest_ThreeRounds(t *testing.T) {
 
 // TestHarvest_InABubble shows that a whole node runs in virtual time.
 func TestHarvest_InABubble(t *testing.T) {
+	t.Parallel()
 	dsn := patratest.SQLite.DSN(t)
 	synctest.Test(t, func(t *testing.T) {
 		r := patratest.NewRig(t, patratest.RigConfig{DSN: dsn, Sim: sim.Config{Records: 300, Seed: 5}})
@@ -70,6 +72,7 @@ func TestHarvest_InABubble(t *testing.T) {
 // TestR17_SourceWithoutCount: the upstream's clock is learned from a page where
 // nothing can be counted, so that no window ends past it.
 func TestR17_SourceWithoutCount(t *testing.T) {
+	t.Parallel()
 	r := patratest.NewRig(t, patratest.RigConfig{
 		DSN: patratest.SQLite.DSN(t),
 		Sim: sim.Config{Records: 200, Seed: 3, LimitRPS: -1},
@@ -91,6 +94,7 @@ func TestR17_SourceWithoutCount(t *testing.T) {
 // TestHarvest_WaitsSayWhy: while the source is down the watch says that it does not
 // answer, then that it rests and until when, and never a time that is past.
 func TestHarvest_WaitsSayWhy(t *testing.T) {
+	t.Parallel()
 	dsn := patratest.SQLite.DSN(t)
 	synctest.Test(t, func(t *testing.T) {
 		r := patratest.NewRig(t, patratest.RigConfig{DSN: dsn, Sim: sim.Config{Records: 300, Seed: 5, LimitRPS: -1}, Node: node.Config{Poll: 5 * time.Second}, Packs: map[string]registry.Pack{

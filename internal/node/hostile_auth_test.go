@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -173,7 +172,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // was ever sent, and its parts, in the database, its WAL, the log, errors, audit
 // and export.
 func TestR80_EveryAuthAgainstEveryHostileReply(t *testing.T) {
-	t.Setenv("PATRA_KEY", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
+	t.Parallel()
 	dir := t.TempDir()
 	cases := 0
 	shown := 0
@@ -250,7 +249,7 @@ func describe(t *testing.T, store *sqlstore.Store, code string) {
 // and beside the other by the same process: the other's export is byte for byte
 // what it is alone, its key is found nowhere, and everything ends.
 func TestR80_TokensThatPoison(t *testing.T) {
-	t.Setenv("PATRA_KEY", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)))
+	t.Parallel()
 	const key = "plus-canary-of-crossref=="
 	dir := t.TempDir()
 	// harvest returns crossref's export; token is what the other's endpoint

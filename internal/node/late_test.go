@@ -141,6 +141,7 @@ func trueRate(all []shown, slices []slice) float64 {
 // overlap of an hour sees how many of them come after their window was done,
 // and every one of them is stored.
 func TestR11_LateRateWithinTwoTenths(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "a harvest of many records or days")
 	// With harvests every 15 minutes every window is done well before they show;
 	// with hourly ones a part of them still comes in time.
@@ -171,6 +172,7 @@ func TestR11_LateRateWithinTwoTenths(t *testing.T) {
 // TestR11_UnknownWithoutALook: with neither overlap nor sentinel the rate is not
 // known, however much comes late, and nothing is tuned by it.
 func TestR11_UnknownWithoutALook(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "a matrix of cases without concurrency")
 	servedBubble(t, func(t *testing.T) {
 		s, _ := lateOracle(t, `{harvest: "@hourly"}`, 0, 24*time.Hour, 60, 10)
@@ -189,6 +191,7 @@ func TestR11_UnknownWithoutALook(t *testing.T) {
 // queue and in a namespace of its own, sees how much the harvest has missed, and
 // what it walks is whole then.
 func TestR11_SentinelAlone(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "a matrix of cases without concurrency")
 	servedBubble(t, func(t *testing.T) {
 		s, all := lateOracle(t, `{harvest: "@hourly", sentinel: true}`, 0, 96*time.Hour, 97, 10)
@@ -237,6 +240,7 @@ func TestR11_SentinelAlone(t *testing.T) {
 // TestServe_SendsSentinelsAndTunes: what a day asks for is done by serving alone,
 // once, though two nodes serve.
 func TestServe_SendsSentinelsAndTunes(t *testing.T) {
+	t.Parallel()
 	servedBubble(t, func(t *testing.T) {
 		s, _ := lateOracle(t, `{harvest: "@hourly", sentinel: true}`, time.Hour, 26*time.Hour, 60, 20)
 		for range 23 {
@@ -264,6 +268,7 @@ func TestServe_SendsSentinelsAndTunes(t *testing.T) {
 // registry is what it was, the next plan has the same fingerprint and ends
 // earlier, and the audit says who moved what and why.
 func TestC13_TuningIsNoConfiguration(t *testing.T) {
+	t.Parallel()
 	servedBubble(t, func(t *testing.T) {
 		s, _ := lateOracle(t, `{harvest: "@hourly"}`, time.Hour, 48*time.Hour, 60, 20)
 		harvestNow := func() {

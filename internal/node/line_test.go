@@ -44,6 +44,7 @@ func (s *served) within(from, to time.Time) (out []time.Time) {
 // for one minute, two, four, each ended by one question. What waits says
 // circuit_open, and all is there in the end.
 func TestR70_TenDeadMinutes(t *testing.T) {
+	t.Parallel()
 	for name, search := range map[string]int{"in the middle of walks": 5, "before the plan": 0} {
 		t.Run(name, func(t *testing.T) {
 			servedBubble(t, func(t *testing.T) {
@@ -97,6 +98,7 @@ func TestR70_TenDeadMinutes(t *testing.T) {
 // TestR70_PlannersRequestsCount: a planner that is alone opens the breaker, too,
 // and is told to wait by an open one without a request.
 func TestR70_PlannersRequestsCount(t *testing.T) {
+	t.Parallel()
 	servedBubble(t, func(t *testing.T) {
 		s := newServed(t, "5", `{harvest: "@hourly"}`, sim.Config{Records: 50, Churn: &sim.Churn{}})
 		began := time.Now()
@@ -135,6 +137,7 @@ func TestR70_PlannersRequestsCount(t *testing.T) {
 // source is stopped: no role sends another for a day. When it was resumed it
 // goes on.
 func TestR65_RefusedCountStopsTheSource(t *testing.T) {
+	t.Parallel()
 	servedBubble(t, func(t *testing.T) {
 		s := newServed(t, "5", `{harvest: "@hourly", sentinel: true}`, sim.Config{Records: 100, Churn: &sim.Churn{New: 200}})
 		s.poll = 5 * time.Minute
@@ -172,6 +175,7 @@ func TestR65_RefusedCountStopsTheSource(t *testing.T) {
 // TestR65_StopsWhereverItIsMet: what plans and what only looks, each by a fatal
 // fault, stops the source, and then neither asks anything.
 func TestR65_StopsWhereverItIsMet(t *testing.T) {
+	t.Parallel()
 	servedBubble(t, func(t *testing.T) {
 		s := newServed(t, "5", `{harvest: "@hourly"}`, sim.Config{Records: 100, Churn: &sim.Churn{New: 200}})
 		if _, err := s.Control.Harvest(t.Context(), control.HarvestRequest{Source: "generic"}); err != nil {

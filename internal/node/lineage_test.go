@@ -18,6 +18,7 @@ import (
 // name that its request carried. Of the pages one in a hundred is told of, all of
 // them to who debugs.
 func TestM20_LineageOnEveryLine(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	logger := slog.New(slog.NewJSONHandler(&syncWriter{w: &out}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	r := patratest.NewRig(t, patratest.RigConfig{

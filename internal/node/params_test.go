@@ -66,6 +66,7 @@ func (w *watched) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 // is what the source gets, in counts and on every page: shaped by transform, under
 // the source's own name, and one for each condition with repeat.
 func TestQuery_ParamsReachTheSource(t *testing.T) {
+	t.Parallel()
 	oracle, err := sim.New(sim.Config{Records: 60, Seed: 4, LimitRPS: -1, Sources: []string{"generic"}})
 	if err != nil {
 		t.Fatal(err)

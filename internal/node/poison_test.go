@@ -14,6 +14,7 @@ import (
 // came, however many, have not been killed by a page. The same command, run again,
 // goes on with their slice as with any other, and ends well.
 func TestR16_RunTheSameCommandAgain(t *testing.T) {
+	t.Parallel()
 	servedBubble(t, func(t *testing.T) {
 		r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 300, Seed: 3, LimitRPS: -1}})
 		planned, err := r.Node.Planner.Plan(t.Context(), harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: r.Base + "/crossref"})

@@ -14,6 +14,7 @@ import (
 // who they are a third of what the pack declares, and says so in its replies. The
 // first of them counts for the very next request.
 func TestR91_WhoGivesNoContactIsNotOverAsking(t *testing.T) {
+	t.Parallel()
 	dsn := patratest.SQLite.DSN(t)
 	synctest.Test(t, func(t *testing.T) {
 		r := patratest.NewRig(t, patratest.RigConfig{

@@ -14,6 +14,7 @@ import (
 // the baseline and leaves the old one alone; the same selection written another
 // way goes on with the same cursor.
 func TestR7_QueryIsTheNamespace(t *testing.T) {
+	t.Parallel()
 	r := patratest.NewRig(t, patratest.RigConfig{
 		DSN: patratest.SQLite.DSN(t),
 		Sim: sim.Config{Records: 400, Seed: 9, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
@@ -47,6 +48,7 @@ func TestR7_QueryIsTheNamespace(t *testing.T) {
 
 // TestQuery_SourceThatCannotSayIt: the message points at the place.
 func TestQuery_SourceThatCannotSayIt(t *testing.T) {
+	t.Parallel()
 	r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 10, LimitRPS: -1}})
 	_, err := r.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "crossref", Query: `type:book AND tiab:cancer`, BaseURL: r.Base + "/crossref"})
 	if err == nil || !strings.Contains(err.Error(), "column 15") || !strings.Contains(err.Error(), "cannot search `tiab`") {

@@ -19,6 +19,7 @@ import (
 // after their date lie in windows proven before. The counts tell of them, the
 // window is read again in an activity of its own, and then the counts agree.
 func TestReconcile_FindsAndMendsWhatWasShownLate(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "a matrix of cases without concurrency")
 	for _, code := range []string{"crossref", "pubmed"} {
 		t.Run(code, func(t *testing.T) {
@@ -85,6 +86,7 @@ func TestReconcile_FindsAndMendsWhatWasShownLate(t *testing.T) {
 
 // TestReconcile_SaysWhyNot: what cannot be counted, and what is not there yet.
 func TestReconcile_SaysWhyNot(t *testing.T) {
+	t.Parallel()
 	tweak := func(f func(*source.Spec)) registry.Pack {
 		return patratest.ShippedPack(t, "crossref", func(s *source.Spec) {
 			patratest.Fast(s)
@@ -130,6 +132,7 @@ func isStep(err error) bool {
 // TestReconcile_FirstPageCountsToo: a source without a COUNT endpoint is counted
 // by the exact total of its first page, in windows of any length.
 func TestReconcile_FirstPageCountsToo(t *testing.T) {
+	t.Parallel()
 	r := patratest.NewRig(t, patratest.RigConfig{
 		DSN: patratest.SQLite.DSN(t),
 		Sim: sim.Config{Records: 200, Seed: 5, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
@@ -163,6 +166,7 @@ func TestReconcile_FirstPageCountsToo(t *testing.T) {
 // TestReconcile_OnlyWhatIsProven: a window that is planned and not yet walked is
 // not held against anything.
 func TestReconcile_OnlyWhatIsProven(t *testing.T) {
+	t.Parallel()
 	r := patratest.NewRig(t, patratest.RigConfig{
 		DSN: patratest.SQLite.DSN(t),
 		Sim: sim.Config{Records: 100, Seed: 5, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
@@ -185,6 +189,7 @@ func TestReconcile_OnlyWhatIsProven(t *testing.T) {
 // what was harvested, but for what it was told to leave unread, and a difference
 // says what is known of it.
 func TestReconcile_SeesBackfilledHistory(t *testing.T) {
+	t.Parallel()
 	dsn := patratest.SQLite.DSN(t)
 	r := patratest.NewRig(t, patratest.RigConfig{
 		DSN: dsn,

@@ -20,6 +20,7 @@ import (
 // the cap, and what was planned is what was found. PATRA_SOAK=1 takes a day of
 // 60,000 and one of 1,000,000.
 func TestScale_OneDayOverTheWall(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "a harvest of many records or days")
 	pubmed := 6_000
 	wall := 999
@@ -51,6 +52,7 @@ func TestScale_OneDayOverTheWall(t *testing.T) {
 // ids are no numbers and that lets through a tenth of it, whole by hash buckets:
 // as the second dimension, and as the only one. PATRA_SOAK=1 takes 100,000 records.
 func TestScale_OneDayInBuckets(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "a harvest of many records or days")
 	records := 4_000
 	if os.Getenv("PATRA_SOAK") != "" {

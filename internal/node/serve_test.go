@@ -150,6 +150,7 @@ func (s *served) watermark() time.Time {
 // TestServe_HarvestsEveryHour: every hour is planned and harvested,
 // and what the store holds then is what the oracle has.
 func TestServe_HarvestsEveryHour(t *testing.T) {
+	t.Parallel()
 	servedBubble(t, func(t *testing.T) {
 		s := newServed(t, "5", `{harvest: "@hourly"}`, sim.Config{Records: 100, Churn: &sim.Churn{New: 200, Changed: 100}})
 		stop := s.begin(role.All...)
@@ -181,6 +182,7 @@ func TestServe_HarvestsEveryHour(t *testing.T) {
 // No request is made in them, what waits says why and until when, and the walk
 // goes on after them.
 func TestP20_NothingIsAskedInQuietHours(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "a matrix of cases without concurrency")
 	servedBubble(t, func(t *testing.T) {
 		s := newServed(t, "0.1", `{harvest: "@hourly", zone: America/New_York, quiet: [{from: "20:02", to: "23:30"}]}`, sim.Config{Records: 300, Churn: &sim.Churn{}})
@@ -222,6 +224,7 @@ func TestP20_NothingIsAskedInQuietHours(t *testing.T) {
 // TestServe_QueuesFailedSlicesAgain: a slice that was refused is tried again
 // when its rest is over, though nobody triggers anything (R4).
 func TestServe_QueuesFailedSlicesAgain(t *testing.T) {
+	t.Parallel()
 	servedBubble(t, func(t *testing.T) {
 		s := newServed(t, "5", `{harvest: "@hourly"}`, sim.Config{Records: 100, Churn: &sim.Churn{}})
 		s.refuse = 3
@@ -243,6 +246,7 @@ func TestServe_QueuesFailedSlicesAgain(t *testing.T) {
 // TestServe_GoesOnWithPartialPlans: a plan that stopped because enough was open
 // is planned to its end without another trigger.
 func TestServe_GoesOnWithPartialPlans(t *testing.T) {
+	t.Parallel()
 	servedBubble(t, func(t *testing.T) {
 		s := newServed(t, "5", `{harvest: "@hourly"}`, sim.Config{Records: 300, Churn: &sim.Churn{}})
 		d := s.packs["generic"]
@@ -267,6 +271,7 @@ func TestServe_GoesOnWithPartialPlans(t *testing.T) {
 }
 
 func TestParseRoles(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"": "[scheduler planner executor]", "all": "[scheduler planner executor]", "executor scheduler": "[scheduler executor]", "Planner": "[planner]",
 		"relay": "not built yet", "executor console": "not built yet", "sheduler": "not a role",

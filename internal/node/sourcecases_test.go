@@ -12,6 +12,7 @@ import (
 // TestCases_NameWhatDiffers writes expectations that do not hold beside a pack: each
 // is named with what came instead, and one that holds is not.
 func TestCases_NameWhatDiffers(t *testing.T) {
+	t.Parallel()
 	const reply = `{"message": {"total-results": 2, "next-cursor": "abc", "items": [
       {"DOI": "10.5555/a", "indexed": {"date-time": "2026-08-01T10:00:00Z"}, "title": ["A title"], "author": [{"family": "Muster"}]},
       {"DOI": "10.5555/b", "title": ["B"]}]}}`

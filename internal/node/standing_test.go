@@ -155,6 +155,7 @@ func (s *served) oneLimit() {
 // triggered by lines of their own, have three cursors and one rate limit, and each
 // holds exactly what the oracle has of it. One that is paused begins nothing.
 func TestR68_ThreeSelectionsSideBySide(t *testing.T) {
+	t.Parallel()
 	servedBubble(t, func(t *testing.T) {
 		s := newStanding(t)
 		began := time.Now()
@@ -211,6 +212,7 @@ func TestR68_ThreeSelectionsSideBySide(t *testing.T) {
 // cursor of its own, nothing is asked beyond the one limit, and at no time are there
 // two plans of a selection of which nothing is stored, or two of an activity line.
 func TestR68_ThirtyDaysOfSchedules(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "a harvest of many records or days")
 	servedBubble(t, func(t *testing.T) {
 		s := newStanding(t)

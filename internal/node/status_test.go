@@ -124,8 +124,10 @@ func (o *out) status() (control.SourceStatus, control.Status) {
 // answering, a minute after the first request that meets it the status names the
 // source, what came, and what is waited for. When it is over nothing of it is left.
 func TestStatus_NamesCauseAndUntilWithinAMinute(t *testing.T) {
+	t.Parallel()
 	for _, k := range outages() {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			servedBubble(t, func(t *testing.T) {
 				o := newOut(t)
 				stop := o.begin(role.All...)
@@ -215,6 +217,7 @@ func (l *logLines) with(text string) (out []string) {
 // TestStatus_OutageIsLoggedOnce: eleven minutes of nothing but 503 leave one warning,
 // within the first minute and with the cause, and one line that says they are over.
 func TestStatus_OutageIsLoggedOnce(t *testing.T) {
+	t.Parallel()
 	servedBubble(t, func(t *testing.T) {
 		o := newOut(t)
 		stop := o.begin(role.All...)

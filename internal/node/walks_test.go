@@ -15,6 +15,7 @@ import (
 // slice is walked at a time, whatever workers there are; and the next is begun in
 // the instant that one is done, so that the rate allowed is used to the full.
 func TestC21_OneWalkAtATimeIsAsFast(t *testing.T) {
+	t.Parallel()
 	for name, poll := range map[string]time.Duration{"polling often": 500 * time.Millisecond, "hardly polling": 5 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			servedBubble(t, func(t *testing.T) {

@@ -25,6 +25,7 @@ import (
 // is done, nothing but the harvest has moved the harvest's cursor, and the late
 // rate is the true one. PATRA_SOAK=1 lives a whole year.
 func TestYear_OperationsSideBySide(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "a harvest of many records or days")
 	days := 11
 	outages := []int{6}

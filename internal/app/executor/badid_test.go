@@ -82,6 +82,7 @@ func newTampered(t *testing.T, s setup, change func(int, []string) []string) (*b
 // TestR27_OneOf200IsLateWrongOrMissing: the others are stored, the one is stored
 // or on the list of bad ids, and only then is the slice done.
 func TestR27_OneOf200IsLateWrongOrMissing(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		change func(int, []string) []string
@@ -125,6 +126,7 @@ func TestR27_OneOf200IsLateWrongOrMissing(t *testing.T) {
 // for: ids are not searched for again, and details not asked for twice but for
 // the page in flight.
 func TestR27_KillBetweenTheDetails(t *testing.T) {
+	t.Parallel()
 	for k := 1; k <= 2; k++ {
 		t.Run(fmt.Sprint("page ", k), func(t *testing.T) {
 			engines(t, func(t *testing.T, s setup) {
@@ -174,6 +176,7 @@ func TestR27_KillBetweenTheDetails(t *testing.T) {
 // TestR27_BadIDRestsForSevenDays: until then a search that meets it leaves it
 // be; afterwards it is asked for again, met or not.
 func TestR27_BadIDRestsForSevenDays(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, s setup) {
 		b, w := newTampered(t, s, drop(always))
 		b.MustHarvest("generic")

@@ -11,6 +11,7 @@ import (
 // TestM14_OutageIsSatOut: while the upstream is down for hours, its tasks are not
 // spent one after the other; when it is back, all of them are done.
 func TestM14_OutageIsSatOut(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		m := manners["token"]
 		m.target = 20

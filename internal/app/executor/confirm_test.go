@@ -17,6 +17,7 @@ import (
 // TestR25_PagesThatShiftLoseNothing removes, adds and moves a row between any
 // two pages of the first walk, and of the one that is to confirm it.
 func TestR25_PagesThatShiftLoseNothing(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "a matrix of cases without concurrency")
 	for _, name := range []string{"page-1", "page-two"} {
 		for k := 2; k <= 9; k++ {
@@ -40,6 +41,7 @@ func TestR25_PagesThatShiftLoseNothing(t *testing.T) {
 
 // TestR25_OnePageNeedsNoSecondWalk, and neither does a snapshot.
 func TestR25_OnePageNeedsNoSecondWalk(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		tweak func(*source.Spec)
@@ -64,6 +66,7 @@ func TestR25_OnePageNeedsNoSecondWalk(t *testing.T) {
 // TestR25_DetailsWaitForTheSecondWalk: ids that are not confirmed yet are not
 // asked for.
 func TestR25_DetailsWaitForTheSecondWalk(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, manners["page-two"], setup{})
 		b.exact()
@@ -82,6 +85,7 @@ func TestR25_DetailsWaitForTheSecondWalk(t *testing.T) {
 
 // TestR25_WalksThatKeepDifferingCutTheSlice: three comparisons, then halves.
 func TestR25_WalksThatKeepDifferingCutTheSlice(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, manners["page-1"], setup{})
 		first := 0
@@ -109,6 +113,7 @@ func TestR25_WalksThatKeepDifferingCutTheSlice(t *testing.T) {
 // TestR25_KillInEitherWalk kills at every call of the store (in CI at every
 // 23rd): the first walk is remembered, so two walks are all it takes.
 func TestR25_KillInEitherWalk(t *testing.T) {
+	t.Parallel()
 	stride := 23
 	if os.Getenv("PATRA_SOAK") != "" {
 		stride = 1

@@ -91,6 +91,7 @@ func isCount(r *http.Request) bool { return r.URL.Query().Get("only") == "count"
 // again, ends after fewer than 200 requests, as a gap that names the cause or as a
 // source that is stopped.
 func TestR82_CutsEnd(t *testing.T) {
+	t.Parallel()
 	large := func(length int64) func(int, *http.Request) *http.Response {
 		return func(_ int, r *http.Request) *http.Response {
 			if isCount(r) {
@@ -180,6 +181,7 @@ func TestR82_CutsEnd(t *testing.T) {
 // as deep as it takes, whether their records are spread over the window or all of
 // them lie in its last day.
 func TestR82_DeepCutsGoOn(t *testing.T) {
+	t.Parallel()
 	for name, span := range map[string]time.Duration{"spread": 29 * 24 * time.Hour, "in one day": 20 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

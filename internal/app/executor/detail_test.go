@@ -95,6 +95,7 @@ func numbers(n, step int) (out []int) {
 // TestR27_RefusedDetailsAreHalvedDownToTheGuilty: they are listed, all others
 // kept, in one batch, for some 2 k log n requests more.
 func TestR27_RefusedDetailsAreHalvedDownToTheGuilty(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "a matrix of cases without concurrency")
 	for _, status := range []int{400, 404, 410, 413, 422} {
 		for _, c := range []struct {
@@ -142,6 +143,7 @@ func TestR27_RefusedDetailsAreHalvedDownToTheGuilty(t *testing.T) {
 // TestR27_TooLargeDetailsAreHalved: a reply beyond the limit on bodies is asked
 // for in parts, and no id is to blame unless it is too large by itself.
 func TestR27_TooLargeDetailsAreHalved(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, manners["two-phase"], setup{tweak: func(s *source.Spec) {
 			s.Paging.Size = 10
@@ -162,6 +164,7 @@ func TestR27_TooLargeDetailsAreHalved(t *testing.T) {
 // is listed, little is asked, and the slice is a gap. So it is where the source
 // says that it is not for us.
 func TestR27_BrokenEndpointIsNoFaultOfTheIDs(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		n, batch int
@@ -199,6 +202,7 @@ func TestR27_BrokenEndpointIsNoFaultOfTheIDs(t *testing.T) {
 // was. Only when it has not over two runs are ids taken to be guilty of it, as
 // long as the endpoint gives details of others, before and after.
 func TestR27_WhatDoesNotPassIsHalvedInTheEnd(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		n, batch int
@@ -232,6 +236,7 @@ func TestR27_WhatDoesNotPassIsHalvedInTheEnd(t *testing.T) {
 // TestR27_OutageWhileHalvingBlamesNobody: the endpoint fails for one id, and then
 // for good.
 func TestR27_OutageWhileHalvingBlamesNobody(t *testing.T) {
+	t.Parallel()
 	for _, down := range []int{1, 10, 17, 19} { // after so many requests that were answered or tried to the end
 		t.Run(fmt.Sprint(down), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -260,6 +265,7 @@ func TestR27_OutageWhileHalvingBlamesNobody(t *testing.T) {
 // TestR27_IDsOneByOneAreGuiltyUpToAPoint: with one id to a request a broken
 // endpoint shows only over several.
 func TestR27_IDsOneByOneAreGuiltyUpToAPoint(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b, f := newRefused(t, 30, 1, func([]string) int { return 404 })
 		rep := b.MustHarvest("generic")
@@ -272,6 +278,7 @@ func TestR27_IDsOneByOneAreGuiltyUpToAPoint(t *testing.T) {
 // TestR27_TransientFaultWhileHalvingKeepsNothing of the batch; the next run
 // begins it again.
 func TestR27_TransientFaultWhileHalvingKeepsNothing(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		var up atomic.Bool
 		b, _ := newRefused(t, 64, 64, func(ids []string) int {

@@ -103,6 +103,7 @@ func orders(n int, f func([]int)) {
 // its newest version, or GONE; and that a deleted one has no details surprises
 // nobody, however many there are.
 func TestR31_DeletedAndAddedAgainInOneWalk(t *testing.T) {
+	t.Parallel()
 	m := manners["two-phase"]
 	m.reply += "      updatedAt: {path: updated, format: RFC3339, key: updated}\n      deleted: [{path: deleted, in: [\"true\"]}]\n"
 	for _, spread := range []bool{false, true} {

@@ -20,6 +20,7 @@ import (
 // TestR18_NothingCommitsAfterAHold pauses and stops the source, and cancels the
 // task, while each page is in flight.
 func TestR18_NothingCommitsAfterAHold(t *testing.T) {
+	t.Parallel()
 	holds := map[string]func(b *bench) error{
 		"pause": func(b *bench) error { return b.Node.Store.HoldSource(background, "generic", true, false, "test") },
 		"stop":  func(b *bench) error { return b.Node.Store.HoldSource(background, "generic", false, true, "test") },
@@ -78,6 +79,7 @@ func TestR18_NothingCommitsAfterAHold(t *testing.T) {
 // TestExecutor_ShutdownReleasesItsTasks: the page in hand is finished if it
 // comes in time, and given up if not; either way nobody waits for a lease.
 func TestExecutor_ShutdownReleasesItsTasks(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		delay  time.Duration
 		within time.Duration
@@ -124,6 +126,7 @@ func TestExecutor_ShutdownReleasesItsTasks(t *testing.T) {
 // TestR16_WaitingForAWorkerIsNoAttempt: tasks that nobody has begun are not
 // leased, or each owner that let one lie would count as killed by it.
 func TestR16_WaitingForAWorkerIsNoAttempt(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		m := manners["token"]
 		m.target = 20
@@ -141,6 +144,7 @@ func TestR16_WaitingForAWorkerIsNoAttempt(t *testing.T) {
 // TestExecutor_UpstreamClockBehindProvesNothing: an upstream that has not
 // reached the end of the window cannot say that it is complete.
 func TestExecutor_UpstreamClockBehindProvesNothing(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"token", "two-phase", "offset-empty"} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -177,6 +181,7 @@ func TestExecutor_UpstreamClockBehindProvesNothing(t *testing.T) {
 // TestR43_RefusedPageLeavesAGap: page 3 is always refused; what lies behind it
 // is never asked for and the watermark stays.
 func TestR43_RefusedPageLeavesAGap(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		m := manners["offset-total"]
 		m.target = 500
@@ -197,6 +202,7 @@ func TestR43_RefusedPageLeavesAGap(t *testing.T) {
 // TestR43_TenSpentRunsLeaveAGap: page 3 always fails; the task rests between
 // the runs, longer each time, until it is given up.
 func TestR43_TenSpentRunsLeaveAGap(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		m := manners["offset-total"]
 		m.target = 500

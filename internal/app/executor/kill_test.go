@@ -58,6 +58,7 @@ func (k *killer) kill() {
 // and a kill costs one page more at the oracle; two only where the page before
 // had everything written and waited for its commit.
 func TestR20_KillAtEachStepOf20Pages(t *testing.T) {
+	t.Parallel()
 	stride := 29
 	if os.Getenv("PATRA_SOAK") != "" {
 		stride = 1
@@ -118,6 +119,7 @@ func TestR20_KillAtEachStepOf20Pages(t *testing.T) {
 // TestR22_KillInAStatefulWalkBeginsANewOne: the server's cursor may have moved
 // past a page that nobody stored.
 func TestR22_KillInAStatefulWalkBeginsANewOne(t *testing.T) {
+	t.Parallel()
 	stride := 23
 	if os.Getenv("PATRA_SOAK") != "" {
 		stride = 1
@@ -153,6 +155,7 @@ func TestR22_KillInAStatefulWalkBeginsANewOne(t *testing.T) {
 // TestR22_KillWithAPageInFlight: where the server holds the place the walk begins
 // again, be it by token or by link; elsewhere it goes on.
 func TestR22_KillWithAPageInFlight(t *testing.T) {
+	t.Parallel()
 	every(t, []string{"token", "url", "token-const", "scroll", "url-held"}, func(t *testing.T, m manner) {
 		die := new(killer)
 		b := newBench(t, m, setup{hook: die.hook, sim: sim.Config{CursorLife: 24 * time.Hour}})

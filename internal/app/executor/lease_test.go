@@ -16,6 +16,7 @@ import (
 // run out for want of a renewal, no request leaves. When the store moves again the
 // task is given back and gone on with, and nothing is missing.
 func TestTrust_NothingIsAskedOnceTheLeaseMayBeAnothers(t *testing.T) {
+	t.Parallel()
 	const ttl, margin = time.Minute, 6 * time.Second
 	const outage = 4 * time.Minute
 	every(t, []string{"token", "two-phase"}, func(t *testing.T, m manner) {

@@ -22,6 +22,7 @@ var stateful = map[string]bool{"token-const": true, "scroll": true, "url-held": 
 // TestR22_LostAnswerLosesNothing drops the answer to each page in turn after
 // the oracle has served it.
 func TestR22_LostAnswerLosesNothing(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"token", "token-end", "token-const", "scroll", "empty-token", "url", "url-held", "offset-total", "two-phase"} {
 		for k := range 4 {
 			t.Run(fmt.Sprintf("%s/page %d", name, k+1), func(t *testing.T) {
@@ -56,6 +57,7 @@ func TestR22_LostAnswerLosesNothing(t *testing.T) {
 
 // TestR22_ThreeIdenticalPagesBeginANewWalk: two alike may be chance.
 func TestR22_ThreeIdenticalPagesBeginANewWalk(t *testing.T) {
+	t.Parallel()
 	for times, want := range map[int]int{1: 1, 2: 2} {
 		bubble(t, func(t *testing.T) {
 			b := newBench(t, manners["token-const"], setup{faults: []sim.Script{{Fault: sim.RepeatedPage, Times: times}}})
@@ -71,6 +73,7 @@ func TestR22_ThreeIdenticalPagesBeginANewWalk(t *testing.T) {
 // number of requests, leaves gaps and is stopped; once it is mended and resumed,
 // everything comes.
 func TestR22_EndlessRepetitionEnds(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, manners["token-const"], setup{
 			faults: []sim.Script{{Fault: sim.RepeatedPage, Times: -1}},
@@ -97,6 +100,7 @@ func TestR22_EndlessRepetitionEnds(t *testing.T) {
 
 // TestR23_ExpiredTokenBeginsANewWalk lets the token expire at every page.
 func TestR23_ExpiredTokenBeginsANewWalk(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"token", "token-end", "token-const", "scroll", "url"} {
 		for k := range 3 {
 			t.Run(fmt.Sprintf("%s/page %d", name, k+2), func(t *testing.T) {
@@ -116,6 +120,7 @@ func TestR23_ExpiredTokenBeginsANewWalk(t *testing.T) {
 // Gone on with in time, it goes on; later, it begins again by the source's own
 // way, and nothing the pages of the walk before gave is ever sent.
 func TestR23_DeclaredLifeSparesTheDeadToken(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"token", "token-end", "token-const", "scroll", "url"} {
 		for _, c := range []struct {
 			away     time.Duration
@@ -167,6 +172,7 @@ func leaveWalk(t *testing.T, name string, k int, away time.Duration, dead bool, 
 
 // TestR23_ThreeWalksThenTheSliceIsCut for walks that never come past page 2.
 func TestR23_ThreeWalksThenTheSliceIsCut(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []sim.Fault{sim.CursorExpired, sim.TotalWrong} {
 		t.Run(string(kind), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -194,6 +200,7 @@ func TestR23_ThreeWalksThenTheSliceIsCut(t *testing.T) {
 // TestR24_OddPagesProveNothing: short and empty pages in the middle, an error
 // in a 200, a total that is not reached.
 func TestR24_OddPagesProveNothing(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "a matrix of cases without concurrency")
 	for _, c := range []struct {
 		name  string
@@ -235,6 +242,7 @@ func TestR24_OddPagesProveNothing(t *testing.T) {
 // TestR42_ErrorTwiceStopsTheSource: once may be a hiccup, twice is a change, also
 // where only a new walk shows it.
 func TestR42_ErrorTwiceStopsTheSource(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []sim.Fault{sim.Error200, sim.HTML200} {
 		t.Run(string(kind), func(t *testing.T) {
 			every(t, []string{"token", "token-const", "scroll"}, func(t *testing.T, m manner) {
@@ -257,6 +265,7 @@ func TestR42_ErrorTwiceStopsTheSource(t *testing.T) {
 
 // TestR42_HiccupsApartStopNothing: a page behind the one that failed has come.
 func TestR42_HiccupsApartStopNothing(t *testing.T) {
+	t.Parallel()
 	every(t, []string{"token", "token-const", "scroll"}, func(t *testing.T, m manner) {
 		asked := 0
 		b := newBench(t, m, setup{faults: []sim.Script{{Fault: sim.HTML200, Times: 2, When: func(r *http.Request) bool {
@@ -290,6 +299,7 @@ func (b *bench) stopped(rep *control.Report, kept int) {
 
 // TestR24_MissingItemsPathIsNoEmptyPage: an absent list is another schema.
 func TestR24_MissingItemsPathIsNoEmptyPage(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, manners["offset-empty"], setup{tweak: func(s *source.Spec) { s.Search.Response.Items = []string{"rows"} }})
 		rep := b.MustHarvest("generic")
@@ -301,6 +311,7 @@ func TestR24_MissingItemsPathIsNoEmptyPage(t *testing.T) {
 // at and behind the seam, between any two pages. One row that is gone the overlap
 // of two pages would cover by itself; that two are gone only the seam tells.
 func TestR25_ShiftingRowsLoseNothing(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "a matrix of cases without concurrency")
 	for _, name := range []string{"offset-total", "offset-empty", "hasmore"} {
 		for k := 2; k <= 4; k++ {
@@ -318,6 +329,7 @@ func TestR25_ShiftingRowsLoseNothing(t *testing.T) {
 // TestR25_TheSeamIsLookedAt is the part of the matrix above that nothing but the
 // seam can see, short enough for every run.
 func TestR25_TheSeamIsLookedAt(t *testing.T) {
+	t.Parallel()
 	for _, change := range []string{"remove", "move away"} {
 		t.Run(change, func(t *testing.T) { shifts(t, "offset-empty", change, 3, 2) })
 	}
@@ -382,6 +394,7 @@ func (b *bench) shift(change string, seam int) {
 // TestR25_RowAddedBehindIsNotCutOffByTheOldTotal: the total of the first page
 // is reached one row too early if a row comes in between.
 func TestR25_RowAddedBehindIsNotCutOffByTheOldTotal(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		// 20 + 19 rows: two pages to the brim.
 		b := newBench(t, manners["offset-total"], setup{sim: sim.Config{Records: 39}})
@@ -393,6 +406,7 @@ func TestR25_RowAddedBehindIsNotCutOffByTheOldTotal(t *testing.T) {
 // TestP12_NoRequestGoesPastTheWall: the oracle states no total, so that only the
 // place of a page, or the items seen, tell that the source's depth is reached.
 func TestP12_NoRequestGoesPastTheWall(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"offset-empty", "page-1", "token", "url", "scroll"} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -429,6 +443,7 @@ func TestP12_NoRequestGoesPastTheWall(t *testing.T) {
 
 // TestR26_PageSizeIsFrozen: a pack with other pages acts on the next plan only.
 func TestR26_PageSizeIsFrozen(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		m := manners["offset-total"]
 		b := newBench(t, m, setup{})

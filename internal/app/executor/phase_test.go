@@ -19,6 +19,7 @@ func detail(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/batch
 // TestR27_DetailsAccountForEveryID: details that come late, wrong or not at
 // all; only an id that never has any ends on the list of bad ids.
 func TestR27_DetailsAccountForEveryID(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "a matrix of cases without concurrency")
 	for _, c := range []struct {
 		fault sim.Fault
@@ -53,6 +54,7 @@ func TestR27_DetailsAccountForEveryID(t *testing.T) {
 // TestR27_IDWithoutDetailsIsListedAndTheSliceDone: the record is deleted
 // between search and details, so nobody will ever answer for it.
 func TestR27_IDWithoutDetailsIsListedAndTheSliceDone(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, manners["two-phase"], setup{})
 		var gone string
@@ -80,6 +82,7 @@ func TestR27_IDWithoutDetailsIsListedAndTheSliceDone(t *testing.T) {
 // TestR27_UnreadableDetailIsQuarantinedOnce, however often it was asked for.
 // The oracle's bad items have lost their id, so the id is listed as well.
 func TestR27_UnreadableDetailIsQuarantinedOnce(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, manners["two-phase"], setup{faults: []sim.Script{{Fault: sim.DetailBadItem, When: detail, After: 2, Times: 3}}})
 		rep := b.MustHarvest("generic")
@@ -94,6 +97,7 @@ func TestR27_UnreadableDetailIsQuarantinedOnce(t *testing.T) {
 
 // TestR27_KillBetweenThePhases: ids found are not searched for again.
 func TestR27_KillBetweenThePhases(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		k := &killer{}
 		b := newBench(t, manners["two-phase"], setup{hook: k.hook})
@@ -124,6 +128,7 @@ func TestR27_KillBetweenThePhases(t *testing.T) {
 
 // TestR32_RenamedIDStopsTheSource: nothing of such a page is kept.
 func TestR32_RenamedIDStopsTheSource(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"token", "offset-total", "two-phase", "scroll"} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -142,6 +147,7 @@ func TestR32_RenamedIDStopsTheSource(t *testing.T) {
 
 // TestR32_OneHostileItemKeepsTheOthers of a page of a hundred.
 func TestR32_OneHostileItemKeepsTheOthers(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		m := manners["token"]
 		m.paging = strings.Replace(m.paging, "pageSize: 20", "pageSize: 100", 1)
@@ -184,6 +190,7 @@ func (g *garbler) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestR32_OneHostileIDKeepsTheOthers, in two phases as in one, also when the walk
 // is gone on with by another run.
 func TestR32_OneHostileIDKeepsTheOthers(t *testing.T) {
+	t.Parallel()
 	for name, id := range map[string]string{
 		"empty": `""`, "null": `null`, "NUL": `"g-\u000000077"`, "too long": `"` + strings.Repeat("g", 600) + `"`,
 		"line break": `"g-000\n00077"`, "tab": `"g-000\t00077"`, "no text": "\"g-\xff\"", "an object": `{"a":1}`,
@@ -217,6 +224,7 @@ func TestR32_OneHostileIDKeepsTheOthers(t *testing.T) {
 
 // TestR32_ManyHostileIDsStopTheSource: over a fifth of a page, or all of it.
 func TestR32_ManyHostileIDsStopTheSource(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		bad  int // of pages of 50
 		stop bool
@@ -242,6 +250,7 @@ func TestR32_ManyHostileIDsStopTheSource(t *testing.T) {
 
 // TestR27_QuarantinedDetailsAreNotAskedForAgain: their ids are answered for.
 func TestR27_QuarantinedDetailsAreNotAskedForAgain(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		date := regexp.MustCompile(`("id":"g-00000033"[^}]*"updated":")[^"]*`)
 		g := &garbler{details: true, change: func(body string) string { return date.ReplaceAllString(body, "${1}soon") }}

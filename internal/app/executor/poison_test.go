@@ -33,6 +33,7 @@ func (b *bench) die(k *killer) {
 // that die under the mark make the slice a gap, and the mark costs a task nothing
 // that nobody died with.
 func TestR16_OnlyAReplyInHandMakesPoison(t *testing.T) {
+	t.Parallel()
 	every(t, []string{"token", "two-phase"}, func(t *testing.T, m manner) {
 		marks := 0
 		count := func(point string) error {

@@ -55,6 +55,7 @@ func item(id string, at time.Time) harvest.Item {
 // afterwards it goes on from there, as if nothing had been. That is no failure
 // of the task. An operation that does not rest is not kept.
 func TestP20_WalkHaltsWhereQuietHoursBegin(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"token", "two-phase"} {
 		for _, resting := range []harvest.Operation{harvest.Harvest, harvest.Backfill} {
 			t.Run(fmt.Sprintf("%s/%s rests", name, resting), func(t *testing.T) {

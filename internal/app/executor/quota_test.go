@@ -16,6 +16,7 @@ import (
 // takes its time. The tasks are put back, nothing is held against them, and the
 // source is not paused.
 func TestR38_SpentQuotaIsNoFailure(t *testing.T) {
+	t.Parallel()
 	for _, window := range []time.Duration{time.Hour, 24 * time.Hour, 7 * 24 * time.Hour} {
 		t.Run(window.String(), func(t *testing.T) { spentQuota(t, window) })
 	}
@@ -59,6 +60,7 @@ func spentQuota(t *testing.T, window time.Duration) {
 // holds the place it held, and a walk goes on where it was. Each page is asked for
 // once.
 func TestR22_WaitingForAPermitKeepsThePlace(t *testing.T) {
+	t.Parallel()
 	every(t, []string{"token", "token-const", "scroll"}, func(t *testing.T, m manner) {
 		b := newBench(t, m, setup{
 			sim: sim.Config{CursorLife: 48 * time.Hour}, node: node.Config{Poll: time.Minute},
@@ -83,6 +85,7 @@ func TestR22_WaitingForAPermitKeepsThePlace(t *testing.T) {
 // told to stay away for long. It begins again (R63); the other, which waits at the
 // gate and sends nothing, goes on.
 func TestR22_ThrottledNeighbourCostsNoWalk(t *testing.T) {
+	t.Parallel()
 	every(t, []string{"token-const", "scroll"}, func(t *testing.T, m manner) {
 		b := newBench(t, m, setup{
 			sim: sim.Config{Records: 200, CursorLife: 48 * time.Hour}, node: node.Config{Workers: 2, Poll: time.Second},

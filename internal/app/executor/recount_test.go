@@ -33,6 +33,7 @@ func (b *bench) counts() (n int) {
 // TestR64_TheCountProvesTheEnd: a walk that has seen what the planner counted is
 // over without asking again.
 func TestR64_TheCountProvesTheEnd(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, untold(), setup{})
 		b.exact()
@@ -45,6 +46,7 @@ func TestR64_TheCountProvesTheEnd(t *testing.T) {
 // TestR64_AnOldCountIsTakenAnew: records that left the window after it was counted
 // are not waited for. One request tells, and the walk is over.
 func TestR64_AnOldCountIsTakenAnew(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, untold(), setup{})
 		b.onPage(1, func(*http.Request) {
@@ -62,6 +64,7 @@ func TestR64_AnOldCountIsTakenAnew(t *testing.T) {
 // asking again shows nothing, and no page tells a total. The count does: the slice
 // is walked again until all has come.
 func TestR64_WhatWasCountedMustCome(t *testing.T) {
+	t.Parallel()
 	for page := range 3 {
 		t.Run(fmt.Sprint("page ", page+1), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

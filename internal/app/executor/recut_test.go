@@ -154,6 +154,7 @@ const (
 // forwards and backwards: what the store has is the truth, and what was proven
 // is not asked for again.
 func TestR13_ResliceAtEveryPage(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "a matrix of cases without concurrency")
 	for _, c := range []struct {
 		name   string
@@ -222,6 +223,7 @@ func (b *bench) mustKeep(k int, proven bool, step, since int) {
 // TestR13_WalksThatFailedProveNothing: after three walks that broke off the slice
 // is cut, and none of them counts.
 func TestR13_WalksThatFailedProveNothing(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, ascending, setup{faults: []sim.Script{{Fault: sim.CursorExpired, After: 1, Times: 3}}})
 		rep := b.exact()
@@ -234,6 +236,7 @@ func TestR13_WalksThatFailedProveNothing(t *testing.T) {
 // TestR13_KillAtEveryPointOfACut: a walk that is cut again and again, killed at
 // every call of the store in turn (in CI at every 17th).
 func TestR13_KillAtEveryPointOfACut(t *testing.T) {
+	t.Parallel()
 	stride := 17
 	if os.Getenv("PATRA_SOAK") != "" {
 		stride = 1
@@ -270,6 +273,7 @@ func budget(strategy harvest.StrategyCode, b harvest.BudgetSpec) func(*source.Sp
 // TestC17_ThresholdsCutTheWalk: one case per threshold, just below and just
 // above, over the wire.
 func TestC17_ThresholdsCutTheWalk(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "walks of a thousand pages")
 	one := strings.Replace(frozen.paging, "pageSize: 10", "pageSize: 1", 1)
 	single := frozen
@@ -324,6 +328,7 @@ func TestC17_ThresholdsCutTheWalk(t *testing.T) {
 // TestR69_HeavyPagesAreTheSources: how many bytes a page may have is the source's
 // to say: one large item cuts no slice of a source whose replies may be large.
 func TestR69_HeavyPagesAreTheSources(t *testing.T) {
+	t.Parallel()
 	spec, _, err := patratest.ShippedPack(t, "crossref", nil).Compile(source.Trigger{Operation: harvest.Harvest, Vars: map[string]string{"contact": "a@example.org"}})
 	if err != nil || spec.HTTP.MaxPage() != 32<<20 {
 		t.Errorf("Crossref: pages of %d bytes, %v", spec.HTTP.MaxPage(), err)
@@ -358,6 +363,7 @@ func TestR69_HeavyPagesAreTheSources(t *testing.T) {
 // TestC17_ShortSlicesAreLeftWhole: thresholds are advice, and where a slice
 // cannot be cut the walk goes on; a wall is none, and makes a gap.
 func TestC17_ShortSlicesAreLeftWhole(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		long := func(s *source.Spec) { s.Window.MinStep = source.Duration(60 * 24 * time.Hour) }
 		m := &meddler{bend: func(n int, body []byte) []byte { return append(body, bytes.Repeat([]byte(" "), 6_000_000)...) }}
@@ -383,6 +389,7 @@ func TestC17_ShortSlicesAreLeftWhole(t *testing.T) {
 // one that cannot be cut is walked to its end all the same: no record is left
 // behind for having been updated in the same instant as many others.
 func TestR24_LongerThanDeclared(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"token", "scroll", "url", "two-phase"} {
 		for _, whole := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/whole=%v", name, whole), func(t *testing.T) {
@@ -407,6 +414,7 @@ func TestR24_LongerThanDeclared(t *testing.T) {
 // TestR26_ChildrenOfHeavyPagesHaveSmallerOnes, and whoever goes on with one of
 // them keeps to its size.
 func TestR26_ChildrenOfHeavyPagesHaveSmallerOnes(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		ctx, stop := contextWithStop()
 		m := &meddler{}
@@ -446,6 +454,7 @@ func TestR26_ChildrenOfHeavyPagesHaveSmallerOnes(t *testing.T) {
 // TestBudget_SpentSliceIsCut: what is proven is kept and the rest goes on as one;
 // without an order all is halved until it fits.
 func TestBudget_SpentSliceIsCut(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		m      manner
@@ -482,6 +491,7 @@ func TestBudget_SpentSliceIsCut(t *testing.T) {
 // TestBudget_DetailsAreForeseen: a two-phase slice that would cost too much is
 // cut before its details are asked for.
 func TestBudget_DetailsAreForeseen(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		m := manners["two-phase"]
 		b := newBench(t, m, setup{tweak: budget(harvest.StrategyVolume, harvest.BudgetSpec{MaxRequests: 6})})
@@ -498,6 +508,7 @@ func TestBudget_DetailsAreForeseen(t *testing.T) {
 // TestLandmark_WalkIsPartedAtItsToken: every page is asked for once, whatever the
 // order; where the token has died the walk begins at the beginning.
 func TestLandmark_WalkIsPartedAtItsToken(t *testing.T) {
+	t.Parallel()
 	for _, dead := range []bool{false, true} {
 		t.Run(fmt.Sprintf("dead %v", dead), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -525,6 +536,7 @@ func TestLandmark_WalkIsPartedAtItsToken(t *testing.T) {
 // TestPageStrategy_EachPageOnce: slices by page numbers of a result that does not
 // change, the last without an end.
 func TestPageStrategy_EachPageOnce(t *testing.T) {
+	t.Parallel()
 	m := manner{style: "page&base=1", paging: `{type: PAGE, pageSize: 10, firstPage: 1, snapshot: true, total: EXACT, end: [TOTAL, EMPTY]}`, query: `page: ${page.no}`}
 	for _, c := range []struct {
 		name string
@@ -562,6 +574,7 @@ func TestPageStrategy_EachPageOnce(t *testing.T) {
 // TestR27_EmptyDetailsAreAFault: an endpoint that answers well and says nothing
 // is broken; none of the ids is bad for it.
 func TestR27_EmptyDetailsAreAFault(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		silent := 6
 		m := &meddler{answer: func(_ int, r *http.Request) *http.Response {
@@ -588,6 +601,7 @@ func TestR27_EmptyDetailsAreAFault(t *testing.T) {
 // TestR31_TombstonesOfASearchNeedNoDetails: what a search says is deleted is
 // stored at once; only the others are asked for.
 func TestR31_TombstonesOfASearchNeedNoDetails(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		m := manners["two-phase"]
 		m.reply += "      updatedAt: {path: updated, format: RFC3339, key: updated}\n      deleted: [{path: deleted, in: [\"true\"]}]\n"

@@ -59,6 +59,7 @@ func (cut) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 // other 59 are stored, the one is in quarantine as it came, and nothing is asked
 // for twice.
 func TestR84_OneItemIsPutAside(t *testing.T) {
+	t.Parallel()
 	before := func(what string) func(string, http.Header) string {
 		return func(body string, _ http.Header) string {
 			return strings.Replace(body, `"title":"`, what+`"title":"`, 1)
@@ -130,6 +131,7 @@ func TestR84_OneItemIsPutAside(t *testing.T) {
 // TestR84_AFloodIsAnotherSchema: when more than a fifth of the items cannot be read
 // that is no bad luck, and nothing of the page is stored.
 func TestR84_AFloodIsAnotherSchema(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		spoilt := &spoiler{on: true, rewrite: func(body string, _ http.Header) string {
 			return strings.ReplaceAll(body, `"title":"`, "\"title\":\"\x00")
@@ -194,6 +196,7 @@ func gzipped(s string) string {
 // such reply stops it; later, also for another process, it is a gap. Neither is
 // asked for again, and nothing waits.
 func TestR84_WhatCannotBeReadIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
 	for name, rewrite := range unreadable {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -232,6 +235,7 @@ func TestR84_WhatCannotBeReadIsNotWaitedFor(t *testing.T) {
 
 // TestR84_ACutConnectionIsPassing: what is cut off is asked for again.
 func TestR84_ACutConnectionIsPassing(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		n := 0
 		spoilt := &spoiler{on: true, rewrite: func(body string, _ http.Header) string {
@@ -253,6 +257,7 @@ func TestR84_ACutConnectionIsPassing(t *testing.T) {
 
 // TestR84_ARestSaysWhy: the line about a partition that rests names code and cause.
 func TestR84_ARestSaysWhy(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		var lines logLines
 		n := 0

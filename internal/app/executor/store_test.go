@@ -18,6 +18,7 @@ import (
 // TestR88_UnreadablePlanFailsAlone: the description that a plan carries was damaged.
 // Its slices are gaps that say so; nobody else's work ends with them.
 func TestR88_UnreadablePlanFailsAlone(t *testing.T) {
+	t.Parallel()
 	dsn := patratest.SQLite.DSN(t)
 	patratest.Open(t, dsn, sqlstore.Options{})
 	synctest.Test(t, func(t *testing.T) {
@@ -40,6 +41,7 @@ func TestR88_UnreadablePlanFailsAlone(t *testing.T) {
 // whenever it comes. That slice is a gap with the store's word for it, all others
 // are done, and once the store takes the page nothing is missing.
 func TestR88_StoreErrorFailsThatTaskAlone(t *testing.T) {
+	t.Parallel()
 	dsn := patratest.SQLite.DSN(t)
 	patratest.Open(t, dsn, sqlstore.Options{}) // made outside the bubble
 	synctest.Test(t, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 // TestExecutor_EveryPagingStyleIsExact walks every style of the oracle over
 // several slices, without a fault.
 func TestExecutor_EveryPagingStyleIsExact(t *testing.T) {
+	t.Parallel()
 	every(t, slices.Sorted(maps.Keys(manners)), func(t *testing.T, m manner) {
 		b := newBench(t, m, setup{})
 		rep := b.exact()

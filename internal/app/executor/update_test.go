@@ -306,6 +306,7 @@ func refreshers(t *testing.T, f func(t *testing.T, m manner, s setup)) {
 // for a while, every record that is read drops out of the question, others come
 // and change. Each id that was frozen is asked for once, and no other.
 func TestR9_EachFrozenIDIsCheckedOnce(t *testing.T) {
+	t.Parallel()
 	refreshers(t, func(t *testing.T, m manner, s setup) {
 		s.sim.Records = 130
 		r := newRefresher(t, m, s)
@@ -350,6 +351,7 @@ func TestR9_EachFrozenIDIsCheckedOnce(t *testing.T) {
 // 13 pages makes (in CI at every 19th): each page is committed once, and no more
 // than the page in flight is asked for again.
 func TestR9_KilledRefreshGoesOn(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "a matrix of cases without concurrency")
 	stride := 19
 	if os.Getenv("PATRA_SOAK") != "" {
@@ -397,6 +399,7 @@ func TestR9_KilledRefreshGoesOn(t *testing.T) {
 // TestR30_ChangedMappingRewritesOnce: records made by another mapping are mapped
 // again, once; those already made by the new one are left alone.
 func TestR30_ChangedMappingRewritesOnce(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, s setup) {
 		changed := false
 		s.tweak = func(spec *source.Spec) {
@@ -457,6 +460,7 @@ func TestR30_ChangedMappingRewritesOnce(t *testing.T) {
 // TestR31_WhatBecomesOfARecord: retracted, merged, gone and revived, each a
 // revision; one check that finds nothing means nothing.
 func TestR31_WhatBecomesOfARecord(t *testing.T) {
+	t.Parallel()
 	refreshers(t, func(t *testing.T, m manner, s setup) {
 		r := newRefresher(t, m, s)
 		ids := r.all()
@@ -526,6 +530,7 @@ func TestR31_WhatBecomesOfARecord(t *testing.T) {
 // TestR31_AbsenceFromASearchMeansNothing: a record that no search shows any more
 // stays as it is, and unknown ids that are not found are bad ids as everywhere.
 func TestR31_AbsenceFromASearchMeansNothing(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		r := newRefresher(t, byID["two-phase"], setup{})
 		id := r.all()[5]
@@ -558,6 +563,7 @@ func TestR31_AbsenceFromASearchMeansNothing(t *testing.T) {
 // lists and on days apart, make no record GONE, nor does one left out of a list
 // that may be a search; such an id is asked for again as a bad one.
 func TestR31_SilenceIsNoEvidence(t *testing.T) {
+	t.Parallel()
 	searched := byID["list"]
 	searched.tasks = strings.Replace(searched.tasks, "          complete: true\n", "", 1)
 	for _, c := range []struct {
@@ -614,6 +620,7 @@ func TestR31_SilenceIsNoEvidence(t *testing.T) {
 // that are not there is no broken endpoint; nor are whole lists of them, as long
 // as others are there.
 func TestR31_ManyGoneInARow(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"single", "list"} {
 		t.Run(name, func(t *testing.T) {
 			engines(t, func(t *testing.T, s setup) {
@@ -635,6 +642,7 @@ func TestR31_ManyGoneInARow(t *testing.T) {
 // a bad id whose rest is over and an item in quarantine are read again; a signal
 // that a plan has taken is closed.
 func TestUpdate_SignalsLeadToWhatTheyAreAbout(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, s setup) {
 		r := newRefresher(t, byID["list"], s)
 		ids := r.all()
@@ -673,6 +681,7 @@ func TestUpdate_SignalsLeadToWhatTheyAreAbout(t *testing.T) {
 // TestR9_CancelledActivityIsPlannedAgain: what a plan was to read and was given
 // up before it did, the same command reads after all, and then no more.
 func TestR9_CancelledActivityIsPlannedAgain(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, s setup) {
 		r := newRefresher(t, byID["list"], s)
 		ids := r.all()
@@ -729,6 +738,7 @@ func TestR9_CancelledActivityIsPlannedAgain(t *testing.T) {
 
 // TestUpdate_MaxTakesTheOldest bounds a refresh.
 func TestUpdate_MaxTakesTheOldest(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		r := newRefresher(t, byID["list"], setup{})
 		ids := r.all()
@@ -748,6 +758,7 @@ func TestUpdate_MaxTakesTheOldest(t *testing.T) {
 // TestR31_UnreadableIsNotAbsent: an item whose id cannot be read may be any of
 // those asked for; none of them counts as not found, and the source goes on.
 func TestR31_UnreadableIsNotAbsent(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"list", "single"} {
 		bubble(t, func(t *testing.T) {
 			spoilt := false
@@ -779,6 +790,7 @@ func TestR31_UnreadableIsNotAbsent(t *testing.T) {
 
 // TestI6_CandidatesAreVerified plants what must not be in a plan of an UPDATE.
 func TestI6_CandidatesAreVerified(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		r := newRefresher(t, byID["list"], setup{})
 		r.refresh("some", harvest.CandidatePick{IDs: r.all()[:25]})

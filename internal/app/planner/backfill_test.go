@@ -26,6 +26,7 @@ func (b *bench) history() harvest.Trigger {
 // keeps the window it was asked for. Its newest slices are planned, the rest is
 // to be seen, and it is gone on with by itself until all of it is read.
 func TestI3_BackfillOverABoundIsPartial(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "days of virtual time")
 	for name, bound := range map[string]func(*source.Spec){
 		"slices": func(s *source.Spec) { s.Window.Target, s.Window.MaxOpen = 20, 3 },
@@ -70,6 +71,7 @@ func TestI3_BackfillOverABoundIsPartial(t *testing.T) {
 // TestR8_ADaysQuotaGoesToTheNewest: what there is quota for is the end of the
 // window, and of that the newest is read first.
 func TestR8_ADaysQuotaGoesToTheNewest(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, daily(60))
 		trigger := b.history()
@@ -99,6 +101,7 @@ func TestR8_ADaysQuotaGoesToTheNewest(t *testing.T) {
 // TestR8_APartialBackfillIsGoneOnWith: the same command goes on with what is
 // left of the plan, and one that goes further back with what lies before it.
 func TestR8_APartialBackfillIsGoneOnWith(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, func(s *source.Spec) { s.Window.Target, s.Window.MaxOpen = 20, 3 })
 		trigger := b.history()
@@ -120,6 +123,7 @@ func TestR8_APartialBackfillIsGoneOnWith(t *testing.T) {
 // TestR8_ALaterEndIsRefused: an activity goes back from where it began. What lies
 // after is read by another, and not reported as read by this one.
 func TestR8_ALaterEndIsRefused(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, nil)
 		trigger := b.history()
@@ -147,6 +151,7 @@ func TestR8_ALaterEndIsRefused(t *testing.T) {
 // TestR8_AnEndInTheFutureIsGoneOnWith: an activity that began at the horizon of
 // its day is no other one because the horizon has moved since.
 func TestR8_AnEndInTheFutureIsGoneOnWith(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, nil)
 		trigger := b.history()
@@ -166,6 +171,7 @@ func TestR8_AnEndInTheFutureIsGoneOnWith(t *testing.T) {
 // TestR3_AnEarlierStartIsRefused: a harvest goes forward from where it began, and
 // what lies before is history.
 func TestR3_AnEarlierStartIsRefused(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, nil)
 		first := b.MustHarvest("crossref").Window.From.Time()

@@ -12,6 +12,7 @@ import (
 // TestForecast_IsThePlannersArithmetic: what `source check` foresees of a first
 // harvest is what its plan then says.
 func TestForecast_IsThePlannersArithmetic(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		code   string
 		tweak  func(*source.Spec)

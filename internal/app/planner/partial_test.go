@@ -19,6 +19,7 @@ import (
 // all, wherever the bound on open slices or the quota of a day comes to lie: a
 // plan that ends within it would call all of it planned.
 func TestI3_NoBoundPartsAWindow(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "a matrix of cases without concurrency")
 	for bound := 1; bound <= 7; bound++ {
 		for _, quota := range []bool{false, true} {
@@ -49,6 +50,7 @@ func TestI3_NoBoundPartsAWindow(t *testing.T) {
 // TestR47_APlanGoesOnAsItWasBegun: what is added to a plan follows the
 // description that it has frozen, whatever the registry says meanwhile.
 func TestR47_APlanGoesOnAsItWasBegun(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, func(s *source.Spec) {
 			s.Window.Target = 20
@@ -82,6 +84,7 @@ func TestR47_APlanGoesOnAsItWasBegun(t *testing.T) {
 // TestR38_OneSliceIsAlwaysAffordable: a slice that takes more than a day's quota
 // is planned, and takes days; else nothing ever would be.
 func TestR38_OneSliceIsAlwaysAffordable(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "days of virtual time")
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, func(s *source.Spec) {
@@ -98,6 +101,7 @@ func TestR38_OneSliceIsAlwaysAffordable(t *testing.T) {
 // TestPreview_OfNobodyElsesPlan: a token is not spent on going on with a plan
 // that somebody saved meanwhile.
 func TestPreview_OfNobodyElsesPlan(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, func(s *source.Spec) { s.Window.Target, s.Window.MaxOpen = 20, 4 })
 		trigger := harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: b.Base + "/crossref"}

@@ -46,7 +46,7 @@ func newBenchOn(t *testing.T, e patratest.Engine, cfg sim.Config, tweak func(*so
 	if cfg.Churn == nil {
 		cfg.Churn = &sim.Churn{New: 10, Changed: 5}
 	}
-	b := &bench{t: t, dsn: e.DSN(t)}
+	b := &bench{t: t, dsn: e.SpareDSN(t)}
 	c := patratest.RigConfig{DSN: b.dsn, Sim: cfg, Packs: map[string]registry.Pack{}, Node: node.Config{Workers: 1, Poll: benchPoll}}
 	if e != patratest.SQLite {
 		c.Node.Poll = 50 * time.Millisecond
@@ -113,6 +113,7 @@ func (b *bench) state() string {
 // TestR3_LaterStartIsRefusedOfAPartialPlan: that a plan is not whole yet makes a
 // hole behind it no better.
 func TestR3_LaterStartIsRefusedOfAPartialPlan(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, func(s *source.Spec) {
 			s.Window.Target = 20
@@ -144,6 +145,7 @@ func TestR3_LaterStartIsRefusedOfAPartialPlan(t *testing.T) {
 
 // TestR3_LaterStartIsRefused: it would leave a hole, and nothing is changed.
 func TestR3_LaterStartIsRefused(t *testing.T) {
+	t.Parallel()
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		if e != patratest.SQLite {
 			laterStart(t, e)
@@ -183,6 +185,7 @@ func laterStart(t *testing.T, e patratest.Engine) {
 // TestR4_AGapHoldsTheWatermarkNotNewWindows: a slice in the middle fails over
 // three triggers; nothing is planned twice, and one jump follows its repair.
 func TestR4_AGapHoldsTheWatermarkNotNewWindows(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, planned)
 		var terms []string
@@ -231,6 +234,7 @@ func TestR4_AGapHoldsTheWatermarkNotNewWindows(t *testing.T) {
 
 // TestR17_WindowGivesWayToTheUpstreamsClock, and never to one that is ahead.
 func TestR17_WindowGivesWayToTheUpstreamsClock(t *testing.T) {
+	t.Parallel()
 	for name, ahead := range map[string]time.Duration{"behind": -90 * time.Minute, "alike": 0, "ahead": 100 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -249,6 +253,7 @@ func TestR17_WindowGivesWayToTheUpstreamsClock(t *testing.T) {
 // TestC12_PlansWithTheEstimatorDown: slices are cut by step then; but whose
 // clock was never seen is not planned for.
 func TestC12_PlansWithTheEstimatorDown(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, nil)
 		down := sim.Script{Fault: sim.ResetBeforeHeader, Source: "crossref", Times: -1, When: func(r *http.Request) bool { return r.Form.Get("rows") == "0" }}
@@ -275,6 +280,7 @@ func TestC12_PlansWithTheEstimatorDown(t *testing.T) {
 // TestC12_ReckonsWithWhatIsDeclared: nothing counts and nothing is known of
 // before, but the source says how much a day may bring.
 func TestC12_ReckonsWithWhatIsDeclared(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, func(s *source.Spec) { s.Window.PerDay, s.Window.Target = 1000, 250 })
 		b.MustHarvest("crossref")
@@ -300,6 +306,7 @@ func TestC12_ReckonsWithWhatIsDeclared(t *testing.T) {
 // TestC12_NoRequestInsideATransaction: while a count is answered the only
 // writing connection must be free.
 func TestC12_NoRequestInsideATransaction(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, planned)
 		counts := 0
@@ -324,6 +331,7 @@ func TestC12_NoRequestInsideATransaction(t *testing.T) {
 // TestPlanner_DaysOverTheWall: slices are halved until they fit, and a day
 // that cannot fit is a gap with a reason that holds the watermark.
 func TestPlanner_DaysOverTheWall(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{PubMedWall: 40}, func(s *source.Spec) {
 			s.Paging.MaxItems = 40
@@ -360,6 +368,7 @@ func TestPlanner_DaysOverTheWall(t *testing.T) {
 // than can be paged through is read by ranges of ids, whole, and the watermark
 // passes it when all of them are done.
 func TestPlanner_DaysOverTheWallByIDs(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{PubMedWall: 40}, func(s *source.Spec) {
 			s.Paging.MaxItems = 40
@@ -390,6 +399,7 @@ func eastern(t *testing.T) *time.Location {
 
 // TestPlanner_NothingNewIsANoop: recorded, and no plan is made.
 func TestPlanner_NothingNewIsANoop(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, nil)
 		first := b.MustHarvest("crossref")
@@ -409,6 +419,7 @@ func TestPlanner_NothingNewIsANoop(t *testing.T) {
 // spoken for by open tasks, says so, and goes on with the same plan when they are
 // done; in the end everything is there, and no day has seen more than its quota.
 func TestR38_PlansWithinTheDaysQuota(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		const quota = 11
 		b := newBench(t, sim.Config{}, func(s *source.Spec) {
@@ -450,6 +461,7 @@ func TestR38_PlansWithinTheDaysQuota(t *testing.T) {
 // TestC1_PlanKeepsItsPriority: slices that a plan gets later stand in the queue
 // where its first ones do, or where the trigger wants them that goes on with it.
 func TestC1_PlanKeepsItsPriority(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, func(s *source.Spec) { s.Window.Target, s.Window.MaxOpen = 20, 4 })
 		for i, c := range []struct{ wish, want int }{{170, 170}, {0, 170}, {180, 180}, {0, 170}} {
@@ -478,6 +490,7 @@ func (b *bench) exec(query string) {
 // TestC12_ARefusedCountIsUnknown: a source whose counts are refused is planned by
 // step, for its searches may work; one whose fault stops the source is not.
 func TestC12_ARefusedCountIsUnknown(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, nil)
 		counts := func(f sim.Fault) {
@@ -511,6 +524,7 @@ func TestC12_ARefusedCountIsUnknown(t *testing.T) {
 // TestR7_ANewSelectionSaysSo: the first harvest of a selection begins at the
 // baseline, and says so where the plan is kept; the next one has nothing to say.
 func TestR7_ANewSelectionSaysSo(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, nil)
 		const said = `SELECT COUNT(*) FROM ing_plan WHERE record_remarks LIKE '%first harvest of crossref%begun at its baseline, %'`
@@ -534,6 +548,7 @@ func TestR7_ANewSelectionSaysSo(t *testing.T) {
 // TestR17_ClocksAreApart: what the clock of one host said is not taken for that
 // of another, so that a simulator's past does not cut the source's windows.
 func TestR17_ClocksAreApart(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, nil)
 		b.MustHarvest("crossref")

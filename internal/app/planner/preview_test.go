@@ -14,6 +14,7 @@ import (
 // TestPreview_IsWhatRuns: a plan that would be cut otherwise than was shown is
 // refused, with what moved; one whose records are a few more is not.
 func TestPreview_IsWhatRuns(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		move  func(b *bench)
 		moved string

@@ -69,6 +69,7 @@ func (b *bench) goOn() int {
 // planner that looks again and again, and that leaves no line for each look.
 // When half of it is free again, planning goes on.
 func TestR38_NothingIsCountedWithoutRoom(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, daily(60))
 		trigger := harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest}
@@ -101,6 +102,7 @@ func TestR38_NothingIsCountedWithoutRoom(t *testing.T) {
 // planner that goes on by itself waits, instead of cutting blindly what it can
 // count tomorrow.
 func TestR38_ASpentQuotaIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, daily(60))
 		b.plan(harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest})
@@ -127,6 +129,7 @@ func TestR38_ASpentQuotaIsWaitedFor(t *testing.T) {
 // take of a quota keeps no HARVEST from being planned, for it goes before them;
 // they wait for each other in the order of the queue.
 func TestC1_HarvestIsPlannedFirst(t *testing.T) {
+	t.Parallel()
 	patratest.Long(t, "days of virtual time")
 	for _, open := range []harvest.Operation{harvest.Backfill, harvest.Update} {
 		t.Run(string(open), func(t *testing.T) {
@@ -164,6 +167,7 @@ func TestC1_HarvestIsPlannedFirst(t *testing.T) {
 // TestR38_WhatWaitsSaysSo: a run that finds no room in the quota says so, with
 // what there is to wait for, and not that there is nothing new.
 func TestR38_WhatWaitsSaysSo(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, daily(60))
 		b.plan(harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest})

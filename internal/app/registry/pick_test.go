@@ -121,6 +121,7 @@ func checkPick(t *testing.T, c pickCase, con source.Contents) {
 }
 
 func TestR44_TruthTableOfThePick(t *testing.T) {
+	t.Parallel()
 	for _, c := range pickCases() {
 		for i := range c.rows {
 			c.rows[i].ID = int64(i + 1)
@@ -131,6 +132,7 @@ func TestR44_TruthTableOfThePick(t *testing.T) {
 
 // TestR44_TruthTableOfThePickInTables: the same, through the tables.
 func TestR44_TruthTableOfThePickInTables(t *testing.T) {
+	t.Parallel()
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		s := patratest.Open(t, e.DSN(t), sqlstore.Options{})
 		for i, c := range pickCases() {
@@ -168,6 +170,7 @@ func plant(t *testing.T, s *sqlstore.Store, code string, rows []source.Row) sour
 // TestR44_NullInTaskRowIsThePlatformDefault names the case that merging would
 // get wrong: the operation's row leaves the rate open, the source's sets it.
 func TestR44_NullInTaskRowIsThePlatformDefault(t *testing.T) {
+	t.Parallel()
 	con := source.Contents{Rows: []source.Row{rateRow(source.ScopeSource, "", inForce, 0.5), rateRow(source.ScopeTask, harvest.Harvest, inForce, 0)}}
 	checkPick(t, pickCase{name: "NULL over a value", want: 1, from: "TASK"}, con)
 }
@@ -176,6 +179,7 @@ func TestR44_NullInTaskRowIsThePlatformDefault(t *testing.T) {
 // whichever comes first. Here the SOURCE row comes first in every order there
 // is: table, id, start.
 func TestR45_TaskIsRankedBeforeSource(t *testing.T) {
+	t.Parallel()
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		s := patratest.Open(t, e.DSN(t), sqlstore.Options{})
 		older := [2]time.Time{pickAt.Add(-time.Hour), {}}
@@ -191,6 +195,7 @@ func TestR45_TaskIsRankedBeforeSource(t *testing.T) {
 // TestR45_OneMissingDimensionLosesNoOther: a plain join of all dimensions is empty as soon as one has no row. C20: required dimensions fail
 // by name, the others default with a note; one is taken away at a time.
 func TestR45_OneMissingDimensionLosesNoOther(t *testing.T) {
+	t.Parallel()
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		s := patratest.Open(t, e.DSN(t), sqlstore.Options{})
 		def := described(t, "pubmed", registry.Shipped).Definition
@@ -257,6 +262,7 @@ func TestR45_OneMissingDimensionLosesNoOther(t *testing.T) {
 // TestR45_EndpointsDoNotCollide: under a unique index of (provenance, scope, task,
 // start) without the name, esearch and efetch would be one row.
 func TestR45_EndpointsDoNotCollide(t *testing.T) {
+	t.Parallel()
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		s := patratest.Open(t, e.DSN(t), sqlstore.Options{})
 		con := plant(t, s, "pubmed", exampleRows("pubmed"))
@@ -283,6 +289,7 @@ func TestR45_EndpointsDoNotCollide(t *testing.T) {
 // TestR45_CredentialsByScopeBeforePreferred: a preferred key of the source does not
 // win over the operation's own.
 func TestR45_CredentialsByScopeBeforePreferred(t *testing.T) {
+	t.Parallel()
 	key := func(id int64, endpoint string, scope source.Scope, preferred bool, from time.Time) credential.Credential {
 		c := credential.Credential{ID: id, Endpoint: endpoint, Scope: scope, Preferred: preferred, Status: credential.Active, From: from}
 		if scope == source.ScopeTask {
@@ -343,6 +350,7 @@ func exampleRows(code string) []source.Row {
 // TestRegistry_ExampleRowsArePicked: PubMed update gets its TASK rows and the
 // SOURCE row for HTTP; an operation without rows of its own gets only that.
 func TestRegistry_ExampleRowsArePicked(t *testing.T) {
+	t.Parallel()
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		s := patratest.Open(t, e.DSN(t), sqlstore.Options{})
 		pubmed, crossref := plant(t, s, "pubmed", exampleRows("pubmed")), plant(t, s, "crossref", exampleRows("crossref"))
@@ -380,6 +388,7 @@ func TestRegistry_ExampleRowsArePicked(t *testing.T) {
 // TestC14_ConfigHashSeesMoreThanFingerprint: a row that the compile does not
 // use changes the hash of the configuration, not the snapshot.
 func TestC14_ConfigHashSeesMoreThanFingerprint(t *testing.T) {
+	t.Parallel()
 	def := described(t, "crossref", registry.Shipped).Definition
 	rows := def.Rows(pickAt)
 	for i := range rows {

@@ -39,6 +39,7 @@ func newRegistry(t *testing.T, e patratest.Engine) (*registry.Registry, *sqlstor
 // TestRegistry_RowsSayWhatThePackSays: through the tables and back, a pack
 // compiles to the same spec, and applying what came out changes nothing.
 func TestRegistry_RowsSayWhatThePackSays(t *testing.T) {
+	t.Parallel()
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		l, s := newRegistry(t, e)
 		for _, code := range []string{"pubmed", "crossref"} {
@@ -83,6 +84,7 @@ func TestRegistry_RowsSayWhatThePackSays(t *testing.T) {
 // TestR44_NullHeadersThroughTheTables: what is taken away stays so from pack to
 // rows and back, differs from a text of four letters, and is shown.
 func TestR44_NullHeadersThroughTheTables(t *testing.T) {
+	t.Parallel()
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		l, s := newRegistry(t, e)
 		d := described(t, "crossref", registry.File)
@@ -129,6 +131,7 @@ func TestR44_NullHeadersThroughTheTables(t *testing.T) {
 // TestRegistry_ScheduleAndRollback: a change in the future is not felt before its
 // time, is felt after it, and can be taken back at any moment.
 func TestRegistry_ScheduleAndRollback(t *testing.T) {
+	t.Parallel()
 	l, _ := newRegistry(t, patratest.SQLite)
 	ctx := t.Context()
 	qps := func(at time.Time) float64 {

@@ -15,6 +15,7 @@ import (
 // TestRegistry_SchedulesThroughTheTables: what a pack says of its schedule comes
 // back from the rows, for the operations it is for, and plans do not feel it.
 func TestRegistry_SchedulesThroughTheTables(t *testing.T) {
+	t.Parallel()
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		l, s := newRegistry(t, e)
 		if all, err := l.Schedules(t.Context()); err != nil || len(all) != 0 {

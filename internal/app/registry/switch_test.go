@@ -38,6 +38,7 @@ func bent(t *testing.T) registry.Described {
 // TestR46_EverySnapshotIsWhollyOldOrWhollyNew: a hundred compiles at a time
 // while the source is switched and rolled back again and again.
 func TestR46_EverySnapshotIsWhollyOldOrWhollyNew(t *testing.T) {
+	t.Parallel()
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		l, s := newRegistry(t, e)
 		fresh := func() *registry.Registry { // without another's cache
@@ -108,6 +109,7 @@ func TestR46_EverySnapshotIsWhollyOldOrWhollyNew(t *testing.T) {
 // TestR46_OnlyTheSupersededMayOverlap: any other overlap is refused, before a
 // row is written.
 func TestR46_OnlyTheSupersededMayOverlap(t *testing.T) {
+	t.Parallel()
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		s := patratest.Open(t, e.DSN(t), sqlstore.Options{})
 		day := func(n int) time.Time { return pickAt.Add(time.Duration(n) * 24 * time.Hour) }
@@ -171,6 +173,7 @@ func isViolation(err error) bool {
 // schedule taken back and made again earlier, a part dropped and a part added,
 // each of them rolled back.
 func TestRegistry_ChangesFollowEachOther(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	s := patratest.Open(t, patratest.SQLite.DSN(t), sqlstore.Options{Wall: func() time.Time { now = now.Add(time.Millisecond); return now }})
 	l := registry.New(s, nil, map[string]string{"contact": "a@example.org"}, node.CheckSpec, patratest.Logger(t))
@@ -254,6 +257,7 @@ func TestRegistry_ChangesFollowEachOther(t *testing.T) {
 // TestM1_UnplainPicksAreAudited: fallback, ambiguity and a missing dimension
 // each leave a line, once.
 func TestM1_UnplainPicksAreAudited(t *testing.T) {
+	t.Parallel()
 	s := patratest.Open(t, patratest.SQLite.DSN(t), sqlstore.Options{})
 	def := described(t, "crossref", registry.Shipped).Definition
 	var rows []source.Row
