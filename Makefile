@@ -21,7 +21,7 @@ test-deps: ## install what the full suite needs (root, Debian)
 race: ## the tests of what runs at once under the race detector (needs a C compiler); SQLite, small data
 	@bash scripts/race.sh
 
-fuzz: ## 100,000 inputs or 20 seconds for every fuzz target
+fuzz: ## 100,000 inputs or 10 seconds for every fuzz target; make soak gives them longer
 	@bash scripts/fuzz.sh
 
 check: ## what CI checks besides the tests: format, vet, linters, modules, import directions

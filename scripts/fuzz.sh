@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Fuzzes every target there is: `scripts/fuzz.sh [INPUTS [SECONDS]]`. Each gets
-# 100,000 inputs or 20 seconds, whichever comes first, unless told otherwise; as
-# many run at once as there are cores. An input that fails is left in
-# testdata/fuzz of its package, where the tests take it up.
+# 100,000 inputs or 10 seconds, whichever comes first, unless told otherwise (`make
+# soak` gives them minutes); as many run at once as there are cores, and the next
+# package is built meanwhile. An input that fails is left in testdata/fuzz of its
+# package, where the tests take it up.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export INPUTS=${1:-100000} SECONDS_EACH=${2:-20}
+export INPUTS=${1:-100000} SECONDS_EACH=${2:-10}
 DIR=$(mktemp -d)
 export DIR
 trap 'rm -rf "$DIR"' EXIT
@@ -27,11 +28,15 @@ fuzz_target() {
 }
 export -f fuzz_target
 
-packages=$(grep -rl --include='*_test.go' '^func Fuzz' cmd internal sources | xargs -n1 dirname | sort -u)
-for pkg in $packages; do
-  go test -c -fuzz=Fuzz -o "$DIR/${pkg//\//.}.test" "./$pkg"
-  for target in $(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$pkg"/*_test.go); do
-    echo "$pkg $target"
-  done >>"$DIR/targets"
-done
-xargs -P "$(nproc)" -L 1 bash -c 'fuzz_target "$0" "$1"' <"$DIR/targets"
+# build_targets: builds one package after the other and names its targets.
+build_targets() {
+  local packages pkg target
+  packages=$(grep -rl --include='*_test.go' '^func Fuzz' cmd internal sources | xargs -n1 dirname | sort -u)
+  for pkg in $packages; do
+    go test -c -fuzz=Fuzz -o "$DIR/${pkg//\//.}.test" "./$pkg" </dev/null >&2 || return
+    for target in $(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$pkg"/*_test.go); do
+      echo "$pkg $target"
+    done
+  done
+}
+build_targets | xargs -P "$(nproc)" -L 1 bash -c 'fuzz_target "$0" "$1"'
