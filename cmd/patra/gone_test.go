@@ -32,7 +32,8 @@ var losses = []struct {
 	{"mv", func(path string) error { return os.Rename(path, path+".away") }, "was deleted or moved away", func(path string) error { return os.Rename(path+".away", path) }},
 	{"another in its place", func(path string) error {
 		b, err := os.ReadFile(path)
-		return errors.Join(err, os.WriteFile(path+".new", b, 0o600), os.Rename(path, path+".away"), os.Rename(path+".new", path))
+		// At no time is there none: the new one takes the place of the old one.
+		return errors.Join(err, os.WriteFile(path+".new", b, 0o600), os.Link(path, path+".away"), os.Rename(path+".new", path))
 	}, "another file was put in the place", func(path string) error { return os.Rename(path+".away", path) }},
 }
 
