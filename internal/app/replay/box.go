@@ -14,22 +14,22 @@ const Format = 1
 
 // Box is the black box of a page: what was asked, what came, and what was done with it.
 type Box struct {
-	Format      int      `json:"blackbox"`
-	Batch       string   `json:"batch"` // RUN/BATCH
-	Correlation string   `json:"correlation"`
-	Lineage     Lineage  `json:"lineage"`
-	Request     Request  `json:"request"`
-	Reply       Reply    `json:"reply"`
-	Effects     Effects  `json:"effects"`
-	Cursor      []Move   `json:"cursor_events"`
-	Items       []Item   `json:"items"`
-	Capped      bool     `json:"capped"` // there are more items than are shown
-	Frozen      *Frozen  `json:"frozen,omitempty"`
-	Export      *Exports `json:"export,omitempty"`
+	Format      int         `json:"blackbox"`
+	Batch       string      `json:"batch"` // RUN/BATCH
+	Correlation string      `json:"correlation"`
+	Lineage     PageLineage `json:"lineage"`
+	Request     PageRequest `json:"request"`
+	Reply       PageReply   `json:"reply"`
+	Effects     Effects     `json:"effects"`
+	Cursor      []Move      `json:"cursor_events"`
+	Items       []Item      `json:"items"`
+	Capped      bool        `json:"capped"` // there are more items than are shown
+	Frozen      *Frozen     `json:"frozen,omitempty"`
+	Export      *Exports    `json:"export,omitempty"`
 }
 
-// Lineage leads from the page to the trigger it was fetched for.
-type Lineage struct {
+// PageLineage leads from the page to the trigger it was fetched for.
+type PageLineage struct {
 	Source          string             `json:"source"`
 	Endpoint        string             `json:"endpoint"`
 	Operation       harvest.Operation  `json:"operation"`
@@ -53,8 +53,8 @@ type Lineage struct {
 	RecordType      string             `json:"record_type,omitempty"`
 }
 
-// Request is what was asked, without secrets.
-type Request struct {
+// PageRequest is what was asked, without secrets.
+type PageRequest struct {
 	// Line is method and URL as they were sent, empty if nothing was.
 	Line string `json:"line,omitempty"`
 	// Body is that of a form, made again; of another kind only its size is told.
@@ -71,15 +71,15 @@ type Request struct {
 }
 
 // digest is the one that the contents of the box must come to.
-func (r Request) digest() string {
+func (r PageRequest) digest() string {
 	if r.BoxSHA256 != "" {
 		return r.BoxSHA256
 	}
 	return r.SHA256
 }
 
-// Reply is what came.
-type Reply struct {
+// PageReply is what came.
+type PageReply struct {
 	State   harvest.BatchState `json:"state"`
 	Status  int                `json:"http_status,omitzero"`
 	Headers map[string]string  `json:"headers,omitempty"`

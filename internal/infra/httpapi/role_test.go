@@ -50,6 +50,9 @@ var rolesOfRoutes = map[string]control.Access{
 	"POST /api/v1/quarantine/{id}/discard":    control.Operator,
 	"POST /api/v1/quarantine/refetch/preview": control.Operator,
 	"POST /api/v1/quarantine/refetch":         control.Operator,
+
+	"POST /api/v1/blackbox/{run}/{batch}/export": control.Operator,
+	"POST /api/v1/replays":                       control.Operator,
 }
 
 // TestEveryRouteForEveryRole calls every route without a token, and with each role,

@@ -42,29 +42,6 @@ func TestSchema_EnginesHaveTheSameColumns(t *testing.T) {
 	}
 }
 
-// withoutUse are the columns that no statement of the store names. They were made
-// with the first schema for what is still to come, and hold what they begin with.
-var withoutUse = []string{"ing_outbox.published_at"}
-
-// TestSchema_EveryColumnIsNamedInTheStore: a column that no statement names is
-// never filled. Those of the registry are named by the keys of packs, which
-// TestRegistry_EveryKeyHasItsColumn looks at.
-func TestSchema_EveryColumnIsNamedInTheStore(t *testing.T) {
-	words := storeWords(t)
-	for _, c := range slices.Sorted(maps.Keys(sqliteColumns(t))) {
-		table, column, _ := strings.Cut(c, ".")
-		if strings.HasPrefix(table, "reg_") {
-			continue
-		}
-		switch spared := slices.Contains(withoutUse, c); {
-		case !words[column] && !spared:
-			t.Errorf("%s: nothing in internal/infra/sqlstore writes or reads it", c)
-		case words[column] && spared:
-			t.Errorf("%s: the store names it, so take it off the list of those without use", c)
-		}
-	}
-}
-
 func migrationFiles(t *testing.T, engine string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("migrations", engine, "*.sql"))
@@ -103,30 +80,6 @@ func mysqlColumns(t *testing.T) map[string]bool {
 			if !strings.Contains(column[2], mysqlGenerated) {
 				out[table[1]+"."+column[1]] = true
 			}
-		}
-	}
-	return out
-}
-
-// storeWords are all words of the store's own code.
-func storeWords(t *testing.T) map[string]bool {
-	t.Helper()
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	word := regexp.MustCompile(`\w+`)
-	out := map[string]bool{}
-	for _, f := range files {
-		if strings.HasSuffix(f, "_test.go") {
-			continue
-		}
-		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, w := range word.FindAllString(string(text), -1) {
-			out[w] = true
 		}
 	}
 	return out
