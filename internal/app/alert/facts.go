@@ -24,6 +24,10 @@ type SourceFacts struct {
 	Held bool
 	// Outage is what its upstream says in place of answering.
 	Outage *harvest.Outage
+	// Stuck is the fault for which its work is begun again and again, though it
+	// answers, and StuckBy what it said; empty: none.
+	Stuck   harvest.Code
+	StuckBy string
 	// FailedTrigger is why nothing could be planned when it was tried last.
 	FailedTrigger string
 	TriggeredAt   time.Time
@@ -70,7 +74,7 @@ type Traffic struct {
 	Throttled int64 // replies that asked for fewer requests
 	Lost      int64 // pages whose worker died or lost its lease
 	Items     int64
-	Aside     int64 // of them put into quarantine
+	Aside     int64 // of them put into quarantine, or named and not had
 }
 
 // TrafficOver is how far back [Traffic] looks.

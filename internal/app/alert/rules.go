@@ -12,6 +12,7 @@ type Code string
 const (
 	SourceStopped Code = "source_stopped"
 	SourceOut     Code = "source_out"
+	Stuck         Code = "stuck"
 	NotPlanned    Code = "not_planned"
 	Late          Code = "late"
 	ErrorRate     Code = "error_rate"
@@ -33,8 +34,8 @@ type Rule struct {
 	Severity Severity
 	// For is how long it must hold before it is told.
 	For time.Duration
-	// Follows: it is what comes of a source that is stopped or out. While that is told,
-	// this is not told beside it.
+	// Follows: it is what comes of a source that is stopped, out or stuck. While that
+	// is told, this is not told beside it.
 	Follows bool
 	// find looks for what the rule is about in what is known of a source.
 	find func(now time.Time, s SourceFacts) []Finding
@@ -83,6 +84,11 @@ var Rules = []Rule{
 		Means: "The source gives no answer, or only errors, for at least half a minute.",
 	},
 	{
+		Code: Stuck, Severity: Warning, For: 2 * time.Minute, find: findStuck,
+		Means: "The source answers, but not so that what is asked for can be finished: walks are begun again or slices cut for it, for " +
+			"two minutes.",
+	},
+	{
 		Code: NotPlanned, Severity: Warning, Follows: true, find: findNotPlanned,
 		Means: "What a schedule asks for could not be planned.",
 	},
@@ -100,7 +106,7 @@ var Rules = []Rule{
 	},
 	{
 		Code: SpoiltItems, Severity: Warning, find: findSpoilt,
-		Means: "More than 1 % of the items that come cannot be read and are put into quarantine.",
+		Means: "More than 1 % of the items that come cannot be read, or do not come although they were named, and are put aside.",
 	},
 	{
 		Code: LeasesLost, Severity: Warning, find: findLost,
@@ -154,11 +160,14 @@ func Find(f Facts) []Finding {
 				found[i].Lingers = found[i].Lingers || r.Follows && known
 			}
 			all = append(all, found...)
-			known = known || len(found) > 0 && (r.Code == SourceStopped || r.Code == SourceOut)
+			known = known || len(found) > 0 && isCause(r.Code)
 		}
 	}
 	return all
 }
+
+// isCause reports whether a rule tells why nothing comes of a source.
+func isCause(c Code) bool { return c == SourceStopped || c == SourceOut || c == Stuck }
 
 func findStopped(_ time.Time, s SourceFacts) []Finding {
 	if !s.Stopped {
@@ -182,6 +191,17 @@ func findOut(now time.Time, s SourceFacts) []Finding {
 		Threshold: "30s without an answer",
 		Text:      fmt.Sprintf("%s does not answer as it should: %s, %s in a row: %s", s.Code, o.Code, count(int64(o.Count), "request"), o.Text),
 		Next:      fmt.Sprintf("patra status %s; patra asks again by itself", s.Code),
+	}}
+}
+
+func findStuck(_ time.Time, s SourceFacts) []Finding {
+	if s.Stuck == "" || s.Stopped {
+		return nil
+	}
+	return []Finding{{
+		Subject: s.Code, Measured: string(s.Stuck), Threshold: "what is begun is finished",
+		Text: fmt.Sprintf("%s answers, but not so that what is asked for can be finished: %s: %s", s.Code, s.Stuck, s.StuckBy),
+		Next: fmt.Sprintf("patra explain %s; patra status %s", s.Stuck, s.Code),
 	}}
 }
 
@@ -255,7 +275,8 @@ func findSpoilt(_ time.Time, s SourceFacts) (out []Finding) {
 		}
 		out = append(out, Finding{
 			Subject: s.Code + "/" + string(t.Operation), Measured: percent(share), Threshold: percent(mostSpoilt),
-			Text: fmt.Sprintf("%d of the last %s of %s %s could not be read and are in quarantine", t.Aside, count(t.Items, "item"), s.Code, t.Operation),
+			Text: fmt.Sprintf("%d of the last %s of %s %s could not be read, or did not come, and are put aside", t.Aside,
+				count(t.Items, "item"), s.Code, t.Operation),
 			Next: fmt.Sprintf("patra quarantine list --source %s", s.Code),
 		})
 	}
@@ -268,9 +289,10 @@ func findLost(_ time.Time, s SourceFacts) (out []Finding) {
 			continue
 		}
 		out = append(out, Finding{
-			Subject: s.Code + "/" + string(t.Operation), Measured: count(t.Lost, "page"), Threshold: fmt.Sprintf("fewer than %d in %s", mostLost, TrafficOver),
-			Text: fmt.Sprintf("workers on %s %s died or lost their lease with %s in hand", s.Code, t.Operation, count(t.Lost, "page")),
-			Next: "are processes killed, or is the database slow? their logs say so; other workers go on",
+			Subject: s.Code + "/" + string(t.Operation), Measured: count(t.Lost, "page"),
+			Threshold: fmt.Sprintf("fewer than %d in %s", mostLost, TrafficOver),
+			Text:      fmt.Sprintf("workers on %s %s died or lost their lease with %s in hand", s.Code, t.Operation, count(t.Lost, "page")),
+			Next:      "are processes killed, or is the database slow? their logs say so; other workers go on",
 		})
 	}
 	return out
@@ -303,7 +325,8 @@ func findSurge(_ time.Time, s SourceFacts) (out []Finding) {
 		}
 		out = append(out, Finding{
 			Subject: s.Code + "/" + string(q.Operation), Measured: waiting, Threshold: fmt.Sprintf("%.0f", limit),
-			Text: fmt.Sprintf("%s of %s %s wait; over the last day it were %.0f, give or take %.0f", waiting, s.Code, q.Operation, q.Mean, q.Deviation),
+			Text: fmt.Sprintf("%s of %s %s wait; over the last day it were %.0f, give or take %.0f", waiting, s.Code, q.Operation,
+				q.Mean, q.Deviation),
 			Next: fmt.Sprintf("patra status %s; patra plan list --source %s", s.Code, s.Code),
 		})
 	}
@@ -329,7 +352,8 @@ func findQuota(_ time.Time, s SourceFacts) (out []Finding) {
 		}
 		out = append(out, Finding{
 			Subject: s.Code + " per " + q.Window, Measured: percent(ratio(q.Left, q.Limit)), Threshold: percent(leastQuota),
-			Text: fmt.Sprintf("%d of the %d requests that %s allows per %s are left; patra waits by itself when they are used up", q.Left, q.Limit, s.Code, q.Window),
+			Text: fmt.Sprintf("%d of the %d requests that %s allows per %s are left; patra waits by itself when they are used up", q.Left,
+				q.Limit, s.Code, q.Window),
 			Next: fmt.Sprintf("patra status %s", s.Code),
 		})
 	}

@@ -130,6 +130,9 @@ func cases() map[alert.Code]func(now time.Time) alert.SourceFacts {
 		alert.SourceOut: func(now time.Time) alert.SourceFacts {
 			return alert.SourceFacts{Code: "lab", Outage: &harvest.Outage{Code: "http_503", Text: "answered 503", Count: 71, Since: now.Add(-time.Minute), At: now}}
 		},
+		alert.Stuck: func(time.Time) alert.SourceFacts {
+			return alert.SourceFacts{Code: "lab", Stuck: "page_repeats", StuckBy: "the same ids came again"}
+		},
 		alert.NotPlanned: func(now time.Time) alert.SourceFacts {
 			return alert.SourceFacts{Code: "lab", FailedTrigger: "the window has no end", TriggeredAt: now.Add(-time.Minute)}
 		},
@@ -169,6 +172,7 @@ func justBelow() map[alert.Code]func(now time.Time) alert.SourceFacts {
 		alert.SourceOut: func(now time.Time) alert.SourceFacts {
 			return alert.SourceFacts{Code: "lab", Outage: &harvest.Outage{Code: "http_503", Count: 4, Since: now.Add(-29 * time.Second), At: now}}
 		},
+		alert.Stuck:      well,
 		alert.NotPlanned: well,
 		alert.Late: func(time.Time) alert.SourceFacts {
 			return alert.SourceFacts{Code: "lab", Lines: []alert.Line{{Schedule: "lab/HARVEST", Lag: 45 * time.Minute, Limit: 45 * time.Minute}}}

@@ -65,7 +65,8 @@ func alertRow(a alert.Alert, now time.Time) AlertRow {
 	r := AlertRow{
 		ID: a.ID, Rule: a.Rule, Severity: a.Severity, State: a.State, Source: a.Source, Subject: a.Subject, Text: a.Text, Measured: a.Measured,
 		Threshold: a.Threshold, Next: a.Next, Since: Time(a.Since), FiredAt: optional(a.FiredAt), ClearedAt: optional(a.ClearedAt),
-		Firings: a.Firings, Told: a.Told, NotifiedAt: optional(a.ToldAt), AckedBy: a.AckedBy, AckedAt: optional(a.AckedAt), AckReason: a.AckReason,
+		Firings: a.Firings, Told: a.Told, NotifiedAt: optional(a.ToldAt), AckedBy: a.AckedBy, AckedAt: optional(a.AckedAt),
+		AckReason: a.AckReason,
 	}
 	if a.Snoozed(now) {
 		r.SnoozedUntil = optional(a.SnoozedUntil)
@@ -297,7 +298,9 @@ func (c *Control) SnoozeAlert(ctx context.Context, o AlertOrder, during time.Dur
 }
 
 // changeAlert makes a change, or shows it with the token that makes it.
-func (c *Control) changeAlert(ctx context.Context, out AlertChange, o AlertOrder, a source.Audit, shown []any, do func() error) (AlertChange, error) {
+func (c *Control) changeAlert(
+	ctx context.Context, out AlertChange, o AlertOrder, a source.Audit, shown []any, do func() error,
+) (AlertChange, error) {
 	if o.DryRun {
 		var err error
 		out.Token, err = c.seenToken(ctx, a.Action, a.Object, shown)
@@ -335,7 +338,8 @@ type AlertTestResult struct {
 // ErrNoTargets says that alerts go nowhere.
 var ErrNoTargets = problem.New("alerts go nowhere: no target is named", problem.Problem{
 	Code: "no_alert_target", Kind: problem.Usage,
-	Next: "name one in PATRA_ALERTS, such as slack+https://hooks.slack.com/services/..., or one a line in the file that PATRA_ALERTS_FILE names",
+	Next: "name one in PATRA_ALERTS, such as slack+https://hooks.slack.com/services/..., or one a line in the file that " +
+		"PATRA_ALERTS_FILE names",
 })
 
 // TestAlerts sends a message that says it is a test, to one target or to all of them.

@@ -49,7 +49,9 @@ func (c *Control) AlertFacts(ctx context.Context) (alert.Facts, error) {
 }
 
 // alertFactsOf is what is known of one source, and whether anything is.
-func (c *Control) alertFactsOf(ctx context.Context, code string, now time.Time, standing []schedule.Standing) (alert.SourceFacts, bool, error) {
+func (c *Control) alertFactsOf(
+	ctx context.Context, code string, now time.Time, standing []schedule.Standing,
+) (alert.SourceFacts, bool, error) {
 	out := alert.SourceFacts{Code: code}
 	f, err := c.store.SourceFacts(ctx, code)
 	if err != nil {
@@ -67,6 +69,10 @@ func (c *Control) alertFactsOf(ctx context.Context, code string, now time.Time, 
 	out.StoppedAt = f.State.Since
 	out.StoppedBy = f.State.Reason
 	out.Outage = lastingOutage(f)
+	if k := s.Cause; k != nil && out.Outage == nil && !out.Stopped && k.Code != codePlanning {
+		out.Stuck = k.Code
+		out.StuckBy = k.Text
+	}
 	out.FailedTrigger = f.FailedTrigger
 	out.TriggeredAt = f.TriggeredAt
 	out.Lines = linesOf(s)

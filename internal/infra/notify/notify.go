@@ -47,7 +47,8 @@ func New(cfg Config, s Settings) *Sender {
 		}
 	}
 	// A redirect would take a message, or its signature, to whom it was not written for.
-	out.client = &http.Client{Transport: cfg.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	follow := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	out.client = &http.Client{Transport: cfg.Transport, CheckRedirect: follow}
 	return out
 }
 

@@ -66,8 +66,8 @@ func (e *ErrTargets) Unwrap() error { return e.err }
 func (e *ErrTargets) Problem() problem.Problem {
 	return problem.Problem{
 		Code: "alert_targets", Kind: problem.Usage,
-		Next: "write each as KIND+https://ADDRESS#NAME, KIND being webhook, slack, dingtalk or feishu, or as smtp://USER:PASSWORD@HOST:587?from=ADDRESS&to=ADDRESS#NAME, in " +
-			EnvTargets + " or in the file that " + EnvTargetsFile + " names",
+		Next: "write each as KIND+https://ADDRESS#NAME, KIND being webhook, slack, dingtalk or feishu, or as " +
+			"smtp://USER:PASSWORD@HOST:587?from=ADDRESS&to=ADDRESS#NAME, in " + EnvTargets + " or in the file that " + EnvTargetsFile + " names",
 	}
 }
 

@@ -19,8 +19,8 @@ var _ alert.Store = (*Store)(nil)
 // keptDeliveries is how long a message that was sent or given up is kept.
 const keptDeliveries = 30 * 24 * time.Hour
 
-const alertCols = `id, rule_code, subject, provenance_code, state_code, severity_code, message, measured, threshold, next_step, since, fired_at,
-	calm_since, cleared_at, firings, flaps, told_code, notified_at, acked_by, acked_at, ack_reason, snoozed_until, snoozed_by`
+const alertCols = `id, rule_code, subject, provenance_code, state_code, severity_code, message, measured, threshold, next_step,
+	since, fired_at, calm_since, cleared_at, firings, flaps, told_code, notified_at, acked_by, acked_at, ack_reason, snoozed_until, snoozed_by`
 
 func scanAlert(scan func(...any) error) (alert.Alert, error) {
 	var a alert.Alert
@@ -234,7 +234,8 @@ func (s *Store) AlertMessages(ctx context.Context, id int64, limit int) ([]contr
 		}
 		out = append(out, m)
 		return nil
-	}, `SELECT target_name, payload, attempts, error, created_at, sent_at, ended_at FROM ing_alert_delivery WHERE alert_id=? ORDER BY id DESC LIMIT ?`, id, limit)
+	}, `SELECT target_name, payload, attempts, error, created_at, sent_at, ended_at FROM ing_alert_delivery
+		WHERE alert_id=? ORDER BY id DESC LIMIT ?`, id, limit)
 	if err != nil {
 		return nil, fmt.Errorf("messages about alert %d: %w", id, err)
 	}
@@ -255,8 +256,9 @@ func (s *Store) AlertTargets(ctx context.Context) ([]control.AlertTarget, error)
 		t.Error = why.String
 		out = append(out, t)
 		return err
-	}, `SELECT d.target_name, SUM(CASE WHEN d.ended_at IS NULL THEN 1 ELSE 0 END), SUM(CASE WHEN d.ended_at IS NOT NULL AND d.sent_at IS NULL THEN 1 ELSE 0 END),
-		MAX(d.sent_at), (SELECT w.error FROM ing_alert_delivery w WHERE w.ended_at IS NULL AND w.target_name=d.target_name ORDER BY w.id LIMIT 1)
+	}, `SELECT d.target_name, SUM(CASE WHEN d.ended_at IS NULL THEN 1 ELSE 0 END),
+		SUM(CASE WHEN d.ended_at IS NOT NULL AND d.sent_at IS NULL THEN 1 ELSE 0 END), MAX(d.sent_at),
+		(SELECT w.error FROM ing_alert_delivery w WHERE w.ended_at IS NULL AND w.target_name=d.target_name ORDER BY w.id LIMIT 1)
 		FROM ing_alert_delivery d GROUP BY d.target_name`)
 	if err != nil {
 		return nil, fmt.Errorf("list targets of alerts: %w", err)

@@ -91,8 +91,8 @@ func trafficAndQueues(l *Lab) {
 	}
 	page := func(no int, status, code string, at time.Time) {
 		l.Exec(`INSERT INTO ing_task_run_batch (run_id, task_id, slice_id, plan_id, provenance_code, operation_code, batch_no, walk_no, phase, ordinal, fence,
-			status_code, before_position, items, quarantined, http_429, error_code, opened_at, committed_at)
-			SELECT run_id, task_id, slice_id, plan_id, provenance_code, operation_code, ?, walk_no, phase, ?, fence, ?, before_position, 10, 1, 2, ?, opened_at, ?
+			status_code, before_position, items, quarantined, bad_ids, http_429, error_code, opened_at, committed_at)
+			SELECT run_id, task_id, slice_id, plan_id, provenance_code, operation_code, ?, walk_no, phase, ?, fence, ?, before_position, 9, 1, 1, 2, ?, opened_at, ?
 			FROM ing_task_run_batch WHERE batch_no=1`, no, no, status, code, at.Format("2006-01-02 15:04:05.000000"))
 	}
 	for i := range 3 {
@@ -102,7 +102,7 @@ func trafficAndQueues(l *Lab) {
 	page(111, "FAILED", "http_503", now.Add(-time.Hour)) // long ago
 	page(112, "SUCCEEDED", "", now)
 	got, err := l.Store.Traffic(l.ctx(), prov, now.Add(-alert.TrafficOver))
-	want := alert.Traffic{Operation: harvest.Harvest, Pages: 5, Failed: 3, Lost: 1, Throttled: 10, Items: 50, Aside: 5}
+	want := alert.Traffic{Operation: harvest.Harvest, Pages: 5, Failed: 3, Lost: 1, Throttled: 10, Items: 50, Aside: 10}
 	if err != nil || len(got) != 1 || got[0] != want {
 		l.Errorf("%+v, %v", got, err)
 	}

@@ -17,13 +17,17 @@ const pagesLookedAt = 500
 
 // Traffic tells how the newest pages of a source fared since an instant.
 func (s *Store) Traffic(ctx context.Context, code string, since time.Time) (out []alert.Traffic, err error) {
-	const newest = `SELECT status_code, committed_at, http_429, items, quarantined, error_code FROM (SELECT status_code, committed_at, http_429, items, quarantined, error_code FROM ing_task_run_batch
+	const (
+		cols   = `status_code, committed_at, http_429, items, quarantined, bad_ids, error_code`
+		newest = `SELECT ` + cols + ` FROM (SELECT ` + cols + ` FROM ing_task_run_batch
 		WHERE provenance_code=? AND operation_code=? AND status_code=? AND committed_at>=? ORDER BY committed_at DESC LIMIT ?) `
+	)
 	for _, op := range []harvest.Operation{harvest.Harvest, harvest.Backfill, harvest.Update} {
 		t := alert.Traffic{Operation: op}
-		err := s.r.QueryRowContext(ctx, `SELECT COALESCE(SUM(CASE WHEN lost=0 THEN 1 ELSE 0 END),0), COALESCE(SUM(CASE WHEN lost=0 AND status_code='FAILED' THEN 1 ELSE 0 END),0),
-			COALESCE(SUM(http_429),0), COALESCE(SUM(lost),0), COALESCE(SUM(items),0), COALESCE(SUM(quarantined),0)
-			FROM (SELECT status_code, http_429, items, quarantined, CASE WHEN error_code=? THEN 1 ELSE 0 END AS lost
+		err := s.r.QueryRowContext(ctx, `SELECT COALESCE(SUM(CASE WHEN lost=0 THEN 1 ELSE 0 END),0),
+			COALESCE(SUM(CASE WHEN lost=0 AND status_code='FAILED' THEN 1 ELSE 0 END),0), COALESCE(SUM(http_429),0),
+			COALESCE(SUM(lost),0), COALESCE(SUM(items+bad_ids),0), COALESCE(SUM(quarantined+bad_ids),0)
+			FROM (SELECT status_code, http_429, items, quarantined, bad_ids, CASE WHEN error_code=? THEN 1 ELSE 0 END AS lost
 				FROM (`+newest+`good UNION ALL `+newest+`bad) pages_of_both ORDER BY committed_at DESC LIMIT ?) newest_pages`,
 			harvest.CodeAbandoned, code, op, "SUCCEEDED", ts(since), pagesLookedAt, code, op, "FAILED", ts(since), pagesLookedAt, pagesLookedAt).
 			Scan(&t.Pages, &t.Failed, &t.Throttled, &t.Lost, &t.Items, &t.Aside)
