@@ -11,6 +11,7 @@ import (
 	"github.com/papertrace/patra/internal/app/reconcile"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/app/replay"
+	"github.com/papertrace/patra/internal/app/retention"
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -43,6 +44,9 @@ type Parts struct {
 
 	// Alerts sends messages; nil: to nobody.
 	Alerts alert.Sender
+	// Archive is where old rows are moved to, and Keeper moves them; nil: nowhere.
+	Archive retention.Files
+	Keeper  *retention.Keeper
 
 	// Registry and Packs, Keys and Vault are for looking after sources and their
 	// credentials, Tester for trying sources out. Without them none of that can be
@@ -69,6 +73,8 @@ type Control struct {
 	alerts    alert.Sender
 	redact    func(string) string
 	player    *replay.Player
+	files     retention.Files
+	keeper    *retention.Keeper
 
 	registry *registry.Registry
 	packs    Packs
@@ -85,7 +91,7 @@ func New(p Parts) *Control {
 	return &Control{
 		store: p.Store, sources: p.Sources, contracts: p.Contracts, planner: p.Planner, line: p.Line,
 		allowed: p.Allowed, executor: p.Executor, quiet: p.Quiet, schedules: p.Schedules, watches: p.Watches, alerts: p.Alerts, redact: p.Redact,
-		player:   newPlayer(p),
+		player: newPlayer(p), files: p.Archive, keeper: p.Keeper,
 		registry: p.Registry, packs: p.Packs, keys: p.Keys, vault: p.Vault, tester: p.Tester,
 	}
 }

@@ -74,7 +74,7 @@ type CursorView struct {
 func (c *Control) Cursor(ctx context.Context, id harvest.CursorID, moves int) (CursorView, error) {
 	cur, err := c.store.Cursor(ctx, id)
 	if err != nil {
-		return CursorView{}, err
+		return CursorView{}, c.orArchived(ctx, err, "cursor", int64(id))
 	}
 	events, err := c.store.CursorEvents(ctx, id, moves)
 	if err != nil {

@@ -1,14 +1,18 @@
 package control
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Schema is the version of a database's schema.
 type Schema struct {
-	Store string
+	Store string `json:"store"`
 	// Have is the version it is, Need the one this patra needs.
-	Have, Need int64
+	Have int64 `json:"schema"`
+	Need int64 `json:"schema_needed"`
 	// Applied is how many migrations were applied just now.
-	Applied int
+	Applied int `json:"-"`
 }
 
 // SchemaOf tells the version of a database's schema.
@@ -29,4 +33,77 @@ func Migrate(ctx context.Context, db SchemaStore) (Schema, error) {
 	s, err := SchemaOf(ctx, db)
 	s.Applied = len(done)
 	return s, err
+}
+
+// SizeStore tells how large the database is.
+type SizeStore interface {
+	Sizes(ctx context.Context) (Sizes, error)
+}
+
+// Sizes is how large a database is. What it would take too long to measure is absent.
+type Sizes struct {
+	// Bytes is what it takes on disk, FreeBytes what of that is free for new rows.
+	Bytes     *int64      `json:"bytes"`
+	FreeBytes *int64      `json:"free_bytes"`
+	Tables    []TableSize `json:"tables"`
+}
+
+// TableSize is how large a table is.
+type TableSize struct {
+	Table string  `json:"table"`
+	Rows  Counted `json:"rows"`
+	// Bytes with its indexes.
+	Bytes *int64 `json:"bytes"`
+	// Oldest is the time of the row that was written first of those that are there.
+	Oldest time.Time `json:"oldest,omitzero"`
+}
+
+// Keeping is how long things stay in the database before they are archived.
+type Keeping struct {
+	// Where archives are; empty: nowhere, and everything stays.
+	Where string `json:"archive,omitempty"`
+	// TrailSeconds is for plans, slices, tasks, runs, pages, triggers and moves of cursors,
+	// VersionsSeconds for versions of records that were replaced; 0: for ever.
+	TrailSeconds    int64 `json:"trail_seconds"`
+	VersionsSeconds int64 `json:"versions_seconds"`
+}
+
+// DBStatus is how the database stands.
+type DBStatus struct {
+	Schema
+	Sizes
+	Keeping Keeping `json:"keeping"`
+	// LastArchive is the newest archive, absent if there is none.
+	LastArchive *ArchiveRow `json:"last_archive,omitempty"`
+}
+
+// DBStatus tells how large the database is, how long things stay in it, and when it was
+// last relieved of old ones.
+func (c *Control) DBStatus(ctx context.Context) (DBStatus, error) {
+	var out DBStatus
+	var err error
+	out.Store = c.store.DSN()
+	out.Have, out.Need, err = c.store.Schema(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.Sizes, err = c.store.Sizes(ctx)
+	if err != nil {
+		return out, err
+	}
+	if c.files != nil && c.keeper != nil {
+		out.Keeping.Where = c.files.Where()
+		trail, versions := c.keeper.Kept()
+		out.Keeping.TrailSeconds = int64(trail.Seconds())
+		out.Keeping.VersionsSeconds = int64(versions.Seconds())
+	}
+	last, err := c.store.Archives(ctx, 0, 1)
+	if err != nil {
+		return out, err
+	}
+	if len(last) > 0 {
+		row := archiveRow(last[0])
+		out.LastArchive = &row
+	}
+	return out, nil
 }

@@ -73,7 +73,7 @@ func (c *Control) Lineage(ctx context.Context, id harvest.PlanID, p Page) (Linea
 	var err error
 	out.Plan, err = c.store.Plan(ctx, id)
 	if err != nil {
-		return out, err
+		return out, c.orArchived(ctx, err, "plan", int64(id))
 	}
 	list, err := c.Slices(ctx, id, p)
 	if err != nil {

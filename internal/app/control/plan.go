@@ -67,7 +67,7 @@ func (c *Control) Slices(ctx context.Context, id harvest.PlanID, p Page) (SliceL
 		return out, err
 	}
 	if _, err := c.store.Plan(ctx, id); err != nil {
-		return out, err
+		return out, c.orArchived(ctx, err, "plan", int64(id))
 	}
 	rows, err := c.store.Slices(ctx, id, harvest.SliceID(after), p.Limit+1)
 	out.Slices, out.Next = firstOf(rows, p.Limit, func(s SliceRow) int64 { return int64(s.ID) })
@@ -76,7 +76,8 @@ func (c *Control) Slices(ctx context.Context, id harvest.PlanID, p Page) (SliceL
 
 // Slice shows one slice.
 func (c *Control) Slice(ctx context.Context, id harvest.SliceID) (SliceRow, error) {
-	return c.store.Slice(ctx, id)
+	s, err := c.store.Slice(ctx, id)
+	return s, c.orArchived(ctx, err, "slice", int64(id))
 }
 
 // SliceRow is a slice in a list.
@@ -136,7 +137,7 @@ type PlanView struct {
 func (c *Control) Plan(ctx context.Context, id harvest.PlanID, after harvest.SliceID, limit int) (PlanView, error) {
 	p, err := c.store.Plan(ctx, id)
 	if err != nil {
-		return PlanView{}, err
+		return PlanView{}, c.orArchived(ctx, err, "plan", int64(id))
 	}
 	sum, err := c.store.Summary(ctx, id)
 	if err != nil {

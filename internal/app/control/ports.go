@@ -34,6 +34,8 @@ type Store interface {
 	QuarantineStore
 	RecordReader
 	BlackBoxStore
+	ArchiveStore
+	SizeStore
 	reconcile.Store
 	// Coverage is what of each namespace of a source is proven complete.
 	Coverage(ctx context.Context, provenance string) ([]Coverage, error)

@@ -64,6 +64,11 @@ func (c *Control) Verify(ctx context.Context, req VerifyRequest) (*Verified, err
 	if err := c.store.CheckFile(); err != nil {
 		return nil, err
 	}
+	found, err = c.checkArchives(ctx, req.Deep)
+	if err != nil {
+		return nil, err
+	}
+	v.Findings = append(v.Findings, found...)
 	v.Clean = len(v.Findings) == 0
 	return v, nil
 }

@@ -63,6 +63,10 @@ func (s *Store) Coverage(ctx context.Context, provenance string) ([]control.Cove
 	return out, nil
 }
 
+// notFolded is a condition on slices s that leaves out those of a plan that is archived: what
+// it has proven is among the intervals already.
+var notFolded = ` AND NOT ` + isSealed("s.plan_id")
+
 // leaf is a slice that was not cut further, or the span of a plan that has not been cut
 // into slices yet.
 type leaf struct {
@@ -116,11 +120,13 @@ func (s *Store) readCoverage(ctx context.Context, c *coverageInWork) error {
 		same = append(same, l)
 		return nil
 	}, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted, s.reason, s.slice_spec, s.id FROM ing_plan_slice s
-		WHERE s.cursor_id=? AND s.status_code<>'RESLICED'`+notCoveredByOthers+`
+		WHERE s.cursor_id=? AND s.status_code<>'RESLICED'`+notCoveredByOthers+notFolded+`
+		UNION ALL
+		SELECT v.window_from, v.window_to, 'DONE', 0, NULL, '{}', 0 FROM ing_coverage v WHERE v.cursor_id=?
 		UNION ALL
 		SELECT CASE operation_code WHEN 'BACKFILL' THEN window_from ELSE sliced_to END,
 			CASE operation_code WHEN 'BACKFILL' THEN sliced_to ELSE window_to END, '', 0, NULL, '{}', 0
-		FROM ing_plan WHERE cursor_id=? AND status_code='PARTIAL' ORDER BY 1, 2, 7`, c.id, c.id)
+		FROM ing_plan WHERE cursor_id=? AND status_code='PARTIAL' ORDER BY 1, 2, 7`, c.id, c.id, c.id)
 	if err != nil || len(same) == 0 {
 		return err
 	}

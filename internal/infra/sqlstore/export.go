@@ -9,6 +9,18 @@ import (
 	"github.com/papertrace/patra/internal/app/control"
 )
 
+// lineageOfBatch is what a page belongs to: plan, slice, task and run, of one that is here
+// and of one that is archived. [joinBatch] joins it.
+const lineageOfBatch = `COALESCE(b.plan_id, z.plan_id, 0), COALESCE(b.slice_id, z.slice_id, 0), COALESCE(b.task_id, z.task_id, 0),
+		COALESCE(b.run_id, z.run_id, 0)`
+
+// joinBatch joins the page b that a column names, or z if it is archived.
+func joinBatch(column string) string {
+	return `
+		LEFT JOIN ing_task_run_batch b ON b.id=` + column + `
+		LEFT JOIN ing_archived z ON z.kind_code='batch' AND z.object_id=` + column
+}
+
 // Export reads records in the order of (source, type, id), one at a time.
 func (s *Store) Export(ctx context.Context, q control.ExportQuery, f func(*control.Exported) error) error {
 	raw := "NULL"
@@ -44,9 +56,8 @@ func (s *Store) Export(ctx context.Context, q control.ExportQuery, f func(*contr
 		return f(&e)
 	}, `SELECT r.provenance_code, r.record_type, r.ext_id, r.status_code, r.merged_into, r.revision, r.updated_at, r.raw_sha256,
 		v.fields, `+raw+`,
-		b.plan_id, b.slice_id, b.task_id, b.run_id, v.batch_id, v.mapping_version, v.observed_at
-		FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision
-		JOIN ing_task_run_batch b ON b.id=v.batch_id
+		`+lineageOfBatch+`, v.batch_id, v.mapping_version, v.observed_at
+		FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision`+joinBatch("v.batch_id")+`
 		WHERE `+where+` ORDER BY r.provenance_code, r.record_type, r.ext_id`, args...)
 	if err != nil {
 		return fmt.Errorf("export: %w", err)

@@ -119,11 +119,11 @@ func (s *Store) Feed(
 		return err
 	}, `SELECT o.feed_no, v.effect_code, r.provenance_code, r.record_type, r.ext_id, v.status_code,
 		CASE WHEN v.status_code='MERGED' THEN r.merged_into END,
-		v.revision, v.updated_at, v.raw_sha256, v.fields, b.plan_id, b.slice_id, b.task_id, b.run_id, v.batch_id, v.mapping_version,
+		v.revision, v.updated_at, v.raw_sha256, v.fields, `+lineageOfBatch+`, v.batch_id, v.mapping_version,
 		v.observed_at
 		FROM ing_outbox o JOIN ing_record r ON r.id=o.record_id
-		JOIN ing_record_version v ON v.record_id=o.record_id AND v.revision=o.revision
-		JOIN ing_task_run_batch b ON b.id=v.batch_id WHERE o.feed_no > ? ORDER BY o.feed_no LIMIT ?`, after, limit)
+		JOIN ing_record_version v ON v.record_id=o.record_id AND v.revision=o.revision`+joinBatch("v.batch_id")+`
+		WHERE o.feed_no > ? ORDER BY o.feed_no LIMIT ?`, after, limit)
 	if err != nil && !errors.Is(err, errEnough) {
 		return fmt.Errorf("read the feed: %w", err)
 	}

@@ -72,7 +72,7 @@ func (x *tx) countLate(job harvest.Job, b harvest.Batch, written []change) (out 
 			return out, fmt.Errorf("read slice %d: %w", job.Slice, err)
 		}
 	}
-	rows, err := x.sql.QueryContext(x.ctx, landedSQL, cursor, ts(from))
+	rows, err := x.sql.QueryContext(x.ctx, landedSQL, cursor, ts(from), cursor, ts(from))
 	if err != nil {
 		return out, fmt.Errorf("read coverage: %w", err)
 	}
@@ -86,9 +86,12 @@ func (x *tx) countLate(job harvest.Job, b harvest.Batch, written []change) (out 
 	return out, nil
 }
 
-// landedSQL reads the leaf slices of a cursor that end after an instant.
-const landedSQL = `SELECT s.window_from, s.window_to, s.status_code, s.updated_at FROM ing_plan_slice s
-	WHERE s.cursor_id=? AND s.window_to>? AND s.status_code<>'RESLICED'` + notCoveredByOthers + ` ORDER BY s.window_to, s.window_from`
+// landedSQL reads the leaf slices of a cursor that end after an instant, and what archived
+// ones have proven. Both are bound twice.
+var landedSQL = `SELECT s.window_from, s.window_to, s.status_code, s.updated_at FROM ing_plan_slice s
+	WHERE s.cursor_id=? AND s.window_to>? AND s.status_code<>'RESLICED'` + notCoveredByOthers + notFolded + `
+	UNION ALL SELECT v.window_from, v.window_to, 'DONE', v.proven_at FROM ing_coverage v WHERE v.cursor_id=? AND v.window_to>?
+	ORDER BY 2, 1`
 
 // scanLanded reads them up to an instant, or to the end if that is zero. A slice
 // that is done is not written to again.

@@ -35,7 +35,13 @@ func (s *Store) Proven(
 		WHERE c.provenance_code=? AND c.cursor_key=? AND (s.status_code='DONE' OR s.gap_accepted=1)
 		AND (c.operation_code=? AND c.namespace_scope_code=? AND c.namespace_key=? AND s.window_to<=c.normalized_instant
 			OR c.operation_code='BACKFILL' AND p.endpoint_name=? AND p.expr_proto_hash=? AND s.window_from>=c.normalized_instant)
-		ORDER BY s.window_from, s.window_to`,
+		UNION ALL
+		SELECT v.window_from, v.window_to, 0 FROM ing_coverage v JOIN ing_cursor c ON c.id=v.cursor_id
+		WHERE c.provenance_code=? AND c.cursor_key=? AND (c.operation_code=? AND c.namespace_scope_code=? AND c.namespace_key=?
+			OR c.operation_code='BACKFILL' AND EXISTS (SELECT 1 FROM ing_plan p
+				WHERE p.cursor_id=c.id AND p.endpoint_name=? AND p.expr_proto_hash=?))
+		ORDER BY 1, 2`,
+		ns.Provenance, ns.CursorKey, ns.Operation, ns.Scope, ns.Key, endpoint, selection,
 		ns.Provenance, ns.CursorKey, ns.Operation, ns.Scope, ns.Key, endpoint, selection)
 	if err != nil {
 		return nil, nil, fmt.Errorf("proven windows of %s %s: %w", ns.Provenance, ns, err)
@@ -50,9 +56,9 @@ func (s *Store) Unstored(ctx context.Context, provenance, recordType string, w h
 	fail := func(err error) (harvest.Unstored, error) {
 		return harvest.Unstored{}, fmt.Errorf("look into %s of %s: %w", w, provenance, err)
 	}
-	const within = ` JOIN ing_task_run_batch b ON b.id=q.batch_id JOIN ing_plan_slice s ON s.id=b.slice_id
+	within := joinBatch("q.batch_id") + ` LEFT JOIN ing_plan_slice s ON s.id=b.slice_id
 		LEFT JOIN ing_record r ON r.provenance_code=q.provenance_code AND r.record_type=q.record_type AND r.ext_id=q.ext_id
-		WHERE q.provenance_code=? AND q.record_type=? AND s.window_from<? AND s.window_to>?`
+		WHERE q.provenance_code=? AND q.record_type=? AND COALESCE(s.window_from, z.window_from)<? AND COALESCE(s.window_to, z.window_to)>?`
 	args := []any{provenance, recordType, ts(w.To), ts(w.From)}
 	// An item that is stored now was read since.
 	if err := s.r.QueryRowContext(ctx, `SELECT COUNT(DISTINCT q.raw_sha256)
@@ -69,9 +75,12 @@ func (s *Store) Unstored(ctx context.Context, provenance, recordType string, w h
 		return fail(err)
 	}
 	var read ts
-	if err := s.r.QueryRowContext(ctx, `SELECT MAX(s.updated_at) FROM ing_plan_slice s JOIN ing_cursor c ON c.id=s.cursor_id
-		WHERE c.provenance_code=? AND c.operation_code<>'UPDATE' AND s.status_code='DONE' AND s.window_from<?
-		AND s.window_to>?`, provenance, ts(w.To), ts(w.From)).Scan(&read); err != nil {
+	if err := s.r.QueryRowContext(ctx, `SELECT MAX(x.at) FROM (
+		SELECT s.updated_at AS at FROM ing_plan_slice s JOIN ing_cursor c ON c.id=s.cursor_id
+		WHERE c.provenance_code=? AND c.operation_code<>'UPDATE' AND s.status_code='DONE' AND s.window_from<? AND s.window_to>?
+		UNION ALL SELECT v.proven_at FROM ing_coverage v JOIN ing_cursor c ON c.id=v.cursor_id
+		WHERE c.provenance_code=? AND c.operation_code<>'UPDATE' AND v.window_from<? AND v.window_to>?) x`,
+		provenance, ts(w.To), ts(w.From), provenance, ts(w.To), ts(w.From)).Scan(&read); err != nil {
 		return fail(err)
 	}
 	out.ReadAt = read.time()

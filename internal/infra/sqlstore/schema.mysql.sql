@@ -47,6 +47,39 @@ CREATE TABLE `ing_alert_delivery` (
   PRIMARY KEY (`id`),
   KEY `idx_alert_delivery_due` (`ended_at`,`target_name`,`id`),
   KEY `idx_alert_delivery_alert` (`alert_id`,`id`)
+CREATE TABLE `ing_archive` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `file_name` varchar(255) COLLATE utf8mb4_bin NOT NULL,
+  `sha256` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `bytes` bigint NOT NULL,
+  `row_count` bigint NOT NULL,
+  `contents` mediumtext COLLATE utf8mb4_bin NOT NULL,
+  `units` longtext COLLATE utf8mb4_bin NOT NULL,
+  `status_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `trail_before` datetime(6) DEFAULT NULL,
+  `versions_before` datetime(6) DEFAULT NULL,
+  `actor` varchar(255) COLLATE utf8mb4_bin NOT NULL,
+  `reason` mediumtext COLLATE utf8mb4_bin NOT NULL,
+  `created_at` datetime(6) NOT NULL,
+  `done_at` datetime(6) DEFAULT NULL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `uk_archive_file` (`file_name`),
+  KEY `idx_archive_status` (`status_code`,`id`),
+  CONSTRAINT `ing_archive_chk_1` CHECK ((`status_code` in (_utf8mb4'WRITTEN',_utf8mb4'DONE')))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_archived` (
+  `kind_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `object_id` bigint NOT NULL,
+  `archive_id` bigint NOT NULL,
+  `plan_id` bigint DEFAULT NULL,
+  `slice_id` bigint DEFAULT NULL,
+  `task_id` bigint DEFAULT NULL,
+  `run_id` bigint DEFAULT NULL,
+  `window_from` datetime(6) DEFAULT NULL,
+  `window_to` datetime(6) DEFAULT NULL,
+  PRIMARY KEY (`kind_code`,`object_id`),
+  CONSTRAINT `ing_archived_chk_1` CHECK ((`kind_code` in (_utf8mb4'plan',_utf8mb4'batch')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `ing_bad_id` (
@@ -62,7 +95,8 @@ CREATE TABLE `ing_bad_id` (
   `check_after` datetime(6) NOT NULL,
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_bad_id` (`provenance_code`,`record_type`,`ext_id`),
-  KEY `idx_bad_id_due` (`check_after`)
+  KEY `idx_bad_id_due` (`check_after`),
+  KEY `idx_bad_id_batch` (`batch_id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `ing_breaker` (
@@ -76,6 +110,15 @@ CREATE TABLE `ing_breaker` (
   PRIMARY KEY (`provenance_code`,`endpoint_name`,`operation_code`),
   CONSTRAINT `ing_breaker_chk_1` CHECK ((`failures` > 0)),
   CONSTRAINT `ing_breaker_chk_2` CHECK ((`trying` in (0,1)))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_coverage` (
+  `cursor_id` bigint NOT NULL,
+  `window_from` datetime(6) NOT NULL,
+  `window_to` datetime(6) NOT NULL,
+  `proven_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`cursor_id`,`window_from`),
+  CONSTRAINT `ing_coverage_chk_1` CHECK ((`window_from` < `window_to`))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `ing_cursor` (
@@ -361,6 +404,7 @@ CREATE TABLE `ing_record` (
   `merged_into` varbinary(512) DEFAULT NULL,
   `missing_since` datetime(6) DEFAULT NULL,
   `missing_checks` int NOT NULL DEFAULT '0',
+  `first_revision` bigint NOT NULL DEFAULT '1',
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_record_key` (`provenance_code`,`record_type`,`ext_id`),
   CONSTRAINT `ing_record_chk_1` CHECK ((`status_code` in (_utf8mb4'ACTIVE',_utf8mb4'RETRACTED',_utf8mb4'MERGED',_utf8mb4'GONE')))
@@ -429,6 +473,7 @@ CREATE TABLE `ing_schedule_instance` (
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_sched_src` (`scheduler_code`,`scheduler_job_id`,`scheduler_log_id`),
   KEY `idx_sched_prov` (`provenance_code`,`operation_code`,`triggered_at`),
+  KEY `idx_sched_plan` (`plan_id`),
   CONSTRAINT `ing_schedule_instance_chk_1` CHECK ((`operation_code` in (_utf8mb4'HARVEST',_utf8mb4'BACKFILL',_utf8mb4'UPDATE'))),
   CONSTRAINT `ing_schedule_instance_chk_2` CHECK ((`outcome_code` in (_utf8mb4'PLANNED',_utf8mb4'EXISTING',_utf8mb4'NOOP',_utf8mb4'FAILED')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
@@ -445,6 +490,7 @@ CREATE TABLE `ing_signal` (
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_signal` (`provenance_code`,`record_type`,`ext_id`,`kind_code`),
   KEY `idx_signal_open` (`provenance_code`,`plan_id`),
+  KEY `idx_signal_batch` (`batch_id`),
   CONSTRAINT `ing_signal_chk_1` CHECK ((`kind_code` in (_utf8mb4'RETRACTION',_utf8mb4'CORRECTION')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 

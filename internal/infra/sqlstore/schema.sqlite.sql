@@ -47,6 +47,39 @@ CREATE TABLE ing_alert_delivery (
 CREATE INDEX idx_alert_delivery_alert ON ing_alert_delivery (alert_id, id);
 
 CREATE INDEX idx_alert_delivery_due ON ing_alert_delivery (ended_at, target_name, id);
+CREATE TABLE ing_archive (
+  id INTEGER PRIMARY KEY,
+  file_name TEXT NOT NULL,
+  sha256 TEXT NOT NULL,
+  bytes INTEGER NOT NULL,
+  row_count INTEGER NOT NULL,
+  contents TEXT NOT NULL,
+  units TEXT NOT NULL,
+  status_code TEXT NOT NULL CHECK (status_code IN ('WRITTEN','DONE')),
+  trail_before TEXT,
+  versions_before TEXT,
+  actor TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  done_at TEXT
+) STRICT;
+
+CREATE INDEX idx_archive_status ON ing_archive (status_code, id);
+
+CREATE UNIQUE INDEX uk_archive_file ON ing_archive (file_name);
+
+CREATE TABLE ing_archived (
+  kind_code TEXT NOT NULL CHECK (kind_code IN ('plan','batch')),
+  object_id INTEGER NOT NULL,
+  archive_id INTEGER NOT NULL,
+  plan_id INTEGER,
+  slice_id INTEGER,
+  task_id INTEGER,
+  run_id INTEGER,
+  window_from TEXT,
+  window_to TEXT,
+  PRIMARY KEY (kind_code, object_id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE ing_bad_id (
   id INTEGER PRIMARY KEY,
@@ -60,6 +93,8 @@ CREATE TABLE ing_bad_id (
   last_seen_at TEXT NOT NULL,
   check_after TEXT NOT NULL
 ) STRICT;
+
+CREATE INDEX idx_bad_id_batch ON ing_bad_id (batch_id);
 
 CREATE INDEX idx_bad_id_due ON ing_bad_id (check_after);
 
@@ -75,6 +110,15 @@ CREATE TABLE ing_breaker (
   updated_at TEXT NOT NULL,
   PRIMARY KEY (provenance_code, endpoint_name, operation_code)
 ) STRICT;
+
+CREATE TABLE ing_coverage (
+  cursor_id INTEGER NOT NULL,
+  window_from TEXT NOT NULL,
+  window_to TEXT NOT NULL,
+  proven_at TEXT NOT NULL,
+  PRIMARY KEY (cursor_id, window_from),
+  CHECK (window_from < window_to)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE ing_cursor (
   id INTEGER PRIMARY KEY,
@@ -345,7 +389,7 @@ CREATE TABLE ing_record (
   mapping_version TEXT NOT NULL,
   created_at TEXT NOT NULL,
   changed_at TEXT NOT NULL
-, merged_into TEXT, missing_since TEXT, missing_checks INTEGER NOT NULL DEFAULT 0) STRICT;
+, merged_into TEXT, missing_since TEXT, missing_checks INTEGER NOT NULL DEFAULT 0, first_revision INTEGER NOT NULL DEFAULT 1) STRICT;
 
 CREATE UNIQUE INDEX uk_record_key ON ing_record (provenance_code, record_type, ext_id);
 
@@ -408,6 +452,8 @@ CREATE TABLE ing_schedule_instance (
   created_at TEXT NOT NULL
 ) STRICT;
 
+CREATE INDEX idx_sched_plan ON ing_schedule_instance (plan_id);
+
 CREATE INDEX idx_sched_prov ON ing_schedule_instance (provenance_code, operation_code, triggered_at);
 
 CREATE UNIQUE INDEX uk_sched_src ON ing_schedule_instance (scheduler_code, scheduler_job_id, scheduler_log_id);
@@ -422,6 +468,8 @@ CREATE TABLE ing_signal (
   plan_id INTEGER,
   created_at TEXT NOT NULL
 ) STRICT;
+
+CREATE INDEX idx_signal_batch ON ing_signal (batch_id);
 
 CREATE INDEX idx_signal_open ON ing_signal (provenance_code, plan_id);
 

@@ -87,7 +87,8 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	if !o.ReadOnly {
-		if err := s.warm(ctx, warmStatements()...); err != nil {
+		// A user of the server who may not write records prepares to write none.
+		if err := s.warm(ctx, warmStatements()...); err != nil && !s.d.isReadOnly(err) {
 			return nil, errors.Join(err, s.Close())
 		}
 	}

@@ -144,6 +144,9 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"Feed_ConcurrentCommitsInOneOrder", feedUnderConcurrentCommits},
 		{"Alert_OneMessageForManyStewards", oneMessageForManyStewards},
 		{"Alert_TrafficAndQueuesAreTold", trafficAndQueues},
+		{"R33_ArchivedIsFoundAndChangesNothing", archivedIsFound},
+		{"Retention_OneArchives", oneArchives},
+		{"Retention_WhatHasChangedStays", changedStays},
 		{"Verify_PlantedViolations", planted},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.hold(lab.on(t)) })

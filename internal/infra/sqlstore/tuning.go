@@ -47,7 +47,7 @@ func (s *Store) Watched(ctx context.Context) ([]harvest.Watched, error) {
 // ProvenWindows lists the windows of a cursor that end after since and were
 // proven by an instant, oldest first.
 func (s *Store) ProvenWindows(ctx context.Context, cursor harvest.CursorID, since, by time.Time) ([]harvest.Window, error) {
-	rows, err := s.r.QueryContext(ctx, landedSQL, cursor, ts(since))
+	rows, err := s.r.QueryContext(ctx, landedSQL, cursor, ts(since), cursor, ts(since))
 	if err != nil {
 		return nil, fmt.Errorf("list proven windows: %w", err)
 	}

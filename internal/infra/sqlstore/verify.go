@@ -187,14 +187,16 @@ func (v *verifier) checkCoverage() error {
 		if c.init.IsZero() || c.at.IsZero() {
 			continue // it was reported that the one or the other cannot be read
 		}
-		order := "s.window_from, s.window_to"
+		order := "1, 2"
 		if c.dir == harvest.Backward {
-			order = "s.window_to DESC, s.window_from DESC"
+			order = "2 DESC, 1 DESC"
 		}
 		var rerr error
 		reach := harvest.LowWatermark(c.init, c.dir, func(yield func(harvest.Covered) bool) {
 			rows, err := v.tx.QueryContext(v.ctx, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted
-				FROM ing_plan_slice s WHERE s.cursor_id=? AND s.status_code<>'RESLICED'`+notCoveredByOthers+` ORDER BY `+order, c.id)
+				FROM ing_plan_slice s WHERE s.cursor_id=? AND s.status_code<>'RESLICED'`+notCoveredByOthers+notFolded+`
+				UNION ALL SELECT v.window_from, v.window_to, 'DONE', 0 FROM ing_coverage v WHERE v.cursor_id=?
+				ORDER BY `+order, c.id, c.id)
 			if err != nil {
 				rerr = err
 				return
@@ -273,7 +275,7 @@ func (v *verifier) checkTiling() error {
 			CASE p.operation_code WHEN 'BACKFILL' THEN p.window_to ELSE p.sliced_to END,
 			s.slice_spec, s.window_from, s.window_to
 		FROM ing_plan p LEFT JOIN ing_plan_slice s ON s.plan_id=p.id AND s.status_code<>'RESLICED'
-		WHERE p.status_code NOT IN ('DRAFT','FAILED') ORDER BY p.id`)
+		WHERE p.status_code NOT IN ('DRAFT','FAILED') AND NOT `+isSealed("p.id")+` ORDER BY p.id`)
 	closePlan()
 	return err
 }
@@ -404,6 +406,7 @@ func (v *verifier) checkCandidates() error {
 	}, `SELECT p.id, p.window_from, p.window_to, COUNT(c.ordinal), COUNT(DISTINCT c.ext_id), COALESCE(MIN(c.ordinal),0),
 		COALESCE(MAX(c.ordinal),0)
 		FROM ing_plan p LEFT JOIN ing_plan_candidate c ON c.plan_id=p.id WHERE p.operation_code='UPDATE'
+		AND NOT `+isSealed("p.id")+`
 		GROUP BY p.id, p.window_from, p.window_to`); err != nil {
 		return err
 	}
@@ -423,14 +426,15 @@ func (v *verifier) checkCandidates() error {
 }
 
 // checkRevisions reports records that do not have one version and one outbox row for each
-// revision, numbered from 1, or that differ from their newest version.
+// revision, numbered from the first that is not archived, or that differ from their newest
+// version.
 func (v *verifier) checkRevisions() error {
 	for _, tab := range []string{"ing_outbox", "ing_record_version"} {
 		if err := v.reportRows("record", `SELECT r.id,
 			CONCAT('has revision ', r.revision, ' and ', COUNT(o.id), ' rows in `+tab+`, from ', COALESCE(MIN(o.revision),0), ' to ',
 			COALESCE(MAX(o.revision),0))
-			FROM ing_record r LEFT JOIN `+tab+` o ON o.record_id=r.id GROUP BY r.id, r.revision
-			HAVING COUNT(o.id) <> r.revision OR COALESCE(MIN(o.revision),0) <> 1
+			FROM ing_record r LEFT JOIN `+tab+` o ON o.record_id=r.id GROUP BY r.id, r.revision, r.first_revision
+			HAVING COUNT(o.id) <> r.revision-r.first_revision+1 OR COALESCE(MIN(o.revision),0) <> r.first_revision
 			OR COALESCE(MAX(o.revision),0) <> r.revision`); err != nil {
 			return err
 		}
@@ -489,7 +493,7 @@ func (v *verifier) checkFingerprints() error {
 	}, `SELECT id, spec_fingerprint, spec_snapshot FROM ing_plan ORDER BY id`)
 }
 
-// checkOrphans reports rows that name a parent which is not there.
+// checkOrphans reports rows that name a parent which is neither there nor archived.
 func (v *verifier) checkOrphans() error {
 	for _, o := range [][3]string{
 		{"ing_schedule_instance", "plan_id", "ing_plan"},
@@ -526,9 +530,13 @@ func (v *verifier) checkOrphans() error {
 		{"ing_signal", "plan_id", "ing_plan"},
 	} {
 		if err := v.reportRows(o[0], `SELECT c.id, CONCAT('names `+o[2]+` ', c.`+o[1]+`, ', which is not there')
-			FROM `+o[0]+` c LEFT JOIN `+o[2]+` p ON p.id=c.`+o[1]+` WHERE c.`+o[1]+` IS NOT NULL AND p.id IS NULL`); err != nil {
+			FROM `+o[0]+` c LEFT JOIN `+o[2]+` p ON p.id=c.`+o[1]+` WHERE c.`+o[1]+` IS NOT NULL AND p.id IS NULL`+
+			notArchived(o[2], "c."+o[1])); err != nil {
 			return err
 		}
+	}
+	if err := v.checkArchived(); err != nil {
+		return err
 	}
 	return v.reportRows("batch", `SELECT b.id, 'is SUCCEEDED without a record of its end' FROM ing_task_run_batch b
 		WHERE b.status_code='SUCCEEDED' AND b.after_position IS NULL`)
