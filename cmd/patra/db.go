@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/node"
@@ -37,16 +38,108 @@ func (c *cli) dbCmd() *cobra.Command {
 				return nil
 			},
 		},
-		&cobra.Command{
-			Use: "status", Short: "Show the schema version", Args: noArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error {
-				s, err := c.withSchema(cmd.Context(), true, control.SchemaOf)
+		c.dbStatusCmd(),
+		c.dbArchiveCmd(),
+		c.dbGrantsCmd())
+	return cmd
+}
+
+func (c *cli) dbStatusCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "status", Short: "Show the schema version, how large the tables are, and what is archived when", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := c.withSchema(cmd.Context(), true, control.SchemaOf)
+			if err != nil {
+				return err
+			}
+			if s.Have != s.Need { // nothing else can be read
+				return c.show(s, func() { c.printSchema(s) })
+			}
+			return c.reading(cmd.Context(), func(ctl *control.Control) error {
+				v, err := ctl.DBStatus(cmd.Context())
 				if err != nil {
 					return err
 				}
-				c.printf("%s: schema %d, this patra needs %d\n", s.Store, s.Have, s.Need)
-				return nil
-			},
-		})
+				return c.show(v, func() { c.printDBStatus(v) })
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (c *cli) printSchema(s control.Schema) {
+	c.printf("%s: schema %d, this patra needs %d\n", s.Store, s.Have, s.Need)
+}
+
+func (c *cli) printDBStatus(v control.DBStatus) {
+	c.printSchema(v.Schema)
+	if v.Bytes != nil {
+		c.printf("size      %d bytes", *v.Bytes)
+		if v.FreeBytes != nil {
+			c.printf(", %d of them free for new rows", *v.FreeBytes)
+		}
+		c.printf("\n")
+	}
+	if v.Keeping.Where == "" {
+		c.printf("archive   nowhere, so everything stays; name a directory with --archive\n")
+	} else {
+		c.printf("archive   %s; the trail of the work stays %s, replaced versions of records %s\n",
+			v.Keeping.Where, keptWords(v.Keeping.TrailSeconds), keptWords(v.Keeping.VersionsSeconds))
+	}
+	if a := v.LastArchive; a != nil {
+		c.printf("archived  %d rows on %s in %s\n", a.Rows, a.CreatedAt.UTC().Format(time.DateOnly), a.File)
+	}
+	rows := make([][]any, len(v.Tables))
+	for i, t := range v.Tables {
+		rows[i] = []any{t.Table, countText(t.Rows), t.Bytes, control.Time(t.Oldest)}
+		if t.Bytes != nil {
+			rows[i][2] = *t.Bytes
+		}
+	}
+	c.table([]column{{head: "TABLE", width: 22}, {head: "ROWS", right: true}, {head: "BYTES", right: true}, {head: "OLDEST"}}, rows)
+}
+
+// keptWords says how long something stays.
+func keptWords(seconds int64) string {
+	if seconds == 0 {
+		return "for ever"
+	}
+	return control.Count(int(seconds/86400), "day")
+}
+
+const grantRoles = "reader, executor, planner, scheduler, operator, owner"
+
+func (c *cli) dbGrantsCmd() *cobra.Command {
+	var user string
+	cmd := &cobra.Command{
+		Use: "grants ROLE", Short: "Print what a user of a MySQL server must be granted for a role, and no more",
+		Long: "Grants prints SQL for " + grantRoles + ". A reader looks at things, the next three are\n" +
+			"roles of patra serve, an operator runs all other commands, the owner migrates the schema too. It asks no database.\n\n" +
+			"Executors, planners and schedulers may not change the registry: apply packs as operator first (patra source apply).",
+		Example: "  patra db grants executor --user patra_executor@10.0.0.%",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return misuse(cmd, "%s takes one role: %s", cmd.CommandPath(), grantRoles)
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if user == "" {
+				user = "patra_" + args[0]
+			}
+			list, err := node.Grants(args[0], c.db, user)
+			if err != nil {
+				return err
+			}
+			return c.show(map[string]any{"role": args[0], "user": user, "grants": list}, func() {
+				for _, line := range list {
+					c.printf("%s\n", line)
+				}
+			})
+		},
+	}
+	cmd.Flags().StringVar(&user, "user", "", "user, or user@host, who is granted them (default: patra_ROLE from any host)")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }

@@ -36,6 +36,7 @@ type cli struct {
 	command string
 	// source is the one that the command names, else the word SOURCE for what it says to do next.
 	source string
+	keep   keepFlags
 	// json is set by the subcommand that prints one object.
 	json bool
 }
@@ -118,6 +119,7 @@ func (c *cli) root() *cobra.Command {
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens to stderr")
 	f.BoolVar(&c.debug, "debug", false, "log every step to stderr")
 	f.StringVar(&c.logFormat, "log-format", "text", "how log lines are written: text or json (PATRA_LOG_FORMAT)")
+	c.keep.add(f)
 	f.StringVar(&c.progress, "progress", "auto", "progress on stderr: auto, bar, plain or none")
 	root.AddCommand(c.demoCmd(), c.harvestCmd(), c.backfillCmd(), c.refreshCmd(), c.serveCmd(), c.statusCmd(), c.scheduleCmd(), c.exportCmd(), c.verifyCmd(), c.explainCmd(), c.coverageCmd(), c.reconcileCmd(), c.planCmd(), c.cursorCmd(), c.simCmd(), c.dbCmd(), c.versionCmd(), c.sourceCmd(), c.auditCmd(), c.errorCmd(), c.quarantineCmd(), c.recordCmd(), c.alertCmd(), c.credentialCmd(), c.tokenCmd())
 	root.AddCommand(c.blackboxCmd(), c.replayCmd())
@@ -142,13 +144,14 @@ func (c *cli) settings(cmd *cobra.Command) error {
 	if !slices.Contains([]string{"auto", "bar", "plain", "none"}, c.progress) {
 		return fmt.Errorf("--progress %q is not known: use auto, bar, plain or none", c.progress)
 	}
-	for _, v := range []struct{ flag, env string }{{"lease", "PATRA_LEASE"}, {"instances", "PATRA_INSTANCES"}, {"log-format", "PATRA_LOG_FORMAT"}} {
-		text := os.Getenv(v.env)
-		if text == "" || cmd.Flags().Changed(v.flag) {
+	for _, flag := range []string{"lease", "instances", "log-format", "archive", "keep-trail", "keep-versions"} {
+		env := "PATRA_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+		text := os.Getenv(env)
+		if text == "" || cmd.Flags().Changed(flag) {
 			continue
 		}
-		if err := cmd.Flags().Set(v.flag, text); err != nil {
-			return fmt.Errorf("%s: %w", v.env, err)
+		if err := cmd.Flags().Set(flag, text); err != nil {
+			return fmt.Errorf("%s: %w", env, err)
 		}
 	}
 	switch {
@@ -159,7 +162,7 @@ func (c *cli) settings(cmd *cobra.Command) error {
 	case c.instances < 0:
 		return fmt.Errorf("--instances %d: use 1 or more, or 0 for not known", c.instances)
 	}
-	return nil
+	return c.keep.into(new(node.Config))
 }
 
 // limitFlag adds --limit, which is 50 unless told, and at least 1.
@@ -204,10 +207,14 @@ func (c *cli) logAt(level slog.Level) *slog.Logger {
 }
 
 func (c *cli) config() node.Config {
-	return node.Config{
+	cfg := node.Config{
 		DB: c.db, Packs: c.packs, Contact: c.contact, Version: version(), LeaseTTL: c.lease, Instances: c.instances, Logger: c.logger(),
 		Alerts: node.AlertsFromEnvironment(),
 	}
+	if err := c.keep.into(&cfg); err != nil { // they were looked at before the command began
+		c.logger().Error("nothing is archived", "err", err)
+	}
+	return cfg
 }
 
 // reading lets f see what there is, over a store that is opened for reading.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/papertrace/patra/internal/infra/archive"
 	"github.com/papertrace/patra/internal/infra/notify"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/infra/telemetry"
@@ -30,6 +31,10 @@ type Config struct {
 	// nothing is asked while the rate gate cannot be reached (R40).
 	Instances int
 	Logger    *slog.Logger
+	// Archive is the directory that old rows are moved to; empty: they stay.
+	Archive string
+	// KeepTrail and KeepVersions are how long what was done, and what was replaced, stays.
+	KeepTrail, KeepVersions time.Duration
 	// ReadOnly opens the store for reading only.
 	ReadOnly bool
 	// Alerts is where alerts are sent to.
@@ -60,3 +65,9 @@ func DefaultDB() string { return sqlstore.DefaultDSN() }
 
 // AlertsFromEnvironment reads where alerts are sent to.
 func AlertsFromEnvironment() notify.Settings { return notify.FromEnvironment(os.Getenv) }
+
+// ArchiveBeside is the directory for archives of a store that is a file.
+func ArchiveBeside(db string) string { return archive.Beside(cmp.Or(db, DefaultDB())) }
+
+// Grants are the statements that let a user of a server do what a role does.
+func Grants(role, db, user string) ([]string, error) { return sqlstore.Grants(role, db, user) }

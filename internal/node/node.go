@@ -13,9 +13,11 @@ import (
 	"github.com/papertrace/patra/internal/app/line"
 	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/app/retention"
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/infra/archive"
 	"github.com/papertrace/patra/internal/infra/decode"
 	"github.com/papertrace/patra/internal/infra/gate"
 	"github.com/papertrace/patra/internal/infra/metrics"
@@ -37,6 +39,7 @@ type Node struct {
 	Registry  *registry.Registry
 	Keys      *keyring.Ring
 	Planner   *planner.Planner
+	Keeper    *retention.Keeper
 	schedules scheduler.Sources // nil where contracts know of none
 	quiet     *scheduler.Quiet
 	up        *upstream.Client
@@ -117,6 +120,9 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 		Tester:   &tester{Redactor: cfg.redact, cfg: cfg, keys: keys, store: store},
 		Requests: up, Items: decoding,
 	}
+	operator.Archive = archive.At(cfg.Archive)
+	operator.Keeper = retention.New(retention.Config{Trail: cfg.KeepTrail, Versions: cfg.KeepVersions}, store, operator.Archive, cfg.Logger)
+	n.Keeper = operator.Keeper
 	if led != nil {
 		operator.Sources = led
 		operator.Registry = led

@@ -8,8 +8,10 @@ import (
 	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/app/reconcile"
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/app/retention"
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/app/steward"
+	"github.com/papertrace/patra/internal/infra/archive"
 	"github.com/papertrace/patra/internal/infra/gate"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/infra/upstream"
@@ -41,6 +43,8 @@ var (
 	_ reconcile.Upstream  = (*line.Line)(nil)
 	_ steward.Store       = (*sqlstore.Store)(nil)
 	_ steward.DueStore    = (*sqlstore.Store)(nil)
+	_ retention.Store     = (*sqlstore.Store)(nil)
+	_ retention.Files     = (*archive.Dir)(nil)
 
 	_ upstream.Credentials = (*keyring.Ring)(nil)
 )

@@ -9,6 +9,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/alert"
 	"github.com/papertrace/patra/internal/app/executor"
+	"github.com/papertrace/patra/internal/app/retention"
 	"github.com/papertrace/patra/internal/app/role"
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/app/steward"
@@ -58,6 +59,7 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 			begin("steward", role.Every(max(poll, steward.Every), n.Steward().Tick))
 			begin("alerts", role.Every(max(poll, alert.Every), n.alerts.Tick))
 			begin("alert sender", role.Every(alert.SendEvery, n.alerts.Send))
+			begin("retention", role.Every(max(poll, retention.LookEvery), n.Keeper.Tick))
 		case role.Planner:
 			begin(r, role.Every(poll, n.goOn))
 		case role.Executor:

@@ -47,7 +47,7 @@ func (d *Door) declareMonitor() {
 		func(ctx context.Context, in *Narrowed) (control.Queue, error) {
 			return d.control.Queue(ctx, in.Source, harvest.Operation(in.Operation))
 		})
-	declare(d, look("/plans/{id}/lineage", "plans", "A plan down to its pages: slices, tasks, runs, batches"),
+	declare(d, orGone(look("/plans/{id}/lineage", "plans", "A plan down to its pages: slices, tasks, runs, batches")),
 		func(ctx context.Context, in *lineageInput) (control.Lineage, error) {
 			return d.control.Lineage(ctx, harvest.PlanID(in.ID), control.Page{After: in.After, Limit: in.Limit})
 		})

@@ -31,7 +31,7 @@ func (d *Door) declarePlans() {
 		}
 		return d.control.Plans(ctx, control.PlanQuery{Source: in.Source, Before: harvest.PlanID(before), Limit: in.Limit})
 	})
-	declare(d, lookAtOne("/plans/{id}", tag, "A plan, what it came to, and a page of its slices"),
+	declare(d, orGone(lookAtOne("/plans/{id}", tag, "A plan, what it came to, and a page of its slices")),
 		func(ctx context.Context, in *numberPage) (control.PlanView, error) {
 			after, err := in.Page.page().Number()
 			if err != nil {
@@ -39,14 +39,14 @@ func (d *Door) declarePlans() {
 			}
 			return d.control.Plan(ctx, harvest.PlanID(in.ID), harvest.SliceID(after), in.Limit)
 		})
-	declare(d, look("/plans/{id}/slices", tag, "The slices of a plan, in the order they were cut"),
+	declare(d, orGone(look("/plans/{id}/slices", tag, "The slices of a plan, in the order they were cut")),
 		func(ctx context.Context, in *numberPage) (control.SliceList, error) {
 			return d.control.Slices(ctx, harvest.PlanID(in.ID), in.Page.page())
 		})
 }
 
 func (d *Door) declareSlices() {
-	declare(d, lookAtOne("/slices/{id}", "slices", "A slice"),
+	declare(d, orGone(lookAtOne("/slices/{id}", "slices", "A slice")),
 		func(ctx context.Context, in *OfNumber) (control.SliceRow, error) {
 			return d.control.Slice(ctx, harvest.SliceID(in.ID))
 		})
@@ -62,7 +62,7 @@ func (d *Door) declareCursors() {
 	declare(d, look("/cursors", tag, "Cursors by source and operation"), func(ctx context.Context, in *plansInput) (control.CursorList, error) {
 		return d.control.Cursors(ctx, in.Source, in.Page.page())
 	})
-	declare(d, lookAtOne("/cursors/{id}", tag, "A cursor, its last moves and what holds it"),
+	declare(d, orGone(lookAtOne("/cursors/{id}", tag, "A cursor, its last moves and what holds it")),
 		func(ctx context.Context, in *cursorInput) (control.CursorView, error) {
 			return d.control.Cursor(ctx, harvest.CursorID(in.ID), in.Moves)
 		})

@@ -113,6 +113,9 @@ func statusOf(p problem.Problem, err error) int {
 	if _, held := errors.AsType[*harvest.HeldError](err); held { // nobody was asked
 		return http.StatusConflict
 	}
+	if _, archived := errors.AsType[*control.ArchivedError](err); archived {
+		return http.StatusGone
+	}
 	switch p.Kind {
 	case problem.Usage:
 		return http.StatusUnprocessableEntity

@@ -22,6 +22,7 @@ type route struct {
 	single       bool // one thing, which has an ETag
 	preview      bool // what a change would do, with the token that makes it
 	asks         bool // it asks a source
+	archived     bool // what it shows may be in an archive
 	may          []int
 }
 
@@ -48,6 +49,9 @@ func (rt route) statuses() []int {
 	out = append(out, http.StatusForbidden, http.StatusUnprocessableEntity)
 	if rt.needs != "" {
 		out = append(out, http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusNotFound)
+	}
+	if rt.archived {
+		out = append(out, http.StatusGone)
 	}
 	if rt.preview {
 		out = append(out, http.StatusConflict)

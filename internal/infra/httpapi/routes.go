@@ -22,6 +22,7 @@ func (d *Door) declare() {
 	d.declareErrors()
 	d.declareQuarantine()
 	d.declareBlackBoxes()
+	d.declareDatabase()
 	d.declareRecords()
 	d.declareAccess()
 	d.declareSourceChanges()
@@ -40,6 +41,12 @@ func look(path, tag, summary string) route {
 func lookAtOne(path, tag, summary string) route {
 	rt := look(path, tag, summary)
 	rt.single = true
+	return rt
+}
+
+// orGone is a route whose object may be archived: then the answer says where it is.
+func orGone(rt route) route {
+	rt.archived = true
 	return rt
 }
 

@@ -90,9 +90,6 @@ func rightsOf(parts ...map[string]string) map[string]string {
 	return out
 }
 
-// GrantRoles are the roles that [Grants] knows.
-var GrantRoles = []string{"reader", "executor", "planner", "scheduler", "operator", "owner"}
-
 // UnknownRoleError says that there is no such role.
 type UnknownRoleError struct{ Role string }
 
@@ -100,7 +97,7 @@ func (e *UnknownRoleError) Error() string { return fmt.Sprintf("there is no role
 
 // Problem implements problem.Error.
 func (e *UnknownRoleError) Problem() problem.Problem {
-	return problem.Problem{Code: "unknown_role", Kind: problem.Usage, Title: e.Error(), Next: "use one of " + strings.Join(GrantRoles, ", ")}
+	return problem.Problem{Code: "unknown_role", Kind: problem.Usage, Title: e.Error(), Next: "use reader, executor, planner, scheduler, operator or owner"}
 }
 
 // Grants are the statements that let a user of a MySQL server do what a role does, and

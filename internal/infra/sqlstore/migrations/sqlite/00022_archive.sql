@@ -49,7 +49,6 @@ CREATE TABLE ing_coverage (
 -- The oldest revision of a record that is kept here; those before it are archived.
 ALTER TABLE ing_record ADD COLUMN first_revision INTEGER NOT NULL DEFAULT 1;
 
-CREATE INDEX idx_version_batch ON ing_record_version (batch_id);
 CREATE INDEX idx_bad_id_batch ON ing_bad_id (batch_id);
 CREATE INDEX idx_signal_batch ON ing_signal (batch_id);
 CREATE INDEX idx_sched_plan ON ing_schedule_instance (plan_id);
