@@ -47,6 +47,8 @@ CREATE TABLE `ing_alert_delivery` (
   PRIMARY KEY (`id`),
   KEY `idx_alert_delivery_due` (`ended_at`,`target_name`,`id`),
   KEY `idx_alert_delivery_alert` (`alert_id`,`id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `ing_archive` (
   `id` bigint NOT NULL AUTO_INCREMENT,
   `file_name` varchar(255) COLLATE utf8mb4_bin NOT NULL,

@@ -47,6 +47,7 @@ CREATE TABLE ing_alert_delivery (
 CREATE INDEX idx_alert_delivery_alert ON ing_alert_delivery (alert_id, id);
 
 CREATE INDEX idx_alert_delivery_due ON ing_alert_delivery (ended_at, target_name, id);
+
 CREATE TABLE ing_archive (
   id INTEGER PRIMARY KEY,
   file_name TEXT NOT NULL,
