@@ -39,7 +39,6 @@ type Node struct {
 	Registry  *registry.Registry
 	Keys      *keyring.Ring
 	Planner   *planner.Planner
-	Keeper    *retention.Keeper
 	schedules scheduler.Sources // nil where contracts know of none
 	quiet     *scheduler.Quiet
 	up        *upstream.Client
@@ -122,7 +121,6 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	}
 	operator.Archive = archive.At(cfg.Archive)
 	operator.Keeper = retention.New(retention.Config{Trail: cfg.KeepTrail, Versions: cfg.KeepVersions}, store, operator.Archive, cfg.Logger)
-	n.Keeper = operator.Keeper
 	if led != nil {
 		operator.Sources = led
 		operator.Registry = led

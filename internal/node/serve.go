@@ -59,7 +59,7 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 			begin("steward", role.Every(max(poll, steward.Every), n.Steward().Tick))
 			begin("alerts", role.Every(max(poll, alert.Every), n.alerts.Tick))
 			begin("alert sender", role.Every(alert.SendEvery, n.alerts.Send))
-			begin("retention", role.Every(max(poll, retention.LookEvery), n.Keeper.Tick))
+			begin("retention", role.Every(max(poll, retention.LookEvery), n.Control.ArchiveWhatIsOld))
 		case role.Planner:
 			begin(r, role.Every(poll, n.goOn))
 		case role.Executor:

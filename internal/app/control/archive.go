@@ -338,6 +338,10 @@ func (c *Control) Archive(ctx context.Context, o ArchiveOrder) (ArchiveReport, e
 	return out, err
 }
 
+// ArchiveWhatIsOld is what patra does by itself: it archives what the configured times say, if
+// there is enough of it or it has waited for long.
+func (c *Control) ArchiveWhatIsOld(ctx context.Context) error { return c.keeper.Tick(ctx) }
+
 var errArchiveBusy = problem.New("another process archives now", problem.Problem{
 	Code: "archive_busy", Kind: problem.Conflict, Next: "it does all that is due by its own settings; try again in half an hour, nothing was changed",
 })

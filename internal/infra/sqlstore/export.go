@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"github.com/papertrace/patra/internal/app/control"
@@ -19,6 +20,16 @@ func joinBatch(column string) string {
 	return `
 		LEFT JOIN ing_task_run_batch b ON b.id=` + column + `
 		LEFT JOIN ing_archived z ON z.kind_code='batch' AND z.object_id=` + column
+}
+
+// archivedOrigin adds what a page belonged to that is archived.
+func (s *Store) archivedOrigin(ctx context.Context, o control.Origin) (control.Origin, error) {
+	err := s.r.QueryRowContext(ctx, `SELECT plan_id, slice_id, task_id, run_id FROM ing_archived WHERE kind_code='batch' AND object_id=?`, o.Batch).
+		Scan(&o.Plan, &o.Slice, &o.Task, &o.Run)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return o, fmt.Errorf("archived page %d: %w", o.Batch, err)
+	}
+	return o, nil
 }
 
 // Export reads records in the order of (source, type, id), one at a time.

@@ -29,6 +29,8 @@ var served = map[string]string{
 	"ing_meta":            mayWrite,
 	"ing_breaker":         mayAll,
 	"ing_outage":          mayAll,
+	"ing_error_group":     mayWrite,
+	"ing_error_hour":      mayAll,
 	"sys_audit":           mayAdd,
 	"reg_prov_credential": "UPDATE (refused_count, refused_until, updated_at)",
 }

@@ -243,7 +243,7 @@ func (s *Store) RecordVersions(ctx context.Context, number, below int64, limit i
 	return out, nil
 }
 
-// Origin reads what led to a page. Of one that is not kept any more only its number is
+// Origin reads what led to a page. Of one that is archived only what it belonged to is
 // known.
 func (s *Store) Origin(ctx context.Context, id harvest.BatchID) (control.Origin, error) {
 	o := control.Origin{Batch: id}
@@ -254,7 +254,7 @@ func (s *Store) Origin(ctx context.Context, id harvest.BatchID) (control.Origin,
 		http_status, reply_sha256, opened_at FROM ing_task_run_batch WHERE id=?`, id).
 		Scan(&o.Run, &o.Task, &o.Slice, &o.Plan, &trigger, &o.Operation, &expr, &request, &status, &reply, &opened)
 	if errors.Is(err, sql.ErrNoRows) {
-		return o, nil
+		return s.archivedOrigin(ctx, o)
 	}
 	if err != nil {
 		return o, fmt.Errorf("page %d: %w", id, err)
