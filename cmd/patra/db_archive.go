@@ -168,8 +168,14 @@ func (c *cli) printArchives(v control.ArchiveList) {
 		rows[i] = []any{a.ID, control.Time(a.CreatedAt), a.Rows, a.Bytes, a.Tables["ing_plan"].Count, state, a.File, a.Reason}
 	}
 	c.table([]column{
-		{head: "ID", right: true}, {head: "ARCHIVED", width: 20}, {head: "ROWS", right: true}, {head: "BYTES", right: true},
-		{head: "PLANS", right: true}, {head: "STATE"}, {head: "FILE"}, {head: "WHY", wraps: true},
+		{head: "ID", right: true},
+		{head: "ARCHIVED", width: 20},
+		{head: "ROWS", right: true},
+		{head: "BYTES", right: true},
+		{head: "PLANS", right: true},
+		{head: "STATE"},
+		{head: "FILE"},
+		{head: "WHY", wraps: true},
 	}, rows)
 	if v.Next != "" {
 		c.printf("more: --after %s\n", v.Next)
