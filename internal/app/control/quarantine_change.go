@@ -161,7 +161,7 @@ type RefetchPreview struct {
 
 // errNameless says that no item has an id.
 var errNameless = problem.New("none of the items has an id that the source could be asked for", problem.Problem{
-	Code: "nameless", Kind: problem.Usage, Next: "when the mapping is mended, patra quarantine reparse reads them; nothing was changed",
+	Code: "nameless", Kind: problem.Usage, Next: "when the mapping is mended, patra backfill over their time reads them again; nothing was changed",
 })
 
 // refetch is a choice as the use case that reads records again takes it.
