@@ -52,3 +52,18 @@ func (w Window) Contains(t time.Time) bool { return !t.Before(w.From) && t.Befor
 func (w Window) String() string {
 	return "[" + FormatInstant(w.From) + ", " + FormatInstant(w.To) + ")"
 }
+
+// Halve cuts w in two at a grain of the calendar, or reports false if a half
+// would be shorter than minStep.
+func Halve(w Window, c Calendar, minStep time.Duration) (a, b Window, ok bool) {
+	m, ok := c.Mid(w)
+	if !ok {
+		return Window{}, Window{}, false
+	}
+	a, b = Window{w.From, m}, Window{m, w.To}
+	// A calendar day may last 23 hours; it is still a whole step of one day.
+	if c.Precision != PrecisionDay && (a.Duration() < minStep || b.Duration() < minStep) {
+		return Window{}, Window{}, false
+	}
+	return a, b, true
+}

@@ -160,7 +160,7 @@ func planted(l *Lab) {
 		{"I8", "an item of a page that was never committed", []string{
 			`UPDATE ing_quarantine SET batch_id=` + openBatch,
 		}, nil, "belongs to a page that was not committed"},
-		{"C11", "a page that was committed without its end", []string{`UPDATE ing_task_run_batch SET after_position=NULL WHERE end_proof IS NOT NULL AND task_id=` + firstTask}, nil, "is SUCCEEDED without a record of its end"},
+		{"ORPHANS", "a page that was committed without its end", []string{`UPDATE ing_task_run_batch SET after_position=NULL WHERE end_proof IS NOT NULL AND task_id=` + firstTask}, nil, "is SUCCEEDED without a record of its end"},
 		{"I9", "a HARVEST cursor moved by a backfill", []string{`UPDATE ing_cursor_event SET plan_id=(SELECT MAX(id) FROM ing_plan) WHERE id=` + lastEvent}, nil, ""},
 		{"I10", "a snapshot that was changed", []string{`UPDATE ing_plan SET spec_snapshot='{"specVersion":1}' WHERE id=` + firstPlan}, nil, ""},
 		{"I10", "a fingerprint that was changed", []string{`UPDATE ing_plan SET spec_fingerprint='00' WHERE id=` + firstPlan}, nil, ""},
@@ -226,7 +226,7 @@ func orphans(l *Lab) {
 		}
 		ok := false
 		for _, f := range found {
-			ok = ok || f.Invariant == "C11" && f.Object == fmt.Sprint(tab, " ", id) && strings.Contains(f.Detail, "987654")
+			ok = ok || f.Invariant == "ORPHANS" && f.Object == fmt.Sprint(tab, " ", id) && strings.Contains(f.Detail, "987654")
 		}
 		if !ok {
 			l.Errorf("%s without its parent was not reported: %v", c, found)

@@ -1,0 +1,96 @@
+package sqlstore
+
+// checkRevisions reports records that do not have one version and one outbox row for each
+// revision, numbered from the first that is not archived, or that differ from their newest
+// version.
+func (v *verifier) checkRevisions() error {
+	for _, tab := range []string{"ing_outbox", "ing_record_version"} {
+		if err := v.reportRows("record", `SELECT r.id,
+			CONCAT('has revision ', r.revision, ' and ', COUNT(o.id), ' rows in `+tab+`, from ', COALESCE(MIN(o.revision),0), ' to ',
+			COALESCE(MAX(o.revision),0))
+			FROM ing_record r LEFT JOIN `+tab+` o ON o.record_id=r.id GROUP BY r.id, r.revision, r.first_revision
+			HAVING COUNT(o.id) <> r.revision-r.first_revision+1 OR COALESCE(MIN(o.revision),0) <> r.first_revision
+			OR COALESCE(MAX(o.revision),0) <> r.revision`); err != nil {
+			return err
+		}
+	}
+	if err := v.reportRows("record", `SELECT r.id, 'differs from its newest version'
+		FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision
+		WHERE r.content_hash<>v.content_hash OR r.raw_sha256<>v.raw_sha256 OR r.status_code<>v.status_code`); err != nil {
+		return err
+	}
+	if err := v.reportRows("record", `SELECT id, CONCAT('is ', status_code, ' and merged into ', COALESCE(merged_into, 'nothing'))
+		FROM ing_record WHERE (status_code='MERGED') <> (merged_into IS NOT NULL)`); err != nil {
+		return err
+	}
+	return v.reportRows("record", `SELECT MIN(id), CONCAT(COUNT(*), ' rows for one key') FROM ing_record
+		GROUP BY provenance_code, record_type, ext_id HAVING COUNT(*) > 1`)
+}
+
+// checkAccounts reports pages whose items do not add up, and rows that came of a page
+// which was not committed.
+func (v *verifier) checkAccounts() error {
+	for _, tab := range []string{"ing_record_version", "ing_quarantine", "ing_bad_id", "ing_signal"} {
+		if err := v.reportRows(tab, `SELECT c.id, CONCAT('belongs to a page that was not committed, batch ', b.id)
+			FROM `+tab+` c JOIN ing_task_run_batch b ON b.id=c.batch_id WHERE b.status_code<>'SUCCEEDED'`); err != nil {
+			return err
+		}
+	}
+	if err := v.reportRows("batch", `SELECT id, CONCAT('is SKIPPED, yet ', sent, ' requests were sent for it')
+		FROM ing_task_run_batch WHERE status_code='SKIPPED' AND sent > 0`); err != nil {
+		return err
+	}
+	return v.reportRows("batch", `SELECT id, CONCAT('has ', items, ' items, its account sums to ',
+		inserted+updated+remapped+unchanged+stale+filtered+quarantined)
+		FROM ing_task_run_batch WHERE status_code='SUCCEEDED' AND items <> inserted+updated+remapped+unchanged+stale+filtered+quarantined`)
+}
+
+// checkOrphans reports rows that name a parent which is neither there nor archived. The
+// schema has no foreign keys that would refuse them (C11).
+func (v *verifier) checkOrphans() error {
+	for _, o := range [][3]string{
+		{"ing_schedule_instance", "plan_id", "ing_plan"},
+		{"ing_plan", "schedule_instance_id", "ing_schedule_instance"},
+		{"ing_plan", "cursor_id", "ing_cursor"},
+		{"ing_plan_slice", "plan_id", "ing_plan"},
+		{"ing_plan_slice", "parent_id", "ing_plan_slice"},
+		{"ing_plan_slice", "cursor_id", "ing_cursor"},
+		{"ing_task", "schedule_instance_id", "ing_schedule_instance"},
+		{"ing_task", "plan_id", "ing_plan"},
+		{"ing_task", "slice_id", "ing_plan_slice"},
+		{"ing_task_run", "task_id", "ing_task"},
+		{"ing_task_run_batch", "run_id", "ing_task_run"},
+		{"ing_task_run_batch", "task_id", "ing_task"},
+		{"ing_task_run_batch", "slice_id", "ing_plan_slice"},
+		{"ing_task_run_batch", "plan_id", "ing_plan"},
+		{"ing_cursor", "plan_id", "ing_plan"},
+		{"ing_cursor", "slice_id", "ing_plan_slice"},
+		{"ing_cursor", "task_id", "ing_task"},
+		{"ing_cursor", "run_id", "ing_task_run"},
+		{"ing_cursor", "batch_id", "ing_task_run_batch"},
+		{"ing_cursor_event", "cursor_id", "ing_cursor"},
+		{"ing_cursor_event", "plan_id", "ing_plan"},
+		{"ing_cursor_event", "slice_id", "ing_plan_slice"},
+		{"ing_cursor_event", "task_id", "ing_task"},
+		{"ing_cursor_event", "run_id", "ing_task_run"},
+		{"ing_cursor_event", "batch_id", "ing_task_run_batch"},
+		{"ing_record_version", "record_id", "ing_record"},
+		{"ing_record_version", "batch_id", "ing_task_run_batch"},
+		{"ing_outbox", "record_id", "ing_record"},
+		{"ing_quarantine", "batch_id", "ing_task_run_batch"},
+		{"ing_bad_id", "batch_id", "ing_task_run_batch"},
+		{"ing_signal", "batch_id", "ing_task_run_batch"},
+		{"ing_signal", "plan_id", "ing_plan"},
+	} {
+		if err := v.reportRows(o[0], `SELECT c.id, CONCAT('names `+o[2]+` ', c.`+o[1]+`, ', which is not there')
+			FROM `+o[0]+` c LEFT JOIN `+o[2]+` p ON p.id=c.`+o[1]+` WHERE c.`+o[1]+` IS NOT NULL AND p.id IS NULL`+
+			notArchived(o[2], "c."+o[1])); err != nil {
+			return err
+		}
+	}
+	if err := v.checkArchived(); err != nil {
+		return err
+	}
+	return v.reportRows("batch", `SELECT b.id, 'is SUCCEEDED without a record of its end' FROM ing_task_run_batch b
+		WHERE b.status_code='SUCCEEDED' AND b.after_position IS NULL`)
+}
