@@ -93,13 +93,7 @@ func (w works) append(b []byte, i uint32, r *record) []byte {
 
 	j.lit(`{"indexed":`)
 	j.instant(r.updated, r.micro, `,"version":"3.49.0"`)
-	if f.kind == "posted-content" {
-		j.lit(`,"institution":[{"name":"simRxiv"}],"posted":`)
-		j.parts(civilOf(int(r.created / 86400)))
-		j.lit(`,"group-title":"`)
-		j.lit(fieldsOfStudy[f.style>>8&15])
-		j.lit(`","subtype":"preprint"`)
-	}
+	w.posted(&j, r, f)
 	j.lit(`,"reference-count":`)
 	j.int(f.refs)
 	j.lit(`,"publisher":"`)
@@ -111,13 +105,7 @@ func (w works) append(b []byte, i uint32, r *record) []byte {
 		j.int(issue)
 		j.lit(`"`)
 	}
-	if f.style>>1&3 != 0 {
-		j.lit(`,"license":[{"start":`)
-		j.instant(r.created/86400*86400, 0, "")
-		j.lit(`,"content-version":"vor","delay-in-days":0,"URL":"`)
-		j.path([]string{"https://creativecommons.org/licenses/by/4.0/", "http://creativecommons.org/licenses/by-nc-nd/4.0/", "https://www.exampleton.test/tdm"}[f.style>>3%3])
-		j.lit(`"}]`)
-	}
+	w.license(&j, r, f)
 	j.lit(`,"content-domain":{"domain":[],"crossmark-restriction":false},"short-container-title":[`)
 	if inJournal {
 		j.lit(`"`)
@@ -169,13 +157,7 @@ func (w works) append(b []byte, i uint32, r *record) []byte {
 		j.parts(f.issued)
 	}
 	w.references(&j, i, f, &c)
-	j.lit(`,"container-title":[`)
-	if inJournal || f.kind == "proceedings-article" || f.kind == "book-chapter" {
-		j.lit(`"`)
-		j.text(in.title)
-		j.lit(`"`)
-	}
-	j.lit(`]`)
+	w.container(&j, f)
 	if f.style>>6&3 == 0 {
 		j.lit(`,"original-title":[]`)
 	}
@@ -228,6 +210,48 @@ func (w works) append(b []byte, i uint32, r *record) []byte {
 	}
 	j.lit("}")
 	return j.b
+}
+
+// posted writes what only preprints have.
+func (w works) posted(j *jsonWriter, r *record, f workFacts) {
+	if f.kind != "posted-content" {
+		return
+	}
+	j.lit(`,"institution":[{"name":"simRxiv"}],"posted":`)
+	j.parts(civilOf(int(r.created / 86400)))
+	j.lit(`,"group-title":"`)
+	j.lit(fieldsOfStudy[f.style>>8&15])
+	j.lit(`","subtype":"preprint"`)
+}
+
+// licenses are those that works are published under.
+var licenses = []string{
+	"https://creativecommons.org/licenses/by/4.0/",
+	"http://creativecommons.org/licenses/by-nc-nd/4.0/",
+	"https://www.exampleton.test/tdm",
+}
+
+func (w works) license(j *jsonWriter, r *record, f workFacts) {
+	if f.style>>1&3 == 0 {
+		return
+	}
+	j.lit(`,"license":[{"start":`)
+	j.instant(r.created/86400*86400, 0, "")
+	j.lit(`,"content-version":"vor","delay-in-days":0,"URL":"`)
+	j.path(licenses[f.style>>3%3])
+	j.lit(`"}]`)
+}
+
+// container writes what a work is part of.
+func (w works) container(j *jsonWriter, f workFacts) {
+	j.lit(`,"container-title":[`)
+	switch f.kind {
+	case "journal-article", "proceedings-article", "book-chapter":
+		j.lit(`"`)
+		j.text(journals[f.journal].title)
+		j.lit(`"`)
+	}
+	j.lit(`]`)
 }
 
 func (w works) abstract(j *jsonWriter, f workFacts, d, c *dice) {

@@ -88,7 +88,6 @@ func (c *compiler) ascending() {
 func (c *compiler) total(path string, cfg *PaginationConfig, out *harvest.Paging) {
 	search, known := c.cfg[UsageSearch]
 	_, counts := c.cfg[UsageCount]
-	response := join("endpoints", search.Name) + ".response"
 	told := known && search.Response.Total != ""
 	code, percent, err := cfg.Total.parse()
 	switch {
@@ -104,17 +103,23 @@ func (c *compiler) total(path string, cfg *PaginationConfig, out *harvest.Paging
 		out.TotalWithin = percent
 	}
 	if known && (out.TotalExact || out.TotalWithin > 0) && !told && !counts {
-		c.fail(response+".total", "is required, or a COUNT endpoint: pagination.total is %s", cfg.Total)
+		c.fail(join("endpoints", search.Name)+".response.total", "is required, or a COUNT endpoint: pagination.total is %s", cfg.Total)
 	}
 	if known && cfg.Type == harvest.PageTime && !(out.TotalExact && told) && search.Response.HasMore == "" && cfg.MaxItems == 0 {
 		c.fail(path+".maxItems", "TIME needs it, an EXACT total or response.hasMore: else nothing tells whether a reply is whole")
 	}
+	c.endProofs(path, cfg, out.TotalExact)
+}
+
+// endProofs checks that a page tells what is declared to prove the end of a walk.
+func (c *compiler) endProofs(path string, cfg *PaginationConfig, totalExact bool) {
+	search, known := c.cfg[UsageSearch]
+	response := join("endpoints", search.Name) + ".response"
 	for i, e := range cfg.End {
-		at := fmt.Sprintf("%s.end[%d]", path, i)
 		switch {
-		case e == harvest.EndTotal && !out.TotalExact:
-			c.fail(at, "a total that is not EXACT ends no walk")
-		case e == harvest.EndTotal && known && !told:
+		case e == harvest.EndTotal && !totalExact:
+			c.fail(fmt.Sprintf("%s.end[%d]", path, i), "a total that is not EXACT ends no walk")
+		case e == harvest.EndTotal && known && search.Response.Total == "":
 			c.fail(response+".total", "is required: it is an end proof")
 		case e == harvest.EndHasMore && known && search.Response.HasMore == "":
 			c.fail(response+".hasMore", "is required: it is an end proof")

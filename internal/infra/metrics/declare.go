@@ -1,6 +1,9 @@
 package metrics
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // kind of a metric.
 type kind string
@@ -31,6 +34,11 @@ var (
 )
 
 func with(more ...string) []string { return append(append([]string{}, ofPartition...), more...) }
+
+// labels are the values of [ofPartition] for a partition, and of the labels after them.
+func labels(p harvest.Partition, more ...string) []string {
+	return append([]string{p.Provenance, p.Endpoint, string(p.Operation)}, more...)
+}
 
 // The metrics there are.
 var (

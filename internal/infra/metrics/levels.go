@@ -60,7 +60,7 @@ func (l *levels) Collect(out chan<- prometheus.Metric) {
 		tell(cursorLag, c.Behind.Seconds(), c.Provenance, c.Endpoint, string(c.Operation), string(c.Scope))
 	}
 	for _, p := range now.Resting {
-		tell(breakersOpen, 1, p.Provenance, p.Endpoint, string(p.Operation))
+		tell(breakersOpen, 1, labels(p)...)
 	}
 	for _, a := range now.Alerts {
 		tell(alertsFiring, float64(a.Firing), string(a.Rule), string(a.Severity))
@@ -128,8 +128,7 @@ func (r *rates) Collect(out chan<- prometheus.Metric) {
 		if !known {
 			continue // nothing bounds it
 		}
-		labels := []string{p.Provenance, p.Endpoint, string(p.Operation)}
-		out <- prometheus.MustNewConstMetric(budgetRemaining.desc(), prometheus.GaugeValue, s.Left, labels...)
-		out <- prometheus.MustNewConstMetric(qpsEffective.desc(), prometheus.GaugeValue, s.PerSecond, labels...)
+		out <- prometheus.MustNewConstMetric(budgetRemaining.desc(), prometheus.GaugeValue, s.Left, labels(p)...)
+		out <- prometheus.MustNewConstMetric(qpsEffective.desc(), prometheus.GaugeValue, s.PerSecond, labels(p)...)
 	}
 }

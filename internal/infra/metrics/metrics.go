@@ -71,12 +71,11 @@ const (
 // Happened counts an event of the executor.
 func (b *Book) Happened(e executor.Event) {
 	p := e.Job.Partition()
-	source, endpoint, op := p.Provenance, p.Endpoint, string(p.Operation)
 	switch e.Kind {
 	case executor.TaskTaken:
-		b.concurrency.WithLabelValues(source, endpoint, op).Inc()
+		b.concurrency.WithLabelValues(labels(p)...).Inc()
 	case executor.TaskLeft:
-		b.concurrency.WithLabelValues(source, endpoint, op).Dec()
+		b.concurrency.WithLabelValues(labels(p)...).Dec()
 	case executor.PageCommitted:
 		b.page(p, e)
 	case executor.Faulted:
@@ -86,34 +85,35 @@ func (b *Book) Happened(e executor.Event) {
 	case executor.SliceCut:
 		b.selfHeal.WithLabelValues(reslice).Inc()
 	case executor.WalkRestarted:
-		b.restarts.WithLabelValues(source, endpoint, op).Inc()
+		b.restarts.WithLabelValues(labels(p)...).Inc()
 	case executor.LeaseLost:
-		b.idempotent.WithLabelValues(source, op, "batch").Inc()
+		b.idempotent.WithLabelValues(p.Provenance, string(p.Operation), "batch").Inc()
 	}
 }
 
 // page counts a page that was committed.
 func (b *Book) page(p harvest.Partition, e executor.Event) {
-	source, endpoint, op := p.Provenance, p.Endpoint, string(p.Operation)
 	c := e.Counts
-	b.batches.WithLabelValues(source, endpoint, op).Inc()
-	b.batchLatency.WithLabelValues(source, endpoint, op).Observe(e.Page.Took.Seconds())
-	b.items.WithLabelValues(source, endpoint, op, "insert").Add(float64(c.Inserted))
-	b.items.WithLabelValues(source, endpoint, op, "update").Add(float64(c.Updated + c.Remapped))
-	b.items.WithLabelValues(source, endpoint, op, "skip").Add(float64(c.Unchanged + c.Stale + c.Filtered))
-	add := func(v *prometheus.CounterVec, n int64) { v.WithLabelValues(source, endpoint, op).Add(float64(n)) }
+	add := func(v *prometheus.CounterVec, n int64, more ...string) {
+		v.WithLabelValues(labels(p, more...)...).Add(float64(n))
+	}
+	b.batches.WithLabelValues(labels(p)...).Inc()
+	b.batchLatency.WithLabelValues(labels(p)...).Observe(e.Page.Took.Seconds())
+	add(b.items, c.Inserted, "insert")
+	add(b.items, c.Updated+c.Remapped, "update")
+	add(b.items, c.Unchanged+c.Stale+c.Filtered, "skip")
 	add(b.quarantined, c.Quarantined)
 	add(b.duplicates, int64(e.Page.Repeated))
 	add(b.fresh, e.Page.Fresh)
 	add(b.late, e.Page.Late)
 	if c.Quarantined > 0 {
-		b.faults.WithLabelValues(source, endpoint, op, string(harvest.Corrupt)).Add(float64(c.Quarantined))
+		add(b.faults, c.Quarantined, string(harvest.Corrupt))
 	}
 }
 
 // Fault counts a fault that ended a page, or a question that belongs to no task.
 func (b *Book) Fault(p harvest.Partition, f harvest.Fault) {
-	b.faults.WithLabelValues(p.Provenance, p.Endpoint, string(p.Operation), string(f.Level)).Inc()
+	b.faults.WithLabelValues(labels(p, string(f.Level))...).Inc()
 }
 
 // Triggered counts what came of a trigger.
@@ -136,11 +136,10 @@ type Request struct {
 
 // Requested counts a request.
 func (b *Book) Requested(r Request) {
-	source, endpoint, op := r.Of.Provenance, r.Of.Endpoint, string(r.Of.Operation)
-	b.httpLatency.WithLabelValues(source, endpoint, op).Observe(r.Took.Seconds())
-	b.requests.WithLabelValues(source, endpoint, op, statusClass(r.Status)).Inc()
+	b.httpLatency.WithLabelValues(labels(r.Of)...).Observe(r.Took.Seconds())
+	b.requests.WithLabelValues(labels(r.Of, statusClass(r.Status))...).Inc()
 	if r.Status == 429 {
-		b.throttled.WithLabelValues(source, endpoint, op).Inc()
+		b.throttled.WithLabelValues(labels(r.Of)...).Inc()
 	}
 	b.rates.asked(r.Of, r.RateKey)
 }
@@ -155,7 +154,7 @@ func statusClass(status int) string {
 
 // Repeated counts a request that is made again.
 func (b *Book) Repeated(p harvest.Partition) {
-	b.retries.WithLabelValues(p.Provenance, p.Endpoint, string(p.Operation)).Inc()
+	b.retries.WithLabelValues(labels(p)...).Inc()
 }
 
 // CursorMoved counts a move of a cursor.

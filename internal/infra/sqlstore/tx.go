@@ -65,9 +65,10 @@ func (x *tx) orLostRace(err error) error {
 // rolls back, and the lease and its fence still guard the next try. A COMMIT whose
 // outcome is unknown is never tried again.
 func (s *Store) patiently(ctx context.Context, what string, f func() error) error {
-	began, told := time.Now(), false
+	began := time.Now()
+	told := false
 	var firstLoss time.Time
-	conflicts, losses, races := 0, 0, 0
+	var conflicts, losses, races int
 	for {
 		err := f()
 		if err == nil {
@@ -87,14 +88,16 @@ func (s *Store) patiently(ctx context.Context, what string, f func() error) erro
 				firstLoss = time.Now()
 			}
 			losses++
-			rest, waited = restAfterLoss(losses), time.Since(firstLoss)
+			rest = restAfterLoss(losses)
+			waited = time.Since(firstLoss)
 			why = "the connection to the database was lost; trying again"
 			if waited > triedFor {
 				return err
 			}
 		case s.d.isRetryable(err):
 			conflicts++
-			rest, waited = min(time.Duration(conflicts)*2*time.Millisecond, 100*time.Millisecond), time.Since(began)
+			rest = min(time.Duration(conflicts)*2*time.Millisecond, 100*time.Millisecond)
+			waited = time.Since(began)
 			if conflicts >= maxTries && (s.d != sqliteDialect || waited > triedFor) {
 				return err
 			}
