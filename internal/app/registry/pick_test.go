@@ -269,7 +269,7 @@ func TestR45_EndpointsDoNotCollide(t *testing.T) {
 		var names []string
 		for _, ch := range source.Choose(con.Rows, harvest.Update, pickAt) {
 			if ch.Dimension == source.DimEndpoint && ch.Row != nil {
-				names = append(names, ch.Name+" "+ch.Row.Body.(*source.Endpoint).Usage)
+				names = append(names, ch.Name+" "+string(ch.Row.Body.(*source.Endpoint).Usage))
 			}
 		}
 		if fmt.Sprint(names) != "[efetch DETAIL esearch SEARCH]" {

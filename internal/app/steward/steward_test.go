@@ -66,7 +66,7 @@ func (f *fake) Answer(_ context.Context, t harvest.Trigger) (harvest.TriggerAnsw
 var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 
 // watched is a namespace whose source declares a lag.
-func watched(t *testing.T, lag time.Duration, updatedAt string) harvest.Watched {
+func watched(t *testing.T, lag time.Duration, updatedAt source.UpdatedAt) harvest.Watched {
 	t.Helper()
 	spec := &source.Spec{Version: source.SpecVersion, Source: "lab", Query: &source.Selection{Text: `title:"a b"`}}
 	spec.Window.SafetyLag, spec.Window.UpdatedAt = source.Duration(lag), updatedAt
@@ -165,7 +165,7 @@ func TestSentinel_WalksAProvenWindow(t *testing.T) {
 func TestSentinel_StaysAtHome(t *testing.T) {
 	win := []harvest.Window{{From: noon.Add(-50 * time.Hour), To: noon.Add(-49 * time.Hour)}}
 	for name, c := range map[string]struct {
-		updatedAt string
+		updatedAt source.UpdatedAt
 		windows   []harvest.Window
 		at        time.Time
 		may       bool

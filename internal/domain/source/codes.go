@@ -8,3 +8,24 @@ const (
 	BoundClosed Bound = "CLOSED" // it includes itself
 	BoundOpen   Bound = "OPEN"   // it does not
 )
+
+// Usage is what an endpoint is for.
+type Usage string
+
+// The usages.
+const (
+	UsageSearch Usage = "SEARCH" // pages of a window
+	UsageCount  Usage = "COUNT"  // how many a window holds
+	UsageDetail Usage = "DETAIL" // records by their ids
+	UsageLookup Usage = "LOOKUP" // one record by its id
+)
+
+// UpdatedAt is where the update time of an item is.
+type UpdatedAt string
+
+// The places.
+const (
+	UpdatedInItem   UpdatedAt = "PATH"   // in the item
+	UpdatedByWindow UpdatedAt = "WINDOW" // nowhere: the slice's window stands for it
+	UpdatedNever    UpdatedAt = "NONE"   // the source has none
+)

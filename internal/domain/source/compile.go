@@ -147,8 +147,8 @@ type compiler struct {
 	warn []Warning
 	// cfg are the endpoints' own words by usage, and used the variables of
 	// each endpoint's templates.
-	cfg  map[string]Endpoint
-	used map[string]readNames
+	cfg  map[Usage]Endpoint
+	used map[Usage]readNames
 }
 
 func (c *compiler) fail(path, format string, args ...any) {

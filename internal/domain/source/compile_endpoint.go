@@ -10,7 +10,8 @@ import (
 )
 
 func (c *compiler) endpoints() {
-	c.cfg, c.used = map[string]Endpoint{}, map[string]readNames{}
+	c.cfg = map[Usage]Endpoint{}
+	c.used = map[Usage]readNames{}
 	if len(c.def.Endpoints) == 0 {
 		c.fail("endpoints", "is required: at least one with usage SEARCH")
 		return

@@ -69,7 +69,7 @@ func (c *compiler) faults() {
 // canComeFrom reports whether the rule speaks of the endpoint, which it may name
 // by its own name or by its usage.
 func (f FaultRule) canComeFrom(e Endpoint) bool {
-	return f.Endpoint == "" || strings.EqualFold(f.Endpoint, e.Name) || strings.EqualFold(f.Endpoint, e.Usage)
+	return f.Endpoint == "" || strings.EqualFold(f.Endpoint, e.Name) || strings.EqualFold(f.Endpoint, string(e.Usage))
 }
 
 func (c *compiler) signal(path string, f FaultRule) {

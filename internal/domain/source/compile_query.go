@@ -82,7 +82,7 @@ func (c *compiler) send(path string, p query.Sent) {
 		}
 		c.spec.Query.Repeated[key] = p.Values
 	}
-	for _, usage := range []string{UsageSearch, UsageCount} {
+	for _, usage := range []Usage{UsageSearch, UsageCount} {
 		e, known := c.cfg[usage]
 		if !known {
 			continue
@@ -139,7 +139,7 @@ func (c *compiler) repeatable(path string, e Endpoint, key string) {
 // sendByName gives a key that no template of the endpoint reads a parameter of its
 // own, by the name that the source has for it. The snapshot holds it as a template
 // like any other.
-func (c *compiler) sendByName(path, usage, key, name string) {
+func (c *compiler) sendByName(path string, usage Usage, key, name string) {
 	e := c.cfg[usage]
 	to := &c.spec.Search
 	if usage == UsageCount {

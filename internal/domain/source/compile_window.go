@@ -62,7 +62,7 @@ func (c *compiler) undated(cfg *WindowConfig) bool {
 	if cfg.Strategy != harvest.StrategyHash || cfg.UpdatedAt != UpdatedNever {
 		return false
 	}
-	for _, usage := range []string{UsageSearch, UsageCount} {
+	for _, usage := range []Usage{UsageSearch, UsageCount} {
 		if slices.ContainsFunc([]string{"window.from", "window.to", "window.last"}, c.used[usage].uses) {
 			return false
 		}
@@ -122,7 +122,7 @@ func (c *compiler) split(cfg *WindowConfig) {
 // splitTemplates checks that requests ask for a range of ids, or for a bucket, where
 // the window is split by these, and nowhere else.
 func (c *compiler) splitTemplates(ids, buckets bool) {
-	for _, usage := range []string{UsageSearch, UsageCount} {
+	for _, usage := range []Usage{UsageSearch, UsageCount} {
 		e, known := c.cfg[usage]
 		if !known {
 			continue
@@ -310,7 +310,7 @@ func (c *compiler) target() {
 
 // windowTemplates checks that requests carry the window, by the bound declared.
 func (c *compiler) windowTemplates(cfg *WindowConfig) {
-	for _, usage := range []string{UsageSearch, UsageCount} {
+	for _, usage := range []Usage{UsageSearch, UsageCount} {
 		e, ok := c.cfg[usage]
 		if !ok {
 			continue
@@ -356,7 +356,7 @@ func (c *compiler) updatedAt(cfg *WindowConfig) {
 }
 
 // dated checks the update times of an endpoint's items.
-func (c *compiler) dated(cfg *WindowConfig, how string, e Endpoint) {
+func (c *compiler) dated(cfg *WindowConfig, how UpdatedAt, e Endpoint) {
 	picks, at := e.Response.UpdatedAt, join("endpoints", e.Name)+".response.updatedAt"
 	switch {
 	case how == UpdatedInItem && len(picks) == 0 && e.Name != "":
@@ -389,7 +389,7 @@ func (c *compiler) filters(cfg *WindowConfig) {
 		c.fail("window.filters", "is required: which word of the request filters by which date")
 		return
 	}
-	for _, usage := range []string{UsageSearch, UsageCount} {
+	for _, usage := range []Usage{UsageSearch, UsageCount} {
 		e, ok := c.cfg[usage]
 		if !ok || !c.used[usage].uses("window.from") {
 			continue

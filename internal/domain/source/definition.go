@@ -87,7 +87,7 @@ type WindowConfig struct {
 	Zone      string            `yaml:"zone" doc:"time zone of the filter's days, or unknown"`
 	// Bound is CLOSED if the upper bound sent includes itself, else OPEN.
 	Bound     Bound     `yaml:"bound" dict:"bound_style" doc:"whether the upper bound sent includes itself"`
-	UpdatedAt string    `yaml:"updatedAt" dict:"updated_at" doc:"where an item's update time is"`
+	UpdatedAt UpdatedAt `yaml:"updatedAt" dict:"updated_at" doc:"where an item's update time is"`
 	SafetyLag *Duration `yaml:"safetyLag" doc:"how long after now a window stays closed, default 10m"`
 	Align     Duration  `yaml:"align" doc:"window bounds are multiples of it; default: the precision"`
 	Overlap   *Duration `yaml:"overlap" doc:"how far a harvest reaches back before its frontier for late records"`
@@ -186,26 +186,11 @@ type BudgetConfig struct {
 	Unit      string `yaml:"unit" json:"unit" dict:"reset_unit" doc:"what the reset header counts"`
 }
 
-// Usages of an endpoint.
-const (
-	UsageSearch = "SEARCH"
-	UsageCount  = "COUNT"
-	UsageDetail = "DETAIL"
-	UsageLookup = "LOOKUP"
-)
-
-// Where the update time of an item is.
-const (
-	UpdatedInItem   = "PATH"   // in the item
-	UpdatedByWindow = "WINDOW" // nowhere: the slice's window stands for it
-	UpdatedNever    = "NONE"   // the source has none
-)
-
 // Endpoint is one way to ask. Path, Query, Form, Headers and Body hold templates; a
 // parameter whose template renders empty is left out.
 type Endpoint struct {
 	Name   string            `yaml:"-" json:"name"`
-	Usage  string            `yaml:"usage" json:"usage" dict:"endpoint_usage" doc:"what the endpoint is for"`
+	Usage  Usage             `yaml:"usage" json:"usage" dict:"endpoint_usage" doc:"what the endpoint is for"`
 	Method string            `yaml:"method" json:"method" dict:"http_method" doc:"default GET"`
 	Path   string            `yaml:"path" json:"path" doc:"added to the base URL, begins with /"`
 	Query  map[string]string `yaml:"query" json:"query,omitempty" doc:"parameters; templates such as ${iso(window.from)}; one that renders empty is left out"`

@@ -123,14 +123,14 @@ var dictionary = []DictType{
 		{"MICRO", "microseconds", nil},
 	}},
 	{DictUpdatedAt, "where an item's update time is", []DictItem{
-		{UpdatedInItem, "in the item", nil},
-		{UpdatedByWindow, "nowhere: the slice's window stands for it", nil},
-		{UpdatedNever, "the source has none: no HARVEST", nil},
+		{string(UpdatedInItem), "in the item", nil},
+		{string(UpdatedByWindow), "nowhere: the slice's window stands for it", nil},
+		{string(UpdatedNever), "the source has none: no HARVEST", nil},
 	}},
 	{DictUsage, "what an endpoint is for", []DictItem{
-		{"SEARCH", "pages of a window", nil},
-		{"COUNT", "how many a window holds", nil},
-		{"DETAIL", "records by their ids", []string{"FETCH"}},
+		{string(UsageSearch), "pages of a window", nil},
+		{string(UsageCount), "how many a window holds", nil},
+		{string(UsageDetail), "records by their ids", []string{"FETCH"}},
 		{"LOOKUP", "one record by its id, where DETAIL cannot be asked for it or leaves it out", nil},
 	}},
 	{DictMethod, "HTTP methods", []DictItem{

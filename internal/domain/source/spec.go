@@ -132,7 +132,7 @@ type Window struct {
 	Overlap   Duration `json:"overlap,omitzero"`
 	Baseline  Duration `json:"baseline"`
 	// UpdatedAt says where an item's update time is: PATH, WINDOW or NONE (R57).
-	UpdatedAt string `json:"updatedAt"`
+	UpdatedAt UpdatedAt `json:"updatedAt"`
 	// Target is the wanted number of records per slice.
 	Target int64 `json:"target,omitzero"`
 	// PerDay is how many records a day are reckoned with where nothing tells, 0
