@@ -13,18 +13,19 @@ import (
 
 // details is what a run knows about asking for details.
 type details struct {
-	// takes tells which ids a list of them can hold.
+	// takes reports whether a request for many ids can name one; the others are asked
+	// for one by one.
 	takes func(id string) bool
-	// lasting: so many runs in a row were spent that a fault which should have
-	// passed is looked for in single ids.
+	// lasting: so many runs in a row were ended by faults that should have passed
+	// that the cause is looked for in single ids.
 	lasting bool
 	// refusedInARow counts ids refused one by one since details last came; only
 	// the request in hand touches it.
 	refusedInARow int
 }
 
-// heard counts the ids refused since the upstream last gave details.
-func (d *details) heard(h *halving) {
+// countRefused counts the ids that were refused since the upstream last gave details.
+func (d *details) countRefused(h *halving) {
 	if h.accepted {
 		d.refusedInARow = 0
 	} else {
@@ -32,20 +33,20 @@ func (d *details) heard(h *halving) {
 	}
 }
 
-// askDetails asks for the details of a page of ids: not for those that rest on
-// the list of bad ids, and where there is room also for some whose rest is over,
-// since no search may ever name them again (R27). An UPDATE asks for what was
-// frozen, no more and no less.
+// askDetails asks for the details of a page of ids. It leaves out those that rest on
+// the list of bad ids. Where there is room it adds some whose rest is over, from
+// whatever slice, since no search may ever name them again (R27). An UPDATE asks for
+// the ids that were frozen, no more and no less.
 func (s *session) askDetails(ctx context.Context, st step) reply {
 	more := s.spec.Batching.IDs
-	if s.frozen() {
+	if s.idsFrozen() {
 		more = 0
 	}
 	bad, err := s.e.store.BadIDs(ctx, s.job.Provenance, s.spec.RecordType, st.ids, more)
 	if err != nil {
 		return reply{err: err}
 	}
-	if s.frozen() {
+	if s.idsFrozen() {
 		bad = harvest.BadIDs{Due: append(bad.Due, bad.Resting...)}
 	}
 	r := reply{asked: without(st.ids, bad.Resting)}
@@ -56,13 +57,13 @@ func (s *session) askDetails(ctx context.Context, st step) reply {
 			}
 			r.asked = append(r.asked, id)
 		}
-		r.due = append(r.due, id)
+		r.dueAgain = append(r.dueAgain, id)
 	}
 	if len(r.asked) == 0 {
 		r.ans.Page = new(harvest.Page)
 		return r
 	}
-	call := s.call(st)
+	call := s.callFor(st)
 	call.IDs = r.asked
 	r.ans, r.refused, r.err = s.askForIDs(ctx, call, s.details.takes)
 	return r
@@ -72,54 +73,63 @@ func (s *session) askDetails(ctx context.Context, st step) reply {
 // more before they count as bad: replies have been seen to drop ids in passing.
 const missingAsks = 2
 
-// takeDetails accounts for every id of a DETAIL page (R27).
-func (s *session) takeDetails(ctx context.Context, st step, r reply, b harvest.Batch) (harvest.Batch, *step, error) {
+// buildDetailBatch turns the reply to a DETAIL page into a batch and the step after
+// it. Every id that was asked for is accounted for (R27):
+//
+//	it came                                     a record, or in quarantine
+//	it was refused alone                        missing: a bad id
+//	it was left out, also when asked for again  missing: a bad id
+//	the search itself had told it deleted       neither: that was to be expected
+//
+// Of an UPDATE those that are missing are sorted further, into absent and merged.
+func (s *session) buildDetailBatch(ctx context.Context, st step, r reply, b harvest.Batch) (harvest.Batch, *step, error) {
 	s.items.SortInto(r.ans.Page, &b)
-	missing := left(without(r.asked, r.refused.all()), &b)
+	missing := unaccounted(without(r.asked, r.refused.all()), &b)
 	alias := aliases{}
-	alias.note(r.asked, r.ans.Page)
+	alias.noteAnswer(r.asked, r.ans.Page)
 	maps.Copy(alias, r.refused.alias)
 	witnesses, err := s.witnesses(ctx, missing, &b)
 	if err != nil {
 		return b, nil, err
 	}
-	heard := len(b.Records) > 0
+	anyAnswered := len(b.Records) > 0
 asking:
 	for try := 0; try < missingAsks && len(missing) > 0; try++ {
-		groups := s.again(try, missing, r.asked, len(witnesses), &b)
+		groups := s.groupsToAskAgain(try, missing, r.asked, len(witnesses), &b)
 		for _, ids := range groups {
-			call := s.call(st)
+			call := s.callFor(st)
 			call.IDs = slices.Concat(ids, witnesses)
-			again, refused, err := s.askForIDs(ctx, call, s.alone(try))
+			again, refused, err := s.askForIDs(ctx, call, s.takesAgain(try))
 			if err != nil && !refuses(err) {
 				b.Evidence = addTraffic(evidence(again), traffic(b.Evidence))
 				return b, nil, fmt.Errorf("%s details left out before: %w", s.job.Provenance, err)
 			}
 			b.Evidence = addTraffic(b.Evidence, again.Traffic)
 			if err != nil && len(groups) == 1 {
-				break asking // refused as a whole, and left out of a good reply before: there are none
+				break asking // all of them are refused now and were left out before: none is there
 			}
 			if err != nil {
 				continue
 			}
-			heard = heard || len(again.Page.Items) > 0
-			testify(again.Page, &refused, witnesses)
+			anyAnswered = anyAnswered || len(again.Page.Items) > 0
+			dropWitnesses(again.Page, &refused, witnesses)
 			s.items.AddSorted(again.Page, &b)
-			alias.note(ids, again.Page)
+			alias.noteAnswer(ids, again.Page)
 			maps.Copy(alias, refused.alias)
 			r.refused.add(refused)
 		}
-		missing = left(without(missing, r.refused.all()), &b)
+		missing = unaccounted(without(missing, r.refused.all()), &b)
 	}
 	missing = s.walk.withoutTombstones(missing)
-	if err := s.silent(r, missing, heard, &b); err != nil {
+	if err := s.refuseSilence(r, missing, anyAnswered, &b); err != nil {
 		return b, nil, err
 	}
-	b.Asked, b.Missing = len(st.ids), s.walk.withoutTombstones(append(missing, r.refused.all()...))
-	b.Mended = without(r.due, b.Missing)
+	b.Asked = len(st.ids)
+	b.Missing = s.walk.withoutTombstones(append(missing, r.refused.all()...))
+	b.Mended = without(r.dueAgain, b.Missing)
 	size := s.spec.Batching.IDs
-	if s.frozen() {
-		s.takeAbsent(&b, r.refused, alias, heard)
+	if s.idsFrozen() {
+		s.sortAbsent(&b, r.refused, alias, anyAnswered)
 		size = max(size, 20) // records are asked for one by one, too: one of them is no flood
 	}
 	at := st.pos.Offset + int64(len(st.ids))
@@ -127,84 +137,89 @@ asking:
 	b.Finish = at >= int64(len(s.walk.ids))
 	var following *step
 	if !b.Finish {
-		following = new(s.detail(st.ordinal+1, at))
-	} else if s.frozen() {
+		following = new(s.detailStep(st.ordinal+1, at))
+	} else if s.idsFrozen() {
 		b.End = harvest.EndFrozen
 	}
 	return b, following, drift(&b, 0, size)
 }
 
 // mayBeGone reports whether an id that is not there may be one that was.
-func (s *session) mayBeGone(id string) bool { return s.frozen() || s.walk.isTombstone(id) }
+func (s *session) mayBeGone(id string) bool { return s.idsFrozen() || s.walk.isTombstone(id) }
 
-// takeAbsent sorts the ids of an UPDATE that were not found: not there, or there
-// under another id. An item whose own id cannot be read may be any of them. One
-// that was only left out of a reply is not there where replies are complete, but
-// not if nothing at all was heard of a list (R31).
-func (s *session) takeAbsent(b *harvest.Batch, refused refusals, alias aliases, heard bool) {
+// sortAbsent sorts the ids of an UPDATE that are missing: some are not there, some are
+// there under another id. Nothing is said of any if an item came whose own id cannot
+// be read, since it may be any of them. An id that was only left out of a reply is not
+// there if the source declares its replies complete; but a list of which nothing at
+// all came says nothing (R31).
+func (s *session) sortAbsent(b *harvest.Batch, refused refusals, alias aliases, anyAnswered bool) {
 	if slices.ContainsFunc(b.Quarantined, func(q harvest.Quarantined) bool { return q.ID == "" }) {
 		return
 	}
-	b.Merged, b.Absent = alias.of(without(b.Missing, refused.ids))
-	if !s.spec.Detail.Response.Complete || s.spec.Batching.IDs > 1 && !heard {
+	b.Merged, b.Absent = alias.separate(without(b.Missing, refused.ids))
+	if !s.spec.Detail.Response.Complete || s.spec.Batching.IDs > 1 && !anyAnswered {
 		b.Absent = slices.DeleteFunc(b.Absent, func(id string) bool { return !slices.Contains(refused.gone, id) })
 	}
 }
 
-// witnesses are records that are asked for together with those of an UPDATE of
-// which nothing came: what has gone since the last check comes in lists of its
-// own, and an endpoint that gives the one and leaves out the other has answered.
+// witnesses are ids of records that were there lately. They are asked for together
+// with ids of an UPDATE of which nothing came: records that have gone often stand in
+// one list, and only an endpoint that gives the witnesses and leaves out the others
+// has shown that it answers at all.
 func (s *session) witnesses(ctx context.Context, missing []string, b *harvest.Batch) ([]string, error) {
-	if !s.frozen() || !s.spec.Detail.Response.Complete || s.spec.Lookup != nil || len(missing) == 0 || len(b.Records) > 0 {
+	if !s.idsFrozen() || !s.spec.Detail.Response.Complete || s.spec.Lookup != nil || len(missing) == 0 || len(b.Records) > 0 {
 		return nil, nil
 	}
 	w, err := s.e.store.Witnesses(ctx, s.job.Provenance, s.spec.RecordType, missing)
 	return w[:min(len(w), s.spec.Batching.IDs-1)], err
 }
 
-// testify takes the witnesses out of an answer again: they were not to be read.
-func testify(p *harvest.Page, refused *refusals, witnesses []string) {
+// dropWitnesses takes the witnesses out of an answer: they were only asked for to see
+// whether the endpoint answers.
+func dropWitnesses(p *harvest.Page, refused *refusals, witnesses []string) {
 	p.Items = slices.DeleteFunc(p.Items, func(it harvest.Item) bool { return slices.Contains(witnesses, it.ID) })
-	refused.gone, refused.ids = without(refused.gone, witnesses), without(refused.ids, witnesses)
+	refused.gone = without(refused.gone, witnesses)
+	refused.ids = without(refused.ids, witnesses)
 }
 
-// silent is the fault of an endpoint that has good replies and nothing in them:
-// of so many ids that a search has just named, or whose records are held, not
-// all are bad. What it says of those on the list of bad ones is an answer.
-func (s *session) silent(r reply, missing []string, heard bool, b *harvest.Batch) error {
-	if heard || len(without(missing, r.due)) < fewGuilty || len(b.Quarantined) > 0 {
+// refuseSilence refuses good replies with nothing in them: of so many ids that a
+// search has just named, or whose records are held, not all can be bad. So the fault
+// is the endpoint's. Ids that were on the list of bad ones are not counted here.
+func (s *session) refuseSilence(r reply, missing []string, anyAnswered bool, b *harvest.Batch) error {
+	if anyAnswered || len(without(missing, r.dueAgain)) < fewGuilty || len(b.Quarantined) > 0 {
 		return nil
 	}
 	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.GiveUp, Code: harvest.CodeDetailsMissing, Status: b.Evidence.HTTPStatus}
 	return fmt.Errorf("%s has details of none of %d ids: %w", s.job.Provenance, len(r.asked), f)
 }
 
-// alone tells which of the ids that were left out go into a list once more. At
-// the last try of an UPDATE none does where each can be looked up: what has
-// become of a record is told only to those who ask for it alone (R31).
-func (s *session) alone(try int) func(id string) bool {
-	if s.frozen() && try == missingAsks-1 && s.spec.Lookup != nil {
+// takesAgain tells which of the ids that were left out go into a list once more. At
+// the last try of an UPDATE none does where each can be looked up alone: only the
+// answer to one id tells what has become of its record (R31).
+func (s *session) takesAgain(try int) func(id string) bool {
+	if s.idsFrozen() && try == missingAsks-1 && s.spec.Lookup != nil {
 		return func(string) bool { return false }
 	}
 	return s.details.takes
 }
 
-// again is how ids that were left out are asked for once more, with room for
-// others beside them: together, but at the last try of an UPDATE one by one if
-// records came that nobody had asked for. One of those may be what an id has
-// become, which only an answer to that id alone can tell (R31).
-func (s *session) again(try int, missing, asked []string, others int, b *harvest.Batch) [][]string {
+// groupsToAskAgain groups the ids that were left out for being asked for once more,
+// with room for so many others in each group. They go together, but at the last try
+// of an UPDATE one by one if records came that nobody had asked for: one of those may
+// be what an id has become, which only the answer to that id alone can tell (R31).
+func (s *session) groupsToAskAgain(try int, missing, asked []string, others int, b *harvest.Batch) [][]string {
 	unasked := func(r harvest.Record) bool { return !slices.Contains(asked, r.ID) }
-	if !s.frozen() || try < missingAsks-1 || s.spec.Lookup != nil || !slices.ContainsFunc(b.Records, unasked) {
+	if !s.idsFrozen() || try < missingAsks-1 || s.spec.Lookup != nil || !slices.ContainsFunc(b.Records, unasked) {
 		return slices.Collect(slices.Chunk(missing, s.spec.Batching.IDs-others))
 	}
 	return slices.Collect(slices.Chunk(missing, 1))
 }
 
-// aliases are the records that came in the place of the one id asked for.
+// aliases are the ids of records that came instead of the one id asked for, by that id.
 type aliases map[string]string
 
-func (a aliases) note(asked []string, p *harvest.Page) {
+// noteAnswer notes what came for ids, if it was one id alone.
+func (a aliases) noteAnswer(asked []string, p *harvest.Page) {
 	if len(asked) != 1 {
 		return
 	}
@@ -214,8 +229,8 @@ func (a aliases) note(asked []string, p *harvest.Page) {
 	}
 }
 
-// of parts ids that were not found into those that have become others and the rest.
-func (a aliases) of(ids []string) (merged []harvest.Merged, absent []string) {
+// separate tells the ids that have become others from those that are not there at all.
+func (a aliases) separate(ids []string) (merged []harvest.Merged, absent []string) {
 	for _, id := range ids {
 		if into, ok := a[id]; ok {
 			merged = append(merged, harvest.Merged{ID: id, Into: into})
@@ -226,33 +241,35 @@ func (a aliases) of(ids []string) (merged []harvest.Merged, absent []string) {
 	return merged, absent
 }
 
-// refusals are the ids that an upstream will not give details of, alone: those
-// that are not there, and those it will not have for another reason. alias are
-// those looked up alone that were answered with another record.
+// refusals are the ids that an upstream gives no details of, even alone.
 type refusals struct {
+	// gone are those that the upstream says are not there, ids those that it refuses
+	// for another reason.
 	gone, ids []string
-	alias     aliases
+	// alias are those that were looked up alone and answered with another record.
+	alias aliases
 }
 
 func (r refusals) all() []string { return slices.Concat(r.gone, r.ids) }
 
 func (r *refusals) add(o refusals) {
-	r.gone, r.ids = append(r.gone, o.gone...), append(r.ids, o.ids...)
+	r.gone = append(r.gone, o.gone...)
+	r.ids = append(r.ids, o.ids...)
 }
 
-// askForIDs asks for details of ids: for those that a list takes together, for the others one
-// by one. All that came is returned as one answer.
+// askForIDs asks for details of ids: for those that a list takes together, for the
+// others one by one. All that came is returned as one answer.
 func (s *session) askForIDs(
 	ctx context.Context, call source.Call, takes func(id string) bool,
 ) (ans source.Answer, refused refusals, err error) {
 	all := call.IDs
 	call.IDs = slices.DeleteFunc(slices.Clone(all), func(id string) bool { return !takes(id) })
 	if len(call.IDs) == len(all) {
-		return s.together(ctx, call)
+		return s.askInOneList(ctx, call)
 	}
 	ans.Page = new(harvest.Page)
 	if len(call.IDs) > 0 {
-		ans, refused, err = s.together(ctx, call)
+		ans, refused, err = s.askInOneList(ctx, call)
 		if err != nil {
 			return ans, refused, err
 		}
@@ -260,8 +277,8 @@ func (s *session) askForIDs(
 	single := call
 	single.IDs = without(all, call.IDs)
 	h := s.halving(ctx, single, source.ForLookup)
-	err = h.each(single.IDs)
-	s.details.heard(h)
+	err = h.askEach(single.IDs)
+	s.details.countRefused(h)
 	one := h.answer
 	one.Traffic = ans.Traffic.Add(h.traffic)
 	one.Page = &harvest.Page{Items: append(ans.Page.Items, h.items...)}
@@ -280,11 +297,11 @@ func (s *session) askForIDs(
 	return one, refused, err
 }
 
-// together asks for ids in one request. If the upstream will not have them
-// together, they are halved until the guilty ones stand alone (M8, R27): these
-// are returned as refused, the details of the others in one answer.
-func (s *session) together(ctx context.Context, call source.Call) (ans source.Answer, refused refusals, err error) {
-	ans, err = s.question(ctx, call)
+// askInOneList asks for ids in one request. If the upstream refuses that, they are
+// halved until the guilty ones stand alone: these are returned as refused, the details
+// of the others in one answer (M8, R27).
+func (s *session) askInOneList(ctx context.Context, call source.Call) (ans source.Answer, refused refusals, err error) {
+	ans, err = s.askUpstream(ctx, call)
 	if err == nil {
 		s.details.refusedInARow = 0
 		return ans, refused, nil
@@ -294,9 +311,9 @@ func (s *session) together(ctx context.Context, call source.Call) (ans source.An
 		return ans, refused, err
 	}
 	h.last = ans
-	inner := h.among(call.IDs, err)
+	inner := h.searchAll(call.IDs, err)
 	spent := ans.Traffic.Add(h.traffic)
-	s.details.heard(h)
+	s.details.countRefused(h)
 	if inner != nil && !errors.Is(inner, errManyGuilty) {
 		err = inner
 		ans = h.last // it ended the search
@@ -310,8 +327,8 @@ func (s *session) together(ctx context.Context, call source.Call) (ans source.An
 	return ans, refusals{gone: h.gone, ids: h.guilty}, nil
 }
 
-// left is what of asked came neither as a record nor to quarantine.
-func left(asked []string, b *harvest.Batch) []string {
+// unaccounted lists the ids of asked that are neither a record nor in quarantine.
+func unaccounted(asked []string, b *harvest.Batch) []string {
 	have := make(map[string]struct{}, len(b.Records))
 	for i := range b.Records {
 		have[b.Records[i].ID] = struct{}{}

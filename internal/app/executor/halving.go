@@ -10,55 +10,70 @@ import (
 )
 
 // halving is the search for the ids that make an upstream refuse a request for
-// details. With k of n ids guilty it asks about 2 k log n times.
+// details. With k of n ids guilty it asks about 2 k log n times:
+//
+//	a b c d e f G h     refused together
+//	a b c d | e f G h   given | refused
+//	          e f | G h       given | refused
+//	                G | h           refused: G is guilty | given
 type halving struct {
 	ask func(ids []string) (source.Answer, error)
-	// before counts the ids that were refused since the upstream last gave details.
-	before int
-	// known: the id is of a record that was there once, so that its not being
-	// there is an answer and no sign of a broken endpoint.
-	known func(id string) bool
-	// lasting: what should have passed has not for several runs, and divides as
-	// a refusal does. probes names ids that tell whether the endpoint is alive.
+	// refusedBefore counts the ids that were refused since the upstream last gave
+	// details, before this search.
+	refusedBefore int
+	// mayBeGone reports whether an id is that of a record which was there once. That
+	// it is not there is then an answer, and no sign of a broken endpoint.
+	mayBeGone func(id string) bool
+	// lasting: a fault that should have passed has not for several runs, so that its
+	// cause is searched for as that of a refusal is. probes names ids that have
+	// nothing to do with the fault, and tell whether the endpoint is alive.
 	lasting bool
 	probes  func() ([]string, error)
 
-	accepted bool // something was answered: the endpoint is alive
-	unwell   int  // ids that failed, not refused, since something was answered
-	guilty   []string
-	gone     []string // those that are not there
-	items    []harvest.Item
-	traffic  source.Traffic
-	alias    aliases       // of those asked for alone by each
-	answer   source.Answer // the last of each
-	last     source.Answer // to the last question
+	accepted     bool // something was answered: the endpoint is alive
+	failedInARow int  // ids that failed, not refused, since something was answered
+	guilty       []string
+	gone         []string // those that are not there
+	items        []harvest.Item
+	traffic      source.Traffic
+	alias        aliases       // of those asked for alone by each
+	answer       source.Answer // the last of each
+	last         source.Answer // to the last question
 }
 
-// fewGuilty is how many ids may be refused in a row with not one answered. So
-// many mean that the endpoint is broken, not the ids.
+// fewGuilty is how many ids in a row, refused with not one answered, mean that the
+// endpoint is broken and not the ids.
 const fewGuilty = 8
 
 var errManyGuilty = errors.New("too many ids are refused")
 
-// put asks for ids and keeps what it cost.
-func (h *halving) put(ids []string) (source.Answer, error) {
+// askAndCount asks for ids and counts what that cost.
+func (h *halving) askAndCount(ids []string) (source.Answer, error) {
 	ans, err := h.ask(ids)
 	h.traffic = h.traffic.Add(ans.Traffic)
 	h.last = ans
 	return ans, err
 }
 
-// among searches all of ids, which were refused together for why.
-func (h *halving) among(ids []string, why error) error {
+// noteAccepted notes that something was answered.
+func (h *halving) noteAccepted() {
+	h.accepted = true
+	h.failedInARow = 0
+}
+
+// searchAll searches all of ids, which were refused together for why. Where they only
+// failed, the endpoint has to be alive before the search and after it: no id is guilty
+// of an outage.
+func (h *halving) searchAll(ids []string, why error) error {
 	if !refuses(why) {
-		if err := h.alive(why); err != nil {
+		if err := h.probeEndpoint(why); err != nil {
 			return err
 		}
 	}
 	if err := h.search(ids, why); err != nil {
 		return err
 	}
-	return h.still(why)
+	return h.confirmAlive(why)
 }
 
 // search looks for the guilty among ids, which were refused together for why.
@@ -66,15 +81,15 @@ func (h *halving) among(ids []string, why error) error {
 // row that are guilty do not look like an endpoint that is broken.
 func (h *halving) search(ids []string, why error) error {
 	if len(ids) == 1 {
-		return h.found(ids[0], why)
+		return h.blame(ids[0], why)
 	}
 	half := len(ids) / 2
 	var refused [2]error
 	for i, part := range [2][]string{ids[:half], ids[half:]} {
-		ans, err := h.put(part)
+		ans, err := h.askAndCount(part)
 		switch {
 		case err == nil:
-			h.accepted, h.unwell = true, 0
+			h.noteAccepted()
 			h.items = append(h.items, ans.Page.Items...)
 		case !h.divides(err):
 			return err
@@ -92,68 +107,70 @@ func (h *halving) search(ids []string, why error) error {
 	return nil
 }
 
-// each asks for ids one by one.
-func (h *halving) each(ids []string) error {
+// askEach asks for ids one by one.
+func (h *halving) askEach(ids []string) error {
 	var last error
 	for _, id := range ids {
-		ans, err := h.put([]string{id})
+		ans, err := h.askAndCount([]string{id})
 		h.answer = ans
 		switch {
 		case err == nil:
-			h.accepted, h.unwell = true, 0
+			h.noteAccepted()
 			h.items = append(h.items, ans.Page.Items...)
-			h.alias.note([]string{id}, ans.Page)
+			h.alias.noteAnswer([]string{id}, ans.Page)
 		case !h.divides(err):
 			return err
 		default:
 			last = err
-			if h.found(id, err) != nil {
+			if h.blame(id, err) != nil {
 				return err
 			}
 		}
 	}
-	return h.still(last)
+	return h.confirmAlive(last)
 }
 
-func (h *halving) found(id string, why error) error {
-	if isAbsence(why) && h.known(id) {
+// blame notes that an id which was asked for alone is gone, or guilty. It is an error
+// if there are so many that the endpoint has to be at fault.
+func (h *halving) blame(id string, why error) error {
+	if isAbsence(why) && h.mayBeGone(id) {
 		h.gone = append(h.gone, id)
 		return nil
 	}
 	h.guilty = append(h.guilty, id)
 	if !refuses(why) {
-		h.unwell++
-		if h.unwell >= fewGuilty {
-			return h.still(why)
+		h.failedInARow++
+		if h.failedInARow >= fewGuilty {
+			return h.confirmAlive(why)
 		}
 		return nil
 	}
-	if !h.accepted && h.before+len(h.guilty) >= fewGuilty {
+	if !h.accepted && h.refusedBefore+len(h.guilty) >= fewGuilty {
 		return errManyGuilty
 	}
 	return nil
 }
 
-// still makes sure that the endpoint was alive behind the last id that failed: no
-// id is guilty of an outage.
-func (h *halving) still(why error) error {
-	if h.unwell == 0 {
+// confirmAlive makes sure that the endpoint is alive after the last id that failed.
+func (h *halving) confirmAlive(why error) error {
+	if h.failedInARow == 0 {
 		return nil
 	}
-	return h.alive(why)
+	return h.probeEndpoint(why)
 }
 
-// alive asks for ids that have nothing to do with the fault. If none is answered
-// the fault is the endpoint's, and returned.
-func (h *halving) alive(why error) error {
+// probeEndpoint asks for ids that have nothing to do with the fault. If none of them is
+// answered the fault is the endpoint's, and returned. One that was is asked for next
+// time.
+func (h *halving) probeEndpoint(why error) error {
 	ids, err := h.probes()
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		_, err := h.put([]string{id})
+		_, err := h.askAndCount([]string{id})
 		if err == nil {
-			h.accepted, h.unwell = true, 0
+			h.noteAccepted()
 			h.probes = func() ([]string, error) { return []string{id}, nil }
 			return nil
 		}
@@ -161,20 +178,20 @@ func (h *halving) alive(why error) error {
 	return why
 }
 
-// divides reports whether fewer ids may fare better.
+// divides reports whether a request for fewer ids may fare better.
 func (h *halving) divides(err error) bool { return refuses(err) || h.lasting && fails(err) }
 
-// refuses reports whether err is a refusal of what was asked for. Forbidden is
-// the source's own affair (R42), and where no reply came, or the source says what
-// else to do, ids have nothing to do with it.
+// refuses reports whether err is a refusal of what was asked for, so that some of the
+// ids may be its cause. They are not where no reply came, where the source is closed
+// to us altogether (R42), or where its description asks for something else to be done.
 func refuses(err error) bool {
 	f, ok := harvest.FaultOf(err)
 	return ok && f.Level == harvest.Rejected && f.Reaction != harvest.CutSlice && f.Reaction != harvest.RestartWalk &&
 		(f.Status >= 200 && f.Status != 403 || f.Code == harvest.CodeTooLarge)
 }
 
-// fails reports whether err is a reply that may be another one tomorrow, and not
-// the wish to be left alone for a while.
+// fails reports whether err is a reply that should be another one later. Being told to
+// stay away for a while is none.
 func fails(err error) bool {
 	f, ok := harvest.FaultOf(err)
 	return ok && f.Level == harvest.Transient && f.Reaction == harvest.Retry && f.RetryAfter == 0 && !f.Throttled() &&
@@ -191,21 +208,23 @@ func isAbsence(err error) bool {
 // should pass is taken to be that of an id.
 const lastingRuns = 2
 
-// halving is a search for the guilty among the ids of a call.
+// halving prepares a search for the guilty among the ids of a call, by requests for a
+// purpose.
 func (s *session) halving(ctx context.Context, call source.Call, p source.Purpose) *halving {
 	return &halving{
-		before: s.details.refusedInARow, known: s.mayBeGone, alias: aliases{}, lasting: s.details.lasting,
+		refusedBefore: s.details.refusedInARow, mayBeGone: s.mayBeGone, alias: aliases{}, lasting: s.details.lasting,
 		probes: func() ([]string, error) { return s.probes(ctx, call.IDs) },
 		ask: func(ids []string) (source.Answer, error) {
 			part := call
-			part.Purpose, part.IDs = p, ids
-			return s.question(ctx, part)
+			part.Purpose = p
+			part.IDs = ids
+			return s.askUpstream(ctx, part)
 		},
 	}
 }
 
-// probes are ids that tell whether the endpoint gives any details: one of the
-// slice, which is another in each run, and one that is held.
+// probes are ids that tell whether the endpoint gives any details: one of a record
+// that is held, and one of the slice, which is another in each run.
 func (s *session) probes(ctx context.Context, ids []string) ([]string, error) {
 	held, err := s.e.store.Witnesses(ctx, s.job.Provenance, s.spec.RecordType, ids)
 	if err != nil {

@@ -19,12 +19,12 @@ type step struct {
 	opened  *harvest.OpenedBatch
 }
 
-// begin works out the first step of a run from what is committed.
-func (s *session) begin(res harvest.Resume) step {
+// resumeStep is the first step of a run: the one after what is committed.
+func (s *session) resumeStep(res harvest.Resume) step {
 	if res.SearchEnd != "" {
-		return s.detail(res.DetailDone+1, res.DetailAt)
+		return s.detailStep(res.DetailDone+1, res.DetailAt)
 	}
-	st := s.first()
+	st := s.firstStep()
 	if res.SearchDone > 0 {
 		st.ordinal = res.SearchDone + 1
 		st.pos = res.Search
@@ -34,19 +34,20 @@ func (s *session) begin(res harvest.Resume) step {
 
 // frozen reports whether the ids of the task were fixed with its plan: an UPDATE
 // has no walk, only details to ask for (R9).
-func (s *session) frozen() bool { return s.job.Operation == harvest.Update }
+func (s *session) idsFrozen() bool { return s.job.Operation == harvest.Update }
 
-// first is the first page of a walk.
-func (s *session) first() step {
+// firstStep is the step over the first page of the walk.
+func (s *session) firstStep() step {
 	return step{phase: harvest.PhaseSearch, ordinal: 1, pos: s.paging.Start(s.job.Spec, s.walk.no)}
 }
 
-// detail is the page of details that begins at id number at.
-func (s *session) detail(ordinal int, at int64) step {
+// detailStep is the step over the page of details that begins at id number at.
+func (s *session) detailStep(ordinal int, at int64) step {
 	n := min(at+int64(s.spec.Batching.IDs), int64(len(s.walk.ids)))
 	return step{phase: harvest.PhaseDetail, ordinal: ordinal, pos: harvest.Position{Offset: at}, ids: s.walk.ids[at:n]}
 }
 
+// batchOpen claims the page of a step, under the next number of the run.
 func (s *session) batchOpen(st step) harvest.BatchOpen {
 	o := harvest.BatchOpen{Run: s.run, BatchNo: s.batchNo, Walk: s.walk.no, Phase: st.phase, Ordinal: st.ordinal, Before: st.pos}
 	s.batchNo++
@@ -71,13 +72,18 @@ type reply struct {
 	err error
 	// begun is when it was first asked for.
 	begun time.Time
-	// DETAIL only: the ids that were asked for, those of them that were on the
-	// list of bad ids before, and those the upstream refused.
-	asked, due []string
-	refused    refusals
+	// DETAIL only: the ids that were asked for; those of them that are on the list of
+	// bad ids and due to be asked for again; and those that the upstream refused.
+	asked, dueAgain []string
+	refused         refusals
 }
 
-// walkFrom asks for and commits pages from st on, until the slice is done.
+// walkFrom asks for and commits pages from st on, until the slice is done. Two pages
+// overlap: the next one is asked for while the one in hand is made durable.
+//
+//	page 1   ask ---- build, commit ----.
+//	page 2                        ask --'-- build, commit ----.
+//	page 3                                              ask --'-- ...
 func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) {
 	if st.opened == nil {
 		st, err = s.open(ctx, st)
@@ -86,56 +92,56 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		}
 	}
 	pending := s.ask(ctx, st)
-	letGo := func() {} // of the memory of the page in hand
+	releasePage := func() {} // gives back the memory of the page in hand
 	defer func() {
-		letGo()
-		s.letGoOf(pending)
+		releasePage()
+		s.releaseWhenReplied(pending)
 	}()
 	for {
 		s.inHand = st.opened
 		r := <-pending
 		pending = nil
 		if r.ans.Done != nil {
-			letGo = r.ans.Done
+			releasePage = r.ans.Done
 		}
 		if err := context.Cause(ctx); err != nil {
 			return false, s.failed(st, r, evidence(r.ans), err)
 		}
 		if r.err != nil {
-			s.effort.excess = oversize(r)
+			s.effort.excess = excessOfReply(r)
 			err := fmt.Errorf("%s %s page %d: %w", s.job.Provenance, st.phase, st.ordinal, s.walk.escalate(st.ordinal, r.err))
 			return false, s.failed(st, r, evidence(r.ans), err)
 		}
-		b, following, err := s.take(ctx, st, r)
+		b, following, err := s.buildBatch(ctx, st, r)
 		if err != nil {
 			return false, s.failed(st, r, b.Evidence, err)
 		}
 		var open *harvest.BatchOpen
-		ahead := func(harvest.Committed) {}
-		halt := s.stopping()
+		askAhead := func(harvest.Committed) {}
+		halt := s.whyHalt()
 		if following != nil && halt == nil && st.phase == harvest.PhaseSearch {
-			halt = s.advise(&b, r.ans)
+			halt = s.adviseCut(&b, r.ans)
 		}
 		if following != nil && halt == nil {
 			o := s.batchOpen(*following)
 			open = &o
-			ahead = func(c harvest.Committed) {
+			askAhead = func(c harvest.Committed) {
 				following.opened = c.Next
 				pending = s.ask(ctx, *following)
 			}
 		}
 		begun := time.Now()
-		c, err := s.e.store.CommitBatch(ctx, s.job, b, open, ahead)
+		c, err := s.e.store.CommitBatch(ctx, s.job, b, open, askAhead)
 		if err != nil {
 			return false, s.failed(st, r, b.Evidence, err)
 		}
 		s.lease.noteRenewal(begun)
 		took := time.Since(r.begun)
-		b.Records = nil // what is let go of must not be held
+		b.Records = nil // they point into the memory that is given back
 		b.Quarantined = nil
 		r = reply{}
-		letGo()
-		s.committed(b, c, took)
+		releasePage()
+		s.reportCommitted(b, c, took)
 		if st.phase == harvest.PhaseSearch {
 			s.walk.committed(st.ordinal, b.After)
 		}
@@ -147,7 +153,7 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		case pending == nil:
 			return false, halt
 		}
-		following.opened.ID = c.Next.ID // the last try's, if the transaction ran again
+		following.opened.ID = c.Next.ID // if the transaction ran again, that of its last try
 		st = *following
 	}
 }
@@ -164,8 +170,9 @@ func (s *session) failed(st step, r reply, e harvest.Evidence, cause error) erro
 	return &harvest.FailedPage{Batch: st.opened.ID, Asked: asked, Evidence: e, Cause: cause}
 }
 
-// letGoOf gives back the memory of a page that was asked for and is not waited for.
-func (s *session) letGoOf(pending chan reply) {
+// releaseWhenReplied gives back the memory of a page that was asked for and that nobody
+// waits for any more, as soon as it comes.
+func (s *session) releaseWhenReplied(pending chan reply) {
 	if pending == nil {
 		return
 	}
@@ -185,7 +192,7 @@ func (s *session) ask(ctx context.Context, st step) chan reply {
 		if st.phase == harvest.PhaseDetail {
 			r = s.askDetails(ctx, st)
 		} else {
-			r.ans, r.err = s.question(ctx, s.call(st))
+			r.ans, r.err = s.askUpstream(ctx, s.callFor(st))
 		}
 		r.begun = begun
 		out <- r
@@ -193,9 +200,9 @@ func (s *session) ask(ctx context.Context, st step) chan reply {
 	return out
 }
 
-// question asks the upstream while the lease can be trusted. Every request of a run
+// askUpstream asks the upstream while the lease can be trusted. Every request of a run
 // goes this way.
-func (s *session) question(ctx context.Context, call source.Call) (source.Answer, error) {
+func (s *session) askUpstream(ctx context.Context, call source.Call) (source.Answer, error) {
 	return s.lease.askWhileTrusted(ctx, func(held context.Context) (source.Answer, error) {
 		if s.lease.ownerDied.Load() {
 			call.InHand = s.lease.markReply
@@ -204,8 +211,8 @@ func (s *session) question(ctx context.Context, call source.Call) (source.Answer
 	})
 }
 
-// call is the question for the page of st.
-func (s *session) call(st step) source.Call {
+// callFor is the question that asks for the page of st.
+func (s *session) callFor(st step) source.Call {
 	c := s.spec.PageCall(s.job.Operation, s.job.Spec, st.phase, st.pos)
 	c.BaseURL = s.job.BaseURL
 	c.Correlation = harvest.Correlation(s.run, st.opened.BatchNo)
@@ -213,8 +220,9 @@ func (s *session) call(st step) source.Call {
 	return c
 }
 
-// clockBehind is how far the upstream's clock is from the end of the window, 0 if
-// it has reached it, or is so far off that the window was planned without it.
+// clockBehind is for how long the upstream's clock has still to go to the end of the
+// window. It is 0 if the clock has reached it, or is so far off that the window was
+// planned without it.
 func (s *session) clockBehind(ans source.Answer) time.Duration {
 	if ans.UpstreamAt.IsZero() {
 		return 0
@@ -226,20 +234,20 @@ func (s *session) clockBehind(ans source.Answer) time.Duration {
 	return max(0, behind)
 }
 
-// take turns a reply into a batch and the step after it. No step follows the
-// page that finishes the slice, or that ends a walk to be confirmed by another.
-func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *step, error) {
+// buildBatch turns a reply into a batch and the step after it. No step follows the
+// page that finishes the slice, or that ends a walk which another has to confirm.
+func (s *session) buildBatch(ctx context.Context, st step, r reply) (harvest.Batch, *step, error) {
 	ans := r.ans
 	b := harvest.Batch{OpenedBatch: *st.opened, RecordType: s.spec.RecordType, Evidence: evidence(ans)}
 	if st.phase == harvest.PhaseDetail {
-		return s.takeDetails(ctx, st, r, b)
+		return s.buildDetailBatch(ctx, st, r, b)
 	}
 	facts := ans.Page.Facts()
-	next, end, more, err := s.move(ctx, st.pos, facts)
+	next, end, more, err := s.stepOver(ctx, st.pos, facts)
 	ans.Traffic = ans.Traffic.Add(more)
 	b.Evidence = evidence(ans)
 	if err != nil {
-		s.effort.excess = s.excess(err, st.pos, facts)
+		s.effort.excess = s.excessOfWalk(err, st.pos, facts)
 		return b, nil, fmt.Errorf("%s page %d: %w", s.job.Provenance, st.ordinal, err)
 	}
 	if behind := s.clockBehind(ans); end != "" && behind > 0 {
@@ -251,11 +259,13 @@ func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *s
 	if spend := s.job.Spec.Budget; spend != nil && spend.MaxRequests > 0 {
 		next.Requests += ans.Traffic.Sent
 	}
-	b.After, b.End = next, end
+	b.After = next
+	b.End = end
 	switch {
-	case st.pos.Tail != nil && end != "" && next.Seen == st.pos.Seen: // the page before once more: it is stored
+	case st.pos.Tail != nil && end != "" && next.Seen == st.pos.Seen:
+		// The last page was asked for once more and is the same: it is stored already.
 	case s.spec.TwoPhase():
-		err = drift(&b, s.takeIDs(ans.Page, facts.IDs, &b), s.paging.Size)
+		err = drift(&b, s.collectIDs(ans.Page, facts.IDs, &b), s.paging.Size)
 	default:
 		s.items.SortInto(ans.Page, &b)
 		ans.Page.Items = nil // a large page has many
@@ -267,11 +277,11 @@ func (s *session) take(ctx context.Context, st step, r reply) (harvest.Batch, *s
 	if err != nil {
 		return b, nil, err
 	}
-	return b, s.after(st, &b), nil
+	return b, s.nextStep(st, &b), nil
 }
 
-// after is the step that follows the SEARCH page b of st, nil if none does.
-func (s *session) after(st step, b *harvest.Batch) *step {
+// nextStep is the step that follows the SEARCH page b of st, nil if none does.
+func (s *session) nextStep(st step, b *harvest.Batch) *step {
 	if b.End == "" {
 		return &step{phase: harvest.PhaseSearch, ordinal: st.ordinal + 1, pos: b.After}
 	}
@@ -283,15 +293,16 @@ func (s *session) after(st step, b *harvest.Batch) *step {
 	if b.Finish { // nothing to ask details for, or all came with the pages
 		return nil
 	}
-	return new(s.detail(1, 0))
+	return new(s.detailStep(1, 0))
 }
 
-// takeIDs keeps the ids of a SEARCH page, each once in a walk, and returns how
-// many there are. A tombstone is all there is of its record: it is stored as it
-// is, not asked for (R31). A list that tells of every change may name a record
-// both ways, in any order: then its details are asked for, and which of the two
-// is newer R28 decides. An item whose id cannot be read goes to quarantine (R32).
-func (s *session) takeIDs(p *harvest.Page, names []string, b *harvest.Batch) (n int) {
+// collectIDs keeps the ids of a SEARCH page to ask details for, each once in a walk,
+// and returns how many the page has. A tombstone is all there is of its record: it is
+// stored as it is, not asked for (R31). A list that tells of every change may name a
+// record both ways, in any order: then its details are asked for as well, and the
+// order of versions decides which of the two is newer (R28). An item whose id cannot
+// be read goes to quarantine (R32).
+func (s *session) collectIDs(p *harvest.Page, names []string, b *harvest.Batch) (n int) {
 	var whole []harvest.Item
 	for i := range p.Items {
 		it := p.Items[i]
@@ -316,8 +327,8 @@ func (s *session) takeIDs(p *harvest.Page, names []string, b *harvest.Batch) (n 
 	return n
 }
 
-// drift refuses a page of which too much is unreadable: that is not bad data
-// but another schema, and nothing of it may be committed (R32). ids are what was
+// drift refuses a page of which too much cannot be read: that is not bad data but
+// another schema, and nothing of the page may be committed (R32). ids counts what was
 // read of it besides records.
 func drift(b *harvest.Batch, ids, pageSize int) error {
 	bad, all := len(b.Quarantined), len(b.Quarantined)+len(b.Records)+ids
@@ -335,7 +346,8 @@ func drift(b *harvest.Batch, ids, pageSize int) error {
 // debugging one has all of them.
 const toldOfPages = 100
 
-func (s *session) committed(b harvest.Batch, c harvest.Committed, took time.Duration) {
+// reportCommitted tells onlookers of a stored page, and of the slice if that is done.
+func (s *session) reportCommitted(b harvest.Batch, c harvest.Committed, took time.Duration) {
 	s.e.observe(Event{
 		Kind: PageCommitted, Job: s.job, Counts: c.Counts, Traffic: traffic(b.Evidence),
 		Page: PageFacts{Took: took, Repeated: b.Repeated, Fresh: c.Fresh, Late: c.Late},
@@ -350,7 +362,7 @@ func (s *session) committed(b harvest.Batch, c harvest.Committed, took time.Dura
 	}
 	if c.Done {
 		s.e.observe(Event{Kind: SliceDone, Job: s.job, Watermark: c.Watermark})
-		s.pageLog().Info("slice done", "window", s.part(), "watermark", c.Watermark.String())
+		s.pageLog().Info("slice done", "window", s.partText(), "watermark", c.Watermark.String())
 	}
 }
 

@@ -23,16 +23,24 @@ type Store interface {
 	MarkReply(ctx context.Context, l harvest.Lease) (marked bool, err error)
 	// OpenBatch claims a page before it is asked for.
 	OpenBatch(ctx context.Context, l harvest.Lease, o harvest.BatchOpen) (harvest.OpenedBatch, error)
-	// CommitBatch stores a page and opens next with it. ready is called when
-	// all but the commit itself is done.
-	CommitBatch(ctx context.Context, j harvest.Job, b harvest.Batch, next *harvest.BatchOpen, ready func(harvest.Committed)) (harvest.Committed, error)
+	// CommitBatch stores a page and claims the next one with it, if that is given.
+	// ready is called when all but the commit itself is done, and only once however
+	// often the transaction is tried.
+	CommitBatch(
+		ctx context.Context, j harvest.Job, b harvest.Batch, next *harvest.BatchOpen, ready func(harvest.Committed),
+	) (harvest.Committed, error)
 	// NewWalk begins the slice again; walks counts the walks that failed since
 	// the task was queued, the one before included if it did. page is the one at
 	// which that ended, nil if all that was asked for is stored.
 	NewWalk(ctx context.Context, l harvest.Lease, reason harvest.Code, failed bool, page *harvest.FailedPage) (walk, walks int, err error)
+	// EndRun closes an attempt that did not finish its slice.
 	EndRun(ctx context.Context, l harvest.Lease, e harvest.RunEnd) error
-	// Reslice puts children that tile the slice in its place.
-	Reslice(ctx context.Context, j harvest.Job, e harvest.RunEnd, children []harvest.SliceDraft, pagingType harvest.PagingType, pageSize int) error
+	// Reslice closes the attempt and puts children in the place of the slice, which
+	// together answer for all that it answered for.
+	Reslice(
+		ctx context.Context, j harvest.Job, e harvest.RunEnd,
+		children []harvest.SliceDraft, pagingType harvest.PagingType, pageSize int,
+	) error
 	// PlanCost tells what a plan has cost so far, and how many slices are proven
 	// within a window of it.
 	PlanCost(ctx context.Context, id harvest.PlanID, within harvest.Window) (harvest.PlanCost, error)

@@ -8,10 +8,10 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// move walks over a SEARCH page. A walk that ends before it has seen what the
-// planner counted is held against a new count, since the old one may be out of
+// stepOver moves the walk over a SEARCH page. A walk that ends before it has seen what
+// the planner counted is held against a new count, since the old one may be out of
 // date: what was changed after it has left the window. traffic is what that cost.
-func (s *session) move(
+func (s *session) stepOver(
 	ctx context.Context, pos harvest.Position, facts harvest.PageFacts,
 ) (next harvest.Position, end harvest.EndProof, traffic source.Traffic, err error) {
 	next, end, err = s.paging.Step(pos, facts, s.walk.known)
@@ -33,7 +33,7 @@ func (s *session) move(
 // recount asks how many records the slice holds now. The count is nil if it cannot be
 // had; only a fault that stops the source, or the end of the work, is an error.
 func (s *session) recount(ctx context.Context) (*int64, source.Traffic, error) {
-	ans, err := s.question(ctx, source.Call{
+	ans, err := s.askUpstream(ctx, source.Call{
 		Purpose: source.ForCount, Window: s.job.Spec.NominalWindow(), Range: s.job.Spec.Range, BaseURL: s.job.BaseURL,
 		Correlation: fmt.Sprintf("ing-%d-count", s.run),
 	})
@@ -43,6 +43,6 @@ func (s *session) recount(ctx context.Context) (*int64, source.Traffic, error) {
 	if f, isFault := harvest.FaultOf(err); !isFault || f.Level == harvest.Fatal {
 		return nil, ans.Traffic, fmt.Errorf("count the slice again: %w", err)
 	}
-	s.log.Debug("slice not counted again", "window", s.part(), "err", err)
+	s.log.Debug("slice not counted again", "window", s.partText(), "err", err)
 	return nil, ans.Traffic, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// recut is the slice as it would be cut now, after the committed page at.
+// recut is what the slice would be cut by if its walk ended at a committed position.
 func (s *session) recut(at harvest.Position) harvest.Recut {
 	r := harvest.Recut{
 		Slice: s.job.Spec, Paging: s.paging, At: at, TwoPhase: s.spec.TwoPhase(), Calendar: s.cal,
@@ -21,20 +21,20 @@ func (s *session) recut(at harvest.Position) harvest.Recut {
 	return r
 }
 
-// advise says why the slice should be cut once b is committed, nil if it should
-// not, or cannot. Only SEARCH pages are looked at: the ids of a walk that is over
-// are known, and to cut then would be to look for them again.
-func (s *session) advise(b *harvest.Batch, ans source.Answer) error {
+// adviseCut is the fault that has the slice cut once b is committed, nil if it should
+// not be, or cannot. Only SEARCH pages are looked at: the ids of a walk that is over
+// are known, and to cut the slice then would be to look for them again.
+func (s *session) adviseCut(b *harvest.Batch, ans source.Answer) error {
 	s.effort.gauge.Note(harvest.PageCost{At: time.Now(), Bytes: ans.BodyBytes, Failed: ans.Traffic.Retried, Throttled: ans.Traffic.HTTP429})
 	if b.After.Tail != nil {
-		return nil // by all signs it is over: to cut it now would be to walk it again
+		return nil // by all signs the walk is over: to cut now would be to walk again
 	}
 	r := s.recut(b.After)
 	var code harvest.Code
 	switch {
-	case s.job.Spec.Budget.Spent(s.cost(b)):
+	case s.job.Spec.Budget.Spent(s.costUpTo(b)):
 		code = harvest.CutBudget
-	case b.End != "": // only its details are to come
+	case b.End != "": // only details are still to be asked for
 	case r.TooDeep():
 		code = harvest.CutDepth
 	default:
@@ -50,52 +50,53 @@ func (s *session) advise(b *harvest.Batch, ans source.Answer) error {
 	return harvest.Fault{Level: harvest.Transient, Reaction: harvest.CutSlice, Code: code}
 }
 
-// cost is what the slice has cost up to b in requests, records and time. Of a
-// two-phase walk the details of the ids found so far are still to be paid for.
-// Time is that of this run: how long a slice waited for others is not its fault.
-func (s *session) cost(b *harvest.Batch) (requests int, records int64, d time.Duration) {
-	requests, records = b.After.Requests, b.After.Seen-s.first().pos.Seen
+// costUpTo is what the slice has cost up to b in requests, records and time. To a
+// two-phase walk the requests for the details of its ids are added, which are still
+// to come. Time is that of this run: how long a slice waited is not its fault.
+func (s *session) costUpTo(b *harvest.Batch) (requests int, records int64, d time.Duration) {
+	requests = b.After.Requests
+	records = b.After.Seen - s.firstStep().pos.Seen
 	if n := s.spec.Batching.IDs; s.spec.TwoPhase() && n > 0 {
 		requests += (len(s.walk.ids) + n - 1) / n
 	}
 	return requests, records, time.Since(s.effort.begun)
 }
 
-// oversize measures a reply that was too large. Nothing is known of how much lies
+// excessOfReply measures a reply that was too large. Nothing is known of how much lies
 // behind a wall, or behind whatever else a source declares a reason to cut.
-func oversize(r reply) harvest.Excess {
+func excessOfReply(r reply) harvest.Excess {
 	f, _ := harvest.FaultOf(r.err)
 	return harvest.Excess{Size: r.ans.BodyBytes, Known: f.Code == harvest.CodeTooLarge, Volume: true}
 }
 
-// excess measures what the slice is to be cut for by a fault of the walk at a page:
-// records that a total promised and that did not come, where there is one, else
-// the ids that did. What only says that a walk is too long has no such measure:
-// it is as long in the smaller half as a walk may be.
-func (s *session) excess(err error, pos harvest.Position, facts harvest.PageFacts) harvest.Excess {
+// excessOfWalk measures what the slice is to be cut for by a fault of the walk at a
+// page: the records that a total promised and that did not come, where there is a
+// total, else the ids that did come. That a walk is too long has no such measure: a
+// walk over a half may be as long as a walk may be.
+func (s *session) excessOfWalk(err error, pos harvest.Position, facts harvest.PageFacts) harvest.Excess {
 	f, _ := harvest.FaultOf(err)
 	if f.Reaction != harvest.RestartWalk && f.Code != harvest.CodeNothingNew {
 		return harvest.Excess{}
 	}
-	came := pos.Seen
+	seen := pos.Seen
 	for _, id := range facts.IDs {
 		if !s.walk.known(harvest.IDHash(id)) {
-			came++
+			seen++
 		}
 	}
 	total := pos.Total
 	if facts.Total != nil && (total == nil || *facts.Total > *total) {
 		total = facts.Total
 	}
-	if total != nil && *total > came {
-		return harvest.Excess{Size: *total - came, Known: true}
+	if total != nil && *total > seen {
+		return harvest.Excess{Size: *total - seen, Known: true}
 	}
-	return harvest.Excess{Size: came, Known: true}
+	return harvest.Excess{Size: seen, Known: true}
 }
 
-// trail is what the slices remember that this one is cut into for a fault. It is an
+// nextTrail is the trail of the slices that this one is cut into for a fault. It is an
 // error where cutting has to end.
-func (s *session) trail(ctx context.Context, r harvest.Recut, f harvest.Fault, page *harvest.FailedPage) (*harvest.CutTrail, error) {
+func (s *session) nextTrail(ctx context.Context, r harvest.Recut, f harvest.Fault, page *harvest.FailedPage) (*harvest.CutTrail, error) {
 	if harvest.CutAdvised(f.Code) {
 		return nil, nil
 	}
@@ -116,28 +117,30 @@ func (s *session) trail(ctx context.Context, r harvest.Recut, f harvest.Fault, p
 		return nil, fmt.Errorf("%s, the last for %s: %w", why, f.Code, drifted)
 	}
 	if trail.Vain() && s.effort.excess.Volume && cost.DoneWithin > 0 {
-		// It is no smaller where all of it lies; the other half has shown that
-		// cutting helps.
+		// All of it lies in this half, so that it is no smaller. The other half is
+		// proven, which shows that cutting helps.
 		return &harvest.CutTrail{Cause: trail.Cause, Size: trail.Size, Of: s.job.Spec.NominalWindow()}, nil
 	}
 	if trail.Hopeless() {
-		f.Level, f.Reaction = harvest.Rejected, harvest.GiveUp
-		return nil, fmt.Errorf("%s is not cut again: it was %d times for the same cause, and there was no less of it: %w", s.job.Spec.Part(), trail.VainCuts, f)
+		f.Level = harvest.Rejected
+		f.Reaction = harvest.GiveUp
+		return nil, fmt.Errorf("%s is not cut again: it was %d times for the same cause, and there was no less of it: %w",
+			s.job.Spec.Part(), trail.VainCuts, f)
 	}
 	return trail, nil
 }
 
-// cut replaces the slice by smaller ones. Where it cannot be cut the fault
-// stands, as one that may pass or as one that will not. Cuts end: where they have
-// not helped for generations the slice is a gap for their cause, and where a plan
-// has cost far too much and nothing came of it the source is not what its
-// description says (R82).
+// cut replaces the slice by smaller ones. Where it cannot be cut the fault stands, as
+// one that may pass or as one that will not. Cutting ends where it has not helped for
+// generations: then the slice is a gap for its cause. It also ends where the plan has
+// cost far too much and nothing came of it: then the source is not what its
+// description says, and is stopped (R82).
 func (s *session) cut(ctx context.Context, why error) error {
 	f, _ := harvest.FaultOf(why)
 	page := harvest.FailedPageOf(why)
 	r := s.recut(s.walk.committedAt)
 	r.Split = s.spec.Window.Split // ids are cut only where nothing else helps
-	trail, err := s.trail(ctx, r, f, page)
+	trail, err := s.nextTrail(ctx, r, f, page)
 	if err != nil {
 		return page.Because(err)
 	}
@@ -145,14 +148,15 @@ func (s *session) cut(ctx context.Context, why error) error {
 	kids, ok := r.Children(f.Code)
 	if !ok {
 		if f.Reaction == harvest.CutSlice {
-			f.Level, f.Reaction = harvest.Rejected, harvest.GiveUp
+			f.Level = harvest.Rejected
+			f.Reaction = harvest.GiveUp
 			least := s.spec.Window.MinStep.D().String()
 			if r.Split != nil && r.Split.Buckets > 0 {
 				least = fmt.Sprintf("one of %d buckets", r.Split.Buckets)
 			}
 			return page.Because(fmt.Errorf("%s cannot be cut smaller than %s: %w", s.job.Spec.Part(), least, f))
 		}
-		f.Reaction = harvest.Retry // rest, then try again
+		f.Reaction = harvest.Retry // the task rests and is tried again
 		return page.Because(fmt.Errorf("%d walks did not finish: %w", harvest.MaxWalks, f))
 	}
 	children := make([]harvest.SliceDraft, 0, len(kids))
@@ -174,6 +178,7 @@ func (s *session) cut(ctx context.Context, why error) error {
 		return page.Because(err)
 	}
 	s.e.observe(Event{Kind: SliceCut, Job: s.job, Err: why, Reason: f.Code})
-	s.pageLog().Info("slice cut", "window", s.job.Spec.Part().String(), "code", f.Code, "children", len(children), "proven", kids[0].Done, "err", why)
+	s.pageLog().Info("slice cut", "window", s.partText(), "code", f.Code,
+		"children", len(children), "proven", kids[0].Done, "err", why)
 	return errDone
 }

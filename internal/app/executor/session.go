@@ -62,7 +62,7 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 	begun := time.Now()
 	res, err := e.store.StartRun(ctx, job.Lease)
 	if err != nil {
-		return e.storeEnd(ctx, job, log, err)
+		return e.sortStoreError(ctx, job, log, err)
 	}
 	s := &session{
 		e: e, job: job, log: log.With("run", res.Run, "attempt", res.Attempt), stop: stop, run: res.Run, batchNo: res.BatchNo,
@@ -71,8 +71,8 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 	s.log.Info("task taken", "owner", job.Lease.Owner, "lease_for", e.cfg.LeaseTTL, "workers", e.cfg.Workers)
 	s.lease = keepLease(e.store, job.Lease, e.cfg.LeaseTTL, begun, s.log)
 	s.lease.ownerDied.Store(res.Died)
-	if err := s.describe(ctx); err != nil {
-		return s.end(work, err)
+	if err := s.loadSpec(ctx); err != nil {
+		return s.endRun(work, err)
 	}
 	s.walk = resumeWalk(res, s.spec.TwoPhase())
 	s.details = details{takes: s.spec.Detail.Takes(), lasting: res.Spent >= lastingRuns}
@@ -92,7 +92,7 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 	if errors.Is(lost, harvest.ErrLeaseLost) || errors.Is(lost, harvest.ErrHeld) || errors.Is(lost, harvest.ErrStoreGone) {
 		err = harvest.FailedPageOf(err).Because(lost)
 	}
-	return s.end(work, err)
+	return s.endRun(work, err)
 }
 
 // pageLog is the log of the run with the page in hand on its lines.
@@ -103,8 +103,8 @@ func (s *session) pageLog() *slog.Logger {
 	return s.log.With("batch", s.inHand.ID, "correlation", harvest.Correlation(s.run, s.inHand.BatchNo))
 }
 
-// describe takes up how the plan of the task describes its source.
-func (s *session) describe(ctx context.Context) error {
+// loadSpec takes up how the plan of the task describes its source.
+func (s *session) loadSpec(ctx context.Context) error {
 	spec, err := s.e.spec(ctx, s.job)
 	if err != nil {
 		return err
@@ -120,9 +120,9 @@ func (s *session) describe(ctx context.Context) error {
 	return nil
 }
 
-// storeEnd sorts errors of the store into those that end the run and those that
-// end the executor.
-func (e *Executor) storeEnd(ctx context.Context, job harvest.Job, log *slog.Logger, err error) error {
+// sortStoreError returns the errors of the store that end the executor. Those that
+// only end the run are logged: the next owner of the task goes on with what is stored.
+func (e *Executor) sortStoreError(ctx context.Context, job harvest.Job, log *slog.Logger, err error) error {
 	switch {
 	case errors.Is(err, harvest.ErrLeaseLost):
 		e.observe(Event{Kind: LeaseLost, Job: job, Err: err})
@@ -144,8 +144,9 @@ func (e *Executor) storeEnd(ctx context.Context, job harvest.Job, log *slog.Logg
 	return err
 }
 
-// end closes a run that did not finish its slice.
-func (s *session) end(work context.Context, err error) error {
+// endRun closes a run that did not finish its slice. What the error means decides
+// whether the task is given back, rests, is given up or stops its source.
+func (s *session) endRun(work context.Context, err error) error {
 	// Last writes go through even when the work was cancelled, but only for a while.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(work))
 	defer cancel()
@@ -161,16 +162,19 @@ func (s *session) end(work context.Context, err error) error {
 	kind := TaskReleased
 	switch {
 	case errors.Is(err, harvest.ErrLeaseLost):
-		return s.e.storeEnd(ctx, s.job, s.log, err)
+		return s.e.sortStoreError(ctx, s.job, s.log, err)
 	case errors.Is(err, harvest.ErrUnknownOutcome):
 		// Whoever takes the task next reads what is there. Giving it back waits
 		// for the lost transaction to be over, one way or the other, since both
 		// write the task's row, and changes nothing if that closed the task.
-		end.Outcome, end.Code = harvest.Released, harvest.CodeUnknown
+		end.Outcome = harvest.Released
+		end.Code = harvest.CodeUnknown
 	case errors.Is(err, harvest.ErrHeld):
-		end.Outcome, end.Code = harvest.Released, harvest.CodeHeld
+		end.Outcome = harvest.Released
+		end.Code = harvest.CodeHeld
 	case errors.Is(err, errStopping), errors.Is(err, context.Canceled):
-		end.Outcome, end.Code = harvest.Released, harvest.CodeShutdown
+		end.Outcome = harvest.Released
+		end.Code = harvest.CodeShutdown
 	case errors.Is(err, harvest.ErrStoreAway):
 		return err
 	case !isFault:
@@ -181,15 +185,16 @@ func (s *session) end(work context.Context, err error) error {
 		end.Outcome = harvest.Released
 		end.Code = f.Code
 		end.Delay = f.RetryAfter
-	case f.Code == harvest.CodeQuota: // nobody asked us to stay away: no reason to pause the source
+	case f.Code == harvest.CodeQuota: // a longer delay would be taken for the source's wish, and pause it
 		end.Outcome = harvest.Released
 		end.Code = f.Code
 		end.Delay = min(f.RetryAfter, harvest.LongestWait)
 	case f.Code == harvest.CodeUnrenewed: // the task may be another's by now: then the store refuses this too
 		end.Outcome = harvest.Released
 		end.Code = f.Code
-	case f.Code == harvest.CodeQuiet: // who takes tasks knows until when
-		end.Outcome, end.Code = harvest.Released, f.Code
+	case f.Code == harvest.CodeQuiet: // no delay: whoever takes tasks knows the quiet hours
+		end.Outcome = harvest.Released
+		end.Code = f.Code
 	case f.Level == harvest.Fatal:
 		end.Outcome = harvest.Stopped
 		end.Code = f.Code
@@ -205,11 +210,11 @@ func (s *session) end(work context.Context, err error) error {
 		kind = TaskFailed
 	}
 	if err := s.e.store.EndRun(ctx, s.job.Lease, end); err != nil {
-		return s.e.storeEnd(ctx, s.job, s.log, err)
+		return s.e.sortStoreError(ctx, s.job, s.log, err)
 	}
 	s.e.observe(Event{Kind: kind, Job: s.job, Err: err, Reason: end.Code})
 	if kind == TaskFailed {
-		s.pageLog().Error("task failed", "code", end.Code, "window", s.part(), "err", err)
+		s.pageLog().Error("task failed", "code", end.Code, "window", s.partText(), "err", err)
 	} else {
 		s.pageLog().Info("task released", "code", end.Code, "delay", end.Delay, "err", err)
 	}
@@ -218,10 +223,10 @@ func (s *session) end(work context.Context, err error) error {
 
 // execute walks the slice until it is done or a fault ends the run.
 func (s *session) execute(ctx context.Context, res harvest.Resume) error {
-	if err := s.stopping(); err != nil {
+	if err := s.whyHalt(); err != nil {
 		return err
 	}
-	st := s.begin(res)
+	st := s.resumeStep(res)
 	err := s.mustRestart(res, st)
 	for {
 		if err == nil {
@@ -238,14 +243,14 @@ func (s *session) execute(ctx context.Context, res harvest.Resume) error {
 		if ok && f.Code != harvest.CodeUnconfirmed && !f.Waits() && !harvest.CutAdvised(f.Code) {
 			s.e.observe(Event{Kind: Faulted, Job: s.job, Err: err, Reason: f.Code})
 		}
-		if !ok || s.frozen() {
-			return err // candidates are neither walked nor cut: rest, or a gap
+		if !ok || s.idsFrozen() {
+			return err // there is no walk to begin again and nothing to cut
 		}
 		switch {
 		case f.Reaction == harvest.CutSlice:
 			return s.cut(ctx, err)
 		case f.Level != harvest.Transient:
-			return err // no new walk mends a refusal
+			return err // another walk would be refused as well
 		case f.Reaction == harvest.RestartWalk:
 			st, err = s.restart(ctx, err)
 			if err != nil {
@@ -257,7 +262,8 @@ func (s *session) execute(ctx context.Context, res harvest.Resume) error {
 	}
 }
 
-// mustRestart says why a walk that was left cannot be gone on with.
+// mustRestart is the fault for which a walk that was left has to begin again, nil if
+// it can be gone on with.
 func (s *session) mustRestart(res harvest.Resume, st step) error {
 	switch {
 	case res.Unknown && s.paging.ServerHolds(st.pos):
@@ -265,14 +271,15 @@ func (s *session) mustRestart(res harvest.Resume, st step) error {
 		// cursor has moved past it: only a new walk sees it again (R22).
 		return harvest.Fault{Level: harvest.Transient, Reaction: harvest.RestartWalk, Code: harvest.CodePageUnknown}
 	case st.phase == harvest.PhaseSearch && s.paging.Expired(st.pos, res.SearchAge):
-		return s.spec.TokenExpired() // known without asking (R23)
+		return s.spec.TokenExpired() // no request is needed to know (R23)
 	case s.walk.endedAt != nil && !s.paging.Confirmed(*s.walk.endedAt, s.walk.previousEnd):
 		return s.unconfirmed()
 	}
 	return nil
 }
 
-// unconfirmed is why a walk that was proven over is walked once more (R25).
+// unconfirmed is the fault for which a slice is walked once more although its walk was
+// proven over: one walk is not enough, or two did not see the same (R25).
 func (s *session) unconfirmed() error {
 	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.RestartWalk, Code: harvest.CodeUnconfirmed}
 	if s.walk.previousEnd != nil {
@@ -295,17 +302,17 @@ func (s *session) restart(ctx context.Context, why error) (step, error) {
 	if walks >= harvest.MaxWalks {
 		return step{}, s.cut(ctx, why)
 	}
-	if err := s.stopping(); err != nil {
+	if err := s.whyHalt(); err != nil {
 		return step{}, err
 	}
-	return s.open(ctx, s.first())
+	return s.open(ctx, s.firstStep())
 }
 
 // errDone reports that the run was closed together with its slice.
 var errDone = errors.New("run closed")
 
-// stopping says why no new page should be begun, nil if it may.
-func (s *session) stopping() error {
+// whyHalt says why no new page is to be begun, nil if one may be.
+func (s *session) whyHalt() error {
 	if s.stop.Err() != nil {
 		return errStopping
 	}
@@ -317,5 +324,5 @@ func (s *session) stopping() error {
 	return nil
 }
 
-// part is the slice for people.
-func (s *session) part() string { return s.job.Spec.Part().String() }
+// partText names what the slice answers for in logs.
+func (s *session) partText() string { return s.job.Spec.Part().String() }
