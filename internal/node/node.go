@@ -87,7 +87,7 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	safe := vault.New(nil)
 	keys := keyring.New(store, safe, cfg.redact.Learn, keyring.OriginsOf(contracts), cfg.Logger)
 	schedules, _ := contracts.(scheduler.Sources)
-	rest := scheduler.NewQuiet(schedules, store, cfg.Logger)
+	quiet := scheduler.NewQuiet(schedules, store, cfg.Logger)
 	seen := new(control.Watches)
 	book := metrics.New(store)
 	store.Observe(book)
@@ -98,7 +98,7 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	decoding := new(decode.Cache)
 	up := upstream.New(upstream.Config{
 		Version: cfg.Version, Logger: cfg.Logger, Transport: transport,
-		Credentials: keys, Redactor: cfg.redact, Knowing: knowing, Resting: rest.RestOf,
+		Credentials: keys, Redactor: cfg.redact, Knowing: knowing, Resting: quiet.RestOf,
 		Observe: func(t upstream.Try) { seen.Tried(control.Try(t)) }, Known: store.HoldsAny,
 		Exchanged: func(e upstream.Exchange) { book.Requested(metrics.Request(e)) }, Repeats: book.Repeated,
 		Outages: store,
@@ -109,12 +109,12 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	asks.Observe = book.Fault
 	n := &Node{
 		Store: store, Registry: led, Keys: keys, Planner: planner.New(keyed, store, asks, cfg.Logger),
-		schedules: schedules, quiet: rest, up: up, book: book, cfg: cfg,
+		schedules: schedules, quiet: quiet, up: up, book: book, cfg: cfg,
 	}
 	n.Planner.Observe = book.Triggered
 	sender := notify.New(notify.Config{Transport: transport, Learn: cfg.redact.Learn, Version: cfg.Version}, cfg.Alerts)
 	operator := control.Parts{
-		Store: store, Contracts: keyed, Planner: n.Planner, Line: asks, Executor: n.Executor, Quiet: rest, Schedules: schedules, Watches: seen,
+		Store: store, Contracts: keyed, Planner: n.Planner, Line: asks, Executor: n.Executor, Quiet: quiet, Schedules: schedules, Watches: seen,
 		Allowed: up.Allowed, Redact: cfg.redact.Text, Alerts: sender, Keys: keys, Vault: safe, Packs: Shelf(cfg),
 		Tester:   &tester{Redactor: cfg.redact, cfg: cfg, keys: keys, store: store},
 		Requests: up, Items: decoding,

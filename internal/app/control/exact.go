@@ -41,13 +41,13 @@ func (c *Control) Compare(ctx context.Context, code string, truth iter.Seq[Truth
 // changed before the watermark must be there with the same update time and the
 // same bytes, and none that the truth does not know.
 func Compare(ctx context.Context, store RecordStore, code string, truth iter.Seq[Truth], watermark time.Time) (Compared, error) {
-	type held struct {
+	type storedRecord struct {
 		updated time.Time
 		sha     string
 	}
-	have := make(map[string]held)
+	have := make(map[string]storedRecord)
 	err := store.Export(ctx, ExportQuery{Provenance: code}, func(e *Exported) error {
-		have[e.ID] = held{e.UpdatedAt, e.RawSHA256}
+		have[e.ID] = storedRecord{e.UpdatedAt, e.RawSHA256}
 		return nil
 	})
 	if err != nil {
@@ -62,7 +62,7 @@ func Compare(ctx context.Context, store RecordStore, code string, truth iter.Seq
 		delete(have, t.ID)
 		switch {
 		case t.Deleted:
-			// A search never tells of deletions; what was held stays held.
+			// A search never tells of deletions; what was stored stays stored.
 		case !t.UpdatedAt.Before(watermark):
 			out.Newer++
 		case !ok:

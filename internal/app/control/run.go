@@ -24,7 +24,7 @@ type run struct {
 func (r *run) plan(ctx context.Context) (err error) {
 	r.watch.set("planning")
 	r.planned, err = settled(func() (planner.Planned, error) {
-		p, err := r.planRested(ctx)
+		p, err := r.planWhenRested(ctx)
 		r.watch.traffic(p.Traffic)
 		return p, err
 	})
@@ -74,7 +74,7 @@ func (r *run) toTheEnd(ctx context.Context) error {
 // planMore plans what there was no room for, since enough was open; now there is.
 // It reports whether there was anything.
 func (r *run) planMore(ctx context.Context) (bool, error) {
-	next, err := settled(func() (planner.Planned, error) { return r.planRest(ctx) })
+	next, err := settled(func() (planner.Planned, error) { return r.planRemainder(ctx) })
 	if err != nil || next.Noop {
 		if r.planned.Waits || !r.planned.Noop || next.Waits {
 			r.planned.Waits = next.Waits
@@ -89,9 +89,9 @@ func (r *run) planMore(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// planRest plans what is left of what was asked for: the rest of a plan that is not
-// whole, or of a BACKFILL that goes back in parts. Noop if nothing is.
-func (r *run) planRest(ctx context.Context) (planner.Planned, error) {
+// planRemainder plans what is left of what was asked for: of a plan that is not whole,
+// or of a BACKFILL that goes back in parts. Noop if nothing is.
+func (r *run) planRemainder(ctx context.Context) (planner.Planned, error) {
 	last := r.planned
 	_, partial, err := r.store.PartialPlan(ctx, last.Namespace)
 	if err != nil {
@@ -101,12 +101,12 @@ func (r *run) planRest(ctx context.Context) (planner.Planned, error) {
 	if !partial && !last.Waits && !goesBack {
 		return planner.Planned{Noop: true}, nil
 	}
-	return r.planRested(ctx)
+	return r.planWhenRested(ctx)
 }
 
-// planRested plans when the source may be asked: where it rests because it failed
+// planWhenRested plans when the source may be asked: where it rests because it failed
 // again and again, the rest is sat out, as its tasks do.
-func (r *run) planRested(ctx context.Context) (planner.Planned, error) {
+func (r *run) planWhenRested(ctx context.Context) (planner.Planned, error) {
 	for {
 		planned, err := r.planner.Plan(ctx, r.trigger)
 		f, _ := harvest.FaultOf(err)

@@ -226,11 +226,11 @@ func (s *session) halving(ctx context.Context, call source.Call, p source.Purpos
 // probes are ids that tell whether the endpoint gives any details: one of a record
 // that is held, and one of the slice, which is another in each run.
 func (s *session) probes(ctx context.Context, ids []string) ([]string, error) {
-	held, err := s.e.store.Witnesses(ctx, s.job.Provenance, s.spec.RecordType, ids)
+	witnesses, err := s.e.store.Witnesses(ctx, s.job.Provenance, s.spec.RecordType, ids)
 	if err != nil {
 		return nil, err
 	}
-	out := held[:min(1, len(held))]
+	out := witnesses[:min(1, len(witnesses))]
 	if others := without(s.walk.ids, ids[:1]); len(others) > 0 {
 		out = append(out, others[int(s.run)%len(others)])
 	}

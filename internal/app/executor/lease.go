@@ -69,10 +69,10 @@ func (k *leaseKeeper) askWhileTrusted(ctx context.Context, ask func(context.Cont
 	if k.trust.left() <= 0 {
 		return source.Answer{}, unrenewed()
 	}
-	held, release := k.trust.whileTrusted(ctx)
+	trusted, release := k.trust.whileTrusted(ctx)
 	defer release()
-	ans, err := ask(held)
-	if cause := context.Cause(held); err != nil && errors.Is(cause, unrenewed()) {
+	ans, err := ask(trusted)
+	if cause := context.Cause(trusted); err != nil && errors.Is(cause, unrenewed()) {
 		return ans, cause
 	}
 	return ans, err
@@ -138,8 +138,8 @@ func (t *trust) left() time.Duration {
 
 // whileTrusted returns a context that ends with ctx, with release, or with the trust
 // in the lease, in which case its cause is the fault that ends the run.
-func (t *trust) whileTrusted(ctx context.Context) (held context.Context, release func()) {
-	held, cancel := context.WithCancelCause(ctx)
+func (t *trust) whileTrusted(ctx context.Context) (trusted context.Context, release func()) {
+	trusted, cancel := context.WithCancelCause(ctx)
 	go func() {
 		for {
 			left := t.left()
@@ -148,13 +148,13 @@ func (t *trust) whileTrusted(ctx context.Context) (held context.Context, release
 				return
 			}
 			select {
-			case <-held.Done():
+			case <-trusted.Done():
 				return
 			case <-time.After(left): // renewed since, or over
 			}
 		}
 	}()
-	return held, func() { cancel(nil) }
+	return trusted, func() { cancel(nil) }
 }
 
 // unrenewed is the fault of a question whose worker may have lost its task. Nothing

@@ -203,11 +203,11 @@ func (s *session) ask(ctx context.Context, st step) chan reply {
 // askUpstream asks the upstream while the lease can be trusted. Every request of a run
 // goes this way.
 func (s *session) askUpstream(ctx context.Context, call source.Call) (source.Answer, error) {
-	return s.lease.askWhileTrusted(ctx, func(held context.Context) (source.Answer, error) {
+	return s.lease.askWhileTrusted(ctx, func(trusted context.Context) (source.Answer, error) {
 		if s.lease.ownerDied.Load() {
 			call.InHand = s.lease.markReply
 		}
-		return s.e.up.Ask(held, s.spec, call)
+		return s.e.up.Ask(trusted, s.spec, call)
 	})
 }
 

@@ -301,11 +301,11 @@ func (it *Item) decide(rec harvest.Record) harvest.Effect {
 	}
 	b := it.Before
 	rec.MappingVersion = it.MappingVersion
-	held := harvest.Held{
+	stored := harvest.StoredRecord{
 		Version:   harvest.Version{UpdatedAt: b.UpdatedAt, Provider: b.Version, ObservedAt: b.ObservedAt, ContentHash: sum(b.ContentSHA256)},
 		RawSHA256: sum(b.RawSHA256), MappingVersion: b.MappingVersion, Status: b.Status,
 	}
-	return harvest.Merge(held, rec).Effect
+	return harvest.Merge(stored, rec).Effect
 }
 
 // fieldDifferences names the fields that differ between two standard records.

@@ -21,14 +21,14 @@ const (
 	AbsentGone Absence = "gone"
 )
 
-// JudgeAbsence decides what it means that a check did not find the record held.
+// JudgeAbsence decides what it means that a check did not find the stored record.
 // firstMissedAt is when a check first did not find it, zero if the last one did.
 // A record that only a search leaves out was not checked and must not come here.
-func JudgeAbsence(held Held, firstMissedAt, checkedAt time.Time) Absence {
+func JudgeAbsence(stored StoredRecord, firstMissedAt, checkedAt time.Time) Absence {
 	switch {
-	case held.Version.ObservedAt.After(checkedAt):
+	case stored.Version.ObservedAt.After(checkedAt):
 		return AbsentStale
-	case held.Status == RecordGone, held.Status == RecordMerged:
+	case stored.Status == RecordGone, stored.Status == RecordMerged:
 		return AbsentKnown
 	case firstMissedAt.IsZero(), checkedAt.Sub(firstMissedAt) < GoneAfter:
 		return AbsentOnce

@@ -26,12 +26,12 @@ func TestR31_MissIsDecidedByTwoChecksADayApart(t *testing.T) {
 		{"gone before", harvest.RecordGone, time.Hour, 25 * time.Hour, harvest.AbsentKnown},
 		{"merged before", harvest.RecordMerged, time.Hour, 25 * time.Hour, harvest.AbsentKnown},
 	} {
-		held := harvest.Held{Status: c.status, Version: harvest.Version{ObservedAt: at.Add(-c.observed)}}
+		stored := harvest.StoredRecord{Status: c.status, Version: harvest.Version{ObservedAt: at.Add(-c.observed)}}
 		var since time.Time
 		if c.since != 0 {
 			since = at.Add(-c.since)
 		}
-		if got := harvest.JudgeAbsence(held, since, at); got != c.want {
+		if got := harvest.JudgeAbsence(stored, since, at); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}

@@ -358,12 +358,12 @@ func TestR28_AnyOrderConverges(t *testing.T) {
 			permute(len(set), func(order []int) {
 				for again := range len(order) {
 					cases++
-					held := held(set[order[0]])
+					stored := storedAs(set[order[0]])
 					for _, i := range append(slices.Clone(order[1:]), order[again]) {
-						held = apply(held, set[i])
+						stored = apply(stored, set[i])
 					}
-					if held.Version != want.Version || held.RawSHA256 != want.RawSHA256 {
-						t.Fatalf("order %v of %v ends in %v", order, set, held.Version)
+					if stored.Version != want.Version || stored.RawSHA256 != want.RawSHA256 {
+						t.Fatalf("order %v of %v ends in %v", order, set, stored.Version)
 					}
 				}
 			})
@@ -383,16 +383,16 @@ func TestR28_AnyOrderConverges(t *testing.T) {
 	}
 }
 
-func held(r harvest.Record) harvest.Held {
-	return harvest.Held{Version: r.Version, RawSHA256: r.RawSHA256, MappingVersion: r.MappingVersion, Status: r.Status}
+func storedAs(r harvest.Record) harvest.StoredRecord {
+	return harvest.StoredRecord{Version: r.Version, RawSHA256: r.RawSHA256, MappingVersion: r.MappingVersion, Status: r.Status}
 }
 
-// apply does to what is held what a store does with the outcome.
-func apply(h harvest.Held, r harvest.Record) harvest.Held {
+// apply does to what is stored what a store does with the outcome.
+func apply(h harvest.StoredRecord, r harvest.Record) harvest.StoredRecord {
 	o := harvest.Merge(h, r)
 	switch {
 	case o.Effect == harvest.Updated, o.Effect == harvest.Remapped, o.Replace:
-		return held(r)
+		return storedAs(r)
 	case o.Observe:
 		h.Version.ObservedAt = r.Version.ObservedAt
 	}

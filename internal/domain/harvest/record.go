@@ -75,15 +75,15 @@ func (r *Record) AppendFields(dst []byte) []byte {
 	return append(dst, r.Fields...)
 }
 
-// Held is what the store already has of a record when a version of it arrives.
-type Held struct {
+// StoredRecord is what the store already has of a record when a version of it arrives.
+type StoredRecord struct {
 	Version        Version
 	RawSHA256      [32]byte
 	MappingVersion string
 	Status         RecordStatus
 }
 
-// Effect is what an arriving version does to the record held.
+// Effect is what an arriving version does to the stored record.
 type Effect string
 
 // The effects; each is a column of a batch's account (I8). FILTERED and
@@ -109,7 +109,7 @@ type Outcome struct {
 	Replace bool
 }
 
-// Merge decides what an arriving record does to the one held:
+// Merge decides what an arriving record does to the stored one:
 //
 //	content   order   status and mapping   effect
 //	same      older   any                  unchanged
@@ -118,15 +118,15 @@ type Outcome struct {
 //	same      newer   another status       updated
 //	other     newer   any                  updated
 //	other     older   any                  stale: it is only counted
-func Merge(held Held, in Record) Outcome {
-	newer := in.Version.Compare(held.Version) > 0
-	same := in.Version.ContentHash == held.Version.ContentHash
+func Merge(stored StoredRecord, in Record) Outcome {
+	newer := in.Version.Compare(stored.Version) > 0
+	same := in.Version.ContentHash == stored.Version.ContentHash
 	switch {
 	case same && !newer:
 		return Outcome{Effect: Unchanged}
-	case same && in.Status == held.Status && in.MappingVersion == held.MappingVersion:
-		return Outcome{Effect: Unchanged, Observe: true, Replace: in.RawSHA256 != held.RawSHA256}
-	case same && in.Status == held.Status:
+	case same && in.Status == stored.Status && in.MappingVersion == stored.MappingVersion:
+		return Outcome{Effect: Unchanged, Observe: true, Replace: in.RawSHA256 != stored.RawSHA256}
+	case same && in.Status == stored.Status:
 		return Outcome{Effect: Remapped}
 	case newer:
 		return Outcome{Effect: Updated}

@@ -63,10 +63,10 @@ func noteOutcome(s State, l Limit, now time.Time, failed bool) State {
 		s.FailedSinceCut |= 1
 	}
 	share := a.share(s.Failed)
-	switch held := !s.HeldAt.IsZero(); {
-	case share >= a.HoldAt && !held:
+	switch holdsRate := !s.HeldAt.IsZero(); {
+	case share >= a.HoldAt && !holdsRate:
 		s.HeldAt = now
-	case share < a.HoldAt && held:
+	case share < a.HoldAt && holdsRate:
 		// The time during which the rate was held does not count towards its rise, the
 		// clean time before does.
 		if d := now.Sub(later(s.HeldAt, s.RisenAt)); d > 0 {

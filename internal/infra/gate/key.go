@@ -33,8 +33,8 @@ type key struct {
 	// the fallback, which stands in for a lost store, has not been told yet.
 	owed           owedToStore
 	untoldFallback []pace.Outcome
-	// held are the seats that this process holds, by their numbers.
-	held map[int64]*keptSeat
+	// seats are those that this process has, by their numbers.
+	seats map[int64]*keptSeat
 	// allowed is the limit of a reply's headers that the store was told last,
 	// and empty the time until which it was told that the provider's budget is
 	// used up. A reply that says the same again need not be told at once.
@@ -62,7 +62,7 @@ type owedToStore struct {
 func newKey() *key {
 	return &key{
 		reserving: make(chan struct{}, 1), visiting: make(chan struct{}, 1), freed: make(chan struct{}, 1),
-		voided: make(chan struct{}), held: map[int64]*keptSeat{},
+		voided: make(chan struct{}), seats: map[int64]*keptSeat{},
 	}
 }
 
@@ -181,22 +181,22 @@ func (k *key) putOwedBack(n owedToStore) {
 func (k *key) heldFences() []int64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	out := make([]int64, 0, len(k.held))
-	for fence := range k.held {
+	out := make([]int64, 0, len(k.seats))
+	for fence := range k.seats {
 		out = append(out, fence)
 	}
 	slices.Sort(out)
 	return out
 }
 
-// setExpiries takes over what a visit found of the seats held: for how long each is
-// still ours, counted from asked. That is 0 for a seat that is lost, whose request
-// then ends.
+// setExpiries takes over what a visit found of the seats of this process: for how long
+// each is still ours, counted from asked. That is 0 for a seat that is lost, whose
+// request then ends.
 func (k *key) setExpiries(asked time.Time, left map[int64]time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for fence, d := range left {
-		if h := k.held[fence]; h != nil {
+		if h := k.seats[fence]; h != nil {
 			h.expire.Reset(max(time.Until(asked.Add(d)), 0))
 		}
 	}

@@ -33,7 +33,7 @@ func (g *Gate) keepSeat(ctx context.Context, r source.Rate, k *key, p *permit, f
 	h.expire = time.AfterFunc(pace.SeatFor, func() { p.end(seatLost()) })
 	h.renew = time.AfterFunc(pace.SeatFor/3, func() { g.renewSeat(ctx, r, k, h) })
 	if !h.lost {
-		k.held[fence] = h
+		k.seats[fence] = h
 	}
 	return h
 }
@@ -69,6 +69,6 @@ func (k *key) releaseSeat(h *keptSeat) (fence int64) {
 	h.fence = 0
 	h.expire.Stop()
 	h.renew.Stop()
-	delete(k.held, fence)
+	delete(k.seats, fence)
 	return fence
 }

@@ -10,13 +10,13 @@ import (
 )
 
 // mergeAbsences merges what an UPDATE did not find, or found under another id (R31),
-// and returns the ids of which a held record now says so. Rows are never deleted: that
+// and returns the ids of which a stored record now says so. Rows are never deleted: that
 // a record is gone, or was merged into another, is a revision like any other.
-func (x *tx) mergeAbsences(b harvest.Batch, held map[string]heldRecord, c *harvest.Counts) (map[string]bool, error) {
+func (x *tx) mergeAbsences(b harvest.Batch, existing map[string]storedRecord, c *harvest.Counts) (map[string]bool, error) {
 	settled := make(map[string]bool)
 	var observed []any
 	for _, m := range b.Merged {
-		h, ok := held[m.ID]
+		h, ok := existing[m.ID]
 		if !ok {
 			continue
 		}
@@ -33,12 +33,12 @@ func (x *tx) mergeAbsences(b harvest.Batch, held map[string]heldRecord, c *harve
 		}
 	}
 	for _, id := range b.Absent {
-		h, ok := held[id]
+		h, ok := existing[id]
 		if !ok || settled[id] {
 			continue
 		}
 		settled[id] = true
-		switch harvest.JudgeAbsence(h.Held, h.missing, b.OpenedAt) {
+		switch harvest.JudgeAbsence(h.StoredRecord, h.missing, b.OpenedAt) {
 		case harvest.AbsentKnown:
 			observed = append(observed, h.id)
 		case harvest.AbsentOnce:
@@ -59,7 +59,7 @@ func (x *tx) mergeAbsences(b harvest.Batch, held map[string]heldRecord, c *harve
 
 // revise gives a record a status that no item of the page says: a revision with the
 // content that the record had last, observed with this page.
-func (x *tx) revise(h heldRecord, b harvest.Batch, status harvest.RecordStatus, into string) error {
+func (x *tx) revise(h storedRecord, b harvest.Batch, status harvest.RecordStatus, into string) error {
 	if _, err := x.exec(`INSERT INTO ing_record_version (`+versionCols+`)
 		SELECT record_id, revision+1, 'updated', ?, updated_at, provider_version, ?, content_hash, raw_sha256, mapping_version,
 			?, raw, fields, ?

@@ -8,9 +8,9 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// heldRecord is a record as the store has it.
-type heldRecord struct {
-	harvest.Held
+// storedRecord is a record as the store has it.
+type storedRecord struct {
+	harvest.StoredRecord
 	id       int64
 	revision int64
 	missing  time.Time // when it was first not found, zero if it was found last time
@@ -38,20 +38,20 @@ func (c change) packedRaw() []byte {
 // merged is what came of merging a page.
 type merged struct {
 	counts harvest.Counts
-	// written are the versions that were taken up: inserted or newer than the held
+	// written are the versions that were taken up: inserted or newer than the stored
 	// ones.
 	written []change
-	// settled are, of an UPDATE, the ids that were not found and of which a held
+	// settled are, of an UPDATE, the ids that were not found and of which a stored
 	// record now says so. They are no bad ids.
 	settled map[string]bool
 }
 
-// mergeRecords merges the page's records into what is held (R28): one read of the
-// held records under a lock, the decision in Go, then as few statements as the effects
+// mergeRecords merges the page's records into what is stored (R28): one read of the
+// stored records under a lock, the decision in Go, then as few statements as the effects
 // need. Of an UPDATE also what was not found is merged.
 //
-//	what came, beside what is held        counted as   written
-//	nothing is held                       inserted     record, revision 1, outbox
+//	what came, beside what is stored      counted as   written
+//	nothing is stored                     inserted     record, revision 1, outbox
 //	newer, other content or status        updated      record, one revision more, outbox
 //	newer, same content, other mapping    remapped     likewise
 //	newer, same content                   unchanged    when it was observed
@@ -63,18 +63,18 @@ func (x *tx) mergeRecords(job harvest.Job, b harvest.Batch, packed [][]byte) (ou
 	if len(keys) == 0 {
 		return out, nil
 	}
-	held, err := x.heldRecords(job.Provenance, b.RecordType, keys)
+	existing, err := x.storedRecords(job.Provenance, b.RecordType, keys)
 	if err != nil {
 		return out, err
 	}
-	page := decideChanges(b.Records, packed, held)
+	page := decideChanges(b.Records, packed, existing)
 	out.counts = page.counts
 	out.written, err = x.writeChanges(job.Provenance, b, page)
 	if err != nil {
 		return out, err
 	}
 	if job.Operation == harvest.Update {
-		out.settled, err = x.mergeAbsences(b, held, &out.counts)
+		out.settled, err = x.mergeAbsences(b, existing, &out.counts)
 	}
 	return out, err
 }
@@ -98,10 +98,10 @@ func keysToMerge(job harvest.Job, b harvest.Batch) []string {
 // statements that it takes. Nothing of it is written yet.
 type pageChanges struct {
 	counts harvest.Counts
-	// inserted were not held; updated are versions newer than the held ones.
+	// inserted were not stored; updated are versions newer than the stored ones.
 	inserted []change
 	updated  []change
-	// replaced differ from the held versions in volatile parts only.
+	// replaced differ from the stored versions in volatile parts only.
 	replaced []change
 	// observed are the row ids of records that were seen again unchanged, and
 	// foundAgain those of records that had been missed before.
@@ -109,11 +109,11 @@ type pageChanges struct {
 	foundAgain []any
 }
 
-// decideChanges compares the records of a page with what is held. Of a record
+// decideChanges compares the records of a page with what is stored. Of a record
 // that stands twice on the page the newer version is taken up, and the other is
 // compared with it.
-func decideChanges(recs []harvest.Record, packed [][]byte, held map[string]heldRecord) *pageChanges {
-	mostlyNew := len(recs) - min(len(recs), len(held))
+func decideChanges(recs []harvest.Record, packed [][]byte, existing map[string]storedRecord) *pageChanges {
+	mostlyNew := len(recs) - min(len(recs), len(existing))
 	page := &pageChanges{inserted: make([]change, 0, mostlyNew)}
 	var newest *harvest.Record
 	for _, i := range lockOrder(recs) {
@@ -124,7 +124,7 @@ func decideChanges(recs []harvest.Record, packed [][]byte, held map[string]heldR
 		}
 		newest = rec
 		c := change{rec: rec, packed: packed[i]}
-		if h, ok := held[rec.ID]; ok {
+		if h, ok := existing[rec.ID]; ok {
 			page.compare(c, h)
 		} else {
 			page.insert(c)
@@ -160,7 +160,7 @@ func (p *pageChanges) countOlder(rec, newest *harvest.Record) {
 	}
 }
 
-// insert takes up a record that is not held.
+// insert takes up a record that is not stored.
 func (p *pageChanges) insert(c change) {
 	c.effect = harvest.Inserted
 	c.revision = 1
@@ -168,9 +168,9 @@ func (p *pageChanges) insert(c change) {
 	p.inserted = append(p.inserted, c)
 }
 
-// compare takes up what a record changes about the one that is held.
-func (p *pageChanges) compare(c change, h heldRecord) {
-	o := harvest.Merge(h.Held, *c.rec)
+// compare takes up what a record changes about the one that is stored.
+func (p *pageChanges) compare(c change, h storedRecord) {
+	o := harvest.Merge(h.StoredRecord, *c.rec)
 	p.counts.Count(o.Effect)
 	if !h.missing.IsZero() && c.rec.Version.ObservedAt.After(h.missing) {
 		p.foundAgain = append(p.foundAgain, h.id)

@@ -93,10 +93,10 @@ func pageSize(b harvest.Batch) int {
 // keysPerRead bounds the IN list of one read.
 const keysPerRead = 500
 
-// heldRecords reads the records of these ids that the store has, and locks them. The
+// storedRecords reads the records of these ids that the store has, and locks them. The
 // ids are sorted first, so that all transactions take their locks in one order.
-func (x *tx) heldRecords(prov, recordType string, keys []string) (map[string]heldRecord, error) {
-	out := make(map[string]heldRecord, len(keys))
+func (x *tx) storedRecords(prov, recordType string, keys []string) (map[string]storedRecord, error) {
+	out := make(map[string]storedRecord, len(keys))
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
 	for part := range chunks(keys, keysPerRead) {
@@ -107,7 +107,7 @@ func (x *tx) heldRecords(prov, recordType string, keys []string) (map[string]hel
 		}
 		err := x.each(func(r *sql.Rows) error {
 			var id string
-			var h heldRecord
+			var h storedRecord
 			var updated, observed, missing ts
 			var into sql.NullString
 			var hash, raw []byte
@@ -128,7 +128,7 @@ func (x *tx) heldRecords(prov, recordType string, keys []string) (map[string]hel
 			FROM ing_record`+x.s.d.recordIndex+`
 			WHERE provenance_code=? AND record_type=? AND ext_id IN (`+list(len(part))+`)`+x.s.d.forUpdate, args...)
 		if err != nil {
-			return nil, fmt.Errorf("read held records: %w", err)
+			return nil, fmt.Errorf("read stored records: %w", err)
 		}
 	}
 	return out, nil
