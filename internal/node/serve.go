@@ -13,7 +13,6 @@ import (
 	"github.com/papertrace/patra/internal/app/role"
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/app/steward"
-	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/httpapi"
 )
 
@@ -61,7 +60,10 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 			begin("alert sender", role.Every(alert.SendEvery, n.alerts.Send))
 			begin("retention", role.Every(max(poll, retention.LookEvery), n.Control.ArchiveWhatIsOld))
 		case role.Planner:
-			begin(r, role.Every(poll, n.goOn))
+			begin(r, role.Every(poll, func(ctx context.Context) error {
+				_, err := n.Planner.GoOn(ctx, n.quiet.May)
+				return err
+			}))
 		case role.Executor:
 			begin(r, n.Executor(executor.Config{Observe: c.Observe}).Run)
 		}
@@ -83,10 +85,4 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 // Steward returns a steward over the node's parts.
 func (n *Node) Steward() *steward.Steward {
 	return steward.New(steward.Config{May: n.quiet.May}, n.schedules, n.Store, n.Planner, n.cfg.Logger)
-}
-
-// goOn goes on with plans that are not whole, of sources that may be asked now.
-func (n *Node) goOn(ctx context.Context) error {
-	_, err := n.Planner.GoOn(ctx, func(ns harvest.Namespace) bool { return n.quiet.May(ctx, ns.Provenance, ns.Operation) })
-	return err
 }

@@ -183,7 +183,7 @@ func dropWitnesses(p *harvest.Page, refused *refusals, witnesses []string) {
 }
 
 // refuseSilence refuses good replies with nothing in them: of so many ids that a
-// search has just named, or whose records are held, not all can be bad. So the fault
+// search has just named, or whose records are stored, not all can be bad. So the fault
 // is the endpoint's. Ids that were on the list of bad ones are not counted here.
 func (s *session) refuseSilence(r reply, missing []string, anyAnswered bool, b *harvest.Batch) error {
 	if anyAnswered || len(without(missing, r.dueAgain)) < fewGuilty || len(b.Quarantined) > 0 {

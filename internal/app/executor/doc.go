@@ -23,7 +23,7 @@
 //
 // The task of an UPDATE has no walk: its ids were frozen with its plan, and only
 // their details are asked for. An id that is not there, or is answered with
-// another record, is an answer too; what it means for the record held is decided
+// another record, is an answer too; what it means for the stored record is decided
 // with the page's commit (R31).
 //
 // What a fault asks for (retry, a new walk, smaller slices, giving up) is

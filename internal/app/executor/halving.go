@@ -224,7 +224,7 @@ func (s *session) halving(ctx context.Context, call source.Call, p source.Purpos
 }
 
 // probes are ids that tell whether the endpoint gives any details: one of a record
-// that is held, and one of the slice, which is another in each run.
+// that is stored, and one of the slice, which is another in each run.
 func (s *session) probes(ctx context.Context, ids []string) ([]string, error) {
 	witnesses, err := s.e.store.Witnesses(ctx, s.job.Provenance, s.spec.RecordType, ids)
 	if err != nil {

@@ -9,16 +9,18 @@ import (
 )
 
 // GoOn goes on with the plans that stopped before the end of their window, where
-// there is room again and may allows it, and returns with how many it did. One
+// there is room again and the source may be asked now, and returns with how many it did. One
 // plan's trouble does not keep the others from going on.
-func (p *Planner) GoOn(ctx context.Context, may func(harvest.Namespace) bool) (n int, err error) {
+func (p *Planner) GoOn(
+	ctx context.Context, may func(ctx context.Context, provenance string, op harvest.Operation) bool,
+) (n int, err error) {
 	all, err := p.plans.PartialPlans(ctx)
 	if err != nil {
 		return 0, err
 	}
 	var errs []error
 	for _, part := range all {
-		if !may(part.Namespace) {
+		if !may(ctx, part.Namespace.Provenance, part.Namespace.Operation) {
 			continue
 		}
 		extended, err := p.goOn(ctx, part)

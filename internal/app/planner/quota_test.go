@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -57,7 +58,7 @@ func (b *bench) plan(t harvest.Trigger) (reason string, slices int, noop bool) {
 // goOn lets the planner go on with what is not whole.
 func (b *bench) goOn() int {
 	b.t.Helper()
-	n, err := b.Node.Planner.GoOn(b.t.Context(), func(harvest.Namespace) bool { return true })
+	n, err := b.Node.Planner.GoOn(b.t.Context(), func(context.Context, string, harvest.Operation) bool { return true })
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -34,15 +34,15 @@ func (c *cutter) full(next Part) bool {
 // pending one if both fit into one slice: a window with the next window, ids with the
 // next ids. Buckets never are: they were halved because both together are too much.
 func (c *cutter) emit(p Part, e Estimate) {
-	if h := c.pending; h != nil {
+	if last := c.pending; last != nil {
 		if c.pendingHolds.Known && e.Known && c.limit() > 0 && c.pendingHolds.Records+e.Records <= c.limit() {
 			switch {
-			case h.Range.Whole() && p.Range.Whole():
-				h.To = p.To
+			case last.Range.Whole() && p.Range.Whole():
+				last.To = p.To
 				c.pendingHolds.Records += e.Records
 				return
-			case h.From == p.From && p.Range.Of == 0 && h.Range.To == p.Range.From && p.Range.From > 0:
-				h.Range.To = p.Range.To
+			case last.From == p.From && p.Range.Of == 0 && last.Range.To == p.Range.From && p.Range.From > 0:
+				last.Range.To = p.Range.To
 				c.pendingHolds.Records += e.Records
 				return
 			}

@@ -16,40 +16,40 @@ func (x *tx) mergeAbsences(b harvest.Batch, existing map[string]storedRecord, c 
 	settled := make(map[string]bool)
 	var observed []any
 	for _, m := range b.Merged {
-		h, ok := existing[m.ID]
+		old, ok := existing[m.ID]
 		if !ok {
 			continue
 		}
 		settled[m.ID] = true
 		switch {
-		case h.Version.ObservedAt.After(b.OpenedAt): // seen under its own id since
-		case h.Status == harvest.RecordMerged && h.into == m.Into:
-			observed = append(observed, h.id)
+		case old.Version.ObservedAt.After(b.OpenedAt): // seen under its own id since
+		case old.Status == harvest.RecordMerged && old.into == m.Into:
+			observed = append(observed, old.id)
 		default:
 			c.Merged++
-			if err := x.revise(h, b, harvest.RecordMerged, m.Into); err != nil {
+			if err := x.revise(old, b, harvest.RecordMerged, m.Into); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for _, id := range b.Absent {
-		h, ok := existing[id]
+		old, ok := existing[id]
 		if !ok || settled[id] {
 			continue
 		}
 		settled[id] = true
-		switch harvest.JudgeAbsence(h.StoredRecord, h.missing, b.OpenedAt) {
+		switch harvest.JudgeAbsence(old.StoredRecord, old.missing, b.OpenedAt) {
 		case harvest.AbsentKnown:
-			observed = append(observed, h.id)
+			observed = append(observed, old.id)
 		case harvest.AbsentOnce:
 			c.Missing++
 			if _, err := x.exec(`UPDATE ing_record SET missing_since=COALESCE(missing_since, ?), missing_checks=missing_checks+1
-				WHERE id=?`, ts(b.OpenedAt), h.id); err != nil {
+				WHERE id=?`, ts(b.OpenedAt), old.id); err != nil {
 				return nil, fmt.Errorf("note missing record: %w", err)
 			}
 		case harvest.AbsentGone:
 			c.Gone++
-			if err := x.revise(h, b, harvest.RecordGone, ""); err != nil {
+			if err := x.revise(old, b, harvest.RecordGone, ""); err != nil {
 				return nil, err
 			}
 		}
@@ -59,15 +59,15 @@ func (x *tx) mergeAbsences(b harvest.Batch, existing map[string]storedRecord, c 
 
 // revise gives a record a status that no item of the page says: a revision with the
 // content that the record had last, observed with this page.
-func (x *tx) revise(h storedRecord, b harvest.Batch, status harvest.RecordStatus, into string) error {
+func (x *tx) revise(old storedRecord, b harvest.Batch, status harvest.RecordStatus, into string) error {
 	if _, err := x.exec(`INSERT INTO ing_record_version (`+versionCols+`)
 		SELECT record_id, revision+1, 'updated', ?, updated_at, provider_version, ?, content_hash, raw_sha256, mapping_version,
 			?, raw, fields, ?
 		FROM ing_record_version WHERE record_id=? AND revision=?`,
-		status, ts(b.OpenedAt), b.ID, ts(x.now), h.id, h.revision); err != nil {
+		status, ts(b.OpenedAt), b.ID, ts(x.now), old.id, old.revision); err != nil {
 		return fmt.Errorf("insert version: %w", err)
 	}
-	if _, err := x.exec(`INSERT INTO ing_outbox (`+outboxCols+`) VALUES (?,?,?)`, h.id, h.revision+1, ts(x.now)); err != nil {
+	if _, err := x.exec(`INSERT INTO ing_outbox (`+outboxCols+`) VALUES (?,?,?)`, old.id, old.revision+1, ts(x.now)); err != nil {
 		return fmt.Errorf("insert outbox: %w", err)
 	}
 	checks := `missing_checks=missing_checks+1`
@@ -76,7 +76,7 @@ func (x *tx) revise(h storedRecord, b harvest.Batch, status harvest.RecordStatus
 	}
 	if _, err := x.exec(`UPDATE ing_record SET status_code=?, revision=?, observed_at=?, merged_into=?, `+checks+`, changed_at=?
 		WHERE id=?`,
-		status, h.revision+1, ts(b.OpenedAt), nullBytes(into, 512), ts(x.now), h.id); err != nil {
+		status, old.revision+1, ts(b.OpenedAt), nullBytes(into, 512), ts(x.now), old.id); err != nil {
 		return fmt.Errorf("update record: %w", err)
 	}
 	return nil

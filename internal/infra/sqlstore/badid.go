@@ -51,7 +51,7 @@ func (s *Store) BadIDs(ctx context.Context, provenance, recordType string, ids [
 }
 
 // listBadIDs puts the ids of the page that have no details on the list, and takes those
-// off that have. An id whose held record says that it is gone or merged is settled: it
+// off that have. An id whose stored record says that it is gone or merged is settled: it
 // does not belong there. It returns how many were put on the list.
 func (x *tx) listBadIDs(prov string, b harvest.Batch, settled map[string]bool) (listed int64, err error) {
 	for _, id := range b.Mended {

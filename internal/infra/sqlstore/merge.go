@@ -124,8 +124,8 @@ func decideChanges(recs []harvest.Record, packed [][]byte, existing map[string]s
 		}
 		newest = rec
 		c := change{rec: rec, packed: packed[i]}
-		if h, ok := existing[rec.ID]; ok {
-			page.compare(c, h)
+		if old, ok := existing[rec.ID]; ok {
+			page.compare(c, old)
 		} else {
 			page.insert(c)
 		}
@@ -169,23 +169,23 @@ func (p *pageChanges) insert(c change) {
 }
 
 // compare takes up what a record changes about the one that is stored.
-func (p *pageChanges) compare(c change, h storedRecord) {
-	o := harvest.Merge(h.StoredRecord, *c.rec)
+func (p *pageChanges) compare(c change, old storedRecord) {
+	o := harvest.Merge(old.StoredRecord, *c.rec)
 	p.counts.Count(o.Effect)
-	if !h.missing.IsZero() && c.rec.Version.ObservedAt.After(h.missing) {
-		p.foundAgain = append(p.foundAgain, h.id)
+	if !old.missing.IsZero() && c.rec.Version.ObservedAt.After(old.missing) {
+		p.foundAgain = append(p.foundAgain, old.id)
 	}
-	c.id = h.id
+	c.id = old.id
 	switch {
 	case o.Effect == harvest.Updated || o.Effect == harvest.Remapped:
 		c.effect = o.Effect
-		c.revision = h.revision + 1
+		c.revision = old.revision + 1
 		p.updated = append(p.updated, c)
 	case o.Effect == harvest.Unchanged && o.Replace:
-		c.revision = h.revision
+		c.revision = old.revision
 		p.replaced = append(p.replaced, c)
 	case o.Effect == harvest.Unchanged && o.Observe:
-		p.observed = append(p.observed, h.id)
+		p.observed = append(p.observed, old.id)
 	}
 }
 

@@ -107,21 +107,21 @@ func (x *tx) storedRecords(prov, recordType string, keys []string) (map[string]s
 		}
 		err := x.each(func(r *sql.Rows) error {
 			var id string
-			var h storedRecord
+			var old storedRecord
 			var updated, observed, missing ts
 			var into sql.NullString
 			var hash, raw []byte
-			if err := r.Scan(&id, &h.id, &h.revision, &h.Status, &updated, &h.Version.Provider, &observed, &hash, &raw,
-				&h.MappingVersion, &missing, &into); err != nil {
+			if err := r.Scan(&id, &old.id, &old.revision, &old.Status, &updated, &old.Version.Provider, &observed, &hash, &raw,
+				&old.MappingVersion, &missing, &into); err != nil {
 				return err
 			}
-			h.missing = missing.time()
-			h.into = into.String
-			h.Version.UpdatedAt = updated.time()
-			h.Version.ObservedAt = observed.time()
-			copy(h.Version.ContentHash[:], hash)
-			copy(h.RawSHA256[:], raw)
-			out[id] = h
+			old.missing = missing.time()
+			old.into = into.String
+			old.Version.UpdatedAt = updated.time()
+			old.Version.ObservedAt = observed.time()
+			copy(old.Version.ContentHash[:], hash)
+			copy(old.RawSHA256[:], raw)
+			out[id] = old
 			return nil
 		}, `SELECT ext_id, id, revision, status_code, updated_at, provider_version, observed_at, content_hash, raw_sha256,
 			mapping_version, missing_since, merged_into
@@ -137,7 +137,7 @@ func (x *tx) storedRecords(prov, recordType string, keys []string) (map[string]s
 const recordCols = `provenance_code, record_type, ext_id, status_code, revision, updated_at, provider_version, observed_at,
 	content_hash, raw_sha256, mapping_version, created_at, changed_at`
 
-// insertRecords inserts records that are not held, and gives each change the id of its
+// insertRecords inserts records that are not stored, and gives each change the id of its
 // row: by counting back from the last one where the database numbers them in a row,
 // else by reading them back.
 func (x *tx) insertRecords(prov, recordType string, cs []change) error {
@@ -193,7 +193,7 @@ func (x *tx) insertRecords(prov, recordType string, cs []change) error {
 	return nil
 }
 
-// updateRecords gives held records their newer versions. One that was gone, missed or
+// updateRecords gives stored records their newer versions. One that was gone, missed or
 // merged into another is there again.
 func (x *tx) updateRecords(cs []change) error {
 	for _, c := range cs {
@@ -217,7 +217,7 @@ const (
 		WHERE record_id=? AND revision=?`
 )
 
-// replaceRecords writes, over the held version of each record, one that differs from it
+// replaceRecords writes, over the stored version of each record, one that differs from it
 // in volatile parts only: it is no revision, and nothing is announced.
 func (x *tx) replaceRecords(cs []change) error {
 	for _, c := range cs {
