@@ -214,8 +214,8 @@ func archivedIsFound(l *Lab) {
 func (l *Lab) archivedIsLost() {
 	l.Helper()
 	for _, c := range []struct{ what, rule, lose, mend string }{
-		{"a stub of a page", "C11", `UPDATE ing_archived SET object_id=object_id+100000 WHERE kind_code='batch'`, `UPDATE ing_archived SET object_id=object_id-100000 WHERE kind_code='batch'`},
-		{"an archive", "C11", `UPDATE ing_archived SET archive_id=archive_id+1000`, `UPDATE ing_archived SET archive_id=archive_id-1000`},
+		{"a stub of a page", "ORPHANS", `UPDATE ing_archived SET object_id=object_id+100000 WHERE kind_code='batch'`, `UPDATE ing_archived SET object_id=object_id-100000 WHERE kind_code='batch'`},
+		{"an archive", "ORPHANS", `UPDATE ing_archived SET archive_id=archive_id+1000`, `UPDATE ing_archived SET archive_id=archive_id-1000`},
 		{"what is proven", "I2", `UPDATE ing_coverage SET cursor_id=cursor_id+100000`, `UPDATE ing_coverage SET cursor_id=cursor_id-100000`},
 		{"a version", "I7", `UPDATE ing_record SET first_revision=first_revision-1 WHERE ext_id='a'`, `UPDATE ing_record SET first_revision=first_revision+1 WHERE ext_id='a'`},
 		{"the last move", "I1", `UPDATE ing_cursor_event SET cursor_id=cursor_id+100000 WHERE kind_code='CHECKPOINT'`, `UPDATE ing_cursor_event SET cursor_id=cursor_id-100000 WHERE kind_code='CHECKPOINT'`},
