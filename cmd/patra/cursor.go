@@ -110,7 +110,7 @@ func (c *cli) printCursor(v control.CursorView) {
 	}
 	if len(v.HeldBy) > 0 {
 		c.printf("  held      by %d gaps\n", len(v.HeldBy))
-		c.printGaps(v.HeldBy)
+		c.printGapKinds(control.FoldGaps(v.HeldBy))
 	}
 	var rows [][]any
 	for _, e := range v.Events {
@@ -167,27 +167,9 @@ func (c *cli) cursorSkipCmd() *cobra.Command {
 	return cmd
 }
 
-// skipTo reads a place on the axis of an operation's cursor.
-func skipTo(op harvest.Operation, text string) (harvest.Mark, error) {
-	if op != harvest.Update {
-		t, err := parseTime("to", text)
-		return harvest.TimeMark(t), err
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 {
-		err := fmt.Errorf("--to %q: the cursor of an UPDATE counts records; say up to which number", text)
-		return harvest.Mark{}, &usageError{cmd: "patra cursor skip", err: err}
-	}
-	return harvest.OrdinalMark(n), nil
-}
-
 // skip accepts the gaps that a cursor has before it as far as a place.
 func (c *cli) skip(ctx context.Context, ctl *control.Control, id harvest.CursorID, to string, f *changeFlags) error {
-	op, err := ctl.CursorOperation(ctx, id)
-	if err != nil {
-		return err
-	}
-	until, err := skipTo(op, to)
+	until, err := ctl.CursorPlace(ctx, id, to)
 	if err != nil {
 		return err
 	}

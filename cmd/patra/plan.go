@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/papertrace/patra/internal/app/control"
@@ -16,6 +17,7 @@ func (c *cli) planCmd() *cobra.Command {
 }
 
 func (c *cli) planGapsCmd() *cobra.Command {
+	var all bool
 	cmd := &cobra.Command{
 		Use: "gaps SOURCE", Short: "List the windows that hold the watermark", Args: oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -29,12 +31,17 @@ func (c *cli) planGapsCmd() *cobra.Command {
 						c.printf("%s: no gaps\n", list.Source)
 						return
 					}
-					c.printGaps(list.Gaps)
+					if all {
+						c.printGaps(c.shown(list.Gaps))
+					} else {
+						c.printGapKinds(list.Kinds)
+					}
 					c.notef("next: patra plan retry %s, or patra plan accept-gap SLICE --reason TEXT\n", list.Source)
 				})
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "each window by itself, instead of those with one reason together")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -51,19 +58,37 @@ func (c *cli) shown(gaps []control.Gap) []control.Gap {
 	return gaps[:shownGaps]
 }
 
+// printGaps lists gaps one by one.
 func (c *cli) printGaps(gaps []control.Gap) {
-	gaps = c.shown(gaps)
 	rows := make([][]any, len(gaps))
 	for i, g := range gaps {
-		at := "-"
-		if !g.RetryAt.IsZero() {
-			at = control.Time(g.RetryAt).String()
-		}
-		rows[i] = []any{g.Slice, partText(g.From, g.To, g.Range), sliceState(harvest.SliceState(g.Status)), at, g.Reason}
+		rows[i] = gapCells(g)
 	}
-	c.table([]column{
-		{head: "SLICE", width: 8}, {head: "WINDOW", width: 50}, {head: "STATE", width: 10}, {head: "TRIED AGAIN", width: 22}, {head: "REASON", wraps: true},
-	}, rows)
+	c.table(gapColumns, rows)
+}
+
+// printGapKinds lists the first gap of each kind, and how many are like it.
+func (c *cli) printGapKinds(kinds []control.GapKind) {
+	var rows [][]any
+	for _, k := range kinds {
+		rows = append(rows, gapCells(k.First))
+		if k.Count > 1 {
+			rows = append(rows, []any{"", fmt.Sprintf("and %d more, same reason", k.Count-1), "", "", ""})
+		}
+	}
+	c.table(gapColumns, rows)
+}
+
+var gapColumns = []column{
+	{head: "SLICE", width: 8}, {head: "WINDOW", width: 50}, {head: "STATE", width: 10}, {head: "TRIED AGAIN", width: 22}, {head: "REASON", wraps: true},
+}
+
+func gapCells(g control.Gap) []any {
+	at := "-"
+	if !g.RetryAt.IsZero() {
+		at = control.Time(g.RetryAt).String()
+	}
+	return []any{g.Slice, partText(g.From, g.To, g.Range), sliceState(harvest.SliceState(g.Status)), at, g.Reason}
 }
 
 // sliceState is the state of a slice in a list.
@@ -86,7 +111,7 @@ func (c *cli) planRetryCmd() *cobra.Command {
 					}
 					return c.show(v, func() {
 						c.printf("%s: %d slices would be queued again\n", v.Source, v.Slices)
-						c.printGaps(v.Gaps)
+						c.printGapKinds(control.FoldGaps(v.Gaps))
 					})
 				}
 				v, err := ctl.Retry(cmd.Context(), args[0], cancelled, c.by(f.reason))

@@ -42,7 +42,7 @@ func (c *cli) planCreateCmd() *cobra.Command {
 			}
 			t.Priority, known = harvest.ParsePriority(priority)
 			if !known && priority != "" {
-				return misuse(cmd, "--priority %q: use high, medium or low", priority)
+				return misuse(cmd, "--priority %q: use high, normal or low", priority)
 			}
 			var err error
 			t.From, t.To, err = parseSpan(from, to)
@@ -69,7 +69,7 @@ func (c *cli) planCreateCmd() *cobra.Command {
 	f.StringVar(&token, "apply", "", "make the plan that a --dry-run showed")
 	f.StringVar(&reason, "reason", "", "why, for the audit")
 	f.StringVar(&op, "op", "HARVEST", "HARVEST or BACKFILL")
-	f.StringVar(&priority, "priority", "", "high, medium or low: the place in the queue of a HARVEST, an UPDATE or a BACKFILL (default: its own)")
+	f.StringVar(&priority, "priority", "", "high, normal or low: the place in the queue of a HARVEST, an UPDATE or a BACKFILL (default: its own)")
 	f.StringVar(&query, "query", "", "only what matches")
 	f.StringVar(&from, "from", "", "start of the window, RFC 3339 or a date (UTC)")
 	f.StringVar(&to, "to", "", "end of the window, not part of it")

@@ -39,6 +39,22 @@ type cli struct {
 	keep   keepFlags
 	// json is set by the subcommand that prints one object.
 	json bool
+	// from says who gave each shared setting: a flag or a variable.
+	from map[string]string
+}
+
+// shared are the settings of every command: a flag, and the variable of the environment
+// that is read where it is not given.
+var shared = []struct{ flag, env string }{
+	{"db", "PATRA_DB"},
+	{"sources", "PATRA_SOURCES"},
+	{"contact", "PATRA_CONTACT"},
+	{"lease", "PATRA_LEASE"},
+	{"instances", "PATRA_INSTANCES"},
+	{"log-format", "PATRA_LOG_FORMAT"},
+	{"archive", "PATRA_ARCHIVE"},
+	{"keep-trail", "PATRA_KEEP_TRAIL"},
+	{"keep-versions", "PATRA_KEEP_VERSIONS"},
 }
 
 // run executes one command line and returns the exit code.
@@ -104,9 +120,6 @@ func (c *cli) root() *cobra.Command {
 		if strings.HasPrefix(cmd.Use, cmd.Name()+" SOURCE") && len(args) > 0 {
 			c.source = args[0]
 		}
-		c.db = cmp.Or(c.db, os.Getenv("PATRA_DB"))
-		c.packs = cmp.Or(c.packs, os.Getenv("PATRA_SOURCES"))
-		c.contact = cmp.Or(c.contact, os.Getenv("PATRA_CONTACT"))
 		return nil
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{cmd: cmd.CommandPath(), err: err} })
@@ -121,7 +134,7 @@ func (c *cli) root() *cobra.Command {
 	f.StringVar(&c.logFormat, "log-format", "text", "how log lines are written: text or json (PATRA_LOG_FORMAT)")
 	c.keep.add(f)
 	f.StringVar(&c.progress, "progress", "auto", "progress on stderr: auto, bar, plain or none")
-	root.AddCommand(c.demoCmd(), c.harvestCmd(), c.backfillCmd(), c.refreshCmd(), c.serveCmd(), c.statusCmd(), c.scheduleCmd(), c.exportCmd(), c.verifyCmd(), c.explainCmd(), c.coverageCmd(), c.reconcileCmd(), c.planCmd(), c.cursorCmd(), c.simCmd(), c.dbCmd(), c.versionCmd(), c.sourceCmd(), c.auditCmd(), c.errorCmd(), c.quarantineCmd(), c.recordCmd(), c.alertCmd(), c.credentialCmd(), c.tokenCmd())
+	root.AddCommand(c.demoCmd(), c.harvestCmd(), c.backfillCmd(), c.refreshCmd(), c.serveCmd(), c.statusCmd(), c.doctorCmd(), c.scheduleCmd(), c.exportCmd(), c.verifyCmd(), c.explainCmd(), c.coverageCmd(), c.reconcileCmd(), c.planCmd(), c.cursorCmd(), c.simCmd(), c.dbCmd(), c.versionCmd(), c.sourceCmd(), c.auditCmd(), c.errorCmd(), c.quarantineCmd(), c.recordCmd(), c.alertCmd(), c.credentialCmd(), c.tokenCmd())
 	root.AddCommand(c.blackboxCmd(), c.replayCmd())
 	for _, sub := range root.Commands() {
 		if sub.Args == nil && sub.HasParent() && !sub.HasSubCommands() {
@@ -144,14 +157,19 @@ func (c *cli) settings(cmd *cobra.Command) error {
 	if !slices.Contains([]string{"auto", "bar", "plain", "none"}, c.progress) {
 		return fmt.Errorf("--progress %q is not known: use auto, bar, plain or none", c.progress)
 	}
-	for _, flag := range []string{"lease", "instances", "log-format", "archive", "keep-trail", "keep-versions"} {
-		env := "PATRA_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-		text := os.Getenv(env)
-		if text == "" || cmd.Flags().Changed(flag) {
-			continue
-		}
-		if err := cmd.Flags().Set(flag, text); err != nil {
-			return fmt.Errorf("%s: %w", env, err)
+	c.from = map[string]string{}
+	for _, v := range shared {
+		text := os.Getenv(v.env)
+		flag := cmd.Flags().Lookup(v.flag)
+		switch {
+		case flag == nil: // of a command that reads no flags
+		case flag.Changed && flag.Value.String() != "":
+			c.from[v.flag] = "--" + v.flag
+		case text != "":
+			c.from[v.flag] = v.env
+			if err := flag.Value.Set(text); err != nil {
+				return fmt.Errorf("%s: %w", v.env, err)
+			}
 		}
 	}
 	switch {
@@ -209,7 +227,8 @@ func (c *cli) logAt(level slog.Level) *slog.Logger {
 func (c *cli) config() node.Config {
 	cfg := node.Config{
 		DB: c.db, Packs: c.packs, Contact: c.contact, Version: version(), LeaseTTL: c.lease, Instances: c.instances, Logger: c.logger(),
-		Alerts: node.AlertsFromEnvironment(),
+		Alerts:   node.AlertsFromEnvironment(),
+		Instance: c.instance(),
 	}
 	if err := c.keep.into(&cfg); err != nil { // they were looked at before the command began
 		c.logger().Error("nothing is archived", "err", err)

@@ -66,7 +66,7 @@ func (c *cli) scheduleSetCmd() *cobra.Command {
 			var known bool
 			o.Priority, known = harvest.ParsePriority(priority)
 			if !known && priority != "" {
-				return misuse(cmd, "--priority %q: use high, medium or low", priority)
+				return misuse(cmd, "--priority %q: use high, normal or low", priority)
 			}
 			o.Name = args[0]
 			o.By = c.by(f.reason)
@@ -87,7 +87,7 @@ func (c *cli) scheduleSetCmd() *cobra.Command {
 	fs.StringVar(&o.Query, "query", "", "only what matches, as for patra harvest (default: everything)")
 	fs.StringVar(&o.Cron, "cron", "", "when it begins: five fields such as '15 4 * * mon-fri', or @hourly, @daily, @weekly, @monthly")
 	fs.StringVar(&o.Zone, "zone", "UTC", "time zone of the line")
-	fs.StringVar(&priority, "priority", "", "high, medium or low: the place in the queue of a HARVEST, an UPDATE or a BACKFILL (default: its own)")
+	fs.StringVar(&priority, "priority", "", "high, normal or low: the place in the queue of a HARVEST, an UPDATE or a BACKFILL (default: its own)")
 	fs.StringVar(&o.From, "from", "", "of a BACKFILL: start of the window, an instant, a date or an age such as -30d")
 	fs.StringVar(&o.To, "to", "", "of a BACKFILL: end of the window, not part of it; also an age, or now")
 	fs.StringVar(&o.OlderThan, "older-than", "", "of an UPDATE: records last seen longer ago than this, such as 180d")

@@ -167,23 +167,7 @@ func (c *cli) printCheck(r *control.CheckReport) {
 	}
 	for _, g := range r.Groups {
 		c.printf("\n%s\n", g.Name)
-		for _, k := range g.Checks {
-			family := control.CheckFamily(k.Status)
-			word := ""
-			switch family {
-			case control.Failed:
-				word = "failed: "
-			case control.Remarked:
-				word = "warning: "
-			}
-			c.printf("  %s %s%s\n", c.glyph(family), word, k.Text)
-			for _, d := range k.Details {
-				c.printf("      %s\n", d)
-			}
-			if k.Fix != "" {
-				c.printf("    fix: %s\n", k.Fix)
-			}
-		}
+		c.printChecks(g.Checks)
 		if g.Name == control.MappingGroup && len(r.Fields) > 0 {
 			c.printFields(r.Fields)
 		}
@@ -194,6 +178,27 @@ func (c *cli) printCheck(r *control.CheckReport) {
 	}
 	s := r.Summary
 	c.printf("\n%s %s: %d ok, %s, %d failed, %d skipped; %s, %s; nothing was stored\n", c.glyph(control.CheckFamily(r.Status)), r.Source, s.OK, control.Count(s.Warnings, "warning"), s.Failed, s.Skipped, cost, size(r.Requests.Bytes))
+}
+
+// printChecks prints the lines of a group: short what is well, with the fix what is not.
+func (c *cli) printChecks(checks []control.Check) {
+	for _, k := range checks {
+		family := control.CheckFamily(k.Status)
+		word := ""
+		switch family {
+		case control.Failed:
+			word = "failed: "
+		case control.Remarked:
+			word = "warning: "
+		}
+		c.printf("  %s %s%s\n", c.glyph(family), word, k.Text)
+		for _, d := range k.Details {
+			c.printf("      %s\n", d)
+		}
+		if k.Fix != "" {
+			c.printf("    fix: %s\n", k.Fix)
+		}
+	}
 }
 
 func (c *cli) printFields(fields []control.FieldCoverage) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -14,7 +15,7 @@ import (
 const watchEvery = 2 * time.Second
 
 func (c *cli) statusCmd() *cobra.Command {
-	var watch bool
+	var watch, exitCode bool
 	cmd := &cobra.Command{
 		Use: "status [SOURCE]", Short: "Show what is late, since when, why, and what to do", Args: atMostOneSource,
 		Long: "Status tells first what needs a person, then how each source fares: whether it is on time, how far behind it is,\n" +
@@ -29,11 +30,16 @@ func (c *cli) statusCmd() *cobra.Command {
 				if watch {
 					return c.watchStatus(cmd.Context(), ctl, code)
 				}
-				return c.showStatus(cmd.Context(), ctl, code)
+				st, err := c.showStatus(cmd.Context(), ctl, code)
+				if err == nil && exitCode && len(st.Needs) > 0 {
+					return exitError(exitDifferences)
+				}
+				return err
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "end with 10 if something needs a person")
 	cmd.Flags().BoolVar(&watch, "watch", false, "look again every two seconds, until interrupted")
 	return cmd
 }
@@ -45,12 +51,12 @@ func atMostOneSource(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (c *cli) showStatus(ctx context.Context, ctl *control.Control, code string) error {
+func (c *cli) showStatus(ctx context.Context, ctl *control.Control, code string) (control.Status, error) {
 	st, err := ctl.Status(ctx, code)
 	if err != nil {
-		return err
+		return st, err
 	}
-	return c.show(st, func() { c.printStatus(st) })
+	return st, c.show(st, func() { c.printStatus(st) })
 }
 
 // watchStatus shows the status again and again. On a terminal each takes the place of
@@ -61,7 +67,7 @@ func (c *cli) watchStatus(ctx context.Context, ctl *control.Control, code string
 		if c.screen.terminal && !c.json {
 			c.printf("%s", styled(clear))
 		}
-		if err := c.showStatus(ctx, ctl, code); err != nil {
+		if _, err := c.showStatus(ctx, ctl, code); err != nil {
 			return err
 		}
 		select {
@@ -78,7 +84,7 @@ func (c *cli) printStatus(st control.Status) {
 		c.printf("\nNEEDS YOU\n")
 	}
 	for _, n := range st.Needs {
-		c.printf("%s %s: %s\n  next: %s\n", c.glyph(n.Freshness.Family()), n.Source, n.Text, n.Next)
+		c.printf("%s %s: %s\n  next: %s\n", c.glyph(n.Level.Family()), n.Source, n.Text, n.Next)
 	}
 	if st.MoreNeeds > 0 {
 		c.printf("and %d more\n", st.MoreNeeds)
@@ -133,7 +139,7 @@ func statusCounts(st control.Status) string {
 		control.FreshStopped, control.FreshLate, control.FreshCatchingUp, control.FreshWaiting, control.FreshOnTime,
 	} {
 		if n := count[f]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d %s", f.Family().Glyph(), n, f))
+			parts = append(parts, fmt.Sprintf("%s %d %s", f.Family().Glyph(), n, f.Word()))
 		}
 	}
 	if len(parts) == 0 {
@@ -144,14 +150,14 @@ func statusCounts(st control.Status) string {
 
 func statusCells(s control.SourceStatus) []any {
 	return []any{
-		s.Source, withGlyph(s.Freshness, s.Freshness.Family()), lagText(s.Lag, s.Limit), timeText(s.LastSuccess), countText(s.Queued), countText(s.Running),
-		rateText(s.Rate), quotaText(s.Rate), countText(s.Quarantined), shown(whyText(s)),
+		s.Source, withGlyph(s.Freshness.Word(), s.Freshness.Family()), lagText(s.Lag, s.Limit), timeText(s.LastSuccess), countText(s.Queued), countText(s.Running),
+		rateText(s.Rate), quotaText(s.Rate), countText(s.Quarantined), cmp.Or(whyText(s), "-"),
 	}
 }
 
 func lineCells(l control.LineStatus) []any {
 	return []any{
-		"  " + l.Schedule, withGlyph(l.Freshness, l.Freshness.Family()), lagText(l.Lag, l.Limit), "", "", "", "", "", "", shown(l.Unknown),
+		"  " + l.Schedule, withGlyph(l.Freshness.Word(), l.Freshness.Family()), lagText(l.Lag, l.Limit), "", "", "", "", "", "", shown(l.Unknown),
 	}
 }
 

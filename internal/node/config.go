@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/infra/archive"
 	"github.com/papertrace/patra/internal/infra/notify"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
@@ -39,6 +40,8 @@ type Config struct {
 	ReadOnly bool
 	// Alerts is where alerts are sent to.
 	Alerts notify.Settings
+	// Instance tells people which program this is and what it was told.
+	Instance control.Instance
 
 	// redact knows the secrets in use; everything logged passes it.
 	redact *telemetry.Redactor

@@ -5,6 +5,8 @@ import "github.com/papertrace/patra/internal/app/sourcecheck"
 // What came of a check, as the check itself tells it.
 type (
 	CheckReport   = sourcecheck.Report
+	CheckGroup    = sourcecheck.Group
+	Check         = sourcecheck.Check
 	FieldCoverage = sourcecheck.Coverage
 	ShownExchange = sourcecheck.Shown
 )
@@ -25,7 +27,7 @@ func CheckFamily(s sourcecheck.Status) Family {
 		return Failed
 	case sourcecheck.Warning:
 		return Remarked
-	case sourcecheck.Skipped:
+	case sourcecheck.Skipped, DoctorInfo:
 		return Waiting
 	default:
 		return OK

@@ -56,6 +56,9 @@ type Parts struct {
 	Keys     *keyring.Ring
 	Vault    Vault
 	Tester   Tester
+
+	// Instance is which program this is.
+	Instance Instance
 }
 
 // Control is what an operator may see and do.
@@ -81,6 +84,7 @@ type Control struct {
 	keys     *keyring.Ring
 	vault    Vault
 	tester   Tester
+	instance Instance
 }
 
 // New makes a Control.
@@ -93,6 +97,7 @@ func New(p Parts) *Control {
 		allowed: p.Allowed, executor: p.Executor, quiet: p.Quiet, schedules: p.Schedules, watches: p.Watches, alerts: p.Alerts, redact: p.Redact,
 		player: newPlayer(p), files: p.Archive, keeper: p.Keeper,
 		registry: p.Registry, packs: p.Packs, keys: p.Keys, vault: p.Vault, tester: p.Tester,
+		instance: p.Instance,
 	}
 }
 

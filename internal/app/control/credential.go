@@ -109,19 +109,54 @@ func (o CredentialOrder) refuse(format string, args ...any) error {
 
 // CredentialChanges is what was done to the credentials of a source, or would be.
 type CredentialChanges struct {
-	Changes []credential.Change `json:"changes"`
-	DryRun  bool                `json:"dry_run"`
-	Source  string              `json:"source"`
+	Changes []CredentialChange `json:"changes"`
+	DryRun  bool               `json:"dry_run"`
+	Source  string             `json:"source"`
+	// Token, of a preview, lets exactly this be done.
+	Token string `json:"token,omitempty"`
 }
 
-func (c *Control) changeCredentials(ctx context.Context, o CredentialOrder, do func() ([]credential.Change, error)) (CredentialChanges, error) {
-	out := CredentialChanges{DryRun: o.DryRun, Source: o.Source}
+// CredentialChange is one thing that is done to the credentials of a source.
+type CredentialChange struct{ credential.Change }
+
+// changeCredentials makes a change, or shows what it would be. wanted is what is asked
+// for, without a secret.
+func (c *Control) changeCredentials(
+	ctx context.Context, o CredentialOrder, wanted any, do func() ([]credential.Change, error),
+) (CredentialChanges, error) {
+	out := CredentialChanges{Changes: []CredentialChange{}, DryRun: o.DryRun, Source: o.Source}
 	// A shipped source that nobody has used yet is put into the registry here.
 	if _, err := c.registry.Contents(ctx, o.Source); err != nil {
 		return out, err
 	}
-	var err error
-	out.Changes, err = do()
+	shown, err := c.credentialsAs(ctx, o.Source, wanted)
+	if err != nil {
+		return out, err
+	}
+	const action = "CREDENTIAL"
+	if !o.DryRun {
+		if err := c.checkSeen(ctx, o.Token, action, o.Source, shown); err != nil {
+			return out, err
+		}
+	}
+	changes, err := do()
+	for _, ch := range changes {
+		out.Changes = append(out.Changes, CredentialChange{ch})
+	}
+	if err != nil || !o.DryRun {
+		return out, err
+	}
+	out.Token, err = c.seenToken(ctx, action, o.Source, shown)
+	return out, err
+}
+
+// credentialsAs is how the credentials of a source stand, beside what is wanted of them.
+func (c *Control) credentialsAs(ctx context.Context, pool string, wanted any) ([]any, error) {
+	all, _, err := c.keys.List(ctx, pool)
+	out := []any{wanted}
+	for _, cred := range all {
+		out = append(out, []any{cred.ID, cred.Status, cred.To})
+	}
 	return out, err
 }
 
@@ -131,7 +166,7 @@ func (c *Control) SetCredential(ctx context.Context, offer SecretOffer, o Creden
 	if err := c.checkPlace(given, offer.Later, o); err != nil {
 		return CredentialChanges{}, err
 	}
-	return c.changeCredentials(ctx, o, func() ([]credential.Change, error) {
+	return c.changeCredentials(ctx, o, given.Credential, func() ([]credential.Change, error) {
 		if err := c.refuseUseless(ctx, given, o); err != nil {
 			return nil, err
 		}
@@ -145,7 +180,7 @@ func (c *Control) RotateCredential(ctx context.Context, offer SecretOffer, o Cre
 	if err := c.checkPlace(given, offer.Later, o); err != nil {
 		return CredentialChanges{}, err
 	}
-	return c.changeCredentials(ctx, o, func() ([]credential.Change, error) {
+	return c.changeCredentials(ctx, o, given.Credential, func() ([]credential.Change, error) {
 		con, err := c.registry.Contract(ctx, o.Source, harvest.Harvest)
 		if err == nil && con.Spec.Auth != nil { // else whoever uses it will tell
 			if err := c.refuseUnfit(con.Spec, given, o); err != nil {
@@ -158,12 +193,12 @@ func (c *Control) RotateCredential(ctx context.Context, offer SecretOffer, o Cre
 
 // ResealCredentials seals the secrets of a source anew under the current key.
 func (c *Control) ResealCredentials(ctx context.Context, o CredentialOrder) (CredentialChanges, error) {
-	return c.changeCredentials(ctx, o, func() ([]credential.Change, error) { return c.keys.Reseal(ctx, o.Source, o.order()) })
+	return c.changeCredentials(ctx, o, "reseal", func() ([]credential.Change, error) { return c.keys.Reseal(ctx, o.Source, o.order()) })
 }
 
 // DisableCredential takes a credential out of use at once.
 func (c *Control) DisableCredential(ctx context.Context, name string, o CredentialOrder) (CredentialChanges, error) {
-	return c.changeCredentials(ctx, o, func() ([]credential.Change, error) { return c.keys.Disable(ctx, o.Source, name, o.order()) })
+	return c.changeCredentials(ctx, o, "disable "+name, func() ([]credential.Change, error) { return c.keys.Disable(ctx, o.Source, name, o.order()) })
 }
 
 // checkPlace refuses a secret that is not where it is said to be. Nothing given is
@@ -247,7 +282,7 @@ func (c *Control) Grants(ctx context.Context, code string) (GrantList, error) {
 // its rate limit; or it takes that back.
 func (c *Control) Allow(ctx context.Context, p Permission, o CredentialOrder) (CredentialChanges, error) {
 	grants := p.grants()
-	return c.changeCredentials(ctx, o, func() ([]credential.Change, error) {
+	return c.changeCredentials(ctx, o, p, func() ([]credential.Change, error) {
 		for _, g := range grants {
 			if g.Kind == credential.GrantOrigin {
 				continue

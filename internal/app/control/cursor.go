@@ -2,11 +2,13 @@ package control
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
 )
 
 // CursorRow is a cursor in a list.
@@ -84,11 +86,29 @@ func (c *Control) Cursor(ctx context.Context, id harvest.CursorID, moves int) (C
 	return CursorView{Cursor: cur, Events: events, HeldBy: gaps}, err
 }
 
-// CursorOperation tells what moves a cursor, which decides how a place on its axis
-// is written.
-func (c *Control) CursorOperation(ctx context.Context, id harvest.CursorID) (harvest.Operation, error) {
+// CursorPlace reads a place on the axis of a cursor: an instant or a date, of an UPDATE
+// the number of a candidate.
+func (c *Control) CursorPlace(ctx context.Context, id harvest.CursorID, text string) (harvest.Mark, error) {
 	cur, err := c.store.Cursor(ctx, id)
-	return cur.Operation, err
+	if err != nil {
+		return harvest.Mark{}, err
+	}
+	wrong := func(what string) error {
+		return problem.New(fmt.Sprintf("--to %q %s", text, what), problem.Problem{Code: "usage", Kind: problem.Usage, Next: "patra cursor skip --help"})
+	}
+	if cur.Operation == harvest.Update {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 {
+			return harvest.Mark{}, wrong("is no number: the cursor of an UPDATE counts records; say up to which")
+		}
+		return harvest.OrdinalMark(n), nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return harvest.TimeMark(t), nil
+		}
+	}
+	return harvest.Mark{}, wrong("is neither RFC 3339 (2026-01-31T12:00:00Z) nor a date (2026-01-31)")
 }
 
 // Skipped is a cursor and the gaps it passes, or would pass, up to a place.
@@ -97,10 +117,25 @@ type Skipped struct {
 	Applied  bool      `json:"applied"`
 	Cursor   CursorRow `json:"cursor"`
 	Gaps     []Gap     `json:"gaps"`
+	// Token, of a preview, lets exactly these gaps be accepted.
+	Token string `json:"token,omitempty"`
 }
 
 // PreviewSkip lists the gaps that [Control.Skip] would accept.
 func (c *Control) PreviewSkip(ctx context.Context, id harvest.CursorID, until harvest.Mark) (Skipped, error) {
+	out, err := c.skippable(ctx, id, until)
+	if err != nil {
+		return out, err
+	}
+	out.Token, err = c.seenToken(ctx, actionSkip, fmt.Sprint(id), out)
+	return out, err
+}
+
+// actionSkip stands for the change in the token of its preview.
+const actionSkip = "CURSOR_SKIP"
+
+// skippable are the gaps that a cursor would pass up to a place.
+func (c *Control) skippable(ctx context.Context, id harvest.CursorID, until harvest.Mark) (Skipped, error) {
 	cur, err := c.store.Cursor(ctx, id)
 	if err != nil {
 		return Skipped{}, err
@@ -121,10 +156,14 @@ func (c *Control) PreviewSkip(ctx context.Context, id harvest.CursorID, until ha
 
 // Skip accepts every gap that a cursor has before it as far as a place.
 func (c *Control) Skip(ctx context.Context, id harvest.CursorID, until harvest.Mark, by By) (Skipped, error) {
-	out, err := c.PreviewSkip(ctx, id, until)
+	out, err := c.skippable(ctx, id, until)
 	if err != nil {
 		return out, err
 	}
+	if err := c.checkSeen(ctx, by.Token, actionSkip, fmt.Sprint(id), out); err != nil {
+		return out, err
+	}
+	by.Token = "" // it is of all the gaps together
 	for _, g := range out.Gaps {
 		if _, err := c.AcceptGap(ctx, g.Slice, by); err != nil {
 			return out, err

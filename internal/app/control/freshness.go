@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/planner"
@@ -16,12 +17,15 @@ type Freshness string
 
 // The words.
 const (
-	FreshOnTime     Freshness = "on time"     // the lag is within its limit
-	FreshCatchingUp Freshness = "catching up" // it is over, and gets less
+	FreshOnTime     Freshness = "on_time"     // the lag is within its limit
+	FreshCatchingUp Freshness = "catching_up" // it is over, and gets less
 	FreshLate       Freshness = "late"        // it is over, and does not
 	FreshWaiting    Freshness = "waiting"     // nothing is to run, or nothing is known yet
 	FreshStopped    Freshness = "stopped"     // paused, or stopped by a fatal fault
 )
+
+// Word is the word as people read it.
+func (f Freshness) Word() string { return strings.ReplaceAll(string(f), "_", " ") }
 
 // bestFirst are the words from the best to the worst.
 var bestFirst = []Freshness{FreshOnTime, FreshWaiting, FreshCatchingUp, FreshLate, FreshStopped}
@@ -71,7 +75,8 @@ func (c *Control) lineStatus(ctx context.Context, st schedule.Standing, f Source
 	}
 	con, err := c.contracts.Select(ctx, st.Source, harvest.Harvest, st.Query)
 	if err != nil {
-		l.Unknown = "its description cannot be used: " + err.Error()
+		l.Unknown = err.Error()
+		l.Waiting = waitFor(ReasonSpecInvalid, time.Time{}, "patra source check "+st.Source)
 		return l, nil, nil
 	}
 	ns := planner.Namespace(con.Spec, harvest.Trigger{Provenance: st.Source, Operation: harvest.Harvest, Query: st.Query})
@@ -94,7 +99,39 @@ func (c *Control) lineStatus(ctx context.Context, st schedule.Standing, f Source
 	l.Cursor = at.Cursor
 	l.OldestGap = facts.Gap
 	l.measure(f.Now, at.Watermark.Time(), limit, facts.Moves)
+	_, partial, err := c.store.PartialPlan(ctx, ns)
+	if err != nil {
+		return l, nil, err
+	}
+	l.Waiting = l.waits(f.Now, at, partial, con.Spec.Window.SafetyLag.D())
 	return l, con.Spec, nil
+}
+
+// waits says why no more of a line is asked for just now, though its source might be:
+// enough is queued, or all that may be asked for yet is read. Nil: it is worked on.
+func (l *LineStatus) waits(now time.Time, at harvest.Frontier, partial bool, lag time.Duration) *WaitingFor {
+	newer := at.Watermark.Time().Add(lag)
+	switch {
+	case partial:
+		return waitFor(ReasonStockBrake, time.Time{}, "slices that are done: planning goes on by itself when fewer are open")
+	case at.At != at.Watermark:
+		return nil
+	case newer.After(now):
+		return waitFor(ReasonSafetyLag, newer, "time: the next run takes it")
+	case l.NextRun != nil:
+		return waitFor(ReasonScheduledLater, time.Time(*l.NextRun), "the next run")
+	}
+	return nil
+}
+
+// unscheduledLine tells how far behind it is what was harvested last of a source of
+// which nothing is scheduled. Nobody has said how far it may be.
+func (c *Control) unscheduledLine(ctx context.Context, f SourceFacts) (LineStatus, error) {
+	at := f.Harvested
+	facts, err := c.store.LineFacts(ctx, at.ID, harvest.TimeMark(at.Watermark))
+	return LineStatus{
+		Cursor: at.ID, Freshness: FreshWaiting, Watermark: optional(at.Watermark), Lag: secondsOf(f.Now.Sub(at.Watermark)), OldestGap: facts.Gap,
+	}, err
 }
 
 // measure holds the watermark against the clock.

@@ -29,10 +29,37 @@ type Gap struct {
 	Whole bool `json:"-"`
 }
 
+// GapKind are the gaps of one state and reason: the first of them in a list, and how many
+// there are.
+type GapKind struct {
+	First Gap `json:"first"`
+	Count int `json:"count"`
+}
+
+// FoldGaps puts like gaps together, in the order of their first.
+func FoldGaps(gaps []Gap) []GapKind {
+	type kind struct{ status, reason string }
+	out := []GapKind{}
+	at := map[kind]int{}
+	for _, g := range gaps {
+		k := kind{g.Status, g.Reason}
+		i, known := at[k]
+		if !known {
+			i = len(out)
+			at[k] = i
+			out = append(out, GapKind{First: g})
+		}
+		out[i].Count++
+	}
+	return out
+}
+
 // GapList are the gaps of a source, the oldest first.
 type GapList struct {
-	Gaps   []Gap  `json:"gaps"`
-	Source string `json:"source"`
+	Gaps []Gap `json:"gaps"`
+	// Kinds are all of them, also those of other pages, by state and reason.
+	Kinds  []GapKind `json:"kinds"`
+	Source string    `json:"source"`
 	// Next is where the next page begins, empty on the last.
 	Next string `json:"next,omitempty"`
 }
@@ -46,7 +73,7 @@ func (c *Control) Gaps(ctx context.Context, code string, p Page) (GapList, error
 	if err != nil {
 		return GapList{}, err
 	}
-	out := GapList{Source: code}
+	out := GapList{Source: code, Kinds: FoldGaps(gaps)}
 	out.Gaps, out.Next, err = cut(gaps, p, func(g Gap) string { return strconv.FormatInt(int64(g.Slice), 10) })
 	return out, err
 }

@@ -21,6 +21,7 @@ type Store interface {
 	SourceStore
 	ScheduleStore
 	StatusStore
+	DoctorStore
 	RecordStore
 	VerifyStore
 	TokenStore

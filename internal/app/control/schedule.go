@@ -55,8 +55,10 @@ type Schedule struct {
 	Since          *Time             `json:"since,omitempty"`
 	NextAt         *Time             `json:"next_at,omitempty"`
 	Last           *ScheduleTrigger  `json:"last,omitempty"`
-	// Reason says why it does not begin when it is due, if it does not.
-	Reason string `json:"reason,omitempty"`
+	// Reason says why it does not begin when it is due, if it does not, and OverdueSince
+	// since when it is due.
+	Reason       string `json:"reason,omitempty"`
+	OverdueSince *Time  `json:"overdue_since,omitempty"`
 }
 
 // ScheduleTrigger is what came of a time at which a line was due.
@@ -141,23 +143,36 @@ func (c *Control) scheduleView(ctx context.Context, st schedule.Standing) (Sched
 		v.Reason = string(harvest.CodeQuiet) + " until " + Time(rest.Until).String()
 		return v, nil
 	}
-	v.Reason, err = c.overdue(ctx, st, last, now)
+	if last.Outcome == harvest.TriggerFailed {
+		v.Reason = "the last trigger failed and is tried again: " + last.Remarks
+		return v, nil
+	}
+	since, is := overdueSince(st, last, now)
+	if !is {
+		return v, nil
+	}
+	v.OverdueSince = new(Time(since))
+	v.Reason, err = c.holdsBack(ctx, st)
 	return v, err
 }
 
-// overdue says why a line that came did not begin, as far as that is known: a plan
-// before it has to get on first, or its trigger failed.
-func (c *Control) overdue(ctx context.Context, st schedule.Standing, last harvest.Triggered, now time.Time) (string, error) {
-	if last.Outcome == harvest.TriggerFailed {
-		return "the last trigger failed and is tried again: " + last.Remarks, nil
-	}
+// overdueSince is the first time at which a line came that has not begun, if there is
+// one.
+func overdueSince(st schedule.Standing, last harvest.Triggered, now time.Time) (time.Time, bool) {
 	since := st.Since
 	if due, err := time.Parse(harvest.TimeLayout, last.LogID); err == nil && due.After(since) {
 		since = due
 	}
-	if _, came := st.Due(since, now); !came {
-		return "", nil
+	latest, came := st.Due(since, now)
+	if !came || since.IsZero() {
+		return latest, came
 	}
+	return st.Next(since)
+}
+
+// holdsBack says which plan has to get on before a line that is due may begin, as far
+// as one has to.
+func (c *Control) holdsBack(ctx context.Context, st schedule.Standing) (string, error) {
 	if st.OneAtATime() {
 		before, err := c.store.LastPlanned(ctx, scheduler.Code, st.Name)
 		if err != nil || before.Plan == 0 {

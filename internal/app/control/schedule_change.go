@@ -45,6 +45,8 @@ type ScheduleChange struct {
 	After   *Schedule `json:"after"`
 	// Notes tell what follows from it.
 	Notes []string `json:"notes,omitempty"`
+	// Token, of a preview, lets exactly this be done.
+	Token string `json:"token,omitempty"`
 }
 
 // SetSchedule makes a standing selection what the order says, new or in place of one
@@ -97,6 +99,12 @@ func replacing(before, after schedule.Standing) []string {
 func (c *Control) setSchedule(ctx context.Context, out ScheduleChange, st schedule.Standing, by By, action string, dryRun bool) (ScheduleChange, error) {
 	st.Suggested = false
 	out.Changes = true
+	wanted := scheduleOf(st)
+	wanted.Since = nil // it begins when it is written
+	out, err := c.heldToPreview(ctx, out, &wanted, by, action, dryRun)
+	if err != nil {
+		return out, err
+	}
 	if !dryRun {
 		if err := c.store.SetSchedule(ctx, st, by.line(action, "schedule/"+st.Name)); err != nil {
 			return out, err
@@ -107,6 +115,19 @@ func (c *Control) setSchedule(ctx context.Context, out ScheduleChange, st schedu
 	if err == nil {
 		out.After = &after
 	}
+	return out, err
+}
+
+// heldToPreview gives a preview its token, or holds a change to the one it came with:
+// what was there is still there, and the same is wanted in its place.
+func (c *Control) heldToPreview(ctx context.Context, out ScheduleChange, wanted *Schedule, by By, action string, dryRun bool) (ScheduleChange, error) {
+	name := cmp.Or(wanted, out.Before).Name
+	shown := []*Schedule{out.Before, wanted}
+	if !dryRun {
+		return out, c.checkSeen(ctx, by.Token, action, name, shown)
+	}
+	var err error
+	out.Token, err = c.seenToken(ctx, action, name, shown)
 	return out, err
 }
 
@@ -284,6 +305,10 @@ func (c *Control) RemoveSchedule(ctx context.Context, o ScheduleHold) (ScheduleC
 		}
 	}
 	out := ScheduleChange{Changes: true, Before: new(scheduleOf(st))}
+	out, err = c.heldToPreview(ctx, out, nil, o.By, "SCHEDULE_REMOVE", o.DryRun)
+	if err != nil {
+		return out, err
+	}
 	if !o.DryRun {
 		if err := c.store.RemoveSchedule(ctx, st.Name, o.line("SCHEDULE_REMOVE", "schedule/"+st.Name)); err != nil {
 			return out, err

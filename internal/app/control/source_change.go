@@ -57,6 +57,19 @@ func (c *Control) ApplyPack(ctx context.Context, file string, o SourceOrder) (So
 	if err != nil {
 		return SourceChange{}, err
 	}
+	return c.applyPack(ctx, p, o)
+}
+
+// ApplyText is [Control.ApplyPack] of a pack that was sent as it is.
+func (c *Control) ApplyText(ctx context.Context, text string, o SourceOrder) (SourceChange, error) {
+	p, _, err := c.packs.Parse(packSent, text)
+	if err != nil {
+		return SourceChange{}, err
+	}
+	return c.applyPack(ctx, p, o)
+}
+
+func (c *Control) applyPack(ctx context.Context, p Pack, o SourceOrder) (SourceChange, error) {
 	prev, err := c.registry.Apply(ctx, p.Described, o.order())
 	if err != nil {
 		return SourceChange{}, placed(p, err)

@@ -18,6 +18,9 @@ type Packs interface {
 	// Read reads a pack and checks it whole: a file, or by its name one that comes
 	// with patra. With mistakes it returns what could be read as well.
 	Read(name string) (Pack, error)
+	// Parse reads a pack from its text, under a name for messages, checks it whole and
+	// lists what it leaves open.
+	Parse(name, text string) (Pack, []source.Warning, error)
 	// Lint checks a pack, or the cases of one, and lists what it leaves open.
 	Lint(name string) ([]source.Warning, error)
 	// Load reads all packs that come with patra or lie in its folder, by source.
@@ -120,6 +123,24 @@ func Lint(packs Packs, files []string) (Linted, error) {
 	}
 	out.Clean = len(out.Mistakes) == 0
 	return out, nil
+}
+
+// packSent is the name of a pack that came without a file.
+const packSent = "pack"
+
+// LintText checks the text of a pack.
+func (c *Control) LintText(text string) (Linted, error) {
+	out := Linted{Clean: true, Mistakes: []Mistake{}, Notes: []Mistake{}}
+	_, warnings, err := c.packs.Parse(packSent, text)
+	if bad, is := errors.AsType[Mistaken](err); is {
+		out.Mistakes = append(out.Mistakes, bad.Mistakes()...)
+		out.Clean = false
+		return out, nil
+	}
+	for _, w := range warnings {
+		out.Notes = append(out.Notes, Mistake{File: packSent, Path: w.Path, Text: w.Text})
+	}
+	return out, err
 }
 
 // Err is an error that lists the mistakes, nil if there are none.

@@ -3,7 +3,9 @@ package control
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -23,11 +25,18 @@ type StatusStore interface {
 	TunedLag(ctx context.Context, ns harvest.Namespace, declared time.Duration) (time.Duration, bool, error)
 }
 
-// Counted is a number that was counted up to [CountCap].
+// Counted is a number that was counted up to [CountCap]. Programs read the number alone;
+// which of several are more than that stands beside them.
 type Counted struct {
-	Count int64 `json:"count"`
-	More  bool  `json:"more,omitzero"` // there are more than that
+	Count int64
+	More  bool // there are more than that
 }
+
+// MarshalJSON implements json.Marshaler.
+func (c Counted) MarshalJSON() ([]byte, error) { return strconv.AppendInt(nil, c.Count, 10), nil }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *Counted) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &c.Count) }
 
 // CountUpTo makes a Counted of a number counted up to one more than [CountCap].
 func CountUpTo(n int64) Counted { return Counted{Count: min(n, CountCap), More: n > CountCap} }
@@ -44,16 +53,43 @@ type SourceFacts struct {
 	// could; Running are in somebody's hands, Failed ended as gaps.
 	Queued, Ready, Running, Failed Counted
 	ReadySince                     time.Time
+	// OthersRun: tasks of other sources are in somebody's hands.
+	OthersRun bool
 	// NextAt is when the first of those queued for later is due, and NextCode what
 	// is known of why it waits.
 	NextAt      time.Time
 	NextCode    harvest.Code
 	Quarantined Counted
+	// NoDetails are the ids that a search named and of which the source gave nothing.
+	NoDetails Counted
 	// Sent are the requests of the last minute, as far as their pages are over.
 	Sent Counted
 	// FailedTrigger is what the newest trigger said if it failed.
 	FailedTrigger string
 	TriggeredAt   time.Time
+	// Restarted is the fault for which a slice that is worked on was begun again or cut,
+	// nil if none was. The source answers, but not so that the slice can be finished.
+	Restarted *Restart
+	// Harvested is the cursor of a HARVEST that moved last; ID 0: there is none.
+	Harvested CursorFacts
+}
+
+// Restart is why a slice was begun again, when and how often; 0 times: it is a part of
+// one that was cut for that.
+type Restart struct {
+	Task  harvest.TaskID
+	Code  harvest.Code
+	Text  string
+	At    time.Time
+	Count int
+	// Until is when whoever works on it, or will, is heard of at the latest.
+	Until time.Time
+}
+
+// CursorFacts is how far a cursor has come.
+type CursorFacts struct {
+	ID        harvest.CursorID
+	Watermark time.Time
 }
 
 // PartitionOutage is an outage of a partition.
@@ -83,7 +119,7 @@ type CursorMove struct {
 
 // Status is how the sources fare: first what needs a person, then a row for each.
 type Status struct {
-	At Time `json:"at"`
+	At Time `json:"now"`
 	// Needs are the worst first, at most ten; MoreNeeds is how many are left out.
 	Needs     []Need         `json:"needs_you"`
 	MoreNeeds int            `json:"more_needs,omitzero"`
@@ -94,11 +130,47 @@ type Status struct {
 
 // Need is what a person should look at, in one sentence, and the command that helps.
 type Need struct {
-	Source    string    `json:"source"`
-	Freshness Freshness `json:"freshness"`
-	Text      string    `json:"text"`
-	Next      string    `json:"next"`
-	rank      int
+	Source string `json:"source"`
+	// Level is what kind of trouble it is.
+	Level NeedKind `json:"level"`
+	// Cause is the code of the last fault, empty if there was none.
+	Cause harvest.Code `json:"cause,omitempty"`
+	Since *Time        `json:"since,omitempty"`
+	Text  string       `json:"text"`
+	Next  string       `json:"next"`
+}
+
+// NeedKind is a kind of trouble that a person should look at.
+type NeedKind string
+
+// The levels, the worst first.
+const (
+	NeedStopped    NeedKind = "stopped"
+	NeedLate       NeedKind = "late"
+	NeedUnasked    NeedKind = "unasked" // work that nobody takes, or that nobody can ask for
+	NeedOutage     NeedKind = "outage"
+	NeedGap        NeedKind = "gap"
+	NeedQuarantine NeedKind = "quarantine"
+	NeedPaused     NeedKind = "paused"
+)
+
+// worstFirst are the levels in the order in which they are listed.
+var worstFirst = []NeedKind{NeedStopped, NeedLate, NeedUnasked, NeedOutage, NeedGap, NeedQuarantine, NeedPaused}
+
+// Family is the family of the level.
+func (l NeedKind) Family() Family {
+	switch l {
+	case NeedStopped:
+		return Stopped
+	case NeedPaused:
+		return Off
+	case NeedGap:
+		return Failed
+	case NeedQuarantine:
+		return Partial
+	default:
+		return Remarked
+	}
 }
 
 // mostNeeds is how many are listed.
@@ -109,36 +181,48 @@ type SourceStatus struct {
 	Source    string    `json:"source"`
 	Freshness Freshness `json:"freshness"`
 	// Lag, Limit and LateSince are those of the line that is furthest behind.
-	Lag         *Seconds     `json:"lag_seconds,omitempty"`
-	Limit       *Seconds     `json:"limit_seconds,omitempty"`
-	LateSince   *Time        `json:"late_since,omitempty"`
-	LastSuccess *Time        `json:"last_success,omitempty"`
-	OldestGap   *Gap         `json:"oldest_gap,omitempty"`
-	Queued      Counted      `json:"queued"`
-	Running     Counted      `json:"running"`
-	Failed      Counted      `json:"failed"`
-	Quarantined Counted      `json:"quarantined"`
-	Rate        *RateStatus  `json:"rate,omitempty"`
-	Cause       *Cause       `json:"cause,omitempty"`
-	Waiting     *WaitingFor  `json:"waiting,omitempty"`
-	NextRun     *Time        `json:"next_run,omitempty"`
-	Lines       []LineStatus `json:"lines"`
-	Next        string       `json:"next,omitempty"` // the command to begin with, or that helps
-	Never       bool         `json:"never_harvested,omitzero"`
+	Lag         *Seconds `json:"lag_seconds,omitempty"`
+	Limit       *Seconds `json:"lag_limit_seconds,omitempty"`
+	Watermark   *Time    `json:"watermark,omitempty"`
+	LateSince   *Time    `json:"late_since,omitempty"`
+	LastSuccess *Time    `json:"last_success_at,omitempty"`
+	OldestGap   *Gap     `json:"oldest_gap,omitempty"`
+	Queued      Counted  `json:"queued"`
+	Running     Counted  `json:"running"`
+	Failed      Counted  `json:"gaps"`
+	Quarantined Counted  `json:"quarantined"`
+	NoDetails   Counted  `json:"without_details"`
+	// Capped names the counts that are more than they say.
+	Capped []string    `json:"capped,omitempty"`
+	Rate   *RateStatus `json:"rate,omitempty"`
+	// QuotaLeft is what is left of the quota of which the smallest share is.
+	QuotaLeft *int64       `json:"quota_left"`
+	Cause     *Cause       `json:"cause,omitempty"`
+	Waiting   *WaitingFor  `json:"waiting,omitempty"`
+	NextRun   *Time        `json:"next_run,omitempty"`
+	Lines     []LineStatus `json:"lines"`
+	Next      string       `json:"next,omitempty"` // the command to begin with, or that helps
+	Never     bool         `json:"never_harvested,omitzero"`
+
+	pausedLine string // a schedule that would harvest it, and is paused
 }
 
-// LineStatus is how far a standing selection of a source is behind.
+// LineStatus is how far a standing selection of a source is behind. Without a name it
+// is what was harvested last of a source of which nothing is scheduled: then there is no
+// limit.
 type LineStatus struct {
-	Schedule  string           `json:"schedule"`
+	Schedule  string           `json:"schedule,omitempty"`
 	Query     string           `json:"query,omitempty"`
 	Cursor    harvest.CursorID `json:"cursor,omitzero"`
 	Freshness Freshness        `json:"freshness"`
 	Watermark *Time            `json:"watermark,omitempty"`
 	Lag       *Seconds         `json:"lag_seconds,omitempty"`
-	Limit     *Seconds         `json:"limit_seconds,omitempty"`
+	Limit     *Seconds         `json:"lag_limit_seconds,omitempty"`
 	LateSince *Time            `json:"late_since,omitempty"`
 	OldestGap *Gap             `json:"oldest_gap,omitempty"`
 	NextRun   *Time            `json:"next_run,omitempty"`
+	// Waiting is why no more of it is read just now, if that is not for the source.
+	Waiting *WaitingFor `json:"waiting,omitempty"`
 	// Unknown says why nothing can be told of the lag.
 	Unknown string `json:"unknown,omitempty"`
 }
@@ -147,10 +231,10 @@ type LineStatus struct {
 type Cause struct {
 	Code  harvest.Code `json:"code"`
 	Text  string       `json:"text"`
-	At    *Time        `json:"at,omitempty"`
-	Since *Time        `json:"since,omitempty"`
+	At    *Time        `json:"last_at,omitempty"`
+	Since *Time        `json:"first_at,omitempty"`
 	// Count is how many requests in a row failed, 0 if that is not known.
-	Count int `json:"count,omitzero"`
+	Count int `json:"count"`
 }
 
 // WaitingFor is why nothing is done just now, until when if that is known, and what
@@ -164,13 +248,26 @@ type WaitingFor struct {
 
 // RateStatus is what a source may be asked, and was. Rates are requests a second.
 type RateStatus struct {
-	Limit   float64 `json:"limit,omitzero"`   // as declared; 0: none is
-	Allowed float64 `json:"allowed,omitzero"` // now, after what the source said
+	Limit   float64 `json:"limit,omitzero"` // as declared; 0: none is
+	Allowed float64 `json:"allowed"`        // now, after what the source said
 	// Used is what was sent in the last minute, for each second of it, as far as the
 	// pages are over.
 	Used float64 `json:"used"`
 	// Quotas is what is left of each.
 	Quotas []QuotaStatus `json:"quotas,omitempty"`
+}
+
+// tightest is what is left of the quota of which the smallest share is; nil without one.
+func (r *RateStatus) tightest() *int64 {
+	var out *int64
+	share := 2.0
+	for _, q := range r.Quotas {
+		if of := float64(q.Left) / float64(max(q.Limit, 1)); of < share {
+			share = of
+			out = new(q.Left)
+		}
+	}
+	return out
 }
 
 // QuotaStatus is what is left of a quota.
@@ -205,7 +302,9 @@ func (c *Control) Status(ctx context.Context, code string) (Status, error) {
 		out.Sources = append(out.Sources, s)
 		out.Needs = append(out.Needs, needs...)
 	}
-	slices.SortStableFunc(out.Needs, func(a, b Need) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortStableFunc(out.Needs, func(a, b Need) int {
+		return cmp.Compare(slices.Index(worstFirst, a.Level), slices.Index(worstFirst, b.Level))
+	})
 	if n := len(out.Needs); n > mostNeeds {
 		out.MoreNeeds = n - mostNeeds
 		out.Needs = out.Needs[:mostNeeds]
@@ -244,11 +343,15 @@ func (c *Control) sourceStatus(ctx context.Context, code string, standing []sche
 func (c *Control) statusFrom(ctx context.Context, code string, f SourceFacts, standing []schedule.Standing) (SourceStatus, error) {
 	s := SourceStatus{
 		Source: code, LastSuccess: optional(f.LastSuccess), Queued: f.Queued, Running: f.Running, Failed: f.Failed,
-		Quarantined: f.Quarantined, Lines: []LineStatus{}, Cause: causeOf(f), Never: !f.Planned && len(f.Outages) == 0,
+		Quarantined: f.Quarantined, NoDetails: f.NoDetails, Lines: []LineStatus{}, Cause: causeOf(f), Never: !f.Planned && len(f.Outages) == 0,
 	}
 	var spec *source.Spec
 	for _, st := range standing {
-		if st.Source != code || !st.Enabled || st.Operation != harvest.Harvest {
+		if st.Source != code || st.Operation != harvest.Harvest {
+			continue
+		}
+		if !st.Enabled {
+			s.pausedLine = st.Name
 			continue
 		}
 		line, lineSpec, err := c.lineStatus(ctx, st, f)
@@ -258,21 +361,35 @@ func (c *Control) statusFrom(ctx context.Context, code string, f SourceFacts, st
 		s.Lines = append(s.Lines, line)
 		spec = cmp.Or(spec, lineSpec)
 	}
+	if len(s.Lines) == 0 && f.Harvested.ID != 0 {
+		line, err := c.unscheduledLine(ctx, f)
+		if err != nil {
+			return s, err
+		}
+		s.Lines = append(s.Lines, line)
+	}
 	if spec == nil && f.Planned {
 		con, err := c.contracts.Select(ctx, code, harvest.Harvest, "")
 		if err == nil {
 			spec = con.Spec
 		}
 	}
-	var cooling time.Time
+	var gate gateWaits
 	if spec != nil {
 		var err error
-		s.Rate, cooling, err = c.rateStatus(ctx, spec, f)
+		s.Rate, gate, err = c.rateStatus(ctx, spec, f)
 		if err != nil {
 			return s, err
 		}
+		s.QuotaLeft = s.Rate.tightest()
 	}
-	s.Waiting = c.waitingOf(ctx, code, f, cooling)
+	s.Waiting = c.waitingOf(ctx, code, f, gate)
+	for _, l := range s.Lines {
+		broken := l.Waiting != nil && l.Waiting.Reason == ReasonSpecInvalid
+		if broken && !f.State.Held() {
+			s.Waiting = l.Waiting
+		}
+	}
 	s.sumUp(f)
 	return s, nil
 }
@@ -285,6 +402,7 @@ func (s *SourceStatus) sumUp(f SourceFacts) {
 			s.Freshness = l.Freshness
 			s.Lag = l.Lag
 			s.Limit = l.Limit
+			s.Watermark = l.Watermark
 			s.LateSince = l.LateSince
 		}
 		if l.OldestGap != nil && (s.OldestGap == nil || s.OldestGap.From.After(l.OldestGap.From)) {
@@ -294,13 +412,28 @@ func (s *SourceStatus) sumUp(f SourceFacts) {
 			s.NextRun = l.NextRun
 		}
 	}
-	if f.State.Held() {
-		s.Freshness = FreshStopped
+	for name, n := range map[string]Counted{
+		"queued": s.Queued, "running": s.Running, "gaps": s.Failed, "quarantined": s.Quarantined, "without_details": s.NoDetails,
+	} {
+		if n.More {
+			s.Capped = append(s.Capped, name)
+		}
 	}
+	slices.Sort(s.Capped)
+	switch {
+	case f.State.Held():
+		s.Freshness = FreshStopped
+	case s.Waiting != nil && s.Waiting.Reason == ReasonQuietHours:
+		s.Freshness = FreshWaiting
+	}
+	scheduled := slices.ContainsFunc(s.Lines, func(l LineStatus) bool { return l.Schedule != "" })
 	switch {
 	case s.Never:
 		s.Next = "patra harvest " + s.Source
-	case len(s.Lines) == 0 && !f.State.Held():
+	case scheduled || f.State.Held():
+	case s.pausedLine != "":
+		s.Next = "patra schedule resume " + s.pausedLine + " --reason TEXT"
+	default:
 		s.Next = "patra schedule set NAME --source " + s.Source + " --cron @hourly --reason TEXT"
 	}
 }

@@ -23,6 +23,9 @@ func causeOf(f SourceFacts) *Cause {
 		code, text, _ := strings.Cut(f.State.Reason, ": ")
 		return &Cause{Code: harvest.Code(code), Text: text, At: optional(f.State.Since), Since: optional(f.State.Since)}
 	}
+	if r := f.Restarted; r != nil {
+		return &Cause{Code: r.Code, Text: r.Text, At: optional(r.At), Since: optional(r.At), Count: r.Count}
+	}
 	if f.FailedTrigger != "" {
 		return &Cause{Code: codePlanning, Text: f.FailedTrigger, At: optional(f.TriggeredAt)}
 	}
@@ -46,12 +49,15 @@ func (f SourceFacts) outage() (newest PartitionOutage, is bool) {
 // nobodyCame is how long work may lie ready before it is said that nobody takes it.
 const nobodyCame = time.Minute
 
+// waitFor is a reason in its own words.
+func waitFor(r Reason, until time.Time, unblocks string) *WaitingFor {
+	return &WaitingFor{Reason: r, Text: r.Meaning(), Until: optional(until), Unblocks: unblocks}
+}
+
 // waitingOf says why nothing of a source is done just now, nil if something is or
 // nothing is to be done.
-func (c *Control) waitingOf(ctx context.Context, code string, f SourceFacts, cooling time.Time) *WaitingFor {
-	wait := func(r Reason, until time.Time, unblocks string) *WaitingFor {
-		return &WaitingFor{Reason: r, Text: r.Meaning(), Until: optional(until), Unblocks: unblocks}
-	}
+func (c *Control) waitingOf(ctx context.Context, code string, f SourceFacts, gate gateWaits) *WaitingFor {
+	wait := waitFor
 	resume := fmt.Sprintf("patra source resume %s --reason TEXT", code)
 	switch {
 	case f.State.Stopped:
@@ -67,11 +73,15 @@ func (c *Control) waitingOf(ctx context.Context, code string, f SourceFacts, coo
 			return wait(ReasonCircuitOpen, r.Until, "an answer to the request that is tried then")
 		}
 	}
-	if cooling.After(f.Now) {
-		return wait(ReasonRateCooldown, cooling, "the end of that time")
+	if gate.cooling.After(f.Now) {
+		return wait(ReasonRateCooldown, gate.cooling, "the end of that time")
 	}
 	idle := f.Running.Count == 0
 	switch {
+	case idle && gate.spent.After(f.Now):
+		return wait(ReasonQuota, gate.spent, "the time at which the quota has room again")
+	case idle && f.Ready.Count > 0 && f.Now.Sub(f.ReadySince) > nobodyCame && f.OthersRun:
+		return wait(ReasonGlobalLimit, time.Time{}, "a worker that is done, or more of them: patra serve --workers N")
 	case idle && f.Ready.Count > 0 && f.Now.Sub(f.ReadySince) > nobodyCame:
 		return wait(ReasonNoExecutor, time.Time{}, "a process that works: patra serve")
 	case idle && f.Ready.Count == 0 && f.Queued.Count > 0:
@@ -90,8 +100,17 @@ func (c *Control) waitingOf(ctx context.Context, code string, f SourceFacts, coo
 		return wait(ReasonLeaseHeld, inHand, "an answer, or that none came by then")
 	case failing:
 		return wait(ReasonScheduledLater, time.Time{}, "nobody's doing: it is asked again with the next work there is")
+	case f.Restarted != nil:
+		return wait(ReasonLeaseHeld, later(f.Now, f.Restarted.Until), "pages that fit together: it is read again from the beginning, or in smaller parts")
 	}
 	return nil
+}
+
+// lasts reports whether a new beginning did not mend it. One that was made just now is
+// no news.
+func (r *Restart) lasts(now time.Time) bool {
+	const news = 30 * time.Second
+	return r != nil && (r.Count != 1 || now.Sub(r.At) >= news)
 }
 
 // longestAnswer is how long an answer may take at the most.
@@ -104,21 +123,27 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// rateStatus reads what the rate gate knows of a source, and until when it is left
-// alone because it asked for that.
-func (c *Control) rateStatus(ctx context.Context, spec *source.Spec, f SourceFacts) (*RateStatus, time.Time, error) {
+// gateWaits is until when the rate gate lets nothing of a source through: because the
+// source asked for that, or because a quota is spent.
+type gateWaits struct {
+	cooling, spent time.Time
+}
+
+// rateStatus reads what the rate gate knows of a source.
+func (c *Control) rateStatus(ctx context.Context, spec *source.Spec, f SourceFacts) (*RateStatus, gateWaits, error) {
 	const minute = 60
 	r := c.allowed(ctx, spec, source.Call{Purpose: source.ForSearch}).For(spec.Search.Name, "")
 	raw, err := c.store.ReadGate(ctx, r.Key)
 	if err != nil {
-		return nil, time.Time{}, err
+		return nil, gateWaits{}, err
 	}
 	var s pace.State
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &s); err != nil {
-			return nil, time.Time{}, fmt.Errorf("read the rate gate of %s: %w", spec.Source, err)
+			return nil, gateWaits{}, fmt.Errorf("read the rate gate of %s: %w", spec.Source, err)
 		}
 	}
+	waits := gateWaits{cooling: s.CooldownUntil}
 	l := pace.Limit{QPS: r.QPS, Burst: max(r.Burst, 1), Jitter: r.Jitter.D()}
 	for _, q := range r.Quotas {
 		l.Quotas = append(l.Quotas, pace.Quota{Limit: q.Limit, Window: q.Window.D(), Zone: q.Zone})
@@ -126,45 +151,58 @@ func (c *Control) rateStatus(ctx context.Context, spec *source.Spec, f SourceFac
 	out := &RateStatus{Limit: r.QPS, Allowed: s.Allowed(l, f.Now), Used: float64(f.Sent.Count) / minute}
 	for _, q := range l.Quotas {
 		out.Quotas = append(out.Quotas, QuotaStatus{Window: q.Window.String(), Limit: q.Limit, Left: max(0, q.Limit-s.Used(q, f.Now))})
+		waits.spent = later(waits.spent, s.RoomAt(q, f.Now))
 	}
-	return out, s.CooldownUntil, nil
+	return out, waits, nil
 }
-
-// Ranks of needs, the worst first.
-const (
-	rankStopped = iota
-	rankLate
-	rankUnasked
-	rankOutage
-	rankGaps
-	rankPaused
-)
 
 // needs are what a person should look at about a source.
 func (s *SourceStatus) needs(f SourceFacts) (out []Need) {
-	add := func(rank int, next, format string, args ...any) {
-		out = append(out, Need{Source: s.Source, Freshness: s.Freshness, Text: fmt.Sprintf(format, args...), Next: next, rank: rank})
+	add := func(level NeedKind, since *Time, next, format string, args ...any) {
+		n := Need{Source: s.Source, Level: level, Since: since, Text: fmt.Sprintf(format, args...), Next: next}
+		if s.Cause != nil {
+			n.Cause = s.Cause.Code
+		}
+		out = append(out, n)
 	}
 	o, failing := f.outage()
 	switch {
 	case f.State.Stopped:
-		add(rankStopped, s.Waiting.Unblocks, "stopped since %s: %s", Time(f.State.Since.Truncate(time.Second)), f.State.Reason)
+		add(NeedStopped, optional(f.State.Since), s.Waiting.Unblocks, "stopped since %s: %s", Time(f.State.Since.Truncate(time.Second)), f.State.Reason)
 		return out
 	case f.State.Paused:
-		add(rankPaused, s.Waiting.Unblocks, "paused since %s: %s", Time(f.State.Since.Truncate(time.Second)), f.State.Reason)
+		add(NeedPaused, optional(f.State.Since), s.Waiting.Unblocks, "paused since %s: %s", Time(f.State.Since.Truncate(time.Second)), f.State.Reason)
 		return out
 	case s.Freshness == FreshLate:
-		add(rankLate, s.helps(), "%s behind (limit %s) since %s%s", s.Lag.Duration(), s.Limit.Duration(), s.LateSince, s.because())
+		add(NeedLate, s.LateSince, s.helps(), "%s behind (limit %s) since %s%s", s.Lag.Duration(), s.Limit.Duration(), s.LateSince, s.because())
 	case s.Waiting != nil && s.Waiting.Reason == ReasonNoExecutor:
-		add(rankUnasked, s.helps(), "%s since %s", s.Waiting.Text, Time(f.ReadySince.Truncate(time.Second)))
-	case failing && o.Lasts() || s.Cause != nil && s.Cause.Code == codePlanning:
-		add(rankOutage, s.helps(), "does not answer as it should%s", s.because())
+		add(NeedUnasked, optional(f.ReadySince), s.helps(), "%s since %s", s.Waiting.Text, Time(f.ReadySince.Truncate(time.Second)))
+	case s.Waiting != nil && s.Waiting.Reason == ReasonSpecInvalid:
+		add(NeedUnasked, nil, s.Waiting.Unblocks, "%s: %s", s.Waiting.Text, s.invalid())
+	case failing && o.Lasts() || s.Cause != nil && s.Cause.Code == codePlanning || f.Restarted.lasts(f.Now):
+		add(NeedOutage, s.Cause.Since, s.helps(), "does not answer as it should%s", s.because())
 	}
 	if f.Failed.Count > 0 && s.OldestGap != nil {
 		g := s.OldestGap
-		add(rankGaps, "patra plan gaps "+s.Source, "%s could not be read, the oldest [%s, %s): %s", windows(f.Failed), g.From, g.To, g.Reason)
+		add(NeedGap, nil, "patra plan gaps "+s.Source, "%s could not be read, the oldest [%s, %s): %s", counting(f.Failed, "window"), g.From, g.To, g.Reason)
+	}
+	if f.Quarantined.Count > 0 {
+		add(NeedQuarantine, nil, "patra quarantine list "+s.Source, "%s could not be taken in and lie aside", counting(f.Quarantined, "record"))
+	}
+	if f.NoDetails.Count > 0 {
+		add(NeedQuarantine, nil, "patra explain no_details", "%s without details: the search named them, the source gave nothing of them", counting(f.NoDetails, "record"))
 	}
 	return out
+}
+
+// invalid says what is wrong with the description.
+func (s *SourceStatus) invalid() string {
+	for _, l := range s.Lines {
+		if l.Waiting != nil && l.Waiting.Reason == ReasonSpecInvalid {
+			return l.Unknown
+		}
+	}
+	return ""
 }
 
 // because says cause and wait in one line.
@@ -198,9 +236,10 @@ func (s *SourceStatus) helps() string {
 	return "patra coverage " + s.Source
 }
 
-func windows(n Counted) string {
+// counting is a number of things in words, which may be more than were counted.
+func counting(n Counted, what string) string {
 	if n.More {
-		return fmt.Sprintf("%d+ windows", n.Count)
+		return fmt.Sprintf("%d+ %ss", n.Count, what)
 	}
-	return Count(int(n.Count), "window")
+	return Count(int(n.Count), what)
 }

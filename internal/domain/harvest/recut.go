@@ -45,6 +45,16 @@ func CutAdvised(code Code) bool {
 	return false
 }
 
+// CutForSize reports whether slices are cut for a code because they are too large, which
+// says nothing against the source.
+func CutForSize(code Code) bool {
+	switch code {
+	case CodeOverWall, CodeMaxPages, CodeNothingNew, CodeOneReply, CodeTooLarge:
+		return true
+	}
+	return CutAdvised(code)
+}
+
 // PageCost is what a page cost.
 type PageCost struct {
 	At        time.Time // when its reply came

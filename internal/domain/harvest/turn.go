@@ -208,12 +208,12 @@ func (t *Turns) CountTaken(h Head, now time.Time) {
 }
 
 // ParsePriority reads a priority by its word. The words stand for the priorities of
-// the operations (C1).
+// the operations (C1); the dictionary of the registry calls the one between MEDIUM.
 func ParsePriority(word string) (int, bool) {
 	switch strings.ToUpper(word) {
 	case "HIGH":
 		return Harvest.Priority(), true
-	case "MEDIUM", "NORMAL":
+	case "NORMAL", "MEDIUM":
 		return Update.Priority(), true
 	case "LOW":
 		return Backfill.Priority(), true
@@ -221,13 +221,13 @@ func ParsePriority(word string) (int, bool) {
 	return 0, false
 }
 
-// PriorityWord is the word for a priority.
+// PriorityWord is the word for a priority as it is shown.
 func PriorityWord(priority int) string {
 	switch {
 	case priority <= Harvest.Priority():
 		return "high"
 	case priority <= Update.Priority():
-		return "medium"
+		return "normal"
 	}
 	return "low"
 }

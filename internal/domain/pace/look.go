@@ -9,6 +9,12 @@ func (s State) Allowed(l Limit, now time.Time) float64 {
 	return perSecond
 }
 
+// RoomAt is the first instant, not before now, at which one more request fits into a
+// quota.
+func (s State) RoomAt(q Quota, now time.Time) time.Time {
+	return findLedger(s.openLedgers([]Quota{q}, now), q.Window, q.Zone).firstRoom(now, q.Limit, 1)
+}
+
 // Used is how much of a quota counts at now.
 func (s State) Used(q Quota, now time.Time) (n int64) {
 	used := findLedger(s.openLedgers([]Quota{q}, now), q.Window, q.Zone)

@@ -29,6 +29,11 @@ func TestC1_WordsMapToNumbers(t *testing.T) {
 			t.Errorf("%s has place %d", op, op.Priority())
 		}
 	}
+	for place, word := range map[int]string{100: "high", 200: "normal", 300: "low"} {
+		if got := harvest.PriorityWord(place); got != word {
+			t.Errorf("place %d is shown as %s", place, got)
+		}
+	}
 	if _, ok := harvest.ParsePriority("urgent"); ok {
 		t.Error("any word is taken")
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
 	"time"
@@ -96,8 +97,10 @@ func (d *Door) makeChange(out *answer, r *http.Request) {
 func (d *Door) stands(r *http.Request, wanted string) bool {
 	get := r.Clone(r.Context())
 	get.Method = http.MethodGet
-	get.URL.Path = path.Dir(r.URL.Path)
-	get.URL.RawPath = ""
+	// As it was sent: a name may hold a slash, written %2F.
+	above := path.Dir(r.URL.EscapedPath())
+	get.URL.Path, _ = url.PathUnescape(above) // it came of a path
+	get.URL.RawPath = above
 	get.URL.RawQuery = ""
 	get.Body = http.NoBody
 	_, pattern := d.mux.Handler(get)

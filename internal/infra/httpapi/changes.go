@@ -128,7 +128,7 @@ type Wish struct {
 	From      time.Time `json:"from,omitzero" doc:"Start of the window"`
 	To        time.Time `json:"to,omitzero" doc:"End of the window, not part of it"`
 	Activity  string    `json:"activity,omitempty" maxLength:"255" doc:"Name of the activity of a BACKFILL"`
-	Priority  string    `json:"priority,omitempty" enum:"high,medium,low" doc:"Its place in the queue, unless its own"`
+	Priority  string    `json:"priority,omitempty" enum:"high,normal,medium,low" doc:"Its place in the queue, unless its own; medium is an older word for normal"`
 }
 
 func (w Wish) operation() harvest.Operation {

@@ -41,8 +41,18 @@ type topErrorsInput struct {
 	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"20" doc:"At most so many kinds"`
 }
 
-// declareMonitor adds the four questions that a dashboard asks.
+// declareMonitor adds how the sources and this process fare, and the four questions that
+// a dashboard asks.
 func (d *Door) declareMonitor() {
+	declare(d, look("/status", "work", "What is late, since when, why, and what to do"),
+		func(ctx context.Context, in *schedulesInput) (control.Status, error) {
+			return d.control.Status(ctx, in.Source)
+		})
+	doctor := look("/doctor", "process", "Whether this patra and its surroundings are well, and how to mend what is not")
+	doctor.needs = control.Operator
+	declare(d, doctor, func(ctx context.Context, _ *nothing) (control.Doctor, error) {
+		return d.control.Doctor(ctx, d.board)
+	})
 	declare(d, look("/queue", "work", "What waits and runs, by source, endpoint and operation, and why it waits"),
 		func(ctx context.Context, in *Narrowed) (control.Queue, error) {
 			return d.control.Queue(ctx, in.Source, harvest.Operation(in.Operation))

@@ -57,8 +57,43 @@ type cursorInput struct {
 	Moves int `query:"moves" minimum:"1" maximum:"1000" default:"20" doc:"At most so many of its moves"`
 }
 
+// Place is a place on the axis of a cursor.
+type Place struct {
+	To string `query:"to" required:"true" minLength:"1" maxLength:"64" doc:"Accept gaps up to this instant, RFC 3339; of a BACKFILL back to it, of an UPDATE up to this number"`
+}
+
+type skipLook struct {
+	OfNumber
+	Place
+}
+
+type skipInput struct {
+	OfNumber
+	ChangeHeaders
+	Body struct {
+		Seen
+		To string `json:"to" minLength:"1" maxLength:"64" doc:"As the preview was asked for"`
+	}
+}
+
 func (d *Door) declareCursors() {
 	const tag = "cursors"
+	declare(d, preview("/cursors/{id}/skip", tag, control.Operator, "The gaps that a cursor would pass up to a place"),
+		func(ctx context.Context, in *skipLook) (control.Skipped, error) {
+			until, err := d.control.CursorPlace(ctx, harvest.CursorID(in.ID), in.To)
+			if err != nil {
+				return control.Skipped{}, err
+			}
+			return d.control.PreviewSkip(ctx, harvest.CursorID(in.ID), until)
+		})
+	declare(d, act("/cursors/{id}/skip", tag, control.Operator, "Let a cursor pass its gaps up to a place: that window will not be read"),
+		func(ctx context.Context, in *skipInput) (control.Skipped, error) {
+			until, err := d.control.CursorPlace(ctx, harvest.CursorID(in.ID), in.Body.To)
+			if err != nil {
+				return control.Skipped{}, err
+			}
+			return d.control.Skip(ctx, harvest.CursorID(in.ID), until, in.Body.by(ctx))
+		})
 	declare(d, look("/cursors", tag, "Cursors by source and operation"), func(ctx context.Context, in *plansInput) (control.CursorList, error) {
 		return d.control.Cursors(ctx, in.Source, in.Page.page())
 	})

@@ -25,6 +25,8 @@ func (d *Door) declare() {
 	d.declareDatabase()
 	d.declareRecords()
 	d.declareAccess()
+	d.declareCredentials()
+	d.declarePacks()
 	d.declareSourceChanges()
 	d.declarePlanChanges()
 	d.declareSliceChanges()

@@ -15,6 +15,7 @@ import (
 func describeTypes(r huma.Registry) {
 	r.RegisterTypeAlias(reflect.TypeFor[control.Time](), reflect.TypeFor[instant]())
 	r.RegisterTypeAlias(reflect.TypeFor[harvest.Mark](), reflect.TypeFor[mark]())
+	r.RegisterTypeAlias(reflect.TypeFor[control.Counted](), reflect.TypeFor[int64]())
 	r.RegisterTypeAlias(reflect.TypeFor[json.RawMessage](), reflect.TypeFor[anyJSON]())
 }
 

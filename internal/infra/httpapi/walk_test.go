@@ -126,6 +126,13 @@ var oddBodies = []string{
 	`{"source":"generic","ids":["a\nb"]}`, `{"source":"generic","older_than":"x"}`, `{"source":"generic","older_than":"-9999999999h"}`, `{"source":"generic","max":-1}`,
 	`{"source":"generic","query":"title:("}`, `{"source":"generic","from":"9999-12-31T23:59:59Z","to":"0001-01-01T00:00:00Z"}`,
 	`{"source":"generic","operation":"BACKFILL","scheduler":"a","job":"b","log_id":"d"}`,
+	`{"name":"a","source":"generic","cron":"* * *","reason":"x","token":"1.x"}`, `{"name":"a/b","source":"nowhere","cron":"@daily"}`,
+	`{"name":"a","source":"generic","cron":"@daily","zone":"Nowhere/At All"}`, `{"name":"a","source":"generic","cron":"@daily","operation":"BACKFILL","from":"-x","to":"now"}`,
+	`{"name":"a","source":"generic","cron":"@daily","operation":"UPDATE","older_than":"-5d"}`, `{"name":"\u0000","source":"generic","cron":"@daily"}`,
+	`{"pack":":"}`, `{"pack":"source: x\n"}`, `{"pack":"source: [","reason":"x","token":"y"}`, `{"pack":"\u0000"}`, `{"pack":"source: x","observe":"-1d","at":"0001-01-01T00:00:00Z"}`,
+	`{"source":"crossref","name":"k","env":"NOWHERE_SET"}`, `{"source":"crossref","name":"k","file":"/etc/shadow"}`, `{"source":"crossref","name":"k","file":"/nowhere/at/all","reason":"x","token":"1.x"}`,
+	`{"source":"generic","name":"k","env":"HOME"}`, `{"source":"crossref","name":"k","env":"PATRA_KEY"}`, `{"source":"nowhere","name":"k","env":"HOME","later":true}`,
+	`{"to":"2026-01-01","reason":"x","token":"1.x"}`, `{"to":"x","reason":"x","token":"1.x"}`,
 	`{"source":"generic","operation":"BACKFILL"}`, `{"source":"generic","reason":"x","token":"bnVsbA.74234e98"}`,
 }
 

@@ -146,9 +146,21 @@ func (s *Shelf) Read(name string) (control.Pack, error) {
 	if p == nil {
 		return control.Pack{}, err
 	}
+	return p.asRead(origin), err
+}
+
+// Parse implements control.Packs.
+func (s *Shelf) Parse(name, text string) (control.Pack, []source.Warning, error) {
+	p, _ := Parse(name, []byte(text)) // its mistakes are among those that Check finds
+	warnings, err := p.Check(s.Instance, s.Deep)
+	return p.asRead(registry.File), warnings, err
+}
+
+// asRead is the pack as others see it.
+func (p *Pack) asRead(origin string) control.Pack {
 	d := registry.Described{Definition: p.Definition, Hash: p.Hash(), Origin: origin}
 	place := func(v source.Violations) error { return p.Place(v) }
-	return control.Pack{Described: d, Place: place, Has: p.Has}, err
+	return control.Pack{Described: d, Place: place, Has: p.Has}
 }
 
 // read reads a pack and checks it whole: a file, or by its name one that comes with

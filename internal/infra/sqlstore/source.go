@@ -94,6 +94,11 @@ func (s *Store) Hold(ctx context.Context, provenance string, paused, stopped boo
 		if err := x.hold(provenance, paused, stopped, reason); err != nil {
 			return err
 		}
+		if !stopped {
+			if err := x.forgetWalks(provenance); err != nil {
+				return err
+			}
+		}
 		_, err = x.auditLine(a, before, holdState{Paused: paused, Stopped: stopped, Reason: reason})
 		return err
 	})
@@ -115,6 +120,17 @@ func (x *tx) holdState(provenance string) (st holdState, err error) {
 	}
 	st.Reason = reason.String
 	return st, err
+}
+
+// forgetWalks lets what is queued of a source be walked as if for the first time: the
+// walks that failed were of a source that a person has looked at since. Else a slice
+// would be cut, and the source stopped for that, before it was asked anything.
+func (x *tx) forgetWalks(provenance string) error {
+	_, err := x.exec(`UPDATE ing_task SET walks=0, updated_at=? WHERE status_code='QUEUED' AND provenance_code=? AND walks>0`, ts(x.now), provenance)
+	if err != nil {
+		return fmt.Errorf("forget the walks of %s: %w", provenance, err)
+	}
+	return nil
 }
 
 func (x *tx) hold(provenance string, paused, stopped bool, reason string) error {

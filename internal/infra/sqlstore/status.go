@@ -1,10 +1,12 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
@@ -30,7 +32,7 @@ func (s *Store) SourceFacts(ctx context.Context, code string) (f control.SourceF
 		return f, err
 	}
 	for _, read := range []func(context.Context, string, *control.SourceFacts) error{
-		s.readLastSuccess, s.readOutages, s.readRests, s.readQueue, s.readCounts, s.readLastTrigger,
+		s.readLastSuccess, s.readOutages, s.readRests, s.readQueue, s.readCounts, s.readLastTrigger, s.readHarvested, s.readRestart,
 	} {
 		if err := read(ctx, code, &f); err != nil {
 			return f, fmt.Errorf("look at %s: %w", code, err)
@@ -99,6 +101,11 @@ func (s *Store) readQueue(ctx context.Context, code string, f *control.SourceFac
 	if ready > 0 {
 		f.ReadySince = first.time()
 	}
+	err = s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM ing_task WHERE `+isOneOf("status_code", harvest.TasksInHand)+`
+		AND provenance_code<>? AND leased_until>?)`, code, ts(f.Now)).Scan(&f.OthersRun)
+	if err != nil {
+		return err
+	}
 	var later ts
 	var why sql.NullString
 	err = s.r.QueryRowContext(ctx, `SELECT t.scheduled_at, t.error_code FROM ing_task t
@@ -123,6 +130,7 @@ func (s *Store) readCounts(ctx context.Context, code string, f *control.SourceFa
 		{&f.Running, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ing_task WHERE ` + isOneOf("status_code", harvest.TasksInHand) + ` AND provenance_code=? LIMIT ?) q`, []any{code, countMost}},
 		{&f.Failed, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ing_task WHERE status_code='FAILED' AND provenance_code=? LIMIT ?) q`, []any{code, countMost}},
 		{&f.Quarantined, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ing_quarantine WHERE discarded_at IS NULL AND provenance_code=? LIMIT ?) q`, []any{code, countMost}},
+		{&f.NoDetails, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ing_bad_id WHERE provenance_code=? LIMIT ?) q`, []any{code, countMost}},
 		{
 			&f.Sent, `SELECT COALESCE(SUM(sent),0) FROM (SELECT sent FROM ing_task_run_batch WHERE provenance_code=?
 			AND operation_code IN ('HARVEST','BACKFILL','UPDATE') AND status_code IN ('SUCCEEDED','FAILED') AND committed_at>? LIMIT ?) q`,
@@ -151,6 +159,80 @@ func (s *Store) readLastTrigger(ctx context.Context, code string, f *control.Sou
 		f.TriggeredAt = last.At
 	}
 	return nil
+}
+
+// readHarvested finds the cursor of a HARVEST that moved last. There is one for each
+// selection, so they are few.
+func (s *Store) readHarvested(ctx context.Context, code string, f *control.SourceFacts) error {
+	var watermark ts
+	err := s.r.QueryRowContext(ctx, `SELECT id, normalized_instant FROM ing_cursor
+		WHERE provenance_code=? AND operation_code='HARVEST' ORDER BY updated_at DESC, id DESC LIMIT 1`, code).Scan(&f.Harvested.ID, &watermark)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	f.Harvested.Watermark = watermark.time()
+	return err
+}
+
+// openLookedAt bounds the open tasks among which one that was begun again is looked for.
+const openLookedAt = 50
+
+// readRestart finds why a slice that is open was begun again, or its parent cut, if one
+// was: those in somebody's hands are looked at first.
+func (s *Store) readRestart(ctx context.Context, code string, f *control.SourceFacts) error {
+	for _, states := range [][]harvest.TaskState{harvest.TasksInHand, {harvest.TaskQueued}} {
+		err := s.each(ctx, func(r *sql.Rows) error {
+			var task harvest.TaskID
+			var walks int
+			var reason sql.NullString
+			var cut, lease, due ts
+			if err := r.Scan(&task, &walks, &lease, &due, &reason, &cut); err != nil || f.Restarted != nil {
+				return err
+			}
+			why, text, _ := strings.Cut(reason.String, ": ")
+			switch {
+			case walks > 0:
+				f.Restarted = &control.Restart{Count: walks}
+			case reason.Valid && !harvest.CutForSize(harvest.Code(why)):
+				f.Restarted = &control.Restart{Code: harvest.Code(why), Text: cmp.Or(text, why), At: cut.time()}
+			default:
+				return nil
+			}
+			f.Restarted.Task = task
+			f.Restarted.Until = lease.time()
+			if f.Restarted.Until.IsZero() {
+				f.Restarted.Until = due.time()
+			}
+			return nil
+		}, `SELECT t.id, t.walks, t.leased_until, t.scheduled_at, p.reason, p.updated_at FROM (SELECT id, slice_id, walks, leased_until, scheduled_at
+			FROM ing_task WHERE `+isOneOf("status_code", states)+` AND provenance_code=? LIMIT ?) t
+			JOIN ing_plan_slice s ON s.id=t.slice_id LEFT JOIN ing_plan_slice p ON p.id=s.parent_id AND p.status_code='RESLICED' ORDER BY t.id`, code, openLookedAt)
+		if err != nil {
+			return err
+		}
+		if f.Restarted != nil {
+			return s.readRestartCause(ctx, f.Restarted)
+		}
+	}
+	return nil
+}
+
+// readRestartCause finds the page for which a walk was begun again.
+func (s *Store) readRestartCause(ctx context.Context, r *control.Restart) error {
+	if r.Count == 0 {
+		return nil
+	}
+	var why, text sql.NullString
+	var at ts
+	err := s.r.QueryRowContext(ctx, `SELECT error_code, error, committed_at FROM ing_task_run_batch
+		WHERE task_id=? AND status_code='FAILED' ORDER BY committed_at DESC, id DESC LIMIT 1`, r.Task).Scan(&why, &text, &at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	r.Code = harvest.Code(why.String)
+	r.Text = cmp.Or(text.String, why.String)
+	r.At = at.time()
+	return err
 }
 
 // LineFacts reads the last moves of a cursor and the oldest gap behind its watermark.

@@ -1,0 +1,244 @@
+package control_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/pace"
+	"github.com/papertrace/patra/internal/domain/schedule"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// faring is a store that knows one source and how it fares.
+type faring struct {
+	control.Store
+	facts    control.SourceFacts
+	frontier harvest.Frontier
+	line     control.LineFacts
+	partial  bool
+	gate     pace.State
+	standing []schedule.Standing
+}
+
+func (s *faring) Now(context.Context) (time.Time, error) { return s.facts.Now, nil }
+
+func (s *faring) SourceFacts(context.Context, string) (control.SourceFacts, error) {
+	return s.facts, nil
+}
+
+func (s *faring) LineFacts(context.Context, harvest.CursorID, harvest.Mark) (control.LineFacts, error) {
+	return s.line, nil
+}
+
+func (s *faring) Frontier(context.Context, harvest.Namespace) (harvest.Frontier, error) {
+	return s.frontier, nil
+}
+
+func (s *faring) PartialPlan(context.Context, harvest.Namespace) (harvest.OpenPlan, bool, error) {
+	return harvest.OpenPlan{}, s.partial, nil
+}
+
+func (s *faring) ReadGate(context.Context, string) ([]byte, error) { return json.Marshal(s.gate) }
+
+func (s *faring) TunedLag(context.Context, harvest.Namespace, time.Duration) (time.Duration, bool, error) {
+	return 0, false, nil
+}
+
+func (s *faring) Standing(context.Context) ([]schedule.Standing, error) { return s.standing, nil }
+
+// described is the contract of the source, or why there is none.
+type described struct {
+	spec *source.Spec
+	err  error
+}
+
+func (d described) Select(context.Context, string, harvest.Operation, string) (source.Contract, error) {
+	return source.Contract{Spec: d.spec}, d.err
+}
+
+// quiet are the quiet hours of the source, if there are any now.
+type quiet struct{ until time.Time }
+
+func (q quiet) Rest(context.Context, string, harvest.Operation) (harvest.Rest, bool) {
+	return harvest.Rest{Until: q.until}, !q.until.IsZero()
+}
+
+// fares is a source that is harvested every hour and is on time, at noon.
+type fares struct {
+	store *faring
+	described
+	quiet
+}
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func newFares(t *testing.T) *fares {
+	t.Helper()
+	line, err := schedule.ParseCron("@hourly")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := harvest.TimeMark(noon.Add(-20 * time.Minute))
+	return &fares{
+		store: &faring{
+			facts:    control.SourceFacts{Now: noon, Planned: true, LastSuccess: noon.Add(-10 * time.Minute)},
+			frontier: harvest.Frontier{Known: true, Live: true, Cursor: 1, At: read, Watermark: read},
+			standing: []schedule.Standing{{Name: "all", Source: "s", Operation: harvest.Harvest, Cron: line, Zone: time.UTC, Enabled: true}},
+		},
+		described: described{spec: &source.Spec{
+			Source: "s", Search: source.Endpoint{Name: "works"}, Window: source.Window{SafetyLag: source.Duration(10 * time.Minute)},
+		}},
+	}
+}
+
+func (f *fares) status(t *testing.T) (control.SourceStatus, []control.Need) {
+	t.Helper()
+	rate := source.Rate{Key: "s", QPS: 1, Quotas: []source.QuotaConfig{{Limit: 100, Window: source.Duration(24 * time.Hour)}}}
+	ctl := control.New(control.Parts{
+		Store: f.store, Contracts: f.described, Quiet: f.quiet,
+		Allowed: func(context.Context, *source.Spec, source.Call) source.Rate { return rate },
+	})
+	st, err := ctl.Status(t.Context(), "s")
+	if err != nil || len(st.Sources) != 1 {
+		t.Fatalf("%+v, %v", st, err)
+	}
+	return st.Sources[0], st.Needs
+}
+
+// TestStatus_GivesEveryReason: each reason of the closed list is given for what it
+// stands for, with a sentence, with what ends it, and with until when where that can be
+// known. A source that only is not due says nothing.
+func TestStatus_GivesEveryReason(t *testing.T) {
+	queued := func(f *fares, code harvest.Code) {
+		f.store.facts.Queued = control.Counted{Count: 3}
+		f.store.facts.NextAt = noon.Add(time.Minute)
+		f.store.facts.NextCode = code
+	}
+	ready := func(f *fares) {
+		f.store.facts.Queued = control.Counted{Count: 3}
+		f.store.facts.Ready = control.Counted{Count: 3}
+		f.store.facts.ReadySince = noon.Add(-5 * time.Minute)
+	}
+	for _, c := range []struct {
+		reason  control.Reason
+		happens func(*fares)
+		until   bool // it is known until when
+		line    bool // it is told of the line, not of the source
+	}{
+		{reason: "", happens: func(*fares) {}},
+		{reason: control.ReasonRateWait, until: true, happens: func(f *fares) { queued(f, harvest.CodeRate) }},
+		{reason: control.ReasonRateCooldown, until: true, happens: func(f *fares) { f.store.gate.CooldownUntil = noon.Add(time.Minute) }},
+		{reason: control.ReasonQuota, until: true, happens: func(f *fares) { queued(f, harvest.CodeQuota) }},
+		{reason: control.ReasonQuota, until: true, happens: func(f *fares) {
+			f.store.gate.Ledgers = []pace.Ledger{{Window: 24 * time.Hour, Used: []pace.Charge{{noon.Add(time.Hour).UnixMicro(), 100}}}}
+		}},
+		{reason: control.ReasonGlobalLimit, happens: func(f *fares) {
+			ready(f)
+			f.store.facts.OthersRun = true
+		}},
+		{reason: control.ReasonNoExecutor, happens: ready},
+		{reason: control.ReasonScheduledLater, until: true, happens: func(f *fares) { queued(f, "http_503") }},
+		{reason: control.ReasonScheduledLater, until: true, happens: func(f *fares) {
+			f.store.facts.FailedTrigger = "no route"
+			f.store.facts.TriggeredAt = noon
+		}},
+		{reason: control.ReasonSourcePaused, happens: func(f *fares) { f.store.facts.State = harvest.SourceState{Paused: true} }},
+		{reason: control.ReasonLineStopped, happens: func(f *fares) { f.store.facts.State = harvest.SourceState{Stopped: true, Reason: "auth_refused: no"} }},
+		{reason: control.ReasonQuietHours, until: true, happens: func(f *fares) { f.until = noon.Add(time.Hour) }},
+		{reason: control.ReasonCircuitOpen, until: true, happens: func(f *fares) {
+			rest := harvest.Breaker{Spent: harvest.BreakAfter, Until: noon.Add(time.Minute)}
+			f.store.facts.Rests = []control.PartitionRest{{Breaker: rest}}
+		}},
+		{reason: control.ReasonLeaseHeld, until: true, happens: func(f *fares) {
+			f.store.facts.Running = control.Counted{Count: 1}
+			f.store.facts.Outages = []control.PartitionOutage{{Outage: harvest.Outage{Code: "timeout", Count: 1, Since: noon, At: noon}}}
+		}},
+		{reason: control.ReasonSpecInvalid, happens: func(f *fares) { f.err = errors.New("window: precision WEEK is not known") }},
+		{reason: control.ReasonStockBrake, line: true, happens: func(f *fares) { f.store.partial = true }},
+		{reason: control.ReasonSafetyLag, line: true, until: true, happens: func(f *fares) {
+			f.store.frontier.Watermark = harvest.TimeMark(noon.Add(-5 * time.Minute))
+			f.store.frontier.At = f.store.frontier.Watermark
+		}},
+	} {
+		f := newFares(t)
+		c.happens(f)
+		s, _ := f.status(t)
+		is := s.Waiting
+		if c.line {
+			is = s.Lines[0].Waiting
+		}
+		if c.reason == "" {
+			if is != nil {
+				t.Errorf("nothing is the matter, and it waits for %+v", is)
+			}
+			continue
+		}
+		if is == nil || is.Reason != c.reason || is.Text == "" || is.Unblocks == "" || (is.Until != nil) != c.until {
+			t.Errorf("%s: %+v", c.reason, is)
+		}
+	}
+}
+
+// TestStatus_WordsOfFreshness: on time within the limit; over it late, or catching up if
+// the lag was less after each of the last three moves; waiting in quiet hours, whatever
+// the lag; stopped when a person or a fatal fault said so.
+func TestStatus_WordsOfFreshness(t *testing.T) {
+	behind := func(f *fares, lag time.Duration, lags ...time.Duration) {
+		f.store.frontier.Watermark = harvest.TimeMark(noon.Add(-lag))
+		for i, l := range lags {
+			at := noon.Add(-time.Duration(i+1) * time.Minute)
+			f.store.line.Moves = append(f.store.line.Moves, control.CursorMove{To: at.Add(-l), At: at})
+		}
+	}
+	const h = time.Hour
+	for name, c := range map[string]struct {
+		word    control.Freshness
+		happens func(*fares)
+	}{
+		"within the limit":               {control.FreshOnTime, func(f *fares) { behind(f, h) }},
+		"over it, and no move":           {control.FreshLate, func(f *fares) { behind(f, 5*h) }},
+		"over it, after two moves":       {control.FreshLate, func(f *fares) { behind(f, 5*h, 5*h, 6*h) }},
+		"over it, less after each":       {control.FreshCatchingUp, func(f *fares) { behind(f, 5*h, 5*h, 6*h, 7*h) }},
+		"over it, more after the last":   {control.FreshLate, func(f *fares) { behind(f, 6*h, 6*h, 5*h, 7*h) }},
+		"less, and lost again since":     {control.FreshLate, func(f *fares) { behind(f, 8*h, 5*h, 6*h, 7*h) }},
+		"over it, in quiet hours":        {control.FreshWaiting, func(f *fares) { behind(f, 5*h); f.until = noon.Add(h) }},
+		"stopped, though within":         {control.FreshStopped, func(f *fares) { f.store.facts.State.Stopped = true }},
+		"scheduled and never begun":      {control.FreshWaiting, func(f *fares) { f.store.frontier.Known = false }},
+		"nothing is scheduled, read":     {control.FreshWaiting, func(f *fares) { f.unscheduled(3 * h) }},
+		"its schedule is paused, behind": {control.FreshWaiting, func(f *fares) { f.unscheduled(3 * h) }},
+	} {
+		f := newFares(t)
+		c.happens(f)
+		if s, _ := f.status(t); s.Freshness != c.word {
+			t.Errorf("%s: %s", name, s.Freshness)
+		}
+	}
+}
+
+// unscheduled takes the schedule away from what was read before.
+func (f *fares) unscheduled(lag time.Duration) {
+	f.store.standing[0].Enabled = false
+	f.store.facts.Harvested = control.CursorFacts{ID: 1, Watermark: noon.Add(-lag)}
+}
+
+// TestStatus_KnowsTheLagOfWhatIsNotScheduled: how far behind it is what was harvested by
+// hand is told, without a limit, and how to have it go on by itself.
+func TestStatus_KnowsTheLagOfWhatIsNotScheduled(t *testing.T) {
+	f := newFares(t)
+	f.unscheduled(3 * time.Hour)
+	s, needs := f.status(t)
+	if s.Lag == nil || s.Lag.Duration() != 3*time.Hour || s.Limit != nil || len(needs) != 0 || !strings.Contains(s.Next, "schedule resume all") {
+		t.Errorf("paused: lag %v, limit %v, needs %v, next %q", s.Lag, s.Limit, needs, s.Next)
+	}
+	f.store.standing = nil
+	s, _ = f.status(t)
+	if s.Lag == nil || s.Lag.Duration() != 3*time.Hour || !strings.Contains(s.Next, "schedule set NAME --source s") {
+		t.Errorf("not scheduled: lag %v, next %q", s.Lag, s.Next)
+	}
+}
