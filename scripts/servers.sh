@@ -11,7 +11,7 @@ P
 }
 
 wait_port() { # port
-  for _ in $(seq 1 300); do
+  for _ in $(seq 1 900); do
     if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return 0; fi
     sleep 0.1
   done
@@ -22,17 +22,19 @@ wait_port() { # port
 # and nobody measures the servers while they run.
 CHEAP=(--skip-log-bin --innodb-flush-method=nosync --innodb-doublewrite=0 --performance-schema=OFF)
 
+# A server that is installed and does not start is a failure (2), one that is not
+# installed is left out (1): a suite that silently asks one engine less proves less.
 start_mysql() {
   local root=${PATRA_MYSQL_ROOT:-/opt/patra-mysql} port data
   [ -x "$root/usr/sbin/mysqld" ] && [ "$(id -u)" = 0 ] || return 1
   data=$(mktemp -d "$root/patra-data.XXXXXX"); SERVER_DIRS+=("$data")
   local in="/${data##*/}"
-  chroot "$root" mysqld --no-defaults --user=root --initialize-insecure "${CHEAP[@]}" --datadir="$in" >"$data.log" 2>&1 || return 1
+  chroot "$root" mysqld --no-defaults --user=root --initialize-insecure "${CHEAP[@]}" --datadir="$in" --tmpdir=/tmp >"$data.log" 2>&1 || { cat "$data.log"; return 2; }
   port=$(free_port)
-  chroot "$root" mysqld --no-defaults --user=root --datadir="$in" --secure-file-priv= --mysqlx=OFF "${CHEAP[@]}" \
+  chroot "$root" mysqld --no-defaults --user=root --datadir="$in" --tmpdir=/tmp --secure-file-priv= --mysqlx=OFF "${CHEAP[@]}" \
     --innodb-redo-log-capacity=64M --bind-address=127.0.0.1 --port="$port" --socket="$in/s" --pid-file="$in/p" >>"$data.log" 2>&1 &
   SERVER_PIDS+=($!)
-  wait_port "$port" || return 1
+  wait_port "$port" || { cat "$data.log"; return 2; }
   export PATRA_TEST_MYSQL="mysql://root@127.0.0.1:$port"
 }
 
@@ -45,12 +47,12 @@ start_mariadb() {
   data=$(mktemp -d "${TMPDIR:-/tmp}/patra-mariadb.XXXXXX"); SERVER_DIRS+=("$data")
   local user=()
   [ "$(id -u)" = 0 ] && user=(--user=root)
-  mariadb-install-db --no-defaults "${user[@]}" --datadir="$data" --auth-root-authentication-method=normal --skip-test-db --tmpdir="$data" "${CHEAP[@]}" >"$data.log" 2>&1 || return 1
+  mariadb-install-db --no-defaults "${user[@]}" --datadir="$data" --auth-root-authentication-method=normal --skip-test-db --tmpdir="$data" "${CHEAP[@]}" >"$data.log" 2>&1 || { cat "$data.log"; return 2; }
   port=$(free_port)
   "$bin" --no-defaults "${user[@]}" --datadir="$data" "${CHEAP[@]}" --sync-frm=0 --loose-innodb-log-file-buffering=ON --innodb-log-file-size=64M \
     --tmpdir="$data" --bind-address=127.0.0.1 --port="$port" --socket="$data/s" --pid-file="$data/p" >>"$data.log" 2>&1 &
   SERVER_PIDS+=($!)
-  wait_port "$port" || return 1
+  wait_port "$port" || { cat "$data.log"; return 2; }
   export PATRA_TEST_MARIADB="mysql://root@127.0.0.1:$port"
 }
 

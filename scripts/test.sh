@@ -7,8 +7,17 @@ cd "$(dirname "$0")/.."
 . scripts/memory.sh
 trap 'stop_servers; leave_memory' EXIT
 use_memory
-if [ -z "${PATRA_TEST_MYSQL:-}" ]; then start_mysql || echo "skipped: MySQL 9 is not installed (make test-deps)"; fi
-if [ -z "${PATRA_TEST_MARIADB:-}" ]; then start_mariadb || echo "skipped: MariaDB is not installed (make test-deps)"; fi
+# start_server ACT NAME: starts a server, says that it is left out if it is not
+# installed, and ends here if it is installed and does not start.
+start_server() {
+  "$1"
+  case $? in
+    1) echo "skipped: $2 is not installed (make test-deps)" ;;
+    2) echo "$2 is installed and does not start; its log is above"; exit 1 ;;
+  esac
+}
+[ -n "${PATRA_TEST_MYSQL:-}" ] || start_server start_mysql "MySQL 9"
+[ -n "${PATRA_TEST_MARIADB:-}" ] || start_server start_mariadb "MariaDB"
 [ -d ../shared/fixtures ] || echo "skipped: recorded replies are not beside the project (../shared/fixtures)"
 if [ -n "${PATRA_SOAK:-}" ]; then
   go test -count=1 -timeout 170m -run 'Process|Sweep|Scale|Year|Kill|ResliceAtEveryPage|TestStore|UnderEachFault' ./... || exit
