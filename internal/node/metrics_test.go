@@ -12,8 +12,11 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/app/role"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/infra/notify"
+	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 	dto "github.com/prometheus/client_model/go"
@@ -117,6 +120,8 @@ func TestR78_EveryMetricMoves(t *testing.T) {
 	servedBubble(t, func(t *testing.T) {
 		out = newOnlooker(t)
 		s, _ := lateOracle(t, `{harvest: "@hourly"}`, 2*time.Hour, 12*time.Hour, 60, 10)
+		cfg := node.Config{Workers: 2, Poll: s.poll, Logger: patratest.Logger(t), Alerts: notify.FromText("webhook+http://alerts.test/in")}
+		s.Node = node.Assemble(cfg, s.Store, registry.New(s.Store, s.packs, nil, node.CheckSpec, patratest.Logger(t)), &mailroom{RoundTripper: s})
 		began := time.Now()
 		stolen, spoilt, looks := false, false, 0
 		s.instead = func(r *http.Request) *http.Response {
