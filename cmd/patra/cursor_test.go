@@ -157,7 +157,8 @@ func TestR8_SkipFollowsTheCursor(t *testing.T) {
 }
 
 // TestR4_WhatIsShownIsWhatIsDone: of many gaps some are printed, and the rest are
-// counted; what a preview counts is what is queued or accepted, all of it.
+// counted, those of one reason together; what a preview counts is what is queued or
+// accepted, all of it.
 func TestR4_WhatIsShownIsWhatIsDone(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, sim.Config{Records: 20, Seed: 3})
@@ -174,11 +175,24 @@ func TestR4_WhatIsShownIsWhatIsDone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all, rest := fmt.Sprint(n), fmt.Sprintf("100 of %d", n)
-	for _, args := range [][]string{{"plan", "gaps", "mini"}, {"cursor", "show", "1"}, {"plan", "retry", "mini", "--dry-run"}, {"cursor", "skip", "1", "--to", "2100-01-01", "--dry-run"}} {
+	all := fmt.Sprint(n)
+	folded := fmt.Sprintf("and %d more, same reason", n-1)
+	first := fmt.Sprintf("100 of %d gaps; --json lists all of them", n)
+	for _, look := range []struct {
+		args    []string
+		says    string
+		windows int
+	}{
+		{[]string{"plan", "gaps", "mini"}, folded, 1},
+		{[]string{"plan", "gaps", "mini", "--all"}, first, 100},
+		{[]string{"cursor", "show", "1"}, folded, 1},
+		{[]string{"plan", "retry", "mini", "--dry-run"}, folded, 1},
+		{[]string{"cursor", "skip", "1", "--to", "2100-01-01", "--dry-run"}, first, 100},
+	} {
+		args := look.args
 		out, e := d.must(0, args...)
-		says(t, out+e, rest, "--json")
-		if strings.Count(out, "[20") != 100 {
+		says(t, out+e, look.says)
+		if strings.Count(out, "[20") != look.windows {
 			t.Errorf("patra %s prints %d gaps", strings.Join(args, " "), strings.Count(out, "[20"))
 		}
 		v := d.object(0, args...)

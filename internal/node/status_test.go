@@ -215,7 +215,8 @@ func (l *logLines) with(text string) (out []string) {
 }
 
 // TestStatus_OutageIsLoggedOnce: eleven minutes of nothing but 503 leave one warning,
-// within the first minute and with the cause, and one line that says they are over.
+// within the first minute and with the cause, and one line that says they are over. The
+// alert that people are told of has a line of its own.
 func TestStatus_OutageIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	servedBubble(t, func(t *testing.T) {
@@ -225,14 +226,15 @@ func TestStatus_OutageIsLoggedOnce(t *testing.T) {
 		time.Sleep(14 * time.Minute)
 		o.set(replying(503, "text/plain", "down"))
 		time.Sleep(2 * time.Minute)
-		if first := o.log.with("level=WARN"); len(first) != 1 || !strings.Contains(first[0], "code=http_503") || !strings.Contains(first[0], "source=generic") {
+		if first := o.log.with("level=WARN msg=\"the source"); len(first) != 1 || !strings.Contains(first[0], "code=http_503") || !strings.Contains(first[0], "source=generic") {
 			t.Errorf("after a minute: %q", first)
 		}
 		time.Sleep(9 * time.Minute)
 		o.set(nil)
 		time.Sleep(40 * time.Minute)
-		if all := o.log.with("level=WARN"); len(all) != 1 {
-			t.Errorf("%d warnings: %q", len(all), all)
+		warned, alerts := o.log.with("level=WARN"), o.log.with("level=WARN msg=alert component=alert rule=source_out")
+		if len(warned) != 2 || len(alerts) != 1 {
+			t.Errorf("%d warnings: %q", len(warned), warned)
 		}
 		if over := o.log.with("the source answers again"); len(over) != 1 || !strings.Contains(over[0], "level=INFO") {
 			t.Errorf("the end: %q", over)

@@ -103,7 +103,7 @@ func (s Settings) parse() ([]*target, error) {
 		if strings.HasPrefix(strings.TrimSpace(line), "#") {
 			continue
 		}
-		for _, word := range strings.Fields(line) {
+		for word := range strings.FieldsSeq(line) {
 			t, err := parseTarget(word)
 			if err != nil {
 				return nil, bad("target %d: %w", len(out)+1, err)

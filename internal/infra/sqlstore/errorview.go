@@ -124,13 +124,14 @@ func (s *Store) ErrorHours(ctx context.Context, id int64, from time.Time) ([]con
 
 // TopErrors sums up the faults of hours, the most frequent first.
 func (s *Store) TopErrors(ctx context.Context, q control.TopQuery) ([]control.TopError, error) {
-	where := `h.hour_at>=? AND h.hour_at<?`
+	var where strings.Builder
+	where.WriteString(`h.hour_at>=? AND h.hour_at<?`)
 	args := []any{ts(q.From.Truncate(time.Hour)), ts(q.To)}
 	for _, c := range []struct{ column, value string }{
 		{"g.provenance_code", q.Source}, {"h.operation_code", string(q.Operation)}, {"g.level_code", string(q.Level)},
 	} {
 		if c.value != "" {
-			where += ` AND ` + c.column + `=?`
+			where.WriteString(` AND ` + c.column + `=?`)
 			args = append(args, c.value)
 		}
 	}
@@ -150,7 +151,7 @@ func (s *Store) TopErrors(ctx context.Context, q control.TopQuery) ([]control.To
 	}, `SELECT g.id, g.level_code, g.provenance_code, g.endpoint_name, t.operation_code, g.error_code, g.field_path, t.faults, t.first_at,
 		t.last_at, g.sample, g.batch_id
 		FROM (SELECT h.group_id, h.operation_code, SUM(h.faults) AS faults, MIN(h.first_at) AS first_at, MAX(h.last_at) AS last_at
-			FROM ing_error_hour h JOIN ing_error_group g ON g.id=h.group_id WHERE `+where+`
+			FROM ing_error_hour h JOIN ing_error_group g ON g.id=h.group_id WHERE `+where.String()+`
 			GROUP BY h.group_id, h.operation_code) t
 		JOIN ing_error_group g ON g.id=t.group_id
 		ORDER BY t.faults DESC, g.id, t.operation_code LIMIT ?`, append(args, q.Limit)...)
