@@ -54,6 +54,9 @@ var rolesOfRoutes = map[string]control.Access{
 	"GET /api/v1/records/{code}/{id}":            control.Viewer,
 	"GET /api/v1/records/{code}/{id}/history":    control.Viewer,
 	"GET /api/v1/blackbox/{run}/{batch}":         control.Viewer,
+	"GET /api/v1/archives":                       control.Viewer,
+	"GET /api/v1/archives/rows":                  control.Viewer,
+	"GET /api/v1/database":                       control.Viewer,
 	"GET /api/v1/audit":                          control.Viewer,
 
 	"GET /api/v1/sources":                  control.Viewer,
