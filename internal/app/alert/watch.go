@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -34,8 +35,9 @@ type Watch struct {
 	store  Store
 	sender Sender
 	log    *slog.Logger
-	// notedAt is when queues were last noted by this process.
-	notedAt time.Time
+	// notedAt is when queues were last noted by this process, in microseconds since 1970;
+	// a node may be served twice at once, and then both loops look at it.
+	notedAt atomic.Int64
 }
 
 // New returns a watch.
@@ -74,13 +76,13 @@ func (w *Watch) Tick(ctx context.Context) error {
 			w.log.InfoContext(ctx, "alert is over", "rule", c.Rule, "source", c.Source, "subject", c.Subject, "lasted", c.ClearedAt.Sub(c.Since))
 		}
 	}
-	if facts.Now.Sub(w.notedAt) < NoteEvery {
+	if facts.Now.Sub(time.UnixMicro(w.notedAt.Load())) < NoteEvery {
 		return nil
 	}
 	if err := w.store.NoteQueues(ctx, looks(facts)); err != nil {
 		return err
 	}
-	w.notedAt = facts.Now
+	w.notedAt.Store(facts.Now.UnixMicro())
 	return nil
 }
 
