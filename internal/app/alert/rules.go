@@ -216,20 +216,22 @@ func findNotPlanned(_ time.Time, s SourceFacts) []Finding {
 	}}
 }
 
+// findLate finds the schedules that are behind. That one was late is not over because
+// its source is held; it is only no news.
 func findLate(_ time.Time, s SourceFacts) (out []Finding) {
-	if s.Held {
-		return nil
-	}
 	for _, l := range s.Lines {
 		if !l.Late {
 			continue
 		}
 		text := fmt.Sprintf("schedule %s of %s is %s behind, its limit is %s", l.Schedule, s.Code, l.Lag.Round(time.Second), l.Limit)
+		if !l.LateSince.IsZero() {
+			text += ", late since " + stamp(l.LateSince)
+		}
 		if !l.ProvenTo.IsZero() {
 			text += "; its cursor stands at " + stamp(l.ProvenTo)
 		}
 		out = append(out, Finding{
-			Subject: l.Schedule, Since: l.LateSince, Lingers: l.CatchingUp, Text: text,
+			Subject: l.Schedule, Lingers: l.CatchingUp || s.Held, Text: text,
 			Measured: l.Lag.Round(time.Second).String(), Threshold: l.Limit.String(), Next: fmt.Sprintf("patra status %s", s.Code),
 		})
 	}

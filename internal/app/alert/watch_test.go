@@ -284,6 +284,44 @@ func TestRules_OneForOneCause(t *testing.T) {
 	})
 }
 
+// TestLate_TwoLooksAndAPause: a process that starts and finds a schedule late looks
+// again before it tells anybody, and a source that is paused meanwhile is not told to
+// be in time.
+func TestLate_TwoLooksAndAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPost(t, sqlstore.Options{}, alert.Config{})
+		late := func(held bool) func(time.Time) alert.SourceFacts {
+			return func(now time.Time) alert.SourceFacts {
+				s := cases()[alert.Late](now)
+				s.Held = held
+				s.Lines[0].LateSince = now.Add(-time.Hour)
+				return s
+			}
+		}
+		p.say(late(true))
+		p.pass(5)
+		if got := p.inbox.of(alert.Late); got != "" {
+			t.Fatalf("late while its source is paused: %q", got)
+		}
+		p.say(late(false))
+		p.pass(1)
+		if got := p.inbox.of(alert.Late); got != "" {
+			t.Fatalf("late at the first look: %q", got)
+		}
+		p.pass(2)
+		p.say(late(true))
+		p.pass(30)
+		if got := p.inbox.of(alert.Late); got != "FIRING" {
+			t.Errorf("late, then paused: %q", got)
+		}
+		p.say(well)
+		p.pass(5)
+		if got := p.inbox.of(alert.Late); got != "FIRING CLEARED" {
+			t.Errorf("late, paused, in time: %q", got)
+		}
+	})
+}
+
 // TestAlert_FlappingIsNotToldEveryTime: what comes and goes is told a few times and
 // then stays told, until it is gone for good.
 func TestAlert_FlappingIsNotToldEveryTime(t *testing.T) {

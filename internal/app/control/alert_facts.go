@@ -122,7 +122,7 @@ func linesOf(s SourceStatus) (out []alert.Line) {
 		}
 		line := alert.Line{Schedule: l.Schedule, Lag: l.Lag.Duration(), Limit: l.Limit.Duration()}
 		line.CatchingUp = l.Freshness == FreshCatchingUp
-		line.Late = line.CatchingUp || l.Freshness == FreshLate
+		line.Late = line.Lag > line.Limit && l.Freshness != FreshWaiting
 		if l.LateSince != nil {
 			line.LateSince = time.Time(*l.LateSince)
 		}

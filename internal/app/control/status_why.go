@@ -57,51 +57,74 @@ func waitFor(r Reason, until time.Time, unblocks string) *WaitingFor {
 // waitingOf says why nothing of a source is done just now, nil if something is or
 // nothing is to be done.
 func (c *Control) waitingOf(ctx context.Context, code string, f SourceFacts, gate gateWaits) *WaitingFor {
-	wait := waitFor
+	if w := c.barred(ctx, code, f, gate); w != nil {
+		return w
+	}
+	if f.Running.Count == 0 {
+		if w := untaken(f, gate); w != nil {
+			return w
+		}
+	}
+	return triedAgain(f)
+}
+
+// barred says what keeps patra from asking a source at all: a person, its hours, its
+// breaker or a time it asked for.
+func (c *Control) barred(ctx context.Context, code string, f SourceFacts, gate gateWaits) *WaitingFor {
 	resume := fmt.Sprintf("patra source resume %s --reason TEXT", code)
 	switch {
 	case f.State.Stopped:
-		return wait(ReasonLineStopped, time.Time{}, fmt.Sprintf("patra source check %s, then %s", code, resume))
+		return waitFor(ReasonLineStopped, time.Time{}, fmt.Sprintf("patra source check %s, then %s", code, resume))
 	case f.State.Paused:
-		return wait(ReasonSourcePaused, time.Time{}, resume)
+		return waitFor(ReasonSourcePaused, time.Time{}, resume)
 	}
 	if rest, quiet := c.quiet.Rest(ctx, code, harvest.Harvest); quiet {
-		return wait(ReasonQuietHours, rest.Until, "the end of the quiet hours")
+		return waitFor(ReasonQuietHours, rest.Until, "the end of the quiet hours")
 	}
 	for _, r := range f.Rests {
 		if r.Bars(f.Now) && !r.Trying {
-			return wait(ReasonCircuitOpen, r.Until, "an answer to the request that is tried then")
+			return waitFor(ReasonCircuitOpen, r.Until, "an answer to the request that is tried then")
 		}
 	}
 	if gate.cooling.After(f.Now) {
-		return wait(ReasonRateCooldown, gate.cooling, "the end of that time")
+		return waitFor(ReasonRateCooldown, gate.cooling, "the end of that time")
 	}
-	idle := f.Running.Count == 0
+	return nil
+}
+
+// untaken says why nobody works on a source that may be asked.
+func untaken(f SourceFacts, gate gateWaits) *WaitingFor {
+	unclaimed := f.Ready.Count > 0 && f.Now.Sub(f.ReadySince) > nobodyCame
 	switch {
-	case idle && gate.spent.After(f.Now):
-		return wait(ReasonQuota, gate.spent, "the time at which the quota has room again")
-	case idle && f.Ready.Count > 0 && f.Now.Sub(f.ReadySince) > nobodyCame && f.OthersRun:
-		return wait(ReasonGlobalLimit, time.Time{}, "a worker that is done, or more of them: patra serve --workers N")
-	case idle && f.Ready.Count > 0 && f.Now.Sub(f.ReadySince) > nobodyCame:
-		return wait(ReasonNoExecutor, time.Time{}, "a process that works: patra serve")
-	case idle && f.Ready.Count == 0 && f.Queued.Count > 0:
-		return wait(reasonOf(f.NextCode), f.NextAt, "nobody's doing: it is tried again then")
+	case gate.spent.After(f.Now):
+		return waitFor(ReasonQuota, gate.spent, "the time at which the quota has room again")
+	case unclaimed && f.OthersRun:
+		return waitFor(ReasonGlobalLimit, time.Time{}, "a worker that is done, or more of them: patra serve --workers N")
+	case unclaimed:
+		return waitFor(ReasonNoExecutor, time.Time{}, "a process that works: patra serve")
+	case f.Ready.Count == 0 && f.Queued.Count > 0:
+		return waitFor(reasonOf(f.NextCode), f.NextAt, "nobody's doing: it is tried again then")
 	}
+	return nil
+}
+
+// triedAgain says when a source that failed is asked again, nil if it did not fail.
+func triedAgain(f SourceFacts) *WaitingFor {
 	o, failing := f.outage()
 	planned := f.TriggeredAt.Add(scheduler.RetryAfter)
 	inHand := later(o.At, o.RetryAt).Add(longestAnswer)
 	const byItself = "nobody's doing: it is asked again then"
 	switch {
 	case failing && o.RetryAt.After(f.Now):
-		return wait(ReasonScheduledLater, o.RetryAt, byItself)
+		return waitFor(ReasonScheduledLater, o.RetryAt, byItself)
 	case f.FailedTrigger != "" && !o.At.After(f.TriggeredAt) && planned.After(f.Now):
-		return wait(ReasonScheduledLater, planned, byItself)
+		return waitFor(ReasonScheduledLater, planned, byItself)
 	case failing && inHand.After(f.Now):
-		return wait(ReasonLeaseHeld, inHand, "an answer, or that none came by then")
+		return waitFor(ReasonLeaseHeld, inHand, "an answer, or that none came by then")
 	case failing:
-		return wait(ReasonScheduledLater, time.Time{}, "nobody's doing: it is asked again with the next work there is")
+		return waitFor(ReasonScheduledLater, time.Time{}, "nobody's doing: it is asked again with the next work there is")
 	case f.Restarted != nil:
-		return wait(ReasonLeaseHeld, later(f.Now, f.Restarted.Until), "pages that fit together: it is read again from the beginning, or in smaller parts")
+		return waitFor(ReasonLeaseHeld, later(f.Now, f.Restarted.Until), "pages that fit together: it is read again from the beginning, or in smaller parts")
 	}
 	return nil
 }
