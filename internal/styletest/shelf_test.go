@@ -350,11 +350,7 @@ var shelves = []shelf{
 // records are stored.
 func (s *shelf) read(t *testing.T) (rep *control.Report, stored int) {
 	t.Helper()
-	store, err := sqlstore.Open(t.Context(), patratest.SQLite.DSN(t), sqlstore.Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
+	store := patratest.Open(t, patratest.SQLite.SpareDSN(t), sqlstore.Options{Logger: slog.New(slog.DiscardHandler)})
 	pack := patratest.ShippedPack(t, s.pack, func(spec *source.Spec) {
 		patratest.Fast(spec)
 		spec.Paging.Size = cmp.Or(s.size, perPage)
@@ -366,7 +362,7 @@ func (s *shelf) read(t *testing.T) (rep *control.Report, stored int) {
 	n := node.Assemble(node.Config{Workers: 1, Poll: time.Second, Logger: patratest.Logger(t)}, store,
 		registry.NewStatic(map[string]registry.Pack{s.pack: pack}, map[string]string{"contact": "test@example.org", "tool": "patra-test"}), patratest.Direct{Handler: s})
 	day := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -10)
-	rep, err = n.Control.Harvest(t.Context(), control.HarvestRequest{
+	rep, err := n.Control.Harvest(t.Context(), control.HarvestRequest{
 		Source: s.pack, Operation: harvest.Backfill, Activity: "shelf", BaseURL: shelfAt, From: day, To: day.AddDate(0, 0, 1),
 	})
 	if err != nil {
