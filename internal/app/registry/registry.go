@@ -35,8 +35,9 @@ import (
 type Store interface {
 	LoadSource(ctx context.Context, code string) (source.Contents, error)
 	Sources(ctx context.Context) ([]source.Provenance, error)
-	// ScheduledSources lists the sources with rows of the schedule, in force or not.
-	ScheduledSources(ctx context.Context) ([]string, error)
+	// LoadSchedules reads the sources with rows of the schedule, in force or not, and of
+	// each only those rows. What it could read is there beside an error.
+	LoadSchedules(ctx context.Context) ([]source.Contents, error)
 	ChangeSource(ctx context.Context, p source.Provenance, a source.Audit, decide func(source.Contents) ([]source.Change, error)) ([]source.Change, error)
 	Audit(ctx context.Context, a source.Audit, after any) error
 }
@@ -48,6 +49,11 @@ type Described struct {
 	// Origin is SHIPPED or FILE. A file that changed is applied again when its
 	// source is next asked for; a shipped pack only if the source is not there.
 	Origin string
+}
+
+// isNewerThan reports whether the file is to be applied to a source first.
+func (d Described) isNewerThan(c source.Contents) bool {
+	return d.Origin == File && c.Provenance.OriginHash != d.Hash
 }
 
 // Origins of a source.
@@ -137,8 +143,7 @@ func (l *Registry) Contents(ctx context.Context, code string) (source.Contents, 
 	case errors.Is(err, harvest.ErrNotFound) && !known:
 		codes, cerr := l.Codes(ctx)
 		return c, errors.Join(&UnknownSourceError{Code: code, Known: codes}, cerr)
-	case errors.Is(err, harvest.ErrNotFound),
-		err == nil && known && file.Origin == File && c.Provenance.OriginHash != file.Hash:
+	case errors.Is(err, harvest.ErrNotFound), err == nil && known && file.isNewerThan(c):
 		_, err = l.Apply(ctx, file, Order{Audit: source.Audit{Actor: "patra", Reason: "pack " + file.Origin}})
 		if err != nil {
 			return c, err

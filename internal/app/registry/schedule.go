@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/papertrace/patra/internal/domain/source"
@@ -13,24 +14,31 @@ import (
 // whose description cannot be read are left out and named in the error; the
 // others are listed all the same.
 func (l *Registry) Schedules(ctx context.Context) ([]source.Scheduled, error) {
-	codes, err := l.store.ScheduledSources(ctx)
-	if err != nil {
+	loaded, err := l.store.LoadSchedules(ctx)
+	errs := []error{err}
+	if err != nil && loaded == nil {
 		return nil, err
 	}
-	for code, p := range l.packs { // those not applied yet
-		if p.Definition.Scheduled() && !slices.Contains(codes, code) {
-			codes = append(codes, code)
-		}
+	byCode := make(map[string]source.Contents, len(loaded))
+	for _, c := range loaded {
+		byCode[c.Provenance.Code] = c
 	}
-	slices.Sort(codes)
-	var out []source.Scheduled
-	var errs []error
-	for _, code := range codes {
-		c, err := l.Contents(ctx, code)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("schedule of %s: %w", code, err))
+	for code, p := range l.packs {
+		c, is := byCode[code]
+		if is && !p.isNewerThan(c) || !is && !p.Definition.Scheduled() {
 			continue
 		}
+		c, err := l.Contents(ctx, code) // its file is to be applied first
+		if err != nil {
+			errs = append(errs, fmt.Errorf("schedule of %s: %w", code, err))
+			delete(byCode, code)
+			continue
+		}
+		byCode[code] = c
+	}
+	var out []source.Scheduled
+	for _, code := range slices.Sorted(maps.Keys(byCode)) {
+		c := byCode[code]
 		found, err := c.Schedules(c.ReadAt)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("schedule of %s: %w", code, err))

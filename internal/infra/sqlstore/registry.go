@@ -49,18 +49,41 @@ func (s *Store) Sources(ctx context.Context) ([]source.Provenance, error) {
 	return out, nil
 }
 
-// ScheduledSources lists the sources that have a row of the schedule, in force or not.
-func (s *Store) ScheduledSources(ctx context.Context) ([]string, error) {
-	var out []string
-	err := s.each(ctx, func(r *sql.Rows) error {
-		var code string
-		err := r.Scan(&code)
-		out = append(out, code)
-		return err
-	}, `SELECT p.provenance_code FROM reg_provenance p WHERE EXISTS (SELECT 1 FROM reg_prov_schedule_cfg c WHERE c.provenance_id = p.id)
-		ORDER BY p.provenance_code`)
+// LoadSchedules reads the sources that have a row of the schedule, in force or not,
+// with nothing but those rows: processes that serve ask for them every few seconds. A
+// source that cannot be read is left out and named in the error.
+func (s *Store) LoadSchedules(ctx context.Context) ([]source.Contents, error) {
+	var out []source.Contents
+	err := s.snapshot(ctx, "load schedules", func(t *sql.Tx) (err error) {
+		x := &tx{ctx: ctx, s: s, sql: t}
+		out = nil
+		x.now, err = x.clock()
+		if err != nil {
+			return err
+		}
+		var found []source.Provenance
+		err = x.each(func(r *sql.Rows) error {
+			p, err := scanProvenance(r.Scan)
+			found = append(found, p)
+			return err
+		}, `SELECT `+provenanceCols+` FROM reg_provenance p WHERE EXISTS (SELECT 1 FROM reg_prov_schedule_cfg c WHERE c.provenance_id = p.id)
+			ORDER BY p.provenance_code`)
+		if err != nil {
+			return err
+		}
+		var errs []error
+		for _, p := range found {
+			rows, err := x.loadDimension(source.DimSchedule, p.ID)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("schedule of %s: %w", p.Code, err))
+				continue
+			}
+			out = append(out, source.Contents{Provenance: p, Rows: rows, ReadAt: x.now})
+		}
+		return errors.Join(errs...)
+	})
 	if err != nil {
-		return nil, fmt.Errorf("list scheduled sources: %w", err)
+		return out, fmt.Errorf("load schedules: %w", err)
 	}
 	return out, nil
 }
