@@ -89,8 +89,10 @@ func cutRate(s State, l Limit, now time.Time) State {
 		return s
 	}
 	before := l.QPS
-	if s.Rate > 0 && s.Rate < before {
-		before = s.Rate
+	for _, lower := range []float64{s.Rate, s.Ceiling.PerSecond} {
+		if lower > 0 && lower < before {
+			before = lower
+		}
 	}
 	s.CutAt = now
 	s.FailedSinceCut = 0 // no failure cuts the rate twice
@@ -105,6 +107,7 @@ func cutRate(s State, l Limit, now time.Time) State {
 // complaint, never above the configured one. While too many of the last requests have
 // failed it does not rise.
 func Relax(s State, l Limit, now time.Time) State {
+	s = s.dropCeiling(l, now)
 	if s.Rate <= 0 {
 		return s
 	}

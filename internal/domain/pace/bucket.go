@@ -42,6 +42,8 @@ type State struct {
 	// Header is the rate the provider's own headers allow, if that is lower
 	// than the configured one.
 	Header float64 `json:"h,omitzero"`
+	// Ceiling is a lower rate that a person has set for a time.
+	Ceiling Ceiling `json:"l,omitzero"`
 	// EmptyUntil is when the provider's budget, which is used up, is filled again: there
 	// is no slot before.
 	EmptyUntil time.Time `json:"b,omitzero"`
@@ -59,7 +61,7 @@ type State struct {
 func (s State) rate(l Limit) (perSecond float64, slack time.Duration) {
 	perSecond = l.QPS
 	slack = l.slack()
-	for _, lower := range []float64{s.Header, s.Rate} {
+	for _, lower := range []float64{s.Header, s.Rate, s.Ceiling.PerSecond} {
 		if lower > 0 && lower < perSecond {
 			perSecond = lower
 			slack = 0

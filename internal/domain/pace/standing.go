@@ -14,7 +14,7 @@ type Standing struct {
 // Stands tells how a key stands at an instant.
 func Stands(s State, l Limit, now time.Time) Standing {
 	out := Standing{Left: 1}
-	out.PerSecond, _ = s.rate(l)
+	out.PerSecond, _ = s.dropCeiling(l, now).rate(l)
 	for _, q := range l.Quotas {
 		for i := range s.Ledgers {
 			led := &s.Ledgers[i]

@@ -42,6 +42,8 @@ type key struct {
 	empty   time.Time
 	// silentUntil is when everyone's silence ends, as the store said last.
 	silentUntil time.Time
+	// ceiling is what a person has lowered the rate to, as the store said last.
+	ceiling pace.Ceiling
 	// visitTimes is how long it was, in the last two visits, from the slot being
 	// reserved to this process hearing of it; lookTime is how long the last look at
 	// the epoch took.

@@ -55,6 +55,7 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 	var quiet time.Duration
 	var left map[int64]time.Duration
 	var stands Standing
+	var ceiling pace.Ceiling
 	err = g.store.UpdateGate(asking, r.Key, func(b []byte, now, asked time.Time) []byte {
 		l := g.limit(r)
 		s := parseState(b)
@@ -82,6 +83,7 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 		here = time.Now()
 		heard = asked
 		quiet = max(s.CooldownUntil.Sub(now), s.EmptyUntil.Sub(now), 0)
+		ceiling = s.Ceiling
 		return formatState(s)
 	})
 	if err == nil {
@@ -90,6 +92,7 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 		k.mu.Lock()
 		k.untoldFallback = nil
 		k.silentUntil = here.Add(quiet)
+		k.ceiling = ceiling
 		k.mu.Unlock()
 		v.voided = k.learnEpoch(v.epoch, heard)
 		if g.cfg.Observe != nil {
@@ -121,9 +124,13 @@ func (g *Gate) visitFallback(ctx context.Context, r source.Rate, k *key, cost in
 	k.untoldFallback = nil
 	quiet := k.silentUntil
 	v.voided = k.voided
+	ceiling := k.ceiling
 	k.mu.Unlock()
 	err = g.fallback.UpdateGate(ctx, r.Key, func(b []byte, now, asked time.Time) []byte {
 		s := parseState(b)
+		if share := ceiling.PerSecond / float64(g.cfg.Instances); ceiling.Holds(now) && share < l.QPS {
+			l.QPS = share
+		}
 		if len(b) == 0 && l.QPS > 0 {
 			// A fallback without state begins without a token, unlike the store:
 			// a process that is started again and again gains nothing by it.
