@@ -24,25 +24,35 @@ func (c *cli) cursorCmd() *cobra.Command {
 }
 
 func (c *cli) cursorListCmd() *cobra.Command {
+	var f listFlags
 	var src string
 	cmd := &cobra.Command{
 		Use: "list", Short: "List cursors", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.reading(cmd.Context(), func(ctl *control.Control) error {
-				list, err := ctl.Cursors(cmd.Context(), src, control.Page{})
+				list, err := ctl.Cursors(cmd.Context(), control.CursorQuery{Source: src, Page: f.page()})
 				if err != nil {
 					return err
 				}
-				return c.show(list, func() { c.printCursors(list.Cursors) })
+				return c.show(list, func() {
+					c.printCursors(list.Cursors, f.quiet)
+					c.nextPage(cmd, list.Next)
+				})
 			})
 		},
 	}
 	cmd.Flags().StringVar(&src, "source", "", "only of this source")
-	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	f.add(c, cmd)
 	return cmd
 }
 
-func (c *cli) printCursors(rows []control.CursorRow) {
+func (c *cli) printCursors(rows []control.CursorRow, quiet bool) {
+	if quiet {
+		for _, r := range rows {
+			c.printf("%d\n", r.ID)
+		}
+		return
+	}
 	if len(rows) == 0 {
 		c.printf("no cursors yet: nothing was planned\n")
 		return
@@ -109,7 +119,11 @@ func (c *cli) printCursor(v control.CursorView) {
 		c.printf("  newest    record seen is of %s; that decides nothing\n", short(cur.Observed))
 	}
 	if len(v.HeldBy) > 0 {
-		c.printf("  held      by %d gaps\n", len(v.HeldBy))
+		word := ""
+		if v.MoreHeld {
+			word = "more than "
+		}
+		c.printf("  held      by %s%d gaps\n", word, len(v.HeldBy))
 		c.printGapKinds(control.FoldGaps(v.HeldBy))
 	}
 	var rows [][]any

@@ -17,33 +17,44 @@ func (c *cli) planCmd() *cobra.Command {
 }
 
 func (c *cli) planGapsCmd() *cobra.Command {
+	var f listFlags
 	var all bool
 	cmd := &cobra.Command{
 		Use: "gaps SOURCE", Short: "List the windows that hold the watermark", Args: oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.reading(cmd.Context(), func(ctl *control.Control) error {
-				list, err := ctl.Gaps(cmd.Context(), args[0], control.Page{})
+				list, err := ctl.Gaps(cmd.Context(), args[0], f.page())
 				if err != nil {
 					return err
 				}
-				return c.show(list, func() {
-					if len(list.Gaps) == 0 {
-						c.printf("%s: no gaps\n", list.Source)
-						return
-					}
-					if all {
-						c.printGaps(c.shown(list.Gaps))
-					} else {
-						c.printGapKinds(list.Kinds)
-					}
-					c.notef("next: patra plan retry %s, or patra plan accept-gap SLICE --reason TEXT\n", list.Source)
-				})
+				return c.show(list, func() { c.printGapList(list, f.quiet, all) })
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "each window by itself, instead of those with one reason together")
-	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	f.add(c, cmd)
 	return cmd
+}
+
+func (c *cli) printGapList(list control.GapList, quiet, all bool) {
+	switch {
+	case quiet:
+		for _, g := range list.Gaps {
+			c.printf("%d\n", g.Slice)
+		}
+	case len(list.Gaps) == 0 && list.Next == "":
+		c.printf("%s: no gaps\n", list.Source)
+	default:
+		if all {
+			c.printGaps(list.Gaps)
+		} else {
+			c.printGapKinds(list.Kinds)
+		}
+		c.notef("next: patra plan retry %s, or patra plan accept-gap SLICE --reason TEXT\n", list.Source)
+	}
+	if list.Next != "" {
+		c.notef("there are more: patra plan gaps %s --after %s\n", list.Source, list.Next)
+	}
 }
 
 // shownGaps is how many gaps are printed for people to read.

@@ -33,7 +33,7 @@ func TestR4_OnlyAnAcceptedGapIsPassed(t *testing.T) {
 		})
 		store := r.Node.Store
 		rep := r.MustHarvest("pubmed")
-		gaps, err := store.Gaps(t.Context(), "pubmed")
+		gaps, _, err := store.Gaps(t.Context(), control.GapQuery{Source: "pubmed"})
 		if err != nil || len(gaps) == 0 || rep.Status == "COMPLETED" {
 			t.Fatalf("%d gaps, %v, %+v", len(gaps), err, rep)
 		}

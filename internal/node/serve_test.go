@@ -230,13 +230,13 @@ func TestServe_QueuesFailedSlicesAgain(t *testing.T) {
 		s.refuse = 3
 		stop := s.begin(role.All...)
 		time.Sleep(time.Hour + 50*time.Second)
-		gaps, err := s.Store.Gaps(t.Context(), "generic")
+		gaps, _, err := s.Store.Gaps(t.Context(), control.GapQuery{Source: "generic"})
 		if err != nil || len(gaps) != 1 {
 			t.Errorf("%d gaps, %v", len(gaps), err)
 		}
 		time.Sleep(5 * time.Minute)
 		stop()
-		if gaps, err := s.Store.Gaps(t.Context(), "generic"); err != nil || len(gaps) != 0 {
+		if gaps, _, err := s.Store.Gaps(t.Context(), control.GapQuery{Source: "generic"}); err != nil || len(gaps) != 0 {
 			t.Errorf("%d gaps left, %v", len(gaps), err)
 		}
 		patratest.MustEqual(t, s.Store, s.oracle, "generic", s.watermark())

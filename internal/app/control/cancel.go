@@ -93,7 +93,7 @@ func (c *Control) cancelPreview(ctx context.Context, scope CancelScope) (CancelP
 		return out, err
 	}
 	out.Status = string(p.Status)
-	sum, err := c.store.Summary(ctx, scope.Plan)
+	sum, err := c.store.PlanTotals(ctx, scope.Plan)
 	out.Done = sum.Slices.Done
 	return out, err
 }

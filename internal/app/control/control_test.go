@@ -25,12 +25,8 @@ func (k *kept) Cursor(context.Context, harvest.CursorID) (control.CursorRow, err
 	return k.cursor, nil
 }
 
-func (k *kept) CursorGaps(context.Context, harvest.CursorID) ([]control.Gap, error) {
-	return slices.Clone(k.gaps), nil
-}
-
-func (k *kept) Gaps(context.Context, string) ([]control.Gap, error) {
-	return slices.Clone(k.gaps), nil
+func (k *kept) Gaps(context.Context, control.GapQuery) ([]control.Gap, harvest.SliceID, error) {
+	return slices.Clone(k.gaps), 0, nil
 }
 
 func (k *kept) Now(context.Context) (time.Time, error) { return day(1).Time(), nil }

@@ -30,6 +30,9 @@ type Coverage struct {
 	Open      []Interval        `json:"open"`
 	Failed    []Interval        `json:"failed"`
 	Missing   []Interval        `json:"missing"`
+	// LookedTo is where the look ended, if so many slices lie beyond the watermark that
+	// not all were looked at.
+	LookedTo *harvest.Mark `json:"looked_to,omitempty"`
 	// How much of a HARVEST comes late; nil for other operations.
 	*LateRate
 }
@@ -45,7 +48,12 @@ type LateRate struct {
 type CoverageList struct {
 	Namespaces []Coverage `json:"namespaces"`
 	Source     string     `json:"source"`
+	// More: the source has more namespaces than are shown.
+	More bool `json:"more,omitzero"`
 }
+
+// MostNamespaces is how many namespaces of a source are shown.
+const MostNamespaces = 500
 
 // Coverage shows which windows of a source are proven complete. A source of which
 // something was planned once is shown also if it is described nowhere any more.
@@ -57,5 +65,10 @@ func (c *Control) Coverage(ctx context.Context, code string) (CoverageList, erro
 	if len(all) == 0 {
 		err = c.known(ctx, code)
 	}
-	return CoverageList{Namespaces: all, Source: code}, err
+	out := CoverageList{Namespaces: all, Source: code}
+	if len(all) > MostNamespaces {
+		out.Namespaces = all[:MostNamespaces]
+		out.More = true
+	}
+	return out, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -43,34 +42,52 @@ type CursorEvent struct {
 	At       time.Time       `json:"at"`
 }
 
-// CursorList are cursors by source and operation.
+// CursorList is a page of cursors by source and operation.
 type CursorList struct {
 	Cursors []CursorRow `json:"cursors"`
 	// Next is where the next page begins, empty on the last.
 	Next string `json:"next,omitempty"`
 }
 
-// Cursors lists the cursors, of one source if it is named.
-func (c *Control) Cursors(ctx context.Context, code string, p Page) (CursorList, error) {
-	if err := c.known(ctx, code); err != nil {
-		return CursorList{}, err
-	}
-	rows, err := c.store.Cursors(ctx, code)
-	if err != nil {
-		return CursorList{}, err
-	}
-	out := CursorList{}
-	out.Cursors, out.Next, err = cut(rows, p, func(r CursorRow) string { return strconv.FormatInt(int64(r.ID), 10) })
-	return out, err
+// CursorQuery says which cursors are listed: of one source, operation or namespace if
+// they are named.
+type CursorQuery struct {
+	Source    string
+	Operation harvest.Operation
+	Namespace string
+	Page
 }
 
-// CursorView is a cursor, its last moves, the newest first, and the gaps it cannot
-// pass.
+// Cursors lists cursors.
+func (c *Control) Cursors(ctx context.Context, q CursorQuery) (CursorList, error) {
+	out := CursorList{Cursors: []CursorRow{}}
+	if err := c.known(ctx, q.Source); err != nil {
+		return out, err
+	}
+	after, err := q.Number()
+	if err != nil {
+		return out, err
+	}
+	rows, err := c.store.Cursors(ctx, q, harvest.CursorID(after), q.Limit+1)
+	if err != nil {
+		return out, err
+	}
+	out.Cursors, out.Next = firstOf(rows, q.Limit, func(r CursorRow) int64 { return int64(r.ID) })
+	return out, nil
+}
+
+// CursorView is a cursor, its last moves, the newest first, and the first of the gaps it
+// cannot pass.
 type CursorView struct {
 	Cursor CursorRow     `json:"cursor"`
 	Events []CursorEvent `json:"events"`
 	HeldBy []Gap         `json:"held_by"`
+	// MoreHeld: there are more gaps than are shown.
+	MoreHeld bool `json:"more_held,omitzero"`
 }
+
+// heldMost is how many of the gaps before a cursor are shown with it.
+const heldMost = 100
 
 // Cursor shows a cursor with at most so many of its moves.
 func (c *Control) Cursor(ctx context.Context, id harvest.CursorID, moves int) (CursorView, error) {
@@ -82,8 +99,8 @@ func (c *Control) Cursor(ctx context.Context, id harvest.CursorID, moves int) (C
 	if err != nil {
 		return CursorView{}, err
 	}
-	gaps, err := c.store.CursorGaps(ctx, id)
-	return CursorView{Cursor: cur, Events: events, HeldBy: gaps}, err
+	gaps, more, err := c.store.Gaps(ctx, GapQuery{Source: cur.Source, Cursor: id, Limit: heldMost})
+	return CursorView{Cursor: cur, Events: events, HeldBy: gaps, MoreHeld: more != 0}, err
 }
 
 // CursorPlace reads a place on the axis of a cursor: an instant or a date, of an UPDATE
@@ -140,7 +157,7 @@ func (c *Control) skippable(ctx context.Context, id harvest.CursorID, until harv
 	if err != nil {
 		return Skipped{}, err
 	}
-	gaps, err := c.store.CursorGaps(ctx, id)
+	gaps, _, err := c.store.Gaps(ctx, GapQuery{Source: cur.Source, Cursor: id})
 	if err != nil {
 		return Skipped{}, err
 	}

@@ -18,13 +18,15 @@ var ErrNoGap = problem.New("is not a failed or cancelled slice", problem.Problem
 
 // Gap is a slice that holds the watermark until somebody or something mends it.
 type Gap struct {
-	Slice   harvest.SliceID `json:"slice"`
-	From    harvest.Mark    `json:"from"`
-	To      harvest.Mark    `json:"to"`
-	Range   string          `json:"range,omitempty"` // the part of the window it is
-	Status  string          `json:"status"`
-	Reason  string          `json:"reason"`
-	RetryAt time.Time       `json:"retry_at,omitzero"`
+	Slice harvest.SliceID `json:"slice"`
+	// Cursor is the one it holds.
+	Cursor  harvest.CursorID `json:"cursor"`
+	From    harvest.Mark     `json:"from"`
+	To      harvest.Mark     `json:"to"`
+	Range   string           `json:"range,omitempty"` // the part of the window it is
+	Status  string           `json:"status"`
+	Reason  string           `json:"reason"`
+	RetryAt time.Time        `json:"retry_at,omitzero"`
 	// Whole: its plan is not open any more, and it cannot be queued again.
 	Whole bool `json:"-"`
 }
@@ -54,10 +56,19 @@ func FoldGaps(gaps []Gap) []GapKind {
 	return out
 }
 
-// GapList are the gaps of a source, the oldest first.
+// GapQuery says which gaps are listed: of a source, or of one of its cursors.
+type GapQuery struct {
+	Source string
+	Cursor harvest.CursorID
+	// After is the slice behind which the page begins.
+	After harvest.SliceID
+	Limit int // 0: no limit
+}
+
+// GapList is a page of the gaps of a source, by cursor, the oldest first.
 type GapList struct {
 	Gaps []Gap `json:"gaps"`
-	// Kinds are all of them, also those of other pages, by state and reason.
+	// Kinds are those of the page by state and reason.
 	Kinds  []GapKind `json:"kinds"`
 	Source string    `json:"source"`
 	// Next is where the next page begins, empty on the last.
@@ -66,16 +77,24 @@ type GapList struct {
 
 // Gaps lists the windows of a source that hold a watermark.
 func (c *Control) Gaps(ctx context.Context, code string, p Page) (GapList, error) {
+	out := GapList{Source: code, Gaps: []Gap{}, Kinds: []GapKind{}}
 	if err := c.known(ctx, code); err != nil {
-		return GapList{}, err
+		return out, err
 	}
-	gaps, err := c.store.Gaps(ctx, code)
+	after, err := p.Number()
 	if err != nil {
-		return GapList{}, err
+		return out, err
 	}
-	out := GapList{Source: code, Kinds: FoldGaps(gaps)}
-	out.Gaps, out.Next, err = cut(gaps, p, func(g Gap) string { return strconv.FormatInt(int64(g.Slice), 10) })
-	return out, err
+	gaps, next, err := c.store.Gaps(ctx, GapQuery{Source: code, After: harvest.SliceID(after), Limit: p.Limit})
+	if err != nil {
+		return out, err
+	}
+	out.Gaps = gaps
+	out.Kinds = FoldGaps(gaps)
+	if next != 0 {
+		out.Next = strconv.FormatInt(int64(next), 10)
+	}
+	return out, nil
 }
 
 // RetryPreview are the gaps that would be queued again.
@@ -99,7 +118,7 @@ func (c *Control) PreviewRetry(ctx context.Context, code string, cancelled bool)
 }
 
 func (c *Control) retryPreview(ctx context.Context, code string, cancelled bool) (RetryPreview, error) {
-	list, err := c.Gaps(ctx, code, Page{})
+	list, err := c.Gaps(ctx, code, Page{}) // all: what is counted is what is queued
 	if err != nil {
 		return RetryPreview{}, err
 	}

@@ -137,23 +137,21 @@ func (c *Control) Timeline(ctx context.Context, q TimelineQuery) (Timeline, erro
 	if err != nil {
 		return out, err
 	}
-	list, err := c.Cursors(ctx, q.Source, Page{})
+	const most = 1000
+	list, err := c.Cursors(ctx, CursorQuery{Source: q.Source, Operation: q.Operation, Namespace: q.Namespace, Page: Page{Limit: most}})
 	if err != nil {
 		return out, err
+	}
+	if list.Next != "" {
+		return out, problem.New("the source has more than 1000 cursors", problem.Problem{
+			Code: "usage", Kind: problem.Usage, Next: "name the namespace: GET /api/v1/cursors lists them",
+		})
 	}
 	cursors := map[harvest.CursorID]CursorRow{}
 	var ids []harvest.CursorID
 	for _, row := range list.Cursors {
-		if (q.Operation == "" || row.Operation == q.Operation) && (q.Namespace == "" || row.Namespace == q.Namespace) {
-			cursors[row.ID] = row
-			ids = append(ids, row.ID)
-		}
-	}
-	const most = 1000
-	if len(ids) > most {
-		return out, problem.New("the source has more than 1000 cursors", problem.Problem{
-			Code: "usage", Kind: problem.Usage, Next: "name the namespace: GET /api/v1/cursors lists them",
-		})
+		cursors[row.ID] = row
+		ids = append(ids, row.ID)
 	}
 	if len(ids) == 0 {
 		return out, nil

@@ -6,7 +6,7 @@ import (
 	"regexp"
 )
 
-var mailAddress = regexp.MustCompile(`[\pL\pN._%+'-]+@[\pL\pN-]+(\.[\pL\pN-]+)+`)
+var mailAddress = regexp.MustCompile(`[\pL\pN._%+'-]+(@|%40)[\pL\pN-]+(\.[\pL\pN-]+)+`)
 
 // MaskMail takes mail addresses out of a text.
 func MaskMail(text string) string { return mailAddress.ReplaceAllString(text, "***@***") }

@@ -124,6 +124,13 @@ type PlanSummary struct {
 	Gaps      []Gap
 }
 
+// PlanTotals is what a plan has come to so far.
+type PlanTotals struct {
+	Slices  SliceCounts
+	Records harvest.Counts
+	Sent    int64
+}
+
 // PlanView is a plan, what it came to, and a page of its slices.
 type PlanView struct {
 	Plan      PlanRow        `json:"plan"`
@@ -139,7 +146,7 @@ func (c *Control) Plan(ctx context.Context, id harvest.PlanID, after harvest.Sli
 	if err != nil {
 		return PlanView{}, c.orArchived(ctx, err, "plan", int64(id))
 	}
-	sum, err := c.store.Summary(ctx, id)
+	sum, err := c.store.PlanTotals(ctx, id)
 	if err != nil {
 		return PlanView{}, err
 	}

@@ -38,7 +38,12 @@ type Store interface {
 	ArchiveStore
 	SizeStore
 	reconcile.Store
-	// Coverage is what of each namespace of a source is proven complete.
+	PartitionStore
+	TaskStore
+	TrailStore
+	RateStore
+	// Coverage is what of each namespace of a source is proven complete, of at most one
+	// more than [MostNamespaces].
 	Coverage(ctx context.Context, provenance string) ([]Coverage, error)
 	// Schema tells the version of the tables, and the one this patra works with.
 	Schema(ctx context.Context) (have, need int64, err error)
@@ -57,6 +62,8 @@ type PlanStore interface {
 	Plan(ctx context.Context, id harvest.PlanID) (PlanRow, error)
 	// Summary is what plans have come to together.
 	Summary(ctx context.Context, ids ...harvest.PlanID) (PlanSummary, error)
+	// PlanTotals is the part of it that is shown with a plan.
+	PlanTotals(ctx context.Context, id harvest.PlanID) (PlanTotals, error)
 	// Slices lists the slices of a plan behind one.
 	Slices(ctx context.Context, plan harvest.PlanID, after harvest.SliceID, limit int) ([]SliceRow, error)
 	Slice(ctx context.Context, id harvest.SliceID) (SliceRow, error)
@@ -68,7 +75,9 @@ type PlanStore interface {
 
 // GapStore knows the slices that hold a watermark, and mends them.
 type GapStore interface {
-	Gaps(ctx context.Context, provenance string) ([]Gap, error)
+	// Gaps lists gaps by cursor, the oldest first, and says behind which slice the next
+	// page begins; 0 if there is none.
+	Gaps(ctx context.Context, q GapQuery) (gaps []Gap, next harvest.SliceID, err error)
 	// RetryGaps queues failed slices again, with cancelled also those that were
 	// given up one by one, and says how many.
 	RetryGaps(ctx context.Context, provenance string, cancelled bool, a source.Audit) (int64, error)
@@ -80,10 +89,10 @@ type GapStore interface {
 
 // CursorStore reads cursors, their moves and what holds them.
 type CursorStore interface {
-	Cursors(ctx context.Context, provenance string) ([]CursorRow, error)
+	// Cursors lists cursors behind one, by source and operation.
+	Cursors(ctx context.Context, q CursorQuery, after harvest.CursorID, limit int) ([]CursorRow, error)
 	Cursor(ctx context.Context, id harvest.CursorID) (CursorRow, error)
 	CursorEvents(ctx context.Context, id harvest.CursorID, limit int) ([]CursorEvent, error)
-	CursorGaps(ctx context.Context, id harvest.CursorID) ([]Gap, error)
 }
 
 // RunStore knows what there is to do for a source, and makes it ready.

@@ -1,7 +1,9 @@
 package control
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -24,82 +26,125 @@ type QueueRow struct {
 	Running int64 `json:"running"`
 	// Oldest is since when the first of those that are due could have been taken.
 	Oldest *Time `json:"oldest_due_at"`
-	// Waiting says why nothing is taken; absent where something may be.
-	Waiting *Waits `json:"waiting,omitempty"`
+	// LastMinute is how the pages of its source and operation fared.
+	LastMinute PagesFared `json:"last_minute"`
+	// Cause is what its upstream said last, while it has not answered since; Waiting
+	// says why nothing is taken, and is absent where something may be.
+	Cause   *Cause      `json:"cause,omitempty"`
+	Waiting *WaitingFor `json:"waiting,omitempty"`
 }
 
-// Waits is why something waits, and until when if that is known.
-type Waits struct {
-	Reason Reason `json:"reason"`
-	Until  *Time  `json:"until,omitempty"`
+// PagesFared is how pages fared that ended within some time, up to [CountCap] of them.
+type PagesFared struct {
+	Stored  int64 `json:"stored"`
+	Failed  int64 `json:"failed"`
+	Sent    int64 `json:"requests"`
+	HTTP429 int64 `json:"http_429"`
 }
 
-// Queue is what waits and runs, by partition.
+// WorkerRow is somebody who has tasks in hand.
+type WorkerRow struct {
+	Owner string `json:"owner"`
+	Tasks int64  `json:"tasks"`
+	// Until is when the first of its leases runs out unless it is heard of before, and
+	// Expired counts those that have.
+	Until   Time  `json:"leased_until"`
+	Expired int64 `json:"expired,omitzero"`
+}
+
+// Queue is what waits and runs, by partition: first what may be taken, the next in turn
+// before the others, then what waits for something. Workers are who has tasks in hand.
 type Queue struct {
-	At         Time       `json:"at"`
-	Partitions []QueueRow `json:"partitions"`
+	At         Time        `json:"at"`
+	Partitions []QueueRow  `json:"partitions"`
+	Workers    []WorkerRow `json:"workers"`
 }
 
-// QueueStore reads the queue by partition. NextAt is when the first task that is
-// not due yet will be, Rests until when the partition's breaker bars it.
+// QueueStore reads the queue.
 type QueueStore interface {
 	Partitions(ctx context.Context, provenance string, op harvest.Operation, now time.Time, most int64) ([]PartitionState, error)
+	// Workers lists who has tasks in hand, of at most so many tasks.
+	Workers(ctx context.Context, provenance string, now time.Time, most int) ([]WorkerRow, error)
+	// PagesSince sums up the pages of a source and operation that ended since.
+	PagesSince(ctx context.Context, provenance string, op harvest.Operation, since time.Time) (PagesFared, error)
 }
 
-// PartitionState is what the store knows of a partition.
+// PartitionState is what the store knows of a partition. Priority is the best of those
+// queued; NextAt is when the first task that is not due yet will be.
 type PartitionState struct {
 	QueueRow
+	Priority  int
 	OldestDue time.Time
 	NextAt    time.Time
-	Rests     time.Time
 }
+
+// tasksOfWorkers bounds the tasks in hand that are looked at: there are as many as there
+// are workers anywhere.
+const tasksOfWorkers = 2000
 
 // Queue shows what waits and runs, of one source and operation if they are named.
 func (c *Control) Queue(ctx context.Context, code string, op harvest.Operation) (Queue, error) {
-	out := Queue{Partitions: []QueueRow{}}
+	out := Queue{Partitions: []QueueRow{}, Workers: []WorkerRow{}}
 	if err := c.known(ctx, code); err != nil {
 		return out, err
 	}
-	now, err := c.store.Now(ctx)
+	b, err := c.barriers(ctx)
 	if err != nil {
 		return out, err
 	}
-	out.At = Time(now)
-	states, err := c.store.Partitions(ctx, code, op, now, CountCap)
+	out.At = Time(b.now)
+	states, err := c.store.Partitions(ctx, code, op, b.now, CountCap)
 	if err != nil {
 		return out, err
 	}
-	for _, s := range states {
-		s.Oldest = optional(s.OldestDue)
-		s.Waiting, err = c.waits(ctx, s, now)
-		if err != nil {
+	for i := range states {
+		if err := b.explainPartition(ctx, &states[i]); err != nil {
 			return out, err
 		}
+	}
+	slices.SortStableFunc(states, func(a, z PartitionState) int { return inTurn(a, z, b.now) })
+	for _, s := range states {
 		out.Partitions = append(out.Partitions, s.QueueRow)
 	}
-	return out, nil
+	out.Workers, err = c.store.Workers(ctx, code, b.now, tasksOfWorkers)
+	return out, err
 }
 
-// waits says why nothing of a partition is taken; nil if something may be.
-func (c *Control) waits(ctx context.Context, s PartitionState, now time.Time) (*Waits, error) {
-	st, err := c.store.SourceState(ctx, s.Source)
+// explainPartition fills in how a partition fares and why it waits.
+func (b *barriers) explainPartition(ctx context.Context, s *PartitionState) (err error) {
+	p := harvest.Partition{Provenance: s.Source, Endpoint: s.Endpoint, Operation: s.Operation}
+	s.Oldest = optional(s.OldestDue)
+	s.LastMinute, err = b.store.PagesSince(ctx, s.Source, s.Operation, b.now.Add(-time.Minute))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	rest, quiet := c.quiet.Rest(ctx, s.Source, s.Operation)
+	s.Cause, err = b.cause(ctx, p)
+	if err != nil || s.Queued == 0 {
+		return err
+	}
+	s.Waiting, err = b.bar(ctx, p)
 	switch {
-	case s.Queued == 0:
-		return nil, nil
-	case st.Stopped:
-		return &Waits{Reason: ReasonLineStopped}, nil
-	case st.Paused:
-		return &Waits{Reason: ReasonSourcePaused}, nil
-	case quiet:
-		return &Waits{Reason: ReasonQuietHours, Until: optional(rest.Until)}, nil
-	case s.Rests.After(now):
-		return &Waits{Reason: ReasonCircuitOpen, Until: optional(s.Rests)}, nil
+	case err != nil || s.Waiting != nil:
+		return err
 	case s.Due == 0:
-		return &Waits{Reason: ReasonScheduledLater, Until: optional(s.NextAt)}, nil
+		s.Waiting = waitFor(ReasonScheduledLater, s.NextAt, "nobody's doing: it is tried again then")
+	case s.Running == 0:
+		s.Waiting, err = b.ready(ctx, p, s.OldestDue)
 	}
-	return nil, nil
+	return err
+}
+
+// inTurn orders partitions as they are taken from.
+func inTurn(a, z PartitionState, now time.Time) int {
+	class := func(s PartitionState) int {
+		switch {
+		case s.Queued > 0 && s.Waiting == nil:
+			return 0
+		case s.Queued > 0:
+			return 1
+		}
+		return 2
+	}
+	best := func(s PartitionState) int { return harvest.EffectivePriority(s.Priority, now.Sub(s.OldestDue)) }
+	return cmp.Or(cmp.Compare(class(a), class(z)), cmp.Compare(best(a), best(z)), a.OldestDue.Compare(z.OldestDue))
 }

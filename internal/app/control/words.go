@@ -77,6 +77,54 @@ func RecordFamily(s harvest.RecordStatus) Family {
 	}
 }
 
+// TaskFamily is the family of a task's state. One that was cut again is done in part.
+func TaskFamily(s harvest.TaskState) Family {
+	switch s {
+	case harvest.TaskDispatched, harvest.TaskExecuting:
+		return Active
+	case harvest.TaskSucceeded:
+		return OK
+	case harvest.TaskPartial:
+		return Partial
+	case harvest.TaskFailed:
+		return Failed
+	case harvest.TaskCancelled:
+		return Off
+	default: // QUEUED
+		return Waiting
+	}
+}
+
+// RunFamily is the family of a run's state.
+func RunFamily(s harvest.RunState) Family {
+	switch s {
+	case harvest.RunSucceeded:
+		return OK
+	case harvest.RunPartial:
+		return Partial
+	case harvest.RunFailed:
+		return Failed
+	case harvest.RunCancelled:
+		return Off
+	default: // RUNNING
+		return Active
+	}
+}
+
+// BatchFamily is the family of a page's state.
+func BatchFamily(s harvest.BatchState) Family {
+	switch s {
+	case harvest.BatchSucceeded:
+		return OK
+	case harvest.BatchFailed:
+		return Failed
+	case harvest.BatchSkipped:
+		return Partial
+	default: // RUNNING
+		return Active
+	}
+}
+
 // reasons say in words why work waits, by its code.
 var reasons = map[harvest.Code]string{
 	harvest.CodeQuiet:  "quiet hours of the source",

@@ -95,7 +95,7 @@ func (d *Door) declareCursors() {
 			return d.control.Skip(ctx, harvest.CursorID(in.ID), until, in.Body.by(ctx))
 		})
 	declare(d, look("/cursors", tag, "Cursors by source and operation"), func(ctx context.Context, in *plansInput) (control.CursorList, error) {
-		return d.control.Cursors(ctx, in.Source, in.Page.page())
+		return d.control.Cursors(ctx, control.CursorQuery{Source: in.Source, Page: in.Page.page()})
 	})
 	declare(d, orGone(lookAtOne("/cursors/{id}", tag, "A cursor, its last moves and what holds it")),
 		func(ctx context.Context, in *cursorInput) (control.CursorView, error) {

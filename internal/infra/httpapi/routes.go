@@ -31,6 +31,8 @@ func (d *Door) declare() {
 	d.declarePlanChanges()
 	d.declareSliceChanges()
 	d.declareTriggers()
+	d.declareWork()
+	d.declareRates()
 	exactTypes(d.api.OpenAPI().Components.Schemas)
 }
 

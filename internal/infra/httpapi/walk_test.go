@@ -138,7 +138,7 @@ var oddBodies = []string{
 
 // inPath fills the variables of a path.
 func inPath(path, code, id, name string) string {
-	return strings.NewReplacer("{code}", url.PathEscape(code), "{id}", url.PathEscape(id), "{run}", url.PathEscape(id), "{batch}", url.PathEscape(id), "{name}", url.PathEscape(name)).Replace(path)
+	return strings.NewReplacer("{code}", url.PathEscape(code), "{id}", url.PathEscape(id), "{no}", url.PathEscape(id), "{run}", url.PathEscape(id), "{batch}", url.PathEscape(id), "{name}", url.PathEscape(name)).Replace(path)
 }
 
 // TestDocumentIsTrue calls every route of the document as it says, and as it does not:

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -75,7 +76,7 @@ func bucketsOfAWindow(l *Lab) {
 	l.Walk(kids[0])
 	l.Refuse(kids[1])
 	see(1, "failed 1 [bucket 3 of 4] of 3;")
-	gaps, err := l.Store.Gaps(l.ctx(), prov)
+	gaps, _, err := l.Store.Gaps(l.ctx(), control.GapQuery{Source: prov})
 	if err != nil || len(gaps) != 1 || gaps[0].Range != "bucket 3 of 4" {
 		l.Errorf("gaps %+v, %v", gaps, err)
 	}

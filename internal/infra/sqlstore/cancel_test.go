@@ -23,7 +23,7 @@ func cancelledInParts(l *Lab) {
 		l.MustBeAt(from + 2)
 		l.MustVerify()
 	}
-	if gaps, err := l.Store.Gaps(l.ctx(), prov); err != nil || len(gaps) != 0 {
+	if gaps, _, err := l.Store.Gaps(l.ctx(), control.GapQuery{Source: prov}); err != nil || len(gaps) != 0 {
 		l.Errorf("gaps %+v, %v", gaps, err)
 	}
 	// One that nobody planned again holds.
@@ -35,7 +35,7 @@ func cancelledInParts(l *Lab) {
 		l.Walk(l.LeaseOne())
 	}
 	l.MustBeAt(0)
-	if gaps, err := l.Store.Gaps(l.ctx(), prov); err != nil || len(gaps) != 2 {
+	if gaps, _, err := l.Store.Gaps(l.ctx(), control.GapQuery{Source: prov}); err != nil || len(gaps) != 2 {
 		l.Errorf("gaps %+v, %v", gaps, err)
 	}
 	l.MustVerify()
@@ -84,7 +84,7 @@ func queuedByAPerson(l *Lab) {
 	l.Plan(4, 5)
 	l.Cancel(control.CancelScope{Plan: a.ID})
 	retry(true, 0)
-	if gaps, err := l.Store.Gaps(l.ctx(), prov); err != nil || len(gaps) != 1 || !gaps[0].Whole {
+	if gaps, _, err := l.Store.Gaps(l.ctx(), control.GapQuery{Source: prov}); err != nil || len(gaps) != 1 || !gaps[0].Whole {
 		l.Errorf("gaps %+v, %v", gaps, err)
 	}
 	l.MustVerify()
@@ -183,7 +183,7 @@ func signalsReturned(l *Lab) {
 	open("after the whole plan was given up", ids[3:]...)
 	l.Cancel(control.CancelScope{Plan: other.ID})
 	open("after the other was, too", ids[2:]...)
-	if gaps, err := l.Store.Gaps(l.ctx(), prov); err != nil || len(gaps) != 0 {
+	if gaps, _, err := l.Store.Gaps(l.ctx(), control.GapQuery{Source: prov}); err != nil || len(gaps) != 0 {
 		l.Errorf("what was given up holds as gaps %+v, %v", gaps, err)
 	}
 

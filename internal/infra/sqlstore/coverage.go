@@ -3,8 +3,10 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -41,15 +43,15 @@ func (s *Store) Coverage(ctx context.Context, provenance string) ([]control.Cove
 	}, `SELECT id, operation_code, namespace_scope_code, namespace_key, cursor_key, direction_code, init_value, normalized_instant,
 			`+queryOf+`
 		FROM ing_cursor c
-		WHERE provenance_code=? AND NOT EXISTS (SELECT 1 FROM ing_plan p WHERE p.cursor_id=c.id AND p.watches_cursor_id IS NOT NULL)
-		ORDER BY operation_code, id`, provenance)
+		WHERE provenance_code=? AND (SELECT p.watches_cursor_id FROM ing_plan p WHERE p.cursor_id=c.id ORDER BY p.window_to DESC LIMIT 1) IS NULL
+		ORDER BY operation_code, id LIMIT ?`, provenance, control.MostNamespaces+1)
 	if err != nil {
 		return nil, fmt.Errorf("coverage of %s: %w", provenance, err)
 	}
 	out := make([]control.Coverage, len(cursors))
 	for i := range cursors {
 		h := &cursors[i]
-		if err := s.readCoverage(ctx, h); err != nil {
+		if err := s.readCoverage(ctx, h, provenance); err != nil {
 			return nil, fmt.Errorf("coverage of %s: %w", provenance, err)
 		}
 		if h.Operation == harvest.Harvest {
@@ -76,16 +78,116 @@ type leaf struct {
 	spec   string
 }
 
-// readCoverage reads the leaves of a cursor in the order of their spans, and enters them
-// span by span: a window that was parted by ids or buckets has several leaves of one
-// span, and is proven only when all of them are.
+// readCoverage reads what of a cursor is proven. Up to its watermark all is, or it would
+// not have moved there: only gaps that were accepted are looked up. Beyond it the leaves
+// are read in the order of their spans, and entered span by span: a window that was
+// parted by ids or buckets has several leaves of one span, and is proven only when all of
+// them are.
 //
 //	leaves    |- DONE -|- DONE -|         |- ids 0-4 DONE --|- FAILED -|
 //	                                      |- ids 5-9 READY -|
 //	becomes   |---- proven -----| missing |----- open ------|- failed -|
-func (s *Store) readCoverage(ctx context.Context, c *coverageInWork) error {
-	var same []leaf // the leaves of one span
+func (s *Store) readCoverage(ctx context.Context, c *coverageInWork, provenance string) error {
+	proven, err := s.provenLeaves(ctx, c, provenance)
+	if err != nil {
+		return err
+	}
+	if c.Direction == harvest.Forward {
+		for _, l := range proven {
+			if err := c.enter([]leaf{l}); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.readLeaves(ctx, c); err != nil {
+		return err
+	}
+	if c.Direction == harvest.Backward {
+		for _, l := range proven {
+			if err := c.enter([]leaf{l}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// acceptedMost bounds the accepted gaps that are told apart in what is proven.
+const acceptedMost = 1000
+
+// provenLeaves is the span from where the cursor began to where it stands, parted where a
+// gap was accepted.
+func (s *Store) provenLeaves(ctx context.Context, c *coverageInWork, provenance string) ([]leaf, error) {
+	from, to := c.Init, c.Watermark
+	if c.Direction == harvest.Backward {
+		from, to = to, from
+	}
+	if !from.Before(to) {
+		return nil, nil
+	}
+	var out []leaf
 	err := s.each(ctx, func(r *sql.Rows) error {
+		var begin, end ts
+		var reason sql.NullString
+		if err := r.Scan(&begin, &end, &reason); err != nil {
+			return err
+		}
+		gap := spanOf(c.Operation, begin, end)
+		if gap.From.Before(from) || to.Before(gap.To) {
+			return nil // another part of the same window, or not passed
+		}
+		if from.Before(gap.From) {
+			out = append(out, provenLeaf(from, gap.From, ""))
+		}
+		out = append(out, provenLeaf(gap.From, gap.To, "accepted gap: "+reason.String))
+		from = gap.To
+		return nil
+	}, `SELECT s.window_from, s.window_to, s.reason FROM ing_plan_slice s
+		WHERE s.gap_of=? AND s.gap_accepted=1 AND s.cursor_id=?`+notCoveredByOthers+` ORDER BY s.window_from, s.id LIMIT ?`,
+		provenance, c.id, acceptedMost)
+	if err != nil {
+		return nil, err
+	}
+	if from.Before(to) {
+		out = append(out, provenLeaf(from, to, ""))
+	}
+	return out, nil
+}
+
+func provenLeaf(from, to harvest.Mark, reason string) leaf {
+	return leaf{Covered: harvest.Covered{Span: harvest.Span{From: from, To: to}, Counts: true}, reason: reason}
+}
+
+// leavesMost bounds the slices beyond a watermark that are looked at.
+const leavesMost = 5000
+
+// readLeaves reads the leaves beyond where the cursor stands. The first of them begins
+// exactly there.
+func (s *Store) readLeaves(ctx context.Context, c *coverageInWork) error {
+	at := stored(c.Watermark).instant
+	ahead := `s.window_from>=?`
+	within := ` AND s.window_from<?`
+	nearest := `s.window_from`
+	if c.Direction == harvest.Backward {
+		ahead = `s.window_to<=?`
+		within = ` AND s.window_to>?`
+		nearest = `s.window_to DESC`
+	}
+	args := []any{c.id, at}
+	var bound ts
+	err := s.r.QueryRowContext(ctx, `SELECT `+strings.TrimSuffix(nearest, " DESC")+` FROM ing_plan_slice s WHERE s.cursor_id=? AND `+ahead+`
+		ORDER BY `+nearest+` LIMIT 1 OFFSET ?`, c.id, at, leavesMost).Scan(&bound)
+	switch {
+	case err == nil:
+		end := bound.mark(c.Operation)
+		c.LookedTo = &end
+		ahead += within
+		args = append(args, bound)
+	case !errors.Is(err, sql.ErrNoRows):
+		return err
+	}
+	var same []leaf // the leaves of one span
+	err = s.each(ctx, func(r *sql.Rows) error {
 		var l leaf
 		var from, to ts
 		var st harvest.SliceState
@@ -94,6 +196,9 @@ func (s *Store) readCoverage(ctx context.Context, c *coverageInWork) error {
 		var reason sql.NullString
 		if err := r.Scan(&from, &to, &st, &accepted, &reason, &l.spec, &sortedBy); err != nil {
 			return err
+		}
+		if st == "" && c.LookedTo != nil {
+			return nil // it lies behind slices that are not looked at
 		}
 		l.Span = spanOf(c.Operation, from, to)
 		l.reason = reason.String
@@ -120,13 +225,11 @@ func (s *Store) readCoverage(ctx context.Context, c *coverageInWork) error {
 		same = append(same, l)
 		return nil
 	}, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted, s.reason, s.slice_spec, s.id FROM ing_plan_slice s
-		WHERE s.cursor_id=? AND s.status_code<>'RESLICED'`+notCoveredByOthers+notFolded+`
-		UNION ALL
-		SELECT v.window_from, v.window_to, 'DONE', 0, NULL, '{}', 0 FROM ing_coverage v WHERE v.cursor_id=?
+		WHERE s.cursor_id=? AND `+ahead+` AND s.status_code<>'RESLICED'`+notCoveredByOthers+notFolded+`
 		UNION ALL
 		SELECT CASE operation_code WHEN 'BACKFILL' THEN window_from ELSE sliced_to END,
 			CASE operation_code WHEN 'BACKFILL' THEN sliced_to ELSE window_to END, '', 0, NULL, '{}', 0
-		FROM ing_plan WHERE cursor_id=? AND status_code='PARTIAL' ORDER BY 1, 2, 7`, c.id, c.id, c.id)
+		FROM ing_plan WHERE cursor_id=? AND status_code='PARTIAL' ORDER BY 1, 2, 7`, append(args, c.id)...)
 	if err != nil || len(same) == 0 {
 		return err
 	}

@@ -72,7 +72,7 @@ func coverageShown(l *Lab) {
 	must("another failed", harvest.Harvest, "0-0, proven 1-2, open 0-1, failed 0-1") // each names its part
 	l.Walk(l.LeaseOne())
 	must("the last is done", harvest.Harvest, "0-0, proven 1-2, failed 0-1")
-	if gaps, err := l.Store.Gaps(l.ctx(), prov); err != nil || len(gaps) != 1 || gaps[0].Range != "id [3, 5)" {
+	if gaps, _, err := l.Store.Gaps(l.ctx(), control.GapQuery{Source: prov}); err != nil || len(gaps) != 1 || gaps[0].Range != "id [3, 5)" {
 		l.Errorf("gaps %+v, %v", gaps, err)
 	}
 	l.Due()

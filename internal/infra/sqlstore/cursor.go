@@ -70,7 +70,9 @@ func (x *tx) lockCursorOf(slice harvest.SliceID) (cursorRow, error) {
 // Of a cancelled UPDATE nothing is kept but gaps that were accepted: its ordinals
 // number the candidates of that plan and of no other.
 const notCoveredByOthers = `
-	AND NOT (s.status_code='CANCELLED' AND EXISTS (SELECT 1 FROM ing_plan p WHERE p.id=s.plan_id AND p.status_code='CANCELLED'
+	AND NOT ` + coveredByOthers
+
+const coveredByOthers = `(s.status_code='CANCELLED' AND EXISTS (SELECT 1 FROM ing_plan p WHERE p.id=s.plan_id AND p.status_code='CANCELLED'
 		AND (p.operation_code='UPDATE' AND s.gap_accepted=0
 			OR EXISTS (SELECT 1 FROM ing_plan q WHERE q.cursor_id=p.cursor_id AND q.id>p.id
 				AND q.status_code NOT IN ('CANCELLED','FAILED')

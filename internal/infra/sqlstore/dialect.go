@@ -36,6 +36,8 @@ type dialect struct {
 	// recordIndex and taskIndex are hints that keep the planner on the key of
 	// ing_record and on the queue's index.
 	recordIndex, taskIndex string
+	// Likewise on the indexes along which lists are read in pages.
+	taskPlanIndex, gapIndex, cursorIndex, planIndex, runIndex string
 	// after is the condition that columns, compared in their order, lie behind
 	// values, in the form in which the database reads the range of an index.
 	after func(columns []string, values []any) (string, []any)
@@ -72,6 +74,7 @@ var sqliteDialect = &dialect{
 	after: func(columns []string, values []any) (string, []any) {
 		return "(" + strings.Join(columns, ", ") + ") > (" + list(len(values)) + ")", values
 	},
+	planIndex: " INDEXED BY idx_plan_list",
 	idsFollow: true, // one writer, and a new rowid is the greatest plus one
 	isolation: sql.LevelDefault,
 	isRetryable: func(err error) bool {
@@ -121,10 +124,15 @@ var mysqlDialect = &dialect{
 		}
 		return "(" + strings.Join(ranges, " OR ") + ")", args
 	},
-	now:         "SELECT UTC_TIMESTAMP(6)",
-	recordIndex: " FORCE INDEX (uk_record_key)",
-	taskIndex:   " FORCE INDEX (idx_task_queue)",
-	isolation:   sql.LevelReadCommitted,
+	now:           "SELECT UTC_TIMESTAMP(6)",
+	recordIndex:   " FORCE INDEX (uk_record_key)",
+	taskIndex:     " FORCE INDEX (idx_task_queue)",
+	taskPlanIndex: " FORCE INDEX (idx_task_plan)",
+	gapIndex:      " FORCE INDEX (idx_slice_gap)",
+	cursorIndex:   " FORCE INDEX (uk_cursor_ns)",
+	planIndex:     " FORCE INDEX (idx_plan_list)",
+	runIndex:      " FORCE INDEX (idx_run_list)",
+	isolation:     sql.LevelReadCommitted,
 	isRetryable: func(err error) bool {
 		switch mysqlCode(err) {
 		case 1213, 1205, 1020: // deadlock, lock wait, changed since read
@@ -167,6 +175,9 @@ func marks(rows, cols int) string {
 
 // list returns "?,?,?".
 func list(n int) string { return strings.TrimSuffix(strings.Repeat("?,", n), ",") }
+
+// joined is a list of columns.
+func joined(columns []string) string { return strings.Join(columns, ", ") }
 
 // columns counts the names in a column list.
 func columns(s string) int { return strings.Count(s, ",") + 1 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
@@ -38,6 +39,38 @@ func (s *Store) SeedSQL() (out []Statement) {
 	for _, q := range s.seedSQL() {
 		out = append(out, Statement{SQL: q})
 	}
+	return out
+}
+
+// ListSQL are the statements that read a page of a list, each page of so many rows.
+func (s *Store) ListSQL(limit int) map[string]Statement {
+	out := map[string]Statement{}
+	add := func(name string) func(q string, args []any) {
+		return func(q string, args []any) { out[name] = Statement{q, args} }
+	}
+	const lab = "lab"
+	place := control.TaskPlace{
+		State: harvest.TaskQueued, Source: lab, Endpoint: "search", Operation: harvest.Harvest, Priority: 100, Due: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), ID: 500,
+	}
+	task := control.TaskRow{Source: lab, Endpoint: "search", Operation: harvest.Harvest, Priority: 100, ID: 60, DueAt: place.Due}
+	add("tasks")(s.tasksSQL(control.TaskQuery{}, harvest.TaskQueued, control.TaskPlace{}, limit))
+	add("tasks, next page")(s.tasksSQL(control.TaskQuery{}, harvest.TaskQueued, place, limit))
+	add("tasks of a source")(s.tasksSQL(control.TaskQuery{Source: lab}, harvest.TaskSucceeded, control.TaskPlace{}, limit))
+	add("tasks of a source, next page")(s.tasksSQL(control.TaskQuery{Source: lab}, harvest.TaskQueued, place, limit))
+	add("tasks of a plan")(s.tasksSQL(control.TaskQuery{Plan: 1}, harvest.TaskQueued, place, limit))
+	add("place of a task")(s.tasksAheadSQL(task, int64(limit)))
+	add("runs")(s.runIDsSQL(control.RunQuery{}, 0, limit))
+	add("runs, next page")(s.runIDsSQL(control.RunQuery{}, 700, limit))
+	add("runs of a source in a state")(s.runIDsSQL(control.RunQuery{Source: lab, State: harvest.RunSucceeded}, 700, limit))
+	add("runs of a task")(s.runIDsSQL(control.RunQuery{Task: 7}, 0, limit))
+	add("pages of a run")(runBatchesSQL, []any{1, 3, limit})
+	add("gaps of a source")(s.gapsSQL(control.GapQuery{Source: lab}, gapPlace{}, limit))
+	add("gaps of a source, next page")(s.gapsSQL(control.GapQuery{Source: lab}, gapPlace{cursor: 1, from: ts(time.Date(2024, 1, 9, 0, 0, 0, 0, time.UTC)), slice: 200}, limit))
+	add("gaps of a cursor")(s.gapsSQL(control.GapQuery{Source: lab, Cursor: 1}, gapPlace{}, limit))
+	add("cursors")(s.cursorsSQL(control.CursorQuery{}, nil, limit))
+	add("cursors of a source, next page")(s.cursorsSQL(control.CursorQuery{Source: lab}, []any{lab, "BACKFILL", "updated", "CUSTOM", "many-0300"}, limit))
+	add("plans")(s.plansSQL("", 900, limit))
+	add("plans of a source")(s.plansSQL(lab, 900, limit))
 	return out
 }
 

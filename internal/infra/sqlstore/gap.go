@@ -11,15 +11,126 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// Gaps lists the windows of a source that hold a watermark until they are
-// mended, the oldest first.
-func (s *Store) Gaps(ctx context.Context, provenance string) ([]control.Gap, error) {
-	return s.gaps(ctx, `s.provenance_code=?`, provenance)
+// gapCols are what is shown of a slice s that is a gap, with its plan o and its task t.
+var gapCols = `s.id, s.cursor_id, s.window_from, s.window_to, s.slice_spec, o.operation_code, ` + isNoneOf("o.status_code", harvest.PlansOpen) + `,
+	s.status_code, s.reason, t.scheduled_at`
+
+const gapJoins = ` JOIN ing_plan o ON o.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id`
+
+// scanGap reads the columns of a gap, and those that were asked for behind them. from is
+// the beginning of its window as it is stored.
+func scanGap(r scanner, g *control.Gap, more ...any) (from ts, err error) {
+	var to, retry ts
+	var op harvest.Operation
+	var spec string
+	var reason sql.NullString
+	err = r.Scan(append([]any{&g.Slice, &g.Cursor, &from, &to, &spec, &op, &g.Whole, &g.Status, &reason, &retry}, more...)...)
+	if err != nil {
+		return from, err
+	}
+	g.From = from.mark(op)
+	g.To = to.mark(op)
+	g.Reason = reason.String
+	if g.Status == string(harvest.SliceFailed) {
+		g.RetryAt = retry.time()
+	}
+	g.Range, err = rangeText(spec)
+	return from, err
 }
 
-// CursorGaps lists the windows that hold one cursor.
-func (s *Store) CursorGaps(ctx context.Context, id harvest.CursorID) ([]control.Gap, error) {
-	return s.gaps(ctx, `s.cursor_id=?`, id)
+// Slices in the state of a gap are looked at in parts, and for one page no more than
+// gapsLooked of them: those of a plan that was given up, and whose window a newer one has
+// taken over, are no gaps, and there may be many of them in a row.
+const (
+	gapChunk   = 200
+	gapsLooked = 2000
+)
+
+// gapPlace is where a slice stands in the list of gaps. It never changes.
+type gapPlace struct {
+	cursor harvest.CursorID
+	from   ts
+	slice  harvest.SliceID
+}
+
+// Gaps lists the windows of a source, or of one of its cursors, that hold a watermark
+// until they are mended: by cursor, the oldest first. next is the slice behind which the
+// next page begins, 0 if there is none. Without a limit all are listed.
+func (s *Store) Gaps(ctx context.Context, q control.GapQuery) (gaps []control.Gap, next harvest.SliceID, err error) {
+	gaps = []control.Gap{}
+	at, err := s.gapPlace(ctx, q.After)
+	if err != nil {
+		return nil, 0, err
+	}
+	more := false // there is a gap behind the page
+	chunk := gapChunk
+	if q.Limit > 0 {
+		chunk = q.Limit + 1
+	}
+	for looked := 0; ; chunk = gapChunk {
+		n := 0
+		query, args := s.gapsSQL(q, at, chunk)
+		err := s.each(ctx, func(r *sql.Rows) error {
+			var g control.Gap
+			var covered bool
+			from, err := scanGap(r, &g, &covered)
+			n++
+			more = more || !covered && q.Limit > 0 && len(gaps) == q.Limit
+			if err != nil || more {
+				return err
+			}
+			if !covered {
+				gaps = append(gaps, g)
+			}
+			at = gapPlace{g.Cursor, from, g.Slice}
+			return nil
+		}, query, args...)
+		if err != nil {
+			return nil, 0, fmt.Errorf("list gaps: %w", err)
+		}
+		looked += n
+		switch {
+		case more, q.Limit > 0 && n == chunk && looked >= gapsLooked:
+			return gaps, at.slice, nil
+		case n < chunk:
+			return gaps, 0, nil
+		}
+	}
+}
+
+// gapPlace reads where a slice stands; 0 is the beginning.
+func (s *Store) gapPlace(ctx context.Context, id harvest.SliceID) (at gapPlace, err error) {
+	if id == 0 {
+		return at, nil
+	}
+	at.slice = id
+	err = s.r.QueryRowContext(ctx, `SELECT cursor_id, window_from FROM ing_plan_slice WHERE id=?`, id).Scan(&at.cursor, &at.from)
+	if errors.Is(err, sql.ErrNoRows) {
+		return at, control.ErrPage
+	}
+	return at, err
+}
+
+// gapsSQL lists slices in the state of a gap behind a place, with whether others answer
+// for them by now.
+func (s *Store) gapsSQL(q control.GapQuery, after gapPlace, limit int) (string, []any) {
+	where := `s.gap_of=? AND s.gap_accepted=0`
+	args := []any{q.Source}
+	order := []string{"s.cursor_id", "s.window_from", "s.id"}
+	place := []any{after.cursor, after.from, after.slice}
+	if q.Cursor != 0 {
+		where += ` AND s.cursor_id=?`
+		args = append(args, q.Cursor)
+		order = order[1:]
+		place = place[1:]
+	}
+	if after.slice != 0 {
+		behind, values := s.d.after(order, place)
+		where += ` AND ` + behind
+		args = append(args, values...)
+	}
+	return `SELECT ` + gapCols + `, ` + coveredByOthers + ` FROM (SELECT s.id FROM ing_plan_slice s` + s.d.gapIndex + ` WHERE ` + where + `
+		ORDER BY ` + joined(order) + ` LIMIT ?) k JOIN ing_plan_slice s ON s.id=k.id` + gapJoins + ` ORDER BY ` + joined(order), append(args, limit)
 }
 
 // RetryGaps queues every failed slice of a source again at once, whatever is

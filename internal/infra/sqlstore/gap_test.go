@@ -1,6 +1,9 @@
 package sqlstore_test
 
-import "github.com/papertrace/patra/internal/domain/source"
+import (
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/source"
+)
 
 // acceptedGaps: what somebody has decided not to read is queued by nobody again,
 // neither when its rest is over nor when gaps are tried again.
@@ -23,7 +26,7 @@ func acceptedGaps(l *Lab) {
 			l.Errorf("%d tried again, %v", n, err)
 		}
 	})
-	if gaps, err := l.Store.Gaps(l.ctx(), prov); err != nil || len(gaps) != 0 {
+	if gaps, _, err := l.Store.Gaps(l.ctx(), control.GapQuery{Source: prov}); err != nil || len(gaps) != 0 {
 		l.Errorf("gaps %+v, %v", gaps, err)
 	}
 	l.MustVerify()

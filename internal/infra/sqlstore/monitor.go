@@ -79,19 +79,17 @@ func (v *queueView) read(status harvest.TaskState, provenance string, op harvest
 
 // count adds the tasks of a state in a partition.
 func (v *queueView) count(status harvest.TaskState, p harvest.Partition) error {
-	state, err := v.state(p)
-	if err != nil {
-		return err
-	}
+	state := v.state(p)
 	const of = ` WHERE t.status_code=? AND t.provenance_code=? AND t.endpoint_name=? AND t.operation_code=?`
 	args := []any{status, p.Provenance, p.Endpoint, p.Operation, v.most + 1}
 	var n, due int64
+	var best sql.NullInt64
 	var oldest, next ts
-	err = v.t.QueryRowContext(v.ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN c.scheduled_at<=? THEN 1 ELSE 0 END),0),
+	err := v.t.QueryRowContext(v.ctx, `SELECT COUNT(*), MIN(c.priority), COALESCE(SUM(CASE WHEN c.scheduled_at<=? THEN 1 ELSE 0 END),0),
 		MIN(CASE WHEN c.scheduled_at<=? THEN c.scheduled_at END), MIN(CASE WHEN c.scheduled_at>? THEN c.scheduled_at END)
-		FROM (SELECT t.scheduled_at
+		FROM (SELECT t.priority, t.scheduled_at
 		FROM ing_task t`+v.s.d.taskIndex+of+` LIMIT ?) c`, append([]any{ts(v.now), ts(v.now), ts(v.now)}, args...)...).
-		Scan(&n, &due, &oldest, &next)
+		Scan(&n, &best, &due, &oldest, &next)
 	if err != nil {
 		return err
 	}
@@ -99,6 +97,7 @@ func (v *queueView) count(status harvest.TaskState, p harvest.Partition) error {
 		state.Running += n
 		return nil
 	}
+	state.Priority = int(best.Int64)
 	state.Queued = min(n, v.most)
 	state.QueuedCapped = n > v.most
 	state.Due = min(due, v.most)
@@ -107,22 +106,14 @@ func (v *queueView) count(status harvest.TaskState, p harvest.Partition) error {
 	return nil
 }
 
-func (v *queueView) state(p harvest.Partition) (*control.PartitionState, error) {
+func (v *queueView) state(p harvest.Partition) *control.PartitionState {
 	if state := v.states[p]; state != nil {
-		return state, nil
+		return state
 	}
 	state := &control.PartitionState{QueueRow: control.QueueRow{Source: p.Provenance, Endpoint: p.Endpoint, Operation: p.Operation}}
 	v.states[p] = state
 	v.order = append(v.order, p)
-	var until ts
-	err := v.t.QueryRowContext(v.ctx, `SELECT rests_until FROM ing_breaker
-		WHERE provenance_code=? AND endpoint_name=? AND operation_code=? AND failures >= ?`,
-		p.Provenance, p.Endpoint, p.Operation, harvest.BreakAfter).Scan(&until)
-	if errors.Is(err, sql.ErrNoRows) {
-		return state, nil
-	}
-	state.Rests = until.time()
-	return state, err
+	return state
 }
 
 // SliceLineage reads the runs and pages of a slice, the newest first.

@@ -43,28 +43,40 @@ func queryText(stored string) string {
 	return query.Format(e, query.Default())
 }
 
-// queryOf is the selection of the newest plan of a cursor c.
-const queryOf = `(SELECT p.expr_proto_snapshot FROM ing_plan p WHERE p.cursor_id=c.id ORDER BY p.id DESC LIMIT 1)`
+// queryOf is the selection of the plan of a cursor c that reaches furthest: the first or
+// the last of an index, however many plans there are.
+const queryOf = `(SELECT p.expr_proto_snapshot FROM ing_plan p WHERE p.cursor_id=c.id ORDER BY p.window_to DESC LIMIT 1)`
 
 // Plans lists plans, the newest first, those before id if it is not 0.
 func (s *Store) Plans(ctx context.Context, provenance string, before harvest.PlanID, limit int) ([]control.PlanRow, error) {
-	where, args := `1=1`, []any{}
-	if provenance != "" {
-		where, args = where+` AND provenance_code=?`, append(args, provenance)
-	}
-	if before > 0 {
-		where, args = where+` AND id<?`, append(args, before)
-	}
 	out := []control.PlanRow{}
+	query, args := s.plansSQL(provenance, before, limit)
 	err := s.each(ctx, func(r *sql.Rows) error {
 		p, err := scanPlanRow(r)
 		out = append(out, p)
 		return err
-	}, `SELECT `+planRowCols+` FROM ing_plan WHERE `+where+` ORDER BY id DESC LIMIT ?`, append(args, limit)...)
+	}, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list plans: %w", err)
 	}
 	return out, nil
+}
+
+// plansSQL lists plans, of one source along its index.
+func (s *Store) plansSQL(provenance string, before harvest.PlanID, limit int) (string, []any) {
+	where := `1=1`
+	index := ""
+	var args []any
+	if provenance != "" {
+		where += ` AND provenance_code=?`
+		index = s.d.planIndex
+		args = append(args, provenance)
+	}
+	if before > 0 {
+		where += ` AND id<?`
+		args = append(args, before)
+	}
+	return `SELECT ` + planRowCols + ` FROM ing_plan` + index + ` WHERE ` + where + ` ORDER BY id DESC LIMIT ?`, append(args, limit)
 }
 
 // Plan reads one plan.
@@ -157,22 +169,70 @@ func scanCursorRow(r interface{ Scan(...any) error }) (c control.CursorRow, err 
 	return c, err
 }
 
-// Cursors lists the cursors, of one source if it is named.
-func (s *Store) Cursors(ctx context.Context, provenance string) ([]control.CursorRow, error) {
-	where, args := `1=1`, []any{}
-	if provenance != "" {
-		where, args = `provenance_code=?`, []any{provenance}
-	}
+// Cursors lists cursors behind one, in the order of their names.
+func (s *Store) Cursors(ctx context.Context, q control.CursorQuery, after harvest.CursorID, limit int) ([]control.CursorRow, error) {
 	out := []control.CursorRow{}
-	err := s.each(ctx, func(r *sql.Rows) error {
+	place, err := s.cursorPlace(ctx, after)
+	if err != nil {
+		return nil, err
+	}
+	query, args := s.cursorsSQL(q, place, limit)
+	err = s.each(ctx, func(r *sql.Rows) error {
 		c, err := scanCursorRow(r)
 		out = append(out, c)
 		return err
-	}, `SELECT `+cursorRowCols+` FROM ing_cursor c WHERE `+where+` ORDER BY provenance_code, operation_code, id`, args...)
+	}, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list cursors: %w", err)
 	}
 	return out, nil
+}
+
+// cursorName are the columns that name a cursor, in the order of their index.
+var cursorName = []string{"c.provenance_code", "c.operation_code", "c.cursor_key", "c.namespace_scope_code", "c.namespace_key"}
+
+// cursorPlace is the name of a cursor; none for 0.
+func (s *Store) cursorPlace(ctx context.Context, id harvest.CursorID) ([]any, error) {
+	if id == 0 {
+		return nil, nil
+	}
+	name := make([]string, len(cursorName))
+	into := make([]any, len(name))
+	for i := range name {
+		into[i] = &name[i]
+	}
+	err := s.r.QueryRowContext(ctx, `SELECT `+joined(cursorName)+` FROM ing_cursor c WHERE c.id=?`, id).Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, control.ErrPage
+	}
+	place := make([]any, len(name))
+	for i := range name {
+		place[i] = name[i]
+	}
+	return place, err
+}
+
+// cursorsSQL lists cursors behind a name.
+func (s *Store) cursorsSQL(q control.CursorQuery, after []any, limit int) (string, []any) {
+	where := `1=1`
+	var args []any
+	for _, f := range []col{
+		{"c.provenance_code", q.Source},
+		{"c.operation_code", string(q.Operation)},
+		{"CONCAT(c.namespace_scope_code, '/', c.namespace_key)", q.Namespace},
+	} {
+		if f.value != "" {
+			where += ` AND ` + f.name + `=?`
+			args = append(args, f.value)
+		}
+	}
+	if len(after) > 0 {
+		behind, values := s.d.after(cursorName, after)
+		where += ` AND ` + behind
+		args = append(args, values...)
+	}
+	return `SELECT ` + cursorRowCols + ` FROM (SELECT c.id AS cursor_id FROM ing_cursor c` + s.d.cursorIndex + ` WHERE ` + where + `
+		ORDER BY ` + joined(cursorName) + ` LIMIT ?) k JOIN ing_cursor c ON c.id=k.cursor_id ORDER BY ` + joined(cursorName), append(args, limit)
 }
 
 // Cursor reads one cursor.

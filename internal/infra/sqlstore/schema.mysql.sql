@@ -306,6 +306,7 @@ CREATE TABLE `ing_plan` (
   KEY `idx_plan_cursor` (`cursor_id`,`window_to`),
   KEY `idx_plan_watches` (`watches_cursor_id`,`created_at`),
   KEY `idx_plan_partial` (`status_code`,`cursor_id`),
+  KEY `idx_plan_list` (`provenance_code`),
   CONSTRAINT `ing_plan_chk_1` CHECK ((`operation_code` in (_utf8mb4'HARVEST',_utf8mb4'BACKFILL',_utf8mb4'UPDATE'))),
   CONSTRAINT `ing_plan_chk_2` CHECK ((`namespace_scope_code` in (_utf8mb4'GLOBAL',_utf8mb4'EXPR',_utf8mb4'CUSTOM'))),
   CONSTRAINT `ing_plan_chk_3` CHECK ((`status_code` in (_utf8mb4'DRAFT',_utf8mb4'SLICING',_utf8mb4'READY',_utf8mb4'PARTIAL',_utf8mb4'FAILED',_utf8mb4'COMPLETED',_utf8mb4'CANCELLED'))),
@@ -339,11 +340,13 @@ CREATE TABLE `ing_plan_slice` (
   `created_at` datetime(6) NOT NULL,
   `updated_at` datetime(6) NOT NULL,
   `schedule_instance_id` bigint DEFAULT NULL,
+  `gap_of` varchar(64) COLLATE utf8mb4_bin GENERATED ALWAYS AS ((case when (`status_code` in (_utf8mb4'FAILED',_utf8mb4'CANCELLED')) then `provenance_code` end)) STORED,
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_slice_sig` (`plan_id`,`slice_signature_hash`),
   KEY `idx_slice_status` (`plan_id`,`status_code`),
   KEY `idx_slice_cursor_from` (`cursor_id`,`window_from`),
   KEY `idx_slice_cursor_to` (`cursor_id`,`window_to`),
+  KEY `idx_slice_gap` (`gap_of`,`gap_accepted`,`cursor_id`,`window_from`),
   CONSTRAINT `ing_plan_slice_chk_1` CHECK ((`status_code` in (_utf8mb4'PENDING',_utf8mb4'READY',_utf8mb4'FAILED',_utf8mb4'DONE',_utf8mb4'RESLICED',_utf8mb4'CANCELLED'))),
   CONSTRAINT `ing_plan_slice_chk_2` CHECK ((`gap_accepted` in (0,1))),
   CONSTRAINT `ing_plan_slice_chk_3` CHECK ((`window_from` < `window_to`))
@@ -568,6 +571,7 @@ CREATE TABLE `ing_task_run` (
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_run_attempt` (`task_id`,`attempt_no`),
   KEY `idx_run_task_status` (`task_id`,`status_code`),
+  KEY `idx_run_list` (`status_code`,`provenance_code`),
   CONSTRAINT `ing_task_run_chk_1` CHECK ((`status_code` in (_utf8mb4'RUNNING',_utf8mb4'SUCCEEDED',_utf8mb4'PARTIAL',_utf8mb4'FAILED',_utf8mb4'CANCELLED')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
@@ -631,8 +635,8 @@ CREATE TABLE `ing_task_run_batch` (
   UNIQUE KEY `uk_run_batch_no` (`run_id`,`batch_no`),
   UNIQUE KEY `uk_batch_done` (`batch_done`),
   KEY `idx_batch_task` (`task_id`,`status_code`,`walk_no`,`phase`,`ordinal`),
-  KEY `idx_batch_plan` (`plan_id`,`status_code`),
   KEY `idx_batch_prov` (`provenance_code`,`operation_code`,`status_code`,`committed_at`),
+  KEY `idx_batch_plan` (`plan_id`,`status_code`,`sent`,`inserted`,`updated`,`remapped`,`unchanged`,`stale`,`filtered`,`quarantined`,`missing`,`gone`,`merged`),
   CONSTRAINT `ing_task_run_batch_chk_1` CHECK ((`phase` in (_utf8mb4'SEARCH',_utf8mb4'DETAIL'))),
   CONSTRAINT `ing_task_run_batch_chk_2` CHECK ((`status_code` in (_utf8mb4'RUNNING',_utf8mb4'SUCCEEDED',_utf8mb4'FAILED',_utf8mb4'SKIPPED')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;

@@ -290,6 +290,8 @@ CREATE TABLE ing_plan (
 
 CREATE INDEX idx_plan_cursor ON ing_plan (cursor_id, window_to);
 
+CREATE INDEX idx_plan_list ON ing_plan (provenance_code);
+
 CREATE INDEX idx_plan_partial ON ing_plan (cursor_id) WHERE status_code='PARTIAL';
 
 CREATE INDEX idx_plan_prov_op ON ing_plan (provenance_code, operation_code, created_at);
@@ -323,13 +325,15 @@ CREATE TABLE ing_plan_slice (
   fail_count INTEGER NOT NULL DEFAULT 0,
   reason TEXT,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL, schedule_instance_id INTEGER,
+  updated_at TEXT NOT NULL, schedule_instance_id INTEGER, gap_of TEXT GENERATED ALWAYS AS (CASE WHEN status_code IN ('FAILED','CANCELLED') THEN provenance_code END) VIRTUAL,
   CHECK (window_from < window_to)
 ) STRICT;
 
 CREATE INDEX idx_slice_cursor_from ON ing_plan_slice (cursor_id, window_from);
 
 CREATE INDEX idx_slice_cursor_to ON ing_plan_slice (cursor_id, window_to);
+
+CREATE INDEX idx_slice_gap ON ing_plan_slice (gap_of, gap_accepted, cursor_id, window_from) WHERE gap_of IS NOT NULL;
 
 CREATE INDEX idx_slice_status ON ing_plan_slice (plan_id, status_code);
 
@@ -543,6 +547,8 @@ CREATE TABLE ing_task_run (
   finished_at TEXT
 ) STRICT;
 
+CREATE INDEX idx_run_list ON ing_task_run (status_code, provenance_code);
+
 CREATE INDEX idx_run_task_status ON ing_task_run (task_id, status_code);
 
 CREATE UNIQUE INDEX uk_run_attempt ON ing_task_run (task_id, attempt_no);
@@ -603,7 +609,7 @@ CREATE TABLE "ing_task_run_batch" (
   committed_at TEXT
 , asked_ids TEXT) STRICT;
 
-CREATE INDEX idx_batch_plan ON ing_task_run_batch (plan_id, status_code);
+CREATE INDEX idx_batch_plan ON ing_task_run_batch (plan_id, status_code, sent, inserted, updated, remapped, unchanged, stale, filtered, quarantined, missing, gone, merged);
 
 CREATE INDEX idx_batch_prov ON ing_task_run_batch (provenance_code, operation_code, status_code, committed_at);
 

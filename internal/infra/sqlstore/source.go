@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -145,29 +146,48 @@ func (x *tx) hold(provenance string, paused, stopped bool, reason string) error 
 // UpdateGate changes the state of one rate key under a lock. now is the store's
 // clock once the lock is had, asked the process's own just before it was read.
 func (s *Store) UpdateGate(ctx context.Context, key string, f func(state []byte, now, asked time.Time) []byte) error {
-	return s.write(ctx, "update rate gate", func(x *tx) error {
-		var state []byte
-		err := x.row(`SELECT state FROM ing_rate_gate WHERE gate_key=?`+x.s.d.forUpdate, key).Scan(&state)
-		fresh := errors.Is(err, sql.ErrNoRows)
-		if err != nil && !fresh {
-			return err
+	return s.write(ctx, "update rate gate", func(x *tx) error { return x.updateGate(key, f) })
+}
+
+// ChangeGates changes the states of rate keys for a person, in the order of the keys,
+// and leaves an audit line.
+func (s *Store) ChangeGates(
+	ctx context.Context, keys []string, a source.Audit, after any, f func(key string, state []byte, now time.Time) []byte,
+) error {
+	keys = slices.Sorted(slices.Values(keys))
+	return s.write(ctx, "change rates", func(x *tx) error {
+		for _, key := range keys {
+			err := x.updateGate(key, func(state []byte, now, _ time.Time) []byte { return f(key, state, now) })
+			if err != nil {
+				return err
+			}
 		}
-		// The transaction's own time is from before the wait for the lock.
-		asked := time.Now()
-		now, err := x.clock()
-		if err != nil {
-			return err
-		}
-		next := f(state, now, asked)
-		switch {
-		case fresh:
-			_, err = x.exec(`INSERT INTO ing_rate_gate (gate_key, state, updated_at) VALUES (?,?,?)`, key, string(next), ts(now))
-			err = x.orLostRace(err)
-		case !bytes.Equal(next, state):
-			_, err = x.exec(`UPDATE ing_rate_gate SET state=?, updated_at=? WHERE gate_key=?`, string(next), ts(now), key)
-		}
-		return err
+		return x.audit(a, after)
 	})
+}
+
+func (x *tx) updateGate(key string, f func(state []byte, now, asked time.Time) []byte) error {
+	var state []byte
+	err := x.row(`SELECT state FROM ing_rate_gate WHERE gate_key=?`+x.s.d.forUpdate, key).Scan(&state)
+	fresh := errors.Is(err, sql.ErrNoRows)
+	if err != nil && !fresh {
+		return err
+	}
+	// The transaction's own time is from before the wait for the lock.
+	asked := time.Now()
+	now, err := x.clock()
+	if err != nil {
+		return err
+	}
+	next := f(state, now, asked)
+	switch {
+	case fresh:
+		_, err = x.exec(`INSERT INTO ing_rate_gate (gate_key, state, updated_at) VALUES (?,?,?)`, key, string(next), ts(now))
+		err = x.orLostRace(err)
+	case !bytes.Equal(next, state):
+		_, err = x.exec(`UPDATE ing_rate_gate SET state=?, updated_at=? WHERE gate_key=?`, string(next), ts(now), key)
+	}
+	return err
 }
 
 // ReadGate reads the state of a rate key as it was committed last; nil if there

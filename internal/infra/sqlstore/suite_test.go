@@ -147,6 +147,10 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R33_ArchivedIsFoundAndChangesNothing", archivedIsFound},
 		{"Retention_OneArchives", oneArchives},
 		{"Retention_WhatHasChangedStays", changedStays},
+		{"Views_TasksInPages", tasksInPages},
+		{"Views_RunsAndPages", runsAndPages},
+		{"Views_GapsInPages", gapsInPages},
+		{"Views_CursorsInPages", cursorsInPages},
 		{"Verify_PlantedViolations", planted},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.hold(lab.on(t)) })

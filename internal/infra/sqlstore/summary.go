@@ -34,26 +34,9 @@ func (s *Store) Summary(ctx context.Context, ids ...harvest.PlanID) (control.Pla
 	p.ID = last
 	p.Span = spanOf(op, from, to)
 	p.Watermark = w.mark(op)
-	err = s.each(ctx, func(r *sql.Rows) error {
-		var st harvest.SliceState
-		var n int64
-		if err := r.Scan(&st, &n); err != nil {
-			return err
-		}
-		switch st {
-		case harvest.SliceDone:
-			p.Slices.Done += n
-		case harvest.SliceResliced:
-			p.Slices.Resliced += n
-		case harvest.SliceFailed, harvest.SliceCancelled:
-			p.Slices.Failed += n
-		default:
-			p.Slices.Open += n
-		}
-		return nil
-	}, `SELECT status_code, COUNT(*) FROM ing_plan_slice WHERE plan_id IN (`+in+`) GROUP BY status_code`, args...)
+	p.Slices, err = s.countSlices(ctx, in, args)
 	if err != nil {
-		return p, fmt.Errorf("count slices: %w", err)
+		return p, err
 	}
 	c := &p.Records
 	err = s.r.QueryRowContext(ctx, `SELECT COALESCE(SUM(inserted),0), COALESCE(SUM(updated),0), COALESCE(SUM(remapped),0),
@@ -74,33 +57,62 @@ func (s *Store) Summary(ctx context.Context, ids ...harvest.PlanID) (control.Pla
 	return p, err
 }
 
+// countSlices counts the slices of plans by what became of them.
+func (s *Store) countSlices(ctx context.Context, in string, plans []any) (c control.SliceCounts, err error) {
+	err = s.each(ctx, func(r *sql.Rows) error {
+		var st harvest.SliceState
+		var n int64
+		if err := r.Scan(&st, &n); err != nil {
+			return err
+		}
+		switch st {
+		case harvest.SliceDone:
+			c.Done += n
+		case harvest.SliceResliced:
+			c.Resliced += n
+		case harvest.SliceFailed, harvest.SliceCancelled:
+			c.Failed += n
+		default:
+			c.Open += n
+		}
+		return nil
+	}, `SELECT status_code, COUNT(*) FROM ing_plan_slice WHERE plan_id IN (`+in+`) GROUP BY status_code`, plans...)
+	if err != nil {
+		return c, fmt.Errorf("count slices: %w", err)
+	}
+	return c, nil
+}
+
+// PlanTotals reads what a plan has come to so far. It looks at no slice and no page: all
+// that it sums up stands in their indexes.
+func (s *Store) PlanTotals(ctx context.Context, id harvest.PlanID) (t control.PlanTotals, err error) {
+	t.Slices, err = s.countSlices(ctx, "?", []any{id})
+	if err != nil {
+		return t, err
+	}
+	c := &t.Records
+	err = s.r.QueryRowContext(ctx, planTotalsSQL, id).
+		Scan(&t.Sent, &c.Inserted, &c.Updated, &c.Remapped, &c.Unchanged, &c.Stale, &c.Filtered, &c.Quarantined, &c.Missing, &c.Gone, &c.Merged)
+	if err != nil {
+		return t, fmt.Errorf("sum up plan %d: %w", id, err)
+	}
+	return t, nil
+}
+
+const planTotalsSQL = `SELECT COALESCE(SUM(sent),0), COALESCE(SUM(inserted),0), COALESCE(SUM(updated),0), COALESCE(SUM(remapped),0),
+	COALESCE(SUM(unchanged),0), COALESCE(SUM(stale),0), COALESCE(SUM(filtered),0), COALESCE(SUM(quarantined),0),
+	COALESCE(SUM(missing),0), COALESCE(SUM(gone),0), COALESCE(SUM(merged),0)
+	FROM ing_task_run_batch WHERE plan_id=? AND status_code='SUCCEEDED'`
+
+// gaps lists the gaps under a condition, the oldest first.
 func (s *Store) gaps(ctx context.Context, where string, args ...any) ([]control.Gap, error) {
 	out := []control.Gap{}
 	err := s.each(ctx, func(r *sql.Rows) error {
 		var g control.Gap
-		var from, to, retry ts
-		var op harvest.Operation
-		var spec string
-		var reason sql.NullString
-		err := r.Scan(&g.Slice, &from, &to, &spec, &op, &g.Whole, &g.Status, &reason, &retry)
-		if err != nil {
-			return err
-		}
-		g.From = from.mark(op)
-		g.To = to.mark(op)
-		g.Reason = reason.String
-		g.Range, err = rangeText(spec)
-		if err != nil {
-			return err
-		}
-		if g.Status == string(harvest.SliceFailed) {
-			g.RetryAt = retry.time()
-		}
+		_, err := scanGap(r, &g)
 		out = append(out, g)
-		return nil
-	}, `SELECT s.id, s.window_from, s.window_to, s.slice_spec, o.operation_code, `+isNoneOf("o.status_code", harvest.PlansOpen)+`,
-		s.status_code, s.reason, t.scheduled_at
-		FROM ing_plan_slice s JOIN ing_plan o ON o.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id
+		return err
+	}, `SELECT `+gapCols+` FROM ing_plan_slice s`+gapJoins+`
 		WHERE `+isOneOf("s.status_code", harvest.SlicesGap)+` AND s.gap_accepted=0`+notCoveredByOthers+` AND `+where+`
 		ORDER BY s.window_from, s.id`, args...)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/patratest"
@@ -257,7 +258,7 @@ func threeMiddlesFail(l *Lab) {
 	if n := l.Int(`SELECT COUNT(*) FROM ing_plan_slice a JOIN ing_plan_slice b ON a.id < b.id AND a.window_from < b.window_to AND b.window_from < a.window_to`); n != 0 {
 		l.Errorf("%d pairs of slices overlap", n)
 	}
-	gaps, err := l.Store.Gaps(l.ctx(), prov)
+	gaps, _, err := l.Store.Gaps(l.ctx(), control.GapQuery{Source: prov})
 	if err != nil || len(gaps) != 3 || gaps[0].Reason == "" || gaps[0].RetryAt.IsZero() {
 		l.Fatalf("gaps %+v, %v", gaps, err)
 	}

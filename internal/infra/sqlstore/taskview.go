@@ -1,0 +1,224 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// taskRowSQL reads tasks t with the window of their slice and whether their plan is open.
+var taskRowSQL = `SELECT t.id, t.provenance_code, t.endpoint_name, t.operation_code, t.status_code, t.plan_id, t.slice_id,
+	s.window_from, s.window_to, s.slice_spec, t.priority, t.scheduled_at, t.attempts, t.lease_owner, t.leased_until, t.error_code,
+	t.error, t.updated_at, ` + isOneOf("p.status_code", harvest.PlansOpen)
+
+const taskJoins = ` JOIN ing_plan_slice s ON s.id=t.slice_id JOIN ing_plan p ON p.id=t.plan_id`
+
+func scanTaskRow(r scanner) (t control.TaskRow, err error) {
+	var from, to, due, leased, updated ts
+	var owner, code, text sql.NullString
+	var spec string
+	err = r.Scan(&t.ID, &t.Source, &t.Endpoint, &t.Operation, &t.Status, &t.Plan, &t.Slice, &from, &to, &spec, &t.Priority, &due,
+		&t.Attempts, &owner, &leased, &code, &text, &updated, &t.PlanOpen)
+	if err != nil {
+		return t, err
+	}
+	t.From = from.mark(t.Operation)
+	t.To = to.mark(t.Operation)
+	t.DueAt = due.time()
+	t.UpdatedAt = updated.time()
+	t.Code = harvest.Code(code.String)
+	t.Error = text.String
+	if owner.Valid {
+		t.Lease = &control.TaskLease{Owner: owner.String, Until: leased.time()}
+	}
+	t.Range, err = rangeText(spec)
+	return t, err
+}
+
+// Task reads one task.
+func (s *Store) Task(ctx context.Context, id harvest.TaskID) (control.TaskRow, error) {
+	t, err := scanTaskRow(s.r.QueryRowContext(ctx, taskRowSQL+` FROM ing_task t`+taskJoins+` WHERE t.id=?`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		err = harvest.ErrNotFound
+	}
+	if err != nil {
+		return t, fmt.Errorf("task %d: %w", id, err)
+	}
+	return t, nil
+}
+
+// Tasks lists tasks behind a place, one state after the other. Within a state they come
+// in the order of an index, so that each page reads as many rows as it shows: that of
+// the queue, or of one plan that of its tasks.
+func (s *Store) Tasks(ctx context.Context, q control.TaskQuery, after control.TaskPlace, limit int) ([]control.TaskRow, error) {
+	out := []control.TaskRow{}
+	states := control.TaskOrder
+	if at := slices.Index(states, after.State); at >= 0 {
+		states = states[at:]
+	}
+	for _, state := range states {
+		if q.State != "" && state != q.State {
+			continue
+		}
+		query, args := s.tasksSQL(q, state, after, limit-len(out))
+		after = control.TaskPlace{} // the states behind are read from their beginning
+		err := s.each(ctx, func(r *sql.Rows) error {
+			t, err := scanTaskRow(r)
+			out = append(out, t)
+			return err
+		}, query, args...)
+		if err != nil {
+			return nil, fmt.Errorf("list tasks: %w", err)
+		}
+		if len(out) >= limit {
+			break
+		}
+	}
+	return out, nil
+}
+
+// tasksSQL lists the tasks of a state behind a place. Which they are an index alone
+// tells; what is shown of them is read by their numbers.
+func (s *Store) tasksSQL(q control.TaskQuery, state harvest.TaskState, after control.TaskPlace, limit int) (string, []any) {
+	where := `t.status_code=?`
+	args := []any{state}
+	index := s.d.taskIndex
+	order := []string{"t.provenance_code", "t.endpoint_name", "t.operation_code", "t.priority", "t.scheduled_at", "t.id"}
+	place := []any{after.Source, after.Endpoint, after.Operation, after.Priority, ts(after.Due), after.ID}
+	switch {
+	case q.Plan != 0:
+		where = `t.plan_id=? AND ` + where
+		args = []any{q.Plan, state}
+		index = s.d.taskPlanIndex
+		order = []string{"t.id"}
+		place = []any{after.ID}
+		if q.Source != "" {
+			where += ` AND t.provenance_code=?`
+			args = append(args, q.Source)
+		}
+	case q.Source != "":
+		where += ` AND t.provenance_code=?`
+		args = append(args, q.Source)
+		order = order[1:]
+		place = place[1:]
+	}
+	if after.ID != 0 {
+		behind, values := s.d.after(order, place)
+		where += ` AND ` + behind
+		args = append(args, values...)
+	}
+	sorted := ` ORDER BY ` + joined(order)
+	return taskRowSQL + ` FROM (SELECT t.id FROM ing_task t` + index + ` WHERE ` + where + sorted + ` LIMIT ?) k
+		JOIN ing_task t ON t.id=k.id` + taskJoins + sorted, append(args, limit)
+}
+
+// TasksAhead counts the tasks that stand before a queued one in its partition.
+func (s *Store) TasksAhead(ctx context.Context, t control.TaskRow, most int64) (n int64, err error) {
+	query, args := s.tasksAheadSQL(t, most)
+	if err := s.r.QueryRowContext(ctx, query, args...).Scan(&n); err != nil {
+		return 0, fmt.Errorf("place of task %d: %w", t.ID, err)
+	}
+	return n, nil
+}
+
+func (s *Store) tasksAheadSQL(t control.TaskRow, most int64) (string, []any) {
+	return `SELECT COUNT(*) FROM (SELECT t.id FROM ing_task t` + s.d.taskIndex + `
+		WHERE t.status_code='QUEUED' AND t.provenance_code=? AND t.endpoint_name=? AND t.operation_code=?
+		AND (t.priority<? OR t.priority=? AND (t.scheduled_at<? OR t.scheduled_at=? AND t.id<?)) LIMIT ?) n`,
+		[]any{t.Source, t.Endpoint, t.Operation, t.Priority, t.Priority, ts(t.DueAt), ts(t.DueAt), t.ID, most + 1}
+}
+
+// PartitionFacts reads what holds a partition back. An outage after whose last fault a
+// page was stored is over.
+func (s *Store) PartitionFacts(ctx context.Context, p harvest.Partition) (f control.PartitionFacts, err error) {
+	var until ts
+	err = s.r.QueryRowContext(ctx, `SELECT failures, rests_until, trying FROM ing_breaker WHERE `+samePartition, partitionOf(p)...).
+		Scan(&f.Breaker.Spent, &until, &f.Breaker.Trying)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return f, fmt.Errorf("look at %s: %w", p, err)
+	}
+	f.Breaker.Until = until.time()
+	f.Outage, err = scanOutage(s.r.QueryRowContext(ctx, `SELECT `+outageCols+` FROM ing_outage WHERE `+samePartition+`
+		AND NOT EXISTS (SELECT 1 FROM ing_task_run_batch b WHERE b.provenance_code=ing_outage.provenance_code
+			AND b.operation_code=ing_outage.operation_code AND b.status_code='SUCCEEDED' AND b.committed_at>ing_outage.last_at)`,
+		partitionOf(p)...).Scan)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return f, fmt.Errorf("look at %s: %w", p, err)
+	}
+	var running int64
+	err = s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM (SELECT t.id FROM ing_task t`+s.d.taskIndex+`
+		WHERE `+isOneOf("t.status_code", harvest.TasksInHand)+` AND t.provenance_code=? AND t.endpoint_name=? AND t.operation_code=?
+		LIMIT ?) n`, append(partitionOf(p), countMost)...).Scan(&running)
+	if err != nil {
+		return f, fmt.Errorf("look at %s: %w", p, err)
+	}
+	f.Running = control.CountUpTo(running)
+	return f, nil
+}
+
+// Workers lists who has tasks in hand.
+func (s *Store) Workers(ctx context.Context, provenance string, now time.Time, most int) ([]control.WorkerRow, error) {
+	out := []control.WorkerRow{}
+	where := isOneOf("t.status_code", harvest.TasksInHand)
+	args := []any{ts(now)}
+	if provenance != "" {
+		where += ` AND t.provenance_code=?`
+		args = append(args, provenance)
+	}
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var w control.WorkerRow
+		var until ts
+		err := r.Scan(&w.Owner, &w.Tasks, &until, &w.Expired)
+		w.Until = control.Time(until.time())
+		out = append(out, w)
+		return err
+	}, `SELECT n.lease_owner, COUNT(*), MIN(n.leased_until), SUM(CASE WHEN n.leased_until<=? THEN 1 ELSE 0 END)
+		FROM (SELECT COALESCE(t.lease_owner, '') AS lease_owner, t.leased_until FROM ing_task t`+s.d.taskIndex+` WHERE `+where+` LIMIT ?) n
+		GROUP BY n.lease_owner ORDER BY n.lease_owner`, append(args, most)...)
+	if err != nil {
+		return nil, fmt.Errorf("list workers: %w", err)
+	}
+	return out, nil
+}
+
+// PagesSince sums up the pages of a source and operation that ended since an instant.
+func (s *Store) PagesSince(ctx context.Context, provenance string, op harvest.Operation, since time.Time) (f control.PagesFared, err error) {
+	const of = `SELECT http_429, sent FROM ing_task_run_batch WHERE provenance_code=? AND operation_code=? AND status_code=? AND committed_at>? LIMIT ?`
+	for _, c := range []struct {
+		state harvest.BatchState
+		to    *int64
+	}{{harvest.BatchSucceeded, &f.Stored}, {harvest.BatchFailed, &f.Failed}} {
+		var throttled, sent int64
+		err := s.r.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(n.http_429),0), COALESCE(SUM(n.sent),0) FROM (`+of+`) n`,
+			provenance, op, c.state, ts(since), control.CountCap).Scan(c.to, &throttled, &sent)
+		if err != nil {
+			return f, fmt.Errorf("sum up pages of %s: %w", provenance, err)
+		}
+		f.HTTP429 += throttled
+		f.Sent += sent
+	}
+	return f, nil
+}
+
+// PlannedSources lists the sources of which anything was planned: from each the index
+// leads to the next.
+func (s *Store) PlannedSources(ctx context.Context) ([]string, error) {
+	var out []string
+	at := ""
+	for {
+		err := s.r.QueryRowContext(ctx, `SELECT provenance_code FROM ing_plan WHERE provenance_code>? ORDER BY provenance_code LIMIT 1`, at).Scan(&at)
+		if errors.Is(err, sql.ErrNoRows) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list planned sources: %w", err)
+		}
+		out = append(out, at)
+	}
+}
