@@ -10,6 +10,7 @@
 //
 //	go run ./internal/bench          about a quarter of an hour on two cores that have nothing else to do
 //	go run ./internal/bench -quick   about 20 seconds, too short to judge by
+//	go run ./internal/bench -only views   what operators ask of a full store, while a harvest runs
 //	go run ./internal/bench -profile DIR   leaves CPU and allocation profiles of all runs there
 //
 // Decoding alone is compared with the standard library by the benchmarks of
@@ -33,6 +34,7 @@ type options struct {
 	rounds   int
 	dir      string
 	profiles string
+	only     string
 }
 
 func main() {
@@ -57,12 +59,16 @@ func parent(ctx context.Context, args []string) (err error) {
 	f.BoolVar(&o.quick, "quick", false, "few records: a fast look, too short to judge by")
 	f.IntVar(&o.rounds, "rounds", 0, "turns of harvest and bare loop (default 3, quick 1)")
 	f.StringVar(&o.dir, "dir", "", "folder for the databases (default: a temporary one)")
+	f.StringVar(&o.only, "only", "", "measure one part only: views")
 	f.StringVar(&o.profiles, "profile", "", "folder for CPU and allocation profiles of every run")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil
 		}
 		return err
+	}
+	if o.only != "" && o.only != "views" {
+		return fmt.Errorf("-only %s is not known: use views", o.only)
 	}
 	if o.rounds == 0 {
 		o.rounds = 3
@@ -83,6 +89,13 @@ func parent(ctx context.Context, args []string) (err error) {
 	o.dir = dir
 
 	began := time.Now()
+	if o.only == "views" {
+		r := &report{}
+		if err := r.views(ctx, o); err != nil {
+			return err
+		}
+		return r.printViews(os.Stdout)
+	}
 	r, err := measure(ctx, o)
 	if err != nil {
 		return err
@@ -120,6 +133,9 @@ func measure(ctx context.Context, o options) (*report, error) {
 		return nil, err
 	}
 	if err := r.queues(ctx, o); err != nil {
+		return nil, err
+	}
+	if err := r.views(ctx, o); err != nil {
 		return nil, err
 	}
 	var err error

@@ -35,6 +35,7 @@ var roles = map[string]func(context.Context, job, *meter) (figures, error){
 	"bare":    bareLoop,
 	"plan":    planUnderTest,
 	"queue":   queueUnderTest,
+	"views":   viewsUnderTest,
 }
 
 // figures are what one process measured of itself.
@@ -49,6 +50,10 @@ type figures struct {
 	DBMiB    float64 `json:"db_mib"`
 	// Leases from a short and a long queue.
 	Leases []leases `json:"leases,omitempty"`
+	// Views are the answers of a full store while a harvest runs, and Beside what that
+	// harvest took beside them as a multiple of what it takes alone.
+	Views  []view  `json:"views,omitempty"`
+	Beside float64 `json:"beside,omitzero"`
 }
 
 // rate is records a second.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -40,16 +39,7 @@ type spread struct {
 
 // queueUnderTest leases tasks from a short and from a long queue of four sources.
 func queueUnderTest(ctx context.Context, j job, m *meter) (f figures, err error) {
-	dsn := j.db
-	kind := "sqlite"
-	address := "file:" + j.db
-	if rest, ok := strings.CutPrefix(dsn, "mysql://"); ok {
-		kind = "mysql"
-		host, name, _ := strings.Cut(rest, "/")
-		address = strings.Replace(host, "@", "@tcp(", 1) + ")/" + name
-	} else {
-		dsn = "sqlite:" + dsn
-	}
+	dsn, kind, address := addressOf(j.db)
 	if err := migrate(ctx, dsn); err != nil {
 		return f, err
 	}

@@ -27,8 +27,11 @@ type report struct {
 	Short      []figures `json:"short_plan"`
 	Long       []figures `json:"long_plan"`
 	// Queue is the leasing of tasks where very many are queued.
-	Queue       figures    `json:"queue"`
-	QueueServer *figures   `json:"queue_server,omitempty"`
+	Queue       figures  `json:"queue"`
+	QueueServer *figures `json:"queue_server,omitempty"`
+	// Views are what operators ask of a full store while a harvest runs.
+	Views       figures    `json:"views"`
+	ViewsServer *figures   `json:"views_server,omitempty"`
 	Decodings   []decoding `json:"decodings"`
 	Seconds     float64    `json:"seconds"`
 	Ratios      ratios     `json:"ratios"`
@@ -82,6 +85,17 @@ func peak(fs []figures) float64 {
 	return p
 }
 
+// verdicts prints lines of what was asked and what was measured.
+func verdicts(out io.Writer) func(ok bool, format string, args ...any) {
+	return func(ok bool, format string, args ...any) {
+		word := "ok   "
+		if !ok {
+			word = "MISSED"
+		}
+		fmt.Fprintf(out, "%-6s "+format+"\n", append([]any{word}, args...)...)
+	}
+}
+
 // print writes a table for people, and all figures as one line of JSON.
 func (r *report) print(out io.Writer) error {
 	r.compute()
@@ -108,13 +122,7 @@ func (r *report) print(out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "\n")
-	verdict := func(ok bool, format string, args ...any) {
-		word := "ok   "
-		if !ok {
-			word = "MISSED"
-		}
-		fmt.Fprintf(out, "%-6s "+format+"\n", append([]any{word}, args...)...)
-	}
+	verdict := verdicts(out)
 	for _, c := range r.Contests {
 		v := r.Ratios.Throughput[c.Source]
 		verdict(v >= leastRatio, "%s: %.2f of the bare loop's throughput (at least %.2f)", c.Source, v, leastRatio)
@@ -133,6 +141,7 @@ func (r *report) print(out io.Writer) error {
 	if r.QueueServer != nil {
 		r.QueueServer.judgeQueue("MySQL", verdict)
 	}
+	r.judgeViews(verdict)
 	for _, d := range r.Decodings {
 		verdict(d.Ratio >= d.Least, "%s: %.1f times the standard library (at least %.0f; %.1f with the hashes of every item), %.2f allocations an item", d.Name, d.Ratio, d.Least, d.Hashed, d.AllocsOf)
 	}

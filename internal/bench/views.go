@@ -1,0 +1,321 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/app/role"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/infra/httpapi"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/node"
+)
+
+// What is asked of views.
+const (
+	viewWithin = 100  // milliseconds, of 95 in 100 answers of each
+	mostBeside = 1.05 // of the time that a harvest takes alone
+	// askEvery is how often something is asked, as by some open pages and a dashboard.
+	askEvery = 50 * time.Millisecond
+)
+
+// view is how long one question took to answer.
+type view struct {
+	Path string `json:"path"`
+	spread
+	Asked int `json:"asked"`
+}
+
+// views measures what operators ask of a full store.
+func (r *report) views(ctx context.Context, o options) error {
+	records := 1_000_000
+	harvested := 100_000
+	if o.quick {
+		records = 20_000
+		harvested = 5_000
+	}
+	return withOracle(ctx, job{Source: "crossref", Records: harvested}, func(base string) (err error) {
+		r.Views, err = run(ctx, o, "views", job{Source: "views", Records: records}, base)
+		if err != nil {
+			return err
+		}
+		if dsn := os.Getenv("PATRA_BENCH_MYSQL"); dsn != "" {
+			f, err := run(ctx, o, "views", job{Source: "views", Records: records, db: dsn}, base)
+			if err != nil {
+				return err
+			}
+			r.ViewsServer = &f
+		}
+		return nil
+	})
+}
+
+// viewsUnderTest fills a store, asks every read route of the API again and again while a
+// harvest runs in the same process, and compares that harvest with one beside which
+// nothing is asked. What command lines read they read by the same calls.
+func viewsUnderTest(ctx context.Context, j job, m *meter) (f figures, err error) {
+	dsn, kind, address := addressOf(j.db)
+	if err := migrate(ctx, dsn); err != nil {
+		return f, err
+	}
+	reg, err := packs("crossref")
+	if err != nil {
+		return f, err
+	}
+	store, err := sqlstore.Open(ctx, dsn, sqlstore.Options{})
+	if err != nil {
+		return f, err
+	}
+	worker := node.Assemble(node.Config{}, store, reg, nil)
+	defer func() { err = errors.Join(err, worker.Close()) }()
+	db, err := sql.Open(kind, address)
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	again := func(n int) (float64, error) {
+		began := time.Now()
+		rep, err := worker.Control.Harvest(ctx, control.HarvestRequest{
+			Source: "crossref", Operation: harvest.Backfill, Activity: fmt.Sprintf("round-%d-%d", n, began.UnixNano()), BaseURL: j.base, From: born.Add(-span - margin), To: born.Add(margin / 2),
+		})
+		if err == nil && rep.Slices.Failed+rep.Slices.Open > 0 {
+			err = fmt.Errorf("harvest is not whole: %+v", rep.Slices)
+		}
+		return time.Since(began).Seconds(), err
+	}
+	if _, err := again(0); err != nil { // the first stores the records, and one to copy
+		return f, err
+	}
+	size := amounts{Records: j.Records, Batches: j.Records / 10, Slices: j.Records / 25, Cursors: j.Records / 25}
+	if err := seed(ctx, store, db, kind == "mysql", size); err != nil {
+		return f, err
+	}
+	desk, err := openDesk(ctx, dsn, db)
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, desk.node.Close()) }()
+	if err := m.start(); err != nil {
+		return f, err
+	}
+	var alone, beside []float64
+	for n := range 6 {
+		if n%2 == 0 {
+			took, err := again(n)
+			if err != nil {
+				return f, err
+			}
+			alone = append(alone, took)
+			continue
+		}
+		took, err := desk.askWhile(ctx, func() (float64, error) { return again(n) })
+		if err != nil {
+			return f, err
+		}
+		beside = append(beside, took)
+	}
+	slices.Sort(alone)
+	slices.Sort(beside)
+	f.Beside = beside[1] / alone[1]
+	f.Views = desk.spreads()
+	f.Records = int64(size.Records)
+	return f, m.stop(&f)
+}
+
+// addressOf is a database as patra, and as database/sql, name it.
+func addressOf(db string) (dsn, kind, address string) {
+	rest, isServer := strings.CutPrefix(db, "mysql://")
+	if !isServer {
+		return "sqlite:" + db, "sqlite", "file:" + db + "?_pragma=busy_timeout(60000)"
+	}
+	host, name, _ := strings.Cut(rest, "/")
+	return db, "mysql", strings.Replace(host, "@", "@tcp(", 1) + ")/" + name
+}
+
+// desk asks what an operator's pages and dashboards do.
+type desk struct {
+	node  *node.Node
+	door  *httpapi.Door
+	paths []string
+
+	mu   sync.Mutex
+	took map[string][]float64 // guarded by mu; milliseconds
+}
+
+// openDesk opens the API over a store, and finds what can be read there.
+func openDesk(ctx context.Context, dsn string, db *sql.DB) (*desk, error) {
+	n, err := node.Open(ctx, node.Config{DB: dsn, Contact: "bench@example.org"})
+	if err != nil {
+		return nil, err
+	}
+	d := &desk{node: n, took: map[string][]float64{}}
+	d.door, err = httpapi.New(httpapi.Config{
+		Control: n.Control, Board: new(role.Board), Local: true, Redact: func(s string) string { return s }, Metrics: n.Metrics,
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, err
+	}
+	ids := map[string]int64{}
+	for of, q := range map[string]string{
+		"plans":   `SELECT plan_id FROM ing_task WHERE provenance_code='` + seeded + `' ORDER BY id LIMIT 1`,
+		"slices":  `SELECT id FROM ing_plan_slice WHERE provenance_code='` + seeded + `' AND status_code='FAILED' ORDER BY id LIMIT 1`,
+		"cursors": `SELECT cursor_id FROM ing_plan_slice WHERE provenance_code='` + seeded + `' LIMIT 1`,
+		"tasks":   `SELECT MAX(id) FROM ing_task WHERE provenance_code='` + seeded + `' AND status_code='QUEUED'`,
+		"runs":    `SELECT MAX(id) FROM ing_task_run WHERE provenance_code='` + seeded + `' AND status_code='FAILED'`,
+	} {
+		var id int64
+		if err := db.QueryRowContext(ctx, q).Scan(&id); err != nil {
+			return nil, fmt.Errorf("find one of %s: %w", of, err)
+		}
+		ids[of] = id
+	}
+	d.paths, err = d.readable(ids)
+	return d, err
+}
+
+// readable are the routes that show something, filled in with what the store is full of.
+// Those of a thing whose name or number is not known are left out, and so are previews,
+// which stand beside a change of the same path.
+func (d *desk) readable(ids map[string]int64) ([]string, error) {
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Parameters []struct {
+				Name     string `json:"name"`
+				In       string `json:"in"`
+				Required bool   `json:"required"`
+			} `json:"parameters"`
+		} `json:"paths"`
+	}
+	body, status := d.ask("/api/v1/openapi.json")
+	if status != http.StatusOK {
+		return nil, fmt.Errorf("the document: %d", status)
+	}
+	if err := json.Unmarshal(body, &doc); err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
+		get, is := doc.Paths[path]["get"]
+		if _, changes := doc.Paths[path]["post"]; !is || changes && strings.Contains(path, "{") {
+			continue
+		}
+		of := strings.Split(path+"//////", "/")[3]
+		full := strings.NewReplacer("{code}", seeded, "{id}", fmt.Sprint(ids[of]), "{no}", "1").Replace(path)
+		if strings.Contains(full, "{") || strings.Contains(full, "/0") {
+			continue
+		}
+		query := url.Values{}
+		narrowed := false
+		for _, p := range get.Parameters {
+			switch {
+			case p.In == "query" && p.Name == "source":
+				narrowed = !p.Required
+				if p.Required {
+					query.Set("source", seeded)
+				}
+			case p.In == "query" && p.Required:
+				query.Set(p.Name, "2026-01-01T00:00:00Z")
+			}
+		}
+		out = append(out, full+"?"+query.Encode())
+		if narrowed {
+			query.Set("source", seeded)
+			out = append(out, full+"?"+query.Encode())
+		}
+	}
+	return out, nil
+}
+
+func (d *desk) ask(path string) ([]byte, int) {
+	req := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+	req.Host = "127.0.0.1:8080"
+	req.RemoteAddr = "127.0.0.1:40000"
+	rec := httptest.NewRecorder()
+	d.door.ServeHTTP(rec, req)
+	return rec.Body.Bytes(), rec.Code
+}
+
+// askWhile asks for one thing after the other until f is done.
+func (d *desk) askWhile(ctx context.Context, f func() (float64, error)) (float64, error) {
+	ctx, stop := context.WithCancel(ctx)
+	var asking sync.WaitGroup
+	var failed error
+	asking.Go(func() { failed = d.askAll(ctx) })
+	took, err := f()
+	stop()
+	asking.Wait()
+	return took, errors.Join(err, failed)
+}
+
+func (d *desk) askAll(ctx context.Context) error {
+	turn := time.NewTicker(askEvery)
+	defer turn.Stop()
+	for i := 0; ; i++ {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-turn.C:
+		}
+		path := d.paths[i%len(d.paths)]
+		began := time.Now()
+		body, status := d.ask(path)
+		took := time.Since(began)
+		if status >= http.StatusInternalServerError {
+			return fmt.Errorf("%s: %d %.200s", path, status, body)
+		}
+		d.mu.Lock()
+		d.took[path] = append(d.took[path], took.Seconds()*1000)
+		d.mu.Unlock()
+	}
+}
+
+func (d *desk) spreads() []view {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []view
+	for _, path := range slices.Sorted(maps.Keys(d.took)) {
+		took := slices.Sorted(slices.Values(d.took[path]))
+		out = append(out, view{path, spread{P50: took[len(took)/2], P95: took[len(took)*95/100]}, len(took)})
+	}
+	return out
+}
+
+// judgeViews tells the slowest answers, and what they cost the harvest.
+func (r *report) judgeViews(verdict func(ok bool, format string, args ...any)) {
+	r.Views.judgeViews("SQLite", verdict)
+	if r.ViewsServer != nil {
+		r.ViewsServer.judgeViews("MySQL", verdict)
+	}
+}
+
+func (f *figures) judgeViews(where string, verdict func(ok bool, format string, args ...any)) {
+	slowest := slices.SortedFunc(slices.Values(f.Views), func(a, b view) int { return int(1000 * (b.P95 - a.P95)) })
+	for i, v := range slowest {
+		if i < 5 || v.P95 >= viewWithin {
+			verdict(v.P95 < viewWithin, "%s, %s: P50 %.1f ms, P95 %.1f ms of %d (under %d ms)", where, v.Path, v.P50, v.P95, v.Asked, viewWithin)
+		}
+	}
+	verdict(f.Beside < mostBeside, "%s, a harvest while %d routes are asked, twenty questions a second, takes %.3f of its time alone (under %.2f)", where, len(f.Views), f.Beside, mostBeside)
+}
+
+// printViews writes what was measured of views alone.
+func (r *report) printViews(out io.Writer) error {
+	r.judgeViews(verdicts(out))
+	return json.NewEncoder(out).Encode(r)
+}
