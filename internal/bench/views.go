@@ -39,6 +39,9 @@ type view struct {
 	Path string `json:"path"`
 	spread
 	Asked int `json:"asked"`
+	// CPU is what one answer costs this process, in milliseconds, of 95 in 100 asked
+	// while nothing else goes on: on a busy machine it tells more than the clock.
+	CPU float64 `json:"cpu_p95_ms"`
 }
 
 // views measures what operators ask of a full store.
@@ -110,6 +113,9 @@ func viewsUnderTest(ctx context.Context, j job, m *meter) (f figures, err error)
 		return f, err
 	}
 	defer func() { err = errors.Join(err, desk.node.Close()) }()
+	if err := desk.askAlone(20); err != nil {
+		return f, err
+	}
 	if err := m.start(); err != nil {
 		return f, err
 	}
@@ -155,6 +161,7 @@ type desk struct {
 
 	mu   sync.Mutex
 	took map[string][]float64 // guarded by mu; milliseconds
+	cost map[string][]float64 // milliseconds of CPU
 }
 
 // openDesk opens the API over a store, and finds what can be read there.
@@ -163,7 +170,7 @@ func openDesk(ctx context.Context, dsn string, db *sql.DB) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &desk{node: n, took: map[string][]float64{}}
+	d := &desk{node: n, took: map[string][]float64{}, cost: map[string][]float64{}}
 	d.door, err = httpapi.New(httpapi.Config{
 		Control: n.Control, Board: new(role.Board), Local: true, Redact: func(s string) string { return s }, Metrics: n.Metrics,
 		Logger: slog.New(slog.DiscardHandler),
@@ -263,6 +270,27 @@ func (d *desk) askWhile(ctx context.Context, f func() (float64, error)) (float64
 	return took, errors.Join(err, failed)
 }
 
+// askAlone asks for everything some times while nothing else goes on.
+func (d *desk) askAlone(times int) error {
+	for range times {
+		for _, path := range d.paths {
+			before, err := cpuTime()
+			if err != nil {
+				return err
+			}
+			if body, status := d.ask(path); status >= http.StatusInternalServerError {
+				return fmt.Errorf("%s: %d %.200s", path, status, body)
+			}
+			after, err := cpuTime()
+			if err != nil {
+				return err
+			}
+			d.cost[path] = append(d.cost[path], (after-before).Seconds()*1000)
+		}
+	}
+	return nil
+}
+
 func (d *desk) askAll(ctx context.Context) error {
 	turn := time.NewTicker(askEvery)
 	defer turn.Stop()
@@ -291,7 +319,8 @@ func (d *desk) spreads() []view {
 	var out []view
 	for _, path := range slices.Sorted(maps.Keys(d.took)) {
 		took := slices.Sorted(slices.Values(d.took[path]))
-		out = append(out, view{path, spread{P50: took[len(took)/2], P95: took[len(took)*95/100]}, len(took)})
+		cost := slices.Sorted(slices.Values(d.cost[path]))
+		out = append(out, view{path, spread{P50: took[len(took)/2], P95: took[len(took)*95/100]}, len(took), cost[len(cost)*95/100]})
 	}
 	return out
 }
@@ -308,7 +337,7 @@ func (f *figures) judgeViews(where string, verdict func(ok bool, format string, 
 	slowest := slices.SortedFunc(slices.Values(f.Views), func(a, b view) int { return int(1000 * (b.P95 - a.P95)) })
 	for i, v := range slowest {
 		if i < 5 || v.P95 >= viewWithin {
-			verdict(v.P95 < viewWithin, "%s, %s: P50 %.1f ms, P95 %.1f ms of %d (under %d ms)", where, v.Path, v.P50, v.P95, v.Asked, viewWithin)
+			verdict(v.P95 < viewWithin, "%s, %s: P50 %.1f ms, P95 %.1f ms of %d (under %d ms); CPU %.1f ms", where, v.Path, v.P50, v.P95, v.Asked, viewWithin, v.CPU)
 		}
 	}
 	verdict(f.Beside < mostBeside, "%s, a harvest while %d routes are asked, twenty questions a second, takes %.3f of its time alone (under %.2f)", where, len(f.Views), f.Beside, mostBeside)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // PartitionStore reads what holds a partition back.
@@ -119,7 +120,7 @@ func (b *barriers) coolsUntil(ctx context.Context, p harvest.Partition) time.Tim
 	if err != nil {
 		return time.Time{}
 	}
-	r := b.allowed(ctx, con.Spec).For(con.Spec.Search.Name, "")
+	r := b.allowed(ctx, con.Spec, source.Call{Purpose: source.ForSearch}).For(con.Spec.Search.Name, "")
 	s, err := b.gateState(ctx, r.Key)
 	if err != nil {
 		return time.Time{}
@@ -141,9 +142,4 @@ func (b *barriers) ready(ctx context.Context, p harvest.Partition, since time.Ti
 		return waitFor(ReasonNoExecutor, time.Time{}, "a process that works: patra serve"), nil
 	}
 	return nil, nil
-}
-
-// waitFor is a reason with its meaning.
-func waitFor(r Reason, until time.Time, unblocks string) *WaitingFor {
-	return &WaitingFor{Reason: r, Text: r.Meaning(), Until: optional(until), Unblocks: unblocks}
 }

@@ -53,7 +53,7 @@ type CoverageList struct {
 }
 
 // MostNamespaces is how many namespaces of a source are shown.
-const MostNamespaces = 500
+const MostNamespaces = 100
 
 // Coverage shows which windows of a source are proven complete. A source of which
 // something was planned once is shown also if it is described nowhere any more.

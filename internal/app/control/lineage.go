@@ -137,14 +137,14 @@ func (c *Control) Timeline(ctx context.Context, q TimelineQuery) (Timeline, erro
 	if err != nil {
 		return out, err
 	}
-	const most = 1000
+	const most = 200
 	list, err := c.Cursors(ctx, CursorQuery{Source: q.Source, Operation: q.Operation, Namespace: q.Namespace, Page: Page{Limit: most}})
 	if err != nil {
 		return out, err
 	}
 	if list.Next != "" {
-		return out, problem.New("the source has more than 1000 cursors", problem.Problem{
-			Code: "usage", Kind: problem.Usage, Next: "name the namespace: GET /api/v1/cursors lists them",
+		return out, problem.New("the source has more than 200 such cursors", problem.Problem{
+			Code: "usage", Kind: problem.Usage, Next: "name the operation or the namespace: GET /api/v1/cursors lists them",
 		})
 	}
 	cursors := map[harvest.CursorID]CursorRow{}

@@ -114,7 +114,7 @@ func (c *Control) ratesOf(ctx context.Context, code string) ([]RateRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := c.allowed(ctx, con.Spec)
+	r := c.allowed(ctx, con.Spec, source.Call{Purpose: source.ForSearch})
 	var rates []source.Rate
 	switch r.Scope {
 	case source.RatePerEndpoint:

@@ -43,7 +43,7 @@ func (s *Store) Coverage(ctx context.Context, provenance string) ([]control.Cove
 	}, `SELECT id, operation_code, namespace_scope_code, namespace_key, cursor_key, direction_code, init_value, normalized_instant,
 			`+queryOf+`
 		FROM ing_cursor c
-		WHERE provenance_code=? AND (SELECT p.watches_cursor_id FROM ing_plan p WHERE p.cursor_id=c.id ORDER BY p.window_to DESC LIMIT 1) IS NULL
+		WHERE provenance_code=? AND (SELECT p.watches_cursor_id FROM ing_plan p /*! FORCE INDEX (idx_plan_cursor) */ WHERE p.cursor_id=c.id ORDER BY p.window_to DESC LIMIT 1) IS NULL
 		ORDER BY operation_code, id LIMIT ?`, provenance, control.MostNamespaces+1)
 	if err != nil {
 		return nil, fmt.Errorf("coverage of %s: %w", provenance, err)

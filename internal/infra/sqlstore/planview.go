@@ -14,8 +14,9 @@ import (
 )
 
 // A plan that is cut whole and has gaps is PARTIAL to people, as in the report of
-// the run that left them.
-const planRowCols = `id, provenance_code, operation_code, CASE WHEN status_code='READY' AND EXISTS (SELECT 1 FROM ing_plan_slice s
+// the run that left them. What stands between /*! and */ only servers read: while they
+// have counted too few rows they would rather read a table whole for each row.
+const planRowCols = `id, provenance_code, operation_code, CASE WHEN status_code='READY' AND EXISTS (SELECT 1 FROM ing_plan_slice s /*! FORCE INDEX (idx_slice_status) */
 	WHERE s.plan_id=ing_plan.id AND s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0)
 	THEN 'PARTIAL' ELSE status_code END, status_code='PARTIAL', activity_id, window_from, window_to, sliced_to, slice_strategy_code,
 	created_at, plan_key, expr_proto_snapshot`
@@ -45,7 +46,7 @@ func queryText(stored string) string {
 
 // queryOf is the selection of the plan of a cursor c that reaches furthest: the first or
 // the last of an index, however many plans there are.
-const queryOf = `(SELECT p.expr_proto_snapshot FROM ing_plan p WHERE p.cursor_id=c.id ORDER BY p.window_to DESC LIMIT 1)`
+const queryOf = `(SELECT p.expr_proto_snapshot FROM ing_plan p /*! FORCE INDEX (idx_plan_cursor) */ WHERE p.cursor_id=c.id ORDER BY p.window_to DESC LIMIT 1)`
 
 // Plans lists plans, the newest first, those before id if it is not 0.
 func (s *Store) Plans(ctx context.Context, provenance string, before harvest.PlanID, limit int) ([]control.PlanRow, error) {
@@ -227,7 +228,12 @@ func (s *Store) cursorsSQL(q control.CursorQuery, after []any, limit int) (strin
 		}
 	}
 	if len(after) > 0 {
-		behind, values := s.d.after(cursorName, after)
+		order := cursorName
+		if q.Source != "" {
+			order = order[1:] // all are of this source
+			after = after[1:]
+		}
+		behind, values := s.d.after(order, after)
 		where += ` AND ` + behind
 		args = append(args, values...)
 	}

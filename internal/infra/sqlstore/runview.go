@@ -250,7 +250,7 @@ func (s *Store) Batch(ctx context.Context, run harvest.RunID, no int64) (v contr
 	if at := observed.time(); !at.IsZero() {
 		v.ObservedMax = new(control.Time(at))
 	}
-	v.Sample = sampleText(sample)
+	v.Sample = shownSample(sample)
 	var told struct {
 		Headers map[string]string `json:"headers"`
 	}
@@ -263,11 +263,11 @@ func (s *Store) Batch(ctx context.Context, run harvest.RunID, no int64) (v contr
 	return v, nil
 }
 
-// sampleText is the beginning of a reply as text. It may be cut within a character, and
+// shownSample is the beginning of a reply as text. It may be cut within a character, and
 // what is no text at all is shown by its escapes.
-func sampleText(b []byte) string {
-	for len(b) > 0 && !utf8.Valid(b) && !utf8.FullRune(b[lastRune(b):]) {
-		b = b[:lastRune(b)]
+func shownSample(b []byte) string {
+	for len(b) > 0 && !utf8.Valid(b) && !utf8.FullRune(b[lastCharacter(b):]) {
+		b = b[:lastCharacter(b)]
 	}
 	if utf8.Valid(b) {
 		return string(b)
@@ -275,8 +275,8 @@ func sampleText(b []byte) string {
 	return fmt.Sprintf("%q", b)
 }
 
-// lastRune is where the last character of a text begins.
-func lastRune(b []byte) int {
+// lastCharacter is where the last character of a text begins.
+func lastCharacter(b []byte) int {
 	i := len(b) - 1
 	for i > 0 && !utf8.RuneStart(b[i]) {
 		i--
