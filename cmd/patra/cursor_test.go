@@ -187,11 +187,23 @@ func TestR4_WhatIsShownIsWhatIsDone(t *testing.T) {
 			t.Errorf("patra %s --json lists %d of %s", strings.Join(args, " "), len(gaps), all)
 		}
 	}
-	// Lists come in pages, and gaps that are alike stand in one line.
-	out, e := d.must(0, "plan", "gaps", "mini")
-	says(t, out+e, "and 49 more, same reason", "there are more: patra plan gaps mini --after ")
-	out, _ = d.must(0, "cursor", "show", "1")
-	says(t, out, "held      by more than 100 gaps", "and 99 more, same reason")
+	// Gaps that are alike stand in one line, and each by itself comes in pages.
+	for _, look := range []struct {
+		args    []string
+		says    []string
+		windows int
+	}{
+		{[]string{"plan", "gaps", "mini"}, []string{fmt.Sprintf("and %d more, same reason", n-1)}, 1},
+		{[]string{"plan", "gaps", "mini", "--limit", "50"}, []string{"and 49 more, same reason", "there are more: patra plan gaps mini --limit 50 --after "}, 1},
+		{[]string{"plan", "gaps", "mini", "--all"}, []string{"there are more: patra plan gaps mini --all --after "}, 50},
+		{[]string{"cursor", "show", "1"}, []string{"held      by more than 100 gaps", "and 99 more, same reason"}, 1},
+	} {
+		out, e := d.must(0, look.args...)
+		says(t, out+e, look.says...)
+		if strings.Count(out, "[20") != look.windows {
+			t.Errorf("patra %s prints %d gaps", strings.Join(look.args, " "), strings.Count(out, "[20"))
+		}
+	}
 	listed := 0
 	after := "0"
 	for range 10 {

@@ -22,12 +22,21 @@ func (c *cli) planGapsCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "gaps SOURCE", Short: "List the windows that hold the watermark", Args: oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			page := f.page()
+			if folded := !all && !f.quiet && !c.json; folded && !cmd.Flags().Changed("limit") {
+				page.Limit = foldedGaps
+			}
 			return c.reading(cmd.Context(), func(ctl *control.Control) error {
-				list, err := ctl.Gaps(cmd.Context(), args[0], f.page())
+				list, err := ctl.Gaps(cmd.Context(), args[0], page)
 				if err != nil {
 					return err
 				}
-				return c.show(list, func() { c.printGapList(list, f.quiet, all) })
+				return c.show(list, func() {
+					c.printGapList(list, f.quiet, all)
+					if list.Next != "" {
+						c.notef("there are more: %s\n", again(cmd, list.Next))
+					}
+				})
 			})
 		},
 	}
@@ -52,10 +61,10 @@ func (c *cli) printGapList(list control.GapList, quiet, all bool) {
 		}
 		c.notef("next: patra plan retry %s, or patra plan accept-gap SLICE --reason TEXT\n", list.Source)
 	}
-	if list.Next != "" {
-		c.notef("there are more: patra plan gaps %s --after %s\n", list.Source, list.Next)
-	}
 }
+
+// foldedGaps is how many gaps are read to be told by their reasons, a line for each.
+const foldedGaps = 2000
 
 // shownGaps is how many gaps are printed for people to read.
 const shownGaps = 100

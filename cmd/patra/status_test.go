@@ -50,7 +50,7 @@ func aMorning() control.Status {
 			{
 				Source: "pubmed", Freshness: control.FreshLate, Lag: seconds(3 * time.Hour), Limit: seconds(100 * time.Minute), LateSince: at(10, 40), LastSuccess: at(9, 0),
 				Queued:    control.Counted{Count: 2},
-				OldestGap: &control.Gap{Slice: 7, From: harvest.TimeMark(time.Time(*at(1, 0))), To: harvest.TimeMark(time.Time(*at(2, 0))), Status: "FAILED", Reason: "http_400"},
+				OldestGap: &control.Gap{Slice: 7, Cursor: 1, From: harvest.TimeMark(time.Time(*at(1, 0))), To: harvest.TimeMark(time.Time(*at(2, 0))), Status: "FAILED", Reason: "http_400"},
 				Cause:     &control.Cause{Code: "http_503", Text: "L1 http_503 (HTTP 503)", At: at(11, 59), Since: at(10, 31), Count: 12},
 				Waiting:   &control.WaitingFor{Reason: control.ReasonCircuitOpen, Text: control.ReasonCircuitOpen.Meaning(), Until: at(12, 5), Unblocks: "an answer"},
 				Lines:     []control.LineStatus{{Schedule: "pubmed/HARVEST", Freshness: control.FreshLate}},

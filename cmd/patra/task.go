@@ -37,16 +37,23 @@ func (f *listFlags) page() control.Page { return control.Page{After: f.after, Li
 
 // nextPage says how to go on, where there is more.
 func (c *cli) nextPage(cmd *cobra.Command, next string) {
-	if next == "" {
-		return
+	if next != "" {
+		c.notef("next: %s\n", again(cmd, next))
 	}
-	var again []string
+}
+
+// again is the command line for the next page of a list.
+func again(cmd *cobra.Command, next string) string {
+	words := append([]string{cmd.CommandPath()}, cmd.Flags().Args()...)
 	for _, name := range []string{"source", "state", "plan", "task", "since", "limit"} {
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
-			again = append(again, "--"+name+" "+flag.Value.String())
+			words = append(words, "--"+name+" "+flag.Value.String())
 		}
 	}
-	c.notef("next: %s\n", strings.Join(append(append([]string{cmd.CommandPath()}, again...), "--after "+next), " "))
+	if all := cmd.Flags().Lookup("all"); all != nil && all.Changed {
+		words = append(words, "--all")
+	}
+	return strings.Join(append(words, "--after "+next), " ")
 }
 
 func (c *cli) taskListCmd() *cobra.Command {

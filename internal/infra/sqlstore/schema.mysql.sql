@@ -635,8 +635,8 @@ CREATE TABLE `ing_task_run_batch` (
   UNIQUE KEY `uk_run_batch_no` (`run_id`,`batch_no`),
   UNIQUE KEY `uk_batch_done` (`batch_done`),
   KEY `idx_batch_task` (`task_id`,`status_code`,`walk_no`,`phase`,`ordinal`),
+  KEY `idx_batch_plan` (`plan_id`,`status_code`),
   KEY `idx_batch_prov` (`provenance_code`,`operation_code`,`status_code`,`committed_at`),
-  KEY `idx_batch_plan` (`plan_id`,`status_code`,`sent`,`inserted`,`updated`,`remapped`,`unchanged`,`stale`,`filtered`,`quarantined`,`missing`,`gone`,`merged`),
   CONSTRAINT `ing_task_run_batch_chk_1` CHECK ((`phase` in (_utf8mb4'SEARCH',_utf8mb4'DETAIL'))),
   CONSTRAINT `ing_task_run_batch_chk_2` CHECK ((`status_code` in (_utf8mb4'RUNNING',_utf8mb4'SUCCEEDED',_utf8mb4'FAILED',_utf8mb4'SKIPPED')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;

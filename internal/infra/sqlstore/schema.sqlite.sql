@@ -609,7 +609,7 @@ CREATE TABLE "ing_task_run_batch" (
   committed_at TEXT
 , asked_ids TEXT) STRICT;
 
-CREATE INDEX idx_batch_plan ON ing_task_run_batch (plan_id, status_code, sent, inserted, updated, remapped, unchanged, stale, filtered, quarantined, missing, gone, merged);
+CREATE INDEX idx_batch_plan ON ing_task_run_batch (plan_id, status_code);
 
 CREATE INDEX idx_batch_prov ON ing_task_run_batch (provenance_code, operation_code, status_code, committed_at);
 

@@ -10,7 +10,3 @@ ALTER TABLE ing_task_run ADD KEY idx_run_list (status_code, provenance_code);
 
 -- The newest plans of a source, likewise.
 ALTER TABLE ing_plan ADD KEY idx_plan_list (provenance_code);
-
--- What a plan has come to is summed up along its index, without a look at its pages.
-ALTER TABLE ing_task_run_batch DROP KEY idx_batch_plan,
-  ADD KEY idx_batch_plan (plan_id, status_code, sent, inserted, updated, remapped, unchanged, stale, filtered, quarantined, missing, gone, merged);

@@ -9,7 +9,3 @@ CREATE INDEX idx_run_list ON ing_task_run (status_code, provenance_code);
 
 -- The newest plans of a source, likewise.
 CREATE INDEX idx_plan_list ON ing_plan (provenance_code);
-
--- What a plan has come to is summed up along its index, without a look at its pages.
-DROP INDEX idx_batch_plan;
-CREATE INDEX idx_batch_plan ON ing_task_run_batch (plan_id, status_code, sent, inserted, updated, remapped, unchanged, stale, filtered, quarantined, missing, gone, merged);
