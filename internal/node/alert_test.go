@@ -64,7 +64,7 @@ func newAlerted(t *testing.T) (*out, *mailroom) {
 	m := &mailroom{RoundTripper: o}
 	log := slog.New(slog.NewTextHandler(o.log, nil))
 	cfg := node.Config{Workers: 2, Poll: o.poll, Logger: log, Alerts: notify.FromText("webhook+http://alerts.test/in?key=" + alertKey)}
-	o.Node = node.Assemble(cfg, o.Store, registry.New(o.Store, o.packs, nil, node.CheckSpec, log), m)
+	o.Node = node.Assemble(cfg, o.Store, registry.New(o.Store, registry.Read(o.packs), nil, node.CheckSpec, log), m)
 	return o, m
 }
 

@@ -121,7 +121,7 @@ func TestR78_EveryMetricMoves(t *testing.T) {
 		out = newOnlooker(t)
 		s, _ := lateOracle(t, `{harvest: "@hourly"}`, 2*time.Hour, 12*time.Hour, 60, 10)
 		cfg := node.Config{Workers: 2, Poll: s.poll, Logger: patratest.Logger(t), Alerts: notify.FromText("webhook+http://alerts.test/in")}
-		s.Node = node.Assemble(cfg, s.Store, registry.New(s.Store, s.packs, nil, node.CheckSpec, patratest.Logger(t)), &mailroom{RoundTripper: s})
+		s.Node = node.Assemble(cfg, s.Store, registry.New(s.Store, registry.Read(s.packs), nil, node.CheckSpec, patratest.Logger(t)), &mailroom{RoundTripper: s})
 		began := time.Now()
 		stolen, spoilt, looks := false, false, 0
 		s.instead = func(r *http.Request) *http.Response {

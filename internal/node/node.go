@@ -51,11 +51,11 @@ type Node struct {
 func Open(ctx context.Context, cfg Config) (*Node, error) {
 	cfg = cfg.withDefaults()
 	shelf := Shelf(cfg)
-	load := shelf.Load
+	open := shelf.Open
 	if cfg.ReadOnly {
-		load = func() (map[string]registry.Described, error) { return shelf.LoadForReading(cfg.Logger) }
+		open = func() (registry.Packs, error) { return shelf.OpenForReading(cfg.Logger) }
 	}
-	packs, err := load()
+	packs, err := open()
 	if err != nil {
 		return nil, err
 	}

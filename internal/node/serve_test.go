@@ -91,7 +91,7 @@ func newServed(t *testing.T, qps, schedule string, cfg sim.Config) *served {
 }
 
 func (s *served) assemble(store *sqlstore.Store) {
-	s.Node = node.Assemble(node.Config{Workers: 2, Poll: s.poll, Logger: patratest.Logger(s.t)}, store, registry.New(store, s.packs, nil, node.CheckSpec, patratest.Logger(s.t)), s)
+	s.Node = node.Assemble(node.Config{Workers: 2, Poll: s.poll, Logger: patratest.Logger(s.t)}, store, registry.New(store, registry.Read(s.packs), nil, node.CheckSpec, patratest.Logger(s.t)), s)
 }
 
 // RoundTrip implements http.RoundTripper: the oracle's clock is the bubble's.

@@ -48,7 +48,7 @@ func newStanding(t *testing.T) *served {
 	s.packs = map[string]registry.Described{"crossref": {Definition: p.Definition, Hash: p.Hash(), Origin: registry.File}}
 	store := patratest.Open(t, s.dsn, sqlstore.Options{})
 	vars := map[string]string{"contact": "test@example.org", "tool": "patra-test"}
-	led := registry.New(store, s.packs, vars, node.CheckSpec, patratest.Logger(t))
+	led := registry.New(store, registry.Read(s.packs), vars, node.CheckSpec, patratest.Logger(t))
 	s.Node = node.Assemble(node.Config{Workers: 2, Poll: s.poll, Logger: patratest.Logger(t)}, store, led, s)
 	return s
 }

@@ -106,7 +106,7 @@ func newOut(t *testing.T) *out {
 	o := &out{served: newServed(t, "5", `{harvest: "*/5 * * * *"}`, sim.Config{Records: 100, Churn: &sim.Churn{New: 2000}}), log: new(logLines)}
 	log := slog.New(slog.NewTextHandler(o.log, nil))
 	store := patratest.Open(t, o.dsn, sqlstore.Options{Logger: log})
-	o.Node = node.Assemble(node.Config{Workers: 2, Poll: o.poll, Logger: log}, store, registry.New(store, o.packs, nil, node.CheckSpec, log), o)
+	o.Node = node.Assemble(node.Config{Workers: 2, Poll: o.poll, Logger: log}, store, registry.New(store, registry.Read(o.packs), nil, node.CheckSpec, log), o)
 	return o
 }
 

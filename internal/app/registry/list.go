@@ -31,9 +31,12 @@ func (l *Registry) List(ctx context.Context) ([]Listed, error) {
 	}
 	var out []Listed
 	for _, code := range codes {
+		p, _, err := l.packs.Pack(code)
+		if err != nil {
+			return nil, err
+		}
 		c, err := l.store.LoadSource(ctx, code)
 		if errors.Is(err, harvest.ErrNotFound) {
-			p := l.packs[code]
 			out = append(out, Listed{Code: code, Name: p.Definition.Name, Origin: p.Origin, InForce: map[source.Scope]int{}})
 			continue
 		}
@@ -41,7 +44,6 @@ func (l *Registry) List(ctx context.Context) ([]Listed, error) {
 			return nil, err
 		}
 		e := Listed{Code: code, Name: c.Provenance.Name, Origin: c.Provenance.Origin, Applied: true, InForce: map[source.Scope]int{}}
-		p := l.packs[code]
 		e.Newer = e.Origin == Shipped && p.Origin == Shipped && c.Provenance.OriginHash != p.Hash
 		for _, r := range c.Rows {
 			if r.InForce(c.ReadAt) {

@@ -56,6 +56,39 @@ func (d Described) isNewerThan(c source.Contents) bool {
 	return d.Origin == File && c.Provenance.OriginHash != d.Hash
 }
 
+// Packs are the files that may be applied by themselves. Most commands need one of
+// them or none, and to read them all takes longer than the rest of a command.
+type Packs interface {
+	// Codes lists the sources that they describe.
+	Codes() []string
+	// Pack reads the file of a source; false: there is none.
+	Pack(code string) (Described, bool, error)
+	// Scheduled lists those with a schedule in them.
+	Scheduled() ([]string, error)
+}
+
+// Read are packs that were read already, by their source.
+type Read map[string]Described
+
+// Codes implements Packs.
+func (r Read) Codes() []string { return slices.Sorted(maps.Keys(r)) }
+
+// Pack implements Packs.
+func (r Read) Pack(code string) (Described, bool, error) {
+	d, known := r[code]
+	return d, known, nil
+}
+
+// Scheduled implements Packs.
+func (r Read) Scheduled() (out []string, err error) {
+	for _, code := range r.Codes() {
+		if r[code].Definition.Scheduled() {
+			out = append(out, code)
+		}
+	}
+	return out, nil
+}
+
 // Origins of a source.
 const (
 	Shipped = "SHIPPED"
@@ -87,7 +120,7 @@ func (e *UnknownSourceError) Problem() problem.Problem {
 // Registry is the registry over its tables.
 type Registry struct {
 	store Store
-	packs map[string]Described
+	packs Packs
 	vars  map[string]string
 	deep  func(*source.Spec) source.Violations
 	log   *slog.Logger
@@ -109,7 +142,7 @@ const cacheFor = 2 * time.Second
 // New returns a registry over store. packs are the files it may apply by
 // itself; vars are the instance's own values that packs may refer to; deep, if
 // given, checks a spec for what only those who use it can see.
-func New(store Store, packs map[string]Described, vars map[string]string, deep func(*source.Spec) source.Violations, log *slog.Logger) *Registry {
+func New(store Store, packs Packs, vars map[string]string, deep func(*source.Spec) source.Violations, log *slog.Logger) *Registry {
 	return &Registry{store: store, packs: packs, vars: vars, deep: deep, log: log.With("component", "registry"), cache: map[string]cached{}, noted: map[string]bool{}}
 }
 
@@ -123,7 +156,7 @@ func (l *Registry) Codes(ctx context.Context) ([]string, error) {
 	for _, p := range have {
 		all[p.Code] = true
 	}
-	for c := range l.packs {
+	for _, c := range l.packs.Codes() {
 		all[c] = true
 	}
 	return slices.Sorted(maps.Keys(all)), nil
@@ -137,8 +170,11 @@ func (l *Registry) Contents(ctx context.Context, code string) (source.Contents, 
 	if ok && time.Now().Before(hit.until) {
 		return hit.contents, nil
 	}
+	file, known, err := l.packs.Pack(code)
+	if err != nil {
+		return source.Contents{}, err
+	}
 	c, err := l.store.LoadSource(ctx, code)
-	file, known := l.packs[code]
 	switch {
 	case errors.Is(err, harvest.ErrNotFound) && !known:
 		codes, cerr := l.Codes(ctx)

@@ -33,7 +33,7 @@ func newRegistry(t *testing.T, e patratest.Engine) (*registry.Registry, *sqlstor
 	t.Helper()
 	s := patratest.Open(t, e.DSN(t), sqlstore.Options{})
 	packs := map[string]registry.Described{"pubmed": described(t, "pubmed", registry.Shipped), "crossref": described(t, "crossref", registry.Shipped)}
-	return registry.New(s, packs, map[string]string{"contact": "a@example.org", "tool": "patra"}, node.CheckSpec, patratest.Logger(t)), s
+	return registry.New(s, registry.Read(packs), map[string]string{"contact": "a@example.org", "tool": "patra"}, node.CheckSpec, patratest.Logger(t)), s
 }
 
 // TestRegistry_RowsSayWhatThePackSays: through the tables and back, a pack

@@ -23,12 +23,10 @@ func (l *Registry) Schedules(ctx context.Context) ([]source.Scheduled, error) {
 	for _, c := range loaded {
 		byCode[c.Provenance.Code] = c
 	}
-	for code, p := range l.packs {
-		c, is := byCode[code]
-		if is && !p.isNewerThan(c) || !is && !p.Definition.Scheduled() {
-			continue
-		}
-		c, err := l.Contents(ctx, code) // its file is to be applied first
+	due, err := l.unapplied(byCode)
+	errs = append(errs, err)
+	for _, code := range due {
+		c, err := l.Contents(ctx, code) // applies its file
 		if err != nil {
 			errs = append(errs, fmt.Errorf("schedule of %s: %w", code, err))
 			delete(byCode, code)
@@ -46,4 +44,29 @@ func (l *Registry) Schedules(ctx context.Context) ([]source.Scheduled, error) {
 		out = append(out, found...)
 	}
 	return out, errors.Join(errs...)
+}
+
+// unapplied lists the sources whose file is to be applied before their schedule is
+// known: those that have one in the file and none in the store, and those whose file
+// has changed.
+func (l *Registry) unapplied(loaded map[string]source.Contents) (out []string, err error) {
+	scheduled, err := l.packs.Scheduled()
+	if err != nil {
+		return nil, err
+	}
+	for _, code := range scheduled {
+		if _, is := loaded[code]; !is {
+			out = append(out, code)
+		}
+	}
+	for code, c := range loaded {
+		p, known, err := l.packs.Pack(code)
+		if err != nil {
+			return nil, err
+		}
+		if known && p.isNewerThan(c) {
+			out = append(out, code)
+		}
+	}
+	return out, nil
 }

@@ -42,7 +42,7 @@ func TestR46_EverySnapshotIsWhollyOldOrWhollyNew(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
 		l, s := newRegistry(t, e)
 		fresh := func() *registry.Registry { // without another's cache
-			return registry.New(s, nil, map[string]string{"contact": "a@example.org", "tool": "patra"}, nil, patratest.Logger(t))
+			return registry.New(s, registry.Read(nil), map[string]string{"contact": "a@example.org", "tool": "patra"}, nil, patratest.Logger(t))
 		}
 		read := func() (string, error) {
 			con, err := fresh().Contract(t.Context(), "crossref", harvest.Harvest)
@@ -176,7 +176,7 @@ func TestRegistry_ChangesFollowEachOther(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	s := patratest.Open(t, patratest.SQLite.DSN(t), sqlstore.Options{Wall: func() time.Time { now = now.Add(time.Millisecond); return now }})
-	l := registry.New(s, nil, map[string]string{"contact": "a@example.org"}, node.CheckSpec, patratest.Logger(t))
+	l := registry.New(s, registry.Read(nil), map[string]string{"contact": "a@example.org"}, node.CheckSpec, patratest.Logger(t))
 	ctx := t.Context()
 	qps := func(at time.Time) float64 {
 		t.Helper()
@@ -276,7 +276,7 @@ func TestM1_UnplainPicksAreAudited(t *testing.T) {
 	if _, err := s.ChangeSource(t.Context(), p, source.Audit{Actor: "t", Action: "T", Object: "o"}, func(source.Contents) ([]source.Change, error) { return nil, nil }); err != nil {
 		t.Fatal(err)
 	}
-	l := registry.New(s, nil, nil, node.CheckSpec, patratest.Logger(t))
+	l := registry.New(s, registry.Read(nil), nil, node.CheckSpec, patratest.Logger(t))
 	pick := func(ctx context.Context) map[string]int {
 		t.Helper()
 		for range 3 {

@@ -89,7 +89,7 @@ func newWorld(t testing.TB, dsn string, schedules map[string]string) *world {
 }
 
 func (w *world) registry(s *sqlstore.Store) *registry.Registry {
-	return registry.New(s, w.packs, nil, nil, patratest.Logger(w.t))
+	return registry.New(s, registry.Read(w.packs), nil, nil, patratest.Logger(w.t))
 }
 
 // Ask implements planner.Upstream.

@@ -1,13 +1,16 @@
 package sourcefile
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,6 +23,7 @@ import (
 
 var (
 	_ control.Packs    = (*Shelf)(nil)
+	_ registry.Packs   = opened{}
 	_ control.Mistaken = Problems(nil)
 )
 
@@ -39,37 +43,61 @@ type Shelf struct {
 // Load implements control.Packs. Every mistake in every file is reported at once,
 // in a [PackError].
 func (s *Shelf) Load() (map[string]registry.Described, error) {
-	l := loading{packs: make(map[string]registry.Described)}
+	l := loading{packs: make(registry.Read)}
 	l.read(s.Shipped, "sources/", registry.Shipped)
-	if s.Dir != "" {
-		if _, err := os.ReadDir(s.Dir); err != nil {
-			return nil, fmt.Errorf("read folder of source packs: %w", err)
-		}
-		l.read(os.DirFS(s.Dir), strings.TrimSuffix(s.Dir, string(filepath.Separator))+string(filepath.Separator), registry.File)
+	if err := l.readFolder(s.Dir); err != nil {
+		return nil, err
 	}
-	if len(l.errs) > 0 {
-		return nil, &PackError{Err: errors.Join(l.errs...)}
-	}
-	return l.packs, nil
+	return l.packs, l.mistakes()
 }
 
-// LoadForReading is Load for who only looks at what is stored, which can be done
-// without packs: if some have mistakes, only the shipped ones are loaded.
-func (s *Shelf) LoadForReading(log *slog.Logger) (map[string]registry.Described, error) {
-	packs, err := s.Load()
+// Open returns the packs for those who need some of them: what comes with patra is
+// read when it is asked for. Those of the folder are read here, and every mistake in
+// them is reported at once, in a [PackError].
+func (s *Shelf) Open() (registry.Packs, error) {
+	l := loading{packs: make(registry.Read)}
+	if err := l.readFolder(s.Dir); err != nil {
+		return nil, err
+	}
+	return opened{folder: l.packs, shipped: s.Shipped}, l.mistakes()
+}
+
+// OpenForReading is Open for who only looks at what is stored, which can be done
+// without packs: if some have mistakes, only the shipped ones are there.
+func (s *Shelf) OpenForReading(log *slog.Logger) (registry.Packs, error) {
+	packs, err := s.Open()
 	bad, mistaken := errors.AsType[*PackError](err)
 	if !mistaken {
 		return packs, err
 	}
 	log.Warn("source packs are left out", "folder", s.Dir, "err", bad)
 	shipped := Shelf{Shipped: s.Shipped}
-	return shipped.Load()
+	return shipped.Open()
 }
 
 // loading is how far packs were read.
 type loading struct {
-	packs map[string]registry.Described
+	packs registry.Read
 	errs  []error
+}
+
+func (l *loading) mistakes() error {
+	if len(l.errs) > 0 {
+		return &PackError{Err: errors.Join(l.errs...)}
+	}
+	return nil
+}
+
+// readFolder reads the packs of a folder, if there is one.
+func (l *loading) readFolder(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if _, err := os.ReadDir(dir); err != nil {
+		return fmt.Errorf("read folder of source packs: %w", err)
+	}
+	l.read(os.DirFS(dir), strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator), registry.File)
+	return nil
 }
 
 func (l *loading) read(fsys fs.FS, prefix, origin string) {
@@ -94,6 +122,65 @@ func (l *loading) read(fsys fs.FS, prefix, origin string) {
 		}
 		l.packs[d.Definition.Source] = d
 	}
+}
+
+// opened are the packs of a folder, which were read, and behind them those that come
+// with patra, each in a file named after its source.
+type opened struct {
+	folder  registry.Read
+	shipped fs.FS
+}
+
+// Codes implements registry.Packs.
+func (o opened) Codes() []string {
+	all := maps.Clone(map[string]registry.Described(o.folder))
+	names, _ := fs.Glob(o.shipped, "*.yaml") // the only error is a bad pattern
+	for _, name := range names {
+		if !IsCases(name) {
+			all[strings.TrimSuffix(name, ".yaml")] = registry.Described{}
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// Pack implements registry.Packs.
+func (o opened) Pack(code string) (registry.Described, bool, error) {
+	if d, is := o.folder[code]; is {
+		return d, true, nil
+	}
+	if !slices.Contains(o.Codes(), code) {
+		return registry.Described{}, false, nil
+	}
+	text, err := fs.ReadFile(o.shipped, code+".yaml")
+	if err != nil {
+		return registry.Described{}, false, fmt.Errorf("read pack: %w", err)
+	}
+	d, err := describe("sources/"+code+".yaml", text, registry.Shipped)
+	return d, err == nil, err
+}
+
+// Scheduled implements registry.Packs. A shipped pack is read only if it has the word
+// in it.
+func (o opened) Scheduled() (out []string, err error) {
+	for _, code := range o.Codes() {
+		if _, read := o.folder[code]; !read {
+			text, err := fs.ReadFile(o.shipped, code+".yaml")
+			if err != nil {
+				return nil, fmt.Errorf("read pack: %w", err)
+			}
+			if !bytes.Contains(text, []byte("schedule:")) {
+				continue
+			}
+		}
+		d, _, err := o.Pack(code)
+		if err != nil {
+			return nil, err
+		}
+		if d.Definition.Scheduled() {
+			out = append(out, code)
+		}
+	}
+	return out, nil
 }
 
 // shippedRead are the shipped packs that were read, by their text: each is the same as

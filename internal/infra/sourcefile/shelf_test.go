@@ -3,6 +3,10 @@ package sourcefile_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -48,6 +52,50 @@ func TestShelf_KeepsWhatComesWithPatra(t *testing.T) {
 	changed, err := (&sourcefile.Shelf{Shipped: fstest.MapFS{"crossref.yaml": {Data: []byte(other)}}}).Load()
 	if err != nil || len(changed) != 1 || changed["crossref"].Hash == first["crossref"].Hash {
 		t.Errorf("a pack with another text: %+v, %v", changed["crossref"].Hash, err)
+	}
+}
+
+// TestShelf_OneAtATime: packs that are read when they are asked for are the same as
+// when all are read, also where a folder has another of the same source, or one with a
+// schedule.
+func TestShelf_OneAtATime(t *testing.T) {
+	dir := t.TempDir()
+	for name, becomes := range map[string]string{"crossref.yaml": "source: crossref\n", "mine.yaml": "source: mine\nschedule:\n  harvest: \"@hourly\"\n"} {
+		text, err := sources.FS.ReadFile("crossref.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := strings.Replace(string(text), "source: crossref\n", becomes, 1)
+		changed = strings.Replace(changed, "pageSize: 1000", "pageSize: 500", 1)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shelf := &sourcefile.Shelf{Shipped: sources.FS, Dir: dir}
+	all, err := shelf.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packs, err := shelf.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := packs.Codes(), slices.Sorted(maps.Keys(all)); !slices.Equal(got, want) {
+		t.Fatalf("sources %v, want %v", got, want)
+	}
+	for code, want := range all {
+		got, known, err := packs.Pack(code)
+		if err != nil || !known || got.Hash != want.Hash || got.Origin != want.Origin || got.Definition.Source != code {
+			t.Errorf("%s: %v %s %s, %v; want %s %s", code, known, got.Origin, got.Hash, err, want.Origin, want.Hash)
+		}
+	}
+	if got, err := packs.Scheduled(); err != nil || !slices.Equal(got, []string{"mine"}) {
+		t.Errorf("scheduled: %v, %v", got, err)
+	}
+	for _, no := range []string{"nobody", "", "../crossref", "crossref.cases", "/etc/passwd"} {
+		if _, known, err := packs.Pack(no); known || err != nil {
+			t.Errorf("pack %q: %v, %v", no, known, err)
+		}
 	}
 }
 
