@@ -14,7 +14,7 @@ func (c *cli) quarantineCmd() *cobra.Command {
 		Long: "An item that cannot be read, or lacks what its source's mapping requires, is put aside with its bytes and the cause;\n" +
 			"the page that brought it is stored without it. Nothing is lost while it is there.",
 	}
-	verbs(cmd, c.quarantineListCmd(), c.quarantineShowCmd(), c.quarantineRefetchCmd(), c.quarantineDiscardCmd())
+	verbs(cmd, c.quarantineListCmd(), c.quarantineShowCmd(), c.quarantineReparseCmd(), c.quarantineRefetchCmd(), c.quarantineDiscardCmd())
 	return cmd
 }
 

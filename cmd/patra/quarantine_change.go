@@ -121,3 +121,55 @@ func (c *cli) quarantineRefetchCmd() *cobra.Command {
 	f.add(c, cmd)
 	return cmd
 }
+
+func (c *cli) quarantineReparseCmd() *cobra.Command {
+	var f changeFlags
+	var choose choiceFlags
+	cmd := &cobra.Command{
+		Use: "reparse [ITEM...] --reason TEXT", Short: "Read items again as the source is described now, and store those that pass", Args: cobra.ArbitraryArgs,
+		Long: "Reparse reads the bytes that were kept by the mapping in force; no source is asked. What can be stored becomes a record\n" +
+			"as if it had come now, but is as old as it is; what cannot stays in quarantine. Look first with --dry-run.",
+		Example: "  patra quarantine reparse --source pubmed --dry-run\n  patra quarantine reparse --source pubmed --apply TOKEN --reason 'date path mended'",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			by, err := f.by(c, cmd)
+			if err != nil {
+				return err
+			}
+			ch, err := choose.choice(cmd, args)
+			if err != nil {
+				return err
+			}
+			o := control.ReparseOrder{By: by, QuarantineChoice: ch}
+			if !f.dryRun {
+				return c.harvest(cmd.Context(), "quarantine", 4, func(ctl *control.Control, w *control.Watch) (*control.Report, error) {
+					o.Watch = w
+					return ctl.Reparse(cmd.Context(), o)
+				})
+			}
+			return c.changing(cmd.Context(), func(ctl *control.Control) error {
+				v, err := ctl.PreviewReparse(cmd.Context(), o)
+				if err != nil {
+					return err
+				}
+				return c.show(v, func() { c.printReparse(v) })
+			})
+		},
+	}
+	choose.add(cmd)
+	f.add(c, cmd)
+	return cmd
+}
+
+func (c *cli) printReparse(v control.ReparsePreview) {
+	c.printf("%s: %d items would become records, %d would stay in quarantine\n", v.Source, len(v.Passes), len(v.Fails))
+	var rows [][]any
+	for _, r := range append(v.Passes, v.Fails...) {
+		becomes := "record " + r.Record
+		if r.Record == "" {
+			becomes = "stays: " + codeAt(r.Code, r.Path)
+		}
+		rows = append(rows, []any{r.Item, r.Name, becomes, r.Detail})
+	}
+	c.table([]column{{head: "ITEM", width: 6}, {head: "NAME", width: 20}, {head: "BECOMES", width: 24}, {head: "WHY", wraps: true}}, rows)
+	c.noteToken(v.Token)
+}

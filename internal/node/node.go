@@ -13,6 +13,7 @@ import (
 	"github.com/papertrace/patra/internal/app/line"
 	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/app/reparse"
 	"github.com/papertrace/patra/internal/app/retention"
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/domain/credential"
@@ -42,6 +43,7 @@ type Node struct {
 	schedules scheduler.Sources // nil where contracts know of none
 	quiet     *scheduler.Quiet
 	up        *upstream.Client
+	answers   *reparse.Reader // to the questions of tasks
 	book      *metrics.Book
 	alerts    *alert.Watch
 	cfg       Config
@@ -109,7 +111,7 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	asks.Observe = book.Fault
 	n := &Node{
 		Store: store, Registry: led, Keys: keys, Planner: planner.New(keyed, store, asks, cfg.Logger),
-		schedules: schedules, quiet: quiet, up: up, book: book, cfg: cfg,
+		schedules: schedules, quiet: quiet, up: up, answers: reparse.New(up, store, decoding), book: book, cfg: cfg,
 	}
 	n.Planner.Observe = book.Triggered
 	sender := notify.New(notify.Config{Transport: transport, Learn: cfg.redact.Learn, Version: cfg.Version}, cfg.Alerts)
@@ -117,7 +119,7 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 		Store: store, Contracts: keyed, Planner: n.Planner, Line: asks, Executor: n.Executor, Quiet: quiet, Schedules: schedules, Watches: seen,
 		Allowed: up.Allowed, Redact: cfg.redact.Text, Alerts: sender, Keys: keys, Vault: safe, Packs: Shelf(cfg),
 		Tester:   &tester{Redactor: cfg.redact, cfg: cfg, keys: keys, store: store},
-		Requests: up, Items: decoding, Instance: cfg.Instance,
+		Requests: n.answers, Items: decoding, Instance: cfg.Instance,
 	}
 	operator.Archive = archive.At(cfg.Archive)
 	operator.Keeper = retention.New(retention.Config{Trail: cfg.KeepTrail, Versions: cfg.KeepVersions}, store, operator.Archive, cfg.Logger)
@@ -153,7 +155,7 @@ func (n *Node) Executor(c executor.Config) *executor.Executor {
 	c.Poll = n.cfg.Poll
 	c.Resting = n.quiet.Resting
 	c.Observe = executor.TellAll(n.book.Happened, c.Observe)
-	return executor.New(c, n.Store, n.up, n.cfg.Logger)
+	return executor.New(c, n.Store, n.answers, n.cfg.Logger)
 }
 
 // Shelf are the packs that an instance knows, those that come with patra first.

@@ -10,6 +10,7 @@ import (
 	"github.com/papertrace/patra/internal/app/keyring"
 	"github.com/papertrace/patra/internal/app/reconcile"
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/app/reparse"
 	"github.com/papertrace/patra/internal/app/replay"
 	"github.com/papertrace/patra/internal/app/retention"
 	"github.com/papertrace/patra/internal/app/scheduler"
@@ -75,6 +76,7 @@ type Control struct {
 	watches   *Watches
 	alerts    alert.Sender
 	redact    func(string) string
+	items     reparse.Items
 	player    *replay.Player
 	files     retention.Files
 	keeper    *retention.Keeper
@@ -95,7 +97,7 @@ func New(p Parts) *Control {
 	return &Control{
 		store: p.Store, sources: p.Sources, contracts: p.Contracts, planner: p.Planner, line: p.Line,
 		allowed: p.Allowed, executor: p.Executor, quiet: p.Quiet, schedules: p.Schedules, watches: p.Watches, alerts: p.Alerts, redact: p.Redact,
-		player: newPlayer(p), files: p.Archive, keeper: p.Keeper,
+		player: newPlayer(p), items: p.Items, files: p.Archive, keeper: p.Keeper,
 		registry: p.Registry, packs: p.Packs, keys: p.Keys, vault: p.Vault, tester: p.Tester,
 		instance: p.Instance,
 	}

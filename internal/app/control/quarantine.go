@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/papertrace/patra/internal/app/reparse"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -73,6 +74,10 @@ const rawShown = 32 << 10
 
 // QuarantineStore keeps items that could not be stored as records.
 type QuarantineStore interface {
+	reparse.Store
+	// NameKept gives items the ids of their records, by their numbers, and leaves the
+	// line of the audit.
+	NameKept(ctx context.Context, ids map[int64]string, a source.Audit) error
 	// QuarantineRows reads items, the newest first.
 	QuarantineRows(ctx context.Context, q QuarantineQuery) ([]QuarantineRow, error)
 	// QuarantineItem reads one with its bytes, [harvest.ErrNotFound] if there is none.

@@ -107,7 +107,7 @@ func (p *Planner) observe(t harvest.Trigger, out Planned, err error) {
 // begin prepares the planning that a trigger asks for, with the description of the
 // source as it is in force now. Nothing later looks at the registry again.
 func (p *Planner) begin(ctx context.Context, t harvest.Trigger) (*planning, error) {
-	con, err := p.reg.Select(ctx, t.Provenance, t.Operation, t.Query)
+	con, err := p.contract(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +126,20 @@ func (p *Planner) begin(ctx context.Context, t harvest.Trigger) (*planning, erro
 	}
 	pl.specWarnings = len(pl.result.Warnings)
 	return pl, nil
+}
+
+// contract is the description by which a trigger is planned. Items in quarantine are
+// read by the one that a harvest has now, from where they are.
+func (p *Planner) contract(ctx context.Context, t harvest.Trigger) (source.Contract, error) {
+	if t.BaseURL != source.Kept {
+		return p.reg.Select(ctx, t.Provenance, t.Operation, t.Query)
+	}
+	con, err := p.reg.Select(ctx, t.Provenance, harvest.Harvest, t.Query)
+	if err != nil {
+		return con, err
+	}
+	con.Spec = con.Spec.FromKept()
+	return con, nil
 }
 
 // Namespace is where the progress of what a trigger asks for is kept: by what it

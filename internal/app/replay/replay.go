@@ -42,6 +42,10 @@ func (p *Player) Replay(ctx context.Context, box *Box, probe bool) (Report, erro
 	pl.checkKept()
 	pl.mapItems(pl.spec, bySnapshot)
 	pl.mapByCurrent(ctx)
+	if probe && box.Frozen.BaseURL == source.Kept {
+		r.Why = "the page was read out of quarantine: there is no source to ask"
+		made = false
+	}
 	if probe && made {
 		if err := pl.probe(ctx, call); err != nil {
 			return Report{}, err

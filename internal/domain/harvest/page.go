@@ -33,6 +33,9 @@ type Item struct {
 	// them: kept, they would take as much memory as the page. Otherwise it is nil.
 	Map    func(dst, raw []byte) []byte
 	Status RecordStatus
+	// ObservedAt is when the item was asked for, if that was before its page was: it
+	// was kept since. Otherwise it is zero.
+	ObservedAt time.Time
 	// Volatile are the parts of Raw that change without a change of the
 	// record (R62), by their beginning; they may overlap.
 	Volatile []ByteRange

@@ -37,9 +37,13 @@ func (s ItemSorter) SortInto(p *harvest.Page, b *harvest.Batch) {
 		if it.UpdatedAt.After(b.ObservedMax) {
 			b.ObservedMax = it.UpdatedAt
 		}
+		observed := b.OpenedAt
+		if !it.ObservedAt.IsZero() {
+			observed = it.ObservedAt
+		}
 		b.Records = append(b.Records, harvest.Record{
 			ID:        it.ID,
-			Version:   harvest.Version{UpdatedAt: it.UpdatedAt, Provider: it.Version, ObservedAt: b.OpenedAt, ContentHash: content},
+			Version:   harvest.Version{UpdatedAt: it.UpdatedAt, Provider: it.Version, ObservedAt: observed, ContentHash: content},
 			RawSHA256: raw, Raw: it.Raw, Fields: it.Fields, Map: it.Map, Status: it.Status, MappingVersion: s.mapping,
 		})
 		if s.hasNotices {

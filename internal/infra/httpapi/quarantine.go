@@ -40,6 +40,14 @@ func (d *Door) declareQuarantine() {
 		func(ctx context.Context, in *discardInput) (control.Discarded, error) {
 			return d.control.Discard(ctx, control.DiscardOrder{By: in.Body.by(ctx), ID: in.ID, Name: in.Body.Name})
 		})
+	declare(d, act("/quarantine/reparse/preview", tag, control.Operator, "Which items could be stored as the source is described now; nobody is asked"),
+		func(ctx context.Context, in *choiceLook) (control.ReparsePreview, error) {
+			return d.control.PreviewReparse(ctx, control.ReparseOrder{QuarantineChoice: in.Body.choice()})
+		})
+	declare(d, act("/quarantine/reparse", tag, control.Operator, "Plan to store the items that can be read now; nobody is asked"),
+		func(ctx context.Context, in *choiceInput) (control.RefreshPlanned, error) {
+			return d.control.PlanReparse(ctx, control.ReparseOrder{By: in.Body.by(ctx), QuarantineChoice: in.Body.choice()})
+		})
 	declare(d, act("/quarantine/refetch/preview", tag, control.Operator, "What asking for the records of items again would take"),
 		func(ctx context.Context, in *choiceLook) (control.RefetchPreview, error) {
 			return d.control.PreviewRefetch(ctx, control.RefetchOrder{QuarantineChoice: in.Body.choice()})

@@ -54,6 +54,8 @@ var rolesOfRoutes = map[string]control.Access{
 	"POST /api/v1/quarantine/{id}/discard":       control.Operator,
 	"POST /api/v1/quarantine/refetch/preview":    control.Operator,
 	"POST /api/v1/quarantine/refetch":            control.Operator,
+	"POST /api/v1/quarantine/reparse/preview":    control.Operator,
+	"POST /api/v1/quarantine/reparse":            control.Operator,
 	"POST /api/v1/blackbox/{run}/{batch}/export": control.Operator,
 	"POST /api/v1/replays":                       control.Operator,
 	"GET /api/v1/errors":                         control.Viewer,

@@ -72,7 +72,12 @@ func (s *Store) CommitBatch(
 		if err := x.insertQuarantine(job.Provenance, b); err != nil {
 			return err
 		}
-		badIDs, err := x.listBadIDs(job.Provenance, b, page.settled)
+		badIDs := int64(0)
+		if isKept(job) {
+			err = x.takeOutOfQuarantine(job.Provenance, b)
+		} else {
+			badIDs, err = x.listBadIDs(job.Provenance, b, page.settled)
+		}
 		if err != nil {
 			return err
 		}

@@ -68,6 +68,9 @@ func (x *tx) mergeRecords(job harvest.Job, b harvest.Batch, packed [][]byte) (ou
 		return out, err
 	}
 	page := decideChanges(b.Records, packed, existing)
+	if isKept(job) {
+		page.observed = nil // nobody has looked whether they are as they were
+	}
 	out.counts = page.counts
 	out.written, err = x.writeChanges(job.Provenance, b, page)
 	if err != nil {
