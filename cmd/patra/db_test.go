@@ -41,6 +41,10 @@ func TestDB_WhatIsOldIsMovedAndFound(t *testing.T) {
 		}
 	}
 	_, exported, _ := patra(t, "export", "--db", db, "--out", "-")
+	var planKey string
+	if err := raw.QueryRow(`SELECT plan_key FROM ing_plan WHERE id=1`).Scan(&planKey); err != nil {
+		t.Fatal(err)
+	}
 
 	code, out, e := patra(t, "db", "archive", "--dry-run", "--json", "--db", db)
 	var shown control.ArchivePreview
@@ -77,6 +81,28 @@ func TestDB_WhatIsOldIsMovedAndFound(t *testing.T) {
 		t.Errorf("exit %d", code)
 	}
 	says(t, e, "plan 1 was archived on "+time.Now().UTC().Format(time.DateOnly), done.Archives[0].File, "next: patra db archive show plan/1")
+	for _, args := range [][]string{
+		{"blackbox", "show", "1/1"},
+		{"blackbox", "show", "ing-1-1"},
+		{"blackbox", "show", "1"},
+		{"blackbox", "export", "1/1", "--reason", "x"},
+		{"replay", "1/1"},
+		{"replay", "--plan", planKey},
+		{"task", "show", "1"},
+		{"run", "show", "1"},
+		{"batch", "show", "1/1"},
+	} {
+		code, out, e := patra(t, append(args, "--db", db)...)
+		if code != exitNotFound {
+			t.Errorf("%v: exit %d: %s", args, code, out)
+		}
+		says(t, e, "was archived on", done.Archives[0].File, "next: patra db archive show ")
+	}
+	code, _, e = patra(t, "blackbox", "show", "1/1", "--archive", "none", "--db", db)
+	if code != exitNotFound {
+		t.Errorf("exit %d", code)
+	}
+	says(t, e, "it may be in archive "+done.Archives[0].File, "--archive DIR")
 	if _, out, _ := patra(t, "db", "archive", "show", "plan/1", "--db", db); !strings.Contains(out, "spec_snapshot") || !strings.Contains(out, "ing_task_run_batch") {
 		t.Errorf("%s", out)
 	}

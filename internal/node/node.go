@@ -119,9 +119,8 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 		Store: store, Contracts: keyed, Planner: n.Planner, Line: asks, Executor: n.Executor, Quiet: quiet, Schedules: schedules, Watches: seen,
 		Allowed: up.Allowed, Redact: cfg.redact.Text, Alerts: sender, Keys: keys, Vault: safe, Packs: Shelf(cfg),
 		Tester:   &tester{Redactor: cfg.redact, cfg: cfg, keys: keys, store: store},
-		Requests: n.answers, Items: decoding, Instance: cfg.Instance,
+		Requests: n.answers, Items: decoding, Instance: cfg.Instance, Archive: archive.At(cfg.Archive),
 	}
-	operator.Archive = archive.At(cfg.Archive)
 	operator.Keeper = retention.New(retention.Config{Trail: cfg.KeepTrail, Versions: cfg.KeepVersions}, store, operator.Archive, cfg.Logger)
 	if led != nil {
 		operator.Sources = led

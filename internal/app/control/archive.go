@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/replay"
 	"github.com/papertrace/patra/internal/app/retention"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/problem"
@@ -52,14 +53,38 @@ var tableOf = map[string]string{
 	"cursor": "ing_cursor", "trigger": "ing_schedule_instance",
 }
 
+// sought is something that may be in an archive.
+type sought struct {
+	object string // what people call it
+	key    string // by which an archive finds it
+	// table holds rows with the number id, by which archives are left out that cannot have
+	// it; empty: all are asked.
+	table string
+	id    int64
+}
+
 // orArchived turns the error about something that is not there into one that says where it
-// was archived, if it was. It costs the look into an index for each archive whose rows have
-// such numbers.
+// was archived, if it was.
 func (c *Control) orArchived(ctx context.Context, err error, kind string, id int64) error {
-	if !errors.Is(err, harvest.ErrNotFound) || c.files == nil {
+	return c.orInArchive(ctx, err, sought{object: fmt.Sprintf("%s %d", kind, id), key: fmt.Sprintf("%s/%d", kind, id), table: tableOf[kind], id: id})
+}
+
+// orPageArchived is [Control.orArchived] for a page.
+func (c *Control) orPageArchived(ctx context.Context, err error, at replay.Ref) error {
+	if at.ID != 0 {
+		return c.orArchived(ctx, err, "batch", int64(at.ID))
+	}
+	name := harvest.Correlation(at.Run, at.No)
+	return c.orInArchive(ctx, err, sought{object: "batch " + at.String(), key: name, table: tableOf["run"], id: int64(at.Run)})
+}
+
+// orInArchive costs the look into an index for each archive whose rows have such numbers.
+// Without a directory for archives nobody can look: the error then names those that may
+// have it.
+func (c *Control) orInArchive(ctx context.Context, err error, s sought) error {
+	if !errors.Is(err, harvest.ErrNotFound) {
 		return err
 	}
-	key := fmt.Sprintf("%s/%d", kind, id)
 	found := errors.New("found")
 	before := int64(0)
 	for {
@@ -70,13 +95,15 @@ func (c *Control) orArchived(ctx context.Context, err error, kind string, id int
 		}
 		for _, a := range list {
 			before = a.ID
-			rows, holds := a.Contents[tableOf[kind]]
-			if !holds || id < rows.First || id > rows.Last {
+			if s.table != "" && !mayHold(a, s) {
 				continue
 			}
-			ferr := c.files.Find(ctx, a.File, key, func(retention.Line) error { return found })
+			if c.files == nil {
+				return &unreadArchiveError{object: s.object, file: a.File}
+			}
+			ferr := c.files.Find(ctx, a.File, s.key, func(retention.Line) error { return found })
 			if errors.Is(ferr, found) {
-				return &ArchivedError{Object: fmt.Sprintf("%s %d", kind, id), Key: key, File: a.File, At: a.CreatedAt}
+				return &ArchivedError{Object: s.object, Key: s.key, File: a.File, At: a.CreatedAt}
 			}
 			if ferr != nil {
 				return fmt.Errorf("%w; it may be in archive %s, which cannot be read: %w", err, a.File, ferr)
@@ -87,6 +114,28 @@ func (c *Control) orArchived(ctx context.Context, err error, kind string, id int
 		}
 	}
 }
+
+// mayHold reports whether an archive has rows with such a number.
+func mayHold(a retention.Archive, s sought) bool {
+	rows, holds := a.Contents[s.table]
+	return holds && s.id >= rows.First && s.id <= rows.Last
+}
+
+// unreadArchiveError says that something is not in the database, and that there are
+// archives, but not here.
+type unreadArchiveError struct{ object, file string }
+
+func (e *unreadArchiveError) Error() string {
+	return fmt.Sprintf("%s is not in the database; it may be in archive %s, and no directory for archives is named", e.object, e.file)
+}
+
+// Problem implements problem.Error.
+func (e *unreadArchiveError) Problem() problem.Problem {
+	return problem.Problem{Code: "no_archive", Kind: problem.NotFound, Title: e.Error(), Next: "name the directory of the archives: --archive DIR, or PATRA_ARCHIVE"}
+}
+
+// Is makes it one of the things that are not there.
+func (e *unreadArchiveError) Is(target error) bool { return target == harvest.ErrNotFound }
 
 // ShortestKept is the least time that anything stays in the database.
 const ShortestKept = retention.Shortest

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/replay"
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
@@ -51,7 +52,7 @@ type BatchView struct {
 func (c *Control) Batch(ctx context.Context, run harvest.RunID, no int64) (BatchView, error) {
 	v, err := c.store.Batch(ctx, run, no)
 	if err != nil {
-		return v, err
+		return v, c.orPageArchived(ctx, err, replay.Ref{Run: run, No: int(no)})
 	}
 	v.Correlation = fmt.Sprintf("ing-%d-%d", run, no)
 	v.Request = c.clean(v.Request)

@@ -31,7 +31,7 @@ func (c *Control) BlackBox(ctx context.Context, ref string, limit int) (*BlackBo
 	}
 	box, err := c.store.BlackBox(ctx, at, limit, false)
 	if err != nil {
-		return nil, err
+		return nil, c.orPageArchived(ctx, err, at)
 	}
 	c.player.FillBody(box)
 	return box.Shown(), nil
@@ -72,7 +72,7 @@ func (c *Control) ExportBlackBox(ctx context.Context, o BoxOrder) (*BlackBox, Bo
 	}
 	box, err := c.store.BlackBox(ctx, at, 0, true)
 	if err != nil {
-		return nil, BoxExport{}, err
+		return nil, BoxExport{}, c.orPageArchived(ctx, err, at)
 	}
 	c.player.FillBody(box)
 	if !o.Unmasked {
@@ -116,7 +116,7 @@ func (c *Control) ReplayBatch(ctx context.Context, ref string, probe bool) (Repl
 	}
 	box, err := c.store.BlackBox(ctx, at, 0, true)
 	if err != nil {
-		return ReplayReport{}, err
+		return ReplayReport{}, c.orPageArchived(ctx, err, at)
 	}
 	return c.player.Replay(ctx, box, probe)
 }
@@ -156,7 +156,7 @@ func (c *Control) ReplayPlan(ctx context.Context, key string, p Page) (ReplaySum
 	}
 	pages, err := c.store.PlanPages(ctx, key, harvest.BatchID(after), p.Limit+1)
 	if err != nil {
-		return out, err
+		return out, c.orInArchive(ctx, err, sought{object: "plan " + key, key: "plan-key/" + key})
 	}
 	if len(pages) > p.Limit {
 		pages = pages[:p.Limit]

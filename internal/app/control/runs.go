@@ -148,7 +148,7 @@ func (c *Control) Run(ctx context.Context, id harvest.RunID, p Page) (RunView, e
 	}
 	v.RunItem, err = c.store.Run(ctx, id)
 	if err != nil {
-		return v, err
+		return v, c.orArchived(ctx, err, "run", int64(id))
 	}
 	v.RunItem.explain()
 	rows, err := c.store.RunBatches(ctx, id, after, p.Limit+1)

@@ -129,7 +129,7 @@ func (c *Control) Tasks(ctx context.Context, q TaskQuery) (TaskList, error) {
 	}
 	if q.Plan != 0 {
 		if _, err := c.store.Plan(ctx, q.Plan); err != nil {
-			return out, err
+			return out, c.orArchived(ctx, err, "plan", int64(q.Plan))
 		}
 	}
 	rows, err := c.store.Tasks(ctx, q, after, q.Limit+1)
@@ -220,7 +220,7 @@ func (c *Control) Task(ctx context.Context, id harvest.TaskID) (TaskView, error)
 	v := TaskView{Runs: []RunItem{}}
 	t, err := c.store.Task(ctx, id)
 	if err != nil {
-		return v, err
+		return v, c.orArchived(ctx, err, "task", int64(id))
 	}
 	b, err := c.barriers(ctx)
 	if err != nil {

@@ -47,7 +47,7 @@ type replayInput struct {
 // declareBlackBoxes adds what explains a page after the fact.
 func (d *Door) declareBlackBoxes() {
 	const tag = "blackbox"
-	declare(d, lookAtOne("/blackbox/{run}/{batch}", tag, "What was asked for a page, what came, and what was done with it"),
+	declare(d, orGone(lookAtOne("/blackbox/{run}/{batch}", tag, "What was asked for a page, what came, and what was done with it")),
 		func(ctx context.Context, in *boxInput) (control.BlackBox, error) {
 			box, err := d.control.BlackBox(ctx, in.ref(), in.Limit)
 			if err != nil {
@@ -55,10 +55,11 @@ func (d *Door) declareBlackBoxes() {
 			}
 			return *box, nil
 		})
-	declare(d, act("/blackbox/{run}/{batch}/export", tag, control.Operator, "Take a black box out, for seven days; with mail addresses only an admin"), d.exportBox)
+	export := act("/blackbox/{run}/{batch}/export", tag, control.Operator, "Take a black box out, for seven days; with mail addresses only an admin")
+	declare(d, orGone(export), d.exportBox)
 	again := act("/replays", tag, control.Operator, "Do again what was done for a page, store nothing, and say whether source or parser has changed")
 	again.asks = true
-	declare(d, again, func(ctx context.Context, in *replayInput) (control.ReplayReport, error) {
+	declare(d, orGone(again), func(ctx context.Context, in *replayInput) (control.ReplayReport, error) {
 		return d.control.ReplayBatch(ctx, in.Body.Batch, in.Body.Probe)
 	})
 }

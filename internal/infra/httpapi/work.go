@@ -37,17 +37,17 @@ type ratesInput struct {
 // pages.
 func (d *Door) declareWork() {
 	const tag = "work"
-	declare(d, look("/tasks", tag, "Tasks: those in hand, then the queue in its order, then what ended"),
+	declare(d, orGone(look("/tasks", tag, "Tasks: those in hand, then the queue in its order, then what ended")),
 		func(ctx context.Context, in *tasksInput) (control.TaskList, error) {
 			return d.control.Tasks(ctx, control.TaskQuery{
 				Source: in.Source, State: harvest.TaskState(in.State), Plan: harvest.PlanID(in.Plan), Page: in.Page.page(),
 			})
 		})
-	declare(d, look("/tasks/{id}", tag, "A task: its lease, its place in the queue, its runs, and why it waits"),
+	declare(d, orGone(look("/tasks/{id}", tag, "A task: its lease, its place in the queue, its runs, and why it waits")),
 		func(ctx context.Context, in *OfNumber) (control.TaskView, error) {
 			return d.control.Task(ctx, harvest.TaskID(in.ID))
 		})
-	declare(d, look("/tasks/{id}/why", tag, "What a task waits for or why it ended, and what to do next"),
+	declare(d, orGone(look("/tasks/{id}/why", tag, "What a task waits for or why it ended, and what to do next")),
 		func(ctx context.Context, in *OfNumber) (control.WhyView, error) {
 			return d.control.TaskWhy(ctx, harvest.TaskID(in.ID))
 		})
@@ -57,15 +57,15 @@ func (d *Door) declareWork() {
 				Source: in.Source, State: harvest.RunState(in.State), Task: harvest.TaskID(in.Task), Since: in.Since, Page: in.Page.page(),
 			})
 		})
-	declare(d, look("/runs/{id}", tag, "A run, why it stopped, and its pages with what their time went to"),
+	declare(d, orGone(look("/runs/{id}", tag, "A run, why it stopped, and its pages with what their time went to")),
 		func(ctx context.Context, in *numberPage) (control.RunView, error) {
 			return d.control.Run(ctx, harvest.RunID(in.ID), in.Page.page())
 		})
-	declare(d, look("/runs/{id}/why", tag, "What a run waits for or why it ended, and what to do next"),
+	declare(d, orGone(look("/runs/{id}/why", tag, "What a run waits for or why it ended, and what to do next")),
 		func(ctx context.Context, in *OfNumber) (control.WhyView, error) {
 			return d.control.RunWhy(ctx, harvest.RunID(in.ID))
 		})
-	declare(d, lookAtOne("/runs/{id}/batches/{no}", tag, "A page: what was asked, what came, what was done with it"),
+	declare(d, orGone(lookAtOne("/runs/{id}/batches/{no}", tag, "A page: what was asked, what came, what was done with it")),
 		func(ctx context.Context, in *batchInput) (control.BatchView, error) {
 			return d.control.Batch(ctx, harvest.RunID(in.ID), in.No)
 		})
