@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the servers that the full test suite runs against: MariaDB from the
-# distribution, a C compiler for the race detector, and a MySQL 9 server in a folder of its own. Needs root on Debian.
+# Installs what the full test suite runs against: MariaDB from the distribution, a C compiler for the race detector,
+# a MySQL 9 server and Schemathesis in folders of their own. Needs root on Debian.
 set -euo pipefail
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
   echo "test-deps: needs root on Debian; the suites that need a server will be skipped" >&2
@@ -11,6 +11,7 @@ need=()
 command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || need+=(mariadb-server)
 command -v debootstrap >/dev/null || need+=(debootstrap)
 command -v gcc >/dev/null || need+=(gcc libc6-dev) # the race detector links with it
+python3 -c 'import ensurepip, venv' 2>/dev/null || need+=(python3-venv) # for Schemathesis
 if [ ${#need[@]} -gt 0 ]; then
   apt-get update -qq
   apt-get install -y -qq --no-install-recommends "${need[@]}" >/dev/null
@@ -22,5 +23,16 @@ if [ ! -x "$MYSQL_ROOT/usr/sbin/mysqld" ]; then
     tail -5 /tmp/patra-debootstrap.log >&2
     echo "test-deps: no MySQL 9; MariaDB alone serves the MySQL suites" >&2
     rm -rf "$MYSQL_ROOT"
+  fi
+fi
+# It reads the OpenAPI document and tries what it declares. The version is fixed, since another one tries other things.
+SCHEMATHESIS=${PATRA_SCHEMATHESIS:-/opt/patra-schemathesis}
+SCHEMATHESIS_VERSION=4.32.5
+if ! "$SCHEMATHESIS/bin/st" --version 2>/dev/null | grep -q " $SCHEMATHESIS_VERSION\$"; then
+  rm -rf "$SCHEMATHESIS"
+  if ! { python3 -m venv "$SCHEMATHESIS" && "$SCHEMATHESIS/bin/pip" install -q "schemathesis==$SCHEMATHESIS_VERSION"; } >/tmp/patra-schemathesis.log 2>&1; then
+    tail -5 /tmp/patra-schemathesis.log >&2
+    echo "test-deps: no Schemathesis; the API is held against its document by our own tests alone" >&2
+    rm -rf "$SCHEMATHESIS"
   fi
 fi
