@@ -65,6 +65,7 @@ var grantsOf = map[string]map[string]string{
 		"ing_tuning":            mayWrite,
 		"ing_alert":             mayAll,
 		"ing_alert_delivery":    mayAll,
+		"ing_queue_history":     mayAll,
 		"ing_archive":           mayWrite,
 		"ing_archived":          mayAll,
 		"ing_coverage":          mayAll,
