@@ -2,7 +2,6 @@ package node_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -202,52 +201,6 @@ func TestR68_ThreeSelectionsSideBySide(t *testing.T) {
 				t.Errorf("%s is of a selection that was paused", id)
 			}
 		}
-		patratest.MustVerify(t, s.Store)
-	})
-}
-
-// TestR68_ThirtyDaysOfSchedules: three selections of one source, a BACKFILL line of a
-// fixed window, one whose window moves on, and an UPDATE line, over thirty days with
-// two outages, one of them three days long. Each is exact at the end, each has a
-// cursor of its own, nothing is asked beyond the one limit, and at no time are there
-// two plans of a selection of which nothing is stored, or two of an activity line.
-func TestR68_ThirtyDaysOfSchedules(t *testing.T) {
-	t.Parallel()
-	patratest.Long(t, "a harvest of many records or days")
-	servedBubble(t, func(t *testing.T) {
-		s := newStanding(t)
-		began := time.Now()
-		day := 24 * time.Hour
-		s.schedule(control.ScheduleOrder{Name: "articles", Query: selections["articles"], Cron: "0 */6 * * *"})
-		s.schedule(control.ScheduleOrder{Name: "preprints", Query: selections["preprints"], Cron: "30 */8 * * *", Zone: "America/New_York"})
-		s.schedule(control.ScheduleOrder{Name: "chapters", Query: selections["chapters"], Cron: "@daily", Priority: harvest.Backfill.Priority()})
-		s.schedule(control.ScheduleOrder{
-			Name: "history", Operation: harvest.Backfill, Cron: "@daily",
-			From: began.Add(-60 * day).Format(time.RFC3339), To: began.Add(-10 * day).Format(time.RFC3339),
-		})
-		s.schedule(control.ScheduleOrder{Name: "reread", Operation: harvest.Backfill, Cron: "0 5 * * *", Query: "type:report", From: "-2d", To: "-1d"})
-		s.schedule(control.ScheduleOrder{Name: "stale", Operation: harvest.Update, Cron: "0 2 * * *", OlderThan: "6d", Signals: true})
-		stop := s.begin(role.All...)
-		outages := map[int]bool{5: true, 6: true, 7: true, 15: true}
-		for d := range 30 {
-			rates := map[sim.Fault]float64{}
-			if outages[d] {
-				rates[sim.HTTP503] = 1
-			}
-			if err := s.oracle.SetFaults(sim.Faults{Rates: rates}); err != nil {
-				t.Fatal(err)
-			}
-			for hour := 2; hour <= 24; hour += 2 {
-				time.Sleep(time.Until(began.Add(time.Duration(d)*day + time.Duration(hour)*time.Hour)))
-				if outages[d] || outages[d-1] {
-					s.noPile(fmt.Sprintf("day %d, hour %d", d, hour))
-				}
-			}
-		}
-		time.Sleep(8 * time.Hour)
-		stop()
-		s.oneLimit()
-		s.thirtyDays(began)
 		patratest.MustVerify(t, s.Store)
 	})
 }

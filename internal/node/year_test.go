@@ -5,78 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
-	"github.com/papertrace/patra/internal/app/role"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
-
-// TestYear_OperationsSideBySide: hourly harvests, two backfills of what lay
-// before, and a nightly update, worked on at once by a served node, over a life
-// with daily changes, 1 % late data, outages of days, one of them in the middle
-// of both backfills, a day on which everything is indexed anew, deletions and
-// retractions. At the end the store is what the oracle has, all that was planned
-// is done, nothing but the harvest has moved the harvest's cursor, and the late
-// rate is the true one. PATRA_SOAK=1 lives a whole year.
-func TestYear_OperationsSideBySide(t *testing.T) {
-	t.Parallel()
-	patratest.Long(t, "a harvest of many records or days")
-	days := 11
-	outages := []int{6}
-	reindex := 9
-	outage := 3
-	if os.Getenv("PATRA_SOAK") != "" {
-		days = 365
-		outages = []int{6, 90, 240}
-		reindex = 180
-	}
-	servedBubble(t, func(t *testing.T) {
-		y := newYear(t)
-		stop := y.begin(role.Planner, role.Executor)
-		start := time.Now()
-		for day := range days {
-			if day%30 == 29 {
-				t.Logf("%s: %d harvests, watermark %s", time.Now().UTC(), y.done[harvest.Harvest], y.line().Watermark)
-			}
-			for _, o := range outages {
-				switch day {
-				case o:
-					y.faults(map[sim.Fault]float64{sim.HTTP503: 1})
-				case o + outage:
-					y.faults(nil)
-				}
-			}
-			if day == reindex {
-				y.touchAll()
-			}
-			for hour := range 24 {
-				y.until(start.Add(time.Duration(day*24+hour+1) * time.Hour))
-				y.trigger(harvest.Trigger{})
-				if day == outages[0]-1 && hour == 22 {
-					y.backfill("first", start)
-					y.backfill("again", start)
-				}
-				if hour == 22 {
-					y.trigger(harvest.Trigger{
-						Operation: harvest.Update, Activity: "night-" + time.Now().UTC().Format("20060102"),
-						Pick: harvest.CandidatePick{SeenBefore: time.Now().Add(-5 * 24 * time.Hour)},
-					})
-				}
-			}
-		}
-		y.settle()
-		if took := stop(); took > 10*time.Second {
-			t.Errorf("took %s to stop", took)
-		}
-		y.compare()
-	})
-}
 
 // year is a served source with a DETAIL endpoint for its update, whose backfill
 // goes in small steps.
