@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/alert"
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/app/role"
+	"github.com/papertrace/patra/internal/infra/notify"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
@@ -52,69 +54,75 @@ var (
 		return strings.NewReplacer(
 			"https://eutils.ncbi.nlm.nih.gov/entrez/eutils", "http://oracle/pubmed",
 			"totalTimeout: 120s", "totalTimeout: 120s\n  allowHttp: true\n  allowPrivate: true",
-			"pageSize: 9999", "pageSize: 20", "baseline: 30d", "baseline: 3d",
+			"pageSize: 9999", "pageSize: 20", "idBatchSize: 200", "idBatchSize: 20", "baseline: 30d", "baseline: 3d",
 		).Replace(string(b)) + "\nschedule: {harvest: \"@hourly\"}\n"
 	}}
 )
 
-// struck is what status says of a fault that befalls every request it can befall.
+// struck is what status and alerts say of a fault that befalls every request it can
+// befall.
 type struck struct {
 	fault  sim.Fault
 	source *struckSource
-	// code is the cause that is named; empty: the work goes on, and status has nothing
-	// to tell but what is set aside.
+	// code is the cause that status names; empty: the work goes on, and status has
+	// nothing to tell but what is set aside.
 	code string
 	// stops: the source is stopped until a person has looked at it.
 	stops bool
-	// fleeting: each new beginning gets past it for a while, so that nobody is called.
-	fleeting bool
 	// aside: what could not be taken in is told of until somebody has looked at it.
 	aside bool
+	// rule is that of the one alert that is told within five minutes; quiet is why there
+	// is none.
+	rule  alert.Code
+	quiet string
 }
 
 var allStruck = []struck{
-	{fault: sim.HTTP500, source: byToken, code: "http_500"},
-	{fault: sim.HTTP502HTML, source: byToken, code: "http_502"},
-	{fault: sim.HTTP503, source: byToken, code: "http_503"},
-	{fault: sim.HTTP503Date, source: byToken, code: "http_503"},
-	{fault: sim.HTTP504HTML, source: byToken, code: "http_504"},
-	{fault: sim.HTTP429, source: byToken, code: "http_429"},
-	{fault: sim.HTTP429RetryAfter, source: byToken, code: "http_429"},
-	{fault: sim.ResetBeforeHeader, source: byToken, code: "network"},
-	{fault: sim.ResetMidBody, source: byToken, code: "bad_reply"},
-	{fault: sim.TruncatedBody, source: byToken, code: "bad_reply"},
-	{fault: sim.ServedLost, source: byToken, code: "network"},
-	{fault: sim.Slow, source: byToken},
-	{fault: sim.HTML200, source: byToken, code: "unexpected_html", stops: true},
-	{fault: sim.Empty200, source: byToken, code: "bad_reply"},
-	{fault: sim.Error200, source: byToken, code: "schema_drift", stops: true},
-	{fault: sim.Viewer400, source: inTwoPhases, code: "viewer_failed"},
-	{fault: sim.InvalidUTF8, source: byToken, aside: true},
-	{fault: sim.BadJSON, source: byToken, code: "bad_reply"},
-	{fault: sim.ShortPage, source: byToken},
-	{fault: sim.EmptyMiddlePage, source: byScroll, code: "total_not_reached"},
-	{fault: sim.RepeatedPage, source: byScroll, code: "page_repeats"},
-	{fault: sim.CursorExpired, source: byScroll, code: "http_410"},
-	{fault: sim.WebEnvLost, source: inTwoPhases, code: "session_lost", fleeting: true},
-	{fault: sim.DetailMissing, source: inTwoPhases, aside: true},
-	{fault: sim.DetailExtra, source: inTwoPhases},
-	{fault: sim.DetailBadItem, source: inTwoPhases, aside: true},
-	{fault: sim.TotalWrong, source: byScroll, code: "total_not_reached"},
-	{fault: sim.Errorlist, source: inTwoPhases, code: "query_widened"},
-	{fault: sim.RetryAfterOn200, source: byToken},
-	{fault: sim.TokenDropped, source: byScroll, code: "token_missing"},
-	{fault: sim.TokenDroppedShort, source: byScroll, code: "token_missing"},
-	{fault: sim.TotalDropped, source: byToken, code: "schema_drift", stops: true},
+	{fault: sim.HTTP500, source: byToken, code: "http_500", rule: alert.SourceOut},
+	{fault: sim.HTTP502HTML, source: byToken, code: "http_502", rule: alert.SourceOut},
+	{fault: sim.HTTP503, source: byToken, code: "http_503", rule: alert.SourceOut},
+	{fault: sim.HTTP503Date, source: byToken, code: "http_503", rule: alert.SourceOut},
+	{fault: sim.HTTP504HTML, source: byToken, code: "http_504", rule: alert.SourceOut},
+	{fault: sim.HTTP429, source: byToken, code: "http_429", rule: alert.SourceOut},
+	{fault: sim.HTTP429RetryAfter, source: byToken, code: "http_429", rule: alert.SourceOut},
+	{fault: sim.ResetBeforeHeader, source: byToken, code: "network", rule: alert.SourceOut},
+	{fault: sim.ResetMidBody, source: byToken, code: "bad_reply", rule: alert.SourceOut},
+	{fault: sim.TruncatedBody, source: byToken, code: "bad_reply", rule: alert.SourceOut},
+	{fault: sim.ServedLost, source: byToken, code: "network", rule: alert.SourceOut},
+	{fault: sim.Slow, source: byToken, quiet: "every answer comes, half a second late"},
+	{fault: sim.HTML200, source: byToken, code: "unexpected_html", stops: true, rule: alert.SourceStopped},
+	{fault: sim.Empty200, source: byToken, code: "bad_reply", rule: alert.SourceOut},
+	{fault: sim.Error200, source: byToken, code: "schema_drift", stops: true, rule: alert.SourceStopped},
+	{fault: sim.Viewer400, source: inTwoPhases, code: "viewer_failed", rule: alert.SourceOut},
+	{fault: sim.InvalidUTF8, source: byToken, aside: true, rule: alert.SpoiltItems},
+	{fault: sim.BadJSON, source: byToken, code: "bad_reply", rule: alert.SourceOut},
+	{fault: sim.ShortPage, source: byToken, quiet: "what a page lacks comes with the next"},
+	{fault: sim.EmptyMiddlePage, source: byScroll, code: "total_not_reached", rule: alert.Stuck},
+	{fault: sim.RepeatedPage, source: byScroll, code: "page_repeats", rule: alert.SourceStopped},
+	{fault: sim.CursorExpired, source: byScroll, code: "http_410", rule: alert.Stuck},
+	{fault: sim.WebEnvLost, source: inTwoPhases, code: "session_lost", quiet: "every new session gets further, and after two minutes all is read"},
+	{fault: sim.DetailMissing, source: inTwoPhases, aside: true, rule: alert.SpoiltItems},
+	{fault: sim.DetailExtra, source: inTwoPhases, quiet: "what nobody asked for is left out"},
+	{fault: sim.DetailBadItem, source: inTwoPhases, aside: true, rule: alert.SpoiltItems},
+	{fault: sim.TotalWrong, source: byScroll, code: "total_not_reached", rule: alert.SourceStopped},
+	{fault: sim.Errorlist, source: inTwoPhases, code: "query_widened", rule: alert.SourceOut},
+	{fault: sim.RetryAfterOn200, source: byToken, quiet: "every answer comes, and so many requests as it asks for are sent"},
+	{fault: sim.TokenDropped, source: byScroll, code: "token_missing", rule: alert.SourceOut},
+	{fault: sim.TokenDroppedShort, source: byScroll, code: "token_missing", rule: alert.SourceOut},
+	{fault: sim.TotalDropped, source: byToken, code: "schema_drift", stops: true, rule: alert.SourceStopped},
 }
 
-// TestStatus_TellsOfEveryFault: for each kind of fault that the oracle knows, a minute
-// after the first request that meets it the status names the source, what came, what is
-// waited for and until when. When it is over nothing of it is left. What does not keep
-// the work from going on is not called an outage.
-func TestStatus_TellsOfEveryFault(t *testing.T) {
+// TestFaults_StatusAndAlertTellOfEveryKind: for each kind of fault that the oracle
+// knows, a minute after the first request that meets it the status names the source,
+// what came, what is waited for and until when; after five minutes somebody is told, by
+// one message. When it is over nothing of it is left in the status, one message says so,
+// and what is stored is what the source has. What does not keep the work from going on
+// is not called an outage, and told to nobody.
+func TestFaults_StatusAndAlertTellOfEveryKind(t *testing.T) {
 	for _, f := range sim.AllFaults {
-		if !slices.ContainsFunc(allStruck, func(k struck) bool { return k.fault == f }) {
-			t.Errorf("%s has no row that says what status tells of it", f)
+		i := slices.IndexFunc(allStruck, func(k struck) bool { return k.fault == f })
+		if i < 0 || (allStruck[i].rule == "") == (allStruck[i].quiet == "") {
+			t.Errorf("no row says what is told of %s, or why nothing is", f)
 		}
 	}
 	for _, k := range allStruck {
@@ -123,7 +131,7 @@ func TestStatus_TellsOfEveryFault(t *testing.T) {
 }
 
 // serve is a node that serves the source.
-func (u *struckSource) serve(t *testing.T) *served {
+func (u *struckSource) serve(t *testing.T) (*served, *mailroom) {
 	t.Helper()
 	o, err := sim.New(sim.Config{Sources: []string{u.code}, Seed: 7, LimitRPS: -1, KeepLog: -1, Now: time.Now(), Records: 200, Span: 3 * 24 * time.Hour, Churn: &sim.Churn{New: 1000}})
 	if err != nil {
@@ -138,8 +146,10 @@ func (u *struckSource) serve(t *testing.T) *served {
 	store := patratest.Open(t, s.dsn, sqlstore.Options{})
 	vars := map[string]string{"contact": "test@example.org", "tool": "patra-test"}
 	led := registry.New(store, registry.Read(s.packs), vars, node.CheckSpec, patratest.Logger(t))
-	s.Node = node.Assemble(node.Config{Workers: 2, Poll: s.poll, Logger: patratest.Logger(t)}, store, led, s)
-	return s
+	m := &mailroom{RoundTripper: s}
+	cfg := node.Config{Workers: 2, Poll: s.poll, Logger: patratest.Logger(t), Alerts: notify.FromText("webhook+http://alerts.test/in")}
+	s.Node = node.Assemble(cfg, store, led, m)
+	return s, m
 }
 
 // statusOf is the status of the one source there is.
@@ -155,7 +165,7 @@ func (s *served) statusOf(code string) (control.SourceStatus, []control.Need) {
 // happens lets a fault befall a source that is well, and end again.
 func (k struck) happens(t *testing.T) {
 	code := k.source.code
-	s := k.source.serve(t)
+	s, m := k.source.serve(t)
 	if _, err := s.Control.Harvest(t.Context(), control.HarvestRequest{Source: code}); err != nil {
 		t.Fatal(err)
 	}
@@ -172,6 +182,9 @@ func (k struck) happens(t *testing.T) {
 	time.Sleep(time.Minute)
 	is, needs := s.statusOf(code)
 	k.mustTell(t, is, needs)
+	time.Sleep(4 * time.Minute)
+	k.mustAlert(t, m)
+	is, _ = s.statusOf(code)
 	s.oracle.ClearScripts()
 	if is.Freshness == control.FreshStopped {
 		by := control.HoldOrder{By: control.By{Actor: "test", Reason: "it was mended"}, Source: code}
@@ -179,25 +192,46 @@ func (k struck) happens(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 20 {
+	for range 30 {
 		time.Sleep(time.Minute)
 		is, needs = s.statusOf(code)
-		if !k.isOver(is, needs) {
+		if !k.isOver(is, needs) || len(m.told(alert.Cleared)) != len(m.told(alert.Firing)) {
 			continue
 		}
 		if !k.aside {
 			patratest.MustEqual(t, s.Store, s.oracle, code, time.Time(*is.Watermark))
 		}
+		if fired := m.told(alert.Firing); len(fired) > 1 {
+			t.Errorf("one fault, and told of %v", fired)
+		}
 		return
 	}
-	t.Errorf("when it is over: %s, needs %+v", show(is), needs)
+	t.Errorf("when it is over: %s, needs %+v, told %+v", show(is), needs, m.got)
+}
+
+// mustAlert fails the test unless the one alert that is due is told.
+func (k struck) mustAlert(t *testing.T, m *mailroom) {
+	t.Helper()
+	if k.quiet != "" {
+		if len(m.got) != 0 {
+			t.Errorf("%s, and yet %+v was told", k.quiet, m.got)
+		}
+		return
+	}
+	if len(m.got) != 1 {
+		t.Fatalf("after five minutes %+v was told, not %s", m.got, k.rule)
+	}
+	got := m.got[0]
+	if got.State != alert.Firing || got.Rule != k.rule || got.Source != k.source.code || got.Next == "" || !strings.Contains(got.Text, k.code) {
+		t.Errorf("told %+v, not %s for %s", got, k.rule, k.code)
+	}
 }
 
 // TestR82_AResumedSourceIsAskedAgain: a source that was stopped because no slice of its
 // plan could be finished goes on with that plan once it is mended and a person says so.
 func TestR82_AResumedSourceIsAskedAgain(t *testing.T) {
 	servedBubble(t, func(t *testing.T) {
-		s := byScroll.serve(t)
+		s, _ := byScroll.serve(t)
 		if _, err := s.Control.Harvest(t.Context(), control.HarvestRequest{Source: sim.Generic}); err != nil {
 			t.Fatal(err)
 		}
@@ -245,7 +279,7 @@ func (k struck) mustTell(t *testing.T, s control.SourceStatus, needs []control.N
 	if (s.Freshness == control.FreshStopped) != k.stops {
 		t.Errorf("is %s", s.Freshness)
 	}
-	if k.fleeting && len(needs) == 0 {
+	if k.quiet != "" && len(needs) == 0 {
 		return
 	}
 	if len(needs) == 0 || needs[0].Source != k.source.code || needs[0].Next == "" || string(needs[0].Cause) != k.code {

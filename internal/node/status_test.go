@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/alert"
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/app/role"
@@ -120,46 +121,92 @@ func (o *out) status() (control.SourceStatus, control.Status) {
 	return all.Sources[0], all
 }
 
-// TestStatus_NamesCauseAndUntilWithinAMinute: whatever an upstream does in place of
+// TestOutages_StatusAndAlertTellOfEveryWay: whatever an upstream does in place of
 // answering, a minute after the first request that meets it the status names the
-// source, what came, and what is waited for. When it is over nothing of it is left.
-func TestStatus_NamesCauseAndUntilWithinAMinute(t *testing.T) {
+// source, what came, and what is waited for; after five minutes somebody is told once,
+// of the source and its cause. When it is over nothing of it is left in the status, and
+// that is told too. Nothing that is sent holds an address of a reply, and no log the key
+// of a target.
+func TestOutages_StatusAndAlertTellOfEveryWay(t *testing.T) {
 	t.Parallel()
+	const author = "jane.doe@example.org"
 	for _, k := range outages() {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			servedBubble(t, func(t *testing.T) {
-				o := newOut(t)
+				o, m := newAlerted(t)
 				stop := o.begin(role.All...)
 				defer func() { stop() }()
 				time.Sleep(14 * time.Minute)
 				s, all := o.status()
-				if s.Freshness != control.FreshOnTime || s.Cause != nil || s.Waiting != nil || len(all.Needs) != 0 || s.LastSuccess == nil || s.Lag == nil {
-					t.Fatalf("while all is well: %s", show(all))
+				if !isWell(all) || s.LastSuccess == nil || s.Lag == nil || len(m.got) != 0 {
+					t.Fatalf("while all is well: %s, told %+v", show(all), m.got)
 				}
-				o.set(k.answer)
+				o.set(func(r *http.Request) (*http.Response, error) {
+					resp, err := k.answer(r)
+					if err == nil {
+						resp.Header.Set("X-Author", author)
+					}
+					return resp, err
+				})
 				time.Sleep(time.Minute) // the next harvest begins
 				time.Sleep(time.Minute)
 				o.mustTell(k)
-				time.Sleep(8 * time.Minute)
+				time.Sleep(4 * time.Minute)
+				if len(m.got) != 1 || m.got[0].Source != "generic" || m.got[0].Next == "" || k.code != "" && !strings.Contains(m.got[0].Text, k.code) {
+					t.Fatalf("after five minutes: %+v", m.got)
+				}
+				time.Sleep(4 * time.Minute)
 				o.mustTell(k)
 				o.set(nil)
 				if s, _ := o.status(); s.Freshness == control.FreshStopped {
-					if !k.stops {
-						t.Errorf("stopped: %+v", s)
+					if !k.stops || m.got[0].Rule != alert.SourceStopped {
+						t.Errorf("stopped: %+v, told %+v", s, m.got)
 					}
 					if err := o.Store.HoldSource(t.Context(), "generic", false, false, ""); err != nil {
 						t.Fatal(err)
 					}
 				}
-				time.Sleep(40 * time.Minute)
-				s, all = o.status()
-				if s.Freshness != control.FreshOnTime || s.Cause != nil || s.Waiting != nil || len(all.Needs) != 0 {
-					t.Errorf("when it is over: %s", show(all))
+				o.mustRecover(m)
+				for _, sent := range m.raw {
+					if strings.Contains(sent, author) {
+						t.Errorf("an address was sent: %s", sent)
+					}
+				}
+				if logged := o.log.with(alertKey); len(logged) != 0 {
+					t.Errorf("the key of a target was logged: %q", logged)
 				}
 			})
 		})
 	}
+}
+
+// mustRecover fails the test unless, some time after the outage, nothing of it is left
+// in the status and its end is told.
+func (o *out) mustRecover(m *mailroom) {
+	o.t.Helper()
+	var all control.Status
+	for range 40 {
+		time.Sleep(time.Minute)
+		_, all = o.status()
+		fired := m.told(alert.Firing)
+		if !isWell(all) || len(m.told(alert.Cleared)) != len(fired) {
+			continue
+		}
+		// What could not be read meanwhile may be a gap for a while, which is another thing.
+		gap := len(fired) == 2 && fired[1] == string(alert.GapsOpen)+" generic"
+		if len(fired) != 1 && !gap {
+			o.t.Errorf("told of %v", fired)
+		}
+		return
+	}
+	o.t.Errorf("when it is over: %s, told %+v", show(all), m.got)
+}
+
+// isWell reports whether nothing is to be told of the one source there is.
+func isWell(all control.Status) bool {
+	s := all.Sources[0]
+	return s.Freshness == control.FreshOnTime && s.Cause == nil && s.Waiting == nil && len(all.Needs) == 0
 }
 
 // mustTell fails the test unless status tells of an outage.

@@ -11,7 +11,10 @@
 // What is known comes from a [Look], messages leave by a [Sender]; both are others'.
 package alert
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // State of an alert.
 type State string
@@ -101,6 +104,8 @@ type Change struct {
 // have changed or of which something is to be told: new ones, those that fire by now,
 // those that are over. Where nobody can be told, nothing counts as told.
 func Judge(now time.Time, held []Alert, found []Finding, canTell bool) (out []Change) {
+	found = slices.Clone(found)
+	quieten(now, held, found)
 	byKey := map[key]Finding{}
 	for _, f := range found {
 		byKey[key{f.Rule, f.Subject}] = f

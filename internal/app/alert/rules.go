@@ -2,6 +2,7 @@ package alert
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -34,9 +35,11 @@ type Rule struct {
 	Severity Severity
 	// For is how long it must hold before it is told.
 	For time.Duration
-	// Follows: it is what comes of a source that is stopped, out or stuck. While that
-	// is told, this is not told beside it.
+	// Follows: it may be what comes of a source that is stopped, out or stuck. While a
+	// worse rule says so of the source, or is still told to, this is not told beside it.
 	Follows bool
+	// Recovers is how long after that is over it may still come of it.
+	Recovers time.Duration
 	// find looks for what the rule is about in what is known of a source.
 	find func(now time.Time, s SourceFacts) []Finding
 }
@@ -56,6 +59,10 @@ type Finding struct {
 	Since time.Time
 	// Lingers: it is no reason to tell anybody, but one that was told is not over yet.
 	Lingers bool
+	// Follows: so does one that may come of what a worse rule tells of its source, and
+	// for some time of what it told.
+	Follows  bool
+	Recovers time.Duration
 }
 
 // Thresholds of the rules.
@@ -84,7 +91,7 @@ var Rules = []Rule{
 		Means: "The source gives no answer, or only errors, for at least half a minute.",
 	},
 	{
-		Code: Stuck, Severity: Warning, For: 2 * time.Minute, find: findStuck,
+		Code: Stuck, Severity: Warning, For: 2 * time.Minute, Follows: true, find: findStuck,
 		Means: "The source answers, but not so that what is asked for can be finished: walks are begun again or slices cut for it, for " +
 			"two minutes.",
 	},
@@ -93,8 +100,9 @@ var Rules = []Rule{
 		Means: "What a schedule asks for could not be planned.",
 	},
 	{
-		Code: Late, Severity: Warning, For: time.Minute, Follows: true, find: findLate,
-		Means: "The cursor of a schedule is further behind than its limit (its interval, its safety lag and half an hour) and does not catch up.",
+		Code: Late, Severity: Warning, For: time.Minute, Follows: true, Recovers: 30 * time.Minute, find: findLate,
+		Means: "The cursor of a schedule is further behind than its limit (its interval, its safety lag and half an hour) and does not catch up. " +
+			"A source that was stopped, out or stuck has half an hour to begin with that.",
 	},
 	{
 		Code: ErrorRate, Severity: Warning, For: 10 * time.Minute, Follows: true, find: findErrors,
@@ -144,12 +152,10 @@ func RuleOf(c Code) (Rule, bool) {
 	return Rule{}, false
 }
 
-// Find holds what is known against all rules. What only follows from a source being
-// stopped or out is a reason to tell nobody.
+// Find holds what is known against all rules.
 func Find(f Facts) []Finding {
 	var all []Finding
 	for _, s := range f.Sources {
-		known := false // why nothing comes of the source
 		for _, r := range Rules {
 			found := r.find(f.Now, s)
 			for i := range found {
@@ -157,17 +163,54 @@ func Find(f Facts) []Finding {
 				found[i].Severity = r.Severity
 				found[i].For = r.For
 				found[i].Source = s.Code
-				found[i].Lingers = found[i].Lingers || r.Follows && known
+				found[i].Follows = r.Follows
+				found[i].Recovers = r.Recovers
 			}
 			all = append(all, found...)
-			known = known || len(found) > 0 && isCause(r.Code)
 		}
 	}
 	return all
 }
 
-// isCause reports whether a rule tells why nothing comes of a source.
-func isCause(c Code) bool { return c == SourceStopped || c == SourceOut || c == Stuck }
+// causes are the rules that tell why nothing comes of a source, the worst first.
+var causes = []Code{SourceStopped, SourceOut, Stuck}
+
+// quieten makes those findings linger that come of what a worse rule found of their
+// source, or of what is told of it and not over yet, or was until just now: when a
+// source that was out for a day answers again it is late, and that is no news.
+func quieten(now time.Time, held []Alert, found []Finding) {
+	worst := map[string]int{}
+	overAt := map[string]time.Time{}
+	note := func(source string, rule Code) {
+		rank := slices.Index(causes, rule)
+		known, is := worst[source]
+		if rank >= 0 && (!is || rank < known) {
+			worst[source] = rank
+		}
+	}
+	for _, a := range held {
+		switch {
+		case a.State == Firing:
+			note(a.Source, a.Rule)
+		case slices.Contains(causes, a.Rule) && a.ClearedAt.After(overAt[a.Source]):
+			overAt[a.Source] = a.ClearedAt
+		}
+	}
+	for _, f := range found {
+		if !f.Lingers {
+			note(f.Source, f.Rule)
+		}
+	}
+	for i, f := range found {
+		if !f.Follows {
+			continue
+		}
+		rank, is := worst[f.Source]
+		explained := is && causes[rank] != f.Rule
+		recovers := now.Sub(overAt[f.Source]) < f.Recovers
+		found[i].Lingers = f.Lingers || explained || recovers
+	}
+}
 
 func findStopped(_ time.Time, s SourceFacts) []Finding {
 	if !s.Stopped {
@@ -187,9 +230,9 @@ func findOut(now time.Time, s SourceFacts) []Finding {
 	}
 	return []Finding{{
 		Subject: s.Code, Since: o.Since, Lingers: !o.Lasts(),
-		Measured:  fmt.Sprintf("%s in a row in %s", count(int64(o.Count), "failed request"), now.Sub(o.Since).Round(time.Second)),
+		Measured:  fmt.Sprintf("failed %s in %s", inARow(o.Count), now.Sub(o.Since).Round(time.Second)),
 		Threshold: "30s without an answer",
-		Text:      fmt.Sprintf("%s does not answer as it should: %s, %s in a row: %s", s.Code, o.Code, count(int64(o.Count), "request"), o.Text),
+		Text:      fmt.Sprintf("%s does not answer as it should: %s, failed %s: %s", s.Code, o.Code, inARow(o.Count), o.Text),
 		Next:      fmt.Sprintf("patra status %s; patra asks again by itself", s.Code),
 	}}
 }
@@ -381,6 +424,13 @@ func ratio(part, whole int64) float64 {
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+
+func inARow(times int) string {
+	if times == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times in a row", times)
+}
 
 func count(n int64, what string) string {
 	if n == 1 {

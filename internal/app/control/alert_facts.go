@@ -69,7 +69,9 @@ func (c *Control) alertFactsOf(
 	out.StoppedAt = f.State.Since
 	out.StoppedBy = f.State.Reason
 	out.Outage = lastingOutage(f)
-	if k := s.Cause; k != nil && out.Outage == nil && !out.Stopped && k.Code != codePlanning {
+	// An outage that begins anew again and again has answers in between.
+	answers := out.Outage == nil || !out.Outage.Lasts()
+	if k := s.Cause; k != nil && answers && !out.Stopped && k.Code != codePlanning {
 		out.Stuck = k.Code
 		out.StuckBy = k.Text
 	}

@@ -64,3 +64,11 @@ func (o Outage) Lasts() bool {
 	}
 	return until.Sub(o.Since) >= tellAfter
 }
+
+// longOutage is how long a source must have given no answer before what rested meanwhile
+// is taken again as soon as it answers. A slice that fails by itself rests longer and
+// longer, and the answers to others, which come sooner than that, do not wake it.
+const longOutage = time.Hour
+
+// IsLong reports whether the outage, which ends now, was long.
+func (o Outage) IsLong(now time.Time) bool { return now.Sub(o.Since) >= longOutage }

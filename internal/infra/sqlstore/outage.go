@@ -129,12 +129,30 @@ func (x *tx) endOutage(p harvest.Partition) error {
 	if err != nil {
 		return fmt.Errorf("end the outage of %s: %w", p, err)
 	}
+	if n == 1 && o.IsLong(x.now) {
+		if err := x.endRests(p); err != nil {
+			return err
+		}
+	}
 	if o.Told && n == 1 {
 		now := x.now
 		x.afterCommit(func() {
 			x.s.log.Info("the source answers again", "source", p.Provenance, "partition", p.String(), "code", o.Code,
 				"since", harvest.FormatInstant(o.Since), "lasted", now.Sub(o.Since), "failed", o.Count)
 		})
+	}
+	return nil
+}
+
+// endRests lets the tasks of a partition that rest after passing faults, also those
+// given up as gaps, be taken again now: it was their source that failed, which is back.
+// Otherwise a gap of the outage would hold the watermark for up to a day longer.
+func (x *tx) endRests(p harvest.Partition) error {
+	args := append([]any{ts(x.now), ts(x.now)}, partitionOf(p)...)
+	_, err := x.exec(`UPDATE ing_task SET scheduled_at=?, updated_at=? WHERE status_code IN ('QUEUED', 'FAILED') AND `+samePartition+`
+		AND spent_runs>0 AND scheduled_at>?`, append(args, ts(x.now))...)
+	if err != nil {
+		return fmt.Errorf("end the rests of %s: %w", p, err)
 	}
 	return nil
 }

@@ -104,6 +104,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R68_PlansNotBegunAreTold", plansNotBegun},
 		{"P20_RestingIsLeftAlone", restingLeftAlone},
 		{"R70_PartitionRestsAfterThreeFailures", partitionRests},
+		{"R70_ALongOutageEndsWithItsRests", outageEndsRests},
 		{"R70_RequestsOutsideOfTasksCount", requestsCount},
 		{"R70_ThrottledIsNoFailure", throttledIsNoFailure},
 		{"R70_AWaitKeepsTheFaultBeforeIt", waitKeepsTheFault},
