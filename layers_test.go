@@ -24,6 +24,7 @@ var layers = []struct {
 	{"internal/domain/harvest", []string{"internal/domain/problem"}},
 	{"internal/domain/pace", nil},
 	{"internal/domain/nearest", nil},
+	{"internal/domain/trace", nil},
 	{"internal/domain/template", []string{"internal/domain/nearest"}},
 	{"internal/domain/query", []string{"internal/domain/nearest", "internal/domain/template"}},
 	{"internal/domain/schedule", []string{"internal/domain/harvest"}},

@@ -229,6 +229,7 @@ func (c *cli) config() node.Config {
 	cfg := node.Config{
 		DB: c.db, Packs: c.packs, Contact: c.contact, Version: version(), LeaseTTL: c.lease, Instances: c.instances, Logger: c.logger(),
 		Alerts:   node.AlertsFromEnvironment(),
+		Traces:   node.TracesFromEnvironment(),
 		Instance: c.instance(),
 	}
 	if err := c.keep.into(&cfg); err != nil { // they were looked at before the command began

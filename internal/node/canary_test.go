@@ -336,7 +336,8 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 					db := filepath.Join(dir, fmt.Sprintf("%d-%d.db", i, k))
 					store := patratest.Open(t, "sqlite:"+db, sqlstore.Options{Logger: logger})
 					pack := patratest.TextPack(t, "generic.yaml", []byte(guarded(w.auth, w.body)), patratest.Fast)
-					n := node.Assemble(node.Config{Workers: 2, Poll: 10 * time.Second, Logger: logger}, store,
+					spans := &collector{t: t}
+					n := node.Assemble(node.Config{Workers: 2, Poll: 10 * time.Second, Logger: logger, Traces: spans.settings()}, store,
 						registry.NewStatic(map[string]registry.Pack{"generic": pack}, nil), patratest.Direct{Handler: up})
 					describe(t, store, "generic")
 					setKey(t, n, "generic", "env", credential.Secret{}, credential.SecretRef{Kind: credential.SecretEnv, Ref: ref})
@@ -371,6 +372,7 @@ func TestR48_EveryAuthUnderEveryFault(t *testing.T) {
 					boxes.Add(int64(len(shown)))
 					lookFor(t, "the black boxes", shown, canaries)
 					searched.Add(int64(lookInFiles(t, db, canaries)))
+					spans.lookFor(n, canaries)
 				})
 			})
 		}

@@ -40,6 +40,8 @@ type Config struct {
 	ReadOnly bool
 	// Alerts is where alerts are sent to.
 	Alerts notify.Settings
+	// Traces is where spans are sent to.
+	Traces telemetry.Collector
 	// Instance tells people which program this is and what it was told.
 	Instance control.Instance
 
@@ -68,6 +70,11 @@ func DefaultDB() string { return sqlstore.DefaultDSN() }
 
 // AlertsFromEnvironment reads where alerts are sent to.
 func AlertsFromEnvironment() notify.Settings { return notify.FromEnvironment(os.Getenv) }
+
+// TracesFromEnvironment reads where spans are sent to.
+func TracesFromEnvironment() telemetry.Collector {
+	return telemetry.CollectorFromEnvironment(os.Getenv)
+}
 
 // ArchiveBeside is the directory for archives of a store that is a file.
 func ArchiveBeside(db string) string { return archive.Beside(cmp.Or(db, DefaultDB())) }

@@ -179,12 +179,13 @@ func TestR48_CanaryIsNowhere(t *testing.T) {
 			t.Parallel()
 			var log bytes.Buffer
 			var said strings.Builder
+			spans := &collector{t: t}
 			db := filepath.Join(dir, fmt.Sprintf("%d.db", i))
 			r := keyRig(t, patratest.RigConfig{
 				DSN: "sqlite:" + db,
 				Sim: sim.Config{Records: 60, Seed: uint64(i + 1), LimitRPS: -1, Faults: sim.Faults{Rates: map[sim.Fault]float64{fault: .4}, MaxInRow: 3, DelayMS: 1}},
 				Node: node.Config{
-					Workers: 2, Poll: time.Millisecond,
+					Workers: 2, Poll: time.Millisecond, Traces: spans.settings(),
 					Logger: slog.New(slog.NewJSONHandler(&syncWriter{w: &log}, &slog.HandlerOptions{Level: slog.LevelDebug})),
 				},
 			})
@@ -224,6 +225,7 @@ func TestR48_CanaryIsNowhere(t *testing.T) {
 			lookFor(t, "the log", log.Bytes(), canaries)
 			lookFor(t, "errors, reports, audit and export", []byte(said.String()), canaries)
 			lookInFiles(t, db, canaries)
+			spans.lookFor(r.Node, append(slices.Clone(canaries), "test@example.org"))
 			mu.Lock()
 			bad.Add(int64(with[canaries[1]]))
 			mu.Unlock()

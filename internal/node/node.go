@@ -16,7 +16,6 @@ import (
 	"github.com/papertrace/patra/internal/app/reparse"
 	"github.com/papertrace/patra/internal/app/retention"
 	"github.com/papertrace/patra/internal/app/scheduler"
-	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/archive"
 	"github.com/papertrace/patra/internal/infra/decode"
@@ -45,6 +44,7 @@ type Node struct {
 	up        *upstream.Client
 	answers   *reparse.Reader // to the questions of tasks
 	book      *metrics.Book
+	spans     telemetry.Spans
 	alerts    *alert.Watch
 	cfg       Config
 }
@@ -53,11 +53,7 @@ type Node struct {
 func Open(ctx context.Context, cfg Config) (*Node, error) {
 	cfg = cfg.withDefaults()
 	shelf := Shelf(cfg)
-	open := shelf.Open
-	if cfg.ReadOnly {
-		open = func() (registry.Packs, error) { return shelf.OpenForReading(cfg.Logger) }
-	}
-	packs, err := open()
+	packs, err := shelf.OpenFor(cfg.ReadOnly, cfg.Logger)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +61,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	led := registry.New(store, packs, shelf.Instance, CheckSpec, cfg.Logger)
-	return Assemble(cfg, store, led, nil), nil
+	return Assemble(cfg, store, registry.New(store, packs, shelf.Instance, CheckSpec, cfg.Logger), nil), nil
 }
 
 // Connect opens the database without a look at its schema. The caller closes it.
@@ -97,13 +92,14 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 		Instances: cfg.Instances, Logger: cfg.Logger,
 		Observe: func(s gate.Standing) { book.Rated(s.Key, s.Standing, s.Lowered) },
 	}, store)
+	spans := telemetry.OpenSpans(cfg.Traces, cfg.Version, cfg.redact, cfg.Logger)
 	decoding := new(decode.Cache)
 	up := upstream.New(upstream.Config{
 		Version: cfg.Version, Logger: cfg.Logger, Transport: transport,
-		Credentials: keys, Redactor: cfg.redact, Knowing: knowing, Resting: quiet.RestOf,
+		Credentials: keys, Redactor: cfg.redact, Knowing: upstream.RedactorsFrom(telemetry.NewRedactor), Resting: quiet.RestOf,
 		Observe: func(t upstream.Try) { seen.Tried(control.Try(t)) }, Known: store.HoldsAny,
 		Exchanged: func(e upstream.Exchange) { book.Requested(metrics.Request(e)) }, Repeats: book.Repeated,
-		Outages: store,
+		Outages: store, Trace: spans,
 	}, permits, upstream.DecodersFrom(decoding.Of))
 	led, _ := contracts.(*registry.Registry)
 	keyed := keys.Keyed(contracts)
@@ -111,9 +107,10 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	asks.Observe = book.Fault
 	n := &Node{
 		Store: store, Registry: led, Keys: keys, Planner: planner.New(keyed, store, asks, cfg.Logger),
-		schedules: schedules, quiet: quiet, up: up, answers: reparse.New(up, store, decoding), book: book, cfg: cfg,
+		schedules: schedules, quiet: quiet, up: up, answers: reparse.New(up, store, decoding), book: book, spans: spans, cfg: cfg,
 	}
 	n.Planner.Observe = book.Triggered
+	n.Planner.Trace = spans
 	sender := notify.New(notify.Config{Transport: transport, Learn: cfg.redact.Learn, Version: cfg.Version}, cfg.Alerts)
 	operator := control.Parts{
 		Store: store, Contracts: keyed, Planner: n.Planner, Line: asks, Executor: n.Executor, Quiet: quiet, Schedules: schedules, Watches: seen,
@@ -131,14 +128,10 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	return n
 }
 
-// knowing makes a redactor for the replies to one question.
-func knowing(secrets ...credential.Secret) upstream.Redactor {
-	return telemetry.NewRedactor(secrets...)
-}
-
 // Close releases what the node holds.
 func (n *Node) Close() error {
 	n.up.Close()
+	n.spans.Flush()
 	return n.Store.Close()
 }
 
@@ -153,6 +146,7 @@ func (n *Node) Executor(c executor.Config) *executor.Executor {
 	c.LeaseTTL = n.cfg.LeaseTTL
 	c.Poll = n.cfg.Poll
 	c.Resting = n.quiet.Resting
+	c.Trace = n.spans
 	c.Observe = executor.TellAll(n.book.Happened, c.Observe)
 	return executor.New(c, n.Store, n.answers, n.cfg.Logger)
 }

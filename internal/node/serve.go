@@ -60,10 +60,7 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 			begin("alert sender", role.Every(alert.SendEvery, n.alerts.Send))
 			begin("retention", role.Every(max(poll, retention.LookEvery), n.Control.ArchiveWhatIsOld))
 		case role.Planner:
-			begin(r, role.Every(poll, func(ctx context.Context) error {
-				_, err := n.Planner.GoOn(ctx, n.quiet.May)
-				return err
-			}))
+			begin(r, role.Every(poll, n.Planner.GoingOn(n.quiet.May)))
 		case role.Executor:
 			begin(r, n.Executor(executor.Config{Observe: c.Observe}).Run)
 		}

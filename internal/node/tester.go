@@ -35,7 +35,7 @@ func (t *tester) Wire(s *sourcecheck.Subject, saved *sourcecheck.Fixture) (sourc
 	mask := tape.MaskFor(s.Spec, t.cfg.redact, contact)
 	asker := new(sourcecheck.Asker)
 	cache := &decode.Cache{Drifted: asker.Drifted}
-	cfg := upstream.Config{Version: t.cfg.Version, Logger: t.cfg.Logger, Redactor: t.cfg.redact, Knowing: knowing}
+	cfg := upstream.Config{Version: t.cfg.Version, Logger: t.cfg.Logger, Redactor: t.cfg.redact, Knowing: upstream.RedactorsFrom(telemetry.NewRedactor)}
 	if saved != nil || s.Spec == nil {
 		player := tape.NewPlayer(saved, mask)
 		cfg.Transport = player

@@ -21,6 +21,8 @@ type TriggerOrder struct {
 	From, To              time.Time
 	Activity              string
 	Priority              int
+	// Trace is where in a tree of spans who asks stands (W3C traceparent), if anywhere.
+	Trace string
 }
 
 // Trigger plans what an outside scheduler asks for. A call that was answered before
@@ -51,6 +53,7 @@ func (c *Control) Trigger(ctx context.Context, o TriggerOrder) (Planned, error) 
 	t.JobID = o.Job
 	t.LogID = o.LogID
 	t.Priority = o.Priority
+	t.Trace = o.Trace
 	return c.CreatePlan(ctx, t, o.By)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/trace"
 )
 
 // Config of an executor.
@@ -36,6 +37,8 @@ type Config struct {
 	Idle func(ctx context.Context) (bool, error)
 	// Observe, if set, is told what happens. It must be quick.
 	Observe func(Event)
+	// Trace, if set, is told of runs and pages while they go on.
+	Trace trace.Tracer
 }
 
 func (c Config) withDefaults() Config {
@@ -44,6 +47,9 @@ func (c Config) withDefaults() Config {
 	c.LeaseTTL = cmp.Or(c.LeaseTTL, time.Minute)
 	c.Poll = cmp.Or(c.Poll, 500*time.Millisecond)
 	c.Grace = cmp.Or(c.Grace, 5*time.Second)
+	if c.Trace == nil {
+		c.Trace = trace.Off
+	}
 	return c
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/trace"
 )
 
 // step is one page to ask for.
@@ -70,8 +71,9 @@ func (s *session) open(ctx context.Context, st step) (step, error) {
 type reply struct {
 	ans source.Answer
 	err error
-	// begun is when it was first asked for.
+	// begun is when it was first asked for, span that of the page.
 	begun time.Time
+	span  trace.Span
 	// DETAIL only: the ids that were asked for; those of them that are on the list of
 	// bad ids and due to be asked for again; and those that the upstream refused.
 	asked, dueAgain []string
@@ -131,7 +133,10 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 			}
 		}
 		begun := time.Now()
+		commit := r.span.Child(trace.Commit)
 		c, err := s.e.store.CommitBatch(ctx, s.job, b, open, askAhead)
+		commit.Fail(err)
+		commit.End()
 		if err != nil {
 			return false, s.failed(st, r, b.Evidence, err)
 		}
@@ -139,6 +144,7 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 		took := time.Since(r.begun)
 		b.Records = nil // they point into the memory that is given back
 		b.Quarantined = nil
+		endPageSpan(r.span, c, open != nil)
 		r = reply{}
 		releasePage()
 		s.reportCommitted(b, c, took)
@@ -167,6 +173,8 @@ func (s *session) failed(st step, r reply, e harvest.Evidence, cause error) erro
 	if st.phase == harvest.PhaseDetail { // which may be many requests
 		asked = e.Sent > 0
 	}
+	r.span.Fail(cause)
+	r.span.End()
 	return &harvest.FailedPage{Batch: st.opened.ID, Asked: asked, Evidence: e, Cause: cause}
 }
 
@@ -177,7 +185,9 @@ func (s *session) releaseWhenReplied(pending chan reply) {
 		return
 	}
 	s.asking.Go(func() {
-		if r := <-pending; r.ans.Done != nil {
+		r := <-pending
+		r.span.End()
+		if r.ans.Done != nil {
 			r.ans.Done()
 		}
 	})
@@ -187,6 +197,7 @@ func (s *session) releaseWhenReplied(pending chan reply) {
 func (s *session) ask(ctx context.Context, st step) chan reply {
 	out := make(chan reply, 1)
 	begun := time.Now()
+	ctx, span := s.beginPageSpan(ctx, st)
 	s.asking.Go(func() {
 		var r reply
 		if st.phase == harvest.PhaseDetail {
@@ -195,6 +206,7 @@ func (s *session) ask(ctx context.Context, st step) chan reply {
 			r.ans, r.err = s.askUpstream(ctx, s.callFor(st))
 		}
 		r.begun = begun
+		r.span = span
 		out <- r
 	})
 	return out

@@ -7,6 +7,7 @@ import (
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/trace"
 )
 
 // recut is what the slice would be cut by if its walk ended at a committed position.
@@ -178,6 +179,8 @@ func (s *session) cut(ctx context.Context, why error) error {
 		return page.Because(err)
 	}
 	s.e.observe(Event{Kind: SliceCut, Job: s.job, Err: why, Reason: f.Code})
+	s.traceCut(ctx, children)
+	s.span.Text(trace.Outcome, string(f.Code))
 	s.pageLog().Info("slice cut", "window", s.partText(), "code", f.Code,
 		"children", len(children), "proven", kids[0].Done, "err", why)
 	return errDone

@@ -9,6 +9,7 @@ import (
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/trace"
 )
 
 // session is one run of one task. It walks over the slice of the task, asks for
@@ -18,6 +19,8 @@ type session struct {
 	e   *Executor
 	job harvest.Job
 	log *slog.Logger
+	// span is that of the run.
+	span trace.Span
 	// stop ends when no new page should be begun.
 	stop context.Context
 
@@ -59,14 +62,22 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 	defer cancel(nil)
 	e.observe(Event{Kind: TaskTaken, Job: job})
 	defer e.observe(Event{Kind: TaskLeft, Job: job})
+	ctx, span := e.beginRunSpan(ctx, job)
+	defer span.End()
 	begun := time.Now()
+	pick := span.Child(trace.PickTask)
 	res, err := e.store.StartRun(ctx, job.Lease)
+	pick.Fail(err)
+	pick.End()
 	if err != nil {
+		span.Fail(err)
 		return e.sortStoreError(ctx, job, log, err)
 	}
+	span.Number(trace.RunID, int64(res.Run))
+	span.Number(trace.Attempt, int64(res.Attempt))
 	s := &session{
 		e: e, job: job, log: log.With("run", res.Run, "attempt", res.Attempt), stop: stop, run: res.Run, batchNo: res.BatchNo,
-		effort: effort{begun: time.Now()},
+		effort: effort{begun: time.Now()}, span: span,
 	}
 	s.log.Info("task taken", "owner", job.Lease.Owner, "lease_for", e.cfg.LeaseTTL, "workers", e.cfg.Workers)
 	s.lease = keepLease(e.store, job.Lease, e.cfg.LeaseTTL, begun, s.log)
@@ -213,6 +224,10 @@ func (s *session) endRun(work context.Context, err error) error {
 		return s.e.sortStoreError(ctx, s.job, s.log, err)
 	}
 	s.e.observe(Event{Kind: kind, Job: s.job, Err: err, Reason: end.Code})
+	s.span.Text(trace.Outcome, string(end.Code))
+	if end.Outcome != harvest.Released {
+		s.span.Fail(err)
+	}
 	if kind == TaskFailed {
 		s.pageLog().Error("task failed", "code", end.Code, "window", s.partText(), "err", err)
 	} else {

@@ -195,6 +195,9 @@ func (pl *planning) save(ctx context.Context, d harvest.Draft) error {
 	}
 	pl.result.Plan = head
 	pl.result.Span = head.Span
+	if !head.Existing {
+		pl.traceSlices(ctx, pl.Trace.Place(ctx), head.ID, d.Slices)
+	}
 	if pl.firstOfSelection && !head.Existing {
 		pl.log.Info("a selection is harvested for the first time, from the baseline",
 			"source", pl.t.Provenance, "query", pl.t.Query, "namespace", pl.result.Namespace.String())
@@ -264,6 +267,7 @@ func (pl *planning) extend(ctx context.Context, open harvest.OpenPlan) (bool, er
 		return false, err
 	}
 	pl.result.Plan = head
+	pl.traceSlices(ctx, open.Trace, head.ID, drafts)
 	pl.explainRemainder(open.Span, to, r.less(len(specs)))
 	pl.log.Info("plan goes on", "source", pl.t.Provenance, "plan", head.ID, "slices", len(specs), "to", to.String())
 	answer := fmt.Sprintf("plan %d goes on: %d slices to %s", head.ID, len(specs), to)

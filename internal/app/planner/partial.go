@@ -34,6 +34,14 @@ func (p *Planner) GoOn(
 	return n, errors.Join(errs...)
 }
 
+// GoingOn is GoOn for who does it again and again.
+func (p *Planner) GoingOn(may func(context.Context, string, harvest.Operation) bool) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := p.GoOn(ctx, may)
+		return err
+	}
+}
+
 // goOn goes on with one such plan, and reports whether it has got more slices.
 func (p *Planner) goOn(ctx context.Context, part harvest.PartialPlan) (bool, error) {
 	ns := part.Namespace
@@ -42,6 +50,9 @@ func (p *Planner) goOn(ctx context.Context, part harvest.PartialPlan) (bool, err
 		return false, err
 	}
 	t := harvest.Trigger{Provenance: ns.Provenance, Operation: ns.Operation, Activity: part.Activity, Kind: "CONTINUED"}
+	t.Trace = open.Trace
+	ctx, span := p.beginSpan(ctx, t)
+	defer span.End()
 	pl := &planning{Planner: p, t: t, counted: map[harvest.Part]harvest.Estimate{}, result: Planned{Namespace: ns}, patient: true}
 	extended, err := pl.extend(ctx, open)
 	switch f, _ := harvest.FaultOf(err); {

@@ -30,6 +30,19 @@ type Planned struct {
 	Deferred bool
 }
 
+// outcome is what came of a trigger in one word.
+func (out Planned) outcome(err error) harvest.TriggerOutcome {
+	switch {
+	case err != nil:
+		return harvest.TriggerFailed
+	case out.Answered, out.Plan.Existing:
+		return harvest.TriggerExisting
+	case out.Noop:
+		return harvest.TriggerNoop
+	}
+	return harvest.TriggerPlanned
+}
+
 // Answer is Plan for those who ask by themselves: they need to know whether there is
 // a plan, and whether to ask again.
 func (p *Planner) Answer(ctx context.Context, t harvest.Trigger) (harvest.TriggerAnswer, error) {

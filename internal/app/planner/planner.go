@@ -29,6 +29,7 @@ import (
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/trace"
 )
 
 // Planner makes plans.
@@ -38,6 +39,8 @@ type Planner struct {
 	log *slog.Logger
 	// Observe, if set, is told what came of a trigger. It must be quick.
 	Observe func(t harvest.Trigger, out harvest.TriggerOutcome)
+	// Trace is told of plans while they are made.
+	Trace trace.Tracer
 
 	// All of these are the one store; each field sees only the part of it that
 	// some step of planning needs.
@@ -52,7 +55,7 @@ type Planner struct {
 // New returns a planner.
 func New(reg Registry, store Store, up Upstream, log *slog.Logger) *Planner {
 	return &Planner{
-		reg: reg, up: up, log: log.With("component", "planner"),
+		reg: reg, up: up, log: log.With("component", "planner"), Trace: trace.Off,
 		plans: store, triggers: store, clocks: store, backlog: store, records: store, sources: store,
 	}
 }
@@ -67,8 +70,14 @@ func (p *Planner) Plan(ctx context.Context, t harvest.Trigger) (Planned, error) 
 }
 
 func (p *Planner) plan(ctx context.Context, t harvest.Trigger, pin *pin) (Planned, error) {
+	ctx, span := p.beginSpan(ctx, t)
+	defer span.End()
+	compiling := span.Child(trace.CompileSpec)
 	pl, err := p.begin(ctx, t)
+	compiling.Fail(err)
+	compiling.End()
 	if err != nil {
+		span.Fail(err)
 		return Planned{}, p.recordFailure(ctx, t, err)
 	}
 	pl.pin = pin
@@ -81,6 +90,7 @@ func (p *Planner) plan(ctx context.Context, t harvest.Trigger, pin *pin) (Planne
 		// one was made from has moved, so it is made anew.
 	}
 	p.observe(t, pl.result, err)
+	endSpan(span, pl.result, err)
 	if err != nil {
 		return pl.result, p.recordFailure(ctx, t, err)
 	}
@@ -89,18 +99,8 @@ func (p *Planner) plan(ctx context.Context, t harvest.Trigger, pin *pin) (Planne
 
 // observe tells who looks on what came of a trigger of a source that is known.
 func (p *Planner) observe(t harvest.Trigger, out Planned, err error) {
-	if p.Observe == nil || out.Deferred {
-		return
-	}
-	switch {
-	case err != nil:
-		p.Observe(t, harvest.TriggerFailed)
-	case out.Answered, out.Plan.Existing:
-		p.Observe(t, harvest.TriggerExisting)
-	case out.Noop:
-		p.Observe(t, harvest.TriggerNoop)
-	default:
-		p.Observe(t, harvest.TriggerPlanned)
+	if p.Observe != nil && !out.Deferred {
+		p.Observe(t, out.outcome(err))
 	}
 }
 

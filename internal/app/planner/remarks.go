@@ -21,6 +21,8 @@ type remarks struct {
 	Degradation []string   `json:"degradation"`
 	Budget      planBudget `json:"budget"`
 	Warnings    []string   `json:"warnings,omitempty"`
+	// Trace is where in a tree of spans the plan stands: work on it goes on beneath.
+	Trace string `json:"traceparent,omitempty"`
 }
 
 type planWindow struct {
@@ -39,6 +41,7 @@ type planBudget struct {
 func (pl *planning) remarks(ctx context.Context, of harvest.Span, specs []harvest.SliceSpec) remarks {
 	r := remarks{
 		TotalEstimated: pl.result.Expected, SliceCount: len(specs), CountRequests: pl.result.Traffic.Sent,
+		Trace:    pl.Trace.Place(ctx),
 		Warnings: pl.result.Warnings, Degradation: degradations(pl.spec, pl.t.Operation, specs),
 	}
 	if b := pl.spec.Window.Budget; b != nil {

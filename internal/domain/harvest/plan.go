@@ -23,6 +23,7 @@ type Trigger struct {
 	Pick       CandidatePick // which records an UPDATE reads again
 	Priority   int           // in place of the operation's own, if not 0
 	Watches    CursorID      // of a sentinel: the HARVEST cursor whose window it walks again
+	Trace      string        // where in a tree of spans who asked stands (W3C traceparent), if anywhere
 }
 
 // CandidatePick says which records are to be read again: those that fulfil any of the
@@ -78,6 +79,8 @@ type OpenPlan struct {
 	// Priority of what is added: that of the slices it has, unless a trigger
 	// wants another.
 	Priority int
+	// Trace is where in a tree of spans it stands, if anywhere.
+	Trace string
 }
 
 // PartialPlan names a namespace with a plan whose slicing is not over.

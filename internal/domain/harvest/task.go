@@ -45,6 +45,7 @@ type Job struct {
 	Spec        SliceSpec
 	Fingerprint string // of the plan's spec snapshot
 	BaseURL     string // the plan's, empty for the spec's own
+	Trace       string // where in a tree of spans the plan stands, if anywhere
 }
 
 // Partition is the one that the task takes turns in.

@@ -7,9 +7,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // get asks for something and fails unless it comes.
@@ -189,9 +191,14 @@ func TestOneCallIsOneTrigger(t *testing.T) {
 	call := func(log string) map[string]any {
 		return map[string]any{"source": "generic", "scheduler": "airflow", "job": "daily", "log_id": log}
 	}
-	first := r.done(r.post("/api/v1/triggers", call("1")))
+	const tree = "4bf92f3577b34da6a3ce929d0e0e4736"
+	first := r.done(r.post("/api/v1/triggers", call("1"), "Traceparent", "00-"+tree+"-00f067aa0ba902b7-01"))
 	if first["plan"] != 1.0 || first["repeated"] != nil {
 		t.Fatalf("%v", first)
+	}
+	jobs, err := r.node.Store.LeaseTasks(t.Context(), harvest.LeaseRequest{Owner: "test", TTL: time.Minute, Max: 1, SpecVersion: source.SpecVersion})
+	if err != nil || len(jobs) != 1 || !strings.HasPrefix(jobs[0].Trace, "00-"+tree+"-") {
+		t.Errorf("the work does not go on in the caller's tree: %+v, %v", jobs, err)
 	}
 	asked := len(r.oracle.Requests())
 	var wg sync.WaitGroup

@@ -268,7 +268,8 @@ func (d *Door) declareSliceChanges() {
 
 type triggerInput struct {
 	ChangeHeaders
-	Body struct {
+	Trace string `header:"traceparent" maxLength:"128" doc:"Where in a trace the caller stands (W3C Trace Context): the spans of the plan and of the work on it go beneath"`
+	Body  struct {
 		Wish
 		Scheduler string `json:"scheduler" minLength:"1" maxLength:"64" doc:"Which scheduler calls, such as airflow"`
 		Job       string `json:"job" minLength:"1" maxLength:"255" doc:"Its job"`
@@ -291,6 +292,7 @@ func (d *Door) declareTriggers() {
 		return d.control.Trigger(ctx, control.TriggerOrder{
 			By: control.By{Actor: callerOf(ctx).Actor, Reason: reason}, Scheduler: b.Scheduler, Job: b.Job, LogID: b.LogID,
 			Source: b.Source, Operation: b.operation(), Query: b.Query, From: b.From, To: b.To, Activity: b.Activity, Priority: b.priority(),
+			Trace: in.Trace,
 		})
 	})
 }

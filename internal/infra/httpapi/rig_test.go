@@ -17,6 +17,7 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/httpapi"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/infra/telemetry"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
@@ -71,7 +72,7 @@ func newRigAt(t *testing.T, dsn string, change func(*httpapi.Config)) *rig {
 		t.Fatal(err)
 	}
 	patratest.Open(t, dsn, sqlstore.Options{}) // from a copy, which is quicker than to migrate
-	n, err := node.Open(t.Context(), node.Config{DB: dsn, Packs: packs, Contact: "test@example.org", Logger: patratest.Logger(t)})
+	n, err := node.Open(t.Context(), node.Config{DB: dsn, Packs: packs, Contact: "test@example.org", Logger: patratest.Logger(t), Traces: nowhere()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,6 +92,12 @@ func newRigAt(t *testing.T, dsn string, change func(*httpapi.Config)) *rig {
 	}
 	r.open()
 	return r
+}
+
+// nowhere has spans sent to a collector that takes them and keeps none.
+func nowhere() telemetry.Collector {
+	taken := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "application/x-protobuf") })
+	return telemetry.Collector{URL: "http://collector.test/v1/traces", Transport: patratest.Direct{Handler: taken}}
 }
 
 // harvest fills the store: a plan that is done, its records, and one slice of a

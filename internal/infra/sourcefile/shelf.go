@@ -62,12 +62,12 @@ func (s *Shelf) Open() (registry.Packs, error) {
 	return opened{folder: l.packs, shipped: s.Shipped}, l.mistakes()
 }
 
-// OpenForReading is Open for who only looks at what is stored, which can be done
-// without packs: if some have mistakes, only the shipped ones are there.
-func (s *Shelf) OpenForReading(log *slog.Logger) (registry.Packs, error) {
+// OpenFor is Open for a node. One that only looks at what is stored can do so without
+// packs: if some have mistakes, only the shipped ones are there for it.
+func (s *Shelf) OpenFor(readOnly bool, log *slog.Logger) (registry.Packs, error) {
 	packs, err := s.Open()
 	bad, mistaken := errors.AsType[*PackError](err)
-	if !mistaken {
+	if !readOnly || !mistaken {
 		return packs, err
 	}
 	log.Warn("source packs are left out", "folder", s.Dir, "err", bad)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
@@ -111,18 +112,31 @@ type taken struct {
 func (x *tx) readJob(id harvest.TaskID) (harvest.Job, error) {
 	var j harvest.Job
 	var spec string
-	var base sql.NullString
-	err := x.row(`SELECT t.schedule_instance_id, t.plan_id, t.slice_id, t.provenance_code, t.endpoint_name, t.operation_code, s.slice_spec, p.spec_fingerprint, p.base_url
+	var base, remarks sql.NullString
+	err := x.row(`SELECT t.schedule_instance_id, t.plan_id, t.slice_id, t.provenance_code, t.endpoint_name, t.operation_code, s.slice_spec, p.spec_fingerprint, p.base_url, p.record_remarks
 		FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id JOIN ing_plan p ON p.id = t.plan_id WHERE t.id=?`, id).
-		Scan(&j.Instance, &j.Plan, &j.Slice, &j.Provenance, &j.Endpoint, &j.Operation, &spec, &j.Fingerprint, &base)
+		Scan(&j.Instance, &j.Plan, &j.Slice, &j.Provenance, &j.Endpoint, &j.Operation, &spec, &j.Fingerprint, &base, &remarks)
 	if err != nil {
 		return j, fmt.Errorf("read task %d: %w", id, err)
 	}
 	j.BaseURL = base.String
+	j.Trace = traceOf(remarks)
 	if err := json.Unmarshal([]byte(spec), &j.Spec); err != nil {
 		return j, fmt.Errorf("slice of task %d: %w", id, err)
 	}
 	return j, nil
+}
+
+// traceOf is where in a tree of spans a plan stands, by what was remarked of it; empty if
+// nowhere. Remarks are for people: whatever else they are, they are no error.
+func traceOf(remarks sql.NullString) string {
+	var r struct {
+		Trace string `json:"traceparent"`
+	}
+	if !strings.Contains(remarks.String, `"traceparent"`) || json.Unmarshal([]byte(remarks.String), &r) != nil {
+		return ""
+	}
+	return r.Trace
 }
 
 // poison gives up a task that may kill whoever works on it: its slice becomes a gap.

@@ -61,15 +61,15 @@ func (s *Store) Reserved(ctx context.Context, provenance string, priority int) (
 // window.
 func (s *Store) PartialPlan(ctx context.Context, ns harvest.Namespace) (p harvest.OpenPlan, ok bool, err error) {
 	var from, to, sliced ts
-	var base sql.NullString
+	var base, remarks sql.NullString
 	err = s.r.QueryRowContext(ctx, `SELECT p.id, p.plan_key, p.status_code, p.operation_code, p.window_from, p.window_to, p.sliced_to,
-		p.slice_strategy_code, p.spec_snapshot, p.base_url,
+		p.slice_strategy_code, p.spec_snapshot, p.base_url, p.record_remarks,
 			COALESCE((SELECT t.priority FROM ing_task t WHERE t.plan_id=p.id ORDER BY t.id LIMIT 1), 0)
 		FROM ing_plan p JOIN ing_cursor c ON c.id = p.cursor_id
 		WHERE c.provenance_code=? AND c.operation_code=? AND c.cursor_key=? AND c.namespace_scope_code=? AND c.namespace_key=?
 		AND p.status_code='PARTIAL' ORDER BY p.id LIMIT 1`,
 		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key).
-		Scan(&p.ID, &p.Key, &p.Status, &p.Operation, &from, &to, &sliced, &p.Strategy, &p.Snapshot, &base, &p.Priority)
+		Scan(&p.ID, &p.Key, &p.Status, &p.Operation, &from, &to, &sliced, &p.Strategy, &p.Snapshot, &base, &remarks, &p.Priority)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, false, nil
 	}
@@ -79,6 +79,7 @@ func (s *Store) PartialPlan(ctx context.Context, ns harvest.Namespace) (p harves
 	p.Span = spanOf(p.Operation, from, to)
 	p.SlicedTo = sliced.mark(p.Operation)
 	p.BaseURL = base.String
+	p.Trace = traceOf(remarks)
 	p.Existing = true
 	return p, true, nil
 }

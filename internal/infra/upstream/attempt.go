@@ -15,6 +15,7 @@ import (
 	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/trace"
 )
 
 // attempt is one try at a call.
@@ -93,6 +94,14 @@ type trouble struct {
 	beside bool
 }
 
+// err is the trouble as an error, nil if there is none.
+func (t *trouble) err() error {
+	if t == nil {
+		return nil
+	}
+	return t.Fault
+}
+
 // received is a reply as far as it came.
 type received struct {
 	status int
@@ -132,7 +141,10 @@ func (c *Client) try(ctx context.Context, a *attempt) *trouble {
 		a.answer.BodyBytes = int64(len(got.body))
 		t = a.takeInHand(ctx)
 		if t == nil {
+			_, span := c.cfg.Trace.Begin(ctx, trace.Decode)
 			t = a.judge(ctx, got)
+			span.Fail(t.err())
+			span.End()
 		}
 	}
 	if t != nil && a.away && t.Code == harvest.CodeAuthRefused {
@@ -191,7 +203,10 @@ func (c *Client) passGate(ctx context.Context, a *attempt, cost int) (sending co
 	if rest, is := c.resting(ctx, a, false); is {
 		return nil, nil, rest.Fault()
 	}
+	_, permit := c.cfg.Trace.Begin(ctx, trace.Permit)
 	sending, release, waited, err := c.acquire(ctx, a, cost)
+	permit.Fail(err)
+	permit.End()
 	a.answer.Traffic.WaitGate += waited
 	if err != nil {
 		return nil, nil, err
@@ -305,7 +320,10 @@ func (c *Client) send(ctx context.Context, a *attempt) (got received, err error)
 // bytes of a reply. With an error, what is known of the reply is returned too.
 func (c *Client) exchange(ctx context.Context, a *attempt, req *http.Request, body string, limit int64) (got received, err error) {
 	start := time.Now()
+	asker := ctx
+	ctx, span := c.beginCallSpan(ctx, a, req)
 	defer func() {
+		a.endCallSpan(asker, span, got, err)
 		took := time.Since(start)
 		a.answer.Traffic.Network += took
 		if c.cfg.Exchanged != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/pace"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/trace"
 )
 
 // Decoder reads replies of one endpoint. An error that says Schema() true means
@@ -33,6 +34,11 @@ type Decoders interface {
 // DecodersFrom finds decoders by a function that returns those of one type.
 func DecodersFrom[D Decoder](find func(*source.Spec, source.Purpose) (D, error)) Decoders {
 	return found[D](find)
+}
+
+// RedactorsFrom makes redactors by a function that returns those of one type.
+func RedactorsFrom[R Redactor](knowing func(...credential.Secret) R) func(...credential.Secret) Redactor {
+	return func(secrets ...credential.Secret) Redactor { return knowing(secrets...) }
 }
 
 type found[D Decoder] func(*source.Spec, source.Purpose) (D, error)
@@ -87,6 +93,8 @@ type Config struct {
 	Exchanged func(Exchange)
 	// Repeats, if set, is told of every question that is asked again. It must be quick.
 	Repeats func(harvest.Partition)
+	// Trace, if set, is told of permits, requests and replies while they go on.
+	Trace trace.Tracer
 	// Outages, if set, is told what is to be remembered of a source besides: requests
 	// that were not answered, and the first one after them that was. What was mended
 	// at once by asking again is not told. No question waits long for it.
@@ -129,6 +137,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Rand == nil {
 		c.Rand = rand.Float64
+	}
+	if c.Trace == nil {
+		c.Trace = trace.Off
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
