@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the full test suite runs against: MariaDB from the distribution, a C compiler for the race detector,
-# a MySQL 9 server and Schemathesis in folders of their own. Needs root on Debian.
+# Installs what the full test suite runs against: MariaDB and Prometheus from the distribution, a C compiler for the race
+# detector, a MySQL 9 server and Schemathesis in folders of their own. Needs root on Debian. None of them is begun:
+# the tests begin their own.
 set -euo pipefail
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
   echo "test-deps: needs root on Debian; the suites that need a server will be skipped" >&2
@@ -12,7 +13,16 @@ command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || need+=(mariadb-se
 command -v debootstrap >/dev/null || need+=(debootstrap)
 command -v gcc >/dev/null || need+=(gcc libc6-dev) # the race detector links with it
 python3 -c 'import ensurepip, venv' 2>/dev/null || need+=(python3-venv) # for Schemathesis
+if ! command -v promtool >/dev/null; then
+  need+=(prometheus)
+  systemctl mask prometheus >/dev/null 2>&1 || true # so that the machine does not begin it
+fi
 if [ ${#need[@]} -gt 0 ]; then
+  if [ ! -e /usr/sbin/policy-rc.d ]; then # packages begin no service while this says so
+    printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
+    chmod +x /usr/sbin/policy-rc.d
+    trap 'rm -f /usr/sbin/policy-rc.d' EXIT
+  fi
   apt-get update -qq
   apt-get install -y -qq --no-install-recommends "${need[@]}" >/dev/null
 fi

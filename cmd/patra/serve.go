@@ -67,6 +67,7 @@ func (c *cli) serveCmd() *cobra.Command {
 				words[i] = string(r)
 			}
 			err = n.Serve(cmd.Context(), node.ServeConfig{Roles: roles, Poll: poll, API: api, Ready: func() {
+				notifySystemd("READY=1")
 				c.notef("patra: serving %s\n", strings.Join(words, ", "))
 				if api != nil {
 					c.notef("patra: listening on http://%s\n", api.Listener.Addr())
@@ -75,6 +76,7 @@ func (c *cli) serveCmd() *cobra.Command {
 					c.noteSchedules(cmd.Context(), n.Control)
 				}
 			}})
+			notifySystemd("STOPPING=1")
 			if err == nil {
 				c.notef("patra: stopped\n")
 			}

@@ -72,9 +72,7 @@ func DefaultDB() string { return sqlstore.DefaultDSN() }
 func AlertsFromEnvironment() notify.Settings { return notify.FromEnvironment(os.Getenv) }
 
 // TracesFromEnvironment reads where spans are sent to.
-func TracesFromEnvironment() telemetry.Collector {
-	return telemetry.CollectorFromEnvironment(os.Getenv)
-}
+func TracesFromEnvironment() telemetry.Collector { return telemetry.FromEnvironment(os.Getenv) }
 
 // ArchiveBeside is the directory for archives of a store that is a file.
 func ArchiveBeside(db string) string { return archive.Beside(cmp.Or(db, DefaultDB())) }

@@ -159,6 +159,9 @@ func Shelf(cfg Config) *sourcefile.Shelf {
 	}
 }
 
+// Monitoring is what "grafana" reads, or Prometheus for its "alerts", to watch patra by its metrics.
+func Monitoring(what string) ([]byte, error) { return metrics.Monitoring(what) }
+
 // PackSchema is the JSON Schema of packs.
 func PackSchema() []byte { return sourcefile.Schema() }
 

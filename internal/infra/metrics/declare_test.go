@@ -81,7 +81,8 @@ func page() string {
 		"once there is a token). This page is made from `internal/infra/metrics`; a test holds both together. Labels are closed sets: sources and\n" +
 		"endpoints as packs name them, operations, levels and outcomes as the program does; never a query, an address, an id or a key.\n" +
 		"Counters count what this process did and begin at 0 with it. Gauges of the whole store are read at most every ten seconds.\n" +
-		"Beside these the process tells of itself as all Go programs do (`go_*`, `process_*`).\n\n" +
+		"Beside these the process tells of itself as all Go programs do (`go_*`, `process_*`).\n" +
+		"`patra deploy grafana` prints a dashboard over all of them, `patra deploy alerts` rules for Prometheus; both are made from this table.\n\n" +
 		"| metric | type | labels | what it says | design |\n|---|---|---|---|---|\n")
 	for _, m := range all() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", m.Name, m.Kind, strings.Join(m.Labels, ", "), m.Help, m.From)

@@ -31,11 +31,11 @@ type Collector struct {
 	on        bool
 }
 
-// CollectorFromEnvironment reads from the variables of OpenTelemetry whether spans are
+// FromEnvironment reads from the variables of OpenTelemetry whether spans are
 // to be sent: they are if an address is given and nothing says that they are not. The
 // other variables (service name, sampler, headers, timeouts, queue) are read by the
 // library itself.
-func CollectorFromEnvironment(getenv func(string) string) Collector {
+func FromEnvironment(getenv func(string) string) Collector {
 	off := strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || strings.EqualFold(getenv("OTEL_TRACES_EXPORTER"), "none")
 	address := cmp.Or(getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), getenv("OTEL_EXPORTER_OTLP_ENDPOINT"))
 	return Collector{on: address != "" && !off}

@@ -22,7 +22,7 @@ func TestTraces_AreOffUnlessACollectorIsNamed(t *testing.T) {
 		{map[string]string{all: "http://localhost:4318", "OTEL_SDK_DISABLED": "false"}, true},
 		{map[string]string{all: "http://localhost:4318", "OTEL_TRACES_EXPORTER": "none"}, false},
 	} {
-		spans := OpenSpans(CollectorFromEnvironment(func(name string) string { return c.env[name] }), "1", nil, slog.New(slog.DiscardHandler))
+		spans := OpenSpans(FromEnvironment(func(name string) string { return c.env[name] }), "1", nil, slog.New(slog.DiscardHandler))
 		if on := spans.Tracer != trace.Off; on != c.on {
 			t.Errorf("%v: on %v", c.env, on)
 		}
