@@ -16,6 +16,7 @@ import (
 	"github.com/papertrace/patra/internal/app/role"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/notify"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
@@ -119,8 +120,10 @@ func TestR78_EveryMetricMoves(t *testing.T) {
 	var out *onlooker
 	servedBubble(t, func(t *testing.T) {
 		out = newOnlooker(t)
+		log := new(healingLog)
 		s, _ := lateOracle(t, `{harvest: "@hourly"}`, 2*time.Hour, 12*time.Hour, 60, 10)
-		cfg := node.Config{Workers: 2, Poll: s.poll, Logger: patratest.Logger(t), Alerts: notify.FromText("webhook+http://alerts.test/in")}
+		cfg := node.Config{Workers: 2, Poll: s.poll, Logger: log.logger(), Alerts: notify.FromText("webhook+http://alerts.test/in")}
+		s.Store = patratest.Open(t, s.dsn, sqlstore.Options{Logger: cfg.Logger})
 		s.Node = node.Assemble(cfg, s.Store, registry.New(s.Store, registry.Read(s.packs), nil, node.CheckSpec, patratest.Logger(t)), &mailroom{RoundTripper: s})
 		began := time.Now()
 		stolen, spoilt, looks := false, false, 0
@@ -164,14 +167,18 @@ func TestR78_EveryMetricMoves(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		out.look(s.Metrics(t.Context()))
+		log.check(t, out.last, s.dsn, "rate lowered", "partition rests", "lease lost")
 	})
-	rig := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Sources: []string{sim.PubMed}, Records: 300, Seed: 3, LimitRPS: -1}})
+	log := new(healingLog)
+	dsn := patratest.SQLite.DSN(t)
+	rig := patratest.NewRig(t, patratest.RigConfig{DSN: dsn, Node: node.Config{Logger: log.logger()}, Sim: sim.Config{Sources: []string{sim.PubMed}, Records: 300, Seed: 3, LimitRPS: -1}})
 	rig.Sim.Script(sim.Script{Fault: sim.TotalWrong, After: 3, Times: 12}, sim.Script{Fault: sim.HTTP500, After: 8})
 	rig.MustHarvest("pubmed")
 	rig.Sim.Advance(48 * time.Hour)
 	rig.MustHarvest("pubmed")
 	out.t = t
 	out.look(rig.Node.Metrics(t.Context()))
+	log.check(t, out.last, dsn, "walk begun again", "slice cut")
 	for _, name := range metricsOfThePage(t) {
 		if !out.moved[name] {
 			t.Errorf("%s never moved", name)

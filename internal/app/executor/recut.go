@@ -175,7 +175,7 @@ func (s *session) cut(ctx context.Context, why error) error {
 	if trail.Vain() {
 		end.Outcome = harvest.Spent
 	}
-	if err := s.e.store.Reslice(ctx, s.job, end, children, s.spec.Paging.Type, s.spec.Paging.Size); err != nil {
+	if err := s.e.store.Reslice(s.forPage(ctx), s.job, end, children, s.spec.Paging.Type, s.spec.Paging.Size); err != nil {
 		return page.Because(err)
 	}
 	s.e.observe(Event{Kind: SliceCut, Job: s.job, Err: why, Reason: f.Code})

@@ -108,10 +108,25 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 
 // pageLog is the log of the run with the page in hand on its lines.
 func (s *session) pageLog() *slog.Logger {
+	log := s.log.With("correlation", s.correlation())
 	if s.inHand == nil {
-		return s.log
+		return log
 	}
-	return s.log.With("batch", s.inHand.ID, "correlation", harvest.Correlation(s.run, s.inHand.BatchNo))
+	return log.With("batch", s.inHand.ID)
+}
+
+// correlation names the page in hand, before the first one that to come.
+func (s *session) correlation() string {
+	no := s.batchNo
+	if s.inHand != nil {
+		no = s.inHand.BatchNo
+	}
+	return harvest.Correlation(s.run, no)
+}
+
+// forPage is a context for what is done about the page in hand.
+func (s *session) forPage(ctx context.Context) context.Context {
+	return trace.WithCorrelation(ctx, s.correlation())
 }
 
 // loadSpec takes up how the plan of the task describes its source.
@@ -173,7 +188,7 @@ func (s *session) endRun(work context.Context, err error) error {
 	kind := TaskReleased
 	switch {
 	case errors.Is(err, harvest.ErrLeaseLost):
-		return s.e.sortStoreError(ctx, s.job, s.log, err)
+		return s.e.sortStoreError(ctx, s.job, s.pageLog(), err)
 	case errors.Is(err, harvest.ErrUnknownOutcome):
 		// Whoever takes the task next reads what is there. Giving it back waits
 		// for the lost transaction to be over, one way or the other, since both
@@ -220,8 +235,8 @@ func (s *session) endRun(work context.Context, err error) error {
 		end.Code = f.Code
 		kind = TaskFailed
 	}
-	if err := s.e.store.EndRun(ctx, s.job.Lease, end); err != nil {
-		return s.e.sortStoreError(ctx, s.job, s.log, err)
+	if err := s.e.store.EndRun(s.forPage(ctx), s.job.Lease, end); err != nil {
+		return s.e.sortStoreError(ctx, s.job, s.pageLog(), err)
 	}
 	s.e.observe(Event{Kind: kind, Job: s.job, Err: err, Reason: end.Code})
 	s.span.Text(trace.Outcome, string(end.Code))
@@ -312,7 +327,7 @@ func (s *session) restart(ctx context.Context, why error) (step, error) {
 		return step{}, page.Because(err)
 	}
 	s.e.observe(Event{Kind: WalkRestarted, Job: s.job, Err: why, Reason: f.Code})
-	s.pageLog().Debug("walk begun again", "walk", no, "err", why)
+	s.pageLog().Info("walk begun again", "walk", no, "code", f.Code, "err", why)
 	s.walk = s.walk.beginAgain(no)
 	if walks >= harvest.MaxWalks {
 		return step{}, s.cut(ctx, why)

@@ -20,6 +20,7 @@ import (
 	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/trace"
 )
 
 // Store keeps credentials. Credentials reads all rows of a pool, and the clock
@@ -173,7 +174,7 @@ func (r *Ring) Report(ctx context.Context, k credential.Key, o credential.Outcom
 		return
 	}
 	if o == credential.Refused {
-		r.log.Warn("credential refused", "source", c.Pool, "credential", c.Name, "rest", rest)
+		r.log.Warn("credential refused", "source", c.Pool, "credential", c.Name, "correlation", trace.CorrelationOf(ctx), "rest", rest)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/trace"
 )
 
 // Upstream asks a source, within its limits.
@@ -71,7 +72,7 @@ func (l *Line) Ask(ctx context.Context, spec *source.Spec, call source.Call) (so
 	}
 	ans, err := l.Upstream.Ask(ctx, spec, call)
 	// What came of it is written down also when the caller is told to stop.
-	werr := l.settle(context.WithoutCancel(ctx), p, ans, err)
+	werr := l.settle(trace.WithCorrelation(context.WithoutCancel(ctx), call.Correlation), p, ans, err)
 	if werr != nil && err == nil {
 		return ans, werr
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/pace"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/trace"
 )
 
 // fallbackAfter is how long the store is waited for where there is a fallback.
@@ -95,6 +96,9 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 		k.ceiling = ceiling
 		k.mu.Unlock()
 		v.voided = k.learnEpoch(v.epoch, heard)
+		if stands.Lowered {
+			g.cfg.Logger.Info("rate lowered", "key", r.Key, "correlation", trace.CorrelationOf(ctx), "per_second", stands.PerSecond, "allowed", r.QPS)
+		}
 		if g.cfg.Observe != nil {
 			stands.Key = r.Key
 			g.cfg.Observe(stands)

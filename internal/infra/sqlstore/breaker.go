@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/trace"
 )
 
 // samePartition is the condition that a row is of one partition, whose three names
@@ -96,7 +97,7 @@ func (x *tx) countFailure(p harvest.Partition, u harvest.Unanswered) error {
 	is := was.Fail(x.now)
 	if is.Open() && is != was {
 		u.RetryIn = is.Until.Sub(x.now)
-		x.s.log.Info("partition rests", "partition", p.String(), "code", u.Code, "cause", u.Text,
+		x.s.log.Info("partition rests", "partition", p.String(), "correlation", trace.CorrelationOf(x.ctx), "code", u.Code, "cause", u.Text,
 			"spent", is.Spent, "until", harvest.FormatInstant(is.Until))
 		x.happened = append(x.happened, func(o Observer) { o.PartitionRests(p) })
 	}

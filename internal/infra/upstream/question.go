@@ -11,6 +11,7 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/pace"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/trace"
 )
 
 // question is one call to a source, made ready, with what became of the tries at
@@ -57,7 +58,7 @@ func (c *Client) Ask(ctx context.Context, spec *source.Spec, call source.Call) (
 	q := &question{client: c, spec: spec, call: call, secrets: &secrets{shared: c.cfg.Redactor, knowing: c.cfg.Knowing}}
 	err := q.prepare()
 	if err == nil {
-		err = q.ask(ctx)
+		err = q.ask(trace.WithCorrelation(ctx, call.Correlation))
 	}
 	if err != nil {
 		return q.answer, fmt.Errorf("ask %s for %s: %w", spec.Source, call.Purpose, err)
