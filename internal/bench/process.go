@@ -52,8 +52,9 @@ type figures struct {
 	Leases []leases `json:"leases,omitempty"`
 	// Views are the answers of a full store while a harvest runs, and Beside what that
 	// harvest took beside them as a multiple of what it takes alone.
-	Views  []view  `json:"views,omitempty"`
-	Beside float64 `json:"beside,omitzero"`
+	Views     []view  `json:"views,omitempty"`
+	Beside    float64 `json:"beside,omitzero"`
+	BesideCPU float64 `json:"beside_cpu,omitzero"` // the same of its CPU time
 }
 
 // rate is records a second.

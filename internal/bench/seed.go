@@ -13,6 +13,9 @@ import (
 // that commands and routes know it.
 const seeded = "datacite"
 
+// seededRecord is one of its records.
+const seededRecord = "10.5555/seed-7"
+
 // amounts is how much a store is filled with.
 type amounts struct {
 	Records, Batches, Slices, Cursors int
@@ -61,8 +64,12 @@ func seed(ctx context.Context, store *sqlstore.Store, db *sql.DB, mysql bool, a 
 			v.fields, v.created_at FROM (SELECT * FROM ing_record_version ORDER BY id LIMIT 1) v CROSS JOIN ing_record c WHERE c.provenance_code='` + seeded + `'`,
 		`INSERT INTO ing_outbox (record_id, revision, created_at) SELECT id, 1, created_at FROM ing_record WHERE provenance_code='` + seeded + `'`,
 	}
+	statements = append(statements, asides(a)...)
 	if mysql {
-		for _, table := range []string{"ing_plan_slice", "ing_task", "ing_task_run", "ing_task_run_batch", "ing_cursor", "ing_record", "ing_record_version", "ing_outbox"} {
+		for _, table := range []string{
+			"ing_plan_slice", "ing_task", "ing_task_run", "ing_task_run_batch", "ing_cursor", "ing_record", "ing_record_version", "ing_outbox", "ing_cursor_event",
+			"ing_quarantine", "ing_error_group", "ing_alert", "sys_audit",
+		} {
 			statements = append(statements, "ANALYZE TABLE "+table)
 		}
 	}
@@ -73,6 +80,41 @@ func seed(ctx context.Context, store *sqlstore.Store, db *sql.DB, mysql bool, a 
 	}
 	return nil
 }
+
+// asides fill what stands beside the work: totals, moves of a cursor, errors, alerts, items in
+// quarantine and lines of the audit.
+func asides(a amounts) []string {
+	some := fmt.Sprint(a.Slices / 20)
+	many := fmt.Sprint(a.Slices)
+	return []string{
+		`INSERT INTO ing_plan_total (plan_id, sent, bytes, inserted) SELECT plan_id, SUM(sent), SUM(bytes), SUM(inserted) FROM ing_task_run_batch
+			WHERE provenance_code='` + seeded + `' AND status_code='SUCCEEDED' GROUP BY plan_id`,
+		`INSERT INTO ing_cursor_event (cursor_id, provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code, kind_code, prev_value,
+			new_value, prev_instant, new_instant, idempotent_key, plan_id, slice_id, event_time)
+			SELECT c.id, c.provenance_code, c.operation_code, c.cursor_key, c.namespace_scope_code, c.namespace_key, c.direction_code, 'ADVANCE', c.cursor_value,
+			c.cursor_value, s.window_from, s.window_to, CONCAT('seed-', s.id), s.plan_id, s.id, s.created_at FROM ing_plan_slice s JOIN ing_cursor c ON c.id=s.cursor_id
+			WHERE s.provenance_code='` + seeded + `' AND s.status_code='DONE' ORDER BY s.window_from`,
+		`INSERT INTO ing_error_group (provenance_code, endpoint_name, level_code, error_code, field_path, faults, first_at, last_at, state_at) ` + numbers(a.Slices/20) +
+			`SELECT '` + seeded + `', 'search', 'L2', CONCAT('http_', n.i), '', 7, c.created_at, c.created_at, c.created_at FROM n CROSS JOIN ` + oneCursor +
+			` WHERE n.i < ` + some,
+		`INSERT INTO ing_error_hour (group_id, operation_code, hour_at, faults, first_at, last_at) SELECT id, 'HARVEST', first_at, faults, first_at, last_at
+			FROM ing_error_group WHERE provenance_code='` + seeded + `'`,
+		`INSERT INTO ing_alert (rule_code, subject, provenance_code, state_code, severity_code, message, measured, threshold, next_step, since, updated_at) ` +
+			numbers(a.Slices/20) + `SELECT 'watermark_lag', CONCAT('subject-', n.i), '` + seeded + `', 'CLEARED', 'warning', 'late', '1', '2', 'nothing', c.created_at, c.created_at
+			FROM n CROSS JOIN ` + oneCursor + ` WHERE n.i < ` + some,
+		`INSERT INTO ing_quarantine (batch_id, provenance_code, record_type, ext_id, code, raw, raw_sha256, seen_at, created_at) ` + numbers(a.Slices) +
+			`SELECT b.id, '` + seeded + `', CONCAT('work-', n.i), CONCAT('bad-', n.i), 'bad_date', v.raw, v.raw_sha256, b.opened_at, b.opened_at FROM n
+			CROSS JOIN (SELECT id, opened_at FROM ing_task_run_batch WHERE provenance_code='` + seeded + `' ORDER BY id LIMIT 1) b
+			CROSS JOIN (SELECT raw, raw_sha256 FROM ing_record_version ORDER BY id LIMIT 1) v WHERE n.i < ` + many,
+		`INSERT INTO ing_schedule (schedule_name, provenance_code, operation_code, query_text, cron_line, zone_name, priority, params, enabled, since, created_at, updated_at)
+			SELECT '` + seeded + `/HARVEST', '` + seeded + `', 'HARVEST', '', '0 6 * * *', 'UTC', 100, '{}', 1, c.created_at, c.created_at, c.created_at FROM ` + oneCursor,
+		`INSERT INTO sys_audit (actor, action_code, object, reason, created_at) ` + numbers(a.Slices) + `SELECT 'bench', 'GAP_ACCEPT', CONCAT('slice/', n.i), 'seeded', c.created_at
+			FROM n CROSS JOIN ` + oneCursor + ` WHERE n.i < ` + many,
+	}
+}
+
+// oneCursor lends its time to rows that have no other.
+const oneCursor = `(SELECT created_at FROM ing_cursor WHERE provenance_code='` + seeded + `' ORDER BY id LIMIT 1) c`
 
 // numbers begins a SELECT that may join n, a table of the numbers i from 0 to at least
 // most-1.
