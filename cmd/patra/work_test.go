@@ -86,7 +86,7 @@ func TestGaps_AreFolded(t *testing.T) {
 		t.Errorf("%d lines:\n%s", lines, out)
 	}
 	_, e := d.must(0, "plan", "gaps", "mini", "--limit", "2")
-	says(t, e, "there are more: patra plan gaps mini --after 2")
+	says(t, e, "there are more: patra plan gaps mini --limit 2 --after 2")
 	list := d.object(0, "plan", "gaps", "mini", "--limit", "2", "--after", "2")["gaps"].([]any)
 	if list[0].(map[string]any)["slice"] != 3.0 {
 		t.Errorf("%v", list)
