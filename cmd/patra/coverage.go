@@ -45,6 +45,9 @@ func (c *cli) printCoverage(list control.CoverageList) {
 			if l.Rate != nil {
 				word = fmt.Sprintf("%.2f %% of the new versions of 7 days", 100**l.Rate)
 			}
+			if l.Cut {
+				word += ", by the newest pages of these days: there were many"
+			}
 			c.printf("  %-8s %s\n", "late", word)
 		}
 		for _, part := range []struct {
@@ -60,6 +63,12 @@ func (c *cli) printCoverage(list control.CoverageList) {
 				c.printf("\n")
 			}
 		}
+		if v.LookedTo != nil {
+			c.printf("  %-8s %s: so many slices lie beyond the watermark that the others were not looked at\n", "looked to", *v.LookedTo)
+		}
+	}
+	if list.More {
+		c.notef("there are more namespaces than these %d: patra cursor list --source %s\n", len(list.Namespaces), code)
 	}
 }
 

@@ -42,6 +42,8 @@ type Coverage struct {
 type LateRate struct {
 	Rate   *float64 `json:"late_rate"`
 	Reason string   `json:"late_rate_reason,omitempty"`
+	// Cut: so many pages came in that time that only the newest were looked at.
+	Cut bool `json:"late_rate_cut,omitzero"`
 }
 
 // CoverageList is the coverage of a source, one entry per namespace.

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -23,46 +24,82 @@ type coverageInWork struct {
 // Coverage reads the coverage of a source, one entry per namespace. Those of
 // sentinels are left out: they cover nothing that is not covered already.
 func (s *Store) Coverage(ctx context.Context, provenance string) ([]control.Coverage, error) {
-	var cursors []coverageInWork
-	err := s.each(ctx, func(r *sql.Rows) error {
-		none := []control.Interval{}
-		h := coverageInWork{Coverage: control.Coverage{Proven: none, Open: none, Failed: none, Missing: none}}
-		var scope, key, init string
-		var w ts
-		var sel sql.NullString
-		if err := r.Scan(&h.id, &h.Operation, &scope, &key, &h.CursorKey, &h.Direction, &init, &w, &sel); err != nil {
-			return err
-		}
-		h.Namespace = scope + "/" + key
-		h.Query = queryText(sel.String)
-		h.Watermark = w.mark(h.Operation)
-		var err error
-		h.Init, err = parseMark(h.Operation, init)
-		cursors = append(cursors, h)
-		return err
-	}, `SELECT id, operation_code, namespace_scope_code, namespace_key, cursor_key, direction_code, init_value, normalized_instant,
-			`+queryOf+`
-		FROM ing_cursor c
-		WHERE provenance_code=? AND (SELECT p.watches_cursor_id FROM ing_plan p /*! FORCE INDEX (idx_plan_cursor) */ WHERE p.cursor_id=c.id ORDER BY p.window_to DESC LIMIT 1) IS NULL
-		ORDER BY operation_code, id LIMIT ?`, provenance, control.MostNamespaces+1)
+	out, err := s.readCoverages(ctx, provenance)
 	if err != nil {
 		return nil, fmt.Errorf("coverage of %s: %w", provenance, err)
+	}
+	return out, nil
+}
+
+func (s *Store) readCoverages(ctx context.Context, provenance string) ([]control.Coverage, error) {
+	cursors, err := s.coveredCursors(ctx, provenance)
+	if err != nil {
+		return nil, err
+	}
+	late, cut, err := s.latenesses(ctx, provenance, control.CountCap)
+	if err != nil {
+		return nil, err
 	}
 	out := make([]control.Coverage, len(cursors))
 	for i := range cursors {
 		h := &cursors[i]
-		if err := s.readCoverage(ctx, h, provenance); err != nil {
-			return nil, fmt.Errorf("coverage of %s: %w", provenance, err)
+		if err := s.readCoverage(ctx, h, provenance, leavesMost/len(cursors)); err != nil {
+			return nil, err
 		}
 		if h.Operation == harvest.Harvest {
-			h.LateRate, err = s.lateRate(ctx, h.id)
-			if err != nil {
-				return nil, fmt.Errorf("coverage of %s: %w", provenance, err)
-			}
+			h.LateRate = shownLate(late[h.id], cut)
 		}
 		out[i] = h.Coverage
 	}
 	return out, nil
+}
+
+// coveredCursors lists the cursors whose coverage is shown, by operation and number. If
+// there are more than can be, those of the HARVEST come first: a source may have any
+// number of backfills.
+func (s *Store) coveredCursors(ctx context.Context, provenance string) ([]coverageInWork, error) {
+	var cursors []coverageInWork
+	for _, op := range []harvest.Operation{harvest.Harvest, harvest.Backfill, harvest.Update} {
+		query, args := s.coveredSQL(provenance, op, control.MostNamespaces+1-len(cursors))
+		err := s.each(ctx, func(r *sql.Rows) error {
+			c, err := scanCoverage(r)
+			cursors = append(cursors, c)
+			return err
+		}, query, args...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(cursors, func(a, b coverageInWork) int {
+		return cmp.Or(cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.id, b.id))
+	})
+	return cursors, nil
+}
+
+// coveredSQL lists cursors of an operation in the order of their names, which is that of
+// an index: what is not shown is not read.
+func (s *Store) coveredSQL(provenance string, op harvest.Operation, limit int) (string, []any) {
+	return `SELECT c.id, c.operation_code, c.namespace_scope_code, c.namespace_key, c.cursor_key, c.direction_code, c.init_value, c.normalized_instant,
+			` + queryOf + `
+		FROM ing_cursor c` + s.d.cursorIndex + ` WHERE c.provenance_code=? AND c.operation_code=?
+			AND (SELECT p.watches_cursor_id FROM ing_plan p /*! FORCE INDEX (idx_plan_cursor) */ WHERE p.cursor_id=c.id ORDER BY p.window_to DESC LIMIT 1) IS NULL
+		ORDER BY ` + joined(cursorName) + ` LIMIT ?`, []any{provenance, op, limit}
+}
+
+func scanCoverage(r scanner) (h coverageInWork, err error) {
+	none := []control.Interval{}
+	h.Coverage = control.Coverage{Proven: none, Open: none, Failed: none, Missing: none}
+	var scope, key, init string
+	var w ts
+	var sel sql.NullString
+	if err := r.Scan(&h.id, &h.Operation, &scope, &key, &h.CursorKey, &h.Direction, &init, &w, &sel); err != nil {
+		return h, err
+	}
+	h.Namespace = scope + "/" + key
+	h.Query = queryText(sel.String)
+	h.Watermark = w.mark(h.Operation)
+	h.Init, err = parseMark(h.Operation, init)
+	return h, err
 }
 
 // notFolded is a condition on slices s that leaves out those of a plan that is archived: what
@@ -87,7 +124,7 @@ type leaf struct {
 //	leaves    |- DONE -|- DONE -|         |- ids 0-4 DONE --|- FAILED -|
 //	                                      |- ids 5-9 READY -|
 //	becomes   |---- proven -----| missing |----- open ------|- failed -|
-func (s *Store) readCoverage(ctx context.Context, c *coverageInWork, provenance string) error {
+func (s *Store) readCoverage(ctx context.Context, c *coverageInWork, provenance string, most int) error {
 	proven, err := s.provenLeaves(ctx, c, provenance)
 	if err != nil {
 		return err
@@ -99,7 +136,7 @@ func (s *Store) readCoverage(ctx context.Context, c *coverageInWork, provenance 
 			}
 		}
 	}
-	if err := s.readLeaves(ctx, c); err != nil {
+	if err := s.readLeaves(ctx, c, most); err != nil {
 		return err
 	}
 	if c.Direction == harvest.Backward {
@@ -158,12 +195,13 @@ func provenLeaf(from, to harvest.Mark, reason string) leaf {
 	return leaf{Covered: harvest.Covered{Span: harvest.Span{From: from, To: to}, Counts: true}, reason: reason}
 }
 
-// leavesMost bounds the slices beyond a watermark that are looked at.
+// leavesMost bounds the slices beyond watermarks that are looked at for one answer. Each
+// namespace has its share.
 const leavesMost = 5000
 
-// readLeaves reads the leaves beyond where the cursor stands. The first of them begins
-// exactly there.
-func (s *Store) readLeaves(ctx context.Context, c *coverageInWork) error {
+// readLeaves reads the leaves beyond where the cursor stands, so many at most. The first
+// of them begins exactly there.
+func (s *Store) readLeaves(ctx context.Context, c *coverageInWork, most int) error {
 	at := stored(c.Watermark).instant
 	ahead := `s.window_from>=?`
 	within := ` AND s.window_from<?`
@@ -176,7 +214,7 @@ func (s *Store) readLeaves(ctx context.Context, c *coverageInWork) error {
 	args := []any{c.id, at}
 	var bound ts
 	err := s.r.QueryRowContext(ctx, `SELECT `+strings.TrimSuffix(nearest, " DESC")+` FROM ing_plan_slice s WHERE s.cursor_id=? AND `+ahead+`
-		ORDER BY `+nearest+` LIMIT 1 OFFSET ?`, c.id, at, leavesMost).Scan(&bound)
+		ORDER BY `+nearest+` LIMIT 1 OFFSET ?`, c.id, at, most).Scan(&bound)
 	switch {
 	case err == nil:
 		end := bound.mark(c.Operation)
@@ -225,7 +263,7 @@ func (s *Store) readLeaves(ctx context.Context, c *coverageInWork) error {
 		same = append(same, l)
 		return nil
 	}, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted, s.reason, s.slice_spec, s.id FROM ing_plan_slice s
-		WHERE s.cursor_id=? AND `+ahead+` AND s.status_code<>'RESLICED'`+notCoveredByOthers+notFolded+`
+		WHERE s.cursor_id=? AND `+ahead+` AND s.status_code<>'RESLICED'`+notCoveredByOthers+`
 		UNION ALL
 		SELECT CASE operation_code WHEN 'BACKFILL' THEN window_from ELSE sliced_to END,
 			CASE operation_code WHEN 'BACKFILL' THEN sliced_to ELSE window_to END, '', 0, NULL, '{}', 0

@@ -37,7 +37,7 @@ type dialect struct {
 	// ing_record and on the queue's index.
 	recordIndex, taskIndex string
 	// Likewise on the indexes along which lists are read in pages.
-	taskPlanIndex, gapIndex, cursorIndex, planIndex, runIndex string
+	taskPlanIndex, gapIndex, cursorIndex, planIndex, runIndex, sliceIndex, itemIndex, sourceItemIndex string
 	// after is the condition that columns, compared in their order, lie behind
 	// values, in the form in which the database reads the range of an index.
 	after func(columns []string, values []any) (string, []any)
@@ -74,9 +74,11 @@ var sqliteDialect = &dialect{
 	after: func(columns []string, values []any) (string, []any) {
 		return "(" + strings.Join(columns, ", ") + ") > (" + list(len(values)) + ")", values
 	},
-	planIndex: " INDEXED BY idx_plan_list",
-	idsFollow: true, // one writer, and a new rowid is the greatest plus one
-	isolation: sql.LevelDefault,
+	planIndex:  " INDEXED BY idx_plan_list",
+	sliceIndex: " INDEXED BY idx_slice_plan",
+	itemIndex:  " INDEXED BY idx_quarantine_list",
+	idsFollow:  true, // one writer, and a new rowid is the greatest plus one
+	isolation:  sql.LevelDefault,
 	isRetryable: func(err error) bool {
 		c, ok := sqliteCode(err)
 		return ok && (c&0xff == sqlite3.SQLITE_BUSY || c&0xff == sqlite3.SQLITE_LOCKED)
@@ -132,7 +134,12 @@ var mysqlDialect = &dialect{
 	cursorIndex:   " FORCE INDEX (uk_cursor_ns)",
 	planIndex:     " FORCE INDEX (idx_plan_list)",
 	runIndex:      " FORCE INDEX (idx_run_list)",
-	isolation:     sql.LevelReadCommitted,
+	sliceIndex:    " FORCE INDEX (idx_slice_plan)",
+	itemIndex:     " FORCE INDEX (idx_quarantine_list)",
+
+	sourceItemIndex: " FORCE INDEX (idx_quarantine_open)",
+
+	isolation: sql.LevelReadCommitted,
 	isRetryable: func(err error) bool {
 		switch mysqlCode(err) {
 		case 1213, 1205, 1020: // deadlock, lock wait, changed since read

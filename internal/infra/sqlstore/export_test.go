@@ -69,6 +69,12 @@ func (s *Store) ListSQL(limit int) map[string]Statement {
 	add("gaps of a cursor")(s.gapsSQL(control.GapQuery{Source: lab, Cursor: 1}, gapPlace{}, limit))
 	add("cursors")(s.cursorsSQL(control.CursorQuery{}, nil, limit))
 	add("cursors of a source, next page")(s.cursorsSQL(control.CursorQuery{Source: lab}, []any{lab, "BACKFILL", "updated", "CUSTOM", "many-0300"}, limit))
+	add("namespaces of a source")(s.coveredSQL(lab, harvest.Backfill, limit))
+	add("slices of a plan")(s.slicesSQL(1, 100, limit))
+	add("items in quarantine")(s.quarantineSQL(control.QuarantineQuery{Before: 900, Limit: limit}))
+	add("items in quarantine of a source")(s.quarantineSQL(control.QuarantineQuery{Source: lab, Limit: limit}))
+	add("pages that tell what is late")(newestPagesSQL, []any{lab, harvest.Harvest, ts(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), limit})
+	add("totals of a plan")(planPagesSQL(1), []any{1, 1})
 	add("plans")(s.plansSQL("", 900, limit))
 	add("plans of a source")(s.plansSQL(lab, 900, limit))
 	return out

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
@@ -118,52 +119,85 @@ func scanLanded(rows *sql.Rows, to time.Time) (out []harvest.SliceProof, err err
 // Lateness reads what was seen of late versions of a HARVEST namespace over the
 // last [harvest.LateOver].
 func (s *Store) Lateness(ctx context.Context, cursor harvest.CursorID) (harvest.Lateness, error) {
-	var l harvest.Lateness
+	var provenance string
+	err := s.r.QueryRowContext(ctx, `SELECT provenance_code FROM ing_cursor WHERE id=?`, cursor).Scan(&provenance)
+	if err != nil {
+		return harvest.Lateness{}, fmt.Errorf("read cursor %d: %w", cursor, err)
+	}
+	all, _, err := s.latenesses(ctx, provenance, math.MaxInt64)
+	return all[cursor], err
+}
+
+// newestPagesSQL are the newest stored pages of an operation since an instant.
+const newestPagesSQL = `SELECT b.plan_id, b.task_id, b.walk_no, b.fresh, b.late, b.inserted+b.updated+b.remapped+b.unchanged AS held
+	FROM ing_task_run_batch b /*! FORCE INDEX (idx_batch_prov) */
+	WHERE b.provenance_code=? AND b.operation_code=? AND b.status_code='SUCCEEDED' AND b.committed_at>=? ORDER BY b.committed_at DESC LIMIT ?`
+
+// latenesses reads what was seen of late versions of all HARVEST namespaces of a source,
+// by no more than so many pages of an operation, the newest; cut: there were more.
+func (s *Store) latenesses(ctx context.Context, provenance string, most int64) (all map[harvest.CursorID]harvest.Lateness, cut bool, err error) {
+	all = map[harvest.CursorID]harvest.Lateness{}
 	now, err := s.Now(ctx)
 	if err != nil {
-		return l, err
+		return nil, false, err
 	}
 	since := ts(now.Add(-harvest.LateOver))
-	const batches = ` FROM ing_task_run_batch b JOIN ing_plan p ON p.id=b.plan_id JOIN ing_task t ON t.id=b.task_id
-		WHERE b.provenance_code=(SELECT c.provenance_code FROM ing_cursor c WHERE c.id=?) AND b.operation_code=?
-		AND b.status_code='SUCCEEDED' AND b.committed_at>=?`
+	var harvested, walked int64 // pages
 	// A plan that looked back counts with all its new versions; one that did not,
 	// such as the first of a namespace, says nothing.
 	err = s.each(ctx, func(r *sql.Rows) error {
-		var fresh, late, looked int64
-		if err := r.Scan(&fresh, &late, &looked); err != nil {
+		var cursor harvest.CursorID
+		var fresh, late, looked, pages int64
+		if err := r.Scan(&cursor, &fresh, &late, &looked, &pages); err != nil {
 			return err
 		}
+		harvested += pages
 		if looked > 0 {
+			l := all[cursor]
 			l.LookedBack = true
-			l.Fresh = l.Fresh + fresh
-			l.Late = l.Late + late
+			l.Fresh += fresh
+			l.Late += late
+			all[cursor] = l
 		}
 		return nil
-	}, `SELECT SUM(b.fresh), COALESCE(SUM(b.late),0), COUNT(b.late)`+batches+` AND p.cursor_id=?
-		GROUP BY b.plan_id`, cursor, harvest.Harvest, since, cursor)
+	}, `SELECT p.cursor_id, SUM(b.fresh), COALESCE(SUM(b.late),0), COUNT(b.late), COUNT(*) FROM (`+newestPagesSQL+`) b JOIN ing_plan p ON p.id=b.plan_id
+		GROUP BY b.plan_id, p.cursor_id`, provenance, harvest.Harvest, since, most)
 	if err != nil {
-		return l, fmt.Errorf("read lateness of harvests: %w", err)
+		return nil, false, fmt.Errorf("read lateness of harvests: %w", err)
 	}
 	// A walk that began again has seen the same versions again.
-	var walked int64
-	err = s.r.QueryRowContext(ctx, `SELECT COALESCE(SUM(CASE WHEN b.walk_no=t.walk_no THEN b.inserted+b.updated+b.remapped+b.unchanged ELSE 0 END),0), COALESCE(SUM(b.late),0), COUNT(*)`+
-		batches+` AND p.watches_cursor_id=?`, cursor, harvest.Backfill, since, cursor).Scan(&l.Sampled, &l.Found, &walked)
+	err = s.each(ctx, func(r *sql.Rows) error {
+		var watched sql.NullInt64 // only a sentinel watches a cursor
+		var sampled, found, pages int64
+		if err := r.Scan(&watched, &sampled, &found, &pages); err != nil {
+			return err
+		}
+		walked += pages
+		if watched.Valid {
+			l := all[harvest.CursorID(watched.Int64)]
+			l.SentinelWalked = true
+			l.Sampled = sampled
+			l.Found = found
+			all[harvest.CursorID(watched.Int64)] = l
+		}
+		return nil
+	}, `SELECT p.watches_cursor_id, SUM(CASE WHEN b.walk_no=t.walk_no THEN b.held ELSE 0 END), COALESCE(SUM(b.late),0), COUNT(*)
+		FROM (`+newestPagesSQL+`) b JOIN ing_plan p ON p.id=b.plan_id JOIN ing_task t ON t.id=b.task_id GROUP BY p.watches_cursor_id`,
+		provenance, harvest.Backfill, since, most)
 	if err != nil {
-		return l, fmt.Errorf("read lateness of sentinels: %w", err)
+		return nil, false, fmt.Errorf("read lateness of sentinels: %w", err)
 	}
-	l.SentinelWalked = walked > 0
-	return l, nil
+	return all, max(harvested, walked) >= most, nil
 }
 
-func (s *Store) lateRate(ctx context.Context, cursor harvest.CursorID) (*control.LateRate, error) {
-	l, err := s.Lateness(ctx, cursor)
-	if err != nil {
-		return nil, err
-	}
+// shownLate is a late rate as it is shown; cut: not all pages were looked at.
+func shownLate(l harvest.Lateness, cut bool) *control.LateRate {
 	rate, known, why := l.Rate()
-	if !known {
-		return &control.LateRate{Reason: why}, nil
+	out := &control.LateRate{Cut: cut}
+	if known {
+		out.Rate = &rate
+	} else {
+		out.Reason = why
 	}
-	return &control.LateRate{Rate: &rate}, nil
+	return out
 }

@@ -125,19 +125,19 @@ func planted(l *Lab) {
 			`UPDATE ing_task_run SET fence=9 WHERE id=` + firstRun, `UPDATE ing_task_run_batch SET fence=9 WHERE run_id=` + firstRun,
 		}, nil, ""},
 		{"I4", "a page under another fence than its run", []string{`UPDATE ing_task_run_batch SET fence=7 WHERE id=` + firstBatch}, nil, ""},
-		{"I4", "a run that nobody runs", []string{`UPDATE ing_task_run SET status_code='RUNNING' WHERE id=` + firstRun}, nil, ""},
+		{"I4 I8", "a run that nobody runs", []string{`UPDATE ing_task_run SET status_code='RUNNING' WHERE id=` + firstRun}, nil, ""},
 		{"I5", "a hole in the ordinals", []string{`UPDATE ing_task_run_batch SET ordinal=5 WHERE task_id=` + firstTask + ` AND ordinal=3`}, nil, ""},
 		{"I5", "a page that begins elsewhere", []string{`UPDATE ing_task_run_batch SET before_position='{"token":"t9"}' WHERE task_id=` + firstTask + ` AND ordinal=2`}, nil, ""},
 		{"I6", "DONE without a proof", []string{`UPDATE ing_task_run_batch SET end_proof=NULL WHERE task_id=` + firstTask}, nil, ""},
 		{"I6", "DONE while its task is open", []string{`UPDATE ing_task SET status_code='EXECUTING' WHERE id=` + firstTask}, nil, ""},
 		{"I6", "ids found and never asked for", []string{`UPDATE ing_task_run_batch SET asked=3 WHERE id=` + firstBatch}, nil, ""},
-		{"I6", "DONE without a task", []string{
+		{"I6 I8", "DONE without a task", []string{
 			`DELETE FROM ing_record_version WHERE batch_id IN (SELECT id FROM ing_task_run_batch WHERE task_id=` + firstTask + `)`,
 			`DELETE FROM ing_outbox`, `DELETE FROM ing_record`, `DELETE FROM ing_quarantine`, `DELETE FROM ing_bad_id`, `DELETE FROM ing_signal`,
 			`UPDATE ing_cursor_event SET batch_id=NULL, run_id=NULL, task_id=NULL WHERE task_id=` + firstTask,
 			`DELETE FROM ing_task_run_batch WHERE task_id=` + firstTask, `DELETE FROM ing_task_run WHERE task_id=` + firstTask, `DELETE FROM ing_task WHERE id=` + firstTask,
 		}, nil, ""},
-		{"I6", "DONE without a task, and without pages of its parent", []string{
+		{"I6 I8", "DONE without a task, and without pages of its parent", []string{
 			`DELETE FROM ing_record_version WHERE batch_id IN (SELECT id FROM ing_task_run_batch WHERE task_id=` + firstTask + `)`,
 			`DELETE FROM ing_outbox`, `DELETE FROM ing_record`, `DELETE FROM ing_quarantine`, `DELETE FROM ing_bad_id`, `DELETE FROM ing_signal`,
 			`UPDATE ing_cursor_event SET batch_id=NULL, run_id=NULL, task_id=NULL WHERE task_id=` + firstTask,
@@ -157,6 +157,8 @@ func planted(l *Lab) {
 		{"I8", "an item unaccounted for", []string{`UPDATE ing_task_run_batch SET items=items+1 WHERE id=` + firstBatch}, nil, ""},
 		{"I8", "a page skipped that was asked for", []string{`UPDATE ing_task_run_batch SET status_code='SKIPPED', sent=2 WHERE id=` + openBatch}, nil, "is SKIPPED, yet 2 requests"},
 		{"I8", "an effect too many", []string{`UPDATE ing_task_run_batch SET quarantined=quarantined+1 WHERE id=` + firstBatch}, nil, ""},
+		{"I8", "totals that no page brought", []string{`UPDATE ing_plan_total SET stale=stale+1`}, nil, "has totals that are not the sum of its pages"},
+		{"I8", "totals lost", []string{`DELETE FROM ing_plan_total`}, nil, "has totals that are not the sum of its pages"},
 		{"I8", "an item of a page that was never committed", []string{
 			`UPDATE ing_quarantine SET batch_id=` + openBatch,
 		}, nil, "belongs to a page that was not committed"},

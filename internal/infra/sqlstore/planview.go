@@ -92,9 +92,11 @@ func (s *Store) Plan(ctx context.Context, id harvest.PlanID) (control.PlanRow, e
 	return p, nil
 }
 
-const sliceRowSQL = `SELECT s.id, s.parent_id, s.status_code, s.window_from, s.window_to, s.slice_spec, p.operation_code, t.status_code,
-	t.attempts, COALESCE(s.reason, t.error)
-	FROM ing_plan_slice s JOIN ing_plan p ON p.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id WHERE `
+const (
+	sliceRowCols = `s.id, s.parent_id, s.status_code, s.window_from, s.window_to, s.slice_spec, p.operation_code, t.status_code,
+	t.attempts, COALESCE(s.reason, t.error)`
+	sliceRowJoins = ` JOIN ing_plan p ON p.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id`
+)
 
 func scanSliceRow(r interface{ Scan(...any) error }) (v control.SliceRow, err error) {
 	var parent, tries sql.NullInt64
@@ -131,20 +133,26 @@ func rangeText(spec string) (string, error) {
 // it shows, however long the plan is.
 func (s *Store) Slices(ctx context.Context, plan harvest.PlanID, after harvest.SliceID, limit int) ([]control.SliceRow, error) {
 	out := []control.SliceRow{}
+	query, args := s.slicesSQL(plan, after, limit)
 	err := s.each(ctx, func(r *sql.Rows) error {
 		v, err := scanSliceRow(r)
 		out = append(out, v)
 		return err
-	}, sliceRowSQL+`s.plan_id=? AND s.id>? ORDER BY s.id LIMIT ?`, plan, after, limit)
+	}, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list slices of plan %d: %w", plan, err)
 	}
 	return out, nil
 }
 
+func (s *Store) slicesSQL(plan harvest.PlanID, after harvest.SliceID, limit int) (string, []any) {
+	return `SELECT ` + sliceRowCols + ` FROM (SELECT s.id AS slice_id FROM ing_plan_slice s` + s.d.sliceIndex + ` WHERE s.plan_id=? AND s.id>?
+		ORDER BY s.id LIMIT ?) k JOIN ing_plan_slice s ON s.id=k.slice_id` + sliceRowJoins + ` ORDER BY s.id`, []any{plan, after, limit}
+}
+
 // Slice reads one slice.
 func (s *Store) Slice(ctx context.Context, id harvest.SliceID) (control.SliceRow, error) {
-	v, err := scanSliceRow(s.r.QueryRowContext(ctx, sliceRowSQL+`s.id=?`, id))
+	v, err := scanSliceRow(s.r.QueryRowContext(ctx, `SELECT `+sliceRowCols+` FROM ing_plan_slice s`+sliceRowJoins+` WHERE s.id=?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = harvest.ErrNotFound
 	}

@@ -13,12 +13,13 @@ import (
 )
 
 // quarantineCols are read from ing_quarantine q and the record of the same id, r.
-const (
-	quarantineCols = `q.id, q.provenance_code, q.record_type, q.ext_id, q.code, q.path, q.detail, q.batch_id, q.created_at, q.seen_at,
+const quarantineCols = `q.id, q.provenance_code, q.record_type, q.ext_id, q.code, q.path, q.detail, q.batch_id, q.created_at, q.seen_at,
 	q.raw_sha256, q.discarded_at, r.observed_at`
-	quarantineFrom = ` FROM ing_quarantine q
-	LEFT JOIN ing_record r ON r.provenance_code=q.provenance_code AND r.record_type=q.record_type AND r.ext_id=q.ext_id`
-)
+
+// joinRecord finds that record by its key.
+func (s *Store) joinRecord() string {
+	return ` LEFT JOIN ing_record r` + s.d.recordIndex + ` ON r.provenance_code=q.provenance_code AND r.record_type=q.record_type AND r.ext_id=q.ext_id`
+}
 
 func scanQuarantineRow(r scanner, more ...any) (control.QuarantineRow, error) {
 	var row control.QuarantineRow
@@ -42,9 +43,32 @@ func scanQuarantineRow(r scanner, more ...any) (control.QuarantineRow, error) {
 
 // QuarantineRows reads items in quarantine, the newest first.
 func (s *Store) QuarantineRows(ctx context.Context, q control.QuarantineQuery) ([]control.QuarantineRow, error) {
+	out := []control.QuarantineRow{}
+	query, args := s.quarantineSQL(q)
+	err := s.each(ctx, func(r *sql.Rows) error {
+		row, err := scanQuarantineRow(r)
+		out = append(out, row)
+		return err
+	}, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list quarantine: %w", err)
+	}
+	return out, nil
+}
+
+// quarantineSQL lists items. Those of all sources are read along an index of what is not
+// discarded, those of a source along its own; a record or some numbers are found at once.
+func (s *Store) quarantineSQL(q control.QuarantineQuery) (string, []any) {
 	where := `q.discarded_at IS NULL`
-	if q.Discarded {
+	index := ""
+	switch {
+	case q.Discarded:
 		where = `q.discarded_at IS NOT NULL`
+	case q.Record != "" || len(q.Items) > 0:
+	case q.Source == "":
+		index = s.d.itemIndex
+	default:
+		index = s.d.sourceItemIndex
 	}
 	var args []any
 	for _, c := range []struct{ column, value string }{
@@ -65,23 +89,15 @@ func (s *Store) QuarantineRows(ctx context.Context, q control.QuarantineQuery) (
 		where += ` AND q.id<?`
 		args = append(args, q.Before)
 	}
-	out := []control.QuarantineRow{}
-	err := s.each(ctx, func(r *sql.Rows) error {
-		row, err := scanQuarantineRow(r)
-		out = append(out, row)
-		return err
-	}, `SELECT `+quarantineCols+quarantineFrom+` WHERE `+where+` ORDER BY q.id DESC LIMIT ?`, append(args, q.Limit)...)
-	if err != nil {
-		return nil, fmt.Errorf("list quarantine: %w", err)
-	}
-	return out, nil
+	return `SELECT ` + quarantineCols + ` FROM (SELECT q.id AS item_id FROM ing_quarantine q` + index + ` WHERE ` + where + `
+		ORDER BY q.id DESC LIMIT ?) k JOIN ing_quarantine q ON q.id=k.item_id` + s.joinRecord() + ` ORDER BY q.id DESC`, append(args, q.Limit)
 }
 
 // QuarantineItem reads an item in quarantine with its bytes. Of one that was discarded,
 // or that was too large to be kept, there are none.
 func (s *Store) QuarantineItem(ctx context.Context, id int64) (control.QuarantineRow, []byte, error) {
 	var packed []byte
-	row, err := scanQuarantineRow(s.r.QueryRowContext(ctx, `SELECT `+quarantineCols+`, q.raw`+quarantineFrom+` WHERE q.id=?`, id), &packed)
+	row, err := scanQuarantineRow(s.r.QueryRowContext(ctx, `SELECT `+quarantineCols+`, q.raw FROM ing_quarantine q`+s.joinRecord()+` WHERE q.id=?`, id), &packed)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = harvest.ErrNotFound
 	}

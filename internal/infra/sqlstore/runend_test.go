@@ -2,6 +2,8 @@ package sqlstore_test
 
 import (
 	"encoding/json"
+	"os"
+	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -59,7 +61,7 @@ func everyEndOfARun(l *Lab) {
 		}, "PARTIAL", "over_wall", "FAILED", 3},
 	} {
 		Clear(l, l.DB, l.tables)
-		l.Plan(0, 1)
+		plan := l.Plan(0, 1)
 		j := l.LeaseOne()
 		r := l.Start(j)
 		first := Page(l.Open(j, r), Rec("a", hour(0), hour(1), "a"), Rec("b", hour(0), hour(1), "b"))
@@ -67,6 +69,7 @@ func everyEndOfARun(l *Lab) {
 		r.BatchNo++
 		r.SearchDone++
 		r.Search = first.After
+		l.mustTotal(c.name+", while it runs", plan.ID, 2, 1)
 		c.end(j, r, l.Open(j, r))
 		if s := l.Text(`SELECT status_code FROM ing_task_run WHERE id=?`, r.Run); s != c.state {
 			l.Errorf("%s: the run is %s, want %s", c.name, s, c.state)
@@ -86,6 +89,10 @@ func everyEndOfARun(l *Lab) {
 		if c.page == "SUCCEEDED" {
 			pages++
 		}
+		l.mustTotal(c.name, plan.ID, 2, pages)
+		if kept := l.Int(`SELECT inserted FROM ing_plan_total WHERE plan_id=?`, plan.ID); kept != 2 {
+			l.Errorf("%s: %d records are kept with the plan", c.name, kept)
+		}
 		if got.Sent != 1+c.sent || got.Items != 2 || got.Inserted != 2 || got.Pages != pages || got.HasNext != (c.state != "SUCCEEDED") {
 			l.Errorf("%s: summed up as %+v", c.name, got)
 		}
@@ -100,6 +107,40 @@ func everyEndOfARun(l *Lab) {
 		}
 		l.MustVerify()
 	}
+}
+
+// mustTotal: what is told of a plan is the sum of its stored pages.
+func (l *Lab) mustTotal(when string, plan harvest.PlanID, inserted, sent int64) {
+	l.Helper()
+	t, err := l.Store.PlanTotals(l.ctx(), plan)
+	if err != nil || t.Records.Inserted != inserted || t.Sent != sent {
+		l.Errorf("%s: the plan has come to %+v, want %d records of %d requests (%v)", when, t, inserted, sent, err)
+	}
+}
+
+// totalsOfOldPlans: the migration that brings the totals of plans fills them for plans
+// that are there, and a run that ends where they were lost begins them anew.
+func totalsOfOldPlans(l *Lab) {
+	plan := l.Plan(0, 4)
+	jobs := l.Lease(3)
+	l.Walk(jobs[0], Rec("a", hour(0), hour(1), "a"), Rec("b", hour(0), hour(1), "b"))
+	l.Refuse(jobs[1])
+	r := l.Start(jobs[2])
+	l.Commit(jobs[2], Page(l.Open(jobs[2], r), Rec("c", hour(2), hour(3), "c")))
+	l.mustTotal("as they were kept", plan.ID, 3, 2)
+	l.Exec(`DELETE FROM ing_plan_total`)
+	text, err := os.ReadFile("migrations/" + l.Store.Dialect() + "/00024_plan_total.sql")
+	if err != nil {
+		l.Fatal(err)
+	}
+	_, fill, _ := strings.Cut(string(text), "INSERT INTO")
+	l.Exec("INSERT INTO" + fill)
+	l.mustTotal("as they were filled", plan.ID, 3, 2)
+	l.MustVerify()
+	l.Exec(`DELETE FROM ing_plan_total`)
+	l.Walk(l.LeaseOne(), Rec("d", hour(3), hour(4), "d"))
+	l.mustTotal("as they were begun", plan.ID, 4, 3)
+	l.MustVerify()
 }
 
 // lineageIsWhole: slice, page, cursor and its move name the trigger that they come

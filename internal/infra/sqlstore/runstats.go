@@ -45,7 +45,7 @@ func (x *tx) closeRun(id harvest.RunID, fence int64, state harvest.RunState, cod
 
 // closeOpenRun ends an attempt if it is open, and tells how many that were.
 func (x *tx) closeOpenRun(id harvest.RunID, fence int64, state harvest.RunState, code harvest.Code, detail string) (int64, error) {
-	sum, err := x.runStats(id)
+	sum, share, err := x.runStats(id)
 	if err != nil {
 		return 0, err
 	}
@@ -60,31 +60,38 @@ func (x *tx) closeOpenRun(id harvest.RunID, fence int64, state harvest.RunState,
 	if err != nil {
 		return 0, fmt.Errorf("close run %d: %w", id, err)
 	}
+	if n > 0 {
+		x.shares = append(x.shares, share)
+	}
 	return n, nil
 }
 
-// runStats sums up the pages of a run.
-func (x *tx) runStats(id harvest.RunID) (harvest.RunStats, error) {
-	var s harvest.RunStats
+// runStats sums up the pages of a run, and what it adds to the totals of its plan.
+func (x *tx) runStats(id harvest.RunID) (s harvest.RunStats, share planShare, err error) {
 	var latency, slowest, waited sql.NullFloat64
-	err := x.row(`SELECT COALESCE(SUM(sent),0), COALESCE(SUM(items),0), COALESCE(SUM(inserted),0), COALESCE(SUM(updated+remapped),0),
+	var plan sql.NullInt64
+	into := []any{
+		&s.Sent, &s.Items, &s.Inserted, &s.Updated, &s.Skipped, &s.Quarantined, &s.Retried, &s.HTTP429, &s.HTTP5xx, &s.Bytes,
+		&s.Pages, &s.PagesFailed, &latency, &slowest, &waited, &plan,
+	}
+	err = x.row(`SELECT COALESCE(SUM(sent),0), COALESCE(SUM(items),0), COALESCE(SUM(inserted),0), COALESCE(SUM(updated+remapped),0),
 		COALESCE(SUM(unchanged+stale+filtered),0), COALESCE(SUM(quarantined),0), COALESCE(SUM(retried),0), COALESCE(SUM(http_429),0),
 		COALESCE(SUM(http_5xx),0), COALESCE(SUM(bytes),0),
 		COALESCE(SUM(CASE WHEN status_code='SUCCEEDED' THEN 1 ELSE 0 END),0),
 		COALESCE(SUM(CASE WHEN status_code='FAILED' THEN 1 ELSE 0 END),0),
 		AVG(CASE WHEN sent>0 THEN JSON_EXTRACT(stats, '$.latencyMs')+0 END),
-		MAX(JSON_EXTRACT(stats, '$.latencyMs')+0), SUM(JSON_EXTRACT(stats, '$.waitMs')+0)
+		MAX(JSON_EXTRACT(stats, '$.latencyMs')+0), SUM(JSON_EXTRACT(stats, '$.waitMs')+0), MAX(plan_id), `+storedSums+`
 		FROM ing_task_run_batch WHERE run_id=?`, id).
-		Scan(&s.Sent, &s.Items, &s.Inserted, &s.Updated, &s.Skipped, &s.Quarantined, &s.Retried, &s.HTTP429, &s.HTTP5xx, &s.Bytes,
-			&s.Pages, &s.PagesFailed, &latency, &slowest, &waited)
+		Scan(append(into, share.fields()...)...)
 	if err != nil {
-		return s, fmt.Errorf("sum up run %d: %w", id, err)
+		return s, share, fmt.Errorf("sum up run %d: %w", id, err)
 	}
+	share.plan = harvest.PlanID(plan.Int64)
 	s.AvgLatency = int64(latency.Float64)
 	s.MaxLatency = int64(slowest.Float64)
 	s.WaitTotal = int64(waited.Float64)
 	if s.PagesFailed == 0 {
-		return s, nil
+		return s, share, nil
 	}
 	err = x.each(func(r *sql.Rows) error {
 		var e harvest.RunError
@@ -96,7 +103,7 @@ func (x *tx) runStats(id harvest.RunID) (harvest.RunStats, error) {
 	}, `SELECT COALESCE(error_code, ''), COUNT(*) FROM ing_task_run_batch
 		WHERE run_id=? AND status_code='FAILED' GROUP BY error_code ORDER BY error_code`, id)
 	if err != nil {
-		return s, fmt.Errorf("sum up the faults of run %d: %w", id, err)
+		return s, share, fmt.Errorf("sum up the faults of run %d: %w", id, err)
 	}
-	return s, nil
+	return s, share, nil
 }

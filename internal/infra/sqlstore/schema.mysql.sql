@@ -347,9 +347,30 @@ CREATE TABLE `ing_plan_slice` (
   KEY `idx_slice_cursor_from` (`cursor_id`,`window_from`),
   KEY `idx_slice_cursor_to` (`cursor_id`,`window_to`),
   KEY `idx_slice_gap` (`gap_of`,`gap_accepted`,`cursor_id`,`window_from`),
+  KEY `idx_slice_plan` (`plan_id`),
   CONSTRAINT `ing_plan_slice_chk_1` CHECK ((`status_code` in (_utf8mb4'PENDING',_utf8mb4'READY',_utf8mb4'FAILED',_utf8mb4'DONE',_utf8mb4'RESLICED',_utf8mb4'CANCELLED'))),
   CONSTRAINT `ing_plan_slice_chk_2` CHECK ((`gap_accepted` in (0,1))),
   CONSTRAINT `ing_plan_slice_chk_3` CHECK ((`window_from` < `window_to`))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_plan_total` (
+  `plan_id` bigint NOT NULL,
+  `sent` bigint NOT NULL DEFAULT '0',
+  `retried` bigint NOT NULL DEFAULT '0',
+  `http_429` bigint NOT NULL DEFAULT '0',
+  `http_5xx` bigint NOT NULL DEFAULT '0',
+  `bytes` bigint NOT NULL DEFAULT '0',
+  `inserted` bigint NOT NULL DEFAULT '0',
+  `updated` bigint NOT NULL DEFAULT '0',
+  `remapped` bigint NOT NULL DEFAULT '0',
+  `unchanged` bigint NOT NULL DEFAULT '0',
+  `stale` bigint NOT NULL DEFAULT '0',
+  `filtered` bigint NOT NULL DEFAULT '0',
+  `quarantined` bigint NOT NULL DEFAULT '0',
+  `missing` bigint NOT NULL DEFAULT '0',
+  `gone` bigint NOT NULL DEFAULT '0',
+  `merged` bigint NOT NULL DEFAULT '0',
+  PRIMARY KEY (`plan_id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `ing_quarantine` (
@@ -371,7 +392,8 @@ CREATE TABLE `ing_quarantine` (
   KEY `idx_quarantine_prov` (`provenance_code`,`code`,`created_at`),
   KEY `idx_quarantine_batch` (`batch_id`),
   KEY `idx_quarantine_open` (`discarded_at`,`provenance_code`,`id`),
-  KEY `idx_quarantine_ext` (`provenance_code`,`ext_id`)
+  KEY `idx_quarantine_ext` (`provenance_code`,`ext_id`),
+  KEY `idx_quarantine_list` (`discarded_at`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `ing_queue_history` (

@@ -335,9 +335,30 @@ CREATE INDEX idx_slice_cursor_to ON ing_plan_slice (cursor_id, window_to);
 
 CREATE INDEX idx_slice_gap ON ing_plan_slice (gap_of, gap_accepted, cursor_id, window_from) WHERE gap_of IS NOT NULL;
 
+CREATE INDEX idx_slice_plan ON ing_plan_slice (plan_id);
+
 CREATE INDEX idx_slice_status ON ing_plan_slice (plan_id, status_code);
 
 CREATE UNIQUE INDEX uk_slice_sig ON ing_plan_slice (plan_id, slice_signature_hash);
+
+CREATE TABLE ing_plan_total (
+  plan_id INTEGER PRIMARY KEY,
+  sent INTEGER NOT NULL DEFAULT 0,
+  retried INTEGER NOT NULL DEFAULT 0,
+  http_429 INTEGER NOT NULL DEFAULT 0,
+  http_5xx INTEGER NOT NULL DEFAULT 0,
+  bytes INTEGER NOT NULL DEFAULT 0,
+  inserted INTEGER NOT NULL DEFAULT 0,
+  updated INTEGER NOT NULL DEFAULT 0,
+  remapped INTEGER NOT NULL DEFAULT 0,
+  unchanged INTEGER NOT NULL DEFAULT 0,
+  stale INTEGER NOT NULL DEFAULT 0,
+  filtered INTEGER NOT NULL DEFAULT 0,
+  quarantined INTEGER NOT NULL DEFAULT 0,
+  missing INTEGER NOT NULL DEFAULT 0,
+  gone INTEGER NOT NULL DEFAULT 0,
+  merged INTEGER NOT NULL DEFAULT 0
+) STRICT;
 
 CREATE TABLE ing_quarantine (
   id INTEGER PRIMARY KEY,
@@ -356,6 +377,8 @@ CREATE TABLE ing_quarantine (
 CREATE INDEX idx_quarantine_batch ON ing_quarantine (batch_id);
 
 CREATE INDEX idx_quarantine_ext ON ing_quarantine (provenance_code, ext_id);
+
+CREATE INDEX idx_quarantine_list ON ing_quarantine (discarded_at);
 
 CREATE INDEX idx_quarantine_open ON ing_quarantine (discarded_at, provenance_code, id);
 

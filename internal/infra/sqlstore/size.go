@@ -33,7 +33,7 @@ var growing = []struct{ table, at string }{
 
 // measuredUpTo is how large a file may be for its tables to be measured one by one: SQLite
 // reads all of it for that.
-const measuredUpTo = 256 << 20
+const measuredUpTo = 64 << 20
 
 // Sizes tells how large the database and its tables are.
 func (s *Store) Sizes(ctx context.Context) (out control.Sizes, err error) {

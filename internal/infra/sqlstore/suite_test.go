@@ -152,6 +152,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"Views_RunsAndPages", runsAndPages},
 		{"Views_GapsInPages", gapsInPages},
 		{"Views_CursorsInPages", cursorsInPages},
+		{"Views_TotalsOfOldPlans", totalsOfOldPlans},
 		{"Verify_PlantedViolations", planted},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.hold(lab.on(t)) })

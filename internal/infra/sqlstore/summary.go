@@ -38,17 +38,16 @@ func (s *Store) Summary(ctx context.Context, ids ...harvest.PlanID) (control.Pla
 	if err != nil {
 		return p, err
 	}
-	c := &p.Records
-	err = s.r.QueryRowContext(ctx, `SELECT COALESCE(SUM(inserted),0), COALESCE(SUM(updated),0), COALESCE(SUM(remapped),0),
-		COALESCE(SUM(unchanged),0), COALESCE(SUM(stale),0), COALESCE(SUM(filtered),0), COALESCE(SUM(quarantined),0),
-		COALESCE(SUM(missing),0), COALESCE(SUM(gone),0), COALESCE(SUM(merged),0),
-		COALESCE(SUM(sent),0), COALESCE(SUM(retried),0), COALESCE(SUM(http_429),0), COALESCE(SUM(http_5xx),0), COALESCE(SUM(bytes),0)
-		FROM ing_task_run_batch WHERE plan_id IN (`+in+`) AND status_code='SUCCEEDED'`, args...).
-		Scan(&c.Inserted, &c.Updated, &c.Remapped, &c.Unchanged, &c.Stale, &c.Filtered, &c.Quarantined, &c.Missing, &c.Gone,
-			&c.Merged, &p.Sent, &p.Retried, &p.HTTP429, &p.HTTP5xx, &p.Bytes)
+	pages, err := s.planPages(ctx, args)
 	if err != nil {
-		return p, fmt.Errorf("sum batches: %w", err)
+		return p, err
 	}
+	p.Records = pages.records
+	p.Sent = pages.sent
+	p.Retried = pages.retried
+	p.HTTP429 = pages.http429
+	p.HTTP5xx = pages.http5xx
+	p.Bytes = pages.bytes
 	if err := s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_bad_id i JOIN ing_task_run_batch b ON b.id=i.batch_id
 		WHERE b.plan_id IN (`+in+`)`, args...).Scan(&p.BadIDs); err != nil {
 		return p, fmt.Errorf("count bad ids: %w", err)
@@ -82,27 +81,6 @@ func (s *Store) countSlices(ctx context.Context, in string, plans []any) (c cont
 	}
 	return c, nil
 }
-
-// PlanTotals reads what a plan has come to so far. It looks at no slice and no page: all
-// that it sums up stands in their indexes.
-func (s *Store) PlanTotals(ctx context.Context, id harvest.PlanID) (t control.PlanTotals, err error) {
-	t.Slices, err = s.countSlices(ctx, "?", []any{id})
-	if err != nil {
-		return t, err
-	}
-	c := &t.Records
-	err = s.r.QueryRowContext(ctx, planTotalsSQL, id).
-		Scan(&t.Sent, &c.Inserted, &c.Updated, &c.Remapped, &c.Unchanged, &c.Stale, &c.Filtered, &c.Quarantined, &c.Missing, &c.Gone, &c.Merged)
-	if err != nil {
-		return t, fmt.Errorf("sum up plan %d: %w", id, err)
-	}
-	return t, nil
-}
-
-const planTotalsSQL = `SELECT COALESCE(SUM(sent),0), COALESCE(SUM(inserted),0), COALESCE(SUM(updated),0), COALESCE(SUM(remapped),0),
-	COALESCE(SUM(unchanged),0), COALESCE(SUM(stale),0), COALESCE(SUM(filtered),0), COALESCE(SUM(quarantined),0),
-	COALESCE(SUM(missing),0), COALESCE(SUM(gone),0), COALESCE(SUM(merged),0)
-	FROM ing_task_run_batch WHERE plan_id=? AND status_code='SUCCEEDED'`
 
 // gaps lists the gaps under a condition, the oldest first.
 func (s *Store) gaps(ctx context.Context, where string, args ...any) ([]control.Gap, error) {

@@ -20,6 +20,8 @@ type tx struct {
 	happened []func(Observer)
 	// committed is what is done once it has taken effect.
 	committed []func()
+	// shares are what runs that end in this transaction add to their plans.
+	shares []planShare
 }
 
 // write runs f in a transaction, again if the database asks for it (a deadlock, say)
@@ -174,6 +176,9 @@ func (s *Store) writeOnce(ctx context.Context, f func(*tx) error) (err error) {
 		return err
 	}
 	if err := f(x); err != nil {
+		return err
+	}
+	if err := x.addShares(); err != nil {
 		return err
 	}
 	if err := s.point("before commit"); err != nil {

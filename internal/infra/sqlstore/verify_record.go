@@ -40,9 +40,12 @@ func (v *verifier) checkAccounts() error {
 		FROM ing_task_run_batch WHERE status_code='SKIPPED' AND sent > 0`); err != nil {
 		return err
 	}
-	return v.reportRows("batch", `SELECT id, CONCAT('has ', items, ' items, its account sums to ',
+	if err := v.reportRows("batch", `SELECT id, CONCAT('has ', items, ' items, its account sums to ',
 		inserted+updated+remapped+unchanged+stale+filtered+quarantined)
-		FROM ing_task_run_batch WHERE status_code='SUCCEEDED' AND items <> inserted+updated+remapped+unchanged+stale+filtered+quarantined`)
+		FROM ing_task_run_batch WHERE status_code='SUCCEEDED' AND items <> inserted+updated+remapped+unchanged+stale+filtered+quarantined`); err != nil {
+		return err
+	}
+	return v.checkTotals()
 }
 
 // checkOrphans reports rows that name a parent which is neither there nor archived. The

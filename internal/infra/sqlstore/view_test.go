@@ -30,8 +30,12 @@ func manyRows(t *testing.T, e patratest.Engine, s *sqlstore.Store, db *sql.DB) {
 		`INSERT INTO ing_task_run (task_id, attempt_no, fence, provenance_code, operation_code, lease_owner, status_code, window_from, window_to, started_at)
 			SELECT id, 1, 1, provenance_code, operation_code, 'w', 'SUCCEEDED', created_at, created_at, created_at FROM ing_task ORDER BY id`,
 		`INSERT INTO ing_task_run_batch (run_id, task_id, slice_id, plan_id, provenance_code, operation_code, batch_no, walk_no, phase, ordinal, fence, status_code,
-			before_position, opened_at) SELECT r.id % 10 + 1, t.id, t.slice_id, t.plan_id, t.provenance_code, t.operation_code, r.id, 1, 'SEARCH', 1, 1, 'SUCCEEDED', '', t.created_at
+			before_position, opened_at, committed_at) SELECT r.id % 10 + 1, t.id, t.slice_id, t.plan_id, t.provenance_code, t.operation_code, r.id, 1, 'SEARCH', 1, 1, 'SUCCEEDED', '',
+			t.created_at, t.created_at
 			FROM ing_task_run r JOIN ing_task t ON t.id=r.task_id`,
+		`INSERT INTO ing_quarantine (batch_id, provenance_code, record_type, ext_id, code, raw, raw_sha256, created_at) SELECT 1, provenance_code, CONCAT('work-', id), id,
+			'bad_date', X'', X'', created_at FROM ing_task`,
+		`UPDATE ing_task_run SET status_code='RUNNING' WHERE id>990 AND id<995`,
 		`INSERT INTO ing_cursor (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code, cursor_type_code, cursor_value,
 			normalized_instant, init_value, created_at, updated_at) SELECT c.provenance_code, 'BACKFILL', 'updated', 'CUSTOM', CONCAT('many-', n.n), 'BACKFILL', c.cursor_type_code,
 			c.cursor_value, c.normalized_instant, c.init_value, c.created_at, c.updated_at FROM ing_cursor c, ` + n + ` WHERE c.provenance_code='lab'`,
@@ -64,8 +68,18 @@ func indexOf(list string) string {
 		return "uk_run_batch_no"
 	case "gaps of a source", "gaps of a cursor":
 		return "idx_slice_gap"
-	case "cursors", "cursors of a source":
+	case "cursors", "cursors of a source", "namespaces of a source":
 		return "uk_cursor_ns"
+	case "slices of a plan":
+		return "idx_slice_plan"
+	case "items in quarantine":
+		return "idx_quarantine_list"
+	case "items in quarantine of a source":
+		return "idx_quarantine_open"
+	case "pages that tell what is late":
+		return "idx_batch_prov"
+	case "totals of a plan":
+		return "uk_run_batch_no"
 	case "plans of a source":
 		return "idx_plan_list"
 	}
