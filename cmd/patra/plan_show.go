@@ -119,10 +119,16 @@ func (c *cli) printSlices(rows []control.SliceRow) {
 	}
 	cells := make([][]any, len(rows))
 	for i, s := range rows {
-		cells[i] = []any{s.ID, sliceState(s.Status), partText(s.From, s.To, s.Range), s.Tries, s.Reason}
+		cells[i] = []any{s.ID, sliceState(s.Status), partText(s.From, s.To, s.Range), s.Tries, causeCell(s.Cause), waitCell(s.Waiting), s.Reason}
 	}
 	c.table([]column{
-		{head: "SLICE", width: 8}, {head: "STATE", width: 10}, {head: "WINDOW", width: 50}, {head: "TRIES", width: 6}, {head: "REASON", wraps: true},
+		{head: "SLICE", width: 8},
+		{head: "STATE", width: 10},
+		{head: "WINDOW", width: 50},
+		{head: "TRIES", width: 6},
+		{head: "CAUSE", wraps: true},
+		{head: "WAITS FOR", wraps: true},
+		{head: "REASON", wraps: true},
 	}, cells)
 }
 

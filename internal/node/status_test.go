@@ -152,6 +152,7 @@ func TestOutages_StatusAndAlertTellOfEveryWay(t *testing.T) {
 				time.Sleep(time.Minute) // the next harvest begins
 				time.Sleep(time.Minute)
 				o.mustTell(k)
+				o.mustExplain(k)
 				time.Sleep(4 * time.Minute)
 				if len(m.got) != 1 || m.got[0].Source != "generic" || m.got[0].Next == "" || k.code != "" && !strings.Contains(m.got[0].Text, k.code) {
 					t.Fatalf("after five minutes: %+v", m.got)
@@ -178,6 +179,45 @@ func TestOutages_StatusAndAlertTellOfEveryWay(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// mustExplain fails the test unless partition, tasks and slices that are not done tell
+// the cause and what is waited for, each for itself.
+func (o *out) mustExplain(k outage) {
+	o.t.Helper()
+	told := func(what string, cause *control.Cause, w *control.WaitingFor) {
+		o.t.Helper()
+		if cause == nil || k.code != "" && string(cause.Code) != k.code || cause.At == nil || w == nil || w.Reason == "" || w.Text == "" || w.Unblocks == "" {
+			o.t.Errorf("%s: cause %+v, waits for %+v", what, cause, w)
+		}
+	}
+	q, err := o.Control.Queue(o.t.Context(), "generic", "")
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	tasks, err := o.Control.Tasks(o.t.Context(), control.TaskQuery{Source: "generic", Page: control.Page{Limit: 5}})
+	if err != nil || len(tasks.Tasks) == 0 {
+		o.t.Fatalf("%+v, %v", tasks, err)
+	}
+	for _, p := range q.Partitions {
+		told("partition", p.Cause, p.Waiting)
+	}
+	open := 0
+	for _, t := range tasks.Tasks {
+		if !t.Status.Open() {
+			continue
+		}
+		open++
+		told(fmt.Sprintf("%s task", t.Status), t.Cause, t.Waiting)
+		s, err := o.Control.Slice(o.t.Context(), t.Slice)
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		told(fmt.Sprintf("slice of a %s task", t.Status), s.Cause, s.Waiting)
+	}
+	if open == 0 && k.name == "503" {
+		o.t.Error("nothing was open")
 	}
 }
 

@@ -109,6 +109,19 @@ func (b *barriers) bar(ctx context.Context, p harvest.Partition) (*WaitingFor, e
 	return nil, nil
 }
 
+// inHand is what whoever works on a partition waits for while its source does not
+// answer; nil if it does.
+func (b *barriers) inHand(ctx context.Context, p harvest.Partition) (*WaitingFor, error) {
+	f, err := b.facts(ctx, p)
+	if err != nil || f.Outage.Count == 0 {
+		return nil, err
+	}
+	if until := b.coolsUntil(ctx, p); until.After(b.now) {
+		return waitFor(ReasonRateCooldown, until, "the end of that time, which the source asked for"), nil
+	}
+	return askedAgain(f.Outage, b.now), nil
+}
+
 // coolsUntil is until when the source asked to be left alone. Where its description
 // cannot be used that is not known.
 func (b *barriers) coolsUntil(ctx context.Context, p harvest.Partition) time.Time {

@@ -70,14 +70,42 @@ func (c *Control) Slices(ctx context.Context, id harvest.PlanID, p Page) (SliceL
 		return out, c.orArchived(ctx, err, "plan", int64(id))
 	}
 	rows, err := c.store.Slices(ctx, id, harvest.SliceID(after), p.Limit+1)
+	if err != nil {
+		return out, err
+	}
 	out.Slices, out.Next = firstOf(rows, p.Limit, func(s SliceRow) int64 { return int64(s.ID) })
-	return out, err
+	return out, c.explainSlices(ctx, out.Slices)
 }
 
 // Slice shows one slice.
 func (c *Control) Slice(ctx context.Context, id harvest.SliceID) (SliceRow, error) {
 	s, err := c.store.Slice(ctx, id)
-	return s, c.orArchived(ctx, err, "slice", int64(id))
+	if err != nil {
+		return s, c.orArchived(ctx, err, "slice", int64(id))
+	}
+	one := []SliceRow{s}
+	err = c.explainSlices(ctx, one)
+	return one[0], err
+}
+
+// explainSlices fills in the causes of slices and what they wait for: those of their
+// tasks.
+func (c *Control) explainSlices(ctx context.Context, rows []SliceRow) error {
+	b, err := c.barriers(ctx)
+	if err != nil {
+		return err
+	}
+	for i, s := range rows {
+		if s.Work == nil {
+			continue
+		}
+		if err := b.explain(ctx, s.Work); err != nil {
+			return err
+		}
+		rows[i].Cause = s.Work.Cause
+		rows[i].Waiting = s.Work.Waiting
+	}
+	return nil
 }
 
 // SliceRow is a slice in a list.
@@ -94,6 +122,11 @@ type SliceRow struct {
 	Task   harvest.TaskState `json:"task,omitempty"`
 	Tries  int               `json:"attempts"`
 	Reason string            `json:"reason,omitempty"`
+	// Cause is the last fault, Waiting why nothing is done about the slice now.
+	Cause   *Cause      `json:"cause,omitempty"`
+	Waiting *WaitingFor `json:"waiting,omitempty"`
+	// Work is the task of it, without what the slice tells itself; nil without one.
+	Work *TaskRow `json:"-"`
 }
 
 // SliceCounts are the slices of a plan, by what became of them.
@@ -152,6 +185,9 @@ func (c *Control) Plan(ctx context.Context, id harvest.PlanID, after harvest.Sli
 	}
 	rows, err := c.store.Slices(ctx, id, after, limit)
 	if err != nil {
+		return PlanView{}, err
+	}
+	if err := c.explainSlices(ctx, rows); err != nil {
 		return PlanView{}, err
 	}
 	return PlanView{Plan: p, Records: sum.Records, Requests: sum.Sent, SliceList: rows, Slices: sum.Slices}, nil

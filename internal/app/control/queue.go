@@ -104,6 +104,12 @@ func (c *Control) Queue(ctx context.Context, code string, op harvest.Operation) 
 	}
 	slices.SortStableFunc(states, func(a, z PartitionState) int { return inTurn(a, z, b.now) })
 	for _, s := range states {
+		if s.Waiting == nil { // something may be taken, and yet waits for an answer
+			s.Waiting, err = b.inHand(ctx, harvest.Partition{Provenance: s.Source, Endpoint: s.Endpoint, Operation: s.Operation})
+			if err != nil {
+				return out, err
+			}
+		}
 		out.Partitions = append(out.Partitions, s.QueueRow)
 	}
 	out.Workers, err = c.store.Workers(ctx, code, b.now, tasksOfWorkers)

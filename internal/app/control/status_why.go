@@ -112,21 +112,30 @@ func untaken(f SourceFacts, gate gateWaits) *WaitingFor {
 func triedAgain(f SourceFacts) *WaitingFor {
 	o, failing := f.outage()
 	planned := f.TriggeredAt.Add(scheduler.RetryAfter)
-	inHand := later(o.At, o.RetryAt).Add(longestAnswer)
-	const byItself = "nobody's doing: it is asked again then"
+	notPlanned := f.FailedTrigger != "" && !o.At.After(f.TriggeredAt) && planned.After(f.Now)
 	switch {
-	case failing && o.RetryAt.After(f.Now):
-		return waitFor(ReasonScheduledLater, o.RetryAt, byItself)
-	case f.FailedTrigger != "" && !o.At.After(f.TriggeredAt) && planned.After(f.Now):
+	case notPlanned && !o.RetryAt.After(f.Now):
 		return waitFor(ReasonScheduledLater, planned, byItself)
-	case failing && inHand.After(f.Now):
-		return waitFor(ReasonLeaseHeld, inHand, "an answer, or that none came by then")
 	case failing:
-		return waitFor(ReasonScheduledLater, time.Time{}, "nobody's doing: it is asked again with the next work there is")
+		return askedAgain(o.Outage, f.Now)
 	case f.Restarted != nil:
 		return waitFor(ReasonLeaseHeld, later(f.Now, f.Restarted.Until), "pages that fit together: it is read again from the beginning, or in smaller parts")
 	}
 	return nil
+}
+
+const byItself = "nobody's doing: it is asked again then"
+
+// askedAgain says when what did not answer is asked again.
+func askedAgain(o harvest.Outage, now time.Time) *WaitingFor {
+	inHand := later(o.At, o.RetryAt).Add(longestAnswer)
+	switch {
+	case o.RetryAt.After(now):
+		return waitFor(ReasonScheduledLater, o.RetryAt, byItself)
+	case inHand.After(now):
+		return waitFor(ReasonLeaseHeld, inHand, "an answer, or that none came by then")
+	}
+	return waitFor(ReasonScheduledLater, time.Time{}, "nobody's doing: it is asked again with the next work there is")
 }
 
 // lasts reports whether a new beginning did not mend it. One that was made just now is

@@ -171,6 +171,10 @@ func (b *barriers) explain(ctx context.Context, t *TaskRow) (err error) {
 		t.Waiting, err = b.queued(ctx, *t)
 	case t.Status.Open():
 		t.Cause, err = b.cause(ctx, t.partition())
+		if err != nil {
+			return err
+		}
+		t.Waiting, err = b.inHand(ctx, t.partition())
 		if t.Lease != nil && t.Lease.Expired {
 			t.Waiting = waitFor(ReasonLeaseHeld, time.Time{}, "a worker that looks for tasks: patra serve")
 			t.Waiting.Text = "its owner was not heard of in time, and nobody has taken it over yet"
@@ -196,7 +200,11 @@ func (b *barriers) queued(ctx context.Context, t TaskRow) (*WaitingFor, error) {
 	case t.DueAt.After(b.now):
 		return waitFor(reasonOf(t.Code), t.DueAt, "nobody's doing: it is tried again then"), nil
 	}
-	return b.ready(ctx, t.partition(), t.DueAt)
+	w, err = b.ready(ctx, t.partition(), t.DueAt)
+	if err != nil || w != nil {
+		return w, err
+	}
+	return b.inHand(ctx, t.partition())
 }
 
 // TaskView is a task, where it stands, and what was tried of it.

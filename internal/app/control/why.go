@@ -93,13 +93,16 @@ func (v TaskView) inHandSentence(now time.Time) (text, next string) {
 	if v.Lease != nil {
 		owner = v.Lease.Owner
 	}
-	if v.Waiting != nil {
+	if v.Lease != nil && v.Lease.Expired && v.Waiting != nil {
 		return fmt.Sprintf("%s had it in hand until %s and was not heard of since; the next worker that looks takes it over.",
 			owner, Time(v.Lease.Until.Truncate(time.Second))) + causeText(v.Cause), v.Waiting.Unblocks
 	}
 	text = owner + " has it in hand"
 	if len(v.Runs) > 0 && v.Runs[0].FinishedAt.IsZero() {
 		text += fmt.Sprintf(" since %s (%s)", Time(v.Runs[0].StartedAt.Truncate(time.Second)), now.Sub(v.Runs[0].StartedAt).Truncate(time.Second))
+	}
+	if v.Waiting != nil {
+		text += " and waits" + untilText(v.Waiting) + ": " + v.Waiting.Text
 	}
 	return text + "." + causeText(v.Cause), next
 }

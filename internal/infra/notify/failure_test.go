@@ -65,16 +65,18 @@ func TestMail_RefusedLetterIsNotSent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close()
 		p := &postOffice{Listener: l, config: config, secured: true, full: full}
 		ended := make(chan error, 1)
 		go func() { ended <- p.serve() }()
 		s := New(Config{}, FromText("smtps://"+l.Addr().String()+"?from=patra@lab.example&to=a@lab.example"))
 		s.targets[0].mail.trust = &tls.Config{RootCAs: pool}
-		err = s.Send(t.Context(), "mail", message())
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		err = s.Send(ctx, "mail", message())
+		cancel()
 		if full != (err != nil) || full && !strings.Contains(err.Error(), "552") {
 			t.Errorf("full %v: %v", full, err)
 		}
+		l.Close()
 		<-ended
 		if p.letter == "" {
 			t.Errorf("full %v: it heard no letter", full)

@@ -92,18 +92,22 @@ func (s *Store) Plan(ctx context.Context, id harvest.PlanID) (control.PlanRow, e
 	return p, nil
 }
 
-const (
-	sliceRowCols = `s.id, s.parent_id, s.status_code, s.window_from, s.window_to, s.slice_spec, p.operation_code, t.status_code,
-	t.attempts, COALESCE(s.reason, t.error)`
-	sliceRowJoins = ` JOIN ing_plan p ON p.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id`
-)
+const sliceRowJoins = ` JOIN ing_plan p ON p.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id`
+
+// sliceRowCols are a slice, and of its task what tells why it waits.
+var sliceRowCols = `s.id, s.parent_id, s.status_code, s.window_from, s.window_to, s.slice_spec, p.operation_code, t.status_code,
+	t.attempts, COALESCE(s.reason, t.error), t.id, p.provenance_code, t.endpoint_name, t.scheduled_at, t.lease_owner, t.leased_until, t.error_code,
+	t.error, t.updated_at, ` + isOneOf("p.status_code", harvest.PlansOpen)
 
 func scanSliceRow(r interface{ Scan(...any) error }) (v control.SliceRow, err error) {
-	var parent, tries sql.NullInt64
-	var from, to ts
+	var parent, tries, id sql.NullInt64
+	var from, to, due, leased, updated ts
 	var op harvest.Operation
-	var task, reason sql.NullString
-	if err := r.Scan(&v.ID, &parent, &v.Status, &from, &to, &v.Spec, &op, &task, &tries, &reason); err != nil {
+	var task, reason, endpoint, owner, code, text sql.NullString
+	var work control.TaskRow
+	err = r.Scan(&v.ID, &parent, &v.Status, &from, &to, &v.Spec, &op, &task, &tries, &reason, &id, &work.Source, &endpoint, &due, &owner,
+		&leased, &code, &text, &updated, &work.PlanOpen)
+	if err != nil {
 		return v, err
 	}
 	v.Parent = harvest.SliceID(parent.Int64)
@@ -112,6 +116,20 @@ func scanSliceRow(r interface{ Scan(...any) error }) (v control.SliceRow, err er
 	v.Task = harvest.TaskState(task.String)
 	v.Tries = int(tries.Int64)
 	v.Reason = reason.String
+	if id.Valid {
+		work.ID = harvest.TaskID(id.Int64)
+		work.Endpoint = endpoint.String
+		work.Operation = op
+		work.Status = v.Task
+		work.DueAt = due.time()
+		work.UpdatedAt = updated.time()
+		work.Code = harvest.Code(code.String)
+		work.Error = text.String
+		if owner.Valid {
+			work.Lease = &control.TaskLease{Owner: owner.String, Until: leased.time()}
+		}
+		v.Work = &work
+	}
 	v.Range, err = rangeText(v.Spec)
 	return v, err
 }
