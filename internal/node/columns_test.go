@@ -117,6 +117,9 @@ var unwrittenByRuns = map[string]string{
 	"ing_outbox.leased_until":     relay,
 	"ing_record.merged_into":      merges,
 	"ing_task_run_batch.merged":   merges,
+	"ing_plan_total.merged":       merges,
+	"ing_plan_total.filtered":     "as that of ing_task_run_batch",
+	"ing_plan_total.stale":        "as that of ing_task_run_batch",
 	"ing_task.deaths_in_hand":     deaths,
 	"ing_task.reply_fence":        deaths,
 	"ing_alert.flaps":             "an alert that comes back within the hour: the tests of package alert",
@@ -386,7 +389,7 @@ func harvestTwoPhases(t *testing.T, w *columnWatch) {
 	}
 	rig := keyRig(t, c)
 	setKey(t, rig.Node, "pubmed", "main", credential.NewSecret("sim-key-old-0001"), credential.SecretRef{})
-	rig.Sim.Script(sim.Script{Fault: sim.TotalWrong, After: 3, Times: 12}, sim.Script{Fault: sim.HTTP429, After: 8})
+	rig.Sim.Script(sim.Script{Fault: sim.TotalWrong, After: 3, Times: 12}, sim.Script{Fault: sim.HTTP429, After: 8}, sim.Script{Fault: sim.HTTP500, After: 11})
 	for r := range rig.Sim.Truth("pubmed") {
 		if _, err := rig.Sim.Retract("pubmed", r.ID); err != nil {
 			t.Fatal(err)
