@@ -259,3 +259,19 @@ func TestLate_TwoLooksAndAPause(t *testing.T) {
 		}
 	})
 }
+
+// TestRules_FewSayNothing: a share of a handful of pages or items, a queue that was not
+// looked at for long, or one that is always short, are no reason to tell anybody.
+func TestRules_FewSayNothing(t *testing.T) {
+	for what, s := range map[string]alert.SourceFacts{
+		"nine pages":      {Traffic: []alert.Traffic{{Pages: 9, Failed: 9, Throttled: 9}}},
+		"nineteen items":  {Traffic: []alert.Traffic{{Pages: 1, Items: 19, Aside: 19}}},
+		"a queue unknown": {Queues: []alert.Queue{{Waiting: 9000, Looks: 35, Mean: 1}}},
+		"a short queue":   {Queues: []alert.Queue{{Waiting: 100, Looks: 144}}},
+	} {
+		s.Code = "lab"
+		if found := alert.Find(alert.Facts{Now: time.Now(), Sources: []alert.SourceFacts{s}}); len(found) != 0 {
+			t.Errorf("%s: %+v", what, found)
+		}
+	}
+}
