@@ -26,7 +26,7 @@ func schemathesis(t *testing.T) string {
 }
 
 // TestDocumentIsTrueForStrangers lets a program that knows nothing but the document call
-// every route of it, with each role: nothing breaks, and every answer has a declared
+// every route of it, with the most and the least rights: nothing breaks, and every answer has a declared
 // status, type, header and form. What it sends follows from a seed, so that it is the same
 // every time.
 func TestDocumentIsTrueForStrangers(t *testing.T) {
@@ -71,6 +71,8 @@ func TestDocumentIsTrueForStrangers(t *testing.T) {
 		})
 	}
 	run(control.Admin, examples)
-	run(control.Operator, 1)
 	run(control.Viewer, 1)
+	if examples > 2 {
+		run(control.Operator, 1) // what it may do is between the two
+	}
 }
