@@ -319,7 +319,15 @@ func (l *lab) finish() report {
 	return report{}
 }
 
-func tail(s string) string { return s[max(0, len(s)-3000):] }
+// tail is the end of what a process said, or all from where it broke.
+func tail(s string) string {
+	for _, word := range []string{"panic: ", "fatal error: ", "SIGSEGV"} {
+		if at := strings.Index(s, word); at >= 0 {
+			return s[at:min(len(s), at+8000)]
+		}
+	}
+	return s[max(0, len(s)-3000):]
+}
 
 // row is a record as both sides print it.
 type row struct {

@@ -3,6 +3,7 @@ package metrics
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // graph is one picture on the dashboard.
@@ -55,10 +56,8 @@ func share(part, of Metric) line {
 
 // chosen restricts a metric to the sources that are looked at, if it has any.
 func (m Metric) chosen() string {
-	for _, l := range m.Labels {
-		if l == "source" {
-			return chosen
-		}
+	if slices.Contains(m.Labels, "source") {
+		return chosen
 	}
 	return ""
 }

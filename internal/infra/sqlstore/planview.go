@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -241,7 +242,8 @@ func (s *Store) cursorPlace(ctx context.Context, id harvest.CursorID) ([]any, er
 
 // cursorsSQL lists cursors behind a name.
 func (s *Store) cursorsSQL(q control.CursorQuery, after []any, limit int) (string, []any) {
-	where := `1=1`
+	var where strings.Builder
+	where.WriteString(`1=1`)
 	var args []any
 	for _, f := range []col{
 		{"c.provenance_code", q.Source},
@@ -249,7 +251,7 @@ func (s *Store) cursorsSQL(q control.CursorQuery, after []any, limit int) (strin
 		{"CONCAT(c.namespace_scope_code, '/', c.namespace_key)", q.Namespace},
 	} {
 		if f.value != "" {
-			where += ` AND ` + f.name + `=?`
+			where.WriteString(` AND ` + f.name + `=?`)
 			args = append(args, f.value)
 		}
 	}
@@ -260,10 +262,10 @@ func (s *Store) cursorsSQL(q control.CursorQuery, after []any, limit int) (strin
 			after = after[1:]
 		}
 		behind, values := s.d.after(order, after)
-		where += ` AND ` + behind
+		where.WriteString(` AND ` + behind)
 		args = append(args, values...)
 	}
-	return `SELECT ` + cursorRowCols + ` FROM (SELECT c.id AS cursor_id FROM ing_cursor c` + s.d.cursorIndex + ` WHERE ` + where + `
+	return `SELECT ` + cursorRowCols + ` FROM (SELECT c.id AS cursor_id FROM ing_cursor c` + s.d.cursorIndex + ` WHERE ` + where.String() + `
 		ORDER BY ` + joined(cursorName) + ` LIMIT ?) k JOIN ing_cursor c ON c.id=k.cursor_id ORDER BY ` + joined(cursorName), append(args, limit)
 }
 
