@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the full test suite runs against: MariaDB and Prometheus from the distribution, a C compiler for the race
-# detector, a MySQL 9 server and Schemathesis in folders of their own. Needs root on Debian. None of them is begun:
+# Installs what the full test suite runs against: MariaDB, Prometheus and systemd's tools from the distribution, a C compiler for
+# the race detector, a MySQL 9 server and Schemathesis in folders of their own. Needs root on Debian. None of them is begun:
 # the tests begin their own.
 set -euo pipefail
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
@@ -13,6 +13,7 @@ command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || need+=(mariadb-se
 command -v debootstrap >/dev/null || need+=(debootstrap)
 command -v gcc >/dev/null || need+=(gcc libc6-dev) # the race detector links with it
 python3 -c 'import ensurepip, venv' 2>/dev/null || need+=(python3-venv) # for Schemathesis
+command -v systemd-analyze >/dev/null || need+=(systemd) # looks at the unit that patra prints
 if ! command -v promtool >/dev/null; then
   need+=(prometheus)
   systemctl mask prometheus >/dev/null 2>&1 || true # so that the machine does not begin it

@@ -20,6 +20,8 @@ start_server() {
 [ -n "${PATRA_TEST_MARIADB:-}" ] || start_server start_mariadb "MariaDB"
 [ -d ../shared/fixtures ] || echo "skipped: recorded replies are not beside the project (../shared/fixtures)"
 [ -x "${PATRA_SCHEMATHESIS:-/opt/patra-schemathesis}/bin/st" ] || echo "skipped: Schemathesis is not installed (make test-deps)"
+command -v promtool >/dev/null || echo "skipped: Prometheus is not installed (make test-deps)"
+command -v systemd-analyze >/dev/null || echo "skipped: systemd is not installed (make test-deps)"
 if [ -n "${PATRA_SOAK:-}" ]; then
   go test -count=1 -timeout 170m -run 'Process|Sweep|Scale|Year|Kill|ResliceAtEveryPage|TestStore|UnderEachFault|Strangers' ./... || exit
   bash scripts/fuzz.sh 5000000 120

@@ -47,21 +47,11 @@ func (c *cli) cursorListCmd() *cobra.Command {
 }
 
 func (c *cli) printCursors(rows []control.CursorRow, quiet bool) {
-	if quiet {
-		for _, r := range rows {
-			c.printf("%d\n", r.ID)
-		}
-		return
-	}
-	if len(rows) == 0 {
-		c.printf("no cursors yet: nothing was planned\n")
-		return
-	}
 	cells := make([][]any, len(rows))
 	for i, r := range rows {
 		cells[i] = []any{r.ID, r.Source, r.Operation, short(r.Value), r.Direction, control.ShortNamespace(r.Namespace), shown(r.Query)}
 	}
-	c.table([]column{
+	c.printList([]column{
 		{head: "CURSOR", width: 7},
 		{head: "SOURCE", width: 14},
 		{head: "OPERATION"},
@@ -69,7 +59,7 @@ func (c *cli) printCursors(rows []control.CursorRow, quiet bool) {
 		{head: "DIRECTION"},
 		{head: "NAMESPACE", width: 14},
 		{head: "QUERY", wraps: true},
-	}, cells)
+	}, cells, quiet, "no cursors yet: nothing was planned")
 }
 
 func (c *cli) cursorShowCmd() *cobra.Command {

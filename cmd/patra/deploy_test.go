@@ -22,7 +22,7 @@ func TestDeploy_SystemdTakesTheUnit(t *testing.T) {
 	}
 	tool, err := exec.LookPath("systemd-analyze")
 	if err != nil {
-		t.Skipf("systemd has not looked at the unit: %v", err)
+		t.Skipf("systemd-analyze is not installed (make test-deps), so nobody has looked at the unit: %v", err)
 	}
 	// The tool asks that the program be there.
 	self, err := os.Executable()

@@ -74,16 +74,6 @@ func parseSince(flag, text string) (time.Time, error) {
 }
 
 func (c *cli) printRuns(rows []control.RunItem, quiet bool) {
-	if quiet {
-		for _, r := range rows {
-			c.printf("%d\n", r.ID)
-		}
-		return
-	}
-	if len(rows) == 0 {
-		c.printf("no runs\n")
-		return
-	}
 	cells := make([][]any, len(rows))
 	for i, r := range rows {
 		state := harvest.RunState(r.Status)
@@ -97,7 +87,7 @@ func (c *cli) printRuns(rows []control.RunItem, quiet bool) {
 			pages, items, causeCell(r.Cause), waitCell(r.Waiting),
 		}
 	}
-	c.table([]column{
+	c.printList([]column{
 		{head: "RUN", width: 7},
 		{head: "SOURCE", width: 14},
 		{head: "OPERATION"},
@@ -110,7 +100,7 @@ func (c *cli) printRuns(rows []control.RunItem, quiet bool) {
 		{head: "ITEMS", right: true},
 		{head: "CAUSE", wraps: true},
 		{head: "GIVEN BACK", wraps: true},
-	}, cells)
+	}, cells, quiet, "no runs")
 }
 
 // lasted is how long something took, a dash while it goes on.

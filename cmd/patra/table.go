@@ -72,6 +72,21 @@ func (p *printer) table(columns []column, rows [][]any) {
 	}
 }
 
+// printList prints a list as a table; if only numbers are asked for, the first cell of
+// each row; and of an empty one that there is nothing.
+func (p *printer) printList(columns []column, rows [][]any, quiet bool, none string) {
+	switch {
+	case quiet:
+		for _, row := range rows {
+			p.printf("%v\n", row[0])
+		}
+	case len(rows) == 0:
+		p.printf("%s\n", none)
+	default:
+		p.table(columns, rows)
+	}
+}
+
 // cell is a value as a table shows it. What is not there is a dash.
 func (p *printer) cell(v any) cell {
 	var out cell

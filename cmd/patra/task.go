@@ -106,16 +106,6 @@ func knownState[S ~string](cmd *cobra.Command, state S, known []S) error {
 }
 
 func (c *cli) printTasks(rows []control.TaskRow, quiet bool) {
-	if quiet {
-		for _, t := range rows {
-			c.printf("%d\n", t.ID)
-		}
-		return
-	}
-	if len(rows) == 0 {
-		c.printf("no tasks\n")
-		return
-	}
 	cells := make([][]any, len(rows))
 	for i, t := range rows {
 		cells[i] = []any{
@@ -123,7 +113,7 @@ func (c *cli) printTasks(rows []control.TaskRow, quiet bool) {
 			causeCell(t.Cause), waitCell(t.Waiting),
 		}
 	}
-	c.table([]column{
+	c.printList([]column{
 		{head: "TASK", width: 7},
 		{head: "SOURCE", width: 14},
 		{head: "OPERATION"},
@@ -134,7 +124,7 @@ func (c *cli) printTasks(rows []control.TaskRow, quiet bool) {
 		{head: "TRIES", right: true},
 		{head: "CAUSE", wraps: true},
 		{head: "WAITS FOR", wraps: true},
-	}, cells)
+	}, cells, quiet, "no tasks")
 }
 
 // causeCell is the last fault in a list, a dash without one.
