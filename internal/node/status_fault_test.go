@@ -179,12 +179,11 @@ func (k struck) happens(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 	}
-	time.Sleep(time.Minute)
-	is, needs := s.statusOf(code)
-	k.mustTell(t, is, needs)
-	time.Sleep(4 * time.Minute)
+	struckAt := time.Now()
+	k.mustTellWithinAMinute(t, s)
+	time.Sleep(time.Until(struckAt.Add(5 * time.Minute)))
 	k.mustAlert(t, m)
-	is, _ = s.statusOf(code)
+	is, needs := s.statusOf(code)
 	s.oracle.ClearScripts()
 	if is.Freshness == control.FreshStopped {
 		by := control.HoldOrder{By: control.By{Actor: "test", Reason: "it was mended"}, Source: code}
@@ -257,34 +256,55 @@ func TestR82_AResumedSourceIsAskedAgain(t *testing.T) {
 	})
 }
 
-// mustTell fails the test unless status tells of the fault.
-func (k struck) mustTell(t *testing.T, s control.SourceStatus, needs []control.Need) {
+// mustTellWithinAMinute fails the test unless status tells of the fault before a minute
+// is over. It is looked at again and again, for what a source does under a fault may
+// change within that minute: one that announces a wrong total is asked so often that it
+// is stopped for it, sooner or later. Where the work goes on, it has to go on for the
+// whole minute.
+func (k struck) mustTellWithinAMinute(t *testing.T, s *served) {
 	t.Helper()
+	var wrong []string
+	for range 12 {
+		time.Sleep(5 * time.Second)
+		wrong = k.untold(s.statusOf(k.source.code))
+		if k.code != "" && len(wrong) == 0 {
+			return
+		}
+	}
+	for _, w := range wrong {
+		t.Error(w)
+	}
+}
+
+// untold is what status fails to tell of the fault.
+func (k struck) untold(s control.SourceStatus, needs []control.Need) (wrong []string) {
+	miss := func(format string, of ...any) { wrong = append(wrong, fmt.Sprintf(format, of...)) }
 	if k.code == "" {
 		if s.Cause != nil || s.Waiting != nil || s.Freshness != control.FreshOnTime {
-			t.Errorf("the work goes on, and status says %s, %+v, %+v", s.Freshness, s.Cause, s.Waiting)
+			miss("the work goes on, and status says %s, %+v, %+v", s.Freshness, s.Cause, s.Waiting)
 		}
 		if len(needs) > 0 != k.aside || k.aside && needs[0].Level != control.NeedQuarantine {
-			t.Errorf("needs %+v", needs)
+			miss("needs %+v", needs)
 		}
-		return
+		return wrong
 	}
 	if s.Cause == nil || string(s.Cause.Code) != k.code || s.Cause.Text == "" || s.Cause.At == nil {
-		t.Errorf("the cause is %+v, not %s", s.Cause, k.code)
+		miss("the cause is %+v, not %s", s.Cause, k.code)
 	}
 	w := s.Waiting
 	if w == nil || w.Text == "" || w.Unblocks == "" || (w.Until == nil) != k.stops || (w.Reason == control.ReasonLineStopped) != k.stops {
-		t.Errorf("waits for %+v", w)
+		miss("waits for %+v", w)
 	}
 	if (s.Freshness == control.FreshStopped) != k.stops {
-		t.Errorf("is %s", s.Freshness)
+		miss("is %s", s.Freshness)
 	}
 	if k.quiet != "" && len(needs) == 0 {
-		return
+		return wrong
 	}
 	if len(needs) == 0 || needs[0].Source != k.source.code || needs[0].Next == "" || string(needs[0].Cause) != k.code {
-		t.Errorf("needs %+v", needs)
+		miss("needs %+v", needs)
 	}
+	return wrong
 }
 
 // isOver reports whether nothing of the fault is left but what was set aside.
