@@ -129,7 +129,7 @@ func viewsUnderTest(ctx context.Context, j job, m *meter) (f figures, err error)
 		return f, err
 	}
 	var alone, beside, cpuAlone, cpuBeside []float64
-	for n := range 6 {
+	for n := range 16 {
 		if n%2 == 0 {
 			took, cpu, err := again(n)
 			if err != nil {

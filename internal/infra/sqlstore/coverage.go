@@ -13,6 +13,10 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
+// latePages bounds the pages, the newest ones, from which it is told how many records
+// come late.
+const latePages = 2000
+
 // coverageInWork is the coverage of one cursor while its slices are read, in the order
 // of their spans.
 type coverageInWork struct {
@@ -36,14 +40,22 @@ func (s *Store) readCoverages(ctx context.Context, provenance string) ([]control
 	if err != nil {
 		return nil, err
 	}
-	late, cut, err := s.latenesses(ctx, provenance, control.CountCap)
+	late, cut, err := s.latenesses(ctx, provenance, latePages)
+	if err != nil {
+		return nil, err
+	}
+	gaps, err := s.acceptedGaps(ctx, provenance, cursors)
+	if err != nil {
+		return nil, err
+	}
+	ahead, err := s.leavesAhead(ctx, cursors)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]control.Coverage, len(cursors))
 	for i := range cursors {
 		h := &cursors[i]
-		if err := s.readCoverage(ctx, h, provenance, leavesMost/len(cursors)); err != nil {
+		if err := h.put(h.provenLeaves(gaps[h.id]), ahead[h.id]); err != nil {
 			return nil, err
 		}
 		if h.Operation == harvest.Harvest {
@@ -115,163 +127,239 @@ type leaf struct {
 	spec   string
 }
 
-// readCoverage reads what of a cursor is proven. Up to its watermark all is, or it would
-// not have moved there: only gaps that were accepted are looked up. Beyond it the leaves
-// are read in the order of their spans, and entered span by span: a window that was
-// parted by ids or buckets has several leaves of one span, and is proven only when all of
-// them are.
+// put enters what of a cursor is proven, and what lies ahead of it. Up to its watermark
+// all is proven, or it would not have moved there: only gaps that were accepted are told
+// apart. Beyond it the leaves are entered span by span, in the order of time: a window
+// that was parted by ids or buckets has several leaves of one span, and is proven only
+// when all of them are.
 //
 //	leaves    |- DONE -|- DONE -|         |- ids 0-4 DONE --|- FAILED -|
 //	                                      |- ids 5-9 READY -|
 //	becomes   |---- proven -----| missing |----- open ------|- failed -|
-func (s *Store) readCoverage(ctx context.Context, c *coverageInWork, provenance string, most int) error {
-	proven, err := s.provenLeaves(ctx, c, provenance)
-	if err != nil {
-		return err
-	}
+func (c *coverageInWork) put(proven, ahead []leaf) error {
 	if c.Direction == harvest.Forward {
-		for _, l := range proven {
-			if err := c.enter([]leaf{l}); err != nil {
-				return err
-			}
-		}
+		return errors.Join(c.enterEach(proven), c.enterSpans(ahead))
 	}
-	if err := s.readLeaves(ctx, c, most); err != nil {
-		return err
-	}
-	if c.Direction == harvest.Backward {
-		for _, l := range proven {
-			if err := c.enter([]leaf{l}); err != nil {
-				return err
-			}
+	return errors.Join(c.enterSpans(ahead), c.enterEach(proven))
+}
+
+// enterEach enters leaves of which each has a span of its own.
+func (c *coverageInWork) enterEach(leaves []leaf) error {
+	for _, l := range leaves {
+		if err := c.enter([]leaf{l}); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// enterSpans enters the leaves of one span together.
+func (c *coverageInWork) enterSpans(leaves []leaf) error {
+	for len(leaves) > 0 {
+		n := slices.IndexFunc(leaves, func(l leaf) bool { return l.Span != leaves[0].Span })
+		if n < 0 {
+			n = len(leaves)
+		}
+		if err := c.enter(leaves[:n]); err != nil {
+			return err
+		}
+		leaves = leaves[n:]
+	}
+	return nil
+}
+
+// acceptedGap is a window that a person said is not to be waited for.
+type acceptedGap struct {
+	harvest.Span
+	reason string
+}
+
 // acceptedMost bounds the accepted gaps that are told apart in what is proven.
 const acceptedMost = 1000
 
+// acceptedGaps reads the accepted gaps of cursors, in the order of time.
+func (s *Store) acceptedGaps(ctx context.Context, provenance string, of []coverageInWork) (map[harvest.CursorID][]acceptedGap, error) {
+	out := map[harvest.CursorID][]acceptedGap{}
+	if len(of) == 0 {
+		return out, nil
+	}
+	operation := map[harvest.CursorID]harvest.Operation{}
+	args := []any{provenance}
+	for i := range of {
+		operation[of[i].id] = of[i].Operation
+		args = append(args, of[i].id)
+	}
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var id harvest.CursorID
+		var begin, end ts
+		var reason sql.NullString
+		err := r.Scan(&id, &begin, &end, &reason)
+		out[id] = append(out[id], acceptedGap{spanOf(operation[id], begin, end), reason.String})
+		return err
+	}, `SELECT s.cursor_id, s.window_from, s.window_to, s.reason FROM ing_plan_slice s
+		WHERE s.gap_of=? AND s.gap_accepted=1 AND s.cursor_id IN (`+list(len(of))+`)`+notCoveredByOthers+` ORDER BY s.cursor_id, s.window_from, s.id LIMIT ?`,
+		append(args, acceptedMost)...)
+	return out, err
+}
+
 // provenLeaves is the span from where the cursor began to where it stands, parted where a
 // gap was accepted.
-func (s *Store) provenLeaves(ctx context.Context, c *coverageInWork, provenance string) ([]leaf, error) {
+func (c *coverageInWork) provenLeaves(gaps []acceptedGap) (out []leaf) {
 	from, to := c.Init, c.Watermark
 	if c.Direction == harvest.Backward {
 		from, to = to, from
 	}
 	if !from.Before(to) {
-		return nil, nil
+		return nil
 	}
-	var out []leaf
-	err := s.each(ctx, func(r *sql.Rows) error {
-		var begin, end ts
-		var reason sql.NullString
-		if err := r.Scan(&begin, &end, &reason); err != nil {
-			return err
-		}
-		gap := spanOf(c.Operation, begin, end)
+	for _, gap := range gaps {
 		if gap.From.Before(from) || to.Before(gap.To) {
-			return nil // another part of the same window, or not passed
+			continue // another part of the same window, or not passed
 		}
 		if from.Before(gap.From) {
 			out = append(out, provenLeaf(from, gap.From, ""))
 		}
-		out = append(out, provenLeaf(gap.From, gap.To, "accepted gap: "+reason.String))
+		out = append(out, provenLeaf(gap.From, gap.To, "accepted gap: "+gap.reason))
 		from = gap.To
-		return nil
-	}, `SELECT s.window_from, s.window_to, s.reason FROM ing_plan_slice s
-		WHERE s.gap_of=? AND s.gap_accepted=1 AND s.cursor_id=?`+notCoveredByOthers+` ORDER BY s.window_from, s.id LIMIT ?`,
-		provenance, c.id, acceptedMost)
-	if err != nil {
-		return nil, err
 	}
 	if from.Before(to) {
 		out = append(out, provenLeaf(from, to, ""))
 	}
-	return out, nil
+	return out
 }
 
 func provenLeaf(from, to harvest.Mark, reason string) leaf {
 	return leaf{Covered: harvest.Covered{Span: harvest.Span{From: from, To: to}, Counts: true}, reason: reason}
 }
 
-// leavesMost bounds the slices beyond watermarks that are looked at for one answer. Each
-// namespace has its share.
-const leavesMost = 5000
+// leavesMost bounds the slices beyond watermarks that are looked at for one answer. If
+// there are more, each namespace has its share.
+const leavesMost = 2000
 
-// readLeaves reads the leaves beyond where the cursor stands, so many at most. The first
-// of them begins exactly there.
-func (s *Store) readLeaves(ctx context.Context, c *coverageInWork, most int) error {
-	at := stored(c.Watermark).instant
-	ahead := `s.window_from>=?`
-	within := ` AND s.window_from<?`
-	nearest := `s.window_from`
-	if c.Direction == harvest.Backward {
-		ahead = `s.window_to<=?`
-		within = ` AND s.window_to>?`
-		nearest = `s.window_to DESC`
+// leavesAhead reads the leaves beyond where cursors stand, in the order of time: those of
+// all cursors at once, or if they are too many, so many of each. The first of each begins
+// exactly where the cursor stands.
+func (s *Store) leavesAhead(ctx context.Context, of []coverageInWork) (map[harvest.CursorID][]leaf, error) {
+	out := map[harvest.CursorID][]leaf{}
+	for _, d := range []harvest.Direction{harvest.Forward, harvest.Backward} {
+		var group []*coverageInWork
+		for i := range of {
+			if of[i].Direction == d {
+				group = append(group, &of[i])
+			}
+		}
+		if len(group) == 0 {
+			continue
+		}
+		n, err := s.readLeaves(ctx, group, "", leavesMost+1, out)
+		if err != nil {
+			return nil, err
+		}
+		if n <= leavesMost {
+			continue
+		}
+		for _, c := range group {
+			out[c.id] = nil
+			if err := s.readSomeLeaves(ctx, c, leavesMost/len(of), out); err != nil {
+				return nil, err
+			}
+		}
 	}
-	args := []any{c.id, at}
+	return out, nil
+}
+
+// side is how the slices ahead of a cursor lie: ahead of its watermark, within a bound
+// that is the end of one of them, and which is nearest.
+type side struct{ ahead, within, bound, order string }
+
+func sideOf(d harvest.Direction) side {
+	if d == harvest.Backward {
+		return side{`s.cursor_id=? AND s.window_to<=?`, ` AND s.window_to>?`, `s.window_to`, `s.window_to DESC`}
+	}
+	return side{`s.cursor_id=? AND s.window_from>=?`, ` AND s.window_from<?`, `s.window_from`, `s.window_from`}
+}
+
+// readSomeLeaves reads the leaves that are nearest to where a cursor stands. Where there
+// are more, it is told to where they were looked at.
+func (s *Store) readSomeLeaves(ctx context.Context, c *coverageInWork, most int, into map[harvest.CursorID][]leaf) error {
+	lies := sideOf(c.Direction)
 	var bound ts
-	err := s.r.QueryRowContext(ctx, `SELECT `+strings.TrimSuffix(nearest, " DESC")+` FROM ing_plan_slice s WHERE s.cursor_id=? AND `+ahead+`
-		ORDER BY `+nearest+` LIMIT 1 OFFSET ?`, c.id, at, most).Scan(&bound)
+	err := s.r.QueryRowContext(ctx, `SELECT `+lies.bound+` FROM ing_plan_slice s WHERE `+lies.ahead+`
+		ORDER BY `+lies.order+` LIMIT 1 OFFSET ?`, c.id, stored(c.Watermark).instant, most).Scan(&bound)
+	within := ""
+	var args []any
 	switch {
 	case err == nil:
 		end := bound.mark(c.Operation)
 		c.LookedTo = &end
-		ahead += within
+		within = lies.within
 		args = append(args, bound)
 	case !errors.Is(err, sql.ErrNoRows):
 		return err
 	}
-	var same []leaf // the leaves of one span
+	_, err = s.readLeaves(ctx, []*coverageInWork{c}, within, leavesMost, into, args...)
+	return err
+}
+
+// readLeaves reads the leaves ahead of cursors of one direction, within a bound if one is
+// given, and of plans what was not cut into slices yet. It reports how many there were.
+func (s *Store) readLeaves(ctx context.Context, of []*coverageInWork, within string, most int, into map[harvest.CursorID][]leaf, bound ...any) (n int, err error) {
+	cursor := map[harvest.CursorID]*coverageInWork{}
+	var ids, at []any
+	for _, c := range of {
+		cursor[c.id] = c
+		ids = append(ids, c.id)
+		at = append(at, c.id, stored(c.Watermark).instant)
+	}
+	// Each is a range of an index of its own.
+	ahead := strings.Repeat(` OR `+sideOf(of[0].Direction).ahead, len(of))[len(` OR `):]
+	args := slices.Concat(at, bound, []any{most}, ids)
 	err = s.each(ctx, func(r *sql.Rows) error {
+		n++
+		var id harvest.CursorID
 		var l leaf
 		var from, to ts
 		var st harvest.SliceState
 		var accepted bool
 		var sortedBy int64 // the order of leaves of one span, and not looked at
 		var reason sql.NullString
-		if err := r.Scan(&from, &to, &st, &accepted, &reason, &l.spec, &sortedBy); err != nil {
+		if err := r.Scan(&id, &from, &to, &st, &accepted, &reason, &l.spec, &sortedBy); err != nil {
 			return err
 		}
+		c := cursor[id]
 		if st == "" && c.LookedTo != nil {
 			return nil // it lies behind slices that are not looked at
 		}
 		l.Span = spanOf(c.Operation, from, to)
-		l.reason = reason.String
-		switch {
-		case st == harvest.SliceDone:
-			l.Counts = true
-			l.reason = ""
-		case accepted:
-			l.Counts = true
-			l.reason = "accepted gap: " + l.reason
-		case st == "":
-			l.open = true
-			l.reason = "not cut into slices yet"
-		case st != harvest.SliceFailed && st != harvest.SliceCancelled:
-			l.open = true
-			l.reason = ""
-		}
-		if len(same) > 0 && same[0].Span != l.Span {
-			if err := c.enter(same); err != nil {
-				return err
-			}
-			same = same[:0]
-		}
-		same = append(same, l)
+		l.judge(st, accepted, reason.String)
+		into[id] = append(into[id], l)
 		return nil
-	}, `SELECT s.window_from, s.window_to, s.status_code, s.gap_accepted, s.reason, s.slice_spec, s.id FROM ing_plan_slice s
-		WHERE s.cursor_id=? AND `+ahead+` AND s.status_code<>'RESLICED'`+notCoveredByOthers+`
+	}, `SELECT * FROM (SELECT s.cursor_id, s.window_from, s.window_to, s.status_code, s.gap_accepted, s.reason, s.slice_spec, s.id
+		FROM ing_plan_slice s WHERE (`+ahead+`)`+within+` AND s.status_code<>'RESLICED'`+notCoveredByOthers+`
+		ORDER BY s.cursor_id, s.window_from LIMIT ?) nearest
 		UNION ALL
-		SELECT CASE operation_code WHEN 'BACKFILL' THEN window_from ELSE sliced_to END,
+		SELECT cursor_id, CASE operation_code WHEN 'BACKFILL' THEN window_from ELSE sliced_to END,
 			CASE operation_code WHEN 'BACKFILL' THEN sliced_to ELSE window_to END, '', 0, NULL, '{}', 0
-		FROM ing_plan WHERE cursor_id=? AND status_code='PARTIAL' ORDER BY 1, 2, 7`, append(args, c.id)...)
-	if err != nil || len(same) == 0 {
-		return err
+		FROM ing_plan WHERE cursor_id IN (`+list(len(ids))+`) AND status_code='PARTIAL' ORDER BY 1, 2, 3, 8`, args...)
+	return n, err
+}
+
+// judge says what the state of a leaf means for what is covered.
+func (l *leaf) judge(st harvest.SliceState, accepted bool, reason string) {
+	switch {
+	case st == harvest.SliceDone:
+		l.Counts = true
+	case accepted:
+		l.Counts = true
+		l.reason = "accepted gap: " + reason
+	case st == "":
+		l.open = true
+		l.reason = "not cut into slices yet"
+	case st != harvest.SliceFailed && st != harvest.SliceCancelled:
+		l.open = true
+	default:
+		l.reason = reason
 	}
-	return c.enter(same)
 }
 
 // enter takes up the leaves of the next span. It is proven when all of them count; else

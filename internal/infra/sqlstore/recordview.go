@@ -113,11 +113,21 @@ func (v *recordView) readKind(k recordKind, behind string) error {
 		}
 		return nil
 	}, `SELECT `+recordRowCols+` FROM ing_record`+v.s.d.recordIndex+` WHERE `+where+`
-		ORDER BY provenance_code, record_type, ext_id LIMIT ?`, append(args, v.page.LookAt-v.looked+1)...)
+		ORDER BY provenance_code, record_type, ext_id LIMIT ?`, append(args, v.mostLeft()+1)...)
 	if errors.Is(err, errEnough) {
 		return nil
 	}
 	return err
+}
+
+// mostLeft is how many records have yet to be looked at, at the most: where each is
+// wanted no more than the page lacks.
+func (v *recordView) mostLeft() int {
+	most := v.page.LookAt - v.looked
+	if v.page.Status == "" && v.page.Since.IsZero() {
+		return min(most, v.page.Limit-len(v.rows))
+	}
+	return most
 }
 
 func (v *recordView) wants(r control.RecordRow) bool {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // countMost is how many rows are looked at where rows are counted: one more than is
@@ -21,44 +22,108 @@ const countMost = control.CountCap + 1
 const gapsLookedAt = 1000
 
 // SourceFacts reads how a source fares. Every statement goes over an index of few
-// rows, or stops after so many.
+// rows, or stops after so many. What is one number, or one instant, comes with the
+// first of them, and says which of the others have anything to tell: of a source that
+// nobody harvests they are not asked.
 func (s *Store) SourceFacts(ctx context.Context, code string) (f control.SourceFacts, err error) {
 	f.Now, err = s.Now(ctx)
 	if err != nil {
 		return f, err
 	}
-	f.State, err = s.SourceState(ctx, code)
+	there, err := s.readNumbers(ctx, code, &f)
 	if err != nil {
-		return f, err
+		return f, fmt.Errorf("look at %s: %w", code, err)
 	}
-	for _, read := range []func(context.Context, string, *control.SourceFacts) error{
-		s.readLastSuccess, s.readOutages, s.readRests, s.readQueue, s.readCounts, s.readLastTrigger, s.readHarvested, s.readRestart,
+	for _, part := range []struct {
+		is   bool
+		read func(context.Context, string, *control.SourceFacts) error
+	}{
+		{there.state, s.readState},
+		{there.outages, s.readOutages},
+		{there.breakers, s.readRests},
+		{f.Queued.Count > 0, s.readQueue},
+		{there.triggers, s.readLastTrigger},
+		{there.cursors, s.readHarvested},
+		{f.Queued.Count+f.Running.Count > 0, s.readRestart},
 	} {
-		if err := read(ctx, code, &f); err != nil {
+		if !part.is {
+			continue
+		}
+		if err := part.read(ctx, code, &f); err != nil {
 			return f, fmt.Errorf("look at %s: %w", code, err)
 		}
 	}
 	return f, nil
 }
 
-// readLastSuccess finds the last stored page of each operation, and whether anything
-// was ever planned.
-func (s *Store) readLastSuccess(ctx context.Context, code string, f *control.SourceFacts) error {
-	for _, op := range []harvest.Operation{harvest.Harvest, harvest.Backfill, harvest.Update} {
-		var last ts
-		var planned bool
-		err := s.r.QueryRowContext(ctx, `SELECT
-			(SELECT MAX(committed_at) FROM ing_task_run_batch WHERE provenance_code=? AND operation_code=? AND status_code='SUCCEEDED'),
-			EXISTS (SELECT 1 FROM ing_plan WHERE provenance_code=? AND operation_code=?)`, code, op, code, op).Scan(&last, &planned)
-		if err != nil {
-			return err
-		}
-		if last.time().After(f.LastSuccess) {
-			f.LastSuccess = last.time()
-		}
-		f.Planned = f.Planned || planned
+// thereIs says of which parts of the facts there is anything to read.
+type thereIs struct {
+	state, outages, breakers, triggers, cursors bool
+}
+
+// readNumbers finds the last stored page, whether anything was ever planned, and counts
+// what is queued, in hand, failed, put aside and was sent in the last minute.
+func (s *Store) readNumbers(ctx context.Context, code string, f *control.SourceFacts) (there thereIs, err error) {
+	minuteAgo := ts(f.Now.Add(-time.Minute))
+	var last [3]ts
+	var queued, running, failed, quarantined, noDetails, sent int64
+	var columns []string
+	var args []any
+	var to []any
+	column := func(into any, text string, with ...any) {
+		columns = append(columns, text)
+		args = append(args, with...)
+		to = append(to, into)
 	}
-	return nil
+	for i, op := range source.Operations {
+		column(&last[i], `(SELECT MAX(committed_at) FROM ing_task_run_batch WHERE provenance_code=? AND operation_code=? AND status_code='SUCCEEDED')`, code, op)
+	}
+	for _, c := range []struct {
+		to    *int64
+		where string
+	}{
+		{&queued, `ing_task WHERE status_code='QUEUED' AND provenance_code=?`},
+		{&running, `ing_task WHERE ` + isOneOf("status_code", harvest.TasksInHand) + ` AND provenance_code=?`},
+		{&failed, `ing_task WHERE status_code='FAILED' AND provenance_code=?`},
+		{&quarantined, `ing_quarantine WHERE discarded_at IS NULL AND provenance_code=?`},
+		{&noDetails, `ing_bad_id WHERE provenance_code=?`},
+	} {
+		column(c.to, `(SELECT COUNT(*) FROM (SELECT 1 AS one FROM `+c.where+` LIMIT ?) q)`, code, countMost)
+	}
+	column(&sent, `(SELECT COALESCE(SUM(sent),0) FROM (SELECT sent FROM ing_task_run_batch WHERE provenance_code=?
+		AND operation_code IN ('HARVEST','BACKFILL','UPDATE') AND status_code IN ('SUCCEEDED','FAILED') AND committed_at>? LIMIT ?) q)`, code, minuteAgo, countMost)
+	for _, c := range []struct {
+		to    *bool
+		table string
+	}{
+		{&f.Planned, "ing_plan"},
+		{&there.state, "ing_source_state"},
+		{&there.outages, "ing_outage"},
+		{&there.breakers, "ing_breaker"},
+		{&there.triggers, "ing_schedule_instance"},
+		{&there.cursors, "ing_cursor"},
+	} {
+		column(c.to, `EXISTS (SELECT 1 FROM `+c.table+` WHERE provenance_code=?)`, code)
+	}
+	err = s.r.QueryRowContext(ctx, `SELECT `+strings.Join(columns, `,
+		`), args...).Scan(to...)
+	for _, at := range last {
+		if at.time().After(f.LastSuccess) {
+			f.LastSuccess = at.time()
+		}
+	}
+	f.Queued = control.CountUpTo(queued)
+	f.Running = control.CountUpTo(running)
+	f.Failed = control.CountUpTo(failed)
+	f.Quarantined = control.CountUpTo(quarantined)
+	f.NoDetails = control.CountUpTo(noDetails)
+	f.Sent = control.CountUpTo(sent)
+	return there, err
+}
+
+func (s *Store) readState(ctx context.Context, code string, f *control.SourceFacts) (err error) {
+	f.State, err = s.SourceState(ctx, code)
+	return err
 }
 
 // readOutages reads what is not answered. A page that was stored after the last fault
@@ -86,64 +151,36 @@ func (s *Store) readRests(ctx context.Context, code string, f *control.SourceFac
 	}, `SELECT endpoint_name, operation_code, failures, rests_until, trying FROM ing_breaker WHERE provenance_code=? AND failures>=?`, code, harvest.BreakAfter)
 }
 
-// readQueue counts what is queued and finds when the first of it was, or will be, due.
+// readQueue counts what of the queued could be taken now, and finds when the first of it
+// was, or will be, due.
 func (s *Store) readQueue(ctx context.Context, code string, f *control.SourceFacts) error {
 	const queued = `(SELECT id, scheduled_at FROM ing_task WHERE status_code='QUEUED' AND provenance_code=? LIMIT ?) q`
-	var all, ready int64
-	var first ts
-	err := s.r.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN scheduled_at<=? THEN 1 ELSE 0 END),0), MIN(scheduled_at) FROM `+queued,
-		ts(f.Now), code, countMost).Scan(&all, &ready, &first)
-	if err != nil || all == 0 {
+	var ready int64
+	var first, later ts
+	now := ts(f.Now)
+	err := s.r.QueryRowContext(ctx, `SELECT COALESCE(SUM(CASE WHEN scheduled_at<=? THEN 1 ELSE 0 END),0), MIN(scheduled_at),
+		MIN(CASE WHEN scheduled_at>? THEN scheduled_at END),
+		EXISTS (SELECT 1 FROM ing_task WHERE `+isOneOf("status_code", harvest.TasksInHand)+` AND provenance_code<>? AND leased_until>?)
+		FROM `+queued, now, now, code, now, code, countMost).Scan(&ready, &first, &later, &f.OthersRun)
+	if err != nil {
 		return err
 	}
-	f.Queued = control.CountUpTo(all)
 	f.Ready = control.CountUpTo(ready)
 	if ready > 0 {
 		f.ReadySince = first.time()
 	}
-	err = s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM ing_task WHERE `+isOneOf("status_code", harvest.TasksInHand)+`
-		AND provenance_code<>? AND leased_until>?)`, code, ts(f.Now)).Scan(&f.OthersRun)
-	if err != nil {
-		return err
-	}
-	var later ts
-	var why sql.NullString
-	err = s.r.QueryRowContext(ctx, `SELECT t.scheduled_at, t.error_code FROM ing_task t
-		WHERE t.id=(SELECT id FROM `+queued+` WHERE scheduled_at>? ORDER BY scheduled_at, id LIMIT 1)`, code, countMost, ts(f.Now)).Scan(&later, &why)
-	if errors.Is(err, sql.ErrNoRows) {
+	if later.time().IsZero() {
 		return nil
 	}
 	f.NextAt = later.time()
+	var why sql.NullString
+	err = s.r.QueryRowContext(ctx, `SELECT error_code FROM ing_task
+		WHERE status_code='QUEUED' AND provenance_code=? AND scheduled_at=? ORDER BY id LIMIT 1`, code, later).Scan(&why)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // somebody has taken it meanwhile
+	}
 	f.NextCode = harvest.Code(why.String)
 	return err
-}
-
-// readCounts counts what is in hand, what failed, what was put aside and what was sent
-// in the last minute.
-func (s *Store) readCounts(ctx context.Context, code string, f *control.SourceFacts) error {
-	minuteAgo := ts(f.Now.Add(-time.Minute))
-	for _, c := range []struct {
-		to    *control.Counted
-		query string
-		args  []any
-	}{
-		{&f.Running, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ing_task WHERE ` + isOneOf("status_code", harvest.TasksInHand) + ` AND provenance_code=? LIMIT ?) q`, []any{code, countMost}},
-		{&f.Failed, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ing_task WHERE status_code='FAILED' AND provenance_code=? LIMIT ?) q`, []any{code, countMost}},
-		{&f.Quarantined, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ing_quarantine WHERE discarded_at IS NULL AND provenance_code=? LIMIT ?) q`, []any{code, countMost}},
-		{&f.NoDetails, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ing_bad_id WHERE provenance_code=? LIMIT ?) q`, []any{code, countMost}},
-		{
-			&f.Sent, `SELECT COALESCE(SUM(sent),0) FROM (SELECT sent FROM ing_task_run_batch WHERE provenance_code=?
-			AND operation_code IN ('HARVEST','BACKFILL','UPDATE') AND status_code IN ('SUCCEEDED','FAILED') AND committed_at>? LIMIT ?) q`,
-			[]any{code, minuteAgo, countMost},
-		},
-	} {
-		var n int64
-		if err := s.r.QueryRowContext(ctx, c.query, c.args...).Scan(&n); err != nil {
-			return err
-		}
-		*c.to = control.CountUpTo(n)
-	}
-	return nil
 }
 
 // readLastTrigger keeps what the newest trigger of a HARVEST said, if it failed and
