@@ -36,6 +36,7 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 	var from, to, query, activity string
 	var stand standIn
 	var workers int
+	var yes bool
 	cmd.Args = oneSource
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		req := control.HarvestRequest{Source: args[0], Operation: op, Activity: activity, Query: query}
@@ -62,18 +63,20 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 		}
 		return c.harvest(cmd.Context(), req.Source, workers, func(ctl *control.Control, w *control.Watch) (*control.Report, error) {
 			req.Watch = w
+			req.Approve = c.approve(cmd.InOrStdin(), yes)
 			return ctl.Harvest(cmd.Context(), req)
 		})
 	}
 	f := cmd.Flags()
 	f.StringVar(&query, "query", "", `only what matches, e.g. tiab:"insulin resistance" AND year:2020..2026 AND NOT type:review`)
-	f.StringVar(&from, "from", "", "start of the first window, RFC 3339 or a date (UTC)")
+	f.StringVar(&from, "from", "", "start of the first window: 2026-01-31T12:00:00Z, 2026-01-31, 2026-01, 2026, today, yesterday or -7d (UTC)")
 	f.StringVar(&to, "to", "", "end of the window, not part of it")
 	stand.add(f, "send this plan's requests to another host: a simulator or mirror")
 	if op == harvest.Backfill {
 		f.StringVar(&activity, "activity", "", "name of the activity (default: made from window and query)")
 	}
 	f.IntVar(&workers, "workers", 4, "slices worked on at once")
+	f.BoolVarP(&yes, "yes", "y", false, "do not ask before much is read")
 	f.BoolVar(&c.json, "json", false, "print one JSON object at the end")
 	return cmd
 }
@@ -115,12 +118,11 @@ func parseTime(flag, s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
-	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return harvest.Instant(t), nil
-		}
+	t, err := control.ParseTime(s, time.Now())
+	if err != nil {
+		return t, &usageError{err: fmt.Errorf("--%s: %w", flag, err)}
 	}
-	return time.Time{}, &usageError{err: fmt.Errorf("--%s %q is neither RFC 3339 (2026-01-31T12:00:00Z) nor a date (2026-01-31)", flag, s)}
+	return t, nil
 }
 
 // working is a use case that works in the foreground.

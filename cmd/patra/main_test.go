@@ -88,7 +88,7 @@ func TestBadInput_OneClearMessage(t *testing.T) {
 		{"database missing in address", []string{"harvest", "crossref", "--db", "mysql://u:geheim@h:1"}, exitUsage, []string{"host or database is missing"}},
 		{"server not there", []string{"harvest", "crossref", "--db", "mysql://u:geheim@127.0.0.1:1/x"}, exitFailed, []string{"connect to mysql://u:xxxxx@127.0.0.1:1/x"}},
 		{"empty window", []string{"harvest", "crossref", "--db", db, "--from", "2026-02-01", "--to", "2026-02-01"}, exitUsage, []string{"window is empty", "--from before --to"}},
-		{"bad time", []string{"harvest", "crossref", "--from", "yesterday"}, exitUsage, []string{"--from", "RFC 3339"}},
+		{"bad time", []string{"harvest", "crossref", "--from", "gestern"}, exitUsage, []string{"--from", "yesterday", "-7d"}},
 		{"bad base url", []string{"harvest", "crossref", "--base-url", "ftp://x"}, exitUsage, []string{"--base-url"}},
 		{"no workers", []string{"harvest", "crossref", "--workers", "0"}, exitUsage, []string{"--workers"}},
 		{"unknown flag", []string{"harvest", "--nope"}, exitUsage, []string{"--nope", "next: patra harvest --help"}},

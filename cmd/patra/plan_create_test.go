@@ -216,7 +216,7 @@ func TestPlanCreate_TokenHoldsOnlyWhileNothingMoved(t *testing.T) {
 		{"plan", "create", "mini", "--apply", tok},
 		{"plan", "create", "mini", "--op", "UPDATE"},
 		{"plan", "create", "mini", "--op", "nonsense"},
-		{"plan", "create", "mini", "--from", "yesterday"},
+		{"plan", "create", "mini", "--from", "gestern"},
 		{"plan", "create", "mini", "--priority", "urgent"},
 		{"plan", "create", "mini", "--op", "BACKFILL", "--from", "2026-01-01"},
 		{"plan", "show", "x"},

@@ -35,6 +35,9 @@ func (c *cli) watch(what string, w *control.Watch) (stop func()) {
 				return
 			case <-t.C:
 			}
+			if c.asking.Load() {
+				continue
+			}
 			shown = true
 			line := progressLine(what, w.Progress(), time.Since(began))
 			if bar {

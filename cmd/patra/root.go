@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
@@ -41,6 +42,8 @@ type cli struct {
 	json bool
 	// from says who gave each shared setting: a flag or a variable.
 	from map[string]string
+	// asking: a question stands on the terminal, and nothing is to be written over it.
+	asking atomic.Bool
 }
 
 // shared are the settings of every command: a flag, and the variable of the environment

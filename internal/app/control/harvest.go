@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
 )
 
 // HarvestRequest is what a person asks for.
@@ -22,8 +23,25 @@ type HarvestRequest struct {
 	Query     string // selection in the text form, empty for everything
 	From, To  time.Time
 	BaseURL   string
+	// Approve, if set, is asked before the first plan of a selection is saved.
+	Approve func(harvest.Forecast) error
 	// Watch, if set, is shown how the work goes.
 	Watch *Watch
+}
+
+// DeclinedError is the answer of a person who was asked whether to read so much.
+type DeclinedError struct{}
+
+func (*DeclinedError) Error() string {
+	return "a person said no: nothing was planned, and no record was read"
+}
+
+// Problem implements problem.Error.
+func (e *DeclinedError) Problem() problem.Problem {
+	return problem.Problem{
+		Code: "declined", Kind: problem.Usage, Title: e.Error(),
+		Next: "narrow it with --query or --from, or run it again and answer y, or give --yes",
+	}
 }
 
 // trigger is the request as the planner takes it.
@@ -34,7 +52,7 @@ func (r HarvestRequest) trigger() (harvest.Trigger, error) {
 	}
 	return harvest.Trigger{
 		Provenance: r.Source, Operation: r.Operation, Activity: r.Activity, Kind: harvest.TriggerManual,
-		From: r.From, To: r.To, Query: r.Query, BaseURL: r.BaseURL, Pick: r.Pick, Params: string(params),
+		From: r.From, To: r.To, Query: r.Query, BaseURL: r.BaseURL, Pick: r.Pick, Params: string(params), Approve: r.Approve,
 	}, nil
 }
 

@@ -60,14 +60,16 @@ func (pl *planning) draft(ctx context.Context, f harvest.Frontier, w harvest.Win
 }
 
 // warnFirstHarvest warns that a selection is harvested for the first time. It has a
-// cursor of its own from now on, which begins at the source's baseline: whoever only
-// misspelt a query sees it by this (R7).
+// cursor of its own from now on, which begins at the source's baseline, or where the
+// source does: whoever only misspelt a query sees it by this (R7).
 func (pl *planning) warnFirstHarvest(at time.Time) {
 	of := pl.t.Provenance
+	where := "its baseline"
 	if pl.t.Query != "" {
 		of += " with this query"
+		where = "the beginning of the source"
 	}
-	pl.result.Warnings = append(pl.result.Warnings, fmt.Sprintf("first harvest of %s: begun at its baseline, %s", of, harvest.TimeMark(at)))
+	pl.result.Warnings = append(pl.result.Warnings, fmt.Sprintf("first harvest of %s: begun at %s, %s", of, where, harvest.TimeMark(at)))
 	pl.firstOfSelection = true
 }
 
@@ -199,8 +201,8 @@ func (pl *planning) save(ctx context.Context, d harvest.Draft) error {
 		pl.traceSlices(ctx, pl.Trace.Place(ctx), head.ID, d.Slices)
 	}
 	if pl.firstOfSelection && !head.Existing {
-		pl.log.Info("a selection is harvested for the first time, from the baseline",
-			"source", pl.t.Provenance, "query", pl.t.Query, "namespace", pl.result.Namespace.String())
+		pl.log.Info("a selection is harvested for the first time",
+			"from", head.Span.From.String(), "source", pl.t.Provenance, "query", pl.t.Query, "namespace", pl.result.Namespace.String())
 	}
 	pl.log.Info("planned",
 		"source", pl.t.Provenance, "plan", head.ID, "from", head.Span.From.String(), "to", head.Span.To.String(),

@@ -279,6 +279,9 @@ func (pl *planning) makePlan(ctx context.Context) error {
 	if err == nil {
 		err = pl.pin.checkSlices(d)
 	}
+	if err == nil && !f.Known && pl.t.Approve != nil {
+		err = pl.t.Approve(harvest.Forecast{Source: pl.t.Provenance, Span: d.Span, Slices: len(d.Slices), Records: pl.result.Expected})
+	}
 	if err != nil {
 		return err
 	}
@@ -468,7 +471,17 @@ func (pl *planning) windowNow(ctx context.Context, f harvest.Frontier, skew time
 	if pl.t.Operation == harvest.Backfill {
 		return harvest.BackfillWindow(f, pl.t.From, pl.t.To, horizon, pl.cal)
 	}
-	return harvest.HarvestWindow(f, pl.t.From, pl.t.To, horizon, win.Baseline.D(), pl.cal)
+	return harvest.HarvestWindow(f, pl.first(), pl.t.To, horizon, win.Baseline.D(), pl.cal)
+}
+
+// first is where a HARVEST is to begin if nothing was harvested before, zero for the
+// source's baseline. Who asks a question wants all that answers it, however old, so
+// that a query begins where the source does.
+func (pl *planning) first() time.Time {
+	if pl.t.From.IsZero() && pl.t.Query != "" {
+		return pl.spec.Window.Begins(pl.cal)
+	}
+	return pl.t.From
 }
 
 // whyNothing says why there is nothing to plan.

@@ -521,26 +521,73 @@ func TestC12_ARefusedCountIsUnknown(t *testing.T) {
 	})
 }
 
-// TestR7_ANewSelectionSaysSo: the first harvest of a selection begins at the
-// baseline, and says so where the plan is kept; the next one has nothing to say.
+// TestR7_ANewSelectionSaysSo: the first harvest of a source begins at its baseline, that
+// of a query where the source does, and says so where the plan is kept; the next one has
+// nothing to say.
 func TestR7_ANewSelectionSaysSo(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, nil)
-		const said = `SELECT COUNT(*) FROM ing_plan WHERE record_remarks LIKE '%first harvest of crossref%begun at its baseline, %'`
+		const said = `SELECT COUNT(*) FROM ing_plan WHERE record_remarks LIKE '%first harvest of crossref%begun at %'`
 		for i, c := range []struct {
 			query string
 			want  int
-		}{{"", 1}, {"", 1}, {"year:2020", 2}} {
+			at    string
+		}{
+			{"", 1, "begun at its baseline, "},
+			{"", 1, ""},
+			{"year:2020", 2, "begun at the beginning of the source, 1900-01-01T00:00:00Z"},
+			{"year:2020", 2, ""},
+		} {
 			p, err := b.Node.Planner.Plan(t.Context(), harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", Query: c.query, BaseURL: b.Base + "/crossref"})
 			if err != nil || p.Noop {
 				t.Fatalf("%+v, %v", p, err)
 			}
-			if n := b.ask(said); n != c.want || n > i && !strings.Contains(fmt.Sprint(p.Warnings), "begun at its baseline, "+p.Span.From.String()) {
+			if n := b.ask(said); n != c.want || c.at != "" && !strings.Contains(fmt.Sprint(p.Warnings), c.at) {
 				t.Errorf("plan %d: %d plans say so, want %d; %v", i+1, n, c.want, p.Warnings)
 			}
 			b.Sim.Advance(48 * time.Hour)
 			time.Sleep(48 * time.Hour)
+		}
+	})
+}
+
+// TestApprove_IsAskedBeforeTheFirstPlanIsSaved: who asked for a query is shown how many
+// records there are for it, before the first plan of it is saved and never after. A no
+// leaves no plan and no cursor behind.
+func TestApprove_IsAskedBeforeTheFirstPlanIsSaved(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, nil)
+		var shown []harvest.Forecast
+		no := errors.New("no")
+		var answer error
+		trigger := harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: b.Base + "/crossref"}
+		trigger.Approve = func(f harvest.Forecast) error {
+			shown = append(shown, f)
+			return answer
+		}
+		answer = no
+		_, err := b.Node.Planner.Plan(t.Context(), trigger)
+		if !errors.Is(err, no) || len(shown) != 1 || shown[0].Records == 0 || shown[0].Slices == 0 || shown[0].Source != "crossref" {
+			t.Fatalf("shown %+v, and then %v", shown, err)
+		}
+		if plans := b.ask(`SELECT COUNT(*) FROM ing_plan`); plans != 0 {
+			t.Errorf("%d plans were saved in spite of a no", plans)
+		}
+		if cursors := b.ask(`SELECT COUNT(*) FROM ing_cursor`); cursors != 0 {
+			t.Errorf("%d cursors were made in spite of a no", cursors)
+		}
+		answer = nil
+		p, err := b.Node.Planner.Plan(t.Context(), trigger)
+		if err != nil || len(shown) != 2 || shown[1].Records != p.Expected || shown[1].Span != p.Span {
+			t.Fatalf("shown %+v, planned %+v, %v", shown, p, err)
+		}
+		b.Sim.Advance(48 * time.Hour)
+		time.Sleep(48 * time.Hour)
+		p, err = b.Node.Planner.Plan(t.Context(), trigger)
+		if err != nil || p.Noop || len(shown) != 2 {
+			t.Errorf("the second plan: %+v, %v, shown %d times", p, err, len(shown))
 		}
 	})
 }

@@ -24,6 +24,17 @@ type Trigger struct {
 	Priority   int           // in place of the operation's own, if not 0
 	Watches    CursorID      // of a sentinel: the HARVEST cursor whose window it walks again
 	Trace      string        // where in a tree of spans who asked stands (W3C traceparent), if anywhere
+	// Approve, if set, is shown what the first plan of a selection is going to read before
+	// the plan is saved. An error of it is the answer of the trigger, and nothing is saved.
+	Approve func(Forecast) error
+}
+
+// Forecast is what a plan is going to read.
+type Forecast struct {
+	Source  string
+	Span    Span
+	Slices  int
+	Records int64 // as counted by the source, or estimated where it cannot count
 }
 
 // CandidatePick says which records are to be read again: those that fulfil any of the

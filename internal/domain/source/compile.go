@@ -100,6 +100,8 @@ const (
 	defaultSafetyLag = 10 * time.Minute
 	defaultStep      = 24 * time.Hour
 	defaultBaseline  = 30 * 24 * time.Hour
+	// Nothing that is harvested by its date was changed before.
+	defaultBeginning = "1900-01-01"
 	// Slices of a source and operation that may be open at a time.
 	defaultMaxOpen = 10_000
 

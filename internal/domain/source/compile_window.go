@@ -231,6 +231,10 @@ func (c *compiler) lengths(cfg *WindowConfig) {
 	out.Step = c.step(cfg, g)
 	out.MinStep = c.duration(path+"minStep", cfg.MinStep, g)
 	out.Baseline = c.duration(path+"baseline", cfg.Baseline, defaultBaseline)
+	out.Beginning = cfg.Beginning
+	if _, err := time.Parse(time.DateOnly, cfg.Beginning); err != nil && cfg.Beginning != "" {
+		c.fail(path+"beginning", "%q is no day, such as 1966-01-01", out.Beginning)
+	}
 	for _, x := range []struct {
 		name string
 		d    Duration

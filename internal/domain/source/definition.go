@@ -91,7 +91,8 @@ type WindowConfig struct {
 	SafetyLag *Duration `yaml:"safetyLag" doc:"how long after now a window stays closed, default 10m"`
 	Align     Duration  `yaml:"align" doc:"window bounds are multiples of it; default: the precision"`
 	Overlap   *Duration `yaml:"overlap" doc:"how far a harvest reaches back before its frontier for late records"`
-	Baseline  Duration  `yaml:"baseline" doc:"how far back a first harvest begins, default 30d"`
+	Baseline  Duration  `yaml:"baseline" doc:"how far back a first harvest begins that has no query, default 30d"`
+	Beginning string    `yaml:"beginning" doc:"a day before which no record was changed, where the first harvest of a query begins; default 1900-01-01"`
 	Step      Duration  `yaml:"step" doc:"length of a slice whose records nobody counted; default 1d, for a source that cannot count the whole window"`
 	MinStep   Duration  `yaml:"minStep" doc:"no slice is cut shorter; default: the precision"`
 	Target    int64     `yaml:"target" doc:"wanted records per slice"`

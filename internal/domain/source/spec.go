@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -131,6 +132,9 @@ type Window struct {
 	MinStep   Duration `json:"minStep"`
 	Overlap   Duration `json:"overlap,omitzero"`
 	Baseline  Duration `json:"baseline"`
+	// Beginning is the day on which the first harvest of a query begins, empty for
+	// one before all that there is.
+	Beginning string `json:"beginning,omitzero"`
 	// UpdatedAt says where an item's update time is: PATH, WINDOW or NONE (R57).
 	UpdatedAt UpdatedAt `json:"updatedAt"`
 	// Target is the wanted number of records per slice.
@@ -148,6 +152,15 @@ type Window struct {
 	MaxOpen int `json:"maxOpen,omitzero"`
 	// Pages per slice, of the strategy PAGE.
 	Pages int64 `json:"pages,omitzero"`
+}
+
+// Begins is the instant before which the source has nothing.
+func (w Window) Begins(c harvest.Calendar) time.Time {
+	t, err := time.ParseInLocation(time.DateOnly, cmp.Or(w.Beginning, defaultBeginning), c.Zone)
+	if err != nil { // a compiled window has a day
+		panic(fmt.Sprintf("source: beginning: %v", err))
+	}
+	return harvest.Instant(t)
 }
 
 // Closed reports whether the upper bound sent includes itself.
