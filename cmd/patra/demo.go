@@ -181,7 +181,7 @@ func (d *demo) round(ctx context.Context, n *node.Node) error {
 func truthOf(s *sim.Sim, code string) iter.Seq[control.Truth] {
 	return func(yield func(control.Truth) bool) {
 		for t := range s.Truth(code) {
-			if !yield(control.Truth{ID: t.ID, UpdatedAt: t.UpdatedAt, RawSHA256: t.RawSHA256, Deleted: t.Deleted}) {
+			if !yield(control.Truth{ID: t.ID, UpdatedAt: t.UpdatedAt, RawSHA256: t.RawSHA256, Deleted: t.Deleted, Undated: t.Undated}) {
 				return
 			}
 		}

@@ -126,7 +126,10 @@ func NewRig(t testing.TB, c RigConfig) *Rig {
 		r.Base, transport = srv.URL, nil
 	}
 	if c.Packs == nil {
-		c.Packs = map[string]registry.Pack{"pubmed": ShippedPack(t, "pubmed", Fast), "crossref": ShippedPack(t, "crossref", Fast)}
+		c.Packs = map[string]registry.Pack{}
+		for _, code := range []string{sim.PubMed, sim.Crossref, sim.EuropePMC} {
+			c.Packs[code] = ShippedPack(t, code, Fast)
+		}
 	}
 	if c.Node.Logger == nil {
 		c.Node.Logger = Logger(t)
@@ -197,7 +200,7 @@ func MustEqual(t testing.TB, s *sqlstore.Store, o *sim.Sim, code string, waterma
 func Truth(o *sim.Sim, code string) iter.Seq[control.Truth] {
 	return func(yield func(control.Truth) bool) {
 		for t := range o.Truth(code) {
-			if !yield(control.Truth{ID: t.ID, UpdatedAt: t.UpdatedAt, RawSHA256: t.RawSHA256, Deleted: t.Deleted}) {
+			if !yield(control.Truth{ID: t.ID, UpdatedAt: t.UpdatedAt, RawSHA256: t.RawSHA256, Deleted: t.Deleted, Undated: t.Undated}) {
 				return
 			}
 		}

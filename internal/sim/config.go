@@ -5,15 +5,20 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
 // The upstreams there are.
 const (
-	PubMed   = "pubmed"
-	Crossref = "crossref"
-	Generic  = "generic"
+	PubMed    = "pubmed"
+	Crossref  = "crossref"
+	EuropePMC = "europepmc"
+	Generic   = "generic"
 )
+
+// Upstreams lists them.
+var Upstreams = []string{PubMed, Crossref, EuropePMC, Generic}
 
 // None is no records at the start.
 const None = math.MinInt
@@ -48,10 +53,10 @@ type Config struct {
 type Churn struct {
 	New       float64 `json:"new"`
 	Changed   float64 `json:"changed"`
-	Volatile  float64 `json:"volatile"` // changes of volatile parts only; Crossref and generic
-	Deleted   float64 `json:"deleted"`  // PubMed and generic
-	Retracted float64 `json:"retracted"`
-	Late      float64 `json:"late"` // 0..1
+	Volatile  float64 `json:"volatile"`  // changes of volatile parts only; not PubMed
+	Deleted   float64 `json:"deleted"`   // PubMed and generic
+	Retracted float64 `json:"retracted"` // not Europe PMC
+	Late      float64 `json:"late"`      // 0..1
 }
 
 // DefaultChurn is an ordinary day of a population of that size.
@@ -109,8 +114,8 @@ func (c Config) withDefaults() Config {
 func (c Config) validate() error {
 	var errs []error
 	for i, name := range c.Sources {
-		if name != PubMed && name != Crossref && name != Generic {
-			errs = append(errs, fmt.Errorf("source %q is not simulated; there are %s, %s and %s", name, PubMed, Crossref, Generic))
+		if !slices.Contains(Upstreams, name) {
+			errs = append(errs, fmt.Errorf("source %q is not simulated; there are %s", name, strings.Join(Upstreams, ", ")))
 		}
 		if slices.Contains(c.Sources[:i], name) {
 			errs = append(errs, fmt.Errorf("source %q is named twice", name))

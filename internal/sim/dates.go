@@ -6,25 +6,30 @@ import (
 	_ "time/tzdata" // PubMed's days are US Eastern wherever the simulator runs
 )
 
-// eastern is the zone of PubMed's calendar days.
-var eastern = func() *time.Location {
-	loc, err := time.LoadLocation("America/New_York")
+// The zones of calendar days: PubMed's and Europe PMC's.
+var (
+	eastern = zone("America/New_York")
+	london  = zone("Europe/London")
+)
+
+func zone(name string) *time.Location {
+	loc, err := time.LoadLocation(name)
 	if err != nil {
-		panic("sim: America/New_York is missing from the embedded zone data: " + err.Error())
+		panic("sim: " + name + " is missing from the embedded zone data: " + err.Error())
 	}
 	return loc
-}()
-
-// easternMidnight returns the start of the Eastern day that holds the instant.
-func easternMidnight(unix int64) int64 {
-	y, m, d := time.Unix(unix, 0).In(eastern).Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, eastern).Unix()
 }
 
-// easternDayAfter returns the start of the Eastern day after the one given by its midnight.
-func easternDayAfter(midnight int64) int64 {
-	y, m, d := time.Unix(midnight, 0).In(eastern).Date()
-	return time.Date(y, m, d+1, 0, 0, 0, 0, eastern).Unix()
+// midnight returns the start of the day in a zone that holds the instant.
+func midnight(unix int64, in *time.Location) int64 {
+	y, m, d := time.Unix(unix, 0).In(in).Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, in).Unix()
+}
+
+// dayAfter returns the start of the day after the one given by its midnight.
+func dayAfter(midnight int64, in *time.Location) int64 {
+	y, m, d := time.Unix(midnight, 0).In(in).Date()
+	return time.Date(y, m, d+1, 0, 0, 0, 0, in).Unix()
 }
 
 // civil is a calendar day; zero month or day means that it is not known.
@@ -52,6 +57,12 @@ func civilOf(days int) civil {
 // easternCivil returns the Eastern calendar day of an instant.
 func easternCivil(unix int64) civil {
 	y, m, d := time.Unix(unix, 0).In(eastern).Date()
+	return civil{y, int(m), d}
+}
+
+// londonCivil returns the calendar day of an instant in London.
+func londonCivil(unix int64) civil {
+	y, m, d := time.Unix(unix, 0).In(london).Date()
 	return civil{y, int(m), d}
 }
 

@@ -185,5 +185,5 @@ func heavyFaults() Faults {
 	// is the only proof there is.
 	walks := maps.Clone(rates)
 	walks[TotalWrong] = .003
-	return Faults{MaxInRow: 3, MaxPerQuery: 2, Rates: rates, Sources: map[string]map[Fault]float64{Crossref: walks}}
+	return Faults{MaxInRow: 3, MaxPerQuery: 2, Rates: rates, Sources: map[string]map[Fault]float64{Crossref: walks, EuropePMC: walks}}
 }

@@ -100,7 +100,7 @@ func (p *population) at(v version, updatedAt, visibleAt time.Time) version {
 	v.visible = uint32(visibleAt.Unix())
 	v.late = visibleAt.After(updatedAt.Add(time.Minute))
 	v.micro = 0
-	if p.name != PubMed {
+	if p.days == nil {
 		v.micro = uint32(updatedAt.Nanosecond() / 1000)
 	}
 	return v

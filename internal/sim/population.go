@@ -58,6 +58,7 @@ type row struct {
 // population is the truth of one source. It is guarded by Sim.mu.
 type population struct {
 	name    string
+	days    *time.Location // whose days its dates are; nil: they are instants
 	seed    uint64
 	churn   Churn
 	records []record
@@ -81,6 +82,12 @@ func newPopulation(name string, cfg Config) *population {
 		name: name, seed: cfg.Seed ^ seedOf(name), churn: *cfg.Churn,
 		older: map[uint32][]version{}, tips: map[uint32]version{},
 		start: cfg.Now.Unix(), dirty: true,
+	}
+	switch name {
+	case PubMed:
+		p.days = eastern
+	case EuropePMC:
+		p.days = london
 	}
 	p.build(cfg)
 	return p
@@ -132,7 +139,8 @@ func (p *population) birth(at, now int64) {
 	p.records = append(p.records, record{created: uint32(at), version: v})
 	r := &p.records[i]
 	// Three in a thousand are notices that retract one of the fifty before.
-	if d.n(1000) < 3 && i > 50 {
+	// What Europe PMC has of retractions is what PubMed and Crossref tell.
+	if d.n(1000) < 3 && i > 50 && p.name != EuropePMC {
 		w := i - 1 - uint32(d.n(50))
 		if work := &p.records[w]; !work.retracted && !work.notice {
 			r.kind = kindNotice
@@ -182,8 +190,8 @@ func (p *population) stamp(v version, at int64, luck uint64) version {
 	v.visible = uint32(at)
 	v.micro = 0
 	switch p.name {
-	case PubMed:
-		v.updated = uint32(easternMidnight(at))
+	case PubMed, EuropePMC:
+		v.updated = uint32(midnight(at, p.days))
 	case Crossref:
 		v.micro = uint32(luck%1000) * 1000
 	case Generic:
@@ -225,11 +233,14 @@ func (p *population) throw(tick int64) {
 		}
 	}
 	for range due(p.churn.Retracted) {
+		if p.name == EuropePMC {
+			break
+		}
 		if i, ok := p.pick(&d, func(r *record) bool { return !r.retracted && !r.notice }); ok {
 			p.retract(i, at(), d.next())
 		}
 	}
-	if p.name != Crossref {
+	if p.name == PubMed || p.name == Generic {
 		for range due(p.churn.Deleted) {
 			if i, ok := p.pick(&d, func(r *record) bool { return !r.notice && !r.retracted }); ok {
 				p.remove(i, at())
@@ -260,11 +271,11 @@ func (p *population) delay(v version, d *dice) version {
 	v.late = d.float() < p.churn.Late
 	luck := d.next()
 	switch {
-	case p.name == PubMed && v.late:
-		v.visible = uint32(easternDayAfter(int64(v.updated))) + 2*3600 + uint32(luck%(18*3600))
-	case p.name == PubMed && luck%10 < 4: // with the build of the morning after
-		v.visible = uint32(easternDayAfter(int64(v.updated))) + 6*3600 + uint32(luck%7200)
-	case p.name == PubMed:
+	case p.days != nil && v.late:
+		v.visible = uint32(dayAfter(int64(v.updated), p.days)) + 2*3600 + uint32(luck%(18*3600))
+	case p.days != nil && luck%10 < 4: // with the build of the morning after
+		v.visible = uint32(dayAfter(int64(v.updated), p.days)) + 6*3600 + uint32(luck%7200)
+	case p.days != nil:
 	case v.late:
 		v.visible += 600 + uint32(luck%2101)
 	default:

@@ -17,7 +17,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 			s.Advance(d)
 		}
 		out := map[string][]TruthRow{}
-		for _, source := range []string{PubMed, Crossref, Generic} {
+		for _, source := range Upstreams {
 			out[source] = slices.Collect(s.Truth(source))
 		}
 		return out

@@ -79,7 +79,7 @@ func (q *request) get(name string) string { return q.form.Get(name) }
 var credentials = []string{"api_key", "email", "insttoken", "mailto", "tool"}
 
 // handles are names of server state; a query is the same under any of them.
-var handles = []string{"cursor", "token", "page[cursor]", "scroll_id", "resumptionToken", "WebEnv"}
+var handles = []string{"cursor", "cursorMark", "token", "page[cursor]", "scroll_id", "resumptionToken", "WebEnv"}
 
 // identity is the request without credentials, with its place in a walk.
 func (q *request) identity() string { return q.describe(q.place, credentials) }

@@ -79,6 +79,8 @@ func New(cfg Config) (*Sim, error) {
 			s.upstreams[name] = newPubMed(s, p)
 		case Crossref:
 			s.upstreams[name] = newCrossref(s, p)
+		case EuropePMC:
+			s.upstreams[name] = newEuropePMC(s, p)
 		case Generic:
 			s.upstreams[name] = newGeneric(s, p)
 		}

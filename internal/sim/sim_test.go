@@ -34,7 +34,7 @@ func open(t testing.TB, cfg Config) *Sim {
 		cfg.LimitRPS = -1
 	}
 	if cfg.Sources == nil {
-		cfg.Sources = []string{PubMed, Crossref, Generic}
+		cfg.Sources = Upstreams
 	}
 	s, err := New(cfg)
 	if err != nil {

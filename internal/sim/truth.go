@@ -16,6 +16,7 @@ type TruthRow struct {
 	RawSHA256 string    `json:"raw_sha256"` // of the item's bytes exactly as served
 	VisibleAt time.Time `json:"visible_at"` // of this version, or of its deletion
 	Deleted   bool      `json:"deleted"`
+	Undated   bool      `json:"undated,omitempty"` // updated_at is not in the item
 }
 
 // Truth lists every record of a source that is visible at the clock's time, or
@@ -47,6 +48,7 @@ func (s *Sim) GenericTruth(params url.Values) (iter.Seq[TruthRow], error) {
 func (s *Sim) truth(source string, by teller) iter.Seq[TruthRow] {
 	return func(yield func(TruthRow) bool) {
 		const chunk = 1024
+		_, undated := by.(interface{ undated() })
 		var buf []byte
 		for from := 0; ; from += chunk {
 			rows := s.chunk(source, from, chunk)
@@ -66,6 +68,7 @@ func (s *Sim) truth(source string, by teller) iter.Seq[TruthRow] {
 					RawSHA256: hex.EncodeToString(sum[:]),
 					VisibleAt: time.Unix(int64(r.visible), 0).UTC(),
 					Deleted:   r.deleted,
+					Undated:   undated,
 				}) {
 					return
 				}

@@ -378,8 +378,8 @@ func (s *shelf) read(t *testing.T) (rep *control.Report, stored int) {
 	return rep, stored
 }
 
-// oracles are the shipped packs that the oracle serves, see [TestR64_PubMedAndCrossref].
-var oracles = []string{sim.PubMed, sim.Crossref}
+// oracles are the shipped packs that the oracle serves, see [TestR64_ServedByTheOracle].
+var oracles = []string{sim.PubMed, sim.Crossref, sim.EuropePMC}
 
 // losable is what the replies of a shipped pack can lose that its walks end by.
 func losable(t *testing.T, pack string) (out []sim.Fault) {

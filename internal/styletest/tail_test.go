@@ -45,11 +45,12 @@ func TestR64_AMissingTokenEndsNoWalk(t *testing.T) {
 	})
 }
 
-// TestR64_PubMedAndCrossref: the same for the shipped packs that the oracle
+// TestR64_ServedByTheOracle: the same for the shipped packs that the oracle
 // serves, with pages of twenty and with those they ask for.
-func TestR64_PubMedAndCrossref(t *testing.T) {
+func TestR64_ServedByTheOracle(t *testing.T) {
 	isList := func(q *http.Request) bool {
-		return strings.HasSuffix(q.URL.Path, "/esearch.fcgi") && q.Form.Get("retmax") != "0" || strings.HasSuffix(q.URL.Path, "/works") && q.Form.Get("rows") != "0"
+		return strings.HasSuffix(q.URL.Path, "/esearch.fcgi") && q.Form.Get("retmax") != "0" || strings.HasSuffix(q.URL.Path, "/works") && q.Form.Get("rows") != "0" ||
+			strings.HasSuffix(q.URL.Path, "/search") && q.Form.Get("cursorMark") != ""
 	}
 	for _, code := range oracles {
 		for _, size := range []int{0, 20} {
