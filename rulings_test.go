@@ -18,9 +18,9 @@ import (
 // cite it: R64, C12, M1.4, TestR64_WhatProvesTheEnd, R8 in TestR1_R8_EveryOrder.
 var citation = regexp.MustCompile(`(?:^|[^A-Za-z0-9\-]|Test|Fuzz|Benchmark)([RCPIMA][1-9][0-9]{0,2}(?:\.[0-9])?)(?:$|[^A-Za-z0-9])`)
 
-// notARule are words that only look like the number of a rule: percentiles, and
-// a curve of cryptography.
-var notARule = []string{"P50", "P95", "P99", "P256"}
+// notARule are words that only look like the number of a rule: percentiles, a curve
+// of cryptography, and tags of RIS.
+var notARule = []string{"P50", "P95", "P99", "P256", "M2", "M3"}
 
 // citations returns the numbers cited in a text. Every character may be the end
 // of one citation and the beginning of the next.
@@ -216,9 +216,10 @@ func TestDocuments_FilesNamedExist(t *testing.T) {
 }
 
 // mayHoldANumber are the strings of the program that hold the number of a rule
-// and are no message, by file: the codes in the JSON of `patra verify`.
+// and are no message, by file: the codes in the JSON of `patra verify`, and a tag of RIS.
 var mayHoldANumber = map[string]*regexp.Regexp{
 	"internal/infra/sqlstore/verify.go": regexp.MustCompile(`^(I[0-9]+|C11)$`),
+	"internal/app/citefile/ris.go":      regexp.MustCompile(`^C2$`),
 }
 
 // TestMessagesHoldNoRuleNumber looks at every string of the program: whoever

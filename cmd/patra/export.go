@@ -1,123 +1,217 @@
 package main
 
 import (
-	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/spf13/cobra"
 )
 
 func (c *cli) exportCmd() *cobra.Command {
-	var q control.ExportQuery
-	var format, out string
+	var o control.ExportOrder
+	var since, out string
+	var plan int64
+	var statuses []string
 	cmd := &cobra.Command{
-		Use:     "export",
-		Short:   "Write the records out",
-		Example: "  patra export --source crossref --out crossref.jsonl\n  patra export --raw --out -",
+		Use:   "export",
+		Short: "Write the records out",
+		Long: "Writes records to files: as they are (jsonl), as a table (csv, parquet), or as references that other programs\n" +
+			"read. --for chooses format, columns and size of files for a program. Ends with how many were written, and how\n" +
+			"many were left out and why; the same, with hashes, stands in FILE.manifest.json beside each file.",
+		Example: "  patra export --source crossref --out crossref.jsonl\n  patra export --for zotero --source pubmed --out pubmed.ris\n" +
+			"  patra export --for covidence --out ./upload/       one file a source, split where it is too large",
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if format != "jsonl" {
-				return &usageError{cmd: "patra export", err: fmt.Errorf("--format %q is not known; use jsonl", format)}
+			var err error
+			o.Since, err = parseSince("since", since)
+			if err != nil {
+				return err
 			}
+			o.Plan = harvest.PlanID(plan)
+			o.Statuses, err = recordStatuses(statuses)
+			if err != nil {
+				return err
+			}
+			o.Apart = isFolder(out)
 			return c.reading(cmd.Context(), func(ctl *control.Control) error {
-				records, err := ctl.Export(cmd.Context(), q)
+				x, err := ctl.Export(cmd.Context(), o)
 				if err != nil {
 					return err
 				}
-				err = writeOut(c.out, out, func(w io.Writer) error { return records.WriteJSONL(cmd.Context(), w) })
-				if err != nil {
-					return err
+				if out == "-" && x.MaySplit() {
+					return misuse(cmd, "--for %s may need more than one file; name one with --out FILE, or a folder", o.For)
 				}
-				c.notef("%d records exported\n", records.Count)
-				return nil
+				files := &exportFiles{stdout: c.out, out: out, exporting: x}
+				summary, err := x.Write(cmd.Context(), files.next)
+				if err == nil {
+					err = files.placeAll(&summary)
+				}
+				if err != nil {
+					return errors.Join(err, files.discardAll())
+				}
+				return c.noteExport(summary)
 			})
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&q.Provenance, "source", "", "only this source")
-	f.StringVar(&format, "format", "jsonl", "jsonl")
-	f.BoolVar(&q.Raw, "raw", false, "add each record as it came: the same bytes, as a string")
-	f.Int64Var(&q.SinceRevision, "since-revision", 0, "only records with a greater revision")
-	f.StringVar(&out, "out", "-", "file, or - for stdout")
+	f.StringArrayVar(&o.Sources, "source", nil, "only this source; may be given more than once")
+	f.Int64Var(&plan, "plan", 0, "only records that this plan brought or changed")
+	f.StringVar(&since, "since", "", "only records stored or changed here since: an instant, a date, or an age such as -7d")
+	f.StringArrayVar(&statuses, "status", nil, "only records that are ACTIVE, RETRACTED, MERGED or GONE; may be given more than once")
+	f.StringVar(&o.Format, "format", "", strings.Join(control.ExportFormats(), ", ")+" (default jsonl, or what --for reads best)")
+	f.StringVar(&o.For, "for", "", "the program that shall read it: "+strings.Join(control.ExportTools(), ", "))
+	f.BoolVar(&o.Raw, "raw", false, "add each record as it came: the same bytes, as a string")
+	f.Int64Var(&o.SinceRevision, "since-revision", 0, "only records with a greater revision")
+	f.StringVar(&out, "out", "-", "file, folder for one file a source, or - for stdout")
+	f.BoolVar(&c.json, "json", false, "print the counts as one JSON object, to stderr")
 	return cmd
 }
 
-// writeOut writes to stdout, or to a file that appears under its name only when
-// it is whole. A link is followed, also to a file that is not there yet. A new
-// file can be read by its owner alone, one that is there keeps its mode; what is
-// no file, such as a pipe or a device, is written to as it is.
-func writeOut(stdout io.Writer, name string, write func(io.Writer) error) error {
-	if name == "-" {
-		w := bufio.NewWriterSize(stdout, 1<<16)
-		return errors.Join(write(w), w.Flush())
+// recordStatuses reads statuses of records in any case.
+func recordStatuses(words []string) ([]harvest.RecordStatus, error) {
+	known := []harvest.RecordStatus{harvest.RecordActive, harvest.RecordRetracted, harvest.RecordMerged, harvest.RecordGone}
+	var out []harvest.RecordStatus
+	for _, w := range words {
+		status := harvest.RecordStatus(strings.ToUpper(w))
+		if !slices.Contains(known, status) {
+			return nil, &usageError{cmd: "patra export", err: fmt.Errorf("--status %q is none of ACTIVE, RETRACTED, MERGED, GONE", w)}
+		}
+		out = append(out, status)
 	}
-	name, err := followLinks(name)
-	if err != nil {
-		return err
+	return out, nil
+}
+
+// noteExport says what came of an export, to stderr: stdout may be the file.
+func (c *cli) noteExport(s control.ExportSummary) error {
+	if c.json {
+		b, err := json.Marshal(s)
+		if err != nil {
+			return err
+		}
+		c.notef("%s\n", b)
+		return nil
+	}
+	c.notef("%d records exported\n", s.Records)
+	for _, l := range s.LeftOut {
+		c.notef("%d left out: %s\n", l.Records, l.Reason)
+	}
+	if len(s.Files) > 1 || len(s.LeftOut) > 0 {
+		for _, f := range s.Files {
+			if f.Name != "" {
+				c.notef("  %s  %s, %d bytes\n", f.Name, control.Count(int(f.Records), "record"), f.Bytes)
+			}
+		}
+	}
+	return nil
+}
+
+// isFolder reports whether a name is that of a folder, which is there or is written
+// as one.
+func isFolder(name string) bool {
+	if strings.HasSuffix(name, "/") {
+		return true
 	}
 	is, err := os.Stat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return replaceFile(name, 0o600, write)
-	case err != nil:
-		return fmt.Errorf("write %s: %w", name, err)
-	case is.IsDir():
-		return &usageError{err: fmt.Errorf("--out %s is a folder; name a file in it", name)}
-	case is.Mode().IsRegular():
-		return replaceFile(name, is.Mode().Perm(), write)
-	}
-	f, err := os.OpenFile(name, os.O_WRONLY, 0)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	w := bufio.NewWriterSize(f, 1<<16)
-	return errors.Join(write(w), w.Flush(), f.Close())
+	return err == nil && is.IsDir()
 }
 
-// followLinks returns the file that a name leads to, which need not be there.
-func followLinks(name string) (string, error) {
-	if to, err := filepath.EvalSymlinks(name); err == nil {
-		return to, nil
-	}
-	first := name
-	for range 40 { // as many as Linux follows
-		to, err := os.Readlink(name)
-		if err != nil {
-			return name, nil // no link
-		}
-		if !filepath.IsAbs(to) {
-			dir, err := filepath.EvalSymlinks(filepath.Dir(name))
-			if err != nil {
-				return "", fmt.Errorf("write %s: %w", first, err)
-			}
-			to = filepath.Join(dir, to)
-		}
-		name = to
-	}
-	return "", &usageError{err: fmt.Errorf("--out %s is a link that leads back to itself; name a file", first)}
+// exportFiles are the files of one export. They appear together, when all are whole.
+type exportFiles struct {
+	stdout    io.Writer
+	out       string
+	exporting *control.Exporting
+	files     []*outFile
+	sources   []string
 }
 
-// replaceFile puts a file with this mode, whatever the umask, under its name when
-// it is whole.
-func replaceFile(name string, mode fs.FileMode, write func(io.Writer) error) (err error) {
-	put := fmt.Sprintf("%s.%d.tmp", name, os.Getpid())
-	f, err := os.OpenFile(put, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(put))
+// next begins another file; the one before is whole.
+func (e *exportFiles) next(f control.ExportFile) (io.Writer, error) {
+	if n := len(e.files); n > 0 {
+		if err := e.files[n-1].finish(); err != nil {
+			return nil, err
 		}
-	}()
-	w := bufio.NewWriterSize(f, 1<<16)
-	if err := errors.Join(f.Chmod(mode), write(w), w.Flush(), f.Sync(), f.Close()); err != nil {
+	}
+	name := e.out
+	if isFolder(e.out) {
+		if err := os.MkdirAll(e.out, 0o700); err != nil {
+			return nil, err
+		}
+		name = filepath.Join(e.out, "patra")
+	}
+	file, err := openOut(e.stdout, name)
+	if err != nil {
+		return nil, err
+	}
+	e.files = append(e.files, file)
+	e.sources = append(e.sources, f.Source)
+	return file, nil
+}
+
+// placeAll puts the files under their names, each with its manifest.
+func (e *exportFiles) placeAll(s *control.ExportSummary) error {
+	last := e.files[len(e.files)-1]
+	if err := last.finish(); err != nil {
 		return err
 	}
-	return os.Rename(put, name)
+	if last.temp == "" {
+		return nil // no file, so there is no place beside it
+	}
+	for i := range e.files {
+		s.Files[i].Name = e.name(i)
+	}
+	for i, f := range e.files {
+		name := s.Files[i].Name
+		manifest, err := e.exporting.Manifest(*s, i)
+		if err != nil {
+			return err
+		}
+		if err := f.place(name); err != nil {
+			return err
+		}
+		err = writeOut(nil, name+".manifest.json", func(w io.Writer) error {
+			_, err := w.Write(manifest)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// name is where a file goes: the name that was given, with the number of the file if
+// there are several; in a folder one by source and date.
+func (e *exportFiles) name(i int) string {
+	first := slices.Index(e.sources, e.sources[i])
+	last := len(e.sources) - 1
+	for e.sources[last] != e.sources[i] {
+		last--
+	}
+	stem := strings.TrimSuffix(e.out, filepath.Ext(e.out))
+	extension := filepath.Ext(e.out)
+	if isFolder(e.out) {
+		of := strings.Join([]string{"patra", e.sources[i], e.exporting.Day()}, "_")
+		stem = filepath.Join(e.out, strings.ReplaceAll(of, "__", "_")) // no source: there was no record
+		extension = e.exporting.Extension()
+	}
+	if first == last {
+		return stem + extension
+	}
+	return fmt.Sprintf("%s-%d%s", stem, i-first+1, extension)
+}
+
+func (e *exportFiles) discardAll() error {
+	var all error
+	for _, f := range e.files {
+		all = errors.Join(all, f.discard())
+	}
+	return all
 }

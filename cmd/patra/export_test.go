@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -185,6 +186,12 @@ func TestR85_RawIsWhatCame(t *testing.T) {
 // plan of one slice, its task leased, one page that ends the walk.
 func storeRecord(t *testing.T, dsn, id string, raw []byte) {
 	t.Helper()
+	storeRecords(t, dsn, "lab", harvest.Record{ID: id, Raw: raw, Fields: []byte(`{"title":"c"}`)})
+}
+
+// storeRecords stores records as storeRecord does. What is not given is filled in.
+func storeRecords(t *testing.T, dsn, code string, records ...harvest.Record) {
+	t.Helper()
 	ctx := t.Context()
 	store := patratest.Open(t, dsn, sqlstore.Options{})
 	must := func(err error) {
@@ -197,10 +204,10 @@ func storeRecord(t *testing.T, dsn, id string, raw []byte) {
 	window := harvest.Window{From: day, To: day.Add(time.Hour)}
 	calendar := harvest.Calendar{Precision: harvest.PrecisionSecond, Zone: time.UTC}
 	selection := harvest.HashKey("all")
-	snapshot := []byte(`{"specVersion":1,"provenanceCode":"lab"}`)
+	snapshot := []byte(`{"specVersion":1,"provenanceCode":"` + code + `"}`)
 	_, err := store.SavePlan(ctx, harvest.Draft{
-		Trigger:   harvest.Trigger{Provenance: "lab", Operation: harvest.Harvest, Kind: harvest.TriggerManual},
-		Namespace: harvest.HarvestNamespace("lab", "search", "updated", selection),
+		Trigger:   harvest.Trigger{Provenance: code, Operation: harvest.Harvest, Kind: harvest.TriggerManual},
+		Namespace: harvest.HarvestNamespace(code, "search", "updated", selection),
 		Endpoint:  "search", Span: window.Span(), SlicedTo: harvest.TimeMark(window.To), Strategy: harvest.StrategyTime, SliceParams: "{}",
 		Selection: "{}", SelHash: selection, ConfigHash: harvest.HashKey("config"),
 		SpecVersion: 1, Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot, PagingType: "TOKEN", PageSize: 10,
@@ -217,13 +224,16 @@ func storeRecord(t *testing.T, dsn, id string, raw []byte) {
 	must(err)
 	after := open.Before
 	after.Pages++
-	sum := sha256.Sum256(raw)
-	record := harvest.Record{
-		ID: id, Version: harvest.Version{UpdatedAt: day, ObservedAt: open.OpenedAt, ContentHash: sum},
-		RawSHA256: sum, Raw: raw, Fields: []byte(`{"title":"c"}`), Status: harvest.RecordActive, MappingVersion: "m1",
+	for i := range records {
+		r := &records[i]
+		sum := sha256.Sum256(r.Raw)
+		r.Version = harvest.Version{UpdatedAt: day, ObservedAt: open.OpenedAt, ContentHash: sum}
+		r.RawSHA256 = sum
+		r.Status = cmp.Or(r.Status, harvest.RecordActive)
+		r.MappingVersion = "m1"
 	}
 	_, err = store.CommitBatch(ctx, jobs[0], harvest.Batch{
-		OpenedBatch: open, After: after, RecordType: "work", Records: []harvest.Record{record},
+		OpenedBatch: open, After: after, RecordType: "work", Records: records,
 		Evidence: harvest.Evidence{Request: "GET /", HTTPStatus: 200, Sent: 1}, End: harvest.EndEmpty, Finish: true,
 	}, nil, nil)
 	must(err)

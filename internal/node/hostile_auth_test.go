@@ -322,7 +322,7 @@ func TestR80_TokensThatPoison(t *testing.T) {
 				t.Error("it did not come to an end")
 			}
 			var out bytes.Buffer
-			if err := store.Export(t.Context(), control.ExportQuery{Provenance: "crossref", Raw: true}, func(e *control.Exported) error {
+			if err := store.Export(t.Context(), control.ExportQuery{Sources: []string{"crossref"}, Raw: true}, func(e *control.Exported) error {
 				_, err := fmt.Fprintf(&out, "%s %s %s %s %s\n", e.ID, e.UpdatedAt, e.RawSHA256, e.Fields, e.Raw)
 				return err
 			}); err != nil {

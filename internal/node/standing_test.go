@@ -92,7 +92,7 @@ func (s *served) members(kind string) map[string]bool {
 func (s *served) held() map[string]string {
 	s.t.Helper()
 	out := map[string]string{}
-	err := s.Store.Export(s.t.Context(), control.ExportQuery{Provenance: "crossref"}, func(e *control.Exported) error {
+	err := s.Store.Export(s.t.Context(), control.ExportQuery{Sources: []string{"crossref"}}, func(e *control.Exported) error {
 		out[e.ID] = e.RawSHA256
 		return nil
 	})

@@ -169,7 +169,7 @@ func (r *run) exact() {
 func (r *run) equal() {
 	r.t.Helper()
 	have := map[string]control.Exported{}
-	if err := r.Node.Store.Export(context.WithoutCancel(r.t.Context()), control.ExportQuery{Provenance: code}, func(e *control.Exported) error {
+	if err := r.Node.Store.Export(context.WithoutCancel(r.t.Context()), control.ExportQuery{Sources: []string{code}}, func(e *control.Exported) error {
 		have[e.ID] = *e
 		return nil
 	}); err != nil {

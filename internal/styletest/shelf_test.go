@@ -369,7 +369,7 @@ func (s *shelf) read(t *testing.T) (rep *control.Report, stored int) {
 		t.Fatal(err)
 	}
 	patratest.MustVerify(t, store)
-	if err := store.Export(context.WithoutCancel(t.Context()), control.ExportQuery{Provenance: s.pack}, func(*control.Exported) error {
+	if err := store.Export(context.WithoutCancel(t.Context()), control.ExportQuery{Sources: []string{s.pack}}, func(*control.Exported) error {
 		stored++
 		return nil
 	}); err != nil {

@@ -47,7 +47,7 @@ func Compare(ctx context.Context, store RecordStore, code string, truth iter.Seq
 		sha     string
 	}
 	have := make(map[string]storedRecord)
-	err := store.Export(ctx, ExportQuery{Provenance: code}, func(e *Exported) error {
+	err := store.Export(ctx, ExportQuery{Sources: []string{code}}, func(e *Exported) error {
 		have[e.ID] = storedRecord{e.UpdatedAt, e.RawSHA256}
 		return nil
 	})

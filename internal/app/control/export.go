@@ -2,7 +2,6 @@ package control
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,9 +11,14 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// ExportQuery says which records are wanted.
+// ExportQuery says which records are wanted. What is empty asks for all.
 type ExportQuery struct {
-	Provenance    string
+	Sources  []string
+	Statuses []harvest.RecordStatus
+	// Plan is the one that brought the record, or a revision of it.
+	Plan harvest.PlanID
+	// Since is when the record was stored or changed here, at the earliest.
+	Since         time.Time
 	SinceRevision int64
 	Raw           bool
 }
@@ -36,30 +40,6 @@ type Exported struct {
 	Batch                harvest.BatchID
 	MappingVersion       string
 	FetchedAt            time.Time
-}
-
-// Exporting writes the records of a query out.
-type Exporting struct {
-	store RecordStore
-	query ExportQuery
-	// Count is how many were written.
-	Count int64
-}
-
-// Export makes ready to write records out.
-func (c *Control) Export(ctx context.Context, q ExportQuery) (*Exporting, error) {
-	if err := c.known(ctx, q.Provenance); err != nil {
-		return nil, err
-	}
-	return &Exporting{store: c.store, query: q}, nil
-}
-
-// WriteJSONL writes one record per line, in the order of source, type and id.
-func (x *Exporting) WriteJSONL(ctx context.Context, w io.Writer) error {
-	return x.store.Export(ctx, x.query, func(e *Exported) error {
-		x.Count++
-		return writeLine(w, e)
-	})
 }
 
 // ExportLine is one line of JSONL. The record as it came is a string that holds

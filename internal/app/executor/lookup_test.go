@@ -32,7 +32,7 @@ func TestUpdate_WhatNoListHoldsIsLookedUp(t *testing.T) {
 		})
 		r.MustHarvest("crossref")
 		var held, commas []string
-		if err := r.Node.Store.Export(t.Context(), control.ExportQuery{Provenance: "crossref"}, func(e *control.Exported) error {
+		if err := r.Node.Store.Export(t.Context(), control.ExportQuery{Sources: []string{"crossref"}}, func(e *control.Exported) error {
 			held = append(held, e.ID)
 			if strings.Contains(e.ID, ",") {
 				commas = append(commas, e.ID)

@@ -212,7 +212,7 @@ func (r *refresher) all() (ids []string) {
 
 func (r *refresher) each(f func(e *control.Exported)) {
 	r.t.Helper()
-	if err := r.Node.Store.Export(r.t.Context(), control.ExportQuery{Provenance: "generic"}, func(e *control.Exported) error { f(e); return nil }); err != nil {
+	if err := r.Node.Store.Export(r.t.Context(), control.ExportQuery{Sources: []string{"generic"}}, func(e *control.Exported) error { f(e); return nil }); err != nil {
 		r.t.Fatal(err)
 	}
 }

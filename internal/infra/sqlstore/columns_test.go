@@ -34,7 +34,7 @@ func microseconds(l *Lab) {
 	at := time.Date(2024, 2, 29, 23, 59, 59, 123456789, time.FixedZone("", 3600))
 	l.Walk(l.LeaseOne(), Rec("a", at, at, "a"), Rec("b", at.Add(211*time.Nanosecond), at, "b"), Rec("c", at.Truncate(time.Second), at, "c"))
 	var got []time.Time
-	if err := l.Store.Export(l.ctx(), control.ExportQuery{Provenance: prov}, func(e *control.Exported) error {
+	if err := l.Store.Export(l.ctx(), control.ExportQuery{Sources: []string{prov}}, func(e *control.Exported) error {
 		got = append(got, e.UpdatedAt)
 		return nil
 	}); err != nil {

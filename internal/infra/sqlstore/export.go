@@ -32,17 +32,48 @@ func (s *Store) archivedOrigin(ctx context.Context, o control.Origin) (control.O
 	return o, nil
 }
 
+// exportWhere says which records a query asks for.
+func exportWhere(q control.ExportQuery) (where string, args []any) {
+	where = "r.revision > ?"
+	args = append(args, q.SinceRevision)
+	add := func(condition string, values ...any) {
+		where += " AND " + condition
+		args = append(args, values...)
+	}
+	if len(q.Sources) > 0 {
+		add("r.provenance_code IN ("+list(len(q.Sources))+")", bound(q.Sources)...)
+	}
+	if len(q.Statuses) > 0 {
+		add("r.status_code IN ("+list(len(q.Statuses))+")", bound(q.Statuses)...)
+	}
+	if !q.Since.IsZero() {
+		add("r.changed_at >= ?", ts(q.Since))
+	}
+	if q.Plan != 0 {
+		add(`EXISTS (SELECT 1 FROM ing_record_version w
+			LEFT JOIN ing_task_run_batch wb ON wb.id=w.batch_id
+			LEFT JOIN ing_archived wz ON wz.kind_code='batch' AND wz.object_id=w.batch_id
+			WHERE w.record_id=r.id AND COALESCE(wb.plan_id, wz.plan_id)=?)`, q.Plan)
+	}
+	return where, args
+}
+
+// bound are texts as the values of a statement.
+func bound[S ~string](texts []S) []any {
+	out := make([]any, len(texts))
+	for i, t := range texts {
+		out[i] = string(t)
+	}
+	return out
+}
+
 // Export reads records in the order of (source, type, id), one at a time.
 func (s *Store) Export(ctx context.Context, q control.ExportQuery, f func(*control.Exported) error) error {
 	raw := "NULL"
 	if q.Raw {
 		raw = "v.raw"
 	}
-	where, args := "r.revision > ?", []any{q.SinceRevision}
-	if q.Provenance != "" {
-		where += " AND r.provenance_code=?"
-		args = append(args, q.Provenance)
-	}
+	where, args := exportWhere(q)
 	var e control.Exported
 	err := s.each(ctx, func(r *sql.Rows) error {
 		var updated, fetched ts

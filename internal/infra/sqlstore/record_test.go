@@ -242,7 +242,7 @@ func keysAsBytes(l *Lab) {
 		r.Search = b.After
 	}
 	var got []string
-	if err := l.Store.Export(l.ctx(), control.ExportQuery{Provenance: prov}, func(e *control.Exported) error {
+	if err := l.Store.Export(l.ctx(), control.ExportQuery{Sources: []string{prov}}, func(e *control.Exported) error {
 		got = append(got, e.ID)
 		return nil
 	}); err != nil {
@@ -379,7 +379,7 @@ func volatileOnly(l *Lab) {
 		l.Errorf("revisions sum to %d", n)
 	}
 	i := 0
-	if err := l.Store.Export(l.ctx(), control.ExportQuery{Provenance: prov, Raw: true}, func(e *control.Exported) error {
+	if err := l.Store.Export(l.ctx(), control.ExportQuery{Sources: []string{prov}, Raw: true}, func(e *control.Exported) error {
 		if want := touched[i]; string(e.Raw) != string(want.Raw) || !e.UpdatedAt.Equal(hour(1)) || e.RawSHA256 != fmt.Sprintf("%x", want.RawSHA256) {
 			l.Errorf("%s is %s of %s", e.ID, e.Raw, e.UpdatedAt)
 		}

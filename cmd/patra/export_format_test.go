@@ -1,0 +1,132 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/patratest"
+)
+
+// TestExport_References: references go to a file with a manifest beside it, and what
+// is left out is counted with its reason.
+func TestExport_References(t *testing.T) {
+	t.Parallel()
+	dsn := patratest.SQLite.DSN(t)
+	storeRecords(
+		t, dsn, "lab",
+		harvest.Record{ID: "1", Raw: []byte("1"), Fields: []byte(`{"title":"One\nER  - evil","pmid":"11","type":"Journal Article","abstract":"Write to me@example.org"}`)},
+		harvest.Record{ID: "2", Raw: []byte("2"), Fields: []byte(`{"doi":"10.1000/2"}`)},
+		harvest.Record{ID: "3", Raw: []byte("3"), Fields: []byte(`{"title":"Three"}`), Status: harvest.RecordRetracted},
+		harvest.Record{ID: "4", Raw: []byte("4"), Fields: []byte(`{"title":"Four"}`), Status: harvest.RecordGone},
+	)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "out.ris")
+	code, out, e := patra(t, "export", "--db", dsn, "--format", "ris", "--out", file, "--json")
+	if code != exitDone || out != "" {
+		t.Fatalf("exit %d: %s %s", code, out, e)
+	}
+	var s control.ExportSummary
+	if err := json.Unmarshal([]byte(e), &s); err != nil {
+		t.Fatalf("%v: %s", err, e)
+	}
+	if s.Records != 2 || len(s.LeftOut) != 2 || s.LeftOut[0] != (control.LeftOut{Reason: "gone from the source", Records: 1}) ||
+		s.LeftOut[1] != (control.LeftOut{Reason: "no title", Records: 1}) {
+		t.Errorf("got %+v", s)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	for _, want := range []string{"TI  - One ER - evil\r\n", "KW  - Retracted Publication\r\n", "AB  - Write to ***@***\r\n", "AN  - 11\r\n", "DB  - lab\r\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	if n := strings.Count(text, "\r\nER  - \r\n"); n != 2 {
+		t.Errorf("%d records end in\n%s", n, text)
+	}
+	b, err = os.ReadFile(file + ".manifest.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m struct {
+		control.ExportFile
+		Parts  int
+		Format string
+		At     time.Time
+	}
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256([]byte(text))
+	if m.SHA256 != hex.EncodeToString(sum[:]) || m.Bytes != int64(len(text)) || m.Records != 2 || m.Sources["lab"] != 2 || m.Parts != 1 || m.Format != "ris" || m.At.IsZero() {
+		t.Errorf("manifest %s", b)
+	}
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 2 {
+		t.Errorf("left behind: %v, %v", names, err)
+	}
+}
+
+// TestExport_Selection: what is asked for is what is written.
+func TestExport_Selection(t *testing.T) {
+	t.Parallel()
+	dsn := patratest.SQLite.DSN(t)
+	storeRecords(t, dsn, "crossref", harvest.Record{ID: "1", Raw: []byte("1"), Fields: []byte(`{"title":"One"}`)})
+	storeRecords(
+		t, dsn, "pubmed",
+		harvest.Record{ID: "2", Raw: []byte("2"), Fields: []byte(`{"title":"Two"}`)},
+		harvest.Record{ID: "3", Raw: []byte("3"), Fields: []byte(`{"title":"Three"}`), Status: harvest.RecordGone},
+	)
+	storeRecords(t, dsn, "zenodo", harvest.Record{ID: "4", Raw: []byte("4"), Fields: []byte(`{"title":"Four"}`)})
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "1 2 3 4"},
+		{[]string{"--source", "crossref", "--source", "zenodo"}, "1 4"},
+		{[]string{"--status", "gone"}, "3"},
+		{[]string{"--status", "ACTIVE", "--status", "GONE", "--source", "pubmed"}, "2 3"},
+		{[]string{"--plan", "2"}, "2 3"},
+		{[]string{"--plan", "7"}, ""},
+		{[]string{"--since", "2020-01-01"}, "1 2 3 4"},
+		{[]string{"--since", "2999-01-01"}, ""},
+	} {
+		code, out, e := patra(t, append([]string{"export", "--db", dsn}, c.args...)...)
+		if code != exitDone {
+			t.Fatalf("%v: exit %d: %s", c.args, code, e)
+		}
+		var ids []string
+		for line := range strings.Lines(out) {
+			var r struct{ ID string }
+			if err := json.Unmarshal([]byte(line), &r); err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, r.ID)
+		}
+		if got := strings.Join(ids, " "); got != c.want {
+			t.Errorf("%v: got %s, want %s", c.args, got, c.want)
+		}
+	}
+	for args, want := range map[string]string{
+		"--status odd":                "is none of ACTIVE",
+		"--format odd":                `the format "odd" is not known`,
+		"--for odd":                   "is no program",
+		"--for zotero --raw":          "use jsonl for --raw",
+		"--for covidence":             "name one with --out",
+		"--for zotero --format jsonl": "does not read jsonl",
+	} {
+		code, _, e := patra(t, append([]string{"export", "--db", dsn}, strings.Fields(args)...)...)
+		if code != exitUsage || !strings.Contains(e, want) {
+			t.Errorf("%s: exit %d: %s", args, code, e)
+		}
+	}
+}

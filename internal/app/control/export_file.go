@@ -1,0 +1,415 @@
+package control
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/papertrace/patra/internal/app/citefile"
+	"github.com/papertrace/patra/internal/domain/citation"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
+)
+
+// JSONL is the format that holds records as they are, with their provenance.
+const JSONL = "jsonl"
+
+// ExportOrder says which records are wanted, and as what.
+type ExportOrder struct {
+	ExportQuery
+	// Format is one of [ExportFormats]; empty: the one that For reads best, or JSONL.
+	Format string
+	// For is the program that shall read it, one of [ExportTools], or empty.
+	For string
+	// Apart puts each source into a file of its own.
+	Apart bool
+}
+
+// ExportFormats are the formats of files.
+func ExportFormats() []string {
+	out := []string{JSONL}
+	for _, f := range citefile.Formats {
+		out = append(out, string(f))
+	}
+	return out
+}
+
+// ExportTools are the programs that files are made for.
+func ExportTools() []string {
+	var out []string
+	for _, p := range citefile.Profiles {
+		out = append(out, string(p.Tool))
+	}
+	return out
+}
+
+// Exporting writes the records of an order to files.
+type Exporting struct {
+	order    ExportOrder
+	store    Store
+	format   citefile.Format // empty for JSONL
+	profile  citefile.Profile
+	names    map[string]string // of sources, for people
+	manifest ExportManifest    // what all files have in common
+
+	open  func(ExportFile) (io.Writer, error)
+	files []ExportFile
+	sums  []hash.Hash
+	// next is the source of the record that is about to be written.
+	next    string
+	leftOut map[string]int64
+}
+
+// ExportFile is a file of an export.
+type ExportFile struct {
+	// Name is where it was written to, if it has a name.
+	Name string `json:"file,omitempty"`
+	// Source is the one its records are of, if each has its own file.
+	Source  string           `json:"source,omitempty"`
+	Records int64            `json:"records"`
+	Sources map[string]int64 `json:"sources"`
+	Bytes   int64            `json:"bytes"`
+	SHA256  string           `json:"sha256"`
+}
+
+// LeftOut are records that were selected and not written.
+type LeftOut struct {
+	Reason  string `json:"reason"`
+	Records int64  `json:"records"`
+}
+
+// ExportSummary is what came of an export.
+type ExportSummary struct {
+	Format  string       `json:"format"`
+	For     string       `json:"for,omitempty"`
+	Records int64        `json:"records"`
+	LeftOut []LeftOut    `json:"left_out"`
+	Files   []ExportFile `json:"files"`
+}
+
+// ExportSelection is what was selected.
+type ExportSelection struct {
+	Sources       []string `json:"sources,omitempty"`
+	Plan          int64    `json:"plan,omitempty"`
+	Since         *Time    `json:"since,omitempty"`
+	SinceRevision int64    `json:"since_revision,omitempty"`
+	Statuses      []string `json:"status,omitempty"`
+}
+
+// ExportManifest stands beside a file: what is in it, and what it was made of.
+type ExportManifest struct {
+	ExportFile
+	Format string `json:"format"`
+	For    string `json:"for,omitempty"`
+	// Part is the number of the file, Parts how many the export has.
+	Part  int `json:"part"`
+	Parts int `json:"parts"`
+	// Selected is what was asked for, Total how many records all parts hold, LeftOut
+	// what none of them holds.
+	Selected ExportSelection `json:"selected"`
+	Total    int64           `json:"total"`
+	LeftOut  []LeftOut       `json:"left_out"`
+	// At is the time of the store when the export began.
+	At    Time  `json:"at"`
+	Patra Build `json:"patra"`
+}
+
+// Export makes ready to write records out.
+func (c *Control) Export(ctx context.Context, o ExportOrder) (*Exporting, error) {
+	x := &Exporting{order: o, store: c.store, leftOut: map[string]int64{}}
+	if o.Format == "" && o.For == "" || o.Format == JSONL {
+		if o.For != "" {
+			return nil, orderProblem(fmt.Errorf("%s does not read jsonl; leave --format out", o.For))
+		}
+	} else {
+		var err error
+		x.format, x.profile, err = citefile.Choose(citefile.Format(o.Format), citefile.Tool(o.For))
+		if err != nil {
+			return nil, orderProblem(err)
+		}
+		if o.Raw {
+			return nil, orderProblem(fmt.Errorf("%s has no place for records as they came; use jsonl for --raw", x.format))
+		}
+	}
+	for _, code := range o.Sources {
+		if err := c.known(ctx, code); err != nil {
+			return nil, err
+		}
+	}
+	now, err := c.store.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x.manifest = ExportManifest{
+		Format: x.Format(), For: o.For, Selected: selectionOf(o), At: Time(now), Patra: c.instance.Build,
+	}
+	if x.format != "" {
+		x.names, err = c.namesOfSources(ctx, o.Sources)
+	}
+	return x, err
+}
+
+func orderProblem(err error) error {
+	return problem.New(err.Error(), problem.Problem{Code: "usage", Kind: problem.Usage, Next: "patra export --help lists formats and programs"})
+}
+
+func selectionOf(o ExportOrder) ExportSelection {
+	s := ExportSelection{Sources: o.Sources, Plan: int64(o.Plan), SinceRevision: o.SinceRevision}
+	if !o.Since.IsZero() {
+		s.Since = new(Time(o.Since))
+	}
+	for _, status := range o.Statuses {
+		s.Statuses = append(s.Statuses, string(status))
+	}
+	return s
+}
+
+// namesOfSources are the names by which people know sources, all or these.
+func (c *Control) namesOfSources(ctx context.Context, codes []string) (map[string]string, error) {
+	if len(codes) == 0 && c.sources != nil {
+		var err error
+		codes, err = c.sources.Codes(ctx)
+		if err != nil {
+			return nil, err
+		}
+	}
+	names := map[string]string{}
+	for _, code := range codes {
+		is, err := c.store.LoadSource(ctx, code)
+		if errors.Is(err, harvest.ErrNotFound) {
+			continue // never applied: it has no records
+		}
+		if err != nil {
+			return nil, err
+		}
+		names[code] = is.Provenance.Name
+	}
+	return names, nil
+}
+
+// Format is what is written.
+func (x *Exporting) Format() string {
+	if x.format == "" {
+		return JSONL
+	}
+	return string(x.format)
+}
+
+// Extension is how names of the files end.
+func (x *Exporting) Extension() string {
+	if x.format == "" {
+		return "." + JSONL
+	}
+	return x.format.Extension()
+}
+
+// MaySplit reports whether there may be more than one file.
+func (x *Exporting) MaySplit() bool {
+	return x.order.Apart || x.profile.Limit != citefile.Limit{}
+}
+
+// Day is the date of the export by the clock of the store.
+func (x *Exporting) Day() string { return x.manifest.At.String()[:len("2006-01-02")] }
+
+// Write writes the files. It asks for each when it begins; what was asked for before
+// is complete then, and the last when it returns. Records come in the order of source,
+// type and id.
+func (x *Exporting) Write(ctx context.Context, open func(ExportFile) (io.Writer, error)) (ExportSummary, error) {
+	x.open = open
+	out, err := x.writer()
+	if err != nil {
+		return ExportSummary{}, err
+	}
+	err = x.store.Export(ctx, x.order.ExportQuery, func(e *Exported) error {
+		if x.order.Apart && x.next != e.Provenance {
+			if err := out.EndFile(); err != nil {
+				return err
+			}
+		}
+		x.next = e.Provenance
+		return x.write(out, e)
+	})
+	if err == nil {
+		err = out.Close()
+	}
+	return x.summary(), err
+}
+
+// exportWriter writes records to files.
+type exportWriter interface {
+	write(e *Exported) (leftOut string, err error)
+	EndFile() error
+	Close() error
+}
+
+func (x *Exporting) writer() (exportWriter, error) {
+	if x.format == "" {
+		return &lineWriter{next: x.nextFile}, nil
+	}
+	w, err := citefile.New(x.format, citefile.Options{Tool: x.profile.Tool, Limit: x.profile.Limit}, x.nextFile)
+	if err != nil {
+		return nil, orderProblem(err)
+	}
+	return &citationWriter{Writer: w, format: x.format, statuses: x.order.Statuses, names: x.names}, nil
+}
+
+func (x *Exporting) write(out exportWriter, e *Exported) error {
+	reason, err := out.write(e)
+	switch {
+	case err != nil:
+		return err
+	case reason != "":
+		x.leftOut[reason]++
+		return nil
+	}
+	file := &x.files[len(x.files)-1]
+	file.Records++
+	file.Sources[e.Provenance]++
+	return nil
+}
+
+// nextFile begins another file, whose bytes are counted and hashed.
+func (x *Exporting) nextFile() (io.Writer, error) {
+	file := ExportFile{Sources: map[string]int64{}}
+	if x.order.Apart {
+		file.Source = x.next
+	}
+	w, err := x.open(file)
+	if err != nil {
+		return nil, err
+	}
+	x.files = append(x.files, file)
+	x.sums = append(x.sums, sha256.New())
+	return &countingWriter{w: w, x: x, at: len(x.files) - 1}, nil
+}
+
+// countingWriter counts and hashes what goes to a file.
+type countingWriter struct {
+	w  io.Writer
+	x  *Exporting
+	at int
+}
+
+func (c *countingWriter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.x.files[c.at].Bytes += int64(n)
+	c.x.sums[c.at].Write(b[:n])
+	return n, err
+}
+
+func (x *Exporting) summary() ExportSummary {
+	s := ExportSummary{Format: x.Format(), For: x.order.For, LeftOut: []LeftOut{}, Files: []ExportFile{}}
+	for i, f := range x.files {
+		f.SHA256 = hex.EncodeToString(x.sums[i].Sum(nil))
+		s.Records += f.Records
+		s.Files = append(s.Files, f)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(x.leftOut)) {
+		s.LeftOut = append(s.LeftOut, LeftOut{reason, x.leftOut[reason]})
+	}
+	return s
+}
+
+// Manifest is what is told of a file of a summary, as indented JSON.
+func (x *Exporting) Manifest(s ExportSummary, part int) ([]byte, error) {
+	m := x.manifest
+	m.ExportFile = s.Files[part]
+	m.Part = part + 1
+	m.Parts = len(s.Files)
+	m.Total = s.Records
+	m.LeftOut = s.LeftOut
+	b, err := json.MarshalIndent(m, "", "  ")
+	return append(b, '\n'), err
+}
+
+// lineWriter writes JSONL.
+type lineWriter struct {
+	next  func() (io.Writer, error)
+	w     io.Writer // nil between files
+	files int
+}
+
+func (l *lineWriter) begin() (err error) {
+	if l.w == nil {
+		l.files++
+		l.w, err = l.next()
+	}
+	return err
+}
+
+func (l *lineWriter) write(e *Exported) (string, error) {
+	if err := l.begin(); err != nil {
+		return "", err
+	}
+	return "", writeLine(l.w, e)
+}
+
+func (l *lineWriter) EndFile() error {
+	l.w = nil
+	return nil
+}
+
+func (l *lineWriter) Close() error {
+	if l.files > 0 {
+		return nil
+	}
+	return l.begin()
+}
+
+// citationWriter writes what records say as citations. Records that are no more, or
+// are others by now, are left out unless they were asked for by their status.
+type citationWriter struct {
+	citefile.Writer
+	format   citefile.Format
+	statuses []harvest.RecordStatus
+	names    map[string]string
+}
+
+func (w *citationWriter) write(e *Exported) (string, error) {
+	if len(w.statuses) == 0 {
+		switch e.Status {
+		case harvest.RecordGone:
+			return "gone from the source", nil
+		case harvest.RecordMerged:
+			return "merged into another record of the source", nil
+		}
+	}
+	c, err := citation.New(citation.Record{
+		Source: e.Provenance, Type: e.Type, ID: e.ID, Retracted: e.Status == harvest.RecordRetracted,
+		UpdatedAt: e.UpdatedAt, FetchedAt: e.FetchedAt, Fields: e.Fields,
+	})
+	if err != nil {
+		return "fields that cannot be read; patra verify says more", nil
+	}
+	if name := w.names[e.Provenance]; name != "" {
+		c.Database = citation.Line(name)
+	}
+	maskCitation(c)
+	if reason := w.format.Refusal(c); reason != "" {
+		return reason, nil
+	}
+	return "", w.Write(c)
+}
+
+// maskCitation takes mail addresses out of what is written for people.
+func maskCitation(c *citation.Citation) {
+	if strings.Contains(c.Title, "@") {
+		c.Title = MaskMail(c.Title)
+	}
+	if strings.Contains(c.Abstract, "@") {
+		c.Abstract = MaskMail(c.Abstract)
+	}
+	for i, s := range c.Sections {
+		if strings.Contains(s.Text, "@") {
+			c.Sections[i].Text = MaskMail(s.Text)
+		}
+	}
+}
