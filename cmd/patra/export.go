@@ -40,7 +40,10 @@ func (c *cli) exportCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o.Apart = isFolder(out)
+			o.Apart = o.For != "" && isFolder(out)
+			if err := o.Check(); err != nil {
+				return err
+			}
 			return c.reading(cmd.Context(), func(ctl *control.Control) error {
 				x, err := ctl.Export(cmd.Context(), o)
 				if err != nil {
@@ -49,7 +52,7 @@ func (c *cli) exportCmd() *cobra.Command {
 				if out == "-" && x.MaySplit() {
 					return misuse(cmd, "--for %s may need more than one file; name one with --out FILE, or a folder", o.For)
 				}
-				files := &exportFiles{stdout: c.out, out: out, exporting: x}
+				files := &exportFiles{stdout: c.out, out: out, apart: o.Apart, exporting: x}
 				summary, err := x.Write(cmd.Context(), files.next)
 				if err == nil {
 					err = files.placeAll(&summary)
@@ -70,7 +73,7 @@ func (c *cli) exportCmd() *cobra.Command {
 	f.StringVar(&o.For, "for", "", "the program that shall read it: "+strings.Join(control.ExportTools(), ", "))
 	f.BoolVar(&o.Raw, "raw", false, "add each record as it came: the same bytes, as a string")
 	f.Int64Var(&o.SinceRevision, "since-revision", 0, "only records with a greater revision")
-	f.StringVar(&out, "out", "-", "file, folder for one file a source, or - for stdout")
+	f.StringVar(&out, "out", "-", "file, with --for also a folder for one file a source, or - for stdout")
 	f.BoolVar(&c.json, "json", false, "print the counts as one JSON object, to stderr")
 	return cmd
 }
@@ -127,6 +130,7 @@ func isFolder(name string) bool {
 type exportFiles struct {
 	stdout    io.Writer
 	out       string
+	apart     bool // out is a folder
 	exporting *control.Exporting
 	files     []*outFile
 	sources   []string
@@ -140,7 +144,7 @@ func (e *exportFiles) next(f control.ExportFile) (io.Writer, error) {
 		}
 	}
 	name := e.out
-	if isFolder(e.out) {
+	if e.apart {
 		if err := os.MkdirAll(e.out, 0o700); err != nil {
 			return nil, err
 		}
@@ -197,7 +201,7 @@ func (e *exportFiles) name(i int) string {
 	}
 	stem := strings.TrimSuffix(e.out, filepath.Ext(e.out))
 	extension := filepath.Ext(e.out)
-	if isFolder(e.out) {
+	if e.apart {
 		of := strings.Join([]string{"patra", e.sources[i], e.exporting.Day()}, "_")
 		stem = filepath.Join(e.out, strings.ReplaceAll(of, "__", "_")) // no source: there was no record
 		extension = e.exporting.Extension()

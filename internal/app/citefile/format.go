@@ -85,7 +85,7 @@ var Profiles = []Profile{
 func Choose(format Format, tool Tool) (Format, Profile, error) {
 	if tool == AnyTool {
 		if !slices.Contains(Formats, format) {
-			return "", Profile{}, fmt.Errorf("the format %q is not known; use one of %s", format, words(Formats))
+			return "", Profile{}, fmt.Errorf("the format %q is not known; use jsonl, %s", format, words(Formats))
 		}
 		return format, Profile{}, nil
 	}

@@ -122,22 +122,38 @@ type ExportManifest struct {
 	Patra Build `json:"patra"`
 }
 
+// Check refuses an order that cannot be carried out, whatever there is to write.
+func (o ExportOrder) Check() error {
+	_, _, err := o.choose()
+	return err
+}
+
+// choose is the format, empty for JSONL, and what the program takes.
+func (o ExportOrder) choose() (citefile.Format, citefile.Profile, error) {
+	var none citefile.Profile
+	if o.Format == JSONL || o.Format == "" && o.For == "" {
+		if o.For != "" {
+			return "", none, orderProblem(fmt.Errorf("%s does not read jsonl; leave --format out", o.For))
+		}
+		return "", none, nil
+	}
+	format, profile, err := citefile.Choose(citefile.Format(o.Format), citefile.Tool(o.For))
+	if err != nil {
+		return "", none, orderProblem(err)
+	}
+	if o.Raw {
+		return "", none, orderProblem(fmt.Errorf("%s has no place for records as they came; use jsonl for --raw", format))
+	}
+	return format, profile, nil
+}
+
 // Export makes ready to write records out.
 func (c *Control) Export(ctx context.Context, o ExportOrder) (*Exporting, error) {
 	x := &Exporting{order: o, store: c.store, leftOut: map[string]int64{}}
-	if o.Format == "" && o.For == "" || o.Format == JSONL {
-		if o.For != "" {
-			return nil, orderProblem(fmt.Errorf("%s does not read jsonl; leave --format out", o.For))
-		}
-	} else {
-		var err error
-		x.format, x.profile, err = citefile.Choose(citefile.Format(o.Format), citefile.Tool(o.For))
-		if err != nil {
-			return nil, orderProblem(err)
-		}
-		if o.Raw {
-			return nil, orderProblem(fmt.Errorf("%s has no place for records as they came; use jsonl for --raw", x.format))
-		}
+	var err error
+	x.format, x.profile, err = o.choose()
+	if err != nil {
+		return nil, err
 	}
 	for _, code := range o.Sources {
 		if err := c.known(ctx, code); err != nil {
