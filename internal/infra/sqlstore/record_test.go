@@ -255,6 +255,46 @@ func keysAsBytes(l *Lab) {
 	l.MustVerify()
 }
 
+// exportSelects: an export holds the records that were asked for: those of a plan also
+// where another changed them since, those of statuses, sources and times.
+func exportSelects(l *Lab) {
+	gone := Rec("c", hour(0), hour(9), "three")
+	gone.Status = harvest.RecordGone
+	first := l.Plan(0, 1)
+	l.Walk(l.LeaseOne(), Rec("a", hour(0), hour(9), "one"), Rec("b", hour(0), hour(9), "two"), gone)
+	second := l.Plan(1, 2)
+	l.Walk(l.LeaseOne(), Rec("a", hour(1), hour(9), "one, changed"), Rec("d", hour(1), hour(9), "four"))
+	now, err := l.Store.Now(l.ctx())
+	if err != nil {
+		l.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		query control.ExportQuery
+		want  string
+	}{
+		"all":             {control.ExportQuery{}, "a b c d"},
+		"first plan":      {control.ExportQuery{Plan: first.ID}, "a b c"},
+		"second plan":     {control.ExportQuery{Plan: second.ID}, "a d"},
+		"no plan":         {control.ExportQuery{Plan: second.ID + 99}, ""},
+		"gone":            {control.ExportQuery{Statuses: []harvest.RecordStatus{harvest.RecordGone}}, "c"},
+		"two statuses":    {control.ExportQuery{Statuses: []harvest.RecordStatus{harvest.RecordGone, harvest.RecordActive}}, "a b c d"},
+		"sources":         {control.ExportQuery{Sources: []string{"none", prov}}, "a b c d"},
+		"another":         {control.ExportQuery{Sources: []string{"none"}}, ""},
+		"since long ago":  {control.ExportQuery{Since: now.AddDate(-1, 0, 0)}, "a b c d"},
+		"since tomorrow":  {control.ExportQuery{Since: now.AddDate(0, 0, 1)}, ""},
+		"changed, active": {control.ExportQuery{SinceRevision: 1, Statuses: []harvest.RecordStatus{harvest.RecordActive}}, "a"},
+	} {
+		var ids []string
+		err := l.Store.Export(l.ctx(), c.query, func(e *control.Exported) error {
+			ids = append(ids, e.ID)
+			return nil
+		})
+		if got := strings.Join(ids, " "); err != nil || got != c.want {
+			l.Errorf("%s: got %s, want %s: %v", name, got, c.want, err)
+		}
+	}
+}
+
 // oneRecord: the same id through two tasks, phases and plans is one record.
 func oneRecord(l *Lab) {
 	l.Plan(0, 2)

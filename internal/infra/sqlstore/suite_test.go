@@ -82,6 +82,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R57_UndatedVersionsInAnyOrder", undatedVersions},
 		{"R29_KeysCompareAsBytes", keysAsBytes},
 		{"R29_OneRecordWhateverTheTask", oneRecord},
+		{"ExportSelectsWhatIsAskedFor", exportSelects},
 		{"R30_RemappedOnce", remapped},
 		{"R31_DeletedAndAddedInAnyOrder", deletedAndAdded},
 		{"R32_HostileTextIsKept", hostileText},
