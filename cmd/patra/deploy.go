@@ -39,6 +39,7 @@ func (c *cli) deployCmd() *cobra.Command {
 		c.deployOne("compose", "Print a compose file: roles apart over one MySQL",
 			"The file has a database, a scheduler with planner, executors in any number, and an API if asked for; each without\n"+
 				"root, capabilities and a writable disk. How to begin stands at its top.", func() ([]byte, error) { return composeFile, nil }),
+		c.deployManCmd(), c.deployReferenceCmd(),
 	)
 	return cmd
 }

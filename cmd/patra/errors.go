@@ -75,7 +75,7 @@ func (c *cli) fail(ctx context.Context, err error) int {
 		return int(e)
 	}
 	r := c.explain(ctx, err)
-	if c.json {
+	if c.json && c.form != asCSV && c.form != asName {
 		if err := c.printJSON(r); err != nil {
 			c.notef("patra: %s\n", err)
 		}

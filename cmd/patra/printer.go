@@ -99,16 +99,6 @@ func (p *printer) coloured(text string, f control.Family) string {
 	return "\x1b[" + number + "m" + text + "\x1b[0m"
 }
 
-// show prints what control answers: as one JSON object if that was asked for, else
-// in words.
-func (c *cli) show(v any, words func()) error {
-	if c.json {
-		return c.printJSON(v)
-	}
-	words()
-	return nil
-}
-
 // styled is text of our own that may steer the terminal.
 type styled string
 

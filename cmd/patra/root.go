@@ -38,8 +38,12 @@ type cli struct {
 	// source is the one that the command names, else the word SOURCE for what it says to do next.
 	source string
 	keep   keepFlags
-	// json is set by the subcommand that prints one object.
+	// json: a program reads the answer. It is --json of a command, and then whether the
+	// form is one for programs.
 	json bool
+	form form
+	// fields are those of the answer that are wanted; none for all.
+	fields []string
 	// from says who gave each shared setting: a flag or a variable.
 	from map[string]string
 	// asking: a question stands on the terminal, and nothing is to be written over it.
@@ -116,7 +120,7 @@ func (c *cli) root() *cobra.Command {
 	// A flag's default is printed by --help; what the environment holds may be
 	// a password.
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
-		if err := c.settings(cmd); err != nil {
+		if err := errors.Join(c.settings(cmd), c.settleForm()); err != nil {
 			return &usageError{err: err}
 		}
 		c.command = strings.Join(append([]string{cmd.CommandPath()}, args...), " ")
@@ -136,6 +140,9 @@ func (c *cli) root() *cobra.Command {
 	f.BoolVar(&c.debug, "debug", false, "log every step to stderr")
 	f.StringVar(&c.logFormat, "log-format", "text", "how log lines are written: text or json (PATRA_LOG_FORMAT)")
 	c.keep.add(f)
+	c.form = asTable
+	f.VarP((*formFlag)(&c.form), "output", "o", "how the answer is printed: "+listed(forms))
+	f.StringSliceVar(&c.fields, "fields", nil, "with -o json, jsonl, yaml or csv: only these fields, such as id,status")
 	f.StringVar(&c.progress, "progress", "auto", "progress on stderr: auto, bar, plain or none")
 	root.AddCommand(c.demoCmd(), c.harvestCmd(), c.backfillCmd(), c.refreshCmd(), c.serveCmd(), c.statusCmd(), c.doctorCmd(), c.scheduleCmd(), c.exportCmd(), c.verifyCmd(), c.explainCmd(), c.coverageCmd(), c.reconcileCmd(), c.planCmd(), c.cursorCmd(), c.simCmd(), c.dbCmd(), c.versionCmd(), c.sourceCmd(), c.auditCmd(), c.errorCmd(), c.quarantineCmd(), c.recordCmd(), c.alertCmd(), c.credentialCmd(), c.tokenCmd())
 	root.AddCommand(c.blackboxCmd(), c.replayCmd(), c.deployCmd())
@@ -145,6 +152,9 @@ func (c *cli) root() *cobra.Command {
 			sub.Args = noArgs
 		}
 	}
+	groupCommands(root)
+	giveExamples(root)
+	c.completions(root)
 	return root
 }
 

@@ -146,7 +146,7 @@ func TestSourceBadUse_OneClearMessage(t *testing.T) {
 		{"no file", []string{"source", "apply", "--db", db}, exitUsage, []string{"takes one source pack"}},
 		{"file not there", []string{"source", "lint", "/nowhere.yaml"}, exitFailed, []string{"/nowhere.yaml"}},
 		{"unknown operation", []string{"source", "show", "mini", "--operation", "sweep", "--db", db}, exitUsage, []string{"--operation", "harvest, backfill or update"}},
-		{"bad time", []string{"source", "show", "mini", "--at", "noon", "--db", db}, exitUsage, []string{"--at", "RFC 3339", "next: patra source show --help"}},
+		{"bad time", []string{"source", "show", "mini", "--at", "noon", "--db", db}, exitUsage, []string{"--at", "no time", "next: patra source show --help"}},
 		{"no instant", []string{"source", "schedule", file, "--reason", "x", "--db", db}, exitUsage, []string{"needs --at T"}},
 		{"bad observation", []string{"source", "schedule", file, "--at", "2099-01-01", "--observe", "long", "--reason", "x", "--db", db}, exitUsage, []string{"--observe"}},
 		{"no reason", []string{"source", "rollback", "mini", "--db", db}, exitUsage, []string{"--reason"}},

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// TestOutput_EveryFormTellsTheSame: the same answer in each form, in the order in which
+// it has its fields, and hostile text inside its own field.
+func TestOutput_EveryFormTellsTheSame(t *testing.T) {
+	type row struct {
+		ID    int    `json:"id"`
+		Title string `json:"title"`
+		More  any    `json:"more,omitempty"`
+	}
+	answer := struct {
+		Source string `json:"source"`
+		Rows   []row  `json:"rows"`
+		Next   string `json:"next,omitempty"`
+	}{"x", []row{{2, "=1+1", nil}, {10000000000000001, "a \"b\",\nc", map[string]any{"deep": map[string]any{"er": 1}}}}, "n"}
+	for _, c := range []struct {
+		form   form
+		fields string
+		want   string
+	}{
+		{asTable, "", "words\n"},
+		{asJSON, "", `{"source":"x","rows":[{"id":2,"title":"=1+1"},{"id":10000000000000001,"title":"a \"b\",\nc","more":{"deep":{"er":1}}}],"next":"n"}` + "\n"},
+		{asJSON, "title,more.deep.er", `{"source":"x","rows":[{"title":"=1+1","more.deep.er":null},{"title":"a \"b\",\nc","more.deep.er":1}],"next":"n"}` + "\n"},
+		{asJSONL, "id", `{"id":2}` + "\n" + `{"id":10000000000000001}` + "\n"},
+		{asYAML, "id,title", "source: x\nrows:\n- id: 2\n  title: =1+1\n- id: 10000000000000001\n  title: |-\n    a \"b\",\n    c\nnext: \"n\"\n"},
+		{asCSV, "", "\"id\",\"title\",\"more\"\r\n\"2\",\"'=1+1\",\"\"\r\n\"10000000000000001\",\"a \"\"b\"\",\nc\",\"{\"\"deep\"\":{\"\"er\"\":1}}\"\r\n"},
+		{asName, "", "2\n10000000000000001\n"},
+	} {
+		var out bytes.Buffer
+		p := &cli{printer: printer{out: &out}, form: c.form}
+		if c.fields != "" {
+			p.fields = strings.Split(c.fields, ",")
+		}
+		if err := p.settleForm(); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.show(answer, func() { p.printf("words\n") }); err != nil {
+			t.Fatal(err)
+		}
+		if got := out.String(); got != c.want {
+			t.Errorf("%s %s:\n%s\nnot\n%s", c.form, c.fields, got, c.want)
+		}
+	}
+	p := &cli{printer: printer{out: new(bytes.Buffer)}, form: asJSON, json: true, fields: []string{"titel"}}
+	if err := p.show(answer, nil); err == nil || !strings.Contains(err.Error(), "there are id, title, more") {
+		t.Errorf("a field that is not there: %v", err)
+	}
+	p = &cli{form: asCSV, json: true}
+	if err := p.settleForm(); err == nil {
+		t.Error("--json and -o csv at once")
+	}
+}
+
+// TestCompletion_KnowsWhatThereIs: shells are told sources, codes and forms, and for a file
+// that files are wanted.
+func TestCompletion_KnowsWhatThereIs(t *testing.T) {
+	db := "sqlite:" + t.TempDir() + "/p.db"
+	if code, out, e := patra(t, "db", "migrate", "--db", db); code != 0 {
+		t.Fatal(out, e)
+	}
+	for _, c := range []struct{ line, want string }{
+		{"harvest cro", "crossref\tCrossref\n:4\n"},
+		{"source show pubm", "pubmed\tPubMed\n:4\n"},
+		{"record list --source datac", "datacite\tDataCite\n:4\n"},
+		{"explain circuit", "circuit_open\t"},
+		{"status -o js", "json\njsonl\n:4\n"},
+		{"source apply x", ":0\n"},
+		{"plan show 1", ":4\n"},
+	} {
+		code, out, _ := patra(t, append([]string{"__complete", "--db", db}, strings.Fields(c.line)...)...)
+		if code != 0 || !strings.HasPrefix(out, c.want) {
+			t.Errorf("%s: %d %q, not %q", c.line, code, out, c.want)
+		}
+	}
+}
