@@ -20,6 +20,12 @@ const (
 // Upstreams lists them.
 var Upstreams = []string{PubMed, Crossref, EuropePMC, Generic}
 
+// OnlyLookups reports whether an upstream lists nothing: its records are asked for
+// one by one.
+func OnlyLookups(source string) bool { return slices.Contains(onlyLookups, source) }
+
+var onlyLookups = []string{}
+
 // None is no records at the start.
 const None = math.MinInt
 

@@ -30,6 +30,8 @@ type Case struct {
 	Query     string
 	Window    harvest.Window // zero: a day of which nothing is said
 	IDs       []string
+	// After is where the walk stood before the reply; zero: at its beginning.
+	After harvest.Position
 
 	Reply Reply
 	Want  Want
@@ -50,7 +52,16 @@ type Want struct {
 	Next    *string
 	Records []Record
 	Fault   *Fault
+	// End is the proof by which the page ends its walk, or [EndNone], [EndAgain], or
+	// the code of the fault for which the walk is left, in capitals.
+	End string
 }
+
+// What a page may be to its walk besides its end.
+const (
+	EndNone  = "NONE"  // the walk goes on
+	EndAgain = "AGAIN" // the page is asked for once more, since nothing else says that it is the last
+)
 
 // Record is what is expected of one record of the reply, by its id.
 type Record struct {
@@ -113,13 +124,31 @@ func (b Bench) try(ctx context.Context, c *Case) []string {
 	once.Auth = nil
 	once.Rate = source.Rate{Key: spec.Source}
 	once.Retry.Attempts = 1
-	answer, err := b.Answering(c.Reply).Ask(ctx, &once, source.Call{Purpose: c.Purpose, Window: c.window(), IDs: c.IDs})
+	answer, err := b.Answering(c.Reply).Ask(ctx, &once, source.Call{Purpose: c.Purpose, Window: c.window(), IDs: c.IDs, Position: c.After})
 	var d differences
 	if c.Want.Request != "" {
 		d.compare("request", readable(answer.Request), c.Want.Request)
 	}
 	d.judge(c, answer.Page, err)
+	if c.Want.End != "" && answer.Page != nil && err == nil {
+		d.compare("the end of the walk", endOf(spec.Paging, c.After, answer.Page), c.Want.End)
+	}
 	return d
+}
+
+// endOf is what a page is to its walk.
+func endOf(p harvest.Paging, at harvest.Position, page *harvest.Page) string {
+	next, end, err := p.Step(at, page.Facts(), func(uint64) bool { return false })
+	fault, isFault := harvest.FaultOf(err)
+	switch {
+	case isFault:
+		return strings.ToUpper(string(fault.Code))
+	case end != "":
+		return string(end)
+	case next.Tail != nil:
+		return EndAgain
+	}
+	return EndNone
 }
 
 // window is what is asked for where a case names no window.

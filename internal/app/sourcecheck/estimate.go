@@ -22,7 +22,12 @@ func (j *job) estimate(l *lines) {
 	}
 	days := r.span.Duration().Hours() / 24
 	daily := int64(math.Round(float64(*total) / days))
-	pages, requests := j.cost(*total)
+	window, err := j.Spec.Forecast(r.cal.Grains(r.span), *total)
+	if err != nil {
+		l.warn("", "what a harvest takes cannot be foreseen: %s", err)
+		return
+	}
+	pages, requests := j.Spec.Pages(*total), window.Requests
 	fig.PerDay = &daily
 	fig.Pages = &pages
 	fig.Requests = &requests
@@ -53,26 +58,6 @@ func (j *job) estimate(l *lines) {
 			}
 		}
 	}
-}
-
-// cost is how many search pages and how many requests in all so many records take.
-func (j *job) cost(records int64) (pages, requests int64) {
-	pages = max(1, ceil(records, int64(j.Spec.Paging.Size)))
-	requests = pages
-	if j.Spec.TwoPhase() {
-		requests += ceil(records, int64(j.Spec.Batching.IDs))
-	}
-	if j.Spec.Count != nil {
-		requests++
-	}
-	return pages, requests
-}
-
-func ceil(n, by int64) int64 {
-	if by < 1 {
-		return n
-	}
-	return (n + by - 1) / by
 }
 
 // lasting writes a time as people say it.

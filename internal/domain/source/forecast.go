@@ -48,10 +48,15 @@ func (s *Spec) restartable(target int64) int64 {
 	return min(target, most)
 }
 
+// Pages is how many pages so many records fill.
+func (s *Spec) Pages(records int64) int64 {
+	size := int64(cmp.Or(s.Paging.Size, 1))
+	return max(1, (records+size-1)/size)
+}
+
 // Requests is how many requests the walk of a slice takes at least.
 func (s *Spec) Requests(records int64) int64 {
-	size := int64(cmp.Or(s.Paging.Size, 1))
-	pages := max(1, (records+size-1)/size)
+	pages := s.Pages(records)
 	if s.TwoPhase() {
 		ids := int64(max(1, s.Batching.IDs))
 		pages += (records + ids - 1) / ids

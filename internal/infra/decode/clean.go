@@ -18,7 +18,7 @@ var cleaners = map[string]cleaner{
 	"lower":         func(_ *arena, v []byte) []byte { return bytes.ToLower(v) },
 	"upper":         func(_ *arena, v []byte) []byte { return bytes.ToUpper(v) },
 	"trim":          func(_ *arena, v []byte) []byte { return bytes.TrimSpace(v) },
-	"doi":           cleanDOI,
+	"doi":           doiOrNothing,
 	"strip_doi_url": func(_ *arena, v []byte) []byte { return bareDOI(v) },
 	"orcid":         cleanORCID,
 	"number":        cleanNumber,
@@ -264,6 +264,36 @@ func cleanDOI(a *arena, v []byte) []byte {
 		}
 	}
 	return v
+}
+
+// doiOrNothing leaves a DOI in its normal form, and nothing of what is none: a
+// title, a shortened or a broken one would link records that have nothing in common.
+func doiOrNothing(a *arena, v []byte) []byte {
+	v = cleanDOI(a, v)
+	if !isDOI(v) {
+		return nil
+	}
+	return v
+}
+
+// isDOI reports whether a value reads 10.REGISTRANT/SUFFIX: four to nine digits,
+// perhaps further numbers after dots, and a suffix without white space.
+func isDOI(v []byte) bool {
+	prefix, suffix, found := bytes.Cut(v, []byte("/"))
+	if !found || len(suffix) == 0 || bytes.ContainsAny(suffix, " \t\r\n\v\f") || !bytes.HasPrefix(prefix, []byte("10.")) {
+		return false
+	}
+	for k, number := range bytes.Split(prefix[len("10."):], []byte(".")) {
+		if len(number) == 0 || k == 0 && (len(number) < 4 || len(number) > 9) {
+			return false
+		}
+		for _, c := range number {
+			if c < '0' || c > '9' {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // cleanORCID leaves 0000-0000-0000-0000, or nothing.

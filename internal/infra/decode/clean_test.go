@@ -34,6 +34,19 @@ func TestClean(t *testing.T) {
 		{"doi", "https://doi.org/10.1000/ABC", "10.1000/abc"},
 		{"doi", "HTTP://DX.DOI.ORG/10.1000/ÀB", "10.1000/Àb"},
 		{"doi", "doi: 10.1000/x", "10.1000/x"},
+		{"doi", "10.1002/(SICI)1096-9861(19960129)365:1<113::AID-CNE9>3.0.CO;2-6", "10.1002/(sici)1096-9861(19960129)365:1<113::aid-cne9>3.0.co;2-6"},
+		{"doi", "10.1000.10/123456", "10.1000.10/123456"},
+		{"doi", "10.24191/doi.org/10.24191/ij.v8i2.81", "10.24191/doi.org/10.24191/ij.v8i2.81"},
+		{"doi", "not available", ""},
+		{"doi", "10/abc", ""},           // a short one
+		{"doi", "10.99/x", ""},          // no registrant has so few digits
+		{"doi", "10.1000/", ""},         // nothing behind the slash
+		{"doi", "10.1000/a b", ""},      // nearly always two things
+		{"doi", "10.1000a/x", ""},       // letters in the prefix
+		{"doi", "11.1000/x", ""},        // of another registry
+		{"doi", "https://doi.org/", ""}, // a resolver alone
+		{"doi", "10.1000./x", ""},       // a number is missing
+		{"doi", "10.31857/S0, EDN: CHWIKZ", ""},
 		{"strip_doi_url", "https://doi.org/10.1000/ABC", "10.1000/ABC"},
 		{"orcid", "http://orcid.org/0000-0002-1825-009x", "0000-0002-1825-009X"},
 		{"orcid", "0000000218250097", "0000-0002-1825-0097"},

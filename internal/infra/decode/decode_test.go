@@ -207,7 +207,7 @@ func TestPage_CrossrefWork(t *testing.T) {
 const article = `<PubmedArticle><MedlineCitation><PMID Version="2">0042</PMID><DateRevised><Year>2024</Year><Month>07</Month><Day>04</Day></DateRevised>
 <Article><Journal><JournalIssue><PubDate><Year>2024</Year><Month>Sep</Month></PubDate></JournalIssue></Journal>
 <ArticleTitle>On <i>E. coli</i> &amp; H<sub>2</sub>O <mml:math><mml:mi>x</mml:mi></mml:math></ArticleTitle>
-<ELocationID EIdType="pii" ValidYN="Y">1</ELocationID><ELocationID EIdType="doi" ValidYN="N">10.1/no</ELocationID><ELocationID EIdType="doi" ValidYN="Y">10.1/YES</ELocationID>
+<ELocationID EIdType="pii" ValidYN="Y">1</ELocationID><ELocationID EIdType="doi" ValidYN="N">10.1/no</ELocationID><ELocationID EIdType="doi" ValidYN="Y">10.1000/YES</ELocationID>
 <Abstract><AbstractText Label="AIM">One.</AbstractText><AbstractText>Two.</AbstractText></Abstract>
 <AuthorList><Author ValidYN="Y"><LastName>Lee</LastName><Initials>A</Initials></Author><Author ValidYN="N"><LastName>No</LastName></Author><Author><CollectiveName>G</CollectiveName></Author></AuthorList>
 </Article></MedlineCitation></PubmedArticle>`
@@ -220,7 +220,7 @@ func TestPage_PubmedArticle(t *testing.T) {
 		t.Fatalf("got %d items", len(p.Items))
 	}
 	it := p.Items[0]
-	want := `{"title":"On E. coli & H2O x","abstract":"AIM: One.\nTwo.","authors":[{"family":"Lee","given":"A"},{"name":"G"}],"published":"2024-09","doi":"10.1/yes","pmid":"0042"}`
+	want := `{"title":"On E. coli & H2O x","abstract":"AIM: One.\nTwo.","authors":[{"family":"Lee","given":"A"},{"name":"G"}],"published":"2024-09","doi":"10.1000/yes","pmid":"0042"}`
 	if diff := cmp.Diff(want, string(it.Fields)); diff != "" {
 		t.Error(diff)
 	}

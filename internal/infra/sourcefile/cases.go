@@ -49,8 +49,30 @@ type caseEntry struct {
 	Query     string     `yaml:"query"`
 	Window    []string   `yaml:"window"`
 	IDs       []string   `yaml:"ids"`
+	After     afterEntry `yaml:"after"`
 	Reply     replyEntry `yaml:"reply"`
 	Expect    wantEntry  `yaml:"expect"`
+}
+
+// afterEntry is what came before the reply, of which the request and the end of
+// the walk depend.
+type afterEntry struct {
+	Token  string `yaml:"token"`
+	URL    string `yaml:"url"`
+	Offset int64  `yaml:"offset"`
+	Page   int    `yaml:"page"`
+	Seen   int64  `yaml:"seen"`
+	Total  *int64 `yaml:"total"`
+	Last   string `yaml:"last"`
+}
+
+// position is where a walk stands that has read what is named, one page of it.
+func (a afterEntry) position() harvest.Position {
+	at := harvest.Position{Token: a.Token, URL: a.URL, Offset: a.Offset, Page: a.Page, Seen: a.Seen, Total: a.Total, LastID: a.Last}
+	if a != (afterEntry{}) {
+		at.Pages = 1
+	}
+	return at
 }
 
 type replyEntry struct {
@@ -66,6 +88,7 @@ type wantEntry struct {
 	Next    *string       `yaml:"next"`
 	Records []recordEntry `yaml:"records"`
 	Fault   *faultEntry   `yaml:"fault"`
+	End     string        `yaml:"end"`
 }
 
 type recordEntry struct {
@@ -168,8 +191,9 @@ func (e *caseEntry) read() (c sourcecases.Case, mistakes []string) {
 		Purpose:   source.ForSearch,
 		Query:     e.Query,
 		IDs:       e.IDs,
+		After:     e.After.position(),
 		Reply:     sourcecases.Reply{Status: e.Reply.Status, Headers: e.Reply.Headers, Body: []byte(e.Reply.Body)},
-		Want:      sourcecases.Want{Request: e.Expect.Request, Items: e.Expect.Items, Total: e.Expect.Total, Next: e.Expect.Next},
+		Want:      sourcecases.Want{Request: e.Expect.Request, Items: e.Expect.Items, Total: e.Expect.Total, Next: e.Expect.Next, End: source.DictEndProof.Canonical(e.Expect.End)},
 	}
 	if e.Name == "" {
 		fail("name: is missing; say in a few words what the reply is")
@@ -214,7 +238,10 @@ func (e *caseEntry) read() (c sourcecases.Case, mistakes []string) {
 		c.Want.Fault = &sourcecases.Fault{Level: f.Level, Reaction: f.Reaction, Code: f.Code}
 	}
 	if e.Expect.empty() {
-		fail("expect: is missing; say what the reply means: request, items, total, next, records or fault")
+		fail("expect: is missing; say what the reply means: request, items, total, next, records, end or fault")
+	}
+	if c.Want.End != "" && c.Purpose != source.ForSearch {
+		fail("expect.end: only pages of a search end a walk")
 	}
 	if e.Expect.Fault != nil && (e.Expect.Items != nil || len(e.Expect.Records) > 0) {
 		fail("expect: a reply is a fault or has records, not both")
@@ -223,7 +250,7 @@ func (e *caseEntry) read() (c sourcecases.Case, mistakes []string) {
 }
 
 func (w *wantEntry) empty() bool {
-	return w.Request == "" && w.Items == nil && w.Total == nil && w.Next == nil && len(w.Records) == 0 && w.Fault == nil
+	return w.Request == "" && w.Items == nil && w.Total == nil && w.Next == nil && len(w.Records) == 0 && w.Fault == nil && w.End == ""
 }
 
 func windowOf(texts []string) (w harvest.Window, err error) {

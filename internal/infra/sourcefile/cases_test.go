@@ -29,6 +29,7 @@ func TestParseCases_MistakesHaveAPlace(t *testing.T) {
 		`cases[0]: window: "soon" is neither a day such as`:                     r("name: one", "name: one\n    window: [soon, 2026-01-01]").Replace(good),
 		"cases[0]: expect: a reply is a fault or has records, not both":         r("{items: 0}", "{items: 0, fault: {code: x}}").Replace(good),
 		`x.cases.yaml:5:1: cases[1]: name: "one" is there twice`:                good + strings.TrimPrefix(good, "cases:\n"),
+		"cases[0]: expect.end: only pages of a search end a walk":               r("{items: 0}", "{end: NONE}", "name: one", "name: one\n    ask: count").Replace(good),
 		"x.cases.yaml:1:1: is larger than":                                      strings.Repeat("#", sourcefile.MaxSize+1),
 		"x.cases.yaml:1:":                                                       "cases: [\n",
 	} {
