@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/sim"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -167,14 +169,51 @@ func (c *cli) deployManCmd() *cobra.Command {
 	return cmd
 }
 
-// deployReferenceCmd prints the list of all commands.
+// deployReferenceCmd prints the list of all commands, or of all codes.
 func (c *cli) deployReferenceCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "reference", Short: "Print all commands with their flags, in Markdown", Args: noArgs,
-		Example: "  patra deploy reference > docs/commands.md",
+	var codes bool
+	cmd := &cobra.Command{
+		Use: "reference", Short: "Print all commands with their flags, or all codes, in Markdown", Args: noArgs,
+		Example: "  patra deploy reference > docs/commands.md\n  patra deploy reference --codes > docs/codes.md",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c.printf("%s", reference(cmd.Root()))
-			return nil
+			if !codes {
+				c.printf("%s", reference(cmd.Root()))
+				return nil
+			}
+			text, err := codesReference()
+			c.printf("%s", text)
+			return err
 		},
 	}
+	cmd.Flags().BoolVar(&codes, "codes", false, "all codes and words, and the faults of the simulator")
+	return cmd
+}
+
+// codesReference is the list of all codes and words that patra uses, in Markdown.
+func codesReference() ([]byte, error) {
+	list, err := control.ExplainCode("")
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	b.WriteString("# Codes and words\n\nMade by `patra deploy reference --codes`; a test keeps it true. `patra explain CODE` shows one of them.\n")
+	kind := ""
+	for _, e := range list.Explained {
+		if e.Kind != kind {
+			kind = e.Kind
+			fmt.Fprintf(&b, "\n## %s\n", kind)
+		}
+		fmt.Fprintf(&b, "- `%s`: %s", e.Code, e.Means)
+		if e.Do != "" && e.Kind != "refusal" {
+			fmt.Fprintf(&b, " *Done:* %s *To do:* %s", e.Does, e.Do)
+		} else if e.Do != "" {
+			fmt.Fprintf(&b, " *To do:* %s", e.Do)
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n## Faults of the simulator\nFor the file of `patra sim --faults FILE`, with how often each comes.\n\n")
+	for _, f := range sim.AllFaults {
+		fmt.Fprintf(&b, "- `%s`: %s\n", f, f.Meaning())
+	}
+	return b.Bytes(), nil
 }

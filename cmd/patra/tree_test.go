@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/papertrace/patra/internal/sim"
 	"github.com/spf13/cobra"
 )
 
@@ -72,6 +73,24 @@ func TestReference_IsCurrent(t *testing.T) {
 	got, err := os.ReadFile("../../docs/commands.md")
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("docs/commands.md is stale (%v): go run ./cmd/patra deploy reference > docs/commands.md", err)
+	}
+}
+
+// TestCodes_AreCurrent: docs/codes.md is what patra explain says, and every fault of the
+// simulator is told of.
+func TestCodes_AreCurrent(t *testing.T) {
+	want, err := codesReference()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("../../docs/codes.md")
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("docs/codes.md is stale (%v): go run ./cmd/patra deploy reference --codes > docs/codes.md", err)
+	}
+	for _, f := range sim.AllFaults {
+		if f.Meaning() == "" {
+			t.Errorf("nothing says what %s does", f)
+		}
 	}
 }
 

@@ -53,7 +53,7 @@ func ExplainCode(word string) (ExplanationList, error) {
 	if m, known := code.Meaning(); known {
 		out.Explained = append(out.Explained, explained(m))
 	}
-	for _, e := range wordsExplained() {
+	for _, e := range append(refusalsExplained(), wordsExplained()...) {
 		if strings.EqualFold(e.Code, word) {
 			out.Explained = append(out.Explained, e)
 		}
@@ -64,12 +64,14 @@ func ExplainCode(word string) (ExplanationList, error) {
 	return out, nil
 }
 
-// allExplained is every code, then every state and other word of the tables.
+// allExplained is every code of a fault and of a refusal, then every state and other word
+// of the tables.
 func allExplained() []Explanation {
 	var out []Explanation
 	for _, m := range harvest.Meanings() {
 		out = append(out, explained(m))
 	}
+	out = append(out, refusalsExplained()...)
 	return append(out, wordsExplained()...)
 }
 

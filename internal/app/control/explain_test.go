@@ -6,7 +6,10 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -149,7 +152,9 @@ func TestExplain_AWordInEverySense(t *testing.T) {
 		"poison":     {"gaps"},
 		" RATE_WAIT": {"waiting"},
 		"http_503":   {"what came"},
-		"failed":     {"states of a plan", "states of a slice", "states of a task", "states of an attempt", "states of a page", "what came of a trigger"},
+		"no_gap":     {"refusal"},
+		"safety_lag": {"why work waits"},
+		"failed":     {"refusal", "states of a plan", "states of a slice", "states of a task", "states of an attempt", "states of a page", "what came of a trigger"},
 	} {
 		got, err := control.ExplainCode(word)
 		if err != nil {
@@ -168,6 +173,59 @@ func TestExplain_AWordInEverySense(t *testing.T) {
 		_, err := control.ExplainCode(word)
 		if unknown, ok := errors.AsType[*control.UnknownCodeError](err); !ok || unknown.Word != word {
 			t.Errorf("%s: %v", word, err)
+		}
+	}
+}
+
+// TestExplain_EveryRefusalHasItsPage: whatever code a message may bear is explained, in
+// whole sentences, and nothing is that no message bears.
+func TestExplain_EveryRefusalHasItsPage(t *testing.T) {
+	born := map[string]string{}
+	inProblem := regexp.MustCompile(`(?:problem\.|control\.)?Problem\{\s*Code:\s*"([a-z0-9_]+)"`)
+	inMessage := regexp.MustCompile(`\[([a-z0-9_]+)\]\\n`)
+	for _, root := range []string{"../../../internal", "../../../cmd"} {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for _, m := range slices.Concat(inProblem.FindAllStringSubmatch(string(b), -1), inMessage.FindAllStringSubmatch(string(b), -1)) {
+				born[m[1]] = path
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(born) < 40 {
+		t.Fatalf("%d codes were found", len(born))
+	}
+	explained := map[string]bool{}
+	all, err := control.ExplainCode("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all.Explained {
+		explained[e.Code] = true
+		if e.Kind != "refusal" {
+			continue
+		}
+		if born[e.Code] == "" {
+			t.Errorf("%s is explained, and no message bears it", e.Code)
+		}
+		for _, s := range []string{e.Means, e.Do} {
+			if !strings.HasSuffix(s, ".") {
+				t.Errorf("%s: %q is no sentence", e.Code, s)
+			}
+		}
+	}
+	for code, path := range born {
+		if !explained[code] {
+			t.Errorf("%s of %s is not explained", code, path)
 		}
 	}
 }
