@@ -51,6 +51,7 @@ var suggestions = map[string]suggest{
 	"explain CODE":  suggestCodes,
 	"PLAN":          suggestPlans,
 	"schedule NAME": suggestSchedules,
+	"search NAME":   suggestSearches,
 	"token NAME":    suggestTokens,
 }
 
@@ -89,6 +90,15 @@ func suggestSchedules(ctx context.Context, ctl *control.Control) ([]string, erro
 	var out []string
 	for _, s := range list.Schedules {
 		out = append(out, s.Name+"\t"+s.Cron)
+	}
+	return out, err
+}
+
+func suggestSearches(ctx context.Context, ctl *control.Control) ([]string, error) {
+	list, err := ctl.Searches(ctx, control.Page{Limit: most})
+	var out []string
+	for _, s := range list.Searches {
+		out = append(out, s.Name+"\t"+s.Query)
 	}
 	return out, err
 }

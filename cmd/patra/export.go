@@ -66,6 +66,8 @@ func (c *cli) exportCmd() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Sources, "source", nil, "only this source; may be given more than once")
+	f.StringVar(&o.Search, "search", "", "only what this saved search has found by its last run")
+	f.BoolVar(&o.NewOnly, "new", false, "with --search: only what no run before the last had seen")
 	f.Int64Var(&plan, "plan", 0, "only records that this plan brought or changed")
 	f.StringVar(&since, "since", "", "only records stored or changed here since: an instant, a date, or an age such as -7d")
 	f.StringArrayVar(&statuses, "status", nil, "only records that are ACTIVE, RETRACTED, MERGED or GONE; may be given more than once")

@@ -8,9 +8,14 @@ import (
 	"github.com/papertrace/patra/internal/app/control"
 )
 
-// watch shows how a run goes on stderr until the function it returns is called:
-// a line that rewrites itself on a terminal, else a line every ten seconds.
+// watch shows how a run goes until the function it returns is called.
 func (c *cli) watch(what string, w *control.Watch) (stop func()) {
+	return c.watchLine(func(took time.Duration) string { return progressLine(what, w.Progress(), took) })
+}
+
+// watchLine shows on stderr how something goes until the function it returns is called:
+// a line that rewrites itself on a terminal, else a line every ten seconds.
+func (c *cli) watchLine(shows func(took time.Duration) string) (stop func()) {
 	bar := c.progress == "bar" || c.progress == "auto" && isTerminal(c.err)
 	if c.progress == "none" {
 		return func() {}
@@ -39,7 +44,7 @@ func (c *cli) watch(what string, w *control.Watch) (stop func()) {
 				continue
 			}
 			shown = true
-			line := progressLine(what, w.Progress(), time.Since(began))
+			line := shows(time.Since(began))
 			if bar {
 				c.notef("\r\x1b[K%s", cut(line, terminalWidth(c.err)-1))
 			} else {

@@ -144,7 +144,7 @@ func (c *cli) root() *cobra.Command {
 	f.VarP((*formFlag)(&c.form), "output", "o", "how the answer is printed: "+listed(forms))
 	f.StringSliceVar(&c.fields, "fields", nil, "with -o json, jsonl, yaml or csv: only these fields, such as id,status")
 	f.StringVar(&c.progress, "progress", "auto", "progress on stderr: auto, bar, plain or none")
-	root.AddCommand(c.demoCmd(), c.harvestCmd(), c.backfillCmd(), c.refreshCmd(), c.serveCmd(), c.statusCmd(), c.doctorCmd(), c.scheduleCmd(), c.exportCmd(), c.verifyCmd(), c.explainCmd(), c.coverageCmd(), c.reconcileCmd(), c.planCmd(), c.cursorCmd(), c.simCmd(), c.dbCmd(), c.versionCmd(), c.sourceCmd(), c.auditCmd(), c.errorCmd(), c.quarantineCmd(), c.recordCmd(), c.alertCmd(), c.credentialCmd(), c.tokenCmd())
+	root.AddCommand(c.demoCmd(), c.harvestCmd(), c.backfillCmd(), c.refreshCmd(), c.serveCmd(), c.statusCmd(), c.doctorCmd(), c.scheduleCmd(), c.searchCmd(), c.exportCmd(), c.verifyCmd(), c.explainCmd(), c.coverageCmd(), c.reconcileCmd(), c.planCmd(), c.cursorCmd(), c.simCmd(), c.dbCmd(), c.versionCmd(), c.sourceCmd(), c.auditCmd(), c.errorCmd(), c.quarantineCmd(), c.recordCmd(), c.alertCmd(), c.credentialCmd(), c.tokenCmd())
 	root.AddCommand(c.blackboxCmd(), c.replayCmd(), c.deployCmd())
 	root.AddCommand(c.queueCmd(), c.taskCmd(), c.runsCmd(), c.batchCmd(), c.rateCmd())
 	for _, sub := range root.Commands() {
@@ -175,6 +175,9 @@ func (c *cli) settings(cmd *cobra.Command) error {
 	for _, v := range shared {
 		text := os.Getenv(v.env)
 		flag := cmd.Flags().Lookup(v.flag)
+		if flag != nil { // a command may have one of its own by that name
+			flag = cmd.Root().PersistentFlags().Lookup(v.flag)
+		}
 		switch {
 		case flag == nil: // of a command that reads no flags
 		case flag.Changed && flag.Value.String() != "":

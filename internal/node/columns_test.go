@@ -146,6 +146,11 @@ func TestR66_EveryColumnIsWrittenByARun(t *testing.T) {
 	})
 	w.t = t
 	harvestTwoPhases(t, w)
+	servedBubble(t, func(t *testing.T) {
+		w.t = t
+		searchTwice(t, w)
+	})
+	w.t = t
 	rest := w.rest()
 	for _, name := range rest {
 		if unwrittenByRuns[name] == "" {

@@ -21,6 +21,15 @@ type ExportQuery struct {
 	Since         time.Time
 	SinceRevision int64
 	Raw           bool
+	// Selections, if any, are those of which a record must be a member.
+	Selections []SelectionPart
+}
+
+// SelectionPart are the records of a selection that were first seen in (After, Until];
+// zero times are no bounds.
+type SelectionPart struct {
+	Selection    harvest.SelectionID
+	After, Until time.Time
 }
 
 // Exported is one record with its newest version and where it came from.

@@ -31,6 +31,10 @@ type ExportOrder struct {
 	For string
 	// Apart puts each source into a file of its own.
 	Apart bool
+	// Search, if named, is the saved search whose records are wanted, as of its last run;
+	// NewOnly takes of these what no run before had seen.
+	Search  string
+	NewOnly bool
 }
 
 // ExportFormats are the formats of files.
@@ -102,6 +106,9 @@ type ExportSelection struct {
 	Since         *Time    `json:"since,omitempty"`
 	SinceRevision int64    `json:"since_revision,omitempty"`
 	Statuses      []string `json:"status,omitempty"`
+	// Search is the run of a saved search by which its records were found.
+	Search  *SearchRunView `json:"search,omitempty"`
+	NewOnly bool           `json:"new_only,omitempty"`
 }
 
 // ExportManifest stands beside a file: what is in it, and what it was made of.
@@ -166,6 +173,15 @@ func (c *Control) Export(ctx context.Context, o ExportOrder) (*Exporting, error)
 	}
 	x.manifest = ExportManifest{
 		Format: x.Format(), For: o.For, Selected: selectionOf(o), At: Time(now), Patra: c.instance.Build,
+	}
+	if o.Search != "" {
+		var run SearchRunView
+		x.order.Selections, run, err = c.foundBy(ctx, o.Search, o.NewOnly)
+		if err != nil {
+			return nil, err
+		}
+		x.manifest.Selected.Search = &run
+		x.manifest.Selected.NewOnly = o.NewOnly
 	}
 	if x.format != "" {
 		x.names, err = c.namesOfSources(ctx, o.Sources)

@@ -20,6 +20,7 @@ type Store interface {
 	RunStore
 	SourceStore
 	ScheduleStore
+	SearchStore
 	StatusStore
 	DoctorStore
 	RecordStore

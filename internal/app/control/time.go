@@ -17,6 +17,9 @@ func (t Time) MarshalText() ([]byte, error) {
 	return []byte(time.Time(t).UTC().Format("2006-01-02T15:04:05.999999Z")), nil
 }
 
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (t *Time) UnmarshalText(text []byte) error { return (*time.Time)(t).UnmarshalText(text) }
+
 func (t Time) String() string {
 	b, _ := t.MarshalText()
 	return string(b)

@@ -43,6 +43,9 @@ func (pl *planning) draft(ctx context.Context, f harvest.Frontier, w harvest.Win
 		Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot,
 		PagingType: spec.Paging.Type, PageSize: spec.Paging.Size,
 	}
+	if spec.Query != nil {
+		d.Query = spec.Query.Text
+	}
 	d.Slices, err = pl.slices(specs)
 	if err != nil {
 		return d, err

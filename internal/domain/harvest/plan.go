@@ -63,6 +63,7 @@ type Draft struct {
 	SliceParams string
 	Selection   string // expression prototype, JSON
 	SelHash     string
+	Query       string // the selection as people write it, empty for everything
 	ConfigHash  string
 	SpecVersion int
 	Fingerprint string

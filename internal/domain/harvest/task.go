@@ -21,6 +21,8 @@ type (
 	BatchID int64
 	// CursorID names a namespace's cursor.
 	CursorID int64
+	// SelectionID names a query of a source.
+	SelectionID int64
 )
 
 // Lease is the right to work on a task. Every write names it, and is refused
@@ -46,6 +48,8 @@ type Job struct {
 	Fingerprint string // of the plan's spec snapshot
 	BaseURL     string // the plan's, empty for the spec's own
 	Trace       string // where in a tree of spans the plan stands, if anywhere
+	// Selection is what the plan's query selects; 0 if it asks for everything.
+	Selection SelectionID
 }
 
 // Partition is the one that the task takes turns in.

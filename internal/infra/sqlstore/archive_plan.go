@@ -155,12 +155,14 @@ func (x *tx) removeSlices(archive int64, p planInRemoval, most int) (had bool, e
 }
 
 // removeSlice removes a slice and all that belongs to it. Its pages leave a stub where a row
-// that stays names them.
+// that stays names them, and all of them where the plan had a query: the members of its
+// selection name pages.
 func (x *tx) removeSlice(archive int64, p planInRemoval, id int64) (rows int, err error) {
-	if _, err := x.exec(`INSERT INTO ing_archived (kind_code, object_id, archive_id, plan_id, slice_id, task_id, run_id, window_from, window_to)
-		SELECT 'batch', b.id, ?, b.plan_id, b.slice_id, b.task_id, b.run_id, s.window_from, s.window_to
-		FROM ing_task t JOIN ing_task_run_batch b ON b.task_id=t.id JOIN ing_plan_slice s ON s.id=t.slice_id
-		WHERE t.slice_id=? AND `+isNamed("b.id"), archive, id); err != nil {
+	if _, err := x.exec(`INSERT INTO ing_archived (kind_code, object_id, archive_id, plan_id, slice_id, task_id, run_id, window_from, window_to,
+		selection_id)
+		SELECT 'batch', b.id, ?, b.plan_id, b.slice_id, b.task_id, b.run_id, s.window_from, s.window_to, p.selection_id
+		FROM ing_task t JOIN ing_task_run_batch b ON b.task_id=t.id JOIN ing_plan_slice s ON s.id=t.slice_id JOIN ing_plan p ON p.id=t.plan_id
+		WHERE t.slice_id=? AND (p.selection_id IS NOT NULL OR `+isNamed("b.id")+`)`, archive, id); err != nil {
 		return 0, fmt.Errorf("leave stubs of the pages of slice %d: %w", id, err)
 	}
 	for _, q := range []string{

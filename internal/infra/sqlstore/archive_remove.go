@@ -142,7 +142,8 @@ func (x *tx) removeVersions(u retention.Unit) error {
 		return err
 	}
 	for _, id := range pages {
-		if _, err := x.exec(`DELETE FROM ing_archived WHERE kind_code='batch' AND object_id=? AND NOT `+isNamed("?"), id, id, id, id, id); err != nil {
+		if _, err := x.exec(`DELETE FROM ing_archived WHERE kind_code='batch' AND object_id=? AND selection_id IS NULL
+			AND NOT `+isNamed("?"), id, id, id, id, id); err != nil {
 			return err
 		}
 	}

@@ -69,7 +69,7 @@ func (s *Store) CommitBatch(
 		c := page.counts
 		c.Filtered = int64(b.Filtered)
 		c.Quarantined = int64(len(b.Quarantined))
-		if err := x.insertQuarantine(job.Provenance, b); err != nil {
+		if err := x.insertQuarantine(job, b); err != nil {
 			return err
 		}
 		badIDs := int64(0)

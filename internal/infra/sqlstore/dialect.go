@@ -31,6 +31,9 @@ type dialect struct {
 	skipLocked string
 	// insertIgnore begins an insert that does nothing if the row is there.
 	insertIgnore string
+	// orElse follows an insert that, where a row with these key columns is there,
+	// assigns what is written behind it instead.
+	orElse func(key string) string
 	// now is the clock's SQL, empty where the process's clock is the store's.
 	now string
 	// recordIndex and taskIndex are hints that keep the planner on the key of
@@ -71,6 +74,7 @@ var sqliteDialect = &dialect{
 	name:         "sqlite",
 	goose:        goose.DialectSQLite3,
 	insertIgnore: "INSERT OR IGNORE",
+	orElse:       func(key string) string { return "ON CONFLICT (" + key + ") DO UPDATE SET" },
 	after: func(columns []string, values []any) (string, []any) {
 		return "(" + strings.Join(columns, ", ") + ") > (" + list(len(values)) + ")", values
 	},
@@ -117,6 +121,7 @@ var mysqlDialect = &dialect{
 	forShare:     " LOCK IN SHARE MODE",
 	skipLocked:   " FOR UPDATE SKIP LOCKED",
 	insertIgnore: "INSERT IGNORE",
+	orElse:       func(string) string { return "ON DUPLICATE KEY UPDATE" },
 	after: func(columns []string, values []any) (string, []any) {
 		var ranges []string
 		var args []any

@@ -55,6 +55,10 @@ func exportWhere(q control.ExportQuery) (where string, args []any) {
 			LEFT JOIN ing_archived wz ON wz.kind_code='batch' AND wz.object_id=w.batch_id
 			WHERE w.record_id=r.id AND COALESCE(wb.plan_id, wz.plan_id)=?)`, q.Plan)
 	}
+	if len(q.Selections) > 0 {
+		members, values := membersOf(q.Selections)
+		add(members, values...)
+	}
 	return where, args
 }
 

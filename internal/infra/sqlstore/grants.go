@@ -43,6 +43,7 @@ var planned = map[string]string{
 	"ing_cursor_event":      mayAdd,
 	"ing_plan_candidate":    mayAdd,
 	"ing_signal":            mayWrite,
+	"ing_selection":         mayAdd,
 }
 
 // grantsOf are the rights of roles by table.
@@ -59,7 +60,11 @@ var grantsOf = map[string]map[string]string{
 		"ing_outbox":         mayAdd,
 		"ing_signal":         mayWrite,
 		"ing_quarantine":     mayAll,
-		"ing_bad_id":         mayAll,
+
+		"ing_selection_record": mayWrite,
+		"ing_selection_item":   "INSERT, DELETE",
+
+		"ing_bad_id": mayAll,
 	}),
 	// The scheduler plans, tunes, alerts, and moves what is old to files.
 	"scheduler": rightsOf(served, planned, map[string]string{

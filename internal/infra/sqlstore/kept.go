@@ -82,6 +82,9 @@ func (x *tx) takeOutOfQuarantine(prov string, b harvest.Batch) error {
 	}
 	for part := range chunks(hashes, rowsPerInsert) {
 		args := append([]any{prov, b.RecordType}, part...)
+		if err := x.itemsBecomeMembers(b.ID, args, len(part)); err != nil {
+			return err
+		}
 		if _, err := x.exec(`DELETE FROM ing_quarantine WHERE provenance_code=? AND record_type=? AND raw_sha256 IN (`+list(len(part))+`)`, args...); err != nil {
 			return fmt.Errorf("take items out of quarantine: %w", err)
 		}

@@ -113,9 +113,11 @@ func (x *tx) readJob(id harvest.TaskID) (harvest.Job, error) {
 	var j harvest.Job
 	var spec string
 	var base, remarks sql.NullString
-	err := x.row(`SELECT t.schedule_instance_id, t.plan_id, t.slice_id, t.provenance_code, t.endpoint_name, t.operation_code, s.slice_spec, p.spec_fingerprint, p.base_url, p.record_remarks
+	err := x.row(`SELECT t.schedule_instance_id, t.plan_id, t.slice_id, t.provenance_code, t.endpoint_name, t.operation_code, s.slice_spec, p.spec_fingerprint, p.base_url, p.record_remarks,
+		COALESCE(p.selection_id, 0)
 		FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id JOIN ing_plan p ON p.id = t.plan_id WHERE t.id=?`, id).
-		Scan(&j.Instance, &j.Plan, &j.Slice, &j.Provenance, &j.Endpoint, &j.Operation, &spec, &j.Fingerprint, &base, &remarks)
+		Scan(&j.Instance, &j.Plan, &j.Slice, &j.Provenance, &j.Endpoint, &j.Operation, &spec, &j.Fingerprint, &base, &remarks,
+			&j.Selection)
 	if err != nil {
 		return j, fmt.Errorf("read task %d: %w", id, err)
 	}

@@ -48,7 +48,8 @@ type merged struct {
 
 // mergeRecords merges the page's records into what is stored (R28): one read of the
 // stored records under a lock, the decision in Go, then as few statements as the effects
-// need. Of an UPDATE also what was not found is merged.
+// need. Of an UPDATE also what was not found is merged. Of a plan with a query every
+// record is a member of its selection, whatever the table says of it.
 //
 //	what came, beside what is stored      counted as   written
 //	nothing is stored                     inserted     record, revision 1, outbox
@@ -74,6 +75,9 @@ func (x *tx) mergeRecords(job harvest.Job, b harvest.Batch, packed [][]byte) (ou
 	out.counts = page.counts
 	out.written, err = x.writeChanges(job.Provenance, b, page)
 	if err != nil {
+		return out, err
+	}
+	if err := x.noteMembers(job.Selection, b, page.inserted, existing); err != nil {
 		return out, err
 	}
 	if job.Operation == harvest.Update {

@@ -173,6 +173,10 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 	if err != nil {
 		return fmt.Errorf("record trigger: %w", err)
 	}
+	selection, err := x.selectionOf(d)
+	if err != nil {
+		return err
+	}
 	// A plan is written when it is cut: DRAFT and SLICING last as long as this
 	// transaction, PARTIAL if a budget ended the cutting early.
 	status := harvest.PlanReady
@@ -196,6 +200,7 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 		{"slice_params", d.SliceParams},
 		{"expr_proto_hash", d.SelHash},
 		{"expr_proto_snapshot", d.Selection},
+		{"selection_id", nullID(int64(selection))},
 		{"provenance_config_hash", d.ConfigHash},
 		{"spec_version", d.SpecVersion},
 		{"spec_fingerprint", d.Fingerprint},

@@ -17,10 +17,11 @@ type quarantineRow struct {
 // insertQuarantine keeps the items of a page that cannot be stored as records. An item
 // has one row for each cause, however often it comes and by however many walks: the
 // row then only learns which page brought it last.
-func (x *tx) insertQuarantine(prov string, b harvest.Batch) error {
+func (x *tx) insertQuarantine(job harvest.Job, b harvest.Batch) error {
 	if len(b.Quarantined) == 0 {
 		return nil
 	}
+	prov := job.Provenance
 	rows := quarantineRows(b)
 	byCode := hashesByCode(rows)
 	for _, code := range slices.Sorted(maps.Keys(byCode)) {
@@ -42,7 +43,7 @@ func (x *tx) insertQuarantine(prov string, b harvest.Batch) error {
 			return fmt.Errorf("quarantine: %w", err)
 		}
 	}
-	return nil
+	return x.noteItems(job, b)
 }
 
 func quarantineRows(b harvest.Batch) []quarantineRow {

@@ -80,6 +80,7 @@ CREATE TABLE `ing_archived` (
   `run_id` bigint DEFAULT NULL,
   `window_from` datetime(6) DEFAULT NULL,
   `window_to` datetime(6) DEFAULT NULL,
+  `selection_id` bigint DEFAULT NULL,
   PRIMARY KEY (`kind_code`,`object_id`),
   CONSTRAINT `ing_archived_chk_1` CHECK ((`kind_code` in (_utf8mb4'plan',_utf8mb4'batch')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
@@ -300,6 +301,7 @@ CREATE TABLE `ing_plan` (
   `updated_at` datetime(6) NOT NULL,
   `plan_key_live` varchar(160) COLLATE utf8mb4_bin GENERATED ALWAYS AS ((case when (`status_code` not in (_utf8mb4'CANCELLED',_utf8mb4'FAILED')) then `plan_key` end)) STORED,
   `watches_cursor_id` bigint DEFAULT NULL,
+  `selection_id` bigint DEFAULT NULL,
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_plan_key_live` (`plan_key_live`),
   KEY `idx_plan_prov_op` (`provenance_code`,`operation_code`,`created_at`),
@@ -307,6 +309,7 @@ CREATE TABLE `ing_plan` (
   KEY `idx_plan_watches` (`watches_cursor_id`,`created_at`),
   KEY `idx_plan_partial` (`status_code`,`cursor_id`),
   KEY `idx_plan_list` (`provenance_code`),
+  KEY `idx_plan_selection` (`selection_id`,`id`),
   CONSTRAINT `ing_plan_chk_1` CHECK ((`operation_code` in (_utf8mb4'HARVEST',_utf8mb4'BACKFILL',_utf8mb4'UPDATE'))),
   CONSTRAINT `ing_plan_chk_2` CHECK ((`namespace_scope_code` in (_utf8mb4'GLOBAL',_utf8mb4'EXPR',_utf8mb4'CUSTOM'))),
   CONSTRAINT `ing_plan_chk_3` CHECK ((`status_code` in (_utf8mb4'DRAFT',_utf8mb4'SLICING',_utf8mb4'READY',_utf8mb4'PARTIAL',_utf8mb4'FAILED',_utf8mb4'COMPLETED',_utf8mb4'CANCELLED'))),
@@ -503,6 +506,81 @@ CREATE TABLE `ing_schedule_instance` (
   KEY `idx_sched_plan` (`plan_id`),
   CONSTRAINT `ing_schedule_instance_chk_1` CHECK ((`operation_code` in (_utf8mb4'HARVEST',_utf8mb4'BACKFILL',_utf8mb4'UPDATE'))),
   CONSTRAINT `ing_schedule_instance_chk_2` CHECK ((`outcome_code` in (_utf8mb4'PLANNED',_utf8mb4'EXISTING',_utf8mb4'NOOP',_utf8mb4'FAILED')))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_search` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `search_name` varchar(128) COLLATE utf8mb4_bin NOT NULL,
+  `version_no` int NOT NULL,
+  `query_text` mediumtext COLLATE utf8mb4_bin NOT NULL,
+  `begins_at` datetime(6) DEFAULT NULL,
+  `superseded_at` datetime(6) DEFAULT NULL,
+  `removed_at` datetime(6) DEFAULT NULL,
+  `created_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `uk_search_version` (`search_name`,`version_no`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_search_outcome` (
+  `run_id` bigint NOT NULL,
+  `provenance_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `status_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `reason` mediumtext COLLATE utf8mb4_bin,
+  `members` bigint NOT NULL,
+  `first_seen` bigint NOT NULL,
+  `facts` longtext COLLATE utf8mb4_bin NOT NULL,
+  PRIMARY KEY (`run_id`,`provenance_code`),
+  CONSTRAINT `ing_search_outcome_chk_1` CHECK ((`status_code` in (_utf8mb4'COMPLETED',_utf8mb4'PARTIAL',_utf8mb4'FAILED')))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_search_run` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `search_id` bigint NOT NULL,
+  `run_no` int NOT NULL,
+  `status_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `program_version` varchar(255) COLLATE utf8mb4_bin NOT NULL,
+  `started_at` datetime(6) NOT NULL,
+  `ended_at` datetime(6) DEFAULT NULL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `uk_search_run` (`search_id`,`run_no`),
+  CONSTRAINT `ing_search_run_chk_1` CHECK ((`status_code` in (_utf8mb4'RUNNING',_utf8mb4'COMPLETED',_utf8mb4'PARTIAL',_utf8mb4'FAILED')))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_search_source` (
+  `search_id` bigint NOT NULL,
+  `ordinal` int NOT NULL,
+  `provenance_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `selection_id` bigint NOT NULL,
+  PRIMARY KEY (`search_id`,`ordinal`),
+  UNIQUE KEY `uk_search_source` (`search_id`,`provenance_code`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_selection` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `provenance_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `selection_hash` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `query_text` mediumtext COLLATE utf8mb4_bin NOT NULL,
+  `created_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `uk_selection` (`provenance_code`,`selection_hash`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_selection_item` (
+  `selection_id` bigint NOT NULL,
+  `item_id` bigint NOT NULL,
+  PRIMARY KEY (`selection_id`,`item_id`),
+  KEY `idx_selection_item` (`item_id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_selection_record` (
+  `selection_id` bigint NOT NULL,
+  `record_id` bigint NOT NULL,
+  `first_batch_id` bigint NOT NULL,
+  `last_batch_id` bigint NOT NULL,
+  `first_seen_at` datetime(6) NOT NULL,
+  `last_seen_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`selection_id`,`record_id`),
+  KEY `idx_selection_seen` (`selection_id`,`first_seen_at`,`record_id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `ing_signal` (

@@ -78,7 +78,7 @@ CREATE TABLE ing_archived (
   task_id INTEGER,
   run_id INTEGER,
   window_from TEXT,
-  window_to TEXT,
+  window_to TEXT, selection_id INTEGER,
   PRIMARY KEY (kind_code, object_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -284,7 +284,7 @@ CREATE TABLE ing_plan (
   status_code TEXT NOT NULL CHECK (status_code IN ('DRAFT','SLICING','READY','PARTIAL','FAILED','COMPLETED','CANCELLED')),
   record_remarks TEXT,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL, watches_cursor_id INTEGER,
+  updated_at TEXT NOT NULL, watches_cursor_id INTEGER, selection_id INTEGER,
   CHECK (window_from < window_to)
 ) STRICT;
 
@@ -295,6 +295,8 @@ CREATE INDEX idx_plan_list ON ing_plan (provenance_code);
 CREATE INDEX idx_plan_partial ON ing_plan (cursor_id) WHERE status_code='PARTIAL';
 
 CREATE INDEX idx_plan_prov_op ON ing_plan (provenance_code, operation_code, created_at);
+
+CREATE INDEX idx_plan_selection ON ing_plan (selection_id, id);
 
 CREATE INDEX idx_plan_watches ON ing_plan (watches_cursor_id, created_at);
 
@@ -485,6 +487,82 @@ CREATE INDEX idx_sched_plan ON ing_schedule_instance (plan_id);
 CREATE INDEX idx_sched_prov ON ing_schedule_instance (provenance_code, operation_code, triggered_at);
 
 CREATE UNIQUE INDEX uk_sched_src ON ing_schedule_instance (scheduler_code, scheduler_job_id, scheduler_log_id);
+
+CREATE TABLE ing_search (
+  id INTEGER PRIMARY KEY,
+  search_name TEXT NOT NULL,
+  version_no INTEGER NOT NULL,
+  query_text TEXT NOT NULL,
+  begins_at TEXT,
+  superseded_at TEXT,
+  removed_at TEXT,
+  created_at TEXT NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX uk_search_version ON ing_search (search_name, version_no);
+
+CREATE TABLE ing_search_outcome (
+  run_id INTEGER NOT NULL,
+  provenance_code TEXT NOT NULL,
+  status_code TEXT NOT NULL CHECK (status_code IN ('COMPLETED','PARTIAL','FAILED')),
+  reason TEXT,
+  members INTEGER NOT NULL,
+  first_seen INTEGER NOT NULL,
+  facts TEXT NOT NULL,
+  PRIMARY KEY (run_id, provenance_code)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE ing_search_run (
+  id INTEGER PRIMARY KEY,
+  search_id INTEGER NOT NULL,
+  run_no INTEGER NOT NULL,
+  status_code TEXT NOT NULL CHECK (status_code IN ('RUNNING','COMPLETED','PARTIAL','FAILED')),
+  program_version TEXT NOT NULL,
+  started_at TEXT NOT NULL,
+  ended_at TEXT
+) STRICT;
+
+CREATE UNIQUE INDEX uk_search_run ON ing_search_run (search_id, run_no);
+
+CREATE TABLE ing_search_source (
+  search_id INTEGER NOT NULL,
+  ordinal INTEGER NOT NULL,
+  provenance_code TEXT NOT NULL,
+  selection_id INTEGER NOT NULL,
+  PRIMARY KEY (search_id, ordinal)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX uk_search_source ON ing_search_source (search_id, provenance_code);
+
+CREATE TABLE ing_selection (
+  id INTEGER PRIMARY KEY,
+  provenance_code TEXT NOT NULL,
+  selection_hash TEXT NOT NULL,
+  query_text TEXT NOT NULL,
+  created_at TEXT NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX uk_selection ON ing_selection (provenance_code, selection_hash);
+
+CREATE TABLE ing_selection_item (
+  selection_id INTEGER NOT NULL,
+  item_id INTEGER NOT NULL,
+  PRIMARY KEY (selection_id, item_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX idx_selection_item ON ing_selection_item (item_id);
+
+CREATE TABLE ing_selection_record (
+  selection_id INTEGER NOT NULL,
+  record_id INTEGER NOT NULL,
+  first_batch_id INTEGER NOT NULL,
+  last_batch_id INTEGER NOT NULL,
+  first_seen_at TEXT NOT NULL,
+  last_seen_at TEXT NOT NULL,
+  PRIMARY KEY (selection_id, record_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX idx_selection_seen ON ing_selection_record (selection_id, first_seen_at, record_id);
 
 CREATE TABLE ing_signal (
   id INTEGER PRIMARY KEY,

@@ -103,6 +103,8 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R86_SeatsAreSharedAndRunOut", sharedSeats},
 		{"R68_SchedulesAreRowsOfTheirOwn", standingRows},
 		{"R68_PlansNotBegunAreTold", plansNotBegun},
+		{"Search_MembersArePartOfThePage", membersOfSelections},
+		{"Search_RunsCountWhatIsNew", searchRows},
 		{"P20_RestingIsLeftAlone", restingLeftAlone},
 		{"R70_PartitionRestsAfterThreeFailures", partitionRests},
 		{"R70_ALongOutageEndsWithItsRests", outageEndsRests},

@@ -36,6 +36,17 @@ func (v *verifier) checkAccounts() error {
 			return err
 		}
 	}
+	if err := v.reportRows("member", `SELECT m.record_id, CONCAT('of selection ', m.selection_id, ' was seen by a page that was not committed, batch ', b.id)
+		FROM ing_selection_record m JOIN ing_task_run_batch b ON b.id IN (m.first_batch_id, m.last_batch_id)
+		WHERE b.status_code<>'SUCCEEDED'`); err != nil {
+		return err
+	}
+	if err := v.reportRows("record", `SELECT v.record_id, CONCAT('came by a page of selection ', p.selection_id, ' and is no member of it, batch ', b.id)
+		FROM ing_plan p JOIN ing_task_run_batch b ON b.plan_id=p.id JOIN ing_record_version v ON v.batch_id=b.id
+		LEFT JOIN ing_selection_record m ON m.selection_id=p.selection_id AND m.record_id=v.record_id
+		WHERE p.selection_id IS NOT NULL AND m.record_id IS NULL`); err != nil {
+		return err
+	}
 	if err := v.reportRows("batch", `SELECT id, CONCAT('is SKIPPED, yet ', sent, ' requests were sent for it')
 		FROM ing_task_run_batch WHERE status_code='SKIPPED' AND sent > 0`); err != nil {
 		return err
@@ -55,6 +66,7 @@ func (v *verifier) checkOrphans() error {
 		{"ing_schedule_instance", "plan_id", "ing_plan"},
 		{"ing_plan", "schedule_instance_id", "ing_schedule_instance"},
 		{"ing_plan", "cursor_id", "ing_cursor"},
+		{"ing_plan", "selection_id", "ing_selection"},
 		{"ing_plan_slice", "plan_id", "ing_plan"},
 		{"ing_plan_slice", "parent_id", "ing_plan_slice"},
 		{"ing_plan_slice", "cursor_id", "ing_cursor"},
@@ -91,9 +103,31 @@ func (v *verifier) checkOrphans() error {
 			return err
 		}
 	}
+	if err := v.checkMembers(); err != nil {
+		return err
+	}
 	if err := v.checkArchived(); err != nil {
 		return err
 	}
 	return v.reportRows("batch", `SELECT b.id, 'is SUCCEEDED without a record of its end' FROM ing_task_run_batch b
 		WHERE b.status_code='SUCCEEDED' AND b.after_position IS NULL`)
+}
+
+// checkMembers reports members of selections that name a record, a selection or a page which
+// is neither there nor archived. Their rows have no number of their own.
+func (v *verifier) checkMembers() error {
+	for _, o := range [][2]string{
+		{"selection_id", "ing_selection"},
+		{"record_id", "ing_record"},
+		{"first_batch_id", "ing_task_run_batch"},
+		{"last_batch_id", "ing_task_run_batch"},
+	} {
+		column := "c." + o[0]
+		if err := v.reportRows("member", `SELECT c.record_id, CONCAT('of selection ', c.selection_id, ' names `+o[1]+` ', `+column+`, ', which is not there')
+			FROM ing_selection_record c LEFT JOIN `+o[1]+` p ON p.id=`+column+` WHERE p.id IS NULL`+notArchived(o[1], column)); err != nil {
+			return err
+		}
+	}
+	return v.reportRows("item", `SELECT c.item_id, CONCAT('of selection ', c.selection_id, ' is not in quarantine')
+		FROM ing_selection_item c LEFT JOIN ing_quarantine q ON q.id=c.item_id WHERE q.id IS NULL`)
 }
