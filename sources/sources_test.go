@@ -54,7 +54,8 @@ func compile(t *testing.T, name string, op harvest.Operation) *source.Spec {
 		t.Fatal(err)
 	}
 	for _, w := range warnings {
-		if said := leftOpen[name]; shipped && (said == "" || !strings.Contains(w.Text, said)) {
+		open := slices.ContainsFunc(leftOpen[name], func(said string) bool { return strings.Contains(w.Text, said) })
+		if shipped && !open {
 			t.Errorf("a shipped pack leaves nothing open: %s", w)
 		}
 	}
@@ -62,9 +63,15 @@ func compile(t *testing.T, name string, op harvest.Operation) *source.Spec {
 }
 
 // What a pack cannot help leaving to the source.
-var leftOpen = map[string]string{
-	"arxiv": "no template uses ${page.size}", // OAI-PMH has no word for it
+var leftOpen = map[string][]string{
+	"arxiv": {noPageSize}, // OAI-PMH has no word for it
+	"pmc":   {noPageSize, oneSlice},
 }
+
+const (
+	noPageSize = "no template uses ${page.size}"
+	oneSlice   = "a plan begins as one slice, which is cut where its walk shows the need"
+)
 
 // decoder of an endpoint, as the Executor makes it.
 func decoder(t *testing.T, spec *source.Spec, p source.Purpose) *decode.Decoder {

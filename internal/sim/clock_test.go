@@ -57,10 +57,10 @@ func TestAdvanceMakesThingsHappen(t *testing.T) {
 		if added < 30 || changed < 30 || late == 0 {
 			t.Errorf("%s: %d new, %d changed, %d late", source, added, changed, late)
 		}
-		if wantDeleted := source == PubMed || source == Generic; (deleted > 0) != wantDeleted {
+		if wantDeleted := traitsOf(source).deletes; (deleted > 0) != wantDeleted {
 			t.Errorf("%s: %d deleted", source, deleted)
 		}
-		if st.Sources[source].Truth.Versions["retracted"] == 0 && source != EuropePMC {
+		if st.Sources[source].Truth.Versions["retracted"] == 0 && traitsOf(source).retracts {
 			t.Errorf("%s: nothing retracted: %v", source, st)
 		}
 	}

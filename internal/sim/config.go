@@ -14,11 +14,12 @@ const (
 	PubMed    = "pubmed"
 	Crossref  = "crossref"
 	EuropePMC = "europepmc"
+	PMC       = "pmc"
 	Generic   = "generic"
 )
 
 // Upstreams lists them.
-var Upstreams = []string{PubMed, Crossref, EuropePMC, Generic}
+var Upstreams = []string{PubMed, Crossref, EuropePMC, PMC, Generic}
 
 // OnlyLookups reports whether an upstream lists nothing: its records are asked for
 // one by one.

@@ -57,8 +57,8 @@ type row struct {
 
 // population is the truth of one source. It is guarded by Sim.mu.
 type population struct {
-	name    string
-	days    *time.Location // whose days its dates are; nil: they are instants
+	name string
+	traits
 	seed    uint64
 	churn   Churn
 	records []record
@@ -77,18 +77,37 @@ type population struct {
 
 const tickSeconds = 3600
 
+// traits are what a source's records can do.
+type traits struct {
+	days     *time.Location // whose days its dates are; nil: they are instants
+	deletes  bool
+	retracts bool
+	volatile bool // some changes are of counts and the like only
+}
+
+func traitsOf(source string) traits {
+	switch source {
+	case PubMed:
+		return traits{days: eastern, deletes: true, retracts: true}
+	case EuropePMC: // what it has of retractions is what PubMed and Crossref tell
+		return traits{days: london, volatile: true}
+	case Crossref:
+		return traits{retracts: true, volatile: true}
+	case PMC:
+		return traits{days: time.UTC, deletes: true}
+	case Generic:
+		return traits{deletes: true, retracts: true, volatile: true}
+	}
+	return traits{}
+}
+
 func newPopulation(name string, cfg Config) *population {
 	p := &population{
 		name: name, seed: cfg.Seed ^ seedOf(name), churn: *cfg.Churn,
 		older: map[uint32][]version{}, tips: map[uint32]version{},
 		start: cfg.Now.Unix(), dirty: true,
 	}
-	switch name {
-	case PubMed:
-		p.days = eastern
-	case EuropePMC:
-		p.days = london
-	}
+	p.traits = traitsOf(name)
 	p.build(cfg)
 	return p
 }
@@ -139,8 +158,7 @@ func (p *population) birth(at, now int64) {
 	p.records = append(p.records, record{created: uint32(at), version: v})
 	r := &p.records[i]
 	// Three in a thousand are notices that retract one of the fifty before.
-	// What Europe PMC has of retractions is what PubMed and Crossref tell.
-	if d.n(1000) < 3 && i > 50 && p.name != EuropePMC {
+	if d.n(1000) < 3 && i > 50 && p.retracts {
 		w := i - 1 - uint32(d.n(50))
 		if work := &p.records[w]; !work.retracted && !work.notice {
 			r.kind = kindNotice
@@ -154,7 +172,7 @@ func (p *population) birth(at, now int64) {
 	}
 	for p.records[i].content < 3 && d.percent(8) {
 		k := kindChanged
-		if p.name != PubMed && d.percent(50) {
+		if p.volatile && d.percent(50) {
 			k = kindVolatile
 		}
 		last := int64(r.visible)
@@ -189,15 +207,13 @@ func (p *population) stamp(v version, at int64, luck uint64) version {
 	v.updated = uint32(at)
 	v.visible = uint32(at)
 	v.micro = 0
-	switch p.name {
-	case PubMed, EuropePMC:
+	switch {
+	case p.days != nil:
 		v.updated = uint32(midnight(at, p.days))
-	case Crossref:
+	case p.name == Crossref:
 		v.micro = uint32(luck%1000) * 1000
-	case Generic:
-		if luck&1 == 0 {
-			v.micro = uint32(luck >> 8 % 1_000_000)
-		}
+	case p.name == Generic && luck&1 == 0:
+		v.micro = uint32(luck >> 8 % 1_000_000)
 	}
 	return v
 }
@@ -227,20 +243,20 @@ func (p *population) throw(tick int64) {
 	for range due(p.churn.Changed) {
 		p.happen(kindChanged, at(), &d)
 	}
-	if p.name != PubMed {
+	if p.volatile {
 		for range due(p.churn.Volatile) {
 			p.happen(kindVolatile, at(), &d)
 		}
 	}
 	for range due(p.churn.Retracted) {
-		if p.name == EuropePMC {
+		if !p.retracts {
 			break
 		}
 		if i, ok := p.pick(&d, func(r *record) bool { return !r.retracted && !r.notice }); ok {
 			p.retract(i, at(), d.next())
 		}
 	}
-	if p.name == PubMed || p.name == Generic {
+	if p.deletes {
 		for range due(p.churn.Deleted) {
 			if i, ok := p.pick(&d, func(r *record) bool { return !r.notice && !r.retracted }); ok {
 				p.remove(i, at())

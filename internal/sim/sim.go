@@ -81,6 +81,8 @@ func New(cfg Config) (*Sim, error) {
 			s.upstreams[name] = newCrossref(s, p)
 		case EuropePMC:
 			s.upstreams[name] = newEuropePMC(s, p)
+		case PMC:
+			s.upstreams[name] = newRepository(s, p, pmcManners())
 		case Generic:
 			s.upstreams[name] = newGeneric(s, p)
 		}
