@@ -15,11 +15,13 @@ const (
 	Crossref  = "crossref"
 	EuropePMC = "europepmc"
 	PMC       = "pmc"
+	DOAJOAI   = "doaj-oai"
+	ZenodoOAI = "zenodo-oai"
 	Generic   = "generic"
 )
 
 // Upstreams lists them.
-var Upstreams = []string{PubMed, Crossref, EuropePMC, PMC, Generic}
+var Upstreams = []string{PubMed, Crossref, EuropePMC, PMC, DOAJOAI, ZenodoOAI, Generic}
 
 // OnlyLookups reports whether an upstream lists nothing: its records are asked for
 // one by one.
@@ -48,6 +50,7 @@ type Config struct {
 	PubMedWall  int           // ids within reach of one search; default 9,999
 	WebEnvLife  time.Duration // of an unused history session; default 1 hour
 	CursorLife  time.Duration // of an unused Crossref cursor, generic scroll or resumption token; default 5 minutes
+	ListSize    int           // records of a list where the server alone decides: OAI-PMH and preprints; default: the service's own
 	Generic     GenericStyle  // how the generic source behaves unless a request says otherwise
 	GenericAuth GenericAuth   // what it accepts where a style asks for credentials
 	KeepLog     int           // requests kept for Requests; default 5,000, < 0: all

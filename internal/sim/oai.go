@@ -30,19 +30,21 @@ type manners struct {
 	withheld   time.Duration // what is younger is not listed: until is lowered without a word
 	requests   int           // in a window
 	window     time.Duration
-	sized      bool // lists say how long they are
+	sized      bool   // lists say how long they are
+	scheme     string // stands before ids in headers, and is no part of them for those who cut it
 	id         func(b []byte, i uint32) []byte
 	index      func(id string) (uint32, bool)
 	write      func(b []byte, i uint32, p paper) []byte
 }
 
 func newRepository(s *Sim, p *population, m manners) *repository {
+	m.size = cmp.Or(s.cfg.ListSize, m.size)
 	return &repository{manners: m, people: p, sim: s, issued: map[string]time.Time{}}
 }
 
 func (o *repository) appendID(b []byte, i uint32) []byte { return o.id(b, i) }
 
-func (o *repository) find(id string) (uint32, bool) { return o.index(id) }
+func (o *repository) find(id string) (uint32, bool) { return o.index(strings.TrimPrefix(id, o.scheme)) }
 
 func (o *repository) updatedAt(v version) time.Time { return time.Unix(stampOfVersion(&v), 0).UTC() }
 
@@ -311,6 +313,7 @@ func (o *repository) append(b []byte, i uint32, r *record) []byte {
 		b = append(b, ` status="deleted"`...)
 	}
 	b = append(b, "><identifier>"...)
+	b = append(b, o.scheme...)
 	b = o.id(b, i)
 	b = append(b, "</identifier><datestamp>"...)
 	from := len(b)

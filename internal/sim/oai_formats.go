@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -115,5 +116,117 @@ func writeJATS(b []byte, i uint32, p paper) []byte {
 		x.element("kwd", wordOf(k))
 	}
 	x.lit("</kwd-group></article-meta></front></article>")
+	return x.b
+}
+
+// doajManners: the directory's own format; what is younger than 30 days is withheld.
+func doajManners() manners {
+	return manners{
+		name: "Directory of Open Access Journals", path: "/oai.article", prefix: "oai_doaj", size: 20, life: 24 * time.Hour,
+		withheld: 30 * 24 * time.Hour, requests: 10, window: 5 * time.Second, sized: true, write: writeDOAJ,
+		scheme: "oai:doaj.org/article:",
+		id:     func(b []byte, i uint32) []byte { return append(b, doajNumber(i)...) },
+		index: func(id string) (uint32, bool) {
+			if len(id) != 32 {
+				return 0, false
+			}
+			n, err := strconv.ParseUint(id[24:], 16, 32)
+			return uint32(n), err == nil && doajNumber(uint32(n)) == id
+		},
+	}
+}
+
+// doajNumber is 32 digits, the last eight of which tell the record.
+func doajNumber(i uint32) string {
+	const digits = "0123456789abcdef"
+	d := roll(50, uint64(i))
+	var b []byte
+	for range 24 {
+		b = append(b, digits[d.n(16)])
+	}
+	for shift := 28; shift >= 0; shift -= 4 {
+		b = append(b, digits[i>>shift&15])
+	}
+	return string(b)
+}
+
+func writeDOAJ(b []byte, i uint32, p paper) []byte {
+	x := xmlWriter{b}
+	put := func(name, marked string) { x.element("oai_doaj:"+name, marked) }
+	x.lit(`<oai_doaj:doajArticle xmlns:oai_doaj="http://doaj.org/features/oai_doaj/1.0/">`)
+	put("language", p.language)
+	if p.journal >= 0 {
+		j := &journals[p.journal]
+		put("publisher", j.publisher.xml)
+		put("journalTitle", j.title.xml)
+		put("issn", j.issnPrint)
+		put("eissn", j.issnOnline)
+	}
+	put("publicationDate", p.date.String())
+	put("volume", p.volume)
+	put("issue", p.issue)
+	first, last, _ := strings.Cut(p.pages, "-")
+	put("startPage", first)
+	put("endPage", last)
+	if i%4 != 0 {
+		put("doi", ownDOI("10.99889", i))
+	}
+	put("title", wordOf(unmarked(p.title)))
+	x.lit("<oai_doaj:authors>")
+	for _, a := range p.authors {
+		x.lit("<oai_doaj:author>")
+		put("name", wordOf(strings.TrimSpace(a.given+" "+a.family+a.group)))
+		x.lit("</oai_doaj:author>")
+	}
+	x.lit("</oai_doaj:authors>")
+	put("abstract", wordOf(unmarked(abstractText(p.abstract))))
+	put("fullTextUrl", "https://www.exampleton.test/doaj/"+strconv.Itoa(int(i)))
+	x.lit("</oai_doaj:doajArticle>")
+	return x.b
+}
+
+// zenodoManners: DataCite's format, fifty to a list, tokens of two minutes.
+func zenodoManners() manners {
+	m := manners{
+		name: "Zenodo", path: "/oai2d", prefix: "oai_datacite", size: 50, life: 2 * time.Minute, expired: http.StatusUnprocessableEntity,
+		requests: 30, window: time.Minute, sized: true, write: writeDataCite, scheme: "oai:zenodo.org:",
+	}
+	m.id, m.index = numberedID("", 1_000_000)
+	return m
+}
+
+func writeDataCite(b []byte, i uint32, p paper) []byte {
+	x := xmlWriter{b}
+	x.lit(`<oai_datacite xmlns="http://schema.datacite.org/oai/oai-1.1/"><schemaVersion>4.3</schemaVersion><datacentreSymbol>CERN.ZENODO</datacentreSymbol>` +
+		`<payload><resource xmlns="http://datacite.org/schema/kernel-4">`)
+	x.element(`identifier identifierType="DOI"`, "10.5281/zenodo."+strconv.Itoa(1_000_000+int(i)))
+	x.lit("<creators>")
+	for _, a := range p.authors {
+		x.lit("<creator>")
+		if a.group != "" {
+			x.element(`creatorName nameType="Organizational"`, wordOf(a.group))
+		} else {
+			x.element(`creatorName nameType="Personal"`, wordOf(a.family+", "+a.given))
+			x.element("givenName", wordOf(a.given))
+			x.element("familyName", wordOf(a.family))
+		}
+		x.element(`nameIdentifier nameIdentifierScheme="ORCID"`, a.orcid)
+		x.element("affiliation", wordOf(a.affiliation))
+		x.lit("</creator>")
+	}
+	x.lit("</creators><titles>")
+	x.element("title", wordOf(unmarked(p.title)))
+	x.lit("</titles>")
+	x.element("publisher", "Zenodo")
+	x.element("publicationYear", strconv.Itoa(p.date.year))
+	x.lit("<dates>")
+	x.element(`date dateType="Issued"`, p.date.String())
+	x.lit(`</dates><resourceType resourceTypeGeneral="` + [2]string{"JournalArticle", "Dataset"}[i%2] + `"/><subjects>`)
+	for _, k := range p.keywords {
+		x.element("subject", wordOf(k))
+	}
+	x.lit(`</subjects><rightsList><rights rightsURI="https://creativecommons.org/licenses/by/4.0/legalcode">CC BY 4.0</rights></rightsList><descriptions>`)
+	x.element(`description descriptionType="Abstract"`, wordOf(unmarked(abstractText(p.abstract))))
+	x.lit("</descriptions></resource></payload></oai_datacite>")
 	return x.b
 }

@@ -95,6 +95,8 @@ func traitsOf(source string) traits {
 		return traits{retracts: true, volatile: true}
 	case PMC:
 		return traits{days: time.UTC, deletes: true}
+	case DOAJOAI, ZenodoOAI:
+		return traits{deletes: true}
 	case Generic:
 		return traits{deletes: true, retracts: true, volatile: true}
 	}

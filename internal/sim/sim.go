@@ -83,6 +83,10 @@ func New(cfg Config) (*Sim, error) {
 			s.upstreams[name] = newEuropePMC(s, p)
 		case PMC:
 			s.upstreams[name] = newRepository(s, p, pmcManners())
+		case DOAJOAI:
+			s.upstreams[name] = newRepository(s, p, doajManners())
+		case ZenodoOAI:
+			s.upstreams[name] = newRepository(s, p, zenodoManners())
 		case Generic:
 			s.upstreams[name] = newGeneric(s, p)
 		}
