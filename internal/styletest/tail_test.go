@@ -67,10 +67,13 @@ func TestR64_ServedByTheOracle(t *testing.T) {
 						pack := patratest.ShippedPack(t, code, func(s *source.Spec) {
 							patratest.Fast(s)
 							s.Paging.Size = cmp.Or(size, s.Paging.Size)
+							s.Window.Baseline = source.Duration(80 * 24 * time.Hour)
 						})
 						r := patratest.NewRig(t, patratest.RigConfig{
-							DSN:   patratest.SQLite.SpareDSN(t),
-							Sim:   sim.Config{Sources: []string{code}, Records: 70, Seed: 7, LimitRPS: -1, KeepLog: -1},
+							DSN: patratest.SQLite.SpareDSN(t),
+							Sim: sim.Config{
+								Sources: []string{code}, Records: 70, Seed: 7, LimitRPS: -1, KeepLog: -1, Span: 60 * 24 * time.Hour, ListSize: size,
+							},
 							Packs: map[string]registry.Pack{code: pack},
 							Node:  node.Config{Workers: 1, Poll: 10 * time.Second},
 						})
