@@ -81,6 +81,9 @@ func (c *cli) sourceShowCmd() *cobra.Command {
 
 func (c *cli) printContract(con control.SourceContract) {
 	c.printf("%s %s  contract at %s\n", con.Source, con.Operation, con.At)
+	for _, s := range con.Summary {
+		c.printf("  %-10s %s\n", s.What, s.Text)
+	}
 	for _, v := range con.Choices {
 		head := strings.TrimSpace(fmt.Sprint(v.Dimension, " ", v.Name))
 		c.printf("\n%-24s %-8s %s\n", head, v.From, v.Why)

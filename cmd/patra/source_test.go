@@ -229,7 +229,7 @@ func TestSource_FromPackToRecordsAndBack(t *testing.T) {
 		t.Errorf("a used token: exit %d", code)
 	}
 	has(must("source", "show", "mini", "--operation", "backfill"), "retry                    TASK     row 1 is for BACKFILL", "maxAttempts: 7", "config hash", "spec fingerprint")
-	has(must("source", "show", "mini"), "retry                    default  no row in force", "note: retry: not given")
+	has(must("source", "show", "mini"), "  asked at   ", "  windows    ", "  pages      ", "  pace       ", "  given up   after", "retry                    default  no row in force", "note: retry: not given")
 	var shown map[string]any
 	if err := json.Unmarshal([]byte(must("source", "show", "mini", "--json")), &shown); err != nil || shown["spec_fingerprint"] == "" {
 		t.Errorf("show: %v, %v", shown, err)

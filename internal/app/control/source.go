@@ -155,6 +155,8 @@ type SourceContract struct {
 	Fingerprint string   `json:"spec_fingerprint"`
 	Violations  []string `json:"violations"`
 	Warnings    []string `json:"warnings"`
+	// Summary tells the same in some lines for people.
+	Summary []SummaryLine `json:"summary"`
 }
 
 // SourceContract shows a contract at an instant; zero: now.
@@ -165,7 +167,7 @@ func (c *Control) SourceContract(ctx context.Context, code string, op harvest.Op
 	}
 	out := SourceContract{
 		At: Time(e.At), ConfigHash: e.Contract.ConfigHash, Choices: c.choices(e.Choices), Operation: e.Operation, Source: e.Code,
-		Violations: []string{}, Warnings: []string{},
+		Violations: []string{}, Warnings: []string{}, Summary: []SummaryLine{},
 	}
 	out.NextRun, out.QuietUntil = scheduleTimes(e)
 	if at.IsZero() {
@@ -175,6 +177,7 @@ func (c *Control) SourceContract(ctx context.Context, code string, op harvest.Op
 		}
 	}
 	if e.Contract.Spec != nil {
+		out.Summary = summaryOf(e.Contract.Spec)
 		out.Fingerprint, err = e.Contract.Spec.Fingerprint()
 		if err != nil {
 			return out, err

@@ -217,6 +217,27 @@ func TestAcquire_UnlimitedKeepsToRetryAfter(t *testing.T) {
 	})
 }
 
+// TestReport_ALoweredRateIsToldWhileItFalls: each complaint lowers the rate, down to the
+// least there is; from then on nothing is lowered, and nothing of the kind is told.
+func TestReport_ALoweredRateIsToldWhileItFalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lowered []float64
+		g := New(Config{Observe: func(s Standing) {
+			if s.Lowered {
+				lowered = append(lowered, s.PerSecond)
+			}
+		}}, NewLocal())
+		r := source.Rate{Key: "x", QPS: 0.8}
+		for range 8 {
+			g.Report(t.Context(), r, pace.Outcome{Kind: pace.Throttled})
+			time.Sleep(20 * time.Second) // too short for the rate to rise again
+		}
+		if want := []float64{0.4, 0.2, 0.1}; !slices.Equal(lowered, want) {
+			t.Errorf("told of %v, not %v", lowered, want)
+		}
+	})
+}
+
 type failing struct{}
 
 func (failing) UpdateGate(context.Context, string, func([]byte, time.Time, time.Time) []byte) error {

@@ -60,11 +60,13 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 	err = g.store.UpdateGate(asking, r.Key, func(b []byte, now, asked time.Time) []byte {
 		l := g.limit(r)
 		s := parseState(b)
+		before := pace.Stands(s, l, now).PerSecond
 		cutBefore := s.CutAt
 		for _, o := range owed.outcomes {
 			s = pace.Apply(s, l, now, o)
 		}
-		stands.Lowered = s.CutAt.After(cutBefore)
+		// At the least rate there is, a complaint lowers nothing any more.
+		stands.Lowered = s.CutAt.After(cutBefore) && pace.Stands(s, l, now).PerSecond < before
 		for _, slot := range owed.slots {
 			s = pace.Refund(s, slot)
 		}
