@@ -24,10 +24,15 @@ var precisions = []Precision{PrecisionYear, PrecisionMonth, PrecisionDay, Precis
 
 // Capability is what a source can do with one field (a row of
 // reg_prov_expr_capability). A zero value sets no limit; what is not listed in Ops
-// the source cannot do.
+// the source cannot do: it is looked for in the records that come.
 type Capability struct {
 	Field string `json:"field" yaml:"field"`
 	Ops   []Op   `json:"ops" yaml:"ops"`
+	// Shown says how far records show the field; empty means ALWAYS.
+	Shown Shown `json:"shown,omitempty" yaml:"shown,omitempty" doc:"how far records show the field; empty means ALWAYS"`
+	// Accents: the source tells letters with accents from those without, or may do so.
+	// A text that has some is then asked for both ways.
+	Accents bool `json:"accents,omitempty" yaml:"accents,omitempty" doc:"the source tells letters with accents from plain ones, or may"`
 	// NegatableOps may stand under NOT; nil means all Ops. SupportsNot false
 	// forbids it altogether; nil means true.
 	NegatableOps []Op  `json:"negatableOps,omitempty" yaml:"negatableOps,omitempty"`
@@ -89,8 +94,8 @@ func (c Capability) validate(dict *FieldDict, path string, problems *Problems) {
 			problems.add(at, fmt.Sprintf("known are %v", leaves), "op %s is not known", quoted(string(op)))
 		}
 	}
-	if len(c.Ops) == 0 {
-		problems.add(at, "", "ops are missing")
+	if c.Shown != "" && !slices.Contains(shownKinds, c.Shown) {
+		problems.add(at, fmt.Sprintf("known are %v", shownKinds), "shown %s is not known", quoted(string(c.Shown)))
 	}
 	matches := []Match{MatchWords, MatchPhrase, MatchExact, MatchPrefix}
 	for _, m := range c.TermMatches {

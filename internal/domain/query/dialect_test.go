@@ -582,7 +582,7 @@ func TestNewRenderer_RefusesBrokenDialectsAllAtOnce(t *testing.T) {
 			{StdKey: "z", Name: "z", NameMark: ":"},
 		},
 		Capabilities: []Capability{
-			{Field: "tii", Ops: termOps}, {Field: "ti", Ops: []Op{"FIND"}, TermPattern: "("}, {Field: "ti"}, {Field: "year", Ops: termOps, RangeMin: "x", RangePrecision: "WEEK"},
+			{Field: "tii", Ops: termOps}, {Field: "ti", Ops: []Op{"FIND"}, TermPattern: "("}, {Field: "ti", Shown: "NEVER"}, {Field: "year", Ops: termOps, RangeMin: "x", RangePrecision: "WEEK"},
 		},
 		Rules: []Rule{
 			{Field: "ti", Op: OpTerm, Template: "${value}"},
@@ -618,7 +618,7 @@ func TestNewRenderer_RefusesBrokenDialectsAllAtOnce(t *testing.T) {
 		"source: the source is missing", `params[1].stdKey: "query" is declared twice`, `params[2].name: "a&b" cannot name a parameter`,
 		"params[3].transform: say how the time is written", "params[4].transform: ${shell(value)}: function shell is not known", "params[6]: nameMark needs a joiner",
 		`capabilities[0]: field "tii" is not known; did you mean ti?`, `capabilities[1]: op "FIND" is not known`, "capabilities[1].termPattern: ",
-		`capabilities[2].field: "ti" is declared twice`, "capabilities[2]: ops are missing", "capabilities[3].rangeMin", `precision "WEEK"`,
+		`capabilities[2].field: "ti" is declared twice`, `capabilities[2]: shown "NEVER" is not known`, "capabilities[3].rangeMin", `precision "WEEK"`,
 		"rules[0].template: the value is not encoded for its place: use one of entrez_phrase", "rules[2]: there is another rule for the same",
 		"rules[3].template: ${quote(env)}: variable env is not known: known are value", "rules[4].template: ${exec(value)}: function exec is not known",
 		"rules[5].template: ${value: the closing } is missing", "rules[6]: ${value} is in no template: the value would be lost", "rules[7].template: the template holds the control character",

@@ -17,6 +17,27 @@ const (
 	EmitParams Emit = "PARAMS" // parameters under standard keys
 )
 
+// Finds says how the set that a source finds compares with the set that is asked for.
+type Finds string
+
+// The ways in which the two sets compare.
+const (
+	FindsExact    Finds = "EXACT"
+	FindsSuperset Finds = "SUPERSET" // all of it and more: stemming, synonyms, the words in any order
+	FindsSubset   Finds = "SUBSET"   // nothing else, but perhaps not all of it
+	// FindsRanked is a superset that is sorted by how well it fits: what it counts are
+	// no matches, and only a walk to its end has seen all of them.
+	FindsRanked Finds = "RANKED"
+)
+
+var findsKinds = []Finds{FindsExact, FindsSuperset, FindsSubset, FindsRanked}
+
+// noLess reports whether all that is asked for is found.
+func (f Finds) noLess() bool { return f != FindsSubset }
+
+// noMore reports whether only what is asked for is found.
+func (f Finds) noMore() bool { return f == FindsExact || f == FindsSubset }
+
 // Rule says how one kind of node is written for a source (a row of
 // reg_prov_expr_render_rule).
 //
@@ -47,6 +68,10 @@ type Rule struct {
 	WrapGroup    bool   `json:"wrapGroup,omitempty" yaml:"wrapGroup,omitempty"`
 	// Params are templates by standard key.
 	Params map[string][]string `json:"params,omitempty" yaml:"params,omitempty" doc:"templates by standard key; left out if a bound is absent"`
+	// Finds says how what the source then finds compares with what is asked, by the
+	// meaning of [Evaluate]; empty means EXACT. A rule that is Negated is compared with
+	// what does not have it.
+	Finds Finds `json:"finds,omitempty" yaml:"finds,omitempty" doc:"how what is found compares with what is asked; empty means EXACT"`
 	// Values translates unified values to the source's own, before any transform.
 	// One that is not listed goes as it is. Letters match in any case.
 	Values map[string]string `json:"values,omitempty" yaml:"values,omitempty"`
@@ -97,6 +122,12 @@ func compileRule(r Rule, dict *FieldDict, std map[string]ParamMap, path string, 
 	if c.Emit == "" {
 		c.Emit = EmitQuery
 	}
+	if c.Finds == "" {
+		c.Finds = FindsExact
+	}
+	if !slices.Contains(findsKinds, c.Finds) {
+		say(".finds", fmt.Sprintf("known are %v", findsKinds), "finds %s is not known", quoted(string(c.Finds)))
+	}
 	leaf := slices.Contains([]Op{OpTerm, OpIn, OpRange, OpExists, OpToken}, r.Op)
 	structure := slices.Contains([]Op{OpAnd, OpOr, OpNot, OpAll}, r.Op)
 	names := places{}
@@ -106,7 +137,7 @@ func compileRule(r Rule, dict *FieldDict, std map[string]ParamMap, path string, 
 		say(".op", suggest(string(r.Op), []string{"TERM", "IN", "RANGE", "EXISTS", "TOKEN", "AND", "OR", "NOT", "ALL"}), "op %s is not known", quoted(string(r.Op)))
 		return c, false
 	case structure:
-		if r.Field != "" || c.Emit != EmitQuery || r.Negated || len(r.Params) > 0 || r.ItemTemplate != "" {
+		if r.Field != "" || c.Emit != EmitQuery || r.Negated || len(r.Params) > 0 || r.ItemTemplate != "" || r.Finds != "" {
 			say("", "", "a rule of %s says how query text is put together, nothing else", r.Op)
 		}
 		c.structure(names, &need, say)
