@@ -107,8 +107,8 @@ func europepmcPack() packTest {
 		asks: []askWant{
 			{source.ForSearch, "", harvest.Position{}, `/europepmc/webservices/rest/search cursorMark=* format=json pageSize=500
 				query=` + corpora + ` resultType=core synonym=false`},
-			{source.ForSearch, `tiab:"breast cancer" NOT type:review`, harvest.Position{Token: "AoI+/=", Pages: 1}, `/europepmc/webservices/rest/search
-				cursorMark=AoI+/= format=json pageSize=500 query=(TITLE_ABS:"breast cancer" NOT PUB_TYPE:"review") AND ` + corpora + ` resultType=core synonym=false`},
+			{source.ForSearch, `tiab:"breast cancer" NOT type:review NOT oa:true`, harvest.Position{Token: "AoI+/=", Pages: 1}, `/europepmc/webservices/rest/search
+				cursorMark=AoI+/= format=json pageSize=500 query=(TITLE_ABS:"breast cancer" NOT OPEN_ACCESS:y) AND ` + corpora + ` resultType=core synonym=false`},
 			{source.ForCount, "", harvest.Position{}, `/europepmc/webservices/rest/search format=json pageSize=1
 				query=` + corpora + ` resultType=idlist synonym=false`},
 		},

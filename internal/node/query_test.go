@@ -46,13 +46,20 @@ func TestR7_QueryIsTheNamespace(t *testing.T) {
 	}
 }
 
-// TestQuery_SourceThatCannotSayIt: the message points at the place.
-func TestQuery_SourceThatCannotSayIt(t *testing.T) {
+// TestQuery_NobodyCanDecideIt: the message names the field and those that work.
+func TestQuery_NobodyCanDecideIt(t *testing.T) {
 	t.Parallel()
 	r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 10, LimitRPS: -1}})
-	_, err := r.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "crossref", Query: `type:book AND tiab:cancer`, BaseURL: r.Base + "/crossref"})
-	if err == nil || !strings.Contains(err.Error(), "column 15") || !strings.Contains(err.Error(), "cannot search `tiab`") {
-		t.Errorf("got %v", err)
+	for query, want := range map[string][]string{
+		`oa:true`:              {"neither searches `oa` nor shows it", "fields that work: ti, ab, tiab"},
+		`type:book AND @x:"y"`: {"column 15", "crossref does not understand the language of x"},
+	} {
+		_, err := r.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "crossref", Query: query, BaseURL: r.Base + "/crossref"})
+		for _, part := range want {
+			if err == nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: got %v, want %q", query, err, part)
+			}
+		}
 	}
 	if st := r.Sim.Stats().Sources["crossref"]; st.Requests != 0 {
 		t.Errorf("%d requests were sent", st.Requests)

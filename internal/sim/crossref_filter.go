@@ -227,7 +227,8 @@ func (c *crossref) filter(name, value string) func(i uint32, r *record) bool {
 	}
 }
 
-// contains matches when every word occurs in the named part of the item.
+// contains matches when one of the words occurs in the named part of the item: the
+// query parameters rank, they do not select.
 func (c *crossref) contains(name string, words []string) func(i uint32, r *record) bool {
 	marks := map[string][2]string{
 		"query.title": {`,"title":[`, `,"prefix"`}, "query.author": {`,"author":[`, `,"member"`},
@@ -243,7 +244,7 @@ func (c *crossref) contains(name string, words []string) func(i uint32, r *recor
 			item, _, _ = strings.Cut(rest, marks[1])
 		}
 		item = strings.ToLower(item)
-		return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(item, word) })
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(item, word) })
 	}
 }
 

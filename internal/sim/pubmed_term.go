@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -213,7 +214,7 @@ func (tp *termParser) atom(text, upper, tag string, quoted bool, said *strings.B
 			return tp.lookup(n)
 		}
 	}
-	tag, _, _ = strings.Cut(tag, ":") // [tiab:~2] and the like
+	tag, near, _ := strings.Cut(tag, ":") // [tiab:~2] and the like
 	field, known := fieldOf[tag]
 	if tag == "" {
 		field, known = "all", true
@@ -238,6 +239,9 @@ func (tp *termParser) atom(text, upper, tag string, quoted bool, said *strings.B
 			text += " " + upper
 		}
 		m = tp.pubmed.worded(field, strings.ToLower(strings.TrimSuffix(text, "*")))
+		if strings.HasPrefix(near, "~") {
+			m = tp.pubmed.allWorded(field, strings.Fields(strings.ToLower(text)))
+		}
 	}
 	shown := text
 	if upper != "" && field != "all" && field != "tiab" && field != "title" && upper != text {
@@ -355,6 +359,21 @@ func (p *pubmed) worded(field, phrase string) match {
 		return nil
 	}
 	return func(i uint32, _ *record) bool { return hits[i] }
+}
+
+// allWorded matches records that hold every word, wherever: what is near is among them.
+func (p *pubmed) allWorded(field string, words []string) match {
+	var all []match
+	for _, word := range words {
+		m := p.worded(field, word)
+		if m == nil {
+			return nil
+		}
+		all = append(all, m)
+	}
+	return func(i uint32, r *record) bool {
+		return !slices.ContainsFunc(all, func(m match) bool { return !m(i, r) })
+	}
 }
 
 // partOf cuts the title, or the title and the abstract, out of a record.

@@ -76,7 +76,7 @@ const missingAsks = 2
 // buildDetailBatch turns the reply to a DETAIL page into a batch and the step after
 // it. Every id that was asked for is accounted for (R27):
 //
-//	it came                                     a record, or in quarantine
+//	it came                                     a record, filtered, or in quarantine
 //	it was refused alone                        missing: a bad id
 //	it was left out, also when asked for again  missing: a bad id
 //	the search itself had told it deleted       neither: that was to be expected
@@ -92,7 +92,7 @@ func (s *session) buildDetailBatch(ctx context.Context, st step, r reply, b harv
 	if err != nil {
 		return b, nil, err
 	}
-	anyAnswered := len(b.Records) > 0
+	anyAnswered := len(b.Records)+len(b.Filtered) > 0
 asking:
 	for try := 0; try < missingAsks && len(missing) > 0; try++ {
 		groups := s.groupsToAskAgain(try, missing, r.asked, len(witnesses), &b)
@@ -327,9 +327,13 @@ func (s *session) askInOneList(ctx context.Context, call source.Call) (ans sourc
 	return ans, refusals{gone: h.gone, ids: h.guilty}, nil
 }
 
-// unaccounted lists the ids of asked that are neither a record nor in quarantine.
+// unaccounted lists the ids of asked of which nothing came: neither a record, nor one
+// that the query does not ask for, nor an item in quarantine.
 func unaccounted(asked []string, b *harvest.Batch) []string {
-	have := make(map[string]struct{}, len(b.Records))
+	have := make(map[string]struct{}, len(b.Records)+len(b.Filtered))
+	for _, id := range b.Filtered {
+		have[id] = struct{}{}
+	}
 	for i := range b.Records {
 		have[b.Records[i].ID] = struct{}{}
 	}

@@ -343,7 +343,7 @@ func (s *session) collectIDs(p *harvest.Page, names []string, b *harvest.Batch) 
 // another schema, and nothing of the page may be committed (R32). ids counts what was
 // read of it besides records.
 func drift(b *harvest.Batch, ids, pageSize int) error {
-	bad, all := len(b.Quarantined), len(b.Quarantined)+len(b.Records)+ids
+	bad, all := len(b.Quarantined), len(b.Quarantined)+len(b.Records)+len(b.Filtered)+ids
 	flood := bad >= 20 && bad*5 > all
 	full := bad > 0 && bad == all && all >= min(20, max(1, pageSize))
 	if !flood && !full {

@@ -142,8 +142,8 @@ func (s *session) loadSpec(ctx context.Context) error {
 	s.spec = spec
 	s.effort.gauge.MaxBytes = spec.HTTP.MaxPage()
 	s.paging = spec.Paging.Of(s.job.Spec)
-	s.items = source.SorterOf(spec)
-	return nil
+	s.items, err = source.SorterOf(spec)
+	return err
 }
 
 // sortStoreError returns the errors of the store that end the executor. Those that

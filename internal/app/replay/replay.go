@@ -254,9 +254,16 @@ func (pl *playing) differences(spec *source.Spec, purpose source.Purpose, it *It
 		item = source.Bare(item)
 	}
 	batch := harvest.Batch{OpenedBatch: harvest.OpenedBatch{OpenedAt: it.ObservedAt}}
-	source.SorterOf(spec).SortInto(&harvest.Page{Items: []harvest.Item{item}}, &batch)
-	if len(batch.Quarantined) > 0 {
+	sorter, err := source.SorterOf(spec)
+	if err != nil {
+		return []Difference{{What: "query", Recorded: it.Effect, Now: err.Error()}}
+	}
+	sorter.SortInto(&harvest.Page{Items: []harvest.Item{item}}, &batch)
+	switch {
+	case len(batch.Quarantined) > 0:
 		return it.againstQuarantine(batch.Quarantined[0])
+	case len(batch.Filtered) > 0:
+		return []Difference{{What: "decision", Recorded: it.Effect, Now: "filtered: it is not what the query asks for"}}
 	}
 	return it.againstRecord(&batch.Records[0])
 }

@@ -45,7 +45,11 @@ type Batch struct {
 
 	Records     []Record
 	Quarantined []Quarantined
-	Filtered    int
+	// Filtered are the ids of items that came and are not what the plan's query asks
+	// for: they are counted and not stored. Undecided is how many of Records cannot
+	// tell whether they are.
+	Filtered  []string
+	Undecided int
 
 	// IDs found by a SEARCH page of a two-phase walk.
 	IDs []string
@@ -168,6 +172,9 @@ type Counts struct {
 	Stale       int64 `json:"stale"`
 	Filtered    int64 `json:"filtered"`
 	Quarantined int64 `json:"quarantined"`
+	// Undecided are those of the stored and the unchanged that do not tell whether
+	// they are what the plan's query asks for.
+	Undecided int64 `json:"undecided,omitzero"`
 	// Not items of a page but what an UPDATE finds out without one (R31):
 	// records not found this time, found gone, and gone on as another one.
 	Missing int64 `json:"missing,omitzero"`

@@ -76,6 +76,19 @@ func (c *compiler) lookup() {
 	}
 }
 
+// literalOf is a template without its expressions.
+func literalOf(text string) string {
+	t, err := ParseTemplate(text)
+	if err != nil {
+		return text // said elsewhere
+	}
+	var b strings.Builder
+	for _, p := range t.Parts {
+		b.WriteString(p.Text)
+	}
+	return b.String()
+}
+
 func (c *compiler) endpoint(path string, e Endpoint) Endpoint {
 	out := e.clone()
 	out.Method = cmp.Or(e.Method, "GET")
@@ -87,7 +100,7 @@ func (c *compiler) endpoint(path string, e Endpoint) Endpoint {
 	switch {
 	case e.Path != "" && !strings.HasPrefix(e.Path, "/"):
 		c.fail(path+".path", "%q does not begin with /", e.Path)
-	case strings.ContainsAny(e.Path, "?#") || slices.Contains(strings.Split(e.Path, "/"), ".."):
+	case strings.ContainsAny(literalOf(e.Path), "?#") || slices.Contains(strings.Split(e.Path, "/"), ".."):
 		c.fail(path+".path", "%q holds more than a path; parameters belong under query", e.Path)
 	}
 	c.headers(path+".headers", e.Headers)

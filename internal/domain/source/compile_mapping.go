@@ -9,7 +9,7 @@ import (
 var standardFields = map[string]string{
 	"title": FieldText, "subtitle": FieldText, "abstract": FieldText, "authors": FieldObjects,
 	"journal": FieldText, "journal_abbrev": FieldText, "issn": FieldList, "publisher": FieldText,
-	"volume": FieldText, "issue": FieldText, "pages": FieldText, "published": FieldText, "type": FieldText,
+	"volume": FieldText, "issue": FieldText, "pages": FieldText, "published": FieldText, "type": FieldText, "types": FieldList,
 	"language": FieldText, "doi": FieldText, "pmid": FieldText, "pmcid": FieldText, "other_ids": FieldMap,
 	"keywords": FieldList, "mesh": FieldObjects, "references_count": FieldNumber, "licence": FieldText,
 	"url": FieldText, "retracts": FieldText, "retracted_by": FieldText, "corrects": FieldText,

@@ -20,18 +20,10 @@ func (q *QueryConfig) dialect(code string) query.Dialect {
 func (c *compiler) query() {
 	const path = "query"
 	dict := query.Default()
-	var r *query.Renderer
-	if q := c.def.Query; q != nil && (len(q.Capabilities) == 0 || len(q.Rules) == 0 || len(q.Params) == 0) {
-		c.note(path, "lacks capabilities, rules or params: the source can only be harvested whole")
-		c.def.Query = nil
-	}
-	if c.def.Query != nil {
-		var err error
-		r, err = query.NewRenderer(c.def.Query.dialect(c.def.Source), dict)
-		if err != nil {
-			c.problems(path, err, "")
-			return
-		}
+	r, err := query.NewRenderer(c.queryPart().dialect(c.def.Source), dict)
+	if err != nil {
+		c.problems(path, err, "")
+		return
 	}
 	c.olderForms(path)
 	c.otherNames(path)
@@ -39,16 +31,7 @@ func (c *compiler) query() {
 	if text == "" {
 		return
 	}
-	if r == nil {
-		c.fail(path, "source %s declares no query part: it can only be harvested whole", c.def.Source)
-		return
-	}
 	e, err := query.Parse(text, dict)
-	if err != nil {
-		c.problems("--query", err, text)
-		return
-	}
-	out, err := r.Render(e)
 	if err != nil {
 		c.problems("--query", err, text)
 		return
@@ -57,10 +40,82 @@ func (c *compiler) query() {
 	if sel.All() {
 		return
 	}
-	c.spec.Query = &Selection{Text: query.Format(sel.Expr(), dict), JSON: string(sel.JSON()), Hash: sel.Hash(), Values: map[string]string{}}
+	halves, refused := r.Split(e)
+	if len(refused) > 0 {
+		c.problems("--query", refused, text)
+		return
+	}
+	out, err := r.Render(halves.Sent)
+	if err != nil {
+		c.problems("--query", err, text)
+		return
+	}
+	c.spec.Query = &Selection{
+		Text: query.Format(sel.Expr(), dict), JSON: string(sel.JSON()), Hash: sel.Hash(), Values: map[string]string{},
+		Sent: string(query.JSON(halves.Sent)), Finds: halves.Finds, Spelt: halves.Spelt,
+	}
 	for _, p := range out.Sent {
 		c.send(path, p)
 	}
+	c.leave(halves)
+}
+
+// queryPart is the declared query part; one that has rules without what they need is
+// none, and whatever is asked for is then looked for in the records.
+func (c *compiler) queryPart() *QueryConfig {
+	q := c.def.Query
+	if q == nil {
+		return &QueryConfig{}
+	}
+	searches := slices.ContainsFunc(q.Capabilities, func(one query.Capability) bool { return len(one.Ops) > 0 })
+	if len(q.Capabilities) == 0 || searches && (len(q.Rules) == 0 || len(q.Params) == 0) {
+		c.note("query", "lacks capabilities, rules or params: the source is asked for everything, and its records are searched here")
+		c.def.Query = nil
+		return &QueryConfig{}
+	}
+	return q
+}
+
+// leave freezes the half of the query that is decided here. What can neither be sent
+// nor be seen in any record would keep all that the source has: it is refused.
+func (c *compiler) leave(halves query.Pushdown) {
+	if halves.Rest.Op() == query.OpAll {
+		return
+	}
+	q := c.spec.Query
+	q.Rest = string(query.JSON(halves.Rest))
+	f := Filter{kept: keptFields(c.spec.Mapping.Fields)}
+	for _, field := range halves.Fields {
+		if !f.sees(field) {
+			q.Unseen = append(q.Unseen, field)
+		}
+	}
+	for _, one := range c.queryPart().Capabilities {
+		if one.Shown != "" {
+			if q.Shown == nil {
+				q.Shown = map[string]query.Shown{}
+			}
+			q.Shown[one.Field] = one.Shown
+		}
+	}
+	if q.Whole() && len(q.Unseen) == len(halves.Fields) {
+		c.fail("--query", "%s neither searches `%s` nor shows it in its records, so nothing of this query can be decided; %s",
+			c.def.Source, strings.Join(q.Unseen, "`, `"), c.insteadOf(f))
+	}
+}
+
+// insteadOf names the fields that a query for the source can use.
+func (c *compiler) insteadOf(f Filter) string {
+	var works []string
+	for _, field := range query.Default().Fields() {
+		searched := slices.ContainsFunc(c.queryPart().Capabilities, func(one query.Capability) bool {
+			return one.Field == field.Key && len(one.Ops) > 0
+		})
+		if !field.Hidden && (searched || f.sees(field.Key)) {
+			works = append(works, field.Key)
+		}
+	}
+	return "fields that work: " + strings.Join(works, ", ")
 }
 
 // queryKey is the name under which templates read a standard key.

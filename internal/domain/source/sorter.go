@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/query"
 )
 
 // ItemSorter sorts the items of pages into records and quarantine.
@@ -13,18 +14,22 @@ type ItemSorter struct {
 	// hasNotices: records of the source may say that others were retracted or
 	// corrected.
 	hasNotices bool
+	// filter decides what of a query the source does not; nil if there is nothing.
+	filter *Filter
 }
 
 // SorterOf is the sorter of the items of a source.
-func SorterOf(spec *Spec) ItemSorter {
+func SorterOf(spec *Spec) (ItemSorter, error) {
+	filter, err := FilterOf(spec)
 	return ItemSorter{
-		spec: spec, mapping: spec.Mapping.Version(),
+		spec: spec, mapping: spec.Mapping.Version(), filter: filter,
 		hasNotices: slices.ContainsFunc(spec.Mapping.Fields, func(f Field) bool { return harvest.IsSignal(f.Name) }),
-	}
+	}, err
 }
 
 // SortInto sorts the items of a page into the batch: those that can be stored become
-// its records, the others go to quarantine.
+// its records, the others go to quarantine. Those that are not what the plan's query
+// asks for are only named, so that it is known that they came.
 func (s ItemSorter) SortInto(p *harvest.Page, b *harvest.Batch) {
 	b.Records = make([]harvest.Record, 0, len(p.Items))
 	for i := range p.Items {
@@ -41,15 +46,35 @@ func (s ItemSorter) SortInto(p *harvest.Page, b *harvest.Batch) {
 		if !it.ObservedAt.IsZero() {
 			observed = it.ObservedAt
 		}
-		b.Records = append(b.Records, harvest.Record{
+		r := harvest.Record{
 			ID:        it.ID,
 			Version:   harvest.Version{UpdatedAt: it.UpdatedAt, Provider: it.Version, ObservedAt: observed, ContentHash: content},
 			RawSHA256: raw, Raw: it.Raw, Fields: it.Fields, Map: it.Map, Status: it.Status, MappingVersion: s.mapping,
-		})
+		}
+		if s.leavesOut(&r, b) {
+			continue
+		}
+		b.Records = append(b.Records, r)
 		if s.hasNotices {
 			b.Signals = s.signals(&b.Records[len(b.Records)-1], b.Signals)
 		}
 	}
+}
+
+// leavesOut holds a record against what of the plan's query its source does not decide.
+// One that cannot tell is kept, and counted.
+func (s ItemSorter) leavesOut(r *harvest.Record, b *harvest.Batch) bool {
+	if s.filter == nil {
+		return false
+	}
+	switch s.filter.Judge(r) {
+	case query.False:
+		b.Filtered = append(b.Filtered, r.ID)
+		return true
+	case query.Unknown:
+		b.Undecided++
+	}
+	return false
 }
 
 // AddSorted adds the items of a further reply to the batch. One that is in quarantine
@@ -59,6 +84,8 @@ func (s ItemSorter) AddSorted(p *harvest.Page, b *harvest.Batch) {
 	s.SortInto(p, &more)
 	b.Records = append(b.Records, more.Records...)
 	b.Signals = append(b.Signals, more.Signals...)
+	b.Filtered = append(b.Filtered, more.Filtered...)
+	b.Undecided += more.Undecided
 	for _, q := range more.Quarantined {
 		if !slices.ContainsFunc(b.Quarantined, func(o harvest.Quarantined) bool { return o.RawSHA256 == q.RawSHA256 }) {
 			b.Quarantined = append(b.Quarantined, q)

@@ -22,7 +22,8 @@ import (
 //	4: parameters that are sent once for each of several values
 //	5: the words of packs; an older Executor would take what it knows by another word
 //	   for not said, such as a closed bound
-const SpecVersion = specOneWord
+//	6: queries of which a part is decided here
+const SpecVersion = 6
 
 // specOneWord is the first version whose keys have the words that packs have.
 const specOneWord = 5

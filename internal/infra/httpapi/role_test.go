@@ -22,6 +22,7 @@ var rolesOfRoutes = map[string]control.Access{
 
 	"GET /api/v1/status":                 control.Viewer,
 	"GET /api/v1/doctor":                 control.Operator,
+	"GET /api/v1/queries/explain":        control.Viewer,
 	"GET /api/v1/queue":                  control.Viewer,
 	"GET /api/v1/errors/top":             control.Viewer,
 	"GET /api/v1/tasks":                  control.Viewer,

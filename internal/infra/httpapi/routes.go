@@ -13,6 +13,7 @@ const base = "/api/v1"
 func (d *Door) declare() {
 	d.declareProbes()
 	d.declareSources()
+	d.declareQueries()
 	d.declarePlans()
 	d.declareSlices()
 	d.declareCursors()

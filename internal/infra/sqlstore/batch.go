@@ -67,7 +67,8 @@ func (s *Store) CommitBatch(
 			return err
 		}
 		c := page.counts
-		c.Filtered = int64(b.Filtered)
+		c.Filtered = int64(len(b.Filtered))
+		c.Undecided = int64(b.Undecided)
 		c.Quarantined = int64(len(b.Quarantined))
 		if err := x.insertQuarantine(job, b); err != nil {
 			return err
@@ -181,6 +182,7 @@ func (x *tx) closeBatch(l harvest.Lease, b harvest.Batch, c harvest.Counts, late
 		{"unchanged", c.Unchanged},
 		{"stale", c.Stale},
 		{"filtered", c.Filtered},
+		{"undecided", c.Undecided},
 		{"quarantined", c.Quarantined},
 		{"missing", c.Missing},
 		{"gone", c.Gone},

@@ -70,7 +70,7 @@ func (r *boxReader) readPage(ref replay.Ref) error {
 	var sample, hashes []byte
 	err := r.t.QueryRowContext(r.ctx, `SELECT b.id, b.run_id, b.batch_no, b.walk_no, b.phase, b.ordinal, b.status_code, b.task_id, b.slice_id, b.plan_id,
 		b.schedule_instance_id, b.provenance_code, b.operation_code, b.expr_hash, b.credential_ref, b.before_position, b.after_position,
-		b.items, b.inserted, b.updated, b.remapped, b.unchanged, b.stale, b.filtered, b.quarantined, b.missing, b.gone, b.merged, b.fresh, b.late,
+		b.items, b.inserted, b.updated, b.remapped, b.unchanged, b.stale, b.filtered, b.undecided, b.quarantined, b.missing, b.gone, b.merged, b.fresh, b.late,
 		b.asked, b.bad_ids, b.id_list, b.id_hashes, b.asked_ids, b.end_proof, b.observed_max, b.sent, b.retried, b.http_429, b.http_5xx, b.bytes,
 		b.http_status, b.request, b.request_sha256, b.response_digest, b.reply_sha256, b.reply_sample, b.stats, b.error_code, b.error, b.opened_at,
 		b.committed_at, u.attempt_no, p.endpoint_name, p.plan_key, p.spec_fingerprint, p.spec_version, p.spec_snapshot, p.base_url,
@@ -79,7 +79,7 @@ func (r *boxReader) readPage(ref replay.Ref) error {
 		WHERE `+where, args...).Scan(
 		&l.ID, &l.Run, &l.BatchNo, &l.Walk, &l.Phase, &l.Ordinal, &p.State, &l.Task, &l.Slice, &l.Plan,
 		&instance, &l.Source, &l.Operation, &expr, &credential, &q.Position, &after,
-		&e.Items, &e.Inserted, &e.Updated, &e.Remapped, &e.Unchanged, &e.Stale, &e.Filtered, &e.Quarantined, &e.Missing, &e.Gone, &e.Merged, &e.Fresh, &late,
+		&e.Items, &e.Inserted, &e.Updated, &e.Remapped, &e.Unchanged, &e.Stale, &e.Filtered, &e.Undecided, &e.Quarantined, &e.Missing, &e.Gone, &e.Merged, &e.Fresh, &late,
 		&e.Asked, &e.BadIDs, &found, &hashes, &asked, &end, &observed, &p.Sent, &p.Retried, &p.HTTP429, &p.HTTP5xx, &p.Bytes,
 		&status, &line, &digest, &headers, &sum, &sample, &stats, &code, &text, &opened,
 		&committed, &l.Attempt, &l.Endpoint, &l.PlanKey, &l.SpecFingerprint, &l.SpecVersion, &spec, &base,

@@ -21,7 +21,7 @@ import (
 // totalCols are the columns that are summed up; pages and totals name them alike.
 var totalCols = []string{
 	"sent", "retried", "http_429", "http_5xx", "bytes",
-	"inserted", "updated", "remapped", "unchanged", "stale", "filtered", "quarantined", "missing", "gone", "merged",
+	"inserted", "updated", "remapped", "unchanged", "stale", "filtered", "undecided", "quarantined", "missing", "gone", "merged",
 }
 
 // pageTotals is what pages have come to together.
@@ -36,7 +36,7 @@ func (t *pageTotals) fields() []any {
 	c := &t.records
 	return []any{
 		&t.sent, &t.retried, &t.http429, &t.http5xx, &t.bytes,
-		&c.Inserted, &c.Updated, &c.Remapped, &c.Unchanged, &c.Stale, &c.Filtered, &c.Quarantined, &c.Missing, &c.Gone, &c.Merged,
+		&c.Inserted, &c.Updated, &c.Remapped, &c.Unchanged, &c.Stale, &c.Filtered, &c.Undecided, &c.Quarantined, &c.Missing, &c.Gone, &c.Merged,
 	}
 }
 

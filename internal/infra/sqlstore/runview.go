@@ -223,11 +223,11 @@ func (s *Store) Batch(ctx context.Context, run harvest.RunID, no int64) (v contr
 	c := &v.Records
 	st, err := scanBatchItem(s.r.QueryRowContext(ctx, `SELECT `+batchItemCols+`, b.task_id, b.slice_id, b.plan_id, b.schedule_instance_id,
 		b.provenance_code, b.operation_code, b.expr_hash, b.credential_ref, b.walk_no, b.before_position, b.after_position, b.end_proof,
-		b.inserted, b.updated, b.remapped, b.unchanged, b.stale, b.filtered, b.quarantined, b.missing, b.gone, b.merged, b.asked, b.bad_ids,
+		b.inserted, b.updated, b.remapped, b.unchanged, b.stale, b.filtered, b.undecided, b.quarantined, b.missing, b.gone, b.merged, b.asked, b.bad_ids,
 		b.fresh, b.late, b.observed_max, b.request, b.request_sha256, b.reply_sha256, b.response_digest, b.reply_sample
 		FROM ing_task_run_batch b WHERE b.run_id=? AND b.batch_no=?`, run, no), &v.BatchItem,
 		&v.Task, &v.Slice, &v.Plan, &instance, &v.Source, &v.Operation, &expr, &credential, &v.Walk, &v.Before, &after, &proof,
-		&c.Inserted, &c.Updated, &c.Remapped, &c.Unchanged, &c.Stale, &c.Filtered, &c.Quarantined, &c.Missing, &c.Gone, &c.Merged, &v.Asked, &v.BadIDs,
+		&c.Inserted, &c.Updated, &c.Remapped, &c.Unchanged, &c.Stale, &c.Filtered, &c.Undecided, &c.Quarantined, &c.Missing, &c.Gone, &c.Merged, &v.Asked, &v.BadIDs,
 		&v.Fresh, &late, &observed, &request, &requestSum, &replySum, &digest, &sample)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = harvest.ErrNotFound

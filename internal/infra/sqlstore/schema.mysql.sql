@@ -373,6 +373,7 @@ CREATE TABLE `ing_plan_total` (
   `missing` bigint NOT NULL DEFAULT '0',
   `gone` bigint NOT NULL DEFAULT '0',
   `merged` bigint NOT NULL DEFAULT '0',
+  `undecided` bigint NOT NULL DEFAULT '0',
   PRIMARY KEY (`plan_id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
@@ -731,6 +732,7 @@ CREATE TABLE `ing_task_run_batch` (
   `response_digest` mediumtext COLLATE utf8mb4_bin,
   `reply_sample` varbinary(1024) DEFAULT NULL,
   `asked_ids` mediumtext COLLATE utf8mb4_bin,
+  `undecided` bigint NOT NULL DEFAULT '0',
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_run_batch_no` (`run_id`,`batch_no`),
   UNIQUE KEY `uk_batch_done` (`batch_done`),
@@ -937,6 +939,8 @@ CREATE TABLE `reg_prov_expr_capability` (
   `created_by` varchar(255) COLLATE utf8mb4_bin NOT NULL,
   `created_at` datetime(6) NOT NULL,
   `updated_at` datetime(6) NOT NULL,
+  `accents` tinyint DEFAULT NULL,
+  `shown` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
   PRIMARY KEY (`id`),
   KEY `idx_expr_capability_pick` (`provenance_id`,`scope_code`,`task_type_key`,`field_key`,`effective_from`),
   CONSTRAINT `reg_prov_expr_capability_chk_1` CHECK ((`scope_code` in (_utf8mb4'SOURCE',_utf8mb4'TASK'))),
@@ -968,6 +972,7 @@ CREATE TABLE `reg_prov_expr_render_rule` (
   `created_by` varchar(255) COLLATE utf8mb4_bin NOT NULL,
   `created_at` datetime(6) NOT NULL,
   `updated_at` datetime(6) NOT NULL,
+  `finds` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
   PRIMARY KEY (`id`),
   KEY `idx_expr_render_rule_pick` (`provenance_id`,`scope_code`,`task_type_key`,`rule_key`,`effective_from`),
   CONSTRAINT `reg_prov_expr_render_rule_chk_1` CHECK ((`scope_code` in (_utf8mb4'SOURCE',_utf8mb4'TASK'))),

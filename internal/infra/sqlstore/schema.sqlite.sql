@@ -360,7 +360,7 @@ CREATE TABLE ing_plan_total (
   missing INTEGER NOT NULL DEFAULT 0,
   gone INTEGER NOT NULL DEFAULT 0,
   merged INTEGER NOT NULL DEFAULT 0
-) STRICT;
+, undecided INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE ing_quarantine (
   id INTEGER PRIMARY KEY,
@@ -708,7 +708,7 @@ CREATE TABLE "ing_task_run_batch" (
   error TEXT,
   opened_at TEXT NOT NULL,
   committed_at TEXT
-, asked_ids TEXT) STRICT;
+, asked_ids TEXT, undecided INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX idx_batch_plan ON ing_task_run_batch (plan_id, status_code);
 
@@ -889,7 +889,7 @@ CREATE TABLE reg_prov_expr_capability (
   token_pattern TEXT,
   created_by TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL, accents INTEGER, shown TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
@@ -918,7 +918,7 @@ CREATE TABLE reg_prov_expr_render_rule (
   value_table TEXT,
   created_by TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL, finds TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
