@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the full test suite runs against: MariaDB, Prometheus and systemd's tools from the distribution, a C compiler for
-# the race detector, a MySQL 9 server and Schemathesis in folders of their own. Needs root on Debian. None of them is begun:
+# the race detector, a MySQL 9 server, Schemathesis and readers of references in folders of their own. Needs root on Debian. None of them is begun:
 # the tests begin their own.
 set -euo pipefail
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
@@ -14,6 +14,8 @@ command -v debootstrap >/dev/null || need+=(debootstrap)
 command -v gcc >/dev/null || need+=(gcc libc6-dev) # the race detector links with it
 python3 -c 'import ensurepip, venv' 2>/dev/null || need+=(python3-venv) # for Schemathesis
 command -v systemd-analyze >/dev/null || need+=(systemd) # looks at the unit that patra prints
+command -v ris2xml >/dev/null || need+=(bibutils) # reads what patra exports, as the readers below do
+command -v npm >/dev/null || need+=(nodejs npm)
 if ! command -v promtool >/dev/null; then
   need+=(prometheus)
   systemctl mask prometheus >/dev/null 2>&1 || true # so that the machine does not begin it
@@ -45,5 +47,24 @@ if ! "$SCHEMATHESIS/bin/st" --version 2>/dev/null | grep -q " $SCHEMATHESIS_VERS
     tail -5 /tmp/patra-schemathesis.log >&2
     echo "test-deps: no Schemathesis; the API is held against its document by our own tests alone" >&2
     rm -rf "$SCHEMATHESIS"
+  fi
+fi
+# Programs that read references, to hold exports against. The old rispy is what ASReview uses, and reads otherwise than the new one.
+READERS=${PATRA_READERS:-/opt/patra-readers}
+READERS_PY="rispy==0.10.0 bibtexparser==2.1.0 pyarrow==26.0.1 nbib==0.3.2"
+READERS_OLD="rispy==0.9.0"
+READERS_JS="@citation-js/core@0.8.2 @citation-js/plugin-ris@0.8.2 @citation-js/plugin-bibtex@0.8.2"
+if [ "$(cat "$READERS/ready" 2>/dev/null)" != "$READERS_PY $READERS_OLD $READERS_JS" ]; then
+  rm -rf "$READERS"
+  mkdir -p "$READERS/js"
+  # shellcheck disable=SC2086 # the lists are words
+  if { python3 -m venv "$READERS/py" && "$READERS/py/bin/pip" install -q $READERS_PY &&
+    "$READERS/py/bin/pip" install -q --no-deps --target "$READERS/rispy09" $READERS_OLD &&
+    npm install --prefix "$READERS/js" --no-audit --no-fund --no-save --loglevel=error $READERS_JS; } >/tmp/patra-readers.log 2>&1; then
+    echo "$READERS_PY $READERS_OLD $READERS_JS" >"$READERS/ready"
+  else
+    tail -5 /tmp/patra-readers.log >&2
+    echo "test-deps: no readers of references; exports are held against our own files alone" >&2
+    rm -rf "$READERS"
   fi
 fi

@@ -20,6 +20,7 @@ start_server() {
 [ -n "${PATRA_TEST_MARIADB:-}" ] || start_server start_mariadb "MariaDB"
 [ -d ../shared/fixtures ] || echo "skipped: recorded replies are not beside the project (../shared/fixtures)"
 [ -x "${PATRA_SCHEMATHESIS:-/opt/patra-schemathesis}/bin/st" ] || echo "skipped: Schemathesis is not installed (make test-deps)"
+[ -f "${PATRA_READERS:-/opt/patra-readers}/ready" ] && command -v ris2xml >/dev/null || echo "skipped: readers of references are not installed (make test-deps)"
 command -v promtool >/dev/null || echo "skipped: Prometheus is not installed (make test-deps)"
 command -v systemd-analyze >/dev/null || echo "skipped: systemd is not installed (make test-deps)"
 if [ -n "${PATRA_SOAK:-}" ]; then

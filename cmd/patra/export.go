@@ -73,6 +73,7 @@ func (c *cli) exportCmd() *cobra.Command {
 	f.StringArrayVar(&statuses, "status", nil, "only records that are ACTIVE, RETRACTED, MERGED or GONE; may be given more than once")
 	f.StringVar(&o.Format, "format", "", strings.Join(control.ExportFormats(), ", ")+" (default jsonl, or what --for reads best)")
 	f.StringVar(&o.For, "for", "", "the program that shall read it: "+strings.Join(control.ExportTools(), ", "))
+	f.StringSliceVar(&o.Fields, "fields", nil, "only these fields of records, such as title,doi; of csv these columns")
 	f.BoolVar(&o.Raw, "raw", false, "add each record as it came: the same bytes, as a string")
 	f.Int64Var(&o.SinceRevision, "since-revision", 0, "only records with a greater revision")
 	f.StringVar(&out, "out", "-", "file, with --for also a folder for one file a source, or - for stdout")

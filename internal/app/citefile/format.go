@@ -23,7 +23,7 @@ const (
 )
 
 // Formats are all of them.
-var Formats = []Format{RIS}
+var Formats = []Format{CSV, Parquet, RIS, BibTeX, NBIB, CSL, EndNote}
 
 // Extension is how names of such files end.
 func (f Format) Extension() string {

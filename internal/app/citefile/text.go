@@ -31,9 +31,30 @@ type Options struct {
 // New makes a writer of a format. It asks next for a file when it has something to
 // write to it, again when a file is full.
 func New(f Format, o Options, next func() (io.Writer, error)) (Writer, error) {
+	if f == Parquet {
+		return newParquet(o, next), nil
+	}
+	enc, err := encoderOf(f, o)
+	if err != nil {
+		return nil, err
+	}
+	return &text{enc: enc, limit: o.Limit, next: next}, nil
+}
+
+func encoderOf(f Format, o Options) (encoder, error) {
 	switch f {
 	case RIS:
-		return &text{enc: &ris{tool: o.Tool}, limit: o.Limit, next: next}, nil
+		return &ris{tool: o.Tool}, nil
+	case NBIB:
+		return nbib{}, nil
+	case BibTeX:
+		return bibtex{}, nil
+	case CSL:
+		return &csl{tool: o.Tool}, nil
+	case EndNote:
+		return &endnote{}, nil
+	case CSV:
+		return newTable(o)
 	}
 	return nil, fmt.Errorf("there is no writer for the format %q", f)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/papertrace/patra/internal/domain/citation"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/problem"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // JSONL is the format that holds records as they are, with their provenance.
@@ -29,6 +30,9 @@ type ExportOrder struct {
 	Format string
 	// For is the program that shall read it, one of [ExportTools], or empty.
 	For string
+	// Fields are those of the standard record that are written; of a table its columns.
+	// Empty: all.
+	Fields []string
 	// Apart puts each source into a file of its own.
 	Apart bool
 	// Search, if named, is the saved search whose records are wanted, as of its last run;
@@ -109,6 +113,7 @@ type ExportSelection struct {
 	// Search is the run of a saved search by which its records were found.
 	Search  *SearchRunView `json:"search,omitempty"`
 	NewOnly bool           `json:"new_only,omitempty"`
+	Fields  []string       `json:"fields,omitempty"`
 }
 
 // ExportManifest stands beside a file: what is in it, and what it was made of.
@@ -142,7 +147,7 @@ func (o ExportOrder) choose() (citefile.Format, citefile.Profile, error) {
 		if o.For != "" {
 			return "", none, orderProblem(fmt.Errorf("%s does not read jsonl; leave --format out", o.For))
 		}
-		return "", none, nil
+		return "", none, o.checkFields("")
 	}
 	format, profile, err := citefile.Choose(citefile.Format(o.Format), citefile.Tool(o.For))
 	if err != nil {
@@ -151,7 +156,42 @@ func (o ExportOrder) choose() (citefile.Format, citefile.Profile, error) {
 	if o.Raw {
 		return "", none, orderProblem(fmt.Errorf("%s has no place for records as they came; use jsonl for --raw", format))
 	}
-	return format, profile, nil
+	return format, profile, o.checkFields(format)
+}
+
+// checkFields refuses fields that there are not, and references without a title.
+func (o ExportOrder) checkFields(f citefile.Format) error {
+	if f == citefile.CSV {
+		if err := citefile.CheckColumns(o.Fields); err != nil {
+			return orderProblem(err)
+		}
+		return nil
+	}
+	known := source.StandardFields()
+	for _, name := range o.Fields {
+		if !slices.Contains(known, name) {
+			return orderProblem(fmt.Errorf("%q is no field of a record%s", name, source.Suggest(name, known)))
+		}
+	}
+	if len(o.Fields) > 0 && f != "" && f != citefile.Parquet && !slices.Contains(o.Fields, "title") {
+		return orderProblem(fmt.Errorf("%s holds no reference without a title; add title to --fields", f))
+	}
+	return nil
+}
+
+// onlyFields leaves out of a record what was not asked for.
+func (x *Exporting) onlyFields(e *Exported) error {
+	if len(x.order.Fields) == 0 || x.format == citefile.CSV {
+		return nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(e.Fields, &fields); err != nil {
+		return fmt.Errorf("record %s %s: %w", e.Provenance, e.ID, err)
+	}
+	maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool { return !slices.Contains(x.order.Fields, name) })
+	var err error
+	e.Fields, err = marshalPlain(fields)
+	return err
 }
 
 // Export makes ready to write records out.
@@ -194,7 +234,7 @@ func orderProblem(err error) error {
 }
 
 func selectionOf(o ExportOrder) ExportSelection {
-	s := ExportSelection{Sources: o.Sources, Plan: int64(o.Plan), SinceRevision: o.SinceRevision}
+	s := ExportSelection{Sources: o.Sources, Plan: int64(o.Plan), SinceRevision: o.SinceRevision, Fields: o.Fields}
 	if !o.Since.IsZero() {
 		s.Since = new(Time(o.Since))
 	}
@@ -286,7 +326,11 @@ func (x *Exporting) writer() (exportWriter, error) {
 	if x.format == "" {
 		return &lineWriter{next: x.nextFile}, nil
 	}
-	w, err := citefile.New(x.format, citefile.Options{Tool: x.profile.Tool, Limit: x.profile.Limit}, x.nextFile)
+	options := citefile.Options{Tool: x.profile.Tool, Limit: x.profile.Limit, Meta: map[string]string{"patra.at": x.manifest.At.String()}}
+	if x.format == citefile.CSV {
+		options.Columns = x.order.Fields
+	}
+	w, err := citefile.New(x.format, options, x.nextFile)
 	if err != nil {
 		return nil, orderProblem(err)
 	}
@@ -294,6 +338,9 @@ func (x *Exporting) writer() (exportWriter, error) {
 }
 
 func (x *Exporting) write(out exportWriter, e *Exported) error {
+	if err := x.onlyFields(e); err != nil {
+		return err
+	}
 	reason, err := out.write(e)
 	switch {
 	case err != nil:

@@ -15,6 +15,9 @@ var standardFields = map[string]string{
 	"url": FieldText, "retracts": FieldText, "retracted_by": FieldText, "corrects": FieldText,
 }
 
+// StandardFields are the names of the fields of the standard record, in order.
+func StandardFields() []string { return keysOf(standardFields) }
+
 // Fields of the objects in it.
 var standardObjects = map[string]map[string]string{
 	"authors": {"family": FieldText, "given": FieldText, "name": FieldText, "orcid": FieldText, "affiliations": FieldList},
