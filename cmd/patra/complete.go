@@ -123,6 +123,8 @@ func (c *cli) flagSuggestions() map[string]func() []string {
 			}
 			return out
 		},
+		"format":     control.ExportFormats,
+		"status":     words("ACTIVE", "RETRACTED", "MERGED", "GONE"),
 		"progress":   words("auto", "bar", "plain", "none"),
 		"log-format": words("text", "json"),
 		"role":       words("viewer", "operator", "admin"),

@@ -18,7 +18,8 @@ import (
 func (c *cli) exportCmd() *cobra.Command {
 	var o control.ExportOrder
 	var since, out string
-	var plan int64
+	var plan, after int64
+	var follow bool
 	var statuses []string
 	cmd := &cobra.Command{
 		Use:   "export",
@@ -27,7 +28,8 @@ func (c *cli) exportCmd() *cobra.Command {
 			"read. --for chooses format, columns and size of files for a program. Ends with how many were written, and how\n" +
 			"many were left out and why; the same, with hashes, stands in FILE.manifest.json beside each file.",
 		Example: "  patra export --source crossref --out crossref.jsonl\n  patra export --for zotero --source pubmed --out pubmed.ris\n" +
-			"  patra export --for covidence --out ./upload/       one file a source, split where it is too large",
+			"  patra export --for covidence --out ./upload/       one file a source, split where it is too large\n" +
+			"  patra export --follow --out changes.jsonl",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
@@ -43,6 +45,9 @@ func (c *cli) exportCmd() *cobra.Command {
 			o.Apart = o.For != "" && isFolder(out)
 			if err := o.Check(); err != nil {
 				return err
+			}
+			if follow {
+				return c.follow(cmd, o, after, out)
 			}
 			return c.reading(cmd.Context(), func(ctl *control.Control) error {
 				x, err := ctl.Export(cmd.Context(), o)
@@ -76,8 +81,12 @@ func (c *cli) exportCmd() *cobra.Command {
 	f.StringSliceVar(&o.Fields, "fields", nil, "only these fields of records, such as title,doi; of csv these columns")
 	f.BoolVar(&o.Raw, "raw", false, "add each record as it came: the same bytes, as a string")
 	f.Int64Var(&o.SinceRevision, "since-revision", 0, "only records with a greater revision")
+	f.BoolVar(&follow, "follow", false, "write every revision as it is stored, until ended; goes on behind the last line of --out")
+	f.Int64Var(&after, "after", 0, "with --follow: begin behind this place of the feed")
 	f.StringVar(&out, "out", "-", "file, with --for also a folder for one file a source, or - for stdout")
 	f.BoolVar(&c.json, "json", false, "print the counts as one JSON object, to stderr")
+	// Other commands have a flag of this name that is a time.
+	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(control.ExportTools(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

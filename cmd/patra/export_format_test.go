@@ -130,3 +130,74 @@ func TestExport_Selection(t *testing.T) {
 		}
 	}
 }
+
+// TestExport_ForPrograms: a folder gets one file a source, each with a manifest; what a
+// format cannot hold is counted and named; every format is written whole.
+func TestExport_ForPrograms(t *testing.T) {
+	t.Parallel()
+	dsn := patratest.SQLite.DSN(t)
+	storeRecords(
+		t, dsn, "crossref",
+		harvest.Record{ID: "10.1000/1", Raw: []byte("1"), Fields: []byte(`{"title":"One","doi":"10.1000/1"}`)},
+		harvest.Record{ID: "10.1000/2", Raw: []byte("2"), Fields: []byte(`{"title":"=Two","pmid":"22","doi":"10.1000/2"}`)},
+	)
+	storeRecords(t, dsn, "pubmed", harvest.Record{ID: "3", Raw: []byte("3"), Fields: []byte(`{"title":"Three","pmid":"3","abstract":"a"}`)})
+	dir := filepath.Join(t.TempDir(), "new")
+	code, _, e := patra(t, "export", "--db", dsn, "--for", "covidence", "--out", dir+"/")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, e)
+	}
+	day := time.Now().UTC().Format(time.DateOnly)
+	for name, want := range map[string]string{"patra_crossref_" + day + ".ris": "TI  - One", "patra_pubmed_" + day + ".ris": "TI  - Three"} {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !strings.Contains(string(b), want) {
+			t.Errorf("%s: %s, %v", name, b, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, name+".manifest.json")); err != nil {
+			t.Error(err)
+		}
+	}
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 4 {
+		t.Errorf("written were %v, %v", names, err)
+	}
+	for args, want := range map[string]string{
+		"--format nbib":                            "2 records exported\n1 left out: no PMID",
+		"--format bibtex":                          "3 records exported",
+		"--format csl-json":                        "3 records exported",
+		"--format endnote":                         "3 records exported",
+		"--format parquet":                         "3 records exported",
+		"--format csv":                             "3 records exported",
+		"--for asreview":                           "3 records exported",
+		"--for zotero --fields title":              "3 records exported",
+		"--for zotero --fields doi":                "add title to --fields",
+		"--fields titel":                           "did you mean title",
+		"--format csv --fields title,year,nothing": `csv has no column "nothing"`,
+		"--follow --format ris":                    "which only jsonl holds",
+		"--follow --since 2020":                    "use --after",
+	} {
+		_, out, e := patra(t, append([]string{"export", "--db", dsn}, strings.Fields(args)...)...)
+		if !strings.Contains(e, want) {
+			t.Errorf("%s: %s", args, e)
+		}
+		if strings.Contains(args, "--fields title") && strings.Contains(out, "DO  - ") {
+			t.Errorf("%s: more than the title in %s", args, out)
+		}
+	}
+	_, out, _ := patra(t, "export", "--db", dsn, "--format", "csv", "--fields", "title,doi")
+	if want := "\"title\",\"doi\"\r\n\"One\",\"10.1000/1\"\r\n\"'=Two\",\"10.1000/2\"\r\n\"Three\",\"\"\r\n"; out != want {
+		t.Errorf("got %q, want %q", out, want)
+	}
+}
+
+// TestExport_NamesOfParts: a file alone has the name that was given, several have
+// numbers.
+func TestExport_NamesOfParts(t *testing.T) {
+	one := &exportFiles{out: "a/b.ris", sources: []string{""}}
+	if got := one.name(0); got != "a/b.ris" {
+		t.Errorf("got %s", got)
+	}
+	three := &exportFiles{out: "a/b.ris", sources: []string{"", "", ""}}
+	if got := three.name(0) + " " + three.name(2); got != "a/b-1.ris a/b-3.ris" {
+		t.Errorf("got %s", got)
+	}
+}

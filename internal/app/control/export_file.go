@@ -179,19 +179,17 @@ func (o ExportOrder) checkFields(f citefile.Format) error {
 	return nil
 }
 
-// onlyFields leaves out of a record what was not asked for.
-func (x *Exporting) onlyFields(e *Exported) error {
+// onlyFields leaves out of the fields of a record what was not asked for.
+func (x *Exporting) onlyFields(of []byte) ([]byte, error) {
 	if len(x.order.Fields) == 0 || x.format == citefile.CSV {
-		return nil
+		return of, nil
 	}
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(e.Fields, &fields); err != nil {
-		return fmt.Errorf("record %s %s: %w", e.Provenance, e.ID, err)
+	if err := json.Unmarshal(of, &fields); err != nil {
+		return nil, fmt.Errorf("fields of a record: %w", err)
 	}
 	maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool { return !slices.Contains(x.order.Fields, name) })
-	var err error
-	e.Fields, err = marshalPlain(fields)
-	return err
+	return marshalPlain(fields)
 }
 
 // Export makes ready to write records out.
@@ -338,9 +336,11 @@ func (x *Exporting) writer() (exportWriter, error) {
 }
 
 func (x *Exporting) write(out exportWriter, e *Exported) error {
-	if err := x.onlyFields(e); err != nil {
+	fields, err := x.onlyFields(e.Fields)
+	if err != nil {
 		return err
 	}
+	e.Fields = fields
 	reason, err := out.write(e)
 	switch {
 	case err != nil:

@@ -125,8 +125,6 @@ func New(r Record) (*Citation, error) {
 		Source: r.Source, RecordType: r.Type, RecordID: Line(r.ID), Database: r.Source,
 		Kind:            Plain(f.Type),
 		Title:           joinTitle(Plain(f.Title), Plain(f.Subtitle)),
-		Abstract:        Plain(f.Abstract),
-		Sections:        sectionsOf(f.Abstract),
 		Authors:         namesOf(f.Authors),
 		Container:       Plain(f.Journal),
 		ContainerAbbrev: Plain(f.JournalAbbrev),
@@ -151,6 +149,7 @@ func New(r Record) (*Citation, error) {
 		UpdatedAt:       r.UpdatedAt,
 		FetchedAt:       r.FetchedAt,
 	}
+	c.Abstract, c.Sections = abstractOf(f.Abstract)
 	c.Type = typeOf(f.Type, c)
 	c.Retracted = r.Retracted && c.Retracts == ""
 	return c, nil

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -15,24 +16,23 @@ func Line(s string) string {
 	if isLine(s) {
 		return s
 	}
-	var b strings.Builder
-	b.Grow(len(s))
+	out := make([]byte, 0, len(s))
 	blank := false
 	for _, r := range norm.NFC.String(strings.ToValidUTF8(s, "\uFFFD")) {
 		switch {
 		case unicode.IsSpace(r) || r == '\u2028' || r == '\u2029':
-			blank = b.Len() > 0
+			blank = len(out) > 0
 			continue
 		case unicode.IsControl(r) || r == '\uFEFF' || r == '\uFFFE' || r == '\uFFFF':
 			continue
 		}
 		if blank {
-			b.WriteByte(' ')
+			out = append(out, ' ')
 			blank = false
 		}
-		b.WriteRune(r)
+		out = utf8.AppendRune(out, r)
 	}
-	return b.String()
+	return string(out)
 }
 
 // isLine reports whether a text of ASCII needs nothing, as most do not.
@@ -51,16 +51,19 @@ func isLine(s string) bool {
 	return !blank || s == ""
 }
 
-// Plain is a text as one line, without markup and entities. Two rounds: sources
-// send markup that was escaped once more than it should be.
-func Plain(s string) string {
+// Plain is a text as one line, without markup and entities.
+func Plain(s string) string { return Line(withoutMarkup(s)) }
+
+// withoutMarkup takes markup and entities out of a text, in two rounds: sources send
+// markup that was escaped once more than it should be.
+func withoutMarkup(s string) string {
 	for range 2 {
 		if !strings.ContainsAny(s, "<&") {
-			break
+			return s
 		}
 		s = html.UnescapeString(withoutTags(s))
 	}
-	return Line(withoutTags(s))
+	return withoutTags(s)
 }
 
 // tag is an element of the markup that sources use in texts, with or without a
@@ -88,20 +91,23 @@ func withoutTags(s string) string {
 // label begins a section of an abstract.
 var label = regexp.MustCompile(`^(\p{Lu}[\p{Lu}\d ,/&()-]{2,60}): +`)
 
-// sectionsOf are the sections of an abstract whose lines have labels; none if one
-// line has none.
-func sectionsOf(abstract string) []Section {
-	var out []Section
-	for line := range strings.Lines(abstract) {
-		text := Plain(line)
-		if text == "" {
+// abstractOf is an abstract as one line, and its sections if each of its lines has a
+// label.
+func abstractOf(s string) (string, []Section) {
+	var lines []string
+	var sections []Section
+	for part := range strings.Lines(withoutMarkup(s)) {
+		line := Line(part)
+		if line == "" {
 			continue
 		}
-		m := label.FindStringSubmatch(text)
-		if m == nil {
-			return nil
+		lines = append(lines, line)
+		if m := label.FindStringSubmatch(line); m != nil {
+			sections = append(sections, Section{Label: m[1], Text: line[len(m[0]):]})
 		}
-		out = append(out, Section{Label: m[1], Text: text[len(m[0]):]})
 	}
-	return out
+	if len(sections) < len(lines) {
+		sections = nil
+	}
+	return strings.Join(lines, " "), sections
 }

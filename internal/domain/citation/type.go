@@ -28,10 +28,6 @@ const (
 	Other         Type = "other"
 )
 
-// Types are all of them.
-var Types = []Type{
-	Article, Review, ClinicalTrial, Editorial, Letter, Notice, Preprint, Book, Chapter, Proceedings, Dataset, Software, Thesis, Report, Registration, Other,
-}
 
 // wordsOfTypes are what sources call them, by letters and digits in lower case.
 var wordsOfTypes = map[Type]string{

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/spf13/cobra"
+)
+
+// follow writes revisions of records to a file or stdout as they come. The file
+// itself remembers how far it is: its last line has the place in the feed.
+func (c *cli) follow(cmd *cobra.Command, o control.ExportOrder, after int64, out string) error {
+	if o.Format != "" && o.Format != control.JSONL || o.For != "" {
+		return misuse(cmd, "--follow writes revisions one by one, which only jsonl holds; leave --format and --for out")
+	}
+	if o.Raw || o.SinceRevision != 0 || !o.Since.IsZero() {
+		return misuse(cmd, "--follow begins at a place of the feed; use --after in place of --since and --since-revision, and leave --raw out")
+	}
+	var w io.Writer = c.out
+	flush := func() error { return nil }
+	if out != "-" {
+		f, last, err := openFollowed(out)
+		if err != nil {
+			return err
+		}
+		defer f.Close() //nolint:errcheck // flushed below
+		after = max(after, last)
+		b := bufio.NewWriterSize(f, outBuffer)
+		w = b
+		flush = func() error { return errors.Join(b.Flush(), f.Sync()) }
+	}
+	return c.changing(cmd.Context(), func(ctl *control.Control) error {
+		at, err := ctl.Follow(cmd.Context(), o, after, w, flush)
+		if cmd.Context().Err() != nil {
+			c.notef("written up to place %d of the feed\n", at)
+			return nil // ended by whoever began it
+		}
+		return err
+	})
+}
+
+// openFollowed opens a file to write behind its last line, and tells the place in the
+// feed that this line has. A line that was not finished is cut off.
+func openFollowed(name string) (*os.File, int64, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, 0, err
+	}
+	end, last, err := lastLine(f)
+	if err == nil {
+		err = errors.Join(f.Truncate(end), seek(f, end))
+	}
+	if err != nil {
+		return nil, 0, errors.Join(fmt.Errorf("go on with %s: %w", name, err), f.Close())
+	}
+	if len(last) == 0 {
+		return f, 0, nil
+	}
+	var line struct {
+		No *int64 `json:"no"`
+	}
+	if err := json.Unmarshal(last, &line); err != nil || line.No == nil {
+		err := &usageError{err: fmt.Errorf("--out %s does not end in a line that --follow wrote; name another file", name)}
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, *line.No, nil
+}
+
+func seek(f *os.File, to int64) error {
+	_, err := f.Seek(to, io.SeekStart)
+	return err
+}
+
+// lastLine finds the last line that is whole, and where it ends.
+func lastLine(f *os.File) (end int64, line []byte, err error) {
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return 0, nil, err
+	}
+	var tail []byte
+	for from := size; from > 0; {
+		part := make([]byte, min(from, outBuffer))
+		from -= int64(len(part))
+		if _, err := f.ReadAt(part, from); err != nil {
+			return 0, nil, err
+		}
+		tail = append(part, tail...)
+		stop := bytes.LastIndexByte(tail, '\n')
+		if stop < 0 {
+			continue
+		}
+		begin := bytes.LastIndexByte(tail[:stop], '\n')
+		if begin >= 0 || from == 0 {
+			return from + int64(stop) + 1, tail[begin+1 : stop], nil
+		}
+	}
+	return 0, nil, nil // no whole line
+}
