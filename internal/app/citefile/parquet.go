@@ -9,9 +9,12 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// rowsPerGroup is how many rows are held in memory until they are written. Readers
-// would like ten times as many; these are what a small machine can hold.
-const rowsPerGroup = 10_000
+// A group of rows is held in memory until it is written. Readers would like groups of
+// 100,000; these are what a small machine can hold, whatever the length of abstracts.
+const (
+	rowsPerGroup  = 10_000
+	bytesPerGroup = 8 << 20
+)
 
 // parquetRow is a row. What is not known is null, never empty; ids are texts, since
 // they have leading zeros and letters.
@@ -82,6 +85,7 @@ type parquetFile struct {
 	w     *parquet.GenericWriter[parquetRow] // nil between files
 	row   [1]parquetRow
 	files int
+	bytes int // of the texts of the group
 }
 
 func newParquet(o Options, next func() (io.Writer, error)) *parquetFile {
@@ -97,6 +101,7 @@ func (p *parquetFile) begin() error {
 		return err
 	}
 	p.files++
+	p.bytes = 0
 	options := []parquet.WriterOption{
 		parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(rowsPerGroup), parquet.CreatedBy("patra", "", ""), parquet.PageBufferSize(64 << 10),
 		parquet.KeyValueMetadata("patra.schema", "1"),
@@ -112,7 +117,14 @@ func (p *parquetFile) Write(c *citation.Citation) error {
 	if err := p.begin(); err != nil {
 		return err
 	}
+	if p.bytes > bytesPerGroup {
+		p.bytes = 0
+		if err := p.w.Flush(); err != nil {
+			return err
+		}
+	}
 	p.row[0] = rowOf(c)
+	p.bytes += 2*len(c.Abstract) + len(c.Title) + 100*(len(c.Authors)+len(c.Mesh)+len(c.Keywords))
 	_, err := p.w.Write(p.row[:])
 	return err
 }

@@ -28,7 +28,6 @@ const (
 	Other         Type = "other"
 )
 
-
 // wordsOfTypes are what sources call them, by letters and digits in lower case.
 var wordsOfTypes = map[Type]string{
 	Article: `article journalarticle researcharticle art originalarticle casereport casereports comparativestudy multicenterstudy observationalstudy
