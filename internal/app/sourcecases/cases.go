@@ -53,13 +53,14 @@ type Want struct {
 	Records []Record
 	Fault   *Fault
 	// End is the proof by which the page ends its walk, or [EndNone], [EndAgain], or
-	// the code of the fault for which the walk is left, in capitals.
+	// LEFT and the code of the fault for which the walk is left, in capitals.
 	End string
 }
 
 // What a page may be to its walk besides its end.
 const (
 	EndNone  = "NONE"  // the walk goes on
+	endLeft  = "LEFT " // and for which fault: an empty page may be either
 	EndAgain = "AGAIN" // the page is asked for once more, since nothing else says that it is the last
 )
 
@@ -142,7 +143,7 @@ func endOf(p harvest.Paging, at harvest.Position, page *harvest.Page) string {
 	fault, isFault := harvest.FaultOf(err)
 	switch {
 	case isFault:
-		return strings.ToUpper(string(fault.Code))
+		return endLeft + strings.ToUpper(string(fault.Code))
 	case end != "":
 		return string(end)
 	case next.Tail != nil:
