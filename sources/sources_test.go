@@ -68,6 +68,7 @@ var leftOpen = map[string][]string{
 	"pmc":        {noPageSize, oneSlice},
 	"doaj-oai":   {noPageSize, oneSlice},
 	"zenodo-oai": {noPageSize, oneSlice},
+	"biorxiv":    {noPageSize},
 }
 
 const (

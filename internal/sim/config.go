@@ -17,11 +17,12 @@ const (
 	PMC       = "pmc"
 	DOAJOAI   = "doaj-oai"
 	ZenodoOAI = "zenodo-oai"
+	BioRxiv   = "biorxiv"
 	Generic   = "generic"
 )
 
 // Upstreams lists them.
-var Upstreams = []string{PubMed, Crossref, EuropePMC, PMC, DOAJOAI, ZenodoOAI, Generic}
+var Upstreams = []string{PubMed, Crossref, EuropePMC, PMC, DOAJOAI, ZenodoOAI, BioRxiv, Generic}
 
 // OnlyLookups reports whether an upstream lists nothing: its records are asked for
 // one by one.

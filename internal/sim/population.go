@@ -97,6 +97,8 @@ func traitsOf(source string) traits {
 		return traits{days: time.UTC, deletes: true}
 	case DOAJOAI, ZenodoOAI:
 		return traits{deletes: true}
+	case BioRxiv:
+		return traits{days: time.UTC}
 	case Generic:
 		return traits{deletes: true, retracts: true, volatile: true}
 	}

@@ -87,6 +87,8 @@ func New(cfg Config) (*Sim, error) {
 			s.upstreams[name] = newRepository(s, p, doajManners())
 		case ZenodoOAI:
 			s.upstreams[name] = newRepository(s, p, zenodoManners())
+		case BioRxiv:
+			s.upstreams[name] = newPreprints(s, p, name)
 		case Generic:
 			s.upstreams[name] = newGeneric(s, p)
 		}
