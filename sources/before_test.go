@@ -122,6 +122,7 @@ func TestNames_OfShippedPacks(t *testing.T) {
 		"doaj-oai":       "f88802c5146afaa7c7e0ad271b698b6ea2146fa1ddaa940e8ed8da2adddff80e",
 		"zenodo-oai":     "f88802c5146afaa7c7e0ad271b698b6ea2146fa1ddaa940e8ed8da2adddff80e",
 		"biorxiv":        "78b5d4af321041ee712dfc0bdba4ef8474ff8c8a5eb803295e889e726356886b",
+		"medrxiv":        "78b5d4af321041ee712dfc0bdba4ef8474ff8c8a5eb803295e889e726356886b",
 		"pmc":            "f88802c5146afaa7c7e0ad271b698b6ea2146fa1ddaa940e8ed8da2adddff80e",
 		"pubmed":         "847bf8c0e233892e0d9434c2c562656c1912882a1b8d60514e197dd372035d60",
 		"zenodo":         "37a51a5fa810a025f35f2ffc39f4d7d6101e861e136c88aa42384fea8f3324e5",

@@ -10,7 +10,7 @@ import (
 // TestPreprints: nothing of api.biorxiv.org is recorded; what its replies mean say
 // the cases beside the packs, and the oracle.
 func TestPreprints(t *testing.T) {
-	for _, server := range []string{"biorxiv"} {
+	for _, server := range []string{"biorxiv", "medrxiv"} {
 		packTest{
 			name: server,
 			ops:  threeOps,

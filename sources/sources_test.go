@@ -69,6 +69,7 @@ var leftOpen = map[string][]string{
 	"doaj-oai":   {noPageSize, oneSlice},
 	"zenodo-oai": {noPageSize, oneSlice},
 	"biorxiv":    {noPageSize},
+	"medrxiv":    {noPageSize},
 }
 
 const (

@@ -34,7 +34,11 @@ func (p *preprints) appendID(b []byte, i uint32) []byte {
 	if i%2 == 1 {
 		prefix = newPreprintPrefix
 	}
-	return appendPadded(append(append(b, prefix...), "2026.01.01."...), 600_000+int(i), 9)
+	day := "2026.01.01."
+	if p.server == MedRxiv { // no DOI is given twice
+		day = "2026.01.02."
+	}
+	return appendPadded(append(append(b, prefix...), day...), 600_000+int(i), 9)
 }
 
 func (p *preprints) find(id string) (uint32, bool) {

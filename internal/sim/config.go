@@ -18,11 +18,12 @@ const (
 	DOAJOAI   = "doaj-oai"
 	ZenodoOAI = "zenodo-oai"
 	BioRxiv   = "biorxiv"
+	MedRxiv   = "medrxiv"
 	Generic   = "generic"
 )
 
 // Upstreams lists them.
-var Upstreams = []string{PubMed, Crossref, EuropePMC, PMC, DOAJOAI, ZenodoOAI, BioRxiv, Generic}
+var Upstreams = []string{PubMed, Crossref, EuropePMC, PMC, DOAJOAI, ZenodoOAI, BioRxiv, MedRxiv, Generic}
 
 // OnlyLookups reports whether an upstream lists nothing: its records are asked for
 // one by one.

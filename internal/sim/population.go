@@ -97,7 +97,7 @@ func traitsOf(source string) traits {
 		return traits{days: time.UTC, deletes: true}
 	case DOAJOAI, ZenodoOAI:
 		return traits{deletes: true}
-	case BioRxiv:
+	case BioRxiv, MedRxiv:
 		return traits{days: time.UTC}
 	case Generic:
 		return traits{deletes: true, retracts: true, volatile: true}

@@ -87,7 +87,7 @@ func New(cfg Config) (*Sim, error) {
 			s.upstreams[name] = newRepository(s, p, doajManners())
 		case ZenodoOAI:
 			s.upstreams[name] = newRepository(s, p, zenodoManners())
-		case BioRxiv:
+		case BioRxiv, MedRxiv:
 			s.upstreams[name] = newPreprints(s, p, name)
 		case Generic:
 			s.upstreams[name] = newGeneric(s, p)
