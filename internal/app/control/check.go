@@ -220,6 +220,11 @@ func (c *Control) compile(s *sourcecheck.Subject, con source.Contents, place fun
 			s.Compiled = append(s.Compiled, out)
 			continue
 		}
+		if op != harvest.Update && def.OnlyByIDs() && op != s.Operation {
+			out.Not = "not for a source that is read by ids only"
+			s.Compiled = append(s.Compiled, out)
+			continue
+		}
 		t := source.Trigger{Operation: op, Vars: c.packs.Vars()}
 		if op == s.Operation {
 			t.Query = s.Query

@@ -41,6 +41,13 @@ func Check(def Definition, vars map[string]string, deep func(*Spec) Violations) 
 			}
 			continue
 		}
+		if op != harvest.Update && d.OnlyByIDs() {
+			only := Warning{Path: "window", Text: "not given, and there is a DETAIL endpoint: the source is read by ids only, by patra refresh"}
+			if !slices.Contains(warn, only) {
+				warn = append(warn, only)
+			}
+			continue
+		}
 		spec, warnings, err := Compile(d, Trigger{Operation: op, Vars: vars})
 		violations, _ := errors.AsType[Violations](err)
 		if err == nil && deep != nil {
@@ -63,6 +70,12 @@ func Check(def Definition, vars map[string]string, deep func(*Spec) Violations) 
 		}
 	}
 	return bad, warn
+}
+
+// OnlyByIDs reports whether a source lists nothing: it has no window, and can be
+// asked for single records.
+func (d Definition) OnlyByIDs() bool {
+	return d.Window == nil && slices.ContainsFunc(d.Endpoints, func(e Endpoint) bool { return e.Usage == UsageDetail })
 }
 
 // strayLines finds lines in the schedule of one operation that belong to another.
