@@ -128,6 +128,7 @@ func TestNames_OfShippedPacks(t *testing.T) {
 		"zenodo":         "37a51a5fa810a025f35f2ffc39f4d7d6101e861e136c88aa42384fea8f3324e5",
 		// No HARVEST, so no cursor of one.
 		"semanticscholar": "",
+		"unpaywall":       "",
 	}
 	packs, err := sources.FS.ReadDir(".")
 	if err != nil {

@@ -70,6 +70,7 @@ var leftOpen = map[string][]string{
 	"zenodo-oai": {noPageSize, oneSlice},
 	"biorxiv":    {noPageSize},
 	"medrxiv":    {noPageSize},
+	"unpaywall":  {noPageSize},
 }
 
 const (

@@ -154,7 +154,7 @@ func TestUpdate_WhatIsNotThere(t *testing.T) {
 func TestR31_HowAPackTellsWhatIsNotThere(t *testing.T) {
 	for pack, want := range map[string]string{
 		"pubmed": "complete", "semanticscholar": "complete", "arxiv": "complete", "pmc": "complete", "doaj-oai": "complete", "zenodo-oai": "complete", "crossref": "lookup", "openalex": "lookup",
-		"clinicaltrials": "lookup", "datacite": "one", "biorxiv": "one", "medrxiv": "one", "doaj": "one", "europepmc": "nothing",
+		"clinicaltrials": "lookup", "datacite": "one", "biorxiv": "one", "unpaywall": "one", "medrxiv": "one", "doaj": "one", "europepmc": "nothing",
 	} {
 		got, spec := "nothing", compile(t, pack, harvest.Update)
 		switch {

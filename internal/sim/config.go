@@ -19,17 +19,18 @@ const (
 	ZenodoOAI = "zenodo-oai"
 	BioRxiv   = "biorxiv"
 	MedRxiv   = "medrxiv"
+	Unpaywall = "unpaywall"
 	Generic   = "generic"
 )
 
 // Upstreams lists them.
-var Upstreams = []string{PubMed, Crossref, EuropePMC, PMC, DOAJOAI, ZenodoOAI, BioRxiv, MedRxiv, Generic}
+var Upstreams = []string{PubMed, Crossref, EuropePMC, PMC, DOAJOAI, ZenodoOAI, BioRxiv, MedRxiv, Unpaywall, Generic}
 
 // OnlyLookups reports whether an upstream lists nothing: its records are asked for
 // one by one.
 func OnlyLookups(source string) bool { return slices.Contains(onlyLookups, source) }
 
-var onlyLookups = []string{}
+var onlyLookups = []string{Unpaywall}
 
 // None is no records at the start.
 const None = math.MinInt

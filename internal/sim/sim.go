@@ -89,6 +89,8 @@ func New(cfg Config) (*Sim, error) {
 			s.upstreams[name] = newRepository(s, p, zenodoManners())
 		case BioRxiv, MedRxiv:
 			s.upstreams[name] = newPreprints(s, p, name)
+		case Unpaywall:
+			s.upstreams[name] = newUnpaywall(s, p)
 		case Generic:
 			s.upstreams[name] = newGeneric(s, p)
 		}
