@@ -13,7 +13,7 @@ import (
 // 100,000; these are what a small machine can hold, whatever the length of abstracts.
 const (
 	rowsPerGroup  = 10_000
-	bytesPerGroup = 8 << 20
+	bytesPerGroup = 16 << 20
 )
 
 // parquetRow is a row. What is not known is null, never empty; ids are texts, since
@@ -78,6 +78,11 @@ type parquetHeading struct {
 	Major      bool     `parquet:"major"`
 }
 
+// bounded are the columns of which the least and the greatest value of every page are
+// told, for readers that look for some. They are held until the file ends: of abstracts
+// they would be as large as the file.
+var bounded = map[string]bool{"source": true, "record_id": true, "doi": true, "pmid": true, "issued": true, "issued_year": true, "updated_at": true}
+
 // parquetFile writes rows in groups.
 type parquetFile struct {
 	next  func() (io.Writer, error)
@@ -105,6 +110,11 @@ func (p *parquetFile) begin() error {
 	options := []parquet.WriterOption{
 		parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(rowsPerGroup), parquet.CreatedBy("patra", "", ""), parquet.PageBufferSize(64 << 10),
 		parquet.KeyValueMetadata("patra.schema", "1"),
+	}
+	for _, column := range parquet.SchemaOf(parquetRow{}).Columns() {
+		if !bounded[column[0]] {
+			options = append(options, parquet.SkipPageBounds(column...))
+		}
 	}
 	for name, value := range p.meta {
 		options = append(options, parquet.KeyValueMetadata(name, value))
