@@ -26,6 +26,7 @@ var layers = []struct {
 	{"internal/domain/nearest", nil},
 	{"internal/domain/trace", nil},
 	{"internal/domain/citation", nil},
+	{"internal/domain/work", nil},
 	{"internal/domain/template", []string{"internal/domain/nearest"}},
 	{"internal/domain/query", []string{"internal/domain/nearest", "internal/domain/template"}},
 	{"internal/domain/schedule", []string{"internal/domain/harvest"}},

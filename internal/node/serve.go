@@ -58,6 +58,7 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 			begin("steward", role.Every(max(poll, steward.Every), n.Steward().Tick))
 			begin("alerts", role.Every(max(poll, alert.Every), n.alerts.Tick))
 			begin("alert sender", role.Every(alert.SendEvery, n.alerts.Send))
+			begin("linking", role.Every(poll, n.Control.LinkWorks))
 			begin("retention", role.Every(max(poll, retention.LookEvery), n.Control.ArchiveWhatIsOld))
 		case role.Planner:
 			begin(r, role.Every(poll, n.Planner.GoingOn(n.quiet.May)))

@@ -43,6 +43,7 @@ type Store interface {
 	TaskStore
 	TrailStore
 	RateStore
+	WorkStore
 	// Coverage is what of each namespace of a source is proven complete, of at most one
 	// more than [MostNamespaces].
 	Coverage(ctx context.Context, provenance string) ([]Coverage, error)

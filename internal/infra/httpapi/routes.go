@@ -25,6 +25,7 @@ func (d *Door) declare() {
 	d.declareBlackBoxes()
 	d.declareDatabase()
 	d.declareRecords()
+	d.declareWorks()
 	d.declareAccess()
 	d.declareCredentials()
 	d.declarePacks()

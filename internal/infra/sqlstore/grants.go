@@ -88,6 +88,13 @@ var grantsOf = map[string]map[string]string{
 		"ing_record":            mayChange,
 		"ing_record_version":    "DELETE",
 		"ing_outbox":            "UPDATE, DELETE",
+		"ing_work_key":          mayAll,
+		"ing_work_crowd":        mayAll,
+		"ing_work_record":       mayWrite,
+		"ing_work_member":       mayAll,
+		"ing_work_edge":         mayAll,
+		"ing_work_value":        mayAll,
+		"ing_work_event":        mayAdd,
 	}),
 }
 

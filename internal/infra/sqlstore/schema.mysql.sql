@@ -755,6 +755,93 @@ CREATE TABLE `ing_tuning` (
   PRIMARY KEY (`provenance_code`,`namespace_key`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `ing_work_crowd` (
+  `key_no` bigint NOT NULL,
+  `record_id` bigint NOT NULL,
+  PRIMARY KEY (`key_no`,`record_id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_work_decision` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `kind_code` varchar(8) COLLATE utf8mb4_bin NOT NULL,
+  `revokes_id` bigint DEFAULT NULL,
+  `actor` varchar(255) COLLATE utf8mb4_bin NOT NULL,
+  `reason` text COLLATE utf8mb4_bin NOT NULL,
+  `decided_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `uk_work_revoke` (`revokes_id`),
+  CONSTRAINT `ing_work_decision_chk_1` CHECK ((`kind_code` in (_utf8mb4'JOIN',_utf8mb4'SPLIT',_utf8mb4'REVOKE')))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_work_decision_record` (
+  `decision_id` bigint NOT NULL,
+  `part_no` int NOT NULL,
+  `record_id` bigint NOT NULL,
+  PRIMARY KEY (`decision_id`,`part_no`,`record_id`),
+  KEY `idx_work_decision_record` (`record_id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_work_edge` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `from_record` bigint NOT NULL,
+  `to_record` bigint NOT NULL,
+  `basis_code` varchar(8) COLLATE utf8mb4_bin NOT NULL,
+  `polarity_code` varchar(8) COLLATE utf8mb4_bin NOT NULL,
+  `rule_no` int NOT NULL,
+  `rules_version` int NOT NULL,
+  `relation_name` varchar(32) COLLATE utf8mb4_bin NOT NULL,
+  `evidence` varchar(700) COLLATE utf8mb4_bin NOT NULL,
+  `why` varchar(700) COLLATE utf8mb4_bin NOT NULL,
+  `score` int NOT NULL,
+  `found_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`id`),
+  KEY `idx_work_edge_from` (`from_record`),
+  KEY `idx_work_edge_to` (`to_record`),
+  KEY `idx_work_edge_list` (`polarity_code`,`id`),
+  CONSTRAINT `ing_work_edge_chk_1` CHECK ((`basis_code` in (_utf8mb4'ID',_utf8mb4'PAIR'))),
+  CONSTRAINT `ing_work_edge_chk_2` CHECK ((`polarity_code` in (_utf8mb4'LINK',_utf8mb4'SUGGEST',_utf8mb4'FAMILY')))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_work_event` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `record_id` bigint NOT NULL,
+  `from_work` bigint NOT NULL,
+  `to_work` bigint NOT NULL,
+  `happened_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`id`),
+  KEY `idx_work_event_record` (`record_id`,`id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_work_key` (
+  `key_no` bigint NOT NULL,
+  `record_id` bigint NOT NULL,
+  PRIMARY KEY (`key_no`,`record_id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_work_member` (
+  `record_id` bigint NOT NULL,
+  `work_id` bigint NOT NULL,
+  `since` datetime(6) NOT NULL,
+  PRIMARY KEY (`record_id`),
+  KEY `idx_work_member` (`work_id`,`record_id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_work_record` (
+  `record_id` bigint NOT NULL,
+  `revision` bigint NOT NULL,
+  `lookup_keys` varbinary(4000) NOT NULL,
+  PRIMARY KEY (`record_id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_work_value` (
+  `key_no` bigint NOT NULL,
+  `value_text` varchar(700) COLLATE utf8mb4_bin NOT NULL,
+  `holders` bigint NOT NULL,
+  `why` varchar(700) COLLATE utf8mb4_bin NOT NULL,
+  `found_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`key_no`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `reg_expr_field_dict` (
   `field_key` varchar(64) COLLATE utf8mb4_bin NOT NULL,
   `display_name` varchar(255) COLLATE utf8mb4_bin NOT NULL,

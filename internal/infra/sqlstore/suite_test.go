@@ -26,6 +26,9 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		hold func(*Lab)
 	}{
 		{"M12_ObservedMaximumIsThatOfAllPassed", observedMaximum},
+		{"Works_InAnyOrder", worksInAnyOrder},
+		{"Works_ABadIdentifierJoinsNothing", worksPoisoned},
+		{"Works_WhatPeopleDecideStays", worksDecided},
 		{"R1_EveryOrderAndEveryFailedSubset", everyOrder},
 		{"R1_FinishersRacing", racingFinishers},
 		{"R2_LastSliceFirst", lastSliceFirst},

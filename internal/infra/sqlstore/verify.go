@@ -52,6 +52,7 @@ func (s *Store) Verify(ctx context.Context) ([]control.Finding, error) {
 		{"I8", "every item of a page is accounted for", v.checkAccounts},
 		{"I9", "only harvests move the cursor of a harvest", v.checkLineage},
 		{"I10", "a plan's description is the one it was made with", v.checkFingerprints},
+		{"WORKS", "a record is of one work, and works are what their links make them", v.checkWorks},
 		{"ORPHANS", "every row belongs to one that exists", v.checkOrphans},
 	} {
 		v.invariant = c.name

@@ -1,0 +1,490 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
+	"github.com/papertrace/patra/internal/domain/work"
+)
+
+// WorkMembers are the records of a work, by their numbers. The number of a work is the
+// smallest of them; a number that was a work's before leads to where its record is now.
+type WorkMembers struct {
+	ID      int64   `json:"id"`
+	Records []int64 `json:"records"`
+}
+
+// WorkRecord is a record of a work.
+type WorkRecord struct {
+	Number   int64                `json:"number"`
+	Source   string               `json:"source"`
+	Type     string               `json:"type"`
+	ID       string               `json:"id"`
+	Status   harvest.RecordStatus `json:"status"`
+	Revision int64                `json:"revision"`
+	Title    string               `json:"title,omitempty"`
+	// Identifiers are those that it has, each with whether they are its own, are listed
+	// by its source, or were taken from others.
+	Identifiers []WorkIdentifier `json:"identifiers"`
+	// Path are the links that lead to it from the first record of its work.
+	Path   []WorkLink `json:"path,omitempty"`
+	Fields []byte     `json:"-"`
+}
+
+// WorkIdentifier is an identifier of a record in its normal form.
+type WorkIdentifier struct {
+	Scheme string `json:"scheme"`
+	Value  string `json:"value"`
+	// Word is own, listed or second_hand.
+	Word string `json:"word"`
+}
+
+// WorkLink is what is known of two records.
+type WorkLink struct {
+	ID   int64      `json:"id"`
+	From RecordName `json:"from"`
+	To   RecordName `json:"to"`
+	// Polarity is LINK for one work, SUGGEST for perhaps, FAMILY for related works.
+	Polarity string `json:"polarity"`
+	Rule     int    `json:"rule"`
+	// Means says the rule in words.
+	Means    string `json:"means"`
+	Relation string `json:"relation,omitempty"`
+	Evidence string `json:"evidence"`
+	// Why says of a suggestion why it is no link.
+	Why     string  `json:"why,omitempty"`
+	Score   float64 `json:"score"`
+	FoundAt Time    `json:"found_at"`
+}
+
+// RecordName names a record, and the work that it is of.
+type RecordName struct {
+	Number int64  `json:"number"`
+	Work   int64  `json:"work"`
+	Source string `json:"source"`
+	ID     string `json:"id"`
+	Title  string `json:"title,omitempty"`
+}
+
+// WorkRow is a work in a list.
+type WorkRow struct {
+	ID      int64        `json:"id"`
+	Title   string       `json:"title,omitempty"`
+	Year    int          `json:"year,omitempty"`
+	Sources []string     `json:"sources"`
+	Records []WorkRecord `json:"records"`
+}
+
+// WorkList are works of several records.
+type WorkList struct {
+	Works []WorkRow `json:"works"`
+	// Next is where the next page begins, empty on the last.
+	Next string `json:"next,omitempty"`
+}
+
+// SuggestionList are pairs of records that may be of one work, or related.
+type SuggestionList struct {
+	Suggestions []WorkLink `json:"suggestions"`
+	Next        string     `json:"next,omitempty"`
+}
+
+// BadIdentifier is an identifier that links nothing, and why.
+type BadIdentifier struct {
+	Key     int64  `json:"-"`
+	Value   string `json:"value"`
+	Holders int64  `json:"holders"`
+	Why     string `json:"why"`
+	FoundAt Time   `json:"found_at"`
+}
+
+// BadIdentifierList are identifiers that link nothing.
+type BadIdentifierList struct {
+	Identifiers []BadIdentifier `json:"identifiers"`
+	Next        string          `json:"next,omitempty"`
+}
+
+// WorkField is the best value of a field of a work, and the records that it came from.
+type WorkField struct {
+	Value json.RawMessage `json:"value"`
+	From  []string        `json:"from"`
+}
+
+// WorkDecided is what a person decided about records.
+type WorkDecided struct {
+	ID     int64     `json:"id"`
+	Kind   string    `json:"kind"`
+	Parts  [][]int64 `json:"parts"`
+	Actor  string    `json:"actor"`
+	Reason string    `json:"reason"`
+	At     Time      `json:"at"`
+	// RevokedBy is the number of the decision that revoked it, 0 if none did.
+	RevokedBy int64 `json:"revoked_by,omitempty"`
+}
+
+// WorkMove is that a record went from one work to another.
+type WorkMove struct {
+	Record   int64 `json:"record"`
+	FromWork int64 `json:"from_work"`
+	ToWork   int64 `json:"to_work"`
+	At       Time  `json:"at"`
+}
+
+// WorkView is a work with what is known of it.
+type WorkView struct {
+	ID int64 `json:"id"`
+	// RedirectedFrom is the number that was asked for, if its record is of this work by now.
+	RedirectedFrom int64        `json:"redirected_from,omitempty"`
+	Records        []WorkRecord `json:"records"`
+	// Fields are the best values, each with where it came from.
+	Fields      map[string]WorkField `json:"fields"`
+	Links       []WorkLink           `json:"links"`
+	Family      []WorkLink           `json:"family"`
+	Suggestions []WorkLink           `json:"suggestions"`
+	Decisions   []WorkDecided        `json:"decisions"`
+	Moves       []WorkMove           `json:"moves"`
+}
+
+// WorkStore keeps which records are of one work.
+type WorkStore interface {
+	// LinkWorks links the next records that were stored or changed, at most so many, and
+	// says how many; 0 if none is left. RelinkWorks lets all be linked again.
+	LinkWorks(ctx context.Context, most int) (int, error)
+	RelinkWorks(ctx context.Context) error
+	// Works lists works of several records behind one.
+	Works(ctx context.Context, after int64, limit int) ([]WorkMembers, error)
+	// WorkOf is the work of a record and its members, [harvest.ErrNotFound] if there is
+	// no such record.
+	WorkOf(ctx context.Context, record int64) (WorkMembers, error)
+	// WorkRecords reads records by their numbers.
+	WorkRecords(ctx context.Context, numbers []int64) ([]WorkRecord, error)
+	// WorkLinks reads the edges at records; Suggestions lists suggestions behind one.
+	WorkLinks(ctx context.Context, numbers []int64) ([]WorkLink, error)
+	Suggestions(ctx context.Context, after int64, limit int) ([]WorkLink, error)
+	BadIdentifiers(ctx context.Context, after int64, limit int) ([]BadIdentifier, error)
+	WorkDecisions(ctx context.Context, numbers []int64) ([]WorkDecided, error)
+	WorkMoves(ctx context.Context, numbers []int64, limit int) ([]WorkMove, error)
+	WorkChanger
+}
+
+// linkedAtOnce is how many records are linked in one transaction: few enough that
+// nobody waits long for it.
+const linkedAtOnce = 500
+
+// LinkWorks links all records that were stored or changed since it was done last.
+func (c *Control) LinkWorks(ctx context.Context) error {
+	_, err := c.linkAll(ctx)
+	return err
+}
+
+func (c *Control) linkAll(ctx context.Context) (int64, error) {
+	var all int64
+	for {
+		n, err := c.store.LinkWorks(ctx, linkedAtOnce)
+		if err != nil || n == 0 {
+			return all, err
+		}
+		all += int64(n)
+	}
+}
+
+// Linked is what linking has come to.
+type Linked struct {
+	// Records is how many records were looked at.
+	Records int64 `json:"records"`
+}
+
+// Link links what is new, or all records once more.
+func (c *Control) Link(ctx context.Context, again bool) (Linked, error) {
+	if again {
+		if err := c.store.RelinkWorks(ctx); err != nil {
+			return Linked{}, err
+		}
+	}
+	n, err := c.linkAll(ctx)
+	return Linked{Records: n}, err
+}
+
+// Works lists works that several records are of.
+func (c *Control) Works(ctx context.Context, p Page) (WorkList, error) {
+	after, err := p.Number()
+	if err != nil {
+		return WorkList{}, err
+	}
+	works, err := c.store.Works(ctx, after, p.Limit+1)
+	if err != nil {
+		return WorkList{}, err
+	}
+	out := WorkList{Works: []WorkRow{}}
+	works, out.Next = firstOf(works, p.Limit, func(w WorkMembers) int64 { return w.ID })
+	var numbers []int64
+	for _, w := range works {
+		numbers = append(numbers, w.Records...)
+	}
+	records, err := c.workRecords(ctx, numbers)
+	if err != nil {
+		return out, err
+	}
+	for _, w := range works {
+		row := WorkRow{ID: w.ID, Sources: []string{}, Records: []WorkRecord{}}
+		var members []work.Member
+		for _, r := range records {
+			if !slices.Contains(w.Records, r.Number) {
+				continue
+			}
+			row.Records = append(row.Records, r)
+			members = append(members, r.member())
+			if !slices.Contains(row.Sources, r.Source) {
+				row.Sources = append(row.Sources, r.Source)
+			}
+		}
+		row.Title, row.Year = c.headOf(members)
+		out.Works = append(out.Works, row)
+	}
+	return out, nil
+}
+
+// headOf is the title and the year of a work.
+func (c *Control) headOf(members []work.Member) (title string, year int) {
+	chosen, err := work.Best(members, time.Time{}.AddDate(9998, 0, 0))
+	if err != nil {
+		return "", 0
+	}
+	var published string
+	_ = json.Unmarshal(chosen["title"].Value, &title)
+	_ = json.Unmarshal(chosen["published"].Value, &published)
+	if len(published) >= 4 {
+		year, _ = strconv.Atoi(published[:4])
+	}
+	return c.clean(title), year
+}
+
+func (r WorkRecord) member() work.Member {
+	return work.Member{
+		Key: work.Key{Source: r.Source, Type: r.Type, ID: r.ID}, Revision: r.Revision,
+		Retracted: r.Status == harvest.RecordRetracted, Fields: r.Fields,
+	}
+}
+
+// workRecords reads records with the identifiers that they have.
+func (c *Control) workRecords(ctx context.Context, numbers []int64) ([]WorkRecord, error) {
+	records, err := c.store.WorkRecords(ctx, numbers)
+	if err != nil {
+		return nil, err
+	}
+	words := map[work.Strength]string{work.Own: "own", work.Listed: "listed", work.SecondHand: "second_hand"}
+	for i := range records {
+		r := &records[i]
+		r.Fields, err = c.cleanJSON(r.Fields)
+		if err != nil {
+			return nil, err
+		}
+		r.Title = titleOf(r.Fields)
+		r.Identifiers = []WorkIdentifier{}
+		facts, err := work.Read(r.member().Key, r.Fields)
+		if err != nil {
+			continue // it is a work of its own, and says nothing
+		}
+		for _, claim := range facts.Claims {
+			r.Identifiers = append(r.Identifiers, WorkIdentifier{Scheme: string(claim.Scheme), Value: claim.Value, Word: words[claim.Strength]})
+		}
+	}
+	return records, nil
+}
+
+func titleOf(fields []byte) string {
+	var f struct {
+		Title string `json:"title"`
+	}
+	_ = json.Unmarshal(fields, &f) // without one it has none
+	return f.Title
+}
+
+// errNoWork says that there is no such work.
+func errNoWork(id int64) error {
+	return problem.New(fmt.Sprintf("there is no work %d", id), problem.Problem{
+		Code: "not_found", Kind: problem.NotFound,
+		Next: "`patra work list` shows works of several records, `patra work show SOURCE ID` that of a record",
+	})
+}
+
+// WorkOfRecord is the number of the work that a record is of.
+func (c *Control) WorkOfRecord(ctx context.Context, code, id string) (int64, error) {
+	r, _, err := c.findRecord(ctx, code, id)
+	if err != nil {
+		return 0, err
+	}
+	w, err := c.store.WorkOf(ctx, r.Number)
+	return w.ID, err
+}
+
+// WorkShown shows a work: its records and how each came into it, the best of their
+// fields, and what is related to it.
+func (c *Control) WorkShown(ctx context.Context, id int64) (WorkView, error) {
+	w, err := c.store.WorkOf(ctx, id)
+	if errors.Is(err, harvest.ErrNotFound) {
+		return WorkView{}, errNoWork(id)
+	}
+	if err != nil {
+		return WorkView{}, err
+	}
+	out := WorkView{ID: w.ID, Links: []WorkLink{}, Family: []WorkLink{}, Suggestions: []WorkLink{}}
+	if id != w.ID {
+		out.RedirectedFrom = id
+	}
+	out.Records, err = c.workRecords(ctx, w.Records)
+	if err != nil {
+		return out, err
+	}
+	links, err := c.store.WorkLinks(ctx, w.Records)
+	if err != nil {
+		return out, err
+	}
+	for _, l := range links {
+		c.explainLink(&l)
+		switch l.Polarity {
+		case string(work.Links):
+			out.Links = append(out.Links, l)
+		case string(work.Relates):
+			out.Family = append(out.Family, l)
+		default:
+			out.Suggestions = append(out.Suggestions, l)
+		}
+	}
+	for i := range out.Records {
+		out.Records[i].Path = pathTo(w.ID, out.Records[i].Number, out.Links)
+	}
+	out.Fields, err = c.bestFields(ctx, out.Records)
+	if err != nil {
+		return out, err
+	}
+	out.Decisions, err = c.store.WorkDecisions(ctx, w.Records)
+	if err != nil {
+		return out, err
+	}
+	out.Moves, err = c.store.WorkMoves(ctx, w.Records, movesShown)
+	return out, err
+}
+
+// movesShown is how many moves of records are shown with a work.
+const movesShown = 50
+
+// explainLink says the rule of a link in words, and cleans what others wrote.
+func (c *Control) explainLink(l *WorkLink) {
+	l.Means = work.Rule(l.Rule).Means()
+	l.From.Title = c.clean(l.From.Title)
+	l.To.Title = c.clean(l.To.Title)
+	l.Evidence = c.clean(l.Evidence)
+}
+
+// bestFields chooses the fields of a work.
+func (c *Control) bestFields(ctx context.Context, records []WorkRecord) (map[string]WorkField, error) {
+	now, err := c.store.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	members := make([]work.Member, len(records))
+	for i, r := range records {
+		members[i] = r.member()
+	}
+	chosen, err := work.Best(members, now)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]WorkField, len(chosen))
+	for name, v := range chosen {
+		f := WorkField{Value: v.Value}
+		for _, k := range v.From {
+			f.From = append(f.From, k.Source+"/"+k.ID)
+		}
+		out[name] = f
+	}
+	return out, nil
+}
+
+// pathTo are the links that lead from one record to another, the shortest way.
+func pathTo(from, to int64, links []WorkLink) []WorkLink {
+	if from == to {
+		return nil
+	}
+	came := map[int64]int{from: -1}
+	queue := []int64{from}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		for i, l := range links {
+			next := l.To.Number
+			if next == at {
+				next = l.From.Number
+			} else if l.From.Number != at {
+				continue
+			}
+			if _, seen := came[next]; !seen {
+				came[next] = i
+				queue = append(queue, next)
+			}
+		}
+	}
+	var out []WorkLink
+	for at := to; at != from; {
+		i, reached := came[at]
+		if !reached {
+			return nil
+		}
+		l := links[i]
+		out = append(out, l)
+		if l.From.Number == at {
+			at = l.To.Number
+		} else {
+			at = l.From.Number
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// Suggestions lists pairs of records that may be of one work, or preprint and article.
+func (c *Control) Suggestions(ctx context.Context, p Page) (SuggestionList, error) {
+	after, err := p.Number()
+	if err != nil {
+		return SuggestionList{}, err
+	}
+	links, err := c.store.Suggestions(ctx, after, p.Limit+1)
+	if err != nil {
+		return SuggestionList{}, err
+	}
+	out := SuggestionList{Suggestions: []WorkLink{}}
+	for i := range links {
+		c.explainLink(&links[i])
+	}
+	links, out.Next = firstOf(links, p.Limit, func(l WorkLink) int64 { return l.ID })
+	out.Suggestions = append(out.Suggestions, links...)
+	return out, nil
+}
+
+// BadIdentifiers lists identifiers that link nothing, because too many records have
+// them or those that do contradict each other.
+func (c *Control) BadIdentifiers(ctx context.Context, p Page) (BadIdentifierList, error) {
+	after := int64(-1 << 63)
+	if p.After != "" {
+		n, err := strconv.ParseInt(p.After, 10, 64)
+		if err != nil {
+			return BadIdentifierList{}, ErrPage
+		}
+		after = n
+	}
+	rows, err := c.store.BadIdentifiers(ctx, after, p.Limit+1)
+	if err != nil {
+		return BadIdentifierList{}, err
+	}
+	out := BadIdentifierList{Identifiers: []BadIdentifier{}}
+	rows, out.Next = firstOf(rows, p.Limit, func(b BadIdentifier) int64 { return b.Key })
+	out.Identifiers = append(out.Identifiers, rows...)
+	return out, nil
+}

@@ -1,0 +1,352 @@
+package work
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Suggested is the score from which two records are put before a person.
+const Suggested = 0.85
+
+// Compare says how two records that are of two works are related, or whether they may be
+// of one after all. It depends on these two alone. One edge at most is returned for a
+// relation, and one for a likeness.
+func Compare(a, b *Record) []Edge {
+	if a.Key.Compare(b.Key) > 0 {
+		a, b = b, a
+	}
+	var out []Edge
+	related := false
+	for _, pair := range [][2]*Record{{a, b}, {b, a}} {
+		e, ok := pointed(pair[0], pair[1])
+		if ok && !related {
+			related = true
+			out = append(out, e)
+		}
+	}
+	if e, ok := versions(a, b); ok && !related {
+		related = true
+		out = append(out, e)
+	}
+	if related {
+		return out
+	}
+	if e, ok := alike(a, b); ok {
+		out = append(out, e)
+	}
+	return out
+}
+
+// Telling are, of all edges between the records of two works, those that say something:
+// their relations, and if there are none the best suggestion.
+func Telling(edges []Edge) []Edge {
+	slices.SortFunc(edges, func(a, b Edge) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), compareEdges(a, b))
+	})
+	related := slices.DeleteFunc(slices.Clone(edges), func(e Edge) bool { return e.Polarity != Relates })
+	if len(related) > 0 {
+		return related
+	}
+	return edges[:min(1, len(edges))]
+}
+
+// pointed is the relation of a record to one that it points to.
+func pointed(from, to *Record) (Edge, bool) {
+	for _, p := range from.Pointers {
+		if !slices.ContainsFunc(to.Claims, func(c Claim) bool { return c.ID == p.To && c.Strength != SecondHand }) {
+			continue
+		}
+		rel := p.Relation
+		// Who calls itself the notice of a notice has mixed them up, or is one of several.
+		rule := RuleFamily
+		if rel == RetractionOf || rel == CorrectionOf {
+			rule = RuleNotice
+		}
+		if rel == PreprintOf && to.Class != Article && to.Class != Unknown {
+			rel = RelatedTo
+		}
+		e := directed(from, to, rule, Relates, p.To.String())
+		e.Relation = rel
+		return e, true
+	}
+	return Edge{}, false
+}
+
+// versions are two records with DOIs of versions of one thing.
+func versions(a, b *Record) (Edge, bool) {
+	for _, s := range a.Stems {
+		if slices.Contains(b.Stems, s) {
+			e := edgeOf(a, b, RuleFamily, Relates, s)
+			e.Relation = VersionOf
+			return e, true
+		}
+	}
+	return Edge{}, false
+}
+
+// features are how two records compare. What one of them does not say is no evidence,
+// for nothing is not equal to nothing.
+type features struct {
+	title   float64
+	authors float64 // 0 where no name is shared
+	year    int     // how far apart; -1: not known
+	page    verdict
+	volume  verdict
+	journal verdict
+}
+
+type verdict int
+
+const (
+	unsaid verdict = iota
+	same
+	other
+)
+
+func verdictOf(a, b string) verdict {
+	switch {
+	case a == "" || b == "":
+		return unsaid
+	case a == b:
+		return same
+	}
+	return other
+}
+
+func featuresOf(a, b *Record) features {
+	f := features{title: similarity(a.Title, b.Title), year: -1}
+	if a.Year > 0 && b.Year > 0 {
+		f.year = max(a.Year-b.Year, b.Year-a.Year)
+	}
+	f.page = verdictOf(a.Page, b.Page)
+	f.volume = verdictOf(a.Volume, b.Volume)
+	f.journal = sameJournal(a, b)
+	f.authors = authorsAgree(a, b)
+	return f
+}
+
+// authorsAgree is 1 if the first authors are the same, or all of the shorter list are in
+// the longer; less the fewer they share.
+func authorsAgree(a, b *Record) float64 {
+	shorter := min(len(a.Authors), len(b.Authors))
+	if shorter == 0 {
+		return 0
+	}
+	shared := float64(sharedAuthors(a, b)) / float64(shorter)
+	if a.Authors[0] == b.Authors[0] {
+		// The same first name and nobody else of several is somebody of that name.
+		if shorter > 2 && shared < 0.5 {
+			return 0.5
+		}
+		return 1
+	}
+	if shorter >= 2 && shared >= 0.5 {
+		return shared
+	}
+	return 0
+}
+
+// sameJournal compares ISSNs, and names where these do not meet: a journal has one for
+// print and one for the net.
+func sameJournal(a, b *Record) verdict {
+	for _, s := range a.ISSN {
+		if slices.Contains(b.ISSN, s) {
+			return same
+		}
+	}
+	if len(a.Journal) == 0 || len(b.Journal) == 0 {
+		return unsaid
+	}
+	for _, x := range a.Journal {
+		for _, y := range b.Journal {
+			if x == y || abbreviates(x, y) || abbreviates(y, x) {
+				return same
+			}
+		}
+	}
+	return other
+}
+
+// smallWords are left out of names that are shortened.
+var smallWords = map[string]bool{"of": true, "the": true, "and": true, "in": true, "for": true, "on": true, "a": true, "de": true, "la": true, "et": true, "und": true, "der": true, "des": true}
+
+// abbreviates reports whether a name of a journal is a longer one, shortened word by
+// word: J Clin Invest, Journal of Clinical Investigation.
+func abbreviates(short, long string) bool {
+	words := strings.Fields(long)
+	i := 0
+	for w := range strings.FieldsSeq(short) {
+		if smallWords[w] {
+			continue
+		}
+		for i < len(words) && smallWords[words[i]] && !strings.HasPrefix(words[i], w) {
+			i++
+		}
+		if i == len(words) || !strings.HasPrefix(words[i], w) {
+			return false
+		}
+		i++
+	}
+	for i < len(words) && smallWords[words[i]] {
+		i++
+	}
+	return i > 0 && i == len(words)
+}
+
+// score weighs what is known: the title most, then the authors, the place and the year.
+func (f features) score() float64 {
+	sum := 2*f.title + 0.8*f.authors
+	weight := 2.8
+	add := func(w, v float64) {
+		sum += w * v
+		weight += w
+	}
+	if f.year >= 0 {
+		add(0.4, max(0, 1-0.5*float64(f.year)))
+	}
+	for _, v := range []struct {
+		verdict
+		weight float64
+	}{{f.page, 0.6}, {f.volume, 0.3}, {f.journal, 0.4}} {
+		switch v.verdict {
+		case same:
+			add(v.weight, 1)
+		case other:
+			add(v.weight, 0)
+		}
+	}
+	return sum / weight
+}
+
+// words tell in what two records agree.
+func (f features) words() string {
+	list := []string{fmt.Sprintf("title %.2f", f.title)}
+	if f.authors > 0 {
+		list = append(list, "authors")
+	}
+	if f.year == 0 {
+		list = append(list, "year")
+	}
+	for _, v := range []struct {
+		verdict
+		name string
+	}{{f.journal, "journal"}, {f.volume, "volume"}, {f.page, "first page"}} {
+		if v.verdict == same {
+			list = append(list, v.name)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// place reports whether the records stand in one place: volume and first page, or the
+// page in one journal.
+func (f features) place() bool {
+	return f.page == same && (f.volume == same || f.journal == same)
+}
+
+// alike suggests that two records are of one work, or are preprint and article.
+func alike(a, b *Record) (Edge, bool) {
+	if !canCompare(a, b) {
+		return Edge{}, false
+	}
+	f := featuresOf(a, b)
+	if f.authors == 0 || f.title < 0.8 || tellApart(a.Title, b.Title) {
+		return Edge{}, false
+	}
+	if compatible(a.Class, b.Class) {
+		return double(a, b, f)
+	}
+	return preprintAndArticle(a, b, f)
+}
+
+// canCompare reports whether likeness of two records can say anything.
+func canCompare(a, b *Record) bool {
+	for _, r := range []*Record{a, b} {
+		if r.Dead || r.Class == Notice || r.Class == Container || r.Class == Trial || r.Class == Review || len(r.Authors) == 0 {
+			return false
+		}
+	}
+	if a.Language != "" && b.Language != "" && a.Language != b.Language {
+		return false // a translation
+	}
+	// A short or common title says something only together with the place.
+	placed := a.Page != "" && a.Page == b.Page && (a.Volume != "" && a.Volume == b.Volume || sameJournal(a, b) == same)
+	if !sayingTitle(a.Title) || !sayingTitle(b.Title) {
+		return placed && a.Title == b.Title && !commonTitles[a.Title] && len(a.Title) >= 8
+	}
+	return true
+}
+
+// double suggests that two records are of one work.
+func double(a, b *Record, f features) (Edge, bool) {
+	doiA, doiB := a.said(DOI), b.said(DOI)
+	twoDOIs := differ(doiA, doiB)
+	two := twoDOIs || differ(a.said(PMID), b.said(PMID)) || differ(a.said(ArXiv), b.said(ArXiv)) || a.Key.Source == b.Key.Source
+	if two {
+		// Two that one authority holds apart: only where everything is the same.
+		if f.title < 0.98 || f.authors < 1 || f.year != 0 || !f.place() || f.volume == other || f.journal == other {
+			return Edge{}, false
+		}
+		e := edgeOf(a, b, RuleTwoDOIs, Suggests, f.words())
+		e.Score = f.score()
+		e.Why = "each has an identifier of its own"
+		return e, true
+	}
+	positive := 0
+	for _, yes := range []bool{f.year == 0 || f.year == 1, f.page == same, f.volume == same, f.journal == same} {
+		if yes {
+			positive++
+		}
+	}
+	if positive == 0 || f.year > 1 || contradict(f) {
+		return Edge{}, false
+	}
+	e := edgeOf(a, b, RuleWeak, Suggests, f.words())
+	e.Score = f.score()
+	e.Why = "likeness is no proof"
+	if f.title >= 0.95 && len(a.Title) >= 40 && f.page != other && f.volume != other && f.journal != other &&
+		positive >= 2 && (f.journal == same || f.place()) && (doiA.IsZero() || doiB.IsZero()) {
+		e.Rule = RuleStrong
+	}
+	return e, e.Score >= Suggested
+}
+
+// contradict reports whether the places of two records cannot be one: another journal,
+// or in the same journal another page.
+func contradict(f features) bool {
+	switch {
+	case f.journal == other && f.page != same:
+		return true
+	case f.page == other && f.volume == same:
+		return true
+	case f.page == other && f.volume == other:
+		return true
+	}
+	return false
+}
+
+// preprintAndArticle suggests that a preprint became an article: at the earliest in the
+// year in which it was posted, at the latest four years on.
+func preprintAndArticle(a, b *Record, f features) (Edge, bool) {
+	pre, art := a, b
+	if pre.Class == Article {
+		pre, art = b, a
+	}
+	if pre.Class != Preprint || art.Class != Article {
+		return Edge{}, false
+	}
+	if pre.Year > 0 && art.Year > 0 && (art.Year < pre.Year || art.Year > pre.Year+4) {
+		return Edge{}, false
+	}
+	f.year = -1
+	f.journal = unsaid
+	f.page = unsaid
+	f.volume = unsaid
+	e := directed(pre, art, RuleFamily, Suggests, f.words())
+	e.Relation = PreprintOf
+	e.Score = f.score()
+	e.Why = "likeness is no proof"
+	return e, e.Score >= Suggested && f.title >= 0.9
+}

@@ -1,0 +1,184 @@
+package work
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// doiSyntax is what a DOI must look like to link anything. Letters beyond ASCII and
+// inner blanks are allowed by the standard and are nearly always slips.
+var doiSyntax = regexp.MustCompile(`^10\.[0-9]{4,9}(\.[0-9]+)*/[\x21-\x7e]+$`)
+
+// doiWrappers are written before DOIs.
+var doiWrappers = []string{
+	"doi:", "doi.org/", "dx.doi.org/", "www.doi.org/", "http://", "https://", "[doi]", "info:doi/", "urn:doi:",
+}
+
+// serverVersion is the version that bioRxiv and medRxiv put behind the DOI in their
+// addresses: one DOI stands for all versions. Their older prefix is also that of
+// journals, whose DOIs look otherwise.
+var serverVersion = regexp.MustCompile(`^(10\.(?:1101|64898)/(?:[0-9]{4}\.[0-9]{2}\.[0-9]{2}\.)?[0-9]{5,})v[0-9]+(?:\.(?:full|abstract|supplementary-material)[a-z.\-]*)?$`)
+
+// escapes are those that show that a DOI was percent-encoded.
+var escapes = []string{"%2f", "%28", "%29", "%3a", "%3b", "%3c", "%3e"}
+
+// NormalDOI is a DOI in the form in which it is compared, and whether it is one.
+//
+// What a registry says of its own record is only freed of what stands around it, for
+// any character may be part of a DOI. What others write has lost or gained something at
+// its end often enough that punctuation there is cut off.
+func NormalDOI(text string, registry bool) (string, bool) {
+	s := trimMarks(text)
+	// What was undone once may show something else to undo; the form is reached where
+	// nothing is left.
+	for range 8 {
+		next := foldDOI(s, registry)
+		if next == s {
+			return s, doiSyntax.MatchString(s)
+		}
+		s = next
+	}
+	return "", false
+}
+
+func foldDOI(s string, registry bool) string {
+	s = trimMarks(s)
+	s = lowerASCII(s)
+	s, wasURL := stripWrappers(s)
+	s = unescapeEntities(s)
+	if wasURL || holdsAny(s, escapes) {
+		plain, err := url.PathUnescape(s)
+		if err == nil {
+			s = plain
+		}
+	}
+	if !registry {
+		s = cutTail(s)
+	}
+	if rest, found := strings.CutPrefix(s, "10.1037//"); found {
+		s = "10.1037/" + rest
+	}
+	if m := serverVersion.FindStringSubmatch(s); m != nil {
+		s = m[1]
+	}
+	return lowerASCII(s)
+}
+
+// stripWrappers takes off what stands before a DOI. A DOI itself begins with 10., so
+// what stands within one stays.
+func stripWrappers(s string) (rest string, wasURL bool) {
+	for again := true; again; {
+		again = false
+		for _, w := range doiWrappers {
+			if cut, found := strings.CutPrefix(s, w); found {
+				wasURL = wasURL || strings.HasSuffix(w, "//")
+				s = trimMarks(cut)
+				again = true
+			}
+		}
+	}
+	return s, wasURL
+}
+
+// cutTail cuts off what does not belong to the DOI at its end.
+func cutTail(s string) string {
+	if i := strings.Index(s, ", "); i >= 0 {
+		s = s[:i]
+	}
+	if i := strings.IndexAny(s, " \t\r\n"); i >= 0 {
+		s = s[:i]
+	}
+	s = strings.TrimSuffix(s, "[doi]")
+	for s != "" {
+		switch last := s[len(s)-1]; last {
+		case '.', ',', ';', ':', '"', '\'', ']', '}':
+			if last == ']' && strings.Count(s, "[") >= strings.Count(s, "]") {
+				return s
+			}
+		case ')':
+			if strings.Count(s, "(") >= strings.Count(s, ")") {
+				return s
+			}
+		case '>':
+			if strings.Count(s, "<") >= strings.Count(s, ">") {
+				return s
+			}
+		default:
+			return s
+		}
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&quot;", `"`, "&#60;", "<", "&#62;", ">", "&#38;", "&")
+
+func unescapeEntities(s string) string {
+	if !strings.Contains(s, "&") {
+		return s
+	}
+	return entities.Replace(s)
+}
+
+func holdsAny(s string, parts []string) bool {
+	if !strings.Contains(s, "%") {
+		return false
+	}
+	for _, p := range parts {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// trimMarks takes blanks and marks of no width off both ends.
+func trimMarks(s string) string {
+	return strings.Trim(s, " \t\r\n\u00a0\u200b\u200c\u200d\u2060\ufeff")
+}
+
+// lowerASCII lowers A to Z and nothing else: DOIs are compared so.
+func lowerASCII(s string) string {
+	for i := range len(s) {
+		if 'A' <= s[i] && s[i] <= 'Z' {
+			b := []byte(s)
+			for j := i; j < len(b); j++ {
+				if 'A' <= b[j] && b[j] <= 'Z' {
+					b[j] += 'a' - 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
+// versionStems find what DOIs of versions of one thing have in common, by registrant:
+// a pattern for all would join a book with its chapter.
+var versionStems = []*regexp.Regexp{
+	regexp.MustCompile(`^(10\.21203/rs\.[0-9a-z.\-]+)/v[0-9]+$`),                 // Research Square
+	regexp.MustCompile(`^(10\.6084/m9\.figshare\.[0-9a-z.]+?)\.v[0-9]+$`),        // figshare
+	regexp.MustCompile(`^(10\.(?:12688|15252|3310)/[0-9a-z]+\.[0-9]+)\.[0-9]+$`), // F1000 and those who print as it does
+	regexp.MustCompile(`^(10\.20944/preprints[0-9.]+)\.v[0-9]+$`),                // Preprints.org
+	regexp.MustCompile(`^(10\.26434/chemrxiv(?:-[0-9a-z\-]+|\.[0-9]+))[.\-]v[0-9]+$`),
+}
+
+// VersionStem is what the DOIs of all versions of one thing have in common, empty if
+// this one is not known to be of a version.
+func VersionStem(doi string) string {
+	for _, p := range versionStems {
+		if m := p.FindStringSubmatch(doi); m != nil {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+// preprintDOIs are DOIs under which servers post preprints.
+var preprintDOIs = regexp.MustCompile(`^10\.(?:` +
+	`(?:1101|64898)/(?:[0-9]{4}\.[0-9]{2}\.[0-9]{2}\.)?[0-9]{5,}$|` +
+	`(?:48550|21203|20944|2139|26434|31234|31219|31235|35542|22541|1590/scielopreprints|36227/techrxiv|14293|32942)[/.])`)
+
+// isPreprintDOI reports whether a DOI is of a server that posts preprints.
+func isPreprintDOI(doi string) bool { return preprintDOIs.MatchString(doi) }

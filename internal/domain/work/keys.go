@@ -1,0 +1,127 @@
+package work
+
+import (
+	"hash/fnv"
+	"slices"
+	"strconv"
+)
+
+// LookupKey is a number under which records are found that may have to do with each
+// other. What is found is compared by what the records say: two values under one number
+// by chance do no harm.
+type LookupKey uint64
+
+// The kinds of keys, in their two lowest bits.
+const (
+	keyID      LookupKey = 0 // an identifier that the record has
+	keyPointer LookupKey = 1 // an identifier that it points to
+	keyAlike   LookupKey = 2 // what alike records have in common
+	keyKinds   LookupKey = 3
+)
+
+// IsID reports whether it is of an identifier that the record has: only these make
+// works.
+func (k LookupKey) IsID() bool { return k&keyKinds == keyID }
+
+// IsAlike reports whether it is of what alike records have in common.
+func (k LookupKey) IsAlike() bool { return k&keyKinds == keyAlike }
+
+// Most is how many records may be found under the key; if there are more it finds none.
+func (k LookupKey) Most() int {
+	if k.IsAlike() {
+		return MostAlike
+	}
+	return MostHolders
+}
+
+// MostAlike is how many records that may be alike are compared with each other.
+const MostAlike = 50
+
+// Beside is the key of what points to an identifier, or of the identifier that is
+// pointed to; false if it is neither.
+func (k LookupKey) Beside() (LookupKey, bool) {
+	if k.IsAlike() {
+		return 0, false
+	}
+	return k ^ keyPointer, true
+}
+
+func mix(s string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(s)) //nolint:errcheck // it cannot fail
+	x := h.Sum64()
+	// The bits are spread once more: those that are cut off must not be missed.
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	return x
+}
+
+func keyOf(s string, kind LookupKey) LookupKey { return LookupKey(mix(s))&^keyKinds | kind }
+
+// KeyOf is the key of an identifier that a record has.
+func KeyOf(id ID) LookupKey { return keyOf(id.String(), keyID) }
+
+// Keys are those under which the record is found, sorted.
+func (r *Record) Keys() []LookupKey {
+	var out []LookupKey
+	for _, c := range r.Claims {
+		out = append(out, KeyOf(c.ID))
+	}
+	for _, p := range r.Pointers {
+		out = append(out, keyOf(p.To.String(), keyPointer))
+	}
+	if r.MergedInto != "" {
+		// The record that it was merged into is found by its own key.
+		out = append(out, keyOf(nameOf(Key{r.Key.Source, r.Key.Type, r.MergedInto}), keyPointer))
+	}
+	for _, s := range r.Stems {
+		out = append(out, keyOf("stem "+s, keyAlike))
+	}
+	out = append(out, r.likeness()...)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// MergedKey is the key under which those are found that were merged into the record.
+func (k Key) MergedKey() LookupKey { return keyOf(nameOf(k), keyPointer) }
+
+func nameOf(k Key) string { return "record " + k.Source + " " + k.Type + " " + k.ID }
+
+// How many letters of a title stand in a key: few, with the first author, so that a
+// slip further on does no harm; more where they stand alone.
+const (
+	shortTitle = 20
+	longTitle  = 40
+)
+
+// likeness are the keys that probable doubles have in common.
+func (r *Record) likeness() []LookupKey {
+	if r.Dead || r.Class == Notice || r.Class == Container || r.Class == Trial || len(r.Authors) == 0 {
+		return nil
+	}
+	var out []LookupKey
+	if sayingTitle(r.Title) {
+		t := squeeze(r.Title)
+		out = append(out,
+			keyOf("title "+firstOf(t, shortTitle)+" "+r.Authors[0], keyAlike),
+			keyOf("title "+firstOf(t, longTitle), keyAlike))
+	}
+	if r.Page != "" && r.Year > 0 && r.Title != "" {
+		out = append(out, keyOf("place "+r.Authors[0]+" "+strconv.Itoa(r.Year)+" "+r.Page, keyAlike))
+	}
+	return out
+}
+
+// squeeze leaves the blanks out.
+func squeeze(s string) []rune {
+	out := make([]rune, 0, len(s))
+	for _, c := range s {
+		if c != ' ' {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func firstOf(s []rune, n int) string { return string(s[:min(n, len(s))]) }

@@ -1,0 +1,250 @@
+package work
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Key is what a record is known by everywhere.
+type Key struct{ Source, Type, ID string }
+
+// Compare orders keys.
+func (k Key) Compare(o Key) int {
+	if c := strings.Compare(k.Source, o.Source); c != 0 {
+		return c
+	}
+	if c := strings.Compare(k.Type, o.Type); c != 0 {
+		return c
+	}
+	return strings.Compare(k.ID, o.ID)
+}
+
+// Strength is how much a record's word about an identifier counts.
+type Strength int
+
+// The strengths.
+const (
+	// Own: the source gave the identifier, or it is the record's key there.
+	Own Strength = iota
+	// Listed: the source says of its record that it has it.
+	Listed
+	// SecondHand: the source has it from others, and their slips with it.
+	SecondHand
+)
+
+// Claim is an identifier that a record has by the word of its source.
+type Claim struct {
+	ID
+	Strength Strength
+}
+
+// Pointer is another record that a record is related to.
+type Pointer struct {
+	Relation Relation
+	To       ID
+}
+
+// Record is what of a record says which work it is of.
+type Record struct {
+	// Number is its row, by which edges and works name it. The rules never order by it.
+	Number   int64
+	Key      Key
+	Revision int64
+	// MergedInto is the id at the same source of the record that it was merged into.
+	MergedInto string
+
+	Claims   []Claim
+	Pointers []Pointer
+	// Stems are what versions of one thing have in common.
+	Stems []string
+	Class Class
+	// Title is the normal title, Authors the family names of the authors in their order.
+	Title    string
+	Authors  []string
+	Year     int
+	Volume   string
+	Page     string // the first
+	ISSN     []string
+	Journal  []string // its names, normal
+	Language string
+	// Dead: the record stands for nothing, such as the stub of a deleted DOI.
+	Dead bool
+}
+
+// fields are the mapped fields that matter here.
+type fields struct {
+	Title     string   `json:"title"`
+	Subtitle  string   `json:"subtitle"`
+	Authors   []author `json:"authors"`
+	Journal   string   `json:"journal"`
+	Abbrev    string   `json:"journal_abbrev"`
+	ISSN      []string `json:"issn"`
+	Volume    string   `json:"volume"`
+	Pages     string   `json:"pages"`
+	Published string   `json:"published"`
+	Type      string   `json:"type"`
+	Language  string   `json:"language"`
+	DOI       string   `json:"doi"`
+	PMID      string   `json:"pmid"`
+	PMCID     string   `json:"pmcid"`
+	Other     struct {
+		ArXiv      string `json:"arxiv"`
+		NCT        string `json:"nct"`
+		Corpus     string `json:"corpus"`
+		PMC        string `json:"pmc"`
+		Concept    string `json:"concept"`
+		ConceptDOI string `json:"concept_doi"`
+	} `json:"other_ids"`
+	Retracts    string `json:"retracts"`
+	RetractedBy string `json:"retracted_by"`
+	Corrects    string `json:"corrects"`
+}
+
+type author struct {
+	Family string `json:"family"`
+	Given  string `json:"given"`
+	Name   string `json:"name"`
+}
+
+// Read takes what matters out of the mapped fields of a record.
+func Read(key Key, doc []byte) (Record, error) {
+	var f fields
+	if len(doc) > 0 {
+		if err := json.Unmarshal(doc, &f); err != nil {
+			return Record{}, fmt.Errorf("fields of record %s %s: %w", key.Source, key.ID, err)
+		}
+	}
+	r := Record{Key: key}
+	c := claimer{record: &r, fields: &f}
+	c.claim()
+	r.Class = classOf(key.Source, f.Type, c.doi(), f.Title)
+	c.relate()
+	r.Title = normalTitle(f.Title)
+	for _, a := range f.Authors {
+		if name := familyOf(a); name != "" {
+			r.Authors = append(r.Authors, name)
+		}
+	}
+	r.Year = yearOf(f.Published)
+	r.Volume = strings.TrimLeft(fold(f.Volume), "0")
+	r.Page = firstPage(f.Pages)
+	for _, s := range f.ISSN {
+		if s = normalISSN(s); s != "" && !slices.Contains(r.ISSN, s) {
+			r.ISSN = append(r.ISSN, s)
+		}
+	}
+	for _, s := range []string{f.Journal, f.Abbrev} {
+		if s = fold(s); s != "" && !slices.Contains(r.Journal, s) {
+			r.Journal = append(r.Journal, s)
+		}
+	}
+	r.Language = languages[lowerASCII(strings.TrimSpace(f.Language))]
+	// DOIs that were taken back are listed under a journal of their own.
+	r.Dead = strings.HasPrefix(fold(f.Journal), "crossref listing of deleted")
+	return r, nil
+}
+
+// nameEnds stand behind a family name and are no part of it.
+var nameEnds = map[string]bool{"jr": true, "sr": true, "ii": true, "iii": true, "iv": true, "phd": true, "md": true, "filho": true, "junior": true}
+
+// familyOf is the last word of the family name: names in one piece do not say where it
+// begins, and what stands before it (van der, Garcia) comes and goes.
+func familyOf(a author) string {
+	name := a.Family
+	if name == "" {
+		name = a.Name
+		if family, _, comma := strings.Cut(name, ","); comma {
+			name = family
+		} else if before, last, ok := cutLastWord(name); ok && isInitials(last) {
+			name = before // "Smith JA", as Europe PMC and others write it
+		}
+	}
+	words := strings.Fields(fold(name))
+	for len(words) > 1 && nameEnds[words[len(words)-1]] {
+		words = words[:len(words)-1]
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return words[len(words)-1]
+}
+
+func cutLastWord(s string) (before, last string, ok bool) {
+	s = strings.TrimSpace(s)
+	i := strings.LastIndexByte(s, ' ')
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+1:], true
+}
+
+var initials = regexp.MustCompile(`^(?:[A-Z]{1,3}|(?:[A-Z]\.-?){1,3})$`)
+
+func isInitials(s string) bool { return initials.MatchString(s) }
+
+func yearOf(published string) int {
+	if len(published) < 4 {
+		return 0
+	}
+	y, err := strconv.Atoi(published[:4])
+	if err != nil || y < 1400 {
+		return 0
+	}
+	return y
+}
+
+var pageForm = regexp.MustCompile(`[a-z]{0,3}[0-9]+[a-z]?`)
+
+// firstPage is the first page, or the number of the article.
+func firstPage(pages string) string {
+	m := pageForm.FindString(lowerASCII(strings.TrimSpace(pages)))
+	return strings.TrimLeft(m, "0")
+}
+
+func normalISSN(s string) string {
+	s = strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(s), "-", ""))
+	if len(s) != 8 {
+		return ""
+	}
+	return s
+}
+
+// languages are the codes in use for the languages that papers are written in most.
+var languages = map[string]string{}
+
+func init() {
+	for _, codes := range []string{
+		"en eng english", "fr fre fra french", "de ger deu german", "es spa spanish", "zh chi zho chinese", "ja jpn japanese", "pt por portuguese",
+		"it ita italian", "ru rus russian", "ko kor korean", "pl pol polish", "tr tur turkish", "nl dut nld dutch", "uk ukr ukrainian",
+	} {
+		list := strings.Fields(codes)
+		for _, c := range list {
+			languages[c] = list[0]
+		}
+	}
+}
+
+// Own is the identifier of a scheme that is the record's own, if it has one.
+func (r *Record) Own(s Scheme) ID {
+	for _, c := range r.Claims {
+		if c.Scheme == s && c.Strength == Own {
+			return c.ID
+		}
+	}
+	return ID{}
+}
+
+// said is the identifier of a scheme that the source gave the record or says that it
+// has.
+func (r *Record) said(s Scheme) ID {
+	for _, c := range r.Claims {
+		if c.Scheme == s && c.Strength != SecondHand {
+			return c.ID
+		}
+	}
+	return ID{}
+}

@@ -1,0 +1,242 @@
+package work
+
+import (
+	"strings"
+	"unicode"
+)
+
+// plainLetters are Latin letters without their marks. The marks alone, where a text has
+// them apart, are dropped.
+var plainLetters = func() map[rune]string {
+	out := map[rune]string{}
+	for _, group := range []string{
+		"aàáâãäåāăąǎǻạảấầẩẫậắằẳẵặ", "cçćĉċč", "dďđḍð", "eèéêëēĕėęěẹẻẽếềểễệ", "gĝğġģǧ", "hĥħḥ", "iìíîïĩīĭįıỉị", "jĵ", "kķǩ", "lĺļľŀł",
+		"nñńņňŋ", "oòóôõöøōŏőǒọỏốồổỗộớờởỡợơ", "rŕŗř", "sśŝşšșṣ", "tţťŧțṭ", "uùúûüũūŭůűųǔụủứừửữựư", "wŵ", "yýÿŷỳỵỷỹ", "zźżžẓ",
+	} {
+		letters := []rune(group)
+		for _, r := range letters[1:] {
+			out[r] = string(letters[0])
+		}
+	}
+	for r, s := range map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th", 'ﬁ': "fi", 'ﬂ': "fl", 'ﬀ': "ff", 'ﬃ': "ffi", 'ﬄ': "ffl"} {
+		out[r] = s
+	}
+	return out
+}()
+
+// fold is a text in small plain letters and digits with one blank between words: marks,
+// punctuation, markup and the forms of characters are gone. Digits and numerals stay,
+// for they tell parts of a series apart.
+func fold(s string) string {
+	s = stripTags(unescapeEntities(s))
+	var b strings.Builder
+	b.Grow(len(s))
+	gap := false
+	for _, r := range s {
+		if r >= 0xff01 && r <= 0xff5e { // of full width
+			r -= 0xff01 - '!'
+		}
+		r = unicode.ToLower(r)
+		switch {
+		case r < 0x80 && (r >= 'a' && r <= 'z' || r >= '0' && r <= '9'):
+		case unicode.Is(unicode.Mn, r) || r == '\'' || r == '\u2019' || r == '\u2018' || r == '\u02bc':
+			continue
+		case r >= 0x80 && (unicode.IsLetter(r) || unicode.IsNumber(r)):
+		default:
+			gap = b.Len() > 0
+			continue
+		}
+		if gap {
+			b.WriteByte(' ')
+			gap = false
+		}
+		if plain, marked := plainLetters[r]; marked && r >= 0x80 {
+			b.WriteString(plain)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// stripTags leaves out markup. A sign that opens none is part of the text.
+func stripTags(s string) string {
+	if !strings.Contains(s, "<") {
+		return s
+	}
+	var b strings.Builder
+	for s != "" {
+		open := strings.IndexByte(s, '<')
+		if open < 0 {
+			break
+		}
+		end := strings.IndexByte(s[open:], '>')
+		if end < 0 || open+1 >= len(s) || !isTagStart(s[open+1]) {
+			b.WriteString(s[:open+1])
+			s = s[open+1:]
+			continue
+		}
+		b.WriteString(s[:open])
+		s = s[open+end+1:]
+	}
+	b.WriteString(s)
+	return b.String()
+}
+
+func isTagStart(c byte) bool { return c == '/' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+
+// withdrawnPrefixes stand before the title of what was taken back, which is the same
+// text still.
+var withdrawnPrefixes = []string{
+	"retracted article ", "retracted chapter ", "retracted ", "withdrawn ", "temporary removal ", "removed ", "article withdrawn ",
+}
+
+// normalTitle is the title as it is compared.
+func normalTitle(s string) string {
+	t := fold(s)
+	for _, p := range withdrawnPrefixes {
+		word := strings.TrimSpace(p)
+		// Only before a colon: a retracted tongue is an anatomical finding.
+		if rest, found := strings.CutPrefix(t, p); found && strings.Contains(lowerASCII(s), lastWord(word)+":") {
+			return rest
+		}
+	}
+	return t
+}
+
+func lastWord(s string) string { return s[strings.LastIndexByte(s, ' ')+1:] }
+
+// similarity of two normal titles, from 0 to 1: the better of how many words they share
+// and of how few letters tell them apart.
+func similarity(a, b string) float64 {
+	if a == "" || b == "" {
+		return 0
+	}
+	if a == b {
+		return 1
+	}
+	return max(sharedWords(a, b), editRatio(a, b))
+}
+
+// sharedWords is the share of words that both have (Dice).
+func sharedWords(a, b string) float64 {
+	left := strings.Fields(a)
+	right := strings.Fields(b)
+	if len(left) == 0 || len(right) == 0 {
+		return 0
+	}
+	have := make(map[string]int, len(left))
+	for _, w := range left {
+		have[w]++
+	}
+	both := 0
+	for _, w := range right {
+		if have[w] > 0 {
+			have[w]--
+			both++
+		}
+	}
+	return 2 * float64(both) / float64(len(left)+len(right))
+}
+
+// comparedMost is how many letters of titles are compared one by one.
+const comparedMost = 400
+
+// editRatio is 1 less the share of letters that have to be changed.
+func editRatio(a, b string) float64 {
+	x := []rune(a)
+	y := []rune(b)
+	x = x[:min(len(x), comparedMost)]
+	y = y[:min(len(y), comparedMost)]
+	longest := max(len(x), len(y))
+	if longest == 0 {
+		return 0
+	}
+	// Titles of very different lengths are never close: nothing has to be counted.
+	if diff := max(len(x)-len(y), len(y)-len(x)); float64(diff) > 0.2*float64(longest) {
+		return 0
+	}
+	row := make([]int, len(y)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, r := range x {
+		before := row[0]
+		row[0] = i + 1
+		for j, s := range y {
+			cost := before
+			if r != s {
+				cost = 1 + min(before, row[j], row[j+1])
+			}
+			before = row[j+1]
+			row[j+1] = cost
+		}
+	}
+	return 1 - float64(row[len(y)])/float64(longest)
+}
+
+// romans are numerals that tell parts of a series apart. A lone i is a word too, and
+// counts as a numeral all the same: it only ever keeps two titles apart.
+var romans = map[string]bool{
+	"i": true, "ii": true, "iii": true, "iv": true, "v": true, "vi": true, "vii": true, "viii": true, "ix": true, "x": true, "xi": true, "xii": true,
+}
+
+// tellingWords change what a title is about: with one of them in only one of two
+// titles these are two texts.
+var tellingWords = map[string]bool{
+	"protocol": true, "erratum": true, "errata": true, "corrigendum": true, "correction": true, "reply": true, "response": true, "comment": true,
+	"comments": true, "commentary": true, "retraction": true, "editorial": true, "supplement": true, "supplementary": true, "part": true,
+	"appendix": true, "stage": true, "update": true, "updated": true, "abstract": true, "poster": true, "rebuttal": true, "addendum": true,
+	"first": true, "second": true, "third": true, "fourth": true, "reanalysis": true, "replication": true, "dataset": true, "data": true,
+	"not": true, "no": true, "without": true, "review": true, "summary": true, "translation": true, "reprint": true, "followup": true,
+	"male": true, "female": true, "men": true, "women": true, "boys": true, "girls": true, "children": true, "adults": true,
+	"acute": true, "chronic": true, "north": true, "south": true, "east": true, "west": true,
+}
+
+// tellApart reports whether two titles differ in a number, a numeral or a word that
+// makes them titles of two texts, however alike they are.
+func tellApart(a, b string) bool {
+	return tellingOf(a) != tellingOf(b)
+}
+
+// tellingOf are the words of a title that tell it from others, in their order.
+func tellingOf(title string) string {
+	var b strings.Builder
+	for w := range strings.FieldsSeq(title) {
+		if romans[w] || tellingWords[w] || holdsDigit(w) {
+			b.WriteString(w)
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
+
+func holdsDigit(w string) bool { return strings.ContainsAny(w, "0123456789") }
+
+// commonTitles head many texts: they say nothing about which.
+var commonTitles = map[string]bool{}
+
+func init() {
+	for _, t := range []string{
+		"editorial", "editorials", "reply", "authors reply", "author reply", "response", "preface", "foreword", "introduction", "short notices", "front matter", "back matter",
+		"index", "author index", "subject index", "book review", "book reviews", "instructions for authors", "guidelines for authors",
+		"information for authors", "table of contents", "contents", "editorial board", "letter to the editor", "letters to the editor",
+		"announcements", "news", "in memoriam", "obituary", "masthead", "cover", "issue information", "acknowledgement of reviewers",
+		"acknowledgment of reviewers", "thanks to reviewers", "list of reviewers", "conference report", "meeting report", "abstracts",
+		"poster presentations", "oral presentations", "case report", "erratum", "corrigendum", "correction", "retraction", "untitled",
+		"the editors choice", "from the editor", "message from the editor", "letter from the editor", "note from the editor", "presidents message",
+		"editorial introduction to the special issue", "introduction to the special issue", "guest editorial", "calendar of events", "upcoming events",
+		"oup accepted manuscript", "unknown title", "notes and news", "reviewer acknowledgement", "correspondence", "comment", "commentary",
+		"acknowledgement to referees", "acknowledgments to referees", "advertising index", "instructions for authors and reviewers", "recent publications", "books received",
+	} {
+		commonTitles[t] = true
+	}
+}
+
+// shortestTitle is how many letters a title must have to say anything.
+const shortestTitle = 20
+
+// sayingTitle reports whether a normal title says which text it is of.
+func sayingTitle(t string) bool {
+	return len([]rune(t)) >= shortestTitle && !commonTitles[t]
+}

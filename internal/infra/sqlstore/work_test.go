@@ -1,0 +1,316 @@
+package sqlstore_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/source"
+)
+
+// held is a record that the tests about works put into the store.
+type held struct {
+	source, id string
+	status     string // "": ACTIVE
+	into       string // what it was merged into
+	fields     map[string]any
+}
+
+// hold stores a record as it is now: a new one, or a revision of one that is there.
+func (l *Lab) hold(h held) int64 {
+	l.Helper()
+	doc, err := json.Marshal(h.fields)
+	if err != nil {
+		l.Fatal(err)
+	}
+	status := h.status
+	if status == "" {
+		status = "ACTIVE"
+	}
+	var into any
+	if h.into != "" {
+		into = h.into
+	}
+	const at = "2026-03-01 00:00:00.000000"
+	if l.Int(`SELECT COUNT(*) FROM ing_record WHERE provenance_code=? AND ext_id=?`, h.source, h.id) == 0 {
+		l.Exec(`INSERT INTO ing_record (provenance_code, record_type, ext_id, status_code, revision, observed_at, content_hash, raw_sha256,
+			mapping_version, created_at, changed_at) VALUES (?, 'work', ?, ?, 0, ?, ?, ?, 'm', ?, ?)`,
+			h.source, h.id, status, at, make([]byte, 32), make([]byte, 32), at, at)
+	}
+	l.Exec(`UPDATE ing_record SET revision=revision+1, status_code=?, merged_into=? WHERE provenance_code=? AND ext_id=?`, status, into, h.source, h.id)
+	number := l.Int(`SELECT id FROM ing_record WHERE provenance_code=? AND ext_id=?`, h.source, h.id)
+	revision := l.Int(`SELECT revision FROM ing_record WHERE id=?`, number)
+	l.Exec(`INSERT INTO ing_record_version (record_id, revision, effect_code, status_code, observed_at, content_hash, raw_sha256, mapping_version,
+		batch_id, raw, fields, created_at) VALUES (?, ?, 'inserted', ?, ?, ?, ?, 'm', 0, ?, ?, ?)`,
+		number, revision, status, at, make([]byte, 32), make([]byte, 32), []byte{}, string(doc), at)
+	l.Exec(`INSERT INTO ing_outbox (record_id, revision, created_at) VALUES (?, ?, ?)`, number, revision, at)
+	return number
+}
+
+// linkAll links what was stored, so many records at a time.
+func (l *Lab) linkAll(most int) {
+	l.Helper()
+	for {
+		n, err := l.Store.LinkWorks(l.ctx(), most)
+		if err != nil {
+			l.Fatal(err)
+		}
+		if n == 0 {
+			return
+		}
+	}
+}
+
+// partition prints the works of several records, and what is suggested and related, by
+// the names of the records.
+func (l *Lab) partition() string {
+	l.Helper()
+	name := func(id int64) string {
+		return l.Text(`SELECT provenance_code FROM ing_record WHERE id=?`, id) + "/" + l.Text(`SELECT ext_id FROM ing_record WHERE id=?`, id)
+	}
+	works, err := l.Store.Works(l.ctx(), 0, 10_000)
+	if err != nil {
+		l.Fatal(err)
+	}
+	var lines []string
+	var all []int64
+	for _, w := range works {
+		var names []string
+		for _, id := range w.Records {
+			names = append(names, name(id))
+		}
+		slices.Sort(names)
+		lines = append(lines, "work "+strings.Join(names, " "))
+	}
+	for id := int64(1); id <= l.Int(`SELECT COALESCE(MAX(id), 0) FROM ing_record`); id++ {
+		all = append(all, id)
+	}
+	links, err := l.Store.WorkLinks(l.ctx(), all)
+	if err != nil {
+		l.Fatal(err)
+	}
+	for _, e := range links {
+		lines = append(lines, fmt.Sprintf("%s %d %s %s/%s %s/%s %s %.3f", e.Polarity, e.Rule, e.Relation, e.From.Source, e.From.ID, e.To.Source, e.To.ID, e.Evidence, e.Score))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func paper(doi, title string, authors ...string) map[string]any {
+	f := map[string]any{"title": title, "type": "journal-article", "published": "2021"}
+	if doi != "" {
+		f["doi"] = doi
+	}
+	var list []map[string]string
+	for _, a := range authors {
+		list = append(list, map[string]string{"family": a, "given": "A"})
+	}
+	if list != nil {
+		f["authors"] = list
+	}
+	return f
+}
+
+func with(f map[string]any, more ...any) map[string]any {
+	for i := 0; i < len(more); i += 2 {
+		f[more[i].(string)] = more[i+1]
+	}
+	return f
+}
+
+// worksMixed are records of every kind that rules tell apart.
+func worksMixed() []held {
+	const insulin = "Insulin resistance in a mountain population of northern villages"
+	return []held{
+		{source: "crossref", id: "10.1000/a", fields: paper("10.1000/a", insulin, "Berg", "Tal")},
+		{source: "pubmed", id: "11", fields: with(paper("10.1000/A", insulin+".", "Berg", "Tal"), "pmid", "11", "type", "Journal Article")},
+		{source: "europepmc", id: "11", fields: with(paper("10.1000/a", insulin, "Berg"), "pmid", "11", "other_ids", map[string]string{"corpus": "MED"}, "type", "Journal Article")},
+		{source: "openalex", id: "W1", fields: with(paper("https://doi.org/10.1000/a", insulin, "Berg"), "type", "article")},
+		{source: "semanticscholar", id: "s1", fields: with(paper("", insulin, "Berg"), "pmid", "11", "type", "JournalArticle")},
+		{source: "doaj", id: "d1", fields: with(paper("", insulin, "Berg"), "volume", "3", "pages", "10-20", "type", "")},
+		{source: "crossref", id: "10.1000/b", fields: with(paper("10.1000/b", "Erratum: "+insulin, "Berg"), "corrects", "10.1000/a")},
+		{source: "arxiv", id: "oai:arXiv.org:2101.00001", fields: with(paper("10.1000/a", insulin, "Berg", "Tal"), "other_ids", map[string]string{"arxiv": "2101.00001"}, "type", "preprint")},
+		{source: "datacite", id: "10.48550/arxiv.2101.00001", fields: with(paper("10.48550/arXiv.2101.00001", insulin, "Berg"), "type", "Preprint")},
+		// A letter and its reply under one DOI.
+		{source: "crossref", id: "10.1000/l", fields: paper("10.1000/l", "On the nature of letters to editors", "Wald")},
+		{source: "pubmed", id: "21", fields: with(paper("10.1000/l", "On the nature of letters to editors", "Wald"), "pmid", "21", "type", "Letter")},
+		{source: "pubmed", id: "22", fields: with(paper("10.1000/l", "Authors' answer to the above", "Feld"), "pmid", "22", "type", "Letter")},
+		// Versions under DOIs of their own.
+		{source: "crossref", id: "10.21203/rs.3.rs-1/v1", fields: with(paper("10.21203/rs.3.rs-1/v1", "Sleep of shift workers in harbours", "See"), "type", "posted-content")},
+		{source: "crossref", id: "10.21203/rs.3.rs-1/v2", fields: with(paper("10.21203/rs.3.rs-1/v2", "Sleep of shift workers in harbours", "See"), "type", "posted-content")},
+		// Merged at its source.
+		{source: "openalex", id: "W8", fields: paper("", "Glass houses and what grows in them", "Moor")},
+		{source: "openalex", id: "W9", status: "MERGED", into: "W8", fields: paper("", "Glass houses and what grows", "Moor")},
+		// Two papers that a slip gave one DOI.
+		{source: "crossref", id: "10.1000/x", fields: paper("10.1000/x", "Tides of the inner sea", "Bach")},
+		{source: "hal", id: "hal-1", fields: with(paper("10.1000/x", "Wool and its many uses in winter", "Stein"), "type", "ART")},
+	}
+}
+
+// worksInAnyOrder: whatever the order in which records come and however many are
+// linked at a time, works, links, families and suggestions are the same; and the same
+// as when all are gone through once more.
+func worksInAnyOrder(l *Lab) {
+	records := worksMixed()
+	rng := rand.New(rand.NewPCG(1, 2))
+	var first string
+	rounds := 6
+	if l.small() {
+		rounds = 2
+	}
+	for round := range rounds {
+		if round > 0 {
+			Clear(l.T, l.DB, l.tables)
+			rng.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
+		}
+		for i, h := range records {
+			if round%2 == 1 && i%3 == 0 { // it comes first as something else
+				l.hold(held{source: h.source, id: h.id, fields: paper("10.1000/wrong", "Another title that means nothing", "Nobody")})
+				l.linkAll(2)
+			}
+			l.hold(h)
+			if round%3 == 0 && i%4 == 0 {
+				l.linkAll(1 + round)
+			}
+		}
+		l.linkAll(1 + 7*round)
+		got := l.partition()
+		if round == 0 {
+			first = got
+			for _, want := range []string{
+				"work crossref/10.1000/a europepmc/11 openalex/W1 pubmed/11",
+				"work arxiv/oai:arXiv.org:2101.00001 datacite/10.48550/arxiv.2101.00001",
+				"work openalex/W8 openalex/W9",
+				"FAMILY 14 correction-of crossref/10.1000/b",
+				"FAMILY 13 preprint-of arxiv/oai:arXiv.org:2101.00001",
+				"FAMILY 13 version-of crossref/10.21203/rs.3.rs-1/v1",
+				"SUGGEST 9",
+			} {
+				if !strings.Contains(got, want) {
+					l.Errorf("no %q in\n%s", want, got)
+				}
+			}
+			if strings.Count(got, "work ") != 3 {
+				l.Errorf("works that are none:\n%s", got)
+			}
+		}
+		if got != first {
+			l.Fatalf("round %d: another order, other works:\n%s", round, diff(first, got))
+		}
+		if findings, err := l.Store.Verify(l.ctx()); err != nil || slices.ContainsFunc(findings, func(f control.Finding) bool { return f.Invariant == "WORKS" }) {
+			l.Fatalf("%v %v", findings, err)
+		}
+	}
+	if err := l.Store.RelinkWorks(l.ctx()); err != nil {
+		l.Fatal(err)
+	}
+	l.linkAll(5)
+	if got := l.partition(); got != first {
+		l.Fatalf("going through all again gives other works:\n%s", diff(first, got))
+	}
+}
+
+// worksPoisoned: one bad DOI on many records makes no work of them, is named, and when it
+// is taken back everything is as it was.
+func worksPoisoned(l *Lab) {
+	const many = 35
+	good := func(i int) map[string]any {
+		return paper(fmt.Sprintf("10.1000/%d", i), fmt.Sprintf("Rivers of the plain, as seen from bridge %d", i), fmt.Sprintf("Name%c", 'a'+i%26))
+	}
+	for i := range many {
+		l.hold(held{source: "crossref", id: fmt.Sprintf("10.1000/%d", i), fields: good(i)})
+		l.hold(held{source: "hal", id: fmt.Sprintf("hal-%d", i), fields: with(good(i), "type", "ART")})
+	}
+	l.linkAll(20)
+	before := l.partition()
+	if n := l.Int(`SELECT COUNT(DISTINCT work_id) FROM ing_work_member`); n != many {
+		l.Fatalf("%d works of %d papers", n, many)
+	}
+	for i := range many {
+		l.hold(held{source: "hal", id: fmt.Sprintf("hal-%d", i), fields: with(good(i), "type", "ART", "doi", "10.9999/slip")})
+		if i == many/2 {
+			l.linkAll(9)
+		}
+	}
+	l.linkAll(20)
+	if n := l.Int(`SELECT COUNT(*) FROM ing_work_member`); n != 0 {
+		l.Errorf("%d records are of works by a DOI that %d have", n, many)
+	}
+	bad, err := l.Store.BadIdentifiers(l.ctx(), -1<<63, 10)
+	if err != nil || len(bad) != 1 || bad[0].Value != "doi:10.9999/slip" || bad[0].Holders != many {
+		l.Errorf("%+v %v", bad, err)
+	}
+	for i := range many {
+		l.hold(held{source: "hal", id: fmt.Sprintf("hal-%d", i), fields: with(good(i), "type", "ART")})
+	}
+	l.linkAll(20)
+	if got := l.partition(); got != before {
+		l.Errorf("not as it was before the slip:\n%s", diff(before, got))
+	}
+	if n := l.Int(`SELECT COUNT(*) FROM ing_work_crowd`) + l.Int(`SELECT COUNT(*) FROM ing_work_value`); n != 0 {
+		l.Errorf("%d rows of the slip are left", n)
+	}
+}
+
+// worksDecided: what people join stays one, what they cut stays cut, also when records
+// are read again; revoked, the old works and their numbers are back.
+func worksDecided(l *Lab) {
+	const title = "A title that is long enough to say something"
+	a := l.hold(held{source: "crossref", id: "10.1000/a", fields: paper("10.1000/a", title, "Berg")})
+	b := l.hold(held{source: "pubmed", id: "11", fields: with(paper("10.1000/a", title, "Berg"), "pmid", "11", "type", "Letter")})
+	e := l.hold(held{source: "crossref", id: "10.1000/c", fields: paper("10.1000/c", "Quite another matter, told at length", "Tal")})
+	l.linkAll(10)
+	audit := source.Audit{Actor: "somebody", Action: "WORK_SPLIT", Object: "work/1", Reason: "because"}
+	before := l.partition()
+	decide := func(d control.WorkDecision) []control.WorkMembers {
+		l.Helper()
+		tried, err := l.Store.TryDecideWork(l.ctx(), d, audit)
+		if err != nil {
+			l.Fatal(err)
+		}
+		got, err := l.Store.DecideWork(l.ctx(), d, audit)
+		if err != nil || fmt.Sprint(got) != fmt.Sprint(tried) {
+			l.Fatalf("%v, and tried %v: %v", got, tried, err)
+		}
+		return got
+	}
+	again := func() {
+		l.hold(held{source: "pubmed", id: "11", fields: with(paper("10.1000/a", title, "Berg"), "pmid", "11", "type", "Letter")})
+		l.linkAll(10)
+	}
+	if got := decide(control.WorkDecision{Kind: "SPLIT", Parts: [][]int64{{a}, {b}}}); len(got) != 2 {
+		l.Fatalf("%v", got)
+	}
+	again()
+	if w, err := l.Store.WorkOf(l.ctx(), b); err != nil || w.ID != b {
+		l.Errorf("what was cut is joined again: %v %v", w, err)
+	}
+	if got := decide(control.WorkDecision{Kind: "JOIN", Parts: [][]int64{{b, e}}}); len(got) != 1 || !slices.Equal(got[0].Records, []int64{b, e}) {
+		l.Fatalf("%v", got)
+	}
+	again()
+	if w, err := l.Store.WorkOf(l.ctx(), e); err != nil || w.ID != b {
+		l.Errorf("what was joined fell apart: %v %v", w, err)
+	}
+	moves, err := l.Store.WorkMoves(l.ctx(), []int64{b, e}, 10)
+	if err != nil || len(moves) != 2 {
+		l.Errorf("moves %v %v", moves, err)
+	}
+	for id := int64(1); id <= 2; id++ {
+		decide(control.WorkDecision{Kind: "REVOKE", Revokes: l.Int(`SELECT MIN(d.id) FROM ing_work_decision d WHERE d.kind_code<>'REVOKE'
+			AND NOT EXISTS (SELECT 1 FROM ing_work_decision o WHERE o.revokes_id=d.id)`)})
+	}
+	if got := l.partition(); got != before {
+		l.Errorf("not as before:\n%s", diff(before, got))
+	}
+	if w, err := l.Store.WorkOf(l.ctx(), b); err != nil || w.ID != a {
+		l.Errorf("the old number is not back: %v %v", w, err)
+	}
+	_, err = l.Store.DecideWork(l.ctx(), control.WorkDecision{Kind: "REVOKE", Revokes: 1}, audit)
+	if err == nil || !strings.Contains(err.Error(), "no such decision") {
+		l.Errorf("revoked twice: %v", err)
+	}
+}
