@@ -15,7 +15,8 @@ type LookupKey uint64
 const (
 	keyID      LookupKey = 0 // an identifier that the record has
 	keyPointer LookupKey = 1 // an identifier that it points to
-	keyAlike   LookupKey = 2 // what alike records have in common
+	keyAlike   LookupKey = 2 // where they stand, or whose versions they are
+	keyTitle   LookupKey = 3 // how their titles begin
 	keyKinds   LookupKey = 3
 )
 
@@ -24,7 +25,10 @@ const (
 func (k LookupKey) IsID() bool { return k&keyKinds == keyID }
 
 // IsAlike reports whether it is of what alike records have in common.
-func (k LookupKey) IsAlike() bool { return k&keyKinds == keyAlike }
+func (k LookupKey) IsAlike() bool { return k&keyAlike != 0 }
+
+// IsTitle reports whether it is of how titles begin.
+func (k LookupKey) IsTitle() bool { return k&keyKinds == keyTitle }
 
 // Most is how many records may be found under the key; if there are more it finds none.
 func (k LookupKey) Most() int {
@@ -104,8 +108,8 @@ func (r *Record) likeness() []LookupKey {
 	if sayingTitle(r.Title) {
 		t := squeeze(r.Title)
 		out = append(out,
-			keyOf("title "+firstOf(t, shortTitle)+" "+r.Authors[0], keyAlike),
-			keyOf("title "+firstOf(t, longTitle), keyAlike))
+			keyOf("title "+firstOf(t, shortTitle)+" "+r.Authors[0], keyTitle),
+			keyOf("title "+firstOf(t, longTitle), keyTitle))
 	}
 	if r.Page != "" && r.Year > 0 && r.Title != "" {
 		out = append(out, keyOf("place "+r.Authors[0]+" "+strconv.Itoa(r.Year)+" "+r.Page, keyAlike))

@@ -104,7 +104,9 @@ func (l *Lab) alertAndTune() {
 // people change are theirs.
 func TestR74_EveryTableIsWrittenBySomeRole(t *testing.T) {
 	t.Parallel()
-	ofPeople := []string{"ing_schedule", "ing_search", "ing_search_source", "ing_search_run", "ing_search_outcome"}
+	ofPeople := []string{
+		"ing_schedule", "ing_search", "ing_search_source", "ing_search_run", "ing_search_outcome", "ing_work_decision", "ing_work_decision_record",
+	}
 	var granted strings.Builder
 	for _, role := range []string{"planner", "executor", "scheduler"} {
 		grants, err := sqlstore.Grants(role, "", "somebody")

@@ -229,15 +229,20 @@ func (l *linking) comparePairs(touched []int64) error {
 	if err := l.lookUp(keys); err != nil {
 		return err
 	}
+	if err := l.readSources(keys); err != nil {
+		return err
+	}
 	pairs := map[[2]int64]bool{}
 	var others []int64
 	for id, list := range lookups {
 		for _, k := range list {
 			for _, other := range l.held[k] {
-				if other != id {
-					pairs[[2]int64{min(id, other), max(id, other)}] = true
-					others = append(others, other)
+				// Two of one source are held apart there: only what stands in one place is looked at.
+				if other == id || k.IsTitle() && l.sources[id] == l.sources[other] {
+					continue
 				}
+				pairs[[2]int64{min(id, other), max(id, other)}] = true
+				others = append(others, other)
 			}
 		}
 	}
@@ -263,6 +268,37 @@ func (l *linking) comparePairs(touched []int64) error {
 		out = append(out, work.Telling(edges[in])...)
 	}
 	return l.storeEdges("PAIR", ids, out)
+}
+
+// readSources reads the sources of the records under keys.
+func (l *linking) readSources(keys []work.LookupKey) error {
+	var missing []int64
+	for _, k := range keys {
+		for _, id := range l.held[k] {
+			if _, known := l.sources[id]; known {
+				continue
+			}
+			l.sources[id] = ""
+			if r := l.facts[id]; r != nil {
+				l.sources[id] = r.Key.Source
+			} else {
+				missing = append(missing, id)
+			}
+		}
+	}
+	for part := range chunks(missing, keysPerRead) {
+		err := l.x.each(func(r *sql.Rows) error {
+			var id int64
+			var code string
+			err := r.Scan(&id, &code)
+			l.sources[id] = code
+			return err
+		}, `SELECT id, provenance_code FROM ing_record WHERE id IN (`+list(len(part))+`)`, anys(part)...)
+		if err != nil {
+			return fmt.Errorf("read sources of records: %w", err)
+		}
+	}
+	return nil
 }
 
 // wholeWorks are all records of the works that records are of, of those that were

@@ -42,11 +42,17 @@ func (s *Store) LinkWorks(ctx context.Context, most int) (linked int, err error)
 		if err != nil {
 			return err
 		}
-		ids, err := x.nextToLink(&p, most)
+		ids, scanning, err := x.nextToLink(&p, most)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
 		linked = len(ids)
+		if !scanning {
+			ids, err = x.notLinked(ids)
+			if err != nil {
+				return err
+			}
+		}
 		if err := x.linkRecords(ids); err != nil {
 			return err
 		}
@@ -112,10 +118,9 @@ func (x *tx) saveLinking(p workPosition) error {
 	return err
 }
 
-// nextToLink are the numbers of the records that come next, and moves the position
-// behind them.
-func (x *tx) nextToLink(p *workPosition, most int) ([]int64, error) {
-	var ids []int64
+// nextToLink are the numbers of the records that come next, of all while these are gone
+// through, else of the feed; and moves the position behind them.
+func (x *tx) nextToLink(p *workPosition, most int) (ids []int64, scanning bool, err error) {
 	if p.Scanned < p.ScanTo {
 		err := x.each(func(r *sql.Rows) error {
 			var id int64
@@ -124,24 +129,43 @@ func (x *tx) nextToLink(p *workPosition, most int) ([]int64, error) {
 			return err
 		}, `SELECT id FROM ing_record WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`, p.Scanned, p.ScanTo, most)
 		if err != nil {
-			return nil, err
+			return nil, true, err
 		}
 		p.Scanned = p.ScanTo
 		if len(ids) == most {
 			p.Scanned = ids[len(ids)-1]
 		}
 		if len(ids) > 0 {
-			return ids, nil
+			return ids, true, nil
 		}
 	}
-	err := x.each(func(r *sql.Rows) error {
+	err = x.each(func(r *sql.Rows) error {
 		var id int64
 		err := r.Scan(&p.Feed, &id)
 		ids = append(ids, id)
 		return err
 	}, `SELECT feed_no, record_id FROM ing_outbox WHERE feed_no > ? ORDER BY feed_no LIMIT ?`, p.Feed, most)
 	slices.Sort(ids)
-	return slices.Compact(ids), err
+	return slices.Compact(ids), false, err
+}
+
+// notLinked leaves out records that were linked in their newest revision: whoever has
+// gone through all records meets them in the feed again.
+func (x *tx) notLinked(ids []int64) ([]int64, error) {
+	linked := map[int64]bool{}
+	for part := range chunks(ids, keysPerRead) {
+		err := x.each(func(r *sql.Rows) error {
+			var id int64
+			err := r.Scan(&id)
+			linked[id] = true
+			return err
+		}, `SELECT w.record_id FROM ing_work_record w JOIN ing_record r ON r.id=w.record_id AND r.revision=w.revision
+			WHERE w.record_id IN (`+list(len(part))+`)`, anys(part)...)
+		if err != nil {
+			return nil, fmt.Errorf("read what is linked: %w", err)
+		}
+	}
+	return slices.DeleteFunc(ids, func(id int64) bool { return linked[id] }), nil
 }
 
 // linking is one step of linking records.
@@ -163,6 +187,8 @@ type linking struct {
 	// are.
 	asked    map[int64]bool
 	resolved map[int64]bool
+	// sources are where records come from.
+	sources map[int64]string
 	// decisions are those that name any of the records.
 	decisions []work.Decision
 }
@@ -173,7 +199,7 @@ func (x *tx) linkRecords(ids []int64) error {
 	l := &linking{
 		x: x, facts: map[int64]*work.Record{}, fresh: map[int64]bool{}, held: map[work.LookupKey][]int64{},
 		crowded: map[work.LookupKey]bool{}, before: map[int64]int64{}, now: map[int64]int64{}, asked: map[int64]bool{},
-		resolved: map[int64]bool{},
+		resolved: map[int64]bool{}, sources: map[int64]string{},
 	}
 	if err := l.load(ids); err != nil {
 		return err
