@@ -82,11 +82,19 @@ func planted(l *Lab) {
 		undo      []string
 		says      string // if it matters which of the checks finds it
 	}{
-		{"WORKS", "a record in a work by no link", []string{`INSERT INTO ing_work_member (record_id, work_id, since) SELECT MAX(id), MIN(id), ` + later + ` FROM ing_record`},
-			[]string{`DELETE FROM ing_work_member`}, "no link makes it so"},
-		{"WORKS", "a link between two works", []string{`INSERT INTO ing_work_edge (from_record, to_record, basis_code, polarity_code, rule_no, rules_version,
+		{
+			"WORKS", "a record in a work by no link",
+			[]string{`INSERT INTO ing_work_member (record_id, work_id, since) SELECT MAX(id), MIN(id), ` + later + ` FROM ing_record`},
+			[]string{`DELETE FROM ing_work_member`},
+			"no link makes it so",
+		},
+		{
+			"WORKS", "a link between two works",
+			[]string{`INSERT INTO ing_work_edge (from_record, to_record, basis_code, polarity_code, rule_no, rules_version,
 			relation_name, evidence, why, score, found_at) SELECT MIN(id), MAX(id), 'ID', 'LINK', 3, 1, '', 'doi:10.1000/a', '', 1000, ` + later + ` FROM ing_record`},
-			[]string{`DELETE FROM ing_work_edge`}, "its links make it one of work"},
+			[]string{`DELETE FROM ing_work_edge`},
+			"its links make it one of work",
+		},
 		{"I1", "a broken link", []string{`UPDATE ing_cursor_event SET prev_value='2023-01-01T00:00:00.000000Z' WHERE id=` + lastEvent}, nil, ""},
 		{"I1", "a step that leads nowhere", []string{`UPDATE ing_cursor_event SET new_instant=` + later + ` WHERE kind_code='ADVANCE' AND id<` + lastEvent}, nil, ""},
 		{"I1", "a lost last event", []string{`DELETE FROM ing_cursor_event WHERE id=` + lastEvent}, nil, ""},
