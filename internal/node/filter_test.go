@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/query"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
@@ -39,8 +40,7 @@ func (p paper) by(family string) bool {
 	})
 }
 
-// asked are queries, and what each means of a record; unsure are those of them that a
-// record cannot tell.
+// asked are queries, and what each means of a record.
 var asked = []struct {
 	query string
 	holds func(p paper) bool
@@ -68,13 +68,15 @@ func TestQuery_KeepsWhatItMeans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, code := range []string{"pubmed", "crossref"} {
-		oracle, err := sim.New(sim.Config{Records: 150, Seed: 21, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)})
+	for _, code := range []string{"pubmed", "crossref", "europepmc"} {
+		oracle, err := sim.New(sim.Config{Sources: []string{code}, Records: 150, Seed: 21, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		harvest := func(query string) (*control.Report, map[string]paper) {
-			r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Oracle: oracle})
+			r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Oracle: oracle, Packs: map[string]registry.Pack{
+				code: patratest.ShippedPack(t, code, patratest.Fast),
+			}})
 			rep, err := r.Node.Control.Harvest(t.Context(), control.HarvestRequest{
 				Source: code, Query: query, BaseURL: r.BaseOf(code), From: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 			})
@@ -102,6 +104,9 @@ func TestQuery_KeepsWhatItMeans(t *testing.T) {
 					if _, ok := want[id]; !ok {
 						t.Errorf("%s is not what was asked for: %+v", id, p)
 					}
+				}
+				if rep.Status != "COMPLETED" || rep.BadIDs > 0 || rep.Records.Undecided > 0 {
+					t.Errorf("%s, %d bad ids, %+v: what is filtered came, and every record here can tell", rep.Status, rep.BadIDs, rep.Records)
 				}
 				t.Logf("%d of %d kept, %d filtered, %d undecided", len(got), len(all), rep.Records.Filtered, rep.Records.Undecided)
 			})

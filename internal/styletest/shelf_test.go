@@ -350,6 +350,13 @@ var shelves = []shelf{
 // records are stored.
 func (s *shelf) read(t *testing.T) (rep *control.Report, stored int) {
 	t.Helper()
+	rep, records := s.ask(t, "")
+	return rep, len(records)
+}
+
+// ask is read of what a query asks for, and returns the fields of what is stored.
+func (s *shelf) ask(t *testing.T, query string) (rep *control.Report, records map[string]string) {
+	t.Helper()
 	store := patratest.Open(t, patratest.SQLite.SpareDSN(t), sqlstore.Options{Logger: slog.New(slog.DiscardHandler)})
 	pack := patratest.ShippedPack(t, s.pack, func(spec *source.Spec) {
 		patratest.Fast(spec)
@@ -363,19 +370,20 @@ func (s *shelf) read(t *testing.T) (rep *control.Report, stored int) {
 		registry.NewStatic(map[string]registry.Pack{s.pack: pack}, map[string]string{"contact": "test@example.org", "tool": "patra-test"}), patratest.Direct{Handler: s})
 	day := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -10)
 	rep, err := n.Control.Harvest(t.Context(), control.HarvestRequest{
-		Source: s.pack, Operation: harvest.Backfill, Activity: "shelf", BaseURL: shelfAt, From: day, To: day.AddDate(0, 0, 1),
+		Source: s.pack, Operation: harvest.Backfill, Activity: "shelf", BaseURL: shelfAt, From: day, To: day.AddDate(0, 0, 1), Query: query,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	patratest.MustVerify(t, store)
-	if err := store.Export(context.WithoutCancel(t.Context()), control.ExportQuery{Sources: []string{s.pack}}, func(*control.Exported) error {
-		stored++
+	records = map[string]string{}
+	if err := store.Export(context.WithoutCancel(t.Context()), control.ExportQuery{Sources: []string{s.pack}}, func(e *control.Exported) error {
+		records[e.ID] = string(e.Fields)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	return rep, stored
+	return rep, records
 }
 
 // oracles are the shipped packs that the oracle serves, see [TestR64_ServedByTheOracle].
