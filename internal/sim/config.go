@@ -26,11 +26,9 @@ const (
 // Upstreams lists them.
 var Upstreams = []string{PubMed, Crossref, EuropePMC, PMC, DOAJOAI, ZenodoOAI, BioRxiv, MedRxiv, Unpaywall, Generic}
 
-// OnlyLookups reports whether an upstream lists nothing: its records are asked for
-// one by one.
-func OnlyLookups(source string) bool { return slices.Contains(onlyLookups, source) }
-
-var onlyLookups = []string{Unpaywall}
+// LookupOnly are the upstreams that list nothing: their records are asked for one
+// by one.
+var LookupOnly = []string{Unpaywall}
 
 // None is no records at the start.
 const None = math.MinInt

@@ -389,7 +389,7 @@ func (s *shelf) ask(t *testing.T, query string) (rep *control.Report, records ma
 // oracles are the shipped packs that the oracle serves, see [TestR64_ServedByTheOracle].
 // Which they are says the oracle: a pack with a mode of its own needs no line here.
 func oracles() []string {
-	return slices.DeleteFunc(slices.Clone(sim.Upstreams), func(code string) bool { return code == sim.Generic || sim.OnlyLookups(code) })
+	return slices.DeleteFunc(slices.Clone(sim.Upstreams), func(code string) bool { return code == sim.Generic || slices.Contains(sim.LookupOnly, code) })
 }
 
 // losable is what the replies of a shipped pack can lose that its walks end by.
@@ -424,7 +424,7 @@ func TestR64_EveryShippedPackLosesWhatItEndsBy(t *testing.T) {
 			continue
 		}
 		pack := strings.TrimSuffix(file.Name(), ".yaml")
-		if sim.OnlyLookups(pack) {
+		if slices.Contains(sim.LookupOnly, pack) {
 			continue // there is no walk that could end
 		}
 		losable(t, pack)

@@ -149,7 +149,7 @@ func Ask(ctx context.Context, up Upstream, questions []*source.Spec) (r Reposito
 		pages = append(pages, answer.Page)
 	}
 	if len(pages[0].Items) == 0 {
-		return r, fmt.Errorf("Identify names no repository: %w", ErrAddress)
+		return r, fmt.Errorf("the reply to Identify names no repository: %w", ErrAddress)
 	}
 	if err := r.identify(pages[0].Items[0].Raw); err != nil {
 		return r, err
