@@ -120,12 +120,6 @@ func (c *Control) Harvest(ctx context.Context, req HarvestRequest) (*Report, err
 	if !rep.Noop && r.planned.Noop && !r.planned.Waits {
 		rep.Reason = "" // nothing new, but something was left to do
 	}
-	if runErr == nil && !rep.Noop {
-		// What was stored is stored whatever comes of this; the next time makes up for it.
-		if err := c.LinkWorks(ctx); err != nil {
-			rep.Warnings = append(rep.Warnings, fmt.Sprintf("records were not linked into works: %v; patra work link does it", err))
-		}
-	}
 	rep.Requests, rep.Bytes = r.watch.requests()
 	rep.Duration = time.Since(began).Milliseconds()
 	return rep, runErr

@@ -95,14 +95,15 @@ func paceOf(r source.Rate) string {
 	if r.QPS == 0 {
 		return "as fast as it answers"
 	}
-	text := fmt.Sprintf("%g requests a second", r.QPS)
+	var text strings.Builder
+	text.WriteString(fmt.Sprintf("%g requests a second", r.QPS))
 	if r.Concurrency > 0 {
-		text += fmt.Sprintf(", %d at once", r.Concurrency)
+		text.WriteString(fmt.Sprintf(", %d at once", r.Concurrency))
 	}
 	for _, q := range r.Quotas {
-		text += fmt.Sprintf(", %d in %s", q.Limit, short(q.Window))
+		text.WriteString(fmt.Sprintf(", %d in %s", q.Limit, short(q.Window)))
 	}
-	return text
+	return text.String()
 }
 
 func keyOf(s *source.Spec) string {

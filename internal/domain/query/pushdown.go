@@ -23,9 +23,6 @@ type Pushdown struct {
 	Spelt []string
 }
 
-// Whole reports whether nothing is sent: the source is then read whole.
-func (p Pushdown) Whole() bool { return p.Sent.Op() == OpAll && p.Rest.Op() != OpAll }
-
 // Split divides e by the direction in which each condition may be wrong: above any NOT
 // the source may find more than is asked, under one only less. Of an AND any parts may
 // be sent, of an OR all or none. The problems are those that nobody can mend here: text

@@ -229,11 +229,11 @@ func (a standardAuthor) names() []string {
 	if given == "" {
 		return []string{family, a.Name}
 	}
-	initials := ""
+	var initials strings.Builder
 	for _, part := range strings.FieldsFunc(given, func(r rune) bool { return r == ' ' || r == '-' || r == '.' }) {
-		initials += string([]rune(part)[:1])
+		initials.WriteString(string([]rune(part)[:1]))
 	}
-	return []string{family + " " + given, given + " " + family, family + " " + initials, a.Name}
+	return []string{family + " " + given, given + " " + family, family + " " + initials.String(), a.Name}
 }
 
 // inParts takes a name in one piece apart: "Family, Given" or "Given Family".

@@ -2,6 +2,7 @@ package work
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 )
 
@@ -122,23 +123,15 @@ func sharedAuthors(a, b *Record) int {
 		if containsBefore(a.Authors, i, name) {
 			continue
 		}
-		for _, other := range b.Authors {
-			if name == other {
-				n++
-				break
-			}
+		if slices.Contains(b.Authors, name) {
+			n++
 		}
 	}
 	return n
 }
 
 func containsBefore(list []string, i int, s string) bool {
-	for _, v := range list[:i] {
-		if v == s {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list[:i], s)
 }
 
 // ruleOf is the rule that an identifier of two records comes under.

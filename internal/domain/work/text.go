@@ -1,6 +1,7 @@
 package work
 
 import (
+	"maps"
 	"strings"
 	"unicode"
 )
@@ -18,9 +19,7 @@ var plainLetters = func() map[rune]string {
 			out[r] = string(letters[0])
 		}
 	}
-	for r, s := range map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th", 'ﬁ': "fi", 'ﬂ': "fl", 'ﬀ': "ff", 'ﬃ': "ffi", 'ﬄ': "ffl"} {
-		out[r] = s
-	}
+	maps.Copy(out, map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th", 'ﬁ': "fi", 'ﬂ': "fl", 'ﬀ': "ff", 'ﬃ': "ffi", 'ﬄ': "ffl"})
 	return out
 }()
 
