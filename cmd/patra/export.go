@@ -78,6 +78,7 @@ func (c *cli) exportCmd() *cobra.Command {
 	f.StringArrayVar(&statuses, "status", nil, "only records that are ACTIVE, RETRACTED, MERGED or GONE; may be given more than once")
 	f.StringVar(&o.Format, "format", "", strings.Join(control.ExportFormats(), ", ")+" (default jsonl, or what --for reads best)")
 	f.StringVar(&o.For, "for", "", "the program that shall read it: "+strings.Join(control.ExportTools(), ", "))
+	f.StringVar(&o.Query, "query", "", "only records that fit this expression, held against what is stored")
 	f.StringSliceVar(&o.Fields, "fields", nil, "only these fields of records, such as title,doi; of csv these columns")
 	f.BoolVar(&o.Raw, "raw", false, "add each record as it came: the same bytes, as a string")
 	f.Int64Var(&o.SinceRevision, "since-revision", 0, "only records with a greater revision")
@@ -115,6 +116,9 @@ func (c *cli) noteExport(s control.ExportSummary) error {
 		return nil
 	}
 	c.notef("%d records exported\n", s.Records)
+	if s.Undecided > 0 {
+		c.notef("%d of them cannot tell whether they fit the query: their source does not show what it asks for\n", s.Undecided)
+	}
 	for _, l := range s.LeftOut {
 		c.notef("%d left out: %s\n", l.Records, l.Reason)
 	}

@@ -19,6 +19,9 @@ func (c *cli) follow(cmd *cobra.Command, o control.ExportOrder, after int64, out
 	if o.Format != "" && o.Format != control.JSONL || o.For != "" {
 		return misuse(cmd, "--follow writes revisions one by one, which only jsonl holds; leave --format and --for out")
 	}
+	if o.Query != "" || o.Search != "" {
+		return misuse(cmd, "--follow writes all that is stored of its sources; leave --query and --search out")
+	}
 	if o.Raw || o.SinceRevision != 0 || !o.Since.IsZero() {
 		return misuse(cmd, "--follow begins at a place of the feed; use --after in place of --since and --since-revision, and leave --raw out")
 	}

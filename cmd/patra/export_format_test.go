@@ -98,6 +98,9 @@ func TestExport_Selection(t *testing.T) {
 		{[]string{"--plan", "2"}, "2 3"},
 		{[]string{"--plan", "7"}, ""},
 		{[]string{"--since", "2020-01-01"}, "1 2 3 4"},
+		{[]string{"--query", "ti:two OR ti:four"}, "2 3 4"}, // of what is gone nothing can be told
+		{[]string{"--query", "ti:two OR ti:four", "--status", "ACTIVE"}, "2 4"},
+		{[]string{"--query", "NOT ti:one", "--status", "ACTIVE", "--source", "crossref"}, ""},
 		{[]string{"--since", "2999-01-01"}, ""},
 	} {
 		code, out, e := patra(t, append([]string{"export", "--db", dsn}, c.args...)...)
@@ -117,6 +120,7 @@ func TestExport_Selection(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
+		"--query ti:(":                "ti:(",
 		"--status odd":                "is none of ACTIVE",
 		"--format odd":                `the format "odd" is not known`,
 		"--for odd":                   "is no program",

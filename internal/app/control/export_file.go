@@ -33,6 +33,9 @@ type ExportOrder struct {
 	// Fields are those of the standard record that are written; of a table its columns.
 	// Empty: all.
 	Fields []string
+	// Query is an expression that records must fit; those that cannot tell are written
+	// and counted.
+	Query string
 	// Apart puts each source into a file of its own.
 	Apart bool
 	// Search, if named, is the saved search whose records are wanted, as of its last run;
@@ -66,6 +69,7 @@ type Exporting struct {
 	format   citefile.Format // empty for JSONL
 	profile  citefile.Profile
 	names    map[string]string // of sources, for people
+	filter   *queryFilter      // nil without a query
 	manifest ExportManifest    // what all files have in common
 
 	open  func(ExportFile) (io.Writer, error)
@@ -96,11 +100,13 @@ type LeftOut struct {
 
 // ExportSummary is what came of an export.
 type ExportSummary struct {
-	Format  string       `json:"format"`
-	For     string       `json:"for,omitempty"`
-	Records int64        `json:"records"`
-	LeftOut []LeftOut    `json:"left_out"`
-	Files   []ExportFile `json:"files"`
+	Format  string    `json:"format"`
+	For     string    `json:"for,omitempty"`
+	Records int64     `json:"records"`
+	LeftOut []LeftOut `json:"left_out"`
+	// Undecided are those of them that cannot tell whether they fit the query.
+	Undecided int64        `json:"undecided,omitempty"`
+	Files     []ExportFile `json:"files"`
 }
 
 // ExportSelection is what was selected.
@@ -114,6 +120,7 @@ type ExportSelection struct {
 	Search  *SearchRunView `json:"search,omitempty"`
 	NewOnly bool           `json:"new_only,omitempty"`
 	Fields  []string       `json:"fields,omitempty"`
+	Query   string         `json:"query,omitempty"`
 }
 
 // ExportManifest stands beside a file: what is in it, and what it was made of.
@@ -128,7 +135,9 @@ type ExportManifest struct {
 	// what none of them holds.
 	Selected ExportSelection `json:"selected"`
 	Total    int64           `json:"total"`
-	LeftOut  []LeftOut       `json:"left_out"`
+	// Undecided are records of all parts that cannot tell whether they fit the query.
+	Undecided int64     `json:"undecided,omitempty"`
+	LeftOut   []LeftOut `json:"left_out"`
 	// At is the time of the store when the export began.
 	At    Time  `json:"at"`
 	Patra Build `json:"patra"`
@@ -221,6 +230,12 @@ func (c *Control) Export(ctx context.Context, o ExportOrder) (*Exporting, error)
 		x.manifest.Selected.Search = &run
 		x.manifest.Selected.NewOnly = o.NewOnly
 	}
+	if o.Query != "" {
+		x.filter, err = c.filterBy(ctx, o.Query, o.Sources)
+		if err != nil {
+			return nil, err
+		}
+	}
 	if x.format != "" {
 		x.names, err = c.namesOfSources(ctx, o.Sources)
 	}
@@ -232,7 +247,7 @@ func orderProblem(err error) error {
 }
 
 func selectionOf(o ExportOrder) ExportSelection {
-	s := ExportSelection{Sources: o.Sources, Plan: int64(o.Plan), SinceRevision: o.SinceRevision, Fields: o.Fields}
+	s := ExportSelection{Sources: o.Sources, Plan: int64(o.Plan), SinceRevision: o.SinceRevision, Fields: o.Fields, Query: o.Query}
 	if !o.Since.IsZero() {
 		s.Since = new(Time(o.Since))
 	}
@@ -299,6 +314,9 @@ func (x *Exporting) Write(ctx context.Context, open func(ExportFile) (io.Writer,
 		return ExportSummary{}, err
 	}
 	err = x.store.Export(ctx, x.order.ExportQuery, func(e *Exported) error {
+		if x.filter != nil && !x.filter.takes(e) {
+			return nil
+		}
 		if x.order.Apart && x.next != e.Provenance {
 			if err := out.EndFile(); err != nil {
 				return err
@@ -386,6 +404,9 @@ func (c *countingWriter) Write(b []byte) (int, error) {
 
 func (x *Exporting) summary() ExportSummary {
 	s := ExportSummary{Format: x.Format(), For: x.order.For, LeftOut: []LeftOut{}, Files: []ExportFile{}}
+	if x.filter != nil {
+		s.Undecided = x.filter.undecided
+	}
 	for i, f := range x.files {
 		f.SHA256 = hex.EncodeToString(x.sums[i].Sum(nil))
 		s.Records += f.Records
@@ -405,6 +426,7 @@ func (x *Exporting) Manifest(s ExportSummary, part int) ([]byte, error) {
 	m.Parts = len(s.Files)
 	m.Total = s.Records
 	m.LeftOut = s.LeftOut
+	m.Undecided = s.Undecided
 	b, err := json.MarshalIndent(m, "", "  ")
 	return append(b, '\n'), err
 }

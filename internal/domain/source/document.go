@@ -31,6 +31,24 @@ func FilterOf(s *Spec) (*Filter, error) {
 	return &Filter{rest: rest.Expr(), kept: keptFields(s.Mapping.Fields), shown: s.Query.Shown}, nil
 }
 
+// FilterFor decides a whole expression on the records of a spec. Without one, records
+// are taken to have every field of the standard record.
+func FilterFor(e query.Expr, s *Spec) *Filter {
+	f := &Filter{rest: e}
+	if s == nil {
+		f.kept = map[string]bool{"authors.orcid": true, "authors.affiliations": true}
+		for name := range standardFields {
+			f.kept[name] = true
+		}
+		return f
+	}
+	f.kept = keptFields(s.Mapping.Fields)
+	if s.Query != nil {
+		f.shown = s.Query.Shown
+	}
+	return f
+}
+
 // keptFields are the fields that a mapping makes.
 func keptFields(fields []Field) map[string]bool {
 	kept := make(map[string]bool)
