@@ -9,6 +9,8 @@ var examples = map[string]string{
 	"patra alert show":         "patra alert show 12",
 	"patra alert snooze":       "patra alert snooze 12 --for 2h --reason \"maintenance until noon\"",
 	"patra alert test":         "patra alert test --reason \"does it arrive?\"",
+	"patra report search":      "patra report search insulin --format html --out insulin.html",
+	"patra search report":      "patra search report insulin --format svg --out flow.svg",
 	"patra coverage":           "patra coverage pubmed",
 	"patra credential disable": "patra credential disable pubmed main --reason \"leaked\"",
 	"patra credential list":    "patra credential list",

@@ -17,7 +17,8 @@ func (c *cli) searchCmd() *cobra.Command {
 			"goes on where it stopped. Which records it has found is kept, also where they were held before. Another query, or other\n" +
 			"sources, are another version of the search: the runs of the one before stay as they were.",
 	}
-	verbs(cmd, c.searchNewCmd(), c.searchListCmd(), c.searchShowCmd(), c.searchRunCmd(), c.searchUpdateCmd(), c.searchExportCmd(), c.searchRemoveCmd())
+	verbs(cmd, c.searchNewCmd(), c.searchListCmd(), c.searchShowCmd(), c.searchCountCmd(), c.searchRunCmd(), c.searchUpdateCmd(), c.searchExportCmd(),
+		c.reportSearchCmd("report NAME"), c.searchScheduleCmd(), c.searchRemoveCmd())
 	return cmd
 }
 
@@ -203,7 +204,7 @@ func (c *cli) printSearchView(v control.SearchView) {
 		if proven == "" {
 			proven = "-"
 		}
-		cells[i] = []any{s.Source, s.Records, proven, s.Note}
+		cells[i] = []any{s.Source, countText(control.Counted{Count: s.Records.Count, More: s.More}), proven, s.Note}
 	}
 	c.table([]column{
 		{head: "SOURCE", width: 16},

@@ -3,6 +3,7 @@ package node_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/app/prisma"
 	"github.com/papertrace/patra/internal/app/retention"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/archive"
@@ -29,7 +31,7 @@ type searchRig struct {
 
 // searched is the query of the search: both sources can be asked for it, and it selects a
 // part of what each has.
-const searched = "pubdate:1999-09-01..1999-10-20"
+const searched = "pubdate:1999-10-05..2000-12-31"
 
 func newSearchRig(t *testing.T, c patratest.RigConfig) *searchRig {
 	t.Helper()
@@ -79,7 +81,7 @@ func truth(t *testing.T, o *sim.Sim, code string, before time.Time) map[string]b
 		var reply struct {
 			Result struct{ IDList []string } `json:"esearchresult"`
 		}
-		ask("/pubmed/entrez/eutils/esearch.fcgi?db=pubmed&retmode=json&retmax=9999&term="+url.QueryEscape("1999/09/01:1999/10/20[pdat]"), &reply)
+		ask("/pubmed/entrez/eutils/esearch.fcgi?db=pubmed&retmode=json&retmax=9999&term="+url.QueryEscape("1999/10/05:2000/12/31[pdat]"), &reply)
 		for _, id := range reply.Result.IDList {
 			out[id] = true
 		}
@@ -87,7 +89,7 @@ func truth(t *testing.T, o *sim.Sim, code string, before time.Time) map[string]b
 		var reply struct {
 			Message struct{ Items []struct{ DOI string } }
 		}
-		ask("/crossref/works?mailto=a@example.org&rows=1000&filter="+url.QueryEscape("from-pub-date:1999-09-01,until-pub-date:1999-10-20"), &reply)
+		ask("/crossref/works?mailto=a@example.org&rows=1000&filter="+url.QueryEscape("from-pub-date:1999-10-05,until-pub-date:2000-12-31"), &reply)
 		for _, item := range reply.Message.Items {
 			out[strings.ToLower(item.DOI)] = true
 		}
@@ -198,7 +200,7 @@ func TestSearch_MembershipIsExact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := newSearchRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 400, Seed: 5, LimitRPS: -1, Faults: faults}})
+		r := newSearchRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 200, Seed: 5, LimitRPS: -1, Faults: faults}})
 		r.MustHarvest("crossref") // some are held before the search is run
 		v := r.run()
 		for range 5 {
@@ -211,7 +213,7 @@ func TestSearch_MembershipIsExact(t *testing.T) {
 		if v.Status != control.SearchCompleted {
 			t.Fatalf("%+v", v)
 		}
-		clean, err := sim.New(sim.Config{Records: 400, Seed: 5, LimitRPS: -1})
+		clean, err := sim.New(sim.Config{Records: 200, Seed: 5, LimitRPS: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,5 +221,70 @@ func TestSearch_MembershipIsExact(t *testing.T) {
 			r.mustBeExact(clean, code)
 		}
 		patratest.MustVerify(t, r.Node.Store)
+	})
+}
+
+// TestSearch_UpdateFindsWhatIsNew: a run finds exactly what no run before had seen, of each
+// source as far as it answers. One that fails leaves the others whole, and is made up for by
+// the next run. The report tells the same each time it is asked for, and its numbers add up;
+// where they do not there is no report.
+func TestSearch_UpdateFindsWhatIsNew(t *testing.T) {
+	t.Parallel()
+	servedBubble(t, func(t *testing.T) {
+		c := patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 120, Seed: 5, LimitRPS: -1, Churn: &sim.Churn{New: 20}}}
+		r := newSearchRig(t, c)
+		first := r.runAt(map[string]string{"pubmed": r.Base + "/nowhere", "crossref": r.BaseOf("crossref")})
+		if first.Status != control.SearchPartial || first.Sources[0].Status != control.SearchFailed || first.Sources[0].Reason == "" ||
+			first.Sources[1].Status != control.SearchCompleted {
+			t.Errorf("the first run: %+v", first)
+		}
+		r.mustBeExact(r.Sim, "crossref")
+		seen := map[string]map[string]bool{"pubmed": {}, "crossref": r.members("crossref")}
+		for range 2 {
+			time.Sleep(24 * time.Hour)
+			r.Sim.Advance(24 * time.Hour)
+			run := r.run()
+			if run.Status != control.SearchCompleted || run.New == 0 {
+				t.Fatalf("%+v", run)
+			}
+			for _, src := range run.Sources {
+				now := r.members(src.Source)
+				r.mustBeExact(r.Sim, src.Source)
+				if want := int64(len(now) - len(seen[src.Source])); src.New != want || src.Records != int64(len(now)) {
+					t.Errorf("run %d of %s: %d records, %d new; want %d and %d", run.Run, src.Source, src.Records, src.New, len(now), want)
+				}
+				seen[src.Source] = now
+			}
+		}
+		report := func() string {
+			t.Helper()
+			v, err := r.Node.Control.SearchReport(t.Context(), "review")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v.Flow.Identified != int64(len(seen["pubmed"])+len(seen["crossref"])) || v.Flow.Screened+v.Flow.Removed != v.Flow.Identified || len(v.Runs) != 3 {
+				t.Errorf("%+v", v.Flow)
+			}
+			b, err := v.Write("html")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(b)
+		}
+		before := report()
+		time.Sleep(time.Hour)
+		if after := report(); after != before || strings.Contains(before, "test@example.org") {
+			t.Error("the report is another an hour later, or tells an address")
+		}
+		if !strings.Contains(before, "1999/10/05:2000/12/31[pdat]") {
+			t.Error("the report does not tell what PubMed was sent")
+		}
+		if _, err := patratest.Raw(t, c.DSN).Exec(`DELETE FROM ing_selection_record WHERE record_id=(SELECT MAX(record_id) FROM ing_selection_record)`); err != nil {
+			t.Fatal(err)
+		}
+		_, err := r.Node.Control.SearchReport(t.Context(), "review")
+		if _, is := errors.AsType[*prisma.SumError](err); !is {
+			t.Errorf("a report of numbers that do not add up: %v", err)
+		}
 	})
 }

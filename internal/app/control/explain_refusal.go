@@ -55,6 +55,7 @@ var refusals = []refusal{
 	{"nothing_to_undo", "The source has no change that could be taken back.", "Look at its changes: patra source history CODE."},
 	{"pack_invalid", "A pack has mistakes; each is shown with its line.", "Mend them: patra source lint FILE."},
 	{"past_watermark", "The harvest would begin behind its watermark, and leave a hole that nobody has read.", "Leave --from out, or begin at the watermark."},
+	{"report_sum", "The records that a search has identified are not those that were removed and those that are left: something was lost, or counted twice.", "patra verify, then run the search and the report again."},
 	{"search_running", "Another run of the search began before this one had ended; what was read is kept, what it came to is told by the other.", "Look at the runs: patra search show NAME."},
 	{"schema", "The database has another schema than this patra works with.", "patra db migrate brings an older one up to date; for a newer one use a newer patra."},
 	{"stale_preview", "The registry has changed since the preview was made.", "Look at a new preview."},

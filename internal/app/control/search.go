@@ -40,6 +40,8 @@ type SelectionStore interface {
 	// CountMembers counts the records of a selection that were first seen in (after,
 	// until], up to so many; zero times are no bounds.
 	CountMembers(ctx context.Context, id harvest.SelectionID, after, until time.Time, most int64) (int64, error)
+	// MembersByStatus counts members of selections by what became of the records.
+	MembersByStatus(ctx context.Context, parts []SelectionPart) (map[harvest.RecordStatus]int64, error)
 	// SelectionPlans lists the plans of a selection with a greater number, in order.
 	SelectionPlans(ctx context.Context, id harvest.SelectionID, after harvest.PlanID, limit int) ([]SelectionPlan, error)
 	// SelectionSince is when membership of a selection began to be recorded.

@@ -13,8 +13,10 @@ type SearchFacts struct {
 	// Host is where the source is asked, Key the date by which it is read and Zone by whose
 	// calendar.
 	Host string `json:"host,omitempty"`
-	Key  string `json:"date,omitempty"`
-	Zone string `json:"zone,omitempty"`
+	// RecordType is what the source calls its records.
+	RecordType string `json:"record_type,omitempty"`
+	Key        string `json:"date,omitempty"`
+	Zone       string `json:"zone,omitempty"`
 	// Query is the selection in the form of this program, Values what the source is sent
 	// for it, by the key that its pack gives each.
 	Query  string            `json:"query,omitempty"`

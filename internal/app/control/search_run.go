@@ -345,6 +345,7 @@ func (c *Control) describeSearched(out *SearchFacts, p SelectionPlan) error {
 	if base, _ := source.SplitBase(p.BaseURL); base != "" {
 		out.Host = c.clean(base)
 	}
+	out.RecordType = spec.RecordType
 	out.Key = spec.Window.Key
 	out.Zone = spec.Window.Zone
 	if q := spec.Query; q != nil {

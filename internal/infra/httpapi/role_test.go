@@ -124,6 +124,13 @@ var rolesOfRoutes = map[string]control.Access{
 	"GET /api/v1/cursors/{id}/skip":  control.Operator,
 	"POST /api/v1/cursors/{id}/skip": control.Operator,
 
+	"GET /api/v1/searches":                 control.Viewer,
+	"GET /api/v1/searches/{name}":          control.Viewer,
+	"GET /api/v1/searches/{name}/report":   control.Viewer,
+	"POST /api/v1/searches":                control.Operator,
+	"POST /api/v1/searches/preview":        control.Operator,
+	"GET /api/v1/searches/{name}/remove":   control.Operator,
+	"POST /api/v1/searches/{name}/remove":  control.Operator,
 	"GET /api/v1/schedules":                control.Viewer,
 	"GET /api/v1/schedules/{name}":         control.Viewer,
 	"POST /api/v1/schedules":               control.Operator,

@@ -18,6 +18,7 @@ func (d *Door) declare() {
 	d.declareSlices()
 	d.declareCursors()
 	d.declareSchedules()
+	d.declareSearches()
 	d.declareMonitor()
 	d.declareAlerts()
 	d.declareErrors()

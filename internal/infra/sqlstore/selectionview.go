@@ -52,6 +52,23 @@ func membersOf(parts []control.SelectionPart) (string, []any) {
 	return `r.id IN (` + strings.Join(parted, ` UNION `) + `)`, args
 }
 
+// MembersByStatus counts the members of selections by what became of the records.
+func (s *Store) MembersByStatus(ctx context.Context, parts []control.SelectionPart) (map[harvest.RecordStatus]int64, error) {
+	out := map[harvest.RecordStatus]int64{}
+	where, args := membersOf(parts)
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var status harvest.RecordStatus
+		var n int64
+		err := r.Scan(&status, &n)
+		out[status] = n
+		return err
+	}, `SELECT r.status_code, COUNT(*) FROM ing_record r WHERE `+where+` GROUP BY r.status_code`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("count members by status: %w", err)
+	}
+	return out, nil
+}
+
 // SelectionSince is when membership of a selection began to be recorded.
 func (s *Store) SelectionSince(ctx context.Context, id harvest.SelectionID) (time.Time, error) {
 	var since ts

@@ -1,0 +1,165 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/papertrace/patra/internal/app/prisma"
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// ReportFormats are the forms that a report is written in.
+func ReportFormats() []string { return prisma.Formats }
+
+// SearchReport is what a search has to tell for a review, as of its last run that ended. It
+// is made of what was frozen with the runs; only what became of the records since is read
+// anew. Numbers that do not add up are an error.
+func (c *Control) SearchReport(ctx context.Context, name string) (prisma.Document, error) {
+	s, runs, err := c.endedRuns(ctx, name)
+	if err != nil {
+		return prisma.Document{}, err
+	}
+	names, err := c.namesOfSources(ctx, s.codes())
+	if err != nil {
+		return prisma.Document{}, err
+	}
+	last := runs[0]
+	out := prisma.Document{
+		Search: s.Name, Version: s.Version, Query: s.Query, Status: string(last.Status), Sources: []prisma.Searched{}, Runs: []prisma.RunFacts{},
+		Software: strings.TrimSpace("patra " + last.Program),
+	}
+	if !s.Begins.IsZero() {
+		out.From = Time(s.Begins).String()
+	}
+	for _, run := range slices.Backward(runs) {
+		v := runView(s, run)
+		out.Runs = append(out.Runs, prisma.RunFacts{
+			No: run.No, Status: string(run.Status), Started: Time(run.StartedAt).String(), Ended: Time(run.EndedAt).String(), Records: v.Records, New: v.New,
+		})
+	}
+	for _, src := range s.Sources {
+		out.Sources = append(out.Sources, reportedSource(src.Source, cmp.Or(names[src.Source], src.Source), runs))
+	}
+	out.Earlier, err = c.earlierVersions(ctx, s)
+	if err != nil {
+		return out, err
+	}
+	out.Flow, err = c.searchFlow(ctx, out.Sources, s.found(runs, false))
+	return out, err
+}
+
+func (c *Control) earlierVersions(ctx context.Context, s SavedSearch) (out []prisma.EarlierVersion, err error) {
+	all, err := c.store.SearchVersions(ctx, s.Name)
+	for _, v := range all {
+		if v.Version < s.Version {
+			out = append(out, prisma.EarlierVersion{
+				Version: v.Version, Query: v.Query, Sources: strings.Join(v.codes(), ", "), Until: Time(v.SupersededAt).String(),
+			})
+		}
+	}
+	return out, err
+}
+
+// reportedSource is what runs, the newest first, have told of a source.
+func reportedSource(code, name string, runs []SearchRun) prisma.Searched {
+	out := prisma.Searched{Source: code, Name: name, Sent: []prisma.SentValue{}}
+	plans := map[harvest.PlanID]SearchPlan{}
+	described := false
+	for _, run := range runs {
+		o, has := run.outcome(code)
+		if !has {
+			continue
+		}
+		if out.LastRun == "" {
+			out.LastRun = Time(run.EndedAt).String()
+			out.Status = string(o.Status)
+			out.Reason = o.Reason
+			out.Kept = o.Members
+			out.Quarantined = o.Facts.Quarantined
+			out.BadIDs = o.Facts.BadIDs
+			for _, u := range o.Facts.Unread {
+				out.Unread = append(out.Unread, prisma.UnreadItem(u))
+			}
+		}
+		if !described && o.Facts.Host != "" {
+			describeReported(&out, o.Facts)
+			described = true
+		}
+		for _, p := range o.Facts.Plans {
+			if _, newer := plans[p.Plan]; !newer {
+				plans[p.Plan] = p
+			}
+		}
+	}
+	sumUpPlans(&out, plans)
+	return out
+}
+
+// describeReported says how a source was searched.
+func describeReported(out *prisma.Searched, f SearchFacts) {
+	out.Register = f.RecordType == "study"
+	out.Host = f.Host
+	out.Date = f.Key
+	out.Zone = f.Zone
+	out.Query = f.Query
+	for _, key := range slices.Sorted(maps.Keys(f.Values)) {
+		out.Sent = append(out.Sent, prisma.SentValue{Key: key, Value: f.Values[key]})
+	}
+}
+
+// sumUpPlans adds what the plans of a source came to.
+func sumUpPlans(out *prisma.Searched, plans map[harvest.PlanID]SearchPlan) {
+	var all []SearchPlan
+	for _, id := range slices.Sorted(maps.Keys(plans)) {
+		p := plans[id]
+		all = append(all, p)
+		out.Received += p.Records.Items()
+		out.Filtered += p.Records.Filtered
+		out.Requests += p.Requests
+		out.Request = cmp.Or(out.Request, p.Request)
+		out.Description = p.Fingerprint
+		from, to := p.From.String(), p.To.String()
+		if out.From == "" || from < out.From {
+			out.From = from
+		}
+		out.To = max(out.To, to)
+	}
+	out.Plans = len(all)
+	out.Announced = announced(all)
+}
+
+// searchFlow are the numbers of a search. What was identified is what was frozen with the
+// last run; what is left is counted among the records themselves.
+func (c *Control) searchFlow(ctx context.Context, sources []prisma.Searched, found []SelectionPart) (prisma.Flow, error) {
+	f := prisma.Flow{Databases: []prisma.FlowCount{}, Registers: []prisma.FlowCount{}, Duplicates: []prisma.FlowCount{}}
+	var quarantined, bad int64
+	for _, s := range sources {
+		n := prisma.FlowCount{Name: s.Name, N: s.Kept + s.Quarantined + s.BadIDs}
+		f.Identified += n.N
+		if s.Register {
+			f.Registers = append(f.Registers, n)
+		} else {
+			f.Databases = append(f.Databases, n)
+		}
+		quarantined += s.Quarantined
+		bad += s.BadIDs
+	}
+	held, err := c.store.MembersByStatus(ctx, found)
+	if err != nil {
+		return f, err
+	}
+	f.Other = []prisma.FlowCount{
+		{Name: "Could not be read (quarantine)", N: quarantined},
+		{Name: "Without details at the source", N: bad},
+		{Name: "Withdrawn by the source", N: held[harvest.RecordGone]},
+		{Name: "Merged by the source into another", N: held[harvest.RecordMerged]},
+	}
+	for _, o := range f.Other {
+		f.Removed += o.N
+	}
+	f.Screened = held[harvest.RecordActive] + held[harvest.RecordRetracted]
+	return f, f.Check()
+}

@@ -1,0 +1,78 @@
+package control
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// SearchScheduleOrder has the sources of a search asked by themselves.
+type SearchScheduleOrder struct {
+	By
+	Name   string
+	Cron   string
+	Zone   string
+	DryRun bool
+}
+
+// SearchSchedules is what became of the schedules of a search, one a source.
+type SearchSchedules struct {
+	Search    string           `json:"search"`
+	Applied   bool             `json:"applied"`
+	Schedules []ScheduleChange `json:"schedules"`
+	Token     string           `json:"token,omitempty"`
+}
+
+// ScheduleSearch makes a schedule for each source of a search, which goes on from the cursor
+// of its selection. What is found by then is new in the next run of the search.
+func (c *Control) ScheduleSearch(ctx context.Context, o SearchScheduleOrder) (SearchSchedules, error) {
+	const action = "SEARCH_SCHEDULE"
+	s, err := c.searchNamed(ctx, o.Name)
+	if err != nil {
+		return SearchSchedules{}, err
+	}
+	orders := make([]ScheduleOrder, len(s.Sources))
+	for i, src := range s.Sources {
+		_, op, err := c.searchContract(ctx, src.Source, s.Query)
+		if err != nil {
+			return SearchSchedules{}, err
+		}
+		if op != harvest.Harvest {
+			return SearchSchedules{}, &BadSearchError{
+				What: fmt.Sprintf("%s gives no date of change, so it has no cursor to go on from", src.Source),
+				Next: "run the search by hand: patra search update " + s.Name,
+			}
+		}
+		orders[i] = ScheduleOrder{
+			By: By{Actor: o.Actor, Reason: o.Reason}, Name: s.Name + "." + src.Source, Source: src.Source, Query: s.Query, Cron: o.Cron, Zone: o.Zone, DryRun: true,
+		}
+	}
+	out := SearchSchedules{Search: s.Name}
+	// All are looked at before the first is set: a mistake in one leaves none.
+	for _, order := range orders {
+		v, err := c.SetSchedule(ctx, order)
+		if err != nil {
+			return out, err
+		}
+		v.Token = ""
+		out.Schedules = append(out.Schedules, v)
+	}
+	shown := []any{o.Cron, o.Zone, searchOf(s)}
+	if o.DryRun {
+		out.Token, err = c.seenToken(ctx, action, s.Name, shown)
+		return out, err
+	}
+	if err := c.checkSeen(ctx, o.Token, action, s.Name, shown); err != nil {
+		return out, err
+	}
+	for i, order := range orders {
+		order.DryRun = false
+		out.Schedules[i], err = c.SetSchedule(ctx, order)
+		if err != nil {
+			return out, err
+		}
+	}
+	out.Applied = true
+	return out, nil
+}
