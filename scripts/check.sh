@@ -18,5 +18,6 @@ step "staticcheck" go tool staticcheck ./...
 step "deadcode" dead
 step "unparam" go tool unparam ./...
 step "imports, rules, documents" go test -count=1 .
+step "the reviewer's guide" bash scripts/review.sh --check
 step "modules" bash -c 'go mod tidy -diff && go mod verify >/dev/null'
 exit $bad

@@ -40,7 +40,7 @@ page() {
 	cat <<'HEAD'
 # The reviewer's guide
 
-A librarian wants everything on insulin since 2020 from PubMed, Crossref and Europe PMC, in Zotero, with the numbers for PRISMA. These are the
+A librarian wants everything on insulin since 2020 from PubMed, Crossref and Europe PMC, without doubles, in Zotero, with the numbers for PRISMA. These are the
 commands for it. This page is made by `scripts/review.sh`, which runs them against simulated sources (`patra sim`): names and numbers are
 invented, the answers are real. Against the real sources the commands are the same.
 
@@ -50,8 +50,8 @@ One query is asked of all sources. What a source cannot be asked for exactly is 
 read yet.
 
 HEAD
-	say "search new insulin --query 'tiab:insulin AND year:2020..2030' --sources pubmed,crossref,europepmc --reason 'review 17'" \
-		search new insulin --query 'tiab:insulin AND year:2020..2030' --sources pubmed,crossref,europepmc --reason 'review 17'
+	say "search new insulin --query 'tiab:insulin AND year:2020..2030' --sources pubmed,crossref,europepmc" \
+		search new insulin --query 'tiab:insulin AND year:2020..2030' --sources pubmed,crossref,europepmc
 	cat <<'TEXT'
 ## 2. How much is it?
 
@@ -70,11 +70,11 @@ TEXT
 	cat <<'TEXT'
 ## 4. Into Zotero
 
-What the search has found by its last run, in a file that Zotero imports; a manifest with counts and hashes stands beside it. `--new` takes only
+What the search has found by its last run, each work once with the best of its records (`patra work show` tells why records are one), in a file that Zotero imports; a manifest with counts and hashes stands beside it. `--new` takes only
 what the last run was the first to see.
 
 TEXT
-	say "search export insulin --for zotero --out insulin.ris" search export insulin --for zotero --out insulin.ris
+	say "search export insulin --for zotero --dedupe exact --out insulin.ris" search export insulin --for zotero --dedupe exact --out insulin.ris
 	cat <<'TEXT'
 ## 5. The numbers for PRISMA
 

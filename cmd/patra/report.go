@@ -81,12 +81,12 @@ func (c *cli) printSearchCounts(v control.SearchCounts) {
 	cells := make([][]any, len(v.Sources))
 	for i, s := range v.Sources {
 		n := "-"
-		if s.Records != nil {
-			n = fmt.Sprint(*s.Records)
+		if s.Count != nil {
+			n = fmt.Sprint(*s.Count)
 		}
-		cells[i] = []any{s.Source, n, s.Note}
+		cells[i] = []any{s.Source, n, strings.Join(s.FilteredHere, "; "), s.Note}
 	}
-	c.table([]column{{head: "SOURCE", width: 16}, {head: "RECORDS"}, {head: "NOTE", wraps: true}}, cells)
+	c.table([]column{{head: "SOURCE", width: 16}, {head: "RECORDS"}, {head: "FILTERED HERE", wraps: true}, {head: "NOTE", wraps: true}}, cells)
 }
 
 func (c *cli) searchScheduleCmd() *cobra.Command {

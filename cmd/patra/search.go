@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -35,23 +36,20 @@ func (c *cli) searchNewCmd() *cobra.Command {
 	var o control.SearchOrder
 	var from string
 	cmd := &cobra.Command{
-		Use: "new NAME --query EXPR --sources A,B --reason TEXT", Short: "Save a search, or another version of one", Args: oneSearch,
+		Use: "new NAME --query EXPR --sources A,B", Short: "Save a search, or another version of one", Args: oneSearch,
 		Long: "New saves a query and the sources it is asked of; nothing is read yet. Where a search of that name is there, this is\n" +
-			"its next version. Without --from each source is read from its beginning; --from is about when records were changed\n" +
+			"its next version. Without --since each source is read from its beginning; --since is about when records were changed\n" +
 			"at the source: when they were published belongs into the query, as year:2020..",
 		Example: "  patra search new insulin --query 'tiab:\"insulin resistance\" AND year:2020..2026' --sources pubmed,europepmc --reason 'review 17'\n" +
 			"  patra search new insulin --query 'tiab:insulin' --sources pubmed --dry-run",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.need(cmd, true); err != nil {
-				return err
-			}
 			var err error
-			o.Begins, err = parseTime("from", from)
+			o.Begins, err = parseTime("since", from)
 			if err != nil {
 				return err
 			}
 			o.Name = args[0]
-			o.By = c.by(f.reason)
+			o.By = c.by(cmp.Or(f.reason, "a question to ask"))
 			o.DryRun = f.dryRun
 			return c.changing(cmd.Context(), func(ctl *control.Control) error {
 				v, err := ctl.SaveSearch(cmd.Context(), o)
@@ -65,7 +63,7 @@ func (c *cli) searchNewCmd() *cobra.Command {
 	fs := cmd.Flags()
 	fs.StringVar(&o.Query, "query", "", `what is asked for, e.g. tiab:"insulin resistance" AND year:2020..2026`)
 	fs.StringSliceVar(&o.Sources, "sources", nil, "the sources that are asked, such as pubmed,crossref")
-	fs.StringVar(&from, "from", "", "only what was changed since, RFC 3339 or a date (default: everything)")
+	fs.StringVar(&from, "since", "", "only what was changed at the source since: a date, 2020, yesterday, -7d (default: everything)")
 	c.holdFlags(cmd, &f)
 	return cmd
 }
@@ -355,7 +353,7 @@ func (c *cli) searchExportCmd() *cobra.Command {
 	export := cmd.RunE
 	cmd.Use = "export NAME"
 	cmd.Short = "Write out what a search has found, as patra export does"
-	cmd.Example = "  patra search export insulin --for zotero --out insulin.ris\n  patra search export insulin --new --out new.jsonl"
+	cmd.Example = "  patra search export insulin --for zotero --dedupe exact --out insulin.ris\n  patra search export insulin --new --out new.jsonl"
 	cmd.Args = oneSearch
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := cmd.Flags().Set("search", args[0]); err != nil {

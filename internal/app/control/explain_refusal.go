@@ -52,6 +52,7 @@ var refusals = []refusal{
 	{"no_update", "The source has no way to read records by their ids.", "Read their time again with patra backfill."},
 	{"not_archived", "No archive holds what was asked for.", "Look at what there is: patra db archive list."},
 	{"not_found", "There is no such thing.", "List what there is; the message names the command."},
+	{"not_linked", "Records were selected that were not compared with others yet, so that doubles among them are not known.", "patra work link, then the same command again."},
 	{"not_open", "What was to be changed is over already.", "Look at its state with show."},
 	{"nothing_proven", "Nothing of the span is proven complete yet, so that counts would differ for that alone.", "Harvest first, or compare an earlier span."},
 	{"nothing_to_undo", "The source has no change that could be taken back.", "Look at its changes: patra source history CODE."},

@@ -34,6 +34,7 @@ type SelectionPart struct {
 
 // Exported is one record with its newest version and where it came from.
 type Exported struct {
+	Number               int64
 	Provenance, Type, ID string
 	Status               harvest.RecordStatus
 	MergedInto           string
@@ -49,6 +50,8 @@ type Exported struct {
 	Batch                harvest.BatchID
 	MappingVersion       string
 	FetchedAt            time.Time
+	// Work is set where the record stands for several.
+	Work *ExportedWork
 }
 
 // ExportLine is one line of JSONL. The record as it came is a string that holds
@@ -65,6 +68,7 @@ type ExportLine struct {
 	RawSHA256  string          `json:"raw_sha256"`
 	Fields     json.RawMessage `json:"fields"`
 	Provenance ExportOrigin    `json:"provenance"`
+	Work       *ExportedWork   `json:"work,omitempty"`
 	Raw        *string         `json:"raw,omitempty"`
 	RawBase64  []byte          `json:"raw_base64,omitempty"` // bytes that are not UTF-8
 }
@@ -85,7 +89,7 @@ func lineOf(e *Exported) ExportLine {
 	line := ExportLine{
 		Source: e.Provenance, Type: e.Type, ID: e.ID, Status: string(e.Status), MergedInto: e.MergedInto,
 		Revision: e.Revision, RawSHA256: e.RawSHA256, Fields: bytes.Clone(e.Fields),
-		Provenance: ExportOrigin{int64(e.Plan), int64(e.Slice), int64(e.Task), int64(e.Run), int64(e.Batch), e.MappingVersion, Time(e.FetchedAt)},
+		Provenance: ExportOrigin{int64(e.Plan), int64(e.Slice), int64(e.Task), int64(e.Run), int64(e.Batch), e.MappingVersion, Time(e.FetchedAt)}, Work: e.Work,
 	}
 	if !e.UpdatedAt.IsZero() {
 		line.UpdatedAt = new(Time(e.UpdatedAt))

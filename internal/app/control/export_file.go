@@ -36,6 +36,8 @@ type ExportOrder struct {
 	// Query is an expression that records must fit; those that cannot tell are written
 	// and counted.
 	Query string
+	// Dedupe is [DedupeNone], also if empty, or [DedupeExact].
+	Dedupe string
 	// Apart puts each source into a file of its own.
 	Apart bool
 	// Search, if named, is the saved search whose records are wanted, as of its last run;
@@ -70,6 +72,7 @@ type Exporting struct {
 	profile  citefile.Profile
 	names    map[string]string // of sources, for people
 	filter   *queryFilter      // nil without a query
+	merging  *merging          // nil where every record is written for itself
 	manifest ExportManifest    // what all files have in common
 
 	open  func(ExportFile) (io.Writer, error)
@@ -121,6 +124,7 @@ type ExportSelection struct {
 	NewOnly bool           `json:"new_only,omitempty"`
 	Fields  []string       `json:"fields,omitempty"`
 	Query   string         `json:"query,omitempty"`
+	Dedupe  string         `json:"dedupe,omitempty"`
 }
 
 // ExportManifest stands beside a file: what is in it, and what it was made of.
@@ -236,6 +240,10 @@ func (c *Control) Export(ctx context.Context, o ExportOrder) (*Exporting, error)
 			return nil, err
 		}
 	}
+	x.merging, err = c.mergeBy(ctx, x.order, now)
+	if err != nil {
+		return nil, err
+	}
 	if x.format != "" {
 		x.names, err = c.namesOfSources(ctx, o.Sources)
 	}
@@ -247,7 +255,7 @@ func orderProblem(err error) error {
 }
 
 func selectionOf(o ExportOrder) ExportSelection {
-	s := ExportSelection{Sources: o.Sources, Plan: int64(o.Plan), SinceRevision: o.SinceRevision, Fields: o.Fields, Query: o.Query}
+	s := ExportSelection{Sources: o.Sources, Plan: int64(o.Plan), SinceRevision: o.SinceRevision, Fields: o.Fields, Query: o.Query, Dedupe: o.Dedupe}
 	if !o.Since.IsZero() {
 		s.Since = new(Time(o.Since))
 	}
@@ -316,6 +324,16 @@ func (x *Exporting) Write(ctx context.Context, open func(ExportFile) (io.Writer,
 	err = x.store.Export(ctx, x.order.ExportQuery, func(e *Exported) error {
 		if x.filter != nil && !x.filter.takes(e) {
 			return nil
+		}
+		if x.merging != nil {
+			double, err := x.merging.merge(e)
+			if err != nil {
+				return err
+			}
+			if double {
+				x.leftOut[aDouble]++
+				return nil
+			}
 		}
 		if x.order.Apart && x.next != e.Provenance {
 			if err := out.EndFile(); err != nil {

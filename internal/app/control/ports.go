@@ -124,6 +124,7 @@ type SourceStore interface {
 // RecordStore reads records, in the order of source, type and id, one at a time.
 type RecordStore interface {
 	Export(ctx context.Context, q ExportQuery, f func(*Exported) error) error
+	Doubles(ctx context.Context, q ExportQuery) (Doubles, error)
 }
 
 // VerifyStore holds what is kept against its own rules. It only reads.

@@ -18,9 +18,17 @@ type SearchCounts struct {
 // SearchCount is what one source says.
 type SearchCount struct {
 	Source string `json:"source"`
-	// Records is none if the source does not say; Note tells why, or what limits the number.
-	Records *int64 `json:"records,omitempty"`
-	Note    string `json:"note,omitempty"`
+	// Count is none if the source does not say; Note tells why, or what limits the number.
+	// Exact says that it is the number of records that the query asks for: else of more,
+	// among which records are chosen here.
+	Count *int64 `json:"count"`
+	Exact bool   `json:"exact"`
+	// Sent is what the source is asked for, FilteredHere what each record is held against
+	// here, Unknown what the source neither searches nor shows.
+	Sent         string   `json:"sent"`
+	FilteredHere []string `json:"filtered_here"`
+	Unknown      []string `json:"unknown"`
+	Note         string   `json:"note,omitempty"`
 }
 
 // CountSearch asks each source of a search once how many records it has of it, through the
@@ -38,17 +46,32 @@ func (c *Control) CountSearch(ctx context.Context, name string, hosts map[string
 	var wg sync.WaitGroup
 	for i, src := range s.Sources {
 		wg.Go(func() {
-			out.Sources[i] = SearchCount{Source: src.Source}
-			n, note, err := c.countSource(ctx, s, src, hosts[src.Source])
-			if err != nil {
-				note = c.clean(err.Error())
-			}
-			out.Sources[i].Records = n
-			out.Sources[i].Note = note
+			out.Sources[i] = c.countedSource(ctx, s, src, hosts[src.Source])
 		})
 	}
 	wg.Wait()
 	return out, ctx.Err()
+}
+
+// countedSource is what one source says, and what becomes of the query there.
+func (c *Control) countedSource(ctx context.Context, s SavedSearch, src SearchedSource, base string) SearchCount {
+	out := SearchCount{Source: src.Source, FilteredHere: []string{}, Unknown: []string{}}
+	asked, err := c.explainFor(ctx, QueryRequest{Query: s.Query}, src.Source)
+	if err == nil {
+		out.Sent = asked.Sent
+		out.FilteredHere = asked.FilteredHere
+		out.Unknown = asked.Unknown
+		out.Count, out.Note, err = c.countSource(ctx, s, src, base)
+	}
+	if err != nil {
+		out.Note = c.clean(err.Error())
+		return out
+	}
+	out.Exact = out.Count != nil && out.Note == "" && len(out.FilteredHere) == 0
+	if out.Count != nil && len(out.FilteredHere) > 0 {
+		out.Note = "before records are filtered here"
+	}
+	return out
 }
 
 // countSource asks one source.

@@ -48,6 +48,15 @@ func (c *Control) SearchReport(ctx context.Context, name string) (prisma.Documen
 		return out, err
 	}
 	out.Flow, err = c.searchFlow(ctx, out.Sources, s.found(runs, false))
+	out.Identified = map[string]int64{}
+	for _, src := range out.Sources {
+		out.Identified[src.Source] = src.Kept + src.Quarantined + src.BadIDs
+		out.Quarantined += src.Quarantined
+	}
+	for _, d := range out.Flow.Duplicates {
+		out.Duplicates.Exact += d.N
+	}
+	out.Works = out.Flow.Screened
 	return out, err
 }
 
@@ -160,6 +169,17 @@ func (c *Control) searchFlow(ctx context.Context, sources []prisma.Searched, fou
 	for _, o := range f.Other {
 		f.Removed += o.N
 	}
+	doubles, err := c.store.Doubles(ctx, ExportQuery{Selections: found})
+	if err != nil {
+		return f, err
+	}
+	f.Compared = doubles.Unlinked == 0
 	f.Screened = held[harvest.RecordActive] + held[harvest.RecordRetracted]
+	if f.Compared {
+		same := prisma.FlowCount{Name: "the same work by its identifiers or by a person's word", N: doubles.extra()}
+		f.Duplicates = append(f.Duplicates, same)
+		f.Removed += same.N
+		f.Screened -= same.N
+	}
 	return f, f.Check()
 }

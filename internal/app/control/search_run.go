@@ -69,6 +69,12 @@ func (c *Control) RunSearch(ctx context.Context, req SearchRunRequest) (SearchRu
 	if err != nil {
 		return SearchRunView{}, err
 	}
+	// Whoever asks several sources wants to know which records are the same. What was
+	// found is kept whatever comes of this; the next time makes up for it.
+	if err := c.LinkWorks(ctx); err != nil {
+		err = fmt.Errorf("what was found is kept, but was not compared with other records: %w", err)
+		return runView(s, ended), err
+	}
 	return runView(s, ended), nil
 }
 

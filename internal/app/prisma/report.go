@@ -24,9 +24,21 @@ type Document struct {
 	Runs    []RunFacts `json:"runs"`
 	// Earlier are the versions of the search before this one.
 	Earlier []EarlierVersion `json:"earlier_versions,omitempty"`
-	Flow    Flow             `json:"flow"`
+	// Identified is by source, as the flow has it by name; Works is how many different
+	// works are left to screen.
+	Identified  map[string]int64  `json:"identified"`
+	Duplicates  DuplicatesRemoved `json:"duplicates_removed"`
+	Works       int64             `json:"works"`
+	Quarantined int64             `json:"quarantined"`
+	Flow        Flow              `json:"flow"`
 	// Software names the program and its version by which the last run was made.
 	Software string `json:"software"`
+}
+
+// DuplicatesRemoved is how many records are doubles of others, by how that is known.
+type DuplicatesRemoved struct {
+	Exact    int64 `json:"exact"`
+	Probable int64 `json:"probable"` // none is removed by likeness alone
 }
 
 // Searched is what is told of a source.

@@ -23,7 +23,7 @@ type SearchWish struct {
 	Name    string    `json:"name" minLength:"1" maxLength:"63" doc:"Its name"`
 	Query   string    `json:"query" minLength:"1" maxLength:"20000" doc:"What is asked for"`
 	Sources []string  `json:"sources" minItems:"1" maxItems:"50" doc:"Codes of the sources that are asked"`
-	From    time.Time `json:"from,omitempty" doc:"Only what was changed since; everything unless given"`
+	From    time.Time `json:"from,omitzero" doc:"Only what was changed since; everything unless given"`
 }
 
 // order is the wish as control takes it.

@@ -83,7 +83,8 @@ func (s *Store) Export(ctx context.Context, q control.ExportQuery, f func(*contr
 		var updated, fetched ts
 		var sha, packed []byte
 		var into sql.NullString
-		if err := r.Scan(&e.Provenance, &e.Type, &e.ID, &e.Status, &into, &e.Revision, &updated, &sha, &e.Fields, &packed,
+		e.Work = nil
+		if err := r.Scan(&e.Number, &e.Provenance, &e.Type, &e.ID, &e.Status, &into, &e.Revision, &updated, &sha, &e.Fields, &packed,
 			&e.Plan, &e.Slice, &e.Task, &e.Run, &e.Batch, &e.MappingVersion, &fetched); err != nil {
 			return err
 		}
@@ -100,7 +101,7 @@ func (s *Store) Export(ctx context.Context, q control.ExportQuery, f func(*contr
 			}
 		}
 		return f(&e)
-	}, `SELECT r.provenance_code, r.record_type, r.ext_id, r.status_code, r.merged_into, r.revision, r.updated_at, r.raw_sha256,
+	}, `SELECT r.id, r.provenance_code, r.record_type, r.ext_id, r.status_code, r.merged_into, r.revision, r.updated_at, r.raw_sha256,
 		v.fields, `+raw+`,
 		`+lineageOfBatch+`, v.batch_id, v.mapping_version, v.observed_at
 		FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision`+joinBatch("v.batch_id")+`
@@ -109,4 +110,34 @@ func (s *Store) Export(ctx context.Context, q control.ExportQuery, f func(*contr
 		return fmt.Errorf("export: %w", err)
 	}
 	return nil
+}
+
+// Doubles finds the works of which a query asks for several records, and counts records
+// that were not compared yet. Records that their source has withdrawn or merged are in no
+// work.
+func (s *Store) Doubles(ctx context.Context, q control.ExportQuery) (control.Doubles, error) {
+	out := control.Doubles{Works: map[int64][]int64{}}
+	where, args := exportWhere(q)
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var record int64
+		var work, linked sql.NullInt64
+		if err := r.Scan(&record, &work, &linked); err != nil {
+			return err
+		}
+		if work.Valid {
+			out.Works[work.Int64] = append(out.Works[work.Int64], record)
+		}
+		if !linked.Valid {
+			out.Unlinked++
+		}
+		return nil
+	}, `SELECT r.id, m.work_id, w.record_id FROM ing_record r
+		LEFT JOIN ing_work_member m ON m.record_id=r.id
+		LEFT JOIN ing_work_record w ON w.record_id=r.id AND w.revision=r.revision
+		WHERE `+where+` AND r.status_code IN ('ACTIVE','RETRACTED') AND (m.work_id IS NOT NULL OR w.record_id IS NULL)`, args...)
+	if err != nil {
+		return out, fmt.Errorf("find doubles: %w", err)
+	}
+	out.Settle()
+	return out, nil
 }

@@ -27,6 +27,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 	}{
 		{"M12_ObservedMaximumIsThatOfAllPassed", observedMaximum},
 		{"Works_InAnyOrder", worksInAnyOrder},
+		{"Works_DoublesAmongWhatIsSelected", worksDoubles},
 		{"Works_ABadIdentifierJoinsNothing", worksPoisoned},
 		{"Works_WhatPeopleDecideStays", worksDecided},
 		{"R1_EveryOrderAndEveryFailedSubset", everyOrder},

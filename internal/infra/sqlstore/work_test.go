@@ -150,6 +150,35 @@ func worksMixed() []held {
 	}
 }
 
+// worksDoubles: of records that are selected, those that are one work are told, and how
+// many were not compared yet. A work of which only one is selected has no doubles.
+func worksDoubles(l *Lab) {
+	first := l.hold(held{source: "pubmed", id: "1", fields: paper("10.1000/abc", "Insulin in the liver of mice", "Meyer")})
+	second := l.hold(held{source: "crossref", id: "10.1000/abc", fields: paper("10.1000/abc", "Insulin in the liver of mice", "Meyer")})
+	l.hold(held{source: "crossref", id: "10.1000/def", fields: paper("10.1000/def", "Another paper about something else", "Roth")})
+	doubles := func(sources ...string) control.Doubles {
+		d, err := l.Store.Doubles(l.ctx(), control.ExportQuery{Sources: sources})
+		if err != nil {
+			l.Fatal(err)
+		}
+		return d
+	}
+	if d := doubles(); d.Unlinked != 3 || len(d.Works) != 0 {
+		l.Errorf("before records are compared: %+v", d)
+	}
+	l.linkAll(10)
+	if d := doubles(); d.Unlinked != 0 || len(d.Works) != 1 || !slices.Equal(d.Works[first], []int64{first, second}) {
+		l.Errorf("among all: %+v", d)
+	}
+	if d := doubles("crossref"); d.Unlinked != 0 || len(d.Works) != 0 {
+		l.Errorf("among those of one source: %+v", d)
+	}
+	l.hold(held{source: "crossref", id: "10.1000/def", fields: paper("10.1000/def", "Another paper, with another title", "Roth")})
+	if d := doubles("crossref"); d.Unlinked != 1 {
+		l.Errorf("after a change: %+v", d)
+	}
+}
+
 // worksInAnyOrder: whatever the order in which records come and however many are
 // linked at a time, works, links, families and suggestions are the same; and the same
 // as when all are gone through once more.
