@@ -14,7 +14,7 @@ unset PATRA_TEST_MYSQL PATRA_TEST_MARIADB
 
 # A package and the tests of it, longest first, so that none is left to run alone at
 # the end. Left out of the gate's are days of permits that are only counted, and what
-# six processes show already; of the API's, what strangers try one after the other.
+# six processes show already; of the API's, what is asked one after the other.
 AT_ONCE='Kill|Executor|Scheduler|Serve|ThreeRounds|C16|Poison|R5_|R16|R18|R22|R38|R83|M14|R46_EverySnapshotIsWhollyOldOrWhollyNew'
 TESTS="internal/node -test.run=$AT_ONCE
 internal/app/executor -test.run=$AT_ONCE
@@ -23,7 +23,7 @@ internal/infra/upstream -test.run=.
 internal/infra/sqlstore -test.run=TestStore/sqlite/(R1_FinishersRacing|R5_FiftyIdenticalTriggers|R86_SeatsAreSharedAndRunOut|Retry_)|Warm|Statements
 internal/app/registry -test.run=$AT_ONCE
 internal/app/scheduler -test.run=$AT_ONCE
-internal/infra/httpapi -test.skip=Strangers
+internal/infra/httpapi -test.run=TheSameKey|OneCall|Logins|WorkInFlight|Readyz|Feed
 internal/infra/decode -test.run=Goroutines|Concurrent|Fixtures|EndsWithItsContext"
 
 # SQLite's own code, which is C turned into Go, is left as it is: it keeps its data

@@ -11,22 +11,27 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// unread are the commands that the README leaves to --help.
+// unread are the commands that are left to --help.
 var unread = map[string]bool{"version": true}
 
 // TestCommands_AreTold: every command says what it is for and what it takes, and
-// each word after patra stands in the README, where users look for what there is.
+// each word after patra stands in the README or in the tour that it leads to, where
+// users look for what there is.
 func TestCommands_AreTold(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
+	var told []byte
+	for _, page := range []string{"README.md", "docs/tour.md"} {
+		text, err := os.ReadFile("../../" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = append(told, text...)
 	}
 	c := &cli{printer: printer{out: io.Discard, err: io.Discard}}
 	root := c.root()
 	for _, cmd := range root.Commands() {
 		word := regexp.MustCompile(`patra ` + cmd.Name() + `\b`)
-		if !unread[cmd.Name()] && !word.Match(readme) {
-			t.Errorf("README.md does not tell of patra %s", cmd.Name())
+		if !unread[cmd.Name()] && !word.Match(told) {
+			t.Errorf("README.md and docs/tour.md do not tell of patra %s", cmd.Name())
 		}
 	}
 	eachCommand(root, func(cmd *cobra.Command) {

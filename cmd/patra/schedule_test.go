@@ -24,7 +24,7 @@ func TestR68_SchedulesByHand(t *testing.T) {
 		args []string
 		says string
 	}{
-		{exitUsage, set("--query", "tiab:x", "--reason", "r"), "cannot search `tiab`"},
+		{exitUsage, set("--query", "mesh:x", "--reason", "r"), "neither searches `mesh` nor shows it"},
 		{exitUsage, set("--query", "type:book"), "needs --reason"},
 		{exitUsage, set("--operation", "BACKFILL", "--reason", "r"), "needs both --from and --to"},
 		{exitUsage, set("--operation", "BACKFILL", "--from", "-3d", "--to", "2026-01-01", "--reason", "r"), "moves on with time"},

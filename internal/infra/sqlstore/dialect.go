@@ -147,7 +147,7 @@ var mysqlDialect = &dialect{
 	isolation: sql.LevelReadCommitted,
 	isRetryable: func(err error) bool {
 		switch mysqlCode(err) {
-		case 1213, 1205, 1020: // deadlock, lock wait, changed since read
+		case 1213, 1205, 1020, 1467: // deadlock, lock wait, changed since read, no number for a new row (MariaDB)
 			return true
 		}
 		return false
