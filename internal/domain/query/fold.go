@@ -51,7 +51,7 @@ func folded(s string) string {
 		}
 		b.WriteRune(r)
 	}
-	return b.String()
+	return plainText(b.String()) // an accent that stood alone leaves a space behind
 }
 
 // wordsOf a text: its runs of letters and digits. Accents that stand on their own
