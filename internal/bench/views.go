@@ -261,6 +261,10 @@ func (d *desk) readable(ids map[string]int64) ([]string, error) {
 				}
 			case p.Name == "operation" && strings.HasSuffix(path, "/timeline"):
 				query.Set("operation", string(harvest.Harvest)) // it refuses to show all that there are
+			case p.In == "query" && p.Name == "query":
+				query.Set("query", "tiab:insulin AND year:2020..2026")
+			case p.In == "query" && p.Name == "sources":
+				query.Set("sources", seeded)
 			case p.In == "query" && p.Required:
 				query.Set(p.Name, "2026-01-01T00:00:00Z")
 			}
