@@ -247,7 +247,7 @@ func (d *desk) readable(ids map[string]int64) ([]string, error) {
 		}
 		full := strings.NewReplacer("{code}", seeded, "{id}", id, "{no}", "1", "{run}", fmt.Sprint(ids["runs"]), "{batch}", "1",
 			"{name}", url.PathEscape(seeded+"/HARVEST")).Replace(path)
-		if strings.Contains(full, "{") || strings.Contains(full, "/0") {
+		if strings.Contains(full, "{") || strings.Contains(full, "/0") || of == "searches" && full != path {
 			continue
 		}
 		query := url.Values{}
