@@ -26,9 +26,10 @@ var layers = []struct {
 	{"internal/domain/nearest", nil},
 	{"internal/domain/trace", nil},
 	{"internal/domain/citation", nil},
-	{"internal/domain/work", nil},
+	{"internal/domain/letters", nil},
+	{"internal/domain/work", []string{"internal/domain/letters"}},
 	{"internal/domain/template", []string{"internal/domain/nearest"}},
-	{"internal/domain/query", []string{"internal/domain/nearest", "internal/domain/template"}},
+	{"internal/domain/query", []string{"internal/domain/letters", "internal/domain/nearest", "internal/domain/template"}},
 	{"internal/domain/schedule", []string{"internal/domain/harvest"}},
 	{"internal/domain/source", []string{"internal/domain"}},
 	// What a source says of itself knows of no key: keys know what they are for.

@@ -3,49 +3,20 @@ package query
 import (
 	"strings"
 	"unicode"
+
+	"github.com/papertrace/patra/internal/domain/letters"
 )
-
-// plainLetters are letters with an accent, a stroke or a tie, each behind the plain
-// letters that stand for it. The standard library does not know how characters are
-// composed; this list has those of the languages that are written with Latin letters.
-var plainLetters = foldTable(map[string]string{
-	"a": "àáâãäåāăąǎǟǡǻȁȃȧạảấầẩẫậắằẳẵặḁẚⱥ", "ae": "æǣǽ", "b": "ḃḅḇƀɓ", "c": "çćĉċčḉƈȼ", "d": "ďđḋḍḏḑḓɗð", "dz": "ǆǳ",
-	"e": "èéêëēĕėęěȅȇȩḕḗḙḛḝẹẻẽếềểễệɇ", "f": "ḟƒ", "g": "ĝğġģǧǵḡǥɠ", "h": "ĥħȟḣḥḧḩḫẖⱨ",
-	"i": "ìíîïĩīĭįıǐȉȋḭḯỉịɨ", "ij": "ĳ", "j": "ĵǰɉ", "k": "ķĸǩḱḳḵƙⱪ", "l": "ĺļľŀłḷḹḻḽƚɫⱡ", "lj": "ǉ",
-	"m": "ḿṁṃ", "n": "ñńņňŉŋǹṅṇṉṋɲƞ", "nj": "ǌ", "o": "òóôõöøōŏőơǒǫǭǿȍȏȫȭȯȱṍṏṑṓọỏốồổỗộớờởỡợɵ", "oe": "œ",
-	"p": "ṕṗƥᵽ", "q": "ɋ", "r": "ŕŗřȑȓṙṛṝṟɍɽ", "s": "śŝşšșṡṣṥṧṩſẛȿ", "ss": "ßẞ", "t": "ţťŧțṫṭṯṱẗƭʈⱦ", "th": "þ",
-	"u": "ùúûüũūŭůűųưǔǖǘǚǜȕȗṳṵṷṹṻụủứừửữựʉ", "v": "ṽṿʋ", "w": "ŵẁẃẅẇẉẘⱳ", "x": "ẋẍ", "y": "ýÿŷȳẏẙỳỵỷỹɏƴ", "z": "źżžẑẓẕƶȥɀⱬ",
-	"ff": "ﬀ", "fi": "ﬁ", "fl": "ﬂ", "ffi": "ﬃ", "ffl": "ﬄ", "st": "ﬅﬆ",
-	"α": "άὰᾶἀἁ", "ε": "έὲἐἑ", "η": "ήὴῆἠἡ", "ι": "ίϊΐὶῖ", "ο": "όὸὀὁ", "υ": "ύϋΰὺῦ", "ω": "ώὼῶὠὡ", "σ": "ς",
-	"е": "ёѐ", "и": "ѝ", "і": "ї", "г": "ѓ", "к": "ќ",
-})
-
-func foldTable(by map[string]string) map[rune]string {
-	table := make(map[rune]string)
-	for plain, letters := range by {
-		for _, r := range letters {
-			table[r] = plain
-		}
-	}
-	return table
-}
 
 // folded is a text without case and accents, its white space made plain.
 func folded(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	for _, r := range plainText(s) {
-		switch {
-		case r < 0x80:
-			b.WriteRune(unicode.ToLower(r))
+		if letters.IsMark(r) {
 			continue
-		case unicode.Is(unicode.Mn, r): // an accent on its own, behind its letter
-			continue
-		case r >= '\uff01' && r <= '\uff5e': // the wide forms of ASCII
-			r -= 0xfee0
 		}
-		r = unicode.ToLower(r)
-		if plain, ok := plainLetters[r]; ok {
+		r = unicode.ToLower(letters.Narrow(r))
+		if plain, marked := letters.Plain(r); marked {
 			b.WriteString(plain)
 			continue
 		}

@@ -165,22 +165,32 @@ func (b *best) titles() {
 		}
 		return 0
 	}
-	var found []bestMember
-	for _, m := range b.members {
-		if m.has("title") {
-			found = append(found, m)
-		}
-	}
-	if len(found) == 0 {
+	first, found := b.firstWith("title", func(x, y bestMember) int { return cmp.Compare(poor(x), poor(y)) })
+	if !found {
 		return
 	}
-	slices.SortStableFunc(found, func(x, y bestMember) int {
-		return cmp.Or(cmp.Compare(poor(x), poor(y)), cmp.Compare(rankOf(orderPlain, x.Key.Source), rankOf(orderPlain, y.Key.Source)))
-	})
-	b.take("title", found[0])
-	if found[0].has("subtitle") {
-		b.take("subtitle", found[0])
+	b.take("title", first)
+	if first.has("subtitle") {
+		b.take("subtitle", first)
 	}
+}
+
+// firstWith is the record with a field that comes first: by an order of its own, among
+// equals by its source.
+func (b *best) firstWith(field string, order func(x, y bestMember) int) (first bestMember, found bool) {
+	var with []bestMember
+	for _, m := range b.members {
+		if m.has(field) {
+			with = append(with, m)
+		}
+	}
+	if len(with) == 0 {
+		return first, false
+	}
+	slices.SortStableFunc(with, func(x, y bestMember) int {
+		return cmp.Or(order(x, y), cmp.Compare(rankOf(orderPlain, x.Key.Source), rankOf(orderPlain, y.Key.Source)))
+	})
+	return with[0], true
 }
 
 func isShouted(s string) bool {
@@ -211,19 +221,11 @@ func (b *best) authors() {
 		}
 		return n
 	}
-	var found []bestMember
-	for _, m := range b.members {
-		if m.has("authors") {
-			found = append(found, m)
-		}
-	}
-	if len(found) == 0 {
+	first, found := b.firstWith("authors", func(x, y bestMember) int { return cmp.Compare(given(y), given(x)) })
+	if !found {
 		return
 	}
-	slices.SortStableFunc(found, func(x, y bestMember) int {
-		return cmp.Or(cmp.Compare(given(y), given(x)), cmp.Compare(rankOf(orderPlain, x.Key.Source), rankOf(orderPlain, y.Key.Source)))
-	})
-	b.take("authors", found[0])
+	b.take("authors", first)
 }
 
 // place takes journal, volume, issue and pages from one record: parts of two would

@@ -1,27 +1,11 @@
 package work
 
 import (
-	"maps"
 	"strings"
 	"unicode"
-)
 
-// plainLetters are Latin letters without their marks. The marks alone, where a text has
-// them apart, are dropped.
-var plainLetters = func() map[rune]string {
-	out := map[rune]string{}
-	for _, group := range []string{
-		"aàáâãäåāăąǎǻạảấầẩẫậắằẳẵặ", "cçćĉċč", "dďđḍð", "eèéêëēĕėęěẹẻẽếềểễệ", "gĝğġģǧ", "hĥħḥ", "iìíîïĩīĭįıỉị", "jĵ", "kķǩ", "lĺļľŀł",
-		"nñńņňŋ", "oòóôõöøōŏőǒọỏốồổỗộớờởỡợơ", "rŕŗř", "sśŝşšșṣ", "tţťŧțṭ", "uùúûüũūŭůűųǔụủứừửữựư", "wŵ", "yýÿŷỳỵỷỹ", "zźżžẓ",
-	} {
-		letters := []rune(group)
-		for _, r := range letters[1:] {
-			out[r] = string(letters[0])
-		}
-	}
-	maps.Copy(out, map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th", 'ﬁ': "fi", 'ﬂ': "fl", 'ﬀ': "ff", 'ﬃ': "ffi", 'ﬄ': "ffl"})
-	return out
-}()
+	"github.com/papertrace/patra/internal/domain/letters"
+)
 
 // fold is a text in small plain letters and digits with one blank between words: marks,
 // punctuation, markup and the forms of characters are gone. Digits and numerals stay,
@@ -32,13 +16,10 @@ func fold(s string) string {
 	b.Grow(len(s))
 	gap := false
 	for _, r := range s {
-		if r >= 0xff01 && r <= 0xff5e { // of full width
-			r -= 0xff01 - '!'
-		}
-		r = unicode.ToLower(r)
+		r = unicode.ToLower(letters.Narrow(r))
 		switch {
 		case r < 0x80 && (r >= 'a' && r <= 'z' || r >= '0' && r <= '9'):
-		case unicode.Is(unicode.Mn, r) || r == '\'' || r == '\u2019' || r == '\u2018' || r == '\u02bc':
+		case letters.IsMark(r) || r == '\'' || r == '\u2019' || r == '\u2018' || r == '\u02bc':
 			continue
 		case r >= 0x80 && (unicode.IsLetter(r) || unicode.IsNumber(r)):
 		default:
@@ -49,7 +30,7 @@ func fold(s string) string {
 			b.WriteByte(' ')
 			gap = false
 		}
-		if plain, marked := plainLetters[r]; marked && r >= 0x80 {
+		if plain, marked := letters.Plain(r); marked {
 			b.WriteString(plain)
 		} else {
 			b.WriteRune(r)
