@@ -123,7 +123,8 @@ func (c *cli) printWorkChange(v control.WorkChange) {
 }
 
 func (c *cli) workLinkCmd() *cobra.Command {
-	var again bool
+	var o control.LinkOrder
+	var reason string
 	cmd := &cobra.Command{
 		Use: "link", Short: "Link what was stored or changed since it was done last", Args: noArgs,
 		Long: "patra serve does this by itself, and so does a harvest at its end. With --again all records are looked at once more; the\n" +
@@ -131,15 +132,22 @@ func (c *cli) workLinkCmd() *cobra.Command {
 		Example: "  patra work link\n  patra work link --again",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.changing(cmd.Context(), func(ctl *control.Control) error {
-				v, err := ctl.Link(cmd.Context(), again)
+				o.By = c.by(reason)
+				v, err := ctl.Link(cmd.Context(), o)
 				if err != nil {
 					return err
 				}
-				return c.show(v, func() { c.printf("%s looked at\n", control.Count(int(v.Records), "record")) })
+				done := "looked at"
+				if o.DryRun {
+					done = "would be looked at"
+				}
+				return c.show(v, func() { c.printf("%s %s\n", control.Count(int(v.Records), "record"), done) })
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&again, "again", false, "look at all records once more")
+	cmd.Flags().BoolVar(&o.Again, "again", false, "look at all records once more")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "count what would be looked at; nothing is changed")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit (default: the command)")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }

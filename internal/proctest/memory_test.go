@@ -150,6 +150,21 @@ func memoryOf(pid int64, line string) int64 {
 	return kib << 10
 }
 
+// peakOf waits for a process that was begun, and tells the most memory that it has had. What the
+// system tells of one that has ended counts in the process that began it.
+func peakOf(cmd *exec.Cmd) (most int64, err error) {
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	for {
+		select {
+		case err := <-done:
+			return most, err
+		case <-time.After(10 * time.Millisecond): // the peak so far, whenever it was
+			most = max(most, memoryOf(int64(cmd.Process.Pid), "VmHWM"))
+		}
+	}
+}
+
 // TestR50_LargePagesDoNotGrowTheProcess harvests four slices with four workers, each
 // slice a page at or beyond the limits, by a process of its own: from the first page
 // to the end of the process its memory has not grown by 64 MiB, and all is stored.
@@ -199,17 +214,7 @@ func (p fatPage) harvest(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid.Store(int64(cmd.Process.Pid))
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	most := int64(0)
-	for running := true; running; {
-		select {
-		case <-done:
-			running = false
-		case <-time.After(10 * time.Millisecond): // the peak so far, whenever it was
-			most = max(most, memoryOf(pid.Load(), "VmHWM"))
-		}
-	}
+	most, _ := peakOf(cmd) // how it ended is looked at below
 	grew := most - base.Load()
 	t.Logf("grew by %.1f MiB from %.1f MiB", float64(grew)/mib, float64(base.Load())/mib)
 	if base.Load() == 0 || grew >= mostGrowth {

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,18 +18,41 @@ const (
 	DedupeExact = "exact" // records of one work as one, by identifiers and by what people decided
 )
 
-// Doubles are the works of which several records were selected.
+// WorkMember is a record of a work, each by its number.
+type WorkMember struct{ Work, Record int64 }
+
+// Doubles are the selected records of works of which several were selected. There may
+// be as many as there are records, so that they are kept as plain numbers.
 type Doubles struct {
-	// Works are the numbers of their selected records, by the number of the work.
-	Works map[int64][]int64
+	// Members are in the order of works, those of one work in the order of records.
+	Members []WorkMember
 	// Unlinked are selected records that were not compared with others yet.
 	Unlinked int64
 }
 
+// Add takes a selected record of a work, in the order of [Doubles.Members]. Behind the
+// last, [Doubles.Settle] is to be called.
+func (d *Doubles) Add(m WorkMember) {
+	if n := len(d.Members); n > 0 && d.Members[n-1].Work != m.Work {
+		d.Settle()
+	}
+	d.Members = append(d.Members, m)
+}
+
+// Settle forgets the last work if only one record of it was selected.
+func (d *Doubles) Settle() {
+	n := len(d.Members)
+	if n == 1 || n > 1 && d.Members[n-1].Work != d.Members[n-2].Work {
+		d.Members = d.Members[:n-1]
+	}
+}
+
 // extra is how many records are doubles of others.
 func (d Doubles) extra() (n int64) {
-	for _, records := range d.Works {
-		n += int64(len(records) - 1)
+	for i := range d.Members {
+		if i > 0 && d.Members[i].Work == d.Members[i-1].Work {
+			n++
+		}
 	}
 	return n
 }
@@ -55,12 +79,15 @@ type ExportedWork struct {
 
 // merging joins records of one work while they are written.
 type merging struct {
-	store   Store
-	ctx     context.Context
-	now     time.Time
-	works   map[int64][]int64
-	of      map[int64]int64 // the work of each record
-	written map[int64]bool  // works
+	store Store
+	ctx   context.Context
+	now   time.Time
+	// members are those of works of which several were selected, work by work, and
+	// byRecord their places in the order of the records.
+	members  []WorkMember
+	byRecord []uint32
+	// written says of the first member of each work whether the work was written.
+	written []bool
 }
 
 // mergeBy makes ready to write works in place of records.
@@ -84,13 +111,34 @@ func (c *Control) mergeBy(ctx context.Context, o ExportOrder, now time.Time) (*m
 	if doubles.Unlinked > 0 {
 		return nil, &NotLinkedError{doubles.Unlinked}
 	}
-	m := &merging{store: c.store, ctx: ctx, now: now, works: doubles.Works, of: map[int64]int64{}, written: map[int64]bool{}}
-	for id, records := range doubles.Works {
-		for _, r := range records {
-			m.of[r] = id
-		}
+	m := &merging{
+		store: c.store, ctx: ctx, now: now, members: doubles.Members,
+		byRecord: make([]uint32, len(doubles.Members)), written: make([]bool, len(doubles.Members)),
 	}
+	for i := range m.byRecord {
+		m.byRecord[i] = uint32(i)
+	}
+	slices.SortFunc(m.byRecord, func(a, b uint32) int { return cmp.Compare(m.members[a].Record, m.members[b].Record) })
 	return m, nil
+}
+
+// workOf is where the members of the work of a record begin and end; they are none if
+// the record is the only one of its work.
+func (m *merging) workOf(record int64) (from, to int) {
+	at, found := slices.BinarySearchFunc(m.byRecord, record, func(place uint32, record int64) int { return cmp.Compare(m.members[place].Record, record) })
+	if !found {
+		return 0, 0
+	}
+	from = int(m.byRecord[at])
+	id := m.members[from].Work
+	for from > 0 && m.members[from-1].Work == id {
+		from--
+	}
+	to = from
+	for to < len(m.members) && m.members[to].Work == id {
+		to++
+	}
+	return from, to
 }
 
 // aDouble is why a record is not written.
@@ -98,15 +146,20 @@ const aDouble = "the same work as a record that is written"
 
 // merge gives a record the best fields of its work, or says that the work was written.
 func (m *merging) merge(e *Exported) (double bool, err error) {
-	id, several := m.of[e.Number]
-	if !several {
+	from, to := m.workOf(e.Number)
+	if from == to {
 		return false, nil
 	}
-	if m.written[id] {
+	if m.written[from] {
 		return true, nil
 	}
-	m.written[id] = true
-	records, err := m.store.WorkRecords(m.ctx, m.works[id])
+	m.written[from] = true
+	id := m.members[from].Work
+	var numbers []int64
+	for _, one := range m.members[from:to] {
+		numbers = append(numbers, one.Record)
+	}
+	records, err := m.store.WorkRecords(m.ctx, numbers)
 	if err != nil {
 		return false, err
 	}
@@ -130,15 +183,4 @@ func (m *merging) merge(e *Exported) (double bool, err error) {
 	e.Fields, err = marshalPlain(fields)
 	e.Work = is
 	return false, err
-}
-
-// Settle forgets works of which only one record was selected.
-func (d *Doubles) Settle() {
-	for id, records := range d.Works {
-		if len(records) < 2 {
-			delete(d.Works, id)
-			continue
-		}
-		slices.Sort(records)
-	}
 }

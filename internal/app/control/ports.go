@@ -125,6 +125,8 @@ type SourceStore interface {
 type RecordStore interface {
 	Export(ctx context.Context, q ExportQuery, f func(*Exported) error) error
 	Doubles(ctx context.Context, q ExportQuery) (Doubles, error)
+	// CountUnlinked counts records that were not compared with others yet, or all.
+	CountUnlinked(ctx context.Context, q ExportQuery, all bool) (int64, error)
 }
 
 // VerifyStore holds what is kept against its own rules. It only reads.

@@ -200,14 +200,30 @@ type Linked struct {
 	Records int64 `json:"records"`
 }
 
+// LinkOrder asks for linking.
+type LinkOrder struct {
+	By
+	// Again looks at all records once more, not only at what is new.
+	Again bool
+	// DryRun only counts what would be looked at.
+	DryRun bool
+}
+
 // Link links what is new, or all records once more.
-func (c *Control) Link(ctx context.Context, again bool) (Linked, error) {
-	if again {
+func (c *Control) Link(ctx context.Context, o LinkOrder) (Linked, error) {
+	if o.DryRun {
+		n, err := c.store.CountUnlinked(ctx, ExportQuery{}, o.Again)
+		return Linked{Records: n}, err
+	}
+	if o.Again {
 		if err := c.store.RelinkWorks(ctx); err != nil {
 			return Linked{}, err
 		}
 	}
 	n, err := c.linkAll(ctx)
+	if err == nil && n > 0 {
+		err = c.store.Audit(ctx, o.line("WORK_LINK", "works"), Linked{Records: n})
+	}
 	return Linked{Records: n}, err
 }
 

@@ -116,28 +116,39 @@ func (s *Store) Export(ctx context.Context, q control.ExportQuery, f func(*contr
 // that were not compared yet. Records that their source has withdrawn or merged are in no
 // work.
 func (s *Store) Doubles(ctx context.Context, q control.ExportQuery) (control.Doubles, error) {
-	out := control.Doubles{Works: map[int64][]int64{}}
+	var out control.Doubles
 	where, args := exportWhere(q)
 	err := s.each(ctx, func(r *sql.Rows) error {
-		var record int64
-		var work, linked sql.NullInt64
-		if err := r.Scan(&record, &work, &linked); err != nil {
+		var m control.WorkMember
+		if err := r.Scan(&m.Work, &m.Record); err != nil {
 			return err
 		}
-		if work.Valid {
-			out.Works[work.Int64] = append(out.Works[work.Int64], record)
-		}
-		if !linked.Valid {
-			out.Unlinked++
-		}
+		out.Add(m)
 		return nil
-	}, `SELECT r.id, m.work_id, w.record_id FROM ing_record r
-		LEFT JOIN ing_work_member m ON m.record_id=r.id
-		LEFT JOIN ing_work_record w ON w.record_id=r.id AND w.revision=r.revision
-		WHERE `+where+` AND r.status_code IN ('ACTIVE','RETRACTED') AND (m.work_id IS NOT NULL OR w.record_id IS NULL)`, args...)
+	}, `SELECT m.work_id, m.record_id FROM ing_work_member m JOIN ing_record r ON r.id=m.record_id
+		WHERE `+where+` AND `+inWorks+` ORDER BY m.work_id, m.record_id`, args...)
 	if err != nil {
 		return out, fmt.Errorf("find doubles: %w", err)
 	}
 	out.Settle()
-	return out, nil
+	out.Unlinked, err = s.CountUnlinked(ctx, q, false)
+	return out, err
+}
+
+// inWorks is the condition that a record r can be of a work.
+const inWorks = `r.status_code IN ('ACTIVE','RETRACTED')`
+
+// CountUnlinked counts the records that a query asks for and that were not compared with
+// others yet, or all that it asks for.
+func (s *Store) CountUnlinked(ctx context.Context, q control.ExportQuery, all bool) (n int64, err error) {
+	where, args := exportWhere(q)
+	if !all {
+		where += ` AND w.record_id IS NULL`
+	}
+	err = s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_record r LEFT JOIN ing_work_record w ON w.record_id=r.id AND w.revision=r.revision
+		WHERE `+where+` AND `+inWorks, args...).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count records that were not compared: %w", err)
+	}
+	return n, nil
 }

@@ -163,14 +163,14 @@ func worksDoubles(l *Lab) {
 		}
 		return d
 	}
-	if d := doubles(); d.Unlinked != 3 || len(d.Works) != 0 {
+	if d := doubles(); d.Unlinked != 3 || len(d.Members) != 0 {
 		l.Errorf("before records are compared: %+v", d)
 	}
 	l.linkAll(10)
-	if d := doubles(); d.Unlinked != 0 || len(d.Works) != 1 || !slices.Equal(d.Works[first], []int64{first, second}) {
+	if d := doubles(); d.Unlinked != 0 || !slices.Equal(d.Members, []control.WorkMember{{Work: first, Record: first}, {Work: first, Record: second}}) {
 		l.Errorf("among all: %+v", d)
 	}
-	if d := doubles("crossref"); d.Unlinked != 0 || len(d.Works) != 0 {
+	if d := doubles("crossref"); d.Unlinked != 0 || len(d.Members) != 0 {
 		l.Errorf("among those of one source: %+v", d)
 	}
 	l.hold(held{source: "crossref", id: "10.1000/def", fields: paper("10.1000/def", "Another paper, with another title", "Roth")})
