@@ -35,7 +35,7 @@ func (c *cli) cursorListCmd() *cobra.Command {
 					return err
 				}
 				return c.show(list, func() {
-					c.printCursors(list.Cursors, f.quiet)
+					c.printCursors(list.Cursors)
 					c.nextPage(cmd, list.Next)
 				})
 			})
@@ -46,7 +46,7 @@ func (c *cli) cursorListCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) printCursors(rows []control.CursorRow, quiet bool) {
+func (c *cli) printCursors(rows []control.CursorRow) {
 	cells := make([][]any, len(rows))
 	for i, r := range rows {
 		cells[i] = []any{r.ID, r.Source, r.Operation, short(r.Value), r.Direction, control.ShortNamespace(r.Namespace), shown(r.Query)}
@@ -54,12 +54,12 @@ func (c *cli) printCursors(rows []control.CursorRow, quiet bool) {
 	c.printList([]column{
 		{head: "CURSOR", width: 7},
 		{head: "SOURCE", width: 14},
-		{head: "OPERATION"},
+		{head: "OPERATION", spare: true},
 		{head: "PROVEN TO", width: 21},
-		{head: "DIRECTION"},
-		{head: "NAMESPACE", width: 14},
+		{head: "DIRECTION", spare: true},
+		{head: "NAMESPACE", width: 14, spare: true},
 		{head: "QUERY", wraps: true},
-	}, cells, quiet, "no cursors yet: nothing was planned")
+	}, cells, "no cursors yet: nothing was planned")
 }
 
 func (c *cli) cursorShowCmd() *cobra.Command {

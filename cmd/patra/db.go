@@ -9,38 +9,62 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// schemaQuestion is asked of a database whose schema may be another's.
-type schemaQuestion func(context.Context, control.SchemaStore) (control.Schema, error)
-
-// withSchema opens the database without a look at its schema, and asks about it.
-func (c *cli) withSchema(ctx context.Context, read bool, ask schemaQuestion) (control.Schema, error) {
+// withSchema opens the database without a look at its schema, and uses it.
+func (c *cli) withSchema(ctx context.Context, read bool, use func(control.MigratedStore) error) error {
 	cfg := c.config()
 	cfg.ReadOnly = read
 	db, err := node.Connect(ctx, cfg)
 	if err != nil {
-		return control.Schema{}, err
+		return err
 	}
 	defer db.Close() //nolint:errcheck // migrations are committed
-	return ask(ctx, db)
+	return use(db)
+}
+
+// schema tells the version of the database's schema.
+func (c *cli) schema(ctx context.Context) (s control.Schema, err error) {
+	err = c.withSchema(ctx, true, func(db control.MigratedStore) error {
+		s, err = control.SchemaOf(ctx, db)
+		return err
+	})
+	return s, err
 }
 
 func (c *cli) dbCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "db", Short: "Look after the database"}
 	verbs(cmd,
-		&cobra.Command{
-			Use: "migrate", Short: "Bring the schema up to date", Args: noArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error {
-				s, err := c.withSchema(cmd.Context(), false, control.Migrate)
-				if err != nil {
-					return err
-				}
-				c.printf("%s: %d migrations applied, schema is %d\n", s.Store, s.Applied, s.Need)
-				return nil
-			},
-		},
+		c.dbMigrateCmd(),
 		c.dbStatusCmd(),
 		c.dbArchiveCmd(),
 		c.dbGrantsCmd())
+	return cmd
+}
+
+func (c *cli) dbMigrateCmd() *cobra.Command {
+	var dryRun bool
+	var reason string
+	cmd := &cobra.Command{
+		Use: "migrate", Short: "Bring the schema up to date", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if dryRun {
+				s, err := c.schema(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return c.show(s, func() { c.printSchema(s) })
+			}
+			return c.withSchema(cmd.Context(), false, func(db control.MigratedStore) error {
+				v, err := control.Migrate(cmd.Context(), db, c.by(reason))
+				if err != nil {
+					return err
+				}
+				return c.show(v, func() { c.printf("%s: %d migrations applied, schema is %d\n", v.Store, len(v.Migrations), v.Need) })
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show which schema it has and which it would get; nothing is changed")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit (default: the command)")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }
 
@@ -48,7 +72,7 @@ func (c *cli) dbStatusCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show the schema version, how large the tables are, and what is archived when", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := c.withSchema(cmd.Context(), true, control.SchemaOf)
+			s, err := c.schema(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -44,7 +44,7 @@ func (c *cli) doctorCmd() *cobra.Command {
 func (c *cli) doctor(ctx context.Context) (control.Doctor, error) {
 	cfg := c.config()
 	packs := node.Shelf(cfg)
-	s, err := c.withSchema(ctx, true, control.SchemaOf)
+	s, err := c.schema(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return control.Doctor{}, err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
@@ -95,8 +96,11 @@ func (c *cli) explain(ctx context.Context, err error) report {
 		return report{exitInterrupted, p}
 	}
 	if p, ok := control.Explain(err, c.source); ok {
-		if p.Code == "not_found" {
+		switch p.Code {
+		case "not_found":
 			p.Next = c.whereToLook()
+		case "unknown_source":
+			p.Next = c.withNearest(p.Next)
 		}
 		return report{p.Kind.Exit(), p}
 	}
@@ -152,8 +156,23 @@ func (c *cli) whereToLook() string {
 	case len(words) < 3:
 	case words[2] == "accept-gap":
 		return "patra plan gaps SOURCE"
-	case words[1] == "plan" || words[1] == "cursor" || words[1] == "credential" || words[1] == "token":
+	case words[1] == "batch":
+		return "patra run list"
+	case slices.Contains(withLists, words[1]):
 		return "patra " + words[1] + " list"
 	}
 	return "patra source list"
+}
+
+// withLists are the commands that list what they are about.
+var withLists = []string{"alert", "credential", "cursor", "error", "plan", "quarantine", "record", "run", "schedule", "search", "task", "token", "work"}
+
+// withNearest is the command that was called with the name of a source that is there, given
+// the advice to harvest the nearest; the list of sources if there is none near.
+func (c *cli) withNearest(advice string) string {
+	near := strings.TrimPrefix(advice, "patra harvest ")
+	if near == "SOURCE" || !strings.HasSuffix(c.command, " "+c.source) {
+		return "patra source list"
+	}
+	return strings.TrimSuffix(c.command, c.source) + near
 }

@@ -36,7 +36,8 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 	var from, to, query, activity string
 	var stand standIn
 	var workers int
-	var yes bool
+	var yes, dryRun bool
+	var reason string
 	cmd.Args = oneSource
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		req := control.HarvestRequest{Source: args[0], Operation: op, Activity: activity, Query: query}
@@ -61,6 +62,10 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 				req.Activity = control.BackfillActivity(from, to, query)
 			}
 		}
+		if dryRun {
+			return c.previewPlan(cmd.Context(), func(ctl *control.Control) (control.PlanPreview, error) { return ctl.PreviewHarvest(cmd.Context(), req) })
+		}
+		req.By = c.by(reason)
 		return c.harvest(cmd.Context(), req.Source, workers, func(ctl *control.Control, w *control.Watch) (*control.Report, error) {
 			req.Watch = w
 			req.Approve = c.approve(cmd.InOrStdin(), yes)
@@ -77,6 +82,8 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 	}
 	f.IntVar(&workers, "workers", 4, "slices worked on at once")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask before much is read")
+	f.BoolVar(&dryRun, "dry-run", false, "show what would be planned, and a token for patra plan create --apply; nothing is saved")
+	f.StringVar(&reason, "reason", "", "why, for the audit (default: the command)")
 	f.BoolVar(&c.json, "json", false, "print one JSON object at the end")
 	return cmd
 }

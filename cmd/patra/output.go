@@ -33,8 +33,14 @@ func (c *cli) settleForm() error {
 	if c.json && c.form != asTable && c.form != asJSON {
 		return fmt.Errorf("--json and -o %s: use one of them", c.form)
 	}
+	if c.quiet && (c.json || c.form != asTable && c.form != asName) {
+		return errors.New("-q prints names and nothing else: leave --json and -o out")
+	}
 	if c.json {
 		c.form = asJSON
+	}
+	if c.quiet {
+		c.form = asName
 	}
 	if len(c.fields) > 0 && (c.form == asTable || c.form == asWide || c.form == asName) {
 		return fmt.Errorf("--fields picks from data: use it with -o %s", listed([]form{asJSON, asJSONL, asYAML, asCSV}))
@@ -86,6 +92,9 @@ func (c *cli) printData(v any) error {
 		}
 		doc = withThings(doc, list, at)
 	}
+	if c.form == asJSONL || c.form == asCSV || c.form == asName {
+		c.noteMore(doc)
+	}
 	switch c.form {
 	case asJSONL:
 		for _, one := range list {
@@ -108,6 +117,15 @@ func (c *cli) printData(v any) error {
 		return c.printNames(list)
 	default:
 		return c.printJSON(doc)
+	}
+}
+
+// noteMore says that a list goes on, where its form has no place for that.
+func (c *cli) noteMore(doc any) {
+	o, _ := doc.(object)
+	next, _ := o.get("next")
+	if text, is := next.(string); is && text != "" {
+		c.notef("next: %s\n", c.nextPageOf(text))
 	}
 }
 

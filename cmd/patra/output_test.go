@@ -32,8 +32,8 @@ func TestOutput_EveryFormTellsTheSame(t *testing.T) {
 		{asCSV, "", "\"id\",\"title\",\"more\"\r\n\"2\",\"'=1+1\",\"\"\r\n\"10000000000000001\",\"a \"\"b\"\",\nc\",\"{\"\"deep\"\":{\"\"er\"\":1}}\"\r\n"},
 		{asName, "", "2\n10000000000000001\n"},
 	} {
-		var out bytes.Buffer
-		p := &cli{printer: printer{out: &out}, form: c.form}
+		var out, notes bytes.Buffer
+		p := &cli{printer: printer{out: &out, err: &notes}, form: c.form, nextPageOf: func(next string) string { return "more --after " + next }}
 		if c.fields != "" {
 			p.fields = strings.Split(c.fields, ",")
 		}
@@ -45,6 +45,10 @@ func TestOutput_EveryFormTellsTheSame(t *testing.T) {
 		}
 		if got := out.String(); got != c.want {
 			t.Errorf("%s %s:\n%s\nnot\n%s", c.form, c.fields, got, c.want)
+		}
+		// Where the form has no place for it, that the list goes on is said apart.
+		if said := strings.Contains(notes.String(), "--after n"); said != (c.form == asJSONL || c.form == asCSV || c.form == asName) {
+			t.Errorf("%s: %q", c.form, &notes)
 		}
 	}
 	p := &cli{printer: printer{out: new(bytes.Buffer)}, form: asJSON, json: true, fields: []string{"titel"}}

@@ -23,7 +23,7 @@ func (c *cli) planGapsCmd() *cobra.Command {
 		Use: "gaps SOURCE", Short: "List the windows that hold the watermark", Args: oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			page := f.page()
-			if folded := !all && !f.quiet && !c.json; folded && !cmd.Flags().Changed("limit") {
+			if folded := !all && !c.json; folded && !cmd.Flags().Changed("limit") {
 				page.Limit = foldedGaps
 			}
 			return c.reading(cmd.Context(), func(ctl *control.Control) error {
@@ -32,7 +32,7 @@ func (c *cli) planGapsCmd() *cobra.Command {
 					return err
 				}
 				return c.show(list, func() {
-					c.printGapList(list, f.quiet, all)
+					c.printGapList(list, all)
 					if list.Next != "" {
 						c.notef("there are more: %s\n", again(cmd, list.Next))
 					}
@@ -45,12 +45,8 @@ func (c *cli) planGapsCmd() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) printGapList(list control.GapList, quiet, all bool) {
+func (c *cli) printGapList(list control.GapList, all bool) {
 	switch {
-	case quiet:
-		for _, g := range list.Gaps {
-			c.printf("%d\n", g.Slice)
-		}
 	case len(list.Gaps) == 0 && list.Next == "":
 		c.printf("%s: no gaps\n", list.Source)
 	default:

@@ -57,7 +57,7 @@ func (c *cli) planCreateCmd() *cobra.Command {
 				t.Activity = control.BackfillActivity(from, to, query)
 			}
 			if dryRun {
-				return c.previewPlan(cmd.Context(), t)
+				return c.previewPlan(cmd.Context(), func(ctl *control.Control) (control.PlanPreview, error) { return ctl.PreviewPlan(cmd.Context(), t) })
 			}
 			return c.create(cmd.Context(), func(ctl *control.Control) (control.Planned, error) {
 				return ctl.CreatePlan(cmd.Context(), t, c.by(reason))
@@ -133,9 +133,9 @@ func quoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-func (c *cli) previewPlan(ctx context.Context, t harvest.Trigger) error {
+func (c *cli) previewPlan(ctx context.Context, look func(*control.Control) (control.PlanPreview, error)) error {
 	return c.changing(ctx, func(ctl *control.Control) error {
-		v, err := ctl.PreviewPlan(ctx, t)
+		v, err := look(ctl)
 		if err != nil {
 			return err
 		}

@@ -46,10 +46,10 @@ func (c *cli) printPlans(rows []control.PlanRow) {
 	c.table([]column{
 		{head: "PLAN", width: 6},
 		{head: "SOURCE", width: 14},
-		{head: "OPERATION"},
+		{head: "OPERATION", spare: true},
 		{head: "STATE", width: 10},
-		{head: "WINDOW", width: 50},
-		{head: "ACTIVITY", width: 25, wraps: true},
+		{head: "WINDOW", width: 50, wraps: true},
+		{head: "ACTIVITY", width: 25, wraps: true, spare: true},
 		{head: "QUERY", wraps: true},
 	}, cells)
 }
@@ -124,8 +124,8 @@ func (c *cli) printSlices(rows []control.SliceRow) {
 	c.table([]column{
 		{head: "SLICE", width: 8},
 		{head: "STATE", width: 10},
-		{head: "WINDOW", width: 50},
-		{head: "TRIES", width: 6},
+		{head: "WINDOW", width: 50, wraps: true},
+		{head: "TRIES", width: 6, spare: true},
 		{head: "CAUSE", wraps: true},
 		{head: "WAITS FOR", wraps: true},
 		{head: "REASON", wraps: true},

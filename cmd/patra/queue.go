@@ -56,15 +56,15 @@ func (c *cli) printQueue(q control.Queue) {
 	}
 	c.table([]column{
 		{head: "SOURCE", width: 14},
-		{head: "ENDPOINT", width: 10},
+		{head: "ENDPOINT", width: 10, spare: true},
 		{head: "OPERATION"},
 		{head: "QUEUED", right: true},
-		{head: "DUE", right: true},
+		{head: "DUE", right: true, spare: true},
 		{head: "RUNNING", right: true},
-		{head: "OLDEST DUE", width: 21},
-		{head: "PAGES/MIN", right: true},
-		{head: "FAILED/MIN", right: true},
-		{head: "429/MIN", right: true},
+		{head: "OLDEST DUE", width: 21, spare: true},
+		{head: "PAGES/MIN", right: true, spare: true},
+		{head: "FAILED/MIN", right: true, spare: true},
+		{head: "429/MIN", right: true, spare: true},
 		{head: "CAUSE", wraps: true},
 		{head: "WAITS FOR", wraps: true},
 	}, cells)

@@ -58,13 +58,13 @@ func (c *cli) printRates(list control.RateList) {
 	}
 	c.table([]column{
 		{head: "KEY", width: 14},
-		{head: "SOURCES", width: 14, wraps: true},
+		{head: "SOURCES", width: 14, wraps: true, spare: true},
 		{head: "DECLARED/S", right: true},
 		{head: "ALLOWED/S", right: true},
-		{head: "USED/S", right: true},
-		{head: "429/MIN", right: true},
-		{head: "IN FLIGHT", right: true},
-		{head: "QUOTA LEFT"},
+		{head: "USED/S", right: true, spare: true},
+		{head: "429/MIN", right: true, spare: true},
+		{head: "IN FLIGHT", right: true, spare: true},
+		{head: "QUOTA LEFT", spare: true},
 		{head: "CAUSE", wraps: true},
 		{head: "WHY LESS", wraps: true},
 	}, cells)

@@ -89,9 +89,9 @@ func (c *cli) printRecords(v control.RecordList) {
 		{head: "SOURCE", width: 12},
 		{head: "RECORD", width: 24},
 		{head: "STATE", width: 10},
-		{head: "REVISION", right: true},
-		{head: "UPDATED", width: 20},
-		{head: "SEEN", width: 20},
+		{head: "REVISION", right: true, spare: true},
+		{head: "UPDATED", width: 20, spare: true},
+		{head: "SEEN", width: 20, spare: true},
 		{head: "TITLE", wraps: true},
 	}, rows)
 	if v.Next != "" {

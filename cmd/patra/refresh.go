@@ -25,6 +25,7 @@ func (c *cli) refreshCmd() *cobra.Command {
 	var stand standIn
 	var workers int
 	var dryRun bool
+	var reason string
 	cmd := &cobra.Command{
 		Use:   "refresh SOURCE (--ids FILE|- | --older-than DURATION | --mapping-changed | --signals)",
 		Short: "Read records again by their ids: stale, mapped otherwise, or signalled",
@@ -51,6 +52,7 @@ func (c *cli) refreshCmd() *cobra.Command {
 			}
 			defer done()
 			req.BaseURL = base
+			req.By = c.by(reason)
 			err = c.refresh(cmd.Context(), req, workers, dryRun)
 			if errors.Is(err, control.ErrNoIDs) {
 				return &usageError{cmd: "patra refresh", err: fmt.Errorf("--ids %s holds no id", f.ids)}
@@ -68,6 +70,7 @@ func (c *cli) refreshCmd() *cobra.Command {
 	stand.add(fs, "send this plan's requests to another host: a simulator or mirror")
 	fs.IntVar(&workers, "workers", 4, "slices worked on at once")
 	fs.BoolVar(&dryRun, "dry-run", false, "show how many records would be read, with how many requests; nothing is asked or saved")
+	fs.StringVar(&reason, "reason", "", "why, for the audit (default: the command)")
 	fs.BoolVar(&c.json, "json", false, "print one JSON object at the end")
 	return cmd
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -63,18 +64,23 @@ func (c *cli) searchCountCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.changing(cmd.Context(), func(ctl *control.Control) error {
-				v, err := ctl.CountSearch(cmd.Context(), args[0], hosts)
-				if err != nil {
-					return err
-				}
-				return c.show(v, func() { c.printSearchCounts(v) })
-			})
+			return c.countSearch(cmd.Context(), args[0], hosts)
 		},
 	}
 	cmd.Flags().StringArrayVar(&stands, "base-url", nil, "send the request for a source to another host, SOURCE=URL: a simulator or mirror")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
+}
+
+// countSearch asks the sources of a search how many records each has of it.
+func (c *cli) countSearch(ctx context.Context, name string, hosts map[string]string) error {
+	return c.changing(ctx, func(ctl *control.Control) error {
+		v, err := ctl.CountSearch(ctx, name, hosts)
+		if err != nil {
+			return err
+		}
+		return c.show(v, func() { c.printSearchCounts(v) })
+	})
 }
 
 func (c *cli) printSearchCounts(v control.SearchCounts) {

@@ -44,6 +44,11 @@ type cli struct {
 	form form
 	// fields are those of the answer that are wanted; none for all.
 	fields []string
+	// nextPageOf is the command line for the next page of a list.
+	nextPageOf func(next string) string
+	// quiet: only names are wanted. watching: the answer is wanted again and again.
+	quiet    bool
+	watching bool
 	// from says who gave each shared setting: a flag or a variable.
 	from map[string]string
 	// asking: a question stands on the terminal, and nothing is to be written over it.
@@ -66,8 +71,13 @@ var shared = []struct{ flag, env string }{
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
+	return runOn(ctx, screenOf(out), args, out, errOut)
+}
+
+// runOn is run with the screen that the output is shown on.
+func runOn(ctx context.Context, s screen, args []string, out, errOut io.Writer) int {
 	w := &output{w: out}
-	c := &cli{printer: printer{out: w, err: errOut, screen: screenOf(out)}, source: "SOURCE"}
+	c := &cli{printer: printer{out: w, err: errOut, screen: s}, source: "SOURCE"}
 	root := c.root()
 	root.SetArgs(args)
 	root.SetOut(w)
@@ -124,11 +134,15 @@ func (c *cli) root() *cobra.Command {
 			return &usageError{err: err}
 		}
 		c.command = strings.Join(append([]string{cmd.CommandPath()}, args...), " ")
-		if strings.HasPrefix(cmd.Use, cmd.Name()+" SOURCE") && len(args) > 0 {
+		c.nextPageOf = func(next string) string { return again(cmd, next) }
+		use := strings.NewReplacer("[", "", "]", "", "CODE", "SOURCE").Replace(cmd.Use)
+		if strings.HasPrefix(use, cmd.Name()+" SOURCE") && len(args) > 0 {
 			c.source = args[0]
 		}
 		return nil
 	}
+	root.Args = noVerb
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{cmd: cmd.CommandPath(), err: err} })
 	f := root.PersistentFlags()
 	f.StringVar(&c.db, "db", "", "database, sqlite:PATH or mysql://user:password@host:port/database (PATRA_DB)")
@@ -154,6 +168,7 @@ func (c *cli) root() *cobra.Command {
 	}
 	groupCommands(root)
 	giveExamples(root)
+	c.addReadFlags(root)
 	c.completions(root)
 	return root
 }
@@ -254,9 +269,15 @@ func (c *cli) config() node.Config {
 	return cfg
 }
 
-// reading lets f see what there is, over a store that is opened for reading.
+// reading lets f see what there is, over a store that is opened for reading; with --watch
+// again and again.
 func (c *cli) reading(ctx context.Context, f func(*control.Control) error) error {
-	return c.withReader(ctx, func(_ context.Context, n *node.Node) error { return f(n.Control) })
+	return c.withReader(ctx, func(_ context.Context, n *node.Node) error {
+		if c.watching {
+			return c.lookAgain(ctx, func() error { return f(n.Control) })
+		}
+		return f(n.Control)
+	})
 }
 
 // changing lets f change what there is.

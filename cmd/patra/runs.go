@@ -48,7 +48,7 @@ func (c *cli) runListCmd() *cobra.Command {
 					return err
 				}
 				return c.show(list, func() {
-					c.printRuns(list.Runs, f.quiet)
+					c.printRuns(list.Runs)
 					c.nextPage(cmd, list.Next)
 				})
 			})
@@ -73,7 +73,7 @@ func parseSince(flag, text string) (time.Time, error) {
 	return parseTime(flag, text)
 }
 
-func (c *cli) printRuns(rows []control.RunItem, quiet bool) {
+func (c *cli) printRuns(rows []control.RunItem) {
 	cells := make([][]any, len(rows))
 	for i, r := range rows {
 		state := harvest.RunState(r.Status)
@@ -90,17 +90,17 @@ func (c *cli) printRuns(rows []control.RunItem, quiet bool) {
 	c.printList([]column{
 		{head: "RUN", width: 7},
 		{head: "SOURCE", width: 14},
-		{head: "OPERATION"},
+		{head: "OPERATION", spare: true},
 		{head: "STATE", width: 10},
-		{head: "TASK", width: 7},
-		{head: "ATTEMPT", right: true},
+		{head: "TASK", width: 7, spare: true},
+		{head: "ATTEMPT", right: true, spare: true},
 		{head: "BEGAN", width: 21},
-		{head: "TOOK", right: true},
-		{head: "PAGES", right: true},
-		{head: "ITEMS", right: true},
+		{head: "TOOK", right: true, spare: true},
+		{head: "PAGES", right: true, spare: true},
+		{head: "ITEMS", right: true, spare: true},
 		{head: "CAUSE", wraps: true},
 		{head: "GIVEN BACK", wraps: true},
-	}, cells, quiet, "no runs")
+	}, cells, "no runs")
 }
 
 // lasted is how long something took, a dash while it goes on.
@@ -180,15 +180,15 @@ func (c *cli) printBatches(rows []control.BatchItem) {
 	}
 	c.table([]column{
 		{head: "BATCH", width: 10},
-		{head: "PHASE"},
+		{head: "PHASE", spare: true},
 		{head: "STATE", width: 10},
 		{head: "ITEMS", right: true},
-		{head: "SENT", right: true},
-		{head: "RETRIED", right: true},
-		{head: "429", right: true},
-		{head: "WAIT MS", right: true},
-		{head: "NETWORK MS", right: true},
-		{head: "PROCESSING MS", right: true},
+		{head: "SENT", right: true, spare: true},
+		{head: "RETRIED", right: true, spare: true},
+		{head: "429", right: true, spare: true},
+		{head: "WAIT MS", right: true, spare: true},
+		{head: "NETWORK MS", right: true, spare: true},
+		{head: "PROCESSING MS", right: true, spare: true},
 		{head: "CAUSE", wraps: true},
 	}, cells)
 }

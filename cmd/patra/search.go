@@ -250,23 +250,29 @@ func (c *cli) searchUpdateCmd() *cobra.Command {
 func (c *cli) searchRunning(cmd *cobra.Command) *cobra.Command {
 	var stands []string
 	var workers int
-	var yes bool
+	var yes, dryRun bool
+	var reason string
 	cmd.Args = oneSearch
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkWorkers(cmd, workers); err != nil {
 			return err
 		}
-		req := control.SearchRunRequest{By: c.by(""), Name: args[0], Approve: c.approve(cmd.InOrStdin(), yes)}
+		req := control.SearchRunRequest{By: c.by(reason), Name: args[0], Approve: c.approve(cmd.InOrStdin(), yes)}
 		var err error
 		req.BaseURL, err = parseStandIns(stands)
 		if err != nil {
 			return err
+		}
+		if dryRun {
+			return c.countSearch(cmd.Context(), req.Name, req.BaseURL)
 		}
 		return c.runSearch(cmd.Context(), req, workers)
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&stands, "base-url", nil, "send the requests for a source to another host, SOURCE=URL: a simulator or mirror")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask before much is read")
+	f.BoolVar(&dryRun, "dry-run", false, "ask each source how many records it has of it; nothing is read or saved")
+	f.StringVar(&reason, "reason", "", "why, for the audit (default: the command)")
 	f.IntVar(&workers, "workers", 4, "slices of each source worked on at once")
 	f.BoolVar(&c.json, "json", false, "print one JSON object at the end")
 	return cmd

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -11,11 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// watchEvery is how often --watch looks again.
-const watchEvery = 2 * time.Second
-
 func (c *cli) statusCmd() *cobra.Command {
-	var watch, exitCode bool
+	var exitCode bool
 	cmd := &cobra.Command{
 		Use: "status [SOURCE]", Short: "Show what is late, since when, why, and what to do", Args: atMostOneSource,
 		Long: "Status tells first what needs a person, then how each source fares: whether it is on time, how far behind it is,\n" +
@@ -27,10 +23,11 @@ func (c *cli) statusCmd() *cobra.Command {
 				code = args[0]
 			}
 			return c.reading(cmd.Context(), func(ctl *control.Control) error {
-				if watch {
-					return c.watchStatus(cmd.Context(), ctl, code)
+				st, err := ctl.Status(cmd.Context(), code)
+				if err != nil {
+					return err
 				}
-				st, err := c.showStatus(cmd.Context(), ctl, code)
+				err = c.show(st, func() { c.printStatus(st) })
 				if err == nil && exitCode && len(st.Needs) > 0 {
 					return exitError(exitDifferences)
 				}
@@ -39,8 +36,7 @@ func (c *cli) statusCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
-	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "end with 10 if something needs a person")
-	cmd.Flags().BoolVar(&watch, "watch", false, "look again every two seconds, until interrupted")
+	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "end with 10 if something needs a person; with --watch as soon as something does")
 	return cmd
 }
 
@@ -49,33 +45,6 @@ func atMostOneSource(cmd *cobra.Command, args []string) error {
 		return misuse(cmd, "%s takes one source, got %q", cmd.CommandPath(), args)
 	}
 	return nil
-}
-
-func (c *cli) showStatus(ctx context.Context, ctl *control.Control, code string) (control.Status, error) {
-	st, err := ctl.Status(ctx, code)
-	if err != nil {
-		return st, err
-	}
-	return st, c.show(st, func() { c.printStatus(st) })
-}
-
-// watchStatus shows the status again and again. On a terminal each takes the place of
-// the one before.
-func (c *cli) watchStatus(ctx context.Context, ctl *control.Control, code string) error {
-	const clear = "\x1b[H\x1b[2J"
-	for {
-		if c.screen.terminal && !c.json {
-			c.printf("%s", styled(clear))
-		}
-		if _, err := c.showStatus(ctx, ctl, code); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(watchEvery):
-		}
-	}
 }
 
 func (c *cli) printStatus(st control.Status) {
@@ -109,12 +78,12 @@ func (c *cli) printStatus(st control.Status) {
 			{head: "SOURCE", width: 14},
 			{head: "FRESHNESS", width: 12},
 			{head: "LAG / LIMIT", width: 12},
-			{head: "LAST SUCCESS", width: 20},
-			{head: "QUEUED", right: true},
-			{head: "RUNNING", right: true},
-			{head: "RATE", right: true},
-			{head: "QUOTA LEFT"},
-			{head: "ASIDE", right: true},
+			{head: "LAST SUCCESS", width: 20, spare: true},
+			{head: "QUEUED", right: true, spare: true},
+			{head: "RUNNING", right: true, spare: true},
+			{head: "RATE", right: true, spare: true},
+			{head: "QUOTA LEFT", spare: true},
+			{head: "ASIDE", right: true, spare: true},
 			{head: "WHY", wraps: true},
 		}, rows)
 	}

@@ -21,6 +21,8 @@ type column struct {
 	right bool
 	// wraps lets long text go on below where the terminal is too narrow for it.
 	wraps bool
+	// spare lets it be left out where the terminal is too narrow for all; -o wide shows it.
+	spare bool
 	// gap is how many spaces stand behind it in a pipe, at least one.
 	gap int
 }
@@ -45,11 +47,14 @@ const (
 	columnGap = 2
 	// narrowest is how few columns text is wrapped into.
 	narrowest = 12
+	// longestWord is how long a word is not broken while there is another way, such as an instant.
+	longestWord = 23
 )
 
 // table prints rows under their heads. Into a pipe each row is one line with all
-// of its text. On a terminal the table fits its width: long text is wrapped, and
-// where even that is too wide each row becomes a block with one value a line.
+// of its text. On a terminal the table fits its width: long text is wrapped, then columns
+// are left out that can be spared, the last first, and where even that is too wide each row
+// becomes a block with one value a line.
 func (p *printer) table(columns []column, rows [][]any) {
 	cells := make([][]cell, len(rows))
 	for i, row := range rows {
@@ -57,11 +62,13 @@ func (p *printer) table(columns []column, rows [][]any) {
 			cells[i] = append(cells[i], p.cell(v))
 		}
 	}
-	widths, fits := fitColumns(columns, cells, p.screen.width)
-	if !fits {
+	left, leftCells, widths := fitTable(columns, cells, p.screen.width)
+	if len(left) == 0 {
 		p.blocks(columns, cells)
 		return
 	}
+	columns = left
+	cells = leftCells
 	heads := make([]cell, len(columns))
 	for i, c := range columns {
 		heads[i].text = c.head
@@ -72,19 +79,48 @@ func (p *printer) table(columns []column, rows [][]any) {
 	}
 }
 
-// printList prints a list as a table; if only numbers are asked for, the first cell of
-// each row; and of an empty one that there is nothing.
-func (p *printer) printList(columns []column, rows [][]any, quiet bool, none string) {
-	switch {
-	case quiet:
-		for _, row := range rows {
-			p.printf("%v\n", row[0])
+// fitTable finds which columns a screen has room for, and how wide each is: first with words
+// left whole, then with long ones broken. There are none if it has no room for those that
+// cannot be spared.
+func fitTable(columns []column, rows [][]cell, screen int) (left []column, cells [][]cell, widths []int) {
+	for _, longest := range []int{longestWord, narrowest} {
+		left = columns
+		cells = rows
+		for len(left) > 0 {
+			var fits bool
+			widths, fits = fitColumns(left, cells, screen, longest)
+			if fits {
+				return left, cells, widths
+			}
+			left, cells = withoutSpare(left, cells)
 		}
-	case len(rows) == 0:
-		p.printf("%s\n", none)
-	default:
-		p.table(columns, rows)
 	}
+	return nil, nil, nil
+}
+
+// withoutSpare leaves the last column out that can be spared; where there is none, all.
+func withoutSpare(columns []column, rows [][]cell) ([]column, [][]cell) {
+	at := len(columns) - 1
+	for at >= 0 && !columns[at].spare {
+		at--
+	}
+	if at < 0 {
+		return nil, nil
+	}
+	less := make([][]cell, len(rows))
+	for i, row := range rows {
+		less[i] = slices.Concat(row[:at], row[at+1:])
+	}
+	return slices.Concat(columns[:at], columns[at+1:]), less
+}
+
+// printList prints a list as a table, and of an empty one that there is nothing.
+func (p *printer) printList(columns []column, rows [][]any, none string) {
+	if len(rows) == 0 {
+		p.printf("%s\n", none)
+		return
+	}
+	p.table(columns, rows)
 }
 
 // cell is a value as a table shows it. What is not there is a dash.
@@ -107,15 +143,20 @@ func (p *printer) cell(v any) cell {
 	return out
 }
 
-// fitColumns finds how wide each column is on a screen, and whether they fit there.
-// A screen of width 0 has room for all.
-func fitColumns(columns []column, rows [][]cell, screen int) ([]int, bool) {
+// fitColumns finds how wide each column is on a screen, and whether they fit there with words
+// up to a length left whole. A screen of width 0 has room for all.
+func fitColumns(columns []column, rows [][]cell, screen, longest int) ([]int, bool) {
 	least := make([]int, len(columns)) // as wide as their contents
 	wished := make([]int, len(columns))
+	floors := make([]int, len(columns)) // what text is wrapped into
 	for i, c := range columns {
 		least[i] = textWidth(c.head)
+		floors[i] = max(narrowest, textWidth(c.head))
 		for _, row := range rows {
 			least[i] = max(least[i], textWidth(row[i].text))
+			for word := range strings.FieldsSeq(row[i].text) {
+				floors[i] = max(floors[i], min(longest, textWidth(word)))
+			}
 		}
 		wished[i] = max(least[i], c.width)
 	}
@@ -125,8 +166,7 @@ func fitColumns(columns []column, rows [][]cell, screen int) ([]int, bool) {
 	for over := total(least) - screen; over > 0; over-- {
 		widest := -1
 		for i, c := range columns {
-			floor := max(narrowest, textWidth(c.head))
-			if c.wraps && least[i] > floor && (widest < 0 || least[i] > least[widest]) {
+			if c.wraps && least[i] > floors[i] && (widest < 0 || least[i] > least[widest]) {
 				widest = i
 			}
 		}
@@ -177,7 +217,7 @@ func (p *printer) line(columns []column, widths []int, row []cell) {
 	}
 }
 
-// blocks prints each row as lines of a head and its value.
+// blocks prints each row as lines of a head and its value, which goes on below if it is long.
 func (p *printer) blocks(columns []column, rows [][]cell) {
 	wide := 0
 	for _, c := range columns {
@@ -188,7 +228,11 @@ func (p *printer) blocks(columns []column, rows [][]cell) {
 			p.printf("\n")
 		}
 		for k, c := range columns {
-			p.printf("%s%s  %s\n", c.head, strings.Repeat(" ", wide-textWidth(c.head)), styled(p.coloured(row[k].text, row[k].family)))
+			head := c.head
+			for _, text := range wrapped(row[k].text, max(narrowest, p.screen.width-wide-columnGap)) {
+				p.printf("%s%s  %s\n", head, strings.Repeat(" ", wide-textWidth(head)), styled(p.coloured(text, row[k].family)))
+				head = ""
+			}
 		}
 	}
 }

@@ -51,11 +51,37 @@ func TestTable_FitsTheTerminal(t *testing.T) {
 
 func TestTable_TooNarrowForColumnsShowsBlocks(t *testing.T) {
 	want := "" +
-		"SOURCE  cnki\nNAME    中国知网\nROWS    7\nSTATE   ■ stopped\nREASON  the key was refused by the source and nobody has mended it since\n" +
+		"SOURCE  cnki\nNAME    中国知网\nROWS    7\nSTATE   ■ stopped\n" +
+		"REASON  the key was refused by\n        the source and nobody\n        has mended it since\n" +
 		"\n" +
 		"SOURCE  crossref\nNAME    Cro\u0301ssref\nROWS    12\nSTATE   ✓ ready\nREASON  \n"
 	if got := tableOf(screen{terminal: true, width: 30}); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Before a table becomes blocks, and before words are broken, columns are left out that can
+// be spared; a pipe and -o wide, which have no width, get all of them.
+func TestTable_SparesColumnsBeforeWords(t *testing.T) {
+	table := func(width int) string {
+		var out bytes.Buffer
+		p := &printer{out: &out, screen: screen{terminal: true, width: width}}
+		p.table([]column{{head: "A"}, {head: "FIRST", spare: true}, {head: "B", wraps: true}, {head: "SECOND", spare: true}},
+			[][]any{{"a", "first", "an_instant_of_some_long kind", "second"}})
+		return out.String()
+	}
+	for width, want := range map[int]string{
+		0:  "A  FIRST  B                             SECOND\na  first  an_instant_of_some_long kind  second\n",
+		41: "A  FIRST  B                        SECOND\na  first  an_instant_of_some_long  second\n          kind\n",
+		40: "A  FIRST  B\na  first  an_instant_of_some_long kind\n",
+		26: "A  B\na  an_instant_of_some_long\n   kind\n",
+		25: "A  FIRST  B\na  first  an_instant_of_s\n          ome_long kind\n",
+		15: "A  B\na  an_instant_o\n   f_some_long\n   kind\n",
+		14: "A       a\nFIRST   first\nB       an_instant_o\n        f_some_long\n        kind\nSECOND  second\n",
+	} {
+		if got := table(width); got != want {
+			t.Errorf("on %d columns:\n%s\nnot\n%s", width, got, want)
+		}
 	}
 }
 

@@ -23,13 +23,11 @@ func (c *cli) taskCmd() *cobra.Command {
 type listFlags struct {
 	limit int
 	after string
-	quiet bool
 }
 
 func (f *listFlags) add(c *cli, cmd *cobra.Command) {
 	limitFlag(cmd, &f.limit, "how many")
 	cmd.Flags().StringVar(&f.after, "after", "", "where the page before ended, as it said: the next page")
-	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print their numbers only")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 }
 
@@ -50,10 +48,16 @@ func again(cmd *cobra.Command, next string) string {
 			words = append(words, "--"+name+" "+flag.Value.String())
 		}
 	}
-	if all := cmd.Flags().Lookup("all"); all != nil && all.Changed {
-		words = append(words, "--all")
+	for _, name := range []string{"all", "quiet"} {
+		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
+			words = append(words, "--"+name)
+		}
 	}
-	return strings.Join(append(words, "--after "+next), " ")
+	page := "--after "
+	if cmd.Flags().Lookup("after") == nil {
+		page = "--before "
+	}
+	return strings.Join(append(words, page+next), " ")
 }
 
 func (c *cli) taskListCmd() *cobra.Command {
@@ -77,7 +81,7 @@ func (c *cli) taskListCmd() *cobra.Command {
 					return err
 				}
 				return c.show(list, func() {
-					c.printTasks(list.Tasks, f.quiet)
+					c.printTasks(list.Tasks)
 					c.nextPage(cmd, list.Next)
 				})
 			})
@@ -105,7 +109,7 @@ func knownState[S ~string](cmd *cobra.Command, state S, known []S) error {
 	return misuse(cmd, "--state %s is not known: use one of %s", string(state), strings.Join(words, ", "))
 }
 
-func (c *cli) printTasks(rows []control.TaskRow, quiet bool) {
+func (c *cli) printTasks(rows []control.TaskRow) {
 	cells := make([][]any, len(rows))
 	for i, t := range rows {
 		cells[i] = []any{
@@ -116,15 +120,15 @@ func (c *cli) printTasks(rows []control.TaskRow, quiet bool) {
 	c.printList([]column{
 		{head: "TASK", width: 7},
 		{head: "SOURCE", width: 14},
-		{head: "OPERATION"},
+		{head: "OPERATION", spare: true},
 		{head: "STATE", width: 10},
-		{head: "PLAN", width: 5},
-		{head: "WINDOW", width: 50},
-		{head: "PRIORITY"},
-		{head: "TRIES", right: true},
+		{head: "PLAN", width: 5, spare: true},
+		{head: "WINDOW", width: 50, wraps: true},
+		{head: "PRIORITY", spare: true},
+		{head: "TRIES", right: true, spare: true},
 		{head: "CAUSE", wraps: true},
 		{head: "WAITS FOR", wraps: true},
-	}, cells, quiet, "no tasks")
+	}, cells, "no tasks")
 }
 
 // causeCell is the last fault in a list, a dash without one.
@@ -196,7 +200,7 @@ func (c *cli) printTask(v control.TaskView) {
 	c.printf("  why       %s\n", v.Why)
 	c.printf("  next      %s\n", v.NextStep)
 	if len(v.Runs) > 0 {
-		c.printRuns(v.Runs, false)
+		c.printRuns(v.Runs)
 	}
 	if v.MoreRuns {
 		c.notef("next: patra run list --task %d\n", v.ID)

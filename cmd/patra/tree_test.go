@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -18,44 +19,90 @@ func commands() *cobra.Command {
 	return c.root()
 }
 
-// notData are the commands whose answer is a text or a file of its own, or that work until
-// they are ended: there is no object to print.
-var notData = []string{
-	"patra demo", "patra serve", "patra sim", "patra db migrate", "patra source export", "patra source new", "patra source schema",
-	"patra deploy alerts", "patra deploy compose", "patra deploy grafana", "patra deploy systemd", "patra deploy man", "patra deploy reference",
-	"patra export",
-}
-
-// byItself are the commands that change what is stored by doing what they are for: reading
-// from a source, which loses nothing and is undone by nobody.
-var byItself = []string{"patra harvest", "patra backfill", "patra refresh"}
-
-// audited are the commands that change nothing, and want a reason for what they show.
-var audited = []string{"patra blackbox export"}
+// What commands do, by their names. Each is in one of these lists.
+var (
+	// reads show something and change nothing.
+	reads = []string{
+		"alert list", "alert show", "audit list", "batch show", "blackbox show", "coverage", "credential list", "cursor events", "cursor list", "cursor show",
+		"db archive list", "db archive show", "db grants", "db status", "doctor", "error list", "error show", "explain", "export", "plan gaps", "plan list",
+		"plan show", "quarantine list", "quarantine show", "query explain", "queue show", "rate show", "record history", "record list", "record show", "replay",
+		"report search", "run list", "run show", "run why", "schedule list", "schedule show", "search count", "search export", "search list", "search report",
+		"search show", "source check", "source diff", "source history", "source lint", "source list", "source show", "source test", "status", "task list", "task show",
+		"task why", "token list", "verify", "version", "work identifiers", "work list", "work show", "work suggestions",
+	}
+	// changes alter what is stored, or have something asked of a source that is stored.
+	changes = []string{
+		"alert ack", "alert snooze", "alert test", "backfill", "credential allow", "credential disable", "credential rotate", "credential set", "cursor skip",
+		"db archive", "db migrate", "error ack", "error mute", "error resolve", "harvest", "plan accept-gap", "plan cancel", "plan create", "plan retry",
+		"quarantine discard", "quarantine refetch", "quarantine reparse", "rate lower", "reconcile", "refresh", "schedule pause", "schedule remove", "schedule resume",
+		"schedule set", "search new", "search remove", "search run", "search schedule", "search update", "source apply", "source pause", "source resume",
+		"source rollback", "source schedule", "token new", "token revoke", "work join", "work link", "work revoke", "work split",
+	}
+	// texts print a text or write files of its own kind: there is no object to print.
+	texts = []string{
+		"deploy alerts", "deploy compose", "deploy grafana", "deploy man", "deploy reference", "deploy systemd", "source export", "source new", "source schema",
+	}
+	// stays are those that work until they are ended.
+	stays = []string{"demo", "serve", "sim"}
+	// audited change nothing, and want a reason for what they show.
+	audited = []string{"blackbox export"}
+)
 
 // TestTree_EveryCommandKeepsTheRules: an example on every command, data from every one
 // that answers, a preview and a reason for every one that changes something.
 func TestTree_EveryCommandKeepsTheRules(t *testing.T) {
 	all := leaves(commands())
-	if len(all) < 80 {
-		t.Fatalf("%d commands were found", len(all))
+	kinds := map[string][]string{"read": reads, "change": changes, "text": texts, "stay": stays, "audited": audited}
+	listed := 0
+	for _, names := range kinds {
+		listed += len(names)
+	}
+	if listed != len(all) {
+		t.Errorf("there are %d commands, and %d are listed", len(all), listed)
 	}
 	for _, cmd := range all {
 		path := cmd.CommandPath()
-		has := func(flag string) bool { return cmd.Flags().Lookup(flag) != nil }
-		if !strings.Contains(cmd.Example, path) {
-			t.Errorf("%s has no example of itself: %q", path, cmd.Example)
+		var kind []string
+		for k, names := range kinds {
+			if slices.Contains(names, strings.TrimPrefix(path, "patra ")) {
+				kind = append(kind, k)
+			}
 		}
-		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
-			t.Errorf("%s is told of as %q", path, cmd.Short)
+		if len(kind) != 1 {
+			t.Errorf("%s is listed as %q: say once whether it reads or changes", path, kind)
+			continue
 		}
-		if !has("json") && !slices.Contains(notData, path) {
-			t.Errorf("%s answers, and has no --json", path)
-		}
-		if has("dry-run") != has("reason") && !slices.Contains(byItself, path) && !slices.Contains(audited, path) {
-			t.Errorf("%s: --dry-run %t, --reason %t: a change has both", path, has("dry-run"), has("reason"))
+		for _, broken := range brokenRules(cmd, kind[0]) {
+			t.Errorf("%s %s", path, broken)
 		}
 	}
+}
+
+// brokenRules are those of a kind of command that one does not keep.
+func brokenRules(cmd *cobra.Command, kind string) (out []string) {
+	expect := func(flag string, want bool) {
+		if has := cmd.Flags().Lookup(flag) != nil; has != want {
+			out = append(out, fmt.Sprintf("(%s) has --%s: %t", kind, flag, has))
+		}
+	}
+	if !strings.Contains(cmd.Example, cmd.CommandPath()) {
+		out = append(out, fmt.Sprintf("has no example of itself: %q", cmd.Example))
+	}
+	if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
+		out = append(out, fmt.Sprintf("is told of as %q", cmd.Short))
+	}
+	if kind != "text" && kind != "stay" {
+		expect("json", true)
+	}
+	expect("dry-run", kind == "change")
+	expect("reason", kind == "change" || kind == "audited")
+	if kind == "read" && slices.Contains(readVerbs, cmd.Name()) && !slices.Contains(stillLife, cmd.CommandPath()) {
+		expect("watch", true)
+	}
+	if cmd.Flags().Lookup("watch") != nil && kind != "read" {
+		out = append(out, "takes --watch, and is no read")
+	}
+	return out
 }
 
 // TestTree_EveryCommandHasAHeading: nothing is listed below all headings.

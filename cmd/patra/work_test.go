@@ -26,7 +26,7 @@ func TestWork_FromTheQueueToAPage(t *testing.T) {
 	out, _ = d.must(0, "task", "list", "--source", "mini", "--state", "queued")
 	says(t, out, "QUEUED", "somebody paused the source (source_paused)")
 	ids, next := d.must(0, "task", "list", "-q", "--limit", "1", "--source", "mini")
-	says(t, next, "next: patra task list --source mini --limit 1 --after ")
+	says(t, next, "next: patra task list --source mini --limit 1 --quiet --after ")
 	out, _ = d.must(0, "task", "why", strings.TrimSpace(ids))
 	says(t, out, "is QUEUED. It waits: somebody paused the source.", "next: patra source resume mini --reason TEXT")
 	d.must(0, "source", "resume", "mini", "--reason", "lunch is over")

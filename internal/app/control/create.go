@@ -117,6 +117,16 @@ func (c *Control) leaveNoTrace(ctx context.Context) context.Context {
 	return c.sources.Preview(ctx)
 }
 
+// PreviewHarvest tells what [Control.Harvest] would plan first. Nothing is saved; counting
+// costs requests.
+func (c *Control) PreviewHarvest(ctx context.Context, req HarvestRequest) (PlanPreview, error) {
+	t, err := req.trigger()
+	if err != nil {
+		return PlanPreview{}, err
+	}
+	return c.PreviewPlan(ctx, t)
+}
+
 // CreatePlan plans without working: tasks are queued for an executor.
 func (c *Control) CreatePlan(ctx context.Context, t harvest.Trigger, by By) (Planned, error) {
 	p, err := c.planner.Plan(ctx, t)

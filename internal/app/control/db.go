@@ -11,8 +11,6 @@ type Schema struct {
 	// Have is the version it is, Need the one this patra needs.
 	Have int64 `json:"schema"`
 	Need int64 `json:"schema_needed"`
-	// Applied is how many migrations were applied just now.
-	Applied int `json:"-"`
 }
 
 // SchemaOf tells the version of a database's schema.
@@ -24,15 +22,31 @@ func SchemaOf(ctx context.Context, db SchemaStore) (Schema, error) {
 	return Schema{Store: db.DSN(), Have: have, Need: need}, nil
 }
 
+// MigratedStore is one whose schema can be brought up to date.
+type MigratedStore interface {
+	SchemaStore
+	AuditStore
+}
+
+// Migrated is what came of bringing a schema up to date.
+type Migrated struct {
+	Schema
+	// Migrations are those that were applied.
+	Migrations []int64 `json:"migrations"`
+}
+
 // Migrate brings the schema of a database up to date.
-func Migrate(ctx context.Context, db SchemaStore) (Schema, error) {
+func Migrate(ctx context.Context, db MigratedStore, by By) (Migrated, error) {
 	done, err := db.Migrate(ctx)
 	if err != nil {
-		return Schema{}, err
+		return Migrated{}, err
 	}
-	s, err := SchemaOf(ctx, db)
-	s.Applied = len(done)
-	return s, err
+	out := Migrated{Migrations: append([]int64{}, done...)}
+	out.Schema, err = SchemaOf(ctx, db)
+	if err == nil && len(done) > 0 {
+		err = db.Audit(ctx, by.line("MIGRATE", "schema"), out.Migrations)
+	}
+	return out, err
 }
 
 // SizeStore tells how large the database is.

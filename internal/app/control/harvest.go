@@ -27,6 +27,8 @@ type HarvestRequest struct {
 	Approve func(harvest.Forecast) error
 	// Watch, if set, is shown how the work goes.
 	Watch *Watch
+	// By is who asked for it and why; nobody is named where a program does.
+	By By
 }
 
 // DeclinedError is the answer of a person who was asked whether to read so much.
@@ -99,6 +101,9 @@ func (c *Control) Harvest(ctx context.Context, req HarvestRequest) (*Report, err
 	rep.Namespace = r.planned.Namespace.String()
 	rep.Noop = r.planned.Noop
 	rep.Warnings = r.planned.Warnings
+	if err == nil && req.By.Actor != "" {
+		_, err = c.created(ctx, r.planned, req.By)
+	}
 	if err != nil {
 		return rep, err
 	}

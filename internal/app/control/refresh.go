@@ -64,6 +64,7 @@ type RefreshRequest struct {
 	Activity string
 	BaseURL  string
 	Watch    *Watch
+	By       By
 }
 
 // ErrNoIDs says that a list of ids is empty.
@@ -77,7 +78,7 @@ func (c *Control) Refresh(ctx context.Context, req RefreshRequest) (*Report, err
 		return nil, err
 	}
 	return c.Harvest(ctx, HarvestRequest{
-		Source: req.Source, Operation: harvest.Update, Activity: activity, Pick: pick, BaseURL: req.BaseURL, Watch: req.Watch,
+		Source: req.Source, Operation: harvest.Update, Activity: activity, Pick: pick, BaseURL: req.BaseURL, Watch: req.Watch, By: req.By,
 	})
 }
 
