@@ -20,16 +20,17 @@ func (c *cli) serveCmd() *cobra.Command {
 	var poll time.Duration
 	var door doorFlags
 	cmd := &cobra.Command{
-		Use:   "serve [all|scheduler|planner|executor ...]",
+		Use:   "serve [all|scheduler|planner|executor|console ...]",
 		Short: "Work by itself: begin what schedules say is due, and do it",
 		Long: "Serve runs until it is stopped. Roles run together or apart, each in any number, over one database:\n" +
 			"the scheduler triggers what the schedules of the sources say is due, the planner goes on with plans that\n" +
 			"stopped early because enough was open, the executor works on the tasks of all sources. Without a role: all.\n\n" +
-			"With --listen the API is served as well (OpenAPI 3.1 at /api/v1/openapi.json). On 127.0.0.1 it needs no token until\n" +
-			"there is one (patra token new); on any other address it begins only if there is.\n\n" +
+			"With --listen the API is served as well (OpenAPI 3.1 at /api/v1/openapi.json), and by the role console the pages of the\n" +
+			"console at /. On 127.0.0.1 they need no token until there is one (patra token new); on any other address they begin\n" +
+			"only if there is. The role console named without --listen listens on 127.0.0.1:8080.\n\n" +
 			"Schedules are set by `patra schedule set`, or suggested by source packs. SIGTERM and Ctrl-C stop taking work, finish\n" +
 			"or release what is in hand, and end within 10 s.",
-		Example: "  patra serve\n  patra serve scheduler planner --db mysql://...\n  patra serve executor --workers 16 --db mysql://...\n  patra serve --listen 127.0.0.1:8080",
+		Example: "  patra serve\n  patra serve scheduler planner --db mysql://...\n  patra serve executor --workers 16 --db mysql://...\n  patra serve --listen 127.0.0.1:8080\n  patra serve console --read-only",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if _, err := node.ParseRoles(args); err != nil {
 				return &usageError{cmd: cmd.CommandPath(), err: err}
@@ -58,6 +59,9 @@ func (c *cli) serveCmd() *cobra.Command {
 				return err
 			}
 			defer n.Close() //nolint:errcheck // everything is committed
+			if door.listen == "" && slices.Contains(args, "console") {
+				door.listen = "127.0.0.1:8080"
+			}
 			api, err := door.open(cmd, n)
 			if err != nil {
 				return err

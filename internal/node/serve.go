@@ -13,6 +13,7 @@ import (
 	"github.com/papertrace/patra/internal/app/role"
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/app/steward"
+	"github.com/papertrace/patra/internal/infra/console"
 	"github.com/papertrace/patra/internal/infra/httpapi"
 )
 
@@ -29,6 +30,8 @@ type ServeConfig struct {
 	Poll time.Duration
 	// API, if set, is what the node can be asked over HTTP.
 	API *API
+	// Demo, if set, is the simulator that the pages are about.
+	Demo console.Demo
 	// Ready, if set, is called when everything runs.
 	Ready func()
 	// Observe and Triggers, if set, are told what happens.
@@ -69,9 +72,15 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 	begin("upkeep", role.Every(poll, steward.Requeue(n.Store, log)))
 	board := new(role.Board)
 	if c.API != nil {
-		door, err := c.API.Door(httpapi.Config{
-			Control: n.Control, Board: board, Redact: n.cfg.redact.Text, Metrics: n.Metrics, Logger: log,
-		})
+		pages, err := console.New(console.Config{Control: n.Control, Board: board, Build: c.API.Build, Redact: n.cfg.redact.Text, Demo: c.Demo, Logger: log})
+		if err != nil {
+			return err
+		}
+		show := httpapi.Config{Control: n.Control, Board: board, Redact: n.cfg.redact.Text, Metrics: n.Metrics, Logger: log}
+		if slices.Contains(c.Roles, role.Console) {
+			show.Pages = pages
+		}
+		door, err := c.API.Door(show)
 		if err != nil {
 			return err
 		}

@@ -38,6 +38,7 @@ type Store interface {
 	BlackBoxStore
 	ArchiveStore
 	SizeStore
+	PulseStore
 	reconcile.Store
 	PartitionStore
 	TaskStore

@@ -261,3 +261,17 @@ func (c *Control) Authenticate(ctx context.Context, secret string) (Caller, erro
 // NeedsToken reports whether tokens are in use: then nobody comes without one.
 // One that has expired counts, so that time alone opens no door.
 func (c *Control) NeedsToken(ctx context.Context) (bool, error) { return c.store.TokensInUse(ctx) }
+
+// Visit is somebody who looks at the pages of the console.
+type Visit struct {
+	Caller
+	// ReadOnly: nothing can be changed here, whoever asks.
+	ReadOnly bool
+	// Refused says why the visitor is not let in; Status is then the status of that
+	// answer in HTTP, and 0 otherwise.
+	Refused Problem
+	Status  int
+}
+
+// May reports whether the visitor may do what needs a role.
+func (v Visit) May(needs Access) bool { return v.Status == 0 && !v.ReadOnly && v.Role.Covers(needs) }

@@ -36,7 +36,9 @@ type Config struct {
 	Redact func(string) string
 	// Metrics, if set, is what the process counts, in the text format of Prometheus.
 	Metrics func(ctx context.Context) ([]byte, error)
-	Logger  *slog.Logger
+	// Pages, if set, are shown to people at every path that is not the API's.
+	Pages  Pages
+	Logger *slog.Logger
 }
 
 // Door is the API as an HTTP handler.
@@ -49,6 +51,7 @@ type Door struct {
 	readOnly bool
 	redact   func(string) string
 	metrics  func(context.Context) ([]byte, error)
+	pages    Pages
 	log      *slog.Logger
 
 	mux     *http.ServeMux
@@ -70,7 +73,7 @@ func New(c Config) (*Door, error) {
 	adoptProblems()
 	d := &Door{
 		control: c.Control, board: c.Board, build: c.Build, local: c.Local, hosts: map[string]bool{}, readOnly: c.ReadOnly,
-		redact: c.Redact, metrics: c.Metrics, log: c.Logger.With("component", "api"),
+		redact: c.Redact, metrics: c.Metrics, pages: c.Pages, log: c.Logger.With("component", "api"),
 		mux: http.NewServeMux(), routes: map[string]route{}, origins: http.NewCrossOriginProtection(), logins: newLogins(),
 	}
 	for _, h := range c.Hosts {
@@ -80,6 +83,9 @@ func New(c Config) (*Door, error) {
 	d.declare()
 	var err error
 	d.openapi, err = json.Marshal(d.api.OpenAPI())
+	if d.pages != nil {
+		d.pages.SetAPI(d)
+	}
 	return d, err
 }
 
@@ -103,6 +109,10 @@ func (d *Door) document() huma.Config {
 
 // ServeHTTP lets a request through the gates, or tells at which one it was refused.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if d.isForPeople(r) {
+		d.showPages(w, r)
+		return
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), answersIn)
 	defer cancel()
 	r = r.WithContext(ctx)

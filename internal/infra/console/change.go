@@ -1,0 +1,349 @@
+package console
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/problem"
+)
+
+// Changes are made by the API: the console shows its preview, asks for a reason, and
+// sends what it takes. A change is named by the path of its route below /api/v1, with
+// what the route wants to know as parameters.
+
+// wish is a change that somebody wants.
+type wish struct {
+	path   string
+	params url.Values
+}
+
+func parseWish(do string) (wish, error) {
+	u, err := url.Parse(do)
+	if err != nil || !strings.HasPrefix(u.Path, "/") || u.Host != "" || u.Scheme != "" || strings.Contains(u.Path, "..") {
+		return wish{}, errNoPage
+	}
+	return wish{path: u.EscapedPath(), params: u.Query()}, nil
+}
+
+// previewed are the changes whose preview is sent as they are, one step below.
+var previewed = []string{"/plans", "/refreshes", "/schedules", "/searches", "/credentials", "/quarantine/reparse", "/quarantine/refetch", "/works/join", "/works/split"}
+
+// numeric are the parameters that the API takes as numbers, listed those of which it
+// takes several, and switched those that are yes or no.
+var (
+	numeric  = []string{"seconds", "rate", "priority", "work", "other", "id", "limit", "records", "step", "per_second"}
+	listed   = []string{"sources", "works", "records", "ids"}
+	switched = []string{"force", "cancelled", "all", "enabled", "remap"}
+)
+
+// verb is what is done, as the last word of the path says.
+func (w wish) verb() string { return w.path[strings.LastIndex(w.path, "/")+1:] }
+
+// object is what it is done to: the step before the verb.
+func (w wish) object() string {
+	steps := strings.Split(strings.Trim(w.path, "/"), "/")
+	if len(steps) < 2 {
+		return steps[0]
+	}
+	name, err := url.PathUnescape(steps[len(steps)-2])
+	if err != nil {
+		return steps[len(steps)-2]
+	}
+	return name
+}
+
+// level is how a change is guarded: see [action].
+func (w wish) level() int {
+	switch {
+	case slices.Contains([]string{"pause", "resume", "ack"}, w.verb()):
+		return 1
+	case slices.Contains([]string{"discard", "rollback", "revoke", "disable"}, w.verb()), strings.HasPrefix(w.path, "/plans/") && w.verb() == "cancel":
+		return 3
+	default:
+		return 2
+	}
+}
+
+// body is what the API takes of the parameters.
+func (w wish) body() map[string]any {
+	out := map[string]any{}
+	for name, values := range w.params {
+		value := strings.TrimSpace(values[0])
+		switch number, err := strconv.ParseFloat(value, 64); {
+		case value == "":
+		case slices.Contains(listed, name):
+			out[name] = listOf(values)
+		case slices.Contains(numeric, name) && err == nil:
+			out[name] = number
+		case slices.Contains(switched, name):
+			out[name] = value == "on" || value == "true"
+		default:
+			out[name] = value
+		}
+	}
+	return out
+}
+
+func listOf(values []string) []string {
+	var out []string
+	for _, v := range values {
+		for part := range strings.FieldsFuncSeq(v, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' }) {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// reply is an answer of the API.
+type reply struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header implements http.ResponseWriter.
+func (a *reply) Header() http.Header { return a.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (a *reply) WriteHeader(status int) { a.status = status }
+
+// Write implements http.ResponseWriter.
+func (a *reply) Write(p []byte) (int, error) { return a.body.Write(p) }
+
+// apiRequest is a request to the API by the same visitor.
+func (v *visit) apiRequest(method, path string, body any) *http.Request {
+	var b []byte
+	if body != nil {
+		var err error
+		b, err = json.Marshal(body)
+		if err != nil { // maps of texts and numbers
+			panic(err)
+		}
+	}
+	r, err := http.NewRequestWithContext(v.Context(), method, "/api/v1"+path, bytes.NewReader(b))
+	if err != nil {
+		r, _ = http.NewRequestWithContext(v.Context(), method, "/api/v1/", http.NoBody) // nothing is there
+	}
+	r.Host = v.Host
+	r.RemoteAddr = v.RemoteAddr
+	if token := v.Header.Get("Authorization"); token != "" {
+		r.Header.Set("Authorization", token)
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r
+}
+
+// refused is what the API said against it, as an error with its own words.
+func (a *reply) refused() error {
+	if a.status < 300 {
+		return nil
+	}
+	var p struct {
+		Code, Title, Detail, Next string
+		Errors                    []struct{ Location, Message string }
+	}
+	if err := json.Unmarshal(a.body.Bytes(), &p); err != nil || p.Title == "" {
+		return errNoPage
+	}
+	for _, e := range p.Errors {
+		p.Detail += strings.TrimPrefix(e.Location, "body.") + ": " + e.Message + "\n"
+	}
+	kinds := map[int]problem.Kind{404: problem.NotFound, 409: problem.Conflict, 422: problem.Usage, 403: problem.Usage, 502: problem.Upstream}
+	return problem.New(p.Title, problem.Problem{Code: p.Code, Kind: kinds[a.status], Title: p.Title, Detail: strings.TrimSpace(p.Detail), Next: p.Next})
+}
+
+func (c *Console) ask(r *http.Request) *reply {
+	out := &reply{header: http.Header{}, status: http.StatusOK}
+	c.api.ServeHTTP(out, r)
+	return out
+}
+
+// lookAhead asks the API what a change would do.
+func (c *Console) lookAhead(v *visit, w wish) (*reply, error) {
+	var a *reply
+	if slices.Contains(previewed, w.path) {
+		a = c.ask(v.apiRequest(http.MethodPost, w.path+"/preview", w.body()))
+	} else {
+		address := w.path
+		if len(w.params) > 0 {
+			address += "?" + w.params.Encode()
+		}
+		a = c.ask(v.apiRequest(http.MethodGet, address, nil))
+	}
+	return a, a.refused()
+}
+
+// previewChange shows what a change would do, and asks why it is to be made.
+func (c *Console) previewChange(w http.ResponseWriter, r *http.Request) {
+	v := visitOf(r)
+	if v.Status != 0 {
+		c.refuse(w, v)
+		return
+	}
+	wanted, err := parseWish(v.query("do"))
+	if err != nil {
+		c.fail(w, v, err)
+		return
+	}
+	a, err := c.lookAhead(v, wanted)
+	if err != nil {
+		c.fail(w, v, err)
+		return
+	}
+	shown, err := c.changePage(v, wanted, a)
+	if err != nil {
+		c.fail(w, v, err)
+		return
+	}
+	html, err := c.render(v, shown, c.railFor(v, ""), false)
+	if err != nil {
+		panic(err)
+	}
+	send(w, v, http.StatusOK, html)
+}
+
+// changePage is the page on which a change is confirmed.
+func (c *Console) changePage(v *visit, w wish, a *reply) (*view, error) {
+	doc, err := readDocument(a.body.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	token, _ := doc.text("token")
+	doc.drop("token")
+	title := v.look.words.sayOr("change."+w.verb(), w.verb())
+	f := &form{
+		Action: v.path("/change"), Submit: title, Cancel: v.back(), Danger: w.level() == 3,
+		Hidden: map[string]string{"do": v.query("do"), "from": v.back(), "token": token, "key": rand.Text()},
+		Fields: []field{{Name: "reason", Label: v.t("change.reason"), Kind: "text", Required: true, Hint: v.t("change.reason_hint")}},
+	}
+	if w.level() == 3 {
+		f.Fields = append(f.Fields, field{Name: "name", Label: v.t("change.type_name", w.object()), Kind: "text", Required: true})
+	}
+	out := &view{Title: title, Lead: v.t("change.lead"), Crumbs: []link{{v.t("change.back"), v.back()}}}
+	out.Panels = append(doc.panels(v), panel{ID: "confirm", Title: v.t("change.confirm"), Note: v.t("change.holds"), Form: f})
+	return out, nil
+}
+
+// back is the page that somebody came from. Only pages of this console are led to.
+func (v *visit) back() string {
+	from := v.FormValue("from")
+	if strings.HasPrefix(from, v.base+"/") && !strings.HasPrefix(from, "//") && !strings.HasPrefix(from, "/\\") {
+		return from
+	}
+	return v.base + "/"
+}
+
+// errForm says that a form was not made by this console for this browser.
+var errForm = problem.New("this form was not made for this browser, or it is old", problem.Problem{
+	Code: "form", Kind: problem.Usage, Next: "open the page again and send the form from there",
+})
+
+// makeChange makes a change that was confirmed, and goes back to where it was asked
+// for.
+func (c *Console) makeChange(w http.ResponseWriter, r *http.Request) {
+	v := visitOf(r)
+	r.Body = http.MaxBytesReader(w, r.Body, 1<<20)
+	switch {
+	case v.Status != 0:
+		c.refuse(w, v)
+		return
+	case r.ParseForm() != nil || !v.formIsOurs():
+		c.fail(w, v, errForm)
+		return
+	}
+	wanted, err := parseWish(v.PostFormValue("do"))
+	if err != nil {
+		c.fail(w, v, err)
+		return
+	}
+	token := v.PostFormValue("token")
+	reason := strings.TrimSpace(v.PostFormValue("reason"))
+	if wanted.level() == 3 && v.PostFormValue("name") != wanted.object() {
+		c.fail(w, v, wrongName(v, wanted))
+		return
+	}
+	if wanted.level() == 1 && token == "" { // done at a click: what is seen now is what is meant
+		a, err := c.lookAhead(v, wanted)
+		if err != nil {
+			c.fail(w, v, err)
+			return
+		}
+		token = tokenOf(a)
+		if reason == "" {
+			reason = "one click in the console"
+		}
+	}
+	a := c.apply(v, wanted, token, reason)
+	if err := a.refused(); err != nil {
+		c.fail(w, v, err)
+		return
+	}
+	c.cache.forget()
+	http.Redirect(w, r, withDone(v.back(), wanted, v.PostFormValue("undo")), http.StatusSeeOther)
+}
+
+func wrongName(v *visit, w wish) error {
+	return problem.New(v.t("change.wrong_name", w.object()), problem.Problem{Code: "usage", Kind: problem.Usage, Next: v.t("change.wrong_name_next")})
+}
+
+// apply makes a change, once however often the form is sent.
+func (c *Console) apply(v *visit, w wish, token, reason string) *reply {
+	body := map[string]any{"reason": reason}
+	maps.Copy(body, w.body())
+	if token != "" {
+		body["token"] = token
+	}
+	r := v.apiRequest(http.MethodPost, w.path, body)
+	if key := v.PostFormValue("key"); key != "" {
+		r.Header.Set("Idempotency-Key", key)
+	}
+	return c.ask(r)
+}
+
+func tokenOf(a *reply) string {
+	var p struct{ Token string }
+	if json.Unmarshal(a.body.Bytes(), &p) != nil {
+		return ""
+	}
+	return p.Token
+}
+
+// withDone is an address that tells what was done on the way to it.
+func withDone(address string, w wish, undo string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	q := u.Query()
+	q.Set("done", w.verb()+" "+w.object())
+	q.Del("undo")
+	if undo != "" {
+		q.Set("undo", undo)
+	}
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// banner tells what was done on the way here, as the address says.
+func (v *visit) banner() *banner {
+	verb, object, is := strings.Cut(v.query("done"), " ")
+	if !is {
+		return nil
+	}
+	done := v.look.words.sayOr("done."+verb, v.t("done.other"))
+	out := &banner{State: state{Family: control.OK, Word: done}, Text: object, Link: &link{v.t("done.audit"), v.path("/audit")}}
+	if w, err := parseWish(v.query("undo")); err == nil && w.level() == 1 {
+		out.Undo = &action{Label: v.t("done.undo"), Do: v.query("undo"), Level: 1}
+	}
+	return out
+}

@@ -1,0 +1,185 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// overview tells what needs somebody, and how every source fares.
+func (c *Console) overview(ctx context.Context, v *visit) (*view, error) {
+	s, err := c.control.Status(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	out := &view{Title: v.t("overview.title"), CLI: "patra status", API: "/status", Topics: "work plans cursors alerts audit time"}
+	out.Lead = v.tally(s.Sources)
+	out.Panels = append(out.Panels, c.needsPanel(v, s))
+	sources := panel{ID: "sources", Title: v.t("overview.sources"), Table: &table{Caption: v.t("overview.sources"), Head: []column{
+		{Text: v.t("col.source")},
+		{Text: v.t("col.freshness")},
+		{Text: v.t("col.why")},
+		{Text: v.t("col.lag"), Num: true},
+		{Text: v.t("col.queued"), Num: true},
+		{Text: v.t("col.running"), Num: true},
+		{Text: v.t("col.rate"), Num: true},
+		{Text: v.t("col.quota"), Num: true},
+		{Text: v.t("col.last_runs")},
+	}}}
+	for _, one := range s.Sources {
+		if one.Never && one.Cause == nil {
+			continue
+		}
+		marks, err := c.lastRuns(ctx, v, one.Source)
+		if err != nil {
+			return nil, err
+		}
+		sources.Table.Rows = append(sources.Table.Rows, row{Cells: []cell{
+			linked(one.Source, v.path("/sources/%s", one.Source)), v.freshness(one.Freshness), v.why(one), v.lag(one.Lag, one.Limit), counted(one.Queued), counted(one.Running),
+			rateCell(one.Rate), quotaCell(one.Rate),
+			{Marks: marks},
+		}})
+	}
+	if len(sources.Table.Rows) == 0 {
+		sources.Table = nil
+		sources.Empty = v.t("overview.nothing_yet")
+		sources.EmptyNext = "patra harvest pubmed --contact you@example.org"
+	}
+	out.Panels = append(out.Panels, sources)
+	return out, nil
+}
+
+// tally says in a line how many sources fare how.
+func (v *visit) tally(all []control.SourceStatus) string {
+	counts := map[control.Freshness]int{}
+	never := 0
+	for _, s := range all {
+		if s.Never {
+			never++
+			continue
+		}
+		counts[s.Freshness]++
+	}
+	var parts []string
+	for _, f := range []control.Freshness{control.FreshStopped, control.FreshLate, control.FreshCatchingUp, control.FreshWaiting, control.FreshOnTime} {
+		if counts[f] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d %s", f.Family().Glyph(), counts[f], v.look.words.sayOr("freshness."+string(f), string(f))))
+		}
+	}
+	if never > 0 {
+		parts = append(parts, v.t("overview.never", never))
+	}
+	return strings.Join(parts, "   ")
+}
+
+// needsPanel lists what a person should look at, the worst first.
+func (c *Console) needsPanel(v *visit, s control.Status) panel {
+	out := panel{ID: "needs", Title: v.t("overview.needs", len(s.Needs)+s.MoreNeeds)}
+	for _, n := range s.Needs {
+		out.Needs = append(out.Needs, need{
+			State: state{Family: n.Level.Family(), Word: n.Source}, Text: n.Text, Next: n.Next,
+			Where: link{v.t("overview.open"), v.pageOf(n)},
+		})
+	}
+	if s.MoreNeeds > 0 {
+		out.Note = v.t("overview.more_needs", s.MoreNeeds)
+	}
+	if len(s.Needs) == 0 {
+		out.Empty = v.t("overview.healthy", time.Time(s.At).UTC().Format("15:04:05Z"))
+	}
+	return out
+}
+
+// pageOf is the page that tells most about what needs somebody.
+func (v *visit) pageOf(n control.Need) string {
+	switch n.Level {
+	case control.NeedGap:
+		return v.path("/sources/%s", n.Source) + "#gaps"
+	case control.NeedQuarantine:
+		return v.path("/quarantine") + "?source=" + n.Source
+	default:
+		return v.path("/sources/%s", n.Source)
+	}
+}
+
+// freshness is how a source fares.
+func (v *visit) freshness(f control.Freshness) cell {
+	return stated(f.Family(), v.look.words.sayOr("freshness."+string(f), string(f)))
+}
+
+// why is the cause of what is wrong with a source, and what it waits for.
+func (v *visit) why(s control.SourceStatus) cell {
+	out := cell{}
+	if s.Cause != nil {
+		out.Lines = append(out.Lines, s.Cause.Text)
+	}
+	if s.Waiting != nil {
+		line := s.Waiting.Text
+		if s.Waiting.Until != nil {
+			line += " · " + v.t("why.until", stamp(time.Time(*s.Waiting.Until)))
+		}
+		out.Lines = append(out.Lines, line)
+	}
+	return out
+}
+
+// lag is how far behind something is, with its limit beside it.
+func (v *visit) lag(lag, limit *control.Seconds) cell {
+	if lag == nil {
+		return cell{}
+	}
+	out := cell{Text: length(v.look.words, time.Duration(*lag)*time.Second)}
+	if limit != nil {
+		out.Small = v.t("lag.of", length(v.look.words, time.Duration(*limit)*time.Second))
+	}
+	return out
+}
+
+func rateCell(r *control.RateStatus) cell {
+	if r == nil {
+		return cell{}
+	}
+	out := cell{Text: fmt.Sprintf("%.2f", r.Used), Small: fmt.Sprintf("/ %.4g", r.Allowed)}
+	if r.Limit > 0 && r.Allowed < r.Limit {
+		out.Small += fmt.Sprintf(" (%.4g)", r.Limit)
+	}
+	return out
+}
+
+func quotaCell(r *control.RateStatus) cell {
+	if r == nil || len(r.Quotas) == 0 {
+		return cell{}
+	}
+	least := r.Quotas[0]
+	for _, q := range r.Quotas {
+		if q.Left*least.Limit < least.Left*q.Limit {
+			least = q
+		}
+	}
+	share := float64(least.Left) / float64(max(least.Limit, 1))
+	return cell{Bar: &bar{Share: share, Text: fmt.Sprintf("%.0f %%", share*100)}}
+}
+
+// lastRuns are the newest attempts of a source, one mark each, the oldest first.
+func (c *Console) lastRuns(ctx context.Context, v *visit, code string) ([]mark, error) {
+	list, err := c.control.Runs(ctx, control.RunQuery{Source: code, Page: control.Page{Limit: 12}})
+	if err != nil {
+		return nil, err
+	}
+	var out []mark
+	for _, r := range list.Runs {
+		family := control.RunFamily(harvest.RunState(r.Status))
+		title := fmt.Sprintf("%s %d: %s", v.t("run.run"), r.ID, v.stateWord(string(r.Status)))
+		out = append([]mark{{state{Family: family, Word: string(r.Status), Title: title}, v.path("/runs/%d", r.ID)}}, out...)
+	}
+	return out, nil
+}
+
+// stateWord is a state in the visitor's language.
+func (v *visit) stateWord(s string) string {
+	return v.look.words.sayOr("state."+s, strings.ToLower(strings.ReplaceAll(s, "_", " ")))
+}

@@ -1,0 +1,90 @@
+package console_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// browser starts a browser of its own, or skips the test where there is none.
+func (h *house) browser() context.Context {
+	h.Helper()
+	name := ""
+	for _, n := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(n); err == nil {
+			name = found
+			break
+		}
+	}
+	if name == "" {
+		h.Skip("there is no chromium on this machine: apt-get install chromium")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(name), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(h.TempDir()))
+	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	h.Cleanup(stop)
+	ctx, cancel := chromedp.NewContext(ctx)
+	h.Cleanup(cancel)
+	ctx, end := context.WithTimeout(ctx, 4*time.Minute)
+	h.Cleanup(end)
+	if err := chromedp.Run(ctx); err != nil {
+		h.Fatalf("start the browser: %v", err)
+	}
+	return ctx
+}
+
+// TestScreens_OfEveryPage makes a picture of the pages that are named, for people to look
+// at: PATRA_SCREENS=DIR PATRA_PAGES="/ /plans" go test -run Screens. Without PATRA_PAGES it takes all.
+func TestScreens_OfEveryPage(t *testing.T) {
+	dir := os.Getenv("PATRA_SCREENS")
+	if dir == "" {
+		t.Skip("PATRA_SCREENS says no folder for the pictures")
+	}
+	h := newHouse(t, nil)
+	h.harvest("pubmed")
+	h.harvest("crossref")
+	ctx := h.browser()
+	pages := strings.Fields(os.Getenv("PATRA_PAGES"))
+	if len(pages) == 0 {
+		pages = everyPage
+	}
+	for _, theme := range []string{"light", "dark"} {
+		for _, width := range []int64{360, 768, 1280} {
+			for _, page := range pages {
+				name := strings.Trim(strings.NewReplacer("/", "_", "?", "_", "&", "_", "=", "_").Replace(page), "_")
+				if name == "" {
+					name = "overview"
+				}
+				h.screenshot(ctx, page, theme, width, filepath.Join(dir, fmt.Sprintf("%s-%s-%d.png", name, theme, width)))
+			}
+		}
+	}
+}
+
+// everyPage are the pages of a house in which pubmed and crossref were harvested.
+var everyPage = []string{"/", "/sources", "/plans"}
+
+func (h *house) screenshot(ctx context.Context, page, theme string, width int64, file string) {
+	h.Helper()
+	var picture []byte
+	err := chromedp.Run(ctx,
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}),
+		chromedp.EmulateViewport(width, 900),
+		chromedp.Navigate(h.URL+page),
+		chromedp.WaitReady(`html[data-ready]`, chromedp.ByQuery),
+		chromedp.FullScreenshot(&picture, 100),
+	)
+	if err != nil {
+		h.Fatalf("%s: %v", page, err)
+	}
+	if err := os.WriteFile(file, picture, 0o644); err != nil {
+		h.Fatal(err)
+	}
+}

@@ -1,0 +1,49 @@
+package console
+
+import (
+	"context"
+
+	"github.com/papertrace/patra/internal/app/control"
+)
+
+// operatorPages are those about what patra is to do, and who changed that.
+func (c *Console) operatorPages() []page {
+	return []page{
+		{"/sources", "/sources", c.sources},
+	}
+}
+
+// sources lists the sources there are.
+func (c *Console) sources(ctx context.Context, v *visit) (*view, error) {
+	list, err := c.control.Sources(ctx, v.page())
+	if err != nil {
+		return nil, err
+	}
+	out := &view{Title: v.t("rail./sources"), Lead: v.t("sources.lead"), CLI: "patra source list", API: "/sources", Topics: "audit"}
+	t := &table{Caption: v.t("rail./sources"), Head: []column{
+		{Text: v.t("col.source")},
+		{Text: v.t("col.name")},
+		{Text: v.t("col.state")},
+		{Text: v.t("col.why")},
+		{Text: v.t("col.origin")},
+		{Text: v.t("col.rows_source"), Num: true},
+		{Text: v.t("col.rows_task"), Num: true},
+		{Text: v.t("col.next_change")},
+	}}
+	for _, s := range list.Sources {
+		t.Rows = append(t.Rows, row{Cells: []cell{
+			linked(s.Code, v.path("/sources/%s", s.Code)), text(s.Name), stated(control.SourceFamily(s.State), v.stateWord(s.State)), text(s.Reason), text(s.Origin),
+			count(s.SourceRows), count(s.TaskRows), at(s.NextChange),
+		}})
+	}
+	out.Panels = []panel{{ID: "list", Title: v.t("rail./sources"), Table: t, Next: v.nextPage(list.Next)}}
+	return out, nil
+}
+
+// nextPage is the address of the next part of a list; empty if there is none.
+func (v *visit) nextPage(next string) string {
+	if next == "" {
+		return ""
+	}
+	return v.with("after", next)
+}
