@@ -64,7 +64,7 @@ func compile(t *testing.T, name string, op harvest.Operation) *source.Spec {
 
 // What a pack cannot help leaving to the source.
 var leftOpen = map[string][]string{
-	"arxiv":      {noPageSize}, // OAI-PMH has no word for it
+	"arxiv":      {noPageSize, oneSlice}, // OAI-PMH has no word for it
 	"pmc":        {noPageSize, oneSlice},
 	"doaj-oai":   {noPageSize, oneSlice},
 	"zenodo-oai": {noPageSize, oneSlice},

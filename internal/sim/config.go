@@ -11,20 +11,32 @@ import (
 
 // The upstreams there are.
 const (
-	PubMed    = "pubmed"
-	Crossref  = "crossref"
-	EuropePMC = "europepmc"
-	PMC       = "pmc"
-	DOAJOAI   = "doaj-oai"
-	ZenodoOAI = "zenodo-oai"
-	BioRxiv   = "biorxiv"
-	MedRxiv   = "medrxiv"
-	Unpaywall = "unpaywall"
-	Generic   = "generic"
+	PubMed          = "pubmed"
+	Crossref        = "crossref"
+	EuropePMC       = "europepmc"
+	OpenAlex        = "openalex"
+	ClinicalTrials  = "clinicaltrials"
+	DataCite        = "datacite"
+	DOAJ            = "doaj"
+	HAL             = "hal"
+	PLOS            = "plos"
+	SemanticScholar = "semanticscholar"
+	Zenodo          = "zenodo"
+	ArXiv           = "arxiv"
+	PMC             = "pmc"
+	DOAJOAI         = "doaj-oai"
+	ZenodoOAI       = "zenodo-oai"
+	BioRxiv         = "biorxiv"
+	MedRxiv         = "medrxiv"
+	Unpaywall       = "unpaywall"
+	Generic         = "generic"
 )
 
 // Upstreams lists them.
-var Upstreams = []string{PubMed, Crossref, EuropePMC, PMC, DOAJOAI, ZenodoOAI, BioRxiv, MedRxiv, Unpaywall, Generic}
+var Upstreams = []string{
+	PubMed, Crossref, EuropePMC, OpenAlex, ClinicalTrials, DataCite, DOAJ, HAL, PLOS, SemanticScholar, Zenodo,
+	ArXiv, PMC, DOAJOAI, ZenodoOAI, BioRxiv, MedRxiv, Unpaywall, Generic,
+}
 
 // LookupOnly are the upstreams that list nothing: their records are asked for one
 // by one.

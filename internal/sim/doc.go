@@ -2,7 +2,8 @@
 //
 // A [Sim] is an http.Handler that serves PubMed's E-utilities under /pubmed/,
 // Crossref's REST works under /crossref/ and, when asked for, Europe PMC's search
-// under /europepmc/, where many records are those of the other two, and a made-up source
+// under /europepmc/, where many records are those of the other two, the other sources
+// that packs are shipped for, each under its code, and a made-up source
 // under /generic/ that speaks every paging style, stop rule and reply shape, asks
 // for credentials of every kind and serves OAI-PMH: its parameters are the fields
 // of [GenericStyle], its credentials those of [GenericAuth]. Each upstream holds a

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"html"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // papers writes Europe PMC's records.
@@ -171,7 +173,7 @@ func (p papers) paper(i uint32, r *record) paper {
 		out.journal = -1
 	}
 	if r.content > 0 { // of the record as Europe PMC has it
-		out.keywords = append(out.keywords, "Revision "+strconv.Itoa(int(r.content)))
+		out.keywords = append(slices.Clip(out.keywords), "Revision "+strconv.Itoa(int(r.content)))
 	}
 	return out
 }
@@ -241,6 +243,44 @@ var linkWords = map[string]string{"RetractionOf": "Retraction of", "RetractionIn
 
 // medlinePaper reads an article as PubMed has it.
 func (p papers) medlinePaper(a articles, i uint32, r *record) paper {
+	return remembered.paper(paperKey{a, i, *r}, func() paper { return p.readArticle(a, i, r) })
+}
+
+// paperKey is all that a paper depends on.
+type paperKey struct {
+	articles
+	index uint32
+	record
+}
+
+// paperMemo remembers papers: to read one takes far longer than to write it down, and
+// each is written on several pages. What is taken out of it must not be changed.
+type paperMemo struct {
+	mu   sync.Mutex
+	read map[paperKey]paper // guarded by mu
+}
+
+var remembered paperMemo
+
+func (m *paperMemo) paper(key paperKey, read func() paper) paper {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, ok := m.read[key]
+	if ok {
+		return p
+	}
+	if m.read == nil || len(m.read) >= mostRemembered {
+		m.read = map[paperKey]paper{}
+	}
+	p = read()
+	m.read[key] = p
+	return p
+}
+
+// mostRemembered bounds what is kept, at some kilobytes each.
+const mostRemembered = 5_000
+
+func (p papers) readArticle(a articles, i uint32, r *record) paper {
 	var in medlineXML
 	if err := xml.Unmarshal(a.append(nil, i, r), &in); err != nil {
 		panic("sim: PubMed's own record cannot be read: " + err.Error())

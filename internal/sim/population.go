@@ -83,6 +83,7 @@ type traits struct {
 	deletes  bool
 	retracts bool
 	volatile bool // some changes are of counts and the like only
+	fraction int  // of a second that its instants are told in, in microseconds; 0: whole seconds
 }
 
 func traitsOf(source string) traits {
@@ -92,8 +93,16 @@ func traitsOf(source string) traits {
 	case EuropePMC: // what it has of retractions is what PubMed and Crossref tell
 		return traits{days: london, volatile: true}
 	case Crossref:
-		return traits{retracts: true, volatile: true}
-	case PMC:
+		return traits{retracts: true, volatile: true, fraction: 1000}
+	case HAL, DataCite:
+		return traits{volatile: true, fraction: 1000}
+	case OpenAlex, Zenodo:
+		return traits{volatile: true, fraction: 1}
+	case ClinicalTrials:
+		return traits{days: eastern}
+	case PLOS, SemanticScholar:
+		return traits{days: time.UTC}
+	case PMC, ArXiv:
 		return traits{days: time.UTC, deletes: true}
 	case DOAJOAI, ZenodoOAI:
 		return traits{deletes: true}
@@ -214,8 +223,8 @@ func (p *population) stamp(v version, at int64, luck uint64) version {
 	switch {
 	case p.days != nil:
 		v.updated = uint32(midnight(at, p.days))
-	case p.name == Crossref:
-		v.micro = uint32(luck%1000) * 1000
+	case p.fraction > 0:
+		v.micro = uint32(luck%uint64(1_000_000/p.fraction)) * uint32(p.fraction)
 	case p.name == Generic && luck&1 == 0:
 		v.micro = uint32(luck >> 8 % 1_000_000)
 	}

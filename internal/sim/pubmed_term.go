@@ -28,15 +28,48 @@ var fieldOf = map[string]string{
 	"uid": "uid", "pmid": "uid",
 	"tiab": "tiab", "title/abstract": "tiab", "ti": "title", "titl": "title", "title": "title", "tw": "tiab", "text word": "tiab",
 	"all": "all", "all fields": "all", "sb": "filter", "filter": "filter", "filt": "filter", "subset": "filter",
-	"au": "all", "auth": "all", "author": "all", "full": "all", "full author name": "all", "1au": "all", "coln": "all",
-	"ta": "all", "jour": "all", "journal": "all", "la": "all", "lang": "all", "language": "all", "pt": "all", "ptyp": "all",
-	"publication type": "all", "mh": "all", "mesh": "all", "mesh terms": "all", "majr": "all", "mesh major topic": "all",
-	"ad": "all", "affl": "all", "affiliation": "all", "aid": "all", "lid": "all", "doi": "all", "ot": "all", "gr": "all", "grnt": "all",
+	"au": "author", "auth": "author", "author": "author", "full": "author", "full author name": "author", "1au": "author", "coln": "author",
+	"ta": "journal", "jour": "journal", "journal": "journal", "is": "issn", "la": "language", "lang": "language", "language": "language",
+	"pt": "type", "ptyp": "type", "publication type": "type", "mh": "mesh", "mesh": "mesh", "mesh terms": "mesh", "majr": "mesh",
+	"mesh major topic": "mesh", "ad": "place", "affl": "place", "affiliation": "place", "auid": "person",
+	"aid": "number", "lid": "number", "doi": "number", "ot": "keyword", "gr": "all", "grnt": "all",
 }
+
+// wordFields are what is searched by words, wholeFields what only as a whole.
+var (
+	wordFields = map[string]func(e *entry) []string{
+		"title":   func(e *entry) []string { return []string{e.plainTitle()} },
+		"tiab":    func(e *entry) []string { return append([]string{e.plainTitle(), e.plainAbstract()}, e.keywords...) },
+		"place":   (*entry).affiliations,
+		"keyword": func(e *entry) []string { return e.keywords },
+		"author": func(e *entry) (out []string) {
+			for _, a := range e.authors {
+				out = append(out, a.family+" "+a.initials, a.family+" "+a.given, a.group)
+			}
+			return out
+		},
+	}
+	wholeFields = map[string]func(e *entry) []string{
+		"issn":     issnOf(true, true),
+		"language": func(e *entry) []string { return []string{e.language} },
+		"type":     func(e *entry) []string { return e.types },
+		"mesh":     (*entry).headings,
+		"person":   (*entry).orcids,
+		"number":   func(e *entry) []string { return append(some(e.doi), some(e.pmcid)...) },
+		"journal": func(e *entry) []string {
+			if j := e.container(); j != nil {
+				return []string{j.title.plain, j.abbrev.plain, j.issnPrint, j.issnOnline}
+			}
+			return nil
+		},
+	}
+)
 
 var fieldNames = map[string]string{
 	"crdt": "Date - Create", "edat": "Date - Entry", "mdat": "Date - Modification", "pdat": "Date - Publication",
 	"uid": "UID", "tiab": "Title/Abstract", "title": "Title", "all": "All Fields", "filter": "Filter",
+	"author": "Author", "journal": "Journal", "issn": "ISSN", "language": "Language", "type": "Publication Type", "mesh": "MeSH Terms",
+	"place": "Affiliation", "person": "Author - Identifier", "number": "Article Identifier", "keyword": "Other Term",
 }
 
 // termParser reads an Entrez query from left to right, without precedence, as
@@ -238,13 +271,10 @@ func (tp *termParser) atom(text, upper, tag string, quoted bool, said *strings.B
 		if upper != "" {
 			text += " " + upper
 		}
-		m = tp.pubmed.worded(field, strings.ToLower(strings.TrimSuffix(text, "*")))
-		if strings.HasPrefix(near, "~") {
-			m = tp.pubmed.allWorded(field, strings.Fields(strings.ToLower(text)))
-		}
+		m = tp.pubmed.worded(field, text, strings.HasPrefix(near, "~"))
 	}
 	shown := text
-	if upper != "" && field != "all" && field != "tiab" && field != "title" && upper != text {
+	if upper != "" && fieldNames[field] != "" && field != "all" && wordFields[field] == nil && upper != text {
 		shown += ":" + upper
 	}
 	if m == nil {
@@ -335,21 +365,20 @@ func (p *pubmed) numbered(from, to string) match {
 	}
 }
 
-// worded matches records that hold a phrase; nil if none does. Writing every
-// record out to look is slow, so the hits are kept until the truth moves.
-func (p *pubmed) worded(field, phrase string) match {
-	key := field + "\x00" + phrase
+// worded matches records that hold a phrase, or its words side by side in any order
+// where they only have to be near; nil if none does. The hits are kept until the truth
+// moves.
+func (p *pubmed) worded(field, text string, near bool) match {
+	key := field + "\x00" + text + "\x00" + strconv.FormatBool(near)
 	if p.found == nil || p.foundAt != p.people.moved || len(p.found) > 64 {
 		p.found, p.foundAt = map[string]map[uint32]bool{}, p.people.moved
 	}
 	hits, ok := p.found[key]
 	if !ok {
 		hits = map[uint32]bool{}
-		var buf []byte
+		test := p.wordTest(field, text, near)
 		for _, k := range p.people.index() {
-			i := uint32(k)
-			buf = p.articles.append(buf[:0], i, &p.people.records[i])
-			if bytes.Contains(bytes.ToLower(partOf(buf, field)), []byte(phrase)) {
+			if i := uint32(k); test(i, &p.people.records[i]) {
 				hits[i] = true
 			}
 		}
@@ -361,36 +390,39 @@ func (p *pubmed) worded(field, phrase string) match {
 	return func(i uint32, _ *record) bool { return hits[i] }
 }
 
-// allWorded matches records that hold every word, wherever: what is near is among them.
-func (p *pubmed) allWorded(field string, words []string) match {
-	var all []match
-	for _, word := range words {
-		m := p.worded(field, word)
-		if m == nil {
-			return nil
+// wordTest looks into one record. Accents and case do not matter.
+func (p *pubmed) wordTest(field, text string, near bool) match {
+	bare, prefix := strings.CutSuffix(text, "*")
+	words := wordsOf(bare)
+	entryOf := func(i uint32, r *record) *entry { return newEntry(p.articles.seed, i, r) }
+	if values, ok := wholeFields[field]; ok {
+		return func(i uint32, r *record) bool {
+			return slices.ContainsFunc(values(entryOf(i, r)), func(have string) bool { return slices.Equal(wordsOf(have), words) })
 		}
-		all = append(all, m)
 	}
+	if texts, ok := wordFields[field]; ok {
+		return func(i uint32, r *record) bool {
+			return slices.ContainsFunc(texts(entryOf(i, r)), func(have string) bool {
+				if near {
+					return together(wordsOf(have), words)
+				}
+				return len(words) > 0 && holds(wordsOf(have), words, prefix)
+			})
+		}
+	}
+	phrase := []byte(strings.ToLower(bare))
 	return func(i uint32, r *record) bool {
-		return !slices.ContainsFunc(all, func(m match) bool { return !m(i, r) })
+		return bytes.Contains(bytes.ToLower(p.articles.append(nil, i, r)), phrase)
 	}
 }
 
-// partOf cuts the title, or the title and the abstract, out of a record.
-func partOf(record []byte, field string) []byte {
-	if field == "all" {
-		return record
-	}
-	var out []byte
-	for _, tag := range []string{"ArticleTitle", "Abstract"} {
-		if tag == "Abstract" && field == "title" {
-			break
-		}
-		open := bytes.Index(record, []byte("<"+tag))
-		shut := bytes.Index(record, []byte("</"+tag+">"))
-		if open >= 0 && shut > open {
-			out = append(append(out, record[open:shut]...), ' ')
+// together says whether words stand side by side in a text, in whatever order.
+func together(text, words []string) bool {
+	want := slices.Sorted(slices.Values(words))
+	for at := 0; at+len(words) <= len(text); at++ {
+		if slices.Equal(slices.Sorted(slices.Values(text[at:at+len(words)])), want) {
+			return len(words) > 0
 		}
 	}
-	return out
+	return false
 }

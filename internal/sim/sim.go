@@ -81,6 +81,24 @@ func New(cfg Config) (*Sim, error) {
 			s.upstreams[name] = newCrossref(s, p)
 		case EuropePMC:
 			s.upstreams[name] = newEuropePMC(s, p)
+		case OpenAlex:
+			s.upstreams[name] = newLibrary(s, p, openalexHabits())
+		case ClinicalTrials:
+			s.upstreams[name] = newLibrary(s, p, trialHabits())
+		case DataCite:
+			s.upstreams[name] = newLibrary(s, p, dataciteHabits())
+		case DOAJ:
+			s.upstreams[name] = newLibrary(s, p, doajHabits())
+		case HAL:
+			s.upstreams[name] = newLibrary(s, p, halHabits())
+		case PLOS:
+			s.upstreams[name] = newLibrary(s, p, plosHabits())
+		case SemanticScholar:
+			s.upstreams[name] = undatedLibrary{newLibrary(s, p, scholarHabits())}
+		case Zenodo:
+			s.upstreams[name] = newLibrary(s, p, zenodoHabits())
+		case ArXiv:
+			s.upstreams[name] = newRepository(s, p, arxivManners())
 		case PMC:
 			s.upstreams[name] = newRepository(s, p, pmcManners())
 		case DOAJOAI:
