@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the full test suite runs against: MariaDB, Prometheus and systemd's tools from the distribution, a C compiler for
-# the race detector, a MySQL 9 server, Schemathesis and readers of references in folders of their own. Needs root on Debian. None of them is begun:
+# Installs what the full test suite runs against: MariaDB, Prometheus, Chromium and systemd's tools from the distribution, a C compiler for
+# the race detector, a MySQL 9 server, Schemathesis, axe and readers of references in folders of their own. Needs root on Debian. None of them is begun:
 # the tests begin their own.
 set -euo pipefail
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
@@ -16,6 +16,7 @@ python3 -c 'import ensurepip, venv' 2>/dev/null || need+=(python3-venv) # for Sc
 command -v systemd-analyze >/dev/null || need+=(systemd) # looks at the unit that patra prints
 command -v ris2xml >/dev/null || need+=(bibutils) # reads what patra exports, as the readers below do
 command -v npm >/dev/null || need+=(nodejs npm)
+command -v chromium >/dev/null || need+=(chromium fonts-dejavu-core) # shows the console
 if ! command -v promtool >/dev/null; then
   need+=(prometheus)
   systemctl mask prometheus >/dev/null 2>&1 || true # so that the machine does not begin it
@@ -66,5 +67,17 @@ if [ "$(cat "$READERS/ready" 2>/dev/null)" != "$READERS_PY $READERS_OLD $READERS
     tail -5 /tmp/patra-readers.log >&2
     echo "test-deps: no readers of references; exports are held against our own files alone" >&2
     rm -rf "$READERS"
+  fi
+fi
+# It looks at the pages of the console for what keeps people out.
+AXE=${PATRA_AXE:-/opt/patra-axe}
+AXE_VERSION=4.14.0
+if ! grep -q "\"version\": \"$AXE_VERSION\"" "$AXE/node_modules/axe-core/package.json" 2>/dev/null; then
+  rm -rf "$AXE"
+  mkdir -p "$AXE"
+  if ! npm install --prefix "$AXE" --no-audit --no-fund --no-save --loglevel=error "axe-core@$AXE_VERSION" >/tmp/patra-axe.log 2>&1; then
+    tail -5 /tmp/patra-axe.log >&2
+    echo "test-deps: no axe; nobody looks whether pages of the console keep people out" >&2
+    rm -rf "$AXE"
   fi
 fi

@@ -2,11 +2,17 @@ package console_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/role"
@@ -24,6 +30,7 @@ type house struct {
 	oracle *sim.Sim
 	base   string // of the oracle
 	URL    string // of the console
+	stop   func() // ends the server of the console at once
 }
 
 // newHouse opens a patra of which nothing was asked yet.
@@ -55,8 +62,13 @@ func newHouse(t *testing.T, change func(*httpapi.Config)) *house {
 		t.Fatal(err)
 	}
 	served := httptest.NewServer(door)
-	t.Cleanup(served.Close)
-	return &house{T: t, node: n, oracle: oracle, base: upstreams.URL, URL: served.URL}
+	stop := sync.OnceFunc(func() {
+		served.Listener.Close()
+		served.CloseClientConnections()
+		served.Close()
+	})
+	t.Cleanup(stop)
+	return &house{T: t, node: n, oracle: oracle, base: upstreams.URL, URL: served.URL, stop: stop}
 }
 
 // harvest reads a source of the oracle.
@@ -85,4 +97,61 @@ func (h *house) get(path string) (int, string) {
 		}
 	}
 	return answer.StatusCode, b.String()
+}
+
+// hostile is what an upstream sends that wants to be more than text.
+const hostile = `"><script>window.hacked=1</script><img src=x onerror="window.hacked=1">{{.}}`
+
+const hostilePack = `source: hostile
+name: 'Hostile <script>window.hacked=1</script>'
+baseUrl: %s
+recordType: item
+identity: TEXT
+http: {allowHttp: true, allowPrivate: true}
+rateLimit: {limit: 1000, window: 1s, qps: 900, burst: 1}
+window: {key: updated, filters: {from: updated, to: updated}, precision: SECOND, bound: OPEN, updatedAt: PATH, safetyLag: 10m, baseline: 70d, step: 100d, minStep: 1h, target: 30}
+pagination: {type: TOKEN, pageSize: 50, total: EXACT, end: NO_TOKEN}
+endpoints:
+  items:
+    usage: SEARCH
+    path: /items
+    format: JSON
+    query: {from: "${iso(window.from)}", to: "${iso(window.to)}", size: "${page.size}", token: "${page.token}"}
+    response: {items: items, total: total, id: id, updatedAt: {path: updated, format: RFC3339, key: updated}, version: v, nextToken: next_token, signals: {error: error}}
+mapping: {fields: {title: title, url: id}, volatile: [updated, v, reads]}
+`
+
+// hostilePages are pages that show what the hostile source sent.
+var hostilePages = []string{"/?hostile", "/sources?hostile", "/plans?source=hostile"}
+
+// harvestHostile reads a source of which every text is an attack on the browser, and one
+// item cannot be stored.
+func (h *house) harvestHostile() {
+	h.Helper()
+	updated := time.Now().UTC().Add(-time.Hour).Format(time.RFC3339)
+	answer, err := json.Marshal(map[string]any{"total": 3, "items": []map[string]any{
+		{"id": hostile, "updated": updated, "v": 1, "title": hostile},
+		{"id": "plain", "updated": updated, "v": 1, "title": hostile},
+		{"id": "broken", "updated": hostile, "v": hostile, "title": hostile},
+	}})
+	if err != nil {
+		h.Fatal(err)
+	}
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(answer)
+	}))
+	h.Cleanup(upstream.Close)
+	file := filepath.Join(h.TempDir(), "hostile.yaml")
+	if err := os.WriteFile(file, fmt.Appendf(nil, hostilePack, upstream.URL), 0o600); err != nil {
+		h.Fatal(err)
+	}
+	if _, err := h.node.Control.ApplyPack(h.Context(), file, control.SourceOrder{By: control.By{Actor: "test", Reason: hostile}}); err != nil {
+		h.Fatal(err)
+	}
+	r, err := h.node.Control.Harvest(h.Context(), control.HarvestRequest{Source: "hostile", BaseURL: upstream.URL, Watch: new(control.Watch)})
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.Logf("hostile: %+v", r.Records)
 }

@@ -101,7 +101,7 @@ func (v *visit) path(format string, args ...any) string {
 	for i, arg := range args {
 		args[i] = url.PathEscape(fmt.Sprint(arg))
 	}
-	return v.base + fmt.Sprintf(format, args...)
+	return v.base + fmt.Sprintf(strings.ReplaceAll(format, "%d", "%s"), args...)
 }
 
 // with is the address of this page with a parameter set, or taken out if it is empty.
