@@ -30,8 +30,8 @@ type WorkRecord struct {
 	Status   harvest.RecordStatus `json:"status"`
 	Revision int64                `json:"revision"`
 	Title    string               `json:"title,omitempty"`
-	// Identifiers are those that it has, each with whether they are its own, are listed
-	// by its source, or were taken from others.
+	// Identifiers are those that it has, each with whether it is its own, is listed
+	// by its source, or was taken from others.
 	Identifiers []WorkIdentifier `json:"identifiers"`
 	// Path are the links that lead to it from the first record of its work.
 	Path   []WorkLink `json:"path,omitempty"`
@@ -42,7 +42,7 @@ type WorkRecord struct {
 type WorkIdentifier struct {
 	Scheme string `json:"scheme"`
 	Value  string `json:"value"`
-	// Word is own, listed or second_hand.
+	// Word is own, listed or second_hand; alias if it is that of a record said to be identical.
 	Word string `json:"word"`
 }
 
@@ -294,7 +294,7 @@ func (c *Control) workRecords(ctx context.Context, numbers []int64) ([]WorkRecor
 	if err != nil {
 		return nil, err
 	}
-	words := map[work.Strength]string{work.Own: "own", work.Listed: "listed", work.SecondHand: "second_hand"}
+	words := map[work.Strength]string{work.Own: "own", work.Listed: "listed", work.SecondHand: "second_hand", work.Alias: "alias"}
 	for i := range records {
 		r := &records[i]
 		r.Fields, err = c.cleanJSON(r.Fields)

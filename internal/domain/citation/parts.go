@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/papertrace/patra/internal/domain/doi"
 )
 
 // Date is a date as far as it is known: parts that are not are 0.
@@ -114,7 +116,6 @@ func (p Pages) Range(sep string) string {
 }
 
 var (
-	doiPattern   = regexp.MustCompile(`^10\.\d{4,9}(?:\.\d+)*/\S+$`)
 	pmcPattern   = regexp.MustCompile(`^(?i:PMC)?(\d+)$`)
 	arxivPattern = regexp.MustCompile(`^(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?$`)
 	nctPattern   = regexp.MustCompile(`^NCT\d{8}$`)
@@ -122,14 +123,11 @@ var (
 
 // doiOf is a DOI as bare as it is registered, in lower case; what is none is empty.
 func doiOf(s string) string {
-	s = strings.ToLower(Line(s))
-	for _, lead := range []string{"https://", "http://", "dx.", "doi.org/", "doi:"} {
-		s = strings.TrimSpace(strings.TrimPrefix(s, lead))
-	}
-	if !doiPattern.MatchString(s) {
+	s, _ = doi.Bare(Line(s))
+	if !doi.Is(s) {
 		return ""
 	}
-	return s
+	return doi.Lower(s)
 }
 
 // digitsOf is a number as text, without leading zeros; what is none is empty.

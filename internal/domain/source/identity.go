@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/papertrace/patra/internal/domain/doi"
 )
 
 // maxIDLength is the longest id that is kept.
@@ -15,16 +17,12 @@ func (i Identity) Canonical(id string) (string, error) {
 	id = strings.TrimSpace(id)
 	switch i.Form {
 	case "DOI":
-		id = bareDOI(id)
+		id, _ = doi.Bare(id)
+		// A source's own key is believed, whatever the registrant looks like.
 		if !strings.HasPrefix(id, "10.") || !strings.Contains(id, "/") {
 			return "", fmt.Errorf("%q is not a DOI", clip(id))
 		}
-		id = strings.Map(func(r rune) rune {
-			if r >= 'A' && r <= 'Z' {
-				return r | 0x20
-			}
-			return r
-		}, id)
+		id = doi.Lower(id)
 	case "NUMBER":
 		if id == "" || strings.Trim(id, "0123456789") != "" {
 			return "", fmt.Errorf("%q is not a number", clip(id))
@@ -43,19 +41,6 @@ func (i Identity) Canonical(id string) (string, error) {
 		return "", fmt.Errorf("%q holds bytes that no id has", clip(id))
 	}
 	return id, nil
-}
-
-// bareDOI takes the resolver off a DOI.
-func bareDOI(id string) string {
-	for _, prefixes := range [][]string{{"https://", "http://"}, {"dx.doi.org/", "www.doi.org/", "doi.org/"}, {"doi:"}} {
-		for _, p := range prefixes {
-			if len(id) >= len(p) && strings.EqualFold(id[:len(p)], p) {
-				id = id[len(p):]
-				break
-			}
-		}
-	}
-	return strings.TrimSpace(id)
 }
 
 // clip shortens a text for a message.

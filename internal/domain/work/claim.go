@@ -1,8 +1,11 @@
 package work
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/papertrace/patra/internal/domain/doi"
 )
 
 // Relation is how a record is related to another that is not the same work. Read it as:
@@ -11,13 +14,21 @@ type Relation string
 
 // The relations.
 const (
-	PreprintOf   Relation = "preprint-of"
-	VersionOf    Relation = "version-of"
-	RetractionOf Relation = "retraction-of"
-	CorrectionOf Relation = "correction-of"
-	NoticeOf     Relation = "notice-of"
-	RelatedTo    Relation = "related-to"
+	PreprintOf    Relation = "preprint-of"
+	VersionOf     Relation = "version-of"
+	RetractionOf  Relation = "retraction-of"
+	CorrectionOf  Relation = "correction-of"
+	NoticeOf      Relation = "notice-of"
+	CommentOn     Relation = "comment-on"
+	ReviewOf      Relation = "review-of"
+	TranslationOf Relation = "translation-of"
+	SupplementTo  Relation = "supplement-to"
+	PartOf        Relation = "part-of"
+	RelatedTo     Relation = "related-to"
 )
+
+// isNotice reports whether one of two is a notice about the other.
+func (r Relation) isNotice() bool { return r == RetractionOf || r == CorrectionOf || r == NoticeOf }
 
 // registries are sources whose records are what they know of DOIs that are registered
 // there.
@@ -61,11 +72,11 @@ func (c *claimer) doi() string { return c.record.said(DOI).Value }
 func (c *claimer) claim() {
 	key := c.record.Key
 	f := c.fields
-	doi := Listed
+	own := Listed
 	others := Listed
 	switch {
 	case registries[key.Source], publishers[key.Source]:
-		doi = Own
+		own = Own
 	case aggregators[key.Source]:
 		others = SecondHand
 	}
@@ -84,13 +95,13 @@ func (c *claimer) claim() {
 		c.claimArXiv(key.ID)
 		return // the DOI beside it is that of the article
 	case "zenodo":
-		if strings.HasPrefix(lowerASCII(f.DOI), "10.5281/") {
-			doi = Own
+		if strings.HasPrefix(doi.Lower(f.DOI), "10.5281/") {
+			own = Own
 		}
 	}
-	c.add(DOI, f.DOI, doi)
+	c.add(DOI, f.DOI, own)
 	if d := c.doi(); strings.HasPrefix(d, "10.48550/arxiv.") { // the e-print itself, under its second name
-		c.add(ArXiv, d, doi)
+		c.add(ArXiv, d, own)
 	}
 	c.add(PMID, f.PMID, others)
 	c.add(PMCID, f.PMCID, others)
@@ -99,6 +110,22 @@ func (c *claimer) claim() {
 		// Beside the DOI of an article the number of an e-print names another state of it.
 		c.add(ArXiv, f.Other.ArXiv, others)
 	}
+	if !c.isVersion(f.Other.IdenticalTo) {
+		c.add(DOI, f.Other.IdenticalTo, Alias)
+	}
+}
+
+// isVersion reports whether a DOI is that of a version of the record, or of what the
+// record is a version of. The newest version is called the same as the DOI that stands
+// for all of them, until there is a newer one.
+func (c *claimer) isVersion(text string) bool {
+	other, ok := NormalDOI(text, true)
+	if !ok {
+		return false
+	}
+	own := c.doi()
+	stem := VersionStem(other)
+	return stem != "" && (stem == own || stem == VersionStem(own)) || VersionStem(own) == other
 }
 
 // claimEuropePMC: an id of Europe PMC means something within its corpus only; that of
@@ -133,39 +160,80 @@ func (c *claimer) relate() {
 	if c.record.Key.Source == "arxiv" {
 		c.point(PreprintOf, f.DOI)
 	}
-	if c.doi() != "" && c.record.Key.Source == "hal" {
-		c.pointTo(RelatedTo, ArXiv, f.Other.ArXiv)
+	for _, p := range []struct {
+		relation Relation
+		id       string
+	}{
+		{PreprintOf, f.Other.ArticleDOI},
+		{PreprintOf, f.Other.PreprintOf},
+		{RetractionOf, f.Retracts},
+		{CorrectionOf, f.Corrects},
+		{NoticeOf, f.Other.Concerns},
+		{VersionOf, f.Other.VersionOf},
+		{VersionOf, f.Other.ConceptDOI},
+		{CommentOn, f.Other.CommentsOn},
+		{ReviewOf, f.Other.Reviews},
+		{TranslationOf, f.Other.TranslationOf},
+		{SupplementTo, f.Other.SupplementTo},
+		{PartOf, f.Other.PartOf},
+	} {
+		c.point(p.relation, p.id)
 	}
-	c.point(RetractionOf, f.Retracts)
-	c.point(CorrectionOf, f.Corrects)
-	c.point(RelatedTo, f.RetractedBy)
+	if c.isVersion(f.Other.IdenticalTo) {
+		c.point(VersionOf, f.Other.IdenticalTo)
+	}
+	c.pointBack(RetractionOf, f.RetractedBy)
+	c.pointBack(PreprintOf, f.Other.HasPreprint)
+	if c.doi() != "" && c.record.Key.Source == "hal" {
+		if id, ok := Normal(ArXiv, f.Other.ArXiv); ok {
+			c.addPointer(Pointer{Relation: RelatedTo}, id)
+		}
+	}
 	if stem := VersionStem(c.doi()); stem != "" {
 		c.record.Stems = append(c.record.Stems, "doi:"+stem)
 	}
 	if f.Other.Concept != "" {
 		c.record.Stems = append(c.record.Stems, c.record.Key.Source+":"+f.Other.Concept)
 	}
-	if f.Other.ConceptDOI != "" {
-		c.point(VersionOf, f.Other.ConceptDOI)
-	}
 }
 
-// point takes up a pointer that is a DOI, or a PMID if it is none.
+// point takes up that the record is RELATION another, pointBack that the other is
+// RELATION this one.
 func (c *claimer) point(rel Relation, text string) {
+	c.pointTo(Pointer{Relation: rel}, text)
+}
+
+func (c *claimer) pointBack(rel Relation, text string) {
+	c.pointTo(Pointer{Relation: rel, Back: true}, text)
+}
+
+// pointTo takes up a pointer to a DOI, a PMID or an id of Europe PMC, as which the text
+// can be read.
+func (c *claimer) pointTo(p Pointer, text string) {
 	if text == "" {
 		return
 	}
-	if _, ok := NormalDOI(text, false); ok {
-		c.pointTo(rel, DOI, text)
-		return
+	for _, s := range []Scheme{DOI, ArXiv, PMID, PMCID, EuropePMC} {
+		if s == EuropePMC && preprintAtEuropePMC.MatchString(text) {
+			text = "PPR:" + text
+		}
+		id, ok := Normal(s, text)
+		if ok {
+			c.addPointer(p, id)
+			return
+		}
 	}
-	c.pointTo(rel, PMID, text)
 }
 
-func (c *claimer) pointTo(rel Relation, s Scheme, text string) {
-	id, ok := Normal(s, text)
-	if !ok || slices.ContainsFunc(c.record.Claims, func(have Claim) bool { return have.ID == id }) {
+// preprintAtEuropePMC is how Europe PMC numbers preprints.
+var preprintAtEuropePMC = regexp.MustCompile(`^PPR[0-9]+$`)
+
+func (c *claimer) addPointer(p Pointer, id ID) {
+	p.To = id
+	if slices.ContainsFunc(c.record.Claims, func(have Claim) bool { return have.ID == id }) {
 		return // a notice under the DOI of the paper points to itself
 	}
-	c.record.Pointers = append(c.record.Pointers, Pointer{Relation: rel, To: id})
+	if !slices.Contains(c.record.Pointers, p) {
+		c.record.Pointers = append(c.record.Pointers, p)
+	}
 }

@@ -3,6 +3,8 @@ package work
 import (
 	"regexp"
 	"strings"
+
+	"github.com/papertrace/patra/internal/domain/doi"
 )
 
 // Class is the state of publication that a record is of. Records of different classes
@@ -56,8 +58,8 @@ var noticeTitle = regexp.MustCompile(`^(?i)\W*(?:(?:erratum|corrigendum|errata|(
 	`(?:correction|retraction|addendum|withdrawal)(?: to| of| for)?\s*[:\x{201c}"'\[])`)
 
 // classOf tells the class of a record by what its source calls it, its DOI and its title.
-func classOf(source, kind, doi, title string) Class {
-	kind = lowerASCII(strings.TrimSpace(kind))
+func classOf(source, kind, id, title string) Class {
+	kind = doi.Lower(strings.TrimSpace(kind))
 	class := classes[kind]
 	switch {
 	case source == "clinicaltrials":
@@ -66,7 +68,7 @@ func classOf(source, kind, doi, title string) Class {
 		return Notice
 	case source == "arxiv", source == "biorxiv", source == "medrxiv":
 		return Preprint
-	case isPreprintDOI(doi) && (class == Unknown || class == Article):
+	case isPreprintDOI(id) && (class == Unknown || class == Article):
 		return Preprint // SSRN, for one, calls its papers articles
 	case kind == "undefined" && source != "hal":
 		return Unknown

@@ -11,32 +11,23 @@ import (
 const Suggested = 0.85
 
 // Compare says how two records that are of two works are related, or whether they may be
-// of one after all. It depends on these two alone. One edge at most is returned for a
-// relation, and one for a likeness.
+// of one after all. It depends on these two alone, and is one edge at most: a relation
+// that is told outweighs a likeness.
 func Compare(a, b *Record) []Edge {
 	if a.Key.Compare(b.Key) > 0 {
 		a, b = b, a
 	}
-	var out []Edge
-	related := false
-	for _, pair := range [][2]*Record{{a, b}, {b, a}} {
-		e, ok := pointed(pair[0], pair[1])
-		if ok && !related {
-			related = true
-			out = append(out, e)
-		}
+	related, found := pointed(a, b)
+	if !found {
+		related, found = versions(a, b)
 	}
-	if e, ok := versions(a, b); ok && !related {
-		related = true
-		out = append(out, e)
+	if !found {
+		related, found = alike(a, b)
 	}
-	if related {
-		return out
+	if !found {
+		return nil
 	}
-	if e, ok := alike(a, b); ok {
-		out = append(out, e)
-	}
-	return out
+	return []Edge{related}
 }
 
 // Telling are, of all edges between the records of two works, those that say something:
@@ -52,26 +43,56 @@ func Telling(edges []Edge) []Edge {
 	return edges[:min(1, len(edges))]
 }
 
-// pointed is the relation of a record to one that it points to.
-func pointed(from, to *Record) (Edge, bool) {
-	for _, p := range from.Pointers {
-		if !slices.ContainsFunc(to.Claims, func(c Claim) bool { return c.ID == p.To && c.Strength != SecondHand }) {
-			continue
+// pointed is the relation of two records one of which points to the other. If they tell
+// several it is one that says more than that they are related.
+func pointed(a, b *Record) (best Edge, found bool) {
+	for _, pair := range [][2]*Record{{a, b}, {b, a}} {
+		from, to := pair[0], pair[1]
+		for _, p := range from.Pointers {
+			if !slices.ContainsFunc(to.Claims, func(c Claim) bool { return c.ID == p.To && c.isSaid() }) {
+				continue
+			}
+			e := told(from, to, p)
+			if !found || best.Relation == RelatedTo && e.Relation != RelatedTo {
+				best = e
+				found = true
+			}
 		}
-		rel := p.Relation
-		// Who calls itself the notice of a notice has mixed them up, or is one of several.
-		rule := RuleFamily
-		if rel == RetractionOf || rel == CorrectionOf {
-			rule = RuleNotice
-		}
-		if rel == PreprintOf && to.Class != Article && to.Class != Unknown {
-			rel = RelatedTo
-		}
-		e := directed(from, to, rule, Relates, p.To.String())
-		e.Relation = rel
-		return e, true
 	}
-	return Edge{}, false
+	return best, found
+}
+
+// told is the relation that a record tells of to another.
+func told(from, to *Record, p Pointer) Edge {
+	rel := p.Relation
+	if p.Back {
+		from, to = to, from
+	}
+	switch {
+	case rel == VersionOf && from.Class == Article && to.Class == Preprint:
+		// An article is called a version of its preprint as often as the other way round.
+		rel = PreprintOf
+		from, to = to, from
+	case rel == VersionOf && from.Class == Preprint && to.Class == Article:
+		rel = PreprintOf
+	case rel == PreprintOf && from.Class == Preprint && to.Class == Preprint:
+		rel = VersionOf
+	case rel == PreprintOf && to.Class != Article && to.Class != Unknown:
+		rel = RelatedTo
+	}
+	rule := RuleFamily
+	if rel.isNotice() {
+		rule = RuleNotice
+	}
+	e := directed(from, to, rule, Relates, p.To.String())
+	e.Relation = rel
+	// Of these the word of a source was wrong before, or its guess; those of notices were
+	// made by hand.
+	if (rel == PreprintOf || rel == VersionOf) && !agree(from, to) {
+		e.Polarity = Suggests
+		e.Why = "titles and authors differ"
+	}
+	return e
 }
 
 // versions are two records with DOIs of versions of one thing.
@@ -90,6 +111,7 @@ func versions(a, b *Record) (Edge, bool) {
 // for nothing is not equal to nothing.
 type features struct {
 	title   float64
+	main    bool    // only up to the subtitle, which one of them does not have
 	authors float64 // 0 where no name is shared
 	year    int     // how far apart; -1: not known
 	page    verdict
@@ -117,6 +139,10 @@ func verdictOf(a, b string) verdict {
 
 func featuresOf(a, b *Record) features {
 	f := features{title: similarity(a.Title, b.Title), year: -1}
+	if f.title < mainTitleScore && sameMain(a, b) {
+		f.title = mainTitleScore
+		f.main = true
+	}
 	if a.Year > 0 && b.Year > 0 {
 		f.year = max(a.Year-b.Year, b.Year-a.Year)
 	}
@@ -125,6 +151,22 @@ func featuresOf(a, b *Record) features {
 	f.journal = sameJournal(a, b)
 	f.authors = authorsAgree(a, b)
 	return f
+}
+
+// mainTitleScore is how alike titles are of which one has a subtitle that the other
+// lacks.
+const mainTitleScore = 0.9
+
+// sameMain reports whether one record has a subtitle and the other none, and their
+// titles are equal without it.
+func sameMain(a, b *Record) bool {
+	if (a.MainLen == 0) == (b.MainLen == 0) {
+		return false
+	}
+	if b.MainLen > 0 {
+		a, b = b, a
+	}
+	return a.Title[:a.MainLen] == b.Title && sayingTitle(b.Title)
 }
 
 // authorsAgree is 1 if the first authors are the same, or all of the shorter list are in
@@ -303,6 +345,15 @@ func double(a, b *Record, f features) (Edge, bool) {
 	if positive == 0 || f.year > 1 || contradict(f) {
 		return Edge{}, false
 	}
+	// Papers on two towns differ in a word: unless they stand in one place, only slips of
+	// the pen may tell the titles apart.
+	if f.page != same && !f.main && otherWords(a.Title, b.Title) {
+		return Edge{}, false
+	}
+	// Papers of a series have the title in common: without the subtitle all else must fit.
+	if f.main && (f.authors < 1 || f.journal != same) {
+		return Edge{}, false
+	}
 	e := edgeOf(a, b, RuleWeak, Suggests, f.words())
 	e.Score = f.score()
 	e.Why = "likeness is no proof"
@@ -334,8 +385,8 @@ func preprintAndArticle(a, b *Record, f features) (Edge, bool) {
 	if pre.Class == Article {
 		pre, art = b, a
 	}
-	if pre.Class != Preprint || art.Class != Article {
-		return Edge{}, false
+	if pre.Class != Preprint || art.Class != Article || shareID(pre, art) {
+		return Edge{}, false // what has one identifier is a family already
 	}
 	if pre.Year > 0 && art.Year > 0 && (art.Year < pre.Year || art.Year > pre.Year+4) {
 		return Edge{}, false
@@ -349,4 +400,11 @@ func preprintAndArticle(a, b *Record, f features) (Edge, bool) {
 	e.Score = f.score()
 	e.Why = "likeness is no proof"
 	return e, e.Score >= Suggested && f.title >= 0.9
+}
+
+// shareID reports whether two records have an identifier in common.
+func shareID(a, b *Record) bool {
+	return slices.ContainsFunc(a.Claims, func(x Claim) bool {
+		return slices.ContainsFunc(b.Claims, func(y Claim) bool { return x.ID == y.ID })
+	})
 }

@@ -4,15 +4,20 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/papertrace/patra/internal/domain/doi"
 )
 
-// doiSyntax is what a DOI must look like to link anything. Letters beyond ASCII and
-// inner blanks are allowed by the standard and are nearly always slips.
-var doiSyntax = regexp.MustCompile(`^10\.[0-9]{4,9}(\.[0-9]+)*/[\x21-\x7e]+$`)
-
-// doiWrappers are written before DOIs.
-var doiWrappers = []string{
-	"doi:", "doi.org/", "dx.doi.org/", "www.doi.org/", "http://", "https://", "[doi]", "info:doi/", "urn:doi:",
+// links reports whether a DOI may link anything. Letters beyond ASCII and signs that
+// cannot be seen are allowed in one and are nearly always slips: such a DOI is kept as
+// the text it is.
+func links(s string) bool {
+	for i := range len(s) {
+		if s[i] < 0x21 || s[i] > 0x7e {
+			return false
+		}
+	}
+	return doi.Is(s)
 }
 
 // serverVersion is the version that bioRxiv and medRxiv put behind the DOI in their
@@ -29,13 +34,13 @@ var escapes = []string{"%2f", "%28", "%29", "%3a", "%3b", "%3c", "%3e"}
 // any character may be part of a DOI. What others write has lost or gained something at
 // its end often enough that punctuation there is cut off.
 func NormalDOI(text string, registry bool) (string, bool) {
-	s := trimMarks(text)
+	s := doi.Trim(text)
 	// What was undone once may show something else to undo; the form is reached where
 	// nothing is left.
 	for range 8 {
 		next := foldDOI(s, registry)
 		if next == s {
-			return s, doiSyntax.MatchString(s)
+			return s, links(s)
 		}
 		s = next
 	}
@@ -43,11 +48,9 @@ func NormalDOI(text string, registry bool) (string, bool) {
 }
 
 func foldDOI(s string, registry bool) string {
-	s = trimMarks(s)
-	s = lowerASCII(s)
-	s, wasURL := stripWrappers(s)
+	s, isAddress := doi.Bare(doi.Lower(s))
 	s = unescapeEntities(s)
-	if wasURL || holdsAny(s, escapes) {
+	if isAddress || holdsAny(s, escapes) {
 		plain, err := url.PathUnescape(s)
 		if err == nil {
 			s = plain
@@ -62,23 +65,7 @@ func foldDOI(s string, registry bool) string {
 	if m := serverVersion.FindStringSubmatch(s); m != nil {
 		s = m[1]
 	}
-	return lowerASCII(s)
-}
-
-// stripWrappers takes off what stands before a DOI. A DOI itself begins with 10., so
-// what stands within one stays.
-func stripWrappers(s string) (rest string, wasURL bool) {
-	for again := true; again; {
-		again = false
-		for _, w := range doiWrappers {
-			if cut, found := strings.CutPrefix(s, w); found {
-				wasURL = wasURL || strings.HasSuffix(w, "//")
-				s = trimMarks(cut)
-				again = true
-			}
-		}
-	}
-	return s, wasURL
+	return doi.Lower(s)
 }
 
 // cutTail cuts off what does not belong to the DOI at its end.
@@ -133,27 +120,6 @@ func holdsAny(s string, parts []string) bool {
 	return false
 }
 
-// trimMarks takes blanks and marks of no width off both ends.
-func trimMarks(s string) string {
-	return strings.Trim(s, " \t\r\n\u00a0\u200b\u200c\u200d\u2060\ufeff")
-}
-
-// lowerASCII lowers A to Z and nothing else: DOIs are compared so.
-func lowerASCII(s string) string {
-	for i := range len(s) {
-		if 'A' <= s[i] && s[i] <= 'Z' {
-			b := []byte(s)
-			for j := i; j < len(b); j++ {
-				if 'A' <= b[j] && b[j] <= 'Z' {
-					b[j] += 'a' - 'A'
-				}
-			}
-			return string(b)
-		}
-	}
-	return s
-}
-
 // versionStems find what DOIs of versions of one thing have in common, by registrant:
 // a pattern for all would join a book with its chapter.
 var versionStems = []*regexp.Regexp{
@@ -161,6 +127,7 @@ var versionStems = []*regexp.Regexp{
 	regexp.MustCompile(`^(10\.6084/m9\.figshare\.[0-9a-z.]+?)\.v[0-9]+$`),        // figshare
 	regexp.MustCompile(`^(10\.(?:12688|15252|3310)/[0-9a-z]+\.[0-9]+)\.[0-9]+$`), // F1000 and those who print as it does
 	regexp.MustCompile(`^(10\.20944/preprints[0-9.]+)\.v[0-9]+$`),                // Preprints.org
+	regexp.MustCompile(`^(10\.7554/elife\.[0-9]+)\.[0-9]{1,2}$`),                 // eLife's reviewed preprints
 	regexp.MustCompile(`^(10\.26434/chemrxiv(?:-[0-9a-z\-]+|\.[0-9]+))[.\-]v[0-9]+$`),
 }
 

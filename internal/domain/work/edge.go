@@ -15,6 +15,7 @@ const (
 	RulePerson     Rule = 1  // a person joined them
 	RuleRedirect   Rule = 2  // the source merged one into the other
 	RuleOwnDOI     Rule = 3  // both own the DOI
+	RuleAlias      Rule = 4  // a registry says that they are identical
 	RuleOwnID      Rule = 5  // both own the PMID, the PMCID or the number at arXiv
 	RulePubMedDOI  Rule = 6  // PubMed lists the DOI that the other owns
 	RuleEuropePMC  Rule = 7  // the id at Europe PMC is the PMID or PMCID
@@ -32,6 +33,7 @@ var meanings = map[Rule]string{
 	RulePerson:     "a person joined them",
 	RuleRedirect:   "the source merged one into the other",
 	RuleOwnDOI:     "both are the records of one DOI",
+	RuleAlias:      "a registry says that they are identical",
 	RuleOwnID:      "both are the records of one PMID, PMCID or number at arXiv",
 	RulePubMedDOI:  "PubMed lists the DOI of the other",
 	RuleEuropePMC:  "the id at Europe PMC is the PMID or PMCID of the other",
@@ -139,6 +141,8 @@ func ruleOf(a, b *Record, x, y Claim) Rule {
 	switch {
 	case x.Strength == SecondHand || y.Strength == SecondHand:
 		return RuleSecondHand
+	case x.Strength == Alias || y.Strength == Alias:
+		return RuleAlias
 	case x.Strength == Own && y.Strength == Own:
 		switch {
 		case x.Scheme == DOI:
@@ -161,6 +165,11 @@ func identityEdge(a, b *Record, x, y Claim, healthy bool) (Edge, bool) {
 	if a.Dead || b.Dead {
 		return e, false
 	}
+	// Whoever tells how it is related to the other is not the same, whatever they share:
+	// a letter and its reply, a review and its update stand under one DOI.
+	if _, related := pointed(a, b); related {
+		return e, false
+	}
 	if !compatible(a.Class, b.Class) {
 		return familyUnderOneID(a, b, x.ID.String())
 	}
@@ -177,8 +186,17 @@ func identityEdge(a, b *Record, x, y Claim, healthy bool) (Edge, bool) {
 	case !fits:
 		e.Polarity = Suggests
 		e.Why = "titles and authors differ"
+	case rule == RuleAlias && !isOneText(a, b):
+		e.Polarity = Suggests
+		e.Why = "titles or authors differ"
 	}
 	return e, true
+}
+
+// isOneText reports whether two records have one title and an author in common: what is
+// called identical has been what belongs together, or a version, often enough.
+func isOneText(a, b *Record) bool {
+	return similarity(a.Title, b.Title) >= 0.9 && !tellApart(a.Title, b.Title) && sharedAuthors(a, b) > 0
 }
 
 // familyUnderOneID: records of different classes that have one identifier are related.

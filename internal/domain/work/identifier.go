@@ -3,6 +3,8 @@ package work
 import (
 	"regexp"
 	"strings"
+
+	"github.com/papertrace/patra/internal/domain/doi"
 )
 
 // Scheme is a kind of identifier.
@@ -68,7 +70,7 @@ var (
 )
 
 func normalPMID(text string) (string, bool) {
-	m := pmidForm.FindStringSubmatch(trimMarks(text))
+	m := pmidForm.FindStringSubmatch(doi.Trim(text))
 	if m == nil {
 		return "", false
 	}
@@ -78,7 +80,7 @@ func normalPMID(text string) (string, bool) {
 // normalPMCID reads PMC and digits, or digits alone as JATS has them; versions are left
 // off. NIHMS numbers are another kind.
 func normalPMCID(text string) (string, bool) {
-	m := pmcidForm.FindStringSubmatch(trimMarks(text))
+	m := pmcidForm.FindStringSubmatch(doi.Trim(text))
 	if m == nil {
 		return "", false
 	}
@@ -86,7 +88,7 @@ func normalPMCID(text string) (string, bool) {
 }
 
 func normalOpenAlex(text string) (string, bool) {
-	m := openAlexForm.FindStringSubmatch(trimMarks(text))
+	m := openAlexForm.FindStringSubmatch(doi.Trim(text))
 	if m == nil {
 		return "", false
 	}
@@ -95,7 +97,7 @@ func normalOpenAlex(text string) (string, bool) {
 
 // normalNCT pads to eight digits: zeros were lost in spreadsheets.
 func normalNCT(text string) (string, bool) {
-	m := nctForm.FindStringSubmatch(trimMarks(text))
+	m := nctForm.FindStringSubmatch(doi.Trim(text))
 	if m == nil || strings.Trim(m[1], "0") == "" {
 		return "", false
 	}
@@ -105,11 +107,11 @@ func normalNCT(text string) (string, bool) {
 // normalArXiv is the number without its version. Until 2014 numbers had four digits
 // behind the point, since then five; old ones lose the class behind their archive.
 func normalArXiv(text string) (string, bool) {
-	s := trimMarks(text)
+	s := doi.Trim(text)
 	if w := arxivWrapper.FindString(s); w != "" {
 		s = s[len(w):]
 	}
-	s = lowerASCII(strings.TrimSuffix(lowerASCII(s), ".pdf"))
+	s = doi.Lower(strings.TrimSuffix(doi.Lower(s), ".pdf"))
 	if m := arxivNew.FindStringSubmatch(s); m != nil {
 		digits := 5
 		if m[1]+m[2] <= "1412" {
@@ -129,7 +131,7 @@ var corpora = map[string]bool{
 }
 
 func normalEuropePMC(text string) (string, bool) {
-	m := epmcForm.FindStringSubmatch(trimMarks(text))
+	m := epmcForm.FindStringSubmatch(doi.Trim(text))
 	if m == nil {
 		return "", false
 	}

@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // LookupKey is a number under which records are found that may have to do with each
@@ -106,7 +107,7 @@ func (r *Record) likeness() []LookupKey {
 	}
 	var out []LookupKey
 	if sayingTitle(r.Title) {
-		t := squeeze(r.Title)
+		t := keyLetters(r.Title)
 		out = append(out,
 			keyOf("title "+firstOf(t, shortTitle)+" "+r.Authors[0], keyTitle),
 			keyOf("title "+firstOf(t, longTitle), keyTitle))
@@ -117,12 +118,13 @@ func (r *Record) likeness() []LookupKey {
 	return out
 }
 
-// squeeze leaves the blanks out.
-func squeeze(s string) []rune {
-	out := make([]rune, 0, len(s))
-	for _, c := range s {
-		if c != ' ' {
-			out = append(out, c)
+// keyLetters are the letters of a title without its blanks, and without small words:
+// these come and go between a preprint and its article.
+func keyLetters(title string) []rune {
+	out := make([]rune, 0, len(title))
+	for w := range strings.FieldsSeq(title) {
+		if !smallWords[w] {
+			out = append(out, []rune(w)...)
 		}
 	}
 	return out

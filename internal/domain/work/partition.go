@@ -88,7 +88,7 @@ func limits(a, b *part, e *Edge, edges []Edge, of map[int64]*part) string {
 		return ""
 	}
 	switch {
-	case differ(a.doi, b.doi) && e.Rule != RuleRedirect:
+	case differ(a.doi, b.doi) && e.Rule != RuleRedirect && e.Rule != RuleAlias:
 		return "each has a DOI of its own: " + a.doi.Value + ", " + b.doi.Value
 	case differ(a.pmid, b.pmid) && e.Rule != RuleRedirect:
 		return "each has a PMID of its own: " + a.pmid.Value + ", " + b.pmid.Value

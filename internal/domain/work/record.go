@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/papertrace/patra/internal/domain/doi"
 )
 
 // Key is what a record is known by everywhere.
@@ -34,6 +36,8 @@ const (
 	Listed
 	// SecondHand: the source has it from others, and their slips with it.
 	SecondHand
+	// Alias: it is that of another record which is said to be identical.
+	Alias
 )
 
 // Claim is an identifier that a record has by the word of its source.
@@ -46,6 +50,8 @@ type Claim struct {
 type Pointer struct {
 	Relation Relation
 	To       ID
+	// Back: it is the other that is RELATION this one.
+	Back bool
 }
 
 // Record is what of a record says which work it is of.
@@ -62,8 +68,10 @@ type Record struct {
 	// Stems are what versions of one thing have in common.
 	Stems []string
 	Class Class
-	// Title is the normal title, Authors the family names of the authors in their order.
+	// Title is the normal title with its subtitle, Authors the family names of the authors
+	// in their order.
 	Title    string
+	MainLen  int // how much of the title stands before its subtitle; 0 if it has none
 	Authors  []string
 	Year     int
 	Volume   string
@@ -98,6 +106,18 @@ type fields struct {
 		PMC        string `json:"pmc"`
 		Concept    string `json:"concept"`
 		ConceptDOI string `json:"concept_doi"`
+		// Identifiers of other records, by how these are related.
+		ArticleDOI    string `json:"article_doi"` // the article that a preprint became
+		PreprintOf    string `json:"preprint_of"`
+		HasPreprint   string `json:"has_preprint"`
+		VersionOf     string `json:"version_of"` // whichever came first
+		IdenticalTo   string `json:"identical_to"`
+		Concerns      string `json:"concerns"` // what an expression of concern is about
+		CommentsOn    string `json:"comments_on"`
+		Reviews       string `json:"reviews"`
+		TranslationOf string `json:"translation_of"`
+		SupplementTo  string `json:"supplement_to"`
+		PartOf        string `json:"part_of"`
 	} `json:"other_ids"`
 	Retracts    string `json:"retracts"`
 	RetractedBy string `json:"retracted_by"`
@@ -123,7 +143,11 @@ func Read(key Key, doc []byte) (Record, error) {
 	c.claim()
 	r.Class = classOf(key.Source, f.Type, c.doi(), f.Title)
 	c.relate()
-	r.Title = normalTitle(f.Title)
+	main, whole := mainTitle(f.Title, f.Subtitle)
+	r.Title = normalTitle(whole)
+	if m := normalTitle(main); m != r.Title && strings.HasPrefix(r.Title, m) {
+		r.MainLen = len(m)
+	}
 	for _, a := range f.Authors {
 		if name := familyOf(a); name != "" {
 			r.Authors = append(r.Authors, name)
@@ -142,7 +166,7 @@ func Read(key Key, doc []byte) (Record, error) {
 			r.Journal = append(r.Journal, s)
 		}
 	}
-	r.Language = languages[lowerASCII(strings.TrimSpace(f.Language))]
+	r.Language = languages[doi.Lower(strings.TrimSpace(f.Language))]
 	// DOIs that were taken back are listed under a journal of their own.
 	r.Dead = strings.HasPrefix(fold(f.Journal), "crossref listing of deleted")
 	return r, nil
@@ -155,11 +179,14 @@ var nameEnds = map[string]bool{"jr": true, "sr": true, "ii": true, "iii": true, 
 // begins, and what stands before it (van der, Garcia) comes and goes.
 func familyOf(a author) string {
 	name := a.Family
+	if isDense(name + a.Name) {
+		// Where the family name ends cannot be seen in a name in one piece: all of it counts.
+		return strings.ReplaceAll(fold(name+a.Given+a.Name), " ", "")
+	}
 	if name == "" {
 		name = a.Name
-		if family, _, comma := strings.Cut(name, ","); comma {
-			name = family
-		} else if before, last, ok := cutLastWord(name); ok && isInitials(last) {
+		name, _, _ = strings.Cut(name, ",")
+		if before, last, ok := cutLastWord(name); ok && isInitials(last) {
 			name = before // "Smith JA", as Europe PMC and others write it
 		}
 	}
@@ -170,8 +197,12 @@ func familyOf(a author) string {
 	if len(words) == 0 {
 		return ""
 	}
-	return words[len(words)-1]
+	return withoutDigraphs.Replace(words[len(words)-1])
 }
+
+// withoutDigraphs makes names equal that were written with umlauts, without them, or
+// with two letters in their place: Müller, Muller, Mueller.
+var withoutDigraphs = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u", "aa", "a")
 
 func cutLastWord(s string) (before, last string, ok bool) {
 	s = strings.TrimSpace(s)
@@ -201,7 +232,7 @@ var pageForm = regexp.MustCompile(`[a-z]{0,3}[0-9]+[a-z]?`)
 
 // firstPage is the first page, or the number of the article.
 func firstPage(pages string) string {
-	m := pageForm.FindString(lowerASCII(strings.TrimSpace(pages)))
+	m := pageForm.FindString(doi.Lower(strings.TrimSpace(pages)))
 	return strings.TrimLeft(m, "0")
 }
 
@@ -242,9 +273,13 @@ func (r *Record) Own(s Scheme) ID {
 // has.
 func (r *Record) said(s Scheme) ID {
 	for _, c := range r.Claims {
-		if c.Scheme == s && c.Strength != SecondHand {
+		if c.Scheme == s && c.isSaid() {
 			return c.ID
 		}
 	}
 	return ID{}
 }
+
+// isSaid reports whether the source gave the record the identifier or says that it has
+// it.
+func (c Claim) isSaid() bool { return c.Strength == Own || c.Strength == Listed }

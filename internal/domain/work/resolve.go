@@ -110,8 +110,9 @@ func illness(hs []holder) string {
 	bySource := map[string]*Record{}
 	for _, h := range hs {
 		r := h.record
-		// Notices under the DOI of what they are about, and stubs, are told apart elsewhere.
-		if r.Class == Notice || r.Dead {
+		// Notices under the DOI of what they are about, and stubs, are told apart elsewhere;
+		// what is called identical with the holder of the value does not have it itself.
+		if r.Class == Notice || r.Dead || h.claim.Strength == Alias {
 			continue
 		}
 		if before, twice := bySource[r.Key.Source]; twice && !merged(before, r) && compatible(before.Class, r.Class) {
@@ -124,7 +125,7 @@ func illness(hs []holder) string {
 	}
 	for i, x := range hs {
 		for _, y := range hs[i+1:] {
-			if compatible(x.record.Class, y.record.Class) && !agree(x.record, y.record) {
+			if x.claim.Strength != Alias && y.claim.Strength != Alias && compatible(x.record.Class, y.record.Class) && !agree(x.record, y.record) {
 				return "more than three records have it, and they do not agree"
 			}
 		}

@@ -1,17 +1,21 @@
 package work
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/papertrace/patra/internal/domain/doi"
 	"github.com/papertrace/patra/internal/domain/letters"
+	"github.com/papertrace/patra/internal/domain/markup"
 )
 
 // fold is a text in small plain letters and digits with one blank between words: marks,
 // punctuation, markup and the forms of characters are gone. Digits and numerals stay,
 // for they tell parts of a series apart.
 func fold(s string) string {
-	s = stripTags(unescapeEntities(s))
+	s = markup.Plain(s)
 	var b strings.Builder
 	b.Grow(len(s))
 	gap := false
@@ -39,32 +43,6 @@ func fold(s string) string {
 	return b.String()
 }
 
-// stripTags leaves out markup. A sign that opens none is part of the text.
-func stripTags(s string) string {
-	if !strings.Contains(s, "<") {
-		return s
-	}
-	var b strings.Builder
-	for s != "" {
-		open := strings.IndexByte(s, '<')
-		if open < 0 {
-			break
-		}
-		end := strings.IndexByte(s[open:], '>')
-		if end < 0 || open+1 >= len(s) || !isTagStart(s[open+1]) {
-			b.WriteString(s[:open+1])
-			s = s[open+1:]
-			continue
-		}
-		b.WriteString(s[:open])
-		s = s[open+end+1:]
-	}
-	b.WriteString(s)
-	return b.String()
-}
-
-func isTagStart(c byte) bool { return c == '/' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
-
 // withdrawnPrefixes stand before the title of what was taken back, which is the same
 // text still.
 var withdrawnPrefixes = []string{
@@ -77,11 +55,32 @@ func normalTitle(s string) string {
 	for _, p := range withdrawnPrefixes {
 		word := strings.TrimSpace(p)
 		// Only before a colon: a retracted tongue is an anatomical finding.
-		if rest, found := strings.CutPrefix(t, p); found && strings.Contains(lowerASCII(s), lastWord(word)+":") {
+		if rest, found := strings.CutPrefix(t, p); found && strings.Contains(doi.Lower(s), lastWord(word)+":") {
 			return rest
 		}
 	}
 	return t
+}
+
+// subtitleSigns stand between a title and its subtitle.
+var subtitleSigns = []string{": ", " - ", " – ", " — ", "? ", ". ", "：", "——"}
+
+// mainTitle is a title up to its subtitle, empty if it has none, and the whole of it,
+// with the subtitle that a source gives by itself.
+func mainTitle(title, subtitle string) (main, whole string) {
+	if subtitle != "" && !strings.Contains(title, subtitle) {
+		return title, title + ": " + subtitle
+	}
+	first := len(title)
+	for _, sign := range subtitleSigns {
+		if i := strings.Index(title, sign); i > 0 && i < first {
+			first = i
+		}
+	}
+	if first == len(title) {
+		return "", title
+	}
+	return title[:first], title
 }
 
 func lastWord(s string) string { return s[strings.LastIndexByte(s, ' ')+1:] }
@@ -96,6 +95,25 @@ func similarity(a, b string) float64 {
 		return 1
 	}
 	return max(sharedWords(a, b), editRatio(a, b))
+}
+
+// isDenseRune reports whether a character stands for a syllable or a word.
+func isDenseRune(r rune) bool {
+	return r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+}
+
+// isDense reports whether a text is in a script whose characters are syllables or words.
+func isDense(s string) bool {
+	dense, others := 0, 0
+	for _, r := range s {
+		switch {
+		case r < 0x80 && r != ' ':
+			others++
+		case isDenseRune(r):
+			dense++
+		}
+	}
+	return dense > 0 && 2*dense >= others
 }
 
 // sharedWords is the share of words that both have (Dice).
@@ -155,6 +173,47 @@ func editRatio(a, b string) float64 {
 	return 1 - float64(row[len(y)])/float64(longest)
 }
 
+// otherWords reports whether one title has words in place of others of the other title.
+// What is only spelt otherwise, divided otherwise, or is missing, is no other word.
+func otherWords(a, b string) bool {
+	if isDense(a) {
+		left, right := difference([]rune(a), []rune(b))
+		return len(left) > 1 && len(right) > 1 && editRatio(string(left), string(right)) < sameWord
+	}
+	left := wordsBeside(a, b)
+	right := wordsBeside(b, a)
+	return left != "" && right != "" && editRatio(left, right) < sameWord
+}
+
+// sameWord is how alike two spellings of a word are.
+const sameWord = 0.6
+
+// wordsBeside are the words of a title that another does not have, in one piece, but
+// for small ones.
+func wordsBeside(title, other string) string {
+	var b strings.Builder
+	have := strings.Fields(other)
+	for w := range strings.FieldsSeq(title) {
+		if !smallWords[w] && len(w) > 3 && !slices.Contains(have, w) {
+			b.WriteString(w)
+		}
+	}
+	return b.String()
+}
+
+// difference is what is left of two texts without their common beginning and end.
+func difference(a, b []rune) (left, right []rune) {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a = a[1:]
+		b = b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a = a[:len(a)-1]
+		b = b[:len(b)-1]
+	}
+	return a, b
+}
+
 // romans are numerals that tell parts of a series apart. A lone i is a word too, and
 // counts as a numeral all the same: it only ever keeps two titles apart.
 var romans = map[string]bool{
@@ -170,7 +229,7 @@ var tellingWords = map[string]bool{
 	"first": true, "second": true, "third": true, "fourth": true, "reanalysis": true, "replication": true, "dataset": true, "data": true,
 	"not": true, "no": true, "without": true, "review": true, "summary": true, "translation": true, "reprint": true, "followup": true,
 	"male": true, "female": true, "men": true, "women": true, "boys": true, "girls": true, "children": true, "adults": true,
-	"acute": true, "chronic": true, "north": true, "south": true, "east": true, "west": true,
+	"follow": true, "acute": true, "chronic": true, "north": true, "south": true, "east": true, "west": true,
 }
 
 // tellApart reports whether two titles differ in a number, a numeral or a word that
@@ -182,6 +241,13 @@ func tellApart(a, b string) bool {
 // tellingOf are the words of a title that tell it from others, in their order.
 func tellingOf(title string) string {
 	var b strings.Builder
+	if isDense(title) {
+		for _, w := range denseTelling.FindAllString(title, -1) {
+			b.WriteString(w)
+			b.WriteByte(' ')
+		}
+		return b.String()
+	}
 	for w := range strings.FieldsSeq(title) {
 		if romans[w] || tellingWords[w] || holdsDigit(w) {
 			b.WriteString(w)
@@ -190,6 +256,12 @@ func tellingOf(title string) string {
 	}
 	return b.String()
 }
+
+// denseTelling are such words in Chinese, Japanese and Korean titles, where they stand
+// within others: numbers, parts, protocols, notices, replies, and who or what was studied.
+var denseTelling = regexp.MustCompile(`[0-9]+|\b[ivx]+\b|第[一二三四五六七八九十]+|(?:^| )[一二三四五六七八九十上中下前后後续續](?: |$)|[一二三四五六七八九十]$|` +
+	`勘误|勘誤|更正|訂正|正誤|撤稿|撤回|方案|计划书|計画書|プロトコル|프로토콜|答复|回复|回應|返答|评论|述评|综述|総説|补充|補遺|` +
+	`男|女|儿童|小児|成人|老年|高齢|急性|慢性|정정|철회|답변|남성|여성|소아|성인|급성|만성`)
 
 func holdsDigit(w string) bool { return strings.ContainsAny(w, "0123456789") }
 
@@ -216,7 +288,15 @@ func init() {
 // shortestTitle is how many letters a title must have to say anything.
 const shortestTitle = 20
 
-// sayingTitle reports whether a normal title says which text it is of.
+// sayingTitle reports whether a normal title says which text it is of. Ideographs and
+// syllables count as two letters.
 func sayingTitle(t string) bool {
-	return len([]rune(t)) >= shortestTitle && !commonTitles[t]
+	letters := 0
+	for _, r := range t {
+		letters++
+		if isDenseRune(r) {
+			letters++
+		}
+	}
+	return letters >= shortestTitle && !commonTitles[t]
 }

@@ -5,6 +5,9 @@ import (
 	"html"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/papertrace/patra/internal/domain/doi"
+	"github.com/papertrace/patra/internal/domain/markup"
 )
 
 // cleaner changes a value. What it returns is either part of v or lives in a;
@@ -19,7 +22,7 @@ var cleaners = map[string]cleaner{
 	"upper":         func(_ *arena, v []byte) []byte { return bytes.ToUpper(v) },
 	"trim":          func(_ *arena, v []byte) []byte { return bytes.TrimSpace(v) },
 	"doi":           doiOrNothing,
-	"strip_doi_url": func(_ *arena, v []byte) []byte { return bareDOI(v) },
+	"strip_doi_url": bareDOI,
 	"orcid":         cleanORCID,
 	"number":        cleanNumber,
 }
@@ -47,7 +50,7 @@ func cleanText(a *arena, v []byte) []byte {
 			a.buf, text = append(a.buf, text[:n]...), text[n:]
 		}
 	}
-	markup(v, add, func(t tag) { gap = gap || t.block })
+	markup.Cut(v, add, func(t markup.Tag) { gap = gap || t.Block })
 	return a.take(from)
 }
 
@@ -121,11 +124,11 @@ func cleanJATS(a *arena, v []byte) []byte {
 			a.buf, text = append(a.buf, text[:n]...), text[n:]
 		}
 	}
-	markup(v, add, func(t tag) {
+	markup.Cut(v, add, func(t markup.Tag) {
 		switch {
-		case t.name == "title" && !t.closing:
+		case t.Name == "title" && !t.Closing:
 			sep, title = '\n', len(a.buf)
-		case t.name == "title":
+		case t.Name == "title":
 			if title >= 0 && len(a.buf) > title {
 				head := bytes.TrimRight(a.buf[title:], ":. ")
 				a.buf = a.buf[:title+len(head)]
@@ -135,7 +138,7 @@ func cleanJATS(a *arena, v []byte) []byte {
 				sep, headed = ' ', len(head) > 0
 			}
 			title = -1
-		case t.block && title < 0 && !headed:
+		case t.Block && title < 0 && !headed:
 			sep = '\n'
 		}
 	})
@@ -185,7 +188,8 @@ func words(text []byte) int {
 // maySpace tells the bytes that all spaces beyond ASCII begin with.
 func maySpace(c byte) bool { return c == 0xC2 || c >= 0xE1 && c <= 0xE3 }
 
-// unescape decodes character references, and those that come to light by it.
+// unescape decodes character references, and those that come to light by it. It is
+// [markup.Plain]'s second half over bytes that are used again for the next item.
 func unescape(a *arena, v []byte) []byte {
 	for range 3 {
 		n := bytes.IndexByte(v, '&')
@@ -222,35 +226,15 @@ func unescape(a *arena, v []byte) []byte {
 	return v
 }
 
-// bareDOI takes the resolver off.
-func bareDOI(v []byte) []byte {
-	v = bytes.TrimSpace(v)
-	for _, p := range []string{"https://", "http://"} {
-		if hasFold(v, p) {
-			v = v[len(p):]
-			break
-		}
-	}
-	for _, p := range []string{"dx.doi.org/", "www.doi.org/", "doi.org/"} {
-		if hasFold(v, p) {
-			v = v[len(p):]
-			break
-		}
-	}
-	if hasFold(v, "doi:") {
-		v = v[4:]
-	}
-	return bytes.TrimSpace(v)
-}
-
-func hasFold(v []byte, prefix string) bool {
-	return len(v) >= len(prefix) && bytes.EqualFold(v[:len(prefix)], []byte(prefix))
+func bareDOI(_ *arena, v []byte) []byte {
+	v, _ = doi.Bare(v)
+	return v
 }
 
 // cleanDOI takes the resolver off and makes ASCII letters small, no others:
 // DOIs that differ in an accent are two (R29).
 func cleanDOI(a *arena, v []byte) []byte {
-	v = bareDOI(v)
+	v = bareDOI(a, v)
 	for _, c := range v {
 		if c >= 'A' && c <= 'Z' {
 			from := len(a.buf)
@@ -270,30 +254,10 @@ func cleanDOI(a *arena, v []byte) []byte {
 // title, a shortened or a broken one would link records that have nothing in common.
 func doiOrNothing(a *arena, v []byte) []byte {
 	v = cleanDOI(a, v)
-	if !isDOI(v) {
+	if !doi.Is(v) {
 		return nil
 	}
 	return v
-}
-
-// isDOI reports whether a value reads 10.REGISTRANT/SUFFIX: four to nine digits,
-// perhaps further numbers after dots, and a suffix without white space.
-func isDOI(v []byte) bool {
-	prefix, suffix, found := bytes.Cut(v, []byte("/"))
-	if !found || len(suffix) == 0 || bytes.ContainsAny(suffix, " \t\r\n\v\f") || !bytes.HasPrefix(prefix, []byte("10.")) {
-		return false
-	}
-	for k, number := range bytes.Split(prefix[len("10."):], []byte(".")) {
-		if len(number) == 0 || k == 0 && (len(number) < 4 || len(number) > 9) {
-			return false
-		}
-		for _, c := range number {
-			if c < '0' || c > '9' {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // cleanORCID leaves 0000-0000-0000-0000, or nothing.
