@@ -556,7 +556,7 @@ var replies = []replyWant{
 
 	// CORE, version 2.
 	{
-		pack: "core", purpose: source.ForSearch, file: "core/v2-search-p1.json",
+		pack: "core-v2", purpose: source.ForSearch, file: "core/v2-search-p1.json",
 		items: 10, first: "102353278", last: "103825965", total: 1326248,
 		records: map[string]string{
 			"102353278": `

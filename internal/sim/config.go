@@ -29,13 +29,14 @@ const (
 	BioRxiv         = "biorxiv"
 	MedRxiv         = "medrxiv"
 	Unpaywall       = "unpaywall"
+	CORE            = "core"
 	Generic         = "generic"
 )
 
 // Upstreams lists them.
 var Upstreams = []string{
 	PubMed, Crossref, EuropePMC, OpenAlex, ClinicalTrials, DataCite, DOAJ, HAL, PLOS, SemanticScholar, Zenodo,
-	ArXiv, PMC, DOAJOAI, ZenodoOAI, BioRxiv, MedRxiv, Unpaywall, Generic,
+	ArXiv, PMC, DOAJOAI, ZenodoOAI, BioRxiv, MedRxiv, Unpaywall, CORE, Generic,
 }
 
 // LookupOnly are the upstreams that list nothing: their records are asked for one

@@ -104,6 +104,8 @@ func traitsOf(source string) traits {
 		return traits{days: time.UTC}
 	case PMC, ArXiv:
 		return traits{days: time.UTC, deletes: true}
+	case CORE:
+		return traits{volatile: true}
 	case DOAJOAI, ZenodoOAI:
 		return traits{deletes: true}
 	case BioRxiv, MedRxiv:

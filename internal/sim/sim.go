@@ -95,6 +95,8 @@ func New(cfg Config) (*Sim, error) {
 			s.upstreams[name] = newLibrary(s, p, plosHabits())
 		case SemanticScholar:
 			s.upstreams[name] = undatedLibrary{newLibrary(s, p, scholarHabits())}
+		case CORE:
+			s.upstreams[name] = newLibrary(s, p, coreHabits())
 		case Zenodo:
 			s.upstreams[name] = newLibrary(s, p, zenodoHabits())
 		case ArXiv:
