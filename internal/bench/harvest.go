@@ -31,16 +31,20 @@ func (p unlimited) Compile(t source.Trigger) (*source.Spec, []source.Warning, er
 	return s, w, err
 }
 
-func packs(code string) (*registry.Static, error) {
-	b, err := sources.FS.ReadFile(code + ".yaml")
-	if err != nil {
-		return nil, err
+func packs(codes ...string) (*registry.Static, error) {
+	all := map[string]registry.Pack{}
+	for _, code := range codes {
+		b, err := sources.FS.ReadFile(code + ".yaml")
+		if err != nil {
+			return nil, err
+		}
+		p, err := sourcefile.Parse(code+".yaml", b)
+		if err != nil {
+			return nil, err
+		}
+		all[code] = unlimited{p}
 	}
-	p, err := sourcefile.Parse(code+".yaml", b)
-	if err != nil {
-		return nil, err
-	}
-	return registry.NewStatic(map[string]registry.Pack{code: unlimited{p}}, map[string]string{"contact": "bench@example.org", "tool": "patra-bench"}), nil
+	return registry.NewStatic(all, map[string]string{"contact": "bench@example.org", "tool": "patra-bench"}), nil
 }
 
 // harvestUnderTest is what patra does: everything at its default.
@@ -83,6 +87,17 @@ func harvestUnderTest(ctx context.Context, j job, m *meter) (f figures, err erro
 		return f, fmt.Errorf("store breaks %d invariants, the first: %+v", len(findings), findings[0])
 	}
 	return f, f.check(ctx, j, "ing_record")
+}
+
+// countWorks counts what linking has come to.
+func (f *figures) countWorks(ctx context.Context, j job) error {
+	db, err := sql.Open("sqlite", "file:"+j.db+"?_pragma=busy_timeout(20000)")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return db.QueryRowContext(ctx, `SELECT (SELECT COUNT(DISTINCT work_id) FROM ing_work_member),
+		(SELECT COUNT(*) FROM ing_work_edge WHERE polarity_code='SUGGEST')`).Scan(&f.Linked.Works, &f.Linked.Suggestions)
 }
 
 // check that the table holds each record once, and notes the size of the file.

@@ -11,6 +11,7 @@
 //	go run ./internal/bench          about a quarter of an hour on two cores that have nothing else to do
 //	go run ./internal/bench -quick   about 20 seconds, too short to judge by
 //	go run ./internal/bench -only views   what operators ask of a full store, while a harvest runs
+//	go run ./internal/bench -only link    what linking costs beside the harvest; -records says how many
 //	go run ./internal/bench -profile DIR   leaves CPU and allocation profiles of all runs there
 //
 // Decoding alone is compared with the standard library by the benchmarks of
@@ -35,6 +36,7 @@ type options struct {
 	dir      string
 	profiles string
 	only     string
+	records  int
 }
 
 func main() {
@@ -59,7 +61,8 @@ func parent(ctx context.Context, args []string) (err error) {
 	f.BoolVar(&o.quick, "quick", false, "few records: a fast look, too short to judge by")
 	f.IntVar(&o.rounds, "rounds", 0, "turns of harvest and bare loop (default 3, quick 1)")
 	f.StringVar(&o.dir, "dir", "", "folder for the databases (default: a temporary one)")
-	f.StringVar(&o.only, "only", "", "measure one part only: views")
+	f.StringVar(&o.only, "only", "", "measure one part only: views or link")
+	f.IntVar(&o.records, "records", 0, "how many records to link (default 100000, quick 6000)")
 	f.StringVar(&o.profiles, "profile", "", "folder for CPU and allocation profiles of every run")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -67,8 +70,8 @@ func parent(ctx context.Context, args []string) (err error) {
 		}
 		return err
 	}
-	if o.only != "" && o.only != "views" {
-		return fmt.Errorf("-only %s is not known: use views", o.only)
+	if o.only != "" && o.only != "views" && o.only != "link" {
+		return fmt.Errorf("-only %s is not known: use views or link", o.only)
 	}
 	if o.rounds == 0 {
 		o.rounds = 3
@@ -89,14 +92,20 @@ func parent(ctx context.Context, args []string) (err error) {
 	o.dir = dir
 
 	began := time.Now()
-	if o.only == "views" {
-		r := &report{}
+	r := &report{}
+	switch o.only {
+	case "views":
 		if err := r.views(ctx, o); err != nil {
 			return err
 		}
 		return r.printViews(os.Stdout)
+	case "link":
+		if err := r.links(ctx, o); err != nil {
+			return err
+		}
+		return r.printLinks(os.Stdout)
 	}
-	r, err := measure(ctx, o)
+	r, err = measure(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -136,6 +145,9 @@ func measure(ctx context.Context, o options) (*report, error) {
 		return nil, err
 	}
 	if err := r.views(ctx, o); err != nil {
+		return nil, err
+	}
+	if err := r.links(ctx, o); err != nil {
 		return nil, err
 	}
 	var err error

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/sim"
@@ -25,7 +26,7 @@ const (
 // serveOracle serves simulated upstreams until standard input ends.
 func serveOracle(_ context.Context, j job, _ *meter) (figures, error) {
 	s, err := sim.New(sim.Config{
-		Sources: []string{j.Source}, Records: j.Records, Seed: 1, Now: born, Span: span, Churn: &sim.Churn{}, LimitRPS: -1, KeepLog: 1,
+		Sources: strings.Split(j.Source, ","), Records: j.Records, Seed: 1, Now: born, Span: span, Churn: &sim.Churn{}, LimitRPS: -1, KeepLog: 1,
 	})
 	if err != nil {
 		return figures{}, err
@@ -38,7 +39,8 @@ func serveOracle(_ context.Context, j job, _ *meter) (figures, error) {
 	srv := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	gone := make(chan error, 1)
 	go func() { gone <- srv.Serve(l) }()
-	fmt.Printf("http://%s/%s\n", l.Addr(), j.Source)
+	first, _, _ := strings.Cut(j.Source, ",")
+	fmt.Printf("http://%s/%s\n", l.Addr(), first)
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		_ = srv.Close()

@@ -36,6 +36,7 @@ var roles = map[string]func(context.Context, job, *meter) (figures, error){
 	"plan":    planUnderTest,
 	"queue":   queueUnderTest,
 	"views":   viewsUnderTest,
+	"link":    linkUnderTest,
 }
 
 // figures are what one process measured of itself.
@@ -48,6 +49,8 @@ type figures struct {
 	CPU      float64 `json:"cpu_s"`
 	PeakMiB  float64 `json:"peak_mib"`
 	DBMiB    float64 `json:"db_mib"`
+	// Linked is what linking costs beside the harvest of what it links.
+	Linked *linked `json:"linked,omitempty"`
 	// Leases from a short and a long queue.
 	Leases []leases `json:"leases,omitempty"`
 	// Views are the answers of a full store while a harvest runs, and Beside what that

@@ -30,11 +30,13 @@ type report struct {
 	Queue       figures  `json:"queue"`
 	QueueServer *figures `json:"queue_server,omitempty"`
 	// Views are what operators ask of a full store while a harvest runs.
-	Views       figures    `json:"views"`
-	ViewsServer *figures   `json:"views_server,omitempty"`
-	Decodings   []decoding `json:"decodings"`
-	Seconds     float64    `json:"seconds"`
-	Ratios      ratios     `json:"ratios"`
+	Views       figures  `json:"views"`
+	ViewsServer *figures `json:"views_server,omitempty"`
+	// Links are what linking costs beside the harvest of what it links.
+	Links     []figures  `json:"links"`
+	Decodings []decoding `json:"decodings"`
+	Seconds   float64    `json:"seconds"`
+	Ratios    ratios     `json:"ratios"`
 }
 
 // ratios are what counts.
@@ -142,6 +144,7 @@ func (r *report) print(out io.Writer) error {
 		r.QueueServer.judgeQueue("MySQL", verdict)
 	}
 	r.judgeViews(verdict)
+	r.judgeLinks(verdict)
 	for _, d := range r.Decodings {
 		verdict(d.Ratio >= d.Least, "%s: %.1f times the standard library (at least %.0f; %.1f with the hashes of every item), %.2f allocations an item", d.Name, d.Ratio, d.Least, d.Hashed, d.AllocsOf)
 	}
