@@ -57,6 +57,26 @@ var noticeTitle = regexp.MustCompile(`^(?i)\W*(?:(?:erratum|corrigendum|errata|(
 	`retraction (?:note|notice)|notice of retraction|editorial expression of concern|expression of concern)\b|` +
 	`(?:correction|retraction|addendum|withdrawal)(?: to| of| for)?\s*[:\x{201c}"'\[])`)
 
+// noticeBegins are the first three letters of the words above. Few titles begin so, and
+// the others need not be held against the expression.
+var noticeBegins = map[string]bool{
+	"err": true, "cor": true, "aut": true, "pub": true, "edi": true, "ret": true, "not": true, "exp": true, "add": true, "wit": true,
+}
+
+// isNoticeTitle reports whether a title is that of a notice.
+func isNoticeTitle(title string) bool {
+	for i := range len(title) {
+		if c := title[i] | 0x20; title[i] == '_' || c >= 'a' && c <= 'z' || title[i] >= '0' && title[i] <= '9' {
+			if len(title) < i+3 {
+				return false
+			}
+			begin := [3]byte{title[i] | 0x20, title[i+1] | 0x20, title[i+2] | 0x20}
+			return noticeBegins[string(begin[:])] && noticeTitle.MatchString(title)
+		}
+	}
+	return false
+}
+
 // classOf tells the class of a record by what its source calls it, its DOI and its title.
 func classOf(source, kind, id, title string) Class {
 	kind = doi.Lower(strings.TrimSpace(kind))
@@ -64,7 +84,7 @@ func classOf(source, kind, id, title string) Class {
 	switch {
 	case source == "clinicaltrials":
 		return Trial
-	case class == Notice || noticeTitle.MatchString(title):
+	case class == Notice || isNoticeTitle(title):
 		return Notice
 	case source == "arxiv", source == "biorxiv", source == "medrxiv":
 		return Preprint

@@ -62,8 +62,10 @@ func foldDOI(s string, registry bool) string {
 	if rest, found := strings.CutPrefix(s, "10.1037//"); found {
 		s = "10.1037/" + rest
 	}
-	if m := serverVersion.FindStringSubmatch(s); m != nil {
-		s = m[1]
+	if strings.HasPrefix(s, "10.1101/") || strings.HasPrefix(s, "10.64898/") {
+		if m := serverVersion.FindStringSubmatch(s); m != nil {
+			s = m[1]
+		}
 	}
 	return doi.Lower(s)
 }
@@ -122,20 +124,31 @@ func holdsAny(s string, parts []string) bool {
 
 // versionStems find what DOIs of versions of one thing have in common, by registrant:
 // a pattern for all would join a book with its chapter.
-var versionStems = []*regexp.Regexp{
-	regexp.MustCompile(`^(10\.21203/rs\.[0-9a-z.\-]+)/v[0-9]+$`),                 // Research Square
-	regexp.MustCompile(`^(10\.6084/m9\.figshare\.[0-9a-z.]+?)\.v[0-9]+$`),        // figshare
-	regexp.MustCompile(`^(10\.(?:12688|15252|3310)/[0-9a-z]+\.[0-9]+)\.[0-9]+$`), // F1000 and those who print as it does
-	regexp.MustCompile(`^(10\.20944/preprints[0-9.]+)\.v[0-9]+$`),                // Preprints.org
-	regexp.MustCompile(`^(10\.7554/elife\.[0-9]+)\.[0-9]{1,2}$`),                 // eLife's reviewed preprints
-	regexp.MustCompile(`^(10\.26434/chemrxiv(?:-[0-9a-z\-]+|\.[0-9]+))[.\-]v[0-9]+$`),
+var versionStems = []struct {
+	begins string
+	form   *regexp.Regexp
+}{
+	{"10.21203/", regexp.MustCompile(`^(10\.21203/rs\.[0-9a-z.\-]+)/v[0-9]+$`)},         // Research Square
+	{"10.6084/", regexp.MustCompile(`^(10\.6084/m9\.figshare\.[0-9a-z.]+?)\.v[0-9]+$`)}, // figshare
+	// F1000 and those who print as it does.
+	{"10.12688/", f1000},
+	{"10.15252/", f1000},
+	{"10.3310/", f1000},
+	{"10.20944/", regexp.MustCompile(`^(10\.20944/preprints[0-9.]+)\.v[0-9]+$`)}, // Preprints.org
+	{"10.7554/", regexp.MustCompile(`^(10\.7554/elife\.[0-9]+)\.[0-9]{1,2}$`)},   // eLife's reviewed preprints
+	{"10.26434/", regexp.MustCompile(`^(10\.26434/chemrxiv(?:-[0-9a-z\-]+|\.[0-9]+))[.\-]v[0-9]+$`)},
 }
+
+var f1000 = regexp.MustCompile(`^(10\.(?:12688|15252|3310)/[0-9a-z]+\.[0-9]+)\.[0-9]+$`)
 
 // VersionStem is what the DOIs of all versions of one thing have in common, empty if
 // this one is not known to be of a version.
 func VersionStem(doi string) string {
 	for _, p := range versionStems {
-		if m := p.FindStringSubmatch(doi); m != nil {
+		if !strings.HasPrefix(doi, p.begins) {
+			continue
+		}
+		if m := p.form.FindStringSubmatch(doi); m != nil {
 			return m[1]
 		}
 	}

@@ -70,6 +70,9 @@ var (
 )
 
 func normalPMID(text string) (string, bool) {
+	if n := leadingDigits(text); n > 0 && n == len(text) && n <= 9 && text[0] != '0' {
+		return text, true
+	}
 	m := pmidForm.FindStringSubmatch(doi.Trim(text))
 	if m == nil {
 		return "", false
@@ -80,6 +83,11 @@ func normalPMID(text string) (string, bool) {
 // normalPMCID reads PMC and digits, or digits alone as JATS has them; versions are left
 // off. NIHMS numbers are another kind.
 func normalPMCID(text string) (string, bool) {
+	if rest, found := strings.CutPrefix(text, "PMC"); found {
+		if n := leadingDigits(rest); n > 0 && n == len(rest) && n <= 10 && rest[0] != '0' {
+			return text, true
+		}
+	}
 	m := pmcidForm.FindStringSubmatch(doi.Trim(text))
 	if m == nil {
 		return "", false

@@ -1,7 +1,6 @@
 package work
 
 import (
-	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,9 +51,12 @@ func (k LookupKey) Beside() (LookupKey, bool) {
 }
 
 func mix(s string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(s)) //nolint:errcheck // it cannot fail
-	x := h.Sum64()
+	// FNV-1a, as hash/fnv has it, without what it allocates.
+	x := uint64(14695981039346656037)
+	for i := range len(s) {
+		x ^= uint64(s[i])
+		x *= 1099511628211
+	}
 	// The bits are spread once more: those that are cut off must not be missed.
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd

@@ -1,7 +1,6 @@
 package work
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -132,30 +131,16 @@ type author struct {
 
 // Read takes what matters out of the mapped fields of a record.
 func Read(key Key, doc []byte) (Record, error) {
-	var f fields
-	if len(doc) > 0 {
-		if err := json.Unmarshal(doc, &f); err != nil {
-			return Record{}, fmt.Errorf("fields of record %s %s: %w", key.Source, key.ID, err)
-		}
+	f, err := fieldsOf(key, doc, false)
+	if err != nil {
+		return Record{}, err
 	}
-	r := Record{Key: key}
-	c := claimer{record: &r, fields: &f}
-	c.claim()
-	r.Class = classOf(key.Source, f.Type, c.doi(), f.Title)
-	c.relate()
-	main, whole := mainTitle(f.Title, f.Subtitle)
-	r.Title = normalTitle(whole)
+	r := identify(key, &f)
+	main, _ := mainTitle(f.Title, f.Subtitle)
 	if m := normalTitle(main); m != r.Title && strings.HasPrefix(r.Title, m) {
 		r.MainLen = len(m)
 	}
-	for _, a := range f.Authors {
-		if name := familyOf(a); name != "" {
-			r.Authors = append(r.Authors, name)
-		}
-	}
-	r.Year = yearOf(f.Published)
 	r.Volume = strings.TrimLeft(fold(f.Volume), "0")
-	r.Page = firstPage(f.Pages)
 	for _, s := range f.ISSN {
 		if s = normalISSN(s); s != "" && !slices.Contains(r.ISSN, s) {
 			r.ISSN = append(r.ISSN, s)
@@ -167,9 +152,60 @@ func Read(key Key, doc []byte) (Record, error) {
 		}
 	}
 	r.Language = languages[doi.Lower(strings.TrimSpace(f.Language))]
-	// DOIs that were taken back are listed under a journal of their own.
-	r.Dead = strings.HasPrefix(fold(f.Journal), "crossref listing of deleted")
 	return r, nil
+}
+
+func fieldsOf(key Key, doc []byte, firstAuthor bool) (f fields, err error) {
+	if len(doc) == 0 {
+		return f, nil
+	}
+	f, err = readFields(doc, firstAuthor)
+	if err != nil {
+		return f, fmt.Errorf("fields of record %s %s: %w", key.Source, key.ID, err)
+	}
+	return f, nil
+}
+
+// identify takes up what the keys of a record are made of: its identifiers, its class,
+// its title, its authors, where it stands.
+func identify(key Key, f *fields) Record {
+	r := Record{Key: key}
+	c := claimer{record: &r, fields: f}
+	c.claim()
+	r.Class = classOf(key.Source, f.Type, c.doi(), f.Title)
+	c.relate()
+	_, whole := mainTitle(f.Title, f.Subtitle)
+	r.Title = normalTitle(whole)
+	for _, a := range f.Authors {
+		if name := familyOf(a); name != "" {
+			r.Authors = append(r.Authors, name)
+		}
+	}
+	r.Year = yearOf(f.Published)
+	r.Page = firstPage(f.Pages)
+	r.Dead = isDeleted(f.Journal)
+	return r
+}
+
+// isDeleted reports whether a journal is the one under which DOIs are listed that were
+// taken back.
+func isDeleted(journal string) bool {
+	// Few journals begin with its first letter, and the others need not be folded.
+	if journal == "" || journal[0] < 0x80 && journal[0]|0x20 >= 'a' && journal[0]|0x20 <= 'z' && journal[0]|0x20 != 'c' {
+		return false
+	}
+	return strings.HasPrefix(fold(journal), "crossref listing of deleted")
+}
+
+// KeysOf are the keys of a record with these mapped fields, as [Record.Keys] has them,
+// but found without what else is known of it.
+func KeysOf(key Key, doc []byte) ([]LookupKey, error) {
+	f, err := fieldsOf(key, doc, true)
+	if err != nil {
+		return nil, err
+	}
+	r := identify(key, &f)
+	return r.Keys(), nil
 }
 
 // nameEnds stand behind a family name and are no part of it.
@@ -232,8 +268,20 @@ var pageForm = regexp.MustCompile(`[a-z]{0,3}[0-9]+[a-z]?`)
 
 // firstPage is the first page, or the number of the article.
 func firstPage(pages string) string {
+	if digits := leadingDigits(pages); digits > 0 && (digits == len(pages) || pages[digits] == '-') {
+		return strings.TrimLeft(pages[:digits], "0")
+	}
 	m := pageForm.FindString(doi.Lower(strings.TrimSpace(pages)))
 	return strings.TrimLeft(m, "0")
+}
+
+// leadingDigits is how many digits a text begins with.
+func leadingDigits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
 }
 
 func normalISSN(s string) string {

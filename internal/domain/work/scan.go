@@ -1,0 +1,302 @@
+package work
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"unicode/utf8"
+)
+
+// errUnusual: the fields are not written as packs write them. Whoever meets it reads
+// them the slow way, which decides what they mean.
+var errUnusual = errors.New("fields are written in an unusual way")
+
+// readFields takes the fields that matter out of a record's mapped fields. Most of
+// these are never looked at here (the abstract, the references), and every record that
+// is stored is read so: what does not matter is stepped over and not decoded. Where
+// firstAuthor is set, what no key is made of is left out too: authors behind the first
+// who has a name, and the ISSNs.
+func readFields(doc []byte, firstAuthor bool) (f fields, err error) {
+	s := scanner{doc: doc}
+	err = s.object(func(name []byte) error { return s.field(&f, name, firstAuthor) })
+	if err == nil && !s.atEnd() {
+		err = errUnusual
+	}
+	if err != nil {
+		f = fields{}
+		return f, json.Unmarshal(doc, &f)
+	}
+	return f, nil
+}
+
+// scanner steps through a JSON text.
+type scanner struct {
+	doc []byte
+	at  int
+}
+
+// field reads the value of one field, or steps over it.
+func (s *scanner) field(f *fields, name []byte, firstAuthor bool) error {
+	switch string(name) {
+	case "title":
+		return s.text(&f.Title)
+	case "subtitle":
+		return s.text(&f.Subtitle)
+	case "journal":
+		return s.text(&f.Journal)
+	case "journal_abbrev":
+		return s.text(&f.Abbrev)
+	case "volume":
+		return s.text(&f.Volume)
+	case "pages":
+		return s.text(&f.Pages)
+	case "published":
+		return s.text(&f.Published)
+	case "type":
+		return s.text(&f.Type)
+	case "language":
+		return s.text(&f.Language)
+	case "doi":
+		return s.text(&f.DOI)
+	case "pmid":
+		return s.text(&f.PMID)
+	case "pmcid":
+		return s.text(&f.PMCID)
+	case "retracts":
+		return s.text(&f.Retracts)
+	case "retracted_by":
+		return s.text(&f.RetractedBy)
+	case "corrects":
+		return s.text(&f.Corrects)
+	case "authors":
+		return s.authors(f, firstAuthor)
+	case "issn":
+		if firstAuthor {
+			return s.skip()
+		}
+		return s.decode(&f.ISSN)
+	case "other_ids":
+		return s.decode(&f.Other)
+	}
+	if !isPlainName(name) {
+		return errUnusual
+	}
+	return s.skip()
+}
+
+// isPlainName reports whether a name is in small letters: others may mean the same as
+// one of those above.
+func isPlainName(name []byte) bool {
+	for _, c := range name {
+		if c != '_' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// authors reads the list of authors.
+func (s *scanner) authors(f *fields, firstAuthor bool) error {
+	if f.Authors != nil {
+		return errUnusual
+	}
+	if s.null() {
+		return nil
+	}
+	f.Authors = []author{}
+	named := false
+	return s.list('[', ']', func() error {
+		if firstAuthor && named {
+			return s.skip()
+		}
+		var a author
+		if s.null() {
+			f.Authors = append(f.Authors, a)
+			return nil
+		}
+		err := s.object(func(name []byte) error {
+			switch string(name) {
+			case "family":
+				return s.text(&a.Family)
+			case "given":
+				return s.text(&a.Given)
+			case "name":
+				return s.text(&a.Name)
+			}
+			if !isPlainName(name) {
+				return errUnusual
+			}
+			return s.skip()
+		})
+		f.Authors = append(f.Authors, a)
+		named = firstAuthor && familyOf(a) != ""
+		return err
+	})
+}
+
+// decode reads a value that is small or rare as the standard library does.
+func (s *scanner) decode(into any) error {
+	from := s.at
+	if err := s.skip(); err != nil {
+		return err
+	}
+	return json.Unmarshal(s.doc[from:s.at], into)
+}
+
+// blanks steps over blanks, and returns the next byte, 0 at the end.
+func (s *scanner) blanks() byte {
+	for ; s.at < len(s.doc); s.at++ {
+		switch c := s.doc[s.at]; c {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+func (s *scanner) atEnd() bool { return s.blanks() == 0 && s.at == len(s.doc) }
+
+// null steps over null, if it comes next.
+func (s *scanner) null() bool {
+	s.blanks()
+	if !bytes.HasPrefix(s.doc[s.at:], []byte("null")) {
+		return false
+	}
+	s.at += len("null")
+	return true
+}
+
+// object reads the members of an object; what each has behind its name is read by value.
+func (s *scanner) object(value func(name []byte) error) error {
+	return s.list('{', '}', func() error {
+		name, plain, err := s.quoted()
+		if err != nil {
+			return err
+		}
+		if !plain || s.blanks() != ':' {
+			return errUnusual
+		}
+		s.at++
+		return value(name)
+	})
+}
+
+// list reads what stands between two brackets, one by one.
+func (s *scanner) list(open, end byte, one func() error) error {
+	if s.blanks() != open {
+		return errUnusual
+	}
+	s.at++
+	if s.blanks() == end {
+		s.at++
+		return nil
+	}
+	for {
+		if err := one(); err != nil {
+			return err
+		}
+		c := s.blanks()
+		s.at++
+		switch c {
+		case ',':
+		case end:
+			return nil
+		default:
+			return errUnusual
+		}
+	}
+}
+
+// quoted reads a text without its quotes, and says whether it stands there as it is:
+// without escapes.
+func (s *scanner) quoted() (text []byte, plain bool, err error) {
+	if s.blanks() != '"' {
+		return nil, false, errUnusual
+	}
+	from := s.at + 1
+	plain = true
+	for i := from; i < len(s.doc); {
+		n := bytes.IndexByte(s.doc[i:], '"')
+		if n < 0 {
+			break
+		}
+		i += n
+		escapes := 0
+		for i-escapes-1 >= from && s.doc[i-escapes-1] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			s.at = i + 1
+			text = s.doc[from:i]
+			return text, plain && bytes.IndexByte(text, '\\') < 0, nil
+		}
+		plain = false
+		i++
+	}
+	return nil, false, errUnusual
+}
+
+// text reads a text.
+func (s *scanner) text(into *string) error {
+	if s.null() {
+		return nil
+	}
+	from := s.at
+	text, plain, err := s.quoted()
+	if err != nil {
+		return err
+	}
+	if plain && isClean(text) {
+		*into = string(text)
+		return nil
+	}
+	return json.Unmarshal(s.doc[from:s.at], into)
+}
+
+// isClean reports whether bytes are a text with nothing in it that JSON forbids.
+func isClean(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' {
+			return false
+		}
+	}
+	return utf8.Valid(b)
+}
+
+// skip steps over a value. It trusts that the store holds JSON, and only finds its end.
+func (s *scanner) skip() error {
+	switch s.blanks() {
+	case '"':
+		_, _, err := s.quoted()
+		return err
+	case '{', '[':
+		depth := 0
+		for s.at < len(s.doc) {
+			switch s.doc[s.at] {
+			case '"':
+				if _, _, err := s.quoted(); err != nil {
+					return err
+				}
+				continue
+			case '{', '[':
+				depth++
+			case '}', ']':
+				depth--
+			}
+			s.at++
+			if depth == 0 {
+				return nil
+			}
+		}
+		return errUnusual
+	}
+	from := s.at
+	for s.at < len(s.doc) && bytes.IndexByte([]byte(",]} \t\r\n"), s.doc[s.at]) < 0 {
+		s.at++
+	}
+	if s.at == from {
+		return errUnusual
+	}
+	return nil
+}
