@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -99,34 +101,45 @@ type doorFlags struct {
 	listen   string
 	hosts    []string
 	readOnly bool
+	base     string
 }
 
 func (d *doorFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&d.listen, "listen", "", "serve the API at this address, such as 127.0.0.1:8080 (default: nowhere)")
 	f.StringArrayVar(&d.hosts, "allow-host", nil, "a name by which the API may be called, beside localhost and its address; again for another")
+	f.StringVar(&d.base, "base-path", "", "the path below which a proxy shows the pages and the API, such as /patra")
 	f.BoolVar(&d.readOnly, "read-only", false, "let nobody change anything through the API")
 }
 
 // open begins to listen, nil if that was not asked for.
 func (d *doorFlags) open(cmd *cobra.Command, n *node.Node) (*node.API, error) {
 	if d.listen == "" {
-		if d.readOnly || len(d.hosts) > 0 {
-			return nil, misuse(cmd, "--read-only and --allow-host are about the API: say where with --listen")
+		if d.readOnly || len(d.hosts) > 0 || d.base != "" {
+			return nil, misuse(cmd, "--read-only, --allow-host and --base-path are about the API: say where with --listen")
 		}
 		return nil, nil
 	}
 	if _, _, err := net.SplitHostPort(d.listen); err != nil {
 		return nil, misuse(cmd, "--listen %q is not an address with a port, such as 127.0.0.1:8080", d.listen)
 	}
+	if d.base != "" && !isPath(d.base) {
+		return nil, misuse(cmd, "--base-path %q is not a path such as /patra", d.base)
+	}
 	l, err := new(net.ListenConfig).Listen(cmd.Context(), "tcp", d.listen)
 	if err != nil {
 		return nil, err
 	}
-	api := &node.API{Listener: l, Hosts: d.hosts, ReadOnly: d.readOnly, Build: build()}
+	api := &node.API{Listener: l, Hosts: d.hosts, ReadOnly: d.readOnly, Base: d.base, Build: build()}
 	if err := api.Check(cmd.Context(), n.Control); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return api, nil
+}
+
+// isPath reports whether a text is a path of plain steps.
+func isPath(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.Path == s && path.Clean(s) == strings.TrimSuffix(s, "/") && strings.HasPrefix(s, "/") && s != "/"
 }
 
 // noteSchedules says how much is scheduled, and how to begin where nothing is.

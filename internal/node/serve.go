@@ -72,7 +72,7 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 	begin("upkeep", role.Every(poll, steward.Requeue(n.Store, log)))
 	board := new(role.Board)
 	if c.API != nil {
-		pages, err := console.New(console.Config{Control: n.Control, Board: board, Build: c.API.Build, Redact: n.cfg.redact.Text, Demo: c.Demo, Logger: log})
+		pages, err := console.New(console.Config{Control: n.Control, Board: board, Build: c.API.Build, Base: c.API.Base, Redact: n.cfg.redact.Text, Demo: c.Demo, Logger: log})
 		if err != nil {
 			return err
 		}

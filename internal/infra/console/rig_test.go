@@ -36,6 +36,12 @@ type house struct {
 // newHouse opens a patra of which nothing was asked yet.
 func newHouse(t *testing.T, change func(*httpapi.Config)) *house {
 	t.Helper()
+	return newHouseAt(t, "", change)
+}
+
+// newHouseAt opens one whose pages stand below a path.
+func newHouseAt(t *testing.T, base string, change func(*httpapi.Config)) *house {
+	t.Helper()
 	oracle, err := sim.New(sim.Config{Sources: []string{"pubmed", "crossref"}, Records: 300, Seed: 7})
 	if err != nil {
 		t.Fatal(err)
@@ -49,11 +55,11 @@ func newHouse(t *testing.T, change func(*httpapi.Config)) *house {
 	}
 	t.Cleanup(func() { n.Close() })
 	same := func(s string) string { return s }
-	pages, err := console.New(console.Config{Control: n.Control, Board: new(role.Board), Build: control.Build{Version: "test"}, Redact: same, Logger: log})
+	pages, err := console.New(console.Config{Control: n.Control, Board: new(role.Board), Build: control.Build{Version: "test"}, Base: base, Redact: same, Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := httpapi.Config{Control: n.Control, Board: new(role.Board), Build: control.Build{Version: "test"}, Local: true, Redact: same, Pages: pages, Logger: log}
+	c := httpapi.Config{Control: n.Control, Board: new(role.Board), Build: control.Build{Version: "test"}, Local: true, Redact: same, Pages: pages, Base: base, Logger: log}
 	if change != nil {
 		change(&c)
 	}

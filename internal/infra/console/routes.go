@@ -32,6 +32,15 @@ func (c *Console) pages() []page {
 	)
 }
 
+// Paths are the patterns of the addresses of all pages, below the base.
+func (c *Console) Paths() []string {
+	var out []string
+	for _, p := range c.pages() {
+		out = append(out, p.path)
+	}
+	return out
+}
+
 // declare tells which page is at which address.
 func (c *Console) declare() {
 	for _, p := range c.pages() {

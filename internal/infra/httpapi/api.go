@@ -15,7 +15,9 @@ type API struct {
 	Hosts []string
 	// ReadOnly refuses every change.
 	ReadOnly bool
-	Build    control.Build
+	// Base is the path below which the pages stand, such as /patra; empty: at the root.
+	Base  string
+	Build control.Build
 }
 
 // errNoToken says that an API would be open to everybody who can reach it.
@@ -42,5 +44,6 @@ func (a *API) Door(c Config) (*Door, error) {
 	c.Local = isLocal(a.Listener.Addr())
 	c.Hosts = a.Hosts
 	c.ReadOnly = a.ReadOnly
+	c.Base = a.Base
 	return New(c)
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -37,7 +38,10 @@ type Config struct {
 	// Metrics, if set, is what the process counts, in the text format of Prometheus.
 	Metrics func(ctx context.Context) ([]byte, error)
 	// Pages, if set, are shown to people at every path that is not the API's.
-	Pages  Pages
+	Pages Pages
+	// Base is the path below which everything is found as well, such as /patra; the
+	// pages are found only there.
+	Base   string
 	Logger *slog.Logger
 }
 
@@ -52,6 +56,7 @@ type Door struct {
 	redact   func(string) string
 	metrics  func(context.Context) ([]byte, error)
 	pages    Pages
+	base     string
 	log      *slog.Logger
 
 	mux     *http.ServeMux
@@ -73,7 +78,7 @@ func New(c Config) (*Door, error) {
 	adoptProblems()
 	d := &Door{
 		control: c.Control, board: c.Board, build: c.Build, local: c.Local, hosts: map[string]bool{}, readOnly: c.ReadOnly,
-		redact: c.Redact, metrics: c.Metrics, pages: c.Pages, log: c.Logger.With("component", "api"),
+		redact: c.Redact, metrics: c.Metrics, pages: c.Pages, base: strings.TrimSuffix(c.Base, "/"), log: c.Logger.With("component", "api"),
 		mux: http.NewServeMux(), routes: map[string]route{}, origins: http.NewCrossOriginProtection(), logins: newLogins(),
 	}
 	for _, h := range c.Hosts {
@@ -109,10 +114,12 @@ func (d *Door) document() huma.Config {
 
 // ServeHTTP lets a request through the gates, or tells at which one it was refused.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if d.isForPeople(r) {
+	inside := d.withoutBase(r)
+	if d.isForPeople(inside) {
 		d.showPages(w, r)
 		return
 	}
+	r = inside
 	ctx, cancel := context.WithTimeout(r.Context(), answersIn)
 	defer cancel()
 	r = r.WithContext(ctx)

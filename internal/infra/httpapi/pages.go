@@ -19,6 +19,20 @@ type Pages interface {
 // sessionCookie holds the token of somebody who came with a browser.
 const sessionCookie = "patra_token"
 
+// withoutBase is a request as it would be if nothing stood before its path.
+func (d *Door) withoutBase(r *http.Request) *http.Request {
+	rest, is := strings.CutPrefix(r.URL.Path, d.base+"/")
+	if d.base == "" || !is {
+		return r
+	}
+	address := *r.URL
+	address.Path = "/" + rest
+	address.RawPath = strings.TrimPrefix(r.URL.RawPath, d.base)
+	out := *r
+	out.URL = &address
+	return &out
+}
+
 // isForPeople reports whether a request is for the pages.
 func (d *Door) isForPeople(r *http.Request) bool {
 	if d.pages == nil || r.URL.Path == base || strings.HasPrefix(r.URL.Path, base+"/") {
