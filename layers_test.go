@@ -41,6 +41,7 @@ var layers = []struct {
 	{"internal/app/control", []string{"internal/domain", "internal/app"}},
 	{"internal/app/", []string{"internal/domain"}},
 	{"internal/infra/", []string{"internal/domain", "internal/app"}},
+	{"internal/sim/demo", []string{"internal/sim", "sources"}},
 	{"internal/sim", nil},
 	{"sources", nil},
 	{"internal/node", []string{"internal/domain", "internal/app", "internal/infra", "sources"}},

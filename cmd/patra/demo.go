@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,33 +22,65 @@ import (
 )
 
 func (c *cli) demoCmd() *cobra.Command {
-	var headless, keep bool
-	var seed uint64
-	var records int
-	var faults string
+	var o demoFlags
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Harvest two simulated sources and prove the result exact; needs no network and no database",
+		Short: "Show patra on simulated sources; needs no network and no database",
+		Long: "On a terminal the demo serves the console over simulated sources until it is stopped: pages of real work on invented\n" +
+			"data, a switch for every fault that an upstream can have, and a tour.\n\n" +
+			"With --headless, or where the output is no terminal, it harvests two simulated sources instead, compares every record\n" +
+			"with what they have, and ends. --listen, --no-browser and --for ask for the console wherever it runs.",
+		Example: "  patra demo\n  patra demo --headless --faults heavy\n  patra demo --no-browser --for 10m",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f, err := sim.ParseFaults(faults)
-			if err != nil {
-				return &usageError{cmd: "patra demo", err: err}
+			fl := cmd.Flags()
+			wanted := fl.Changed("listen") || fl.Changed("no-browser") || fl.Changed("for")
+			switch {
+			case o.headless && wanted:
+				return misuse(cmd, "--headless shows no console: leave out --listen, --no-browser and --for")
+			case o.lasts < 0:
+				return misuse(cmd, "--for %s: use a time such as 10m", o.lasts)
+			case o.headless || !c.screen.terminal && !wanted:
+				o.faults = cmp.Or(o.faults, "heavy")
+				o.records = cmp.Or(o.records, 1500)
+				return c.proveDemo(cmd.Context(), o)
 			}
-			d := &demo{cli: c, sources: []string{"pubmed", "crossref"}}
-			d.sim, err = sim.New(sim.Config{Sources: d.sources, Records: records, Seed: seed, Faults: f})
-			if err != nil {
-				return &usageError{cmd: "patra demo", err: err}
-			}
-			return d.run(cmd.Context(), keep)
+			o.records = cmp.Or(o.records, 300)
+			return c.showDemo(cmd, o)
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&headless, "headless", false, "end by itself without a console")
-	fl.BoolVar(&keep, "keep", false, "keep the database and say where it is")
-	fl.Uint64Var(&seed, "seed", 1, "same seed, same records")
-	fl.IntVar(&records, "records", 1500, "records per source")
-	fl.StringVar(&faults, "faults", "heavy", "what goes wrong upstream: none, light or heavy")
+	fl.BoolVar(&o.headless, "headless", false, "harvest, prove the result exact and end, without a console")
+	fl.StringVar(&o.listen, "listen", "127.0.0.1:0", "address of the console; port 0: any that is free")
+	fl.BoolVar(&o.noBrowser, "no-browser", false, "say the address of the console and open no browser")
+	fl.DurationVar(&o.lasts, "for", 0, "end after this time (default: when it is stopped)")
+	fl.BoolVar(&o.keep, "keep", false, "keep the database and say where it is")
+	fl.Uint64Var(&o.seed, "seed", 1, "same seed, same records")
+	fl.IntVar(&o.records, "records", 0, "records per source (default 300, 1500 without a console)")
+	fl.StringVar(&o.faults, "faults", "", "what goes wrong upstream from the start: none, light or heavy (default none, heavy without a console)")
 	return cmd
+}
+
+// demoFlags say what is shown.
+type demoFlags struct {
+	headless, noBrowser, keep bool
+	listen, faults            string
+	lasts                     time.Duration
+	seed                      uint64
+	records                   int
+}
+
+// proveDemo harvests two simulated sources and holds the store against them.
+func (c *cli) proveDemo(ctx context.Context, o demoFlags) error {
+	f, err := sim.ParseFaults(o.faults)
+	if err != nil {
+		return &usageError{cmd: "patra demo", err: err}
+	}
+	d := &demo{cli: c, sources: []string{"pubmed", "crossref"}}
+	d.sim, err = sim.New(sim.Config{Sources: d.sources, Records: o.records, Seed: o.seed, Faults: f})
+	if err != nil {
+		return &usageError{cmd: "patra demo", err: err}
+	}
+	return d.run(ctx, o.keep)
 }
 
 // demo is one showing.
@@ -58,24 +91,45 @@ type demo struct {
 	base    string
 }
 
-func (d *demo) run(ctx context.Context, keep bool) (err error) {
+func (d *demo) run(ctx context.Context, keep bool) error {
+	return d.inFolder(keep, func(dir string) error {
+		d.printf("All data of this demo is invented. Two simulated sources serve it on loopback, with the limits and\nthe failures of the real ones; patra harvests them and what it holds is compared with what they have.\n\n")
+		err := beside(ctx, d.sim, func(base string) error {
+			d.base = base
+			d.db = "sqlite:" + filepath.Join(dir, "patra.db")
+			d.contact = "demo@example.org"
+			return d.withNode(ctx, d.rounds)
+		})
+		if err == nil && !d.screen.terminal {
+			d.printf("\nnext: patra demo on a terminal, or with --no-browser, shows the console over such sources\n")
+		}
+		return err
+	})
+}
+
+// inFolder uses a folder that is gone afterwards, unless it is to be kept.
+func (c *cli) inFolder(keep bool, use func(dir string) error) (err error) {
 	dir, err := os.MkdirTemp("", "patra-demo-")
 	if err != nil {
 		return fmt.Errorf("make a folder for the demo: %w", err)
 	}
 	defer func() {
 		if keep {
-			d.printf("kept: %s\n", filepath.Join(dir, "patra.db"))
+			c.printf("kept: %s\n", filepath.Join(dir, "patra.db"))
 			return
 		}
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()
-	d.printf("All data of this demo is invented. Two simulated sources serve it on loopback, with the limits and\nthe failures of the real ones; patra harvests them and what it holds is compared with what they have.\n\n")
+	return use(dir)
+}
+
+// beside serves simulated upstreams on loopback while they are used.
+func beside(ctx context.Context, upstreams http.Handler, use func(base string) error) (err error) {
 	serve, stop := context.WithCancel(ctx)
 	served := make(chan error, 1)
 	up := make(chan string, 1)
 	go func() {
-		served <- serveSim(serve, d.sim, "127.0.0.1:0", func(a string) error { up <- a; return nil })
+		served <- serveSim(serve, upstreams, "127.0.0.1:0", func(a string) error { up <- a; return nil })
 	}()
 	defer func() {
 		stop()
@@ -83,14 +137,11 @@ func (d *demo) run(ctx context.Context, keep bool) (err error) {
 	}()
 	select {
 	case addr := <-up:
-		d.base = "http://" + addr
+		return use("http://" + addr)
 	case err := <-served:
 		served <- nil
 		return err
 	}
-	d.db = "sqlite:" + filepath.Join(dir, "patra.db")
-	d.contact = "demo@example.org"
-	return d.withNode(ctx, d.rounds)
 }
 
 // rounds harvests twice, with days between, and holds the store against its own rules.

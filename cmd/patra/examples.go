@@ -22,7 +22,6 @@ var examples = map[string]string{
 	"patra db archive list":    "patra db archive list",
 	"patra db migrate":         "patra db migrate --db sqlite:patra.db",
 	"patra db status":          "patra db status",
-	"patra demo":               "patra demo",
 	"patra deploy alerts":      "patra deploy alerts > patra.rules.yml",
 	"patra deploy compose":     "patra deploy compose > compose.yaml",
 	"patra deploy grafana":     "patra deploy grafana > patra.json",

@@ -158,7 +158,7 @@ func (c *cli) root() *cobra.Command {
 	f.VarP((*formFlag)(&c.form), "output", "o", "how the answer is printed: "+listed(forms))
 	f.StringSliceVar(&c.fields, "fields", nil, "with -o json, jsonl, yaml or csv: only these fields, such as id,status")
 	f.StringVar(&c.progress, "progress", "auto", "progress on stderr: auto, bar, plain or none")
-	root.AddCommand(c.demoCmd(), c.harvestCmd(), c.backfillCmd(), c.refreshCmd(), c.serveCmd(), c.statusCmd(), c.doctorCmd(), c.scheduleCmd(), c.searchCmd(), c.exportCmd(), c.verifyCmd(), c.explainCmd(), c.coverageCmd(), c.queryCmd(), c.reconcileCmd(), c.planCmd(), c.cursorCmd(), c.simCmd(), c.dbCmd(), c.versionCmd(), c.sourceCmd(), c.auditCmd(), c.errorCmd(), c.quarantineCmd(), c.recordCmd(), c.alertCmd(), c.credentialCmd(), c.tokenCmd())
+	root.AddCommand(c.demoCmd(), c.upCmd(), c.harvestCmd(), c.backfillCmd(), c.refreshCmd(), c.serveCmd(), c.statusCmd(), c.doctorCmd(), c.scheduleCmd(), c.searchCmd(), c.exportCmd(), c.verifyCmd(), c.explainCmd(), c.coverageCmd(), c.queryCmd(), c.reconcileCmd(), c.planCmd(), c.cursorCmd(), c.simCmd(), c.dbCmd(), c.versionCmd(), c.sourceCmd(), c.auditCmd(), c.errorCmd(), c.quarantineCmd(), c.recordCmd(), c.alertCmd(), c.credentialCmd(), c.tokenCmd())
 	root.AddCommand(c.blackboxCmd(), c.replayCmd(), c.deployCmd(), c.workCmd(), c.reportCmd())
 	root.AddCommand(c.queueCmd(), c.taskCmd(), c.runsCmd(), c.batchCmd(), c.rateCmd())
 	for _, sub := range root.Commands() {

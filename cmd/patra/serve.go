@@ -72,8 +72,7 @@ func (c *cli) serveCmd() *cobra.Command {
 			for i, r := range roles {
 				words[i] = string(r)
 			}
-			err = n.Serve(cmd.Context(), node.ServeConfig{Roles: roles, Poll: poll, API: api, Ready: func() {
-				notifySystemd("READY=1")
+			return c.stay(cmd.Context(), n, node.ServeConfig{Roles: roles, Poll: poll, API: api}, func() {
 				c.notef("patra: serving %s\n", strings.Join(words, ", "))
 				if api != nil {
 					c.notef("patra: listening on http://%s\n", api.Listener.Addr())
@@ -81,12 +80,7 @@ func (c *cli) serveCmd() *cobra.Command {
 				if slices.Contains(words, "scheduler") {
 					c.noteSchedules(cmd.Context(), n.Control)
 				}
-			}})
-			notifySystemd("STOPPING=1")
-			if err == nil {
-				c.notef("patra: stopped\n")
-			}
-			return err
+			})
 		},
 	}
 	f := cmd.Flags()
@@ -94,6 +88,20 @@ func (c *cli) serveCmd() *cobra.Command {
 	f.DurationVar(&poll, "poll", 10*time.Second, "how often schedules and plans are looked at")
 	door.add(f)
 	return cmd
+}
+
+// stay serves until it is stopped, and says what is said when everything runs.
+func (c *cli) stay(ctx context.Context, n *node.Node, s node.ServeConfig, say func()) error {
+	s.Ready = func() {
+		notifySystemd("READY=1")
+		say()
+	}
+	err := n.Serve(ctx, s)
+	notifySystemd("STOPPING=1")
+	if err == nil {
+		c.notef("patra: stopped\n")
+	}
+	return err
 }
 
 // doorFlags say whether and how the API is served.

@@ -43,7 +43,7 @@ var (
 		"deploy alerts", "deploy compose", "deploy grafana", "deploy man", "deploy reference", "deploy systemd", "source export", "source new", "source schema",
 	}
 	// stays are those that work until they are ended.
-	stays = []string{"demo", "serve", "sim"}
+	stays = []string{"demo", "serve", "sim", "up"}
 	// audited change nothing, and want a reason for what they show.
 	audited = []string{"blackbox export"}
 )

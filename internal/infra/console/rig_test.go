@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -36,11 +36,17 @@ type house struct {
 // newHouse opens a patra of which nothing was asked yet.
 func newHouse(t *testing.T, change func(*httpapi.Config)) *house {
 	t.Helper()
-	return newHouseAt(t, "", change)
+	return newHouseWith(t, nil, change)
 }
 
 // newHouseAt opens one whose pages stand below a path.
 func newHouseAt(t *testing.T, base string, change func(*httpapi.Config)) *house {
+	t.Helper()
+	return newHouseWith(t, func(c *console.Config) { c.Base = base }, change)
+}
+
+// newHouseWith is newHouse with a console that is told more.
+func newHouseWith(t *testing.T, tell func(*console.Config), change func(*httpapi.Config)) *house {
 	t.Helper()
 	oracle, err := sim.New(sim.Config{Sources: []string{"pubmed", "crossref"}, Records: 300, Seed: 7})
 	if err != nil {
@@ -55,11 +61,15 @@ func newHouseAt(t *testing.T, base string, change func(*httpapi.Config)) *house 
 	}
 	t.Cleanup(func() { n.Close() })
 	same := func(s string) string { return s }
-	pages, err := console.New(console.Config{Control: n.Control, Board: new(role.Board), Build: control.Build{Version: "test"}, Base: base, Redact: same, Logger: log})
+	shown := console.Config{Control: n.Control, Board: new(role.Board), Build: control.Build{Version: "test"}, Redact: same, Logger: log}
+	if tell != nil {
+		tell(&shown)
+	}
+	pages, err := console.New(shown)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := httpapi.Config{Control: n.Control, Board: new(role.Board), Build: control.Build{Version: "test"}, Local: true, Redact: same, Pages: pages, Base: base, Logger: log}
+	c := httpapi.Config{Control: n.Control, Board: new(role.Board), Build: control.Build{Version: "test"}, Local: true, Redact: same, Pages: pages, Logger: log}
 	if change != nil {
 		change(&c)
 	}
@@ -92,17 +102,14 @@ func (h *house) get(path string) (int, string) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	defer answer.Body.Close()
-	var b strings.Builder
-	buf := make([]byte, 1<<16)
-	for {
-		n, err := answer.Body.Read(buf)
-		b.Write(buf[:n])
-		if err != nil {
-			break
-		}
-	}
-	return answer.StatusCode, b.String()
+	return answer.StatusCode, readAll(answer.Body)
+}
+
+// readAll reads a body to its end and closes it.
+func readAll(body io.ReadCloser) string {
+	defer body.Close()
+	b, _ := io.ReadAll(body) // what came is looked at
+	return string(b)
 }
 
 // hostile is what an upstream sends that wants to be more than text.

@@ -28,7 +28,7 @@ var rail = []string{"/", "/sources", "/plans", "/queue", "/cursors", "/coverage"
 func (c *Console) pages() []page {
 	return slices.Concat(
 		[]page{{"/{$}", "/", c.overview}},
-		c.workPages(), c.dataPages(), c.operatorPages(),
+		c.workPages(), c.dataPages(), c.operatorPages(), c.demoPages(),
 	)
 }
 
@@ -52,6 +52,7 @@ func (c *Console) declare() {
 	c.mux.HandleFunc("POST "+c.base+"/login", c.login)
 	c.mux.HandleFunc("POST "+c.base+"/logout", c.logout)
 	c.mux.HandleFunc("POST "+c.base+"/look", c.chooseLook)
+	c.mux.HandleFunc("POST "+c.base+"/demo", c.switchFault)
 	c.mux.HandleFunc("GET "+c.base+"/change", c.previewChange)
 	c.mux.HandleFunc("POST "+c.base+"/change", c.makeChange)
 	c.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { c.fail(w, visitOf(r), errNoPage) })

@@ -151,8 +151,12 @@ type action struct {
 	Name  string // what has to be typed at level 3
 	Undo  string // the change that takes it back, of level 1
 	// Href leads to a page instead, which asks for more.
-	Href  string
-	Needs control.Access
+	Href string
+	// Post sends a form with what is hidden in it to a page instead.
+	Post   string
+	Hidden map[string]string
+	ID     string // of the form that is sent
+	Needs  control.Access
 }
 
 // banner tells what came of what was done.
