@@ -15,7 +15,7 @@ var groups = []struct {
 	title    string
 	commands []string
 }{
-	{"Begin here", []string{"demo", "up", "status", "doctor", "explain", "version"}},
+	{"Begin here", []string{"demo", "init", "up", "status", "doctor", "explain", "version"}},
 	{"Get records", []string{"harvest", "backfill", "refresh", "schedule", "serve", "search", "query"}},
 	{"Use them", []string{"export", "record", "work", "report"}},
 	{"Sources", []string{"source", "credential", "rate"}},

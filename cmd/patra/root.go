@@ -47,9 +47,10 @@ type cli struct {
 	// nextPageOf is the command line for the next page of a list.
 	nextPageOf func(next string) string
 	// quiet: only names are wanted. watching: the answer is wanted again and again.
-	quiet    bool
-	watching bool
-	// from says who gave each shared setting: a flag or a variable.
+	quiet        bool
+	watching     bool
+	settingsFile string // of --config
+	// from says who gave each shared setting: a flag, a variable, or a line of a file.
 	from map[string]string
 	// asking: a question stands on the terminal, and nothing is to be written over it.
 	asking atomic.Bool
@@ -146,6 +147,7 @@ func (c *cli) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{cmd: cmd.CommandPath(), err: err} })
 	f := root.PersistentFlags()
 	f.StringVar(&c.db, "db", "", "database, sqlite:PATH or mysql://user:password@host:port/database (PATRA_DB)")
+	f.StringVar(&c.settingsFile, "config", "", "file of settings, NAME=value in lines (PATRA_CONFIG, default patra.env of this folder if it is there)")
 	f.StringVar(&c.packs, "sources", "", "folder of further source packs (PATRA_SOURCES)")
 	f.StringVar(&c.contact, "contact", "", "e-mail told to upstreams, as they ask for (PATRA_CONTACT)")
 	f.DurationVar(&c.lease, "lease", 0, "how long a silent worker keeps its task (PATRA_LEASE, default 1m)")
@@ -158,7 +160,7 @@ func (c *cli) root() *cobra.Command {
 	f.VarP((*formFlag)(&c.form), "output", "o", "how the answer is printed: "+listed(forms))
 	f.StringSliceVar(&c.fields, "fields", nil, "with -o json, jsonl, yaml or csv: only these fields, such as id,status")
 	f.StringVar(&c.progress, "progress", "auto", "progress on stderr: auto, bar, plain or none")
-	root.AddCommand(c.demoCmd(), c.upCmd(), c.harvestCmd(), c.backfillCmd(), c.refreshCmd(), c.serveCmd(), c.statusCmd(), c.doctorCmd(), c.scheduleCmd(), c.searchCmd(), c.exportCmd(), c.verifyCmd(), c.explainCmd(), c.coverageCmd(), c.queryCmd(), c.reconcileCmd(), c.planCmd(), c.cursorCmd(), c.simCmd(), c.dbCmd(), c.versionCmd(), c.sourceCmd(), c.auditCmd(), c.errorCmd(), c.quarantineCmd(), c.recordCmd(), c.alertCmd(), c.credentialCmd(), c.tokenCmd())
+	root.AddCommand(c.demoCmd(), c.initCmd(), c.upCmd(), c.harvestCmd(), c.backfillCmd(), c.refreshCmd(), c.serveCmd(), c.statusCmd(), c.doctorCmd(), c.scheduleCmd(), c.searchCmd(), c.exportCmd(), c.verifyCmd(), c.explainCmd(), c.coverageCmd(), c.queryCmd(), c.reconcileCmd(), c.planCmd(), c.cursorCmd(), c.simCmd(), c.dbCmd(), c.versionCmd(), c.sourceCmd(), c.auditCmd(), c.errorCmd(), c.quarantineCmd(), c.recordCmd(), c.alertCmd(), c.credentialCmd(), c.tokenCmd())
 	root.AddCommand(c.blackboxCmd(), c.replayCmd(), c.deployCmd(), c.workCmd(), c.reportCmd())
 	root.AddCommand(c.queueCmd(), c.taskCmd(), c.runsCmd(), c.batchCmd(), c.rateCmd())
 	for _, sub := range root.Commands() {
@@ -187,8 +189,17 @@ func (c *cli) settings(cmd *cobra.Command) error {
 		return fmt.Errorf("--progress %q is not known: use auto, bar, plain or none", c.progress)
 	}
 	c.from = map[string]string{}
+	file, err := readSettings(cmp.Or(c.settingsFile, os.Getenv("PATRA_CONFIG")))
+	if err != nil {
+		return err
+	}
 	for _, v := range shared {
 		text := os.Getenv(v.env)
+		origin := v.env
+		if text == "" {
+			text = file[v.env].value
+			origin = file[v.env].at
+		}
 		flag := cmd.Flags().Lookup(v.flag)
 		if flag != nil { // a command may have one of its own by that name
 			flag = cmd.Root().PersistentFlags().Lookup(v.flag)
@@ -198,9 +209,9 @@ func (c *cli) settings(cmd *cobra.Command) error {
 		case flag.Changed && flag.Value.String() != "":
 			c.from[v.flag] = "--" + v.flag
 		case text != "":
-			c.from[v.flag] = v.env
+			c.from[v.flag] = origin
 			if err := flag.Value.Set(text); err != nil {
-				return fmt.Errorf("%s: %w", v.env, err)
+				return fmt.Errorf("%s: %w", origin, err)
 			}
 		}
 	}

@@ -40,7 +40,7 @@ var (
 	}
 	// texts print a text or write files of its own kind: there is no object to print.
 	texts = []string{
-		"deploy alerts", "deploy compose", "deploy grafana", "deploy man", "deploy reference", "deploy systemd", "source export", "source new", "source schema",
+		"deploy alerts", "deploy compose", "deploy grafana", "deploy man", "deploy reference", "deploy systemd", "init", "source export", "source new", "source schema",
 	}
 	// stays are those that work until they are ended.
 	stays = []string{"demo", "serve", "sim", "up"}
