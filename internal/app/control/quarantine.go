@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/papertrace/patra/internal/app/reparse"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -61,8 +62,12 @@ type QuarantineList struct {
 // QuarantineView is an item in quarantine with its beginning.
 type QuarantineView struct {
 	QuarantineRow
-	// Raw is the beginning of the item, without secrets and mail addresses.
-	Raw string `json:"raw"`
+	// Raw is the beginning of the item, without secrets and mail addresses; where the
+	// part that fails lies behind that, Raw begins RawAt bytes later, a little before it.
+	Raw   string `json:"raw"`
+	RawAt int    `json:"raw_at,omitzero"`
+	// Failing is where in Raw something is wrong; absent if that cannot be told.
+	Failing *FailingPart `json:"failing,omitempty"`
 	// Bytes is how many the whole item has, Cut that not all of them are shown.
 	Bytes  int    `json:"bytes"`
 	Cut    bool   `json:"cut"`
@@ -119,11 +124,31 @@ func (c *Control) QuarantineItem(ctx context.Context, id int64) (QuarantineView,
 	out := QuarantineView{QuarantineRow: row, Bytes: len(raw)}
 	// What is cut in two could hide what is to be taken out, so it is taken out first.
 	text := c.clean(strings.ToValidUTF8(string(raw), "\ufffd"))
-	out.Cut = len(text) > rawShown
-	out.Raw = strings.ToValidUTF8(text[:min(rawShown, len(text))], "")
+	out.showRaw(text)
 	out.Origin, err = c.store.Origin(ctx, row.Batch)
 	out.Origin.Request = c.clean(out.Origin.Request)
 	return out, err
+}
+
+// rawBefore is how many bytes are shown before the part of an item that fails.
+const rawBefore = 1 << 10
+
+// showRaw takes of an item what is shown, with the part that fails in it.
+func (v *QuarantineView) showRaw(text string) {
+	v.Cut = len(text) > rawShown
+	v.Failing = Locate(text, v.Path)
+	if v.Failing != nil && v.Failing.At >= rawShown {
+		v.RawAt = v.Failing.At - rawBefore
+		for !utf8.RuneStart(text[v.RawAt]) {
+			v.RawAt--
+		}
+	}
+	text = text[v.RawAt:]
+	v.Raw = strings.ToValidUTF8(text[:min(rawShown, len(text))], "")
+	if v.Failing != nil {
+		v.Failing.At -= v.RawAt
+		v.Failing.End = min(v.Failing.End-v.RawAt, len(v.Raw))
+	}
 }
 
 // nameItem gives an item the name by which people speak of it, and says what its code

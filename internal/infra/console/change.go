@@ -40,8 +40,9 @@ var previewed = []string{"/plans", "/refreshes", "/schedules", "/searches", "/cr
 // takes several, and switched those that are yes or no.
 var (
 	numeric  = []string{"seconds", "rate", "priority", "work", "other", "id", "limit", "records", "step", "per_second"}
-	listed   = []string{"sources", "works", "records", "ids"}
-	switched = []string{"force", "cancelled", "all", "enabled", "remap"}
+	listed   = []string{"sources", "records", "ids"}
+	numbered = []string{"works", "items"} // several of them, each a number
+	switched = []string{"force", "cancelled", "all", "enabled", "remap", "lift"}
 )
 
 // verb is what is done, as the last word of the path says.
@@ -72,6 +73,12 @@ func (w wish) level() int {
 	}
 }
 
+// namesItem reports whether the API itself wants the name that is typed: an item in
+// quarantine is known by another name than its number.
+func (w wish) namesItem() bool {
+	return strings.HasPrefix(w.path, "/quarantine/") && w.verb() == "discard"
+}
+
 // body is what the API takes of the parameters.
 func (w wish) body() map[string]any {
 	out := map[string]any{}
@@ -79,9 +86,11 @@ func (w wish) body() map[string]any {
 		value := strings.TrimSpace(values[0])
 		switch number, err := strconv.ParseFloat(value, 64); {
 		case value == "":
+		case slices.Contains(numbered, name):
+			out[name] = numbersOf(values)
 		case slices.Contains(listed, name):
 			out[name] = listOf(values)
-		case slices.Contains(numeric, name) && err == nil:
+		case (slices.Contains(numeric, name) || name == "to" && w.verb() == "lower") && err == nil:
 			out[name] = number
 		case slices.Contains(switched, name):
 			out[name] = value == "on" || value == "true"
@@ -97,6 +106,17 @@ func listOf(values []string) []string {
 	for _, v := range values {
 		for part := range strings.FieldsFuncSeq(v, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' }) {
 			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// numbersOf are the numbers in a list; what is none is left out.
+func numbersOf(values []string) []int64 {
+	var out []int64
+	for _, text := range listOf(values) {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			out = append(out, n)
 		}
 	}
 	return out
@@ -218,7 +238,7 @@ func (c *Console) changePage(v *visit, w wish, a *reply) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	token, _ := doc.text("token")
+	token := doc.text("token")
 	doc.drop("token")
 	title := v.look.words.sayOr("change."+w.verb(), w.verb())
 	f := &form{
@@ -227,7 +247,11 @@ func (c *Console) changePage(v *visit, w wish, a *reply) (*view, error) {
 		Fields: []field{{Name: "reason", Label: v.t("change.reason"), Kind: "text", Required: true, Hint: v.t("change.reason_hint")}},
 	}
 	if w.level() == 3 {
-		f.Fields = append(f.Fields, field{Name: "name", Label: v.t("change.type_name", w.object()), Kind: "text", Required: true})
+		name := w.object()
+		if item, has := doc.inner("item"); w.namesItem() && has {
+			name = item.text("name")
+		}
+		f.Fields = append(f.Fields, field{Name: "name", Label: v.t("change.type_name", name), Kind: "text", Required: true})
 	}
 	out := &view{Title: title, Lead: v.t("change.lead"), Crumbs: []link{{v.t("change.back"), v.back()}}}
 	out.Panels = append(doc.panels(v), panel{ID: "confirm", Title: v.t("change.confirm"), Note: v.t("change.holds"), Form: f})
@@ -268,7 +292,7 @@ func (c *Console) makeChange(w http.ResponseWriter, r *http.Request) {
 	}
 	token := v.PostFormValue("token")
 	reason := strings.TrimSpace(v.PostFormValue("reason"))
-	if wanted.level() == 3 && v.PostFormValue("name") != wanted.object() {
+	if wanted.level() == 3 && !wanted.namesItem() && v.PostFormValue("name") != wanted.object() {
 		c.fail(w, v, wrongName(v, wanted))
 		return
 	}
@@ -300,6 +324,9 @@ func wrongName(v *visit, w wish) error {
 func (c *Console) apply(v *visit, w wish, token, reason string) *reply {
 	body := map[string]any{"reason": reason}
 	maps.Copy(body, w.body())
+	if w.namesItem() {
+		body["name"] = v.PostFormValue("name")
+	}
 	if token != "" {
 		body["token"] = token
 	}

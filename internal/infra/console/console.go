@@ -94,7 +94,7 @@ func (c *Console) Show(w http.ResponseWriter, r *http.Request, v control.Visit) 
 		if r.URL.Path == c.base {
 			r.URL.Path += "/"
 		}
-		r.URL.RawPath = ""
+		r.URL.RawPath = strings.TrimSuffix(strings.TrimSuffix(r.URL.RawPath, ".json"), "/index")
 	}
 	c.mux.ServeHTTP(w, r)
 }

@@ -36,10 +36,19 @@ func readDocument(b []byte) (*document, error) {
 	return out, nil
 }
 
-func (d *document) text(name string) (string, bool) {
+// text is a text within the document, empty if it is not there.
+func (d *document) text(name string) string {
 	var s string
-	err := json.Unmarshal(d.values[name], &s)
-	return s, err == nil
+	if json.Unmarshal(d.values[name], &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// inner is an object within the document.
+func (d *document) inner(name string) (*document, bool) {
+	out, err := readDocument(d.values[name])
+	return out, err == nil
 }
 
 func (d *document) drop(name string) {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -135,7 +136,11 @@ mapping: {fields: {title: title, url: id}, volatile: [updated, v, reads]}
 `
 
 // hostilePages are pages that show what the hostile source sent.
-var hostilePages = []string{"/?hostile", "/sources?hostile", "/plans?source=hostile"}
+var hostilePages = []string{
+	"/?hostile", "/sources?hostile", "/plans?source=hostile",
+	"/records?source=hostile", "/records/hostile/plain", "/records/hostile/" + url.PathEscape(hostile), "/records/hostile/plain/history",
+	"/errors?source=hostile", "/errors/1", "/quarantine?source=hostile", "/quarantine/1",
+}
 
 // harvestHostile reads a source of which every text is an attack on the browser, and one
 // item cannot be stored.

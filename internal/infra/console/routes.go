@@ -55,6 +55,7 @@ func (c *Console) declare() {
 	c.mux.HandleFunc("POST "+c.base+"/demo", c.switchFault)
 	c.mux.HandleFunc("GET "+c.base+"/change", c.previewChange)
 	c.mux.HandleFunc("POST "+c.base+"/change", c.makeChange)
+	c.mux.HandleFunc("POST "+c.base+"/blackbox/{run}/{no}/probe", c.probe)
 	c.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { c.fail(w, visitOf(r), errNoPage) })
 }
 

@@ -69,7 +69,10 @@ func TestScreens_OfEveryPage(t *testing.T) {
 }
 
 // everyPage are the pages of a house in which pubmed and crossref were harvested.
-var everyPage = []string{"/", "/sources", "/plans"}
+var everyPage = []string{
+	"/", "/sources", "/plans",
+	"/records", "/records?source=crossref&status=ACTIVE", "/errors", "/errors?state=ALL", "/quarantine", "/blackbox/1", "/blackbox/1/1?replay=offline",
+}
 
 func (h *house) screenshot(ctx context.Context, page, theme string, width int64, file string) {
 	h.Helper()

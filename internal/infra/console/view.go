@@ -55,7 +55,8 @@ type panel struct {
 	Facts     []fact
 	Table     *table
 	Figure    *figure
-	Text      string // as it is, in letters of one width
+	Text      string    // as it is, in letters of one width
+	Passages  []passage // the same, with parts of it marked
 	Form      *form
 	Needs     []need
 	Parts     []panel // side by side
@@ -67,6 +68,13 @@ type panel struct {
 	Next string
 	// Export leads to what is listed as a file.
 	Export string
+}
+
+// passage is a part of a text.
+type passage struct {
+	Text string
+	// Kind is how it is marked: mark, del for what is gone, ins for what came, or empty.
+	Kind string
 }
 
 // need is what a person should look at.
@@ -114,6 +122,8 @@ type cell struct {
 	Marks   []mark
 	Actions []action
 	Lines   []string // one under the other
+	// Passages are a text with parts of it marked.
+	Passages []passage
 }
 
 // bar is a share of something.
