@@ -65,7 +65,7 @@ func (c *cli) exportCmd() *cobra.Command {
 				if err != nil {
 					return errors.Join(err, files.discardAll())
 				}
-				return c.noteExport(summary)
+				return c.tellExport(summary, out == "-")
 			})
 		},
 	}
@@ -86,7 +86,7 @@ func (c *cli) exportCmd() *cobra.Command {
 	f.BoolVar(&follow, "follow", false, "write every revision as it is stored, until ended; goes on behind the last line of --out")
 	f.Int64Var(&after, "after", 0, "with --follow: begin behind this place of the feed")
 	f.StringVar(&out, "out", "-", "file, with --for also a folder for one file a source, or - for stdout")
-	f.BoolVar(&c.json, "json", false, "print the counts as one JSON object, to stderr")
+	f.BoolVar(&c.json, "json", false, "print the counts as one JSON object; to stderr where the records go to stdout")
 	// Other commands have a flag of this name that is a time.
 	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(control.ExportTools(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -106,8 +106,12 @@ func recordStatuses(words []string) ([]harvest.RecordStatus, error) {
 	return out, nil
 }
 
-// noteExport says what came of an export, to stderr: stdout may be the file.
-func (c *cli) noteExport(s control.ExportSummary) error {
+// tellExport says what came of an export: as data on stdout unless that is the file, in words on
+// stderr.
+func (c *cli) tellExport(s control.ExportSummary, isOnStdout bool) error {
+	if c.json && !isOnStdout {
+		return c.printData(s)
+	}
 	if c.json {
 		b, err := json.Marshal(s)
 		if err != nil {

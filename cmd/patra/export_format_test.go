@@ -30,12 +30,12 @@ func TestExport_References(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "out.ris")
 	code, out, e := patra(t, "export", "--db", dsn, "--format", "ris", "--out", file, "--json")
-	if code != exitDone || out != "" {
+	if code != exitDone || e != "" {
 		t.Fatalf("exit %d: %s %s", code, out, e)
 	}
 	var s control.ExportSummary
-	if err := json.Unmarshal([]byte(e), &s); err != nil {
-		t.Fatalf("%v: %s", err, e)
+	if err := json.Unmarshal([]byte(out), &s); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	if s.Records != 2 || len(s.LeftOut) != 2 || s.LeftOut[0] != (control.LeftOut{Reason: "gone from the source", Records: 1}) ||
 		s.LeftOut[1] != (control.LeftOut{Reason: "no title", Records: 1}) {

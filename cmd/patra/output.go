@@ -353,14 +353,19 @@ func (c *cli) printRow(cells []string) {
 	_, _ = io.WriteString(c.out, strings.Join(quoted, ",")+"\r\n") // what cannot be written, c.out remembers
 }
 
-// namedBy are the fields by which other commands take a thing, the best first.
+// namedBy are the fields by which other commands take a thing, the best first. What has a code
+// has a name for people.
 var namedBy = []string{"name", "id", "number", "slice", "code", "key", "source"}
 
 // printNames prints what other commands call each thing by, a line each.
 func (c *cli) printNames(list []any) error {
 	for _, one := range list {
 		o, _ := one.(object)
-		i := slices.IndexFunc(namedBy, func(key string) bool { _, has := o.get(key); return has })
+		_, hasCode := o.get("code")
+		i := slices.IndexFunc(namedBy, func(key string) bool {
+			_, has := o.get(key)
+			return has && !(key == "name" && hasCode)
+		})
 		if i < 0 {
 			return &usageError{cmd: c.command, err: errors.New("-o name: what this shows has no name")}
 		}

@@ -33,9 +33,9 @@ func (c *cli) printSources(list []control.SourceRow) {
 	c.table([]column{
 		{head: "SOURCE", width: 16},
 		{head: "NAME", width: 24, wraps: true},
-		{head: "ORIGIN", width: 8},
-		{head: "SOURCE", right: true},
-		{head: "TASK", width: 5, right: true, gap: 2},
+		{head: "ORIGIN", width: 8, spare: true},
+		{head: "SOURCE", right: true, spare: true},
+		{head: "TASK", width: 5, right: true, gap: 2, spare: true},
 		{head: "NEXT CHANGE", width: 21},
 		{head: "STATE", width: 8},
 		{head: "REASON", wraps: true},

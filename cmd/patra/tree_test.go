@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/papertrace/patra/internal/sim"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func commands() *cobra.Command {
@@ -38,21 +40,32 @@ var (
 		"schedule set", "search new", "search remove", "search run", "search schedule", "search update", "source apply", "source pause", "source resume",
 		"source rollback", "source schedule", "token new", "token revoke", "work join", "work link", "work revoke", "work split",
 	}
-	// texts print a text or write files of its own kind: there is no object to print.
-	texts = []string{
-		"deploy alerts", "deploy compose", "deploy grafana", "deploy man", "deploy reference", "deploy systemd", "init", "source export", "source new", "source schema",
+	// apart are those that neither read nor change, each with the reason why the rules for
+	// these do not hold for it.
+	apart = map[string]string{
+		"blackbox export":  "It writes a file and a line of the audit, for which it wants a reason, and changes nothing that could be looked at first.",
+		"demo":             "It works in a store of its own until it is ended.",
+		"deploy alerts":    "It prints a file that Prometheus reads.",
+		"deploy compose":   "It prints a file that Docker reads.",
+		"deploy grafana":   "It prints a file that Grafana reads, which is JSON already.",
+		"deploy man":       "It writes pages for man, and knows no store.",
+		"deploy reference": "It prints a page of the documentation.",
+		"deploy systemd":   "It prints a unit of systemd.",
+		"init":             "It makes a folder with a file of settings, and there is no store yet.",
+		"serve":            "It works until it is ended; what it does is read with other commands.",
+		"sim":              "It answers as sources do until it is ended, and knows no store.",
+		"source export":    "It prints a pack, which is YAML and is read by source apply.",
+		"source new":       "It prints a skeleton of a pack, which is YAML, and knows no store.",
+		"source schema":    "It prints a JSON Schema.",
+		"up":               "It works until it is ended; what it does is read with other commands.",
 	}
-	// stays are those that work until they are ended.
-	stays = []string{"demo", "serve", "sim", "up"}
-	// audited change nothing, and want a reason for what they show.
-	audited = []string{"blackbox export"}
 )
 
 // TestTree_EveryCommandKeepsTheRules: an example on every command, data from every one
 // that answers, a preview and a reason for every one that changes something.
 func TestTree_EveryCommandKeepsTheRules(t *testing.T) {
 	all := leaves(commands())
-	kinds := map[string][]string{"read": reads, "change": changes, "text": texts, "stay": stays, "audited": audited}
+	kinds := map[string][]string{"read": reads, "change": changes, "apart": slices.Collect(maps.Keys(apart))}
 	listed := 0
 	for _, names := range kinds {
 		listed += len(names)
@@ -91,11 +104,11 @@ func brokenRules(cmd *cobra.Command, kind string) (out []string) {
 	if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
 		out = append(out, fmt.Sprintf("is told of as %q", cmd.Short))
 	}
-	if kind != "text" && kind != "stay" {
+	if kind != "apart" {
 		expect("json", true)
+		expect("reason", kind == "change")
 	}
 	expect("dry-run", kind == "change")
-	expect("reason", kind == "change" || kind == "audited")
 	if kind == "read" && slices.Contains(readVerbs, cmd.Name()) && !slices.Contains(stillLife, cmd.CommandPath()) {
 		expect("watch", true)
 	}
@@ -103,6 +116,27 @@ func brokenRules(cmd *cobra.Command, kind string) (out []string) {
 		out = append(out, "takes --watch, and is no read")
 	}
 	return out
+}
+
+// TestTree_NoCommandEscapesTheWalk: what does something by itself is one of those that are walked
+// over, also where it has commands below it.
+func TestTree_NoCommandEscapesTheWalk(t *testing.T) {
+	walked := leaves(commands())
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		own := cmd.LocalNonPersistentFlags()
+		own.VisitAll(func(f *pflag.Flag) {
+			if f.Name != "help" && cmd.HasParent() && !slices.ContainsFunc(walked, func(w *cobra.Command) bool { return w.CommandPath() == cmd.CommandPath() }) {
+				t.Errorf("%s takes --%s and is not walked over", cmd.CommandPath(), f.Name)
+			}
+		})
+		for _, sub := range cmd.Commands() {
+			if !sub.Hidden && sub.Name() != "completion" {
+				visit(sub)
+			}
+		}
+	}
+	visit(commands())
 }
 
 // TestTree_EveryCommandHasAHeading: nothing is listed below all headings.

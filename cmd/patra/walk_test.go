@@ -1,0 +1,311 @@
+package main
+
+import (
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/papertrace/patra/internal/patratest"
+	"github.com/papertrace/patra/internal/sim"
+)
+
+// readLines has a command line of every command that shows something, by its name. @DIR is the
+// folder of the test, @AT the flags by which the simulated source is asked instead of the real
+// one, @ASKED the same for commands that ask several sources.
+var readLines = map[string]string{
+	"alert list":       "",
+	"alert show":       "1",
+	"audit list":       "--all",
+	"batch show":       "1/1",
+	"blackbox show":    "1/1",
+	"coverage":         "crossref",
+	"credential list":  "",
+	"cursor events":    "1",
+	"cursor list":      "",
+	"cursor show":      "1",
+	"db archive list":  "",
+	"db archive show":  "plan/99",
+	"db grants":        "planner",
+	"db status":        "",
+	"doctor":           "",
+	"error list":       "",
+	"error show":       "1",
+	"explain":          "circuit_open",
+	"export":           "--out @DIR/all.jsonl",
+	"plan gaps":        "crossref",
+	"plan list":        "",
+	"plan show":        "1",
+	"quarantine list":  "",
+	"quarantine show":  "1",
+	"query explain":    "ti:a --sources crossref",
+	"queue show":       "",
+	"rate show":        "",
+	"record history":   "crossref @ID",
+	"record list":      "",
+	"record show":      "crossref @ID",
+	"replay":           "1/1",
+	"report search":    "s --json",
+	"run list":         "",
+	"run show":         "1",
+	"run why":          "1",
+	"schedule list":    "",
+	"schedule show":    "nightly",
+	"search count":     "s @ASKED",
+	"search export":    "s --out @DIR/s.ris --format ris",
+	"search list":      "",
+	"search report":    "s --json",
+	"search show":      "s",
+	"source check":     "crossref @AT",
+	"source diff":      "../../sources/crossref.yaml",
+	"source history":   "crossref",
+	"source lint":      "../../sources/crossref.yaml",
+	"source list":      "",
+	"source show":      "crossref",
+	"source test":      "crossref",
+	"status":           "",
+	"task list":        "",
+	"task show":        "1",
+	"task why":         "1",
+	"token list":       "",
+	"verify":           "",
+	"version":          "",
+	"work identifiers": "",
+	"work list":        "",
+	"work show":        "1",
+	"work suggestions": "",
+}
+
+// changeLines has a command line of every command that changes something, by its name.
+var changeLines = map[string]string{
+	"alert ack":          "1",
+	"alert snooze":       "1 --for 2h",
+	"alert test":         "",
+	"backfill":           "crossref --from 2020-01-01 --to 2021-01-01 @AT",
+	"credential allow":   "crossref --origin https://mirror.example.org",
+	"credential disable": "crossref main",
+	"credential rotate":  "crossref main --env WALK_KEY --later",
+	"credential set":     "crossref other --env WALK_KEY --later",
+	"cursor skip":        "1 --to 2020-01-01",
+	"db archive":         "--before 2020-01-01",
+	"db migrate":         "",
+	"error ack":          "1",
+	"error mute":         "1 --for 8h",
+	"error resolve":      "1",
+	"harvest":            "crossref @AT",
+	"plan accept-gap":    "1",
+	"plan cancel":        "1",
+	"plan create":        "crossref @AT",
+	"plan retry":         "crossref",
+	"quarantine discard": "1",
+	"quarantine refetch": "1 @AT",
+	"quarantine reparse": "1",
+	"rate lower":         "crossref --to 0.5 --for 2h",
+	"reconcile":          "crossref --plan @AT",
+	"refresh":            "crossref --older-than 0s @AT",
+	"schedule pause":     "nightly",
+	"schedule remove":    "nightly",
+	"schedule resume":    "nightly",
+	"schedule set":       "weekly --source crossref --cron @weekly",
+	"search new":         "t --query ti:b --sources crossref",
+	"search remove":      "s",
+	"search run":         "s @ASKED",
+	"search schedule":    "s --cron @daily",
+	"search update":      "s @ASKED",
+	"source apply":       "../../sources/pubmed.yaml",
+	"source pause":       "crossref",
+	"source resume":      "crossref",
+	"source rollback":    "crossref",
+	"source schedule":    "../../sources/crossref.yaml --at 2099-01-01",
+	"token new":          "t --role viewer",
+	"token revoke":       "grafana",
+	"work join":          "3 4",
+	"work link":          "",
+	"work revoke":        "1",
+	"work split":         "1 3",
+}
+
+// refused are command lines of the tables above for which the store has no object: no gap, no open
+// plan, nothing archived, no change of a pack, no target of alerts. They end with these codes, and
+// say so as an object all the same.
+var refused = map[string]int{
+	"alert test":      exitUsage,
+	"db archive show": exitNotFound,
+	"plan accept-gap": exitConflict,
+	"plan cancel":     exitConflict,
+	"source rollback": exitConflict,
+}
+
+// walk is a store with something of every kind in it, and the words that stand for parts of it
+// in the command lines above.
+type walk struct {
+	dsn   string
+	db    *sql.DB
+	words *strings.Replacer
+	held  map[string]string // what contents says of it
+}
+
+func newWalk(t *testing.T) walk {
+	t.Helper()
+	dir := t.TempDir()
+	w := walk{dsn: "sqlite:" + filepath.Join(dir, "p.db")}
+	_, url := oracle(t, sim.Config{Records: 12, Seed: 2, LimitRPS: -1})
+	at := "--base-url " + url + "/crossref --contact a@example.org"
+	asked := "--base-url crossref=" + url + "/crossref --contact a@example.org"
+	w.words = strings.NewReplacer("@ASKED", asked, "@AT", at)
+	for _, line := range []string{
+		"harvest crossref @AT", "search new s --query year:1990..2100 --sources crossref --reason x", "search run s @ASKED", "work link --reason x",
+		"schedule set nightly --source crossref --cron @daily --reason x", "credential set crossref main --env WALK_KEY --later", "token new grafana --role viewer",
+		"work split 1 2 --reason x",
+	} {
+		if code, out, e := w.run(t, line); code != exitDone {
+			t.Fatalf("%s: exit %d: %s%s", line, code, out, e)
+		}
+	}
+	w.db = patratest.Raw(t, w.dsn)
+	const now = `'2026-01-02 03:04:05.000006'`
+	for _, statement := range []string{
+		`INSERT INTO ing_alert (rule_code, subject, provenance_code, state_code, severity_code, message, measured, threshold, next_step, since, fired_at, updated_at)
+			VALUES ('source_stopped', 'crossref', 'crossref', 'FIRING', 'critical', 'it stands', '1', '0', 'patra status', ` + now + `, ` + now + `, ` + now + `)`,
+		`INSERT INTO ing_error_group (provenance_code, endpoint_name, level_code, error_code, field_path, faults, first_at, last_at, state_at)
+			VALUES ('crossref', 'search', 'L1', 'http_503', '', 1, ` + now + `, ` + now + `, ` + now + `)`,
+		`INSERT INTO ing_quarantine (batch_id, provenance_code, record_type, ext_id, code, raw, raw_sha256, created_at, seen_at)
+			SELECT v.batch_id, r.provenance_code, r.record_type, r.ext_id, 'bad_date', v.raw, v.raw_sha256, v.created_at, v.created_at
+			FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id ORDER BY r.id LIMIT 1`,
+	} {
+		if _, err := w.db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%.40s: %v", statement, err)
+		}
+	}
+	ids := w.query(t, `SELECT ext_id FROM ing_record ORDER BY id LIMIT 1`)
+	w.words = strings.NewReplacer("@ASKED", asked, "@AT", at, "@DIR", dir, "@ID", ids[0])
+	w.held = w.contents(t)
+	return w
+}
+
+// run carries out a line of words.
+func (w walk) run(t *testing.T, line string) (code int, out, errOut string) {
+	t.Helper()
+	return patra(t, append(strings.Fields(w.words.Replace(line)), "--db", w.dsn)...)
+}
+
+// TestWalk_EveryReadAnswersAsData: whatever shows something prints one JSON value and nothing
+// else when it is asked to, and leaves the store as it was.
+func TestWalk_EveryReadAnswersAsData(t *testing.T) {
+	t.Parallel()
+	if names := difference(reads, readLines); len(names) > 0 {
+		t.Fatalf("reads and their lines differ in %q", names)
+	}
+	w := newWalk(t)
+	for _, name := range slices.Sorted(maps.Keys(readLines)) {
+		w.changesNothing(t, name, readLines[name]+" --json")
+	}
+}
+
+// TestWalk_EveryPreviewSavesNothing: whatever changes something can be looked at first, as data,
+// without a reason, and that leaves every table as it was.
+func TestWalk_EveryPreviewSavesNothing(t *testing.T) {
+	t.Parallel()
+	if names := difference(changes, changeLines); len(names) > 0 {
+		t.Fatalf("changes and their lines differ in %q", names)
+	}
+	w := newWalk(t)
+	for _, name := range slices.Sorted(maps.Keys(changeLines)) {
+		w.changesNothing(t, name, changeLines[name]+" --dry-run --json")
+	}
+}
+
+// changesNothing carries out a command that prints an object and leaves the store as it is.
+func (w walk) changesNothing(t *testing.T, name, rest string) {
+	t.Helper()
+	code, out, said := w.run(t, name+" "+rest)
+	if code != refused[name] {
+		t.Errorf("%s %s: exit %d: %s%s", name, rest, code, out, said)
+	}
+	if !isOneJSONValue(out) {
+		t.Errorf("%s %s prints\n%s", name, rest, out)
+	}
+	for table, sum := range w.contents(t) {
+		if sum != w.held[table] {
+			t.Errorf("%s %s changed %s", name, rest, table)
+			w.held[table] = sum
+		}
+	}
+}
+
+// difference are the names of a list that a table lacks, and those that it alone has.
+func difference(names []string, lines map[string]string) (out []string) {
+	for _, name := range names {
+		if _, ok := lines[name]; !ok {
+			out = append(out, name)
+		}
+	}
+	for name := range lines {
+		if !slices.Contains(names, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// isOneJSONValue reports whether a text is a JSON value and the end of its line.
+func isOneJSONValue(text string) bool {
+	d := json.NewDecoder(strings.NewReader(text))
+	var v any
+	if d.Decode(&v) != nil {
+		return false
+	}
+	_, err := d.Token()
+	return err == io.EOF && strings.HasSuffix(text, "\n")
+}
+
+// contents has a checksum of every table of the store. What is left out is kept of a source by
+// whoever asks it something, for a preview too: its gate, and how far its clock is from ours.
+func (w walk) contents(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, table := range w.query(t, `SELECT name FROM sqlite_master WHERE type='table' AND name NOT IN ('ing_rate_gate', 'ing_source_state')`) {
+		rows := w.query(t, `SELECT * FROM "`+table+`"`)
+		sum := sha256.Sum256([]byte(strings.Join(rows, "\n")))
+		out[table] = hex.EncodeToString(sum[:])
+	}
+	return out
+}
+
+// query has the rows of an answer, each as one text.
+func (w walk) query(t *testing.T, q string) (out []string) {
+	t.Helper()
+	rows, err := w.db.QueryContext(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close() //nolint:errcheck // its error is that of rows.Err
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := make([]any, len(columns))
+	for rows.Next() {
+		for i := range values {
+			values[i] = new(sql.NullString)
+		}
+		if err := rows.Scan(values...); err != nil {
+			t.Fatal(err)
+		}
+		var line []string
+		for _, v := range values {
+			line = append(line, v.(*sql.NullString).String)
+		}
+		out = append(out, strings.Join(line, "\x00"))
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
