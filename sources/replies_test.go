@@ -479,14 +479,14 @@ var replies = []replyWant{
 
 	// SciELO: the history of changes, an article, an issue.
 	{
-		pack: "scielo", purpose: source.ForSearch, file: "scielo/article-history.json",
+		pack: "scielo-history", purpose: source.ForSearch, file: "scielo/article-history.json",
 		items: 18, first: "S1681-150X2014000300011", last: "S1681-150X2014000300011", total: 18, gone: 6,
 		records: map[string]string{"*": `updated = 2014-12-03T14:27:14Z`},
 	},
 	{
-		pack: "scielo", purpose: source.ForDetail, file: "scielo/article.json",
-		items: 1, first: "S0034-89102010000400007", last: "S0034-89102010000400007", total: -1,
-		records: map[string]string{"S0034-89102010000400007": `
+		pack: "scielo", purpose: source.ForSearch, file: "scielo/article.json", as: inList(`{"meta":{"total":1},"objects":[`, "]}"),
+		items: 1, first: "scl/S0034-89102010000400007", last: "scl/S0034-89102010000400007", total: 1,
+		records: map[string]string{"scl/S0034-89102010000400007": `
 			title = Perfil epidemiológico dos pacientes em terapia renal substitutiva no Brasil, 2000-2004
 			abstract ~ OBJECTIVE: To describe the clinical and epidemiological prof
 			authors# = 10

@@ -71,10 +71,12 @@ var leftOpen = map[string][]string{
 	"biorxiv":    {noPageSize},
 	"medrxiv":    {noPageSize},
 	"unpaywall":  {noPageSize},
+	"scielo":     {plainHTTP}, // and nobody says that it can be had otherwise
 }
 
 const (
 	noPageSize = "no template uses ${page.size}"
+	plainHTTP  = "requests may go over plain http"
 	oneSlice   = "a plan begins as one slice, which is cut where its walk shows the need"
 )
 

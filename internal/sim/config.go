@@ -30,13 +30,14 @@ const (
 	MedRxiv         = "medrxiv"
 	Unpaywall       = "unpaywall"
 	CORE            = "core"
+	SciELO          = "scielo"
 	Generic         = "generic"
 )
 
 // Upstreams lists them.
 var Upstreams = []string{
 	PubMed, Crossref, EuropePMC, OpenAlex, ClinicalTrials, DataCite, DOAJ, HAL, PLOS, SemanticScholar, Zenodo,
-	ArXiv, PMC, DOAJOAI, ZenodoOAI, BioRxiv, MedRxiv, Unpaywall, CORE, Generic,
+	ArXiv, PMC, DOAJOAI, ZenodoOAI, BioRxiv, MedRxiv, Unpaywall, CORE, SciELO, Generic,
 }
 
 // LookupOnly are the upstreams that list nothing: their records are asked for one

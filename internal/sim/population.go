@@ -100,7 +100,7 @@ func traitsOf(source string) traits {
 		return traits{volatile: true, fraction: 1}
 	case ClinicalTrials:
 		return traits{days: eastern}
-	case PLOS, SemanticScholar:
+	case PLOS, SemanticScholar, SciELO:
 		return traits{days: time.UTC}
 	case PMC, ArXiv:
 		return traits{days: time.UTC, deletes: true}

@@ -97,6 +97,8 @@ func New(cfg Config) (*Sim, error) {
 			s.upstreams[name] = undatedLibrary{newLibrary(s, p, scholarHabits())}
 		case CORE:
 			s.upstreams[name] = newLibrary(s, p, coreHabits())
+		case SciELO:
+			s.upstreams[name] = newLibrary(s, p, scieloHabits())
 		case Zenodo:
 			s.upstreams[name] = newLibrary(s, p, zenodoHabits())
 		case ArXiv:
