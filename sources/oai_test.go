@@ -31,3 +31,15 @@ func TestZenodoOAI(t *testing.T) {
 		},
 	}.run(t)
 }
+
+// TestDataCiteOAI: nothing of it is recorded, as of Zenodo's.
+func TestDataCiteOAI(t *testing.T) {
+	packTest{
+		name: "datacite-oai",
+		ops:  threeOps,
+		asks: []askWant{
+			{source.ForSearch, "", harvest.Position{}, `/oai from=2026-08-01T00:00:00Z metadataPrefix=oai_datacite until=2026-08-02T23:59:59Z verb=ListRecords`},
+			{source.ForSearch, "", harvest.Position{Token: "a=", Pages: 1}, "/oai resumptionToken=a= verb=ListRecords"},
+		},
+	}.run(t)
+}

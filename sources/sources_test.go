@@ -64,14 +64,15 @@ func compile(t *testing.T, name string, op harvest.Operation) *source.Spec {
 
 // What a pack cannot help leaving to the source.
 var leftOpen = map[string][]string{
-	"arxiv":      {noPageSize, oneSlice}, // OAI-PMH has no word for it
-	"pmc":        {noPageSize, oneSlice},
-	"doaj-oai":   {noPageSize, oneSlice},
-	"zenodo-oai": {noPageSize, oneSlice},
-	"biorxiv":    {noPageSize},
-	"medrxiv":    {noPageSize},
-	"unpaywall":  {noPageSize},
-	"scielo":     {plainHTTP}, // and nobody says that it can be had otherwise
+	"arxiv":        {noPageSize, oneSlice}, // OAI-PMH has no word for it
+	"pmc":          {noPageSize, oneSlice},
+	"doaj-oai":     {noPageSize, oneSlice},
+	"zenodo-oai":   {noPageSize, oneSlice},
+	"datacite-oai": {noPageSize, oneSlice},
+	"biorxiv":      {noPageSize},
+	"medrxiv":      {noPageSize},
+	"unpaywall":    {noPageSize},
+	"scielo":       {plainHTTP}, // and nobody says that it can be had otherwise
 }
 
 const (

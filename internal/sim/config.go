@@ -31,13 +31,14 @@ const (
 	Unpaywall       = "unpaywall"
 	CORE            = "core"
 	SciELO          = "scielo"
+	DataCiteOAI     = "datacite-oai"
 	Generic         = "generic"
 )
 
 // Upstreams lists them.
 var Upstreams = []string{
 	PubMed, Crossref, EuropePMC, OpenAlex, ClinicalTrials, DataCite, DOAJ, HAL, PLOS, SemanticScholar, Zenodo,
-	ArXiv, PMC, DOAJOAI, ZenodoOAI, BioRxiv, MedRxiv, Unpaywall, CORE, SciELO, Generic,
+	ArXiv, PMC, DOAJOAI, ZenodoOAI, BioRxiv, MedRxiv, Unpaywall, CORE, SciELO, DataCiteOAI, Generic,
 }
 
 // LookupOnly are the upstreams that list nothing: their records are asked for one

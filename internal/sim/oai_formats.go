@@ -189,17 +189,34 @@ func writeDOAJ(b []byte, i uint32, p paper) []byte {
 func zenodoManners() manners {
 	m := manners{
 		name: "Zenodo", path: "/oai2d", prefix: "oai_datacite", size: 50, life: 2 * time.Minute, expired: http.StatusUnprocessableEntity,
-		requests: 30, window: time.Minute, sized: true, write: writeDataCite, scheme: "oai:zenodo.org:",
+		requests: 30, window: time.Minute, sized: true, scheme: "oai:zenodo.org:",
+		write: func(b []byte, i uint32, p paper) []byte {
+			return writeDataCite(b, "10.5281/zenodo."+strconv.Itoa(1_000_000+int(i)), "Zenodo", i, p)
+		},
 	}
 	m.id, m.index = numberedID("", 1_000_000)
 	return m
 }
 
-func writeDataCite(b []byte, i uint32, p paper) []byte {
+// dataciteManners: DataCite's own service, whose records are named by their DOI. Lists say
+// nothing about their length.
+func dataciteManners() manners {
+	return manners{
+		name: "DataCite", path: "/oai", prefix: "oai_datacite", size: 50, life: time.Hour, requests: 500, window: 5 * time.Minute,
+		id:    func(b []byte, i uint32) []byte { return append(b, "doi:"+ownDOI("10.99897", i)...) },
+		index: func(id string) (uint32, bool) { return doiIndex("10.99897")(strings.TrimPrefix(id, "doi:")) },
+		write: func(b []byte, i uint32, p paper) []byte {
+			return writeDataCite(b, ownDOI("10.99897", i), "Sim Repository", i, p)
+		},
+	}
+}
+
+// writeDataCite writes a record in the format of DataCite.
+func writeDataCite(b []byte, doi, publisher string, i uint32, p paper) []byte {
 	x := xmlWriter{b}
 	x.lit(`<oai_datacite xmlns="http://schema.datacite.org/oai/oai-1.1/"><schemaVersion>4.3</schemaVersion><datacentreSymbol>CERN.ZENODO</datacentreSymbol>` +
 		`<payload><resource xmlns="http://datacite.org/schema/kernel-4">`)
-	x.element(`identifier identifierType="DOI"`, "10.5281/zenodo."+strconv.Itoa(1_000_000+int(i)))
+	x.element(`identifier identifierType="DOI"`, doi)
 	x.lit("<creators>")
 	for _, a := range p.authors {
 		x.lit("<creator>")
@@ -217,7 +234,7 @@ func writeDataCite(b []byte, i uint32, p paper) []byte {
 	x.lit("</creators><titles>")
 	x.element("title", wordOf(unmarked(p.title)))
 	x.lit("</titles>")
-	x.element("publisher", "Zenodo")
+	x.element("publisher", publisher)
 	x.element("publicationYear", strconv.Itoa(p.date.year))
 	x.lit("<dates>")
 	x.element(`date dateType="Issued"`, p.date.String())

@@ -106,7 +106,7 @@ func traitsOf(source string) traits {
 		return traits{days: time.UTC, deletes: true}
 	case CORE:
 		return traits{volatile: true}
-	case DOAJOAI, ZenodoOAI:
+	case DOAJOAI, ZenodoOAI, DataCiteOAI:
 		return traits{deletes: true}
 	case BioRxiv, MedRxiv:
 		return traits{days: time.UTC}

@@ -109,6 +109,8 @@ func New(cfg Config) (*Sim, error) {
 			s.upstreams[name] = newRepository(s, p, doajManners())
 		case ZenodoOAI:
 			s.upstreams[name] = newRepository(s, p, zenodoManners())
+		case DataCiteOAI:
+			s.upstreams[name] = newRepository(s, p, dataciteManners())
 		case BioRxiv, MedRxiv:
 			s.upstreams[name] = newPreprints(s, p, name)
 		case Unpaywall:
