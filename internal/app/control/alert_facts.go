@@ -7,7 +7,6 @@ import (
 
 	"github.com/papertrace/patra/internal/app/alert"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/domain/schedule"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -30,13 +29,19 @@ func (c *Control) AlertFacts(ctx context.Context) (alert.Facts, error) {
 	if err != nil {
 		return out, err
 	}
-	for _, code := range codes {
-		s, planned, err := c.alertFactsOf(ctx, code, out.Now, standing)
+	seen, err := c.statuses(ctx, codes, standing)
+	if err != nil {
+		return out, err
+	}
+	for _, v := range seen {
+		code := v.Source
+		f := v.facts
+		if !f.Planned && len(f.Outages) == 0 && !f.State.Held() && f.FailedTrigger == "" {
+			continue
+		}
+		s, err := c.alertFactsOf(ctx, v, out.Now)
 		if err != nil {
 			return out, fmt.Errorf("look at %s: %w", code, err)
-		}
-		if !planned {
-			continue
 		}
 		for _, op := range []harvest.Operation{harvest.Harvest, harvest.Backfill, harvest.Update} {
 			q := queues[harvest.Partition{Provenance: code, Operation: op}]
@@ -48,22 +53,11 @@ func (c *Control) AlertFacts(ctx context.Context) (alert.Facts, error) {
 	return out, nil
 }
 
-// alertFactsOf is what is known of one source, and whether anything is.
-func (c *Control) alertFactsOf(
-	ctx context.Context, code string, now time.Time, standing []schedule.Standing,
-) (alert.SourceFacts, bool, error) {
-	out := alert.SourceFacts{Code: code}
-	f, err := c.store.SourceFacts(ctx, code)
-	if err != nil {
-		return out, false, err
-	}
-	if !f.Planned && len(f.Outages) == 0 && !f.State.Held() && f.FailedTrigger == "" {
-		return out, false, nil
-	}
-	s, err := c.statusFrom(ctx, code, f, standing)
-	if err != nil {
-		return out, false, err
-	}
+// alertFactsOf is what is known of one source.
+func (c *Control) alertFactsOf(ctx context.Context, v sourceView, now time.Time) (alert.SourceFacts, error) {
+	out := alert.SourceFacts{Code: v.Source}
+	f := v.facts
+	s := v.SourceStatus
 	out.Held = f.State.Held()
 	out.Stopped = f.State.Stopped
 	out.StoppedAt = f.State.Since
@@ -93,12 +87,13 @@ func (c *Control) alertFactsOf(
 			out.Quotas = append(out.Quotas, alert.Quota(q))
 		}
 	}
-	out.Traffic, err = c.store.Traffic(ctx, code, now.Add(-alert.TrafficOver))
+	var err error
+	out.Traffic, err = c.store.Traffic(ctx, v.Source, now.Add(-alert.TrafficOver))
 	if err != nil {
-		return out, false, err
+		return out, err
 	}
-	out.Rivals, err = c.rivals(ctx, code, now)
-	return out, true, err
+	out.Rivals, err = c.rivals(ctx, v.Source, now)
+	return out, err
 }
 
 // lastingOutage is an outage that lasts, the oldest of them, else the newest of any;

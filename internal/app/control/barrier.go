@@ -11,7 +11,9 @@ import (
 
 // PartitionStore reads what holds a partition back.
 type PartitionStore interface {
-	PartitionFacts(ctx context.Context, p harvest.Partition) (PartitionFacts, error)
+	// PartitionFacts looks at all partitions that fail or are worked on; of others there
+	// is nothing to tell.
+	PartitionFacts(ctx context.Context) (map[harvest.Partition]PartitionFacts, error)
 }
 
 // PartitionFacts is what the store knows of a partition beside its tasks.
@@ -24,102 +26,79 @@ type PartitionFacts struct {
 	Running Counted
 }
 
-// barriers finds out why partitions wait, and reads each thing once for one answer.
+// barriers finds out why partitions wait. What the store knows of all of them is read
+// once for one answer: those that fail, or are worked on, are few.
 type barriers struct {
 	*Control
-	now        time.Time
-	sources    map[string]harvest.SourceState
-	partitions map[harvest.Partition]PartitionFacts
-	cooling    map[harvest.Partition]time.Time
+	now     time.Time
+	states  map[string]harvest.SourceState
+	facts   map[harvest.Partition]PartitionFacts
+	cooling map[harvest.Partition]time.Time
 }
 
 func (c *Control) barriers(ctx context.Context) (*barriers, error) {
-	now, err := c.store.Now(ctx)
-	return &barriers{
-		Control: c, now: now, sources: map[string]harvest.SourceState{},
-		partitions: map[harvest.Partition]PartitionFacts{}, cooling: map[harvest.Partition]time.Time{},
-	}, err
-}
-
-// facts are what the store knows of a partition.
-func (b *barriers) facts(ctx context.Context, p harvest.Partition) (PartitionFacts, error) {
-	if f, known := b.partitions[p]; known {
-		return f, nil
+	b := &barriers{Control: c, cooling: map[harvest.Partition]time.Time{}}
+	var err error
+	b.now, err = c.store.Now(ctx)
+	if err != nil {
+		return nil, err
 	}
-	f, err := b.store.PartitionFacts(ctx, p)
-	b.partitions[p] = f
-	return f, err
-}
-
-// state is whether the source is held.
-func (b *barriers) state(ctx context.Context, code string) (harvest.SourceState, error) {
-	if st, known := b.sources[code]; known {
-		return st, nil
+	b.states, err = c.store.SourceStates(ctx)
+	if err != nil {
+		return nil, err
 	}
-	st, err := b.store.SourceState(ctx, code)
-	b.sources[code] = st
-	return st, err
+	b.facts, err = c.store.PartitionFacts(ctx)
+	return b, err
 }
 
 // cause is what the upstream of a partition said last, while it has not answered since.
-func (b *barriers) cause(ctx context.Context, p harvest.Partition) (*Cause, error) {
-	f, err := b.facts(ctx, p)
-	if err != nil {
-		return nil, err
+func (b *barriers) cause(p harvest.Partition) *Cause {
+	if o := b.facts[p].Outage; o.Count > 0 {
+		return outageCause(o)
 	}
-	if f.Outage.Count > 0 {
-		return outageCause(f.Outage), nil
+	if st := b.states[p.Provenance]; st.Stopped {
+		return stopCause(st)
 	}
-	st, err := b.state(ctx, p.Provenance)
-	if err != nil || !st.Stopped {
-		return nil, err
-	}
-	return stopCause(st), nil
+	return nil
 }
 
 // bar is why nothing of a partition may be taken now, nil if something may.
-func (b *barriers) bar(ctx context.Context, p harvest.Partition) (*WaitingFor, error) {
-	st, err := b.state(ctx, p.Provenance)
-	if err != nil {
-		return nil, err
-	}
+func (b *barriers) bar(ctx context.Context, p harvest.Partition) *WaitingFor {
+	st := b.states[p.Provenance]
 	resume := fmt.Sprintf("patra source resume %s --reason TEXT", p.Provenance)
 	switch {
 	case st.Stopped:
-		return waitFor(ReasonLineStopped, time.Time{}, fmt.Sprintf("patra source check %s, then %s", p.Provenance, resume)), nil
+		return waitFor(ReasonLineStopped, time.Time{}, fmt.Sprintf("patra source check %s, then %s", p.Provenance, resume))
 	case st.Paused:
-		return waitFor(ReasonSourcePaused, time.Time{}, resume), nil
+		return waitFor(ReasonSourcePaused, time.Time{}, resume)
 	}
 	if rest, quiet := b.quiet.Rest(ctx, p.Provenance, p.Operation); quiet {
-		return waitFor(ReasonQuietHours, rest.Until, "the end of the quiet hours"), nil
+		return waitFor(ReasonQuietHours, rest.Until, "the end of the quiet hours")
 	}
-	f, err := b.facts(ctx, p)
-	if err != nil {
-		return nil, err
-	}
+	f := b.facts[p]
 	switch {
 	case f.Breaker.Bars(b.now) && f.Breaker.Trying:
-		return waitFor(ReasonCircuitOpen, time.Time{}, "an answer to the request that is being tried"), nil
+		return waitFor(ReasonCircuitOpen, time.Time{}, "an answer to the request that is being tried")
 	case f.Breaker.Bars(b.now):
-		return waitFor(ReasonCircuitOpen, f.Breaker.Until, "an answer to the request that is tried then"), nil
+		return waitFor(ReasonCircuitOpen, f.Breaker.Until, "an answer to the request that is tried then")
 	}
 	if until := b.coolsUntil(ctx, p); until.After(b.now) {
-		return waitFor(ReasonRateCooldown, until, "the end of that time, which the source asked for"), nil
+		return waitFor(ReasonRateCooldown, until, "the end of that time, which the source asked for")
 	}
-	return nil, nil
+	return nil
 }
 
 // inHand is what whoever works on a partition waits for while its source does not
 // answer; nil if it does.
-func (b *barriers) inHand(ctx context.Context, p harvest.Partition) (*WaitingFor, error) {
-	f, err := b.facts(ctx, p)
-	if err != nil || f.Outage.Count == 0 {
-		return nil, err
+func (b *barriers) inHand(ctx context.Context, p harvest.Partition) *WaitingFor {
+	o := b.facts[p].Outage
+	if o.Count == 0 {
+		return nil
 	}
 	if until := b.coolsUntil(ctx, p); until.After(b.now) {
-		return waitFor(ReasonRateCooldown, until, "the end of that time, which the source asked for"), nil
+		return waitFor(ReasonRateCooldown, until, "the end of that time, which the source asked for")
 	}
-	return askedAgain(f.Outage, b.now), nil
+	return askedAgain(o, b.now)
 }
 
 // coolsUntil is until when the source asked to be left alone. Where its description
@@ -144,15 +123,12 @@ func (b *barriers) coolsUntil(ctx context.Context, p harvest.Partition) time.Tim
 
 // ready is why work that is due and not barred is not taken; nil if it is due so
 // shortly that nobody can have looked.
-func (b *barriers) ready(ctx context.Context, p harvest.Partition, since time.Time) (*WaitingFor, error) {
-	f, err := b.facts(ctx, p)
+func (b *barriers) ready(p harvest.Partition, since time.Time) *WaitingFor {
 	switch {
-	case err != nil:
-		return nil, err
-	case f.Running.Count > 0:
-		return waitFor(ReasonGlobalLimit, time.Time{}, "its turn, which comes by priority and time"), nil
+	case b.facts[p].Running.Count > 0:
+		return waitFor(ReasonGlobalLimit, time.Time{}, "its turn, which comes by priority and time")
 	case b.now.Sub(since) > nobodyCame:
-		return waitFor(ReasonNoExecutor, time.Time{}, "a process that works: patra serve"), nil
+		return waitFor(ReasonNoExecutor, time.Time{}, "a process that works: patra serve")
 	}
-	return nil, nil
+	return nil
 }

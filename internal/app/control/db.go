@@ -62,10 +62,16 @@ type Sizes struct {
 	Tables    []TableSize `json:"tables"`
 }
 
+// RowsCap is how far the rows of a table are counted. Every table is counted for one
+// answer, so it is less than [CountCap].
+const RowsCap = 1000
+
 // TableSize is how large a table is.
 type TableSize struct {
-	Table string  `json:"table"`
-	Rows  Counted `json:"rows"`
+	Table string `json:"table"`
+	// Rows are counted up to [RowsCap]; More: there are more.
+	Rows int64 `json:"rows"`
+	More bool  `json:"rows_more,omitzero"`
 	// Bytes with its indexes.
 	Bytes *int64 `json:"bytes"`
 	// Oldest is the time of the row that was written first of those that are there.

@@ -39,11 +39,17 @@ func (p *patient) Room(context.Context) (control.StoreRoom, error) { return p.ro
 
 func (p *patient) Standing(context.Context) ([]schedule.Standing, error) { return p.standing, nil }
 
-func (p *patient) LastTriggered(context.Context, string, string) (harvest.Triggered, error) {
-	return p.triggered, nil
+func (p *patient) LastTriggers(_ context.Context, _ string, jobs []string) (map[string]harvest.Triggered, error) {
+	out := map[string]harvest.Triggered{}
+	for _, job := range jobs {
+		out[job] = p.triggered
+	}
+	return out, nil
 }
 
-func (p *patient) Held(context.Context, string) (string, bool, error) { return "", false, nil }
+func (p *patient) SourceStates(context.Context) (map[string]harvest.SourceState, error) {
+	return nil, nil
+}
 
 func (p *patient) LastPlanned(context.Context, string, string) (harvest.Triggered, error) {
 	return harvest.Triggered{}, nil

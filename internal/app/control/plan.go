@@ -99,9 +99,7 @@ func (c *Control) explainSlices(ctx context.Context, rows []SliceRow) error {
 		if s.Work == nil {
 			continue
 		}
-		if err := b.explain(ctx, s.Work); err != nil {
-			return err
-		}
+		b.explain(ctx, s.Work)
 		rows[i].Cause = s.Work.Cause
 		rows[i].Waiting = s.Work.Waiting
 	}

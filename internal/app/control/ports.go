@@ -101,6 +101,8 @@ type CursorStore interface {
 // RunStore knows what there is to do for a source, and makes it ready.
 type RunStore interface {
 	SourceState(ctx context.Context, provenance string) (harvest.SourceState, error)
+	// SourceStates is those of all sources that have one.
+	SourceStates(ctx context.Context) (map[string]harvest.SourceState, error)
 	Work(ctx context.Context, provenance string, op harvest.Operation) (Work, error)
 	// Left is how many records the open slices are expected to bring still.
 	Left(ctx context.Context, provenance string, op harvest.Operation) (int64, error)

@@ -65,8 +65,8 @@ type QueueStore interface {
 	Partitions(ctx context.Context, provenance string, op harvest.Operation, now time.Time, most int64) ([]PartitionState, error)
 	// Workers lists who has tasks in hand, of at most so many tasks.
 	Workers(ctx context.Context, provenance string, now time.Time, most int) ([]WorkerRow, error)
-	// PagesSince sums up the pages of a source and operation that ended since.
-	PagesSince(ctx context.Context, provenance string, op harvest.Operation, since time.Time) (PagesFared, error)
+	// PagesSince sums up the pages of sources that ended since, by source and operation.
+	PagesSince(ctx context.Context, codes []string, since time.Time) (map[harvest.Partition]PagesFared, error)
 }
 
 // PartitionState is what the store knows of a partition. Priority is the best of those
@@ -97,18 +97,19 @@ func (c *Control) Queue(ctx context.Context, code string, op harvest.Operation) 
 	if err != nil {
 		return out, err
 	}
+	fared, err := c.store.PagesSince(ctx, sourcesOf(states), b.now.Add(-time.Minute))
+	if err != nil {
+		return out, err
+	}
 	for i := range states {
-		if err := b.explainPartition(ctx, &states[i]); err != nil {
-			return out, err
-		}
+		s := &states[i]
+		s.LastMinute = fared[harvest.Partition{Provenance: s.Source, Operation: s.Operation}]
+		b.explainPartition(ctx, s)
 	}
 	slices.SortStableFunc(states, func(a, z PartitionState) int { return inTurn(a, z, b.now) })
 	for _, s := range states {
 		if s.Waiting == nil { // something may be taken, and yet waits for an answer
-			s.Waiting, err = b.inHand(ctx, harvest.Partition{Provenance: s.Source, Endpoint: s.Endpoint, Operation: s.Operation})
-			if err != nil {
-				return out, err
-			}
+			s.Waiting = b.inHand(ctx, harvest.Partition{Provenance: s.Source, Endpoint: s.Endpoint, Operation: s.Operation})
 		}
 		out.Partitions = append(out.Partitions, s.QueueRow)
 	}
@@ -116,28 +117,32 @@ func (c *Control) Queue(ctx context.Context, code string, op harvest.Operation) 
 	return out, err
 }
 
-// explainPartition fills in how a partition fares and why it waits.
-func (b *barriers) explainPartition(ctx context.Context, s *PartitionState) (err error) {
+// sourcesOf are the sources of partitions, each once.
+func sourcesOf(states []PartitionState) (codes []string) {
+	for _, s := range states {
+		if !slices.Contains(codes, s.Source) {
+			codes = append(codes, s.Source)
+		}
+	}
+	return codes
+}
+
+// explainPartition fills in what is wrong with a partition and why it waits.
+func (b *barriers) explainPartition(ctx context.Context, s *PartitionState) {
 	p := harvest.Partition{Provenance: s.Source, Endpoint: s.Endpoint, Operation: s.Operation}
 	s.Oldest = optional(s.OldestDue)
-	s.LastMinute, err = b.store.PagesSince(ctx, s.Source, s.Operation, b.now.Add(-time.Minute))
-	if err != nil {
-		return err
+	s.Cause = b.cause(p)
+	if s.Queued == 0 {
+		return
 	}
-	s.Cause, err = b.cause(ctx, p)
-	if err != nil || s.Queued == 0 {
-		return err
-	}
-	s.Waiting, err = b.bar(ctx, p)
+	s.Waiting = b.bar(ctx, p)
 	switch {
-	case err != nil || s.Waiting != nil:
-		return err
+	case s.Waiting != nil:
 	case s.Due == 0:
 		s.Waiting = waitFor(ReasonScheduledLater, s.NextAt, "nobody's doing: it is tried again then")
 	case s.Running == 0:
-		s.Waiting, err = b.ready(ctx, p, s.OldestDue)
+		s.Waiting = b.ready(p, s.OldestDue)
 	}
-	return err
 }
 
 // inTurn orders partitions as they are taken from.

@@ -100,10 +100,21 @@ func (c *Control) Rates(ctx context.Context, code string) (RateList, error) {
 			out.Rates[at].Sources = append(out.Rates[at].Sources, code)
 		}
 	}
+	keys := make([]string, len(out.Rates))
+	for i, r := range out.Rates {
+		keys[i] = r.Key
+	}
+	gates, err := c.store.ReadGates(ctx, keys)
+	if err != nil {
+		return out, err
+	}
+	fared, err := c.store.PagesSince(ctx, codes, b.now.Add(-time.Minute))
+	if err != nil {
+		return out, err
+	}
 	for i := range out.Rates {
-		if err := b.explainRate(ctx, &out.Rates[i]); err != nil {
-			return out, err
-		}
+		r := &out.Rates[i]
+		b.explainRate(r, parseGate(gates[r.Key]), fared)
 	}
 	return out, nil
 }
@@ -172,12 +183,8 @@ func limitOf(r source.Rate) pace.Limit {
 }
 
 // explainRate fills in how a key stands, and why it is below its ceiling.
-func (b *barriers) explainRate(ctx context.Context, r *RateRow) error {
+func (b *barriers) explainRate(r *RateRow, s pace.State, fared map[harvest.Partition]PagesFared) {
 	const minute = 60
-	s, err := b.gateState(ctx, r.Key)
-	if err != nil {
-		return err
-	}
 	l := limitOf(r.rate)
 	r.Allowed = s.Allowed(l, b.now)
 	r.Quotas = []QuotaStatus{}
@@ -191,17 +198,11 @@ func (b *barriers) explainRate(ctx context.Context, r *RateRow) error {
 	}
 	for _, code := range r.Sources {
 		for _, op := range []harvest.Operation{harvest.Harvest, harvest.Backfill, harvest.Update} {
-			fared, err := b.store.PagesSince(ctx, code, op, b.now.Add(-time.Minute))
-			if err != nil {
-				return err
-			}
-			r.Used += float64(fared.Sent) / minute
-			r.HTTP429 += fared.HTTP429
+			pages := fared[harvest.Partition{Provenance: code, Operation: op}]
+			r.Used += float64(pages.Sent) / minute
+			r.HTTP429 += pages.HTTP429
 			if r.Cause == nil {
-				r.Cause, err = b.cause(ctx, harvest.Partition{Provenance: code, Endpoint: r.endpoint, Operation: op})
-			}
-			if err != nil {
-				return err
+				r.Cause = b.cause(harvest.Partition{Provenance: code, Endpoint: r.endpoint, Operation: op})
 			}
 		}
 	}
@@ -215,7 +216,6 @@ func (b *barriers) explainRate(ctx context.Context, r *RateRow) error {
 		r.Empty = optional(s.EmptyUntil)
 		r.Waiting = waitFor(ReasonQuota, s.EmptyUntil, "the budget being filled again")
 	}
-	return nil
 }
 
 // loweredOf is the ceiling that a person has set, nil if none holds.

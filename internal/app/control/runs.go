@@ -162,13 +162,8 @@ func (c *Control) Run(ctx context.Context, id harvest.RunID, p Page) (RunView, e
 			return v, err
 		}
 		part := harvest.Partition{Provenance: v.Source, Endpoint: v.Endpoint, Operation: v.Operation}
-		v.Cause, err = b.cause(ctx, part)
-		if err == nil {
-			v.Waiting, err = b.bar(ctx, part)
-		}
-		if err != nil {
-			return v, err
-		}
+		v.Cause = b.cause(part)
+		v.Waiting = b.bar(ctx, part)
 	}
 	v.Why, v.NextStep = v.sentence()
 	return v, nil

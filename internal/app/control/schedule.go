@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/planner"
@@ -23,16 +24,14 @@ type ScheduleStore interface {
 	// SetSchedule writes one, RemoveSchedule ends it; both with a line of the audit.
 	SetSchedule(ctx context.Context, s schedule.Standing, a source.Audit) error
 	RemoveSchedule(ctx context.Context, name string, a source.Audit) error
-	// LastTriggered is what came of the newest trigger of a job, and LastPlanned of
-	// the newest that has a plan; zero if there was none.
-	LastTriggered(ctx context.Context, scheduler, job string) (harvest.Triggered, error)
+	// LastTriggers is what came of the newest trigger of each of some jobs, and LastPlanned
+	// of the newest of one that has a plan; zero if there was none.
+	LastTriggers(ctx context.Context, scheduler string, jobs []string) (map[string]harvest.Triggered, error)
 	LastPlanned(ctx context.Context, scheduler, job string) (harvest.Triggered, error)
 	// Unfinished reports whether there is work on a plan that needs nobody's doing,
 	// NotBegun finds the newest plan of a namespace if nothing of it is stored yet.
 	Unfinished(ctx context.Context, id harvest.PlanID) (bool, error)
 	NotBegun(ctx context.Context, ns harvest.Namespace) (harvest.PlanID, bool, error)
-	// Held reports whether a source is paused or stopped, and why.
-	Held(ctx context.Context, provenance string) (why string, held bool, err error)
 }
 
 // Schedule is a standing selection: what is asked for by itself, and when.
@@ -87,17 +86,9 @@ func (c *Control) Schedules(ctx context.Context, code string) (ScheduleList, err
 	if err != nil {
 		out.Unread = err.Error()
 	}
-	for _, st := range all {
-		if code != "" && st.Source != code {
-			continue
-		}
-		v, err := c.scheduleView(ctx, st)
-		if err != nil {
-			return out, err
-		}
-		out.Schedules = append(out.Schedules, v)
-	}
-	return out, nil
+	shown := slices.DeleteFunc(all, func(st schedule.Standing) bool { return code != "" && st.Source != code })
+	out.Schedules, err = c.scheduleViews(ctx, shown)
+	return out, err
 }
 
 // standing reads what was set and what packs suggest. With an error it still returns
@@ -111,12 +102,50 @@ func (c *Control) standing(ctx context.Context) ([]schedule.Standing, error) {
 	return source.Standing(packs, rows), errors.Join(err, perr)
 }
 
+// scheduleView shows how one of them stands.
 func (c *Control) scheduleView(ctx context.Context, st schedule.Standing) (Schedule, error) {
-	v := scheduleOf(st)
-	last, err := c.store.LastTriggered(ctx, scheduler.Code, st.Name)
+	views, err := c.scheduleViews(ctx, []schedule.Standing{st})
 	if err != nil {
-		return v, err
+		return scheduleOf(st), err
 	}
+	return views[0], nil
+}
+
+// scheduleViews shows how they stand. What the store knows of them is read for all of
+// them at once.
+func (c *Control) scheduleViews(ctx context.Context, all []schedule.Standing) ([]Schedule, error) {
+	out := make([]Schedule, len(all))
+	if len(all) == 0 {
+		return out, nil
+	}
+	now, err := c.store.Now(ctx)
+	if err != nil {
+		return out, err
+	}
+	states, err := c.store.SourceStates(ctx)
+	if err != nil {
+		return out, err
+	}
+	names := make([]string, len(all))
+	for i, st := range all {
+		names[i] = st.Name
+	}
+	last, err := c.store.LastTriggers(ctx, scheduler.Code, names)
+	if err != nil {
+		return out, err
+	}
+	for i, st := range all {
+		out[i], err = c.scheduleAt(ctx, st, now, states[st.Source], last[st.Name])
+		if err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// scheduleAt shows how one stands of which this is known.
+func (c *Control) scheduleAt(ctx context.Context, st schedule.Standing, now time.Time, held harvest.SourceState, last harvest.Triggered) (Schedule, error) {
+	v := scheduleOf(st)
 	if last.LogID != "" {
 		v.Last = &ScheduleTrigger{Due: last.LogID, At: Time(last.At), Outcome: last.Outcome, Plan: last.Plan, Remarks: last.Remarks}
 	}
@@ -124,20 +153,12 @@ func (c *Control) scheduleView(ctx context.Context, st schedule.Standing) (Sched
 		v.Reason = "paused"
 		return v, nil
 	}
-	now, err := c.store.Now(ctx)
-	if err != nil {
-		return v, err
-	}
 	if next, comes := st.Next(now); comes {
 		v.NextAt = new(Time(next))
 	}
-	why, held, err := c.store.Held(ctx, st.Source)
-	if held {
-		v.Reason = "source " + why
-		return v, err
-	}
-	if err != nil {
-		return v, err
+	if held.Held() {
+		v.Reason = fmt.Sprintf("source %s: %s", holdWord(held), held.Reason)
+		return v, nil
 	}
 	if rest, resting := c.quiet.Rest(ctx, st.Source, st.Operation); resting {
 		v.Reason = string(harvest.CodeQuiet) + " until " + Time(rest.Until).String()
@@ -152,6 +173,7 @@ func (c *Control) scheduleView(ctx context.Context, st schedule.Standing) (Sched
 		return v, nil
 	}
 	v.OverdueSince = new(Time(since))
+	var err error
 	v.Reason, err = c.holdsBack(ctx, st)
 	return v, err
 }

@@ -76,12 +76,12 @@ func (c *Control) Sources(ctx context.Context, p Page) (SourceList, error) {
 	if err != nil {
 		return out, err
 	}
+	states, err := c.store.SourceStates(ctx)
+	if err != nil {
+		return out, err
+	}
 	for _, e := range all {
-		st, err := c.store.SourceState(ctx, e.Code)
-		if err != nil {
-			return out, err
-		}
-		out.Sources = append(out.Sources, sourceRow(e, st))
+		out.Sources = append(out.Sources, sourceRow(e, states[e.Code]))
 	}
 	return out, nil
 }

@@ -16,12 +16,13 @@ import (
 // StatusStore reads how sources fare. No answer costs more with every slice, page or
 // record there is: what is counted is counted up to [CountCap].
 type StatusStore interface {
-	SourceFacts(ctx context.Context, code string) (SourceFacts, error)
+	// SourceFacts looks at sources, at all of them together.
+	SourceFacts(ctx context.Context, codes []string) (map[string]SourceFacts, error)
 	// LineFacts looks at a cursor: how it moved last and what holds it.
 	LineFacts(ctx context.Context, id harvest.CursorID, watermark harvest.Mark) (LineFacts, error)
-	// ReadGate reads the state of a rate key, TunedLag the safety lag of a namespace if
+	// ReadGates reads the states of rate keys, TunedLag the safety lag of a namespace if
 	// that is another than the declared one.
-	ReadGate(ctx context.Context, key string) ([]byte, error)
+	ReadGates(ctx context.Context, keys []string) (map[string][]byte, error)
 	TunedLag(ctx context.Context, ns harvest.Namespace, declared time.Duration) (time.Duration, bool, error)
 }
 
@@ -285,22 +286,25 @@ func (c *Control) Status(ctx context.Context, code string) (Status, error) {
 	if err != nil {
 		return out, err
 	}
-	now, err := c.store.Now(ctx)
-	if err != nil {
-		return out, err
-	}
-	out.At = Time(now.Truncate(time.Second))
 	standing, err := c.standing(ctx)
 	if err != nil {
 		out.Unread = err.Error()
 	}
-	for _, code := range codes {
-		s, needs, err := c.sourceStatus(ctx, code, standing)
+	seen, err := c.statuses(ctx, codes, standing)
+	if err != nil {
+		return out, err
+	}
+	for _, v := range seen {
+		out.At = Time(v.facts.Now.Truncate(time.Second))
+		out.Sources = append(out.Sources, v.SourceStatus)
+		out.Needs = append(out.Needs, v.needs(v.facts)...)
+	}
+	if len(seen) == 0 {
+		now, err := c.store.Now(ctx)
 		if err != nil {
 			return out, err
 		}
-		out.Sources = append(out.Sources, s)
-		out.Needs = append(out.Needs, needs...)
+		out.At = Time(now.Truncate(time.Second))
 	}
 	slices.SortStableFunc(out.Needs, func(a, b Need) int {
 		return cmp.Compare(slices.Index(worstFirst, a.Level), slices.Index(worstFirst, b.Level))
@@ -326,72 +330,110 @@ func (c *Control) statusOf(ctx context.Context, code string) ([]string, error) {
 	return c.sources.Codes(ctx)
 }
 
-// sourceStatus puts together how one source fares.
-func (c *Control) sourceStatus(ctx context.Context, code string, standing []schedule.Standing) (SourceStatus, []Need, error) {
-	f, err := c.store.SourceFacts(ctx, code)
-	if err != nil {
-		return SourceStatus{}, nil, err
-	}
-	s, err := c.statusFrom(ctx, code, f, standing)
-	if err != nil {
-		return s, nil, err
-	}
-	return s, s.needs(f), nil
+// sourceView is a source as far as it has been looked at.
+type sourceView struct {
+	SourceStatus
+	facts SourceFacts
+	// spec is its contract, and rate what that allows; nil where it cannot be told.
+	spec *source.Spec
+	rate *source.Rate
 }
 
-// statusFrom is how a source fares of which this is known.
-func (c *Control) statusFrom(ctx context.Context, code string, f SourceFacts, standing []schedule.Standing) (SourceStatus, error) {
-	s := SourceStatus{
+// statuses puts together how sources fare. What the store knows of them is read for all
+// of them at once.
+func (c *Control) statuses(ctx context.Context, codes []string, standing []schedule.Standing) ([]sourceView, error) {
+	if len(codes) == 0 {
+		return nil, nil
+	}
+	facts, err := c.store.SourceFacts(ctx, codes)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]sourceView, len(codes))
+	var keys []string
+	for i, code := range codes {
+		v, err := c.beginView(ctx, code, facts[code], standing)
+		if err != nil {
+			return nil, err
+		}
+		if v.rate != nil {
+			keys = append(keys, v.rate.Key)
+		}
+		out[i] = v
+	}
+	gates, err := c.store.ReadGates(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	for i := range out {
+		if err := c.finishView(ctx, &out[i], gates); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// beginView tells how far the lines of a source have come, and finds what it may be asked.
+func (c *Control) beginView(ctx context.Context, code string, f SourceFacts, standing []schedule.Standing) (sourceView, error) {
+	v := sourceView{facts: f, SourceStatus: SourceStatus{
 		Source: code, LastSuccess: optional(f.LastSuccess), Queued: f.Queued, Running: f.Running, Failed: f.Failed,
 		Quarantined: f.Quarantined, NoDetails: f.NoDetails, Lines: []LineStatus{}, Cause: causeOf(f), Never: !f.Planned && len(f.Outages) == 0,
-	}
-	var spec *source.Spec
+	}}
 	for _, st := range standing {
 		if st.Source != code || st.Operation != harvest.Harvest {
 			continue
 		}
 		if !st.Enabled {
-			s.pausedLine = st.Name
+			v.pausedLine = st.Name
 			continue
 		}
-		line, lineSpec, err := c.lineStatus(ctx, st, f)
+		line, spec, err := c.lineStatus(ctx, st, f)
 		if err != nil {
-			return s, err
+			return v, err
 		}
-		s.Lines = append(s.Lines, line)
-		spec = cmp.Or(spec, lineSpec)
+		v.Lines = append(v.Lines, line)
+		v.spec = cmp.Or(v.spec, spec)
 	}
-	if len(s.Lines) == 0 && f.Harvested.ID != 0 {
+	if len(v.Lines) == 0 && f.Harvested.ID != 0 {
 		line, err := c.unscheduledLine(ctx, f)
 		if err != nil {
-			return s, err
+			return v, err
 		}
-		s.Lines = append(s.Lines, line)
+		v.Lines = append(v.Lines, line)
 	}
-	if spec == nil && f.Planned {
+	if v.spec == nil && f.Planned {
 		con, err := c.contracts.Select(ctx, code, harvest.Harvest, "")
 		if err == nil {
-			spec = con.Spec
+			v.spec = con.Spec
 		}
 	}
+	if v.spec != nil {
+		v.rate = new(c.allowed(ctx, v.spec, source.Call{Purpose: source.ForSearch}).For(v.spec.Search.Name, ""))
+	}
+	return v, nil
+}
+
+// finishView tells what of its rate a source has left, why nothing of it is done, and sums
+// up.
+func (c *Control) finishView(ctx context.Context, v *sourceView, gates map[string][]byte) error {
 	var gate gateWaits
-	if spec != nil {
+	if v.rate != nil {
 		var err error
-		s.Rate, gate, err = c.rateStatus(ctx, spec, f)
+		v.Rate, gate, err = rateStatus(v.Source, *v.rate, gates[v.rate.Key], v.facts)
 		if err != nil {
-			return s, err
+			return err
 		}
-		s.QuotaLeft = s.Rate.tightest()
+		v.QuotaLeft = v.Rate.tightest()
 	}
-	s.Waiting = c.waitingOf(ctx, code, f, gate)
-	for _, l := range s.Lines {
+	v.Waiting = c.waitingOf(ctx, v.Source, v.facts, gate)
+	for _, l := range v.Lines {
 		broken := l.Waiting != nil && l.Waiting.Reason == ReasonSpecInvalid
-		if broken && !f.State.Held() {
-			s.Waiting = l.Waiting
+		if broken && !v.facts.State.Held() {
+			v.Waiting = l.Waiting
 		}
 	}
-	s.sumUp(f)
-	return s, nil
+	v.sumUp(v.facts)
+	return nil
 }
 
 // sumUp gives the source the word and the lag of the line that is worst off.

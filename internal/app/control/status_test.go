@@ -24,12 +24,18 @@ type faring struct {
 	partial  bool
 	gate     pace.State
 	standing []schedule.Standing
+	asked    int // how often it was asked about all sources
 }
 
 func (s *faring) Now(context.Context) (time.Time, error) { return s.facts.Now, nil }
 
-func (s *faring) SourceFacts(context.Context, string) (control.SourceFacts, error) {
-	return s.facts, nil
+func (s *faring) SourceFacts(_ context.Context, codes []string) (map[string]control.SourceFacts, error) {
+	s.asked++
+	out := map[string]control.SourceFacts{}
+	for _, code := range codes {
+		out[code] = s.facts
+	}
+	return out, nil
 }
 
 func (s *faring) LineFacts(context.Context, harvest.CursorID, harvest.Mark) (control.LineFacts, error) {
@@ -44,7 +50,15 @@ func (s *faring) PartialPlan(context.Context, harvest.Namespace) (harvest.OpenPl
 	return harvest.OpenPlan{}, s.partial, nil
 }
 
-func (s *faring) ReadGate(context.Context, string) ([]byte, error) { return json.Marshal(s.gate) }
+func (s *faring) ReadGates(_ context.Context, keys []string) (map[string][]byte, error) {
+	s.asked++
+	state, err := json.Marshal(s.gate)
+	out := map[string][]byte{}
+	for _, key := range keys {
+		out[key] = state
+	}
+	return out, err
+}
 
 func (s *faring) TunedLag(context.Context, harvest.Namespace, time.Duration) (time.Duration, bool, error) {
 	return 0, false, nil
@@ -109,6 +123,36 @@ func (f *fares) status(t *testing.T) (control.SourceStatus, []control.Need) {
 		t.Fatalf("%+v, %v", st, err)
 	}
 	return st.Sources[0], st.Needs
+}
+
+// several are the sources that there are.
+type several []string
+
+func (s several) Codes(context.Context) ([]string, error) { return s, nil }
+
+func (s several) Preview(ctx context.Context) context.Context { return ctx }
+
+// TestStatus_AsksAboutAllSourcesAtOnce: a store is asked as often about ten sources as
+// about one.
+func TestStatus_AsksAboutAllSourcesAtOnce(t *testing.T) {
+	asked := func(codes ...string) int {
+		f := newFares(t)
+		f.store.standing = nil
+		ctl := control.New(control.Parts{
+			Store: f.store, Sources: several(codes), Contracts: f.described, Quiet: f.quiet,
+			Allowed: func(_ context.Context, s *source.Spec, _ source.Call) source.Rate {
+				return source.Rate{Key: s.Source, QPS: 1}
+			},
+		})
+		st, err := ctl.Status(t.Context(), "")
+		if err != nil || len(st.Sources) != len(codes) {
+			t.Fatalf("%+v, %v", st, err)
+		}
+		return f.store.asked
+	}
+	if one, ten := asked("a"), asked("a", "b", "c", "d", "e", "f", "g", "h", "i", "j"); one != ten {
+		t.Errorf("the store is asked %d times about one source and %d times about ten", one, ten)
+	}
 }
 
 // TestStatus_GivesEveryReason: each reason of the closed list is given for what it

@@ -161,18 +161,13 @@ type gateWaits struct {
 	cooling, spent time.Time
 }
 
-// rateStatus reads what the rate gate knows of a source.
-func (c *Control) rateStatus(ctx context.Context, spec *source.Spec, f SourceFacts) (*RateStatus, gateWaits, error) {
+// rateStatus tells what the rate gate knows of a source, by the state of its key.
+func rateStatus(code string, r source.Rate, raw []byte, f SourceFacts) (*RateStatus, gateWaits, error) {
 	const minute = 60
-	r := c.allowed(ctx, spec, source.Call{Purpose: source.ForSearch}).For(spec.Search.Name, "")
-	raw, err := c.store.ReadGate(ctx, r.Key)
-	if err != nil {
-		return nil, gateWaits{}, err
-	}
 	var s pace.State
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &s); err != nil {
-			return nil, gateWaits{}, fmt.Errorf("read the rate gate of %s: %w", spec.Source, err)
+			return nil, gateWaits{}, fmt.Errorf("read the rate gate of %s: %w", code, err)
 		}
 	}
 	waits := gateWaits{cooling: s.CooldownUntil}

@@ -145,36 +145,28 @@ func (c *Control) Tasks(ctx context.Context, q TaskQuery) (TaskList, error) {
 		return out, err
 	}
 	for _, t := range rows {
-		if err := b.explain(ctx, &t); err != nil {
-			return out, err
-		}
+		b.explain(ctx, &t)
 		out.Tasks = append(out.Tasks, t)
 	}
 	return out, nil
 }
 
 // explain fills in the cause of a task and what it waits for.
-func (b *barriers) explain(ctx context.Context, t *TaskRow) (err error) {
+func (b *barriers) explain(ctx context.Context, t *TaskRow) {
 	t.PriorityWord = harvest.PriorityWord(t.Priority)
 	if t.Lease != nil {
 		t.Lease.Expired = !t.Lease.Until.After(b.now)
 	}
 	switch {
 	case t.Status == harvest.TaskQueued:
-		t.Cause, err = b.cause(ctx, t.partition())
-		if err != nil {
-			return err
-		}
+		t.Cause = b.cause(t.partition())
 		if t.Cause == nil {
 			t.Cause = ownCause(t.Code, t.Error, t.UpdatedAt)
 		}
-		t.Waiting, err = b.queued(ctx, *t)
+		t.Waiting = b.queued(ctx, *t)
 	case t.Status.Open():
-		t.Cause, err = b.cause(ctx, t.partition())
-		if err != nil {
-			return err
-		}
-		t.Waiting, err = b.inHand(ctx, t.partition())
+		t.Cause = b.cause(t.partition())
+		t.Waiting = b.inHand(ctx, t.partition())
 		if t.Lease != nil && t.Lease.Expired {
 			t.Waiting = waitFor(ReasonLeaseHeld, time.Time{}, "a worker that looks for tasks: patra serve")
 			t.Waiting.Text = "its owner was not heard of in time, and nobody has taken it over yet"
@@ -182,27 +174,24 @@ func (b *barriers) explain(ctx context.Context, t *TaskRow) (err error) {
 	case t.Status == harvest.TaskFailed:
 		t.Cause = ownCause(t.Code, t.Error, t.UpdatedAt)
 		if t.PlanOpen {
-			t.Waiting, err = b.bar(ctx, t.partition())
+			t.Waiting = b.bar(ctx, t.partition())
 		}
-		if t.PlanOpen && err == nil && t.Waiting == nil {
+		if t.PlanOpen && t.Waiting == nil {
 			t.Waiting = waitFor(ReasonScheduledLater, t.DueAt, "nobody's doing: it is queued again then")
 		}
 	}
-	return err
 }
 
 // queued says why a task waits that nobody has in hand; nil if it is its turn.
-func (b *barriers) queued(ctx context.Context, t TaskRow) (*WaitingFor, error) {
-	w, err := b.bar(ctx, t.partition())
-	switch {
-	case err != nil || w != nil:
-		return w, err
-	case t.DueAt.After(b.now):
-		return waitFor(reasonOf(t.Code), t.DueAt, "nobody's doing: it is tried again then"), nil
+func (b *barriers) queued(ctx context.Context, t TaskRow) *WaitingFor {
+	if w := b.bar(ctx, t.partition()); w != nil {
+		return w
 	}
-	w, err = b.ready(ctx, t.partition(), t.DueAt)
-	if err != nil || w != nil {
-		return w, err
+	if t.DueAt.After(b.now) {
+		return waitFor(reasonOf(t.Code), t.DueAt, "nobody's doing: it is tried again then")
+	}
+	if w := b.ready(t.partition(), t.DueAt); w != nil {
+		return w
 	}
 	return b.inHand(ctx, t.partition())
 }
@@ -234,9 +223,7 @@ func (c *Control) Task(ctx context.Context, id harvest.TaskID) (TaskView, error)
 	if err != nil {
 		return v, err
 	}
-	if err := b.explain(ctx, &t); err != nil {
-		return v, err
-	}
+	b.explain(ctx, &t)
 	v.TaskRow = t
 	if t.Status == harvest.TaskQueued {
 		n, err := c.store.TasksAhead(ctx, t, CountCap)

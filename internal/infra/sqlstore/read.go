@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+	"strings"
 )
 
 // scanner is a row to be read.
@@ -63,6 +65,27 @@ func (r reader) each(ctx context.Context, scan func(*sql.Rows) error, query stri
 		return err
 	})
 	return errors.Join(err, late)
+}
+
+// namesAtOnce bounds the names that one statement asks about.
+const namesAtOnce = 40
+
+// eachOf asks the same about each of some names in one statement, since what a server
+// needs most of its time for is to be asked. args are what is bound for one of them; a
+// row has to say by itself which of them it is about. The query may have no ORDER BY and
+// no LIMIT but within a FROM.
+func (s *Store) eachOf(ctx context.Context, names []string, query string, args func(name string) []any, scan func(*sql.Rows) error) error {
+	for some := range chunks(names, namesAtOnce) {
+		var all []any
+		for _, name := range some {
+			all = append(all, args(name)...)
+		}
+		asked := slices.Repeat([]string{query}, len(some))
+		if err := s.each(ctx, scan, strings.Join(asked, ` UNION ALL `), all...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // snapshot runs f over one state of the database, again on another connection if

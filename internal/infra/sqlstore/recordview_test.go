@@ -159,9 +159,9 @@ func discardedStaysAway(l *Lab) {
 		if err != nil {
 			l.Fatal(err)
 		}
-		facts, err := l.Store.SourceFacts(l.ctx(), prov)
-		if err != nil || facts.Quarantined.Count != int64(len(rows)) {
-			l.Errorf("%d are listed and %+v counted: %v", len(rows), facts.Quarantined, err)
+		facts, err := l.Store.SourceFacts(l.ctx(), []string{prov})
+		if err != nil || facts[prov].Quarantined.Count != int64(len(rows)) {
+			l.Errorf("%d are listed and %+v counted: %v", len(rows), facts[prov].Quarantined, err)
 		}
 		ids, err := l.Store.Candidates(l.ctx(), prov, recordType, "m", harvest.CandidatePick{Signals: true})
 		if err != nil || len(ids) != len(rows) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/retention"
@@ -41,21 +42,30 @@ func (s *Store) Sizes(ctx context.Context) (out control.Sizes, err error) {
 	if err != nil {
 		return out, fmt.Errorf("measure the database: %w", err)
 	}
-	for _, g := range growing {
-		t := control.TableSize{Table: g.table}
+	asked := make([]string, len(growing))
+	args := make([]any, len(growing))
+	for i, g := range growing {
+		asked[i] = `SELECT '` + g.table + `', (SELECT COUNT(*) FROM (SELECT 1 AS n FROM ` + g.table + ` LIMIT ?) x), (SELECT ` + g.at + ` FROM ` + g.table + ` ORDER BY id LIMIT 1)`
+		args[i] = control.RowsCap + 1
+	}
+	err = s.each(ctx, func(r *sql.Rows) error {
+		var t control.TableSize
 		var rows int64
 		var oldest ts
-		err := s.r.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM (SELECT 1 AS n FROM `+g.table+` LIMIT ?) x),
-			(SELECT `+g.at+` FROM `+g.table+` ORDER BY id LIMIT 1)`, control.CountCap+1).Scan(&rows, &oldest)
-		if err != nil {
-			return out, fmt.Errorf("measure %s: %w", g.table, err)
+		if err := r.Scan(&t.Table, &rows, &oldest); err != nil {
+			return err
 		}
-		t.Rows = control.CountUpTo(rows)
+		t.Rows = min(rows, control.RowsCap)
+		t.More = rows > control.RowsCap
 		t.Oldest = oldest.time()
-		if n, known := bytes[g.table]; known {
+		if n, known := bytes[t.Table]; known {
 			t.Bytes = &n
 		}
 		out.Tables = append(out.Tables, t)
+		return nil
+	}, strings.Join(asked, ` UNION ALL `), args...)
+	if err != nil {
+		return out, fmt.Errorf("measure the tables: %w", err)
 	}
 	return out, nil
 }

@@ -15,22 +15,44 @@ import (
 
 // SourceState reads the state of a source.
 func (s *Store) SourceState(ctx context.Context, provenance string) (harvest.SourceState, error) {
-	var st harvest.SourceState
-	var reason sql.NullString
-	var since ts
-	var skew sql.NullInt64
-	err := s.r.QueryRowContext(ctx, `SELECT paused, stopped, reason, since, clock_skew_us FROM ing_source_state
-		WHERE provenance_code=?`, provenance).
-		Scan(&st.Paused, &st.Stopped, &reason, &since, &skew)
+	st, err := scanSourceState(s.r.QueryRowContext(ctx, `SELECT `+sourceStateCols+` FROM ing_source_state WHERE provenance_code=?`, provenance).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return st, nil
 	}
 	if err != nil {
 		return st, fmt.Errorf("read state of %s: %w", provenance, err)
 	}
-	st.Reason, st.Since = reason.String, since.time()
-	st.Skew, st.Seen = time.Duration(skew.Int64)*time.Microsecond, skew.Valid
 	return st, nil
+}
+
+// SourceStates reads the states of all sources that have one.
+func (s *Store) SourceStates(ctx context.Context) (map[string]harvest.SourceState, error) {
+	out := map[string]harvest.SourceState{}
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var code string
+		st, err := scanSourceState(r.Scan, &code)
+		out[code] = st
+		return err
+	}, `SELECT provenance_code, `+sourceStateCols+` FROM ing_source_state`)
+	if err != nil {
+		return nil, fmt.Errorf("read states of sources: %w", err)
+	}
+	return out, nil
+}
+
+const sourceStateCols = `paused, stopped, reason, since, clock_skew_us`
+
+func scanSourceState(scan func(...any) error, more ...any) (harvest.SourceState, error) {
+	var st harvest.SourceState
+	var reason sql.NullString
+	var since ts
+	var skew sql.NullInt64
+	err := scan(append(more, &st.Paused, &st.Stopped, &reason, &since, &skew)...)
+	st.Reason = reason.String
+	st.Since = since.time()
+	st.Skew = time.Duration(skew.Int64) * time.Microsecond
+	st.Seen = skew.Valid
+	return st, err
 }
 
 // Held reports whether a source is paused or stopped, and why.
@@ -188,6 +210,29 @@ func (x *tx) updateGate(key string, f func(state []byte, now, asked time.Time) [
 		_, err = x.exec(`UPDATE ing_rate_gate SET state=?, updated_at=? WHERE gate_key=?`, string(next), ts(now), key)
 	}
 	return err
+}
+
+// ReadGates reads the states of rate keys; one that was never used has none.
+func (s *Store) ReadGates(ctx context.Context, keys []string) (map[string][]byte, error) {
+	out := make(map[string][]byte, len(keys))
+	if len(keys) == 0 {
+		return out, nil
+	}
+	args := make([]any, len(keys))
+	for i, key := range keys {
+		args[i] = key
+	}
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var key string
+		var state []byte
+		err := r.Scan(&key, &state)
+		out[key] = state
+		return err
+	}, `SELECT gate_key, state FROM ing_rate_gate WHERE gate_key IN (`+list(len(keys))+`)`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read rate gates: %w", err)
+	}
+	return out, nil
 }
 
 // ReadGate reads the state of a rate key as it was committed last; nil if there

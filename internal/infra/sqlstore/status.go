@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -21,255 +20,375 @@ const countMost = control.CountCap + 1
 // gapsLookedAt bounds the slices among which the oldest gap of a cursor is looked for.
 const gapsLookedAt = 1000
 
-// SourceFacts reads how a source fares. Every statement goes over an index of few
-// rows, or stops after so many. What is one number, or one instant, comes with the
-// first of them, and says which of the others have anything to tell: of a source that
-// nobody harvests they are not asked.
-func (s *Store) SourceFacts(ctx context.Context, code string) (f control.SourceFacts, err error) {
-	f.Now, err = s.Now(ctx)
+// SourceFacts reads how sources fare. Every statement is about all of them, since what
+// a server needs most of its time for is to be asked, and every one goes over an index
+// of few rows, or stops after so many. The first of them say of which sources there is
+// anything to tell: of those that nobody harvests no more is asked.
+func (s *Store) SourceFacts(ctx context.Context, codes []string) (map[string]control.SourceFacts, error) {
+	now, err := s.Now(ctx)
 	if err != nil {
-		return f, err
+		return nil, err
 	}
-	there, err := s.readNumbers(ctx, code, &f)
+	l := &sourceLook{s: s, ctx: ctx, now: now, facts: make(map[string]*control.SourceFacts, len(codes))}
+	for _, code := range codes {
+		l.facts[code] = &control.SourceFacts{Now: now}
+	}
+	if err := l.look(codes); err != nil {
+		return nil, fmt.Errorf("look at sources: %w", err)
+	}
+	out := make(map[string]control.SourceFacts, len(codes))
+	for code, f := range l.facts {
+		out[code] = *f
+	}
+	return out, nil
+}
+
+// sourceLook is one look at sources.
+type sourceLook struct {
+	s     *Store
+	ctx   context.Context
+	now   time.Time
+	facts map[string]*control.SourceFacts
+}
+
+// look reads everything in its order: what is stored says which outages are over, what
+// is queued says whom to ask about the queue.
+func (l *sourceLook) look(codes []string) error {
+	begun, err := l.readBegun(codes)
 	if err != nil {
-		return f, fmt.Errorf("look at %s: %w", code, err)
+		return err
 	}
-	for _, part := range []struct {
-		is   bool
-		read func(context.Context, string, *control.SourceFacts) error
-	}{
-		{there.state, s.readState},
-		{there.outages, s.readOutages},
-		{there.breakers, s.readRests},
-		{f.Queued.Count > 0, s.readQueue},
-		{there.triggers, s.readLastTrigger},
-		{there.cursors, s.readHarvested},
-		{f.Queued.Count+f.Running.Count > 0, s.readRestart},
-	} {
-		if !part.is {
-			continue
-		}
-		if err := part.read(ctx, code, &f); err != nil {
-			return f, fmt.Errorf("look at %s: %w", code, err)
+	for _, read := range []func([]string) error{l.readNumbers, l.readLastTriggers, l.readHarvested} {
+		if err := read(begun); err != nil {
+			return err
 		}
 	}
-	return f, nil
-}
-
-// thereIs says of which parts of the facts there is anything to read.
-type thereIs struct {
-	state, outages, breakers, triggers, cursors bool
-}
-
-// readNumbers finds the last stored page, whether anything was ever planned, and counts
-// what is queued, in hand, failed, put aside and was sent in the last minute.
-func (s *Store) readNumbers(ctx context.Context, code string, f *control.SourceFacts) (there thereIs, err error) {
-	minuteAgo := ts(f.Now.Add(-time.Minute))
-	var last [3]ts
-	var queued, running, failed, quarantined, noDetails, sent int64
-	var columns []string
-	var args []any
-	var to []any
-	column := func(into any, text string, with ...any) {
-		columns = append(columns, text)
-		args = append(args, with...)
-		to = append(to, into)
-	}
-	for i, op := range source.Operations {
-		column(&last[i], `(SELECT MAX(committed_at) FROM ing_task_run_batch WHERE provenance_code=? AND operation_code=? AND status_code='SUCCEEDED')`, code, op)
-	}
-	for _, c := range []struct {
-		to    *int64
-		where string
-	}{
-		{&queued, `ing_task WHERE status_code='QUEUED' AND provenance_code=?`},
-		{&running, `ing_task WHERE ` + isOneOf("status_code", harvest.TasksInHand) + ` AND provenance_code=?`},
-		{&failed, `ing_task WHERE status_code='FAILED' AND provenance_code=?`},
-		{&quarantined, `ing_quarantine WHERE discarded_at IS NULL AND provenance_code=?`},
-		{&noDetails, `ing_bad_id WHERE provenance_code=?`},
-	} {
-		column(c.to, `(SELECT COUNT(*) FROM (SELECT 1 AS one FROM `+c.where+` LIMIT ?) q)`, code, countMost)
-	}
-	column(&sent, `(SELECT COALESCE(SUM(sent),0) FROM (SELECT sent FROM ing_task_run_batch WHERE provenance_code=?
-		AND operation_code IN ('HARVEST','BACKFILL','UPDATE') AND status_code IN ('SUCCEEDED','FAILED') AND committed_at>? LIMIT ?) q)`, code, minuteAgo, countMost)
-	for _, c := range []struct {
-		to    *bool
-		table string
-	}{
-		{&f.Planned, "ing_plan"},
-		{&there.state, "ing_source_state"},
-		{&there.outages, "ing_outage"},
-		{&there.breakers, "ing_breaker"},
-		{&there.triggers, "ing_schedule_instance"},
-		{&there.cursors, "ing_cursor"},
-	} {
-		column(c.to, `EXISTS (SELECT 1 FROM `+c.table+` WHERE provenance_code=?)`, code)
-	}
-	err = s.r.QueryRowContext(ctx, `SELECT `+strings.Join(columns, `,
-		`), args...).Scan(to...)
-	for _, at := range last {
-		if at.time().After(f.LastSuccess) {
-			f.LastSuccess = at.time()
+	var queued, open []string
+	for _, code := range begun {
+		f := l.facts[code]
+		if f.Queued.Count > 0 {
+			queued = append(queued, code)
+		}
+		if f.Queued.Count+f.Running.Count > 0 {
+			open = append(open, code)
 		}
 	}
-	f.Queued = control.CountUpTo(queued)
-	f.Running = control.CountUpTo(running)
-	f.Failed = control.CountUpTo(failed)
-	f.Quarantined = control.CountUpTo(quarantined)
-	f.NoDetails = control.CountUpTo(noDetails)
-	f.Sent = control.CountUpTo(sent)
-	return there, err
+	if err := l.readQueues(queued); err != nil {
+		return err
+	}
+	if err := l.readRestarts(open); err != nil {
+		return err
+	}
+	for _, read := range []func() error{l.readStates, l.readOutages, l.readRests} {
+		if err := read(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (s *Store) readState(ctx context.Context, code string, f *control.SourceFacts) (err error) {
-	f.State, err = s.SourceState(ctx, code)
+// each asks the same of each of some sources in one statement. args are what is bound
+// for one of them, and the first column of every row names it.
+func (l *sourceLook) each(codes []string, query string, args func(code string) []any, scan func(*sql.Rows) error) error {
+	return l.s.eachOf(l.ctx, codes, query, args, scan)
+}
+
+// readBegun finds the sources of which anything was ever triggered or planned. What is
+// archived leaves its cursor.
+func (l *sourceLook) readBegun(codes []string) (begun []string, err error) {
+	err = l.each(codes, `SELECT ?, EXISTS (SELECT 1 FROM ing_plan WHERE provenance_code=?), EXISTS (SELECT 1 FROM ing_schedule_instance WHERE provenance_code=?),
+		EXISTS (SELECT 1 FROM ing_cursor WHERE provenance_code=?)`, func(code string) []any { return []any{code, code, code, code} },
+		func(r *sql.Rows) error {
+			var code string
+			var planned, triggered, moved bool
+			if err := r.Scan(&code, &planned, &triggered, &moved); err != nil {
+				return err
+			}
+			l.facts[code].Planned = planned
+			if planned || triggered || moved {
+				begun = append(begun, code)
+			}
+			return nil
+		})
+	return begun, err
+}
+
+// readNumbers finds the last stored page, and counts what is queued, in hand, failed, put
+// aside and was sent in the last minute.
+func (l *sourceLook) readNumbers(codes []string) error {
+	columns := []string{"?"}
+	for range source.Operations {
+		columns = append(columns, `(SELECT MAX(committed_at) FROM ing_task_run_batch WHERE provenance_code=? AND operation_code=? AND status_code='SUCCEEDED')`)
+	}
+	counted := []string{
+		`ing_task WHERE status_code='QUEUED' AND provenance_code=?`,
+		`ing_task WHERE ` + isOneOf("status_code", harvest.TasksInHand) + ` AND provenance_code=?`,
+		`ing_task WHERE status_code='FAILED' AND provenance_code=?`,
+		`ing_quarantine WHERE discarded_at IS NULL AND provenance_code=?`,
+		`ing_bad_id WHERE provenance_code=?`,
+	}
+	for _, where := range counted {
+		columns = append(columns, `(SELECT COUNT(*) FROM (SELECT 1 AS one FROM `+where+` LIMIT ?) q)`)
+	}
+	columns = append(columns, `(SELECT COALESCE(SUM(sent),0) FROM (SELECT sent FROM ing_task_run_batch WHERE provenance_code=?
+		AND operation_code IN (`+quoted(source.Operations)+`) AND status_code IN ('SUCCEEDED','FAILED') AND committed_at>? LIMIT ?) q)`)
+	args := func(code string) []any {
+		out := []any{code}
+		for _, op := range source.Operations {
+			out = append(out, code, op)
+		}
+		for range counted {
+			out = append(out, code, countMost)
+		}
+		return append(out, code, ts(l.now.Add(-time.Minute)), countMost)
+	}
+	return l.each(codes, `SELECT `+strings.Join(columns, `, `), args, func(r *sql.Rows) error {
+		var code string
+		var queued, running, failed, quarantined, noDetails, sent int64
+		last := make([]ts, len(source.Operations))
+		to := []any{&code}
+		for i := range last {
+			to = append(to, &last[i])
+		}
+		if err := r.Scan(append(to, &queued, &running, &failed, &quarantined, &noDetails, &sent)...); err != nil {
+			return err
+		}
+		f := l.facts[code]
+		for _, at := range last {
+			if at.time().After(f.LastSuccess) {
+				f.LastSuccess = at.time()
+			}
+		}
+		f.Queued = control.CountUpTo(queued)
+		f.Running = control.CountUpTo(running)
+		f.Failed = control.CountUpTo(failed)
+		f.Quarantined = control.CountUpTo(quarantined)
+		f.NoDetails = control.CountUpTo(noDetails)
+		f.Sent = control.CountUpTo(sent)
+		return nil
+	})
+}
+
+// ofAny is the condition that a row is of one of the sources that are looked at.
+func (l *sourceLook) ofAny() (where string, args []any) {
+	for code := range l.facts {
+		args = append(args, code)
+	}
+	return `provenance_code IN (` + list(len(args)) + `)`, args
+}
+
+func (l *sourceLook) readStates() error {
+	states, err := l.s.SourceStates(l.ctx)
+	for code, f := range l.facts {
+		f.State = states[code]
+	}
 	return err
 }
 
 // readOutages reads what is not answered. A page that was stored after the last fault
 // says that it is over.
-func (s *Store) readOutages(ctx context.Context, code string, f *control.SourceFacts) error {
-	return s.each(ctx, func(r *sql.Rows) error {
-		p := control.PartitionOutage{Partition: harvest.Partition{Provenance: code}}
+func (l *sourceLook) readOutages() error {
+	where, args := l.ofAny()
+	return l.s.each(l.ctx, func(r *sql.Rows) error {
+		var p control.PartitionOutage
 		var err error
-		p.Outage, err = scanOutage(r.Scan, &p.Endpoint, &p.Operation)
-		if err == nil && !f.LastSuccess.After(p.At) {
+		p.Outage, err = scanOutage(r.Scan, &p.Provenance, &p.Endpoint, &p.Operation)
+		if err != nil {
+			return err
+		}
+		f := l.facts[p.Provenance]
+		if !f.LastSuccess.After(p.At) {
 			f.Outages = append(f.Outages, p)
 		}
-		return err
-	}, `SELECT endpoint_name, operation_code, `+outageCols+` FROM ing_outage WHERE provenance_code=?`, code)
+		return nil
+	}, `SELECT provenance_code, endpoint_name, operation_code, `+outageCols+` FROM ing_outage WHERE `+where+`
+		ORDER BY provenance_code, endpoint_name, operation_code`, args...)
 }
 
-func (s *Store) readRests(ctx context.Context, code string, f *control.SourceFacts) error {
-	return s.each(ctx, func(r *sql.Rows) error {
-		p := control.PartitionRest{Partition: harvest.Partition{Provenance: code}}
+func (l *sourceLook) readRests() error {
+	where, args := l.ofAny()
+	return l.s.each(l.ctx, func(r *sql.Rows) error {
+		var p control.PartitionRest
 		var until ts
-		err := r.Scan(&p.Endpoint, &p.Operation, &p.Spent, &until, &p.Trying)
+		if err := r.Scan(&p.Provenance, &p.Endpoint, &p.Operation, &p.Spent, &until, &p.Trying); err != nil {
+			return err
+		}
 		p.Until = until.time()
+		f := l.facts[p.Provenance]
 		f.Rests = append(f.Rests, p)
-		return err
-	}, `SELECT endpoint_name, operation_code, failures, rests_until, trying FROM ing_breaker WHERE provenance_code=? AND failures>=?`, code, harvest.BreakAfter)
+		return nil
+	}, `SELECT provenance_code, endpoint_name, operation_code, failures, rests_until, trying FROM ing_breaker WHERE `+where+` AND failures>=?
+		ORDER BY provenance_code, endpoint_name, operation_code`, append(args, harvest.BreakAfter)...)
 }
 
-// readQueue counts what of the queued could be taken now, and finds when the first of it
+// readQueues counts what of the queued could be taken now, and finds when the first of it
 // was, or will be, due.
-func (s *Store) readQueue(ctx context.Context, code string, f *control.SourceFacts) error {
-	const queued = `(SELECT id, scheduled_at FROM ing_task WHERE status_code='QUEUED' AND provenance_code=? LIMIT ?) q`
-	var ready int64
-	var first, later ts
-	now := ts(f.Now)
-	err := s.r.QueryRowContext(ctx, `SELECT COALESCE(SUM(CASE WHEN scheduled_at<=? THEN 1 ELSE 0 END),0), MIN(scheduled_at),
+func (l *sourceLook) readQueues(codes []string) error {
+	now := ts(l.now)
+	var waiting []string
+	err := l.each(codes, `SELECT ?, COALESCE(SUM(CASE WHEN scheduled_at<=? THEN 1 ELSE 0 END),0), MIN(scheduled_at),
 		MIN(CASE WHEN scheduled_at>? THEN scheduled_at END),
 		EXISTS (SELECT 1 FROM ing_task WHERE `+isOneOf("status_code", harvest.TasksInHand)+` AND provenance_code<>? AND leased_until>?)
-		FROM `+queued, now, now, code, now, code, countMost).Scan(&ready, &first, &later, &f.OthersRun)
+		FROM (SELECT id, scheduled_at FROM ing_task WHERE status_code='QUEUED' AND provenance_code=? LIMIT ?) q`,
+		func(code string) []any { return []any{code, now, now, code, now, code, countMost} },
+		func(r *sql.Rows) error {
+			var code string
+			var ready int64
+			var first, later ts
+			var othersRun bool
+			if err := r.Scan(&code, &ready, &first, &later, &othersRun); err != nil {
+				return err
+			}
+			f := l.facts[code]
+			f.OthersRun = othersRun
+			f.Ready = control.CountUpTo(ready)
+			if ready > 0 {
+				f.ReadySince = first.time()
+			}
+			if !later.time().IsZero() {
+				f.NextAt = later.time()
+				waiting = append(waiting, code)
+			}
+			return nil
+		})
 	if err != nil {
 		return err
 	}
-	f.Ready = control.CountUpTo(ready)
-	if ready > 0 {
-		f.ReadySince = first.time()
-	}
-	if later.time().IsZero() {
-		return nil
-	}
-	f.NextAt = later.time()
-	var why sql.NullString
-	err = s.r.QueryRowContext(ctx, `SELECT error_code FROM ing_task
-		WHERE status_code='QUEUED' AND provenance_code=? AND scheduled_at=? ORDER BY id LIMIT 1`, code, later).Scan(&why)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil // somebody has taken it meanwhile
-	}
-	f.NextCode = harvest.Code(why.String)
-	return err
+	// Somebody may have taken it meanwhile: then there is no row.
+	return l.each(waiting, `SELECT provenance_code, error_code FROM (SELECT provenance_code, error_code FROM ing_task
+		WHERE status_code='QUEUED' AND provenance_code=? AND scheduled_at=? ORDER BY id LIMIT 1) q`,
+		func(code string) []any { return []any{code, ts(l.facts[code].NextAt)} },
+		func(r *sql.Rows) error {
+			var code string
+			var why sql.NullString
+			if err := r.Scan(&code, &why); err != nil {
+				return err
+			}
+			l.facts[code].NextCode = harvest.Code(why.String)
+			return nil
+		})
 }
 
-// readLastTrigger keeps what the newest trigger of a HARVEST said, if it failed and
+// readLastTriggers keeps what the newest trigger of a HARVEST said, if it failed and
 // nothing was stored since.
-func (s *Store) readLastTrigger(ctx context.Context, code string, f *control.SourceFacts) error {
-	last, err := scanTriggered(s.r.QueryRowContext(ctx, `SELECT `+triggeredCols+` FROM ing_schedule_instance
-		WHERE provenance_code=? AND operation_code='HARVEST' ORDER BY triggered_at DESC, id DESC LIMIT 1`, code).Scan)
-	if err != nil {
-		return err
-	}
-	if last.Outcome == harvest.TriggerFailed && !f.LastSuccess.After(last.At) {
-		f.FailedTrigger = last.Remarks
-		f.TriggeredAt = last.At
-	}
-	return nil
+func (l *sourceLook) readLastTriggers(codes []string) error {
+	const cols = `provenance_code, ` + triggeredCols
+	return l.each(codes, `SELECT `+cols+` FROM (SELECT `+cols+` FROM ing_schedule_instance
+		WHERE provenance_code=? AND operation_code='HARVEST' ORDER BY triggered_at DESC, id DESC LIMIT 1) q`,
+		func(code string) []any { return []any{code} },
+		func(r *sql.Rows) error {
+			var code string
+			last, err := scanTriggered(func(to ...any) error { return r.Scan(append([]any{&code}, to...)...) })
+			if err != nil {
+				return err
+			}
+			f := l.facts[code]
+			if last.Outcome == harvest.TriggerFailed && !f.LastSuccess.After(last.At) {
+				f.FailedTrigger = last.Remarks
+				f.TriggeredAt = last.At
+			}
+			return nil
+		})
 }
 
 // readHarvested finds the cursor of a HARVEST that moved last. There is one for each
 // selection, so they are few.
-func (s *Store) readHarvested(ctx context.Context, code string, f *control.SourceFacts) error {
-	var watermark ts
-	err := s.r.QueryRowContext(ctx, `SELECT id, normalized_instant FROM ing_cursor
-		WHERE provenance_code=? AND operation_code='HARVEST' ORDER BY updated_at DESC, id DESC LIMIT 1`, code).Scan(&f.Harvested.ID, &watermark)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	f.Harvested.Watermark = watermark.time()
-	return err
+func (l *sourceLook) readHarvested(codes []string) error {
+	return l.each(codes, `SELECT provenance_code, id, normalized_instant FROM (SELECT provenance_code, id, normalized_instant FROM ing_cursor
+		WHERE provenance_code=? AND operation_code='HARVEST' ORDER BY updated_at DESC, id DESC LIMIT 1) q`,
+		func(code string) []any { return []any{code} },
+		func(r *sql.Rows) error {
+			var code string
+			var id harvest.CursorID
+			var watermark ts
+			if err := r.Scan(&code, &id, &watermark); err != nil {
+				return err
+			}
+			l.facts[code].Harvested = control.CursorFacts{ID: id, Watermark: watermark.time()}
+			return nil
+		})
 }
 
 // openLookedAt bounds the open tasks among which one that was begun again is looked for.
 const openLookedAt = 50
 
-// readRestart finds why a slice that is open was begun again, or its parent cut, if one
-// was: those in somebody's hands are looked at first.
-func (s *Store) readRestart(ctx context.Context, code string, f *control.SourceFacts) error {
+// readRestarts finds why a slice that is open was begun again, or its parent cut, if one
+// was: those in somebody's hands are looked at first, and of them the first task.
+func (l *sourceLook) readRestarts(codes []string) error {
+	var walked []string
 	for _, states := range [][]harvest.TaskState{harvest.TasksInHand, {harvest.TaskQueued}} {
-		err := s.each(ctx, func(r *sql.Rows) error {
-			var task harvest.TaskID
-			var walks int
-			var reason sql.NullString
-			var cut, lease, due ts
-			if err := r.Scan(&task, &walks, &lease, &due, &reason, &cut); err != nil || f.Restarted != nil {
-				return err
-			}
-			why, text, _ := strings.Cut(reason.String, ": ")
-			switch {
-			case walks > 0:
-				f.Restarted = &control.Restart{Count: walks}
-			case reason.Valid && !harvest.CutForSize(harvest.Code(why)):
-				f.Restarted = &control.Restart{Code: harvest.Code(why), Text: cmp.Or(text, why), At: cut.time()}
-			default:
-				return nil
-			}
-			f.Restarted.Task = task
-			f.Restarted.Until = lease.time()
-			if f.Restarted.Until.IsZero() {
-				f.Restarted.Until = due.time()
-			}
-			return nil
-		}, `SELECT t.id, t.walks, t.leased_until, t.scheduled_at, p.reason, p.updated_at FROM (SELECT id, slice_id, walks, leased_until, scheduled_at
-			FROM ing_task WHERE `+isOneOf("status_code", states)+` AND provenance_code=? LIMIT ?) t
-			JOIN ing_plan_slice s ON s.id=t.slice_id LEFT JOIN ing_plan_slice p ON p.id=s.parent_id AND p.status_code='RESLICED' ORDER BY t.id`, code, openLookedAt)
+		err := l.each(codes, `SELECT t.provenance_code, t.id, t.walks, t.leased_until, t.scheduled_at, p.reason, p.updated_at
+			FROM (SELECT provenance_code, id, slice_id, walks, leased_until, scheduled_at
+				FROM ing_task WHERE `+isOneOf("status_code", states)+` AND provenance_code=? LIMIT ?) t
+			JOIN ing_plan_slice s ON s.id=t.slice_id LEFT JOIN ing_plan_slice p ON p.id=s.parent_id AND p.status_code='RESLICED'`,
+			func(code string) []any { return []any{code, openLookedAt} }, l.scanRestart)
 		if err != nil {
 			return err
 		}
-		if f.Restarted != nil {
-			return s.readRestartCause(ctx, f.Restarted)
+		var others []string
+		for _, code := range codes {
+			switch r := l.facts[code].Restarted; {
+			case r == nil:
+				others = append(others, code)
+			case r.Count > 0:
+				walked = append(walked, code)
+			}
 		}
+		codes = others
+	}
+	return l.readRestartCauses(walked)
+}
+
+// scanRestart takes an open task for the one that was begun again, if it was and comes
+// before the one that was found.
+func (l *sourceLook) scanRestart(r *sql.Rows) error {
+	var code string
+	var task harvest.TaskID
+	var walks int
+	var reason sql.NullString
+	var cut, lease, due ts
+	if err := r.Scan(&code, &task, &walks, &lease, &due, &reason, &cut); err != nil {
+		return err
+	}
+	f := l.facts[code]
+	if f.Restarted != nil && f.Restarted.Task < task {
+		return nil
+	}
+	why, text, _ := strings.Cut(reason.String, ": ")
+	switch {
+	case walks > 0:
+		f.Restarted = &control.Restart{Count: walks}
+	case reason.Valid && !harvest.CutForSize(harvest.Code(why)):
+		f.Restarted = &control.Restart{Code: harvest.Code(why), Text: cmp.Or(text, why), At: cut.time()}
+	default:
+		return nil
+	}
+	f.Restarted.Task = task
+	f.Restarted.Until = lease.time()
+	if f.Restarted.Until.IsZero() {
+		f.Restarted.Until = due.time()
 	}
 	return nil
 }
 
-// readRestartCause finds the page for which a walk was begun again.
-func (s *Store) readRestartCause(ctx context.Context, r *control.Restart) error {
-	if r.Count == 0 {
-		return nil
-	}
-	var why, text sql.NullString
-	var at ts
-	err := s.r.QueryRowContext(ctx, `SELECT error_code, error, committed_at FROM ing_task_run_batch
-		WHERE task_id=? AND status_code='FAILED' ORDER BY committed_at DESC, id DESC LIMIT 1`, r.Task).Scan(&why, &text, &at)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	r.Code = harvest.Code(why.String)
-	r.Text = cmp.Or(text.String, why.String)
-	r.At = at.time()
-	return err
+// readRestartCauses finds the pages for which walks were begun again.
+func (l *sourceLook) readRestartCauses(codes []string) error {
+	return l.each(codes, `SELECT provenance_code, error_code, error, committed_at FROM (SELECT provenance_code, error_code, error, committed_at
+		FROM ing_task_run_batch WHERE task_id=? AND status_code='FAILED' ORDER BY committed_at DESC, id DESC LIMIT 1) q`,
+		func(code string) []any { return []any{l.facts[code].Restarted.Task} },
+		func(r *sql.Rows) error {
+			var code string
+			var why, text sql.NullString
+			var at ts
+			if err := r.Scan(&code, &why, &text, &at); err != nil {
+				return err
+			}
+			f := l.facts[code].Restarted
+			f.Code = harvest.Code(why.String)
+			f.Text = cmp.Or(text.String, why.String)
+			f.At = at.time()
+			return nil
+		})
 }
 
 // LineFacts reads the last moves of a cursor and the oldest gap behind its watermark.

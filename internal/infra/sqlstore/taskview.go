@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // taskRowSQL reads tasks t with the window of their slice and whether their plan is open.
@@ -135,31 +137,58 @@ func (s *Store) tasksAheadSQL(t control.TaskRow, most int64) (string, []any) {
 }
 
 // PartitionFacts reads what holds a partition back. An outage after whose last fault a
-// page was stored is over.
-func (s *Store) PartitionFacts(ctx context.Context, p harvest.Partition) (f control.PartitionFacts, err error) {
-	var until ts
-	err = s.r.QueryRowContext(ctx, `SELECT failures, rests_until, trying FROM ing_breaker WHERE `+samePartition, partitionOf(p)...).
-		Scan(&f.Breaker.Spent, &until, &f.Breaker.Trying)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return f, fmt.Errorf("look at %s: %w", p, err)
+// PartitionFacts reads what fails and is worked on, by partition. Breakers, outages that
+// nothing was stored after, and tasks in hand are few.
+func (s *Store) PartitionFacts(ctx context.Context) (map[harvest.Partition]control.PartitionFacts, error) {
+	out := map[harvest.Partition]control.PartitionFacts{}
+	for _, read := range []func(context.Context, map[harvest.Partition]control.PartitionFacts) error{s.readBreakers, s.readUnanswered, s.readRunning} {
+		if err := read(ctx, out); err != nil {
+			return nil, fmt.Errorf("look at partitions: %w", err)
+		}
 	}
-	f.Breaker.Until = until.time()
-	f.Outage, err = scanOutage(s.r.QueryRowContext(ctx, `SELECT `+outageCols+` FROM ing_outage WHERE `+samePartition+`
-		AND NOT EXISTS (SELECT 1 FROM ing_task_run_batch b WHERE b.provenance_code=ing_outage.provenance_code
-			AND b.operation_code=ing_outage.operation_code AND b.status_code='SUCCEEDED' AND b.committed_at>ing_outage.last_at)`,
-		partitionOf(p)...).Scan)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return f, fmt.Errorf("look at %s: %w", p, err)
-	}
-	var running int64
-	err = s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM (SELECT t.id FROM ing_task t`+s.d.taskIndex+`
-		WHERE `+isOneOf("t.status_code", harvest.TasksInHand)+` AND t.provenance_code=? AND t.endpoint_name=? AND t.operation_code=?
-		LIMIT ?) n`, append(partitionOf(p), countMost)...).Scan(&running)
-	if err != nil {
-		return f, fmt.Errorf("look at %s: %w", p, err)
-	}
-	f.Running = control.CountUpTo(running)
-	return f, nil
+	return out, nil
+}
+
+func (s *Store) readBreakers(ctx context.Context, to map[harvest.Partition]control.PartitionFacts) error {
+	return s.each(ctx, func(r *sql.Rows) error {
+		var p harvest.Partition
+		var b harvest.Breaker
+		var until ts
+		err := r.Scan(&p.Provenance, &p.Endpoint, &p.Operation, &b.Spent, &until, &b.Trying)
+		b.Until = until.time()
+		f := to[p]
+		f.Breaker = b
+		to[p] = f
+		return err
+	}, `SELECT provenance_code, endpoint_name, operation_code, failures, rests_until, trying FROM ing_breaker`)
+}
+
+func (s *Store) readUnanswered(ctx context.Context, to map[harvest.Partition]control.PartitionFacts) error {
+	return s.each(ctx, func(r *sql.Rows) error {
+		var p harvest.Partition
+		o, err := scanOutage(r.Scan, &p.Provenance, &p.Endpoint, &p.Operation)
+		f := to[p]
+		f.Outage = o
+		to[p] = f
+		return err
+	}, `SELECT provenance_code, endpoint_name, operation_code, `+outageCols+` FROM ing_outage
+		WHERE NOT EXISTS (SELECT 1 FROM ing_task_run_batch b WHERE b.provenance_code=ing_outage.provenance_code
+			AND b.operation_code=ing_outage.operation_code AND b.status_code='SUCCEEDED' AND b.committed_at>ing_outage.last_at)`)
+}
+
+func (s *Store) readRunning(ctx context.Context, to map[harvest.Partition]control.PartitionFacts) error {
+	return s.each(ctx, func(r *sql.Rows) error {
+		var p harvest.Partition
+		var running int64
+		err := r.Scan(&p.Provenance, &p.Endpoint, &p.Operation, &running)
+		f := to[p]
+		f.Running = control.CountUpTo(running)
+		to[p] = f
+		return err
+	}, `SELECT n.provenance_code, n.endpoint_name, n.operation_code, COUNT(*)
+		FROM (SELECT t.provenance_code, t.endpoint_name, t.operation_code FROM ing_task t`+s.d.taskIndex+`
+			WHERE `+isOneOf("t.status_code", harvest.TasksInHand)+` LIMIT ?) n
+		GROUP BY n.provenance_code, n.endpoint_name, n.operation_code`, countMost)
 }
 
 // Workers lists who has tasks in hand.
@@ -187,23 +216,44 @@ func (s *Store) Workers(ctx context.Context, provenance string, now time.Time, m
 	return out, nil
 }
 
-// PagesSince sums up the pages of a source and operation that ended since an instant.
-func (s *Store) PagesSince(ctx context.Context, provenance string, op harvest.Operation, since time.Time) (f control.PagesFared, err error) {
-	const of = `SELECT http_429, sent FROM ing_task_run_batch WHERE provenance_code=? AND operation_code=? AND status_code=? AND committed_at>? LIMIT ?`
-	for _, c := range []struct {
-		state harvest.BatchState
-		to    *int64
-	}{{harvest.BatchSucceeded, &f.Stored}, {harvest.BatchFailed, &f.Failed}} {
-		var throttled, sent int64
-		err := s.r.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(n.http_429),0), COALESCE(SUM(n.sent),0) FROM (`+of+`) n`,
-			provenance, op, c.state, ts(since), control.CountCap).Scan(c.to, &throttled, &sent)
-		if err != nil {
-			return f, fmt.Errorf("sum up pages of %s: %w", provenance, err)
+// PagesSince sums up the pages of sources that ended since an instant, by source and
+// operation, of each so many.
+func (s *Store) PagesSince(ctx context.Context, codes []string, since time.Time) (map[harvest.Partition]control.PagesFared, error) {
+	var asked []string
+	for _, op := range source.Operations {
+		for _, state := range []harvest.BatchState{harvest.BatchSucceeded, harvest.BatchFailed} {
+			asked = append(asked, fmt.Sprintf(`SELECT ? AS code, '%s' AS operation, '%s' AS state, COUNT(*), COALESCE(SUM(n.http_429),0), COALESCE(SUM(n.sent),0)
+				FROM (SELECT http_429, sent FROM ing_task_run_batch WHERE provenance_code=? AND operation_code='%s' AND status_code='%s' AND committed_at>? LIMIT ?) n`,
+				op, state, op, state))
+		}
+	}
+	args := func(code string) (out []any) {
+		for range asked {
+			out = append(out, code, code, ts(since), control.CountCap)
+		}
+		return out
+	}
+	out := map[harvest.Partition]control.PagesFared{}
+	err := s.eachOf(ctx, codes, strings.Join(asked, ` UNION ALL `), args, func(r *sql.Rows) error {
+		var p harvest.Partition
+		var state harvest.BatchState
+		var pages, throttled, sent int64
+		err := r.Scan(&p.Provenance, &p.Operation, &state, &pages, &throttled, &sent)
+		f := out[p]
+		if state == harvest.BatchSucceeded {
+			f.Stored = pages
+		} else {
+			f.Failed = pages
 		}
 		f.HTTP429 += throttled
 		f.Sent += sent
+		out[p] = f
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sum up pages: %w", err)
 	}
-	return f, nil
+	return out, nil
 }
 
 // PlannedSources lists the sources of which anything was planned: from each the index

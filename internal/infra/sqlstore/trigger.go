@@ -54,6 +54,25 @@ func (s *Store) LastTriggered(ctx context.Context, scheduler, job string) (harve
 	return out, nil
 }
 
+// LastTriggers tells the same of several jobs; those without a trigger are left out.
+func (s *Store) LastTriggers(ctx context.Context, scheduler string, jobs []string) (map[string]harvest.Triggered, error) {
+	const cols = `scheduler_job_id, ` + triggeredCols
+	out := make(map[string]harvest.Triggered, len(jobs))
+	err := s.eachOf(ctx, jobs, `SELECT `+cols+` FROM (SELECT `+cols+` FROM ing_schedule_instance
+		WHERE scheduler_code=? AND scheduler_job_id=? ORDER BY scheduler_log_id DESC LIMIT 1) q`,
+		func(job string) []any { return []any{scheduler, job} },
+		func(r *sql.Rows) error {
+			var job string
+			last, err := scanTriggered(func(to ...any) error { return r.Scan(append([]any{&job}, to...)...) })
+			out[job] = last
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("look for the last triggers of %s: %w", scheduler, err)
+	}
+	return out, nil
+}
+
 // RecordTrigger keeps the trace of a trigger that made no plan: a NOOP, or a
 // failure with its reasons. One that was answered already stays as it is, and
 // the error is [harvest.ErrAnswered].
