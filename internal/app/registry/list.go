@@ -3,6 +3,8 @@ package registry
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -25,18 +27,28 @@ type Listed struct {
 
 // List lists the sources: those of the store and those that could be applied.
 func (l *Registry) List(ctx context.Context) ([]Listed, error) {
-	codes, err := l.Codes(ctx)
+	have, err := l.store.Sources(ctx)
 	if err != nil {
 		return nil, err
 	}
+	all := map[string]bool{} // whether it was applied
+	for _, code := range l.packs.Codes() {
+		all[code] = false
+	}
+	for _, p := range have {
+		all[p.Code] = true
+	}
 	var out []Listed
-	for _, code := range codes {
+	for _, code := range slices.Sorted(maps.Keys(all)) {
 		p, _, err := l.packs.Pack(code)
 		if err != nil {
 			return nil, err
 		}
-		c, err := l.store.LoadSource(ctx, code)
-		if errors.Is(err, harvest.ErrNotFound) {
+		var c source.Contents
+		if all[code] {
+			c, err = l.store.LoadSource(ctx, code)
+		}
+		if !all[code] || errors.Is(err, harvest.ErrNotFound) {
 			out = append(out, Listed{Code: code, Name: p.Definition.Name, Origin: p.Origin, InForce: map[source.Scope]int{}})
 			continue
 		}

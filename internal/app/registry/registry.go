@@ -34,6 +34,9 @@ import (
 // in the same transaction; an error of decide changes nothing.
 type Store interface {
 	LoadSource(ctx context.Context, code string) (source.Contents, error)
+	// SourceChange is the number of the last change of a source, and the store's time. What
+	// was loaded after it was asked for is the same for as long as the number is.
+	SourceChange(ctx context.Context, code string) (change int64, now time.Time, err error)
 	Sources(ctx context.Context) ([]source.Provenance, error)
 	// LoadSchedules reads the sources with rows of the schedule, in force or not, and of
 	// each only those rows. What it could read is there beside an error.
@@ -132,12 +135,20 @@ type Registry struct {
 
 type cached struct {
 	contents source.Contents
-	until    time.Time
+	change   int64     // the last one before it was read
+	until    time.Time // when it is asked whether there was another
+	readAt   time.Time // by this process's clock
 }
 
-// cacheFor is how long a reading is good for: long enough for a burst of
-// compiles, short enough that a switch is felt at once.
-const cacheFor = 2 * time.Second
+const (
+	// cacheFor is how long a reading is good for: long enough for a burst of
+	// compiles, short enough that a switch is felt at once. Then it is asked whether
+	// anything was changed, which is one statement in place of one for each dimension.
+	cacheFor = 2 * time.Second
+	// readAgain is when everything is read again all the same: somebody may have
+	// changed rows without saying so.
+	readAgain = time.Minute
+)
 
 // New returns a registry over store. packs are the files it may apply by
 // itself; vars are the instance's own values that packs may refer to; deep, if
@@ -170,9 +181,18 @@ func (l *Registry) Contents(ctx context.Context, code string) (source.Contents, 
 	if ok && time.Now().Before(hit.until) {
 		return hit.contents, nil
 	}
+	change, now, err := l.store.SourceChange(ctx, code)
+	if err != nil {
+		return source.Contents{}, err
+	}
 	file, known, err := l.packs.Pack(code)
 	if err != nil {
 		return source.Contents{}, err
+	}
+	same := ok && change == hit.change && time.Since(hit.readAt) < readAgain
+	if same && !(known && file.isNewerThan(hit.contents)) {
+		hit.contents.ReadAt = now
+		return l.keep(code, hit), nil
 	}
 	c, err := l.store.LoadSource(ctx, code)
 	switch {
@@ -189,10 +209,16 @@ func (l *Registry) Contents(ctx context.Context, code string) (source.Contents, 
 	if err != nil {
 		return c, err
 	}
+	return l.keep(code, cached{contents: c, change: change, readAt: time.Now()}), nil
+}
+
+// keep remembers what was read for a while.
+func (l *Registry) keep(code string, c cached) source.Contents {
+	c.until = time.Now().Add(cacheFor)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.cache[code] = cached{c, time.Now().Add(cacheFor)}
-	return c, nil
+	l.cache[code] = c
+	return c.contents
 }
 
 func (l *Registry) forget(code string) {
@@ -361,9 +387,9 @@ func (l *Registry) Apply(ctx context.Context, d Described, o Order) (Preview, er
 	}
 	p := def.Provenance()
 	p.Origin, p.OriginHash = d.Origin, d.Hash
-	o.Audit.Action, o.Audit.Object = "SOURCE_APPLY", "source/"+p.Code
+	o.Audit.Action, o.Audit.Object = source.ActionApply, "source/"+p.Code
 	if !o.From.IsZero() {
-		o.Audit.Action = "SOURCE_SCHEDULE"
+		o.Audit.Action = source.ActionSchedule
 	}
 	return l.change(ctx, p, o, func(c source.Contents) ([]source.Change, time.Time, error) {
 		from := o.From
@@ -408,7 +434,7 @@ func (l *Registry) Rollback(ctx context.Context, code string, o Order) (Preview,
 	if _, err := l.Contents(ctx, code); err != nil {
 		return Preview{}, err
 	}
-	o.Audit.Action, o.Audit.Object = "SOURCE_ROLLBACK", "source/"+code
+	o.Audit.Action, o.Audit.Object = source.ActionRollback, "source/"+code
 	return l.change(ctx, source.Provenance{Code: code}, o, func(c source.Contents) ([]source.Change, time.Time, error) {
 		changes, at := c.Undo(c.ReadAt), c.ReadAt
 		if len(changes) == 0 {

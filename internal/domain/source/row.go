@@ -98,6 +98,16 @@ type Audit struct {
 	Preview string
 }
 
+// Actions of lines of the audit that a change of a source's rows leaves.
+const (
+	ActionApply    = "SOURCE_APPLY"
+	ActionSchedule = "SOURCE_SCHEDULE"
+	ActionRollback = "SOURCE_ROLLBACK"
+)
+
+// ChangeActions are all of them.
+var ChangeActions = []string{ActionApply, ActionSchedule, ActionRollback}
+
 // Contents is everything the registry knows of a source, read at one instant.
 type Contents struct {
 	Provenance Provenance

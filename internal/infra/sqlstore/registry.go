@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -33,6 +34,23 @@ func (s *Store) LoadSource(ctx context.Context, code string) (source.Contents, e
 		return c, fmt.Errorf("load source %s: %w", code, err)
 	}
 	return c, nil
+}
+
+// SourceChange is the number of the line of the audit that the last change of a source
+// has left, and the store's time. Changes of one source wait for each other, so the
+// later one has the greater number; lines about other things than its rows do not, and
+// are passed over.
+func (s *Store) SourceChange(ctx context.Context, code string) (change int64, now time.Time, err error) {
+	now, err = s.Now(ctx)
+	if err != nil {
+		return 0, now, err
+	}
+	err = s.r.QueryRowContext(ctx, `SELECT id FROM sys_audit WHERE object=? AND `+isOneOf("action_code", source.ChangeActions)+` ORDER BY id DESC LIMIT 1`,
+		"source/"+code).Scan(&change)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, now, fmt.Errorf("look for changes of %s: %w", code, err)
+	}
+	return change, now, nil
 }
 
 // Sources lists the sources of the registry.
