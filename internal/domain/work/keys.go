@@ -24,6 +24,9 @@ const (
 // works.
 func (k LookupKey) IsID() bool { return k&keyKinds == keyID }
 
+// IsPointer reports whether it is of an identifier that the record points to.
+func (k LookupKey) IsPointer() bool { return k&keyKinds == keyPointer }
+
 // IsAlike reports whether it is of what alike records have in common.
 func (k LookupKey) IsAlike() bool { return k&keyAlike != 0 }
 

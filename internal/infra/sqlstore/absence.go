@@ -12,7 +12,7 @@ import (
 // mergeAbsences merges what an UPDATE did not find, or found under another id (R31),
 // and returns the ids of which a stored record now says so. Rows are never deleted: that
 // a record is gone, or was merged into another, is a revision like any other.
-func (x *tx) mergeAbsences(b harvest.Batch, existing map[string]storedRecord, c *harvest.Counts) (map[string]bool, error) {
+func (x *tx) mergeAbsences(prov string, b harvest.Batch, existing map[string]storedRecord, c *harvest.Counts) (map[string]bool, error) {
 	settled := make(map[string]bool)
 	var observed []any
 	for _, m := range b.Merged {
@@ -27,7 +27,7 @@ func (x *tx) mergeAbsences(b harvest.Batch, existing map[string]storedRecord, c 
 			observed = append(observed, old.id)
 		default:
 			c.Merged++
-			if err := x.revise(old, b, harvest.RecordMerged, m.Into); err != nil {
+			if err := x.revise(prov, old, b, harvest.RecordMerged, m.Into); err != nil {
 				return nil, err
 			}
 		}
@@ -49,7 +49,7 @@ func (x *tx) mergeAbsences(b harvest.Batch, existing map[string]storedRecord, c 
 			}
 		case harvest.AbsentGone:
 			c.Gone++
-			if err := x.revise(old, b, harvest.RecordGone, ""); err != nil {
+			if err := x.revise(prov, old, b, harvest.RecordGone, ""); err != nil {
 				return nil, err
 			}
 		}
@@ -59,7 +59,7 @@ func (x *tx) mergeAbsences(b harvest.Batch, existing map[string]storedRecord, c 
 
 // revise gives a record a status that no item of the page says: a revision with the
 // content that the record had last, observed with this page.
-func (x *tx) revise(old storedRecord, b harvest.Batch, status harvest.RecordStatus, into string) error {
+func (x *tx) revise(prov string, old storedRecord, b harvest.Batch, status harvest.RecordStatus, into string) error {
 	if _, err := x.exec(`INSERT INTO ing_record_version (`+versionCols+`)
 		SELECT record_id, revision+1, 'updated', ?, updated_at, provider_version, ?, content_hash, raw_sha256, mapping_version,
 			?, raw, fields, ?
@@ -79,7 +79,7 @@ func (x *tx) revise(old storedRecord, b harvest.Batch, status harvest.RecordStat
 		status, old.revision+1, ts(b.OpenedAt), nullBytes(into, 512), ts(x.now), old.id); err != nil {
 		return fmt.Errorf("update record: %w", err)
 	}
-	return nil
+	return x.insertQueue(prov, queueBody(nil).look(old.id))
 }
 
 // forgetMissing forgets that records were missed before: they have been found again.

@@ -65,6 +65,8 @@ var grantsOf = map[string]map[string]string{
 		"ing_selection_item":   "INSERT, DELETE",
 
 		"ing_bad_id": mayAll,
+
+		"ing_work_queue": mayAdd,
 	}),
 	// The scheduler plans, tunes, alerts, and moves what is old to files.
 	"scheduler": rightsOf(served, planned, map[string]string{
@@ -88,8 +90,8 @@ var grantsOf = map[string]map[string]string{
 		"ing_record":            mayChange,
 		"ing_record_version":    "DELETE",
 		"ing_outbox":            "UPDATE, DELETE",
-		"ing_work_key":          mayAll,
-		"ing_work_crowd":        mayAll,
+		"ing_work_queue":        mayAll,
+		"ing_work_block":        mayAll,
 		"ing_work_record":       mayWrite,
 		"ing_work_member":       mayAll,
 		"ing_work_edge":         mayAll,

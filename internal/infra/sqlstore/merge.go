@@ -81,7 +81,7 @@ func (x *tx) mergeRecords(job harvest.Job, b harvest.Batch, packed [][]byte) (ou
 		return out, err
 	}
 	if job.Operation == harvest.Update {
-		out.settled, err = x.mergeAbsences(b, existing, &out.counts)
+		out.settled, err = x.mergeAbsences(job.Provenance, b, existing, &out.counts)
 	}
 	return out, err
 }
@@ -217,6 +217,9 @@ func (x *tx) writeChanges(prov string, b harvest.Batch, page *pageChanges) (writ
 	}
 	written = append(page.inserted, page.updated...) // now that the new ones have their row ids
 	if err := x.insertVersions(written, b.ID); err != nil {
+		return nil, err
+	}
+	if err := x.queueRecords(prov, b.RecordType, written); err != nil {
 		return nil, err
 	}
 	return written, x.openSignals(prov, b, written)

@@ -755,10 +755,13 @@ CREATE TABLE `ing_tuning` (
   PRIMARY KEY (`provenance_code`,`namespace_key`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
-CREATE TABLE `ing_work_crowd` (
-  `key_no` bigint NOT NULL,
-  `record_id` bigint NOT NULL,
-  PRIMARY KEY (`key_no`,`record_id`)
+CREATE TABLE `ing_work_block` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `run_no` bigint NOT NULL,
+  `first_key` bigint NOT NULL,
+  `body` mediumblob NOT NULL,
+  PRIMARY KEY (`id`),
+  KEY `idx_work_block` (`run_no`,`first_key`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `ing_work_decision` (
@@ -812,18 +815,19 @@ CREATE TABLE `ing_work_event` (
   KEY `idx_work_event_record` (`record_id`,`id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
-CREATE TABLE `ing_work_key` (
-  `key_no` bigint NOT NULL,
-  `record_id` bigint NOT NULL,
-  PRIMARY KEY (`key_no`,`record_id`)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
-
 CREATE TABLE `ing_work_member` (
   `record_id` bigint NOT NULL,
   `work_id` bigint NOT NULL,
   `since` datetime(6) NOT NULL,
   PRIMARY KEY (`record_id`),
   KEY `idx_work_member` (`work_id`,`record_id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_work_queue` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `provenance_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `body` mediumblob NOT NULL,
+  PRIMARY KEY (`id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `ing_work_record` (

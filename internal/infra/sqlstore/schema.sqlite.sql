@@ -732,11 +732,14 @@ CREATE TABLE ing_tuning (
   PRIMARY KEY (provenance_code, namespace_key)
 ) STRICT;
 
-CREATE TABLE ing_work_crowd (
-  key_no INTEGER NOT NULL,
-  record_id INTEGER NOT NULL,
-  PRIMARY KEY (key_no, record_id)
-) STRICT, WITHOUT ROWID;
+CREATE TABLE ing_work_block (
+  id INTEGER PRIMARY KEY,
+  run_no INTEGER NOT NULL,
+  first_key INTEGER NOT NULL,
+  body BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX idx_work_block ON ing_work_block (run_no, first_key);
 
 CREATE TABLE ing_work_decision (
   id INTEGER PRIMARY KEY,
@@ -789,12 +792,6 @@ CREATE TABLE ing_work_event (
 
 CREATE INDEX idx_work_event_record ON ing_work_event (record_id, id);
 
-CREATE TABLE ing_work_key (
-  key_no INTEGER NOT NULL,
-  record_id INTEGER NOT NULL,
-  PRIMARY KEY (key_no, record_id)
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE ing_work_member (
   record_id INTEGER PRIMARY KEY,
   work_id INTEGER NOT NULL,
@@ -802,6 +799,12 @@ CREATE TABLE ing_work_member (
 ) STRICT;
 
 CREATE INDEX idx_work_member ON ing_work_member (work_id, record_id);
+
+CREATE TABLE ing_work_queue (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  provenance_code TEXT NOT NULL,
+  body BLOB NOT NULL
+) STRICT;
 
 CREATE TABLE ing_work_record (
   record_id INTEGER PRIMARY KEY,

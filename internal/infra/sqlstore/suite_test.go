@@ -30,6 +30,8 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"Works_DoublesAmongWhatIsSelected", worksDoubles},
 		{"Works_ABadIdentifierJoinsNothing", worksPoisoned},
 		{"Works_WhatPeopleDecideStays", worksDecided},
+		{"Works_AKilledLinkerLeavesNothingHalf", worksKilled},
+		{"Works_InManySteps", worksInManySteps},
 		{"R1_EveryOrderAndEveryFailedSubset", everyOrder},
 		{"R1_FinishersRacing", racingFinishers},
 		{"R2_LastSliceFirst", lastSliceFirst},

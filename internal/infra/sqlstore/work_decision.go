@@ -106,8 +106,16 @@ func (s *Store) TryDecideWork(ctx context.Context, d control.WorkDecision, a sou
 
 func (s *Store) decideWork(ctx context.Context, d control.WorkDecision, a source.Audit, trial bool) (works []control.WorkMembers, err error) {
 	err = s.change(ctx, "decide about works", trial, func(x *tx) error {
-		if _, err := x.lockLinking(); err != nil {
+		p, err := x.lockLinking()
+		if err != nil {
 			return err
+		}
+		// What is linked anew is compared with all that is stored, so that has to be linked.
+		for n := 1; n > 0; {
+			n, err = x.linkNext(&p, linkedBeforeDeciding)
+			if err != nil {
+				return err
+			}
 		}
 		ids := slices.Concat(d.Parts...)
 		if d.Revokes != 0 {
@@ -119,7 +127,10 @@ func (s *Store) decideWork(ctx context.Context, d control.WorkDecision, a source
 		if err := x.insertDecision(d, a); err != nil {
 			return err
 		}
-		if err := x.linkRecords(ids); err != nil {
+		if err := x.linkRecords(&p, slices.Clone(ids), nil); err != nil {
+			return err
+		}
+		if err := x.saveLinking(p); err != nil {
 			return err
 		}
 		works, err = x.worksOf(ids)
@@ -130,6 +141,9 @@ func (s *Store) decideWork(ctx context.Context, d control.WorkDecision, a source
 	})
 	return works, err
 }
+
+// linkedBeforeDeciding is how many records are linked at once before a decision.
+const linkedBeforeDeciding = 10_000
 
 // recordsToRevoke are the records that a decision names which stands.
 func (x *tx) recordsToRevoke(id int64) ([]int64, error) {

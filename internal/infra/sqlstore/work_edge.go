@@ -37,7 +37,7 @@ func (l *linking) resolve(groups [][]int64, decided map[int64]work.Decision) (mo
 				records = append(records, *r)
 			}
 		}
-		out := work.Resolve(records, l.decisions, func(id work.ID) bool { return l.crowded[work.KeyOf(id)] })
+		out := work.Resolve(records, l.decisions, func(id work.ID) bool { return l.crowded[work.KeyOf(id)] > 0 })
 		for _, members := range out.Works {
 			if len(members) == 1 {
 				continue
@@ -162,7 +162,7 @@ func (l *linking) storeBad(ids []int64, bad []work.BadValue) error {
 		}
 		for _, c := range r.Claims {
 			k := work.KeyOf(c.ID)
-			if _, twice := values[k]; !twice && (len(l.held[k]) > 1 || l.crowded[k] || !l.fresh[id]) {
+			if _, twice := values[k]; !twice && (len(l.held[k]) > 1 || l.crowded[k] > 0 || !l.fresh[id]) {
 				known = append(known, k)
 				values[k] = c.ID
 			}
@@ -183,24 +183,11 @@ func (l *linking) storeBad(ids []int64, bad []work.BadValue) error {
 		rows = append(rows, []any{int64(work.KeyOf(b.ID)), clip(b.ID.String(), longestEvidence), b.Holders, clip(b.Why, longestEvidence), at})
 	}
 	for _, k := range known {
-		if !l.crowded[k] {
-			continue
+		if n := l.crowded[k]; n > 0 {
+			rows = append(rows, []any{int64(k), clip(values[k].String(), longestEvidence), n, "too many records have it", at})
 		}
-		n, err := l.x.crowdSize(k)
-		if err != nil {
-			return err
-		}
-		rows = append(rows, []any{int64(k), clip(values[k].String(), longestEvidence), n, "too many records have it", at})
 	}
 	return l.x.insertRows(`INSERT INTO ing_work_value (key_no, value_text, holders, why, found_at)`, rows)
-}
-
-// crowdCounted is up to how many the holders of a value are counted.
-const crowdCounted = 10_000
-
-func (x *tx) crowdSize(k work.LookupKey) (n int64, err error) {
-	err = x.row(`SELECT COUNT(*) FROM (SELECT 1 AS n FROM ing_work_crowd WHERE key_no=? LIMIT ?) c`, int64(k), crowdCounted).Scan(&n)
-	return n, err
 }
 
 // comparePairs compares the records of works that were touched with those that may be
@@ -227,9 +214,6 @@ func (l *linking) comparePairs(touched []int64) error {
 		keys = append(keys, lookups[id]...)
 	}
 	if err := l.lookUp(keys); err != nil {
-		return err
-	}
-	if err := l.readSources(keys); err != nil {
 		return err
 	}
 	pairs := map[[2]int64]bool{}
@@ -268,37 +252,6 @@ func (l *linking) comparePairs(touched []int64) error {
 		out = append(out, work.Telling(edges[in])...)
 	}
 	return l.storeEdges("PAIR", ids, out)
-}
-
-// readSources reads the sources of the records under keys.
-func (l *linking) readSources(keys []work.LookupKey) error {
-	var missing []int64
-	for _, k := range keys {
-		for _, id := range l.held[k] {
-			if _, known := l.sources[id]; known {
-				continue
-			}
-			l.sources[id] = ""
-			if r := l.facts[id]; r != nil {
-				l.sources[id] = r.Key.Source
-			} else {
-				missing = append(missing, id)
-			}
-		}
-	}
-	for part := range chunks(missing, keysPerRead) {
-		err := l.x.each(func(r *sql.Rows) error {
-			var id int64
-			var code string
-			err := r.Scan(&id, &code)
-			l.sources[id] = code
-			return err
-		}, `SELECT id, provenance_code FROM ing_record WHERE id IN (`+list(len(part))+`)`, anys(part)...)
-		if err != nil {
-			return fmt.Errorf("read sources of records: %w", err)
-		}
-	}
-	return nil
 }
 
 // wholeWorks are all records of the works that records are of, of those that were

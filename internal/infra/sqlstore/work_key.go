@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"database/sql"
 	"encoding/binary"
 	"fmt"
@@ -10,135 +9,202 @@ import (
 	"github.com/papertrace/patra/internal/domain/work"
 )
 
-// Where the records under a key stand: with few others, or in a crowd.
-const (
-	keyTable   = "ing_work_key"
-	crowdTable = "ing_work_crowd"
-)
-
-// crowdMark stands in place of the records under a key that too many have.
-const crowdMark = 0
-
-// keyRow says that a record is found under a key.
-type keyRow struct {
-	key    work.LookupKey
-	record int64
-}
-
 // lookUp reads which records are found under keys, of those that were not asked for
 // yet.
 func (l *linking) lookUp(keys []work.LookupKey) error {
 	var missing []work.LookupKey
 	for _, k := range keys {
-		if _, known := l.held[k]; !known {
-			l.held[k] = nil
-			missing = append(missing, k)
+		if l.lookedUp[k] {
+			continue
 		}
+		if _, inStep := slices.BinarySearch(l.ofStep, k); inStep {
+			continue
+		}
+		l.lookedUp[k] = true
+		missing = append(missing, k)
 	}
 	slices.Sort(missing)
-	for part := range chunks(missing, keysPerRead) {
-		args := make([]any, len(part))
-		for i, k := range part {
-			args[i] = int64(k)
+	if err := l.readHeld(missing); err != nil {
+		return err
+	}
+	for _, k := range missing {
+		l.judgeCrowd(k)
+	}
+	return nil
+}
+
+// readHeld reads the index for sorted keys.
+func (l *linking) readHeld(keys []work.LookupKey) error {
+	return l.x.find(l.p.Runs, keys, func(e entry) {
+		l.held[e.key] = append(l.held[e.key], e.record)
+		l.sources[e.record] = l.p.Sources[e.source]
+	})
+}
+
+// judgeCrowd sets a key aside under which too many records are.
+func (l *linking) judgeCrowd(k work.LookupKey) {
+	if n := len(l.held[k]); n > k.Most() {
+		l.crowded[k] = n
+		delete(l.held, k)
+	}
+}
+
+// keyed is a record whose keys are stored in this step.
+type keyed struct {
+	record   int64
+	source   string
+	revision int64
+	keys     []work.LookupKey
+	old      []work.LookupKey // under which it is found until now
+	merged   work.LookupKey   // under which those are found that were merged into it
+	known    bool             // something is stored of it
+	// isRead: it has to be looked at whatever others have.
+	isRead bool
+}
+
+// storeKeys writes the keys of records, and returns the records whose works and
+// likenesses have to be looked at: those that were read, those new ones that have a key
+// in common with others, those that had something in common with them before, and all
+// who have a value that has become one of a crowd, or is no longer.
+func (l *linking) storeKeys(ids []int64, rows []queueRow) (touched []int64, err error) {
+	step, err := l.keysOfStep(ids, rows)
+	if err != nil {
+		return nil, err
+	}
+	lookups := make([]work.LookupKey, 0, 8*len(step))
+	for _, r := range step {
+		lookups = append(lookups, r.merged)
+		for _, list := range [][]work.LookupKey{r.keys, r.old} {
+			for _, k := range list {
+				lookups = append(lookups, k)
+				if beside, ok := k.Beside(); ok {
+					lookups = append(lookups, beside)
+				}
+			}
 		}
-		err := l.x.each(func(r *sql.Rows) error {
-			var no, record int64
-			if err := r.Scan(&no, &record); err != nil {
-				return err
+	}
+	slices.Sort(lookups)
+	l.ofStep = slices.Compact(lookups)
+	if err := l.readHeld(l.ofStep); err != nil {
+		return nil, err
+	}
+	crossed, err := l.changeIndex(step)
+	if err != nil {
+		return nil, err
+	}
+	for k := range l.held {
+		l.judgeCrowd(k)
+	}
+	if err := l.storeRecords(step); err != nil {
+		return nil, err
+	}
+	touched = crossed
+	for _, r := range step {
+		if r.isRead || l.meetsOthers(r) {
+			touched = append(touched, r.record)
+		}
+		for _, k := range r.old {
+			if k.IsID() {
+				touched = append(touched, l.held[k]...)
 			}
-			k := work.LookupKey(no)
-			if record == crowdMark {
-				l.crowded[k] = true
-			} else {
-				l.held[k] = append(l.held[k], record)
+		}
+	}
+	slices.Sort(touched)
+	return slices.Compact(touched), nil
+}
+
+// keysOfStep are the keys of the records that were read, and of those that are new.
+func (l *linking) keysOfStep(ids []int64, rows []queueRow) ([]keyed, error) {
+	known := map[int64]keyed{}
+	if err := l.storedKeys(ids, known); err != nil {
+		return nil, err
+	}
+	if err := l.storedBetween(rows, known); err != nil {
+		return nil, err
+	}
+	var out []keyed
+	seen := make(map[int64]bool, len(ids))
+	take := func(r keyed) {
+		was := known[r.record]
+		r.old = was.old
+		r.known = was.known
+		if !r.known && (!l.p.isScanning() || r.record > l.p.ScanTo) {
+			l.fresh[r.record] = true
+		}
+		l.sources[r.record] = r.source
+		out = append(out, r)
+	}
+	for _, id := range ids {
+		r := l.facts[id]
+		if r == nil {
+			continue // its rows are gone
+		}
+		seen[id] = true
+		take(keyed{record: id, source: r.Key.Source, revision: r.Revision, keys: r.Keys(), merged: r.Key.MergedKey(), isRead: true})
+	}
+	for _, row := range rows {
+		for _, q := range row.records {
+			// One that was read has its keys; one that is known was linked with somebody's decision.
+			if !q.isNew || seen[q.record] || known[q.record].known {
+				continue
 			}
-			return nil
-		}, `SELECT key_no, record_id FROM ing_work_key WHERE key_no IN (`+list(len(part))+`)`, args...)
-		if err != nil {
-			return fmt.Errorf("look up keys of works: %w", err)
+			seen[q.record] = true
+			take(keyed{record: q.record, source: row.source, revision: 1, keys: q.keys, merged: q.merged})
+		}
+	}
+	return out, nil
+}
+
+const storedSelect = `SELECT record_id, lookup_keys FROM ing_work_record WHERE record_id `
+
+// storedKeys reads the keys under which records are found until now.
+func (l *linking) storedKeys(ids []int64, known map[int64]keyed) error {
+	for part := range chunks(ids, keysPerRead) {
+		if err := l.readStored(known, storedSelect+`IN (`+list(len(part))+`)`, anys(part)...); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// storeKeys writes the keys of records, and returns the records whose works and
-// likenesses have to be looked at: these, those that had something in common with them
-// before, and all who have a value that has become one of a crowd, or is no longer.
-func (l *linking) storeKeys(ids []int64) (touched []int64, err error) {
-	old, err := l.storedKeys(ids)
-	if err != nil {
-		return nil, err
-	}
-	var lookups []work.LookupKey
-	keys := make(map[int64][]work.LookupKey, len(ids))
-	for _, id := range ids {
-		if r := l.facts[id]; r != nil {
-			keys[id] = r.Keys()
-		}
-		for _, k := range append(slices.Clone(keys[id]), old[id]...) {
-			lookups = append(lookups, k)
-			if beside, ok := k.Beside(); ok {
-				lookups = append(lookups, beside)
+// storedBetween reads the same of records that are new: mostly nothing is stored of any,
+// and their numbers stand side by side.
+func (l *linking) storedBetween(rows []queueRow, known map[int64]keyed) error {
+	for _, row := range rows {
+		first, last := int64(0), int64(0)
+		for _, q := range row.records {
+			if !q.isNew {
+				continue
 			}
-		}
-		if r := l.facts[id]; r != nil {
-			lookups = append(lookups, r.Key.MergedKey())
-		}
-	}
-	if err := l.lookUp(lookups); err != nil {
-		return nil, err
-	}
-	c := keyChanges{linking: l}
-	for _, id := range ids {
-		touched = append(touched, id)
-		for _, k := range old[id] {
-			if !slices.Contains(keys[id], k) {
-				c.remove(k, id)
+			if first == 0 || q.record < first {
+				first = q.record
 			}
-			if k.IsID() {
-				touched = append(touched, l.held[k]...)
-			}
+			last = max(last, q.record)
 		}
-		for _, k := range keys[id] {
-			if !slices.Contains(old[id], k) {
-				c.add(k, id)
-			}
+		if first == 0 {
+			continue
+		}
+		if err := l.readStored(known, storedSelect+`BETWEEN ? AND ?`, first, last); err != nil {
+			return err
 		}
 	}
-	crossed, err := c.write()
-	if err != nil {
-		return nil, err
-	}
-	if err := l.storeRecords(ids, keys); err != nil {
-		return nil, err
-	}
-	touched = append(touched, crossed...)
-	slices.Sort(touched)
-	return slices.Compact(touched), nil
+	return nil
 }
 
-// storedKeys are the keys under which records were found until now.
-func (l *linking) storedKeys(ids []int64) (map[int64][]work.LookupKey, error) {
-	out := map[int64][]work.LookupKey{}
-	for _, id := range ids {
-		l.fresh[id] = true
-	}
-	for part := range chunks(ids, keysPerRead) {
-		err := l.x.each(func(r *sql.Rows) error {
-			var id int64
-			var packed []byte
-			if err := r.Scan(&id, &packed); err != nil {
-				return err
-			}
-			delete(l.fresh, id)
-			out[id] = unpackKeys(packed)
-			return nil
-		}, `SELECT record_id, lookup_keys FROM ing_work_record WHERE record_id IN (`+list(len(part))+`)`, anys(part)...)
-		if err != nil {
-			return nil, fmt.Errorf("read keys of records: %w", err)
+func (l *linking) readStored(known map[int64]keyed, query string, args ...any) error {
+	err := l.x.each(func(r *sql.Rows) error {
+		var id int64
+		var packed sql.RawBytes
+		if err := r.Scan(&id, &packed); err != nil {
+			return err
 		}
+		known[id] = keyed{known: true, old: unpackKeys(packed)}
+		return nil
+	}, query, args...)
+	if err != nil {
+		return fmt.Errorf("read keys of records: %w", err)
 	}
-	return out, nil
+	return nil
 }
 
 func packKeys(keys []work.LookupKey) []byte {
@@ -157,23 +223,114 @@ func unpackKeys(b []byte) []work.LookupKey {
 	return out
 }
 
-// storeRecords notes which records were looked at, and with which keys.
-func (l *linking) storeRecords(ids []int64, keys map[int64][]work.LookupKey) error {
-	var rows [][]any
-	for _, id := range ids {
-		revision := int64(0)
-		if r := l.facts[id]; r != nil {
-			revision = r.Revision
+// changeIndex writes the keys that come and go, and keeps what was read of the index up
+// to date. It returns the records with a value that has become one of a crowd, or is no
+// longer.
+func (l *linking) changeIndex(step []keyed) (crossed []int64, err error) {
+	entries := make([]entry, 0, 5*len(step))
+	for _, r := range step {
+		no := l.p.sourceNo(r.source)
+		for _, k := range r.keys {
+			if !slices.Contains(r.old, k) {
+				entries = append(entries, entry{key: k, record: r.record, source: no})
+			}
 		}
-		if l.fresh[id] {
-			rows = append(rows, []any{id, revision, packKeys(keys[id])})
+		for _, k := range r.old {
+			if !slices.Contains(r.keys, k) {
+				entries = append(entries, entry{key: k, record: r.record, source: no, gone: true})
+			}
+		}
+	}
+	slices.SortFunc(entries, compareEntries)
+	for i := 0; i < len(entries); {
+		n := i + 1
+		for n < len(entries) && entries[n].key == entries[i].key {
+			n++
+		}
+		// Most are alone under their key, and nobody points to them: who does stands next.
+		alone := n == i+1 && len(l.held[entries[i].key]) == 0 && !entries[i].key.IsPointer()
+		if beside, ok := entries[i].key.Beside(); ok && n < len(entries) && entries[n].key == beside {
+			alone = false
+		}
+		if !alone {
+			more, err := l.changeHeld(entries[i:n])
+			if err != nil {
+				return nil, err
+			}
+			crossed = append(crossed, more...)
+		}
+		i = n
+	}
+	return crossed, l.x.addEntries(l.p, entries)
+}
+
+// changeHeld keeps up to date who is found under a key, by the entries that come. It
+// returns those records if the key has become that of a crowd, or is no longer.
+func (l *linking) changeHeld(es []entry) (crossed []int64, err error) {
+	k := es[0].key
+	before := len(l.held[k])
+	gone := map[int64]bool{}
+	for _, e := range es {
+		if e.gone {
+			gone[e.record] = true
+		} else if !slices.Contains(l.held[k], e.record) {
+			l.held[k] = append(l.held[k], e.record)
+		}
+	}
+	if len(gone) > 0 {
+		l.held[k] = slices.DeleteFunc(l.held[k], func(id int64) bool { return gone[id] })
+	}
+	if before > k.Most() == (len(l.held[k]) > k.Most()) {
+		return nil, nil
+	}
+	if before > k.Most() {
+		if _, err := l.x.exec(`DELETE FROM ing_work_value WHERE key_no=?`, int64(k)); err != nil {
+			return nil, fmt.Errorf("forget a value: %w", err)
+		}
+	}
+	return slices.Clone(l.held[k]), nil
+}
+
+// meetsOthers reports whether a new record has a key in common with another that may
+// mean something.
+func (l *linking) meetsOthers(r keyed) bool {
+	if len(l.held[r.merged]) > 0 {
+		return true
+	}
+	for _, k := range r.keys {
+		if l.crowded[k] > 0 && k.IsID() {
+			return true // it has to be listed as a value that too many have
+		}
+		if beside, ok := k.Beside(); ok && len(l.held[beside]) > 0 {
+			return true
+		}
+		if k.IsPointer() {
+			continue // who points to the same has nothing to do with it
+		}
+		for _, other := range l.held[k] {
+			// Two of one source with one title are held apart there.
+			if other != r.record && (!k.IsTitle() || l.sources[other] != r.source) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// storeRecords notes which records were looked at, and with which keys.
+func (l *linking) storeRecords(step []keyed) error {
+	rows := make([][]any, 0, len(step))
+	for _, r := range step {
+		if !r.known {
+			rows = append(rows, []any{r.record, r.revision, packKeys(r.keys)})
 			continue
 		}
 		if _, err := l.x.exec(`UPDATE ing_work_record SET revision=?, lookup_keys=? WHERE record_id=?`,
-			revision, packKeys(keys[id]), id); err != nil {
+			r.revision, packKeys(r.keys), r.record); err != nil {
 			return fmt.Errorf("store keys of a record: %w", err)
 		}
 	}
+	slices.SortFunc(rows, func(a, b []any) int { return int(a[0].(int64) - b[0].(int64)) })
 	return l.x.insertRows(`INSERT INTO ing_work_record (record_id, revision, lookup_keys)`, rows)
 }
 
@@ -189,155 +346,6 @@ func (x *tx) insertRows(head string, rows [][]any) error {
 		}
 		if _, err := x.exec(head+` VALUES `+marks(len(part), len(rows[0])), args...); err != nil {
 			return fmt.Errorf("link records: %w", err)
-		}
-	}
-	return nil
-}
-
-// keyChanges are rows of keys that come and go.
-type keyChanges struct {
-	*linking
-	added, crowdAdded     []keyRow
-	removed, crowdRemoved []keyRow
-}
-
-func (c *keyChanges) add(k work.LookupKey, id int64) {
-	if c.crowded[k] {
-		c.crowdAdded = append(c.crowdAdded, keyRow{k, id})
-		return
-	}
-	if !slices.Contains(c.held[k], id) {
-		c.held[k] = append(c.held[k], id)
-	}
-	c.added = append(c.added, keyRow{k, id})
-}
-
-func (c *keyChanges) remove(k work.LookupKey, id int64) {
-	if c.crowded[k] {
-		c.crowdRemoved = append(c.crowdRemoved, keyRow{k, id})
-		return
-	}
-	c.held[k] = slices.DeleteFunc(c.held[k], func(n int64) bool { return n == id })
-	c.removed = append(c.removed, keyRow{k, id})
-}
-
-// write stores the changes, and returns the records with a value that has become one of
-// a crowd, or is no longer.
-func (c *keyChanges) write() (crossed []int64, err error) {
-	grown := map[work.LookupKey]bool{}
-	for _, row := range c.added {
-		if len(c.held[row.key]) > row.key.Most() {
-			grown[row.key] = true
-		}
-	}
-	c.added = slices.DeleteFunc(c.added, func(row keyRow) bool { return grown[row.key] })
-	if err := c.x.insertKeys(keyTable, c.added); err != nil {
-		return nil, err
-	}
-	if err := c.x.deleteKeys(keyTable, c.removed); err != nil {
-		return nil, err
-	}
-	for k := range grown {
-		crossed = append(crossed, c.held[k]...)
-		if err := c.crowd(k); err != nil {
-			return nil, err
-		}
-	}
-	if err := c.x.insertKeys(crowdTable, c.crowdAdded); err != nil {
-		return nil, err
-	}
-	if err := c.x.deleteKeys(crowdTable, c.crowdRemoved); err != nil {
-		return nil, err
-	}
-	released, err := c.disperse()
-	return append(crossed, released...), err
-}
-
-// crowd moves the records under a key aside.
-func (c *keyChanges) crowd(k work.LookupKey) error {
-	if _, err := c.x.exec(`DELETE FROM ing_work_key WHERE key_no=?`, int64(k)); err != nil {
-		return err
-	}
-	var rows []keyRow
-	for _, id := range c.held[k] {
-		rows = append(rows, keyRow{k, id})
-	}
-	if err := c.x.insertKeys(crowdTable, rows); err != nil {
-		return err
-	}
-	if err := c.x.insertKeys(keyTable, []keyRow{{k, crowdMark}}); err != nil {
-		return err
-	}
-	c.held[k] = nil
-	c.crowded[k] = true
-	return nil
-}
-
-// disperse takes up again the records under keys that few enough have now.
-func (c *keyChanges) disperse() (released []int64, err error) {
-	done := map[work.LookupKey]bool{}
-	for _, row := range c.crowdRemoved {
-		k := row.key
-		if done[k] {
-			continue
-		}
-		done[k] = true
-		var here []int64
-		err := c.x.each(func(r *sql.Rows) error {
-			var id int64
-			err := r.Scan(&id)
-			here = append(here, id)
-			return err
-		}, `SELECT record_id FROM ing_work_crowd WHERE key_no=? ORDER BY record_id LIMIT ?`, int64(k), k.Most()+1)
-		if err != nil {
-			return nil, err
-		}
-		if len(here) > k.Most() {
-			continue
-		}
-		for _, table := range []string{crowdTable, keyTable, "ing_work_value"} {
-			if _, err := c.x.exec(`DELETE FROM `+table+` WHERE key_no=?`, int64(k)); err != nil {
-				return nil, err
-			}
-		}
-		var rows []keyRow
-		for _, id := range here {
-			rows = append(rows, keyRow{k, id})
-		}
-		if err := c.x.insertKeys(keyTable, rows); err != nil {
-			return nil, err
-		}
-		delete(c.crowded, k)
-		c.held[k] = here
-		released = append(released, here...)
-	}
-	return released, nil
-}
-
-// insertKeys inserts keys in their order: rows that stand together are written
-// together.
-func (x *tx) insertKeys(table string, rows []keyRow) error {
-	slices.SortFunc(rows, func(a, b keyRow) int {
-		return cmp.Or(cmp.Compare(int64(a.key), int64(b.key)), cmp.Compare(a.record, b.record))
-	})
-	values := make([][]any, len(rows))
-	for i, r := range rows {
-		values[i] = []any{int64(r.key), r.record}
-	}
-	if table == crowdTable {
-		return x.insertRows(x.s.d.insertIgnore+` INTO ing_work_crowd (key_no, record_id)`, values)
-	}
-	return x.insertRows(x.s.d.insertIgnore+` INTO ing_work_key (key_no, record_id)`, values)
-}
-
-func (x *tx) deleteKeys(table string, rows []keyRow) error {
-	byRecord := map[int64][]any{}
-	for _, r := range rows {
-		byRecord[r.record] = append(byRecord[r.record], int64(r.key))
-	}
-	for id, keys := range byRecord {
-		if _, err := x.exec(`DELETE FROM `+table+` WHERE key_no IN (`+list(len(keys))+`) AND record_id=?`, append(keys, id)...); err != nil {
-			return fmt.Errorf("delete keys of a record: %w", err)
 		}
 	}
 	return nil

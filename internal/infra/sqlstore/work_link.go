@@ -24,41 +24,105 @@ type workPosition struct {
 	// once, one after the other, when rules are new or changed.
 	Scanned int64 `json:"scanned"`
 	ScanTo  int64 `json:"scan_to"`
-	// Feed is the place in the feed of records up to which all is linked.
-	Feed int64 `json:"feed"`
+	// Runs are those of the index of keys, the oldest first; LastRun is the last number
+	// that one was given.
+	Runs    []keyRun `json:"runs"`
+	LastRun int64    `json:"last_run"`
+	// Sources are those whose records are in the index. It names them by their places.
+	Sources []string `json:"sources"`
 }
 
-// LinkWorks links the next records that were stored or changed, at most so many, and
-// says how many it looked at: 0 if none is left. Whatever it changes is one
+// isScanning reports whether records are still gone through one by one.
+func (p *workPosition) isScanning() bool { return p.Scanned < p.ScanTo }
+
+// sourceNo is the place of a source.
+func (p *workPosition) sourceNo(code string) int {
+	i := slices.Index(p.Sources, code)
+	if i < 0 {
+		i = len(p.Sources)
+		p.Sources = append(p.Sources, code)
+	}
+	return i
+}
+
+// LinkWorks links the next records that were stored or changed, about so many at most,
+// and says how many it looked at: 0 if none is left. Whatever it changes is one
 // transaction, with the position after it, under a lock: several may do it at once, and
 // one that dies leaves what was linked before.
 func (s *Store) LinkWorks(ctx context.Context, most int) (linked int, err error) {
-	if _, err := s.NumberFeed(ctx, most); err != nil {
+	waits, err := s.waitsForLinking(ctx)
+	if err != nil || !waits {
 		return 0, err
 	}
 	err = s.write(ctx, "link records", func(x *tx) error {
-		linked = 0
 		p, err := x.lockLinking()
 		if err != nil {
 			return err
 		}
-		ids, scanning, err := x.nextToLink(&p, most)
-		if err != nil || len(ids) == 0 {
-			return err
-		}
-		linked = len(ids)
-		if !scanning {
-			ids, err = x.notLinked(ids)
-			if err != nil {
-				return err
-			}
-		}
-		if err := x.linkRecords(ids); err != nil {
+		linked, err = x.linkNext(&p, most)
+		if err != nil || linked == 0 {
 			return err
 		}
 		return x.saveLinking(p)
 	})
 	return linked, err
+}
+
+// waitsForLinking reports whether there is anything to link: mostly there is not, and
+// nobody has to wait for that to be found out.
+func (s *Store) waitsForLinking(ctx context.Context) (bool, error) {
+	var id int64
+	err := s.r.QueryRowContext(ctx, `SELECT id FROM ing_work_queue ORDER BY id LIMIT 1`).Scan(&id)
+	if err == nil {
+		return true, nil
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return false, fmt.Errorf("look for records to link: %w", err)
+	}
+	var text string
+	err = s.r.QueryRowContext(ctx, `SELECT value FROM ing_meta WHERE name=?`, linkPosition).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("position of linking: %w", err)
+	}
+	var p workPosition
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return false, fmt.Errorf("position of linking: %w", err)
+	}
+	return p.Rules != work.RulesVersion || p.isScanning(), nil
+}
+
+// linkNext links the records that come next, of all while these are gone through, else
+// of the queue, and moves the position behind them.
+func (x *tx) linkNext(p *workPosition, most int) (linked int, err error) {
+	if p.isScanning() {
+		ids, err := x.nextToScan(p, most)
+		if err != nil {
+			return 0, err
+		}
+		if len(ids) > 0 {
+			return len(ids), x.linkRecords(p, ids, nil)
+		}
+	}
+	rows, err := x.takeQueue(most)
+	if err != nil {
+		return 0, err
+	}
+	var ids []int64
+	for _, row := range rows {
+		linked += len(row.records)
+		for _, q := range row.records {
+			if !q.isNew {
+				ids = append(ids, q.record)
+			}
+		}
+	}
+	if linked == 0 {
+		return 0, nil
+	}
+	return linked, x.linkRecords(p, ids, rows)
 }
 
 // RelinkWorks lets all records be looked at once more, from the first.
@@ -118,67 +182,42 @@ func (x *tx) saveLinking(p workPosition) error {
 	return err
 }
 
-// nextToLink are the numbers of the records that come next, of all while these are gone
-// through, else of the feed; and moves the position behind them.
-func (x *tx) nextToLink(p *workPosition, most int) (ids []int64, scanning bool, err error) {
-	if p.Scanned < p.ScanTo {
-		err := x.each(func(r *sql.Rows) error {
-			var id int64
-			err := r.Scan(&id)
-			ids = append(ids, id)
-			return err
-		}, `SELECT id FROM ing_record WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`, p.Scanned, p.ScanTo, most)
-		if err != nil {
-			return nil, true, err
-		}
-		p.Scanned = p.ScanTo
-		if len(ids) == most {
-			p.Scanned = ids[len(ids)-1]
-		}
-		if len(ids) > 0 {
-			return ids, true, nil
-		}
-	}
+// nextToScan are the numbers of the records that come next while all are gone through.
+func (x *tx) nextToScan(p *workPosition, most int) (ids []int64, err error) {
+	// A record is read whole here, so fewer make a step than of those whose keys are known.
+	most = min(most, scannedAtOnce)
 	err = x.each(func(r *sql.Rows) error {
 		var id int64
-		err := r.Scan(&p.Feed, &id)
+		err := r.Scan(&id)
 		ids = append(ids, id)
 		return err
-	}, `SELECT feed_no, record_id FROM ing_outbox WHERE feed_no > ? ORDER BY feed_no LIMIT ?`, p.Feed, most)
-	slices.Sort(ids)
-	return slices.Compact(ids), false, err
+	}, `SELECT id FROM ing_record WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`, p.Scanned, p.ScanTo, most)
+	p.Scanned = p.ScanTo
+	if len(ids) == most {
+		p.Scanned = ids[len(ids)-1]
+	}
+	return ids, err
 }
 
-// notLinked leaves out records that were linked in their newest revision: whoever has
-// gone through all records meets them in the feed again.
-func (x *tx) notLinked(ids []int64) ([]int64, error) {
-	linked := map[int64]bool{}
-	for part := range chunks(ids, keysPerRead) {
-		err := x.each(func(r *sql.Rows) error {
-			var id int64
-			err := r.Scan(&id)
-			linked[id] = true
-			return err
-		}, `SELECT w.record_id FROM ing_work_record w JOIN ing_record r ON r.id=w.record_id AND r.revision=w.revision
-			WHERE w.record_id IN (`+list(len(part))+`)`, anys(part)...)
-		if err != nil {
-			return nil, fmt.Errorf("read what is linked: %w", err)
-		}
-	}
-	return slices.DeleteFunc(ids, func(id int64) bool { return linked[id] }), nil
-}
+// scannedAtOnce is how many records of all are linked at once.
+const scannedAtOnce = 2000
 
 // linking is one step of linking records.
 type linking struct {
 	x *tx
+	p *workPosition
 	// facts are what is known of the records met, by their numbers.
 	facts map[int64]*work.Record
 	// fresh are records that were never linked before: nothing is stored of them.
 	fresh map[int64]bool
-	// held are the records found under keys that were looked up, as it will be stored;
-	// crowded are keys under which too many are.
-	held    map[work.LookupKey][]int64
-	crowded map[work.LookupKey]bool
+	// held are the records found under keys that were looked up, as it is once this step
+	// is stored; crowded are keys under which too many are, and how many.
+	// Under other keys that were looked up is nobody but the record itself: those in ofStep,
+	// sorted, and those in lookedUp.
+	held     map[work.LookupKey][]int64
+	crowded  map[work.LookupKey]int
+	ofStep   []work.LookupKey
+	lookedUp map[work.LookupKey]bool
 	// works are the numbers of the works of records as they were and as they are; a
 	// record that is not in them is a work of its own.
 	before map[int64]int64
@@ -195,17 +234,21 @@ type linking struct {
 
 // linkRecords brings keys, works and edges of records up to date, with all that changes
 // by it.
-func (x *tx) linkRecords(ids []int64) error {
+// ids are those that have to be read for it, rows those whose keys are known: of these only
+// those are read that have a key in common with others.
+func (x *tx) linkRecords(p *workPosition, ids []int64, rows []queueRow) error {
 	l := &linking{
-		x: x, facts: map[int64]*work.Record{}, fresh: map[int64]bool{}, held: map[work.LookupKey][]int64{},
-		crowded: map[work.LookupKey]bool{}, before: map[int64]int64{}, now: map[int64]int64{}, asked: map[int64]bool{},
-		resolved: map[int64]bool{}, sources: map[int64]string{},
+		x: x, p: p, facts: map[int64]*work.Record{}, fresh: map[int64]bool{}, held: map[work.LookupKey][]int64{},
+		crowded: map[work.LookupKey]int{}, before: map[int64]int64{}, now: map[int64]int64{}, asked: map[int64]bool{},
+		resolved: map[int64]bool{}, sources: map[int64]string{}, lookedUp: map[work.LookupKey]bool{},
 	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
 	if err := l.load(ids); err != nil {
 		return err
 	}
-	touched, err := l.storeKeys(ids)
-	if err != nil {
+	touched, err := l.storeKeys(ids, rows)
+	if err != nil || len(touched) == 0 {
 		return err
 	}
 	groups, decided, err := l.gather(touched)
@@ -233,7 +276,7 @@ func (l *linking) load(ids []int64) error {
 			var key work.Key
 			var status harvest.RecordStatus
 			var into sql.NullString
-			var doc []byte
+			var doc sql.RawBytes
 			if err := r.Scan(&number, &key.Source, &key.Type, &key.ID, &status, &into, &revision, &doc); err != nil {
 				return err
 			}
@@ -345,7 +388,7 @@ func (l *linking) neighbours(ids []int64, sets *sets) ([]int64, error) {
 			out = append(out, other)
 		}
 		for _, id := range mine {
-			if !l.crowded[k] {
+			if l.crowded[k] == 0 {
 				sets.join(mine[0], id)
 			}
 		}

@@ -1,7 +1,9 @@
 package sqlstore_test
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +11,9 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/work"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
+	"github.com/papertrace/patra/internal/patratest"
 )
 
 // held is a record that the tests about works put into the store.
@@ -17,6 +22,9 @@ type held struct {
 	status     string // "": ACTIVE
 	into       string // what it was merged into
 	fields     map[string]any
+	// keyed: it is left to linking as a page leaves it, with its keys if it is new; else
+	// as something that has to be read.
+	keyed bool
 }
 
 // hold stores a record as it is now: a new one, or a revision of one that is there.
@@ -47,7 +55,27 @@ func (l *Lab) hold(h held) int64 {
 		batch_id, raw, fields, created_at) VALUES (?, ?, 'inserted', ?, ?, ?, ?, 'm', 0, ?, ?, ?)`,
 		number, revision, status, at, make([]byte, 32), make([]byte, 32), []byte{}, string(doc), at)
 	l.Exec(`INSERT INTO ing_outbox (record_id, revision, created_at) VALUES (?, ?, ?)`, number, revision, at)
+	l.Exec(`INSERT INTO ing_work_queue (provenance_code, body) VALUES (?, ?)`, h.source, h.queued(l, number, revision, doc))
 	return number
+}
+
+// queued is the word of a record that whoever stores it leaves for linking.
+func (h held) queued(l *Lab, number, revision int64, doc []byte) []byte {
+	l.Helper()
+	body := binary.AppendUvarint(nil, uint64(number))
+	if !h.keyed || revision > 1 || h.into != "" {
+		return binary.AppendUvarint(body, 0)
+	}
+	key := work.Key{Source: h.source, Type: "work", ID: h.id}
+	keys, err := work.KeysOf(key, doc)
+	if err != nil {
+		l.Fatal(err)
+	}
+	body = binary.AppendUvarint(body, uint64(len(keys)+1))
+	for _, k := range append([]work.LookupKey{key.MergedKey()}, keys...) {
+		body = binary.BigEndian.AppendUint64(body, uint64(k))
+	}
+	return body
 }
 
 // linkAll links what was stored, so many records at a time.
@@ -144,6 +172,9 @@ func worksMixed() []held {
 		// Merged at its source.
 		{source: "openalex", id: "W8", fields: paper("", "Glass houses and what grows in them", "Moor")},
 		{source: "openalex", id: "W9", status: "MERGED", into: "W8", fields: paper("", "Glass houses and what grows", "Moor")},
+		// A notice and what it is about, which nobody else holds.
+		{source: "crossref", id: "10.1000/y", fields: paper("10.1000/y", "Ferns on the northern slopes of old quarries", "Rain")},
+		{source: "crossref", id: "10.1000/z", fields: with(paper("10.1000/z", "Erratum: Ferns on the northern slopes of old quarries", "Rain"), "corrects", "10.1000/y")},
 		// Two papers that a slip gave one DOI.
 		{source: "crossref", id: "10.1000/x", fields: paper("10.1000/x", "Tides of the inner sea", "Bach")},
 		{source: "hal", id: "hal-1", fields: with(paper("10.1000/x", "Wool and its many uses in winter", "Stein"), "type", "ART")},
@@ -191,11 +222,24 @@ func worksInAnyOrder(l *Lab) {
 		rounds = 2
 	}
 	for round := range rounds {
+		if round == 2 {
+			// All come in one step.
+			Clear(l.T, l.DB, l.tables)
+			for _, h := range records {
+				h.keyed = true
+				l.hold(h)
+			}
+			l.linkAll(1000)
+			if got := l.partition(); got != first {
+				l.Fatalf("all at once:\n%s", diff(first, got))
+			}
+		}
 		if round > 0 {
 			Clear(l.T, l.DB, l.tables)
 			rng.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
 		}
 		for i, h := range records {
+			h.keyed = round%2 == 0
 			if round%2 == 1 && i%3 == 0 { // it comes first as something else
 				l.hold(held{source: h.source, id: h.id, fields: paper("10.1000/wrong", "Another title that means nothing", "Nobody")})
 				l.linkAll(2)
@@ -214,6 +258,7 @@ func worksInAnyOrder(l *Lab) {
 				"work arxiv/oai:arXiv.org:2101.00001 datacite/10.48550/arxiv.2101.00001",
 				"work openalex/W8 openalex/W9",
 				"FAMILY 14 correction-of crossref/10.1000/b",
+				"FAMILY 14 correction-of crossref/10.1000/z",
 				"FAMILY 13 preprint-of arxiv/oai:arXiv.org:2101.00001",
 				"FAMILY 13 version-of crossref/10.21203/rs.3.rs-1/v1",
 				"SUGGEST 9",
@@ -251,7 +296,7 @@ func worksPoisoned(l *Lab) {
 	}
 	for i := range many {
 		l.hold(held{source: "crossref", id: fmt.Sprintf("10.1000/%d", i), fields: good(i)})
-		l.hold(held{source: "hal", id: fmt.Sprintf("hal-%d", i), fields: with(good(i), "type", "ART")})
+		l.hold(held{source: "hal", id: fmt.Sprintf("hal-%d", i), fields: with(good(i), "type", "ART"), keyed: i%2 == 0})
 	}
 	l.linkAll(20)
 	before := l.partition()
@@ -279,7 +324,7 @@ func worksPoisoned(l *Lab) {
 	if got := l.partition(); got != before {
 		l.Errorf("not as it was before the slip:\n%s", diff(before, got))
 	}
-	if n := l.Int(`SELECT COUNT(*) FROM ing_work_crowd`) + l.Int(`SELECT COUNT(*) FROM ing_work_value`); n != 0 {
+	if n := l.Int(`SELECT COUNT(*) FROM ing_work_value`); n != 0 {
 		l.Errorf("%d rows of the slip are left", n)
 	}
 }
@@ -341,5 +386,86 @@ func worksDecided(l *Lab) {
 	_, err = l.Store.DecideWork(l.ctx(), control.WorkDecision{Kind: "REVOKE", Revokes: 1}, audit)
 	if err == nil || !strings.Contains(err.Error(), "no such decision") {
 		l.Errorf("revoked twice: %v", err)
+	}
+}
+
+// worksKilled: whoever links may die between any two statements. What it had done before
+// is whole, and the next one comes to the same works as one that was never interrupted.
+func worksKilled(l *Lab) {
+	const atOnce = 4
+	records := worksMixed()
+	hold := func() {
+		for i, h := range records {
+			h.keyed = i%2 == 0
+			l.hold(h)
+		}
+	}
+	errDead := errors.New("killed")
+	// link runs a linker that dies at a point, 0 for never, and counts the points.
+	link := func(at int) (points int) {
+		st := patratest.Open(l, l.DSN, sqlstore.Options{Hook: func(string) error {
+			points++
+			if at > 0 && points >= at {
+				return errDead
+			}
+			return nil
+		}})
+		for {
+			n, err := st.LinkWorks(l.ctx(), atOnce)
+			if errors.Is(err, errDead) {
+				return points
+			}
+			if err != nil {
+				l.Fatal(err)
+			}
+			if n == 0 {
+				return points
+			}
+		}
+	}
+	hold()
+	all := link(0)
+	want := l.partition()
+	tries := 25
+	if l.small() {
+		tries = 3
+	}
+	for i := range tries {
+		at := 1 + i*(all-1)/tries
+		Clear(l.T, l.DB, l.tables)
+		hold()
+		link(at)
+		l.linkAll(atOnce)
+		if got := l.partition(); got != want {
+			l.Fatalf("killed at point %d of %d:\n%s", at, all, diff(want, got))
+		}
+		if findings, err := l.Store.Verify(l.ctx()); err != nil || slices.ContainsFunc(findings, func(f control.Finding) bool { return f.Invariant == "WORKS" }) {
+			l.Fatalf("killed at point %d of %d: %v %v", at, all, findings, err)
+		}
+		if n := l.Int(`SELECT COUNT(*) FROM ing_work_queue`); n != 0 {
+			l.Fatalf("killed at point %d of %d: %d rows are left in the queue", at, all, n)
+		}
+	}
+}
+
+// worksInManySteps: with very many steps the index of keys has few runs, and who is found
+// under a key that came first and under one that came last is the same.
+func worksInManySteps(l *Lab) {
+	const papers = 40
+	for i := range papers {
+		fields := paper(fmt.Sprintf("10.1000/%d", i), fmt.Sprintf("Rivers of the plain, as seen from bridge %d", i), fmt.Sprintf("Name%c", 'a'+i%26))
+		l.hold(held{source: "crossref", id: fmt.Sprintf("10.1000/%d", i), fields: fields, keyed: true})
+		l.linkAll(1)
+	}
+	for i := range papers {
+		fields := with(paper(fmt.Sprintf("10.1000/%d", i), fmt.Sprintf("Rivers of the plain, as seen from bridge %d", i), fmt.Sprintf("Name%c", 'a'+i%26)), "type", "ART")
+		l.hold(held{source: "hal", id: fmt.Sprintf("hal-%d", i), fields: fields, keyed: true})
+		l.linkAll(1)
+	}
+	if n := l.Int(`SELECT COUNT(DISTINCT work_id) FROM ing_work_member`); n != papers {
+		l.Errorf("%d works of %d papers", n, papers)
+	}
+	if n := l.Int(`SELECT COUNT(DISTINCT run_no) FROM ing_work_block`); n > 8 {
+		l.Errorf("%d runs of %d records", n, 2*papers)
 	}
 }

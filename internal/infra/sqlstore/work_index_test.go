@@ -1,0 +1,82 @@
+package sqlstore
+
+import (
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/papertrace/patra/internal/domain/work"
+)
+
+// TestWorkIndex_FindsWhatWasAddedAndNotTakenAway: after many steps of all sizes, with keys
+// of crowds among them, the index says of every key what a plain map says.
+func TestWorkIndex_FindsWhatWasAddedAndNotTakenAway(t *testing.T) {
+	s, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "index.db"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // a test's own
+	rng := rand.New(rand.NewPCG(3, 4))
+	held := map[work.LookupKey]map[int64]int{}
+	var p workPosition
+	for step := range 30 {
+		size := 1 + rng.IntN(1+1<<(step%13))
+		changes := map[[2]uint64]entry{}
+		for range size {
+			e := entry{key: work.LookupKey(rng.Uint64()), record: 1 + rng.Int64N(1<<40), source: rng.IntN(5), gone: rng.IntN(4) == 0}
+			if rng.IntN(3) == 0 { // one of few keys, with one of few records
+				e.key = work.LookupKey(rng.IntN(6)) << 61
+				e.record = 1 + rng.Int64N(3000)
+				e.source = int(e.record % 5)
+			}
+			changes[[2]uint64{uint64(e.key), uint64(e.record)}] = e
+		}
+		added := slices.SortedFunc(maps.Values(changes), compareEntries)
+		for _, e := range added {
+			if held[e.key] == nil {
+				held[e.key] = map[int64]int{}
+			}
+			held[e.key][e.record] = e.source
+			if e.gone {
+				delete(held[e.key], e.record)
+			}
+		}
+		err := s.write(t.Context(), "add", func(x *tx) error { return x.addEntries(&p, added) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, share := range []int{1, 50} { // all keys, and few of them
+			var keys []work.LookupKey
+			want := map[work.LookupKey]map[int64]int{}
+			for k, records := range held {
+				if rng.IntN(share) == 0 {
+					keys = append(keys, k)
+					if len(records) > 0 {
+						want[k] = records
+					}
+				}
+			}
+			slices.Sort(keys)
+			got := map[work.LookupKey]map[int64]int{}
+			err := s.write(t.Context(), "find", func(x *tx) error {
+				return x.find(p.Runs, keys, func(e entry) {
+					if got[e.key] == nil {
+						got[e.key] = map[int64]int{}
+					}
+					got[e.key][e.record] = e.source
+				})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !maps.EqualFunc(got, want, maps.Equal) {
+				t.Fatalf("step %d: of %d keys other records are found than were added, or fewer", step, len(keys))
+			}
+		}
+	}
+	if len(p.Runs) > 12 {
+		t.Errorf("%d runs: %v", len(p.Runs), p.Runs)
+	}
+}
