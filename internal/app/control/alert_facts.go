@@ -84,7 +84,7 @@ func (c *Control) alertFactsOf(ctx context.Context, v sourceView, now time.Time)
 	}
 	if s.Rate != nil {
 		for _, q := range s.Rate.Quotas {
-			out.Quotas = append(out.Quotas, alert.Quota(q))
+			out.Quotas = append(out.Quotas, alert.Quota{Window: q.Window, Limit: q.Limit, Left: q.Left})
 		}
 	}
 	var err error

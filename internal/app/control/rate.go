@@ -189,7 +189,11 @@ func (b *barriers) explainRate(r *RateRow, s pace.State, fared map[harvest.Parti
 	r.Allowed = s.Allowed(l, b.now)
 	r.Quotas = []QuotaStatus{}
 	for _, q := range l.Quotas {
-		r.Quotas = append(r.Quotas, QuotaStatus{Window: q.Window.String(), Limit: q.Limit, Left: max(0, q.Limit-s.Used(q, b.now))})
+		one := QuotaStatus{Window: q.Window.String(), Limit: q.Limit, Left: max(0, q.Limit-s.Used(q, b.now))}
+		if one.Left == 0 {
+			one.RoomAt = optional(s.RoomAt(q, b.now))
+		}
+		r.Quotas = append(r.Quotas, one)
 	}
 	for _, seat := range s.Seats {
 		if seat.Until.After(b.now) {

@@ -276,6 +276,8 @@ type QuotaStatus struct {
 	Window string `json:"window"`
 	Limit  int64  `json:"limit"`
 	Left   int64  `json:"left"`
+	// RoomAt is when something may be sent again, of one that is used up.
+	RoomAt *Time `json:"room_at,omitempty"`
 }
 
 // Status looks at all sources, or at one.

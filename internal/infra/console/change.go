@@ -210,7 +210,7 @@ func (c *Console) previewChange(w http.ResponseWriter, r *http.Request) {
 		c.refuse(w, v)
 		return
 	}
-	wanted, err := parseWish(v.query("do"))
+	wanted, err := parseWish(v.wanted())
 	if err != nil {
 		c.fail(w, v, err)
 		return
@@ -232,6 +232,25 @@ func (c *Console) previewChange(w http.ResponseWriter, r *http.Request) {
 	send(w, v, http.StatusOK, html)
 }
 
+// wanted is the change that the address names, with what a form before it asked for:
+// each parameter that begins with "with." belongs to the change.
+func (v *visit) wanted() string {
+	do, query, _ := strings.Cut(v.query("do"), "?")
+	params, err := url.ParseQuery(query)
+	if err != nil {
+		return v.query("do")
+	}
+	for name, values := range v.URL.Query() {
+		if own, is := strings.CutPrefix(name, "with."); is && values[0] != "" {
+			params.Set(own, values[0])
+		}
+	}
+	if len(params) == 0 {
+		return do
+	}
+	return do + "?" + params.Encode()
+}
+
 // changePage is the page on which a change is confirmed.
 func (c *Console) changePage(v *visit, w wish, a *reply) (*view, error) {
 	doc, err := readDocument(a.body.Bytes())
@@ -243,7 +262,7 @@ func (c *Console) changePage(v *visit, w wish, a *reply) (*view, error) {
 	title := v.look.words.sayOr("change."+w.verb(), w.verb())
 	f := &form{
 		Action: v.path("/change"), Submit: title, Cancel: v.back(), Danger: w.level() == 3,
-		Hidden: map[string]string{"do": v.query("do"), "from": v.back(), "token": token, "key": rand.Text()},
+		Hidden: map[string]string{"do": v.wanted(), "from": v.back(), "token": token, "key": rand.Text()},
 		Fields: []field{{Name: "reason", Label: v.t("change.reason"), Kind: "text", Required: true, Hint: v.t("change.reason_hint")}},
 	}
 	if w.level() == 3 {

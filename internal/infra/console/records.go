@@ -23,6 +23,11 @@ func (c *Console) dataPages() []page {
 		{"/errors/{id}", "/errors", c.errorGroup},
 		{"/quarantine", "/quarantine", c.quarantine},
 		{"/quarantine/{id}", "/quarantine", c.quarantineItem},
+		{"/cursors", "/cursors", c.cursors},
+		{"/cursors/{id}", "/cursors", c.cursor},
+		{"/coverage", "/coverage", c.coverage},
+		{"/rate", "/rate", c.rates},
+		{"/rate/{key}", "/rate", c.rate},
 		{"/blackbox/{batch}", "", c.blackBoxByID},
 		{"/blackbox/{run}/{no}", "", c.blackBox},
 	}

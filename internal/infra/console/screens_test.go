@@ -71,6 +71,7 @@ func TestScreens_OfEveryPage(t *testing.T) {
 // everyPage are the pages of a house in which pubmed and crossref were harvested.
 var everyPage = []string{
 	"/", "/sources", "/plans",
+	"/cursors", "/cursors?source=pubmed&span=1y", "/cursors/1", "/coverage", "/coverage?source=crossref&span=1y", "/rate", "/rate/pubmed",
 	"/records", "/records?source=crossref&status=ACTIVE", "/errors", "/errors?state=ALL", "/quarantine", "/blackbox/1", "/blackbox/1/1?replay=offline",
 }
 

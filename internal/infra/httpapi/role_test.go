@@ -120,6 +120,7 @@ var rolesOfRoutes = map[string]control.Access{
 
 	"GET /api/v1/cursors":            control.Viewer,
 	"GET /api/v1/cursors/timeline":   control.Viewer,
+	"GET /api/v1/coverage":           control.Viewer,
 	"GET /api/v1/cursors/{id}":       control.Viewer,
 	"GET /api/v1/cursors/{id}/skip":  control.Operator,
 	"POST /api/v1/cursors/{id}/skip": control.Operator,

@@ -35,6 +35,15 @@ type diffInput struct {
 	To   time.Time `query:"to" doc:"The newer one; now unless given"`
 }
 
+type coverageInput struct {
+	Source string    `query:"source" maxLength:"64" doc:"Of this source only"`
+	From   time.Time `query:"from" doc:"Where the map begins, RFC 3339; 30 days before its end unless given"`
+	To     time.Time `query:"to" doc:"Where it ends; now unless given"`
+	Steps  int       `query:"steps" minimum:"1" maximum:"400" default:"60" doc:"Into how many steps the time is cut"`
+	After  string    `query:"after" maxLength:"64" doc:"The source behind which the page begins, as next said"`
+	Limit  int       `query:"limit" minimum:"1" maximum:"20" default:"20" doc:"At most so many sources"`
+}
+
 type sourcePage struct {
 	OfSource
 	Page
@@ -70,6 +79,12 @@ func (d *Door) declareSources() {
 	declare(d, look("/sources/{code}/gaps", tag, "The windows that hold a watermark, the oldest first"),
 		func(ctx context.Context, in *sourcePage) (control.GapList, error) {
 			return d.control.Gaps(ctx, in.Code, in.Page.page())
+		})
+	declare(d, look("/coverage", tag, "How the time of each namespace stands: proven, open, late or a gap, step by step"),
+		func(ctx context.Context, in *coverageInput) (control.CoverageMap, error) {
+			return d.control.CoverageMap(ctx, control.CoverageQuery{
+				Source: in.Source, From: in.From, To: in.To, Steps: in.Steps, Page: control.Page{After: in.After, Limit: in.Limit},
+			})
 		})
 	declare(d, look("/sources/{code}/coverage", tag, "What is proven complete, and what is not"),
 		func(ctx context.Context, in *OfSource) (control.CoverageList, error) {

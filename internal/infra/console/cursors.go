@@ -1,0 +1,290 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// spans are the lengths of time that a drawing can show, by the word in its address.
+var spans = []struct {
+	word string
+	days int
+}{{"7d", 7}, {"30d", 30}, {"1y", 365}, {"10y", 3652}}
+
+// span is the length of time that the address wants to see.
+func (v *visit) span(otherwise string) (word string, days int) {
+	for _, wanted := range []string{v.query("span"), otherwise} {
+		for _, s := range spans {
+			if s.word == wanted {
+				return s.word, s.days
+			}
+		}
+	}
+	return spans[0].word, spans[0].days
+}
+
+// spanField lets somebody choose a length of time.
+func (v *visit) spanField(word string) field {
+	out := field{Name: "span", Label: v.t("lanes.span"), Value: word, Kind: "select"}
+	for _, s := range spans {
+		out.Options = append(out.Options, option{s.word, length(v.look.words, time.Duration(s.days)*24*time.Hour)})
+	}
+	return out
+}
+
+// timeAxis is a stretch of time and where it lies in a drawing.
+type timeAxis struct {
+	from, to    time.Time
+	left, width int
+}
+
+// x is where an instant lies; what is outside lies at the edge.
+func (a timeAxis) x(t time.Time) int {
+	share := float64(t.Sub(a.from)) / float64(a.to.Sub(a.from))
+	return a.left + int(min(max(share, 0), 1)*float64(a.width))
+}
+
+// ticks draws the axis with a few dates.
+func (a timeAxis) ticks(b *strings.Builder, y int) {
+	fmt.Fprintf(b, `<line class="axis" x1="%d" y1="%d" x2="%d" y2="%d"/>`, a.left, y, a.left+a.width, y)
+	const parts = 5
+	for i := range parts {
+		at := a.from.Add(a.to.Sub(a.from) / parts * time.Duration(i))
+		fmt.Fprintf(b, `<text class="muted" x="%d" y="%d">%s</text>`, a.x(at), y+15, at.Format(time.DateOnly))
+	}
+}
+
+// cursors shows how far every namespace is proven, a lane for each.
+func (c *Console) cursors(ctx context.Context, v *visit) (*view, error) {
+	q := control.CursorQuery{Source: v.query("source"), Operation: harvest.Operation(strings.ToUpper(v.query("operation"))), Page: v.page()}
+	list, err := c.control.Cursors(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	word, days := v.span("30d")
+	out := &view{
+		Title: v.t("rail./cursors"), Lead: v.t("lanes.lead"), Topics: "cursors", CLI: cli("patra cursor list", "--source", q.Source),
+		API: api("/cursors", "source", q.Source, "after", q.After),
+	}
+	out.Filters = []field{
+		{Name: "source", Label: v.t("col.source"), Value: q.Source},
+		{Name: "operation", Label: v.t("col.operation"), Value: string(q.Operation), Kind: "select", Options: v.choices("HARVEST", "BACKFILL", "UPDATE")},
+		v.spanField(word),
+	}
+	if len(list.Cursors) == 0 {
+		out.Panels = []panel{{ID: "lanes", Title: v.t("rail./cursors"), Empty: v.t("lanes.none"), EmptyNext: "patra harvest pubmed"}}
+		return out, nil
+	}
+	axis := timeAxis{from: v.now.AddDate(0, 0, -days), to: v.now, left: 230, width: 640}
+	lanes := &figure{Title: v.t("lanes.title"), Summary: v.lanesSummary(list.Cursors), Drawing: v.lanes(list.Cursors, axis), Legend: []state{
+		{Family: control.OK, Word: v.t("lanes.proven")}, {Family: control.Active, Word: v.t("lanes.watermark")},
+	}}
+	t := &table{Caption: v.t("rail./cursors"), Head: []column{
+		{Text: v.t("col.cursor"), Num: true},
+		{Text: v.t("col.source")},
+		{Text: v.t("col.operation")},
+		{Text: v.t("col.namespace")},
+		{Text: v.t("lanes.watermark")},
+		{Text: v.t("lanes.observed")},
+		{Text: v.t("lanes.moves"), Num: true},
+		{Text: v.t("lanes.moved")},
+	}}
+	for _, r := range list.Cursors {
+		t.Rows = append(t.Rows, row{Cells: []cell{
+			linked(strconv.FormatInt(int64(r.ID), 10), v.path("/cursors/%d", r.ID)), linked(r.Source, v.path("/sources/%s", r.Source)), text(string(r.Operation)),
+			{Text: control.ShortNamespace(r.Namespace), Mono: true, Title: r.Namespace, Lines: lines(r.Query)},
+			mono(r.Value), mono(r.Observed), count(r.Moves), instant(r.UpdatedAt),
+		}})
+	}
+	out.Panels = []panel{{ID: "lanes", Title: v.t("lanes.title"), Figure: lanes}, {ID: "list", Title: v.t("rail./cursors"), Table: t, Next: v.nextPage(list.Next)}}
+	return out, nil
+}
+
+// lanesSummary says in a sentence what the lanes show.
+func (v *visit) lanesSummary(all []control.CursorRow) string {
+	var furthest, least time.Time
+	timed := 0
+	for _, r := range all {
+		at, is := placeOf(r.Operation, r.Value)
+		if !is || r.Direction == harvest.Backward {
+			continue
+		}
+		timed++
+		if furthest.IsZero() || at.After(furthest) {
+			furthest = at
+		}
+		if least.IsZero() || at.Before(least) {
+			least = at
+		}
+	}
+	if timed == 0 {
+		return v.t("lanes.summary_none", len(all))
+	}
+	return v.t("lanes.summary", len(all), stamp(furthest), stamp(least))
+}
+
+// placeOf is the instant that a place of a cursor is; false of one that counts records.
+func placeOf(op harvest.Operation, place string) (time.Time, bool) {
+	if op == harvest.Update {
+		return time.Time{}, false
+	}
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly, "2006-01-02T15:04Z07:00"} {
+		if t, err := time.Parse(layout, place); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// lanes draws a lane for each cursor on one axis of time.
+func (v *visit) lanes(all []control.CursorRow, axis timeAxis) template.HTML {
+	const high = 28
+	var b strings.Builder
+	end := len(all)*high + 6
+	fmt.Fprintf(&b, `<svg class="lanes" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">`, axis.left+axis.width+150, end+24, axis.left+axis.width+150, end+24, template.HTMLEscapeString(v.t("lanes.title")))
+	for i, r := range all {
+		y := i*high + 6
+		label := r.Source + " " + strings.ToLower(string(r.Operation))
+		fmt.Fprintf(&b, `<text x="0" y="%d">%s</text><text class="muted" x="0" y="%d">%s</text>`, y+9, template.HTMLEscapeString(clipped(label, 34)), y+21, template.HTMLEscapeString(clipped(control.ShortNamespace(r.Namespace), 34)))
+		fmt.Fprintf(&b, `<rect class="lane" x="%d" y="%d" width="%d" height="12"/>`, axis.left, y+2, axis.width)
+		value, is := placeOf(r.Operation, r.Value)
+		begin, begun := placeOf(r.Operation, r.Init)
+		if !is || !begun {
+			fmt.Fprintf(&b, `<text class="muted" x="%d" y="%d">%s</text>`, axis.left+4, y+12, template.HTMLEscapeString(v.t("lanes.counts", r.Value)))
+			continue
+		}
+		from, to := axis.x(begin), axis.x(value)
+		if r.Direction == harvest.Backward {
+			from, to = to, from
+		}
+		fmt.Fprintf(&b, `<rect class="f-ok" x="%d" y="%d" width="%d" height="12"><title>%s</title></rect>`, from, y+2, max(to-from, 1), template.HTMLEscapeString("["+r.Init+", "+r.Value+")"))
+		fmt.Fprintf(&b, `<circle class="f-active" cx="%d" cy="%d" r="5"/>`, axis.x(value), y+8)
+		fmt.Fprintf(&b, `<text class="muted" x="%d" y="%d">%s</text>`, axis.left+axis.width+10, y+12, template.HTMLEscapeString(ago(v.look.words, value, v.now)))
+	}
+	fmt.Fprintf(&b, `<line class="now" x1="%d" y1="0" x2="%d" y2="%d"/>`, axis.x(v.now), axis.x(v.now), end)
+	axis.ticks(&b, end)
+	b.WriteString(`</svg>`)
+	return template.HTML(b.String()) //nolint:gosec // what others wrote is escaped
+}
+
+// clipped is the beginning of a text.
+func clipped(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most-1]) + "…"
+}
+
+// cursorMoves is how many moves of a cursor its page lists.
+const cursorMoves = 100
+
+// cursor shows a cursor, its last moves, and what holds it.
+func (c *Console) cursor(ctx context.Context, v *visit) (*view, error) {
+	id, err := v.number("id")
+	if err != nil {
+		return nil, err
+	}
+	cur, err := c.control.Cursor(ctx, harvest.CursorID(id), cursorMoves)
+	if err != nil {
+		return nil, err
+	}
+	r := cur.Cursor
+	out := &view{
+		Title: v.t("lanes.cursor", id), Lead: r.Source + " " + strings.ToLower(string(r.Operation)) + " " + r.Namespace, Topics: "cursors work", Up: v.path("/cursors"),
+		Crumbs: []link{{v.t("rail./cursors"), v.path("/cursors")}, {r.Source, v.path("/cursors") + "?source=" + r.Source}},
+		CLI:    fmt.Sprintf("patra cursor show %d", id), API: fmt.Sprintf("/cursors/%d", id),
+	}
+	facts := panel{ID: "facts", Title: v.t("lanes.where"), Note: v.t("lanes.only_forward"), Facts: []fact{
+		{v.t("lanes.watermark"), mono(r.Value)},
+		{v.t("lanes.begin"), mono(r.Init)},
+		{v.t("lanes.observed"), mono(r.Observed)},
+		{v.t("lanes.moves"), count(r.Moves)},
+		{v.t("lanes.moved"), instant(r.UpdatedAt)},
+		{v.t("lanes.direction"), text(strings.ToLower(string(r.Direction)))},
+		{v.t("col.query"), text(r.Query)},
+	}}
+	if value, is := placeOf(r.Operation, r.Value); is {
+		begin, _ := placeOf(r.Operation, r.Init)
+		if begin.After(value) {
+			begin, value = value, begin
+		}
+		axis := timeAxis{from: begin, to: v.now, left: 230, width: 640}
+		if v.now.After(begin) {
+			out.Panels = append(out.Panels, panel{ID: "lane", Title: v.t("lanes.title"), Figure: &figure{
+				Title: v.t("lanes.title"), Summary: v.lanesSummary([]control.CursorRow{r}), Drawing: v.lanes([]control.CursorRow{r}, axis),
+			}})
+		}
+	}
+	out.Panels = append(out.Panels, facts, v.heldPanel(cur), v.movesPanel(cur))
+	return out, nil
+}
+
+// heldPanel lists the gaps that a cursor cannot pass, and offers to pass them.
+func (v *visit) heldPanel(cur control.CursorView) panel {
+	out := panel{ID: "held", Title: v.t("lanes.held")}
+	if len(cur.HeldBy) == 0 {
+		out.Empty = v.t("lanes.free")
+		return out
+	}
+	out.Note = v.t("lanes.held_note")
+	if cur.MoreHeld {
+		out.Note += " " + v.t("lanes.more_held", len(cur.HeldBy))
+	}
+	t := &table{Caption: v.t("lanes.held"), Head: []column{{Text: v.t("col.slice")}, {Text: v.t("col.window")}, {Text: v.t("col.state")}, {Text: v.t("col.why")}, {Text: v.t("lanes.retry_at")}}}
+	for _, g := range cur.HeldBy {
+		t.Rows = append(t.Rows, row{Cells: []cell{
+			linked(strconv.FormatInt(int64(g.Slice), 10), v.path("/slices/%d", g.Slice)),
+			{Text: "[" + g.From.String() + ", " + g.To.String() + ")", Mono: true, Small: g.Range},
+			stated(control.SliceFamily(harvest.SliceState(g.Status)), v.stateWord(g.Status)), text(g.Reason), instant(g.RetryAt),
+		}})
+	}
+	out.Table = t
+	if v.May(control.Operator) {
+		out.Form = &form{
+			Action: v.path("/change"), Get: true, Submit: v.t("lanes.skip"), Hidden: map[string]string{"do": fmt.Sprintf("/cursors/%d/skip", cur.Cursor.ID), "from": v.here()},
+			Fields: []field{{Name: "with.to", Label: v.t("lanes.skip_to"), Required: true, Hint: v.t("lanes.skip_hint"), Value: cur.HeldBy[0].To.String()}},
+		}
+	}
+	return out
+}
+
+// movesPanel lists the last moves of a cursor.
+func (v *visit) movesPanel(cur control.CursorView) panel {
+	t := &table{Caption: v.t("lanes.history"), Head: []column{
+		{Text: v.t("blackbox.at")},
+		{Text: v.t("col.what")},
+		{Text: v.t("col.before")},
+		{Text: v.t("col.after")},
+		{Text: v.t("lanes.observed")},
+		{Text: v.t("col.plan")},
+		{Text: v.t("col.run")},
+		{Text: v.t("col.batch")},
+		{Text: v.t("lanes.remarks")},
+	}}
+	number := func(n int64, path string) cell {
+		if n == 0 {
+			return cell{}
+		}
+		return linked(strconv.FormatInt(n, 10), v.path(path, n))
+	}
+	for _, e := range cur.Events {
+		t.Rows = append(t.Rows, row{Cells: []cell{
+			instant(e.At), text(e.Kind), mono(e.Prev), mono(e.New), mono(e.Observed), number(int64(e.Plan), "/plans/%d"), number(int64(e.Run), "/runs/%d"),
+			number(int64(e.Batch), "/blackbox/%d"), text(e.Remarks),
+		}})
+	}
+	out := panel{ID: "moves", Title: v.t("lanes.history"), Table: t}
+	if len(t.Rows) == 0 {
+		out.Table = nil
+		out.Empty = v.t("lanes.never_moved")
+	}
+	return out
+}
