@@ -32,6 +32,7 @@ var examples = map[string]string{
 	"patra plan accept-gap":    "patra plan accept-gap 41 --reason \"the source lost that day\" --dry-run",
 	"patra plan cancel":        "patra plan cancel 12 --reason \"wrong window\" --dry-run",
 	"patra plan gaps":          "patra plan gaps pubmed",
+	"patra plan slices":        "patra plan slices 12 --state FAILED",
 	"patra plan list":          "patra plan list --source pubmed -o csv",
 	"patra plan retry":         "patra plan retry pubmed --reason \"the source is back\"",
 	"patra plan show":          "patra plan show 12",

@@ -11,14 +11,21 @@ import (
 )
 
 func (c *cli) planListCmd() *cobra.Command {
-	var src string
+	var src, op, state string
+	var open bool
 	var limit int
 	var before int64
 	cmd := &cobra.Command{
 		Use: "list", Short: "List plans, newest first", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			q := control.PlanQuery{Source: src, State: harvest.PlanState(strings.ToUpper(state)), Open: open, Before: harvest.PlanID(before), Limit: limit}
+			var known bool
+			q.Operation, known = harvest.ParseOperation(op)
+			if op != "" && !known {
+				return misuse(cmd, "--op %q: use HARVEST, BACKFILL or UPDATE", op)
+			}
 			return c.reading(cmd.Context(), func(ctl *control.Control) error {
-				list, err := ctl.Plans(cmd.Context(), control.PlanQuery{Source: src, Before: harvest.PlanID(before), Limit: limit})
+				list, err := ctl.Plans(cmd.Context(), q)
 				if err != nil {
 					return err
 				}
@@ -27,6 +34,9 @@ func (c *cli) planListCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&src, "source", "", "only of this source")
+	cmd.Flags().StringVar(&op, "op", "", "only of this operation: HARVEST, BACKFILL or UPDATE")
+	cmd.Flags().StringVar(&state, "state", "", "only in this state, such as READY or COMPLETED")
+	cmd.Flags().BoolVar(&open, "open", false, "only those of which work is left")
 	limitFlag(cmd, &limit, "how many")
 	cmd.Flags().Int64Var(&before, "before", 0, "only plans with a smaller number: the next page")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -129,8 +130,8 @@ func oneDay(t *testing.T, code string, records int, cfg sim.Config, pack registr
 	r.MustBeExact(code, rep)
 	var slices, over, planned int64
 	limit := int64(0)
-	for _, p := range must(r.Node.Store.Plans(t.Context(), code, 0, 100))(t) {
-		rows := must(r.Node.Store.Slices(t.Context(), p.ID, 0, 100_000))(t)
+	for _, p := range must(r.Node.Store.Plans(t.Context(), control.PlanQuery{Source: code}, 100))(t) {
+		rows := must(r.Node.Store.Slices(t.Context(), control.SliceQuery{Plan: p.ID}, 0, 100_000))(t)
 		for _, s := range rows {
 			spec := parseSpec(t, s.Spec)
 			parts = append(parts, spec)

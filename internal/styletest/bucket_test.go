@@ -104,12 +104,12 @@ var buckets = []row{
 // leaves are the slices of the source's plans that were walked.
 func (r *run) leaves() (out []harvest.SliceSpec) {
 	r.t.Helper()
-	plans, err := r.Node.Store.Plans(r.t.Context(), code, 0, 100)
+	plans, err := r.Node.Store.Plans(r.t.Context(), control.PlanQuery{Source: code}, 100)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	for _, p := range plans {
-		rows, err := r.Node.Store.Slices(r.t.Context(), p.ID, 0, 1000)
+		rows, err := r.Node.Store.Slices(r.t.Context(), control.SliceQuery{Plan: p.ID}, 0, 1000)
 		if err != nil {
 			r.t.Fatal(err)
 		}

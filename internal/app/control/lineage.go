@@ -75,7 +75,7 @@ func (c *Control) Lineage(ctx context.Context, id harvest.PlanID, p Page) (Linea
 	if err != nil {
 		return out, c.orArchived(ctx, err, "plan", int64(id))
 	}
-	list, err := c.Slices(ctx, id, p)
+	list, err := c.Slices(ctx, SliceQuery{Plan: id, Page: p})
 	if err != nil {
 		return out, err
 	}

@@ -11,6 +11,7 @@ import (
 type PlanRow struct {
 	ID        harvest.PlanID    `json:"id"`
 	Source    string            `json:"source"`
+	Endpoint  string            `json:"endpoint"`
 	Operation harvest.Operation `json:"operation"`
 	Status    harvest.PlanState `json:"status"`
 	Activity  string            `json:"activity,omitempty"`
@@ -24,11 +25,22 @@ type PlanRow struct {
 	Key       string    `json:"plan_key"`
 	// Query is the selection in the text form, empty for everything.
 	Query string `json:"query,omitempty"`
+	// Open: work of it is left. Cause and Waiting say then what its upstream said last, and
+	// why nothing of it may be taken now.
+	Open    bool        `json:"open"`
+	Cause   *Cause      `json:"cause,omitempty"`
+	Waiting *WaitingFor `json:"waiting,omitempty"`
 }
 
-// PlanQuery says which plans are listed.
+// PlanQuery says which plans are listed: of one source, operation or state if they are
+// named.
 type PlanQuery struct {
-	Source string // empty: of all sources
+	Source    string
+	Operation harvest.Operation
+	// State is the stored one: a plan that is READY and has gaps is shown as PARTIAL.
+	State harvest.PlanState
+	// Open: only those of which work is left.
+	Open bool
 	// Before is the number of a plan, and only older ones are listed: the next page.
 	Before harvest.PlanID
 	Limit  int
@@ -46,13 +58,49 @@ func (c *Control) Plans(ctx context.Context, q PlanQuery) (PlanList, error) {
 	if err := c.known(ctx, q.Source); err != nil {
 		return PlanList{}, err
 	}
-	rows, err := c.store.Plans(ctx, q.Source, q.Before, q.Limit+1)
-	out := PlanList{}
+	out := PlanList{Plans: []PlanRow{}}
+	rows, err := c.store.Plans(ctx, q, q.Limit+1)
+	if err != nil {
+		return out, err
+	}
 	out.Plans, out.Next = firstOf(rows, q.Limit, func(p PlanRow) int64 { return int64(p.ID) })
-	return out, err
+	b, err := c.barriers(ctx)
+	if err != nil {
+		return out, err
+	}
+	for i := range out.Plans {
+		b.explainPlan(ctx, &out.Plans[i])
+	}
+	return out, nil
 }
 
-// SliceList is a page of the slices of a plan, in the order they were cut.
+// explainPlan fills in why nothing is done about a plan of which work is left.
+func (b *barriers) explainPlan(ctx context.Context, p *PlanRow) {
+	if !p.Open {
+		return
+	}
+	part := harvest.Partition{Provenance: p.Source, Endpoint: p.Endpoint, Operation: p.Operation}
+	p.Cause = b.cause(part)
+	p.Waiting = b.bar(ctx, part)
+	if p.Waiting == nil {
+		p.Waiting = b.inHand(ctx, part)
+	}
+}
+
+// SliceQuery says which slices of a plan are listed: all, those in a state, or those whose
+// windows begin within a span.
+type SliceQuery struct {
+	Plan  harvest.PlanID
+	State harvest.SliceState
+	// Span is empty for the whole plan.
+	Span harvest.Span
+	// From and To are its ends as people write them.
+	From, To string
+	Page
+}
+
+// SliceList is a page of the slices of a plan, in the order they were cut, or of a part of
+// its window in the order of theirs.
 type SliceList struct {
 	Slices []SliceRow `json:"slices"`
 	// Next is where the next page begins, empty on the last.
@@ -60,20 +108,27 @@ type SliceList struct {
 }
 
 // Slices lists the slices of a plan.
-func (c *Control) Slices(ctx context.Context, id harvest.PlanID, p Page) (SliceList, error) {
-	out := SliceList{}
-	after, err := p.Number()
+func (c *Control) Slices(ctx context.Context, q SliceQuery) (SliceList, error) {
+	out := SliceList{Slices: []SliceRow{}}
+	after, err := q.Number()
 	if err != nil {
 		return out, err
 	}
-	if _, err := c.store.Plan(ctx, id); err != nil {
-		return out, c.orArchived(ctx, err, "plan", int64(id))
+	p, err := c.store.Plan(ctx, q.Plan)
+	if err != nil {
+		return out, c.orArchived(ctx, err, "plan", int64(q.Plan))
 	}
-	rows, err := c.store.Slices(ctx, id, harvest.SliceID(after), p.Limit+1)
+	if q.From != "" || q.To != "" {
+		q.Span, err = spanWithin(p, q.From, q.To)
+		if err != nil {
+			return out, err
+		}
+	}
+	rows, err := c.store.Slices(ctx, q, harvest.SliceID(after), q.Limit+1)
 	if err != nil {
 		return out, err
 	}
-	out.Slices, out.Next = firstOf(rows, p.Limit, func(s SliceRow) int64 { return int64(s.ID) })
+	out.Slices, out.Next = firstOf(rows, q.Limit, func(s SliceRow) int64 { return int64(s.ID) })
 	return out, c.explainSlices(ctx, out.Slices)
 }
 
@@ -109,6 +164,7 @@ func (c *Control) explainSlices(ctx context.Context, rows []SliceRow) error {
 // SliceRow is a slice in a list.
 type SliceRow struct {
 	ID     harvest.SliceID    `json:"id"`
+	Plan   harvest.PlanID     `json:"plan"`
 	Parent harvest.SliceID    `json:"parent,omitzero"`
 	Status harvest.SliceState `json:"status"`
 	From   harvest.Mark       `json:"from"`
@@ -162,6 +218,22 @@ type PlanTotals struct {
 	Sent    int64
 }
 
+// PlanProgress is how far a plan has come, in slices that were not cut again.
+type PlanProgress struct {
+	Done int64 `json:"done"`
+	All  int64 `json:"all"`
+	// Left is about how many requests are still to be made, as many for each slice as
+	// those that are done took. LastMinutes counts those of the source and operation in
+	// the last ten minutes, and Finish is when the plan ends if that goes on; absent if
+	// nothing was done or nothing is left.
+	Left        int64 `json:"requests_left,omitzero"`
+	LastMinutes int64 `json:"requests_last_10_minutes,omitzero"`
+	Finish      *Time `json:"finish,omitempty"`
+}
+
+// paceOver is over how long the pace of a plan is measured.
+const paceOver = 10 * time.Minute
+
 // PlanView is a plan, what it came to, and a page of its slices.
 type PlanView struct {
 	Plan      PlanRow        `json:"plan"`
@@ -169,6 +241,7 @@ type PlanView struct {
 	Requests  int64          `json:"requests"`
 	SliceList []SliceRow     `json:"slice_list"`
 	Slices    SliceCounts    `json:"slices"`
+	Progress  PlanProgress   `json:"progress"`
 }
 
 // Plan shows a plan with its slices behind one, as many as limit says.
@@ -181,12 +254,43 @@ func (c *Control) Plan(ctx context.Context, id harvest.PlanID, after harvest.Sli
 	if err != nil {
 		return PlanView{}, err
 	}
-	rows, err := c.store.Slices(ctx, id, after, limit)
+	rows, err := c.store.Slices(ctx, SliceQuery{Plan: id}, after, limit)
 	if err != nil {
 		return PlanView{}, err
 	}
 	if err := c.explainSlices(ctx, rows); err != nil {
 		return PlanView{}, err
 	}
-	return PlanView{Plan: p, Records: sum.Records, Requests: sum.Sent, SliceList: rows, Slices: sum.Slices}, nil
+	out := PlanView{Plan: p, Records: sum.Records, Requests: sum.Sent, SliceList: rows, Slices: sum.Slices}
+	b, err := c.barriers(ctx)
+	if err != nil {
+		return out, err
+	}
+	b.explainPlan(ctx, &out.Plan)
+	out.Progress, err = b.progress(ctx, out)
+	return out, err
+}
+
+// progress tells how far a plan has come and when it ends at the pace of now.
+func (b *barriers) progress(ctx context.Context, v PlanView) (PlanProgress, error) {
+	out := PlanProgress{Done: v.Slices.Done, All: v.Slices.Done + v.Slices.Failed + v.Slices.Open}
+	if v.Slices.Open == 0 || v.Slices.Done == 0 || !v.Plan.Open {
+		return out, nil
+	}
+	out.Left = max(v.Requests*v.Slices.Open/v.Slices.Done, 1)
+	all, err := b.store.PagesSince(ctx, []string{v.Plan.Source}, b.now.Add(-paceOver))
+	if err != nil {
+		return out, err
+	}
+	fared := all[harvest.Partition{Provenance: v.Plan.Source, Operation: v.Plan.Operation}]
+	if fared.Sent == 0 {
+		return out, nil
+	}
+	out.LastMinutes = fared.Sent
+	each := paceOver / time.Duration(fared.Sent)
+	const most = 10 * 365 * 24 * time.Hour
+	if out.Left < int64(most/max(each, 1)) {
+		out.Finish = optional(b.now.Add(time.Duration(out.Left) * each))
+	}
+	return out, nil
 }

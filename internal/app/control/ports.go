@@ -14,6 +14,7 @@ import (
 // so that they print as lists also when they are empty.
 type Store interface {
 	PlanStore
+	MatrixStore
 	GapStore
 	CursorStore
 	AuditStore
@@ -59,16 +60,16 @@ type Store interface {
 // PlanStore reads plans and their slices, and gives them up. A plan or a slice that
 // is not there is [harvest.ErrNotFound].
 type PlanStore interface {
-	// Plans lists plans, the newest first: of one source if it is named, and
-	// those with a smaller number than before if that is not 0.
-	Plans(ctx context.Context, provenance string, before harvest.PlanID, limit int) ([]PlanRow, error)
+	// Plans lists plans, the newest first.
+	Plans(ctx context.Context, q PlanQuery, limit int) ([]PlanRow, error)
 	Plan(ctx context.Context, id harvest.PlanID) (PlanRow, error)
 	// Summary is what plans have come to together.
 	Summary(ctx context.Context, ids ...harvest.PlanID) (PlanSummary, error)
 	// PlanTotals is the part of it that is shown with a plan.
 	PlanTotals(ctx context.Context, id harvest.PlanID) (PlanTotals, error)
-	// Slices lists the slices of a plan behind one.
-	Slices(ctx context.Context, plan harvest.PlanID, after harvest.SliceID, limit int) ([]SliceRow, error)
+	// Slices lists the slices of a plan behind one, in the order they were cut; those that
+	// begin within a span in the order of their windows.
+	Slices(ctx context.Context, q SliceQuery, after harvest.SliceID, limit int) ([]SliceRow, error)
 	Slice(ctx context.Context, id harvest.SliceID) (SliceRow, error)
 	// Cancel gives up what is not done yet and says how many slices that were;
 	// [ErrNotOpen] if there are none. TryCancel tells the same and changes nothing.

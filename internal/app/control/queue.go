@@ -18,6 +18,8 @@ type QueueRow struct {
 	Source    string            `json:"source"`
 	Endpoint  string            `json:"endpoint"`
 	Operation harvest.Operation `json:"operation"`
+	// PriorityWord is the best priority among those that wait.
+	PriorityWord string `json:"priority_word,omitempty"`
 	// Queued counts tasks that wait, up to [CountCap]; QueuedCapped: there are more.
 	Queued       int64 `json:"queued"`
 	QueuedCapped bool  `json:"queued_capped,omitzero"`
@@ -135,6 +137,7 @@ func (b *barriers) explainPartition(ctx context.Context, s *PartitionState) {
 	if s.Queued == 0 {
 		return
 	}
+	s.PriorityWord = harvest.PriorityWord(s.Priority)
 	s.Waiting = b.bar(ctx, p)
 	switch {
 	case s.Waiting != nil:

@@ -12,12 +12,27 @@ import (
 func (c *Console) workPages() []page {
 	return []page{
 		{"/plans", "/plans", c.plans},
+		{"/plans/{id}", "/plans", c.plan},
+		{"/plans/{id}/slices", "/plans", c.planSlices},
+		{"/slices/{id}", "/plans", c.slice},
+		{"/queue", "/queue", c.queue},
+		{"/tasks", "/queue", c.tasks},
+		{"/tasks/{id}", "/queue", c.task},
+		{"/runs", "/queue", c.runs},
+		{"/runs/{id}", "/queue", c.run},
+		{"/runs/{id}/batches/{no}", "/queue", c.batch},
 	}
 }
 
 // plans lists plans, the newest first.
 func (c *Console) plans(ctx context.Context, v *visit) (*view, error) {
-	q := control.PlanQuery{Source: v.query("source"), Limit: pageRows}
+	q := control.PlanQuery{
+		Source: v.query("source"), Operation: harvest.Operation(v.query("operation")), State: harvest.PlanState(v.query("state")), Open: v.query("open") != "", Limit: pageRows,
+	}
+	open := ""
+	if q.Open {
+		open = "true"
+	}
 	if after := v.query("after"); after != "" {
 		n, err := strconv.ParseInt(after, 10, 64)
 		if err != nil {
@@ -29,23 +44,37 @@ func (c *Console) plans(ctx context.Context, v *visit) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &view{Title: v.t("rail./plans"), Lead: v.t("plans.lead"), CLI: cli("patra plan list", "--source", q.Source), API: api("/plans", "source", q.Source), Topics: "plans work"}
-	out.Filters = []field{{Name: "source", Label: v.t("col.source"), Value: q.Source}}
+	out := &view{Title: v.t("rail./plans"), Lead: v.t("plans.lead"), CLI: cli("patra plan list", "--source", q.Source, "--op", string(q.Operation), "--state", string(q.State)), API: api("/plans", "source", q.Source, "operation", string(q.Operation), "state", string(q.State), "open", open), Topics: "plans work"}
+	if q.Open {
+		out.CLI += " --open"
+	}
+	operation := field{Name: "operation", Label: v.t("col.operation"), Value: string(q.Operation), Kind: "select", Options: []option{
+		{"", v.t("filter.any")}, {"HARVEST", "HARVEST"}, {"BACKFILL", "BACKFILL"}, {"UPDATE", "UPDATE"},
+	}}
+	out.Filters = []field{
+		{Name: "source", Label: v.t("col.source"), Value: q.Source},
+		operation,
+		v.stateFilter("state", string(q.State), "DRAFT", "SLICING", "READY", "PARTIAL", "COMPLETED", "FAILED", "CANCELLED"),
+		{Name: "open", Label: v.t("plans.open"), Value: open, Kind: "check"},
+	}
 	t := &table{Caption: v.t("rail./plans"), Head: []column{
-		{Text: v.t("col.plan")}, {Text: v.t("col.source")}, {Text: v.t("col.operation")}, {Text: v.t("col.state")}, {Text: v.t("col.window")}, {Text: v.t("col.query")}, {Text: v.t("col.made")},
+		{Text: v.t("col.plan")}, {Text: v.t("col.source")}, {Text: v.t("col.operation")}, {Text: v.t("col.state")}, {Text: v.t("col.window")}, {Text: v.t("col.query")}, {Text: v.t("col.why")}, {Text: v.t("col.made")},
 	}}
 	for _, p := range list.Plans {
 		t.Rows = append(t.Rows, row{Cells: []cell{
 			{Text: strconv.FormatInt(int64(p.ID), 10), Href: v.path("/plans/%d", p.ID), Title: p.Key},
 			linked(p.Source, v.path("/sources/%s", p.Source)), text(string(p.Operation)),
-			stated(control.PlanFamily(p.Status), v.stateWord(string(p.Status))), mono("[" + p.From.String() + ", " + p.To.String() + ")"), text(p.Query), instant(p.CreatedAt),
+			stated(control.PlanFamily(p.Status), v.stateWord(string(p.Status))), mono(harvest.Span{From: p.From, To: p.To}.Short()), text(p.Query), v.whyCell(p.Cause, p.Waiting, ""), instant(p.CreatedAt),
 		}})
 	}
 	list0 := panel{ID: "list", Title: v.t("rail./plans"), Table: t, Next: v.nextPage(list.Next)}
 	if len(t.Rows) == 0 {
 		list0.Table = nil
-		list0.Empty = v.t("plans.none")
-		list0.EmptyNext = "patra harvest pubmed"
+		list0.Empty = v.t("filter.nothing")
+		if len(v.URL.Query()) == 0 {
+			list0.Empty = v.t("plans.none")
+			list0.EmptyNext = "patra harvest pubmed"
+		}
 	}
 	out.Panels = []panel{list0}
 	return out, nil

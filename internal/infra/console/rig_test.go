@@ -30,6 +30,7 @@ type house struct {
 	node   *node.Node
 	oracle *sim.Sim
 	base   string // of the oracle
+	dsn    string // of the store
 	URL    string // of the console
 	stop   func() // ends the server of the console at once
 }
@@ -56,7 +57,8 @@ func newHouseWith(t *testing.T, tell func(*console.Config), change func(*httpapi
 	upstreams := httptest.NewServer(oracle)
 	t.Cleanup(upstreams.Close)
 	log := slog.New(slog.DiscardHandler)
-	n, err := node.Open(t.Context(), node.Config{DB: patratest.SQLite.DSN(t), Contact: "tests@example.org", Logger: log, Workers: 2})
+	dsn := patratest.SQLite.DSN(t)
+	n, err := node.Open(t.Context(), node.Config{DB: dsn, Contact: "tests@example.org", Logger: log, Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +72,7 @@ func newHouseWith(t *testing.T, tell func(*console.Config), change func(*httpapi
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := httpapi.Config{Control: n.Control, Board: new(role.Board), Build: control.Build{Version: "test"}, Local: true, Redact: same, Pages: pages, Logger: log}
+	c := httpapi.Config{Control: n.Control, Board: new(role.Board), Build: control.Build{Version: "test"}, Local: true, Redact: same, Pages: pages, Base: shown.Base, Logger: log}
 	if change != nil {
 		change(&c)
 	}
@@ -85,7 +87,7 @@ func newHouseWith(t *testing.T, tell func(*console.Config), change func(*httpapi
 		served.Close()
 	})
 	t.Cleanup(stop)
-	return &house{T: t, node: n, oracle: oracle, base: upstreams.URL, URL: served.URL, stop: stop}
+	return &house{T: t, node: n, oracle: oracle, base: upstreams.URL, dsn: dsn, URL: served.URL, stop: stop}
 }
 
 // harvest reads a source of the oracle.
@@ -140,6 +142,7 @@ var hostilePages = []string{
 	"/?hostile", "/sources?hostile", "/plans?source=hostile",
 	"/records?source=hostile", "/records/hostile/plain", "/records/hostile/" + url.PathEscape(hostile), "/records/hostile/plain/history",
 	"/errors?source=hostile", "/errors/1", "/quarantine?source=hostile", "/quarantine/1",
+	"/plans/3", "/plans/3/slices", "/tasks?source=hostile", "/runs?source=hostile", "/runs/3", "/runs/3/batches/1",
 }
 
 // harvestHostile reads a source of which every text is an attack on the browser, and one

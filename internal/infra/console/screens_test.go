@@ -73,6 +73,8 @@ var everyPage = []string{
 	"/", "/sources", "/plans",
 	"/cursors", "/cursors?source=pubmed&span=1y", "/cursors/1", "/coverage", "/coverage?source=crossref&span=1y", "/rate", "/rate/pubmed",
 	"/records", "/records?source=crossref&status=ACTIVE", "/errors", "/errors?state=ALL", "/quarantine", "/blackbox/1", "/blackbox/1/1?replay=offline",
+	"/plans?open=true&state=READY", "/plans/1", "/plans/1/slices", "/plans/1/slices?state=FAILED", "/slices/1", "/queue", "/tasks", "/tasks?plan=1&state=SUCCEEDED",
+	"/tasks/1", "/runs", "/runs?state=FAILED", "/runs/1", "/runs/1/batches/1",
 }
 
 func (h *house) screenshot(ctx context.Context, page, theme string, width int64, file string) {

@@ -17,6 +17,30 @@ type plansInput struct {
 	Page
 }
 
+type planListInput struct {
+	Source    string `query:"source" maxLength:"64" doc:"Of this source only"`
+	Operation string `query:"operation" enum:"HARVEST,BACKFILL,UPDATE" doc:"Of this operation only"`
+	State     string `query:"state" enum:"DRAFT,SLICING,READY,PARTIAL,FAILED,COMPLETED,CANCELLED" doc:"In this state only; one that is READY and has gaps is shown as PARTIAL"`
+	Open      bool   `query:"open" doc:"Only those of which work is left"`
+	Page
+}
+
+type slicesInput struct {
+	OfNumber
+	State string `query:"state" enum:"PENDING,READY,FAILED,DONE,RESLICED,CANCELLED" doc:"In this state only"`
+	// Places are texts: of an UPDATE they are numbers.
+	From string `query:"from" maxLength:"64" doc:"Only those whose windows begin here or later, RFC 3339, or a number of an UPDATE"`
+	To   string `query:"to" maxLength:"64" doc:"Only those whose windows begin before"`
+	Page
+}
+
+type matrixInput struct {
+	OfNumber
+	From string `query:"from" maxLength:"64" doc:"Only slices whose windows begin here or later, RFC 3339, or a number of an UPDATE"`
+	To   string `query:"to" maxLength:"64" doc:"Only slices whose windows begin before"`
+	Zoom string `query:"zoom" maxLength:"16" doc:"How much a group covers: year, month, day, hour, minute, second, of an UPDATE a power of ten; without it the one that fits"`
+}
+
 type numberPage struct {
 	OfNumber
 	Page
@@ -24,12 +48,15 @@ type numberPage struct {
 
 func (d *Door) declarePlans() {
 	const tag = "plans"
-	declare(d, look("/plans", tag, "Plans, the newest first"), func(ctx context.Context, in *plansInput) (control.PlanList, error) {
+	declare(d, look("/plans", tag, "Plans, the newest first"), func(ctx context.Context, in *planListInput) (control.PlanList, error) {
 		before, err := in.Page.page().Number()
 		if err != nil {
 			return control.PlanList{}, err
 		}
-		return d.control.Plans(ctx, control.PlanQuery{Source: in.Source, Before: harvest.PlanID(before), Limit: in.Limit})
+		return d.control.Plans(ctx, control.PlanQuery{
+			Source: in.Source, Operation: harvest.Operation(in.Operation), State: harvest.PlanState(in.State), Open: in.Open,
+			Before: harvest.PlanID(before), Limit: in.Limit,
+		})
 	})
 	declare(d, orGone(lookAtOne("/plans/{id}", tag, "A plan, what it came to, and a page of its slices")),
 		func(ctx context.Context, in *numberPage) (control.PlanView, error) {
@@ -39,9 +66,15 @@ func (d *Door) declarePlans() {
 			}
 			return d.control.Plan(ctx, harvest.PlanID(in.ID), harvest.SliceID(after), in.Limit)
 		})
-	declare(d, orGone(look("/plans/{id}/slices", tag, "The slices of a plan, in the order they were cut")),
-		func(ctx context.Context, in *numberPage) (control.SliceList, error) {
-			return d.control.Slices(ctx, harvest.PlanID(in.ID), in.Page.page())
+	declare(d, orGone(look("/plans/{id}/slices", tag, "The slices of a plan, in the order they were cut; of a part of its window in the order of theirs")),
+		func(ctx context.Context, in *slicesInput) (control.SliceList, error) {
+			return d.control.Slices(ctx, control.SliceQuery{
+				Plan: harvest.PlanID(in.ID), State: harvest.SliceState(in.State), From: in.From, To: in.To, Page: in.Page.page(),
+			})
+		})
+	declare(d, orGone(look("/plans/{id}/matrix", tag, "The slices of a plan summed up by time, in so few groups that they can be drawn")),
+		func(ctx context.Context, in *matrixInput) (control.SliceMatrix, error) {
+			return d.control.SliceMatrix(ctx, control.GroupQuery{Plan: harvest.PlanID(in.ID), From: in.From, To: in.To, Zoom: control.Zoom(in.Zoom)})
 		})
 }
 

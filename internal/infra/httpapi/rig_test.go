@@ -116,7 +116,7 @@ func (r *rig) harvest() harvest.SliceID {
 	if err != nil {
 		r.Fatal(err)
 	}
-	list, err := ctl.Slices(r.Context(), p.Plan, control.Page{Limit: 10})
+	list, err := ctl.Slices(r.Context(), control.SliceQuery{Plan: p.Plan, Page: control.Page{Limit: 10}})
 	if err != nil || len(list.Slices) < 2 {
 		r.Fatalf("slices %+v: %v", list, err)
 	}

@@ -61,7 +61,7 @@ func coverageShown(l *Lab) {
 	}
 	h := l.Save(d)
 	must("parts of an hour", harvest.Harvest, "0-0, open 0-1, open 1-2")
-	if rows, err := l.Store.Slices(l.ctx(), h.ID, 0, 9); err != nil || len(rows) != 4 || rows[0].Range != "" || rows[2].Range != "id [3, 5)" || rows[3].Range != "id [5, ...)" {
+	if rows, err := l.Store.Slices(l.ctx(), control.SliceQuery{Plan: h.ID}, 0, 9); err != nil || len(rows) != 4 || rows[0].Range != "" || rows[2].Range != "id [3, 5)" || rows[3].Range != "id [5, ...)" {
 		l.Errorf("slices %+v, %v", rows, err)
 	}
 	for range 2 {

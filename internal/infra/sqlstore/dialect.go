@@ -41,6 +41,7 @@ type dialect struct {
 	recordIndex, taskIndex string
 	// Likewise on the indexes along which lists are read in pages.
 	taskPlanIndex, gapIndex, cursorIndex, planIndex, runIndex, sliceIndex, itemIndex, sourceItemIndex string
+	sliceStateIndex, sliceWindowIndex, planStateIndex                                                 string
 	// after is the condition that columns, compared in their order, lie behind
 	// values, in the form in which the database reads the range of an index.
 	after func(columns []string, values []any) (string, []any)
@@ -80,9 +81,14 @@ var sqliteDialect = &dialect{
 	},
 	planIndex:  " INDEXED BY idx_plan_list",
 	sliceIndex: " INDEXED BY idx_slice_plan",
-	itemIndex:  " INDEXED BY idx_quarantine_list",
-	idsFollow:  true, // one writer, and a new rowid is the greatest plus one
-	isolation:  sql.LevelDefault,
+
+	sliceStateIndex:  " INDEXED BY idx_slice_status",
+	sliceWindowIndex: " INDEXED BY idx_slice_window",
+	planStateIndex:   " INDEXED BY idx_plan_state",
+
+	itemIndex: " INDEXED BY idx_quarantine_list",
+	idsFollow: true, // one writer, and a new rowid is the greatest plus one
+	isolation: sql.LevelDefault,
 	isRetryable: func(err error) bool {
 		c, ok := sqliteCode(err)
 		return ok && (c&0xff == sqlite3.SQLITE_BUSY || c&0xff == sqlite3.SQLITE_LOCKED)
@@ -142,7 +148,10 @@ var mysqlDialect = &dialect{
 	sliceIndex:    " FORCE INDEX (idx_slice_plan)",
 	itemIndex:     " FORCE INDEX (idx_quarantine_list)",
 
-	sourceItemIndex: " FORCE INDEX (idx_quarantine_open)",
+	sourceItemIndex:  " FORCE INDEX (idx_quarantine_open)",
+	sliceStateIndex:  " FORCE INDEX (idx_slice_status)",
+	sliceWindowIndex: " FORCE INDEX (idx_slice_window)",
+	planStateIndex:   " FORCE INDEX (idx_plan_state)",
 
 	isolation: sql.LevelReadCommitted,
 	isRetryable: func(err error) bool {

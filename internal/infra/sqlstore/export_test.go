@@ -70,7 +70,12 @@ func (s *Store) ListSQL(limit int) map[string]Statement {
 	add("cursors")(s.cursorsSQL(control.CursorQuery{}, nil, limit))
 	add("cursors of a source, next page")(s.cursorsSQL(control.CursorQuery{Source: lab}, []any{lab, "BACKFILL", "updated", "CUSTOM", "many-0300"}, limit))
 	add("namespaces of a source")(s.coveredSQL(lab, harvest.Backfill, limit))
-	add("slices of a plan")(s.slicesSQL(1, 100, limit))
+	year := harvest.Span{From: harvest.TimeMark(time.Date(2024, 1, 2, 0, 0, 0, 0, time.UTC)), To: harvest.TimeMark(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))}
+	add("slices of a plan")(s.slicesSQL(control.SliceQuery{Plan: 1}, ts{}, 100, limit))
+	add("slices of a plan in a state")(s.slicesSQL(control.SliceQuery{Plan: 1, State: harvest.SliceFailed}, ts{}, 100, limit))
+	add("slices of a plan by time")(s.slicesSQL(control.SliceQuery{Plan: 1, Span: year}, ts{}, 0, limit))
+	add("slices of a plan by time, next page")(s.slicesSQL(control.SliceQuery{Plan: 1, Span: year}, ts(year.From.Time()), 100, limit))
+	add("plans in a state")(s.planIDsSQL(harvest.PlanReady, lab, harvest.Harvest, 900, limit))
 	add("items in quarantine")(s.quarantineSQL(control.QuarantineQuery{Before: 900, Limit: limit}))
 	add("items in quarantine of a source")(s.quarantineSQL(control.QuarantineQuery{Source: lab, Limit: limit}))
 	add("pages that tell what is late")(newestPagesSQL, []any{lab, harvest.Harvest, ts(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), limit})

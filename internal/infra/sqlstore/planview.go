@@ -17,16 +17,16 @@ import (
 // A plan that is cut whole and has gaps is PARTIAL to people, as in the report of
 // the run that left them. What stands between /*! and */ only servers read: while they
 // have counted too few rows they would rather read a table whole for each row.
-const planRowCols = `id, provenance_code, operation_code, CASE WHEN status_code='READY' AND EXISTS (SELECT 1 FROM ing_plan_slice s /*! FORCE INDEX (idx_slice_status) */
+var planRowCols = `id, provenance_code, endpoint_name, operation_code, CASE WHEN status_code='READY' AND EXISTS (SELECT 1 FROM ing_plan_slice s /*! FORCE INDEX (idx_slice_status) */
 	WHERE s.plan_id=ing_plan.id AND s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0)
 	THEN 'PARTIAL' ELSE status_code END, status_code='PARTIAL', activity_id, window_from, window_to, sliced_to, slice_strategy_code,
-	created_at, plan_key, expr_proto_snapshot`
+	created_at, plan_key, expr_proto_snapshot, ` + isOneOf("status_code", harvest.PlansOpen)
 
 func scanPlanRow(r interface{ Scan(...any) error }) (p control.PlanRow, err error) {
 	var from, to, sliced, created ts
 	var sel sql.NullString
-	err = r.Scan(&p.ID, &p.Source, &p.Operation, &p.Status, &p.Unsliced, &p.Activity, &from, &to, &sliced, &p.Strategy,
-		&created, &p.Key, &sel)
+	err = r.Scan(&p.ID, &p.Source, &p.Endpoint, &p.Operation, &p.Status, &p.Unsliced, &p.Activity, &from, &to, &sliced, &p.Strategy,
+		&created, &p.Key, &sel, &p.Open)
 	p.Query = queryText(sel.String)
 	p.From = from.mark(p.Operation)
 	p.To = to.mark(p.Operation)
@@ -49,38 +49,6 @@ func queryText(stored string) string {
 // the last of an index, however many plans there are.
 const queryOf = `(SELECT p.expr_proto_snapshot FROM ing_plan p /*! FORCE INDEX (idx_plan_cursor) */ WHERE p.cursor_id=c.id ORDER BY p.window_to DESC LIMIT 1)`
 
-// Plans lists plans, the newest first, those before id if it is not 0.
-func (s *Store) Plans(ctx context.Context, provenance string, before harvest.PlanID, limit int) ([]control.PlanRow, error) {
-	out := []control.PlanRow{}
-	query, args := s.plansSQL(provenance, before, limit)
-	err := s.each(ctx, func(r *sql.Rows) error {
-		p, err := scanPlanRow(r)
-		out = append(out, p)
-		return err
-	}, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list plans: %w", err)
-	}
-	return out, nil
-}
-
-// plansSQL lists plans, of one source along its index.
-func (s *Store) plansSQL(provenance string, before harvest.PlanID, limit int) (string, []any) {
-	where := `1=1`
-	index := ""
-	var args []any
-	if provenance != "" {
-		where += ` AND provenance_code=?`
-		index = s.d.planIndex
-		args = append(args, provenance)
-	}
-	if before > 0 {
-		where += ` AND id<?`
-		args = append(args, before)
-	}
-	return `SELECT ` + planRowCols + ` FROM ing_plan` + index + ` WHERE ` + where + ` ORDER BY id DESC LIMIT ?`, append(args, limit)
-}
-
 // Plan reads one plan.
 func (s *Store) Plan(ctx context.Context, id harvest.PlanID) (control.PlanRow, error) {
 	p, err := scanPlanRow(s.r.QueryRowContext(ctx, `SELECT `+planRowCols+` FROM ing_plan WHERE id=?`, id))
@@ -96,7 +64,7 @@ func (s *Store) Plan(ctx context.Context, id harvest.PlanID) (control.PlanRow, e
 const sliceRowJoins = ` JOIN ing_plan p ON p.id=s.plan_id LEFT JOIN ing_task t ON t.slice_id=s.id`
 
 // sliceRowCols are a slice, and of its task what tells why it waits.
-var sliceRowCols = `s.id, s.parent_id, s.status_code, s.window_from, s.window_to, s.slice_spec, p.operation_code, t.status_code,
+var sliceRowCols = `s.id, s.plan_id, s.parent_id, s.status_code, s.window_from, s.window_to, s.slice_spec, p.operation_code, t.status_code,
 	t.attempts, COALESCE(s.reason, t.error), t.id, p.provenance_code, t.endpoint_name, t.scheduled_at, t.lease_owner, t.leased_until, t.error_code,
 	t.error, t.updated_at, ` + isOneOf("p.status_code", harvest.PlansOpen)
 
@@ -106,7 +74,7 @@ func scanSliceRow(r interface{ Scan(...any) error }) (v control.SliceRow, err er
 	var op harvest.Operation
 	var task, reason, endpoint, owner, code, text sql.NullString
 	var work control.TaskRow
-	err = r.Scan(&v.ID, &parent, &v.Status, &from, &to, &v.Spec, &op, &task, &tries, &reason, &id, &work.Source, &endpoint, &due, &owner,
+	err = r.Scan(&v.ID, &v.Plan, &parent, &v.Status, &from, &to, &v.Spec, &op, &task, &tries, &reason, &id, &work.Source, &endpoint, &due, &owner,
 		&leased, &code, &text, &updated, &work.PlanOpen)
 	if err != nil {
 		return v, err
@@ -146,27 +114,6 @@ func rangeText(spec string) (string, error) {
 		return r.String(), nil
 	}
 	return "", nil
-}
-
-// Slices lists the slices of a plan from an id on; each page costs as much as
-// it shows, however long the plan is.
-func (s *Store) Slices(ctx context.Context, plan harvest.PlanID, after harvest.SliceID, limit int) ([]control.SliceRow, error) {
-	out := []control.SliceRow{}
-	query, args := s.slicesSQL(plan, after, limit)
-	err := s.each(ctx, func(r *sql.Rows) error {
-		v, err := scanSliceRow(r)
-		out = append(out, v)
-		return err
-	}, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list slices of plan %d: %w", plan, err)
-	}
-	return out, nil
-}
-
-func (s *Store) slicesSQL(plan harvest.PlanID, after harvest.SliceID, limit int) (string, []any) {
-	return `SELECT ` + sliceRowCols + ` FROM (SELECT s.id AS slice_id FROM ing_plan_slice s` + s.d.sliceIndex + ` WHERE s.plan_id=? AND s.id>?
-		ORDER BY s.id LIMIT ?) k JOIN ing_plan_slice s ON s.id=k.slice_id` + sliceRowJoins + ` ORDER BY s.id`, []any{plan, after, limit}
 }
 
 // Slice reads one slice.

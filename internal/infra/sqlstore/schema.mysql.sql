@@ -310,6 +310,7 @@ CREATE TABLE `ing_plan` (
   KEY `idx_plan_partial` (`status_code`,`cursor_id`),
   KEY `idx_plan_list` (`provenance_code`),
   KEY `idx_plan_selection` (`selection_id`,`id`),
+  KEY `idx_plan_state` (`status_code`,`provenance_code`,`operation_code`,`id`),
   CONSTRAINT `ing_plan_chk_1` CHECK ((`operation_code` in (_utf8mb4'HARVEST',_utf8mb4'BACKFILL',_utf8mb4'UPDATE'))),
   CONSTRAINT `ing_plan_chk_2` CHECK ((`namespace_scope_code` in (_utf8mb4'GLOBAL',_utf8mb4'EXPR',_utf8mb4'CUSTOM'))),
   CONSTRAINT `ing_plan_chk_3` CHECK ((`status_code` in (_utf8mb4'DRAFT',_utf8mb4'SLICING',_utf8mb4'READY',_utf8mb4'PARTIAL',_utf8mb4'FAILED',_utf8mb4'COMPLETED',_utf8mb4'CANCELLED'))),
@@ -351,6 +352,7 @@ CREATE TABLE `ing_plan_slice` (
   KEY `idx_slice_cursor_to` (`cursor_id`,`window_to`),
   KEY `idx_slice_gap` (`gap_of`,`gap_accepted`,`cursor_id`,`window_from`),
   KEY `idx_slice_plan` (`plan_id`),
+  KEY `idx_slice_window` (`plan_id`,`window_from`,`id`,`status_code`,`window_to`),
   CONSTRAINT `ing_plan_slice_chk_1` CHECK ((`status_code` in (_utf8mb4'PENDING',_utf8mb4'READY',_utf8mb4'FAILED',_utf8mb4'DONE',_utf8mb4'RESLICED',_utf8mb4'CANCELLED'))),
   CONSTRAINT `ing_plan_slice_chk_2` CHECK ((`gap_accepted` in (0,1))),
   CONSTRAINT `ing_plan_slice_chk_3` CHECK ((`window_from` < `window_to`))

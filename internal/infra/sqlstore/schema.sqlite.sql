@@ -298,6 +298,8 @@ CREATE INDEX idx_plan_prov_op ON ing_plan (provenance_code, operation_code, crea
 
 CREATE INDEX idx_plan_selection ON ing_plan (selection_id, id);
 
+CREATE INDEX idx_plan_state ON ing_plan (status_code, provenance_code, operation_code, id);
+
 CREATE INDEX idx_plan_watches ON ing_plan (watches_cursor_id, created_at);
 
 CREATE UNIQUE INDEX uk_plan_key_live ON ing_plan (plan_key) WHERE status_code NOT IN ('CANCELLED','FAILED');
@@ -340,6 +342,8 @@ CREATE INDEX idx_slice_gap ON ing_plan_slice (gap_of, gap_accepted, cursor_id, w
 CREATE INDEX idx_slice_plan ON ing_plan_slice (plan_id);
 
 CREATE INDEX idx_slice_status ON ing_plan_slice (plan_id, status_code);
+
+CREATE INDEX idx_slice_window ON ing_plan_slice (plan_id, window_from, id, status_code, window_to);
 
 CREATE UNIQUE INDEX uk_slice_sig ON ing_plan_slice (plan_id, slice_signature_hash);
 

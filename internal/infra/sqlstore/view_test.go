@@ -72,6 +72,12 @@ func indexOf(list string) string {
 		return "uk_cursor_ns"
 	case "slices of a plan":
 		return "idx_slice_plan"
+	case "slices of a plan in a state":
+		return "idx_slice_status"
+	case "slices of a plan by time":
+		return "idx_slice_window"
+	case "plans in a state":
+		return "idx_plan_state"
 	case "items in quarantine":
 		return "idx_quarantine_list"
 	case "items in quarantine of a source":
