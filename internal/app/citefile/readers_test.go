@@ -130,19 +130,20 @@ var expected = map[string]struct {
 	"bibtexparser": {citefile.BibTeX, texFields},
 	"nbib": {citefile.NBIB, func(c *citation.Citation) read {
 		return read{
-			"title": c.Title, "abstract": c.Abstract, "doi": c.DOI, "pmid": c.PMID, "journal": c.Container, "volume": c.Volume, "issue": c.Issue,
+			"title": c.Title, "abstract": c.Abstract, "doi": c.DOI, "pmid": c.PMID, "journal": c.Container, "volume": c.Volume, "issue": c.Issue, "pages": c.Pages.Range("-"),
+			"authors": persons(c.Authors), "keywords": append([]string{}, c.Keywords...), "language": c.BookLanguage(),
 		}
 	}},
 	"csv": {citefile.CSV, func(c *citation.Citation) read {
 		return read{"source": c.Source, "id": c.RecordID, "title": c.Title, "abstract": c.Abstract, "doi": c.DOI, "volume": c.Volume}
 	}},
 	"pyarrow":            {citefile.Parquet, arrowFields},
-	"ris2xml":            {citefile.RIS, modsFields},
+	"ris2xml":            {citefile.RIS, risModsFields},
 	"bib2xml":            {citefile.BibTeX, modsFields},
 	"endx2xml":           {citefile.EndNote, modsFields},
-	"citation-js ris":    {citefile.RIS, citationJSFields},
+	"citation-js ris":    {citefile.RIS, risFields},
 	"citation-js bibtex": {citefile.BibTeX, citationJSFields},
-	"citation-js csl":    {citefile.CSL, citationJSFields},
+	"citation-js csl":    {citefile.CSL, cslFields},
 }
 
 func inverted(names []citation.Name) []string {
@@ -153,11 +154,43 @@ func inverted(names []citation.Name) []string {
 	return out
 }
 
+// persons are names that are not of groups, which NBIB writes apart.
+func persons(names []citation.Name) []string {
+	out := []string{}
+	for _, n := range names {
+		if n.Literal == "" {
+			out = append(out, n.Inverted())
+		}
+	}
+	return out
+}
+
 func rispyFields(c *citation.Citation) read {
 	return read{
 		"title": c.Title, "abstract": c.Abstract, "year": c.Issued.YearText(), "doi": c.DOI, "volume": c.Volume, "issue": c.Issue, "accession": c.Accession(),
 		"authors": withoutStars(inverted(c.Authors)), "journal": withoutStars([]string{c.Container})[0],
+		"first": c.Pages.First, "last": c.Pages.Last, "language": c.Language, "urls": listOf(c.URL), "date": slashed(c.Issued),
+		"keywords": keywordsOfRIS(c.Subjects()), "type": typeWords[c.Type].ris,
 	}
+}
+
+// listOf is a list of a text, or an empty one of none.
+func listOf(s string) []string {
+	if s == "" {
+		return []string{}
+	}
+	return []string{s}
+}
+
+// slashed is a date as RIS has it, where the month is known.
+func slashed(d citation.Date) string {
+	switch d.Precision() {
+	case "month":
+		return d.Join("/") + "/"
+	case "day":
+		return d.Join("/")
+	}
+	return ""
 }
 
 func withoutStars(list []string) []string {
@@ -186,7 +219,8 @@ func texNames(names []citation.Name) []string {
 func texFields(c *citation.Citation) read {
 	return read{
 		"title": c.Title, "abstract": c.Abstract, "year": c.Issued.YearText(), "doi": c.DOI, "pmid": c.PMID, "volume": c.Volume, "issue": c.Issue,
-		"authors": texNames(c.Authors),
+		"authors": texNames(c.Authors), "journal": c.Container, "date": c.Issued.String(), "pages": c.Pages.Range("--"), "language": c.Language, "url": c.URL,
+		"type": typeWords[c.Type].bibtex,
 	}
 }
 
@@ -228,12 +262,124 @@ func replaced(r *strings.Replacer, v any) any {
 	return v
 }
 
+// typeWords are the words of formats for types; those in journals are an article in all.
+var typeWords = map[citation.Type]struct{ ris, bibtex, csl string }{
+	citation.Article: anArticle, citation.Review: anArticle, citation.ClinicalTrial: anArticle, citation.Editorial: anArticle, citation.Letter: anArticle, citation.Notice: anArticle,
+	citation.Preprint:     {"UNPB", "misc", "article"},
+	citation.Book:         {"BOOK", "book", "book"},
+	citation.Chapter:      {"CHAP", "incollection", "chapter"},
+	citation.Proceedings:  {"CONF", "inproceedings", "paper-conference"},
+	citation.Dataset:      {"DATA", "misc", "dataset"},
+	citation.Software:     {"COMP", "misc", "document"},
+	citation.Thesis:       {"THES", "phdthesis", "thesis"},
+	citation.Report:       {"RPRT", "techreport", "report"},
+	citation.Registration: {"DBASE", "misc", "document"},
+	citation.Other:        {"GEN", "misc", "document"},
+}
+
+var anArticle = struct{ ris, bibtex, csl string }{"JOUR", "article", "article-journal"}
+
+// keywordsOfRIS are keywords without the signs at which readers part them.
+func keywordsOfRIS(list []string) []string {
+	out := []string{}
+	for _, k := range list {
+		k = citation.Line(strings.NewReplacer(";", ",", "--", "-", "*", "").Replace(k))
+		if k != "" {
+			out = append(out, k)
+		}
+	}
+	if len(out) == 1 {
+		out[0] = citation.Line(strings.ReplaceAll(out[0], ",", " -")) // one alone is parted at commas too
+	}
+	return out
+}
+
+// isHostile reports whether a record of the corpus has a hostile text in all of its fields. What
+// such a text is as a name, a volume or a language is for every reader to guess.
+func isHostile(c *citation.Citation) bool { return strings.HasPrefix(c.PMID, "7000") }
+
+// modsFields are those that bibutils has a place for: what stands in no journal has no volume.
 func modsFields(c *citation.Citation) read {
-	return read{"title": c.Title, "abstract": c.Abstract, "doi": c.DOI}
+	out := read{
+		"title": c.Title, "abstract": c.Abstract, "doi": c.DOI, "year": c.Issued.YearText(), "language": c.Language, "urls": listOf(c.URL),
+	}
+	if c.Type.InJournal() {
+		out["volume"] = c.Volume
+		out["issue"] = c.Issue
+	}
+	if c.Type.InJournal() && !isHostile(c) {
+		out["journal"] = c.Container
+		out["first"] = c.Pages.First
+		out["last"] = c.Pages.Last
+	}
+	return out
 }
 
 func citationJSFields(c *citation.Citation) read {
-	return read{"title": c.Title, "abstract": c.Abstract, "doi": c.DOI, "year": c.Issued.YearText()}
+	out := read{"title": c.Title, "abstract": c.Abstract, "doi": c.DOI, "year": c.Issued.YearText(), "url": c.URL}
+	if c.Type.InJournal() {
+		out["volume"] = c.Volume
+		out["issue"] = c.Issue
+		out["pages"] = c.Pages.Range("-")
+		out["journal"] = c.Container
+	}
+	if !isHostile(c) {
+		out["language"] = c.Language
+		out["authors"] = literally(c.Authors)
+	}
+	return out
+}
+
+// literally are names with all of their signs, commas too, which RIS cannot hold.
+func literally(names []citation.Name) []string {
+	out := []string{}
+	for _, n := range names {
+		var parts []string
+		for _, part := range []string{n.Literal, n.Family, n.Given, n.Suffix} {
+			if part != "" {
+				parts = append(parts, part)
+			}
+		}
+		out = append(out, strings.Join(parts, ", "))
+	}
+	return out
+}
+
+// cslFields are those of the format that has a member for each, hostile or not.
+func cslFields(c *citation.Citation) read {
+	return read{
+		"title": c.Title, "abstract": c.Abstract, "doi": c.DOI, "year": c.Issued.YearText(), "url": c.URL, "volume": c.Volume, "issue": c.Issue, "pages": c.Pages.Range("-"),
+		"journal": c.Container, "language": c.Language, "authors": literally(c.Authors), "pmid": c.PMID, "type": typeWords[c.Type].csl, "date": datePartsOf(c.Issued),
+	}
+}
+
+func datePartsOf(d citation.Date) []int {
+	out := []int{}
+	for _, n := range []int{d.Year, d.Month, d.Day} {
+		if n > 0 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// risFields are what citation-js reads of RIS, in which a group has no comma and nobody a star.
+func risFields(c *citation.Citation) read {
+	out := citationJSFields(c)
+	if _, has := out["authors"]; has {
+		out["authors"] = withoutStars(inverted(c.Authors))
+	}
+	if _, has := out["journal"]; has {
+		out["journal"] = withoutStars([]string{c.Container})[0]
+	}
+	return out
+}
+
+// risModsFields are what bibutils reads of RIS, where it takes the journal for an abbreviation.
+func risModsFields(c *citation.Citation) read {
+	out := modsFields(c)
+	delete(out, "journal")
+	return out
 }
 
 // arrowFields are the columns of a row; nothing is null.

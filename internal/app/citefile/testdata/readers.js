@@ -14,7 +14,17 @@ const found = (name, type) =>
     abstract: r.abstract || '',
     doi: r.DOI || '',
     year: r.issued && r.issued['date-parts'] ? String(r.issued['date-parts'][0][0]) : '',
-    authors: (r.author || []).map((a) => a.literal || [a.family, a.given, a.suffix].filter(Boolean).join(', '))
+    date: r.issued && r.issued['date-parts'] ? r.issued['date-parts'][0].map(Number) : [],
+    journal: r['container-title'] || '',
+    volume: r.volume === undefined ? '' : String(r.volume),
+    issue: r.issue === undefined ? '' : String(r.issue),
+    pages: r.page === undefined ? '' : String(r.page).replace('--', '-'),
+    keywords: r.keyword || '',
+    url: r.URL || '',
+    language: r.language || '',
+    pmid: r.PMID || '',
+    type: r.type || '',
+    authors: (r.author || []).map((a) => a.literal || [[a['non-dropping-particle'], a['dropping-particle'], a.family].filter(Boolean).join(' '), a.given, a.suffix].filter(Boolean).join(', '))
   }))
 
 process.stdout.write(JSON.stringify({ 'citation-js ris': found('corpus.ris'), 'citation-js bibtex': found('corpus.bib'), 'citation-js csl': found('corpus.json') }))

@@ -33,6 +33,11 @@ def read_rispy():
             "type": r["type_of_reference"],
             "authors": r.get("authors", []),
             "keywords": r.get("keywords", []),
+            "date": text(r.get("date")),
+            "first": text(r.get("start_page")),
+            "last": text(r.get("end_page")),
+            "language": text(r.get("language")),
+            "urls": r.get("urls", []),
         }
         for r in found
     ]
@@ -63,6 +68,9 @@ def read_bibtexparser():
     if library.failed_blocks or library.comments or library.strings or library.preambles:
         raise SystemExit("bibtexparser could not read all: " + repr(library.failed_blocks[:1]) + repr(library.comments[:1]))
 
+    # Commands are no part of an address, and a percent sign begins no comment there.
+    addresses = {e.key: e["url"] for e in bibtexparser.parse_file(str(folder / "corpus.bib")).entries if "url" in e}
+
     def field(e, name):
         return text(e[name]) if name in e else ""
 
@@ -77,6 +85,13 @@ def read_bibtexparser():
             "volume": field(e, "volume"),
             "issue": field(e, "number"),
             "authors": [plain(name) for name in e["author"]] if "author" in e else [],
+            "type": e.entry_type,
+            "journal": field(e, "journal") or field(e, "booktitle"),
+            "date": field(e, "date"),
+            "pages": field(e, "pages"),
+            "keywords": field(e, "keywords"),
+            "language": field(e, "language"),
+            "url": text(addresses.get(e.key)),
         }
         for e in library.entries
     ]
@@ -99,6 +114,9 @@ def read_nbib():
             "issue": text(r.get("journal_issue")),
             "authors": authors(r),
             "types": r.get("publication_types", []),
+            "pages": text(r.get("pages")),
+            "language": text(r.get("language")),
+            "keywords": r.get("keywords", []),
         }
         for r in nbib.read_file(str(folder / "corpus.nbib"))
     ]
@@ -124,14 +142,41 @@ def read_csv():
 def read_mods(name):
     """What bibutils made of a file."""
     ns = {"m": "http://www.loc.gov/mods/v3"}
+
+    def joined(info):
+        if info is None:
+            return ""
+        sub = info.findtext("m:subTitle", "", ns)
+        lead = info.findtext("m:nonSort", "", ns)
+        return " ".join((lead + " " + text(info.findtext("m:title", "", ns)) + (": " + sub if sub else "")).split())
+
+    def part(mods, kind):
+        for at in mods.iter("{%s}detail" % ns["m"]):
+            if at.get("type") == kind:
+                return text(at.findtext("m:number", "", ns))
+        return ""
+
     found = []
     for mods in tree.parse(folder / name).getroot().findall("m:mods", ns):
-        info = mods.find("m:titleInfo", ns)
-        title = text(info.findtext("m:title", "", ns)) if info is not None else ""
-        sub = info.findtext("m:subTitle", "", ns) if info is not None else ""
-        lead = info.findtext("m:nonSort", "", ns) if info is not None else ""
         doi = [i.text for i in mods.findall("m:identifier", ns) if i.get("type") == "doi"]
-        found.append({"title": " ".join((lead + " " + title + (": " + sub if sub else "")).split()), "abstract": text(mods.findtext("m:abstract", "", ns)), "doi": doi[0] if doi else ""})
+        host = mods.find("m:relatedItem[@type='host']", ns)
+        extent = next(mods.iter("{%s}extent" % ns["m"]), None)
+        issued = [text(d.text) for d in mods.iter("{%s}dateIssued" % ns["m"])] + [text(d.text) for d in mods.iter("{%s}date" % ns["m"])]
+        found.append(
+            {
+                "title": joined(mods.find("m:titleInfo", ns)),
+                "abstract": text(mods.findtext("m:abstract", "", ns)),
+                "doi": doi[0] if doi else "",
+                "year": issued[0][:4] if issued else "",
+                "journal": joined(host.find("m:titleInfo", ns)) if host is not None else "",
+                "volume": part(mods, "volume"),
+                "issue": part(mods, "issue") or part(mods, "number"),
+                "first": (text(extent.findtext("m:start", "", ns)) if extent is not None else "") or part(mods, "page"),
+                "last": text(extent.findtext("m:end", "", ns)) if extent is not None else "",
+                "language": text(mods.findtext("m:language/m:languageTerm", "", ns)),
+                "urls": [text(u.text) for u in mods.iter("{%s}url" % ns["m"])],
+            }
+        )
     return found
 
 
