@@ -520,6 +520,7 @@ func TestRetention_AYearOfDays(t *testing.T) {
 		sizes := map[int]map[string]int64{}
 		for day := 0; day <= 360; day += step {
 			l.day(day)
+			l.linkAll(1000) // as whoever serves does, beside retention
 			if err := keep.Tick(t.Context()); err != nil {
 				t.Fatal(err)
 			}
