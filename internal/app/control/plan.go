@@ -294,3 +294,8 @@ func (b *barriers) progress(ctx context.Context, v PlanView) (PlanProgress, erro
 	}
 	return out, nil
 }
+
+// PlanOfKey finds the plan that goes by a key.
+func (c *Control) PlanOfKey(ctx context.Context, key string) (harvest.PlanID, error) {
+	return c.store.PlanOfKey(ctx, key)
+}

@@ -60,6 +60,8 @@ type Store interface {
 // PlanStore reads plans and their slices, and gives them up. A plan or a slice that
 // is not there is [harvest.ErrNotFound].
 type PlanStore interface {
+	// PlanOfKey finds the plan that goes by a key.
+	PlanOfKey(ctx context.Context, key string) (harvest.PlanID, error)
 	// Plans lists plans, the newest first.
 	Plans(ctx context.Context, q PlanQuery, limit int) ([]PlanRow, error)
 	Plan(ctx context.Context, id harvest.PlanID) (PlanRow, error)

@@ -116,7 +116,7 @@ func TestBrowser_NoPageComplains(t *testing.T) {
 	if err := chromedp.Run(ctx, cdplog.Enable(), runtime.Enable()); err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range slices.Concat(everyPage, hostilePages) {
+	for _, page := range slices.Concat(everyPage, opsPages, hostilePages) {
 		if err := chromedp.Run(ctx, chromedp.EmulateViewport(360, 800)); err != nil {
 			t.Fatal(err)
 		}
@@ -312,7 +312,7 @@ func TestForms_OnlyOurOwn(t *testing.T) {
 func TestReadOnly_ShowsNoButtons(t *testing.T) {
 	h := newHouse(t, func(c *httpapi.Config) { c.ReadOnly = true })
 	h.harvest("pubmed")
-	for _, page := range everyPage {
+	for _, page := range slices.Concat(everyPage, opsPages) {
 		_, html := h.get(page)
 		if strings.Contains(html, `action="/change"`) || strings.Contains(html, `href="/change?`) {
 			t.Errorf("%s offers a change", page)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func TestScreens_OfEveryPage(t *testing.T) {
 	ctx := h.browser()
 	pages := strings.Fields(os.Getenv("PATRA_PAGES"))
 	if len(pages) == 0 {
-		pages = everyPage
+		pages = slices.Concat(everyPage, opsPages)
 	}
 	for _, theme := range []string{"light", "dark"} {
 		for _, width := range []int64{360, 768, 1280} {

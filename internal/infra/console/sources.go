@@ -10,6 +10,16 @@ import (
 func (c *Console) operatorPages() []page {
 	return []page{
 		{"/sources", "/sources", c.sources},
+		{"/sources/{code}", "/sources", c.source},
+		{"/sources/{code}/timeline", "/sources", c.timeline},
+		{"/sources/{code}/diff", "/sources", c.sourceDiff},
+		{"/schedules", "/schedules", c.schedules},
+		{"/schedules/new", "/schedules", c.newSchedule},
+		{"/schedules/{name}", "/schedules", c.schedulePage},
+		{"/alerts", "/alerts", c.alerts},
+		{"/alerts/{id}", "/alerts", c.alertPage},
+		{"/audit", "/audit", c.audit},
+		{"/audit/{id}", "/audit", c.auditLine},
 	}
 }
 

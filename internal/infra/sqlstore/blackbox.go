@@ -278,15 +278,24 @@ func (r *boxReader) readMoves() error {
 	})
 }
 
-// PlanPages names the stored pages of a plan behind one, in their order.
-func (s *Store) PlanPages(ctx context.Context, planKey string, after harvest.BatchID, limit int) ([]harvest.BatchID, error) {
+// PlanOfKey finds the plan that goes by a key; one that was given up does not.
+func (s *Store) PlanOfKey(ctx context.Context, key string) (harvest.PlanID, error) {
 	var plan harvest.PlanID
-	err := s.r.QueryRowContext(ctx, `SELECT id FROM ing_plan WHERE plan_key=? AND `+isNoneOf("status_code", harvest.PlansVoid), planKey).Scan(&plan)
+	err := s.r.QueryRowContext(ctx, `SELECT id FROM ing_plan WHERE plan_key=? AND `+isNoneOf("status_code", harvest.PlansVoid), key).Scan(&plan)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = harvest.ErrNotFound
 	}
 	if err != nil {
-		return nil, fmt.Errorf("plan %s: %w", planKey, err)
+		return 0, fmt.Errorf("plan %s: %w", key, err)
+	}
+	return plan, nil
+}
+
+// PlanPages names the stored pages of a plan behind one, in their order.
+func (s *Store) PlanPages(ctx context.Context, planKey string, after harvest.BatchID, limit int) ([]harvest.BatchID, error) {
+	plan, err := s.PlanOfKey(ctx, planKey)
+	if err != nil {
+		return nil, err
 	}
 	var out []harvest.BatchID
 	err = s.each(ctx, func(r *sql.Rows) error {

@@ -1,0 +1,236 @@
+package console
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
+)
+
+// moment is an instant that the address names; zero if it names none.
+func (v *visit) moment(name string) (time.Time, error) {
+	text := v.query(name)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, problem.New(v.t("source.no_instant", text), problem.Problem{Code: "usage", Kind: problem.Usage, Next: v.t("source.instant_hint")})
+}
+
+// instantText is an instant as the address names it; empty if it is not set.
+func instantText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// sourceHead is what stands on every page of a source.
+func (c *Console) sourceHead(ctx context.Context, v *visit, here string) (*view, control.SourceRow, error) {
+	code := v.PathValue("code")
+	row, err := c.control.Source(ctx, code)
+	if err != nil {
+		return nil, row, err
+	}
+	out := &view{Title: code, Topics: "work plans cursors audit time", Up: v.path("/sources"), Crumbs: []link{{v.t("rail./sources"), v.path("/sources")}}}
+	out.State = &state{Family: control.SourceFamily(row.State), Word: v.stateWord(row.State)}
+	at := "/sources/" + url.PathEscape(code)
+	for _, t := range []struct{ name, path string }{
+		{v.t("source.now"), at},
+		{v.t("source.timeline"), at + "/timeline"},
+		{v.t("source.diff"), at + "/diff"},
+	} {
+		out.Tabs = append(out.Tabs, tab{link{t.name, v.base + t.path}, at+here == t.path})
+	}
+	if row.State == control.SourceReady {
+		out.Actions = append(out.Actions, action{Label: v.t("change.pause"), Do: at + "/pause", Level: 1, Undo: at + "/resume"})
+	} else {
+		out.Actions = append(out.Actions, action{Label: v.t("change.resume"), Do: at + "/resume", Level: 1, Undo: at + "/pause"})
+	}
+	out.Actions = append(out.Actions, action{Label: v.t("source.harvest"), Do: "/plans?operation=HARVEST&source=" + url.QueryEscape(code), Level: 2})
+	return out, row, nil
+}
+
+// source tells how one source fares and how it is asked.
+func (c *Console) source(ctx context.Context, v *visit) (*view, error) {
+	out, row, err := c.sourceHead(ctx, v, "")
+	if err != nil {
+		return nil, err
+	}
+	out.Lead = row.Name
+	out.CLI = "patra source show " + row.Code
+	out.API = "/sources/" + url.PathEscape(row.Code) + "/contract"
+	status, err := c.control.Status(ctx, row.Code)
+	if err != nil {
+		return nil, err
+	}
+	if len(status.Needs) > 0 {
+		out.Panels = append(out.Panels, c.needsPanel(v, status))
+	}
+	if len(status.Sources) == 1 {
+		out.Panels = append(out.Panels, c.howItFares(v, row, status.Sources[0]))
+	}
+	gaps, err := c.sourceGaps(ctx, v, row.Code)
+	if err != nil {
+		return nil, err
+	}
+	at, err := v.moment("at")
+	if err != nil {
+		return nil, err
+	}
+	contract, err := c.control.SourceContract(ctx, row.Code, harvest.Harvest, at)
+	if err != nil {
+		return nil, err
+	}
+	out.API = api(out.API, "at", instantText(at))
+	out.CLI = cli(out.CLI, "--at", instantText(at))
+	out.Panels = append(out.Panels, gaps, contractPanel(v, contract, at), dimensionsPanel(v, contract))
+	return out, nil
+}
+
+// howItFares is what the overview says of a source, in full.
+func (c *Console) howItFares(v *visit, row control.SourceRow, s control.SourceStatus) panel {
+	out := panel{ID: "status", Title: v.t("source.status")}
+	add := func(name string, value cell) { out.Facts = append(out.Facts, fact{name, value}) }
+	add(v.t("col.freshness"), v.freshness(s.Freshness))
+	add(v.t("col.lag"), v.lag(s.Lag, s.Limit))
+	add(v.t("source.proven_to"), at(s.Watermark))
+	add(v.t("source.last_success"), at(s.LastSuccess))
+	add(v.t("source.next_run"), at(s.NextRun))
+	add(v.t("col.queued"), counted(s.Queued))
+	add(v.t("col.running"), counted(s.Running))
+	add(v.t("col.rate"), rateCell(s.Rate))
+	add(v.t("source.quarantined"), cell{Text: counted(s.Quarantined).Text, Href: v.path("/quarantine") + "?source=" + url.QueryEscape(row.Code)})
+	add(v.t("source.plans"), linked(v.t("overview.open"), v.path("/plans")+"?source="+url.QueryEscape(row.Code)))
+	add(v.t("source.errors"), linked(v.t("overview.open"), v.path("/errors")+"?source="+url.QueryEscape(row.Code)))
+	if s.Cause != nil {
+		add(v.t("source.cause"), cell{Text: string(s.Cause.Code), Mono: true, Lines: []string{s.Cause.Text}})
+	}
+	if s.Waiting != nil {
+		add(v.t("source.waits"), cell{Lines: []string{s.Waiting.Text, s.Waiting.Unblocks}})
+	}
+	if row.Reason != "" {
+		add(v.t("col.why"), text(row.Reason))
+	}
+	return out
+}
+
+// sourceGaps lists the windows that hold the watermark.
+func (c *Console) sourceGaps(ctx context.Context, v *visit, code string) (panel, error) {
+	list, err := c.control.Gaps(ctx, code, control.Page{Limit: 20})
+	if err != nil {
+		return panel{}, err
+	}
+	out := panel{ID: "gaps", Title: v.t("source.gaps")}
+	if len(list.Gaps) == 0 {
+		out.Empty = v.t("source.no_gaps")
+		return out, nil
+	}
+	out.Actions = []action{{Label: v.t("source.retry"), Do: "/sources/" + url.PathEscape(code) + "/retry", Level: 2}}
+	t := &table{Caption: out.Title, Head: []column{{Text: v.t("col.window")}, {Text: v.t("col.state")}, {Text: v.t("col.why")}, {Text: v.t("source.slice"), Num: true}}}
+	for _, g := range list.Gaps {
+		t.Rows = append(t.Rows, row{Cells: []cell{
+			mono("[" + g.From.String() + ", " + g.To.String() + ")"), text(v.stateWord(g.Status)), text(g.Reason),
+			{Text: grouped(int64(g.Slice)), Href: v.path("/slices/%d", g.Slice)},
+		}})
+	}
+	out.Table = t
+	if list.Next != "" {
+		out.Note = v.t("source.more_gaps")
+	}
+	return out, nil
+}
+
+// contractPanel tells in some lines how the source is asked at an instant.
+func contractPanel(v *visit, k control.SourceContract, at time.Time) panel {
+	out := panel{ID: "contract", Title: v.t("source.contract", stamp(time.Time(k.At)))}
+	for _, line := range k.Summary {
+		out.Facts = append(out.Facts, fact{line.What, text(line.Text)})
+	}
+	if k.Fingerprint != "" {
+		out.Facts = append(out.Facts, fact{v.t("source.fingerprint"), cell{Text: k.Fingerprint[:min(12, len(k.Fingerprint))], Mono: true, Title: k.Fingerprint}})
+	}
+	for _, text0 := range k.Violations {
+		out.Needs = append(out.Needs, need{State: state{Family: control.Failed, Word: v.t("source.wrong")}, Text: text0})
+	}
+	for _, text0 := range k.Warnings {
+		out.Needs = append(out.Needs, need{State: state{Family: control.Remarked, Word: v.t("source.note")}, Text: text0})
+	}
+	out.Form = &form{Get: true, Action: v.URL.EscapedPath(), Submit: v.t("source.show_at"), Fields: []field{
+		{Name: "at", Label: v.t("source.at"), Kind: "text", Value: instantText(at), Hint: v.t("source.instant_hint")},
+	}}
+	return out
+}
+
+// dimensionsPanel lists which row was picked for each dimension, and why.
+func dimensionsPanel(v *visit, k control.SourceContract) panel {
+	t := &table{Caption: v.t("source.dimensions"), Head: []column{
+		{Text: v.t("source.dimension")}, {Text: v.t("col.origin")}, {Text: v.t("source.row"), Num: true}, {Text: v.t("source.begins")}, {Text: v.t("source.ends")}, {Text: v.t("col.why")},
+	}}
+	for _, d := range k.Choices {
+		number := cell{}
+		if d.Row != 0 {
+			number = count(d.Row)
+		}
+		from := stated(control.OK, d.From)
+		if d.Fallback || d.From == "default" {
+			from = stated(control.Remarked, d.From)
+		}
+		t.Rows = append(t.Rows, row{Cells: []cell{mono(strings.TrimSpace(string(d.Dimension) + " " + d.Name)), from, number, at(d.Begins), at(d.Ends), text(d.Why)}})
+	}
+	return panel{ID: "dimensions", Title: v.t("source.dimensions"), Table: t}
+}
+
+// sourceDiff compares a source at two instants.
+func (c *Console) sourceDiff(ctx context.Context, v *visit) (*view, error) {
+	out, row0, err := c.sourceHead(ctx, v, "/diff")
+	if err != nil {
+		return nil, err
+	}
+	from, err := v.moment("from")
+	if err != nil {
+		return nil, err
+	}
+	to, err := v.moment("to")
+	if err != nil {
+		return nil, err
+	}
+	out.Panels = []panel{{ID: "instants", Title: v.t("source.two"), Form: &form{Get: true, Action: v.URL.EscapedPath(), Submit: v.t("source.compare"), Fields: []field{
+		{Name: "from", Label: v.t("source.older"), Kind: "text", Value: instantText(from), Required: true, Hint: v.t("source.instant_hint")},
+		{Name: "to", Label: v.t("source.newer"), Kind: "text", Value: instantText(to), Hint: v.t("source.newer_hint")},
+	}}}}
+	if from.IsZero() {
+		return out, nil
+	}
+	diff, err := c.control.DiffSource(ctx, row0.Code, from, to)
+	if err != nil {
+		return nil, err
+	}
+	out.CLI = cli("patra source diff "+row0.Code, "--from", instantText(from), "--to", instantText(to))
+	out.API = api("/sources/"+url.PathEscape(row0.Code)+"/diff", "from", instantText(from), "to", instantText(to))
+	part := panel{ID: "fields", Title: v.t("source.changed", len(diff.Fields))}
+	if len(diff.Fields) == 0 {
+		part.Empty = v.t("source.same")
+	} else {
+		part.Table = changesTable(v, part.Title, diff.Fields)
+	}
+	out.Panels = append(out.Panels, part)
+	return out, nil
+}
+
+// changesTable lists values before and after.
+func changesTable(v *visit, caption string, fields []control.ValueChange) *table {
+	t := &table{Caption: caption, Head: []column{{Text: v.t("source.path")}, {Text: v.t("source.before")}, {Text: v.t("source.after")}}}
+	for _, f := range fields {
+		t.Rows = append(t.Rows, row{Cells: []cell{mono(f.Path), mono(f.Old), mono(f.New)}})
+	}
+	return t
+}
