@@ -46,7 +46,7 @@ func (c *Console) coverage(ctx context.Context, v *visit) (*view, error) {
 	for _, s := range coverageStates {
 		legend = append(legend, state{Family: control.CoverageFamily(s), Word: v.t("coverage." + string(s))})
 	}
-	part.Figure = &figure{Title: v.t("coverage.title"), Summary: v.coverageSummary(m), Drawing: v.coverageMap(m), Legend: legend, Data: v.coverageTable(m)}
+	part.Figure = &figure{Title: v.t("lanes.axis"), Summary: v.coverageSummary(m), Drawing: v.coverageMap(m), Legend: legend, Data: v.coverageTable(m)}
 	out.Panels = []panel{part}
 	if q.Source != "" {
 		gaps, err := c.gapsPanel(ctx, v, q.Source)
@@ -110,7 +110,7 @@ func (v *visit) coverageTable(m control.CoverageMap) *table {
 // coverageMap draws a row for each namespace, with the steps that stand alike as one.
 func (v *visit) coverageMap(m control.CoverageMap) template.HTML {
 	const high = 30
-	axis := timeAxis{from: time.Time(m.From), to: time.Time(m.To), left: 210, width: 900}
+	axis := timeAxis{from: time.Time(m.From), to: time.Time(m.To), left: 200, width: 800}
 	var b strings.Builder
 	end := len(m.Rows)*high + 4
 	fmt.Fprintf(&b, `<svg class="coverage" width="%d" height="%d" viewBox="0 0 %d %d">`, axis.left+axis.width, end+24, axis.left+axis.width, end+24)

@@ -68,7 +68,7 @@ func (c *Console) cursors(ctx context.Context, v *visit) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	word, days := v.span("30d")
+	word, days := v.span("1y")
 	out := &view{
 		Title: v.t("rail./cursors"), Lead: v.t("lanes.lead"), Topics: "cursors", CLI: cli("patra cursor list", "--source", q.Source),
 		API: api("/cursors", "source", q.Source, "after", q.After),
@@ -83,7 +83,7 @@ func (c *Console) cursors(ctx context.Context, v *visit) (*view, error) {
 		return out, nil
 	}
 	axis := timeAxis{from: v.now.AddDate(0, 0, -days), to: v.now, left: 230, width: 640}
-	lanes := &figure{Title: v.t("lanes.title"), Summary: v.lanesSummary(list.Cursors), Drawing: v.lanes(list.Cursors, axis), Legend: []state{
+	lanes := &figure{Title: v.t("lanes.axis"), Summary: v.lanesSummary(list.Cursors), Drawing: v.lanes(list.Cursors, axis), Legend: []state{
 		{Family: control.OK, Word: v.t("lanes.proven")}, {Family: control.Active, Word: v.t("lanes.watermark")},
 	}}
 	t := &table{Caption: v.t("rail./cursors"), Head: []column{

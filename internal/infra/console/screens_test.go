@@ -73,6 +73,7 @@ func TestScreens_OfEveryPage(t *testing.T) {
 var everyPage = []string{
 	"/", "/sources", "/plans",
 	"/cursors", "/cursors?source=pubmed&span=1y", "/cursors/1", "/coverage", "/coverage?source=crossref&span=1y", "/rate", "/rate/pubmed",
+	"/searches", "/works", "/works/suggestions", "/works/identifiers", "/works/1",
 	"/records", "/records?source=crossref&status=ACTIVE", "/errors", "/errors?state=ALL", "/quarantine", "/blackbox/1", "/blackbox/1/1?replay=offline",
 	"/plans?open=true&state=READY", "/plans/1", "/plans/1/slices", "/plans/1/slices?state=FAILED", "/slices/1", "/queue", "/tasks", "/tasks?plan=1&state=SUCCEEDED",
 	"/tasks/1", "/runs", "/runs?state=FAILED", "/runs/1", "/runs/1/batches/1",

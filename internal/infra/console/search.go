@@ -20,8 +20,8 @@ type hit struct {
 	link
 }
 
-// search leads to what somebody looks for: to the one thing there is, or to a list.
-func (c *Console) search(w http.ResponseWriter, r *http.Request) {
+// searchBox leads to what somebody looks for: to the one thing there is, or to a list.
+func (c *Console) searchBox(w http.ResponseWriter, r *http.Request) {
 	v := visitOf(r)
 	if v.Status != 0 {
 		c.refuse(w, v)
