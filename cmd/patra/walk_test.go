@@ -42,6 +42,7 @@ var readLines = map[string]string{
 	"plan gaps":        "crossref",
 	"plan list":        "",
 	"plan show":        "1",
+	"plan slices":      "1",
 	"quarantine list":  "",
 	"quarantine show":  "1",
 	"query explain":    "ti:a --sources crossref",

@@ -283,7 +283,7 @@ func (k struck) untold(s control.SourceStatus, needs []control.Need) (wrong []st
 		if s.Cause != nil || s.Waiting != nil || s.Freshness != control.FreshOnTime {
 			miss("the work goes on, and status says %s, %+v, %+v", s.Freshness, s.Cause, s.Waiting)
 		}
-		if len(needs) > 0 != k.aside || k.aside && needs[0].Level != control.NeedQuarantine {
+		if len(needs) > 0 != k.aside || k.aside && !isAside(needs[0].Level) {
 			miss("needs %+v", needs)
 		}
 		return wrong
@@ -310,9 +310,14 @@ func (k struck) untold(s control.SourceStatus, needs []control.Need) (wrong []st
 // isOver reports whether nothing of the fault is left but what was set aside.
 func (k struck) isOver(s control.SourceStatus, needs []control.Need) bool {
 	for _, n := range needs {
-		if !k.aside || n.Level != control.NeedQuarantine {
+		if !k.aside || !isAside(n.Level) {
 			return false
 		}
 	}
 	return s.Freshness == control.FreshOnTime && s.Cause == nil && s.Waiting == nil
+}
+
+// isAside reports whether a level is about records of which something is missing.
+func isAside(l control.NeedKind) bool {
+	return l == control.NeedQuarantine || l == control.NeedDetails
 }

@@ -152,11 +152,12 @@ const (
 	NeedOutage     NeedKind = "outage"
 	NeedGap        NeedKind = "gap"
 	NeedQuarantine NeedKind = "quarantine"
+	NeedDetails    NeedKind = "no_details" // records that the source names and gives nothing of
 	NeedPaused     NeedKind = "paused"
 )
 
 // worstFirst are the levels in the order in which they are listed.
-var worstFirst = []NeedKind{NeedStopped, NeedLate, NeedUnasked, NeedOutage, NeedGap, NeedQuarantine, NeedPaused}
+var worstFirst = []NeedKind{NeedStopped, NeedLate, NeedUnasked, NeedOutage, NeedGap, NeedQuarantine, NeedDetails, NeedPaused}
 
 // Family is the family of the level.
 func (l NeedKind) Family() Family {
@@ -167,7 +168,7 @@ func (l NeedKind) Family() Family {
 		return Off
 	case NeedGap:
 		return Failed
-	case NeedQuarantine:
+	case NeedQuarantine, NeedDetails:
 		return Partial
 	default:
 		return Remarked

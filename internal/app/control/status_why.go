@@ -217,7 +217,7 @@ func (s *SourceStatus) needs(f SourceFacts) (out []Need) {
 		add(NeedQuarantine, nil, "patra quarantine list "+s.Source, "%s could not be taken in and lie aside", counting(f.Quarantined, "record"))
 	}
 	if f.NoDetails.Count > 0 {
-		add(NeedQuarantine, nil, "patra explain no_details", "%s without details: the search named them, the source gave nothing of them", counting(f.NoDetails, "record"))
+		add(NeedDetails, nil, "patra explain no_details", "%s without details: the search named them, the source gave nothing of them", counting(f.NoDetails, "record"))
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package work_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -20,9 +21,7 @@ type told struct {
 func (r told) record(t *testing.T, number int64) work.Record {
 	t.Helper()
 	f := map[string]any{"title": r.title, "type": r.kind, "published": "2021", "authors": []map[string]string{{"family": r.author}}}
-	for name, v := range r.fields {
-		f[name] = v
-	}
+	maps.Copy(f, r.fields)
 	doc, err := json.Marshal(f)
 	if err != nil {
 		t.Fatal(err)
@@ -40,9 +39,7 @@ func ids(pairs ...string) map[string]any {
 
 func withDOI(doi string, more map[string]any) map[string]any {
 	out := map[string]any{"doi": doi}
-	for name, v := range more {
-		out[name] = v
-	}
+	maps.Copy(out, more)
 	return out
 }
 
@@ -59,12 +56,8 @@ func TestWorks_RelationsAreNotIdentity(t *testing.T) {
 	other := told{"crossref", "10.2000/w", "journal-article", wool, "Tal", withDOI("10.2000/w", nil)}
 	in := func(r told, more map[string]any) told {
 		fields := map[string]any{}
-		for name, v := range r.fields {
-			fields[name] = v
-		}
-		for name, v := range more {
-			fields[name] = v
-		}
+		maps.Copy(fields, r.fields)
+		maps.Copy(fields, more)
 		r.fields = fields
 		return r
 	}

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/papertrace/patra/internal/sim"
+)
+
+// walked is what somebody finds who begins at the overview while a fault is on.
+type walked struct {
+	fault sim.Fault
+	// names is the word by which the overview names the cause; empty: the work goes on,
+	// and there is nothing to find.
+	names string
+	// finds is what the page that the overview leads to calls the cause, if by another word.
+	finds string
+	// heals: what is begun again gets further each time, so that the overview may have had
+	// something to name, or not.
+	heals bool
+}
+
+var walks = []walked{
+	{fault: sim.HTTP500, names: "http_500"},
+	{fault: sim.HTTP502HTML, names: "http_502"},
+	{fault: sim.HTTP503, names: "http_503"},
+	{fault: sim.HTTP503Date, names: "http_503"},
+	{fault: sim.HTTP504HTML, names: "http_504"},
+	{fault: sim.HTTP429, names: "http_429"},
+	{fault: sim.HTTP429RetryAfter, names: "http_429"},
+	{fault: sim.ResetBeforeHeader, names: "network"},
+	{fault: sim.ResetMidBody, names: "network"},
+	{fault: sim.TruncatedBody, names: "bad_reply"},
+	{fault: sim.ServedLost, names: "network"},
+	{fault: sim.Slow},
+	{fault: sim.HTML200, names: "unexpected_html"},
+	{fault: sim.Empty200, names: "bad_reply"},
+	{fault: sim.Error200, names: "schema_drift"},
+	{fault: sim.Viewer400, names: "viewer_failed"},
+	{fault: sim.InvalidUTF8, names: "lie aside", finds: "The item holds bytes that are no text."},
+	{fault: sim.BadJSON, names: "bad_reply"},
+	{fault: sim.ShortPage},
+	{fault: sim.EmptyMiddlePage, names: "total_not_reached"},
+	{fault: sim.RepeatedPage, names: "page_repeats"},
+	{fault: sim.CursorExpired, names: "http_410"},
+	{fault: sim.WebEnvLost, names: "session_lost", heals: true},
+	{fault: sim.DetailMissing, names: "without details"},
+	{fault: sim.DetailExtra},
+	{fault: sim.DetailBadItem, names: "lie aside", finds: "The item has no id, or none of the source's form."},
+	{fault: sim.TotalWrong, names: "total_not_reached"},
+	{fault: sim.Errorlist, names: "query_widened"},
+	{fault: sim.RetryAfterOn200},
+	{fault: sim.TokenDropped, names: "token_missing"},
+	{fault: sim.TokenDroppedShort, names: "token_missing"},
+	{fault: sim.TotalDropped, names: "schema_drift"},
+}
+
+// TestDemo_EveryFaultIsFoundInThreeClicks: each fault is switched on at its page in a real
+// browser. Whoever then begins at the overview sees the source and the cause there, and in
+// at most three clicks a page that names it in a sentence. What keeps nothing from going on
+// leaves the overview as it was.
+func TestDemo_EveryFaultIsFoundInThreeClicks(t *testing.T) {
+	if len(walks) != len(sim.AllFaults) {
+		t.Errorf("%d of %d faults are walked", len(walks), len(sim.AllFaults))
+	}
+	browser := startBrowser(t)
+	for _, w := range walks {
+		t.Run(string(w.fault), func(t *testing.T) {
+			t.Parallel()
+			p := openDemo(t, browser)
+			p.click(fmt.Sprintf(`#switch-%s, [data-id="switch-%s"]`, w.fault, w.fault))
+			if w.names == "" || w.heals {
+				p.staysQuiet(w)
+				return
+			}
+			p.walk(w)
+		})
+	}
+}
+
+// startBrowser begins a browser whose tabs the tests share.
+func startBrowser(t *testing.T) context.Context {
+	t.Helper()
+	name, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("there is no chromium on this machine: apt-get install chromium")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(name), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()))
+	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(stop)
+	ctx, cancel := chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatalf("start the browser: %v", err)
+	}
+	return ctx
+}
+
+// person looks at a demo.
+type person struct {
+	*testing.T
+	tab     context.Context
+	address string
+	clicks  int
+}
+
+// openDemo begins a demo and opens the page of its faults.
+func openDemo(t *testing.T, browser context.Context) *person {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	out := seekIn(`faults:  (http://\S+)/demo`)
+	ended := make(chan int, 1)
+	go func() { ended <- run(ctx, []string{"demo", "--no-browser"}, out, io.Discard) }()
+	t.Cleanup(func() {
+		stop()
+		if code := <-ended; code != 0 {
+			t.Errorf("the demo ends with %d", code)
+		}
+	})
+	tab, leave := chromedp.NewContext(browser)
+	t.Cleanup(leave)
+	tab, end := context.WithTimeout(tab, 4*time.Minute)
+	t.Cleanup(end)
+	p := &person{T: t, tab: tab}
+	select {
+	case m := <-out.found:
+		p.address = m[1]
+	case code := <-ended:
+		ended <- code
+		t.Fatalf("the demo ends with %d\n%s", code, out.text.String())
+	}
+	p.open("/")
+	p.until("every source was harvested once", `(document.querySelector("main").innerText.match(/on time/g) || []).length >= 5`)
+	p.open("/demo")
+	return p
+}
+
+func (p *person) open(path string) {
+	p.Helper()
+	if err := chromedp.Run(p.tab, chromedp.Navigate(p.address+path), chromedp.WaitReady(`html[data-ready]`, chromedp.ByQuery)); err != nil {
+		p.Fatalf("open %s: %v", path, err)
+	}
+}
+
+// click clicks on something and waits for the page that it leads to.
+func (p *person) click(selector string) {
+	p.Helper()
+	var was float64
+	err := chromedp.Run(p.tab,
+		chromedp.Evaluate(`performance.timeOrigin`, &was),
+		chromedp.Click(selector, chromedp.ByQuery))
+	if err != nil {
+		p.Fatalf("click on %s: %v", selector, err)
+	}
+	p.clicks++
+	p.until("the next page", fmt.Sprintf(`performance.timeOrigin > %f && document.documentElement.dataset.ready`, was))
+}
+
+// until waits until the page says yes.
+func (p *person) until(what, js string) {
+	p.Helper()
+	for {
+		yes := false
+		err := chromedp.Run(p.tab, chromedp.Evaluate("Boolean("+js+")", &yes))
+		switch {
+		case p.tab.Err() != nil:
+			p.Fatalf("waited in vain: %s", what)
+		case err == nil && yes:
+			return
+		}
+		time.Sleep(50 * time.Millisecond) // a page that is just being left answers with an error
+	}
+}
+
+// reads is the text of the page.
+func (p *person) reads() string {
+	p.Helper()
+	text := ""
+	if err := chromedp.Run(p.tab, chromedp.Evaluate(`document.querySelector("main").innerText`, &text)); err != nil {
+		p.Fatal(err)
+	}
+	return text
+}
+
+// walk finds the cause of a fault, from the overview on.
+func (p *person) walk(w walked) {
+	p.Helper()
+	p.open("/")
+	p.clicks = 0
+	p.until("the overview names "+w.names, fmt.Sprintf(`document.querySelector("main").innerText.includes(%q)`, w.names))
+	var to string
+	find := fmt.Sprintf(`(() => {
+		const says = [...document.querySelectorAll(".needs li, tbody tr")].find((e) => e.innerText.includes(%q));
+		const a = says && says.querySelector("a[href]");
+		return a ? a.getAttribute("href") : "";
+	})()`, w.names)
+	if err := chromedp.Run(p.tab, chromedp.Evaluate(find, &to)); err != nil || to == "" {
+		p.Fatalf("nothing leads from what names %s: %v", w.names, err)
+	}
+	p.click(fmt.Sprintf(`main a[href=%q]`, to))
+	want := w.finds
+	if want == "" {
+		want = w.names
+	}
+	if text := p.reads(); !strings.Contains(text, want) {
+		p.Errorf("after %d clicks, at %s, nothing says %q:\n%s", p.clicks, to, want, text)
+	}
+	if p.clicks > 3 {
+		p.Errorf("it took %d clicks", p.clicks)
+	}
+}
+
+// staysQuiet holds that a fault has befallen requests, and nobody is troubled by it.
+func (p *person) staysQuiet(w walked) {
+	p.Helper()
+	p.until("a request was befallen by "+string(w.fault), fmt.Sprintf(
+		`[...document.querySelectorAll("tbody tr")].some((r) => r.cells[0].innerText.trim() === %q && Number(r.cells[r.cells.length-1].innerText) > 0)`, w.fault))
+	p.open("/")
+	text := p.reads()
+	healing := w.heals && strings.Contains(text, w.names)
+	if !strings.Contains(text, "Nothing needs you") && !healing {
+		p.Errorf("the overview troubles somebody:\n%s", text)
+	}
+}
