@@ -176,7 +176,7 @@ func (c *Console) planSlices(ctx context.Context, v *visit) (*view, error) {
 	}
 	out.Tabs = v.planTabs(p.Plan, here)
 	out.Filters = []field{
-		v.stateFilter("state", string(q.State), "PENDING", "READY", "DONE", "FAILED", "CANCELLED", "RESLICED"),
+		v.stateFilter(string(q.State), "PENDING", "READY", "DONE", "FAILED", "CANCELLED", "RESLICED"),
 		{Name: "from", Label: v.t("slices.from"), Value: q.From},
 		{Name: "to", Label: v.t("slices.to"), Value: q.To},
 	}
@@ -248,8 +248,8 @@ func (v *visit) whyCell(cause *control.Cause, waiting *control.WaitingFor, reaso
 }
 
 // stateFilter is a choice among states.
-func (v *visit) stateFilter(name, value string, states ...string) field {
-	f := field{Name: name, Label: v.t("col.state"), Value: value, Kind: "select", Options: []option{{"", v.t("filter.any")}}}
+func (v *visit) stateFilter(value string, states ...string) field {
+	f := field{Name: "state", Label: v.t("col.state"), Value: value, Kind: "select", Options: []option{{"", v.t("filter.any")}}}
 	for _, s := range states {
 		f.Options = append(f.Options, option{s, v.stateWord(s)})
 	}

@@ -54,7 +54,7 @@ func (c *Console) plans(ctx context.Context, v *visit) (*view, error) {
 	out.Filters = []field{
 		{Name: "source", Label: v.t("col.source"), Value: q.Source},
 		operation,
-		v.stateFilter("state", string(q.State), "DRAFT", "SLICING", "READY", "PARTIAL", "COMPLETED", "FAILED", "CANCELLED"),
+		v.stateFilter(string(q.State), "DRAFT", "SLICING", "READY", "PARTIAL", "COMPLETED", "FAILED", "CANCELLED"),
 		{Name: "open", Label: v.t("plans.open"), Value: open, Kind: "check"},
 	}
 	t := &table{Caption: v.t("rail./plans"), Head: []column{

@@ -36,7 +36,7 @@ func (c *Console) runs(ctx context.Context, v *visit) (*view, error) {
 	out.Tabs = v.workTabs("runs")
 	out.Filters = []field{
 		{Name: "source", Label: v.t("col.source"), Value: q.Source},
-		v.stateFilter("state", string(q.State), "RUNNING", "SUCCEEDED", "PARTIAL", "FAILED", "CANCELLED"),
+		v.stateFilter(string(q.State), "RUNNING", "SUCCEEDED", "PARTIAL", "FAILED", "CANCELLED"),
 		{Name: "task", Label: v.t("col.task"), Value: task, Kind: "number"},
 	}
 	part := panel{ID: "runs", Title: v.t("runs.title"), Table: v.runTable(list.Runs), Next: v.nextPage(list.Next)}

@@ -38,7 +38,7 @@ func (c *Console) tasks(ctx context.Context, v *visit) (*view, error) {
 	}
 	out.Filters = []field{
 		{Name: "source", Label: v.t("col.source"), Value: q.Source},
-		v.stateFilter("state", string(q.State), "EXECUTING", "DISPATCHED", "QUEUED", "FAILED", "PARTIAL", "CANCELLED", "SUCCEEDED"),
+		v.stateFilter(string(q.State), "EXECUTING", "DISPATCHED", "QUEUED", "FAILED", "PARTIAL", "CANCELLED", "SUCCEEDED"),
 		{Name: "plan", Label: v.t("col.plan"), Value: plan, Kind: "number"},
 	}
 	t := &table{Caption: v.t("tasks.title"), Head: []column{
