@@ -26,7 +26,9 @@ type CheckRequest struct {
 	// At is the instant whose rows are checked; zero: now.
 	At time.Time
 	// File is a pack to be checked instead of what is in force.
-	File    string
+	File string
+	// Text is the text of a pack to be checked instead.
+	Text    string
 	Records int
 	// Save is a folder to which what came over the wire is written, Offline
 	// one from which it is read in place of the network.
@@ -120,8 +122,13 @@ func (r *CheckRequest) recall(f *sourcecheck.Fixture) error {
 
 // describe finds the description and compiles it for every operation.
 func (c *Control) describe(ctx context.Context, s *sourcecheck.Subject, req CheckRequest) error {
-	if req.File != "" {
-		return c.describeFile(ctx, s, req.File)
+	switch {
+	case req.File != "":
+		p, err := c.packs.Read(req.File)
+		return c.describePack(ctx, s, req.File, p, err)
+	case req.Text != "":
+		p, _, err := c.packs.Parse(packSent, req.Text)
+		return c.describePack(ctx, s, packSent, p, err)
 	}
 	con, err := c.store.LoadSource(ctx, s.Source)
 	missing := errors.Is(err, harvest.ErrNotFound)
@@ -164,8 +171,9 @@ func (c *Control) describe(ctx context.Context, s *sourcecheck.Subject, req Chec
 	return nil
 }
 
-func (c *Control) describeFile(ctx context.Context, s *sourcecheck.Subject, name string) error {
-	p, err := c.packs.Read(name)
+// describePack takes the description from a pack that was read, with what was wrong with
+// it.
+func (c *Control) describePack(ctx context.Context, s *sourcecheck.Subject, name string, p Pack, err error) error {
 	bad, mistaken := errors.AsType[Mistaken](err)
 	if err != nil && !mistaken {
 		return err

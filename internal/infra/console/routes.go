@@ -54,6 +54,7 @@ func (c *Console) declare() {
 	c.mux.HandleFunc("POST "+c.base+"/look", c.chooseLook)
 	c.mux.HandleFunc("POST "+c.base+"/demo", c.switchFault)
 	c.mux.HandleFunc("GET "+c.base+"/search", c.searchBox)
+	c.mux.HandleFunc("POST "+c.base+"/sources/edit", c.edit)
 	c.mux.HandleFunc("GET "+c.base+"/change", c.previewChange)
 	c.mux.HandleFunc("POST "+c.base+"/change", c.makeChange)
 	c.mux.HandleFunc("POST "+c.base+"/blackbox/{run}/{no}/probe", c.probe)

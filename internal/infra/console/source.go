@@ -55,6 +55,7 @@ func (c *Console) sourceHead(ctx context.Context, v *visit, here string) (*view,
 	} else {
 		out.Actions = append(out.Actions, action{Label: v.t("change.resume"), Do: at + "/resume", Level: 1, Undo: at + "/pause"})
 	}
+	out.Actions = append(out.Actions, action{Label: v.t("editor.edit"), Href: v.base + at + "/edit", Needs: control.Admin})
 	out.Actions = append(out.Actions, action{Label: v.t("source.harvest"), Do: "/plans?operation=HARVEST&source=" + url.QueryEscape(code), Level: 2})
 	return out, row, nil
 }

@@ -10,7 +10,9 @@ import (
 func (c *Console) operatorPages() []page {
 	return []page{
 		{"/sources", "/sources", c.sources},
+		{"/sources/new", "/sources", c.newSource},
 		{"/sources/{code}", "/sources", c.source},
+		{"/sources/{code}/edit", "/sources", c.editSource},
 		{"/sources/{code}/timeline", "/sources", c.timeline},
 		{"/sources/{code}/diff", "/sources", c.sourceDiff},
 		{"/schedules", "/schedules", c.schedules},
@@ -30,6 +32,7 @@ func (c *Console) sources(ctx context.Context, v *visit) (*view, error) {
 		return nil, err
 	}
 	out := &view{Title: v.t("rail./sources"), Lead: v.t("sources.lead"), CLI: "patra source list", API: "/sources", Topics: "audit"}
+	out.Actions = []action{{Label: v.t("editor.new"), Href: v.path("/sources/new"), Needs: control.Admin}}
 	t := &table{Caption: v.t("rail./sources"), Head: []column{
 		{Text: v.t("col.source")},
 		{Text: v.t("col.name")},

@@ -184,6 +184,8 @@ type form struct {
 	Fields []field
 	Hidden map[string]string
 	Submit string
+	More   []option // further buttons: what "do" says then, and the text
+	Wide   bool
 	Cancel string // where it leads to not to do it
 	Danger bool
 }
