@@ -112,6 +112,9 @@ func TestNames_OfShippedPacks(t *testing.T) {
 	want := map[string]string{
 		"arxiv":          "f88802c5146afaa7c7e0ad271b698b6ea2146fa1ddaa940e8ed8da2adddff80e",
 		"clinicaltrials": "7ebb7558a62156a86a7fe2116e326e5237c51aa345cb80794bd4bf41cf6ac18b",
+		"core":           "e1167652ad7ed11d5a378afe77a3a2208ffd42035e0bf994b1430ab544327aa2",
+		"datacite-oai":   "f88802c5146afaa7c7e0ad271b698b6ea2146fa1ddaa940e8ed8da2adddff80e",
+		"scielo":         "3a770cf0342756fa9c5e79be5edf17fae48082fa2119514b4c55c6b7614c37dd",
 		"crossref":       "c7429e44322ea411a236b7baacccc104772ebc627f768ba791c9be621f2347ca",
 		"datacite":       "91ed5c238d258e58d26bde6159b00f2738e0095ae2b6896b9f8f98b484fd7d16",
 		"doaj":           "92cb8adf0b78824b0f1d045f15335a66c8a5bfa10a04c6cd07928d8ceab43831",

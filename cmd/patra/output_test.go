@@ -71,7 +71,7 @@ func TestCompletion_KnowsWhatThereIs(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"harvest cro", "crossref\tCrossref\n:4\n"},
 		{"source show pubm", "pubmed\tPubMed\n:4\n"},
-		{"record list --source datac", "datacite\tDataCite\n:4\n"},
+		{"record list --source datac", "datacite\tDataCite\ndatacite-oai\tDataCite (OAI-PMH)\n:4\n"},
 		{"explain circuit", "circuit_open\t"},
 		{"status -o js", "json\njsonl\n:4\n"},
 		{"source apply x", ":0\n"},

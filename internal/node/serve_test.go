@@ -273,8 +273,8 @@ func TestServe_GoesOnWithPartialPlans(t *testing.T) {
 func TestParseRoles(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"": "[scheduler planner executor]", "all": "[scheduler planner executor]", "executor scheduler": "[scheduler executor]", "Planner": "[planner]",
-		"relay": "not built yet", "executor console": "not built yet", "sheduler": "not a role",
+		"": "[scheduler planner executor console]", "all": "[scheduler planner executor console]", "executor scheduler": "[scheduler executor]", "Planner": "[planner]",
+		"relay": "not built yet", "console executor": "[executor console]", "sheduler": "not a role",
 	} {
 		roles, err := node.ParseRoles(strings.Fields(in))
 		if got := fmt.Sprint(roles, err); !strings.Contains(got, want) {

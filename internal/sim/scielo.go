@@ -31,7 +31,7 @@ func scieloHabits() habits {
 	}
 	h.id = func(b []byte, i uint32) []byte { return append(b, scieloCollection(i)+"/"+scieloCode(i)...) }
 	h.index = func(id string) (uint32, bool) {
-		n, err := strconv.Atoi(id[max(0, len(id)-5):])
+		n, err := strconv.Atoi(id[max(0, len(id)-6):])
 		return uint32(n), err == nil && string(h.id(nil, uint32(n))) == id
 	}
 	return h

@@ -152,7 +152,7 @@ const (
 	NeedOutage     NeedKind = "outage"
 	NeedGap        NeedKind = "gap"
 	NeedQuarantine NeedKind = "quarantine"
-	NeedDetails    NeedKind = "no_details" // records that the source names and gives nothing of
+	NeedDetails             = NeedKind(harvest.ProblemNoDetails) // records that the source names and gives nothing of
 	NeedPaused     NeedKind = "paused"
 )
 
