@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -28,9 +29,7 @@ func TestEditor_ASourceWrittenInTheBrowserHarvests(t *testing.T) {
 	pack := strings.ReplaceAll(fmt.Sprintf(hostilePack, upstream.URL), "hostile", "written")
 	send := func(do, pack string, more url.Values) (int, string) {
 		form := url.Values{"form_token": {v.token()}, "do": {do}, "pack": {pack}}
-		for name, values := range more {
-			form[name] = values
-		}
+		maps.Copy(form, more)
 		return v.send(http.MethodPost, "/sources/edit", form, nil)
 	}
 	if status, html := v.send(http.MethodGet, "/sources/new", nil, nil); status != http.StatusOK || !strings.Contains(html, "source: mysource") {
