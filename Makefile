@@ -4,10 +4,10 @@ BIN     := bin/patra
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test test-deps race fuzz check bench mirror soak clean
+.PHONY: help build test test-deps race fuzz check bench mirror soak five-minutes screens clean
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/patra
 	$(GO) build -ldflags '-X main.linked=$(COMMIT)' -o $(BIN) ./cmd/patra
@@ -35,6 +35,15 @@ mirror: ## count how densely the code is written
 
 soak: ## the long forms: crashes, races, large days, a year, fuzzing
 	@PATRA_SOAK=1 bash scripts/test.sh
+
+five-minutes: ## walk and time what somebody new does in the first five minutes; half a minute
+	@bash scripts/five-minutes.sh
+
+SCREENS ?= $(CURDIR)/.cache/screens
+screens: ## pictures of every page of the console, both themes, 360, 768 and 1280 px wide, in SCREENS
+	@mkdir -p $(SCREENS)
+	PATRA_SCREENS=$(SCREENS) $(GO) test -count=1 -timeout 30m ./internal/infra/console -run Screens
+	@echo "the pictures are in $(SCREENS)"
 
 clean: ## remove what was built
 	rm -rf bin .cache
