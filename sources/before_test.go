@@ -111,6 +111,7 @@ func TestNames_OutliveTheirWords(t *testing.T) {
 func TestNames_OfShippedPacks(t *testing.T) {
 	want := map[string]string{
 		"arxiv":          "f88802c5146afaa7c7e0ad271b698b6ea2146fa1ddaa940e8ed8da2adddff80e",
+		"arxiv-search":   "8e5ac8374156fdc705ced8db5352f8083f25663057125149a72ed1ad91910d44",
 		"clinicaltrials": "7ebb7558a62156a86a7fe2116e326e5237c51aa345cb80794bd4bf41cf6ac18b",
 		"core":           "e1167652ad7ed11d5a378afe77a3a2208ffd42035e0bf994b1430ab544327aa2",
 		"datacite-oai":   "f88802c5146afaa7c7e0ad271b698b6ea2146fa1ddaa940e8ed8da2adddff80e",

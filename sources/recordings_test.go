@@ -183,7 +183,7 @@ func operationOf(pack string) harvest.Operation {
 	switch pack {
 	case "europepmc-xml", "scopus", "scopus-xml": // no date of change
 		return harvest.Backfill
-	case "arxiv-query", "oai-pmh-repository", "scielo-issue", "unpaywall", "core-batch", "core-history", "pmc-cloud", "pubmed-xml", "pubmed-esummary", "pubmed-epost":
+	case "oai-pmh-repository", "scielo-issue", "unpaywall", "core-batch", "core-history", "pmc-cloud", "pubmed-xml", "pubmed-esummary", "pubmed-epost":
 		return harvest.Update
 	}
 	return harvest.Harvest

@@ -353,7 +353,7 @@ var replies = []replyWant{
 
 	// arXiv: the query API, and a record with its versions.
 	{
-		pack: "arxiv-query", purpose: source.ForSearch, file: "arxiv/query-p1.xml",
+		pack: "arxiv-search", purpose: source.ForSearch, file: "arxiv/query-p1.xml",
 		items: 10, first: "2202.12139", last: "1812.11470", total: 214881,
 		records: map[string]string{
 			"2202.12139": `
@@ -362,9 +362,11 @@ var replies = []replyWant{
 				authors = Mohit Kumar Ahuja | Arnaud Gotlieb | Helge Spieker
 				journal ~ Artificial Intelligence in Software Testing @ 2022 IEEE
 				published = 2022-02-24
-				type = cs.SE
+				type = preprint
+				other_ids.arxiv = 2202.12139
 				keywords = cs.SE | cs.LG
-				doi = 10.1109/icstw55395.2022.00035
+				doi = 10.48550/arxiv.2202.12139
+				other_ids.article_doi = 10.1109/icstw55395.2022.00035
 				url = https://arxiv.org/abs/2202.12139v1
 				updated = 2022-02-24T15:05:19Z
 				version = 1`,
@@ -372,30 +374,31 @@ var replies = []replyWant{
 		},
 	},
 	{
-		pack: "arxiv-query", purpose: source.ForSearch, file: "arxiv/query-p2.xml",
+		pack: "arxiv-search", purpose: source.ForSearch, file: "arxiv/query-p2.xml",
 		items: 10, first: "2403.16981", last: "2202.06271", total: 214881,
 		records: map[string]string{"2403.16981": `
 			title = The Sample Complexity of Simple Binary Hypothesis Testing
 			keywords = math.ST | cs.IT | stat.ML
-			doi = -
-			updated = 2025-05-24T05:50:33Z
+			other_ids.article_doi = -
+			published = 2024-03-25
+			updated = 2024-03-25T17:42:32Z
 			version = 2`},
 	},
 	{
-		pack: "arxiv-query", purpose: source.ForSearch, file: "arxiv/query-p3.xml",
+		pack: "arxiv-search", purpose: source.ForSearch, file: "arxiv/query-p3.xml",
 		items: 10, first: "2008.01944", last: "2602.15552", total: 214881,
 		records: map[string]string{"2409.05654": `version = 9`},
 	},
 	{
-		pack: "arxiv-query", purpose: source.ForSearch, file: "arxiv/idlist-one.xml",
+		pack: "arxiv-search", purpose: source.ForSearch, file: "arxiv/idlist-one.xml",
 		items: 1, first: "1605.08386", last: "1605.08386", total: 1,
 		records: map[string]string{"1605.08386": `
 			title = Heat-bath random walks with Markov bases
 			authors = Caprice Stanley | Tobias Windisch
 			keywords = math.CO | math.ST`},
 	},
-	{pack: "arxiv-query", purpose: source.ForSearch, file: "arxiv/idlist-unknown-empty.xml"},
-	{pack: "arxiv-query", purpose: source.ForSearch, file: "arxiv/error-bad-id-400.xml", status: 400, means: "L2 STOP request_refused"},
+	{pack: "arxiv-search", purpose: source.ForSearch, file: "arxiv/idlist-unknown-empty.xml"},
+	{pack: "arxiv-search", purpose: source.ForSearch, file: "arxiv/error-bad-id-400.xml", status: 400, means: "L2 STOP request_refused"},
 	{
 		pack: "arxiv-raw", purpose: source.ForDetail, file: "arxiv/oai-record-arxivraw.xml",
 		items: 1, first: "oai:arXiv.org:1810.09584", last: "oai:arXiv.org:1810.09584", total: -1,

@@ -32,13 +32,14 @@ const (
 	CORE            = "core"
 	SciELO          = "scielo"
 	DataCiteOAI     = "datacite-oai"
+	ArXivSearch     = "arxiv-search"
 	Generic         = "generic"
 )
 
 // Upstreams lists them.
 var Upstreams = []string{
 	PubMed, Crossref, EuropePMC, OpenAlex, ClinicalTrials, DataCite, DOAJ, HAL, PLOS, SemanticScholar, Zenodo,
-	ArXiv, PMC, DOAJOAI, ZenodoOAI, BioRxiv, MedRxiv, Unpaywall, CORE, SciELO, DataCiteOAI, Generic,
+	ArXiv, PMC, DOAJOAI, ZenodoOAI, BioRxiv, MedRxiv, Unpaywall, CORE, SciELO, DataCiteOAI, ArXivSearch, Generic,
 }
 
 // LookupOnly are the upstreams that list nothing: their records are asked for one

@@ -27,6 +27,9 @@ type lucene struct {
 	letters string // that names of fields are made of
 	loose   bool   // words side by side are joined by OR
 	compare bool   // field>=value is a range, too
+	// rightward: there is no precedence, everything behind an operator belongs to it.
+	// Words side by side are joined by OR, and NOT stands behind AND only, as ANDNOT.
+	rightward bool
 }
 
 // paperQuery is a query that is being read.
@@ -61,6 +64,9 @@ func (q *paperQuery) word(operator string) bool {
 }
 
 func (q *paperQuery) either() (clause, error) {
+	if q.rightward {
+		return q.rightwards()
+	}
 	first, err := q.both()
 	if err != nil {
 		return clause{}, err
@@ -78,6 +84,32 @@ func (q *paperQuery) either() (clause, error) {
 	}
 	return clause{dear: hasDear(parts), test: func(i uint32, r *record) bool {
 		return slices.ContainsFunc(parts, func(c clause) bool { return c.test(i, r) })
+	}}, nil
+}
+
+// rightwards reads an operand and, behind an operator, all the rest.
+func (q *paperQuery) rightwards() (clause, error) {
+	first, err := q.operand()
+	if err != nil || !q.more() {
+		return first, err
+	}
+	narrows := q.word("AND")
+	excludes := !narrows && q.word("ANDNOT")
+	if !narrows && !excludes {
+		q.word("OR")
+	}
+	rest, err := q.rightwards()
+	if err != nil {
+		return clause{}, err
+	}
+	return clause{dear: first.dear || rest.dear, test: func(i uint32, r *record) bool {
+		switch {
+		case narrows:
+			return first.test(i, r) && rest.test(i, r)
+		case excludes:
+			return first.test(i, r) && !rest.test(i, r)
+		}
+		return first.test(i, r) || rest.test(i, r)
 	}}, nil
 }
 

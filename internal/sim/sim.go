@@ -99,6 +99,8 @@ func New(cfg Config) (*Sim, error) {
 			s.upstreams[name] = newLibrary(s, p, coreHabits())
 		case SciELO:
 			s.upstreams[name] = newLibrary(s, p, scieloHabits())
+		case ArXivSearch:
+			s.upstreams[name] = newLibrary(s, p, arxivSearchHabits())
 		case Zenodo:
 			s.upstreams[name] = newLibrary(s, p, zenodoHabits())
 		case ArXiv:
