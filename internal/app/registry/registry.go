@@ -135,6 +135,7 @@ type cached struct {
 	change   int64     // the last one before it was read
 	until    time.Time // when it is asked whether there was another
 	readAt   time.Time // by this process's clock
+	compiled *compilations
 }
 
 const (
@@ -172,19 +173,24 @@ func (l *Registry) Codes(ctx context.Context) ([]string, error) {
 
 // Contents reads a source, applying its file first where that is due.
 func (l *Registry) Contents(ctx context.Context, code string) (source.Contents, error) {
+	c, err := l.read(ctx, code)
+	return c.contents, err
+}
+
+func (l *Registry) read(ctx context.Context, code string) (cached, error) {
 	l.mu.Lock()
 	hit, ok := l.cache[code]
 	l.mu.Unlock()
 	if ok && time.Now().Before(hit.until) {
-		return hit.contents, nil
+		return hit, nil
 	}
 	change, now, err := l.store.SourceChange(ctx, code)
 	if err != nil {
-		return source.Contents{}, err
+		return cached{}, err
 	}
 	file, known, err := l.packs.Pack(code)
 	if err != nil {
-		return source.Contents{}, err
+		return cached{}, err
 	}
 	same := ok && change == hit.change && time.Since(hit.readAt) < readAgain
 	if same && !(known && file.isNewerThan(hit.contents)) {
@@ -195,27 +201,31 @@ func (l *Registry) Contents(ctx context.Context, code string) (source.Contents, 
 	switch {
 	case errors.Is(err, harvest.ErrNotFound) && !known:
 		codes, cerr := l.Codes(ctx)
-		return c, errors.Join(&UnknownSourceError{Code: code, Known: codes}, cerr)
+		return cached{}, errors.Join(&UnknownSourceError{Code: code, Known: codes}, cerr)
 	case errors.Is(err, harvest.ErrNotFound), err == nil && known && file.isNewerThan(c):
 		_, err = l.Apply(ctx, file, Order{Audit: source.Audit{Actor: "patra", Reason: "pack " + file.Origin}})
 		if err != nil {
-			return c, err
+			return cached{}, err
 		}
 		c, err = l.store.LoadSource(ctx, code)
 	}
 	if err != nil {
-		return c, err
+		return cached{}, err
 	}
-	return l.keep(code, cached{contents: c, change: change, readAt: time.Now()}), nil
+	is := cached{contents: c, change: change, readAt: time.Now(), compiled: new(compilations)}
+	if ok && hit.contents.SaysTheSame(c) {
+		is.compiled = hit.compiled
+	}
+	return l.keep(code, is), nil
 }
 
 // keep remembers what was read for a while.
-func (l *Registry) keep(code string, c cached) source.Contents {
+func (l *Registry) keep(code string, c cached) cached {
 	c.until = time.Now().Add(cacheFor)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cache[code] = c
-	return c.contents
+	return c
 }
 
 func (l *Registry) forget(code string) {
@@ -230,25 +240,19 @@ func (l *Registry) Contract(ctx context.Context, code string, op harvest.Operati
 }
 
 // Select is Contract for a part of the source: what a query in the text form
-// asks for. An empty query means everything.
+// asks for. An empty query means everything. Nobody may change what the contract
+// points to: others are given the same.
 func (l *Registry) Select(ctx context.Context, code string, op harvest.Operation, query string) (source.Contract, error) {
-	c, err := l.Contents(ctx, code)
+	is, err := l.read(ctx, code)
 	if err != nil {
 		return source.Contract{}, err
 	}
-	con, choices, err := l.compile(c, op, c.ReadAt, query)
+	con, choices, err := is.compiled.find(is.contents, op, query, l.vars)
 	noted := l.note(ctx, code, op, choices)
 	if err != nil {
 		return con, errors.Join(fmt.Errorf("source %s: %w", code, err), noted)
 	}
 	return con, noted
-}
-
-func (l *Registry) compile(c source.Contents, op harvest.Operation, at time.Time, query string) (source.Contract, []source.Choice, error) {
-	def, choices := c.At(op, at)
-	spec, warnings, err := source.Compile(def, source.Trigger{Operation: op, Query: query, Vars: l.vars})
-	schedule, _ := source.CompileSchedule(def) // what is wrong with it, the compile has said
-	return source.Contract{Spec: spec, ConfigHash: c.Hash(at), Warnings: warnings, Schedule: schedule}, choices, err
 }
 
 // previewKey marks a context of which nothing comes.
@@ -329,7 +333,7 @@ func (l *Registry) Show(ctx context.Context, code string, op harvest.Operation, 
 		at = c.ReadAt
 	}
 	e := Explain{Code: code, Operation: op, At: at}
-	e.Contract, e.Choices, err = l.compile(c, op, at, "")
+	e.Contract, e.Choices, err = compile(c, op, at, "", l.vars)
 	if v, ok := errors.AsType[source.Violations](err); ok {
 		e.Violations, err = v, nil
 	}

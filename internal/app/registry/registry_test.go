@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/registry"
@@ -175,4 +176,53 @@ func TestRegistry_ScheduleAndRollback(t *testing.T) {
 	if got := qps(now.Add(2 * time.Hour)); got != 2.7 {
 		t.Errorf("after the rollback the rate is %v", got)
 	}
+}
+
+// TestRegistry_AContractIsKeptUntilItsDescriptionChanges: a contract asked for again is
+// the same one, also after the description was read anew; a change takes effect at its
+// hour, though it was known long before.
+func TestRegistry_AContractIsKeptUntilItsDescriptionChanges(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := newRegistry(t, patratest.SQLite)
+		spec := func(query string) *source.Spec {
+			t.Helper()
+			con, err := l.Select(t.Context(), "crossref", harvest.Harvest, query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return con.Spec
+		}
+		first := spec("")
+		if spec("type:book") == first {
+			t.Error("another query has the same contract")
+		}
+		time.Sleep(10 * time.Minute)
+		if spec("") != first {
+			t.Error("compiled again, though nothing was changed")
+		}
+		d := described(t, "crossref", registry.API)
+		rate := *d.Definition.RateLimit
+		rate.QPS = 1
+		d.Definition.RateLimit = &rate
+		o := registry.Order{From: time.Now().Add(time.Hour), Audit: source.Audit{Actor: "t", Reason: "slower"}}
+		if _, err := l.Apply(t.Context(), d, o); err != nil {
+			t.Fatal(err)
+		}
+		if got := spec("").Rate.QPS; got != 2.7 {
+			t.Errorf("an hour before the change the rate is %v", got)
+		}
+		time.Sleep(59 * time.Minute)
+		if got := spec("").Rate.QPS; got != 2.7 {
+			t.Errorf("a minute before the change the rate is %v", got)
+		}
+		for range 6 {
+			time.Sleep(10 * time.Second) // each of them sooner than all is read again
+			spec("")
+		}
+		time.Sleep(5 * time.Second)
+		if got := spec("").Rate.QPS; got != 1 {
+			t.Errorf("after the change the rate is %v", got)
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"time"
 
@@ -222,6 +223,11 @@ func (c Contents) Pack(at time.Time) Definition {
 	}
 	whole.into(&d)
 	return d
+}
+
+// SaysTheSame reports whether two readings of a source found the same rows.
+func (c Contents) SaysTheSame(as Contents) bool {
+	return reflect.DeepEqual(c.Provenance, as.Provenance) && reflect.DeepEqual(c.Rows, as.Rows)
 }
 
 // InForce lists one row per slot, the newest.
