@@ -58,6 +58,8 @@ type served struct {
 	oracle *sim.Sim
 	packs  map[string]registry.Described
 	poll   time.Duration
+	// healing, if set, keeps the log.
+	healing *healingLog
 
 	mu       sync.Mutex
 	requests []time.Time      // guarded by mu

@@ -75,15 +75,18 @@ type struck struct {
 	// is none.
 	rule  alert.Code
 	quiet string
+	// healed are lines of the log that tell what was done about it without help; what
+	// else was done is held against the metrics too.
+	healed []string
 }
 
 var allStruck = []struck{
-	{fault: sim.HTTP500, source: byToken, code: "http_500", rule: alert.SourceOut},
+	{fault: sim.HTTP500, source: byToken, code: "http_500", rule: alert.SourceOut, healed: []string{"partition rests"}},
 	{fault: sim.HTTP502HTML, source: byToken, code: "http_502", rule: alert.SourceOut},
 	{fault: sim.HTTP503, source: byToken, code: "http_503", rule: alert.SourceOut},
 	{fault: sim.HTTP503Date, source: byToken, code: "http_503", rule: alert.SourceOut},
 	{fault: sim.HTTP504HTML, source: byToken, code: "http_504", rule: alert.SourceOut},
-	{fault: sim.HTTP429, source: byToken, code: "http_429", rule: alert.SourceOut},
+	{fault: sim.HTTP429, source: byToken, code: "http_429", rule: alert.SourceOut, healed: []string{"rate lowered"}},
 	{fault: sim.HTTP429RetryAfter, source: byToken, code: "http_429", rule: alert.SourceOut},
 	{fault: sim.ResetBeforeHeader, source: byToken, code: "network", rule: alert.SourceOut},
 	{fault: sim.ResetMidBody, source: byToken, code: "bad_reply", rule: alert.SourceOut},
@@ -97,14 +100,14 @@ var allStruck = []struck{
 	{fault: sim.InvalidUTF8, source: byToken, aside: true, rule: alert.SpoiltItems},
 	{fault: sim.BadJSON, source: byToken, code: "bad_reply", rule: alert.SourceOut},
 	{fault: sim.ShortPage, source: byToken, quiet: "what a page lacks comes with the next"},
-	{fault: sim.EmptyMiddlePage, source: byScroll, code: "total_not_reached", rule: alert.Stuck},
+	{fault: sim.EmptyMiddlePage, source: byScroll, code: "total_not_reached", rule: alert.Stuck, healed: []string{"walk begun again"}},
 	{fault: sim.RepeatedPage, source: byScroll, code: "page_repeats", rule: alert.SourceStopped},
-	{fault: sim.CursorExpired, source: byScroll, code: "http_410", rule: alert.Stuck},
+	{fault: sim.CursorExpired, source: byScroll, code: "http_410", rule: alert.Stuck, healed: []string{"walk begun again"}},
 	{fault: sim.WebEnvLost, source: inTwoPhases, code: "session_lost", quiet: "every new session gets further, and after two minutes all is read"},
 	{fault: sim.DetailMissing, source: inTwoPhases, aside: true, rule: alert.SpoiltItems},
 	{fault: sim.DetailExtra, source: inTwoPhases, quiet: "what nobody asked for is left out"},
 	{fault: sim.DetailBadItem, source: inTwoPhases, aside: true, rule: alert.SpoiltItems},
-	{fault: sim.TotalWrong, source: byScroll, code: "total_not_reached", rule: alert.SourceStopped},
+	{fault: sim.TotalWrong, source: byScroll, code: "total_not_reached", rule: alert.SourceStopped, healed: []string{"walk begun again", "slice cut"}},
 	{fault: sim.Errorlist, source: inTwoPhases, code: "query_widened", rule: alert.SourceOut},
 	{fault: sim.RetryAfterOn200, source: byToken, quiet: "every answer comes, and so many requests as it asks for are sent"},
 	{fault: sim.TokenDropped, source: byScroll, code: "token_missing", rule: alert.SourceOut},
@@ -117,7 +120,9 @@ var allStruck = []struck{
 // what came, what is waited for and until when; after five minutes somebody is told, by
 // one message. When it is over nothing of it is left in the status, one message says so,
 // and what is stored is what the source has. What does not keep the work from going on
-// is not called an outage, and told to nobody.
+// is not called an outage, and told to nobody. Whatever was done about it without
+// anybody's help is counted by a metric, and each time a line of the log leads to the
+// page at which it was done.
 func TestFaults_StatusAndAlertTellOfEveryKind(t *testing.T) {
 	for _, f := range sim.AllFaults {
 		i := slices.IndexFunc(allStruck, func(k struck) bool { return k.fault == f })
@@ -143,11 +148,12 @@ func (u *struckSource) serve(t *testing.T) (*served, *mailroom) {
 	}
 	s := &served{t: t, oracle: o, poll: 20 * time.Second, dsn: patratest.SQLite.DSN(t)}
 	s.packs = map[string]registry.Described{u.code: {Definition: p.Definition, Hash: p.Hash(), Origin: registry.File}}
-	store := patratest.Open(t, s.dsn, sqlstore.Options{})
+	s.healing = new(healingLog)
+	store := patratest.Open(t, s.dsn, sqlstore.Options{Logger: s.healing.logger()})
 	vars := map[string]string{"contact": "test@example.org", "tool": "patra-test"}
 	led := registry.New(store, registry.Read(s.packs), vars, node.CheckSpec, patratest.Logger(t))
 	m := &mailroom{RoundTripper: s}
-	cfg := node.Config{Workers: 2, Poll: s.poll, Logger: patratest.Logger(t), Alerts: notify.FromText("webhook+http://alerts.test/in")}
+	cfg := node.Config{Workers: 2, Poll: s.poll, Logger: s.healing.logger(), Alerts: notify.FromText("webhook+http://alerts.test/in")}
 	s.Node = node.Assemble(cfg, store, led, m)
 	return s, m
 }
@@ -203,6 +209,13 @@ func (k struck) happens(t *testing.T) {
 		if fired := m.told(alert.Firing); len(fired) > 1 {
 			t.Errorf("one fault, and told of %v", fired)
 		}
+		stop()
+		stop = func() time.Duration { return 0 }
+		metrics, err := s.Metrics(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.healing.check(t, metrics, s.dsn, k.healed...)
 		return
 	}
 	t.Errorf("when it is over: %s, needs %+v, told %+v", show(is), needs, m.got)

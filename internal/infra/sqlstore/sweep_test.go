@@ -31,9 +31,10 @@ import (
 // is clean and the store equals the oracle.
 //
 // On SQLite every k runs, in virtual time: at a commit the store both fails and
-// dies, at the other points it does so in turn. On the servers every commit and each
-// 19th other point runs; PATRA_SOAK=1 runs everything. With -short
-// only each 19th point runs.
+// dies, at the other points it does so in turn. On the servers, which the same code
+// asks, some k run: on MySQL every commit and each 37th other point, on MariaDB each
+// 19th point of any kind. PATRA_SOAK=1 runs everything. With -short only each 19th
+// point runs.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
@@ -64,15 +65,17 @@ func sweep(t *testing.T, e patratest.Engine, code, mode string) {
 	db := patratest.Raw(t, dsn)
 	var tables []string
 	s := &sweeper{code: code, kill: mode == "kill", bubble: e == patratest.SQLite, packs: map[string]registry.Pack{code: patratest.ShippedPack(t, code, smallPages)}}
-	chosen := func(int) bool { return true }
+	chosen := func(int, string) bool { return true }
 	switch {
 	case os.Getenv("PATRA_SOAK") != "":
-	case !s.bubble || testing.Short():
-		chosen = func(k int) bool { return k%19 == 0 }
+	case e == patratest.MariaDB || testing.Short():
+		chosen = func(k int, _ string) bool { return k%19 == 0 }
+	case e == patratest.MySQL:
+		chosen = func(k int, at string) bool { return k%37 == 0 || isCommit(at) }
 	default:
 		// Two in turn: what is before a statement and what is after one take part
 		// in both ways.
-		chosen = func(k int) bool { return (k/2%2 == 0) == s.kill }
+		chosen = func(k int, at string) bool { return (k/2%2 == 0) == s.kill || isCommit(at) }
 	}
 	if mode == "cut" {
 		s.proxy, dsn = patratest.NewProxy(t, dsn)
@@ -92,7 +95,7 @@ func sweep(t *testing.T, e patratest.Engine, code, mode string) {
 	}
 	ran := 0
 	for k := 1; ; k++ {
-		if k <= len(clean.points) && !chosen(k) && (testing.Short() || !strings.HasSuffix(clean.points[k-1], "commit")) {
+		if k <= len(clean.points) && !chosen(k, clean.points[k-1]) {
 			continue
 		}
 		ran++
@@ -113,6 +116,9 @@ func sweep(t *testing.T, e patratest.Engine, code, mode string) {
 	}
 	t.Logf("%d of %d points, %d requests", ran, len(clean.points), clean.requests)
 }
+
+// isCommit reports whether a point is before or after a commit.
+func isCommit(at string) bool { return strings.HasSuffix(at, "commit") }
 
 // sweeper runs one harvest and its recovery.
 type sweeper struct {
