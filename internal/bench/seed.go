@@ -26,6 +26,13 @@ type amounts struct {
 // for each and pages for the runs, cursors of activities, and copies of a record that is
 // there already.
 func seed(ctx context.Context, store *sqlstore.Store, db *sql.DB, mysql bool, a amounts) error {
+	var there int
+	if err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_outbox o JOIN ing_record c ON c.id=o.record_id WHERE c.provenance_code='`+seeded+`'`).Scan(&there); err != nil {
+		return err
+	}
+	if there >= a.Records { // by an earlier run over the same server
+		return nil
+	}
 	if err := fill(ctx, store, seeded, a.Slices); err != nil {
 		return err
 	}
@@ -60,7 +67,8 @@ func seed(ctx context.Context, store *sqlstore.Store, db *sql.DB, mysql bool, a 
 			r.content_hash, r.raw_sha256, r.mapping_version, r.created_at, r.changed_at FROM (SELECT * FROM ing_record ORDER BY id LIMIT 1) r CROSS JOIN n
 			WHERE n.i < ` + fmt.Sprint(a.Records),
 		`INSERT INTO ing_record_version (record_id, revision, effect_code, status_code, updated_at, observed_at, content_hash, raw_sha256, mapping_version, batch_id, raw,
-			fields, created_at) SELECT c.id, 1, v.effect_code, v.status_code, v.updated_at, v.observed_at, v.content_hash, v.raw_sha256, v.mapping_version, v.batch_id, v.raw,
+			fields, created_at) SELECT c.id, 1, v.effect_code, v.status_code, v.updated_at, v.observed_at, v.content_hash, v.raw_sha256, v.mapping_version,
+			(SELECT MIN(id) FROM ing_task_run_batch WHERE provenance_code='` + seeded + `') + c.id % ` + fmt.Sprint(a.Slices) + `, v.raw,
 			v.fields, v.created_at FROM (SELECT * FROM ing_record_version ORDER BY id LIMIT 1) v CROSS JOIN ing_record c WHERE c.provenance_code='` + seeded + `'`,
 		`INSERT INTO ing_outbox (record_id, revision, created_at) SELECT id, 1, created_at FROM ing_record WHERE provenance_code='` + seeded + `'`,
 	}

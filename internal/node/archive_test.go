@@ -19,7 +19,7 @@ import (
 // oracle has, the integrity check is clean, and rows were archived while it went on.
 func TestRetention_AHarvestBesideStaysExact(t *testing.T) {
 	t.Parallel()
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		t.Parallel()
 		r := patratest.NewRig(t, patratest.RigConfig{DSN: e.DSN(t), Sim: sim.Config{
 			Records: 150, Seed: 5, LimitRPS: -1, Sources: []string{"crossref"}, Churn: &sim.Churn{New: 20, Changed: 20, Volatile: 5},

@@ -60,7 +60,7 @@ func setKey(t *testing.T, n *node.Node, code, name string, secret credential.Sec
 // one, and but for it they are byte for byte those of a run without rotation.
 func TestR47_RotationActsAtOnceAndChangesNothingElse(t *testing.T) {
 	t.Parallel()
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		harvest := func(rotateAt int) (lines []string, keys []string) {
 			small := func(s *source.Spec) { patratest.Fast(s); s.Batching.IDs = 20 }
 			r := keyRig(t, patratest.RigConfig{

@@ -62,7 +62,7 @@ func fastPack(t *testing.T, dir, code string) {
 func TestR47_RunningPlanNeverSeesTheRegistry(t *testing.T) {
 	t.Parallel()
 	patratest.Long(t, "a matrix of cases without concurrency")
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		for _, code := range []string{"crossref", "pubmed"} {
 			calm, _ := drift(t, e, code, false)
 			disturbed, left := drift(t, e, code, true)

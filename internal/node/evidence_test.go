@@ -168,7 +168,7 @@ func TestR67_ThePageAloneTellsWhatWasAskedAndWhatCame(t *testing.T) {
 // source at once.
 func TestR67_EveryEngineKeepsTheEvidence(t *testing.T) {
 	t.Parallel()
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		for _, k := range tellingFaults {
 			if k.fault == sim.HTML200 || k.fault == sim.Error200 {
 				t.Run(string(k.fault), func(t *testing.T) { k.happens(t, e.DSN(t)) })

@@ -18,7 +18,7 @@ import (
 // with a reason, that it may pass, and then goes as far as is proven.
 func TestR4_OnlyAnAcceptedGapIsPassed(t *testing.T) {
 	t.Parallel()
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		const wall = 12
 		r := patratest.NewRig(t, patratest.RigConfig{
 			DSN: e.DSN(t),

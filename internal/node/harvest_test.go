@@ -20,7 +20,7 @@ import (
 // two more after the upstream moved on, and one with nothing new.
 func TestHarvest_ThreeRounds(t *testing.T) {
 	t.Parallel()
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		for _, faults := range []string{"none", "heavy"} {
 			t.Run(faults, func(t *testing.T) {
 				f, err := sim.ParseFaults(faults)

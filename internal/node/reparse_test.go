@@ -18,7 +18,7 @@ import (
 // as old as they are, and without a request; what was not chosen stays. It is shown
 // before it is done, and the audit says who wanted it.
 func TestQuarantine_ReparseStoresWhatCanBeReadNow(t *testing.T) {
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		t.Parallel()
 		reparseAfterHarvest(t, e.DSN(t), "crossref") // one phase
 		if e == patratest.SQLite {

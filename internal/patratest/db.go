@@ -39,6 +39,24 @@ func EachEngine(t *testing.T, f func(t *testing.T, e Engine)) {
 	}
 }
 
+// EachKind is EachEngine for tests of what stands above the store: they run on SQLite and
+// on one server, MySQL if it is given. In what the servers differ is the store's
+// business, whose own tests run on each. PATRA_SOAK=1 runs on all.
+func EachKind(t *testing.T, f func(t *testing.T, e Engine)) {
+	t.Helper()
+	if os.Getenv("PATRA_SOAK") != "" {
+		EachEngine(t, f)
+		return
+	}
+	server := MySQL
+	if os.Getenv(MySQL.env) == "" {
+		server = MariaDB
+	}
+	for _, e := range []Engine{SQLite, server} {
+		t.Run(e.Name, func(t *testing.T) { f(t, e) })
+	}
+}
+
 // DSN returns the address of an empty database, migrated, that is the test's own
 // until it ends. It skips the test if the engine's server is not given.
 func (e Engine) DSN(t testing.TB) string {

@@ -281,7 +281,7 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 // which [bench.expire] does at once, so leases are as long as a slow machine may need.
 func engines(t *testing.T, f func(t *testing.T, s setup)) {
 	t.Helper()
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		s := setup{engine: e, node: node.Config{Poll: 50 * time.Millisecond}}
 		if e != patratest.SQLite {
 			f(t, s)

@@ -60,7 +60,7 @@ func (r *rig) other(code, origin string) *source.Spec {
 // TestR81_ACredentialIsBoundToItsOrigins: set for one place it is sent to no
 // other until somebody allows it, and that can be taken back.
 func TestR81_ACredentialIsBoundToItsOrigins(t *testing.T) {
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		r := newRig(t, e)
 		r.env[vault.EnvKey] = key(1)
 		const token, mirror = "https://id.demo.example", "https://mirror.example:8443"
@@ -119,7 +119,7 @@ func TestR81_ACredentialIsBoundToItsOrigins(t *testing.T) {
 
 // TestR81_AnotherSourcesPool: naming a pool is not having it.
 func TestR81_AnotherSourcesPool(t *testing.T) {
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		r := newRig(t, e)
 		r.put(credential.Credential{Name: "main", From: time.Now().Add(-time.Hour)})
 		const lair = "http://127.0.0.1:9603"
@@ -145,7 +145,7 @@ func TestR81_AnotherSourcesPool(t *testing.T) {
 // TestR81_AnotherSourcesRateLimit: a source cannot count itself under another's
 // limit, by its name or by one that it uses, and so have it slowed down.
 func TestR81_AnotherSourcesRateLimit(t *testing.T) {
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		r := newRig(t, e)
 		thief := r.other("thief", "https://thief.example")
 		thief.Auth = nil
@@ -182,7 +182,7 @@ func TestR81_AnotherSourcesRateLimit(t *testing.T) {
 // bindings is bound to where its source is when it is next wanted, once, with a
 // line in the audit; not to where it is wanted.
 func TestR81_OldCredentialsAreBoundAtFirstSight(t *testing.T) {
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		r := newRig(t, e)
 		r.env["KEY_old"] = "the-very-secret-of-old"
 		old := credential.Credential{

@@ -101,7 +101,7 @@ func (r *rig) walk(p source.Purpose) (names string, code string) {
 // before SOURCE, in force, active, not resting, preferred, newest, id; and R45:
 // preferred never beats TASK, and the order is explicit.
 func TestM1_SelectionChain(t *testing.T) {
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		now, err := patratest.Open(t, e.DSN(t), sqlstore.Options{}).Now(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +147,7 @@ func TestM1_SelectionChain(t *testing.T) {
 // TestM1_Health: a refused key rests, the next takes over, others learn of it;
 // an accepted one is whole again; equals take turns.
 func TestM1_Health(t *testing.T) {
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		r := newRig(t, e)
 		from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		r.put(credential.Credential{Name: "a", From: from})
@@ -239,7 +239,7 @@ func TestPick_AsManySecretsAsAreSent(t *testing.T) {
 
 // TestChange_SetRotateResealDisable walks the life of a sealed credential.
 func TestChange_SetRotateResealDisable(t *testing.T) {
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		r := newRig(t, e)
 		ctx := t.Context()
 		how := keyring.Order{Audit: source.Audit{Actor: "test", Reason: "because"}}

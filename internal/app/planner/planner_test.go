@@ -146,7 +146,7 @@ func TestR3_LaterStartIsRefusedOfAPartialPlan(t *testing.T) {
 // TestR3_LaterStartIsRefused: it would leave a hole, and nothing is changed.
 func TestR3_LaterStartIsRefused(t *testing.T) {
 	t.Parallel()
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		if e != patratest.SQLite {
 			laterStart(t, e)
 			return

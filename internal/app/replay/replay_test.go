@@ -192,7 +192,7 @@ func TestR55_AThousandPagesReplayedChangeNothing(t *testing.T) {
 // asked; an altered mapping PARSER CHANGED; a file that was cut NOT REPRODUCED. Nothing of
 // it writes.
 func TestR55_VerdictsOfAReplay(t *testing.T) {
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		b := newBench(t, e, 40, small, nil, "crossref", "pubmed")
 		ctl := b.Node.Control
 		for _, id := range b.pages() {

@@ -186,7 +186,7 @@ func TestR5_TwoSchedulersPlanEachTimeOnce(t *testing.T) {
 	if testing.Short() {
 		times = 20
 	}
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		w := newWorld(t, e.DSN(t), map[string]string{"alpha": `schedule: {harvest: "@hourly"}`})
 		began, err := w.store.Now(t.Context())
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 // on; a record is found with its history; all of it without secrets and addresses, on
 // every engine.
 func TestErrorsQuarantineAndRecordsOverHTTP(t *testing.T) {
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		r := newRigAt(t, e.DSN(t), nil)
 		r.harvest()
 		p := harvest.Partition{Provenance: "generic", Endpoint: "items", Operation: harvest.Harvest}

@@ -11,7 +11,7 @@ import (
 // TestWhatADashboardAsks: queue, lineage, timeline and errors say what the store
 // holds, on every engine.
 func TestWhatADashboardAsks(t *testing.T) {
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		r := newRigAt(t, e.DSN(t), nil)
 		r.harvest()
 		queue := r.get("/api/v1/queue")

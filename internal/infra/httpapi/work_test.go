@@ -12,7 +12,7 @@ import (
 // and each says why it is as it is, on every engine.
 func TestWorkInFlight(t *testing.T) {
 	t.Parallel()
-	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		t.Parallel()
 		r := newRigAt(t, e.DSN(t), nil)
 		r.harvest()
