@@ -79,7 +79,7 @@ func (c *cli) exportCmd() *cobra.Command {
 	f.StringVar(&o.Format, "format", "", strings.Join(control.ExportFormats(), ", ")+" (default jsonl, or what --for reads best)")
 	f.StringVar(&o.For, "for", "", "the program that shall read it: "+strings.Join(control.ExportTools(), ", "))
 	f.StringVar(&o.Query, "query", "", "only records that fit this expression, held against what is stored")
-	f.StringVar(&o.Dedupe, "dedupe", "none", "exact writes records of one work as one, with the best fields of each; or none")
+	f.StringVar(&o.Dedupe, "dedupe", "none", "exact writes records of one work as one, with the best fields of each; probable also those that are alike; or none")
 	f.StringSliceVar(&o.Fields, "fields", nil, "only these fields of records, such as title,doi; of csv these columns")
 	f.BoolVar(&o.Raw, "raw", false, "add each record as it came: the same bytes, as a string")
 	f.Int64Var(&o.SinceRevision, "since-revision", 0, "only records with a greater revision")

@@ -14,8 +14,9 @@ import (
 
 // How doubles are treated in an export.
 const (
-	DedupeNone  = "none"  // every record for itself
-	DedupeExact = "exact" // records of one work as one, by identifiers and by what people decided
+	DedupeNone     = "none"     // every record for itself
+	DedupeExact    = "exact"    // records of one work as one, by identifiers and by what people decided
+	DedupeProbable = "probable" // also two works that are alike, each with the one it is most like
 )
 
 // WorkMember is a record of a work, each by its number.
@@ -75,6 +76,9 @@ type ExportedWork struct {
 	// Records are those that were selected of it, From is of which of them each field is.
 	Records []string            `json:"records"`
 	From    map[string][]string `json:"from"`
+	// Probable are those of the records that are alike, and of which nobody knows that they
+	// are the same.
+	Probable []string `json:"probable,omitempty"`
 }
 
 // merging joins records of one work while they are written.
@@ -86,8 +90,17 @@ type merging struct {
 	// byRecord their places in the order of the records.
 	members  []WorkMember
 	byRecord []uint32
-	// written says of the first member of each work whether the work was written.
+	// written says of the first member of each work whether the work was written or waits
+	// for it.
 	written []bool
+	// likely are records that are counted to a work because they are alike, and for nothing
+	// else.
+	likely map[int64]bool
+	// likelyFirst tells of the first member of each work whether the record that is written
+	// is one of those.
+	likelyFirst map[int]bool
+	queue       []queued
+	bytes       int // of fields that the queue holds or will have read
 }
 
 // mergeBy makes ready to write works in place of records.
@@ -95,11 +108,9 @@ func (c *Control) mergeBy(ctx context.Context, o ExportOrder, now time.Time) (*m
 	switch o.Dedupe {
 	case "", DedupeNone:
 		return nil, nil
-	case DedupeExact:
-	case "probable":
-		return nil, orderProblem(fmt.Errorf("--dedupe probable joins nothing by itself: look at patra work suggestions, join what is one with patra work join, and use exact"))
+	case DedupeExact, DedupeProbable:
 	default:
-		return nil, orderProblem(fmt.Errorf("--dedupe %q is not known: use none or exact", o.Dedupe))
+		return nil, orderProblem(fmt.Errorf("--dedupe %q is not known: use none, exact or probable", o.Dedupe))
 	}
 	if o.Raw {
 		return nil, orderProblem(fmt.Errorf("--raw is what one record was, --dedupe makes one of several: use one of them"))
@@ -111,8 +122,15 @@ func (c *Control) mergeBy(ctx context.Context, o ExportOrder, now time.Time) (*m
 	if doubles.Unlinked > 0 {
 		return nil, &NotLinkedError{doubles.Unlinked}
 	}
+	var likely map[int64]bool
+	if o.Dedupe == DedupeProbable {
+		doubles.Members, likely, err = c.addAlike(ctx, o.ExportQuery, doubles.Members)
+		if err != nil {
+			return nil, err
+		}
+	}
 	m := &merging{
-		store: c.store, ctx: ctx, now: now, members: doubles.Members,
+		store: c.store, ctx: ctx, now: now, members: doubles.Members, likely: likely, likelyFirst: map[int]bool{},
 		byRecord: make([]uint32, len(doubles.Members)), written: make([]bool, len(doubles.Members)),
 	}
 	for i := range m.byRecord {
@@ -141,37 +159,109 @@ func (m *merging) workOf(record int64) (from, to int) {
 	return from, to
 }
 
-// aDouble is why a record is not written.
-const aDouble = "the same work as a record that is written"
+// Why a record is not written.
+const (
+	aDouble       = "the same work as a record that is written"
+	aLikelyDouble = "probably the same work as a record that is written"
+)
 
-// merge gives a record the best fields of its work, or says that the work was written.
-func (m *merging) merge(e *Exported) (double bool, err error) {
+// why is the reason for which a record is a double of the one of its work that is written.
+func (m *merging) why(record int64) string {
+	from, _ := m.workOf(record)
+	if m.likely[record] != m.likelyFirst[from] {
+		return aLikelyDouble
+	}
+	return aDouble
+}
+
+// queued is a record that waits to be written until the members of its work are read;
+// from and to are equal if it is the only one.
+type queued struct {
+	record   Exported
+	from, to int
+}
+
+// So many bytes of fields, or records, wait at most until the works among them are read.
+// The store is asked for the works of all of them at once.
+const (
+	mostQueuedBytes   = 1 << 20
+	mostQueuedRecords = 200
+)
+
+// put writes a record by and by, in its place, with the best fields of its work, or says
+// that the work was put before.
+func (m *merging) put(e *Exported, write func(*Exported) error) (double bool, err error) {
 	from, to := m.workOf(e.Number)
-	if from == to {
+	switch {
+	case from == to && len(m.queue) == 0:
+		return false, write(e)
+	case from < to && m.written[from]:
+		return true, nil
+	case from < to:
+		m.written[from] = true
+		if m.likely[e.Number] {
+			m.likelyFirst[from] = true
+		}
+	}
+	m.queue = append(m.queue, queued{*e, from, to})
+	m.bytes += len(e.Fields) * max(1, to-from)
+	if m.bytes < mostQueuedBytes && len(m.queue) < mostQueuedRecords {
 		return false, nil
 	}
-	if m.written[from] {
-		return true, nil
-	}
-	m.written[from] = true
-	id := m.members[from].Work
+	return false, m.drain(write)
+}
+
+// drain writes the records that wait.
+func (m *merging) drain(write func(*Exported) error) error {
 	var numbers []int64
-	for _, one := range m.members[from:to] {
-		numbers = append(numbers, one.Record)
+	for _, q := range m.queue {
+		for _, one := range m.members[q.from:q.to] {
+			numbers = append(numbers, one.Record)
+		}
 	}
 	records, err := m.store.WorkRecords(m.ctx, numbers)
 	if err != nil {
-		return false, err
+		return err
 	}
-	is := &ExportedWork{ID: id, From: map[string][]string{}}
+	byNumber := make(map[int64]*WorkRecord, len(records))
+	for i := range records {
+		byNumber[records[i].Number] = &records[i]
+	}
+	for i := range m.queue {
+		q := &m.queue[i]
+		if q.from < q.to {
+			if err := m.merge(q, byNumber); err != nil {
+				return err
+			}
+		}
+		if err := write(&q.record); err != nil {
+			return err
+		}
+	}
+	clear(m.queue) // what was written need not be held
+	m.queue = m.queue[:0]
+	m.bytes = 0
+	return nil
+}
+
+// merge gives a record the best fields of its work.
+func (m *merging) merge(q *queued, records map[int64]*WorkRecord) error {
+	is := &ExportedWork{ID: m.members[q.from].Work, From: map[string][]string{}}
 	var members []work.Member
-	for _, r := range records {
+	for _, one := range m.members[q.from:q.to] {
+		r, there := records[one.Record]
+		if !there {
+			continue
+		}
 		is.Records = append(is.Records, r.Source+"/"+r.ID)
+		if m.likely[one.Record] {
+			is.Probable = append(is.Probable, r.Source+"/"+r.ID)
+		}
 		members = append(members, r.member())
 	}
 	chosen, err := work.Best(members, m.now)
 	if err != nil {
-		return false, err
+		return err
 	}
 	fields := map[string]json.RawMessage{}
 	for name, v := range chosen {
@@ -180,7 +270,7 @@ func (m *merging) merge(e *Exported) (double bool, err error) {
 			is.From[name] = append(is.From[name], k.Source+"/"+k.ID)
 		}
 	}
-	e.Fields, err = marshalPlain(fields)
-	e.Work = is
-	return false, err
+	q.record.Fields, err = marshalPlain(fields)
+	q.record.Work = is
+	return err
 }

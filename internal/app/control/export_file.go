@@ -36,7 +36,7 @@ type ExportOrder struct {
 	// Query is an expression that records must fit; those that cannot tell are written
 	// and counted.
 	Query string
-	// Dedupe is [DedupeNone], also if empty, or [DedupeExact].
+	// Dedupe is [DedupeNone], also if empty, [DedupeExact] or [DedupeProbable].
 	Dedupe string
 	// Apart puts each source into a file of its own.
 	Apart bool
@@ -257,20 +257,7 @@ func (x *Exporting) Write(ctx context.Context, open func(ExportFile) (io.Writer,
 	if err != nil {
 		return ExportSummary{}, err
 	}
-	err = x.store.Export(ctx, x.order.ExportQuery, func(e *Exported) error {
-		if x.filter != nil && !x.filter.takes(e) {
-			return nil
-		}
-		if x.merging != nil {
-			double, err := x.merging.merge(e)
-			if err != nil {
-				return err
-			}
-			if double {
-				x.leftOut[aDouble]++
-				return nil
-			}
-		}
+	write := func(e *Exported) error {
 		if x.order.Apart && x.next != e.Provenance {
 			if err := out.EndFile(); err != nil {
 				return err
@@ -278,7 +265,23 @@ func (x *Exporting) Write(ctx context.Context, open func(ExportFile) (io.Writer,
 		}
 		x.next = e.Provenance
 		return x.write(out, e)
+	}
+	err = x.store.Export(ctx, x.order.ExportQuery, func(e *Exported) error {
+		switch {
+		case x.filter != nil && !x.filter.takes(e):
+			return nil
+		case x.merging == nil:
+			return write(e)
+		}
+		double, err := x.merging.put(e, write)
+		if double {
+			x.leftOut[x.merging.why(e.Number)]++
+		}
+		return err
 	})
+	if err == nil && x.merging != nil {
+		err = x.merging.drain(write)
+	}
 	if err == nil {
 		err = out.Close()
 	}

@@ -1,7 +1,9 @@
 package control_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -24,6 +26,7 @@ type library struct {
 	// words are those of each abstract; reached is told before each record how many there were.
 	words   string
 	reached func(n int)
+	reads   *int // how often records of works were asked for
 }
 
 func (l library) Now(context.Context) (time.Time, error) {
@@ -57,14 +60,35 @@ func (l library) Doubles(context.Context, control.ExportQuery) (control.Doubles,
 	var out control.Doubles
 	for n := range int64(l.records) {
 		if n%16 < 2 {
-			out.Add(control.WorkMember{Work: n / 16, Record: n})
+			out.Add(control.WorkMember{Work: n - n%16, Record: n})
 		}
 	}
 	out.Settle()
 	return out, nil
 }
 
+// AlikeWorks: of sixteen the first is like the seventh, and less like the eighth.
+func (l library) AlikeWorks(context.Context) (out []control.AlikeWorks, err error) {
+	for n := int64(0); n+16 <= int64(l.records); n += 16 {
+		out = append(out, control.AlikeWorks{One: n + 6, Other: n}, control.AlikeWorks{One: n, Other: n + 7})
+	}
+	return out, nil
+}
+
+func (l library) SelectedOf(_ context.Context, _ control.ExportQuery, works []int64) (out []control.WorkMember, err error) {
+	for _, w := range works {
+		out = append(out, control.WorkMember{Work: w, Record: w})
+		if w%16 == 0 {
+			out = append(out, control.WorkMember{Work: w, Record: w + 1})
+		}
+	}
+	return out, nil
+}
+
 func (l library) WorkRecords(_ context.Context, numbers []int64) (out []control.WorkRecord, err error) {
+	if l.reads != nil {
+		*l.reads++
+	}
 	for _, n := range numbers {
 		out = append(out, control.WorkRecord{
 			Number: n, Source: "pubmed", Type: "article", ID: strconv.FormatInt(n, 10), Status: harvest.RecordActive, Revision: 1, Fields: l.fields(int(n)),
@@ -97,6 +121,73 @@ func TestScale_ExportDoesNotGrow(t *testing.T) {
 				t.Errorf("the process has taken %d MiB", peak>>20)
 			}
 		})
+	}
+}
+
+// TestExport_AsksForManyWorksAtOnce: records of works are read a few hundred at a time and
+// stand in the export where they would stand alone, each with the other's evidence.
+func TestExport_AsksForManyWorksAtOnce(t *testing.T) {
+	const records = 3200
+	reads := 0
+	ctl := control.New(control.Parts{Store: library{records: records, words: strings.Repeat("word ", 25), reached: func(int) {}, reads: &reads}})
+	x, err := ctl.Export(t.Context(), control.ExportOrder{Format: control.JSONL, Dedupe: control.DedupeExact})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var written bytes.Buffer
+	if _, err := x.Write(t.Context(), func(control.ExportFile) (io.Writer, error) { return &written, nil }); err != nil {
+		t.Fatal(err)
+	}
+	want := 0
+	for text := range strings.Lines(written.String()) {
+		var line control.ExportLine
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatal(err)
+		}
+		if want%16 == 1 { // the second of a work
+			want++
+		}
+		if line.ID != strconv.Itoa(want) {
+			t.Fatalf("record %s stands where %d should", line.ID, want)
+		}
+		if both := fmt.Sprintf("[pubmed/%d pubmed/%d]", want, want+1); want%16 == 0 && (line.Work == nil || fmt.Sprint(line.Work.Records) != both) {
+			t.Fatalf("record %s stands for %+v, want %s", line.ID, line.Work, both)
+		}
+		want++
+	}
+	if want != records || reads > records/150 {
+		t.Errorf("up to record %d were written, with %d reads of works", want, reads)
+	}
+}
+
+// TestExport_ProbableJoinsWhatIsMostAlike: each work takes the one that it is most like and no
+// third one, and the export tells which records were joined for their likeness.
+func TestExport_ProbableJoinsWhatIsMostAlike(t *testing.T) {
+	const records = 160
+	ctl := control.New(control.Parts{Store: library{records: records, words: strings.Repeat("word ", 25), reached: func(int) {}}})
+	x, err := ctl.Export(t.Context(), control.ExportOrder{Format: control.JSONL, Dedupe: control.DedupeProbable})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var written bytes.Buffer
+	s, err := x.Write(t.Context(), func(control.ExportFile) (io.Writer, error) { return &written, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := map[string]int64{}
+	for _, l := range s.LeftOut {
+		left[l.Reason] = l.Records
+	}
+	if s.Records != records-20 || left["the same work as a record that is written"] != 10 || left["probably the same work as a record that is written"] != 10 {
+		t.Errorf("%d records were written, left out were %v", s.Records, left)
+	}
+	first, _, _ := strings.Cut(written.String(), "\n")
+	var line control.ExportLine
+	if err := json.Unmarshal([]byte(first), &line); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(line.Work.Records, line.Work.Probable); got != "[pubmed/0 pubmed/1 pubmed/6] [pubmed/6]" {
+		t.Errorf("the first stands for %s", got)
 	}
 }
 

@@ -131,6 +131,11 @@ type SourceStore interface {
 type RecordStore interface {
 	Export(ctx context.Context, q ExportQuery, f func(*Exported) error) error
 	Doubles(ctx context.Context, q ExportQuery) (Doubles, error)
+	// AlikeWorks lists works that are suggested to be the same because their records are
+	// alike, the most alike first.
+	AlikeWorks(ctx context.Context) ([]AlikeWorks, error)
+	// SelectedOf lists the records of works that a query asks for.
+	SelectedOf(ctx context.Context, q ExportQuery, works []int64) ([]WorkMember, error)
 	// CountUnlinked counts records that were not compared with others yet, or all.
 	CountUnlinked(ctx context.Context, q ExportQuery, all bool) (int64, error)
 }

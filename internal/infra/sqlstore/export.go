@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/papertrace/patra/internal/app/control"
 )
@@ -133,6 +134,48 @@ func (s *Store) Doubles(ctx context.Context, q control.ExportQuery) (control.Dou
 	out.Settle()
 	out.Unlinked, err = s.CountUnlinked(ctx, q, false)
 	return out, err
+}
+
+// AlikeWorks lists works that are suggested to be the same because their records are alike,
+// the most alike first. Where an identifier alone suggests it, titles may say otherwise.
+func (s *Store) AlikeWorks(ctx context.Context) ([]control.AlikeWorks, error) {
+	out := []control.AlikeWorks{}
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var a control.AlikeWorks
+		err := r.Scan(&a.One, &a.Other)
+		out = append(out, a)
+		return err
+	}, `SELECT COALESCE(a.work_id, e.from_record), COALESCE(b.work_id, e.to_record) FROM ing_work_edge e
+		LEFT JOIN ing_work_member a ON a.record_id=e.from_record LEFT JOIN ing_work_member b ON b.record_id=e.to_record
+		WHERE e.polarity_code='SUGGEST' AND e.basis_code='PAIR' AND e.relation_name=''
+		ORDER BY e.score DESC, e.rule_no, e.from_record, e.to_record`)
+	if err != nil {
+		return nil, fmt.Errorf("list works that are alike: %w", err)
+	}
+	return out, nil
+}
+
+// SelectedOf lists the records of works that a query asks for. A record that is the only one
+// of its work need not be a member of any: the work has its number.
+func (s *Store) SelectedOf(ctx context.Context, q control.ExportQuery, works []int64) ([]control.WorkMember, error) {
+	out := []control.WorkMember{}
+	where, args := exportWhere(q)
+	for part := range chunks(works, keysPerRead) {
+		err := s.each(ctx, func(r *sql.Rows) error {
+			var m control.WorkMember
+			err := r.Scan(&m.Work, &m.Record)
+			out = append(out, m)
+			return err
+		}, `SELECT m.work_id, m.record_id FROM ing_work_member m JOIN ing_record r ON r.id=m.record_id
+			WHERE `+where+` AND `+inWorks+` AND m.work_id IN (`+list(len(part))+`)
+			UNION ALL SELECT r.id, r.id FROM ing_record r LEFT JOIN ing_work_member m ON m.record_id=r.id
+			WHERE `+where+` AND `+inWorks+` AND m.record_id IS NULL AND r.id IN (`+list(len(part))+`)`,
+			slices.Concat(args, anys(part), args, anys(part))...)
+		if err != nil {
+			return nil, fmt.Errorf("list selected records of works: %w", err)
+		}
+	}
+	return out, nil
 }
 
 // inWorks is the condition that a record r can be of a work.

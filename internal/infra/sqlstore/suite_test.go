@@ -28,6 +28,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"M12_ObservedMaximumIsThatOfAllPassed", observedMaximum},
 		{"Works_InAnyOrder", worksInAnyOrder},
 		{"Works_DoublesAmongWhatIsSelected", worksDoubles},
+		{"Works_AlikeAmongWhatIsSelected", worksAlike},
 		{"Works_ABadIdentifierJoinsNothing", worksPoisoned},
 		{"Works_WhatPeopleDecideStays", worksDecided},
 		{"Works_AKilledLinkerLeavesNothingHalf", worksKilled},

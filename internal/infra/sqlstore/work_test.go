@@ -210,6 +210,33 @@ func worksDoubles(l *Lab) {
 	}
 }
 
+// worksAlike: works that only their titles and authors suggest to be the same are told, and
+// the records of them that are selected; not a family, nor what an identifier alone suggests.
+func worksAlike(l *Lab) {
+	const title = "Insulin resistance in a mountain population of northern villages"
+	first := l.hold(held{source: "crossref", id: "10.1000/a", fields: with(paper("10.1000/a", title, "Berg", "Tal"), "volume", "3", "pages", "10-20")})
+	second := l.hold(held{source: "doaj", id: "d1", fields: with(paper("", title, "Berg", "Tal"), "volume", "3", "pages", "10-20")})
+	l.hold(held{source: "crossref", id: "10.1000/b", fields: with(paper("10.1000/b", "Erratum: "+title, "Berg"), "corrects", "10.1000/a")})
+	l.linkAll(10)
+	alike, err := l.Store.AlikeWorks(l.ctx())
+	if err != nil || len(alike) != 1 || min(alike[0].One, alike[0].Other) != first || max(alike[0].One, alike[0].Other) != second {
+		l.Fatalf("alike are %+v, %v; want %d and %d", alike, err, first, second)
+	}
+	for _, c := range []struct {
+		sources []string
+		want    []control.WorkMember
+	}{
+		{nil, []control.WorkMember{{Work: first, Record: first}, {Work: second, Record: second}}},
+		{[]string{"doaj"}, []control.WorkMember{{Work: second, Record: second}}},
+	} {
+		got, err := l.Store.SelectedOf(l.ctx(), control.ExportQuery{Sources: c.sources}, []int64{first, second})
+		slices.SortFunc(got, func(a, b control.WorkMember) int { return int(a.Record - b.Record) })
+		if err != nil || !slices.Equal(got, c.want) {
+			l.Errorf("of %v: %+v, %v; want %+v", c.sources, got, err, c.want)
+		}
+	}
+}
+
 // worksInAnyOrder: whatever the order in which records come and however many are
 // linked at a time, works, links, families and suggestions are the same; and the same
 // as when all are gone through once more.
