@@ -24,7 +24,7 @@ func (c *cli) recordListCmd() *cobra.Command {
 	var status, since string
 	cmd := &cobra.Command{
 		Use: "list", Short: "List records by source and id", Args: noArgs,
-		Example: "  patra record list --source pubmed --state retracted\n  patra record list --source crossref --prefix 10.1000/",
+		Example: "  patra record list --source pubmed --state retracted\n  patra record list --source crossref --prefix 10.1000/\n  patra record list --find 10.1056/nejmoa2034577",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
 			q.Since, err = parseTime("since", since)
@@ -51,6 +51,7 @@ func (c *cli) recordListCmd() *cobra.Command {
 	f.StringVar(&status, "state", "", "only in this state: active, retracted, merged or gone")
 	f.StringVar(&since, "since", "", "only what was stored or changed since this instant")
 	f.StringVar(&q.Prefix, "prefix", "", "only ids that begin so")
+	f.StringVar(&q.Find, "find", "", "only those that go by an identifier or a title, whole or by its first forty letters")
 	f.StringVar(&q.After, "after", "", "the next page: what `next` said")
 	limitFlag(cmd, &q.Limit, "how many")
 	f.BoolVar(&c.json, "json", false, "print one JSON object")

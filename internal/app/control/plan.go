@@ -167,8 +167,10 @@ type SliceRow struct {
 	Plan   harvest.PlanID     `json:"plan"`
 	Parent harvest.SliceID    `json:"parent,omitzero"`
 	Status harvest.SliceState `json:"status"`
-	From   harvest.Mark       `json:"from"`
-	To     harvest.Mark       `json:"to"`
+	// Accepted: it was given up, and a person said that it is not to be waited for.
+	Accepted bool         `json:"accepted,omitzero"`
+	From     harvest.Mark `json:"from"`
+	To       harvest.Mark `json:"to"`
 	// Range is the part of the window it is, such as bucket 3 of 8; empty for all.
 	Range string `json:"range,omitempty"`
 	// Spec is how it is cut, as it is stored.

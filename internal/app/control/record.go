@@ -9,10 +9,12 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/problem"
+	"github.com/papertrace/patra/internal/domain/work"
 )
 
 // RecordRow is a record as it is now.
@@ -40,6 +42,9 @@ type RecordQuery struct {
 	Since time.Time
 	// Prefix is how their ids begin.
 	Prefix string
+	// Find is an identifier, or a title, whole or by its first forty letters. Records are
+	// found by it once they were linked to works.
+	Find string
 	Page
 }
 
@@ -66,6 +71,10 @@ type RecordView struct {
 	RawSHA256      string          `json:"raw_sha256"`
 	MappingVersion string          `json:"mapping_version"`
 	Fields         json.RawMessage `json:"fields"`
+	// Raw is the item as it came with the newest revision, without what is secret, up to
+	// some length; Bytes is how long it is.
+	Raw   string `json:"raw"`
+	Bytes int    `json:"bytes"`
 	// Identifiers are those of the fields that name the work elsewhere.
 	Identifiers map[string]json.RawMessage `json:"identifiers"`
 	// Origin is the page that brought the newest revision.
@@ -139,7 +148,11 @@ type RecordReader interface {
 	// Records reads records in the order of source, type and id. last is the number of
 	// the last one that was looked at, more whether others follow.
 	Records(ctx context.Context, p RecordPage) (rows []RecordRow, last int64, more bool, err error)
+	// RecordsSought reads the records that are found under sorted keys, some at most.
+	RecordsSought(ctx context.Context, keys []work.LookupKey, most int) ([]RecordRow, error)
 	Record(ctx context.Context, source, id string) (RecordFacts, error)
+	// RecordRaw reads a revision of a record as it came.
+	RecordRaw(ctx context.Context, number, revision int64) ([]byte, error)
 	// RecordVersions reads revisions of a record below one, the newest first.
 	RecordVersions(ctx context.Context, number, below int64, limit int) ([]RecordVersion, error)
 }
@@ -148,6 +161,9 @@ type RecordReader interface {
 func (c *Control) Records(ctx context.Context, q RecordQuery) (RecordList, error) {
 	if err := c.known(ctx, q.Source); err != nil {
 		return RecordList{}, err
+	}
+	if q.Find != "" {
+		return c.soughtRecords(ctx, q)
 	}
 	behind, err := q.Number()
 	if err != nil {
@@ -166,6 +182,27 @@ func (c *Control) Records(ctx context.Context, q RecordQuery) (RecordList, error
 	out := RecordList{Records: rows}
 	if more {
 		out.Next = strconv.FormatInt(last, 10)
+	}
+	return out, nil
+}
+
+// mostSought is how many records are found by an identifier or a title at most.
+const mostSought = 200
+
+// soughtRecords finds records by what they are known by. There is one page of them.
+func (c *Control) soughtRecords(ctx context.Context, q RecordQuery) (RecordList, error) {
+	rows, err := c.store.RecordsSought(ctx, work.SoughtKeys(q.Find), mostSought)
+	if err != nil {
+		return RecordList{}, err
+	}
+	out := RecordList{Records: []RecordRow{}}
+	for _, r := range rows {
+		other := q.Source != "" && r.Source != q.Source || q.Status != "" && r.Status != q.Status
+		if other || !strings.HasPrefix(r.ID, q.Prefix) || time.Time(r.ChangedAt).Before(q.Since) {
+			continue
+		}
+		r.Title = c.clean(r.Title)
+		out.Records = append(out.Records, r)
 	}
 	return out, nil
 }
@@ -256,6 +293,14 @@ func (c *Control) Record(ctx context.Context, code, id string) (RecordView, erro
 		Identifiers: map[string]json.RawMessage{},
 	}
 	out.Origin.Request = c.clean(out.Origin.Request)
+	raw, err := c.store.RecordRaw(ctx, r.Number, r.Revision)
+	if err != nil {
+		return out, err
+	}
+	out.Bytes = len(raw)
+	// What is cut in two could hide what is to be taken out, so it is taken out first.
+	text := c.clean(strings.ToValidUTF8(string(raw), "\ufffd"))
+	out.Raw = strings.ToValidUTF8(text[:min(rawShown, len(text))], "")
 	out.Fields, err = c.cleanJSON(v.Fields)
 	if err != nil {
 		return out, fmt.Errorf("fields of record %s %s: %w", code, r.ID, err)

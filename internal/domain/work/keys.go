@@ -93,6 +93,22 @@ func (r *Record) Keys() []LookupKey {
 	return slices.Compact(out)
 }
 
+// SoughtKeys are the keys of what somebody types who looks for records: an identifier in any
+// of its forms, or a title, whole or by its first forty letters. They are sorted.
+func SoughtKeys(text string) []LookupKey {
+	var out []LookupKey
+	for _, scheme := range []Scheme{DOI, PMID, PMCID, ArXiv, OpenAlex, EuropePMC, NCT} {
+		if id, is := Normal(scheme, text); is {
+			out = append(out, KeyOf(id))
+		}
+	}
+	if title := normalTitle(text); sayingTitle(title) {
+		out = append(out, keyOf("title "+firstOf(keyLetters(title), longTitle), keyTitle))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // MergedKey is the key under which those are found that were merged into the record.
 func (k Key) MergedKey() LookupKey { return keyOf(nameOf(k), keyPointer) }
 

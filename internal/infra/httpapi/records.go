@@ -18,6 +18,7 @@ type recordsInput struct {
 	Status string    `query:"status" enum:"ACTIVE,RETRACTED,MERGED,GONE" doc:"In this state only"`
 	Since  time.Time `query:"since" doc:"Stored or changed since this instant, RFC 3339"`
 	Prefix string    `query:"prefix" maxLength:"512" doc:"Whose ids begin so"`
+	Find   string    `query:"find" maxLength:"512" doc:"An identifier, or a title, whole or by its first forty letters; of records that were linked to works"`
 	Page
 }
 
@@ -42,7 +43,7 @@ func (d *Door) declareRecords() {
 	declare(d, look("/records", tag, "Records by source, type and id; a page may be short, or empty, and have a next one"),
 		func(ctx context.Context, in *recordsInput) (control.RecordList, error) {
 			return d.control.Records(ctx, control.RecordQuery{
-				Source: in.Source, Status: harvest.RecordStatus(in.Status), Since: in.Since, Prefix: in.Prefix, Page: in.Page.page(),
+				Source: in.Source, Status: harvest.RecordStatus(in.Status), Since: in.Since, Prefix: in.Prefix, Find: in.Find, Page: in.Page.page(),
 			})
 		})
 	declare(d, lookAtOne("/records/{code}/{id}", tag, "A record: its fields, its identifiers, and the page that brought it"),

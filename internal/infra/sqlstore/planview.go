@@ -66,7 +66,7 @@ const sliceRowJoins = ` JOIN ing_plan p ON p.id=s.plan_id LEFT JOIN ing_task t O
 // sliceRowCols are a slice, and of its task what tells why it waits.
 var sliceRowCols = `s.id, s.plan_id, s.parent_id, s.status_code, s.window_from, s.window_to, s.slice_spec, p.operation_code, t.status_code,
 	t.attempts, COALESCE(s.reason, t.error), t.id, p.provenance_code, t.endpoint_name, t.scheduled_at, t.lease_owner, t.leased_until, t.error_code,
-	t.error, t.updated_at, ` + isOneOf("p.status_code", harvest.PlansOpen)
+	t.error, t.updated_at, s.gap_accepted, ` + isOneOf("p.status_code", harvest.PlansOpen)
 
 func scanSliceRow(r interface{ Scan(...any) error }) (v control.SliceRow, err error) {
 	var parent, tries, id sql.NullInt64
@@ -75,7 +75,7 @@ func scanSliceRow(r interface{ Scan(...any) error }) (v control.SliceRow, err er
 	var task, reason, endpoint, owner, code, text sql.NullString
 	var work control.TaskRow
 	err = r.Scan(&v.ID, &v.Plan, &parent, &v.Status, &from, &to, &v.Spec, &op, &task, &tries, &reason, &id, &work.Source, &endpoint, &due, &owner,
-		&leased, &code, &text, &updated, &work.PlanOpen)
+		&leased, &code, &text, &updated, &v.Accepted, &work.PlanOpen)
 	if err != nil {
 		return v, err
 	}

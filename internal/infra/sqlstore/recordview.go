@@ -223,6 +223,19 @@ func (s *Store) Record(ctx context.Context, provenance, id string) (out control.
 	return out, nil
 }
 
+// RecordRaw reads a revision of a record as it came.
+func (s *Store) RecordRaw(ctx context.Context, number, revision int64) ([]byte, error) {
+	var packed []byte
+	err := s.r.QueryRowContext(ctx, `SELECT raw FROM ing_record_version WHERE record_id=? AND revision=?`, number, revision).Scan(&packed)
+	if err == nil {
+		packed, err = unpack(packed)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read revision %d of record %d: %w", revision, number, err)
+	}
+	return packed, nil
+}
+
 // RecordVersions reads revisions of a record below one, the newest first.
 func (s *Store) RecordVersions(ctx context.Context, number, below int64, limit int) ([]control.RecordVersion, error) {
 	out := []control.RecordVersion{}

@@ -104,8 +104,8 @@ type block struct {
 
 // blocks lists the blocks of a run in their order. The index of the table has all that
 // is read.
-func (x *tx) blocks(run int64) (out []block, err error) {
-	err = x.each(func(r *sql.Rows) error {
+func (each reading) blocks(run int64) (out []block, err error) {
+	err = each(func(r *sql.Rows) error {
 		var id, first int64
 		err := r.Scan(&first, &id)
 		out = append(out, block{id, keyStored(first)})
@@ -121,14 +121,14 @@ func (x *tx) blocks(run int64) (out []block, err error) {
 const blocksPerRead = 64
 
 // readBlocks reads blocks and hands on their entries, block by block in their order.
-func (x *tx) readBlocks(wanted []block, f func([]entry)) error {
+func (each reading) readBlocks(wanted []block, f func([]entry)) error {
 	var es []entry
 	for part := range chunks(wanted, blocksPerRead) {
 		ids := make([]any, len(part))
 		for i, b := range part {
 			ids[i] = b.id
 		}
-		err := x.each(func(r *sql.Rows) error {
+		err := each(func(r *sql.Rows) error {
 			var first int64
 			var body sql.RawBytes
 			if err := r.Scan(&first, &body); err != nil {
@@ -164,15 +164,15 @@ func blocksOf(all []block, keys []work.LookupKey) []block {
 }
 
 // find reads the entries of sorted keys, and hands on those that hold.
-func (x *tx) find(runs []keyRun, keys []work.LookupKey, f func(entry)) error {
+func (each reading) find(runs []keyRun, keys []work.LookupKey, f func(entry)) error {
 	var found []entry
 	for _, run := range slices.Backward(runs) { // the latest first
-		all, err := x.blocks(run.No)
+		all, err := each.blocks(run.No)
 		if err != nil {
 			return err
 		}
 		at := 0
-		err = x.readBlocks(blocksOf(all, keys), func(es []entry) {
+		err = each.readBlocks(blocksOf(all, keys), func(es []entry) {
 			for _, e := range es {
 				for at < len(keys) && keys[at] < e.key {
 					at++
@@ -216,7 +216,7 @@ func (x *tx) addEntries(p *workPosition, added []entry) error {
 	p.LastRun++
 	m := merger{x: x, run: p.LastRun, isFirst: keep == 0, inputs: []*runReader{{x: x, buf: added}}}
 	for _, old := range slices.Backward(p.Runs[keep:]) {
-		blocks, err := x.blocks(old.No)
+		blocks, err := reading(x.each).blocks(old.No)
 		if err != nil {
 			return err
 		}
@@ -250,7 +250,7 @@ func (r *runReader) fill() (bool, error) {
 		part := r.rest[:min(len(r.rest), blocksPerRead)]
 		r.rest = r.rest[len(part):]
 		var es []entry
-		err := r.x.readBlocks(part, func(more []entry) { es = append(es, more...) })
+		err := reading(r.x.each).readBlocks(part, func(more []entry) { es = append(es, more...) })
 		if err != nil {
 			return false, err
 		}

@@ -35,7 +35,7 @@ func (l *linking) lookUp(keys []work.LookupKey) error {
 
 // readHeld reads the index for sorted keys.
 func (l *linking) readHeld(keys []work.LookupKey) error {
-	return l.x.find(l.p.Runs, keys, func(e entry) {
+	return reading(l.x.each).find(l.p.Runs, keys, func(e entry) {
 		l.held[e.key] = append(l.held[e.key], e.record)
 		l.sources[e.record] = l.p.Sources[e.source]
 	})

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/work"
 )
 
 // reading reads rows one by one, within a transaction or not.
@@ -43,7 +45,51 @@ func (s *Store) WorkOf(ctx context.Context, record int64) (control.WorkMembers, 
 	if err != nil {
 		return control.WorkMembers{}, fmt.Errorf("work of record %d: %w", record, err)
 	}
-	return workOf(func(scan func(*sql.Rows) error, q string, args ...any) error { return s.each(ctx, scan, q, args...) }, record)
+	return workOf(s.reading(ctx), record)
+}
+
+// reading reads outside of a transaction.
+func (s *Store) reading(ctx context.Context) reading {
+	return func(scan func(*sql.Rows) error, q string, args ...any) error { return s.each(ctx, scan, q, args...) }
+}
+
+// RecordsSought reads the records that are found under sorted keys, some of them at most.
+// One that was not linked yet is not found.
+func (s *Store) RecordsSought(ctx context.Context, keys []work.LookupKey, most int) ([]control.RecordRow, error) {
+	v := recordView{s: s, ctx: ctx, rows: []control.RecordRow{}}
+	var p workPosition
+	var text string
+	err := s.r.QueryRowContext(ctx, `SELECT value FROM ing_meta WHERE name=?`, linkPosition).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return v.rows, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &p)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("position of linking: %w", err)
+	}
+	var numbers []int64
+	if err := s.reading(ctx).find(p.Runs, keys, func(e entry) { numbers = append(numbers, e.record) }); err != nil {
+		return nil, err
+	}
+	slices.Sort(numbers)
+	numbers = slices.Compact(numbers)
+	numbers = numbers[:min(len(numbers), most)]
+	for part := range chunks(numbers, keysPerRead) {
+		err := s.each(ctx, func(r *sql.Rows) error {
+			row, err := scanRecordRow(r)
+			v.rows = append(v.rows, row)
+			return err
+		}, `SELECT `+recordRowCols+` FROM ing_record WHERE id IN (`+list(len(part))+`) ORDER BY id`, anys(part)...)
+		if err != nil {
+			return nil, fmt.Errorf("read records that were looked for: %w", err)
+		}
+	}
+	if err := v.readTitles(); err != nil {
+		return nil, fmt.Errorf("read records that were looked for: %w", err)
+	}
+	return v.rows, nil
 }
 
 // Works lists works of several records behind one, in the order of their numbers.
