@@ -18,13 +18,8 @@ func (c *Console) alerts(ctx context.Context, v *visit) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &view{Title: v.t("rail./alerts"), Lead: v.t("alerts.lead"), CLI: cli("patra alert list", "--source", q.Source), Topics: "alerts audit time"}
-	all := ""
-	if q.All {
-		all = "true"
-		out.CLI += " --all"
-	}
-	out.API = api("/alerts", "source", q.Source, "all", all)
+	out := &view{Title: v.t("rail./alerts"), Lead: v.t("alerts.lead"), Topics: "alerts audit time"}
+	out.CLI, out.API = v.withAll(cli("patra alert list", "--source", q.Source), "/alerts", "source", q.Source)
 	out.Filters = []field{{Name: "source", Label: v.t("col.source"), Value: q.Source}, {Name: "all", Label: v.t("alerts.all"), Kind: "check", Value: v.query("all")}}
 	part := panel{ID: "list", Title: v.t("rail./alerts"), Next: v.nextPage(list.Next)}
 	if len(list.Alerts) == 0 {

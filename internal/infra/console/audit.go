@@ -20,13 +20,8 @@ func (c *Console) audit(ctx context.Context, v *visit) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &view{Title: v.t("rail./audit"), Lead: v.t("audit.lead"), CLI: cli("patra audit list", "--object", q.Object), Topics: "audit"}
-	all := ""
-	if q.All {
-		all = "true"
-		out.CLI += " --all"
-	}
-	out.API = api("/audit", "object", q.Object, "all", all)
+	out := &view{Title: v.t("rail./audit"), Lead: v.t("audit.lead"), Topics: "audit"}
+	out.CLI, out.API = v.withAll(cli("patra audit list", "--object", q.Object), "/audit", "object", q.Object)
 	out.Filters = []field{
 		{Name: "object", Label: v.t("audit.object"), Value: q.Object, Hint: v.t("audit.object_hint")},
 		{Name: "all", Label: v.t("audit.all"), Kind: "check", Value: v.query("all")},

@@ -66,11 +66,27 @@ func (c *Console) batch(ctx context.Context, v *visit) (*view, error) {
 func known(all ...fact) []fact {
 	var out []fact
 	for _, f := range all {
-		if f.Value.Text != "" || f.Value.At != nil || f.Value.State != nil || f.Value.Bar != nil || len(f.Value.Lines) > 0 {
+		if f.Value.Says() {
 			out = append(out, f)
 		}
 	}
 	return out
+}
+
+// position is a place in a walk; one that says nothing is left out.
+func position(text string) cell {
+	if text == "{}" {
+		return cell{}
+	}
+	return mono(text)
+}
+
+// helps is what somebody can do; nothing is left out.
+func helps(next string) cell {
+	if next == "nothing" {
+		return cell{}
+	}
+	return advice(next)
 }
 
 // someOf is a count that is left out if it is none.
@@ -91,7 +107,7 @@ func (v *visit) asked(b control.BatchView) panel {
 		fact{v.t("batch.ended"), instant(b.Ended)},
 		fact{v.t("batch.credential"), text(b.Credential)},
 		fact{v.t("batch.correlation"), mono(b.Correlation)},
-		fact{v.t("batch.before"), mono(b.Before)},
+		fact{v.t("batch.before"), position(b.Before)},
 		fact{v.t("batch.request_hash"), mono(b.RequestSHA256)},
 		fact{v.t("batch.expression"), mono(b.ExprHash)},
 	)}
@@ -123,7 +139,7 @@ func (v *visit) answered(b control.BatchView) panel {
 		fact{v.t("run.processing_ms"), count(b.Processing)},
 		fact{v.t("batch.next"), text(next)},
 		fact{v.t("batch.proof"), text(b.Proof)},
-		fact{v.t("batch.after"), mono(b.After)},
+		fact{v.t("batch.after"), position(b.After)},
 		fact{v.t("batch.observed"), observed},
 		fact{v.t("batch.reply_hash"), mono(b.ReplySHA256)},
 	)}
@@ -156,6 +172,6 @@ func (v *visit) effects(b control.BatchView) panel {
 		fact{v.t("batch.asked_ids"), someOf(b.Asked)},
 		fact{v.t("batch.bad_ids"), someOf(b.BadIDs)},
 		fact{v.t("batch.late"), late},
-		fact{v.t("why.unblocks"), text(b.NextStep)},
+		fact{v.t("why.unblocks"), helps(b.NextStep)},
 	)}
 }

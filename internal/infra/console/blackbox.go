@@ -39,7 +39,7 @@ func (c *Console) showBox(ctx context.Context, v *visit, ref string) (*view, err
 	here := v.path("/blackbox/%s/%s", run, no)
 	out := &view{
 		Title: v.t("blackbox.title", box.Batch), State: stated(control.BatchFamily(box.Reply.State), v.stateWord(string(box.Reply.State))).State,
-		Lead: box.Correlation, CLI: "patra blackbox show " + box.Batch, API: "/blackbox/" + box.Batch,
+		Lead: v.t("batch.correlation") + ": " + box.Correlation, CLI: "patra blackbox show " + box.Batch, API: "/blackbox/" + box.Batch,
 		Crumbs: []link{
 			{v.t("col.plan") + " " + strconv.FormatInt(int64(box.Lineage.Plan), 10), v.path("/plans/%d", box.Lineage.Plan)},
 			{v.t("col.slice") + " " + strconv.FormatInt(int64(box.Lineage.Slice), 10), v.path("/slices/%d", box.Lineage.Slice)},
@@ -85,7 +85,7 @@ func (v *visit) boxPanels(box *control.BlackBox) []panel {
 	}}
 	request := panel{ID: "request", Title: v.t("blackbox.request"), Facts: []fact{
 		{v.t("blackbox.at"), instant(box.Request.OpenedAt)},
-		{v.t("blackbox.position"), mono(box.Request.Position)},
+		{v.t("blackbox.position"), position(box.Request.Position)},
 		{v.t("blackbox.credential"), text(box.Request.Credential)},
 	}, Text: strings.TrimSpace(box.Request.Line + "\n\n" + box.Request.Body)}
 	if n := len(box.Request.IDs); n > 0 {
@@ -198,13 +198,7 @@ func (v *visit) replayPanels(r control.ReplayReport) []panel {
 // probe asks for a page once more, through the API, and shows what came of it.
 func (c *Console) probe(w http.ResponseWriter, r *http.Request) {
 	v := visitOf(r)
-	r.Body = http.MaxBytesReader(w, r.Body, 1<<20)
-	switch {
-	case v.Status != 0:
-		c.refuse(w, v)
-		return
-	case r.ParseForm() != nil || !v.formIsOurs():
-		c.fail(w, v, errForm)
+	if !c.receive(w, v, mostForm, "") {
 		return
 	}
 	batch := r.PathValue("run") + "/" + r.PathValue("no")
@@ -219,9 +213,5 @@ func (c *Console) probe(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	shown := &view{Title: v.t("blackbox.probe"), Lead: batch, Crumbs: []link{{v.t("blackbox.title", batch), v.path("/blackbox/%s/%s", r.PathValue("run"), r.PathValue("no"))}}, Panels: v.replayPanels(report)}
-	html, err := c.render(v, shown, c.railFor(v, ""), false)
-	if err != nil {
-		panic(err)
-	}
-	send(w, v, http.StatusOK, html)
+	c.answer(w, v, shown, "")
 }

@@ -33,8 +33,11 @@ func parseWish(do string) (wish, error) {
 	return wish{path: u.EscapedPath(), params: u.Query()}, nil
 }
 
+// planned is where plans are made.
+const planned = "/plans"
+
 // previewed are the changes whose preview is sent as they are, one step below.
-var previewed = []string{"/plans", "/refreshes", "/schedules", "/searches", "/credentials", "/quarantine/reparse", "/quarantine/refetch", "/works/join", "/works/split"}
+var previewed = []string{planned, "/refreshes", "/schedules", "/searches", "/credentials", "/quarantine/reparse", "/quarantine/refetch", "/works/join", "/works/split"}
 
 // numeric are the parameters that the API takes as numbers, listed those of which it
 // takes several, and switched those that are yes or no.
@@ -225,11 +228,7 @@ func (c *Console) previewChange(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, v, err)
 		return
 	}
-	html, err := c.render(v, shown, c.railFor(v, ""), false)
-	if err != nil {
-		panic(err)
-	}
-	send(w, v, http.StatusOK, html)
+	c.answer(w, v, shown, "")
 }
 
 // wanted is the change that the address names, with what a form before it asked for:
@@ -259,6 +258,7 @@ func (c *Console) changePage(v *visit, w wish, a *reply) (*view, error) {
 	}
 	token := doc.text("token")
 	doc.drop("token")
+	doc.drop("applied") // a preview never is
 	title := v.look.words.sayOr("change."+w.verb(), w.verb())
 	f := &form{
 		Action: v.path("/change"), Submit: title, Cancel: v.back(), Danger: w.level() == 3,
@@ -286,6 +286,9 @@ func (v *visit) back() string {
 	return v.base + "/"
 }
 
+// mostForm is how long a form may be, in bytes.
+const mostForm = 1 << 20
+
 // errForm says that a form was not made by this console for this browser.
 var errForm = problem.New("this form was not made for this browser, or it is old", problem.Problem{
 	Code: "form", Kind: problem.Usage, Next: "open the page again and send the form from there",
@@ -295,13 +298,7 @@ var errForm = problem.New("this form was not made for this browser, or it is old
 // for.
 func (c *Console) makeChange(w http.ResponseWriter, r *http.Request) {
 	v := visitOf(r)
-	r.Body = http.MaxBytesReader(w, r.Body, 1<<20)
-	switch {
-	case v.Status != 0:
-		c.refuse(w, v)
-		return
-	case r.ParseForm() != nil || !v.formIsOurs():
-		c.fail(w, v, errForm)
+	if !c.receive(w, v, mostForm, "") { // the API looks at who may do what
 		return
 	}
 	wanted, err := parseWish(v.PostFormValue("do"))
@@ -342,7 +339,9 @@ func wrongName(v *visit, w wish) error {
 // apply makes a change, once however often the form is sent.
 func (c *Console) apply(v *visit, w wish, token, reason string) *reply {
 	body := map[string]any{"reason": reason}
-	maps.Copy(body, w.body())
+	if w.path != planned { // the token of a plan says all of it
+		maps.Copy(body, w.body())
+	}
 	if w.namesItem() {
 		body["name"] = v.PostFormValue("name")
 	}

@@ -97,7 +97,7 @@ func (v *visit) coverageTable(m control.CoverageMap) *table {
 	for _, r := range m.Rows {
 		part := shares(r)
 		cells := []cell{
-			linked(r.Source, v.path("/coverage")+"?source="+r.Source), text(string(r.Operation)), {Text: control.ShortNamespace(r.Namespace), Mono: true, Lines: lines(r.Query)}, mono(r.Watermark.String()),
+			linked(r.Source, v.path("/coverage")+"?source="+r.Source), text(string(r.Operation)), {Text: control.ShortNamespace(r.Namespace), Mono: true, Lines: lines(r.Query)}, mono(atSecond(r.Watermark.String())),
 		}
 		for _, s := range coverageStates {
 			cells = append(cells, text(fmt.Sprintf("%.1f", part[s]*100)))
@@ -109,17 +109,16 @@ func (v *visit) coverageTable(m control.CoverageMap) *table {
 
 // coverageMap draws a row for each namespace, with the steps that stand alike as one.
 func (v *visit) coverageMap(m control.CoverageMap) template.HTML {
-	const high = 30
-	axis := timeAxis{from: time.Time(m.From), to: time.Time(m.To), left: 200, width: 800}
+	const high = 42
+	axis := timeAxis{from: time.Time(m.From), to: time.Time(m.To)}
 	var b strings.Builder
 	end := len(m.Rows)*high + 4
-	fmt.Fprintf(&b, `<svg class="coverage" width="%d" height="%d" viewBox="0 0 %d %d">`, axis.left+axis.width, end+24, axis.left+axis.width, end+24)
+	fmt.Fprintf(&b, `<svg class="coverage wide" height="%d">`, end+24)
 	b.WriteString(`<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="hatching" x1="0" y1="0" x2="0" y2="6"/></pattern></defs>`)
 	for i, r := range m.Rows {
-		y := i*high + 4
-		fmt.Fprintf(&b, `<text x="0" y="%d">%s</text><text class="muted" x="0" y="%d">%s</text>`, y+10, template.HTMLEscapeString(clipped(r.Source+" "+strings.ToLower(string(r.Operation)), 30)),
-			y+22, template.HTMLEscapeString(clipped(control.ShortNamespace(r.Namespace), 30)))
-		fmt.Fprintf(&b, `<rect class="lane" x="%d" y="%d" width="%d" height="20"/>`, axis.left, y, axis.width)
+		y := i*high + 18
+		laneName(&b, y-4, r.Source+" "+strings.ToLower(string(r.Operation)), control.ShortNamespace(r.Namespace))
+		fmt.Fprintf(&b, `<rect class="lane" x="0" y="%d" width="100%%" height="20"/>`, y)
 		for _, s := range r.Spans {
 			if s.State != control.CoverageNone {
 				v.coverageSpan(&b, axis, r, s, y)
@@ -135,7 +134,7 @@ func (v *visit) coverageMap(m control.CoverageMap) template.HTML {
 // there.
 func (v *visit) coverageSpan(b *strings.Builder, axis timeAxis, r control.CoverageRow, s control.CoverageSpan, y int) {
 	from := axis.x(time.Time(s.From))
-	wide := max(axis.x(time.Time(s.To))-from, 2)
+	wide := max(axis.x(time.Time(s.To))-from, 0.3)
 	family := control.CoverageFamily(s.State)
 	class := "f-" + string(family)
 	if s.State == control.CoverageGap {
@@ -146,9 +145,9 @@ func (v *visit) coverageSpan(b *strings.Builder, axis timeAxis, r control.Covera
 	if leads {
 		fmt.Fprintf(b, `<a href="%s" aria-label="%s">`, template.HTMLEscapeString(v.path("/coverage")+"?source="+r.Source+"#gaps"), name)
 	}
-	fmt.Fprintf(b, `<rect class="%s" x="%d" y="%d" width="%d" height="20"><title>%s</title></rect>`, class, from, y, wide, name)
-	if wide >= 14 && s.State != control.CoverageGap {
-		fmt.Fprintf(b, `<text class="sign" x="%d" y="%d" aria-hidden="true">%s</text>`, from+wide/2, y+14, family.Glyph())
+	fmt.Fprintf(b, `<rect class="%s" x="%.2f%%" y="%d" width="%.2f%%" height="20"><title>%s</title></rect>`, class, from, y, wide, name)
+	if wide >= 4 && s.State != control.CoverageGap {
+		fmt.Fprintf(b, `<text class="sign" x="%.2f%%" y="%d" aria-hidden="true">%s</text>`, from+wide/2, y+14, family.Glyph())
 	}
 	if leads {
 		b.WriteString(`</a>`)
@@ -170,7 +169,7 @@ func (c *Console) gapsPanel(ctx context.Context, v *visit, code string) (panel, 
 	for _, g := range list.Gaps {
 		t.Rows = append(t.Rows, row{Cells: []cell{
 			linked(strconv.FormatInt(int64(g.Slice), 10), v.path("/slices/%d", g.Slice)), linked(strconv.FormatInt(int64(g.Cursor), 10), v.path("/cursors/%d", g.Cursor)),
-			{Text: "[" + g.From.String() + ", " + g.To.String() + ")", Mono: true, Small: g.Range},
+			{Text: harvest.Span{From: g.From, To: g.To}.Short(), Mono: true, Small: g.Range},
 			stated(control.SliceFamily(harvest.SliceState(g.Status)), v.stateWord(g.Status)), text(g.Reason), instant(g.RetryAt),
 		}})
 	}
@@ -178,6 +177,6 @@ func (c *Console) gapsPanel(ctx context.Context, v *visit, code string) (panel, 
 	if list.Next != "" {
 		out.Note = v.t("coverage.more_gaps", pageRows, code)
 	}
-	out.Actions = []action{{Label: v.t("change.retry"), Do: apiPath("/sources/%s/retry", code), Level: 2}}
+	out.Actions = []action{v.retryAction(code)}
 	return out, nil
 }

@@ -39,27 +39,32 @@ func (v *visit) spanField(word string) field {
 	return out
 }
 
-// timeAxis is a stretch of time and where it lies in a drawing.
-type timeAxis struct {
-	from, to    time.Time
-	left, width int
-}
+// timeAxis is a stretch of time over the whole width of a drawing, however wide that is.
+type timeAxis struct{ from, to time.Time }
 
-// x is where an instant lies; what is outside lies at the edge.
-func (a timeAxis) x(t time.Time) int {
+// x is where an instant lies, in parts of a hundred; what is outside lies at the edge.
+func (a timeAxis) x(t time.Time) float64 {
 	share := float64(t.Sub(a.from)) / float64(a.to.Sub(a.from))
-	return a.left + int(min(max(share, 0), 1)*float64(a.width))
+	return min(max(share, 0), 1) * 100
 }
 
 // ticks draws the axis with a few dates.
 func (a timeAxis) ticks(b *strings.Builder, y int) {
-	fmt.Fprintf(b, `<line class="axis" x1="%d" y1="%d" x2="%d" y2="%d"/>`, a.left, y, a.left+a.width, y)
-	const parts = 5
+	fmt.Fprintf(b, `<line class="axis" x1="0" y1="%d" x2="100%%" y2="%d"/>`, y, y)
+	const parts = 4
 	for i := range parts {
 		at := a.from.Add(a.to.Sub(a.from) / parts * time.Duration(i))
-		fmt.Fprintf(b, `<text class="muted" x="%d" y="%d">%s</text>`, a.x(at), y+15, at.Format(time.DateOnly))
+		fmt.Fprintf(b, `<text class="muted" x="%.2f%%" y="%d">%s</text>`, a.x(at), y+15, at.Format(time.DateOnly))
 	}
 }
+
+// laneName writes the name of a lane above it.
+func laneName(b *strings.Builder, y int, name, rest string) {
+	fmt.Fprintf(b, `<text x="0" y="%d">%s <tspan class="muted">%s</tspan></text>`, y, template.HTMLEscapeString(clipped(name, 34)), template.HTMLEscapeString(clipped(rest, 40)))
+}
+
+// atSecond is a place of a cursor without parts of a second that say nothing.
+func atSecond(place string) string { return strings.ReplaceAll(place, ".000000Z", "Z") }
 
 // cursors shows how far every namespace is proven, a lane for each.
 func (c *Console) cursors(ctx context.Context, v *visit) (*view, error) {
@@ -82,8 +87,8 @@ func (c *Console) cursors(ctx context.Context, v *visit) (*view, error) {
 		out.Panels = []panel{{ID: "lanes", Title: v.t("rail./cursors"), Empty: v.t("lanes.none"), EmptyNext: "patra harvest pubmed"}}
 		return out, nil
 	}
-	axis := timeAxis{from: v.now.AddDate(0, 0, -days), to: v.now, left: 230, width: 640}
-	lanes := &figure{Title: v.t("lanes.axis"), Summary: v.lanesSummary(list.Cursors), Drawing: v.lanes(list.Cursors, axis), Legend: []state{
+	axis := timeAxis{from: v.now.AddDate(0, 0, -days), to: v.now}
+	lanes := &figure{Title: v.t("lanes.axis"), Summary: v.lanesSummary(list.Cursors), Drawing: v.lanes(list.Cursors, axis, ""), Legend: []state{
 		{Family: control.OK, Word: v.t("lanes.proven")}, {Family: control.Active, Word: v.t("lanes.watermark")},
 	}}
 	t := &table{Caption: v.t("rail./cursors"), Head: []column{
@@ -100,7 +105,7 @@ func (c *Console) cursors(ctx context.Context, v *visit) (*view, error) {
 		t.Rows = append(t.Rows, row{Cells: []cell{
 			linked(strconv.FormatInt(int64(r.ID), 10), v.path("/cursors/%d", r.ID)), linked(r.Source, v.path("/sources/%s", r.Source)), text(string(r.Operation)),
 			{Text: control.ShortNamespace(r.Namespace), Mono: true, Title: r.Namespace, Lines: lines(r.Query)},
-			mono(r.Value), mono(r.Observed), count(r.Moves), instant(r.UpdatedAt),
+			mono(atSecond(r.Value)), mono(atSecond(r.Observed)), count(r.Moves), instant(r.UpdatedAt),
 		}})
 	}
 	out.Panels = []panel{{ID: "lanes", Title: v.t("lanes.title"), Figure: lanes}, {ID: "list", Title: v.t("rail./cursors"), Table: t, Next: v.nextPage(list.Next)}}
@@ -143,35 +148,63 @@ func placeOf(op harvest.Operation, place string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// lanes draws a lane for each cursor on one axis of time.
-func (v *visit) lanes(all []control.CursorRow, axis timeAxis) template.HTML {
-	const high = 28
+// lanes draws a lane for each cursor on one axis of time; marks are drawn over them.
+func (v *visit) lanes(all []control.CursorRow, axis timeAxis, marks string) template.HTML {
+	const high = 38
 	var b strings.Builder
 	end := len(all)*high + 6
-	fmt.Fprintf(&b, `<svg class="lanes" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">`, axis.left+axis.width+150, end+24, axis.left+axis.width+150, end+24, template.HTMLEscapeString(v.t("lanes.title")))
+	fmt.Fprintf(&b, `<svg class="lanes wide" height="%d" role="img" aria-label="%s">`, end+24, template.HTMLEscapeString(v.t("lanes.title")))
 	for i, r := range all {
-		y := i*high + 6
-		label := r.Source + " " + strings.ToLower(string(r.Operation))
-		fmt.Fprintf(&b, `<text x="0" y="%d">%s</text><text class="muted" x="0" y="%d">%s</text>`, y+9, template.HTMLEscapeString(clipped(label, 34)), y+21, template.HTMLEscapeString(clipped(control.ShortNamespace(r.Namespace), 34)))
-		fmt.Fprintf(&b, `<rect class="lane" x="%d" y="%d" width="%d" height="12"/>`, axis.left, y+2, axis.width)
+		y := i*high + laneTop
 		value, is := placeOf(r.Operation, r.Value)
 		begin, begun := placeOf(r.Operation, r.Init)
+		rest := control.ShortNamespace(r.Namespace)
+		if is {
+			rest += " · " + ago(v.look.words, value, v.now)
+		}
+		laneName(&b, y-6, r.Source+" "+strings.ToLower(string(r.Operation)), rest)
+		fmt.Fprintf(&b, `<rect class="lane" x="0" y="%d" width="100%%" height="12"/>`, y)
 		if !is || !begun {
-			fmt.Fprintf(&b, `<text class="muted" x="%d" y="%d">%s</text>`, axis.left+4, y+12, template.HTMLEscapeString(v.t("lanes.counts", r.Value)))
+			fmt.Fprintf(&b, `<text class="muted" x="4" y="%d">%s</text>`, y+10, template.HTMLEscapeString(v.t("lanes.counts", r.Value)))
 			continue
 		}
 		from, to := axis.x(begin), axis.x(value)
 		if r.Direction == harvest.Backward {
 			from, to = to, from
 		}
-		fmt.Fprintf(&b, `<rect class="f-ok" x="%d" y="%d" width="%d" height="12"><title>%s</title></rect>`, from, y+2, max(to-from, 1), template.HTMLEscapeString("["+r.Init+", "+r.Value+")"))
-		fmt.Fprintf(&b, `<circle class="f-active" cx="%d" cy="%d" r="5"/>`, axis.x(value), y+8)
-		fmt.Fprintf(&b, `<text class="muted" x="%d" y="%d">%s</text>`, axis.left+axis.width+10, y+12, template.HTMLEscapeString(ago(v.look.words, value, v.now)))
+		fmt.Fprintf(&b, `<rect class="f-ok" x="%.2f%%" y="%d" width="%.2f%%" height="12"><title>%s</title></rect>`, from, y, max(to-from, 0.2), template.HTMLEscapeString("["+r.Init+", "+r.Value+")"))
+		fmt.Fprintf(&b, `<circle class="f-active" cx="%.2f%%" cy="%d" r="5"/>`, axis.x(value), y+6)
 	}
-	fmt.Fprintf(&b, `<line class="now" x1="%d" y1="0" x2="%d" y2="%d"/>`, axis.x(v.now), axis.x(v.now), end)
+	b.WriteString(marks)
+	fmt.Fprintf(&b, `<line class="now" x1="%.2f%%" y1="0" x2="%.2f%%" y2="%d"/>`, axis.x(v.now), axis.x(v.now), end)
 	axis.ticks(&b, end)
 	b.WriteString(`</svg>`)
 	return template.HTML(b.String()) //nolint:gosec // what others wrote is escaped
+}
+
+// laneTop is where the first lane begins, below its name.
+const laneTop = 20
+
+// laneMarks are what happened on the lane of one cursor: where each of its moves ended, and
+// the gaps that it cannot pass.
+func (v *visit) laneMarks(cur control.CursorView, axis timeAxis) string {
+	var b strings.Builder
+	b.WriteString(`<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="hatching" x1="0" y1="0" x2="0" y2="6"/></pattern></defs>`)
+	for _, g := range cur.HeldBy {
+		from, isFrom := placeOf(cur.Cursor.Operation, g.From.String())
+		to, isTo := placeOf(cur.Cursor.Operation, g.To.String())
+		if isFrom && isTo {
+			fmt.Fprintf(&b, `<rect class="f-gap" x="%.2f%%" y="%d" width="%.2f%%" height="12"><title>%s</title></rect>`,
+				axis.x(from), laneTop, max(axis.x(to)-axis.x(from), 0.4), template.HTMLEscapeString(harvest.Span{From: g.From, To: g.To}.Short()+": "+g.Reason))
+		}
+	}
+	for _, e := range cur.Events {
+		if at, is := placeOf(cur.Cursor.Operation, e.New); is {
+			fmt.Fprintf(&b, `<line class="moved" x1="%.2f%%" x2="%.2f%%" y1="%d" y2="%d"><title>%s</title></line>`,
+				axis.x(at), axis.x(at), laneTop-3, laneTop+15, template.HTMLEscapeString(stamp(e.At)+" "+e.Kind+" "+atSecond(e.New)+" "+e.Remarks))
+		}
+	}
+	return b.String()
 }
 
 // clipped is the beginning of a text.
@@ -203,9 +236,9 @@ func (c *Console) cursor(ctx context.Context, v *visit) (*view, error) {
 		CLI:    fmt.Sprintf("patra cursor show %d", id), API: fmt.Sprintf("/cursors/%d", id),
 	}
 	facts := panel{ID: "facts", Title: v.t("lanes.where"), Note: v.t("lanes.only_forward"), Facts: []fact{
-		{v.t("lanes.watermark"), mono(r.Value)},
-		{v.t("lanes.begin"), mono(r.Init)},
-		{v.t("lanes.observed"), mono(r.Observed)},
+		{v.t("lanes.watermark"), mono(atSecond(r.Value))},
+		{v.t("lanes.begin"), mono(atSecond(r.Init))},
+		{v.t("lanes.observed"), mono(atSecond(r.Observed))},
 		{v.t("lanes.moves"), count(r.Moves)},
 		{v.t("lanes.moved"), instant(r.UpdatedAt)},
 		{v.t("lanes.direction"), text(strings.ToLower(string(r.Direction)))},
@@ -216,10 +249,10 @@ func (c *Console) cursor(ctx context.Context, v *visit) (*view, error) {
 		if begin.After(value) {
 			begin, value = value, begin
 		}
-		axis := timeAxis{from: begin, to: v.now, left: 230, width: 640}
+		axis := timeAxis{from: begin, to: v.now}
 		if v.now.After(begin) {
 			out.Panels = append(out.Panels, panel{ID: "lane", Title: v.t("lanes.title"), Figure: &figure{
-				Title: v.t("lanes.title"), Summary: v.lanesSummary([]control.CursorRow{r}), Drawing: v.lanes([]control.CursorRow{r}, axis),
+				Title: v.t("lanes.title"), Summary: v.t("lanes.marks", len(cur.Events), len(cur.HeldBy)), Drawing: v.lanes([]control.CursorRow{r}, axis, v.laneMarks(cur, axis)),
 			}})
 		}
 	}
@@ -242,7 +275,7 @@ func (v *visit) heldPanel(cur control.CursorView) panel {
 	for _, g := range cur.HeldBy {
 		t.Rows = append(t.Rows, row{Cells: []cell{
 			linked(strconv.FormatInt(int64(g.Slice), 10), v.path("/slices/%d", g.Slice)),
-			{Text: "[" + g.From.String() + ", " + g.To.String() + ")", Mono: true, Small: g.Range},
+			{Text: harvest.Span{From: g.From, To: g.To}.Short(), Mono: true, Small: g.Range},
 			stated(control.SliceFamily(harvest.SliceState(g.Status)), v.stateWord(g.Status)), text(g.Reason), instant(g.RetryAt),
 		}})
 	}
@@ -277,7 +310,7 @@ func (v *visit) movesPanel(cur control.CursorView) panel {
 	}
 	for _, e := range cur.Events {
 		t.Rows = append(t.Rows, row{Cells: []cell{
-			instant(e.At), text(e.Kind), mono(e.Prev), mono(e.New), mono(e.Observed), number(int64(e.Plan), "/plans/%d"), number(int64(e.Run), "/runs/%d"),
+			instant(e.At), text(e.Kind), mono(atSecond(e.Prev)), mono(atSecond(e.New)), mono(atSecond(e.Observed)), number(int64(e.Plan), "/plans/%d"), number(int64(e.Run), "/runs/%d"),
 			number(int64(e.Batch), "/blackbox/%d"), text(e.Remarks),
 		}})
 	}

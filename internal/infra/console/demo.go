@@ -138,19 +138,11 @@ func errNoFault(err error) error {
 // switchFault turns a fault on or off, or all of them off, for a form of our own.
 func (c *Console) switchFault(w http.ResponseWriter, r *http.Request) {
 	v := visitOf(r)
-	r.Body = http.MaxBytesReader(w, r.Body, 1<<12)
-	switch {
-	case c.demo == nil:
+	if c.demo == nil {
 		c.fail(w, v, errNoPage)
 		return
-	case v.Status != 0:
-		c.refuse(w, v)
-		return
-	case r.ParseForm() != nil || !v.formIsOurs():
-		c.fail(w, v, errForm)
-		return
-	case !v.May(control.Operator):
-		c.fail(w, v, errReadOnly)
+	}
+	if !c.receive(w, v, mostForm, control.Operator) {
 		return
 	}
 	kinds := []string{v.PostFormValue("fault")}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"time"
 )
 
 // document is a document of the API that is shown as it is: names and values, in the
@@ -76,9 +77,9 @@ func (d *document) panels(v *visit) []panel {
 				tables = append(tables, p)
 				return
 			}
-			facts.Facts = append(facts.Facts, fact{spoken(name), text(plainList(value))})
+			facts.Facts = append(facts.Facts, fact{v.named(name), cell{Lines: plainList(value)}})
 		default:
-			facts.Facts = append(facts.Facts, fact{spoken(name), text(plain(value))})
+			facts.Facts = append(facts.Facts, fact{v.named(name), v.valued(value)})
 		}
 	})
 	if len(facts.Facts) == 0 {
@@ -101,6 +102,31 @@ func (d *document) each(above string, visit func(name string, value json.RawMess
 	}
 }
 
+// named is a name of a document, with those above it, in the visitor's language.
+func (v *visit) named(name string) string {
+	var parts []string
+	for part := range strings.SplitSeq(name, " ") {
+		parts = append(parts, v.look.words.sayOr("doc."+part, spoken(part)))
+	}
+	return strings.Join(parts, ": ")
+}
+
+// valued is a single value of a document: instants and yes or no as people write them.
+func (v *visit) valued(value json.RawMessage) cell {
+	said := plain(value)
+	switch t, err := time.Parse(time.RFC3339Nano, said); {
+	case err == nil:
+		return instant(t)
+	case said == "true":
+		return text(v.t("doc.yes"))
+	case said == "false":
+		return text(v.t("doc.no"))
+	case said == "null":
+		return cell{}
+	}
+	return text(said)
+}
+
 // spoken is a name of a document as a person says it.
 func spoken(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
@@ -113,16 +139,17 @@ func plain(value json.RawMessage) string {
 	return string(value)
 }
 
-func plainList(value json.RawMessage) string {
+// plainList are the values of a list without the marks of JSON.
+func plainList(value json.RawMessage) []string {
 	var all []json.RawMessage
 	if json.Unmarshal(value, &all) != nil {
-		return string(value)
+		return []string{string(value)}
 	}
 	var out []string
 	for _, one := range all {
 		out = append(out, plain(one))
 	}
-	return strings.Join(out, ", ")
+	return out
 }
 
 // tableOf shows a list of objects; false if it is a list of something else.
@@ -131,16 +158,16 @@ func tableOf(v *visit, name string, value json.RawMessage) (panel, bool) {
 	if json.Unmarshal(value, &all) != nil || len(all) == 0 || all[0][0] != '{' {
 		return panel{}, false
 	}
-	out := panel{ID: "list-" + strings.ReplaceAll(name, " ", "-"), Title: spoken(name), Table: &table{Caption: spoken(name)}}
+	out := panel{ID: "list-" + strings.ReplaceAll(name, " ", "-"), Title: v.named(name), Table: &table{Caption: v.named(name)}}
 	if len(all) > mostShown {
 		out.Note = v.t("change.first", mostShown, len(all))
 		all = all[:mostShown]
 	}
 	var columns []string
 	known := map[string]bool{}
-	var rows []map[string]string
+	var rows []map[string]cell
 	for _, one := range all {
-		cells := map[string]string{}
+		cells := map[string]cell{}
 		inner, err := readDocument(one)
 		if err != nil {
 			continue
@@ -150,20 +177,20 @@ func tableOf(v *visit, name string, value json.RawMessage) (panel, bool) {
 				known[name] = true
 				columns = append(columns, name)
 			}
-			cells[name] = plainList(value)
-			if len(value) == 0 || value[0] != '[' {
-				cells[name] = plain(value)
+			cells[name] = v.valued(value)
+			if len(value) > 0 && value[0] == '[' {
+				cells[name] = cell{Lines: plainList(value)}
 			}
 		})
 		rows = append(rows, cells)
 	}
 	for _, name := range columns {
-		out.Table.Head = append(out.Table.Head, column{Text: spoken(name)})
+		out.Table.Head = append(out.Table.Head, column{Text: v.named(name)})
 	}
 	for _, cells := range rows {
 		r := row{}
 		for _, name := range columns {
-			r.Cells = append(r.Cells, text(cells[name]))
+			r.Cells = append(r.Cells, cells[name])
 		}
 		out.Table.Rows = append(out.Table.Rows, r)
 	}

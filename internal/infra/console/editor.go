@@ -62,16 +62,7 @@ const mostPack = 2 << 20
 // edit looks at a pack that somebody writes, or applies it.
 func (c *Console) edit(w http.ResponseWriter, r *http.Request) {
 	v := visitOf(r)
-	r.Body = http.MaxBytesReader(w, r.Body, mostPack)
-	switch {
-	case v.Status != 0:
-		c.refuse(w, v)
-		return
-	case r.ParseForm() != nil || !v.formIsOurs():
-		c.fail(w, v, errForm)
-		return
-	case !v.May(control.Admin):
-		c.fail(w, v, errReadOnly)
+	if !c.receive(w, v, mostPack, control.Admin) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), checksIn)
@@ -87,11 +78,7 @@ func (c *Console) edit(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, v, err)
 		return
 	}
-	html, err := c.render(v, shown, c.railFor(v, "/sources"), false)
-	if err != nil {
-		panic(err)
-	}
-	send(w, v, http.StatusOK, html)
+	c.answer(w, v, shown, "/sources")
 }
 
 // checksIn is how long a check may take: a source may be slow.
@@ -173,6 +160,7 @@ func (c *Console) packPreview(v *visit, pack string) ([]panel, error) {
 	}
 	token := tokenOf(a)
 	doc.drop("token")
+	doc.drop("applied") // a preview never is
 	return append(doc.panels(v), panel{ID: "confirm", Title: v.t("change.confirm"), Note: v.t("change.holds"), Form: &form{
 		Action: v.path("/sources/edit"), Submit: v.t("editor.apply"), Hidden: map[string]string{"do": "apply", "pack": pack, "token": token},
 		Fields: []field{{Name: "reason", Label: v.t("change.reason"), Kind: "text", Required: true, Hint: v.t("change.reason_hint")}},

@@ -85,21 +85,8 @@ func groupsPanel(v *visit, r *sourcecheck.Report) panel {
 	t := &table{Caption: v.t("editor.checked"), Head: []column{{Text: v.t("editor.group")}, {Text: v.t("col.state")}, {Text: v.t("editor.said")}, {Text: v.t("editor.fix")}}}
 	for _, g := range r.Groups {
 		for _, one := range g.Checks {
-			t.Rows = append(t.Rows, row{Cells: []cell{text(g.Name), stated(checkFamily(one.Status), string(one.Status)), {Text: one.Text, Lines: one.Details}, text(one.Fix)}})
+			t.Rows = append(t.Rows, checkRow(v, g.Name, one))
 		}
 	}
 	return panel{ID: "checked", Title: v.t("editor.checked"), Note: v.t("editor.stored_nothing"), Table: t}
-}
-
-func checkFamily(s sourcecheck.Status) control.Family {
-	switch s {
-	case sourcecheck.OK:
-		return control.OK
-	case sourcecheck.Failed:
-		return control.Failed
-	case sourcecheck.Warning:
-		return control.Remarked
-	default:
-		return control.Off
-	}
 }

@@ -41,6 +41,24 @@ func (c *Console) showLogin(w http.ResponseWriter, v *visit, status int) {
 	send(w, v, status, html)
 }
 
+// receive reads a form that was sent, of at most so many bytes. It is taken only if a page
+// of this console made it for this browser, and from somebody who may do what it asks for;
+// else that is answered and the form is not taken.
+func (c *Console) receive(w http.ResponseWriter, v *visit, most int64, needs control.Access) (taken bool) {
+	v.Body = http.MaxBytesReader(w, v.Body, most)
+	switch {
+	case v.Status != 0:
+		c.refuse(w, v)
+	case v.ParseForm() != nil || !v.formIsOurs():
+		c.fail(w, v, errForm)
+	case needs != "" && !v.May(needs):
+		c.fail(w, v, errReadOnly)
+	default:
+		return true
+	}
+	return false
+}
+
 // week is how long a browser stays known.
 const week = 7 * 24 * 60 * 60
 

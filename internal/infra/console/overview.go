@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -123,6 +124,10 @@ func (v *visit) why(s control.SourceStatus) cell {
 			line += " · " + v.t("why.until", stamp(time.Time(*s.Waiting.Until)))
 		}
 		out.Lines = append(out.Lines, line)
+	}
+	scheduled := slices.ContainsFunc(s.Lines, func(l control.LineStatus) bool { return l.Schedule != "" })
+	if len(out.Lines) == 0 && !scheduled {
+		out.Lines = []string{v.t("overview.unscheduled")}
 	}
 	return out
 }

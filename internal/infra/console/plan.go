@@ -92,7 +92,7 @@ func (v *visit) planProgress(p control.PlanView) panel {
 		out.Facts = append(out.Facts, fact{v.t("why.waiting"), text(v.t("why.nothing"))})
 	}
 	if p.Slices.Failed > 0 {
-		out.Actions = append(out.Actions, action{Label: v.t("act.retry"), Do: fmt.Sprintf("/sources/%s/retry", p.Plan.Source), Level: 2})
+		out.Actions = append(out.Actions, v.retryAction(p.Plan.Source))
 	}
 	return out
 }
@@ -115,7 +115,7 @@ func (v *visit) whyFacts(cause *control.Cause, waiting *control.WaitingFor) []fa
 		}
 		out = append(out, fact{v.t("why.waiting"), c})
 		if waiting.Unblocks != "" {
-			out = append(out, fact{v.t("why.unblocks"), text(waiting.Unblocks)})
+			out = append(out, fact{v.t("why.unblocks"), advice(waiting.Unblocks)})
 		}
 	}
 	return out
@@ -142,7 +142,7 @@ func (v *visit) planFacts(p control.PlanView) panel {
 	}
 	out := panel{ID: "facts", Title: v.t("plan.facts")}
 	for _, f := range facts {
-		if f.Value.Text != "" || f.Value.At != nil {
+		if f.Value.Says() {
 			out.Facts = append(out.Facts, f)
 		}
 	}
@@ -207,6 +207,9 @@ func (c *Console) planSlices(ctx context.Context, v *visit) (*view, error) {
 func (v *visit) sliceState(s control.SliceRow) cell {
 	if s.Task.Open() && s.Task != harvest.TaskQueued {
 		return stated(control.TaskFamily(s.Task), v.stateWord(string(s.Task)))
+	}
+	if s.Accepted {
+		return stated(control.Partial, v.t("slice.accepted"))
 	}
 	return stated(control.SliceFamily(s.Status), v.stateWord(string(s.Status)))
 }

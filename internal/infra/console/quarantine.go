@@ -178,6 +178,14 @@ func (v *visit) rawPanel(q control.QuarantineView) panel {
 	return out
 }
 
+// laidOut is a text with a line for each of its values if it is JSON, else as it is.
+func laidOut(text string) string {
+	if laid, is := indented(text); is {
+		return laid
+	}
+	return text
+}
+
 // indented is a JSON text with a line for each of its values; false if it is none.
 func indented(text string) (string, bool) {
 	var b bytes.Buffer

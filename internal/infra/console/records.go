@@ -83,7 +83,7 @@ func (c *Console) records(ctx context.Context, v *visit) (*view, error) {
 		return nil, err
 	}
 	q := control.RecordQuery{
-		Source: v.query("source"), Status: harvest.RecordStatus(strings.ToUpper(v.query("status"))), Since: since, Prefix: v.query("prefix"), Page: v.page(),
+		Source: v.query("source"), Status: harvest.RecordStatus(strings.ToUpper(v.query("status"))), Since: since, Prefix: v.query("prefix"), Find: v.query("find"), Page: v.page(),
 	}
 	list, err := c.control.Records(ctx, q)
 	if err != nil {
@@ -91,10 +91,11 @@ func (c *Console) records(ctx context.Context, v *visit) (*view, error) {
 	}
 	out := &view{
 		Title: v.t("rail./records"), Lead: v.t("records.lead"), Topics: "work",
-		CLI: cli("patra record list", "--source", q.Source, "--state", strings.ToLower(string(q.Status)), "--since", v.query("since"), "--prefix", q.Prefix),
-		API: api("/records", "source", q.Source, "status", string(q.Status), "since", sinceParam(since), "prefix", q.Prefix, "after", q.After),
+		CLI: cli("patra record list", "--source", q.Source, "--state", strings.ToLower(string(q.Status)), "--since", v.query("since"), "--prefix", q.Prefix, "--find", q.Find),
+		API: api("/records", "source", q.Source, "status", string(q.Status), "since", sinceParam(since), "prefix", q.Prefix, "find", q.Find, "after", q.After),
 	}
 	out.Filters = []field{
+		{Name: "find", Label: v.t("records.find"), Value: q.Find, Hint: v.t("records.find_hint")},
 		{Name: "source", Label: v.t("col.source"), Value: q.Source},
 		{Name: "status", Label: v.t("col.state"), Value: string(q.Status), Kind: "select", Options: v.choices("ACTIVE", "RETRACTED", "MERGED", "GONE")},
 		{Name: "prefix", Label: v.t("records.prefix"), Value: q.Prefix},
@@ -191,6 +192,13 @@ func (c *Console) record(ctx context.Context, v *visit) (*view, error) {
 		}
 	}
 	out.Panels = []panel{facts, v.fieldsPanel(r.Fields), v.originPanel(r.Origin, fact{"sha256", mono(r.RawSHA256)}, fact{v.t("records.mapping"), mono(r.MappingVersion)})}
+	if r.Raw != "" {
+		raw := panel{ID: "raw", Title: v.t("quarantine.raw", grouped(int64(r.Bytes))), Text: laidOut(r.Raw)}
+		if len(r.Raw) < r.Bytes {
+			raw.Note = v.t("records.raw_cut", grouped(int64(len(r.Raw))))
+		}
+		out.Panels = append(out.Panels, raw)
+	}
 	if len(r.Quarantine) > 0 {
 		out.Panels = append(out.Panels, panel{ID: "aside", Title: v.t("records.aside"), Note: v.t("records.aside_note"), Table: v.quarantineTable(r.Quarantine)})
 	}

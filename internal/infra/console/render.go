@@ -36,7 +36,7 @@ func loadLooks() (map[string]*look, error) {
 			return nil, err
 		}
 		t, err := template.New("").Funcs(template.FuncMap{
-			"t": w.say, "stamp": stamp, "ago": func(t time.Time, now time.Time) string { return ago(w, t, now) }, "iso": iso, "dict": dict, "short": short,
+			"t": w.say, "stamp": stamp, "ago": func(t time.Time, now time.Time) string { return ago(w, t, now) }, "iso": iso, "dict": dict, "short": short, "prose": prose,
 		}).ParseFS(files, "templates/*.html")
 		if err != nil {
 			return nil, err
@@ -100,8 +100,29 @@ type shell struct {
 	Fragment bool
 }
 
-// short reports whether a text is to stay on one line.
-func short(text string) bool { return utf8.RuneCountInString(text) <= 32 }
+// short reports whether a text is to stay on one line: it is of few letters, or a window.
+func short(text string) bool {
+	most := 32
+	if strings.HasPrefix(text, "[") {
+		most = 60
+	}
+	return utf8.RuneCountInString(text) <= most
+}
+
+// prose is a text with the commands in it told apart: they stand between backticks.
+func prose(text string) []passage {
+	var out []passage
+	for i, part := range strings.Split(text, "`") {
+		kind := ""
+		if i%2 == 1 {
+			kind = "code"
+		}
+		if part != "" {
+			out = append(out, passage{part, kind})
+		}
+	}
+	return out
+}
 
 // JSON is the address of the document of the page.
 func (s *shell) JSON() string {

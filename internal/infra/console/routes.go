@@ -75,6 +75,10 @@ func (c *Console) serve(w http.ResponseWriter, v *visit, p page) {
 		c.document(w, v, p)
 		return
 	}
+	if v.query("as") == "csv" {
+		c.export(w, v, p)
+		return
+	}
 	key := strings.Join([]string{v.look.language, v.theme, string(v.Role), strconv.FormatBool(v.ReadOnly), strconv.FormatBool(fragment), v.URL.String()}, "|")
 	status, html := c.cache.get(key, func() (int, []byte) { return c.make(v, p, fragment) })
 	send(w, v, status, html)
@@ -102,6 +106,9 @@ func (c *Console) complete(v *visit, p *view) {
 	p.Actions = v.allowed(p.Actions)
 	for i := range p.Panels {
 		p.Panels[i].Actions = v.allowed(p.Panels[i].Actions)
+	}
+	if at := p.listed(); at >= 0 && p.Panels[at].Export == "" {
+		p.Panels[at].Export = v.with("as", "csv")
 	}
 	if p.Banner == nil {
 		p.Banner = v.banner()
@@ -148,6 +155,16 @@ func (c *Console) document(w http.ResponseWriter, v *visit, p page) {
 		return
 	}
 	c.api.ServeHTTP(w, v.apiRequest(http.MethodGet, shown.API, nil))
+}
+
+// answer sends a page that was made for one request and is not kept for others.
+func (c *Console) answer(w http.ResponseWriter, v *visit, shown *view, room string) {
+	c.complete(v, shown)
+	html, err := c.render(v, shown, c.railFor(v, room), false)
+	if err != nil {
+		panic(err)
+	}
+	send(w, v, http.StatusOK, html)
 }
 
 // fail answers with the page that says what is wrong.

@@ -135,9 +135,7 @@ func (c *Console) run(ctx context.Context, v *visit) (*view, error) {
 		{v.t("col.took"), text(v.took(r.StartedAt, r.FinishedAt))},
 	}}
 	facts.Facts = append(facts.Facts, v.whyFacts(r.Cause, r.Waiting)...)
-	if r.NextStep != "" {
-		facts.Facts = append(facts.Facts, fact{v.t("why.unblocks"), text(r.NextStep)})
-	}
+	facts.Facts = append(facts.Facts, fact{v.t("why.unblocks"), helps(r.NextStep)})
 	if s := r.Stats; s != nil {
 		for _, f := range []struct {
 			name string

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -33,7 +34,7 @@ func (h *house) browser() context.Context {
 	h.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(ctx)
 	h.Cleanup(cancel)
-	ctx, end := context.WithTimeout(ctx, 4*time.Minute)
+	ctx, end := context.WithTimeout(ctx, 20*time.Minute)
 	h.Cleanup(end)
 	if err := chromedp.Run(ctx); err != nil {
 		h.Fatalf("start the browser: %v", err)
@@ -48,25 +49,34 @@ func TestScreens_OfEveryPage(t *testing.T) {
 	if dir == "" {
 		t.Skip("PATRA_SCREENS says no folder for the pictures")
 	}
-	h := newHouse(t, nil)
+	h, _, _ := newDemoHouse(t, nil)
 	h.harvest("pubmed")
 	h.harvest("crossref")
+	h.harvestHostile()
 	ctx := h.browser()
 	pages := strings.Fields(os.Getenv("PATRA_PAGES"))
 	if len(pages) == 0 {
-		pages = slices.Concat(everyPage, opsPages)
+		pages = slices.Concat(everyPage, opsPages, hostilePages, previewPages)
 	}
 	for _, theme := range []string{"light", "dark"} {
 		for _, width := range []int64{360, 768, 1280} {
 			for _, page := range pages {
-				name := strings.Trim(strings.NewReplacer("/", "_", "?", "_", "&", "_", "=", "_").Replace(page), "_")
+				name := strings.Trim(notOfNames.ReplaceAllString(page, "_"), "_")
 				if name == "" {
 					name = "overview"
 				}
-				h.screenshot(ctx, page, theme, width, filepath.Join(dir, fmt.Sprintf("%s-%s-%d.png", name, theme, width)))
+				h.screenshot(ctx, page, theme, width, filepath.Join(dir, fmt.Sprintf("%.60s-%s-%d.png", name, theme, width)))
 			}
 		}
 	}
+}
+
+// notOfNames is what of an address does not stand in the name of its picture.
+var notOfNames = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
+
+// previewPages are the page of faults, and changes before they are made.
+var previewPages = []string{
+	"/demo", "/change?do=/plans/1/cancel&from=/plans/1", "/change?do=/sources/pubmed/pause&from=/sources/pubmed", "/change?do=/quarantine/1/discard&from=/quarantine/1", "/change?do=/nothing", "/nothing-here",
 }
 
 // everyPage are the pages of a house in which pubmed and crossref were harvested.
@@ -76,7 +86,7 @@ var everyPage = []string{
 	"/searches", "/works", "/works/suggestions", "/works/identifiers", "/works/1",
 	"/records", "/records?source=crossref&status=ACTIVE", "/errors", "/errors?state=ALL", "/quarantine", "/blackbox/1", "/blackbox/1/1?replay=offline",
 	"/plans?open=true&state=READY", "/plans/1", "/plans/1/slices", "/plans/1/slices?state=FAILED", "/slices/1", "/queue", "/tasks", "/tasks?plan=1&state=SUCCEEDED",
-	"/tasks/1", "/runs", "/runs?state=FAILED", "/runs/1", "/runs/1/batches/1",
+	"/settings", "/help", "/tasks/1", "/runs", "/runs?state=FAILED", "/runs/1", "/runs/1/batches/1",
 }
 
 func (h *house) screenshot(ctx context.Context, page, theme string, width int64, file string) {

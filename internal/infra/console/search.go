@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,11 +50,7 @@ func (c *Console) searchBox(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	shown.Panels = []panel{part}
-	html, err := c.render(v, shown, c.railFor(v, ""), false)
-	if err != nil {
-		panic(err)
-	}
-	send(w, v, http.StatusOK, html)
+	c.answer(w, v, shown, "")
 }
 
 var (
@@ -86,7 +82,21 @@ func (c *Console) find(ctx context.Context, v *visit, q string) ([]hit, error) {
 		return nil, err
 	}
 	named, err := c.findNamed(ctx, v, q)
-	return append(out, named...), err
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, named...)
+	sought, err := c.control.Records(ctx, control.RecordQuery{Find: q})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range sought.Records {
+		h := hit{v.t("search.record"), link{strings.TrimSpace(r.Source + " " + r.ID + " " + clipped(r.Title, 90)), v.path("/records/%s/%s", r.Source, r.ID)}}
+		if !slices.ContainsFunc(out, func(o hit) bool { return o.Href == h.Href }) {
+			out = append(out, h)
+		}
+	}
+	return out, nil
 }
 
 // findNumber looks for what has a number.
@@ -149,7 +159,7 @@ func (c *Console) findNamed(ctx context.Context, v *visit, q string) ([]hit, err
 			r, err = c.control.Record(ctx, s.Code, strings.ToLower(id))
 		}
 		if err == nil {
-			out = append(out, hit{v.t("search.record"), link{s.Code + " " + r.ID, v.path("/records/%s/", s.Code) + url.PathEscape(r.ID)}})
+			out = append(out, hit{v.t("search.record"), link{s.Code + " " + r.ID, v.path("/records/%s/%s", s.Code, r.ID)}})
 		}
 	}
 	return out, nil

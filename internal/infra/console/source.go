@@ -135,11 +135,11 @@ func (c *Console) sourceGaps(ctx context.Context, v *visit, code string) (panel,
 		out.Empty = v.t("source.no_gaps")
 		return out, nil
 	}
-	out.Actions = []action{{Label: v.t("source.retry"), Do: "/sources/" + url.PathEscape(code) + "/retry", Level: 2}}
+	out.Actions = []action{v.retryAction(code)}
 	t := &table{Caption: out.Title, Head: []column{{Text: v.t("col.window")}, {Text: v.t("col.state")}, {Text: v.t("col.why")}, {Text: v.t("source.slice"), Num: true}}}
 	for _, g := range list.Gaps {
 		t.Rows = append(t.Rows, row{Cells: []cell{
-			mono("[" + g.From.String() + ", " + g.To.String() + ")"), text(v.stateWord(g.Status)), text(g.Reason),
+			mono(harvest.Span{From: g.From, To: g.To}.Short()), stated(control.SliceFamily(harvest.SliceState(g.Status)), v.stateWord(g.Status)), text(g.Reason),
 			{Text: grouped(int64(g.Slice)), Href: v.path("/slices/%d", g.Slice)},
 		}})
 	}

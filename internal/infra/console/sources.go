@@ -22,6 +22,8 @@ func (c *Console) operatorPages() []page {
 		{"/alerts/{id}", "/alerts", c.alertPage},
 		{"/audit", "/audit", c.audit},
 		{"/audit/{id}", "/audit", c.auditLine},
+		{"/settings", "/settings", c.settings},
+		{"/help", "", c.help},
 	}
 }
 

@@ -104,7 +104,7 @@ func (c *Console) task(ctx context.Context, v *visit) (*view, error) {
 	if id > 1 {
 		out.Before = v.path("/tasks/%d", id-1)
 	}
-	out.Actions = v.sliceActions(t.Slice, t.Status, t.Source)
+	out.Actions = v.sliceActions(t.Slice, t.Status, t.Source, false)
 	facts := []fact{
 		{v.t("col.source"), linked(t.Source, v.path("/sources/%s", t.Source))},
 		{v.t("plan.endpoint"), text(t.Endpoint)},
@@ -130,14 +130,13 @@ func (c *Console) task(ctx context.Context, v *visit) (*view, error) {
 		facts = append(facts, fact{v.t("task.poison"), cell{State: &state{Family: control.Failed, Word: v.t("task.poison_word")}, Small: v.t("task.poison_note")}})
 	}
 	why := v.whyFacts(t.Cause, t.Waiting)
-	why = append(why, fact{v.t("why.unblocks"), text(t.NextStep)})
-	if t.Waiting != nil {
-		why = why[:len(why)-1]
+	if t.Waiting == nil {
+		why = append(why, fact{v.t("why.unblocks"), helps(t.NextStep)})
 	}
-	out.Panels = []panel{
-		{ID: "why", Title: v.t("task.why"), Facts: why},
-		{ID: "facts", Title: v.t("task.facts"), Facts: known(facts...)},
+	if why = known(why...); len(why) > 0 {
+		out.Panels = append(out.Panels, panel{ID: "why", Title: v.t("task.why"), Facts: why})
 	}
+	out.Panels = append(out.Panels, panel{ID: "facts", Title: v.t("task.facts"), Facts: known(facts...)})
 	runs := panel{ID: "runs", Title: v.t("task.runs"), Table: v.runTable(t.Runs)}
 	if len(t.Runs) == 0 {
 		runs.Table = nil
@@ -150,14 +149,22 @@ func (c *Console) task(ctx context.Context, v *visit) (*view, error) {
 	return out, nil
 }
 
+// retryAction queues again what failed, which is done for a whole source at once.
+func (v *visit) retryAction(source string) action {
+	return action{Label: v.t("act.retry", source), Do: apiPath("/sources/%s/retry", source), Level: 2}
+}
+
 // sliceActions are what can be done about a slice whose task is in a state.
-func (v *visit) sliceActions(id harvest.SliceID, st harvest.TaskState, source string) []action {
+func (v *visit) sliceActions(id harvest.SliceID, st harvest.TaskState, source string, accepted bool) []action {
 	var out []action
+	if accepted {
+		return nil
+	}
 	if st == harvest.TaskFailed || st == harvest.TaskCancelled {
 		out = append(out, action{Label: v.t("act.accept"), Do: fmt.Sprintf("/slices/%d/accept", id), Level: 2})
 	}
 	if st == harvest.TaskFailed {
-		out = append(out, action{Label: v.t("act.retry"), Do: fmt.Sprintf("/sources/%s/retry", source), Level: 2})
+		out = append(out, v.retryAction(source))
 	}
 	if st.Open() || st == harvest.TaskFailed {
 		out = append(out, action{Label: v.t("act.cancel_slice"), Do: fmt.Sprintf("/slices/%d/cancel", id), Level: 2})
@@ -197,7 +204,7 @@ func (c *Console) slice(ctx context.Context, v *visit) (*view, error) {
 	if s.Work == nil {
 		return out, nil
 	}
-	out.Actions = v.sliceActions(s.ID, s.Work.Status, s.Work.Source)
+	out.Actions = v.sliceActions(s.ID, s.Work.Status, s.Work.Source, s.Accepted)
 	t, err := c.control.Task(ctx, s.Work.ID)
 	if err != nil {
 		return nil, err
@@ -210,7 +217,7 @@ func (c *Console) slice(ctx context.Context, v *visit) (*view, error) {
 	}
 	out.Panels = append(out.Panels, work)
 	if s.Spec != "" {
-		out.Panels = append(out.Panels, panel{ID: "spec", Title: v.t("slice.spec"), Text: s.Spec})
+		out.Panels = append(out.Panels, panel{ID: "spec", Title: v.t("slice.spec"), Text: laidOut(s.Spec)})
 	}
 	return out, nil
 }

@@ -37,9 +37,7 @@ func (c *Console) timeline(ctx context.Context, v *visit) (*view, error) {
 
 // Sizes of the drawing, in pixels.
 const (
-	laneHeight = 24
-	laneLabel  = 190
-	laneLength = 760
+	laneHeight = 36
 	mostLanes  = 60
 )
 
@@ -81,27 +79,24 @@ func rowsFigure(v *visit, h control.SourceHistory) *figure {
 			}
 		}
 	}
-	x := func(t time.Time) int {
-		share := float64(t.Sub(from)) / float64(to.Sub(from))
-		return laneLabel + int(min(max(share, 0), 1)*laneLength)
-	}
+	axis := timeAxis{from: from, to: to}
 	lanes := lanesOf(h.Rows)
 	data := &table{Caption: v.t("source.rows"), Head: []column{{Text: v.t("source.dimension")}, {Text: v.t("source.row"), Num: true}, {Text: v.t("col.state")}, {Text: v.t("source.begins")}, {Text: v.t("source.ends")}}}
 	shown := lanes[:min(len(lanes), mostLanes)]
 	var b strings.Builder
 	height := laneHeight*len(shown) + 22
-	fmt.Fprintf(&b, `<svg role="img" aria-label="%s" width="%d" height="%d" viewBox="0 0 %d %d">`,
-		template.HTMLEscapeString(v.t("source.rows")), laneLabel+laneLength+8, height, laneLabel+laneLength+8, height)
+	fmt.Fprintf(&b, `<svg class="wide" role="img" aria-label="%s" height="%d">`, template.HTMLEscapeString(v.t("source.rows")), height)
 	for i, l := range shown {
 		y := i * laneHeight
-		fmt.Fprintf(&b, `<text x="0" y="%d">%s</text><line class="axis" x1="%d" x2="%d" y1="%d" y2="%d"/>`,
-			y+16, template.HTMLEscapeString(shortened(l.name, 28)), laneLabel, laneLabel+laneLength, y+laneHeight-1, y+laneHeight-1)
+		laneName(&b, y+13, l.name, "")
+		fmt.Fprintf(&b, `<rect class="lane" x="0" y="%d" width="100%%" height="14"/>`, y+18)
 		for _, r := range l.rows {
-			drawRow(&b, r, x, to, y)
+			drawRow(&b, r, axis, y+18)
 		}
 	}
-	fmt.Fprintf(&b, `<line class="now" x1="%d" x2="%d" y1="0" y2="%d"/><text class="muted" x="%d" y="%d">%s</text></svg>`,
-		x(now), x(now), height-20, laneLabel, height-5, template.HTMLEscapeString(stamp(from)+" – "+stamp(to)))
+	fmt.Fprintf(&b, `<line class="now" x1="%.2f%%" x2="%.2f%%" y1="0" y2="%d"/>`, axis.x(now), axis.x(now), height-20)
+	axis.ticks(&b, height-20)
+	b.WriteString(`</svg>`)
 	for _, l := range lanes {
 		for _, r := range l.rows {
 			data.Rows = append(data.Rows, row{Cells: []cell{text(l.name), count(r.ID), stated(control.RowFamily(r.State), v.stateWord(r.State)), instant(time.Time(r.From)), at(r.To)}})
@@ -118,28 +113,20 @@ func rowsFigure(v *visit, h control.SourceHistory) *figure {
 }
 
 // drawRow draws one row as a bar.
-func drawRow(b *strings.Builder, r control.RegistryRow, x func(time.Time) int, end time.Time, y int) {
-	left := x(time.Time(r.From))
+func drawRow(b *strings.Builder, r control.RegistryRow, axis timeAxis, y int) {
+	left := axis.x(time.Time(r.From))
+	end := axis.to
 	if r.To != nil && time.Time(*r.To).Before(end) {
 		end = time.Time(*r.To)
 	}
-	width := max(x(end)-left, 3)
+	width := max(axis.x(end)-left, 0.4)
 	title := fmt.Sprintf("#%d %s: %s", r.ID, r.State, stamp(time.Time(r.From)))
 	if r.To != nil {
 		title += " – " + stamp(time.Time(*r.To))
 	}
-	fmt.Fprintf(b, `<rect class="f-%s" x="%d" y="%d" width="%d" height="14" rx="3"><title>%s</title></rect>`,
-		control.RowFamily(r.State), left, y+5, width, template.HTMLEscapeString(title))
-	if width > 40 {
-		fmt.Fprintf(b, `<text class="sign" x="%d" y="%d">#%d</text>`, left+width/2, y+16, r.ID)
+	fmt.Fprintf(b, `<rect class="f-%s" x="%.2f%%" y="%d" width="%.2f%%" height="14" rx="3"><title>%s</title></rect>`,
+		control.RowFamily(r.State), left, y, width, template.HTMLEscapeString(title))
+	if width > 12 {
+		fmt.Fprintf(b, `<text class="sign" x="%.2f%%" y="%d">#%d</text>`, left+width/2, y+11, r.ID)
 	}
-}
-
-// shortened is a text of at most so many letters.
-func shortened(s string, most int) string {
-	letters := []rune(s)
-	if len(letters) <= most {
-		return s
-	}
-	return string(letters[:most-1]) + "…"
 }

@@ -73,7 +73,8 @@ type panel struct {
 // passage is a part of a text.
 type passage struct {
 	Text string
-	// Kind is how it is marked: mark, del for what is gone, ins for what came, or empty.
+	// Kind is how it is marked: mark, del for what is gone, ins for what came, code for a
+	// command, or empty.
 	Kind string
 }
 
@@ -124,6 +125,11 @@ type cell struct {
 	Lines   []string // one under the other
 	// Passages are a text with parts of it marked.
 	Passages []passage
+}
+
+// Says reports whether there is something in it.
+func (c cell) Says() bool {
+	return c.Text != "" || c.At != nil || c.State != nil || c.Bar != nil || c.Small != "" || len(c.Marks)+len(c.Actions)+len(c.Lines)+len(c.Passages) > 0
 }
 
 // bar is a share of something.
@@ -205,6 +211,7 @@ type option struct{ Value, Text string }
 
 func text(s string) cell                     { return cell{Text: s} }
 func mono(s string) cell                     { return cell{Text: s, Mono: true} }
+func advice(s string) cell                   { return cell{Passages: prose(s)} }
 func linked(s, href string) cell             { return cell{Text: s, Href: href} }
 func stated(f control.Family, w string) cell { return cell{State: &state{Family: f, Word: w}} }
 

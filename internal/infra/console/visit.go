@@ -152,6 +152,15 @@ func (v *visit) page() control.Page { return control.Page{After: v.query("after"
 // pageRows is how many rows a list shows.
 const pageRows = 50
 
+// withAll is a command and the path of its document, both for everything if the address
+// asks for all.
+func (v *visit) withAll(command, path string, params ...string) (cmd, doc string) {
+	if v.query("all") == "" {
+		return command, api(path, params...)
+	}
+	return command + " --all", api(path, append(params, "all", "true")...)
+}
+
 // api is the path of a document with those of its parameters that have a value.
 func api(path string, params ...string) string {
 	q := url.Values{}

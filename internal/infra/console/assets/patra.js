@@ -142,7 +142,15 @@ function pick(n) {
 function follow(name) {
   const content = document.getElementById("content");
   const to = content && content.dataset[name];
-  if (to) location.assign(to);
+  if (to) visit(to);
+}
+// Numbers have holes, and the last thing has none after it.
+async function visit(to) {
+  try {
+    const answer = await fetch(to, { method: "HEAD", credentials: "same-origin" });
+    if (!answer.ok) { say(said.dataset.none); return; }
+  } catch { return; }
+  location.assign(to);
 }
 document.addEventListener("keydown", (e) => {
   if (e.ctrlKey || e.metaKey || e.altKey || localStorage.getItem("patra-keys") === "off") return;
@@ -185,5 +193,8 @@ function inMatrix(e, at) {
   cells[to].focus();
   return true;
 }
+const rail = document.querySelector(".rail");
+const room = rail && rail.querySelector("[aria-current]");
+if (room) rail.scrollLeft = room.offsetLeft - rail.offsetLeft - 24;
 dress();
 document.documentElement.dataset.ready = "1";

@@ -1,0 +1,117 @@
+package console_test
+
+import (
+	"encoding/csv"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/papertrace/patra/internal/app/control"
+)
+
+// TestExport_EveryListIsAFile: what a list shows under its filters can be had as a file, all
+// parts of it and not only the first, and no cell of it is a formula.
+func TestExport_EveryListIsAFile(t *testing.T) {
+	h := newHouse(t, nil)
+	h.harvest("pubmed")
+	h.harvest("crossref")
+	_, page := h.get("/records?source=crossref")
+	if !strings.Contains(page, `href="/records?as=csv&amp;source=crossref"`) {
+		t.Error("the list of records leads to no file")
+	}
+	for path, atLeast := range map[string]int{
+		"/records?source=crossref&as=csv": 300, "/plans?as=csv": 2, "/tasks?as=csv": 2, "/runs?as=csv": 2, "/audit?all=on&as=csv": 2, "/sources?as=csv": 10, "/plans/1/slices?as=csv": 1,
+	} {
+		answer, err := http.Get(h.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := answer.Header.Get("Content-Type")
+		rows, err := csv.NewReader(strings.NewReader(readAll(answer.Body))).ReadAll()
+		if err != nil || kind != "text/csv; charset=utf-8" || len(rows) < atLeast+1 {
+			t.Errorf("%s is %s of %d rows: %v", path, kind, len(rows), err)
+			continue
+		}
+		ids := map[string]bool{}
+		for _, r := range rows {
+			ids[strings.Join(r, "|")] = true
+			for _, cell := range r {
+				if strings.HasPrefix(cell, "=") || strings.HasPrefix(cell, "@") {
+					t.Errorf("%s has the formula %s", path, cell)
+				}
+			}
+		}
+		if len(ids) != len(rows) {
+			t.Errorf("%s has rows twice", path)
+		}
+	}
+}
+
+// TestSearch_FindsByTitleAndIdentifier: a record is found by its DOI, by its PMID and by its
+// title, in the box of every page, in the list and by the API.
+func TestSearch_FindsByTitleAndIdentifier(t *testing.T) {
+	h := newHouse(t, nil)
+	h.harvest("pubmed")
+	if err := h.node.Control.LinkWorks(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	list, err := h.node.Control.Records(t.Context(), control.RecordQuery{Source: "pubmed", Page: control.Page{Limit: 300}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for _, r := range list.Records {
+		one, err := h.node.Control.Record(t.Context(), "pubmed", r.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doi := strings.Trim(string(one.Identifiers["doi"]), `"`)
+		if doi == "" || len(r.Title) < 60 || tried >= 6 {
+			continue
+		}
+		for _, typed := range []string{doi, "https://doi.org/" + strings.ToUpper(doi), r.Title} {
+			found, err := h.node.Control.Records(t.Context(), control.RecordQuery{Find: typed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(found.Records) == 0 {
+				t.Logf("%q finds nothing", typed)
+				continue
+			}
+			tried++
+			if _, page := h.get("/records?find=" + url.QueryEscape(typed)); !strings.Contains(page, "/records/pubmed/"+r.ID) {
+				t.Errorf("the list does not find %s by %q", r.ID, typed)
+			}
+			if _, page := h.get("/search?q=" + url.QueryEscape(typed)); !strings.Contains(page, r.ID) {
+				t.Errorf("the box does not find %s by %q", r.ID, typed)
+			}
+		}
+	}
+	if tried < 6 {
+		t.Errorf("only %d searches found something", tried)
+	}
+	if found, err := h.node.Control.Records(t.Context(), control.RecordQuery{Find: "nothing is called like this, not even in invented records"}); err != nil || len(found.Records) != 0 {
+		t.Errorf("a title of nothing finds %v, %v", found, err)
+	}
+}
+
+// TestSettings_TellOriginAndNoSecret: settings tell what was configured and by what, help
+// tells the keys and words, and a viewer is told less.
+func TestSettings_TellOriginAndNoSecret(t *testing.T) {
+	h := newHouse(t, nil)
+	v := h.visitor()
+	for page, want := range map[string]string{"/settings": "the one this patra works with", "/help": "patra explain", "/settings.json": `"groups"`} {
+		if status, html := v.send(http.MethodGet, page, nil, nil); status != http.StatusOK || !strings.Contains(html, want) {
+			t.Errorf("%s answers %d without %q", page, status, want)
+		}
+	}
+	made, err := h.node.Control.NewToken(t.Context(), control.TokenOrder{By: control.By{Actor: "test", Reason: "test"}, Name: "reader", Role: control.Viewer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := http.Header{"Cookie": {"patra_token=" + made.Secret}}
+	if status, html := v.send(http.MethodGet, "/settings", nil, seen); status != http.StatusOK || strings.Contains(html, "the one this patra works with") || strings.Contains(html, made.Secret) {
+		t.Errorf("a viewer is answered %d, with too much", status)
+	}
+}
