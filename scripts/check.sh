@@ -6,18 +6,34 @@
 #   unparam      a parameter that nothing reads, a result that is always the same
 set -uo pipefail
 cd "$(dirname "$0")/.."
-bad=0
-step() { echo "== $1"; shift; "$@" || bad=1; }
-formatted() { local f; f=$(go tool gofumpt -l .; gofmt -l .); [ -z "$f" ] || { echo "$f"; return 1; }; }
-fixed() { local d; d=$(go fix -diff ./... 2>&1); [ -z "$d" ] || { echo "$d"; return 1; }; }
-dead() { local d; d=$(go tool deadcode ./cmd/patra ./internal/bench ./internal/mirror 2>&1; go tool deadcode -test ./... 2>&1); [ -z "$d" ] || { echo "$d"; return 1; }; }
-step "format" formatted
+DIR=$(mktemp -d)
+trap 'rm -rf "$DIR"' EXIT
+# step NAME COMMAND: begins a check. Two run side by side, since most of them keep one
+# processor busy; what they say is told in their order at the end.
+NAMES=()
+PIDS=()
+step() {
+	while [ "$(jobs -rp | wc -l)" -ge 2 ]; do wait -n; done
+	"${@:2}" >"$DIR/${#NAMES[@]}" 2>&1 &
+	NAMES+=("$1")
+	PIDS+=($!)
+}
+# silent COMMAND: fails if the command says anything.
+silent() { local d; d=$("$@" 2>&1); [ -z "$d" ] || { echo "$d"; return 1; }; }
+step "format" silent bash -c 'go tool gofumpt -l .; gofmt -l .'
 step "vet" go vet ./...
-step "fix" fixed
+step "fix" silent go fix -diff ./...
 step "staticcheck" go tool staticcheck ./...
-step "deadcode" dead
+step "deadcode" silent go tool deadcode ./cmd/patra ./internal/bench ./internal/mirror
+step "deadcode, with the tests" silent go tool deadcode -test ./...
 step "unparam" go tool unparam ./...
 step "imports, rules, documents" go test -count=1 .
 step "the reviewer's guide" bash scripts/review.sh --check
 step "modules" bash -c 'go mod tidy -diff && go mod verify >/dev/null'
+bad=0
+for i in "${!NAMES[@]}"; do
+	wait "${PIDS[$i]}" || bad=1
+	echo "== ${NAMES[$i]}"
+	cat "$DIR/$i"
+done
 exit $bad
