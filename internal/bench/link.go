@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
@@ -37,34 +39,50 @@ func (r *report) links(ctx context.Context, o options) error {
 	}
 	for _, sources := range []string{"crossref,pubmed,europepmc", "crossref"} {
 		j := job{Source: sources, Records: records / len(strings.Split(sources, ","))}
-		err := withOracle(ctx, j, func(base string) error {
-			f, err := run(ctx, o, "link", j, base)
-			r.Links = append(r.Links, f)
-			return err
-		})
+		f, err := linkOnce(ctx, o, j)
 		if err != nil {
 			return err
 		}
+		r.Links = append(r.Links, f)
 	}
 	return nil
 }
 
-// linkUnderTest harvests from all sources of the job into one store and links what came.
-func linkUnderTest(ctx context.Context, j job, m *meter) (f figures, err error) {
+// linkOnce harvests into a store and links what came, in two processes, so that what
+// each takes can be told apart.
+func linkOnce(ctx context.Context, o options, j job) (f figures, err error) {
+	dir, err := os.MkdirTemp(o.dir, "linked-")
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	j.db = filepath.Join(dir, "bench.db")
+	var filled figures
+	err = withOracle(ctx, j, func(base string) error {
+		filled, err = run(ctx, o, "fill", j, base)
+		return err
+	})
+	if err != nil {
+		return f, err
+	}
+	f, err = run(ctx, o, "link", j, "")
+	if err != nil {
+		return f, err
+	}
+	f.Records = filled.Records
+	f.Linked.HarvestCPU = filled.CPU
+	return f, nil
+}
+
+// fillUnderTest harvests from all sources of the job into one store.
+func fillUnderTest(ctx context.Context, j job, m *meter) (f figures, err error) {
 	codes := strings.Split(j.Source, ",")
-	reg, err := packs(codes...)
+	n, _, err := assemble(ctx, j)
 	if err != nil {
 		return f, err
 	}
-	store, err := sqlstore.Open(ctx, "sqlite:"+j.db, sqlstore.Options{})
-	if err != nil {
-		return f, err
-	}
-	n := node.Assemble(node.Config{}, store, reg, nil)
 	defer func() { err = errors.Join(err, n.Close()) }()
-	f.Linked = &linked{}
-	before, err := cpuTime()
-	if err != nil {
+	if err := m.start(); err != nil {
 		return f, err
 	}
 	for _, code := range codes {
@@ -78,11 +96,16 @@ func linkUnderTest(ctx context.Context, j job, m *meter) (f figures, err error) 
 		}
 		f.Records += rep.Records.Inserted
 	}
-	after, err := cpuTime()
+	return f, m.stop(&f)
+}
+
+// linkUnderTest links what a harvest has left in a store.
+func linkUnderTest(ctx context.Context, j job, m *meter) (f figures, err error) {
+	n, store, err := assemble(ctx, j)
 	if err != nil {
 		return f, err
 	}
-	f.Linked.HarvestCPU = (after - before).Seconds()
+	defer func() { err = errors.Join(err, n.Close()) }()
 	if err := m.start(); err != nil {
 		return f, err
 	}
@@ -92,7 +115,7 @@ func linkUnderTest(ctx context.Context, j job, m *meter) (f figures, err error) 
 	if err := m.stop(&f); err != nil {
 		return f, err
 	}
-	f.Linked.LinkCPU = f.CPU
+	f.Linked = &linked{LinkCPU: f.CPU}
 	if err := f.countWorks(ctx, j); err != nil {
 		return f, err
 	}
@@ -103,12 +126,25 @@ func linkUnderTest(ctx context.Context, j job, m *meter) (f figures, err error) 
 	return f, err
 }
 
+// assemble opens the store of a job with the packs of its sources.
+func assemble(ctx context.Context, j job) (*node.Node, *sqlstore.Store, error) {
+	reg, err := packs(strings.Split(j.Source, ",")...)
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := sqlstore.Open(ctx, "sqlite:"+j.db, sqlstore.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return node.Assemble(node.Config{}, store, reg, nil), store, nil
+}
+
 // judgeLinks says whether linking was cheap enough.
 func (r *report) judgeLinks(verdict func(ok bool, format string, args ...any)) {
 	for _, f := range r.Links {
 		share := f.Linked.LinkCPU / f.Linked.HarvestCPU
-		verdict(share <= mostLink, "linking %d records into %d works of several, %d suggestions: %.2f s CPU beside %.2f s of harvest, %.1f %% (at most %.0f %%)",
-			f.Records, f.Linked.Works, f.Linked.Suggestions, f.Linked.LinkCPU, f.Linked.HarvestCPU, 100*share, 100*mostLink)
+		verdict(share <= mostLink, "linking %d records into %d works of several, %d suggestions: %.2f s CPU beside %.2f s of harvest, %.1f %% (at most %.0f %%), peak %.0f MiB",
+			f.Records, f.Linked.Works, f.Linked.Suggestions, f.Linked.LinkCPU, f.Linked.HarvestCPU, 100*share, 100*mostLink, f.PeakMiB)
 	}
 }
 

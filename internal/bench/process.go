@@ -36,6 +36,7 @@ var roles = map[string]func(context.Context, job, *meter) (figures, error){
 	"plan":    planUnderTest,
 	"queue":   queueUnderTest,
 	"views":   viewsUnderTest,
+	"fill":    fillUnderTest,
 	"link":    linkUnderTest,
 }
 
