@@ -378,6 +378,9 @@ func contradict(f features) bool {
 	return false
 }
 
+// mostYearsOn is how many years after a preprint its article may come.
+const mostYearsOn = 4
+
 // preprintAndArticle suggests that a preprint became an article: at the earliest in the
 // year in which it was posted, at the latest four years on.
 func preprintAndArticle(a, b *Record, f features) (Edge, bool) {
@@ -388,7 +391,7 @@ func preprintAndArticle(a, b *Record, f features) (Edge, bool) {
 	if pre.Class != Preprint || art.Class != Article || shareID(pre, art) {
 		return Edge{}, false // what has one identifier is a family already
 	}
-	if pre.Year > 0 && art.Year > 0 && (art.Year < pre.Year || art.Year > pre.Year+4) {
+	if pre.Year > 0 && art.Year > 0 && (art.Year < pre.Year || art.Year > pre.Year+mostYearsOn) {
 		return Edge{}, false
 	}
 	f.year = -1

@@ -14,4 +14,4 @@ package work
 
 // RulesVersion is the version of the rules below. Edges carry it; where it has changed
 // all records are looked at again.
-const RulesVersion = 3
+const RulesVersion = 4

@@ -20,6 +20,10 @@ const (
 	keyKinds   LookupKey = 3
 )
 
+// keyStem is set in keys of whose versions records are, and not in those of where they
+// stand.
+const keyStem LookupKey = 4
+
 // IsID reports whether it is of an identifier that the record has: only these make
 // works.
 func (k LookupKey) IsID() bool { return k&keyKinds == keyID }
@@ -32,6 +36,10 @@ func (k LookupKey) IsAlike() bool { return k&keyAlike != 0 }
 
 // IsTitle reports whether it is of how titles begin.
 func (k LookupKey) IsTitle() bool { return k&keyKinds == keyTitle }
+
+// IsMarked reports whether a record is found under the key with its [Mark]: that of a
+// title, or of a place.
+func (k LookupKey) IsMarked() bool { return k.IsTitle() || k.IsAlike() && k&keyStem == 0 }
 
 // Most is how many records may be found under the key; if there are more it finds none.
 func (k LookupKey) Most() int {
@@ -86,7 +94,7 @@ func (r *Record) Keys() []LookupKey {
 		out = append(out, keyOf(nameOf(Key{r.Key.Source, r.Key.Type, r.MergedInto}), keyPointer))
 	}
 	for _, s := range r.Stems {
-		out = append(out, keyOf("stem "+s, keyAlike))
+		out = append(out, keyOf("stem "+s, keyAlike)|keyStem)
 	}
 	out = append(out, r.likeness()...)
 	slices.Sort(out)
@@ -127,14 +135,17 @@ func (r *Record) likeness() []LookupKey {
 		return nil
 	}
 	var out []LookupKey
+	// Titles that these words tell apart are never alike, so they need not meet. The key of
+	// a title alone is without them: people look for the beginning of a title by it.
+	telling := " " + tellingOf(r.Title)
 	if sayingTitle(r.Title) {
 		t := keyLetters(r.Title)
 		out = append(out,
-			keyOf("title "+firstOf(t, shortTitle)+" "+r.Authors[0], keyTitle),
+			keyOf("title "+firstOf(t, shortTitle)+" "+r.Authors[0]+telling, keyTitle),
 			keyOf("title "+firstOf(t, longTitle), keyTitle))
 	}
 	if r.Page != "" && r.Year > 0 && r.Title != "" {
-		out = append(out, keyOf("place "+r.Authors[0]+" "+strconv.Itoa(r.Year)+" "+r.Page, keyAlike))
+		out = append(out, keyOf("place "+r.Authors[0]+" "+strconv.Itoa(r.Year)+" "+r.Page+telling, keyAlike)&^keyStem)
 	}
 	return out
 }

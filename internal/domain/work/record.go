@@ -131,7 +131,7 @@ type author struct {
 
 // Read takes what matters out of the mapped fields of a record.
 func Read(key Key, doc []byte) (Record, error) {
-	f, err := fieldsOf(key, doc, false)
+	f, err := fieldsOf(key, doc)
 	if err != nil {
 		return Record{}, err
 	}
@@ -155,11 +155,11 @@ func Read(key Key, doc []byte) (Record, error) {
 	return r, nil
 }
 
-func fieldsOf(key Key, doc []byte, firstAuthor bool) (f fields, err error) {
+func fieldsOf(key Key, doc []byte) (f fields, err error) {
 	if len(doc) == 0 {
 		return f, nil
 	}
-	f, err = readFields(doc, firstAuthor)
+	f, err = readFields(doc)
 	if err != nil {
 		return f, fmt.Errorf("fields of record %s %s: %w", key.Source, key.ID, err)
 	}
@@ -195,17 +195,6 @@ func isDeleted(journal string) bool {
 		return false
 	}
 	return strings.HasPrefix(fold(journal), "crossref listing of deleted")
-}
-
-// KeysOf are the keys of a record with these mapped fields, as [Record.Keys] has them,
-// but found without what else is known of it.
-func KeysOf(key Key, doc []byte) ([]LookupKey, error) {
-	f, err := fieldsOf(key, doc, true)
-	if err != nil {
-		return nil, err
-	}
-	r := identify(key, &f)
-	return r.Keys(), nil
 }
 
 // nameEnds stand behind a family name and are no part of it.

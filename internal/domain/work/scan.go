@@ -13,12 +13,10 @@ var errUnusual = errors.New("fields are written in an unusual way")
 
 // readFields takes the fields that matter out of a record's mapped fields. Most of
 // these are never looked at here (the abstract, the references), and every record that
-// is stored is read so: what does not matter is stepped over and not decoded. Where
-// firstAuthor is set, what no key is made of is left out too: authors behind the first
-// who has a name, and the ISSNs.
-func readFields(doc []byte, firstAuthor bool) (f fields, err error) {
+// is stored is read so: what does not matter is stepped over and not decoded.
+func readFields(doc []byte) (f fields, err error) {
 	s := scanner{doc: doc}
-	err = s.object(func(name []byte) error { return s.field(&f, name, firstAuthor) })
+	err = s.object(func(name []byte) error { return s.field(&f, name) })
 	if err == nil && !s.atEnd() {
 		err = errUnusual
 	}
@@ -36,7 +34,7 @@ type scanner struct {
 }
 
 // field reads the value of one field, or steps over it.
-func (s *scanner) field(f *fields, name []byte, firstAuthor bool) error {
+func (s *scanner) field(f *fields, name []byte) error {
 	switch string(name) {
 	case "title":
 		return s.text(&f.Title)
@@ -69,11 +67,8 @@ func (s *scanner) field(f *fields, name []byte, firstAuthor bool) error {
 	case "corrects":
 		return s.text(&f.Corrects)
 	case "authors":
-		return s.authors(f, firstAuthor)
+		return s.authors(f)
 	case "issn":
-		if firstAuthor {
-			return s.skip()
-		}
 		return s.decode(&f.ISSN)
 	case "other_ids":
 		return s.decode(&f.Other)
@@ -96,7 +91,7 @@ func isPlainName(name []byte) bool {
 }
 
 // authors reads the list of authors.
-func (s *scanner) authors(f *fields, firstAuthor bool) error {
+func (s *scanner) authors(f *fields) error {
 	if f.Authors != nil {
 		return errUnusual
 	}
@@ -104,11 +99,7 @@ func (s *scanner) authors(f *fields, firstAuthor bool) error {
 		return nil
 	}
 	f.Authors = []author{}
-	named := false
 	return s.list('[', ']', func() error {
-		if firstAuthor && named {
-			return s.skip()
-		}
 		var a author
 		if s.null() {
 			f.Authors = append(f.Authors, a)
@@ -129,7 +120,6 @@ func (s *scanner) authors(f *fields, firstAuthor bool) error {
 			return s.skip()
 		})
 		f.Authors = append(f.Authors, a)
-		named = firstAuthor && familyOf(a) != ""
 		return err
 	})
 }

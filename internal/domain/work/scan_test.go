@@ -2,9 +2,7 @@ package work
 
 import (
 	"encoding/json"
-	"os"
 	"reflect"
-	"slices"
 	"testing"
 )
 
@@ -26,7 +24,7 @@ var odd = []string{
 func TestReadFields_AsTheStandardLibrary(t *testing.T) {
 	for _, doc := range odd {
 		want, wantErr := slowRead([]byte(doc))
-		got, err := readFields([]byte(doc), false)
+		got, err := readFields([]byte(doc))
 		if (err == nil) != (wantErr == nil) || err == nil && !reflect.DeepEqual(got, want) {
 			t.Errorf("%s\n got %+v %v\nwant %+v %v", doc, got, err, want, wantErr)
 		}
@@ -42,42 +40,11 @@ func FuzzReadFields(f *testing.F) {
 		if wantErr != nil {
 			return // the store holds JSON; what is none is only not to be taken for a crash
 		}
-		got, err := readFields(doc, false)
+		got, err := readFields(doc)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s\n got %+v %v\nwant %+v", doc, got, err, want)
 		}
 	})
-}
-
-// TestKeysOf_AreThoseOfTheRecord: keys found in the commit and keys found when a record
-// is linked again must be the same, or it would be lost under the old ones.
-func TestKeysOf_AreThoseOfTheRecord(t *testing.T) {
-	text, err := os.ReadFile("testdata/pairs.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	type half struct{ Fields json.RawMessage }
-	var pairs []struct{ A, B half }
-	if err := json.Unmarshal(text, &pairs); err != nil {
-		t.Fatal(err)
-	}
-	var docs [][]byte
-	for _, p := range pairs {
-		docs = append(docs, p.A.Fields, p.B.Fields)
-	}
-	for _, doc := range odd {
-		docs = append(docs, []byte(doc))
-	}
-	for _, doc := range docs {
-		for _, source := range []string{"crossref", "pubmed", "arxiv", "europepmc", "openalex"} {
-			key := Key{source, "work", "31452104"}
-			r, err := Read(key, doc)
-			keys, keysErr := KeysOf(key, doc)
-			if (err == nil) != (keysErr == nil) || !slices.Equal(keys, r.Keys()) {
-				t.Errorf("%s: %s\n got %v %v\nwant %v %v", source, doc, keys, keysErr, r.Keys(), err)
-			}
-		}
-	}
 }
 
 // TestFold_ShortcutsAreTheLongWay: what is folded or recognised quickly is what it would

@@ -836,6 +836,7 @@ CREATE TABLE `ing_work_record` (
   `record_id` bigint NOT NULL,
   `revision` bigint NOT NULL,
   `lookup_keys` varbinary(4000) NOT NULL,
+  `facts` mediumblob,
   PRIMARY KEY (`record_id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 

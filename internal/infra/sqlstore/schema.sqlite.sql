@@ -814,7 +814,7 @@ CREATE TABLE ing_work_record (
   record_id INTEGER PRIMARY KEY,
   revision INTEGER NOT NULL,
   lookup_keys BLOB NOT NULL
-) STRICT;
+, facts BLOB) STRICT;
 
 CREATE TABLE ing_work_value (
   key_no INTEGER PRIMARY KEY,

@@ -168,7 +168,13 @@ func (l *linking) storeBad(ids []int64, bad []work.BadValue) error {
 			}
 		}
 	}
-	for part := range chunks(known, keysPerRead) {
+	forgotten := slices.Clone(known)
+	for _, k := range l.left {
+		if l.crowded[k] == 0 { // those of a crowd have it still
+			forgotten = append(forgotten, k)
+		}
+	}
+	for part := range chunks(forgotten, keysPerRead) {
 		args := make([]any, len(part))
 		for i, k := range part {
 			args[i] = int64(k)
@@ -219,30 +225,38 @@ func (l *linking) comparePairs(touched []int64) error {
 	pairs := map[[2]int64]bool{}
 	var others []int64
 	for id, list := range lookups {
+		this := holder{id, l.facts[id].Mark()}
 		for _, k := range list {
 			for _, other := range l.held[k] {
-				// Two of one source are held apart there: only what stands in one place is looked at.
-				if other == id || k.IsTitle() && l.sources[id] == l.sources[other] {
+				if other.record == id || !l.mayMeet(k, this, other) {
 					continue
 				}
-				pairs[[2]int64{min(id, other), max(id, other)}] = true
-				others = append(others, other)
+				pairs[[2]int64{min(id, other.record), max(id, other.record)}] = true
+				others = append(others, other.record)
 			}
 		}
 	}
 	slices.Sort(others)
 	others = slices.Compact(others)
-	if err := l.load(others); err != nil {
+	if err := l.readWorks(others); err != nil {
 		return err
 	}
-	if err := l.readWorks(others); err != nil {
+	maps.DeleteFunc(pairs, func(p [2]int64, _ bool) bool {
+		return l.workOf(p[0]) == l.workOf(p[1]) || work.AreCut(l.decisions, p[0], p[1])
+	})
+	others = others[:0]
+	for p := range pairs {
+		others = append(others, p[0], p[1])
+	}
+	slices.Sort(others)
+	if err := l.load(slices.Compact(others)); err != nil {
 		return err
 	}
 	edges := map[[2]int64][]work.Edge{}
 	for p := range pairs {
 		a, b := l.facts[p[0]], l.facts[p[1]]
 		in := [2]int64{l.workOf(p[0]), l.workOf(p[1])}
-		if a != nil && b != nil && in[0] != in[1] && !work.AreCut(l.decisions, p[0], p[1]) {
+		if a != nil && b != nil {
 			slices.Sort(in[:])
 			edges[in] = append(edges[in], work.Compare(a, b)...)
 		}

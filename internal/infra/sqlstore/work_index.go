@@ -28,6 +28,7 @@ type entry struct {
 	key    work.LookupKey
 	record int64
 	source int // its number in [workPosition]
+	mark   work.Mark
 	gone   bool
 }
 
@@ -55,10 +56,11 @@ const entriesPerBlock = 1024
 // sourceBits are those of an entry's number in which its source stands.
 const sourceBits = 12
 
-// packEntries writes a block: of each entry the distance from the key before, and the
-// record with its source and whether it is gone in one number.
+// packEntries writes a block: of each entry the distance from the key before, the
+// record with its source and whether it is gone in one number, and under those keys that
+// have one its mark.
 func packEntries(es []entry) []byte {
-	out := make([]byte, 0, 12*len(es))
+	out := make([]byte, 0, 15*len(es))
 	last := es[0].key
 	for _, e := range es {
 		out = binary.AppendUvarint(out, uint64(e.key-last))
@@ -67,6 +69,9 @@ func packEntries(es []entry) []byte {
 			n |= 1
 		}
 		out = binary.AppendUvarint(out, n)
+		if e.key.IsMarked() {
+			out = binary.BigEndian.AppendUint32(out, uint32(e.mark))
+		}
 		last = e.key
 	}
 	return out
@@ -89,9 +94,15 @@ func unpackEntries(into []entry, first work.LookupKey, b []byte) ([]entry, error
 		}
 		b = b[n:]
 		key += work.LookupKey(delta)
-		into = append(into, entry{
-			key: key, record: int64(v >> (sourceBits + 1)), source: int(v >> 1 & (1<<sourceBits - 1)), gone: v&1 == 1,
-		})
+		e := entry{key: key, record: int64(v >> (sourceBits + 1)), source: int(v >> 1 & (1<<sourceBits - 1)), gone: v&1 == 1}
+		if key.IsMarked() {
+			if len(b) < 4 {
+				return into, errBlock
+			}
+			e.mark = work.Mark(binary.BigEndian.Uint32(b))
+			b = b[4:]
+		}
+		into = append(into, e)
 	}
 	return into, nil
 }

@@ -25,7 +25,7 @@ func TestWorkIndex_FindsWhatWasAddedAndNotTakenAway(t *testing.T) {
 		size := 1 + rng.IntN(1+1<<(step%13))
 		changes := map[[2]uint64]entry{}
 		for range size {
-			e := entry{key: work.LookupKey(rng.Uint64()), record: 1 + rng.Int64N(1<<40), source: rng.IntN(5), gone: rng.IntN(4) == 0}
+			e := entry{key: work.LookupKey(rng.Uint64()), record: 1 + rng.Int64N(1<<40), source: rng.IntN(5), mark: work.Mark(rng.Uint32()), gone: rng.IntN(4) == 0}
 			if rng.IntN(3) == 0 { // one of few keys, with one of few records
 				e.key = work.LookupKey(rng.IntN(6)) << 61
 				e.record = 1 + rng.Int64N(3000)

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/binary"
 	"fmt"
@@ -36,7 +37,7 @@ func (l *linking) lookUp(keys []work.LookupKey) error {
 // readHeld reads the index for sorted keys.
 func (l *linking) readHeld(keys []work.LookupKey) error {
 	return reading(l.x.each).find(l.p.Runs, keys, func(e entry) {
-		l.held[e.key] = append(l.held[e.key], e.record)
+		l.held[e.key] = append(l.held[e.key], holder{e.record, e.mark})
 		l.sources[e.record] = l.p.Sources[e.source]
 	})
 }
@@ -49,6 +50,21 @@ func (l *linking) judgeCrowd(k work.LookupKey) {
 	}
 }
 
+// holder is a record that is found under a key, with its mark if the key has them.
+type holder struct {
+	record int64
+	mark   work.Mark
+}
+
+// holders are the records that are found under a key.
+func (l *linking) holders(k work.LookupKey) []int64 {
+	out := make([]int64, len(l.held[k]))
+	for i, h := range l.held[k] {
+		out[i] = h.record
+	}
+	return out
+}
+
 // keyed is a record whose keys are stored in this step.
 type keyed struct {
 	record   int64
@@ -57,7 +73,9 @@ type keyed struct {
 	keys     []work.LookupKey
 	old      []work.LookupKey // under which it is found until now
 	merged   work.LookupKey   // under which those are found that were merged into it
-	known    bool             // something is stored of it
+	mark     work.Mark
+	facts    []byte // what is known of it, packed
+	known    bool   // something is stored of it
 	// isRead: it has to be looked at whatever others have.
 	isRead bool
 }
@@ -105,7 +123,8 @@ func (l *linking) storeKeys(ids []int64, rows []queueRow) (touched []int64, err 
 		}
 		for _, k := range r.old {
 			if k.IsID() {
-				touched = append(touched, l.held[k]...)
+				touched = append(touched, l.holders(k)...)
+				l.left = append(l.left, k)
 			}
 		}
 	}
@@ -140,7 +159,7 @@ func (l *linking) keysOfStep(ids []int64, rows []queueRow) ([]keyed, error) {
 			continue // its rows are gone
 		}
 		seen[id] = true
-		take(keyed{record: id, source: r.Key.Source, revision: r.Revision, keys: r.Keys(), merged: r.Key.MergedKey(), isRead: true})
+		take(keyed{record: id, source: r.Key.Source, revision: r.Revision, keys: r.Keys(), merged: r.Key.MergedKey(), mark: r.Mark(), facts: packFacts(nil, r), isRead: true})
 	}
 	for _, row := range rows {
 		for _, q := range row.records {
@@ -149,7 +168,8 @@ func (l *linking) keysOfStep(ids []int64, rows []queueRow) ([]keyed, error) {
 				continue
 			}
 			seen[q.record] = true
-			take(keyed{record: q.record, source: row.source, revision: 1, keys: q.keys, merged: q.merged})
+			take(keyed{record: q.record, source: row.source, revision: 1, keys: q.keys, merged: q.merged, mark: q.mark, facts: q.facts})
+			l.packed[q.record] = q.facts
 		}
 	}
 	return out, nil
@@ -231,8 +251,13 @@ func (l *linking) changeIndex(step []keyed) (crossed []int64, err error) {
 	for _, r := range step {
 		no := l.p.sourceNo(r.source)
 		for _, k := range r.keys {
-			if !slices.Contains(r.old, k) {
-				entries = append(entries, entry{key: k, record: r.record, source: no})
+			e := entry{key: k, record: r.record, source: no}
+			if k.IsMarked() {
+				e.mark = r.mark
+			}
+			// The mark may have changed where the key has not.
+			if k.IsMarked() || !slices.Contains(r.old, k) {
+				entries = append(entries, e)
 			}
 		}
 		for _, k := range r.old {
@@ -265,7 +290,8 @@ func (l *linking) changeIndex(step []keyed) (crossed []int64, err error) {
 }
 
 // changeHeld keeps up to date who is found under a key, by the entries that come. It
-// returns those records if the key has become that of a crowd, or is no longer.
+// returns those records if the key has become that of a crowd, or is no longer, and
+// that means something for them.
 func (l *linking) changeHeld(es []entry) (crossed []int64, err error) {
 	k := es[0].key
 	before := len(l.held[k])
@@ -273,12 +299,17 @@ func (l *linking) changeHeld(es []entry) (crossed []int64, err error) {
 	for _, e := range es {
 		if e.gone {
 			gone[e.record] = true
-		} else if !slices.Contains(l.held[k], e.record) {
-			l.held[k] = append(l.held[k], e.record)
+			continue
+		}
+		h := holder{e.record, e.mark}
+		if i := slices.IndexFunc(l.held[k], func(h holder) bool { return h.record == e.record }); i >= 0 {
+			l.held[k][i] = h
+		} else {
+			l.held[k] = append(l.held[k], h)
 		}
 	}
 	if len(gone) > 0 {
-		l.held[k] = slices.DeleteFunc(l.held[k], func(id int64) bool { return gone[id] })
+		l.held[k] = slices.DeleteFunc(l.held[k], func(h holder) bool { return gone[h.record] })
 	}
 	if before > k.Most() == (len(l.held[k]) > k.Most()) {
 		return nil, nil
@@ -288,7 +319,23 @@ func (l *linking) changeHeld(es []entry) (crossed []int64, err error) {
 			return nil, fmt.Errorf("forget a value: %w", err)
 		}
 	}
-	return slices.Clone(l.held[k]), nil
+	if k.IsAlike() {
+		return l.meeting(k), nil
+	}
+	return l.holders(k), nil
+}
+
+// meeting are the records under a key of likeness that may be like another under it.
+func (l *linking) meeting(k work.LookupKey) (out []int64) {
+	for i, a := range l.held[k] {
+		for j, b := range l.held[k] {
+			if i != j && l.mayMeet(k, a, b) {
+				out = append(out, a.record)
+				break
+			}
+		}
+	}
+	return out
 }
 
 // meetsOthers reports whether a new record has a key in common with another that may
@@ -308,8 +355,7 @@ func (l *linking) meetsOthers(r keyed) bool {
 			continue // who points to the same has nothing to do with it
 		}
 		for _, other := range l.held[k] {
-			// Two of one source with one title are held apart there.
-			if other != r.record && (!k.IsTitle() || l.sources[other] != r.source) {
+			if other.record != r.record && l.mayMeet(k, holder{r.record, r.mark}, other) {
 				return true
 			}
 		}
@@ -317,21 +363,42 @@ func (l *linking) meetsOthers(r keyed) bool {
 	return false
 }
 
+// mayMeet reports whether two records under a key may have to do with each other.
+func (l *linking) mayMeet(k work.LookupKey, a, b holder) bool {
+	if !k.IsMarked() {
+		return true
+	}
+	oneSource := l.sources[a.record] == l.sources[b.record]
+	if k.IsTitle() && oneSource {
+		return false // two of one source with one title are held apart there
+	}
+	return a.mark.MayBeLike(b.mark, oneSource)
+}
+
 // storeRecords notes which records were looked at, and with which keys.
 func (l *linking) storeRecords(step []keyed) error {
-	rows := make([][]any, 0, len(step))
+	var added []keyed
 	for _, r := range step {
 		if !r.known {
-			rows = append(rows, []any{r.record, r.revision, packKeys(r.keys)})
+			added = append(added, r)
 			continue
 		}
-		if _, err := l.x.exec(`UPDATE ing_work_record SET revision=?, lookup_keys=? WHERE record_id=?`,
-			r.revision, packKeys(r.keys), r.record); err != nil {
+		if _, err := l.x.exec(`UPDATE ing_work_record SET revision=?, lookup_keys=?, facts=? WHERE record_id=?`,
+			r.revision, packKeys(r.keys), r.facts, r.record); err != nil {
 			return fmt.Errorf("store keys of a record: %w", err)
 		}
 	}
-	slices.SortFunc(rows, func(a, b []any) int { return int(a[0].(int64) - b[0].(int64)) })
-	return l.x.insertRows(`INSERT INTO ing_work_record (record_id, revision, lookup_keys)`, rows)
+	slices.SortFunc(added, func(a, b keyed) int { return cmp.Compare(a.record, b.record) })
+	for part := range chunks(added, rowsPerLink) {
+		rows := make([][]any, len(part))
+		for i, r := range part {
+			rows[i] = []any{r.record, r.revision, packKeys(r.keys), r.facts}
+		}
+		if err := l.x.insertRows(`INSERT INTO ing_work_record (record_id, revision, lookup_keys, facts)`, rows); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // rowsPerLink bounds the rows of one insert of linking.

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/work"
 )
 
@@ -206,15 +205,17 @@ const scannedAtOnce = 2000
 type linking struct {
 	x *tx
 	p *workPosition
-	// facts are what is known of the records met, by their numbers.
-	facts map[int64]*work.Record
+	// facts are what is known of the records met, by their numbers; packed are those of
+	// this step that were not needed yet.
+	facts  map[int64]*work.Record
+	packed map[int64][]byte
 	// fresh are records that were never linked before: nothing is stored of them.
 	fresh map[int64]bool
 	// held are the records found under keys that were looked up, as it is once this step
 	// is stored; crowded are keys under which too many are, and how many.
 	// Under other keys that were looked up is nobody but the record itself: those in ofStep,
 	// sorted, and those in lookedUp.
-	held     map[work.LookupKey][]int64
+	held     map[work.LookupKey][]holder
 	crowded  map[work.LookupKey]int
 	ofStep   []work.LookupKey
 	lookedUp map[work.LookupKey]bool
@@ -226,6 +227,8 @@ type linking struct {
 	// are.
 	asked    map[int64]bool
 	resolved map[int64]bool
+	// left are the keys of identifiers that records had before.
+	left []work.LookupKey
 	// sources are where records come from.
 	sources map[int64]string
 	// decisions are those that name any of the records.
@@ -238,13 +241,14 @@ type linking struct {
 // those are read that have a key in common with others.
 func (x *tx) linkRecords(p *workPosition, ids []int64, rows []queueRow) error {
 	l := &linking{
-		x: x, p: p, facts: map[int64]*work.Record{}, fresh: map[int64]bool{}, held: map[work.LookupKey][]int64{},
+		x: x, p: p, facts: map[int64]*work.Record{}, fresh: map[int64]bool{}, held: map[work.LookupKey][]holder{},
 		crowded: map[work.LookupKey]int{}, before: map[int64]int64{}, now: map[int64]int64{}, asked: map[int64]bool{},
 		resolved: map[int64]bool{}, sources: map[int64]string{}, lookedUp: map[work.LookupKey]bool{},
+		packed: map[int64][]byte{},
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	if err := l.load(ids); err != nil {
+	if err := l.read(ids); err != nil {
 		return err
 	}
 	touched, err := l.storeKeys(ids, rows)
@@ -260,48 +264,6 @@ func (x *tx) linkRecords(p *workPosition, ids []int64, rows []queueRow) error {
 		return err
 	}
 	return l.comparePairs(append(slices.Clone(touched), moved...))
-}
-
-// load reads what the newest versions of records say, of those that are not known yet.
-func (l *linking) load(ids []int64) error {
-	var missing []int64
-	for _, id := range ids {
-		if l.facts[id] == nil {
-			missing = append(missing, id)
-		}
-	}
-	for part := range chunks(missing, keysPerRead) {
-		err := l.x.each(func(r *sql.Rows) error {
-			var number, revision int64
-			var key work.Key
-			var status harvest.RecordStatus
-			var into sql.NullString
-			var doc sql.RawBytes
-			if err := r.Scan(&number, &key.Source, &key.Type, &key.ID, &status, &into, &revision, &doc); err != nil {
-				return err
-			}
-			rec, err := work.Read(key, doc)
-			if err != nil {
-				// Fields that are not as packs write them say nothing about the work. The
-				// record is a work of its own, and others are linked all the same.
-				l.x.s.log.Warn("a record could not be looked at for its work", "source", key.Source, "err", err)
-				rec = work.Record{Key: key}
-			}
-			rec.Number = number
-			rec.Revision = revision
-			if status == harvest.RecordMerged {
-				rec.MergedInto = into.String
-			}
-			l.facts[number] = &rec
-			return nil
-		}, `SELECT r.id, r.provenance_code, r.record_type, r.ext_id, r.status_code, r.merged_into, r.revision, v.fields
-			FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision
-			WHERE r.id IN (`+list(len(part))+`)`, anys(part)...)
-		if err != nil {
-			return fmt.Errorf("read records to link: %w", err)
-		}
-	}
-	return nil
 }
 
 func anys[T any](s []T) []any {
@@ -384,8 +346,8 @@ func (l *linking) neighbours(ids []int64, sets *sets) ([]int64, error) {
 	}
 	for k, mine := range byKey {
 		for _, other := range l.held[k] {
-			sets.join(mine[0], other)
-			out = append(out, other)
+			sets.join(mine[0], other.record)
+			out = append(out, other.record)
 		}
 		for _, id := range mine {
 			if l.crowded[k] == 0 {

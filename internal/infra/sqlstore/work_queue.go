@@ -24,10 +24,14 @@ type queued struct {
 	isNew  bool
 	merged work.LookupKey
 	keys   []work.LookupKey
+	mark   work.Mark
+	// facts are what is known of it, packed; empty if they are too many to be kept.
+	facts []byte
 }
 
 // queueBody writes what a row of the queue has: of each record its number, how many keys
-// there are and one more, or 0 if they are not known, and the keys.
+// there are and one more, or 0 if they are not known, the keys, the mark, and what is
+// known of it.
 type queueBody []byte
 
 func (b queueBody) look(record int64) queueBody {
@@ -42,12 +46,14 @@ func (b queueBody) add(q queued) queueBody {
 	for _, k := range q.keys {
 		b = binary.BigEndian.AppendUint64(b, uint64(k))
 	}
-	return b
+	b = binary.BigEndian.AppendUint32(b, uint32(q.mark))
+	b = binary.AppendUvarint(b, uint64(len(q.facts)))
+	return append(b, q.facts...)
 }
 
 var errQueue = errors.New("a row of what is to be linked cannot be read")
 
-// read lists the records of a row.
+// read lists the records of a row. What is known of them stays where it is in the row.
 func (b queueBody) read(into []queued) ([]queued, error) {
 	for len(b) > 0 {
 		record, n := binary.Uvarint(b)
@@ -65,18 +71,36 @@ func (b queueBody) read(into []queued) ([]queued, error) {
 			q.merged = work.LookupKey(binary.BigEndian.Uint64(b))
 			q.keys = unpackKeys(b[8 : 8*count])
 			b = b[8*count:]
+			if len(b) < 4 {
+				return into, errQueue
+			}
+			q.mark = work.Mark(binary.BigEndian.Uint32(b))
+			size, n := binary.Uvarint(b[4:])
+			if n <= 0 || uint64(len(b)-4-n) < size {
+				return into, errQueue
+			}
+			q.facts = b[4+n:][:size:size]
+			b = b[4+n+int(size):]
 		}
 		into = append(into, q)
 	}
 	return into, nil
 }
 
+// What is known of records is kept up to these sizes: of one, and of all in a row of the
+// queue. Papers with thousands of authors are read again instead.
+const (
+	mostFacts      = 4 << 10
+	mostFactsOfRow = 4 << 20
+)
+
 // queueRecords leaves word of the records that a page has changed.
 func (x *tx) queueRecords(prov, recordType string, written []change) error {
 	if len(written) == 0 {
 		return nil
 	}
-	body := make(queueBody, 0, 56*len(written))
+	body := make(queueBody, 0, 56*len(written)+min(350*len(written), 1<<20))
+	var packed []byte
 	for _, c := range written {
 		key := work.Key{Source: prov, Type: recordType, ID: c.rec.ID}
 		// Fields that are made anew at every call, and those that cannot be read, are left to
@@ -85,12 +109,16 @@ func (x *tx) queueRecords(prov, recordType string, written []change) error {
 			body = body.look(c.id)
 			continue
 		}
-		keys, err := work.KeysOf(key, c.rec.Fields)
+		r, err := work.Read(key, c.rec.Fields)
 		if err != nil {
 			body = body.look(c.id)
 			continue
 		}
-		body = body.add(queued{record: c.id, merged: key.MergedKey(), keys: keys})
+		packed = packFacts(packed[:0], &r)
+		if len(body)+len(packed) > mostFactsOfRow {
+			packed = packed[:0]
+		}
+		body = body.add(queued{record: c.id, merged: key.MergedKey(), keys: r.Keys(), mark: r.Mark(), facts: packed})
 	}
 	return x.insertQueue(prov, body)
 }
@@ -112,7 +140,7 @@ type queueRow struct {
 const queueSelect = `SELECT id, provenance_code, body FROM ing_work_queue WHERE id > ? ORDER BY id LIMIT ?`
 
 func scanQueue(r *sql.Rows) (row queueRow, err error) {
-	var body sql.RawBytes
+	var body []byte // kept: what is known of records is part of it
 	if err := r.Scan(&row.id, &row.source, &body); err != nil {
 		return row, err
 	}

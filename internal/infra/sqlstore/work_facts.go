@@ -1,0 +1,102 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"fmt"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/work"
+)
+
+// packFacts appends what is known of a record, nothing if that is much.
+func packFacts(b []byte, r *work.Record) []byte {
+	before := len(b)
+	b = r.Pack(b)
+	if len(b)-before > mostFacts {
+		return b[:before]
+	}
+	return b
+}
+
+// load takes up what was known of records when they were linked, or is as they are
+// linked now, of those that are not taken up yet.
+func (l *linking) load(ids []int64) error {
+	var stored []int64
+	for _, id := range ids {
+		if l.facts[id] == nil && !l.unpack(id, 1, l.packed[id]) {
+			stored = append(stored, id)
+		}
+	}
+	for part := range chunks(stored, keysPerRead) {
+		err := l.x.each(func(r *sql.Rows) error {
+			var id, revision int64
+			var packed sql.RawBytes
+			if err := r.Scan(&id, &revision, &packed); err != nil {
+				return err
+			}
+			l.unpack(id, revision, packed)
+			return nil
+		}, `SELECT record_id, revision, facts FROM ing_work_record WHERE record_id IN (`+list(len(part))+`)`, anys(part)...)
+		if err != nil {
+			return fmt.Errorf("read what is known of records: %w", err)
+		}
+	}
+	var missing []int64
+	for _, id := range stored {
+		if l.facts[id] == nil {
+			missing = append(missing, id)
+		}
+	}
+	return l.read(missing)
+}
+
+// unpack takes up what is known of a record, and reports whether it could be read.
+func (l *linking) unpack(id, revision int64, packed []byte) bool {
+	if len(packed) == 0 {
+		return false
+	}
+	r, err := work.Unpack(packed)
+	if err != nil {
+		return false // by other rules: it is read again
+	}
+	r.Number = id
+	r.Revision = revision
+	l.facts[id] = &r
+	return true
+}
+
+// read reads what the newest versions of records say.
+func (l *linking) read(ids []int64) error {
+	for part := range chunks(ids, keysPerRead) {
+		err := l.x.each(func(r *sql.Rows) error {
+			var number, revision int64
+			var key work.Key
+			var status harvest.RecordStatus
+			var into sql.NullString
+			var doc sql.RawBytes
+			if err := r.Scan(&number, &key.Source, &key.Type, &key.ID, &status, &into, &revision, &doc); err != nil {
+				return err
+			}
+			rec, err := work.Read(key, doc)
+			if err != nil {
+				// Fields that are not as packs write them say nothing about the work. The
+				// record is a work of its own, and others are linked all the same.
+				l.x.s.log.Warn("a record could not be looked at for its work", "source", key.Source, "err", err)
+				rec = work.Record{Key: key}
+			}
+			rec.Number = number
+			rec.Revision = revision
+			if status == harvest.RecordMerged {
+				rec.MergedInto = into.String
+			}
+			l.facts[number] = &rec
+			return nil
+		}, `SELECT r.id, r.provenance_code, r.record_type, r.ext_id, r.status_code, r.merged_into, r.revision, v.fields
+			FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision
+			WHERE r.id IN (`+list(len(part))+`)`, anys(part)...)
+		if err != nil {
+			return fmt.Errorf("read records to link: %w", err)
+		}
+	}
+	return nil
+}
