@@ -101,7 +101,7 @@ func (c *cli) searchScheduleCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "schedule NAME --cron LINE --reason TEXT", Short: "Have patra serve ask the sources of a search by itself", Args: oneSearch,
 		Long: "Schedule sets one schedule for each source of the search, named NAME.SOURCE, with the query of the search. Each goes on\n" +
-			"from where the search stands; what they find is new in the next run of the search.",
+			"from where the search stands, so it has to be run once before; what they find is new in the next run of the search.",
 		Example: "  patra search schedule insulin --cron @daily --reason 'keep the review fresh'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.Cron == "" {

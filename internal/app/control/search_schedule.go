@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
@@ -34,15 +35,8 @@ func (c *Control) ScheduleSearch(ctx context.Context, o SearchScheduleOrder) (Se
 	}
 	orders := make([]ScheduleOrder, len(s.Sources))
 	for i, src := range s.Sources {
-		_, op, err := c.searchContract(ctx, src.Source, s.Query)
-		if err != nil {
+		if err := c.canGoOn(ctx, s, src.Source); err != nil {
 			return SearchSchedules{}, err
-		}
-		if op != harvest.Harvest {
-			return SearchSchedules{}, &BadSearchError{
-				What: fmt.Sprintf("%s gives no date of change, so it has no cursor to go on from", src.Source),
-				Next: "run the search by hand: patra search update " + s.Name,
-			}
 		}
 		orders[i] = ScheduleOrder{
 			By: By{Actor: o.Actor, Reason: o.Reason}, Name: s.Name + "." + src.Source, Source: src.Source, Query: s.Query, Cron: o.Cron, Zone: o.Zone, DryRun: true,
@@ -75,4 +69,30 @@ func (c *Control) ScheduleSearch(ctx context.Context, o SearchScheduleOrder) (Se
 	}
 	out.Applied = true
 	return out, nil
+}
+
+// canGoOn refuses a source of which a search has no cursor to go on from. A schedule knows
+// nothing of where the search begins, and nobody would be asked how much it may read.
+func (c *Control) canGoOn(ctx context.Context, s SavedSearch, code string) error {
+	con, op, err := c.searchContract(ctx, code, s.Query)
+	if err != nil {
+		return err
+	}
+	if op != harvest.Harvest {
+		return &BadSearchError{
+			What: fmt.Sprintf("%s gives no date of change, so it has no cursor to go on from", code),
+			Next: "run the search by hand: patra search update " + s.Name,
+		}
+	}
+	at, err := c.store.Frontier(ctx, planner.Namespace(con.Spec, harvest.Trigger{Provenance: code, Operation: op, Query: s.Query}))
+	if err != nil {
+		return err
+	}
+	if !at.Known {
+		return &BadSearchError{
+			What: fmt.Sprintf("%s was not read for this search yet, so there is no cursor to go on from", code),
+			Next: "patra search run " + s.Name + ", then the same command again",
+		}
+	}
+	return nil
 }
