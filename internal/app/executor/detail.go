@@ -49,7 +49,7 @@ func (s *session) askDetails(ctx context.Context, st step) reply {
 	if s.idsFrozen() {
 		bad = harvest.BadIDs{Due: append(bad.Due, bad.Resting...)}
 	}
-	r := reply{asked: without(st.ids, bad.Resting)}
+	r := reply{asked: without(st.ids, bad.Resting), resting: bad.Resting}
 	for _, id := range bad.Due {
 		if !slices.Contains(r.asked, id) {
 			if len(r.asked) >= s.spec.Batching.IDs {
@@ -126,6 +126,10 @@ asking:
 	}
 	b.Asked = len(st.ids)
 	b.Missing = s.walk.withoutTombstones(append(missing, r.refused.all()...))
+	// Among the missing may be ids of other pages whose rest was over.
+	b.Unread = slices.DeleteFunc(slices.Clone(st.ids), func(id string) bool {
+		return !slices.Contains(b.Missing, id) && !slices.Contains(r.resting, id)
+	})
 	b.Mended = without(r.dueAgain, b.Missing)
 	size := s.spec.Batching.IDs
 	if s.idsFrozen() {

@@ -77,7 +77,9 @@ type reply struct {
 	// DETAIL only: the ids that were asked for; those of them that are on the list of
 	// bad ids and due to be asked for again; and those that the upstream refused.
 	asked, dueAgain []string
-	refused         refusals
+	// resting are ids of the page that were not asked for.
+	resting []string
+	refused refusals
 }
 
 // walkFrom asks for and commits pages from st on, until the slice is done. Two pages

@@ -60,6 +60,9 @@ type Batch struct {
 	// that came back neither as record nor in quarantine.
 	Asked   int
 	Missing []string
+	// Unread are the ids that this page of the search named and of which nothing came, also
+	// those that were not asked for because they rest on the list of bad ids.
+	Unread []string
 	// Mended are ids of the list of bad ids that were answered for after all.
 	Mended []string
 	// Absent are those of Missing that the upstream says are not there, which

@@ -55,6 +55,10 @@ func (s *Store) BadIDs(ctx context.Context, provenance, recordType string, ids [
 // does not belong there. It returns how many were put on the list.
 func (x *tx) listBadIDs(prov string, b harvest.Batch, settled map[string]bool) (listed int64, err error) {
 	for _, id := range b.Mended {
+		if _, err := x.exec(`DELETE FROM ing_selection_bad_id WHERE bad_id IN (SELECT i.id FROM ing_bad_id i
+			WHERE i.provenance_code=? AND i.record_type=? AND i.ext_id=?)`, prov, b.RecordType, id); err != nil {
+			return listed, fmt.Errorf("mended id of selections: %w", err)
+		}
 		if _, err := x.exec(`DELETE FROM ing_bad_id
 			WHERE provenance_code=? AND record_type=? AND ext_id=?`, prov, b.RecordType, id); err != nil {
 			return listed, fmt.Errorf("mended id: %w", err)
@@ -82,4 +86,21 @@ func (x *tx) listBadIDs(prov string, b harvest.Batch, settled map[string]bool) (
 		}
 	}
 	return listed, nil
+}
+
+// noteBadIDs notes that a selection has seen the ids of a page that are on the list, also
+// those that others had put there.
+func (x *tx) noteBadIDs(job harvest.Job, b harvest.Batch) error {
+	if job.Selection == 0 {
+		return nil
+	}
+	for part := range chunks(b.Unread, keysPerRead) {
+		args := append([]any{job.Selection, job.Provenance, b.RecordType}, anys(part)...)
+		if _, err := x.exec(`INSERT INTO ing_selection_bad_id (selection_id, bad_id) SELECT ?, i.id FROM ing_bad_id i
+			WHERE i.provenance_code=? AND i.record_type=? AND i.ext_id IN (`+list(len(part))+`)
+			`+x.s.d.orElse("selection_id, bad_id")+` selection_id=?`, append(args, job.Selection)...); err != nil {
+			return fmt.Errorf("note bad ids of selection %d: %w", job.Selection, err)
+		}
+	}
+	return nil
 }

@@ -82,6 +82,9 @@ func (s *Store) CommitBatch(
 		if err != nil {
 			return err
 		}
+		if err := x.noteBadIDs(job, b); err != nil {
+			return err
+		}
 		late, err := x.countLate(job, b, page.written)
 		if err != nil {
 			return err

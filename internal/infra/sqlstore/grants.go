@@ -63,6 +63,7 @@ var grantsOf = map[string]map[string]string{
 
 		"ing_selection_record": mayWrite,
 		"ing_selection_item":   "INSERT, DELETE",
+		"ing_selection_bad_id": "INSERT, DELETE",
 
 		"ing_bad_id": mayAll,
 

@@ -568,6 +568,13 @@ CREATE TABLE `ing_selection` (
   UNIQUE KEY `uk_selection` (`provenance_code`,`selection_hash`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `ing_selection_bad_id` (
+  `selection_id` bigint NOT NULL,
+  `bad_id` bigint NOT NULL,
+  PRIMARY KEY (`selection_id`,`bad_id`),
+  KEY `idx_selection_bad_id` (`bad_id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `ing_selection_item` (
   `selection_id` bigint NOT NULL,
   `item_id` bigint NOT NULL,

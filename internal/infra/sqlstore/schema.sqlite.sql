@@ -548,6 +548,14 @@ CREATE TABLE ing_selection (
 
 CREATE UNIQUE INDEX uk_selection ON ing_selection (provenance_code, selection_hash);
 
+CREATE TABLE ing_selection_bad_id (
+  selection_id INTEGER NOT NULL,
+  bad_id INTEGER NOT NULL,
+  PRIMARY KEY (selection_id, bad_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX idx_selection_bad_id ON ing_selection_bad_id (bad_id);
+
 CREATE TABLE ing_selection_item (
   selection_id INTEGER NOT NULL,
   item_id INTEGER NOT NULL,

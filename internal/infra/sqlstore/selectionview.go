@@ -140,10 +140,6 @@ func (s *Store) sumUpPlan(ctx context.Context, p *control.SelectionPlan) error {
 		WHERE plan_id=? AND status_code='SUCCEEDED' AND phase='SEARCH' AND request IS NOT NULL ORDER BY id LIMIT 1`, p.ID)
 }
 
-// ofSelection is the condition that a page b, or the stub z of an archived one, came of a
-// plan of a selection.
-const ofSelection = `(z.selection_id=? OR EXISTS (SELECT 1 FROM ing_plan p WHERE p.id=b.plan_id AND p.selection_id=?))`
-
 // Unread tells what a selection has seen and is no record. What is in quarantine for several
 // causes, or by several versions, is one thing; what is a record after all is none.
 func (s *Store) Unread(ctx context.Context, id harvest.SelectionID, limit int) (out control.SearchNotRead, err error) {
@@ -171,8 +167,8 @@ func (s *Store) Unread(ctx context.Context, id harvest.SelectionID, limit int) (
 	if err != nil {
 		return out, fmt.Errorf("quarantine of selection %d: %w", id, err)
 	}
-	err = s.each(ctx, take("bad_id", &out.BadIDs), `SELECT i.ext_id, 'no_details', i.reason FROM ing_bad_id i`+joinBatch("i.batch_id")+`
-		WHERE i.provenance_code=(SELECT provenance_code FROM ing_selection WHERE id=?) AND `+ofSelection+` ORDER BY i.id`, id, id, id)
+	err = s.each(ctx, take("bad_id", &out.BadIDs), `SELECT i.ext_id, 'no_details', i.reason FROM ing_selection_bad_id n JOIN ing_bad_id i ON i.id=n.bad_id
+		WHERE n.selection_id=? ORDER BY i.id`, id)
 	if err != nil {
 		return out, fmt.Errorf("bad ids of selection %d: %w", id, err)
 	}

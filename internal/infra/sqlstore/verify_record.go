@@ -128,6 +128,10 @@ func (v *verifier) checkMembers() error {
 			return err
 		}
 	}
-	return v.reportRows("item", `SELECT c.item_id, CONCAT('of selection ', c.selection_id, ' is not in quarantine')
-		FROM ing_selection_item c LEFT JOIN ing_quarantine q ON q.id=c.item_id WHERE q.id IS NULL`)
+	if err := v.reportRows("item", `SELECT c.item_id, CONCAT('of selection ', c.selection_id, ' is not in quarantine')
+		FROM ing_selection_item c LEFT JOIN ing_quarantine q ON q.id=c.item_id WHERE q.id IS NULL`); err != nil {
+		return err
+	}
+	return v.reportRows("bad id", `SELECT c.bad_id, CONCAT('of selection ', c.selection_id, ' is not on the list')
+		FROM ing_selection_bad_id c LEFT JOIN ing_bad_id i ON i.id=c.bad_id WHERE i.id IS NULL`)
 }
