@@ -106,7 +106,7 @@ func (h *house) until(ctx context.Context, what, js string) {
 // refused by the policy, no text of an upstream becomes a script, no page is wider than
 // a telephone, and axe finds nothing that keeps people out.
 func TestBrowser_NoPageComplains(t *testing.T) {
-	h := newHouse(t, nil)
+	h, _, _ := newDemoHouse(t, nil) // so that the page of faults is among them
 	h.harvest("pubmed")
 	h.harvest("crossref")
 	h.harvestHostile()
@@ -116,7 +116,7 @@ func TestBrowser_NoPageComplains(t *testing.T) {
 	if err := chromedp.Run(ctx, cdplog.Enable(), runtime.Enable()); err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range slices.Concat(everyPage, opsPages, hostilePages) {
+	for _, page := range slices.Concat(everyPage, opsPages, hostilePages, previewPages) {
 		if err := chromedp.Run(ctx, chromedp.EmulateViewport(360, 800)); err != nil {
 			t.Fatal(err)
 		}

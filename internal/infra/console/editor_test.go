@@ -14,25 +14,8 @@ import (
 	"github.com/papertrace/patra/internal/app/control"
 )
 
-// writtenPack describes a source of one record.
-const writtenPack = `source: written
-name: Our own repository
-baseUrl: %s
-recordType: item
-identity: TEXT
-http: {allowHttp: true, allowPrivate: true}
-rateLimit: {limit: 1000, window: 1s, qps: 900, burst: 1}
-window: {key: updated, filters: {from: updated, to: updated}, precision: SECOND, bound: OPEN, updatedAt: PATH, safetyLag: 10m, baseline: 70d, step: 100d, minStep: 1h, target: 30}
-pagination: {type: TOKEN, pageSize: 50, total: EXACT, end: NO_TOKEN}
-endpoints:
-  items:
-    usage: SEARCH
-    path: /items
-    format: JSON
-    query: {from: "${iso(window.from)}", to: "${iso(window.to)}", size: "${page.size}", token: "${page.token}"}
-    response: {items: items, total: total, id: id, updatedAt: {path: updated, format: RFC3339, key: updated}, version: v, nextToken: next_token, signals: {error: error}}
-mapping: {fields: {title: title, url: id}, volatile: [updated, v, reads]}
-`
+// writtenPack describes a source as quiet as the hostile one is loud.
+var writtenPack = strings.NewReplacer("'Hostile <script>window.hacked=1</script>'", "Our own repository", "hostile", "written").Replace(hostilePack)
 
 // TestEditor_ASourceWrittenInTheBrowserHarvests: from the skeleton to records: mistakes
 // are told by their line, a check shows request, reply and fields side by side, a

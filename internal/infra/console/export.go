@@ -72,9 +72,18 @@ func (v *visit) goOn(next string) (*visit, error) {
 	return &other, nil
 }
 
-// listed is the place of the list that a page is about; negative if it has none.
+// listed is the place of the list that a page is about; negative if it has none, or nothing
+// is in it. A part called list is that list; where there is none it is the first table of a
+// page with filters.
 func (p *view) listed() int {
-	return slices.IndexFunc(p.Panels, func(one panel) bool { return one.Table != nil && (len(p.Filters) > 0 || one.ID == "list") })
+	at := slices.IndexFunc(p.Panels, func(one panel) bool { return one.ID == "list" })
+	if at < 0 && len(p.Filters) > 0 {
+		at = slices.IndexFunc(p.Panels, func(one panel) bool { return one.Table != nil })
+	}
+	if at < 0 || p.Panels[at].Table == nil {
+		return -1
+	}
+	return at
 }
 
 func (t *table) heads() []string {

@@ -20,6 +20,9 @@ func TestExport_EveryListIsAFile(t *testing.T) {
 	if !strings.Contains(page, `href="/records?as=csv&amp;source=crossref"`) {
 		t.Error("the list of records leads to no file")
 	}
+	if _, page := h.get("/alerts"); strings.Contains(page, "as=csv") {
+		t.Error("a list of nothing leads to a file")
+	}
 	for path, atLeast := range map[string]int{
 		"/records?source=crossref&as=csv": 300, "/plans?as=csv": 2, "/tasks?as=csv": 2, "/runs?as=csv": 2, "/audit?all=on&as=csv": 2, "/sources?as=csv": 10, "/plans/1/slices?as=csv": 1,
 	} {

@@ -34,12 +34,20 @@ func (h *house) browser() context.Context {
 	h.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(ctx)
 	h.Cleanup(cancel)
-	ctx, end := context.WithTimeout(ctx, 20*time.Minute)
+	ctx, end := context.WithTimeout(ctx, browserLimit())
 	h.Cleanup(end)
 	if err := chromedp.Run(ctx); err != nil {
 		h.Fatalf("start the browser: %v", err)
 	}
 	return ctx
+}
+
+// browserLimit is how long a browser may be needed: pictures of all pages take longer.
+func browserLimit() time.Duration {
+	if os.Getenv("PATRA_SCREENS") != "" {
+		return 25 * time.Minute
+	}
+	return 6 * time.Minute
 }
 
 // TestScreens_OfEveryPage makes a picture of the pages that are named, for people to look
@@ -76,7 +84,7 @@ var notOfNames = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
 // previewPages are the page of faults, and changes before they are made.
 var previewPages = []string{
-	"/demo", "/change?do=/plans/1/cancel&from=/plans/1", "/change?do=/sources/pubmed/pause&from=/sources/pubmed", "/change?do=/quarantine/1/discard&from=/quarantine/1", "/change?do=/nothing", "/nothing-here",
+	"/demo", "/change?do=/sources/pubmed/pause&from=/sources/pubmed", "/change?do=/quarantine/1/discard&from=/quarantine/1",
 }
 
 // everyPage are the pages of a house in which pubmed and crossref were harvested.
