@@ -20,8 +20,10 @@ step() {
 }
 # silent COMMAND: fails if the command says anything.
 silent() { local d; d=$("$@" 2>&1); [ -z "$d" ] || { echo "$d"; return 1; }; }
-step "vet" go vet ./...
-wait # it compiles everything, which the others need and would each do again beside it
+# Vet goes first and alone: it compiles everything, which the others would each do again.
+bad=0
+echo "== vet"
+go vet ./... || bad=1
 step "format" silent bash -c 'go tool gofumpt -l .; gofmt -l .'
 step "fix" silent go fix -diff ./...
 step "staticcheck" go tool staticcheck ./...
@@ -31,7 +33,6 @@ step "unparam" go tool unparam ./...
 step "imports, rules, documents" go test -count=1 .
 step "the reviewer's guide" bash scripts/review.sh --check
 step "modules" bash -c 'go mod tidy -diff && go mod verify >/dev/null'
-bad=0
 for i in "${!NAMES[@]}"; do
 	wait "${PIDS[$i]}" || bad=1
 	echo "== ${NAMES[$i]}"
