@@ -141,14 +141,10 @@ func (c *cli) harvest(ctx context.Context, code string, workers int, do working)
 	cfg.Workers = workers
 	watch := new(control.Watch)
 	var rep *control.Report
-	var unlinked error
-	err := useNode(ctx, cfg, func(ctx context.Context, n *node.Node) (err error) {
+	err := useNode(ctx, cfg, func(_ context.Context, n *node.Node) (err error) {
 		stop := c.watch(code, watch)
 		defer stop()
 		rep, err = do(n.Control, watch)
-		if err == nil && ctx.Err() == nil {
-			unlinked = n.Control.LinkWorks(ctx)
-		}
 		return err
 	})
 	if err != nil {
@@ -158,16 +154,11 @@ func (c *cli) harvest(ctx context.Context, code string, workers int, do working)
 	if err != nil {
 		return err
 	}
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		c.notef("patra: interrupted; every page that was read is kept, %d slices are left [interrupted]\n"+
 			"next: run the same command again: it goes on where it stopped\n", rep.Slices.Open)
 		return exitError(exitInterrupted)
-	}
-	if unlinked != nil {
-		// What was read is kept, and the next run makes up for this.
-		c.notef("note: what was read is not compared with other records yet: %v\nnext: patra work link\n", unlinked)
-	}
-	switch {
 	case rep.State.Stopped:
 		c.notef("patra: source %s was stopped: %s [line_stopped]\n"+
 			"next: when the reason is gone, patra source resume %s --reason TEXT, then the same command again\n",
