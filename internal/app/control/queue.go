@@ -36,7 +36,8 @@ type QueueRow struct {
 	Waiting *WaitingFor `json:"waiting,omitempty"`
 }
 
-// PagesFared is how pages fared that ended within some time, up to [CountCap] of them.
+// PagesFared is how pages fared that ended within some time. Where they were many, the
+// newest were counted and stand for all.
 type PagesFared struct {
 	Stored  int64 `json:"stored"`
 	Failed  int64 `json:"failed"`

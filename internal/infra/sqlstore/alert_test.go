@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -123,5 +124,45 @@ func trafficAndQueues(l *Lab) {
 	}
 	if n := l.Int(`SELECT COUNT(*) FROM ing_queue_history`); n != 1 {
 		l.Errorf("%d rows are kept of what is older than a day", n)
+	}
+}
+
+// newestPagesTellThePace: where more pages ended than are looked at, the newest stand for
+// the others, in their number as well as in what they sent.
+func newestPagesTellThePace(l *Lab) {
+	l.Plan(0, 2)
+	l.Due()
+	l.Walk(l.LeaseOne())
+	now, err := l.Store.Now(l.ctx())
+	if err != nil {
+		l.Fatal(err)
+	}
+	const every = 300 * time.Millisecond
+	const pages = 1500
+	const cols = `task_id, slice_id, plan_id, provenance_code, operation_code, walk_no, phase, ordinal, fence, status_code, before_position, opened_at`
+	var rows []string
+	var args []any
+	for i := range pages {
+		rows = append(rows, `SELECT run_id, `+strings.Replace(cols, "ordinal", "?", 1)+`, ?, ?, ?, ? FROM ing_task_run_batch WHERE batch_no=1`)
+		args = append(args, 100+i, 100+i, 2, 1, now.Add(-every*time.Duration(i)).Format("2006-01-02 15:04:05.000000"))
+		if len(rows) == 50 {
+			l.Exec(`INSERT INTO ing_task_run_batch (run_id, `+cols+`, batch_no, sent, http_429, committed_at) `+strings.Join(rows, ` UNION ALL `), args...)
+			rows = nil
+			args = nil
+		}
+	}
+	got, err := l.Store.PagesSince(l.ctx(), []string{prov}, now.Add(-every*pages))
+	if err != nil {
+		l.Fatal(err)
+	}
+	fared := got[harvest.Partition{Provenance: prov, Operation: harvest.Harvest}]
+	near := func(n, want int64) bool { return n > want*97/100 && n < want*103/100 }
+	if !near(fared.Stored, pages) || !near(fared.Sent, 2*pages) || !near(fared.HTTP429, pages) {
+		l.Errorf("%+v of %d pages", fared, pages)
+	}
+	got, err = l.Store.PagesSince(l.ctx(), []string{prov}, now.Add(-every*100-every/2))
+	fared = got[harvest.Partition{Provenance: prov, Operation: harvest.Harvest}]
+	if err != nil || fared.Stored < 100 || fared.Stored > 102 {
+		l.Errorf("%+v of the last hundred pages, %v", fared, err)
 	}
 }

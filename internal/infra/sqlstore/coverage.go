@@ -15,7 +15,7 @@ import (
 
 // latePages bounds the pages, the newest ones, from which it is told how many records
 // come late.
-const latePages = 2000
+const latePages = 500
 
 // coverageInWork is the coverage of one cursor while its slices are read, in the order
 // of their spans.
@@ -234,7 +234,7 @@ func provenLeaf(from, to harvest.Mark, reason string) leaf {
 
 // leavesMost bounds the slices beyond watermarks that are looked at for one answer. If
 // there are more, each namespace has its share.
-const leavesMost = 2000
+const leavesMost = 1000
 
 // leavesAhead reads the leaves beyond where cursors stand, in the order of time: those of
 // all cursors at once, or if they are too many, so many of each. The first of each begins

@@ -156,6 +156,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"Feed_ConcurrentCommitsInOneOrder", feedUnderConcurrentCommits},
 		{"Alert_OneMessageForManyStewards", oneMessageForManyStewards},
 		{"Alert_TrafficAndQueuesAreTold", trafficAndQueues},
+		{"Views_TheNewestPagesTellThePace", newestPagesTellThePace},
 		{"R33_ArchivedIsFoundAndChangesNothing", archivedIsFound},
 		{"Retention_OneArchives", oneArchives},
 		{"Retention_WhatHasChangedStays", changedStays},

@@ -216,39 +216,57 @@ func (s *Store) Workers(ctx context.Context, provenance string, now time.Time, m
 	return out, nil
 }
 
+// pagesOfPace bounds the pages by which it is told how those of a source and operation
+// fare: they are rows, and not only entries of an index.
+const pagesOfPace = 1000
+
 // PagesSince sums up the pages of sources that ended since an instant, by source and
-// operation, of each so many.
+// operation. Where there are more than are looked at, the newest stand for all: they are
+// counted for the whole time as often as they came in theirs.
 func (s *Store) PagesSince(ctx context.Context, codes []string, since time.Time) (map[harvest.Partition]control.PagesFared, error) {
+	now, err := s.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var asked []string
 	for _, op := range source.Operations {
 		for _, state := range []harvest.BatchState{harvest.BatchSucceeded, harvest.BatchFailed} {
-			asked = append(asked, fmt.Sprintf(`SELECT ? AS code, '%s' AS operation, '%s' AS state, COUNT(*), COALESCE(SUM(n.http_429),0), COALESCE(SUM(n.sent),0)
-				FROM (SELECT http_429, sent FROM ing_task_run_batch WHERE provenance_code=? AND operation_code='%s' AND status_code='%s' AND committed_at>? LIMIT ?) n`,
+			asked = append(asked, fmt.Sprintf(`SELECT ? AS code, '%s' AS operation, '%s' AS state, COUNT(*), COALESCE(SUM(n.http_429),0), COALESCE(SUM(n.sent),0),
+				MIN(n.committed_at)
+				FROM (SELECT http_429, sent, committed_at FROM ing_task_run_batch /*! FORCE INDEX (idx_batch_prov) */
+				WHERE provenance_code=? AND operation_code='%s' AND status_code='%s' AND committed_at>? ORDER BY committed_at DESC LIMIT ?) n`,
 				op, state, op, state))
 		}
 	}
 	args := func(code string) (out []any) {
 		for range asked {
-			out = append(out, code, code, ts(since), control.CountCap)
+			out = append(out, code, code, ts(since), pagesOfPace)
 		}
 		return out
 	}
 	out := map[harvest.Partition]control.PagesFared{}
-	err := s.eachOf(ctx, codes, strings.Join(asked, ` UNION ALL `), args, func(r *sql.Rows) error {
+	err = s.eachOf(ctx, codes, strings.Join(asked, ` UNION ALL `), args, func(r *sql.Rows) error {
 		var p harvest.Partition
 		var state harvest.BatchState
 		var pages, throttled, sent int64
-		err := r.Scan(&p.Provenance, &p.Operation, &state, &pages, &throttled, &sent)
+		var first ts
+		if err := r.Scan(&p.Provenance, &p.Operation, &state, &pages, &throttled, &sent, &first); err != nil {
+			return err
+		}
+		times := 1.0
+		if looked := now.Sub(first.time()); pages == pagesOfPace && looked > 0 {
+			times = max(1, float64(now.Sub(since))/float64(looked))
+		}
 		f := out[p]
 		if state == harvest.BatchSucceeded {
-			f.Stored = pages
+			f.Stored = int64(float64(pages) * times)
 		} else {
-			f.Failed = pages
+			f.Failed = int64(float64(pages) * times)
 		}
-		f.HTTP429 += throttled
-		f.Sent += sent
+		f.HTTP429 += int64(float64(throttled) * times)
+		f.Sent += int64(float64(sent) * times)
 		out[p] = f
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sum up pages: %w", err)
