@@ -67,7 +67,7 @@ func bareLoop(ctx context.Context, j job, m *meter) (f figures, err error) {
 }
 
 func newBare(ctx context.Context, j job) (*bare, error) {
-	reg, err := packs(j.Source)
+	reg, err := unlimitedPacks(j.Source)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,17 @@ func (p unlimited) Compile(t source.Trigger) (*source.Spec, []source.Warning, er
 	return s, w, err
 }
 
+// packs are shipped packs as they are.
 func packs(codes ...string) (*registry.Static, error) {
+	return packsAs(func(p *sourcefile.Pack) registry.Pack { return p }, codes)
+}
+
+// unlimitedPacks are shipped packs whose sources have no rate limit.
+func unlimitedPacks(codes ...string) (*registry.Static, error) {
+	return packsAs(func(p *sourcefile.Pack) registry.Pack { return unlimited{p} }, codes)
+}
+
+func packsAs(as func(*sourcefile.Pack) registry.Pack, codes []string) (*registry.Static, error) {
 	all := map[string]registry.Pack{}
 	for _, code := range codes {
 		b, err := sources.FS.ReadFile(code + ".yaml")
@@ -42,14 +52,14 @@ func packs(codes ...string) (*registry.Static, error) {
 		if err != nil {
 			return nil, err
 		}
-		all[code] = unlimited{p}
+		all[code] = as(p)
 	}
 	return registry.NewStatic(all, map[string]string{"contact": "bench@example.org", "tool": "patra-bench"}), nil
 }
 
 // harvestUnderTest is what patra does: everything at its default.
 func harvestUnderTest(ctx context.Context, j job, m *meter) (f figures, err error) {
-	reg, err := packs(j.Source)
+	reg, err := unlimitedPacks(j.Source)
 	if err != nil {
 		return f, err
 	}

@@ -128,7 +128,7 @@ func linkUnderTest(ctx context.Context, j job, m *meter) (f figures, err error) 
 
 // assemble opens the store of a job with the packs of its sources.
 func assemble(ctx context.Context, j job) (*node.Node, *sqlstore.Store, error) {
-	reg, err := packs(strings.Split(j.Source, ",")...)
+	reg, err := unlimitedPacks(strings.Split(j.Source, ",")...)
 	if err != nil {
 		return nil, nil, err
 	}

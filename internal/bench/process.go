@@ -56,9 +56,12 @@ type figures struct {
 	Leases []leases `json:"leases,omitempty"`
 	// Views are the answers of a full store while a harvest runs, and Beside what that
 	// harvest took beside them as a multiple of what it takes alone.
-	Views     []view  `json:"views,omitempty"`
-	Beside    float64 `json:"beside,omitzero"`
-	BesideCPU float64 `json:"beside_cpu,omitzero"` // the same of its CPU time
+	Views  []view  `json:"views,omitempty"`
+	Beside float64 `json:"beside,omitzero"`
+	// BesideFast and BesideCPU are that of a harvest that keeps all processors busy, and of
+	// its CPU time.
+	BesideFast float64 `json:"beside_fast,omitzero"`
+	BesideCPU  float64 `json:"beside_cpu,omitzero"`
 }
 
 // rate is records a second.
