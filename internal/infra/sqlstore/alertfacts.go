@@ -17,10 +17,14 @@ const pagesLookedAt = 500
 
 // Traffic tells how the newest pages of a source fared since an instant.
 func (s *Store) Traffic(ctx context.Context, code string, since time.Time) (out []alert.Traffic, err error) {
+	// The states are no parameters: an index holds for one of them alone, and SQLite would take
+	// the statement apart anew with every value that is bound to it.
 	const (
-		cols   = `status_code, committed_at, http_429, items, quarantined, bad_ids, error_code`
-		newest = `SELECT ` + cols + ` FROM (SELECT ` + cols + ` FROM ing_task_run_batch
-		WHERE provenance_code=? AND operation_code=? AND status_code=? AND committed_at>=? ORDER BY committed_at DESC LIMIT ?) `
+		cols    = `status_code, committed_at, http_429, items, quarantined, bad_ids, error_code`
+		newest  = `SELECT ` + cols + ` FROM (SELECT ` + cols + ` FROM ing_task_run_batch WHERE provenance_code=? AND operation_code=? AND status_code=`
+		ordered = ` AND committed_at>=? ORDER BY committed_at DESC LIMIT ?) `
+		good    = newest + `'SUCCEEDED'` + ordered + `good`
+		bad     = newest + `'FAILED'` + ordered + `bad`
 	)
 	for _, op := range []harvest.Operation{harvest.Harvest, harvest.Backfill, harvest.Update} {
 		t := alert.Traffic{Operation: op}
@@ -28,8 +32,8 @@ func (s *Store) Traffic(ctx context.Context, code string, since time.Time) (out 
 			COALESCE(SUM(CASE WHEN lost=0 AND status_code='FAILED' THEN 1 ELSE 0 END),0), COALESCE(SUM(http_429),0),
 			COALESCE(SUM(lost),0), COALESCE(SUM(items+bad_ids),0), COALESCE(SUM(quarantined+bad_ids),0)
 			FROM (SELECT status_code, http_429, items, quarantined, bad_ids, CASE WHEN error_code=? THEN 1 ELSE 0 END AS lost
-				FROM (`+newest+`good UNION ALL `+newest+`bad) pages_of_both ORDER BY committed_at DESC LIMIT ?) newest_pages`,
-			harvest.CodeAbandoned, code, op, "SUCCEEDED", ts(since), pagesLookedAt, code, op, "FAILED", ts(since), pagesLookedAt, pagesLookedAt).
+				FROM (`+good+` UNION ALL `+bad+`) pages_of_both ORDER BY committed_at DESC LIMIT ?) newest_pages`,
+			harvest.CodeAbandoned, code, op, ts(since), pagesLookedAt, code, op, ts(since), pagesLookedAt, pagesLookedAt).
 			Scan(&t.Pages, &t.Failed, &t.Throttled, &t.Lost, &t.Items, &t.Aside)
 		if err != nil {
 			return nil, fmt.Errorf("look at the pages of %s: %w", code, err)
