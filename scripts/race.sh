@@ -28,7 +28,7 @@ internal/infra/decode -test.run=Goroutines|Concurrent|Fixtures|EndsWithItsContex
 
 # SQLite's own code, which is C turned into Go, is left as it is: it keeps its data
 # outside of what the detector watches, and takes several times as long under it.
-go test -race -c -vet=off '-gcflags=modernc.org/sqlite/lib=-race=false' -o "$DIR/" $(sed 's,^,./,; s, .*,,' <<<"$TESTS") || exit 1
+go test -race -c -vet=off -ldflags=-w '-gcflags=modernc.org/sqlite/lib=-race=false' -o "$DIR/" $(sed 's,^,./,; s, .*,,' <<<"$TESTS") || exit 1
 
 # race PACKAGE FLAG: runs the tests of a package where its files are.
 race() {
