@@ -19,7 +19,11 @@ type PlanRow struct {
 	To        harvest.Mark      `json:"to"`
 	SlicedTo  harvest.Mark      `json:"sliced_to"`
 	// Unsliced: what lies beyond SlicedTo is not cut yet.
-	Unsliced  bool      `json:"-"`
+	Unsliced bool `json:"-"`
+	// GroupDigits is how fine the counts of its slices are, as the store writes instants; 0
+	// if none are kept.
+	GroupDigits int `json:"-"`
+
 	Strategy  string    `json:"strategy"`
 	CreatedAt time.Time `json:"created_at"`
 	Key       string    `json:"plan_key"`

@@ -135,6 +135,31 @@ func fitting(s harvest.Span, all int64) Zoom {
 	return best
 }
 
+// KeptZoom is how fine the counts of slices are that are kept of a plan with this window:
+// as fine as can be drawn.
+func KeptZoom(window harvest.Span) Zoom {
+	zooms := timeZooms
+	if window.From.Kind() == harvest.KindOrdinal {
+		zooms = ordinalZooms
+	}
+	best := zooms[0]
+	for _, z := range zooms {
+		if z.groups(window) > mostGroups {
+			break
+		}
+		best = z
+	}
+	return best
+}
+
+// KeepsGroups reports whether the counts that are kept of a plan can tell of a span: it
+// must begin and end where a group does, or where the plan does.
+func (p PlanRow) KeepsGroups(s harvest.Span, z Zoom) bool {
+	begins := s.From == p.From || z.Begin(s.From) == s.From
+	ends := s.To == p.To || z.Begin(s.To) == s.To
+	return p.GroupDigits > 0 && begins && ends
+}
+
 // GroupQuery says which slices are summed up: those of a plan, and of these the ones
 // whose windows begin within a span if one is given.
 type GroupQuery struct {
@@ -228,6 +253,17 @@ type GroupCount struct {
 	Place, Until harvest.Mark
 	State        harvest.SliceState
 	Count        int64
+}
+
+// Merge adds what another count of the same state has.
+func (c *GroupCount) Merge(other GroupCount) {
+	c.Count += other.Count
+	if other.Place.Before(c.Place) {
+		c.Place = other.Place
+	}
+	if other.Until.After(c.Until) {
+		c.Until = other.Until
+	}
 }
 
 // MatrixStore sums up slices along an index.

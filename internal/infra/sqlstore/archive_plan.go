@@ -186,8 +186,10 @@ func (x *tx) endPlan(p planInRemoval, u retention.Unit) error {
 	if _, err := x.exec(`DELETE FROM ing_plan WHERE id=?`, p.id); err != nil {
 		return err
 	}
-	if _, err := x.exec(`DELETE FROM ing_plan_total WHERE plan_id=?`, p.id); err != nil {
-		return err
+	for _, table := range []string{"ing_plan_total", "ing_plan_group"} {
+		if _, err := x.exec(`DELETE FROM `+table+` WHERE plan_id=?`, p.id); err != nil {
+			return err
+		}
 	}
 	if _, err := x.exec(`DELETE FROM ing_schedule_instance WHERE id=? AND plan_id=?`, p.trigger, p.id); err != nil {
 		return err

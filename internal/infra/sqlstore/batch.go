@@ -272,6 +272,7 @@ func (x *tx) finish(l harvest.Lease, job harvest.Job, b harvest.Batch) (harvest.
 	if n == 0 {
 		return harvest.Mark{}, fmt.Errorf("slice %d is not READY: %w", job.Slice, harvest.ErrHeld)
 	}
+	x.moved = append(x.moved, sliceMove{job.Slice, harvest.SliceReady, harvest.SliceDone})
 	err = x.become(fmt.Sprintf("task %d", l.Task), `UPDATE ing_task SET status_code='SUCCEEDED', lease_owner=NULL, leased_until=NULL,
 		deaths=0, deaths_in_hand=0, reply_fence=0, spent_runs=0, error_code=NULL, error=NULL, updated_at=?
 		WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskSucceeded), ts(x.now), l.Task, l.Fence)

@@ -34,6 +34,8 @@ type dialect struct {
 	// orElse follows an insert that, where a row with these key columns is there,
 	// assigns what is written behind it instead.
 	orElse func(key string) string
+	// offered is the value of a column that such an insert came with.
+	offered func(column string) string
 	// now is the clock's SQL, empty where the process's clock is the store's.
 	now string
 	// recordIndex and taskIndex are hints that keep the planner on the key of
@@ -76,6 +78,7 @@ var sqliteDialect = &dialect{
 	goose:        goose.DialectSQLite3,
 	insertIgnore: "INSERT OR IGNORE",
 	orElse:       func(key string) string { return "ON CONFLICT (" + key + ") DO UPDATE SET" },
+	offered:      func(column string) string { return "excluded." + column },
 	after: func(columns []string, values []any) (string, []any) {
 		return "(" + strings.Join(columns, ", ") + ") > (" + list(len(values)) + ")", values
 	},
@@ -128,6 +131,7 @@ var mysqlDialect = &dialect{
 	skipLocked:   " FOR UPDATE SKIP LOCKED",
 	insertIgnore: "INSERT IGNORE",
 	orElse:       func(string) string { return "ON DUPLICATE KEY UPDATE" },
+	offered:      func(column string) string { return "VALUES(" + column + ")" },
 	after: func(columns []string, values []any) (string, []any) {
 		var ranges []string
 		var args []any

@@ -235,12 +235,14 @@ func (x *tx) requeueOf(states, where string, args ...any) ([]int64, error) {
 	var tasks, slices []int64
 	err := x.each(func(r *sql.Rows) error {
 		var task, slice int64
-		if err := r.Scan(&task, &slice); err != nil {
+		var state harvest.SliceState
+		if err := r.Scan(&task, &slice, &state); err != nil {
 			return err
 		}
 		tasks, slices = append(tasks, task), append(slices, slice)
+		x.moved = append(x.moved, sliceMove{harvest.SliceID(slice), state, harvest.SliceReady})
 		return nil
-	}, `SELECT t.id, t.slice_id FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id
+	}, `SELECT t.id, t.slice_id, s.status_code FROM ing_task t JOIN ing_plan_slice s ON s.id = t.slice_id
 		WHERE t.status_code IN (`+states+`) AND s.status_code=t.status_code AND s.gap_accepted=0
 		AND EXISTS (SELECT 1 FROM ing_plan p WHERE p.id=t.plan_id AND `+isOneOf("p.status_code", harvest.PlansOpen)+`) AND `+where+`
 		ORDER BY t.id LIMIT ?`+x.s.d.forUpdate, append(args, requeueMost)...)

@@ -196,6 +196,7 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 		{"window_from", stored(d.Span.From).instant},
 		{"window_to", stored(d.Span.To).instant},
 		{"sliced_to", stored(d.SlicedTo).instant},
+		{"group_digits", groupDigitsOf(d.Span)},
 		{"slice_strategy_code", d.Strategy},
 		{"slice_params", d.SliceParams},
 		{"expr_proto_hash", d.SelHash},
@@ -347,6 +348,9 @@ func (x *tx) insertSome(p planRef, rows []sliceRow) error {
 	}, `SELECT id, slice_signature_hash FROM ing_plan_slice WHERE plan_id=? AND slice_signature_hash IN (`+list(len(rows))+`)`, args...)
 	if err != nil {
 		return fmt.Errorf("read slices back: %w", err)
+	}
+	if err := x.addToGroups(p.id, rows); err != nil {
+		return err
 	}
 	return x.insertTasks(p, rows, ids)
 }

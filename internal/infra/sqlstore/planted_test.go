@@ -111,11 +111,11 @@ func planted(l *Lab) {
 		{"I1", "a value and an instant that differ", []string{`UPDATE ing_cursor_event SET new_instant='2024-01-01 01:00:00.000001' WHERE id=` + firstAdvance}, nil, "says 2024-01-01T01:00:00.000000Z and 2024-01-01T01:00:00.000001Z"},
 		// Without its beginning nothing is proven of it either.
 		{"I1 I2", "a beginning that cannot be read", []string{`UPDATE ing_cursor SET init_value='once' WHERE id=` + harvestCur}, nil, `init value "once" cannot be read`},
-		{"I2", "a watermark past an open slice", []string{
+		{"I2 I8", "a watermark past an open slice", []string{
 			`UPDATE ing_plan_slice SET status_code='READY' WHERE id=` + firstSlice,
 			`UPDATE ing_task SET status_code='QUEUED' WHERE id=` + firstTask,
 		}, nil, ""},
-		{"I2", "a failed slice below the watermark", []string{
+		{"I2 I8", "a failed slice below the watermark", []string{
 			`UPDATE ing_plan_slice SET status_code='FAILED' WHERE id=` + firstSlice,
 			`UPDATE ing_task SET status_code='FAILED' WHERE id=` + firstTask,
 		}, nil, ""},
@@ -124,8 +124,8 @@ func planted(l *Lab) {
 			`UPDATE ing_cursor SET cursor_value=(SELECT e.new_value FROM ing_cursor_event e WHERE e.cursor_id=ing_cursor.id ORDER BY e.id DESC LIMIT 1),
 				normalized_instant=(SELECT e.new_instant FROM ing_cursor_event e WHERE e.cursor_id=ing_cursor.id ORDER BY e.id DESC LIMIT 1) WHERE id=` + harvestCur,
 		}, nil, ""},
-		{"I3", "a hole between slices", []string{`UPDATE ing_plan_slice SET window_from='2023-12-31 23:30:00.000000' WHERE window_from='2023-12-31 23:00:00.000000'`}, nil, ""},
-		{"I3", "an overlap of slices", []string{`UPDATE ing_plan_slice SET window_to='2024-01-01 03:40:00.000000', window_from='2024-01-01 02:40:00.000000' WHERE window_from='2024-01-01 03:00:00.000000'`}, nil, ""},
+		{"I3 I8", "a hole between slices", []string{`UPDATE ing_plan_slice SET window_from='2023-12-31 23:30:00.000000' WHERE window_from='2023-12-31 23:00:00.000000'`}, nil, ""},
+		{"I3 I8", "an overlap of slices", []string{`UPDATE ing_plan_slice SET window_to='2024-01-01 03:40:00.000000', window_from='2024-01-01 02:40:00.000000' WHERE window_from='2024-01-01 03:00:00.000000'`}, nil, ""},
 		{"I3", "a slice that cannot be read", []string{`UPDATE ing_plan_slice SET slice_spec='[]' WHERE id=` + firstSlice}, nil, "a slice cannot be read"},
 		{"I3", "a plan cut short", []string{`UPDATE ing_plan SET sliced_to='2024-01-01 05:00:00.000000' WHERE id=` + firstPlan}, nil, ""},
 		{
@@ -171,6 +171,8 @@ func planted(l *Lab) {
 		{"I8", "a page skipped that was asked for", []string{`UPDATE ing_task_run_batch SET status_code='SKIPPED', sent=2 WHERE id=` + openBatch}, nil, "is SKIPPED, yet 2 requests"},
 		{"I8", "an effect too many", []string{`UPDATE ing_task_run_batch SET quarantined=quarantined+1 WHERE id=` + firstBatch}, nil, ""},
 		{"I8", "totals that no page brought", []string{`UPDATE ing_plan_total SET stale=stale+1`}, nil, "has totals that are not the sum of its pages"},
+		{"I8", "slices counted that are not there", []string{`UPDATE ing_plan_group SET slices=slices+1 WHERE status_code='DONE'`}, nil, "has counts that are not those of its slices"},
+		{"I8", "counts of slices lost", []string{`DELETE FROM ing_plan_group`}, nil, "has counts that are not those of its slices"},
 		{"I8", "totals lost", []string{`DELETE FROM ing_plan_total`}, nil, "has totals that are not the sum of its pages"},
 		{"I8", "an item of a page that was never committed", []string{
 			`UPDATE ing_quarantine SET batch_id=` + openBatch,

@@ -20,13 +20,13 @@ import (
 var planRowCols = `id, provenance_code, endpoint_name, operation_code, CASE WHEN status_code='READY' AND EXISTS (SELECT 1 FROM ing_plan_slice s /*! FORCE INDEX (idx_slice_status) */
 	WHERE s.plan_id=ing_plan.id AND s.status_code IN ('FAILED','CANCELLED') AND s.gap_accepted=0)
 	THEN 'PARTIAL' ELSE status_code END, status_code='PARTIAL', activity_id, window_from, window_to, sliced_to, slice_strategy_code,
-	created_at, plan_key, expr_proto_snapshot, ` + isOneOf("status_code", harvest.PlansOpen)
+	created_at, plan_key, expr_proto_snapshot, group_digits, ` + isOneOf("status_code", harvest.PlansOpen)
 
 func scanPlanRow(r interface{ Scan(...any) error }) (p control.PlanRow, err error) {
 	var from, to, sliced, created ts
 	var sel sql.NullString
 	err = r.Scan(&p.ID, &p.Source, &p.Endpoint, &p.Operation, &p.Status, &p.Unsliced, &p.Activity, &from, &to, &sliced, &p.Strategy,
-		&created, &p.Key, &sel, &p.Open)
+		&created, &p.Key, &sel, &p.GroupDigits, &p.Open)
 	p.Query = queryText(sel.String)
 	p.From = from.mark(p.Operation)
 	p.To = to.mark(p.Operation)
@@ -317,6 +317,9 @@ func (s *Store) cancel(ctx context.Context, scope control.CancelScope, a source.
 		}
 		var plan harvest.PlanID
 		if err := x.row(`SELECT plan_id FROM ing_plan_slice WHERE id=?`, first).Scan(&plan); err != nil {
+			return err
+		}
+		if err := x.recountGroups(plan); err != nil {
 			return err
 		}
 		if scope.Slice == 0 {

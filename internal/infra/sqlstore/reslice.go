@@ -49,6 +49,7 @@ func (s *Store) Reslice(
 		if n == 0 {
 			return fmt.Errorf("slice %d is not READY: %w", job.Slice, harvest.ErrHeld)
 		}
+		x.moved = append(x.moved, sliceMove{job.Slice, harvest.SliceReady, harvest.SliceResliced})
 		if err := x.closeRun(end.Run, l.Fence, harvest.RunPartial, end.Code, end.Error); err != nil {
 			return err
 		}

@@ -391,6 +391,7 @@ func (x *tx) failTask(l harvest.Lease, slice harvest.SliceID, code harvest.Code,
 
 // failSlice makes a slice a gap, and says why.
 func (x *tx) failSlice(id harvest.SliceID, reason string) error {
+	x.moved = append(x.moved, sliceMove{id, harvest.SliceReady, harvest.SliceFailed})
 	return x.become(fmt.Sprintf("slice %d", id), `UPDATE ing_plan_slice SET status_code='FAILED', fail_count=fail_count+1,
 		reason=?, updated_at=?
 		WHERE id=? AND `+mayBecome(harvest.SliceFailed),

@@ -302,6 +302,7 @@ CREATE TABLE `ing_plan` (
   `plan_key_live` varchar(160) COLLATE utf8mb4_bin GENERATED ALWAYS AS ((case when (`status_code` not in (_utf8mb4'CANCELLED',_utf8mb4'FAILED')) then `plan_key` end)) STORED,
   `watches_cursor_id` bigint DEFAULT NULL,
   `selection_id` bigint DEFAULT NULL,
+  `group_digits` bigint NOT NULL DEFAULT '0',
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_plan_key_live` (`plan_key_live`),
   KEY `idx_plan_prov_op` (`provenance_code`,`operation_code`,`created_at`),
@@ -322,6 +323,17 @@ CREATE TABLE `ing_plan_candidate` (
   `ordinal` bigint NOT NULL,
   `ext_id` varbinary(512) NOT NULL,
   PRIMARY KEY (`plan_id`,`ordinal`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_plan_group` (
+  `plan_id` bigint NOT NULL,
+  `place` varchar(26) COLLATE utf8mb4_bin NOT NULL,
+  `status_code` varchar(32) COLLATE utf8mb4_bin NOT NULL,
+  `slices` bigint NOT NULL,
+  `first_from` datetime(6) NOT NULL,
+  `last_to` datetime(6) NOT NULL,
+  PRIMARY KEY (`plan_id`,`place`,`status_code`),
+  CONSTRAINT `ing_plan_group_chk_1` CHECK ((`status_code` in (_utf8mb4'PENDING',_utf8mb4'READY',_utf8mb4'FAILED',_utf8mb4'DONE',_utf8mb4'RESLICED',_utf8mb4'CANCELLED')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `ing_plan_slice` (

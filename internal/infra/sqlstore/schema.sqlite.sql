@@ -284,7 +284,7 @@ CREATE TABLE ing_plan (
   status_code TEXT NOT NULL CHECK (status_code IN ('DRAFT','SLICING','READY','PARTIAL','FAILED','COMPLETED','CANCELLED')),
   record_remarks TEXT,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL, watches_cursor_id INTEGER, selection_id INTEGER,
+  updated_at TEXT NOT NULL, watches_cursor_id INTEGER, selection_id INTEGER, group_digits INTEGER NOT NULL DEFAULT 0,
   CHECK (window_from < window_to)
 ) STRICT;
 
@@ -309,6 +309,16 @@ CREATE TABLE ing_plan_candidate (
   ordinal INTEGER NOT NULL,
   ext_id TEXT NOT NULL,
   PRIMARY KEY (plan_id, ordinal)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE ing_plan_group (
+  plan_id INTEGER NOT NULL,
+  place TEXT NOT NULL,
+  status_code TEXT NOT NULL CHECK (status_code IN ('PENDING','READY','FAILED','DONE','RESLICED','CANCELLED')),
+  slices INTEGER NOT NULL,
+  first_from TEXT NOT NULL,
+  last_to TEXT NOT NULL,
+  PRIMARY KEY (plan_id, place, status_code)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE ing_plan_slice (

@@ -77,9 +77,16 @@ var zoomDigits = map[control.Zoom]int{
 	"10": len(stamp) - 1, "1": len(stamp),
 }
 
-// SliceGroups counts slices by where their windows begin. It reads nothing but an index,
-// and of that no more than most entries.
+// SliceGroups counts slices by where their windows begin: by the counts that are kept of
+// the plan if they are fine enough, else by an index, and of that no more than most entries.
 func (s *Store) SliceGroups(ctx context.Context, p control.PlanRow, span harvest.Span, z control.Zoom, most int) ([]control.GroupCount, error) {
+	if p.KeepsGroups(span, z) && zoomDigits[z] <= p.GroupDigits {
+		out, err := s.keptGroups(ctx, p, span, zoomDigits[z])
+		if err != nil {
+			return nil, fmt.Errorf("sum up slices of plan %d: %w", p.ID, err)
+		}
+		return out, nil
+	}
 	var out []control.GroupCount
 	query, args := s.sliceGroupsSQL(p.ID, span, z, most)
 	err := s.each(ctx, func(r *sql.Rows) error {

@@ -157,6 +157,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"Alert_OneMessageForManyStewards", oneMessageForManyStewards},
 		{"Alert_TrafficAndQueuesAreTold", trafficAndQueues},
 		{"Views_TheNewestPagesTellThePace", newestPagesTellThePace},
+		{"Views_KeptGroupsAreTheSlices", keptGroupsAreTheSlices},
 		{"R33_ArchivedIsFoundAndChangesNothing", archivedIsFound},
 		{"Retention_OneArchives", oneArchives},
 		{"Retention_WhatHasChangedStays", changedStays},

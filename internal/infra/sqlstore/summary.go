@@ -56,32 +56,6 @@ func (s *Store) Summary(ctx context.Context, ids ...harvest.PlanID) (control.Pla
 	return p, err
 }
 
-// countSlices counts the slices of plans by what became of them.
-func (s *Store) countSlices(ctx context.Context, in string, plans []any) (c control.SliceCounts, err error) {
-	err = s.each(ctx, func(r *sql.Rows) error {
-		var st harvest.SliceState
-		var n int64
-		if err := r.Scan(&st, &n); err != nil {
-			return err
-		}
-		switch st {
-		case harvest.SliceDone:
-			c.Done += n
-		case harvest.SliceResliced:
-			c.Resliced += n
-		case harvest.SliceFailed, harvest.SliceCancelled:
-			c.Failed += n
-		default:
-			c.Open += n
-		}
-		return nil
-	}, `SELECT status_code, COUNT(*) FROM ing_plan_slice WHERE plan_id IN (`+in+`) GROUP BY status_code`, plans...)
-	if err != nil {
-		return c, fmt.Errorf("count slices: %w", err)
-	}
-	return c, nil
-}
-
 // gaps lists the gaps under a condition, the oldest first.
 func (s *Store) gaps(ctx context.Context, where string, args ...any) ([]control.Gap, error) {
 	out := []control.Gap{}

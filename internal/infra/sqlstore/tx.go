@@ -22,6 +22,11 @@ type tx struct {
 	committed []func()
 	// shares are what runs that end in this transaction add to their plans.
 	shares []planShare
+	// groups are by how much the counts of slices change, moved the slices whose state
+	// does, and digits how the slices of plans are counted.
+	groups map[groupKey]*groupCount
+	moved  []sliceMove
+	digits map[harvest.PlanID]int
 }
 
 // write runs f in a transaction, again if the database asks for it (a deadlock, say)
@@ -176,6 +181,9 @@ func (s *Store) writeOnce(ctx context.Context, f func(*tx) error) (err error) {
 		return err
 	}
 	if err := f(x); err != nil {
+		return err
+	}
+	if err := x.writeGroups(); err != nil {
 		return err
 	}
 	if err := x.addShares(); err != nil {

@@ -56,7 +56,10 @@ func (v *verifier) checkAccounts() error {
 		FROM ing_task_run_batch WHERE status_code='SUCCEEDED' AND items <> inserted+updated+remapped+unchanged+stale+filtered+quarantined`); err != nil {
 		return err
 	}
-	return v.checkTotals()
+	if err := v.checkTotals(); err != nil {
+		return err
+	}
+	return v.checkGroups()
 }
 
 // checkOrphans reports rows that name a parent which is neither there nor archived. The
