@@ -12,7 +12,7 @@ import (
 
 func (c *cli) planCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "plan", Short: "Plan, and look after what was planned: slices, gaps, retries"}
-	verbs(cmd, c.planCreateCmd(), c.planListCmd(), c.planShowCmd(), c.planSlicesCmd(), c.planGapsCmd(), c.planRetryCmd(), c.planAcceptCmd(), c.planCancelCmd())
+	verbs(cmd, c.planCreateCmd(), c.planListCmd(), c.planShowCmd(), c.planSlicesCmd(), c.planSpecCmd(), c.planGapsCmd(), c.planRetryCmd(), c.planAcceptCmd(), c.planCancelCmd())
 	return cmd
 }
 

@@ -26,7 +26,7 @@ func (c *cli) runListCmd() *cobra.Command {
 	var f listFlags
 	var q control.RunQuery
 	var state, since string
-	var task int64
+	var task, plan int64
 	cmd := &cobra.Command{
 		Use: "list", Short: "List runs, newest first", Args: noArgs,
 		Example: "  patra run list --source crossref --state FAILED --since -2h\n  patra run list --task 17",
@@ -41,6 +41,7 @@ func (c *cli) runListCmd() *cobra.Command {
 				return err
 			}
 			q.Task = harvest.TaskID(task)
+			q.Plan = harvest.PlanID(plan)
 			q.Page = f.page()
 			return c.reading(cmd.Context(), func(ctl *control.Control) error {
 				list, err := ctl.Runs(cmd.Context(), q)
@@ -56,6 +57,7 @@ func (c *cli) runListCmd() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&q.Source, "source", "", "only of this source")
 	cmd.Flags().StringVar(&state, "state", "", "only in this state, such as RUNNING or FAILED")
+	cmd.Flags().Int64Var(&plan, "plan", 0, "only of this plan")
 	cmd.Flags().Int64Var(&task, "task", 0, "only of this task")
 	cmd.Flags().StringVar(&since, "since", "", "only those begun since: an instant, a date, or an age such as -2h")
 	f.add(c, cmd)

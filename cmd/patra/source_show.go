@@ -81,6 +81,10 @@ func (c *cli) sourceShowCmd() *cobra.Command {
 
 func (c *cli) printContract(con control.SourceContract) {
 	c.printf("%s %s  contract at %s\n", con.Source, con.Operation, con.At)
+	if con.DescribedFrom != nil {
+		c.printf("nothing was described of it yet: its first row begins at %s\n", con.DescribedFrom)
+		return
+	}
 	for _, s := range con.Summary {
 		c.printf("  %-10s %s\n", s.What, s.Text)
 	}

@@ -44,6 +44,7 @@ var readLines = map[string]string{
 	"plan list":        "",
 	"plan show":        "1",
 	"plan slices":      "1",
+	"plan spec":        "1",
 	"quarantine list":  "",
 	"quarantine show":  "1",
 	"query explain":    "ti:a --sources crossref",

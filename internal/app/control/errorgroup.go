@@ -229,7 +229,7 @@ func (c *Control) explainGroup(g *ErrorGroup, now time.Time) {
 	}
 	switch {
 	case g.Level == harvest.Corrupt && g.Code != harvest.ProblemNoDetails:
-		g.Next = fmt.Sprintf("`patra quarantine list --source %s --code %s` names the items; when the cause is mended, patra quarantine refetch --source %s --dry-run",
+		g.Next = fmt.Sprintf("`patra quarantine list --source %s --code %s` names the items; when the cause is mended, `patra quarantine refetch --source %s --dry-run`",
 			g.Source, g.Code, g.Source)
 	case g.Level == harvest.Fatal || !known:
 		g.Next = harvest.Fault{Level: g.Level, Code: g.Code}.Next(g.Source)

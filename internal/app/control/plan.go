@@ -197,6 +197,20 @@ type SliceCounts struct {
 	Open     int64 `json:"open"`
 }
 
+// Count adds slices in a state.
+func (c *SliceCounts) Count(st harvest.SliceState, n int64) {
+	switch st {
+	case harvest.SliceDone:
+		c.Done += n
+	case harvest.SliceResliced:
+		c.Resliced += n
+	case harvest.SliceFailed, harvest.SliceCancelled:
+		c.Failed += n
+	default:
+		c.Open += n
+	}
+}
+
 // PlanSummary is what plans have come to together, summed over their committed
 // pages. Key, state, span and watermark are those of the last of them.
 type PlanSummary struct {
@@ -222,6 +236,19 @@ type PlanTotals struct {
 	Slices  SliceCounts
 	Records harvest.Counts
 	Sent    int64
+	// Expected is how many records the slices were expected to have when they were cut,
+	// Estimated of how many slices that is known.
+	Expected, Estimated int64
+}
+
+// PlanEstimate is what was expected of a plan when it was cut, against what came.
+type PlanEstimate struct {
+	// Expected records, in as many Slices as something was known of, out of All.
+	Expected int64 `json:"expected_records"`
+	Slices   int64 `json:"estimated_slices"`
+	All      int64 `json:"slices"`
+	// Read are the records that came so far: new, changed, or held already.
+	Read int64 `json:"read_records"`
 }
 
 // PlanProgress is how far a plan has come, in slices that were not cut again.
@@ -248,6 +275,8 @@ type PlanView struct {
 	SliceList []SliceRow     `json:"slice_list"`
 	Slices    SliceCounts    `json:"slices"`
 	Progress  PlanProgress   `json:"progress"`
+	// Estimate is absent if nothing told what was to be expected.
+	Estimate *PlanEstimate `json:"estimate,omitempty"`
 }
 
 // Plan shows a plan with its slices behind one, as many as limit says.
@@ -268,6 +297,9 @@ func (c *Control) Plan(ctx context.Context, id harvest.PlanID, after harvest.Sli
 		return PlanView{}, err
 	}
 	out := PlanView{Plan: p, Records: sum.Records, Requests: sum.Sent, SliceList: rows, Slices: sum.Slices}
+	if sum.Estimated > 0 {
+		out.Estimate = &PlanEstimate{Expected: sum.Expected, Slices: sum.Estimated, All: sum.Slices.Done + sum.Slices.Failed + sum.Slices.Open, Read: sum.Records.Read()}
+	}
 	b, err := c.barriers(ctx)
 	if err != nil {
 		return out, err

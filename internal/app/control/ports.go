@@ -65,6 +65,8 @@ type PlanStore interface {
 	// Plans lists plans, the newest first.
 	Plans(ctx context.Context, q PlanQuery, limit int) ([]PlanRow, error)
 	Plan(ctx context.Context, id harvest.PlanID) (PlanRow, error)
+	// Spec is the description of its source that a plan froze.
+	Spec(ctx context.Context, id harvest.PlanID) ([]byte, error)
 	// Summary is what plans have come to together.
 	Summary(ctx context.Context, ids ...harvest.PlanID) (PlanSummary, error)
 	// PlanTotals is the part of it that is shown with a plan.

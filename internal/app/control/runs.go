@@ -22,9 +22,10 @@ type TrailStore interface {
 	Batch(ctx context.Context, run harvest.RunID, no int64) (BatchView, error)
 }
 
-// RunQuery says which runs are listed: of one source, state or task if they are named,
-// and begun since an instant if one is given.
+// RunQuery says which runs are listed: of one source, state, plan or task if they are
+// named, and begun since an instant if one is given.
 type RunQuery struct {
+	Plan   harvest.PlanID
 	Source string
 	State  harvest.RunState
 	Task   harvest.TaskID

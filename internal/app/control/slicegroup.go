@@ -183,6 +183,40 @@ type SliceGroup struct {
 	Active    int64        `json:"active"`
 	Waiting   int64        `json:"waiting"`
 	Resliced  int64        `json:"resliced"`
+	SliceSums
+}
+
+// SliceSums are what the runs of slices that have ended came to, those of slices that were
+// cut again among them.
+type SliceSums struct {
+	// Expected is how many records were expected when the slices were cut, Estimated of how
+	// many of them that is known; those that were cut again are left out.
+	Expected  int64 `json:"expected_records"`
+	Estimated int64 `json:"estimated_slices"`
+	// Records were read: new, changed, or held already.
+	Records int64 `json:"records"`
+	// Asked are the pages for which a request was sent, Latency how long these took
+	// together, in milliseconds, and HTTP429 how often the source said that it was too much.
+	Asked   int64 `json:"pages_asked"`
+	Latency int64 `json:"latency_ms_total"`
+	HTTP429 int64 `json:"http_429"`
+}
+
+// AvgLatency is how long a page took, in milliseconds; 0 if none was asked for.
+func (s SliceSums) AvgLatency() int64 {
+	if s.Asked == 0 {
+		return 0
+	}
+	return s.Latency / s.Asked
+}
+
+func (s *SliceSums) add(other SliceSums) {
+	s.Expected += other.Expected
+	s.Estimated += other.Estimated
+	s.Records += other.Records
+	s.Asked += other.Asked
+	s.Latency += other.Latency
+	s.HTTP429 += other.HTTP429
 }
 
 // Slices is how many slices tell how the group fares.
@@ -196,6 +230,7 @@ func (g *SliceGroup) Add(other SliceGroup) {
 	g.Active += other.Active
 	g.Waiting += other.Waiting
 	g.Resliced += other.Resliced
+	g.SliceSums.add(other.SliceSums)
 }
 
 // Family is that of the worst state in the group.
@@ -253,6 +288,7 @@ type GroupCount struct {
 	Place, Until harvest.Mark
 	State        harvest.SliceState
 	Count        int64
+	SliceSums
 }
 
 // Merge adds what another count of the same state has.
@@ -342,6 +378,11 @@ func (m *SliceMatrix) gather(counts []GroupCount, active []harvest.Mark) {
 		}
 		g := &m.Groups[i]
 		g.count(n.State, n.Count)
+		if n.State == harvest.SliceResliced {
+			n.Expected = 0
+			n.Estimated = 0
+		}
+		g.SliceSums.add(n.SliceSums)
 		if n.State != harvest.SliceResliced {
 			g.stretch(n.Place, n.Until)
 		}

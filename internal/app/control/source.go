@@ -157,6 +157,9 @@ type SourceContract struct {
 	Warnings    []string `json:"warnings"`
 	// Summary tells the same in some lines for people.
 	Summary []SummaryLine `json:"summary"`
+	// DescribedFrom is set if nothing was described of the source yet at the instant: it is
+	// when its first row begins. There is no contract then, and no mistake in it.
+	DescribedFrom *Time `json:"described_from,omitempty"`
 }
 
 // SourceContract shows a contract at an instant; zero: now.
@@ -168,6 +171,13 @@ func (c *Control) SourceContract(ctx context.Context, code string, op harvest.Op
 	out := SourceContract{
 		At: Time(e.At), ConfigHash: e.Contract.ConfigHash, Choices: c.choices(e.Choices), Operation: e.Operation, Source: e.Code,
 		Violations: []string{}, Warnings: []string{}, Summary: []SummaryLine{},
+	}
+	if !at.IsZero() && e.Contract.Spec == nil {
+		out.DescribedFrom, err = c.describedFrom(ctx, code, at)
+		if err != nil || out.DescribedFrom != nil {
+			out.Choices = []Choice{}
+			return out, err
+		}
 	}
 	out.NextRun, out.QuietUntil = scheduleTimes(e)
 	if at.IsZero() {
@@ -190,6 +200,28 @@ func (c *Control) SourceContract(ctx context.Context, code string, op harvest.Op
 		out.Warnings = append(out.Warnings, w.String())
 	}
 	return out, nil
+}
+
+// describedFrom is when the first row of a source begins, nil if one had begun at the
+// instant or there is none.
+func (c *Control) describedFrom(ctx context.Context, code string, at time.Time) (*Time, error) {
+	con, err := c.registry.Contents(ctx, code)
+	if err != nil {
+		return nil, err
+	}
+	var first time.Time
+	for _, r := range con.Rows {
+		if r.Never() {
+			continue
+		}
+		if !r.From.After(at) {
+			return nil, nil
+		}
+		if first.IsZero() || r.From.Before(first) {
+			first = r.From
+		}
+	}
+	return optional(first), nil
 }
 
 func (c *Control) choices(picked []source.Choice) []Choice {

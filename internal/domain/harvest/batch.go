@@ -185,6 +185,10 @@ type Counts struct {
 	Merged  int64 `json:"merged,omitzero"`
 }
 
+// Read is how many records were read that are wanted and whole: new, changed, or held
+// already.
+func (c Counts) Read() int64 { return c.Inserted + c.Updated + c.Remapped + c.Unchanged + c.Stale }
+
 // Count adds one effect.
 func (c *Counts) Count(e Effect) {
 	switch e {

@@ -89,7 +89,7 @@ func (c *Console) cursors(ctx context.Context, v *visit) (*view, error) {
 	}
 	axis := timeAxis{from: v.now.AddDate(0, 0, -days), to: v.now}
 	lanes := &figure{Title: v.t("lanes.axis"), Summary: v.lanesSummary(list.Cursors), Drawing: v.lanes(list.Cursors, axis, ""), Legend: []state{
-		{Family: control.OK, Word: v.t("lanes.proven")}, {Family: control.Active, Word: v.t("lanes.watermark")},
+		{Family: control.OK, Word: v.t("lanes.proven")}, {Family: control.Active, Word: v.t("lanes.watermark"), Sign: "●"},
 	}}
 	t := &table{Caption: v.t("rail./cursors"), Head: []column{
 		{Text: v.t("col.cursor"), Num: true},

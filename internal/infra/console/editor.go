@@ -50,8 +50,12 @@ func (c *Console) editor(v *visit, pack string) *view {
 		Title: v.t("editor.title"), Lead: v.t("editor.lead"), Up: v.path("/sources"), Crumbs: []link{{v.t("rail./sources"), v.path("/sources")}},
 		Panels: []panel{{ID: "editor", Title: v.t("editor.pack"), Form: &form{
 			Action: v.path("/sources/edit"), Wide: true, Submit: v.t("editor.check"),
-			More:   []option{{"lint", v.t("editor.lint")}, {"preview", v.t("editor.preview")}},
-			Fields: []field{{Name: "pack", Label: v.t("editor.yaml"), Kind: "textarea", Value: pack, Rows: rows, Required: true}},
+			More: []option{{"lint", v.t("editor.lint")}, {"preview", v.t("editor.preview")}},
+			Fields: []field{
+				{Name: "pack", Label: v.t("editor.yaml"), Kind: "textarea", Value: pack, Rows: rows, Required: true},
+				{Name: "at", Label: v.t("editor.at"), Value: v.PostFormValue("at"), Hint: v.t("editor.at_hint")},
+				{Name: "observe", Label: v.t("editor.observe"), Value: v.PostFormValue("observe"), Hint: v.t("editor.observe_hint")},
+			},
 		}}},
 	}
 }
@@ -148,9 +152,30 @@ func messagesPanel(v *visit, pack string, l control.Linted) panel {
 	return out
 }
 
+// packWish is a pack that is to be in force, as the API takes it: from when on, and how
+// long what was before stays beside it to be watched.
+func (v *visit) packWish(pack string) (map[string]any, error) {
+	out := map[string]any{"pack": pack}
+	at, err := v.readMoment(v.PostFormValue("at"))
+	if err != nil {
+		return nil, err
+	}
+	if !at.IsZero() {
+		out["at"] = instantText(at)
+	}
+	if observe := strings.TrimSpace(v.PostFormValue("observe")); observe != "" {
+		out["observe"] = observe
+	}
+	return out, nil
+}
+
 // packPreview asks the API what a pack would change, with the form that does it.
 func (c *Console) packPreview(v *visit, pack string) ([]panel, error) {
-	a := c.ask(v.apiRequest(http.MethodPost, "/packs/preview", map[string]any{"pack": pack}))
+	wish, err := v.packWish(pack)
+	if err != nil {
+		return nil, err
+	}
+	a := c.ask(v.apiRequest(http.MethodPost, "/packs/preview", wish))
 	if err := a.refused(); err != nil {
 		return nil, err
 	}
@@ -162,14 +187,20 @@ func (c *Console) packPreview(v *visit, pack string) ([]panel, error) {
 	doc.drop("token")
 	doc.drop("applied") // a preview never is
 	return append(doc.panels(v), panel{ID: "confirm", Title: v.t("change.confirm"), Note: v.t("change.holds"), Form: &form{
-		Action: v.path("/sources/edit"), Submit: v.t("editor.apply"), Hidden: map[string]string{"do": "apply", "pack": pack, "token": token},
+		Action: v.path("/sources/edit"), Submit: v.t("editor.apply"), Hidden: map[string]string{"do": "apply", "pack": pack, "token": token, "at": v.PostFormValue("at"), "observe": v.PostFormValue("observe")},
 		Fields: []field{{Name: "reason", Label: v.t("change.reason"), Kind: "text", Required: true, Hint: v.t("change.reason_hint")}},
 	}}), nil
 }
 
 // applyPack makes the registry say what a pack says, and leads to the source.
 func (c *Console) applyPack(w http.ResponseWriter, v *visit, pack string) {
-	body := map[string]any{"pack": pack, "token": v.PostFormValue("token"), "reason": strings.TrimSpace(v.PostFormValue("reason"))}
+	body, err := v.packWish(pack)
+	if err != nil {
+		c.fail(w, v, err)
+		return
+	}
+	body["token"] = v.PostFormValue("token")
+	body["reason"] = strings.TrimSpace(v.PostFormValue("reason"))
 	a := c.ask(v.apiRequest(http.MethodPost, "/packs", body))
 	if err := a.refused(); err != nil {
 		c.fail(w, v, err)

@@ -33,26 +33,34 @@ func (c *Console) matrixPanel(ctx context.Context, v *visit, p control.PlanRow) 
 	if err != nil {
 		return panel{}, err
 	}
-	d := &drawnMatrix{v: v, m: m, plan: p, groups: map[harvest.Mark]control.SliceGroup{}}
+	d := &drawnMatrix{v: v, m: m, plan: p, groups: map[harvest.Mark]control.SliceGroup{}, colour: v.colourOf()}
 	for _, g := range m.Groups {
 		d.groups[m.Zoom.Begin(g.From)] = g
+		n, _ := d.colour.of(g)
+		d.most = max(d.most, n)
 	}
 	out := panel{ID: "matrix", Title: v.t("matrix.title"), Note: v.t("matrix.note", v.zoomWord(m.Zoom))}
+	if d.colour != colourState {
+		out.Note = v.t("matrix_note."+string(d.colour), v.zoomWord(m.Zoom))
+	}
 	if len(m.Groups) == 0 {
 		out.Note = ""
 		out.Empty = v.t("matrix.none")
 		return out, nil
 	}
+	zoom := choice{Label: v.t("matrix.zoom")}
 	for _, z := range m.Zooms {
-		if z != m.Zoom {
-			out.Actions = append(out.Actions, action{Label: v.zoomWord(z), Href: v.with("zoom", string(z)), Needs: control.Viewer})
-		}
+		zoom.Options = append(zoom.Options, tab{link{v.zoomWord(z), v.with("zoom", string(z))}, z == m.Zoom})
 	}
+	out.Choices = []choice{zoom, v.colourChoice(d.colour)}
 	if v.query("from") != "" || v.query("to") != "" {
 		out.Actions = append(out.Actions, action{Label: v.t("matrix.whole"), Href: v.path("/plans/%d", p.ID), Needs: control.Viewer})
 	}
 	drawing := d.draw()
-	out.Figure = &figure{Title: v.t("matrix.caption", harvest.Span{From: m.From, To: m.To}.Short()), Summary: d.summary(), Drawing: drawing, Legend: d.legend(), Data: d.table()}
+	out.Figure = &figure{Title: v.t("matrix.caption", harvest.Span{From: m.From, To: m.To}.Short()), Summary: d.summary(), Drawing: drawing, Data: d.table()}
+	if d.colour == colourState {
+		out.Figure.Legend = d.legend()
+	}
 	return out, nil
 }
 
@@ -71,6 +79,8 @@ type drawnMatrix struct {
 	plan   control.PlanRow
 	groups map[harvest.Mark]control.SliceGroup // by where the cell begins
 	rows   []matrixRow
+	colour colour
+	most   int64 // the greatest number that cells are coloured by
 }
 
 // matrixRow is a line of cells with what they come to together.
@@ -156,9 +166,14 @@ func (d *drawnMatrix) draw() template.HTML {
 		}
 	}
 	width := cellLeft + d.across()*cellPitch + 90
+	height := (len(d.rows) + 1) * cellPitch
+	if d.colour != colourState {
+		d.heatLegend(&cells, height+8)
+		height += cellPitch + 8
+	}
 	var out strings.Builder
 	fmt.Fprintf(&out, `<svg class="matrix" role="group" aria-label="%s" width="%d" height="%d" data-grid="%d">`,
-		template.HTMLEscapeString(d.v.t("matrix.title")), width, (len(d.rows)+1)*cellPitch, d.across())
+		template.HTMLEscapeString(d.v.t("matrix.title")), width, height, d.across())
 	out.WriteString(matrixSymbols())
 	for i := range d.across() {
 		fmt.Fprintf(&out, `<text class="muted head" x="%d" y="16">%s</text>`, cellLeft+i*cellPitch+cellSize/2, d.columnName(i))
@@ -201,8 +216,13 @@ func (d *drawnMatrix) cell(b *strings.Builder, g control.SliceGroup, x, y int, f
 		stop = 0
 	}
 	name := template.HTMLEscapeString(harvest.Span{From: g.From, To: g.To}.Short() + ": " + d.v.groupText(g))
-	fmt.Fprintf(b, `<a href="%s" tabindex="%d" aria-label="%s"><title>%s</title><use href="#m-%s" x="%d" y="%d"/></a>`,
-		template.HTMLEscapeString(d.address(g)), stop, name, name, g.Family(), x, y)
+	fmt.Fprintf(b, `<a href="%s" tabindex="%d" aria-label="%s"><title>%s</title>`, template.HTMLEscapeString(d.address(g)), stop, name, name)
+	if d.colour == colourState {
+		fmt.Fprintf(b, `<use href="#m-%s" x="%d" y="%d"/></a>`, g.Family(), x, y)
+		return
+	}
+	d.heatCell(b, g, x, y)
+	b.WriteString(`</a>`)
 }
 
 // address is where a group leads to: the list of its slices, or a finer drawing of them
@@ -211,6 +231,9 @@ func (d *drawnMatrix) address(g control.SliceGroup) string {
 	q := url.Values{"from": {g.From.String()}, "to": {g.To.String()}}
 	zooms := control.Zooms(d.plan.Operation)
 	if g.Slices()+g.Resliced > listedSlices && d.m.Zoom != zooms[len(zooms)-1] {
+		if d.colour != colourState {
+			q.Set("colour", string(d.colour))
+		}
 		return d.v.path("/plans/%d", d.plan.ID) + "?" + q.Encode()
 	}
 	return d.v.path("/plans/%d/slices", d.plan.ID) + "?" + q.Encode()
@@ -243,6 +266,9 @@ func (v *visit) groupText(g control.SliceGroup) string {
 		if n.count > 0 {
 			parts = append(parts, n.family.Glyph()+" "+grouped(n.count)+" "+n.word)
 		}
+	}
+	if sums := v.sumsText(g.SliceSums); sums != "" {
+		parts = append(parts, sums)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -292,10 +318,15 @@ func (d *drawnMatrix) table() *table {
 		{Text: d.v.t("matrix.active"), Num: true},
 		{Text: d.v.t("matrix.waiting"), Num: true},
 		{Text: d.v.t("matrix.resliced"), Num: true},
+		{Text: d.v.t("matrix_by.records"), Num: true},
+		{Text: d.v.t("matrix.pages"), Num: true},
+		{Text: d.v.t("matrix.ms_page"), Num: true},
+		{Text: "429", Num: true},
 	}}
 	add := func(name cell, g control.SliceGroup) {
 		t.Rows = append(t.Rows, row{Cells: []cell{
 			name, stated(g.Family(), d.v.t("family."+string(g.Family()))), count(g.Done), count(g.Failed), count(g.Cancelled), count(g.Active), count(g.Waiting), count(g.Resliced),
+			count(g.Records), count(g.Asked), count(g.AvgLatency()), count(g.HTTP429),
 		}})
 	}
 	if len(d.m.Groups) <= tabledGroups {

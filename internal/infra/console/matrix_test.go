@@ -20,10 +20,10 @@ func (h *house) manySlices() {
 	for _, q := range []string{
 		`WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i<39999)
 			INSERT INTO ing_plan_slice (plan_id, cursor_id, provenance_code, slice_no, slice_signature_hash, slice_spec, window_from, window_to, expr_hash, expr_snapshot,
-				status_code, created_at, updated_at)
+				status_code, expected, records, pages_asked, latency_ms, http_429, created_at, updated_at)
 			SELECT s.plan_id, s.cursor_id, s.provenance_code, 1000+n.i, 'many-' || n.i, s.slice_spec, strftime('%Y-%m-%d %H:%M:%S.000000', '2020-01-01', '+' || n.i || ' hours'),
 				strftime('%Y-%m-%d %H:%M:%S.000000', '2020-01-01', '+' || (n.i+1) || ' hours'), s.expr_hash, s.expr_snapshot, CASE WHEN n.i % 997 = 996 THEN 'FAILED' ELSE 'DONE' END,
-				s.created_at, s.updated_at
+				20, n.i / 1000, 2, 300, CASE WHEN n.i % 5000 = 0 THEN 1 ELSE 0 END, s.created_at, s.updated_at
 			FROM (SELECT * FROM ing_plan_slice WHERE plan_id=1 ORDER BY id LIMIT 1) s, n`,
 		`DELETE FROM ing_plan_slice WHERE plan_id=1 AND slice_no<1000`,
 		`UPDATE ing_plan SET window_from='2020-01-01 00:00:00.000000', window_to='2024-07-25 16:00:00.000000', sliced_to='2024-07-25 16:00:00.000000' WHERE id=1`,
@@ -83,6 +83,14 @@ func TestMatrix_OfManySlicesIsBounded(t *testing.T) {
 	}
 	if failed != 1 {
 		t.Errorf("%d days of February have a failed slice", failed)
+	}
+	_, heat := h.get("/plans/1?colour=records")
+	shades := strings.Count(heat, `class="heat h5`)
+	if cellOf.FindAllString(heat, -1) == nil || shades < 2 || shades > 50 || !strings.Contains(heat, "2 pages, 150 ms a page") && !strings.Contains(heat, "150 ms a page") {
+		t.Errorf("coloured by records it has %d cells of the darkest shade", shades)
+	}
+	if !strings.Contains(heat, "799\u202f000 read") && !strings.Contains(heat, "800\u202f000 expected") {
+		t.Error("what was expected is not held against what came")
 	}
 	if status, _ := h.get("/plans/1?zoom=second"); status != 422 {
 		t.Errorf("seconds of four years: status %d", status)

@@ -32,6 +32,8 @@ func TestOperatorPages_AnswerAndLeadOn(t *testing.T) {
 	for page, want := range map[string]string{
 		"/sources/pubmed":                      "asked at",
 		"/sources/pubmed/timeline":             "<rect class=\"f-ok\"",
+		"/sources/pubmed?at=2020-01-01":        "first row begins",
+		"/plans/1/spec":                        "as it was frozen",
 		"/sources/pubmed/diff?from=2020-01-01": "values differ",
 		"/alerts":                              "source_stopped",
 		"/search?q=pubmed":                     "<h1>pubmed</h1>",
@@ -40,6 +42,9 @@ func TestOperatorPages_AnswerAndLeadOn(t *testing.T) {
 		if _, html := v.send(http.MethodGet, page, nil, nil); !strings.Contains(strings.ToLower(html), strings.ToLower(want)) {
 			t.Errorf("%s does not say %q", page, want)
 		}
+	}
+	if _, html := v.send(http.MethodGet, "/sources/pubmed?at=2020-01-01", nil, nil); strings.Contains(html, "is required") {
+		t.Error("before its first row a source has mistakes")
 	}
 	if status, _ := v.send(http.MethodGet, "/sources/nobody", nil, nil); status != http.StatusNotFound {
 		t.Errorf("a source that is not there answers %d", status)

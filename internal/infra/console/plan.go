@@ -26,7 +26,7 @@ func (c *Console) plan(ctx context.Context, v *visit) (*view, error) {
 		out.CLI = cli(fmt.Sprintf("patra plan slices %d --groups", id), "--from", v.query("from"), "--to", v.query("to"), "--zoom", v.query("zoom"))
 	}
 	out.API = fmt.Sprintf("/plans/%d", id)
-	out.Tabs = v.planTabs(p.Plan, "plan")
+	out.Tabs = v.planTabs(p.Plan.ID, "plan")
 	out.Panels = append(out.Panels, v.planProgress(p))
 	matrix, err := c.matrixPanel(ctx, v, p.Plan)
 	if err != nil {
@@ -60,12 +60,15 @@ func (v *visit) planFrame(p control.PlanRow) *view {
 }
 
 // planTabs are the pages of a plan.
-func (v *visit) planTabs(p control.PlanRow, here string) []tab {
+func (v *visit) planTabs(id harvest.PlanID, here string) []tab {
+	of := "?plan=" + strconv.FormatInt(int64(id), 10)
 	return []tab{
-		{link{v.t("plan.tab"), v.path("/plans/%d", p.ID)}, here == "plan"},
-		{link{v.t("plan.tab_slices"), v.path("/plans/%d/slices", p.ID)}, here == "slices"},
-		{link{v.t("plan.tab_gaps"), v.path("/plans/%d/slices", p.ID) + "?state=FAILED"}, here == "gaps"},
-		{link{v.t("plan.tab_tasks"), v.path("/tasks") + "?plan=" + strconv.FormatInt(int64(p.ID), 10)}, false},
+		{link{v.t("plan.tab"), v.path("/plans/%d", id)}, here == "plan"},
+		{link{v.t("plan.tab_slices"), v.path("/plans/%d/slices", id)}, here == "slices"},
+		{link{v.t("plan.tab_gaps"), v.path("/plans/%d/slices", id) + "?state=FAILED"}, here == "gaps"},
+		{link{v.t("plan.tab_tasks"), v.path("/tasks") + of}, here == "tasks"},
+		{link{v.t("plan.tab_runs"), v.path("/runs") + of}, here == "runs"},
+		{link{v.t("plan.tab_spec"), v.path("/plans/%d/spec", id)}, here == "spec"},
 	}
 }
 
@@ -78,6 +81,9 @@ func (v *visit) planProgress(p control.PlanView) panel {
 	}
 	done := v.t("plan.done_of", grouped(p.Progress.Done), grouped(p.Progress.All))
 	out.Facts = append(out.Facts, fact{v.t("plan.slices_done"), cell{Bar: &bar{Share: share, Text: fmt.Sprintf("%.0f %%", share*100)}, Small: done}})
+	if e := p.Estimate; e != nil {
+		out.Facts = append(out.Facts, v.estimateFact(*e))
+	}
 	if p.Progress.Finish != nil {
 		pace := v.t("plan.pace", grouped(p.Progress.LastMinutes))
 		finish := at(p.Progress.Finish)
@@ -95,6 +101,18 @@ func (v *visit) planProgress(p control.PlanView) panel {
 		out.Actions = append(out.Actions, v.retryAction(p.Plan.Source))
 	}
 	return out
+}
+
+// estimateFact holds what came of a plan against what was expected of it.
+func (v *visit) estimateFact(e control.PlanEstimate) fact {
+	if e.Slices < e.All {
+		return fact{v.t("plan.estimate"), cell{Text: v.t("plan.got_of", grouped(e.Read), grouped(e.Expected)), Small: v.t("plan.estimated_in", grouped(e.Slices), grouped(e.All))}}
+	}
+	share := 1.0
+	if e.Expected > 0 {
+		share = float64(e.Read) / float64(e.Expected)
+	}
+	return fact{v.t("plan.estimate"), cell{Bar: &bar{Share: share, Text: fmt.Sprintf("%.0f %%", share*100)}, Small: v.t("plan.got_of", grouped(e.Read), grouped(e.Expected))}}
 }
 
 // whyFacts tell what the upstream said last and what is waited for, each by itself.
@@ -174,7 +192,7 @@ func (c *Console) planSlices(ctx context.Context, v *visit) (*view, error) {
 	if q.State == harvest.SliceFailed {
 		here = "gaps"
 	}
-	out.Tabs = v.planTabs(p.Plan, here)
+	out.Tabs = v.planTabs(p.Plan.ID, here)
 	out.Filters = []field{
 		v.stateFilter(string(q.State), "PENDING", "READY", "DONE", "FAILED", "CANCELLED", "RESLICED"),
 		{Name: "from", Label: v.t("slices.from"), Value: q.From},
@@ -198,6 +216,9 @@ func (c *Console) planSlices(ctx context.Context, v *visit) (*view, error) {
 	if len(t.Rows) == 0 {
 		part.Table = nil
 		part.Empty = v.t("slices.none")
+		if here == "gaps" && q.From == "" && q.To == "" {
+			part.Empty = v.t("slices.none_failed")
+		}
 	}
 	out.Panels = []panel{part}
 	return out, nil

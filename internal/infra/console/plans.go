@@ -14,6 +14,7 @@ func (c *Console) workPages() []page {
 		{"/plans", "/plans", c.plans},
 		{"/plans/{id}", "/plans", c.plan},
 		{"/plans/{id}/slices", "/plans", c.planSlices},
+		{"/plans/{id}/spec", "/plans", c.planSpec},
 		{"/slices/{id}", "/plans", c.slice},
 		{"/queue", "/queue", c.queue},
 		{"/tasks", "/queue", c.tasks},

@@ -257,13 +257,35 @@ func readable(value json.RawMessage) string {
 		if err != nil {
 			return string(value)
 		}
-		var parts []string
-		for _, name := range doc.names {
-			parts = append(parts, name+": "+readable(doc.values[name]))
-		}
-		return strings.Join(parts, ", ")
+		return person(doc) + named(doc)
 	}
 	return plain(value)
+}
+
+// person is the name in a document about somebody, empty if there is none.
+func person(doc *document) string {
+	name := doc.text("family")
+	if given := doc.text("given"); given != "" && name != "" {
+		name += ", " + given
+	}
+	if name == "" {
+		return ""
+	}
+	doc.drop("family")
+	doc.drop("given")
+	if len(doc.names) > 0 {
+		name += " · "
+	}
+	return name
+}
+
+// named are the values of a document, each after its name.
+func named(doc *document) string {
+	var parts []string
+	for _, name := range doc.names {
+		parts = append(parts, name+": "+readable(doc.values[name]))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // originPanel leads from what came to the plan that it was asked for by.

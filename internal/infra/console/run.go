@@ -23,20 +23,35 @@ func (c *Console) runs(ctx context.Context, v *visit) (*view, error) {
 		}
 		q.Task = harvest.TaskID(n)
 	}
+	plan := v.query("plan")
+	if plan != "" {
+		n, err := strconv.ParseInt(plan, 10, 64)
+		if err != nil || n < 1 {
+			return nil, control.ErrPage
+		}
+		q.Plan = harvest.PlanID(n)
+	}
 	list, err := c.control.Runs(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	out := &view{
 		Title: v.t("runs.title"), Lead: v.t("runs.lead"), Topics: "work",
-		CLI: cli("patra run list", "--source", q.Source, "--state", string(q.State), "--task", task),
-		API: api("/runs", "source", q.Source, "state", string(q.State), "task", task),
+		CLI: cli("patra run list", "--source", q.Source, "--state", string(q.State), "--plan", plan, "--task", task),
+		API: api("/runs", "source", q.Source, "state", string(q.State), "plan", plan, "task", task),
 		Up:  v.path("/queue"),
 	}
 	out.Tabs = v.workTabs("runs")
+	if q.Plan != 0 {
+		out.Title = v.t("runs.of_plan", int64(q.Plan))
+		out.Crumbs = v.workCrumbs(q.Plan, 0, 0)
+		out.Up = v.path("/plans/%d", q.Plan)
+		out.Tabs = v.planTabs(q.Plan, "runs")
+	}
 	out.Filters = []field{
 		{Name: "source", Label: v.t("col.source"), Value: q.Source},
 		v.stateFilter(string(q.State), "RUNNING", "SUCCEEDED", "PARTIAL", "FAILED", "CANCELLED"),
+		{Name: "plan", Label: v.t("col.plan"), Value: plan, Kind: "number"},
 		{Name: "task", Label: v.t("col.task"), Value: task, Kind: "number"},
 	}
 	part := panel{ID: "runs", Title: v.t("runs.title"), Table: v.runTable(list.Runs), Next: v.nextPage(list.Next)}
@@ -189,8 +204,8 @@ func (v *visit) batchPanel(r control.RunView) panel {
 		{Text: v.t("run.network_ms"), Num: true},
 		{Text: v.t("run.processing_ms"), Num: true},
 		{Text: v.t("run.items"), Num: true},
-		{Text: v.t("plan.new"), Num: true},
-		{Text: v.t("plan.changed"), Num: true},
+		{Text: v.t("run.new"), Num: true},
+		{Text: v.t("run.changed"), Num: true},
 		{Text: v.t("plan.quarantined"), Num: true},
 		{Text: v.t("run.retried"), Num: true},
 		{Text: "HTTP", Num: true},
@@ -208,7 +223,9 @@ func (v *visit) batchPanel(r control.RunView) panel {
 		t.Rows = append(t.Rows, row{Cells: []cell{
 			linked(strconv.FormatInt(b.No, 10), v.path("/runs/%d/batches/%d", b.Run, b.No)),
 			stated(control.BatchFamily(harvest.BatchState(b.Status)), v.stateWord(b.Status)),
-			text(b.Phase), instant(b.Opened), count(b.Wait), count(b.Network), count(b.Processing),
+			text(b.Phase),
+			{Text: b.Opened.UTC().Format("15:04:05Z"), Title: stamp(b.Opened)},
+			count(b.Wait), count(b.Network), count(b.Processing),
 			count(b.Items), count(b.Inserted), count(b.Updated), count(b.Quarantined), count(b.Retried), status, text(why),
 		}})
 	}

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,8 +13,11 @@ import (
 )
 
 // moment is an instant that the address names; zero if it names none.
-func (v *visit) moment(name string) (time.Time, error) {
-	text := v.query(name)
+func (v *visit) moment(name string) (time.Time, error) { return v.readMoment(v.query(name)) }
+
+// readMoment reads an instant as people write it; zero if it is empty.
+func (v *visit) readMoment(text string) (time.Time, error) {
+	text = strings.TrimSpace(text)
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -93,7 +97,10 @@ func (c *Console) source(ctx context.Context, v *visit) (*view, error) {
 	}
 	out.API = api(out.API, "at", instantText(at))
 	out.CLI = cli(out.CLI, "--at", instantText(at))
-	out.Panels = append(out.Panels, gaps, contractPanel(v, contract, at), dimensionsPanel(v, contract))
+	out.Panels = append(out.Panels, gaps, contractPanel(v, contract, at))
+	if contract.DescribedFrom == nil {
+		out.Panels = append(out.Panels, dimensionsPanel(v, contract))
+	}
 	return out, nil
 }
 
@@ -156,6 +163,9 @@ func contractPanel(v *visit, k control.SourceContract, at time.Time) panel {
 	for _, line := range k.Summary {
 		out.Facts = append(out.Facts, fact{line.What, text(line.Text)})
 	}
+	if k.DescribedFrom != nil {
+		out.Empty = v.t("source.not_yet", stamp(time.Time(*k.DescribedFrom)))
+	}
 	if k.Fingerprint != "" {
 		out.Facts = append(out.Facts, fact{v.t("source.fingerprint"), cell{Text: k.Fingerprint[:min(12, len(k.Fingerprint))], Mono: true, Title: k.Fingerprint}})
 	}
@@ -171,23 +181,65 @@ func contractPanel(v *visit, k control.SourceContract, at time.Time) panel {
 	return out
 }
 
-// dimensionsPanel lists which row was picked for each dimension, and why.
+// dimensionsPanel lists which row was picked for each dimension, and why. Where a
+// dimension has many names whose rows hold alike, they are one line.
 func dimensionsPanel(v *visit, k control.SourceContract) panel {
 	t := &table{Caption: v.t("source.dimensions"), Head: []column{
 		{Text: v.t("source.dimension")}, {Text: v.t("col.origin")}, {Text: v.t("source.row"), Num: true}, {Text: v.t("source.begins")}, {Text: v.t("source.ends")}, {Text: v.t("col.why")},
 	}}
-	for _, d := range k.Choices {
+	for _, group := range alikeChoices(k.Choices) {
+		d := group[0]
+		name := mono(strings.TrimSpace(string(d.Dimension) + " " + d.Name))
 		number := cell{}
 		if d.Row != 0 {
 			number = count(d.Row)
+		}
+		why := d.Why
+		if len(group) > 1 {
+			name = cell{Text: string(d.Dimension), Mono: true, Small: "× " + strconv.Itoa(len(group)), Lines: []string{namesOf(group)}}
+			number = text(grouped(d.Row) + "–" + grouped(group[len(group)-1].Row))
+			why = v.t("source.each_row")
 		}
 		from := stated(control.OK, d.From)
 		if d.Fallback || d.From == "default" {
 			from = stated(control.Remarked, d.From)
 		}
-		t.Rows = append(t.Rows, row{Cells: []cell{mono(strings.TrimSpace(string(d.Dimension) + " " + d.Name)), from, number, at(d.Begins), at(d.Ends), text(d.Why)}})
+		t.Rows = append(t.Rows, row{Cells: []cell{name, from, number, at(d.Begins), at(d.Ends), text(why)}})
 	}
 	return panel{ID: "dimensions", Title: v.t("source.dimensions"), Table: t}
+}
+
+// alikeChoices puts neighbours of one dimension together that have names, come from the
+// same place and hold from and to the same instants, without a rival.
+func alikeChoices(all []control.Choice) [][]control.Choice {
+	same := func(a, b *control.Time) bool {
+		if a == nil || b == nil {
+			return a == b
+		}
+		return time.Time(*a).Equal(time.Time(*b))
+	}
+	var out [][]control.Choice
+	for _, c := range all {
+		if len(out) > 0 {
+			last := out[len(out)-1][0]
+			if c.Name != "" && c.Row != 0 && last.Row != 0 && last.Name != "" && c.Dimension == last.Dimension && c.From == last.From && c.Fallback == last.Fallback &&
+				len(c.Rivals)+len(last.Rivals) == 0 && same(c.Begins, last.Begins) && same(c.Ends, last.Ends) {
+				out[len(out)-1] = append(out[len(out)-1], c)
+				continue
+			}
+		}
+		out = append(out, []control.Choice{c})
+	}
+	return out
+}
+
+// namesOf are the names in a group, after each other.
+func namesOf(group []control.Choice) string {
+	var names []string
+	for _, c := range group {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // sourceDiff compares a source at two instants.

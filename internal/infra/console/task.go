@@ -33,8 +33,10 @@ func (c *Console) tasks(ctx context.Context, v *visit) (*view, error) {
 	}
 	out.Tabs = v.workTabs("tasks")
 	if q.Plan != 0 {
+		out.Title = v.t("tasks.of_plan", int64(q.Plan))
 		out.Crumbs = v.workCrumbs(q.Plan, 0, 0)
 		out.Up = v.path("/plans/%d", q.Plan)
+		out.Tabs = v.planTabs(q.Plan, "tasks")
 	}
 	out.Filters = []field{
 		{Name: "source", Label: v.t("col.source"), Value: q.Source},

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"html/template"
 	"strconv"
 	"strings"
@@ -39,19 +40,28 @@ type tab struct {
 	Here bool
 }
 
+// choice lets somebody see a part of a page in another way.
+type choice struct {
+	Label   string
+	Options []tab
+}
+
 // state is the family and the word of how something is.
 type state struct {
 	Family control.Family
 	Word   string
 	Title  string
+	Sign   string // what a drawing marks it with, if that is not the glyph of the family
 }
 
-func (s state) Glyph() string { return s.Family.Glyph() }
+// Glyph is what stands before the word.
+func (s state) Glyph() string { return cmp.Or(s.Sign, s.Family.Glyph()) }
 
 // panel is a part of a page. It holds one of its kinds, in the order they stand here.
 type panel struct {
 	ID, Title string
 	Note      string // a sentence under the title
+	Choices   []choice
 	Facts     []fact
 	Table     *table
 	Figure    *figure

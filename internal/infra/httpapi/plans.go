@@ -72,6 +72,10 @@ func (d *Door) declarePlans() {
 				Plan: harvest.PlanID(in.ID), State: harvest.SliceState(in.State), From: in.From, To: in.To, Page: in.Page.page(),
 			})
 		})
+	declare(d, orGone(lookAtOne("/plans/{id}/spec", tag, "The description of its source that a plan froze, and what of it is otherwise now")),
+		func(ctx context.Context, in *OfNumber) (control.PlanSpec, error) {
+			return d.control.PlanSpec(ctx, harvest.PlanID(in.ID))
+		})
 	declare(d, orGone(look("/plans/{id}/matrix", tag, "The slices of a plan summed up by time, in so few groups that they can be drawn")),
 		func(ctx context.Context, in *matrixInput) (control.SliceMatrix, error) {
 			return d.control.SliceMatrix(ctx, control.GroupQuery{Plan: harvest.PlanID(in.ID), From: in.From, To: in.To, Zoom: control.Zoom(in.Zoom)})

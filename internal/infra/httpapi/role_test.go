@@ -105,6 +105,7 @@ var rolesOfRoutes = map[string]control.Access{
 	"GET /api/v1/plans/{id}":          control.Viewer,
 	"GET /api/v1/plans/{id}/slices":   control.Viewer,
 	"GET /api/v1/plans/{id}/matrix":   control.Viewer,
+	"GET /api/v1/plans/{id}/spec":     control.Viewer,
 	"GET /api/v1/plans/{id}/lineage":  control.Viewer,
 	"POST /api/v1/plans":              control.Operator,
 	"POST /api/v1/plans/preview":      control.Operator,

@@ -19,6 +19,7 @@ type tasksInput struct {
 type runsInput struct {
 	Source string    `query:"source" maxLength:"64" doc:"Of this source only"`
 	State  string    `query:"state" enum:"RUNNING,SUCCEEDED,PARTIAL,FAILED,CANCELLED" doc:"In this state only"`
+	Plan   int64     `query:"plan" minimum:"1" doc:"Of this plan only"`
 	Task   int64     `query:"task" minimum:"1" doc:"Of this task only"`
 	Since  time.Time `query:"since" doc:"Begun since this instant, RFC 3339"`
 	Page
@@ -54,7 +55,7 @@ func (d *Door) declareWork() {
 	declare(d, look("/runs", tag, "Attempts at tasks, the newest first"),
 		func(ctx context.Context, in *runsInput) (control.RunList, error) {
 			return d.control.Runs(ctx, control.RunQuery{
-				Source: in.Source, State: harvest.RunState(in.State), Task: harvest.TaskID(in.Task), Since: in.Since, Page: in.Page.page(),
+				Source: in.Source, State: harvest.RunState(in.State), Plan: harvest.PlanID(in.Plan), Task: harvest.TaskID(in.Task), Since: in.Since, Page: in.Page.page(),
 			})
 		})
 	declare(d, orGone(look("/runs/{id}", tag, "A run, why it stopped, and its pages with what their time went to")),

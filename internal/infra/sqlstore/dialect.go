@@ -43,7 +43,7 @@ type dialect struct {
 	recordIndex, taskIndex string
 	// Likewise on the indexes along which lists are read in pages.
 	taskPlanIndex, gapIndex, cursorIndex, planIndex, runIndex, sliceIndex, itemIndex, sourceItemIndex string
-	sliceStateIndex, sliceWindowIndex, planStateIndex                                                 string
+	sliceStateIndex, sliceWindowIndex, planStateIndex, runPlanIndex                                   string
 	// after is the condition that columns, compared in their order, lie behind
 	// values, in the form in which the database reads the range of an index.
 	after func(columns []string, values []any) (string, []any)
@@ -87,6 +87,7 @@ var sqliteDialect = &dialect{
 
 	sliceStateIndex:  " INDEXED BY idx_slice_status",
 	sliceWindowIndex: " INDEXED BY idx_slice_window",
+	runPlanIndex:     " INDEXED BY idx_run_plan",
 	planStateIndex:   " INDEXED BY idx_plan_state",
 
 	itemIndex: " INDEXED BY idx_quarantine_list",
@@ -149,6 +150,7 @@ var mysqlDialect = &dialect{
 	cursorIndex:   " FORCE INDEX (uk_cursor_ns)",
 	planIndex:     " FORCE INDEX (idx_plan_list)",
 	runIndex:      " FORCE INDEX (idx_run_list)",
+	runPlanIndex:  " FORCE INDEX (idx_run_plan)",
 	sliceIndex:    " FORCE INDEX (idx_slice_plan)",
 	itemIndex:     " FORCE INDEX (idx_quarantine_list)",
 

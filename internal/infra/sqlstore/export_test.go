@@ -62,6 +62,7 @@ func (s *Store) ListSQL(limit int) map[string]Statement {
 	add("runs")(s.runIDsSQL(control.RunQuery{}, 0, limit))
 	add("runs, next page")(s.runIDsSQL(control.RunQuery{}, 700, limit))
 	add("runs of a source in a state")(s.runIDsSQL(control.RunQuery{Source: lab, State: harvest.RunSucceeded}, 700, limit))
+	add("runs of a plan in a state")(s.runIDsSQL(control.RunQuery{Plan: 1, State: harvest.RunSucceeded}, 700, limit))
 	add("runs of a task")(s.runIDsSQL(control.RunQuery{Task: 7}, 0, limit))
 	add("pages of a run")(runBatchesSQL, []any{1, 3, limit})
 	add("gaps of a source")(s.gapsSQL(control.GapQuery{Source: lab}, gapPlace{}, limit))

@@ -269,7 +269,7 @@ const rowsPerInsert = 50
 
 const (
 	sliceCols = `schedule_instance_id, plan_id, parent_id, cursor_id, provenance_code, slice_no, slice_signature_hash, slice_spec, window_from, window_to,
-		expr_hash, expr_snapshot, status_code, fail_count, reason, created_at, updated_at`
+		expr_hash, expr_snapshot, status_code, fail_count, reason, expected, created_at, updated_at`
 	taskCols = `schedule_instance_id, plan_id, slice_id, provenance_code, endpoint_name, operation_code, credential_ref, params, expr_hash,
 		idempotent_key, spec_version, status_code, priority, scheduled_at, fence, walk_no, error_code, error, created_at, updated_at`
 )
@@ -325,7 +325,7 @@ func (x *tx) insertSome(p planRef, rows []sliceRow) error {
 			of := r.Spec.Span()
 			args = append(args, p.instance, p.id, nullID(int64(p.parent)), p.cursor, p.provenance, r.no, r.sig, spec,
 				stored(of.From).instant, stored(of.To).instant,
-				harvest.HashKey(r.Expr), r.Expr, r.state, fails, null(r.Reason), now, now)
+				harvest.HashKey(r.Expr), r.Expr, r.state, fails, null(r.Reason), expectedOf(r.Spec), now, now)
 		}
 		if _, err := x.bulk(insertSlicesSQL(len(part)), args); err != nil {
 			return fmt.Errorf("insert slices: %w", err)
@@ -353,6 +353,16 @@ func (x *tx) insertSome(p planRef, rows []sliceRow) error {
 		return err
 	}
 	return x.insertTasks(p, rows, ids)
+}
+
+// expectedOf is how many records a slice was expected to have when it was cut, nothing if
+// nothing told.
+func expectedOf(s harvest.SliceSpec) any {
+	h := s.Hints
+	if h == nil || h.ExpectedRecords == 0 && h.EstimatedBy == "" {
+		return nil
+	}
+	return h.ExpectedRecords
 }
 
 func (x *tx) insertTasks(p planRef, rows []sliceRow, ids map[string]int64) error {

@@ -202,16 +202,7 @@ func (s *Store) countSlices(ctx context.Context, in string, plans []any) (c cont
 		if err := r.Scan(&st, &n); err != nil {
 			return err
 		}
-		switch st {
-		case harvest.SliceDone:
-			c.Done += n
-		case harvest.SliceResliced:
-			c.Resliced += n
-		case harvest.SliceFailed, harvest.SliceCancelled:
-			c.Failed += n
-		default:
-			c.Open += n
-		}
+		c.Count(st, n)
 		return nil
 	}, `SELECT status_code, SUM(slices) FROM ing_plan_group WHERE plan_id IN (`+in+`) GROUP BY status_code
 		UNION ALL

@@ -173,6 +173,7 @@ func planted(l *Lab) {
 		{"I8", "totals that no page brought", []string{`UPDATE ing_plan_total SET stale=stale+1`}, nil, "has totals that are not the sum of its pages"},
 		{"I8", "slices counted that are not there", []string{`UPDATE ing_plan_group SET slices=slices+1 WHERE status_code='DONE'`}, nil, "has counts that are not those of its slices"},
 		{"I8", "counts of slices lost", []string{`DELETE FROM ing_plan_group`}, nil, "has counts that are not those of its slices"},
+		{"I8", "sums of a slice that no page brought", []string{`UPDATE ing_plan_slice SET records=records+1 WHERE id=` + firstSlice}, nil, "has sums that are not those of its pages"},
 		{"I8", "totals lost", []string{`DELETE FROM ing_plan_total`}, nil, "has totals that are not the sum of its pages"},
 		{"I8", "an item of a page that was never committed", []string{
 			`UPDATE ing_quarantine SET batch_id=` + openBatch,

@@ -1,7 +1,9 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,10 +42,11 @@ func (t *pageTotals) fields() []any {
 	}
 }
 
-// planShare is what one run adds to the totals of its plan.
+// planShare is what one run adds to the totals of its plan, and of its slice.
 type planShare struct {
 	plan harvest.PlanID
 	pageTotals
+	slice sliceShare
 }
 
 // eachTotal repeats a text for every column that is summed up, with its name in place of @.
@@ -58,11 +61,18 @@ func eachTotal(text, between string) string {
 // storedSums sum up the pages that were stored, among pages in all states.
 var storedSums = eachTotal(`COALESCE(SUM(CASE WHEN status_code='SUCCEEDED' THEN @ ELSE 0 END),0)`, ", ")
 
-// addShares adds what runs that ended in this transaction have come to. It is the last
-// that a transaction does: nobody waits for a row of which others wait for that row, and
+// addShares adds what runs that ended in this transaction have come to, first to their
+// slices, of which each is one worker's. It is the last that a transaction does: nobody waits for a row of which others wait for that row, and
 // the row, which all workers on a plan write, is locked for as long as the commit takes.
 func (x *tx) addShares() error {
-	slices.SortFunc(x.shares, func(a, b planShare) int { return int(a.plan - b.plan) })
+	slices.SortFunc(x.shares, func(a, b planShare) int {
+		return cmp.Or(cmp.Compare(a.plan, b.plan), cmp.Compare(a.slice.id, b.slice.id))
+	})
+	for _, s := range x.shares {
+		if err := x.addSliceShare(s.slice); err != nil {
+			return err
+		}
+	}
 	for _, s := range x.shares {
 		if s.pageTotals == (pageTotals{}) {
 			continue // no page of the run was stored
@@ -118,12 +128,24 @@ func planPagesSQL(plans int) string {
 		WHERE r.status_code='RUNNING' AND b.run_id=r.id AND b.status_code='SUCCEEDED' AND +b.plan_id IN (` + in + `)) pages`
 }
 
-// PlanTotals reads what a plan has come to so far. It looks at no slice and at no page of
-// a run that has ended.
+// PlanTotals reads what a plan has come to so far. Of its slices it reads an index, and
+// no page of a run that has ended.
 func (s *Store) PlanTotals(ctx context.Context, id harvest.PlanID) (t control.PlanTotals, err error) {
-	t.Slices, err = s.countSlices(ctx, "?", []any{id})
+	err = s.each(ctx, func(r *sql.Rows) error {
+		var st harvest.SliceState
+		var n, expected, estimated int64
+		if err := r.Scan(&st, &n, &expected, &estimated); err != nil {
+			return err
+		}
+		t.Slices.Count(st, n)
+		if st != harvest.SliceResliced { // its parts have estimates of their own
+			t.Expected += expected
+			t.Estimated += estimated
+		}
+		return nil
+	}, `SELECT status_code, COUNT(*), COALESCE(SUM(expected),0), COUNT(expected) FROM ing_plan_slice`+s.d.sliceWindowIndex+` WHERE plan_id=? GROUP BY status_code`, id)
 	if err != nil {
-		return t, err
+		return t, fmt.Errorf("count slices of plan %d: %w", id, err)
 	}
 	pages, err := s.planPages(ctx, []any{id})
 	t.Records = pages.records

@@ -46,9 +46,9 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 		}
 		res.SearchAge = x.now.Sub(cutAt.time())
 		res.Died = deaths > 0
-		id, err := x.insert(`INSERT INTO ing_task_run (task_id, attempt_no, fence, provenance_code, operation_code, lease_owner,
+		id, err := x.insert(`INSERT INTO ing_task_run (task_id, plan_id, attempt_no, fence, provenance_code, operation_code, lease_owner,
 			status_code, window_from, window_to, started_at)
-			VALUES (?,?,?,?,?,?,'RUNNING',?,?,?)`, l.Task, res.Attempt, l.Fence, prov, op, l.Owner, from, to, ts(x.now))
+			VALUES (?,?,?,?,?,?,?,'RUNNING',?,?,?)`, l.Task, plan, res.Attempt, l.Fence, prov, op, l.Owner, from, to, ts(x.now))
 		if err != nil {
 			return fmt.Errorf("insert run: %w", err)
 		}

@@ -90,6 +90,11 @@ func everyEndOfARun(l *Lab) {
 			pages++
 		}
 		l.mustTotal(c.name, plan.ID, 2, pages)
+		asked := pages
+		if c.sent == 3 {
+			asked++ // the page that failed was asked for
+		}
+		l.mustSums(c.name, j.Slice, 2, asked)
 		if kept := l.Int(`SELECT inserted FROM ing_plan_total WHERE plan_id=?`, plan.ID); kept != 2 {
 			l.Errorf("%s: %d records are kept with the plan", c.name, kept)
 		}
@@ -116,6 +121,49 @@ func (l *Lab) mustTotal(when string, plan harvest.PlanID, inserted, sent int64) 
 	if err != nil || t.Records.Inserted != inserted || t.Sent != sent {
 		l.Errorf("%s: the plan has come to %+v, want %d records of %d requests (%v)", when, t, inserted, sent, err)
 	}
+}
+
+// mustSums: what is kept with a slice is the sum of the pages of its ended runs.
+func (l *Lab) mustSums(when string, slice harvest.SliceID, records, asked int64) {
+	l.Helper()
+	got := [2]int64{l.Int(`SELECT records FROM ing_plan_slice WHERE id=?`, slice), l.Int(`SELECT pages_asked FROM ing_plan_slice WHERE id=?`, slice)}
+	if want := [2]int64{records, asked}; got != want {
+		l.Errorf("%s: the slice has %d records of %d pages asked for, want %d of %d", when, got[0], got[1], records, asked)
+	}
+}
+
+// sumsOfOldSlices: the migration that brings the sums of slices and the plans of runs
+// fills them for those that are there.
+func sumsOfOldSlices(l *Lab) {
+	plan := l.Plan(0, 4)
+	jobs := l.Lease(3)
+	l.Walk(jobs[0], Rec("a", hour(0), hour(1), "a"), Rec("b", hour(0), hour(1), "b"))
+	l.Refuse(jobs[1])
+	r := l.Start(jobs[2])
+	l.Commit(jobs[2], Page(l.Open(jobs[2], r), Rec("c", hour(2), hour(3), "c")))
+	l.Exec(`UPDATE ing_plan_slice SET slice_spec=REPLACE(slice_spec, '"hints":{', '"hints":{"expectedRecords":70,')`)
+	l.Exec(`UPDATE ing_plan_slice SET expected=NULL, records=0, pages_asked=0, latency_ms=0, http_429=0`)
+	l.Exec(`UPDATE ing_task_run SET plan_id=0`)
+	for _, name := range []string{"00035_slice_sums", "00036_run_plan"} {
+		text, err := os.ReadFile("migrations/" + l.Store.Dialect() + "/" + name + ".sql")
+		if err != nil {
+			l.Fatal(err)
+		}
+		for part := range strings.SplitSeq(string(text), ";") {
+			if _, fill, is := strings.Cut(part, "UPDATE "); is {
+				l.Exec("UPDATE " + fill)
+			}
+		}
+	}
+	l.mustSums("as they were filled", jobs[0].Slice, 2, 1)
+	l.mustSums("of a run that goes on", jobs[2].Slice, 0, 0)
+	if t, err := l.Store.PlanTotals(l.ctx(), plan.ID); err != nil || t.Expected != 4*70 || t.Estimated != 4 {
+		l.Errorf("of the plan %d records are expected in %d slices (%v)", t.Expected, t.Estimated, err)
+	}
+	if runs := l.Int(`SELECT COUNT(*) FROM ing_task_run WHERE plan_id=?`, plan.ID); runs != 3 {
+		l.Errorf("%d runs are of the plan", runs)
+	}
+	l.MustVerify()
 }
 
 // totalsOfOldPlans: the migration that brings the totals of plans fills them for plans

@@ -66,13 +66,14 @@ func (x *tx) closeOpenRun(id harvest.RunID, fence int64, state harvest.RunState,
 	return n, nil
 }
 
-// runStats sums up the pages of a run, and what it adds to the totals of its plan.
+// runStats sums up the pages of a run, and what it adds to the totals of its plan and
+// of its slice.
 func (x *tx) runStats(id harvest.RunID) (s harvest.RunStats, share planShare, err error) {
-	var latency, slowest, waited sql.NullFloat64
-	var plan sql.NullInt64
+	var latency, slowest, waited, spent sql.NullFloat64
+	var plan, slice sql.NullInt64
 	into := []any{
 		&s.Sent, &s.Items, &s.Inserted, &s.Updated, &s.Skipped, &s.Quarantined, &s.Retried, &s.HTTP429, &s.HTTP5xx, &s.Bytes,
-		&s.Pages, &s.PagesFailed, &latency, &slowest, &waited, &plan,
+		&s.Pages, &s.PagesFailed, &latency, &slowest, &waited, &plan, &slice, &share.slice.asked, &spent,
 	}
 	err = x.row(`SELECT COALESCE(SUM(sent),0), COALESCE(SUM(items),0), COALESCE(SUM(inserted),0), COALESCE(SUM(updated+remapped),0),
 		COALESCE(SUM(unchanged+stale+filtered),0), COALESCE(SUM(quarantined),0), COALESCE(SUM(retried),0), COALESCE(SUM(http_429),0),
@@ -80,13 +81,18 @@ func (x *tx) runStats(id harvest.RunID) (s harvest.RunStats, share planShare, er
 		COALESCE(SUM(CASE WHEN status_code='SUCCEEDED' THEN 1 ELSE 0 END),0),
 		COALESCE(SUM(CASE WHEN status_code='FAILED' THEN 1 ELSE 0 END),0),
 		AVG(CASE WHEN sent>0 THEN JSON_EXTRACT(stats, '$.latencyMs')+0 END),
-		MAX(JSON_EXTRACT(stats, '$.latencyMs')+0), SUM(JSON_EXTRACT(stats, '$.waitMs')+0), MAX(plan_id), `+storedSums+`
+		MAX(JSON_EXTRACT(stats, '$.latencyMs')+0), SUM(JSON_EXTRACT(stats, '$.waitMs')+0), MAX(plan_id), MAX(slice_id),
+		`+sliceAsked+`, `+sliceLatency+`, `+storedSums+`
 		FROM ing_task_run_batch WHERE run_id=?`, id).
 		Scan(append(into, share.fields()...)...)
 	if err != nil {
 		return s, share, fmt.Errorf("sum up run %d: %w", id, err)
 	}
 	share.plan = harvest.PlanID(plan.Int64)
+	share.slice.id = harvest.SliceID(slice.Int64)
+	share.slice.latency = int64(spent.Float64)
+	share.slice.http429 = s.HTTP429
+	share.slice.records = share.records.Read()
 	s.AvgLatency = int64(latency.Float64)
 	s.MaxLatency = int64(slowest.Float64)
 	s.WaitTotal = int64(waited.Float64)

@@ -87,7 +87,7 @@ func (s *Store) Runs(ctx context.Context, q control.RunQuery, before harvest.Run
 
 // runIDs are the numbers of the newest runs that a list asks for.
 func (s *Store) runIDs(ctx context.Context, q control.RunQuery, before harvest.RunID, limit int) ([]harvest.RunID, error) {
-	if q.Task != 0 || q.Source == "" && q.State == "" {
+	if q.Task != 0 || q.Plan == 0 && q.Source == "" && q.State == "" {
 		return s.runIDsOf(ctx, q, before, limit)
 	}
 	states := []harvest.RunState{harvest.RunRunning, harvest.RunSucceeded, harvest.RunPartial, harvest.RunFailed, harvest.RunCancelled}
@@ -95,7 +95,7 @@ func (s *Store) runIDs(ctx context.Context, q control.RunQuery, before harvest.R
 		states = []harvest.RunState{q.State}
 	}
 	sources := []string{q.Source}
-	if q.Source == "" {
+	if q.Source == "" && q.Plan == 0 {
 		var err error
 		sources, err = s.PlannedSources(ctx)
 		if err != nil {
@@ -105,7 +105,7 @@ func (s *Store) runIDs(ctx context.Context, q control.RunQuery, before harvest.R
 	var all []harvest.RunID
 	for _, state := range states {
 		for _, code := range sources {
-			ids, err := s.runIDsOf(ctx, control.RunQuery{State: state, Source: code}, before, limit)
+			ids, err := s.runIDsOf(ctx, control.RunQuery{State: state, Source: code, Plan: q.Plan}, before, limit)
 			if err != nil {
 				return nil, err
 			}
@@ -128,7 +128,7 @@ func (s *Store) runIDsOf(ctx context.Context, q control.RunQuery, before harvest
 	return ids, err
 }
 
-// runIDsSQL lists the runs of a task, of a state and source, or all.
+// runIDsSQL lists the runs of a task, of a plan in a state, of a state and source, or all.
 func (s *Store) runIDsSQL(q control.RunQuery, before harvest.RunID, limit int) (string, []any) {
 	where := `1=1`
 	index := ""
@@ -143,6 +143,14 @@ func (s *Store) runIDsSQL(q control.RunQuery, before harvest.RunID, limit int) (
 			where += ` AND status_code=?`
 			args = append(args, q.State)
 		}
+		if q.Source != "" {
+			where += ` AND provenance_code=?`
+			args = append(args, q.Source)
+		}
+	case q.Plan != 0:
+		where = `plan_id=? AND status_code=?`
+		index = s.d.runPlanIndex
+		args = append(args, q.Plan, q.State)
 		if q.Source != "" {
 			where += ` AND provenance_code=?`
 			args = append(args, q.Source)

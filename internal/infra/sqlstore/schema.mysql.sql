@@ -357,6 +357,11 @@ CREATE TABLE `ing_plan_slice` (
   `updated_at` datetime(6) NOT NULL,
   `schedule_instance_id` bigint DEFAULT NULL,
   `gap_of` varchar(64) COLLATE utf8mb4_bin GENERATED ALWAYS AS ((case when (`status_code` in (_utf8mb4'FAILED',_utf8mb4'CANCELLED')) then `provenance_code` end)) STORED,
+  `expected` bigint DEFAULT NULL,
+  `records` bigint NOT NULL DEFAULT '0',
+  `pages_asked` bigint NOT NULL DEFAULT '0',
+  `latency_ms` bigint NOT NULL DEFAULT '0',
+  `http_429` bigint NOT NULL DEFAULT '0',
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_slice_sig` (`plan_id`,`slice_signature_hash`),
   KEY `idx_slice_status` (`plan_id`,`status_code`),
@@ -364,7 +369,7 @@ CREATE TABLE `ing_plan_slice` (
   KEY `idx_slice_cursor_to` (`cursor_id`,`window_to`),
   KEY `idx_slice_gap` (`gap_of`,`gap_accepted`,`cursor_id`,`window_from`),
   KEY `idx_slice_plan` (`plan_id`),
-  KEY `idx_slice_window` (`plan_id`,`window_from`,`id`,`status_code`,`window_to`),
+  KEY `idx_slice_window` (`plan_id`,`window_from`,`id`,`status_code`,`window_to`,`expected`,`records`,`pages_asked`,`latency_ms`,`http_429`),
   CONSTRAINT `ing_plan_slice_chk_1` CHECK ((`status_code` in (_utf8mb4'PENDING',_utf8mb4'READY',_utf8mb4'FAILED',_utf8mb4'DONE',_utf8mb4'RESLICED',_utf8mb4'CANCELLED'))),
   CONSTRAINT `ing_plan_slice_chk_2` CHECK ((`gap_accepted` in (0,1))),
   CONSTRAINT `ing_plan_slice_chk_3` CHECK ((`window_from` < `window_to`))
@@ -690,10 +695,12 @@ CREATE TABLE `ing_task_run` (
   `error` mediumtext COLLATE utf8mb4_bin,
   `started_at` datetime(6) NOT NULL,
   `finished_at` datetime(6) DEFAULT NULL,
+  `plan_id` bigint NOT NULL DEFAULT '0',
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_run_attempt` (`task_id`,`attempt_no`),
   KEY `idx_run_task_status` (`task_id`,`status_code`),
   KEY `idx_run_list` (`status_code`,`provenance_code`),
+  KEY `idx_run_plan` (`plan_id`,`status_code`),
   CONSTRAINT `ing_task_run_chk_1` CHECK ((`status_code` in (_utf8mb4'RUNNING',_utf8mb4'SUCCEEDED',_utf8mb4'PARTIAL',_utf8mb4'FAILED',_utf8mb4'CANCELLED')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 

@@ -339,7 +339,7 @@ CREATE TABLE ing_plan_slice (
   fail_count INTEGER NOT NULL DEFAULT 0,
   reason TEXT,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL, schedule_instance_id INTEGER, gap_of TEXT GENERATED ALWAYS AS (CASE WHEN status_code IN ('FAILED','CANCELLED') THEN provenance_code END) VIRTUAL,
+  updated_at TEXT NOT NULL, schedule_instance_id INTEGER, gap_of TEXT GENERATED ALWAYS AS (CASE WHEN status_code IN ('FAILED','CANCELLED') THEN provenance_code END) VIRTUAL, expected INTEGER, records INTEGER NOT NULL DEFAULT 0, pages_asked INTEGER NOT NULL DEFAULT 0, latency_ms INTEGER NOT NULL DEFAULT 0, http_429 INTEGER NOT NULL DEFAULT 0,
   CHECK (window_from < window_to)
 ) STRICT;
 
@@ -353,7 +353,7 @@ CREATE INDEX idx_slice_plan ON ing_plan_slice (plan_id);
 
 CREATE INDEX idx_slice_status ON ing_plan_slice (plan_id, status_code);
 
-CREATE INDEX idx_slice_window ON ing_plan_slice (plan_id, window_from, id, status_code, window_to);
+CREATE INDEX idx_slice_window ON ing_plan_slice (plan_id, window_from, id, status_code, window_to, expected, records, pages_asked, latency_ms, http_429);
 
 CREATE UNIQUE INDEX uk_slice_sig ON ing_plan_slice (plan_id, slice_signature_hash);
 
@@ -668,9 +668,11 @@ CREATE TABLE ing_task_run (
   error TEXT,
   started_at TEXT NOT NULL,
   finished_at TEXT
-) STRICT;
+, plan_id INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX idx_run_list ON ing_task_run (status_code, provenance_code);
+
+CREATE INDEX idx_run_plan ON ing_task_run (plan_id, status_code);
 
 CREATE INDEX idx_run_task_status ON ing_task_run (task_id, status_code);
 

@@ -92,7 +92,7 @@ func (s *Store) SliceGroups(ctx context.Context, p control.PlanRow, span harvest
 	err := s.each(ctx, func(r *sql.Rows) error {
 		var g control.GroupCount
 		var from, to ts
-		err := r.Scan(&from, &to, &g.State, &g.Count)
+		err := r.Scan(&from, &to, &g.State, &g.Count, &g.Expected, &g.Estimated, &g.Records, &g.Asked, &g.Latency, &g.HTTP429)
 		g.Place = from.mark(p.Operation)
 		g.Until = to.mark(p.Operation)
 		out = append(out, g)
@@ -106,7 +106,9 @@ func (s *Store) SliceGroups(ctx context.Context, p control.PlanRow, span harvest
 
 func (s *Store) sliceGroupsSQL(plan harvest.PlanID, span harvest.Span, z control.Zoom, most int) (string, []any) {
 	begin := fmt.Sprintf("SUBSTR(k.window_from, 1, %d)", zoomDigits[z])
-	return `SELECT MIN(k.window_from), MAX(k.window_to), k.status_code, COUNT(*) FROM (SELECT s.window_from, s.window_to, s.status_code
+	return `SELECT MIN(k.window_from), MAX(k.window_to), k.status_code, COUNT(*),
+		COALESCE(SUM(k.expected),0), COUNT(k.expected), SUM(k.records), SUM(k.pages_asked), SUM(k.latency_ms), SUM(k.http_429)
+		FROM (SELECT s.window_from, s.window_to, s.status_code, s.expected, s.records, s.pages_asked, s.latency_ms, s.http_429
 		FROM ing_plan_slice s` + s.d.sliceWindowIndex + ` WHERE s.plan_id=? AND s.window_from>=? AND s.window_from<? ORDER BY s.window_from LIMIT ?) k
 		GROUP BY ` + begin + `, k.status_code`, []any{plan, stored(span.From).instant, stored(span.To).instant, most}
 }

@@ -166,6 +166,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"Views_GapsInPages", gapsInPages},
 		{"Views_CursorsInPages", cursorsInPages},
 		{"Views_TotalsOfOldPlans", totalsOfOldPlans},
+		{"Views_SumsOfOldSlices", sumsOfOldSlices},
 		{"Verify_PlantedViolations", planted},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.hold(lab.on(t)) })

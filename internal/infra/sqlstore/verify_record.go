@@ -56,10 +56,12 @@ func (v *verifier) checkAccounts() error {
 		FROM ing_task_run_batch WHERE status_code='SUCCEEDED' AND items <> inserted+updated+remapped+unchanged+stale+filtered+quarantined`); err != nil {
 		return err
 	}
-	if err := v.checkTotals(); err != nil {
-		return err
+	for _, check := range []func() error{v.checkSliceSums, v.checkTotals, v.checkGroups} {
+		if err := check(); err != nil {
+			return err
+		}
 	}
-	return v.checkGroups()
+	return nil
 }
 
 // checkOrphans reports rows that name a parent which is neither there nor archived. The

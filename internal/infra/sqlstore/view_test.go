@@ -27,8 +27,8 @@ func manyRows(t *testing.T, e patratest.Engine, s *sqlstore.Store, db *sql.DB) {
 		created_at, updated_at`
 	for _, q := range []string{
 		`UPDATE ing_plan_slice SET status_code='FAILED', reason='http_503: no' WHERE provenance_code='lab' AND id % 2 = 0`,
-		`INSERT INTO ing_task_run (task_id, attempt_no, fence, provenance_code, operation_code, lease_owner, status_code, window_from, window_to, started_at)
-			SELECT id, 1, 1, provenance_code, operation_code, 'w', 'SUCCEEDED', created_at, created_at, created_at FROM ing_task ORDER BY id`,
+		`INSERT INTO ing_task_run (task_id, plan_id, attempt_no, fence, provenance_code, operation_code, lease_owner, status_code, window_from, window_to, started_at)
+			SELECT id, plan_id, 1, 1, provenance_code, operation_code, 'w', 'SUCCEEDED', created_at, created_at, created_at FROM ing_task ORDER BY id`,
 		`INSERT INTO ing_task_run_batch (run_id, task_id, slice_id, plan_id, provenance_code, operation_code, batch_no, walk_no, phase, ordinal, fence, status_code,
 			before_position, opened_at, committed_at) SELECT r.id % 10 + 1, t.id, t.slice_id, t.plan_id, t.provenance_code, t.operation_code, r.id, 1, 'SEARCH', 1, 1, 'SUCCEEDED', '',
 			t.created_at, t.created_at
@@ -62,6 +62,8 @@ func indexOf(list string) string {
 		return "idx_task_plan"
 	case "runs of a source in a state":
 		return "idx_run_list"
+	case "runs of a plan in a state":
+		return "idx_run_plan"
 	case "runs of a task":
 		return "uk_run_attempt"
 	case "pages of a run":
@@ -223,6 +225,10 @@ func runsAndPages(l *Lab) {
 		{control.RunQuery{Source: prov}, 2},
 		{control.RunQuery{State: harvest.RunFailed}, 1},
 		{control.RunQuery{Source: prov, State: harvest.RunSucceeded}, 1},
+		{control.RunQuery{Plan: jobs[1].Plan}, 2},
+		{control.RunQuery{Plan: jobs[1].Plan, State: harvest.RunFailed}, 1},
+		{control.RunQuery{Plan: jobs[1].Plan, Source: "nobody"}, 0},
+		{control.RunQuery{Plan: jobs[1].Plan + 1}, 0},
 		{control.RunQuery{Task: jobs[1].Lease.Task}, 1},
 		{control.RunQuery{Task: jobs[1].Lease.Task, State: harvest.RunSucceeded}, 0},
 		{control.RunQuery{Source: "nobody"}, 0},
