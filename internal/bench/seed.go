@@ -95,6 +95,11 @@ func asides(a amounts) []string {
 	some := fmt.Sprint(a.Slices / 20)
 	many := fmt.Sprint(a.Slices)
 	return []string{
+		`DELETE FROM ing_plan_group`,
+		`INSERT INTO ing_plan_group (plan_id, place, status_code, slices, expected, estimated, records, pages_asked, latency_ms, http_429, first_from, last_to)
+			SELECT s.plan_id, SUBSTR(s.window_from, 1, p.group_digits) AS place, s.status_code, COUNT(*), COALESCE(SUM(s.expected),0), COUNT(s.expected),
+			SUM(s.records), SUM(s.pages_asked), SUM(s.latency_ms), SUM(s.http_429), MIN(s.window_from), MAX(s.window_to)
+			FROM ing_plan p JOIN ing_plan_slice s ON s.plan_id=p.id WHERE p.group_digits>0 GROUP BY s.plan_id, place, s.status_code`,
 		`INSERT INTO ing_plan_total (plan_id, sent, bytes, inserted) SELECT plan_id, SUM(sent), SUM(bytes), SUM(inserted) FROM ing_task_run_batch
 			WHERE provenance_code='` + seeded + `' AND status_code='SUCCEEDED' GROUP BY plan_id`,
 		`INSERT INTO ing_cursor_event (cursor_id, provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code, kind_code, prev_value,

@@ -45,3 +45,20 @@ func openRaw(dsn, kind, address string) (*sql.DB, error) {
 	}
 	return sql.OpenDB(keep(address, connector)), nil
 }
+
+// Recount makes the counts of slices those of the slices, which a test has changed behind
+// the back of the store.
+func Recount(t testing.TB, db *sql.DB) {
+	t.Helper()
+	for _, q := range []string{
+		`DELETE FROM ing_plan_group`,
+		`INSERT INTO ing_plan_group (plan_id, place, status_code, slices, expected, estimated, records, pages_asked, latency_ms, http_429, first_from, last_to)
+			SELECT s.plan_id, SUBSTR(s.window_from, 1, p.group_digits) AS place, s.status_code, COUNT(*), COALESCE(SUM(s.expected),0), COUNT(s.expected),
+			SUM(s.records), SUM(s.pages_asked), SUM(s.latency_ms), SUM(s.http_429), MIN(s.window_from), MAX(s.window_to)
+			FROM ing_plan p JOIN ing_plan_slice s ON s.plan_id=p.id WHERE p.group_digits>0 GROUP BY s.plan_id, place, s.status_code`,
+	} {
+		if _, err := db.Exec(q); err != nil {
+			t.Fatalf("count slices: %v", err)
+		}
+	}
+}

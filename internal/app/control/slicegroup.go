@@ -293,6 +293,14 @@ type GroupCount struct {
 
 // Merge adds what another count of the same state has.
 func (c *GroupCount) Merge(other GroupCount) {
+	c.SliceSums.add(other.SliceSums)
+	if other.Count == 0 {
+		return
+	}
+	if c.Count == 0 {
+		c.Place = other.Place
+		c.Until = other.Until
+	}
 	c.Count += other.Count
 	if other.Place.Before(c.Place) {
 		c.Place = other.Place
@@ -383,7 +391,7 @@ func (m *SliceMatrix) gather(counts []GroupCount, active []harvest.Mark) {
 			n.Estimated = 0
 		}
 		g.SliceSums.add(n.SliceSums)
-		if n.State != harvest.SliceResliced {
+		if n.State != harvest.SliceResliced && n.Count > 0 {
 			g.stretch(n.Place, n.Until)
 		}
 		looked += n.Count

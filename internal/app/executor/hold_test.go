@@ -14,6 +14,7 @@ import (
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/node"
+	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
 
@@ -65,6 +66,10 @@ func TestR18_NothingCommitsAfterAHold(t *testing.T) {
 						if what == "cancel" {
 							b.exec(`UPDATE ing_task SET status_code='QUEUED', lease_owner=NULL, leased_until=NULL`)
 							b.exec(`UPDATE ing_plan_slice SET status_code='READY'`)
+							b.sql(func(db *sql.DB) error {
+								patratest.Recount(t, db)
+								return nil
+							})
 						} else if err := b.Node.Store.HoldSource(t.Context(), "generic", false, false, ""); err != nil {
 							t.Fatal(err)
 						}

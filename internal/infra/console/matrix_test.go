@@ -26,12 +26,14 @@ func (h *house) manySlices() {
 				20, n.i / 1000, 2, 300, CASE WHEN n.i % 5000 = 0 THEN 1 ELSE 0 END, s.created_at, s.updated_at
 			FROM (SELECT * FROM ing_plan_slice WHERE plan_id=1 ORDER BY id LIMIT 1) s, n`,
 		`DELETE FROM ing_plan_slice WHERE plan_id=1 AND slice_no<1000`,
-		`UPDATE ing_plan SET window_from='2020-01-01 00:00:00.000000', window_to='2024-07-25 16:00:00.000000', sliced_to='2024-07-25 16:00:00.000000' WHERE id=1`,
+		`UPDATE ing_plan SET window_from='2020-01-01 00:00:00.000000', window_to='2024-07-25 16:00:00.000000', sliced_to='2024-07-25 16:00:00.000000',
+			group_digits=10 WHERE id=1`, // by days
 	} {
 		if _, err := db.Exec(q); err != nil {
 			h.Fatal(err)
 		}
 	}
+	patratest.Recount(h, db)
 }
 
 // cellOf finds the cells of a drawing: where each leads to and what it says.

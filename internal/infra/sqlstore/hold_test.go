@@ -33,13 +33,11 @@ func holds() []hold {
 			if _, err := tx.Exec(`UPDATE ing_plan_slice SET status_code='CANCELLED' WHERE status_code='READY'`); err != nil {
 				return err
 			}
-			// Nobody counted what was cancelled here.
-			for _, q := range []string{`UPDATE ing_plan SET group_digits=0`, `DELETE FROM ing_plan_group`} {
-				if _, err := tx.Exec(q); err != nil {
-					return err
-				}
+			if err := tx.Commit(); err != nil {
+				return err
 			}
-			return tx.Commit()
+			patratest.Recount(l, l.DB)
+			return nil
 		}},
 	}
 }

@@ -357,12 +357,12 @@ func (x *tx) insertSome(p planRef, rows []sliceRow) error {
 
 // expectedOf is how many records a slice was expected to have when it was cut, nothing if
 // nothing told.
-func expectedOf(s harvest.SliceSpec) any {
+func expectedOf(s harvest.SliceSpec) sql.NullInt64 {
 	h := s.Hints
 	if h == nil || h.ExpectedRecords == 0 && h.EstimatedBy == "" {
-		return nil
+		return sql.NullInt64{}
 	}
-	return h.ExpectedRecords
+	return sql.NullInt64{Int64: h.ExpectedRecords, Valid: true}
 }
 
 func (x *tx) insertTasks(p planRef, rows []sliceRow, ids map[string]int64) error {

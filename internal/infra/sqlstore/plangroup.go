@@ -31,26 +31,27 @@ type groupKey struct {
 	state harvest.SliceState
 }
 
-// groupCount is how many slices more a group has, and the windows that came to it.
+// groupCount is how many slices more a group has, what they came to, and the windows that
+// came to it.
 type groupCount struct {
-	slices      int64
+	slices int64
+	control.SliceSums
 	first, last time.Time
-}
-
-func (c *groupCount) add(n int64, from, to time.Time) {
-	c.slices += n
-	if c.first.IsZero() || from.Before(c.first) {
-		c.first = from
-	}
-	if to.After(c.last) {
-		c.last = to
-	}
 }
 
 // sliceMove is a slice that has changed its state.
 type sliceMove struct {
 	slice    harvest.SliceID
 	from, to harvest.SliceState
+}
+
+// sliceInGroup is what has to be known of a slice to count it.
+type sliceInGroup struct {
+	plan     harvest.PlanID
+	digits   int // how much of an instant the slices of a group share; 0: they are not counted
+	state    harvest.SliceState
+	from, to time.Time
+	expected sql.NullInt64
 }
 
 // groupDigitsOf is how much of an instant the slices of a group share, for a plan with
@@ -71,45 +72,74 @@ func (x *tx) addToGroups(plan harvest.PlanID, rows []sliceRow) error {
 	}
 	for i := range rows {
 		of := rows[i].Spec.Span()
-		x.countSlicesAt(plan, digits, rows[i].state, 1, stored(of.From).instant.time(), stored(of.To).instant.time())
+		s := sliceInGroup{
+			plan: plan, digits: digits, from: stored(of.From).instant.time(), to: stored(of.To).instant.time(), expected: expectedOf(rows[i].Spec),
+		}
+		x.countSlice(s, rows[i].state, 1)
 	}
 	return nil
 }
 
-// countSlicesAt notes that a group has so many slices more in a state.
-func (x *tx) countSlicesAt(plan harvest.PlanID, digits int, state harvest.SliceState, n int64, from, to time.Time) {
-	if digits == 0 {
-		return // a plan from before slices were counted
+// groupOf is what the transaction changes of the group of a slice; nothing if slices of
+// its plan are not counted.
+func (x *tx) groupOf(s sliceInGroup, state harvest.SliceState) *groupCount {
+	if s.digits == 0 {
+		return new(groupCount)
 	}
-	if x.groups == nil {
-		x.groups = map[groupKey]*groupCount{}
+	key := groupKey{s.plan, harvest.Instant(s.from).Format(stamp)[:s.digits], state}
+	c := x.groups[key]
+	if c == nil {
+		c = &groupCount{first: s.from, last: s.to}
+		if x.groups == nil {
+			x.groups = map[groupKey]*groupCount{}
+		}
+		x.groups[key] = c
 	}
-	key := groupKey{plan, harvest.Instant(from).Format(stamp)[:digits], state}
-	if x.groups[key] == nil {
-		x.groups[key] = new(groupCount)
+	if s.from.Before(c.first) {
+		c.first = s.from
 	}
-	x.groups[key].add(n, from, to)
+	if s.to.After(c.last) {
+		c.last = s.to
+	}
+	return c
+}
+
+// countSlice notes that there is one slice more in a state, or with -1 one less.
+func (x *tx) countSlice(s sliceInGroup, state harvest.SliceState, n int64) {
+	c := x.groupOf(s, state)
+	c.slices += n
+	if s.expected.Valid {
+		c.Expected += n * s.expected.Int64
+		c.Estimated += n
+	}
 }
 
 // writeGroups writes what the transaction has changed of the counts. It does so at its end
 // and in one order, so that nobody waits for a row of which others wait for that row.
 func (x *tx) writeGroups() error {
-	if err := x.readMoved(); err != nil {
+	if err := x.countMoved(); err != nil {
 		return fmt.Errorf("count slices: %w", err)
 	}
 	keys := slices.SortedFunc(maps.Keys(x.groups), func(a, b groupKey) int {
 		return cmp.Or(cmp.Compare(a.plan, b.plan), cmp.Compare(a.place, b.place), cmp.Compare(a.state, b.state))
 	})
+	var instead []string
+	for _, c := range groupSums {
+		instead = append(instead, c+`=ing_plan_group.`+c+`+`+x.s.d.offered(c))
+	}
+	for c, than := range map[string]string{"first_from": "<", "last_to": ">"} {
+		offered := x.s.d.offered(c)
+		instead = append(instead, c+`=CASE WHEN `+offered+than+`ing_plan_group.`+c+` THEN `+offered+` ELSE ing_plan_group.`+c+` END`)
+	}
+	slices.Sort(instead)
 	for part := range chunks(keys, rowsPerInsert) {
 		args := make([]any, 0, len(part)*columns(groupCols))
 		for _, k := range part {
 			c := x.groups[k]
-			args = append(args, k.plan, k.place, k.state, c.slices, ts(c.first), ts(c.last))
+			args = append(args, k.plan, k.place, k.state, c.slices, c.Expected, c.Estimated, c.Records, c.Asked, c.Latency, c.HTTP429, ts(c.first), ts(c.last))
 		}
 		_, err := x.bulk(`INSERT INTO ing_plan_group (`+groupCols+`) VALUES `+marks(len(part), columns(groupCols))+`
-			`+x.s.d.orElse("plan_id, place, status_code")+` slices=ing_plan_group.slices+`+x.s.d.offered("slices")+`,
-			first_from=CASE WHEN `+x.s.d.offered("first_from")+`<ing_plan_group.first_from THEN `+x.s.d.offered("first_from")+` ELSE ing_plan_group.first_from END,
-			last_to=CASE WHEN `+x.s.d.offered("last_to")+`>ing_plan_group.last_to THEN `+x.s.d.offered("last_to")+` ELSE ing_plan_group.last_to END`, args)
+			`+x.s.d.orElse("plan_id, place, status_code")+` `+joined(instead), args)
 		if err != nil {
 			return fmt.Errorf("count slices: %w", err)
 		}
@@ -117,34 +147,54 @@ func (x *tx) writeGroups() error {
 	return nil
 }
 
-const groupCols = `plan_id, place, status_code, slices, first_from, last_to`
+// groupSums are the columns of a group that are added up.
+var groupSums = []string{"slices", "expected", "estimated", "records", "pages_asked", "latency_ms", "http_429"}
 
-// readMoved finds where the slices begin whose state has changed.
-func (x *tx) readMoved() error {
-	for part := range chunks(x.moved, keysPerRead) {
-		moves := make(map[harvest.SliceID]sliceMove, len(part))
-		args := make([]any, 0, len(part))
-		for _, m := range part {
-			moves[m.slice] = m
-			args = append(args, m.slice)
+const groupCols = `plan_id, place, status_code, slices, expected, estimated, records, pages_asked, latency_ms, http_429, first_from, last_to`
+
+// countMoved counts the slices whose state has changed, and what runs that have ended came
+// to in their slices.
+func (x *tx) countMoved() error {
+	var ids []any
+	for _, m := range x.moved {
+		ids = append(ids, m.slice)
+	}
+	for _, s := range x.shares {
+		if !s.slice.empty() {
+			ids = append(ids, s.slice.id)
 		}
+	}
+	found := make(map[harvest.SliceID]sliceInGroup, len(ids))
+	for part := range chunks(ids, keysPerRead) {
 		err := x.each(func(r *sql.Rows) error {
 			var id harvest.SliceID
-			var plan harvest.PlanID
+			var s sliceInGroup
 			var from, to ts
-			var digits int
-			if err := r.Scan(&id, &plan, &from, &to, &digits); err != nil {
-				return err
-			}
-			m := moves[id]
-			x.countSlicesAt(plan, digits, m.from, -1, from.time(), to.time())
-			x.countSlicesAt(plan, digits, m.to, 1, from.time(), to.time())
-			return nil
-		}, `SELECT s.id, s.plan_id, s.window_from, s.window_to, p.group_digits FROM ing_plan_slice s JOIN ing_plan p ON p.id=s.plan_id
-			WHERE s.id IN (`+list(len(part))+`)`, args...)
+			err := r.Scan(&id, &s.plan, &s.state, &from, &to, &s.expected, &s.digits)
+			s.from = from.time()
+			s.to = to.time()
+			found[id] = s
+			return err
+		}, `SELECT s.id, s.plan_id, s.status_code, s.window_from, s.window_to, s.expected, p.group_digits FROM ing_plan_slice s JOIN ing_plan p ON p.id=s.plan_id
+			WHERE s.id IN (`+list(len(part))+`)`, part...)
 		if err != nil {
 			return err
 		}
+	}
+	for _, m := range x.moved {
+		x.countSlice(found[m.slice], m.from, -1)
+		x.countSlice(found[m.slice], m.to, 1)
+	}
+	for _, share := range x.shares {
+		s := found[share.slice.id]
+		if share.slice.empty() {
+			continue
+		}
+		c := x.groupOf(s, s.state)
+		c.Records += share.slice.records
+		c.Asked += share.slice.asked
+		c.Latency += share.slice.latency
+		c.HTTP429 += share.slice.http429
 	}
 	return nil
 }
@@ -161,7 +211,8 @@ func (x *tx) recountGroups(plan harvest.PlanID) error {
 }
 
 // groupsOfSlices counts slices; a condition and how they are grouped follow it.
-const groupsOfSlices = `SELECT s.plan_id, SUBSTR(s.window_from, 1, p.group_digits) AS place, s.status_code, COUNT(*), MIN(s.window_from), MAX(s.window_to)
+const groupsOfSlices = `SELECT s.plan_id, SUBSTR(s.window_from, 1, p.group_digits) AS place, s.status_code, COUNT(*), COALESCE(SUM(s.expected),0), COUNT(s.expected),
+	SUM(s.records), SUM(s.pages_asked), SUM(s.latency_ms), SUM(s.http_429), MIN(s.window_from), MAX(s.window_to)
 	FROM ing_plan p JOIN ing_plan_slice s ON s.plan_id=p.id WHERE p.group_digits>0`
 
 // keptGroups reads the counts of a plan that begin within a span, of those that are as
@@ -175,7 +226,7 @@ func (s *Store) keptGroups(ctx context.Context, p control.PlanRow, span harvest.
 		var at string
 		var n control.GroupCount
 		var from, to ts
-		if err := r.Scan(&at, &n.State, &n.Count, &from, &to); err != nil {
+		if err := r.Scan(&at, &n.State, &n.Count, &n.Expected, &n.Estimated, &n.Records, &n.Asked, &n.Latency, &n.HTTP429, &from, &to); err != nil {
 			return err
 		}
 		n.Place = from.mark(p.Operation)
@@ -189,38 +240,48 @@ func (s *Store) keptGroups(ctx context.Context, p control.PlanRow, span harvest.
 		}
 		out[i].Merge(n)
 		return nil
-	}, `SELECT place, status_code, slices, first_from, last_to FROM ing_plan_group WHERE plan_id=? AND place>=? AND place<=? AND slices>0
+	}, `SELECT place, status_code, `+joined(groupSums)+`, first_from, last_to FROM ing_plan_group WHERE plan_id=? AND place>=? AND place<=?
 		ORDER BY place, status_code`, p.ID, place(first), place(last))
 	return out, err
 }
 
-// countSlices counts the slices of plans by what became of them.
-func (s *Store) countSlices(ctx context.Context, in string, plans []any) (c control.SliceCounts, err error) {
+// countSlices counts the slices of plans by what became of them, and what was expected of
+// those that were not cut again.
+func (s *Store) countSlices(ctx context.Context, in string, plans []any) (t control.PlanTotals, err error) {
 	err = s.each(ctx, func(r *sql.Rows) error {
 		var st harvest.SliceState
-		var n int64
-		if err := r.Scan(&st, &n); err != nil {
+		var n, expected, estimated int64
+		if err := r.Scan(&st, &n, &expected, &estimated); err != nil {
 			return err
 		}
-		c.Count(st, n)
+		t.Slices.Count(st, n)
+		if st != harvest.SliceResliced { // its parts have estimates of their own
+			t.Expected += expected
+			t.Estimated += estimated
+		}
 		return nil
-	}, `SELECT status_code, SUM(slices) FROM ing_plan_group WHERE plan_id IN (`+in+`) GROUP BY status_code
+	}, `SELECT status_code, SUM(slices), SUM(expected), SUM(estimated) FROM ing_plan_group WHERE plan_id IN (`+in+`) GROUP BY status_code
 		UNION ALL
-		SELECT s.status_code, COUNT(*) FROM ing_plan p JOIN ing_plan_slice s ON s.plan_id=p.id WHERE p.group_digits=0 AND p.id IN (`+in+`) GROUP BY s.status_code`,
-		slices.Concat(plans, plans)...)
+		SELECT s.status_code, COUNT(*), COALESCE(SUM(s.expected),0), COUNT(s.expected) FROM ing_plan p JOIN ing_plan_slice s ON s.plan_id=p.id
+		WHERE p.group_digits=0 AND p.id IN (`+in+`) GROUP BY s.status_code`, slices.Concat(plans, plans)...)
 	if err != nil {
-		return c, fmt.Errorf("count slices: %w", err)
+		return t, fmt.Errorf("count slices: %w", err)
 	}
-	return c, nil
+	return t, nil
 }
 
-// checkGroups reports plans whose counts are not those of their slices.
+// checkGroups reports plans whose counts are not those of their slices: of each group and
+// state how many there are and what was expected, of each group what came.
 func (v *verifier) checkGroups() error {
+	const slice = `SELECT s.plan_id, SUBSTR(s.window_from, 1, p.group_digits) AS place, `
+	from := ` FROM ing_plan p JOIN ing_plan_slice s ON s.plan_id=p.id WHERE p.group_digits>0 AND NOT ` + isSealed("p.id")
+	group := ` FROM ing_plan_group g WHERE NOT ` + isSealed("g.plan_id")
 	return v.reportRows("plan", `SELECT DISTINCT plan_id, 'has counts that are not those of its slices' FROM (
-		SELECT plan_id, place, status_code FROM (
-			SELECT s.plan_id, SUBSTR(s.window_from, 1, p.group_digits) AS place, s.status_code, 1 AS n
-			FROM ing_plan p JOIN ing_plan_slice s ON s.plan_id=p.id WHERE p.group_digits>0 AND NOT `+isSealed("p.id")+`
-			UNION ALL
-			SELECT g.plan_id, g.place, g.status_code, -g.slices FROM ing_plan_group g WHERE NOT `+isSealed("g.plan_id")+`) counted
-		GROUP BY plan_id, place, status_code HAVING SUM(n)<>0) differing`)
+		SELECT plan_id FROM (`+slice+`s.status_code, 1 AS n, COALESCE(s.expected, 0) AS expected, CASE WHEN s.expected IS NULL THEN 0 ELSE 1 END AS estimated`+from+`
+			UNION ALL SELECT g.plan_id, g.place, g.status_code, -g.slices, -g.expected, -g.estimated`+group+`) counted
+		GROUP BY plan_id, place, status_code HAVING SUM(n)<>0 OR SUM(expected)<>0 OR SUM(estimated)<>0
+		UNION ALL
+		SELECT plan_id FROM (`+slice+`s.records, s.pages_asked, s.latency_ms, s.http_429`+from+`
+			UNION ALL SELECT g.plan_id, g.place, -g.records, -g.pages_asked, -g.latency_ms, -g.http_429`+group+`) summed
+		GROUP BY plan_id, place HAVING SUM(records)<>0 OR SUM(pages_asked)<>0 OR SUM(latency_ms)<>0 OR SUM(http_429)<>0) differing`)
 }

@@ -61,6 +61,9 @@ func (l *Lab) compareGroups(id harvest.PlanID, all int64) {
 			if a, b := sums(z, kept), sums(z, counted); !slices.Equal(a, b) {
 				l.Errorf("by %s in %v: kept %v, counted %v", z, span, a, b)
 			}
+			if a, b := came(kept), came(counted); a != b {
+				l.Errorf("by %s in %v: kept %+v, counted %+v", z, span, a, b)
+			}
 		}
 	}
 	t, err := l.Store.PlanTotals(l.ctx(), id)
@@ -76,8 +79,26 @@ type sum struct {
 	n     int64
 }
 
+// came is what all slices of some groups came to.
+func came(counts []control.GroupCount) (all control.SliceSums) {
+	for _, c := range counts {
+		all.Records += c.Records
+		all.Asked += c.Asked
+		all.Latency += c.Latency
+		all.HTTP429 += c.HTTP429
+		if c.State != harvest.SliceResliced {
+			all.Expected += c.Expected
+			all.Estimated += c.Estimated
+		}
+	}
+	return all
+}
+
 func sums(z control.Zoom, counts []control.GroupCount) (out []sum) {
 	for _, c := range counts {
+		if c.Count == 0 {
+			continue // what came before its slices changed their state
+		}
 		out = append(out, sum{z.Begin(c.Place), c.State, c.Count})
 	}
 	slices.SortFunc(out, func(a, b sum) int {

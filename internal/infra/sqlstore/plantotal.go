@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -128,24 +127,12 @@ func planPagesSQL(plans int) string {
 		WHERE r.status_code='RUNNING' AND b.run_id=r.id AND b.status_code='SUCCEEDED' AND +b.plan_id IN (` + in + `)) pages`
 }
 
-// PlanTotals reads what a plan has come to so far. Of its slices it reads an index, and
-// no page of a run that has ended.
+// PlanTotals reads what a plan has come to so far. It looks at no slice and at no page of
+// a run that has ended.
 func (s *Store) PlanTotals(ctx context.Context, id harvest.PlanID) (t control.PlanTotals, err error) {
-	err = s.each(ctx, func(r *sql.Rows) error {
-		var st harvest.SliceState
-		var n, expected, estimated int64
-		if err := r.Scan(&st, &n, &expected, &estimated); err != nil {
-			return err
-		}
-		t.Slices.Count(st, n)
-		if st != harvest.SliceResliced { // its parts have estimates of their own
-			t.Expected += expected
-			t.Estimated += estimated
-		}
-		return nil
-	}, `SELECT status_code, COUNT(*), COALESCE(SUM(expected),0), COUNT(expected) FROM ing_plan_slice`+s.d.sliceWindowIndex+` WHERE plan_id=? GROUP BY status_code`, id)
+	t, err = s.countSlices(ctx, "?", []any{id})
 	if err != nil {
-		return t, fmt.Errorf("count slices of plan %d: %w", id, err)
+		return t, err
 	}
 	pages, err := s.planPages(ctx, []any{id})
 	t.Records = pages.records

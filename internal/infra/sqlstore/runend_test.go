@@ -7,6 +7,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/patratest"
 )
 
 // everyEndOfARun: however a run ends, its row sums up what its pages asked for and
@@ -155,6 +156,7 @@ func sumsOfOldSlices(l *Lab) {
 			}
 		}
 	}
+	patratest.Recount(l, l.DB)
 	l.mustSums("as they were filled", jobs[0].Slice, 2, 1)
 	l.mustSums("of a run that goes on", jobs[2].Slice, 0, 0)
 	if t, err := l.Store.PlanTotals(l.ctx(), plan.ID); err != nil || t.Expected != 4*70 || t.Estimated != 4 {

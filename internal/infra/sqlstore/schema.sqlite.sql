@@ -316,6 +316,12 @@ CREATE TABLE ing_plan_group (
   place TEXT NOT NULL,
   status_code TEXT NOT NULL CHECK (status_code IN ('PENDING','READY','FAILED','DONE','RESLICED','CANCELLED')),
   slices INTEGER NOT NULL,
+  expected INTEGER NOT NULL DEFAULT 0,
+  estimated INTEGER NOT NULL DEFAULT 0,
+  records INTEGER NOT NULL DEFAULT 0,
+  pages_asked INTEGER NOT NULL DEFAULT 0,
+  latency_ms INTEGER NOT NULL DEFAULT 0,
+  http_429 INTEGER NOT NULL DEFAULT 0,
   first_from TEXT NOT NULL,
   last_to TEXT NOT NULL,
   PRIMARY KEY (plan_id, place, status_code)
@@ -353,7 +359,7 @@ CREATE INDEX idx_slice_plan ON ing_plan_slice (plan_id);
 
 CREATE INDEX idx_slice_status ON ing_plan_slice (plan_id, status_code);
 
-CREATE INDEX idx_slice_window ON ing_plan_slice (plan_id, window_from, id, status_code, window_to, expected, records, pages_asked, latency_ms, http_429);
+CREATE INDEX idx_slice_window ON ing_plan_slice (plan_id, window_from, id, status_code, window_to);
 
 CREATE UNIQUE INDEX uk_slice_sig ON ing_plan_slice (plan_id, slice_signature_hash);
 

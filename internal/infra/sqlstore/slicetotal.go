@@ -20,6 +20,9 @@ type sliceShare struct {
 	http429 int64
 }
 
+// empty reports whether nothing was asked for.
+func (s sliceShare) empty() bool { return s.records+s.asked+s.http429 == 0 }
+
 // How pages of a run are summed up for its slice.
 const (
 	sliceAsked   = `COALESCE(SUM(CASE WHEN sent>0 THEN 1 ELSE 0 END),0)`
@@ -29,8 +32,8 @@ const (
 
 // addSliceShare adds what a run that ends has come to to its slice.
 func (x *tx) addSliceShare(s sliceShare) error {
-	if s.records+s.asked+s.http429 == 0 {
-		return nil // nothing was asked for
+	if s.empty() {
+		return nil
 	}
 	_, err := x.exec(`UPDATE ing_plan_slice SET records=records+?, pages_asked=pages_asked+?, latency_ms=latency_ms+?, http_429=http_429+? WHERE id=?`,
 		s.records, s.asked, s.latency, s.http429, s.id)

@@ -34,10 +34,11 @@ func (s *Store) Summary(ctx context.Context, ids ...harvest.PlanID) (control.Pla
 	p.ID = last
 	p.Span = spanOf(op, from, to)
 	p.Watermark = w.mark(op)
-	p.Slices, err = s.countSlices(ctx, in, args)
+	counted, err := s.countSlices(ctx, in, args)
 	if err != nil {
 		return p, err
 	}
+	p.Slices = counted.Slices
 	pages, err := s.planPages(ctx, args)
 	if err != nil {
 		return p, err
