@@ -95,10 +95,8 @@ func parent(ctx context.Context, args []string) (err error) {
 	r := &report{}
 	switch o.only {
 	case "views":
-		if err := r.views(ctx, o); err != nil {
-			return err
-		}
-		return r.printViews(os.Stdout)
+		err := r.views(ctx, o)
+		return errors.Join(err, r.printViews(os.Stdout)) // also what was measured before it failed
 	case "link":
 		if err := r.links(ctx, o); err != nil {
 			return err
