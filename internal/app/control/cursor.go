@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -85,6 +86,9 @@ type CursorView struct {
 	HeldBy []Gap         `json:"held_by"`
 	// MoreHeld: there are more gaps than are shown.
 	MoreHeld bool `json:"more_held,omitzero"`
+	// SafetyLag is how far behind now a HARVEST stays, since what is newer may still change
+	// its place; absent if it cannot be told.
+	SafetyLag *Seconds `json:"safety_lag_seconds,omitempty"`
 }
 
 // heldMost is how many of the gaps before a cursor are shown with it.
@@ -101,7 +105,35 @@ func (c *Control) Cursor(ctx context.Context, id harvest.CursorID, moves int) (C
 		return CursorView{}, err
 	}
 	gaps, more, err := c.store.Gaps(ctx, GapQuery{Source: cur.Source, Cursor: id, Limit: heldMost})
-	return CursorView{Cursor: cur, Events: events, HeldBy: gaps, MoreHeld: more != 0}, err
+	if err != nil {
+		return CursorView{}, err
+	}
+	out := CursorView{Cursor: cur, Events: events, HeldBy: gaps, MoreHeld: more != 0}
+	out.SafetyLag, err = c.safetyLag(ctx, cur)
+	return out, err
+}
+
+// safetyLag is how far behind now the harvest of a cursor stays: as it was moved, else as
+// its source declares. Of a source that cannot be used nothing is told.
+func (c *Control) safetyLag(ctx context.Context, r CursorRow) (*Seconds, error) {
+	if r.Operation != harvest.Harvest {
+		return nil, nil
+	}
+	con, err := c.contracts.Select(c.leaveNoTrace(ctx), r.Source, harvest.Harvest, "")
+	if err != nil {
+		return nil, nil //nolint:nilerr // what is wrong with it its own page says
+	}
+	scope, key, _ := strings.Cut(r.Namespace, "/")
+	ns := harvest.Namespace{Provenance: r.Source, Operation: r.Operation, CursorKey: r.Key, Scope: harvest.Scope(scope), Key: key}
+	lag := con.Spec.Window.SafetyLag.D()
+	tuned, is, err := c.store.TunedLag(ctx, ns, lag)
+	if err != nil {
+		return nil, err
+	}
+	if is {
+		lag = tuned
+	}
+	return new(Seconds(lag / time.Second)), nil
 }
 
 // CursorPlace reads a place on the axis of a cursor: an instant or a date, of an UPDATE

@@ -142,6 +142,10 @@ func (c *Control) Slice(ctx context.Context, id harvest.SliceID) (SliceRow, erro
 	if err != nil {
 		return s, c.orArchived(ctx, err, "slice", int64(id))
 	}
+	s.Detail, err = c.store.SliceDetail(ctx, id)
+	if err != nil {
+		return s, err
+	}
 	one := []SliceRow{s}
 	err = c.explainSlices(ctx, one)
 	return one[0], err
@@ -187,6 +191,19 @@ type SliceRow struct {
 	Waiting *WaitingFor `json:"waiting,omitempty"`
 	// Work is the task of it, without what the slice tells itself; nil without one.
 	Work *TaskRow `json:"-"`
+	// Detail is told of a slice that is looked at by itself.
+	Detail *SliceDetail `json:"detail,omitempty"`
+}
+
+// SliceDetail is what was asked of a slice, and what its ended runs came to.
+type SliceDetail struct {
+	SliceSums
+	// Prototype is the selection of the plan, Localized the same within the window of the
+	// slice, each as an expression.
+	Prototype string `json:"prototype,omitempty"`
+	Localized string `json:"localized,omitempty"`
+	// Budget is what the slice may cost before it is cut again; nil for no bound.
+	Budget *harvest.BudgetSpec `json:"budget,omitempty"`
 }
 
 // SliceCounts are the slices of a plan, by what became of them.

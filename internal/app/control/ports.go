@@ -45,6 +45,7 @@ type Store interface {
 	TaskStore
 	TrailStore
 	RateStore
+	SeriesStore
 	WorkStore
 	// Coverage is what of each namespace of a source is proven complete, of at most one
 	// more than [MostNamespaces].
@@ -75,6 +76,8 @@ type PlanStore interface {
 	// begin within a span in the order of their windows.
 	Slices(ctx context.Context, q SliceQuery, after harvest.SliceID, limit int) ([]SliceRow, error)
 	Slice(ctx context.Context, id harvest.SliceID) (SliceRow, error)
+	// SliceDetail is what only the page of a slice tells.
+	SliceDetail(ctx context.Context, id harvest.SliceID) (*SliceDetail, error)
 	// Cancel gives up what is not done yet and says how many slices that were;
 	// [ErrNotOpen] if there are none. TryCancel tells the same and changes nothing.
 	Cancel(ctx context.Context, scope CancelScope, a source.Audit) (int64, error)

@@ -3,6 +3,8 @@ package console
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -37,13 +39,57 @@ func alertTable(v *visit, rows []control.AlertRow) *table {
 		t.Rows = append(t.Rows, row{Cells: []cell{
 			{State: &state{Family: control.AlertFamily(a), Word: alertWord(v, a)}, Href: v.path("/alerts/%d", a.ID)},
 			linked(a.Source, v.path("/sources/%s", a.Source)),
-			{Text: a.Text, Small: string(a.Rule)},
+			{Text: a.Text, Href: v.explains(a), Small: string(a.Rule)},
 			{Text: a.Measured, Small: a.Threshold},
 			at(&a.Since),
 			{Actions: v.allowed(alertActions(v, a))},
 		}})
 	}
 	return t
+}
+
+// explains is the page that tells most about what an alert is about.
+func (v *visit) explains(a control.AlertRow) string {
+	if a.Source == "" {
+		return v.path("/queue")
+	}
+	of := "?source=" + url.QueryEscape(a.Source)
+	switch a.Rule {
+	case alert.Throttled, alert.QuotaLow:
+		return v.path("/rate") + of
+	case alert.ErrorRate, alert.SourceOut:
+		return v.path("/errors") + of
+	case alert.SpoiltItems:
+		return v.path("/quarantine") + of
+	case alert.GapsOpen, alert.Late:
+		return v.path("/coverage") + of + "#gaps"
+	case alert.QueueSurge, alert.NobodyWorks, alert.LeasesLost, alert.Stuck:
+		return v.path("/queue") + of
+	default:
+		return v.path("/sources/%s", a.Source)
+	}
+}
+
+// testForm sends a message that says it is a test.
+func testForm(v *visit) *form {
+	return &form{
+		Action: v.path("/alerts/test"), Submit: v.t("alerts.test"),
+		Fields: []field{{Name: "reason", Label: v.t("change.reason"), Required: true, Hint: v.t("change.reason_hint")}},
+	}
+}
+
+// testAlerts sends a test to everybody who is told, through the API.
+func (c *Console) testAlerts(w http.ResponseWriter, r *http.Request) {
+	v := visitOf(r)
+	if !c.receive(w, v, mostForm, "") {
+		return
+	}
+	a := c.ask(v.apiRequest(http.MethodPost, "/alerts/test", map[string]any{"reason": v.PostFormValue("reason")}))
+	if err := a.refused(); err != nil {
+		c.fail(w, v, err)
+		return
+	}
+	http.Redirect(w, r, v.path("/alerts")+"?done=test+alerts#targets", http.StatusSeeOther)
 }
 
 // alertWord is what became of an alert.
@@ -87,6 +133,9 @@ func targetsPanel(v *visit, targets []control.AlertTarget) panel {
 		t.Rows = append(t.Rows, row{Cells: []cell{text(one.Name), text(one.Kind), count(one.Waiting), count(one.GivenUp), at(one.LastSentAt), text(one.Error)}})
 	}
 	out.Table = t
+	if v.May(control.Operator) {
+		out.Form = testForm(v)
+	}
 	return out
 }
 
@@ -117,7 +166,7 @@ func (c *Console) alertPage(ctx context.Context, v *visit) (*view, error) {
 	out.State = &state{Family: control.AlertFamily(a.AlertRow), Word: alertWord(v, a.AlertRow)}
 	out.CLI = "patra alert show " + strconv.FormatInt(id, 10)
 	out.API = fmt.Sprintf("/alerts/%d", id)
-	out.Actions = alertActions(v, a.AlertRow)
+	out.Actions = append(alertActions(v, a.AlertRow), action{Label: v.t("alerts.explain"), Href: v.explains(a.AlertRow), Needs: control.Viewer})
 	out.Panels = []panel{{ID: "facts", Title: v.t("alerts.rule"), Note: a.Means, Facts: []fact{
 		{v.t("alerts.rule"), mono(string(a.Rule))},
 		{v.t("col.source"), linked(a.Source, v.path("/sources/%s", a.Source))},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
 )
@@ -65,6 +66,9 @@ func (c *Console) auditLine(ctx context.Context, v *visit) (*view, error) {
 	l := list.Audit[0]
 	out := &view{Title: l.Action + " " + l.Object, Lead: l.Reason, Up: v.path("/audit"), Crumbs: []link{{v.t("rail./audit"), v.path("/audit")}}}
 	out.CLI = "patra audit list --object " + quoted(l.Object)
+	if back, can := undoOf(v, l); can {
+		out.Actions = []action{back}
+	}
 	out.API = api("/audit", "after", strconv.FormatInt(id+1, 10), "limit", "1", "all", "true")
 	out.Panels = []panel{
 		{ID: "who", Title: v.t("audit.change"), Facts: []fact{
@@ -81,6 +85,32 @@ func (c *Console) auditLine(ctx context.Context, v *visit) (*view, error) {
 		}},
 	}
 	return out, nil
+}
+
+// undoOf is the change that takes one back, of those of which there is one. It is
+// previewed as any other: what happened since may have made it moot.
+func undoOf(v *visit, l control.AuditLine) (action, bool) {
+	_, name, is := strings.Cut(l.Object, "/")
+	if !is {
+		return action{}, false
+	}
+	undo := map[string]struct {
+		path  string
+		level int
+		needs control.Access
+	}{
+		"SOURCE_PAUSE":    {"/sources/%s/resume", 2, control.Operator},
+		"SOURCE_RESUME":   {"/sources/%s/pause", 2, control.Operator},
+		"SOURCE_APPLY":    {"/sources/%s/rollback", 3, control.Admin},
+		"SOURCE_SCHEDULE": {"/sources/%s/rollback", 3, control.Admin},
+		"SCHEDULE_PAUSE":  {"/schedules/%s/resume", 2, control.Operator},
+		"SCHEDULE_RESUME": {"/schedules/%s/pause", 2, control.Operator},
+	}
+	how, known := undo[l.Action]
+	if !known {
+		return action{}, false
+	}
+	return action{Label: v.t("done.undo"), Do: apiPath(how.path, name), Level: how.level, Name: name, Needs: how.needs}, true
 }
 
 // spread is a document of JSON with its parts under each other; what is none stays as

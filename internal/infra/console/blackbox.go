@@ -41,6 +41,7 @@ func (c *Console) showBox(ctx context.Context, v *visit, ref string) (*view, err
 		Title: v.t("blackbox.title", box.Batch), State: stated(control.BatchFamily(box.Reply.State), v.stateWord(string(box.Reply.State))).State,
 		Lead: v.t("batch.correlation") + ": " + box.Correlation, CLI: "patra blackbox show " + box.Batch, API: "/blackbox/" + box.Batch,
 		Crumbs: []link{
+			{v.t("rail./blackbox"), v.path("/blackbox")},
 			{v.t("col.plan") + " " + strconv.FormatInt(int64(box.Lineage.Plan), 10), v.path("/plans/%d", box.Lineage.Plan)},
 			{v.t("col.slice") + " " + strconv.FormatInt(int64(box.Lineage.Slice), 10), v.path("/slices/%d", box.Lineage.Slice)},
 			{v.t("col.task") + " " + strconv.FormatInt(int64(box.Lineage.Task), 10), v.path("/tasks/%d", box.Lineage.Task)},
@@ -64,6 +65,9 @@ func (c *Console) showBox(ctx context.Context, v *visit, ref string) (*view, err
 		out.Panels = append(out.Panels, panel{ID: "probe", Title: v.t("blackbox.probe"), Note: v.t("blackbox.probe_note"), Form: &form{Action: here + "/probe", Submit: v.t("blackbox.probe")}})
 	}
 	out.Panels = append(out.Panels, v.boxPanels(box)...)
+	if v.May(control.Operator) {
+		out.Panels = append(out.Panels, v.exportForm(run, no))
+	}
 	return out, nil
 }
 
@@ -213,5 +217,5 @@ func (c *Console) probe(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	shown := &view{Title: v.t("blackbox.probe"), Lead: batch, Crumbs: []link{{v.t("blackbox.title", batch), v.path("/blackbox/%s/%s", r.PathValue("run"), r.PathValue("no"))}}, Panels: v.replayPanels(report)}
-	c.answer(w, v, shown, "")
+	c.answer(w, v, shown, "/blackbox")
 }

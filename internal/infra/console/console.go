@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -36,6 +37,8 @@ type Console struct {
 	redact  func(string) string
 	demo    Demo
 	log     *slog.Logger
+	// instance is the machine that this console runs on.
+	instance string
 
 	api    http.Handler // the API of the same process; changes go through it
 	mux    *http.ServeMux
@@ -54,6 +57,7 @@ func New(c Config) (*Console, error) {
 		control: c.Control, build: c.Build, base: strings.TrimSuffix(c.Base, "/"), board: c.Board, redact: c.Redact, demo: c.Demo,
 		log: c.Logger.With("component", "console"), mux: http.NewServeMux(), looks: looks, cache: newCache(), pulses: newPulses(c.Control.Pulse),
 	}
+	out.instance, _ = os.Hostname() // one without a name is not named
 	out.declare()
 	return out, nil
 }

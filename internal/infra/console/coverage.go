@@ -21,8 +21,11 @@ var coverageStates = []control.CoverageState{control.CoverageGap, control.Covera
 // coverage maps sources against time: what is proven, open, late, or a gap.
 func (c *Console) coverage(ctx context.Context, v *visit) (*view, error) {
 	word, days := v.span("30d")
-	to := v.now.Truncate(time.Hour).Add(time.Hour)
-	q := control.CoverageQuery{Source: v.query("source"), From: to.AddDate(0, 0, -days), To: to, Steps: mapSteps, Page: control.Page{After: v.query("after")}}
+	from, to, err := v.pinned(v.now.Truncate(time.Hour).Add(time.Hour), days)
+	if err != nil {
+		return nil, err
+	}
+	q := control.CoverageQuery{Source: v.query("source"), From: from, To: to, Steps: mapSteps, Page: control.Page{After: v.query("after")}}
 	m, err := c.control.CoverageMap(ctx, q)
 	if err != nil {
 		return nil, err
@@ -31,6 +34,7 @@ func (c *Console) coverage(ctx context.Context, v *visit) (*view, error) {
 		Title: v.t("rail./coverage"), Lead: v.t("coverage.lead"), Topics: "work cursors",
 		API: api("/coverage", "source", q.Source, "from", q.From.Format(time.RFC3339), "to", q.To.Format(time.RFC3339), "steps", strconv.Itoa(mapSteps), "after", q.After),
 	}
+	out.Link = v.pinnedLink(from, to)
 	if q.Source != "" {
 		out.CLI = "patra coverage " + quoted(q.Source)
 	}
@@ -49,7 +53,7 @@ func (c *Console) coverage(ctx context.Context, v *visit) (*view, error) {
 	part.Figure = &figure{Title: v.t("lanes.axis"), Summary: v.coverageSummary(m), Drawing: v.coverageMap(m), Legend: legend, Data: v.coverageTable(m)}
 	out.Panels = []panel{part}
 	if q.Source != "" {
-		gaps, err := c.gapsPanel(ctx, v, q.Source)
+		gaps, err := c.part(v, "gaps", v.t("coverage.gaps"), func() (panel, error) { return c.gapsPanel(ctx, v, q.Source) })
 		if err != nil {
 			return nil, err
 		}

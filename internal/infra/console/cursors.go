@@ -30,6 +30,33 @@ func (v *visit) span(otherwise string) (word string, days int) {
 	return spans[0].word, spans[0].days
 }
 
+// pinned is the time that a drawing shows: the one that the address names, else so many
+// days up to an instant.
+func (v *visit) pinned(until time.Time, days int) (from, to time.Time, err error) {
+	from, err = v.moment("from")
+	if err != nil {
+		return from, to, err
+	}
+	to, err = v.moment("to")
+	if err != nil {
+		return from, to, err
+	}
+	if !from.Before(to) {
+		return until.AddDate(0, 0, -days), until, nil
+	}
+	return from, to, nil
+}
+
+// pinnedLink is the address of this page that shows the same time whenever it is opened.
+func (v *visit) pinnedLink(from, to time.Time) string {
+	q := v.URL.Query()
+	q.Del("span")
+	q.Del("done")
+	q.Set("from", instantText(from))
+	q.Set("to", instantText(to))
+	return v.URL.EscapedPath() + "?" + q.Encode()
+}
+
 // spanField lets somebody choose a length of time.
 func (v *visit) spanField(word string) field {
 	out := field{Name: "span", Label: v.t("lanes.span"), Value: word, Kind: "select"}
@@ -52,9 +79,13 @@ func (a timeAxis) x(t time.Time) float64 {
 func (a timeAxis) ticks(b *strings.Builder, y int) {
 	fmt.Fprintf(b, `<line class="axis" x1="0" y1="%d" x2="100%%" y2="%d"/>`, y, y)
 	const parts = 4
+	layout := time.DateOnly
+	if a.to.Sub(a.from) < parts*24*time.Hour { // several would stand on one day
+		layout = "01-02 15:04Z"
+	}
 	for i := range parts {
 		at := a.from.Add(a.to.Sub(a.from) / parts * time.Duration(i))
-		fmt.Fprintf(b, `<text class="muted" x="%.2f%%" y="%d">%s</text>`, a.x(at), y+15, at.Format(time.DateOnly))
+		fmt.Fprintf(b, `<text class="muted" x="%.2f%%" y="%d">%s</text>`, a.x(at), y+15, at.UTC().Format(layout))
 	}
 }
 
@@ -74,6 +105,10 @@ func (c *Console) cursors(ctx context.Context, v *visit) (*view, error) {
 		return nil, err
 	}
 	word, days := v.span("1y")
+	from, to, err := v.pinned(v.now, days)
+	if err != nil {
+		return nil, err
+	}
 	out := &view{
 		Title: v.t("rail./cursors"), Lead: v.t("lanes.lead"), Topics: "cursors", CLI: cli("patra cursor list", "--source", q.Source),
 		API: api("/cursors", "source", q.Source, "after", q.After),
@@ -87,7 +122,8 @@ func (c *Console) cursors(ctx context.Context, v *visit) (*view, error) {
 		out.Panels = []panel{{ID: "lanes", Title: v.t("rail./cursors"), Empty: v.t("lanes.none"), EmptyNext: "patra harvest pubmed"}}
 		return out, nil
 	}
-	axis := timeAxis{from: v.now.AddDate(0, 0, -days), to: v.now}
+	out.Link = v.pinnedLink(from, to)
+	axis := timeAxis{from: from, to: to}
 	lanes := &figure{Title: v.t("lanes.axis"), Summary: v.lanesSummary(list.Cursors), Drawing: v.lanes(list.Cursors, axis, ""), Legend: []state{
 		{Family: control.OK, Word: v.t("lanes.proven")}, {Family: control.Active, Word: v.t("lanes.watermark"), Sign: "●"},
 	}}
@@ -198,6 +234,11 @@ func (v *visit) laneMarks(cur control.CursorView, axis timeAxis) string {
 				axis.x(from), laneTop, max(axis.x(to)-axis.x(from), 0.4), template.HTMLEscapeString(harvest.Span{From: g.From, To: g.To}.Short()+": "+g.Reason))
 		}
 	}
+	if cur.SafetyLag != nil {
+		edge := v.now.Add(-time.Duration(*cur.SafetyLag) * time.Second)
+		fmt.Fprintf(&b, `<line class="lag" x1="%.2f%%" x2="%.2f%%" y1="%d" y2="%d"><title>%s</title></line>`,
+			axis.x(edge), axis.x(edge), laneTop-8, laneTop+20, template.HTMLEscapeString(v.t("lanes.safety_lag")+": "+stamp(edge)))
+	}
 	for _, e := range cur.Events {
 		if at, is := placeOf(cur.Cursor.Operation, e.New); is {
 			fmt.Fprintf(&b, `<line class="moved" x1="%.2f%%" x2="%.2f%%" y1="%d" y2="%d"><title>%s</title></line>`,
@@ -244,6 +285,9 @@ func (c *Console) cursor(ctx context.Context, v *visit) (*view, error) {
 		{v.t("lanes.direction"), text(strings.ToLower(string(r.Direction)))},
 		{v.t("col.query"), text(r.Query)},
 	}}
+	if cur.SafetyLag != nil {
+		facts.Facts = append(facts.Facts, fact{v.t("lanes.safety_lag"), cell{Text: length(v.look.words, time.Duration(*cur.SafetyLag)*time.Second), Small: v.t("lanes.safety_note")}})
+	}
 	if value, is := placeOf(r.Operation, r.Value); is {
 		begin, _ := placeOf(r.Operation, r.Init)
 		if begin.After(value) {
@@ -256,8 +300,25 @@ func (c *Console) cursor(ctx context.Context, v *visit) (*view, error) {
 			}})
 		}
 	}
-	out.Panels = append(out.Panels, facts, v.heldPanel(cur), v.movesPanel(cur))
+	out.Panels = append(out.Panels, facts, v.heldPanel(cur))
+	if v.May(control.Operator) && r.Operation == harvest.Harvest {
+		out.Panels = append(out.Panels, v.refetchPanel(r))
+	}
+	out.Panels = append(out.Panels, v.movesPanel(cur))
 	return out, nil
+}
+
+// refetchPanel asks for a window that is to be read again, in a lane of its own: a cursor
+// does not go back.
+func (v *visit) refetchPanel(r control.CursorRow) panel {
+	return panel{ID: "refetch", Title: v.t("lanes.refetch"), Note: v.t("lanes.refetch_note"), Form: &form{
+		Action: v.path("/change"), Get: true, Submit: v.t("lanes.refetch_look"),
+		Hidden: map[string]string{"do": planned, "with.source": r.Source, "with.operation": string(harvest.Backfill), "with.query": r.Query, "from": v.here()},
+		Fields: []field{
+			{Name: "with.from", Label: v.t("lanes.refetch_from"), Required: true, Hint: "2026-01-31T00:00:00Z"},
+			{Name: "with.to", Label: v.t("lanes.refetch_to"), Required: true, Value: atSecond(r.Value)},
+		},
+	}}
 }
 
 // heldPanel lists the gaps that a cursor cannot pass, and offers to pass them.

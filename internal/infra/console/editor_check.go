@@ -22,7 +22,12 @@ const (
 // checkPanels try a pack out: what was asked, what came, and which fields were found in
 // it, side by side. Nothing is stored.
 func (c *Console) checkPanels(ctx context.Context, v *visit, pack string) ([]panel, error) {
-	report, exchanges, err := c.control.CheckSource(ctx, control.CheckRequest{Text: pack, Operation: harvest.Harvest})
+	return c.checkedPanels(ctx, v, control.CheckRequest{Text: pack, Operation: harvest.Harvest})
+}
+
+// checkedPanels are what a check found.
+func (c *Console) checkedPanels(ctx context.Context, v *visit, wanted control.CheckRequest) ([]panel, error) {
+	report, exchanges, err := c.control.CheckSource(ctx, wanted)
 	if err != nil {
 		return nil, err
 	}

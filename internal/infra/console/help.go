@@ -10,7 +10,7 @@ import (
 // keys are what can be pressed, each with the key of its sentence.
 var keys = []struct{ press, does string }{
 	{"/", "help.key_search"},
-	{"g o, g s, g p, g q, g c, g r, g e, g d, g b, g a", "help.key_rooms"},
+	{"g o, g s, g p, g q, g c, g r, g e, g d, g b, g a, g t", "help.key_rooms"},
 	{"j k", "help.key_rows"},
 	{"Enter", "help.key_open"},
 	{".", "help.key_actions"},
@@ -53,7 +53,7 @@ func (c *Console) help(_ context.Context, v *visit) (*view, error) {
 	}
 	read.Rows = append(read.Rows, row{Cells: []cell{linked("/api/v1/openapi.json", v.path("/api/v1/openapi.json")), text(v.t("document.openapi"))}})
 	out.Panels = []panel{
-		{ID: "keys", Title: v.t("help.keys"), Note: v.t("help.keys_note"), Table: press},
+		{ID: "keys", Title: v.t("help.keys"), Note: v.t("help.keys_note"), Table: press, Switch: &onOff{ID: "keys-switch", On: v.t("help.keys_on"), Off: v.t("help.keys_off")}},
 		{ID: "marks", Title: v.t("help.marks"), Note: v.t("help.marks_note"), Table: marks},
 		{ID: "fresh", Title: v.t("col.freshness"), Table: fresh},
 		{ID: "words", Title: v.t("help.words"), Table: glossary},

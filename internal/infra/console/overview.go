@@ -20,7 +20,7 @@ func (c *Console) overview(ctx context.Context, v *visit) (*view, error) {
 	out := &view{Title: v.t("overview.title"), CLI: "patra status", API: "/status", Topics: "work plans cursors alerts audit time"}
 	out.Lead = v.tally(s.Sources)
 	out.Panels = append(out.Panels, c.needsPanel(v, s))
-	sources := panel{ID: "sources", Title: v.t("overview.sources"), Table: &table{Caption: v.t("overview.sources"), Head: []column{
+	sources := panel{ID: "sources", Title: v.t("overview.sources"), Note: v.t("overview.of_runs", runsMarked), Table: &table{Caption: v.t("overview.sources"), Head: []column{
 		{Text: v.t("col.source")},
 		{Text: v.t("col.freshness")},
 		{Text: v.t("col.why")},
@@ -29,24 +29,27 @@ func (c *Console) overview(ctx context.Context, v *visit) (*view, error) {
 		{Text: v.t("col.running"), Num: true},
 		{Text: v.t("col.rate"), Num: true},
 		{Text: v.t("col.quota"), Num: true},
+		{Text: v.t("overview.stored"), Num: true},
+		{Text: "429 %", Num: true},
 		{Text: v.t("col.last_runs")},
 	}}}
 	for _, one := range s.Sources {
 		if one.Never && one.Cause == nil {
 			continue
 		}
-		marks, err := c.lastRuns(ctx, v, one.Source)
+		runs, err := c.lastRuns(ctx, v, one.Source)
 		if err != nil {
 			return nil, err
 		}
 		sources.Table.Rows = append(sources.Table.Rows, row{Cells: []cell{
 			linked(one.Source, v.path("/sources/%s", one.Source)), v.freshness(one.Freshness), v.why(one), v.lag(one.Lag, one.Limit), counted(one.Queued), counted(one.Running),
-			rateCell(one.Rate), quotaCell(one.Rate),
-			{Marks: marks},
+			rateCell(one.Rate), quotaCell(one.Rate), runs.stored, runs.throttled,
+			{Marks: runs.marks},
 		}})
 	}
 	if len(sources.Table.Rows) == 0 {
 		sources.Table = nil
+		sources.Note = ""
 		sources.Empty = v.t("overview.nothing_yet")
 		sources.EmptyNext = "patra harvest pubmed --contact you@example.org"
 	}
@@ -169,17 +172,36 @@ func quotaCell(r *control.RateStatus) cell {
 	return cell{Bar: &bar{Share: share, Text: fmt.Sprintf("%.0f %%", share*100)}}
 }
 
-// lastRuns are the newest attempts of a source, one mark each, the oldest first.
-func (c *Console) lastRuns(ctx context.Context, v *visit, code string) ([]mark, error) {
-	list, err := c.control.Runs(ctx, control.RunQuery{Source: code, Page: control.Page{Limit: 12}})
+// newestRuns are the newest attempts of a source, and what they came to together.
+type newestRuns struct {
+	marks             []mark // the oldest first
+	stored, throttled cell
+}
+
+// runsMarked is how many runs of a source the overview tells apart.
+const runsMarked = 16
+
+// lastRuns are the newest attempts of the last day, one mark each.
+func (c *Console) lastRuns(ctx context.Context, v *visit, code string) (newestRuns, error) {
+	var out newestRuns
+	list, err := c.control.Runs(ctx, control.RunQuery{Source: code, Page: control.Page{Limit: runsMarked}})
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	var out []mark
-	for _, r := range list.Runs {
+	var stored, sent, throttled int64
+	for _, r := range slices.Backward(list.Runs) {
 		family := control.RunFamily(harvest.RunState(r.Status))
-		title := fmt.Sprintf("%s %d: %s", v.t("run.run"), r.ID, v.stateWord(string(r.Status)))
-		out = append([]mark{{state{Family: family, Word: string(r.Status), Title: title}, v.path("/runs/%d", r.ID)}}, out...)
+		title := fmt.Sprintf("%s %d: %s, %s", v.t("run.run"), r.ID, v.stateWord(string(r.Status)), ago(v.look.words, r.StartedAt, v.now))
+		out.marks = append(out.marks, mark{state{Family: family, Word: string(r.Status), Title: title}, v.path("/runs/%d", r.ID)})
+		if r.Stats != nil {
+			stored += r.Stats.Inserted + r.Stats.Updated
+			sent += r.Stats.Sent
+			throttled += r.Stats.HTTP429
+		}
+	}
+	if len(list.Runs) > 0 {
+		out.stored = count(stored)
+		out.throttled = text(fmt.Sprintf("%.1f", float64(throttled)*100/float64(max(sent, 1))))
 	}
 	return out, nil
 }

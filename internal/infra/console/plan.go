@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -13,6 +14,9 @@ import (
 // plan shows a plan: how far it has come, why it waits, and all its slices in a drawing.
 func (c *Console) plan(ctx context.Context, v *visit) (*view, error) {
 	id, err := v.number("id")
+	if err != nil { // it may be named by its key
+		id, err = c.planOfKey(ctx, v.PathValue("id"))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -28,12 +32,21 @@ func (c *Console) plan(ctx context.Context, v *visit) (*view, error) {
 	out.API = fmt.Sprintf("/plans/%d", id)
 	out.Tabs = v.planTabs(p.Plan.ID, "plan")
 	out.Panels = append(out.Panels, v.planProgress(p))
-	matrix, err := c.matrixPanel(ctx, v, p.Plan)
+	matrix, err := c.part(v, "matrix", v.t("matrix.title"), func() (panel, error) { return c.matrixPanel(ctx, v, p.Plan) })
 	if err != nil {
 		return nil, err
 	}
 	out.Panels = append(out.Panels, matrix, v.planFacts(p))
 	return out, nil
+}
+
+// planOfKey is the number of the plan that goes by a key.
+func (c *Console) planOfKey(ctx context.Context, key string) (int64, error) {
+	id, err := c.control.PlanOfKey(ctx, key)
+	if errors.Is(err, harvest.ErrNotFound) {
+		return 0, errNoPage
+	}
+	return int64(id), err
 }
 
 // planFrame is what the pages of a plan have in common.

@@ -134,7 +134,11 @@ func (c *Console) rate(ctx context.Context, v *visit) (*view, error) {
 	for _, s := range r.Sources {
 		who.Table.Rows = append(who.Table.Rows, row{Cells: []cell{linked(s, v.path("/sources/%s", s)), linked(v.t("rate.their_queue"), v.path("/queue")+"?source="+s)}})
 	}
-	out.Panels = []panel{facts, v.quotaPanel(r), who}
+	series, err := c.part(v, "series", v.t("rate.series"), func() (panel, error) { return c.seriesPanel(ctx, v, r) })
+	if err != nil {
+		return nil, err
+	}
+	out.Panels = []panel{facts, series, v.quotaPanel(r), who}
 	if v.May(control.Operator) && r.Limit > 0 {
 		out.Panels = append(out.Panels, panel{ID: "lower", Title: v.t("change.lower"), Note: v.t("rate.lower_note"), Form: &form{
 			Action: v.path("/change"), Get: true, Submit: v.t("change.lower"), Hidden: map[string]string{"do": apiPath("/sources/%s/lower", code), "from": v.here()},

@@ -35,8 +35,9 @@ func (c *Console) dataPages() []page {
 		{"/works/{id}", "/works", c.work},
 		{"/rate", "/rate", c.rates},
 		{"/rate/{key}", "/rate", c.rate},
-		{"/blackbox/{batch}", "", c.blackBoxByID},
-		{"/blackbox/{run}/{no}", "", c.blackBox},
+		{"/blackbox", "/blackbox", c.blackBoxes},
+		{"/blackbox/{batch}", "/blackbox", c.blackBoxByID},
+		{"/blackbox/{run}/{no}", "/blackbox", c.blackBox},
 	}
 }
 

@@ -158,7 +158,7 @@ const formMark = "patra-form-token-goes-here"
 func (c *Console) render(v *visit, p *view, rail []tab, fragment bool) ([]byte, error) {
 	s := shell{
 		view: p, V: v, Now: v.now, Lang: v.look.language, Theme: v.theme, Base: c.base, Assets: c.base + "/assets/" + assetStamp(),
-		Rail: rail, Version: c.build.Version, Demo: c.demo != nil, Here: v.here(), FormMark: formMark, Fragment: fragment,
+		Rail: rail, Instance: c.instance, Version: c.build.Version, Demo: c.demo != nil, Here: v.here(), FormMark: formMark, Fragment: fragment,
 	}
 	name := "page"
 	if fragment {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"net/http"
 	"slices"
@@ -22,7 +23,7 @@ type page struct {
 
 // rail is the list of rooms at the left, in order: the path of each, the key of its
 // name is rail.PATH.
-var rail = []string{"/", "/sources", "/plans", "/queue", "/cursors", "/coverage", "/rate", "/errors", "/quarantine", "/records", "/searches", "/works", "/schedules", "/alerts", "/audit", "/settings"}
+var rail = []string{"/", "/sources", "/plans", "/queue", "/cursors", "/coverage", "/rate", "/errors", "/quarantine", "/records", "/searches", "/works", "/blackbox", "/schedules", "/alerts", "/audit", "/settings"}
 
 // pages are the pages of all rooms.
 func (c *Console) pages() []page {
@@ -58,6 +59,9 @@ func (c *Console) declare() {
 	c.mux.HandleFunc("GET "+c.base+"/change", c.previewChange)
 	c.mux.HandleFunc("POST "+c.base+"/change", c.makeChange)
 	c.mux.HandleFunc("POST "+c.base+"/blackbox/{run}/{no}/probe", c.probe)
+	c.mux.HandleFunc("POST "+c.base+"/blackbox/{run}/{no}/export", c.exportBox)
+	c.mux.HandleFunc("POST "+c.base+"/alerts/test", c.testAlerts)
+	c.mux.HandleFunc("POST "+c.base+"/sources/{code}/check", c.checkSource)
 	c.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { c.fail(w, visitOf(r), errNoPage) })
 }
 
@@ -94,6 +98,7 @@ func (c *Console) make(v *visit, p page, fragment bool) (int, []byte) {
 		status, shown = c.trouble(v, err)
 	}
 	c.complete(v, shown)
+	shown.dropEmptyColumns()
 	html, err := c.render(v, shown, c.railFor(v, p.rail), fragment)
 	if err != nil {
 		panic(err)
@@ -160,6 +165,7 @@ func (c *Console) document(w http.ResponseWriter, v *visit, p page) {
 // answer sends a page that was made for one request and is not kept for others.
 func (c *Console) answer(w http.ResponseWriter, v *visit, shown *view, room string) {
 	c.complete(v, shown)
+	shown.dropEmptyColumns()
 	html, err := c.render(v, shown, c.railFor(v, room), false)
 	if err != nil {
 		panic(err)
@@ -179,6 +185,24 @@ func (c *Console) fail(w http.ResponseWriter, v *visit, err error) {
 		panic(err)
 	}
 	send(w, v, status, html)
+}
+
+// part is a part of a page. One that cannot be made says so and how it can be tried again,
+// with the word by which the log tells more; the rest of the page is there all the same.
+// What somebody asked for wrongly is the answer to the whole page.
+func (c *Console) part(v *visit, id, title string, make func() (panel, error)) (panel, error) {
+	out, err := make()
+	if err == nil {
+		return out, nil
+	}
+	if _, known := control.Explain(err, "SOURCE"); known || errors.Is(err, harvest.ErrStoreAway) {
+		return out, err
+	}
+	mark := rand.Text()[:8]
+	c.log.ErrorContext(v.Context(), "part of a page failed", "path", v.URL.Path, "part", id, "mark", mark, "err", err)
+	return panel{
+		ID: id, Title: title, Needs: []need{{State: state{Family: control.Failed, Word: v.t("trouble.part")}, Text: v.t("trouble.part_next", mark), Where: link{v.t("trouble.retry"), v.here()}}},
+	}, nil
 }
 
 // trouble is the page that says what is wrong, and its status. What nobody has

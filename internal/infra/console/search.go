@@ -56,6 +56,7 @@ func (c *Console) searchBox(w http.ResponseWriter, r *http.Request) {
 var (
 	wholeNumber = regexp.MustCompile(`^[0-9]{1,18}$`)
 	pageOfRun   = regexp.MustCompile(`^([0-9]{1,18})/([0-9]{1,18})$`)
+	correlated  = regexp.MustCompile(`^ing-([0-9]{1,18})-([0-9]{1,18})$`)
 )
 
 // find looks for everything that goes by a word.
@@ -66,6 +67,9 @@ func (c *Console) find(ctx context.Context, v *visit, q string) ([]hit, error) {
 	var out []hit
 	if m := pageOfRun.FindStringSubmatch(q); m != nil {
 		out = append(out, hit{v.t("search.batch"), link{q, v.path("/runs/%s/batches/%s", m[1], m[2])}})
+	}
+	if m := correlated.FindStringSubmatch(q); m != nil {
+		return []hit{{v.t("search.batch"), link{q, v.path("/blackbox/%s/%s", m[1], m[2])}}}, nil
 	}
 	if wholeNumber.MatchString(q) {
 		found, err := c.findNumber(ctx, v, q)

@@ -29,7 +29,7 @@ func (c *Console) settings(ctx context.Context, v *visit) (*view, error) {
 	out.State = &state{Family: control.CheckFamily(d.Status), Word: v.look.words.sayOr("check."+string(d.Status), string(d.Status))}
 	out.Panels = append(out.Panels, c.valuesPanel(v, d), healthPanel(v, d))
 	if v.Role == control.Admin {
-		tokens, err := c.tokensPanel(ctx, v)
+		tokens, err := c.part(v, "tokens", v.t("settings.tokens"), func() (panel, error) { return c.tokensPanel(ctx, v) })
 		if err != nil {
 			return nil, err
 		}

@@ -51,6 +51,7 @@ func (c *Console) sourceHead(ctx context.Context, v *visit, here string) (*view,
 		{v.t("source.now"), at},
 		{v.t("source.timeline"), at + "/timeline"},
 		{v.t("source.diff"), at + "/diff"},
+		{v.t("source.check"), at + "/check"},
 	} {
 		out.Tabs = append(out.Tabs, tab{link{t.name, v.base + t.path}, at+here == t.path})
 	}
@@ -83,7 +84,7 @@ func (c *Console) source(ctx context.Context, v *visit) (*view, error) {
 	if len(status.Sources) == 1 {
 		out.Panels = append(out.Panels, c.howItFares(v, row, status.Sources[0]))
 	}
-	gaps, err := c.sourceGaps(ctx, v, row.Code)
+	gaps, err := c.part(v, "gaps", v.t("source.gaps"), func() (panel, error) { return c.sourceGaps(ctx, v, row.Code) })
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +165,7 @@ func contractPanel(v *visit, k control.SourceContract, at time.Time) panel {
 		out.Facts = append(out.Facts, fact{line.What, text(line.Text)})
 	}
 	if k.DescribedFrom != nil {
-		out.Empty = v.t("source.not_yet", stamp(time.Time(*k.DescribedFrom)))
+		out.Note = v.t("source.not_yet", stamp(time.Time(*k.DescribedFrom)))
 	}
 	if k.Fingerprint != "" {
 		out.Facts = append(out.Facts, fact{v.t("source.fingerprint"), cell{Text: k.Fingerprint[:min(12, len(k.Fingerprint))], Mono: true, Title: k.Fingerprint}})
@@ -276,6 +277,43 @@ func (c *Console) sourceDiff(ctx context.Context, v *visit) (*view, error) {
 		part.Table = changesTable(v, part.Title, diff.Fields)
 	}
 	out.Panels = append(out.Panels, part)
+	if len(diff.Fields) == 0 {
+		return out, nil
+	}
+	brought, err := c.rowsBetween(ctx, v, row0.Code, from, to)
+	out.Panels = append(out.Panels, brought)
+	return out, err
+}
+
+// rowsBetween lists the rows that began or ended between two instants: what differs comes
+// from them. A zero to is now.
+func (c *Console) rowsBetween(ctx context.Context, v *visit, code string, from, to time.Time) (panel, error) {
+	h, err := c.control.SourceHistory(ctx, code, 1)
+	if err != nil {
+		return panel{}, err
+	}
+	if to.IsZero() {
+		to = time.Time(h.At)
+	}
+	within := func(at time.Time) bool { return at.After(from) && !at.After(to) }
+	t := &table{Caption: v.t("source.brought"), Head: []column{
+		{Text: v.t("source.dimension")}, {Text: v.t("col.origin")}, {Text: v.t("source.row"), Num: true}, {Text: v.t("source.begins")}, {Text: v.t("source.ends")}, {Text: v.t("col.state")},
+	}}
+	for _, l := range lanesOf(h.Rows) {
+		for _, r := range l.rows {
+			if within(time.Time(r.From)) || r.To != nil && within(time.Time(*r.To)) {
+				t.Rows = append(t.Rows, row{Cells: []cell{
+					mono(l.name), text(string(r.Scope)), count(r.ID), instant(time.Time(r.From)), at(r.To), stated(control.RowFamily(r.State), v.stateWord(r.State)),
+				}})
+			}
+		}
+	}
+	out := panel{ID: "brought", Title: v.t("source.brought"), Note: v.t("source.brought_note"), Table: t}
+	if len(t.Rows) == 0 {
+		out.Table = nil
+		out.Note = ""
+		out.Empty = v.t("source.brought_none")
+	}
 	return out, nil
 }
 

@@ -174,56 +174,6 @@ func (v *visit) sliceActions(id harvest.SliceID, st harvest.TaskState, source st
 	return out
 }
 
-// slice shows a slice: its window, how it was cut, and what was done for it.
-func (c *Console) slice(ctx context.Context, v *visit) (*view, error) {
-	id, err := v.number("id")
-	if err != nil {
-		return nil, err
-	}
-	s, err := c.control.Slice(ctx, harvest.SliceID(id))
-	if err != nil {
-		return nil, err
-	}
-	at := v.sliceState(s)
-	out := &view{
-		Title: v.t("slice.title", id), State: at.State, Lead: v.partText(s),
-		CLI: cli(fmt.Sprintf("patra plan slices %d", s.Plan), "--from", s.From.String(), "--to", s.To.String()), API: fmt.Sprintf("/slices/%d", id), Topics: "work plans",
-		Crumbs: v.workCrumbs(s.Plan, 0, 0), Up: v.path("/plans/%d", s.Plan), After: v.path("/slices/%d", id+1),
-	}
-	if id > 1 {
-		out.Before = v.path("/slices/%d", id-1)
-	}
-	facts := []fact{
-		{v.t("col.window"), mono(harvest.Span{From: s.From, To: s.To}.Short())},
-		{v.t("slice.range"), text(s.Range)},
-		{v.t("col.tries"), count(s.Tries)},
-		{v.t("slice.reason"), text(s.Reason)},
-	}
-	if s.Parent != 0 {
-		facts = append(facts, fact{v.t("slice.parent"), linked(strconv.FormatInt(int64(s.Parent), 10), v.path("/slices/%d", s.Parent))})
-	}
-	out.Panels = []panel{{ID: "facts", Title: v.t("slice.facts"), Facts: known(append(facts, v.whyFacts(s.Cause, s.Waiting)...)...)}}
-	if s.Work == nil {
-		return out, nil
-	}
-	out.Actions = v.sliceActions(s.ID, s.Work.Status, s.Work.Source, s.Accepted)
-	t, err := c.control.Task(ctx, s.Work.ID)
-	if err != nil {
-		return nil, err
-	}
-	work := panel{ID: "task", Title: v.t("task.title", int64(t.ID)), Note: t.Why, Table: v.runTable(t.Runs)}
-	work.Actions = []action{{Label: v.t("act.open_task"), Href: v.path("/tasks/%d", t.ID), Needs: control.Viewer}}
-	if len(t.Runs) == 0 {
-		work.Table = nil
-		work.Empty = v.t("task.no_runs")
-	}
-	out.Panels = append(out.Panels, work)
-	if s.Spec != "" {
-		out.Panels = append(out.Panels, panel{ID: "spec", Title: v.t("slice.spec"), Text: laidOut(s.Spec)})
-	}
-	return out, nil
-}
-
 // queue shows what waits and runs, by partition, and who has tasks in hand.
 func (c *Console) queue(ctx context.Context, v *visit) (*view, error) {
 	code := v.query("source")

@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"html/template"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,9 @@ type view struct {
 	// /api/v1 with its parameters.
 	CLI string
 	API string
+	// Link is the address that is copied, where that is not the one the page was asked for
+	// by: it says from when to when.
+	Link string
 	// Topics are what the page is about: it is fetched again when one of them moved.
 	Topics  string
 	Actions []action
@@ -68,6 +72,7 @@ type panel struct {
 	Text      string    // as it is, in letters of one width
 	Passages  []passage // the same, with parts of it marked
 	Form      *form
+	Switch    *onOff
 	Needs     []need
 	Parts     []panel // side by side
 	Actions   []action
@@ -79,6 +84,10 @@ type panel struct {
 	// Export leads to what is listed as a file.
 	Export string
 }
+
+// onOff is something that the browser remembers: the script shows the button and what it
+// would do.
+type onOff struct{ ID, On, Off string }
 
 // passage is a part of a text.
 type passage struct {
@@ -111,7 +120,27 @@ type table struct {
 type column struct {
 	Text string
 	Num  bool // digits, to the right
-	Less bool // left out where there is little room
+}
+
+// dropEmptyColumns leaves out the columns of lists in which no row says anything: there is
+// little room, and what is there is seen better without them.
+func (p *view) dropEmptyColumns() {
+	for i := range p.Panels {
+		t := p.Panels[i].Table
+		if t == nil || len(t.Rows) == 0 {
+			continue
+		}
+		for at := len(t.Head) - 1; at > 0; at-- {
+			says := slices.ContainsFunc(t.Rows, func(r row) bool { return r.Cells[at].Says() })
+			if says {
+				continue
+			}
+			t.Head = slices.Delete(t.Head, at, at+1)
+			for n := range t.Rows {
+				t.Rows[n].Cells = slices.Delete(t.Rows[n].Cells, at, at+1)
+			}
+		}
+	}
 }
 
 type row struct {

@@ -89,6 +89,7 @@ var rolesOfRoutes = map[string]control.Access{
 	"GET /api/v1/sources/{code}/history":   control.Viewer,
 	"GET /api/v1/sources/{code}/gaps":      control.Viewer,
 	"GET /api/v1/sources/{code}/coverage":  control.Viewer,
+	"GET /api/v1/sources/{code}/requests":  control.Viewer,
 	"GET /api/v1/sources/{code}/pause":     control.Operator,
 	"POST /api/v1/sources/{code}/pause":    control.Operator,
 	"GET /api/v1/sources/{code}/resume":    control.Operator,

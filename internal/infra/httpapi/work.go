@@ -113,6 +113,10 @@ func (d *Door) declareRates() {
 		func(ctx context.Context, in *ratesInput) (control.RateList, error) {
 			return d.control.Rates(ctx, in.Source)
 		})
+	declare(d, lookAtOne("/sources/{code}/requests", tag, "What was sent to a source in the last hour, minute by minute"),
+		func(ctx context.Context, in *OfSource) (control.RateSeries, error) {
+			return d.control.RateSeries(ctx, []string{in.Code})
+		})
 	declare(d, preview("/sources/{code}/lower", tag, control.Operator, "What lowering the rate of a source would change"),
 		func(ctx context.Context, in *lowerLook) (control.RateChange, error) {
 			o, err := in.order(in.Code, control.By{})

@@ -79,6 +79,7 @@ func (s *Store) ListSQL(limit int) map[string]Statement {
 	add("plans in a state")(s.planIDsSQL(harvest.PlanReady, lab, harvest.Harvest, 900, limit))
 	add("items in quarantine")(s.quarantineSQL(control.QuarantineQuery{Before: 900, Limit: limit}))
 	add("items in quarantine of a source")(s.quarantineSQL(control.QuarantineQuery{Source: lab, Limit: limit}))
+	add("pages by the minute")(newestSpentSQL, []any{lab, harvest.Harvest, harvest.BatchSucceeded, ts(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), limit})
 	add("pages that tell what is late")(newestPagesSQL, []any{lab, harvest.Harvest, ts(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), limit})
 	add("totals of a plan")(planPagesSQL(1), []any{1, 1})
 	add("plans")(s.plansSQL("", 900, limit))

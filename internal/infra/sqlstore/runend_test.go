@@ -2,8 +2,10 @@ package sqlstore_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -235,5 +237,35 @@ func (l *Lab) endWith(j harvest.Job, e harvest.RunEnd) {
 	e.Error = "told here"
 	if err := l.Store.EndRun(l.ctx(), j.Lease, e); err != nil {
 		l.Fatal(err)
+	}
+}
+
+// pagesByTheMinute: what was sent is summed up by the minute in which pages ended, no more
+// pages than are wanted; a slice tells what was asked of it and what came.
+func pagesByTheMinute(l *Lab) {
+	l.Plan(0, 3)
+	jobs := l.Lease(2)
+	for i, j := range jobs {
+		l.Walk(j, Rec(fmt.Sprint(i), hour(i), hour(i), "a"))
+	}
+	since := time.Now().Add(-time.Hour)
+	minutes, more, err := l.Store.PagesByMinute(l.ctx(), []string{prov, "nobody"}, since, 10)
+	var sent, pages int64
+	for _, m := range minutes {
+		sent += m.Requests
+		pages += m.Pages
+	}
+	if err != nil || more || len(minutes) == 0 || len(minutes) > 2 || pages != 2 || sent != 2 {
+		l.Errorf("%+v, more: %t (%v)", minutes, more, err)
+	}
+	if _, more, err := l.Store.PagesByMinute(l.ctx(), []string{prov}, since, 1); err != nil || !more {
+		l.Errorf("of two pages one is all (%v)", err)
+	}
+	if minutes, _, err := l.Store.PagesByMinute(l.ctx(), []string{prov}, time.Now().Add(time.Hour), 10); err != nil || len(minutes) != 0 {
+		l.Errorf("pages of the future: %+v (%v)", minutes, err)
+	}
+	d, err := l.Store.SliceDetail(l.ctx(), jobs[0].Slice)
+	if err != nil || d.Records != 1 || d.Asked != 1 || d.Estimated != 0 || d.Localized == "" {
+		l.Errorf("of a slice it says %+v (%v)", d, err)
 	}
 }

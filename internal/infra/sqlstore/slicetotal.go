@@ -1,8 +1,12 @@
 package sqlstore
 
 import (
+	"context"
+	"database/sql"
+	"encoding/json"
 	"fmt"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
@@ -41,6 +45,29 @@ func (x *tx) addSliceShare(s sliceShare) error {
 		return fmt.Errorf("add to the sums of slice %d: %w", s.id, err)
 	}
 	return nil
+}
+
+// SliceDetail reads what was asked of a slice, and what its ended runs came to.
+func (s *Store) SliceDetail(ctx context.Context, id harvest.SliceID) (*control.SliceDetail, error) {
+	out := new(control.SliceDetail)
+	var expected sql.NullInt64
+	var cut string
+	err := s.r.QueryRowContext(ctx, `SELECT s.expr_snapshot, p.expr_proto_snapshot, s.slice_spec, s.expected, s.records, s.pages_asked, s.latency_ms, s.http_429
+		FROM ing_plan_slice s JOIN ing_plan p ON p.id=s.plan_id WHERE s.id=?`, id).
+		Scan(&out.Localized, &out.Prototype, &cut, &expected, &out.Records, &out.Asked, &out.Latency, &out.HTTP429)
+	if err != nil {
+		return nil, fmt.Errorf("detail of slice %d: %w", id, err)
+	}
+	if expected.Valid {
+		out.Expected = expected.Int64
+		out.Estimated = 1
+	}
+	var spec harvest.SliceSpec
+	if err := json.Unmarshal([]byte(cut), &spec); err != nil {
+		return nil, fmt.Errorf("read slice %d: %w", id, err)
+	}
+	out.Budget = spec.Budget
+	return out, nil
 }
 
 // checkSliceSums reports slices whose sums are not what the pages of their ended runs say.

@@ -167,6 +167,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"Views_CursorsInPages", cursorsInPages},
 		{"Views_TotalsOfOldPlans", totalsOfOldPlans},
 		{"Views_SumsOfOldSlices", sumsOfOldSlices},
+		{"Views_PagesByTheMinute", pagesByTheMinute},
 		{"Verify_PlantedViolations", planted},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.hold(lab.on(t)) })

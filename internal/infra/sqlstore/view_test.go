@@ -84,7 +84,7 @@ func indexOf(list string) string {
 		return "idx_quarantine_list"
 	case "items in quarantine of a source":
 		return "idx_quarantine_open"
-	case "pages that tell what is late":
+	case "pages that tell what is late", "pages by the minute":
 		return "idx_batch_prov"
 	case "totals of a plan":
 		return "uk_run_batch_no"

@@ -14,6 +14,8 @@ let topics = null;      // as the last event told them
 let waiting = false;    // something moved while it could not be shown
 let stream = null;
 let seq = 0;
+let moves = 0;          // that were not shown yet
+const fresh = document.getElementById("fresh");
 
 function tell(state) {
   live.hidden = false;
@@ -35,17 +37,24 @@ function busy() {
   return Boolean(main.querySelector("details[open], tr:hover, .figure:hover, form.ask")) || String(getSelection() || "") !== "";
 }
 
+function offer() {
+  fresh.hidden = !moves;
+  if (moves) fresh.textContent = moves + " " + fresh.dataset.word;
+}
+fresh.addEventListener("click", () => { paused = false; sessionStorage.setItem("patra-paused", "0"); tell("live"); refresh(true); });
+
 let fetching = false;
-async function refresh() {
-  if (paused || fetching) { waiting = true; return; }
-  if (busy()) { waiting = true; return; }
+async function refresh(asked) {
+  if (!asked && (paused || fetching || busy())) { waiting = true; offer(); return; }
   fetching = true;
   try {
     const answer = await fetch(location.href, { headers: { "Patra-Fragment": "1" }, credentials: "same-origin" });
     if (!answer.ok) return;
     const html = await answer.text();
-    if (busy() || paused) { waiting = true; return; }
+    if (!asked && (busy() || paused)) { waiting = true; offer(); return; }
     waiting = false;
+    moves = 0;
+    offer();
     const focused = document.activeElement && main.contains(document.activeElement) ? pathOf(document.activeElement) : null;
     const scroll = [...main.querySelectorAll(".scroll, .drawing")].map((e) => e.scrollLeft);
     main.innerHTML = policy.createHTML(html);
@@ -63,21 +72,50 @@ function pathOf(e) {
   return href ? `${e.tagName.toLowerCase()}[href="${CSS.escape(href)}"]` : null;
 }
 
-function connect() {
-  if (stream || !main.dataset.topics) return;
+// Tabs of a browser share one stream: the one that holds the lock listens and tells the
+// others. Where that cannot be, each has its own; where no stream stays open, the page is
+// fetched again every ten seconds.
+const channel = window.BroadcastChannel ? new BroadcastChannel("patra-live" + base) : null;
+let leave = null;       // gives the lock away
+let polling = 0;
+
+function moved(next) {
+  lost.hidden = true;
+  if (!paused) tell("live");
+  const now = concerned(next) && topics !== null;
+  topics = next;
+  main.dataset.live = String(Number(main.dataset.live || 0) + 1);
+  if (now) { moves++; refresh(); }
+}
+
+function heard(message) {
+  if (message.topics) moved(message.topics);
+  else if (message.away) cut();
+  else if (message.ask && stream && topics) channel.postMessage({ topics });
+}
+
+function listen() {
+  const tellAll = (message) => { if (channel) channel.postMessage(message); };
   stream = new EventSource(base + "/live");
-  stream.addEventListener("moved", (e) => {
-    lost.hidden = true;
-    if (!paused) tell("live");
-    const next = JSON.parse(e.data);
-    const now = concerned(next) && topics !== null;
-    topics = next;
-    main.dataset.live = String(Number(main.dataset.live || 0) + 1);
-    if (now) refresh();
-  });
-  stream.addEventListener("away", cut);
-  stream.onerror = cut;
-  stream.onopen = () => { lost.hidden = true; tell(paused ? "paused" : "live"); };
+  main.dataset.stream = "own";
+  stream.addEventListener("moved", (e) => { const next = JSON.parse(e.data); tellAll({ topics: next }); moved(next); });
+  stream.addEventListener("away", () => { tellAll({ away: true }); cut(); });
+  stream.onerror = () => { tellAll({ away: true }); cut(); if (stream && stream.readyState === EventSource.CLOSED) poll(); };
+  stream.onopen = () => { clearInterval(polling); polling = 0; lost.hidden = true; tell(paused ? "paused" : "live"); };
+}
+
+function poll() { if (!polling) polling = setInterval(() => { if (!document.hidden) refresh(); }, 10000); }
+
+let asking = false;     // for the lock
+function connect() {
+  if (stream || asking || !main.dataset.topics) return;
+  if (!window.EventSource) { poll(); return; }
+  if (!channel || !navigator.locks) { listen(); return; }
+  asking = true;
+  main.dataset.stream = "shared";
+  channel.onmessage = (e) => heard(e.data);
+  channel.postMessage({ ask: true });
+  navigator.locks.request("patra-live" + base, () => new Promise((release) => { leave = release; listen(); })).catch(() => listen());
 }
 
 function cut() {
@@ -89,7 +127,13 @@ function cut() {
   }
 }
 
-function disconnect() { if (stream) { stream.close(); stream = null; } }
+// A tab that nobody looks at leaves the stream to another.
+function disconnect() {
+  if (!stream) return;
+  stream.close();
+  stream = null;
+  if (leave) { leave(); leave = null; asking = false; }
+}
 
 pauseButton.addEventListener("click", () => togglePause());
 function togglePause() {
@@ -117,17 +161,24 @@ function dress() {
   const content = document.getElementById("content");
   if (content) document.title = content.dataset.title;
   picked = -1;
+  shade();
 }
+// What is wider than its place has a shade where more of it is.
+function shade() {
+  for (const e of document.querySelectorAll(".scroll, .drawing, .rail")) e.classList.toggle("wider", e.scrollWidth > e.clientWidth + e.scrollLeft + 1);
+}
+addEventListener("resize", shade);
+document.addEventListener("scroll", shade, { capture: true, passive: true });
 document.addEventListener("click", async (e) => {
   const b = e.target.closest("button.copy");
   if (!b) return;
-  const what = b.dataset.copy || location.href;
+  const what = b.dataset.copy || (b.dataset.copyLink ? new URL(b.dataset.copyLink, location.href).href : location.href);
   try { await navigator.clipboard.writeText(what); say(b.textContent + " ✓"); } catch { say(what); }
 });
 function say(words) { said.textContent = ""; said.textContent = words; }
 
 // ---- keys ----
-const rooms = { o: "/", s: "/sources", p: "/plans", q: "/queue", c: "/cursors", r: "/rate", e: "/errors", d: "/records", b: "/quarantine", a: "/audit" };
+const rooms = { o: "/", s: "/sources", p: "/plans", q: "/queue", c: "/cursors", r: "/rate", e: "/errors", d: "/records", b: "/blackbox", a: "/alerts", t: "/audit" };
 let going = 0;
 let picked = -1;
 function rows() { return [...main.querySelectorAll("tbody tr")]; }
@@ -176,6 +227,19 @@ document.addEventListener("keydown", (e) => {
     default: return;
   }
 });
+
+// Single keys can be turned off, for those whose tools press them.
+const keysSwitch = document.getElementById("keys-switch");
+if (keysSwitch) {
+  const word = () => { keysSwitch.textContent = localStorage.getItem("patra-keys") === "off" ? keysSwitch.dataset.on : keysSwitch.dataset.off; };
+  keysSwitch.hidden = false;
+  word();
+  keysSwitch.addEventListener("click", () => {
+    localStorage.setItem("patra-keys", localStorage.getItem("patra-keys") === "off" ? "on" : "off");
+    word();
+    say(keysSwitch.textContent);
+  });
+}
 
 // A drawing of many cells is one stop of the tabulator; arrows go from cell to cell.
 function inMatrix(e, at) {

@@ -1,0 +1,108 @@
+package console_test
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/papertrace/patra/internal/app/control"
+)
+
+// TestBlackBoxes_AreFoundAndTakenOut: the newest runs lead to the black boxes of their
+// pages, a correlation id leads straight to one, and one is given out as a file with a
+// reason that the audit keeps, and not without.
+func TestBlackBoxes_AreFoundAndTakenOut(t *testing.T) {
+	h := newHouse(t, nil)
+	h.harvest("pubmed")
+	v := h.visitor()
+	_, room := v.send(http.MethodGet, "/blackbox", nil, nil)
+	if !strings.Contains(room, `href="/blackbox/1/1"`) {
+		t.Error("the room leads to no black box")
+	}
+	if status, page := v.send(http.MethodGet, "/search?q=ing-1-1", nil, nil); status != http.StatusOK || !strings.Contains(page, "<h1>Black box 1/1</h1>") {
+		t.Errorf("a correlation id is answered %d", status)
+	}
+	if status, _ := v.send(http.MethodPost, "/blackbox/1/1/export", url.Values{"form_token": {v.token()}, "reason": {" "}}, nil); status != http.StatusUnprocessableEntity {
+		t.Errorf("without a reason it is answered %d", status)
+	}
+	status, file := v.send(http.MethodPost, "/blackbox/1/1/export", url.Values{"form_token": {v.token()}, "reason": {"for the library"}}, nil)
+	if status != http.StatusOK || !strings.HasPrefix(file, "\x28\xb5\x2f\xfd") {
+		t.Errorf("the file is answered %d and begins %q", status, file[:min(8, len(file))])
+	}
+	if _, page := v.send(http.MethodGet, "/audit", nil, nil); !strings.Contains(page, "for the library") || !strings.Contains(page, "EXPORT_BLACKBOX") {
+		t.Error("the audit does not tell of it")
+	}
+}
+
+// TestPages_ByOtherNames: a plan is found by its key, a slice tells what was asked of it
+// and what came, and a change that can be taken back offers that on its line of the audit.
+func TestPages_ByOtherNames(t *testing.T) {
+	h := newHouse(t, nil)
+	h.harvest("pubmed")
+	v := h.visitor()
+	plan, err := h.node.Control.Plan(t.Context(), 1, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, page := v.send(http.MethodGet, "/plans/"+plan.Plan.Key, nil, nil); status != http.StatusOK || !strings.Contains(page, "Plan 1: pubmed") {
+		t.Errorf("the key of a plan is answered %d", status)
+	}
+	if status, _ := v.send(http.MethodGet, "/plans/nobody", nil, nil); status != http.StatusNotFound {
+		t.Errorf("a key that is none is answered %d", status)
+	}
+	if _, page := v.send(http.MethodGet, "/slices/1", nil, nil); !strings.Contains(page, " expected</span>") || !strings.Contains(page, "RANGE") {
+		t.Error("a slice does not tell what was expected and asked for")
+	}
+	if _, err := h.node.Control.PauseSource(t.Context(), control.HoldOrder{By: control.By{Actor: "ada", Reason: "a rest"}, Source: "pubmed"}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := h.node.Control.Audit(t.Context(), control.AuditQuery{Limit: 1})
+	if err != nil || len(list.Audit) != 1 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	if _, page := v.send(http.MethodGet, "/audit/"+strconv.FormatInt(list.Audit[0].ID, 10), nil, nil); !strings.Contains(page, "/change?do=%2fsources%2fpubmed%2fresume") {
+		t.Error("a pause does not offer to be taken back")
+	}
+}
+
+// TestSourceCheck_AsksAndStoresNothing: the check of a source is made at a click, by a form
+// of this console, and shows what was asked and what came.
+func TestSourceCheck_AsksAndStoresNothing(t *testing.T) {
+	h := newHouse(t, nil)
+	h.harvestHostile()
+	v := h.visitor()
+	if status, _ := v.send(http.MethodPost, "/sources/hostile/check", url.Values{"form_token": {"wrong"}}, nil); status == http.StatusOK {
+		t.Error("a form of others was taken")
+	}
+	status, page := v.send(http.MethodPost, "/sources/hostile/check", url.Values{"form_token": {v.token()}}, nil)
+	if status != http.StatusOK || !strings.Contains(page, "/items?") || !strings.Contains(page, "Nothing is stored") || strings.Contains(page, "<script>window.hacked") {
+		t.Errorf("the check is answered %d", status)
+	}
+}
+
+// TestBrowser_TabsShareOneStream: a second tab has no stream of its own, is told all the
+// same, and takes the stream over when the first is closed.
+func TestBrowser_TabsShareOneStream(t *testing.T) {
+	h := newHouse(t, nil)
+	ctx := h.browser()
+	first, closeFirst := chromedp.NewContext(ctx)
+	if err := chromedp.Run(first); err != nil { // the tab lives as long as the context that opened it
+		t.Fatal(err)
+	}
+	h.open(first, "/")
+	h.until(first, "the first tab listens", `document.getElementById("main").dataset.live !== undefined && document.getElementById("main").dataset.stream === "own"`)
+	h.open(ctx, "/")
+	h.until(ctx, "the second tab is told by the first", `document.getElementById("main").dataset.live !== undefined`)
+	if stream := eval[string](h, ctx, `document.getElementById("main").dataset.stream`); stream != "shared" {
+		t.Errorf("the second tab has a stream that is %s", stream)
+	}
+	h.harvest("pubmed")
+	h.until(ctx, "the second tab shows the harvest", `document.querySelector("#sources td a")?.textContent === "pubmed"`)
+	closeFirst()
+	h.until(ctx, "the second tab listens", `document.getElementById("main").dataset.stream === "own"`)
+	h.harvest("crossref")
+	h.until(ctx, "it shows what came after", `document.querySelectorAll("#sources tbody tr").length === 2`)
+}
