@@ -11,6 +11,7 @@
 //	go run ./internal/bench          about a quarter of an hour on two cores that have nothing else to do
 //	go run ./internal/bench -quick   about 20 seconds, too short to judge by
 //	go run ./internal/bench -only views   what operators ask of a full store, while a harvest runs
+//	go run ./internal/bench -only views-server   the same of the server alone that PATRA_BENCH_MYSQL names
 //	go run ./internal/bench -only link    what linking costs beside the harvest; -records says how many
 //	go run ./internal/bench -profile DIR   leaves CPU and allocation profiles of all runs there
 //
@@ -26,6 +27,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"time"
 )
 
@@ -61,7 +63,7 @@ func parent(ctx context.Context, args []string) (err error) {
 	f.BoolVar(&o.quick, "quick", false, "few records: a fast look, too short to judge by")
 	f.IntVar(&o.rounds, "rounds", 0, "turns of harvest and bare loop (default 3, quick 1)")
 	f.StringVar(&o.dir, "dir", "", "folder for the databases (default: a temporary one)")
-	f.StringVar(&o.only, "only", "", "measure one part only: views or link")
+	f.StringVar(&o.only, "only", "", "measure one part only: views, views-server or link")
 	f.IntVar(&o.records, "records", 0, "how many records to link (default 100000, quick 6000)")
 	f.StringVar(&o.profiles, "profile", "", "folder for CPU and allocation profiles of every run")
 	if err := f.Parse(args); err != nil {
@@ -70,8 +72,8 @@ func parent(ctx context.Context, args []string) (err error) {
 		}
 		return err
 	}
-	if o.only != "" && o.only != "views" && o.only != "link" {
-		return fmt.Errorf("-only %s is not known: use views or link", o.only)
+	if !slices.Contains([]string{"", "views", "views-server", "link"}, o.only) {
+		return fmt.Errorf("-only %s is not known: use views, views-server or link", o.only)
 	}
 	if o.rounds == 0 {
 		o.rounds = 3
@@ -94,7 +96,7 @@ func parent(ctx context.Context, args []string) (err error) {
 	began := time.Now()
 	r := &report{}
 	switch o.only {
-	case "views":
+	case "views", "views-server":
 		err := r.views(ctx, o)
 		return errors.Join(err, r.printViews(os.Stdout)) // also what was measured before it failed
 	case "link":

@@ -67,9 +67,11 @@ func (r *report) views(ctx context.Context, o options) error {
 		harvested = 5_000
 	}
 	return withOracle(ctx, job{Source: "crossref", Records: harvested}, func(base string) (err error) {
-		r.Views, err = run(ctx, o, "views", job{Source: "views", Records: records}, base)
-		if err != nil {
-			return err
+		if o.only != "views-server" {
+			r.Views, err = run(ctx, o, "views", job{Source: "views", Records: records}, base)
+			if err != nil {
+				return err
+			}
 		}
 		if dsn := os.Getenv("PATRA_BENCH_MYSQL"); dsn != "" {
 			f, err := run(ctx, o, "views", job{Source: "views", Records: records, db: dsn}, base)
@@ -466,7 +468,9 @@ func (d *desk) spreads() []view {
 
 // judgeViews tells the slowest answers, and what they cost the harvest.
 func (r *report) judgeViews(verdict func(ok bool, format string, args ...any)) {
-	r.Views.judgeViews("SQLite", verdict)
+	if len(r.Views.Views) > 0 {
+		r.Views.judgeViews("SQLite", verdict)
+	}
 	if r.ViewsServer != nil {
 		r.ViewsServer.judgeViews("MySQL", verdict)
 	}
