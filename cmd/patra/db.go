@@ -36,6 +36,7 @@ func (c *cli) dbCmd() *cobra.Command {
 		c.dbMigrateCmd(),
 		c.dbStatusCmd(),
 		c.dbArchiveCmd(),
+		c.dbCompactCmd(),
 		c.dbGrantsCmd())
 	return cmd
 }

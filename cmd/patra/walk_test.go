@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -175,7 +176,7 @@ func newWalk(t *testing.T) walk {
 		`INSERT INTO ing_error_group (provenance_code, endpoint_name, level_code, error_code, field_path, faults, first_at, last_at, state_at)
 			VALUES ('crossref', 'search', 'L1', 'http_503', '', 1, ` + now + `, ` + now + `, ` + now + `)`,
 		`INSERT INTO ing_quarantine (batch_id, provenance_code, record_type, ext_id, code, raw, raw_sha256, created_at, seen_at)
-			SELECT v.batch_id, r.provenance_code, r.record_type, r.ext_id, 'bad_date', v.raw, v.raw_sha256, v.created_at, v.created_at
+			SELECT v.batch_id, r.provenance_code, r.record_type, r.ext_id, 'bad_date', ` + fmt.Sprintf(`x'%x'`, patratest.PackItem(t, []byte(`{}`))) + `, v.raw_sha256, v.created_at, v.created_at
 			FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id ORDER BY r.id LIMIT 1`,
 		`UPDATE ing_task SET status_code='FAILED' WHERE slice_id IN (SELECT id FROM ing_plan_slice WHERE plan_id=` + failed + `)`,
 		`UPDATE ing_plan_slice SET status_code='FAILED' WHERE plan_id=` + failed,

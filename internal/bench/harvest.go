@@ -124,6 +124,10 @@ func (f *figures) check(ctx context.Context, j job, table string) error {
 	if n != int64(j.Records) || f.Records != n {
 		return fmt.Errorf("%d records stored, %d counted, %d upstream", n, f.Records, j.Records)
 	}
+	err = db.QueryRowContext(ctx, `SELECT (SELECT page_count FROM pragma_page_count()) * (SELECT page_size FROM pragma_page_size())`).Scan(&f.Stored)
+	if err != nil {
+		return err
+	}
 	for _, name := range []string{j.db, j.db + "-wal"} {
 		if st, err := os.Stat(name); err == nil {
 			f.DBMiB += float64(st.Size()) / (1 << 20)

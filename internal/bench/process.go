@@ -50,6 +50,8 @@ type figures struct {
 	CPU      float64 `json:"cpu_s"`
 	PeakMiB  float64 `json:"peak_mib"`
 	DBMiB    float64 `json:"db_mib"`
+	// Stored is how many bytes the pages of the database have, without its log.
+	Stored int64 `json:"stored"`
 	// Linked is what linking costs beside the harvest of what it links.
 	Linked *linked `json:"linked,omitempty"`
 	// Leases from a short and a long queue.
@@ -63,6 +65,9 @@ type figures struct {
 	BesideFast float64 `json:"beside_fast,omitzero"`
 	BesideCPU  float64 `json:"beside_cpu,omitzero"`
 }
+
+// storedShare is how many bytes are stored for a byte that came.
+func (f figures) storedShare() float64 { return float64(f.Stored) / float64(f.Bytes) }
 
 // rate is records a second.
 func (f figures) rate() float64 { return float64(f.Records) / f.Wall }

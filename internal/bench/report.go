@@ -14,6 +14,7 @@ const (
 	mostMiB    = 200
 	mostGrowth = 1.25 // of a record's CPU cost, from the smallest to the largest harvest
 	planWithin = 10   // seconds for ten years of hours
+	mostStored = 0.6  // bytes in the database for a byte that came
 )
 
 // report is everything measured.
@@ -44,6 +45,8 @@ type ratios struct {
 	// Throughput and CPU of a harvest against the bare loop, by source.
 	Throughput map[string]float64 `json:"throughput"`
 	CPU        map[string]float64 `json:"cpu"`
+	// Stored are the bytes of the database for a byte that came.
+	Stored map[string]float64 `json:"stored"`
 	// Growth of a record's cost from the smallest to the largest harvest.
 	CPUGrowth  float64 `json:"cpu_growth"`
 	WallGrowth float64 `json:"wall_growth"`
@@ -51,10 +54,11 @@ type ratios struct {
 }
 
 func (r *report) compute() {
-	r.Ratios = ratios{Throughput: map[string]float64{}, CPU: map[string]float64{}}
+	r.Ratios = ratios{Throughput: map[string]float64{}, CPU: map[string]float64{}, Stored: map[string]float64{}}
 	for _, c := range r.Contests {
 		r.Ratios.Throughput[c.Source] = median(c.Harvest, figures.rate) / median(c.Bare, figures.rate)
 		r.Ratios.CPU[c.Source] = median(c.Harvest, cpu) / median(c.Bare, cpu)
+		r.Ratios.Stored[c.Source] = median(c.Harvest, figures.storedShare)
 		r.Ratios.PeakMiB = max(r.Ratios.PeakMiB, peak(c.Harvest))
 	}
 	first, last := r.Sizes[0].Harvest, r.Sizes[len(r.Sizes)-1].Harvest
@@ -128,6 +132,9 @@ func (r *report) print(out io.Writer) error {
 	for _, c := range r.Contests {
 		v := r.Ratios.Throughput[c.Source]
 		verdict(v >= leastRatio, "%s: %.2f of the bare loop's throughput (at least %.2f)", c.Source, v, leastRatio)
+		stored := r.Ratios.Stored[c.Source]
+		verdict(stored <= mostStored, "%s: %.2f bytes are stored for a byte that came (at most %.2f), %.0f for a record; CPU %.2f of the bare loop's",
+			c.Source, stored, mostStored, float64(c.Harvest[0].Stored)/float64(c.Records), r.Ratios.CPU[c.Source])
 	}
 	verdict(r.Ratios.PeakMiB < mostMiB, "peak memory %.0f MiB (under %d)", r.Ratios.PeakMiB, mostMiB)
 	verdict(r.Ratios.CPUGrowth <= mostGrowth, "CPU per record at %d against %d records: %.2f (flat: at most %.2f)",

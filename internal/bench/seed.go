@@ -67,9 +67,9 @@ func seed(ctx context.Context, store *sqlstore.Store, db *sql.DB, mysql bool, a 
 			r.content_hash, r.raw_sha256, r.mapping_version, r.created_at, r.changed_at FROM (SELECT * FROM ing_record ORDER BY id LIMIT 1) r CROSS JOIN n
 			WHERE n.i < ` + fmt.Sprint(a.Records),
 		`INSERT INTO ing_record_version (record_id, revision, effect_code, status_code, updated_at, observed_at, content_hash, raw_sha256, mapping_version, batch_id, raw,
-			fields, created_at) SELECT c.id, 1, v.effect_code, v.status_code, v.updated_at, v.observed_at, v.content_hash, v.raw_sha256, v.mapping_version,
+			fields, codec_code, dictionary_id, created_at) SELECT c.id, 1, v.effect_code, v.status_code, v.updated_at, v.observed_at, v.content_hash, v.raw_sha256, v.mapping_version,
 			(SELECT MIN(id) FROM ing_task_run_batch WHERE provenance_code='` + seeded + `') + c.id % ` + fmt.Sprint(a.Slices) + `, v.raw,
-			v.fields, v.created_at FROM (SELECT * FROM ing_record_version ORDER BY id LIMIT 1) v CROSS JOIN ing_record c WHERE c.provenance_code='` + seeded + `'`,
+			v.fields, v.codec_code, v.dictionary_id, v.created_at FROM (SELECT * FROM ing_record_version ORDER BY id LIMIT 1) v CROSS JOIN ing_record c WHERE c.provenance_code='` + seeded + `'`,
 		`INSERT INTO ing_outbox (record_id, revision, created_at) SELECT id, 1, created_at FROM ing_record WHERE provenance_code='` + seeded + `'`,
 	}
 	statements = append(statements, asides(a)...)
@@ -92,6 +92,7 @@ func seed(ctx context.Context, store *sqlstore.Store, db *sql.DB, mysql bool, a 
 // asides fill what stands beside the work: totals, moves of a cursor, errors, alerts, items in
 // quarantine and lines of the audit.
 func asides(a amounts) []string {
+	const aside = `x'28b52ffd20021100007b7d'` // {} in a zstd frame
 	some := fmt.Sprint(a.Slices / 20)
 	many := fmt.Sprint(a.Slices)
 	return []string{
@@ -116,9 +117,9 @@ func asides(a amounts) []string {
 			numbers(a.Slices/20) + `SELECT 'watermark_lag', CONCAT('subject-', n.i), '` + seeded + `', 'CLEARED', 'warning', 'late', '1', '2', 'nothing', c.created_at, c.created_at
 			FROM n CROSS JOIN ` + oneCursor + ` WHERE n.i < ` + some,
 		`INSERT INTO ing_quarantine (batch_id, provenance_code, record_type, ext_id, code, raw, raw_sha256, seen_at, created_at) ` + numbers(a.Slices) +
-			`SELECT b.id, '` + seeded + `', CONCAT('work-', n.i), CONCAT('bad-', n.i), 'bad_date', v.raw, v.raw_sha256, b.opened_at, b.opened_at FROM n
+			`SELECT b.id, '` + seeded + `', CONCAT('work-', n.i), CONCAT('bad-', n.i), 'bad_date', ` + aside + `, v.raw_sha256, b.opened_at, b.opened_at FROM n
 			CROSS JOIN (SELECT id, opened_at FROM ing_task_run_batch WHERE provenance_code='` + seeded + `' ORDER BY id LIMIT 1) b
-			CROSS JOIN (SELECT raw, raw_sha256 FROM ing_record_version ORDER BY id LIMIT 1) v WHERE n.i < ` + many,
+			CROSS JOIN (SELECT raw_sha256 FROM ing_record_version ORDER BY id LIMIT 1) v WHERE n.i < ` + many,
 		`INSERT INTO ing_schedule (schedule_name, provenance_code, operation_code, query_text, cron_line, zone_name, priority, params, enabled, since, created_at, updated_at)
 			SELECT '` + seeded + `/HARVEST', '` + seeded + `', 'HARVEST', '', '0 6 * * *', 'UTC', 100, '{}', 1, c.created_at, c.created_at, c.created_at FROM ` + oneCursor,
 		`INSERT INTO sys_audit (actor, action_code, object, reason, created_at) ` + numbers(a.Slices) + `SELECT 'bench', 'GAP_ACCEPT', CONCAT('slice/', n.i), 'seeded', c.created_at

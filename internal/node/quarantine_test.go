@@ -17,10 +17,10 @@ func TestQuarantine_RefetchAsksTheSourceByID(t *testing.T) {
 	r.MustHarvest("pubmed")
 	db := patratest.Raw(t, r.Node.Store.DSN())
 	const aside = `INSERT INTO ing_quarantine (batch_id, provenance_code, record_type, ext_id, code, raw, raw_sha256, created_at, seen_at)
-		SELECT v.batch_id, r.provenance_code, r.record_type, %s, 'bad_date', v.raw, v.raw_sha256, v.created_at, v.created_at
+		SELECT v.batch_id, r.provenance_code, r.record_type, %s, 'bad_date', ?, v.raw_sha256, v.created_at, v.created_at
 		FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id ORDER BY r.id LIMIT 1 OFFSET %s`
 	for _, row := range [][2]string{{"r.ext_id", "0"}, {"r.ext_id", "1"}, {"NULL", "2"}} {
-		if _, err := db.Exec(fmt.Sprintf(aside, row[0], row[1])); err != nil {
+		if _, err := db.Exec(fmt.Sprintf(aside, row[0], row[1]), patratest.PackItem(t, []byte("<a/>"))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/app/replay"
+	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
@@ -29,7 +30,7 @@ func TestQuarantine_ReparseStoresWhatCanBeReadNow(t *testing.T) {
 
 // putAside puts the first records of a store back to where a stricter mapping would have
 // left them, and beside them an item of which only the hash was kept.
-func putAside(t *testing.T, db *sql.DB, most int) {
+func putAside(t *testing.T, s *sqlstore.Store, db *sql.DB, most int) {
 	t.Helper()
 	rows, err := db.Query(`SELECT id FROM ing_record ORDER BY id LIMIT ?`, most)
 	if err != nil {
@@ -47,14 +48,18 @@ func putAside(t *testing.T, db *sql.DB, most int) {
 		t.Fatal(err)
 	}
 	for n, id := range ids {
+		raw, err := s.RecordRaw(t.Context(), id, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if n == 0 {
 			mustExec(t, db, `INSERT INTO ing_quarantine (batch_id, provenance_code, record_type, ext_id, code, raw, raw_sha256, created_at, seen_at)
 				SELECT v.batch_id, r.provenance_code, r.record_type, r.ext_id, 'too_large', x'', v.content_hash, v.created_at, v.created_at
 				FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id WHERE r.id=?`, id)
 		}
 		mustExec(t, db, `INSERT INTO ing_quarantine (batch_id, provenance_code, record_type, ext_id, code, path, raw, raw_sha256, created_at, seen_at)
-			SELECT v.batch_id, r.provenance_code, r.record_type, NULL, 'no_id', 'id', v.raw, v.raw_sha256, v.created_at, v.created_at
-			FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id WHERE r.id=?`, id)
+			SELECT v.batch_id, r.provenance_code, r.record_type, NULL, 'no_id', 'id', ?, v.raw_sha256, v.created_at, v.created_at
+			FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id WHERE r.id=?`, patratest.PackItem(t, raw), id)
 		mustExec(t, db, `DELETE FROM ing_outbox WHERE record_id=?`, id)
 		mustExec(t, db, `DELETE FROM ing_record_version WHERE record_id=?`, id)
 		mustExec(t, db, `DELETE FROM ing_record WHERE id=?`, id)
@@ -77,7 +82,7 @@ func reparseAfterHarvest(t *testing.T, dsn, code string) {
 	r := patratest.NewRig(t, patratest.RigConfig{DSN: dsn, Oracle: oracle, Packs: map[string]registry.Pack{code: pack}})
 	rep := r.MustHarvest(code)
 	db := patratest.Raw(t, dsn)
-	putAside(t, db, 3)
+	putAside(t, r.Node.Store, db, 3)
 	moves := count(t, db, `SELECT COUNT(*) FROM ing_cursor_event`)
 	ctl := r.Node.Control
 	items, err := ctl.Quarantine(t.Context(), control.QuarantineQuery{Source: code, Limit: 10})

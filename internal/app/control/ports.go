@@ -38,6 +38,7 @@ type Store interface {
 	RecordReader
 	BlackBoxStore
 	ArchiveStore
+	CompactStore
 	SizeStore
 	PulseStore
 	reconcile.Store

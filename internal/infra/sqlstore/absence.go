@@ -62,7 +62,7 @@ func (x *tx) mergeAbsences(prov string, b harvest.Batch, existing map[string]sto
 func (x *tx) revise(prov string, old storedRecord, b harvest.Batch, status harvest.RecordStatus, into string) error {
 	if _, err := x.exec(`INSERT INTO ing_record_version (`+versionCols+`)
 		SELECT record_id, revision+1, 'updated', ?, updated_at, provider_version, ?, content_hash, raw_sha256, mapping_version,
-			?, raw, fields, ?
+			?, raw, fields, codec_code, dictionary_id, ?
 		FROM ing_record_version WHERE record_id=? AND revision=?`,
 		status, ts(b.OpenedAt), b.ID, ts(x.now), old.id, old.revision); err != nil {
 		return fmt.Errorf("insert version: %w", err)

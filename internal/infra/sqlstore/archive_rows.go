@@ -168,7 +168,7 @@ func (s *Store) archiveRows(
 	ctx context.Context, table, where string, args []any, also func(archivedRow) []string, f func(int64, retention.Line) error,
 ) error {
 	return s.each(ctx, func(r *sql.Rows) error {
-		row, err := scanArchived(r)
+		row, err := s.scanArchived(ctx, r)
 		if err != nil {
 			return fmt.Errorf("%s: %w", table, err)
 		}
@@ -184,8 +184,9 @@ func (s *Store) archiveRows(
 	}, `SELECT * FROM `+table+` WHERE `+where, args...)
 }
 
-// scanArchived reads a row whatever its columns are.
-func scanArchived(r *sql.Rows) (archivedRow, error) {
+// scanArchived reads a row whatever its columns are. A body is unpacked: an archive is read
+// without the dictionaries of the store.
+func (s *Store) scanArchived(ctx context.Context, r *sql.Rows) (archivedRow, error) {
 	types, err := r.ColumnTypes()
 	if err != nil {
 		return nil, err
@@ -198,14 +199,54 @@ func scanArchived(r *sql.Rows) (archivedRow, error) {
 	if err := r.Scan(dest...); err != nil {
 		return nil, err
 	}
+	at := make(map[string]*any, len(types))
+	for i, t := range types {
+		at[t.Name()] = &values[i]
+	}
+	if err := s.unpackRow(ctx, at); err != nil {
+		return nil, err
+	}
 	row := make(archivedRow, len(types))
 	for i, t := range types {
+		if at[t.Name()] == nil {
+			continue
+		}
 		row[t.Name()], err = plainValue(t, values[i])
 		if err != nil {
 			return nil, fmt.Errorf("column %s: %w", t.Name(), err)
 		}
 	}
 	return row, nil
+}
+
+// unpackRow puts, into a row that has a body, what is in it, and takes away how it was
+// packed.
+func (s *Store) unpackRow(ctx context.Context, at map[string]*any) error {
+	if at["codec_code"] == nil {
+		return nil
+	}
+	var body storedBody
+	for name, into := range map[string]sql.Scanner{"codec_code": &body.codec, "dictionary_id": &body.dictionary} {
+		if err := into.Scan(*at[name]); err != nil {
+			return fmt.Errorf("column %s: %w", name, err)
+		}
+		delete(at, name)
+	}
+	body.packed = bytesOf(*at["raw"])
+	body.apart = bytesOf(*at["fields"])
+	raw, fields, err := s.open(ctx, body)
+	*at["raw"] = raw
+	*at["fields"] = fields
+	return err
+}
+
+// bytesOf is a value that was read as bytes or as text.
+func bytesOf(v any) []byte {
+	if text, is := v.(string); is {
+		return []byte(text)
+	}
+	b, _ := v.([]byte)
+	return b
 }
 
 // plainValue is a stored value as an archive holds it: numbers as numbers, times as they are
@@ -223,12 +264,6 @@ func plainValue(t *sql.ColumnType, v any) (any, error) {
 		return json.Number(string(b)).Int64()
 	}
 	switch {
-	case t.Name() == "raw":
-		body, err := unpack(b)
-		if err != nil {
-			return nil, err
-		}
-		b = body
 	case len(b) == 32 && (strings.HasSuffix(t.Name(), "_hash") || strings.HasSuffix(t.Name(), "_sha256")):
 		return hex.EncodeToString(b), nil
 	}

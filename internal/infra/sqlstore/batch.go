@@ -50,7 +50,9 @@ func (s *Store) CommitBatch(
 	ctx context.Context, job harvest.Job, b harvest.Batch, next *harvest.BatchOpen, ready func(harvest.Committed),
 ) (harvest.Committed, error) {
 	l := job.Lease
-	packed := packRecords(b.Records)
+	kind := recordKind{job.Provenance, b.RecordType}
+	packer := s.bodies.packer(ctx, kind)
+	packed := packer.packRecords(b.Records)
 	b, packed = s.quarantineTooLarge(b, packed)
 	if pageSize(b) > packFirst {
 		restore := s.shrinkCache(ctx)
@@ -62,7 +64,7 @@ func (s *Store) CommitBatch(
 		if err := x.guard(l); err != nil {
 			return err
 		}
-		page, err := x.mergeRecords(job, b, packed)
+		page, err := x.mergeRecords(job, b, packed, packer)
 		if err != nil {
 			return err
 		}
@@ -125,6 +127,9 @@ func (s *Store) CommitBatch(
 		}
 		return nil
 	})
+	if err == nil {
+		s.bodies.noteBodies(ctx, kind, int(out.Counts.Inserted+out.Counts.Updated))
+	}
 	return out, err
 }
 

@@ -20,7 +20,7 @@ import (
 func (s *Store) BlackBox(ctx context.Context, ref replay.Ref, most int, raw bool) (*replay.Box, error) {
 	var box *replay.Box
 	err := s.snapshot(ctx, "read black box", func(t *sql.Tx) error {
-		r := boxReader{ctx: ctx, t: t, most: most, raw: raw, box: &replay.Box{Format: replay.Format}}
+		r := boxReader{ctx: ctx, s: s, t: t, most: most, raw: raw, box: &replay.Box{Format: replay.Format}}
 		box = r.box
 		if err := r.readPage(ref); err != nil {
 			return err
@@ -45,6 +45,7 @@ func (s *Store) BlackBox(ctx context.Context, ref replay.Ref, most int, raw bool
 // boxReader reads the parts of a black box.
 type boxReader struct {
 	ctx  context.Context
+	s    *Store
 	t    *sql.Tx
 	most int
 	raw  bool
@@ -169,7 +170,7 @@ func (r *boxReader) columns(names string) string {
 // that was held before.
 func (r *boxReader) readVersions() error {
 	rows, err := r.t.QueryContext(r.ctx, `SELECT c.ext_id, c.record_type, v.effect_code, v.revision, v.status_code, v.updated_at, v.provider_version,
-		v.observed_at, v.content_hash, v.raw_sha256, v.mapping_version, `+r.columns("v.raw, v.fields")+`,
+		v.observed_at, v.content_hash, v.raw_sha256, v.mapping_version, `+r.columns(bodyCols)+`,
 		h.revision, h.status_code, h.updated_at, h.provider_version, h.observed_at, h.content_hash, h.raw_sha256, h.mapping_version
 		FROM ing_record_version v JOIN ing_record c ON c.id=v.record_id
 		LEFT JOIN ing_record_version h ON h.record_id=v.record_id AND h.revision=v.revision-1
@@ -187,11 +188,12 @@ func (r *boxReader) readVersions() error {
 
 func (r *boxReader) scanVersion(rows *sql.Rows) (it replay.Item, err error) {
 	var updated, observed, heldUpdated, heldObserved ts
-	var content, sum, packed, heldContent, heldSum []byte
-	var fields, heldStatus, heldMapping sql.NullString
+	var content, sum, heldContent, heldSum []byte
+	var heldStatus, heldMapping sql.NullString
+	var body storedBody
 	var heldRevision, heldVersion sql.NullInt64
 	err = rows.Scan(&it.ID, &r.box.Lineage.RecordType, &it.Effect, &it.Revision, &it.Status, &updated, &it.Version,
-		&observed, &content, &sum, &it.MappingVersion, &packed, &fields,
+		&observed, &content, &sum, &it.MappingVersion, &body.packed, &body.apart, &body.codec, &body.dictionary,
 		&heldRevision, &heldStatus, &heldUpdated, &heldVersion, &heldObserved, &heldContent, &heldSum, &heldMapping)
 	if err != nil {
 		return it, err
@@ -213,12 +215,12 @@ func (r *boxReader) scanVersion(rows *sql.Rows) (it replay.Item, err error) {
 	if !r.raw {
 		return it, nil
 	}
-	bytes, err := unpack(packed)
+	bytes, mapped, err := r.s.open(r.ctx, body)
 	if err != nil {
 		return it, fmt.Errorf("record %s: %w", it.ID, err)
 	}
 	it.SetRaw(bytes)
-	it.Fields = json.RawMessage(fields.String)
+	it.Fields = json.RawMessage(mapped)
 	return it, nil
 }
 

@@ -74,37 +74,38 @@ func bound[S ~string](texts []S) []any {
 
 // Export reads records in the order of (source, type, id), one at a time.
 func (s *Store) Export(ctx context.Context, q control.ExportQuery, f func(*control.Exported) error) error {
-	raw := "NULL"
-	if q.Raw {
-		raw = "v.raw"
-	}
 	where, args := exportWhere(q)
 	var e control.Exported
 	err := s.each(ctx, func(r *sql.Rows) error {
 		var updated, fetched ts
-		var sha, packed []byte
+		var sha []byte
+		var body storedBody
 		var into sql.NullString
 		e.Work = nil
-		if err := r.Scan(&e.Number, &e.Provenance, &e.Type, &e.ID, &e.Status, &into, &e.Revision, &updated, &sha, &e.Fields, &packed,
-			&e.Plan, &e.Slice, &e.Task, &e.Run, &e.Batch, &e.MappingVersion, &fetched); err != nil {
+		dest := []any{
+			&e.Number, &e.Provenance, &e.Type, &e.ID, &e.Status, &into, &e.Revision, &updated, &sha,
+			&e.Plan, &e.Slice, &e.Task, &e.Run, &e.Batch, &e.MappingVersion, &fetched,
+		}
+		if err := r.Scan(append(dest, body.dest()...)...); err != nil {
 			return err
+		}
+		var err error
+		e.Raw = nil
+		if q.Raw {
+			e.Raw, e.Fields, err = s.open(ctx, body)
+		} else {
+			e.Fields, err = s.openFields(ctx, body)
+		}
+		if err != nil {
+			return fmt.Errorf("record %s %s: %w", e.Provenance, e.ID, err)
 		}
 		e.UpdatedAt = updated.time()
 		e.FetchedAt = fetched.time()
 		e.RawSHA256 = hex.EncodeToString(sha)
-		e.Raw = nil
 		e.MergedInto = into.String
-		if q.Raw {
-			var err error
-			e.Raw, err = unpack(packed)
-			if err != nil {
-				return fmt.Errorf("record %s %s: %w", e.Provenance, e.ID, err)
-			}
-		}
 		return f(&e)
 	}, `SELECT r.id, r.provenance_code, r.record_type, r.ext_id, r.status_code, r.merged_into, r.revision, r.updated_at, r.raw_sha256,
-		v.fields, `+raw+`,
-		`+lineageOfBatch+`, v.batch_id, v.mapping_version, v.observed_at
+		`+lineageOfBatch+`, v.batch_id, v.mapping_version, v.observed_at, `+bodyCols+`
 		FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision`+joinBatch("v.batch_id")+`
 		WHERE `+where+` ORDER BY r.provenance_code, r.record_type, r.ext_id`, args...)
 	if err != nil {

@@ -103,10 +103,18 @@ func (s *Store) Feed(
 		var updated, fetched ts
 		var sha []byte
 		var into sql.NullString
-		err := r.Scan(&no, &effect, &e.Provenance, &e.Type, &e.ID, &e.Status, &into, &e.Revision, &updated, &sha, &e.Fields,
-			&e.Plan, &e.Slice, &e.Task, &e.Run, &e.Batch, &e.MappingVersion, &fetched)
+		var body storedBody
+		dest := []any{
+			&no, &effect, &e.Provenance, &e.Type, &e.ID, &e.Status, &into, &e.Revision, &updated, &sha,
+			&e.Plan, &e.Slice, &e.Task, &e.Run, &e.Batch, &e.MappingVersion, &fetched,
+		}
+		err := r.Scan(append(dest, body.dest()...)...)
 		if err != nil {
 			return err
+		}
+		e.Fields, err = s.openFields(ctx, body)
+		if err != nil {
+			return fmt.Errorf("record %s %s: %w", e.Provenance, e.ID, err)
 		}
 		e.UpdatedAt = updated.time()
 		e.FetchedAt = fetched.time()
@@ -119,8 +127,8 @@ func (s *Store) Feed(
 		return err
 	}, `SELECT o.feed_no, v.effect_code, r.provenance_code, r.record_type, r.ext_id, v.status_code,
 		CASE WHEN v.status_code='MERGED' THEN r.merged_into END,
-		v.revision, v.updated_at, v.raw_sha256, v.fields, `+lineageOfBatch+`, v.batch_id, v.mapping_version,
-		v.observed_at
+		v.revision, v.updated_at, v.raw_sha256, `+lineageOfBatch+`, v.batch_id, v.mapping_version,
+		v.observed_at, `+bodyCols+`
 		FROM ing_outbox o JOIN ing_record r ON r.id=o.record_id
 		JOIN ing_record_version v ON v.record_id=o.record_id AND v.revision=o.revision`+joinBatch("v.batch_id")+`
 		WHERE o.feed_no > ? ORDER BY o.feed_no LIMIT ?`, after, limit)

@@ -69,6 +69,7 @@ var grantsOf = map[string]map[string]string{
 		"ing_bad_id": mayAll,
 
 		"ing_work_queue": mayAdd,
+		"ing_dictionary": mayAdd,
 	}),
 	// The scheduler plans, tunes, alerts, and moves what is old to files.
 	"scheduler": rightsOf(served, planned, map[string]string{

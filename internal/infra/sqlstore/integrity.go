@@ -81,35 +81,36 @@ func (s *Store) VerifyBodies(
 		return nil, at, fmt.Errorf("verify bodies: %w", err)
 	}
 	// Of an item larger than the server takes only the hash was kept.
-	err := s.eachBody(ctx, 0, func(b body) { v.compare("quarantined item", b, &at) }, nil,
-		`SELECT id, raw, raw_sha256, '{}' FROM ing_quarantine WHERE id>? AND LENGTH(raw)>0 ORDER BY id LIMIT ?`)
+	err := s.eachBody(ctx, 0, func(b verifiedBody) { v.compare("quarantined item", b, &at) }, nil,
+		`SELECT id, raw_sha256, raw, '{}', 'apart', NULL FROM ing_quarantine WHERE id>? AND LENGTH(raw)>0 ORDER BY id LIMIT ?`)
 	if err != nil {
 		return v.findings, at, fmt.Errorf("verify quarantined items: %w", err)
 	}
-	err = s.eachBody(ctx, after, func(b body) {
+	err = s.eachBody(ctx, after, func(b verifiedBody) {
 		v.compare("version", b, &at)
 		at.After = b.id
-	}, func() { progress(at) }, `SELECT id, raw, raw_sha256, fields FROM ing_record_version WHERE id>? ORDER BY id LIMIT ?`)
+	}, func() { progress(at) }, `SELECT v.id, v.raw_sha256, `+bodyCols+` FROM ing_record_version v WHERE v.id>? ORDER BY v.id LIMIT ?`)
 	if err != nil {
 		return v.findings, at, fmt.Errorf("verify bodies after version %d: %w", at.After, err)
 	}
 	return v.findings, at, nil
 }
 
-// body is what was stored of an item, and what it should be.
-type body struct {
-	id                  int64
-	packed, sha, fields []byte
+// verifiedBody is what was stored of an item, and the hash that it should have.
+type verifiedBody struct {
+	id  int64
+	sha []byte
+	storedBody
 }
 
 // eachBody reads rows in parts, from after on. read, if given, is called after
 // each part.
-func (s *Store) eachBody(ctx context.Context, after int64, f func(body), read func(), query string) error {
+func (s *Store) eachBody(ctx context.Context, after int64, f func(verifiedBody), read func(), query string) error {
 	for {
 		n := 0
 		err := s.each(ctx, func(r *sql.Rows) error {
-			var b body
-			if err := r.Scan(&b.id, &b.packed, &b.sha, &b.fields); err != nil {
+			var b verifiedBody
+			if err := r.Scan(append([]any{&b.id, &b.sha}, b.dest()...)...); err != nil {
 				return err
 			}
 			f(b)
@@ -130,16 +131,19 @@ func (s *Store) eachBody(ctx context.Context, after int64, f func(body), read fu
 }
 
 // compare unpacks a body and holds it against its hash.
-func (v *verifier) compare(what string, b body, at *control.DeepCheck) {
+func (v *verifier) compare(what string, b verifiedBody, at *control.DeepCheck) {
 	at.Bodies++
 	object := fmt.Sprintf("%s %d", what, b.id)
-	raw, err := unpack(b.packed)
+	raw, fields, err := v.s.open(v.ctx, b.storedBody)
 	if err != nil {
 		v.report(object, "cannot be unpacked: %v", err)
-	} else if sum := sha256.Sum256(raw); string(sum[:]) != string(b.sha) {
-		v.report(object, "its bytes hash to %x, recorded is %x", sum, b.sha)
+		return
 	}
-	if !json.Valid(b.fields) {
+	if sum := sha256.Sum256(raw); string(sum[:]) != string(b.sha) {
+		v.report(object, "its bytes hash to %x, recorded is %x", sum, b.sha)
+		return
+	}
+	if !json.Valid(fields) {
 		v.report(object, "its fields are not JSON")
 	}
 }

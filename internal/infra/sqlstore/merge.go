@@ -20,19 +20,20 @@ type storedRecord struct {
 // change is what one record of a page asks of the tables.
 type change struct {
 	rec    *harvest.Record
-	packed []byte // nil of a large page, whose records are packed as they are written
+	body   packedBody // empty of a large page, whose records are packed as they are written
 	effect harvest.Effect
 	// id is that of its row, and revision the number it has once it is written.
 	id       int64
 	revision int64
 }
 
-// packedRaw is the item as it came, packed.
-func (c change) packedRaw() []byte {
-	if c.packed != nil {
-		return c.packed
+// packedBody is the item as it came and its fields, packed.
+func (c change) packedBody(p *packer) packedBody {
+	if c.body.bytes != nil {
+		return c.body
 	}
-	return pack(c.rec.Raw)
+	_, body := p.append(nil, c.rec)
+	return body
 }
 
 // merged is what came of merging a page.
@@ -59,7 +60,7 @@ type merged struct {
 //	newer, other in volatile parts only   unchanged    record and newest revision, in place
 //	not newer, same content               unchanged    nothing
 //	not newer, other content              stale        nothing
-func (x *tx) mergeRecords(job harvest.Job, b harvest.Batch, packed [][]byte) (out merged, err error) {
+func (x *tx) mergeRecords(job harvest.Job, b harvest.Batch, packed []packedBody, p *packer) (out merged, err error) {
 	keys := keysToMerge(job, b)
 	if len(keys) == 0 {
 		return out, nil
@@ -73,7 +74,7 @@ func (x *tx) mergeRecords(job harvest.Job, b harvest.Batch, packed [][]byte) (ou
 		page.observed = nil // nobody has looked whether they are as they were
 	}
 	out.counts = page.counts
-	out.written, err = x.writeChanges(job.Provenance, b, page)
+	out.written, err = x.writeChanges(job.Provenance, b, page, p)
 	if err != nil {
 		return out, err
 	}
@@ -119,7 +120,7 @@ type pageChanges struct {
 // decideChanges compares the records of a page with what is stored. Of a record
 // that stands twice on the page the newer version is taken up, and the other is
 // compared with it.
-func decideChanges(recs []harvest.Record, packed [][]byte, existing map[string]storedRecord) *pageChanges {
+func decideChanges(recs []harvest.Record, packed []packedBody, existing map[string]storedRecord) *pageChanges {
 	mostlyNew := len(recs) - min(len(recs), len(existing))
 	page := &pageChanges{inserted: make([]change, 0, mostlyNew)}
 	var newest *harvest.Record
@@ -130,7 +131,7 @@ func decideChanges(recs []harvest.Record, packed [][]byte, existing map[string]s
 			continue
 		}
 		newest = rec
-		c := change{rec: rec, packed: packed[i]}
+		c := change{rec: rec, body: packed[i]}
 		if old, ok := existing[rec.ID]; ok {
 			page.compare(c, old)
 		} else {
@@ -199,14 +200,14 @@ func (p *pageChanges) compare(c change, old storedRecord) {
 // writeChanges writes what was decided about a page, and returns the versions that
 // were taken up. Each of these is kept in full, announced in the outbox, and searched
 // for what it says about other records.
-func (x *tx) writeChanges(prov string, b harvest.Batch, page *pageChanges) (written []change, err error) {
+func (x *tx) writeChanges(prov string, b harvest.Batch, page *pageChanges, p *packer) (written []change, err error) {
 	if err := x.insertRecords(prov, b.RecordType, page.inserted); err != nil {
 		return nil, err
 	}
 	if err := x.updateRecords(page.updated); err != nil {
 		return nil, err
 	}
-	if err := x.replaceRecords(page.replaced); err != nil {
+	if err := x.replaceRecords(page.replaced, p); err != nil {
 		return nil, err
 	}
 	if err := x.observeRecords(page.observed, b); err != nil {
@@ -216,7 +217,7 @@ func (x *tx) writeChanges(prov string, b harvest.Batch, page *pageChanges) (writ
 		return nil, err
 	}
 	written = append(page.inserted, page.updated...) // now that the new ones have their row ids
-	if err := x.insertVersions(written, b.ID); err != nil {
+	if err := x.insertVersions(written, b.ID, p); err != nil {
 		return nil, err
 	}
 	if err := x.queueRecords(prov, b.RecordType, written); err != nil {

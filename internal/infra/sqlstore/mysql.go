@@ -51,6 +51,7 @@ func (s *Store) openMySQL(ctx context.Context, dsn string) error {
 	}
 	s.slow.SetMaxIdleConns(1)
 	s.slow.SetConnMaxIdleTime(time.Minute)
+	s.bodies.db = s.slow // of which there are as many as are asked for
 	return s.ping(ctx)
 }
 

@@ -28,15 +28,15 @@ func (s *Store) tooLarge(size int) bool { return s.largest > 0 && size > s.large
 
 // quarantineTooLarge moves records that the server can never take from the page's
 // records into its quarantine, so that the others are stored.
-func (s *Store) quarantineTooLarge(b harvest.Batch, packed [][]byte) (harvest.Batch, [][]byte) {
+func (s *Store) quarantineTooLarge(b harvest.Batch, packed []packedBody) (harvest.Batch, []packedBody) {
 	if s.largest == 0 {
 		return b, packed
 	}
 	records := make([]harvest.Record, 0, len(b.Records))
-	kept := make([][]byte, 0, len(packed))
+	kept := make([]packedBody, 0, len(packed))
 	quarantined := slices.Clone(b.Quarantined)
 	for i, r := range b.Records {
-		if size := max(s.packedSize(r, packed[i]), s.fieldsSize(r)); s.tooLarge(size) {
+		if size := s.bodySize(&r, packed[i]); s.tooLarge(size) {
 			why := fmt.Sprintf("%d bytes, and the database takes %d in one value: "+
 				"raise max_allowed_packet of the server, start patra again and refresh the record", size, s.largest)
 			quarantined = append(quarantined, harvest.Quarantined{
@@ -54,25 +54,22 @@ func (s *Store) quarantineTooLarge(b harvest.Batch, packed [][]byte) (harvest.Ba
 	return b, kept
 }
 
-// packedSize is how many bytes a record takes when it is packed, or more: what would
-// fit as it came is not packed to find out.
-func (s *Store) packedSize(r harvest.Record, packed []byte) int {
-	switch {
-	case packed != nil:
-		return len(packed)
-	case s.tooLarge(len(r.Raw) + len(r.Raw)/128 + 64):
-		return len(pack(r.Raw))
+// bodySize is how many bytes the body of a record takes when it is packed, or more: what
+// would fit as it came is not packed to find out.
+func (s *Store) bodySize(r *harvest.Record, body packedBody) int {
+	if body.bytes != nil {
+		return len(body.bytes)
 	}
-	return len(r.Raw)
-}
-
-// fieldsSize is how many bytes the fields of a record take. Where they are not kept
-// they are made to find out, if the record is so large that they may be too.
-func (s *Store) fieldsSize(r harvest.Record) int {
-	if r.Map != nil && !s.tooLarge(mostFields*len(r.Raw)) {
-		return 0
+	most := (1 + mostFields) * len(r.Raw)
+	if r.Map == nil || s.tooLarge(most) {
+		most = len(r.Raw) + len(r.Mapped())
 	}
-	return len(r.Mapped())
+	most += most/128 + 64
+	if !s.tooLarge(most) {
+		return most
+	}
+	_, body = new(packer).append(nil, r)
+	return len(body.bytes)
 }
 
 // mostFields is how many times as large as a record its fields are at most: a mapping
@@ -81,10 +78,10 @@ const mostFields = 16
 
 // size is about how many bytes a version takes in a statement, or more.
 func (c change) size() int {
-	if c.packed == nil {
+	if c.body.bytes == nil {
 		return (1 + mostFields) * len(c.rec.Raw)
 	}
-	return len(c.packed) + len(c.rec.Fields)
+	return len(c.body.bytes)
 }
 
 // bytesPerInsert bounds what the values of one insert take, which the database

@@ -275,7 +275,8 @@ func spoiltBodies(l *Lab) {
 	for _, c := range []struct{ table, column, value, object string }{
 		{"ing_record_version", "raw", "x'28b52ffd'", "version"},
 		{"ing_record_version", "raw", "(SELECT raw FROM ing_quarantine)", "version"},
-		{"ing_record_version", "fields", `'{"a'`, "version"},
+		{"ing_record_version", "codec_code", "'lz4'", "version"},
+		{"ing_record_version", "codec_code", "'apart'", "version"},
 		{"ing_record_version", "raw_sha256", "content_hash", "version"},
 		{"ing_quarantine", "raw_sha256", "x'00'", "quarantined item"},
 	} {
@@ -289,7 +290,7 @@ func spoiltBodies(l *Lab) {
 				l.Errorf("%s of %s %d was spoilt, found %v", c.column, c.table, id, found)
 			}
 			var back any = was
-			if c.column == "fields" {
+			if c.column == "codec_code" {
 				back = string(was)
 			}
 			l.Exec(`UPDATE `+c.table+` SET `+c.column+`=? WHERE id=?`, back, id)

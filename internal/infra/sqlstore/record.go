@@ -5,90 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
-
-// The coders are made with the package and not at their first use: they hold
-// channels, and one made inside a synctest bubble could not be used outside.
-var (
-	encoder = newEncoder()
-	decoder = newDecoder()
-)
-
-func newEncoder() *zstd.Encoder {
-	// A window of 1 MiB, for an item is rarely larger: the coder keeps twice that.
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-		zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
-	if err != nil { // constant options
-		panic(err)
-	}
-	e.EncodeAll([]byte{0}, nil) // it makes its channels with the first bytes
-	return e
-}
-
-func newDecoder() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
-	if err != nil {
-		panic(err)
-	}
-	return d
-}
-
-// pack compresses an item.
-func pack(raw []byte) []byte {
-	size := len(raw) / 2
-	if size > 1<<20 { // to grow later would take more memory than to set the most aside now
-		size = encoder.MaxEncodedSize(len(raw))
-	}
-	return encoder.EncodeAll(raw, make([]byte, 0, size))
-}
-
-func unpack(b []byte) ([]byte, error) {
-	raw, err := decoder.DecodeAll(b, nil)
-	if err != nil {
-		return nil, fmt.Errorf("unpack raw record: %w", err)
-	}
-	return raw, nil
-}
-
-// packFirst is how many bytes a page may have at most to be packed before its
-// transaction begins.
-const packFirst = 4 << 20
-
-// packRecords compresses before the transaction begins, so that the writer is
-// not held up by it. The bytes of a page share one buffer. Of a large page nothing
-// is packed yet: it would take as much memory again as the page itself.
-func packRecords(recs []harvest.Record) [][]byte {
-	out := make([][]byte, len(recs))
-	size := rawSize(recs)
-	if size > packFirst {
-		return out
-	}
-	buf := make([]byte, 0, size/2+64)
-	for i := range recs {
-		start := len(buf)
-		buf = encoder.EncodeAll(recs[i].Raw, buf)
-		out[i] = buf[start:len(buf):len(buf)]
-	}
-	return out
-}
-
-func rawSize(recs []harvest.Record) (size int) {
-	for i := range recs {
-		size += len(recs[i].Raw)
-	}
-	return size
-}
-
-// pageSize is how many bytes the items of a page have.
-func pageSize(b harvest.Batch) int {
-	size := rawSize(b.Records)
-	for i := range b.Quarantined {
-		size += len(b.Quarantined[i].Raw)
-	}
-	return size
-}
 
 // keysPerRead bounds the IN list of one read.
 const keysPerRead = 500
@@ -213,20 +131,21 @@ const (
 		raw_sha256=?, mapping_version=?, merged_into=NULL, missing_since=NULL, missing_checks=0, changed_at=?
 		WHERE id=?`
 	touchRecordSQL  = `UPDATE ing_record SET updated_at=?, provider_version=?, observed_at=?, raw_sha256=? WHERE id=?`
-	touchVersionSQL = `UPDATE ing_record_version SET updated_at=?, provider_version=?, observed_at=?, raw_sha256=?, raw=?, fields=?
+	touchVersionSQL = `UPDATE ing_record_version SET updated_at=?, provider_version=?, observed_at=?, raw_sha256=?, raw=?, fields='', codec_code=?, dictionary_id=?
 		WHERE record_id=? AND revision=?`
 )
 
 // replaceRecords writes, over the stored version of each record, one that differs from it
 // in volatile parts only: it is no revision, and nothing is announced.
-func (x *tx) replaceRecords(cs []change) error {
+func (x *tx) replaceRecords(cs []change, p *packer) error {
 	for _, c := range cs {
 		r := c.rec
 		v := []any{ts(r.Version.UpdatedAt), r.Version.Provider, ts(r.Version.ObservedAt), r.RawSHA256[:]}
 		if _, err := x.bulk(touchRecordSQL, append(v, c.id)); err != nil {
 			return fmt.Errorf("follow record: %w", err)
 		}
-		if _, err := x.bulk(touchVersionSQL, append(v, c.packedRaw(), string(r.Mapped()), c.id, c.revision)); err != nil {
+		body := c.packedBody(p)
+		if _, err := x.bulk(touchVersionSQL, append(v, body.bytes, body.codec, nullID(body.dictionary), c.id, c.revision)); err != nil {
 			return fmt.Errorf("follow version: %w", err)
 		}
 	}
@@ -247,23 +166,23 @@ func (x *tx) observeRecords(ids []any, b harvest.Batch) error {
 
 const (
 	versionCols = `record_id, revision, effect_code, status_code, updated_at, provider_version, observed_at, content_hash, raw_sha256,
-		mapping_version, batch_id, raw, fields, created_at`
+		mapping_version, batch_id, raw, fields, codec_code, dictionary_id, created_at`
 	outboxCols = `record_id, revision, created_at`
 )
 
 // insertVersions keeps every accepted version and announces it (R34).
-func (x *tx) insertVersions(cs []change, batch harvest.BatchID) error {
+func (x *tx) insertVersions(cs []change, batch harvest.BatchID, p *packer) error {
 	now := ts(x.now).text()
-	var values scratch
+	values := scratch{packer: p}
 	for part := range thatFit(x.s, cs, change.size) {
 		args := make([]any, 0, len(part)*columns(versionCols))
 		out := make([]any, 0, len(part)*columns(outboxCols))
 		values.set(part)
 		for i, c := range part {
-			raw, fields := values.of(i, c)
+			body := values.of(i, c)
 			r := c.rec
 			args = append(args, c.id, c.revision, c.effect, r.Status, ts(r.Version.UpdatedAt), r.Version.Provider, ts(r.Version.ObservedAt),
-				r.Version.ContentHash[:], r.RawSHA256[:], r.MappingVersion, batch, raw, fields, now)
+				r.Version.ContentHash[:], r.RawSHA256[:], r.MappingVersion, batch, body.bytes, "", body.codec, nullID(body.dictionary), now)
 			out = append(out, c.id, c.revision, now)
 		}
 		if _, err := x.bulk(`INSERT INTO ing_record_version (`+versionCols+`)

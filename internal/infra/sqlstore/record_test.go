@@ -310,7 +310,7 @@ func oneRecord(l *Lab) {
 	if c.Counts != (harvest.Counts{Inserted: 1, Stale: 1, Unchanged: 1}) {
 		l.Errorf("counted %+v", c.Counts)
 	}
-	if f := l.Text(`SELECT v.fields FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision WHERE r.ext_id='b'`); f != `{"title":"new"}` {
+	if f := l.fieldsOf("b"); f != `{"title":"new"}` {
 		l.Errorf("held is %s", f)
 	}
 	l.MustVerify()

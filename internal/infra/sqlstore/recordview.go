@@ -165,13 +165,17 @@ func (v *recordView) readTitles() error {
 		}
 		err := v.s.each(v.ctx, func(r *sql.Rows) error {
 			var number int64
-			var fields []byte
-			if err := r.Scan(&number, &fields); err != nil {
+			var body storedBody
+			if err := r.Scan(append([]any{&number}, body.dest()...)...); err != nil {
+				return err
+			}
+			fields, err := v.s.openFields(v.ctx, body)
+			if err != nil {
 				return err
 			}
 			v.rows[at[number]].Title = titleOf(fields)
 			return nil
-		}, `SELECT r.id, v.fields FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision
+		}, `SELECT r.id, `+bodyCols+` FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision
 			WHERE r.id IN (`+list(len(part))+`)`, args...)
 		if err != nil {
 			return err
@@ -200,14 +204,19 @@ func (s *Store) Record(ctx context.Context, provenance, id string) (out control.
 		}
 		var created, missing ts
 		var into sql.NullString
-		var fields []byte
+		var body storedBody
 		out.RecordRow, err = scanRecordRow(s.r.QueryRowContext(ctx, `SELECT r.id, r.provenance_code, r.record_type, r.ext_id, r.status_code,
-			r.revision, r.updated_at, r.observed_at, r.changed_at, r.created_at, r.missing_since, r.merged_into, v.fields
+			r.revision, r.updated_at, r.observed_at, r.changed_at, r.created_at, r.missing_since, r.merged_into, `+bodyCols+`
 			FROM ing_record r LEFT JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision
-			WHERE r.provenance_code=? AND r.record_type=? AND r.ext_id=?`, at.provenance, at.recordType, id), &created, &missing, &into, &fields)
+			WHERE r.provenance_code=? AND r.record_type=? AND r.ext_id=?`, at.provenance, at.recordType, id), append([]any{&created, &missing, &into}, body.dest()...)...)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
+		if err != nil {
+			break
+		}
+		var fields []byte
+		fields, err = s.openFields(ctx, body)
 		out.Title = titleOf(fields)
 		out.CreatedAt = created.time()
 		out.MissingSince = missing.time()
@@ -225,15 +234,16 @@ func (s *Store) Record(ctx context.Context, provenance, id string) (out control.
 
 // RecordRaw reads a revision of a record as it came.
 func (s *Store) RecordRaw(ctx context.Context, number, revision int64) ([]byte, error) {
-	var packed []byte
-	err := s.r.QueryRowContext(ctx, `SELECT raw FROM ing_record_version WHERE record_id=? AND revision=?`, number, revision).Scan(&packed)
+	var body storedBody
+	var raw []byte
+	err := s.r.QueryRowContext(ctx, `SELECT `+bodyCols+` FROM ing_record_version v WHERE v.record_id=? AND v.revision=?`, number, revision).Scan(body.dest()...)
 	if err == nil {
-		packed, err = unpack(packed)
+		raw, _, err = s.open(ctx, body)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read revision %d of record %d: %w", revision, number, err)
 	}
-	return packed, nil
+	return raw, nil
 }
 
 // RecordVersions reads revisions of a record below one, the newest first.
@@ -243,7 +253,13 @@ func (s *Store) RecordVersions(ctx context.Context, number, below int64, limit i
 		var v control.RecordVersion
 		var updated, fetched, stored ts
 		var sha []byte
-		err := r.Scan(&v.Revision, &v.Effect, &v.Status, &updated, &fetched, &stored, &v.MappingVersion, &sha, &v.Origin.Batch, &v.Fields)
+		var body storedBody
+		dest := []any{&v.Revision, &v.Effect, &v.Status, &updated, &fetched, &stored, &v.MappingVersion, &sha, &v.Origin.Batch}
+		err := r.Scan(append(dest, body.dest()...)...)
+		if err != nil {
+			return err
+		}
+		v.Fields, err = s.openFields(ctx, body)
 		if !updated.time().IsZero() {
 			v.UpdatedAt = new(control.Time(updated.time()))
 		}
@@ -252,8 +268,8 @@ func (s *Store) RecordVersions(ctx context.Context, number, below int64, limit i
 		v.RawSHA256 = hex.EncodeToString(sha)
 		out = append(out, v)
 		return err
-	}, `SELECT revision, effect_code, status_code, updated_at, observed_at, created_at, mapping_version, raw_sha256, batch_id, fields
-		FROM ing_record_version WHERE record_id=? AND revision<? ORDER BY revision DESC LIMIT ?`, number, below, limit)
+	}, `SELECT v.revision, v.effect_code, v.status_code, v.updated_at, v.observed_at, v.created_at, v.mapping_version, v.raw_sha256, v.batch_id,
+		`+bodyCols+` FROM ing_record_version v WHERE v.record_id=? AND v.revision<? ORDER BY v.revision DESC LIMIT ?`, number, below, limit)
 	for i := range out {
 		if err != nil {
 			break

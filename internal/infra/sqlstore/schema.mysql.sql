@@ -186,6 +186,18 @@ CREATE TABLE `ing_cursor_event` (
   CONSTRAINT `ing_cursor_event_chk_1` CHECK ((`kind_code` in (_utf8mb4'INIT',_utf8mb4'ADVANCE',_utf8mb4'CHECKPOINT')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `ing_dictionary` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `provenance_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `record_type` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `content` mediumblob NOT NULL,
+  `content_sha256` binary(32) NOT NULL,
+  `trained_from` bigint NOT NULL,
+  `created_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `uk_dictionary_key` (`provenance_code`,`record_type`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `ing_error_group` (
   `id` bigint NOT NULL AUTO_INCREMENT,
   `provenance_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
@@ -482,6 +494,8 @@ CREATE TABLE `ing_record_version` (
   `raw` longblob NOT NULL,
   `fields` mediumtext COLLATE utf8mb4_bin NOT NULL,
   `created_at` datetime(6) NOT NULL,
+  `codec_code` varchar(16) COLLATE utf8mb4_bin NOT NULL DEFAULT 'apart',
+  `dictionary_id` bigint DEFAULT NULL,
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_record_version` (`record_id`,`revision`),
   KEY `idx_version_batch` (`batch_id`),

@@ -179,6 +179,18 @@ CREATE INDEX idx_cur_evt_timeline ON ing_cursor_event (cursor_id, id);
 
 CREATE UNIQUE INDEX uk_cur_evt_idem ON ing_cursor_event (idempotent_key);
 
+CREATE TABLE ing_dictionary (
+  id INTEGER PRIMARY KEY,
+  provenance_code TEXT NOT NULL,
+  record_type TEXT NOT NULL,
+  content BLOB NOT NULL,
+  content_sha256 BLOB NOT NULL,
+  trained_from INTEGER NOT NULL,
+  created_at TEXT NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX uk_dictionary_key ON ing_dictionary (provenance_code, record_type);
+
 CREATE TABLE ing_error_group (
   id INTEGER PRIMARY KEY,
   provenance_code TEXT NOT NULL,
@@ -459,7 +471,7 @@ CREATE TABLE ing_record_version (
   raw BLOB NOT NULL,
   fields TEXT NOT NULL,
   created_at TEXT NOT NULL
-) STRICT;
+, codec_code TEXT NOT NULL DEFAULT 'apart', dictionary_id INTEGER) STRICT;
 
 CREATE INDEX idx_version_batch ON ing_record_version (batch_id);
 

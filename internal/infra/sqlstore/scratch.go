@@ -1,23 +1,13 @@
 package sqlstore
 
-import (
-	"slices"
-	"unsafe"
-)
-
-// scratch is where the long values of one insert are put together, row by row, and
-// those of the next in the same memory: of a large page neither what is packed nor
-// the fields are held as a whole. Rows that were packed before are left where they
-// are.
+// scratch is where the bodies of one insert are put together, row by row, and those of
+// the next in the same memory: a large page is never packed as a whole. Rows that were
+// packed before are left where they are.
 type scratch struct {
-	buf  []byte
-	rows []scratchRow
-}
-
-// scratchRow is where the values of a row lie in the buffer: packed bytes from start
-// to mid, fields from there to end.
-type scratchRow struct {
-	start, mid, end int
+	packer *packer
+	buf    []byte
+	rows   []packedBody
+	ends   []int
 }
 
 // set takes the rows of an insert. What was given out of those before is valid no
@@ -25,28 +15,24 @@ type scratchRow struct {
 func (s *scratch) set(part []change) {
 	s.buf = s.buf[:0]
 	s.rows = s.rows[:0]
+	s.ends = s.ends[:0]
 	for _, c := range part {
-		row := scratchRow{start: len(s.buf)}
-		if c.packed == nil {
-			// Fields are about as large as what they are made of, as a rule.
-			s.buf = slices.Grow(s.buf, encoder.MaxEncodedSize(len(c.rec.Raw))+len(c.rec.Raw)+1024)
-			s.buf = encoder.EncodeAll(c.rec.Raw, s.buf)
-			row.mid = len(s.buf)
-			s.buf = c.rec.AppendFields(s.buf)
+		body := c.body
+		if body.bytes == nil {
+			s.buf, body = s.packer.append(s.buf, c.rec)
 		}
-		row.end = len(s.buf)
-		s.rows = append(s.rows, row)
+		s.rows = append(s.rows, body)
+		s.ends = append(s.ends, len(s.buf))
 	}
 }
 
-// of returns the packed bytes and the fields of row i, which is c.
-func (s *scratch) of(i int, c change) (packed []byte, fields string) {
-	if c.packed != nil {
-		return c.packed, string(c.rec.Mapped())
+// of returns the body of row i, which is c. The buffer may have grown, and so moved, after
+// the row was packed.
+func (s *scratch) of(i int, c change) packedBody {
+	body := s.rows[i]
+	if c.body.bytes == nil {
+		end := s.ends[i]
+		body.bytes = s.buf[end-len(body.bytes) : end : end]
 	}
-	r := s.rows[i]
-	if r.end > r.mid {
-		fields = unsafe.String(&s.buf[r.mid], r.end-r.mid)
-	}
-	return s.buf[r.start:r.mid:r.mid], fields
+	return body
 }

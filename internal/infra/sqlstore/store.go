@@ -34,6 +34,8 @@ type Store struct {
 	hook    func(point string) error
 	wall    func() time.Time // a test's clock, nil for the store's own
 	largest int              // how many bytes the server takes for one value, 0 for any number
+	// bodies knows the dictionaries that bodies are packed with.
+	bodies *bodies
 	// observer is told what is committed, nil for nobody.
 	observer atomic.Pointer[Observer]
 	stmtMu   sync.Mutex
@@ -116,6 +118,7 @@ func Connect(ctx context.Context, dsn string, o Options) (*Store, error) {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.r.s = s
+	s.bodies = newBodies(s)
 	var err error
 	switch kind {
 	case "sqlite":
@@ -175,7 +178,8 @@ func (s *Store) openSQLite(ctx context.Context, path string, o Options) error {
 		return db, nil
 	}
 	// The file is there: a connection that finds none must not make another.
-	s.r.DB, err = open("&mode=rw&_pragma=query_only(1)", max(2, runtime.NumCPU()))
+	reading := "&mode=rw&_pragma=query_only(1)"
+	s.r.DB, err = open(reading, max(2, runtime.NumCPU()))
 	if err != nil {
 		return err
 	}
@@ -183,20 +187,29 @@ func (s *Store) openSQLite(ctx context.Context, path string, o Options) error {
 		_, err := s.r.ExecContext(ctx, "SELECT 1 FROM sqlite_master LIMIT 1")
 		if s.d.isReadOnly(err) {
 			// Nothing can be written beside it, not even a lock.
-			extra := "&mode=ro"
+			reading = "&mode=ro"
 			if log, err := os.Stat(path + "-wal"); err != nil || log.Size() == 0 {
-				extra += "&immutable=1"
+				reading += "&immutable=1"
 			}
+			reading += "&_pragma=query_only(1)"
 			if err := s.r.Close(); err != nil {
 				return fmt.Errorf("open %s: %w", s.dsn, err)
 			}
-			s.r.DB, err = open(extra+"&_pragma=query_only(1)", max(2, runtime.NumCPU()))
+			s.r.DB, err = open(reading, max(2, runtime.NumCPU()))
 			if err != nil {
 				return err
 			}
 		}
+		s.bodies.db, err = open(reading, 1)
+		if err != nil {
+			return err
+		}
 		s.w = s.r.DB
 		return s.ping(ctx)
+	}
+	s.bodies.db, err = open(reading, 1)
+	if err != nil {
+		return err
 	}
 	writing := fmt.Sprintf("&mode=rw&_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=cache_size(-%d)&_pragma=wal_autocheckpoint(2000)", ordinaryCache)
 	s.w, err = open(writing, 1)
@@ -242,6 +255,8 @@ func (s *Store) Close() error {
 	}
 	if s.slow != nil {
 		errs = append(errs, s.slow.Close())
+	} else if s.bodies.db != nil {
+		errs = append(errs, s.bodies.db.Close())
 	}
 	return errors.Join(errs...)
 }

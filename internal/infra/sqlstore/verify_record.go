@@ -96,6 +96,7 @@ func (v *verifier) checkOrphans() error {
 		{"ing_cursor_event", "batch_id", "ing_task_run_batch"},
 		{"ing_record_version", "record_id", "ing_record"},
 		{"ing_record_version", "batch_id", "ing_task_run_batch"},
+		{"ing_record_version", "dictionary_id", "ing_dictionary"},
 		{"ing_outbox", "record_id", "ing_record"},
 		{"ing_quarantine", "batch_id", "ing_task_run_batch"},
 		{"ing_bad_id", "batch_id", "ing_task_run_batch"},

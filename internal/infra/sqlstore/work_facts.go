@@ -73,9 +73,14 @@ func (l *linking) read(ids []int64) error {
 			var key work.Key
 			var status harvest.RecordStatus
 			var into sql.NullString
-			var doc sql.RawBytes
-			if err := r.Scan(&number, &key.Source, &key.Type, &key.ID, &status, &into, &revision, &doc); err != nil {
+			var body storedBody
+			dest := []any{&number, &key.Source, &key.Type, &key.ID, &status, &into, &revision}
+			if err := r.Scan(append(dest, body.dest()...)...); err != nil {
 				return err
+			}
+			doc, err := l.x.s.openFields(l.x.ctx, body)
+			if err != nil {
+				return fmt.Errorf("record %s %s: %w", key.Source, key.ID, err)
 			}
 			rec, err := work.Read(key, doc)
 			if err != nil {
@@ -91,7 +96,7 @@ func (l *linking) read(ids []int64) error {
 			}
 			l.facts[number] = &rec
 			return nil
-		}, `SELECT r.id, r.provenance_code, r.record_type, r.ext_id, r.status_code, r.merged_into, r.revision, v.fields
+		}, `SELECT r.id, r.provenance_code, r.record_type, r.ext_id, r.status_code, r.merged_into, r.revision, `+bodyCols+`
 			FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision
 			WHERE r.id IN (`+list(len(part))+`)`, anys(part)...)
 		if err != nil {

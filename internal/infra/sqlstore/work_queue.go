@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/work"
 )
@@ -124,10 +125,39 @@ func (x *tx) queueRecords(prov, recordType string, written []change) error {
 }
 
 func (x *tx) insertQueue(prov string, body queueBody) error {
-	if _, err := x.exec(`INSERT INTO ing_work_queue (provenance_code, body) VALUES (?,?)`, prov, []byte(body)); err != nil {
+	if _, err := x.exec(`INSERT INTO ing_work_queue (provenance_code, body) VALUES (?,?)`, prov, body.pack()); err != nil {
 		return fmt.Errorf("leave word of records to link: %w", err)
 	}
 	return nil
+}
+
+// packedQueue begins a body that is packed with S2. No other does: it would be about record
+// 0, and there is none.
+const packedQueue = 0
+
+// packQueueFrom is how long a body must be to be packed.
+const packQueueFrom = 256
+
+// pack makes a long body smaller: what is known of records has many words in common.
+func (b queueBody) pack() []byte {
+	if len(b) < packQueueFrom {
+		return b
+	}
+	out := make([]byte, 1+s2.MaxEncodedLen(len(b)))
+	out[0] = packedQueue
+	return out[:1+len(s2.Encode(out[1:], b))]
+}
+
+// unpackQueue is what was packed, or what was not.
+func unpackQueue(b []byte) (queueBody, error) {
+	if len(b) == 0 || b[0] != packedQueue {
+		return b, nil
+	}
+	plain, err := s2.Decode(nil, b[1:])
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errQueue, err)
+	}
+	return plain, nil
 }
 
 // queueRow is a row of the queue.
@@ -144,7 +174,11 @@ func scanQueue(r *sql.Rows) (row queueRow, err error) {
 	if err := r.Scan(&row.id, &row.source, &body); err != nil {
 		return row, err
 	}
-	row.records, err = queueBody(body).read(nil)
+	plain, err := unpackQueue(body)
+	if err != nil {
+		return row, err
+	}
+	row.records, err = plain.read(nil)
 	return row, err
 }
 

@@ -121,10 +121,16 @@ func (s *Store) WorkRecords(ctx context.Context, numbers []int64) ([]control.Wor
 	for part := range chunks(numbers, keysPerRead) {
 		err := s.each(ctx, func(r *sql.Rows) error {
 			var v control.WorkRecord
-			err := r.Scan(&v.Number, &v.Source, &v.Type, &v.ID, &v.Status, &v.Revision, &v.Fields)
+			var body storedBody
+			dest := []any{&v.Number, &v.Source, &v.Type, &v.ID, &v.Status, &v.Revision}
+			err := r.Scan(append(dest, body.dest()...)...)
+			if err != nil {
+				return err
+			}
+			v.Fields, err = s.openFields(ctx, body)
 			out = append(out, v)
 			return err
-		}, `SELECT r.id, r.provenance_code, r.record_type, r.ext_id, r.status_code, r.revision, v.fields
+		}, `SELECT r.id, r.provenance_code, r.record_type, r.ext_id, r.status_code, r.revision, `+bodyCols+`
 			FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision
 			WHERE r.id IN (`+list(len(part))+`) ORDER BY r.id`, anys(part)...)
 		if err != nil {
