@@ -45,6 +45,7 @@ type WorkIdentifier struct {
 
 // WorkLink is what is known of two records.
 type WorkLink struct {
+	// ID is its number among what is suggested and related; links have none.
 	ID   int64      `json:"id"`
 	From RecordName `json:"from"`
 	To   RecordName `json:"to"`

@@ -290,11 +290,12 @@ func (f features) place() bool {
 
 // alike suggests that two records are of one work, or are preprint and article.
 func alike(a, b *Record) (Edge, bool) {
-	if !canCompare(a, b) {
+	// Names are compared first, and titles last: that costs most.
+	if authorsAgree(a, b) == 0 || !canCompare(a, b) {
 		return Edge{}, false
 	}
 	f := featuresOf(a, b)
-	if f.authors == 0 || f.title < 0.8 || tellApart(a.Title, b.Title) {
+	if f.title < 0.8 || tellApart(a.Title, b.Title) {
 		return Edge{}, false
 	}
 	if compatible(a.Class, b.Class) {

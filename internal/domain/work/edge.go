@@ -112,7 +112,8 @@ func directed(from, to *Record, rule Rule, p Polarity, evidence string) Edge {
 func agree(a, b *Record) bool {
 	titles := a.Title != "" && b.Title != ""
 	authors := len(a.Authors) > 0 && len(b.Authors) > 0
-	if titles && similarity(a.Title, b.Title) >= 0.6 || authors && sharedAuthors(a, b) > 0 {
+	// Names are compared first: that is the cheaper question.
+	if authors && sharedAuthors(a, b) > 0 || titles && similarity(a.Title, b.Title) >= 0.6 {
 		return true
 	}
 	return !titles && !authors

@@ -75,18 +75,8 @@ type holder struct {
 
 // identityEdges are those of all identifiers that several records have.
 func identityEdges(recs []*Record, crowded func(ID) bool) (edges []Edge, bad []BadValue) {
-	held := map[ID][]holder{}
-	var order []ID
-	for _, r := range recs {
-		for _, c := range r.Claims {
-			if held[c.ID] == nil {
-				order = append(order, c.ID)
-			}
-			held[c.ID] = append(held[c.ID], holder{r, c})
-		}
-	}
-	for _, id := range order {
-		hs := held[id]
+	for _, hs := range holdersOf(recs) {
+		id := hs[0].claim.ID
 		if len(hs) < 2 || crowded != nil && crowded(id) {
 			continue
 		}
@@ -103,6 +93,35 @@ func identityEdges(recs []*Record, crowded func(ID) bool) (edges []Edge, bad []B
 		}
 	}
 	return edges, bad
+}
+
+// fewRecords is up to how many records are gone through for every value that one has.
+const fewRecords = 8
+
+// holdersOf lists the records that have a value, for each value, in the order in which the
+// values are met.
+func holdersOf(recs []*Record) [][]holder {
+	var out [][]holder
+	place := map[ID]int{}
+	for _, r := range recs {
+		for _, c := range r.Claims {
+			at := -1
+			if len(recs) <= fewRecords {
+				at = slices.IndexFunc(out, func(hs []holder) bool { return hs[0].claim.ID == c.ID })
+			} else if i, met := place[c.ID]; met {
+				at = i
+			}
+			if at < 0 {
+				at = len(out)
+				out = append(out, nil)
+				if len(recs) > fewRecords {
+					place[c.ID] = at
+				}
+			}
+			out[at] = append(out[at], holder{r, c})
+		}
+	}
+	return out
 }
 
 // illness says why a value is not believed, empty if it is.

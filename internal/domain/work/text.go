@@ -195,6 +195,7 @@ func editRatio(a, b string) float64 {
 	if diff := max(len(x)-len(y), len(y)-len(x)); float64(diff) > 0.2*float64(longest) {
 		return 0
 	}
+	x, y = difference(x, y) // what both begin and end with need not be changed
 	row := make([]int, len(y)+1)
 	for j := range row {
 		row[j] = j

@@ -867,6 +867,7 @@ CREATE TABLE `ing_work_member` (
   `record_id` bigint NOT NULL,
   `work_id` bigint NOT NULL,
   `since` datetime(6) NOT NULL,
+  `links` mediumblob,
   PRIMARY KEY (`record_id`),
   KEY `idx_work_member` (`work_id`,`record_id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;

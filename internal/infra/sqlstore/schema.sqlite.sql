@@ -838,7 +838,7 @@ CREATE TABLE ing_work_member (
   record_id INTEGER PRIMARY KEY,
   work_id INTEGER NOT NULL,
   since TEXT NOT NULL
-) STRICT;
+, links BLOB) STRICT;
 
 CREATE INDEX idx_work_member ON ing_work_member (work_id, record_id);
 

@@ -33,6 +33,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"Works_WhatPeopleDecideStays", worksDecided},
 		{"Works_AKilledLinkerLeavesNothingHalf", worksKilled},
 		{"Works_InManySteps", worksInManySteps},
+		{"Works_GrowAsIfAllCameAtOnce", worksGrow},
 		{"R1_EveryOrderAndEveryFailedSubset", everyOrder},
 		{"R1_FinishersRacing", racingFinishers},
 		{"R2_LastSliceFirst", lastSliceFirst},

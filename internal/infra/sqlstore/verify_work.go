@@ -24,10 +24,20 @@ func (v *verifier) checkWorks() error {
 	of := map[int64]int64{}
 	err = v.each(func(r *sql.Rows) error {
 		var record, in int64
-		err := r.Scan(&record, &in)
+		var packed sql.RawBytes
+		if err := r.Scan(&record, &in, &packed); err != nil {
+			return err
+		}
 		of[record] = in
-		return err
-	}, `SELECT record_id, work_id FROM ing_work_member`)
+		links, err := unpackLinks(packed)
+		if err != nil {
+			v.report(fmt.Sprintf("record %d", record), "%v", err)
+		}
+		for _, p := range links {
+			together.join(record, p.other)
+		}
+		return nil
+	}, `SELECT record_id, work_id, links FROM ing_work_member`)
 	if err != nil {
 		return err
 	}

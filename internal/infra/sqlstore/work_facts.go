@@ -21,37 +21,56 @@ func packFacts(b []byte, r *work.Record) []byte {
 // load takes up what was known of records when they were linked, or is as they are
 // linked now, of those that are not taken up yet.
 func (l *linking) load(ids []int64) error {
-	var stored []int64
+	var stored, missing []int64
 	for _, id := range ids {
-		if l.facts[id] == nil && !l.unpack(id, 1, l.packed[id]) {
+		m := l.meet(id)
+		if m.facts != nil {
+			continue
+		}
+		r := l.step[id]
+		if r == nil {
 			stored = append(stored, id)
+			continue
+		}
+		m.keys = r.keys
+		if !l.unpack(id, r.facts) {
+			missing = append(missing, id)
 		}
 	}
-	for part := range chunks(stored, keysPerRead) {
+	for args := range inLists(stored) {
 		err := l.x.each(func(r *sql.Rows) error {
-			var id, revision int64
-			var packed sql.RawBytes
-			if err := r.Scan(&id, &revision, &packed); err != nil {
+			var id int64
+			var keys, packed sql.RawBytes
+			if err := r.Scan(&id, &keys, &packed); err != nil {
 				return err
 			}
-			l.unpack(id, revision, packed)
+			l.meet(id).keys = unpackKeys(keys)
+			l.unpack(id, packed)
 			return nil
-		}, `SELECT record_id, revision, facts FROM ing_work_record WHERE record_id IN (`+list(len(part))+`)`, anys(part)...)
+		}, `SELECT record_id, lookup_keys, facts FROM ing_work_record WHERE record_id IN (`+list(len(args))+`)`, args...)
 		if err != nil {
 			return fmt.Errorf("read what is known of records: %w", err)
 		}
 	}
-	var missing []int64
 	for _, id := range stored {
-		if l.facts[id] == nil {
+		if l.meet(id).facts == nil {
 			missing = append(missing, id)
 		}
 	}
-	return l.read(missing)
+	if err := l.read(missing); err != nil {
+		return err
+	}
+	for _, id := range missing {
+		m := l.meet(id)
+		if m.facts != nil && m.keys == nil {
+			m.keys = m.facts.Keys() // it was not linked yet
+		}
+	}
+	return nil
 }
 
 // unpack takes up what is known of a record, and reports whether it could be read.
-func (l *linking) unpack(id, revision int64, packed []byte) bool {
+func (l *linking) unpack(id int64, packed []byte) bool {
 	if len(packed) == 0 {
 		return false
 	}
@@ -60,14 +79,13 @@ func (l *linking) unpack(id, revision int64, packed []byte) bool {
 		return false // by other rules: it is read again
 	}
 	r.Number = id
-	r.Revision = revision
-	l.facts[id] = &r
+	l.meet(id).facts = &r
 	return true
 }
 
 // read reads what the newest versions of records say.
 func (l *linking) read(ids []int64) error {
-	for part := range chunks(ids, keysPerRead) {
+	for args := range inLists(ids) {
 		err := l.x.each(func(r *sql.Rows) error {
 			var number, revision int64
 			var key work.Key
@@ -94,11 +112,11 @@ func (l *linking) read(ids []int64) error {
 			if status == harvest.RecordMerged {
 				rec.MergedInto = into.String
 			}
-			l.facts[number] = &rec
+			l.meet(number).facts = &rec
 			return nil
 		}, `SELECT r.id, r.provenance_code, r.record_type, r.ext_id, r.status_code, r.merged_into, r.revision, `+bodyCols+`
 			FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision
-			WHERE r.id IN (`+list(len(part))+`)`, anys(part)...)
+			WHERE r.id IN (`+list(len(args))+`)`, args...)
 		if err != nil {
 			return fmt.Errorf("read records to link: %w", err)
 		}

@@ -14,7 +14,7 @@ import (
 // The index of keys says which records are found under a key. A row for each key of each
 // record would cost more than all else that linking does, for hardly any is ever found
 // again. So entries are kept as sorted runs, in blocks of a thousand: what a step adds
-// is a run of its own, or is merged with those before it that are not much larger. Runs
+// is a run of its own, or is merged with those before it once several are of its size. Runs
 // grow from the last to the first, so there are few, and an entry is written few times.
 //
 //	run 7  |block|block|block|block|block|block|   all that came first
@@ -56,56 +56,75 @@ const entriesPerBlock = 1024
 // sourceBits are those of an entry's number in which its source stands.
 const sourceBits = 12
 
-// packEntries writes a block: of each entry the distance from the key before, the
-// record with its source and whether it is gone in one number, and under those keys that
-// have one its mark.
-func packEntries(es []entry) []byte {
-	out := make([]byte, 0, 15*len(es))
-	last := es[0].key
-	for _, e := range es {
-		out = binary.AppendUvarint(out, uint64(e.key-last))
-		n := uint64(e.record)<<(sourceBits+1) | uint64(e.source)<<1
-		if e.gone {
-			n |= 1
-		}
-		out = binary.AppendUvarint(out, n)
-		if e.key.IsMarked() {
-			out = binary.BigEndian.AppendUint32(out, uint32(e.mark))
-		}
-		last = e.key
+// An entry is kept in so many bytes, all of one length, so that it can be found in a block,
+// and merged with others, without unpacking these: its key; the record with its source and
+// whether it is gone in one number; and its mark, which counts under those keys that have
+// one.
+const (
+	entrySize = 20
+	numberAt  = 8
+	markAt    = 16
+)
+
+// entryList are entries as they are kept.
+type entryList []byte
+
+func (l entryList) add(e entry) entryList {
+	l = binary.BigEndian.AppendUint64(l, uint64(e.key))
+	n := uint64(e.record)<<(sourceBits+1) | uint64(e.source)<<1
+	if e.gone {
+		n |= 1
 	}
-	return out
+	l = binary.BigEndian.AppendUint64(l, n)
+	return binary.BigEndian.AppendUint32(l, uint32(e.mark))
+}
+
+func (l entryList) count() int { return len(l) / entrySize }
+
+func (l entryList) key(i int) work.LookupKey {
+	return work.LookupKey(binary.BigEndian.Uint64(l[i*entrySize:]))
+}
+
+func (l entryList) number(i int) uint64 { return binary.BigEndian.Uint64(l[i*entrySize+numberAt:]) }
+
+func (l entryList) at(i int) entry {
+	n := l.number(i)
+	return entry{
+		key: l.key(i), record: int64(n >> (sourceBits + 1)), source: int(n >> 1 & (1<<sourceBits - 1)), gone: n&1 == 1,
+		mark: work.Mark(binary.BigEndian.Uint32(l[i*entrySize+markAt:])),
+	}
+}
+
+// compareFirst compares the first entries of two lists by their keys and records.
+func (l entryList) compareFirst(o entryList) int {
+	if c := cmp.Compare(l.key(0), o.key(0)); c != 0 {
+		return c
+	}
+	return cmp.Compare(l.number(0)>>(sourceBits+1), o.number(0)>>(sourceBits+1))
+}
+
+// from is the place of the first entry, from a place on, whose key is not before one. It
+// stands near by mostly, so the steps grow.
+func (l entryList) from(place int, k work.LookupKey) int {
+	step := 1
+	for place+step < l.count() && l.key(place+step) < k {
+		place += step
+		step *= 2
+	}
+	low := place
+	high := min(place+step, l.count())
+	for low < high {
+		middle := (low + high) / 2
+		if l.key(middle) < k {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
 }
 
 var errBlock = errors.New("a block of the index of keys is damaged")
-
-// unpackEntries reads a block that begins with a key, and appends its entries.
-func unpackEntries(into []entry, first work.LookupKey, b []byte) ([]entry, error) {
-	key := first
-	for len(b) > 0 {
-		delta, n := binary.Uvarint(b)
-		if n <= 0 {
-			return into, errBlock
-		}
-		b = b[n:]
-		v, n := binary.Uvarint(b)
-		if n <= 0 {
-			return into, errBlock
-		}
-		b = b[n:]
-		key += work.LookupKey(delta)
-		e := entry{key: key, record: int64(v >> (sourceBits + 1)), source: int(v >> 1 & (1<<sourceBits - 1)), gone: v&1 == 1}
-		if key.IsMarked() {
-			if len(b) < 4 {
-				return into, errBlock
-			}
-			e.mark = work.Mark(binary.BigEndian.Uint32(b))
-			b = b[4:]
-		}
-		into = append(into, e)
-	}
-	return into, nil
-}
 
 // block is where entries stand that begin with a key.
 type block struct {
@@ -132,29 +151,27 @@ func (each reading) blocks(run int64) (out []block, err error) {
 const blocksPerRead = 64
 
 // readBlocks reads blocks and hands on their entries, block by block in their order.
-func (each reading) readBlocks(wanted []block, f func([]entry)) error {
-	var es []entry
+func (each reading) readBlocks(wanted []block, f func(entryList)) error {
 	for part := range chunks(wanted, blocksPerRead) {
-		ids := make([]any, len(part))
+		ids := make([]int64, len(part))
 		for i, b := range part {
 			ids[i] = b.id
 		}
-		err := each(func(r *sql.Rows) error {
-			var first int64
-			var body sql.RawBytes
-			if err := r.Scan(&first, &body); err != nil {
-				return err
-			}
-			var err error
-			es, err = unpackEntries(es[:0], keyStored(first), body)
+		for args := range inLists(ids) {
+			err := each(func(r *sql.Rows) error {
+				var body sql.RawBytes
+				if err := r.Scan(&body); err != nil {
+					return err
+				}
+				if len(body)%entrySize != 0 {
+					return errBlock
+				}
+				f(entryList(body))
+				return nil
+			}, `SELECT body FROM ing_work_block WHERE id IN (`+list(len(args))+`) ORDER BY first_key, id`, args...)
 			if err != nil {
-				return err
+				return fmt.Errorf("read blocks of keys: %w", err)
 			}
-			f(es)
-			return nil
-		}, `SELECT first_key, body FROM ing_work_block WHERE id IN (`+list(len(part))+`) ORDER BY first_key, id`, ids...)
-		if err != nil {
-			return fmt.Errorf("read blocks of keys: %w", err)
 		}
 	}
 	return nil
@@ -163,37 +180,58 @@ func (each reading) readBlocks(wanted []block, f func([]entry)) error {
 // blocksOf are those blocks of a run in which sorted keys may stand.
 func blocksOf(all []block, keys []work.LookupKey) []block {
 	var out []block
-	next := 0 // the first block that was not taken
-	for _, k := range keys {
-		from, _ := slices.BinarySearchFunc(all, k, func(b block, k work.LookupKey) int { return cmp.Compare(b.first, k) })
-		for i := max(next, from-1); i < len(all) && all[i].first <= k; i++ {
-			out = append(out, all[i])
-			next = i + 1
+	for i, b := range all {
+		// The key with which the next block begins may stand in this one, too.
+		last := ^work.LookupKey(0)
+		if i+1 < len(all) {
+			last = all[i+1].first
+		}
+		at, _ := slices.BinarySearch(keys, b.first)
+		if at == len(keys) {
+			break
+		}
+		keys = keys[at:]
+		if keys[0] <= last {
+			out = append(out, b)
 		}
 	}
 	return out
 }
 
-// find reads the entries of sorted keys, and hands on those that hold.
-func (each reading) find(runs []keyRun, keys []work.LookupKey, f func(entry)) error {
+// blockLists are the blocks of runs that were listed already.
+type blockLists map[int64][]block
+
+// find reads the entries of sorted keys, and hands on those that hold. lists may be nil.
+func (each reading) find(runs []keyRun, lists blockLists, keys []work.LookupKey, f func(entry)) error {
+	if len(keys) == 0 {
+		return nil
+	}
 	var found []entry
 	for _, run := range slices.Backward(runs) { // the latest first
-		all, err := each.blocks(run.No)
-		if err != nil {
-			return err
+		all, listed := lists[run.No]
+		if !listed {
+			var err error
+			all, err = each.blocks(run.No)
+			if err != nil {
+				return err
+			}
+			if lists != nil {
+				lists[run.No] = all
+			}
 		}
 		at := 0
-		err = each.readBlocks(blocksOf(all, keys), func(es []entry) {
-			for _, e := range es {
-				for at < len(keys) && keys[at] < e.key {
-					at++
+		err := each.readBlocks(blocksOf(all, keys), func(l entryList) {
+			place := 0
+			last := l.key(l.count() - 1)
+			for at < len(keys) && place < l.count() {
+				place = l.from(place, keys[at])
+				for ; place < l.count() && l.key(place) == keys[at]; place++ {
+					found = append(found, l.at(place))
 				}
-				if at == len(keys) {
-					return
+				if keys[at] >= last {
+					break // there may be more of it in the next block
 				}
-				if keys[at] == e.key {
-					found = append(found, e)
-				}
+				at++
 			}
 		})
 		if err != nil {
@@ -212,20 +250,22 @@ func (each reading) find(runs []keyRun, keys []work.LookupKey, f func(entry)) er
 	return nil
 }
 
+// runsPerMerge is how many runs of one size make one.
+const runsPerMerge = 4
+
 // addEntries adds sorted entries to the index: as a run of their own, or merged with the
-// last runs if these are not much larger.
+// last runs if enough of them are not much larger.
 func (x *tx) addEntries(p *workPosition, added []entry) error {
 	if len(added) == 0 {
 		return nil
 	}
-	size := len(added)
-	keep := len(p.Runs)
-	for keep > 0 && p.Runs[keep-1].Entries <= 2*size {
-		keep--
-		size += p.Runs[keep].Entries
-	}
+	keep := keptRuns(p.Runs, len(added))
 	p.LastRun++
-	m := merger{x: x, run: p.LastRun, isFirst: keep == 0, inputs: []*runReader{{x: x, buf: added}}}
+	packed := make(entryList, 0, entrySize*len(added))
+	for _, e := range added {
+		packed = packed.add(e)
+	}
+	m := merger{x: x, run: p.LastRun, isFirst: keep == 0, inputs: []*runReader{{x: x, buf: packed}}}
 	for _, old := range slices.Backward(p.Runs[keep:]) {
 		blocks, err := reading(x.each).blocks(old.No)
 		if err != nil {
@@ -248,24 +288,46 @@ func (x *tx) addEntries(p *workPosition, added []entry) error {
 	return nil
 }
 
+// keptRuns is how many of the first runs stay as they are if a run of a size is added.
+func keptRuns(runs []keyRun, size int) int {
+	keep := len(runs)
+	for {
+		first := keep
+		sum := size
+		for first > 0 && runs[first-1].Entries <= 2*size {
+			first--
+			sum += runs[first].Entries
+		}
+		if keep-first < runsPerMerge-1 {
+			return keep
+		}
+		keep = first
+		size = sum
+	}
+}
+
 // runReader reads a run entry by entry.
 type runReader struct {
 	x    *tx
-	rest []block // not read yet
-	buf  []entry // read and not taken
+	rest []block   // not read yet
+	buf  entryList // read and not taken
+	own  entryList // where buf is kept
 }
+
+// blocksPerFill is how many blocks of a run are read at once while it is merged.
+const blocksPerFill = 16
 
 // fill reads on where nothing is left, and reports whether there is an entry.
 func (r *runReader) fill() (bool, error) {
 	for len(r.buf) == 0 && len(r.rest) > 0 {
-		part := r.rest[:min(len(r.rest), blocksPerRead)]
+		part := r.rest[:min(len(r.rest), blocksPerFill)]
 		r.rest = r.rest[len(part):]
-		var es []entry
-		err := reading(r.x.each).readBlocks(part, func(more []entry) { es = append(es, more...) })
+		r.own = r.own[:0]
+		err := reading(r.x.each).readBlocks(part, func(more entryList) { r.own = append(r.own, more...) })
 		if err != nil {
 			return false, err
 		}
-		r.buf = es
+		r.buf = r.own
 	}
 	return len(r.buf) > 0, nil
 }
@@ -277,7 +339,7 @@ type merger struct {
 	isFirst bool         // nothing is below the run, so what is gone need not be told
 	inputs  []*runReader // the latest first
 	written int
-	pending []entry
+	pending entryList
 	rows    [][]any
 }
 
@@ -294,7 +356,7 @@ func (m *merger) merge() error {
 				continue
 			}
 			live = append(live, r)
-			if least == nil || compareEntries(r.buf[0], least.buf[0]) < 0 {
+			if least == nil || r.buf.compareFirst(least.buf) < 0 {
 				least = r // of equals the latest, which comes first
 			}
 		}
@@ -302,18 +364,19 @@ func (m *merger) merge() error {
 		if least == nil {
 			return m.flush(true)
 		}
-		e := least.buf[0]
+		first := least.buf[:entrySize]
 		for _, r := range live {
-			if compareEntries(r.buf[0], e) == 0 {
-				r.buf = r.buf[1:]
+			if r != least && r.buf.compareFirst(first) == 0 {
+				r.buf = r.buf[entrySize:]
 			}
 		}
-		if e.gone && m.isFirst {
+		least.buf = least.buf[entrySize:]
+		if m.isFirst && first.number(0)&1 == 1 {
 			continue
 		}
-		m.pending = append(m.pending, e)
+		m.pending = append(m.pending, first...)
 		m.written++
-		if len(m.pending) == entriesPerBlock {
+		if m.pending.count() == entriesPerBlock {
 			if err := m.flush(false); err != nil {
 				return err
 			}
@@ -327,8 +390,8 @@ const blocksPerInsert = 16
 // flush writes a block, and the rows that are full or the last.
 func (m *merger) flush(last bool) error {
 	if len(m.pending) > 0 {
-		m.rows = append(m.rows, []any{m.run, storedKey(m.pending[0].key), packEntries(m.pending)})
-		m.pending = m.pending[:0]
+		m.rows = append(m.rows, []any{m.run, storedKey(m.pending.key(0)), []byte(m.pending)})
+		m.pending = make(entryList, 0, entrySize*entriesPerBlock)
 	}
 	if len(m.rows) < blocksPerInsert && !last {
 		return nil

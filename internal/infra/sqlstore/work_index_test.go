@@ -61,7 +61,7 @@ func TestWorkIndex_FindsWhatWasAddedAndNotTakenAway(t *testing.T) {
 			slices.Sort(keys)
 			got := map[work.LookupKey]map[int64]int{}
 			err := s.write(t.Context(), "find", func(x *tx) error {
-				return reading(x.each).find(p.Runs, keys, func(e entry) {
+				return reading(x.each).find(p.Runs, nil, keys, func(e entry) {
 					if got[e.key] == nil {
 						got[e.key] = map[int64]int{}
 					}

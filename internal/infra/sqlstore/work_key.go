@@ -36,9 +36,8 @@ func (l *linking) lookUp(keys []work.LookupKey) error {
 
 // readHeld reads the index for sorted keys.
 func (l *linking) readHeld(keys []work.LookupKey) error {
-	return reading(l.x.each).find(l.p.Runs, keys, func(e entry) {
-		l.held[e.key] = append(l.held[e.key], holder{e.record, e.mark})
-		l.sources[e.record] = l.p.Sources[e.source]
+	return reading(l.x.each).find(l.p.Runs, l.blocks, keys, func(e entry) {
+		l.held[e.key] = append(l.held[e.key], holder{e.record, e.source, e.mark})
 	})
 }
 
@@ -50,9 +49,11 @@ func (l *linking) judgeCrowd(k work.LookupKey) {
 	}
 }
 
-// holder is a record that is found under a key, with its mark if the key has them.
+// holder is a record that is found under a key, with the place of its source, and with its
+// mark if the key has them.
 type holder struct {
 	record int64
+	source int
 	mark   work.Mark
 }
 
@@ -68,9 +69,10 @@ func (l *linking) holders(k work.LookupKey) []int64 {
 // keyed is a record whose keys are stored in this step.
 type keyed struct {
 	record   int64
-	source   string
+	source   int // its place
 	revision int64
 	keys     []work.LookupKey
+	packed   []byte           // the keys, as they are stored
 	old      []work.LookupKey // under which it is found until now
 	merged   work.LookupKey   // under which those are found that were merged into it
 	mark     work.Mark
@@ -89,24 +91,13 @@ func (l *linking) storeKeys(ids []int64, rows []queueRow) (touched []int64, err 
 	if err != nil {
 		return nil, err
 	}
-	lookups := make([]work.LookupKey, 0, 8*len(step))
-	for _, r := range step {
-		lookups = append(lookups, r.merged)
-		for _, list := range [][]work.LookupKey{r.keys, r.old} {
-			for _, k := range list {
-				lookups = append(lookups, k)
-				if beside, ok := k.Beside(); ok {
-					lookups = append(lookups, beside)
-				}
-			}
-		}
-	}
-	slices.Sort(lookups)
-	l.ofStep = slices.Compact(lookups)
+	entries := entriesOf(step)
+	l.ofStep = l.lookupsOf(step, entries)
 	if err := l.readHeld(l.ofStep); err != nil {
 		return nil, err
 	}
-	crossed, err := l.changeIndex(step)
+	clear(l.blocks)
+	crossed, err := l.changeIndex(entries)
 	if err != nil {
 		return nil, err
 	}
@@ -134,42 +125,56 @@ func (l *linking) storeKeys(ids []int64, rows []queueRow) (touched []int64, err 
 
 // keysOfStep are the keys of the records that were read, and of those that are new.
 func (l *linking) keysOfStep(ids []int64, rows []queueRow) ([]keyed, error) {
-	known := map[int64]keyed{}
+	known := map[int64][]work.LookupKey{}
 	if err := l.storedKeys(ids, known); err != nil {
 		return nil, err
 	}
 	if err := l.storedBetween(rows, known); err != nil {
 		return nil, err
 	}
-	var out []keyed
-	seen := make(map[int64]bool, len(ids))
+	most := len(ids)
+	for _, row := range rows {
+		most += len(row.records)
+	}
+	out := make([]keyed, 0, most) // never moved: the step points into it
 	take := func(r keyed) {
-		was := known[r.record]
-		r.old = was.old
-		r.known = was.known
+		r.old, r.known = known[r.record]
 		if !r.known && (!l.p.isScanning() || r.record > l.p.ScanTo) {
 			l.fresh[r.record] = true
 		}
-		l.sources[r.record] = r.source
 		out = append(out, r)
+		l.step[r.record] = &out[len(out)-1]
 	}
-	for _, id := range ids {
-		r := l.facts[id]
-		if r == nil {
-			continue // its rows are gone
+	for some := range chunks(ids, keysPerRead) {
+		if err := l.read(some); err != nil {
+			return nil, err
 		}
-		seen[id] = true
-		take(keyed{record: id, source: r.Key.Source, revision: r.Revision, keys: r.Keys(), merged: r.Key.MergedKey(), mark: r.Mark(), facts: packFacts(nil, r), isRead: true})
+		for _, id := range some {
+			r := l.meet(id).facts
+			if r == nil {
+				continue // its rows are gone
+			}
+			if r.MergedInto != "" {
+				l.p.noteMerging(r.Key.Source)
+			}
+			keys := r.Keys()
+			take(keyed{
+				record: id, source: l.p.sourceNo(r.Key.Source), revision: r.Revision, keys: keys, packed: packKeys(keys), merged: r.Key.MergedKey(), mark: r.Mark(),
+				facts: packFacts(nil, r), isRead: true,
+			})
+		}
+		clear(l.met)
 	}
 	for _, row := range rows {
+		no := l.p.sourceNo(row.source)
 		for _, q := range row.records {
 			// One that was read has its keys; one that is known was linked with somebody's decision.
-			if !q.isNew || seen[q.record] || known[q.record].known {
+			if _, wasLinked := known[q.record]; !q.isNew || wasLinked || l.step[q.record] != nil {
 				continue
 			}
-			seen[q.record] = true
-			take(keyed{record: q.record, source: row.source, revision: 1, keys: q.keys, merged: q.merged, mark: q.mark, facts: q.facts})
-			l.packed[q.record] = q.facts
+			take(keyed{
+				record: q.record, source: no, revision: 1, keys: unpackKeys(q.keys), packed: q.keys, merged: q.merged, mark: q.mark, facts: q.facts,
+			})
 		}
 	}
 	return out, nil
@@ -178,9 +183,9 @@ func (l *linking) keysOfStep(ids []int64, rows []queueRow) ([]keyed, error) {
 const storedSelect = `SELECT record_id, lookup_keys FROM ing_work_record WHERE record_id `
 
 // storedKeys reads the keys under which records are found until now.
-func (l *linking) storedKeys(ids []int64, known map[int64]keyed) error {
-	for part := range chunks(ids, keysPerRead) {
-		if err := l.readStored(known, storedSelect+`IN (`+list(len(part))+`)`, anys(part)...); err != nil {
+func (l *linking) storedKeys(ids []int64, known map[int64][]work.LookupKey) error {
+	for args := range inLists(ids) {
+		if err := l.readStored(known, storedSelect+`IN (`+list(len(args))+`)`, args...); err != nil {
 			return err
 		}
 	}
@@ -189,7 +194,7 @@ func (l *linking) storedKeys(ids []int64, known map[int64]keyed) error {
 
 // storedBetween reads the same of records that are new: mostly nothing is stored of any,
 // and their numbers stand side by side.
-func (l *linking) storedBetween(rows []queueRow, known map[int64]keyed) error {
+func (l *linking) storedBetween(rows []queueRow, known map[int64][]work.LookupKey) error {
 	for _, row := range rows {
 		first, last := int64(0), int64(0)
 		for _, q := range row.records {
@@ -211,14 +216,14 @@ func (l *linking) storedBetween(rows []queueRow, known map[int64]keyed) error {
 	return nil
 }
 
-func (l *linking) readStored(known map[int64]keyed, query string, args ...any) error {
+func (l *linking) readStored(known map[int64][]work.LookupKey, query string, args ...any) error {
 	err := l.x.each(func(r *sql.Rows) error {
 		var id int64
 		var packed sql.RawBytes
 		if err := r.Scan(&id, &packed); err != nil {
 			return err
 		}
-		known[id] = keyed{known: true, old: unpackKeys(packed)}
+		known[id] = unpackKeys(packed)
 		return nil
 	}, query, args...)
 	if err != nil {
@@ -243,38 +248,79 @@ func unpackKeys(b []byte) []work.LookupKey {
 	return out
 }
 
-// changeIndex writes the keys that come and go, and keeps what was read of the index up
-// to date. It returns the records with a value that has become one of a crowd, or is no
-// longer.
-func (l *linking) changeIndex(step []keyed) (crossed []int64, err error) {
-	entries := make([]entry, 0, 5*len(step))
-	for _, r := range step {
-		no := l.p.sourceNo(r.source)
+// entriesOf are the keys that come and go with the records of a step, sorted.
+func entriesOf(step []keyed) []entry {
+	out := make([]entry, 0, 5*len(step))
+	for i := range step {
+		r := &step[i]
 		for _, k := range r.keys {
-			e := entry{key: k, record: r.record, source: no}
+			e := entry{key: k, record: r.record, source: r.source}
 			if k.IsMarked() {
 				e.mark = r.mark
 			}
 			// The mark may have changed where the key has not.
 			if k.IsMarked() || !slices.Contains(r.old, k) {
-				entries = append(entries, e)
+				out = append(out, e)
 			}
 		}
 		for _, k := range r.old {
 			if !slices.Contains(r.keys, k) {
-				entries = append(entries, entry{key: k, record: r.record, source: no, gone: true})
+				out = append(out, entry{key: k, record: r.record, source: r.source, gone: true})
 			}
 		}
 	}
-	slices.SortFunc(entries, compareEntries)
+	slices.SortFunc(out, compareEntries)
+	return out
+}
+
+// lookupsOf are the keys that matter for the records of a step, sorted: their own, those
+// beside them, and where their sources merge records those of what was merged into them.
+func (l *linking) lookupsOf(step []keyed, entries []entry) []work.LookupKey {
+	out := make([]work.LookupKey, 0, 2*len(entries))
+	for _, e := range entries {
+		// A key and the one beside it follow each other: what is sorted stays so.
+		beside, ok := e.key.Beside()
+		switch {
+		case !ok:
+			out = append(out, e.key)
+		case len(out) == 0 || out[len(out)-1] != max(e.key, beside):
+			out = append(out, min(e.key, beside), max(e.key, beside))
+		}
+	}
+	isSorted := true
+	for i := range step {
+		r := &step[i]
+		if l.p.mayHaveMerged(l.p.Sources[r.source]) {
+			out = append(out, r.merged)
+			isSorted = false
+		}
+		for _, k := range r.old { // those that stay have no entry
+			out = append(out, k)
+			if beside, ok := k.Beside(); ok {
+				out = append(out, beside)
+			}
+			isSorted = false
+		}
+	}
+	if !isSorted || !slices.IsSorted(out) {
+		slices.Sort(out)
+	}
+	return slices.Compact(out)
+}
+
+// changeIndex writes the keys that come and go, sorted, and keeps what was read of the index
+// up to date. It returns the records with a value that has become one of a crowd, or is no
+// longer.
+func (l *linking) changeIndex(entries []entry) (crossed []int64, err error) {
 	for i := 0; i < len(entries); {
 		n := i + 1
 		for n < len(entries) && entries[n].key == entries[i].key {
 			n++
 		}
-		// Most are alone under their key, and nobody points to them: who does stands next.
+		// Most are alone under their key, and nobody points to them: who does was found, or
+		// stands next.
 		alone := n == i+1 && len(l.held[entries[i].key]) == 0 && !entries[i].key.IsPointer()
-		if beside, ok := entries[i].key.Beside(); ok && n < len(entries) && entries[n].key == beside {
+		if beside, ok := entries[i].key.Beside(); ok && (len(l.held[beside]) > 0 || n < len(entries) && entries[n].key == beside) {
 			alone = false
 		}
 		if !alone {
@@ -301,7 +347,7 @@ func (l *linking) changeHeld(es []entry) (crossed []int64, err error) {
 			gone[e.record] = true
 			continue
 		}
-		h := holder{e.record, e.mark}
+		h := holder{e.record, e.source, e.mark}
 		if i := slices.IndexFunc(l.held[k], func(h holder) bool { return h.record == e.record }); i >= 0 {
 			l.held[k][i] = h
 		} else {
@@ -329,7 +375,7 @@ func (l *linking) changeHeld(es []entry) (crossed []int64, err error) {
 func (l *linking) meeting(k work.LookupKey) (out []int64) {
 	for i, a := range l.held[k] {
 		for j, b := range l.held[k] {
-			if i != j && l.mayMeet(k, a, b) {
+			if i != j && mayMeet(k, a, b) {
 				out = append(out, a.record)
 				break
 			}
@@ -355,7 +401,7 @@ func (l *linking) meetsOthers(r keyed) bool {
 			continue // who points to the same has nothing to do with it
 		}
 		for _, other := range l.held[k] {
-			if other.record != r.record && l.mayMeet(k, holder{r.record, r.mark}, other) {
+			if other.record != r.record && mayMeet(k, holder{r.record, r.source, r.mark}, other) {
 				return true
 			}
 		}
@@ -364,11 +410,11 @@ func (l *linking) meetsOthers(r keyed) bool {
 }
 
 // mayMeet reports whether two records under a key may have to do with each other.
-func (l *linking) mayMeet(k work.LookupKey, a, b holder) bool {
+func mayMeet(k work.LookupKey, a, b holder) bool {
 	if !k.IsMarked() {
 		return true
 	}
-	oneSource := l.sources[a.record] == l.sources[b.record]
+	oneSource := a.source == b.source
 	if k.IsTitle() && oneSource {
 		return false // two of one source with one title are held apart there
 	}
@@ -377,43 +423,20 @@ func (l *linking) mayMeet(k work.LookupKey, a, b holder) bool {
 
 // storeRecords notes which records were looked at, and with which keys.
 func (l *linking) storeRecords(step []keyed) error {
-	var added []keyed
-	for _, r := range step {
+	added := make([]*keyed, 0, len(step))
+	for i := range step {
+		r := &step[i]
 		if !r.known {
 			added = append(added, r)
 			continue
 		}
 		if _, err := l.x.exec(`UPDATE ing_work_record SET revision=?, lookup_keys=?, facts=? WHERE record_id=?`,
-			r.revision, packKeys(r.keys), r.facts, r.record); err != nil {
+			r.revision, r.packed, r.facts, r.record); err != nil {
 			return fmt.Errorf("store keys of a record: %w", err)
 		}
 	}
-	slices.SortFunc(added, func(a, b keyed) int { return cmp.Compare(a.record, b.record) })
-	for part := range chunks(added, rowsPerLink) {
-		rows := make([][]any, len(part))
-		for i, r := range part {
-			rows[i] = []any{r.record, r.revision, packKeys(r.keys), r.facts}
-		}
-		if err := l.x.insertRows(`INSERT INTO ing_work_record (record_id, revision, lookup_keys, facts)`, rows); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// rowsPerLink bounds the rows of one insert of linking.
-const rowsPerLink = 250
-
-// insertRows inserts rows, several at a time, by the head of a statement.
-func (x *tx) insertRows(head string, rows [][]any) error {
-	for part := range chunks(rows, rowsPerLink) {
-		args := make([]any, 0, len(rows[0])*len(part))
-		for _, row := range part {
-			args = append(args, row...)
-		}
-		if _, err := x.exec(head+` VALUES `+marks(len(part), len(rows[0])), args...); err != nil {
-			return fmt.Errorf("link records: %w", err)
-		}
-	}
-	return nil
+	slices.SortFunc(added, func(a, b *keyed) int { return cmp.Compare(a.record, b.record) })
+	return insertEach(l.x, `INSERT INTO ing_work_record (record_id, revision, lookup_keys, facts)`, added, func(args []any, r *keyed) []any {
+		return append(args, r.record, r.revision, r.packed, r.facts)
+	})
 }

@@ -1,12 +1,12 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/papertrace/patra/internal/domain/work"
@@ -29,6 +29,22 @@ type workPosition struct {
 	LastRun int64    `json:"last_run"`
 	// Sources are those whose records are in the index. It names them by their places.
 	Sources []string `json:"sources"`
+	// Merging are sources that have merged records. Others have not, so nobody has to look
+	// for what was merged into theirs.
+	Merging []string `json:"merging,omitempty"`
+}
+
+// mayHaveMerged reports whether a source may have merged records. Until all records were gone
+// through any may have.
+func (p *workPosition) mayHaveMerged(code string) bool {
+	return p.isScanning() || slices.Contains(p.Merging, code)
+}
+
+// noteMerging takes up that a source has merged records.
+func (p *workPosition) noteMerging(code string) {
+	if !slices.Contains(p.Merging, code) {
+		p.Merging = append(p.Merging, code)
+	}
 }
 
 // isScanning reports whether records are still gone through one by one.
@@ -105,18 +121,12 @@ func (x *tx) linkNext(p *workPosition, most int) (linked int, err error) {
 			return len(ids), x.linkRecords(p, ids, nil)
 		}
 	}
-	rows, err := x.takeQueue(most)
+	rows, ids, err := x.takeQueue(most)
 	if err != nil {
 		return 0, err
 	}
-	var ids []int64
 	for _, row := range rows {
 		linked += len(row.records)
-		for _, q := range row.records {
-			if !q.isNew {
-				ids = append(ids, q.record)
-			}
-		}
 	}
 	if linked == 0 {
 		return 0, nil
@@ -205,10 +215,10 @@ const scannedAtOnce = 2000
 type linking struct {
 	x *tx
 	p *workPosition
-	// facts are what is known of the records met, by their numbers; packed are those of
-	// this step that were not needed yet.
-	facts  map[int64]*work.Record
-	packed map[int64][]byte
+	// step are the records whose keys this step stores, by their numbers; pending are
+	// those of them, and of others, whose works and likenesses are still to be looked at.
+	step    map[int64]*keyed
+	pending map[int64]bool
 	// fresh are records that were never linked before: nothing is stored of them.
 	fresh map[int64]bool
 	// held are the records found under keys that were looked up, as it is once this step
@@ -219,21 +229,45 @@ type linking struct {
 	crowded  map[work.LookupKey]int
 	ofStep   []work.LookupKey
 	lookedUp map[work.LookupKey]bool
-	// works are the numbers of the works of records as they were and as they are; a
-	// record that is not in them is a work of its own.
-	before map[int64]int64
-	now    map[int64]int64
-	// asked are the records whose works before are known, resolved those whose works now
-	// are.
-	asked    map[int64]bool
-	resolved map[int64]bool
 	// left are the keys of identifiers that records had before.
 	left []work.LookupKey
-	// sources are where records come from.
-	sources map[int64]string
+	// blocks are those of the index, once it has all that this step adds.
+	blocks blockLists
+
+	linkingPart
+}
+
+// linkingPart is what is known of the records of some groups while these are looked at. A
+// step goes through its groups part by part, so that it never holds all of them.
+type linkingPart struct {
+	met map[int64]*met
 	// decisions are those that name any of the records.
 	decisions []work.Decision
 }
+
+// met is what is known of a record that was met.
+type met struct {
+	facts *work.Record // nil: not read, or there is no such record
+	keys  []work.LookupKey
+	// before is of which work it was, once that is asked, and now of which it is, once it is
+	// resolved.
+	before     member
+	now        member
+	isAsked    bool
+	isResolved bool
+}
+
+// meet is what is known of a record in this part.
+func (l *linking) meet(id int64) *met {
+	m := l.met[id]
+	if m == nil {
+		m = new(met)
+		l.met[id] = m
+	}
+	return m
+}
+
+func newLinkingPart() linkingPart { return linkingPart{met: map[int64]*met{}} }
 
 // linkRecords brings keys, works and edges of records up to date, with all that changes
 // by it.
@@ -241,29 +275,83 @@ type linking struct {
 // those are read that have a key in common with others.
 func (x *tx) linkRecords(p *workPosition, ids []int64, rows []queueRow) error {
 	l := &linking{
-		x: x, p: p, facts: map[int64]*work.Record{}, fresh: map[int64]bool{}, held: map[work.LookupKey][]holder{},
-		crowded: map[work.LookupKey]int{}, before: map[int64]int64{}, now: map[int64]int64{}, asked: map[int64]bool{},
-		resolved: map[int64]bool{}, sources: map[int64]string{}, lookedUp: map[work.LookupKey]bool{},
-		packed: map[int64][]byte{},
+		x: x, p: p, step: map[int64]*keyed{}, pending: map[int64]bool{}, fresh: map[int64]bool{}, held: map[work.LookupKey][]holder{},
+		crowded: map[work.LookupKey]int{}, lookedUp: map[work.LookupKey]bool{},
+		blocks: blockLists{}, linkingPart: newLinkingPart(),
 	}
 	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	if err := l.read(ids); err != nil {
-		return err
-	}
-	touched, err := l.storeKeys(ids, rows)
-	if err != nil || len(touched) == 0 {
-		return err
-	}
-	groups, decided, err := l.gather(touched)
+	touched, err := l.storeKeys(slices.Compact(ids), rows)
 	if err != nil {
 		return err
 	}
-	moved, err := l.resolve(groups, decided)
+	if err := l.forgetLeft(); err != nil {
+		return err
+	}
+	for _, id := range touched {
+		l.pending[id] = true
+	}
+	for len(touched) > 0 {
+		var some []int64
+		some, touched = l.cutPart(touched)
+		if err := l.linkPart(some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A part of a step has so many records at most, a quarter of its records if these are fewer,
+// and so many bytes of what is known of them; one of which too much is known to be kept counts
+// as largeFacts.
+const (
+	recordsPerPart = 1000
+	bytesPerPart   = 512 << 10
+	largeFacts     = 4 * mostFacts
+)
+
+// cutPart takes those records off the first ones that are looked at together. Records that
+// were looked at with others are left out.
+func (l *linking) cutPart(touched []int64) (some, rest []int64) {
+	size := 0
+	most := min(recordsPerPart, 1+len(l.step)/4)
+	for i, id := range touched {
+		if len(some) == most || size > bytesPerPart {
+			return some, touched[i:]
+		}
+		if !l.pending[id] {
+			continue
+		}
+		some = append(some, id)
+		facts := largeFacts
+		if r := l.step[id]; r != nil && len(r.facts) > 0 {
+			facts = len(r.facts)
+		}
+		size += facts
+	}
+	return some, nil
+}
+
+// linkPart finds works and likenesses of records, and of all that hang together with them.
+func (l *linking) linkPart(ids []int64) error {
+	l.linkingPart = newLinkingPart()
+	groups, decided, err := l.gather(ids)
 	if err != nil {
 		return err
 	}
-	return l.comparePairs(append(slices.Clone(touched), moved...))
+	grown, changed, err := l.resolve(groups, decided)
+	if err != nil {
+		return err
+	}
+	if err := l.comparePairs(grown, changed); err != nil {
+		return err
+	}
+	for _, g := range groups {
+		for _, id := range g {
+			delete(l.pending, id)
+			delete(l.fresh, id)
+		}
+	}
+	return nil
 }
 
 func anys[T any](s []T) []any {
@@ -319,10 +407,10 @@ func (l *linking) gather(touched []int64) (groups [][]int64, decided map[int64]w
 // neighbours are the records that share an identifier with some, or were merged.
 func (l *linking) neighbours(ids []int64, sets *sets) ([]int64, error) {
 	var keys []work.LookupKey
-	byKey := map[work.LookupKey][]int64{}
 	var out []int64
 	for _, id := range ids {
-		r := l.facts[id]
+		m := l.meet(id)
+		r := m.facts
 		if r == nil {
 			continue // its rows are gone, so it belongs to nothing
 		}
@@ -336,35 +424,41 @@ func (l *linking) neighbours(ids []int64, sets *sets) ([]int64, error) {
 				out = append(out, to)
 			}
 		}
-		for _, k := range append(idKeys(r), r.Key.MergedKey()) {
-			keys = append(keys, k)
-			byKey[k] = append(byKey[k], id)
-		}
+		keys = l.appendGroupKeys(keys, m)
 	}
 	if err := l.lookUp(keys); err != nil {
 		return nil, err
 	}
-	for k, mine := range byKey {
-		for _, other := range l.held[k] {
-			sets.join(mine[0], other.record)
-			out = append(out, other.record)
+	for _, id := range ids {
+		m := l.meet(id)
+		if m.facts == nil {
+			continue
 		}
-		for _, id := range mine {
-			if l.crowded[k] == 0 {
-				sets.join(mine[0], id)
+		keys = l.appendGroupKeys(keys[:0], m)
+		for _, k := range keys {
+			for _, other := range l.held[k] {
+				if other.record != id {
+					sets.join(id, other.record)
+					out = append(out, other.record)
+				}
 			}
 		}
 	}
 	return out, nil
 }
 
-// idKeys are the keys of the identifiers that a record has.
-func idKeys(r *work.Record) []work.LookupKey {
-	out := make([]work.LookupKey, 0, len(r.Claims)+1)
-	for _, c := range r.Claims {
-		out = append(out, work.KeyOf(c.ID))
+// appendGroupKeys appends the keys under which those are found that hang together with a
+// record: its identifiers, and where its source merges records what was merged into it.
+func (l *linking) appendGroupKeys(keys []work.LookupKey, m *met) []work.LookupKey {
+	if l.p.mayHaveMerged(m.facts.Key.Source) {
+		keys = append(keys, m.facts.Key.MergedKey())
 	}
-	return out
+	for _, k := range m.keys {
+		if k.IsID() {
+			keys = append(keys, k)
+		}
+	}
+	return keys
 }
 
 // recordNumber is the number of a record, 0 if there is none.
@@ -377,35 +471,52 @@ func (x *tx) recordNumber(k work.Key) (id int64, err error) {
 }
 
 // sets are numbers that are joined with each other.
-type sets struct{ up map[int64]int64 }
-
-func newSets() *sets { return &sets{up: map[int64]int64{}} }
-
-func (s *sets) add(n int64) {
-	if _, there := s.up[n]; !there {
-		s.up[n] = n
-	}
+type sets struct {
+	place map[int64]int // of each number in the lists
+	ids   []int64
+	up    []int
 }
 
-func (s *sets) top(n int64) int64 {
-	s.add(n)
-	for s.up[n] != n {
-		s.up[n] = s.up[s.up[n]]
-		n = s.up[n]
+func newSets() *sets { return &sets{place: map[int64]int{}} }
+
+// add takes a number up, and returns its place.
+func (s *sets) add(n int64) int {
+	at, there := s.place[n]
+	if !there {
+		at = len(s.ids)
+		s.place[n] = at
+		s.ids = append(s.ids, n)
+		s.up = append(s.up, at)
 	}
-	return n
+	return at
 }
 
-func (s *sets) join(a, b int64) { s.up[s.top(a)] = s.top(b) }
+// top is the place of the number that stands for all that are joined with one.
+func (s *sets) top(at int) int {
+	for s.up[at] != at {
+		s.up[at] = s.up[s.up[at]]
+		at = s.up[at]
+	}
+	return at
+}
+
+func (s *sets) join(a, b int64) {
+	x := s.top(s.add(a))
+	y := s.top(s.add(b))
+	s.up[x] = y
+}
 
 // groups lists the sets, each sorted, by their smallest number.
 func (s *sets) groups() [][]int64 {
-	byTop := map[int64][]int64{}
-	for _, n := range slices.Sorted(maps.Keys(s.up)) {
-		t := s.top(n)
-		byTop[t] = append(byTop[t], n)
+	members := make([][]int64, len(s.ids)) // by the places of those that stand for them
+	for at, n := range s.ids {
+		t := s.top(at)
+		members[t] = append(members[t], n)
 	}
-	out := slices.Collect(maps.Values(byTop))
-	slices.SortFunc(out, func(a, b []int64) int { return int(a[0] - b[0]) })
+	out := slices.DeleteFunc(members, func(g []int64) bool { return len(g) == 0 })
+	for _, g := range out {
+		slices.Sort(g)
+	}
+	slices.SortFunc(out, func(a, b []int64) int { return cmp.Compare(a[0], b[0]) })
 	return out
 }

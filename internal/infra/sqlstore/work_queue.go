@@ -24,7 +24,7 @@ type queued struct {
 	// it are found under merged.
 	isNew  bool
 	merged work.LookupKey
-	keys   []work.LookupKey
+	keys   []byte // packed
 	mark   work.Mark
 	// facts are what is known of it, packed; empty if they are too many to be kept.
 	facts []byte
@@ -42,11 +42,9 @@ func (b queueBody) look(record int64) queueBody {
 
 func (b queueBody) add(q queued) queueBody {
 	b = binary.AppendUvarint(b, uint64(q.record))
-	b = binary.AppendUvarint(b, uint64(len(q.keys)+1))
+	b = binary.AppendUvarint(b, uint64(len(q.keys)/8+1))
 	b = binary.BigEndian.AppendUint64(b, uint64(q.merged))
-	for _, k := range q.keys {
-		b = binary.BigEndian.AppendUint64(b, uint64(k))
-	}
+	b = append(b, q.keys...)
 	b = binary.BigEndian.AppendUint32(b, uint32(q.mark))
 	b = binary.AppendUvarint(b, uint64(len(q.facts)))
 	return append(b, q.facts...)
@@ -54,38 +52,36 @@ func (b queueBody) add(q queued) queueBody {
 
 var errQueue = errors.New("a row of what is to be linked cannot be read")
 
-// read lists the records of a row. What is known of them stays where it is in the row.
-func (b queueBody) read(into []queued) ([]queued, error) {
-	for len(b) > 0 {
-		record, n := binary.Uvarint(b)
-		if n <= 0 {
-			return into, errQueue
-		}
-		b = b[n:]
-		count, n := binary.Uvarint(b)
-		if n <= 0 || uint64(len(b)-n)/8 < count {
-			return into, errQueue
-		}
-		b = b[n:]
-		q := queued{record: int64(record), isNew: count > 0}
-		if q.isNew {
-			q.merged = work.LookupKey(binary.BigEndian.Uint64(b))
-			q.keys = unpackKeys(b[8 : 8*count])
-			b = b[8*count:]
-			if len(b) < 4 {
-				return into, errQueue
-			}
-			q.mark = work.Mark(binary.BigEndian.Uint32(b))
-			size, n := binary.Uvarint(b[4:])
-			if n <= 0 || uint64(len(b)-4-n) < size {
-				return into, errQueue
-			}
-			q.facts = b[4+n:][:size:size]
-			b = b[4+n+int(size):]
-		}
-		into = append(into, q)
+// next reads the first record of a row, and returns what stands behind it. What is known of
+// the record stays where it is in the row.
+func (b queueBody) next() (q queued, rest queueBody, err error) {
+	record, n := binary.Uvarint(b)
+	if n <= 0 {
+		return q, nil, errQueue
 	}
-	return into, nil
+	b = b[n:]
+	count, n := binary.Uvarint(b)
+	if n <= 0 || uint64(len(b)-n)/8 < count {
+		return q, nil, errQueue
+	}
+	b = b[n:]
+	q = queued{record: int64(record), isNew: count > 0}
+	if !q.isNew {
+		return q, b, nil
+	}
+	q.merged = work.LookupKey(binary.BigEndian.Uint64(b))
+	q.keys = b[8 : 8*count : 8*count]
+	b = b[8*count:]
+	if len(b) < 4 {
+		return q, nil, errQueue
+	}
+	q.mark = work.Mark(binary.BigEndian.Uint32(b))
+	size, n := binary.Uvarint(b[4:])
+	if n <= 0 || uint64(len(b)-4-n) < size {
+		return q, nil, errQueue
+	}
+	q.facts = b[4+n:][:size:size]
+	return q, b[4+n+int(size):], nil
 }
 
 // What is known of records is kept up to these sizes: of one, and of all in a row of the
@@ -101,16 +97,22 @@ func (x *tx) queueRecords(prov, recordType string, written []change) error {
 		return nil
 	}
 	body := make(queueBody, 0, 56*len(written)+min(350*len(written), 1<<20))
-	var packed []byte
+	var packed, made []byte
 	for _, c := range written {
 		key := work.Key{Source: prov, Type: recordType, ID: c.rec.ID}
-		// Fields that are made anew at every call, and those that cannot be read, are left to
-		// linking, and whatever is rare.
-		if c.effect != harvest.Inserted || c.rec.Map != nil || c.rec.Status == harvest.RecordMerged {
+		// What is rare is left to linking, and fields that cannot be read.
+		if c.effect != harvest.Inserted || c.rec.Status == harvest.RecordMerged {
 			body = body.look(c.id)
 			continue
 		}
-		r, err := work.Read(key, c.rec.Fields)
+		fields := c.rec.Fields
+		if c.rec.Map != nil {
+			// Those of large pages are not kept. To read them again out of the store would cost
+			// more than to make them once more.
+			made = c.rec.AppendFields(made[:0])
+			fields = made
+		}
+		r, err := work.Read(key, fields)
 		if err != nil {
 			body = body.look(c.id)
 			continue
@@ -119,7 +121,7 @@ func (x *tx) queueRecords(prov, recordType string, written []change) error {
 		if len(body)+len(packed) > mostFactsOfRow {
 			packed = packed[:0]
 		}
-		body = body.add(queued{record: c.id, merged: key.MergedKey(), keys: r.Keys(), mark: r.Mark(), facts: packed})
+		body = body.add(queued{record: c.id, merged: key.MergedKey(), keys: packKeys(r.Keys()), mark: r.Mark(), facts: packed})
 	}
 	return x.insertQueue(prov, body)
 }
@@ -167,58 +169,89 @@ type queueRow struct {
 	records []queued
 }
 
-const queueSelect = `SELECT id, provenance_code, body FROM ing_work_queue WHERE id > ? ORDER BY id LIMIT ?`
+// bytesPerStep is how much of the queue, as it is packed, is linked in one step at most: what
+// is known of a record may be a hundred bytes or four thousand.
+const bytesPerStep = 4 << 20
 
-func scanQueue(r *sql.Rows) (row queueRow, err error) {
-	var body []byte // kept: what is known of records is part of it
-	if err := r.Scan(&row.id, &row.source, &body); err != nil {
-		return row, err
+// rowsPerQueueRead is how many rows of the queue are linked at once at most.
+const rowsPerQueueRead = 500
+
+// takeQueue takes the oldest records out of the queue, so many at most, and of those that
+// have to be read as many as are read at once. ids are the latter. What a row has beyond
+// that stays in it.
+func (x *tx) takeQueue(most int) (rows []queueRow, ids []int64, err error) {
+	last, err := x.lastOfStep()
+	if err != nil || last == 0 {
+		return nil, nil, err
 	}
-	plain, err := unpackQueue(body)
-	if err != nil {
-		return row, err
-	}
-	row.records, err = plain.read(nil)
-	return row, err
-}
-
-// rowsPerQueueRead is how many rows of the queue are read at once.
-const rowsPerQueueRead = 16
-
-// takeQueue takes the oldest rows out of the queue, of so many records, or a row that has
-// more.
-func (x *tx) takeQueue(most int) (rows []queueRow, err error) {
-	after := int64(0)
 	count := 0
-	for count < most {
-		before := len(rows)
-		err := x.each(func(r *sql.Rows) error {
-			row, err := scanQueue(r)
+	var done []int64
+	var cut queueBody // what stays in the row behind those that are done
+	err = x.each(func(r *sql.Rows) error {
+		if len(cut) > 0 || count == most || len(ids) == scannedAtOnce {
+			return nil
+		}
+		var row queueRow
+		var body []byte // kept: what is known of records is part of it
+		if err := r.Scan(&row.id, &row.source, &body); err != nil {
+			return err
+		}
+		var err error
+		cut, err = unpackQueue(body)
+		if err != nil {
+			return err
+		}
+		for len(cut) > 0 && count < most && len(ids) < scannedAtOnce {
+			q, rest, err := cut.next()
 			if err != nil {
 				return err
 			}
-			after = row.id
-			if count < most {
-				rows = append(rows, row)
+			row.records = append(row.records, q)
+			if !q.isNew {
+				ids = append(ids, q.record)
 			}
-			count += len(row.records)
-			return nil
-		}, queueSelect, after, rowsPerQueueRead)
-		if err != nil {
-			return nil, fmt.Errorf("read what is to be linked: %w", err)
+			cut = rest
+			count++
 		}
-		if len(rows) == before {
-			break
+		rows = append(rows, row)
+		if len(cut) == 0 {
+			done = append(done, row.id)
 		}
+		return nil
+	}, `SELECT id, provenance_code, body FROM ing_work_queue WHERE id <= ? ORDER BY id`, last)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read what is to be linked: %w", err)
 	}
-	ids := make([]any, len(rows))
-	for i, row := range rows {
-		ids[i] = row.id
-	}
-	for part := range chunks(ids, keysPerRead) {
-		if _, err := x.exec(`DELETE FROM ing_work_queue WHERE id IN (`+list(len(part))+`)`, part...); err != nil {
-			return nil, fmt.Errorf("take what is to be linked: %w", err)
+	for args := range inLists(done) {
+		if _, err := x.exec(`DELETE FROM ing_work_queue WHERE id IN (`+list(len(args))+`)`, args...); err != nil {
+			return nil, nil, fmt.Errorf("take what is to be linked: %w", err)
 		}
 	}
-	return rows, nil
+	if len(cut) > 0 {
+		if _, err := x.exec(`UPDATE ing_work_queue SET body=? WHERE id=?`, cut.pack(), rows[len(rows)-1].id); err != nil {
+			return nil, nil, fmt.Errorf("take what is to be linked: %w", err)
+		}
+	}
+	return rows, ids, nil
+}
+
+// lastOfStep is the last of the oldest rows of the queue that are not too much for a step
+// together, or the first; 0 if there is none.
+func (x *tx) lastOfStep() (last int64, err error) {
+	size := int64(0)
+	err = x.each(func(r *sql.Rows) error {
+		var id, more int64
+		if err := r.Scan(&id, &more); err != nil {
+			return err
+		}
+		if last == 0 || size+more <= bytesPerStep {
+			last = id
+		}
+		size += more
+		return nil
+	}, `SELECT id, LENGTH(body) FROM ing_work_queue ORDER BY id LIMIT ?`, rowsPerQueueRead)
+	if err != nil {
+		return 0, fmt.Errorf("look for what is to be linked: %w", err)
+	}
+	return last, nil
 }

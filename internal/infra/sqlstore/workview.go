@@ -70,7 +70,7 @@ func (s *Store) RecordsSought(ctx context.Context, keys []work.LookupKey, most i
 		return nil, fmt.Errorf("position of linking: %w", err)
 	}
 	var numbers []int64
-	if err := s.reading(ctx).find(p.Runs, keys, func(e entry) { numbers = append(numbers, e.record) }); err != nil {
+	if err := s.reading(ctx).find(p.Runs, nil, keys, func(e entry) { numbers = append(numbers, e.record) }); err != nil {
 		return nil, err
 	}
 	slices.Sort(numbers)
@@ -161,7 +161,10 @@ const linksShown = 1000
 
 // WorkLinks reads the edges at records.
 func (s *Store) WorkLinks(ctx context.Context, numbers []int64) ([]control.WorkLink, error) {
-	out := []control.WorkLink{}
+	out, err := s.memberLinks(ctx, numbers)
+	if err != nil {
+		return nil, err
+	}
 	seen := map[int64]bool{}
 	for _, end := range []string{"from_record", "to_record"} {
 		err := s.each(ctx, func(r *sql.Rows) error {
@@ -179,6 +182,42 @@ func (s *Store) WorkLinks(ctx context.Context, numbers []int64) ([]control.WorkL
 	return out, s.nameLinks(ctx, out)
 }
 
+// memberLinks reads the links of records with others of their works, the strongest rule
+// first.
+func (s *Store) memberLinks(ctx context.Context, numbers []int64) ([]control.WorkLink, error) {
+	out := []control.WorkLink{}
+	asked := make(map[int64]bool, len(numbers))
+	for _, id := range numbers {
+		asked[id] = true
+	}
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var record, in int64
+		var since ts
+		var packed sql.RawBytes
+		if err := r.Scan(&record, &in, &since, &packed); err != nil {
+			return err
+		}
+		links, err := unpackLinks(packed)
+		for _, p := range links {
+			from, to := p.ends(record)
+			if !asked[from] && !asked[to] {
+				continue
+			}
+			out = append(out, control.WorkLink{
+				From: control.RecordName{Number: from, Work: in}, To: control.RecordName{Number: to, Work: in},
+				Polarity: string(work.Links), Rule: int(p.rule), Evidence: p.evidence, Score: 1, FoundAt: control.Time(since.time()),
+			})
+		}
+		return err
+	}, `SELECT m.record_id, m.work_id, m.since, m.links FROM ing_work_member m WHERE m.work_id IN
+		(SELECT o.work_id FROM ing_work_member o WHERE o.record_id IN (`+list(len(numbers))+`)) ORDER BY m.record_id`, anys(numbers)...)
+	if err != nil {
+		return nil, fmt.Errorf("read links: %w", err)
+	}
+	slices.SortStableFunc(out, func(a, b control.WorkLink) int { return a.Rule - b.Rule })
+	return out[:min(len(out), linksShown)], nil
+}
+
 // Suggestions lists suggestions behind one, the oldest first.
 func (s *Store) Suggestions(ctx context.Context, after int64, limit int) ([]control.WorkLink, error) {
 	out := []control.WorkLink{}
@@ -193,7 +232,7 @@ func (s *Store) Suggestions(ctx context.Context, after int64, limit int) ([]cont
 	return out, s.nameLinks(ctx, out)
 }
 
-// nameLinks adds the titles of the records.
+// nameLinks adds the names and titles of the records.
 func (s *Store) nameLinks(ctx context.Context, links []control.WorkLink) error {
 	var numbers []int64
 	for _, l := range links {
@@ -203,17 +242,20 @@ func (s *Store) nameLinks(ctx context.Context, links []control.WorkLink) error {
 	if err != nil {
 		return err
 	}
-	titles := make(map[int64]string, len(records))
+	names := make(map[int64]control.RecordName, len(records))
 	for _, r := range records {
 		var f struct {
 			Title string `json:"title"`
 		}
 		_ = json.Unmarshal(r.Fields, &f) // one without a title has none
-		titles[r.Number] = f.Title
+		names[r.Number] = control.RecordName{Number: r.Number, Source: r.Source, ID: r.ID, Title: f.Title}
 	}
 	for i := range links {
-		links[i].From.Title = titles[links[i].From.Number]
-		links[i].To.Title = titles[links[i].To.Number]
+		for _, end := range []*control.RecordName{&links[i].From, &links[i].To} {
+			in := end.Work
+			*end = names[end.Number]
+			end.Work = in
+		}
 	}
 	return nil
 }
