@@ -35,7 +35,7 @@ var (
 	// changes alter what is stored, or have something asked of a source that is stored.
 	changes = []string{
 		"alert ack", "alert snooze", "alert test", "backfill", "credential allow", "credential disable", "credential rotate", "credential set", "cursor skip",
-		"db archive", "db migrate", "error ack", "error mute", "error resolve", "harvest", "plan accept-gap", "plan cancel", "plan create", "plan retry",
+		"db archive", "db compact", "db migrate", "error ack", "error mute", "error resolve", "harvest", "plan accept-gap", "plan cancel", "plan create", "plan retry",
 		"quarantine discard", "quarantine refetch", "quarantine reparse", "rate lower", "reconcile", "refresh", "schedule pause", "schedule remove", "schedule resume",
 		"schedule set", "search new", "search remove", "search run", "search schedule", "search update", "source apply", "source pause", "source resume",
 		"source rollback", "source schedule", "token new", "token revoke", "work join", "work link", "work revoke", "work split",

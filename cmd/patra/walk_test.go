@@ -98,6 +98,7 @@ var changeLines = map[string]string{
 	"credential set":     "crossref other --env WALK_KEY --later",
 	"cursor skip":        "1 --to 2020-01-01",
 	"db archive":         "--before 2020-01-01",
+	"db compact":         "",
 	"db migrate":         "",
 	"error ack":          "1",
 	"error mute":         "1 --for 8h",
