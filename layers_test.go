@@ -25,6 +25,7 @@ var layers = []struct {
 	{"internal/domain/pace", nil},
 	{"internal/domain/nearest", nil},
 	{"internal/domain/trace", nil},
+	{"internal/domain/cloudevent", nil},
 	{"internal/domain/doi", nil},
 	{"internal/domain/markup", nil},
 	{"internal/domain/citation", []string{"internal/domain/doi", "internal/domain/markup"}},

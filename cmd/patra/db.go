@@ -133,7 +133,7 @@ func keptWords(seconds int64) string {
 	return control.Count(int(seconds/86400), "day")
 }
 
-const grantRoles = "reader, executor, planner, scheduler, operator, owner"
+const grantRoles = "reader, executor, planner, scheduler, relay, operator, owner"
 
 func (c *cli) dbGrantsCmd() *cobra.Command {
 	var user string

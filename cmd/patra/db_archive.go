@@ -18,12 +18,14 @@ import (
 type keepFlags struct {
 	dir             string
 	trail, versions string
+	events          string
 }
 
 func (k *keepFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&k.dir, "archive", "", "directory that old rows are moved to, or none (PATRA_ARCHIVE, default for SQLite: beside the database)")
 	f.StringVar(&k.trail, "keep-trail", "365d", "how long plans and all they did stay in the database, 0: for ever (PATRA_KEEP_TRAIL)")
 	f.StringVar(&k.versions, "keep-versions", "0", "how long replaced versions of records stay there, 0: for ever (PATRA_KEEP_VERSIONS)")
+	f.StringVar(&k.events, "keep-events", "1d", "how long it is remembered what all targets of events got (PATRA_KEEP_EVENTS)")
 }
 
 // into puts them into a configuration.
@@ -41,7 +43,14 @@ func (k *keepFlags) into(cfg *node.Config) error {
 		return err
 	}
 	cfg.KeepVersions, err = keptFor("--keep-versions", k.versions)
-	return err
+	if err != nil {
+		return err
+	}
+	cfg.KeepEvents, err = source.ParseDuration(k.events)
+	if err != nil || cfg.KeepEvents <= 0 {
+		return fmt.Errorf("--keep-events %q: use a length of time such as 1h or 7d", k.events)
+	}
+	return nil
 }
 
 func keptFor(flag, text string) (time.Duration, error) {

@@ -68,7 +68,10 @@ func (c *cli) instance() control.Instance {
 	value := map[string]string{
 		"db": withoutPassword(cmp.Or(c.db, node.DefaultDB())), "sources": c.packs,
 		"lease": c.lease.String(), "instances": fmt.Sprint(c.instances), "log-format": c.logFormat,
-		"archive": c.keep.dir, "keep-trail": c.keep.trail, "keep-versions": c.keep.versions,
+		"archive": c.keep.dir, "keep-trail": c.keep.trail, "keep-versions": c.keep.versions, "keep-events": c.keep.events,
+	}
+	if c.events != "" {
+		value["events"] = "not shown, since it may hold a password; patra outbox target list has the targets"
 	}
 	if c.lease == 0 {
 		value["lease"] = "1m0s"

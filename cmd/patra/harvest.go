@@ -144,8 +144,14 @@ func (c *cli) harvest(ctx context.Context, code string, workers int, do working)
 	err := useNode(ctx, cfg, func(_ context.Context, n *node.Node) (err error) {
 		stop := c.watch(code, watch)
 		defer stop()
+		if err := n.Control.RegisterTargets(ctx); err != nil {
+			return err
+		}
 		rep, err = do(n.Control, watch)
-		return err
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+		return n.Control.SendEvents(ctx)
 	})
 	if err != nil {
 		return err

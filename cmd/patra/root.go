@@ -38,6 +38,7 @@ type cli struct {
 	// source is the one that the command names, else the word SOURCE for what it says to do next.
 	source string
 	keep   keepFlags
+	events string // who is told of revisions; may hold secrets
 	// json: a program reads the answer. It is --json of a command, and then whether the
 	// form is one for programs.
 	json bool
@@ -68,6 +69,8 @@ var shared = []struct{ flag, env string }{
 	{"archive", "PATRA_ARCHIVE"},
 	{"keep-trail", "PATRA_KEEP_TRAIL"},
 	{"keep-versions", "PATRA_KEEP_VERSIONS"},
+	{"keep-events", "PATRA_KEEP_EVENTS"},
+	{"events", "PATRA_EVENTS"},
 }
 
 // run executes one command line and returns the exit code.
@@ -156,12 +159,13 @@ func (c *cli) root() *cobra.Command {
 	f.BoolVar(&c.debug, "debug", false, "log every step to stderr")
 	f.StringVar(&c.logFormat, "log-format", "text", "how log lines are written: text or json (PATRA_LOG_FORMAT)")
 	c.keep.add(f)
+	f.StringVar(&c.events, "events", "", "who is told of every revision of a record: file:PATH, stdout:, nats://..., kafka://... or webhook+https://... (PATRA_EVENTS)")
 	c.form = asTable
 	f.VarP((*formFlag)(&c.form), "output", "o", "how the answer is printed: "+listed(forms))
 	f.StringSliceVar(&c.fields, "fields", nil, "with -o json, jsonl, yaml or csv: only these fields, such as id,status")
 	f.StringVar(&c.progress, "progress", "auto", "progress on stderr: auto, bar, plain or none")
 	root.AddCommand(c.demoCmd(), c.initCmd(), c.upCmd(), c.harvestCmd(), c.backfillCmd(), c.refreshCmd(), c.serveCmd(), c.statusCmd(), c.doctorCmd(), c.scheduleCmd(), c.searchCmd(), c.exportCmd(), c.verifyCmd(), c.explainCmd(), c.coverageCmd(), c.queryCmd(), c.reconcileCmd(), c.planCmd(), c.cursorCmd(), c.simCmd(), c.dbCmd(), c.versionCmd(), c.sourceCmd(), c.auditCmd(), c.errorCmd(), c.quarantineCmd(), c.recordCmd(), c.alertCmd(), c.credentialCmd(), c.tokenCmd())
-	root.AddCommand(c.blackboxCmd(), c.replayCmd(), c.deployCmd(), c.workCmd(), c.reportCmd())
+	root.AddCommand(c.blackboxCmd(), c.replayCmd(), c.deployCmd(), c.workCmd(), c.reportCmd(), c.outboxCmd())
 	root.AddCommand(c.queueCmd(), c.taskCmd(), c.runsCmd(), c.batchCmd(), c.rateCmd())
 	for _, sub := range root.Commands() {
 		if sub.Args == nil && sub.HasParent() && !sub.HasSubCommands() {
@@ -271,6 +275,7 @@ func (c *cli) config() node.Config {
 	cfg := node.Config{
 		DB: c.db, Packs: c.packs, Contact: c.contact, Version: version(), LeaseTTL: c.lease, Instances: c.instances, Logger: c.logger(),
 		Alerts:   node.AlertsFromEnvironment(),
+		Events:   node.EventsFrom(c.events),
 		Traces:   node.TracesFromEnvironment(),
 		Instance: c.instance(),
 	}

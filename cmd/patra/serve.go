@@ -22,11 +22,12 @@ func (c *cli) serveCmd() *cobra.Command {
 	var poll time.Duration
 	var door doorFlags
 	cmd := &cobra.Command{
-		Use:   "serve [all|scheduler|planner|executor|console ...]",
+		Use:   "serve [all|scheduler|planner|executor|relay|console ...]",
 		Short: "Work by itself: begin what schedules say is due, and do it",
 		Long: "Serve runs until it is stopped. Roles run together or apart, each in any number, over one database:\n" +
 			"the scheduler triggers what the schedules of the sources say is due, the planner goes on with plans that\n" +
-			"stopped early because enough was open, the executor works on the tasks of all sources. Without a role: all.\n\n" +
+			"stopped early because enough was open, the executor works on the tasks of all sources, the relay tells the targets of\n" +
+			"--events of every revision of a record. Without a role: all.\n\n" +
 			"With --listen the API is served as well (OpenAPI 3.1 at /api/v1/openapi.json), and by the role console the pages of the\n" +
 			"console at /. On 127.0.0.1 they need no token until there is one (patra token new); on any other address they begin\n" +
 			"only if there is. The role console named without --listen listens on 127.0.0.1:8080.\n\n" +

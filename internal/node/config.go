@@ -8,6 +8,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/infra/archive"
+	"github.com/papertrace/patra/internal/infra/bus"
 	"github.com/papertrace/patra/internal/infra/notify"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/infra/telemetry"
@@ -40,6 +41,10 @@ type Config struct {
 	ReadOnly bool
 	// Alerts is where alerts are sent to.
 	Alerts notify.Settings
+	// Events are the targets that are told of every revision of a record, and KeepEvents
+	// how long it is remembered what they all got.
+	Events     bus.Settings
+	KeepEvents time.Duration
 	// Traces is where spans are sent to.
 	Traces telemetry.Collector
 	// Instance tells people which program this is and what it was told.
@@ -55,6 +60,7 @@ func (c Config) withDefaults() Config {
 	c.Workers = cmp.Or(c.Workers, 4)
 	c.LeaseTTL = cmp.Or(c.LeaseTTL, time.Minute)
 	c.Poll = cmp.Or(c.Poll, 500*time.Millisecond)
+	c.KeepEvents = cmp.Or(c.KeepEvents, 24*time.Hour)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -70,6 +76,9 @@ func DefaultDB() string { return sqlstore.DefaultDSN() }
 
 // AlertsFromEnvironment reads where alerts are sent to.
 func AlertsFromEnvironment() notify.Settings { return notify.FromEnvironment(os.Getenv) }
+
+// EventsFrom reads where events go: from a flag, or from the environment.
+func EventsFrom(flag string) bus.Settings { return bus.FromEnvironment(flag, os.Getenv) }
 
 // TracesFromEnvironment reads where spans are sent to.
 func TracesFromEnvironment() telemetry.Collector { return telemetry.FromEnvironment(os.Getenv) }

@@ -13,11 +13,13 @@ import (
 	"github.com/papertrace/patra/internal/app/line"
 	"github.com/papertrace/patra/internal/app/planner"
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/app/relay"
 	"github.com/papertrace/patra/internal/app/reparse"
 	"github.com/papertrace/patra/internal/app/retention"
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/archive"
+	"github.com/papertrace/patra/internal/infra/bus"
 	"github.com/papertrace/patra/internal/infra/decode"
 	"github.com/papertrace/patra/internal/infra/gate"
 	"github.com/papertrace/patra/internal/infra/metrics"
@@ -46,6 +48,7 @@ type Node struct {
 	book      *metrics.Book
 	spans     telemetry.Spans
 	alerts    *alert.Watch
+	events    *bus.Bus
 	cfg       Config
 }
 
@@ -112,11 +115,13 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 	n.Planner.Observe = book.Triggered
 	n.Planner.Trace = spans
 	sender := notify.New(notify.Config{Transport: transport, Learn: cfg.redact.Learn, Version: cfg.Version}, cfg.Alerts)
+	n.events = bus.New(bus.Config{Transport: transport, Learn: cfg.redact.Learn, Version: cfg.Version}, cfg.Events)
 	operator := control.Parts{
 		Store: store, Contracts: keyed, Planner: n.Planner, Line: asks, Executor: n.Executor, Quiet: quiet, Schedules: schedules, Watches: seen,
 		Allowed: up.Allowed, Redact: cfg.redact.Text, Alerts: sender, Keys: keys, Vault: safe, Packs: Shelf(cfg),
 		Tester:   &tester{Redactor: cfg.redact, cfg: cfg, keys: keys, store: store},
 		Requests: n.answers, Items: decoding, Instance: cfg.Instance, Archive: archive.At(cfg.Archive),
+		Events: n.events, KeepEvents: cfg.KeepEvents, Relay: n.Relay,
 	}
 	operator.Keeper = retention.New(retention.Config{Trail: cfg.KeepTrail, Versions: cfg.KeepVersions}, store, operator.Archive, cfg.Logger)
 	if led != nil {
@@ -149,6 +154,14 @@ func (n *Node) Executor(c executor.Config) *executor.Executor {
 	c.Trace = n.spans
 	c.Observe = executor.TellAll(n.book.Happened, c.Observe)
 	return executor.New(c, n.Store, n.answers, n.cfg.Logger)
+}
+
+// Relay returns a relay over the node's parts.
+func (n *Node) Relay() *relay.Relay {
+	return relay.New(relay.Config{
+		Owner: executor.ThisProcess(), Gone: executor.HasEnded, TTL: n.cfg.LeaseTTL, Poll: n.cfg.Poll,
+		Redact: n.cfg.redact.Text, Observe: n.book.EventsSent,
+	}, n.Store, n.events.Targets(), n.cfg.Logger)
 }
 
 // Shelf are the packs that an instance knows, those that come with patra first.

@@ -39,6 +39,9 @@ type ServeConfig struct {
 	Triggers func(scheduler.Event)
 }
 
+// pruneEvery is how often what every target got is removed.
+const pruneEvery = time.Minute
+
 // Serve runs roles until ctx ends, and then lets what is in hand finish within
 // the executor's grace time. It is an error only if the store is gone for good.
 func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
@@ -46,6 +49,9 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 		return errors.New("this node has no registry to read schedules from")
 	}
 	if err := n.alerts.Check(); err != nil {
+		return err
+	}
+	if err := n.events.Check(); err != nil {
 		return err
 	}
 	poll := cmp.Or(c.Poll, 10*time.Second)
@@ -63,10 +69,13 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 			begin("alert sender", role.Every(alert.SendEvery, n.alerts.Send))
 			begin("linking", role.Every(poll, n.Control.LinkWorks))
 			begin("retention", role.Every(max(poll, retention.LookEvery), n.Control.ArchiveWhatIsOld))
+			begin("outbox", role.Every(max(poll, pruneEvery), n.Control.PruneOutbox))
 		case role.Planner:
 			begin(r, role.Every(poll, n.Planner.GoingOn(n.quiet.May)))
 		case role.Executor:
 			begin(r, n.Executor(executor.Config{Observe: c.Observe}).Run)
+		case role.Relay:
+			begin(r, n.Relay().Run)
 		}
 	}
 	begin("upkeep", role.Every(poll, steward.Requeue(n.Store, log)))

@@ -11,6 +11,22 @@ import (
 type Facts struct {
 	Now     time.Time
 	Sources []SourceFacts
+	Targets []TargetFacts
+}
+
+// TargetFacts is what is known of a target of events.
+type TargetFacts struct {
+	Name string
+	// Backlog is how many revisions it has not got, the oldest stored at OldestAt.
+	Backlog  int64
+	OldestAt time.Time
+	// Failures is how often in a row it took nothing, and Error what it said.
+	Failures int
+	Error    string
+	// Served: a relay works for it.
+	Served bool
+	// Parked messages are not tried any more.
+	Parked int64
 }
 
 // SourceFacts is what is known of a source. What is zero or absent is not so.

@@ -25,6 +25,8 @@ const (
 	NobodyWorks   Code = "nobody_works"
 	QuotaLow      Code = "quota_low"
 	AmbiguousPick Code = "ambiguous_pick"
+	EventParked   Code = "event_parked"
+	EventsBehind  Code = "events_behind"
 )
 
 // Rule says when people are to be told.
@@ -42,7 +44,12 @@ type Rule struct {
 	Recovers time.Duration
 	// find looks for what the rule is about in what is known of a source.
 	find func(now time.Time, s SourceFacts) []Finding
+	// findOfTarget looks for it in what is known of a target of events instead.
+	findOfTarget func(now time.Time, t TargetFacts) []Finding
 }
+
+// OfTargets reports whether the rule is about targets of events, and not about sources.
+func (r Rule) OfTargets() bool { return r.findOfTarget != nil }
 
 // Finding is what a rule found of a subject.
 type Finding struct {
@@ -140,6 +147,14 @@ var Rules = []Rule{
 		Code: AmbiguousPick, Severity: Notice, find: findRivals,
 		Means: "Several rows of a source's description are in force for the same thing; the newest is taken.",
 	},
+	{
+		Code: EventParked, Severity: Warning, findOfTarget: findParked,
+		Means: "A target of events refused a message ten times, and it is not tried any more. Told at once.",
+	},
+	{
+		Code: EventsBehind, Severity: Warning, For: 5 * time.Minute, findOfTarget: findBehind,
+		Means: "A target of events takes nothing, or has not got what was stored ten minutes ago, for five minutes.",
+	},
 }
 
 // RuleOf finds a rule by its code.
@@ -157,6 +172,9 @@ func Find(f Facts) []Finding {
 	var all []Finding
 	for _, s := range f.Sources {
 		for _, r := range Rules {
+			if r.OfTargets() {
+				continue
+			}
 			found := r.find(f.Now, s)
 			for i := range found {
 				found[i].Rule = r.Code
@@ -169,7 +187,61 @@ func Find(f Facts) []Finding {
 			all = append(all, found...)
 		}
 	}
+	for _, t := range f.Targets {
+		all = append(all, findOf(f.Now, t)...)
+	}
 	return all
+}
+
+// findOf holds what is known of a target against the rules about those.
+func findOf(now time.Time, t TargetFacts) (all []Finding) {
+	for _, r := range Rules {
+		if !r.OfTargets() {
+			continue
+		}
+		for _, found := range r.findOfTarget(now, t) {
+			found.Rule = r.Code
+			found.Severity = r.Severity
+			found.For = r.For
+			found.Subject = "events/" + t.Name
+			all = append(all, found)
+		}
+	}
+	return all
+}
+
+func findParked(_ time.Time, t TargetFacts) []Finding {
+	if t.Parked == 0 {
+		return nil
+	}
+	return []Finding{{
+		Text:     fmt.Sprintf("The target %s refused messages about records again and again: they are parked.", t.Name),
+		Measured: fmt.Sprintf("%d parked", t.Parked), Threshold: "none",
+		Next: "patra outbox list --parked says why; mend it, then patra outbox retry --target " + t.Name + " --reason TEXT",
+	}}
+}
+
+// behindFor is how old what a target has not got may be.
+const behindFor = 10 * time.Minute
+
+func findBehind(now time.Time, t TargetFacts) []Finding {
+	f := Finding{Threshold: behindFor.String(), Next: "patra outbox list", Since: t.OldestAt}
+	switch {
+	case t.Failures > 0:
+		f.Text = fmt.Sprintf("The target %s of events takes nothing: %s", t.Name, t.Error)
+		f.Measured = fmt.Sprintf("%d tries in a row, %d revisions wait", t.Failures, t.Backlog)
+		f.Threshold = "none"
+	case t.Backlog == 0 || now.Sub(t.OldestAt) <= behindFor:
+		return nil
+	case !t.Served:
+		f.Text = fmt.Sprintf("Nobody sends to the target %s of events.", t.Name)
+		f.Measured = fmt.Sprintf("%d revisions wait", t.Backlog)
+		f.Next = "patra serve relay, with --events; or patra outbox target remove " + t.Name + " --reason TEXT"
+	default:
+		f.Text = fmt.Sprintf("The target %s of events does not keep up.", t.Name)
+		f.Measured = fmt.Sprintf("%d revisions wait", t.Backlog)
+	}
+	return []Finding{f}
 }
 
 // causes are the rules that tell why nothing comes of a source, the worst first.

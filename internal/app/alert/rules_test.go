@@ -96,6 +96,9 @@ func justBelow() map[alert.Code]func(now time.Time) alert.SourceFacts {
 func TestRules_EachFiresOnceAndClears(t *testing.T) {
 	over, below := cases(), justBelow()
 	for _, r := range alert.Rules {
+		if r.OfTargets() {
+			continue
+		}
 		t.Run(string(r.Code), func(t *testing.T) {
 			if over[r.Code] == nil || below[r.Code] == nil || r.Means == "" {
 				t.Fatal("the rule has no case here, or no sentence")
@@ -272,6 +275,34 @@ func TestRules_FewSayNothing(t *testing.T) {
 		s.Code = "lab"
 		if found := alert.Find(alert.Facts{Now: time.Now(), Sources: []alert.SourceFacts{s}}); len(found) != 0 {
 			t.Errorf("%s: %+v", what, found)
+		}
+	}
+}
+
+// TestRules_OfTargets: a parked message is told at once, a target that takes nothing or
+// has not got what is old when that has held for five minutes, and neither before.
+func TestRules_OfTargets(t *testing.T) {
+	now := time.Date(2026, 11, 18, 9, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		what string
+		is   alert.TargetFacts
+		want string
+	}{
+		{"all is well", alert.TargetFacts{Name: "lake", Backlog: 5, OldestAt: now.Add(-10 * time.Minute)}, ""},
+		{"parked", alert.TargetFacts{Name: "lake", Parked: 1}, "event_parked 0s events/lake"},
+		{"out", alert.TargetFacts{Name: "lake", Failures: 1, Error: "connection refused"}, "events_behind 5m0s events/lake"},
+		{"unserved", alert.TargetFacts{Name: "lake", Backlog: 5, OldestAt: now.Add(-11 * time.Minute)}, "events_behind 5m0s events/lake"},
+		{"slow", alert.TargetFacts{Name: "lake", Backlog: 5, OldestAt: now.Add(-11 * time.Minute), Served: true}, "events_behind 5m0s events/lake"},
+	} {
+		got := ""
+		for _, f := range alert.Find(alert.Facts{Now: now, Targets: []alert.TargetFacts{c.is}}) {
+			got += strings.Join([]string{string(f.Rule), f.For.String(), f.Subject}, " ")
+			if f.Text == "" || f.Measured == "" || f.Threshold == "" || f.Next == "" || f.Source != "" {
+				t.Errorf("%s: %+v", c.what, f)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: found %q, want %q", c.what, got, c.want)
 		}
 	}
 }

@@ -50,6 +50,29 @@ func (c *Control) AlertFacts(ctx context.Context) (alert.Facts, error) {
 		}
 		out.Sources = append(out.Sources, s)
 	}
+	out.Targets, err = c.targetFacts(ctx)
+	return out, err
+}
+
+// targetFacts is what is known of the targets of events.
+func (c *Control) targetFacts(ctx context.Context) ([]alert.TargetFacts, error) {
+	targets, err := c.store.OutboxTargets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []alert.TargetFacts
+	for _, t := range targets {
+		if t.Kind == feedKind {
+			continue
+		}
+		f := alert.TargetFacts{
+			Name: t.Name, Backlog: t.Backlog, Failures: t.Failures, Error: t.Error, Served: t.Owner != "", Parked: t.Parked,
+		}
+		if t.OldestAt != nil {
+			f.OldestAt = time.Time(*t.OldestAt)
+		}
+		out = append(out, f)
+	}
 	return out, nil
 }
 

@@ -4,12 +4,14 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/papertrace/patra/internal/app/alert"
 	"github.com/papertrace/patra/internal/app/executor"
 	"github.com/papertrace/patra/internal/app/keyring"
 	"github.com/papertrace/patra/internal/app/reconcile"
 	"github.com/papertrace/patra/internal/app/registry"
+	"github.com/papertrace/patra/internal/app/relay"
 	"github.com/papertrace/patra/internal/app/reparse"
 	"github.com/papertrace/patra/internal/app/replay"
 	"github.com/papertrace/patra/internal/app/retention"
@@ -45,6 +47,12 @@ type Parts struct {
 
 	// Alerts sends messages; nil: to nobody.
 	Alerts alert.Sender
+	// Events are the targets that are told of revisions of records; nil: none. KeepEvents
+	// is how long it is remembered what they all got.
+	Events     EventTargets
+	KeepEvents time.Duration
+	// Relay makes one that sends to them.
+	Relay func() *relay.Relay
 	// Archive is where old rows are moved to, and Keeper moves them; nil: nowhere.
 	Archive retention.Files
 	Keeper  *retention.Keeper
@@ -75,6 +83,7 @@ type Control struct {
 	schedules scheduler.Sources
 	watches   *Watches
 	alerts    alert.Sender
+	events    EventTargets
 	redact    func(string) string
 	items     reparse.Items
 	player    *replay.Player
@@ -87,6 +96,9 @@ type Control struct {
 	vault    Vault
 	tester   Tester
 	instance Instance
+
+	keepEvents time.Duration
+	relay      func() *relay.Relay
 }
 
 // New makes a Control.
@@ -94,12 +106,15 @@ func New(p Parts) *Control {
 	if p.Alerts == nil {
 		p.Alerts = noAlerts{}
 	}
+	if p.Events == nil {
+		p.Events = noEvents{}
+	}
 	return &Control{
 		store: p.Store, sources: p.Sources, contracts: p.Contracts, planner: p.Planner, line: p.Line,
 		allowed: p.Allowed, executor: p.Executor, quiet: p.Quiet, schedules: p.Schedules, watches: p.Watches, alerts: p.Alerts, redact: p.Redact,
 		player: newPlayer(p), items: p.Items, files: p.Archive, keeper: p.Keeper,
 		registry: p.Registry, packs: p.Packs, keys: p.Keys, vault: p.Vault, tester: p.Tester,
-		instance: p.Instance,
+		instance: p.Instance, events: p.Events, keepEvents: p.KeepEvents, relay: p.Relay,
 	}
 }
 

@@ -66,11 +66,12 @@ const (
 	partLeases   = "leases"
 	partDisk     = "disk"
 	partKeys     = "credentials"
+	partEvents   = "events"
 	partContact  = "contact"
 )
 
 // needStore are the parts that cannot be looked at without a store, in their order.
-var needStore = []string{partClock, partServices, partLeases, partDisk, partKeys}
+var needStore = []string{partClock, partServices, partLeases, partDisk, partKeys, partEvents}
 
 // Doctor is what was found to be well and what not, part by part. A part whose root
 // is ill was not looked at, and says so.
@@ -111,6 +112,7 @@ func (c *Control) Doctor(ctx context.Context, board *role.Board) (Doctor, error)
 		func(ctx context.Context, x *examination) error { return c.lookAtServices(ctx, x, board) },
 		c.lookAtDisk,
 		c.lookAtCredentials,
+		c.lookAtEvents,
 	} {
 		if err := look(ctx, x); err != nil {
 			return Doctor{}, err

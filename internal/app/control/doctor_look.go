@@ -227,3 +227,35 @@ func times(n int) string {
 	}
 	return fmt.Sprintf("%d times", n)
 }
+
+// lookAtEvents tells who is told of revisions, and whether they are.
+func (c *Control) lookAtEvents(ctx context.Context, x *examination) error {
+	if err := c.events.Check(); err != nil {
+		x.fail(partEvents, "patra outbox --help has the kinds of targets", "%s", err)
+	}
+	list, err := c.OutboxTargets(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range list.Targets {
+		behind := Count(int(t.Backlog), "revision")
+		switch {
+		case t.Kind == feedKind:
+			x.ok(partEvents, "the feed is read, last at %s", t.AskedAt)
+		case t.Failures > 0:
+			x.warn(partEvents, "patra outbox list", "%s takes nothing, %s behind it: %s", t.Name, behind, t.Error)
+		case t.Parked > 0:
+			x.warn(partEvents, "patra outbox list --parked", "%s refused %s, parked", t.Name, Count(int(t.Parked), "message"))
+		case t.State == TargetUnserved:
+			x.warn(partEvents, "patra serve relay", "nobody sends to %s, %s behind it", t.Name, behind)
+		case t.State == TargetNew:
+			x.info(partEvents, "%s is configured and was not added yet: patra serve does, or patra outbox target add %s --reason TEXT", t.Name, t.Name)
+		default:
+			x.ok(partEvents, "%s is told, %s behind", t.Name, behind)
+		}
+	}
+	if len(list.Targets) == 0 {
+		x.info(partEvents, "nobody is told of revisions, so that none are written down")
+	}
+	return nil
+}

@@ -23,6 +23,11 @@ type patient struct {
 	room       control.StoreRoom
 	standing   []schedule.Standing
 	triggered  harvest.Triggered
+	targets    []control.OutboxTarget
+}
+
+func (p *patient) OutboxTargets(context.Context) ([]control.OutboxTarget, error) {
+	return p.targets, nil
 }
 
 func (p *patient) DSN() string { return "sqlite:patra.db" }
@@ -107,6 +112,19 @@ func TestDoctor_NamesWhatIsIll(t *testing.T) {
 		{"a full disk", "disk", "failed", "1.0 KiB are left", func(p *patient, _ *shelf) { p.room.Free = 1 << 10 }},
 		{"little room", "disk", "warning", "only 500.0 MiB", func(p *patient, _ *shelf) { p.room.Free = 500 << 20 }},
 		{"a server", "disk", "info", "known to its server", func(p *patient, _ *shelf) { p.room.FreeKnown = false }},
+		{"nobody to be told", "events", "info", "nobody is told", func(*patient, *shelf) {}},
+		{"a target that is told", "events", "ok", "lake is told", func(p *patient, _ *shelf) {
+			p.targets = []control.OutboxTarget{{Name: "lake", Kind: "file", Owner: "host/1", Backlog: 3}}
+		}},
+		{"a target that is out", "events", "warning", "connection refused", func(p *patient, _ *shelf) {
+			p.targets = []control.OutboxTarget{{Name: "lake", Kind: "nats", Failures: 2, Error: "connection refused"}}
+		}},
+		{"a parked message", "events", "warning", "1 message, parked", func(p *patient, _ *shelf) {
+			p.targets = []control.OutboxTarget{{Name: "lake", Kind: "nats", Parked: 1}}
+		}},
+		{"a target that nobody sends to", "events", "warning", "nobody sends to lake", func(p *patient, _ *shelf) {
+			p.targets = []control.OutboxTarget{{Name: "lake", Kind: "nats", Backlog: 3}}
+		}},
 		{"a pack with mistakes", "sources", "failed", "a mistake", func(_ *patient, s *shelf) { s.err = errors.New("a mistake") }},
 		{"a schedule that nobody begins", "services", "warning", "hourly was due", func(p *patient, _ *shelf) {
 			since := time.Now().Add(-3 * time.Hour)
@@ -150,7 +168,7 @@ func TestDoctor_NamesWhatIsIll(t *testing.T) {
 func TestDoctor_StopsAtTheRootCause(t *testing.T) {
 	why := control.Problem{Code: "unreachable", Title: "nobody answers", Next: "start it"}
 	d := control.DoctorWithoutStore(told, shelf{}, why, false)
-	if !d.Ill() || d.Summary.Failed != 1 || d.Summary.Skipped != 6 || statusOf(d, "store") != "failed" || statusOf(d, "disk") != "skipped" {
+	if !d.Ill() || d.Summary.Failed != 1 || d.Summary.Skipped != 7 || statusOf(d, "store") != "failed" || statusOf(d, "disk") != "skipped" {
 		t.Errorf("%+v", d)
 	}
 	d = control.DoctorWithoutStore(told, shelf{}, why, true)

@@ -17,8 +17,10 @@ type Levels struct {
 	Held    []string
 	// Alerts are those that fire, by rule.
 	Alerts []AlertLevel
-	// Outbox is how many changes nobody has published, up to the store's bound.
-	Outbox int64
+	// Targets are those who are told of revisions, and Outbox the longest backlog among
+	// them, up to the store's bound.
+	Targets []OutboxTarget
+	Outbox  int64
 }
 
 // QueueLevel is how many tasks of a partition wait.

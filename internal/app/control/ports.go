@@ -29,6 +29,7 @@ type Store interface {
 	TokenStore
 	ReplyStore
 	FeedStore
+	OutboxStore
 	QueueStore
 	LineageStore
 	TimelineStore

@@ -31,15 +31,14 @@ const (
 	Planner Role = "planner"
 	// Executor works on the tasks of all sources.
 	Executor Role = "executor"
+	// Relay tells other programs of what is stored.
+	Relay Role = "relay"
 	// Console shows pages to people, where the process can be asked over HTTP.
 	Console Role = "console"
 )
 
 // All lists those there are.
-var All = []Role{Scheduler, Planner, Executor, Console}
-
-// later are roles that are named but not built yet.
-var later = []Role{"relay"}
+var All = []Role{Scheduler, Planner, Executor, Relay, Console}
 
 // Parse reads role names; none, or all, means every role there is.
 func Parse(names []string) ([]Role, error) {
@@ -52,10 +51,8 @@ func Parse(names []string) ([]Role, error) {
 			}
 		case slices.Contains(All, role):
 			want[role] = true
-		case slices.Contains(later, role):
-			return nil, fmt.Errorf("the role %s is not built yet: there are scheduler, planner, executor, console and all", role)
 		default:
-			return nil, fmt.Errorf("%q is not a role: there are scheduler, planner, executor, console and all", name)
+			return nil, fmt.Errorf("%q is not a role: there are scheduler, planner, executor, relay, console and all", name)
 		}
 	}
 	var out []Role

@@ -21,6 +21,7 @@ func (d *Door) declare() {
 	d.declareSearches()
 	d.declareMonitor()
 	d.declareAlerts()
+	d.declareOutbox()
 	d.declareErrors()
 	d.declareQuarantine()
 	d.declareBlackBoxes()

@@ -101,7 +101,11 @@ func sections() []section {
 		}},
 		{"patra itself", []graph{
 			{"Database readable", "short", []line{{"min(" + storeReadable.Name + ")", "readable"}}},
-			{"Changes nobody has published", "short", []line{level(outbox, "", "changes")}},
+		}},
+		{"Events of records", []graph{
+			{"What a target has not got", "short", []line{level(targetBacklog, "target", "{{target}}"), level(outbox, "", "furthest behind")}},
+			{"Parked messages", "short", []line{level(parkedEvents, "target", "{{target}}")}},
+			{"Messages", "ops", []line{perSecond(events, "kind, outcome", "{{kind}} {{outcome}}")}},
 		}},
 	}
 }

@@ -31,6 +31,7 @@ type Metric struct {
 var (
 	ofPartition = []string{"source", "endpoint", "op"}
 	ofSource    = []string{"source"}
+	ofTarget    = []string{"target"} // those that an operator has named
 )
 
 func with(more ...string) []string { return append(append([]string{}, ofPartition...), more...) }
@@ -129,7 +130,19 @@ var (
 		"patra_ingest_sources_held", gauge, ofSource, "1 for a source that is paused or stopped.", "",
 	}
 	outbox = Metric{
-		"patra_ingest_outbox_backlog", gauge, nil, "Changes of records that nobody has published; at most 10,000 are counted.", "",
+		"patra_ingest_outbox_backlog", gauge, nil, "Revisions of records that the target furthest behind has not got; at most 10,000 are counted.", "",
+	}
+	targetBacklog = Metric{
+		"patra_ingest_outbox_target_backlog", gauge, ofTarget, "Revisions of records that a target has not got; at most 10,000 are counted.", "",
+	}
+	parkedEvents = Metric{
+		"patra_ingest_outbox_parked", gauge, ofTarget, "Messages that a target refused ten times, and that are not tried any more.", "",
+	}
+	events = Metric{
+		"patra_ingest_events_total", counter,
+		[]string{"kind", "outcome"},
+		"Messages to targets of events by the kind of target and what came of them: sent, refused (it is tried again) or parked; target_out counts " +
+			"tries to send to a target that took nothing.", "",
 	}
 	alertsFiring = Metric{
 		"patra_ingest_alerts_firing", gauge, []string{"rule", "severity"}, "Alerts that fire now, in the whole store.", "14.8",

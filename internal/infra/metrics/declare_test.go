@@ -69,7 +69,7 @@ func all() []Metric {
 	return []Metric{
 		batches, items, quarantined, duplicates, fresh, late, triggers, idempotent, batchLatency, httpLatency, httpRequests,
 		faults, throttled, retries, selfHeal, restarts, tasksQueued, concurrency, cursorLag, cursorMoves, budgetRemaining, qpsEffective,
-		breakersOpen, sourcesHeld, alertsFiring, alertMessages, outbox, storeReadable,
+		breakersOpen, sourcesHeld, alertsFiring, alertMessages, outbox, targetBacklog, parkedEvents, events, storeReadable,
 	}
 }
 

@@ -36,7 +36,7 @@ type levels struct {
 
 // Describe implements prometheus.Collector.
 func (l *levels) Describe(out chan<- *prometheus.Desc) {
-	for _, m := range []Metric{tasksQueued, cursorLag, breakersOpen, sourcesHeld, alertsFiring, outbox, storeReadable} {
+	for _, m := range []Metric{tasksQueued, cursorLag, breakersOpen, sourcesHeld, alertsFiring, outbox, targetBacklog, parkedEvents, storeReadable} {
 		out <- m.desc()
 	}
 }
@@ -53,6 +53,10 @@ func (l *levels) Collect(out chan<- prometheus.Metric) {
 	}
 	tell(storeReadable, 1)
 	tell(outbox, float64(now.Outbox))
+	for _, t := range now.Targets {
+		tell(targetBacklog, float64(t.Backlog), t.Name)
+		tell(parkedEvents, float64(t.Parked), t.Name)
+	}
 	for _, q := range now.Queued {
 		tell(tasksQueued, float64(q.Tasks), q.Provenance, q.Endpoint, string(q.Operation))
 	}

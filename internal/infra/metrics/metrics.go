@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/executor"
+	"github.com/papertrace/patra/internal/app/relay"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -28,6 +29,7 @@ type Book struct {
 	triggers, idempotent                                 *prometheus.CounterVec
 	requests, faults, throttled, retries                 *prometheus.CounterVec
 	selfHeal, restarts, cursorMoves, alertMessages       *prometheus.CounterVec
+	events                                               *prometheus.CounterVec
 	batchLatency, httpLatency                            *prometheus.HistogramVec
 	concurrency                                          *prometheus.GaugeVec
 
@@ -49,7 +51,7 @@ func New(store Store) *Book {
 		batches:  batches.counter(r), items: items.counter(r), quarantined: quarantined.counter(r), duplicates: duplicates.counter(r),
 		fresh: fresh.counter(r), late: late.counter(r), triggers: triggers.counter(r), idempotent: idempotent.counter(r),
 		requests: httpRequests.counter(r), faults: faults.counter(r), throttled: throttled.counter(r), retries: retries.counter(r),
-		selfHeal: selfHeal.counter(r), restarts: restarts.counter(r), cursorMoves: cursorMoves.counter(r), alertMessages: alertMessages.counter(r),
+		selfHeal: selfHeal.counter(r), restarts: restarts.counter(r), cursorMoves: cursorMoves.counter(r), alertMessages: alertMessages.counter(r), events: events.counter(r),
 		batchLatency: batchLatency.histogram(r, pageBuckets), httpLatency: httpLatency.histogram(r, requestBuckets),
 		concurrency: concurrency.gauge(r),
 		rates:       newRates(),
@@ -182,3 +184,8 @@ func (b *Book) Text(context.Context) ([]byte, error) {
 
 // AlertSent counts a try to send a message about an alert.
 func (b *Book) AlertSent(kind, outcome string) { b.alertMessages.WithLabelValues(kind, outcome).Inc() }
+
+// EventsSent counts what became of messages to targets of events.
+func (b *Book) EventsSent(kind string, what relay.Word, n int) {
+	b.events.WithLabelValues(kind, string(what)).Add(float64(n))
+}

@@ -9,9 +9,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/papertrace/patra/internal/app/alert"
+	"github.com/papertrace/patra/internal/domain/cloudevent"
 	"github.com/papertrace/patra/internal/domain/credential"
 )
 
@@ -136,24 +136,10 @@ func excerpt(b []byte) string {
 	return string(bytes.ToValidUTF8(b[:min(len(b), most)], []byte("?")))
 }
 
-// event is a message as CloudEvents 1.0 has it.
-type event struct {
-	SpecVersion     string        `json:"specversion"`
-	ID              string        `json:"id"`
-	Source          string        `json:"source"`
-	Type            string        `json:"type"`
-	Subject         string        `json:"subject"`
-	Time            time.Time     `json:"time"`
-	DataContentType string        `json:"datacontenttype"`
-	Data            alert.Message `json:"data"`
-}
-
 // sendWebhook sends the message as an event of CloudEvents.
 func (s *Sender) sendWebhook(ctx context.Context, t *target, m alert.Message) error {
-	_, err := s.post(ctx, t.address.Reveal(), "application/cloudevents+json", event{
-		SpecVersion: "1.0", ID: m.ID, Source: "patra", Type: eventType(m), Subject: string(m.Rule) + "/" + m.Subject, Time: m.At,
-		DataContentType: "application/json", Data: m,
-	})
+	doc := cloudevent.New(m.ID, "patra", eventType(m), string(m.Rule)+"/"+m.Subject, m.At, m)
+	_, err := s.post(ctx, t.address.Reveal(), cloudevent.MediaType, doc)
 	return err
 }
 

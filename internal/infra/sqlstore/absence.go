@@ -67,9 +67,6 @@ func (x *tx) revise(prov string, old storedRecord, b harvest.Batch, status harve
 		status, ts(b.OpenedAt), b.ID, ts(x.now), old.id, old.revision); err != nil {
 		return fmt.Errorf("insert version: %w", err)
 	}
-	if _, err := x.exec(`INSERT INTO ing_outbox (`+outboxCols+`) VALUES (?,?,?)`, old.id, old.revision+1, ts(x.now)); err != nil {
-		return fmt.Errorf("insert outbox: %w", err)
-	}
 	checks := `missing_checks=missing_checks+1`
 	if status != harvest.RecordGone {
 		checks = `missing_since=NULL, missing_checks=0`

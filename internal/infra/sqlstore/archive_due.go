@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/papertrace/patra/internal/app/retention"
@@ -171,7 +172,7 @@ const versionsPerLook = 20_000
 
 // dueVersions lists versions of records that another replaced before an instant, in the
 // order in which they were replaced, so that of every record the oldest go first. It ends
-// at a version that has no place in the feed yet, and was not published.
+// at a version that the feed or a target is still to be told of.
 func (s *Store) dueVersions(ctx context.Context, h retention.Hold, c retention.Cut, most int) (units []retention.Unit, err error) {
 	if c.Versions.IsZero() {
 		return nil, nil
@@ -179,6 +180,10 @@ func (s *Store) dueVersions(ctx context.Context, h retention.Hold, c retention.C
 	var after, last int64
 	err = s.r.QueryRowContext(ctx, `SELECT COALESCE((SELECT value FROM ing_meta WHERE name=?), '0'), COALESCE((SELECT MAX(id) FROM ing_record_version), 0)`,
 		versionsLooked).Scan(&after, &last)
+	if err != nil {
+		return nil, err
+	}
+	told, err := s.toldUpTo(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -209,9 +214,10 @@ func (s *Store) dueVersions(ctx context.Context, h retention.Hold, c retention.C
 				}
 			}
 			return nil
-		}, `SELECT n.id, v.id, CASE WHEN o.id IS NULL OR o.published=1 OR o.feed_no IS NOT NULL THEN 1 ELSE 0 END, n.created_at FROM ing_record_version n JOIN ing_record_version v ON v.record_id=n.record_id AND v.revision=n.revision-1
+		}, `SELECT n.id, v.id, CASE WHEN (o.id IS NULL OR COALESCE(o.feed_no, ?) <= ?)
+				AND NOT EXISTS (SELECT 1 FROM ing_outbox_held h WHERE h.record_id=v.record_id AND h.revision=v.revision) THEN 1 ELSE 0 END, n.created_at FROM ing_record_version n JOIN ing_record_version v ON v.record_id=n.record_id AND v.revision=n.revision-1
 			LEFT JOIN ing_outbox o ON o.record_id=v.record_id AND o.revision=v.revision
-			WHERE n.id>? AND n.id<=? AND n.revision>1 ORDER BY n.id`, after, to)
+			WHERE n.id>? AND n.id<=? AND n.revision>1 ORDER BY n.id`, told.unnumbered, told.upTo, after, to)
 		switch {
 		case errors.Is(err, errEnough):
 			// The rest is too young, or comes another time.
@@ -249,4 +255,29 @@ func (x *tx) setVersionsLooked(id int64) error {
 	}
 	_, err := x.exec(`UPDATE ing_meta SET value=? WHERE name=?`, strconv.FormatInt(id, 10), versionsLooked)
 	return err
+}
+
+// told says of which rows of the outbox everybody was told.
+type told struct {
+	// upTo is the place in the stream up to which all targets were, and unnumbered stands
+	// for rows that have none yet.
+	upTo, unnumbered int64
+}
+
+// toldUpTo reads how far all targets have come. Of the feed it is enough that a revision
+// has its place: who follows it closely sees it, and who does not sees a newer one. Where
+// nobody is told, nobody waits.
+func (s *Store) toldUpTo(ctx context.Context) (told, error) {
+	out := told{upTo: math.MaxInt64 - 1, unnumbered: math.MaxInt64}
+	var least sql.NullInt64
+	var targets int64
+	err := s.r.QueryRowContext(ctx, `SELECT MIN(CASE WHEN kind_code='feed' THEN NULL WHEN snapshot_after IS NOT NULL THEN 0 ELSE position END), COUNT(*)
+		FROM ing_outbox_target`).Scan(&least, &targets)
+	if least.Valid {
+		out.upTo = least.Int64
+	}
+	if targets == 0 {
+		out.unnumbered = 0
+	}
+	return out, err
 }

@@ -146,7 +146,9 @@ func (l *Lab) seen(s *sqlstore.Store) string {
 // stay; rows are found by all that they belonged to; the integrity check knows what is
 // archived, and still sees what is lost.
 func archivedIsFound(l *Lab) {
+	l.tell()
 	l.age()
+	l.drain(newConsumer())
 	before := l.seen(l.Store)
 	task := l.Int(`SELECT MIN(task_id) FROM ing_task_run_batch`)
 	run := l.Int(`SELECT MIN(run_id) FROM ing_task_run_batch`)

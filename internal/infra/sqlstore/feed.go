@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 )
@@ -24,7 +25,25 @@ const feedCounter = "feed_no"
 // only after his own commit. So whoever sees a place sees all before it, and none is
 // given later that is smaller. Revisions of one record keep their order, since each
 // is inserted after the one before it was committed.
-func (s *Store) NumberFeed(ctx context.Context, most int) (given int, err error) {
+func (s *Store) NumberFeed(ctx context.Context, most int) (int, error) {
+	var goesOn bool
+	err := s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM ing_outbox_target WHERE kind_code='feed' AND snapshot_after IS NOT NULL)`).Scan(&goesOn)
+	if err != nil {
+		return 0, fmt.Errorf("number the feed: %w", err)
+	}
+	given, err := s.numberStream(ctx, most)
+	if err != nil || given > 0 || !goesOn {
+		return given, err
+	}
+	err = s.write(ctx, "feed what is held", func(x *tx) error { return x.feedWhatIsHeld(most) })
+	if err != nil {
+		return 0, err
+	}
+	return s.numberStream(ctx, most)
+}
+
+// numberStream gives places to revisions that have none.
+func (s *Store) numberStream(ctx context.Context, most int) (given int, err error) {
 	var one int64
 	err = s.r.QueryRowContext(ctx, `SELECT id FROM ing_outbox WHERE feed_no IS NULL LIMIT 1`).Scan(&one)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -38,13 +57,7 @@ func (s *Store) NumberFeed(ctx context.Context, most int) (given int, err error)
 		if err != nil {
 			return err
 		}
-		var ids []int64
-		err = x.each(func(r *sql.Rows) error {
-			var id int64
-			err := r.Scan(&id)
-			ids = append(ids, id)
-			return err
-		}, `SELECT id FROM ing_outbox WHERE feed_no IS NULL ORDER BY id LIMIT ?`, most)
+		ids, err := x.ids(`SELECT id FROM ing_outbox WHERE feed_no IS NULL ORDER BY id LIMIT ?`, most)
 		if err != nil {
 			return err
 		}
@@ -59,6 +72,103 @@ func (s *Store) NumberFeed(ctx context.Context, most int) (given int, err error)
 		return err
 	})
 	return given, err
+}
+
+// feedWhatIsHeld goes on to write down what was held when the feed began, the newest
+// revision of every record that has no row, until some were written or it is done. The
+// row of the feed is locked, so that one does so at a time. The
+// records are locked first, so that no newer revision is written down before.
+func (x *tx) feedWhatIsHeld(most int) error {
+	for {
+		var id int64
+		var after sql.NullInt64
+		err := x.row(`SELECT id, snapshot_after FROM ing_outbox_target WHERE kind_code='feed'`+x.s.d.forUpdate).Scan(&id, &after)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && !after.Valid {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		records, err := x.ids(`SELECT id FROM ing_record WHERE id>? ORDER BY id LIMIT ?`+x.s.d.forUpdate, after.Int64, most)
+		if err != nil {
+			return err
+		}
+		if len(records) == 0 {
+			_, err := x.exec(`UPDATE ing_outbox_target SET snapshot_after=NULL WHERE id=?`, id)
+			return err
+		}
+		to := records[len(records)-1]
+		n, err := x.exec(`INSERT INTO ing_outbox (record_id, revision, created_at) SELECT r.id, r.revision, ? FROM ing_record r
+			WHERE r.id>? AND r.id<=? AND NOT EXISTS (SELECT 1 FROM ing_outbox o WHERE o.record_id=r.id) ORDER BY r.id`, ts(x.now), after.Int64, to)
+		if err != nil {
+			return err
+		}
+		if _, err := x.exec(`UPDATE ing_outbox_target SET snapshot_after=? WHERE id=?`, to, id); err != nil {
+			return err
+		}
+		if n > 0 {
+			return nil
+		}
+	}
+}
+
+// feedName is what the feed is called among the targets.
+const feedName = "feed"
+
+// noteAskedEvery is how often it is noted that somebody asks for the feed.
+const noteAskedEvery = time.Hour
+
+// UseFeed has revisions written down for the feed from now on, and what is held after
+// them, if they are not. [control.ErrFeedGone] if what comes behind a place is not there
+// any more.
+func (s *Store) UseFeed(ctx context.Context, after int64) error {
+	var begin int64
+	var asked ts
+	err := s.r.QueryRowContext(ctx, `SELECT position, asked_at FROM ing_outbox_target WHERE kind_code='feed'`).Scan(&begin, &asked)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("look at the feed: %w", err)
+	}
+	isUsed := err == nil
+	if after > 0 && (!isUsed || after < begin) {
+		return control.ErrFeedGone
+	}
+	if !isUsed {
+		return s.openOutbox(ctx, "begin the feed", (*tx).beginFeed)
+	}
+	now, err := s.Now(ctx)
+	if err != nil || now.Sub(asked.time()) < noteAskedEvery {
+		return err
+	}
+	return s.write(ctx, "note that the feed is read", func(x *tx) error {
+		_, err := x.exec(`UPDATE ing_outbox_target SET asked_at=? WHERE kind_code='feed'`, ts(x.now))
+		return err
+	})
+}
+
+// beginFeed adds the feed. It begins behind the last row that was removed.
+func (x *tx) beginFeed() error {
+	var there, begin int64
+	if err := x.row(`SELECT COUNT(*) FROM ing_outbox_target WHERE kind_code='feed'`).Scan(&there); err != nil || there > 0 {
+		return err
+	}
+	last, err := x.lastFeedNo()
+	if err != nil {
+		return err
+	}
+	err = x.row(`SELECT COALESCE(MIN(feed_no)-1, ?) FROM ing_outbox WHERE feed_no IS NOT NULL`, last).Scan(&begin)
+	if err != nil {
+		return err
+	}
+	_, err = x.insertInto("ing_outbox_target", []col{
+		{"target_name", feedName},
+		{"kind_code", "feed"},
+		{"position", begin},
+		{"snapshot_after", 0},
+		{"next_at", ts(x.now)},
+		{"asked_at", ts(x.now)},
+		{"created_at", ts(x.now)},
+	})
+	return x.orLostRace(err)
 }
 
 // lockFeed takes the right to give places until the transaction ends, and tells the

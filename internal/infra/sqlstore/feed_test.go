@@ -62,6 +62,10 @@ func feedOfLateCommit(l *Lab) {
 		}
 		return
 	}
+	f := newFollower(l.Store)
+	if err := f.read(l.ctx(), 10); err != nil { // from here on rows are written for the feed
+		l.Fatal(err)
+	}
 	l.Plan(0, 2)
 	jobs := l.Lease(2)
 	// Neither page ends its slice: nobody waits for the cursor's row.
@@ -86,7 +90,6 @@ func feedOfLateCommit(l *Lab) {
 	if _, err := l.Store.CommitBatch(l.ctx(), jobs[1], second, nil, nil); err != nil {
 		l.Fatal(err)
 	}
-	f := newFollower(l.Store)
 	if err := f.read(l.ctx(), 10); err != nil {
 		l.Fatal(err)
 	}
@@ -115,6 +118,9 @@ func feedUnderConcurrentCommits(l *Lab) {
 	pages := 15
 	if l.small() {
 		pages = 5
+	}
+	if err := newFollower(l.Store).read(l.ctx(), 1); err != nil { // from here on rows are written for the feed
+		l.Fatal(err)
 	}
 	l.Plan(0, writers*pages)
 	jobs := l.Lease(writers * pages)

@@ -71,6 +71,12 @@ var grantsOf = map[string]map[string]string{
 		"ing_work_queue": mayAdd,
 		"ing_dictionary": mayAdd,
 	}),
+	// The relay gives revisions their places, and keeps how far its targets have come.
+	"relay": rightsOf(served, map[string]string{
+		"ing_outbox":        "UPDATE, DELETE",
+		"ing_outbox_target": mayWrite,
+		"ing_outbox_held":   mayAll,
+	}),
 	// The scheduler plans, tunes, alerts, and moves what is old to files.
 	"scheduler": rightsOf(served, planned, map[string]string{
 		"ing_tuning":            mayWrite,
@@ -94,6 +100,7 @@ var grantsOf = map[string]map[string]string{
 		"ing_record":            mayChange,
 		"ing_record_version":    "DELETE",
 		"ing_outbox":            "UPDATE, DELETE",
+		"ing_outbox_target":     "UPDATE, DELETE",
 		"ing_work_queue":        mayAll,
 		"ing_work_block":        mayAll,
 		"ing_work_record":       mayWrite,
@@ -120,7 +127,7 @@ func (e *UnknownRoleError) Error() string { return fmt.Sprintf("there is no role
 
 // Problem implements problem.Error.
 func (e *UnknownRoleError) Problem() problem.Problem {
-	return problem.Problem{Code: "unknown_role", Kind: problem.Usage, Title: e.Error(), Next: "use reader, executor, planner, scheduler, operator or owner"}
+	return problem.Problem{Code: "unknown_role", Kind: problem.Usage, Title: e.Error(), Next: "use reader, executor, planner, scheduler, relay, operator or owner"}
 }
 
 // Grants are the statements that let a user of a MySQL server do what a role does, and

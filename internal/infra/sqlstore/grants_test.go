@@ -108,7 +108,7 @@ func TestR74_EveryTableIsWrittenBySomeRole(t *testing.T) {
 		"ing_schedule", "ing_search", "ing_search_source", "ing_search_run", "ing_search_outcome", "ing_work_decision", "ing_work_decision_record",
 	}
 	var granted strings.Builder
-	for _, role := range []string{"planner", "executor", "scheduler"} {
+	for _, role := range []string{"planner", "executor", "scheduler", "relay"} {
 		grants, err := sqlstore.Grants(role, "", "somebody")
 		if err != nil {
 			t.Fatal(err)

@@ -112,5 +112,9 @@ func (s *Store) otherLevels(ctx context.Context, _ time.Time, l *control.Levels)
 	if err != nil {
 		return err
 	}
-	return s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM (SELECT 1 AS n FROM ing_outbox WHERE published=0 AND parked=0 LIMIT ?) o`, countedAtMost).Scan(&l.Outbox)
+	l.Targets, err = s.OutboxTargets(ctx)
+	for _, t := range l.Targets {
+		l.Outbox = max(l.Outbox, t.Backlog)
+	}
+	return err
 }

@@ -49,12 +49,13 @@ type merged struct {
 
 // mergeRecords merges the page's records into what is stored (R28): one read of the
 // stored records under a lock, the decision in Go, then as few statements as the effects
-// need. Of an UPDATE also what was not found is merged. Of a plan with a query every
+// need. Of an UPDATE also what was not found is merged. Each revision that it makes is
+// announced in the outbox if somebody is to be told. Of a plan with a query every
 // record is a member of its selection, whatever the table says of it.
 //
 //	what came, beside what is stored      counted as   written
-//	nothing is stored                     inserted     record, revision 1, outbox
-//	newer, other content or status        updated      record, one revision more, outbox
+//	nothing is stored                     inserted     record, revision 1
+//	newer, other content or status        updated      record, one revision more
 //	newer, same content, other mapping    remapped     likewise
 //	newer, same content                   unchanged    when it was observed
 //	newer, other in volatile parts only   unchanged    record and newest revision, in place
@@ -83,6 +84,9 @@ func (x *tx) mergeRecords(job harvest.Job, b harvest.Batch, packed []packedBody,
 	}
 	if job.Operation == harvest.Update {
 		out.settled, err = x.mergeAbsences(job.Provenance, b, existing, &out.counts)
+	}
+	if err == nil && len(out.written)+int(out.counts.Gone+out.counts.Merged) > 0 {
+		err = x.announce(b.ID)
 	}
 	return out, err
 }
@@ -198,8 +202,8 @@ func (p *pageChanges) compare(c change, old storedRecord) {
 }
 
 // writeChanges writes what was decided about a page, and returns the versions that
-// were taken up. Each of these is kept in full, announced in the outbox, and searched
-// for what it says about other records.
+// were taken up. Each of these is kept in full, and searched for what it says about
+// other records.
 func (x *tx) writeChanges(prov string, b harvest.Batch, page *pageChanges, p *packer) (written []change, err error) {
 	if err := x.insertRecords(prov, b.RecordType, page.inserted); err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 func (l *Lab) furnish() {
 	l.Helper()
 	Clear(l, l.DB, l.tables)
+	l.tell()
 	l.Plan(0, 4)
 	jobs := l.Lease(4)
 	r := l.Start(jobs[0])

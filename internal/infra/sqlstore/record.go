@@ -164,44 +164,35 @@ func (x *tx) observeRecords(ids []any, b harvest.Batch) error {
 	return nil
 }
 
-const (
-	versionCols = `record_id, revision, effect_code, status_code, updated_at, provider_version, observed_at, content_hash, raw_sha256,
+const versionCols = `record_id, revision, effect_code, status_code, updated_at, provider_version, observed_at, content_hash, raw_sha256,
 		mapping_version, batch_id, raw, fields, codec_code, dictionary_id, created_at`
-	outboxCols = `record_id, revision, created_at`
-)
 
-// insertVersions keeps every accepted version and announces it (R34).
+// insertVersions keeps every accepted version.
 func (x *tx) insertVersions(cs []change, batch harvest.BatchID, p *packer) error {
 	now := ts(x.now).text()
 	values := scratch{packer: p}
 	for part := range thatFit(x.s, cs, change.size) {
 		args := make([]any, 0, len(part)*columns(versionCols))
-		out := make([]any, 0, len(part)*columns(outboxCols))
 		values.set(part)
 		for i, c := range part {
 			body := values.of(i, c)
 			r := c.rec
 			args = append(args, c.id, c.revision, c.effect, r.Status, ts(r.Version.UpdatedAt), r.Version.Provider, ts(r.Version.ObservedAt),
 				r.Version.ContentHash[:], r.RawSHA256[:], r.MappingVersion, batch, body.bytes, "", body.codec, nullID(body.dictionary), now)
-			out = append(out, c.id, c.revision, now)
 		}
 		if _, err := x.bulk(`INSERT INTO ing_record_version (`+versionCols+`)
 			VALUES `+marks(len(part), columns(versionCols)), args); err != nil {
 			return fmt.Errorf("insert versions: %w", err)
-		}
-		if _, err := x.bulk(`INSERT INTO ing_outbox (`+outboxCols+`) VALUES `+marks(len(part), columns(outboxCols)), out); err != nil {
-			return fmt.Errorf("insert outbox: %w", err)
 		}
 	}
 	return nil
 }
 
 // warmStatements are the ones that every page needs, which are prepared at the start.
-func warmStatements() []string {
+func (s *Store) warmStatements() []string {
 	return []string{
 		`INSERT INTO ing_record (` + recordCols + `) VALUES ` + marks(rowsPerInsert, columns(recordCols)),
 		`INSERT INTO ing_record_version (` + versionCols + `) VALUES ` + marks(rowsPerInsert, columns(versionCols)),
-		`INSERT INTO ing_outbox (` + outboxCols + `) VALUES ` + marks(rowsPerInsert, columns(outboxCols)),
-		updateRecordSQL, touchRecordSQL, touchVersionSQL,
+		s.announceSQL(), updateRecordSQL, touchRecordSQL, touchVersionSQL,
 	}
 }

@@ -379,6 +379,7 @@ func hostileText(l *Lab) {
 }
 
 func outboxRows(l *Lab) {
+	l.tell()
 	l.Plan(0, 6)
 	for i, content := range []string{"a", "b", "b", "a", "c"} {
 		l.Walk(l.LeaseOne(), Rec("x", hour(i), hour(20+i), content), Rec("y", hour(0), hour(20+i), "same"))

@@ -266,22 +266,48 @@ CREATE TABLE `ing_outbox` (
   `id` bigint NOT NULL AUTO_INCREMENT,
   `record_id` bigint NOT NULL,
   `revision` bigint NOT NULL,
-  `published` tinyint NOT NULL DEFAULT '0',
-  `parked` tinyint NOT NULL DEFAULT '0',
-  `attempts` bigint NOT NULL DEFAULT '0',
-  `fence` bigint NOT NULL DEFAULT '0',
-  `lease_owner` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
-  `leased_until` datetime(6) DEFAULT NULL,
-  `error` mediumtext COLLATE utf8mb4_bin,
   `created_at` datetime(6) NOT NULL,
-  `published_at` datetime(6) DEFAULT NULL,
   `feed_no` bigint DEFAULT NULL,
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_outbox_rev` (`record_id`,`revision`),
-  UNIQUE KEY `uk_outbox_feed` (`feed_no`),
-  KEY `idx_outbox_pick` (`published`,`parked`,`id`),
-  CONSTRAINT `ing_outbox_chk_1` CHECK ((`published` in (0,1))),
-  CONSTRAINT `ing_outbox_chk_2` CHECK ((`parked` in (0,1)))
+  UNIQUE KEY `uk_outbox_feed` (`feed_no`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_outbox_held` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `target_id` bigint NOT NULL,
+  `record_id` bigint NOT NULL,
+  `revision` bigint NOT NULL,
+  `state_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `attempts` bigint NOT NULL DEFAULT '0',
+  `error` mediumtext COLLATE utf8mb4_bin,
+  `next_at` datetime(6) NOT NULL,
+  `created_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `uk_outbox_held` (`target_id`,`record_id`,`revision`),
+  KEY `idx_outbox_held_due` (`target_id`,`state_code`,`next_at`),
+  CONSTRAINT `ing_outbox_held_chk_1` CHECK ((`state_code` in (_utf8mb4'WAITING',_utf8mb4'PARKED')))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+CREATE TABLE `ing_outbox_target` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `target_name` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `kind_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `position` bigint NOT NULL,
+  `snapshot_after` bigint DEFAULT NULL,
+  `fence` bigint NOT NULL DEFAULT '0',
+  `lease_owner` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `leased_until` datetime(6) DEFAULT NULL,
+  `sent` bigint NOT NULL DEFAULT '0',
+  `sent_at` datetime(6) DEFAULT NULL,
+  `failures` bigint NOT NULL DEFAULT '0',
+  `error` mediumtext COLLATE utf8mb4_bin,
+  `next_at` datetime(6) NOT NULL,
+  `asked_at` datetime(6) DEFAULT NULL,
+  `created_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `uk_outbox_target` (`target_name`),
+  CONSTRAINT `ing_outbox_target_chk_1` CHECK ((`kind_code` in (_utf8mb4'feed',_utf8mb4'file',_utf8mb4'stdout',_utf8mb4'nats',_utf8mb4'kafka',_utf8mb4'webhook')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `ing_plan` (

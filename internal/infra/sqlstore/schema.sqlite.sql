@@ -249,26 +249,57 @@ CREATE TABLE ing_outage (
   PRIMARY KEY (provenance_code, endpoint_name, operation_code)
 ) STRICT;
 
-CREATE TABLE ing_outbox (
+CREATE TABLE "ing_outbox" (
   id INTEGER PRIMARY KEY,
   record_id INTEGER NOT NULL,
   revision INTEGER NOT NULL,
-  published INTEGER NOT NULL DEFAULT 0 CHECK (published IN (0,1)),
-  parked INTEGER NOT NULL DEFAULT 0 CHECK (parked IN (0,1)),
-  attempts INTEGER NOT NULL DEFAULT 0,
-  fence INTEGER NOT NULL DEFAULT 0,
-  lease_owner TEXT,
-  leased_until TEXT,
-  error TEXT,
   created_at TEXT NOT NULL,
-  published_at TEXT
-, feed_no INTEGER) STRICT;
-
-CREATE INDEX idx_outbox_pick ON ing_outbox (published, parked, id);
+  feed_no INTEGER
+) STRICT;
 
 CREATE UNIQUE INDEX uk_outbox_feed ON ing_outbox (feed_no);
 
 CREATE UNIQUE INDEX uk_outbox_rev ON ing_outbox (record_id, revision);
+
+CREATE TABLE ing_outbox_held (
+  id INTEGER PRIMARY KEY,
+  target_id INTEGER NOT NULL,
+  record_id INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  state_code TEXT NOT NULL CHECK (state_code IN ('WAITING','PARKED')),
+  attempts INTEGER NOT NULL DEFAULT 0,
+  error TEXT,
+  next_at TEXT NOT NULL,
+  created_at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX idx_outbox_held_due ON ing_outbox_held (target_id, state_code, next_at);
+
+CREATE UNIQUE INDEX uk_outbox_held ON ing_outbox_held (target_id, record_id, revision);
+
+CREATE TABLE ing_outbox_target (
+  id INTEGER PRIMARY KEY,
+  target_name TEXT NOT NULL,
+  kind_code TEXT NOT NULL CHECK (kind_code IN ('feed','file','stdout','nats','kafka','webhook')),
+  -- The place in the stream up to which all was sent; of the feed the one that it begins behind.
+  position INTEGER NOT NULL,
+  -- The record up to which everything held was sent, while that is under way.
+  snapshot_after INTEGER,
+  fence INTEGER NOT NULL DEFAULT 0,
+  lease_owner TEXT,
+  leased_until TEXT,
+  sent INTEGER NOT NULL DEFAULT 0,
+  sent_at TEXT,
+  -- How often in a row it took nothing, what it said last, and until when it is left alone.
+  failures INTEGER NOT NULL DEFAULT 0,
+  error TEXT,
+  next_at TEXT NOT NULL,
+  -- Of the feed: when somebody last asked for it.
+  asked_at TEXT,
+  created_at TEXT NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX uk_outbox_target ON ing_outbox_target (target_name);
 
 CREATE TABLE ing_plan (
   id INTEGER PRIMARY KEY,

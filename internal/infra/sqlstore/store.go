@@ -90,7 +90,7 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	}
 	if !o.ReadOnly {
 		// A user of the server who may not write records prepares to write none.
-		if err := s.warm(ctx, warmStatements()...); err != nil && !s.d.isReadOnly(err) {
+		if err := s.warm(ctx, s.warmStatements()...); err != nil && !s.d.isReadOnly(err) {
 			return nil, errors.Join(err, s.Close())
 		}
 	}

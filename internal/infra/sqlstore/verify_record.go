@@ -1,18 +1,24 @@
 package sqlstore
 
-// checkRevisions reports records that do not have one version and one outbox row for each
-// revision, numbered from the first that is not archived, or that differ from their newest
-// version.
+// checkRevisions reports records that do not have one version for each revision, numbered
+// from the first that is not archived, whose rows of the outbox have a hole, or that
+// differ from their newest version. While somebody is told, the last of these rows is
+// about the newest revision.
 func (v *verifier) checkRevisions() error {
-	for _, tab := range []string{"ing_outbox", "ing_record_version"} {
-		if err := v.reportRows("record", `SELECT r.id,
-			CONCAT('has revision ', r.revision, ' and ', COUNT(o.id), ' rows in `+tab+`, from ', COALESCE(MIN(o.revision),0), ' to ',
-			COALESCE(MAX(o.revision),0))
-			FROM ing_record r LEFT JOIN `+tab+` o ON o.record_id=r.id GROUP BY r.id, r.revision, r.first_revision
-			HAVING COUNT(o.id) <> r.revision-r.first_revision+1 OR COALESCE(MIN(o.revision),0) <> r.first_revision
-			OR COALESCE(MAX(o.revision),0) <> r.revision`); err != nil {
-			return err
-		}
+	if err := v.reportRows("record", `SELECT r.id,
+		CONCAT('has revision ', r.revision, ' and ', COUNT(o.id), ' rows in ing_record_version, from ', COALESCE(MIN(o.revision),0), ' to ',
+		COALESCE(MAX(o.revision),0))
+		FROM ing_record r LEFT JOIN ing_record_version o ON o.record_id=r.id GROUP BY r.id, r.revision, r.first_revision
+		HAVING COUNT(o.id) <> r.revision-r.first_revision+1 OR COALESCE(MIN(o.revision),0) <> r.first_revision
+		OR COALESCE(MAX(o.revision),0) <> r.revision`); err != nil {
+		return err
+	}
+	if err := v.reportRows("record", `SELECT r.id,
+		CONCAT('has revision ', r.revision, ' and ', COUNT(o.id), ' rows in ing_outbox, from ', MIN(o.revision), ' to ', MAX(o.revision))
+		FROM ing_outbox o JOIN ing_record r ON r.id=o.record_id GROUP BY r.id, r.revision
+		HAVING COUNT(o.id) <> MAX(o.revision)-MIN(o.revision)+1 OR MAX(o.revision) > r.revision
+		OR MAX(o.revision) < r.revision AND EXISTS (SELECT 1 FROM ing_meta m WHERE m.name='outbox' AND m.value='1')`); err != nil {
+		return err
 	}
 	if err := v.reportRows("record", `SELECT r.id, 'differs from its newest version'
 		FROM ing_record r JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.revision
@@ -98,6 +104,8 @@ func (v *verifier) checkOrphans() error {
 		{"ing_record_version", "batch_id", "ing_task_run_batch"},
 		{"ing_record_version", "dictionary_id", "ing_dictionary"},
 		{"ing_outbox", "record_id", "ing_record"},
+		{"ing_outbox_held", "record_id", "ing_record"},
+		{"ing_outbox_held", "target_id", "ing_outbox_target"},
 		{"ing_quarantine", "batch_id", "ing_task_run_batch"},
 		{"ing_bad_id", "batch_id", "ing_task_run_batch"},
 		{"ing_signal", "batch_id", "ing_task_run_batch"},
