@@ -189,6 +189,7 @@ func newWalk(t *testing.T) walk {
 			t.Fatalf("%.40s: %v", statement, err)
 		}
 	}
+	patratest.Recount(t, w.db)
 	w.must(t, "db archive --reason x")
 	ids := w.query(t, `SELECT ext_id FROM ing_record ORDER BY id LIMIT 1`)
 	gaps := w.query(t, `SELECT id FROM ing_plan_slice WHERE plan_id=`+failed)

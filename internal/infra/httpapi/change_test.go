@@ -12,6 +12,7 @@ import (
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/patratest"
 )
 
 // get asks for something and fails unless it comes.
@@ -292,9 +293,7 @@ func TestR77_NothingPrivateComesOut(t *testing.T) {
 	if err := r.node.Store.StopSource(t.Context(), harvest.Partition{Provenance: "generic"}, "http_401", text); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Exec(`UPDATE ing_record_version SET fields=? WHERE id=1`, `{"title":"by `+mail+` <i>"}`); err != nil {
-		t.Fatal(err)
-	}
+	patratest.SetFields(t, db, `{"title":"by `+mail+` <i>"}`, `id=1`)
 	shown := 0
 	for _, op := range doc.operations() {
 		for _, id := range []string{"1", fmt.Sprint(harvest.SliceID(gap))} {

@@ -60,9 +60,7 @@ func TestErrorsQuarantineAndRecordsOverHTTP(t *testing.T) {
 			t.Errorf("%v", records)
 		}
 		db := r.raw()
-		if _, err := db.Exec(`UPDATE ing_record_version SET fields=? WHERE record_id=?`, `{"title":"line\nby jo@example.org"}`, first["number"]); err != nil {
-			t.Fatal(err)
-		}
+		patratest.SetFields(t, db, `{"title":"line\nby jo@example.org"}`, `record_id=?`, first["number"])
 		one := r.get(fmt.Sprint("/api/v1/records/generic/", first["id"]))
 		if origin := one["provenance"].(map[string]any); origin["plan"] == nil || origin["request"] == nil || !strings.Contains(fmt.Sprint(one["fields"]), "***@***") {
 			t.Errorf("%v", one)
@@ -77,7 +75,8 @@ func TestErrorsQuarantineAndRecordsOverHTTP(t *testing.T) {
 			t.Errorf("%v", empty)
 		}
 		if _, err := db.Exec(`INSERT INTO ing_quarantine (batch_id, provenance_code, record_type, ext_id, code, path, raw, raw_sha256, created_at, seen_at)
-			SELECT batch_id, 'generic', 'item', 'paper-1', 'missing_field', 'title', raw, raw_sha256, created_at, created_at FROM ing_record_version WHERE id=1`); err != nil {
+			SELECT batch_id, 'generic', 'item', 'paper-1', 'missing_field', 'title', ?, raw_sha256, created_at, created_at FROM ing_record_version WHERE id=1`,
+			patratest.PackItem(t, []byte(`{"id":"paper-1"}`))); err != nil {
 			t.Fatal(err)
 		}
 		item := r.get("/api/v1/quarantine?source=generic")["items"].([]any)[0].(map[string]any)

@@ -113,7 +113,7 @@ func (d *Door) declareRates() {
 		func(ctx context.Context, in *ratesInput) (control.RateList, error) {
 			return d.control.Rates(ctx, in.Source)
 		})
-	declare(d, lookAtOne("/sources/{code}/requests", tag, "What was sent to a source in the last hour, minute by minute"),
+	declare(d, look("/sources/{code}/requests", tag, "What was sent to a source in the last hour, minute by minute"),
 		func(ctx context.Context, in *OfSource) (control.RateSeries, error) {
 			return d.control.RateSeries(ctx, []string{in.Code})
 		})
