@@ -97,22 +97,16 @@ func (x *tx) queueRecords(prov, recordType string, written []change) error {
 		return nil
 	}
 	body := make(queueBody, 0, 56*len(written)+min(350*len(written), 1<<20))
-	var packed, made []byte
+	var packed []byte
 	for _, c := range written {
 		key := work.Key{Source: prov, Type: recordType, ID: c.rec.ID}
-		// What is rare is left to linking, and fields that cannot be read.
-		if c.effect != harvest.Inserted || c.rec.Status == harvest.RecordMerged {
+		// Fields that are made anew at every call, and those that cannot be read, are left to
+		// linking, and whatever is rare.
+		if c.effect != harvest.Inserted || c.rec.Map != nil || c.rec.Status == harvest.RecordMerged {
 			body = body.look(c.id)
 			continue
 		}
-		fields := c.rec.Fields
-		if c.rec.Map != nil {
-			// Those of large pages are not kept. To read them again out of the store would cost
-			// more than to make them once more.
-			made = c.rec.AppendFields(made[:0])
-			fields = made
-		}
-		r, err := work.Read(key, fields)
+		r, err := work.Read(key, c.rec.Fields)
 		if err != nil {
 			body = body.look(c.id)
 			continue
