@@ -120,6 +120,13 @@ func (c *cli) printWorkChange(v control.WorkChange) {
 		}
 		c.printf("work %d %s of %s: %s\n", w.ID, verb, control.Count(len(w.Records), "record"), strings.Join(numbers, ", "))
 	}
+	if v.Related {
+		are := "are now"
+		if !v.Applied {
+			are = "would be"
+		}
+		c.printf("a preprint and its article stay two works: they %s one family\n", are)
+	}
 }
 
 func (c *cli) workLinkCmd() *cobra.Command {

@@ -50,6 +50,9 @@ type WorkChange struct {
 	Changes bool          `json:"changes"`
 	Before  []WorkMembers `json:"before"`
 	After   []WorkMembers `json:"after"`
+	// Related: they stay works of their own and are of one family, as a preprint and its
+	// article are.
+	Related bool `json:"related,omitempty"`
 	// Token makes exactly this change.
 	Token string `json:"token,omitempty"`
 }
@@ -82,7 +85,8 @@ func (e *CutError) Problem() problem.Problem {
 	}
 }
 
-// JoinWorks makes works one, whatever rules say, until the decision is revoked.
+// JoinWorks makes works one, whatever rules say, until the decision is revoked. A preprint and
+// an article become a family.
 func (c *Control) JoinWorks(ctx context.Context, o WorkOrder) (WorkChange, error) {
 	if len(o.Works) < 2 {
 		return WorkChange{}, errTooFewWorks
@@ -202,7 +206,7 @@ func (c *Control) decideWork(ctx context.Context, o WorkOrder, d WorkDecision, b
 	if err != nil {
 		return WorkChange{}, err
 	}
-	out := WorkChange{Before: before, After: after, Changes: true}
+	out := WorkChange{Before: before, After: after, Changes: true, Related: d.Kind == "JOIN" && len(after) > 1}
 	if before == nil {
 		out.Before = []WorkMembers{}
 	}

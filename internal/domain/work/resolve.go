@@ -173,7 +173,8 @@ func redirectEdges(recs []*Record) []Edge {
 	return out
 }
 
-// decidedEdges join what people have joined, each record with the first.
+// decidedEdges join what people have joined, each record with the first of its class. A
+// preprint and its article stay two works however they are joined: they are related.
 func decidedEdges(recs []*Record, decisions []Decision) []Edge {
 	byNumber := numbered(recs)
 	var out []Edge
@@ -189,10 +190,48 @@ func decidedEdges(recs []*Record, decisions []Decision) []Edge {
 		}
 		slices.SortFunc(here, func(a, b *Record) int { return a.Key.Compare(b.Key) })
 		for i := 1; i < len(here); i++ {
-			out = append(out, edgeOf(here[0], here[i], RulePerson, Links, "joined by a person"))
+			out = append(out, joinedByPerson(here[:i], here[i]))
 		}
 	}
 	return out
+}
+
+// joinedByPerson is the edge by which a record is joined with others that come before it.
+func joinedByPerson(before []*Record, r *Record) Edge {
+	const evidence = "joined by a person"
+	alike := slices.IndexFunc(before, func(b *Record) bool { return compatible(b.Class, r.Class) })
+	if alike >= 0 {
+		return edgeOf(before[alike], r, RulePerson, Links, evidence)
+	}
+	for _, b := range before {
+		pre, art := b, r
+		if pre.Class == Article {
+			pre, art = art, pre
+		}
+		if pre.Class == Preprint && art.Class == Article {
+			e := directed(pre, art, RulePerson, Relates, evidence)
+			e.Relation = PreprintOf
+			return e
+		}
+	}
+	return edgeOf(before[0], r, RulePerson, Links, evidence)
+}
+
+// AreJoined reports whether a person has joined records of two works: numbers of records by
+// the works that they are of.
+func AreJoined(decisions []Decision, workOf func(int64) int64, one, other int64) bool {
+	for _, d := range decisions {
+		if d.Split || len(d.Parts) != 1 {
+			continue
+		}
+		holds := func(w int64) bool {
+			return slices.ContainsFunc(d.Parts[0], func(n int64) bool { return workOf(n) == w })
+		}
+		if holds(one) && holds(other) {
+			return true
+		}
+	}
+	return false
 }
 
 func numbered(recs []*Record) map[int64]*Record {

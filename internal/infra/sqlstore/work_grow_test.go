@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // worksDrawn are records that share identifiers, titles, places and pointers in all the ways
@@ -82,5 +83,51 @@ func worksGrow(l *Lab) {
 		if findings, err := l.Store.Verify(l.ctx()); err != nil || slices.ContainsFunc(findings, func(f control.Finding) bool { return f.Invariant == "WORKS" }) {
 			l.Fatalf("%v %v", findings, err)
 		}
+	}
+}
+
+// worksPreprintJoined: a preprint and its article that somebody joins stay two works, are told to
+// be related, and nothing is suggested of them any more; when that is revoked it is as before.
+func worksPreprintJoined(l *Lab) {
+	const title = "Insulin resistance in a mountain population of northern villages"
+	pre := l.hold(held{source: "biorxiv", id: "10.1101/1", fields: with(paper("10.1101/1", title, "Berg", "Tal"), "published", "2020", "type", "")})
+	art := l.hold(held{source: "crossref", id: "10.1000/a", fields: with(paper("10.1000/a", title, "Berg", "Tal"), "published", "2021")})
+	l.hold(held{source: "pubmed", id: "11", fields: with(paper("10.1000/a", title, "Berg", "Tal"), "pmid", "11", "type", "Journal Article")})
+	l.linkAll(10)
+	before := l.partition()
+	suggested := func() int {
+		list, err := l.Store.Suggestions(l.ctx(), 0, 10)
+		if err != nil {
+			l.Fatal(err)
+		}
+		return len(list)
+	}
+	if suggested() != 1 {
+		l.Fatalf("want one suggestion:\n%s", before)
+	}
+	audit := source.Audit{Actor: "somebody", Action: "WORK_JOIN", Object: "work/1", Reason: "the journal says so"}
+	got, err := l.Store.DecideWork(l.ctx(), control.WorkDecision{Kind: "JOIN", Parts: [][]int64{{pre, art}}}, audit)
+	if err != nil || len(got) != 2 || len(got[0].Records) != 1 || len(got[1].Records) != 2 {
+		l.Fatalf("a preprint and its article were made one: %v %v", got, err)
+	}
+	// A record that comes later finds them so.
+	l.hold(held{source: "hal", id: "hal-1", fields: with(paper("10.1000/a", title, "Berg", "Tal"), "type", "ART"), keyed: true})
+	l.linkAll(10)
+	links, err := l.Store.WorkLinks(l.ctx(), []int64{pre})
+	if err != nil || len(links) != 1 || links[0].Polarity != "FAMILY" || links[0].Relation != "preprint-of" || links[0].Rule != 1 || links[0].From.Number != pre {
+		l.Errorf("%+v %v", links, err)
+	}
+	if n := suggested(); n != 0 {
+		l.Errorf("%d suggestions are left of what somebody has decided", n)
+	}
+	if findings, err := l.Store.Verify(l.ctx()); err != nil || slices.ContainsFunc(findings, func(f control.Finding) bool { return f.Invariant == "WORKS" }) {
+		l.Errorf("%v %v", findings, err)
+	}
+	audit.Action = "WORK_REVOKE"
+	if _, err := l.Store.DecideWork(l.ctx(), control.WorkDecision{Kind: "REVOKE", Revokes: l.Int(`SELECT MAX(id) FROM ing_work_decision`)}, audit); err != nil {
+		l.Fatal(err)
+	}
+	if n := suggested(); n != 1 {
+		l.Errorf("%d suggestions once it is revoked", n)
 	}
 }

@@ -143,6 +143,13 @@ func (l *linking) comparedWorks(pairs [][2]int64) (map[workPair][]work.Edge, err
 			out[in] = append(out[in], more...)
 		}
 	}
+	for in, edges := range out {
+		if !work.AreJoined(l.decisions, l.workOf, in[0], in[1]) {
+			continue
+		}
+		// A person has said how they are related, so nothing is left to suggest.
+		out[in] = slices.DeleteFunc(edges, func(e work.Edge) bool { return e.Polarity == work.Suggests })
+	}
 	return out, nil
 }
 
