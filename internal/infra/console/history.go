@@ -58,7 +58,7 @@ func (v *visit) revisionPanel(rev control.RecordRevision) panel {
 		out.Note = v.t("records.first_revision", len(rev.Changes))
 		return out
 	}
-	t := &table{Caption: v.t("records.changes", rev.Revision), Head: []column{{Text: v.t("col.field")}, {Text: v.t("col.before")}, {Text: v.t("col.after")}}}
+	t := &table{Caption: v.t("records.changes", rev.Revision), Head: []column{{Text: v.t("col.field")}, {Text: v.t("col.before"), Keep: true}, {Text: v.t("col.after"), Keep: true}}}
 	for _, f := range rev.Changes {
 		before, after := diff(spelled(f.Before), spelled(f.After))
 		t.Rows = append(t.Rows, row{Cells: []cell{mono(f.Field), {Passages: before}, {Passages: after}}})

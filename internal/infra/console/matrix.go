@@ -168,7 +168,7 @@ func (d *drawnMatrix) draw() template.HTML {
 	width := cellLeft + d.across()*cellPitch + 90
 	height := (len(d.rows) + 1) * cellPitch
 	if d.colour != colourState {
-		d.heatLegend(&cells, height+8)
+		width = max(width, d.heatLegend(&cells, height+8))
 		height += cellPitch + 8
 	}
 	var out strings.Builder

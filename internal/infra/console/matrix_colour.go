@@ -101,8 +101,9 @@ func (d *drawnMatrix) heatCell(b *strings.Builder, g control.SliceGroup, x, y in
 		class, x, y, cellSize, cellSize, x+cellSize/2, y+14, label)
 }
 
-// heatLegend draws the shades with what they stand for, below the matrix.
-func (d *drawnMatrix) heatLegend(b *strings.Builder, y int) {
+// heatLegend draws the shades with what they stand for, below the matrix, and tells how
+// wide that is.
+func (d *drawnMatrix) heatLegend(b *strings.Builder, y int) (width int) {
 	x := 0
 	for step := range heatSteps + 1 {
 		label := "0"
@@ -113,6 +114,7 @@ func (d *drawnMatrix) heatLegend(b *strings.Builder, y int) {
 			step, x, y, cellSize, cellSize, x+cellSize+6, y+15, template.HTMLEscapeString(label))
 		x += 40 + 8*len([]rune(label))
 	}
+	return x
 }
 
 // sumsText tells what the runs of a group came to.

@@ -34,7 +34,7 @@ func TestOperatorPages_AnswerAndLeadOn(t *testing.T) {
 		"/sources/pubmed/timeline":             "<rect class=\"f-ok\"",
 		"/sources/pubmed?at=2020-01-01":        "first row begins",
 		"/plans/1/spec":                        "as it was frozen",
-		"/sources/pubmed/diff?from=2020-01-01": "values differ",
+		"/sources/pubmed/diff?from=2020-01-01": "<th scope=\"col\">before</th>",
 		"/alerts":                              "source_stopped",
 		"/search?q=pubmed":                     "<h1>pubmed</h1>",
 		"/search?q=1":                          "Run 1",

@@ -319,7 +319,7 @@ func (c *Console) rowsBetween(ctx context.Context, v *visit, code string, from, 
 
 // changesTable lists values before and after.
 func changesTable(v *visit, caption string, fields []control.ValueChange) *table {
-	t := &table{Caption: caption, Head: []column{{Text: v.t("source.path")}, {Text: v.t("source.before")}, {Text: v.t("source.after")}}}
+	t := &table{Caption: caption, Head: []column{{Text: v.t("source.path")}, {Text: v.t("source.before"), Keep: true}, {Text: v.t("source.after"), Keep: true}}}
 	for _, f := range fields {
 		t.Rows = append(t.Rows, row{Cells: []cell{mono(f.Path), mono(f.Old), mono(f.New)}})
 	}

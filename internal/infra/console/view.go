@@ -120,6 +120,7 @@ type table struct {
 type column struct {
 	Text string
 	Num  bool // digits, to the right
+	Keep bool // stands also where no row says anything in it
 }
 
 // dropEmptyColumns leaves out the columns of lists in which no row says anything: there is
@@ -132,7 +133,7 @@ func (p *view) dropEmptyColumns() {
 		}
 		for at := len(t.Head) - 1; at > 0; at-- {
 			says := slices.ContainsFunc(t.Rows, func(r row) bool { return r.Cells[at].Says() })
-			if says {
+			if says || t.Head[at].Keep {
 				continue
 			}
 			t.Head = slices.Delete(t.Head, at, at+1)
