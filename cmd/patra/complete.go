@@ -17,7 +17,7 @@ var groups = []struct {
 }{
 	{"Begin here", []string{"demo", "init", "up", "status", "doctor", "explain", "version"}},
 	{"Get records", []string{"harvest", "backfill", "refresh", "schedule", "serve", "search", "query"}},
-	{"Use them", []string{"export", "record", "work", "report"}},
+	{"Use them", []string{"export", "record", "work", "report", "outbox"}},
 	{"Sources", []string{"source", "credential", "rate"}},
 	{"What happens, and why", []string{"plan", "task", "run", "batch", "queue", "cursor", "coverage", "error", "quarantine", "alert", "audit", "blackbox", "replay"}},
 	{"Keep it", []string{"verify", "reconcile", "db", "token", "deploy", "sim", "completion", "help"}},

@@ -26,7 +26,7 @@ var (
 	// reads show something and change nothing.
 	reads = []string{
 		"alert list", "alert show", "audit list", "batch show", "blackbox show", "coverage", "credential list", "cursor events", "cursor list", "cursor show",
-		"db archive list", "db archive show", "db grants", "db status", "doctor", "error list", "error show", "explain", "export", "plan gaps", "plan list",
+		"db archive list", "db archive show", "db grants", "db status", "doctor", "error list", "error show", "explain", "export", "outbox list", "outbox show", "outbox target list", "plan gaps", "plan list",
 		"plan show", "plan slices", "plan spec", "quarantine list", "quarantine show", "query explain", "queue show", "rate show", "record history", "record list", "record show", "replay",
 		"report search", "run list", "run show", "run why", "schedule list", "schedule show", "search count", "search export", "search list", "search report",
 		"search show", "source check", "source diff", "source history", "source lint", "source list", "source show", "source test", "status", "task list", "task show",
@@ -35,7 +35,7 @@ var (
 	// changes alter what is stored, or have something asked of a source that is stored.
 	changes = []string{
 		"alert ack", "alert snooze", "alert test", "backfill", "credential allow", "credential disable", "credential rotate", "credential set", "cursor skip",
-		"db archive", "db compact", "db migrate", "error ack", "error mute", "error resolve", "harvest", "plan accept-gap", "plan cancel", "plan create", "plan retry",
+		"db archive", "db compact", "db migrate", "error ack", "error mute", "error resolve", "harvest", "outbox retry", "outbox target add", "outbox target remove", "plan accept-gap", "plan cancel", "plan create", "plan retry",
 		"quarantine discard", "quarantine refetch", "quarantine reparse", "rate lower", "reconcile", "refresh", "schedule pause", "schedule remove", "schedule resume",
 		"schedule set", "search new", "search remove", "search run", "search schedule", "search update", "source apply", "source pause", "source resume",
 		"source rollback", "source schedule", "token new", "token revoke", "work join", "work link", "work revoke", "work split",

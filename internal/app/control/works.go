@@ -46,7 +46,7 @@ type WorkIdentifier struct {
 // WorkLink is what is known of two records.
 type WorkLink struct {
 	// ID is its number among what is suggested and related; links have none.
-	ID   int64      `json:"id"`
+	ID   int64      `json:"id,omitzero"`
 	From RecordName `json:"from"`
 	To   RecordName `json:"to"`
 	// Polarity is LINK for one work, SUGGEST for perhaps, FAMILY for related works.
