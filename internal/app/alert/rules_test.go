@@ -294,15 +294,15 @@ func TestRules_OfTargets(t *testing.T) {
 		{"unserved", alert.TargetFacts{Name: "lake", Backlog: 5, OldestAt: now.Add(-11 * time.Minute)}, "events_behind 5m0s events/lake"},
 		{"slow", alert.TargetFacts{Name: "lake", Backlog: 5, OldestAt: now.Add(-11 * time.Minute), Served: true}, "events_behind 5m0s events/lake"},
 	} {
-		got := ""
+		var got strings.Builder
 		for _, f := range alert.Find(alert.Facts{Now: now, Targets: []alert.TargetFacts{c.is}}) {
-			got += strings.Join([]string{string(f.Rule), f.For.String(), f.Subject}, " ")
+			got.WriteString(strings.Join([]string{string(f.Rule), f.For.String(), f.Subject}, " "))
 			if f.Text == "" || f.Measured == "" || f.Threshold == "" || f.Next == "" || f.Source != "" {
 				t.Errorf("%s: %+v", c.what, f)
 			}
 		}
-		if got != c.want {
-			t.Errorf("%s: found %q, want %q", c.what, got, c.want)
+		if got.String() != c.want {
+			t.Errorf("%s: found %q, want %q", c.what, got.String(), c.want)
 		}
 	}
 }

@@ -457,12 +457,12 @@ func TestTargets_AreReadAndDoNotPrint(t *testing.T) {
 	if err := b.Check(); err != nil {
 		t.Fatal(err)
 	}
-	got := ""
+	var got strings.Builder
 	for _, to := range b.Targets() {
-		got += to.Name() + "/" + to.Kind() + " "
+		got.WriteString(to.Name() + "/" + to.Kind() + " ")
 	}
-	if got != "lake/file nats/nats kafka/kafka webhook/webhook file/file stdout/stdout " {
-		t.Error(got)
+	if got.String() != "lake/file nats/nats kafka/kafka webhook/webhook file/file stdout/stdout " {
+		t.Error(got.String())
 	}
 	for _, hidden := range []string{"p4ssw0rd-of-ann", "p4ssw0rd-of-bob", "v3ry-s3cret-path", secret} {
 		if !strings.Contains("\n"+learnt, "\n"+hidden+"\n") {
