@@ -191,7 +191,7 @@ func TestR68_PacksSuggest(t *testing.T) {
 func TestServe_RefusesWhatThereIsNot(t *testing.T) {
 	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
 	for args, want := range map[string]string{
-		"relay": "the role relay is not built yet", "sheduler": `"sheduler" is not a role`,
+		"sheduler":    `"sheduler" is not a role`,
 		"--workers 0": "--workers", "--poll 1ms": "--poll",
 	} {
 		code, out, e := patra(t, append([]string{"serve", "--db", db}, strings.Fields(args)...)...)

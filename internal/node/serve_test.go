@@ -275,8 +275,8 @@ func TestServe_GoesOnWithPartialPlans(t *testing.T) {
 func TestParseRoles(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"": "[scheduler planner executor console]", "all": "[scheduler planner executor console]", "executor scheduler": "[scheduler executor]", "Planner": "[planner]",
-		"relay": "not built yet", "console executor": "[executor console]", "sheduler": "not a role",
+		"": "[scheduler planner executor relay console]", "all": "[scheduler planner executor relay console]", "executor scheduler": "[scheduler executor]", "Planner": "[planner]",
+		"relay": "[relay]", "console executor": "[executor console]", "sheduler": "not a role",
 	} {
 		roles, err := node.ParseRoles(strings.Fields(in))
 		if got := fmt.Sprint(roles, err); !strings.Contains(got, want) {

@@ -177,6 +177,14 @@ func (s *Store) openSQLite(ctx context.Context, path string, o Options) error {
 		db.SetConnMaxLifetime(0)
 		return db, nil
 	}
+	// A connection that is rarely needed is not kept: it holds megabytes.
+	openRarely := func(extra string) (*sql.DB, error) {
+		db, err := open(extra, 1)
+		if err == nil {
+			db.SetMaxIdleConns(-1)
+		}
+		return db, err
+	}
 	// The file is there: a connection that finds none must not make another.
 	reading := "&mode=rw&_pragma=query_only(1)"
 	s.r.DB, err = open(reading, max(2, runtime.NumCPU()))
@@ -200,14 +208,14 @@ func (s *Store) openSQLite(ctx context.Context, path string, o Options) error {
 				return err
 			}
 		}
-		s.bodies.db, err = open(reading, 1)
+		s.bodies.db, err = openRarely(reading)
 		if err != nil {
 			return err
 		}
 		s.w = s.r.DB
 		return s.ping(ctx)
 	}
-	s.bodies.db, err = open(reading, 1)
+	s.bodies.db, err = openRarely(reading)
 	if err != nil {
 		return err
 	}
