@@ -107,7 +107,7 @@ func TestServe_MakesUpWhatWasMissed(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("does not end")
 	}
-	if s := stderr.String(); stdout.String() != "" || !strings.Contains(s, "patra: serving scheduler, planner, executor, console\n") || !strings.HasSuffix(s, "patra: stopped\n") || !strings.Contains(s, "msg=triggered") {
+	if s := stderr.String(); stdout.String() != "" || !strings.Contains(s, "patra: serving scheduler, planner, executor, relay, console\n") || !strings.HasSuffix(s, "patra: stopped\n") || !strings.Contains(s, "msg=triggered") {
 		t.Errorf("stdout %q, stderr:\n%s", stdout.String(), s)
 	}
 	var triggers int

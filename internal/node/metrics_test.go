@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -171,12 +172,25 @@ func TestR78_EveryMetricMoves(t *testing.T) {
 	})
 	log := new(healingLog)
 	dsn := patratest.SQLite.DSN(t)
-	rig := patratest.NewRig(t, patratest.RigConfig{DSN: dsn, Node: node.Config{Logger: log.logger()}, Sim: sim.Config{Sources: []string{sim.PubMed}, Records: 300, Seed: 3, LimitRPS: -1}})
+	events := node.EventsFrom("file:" + filepath.Join(t.TempDir(), "events.jsonl") + "#lake")
+	rig := patratest.NewRig(t, patratest.RigConfig{DSN: dsn, Node: node.Config{Logger: log.logger(), Events: events}, Sim: sim.Config{Sources: []string{sim.PubMed}, Records: 300, Seed: 3, LimitRPS: -1}})
+	relay := rig.Node.Relay()
+	if err := relay.Register(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	rig.Sim.Script(sim.Script{Fault: sim.TotalWrong, After: 3, Times: 12}, sim.Script{Fault: sim.HTTP500, After: 8})
 	rig.MustHarvest("pubmed")
 	rig.Sim.Advance(48 * time.Hour)
 	rig.MustHarvest("pubmed")
 	out.t = t
+	if _, err := patratest.Raw(t, dsn).Exec(`INSERT INTO ing_outbox_held (target_id, record_id, revision, state_code, attempts, next_at, created_at)
+		SELECT t.id, r.id, 1, 'PARKED', 10, r.created_at, r.created_at FROM ing_outbox_target t, ing_record r LIMIT 1`); err != nil {
+		t.Fatal(err)
+	}
+	out.look(rig.Node.Metrics(t.Context())) // nothing was sent yet
+	if err := relay.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	out.look(rig.Node.Metrics(t.Context()))
 	log.check(t, out.last, dsn, "walk begun again", "slice cut")
 	for _, name := range metricsOfThePage(t) {

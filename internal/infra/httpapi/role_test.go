@@ -37,6 +37,18 @@ var rolesOfRoutes = map[string]control.Access{
 	"POST /api/v1/sources/{code}/lower":  control.Operator,
 	"GET /api/v1/changes":                control.Viewer,
 
+	"GET /api/v1/outbox":                        control.Viewer,
+	"GET /api/v1/outbox/messages/{id}":          control.Viewer,
+	"GET /api/v1/outbox/messages/{id}/retry":    control.Operator,
+	"POST /api/v1/outbox/messages/{id}/retry":   control.Operator,
+	"GET /api/v1/outbox/retry":                  control.Operator,
+	"POST /api/v1/outbox/retry":                 control.Operator,
+	"GET /api/v1/outbox/targets":                control.Viewer,
+	"GET /api/v1/outbox/targets/{name}/add":     control.Admin,
+	"POST /api/v1/outbox/targets/{name}/add":    control.Admin,
+	"GET /api/v1/outbox/targets/{name}/remove":  control.Admin,
+	"POST /api/v1/outbox/targets/{name}/remove": control.Admin,
+
 	"GET /api/v1/alerts":              control.Viewer,
 	"GET /api/v1/alerts/{id}":         control.Viewer,
 	"GET /api/v1/alerts/{id}/ack":     control.Operator,
