@@ -134,7 +134,7 @@ func (c *cli) workLinkCmd() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "link", Short: "Link what was stored or changed since it was done last", Args: noArgs,
-		Long: "patra serve does this by itself, and so does a harvest at its end. With --again all records are looked at once more; the\n" +
+		Long: "patra serve does this by itself; after a patra harvest it is done by this command. With --again all records are looked at once more; the\n" +
 			"works that come of it are the same unless rules or mappings have changed.",
 		Example: "  patra work link\n  patra work link --again",
 		RunE: func(cmd *cobra.Command, _ []string) error {
