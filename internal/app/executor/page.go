@@ -299,7 +299,8 @@ func (s *session) nextStep(st step, b *harvest.Batch) *step {
 	if b.End == "" {
 		return &step{phase: harvest.PhaseSearch, ordinal: st.ordinal + 1, pos: b.After}
 	}
-	s.walk.endedAt = &b.After
+	end := b.After // by itself: a pointer into the batch would keep the page in memory
+	s.walk.endedAt = &end
 	if !s.paging.Confirmed(b.After, s.walk.previousEnd) {
 		return nil
 	}

@@ -144,11 +144,11 @@ const packFirst = 4 << 20
 // not held up by it. The bytes of a page share one buffer. Of a large page nothing
 // is packed yet: it would take as much memory again as the page itself.
 func (p *packer) packRecords(recs []harvest.Record) []packedBody {
-	out := make([]packedBody, len(recs))
 	size := rawSize(recs)
 	if size > packFirst {
-		return out
+		return nil
 	}
+	out := make([]packedBody, len(recs))
 	buf := make([]byte, 0, size/2+64)
 	for i := range recs {
 		buf, out[i] = p.append(buf, &recs[i])

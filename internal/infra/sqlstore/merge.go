@@ -20,7 +20,7 @@ type storedRecord struct {
 // change is what one record of a page asks of the tables.
 type change struct {
 	rec    *harvest.Record
-	body   packedBody // empty of a large page, whose records are packed as they are written
+	body   *packedBody // nil of a large page, whose records are packed as they are written
 	effect harvest.Effect
 	// id is that of its row, and revision the number it has once it is written.
 	id       int64
@@ -29,8 +29,8 @@ type change struct {
 
 // packedBody is the item as it came and its fields, packed.
 func (c change) packedBody(p *packer) packedBody {
-	if c.body.bytes != nil {
-		return c.body
+	if c.body != nil {
+		return *c.body
 	}
 	_, body := p.append(nil, c.rec)
 	return body
@@ -135,7 +135,10 @@ func decideChanges(recs []harvest.Record, packed []packedBody, existing map[stri
 			continue
 		}
 		newest = rec
-		c := change{rec: rec, body: packed[i]}
+		c := change{rec: rec}
+		if packed != nil {
+			c.body = &packed[i]
+		}
 		if old, ok := existing[rec.ID]; ok {
 			page.compare(c, old)
 		} else {

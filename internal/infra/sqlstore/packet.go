@@ -33,10 +33,17 @@ func (s *Store) quarantineTooLarge(b harvest.Batch, packed []packedBody) (harves
 		return b, packed
 	}
 	records := make([]harvest.Record, 0, len(b.Records))
-	kept := make([]packedBody, 0, len(packed))
+	var kept []packedBody
+	if packed != nil {
+		kept = make([]packedBody, 0, len(packed))
+	}
 	quarantined := slices.Clone(b.Quarantined)
 	for i, r := range b.Records {
-		if size := s.bodySize(&r, packed[i]); s.tooLarge(size) {
+		var body packedBody
+		if packed != nil {
+			body = packed[i]
+		}
+		if size := s.bodySize(&r, body); s.tooLarge(size) {
 			why := fmt.Sprintf("%d bytes, and the database takes %d in one value: "+
 				"raise max_allowed_packet of the server, start patra again and refresh the record", size, s.largest)
 			quarantined = append(quarantined, harvest.Quarantined{
@@ -47,7 +54,9 @@ func (s *Store) quarantineTooLarge(b harvest.Batch, packed []packedBody) (harves
 			continue
 		}
 		records = append(records, r)
-		kept = append(kept, packed[i])
+		if packed != nil {
+			kept = append(kept, body)
+		}
 	}
 	b.Records = records
 	b.Quarantined = quarantined
@@ -78,7 +87,7 @@ const mostFields = 16
 
 // size is about how many bytes a version takes in a statement, or more.
 func (c change) size() int {
-	if c.body.bytes == nil {
+	if c.body == nil {
 		return (1 + mostFields) * len(c.rec.Raw)
 	}
 	return len(c.body.bytes)

@@ -14,7 +14,7 @@ const keysPerRead = 500
 // storedRecords reads the records of these ids that the store has, and locks them. The
 // ids are sorted first, so that all transactions take their locks in one order.
 func (x *tx) storedRecords(prov, recordType string, keys []string) (map[string]storedRecord, error) {
-	out := make(map[string]storedRecord, len(keys))
+	out := make(map[string]storedRecord, min(len(keys), keysPerRead))
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
 	for part := range chunks(keys, keysPerRead) {

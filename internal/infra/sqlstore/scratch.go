@@ -17,8 +17,10 @@ func (s *scratch) set(part []change) {
 	s.rows = s.rows[:0]
 	s.ends = s.ends[:0]
 	for _, c := range part {
-		body := c.body
-		if body.bytes == nil {
+		var body packedBody
+		if c.body != nil {
+			body = *c.body
+		} else {
 			s.buf, body = s.packer.append(s.buf, c.rec)
 		}
 		s.rows = append(s.rows, body)
@@ -30,7 +32,7 @@ func (s *scratch) set(part []change) {
 // the row was packed.
 func (s *scratch) of(i int, c change) packedBody {
 	body := s.rows[i]
-	if c.body.bytes == nil {
+	if c.body == nil {
 		end := s.ends[i]
 		body.bytes = s.buf[end-len(body.bytes) : end : end]
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/papertrace/patra/internal/domain/work"
 )
 
-// Whoever stores records leaves word of them for linking: a row for a page, in the same
-// transaction. Of a record that is new its keys are in it, which are found while its
+// Whoever stores records leaves word of them for linking: a row for a page, or several for a
+// large one, in the same transaction. Of a record that is new its keys are in it, which are found while its
 // fields are at hand; of others only that they have to be looked at. Linking takes the
 // rows away in the transaction that links what is in them, so neither is ever without
 // the other.
@@ -84,21 +84,28 @@ func (b queueBody) next() (q queued, rest queueBody, err error) {
 	return q, b[4+n+int(size):], nil
 }
 
-// What is known of records is kept up to these sizes: of one, and of all in a row of the
-// queue. Papers with thousands of authors are read again instead.
-const (
-	mostFacts      = 4 << 10
-	mostFactsOfRow = 4 << 20
-)
+// mostFacts is how much of what is known of a record is kept. Papers with thousands of authors
+// are read again instead.
+const mostFacts = 4 << 10
+
+// fullQueueRow is how long a row of the queue becomes before another is begun, so that a page of
+// tens of thousands of records takes no more memory for them than a page of hundreds.
+const fullQueueRow = 256 << 10
 
 // queueRecords leaves word of the records that a page has changed.
 func (x *tx) queueRecords(prov, recordType string, written []change) error {
 	if len(written) == 0 {
 		return nil
 	}
-	body := make(queueBody, 0, 56*len(written)+min(350*len(written), 1<<20))
+	body := make(queueBody, 0, min(400*len(written), fullQueueRow+mostFacts))
 	var packed []byte
 	for _, c := range written {
+		if len(body) >= fullQueueRow {
+			if err := x.insertQueue(prov, body); err != nil {
+				return err
+			}
+			body = body[:0]
+		}
 		key := work.Key{Source: prov, Type: recordType, ID: c.rec.ID}
 		// Fields that are made anew at every call, and those that cannot be read, are left to
 		// linking, and whatever is rare.
@@ -112,9 +119,6 @@ func (x *tx) queueRecords(prov, recordType string, written []change) error {
 			continue
 		}
 		packed = packFacts(packed[:0], &r)
-		if len(body)+len(packed) > mostFactsOfRow {
-			packed = packed[:0]
-		}
 		body = body.add(queued{record: c.id, merged: key.MergedKey(), keys: packKeys(r.Keys()), mark: r.Mark(), facts: packed})
 	}
 	return x.insertQueue(prov, body)

@@ -371,7 +371,6 @@ func (c *Client) exchange(ctx context.Context, a *attempt, req *http.Request, bo
 
 	var wire int64
 	var waited time.Duration // for memory
-	swept := false
 	if res.StatusCode == http.StatusOK {
 		got.body, wire, err = readBody(res, limit, tick, func(size int64) error {
 			if a.room == nil {
@@ -387,11 +386,6 @@ func (c *Client) exchange(ctx context.Context, a *attempt, req *http.Request, bo
 				return err
 			}
 			slow.Reset(time.Until(start.Add(total + waited)))
-			// The page before may still have been in use when this one was let in.
-			if size > 2*mediumBody && !swept {
-				swept = true
-				frugality.collect()
-			}
 			return nil
 		})
 		if a.room.isLarge() {

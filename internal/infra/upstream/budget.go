@@ -68,7 +68,7 @@ func (r *room) grow(ctx context.Context, size int64, tick func()) error {
 		select {
 		case <-w.granted:
 			if w.large {
-				frugality.begin()
+				frugality.collect()
 			}
 			return nil
 		case <-time.After(time.Second):
@@ -105,8 +105,12 @@ func (b *budget) withdraw(w *want) bool {
 	return true
 }
 
-// free gives back what the body has taken. It may be called more than once.
+// free gives back what the body has taken. It may be called more than once. A large body is
+// gone from memory before the next one is let in.
 func (r *room) free() {
+	if r.isLarge() {
+		frugality.collect()
+	}
 	b := r.of
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,12 +119,16 @@ func (r *room) free() {
 		b.used -= r.n
 		r.n = 0
 	}
-	if r.large {
+	large := r.large
+	if large {
 		b.large = nil
 		r.large = false
-		frugality.end()
 	}
 	b.grant()
+	// After the next one was let in: between two large bodies the collector does not rest.
+	if large {
+		frugality.end()
+	}
 }
 
 // grant fulfils wishes as far as it goes. The caller holds mu.
@@ -134,6 +142,7 @@ func (b *budget) grant() {
 		if w.large {
 			b.large = w.room
 			w.room.large = true
+			frugality.begin()
 		} else {
 			if w.room.n == 0 {
 				b.holders++

@@ -22,8 +22,7 @@ type thrift struct {
 	before int // the setting to go back to
 }
 
-// begin also gives back to the system what earlier pages have left, so that the
-// large one does not come on top of it.
+// begin has the collector run often until end is called as often.
 func (t *thrift) begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -31,10 +30,10 @@ func (t *thrift) begin() {
 	if t.wanted == 1 && !collectorChosen() {
 		t.before = debug.SetGCPercent(thriftyGC)
 	}
-	t.collect()
 }
 
-// collect gives back to the system what nobody uses.
+// collect gives back to the system what nobody uses, so that a large page does not come on
+// top of what earlier ones have left.
 func (t *thrift) collect() { debug.FreeOSMemory() }
 
 func (t *thrift) end() {
