@@ -1,11 +1,13 @@
 package sqlstore_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -84,6 +86,48 @@ func worksGrow(l *Lab) {
 			l.Fatalf("%v %v", findings, err)
 		}
 	}
+}
+
+// worksOfALargePage: a page of many records leaves word of them in rows of bounded size, packed,
+// and every record that was on it is linked.
+func worksOfALargePage(l *Lab) {
+	const papers = 2_000
+	recs := make([]harvest.Record, 0, papers)
+	for i := range papers {
+		r := Rec(fmt.Sprintf("r%d", i), hour(0), hour(9), "x")
+		fields, err := json.Marshal(riverPaper(i))
+		if err != nil {
+			l.Fatal(err)
+		}
+		r.Fields = fields
+		recs = append(recs, r)
+	}
+	l.Plan(0, 1)
+	l.page(recs...)
+	if n := l.Int(`SELECT COUNT(*) FROM ing_work_queue`); n < 2 {
+		l.Errorf("%d rows tell of %d records", n, papers)
+	}
+	if n := l.Int(`SELECT MAX(LENGTH(body)) FROM ing_work_queue`); n > 260<<10 {
+		l.Errorf("a row has %d bytes", n)
+	}
+	l.linkAll(700)
+	if n := l.Int(`SELECT COUNT(*) FROM ing_work_queue`); n != 0 {
+		l.Errorf("%d rows are left", n)
+	}
+	// What another source has of the first, of some between and of the last finds its partner.
+	const apart = 100
+	for i := 0; i < papers; i += apart {
+		l.hold(held{source: "hal", id: fmt.Sprintf("hal-%d", i), fields: riverPaper(i), keyed: true})
+	}
+	l.hold(held{source: "hal", id: "hal-last", fields: riverPaper(papers - 1), keyed: true})
+	l.linkAll(700)
+	if n := l.Int(`SELECT COUNT(DISTINCT work_id) FROM ing_work_member`); n != papers/apart+1 {
+		l.Errorf("%d works of %d papers that two sources have", n, papers/apart+1)
+	}
+}
+
+func riverPaper(i int) map[string]any {
+	return paper(fmt.Sprintf("10.1000/%d", i), fmt.Sprintf("Rivers of the plain, as seen from bridge %d", i), "Berg", "Moor")
 }
 
 // worksPreprintJoined: a preprint and its article that somebody joins stay two works, are told to
