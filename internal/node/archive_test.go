@@ -21,7 +21,7 @@ func TestRetention_AHarvestBesideStaysExact(t *testing.T) {
 	t.Parallel()
 	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		t.Parallel()
-		r := patratest.NewRig(t, patratest.RigConfig{DSN: e.DSN(t), Sim: sim.Config{
+		r := patratest.NewRig(t, patratest.RigConfig{DSN: e.SpareDSN(t), Sim: sim.Config{
 			Records: 150, Seed: 5, LimitRPS: -1, Sources: []string{"crossref"}, Churn: &sim.Churn{New: 20, Changed: 20, Volatile: 5},
 		}})
 		rep := r.MustHarvest("crossref")

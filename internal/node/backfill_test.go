@@ -21,7 +21,7 @@ import (
 // leaves every row of the harvest as it was (I9).
 func TestR8_BackfillRunsBackwards(t *testing.T) {
 	t.Parallel()
-	dsn := patratest.SQLite.DSN(t)
+	dsn := patratest.SQLite.SpareDSN(t)
 	small := func(s *source.Spec) {
 		patratest.Fast(s)
 		s.Window.Target, s.Paging.Size = 60, 25

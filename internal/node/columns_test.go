@@ -403,7 +403,7 @@ func (e earlyLost) RoundTrip(r *http.Request) (*http.Response, error) {
 func harvestTwoPhases(t *testing.T, w *columnWatch) {
 	t.Helper()
 	c := patratest.RigConfig{
-		DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Sources: []string{sim.PubMed}, Records: 120, Seed: 3, LimitRPS: -1}, Bend: oneIDMore,
+		DSN: patratest.SQLite.SpareDSN(t), Sim: sim.Config{Sources: []string{sim.PubMed}, Records: 120, Seed: 3, LimitRPS: -1}, Bend: oneIDMore,
 		Packs: map[string]registry.Pack{"pubmed": patratest.ShippedPack(t, "pubmed", patratest.Fast)},
 	}
 	rig := keyRig(t, c)

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -64,7 +65,7 @@ func TestR47_RotationActsAtOnceAndChangesNothingElse(t *testing.T) {
 		harvest := func(rotateAt int) (lines []string, keys []string) {
 			small := func(s *source.Spec) { patratest.Fast(s); s.Batching.IDs = 20 }
 			r := keyRig(t, patratest.RigConfig{
-				DSN: e.DSN(t), Sim: sim.Config{Records: 400, Seed: 9, LimitRPS: -1}, Node: node.Config{Workers: 1},
+				DSN: e.SpareDSN(t), Sim: sim.Config{Records: 400, Seed: 9, LimitRPS: -1}, Node: node.Config{Workers: 1},
 				Packs: map[string]registry.Pack{"pubmed": patratest.ShippedPack(t, "pubmed", small)},
 			})
 			setKey(t, r.Node, "pubmed", "main", credential.NewSecret("sim-key-old-0001"), credential.SecretRef{})
@@ -126,7 +127,7 @@ func TestC16_EachKeyHasItsOwnLimit(t *testing.T) {
 	t.Parallel()
 	took := map[string]time.Duration{}
 	for _, scope := range []string{source.RateGlobal, source.RatePerKey} {
-		dsn := patratest.SQLite.DSN(t)
+		dsn := patratest.SQLite.SpareDSN(t)
 		synctest.Test(t, func(t *testing.T) {
 			limited := func(s *source.Spec) {
 				patratest.Fast(s)
@@ -161,7 +162,6 @@ func TestC16_EachKeyHasItsOwnLimit(t *testing.T) {
 // bad ones, under every fault the oracle knows, and then looks for them.
 func TestR48_CanaryIsNowhere(t *testing.T) {
 	patratest.Long(t, "a matrix of cases without concurrency")
-	dir := t.TempDir()
 	canaries := []string{"sim-key-canary/A+1=", "bad-canary \"B\"&2", "sim-key-canary-C3", "plus-canary-D4=="}
 	t.Setenv("MY_TEST_CANARY", canaries[2])
 	file := filepath.Join(t.TempDir(), "key")
@@ -180,9 +180,10 @@ func TestR48_CanaryIsNowhere(t *testing.T) {
 			var log bytes.Buffer
 			var said strings.Builder
 			spans := &collector{t: t}
-			db := filepath.Join(dir, fmt.Sprintf("%d.db", i))
+			dsn := patratest.SQLite.SpareDSN(t)
+			db := strings.TrimPrefix(dsn, "sqlite:")
 			r := keyRig(t, patratest.RigConfig{
-				DSN: "sqlite:" + db,
+				DSN: dsn,
 				Sim: sim.Config{Records: 60, Seed: uint64(i + 1), LimitRPS: -1, Faults: sim.Faults{Rates: map[sim.Fault]float64{fault: .4}, MaxInRow: 3, DelayMS: 1}},
 				Node: node.Config{
 					Workers: 2, Poll: time.Millisecond, Traces: spans.settings(),
@@ -272,17 +273,35 @@ func lookInFiles(t *testing.T, db string, secrets []string) (seen int) {
 // lookFor reports every form of a secret found.
 func lookFor(t *testing.T, where string, b []byte, secrets []string) {
 	t.Helper()
+	for form, s := range formsOf(secrets) {
+		if i := bytes.Index(b, []byte(form)); i >= 0 {
+			t.Errorf("%s holds %q of %q: ...%q...", where, form, s, b[max(0, i-80):min(len(b), i+80)])
+		}
+	}
+}
+
+// formsOf are the forms in which secrets may be found, with whose they are. One that has another
+// in it is left out: where that is not, it is not either. Of a long one its beginning is enough.
+func formsOf(secrets []string) map[string]string {
+	all := map[string]string{}
 	for _, s := range secrets {
-		for form, f := range map[string]string{
-			"plain": s, "query": url.QueryEscape(s), "path": url.PathEscape(s), "json": strings.ReplaceAll(s, `"`, `\"`), "json2": strings.ReplaceAll(s, `"`, `\\\"`),
-			"base64": base64.RawStdEncoding.EncodeToString([]byte(s)), "base64url": base64.RawURLEncoding.EncodeToString([]byte(s)), "hex": hex.EncodeToString([]byte(s)),
-			"part": s[4:14],
+		for _, form := range []string{
+			s, url.QueryEscape(s), url.PathEscape(s), strings.ReplaceAll(s, `"`, `\"`), strings.ReplaceAll(s, `"`, `\\\"`),
+			base64.RawStdEncoding.EncodeToString([]byte(s)), base64.RawURLEncoding.EncodeToString([]byte(s)), hex.EncodeToString([]byte(s)),
+			s[4:14],
 		} {
-			if i := bytes.Index(b, []byte(f)); i >= 0 {
-				t.Errorf("%s holds %s of %q: ...%q...", where, form, s, b[max(0, i-80):min(len(b), i+80)])
+			all[form[:min(len(form), 32)]] = s
+		}
+	}
+	out := maps.Clone(all)
+	for form := range all {
+		for other := range all {
+			if other != form && strings.Contains(form, other) {
+				delete(out, form)
 			}
 		}
 	}
+	return out
 }
 
 type syncWriter struct {
@@ -302,7 +321,7 @@ func TestR42_SourceWithoutItsCredentialIsNotPlanned(t *testing.T) {
 	t.Parallel()
 	restricted := func(s *source.Spec) { patratest.Fast(s); s.Auth.Open = false }
 	r := patratest.NewRig(t, patratest.RigConfig{
-		DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 20, Seed: 1, LimitRPS: -1},
+		DSN: patratest.SQLite.SpareDSN(t), Sim: sim.Config{Records: 20, Seed: 1, LimitRPS: -1},
 		Packs: map[string]registry.Pack{"crossref": patratest.ShippedPack(t, "crossref", restricted)},
 	})
 	rep, err := r.Harvest(t.Context(), "crossref")
@@ -320,7 +339,7 @@ func TestP18_PagesOfThoseWhoHaveAKey(t *testing.T) {
 	t.Parallel()
 	for _, with := range []bool{false, true} {
 		r := keyRig(t, patratest.RigConfig{
-			DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 60, Seed: 1, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
+			DSN: patratest.SQLite.SpareDSN(t), Sim: sim.Config{Records: 60, Seed: 1, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
 			Packs: map[string]registry.Pack{"crossref": patratest.ShippedPack(t, "crossref", func(s *source.Spec) {
 				patratest.Fast(s)
 				s.Paging.Size, s.Auth.PageSize = 20, 50
@@ -344,7 +363,7 @@ func TestP18_PagesOfThoseWhoHaveAKey(t *testing.T) {
 func TestR38_PlansByWhatAKeyIsAllowed(t *testing.T) {
 	t.Parallel()
 	r := keyRig(t, patratest.RigConfig{
-		DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 200, Seed: 11, LimitRPS: -1},
+		DSN: patratest.SQLite.SpareDSN(t), Sim: sim.Config{Records: 200, Seed: 11, LimitRPS: -1},
 		Packs: map[string]registry.Pack{"pubmed": patratest.ShippedPack(t, "pubmed", func(s *source.Spec) {
 			patratest.Fast(s)
 			s.Window.Target = 20

@@ -92,7 +92,7 @@ func drift(t *testing.T, e patratest.Engine, code string, disturb bool) (seen []
 	}
 	srv := httptest.NewServer(o)
 	defer srv.Close()
-	dsn := e.DSN(t)
+	dsn := e.SpareDSN(t)
 	open := func() *node.Node {
 		n, err := node.Open(t.Context(), node.Config{DB: dsn, Packs: packs, Contact: "a@example.org", Workers: 1, Logger: patratest.Logger(t)})
 		if err != nil {

@@ -24,7 +24,7 @@ func TestEuropePMC_ExactAgainstItsOracle(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := patratest.NewRig(t, patratest.RigConfig{
-				DSN:  patratest.SQLite.DSN(t),
+				DSN:  patratest.SQLite.SpareDSN(t),
 				Sim:  sim.Config{Sources: []string{sim.EuropePMC}, Records: 300, Seed: 5, LimitRPS: -1, Faults: f, Now: time.Date(2026, 3, 28, 15, 0, 0, 0, time.UTC)},
 				Node: node.Config{Workers: 2, Poll: 50 * time.Millisecond},
 				Packs: map[string]registry.Pack{sim.EuropePMC: patratest.ShippedPack(t, sim.EuropePMC, func(s *source.Spec) {

@@ -158,7 +158,7 @@ func TestR67_ThePageAloneTellsWhatWasAskedAndWhatCame(t *testing.T) {
 	}
 	for _, k := range tellingFaults {
 		t.Run(string(k.fault), func(t *testing.T) {
-			dsn := patratest.SQLite.DSN(t)
+			dsn := patratest.SQLite.SpareDSN(t)
 			synctest.Test(t, func(t *testing.T) { k.happens(t, dsn) })
 		})
 	}
@@ -171,7 +171,7 @@ func TestR67_EveryEngineKeepsTheEvidence(t *testing.T) {
 	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		for _, k := range tellingFaults {
 			if k.fault == sim.HTML200 || k.fault == sim.Error200 {
-				t.Run(string(k.fault), func(t *testing.T) { k.happens(t, e.DSN(t)) })
+				t.Run(string(k.fault), func(t *testing.T) { k.happens(t, e.SpareDSN(t)) })
 			}
 		}
 	})

@@ -74,7 +74,7 @@ func TestQuery_KeepsWhatItMeans(t *testing.T) {
 			t.Fatal(err)
 		}
 		harvest := func(query string) (*control.Report, map[string]paper) {
-			r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Oracle: oracle, Packs: map[string]registry.Pack{
+			r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.SpareDSN(t), Oracle: oracle, Packs: map[string]registry.Pack{
 				code: patratest.ShippedPack(t, code, patratest.Fast),
 			}})
 			rep, err := r.Node.Control.Harvest(t.Context(), control.HarvestRequest{
@@ -135,7 +135,7 @@ func held(t *testing.T, r *patratest.Rig, code string) map[string]paper {
 func TestQuery_ExplainTellsBothHalves(t *testing.T) {
 	t.Parallel()
 	r := patratest.NewRig(t, patratest.RigConfig{
-		DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 60, Seed: 3, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
+		DSN: patratest.SQLite.SpareDSN(t), Sim: sim.Config{Records: 60, Seed: 3, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
 	})
 	explain := func(query string) map[string]control.SourceQuery {
 		t.Helper()

@@ -21,7 +21,7 @@ func TestR4_OnlyAnAcceptedGapIsPassed(t *testing.T) {
 	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		const wall = 12
 		r := patratest.NewRig(t, patratest.RigConfig{
-			DSN: e.DSN(t),
+			DSN: e.SpareDSN(t),
 			Sim: sim.Config{Records: 240, Seed: 6, LimitRPS: -1, PubMedWall: wall, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
 			Packs: map[string]registry.Pack{"pubmed": patratest.ShippedPack(t, "pubmed", func(s *source.Spec) {
 				patratest.Fast(s)
@@ -71,7 +71,7 @@ func TestR4_OnlyAnAcceptedGapIsPassed(t *testing.T) {
 // TestR4_RetryNeedsNoRest: an operator may have failed slices tried at once.
 func TestR4_RetryNeedsNoRest(t *testing.T) {
 	t.Parallel()
-	r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 60, Seed: 6, LimitRPS: -1}})
+	r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.SpareDSN(t), Sim: sim.Config{Records: 60, Seed: 6, LimitRPS: -1}})
 	r.Sim.Script(sim.Script{Fault: sim.Errorlist, Source: "pubmed", After: 2, Times: 1})
 	rep := r.MustHarvest("pubmed")
 	if rep.Slices.Failed != 1 {

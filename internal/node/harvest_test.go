@@ -28,7 +28,7 @@ func TestHarvest_ThreeRounds(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := patratest.NewRig(t, patratest.RigConfig{
-					DSN: e.DSN(t),
+					DSN: e.SpareDSN(t),
 					Sim: sim.Config{Records: 600, Seed: 3, LimitRPS: -1, Faults: f, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
 				})
 				for _, code := range []string{"pubmed", "crossref"} {
@@ -61,7 +61,7 @@ func TestHarvest_ThreeRounds(t *testing.T) {
 // TestHarvest_InABubble shows that a whole node runs in virtual time.
 func TestHarvest_InABubble(t *testing.T) {
 	t.Parallel()
-	dsn := patratest.SQLite.DSN(t)
+	dsn := patratest.SQLite.SpareDSN(t)
 	synctest.Test(t, func(t *testing.T) {
 		r := patratest.NewRig(t, patratest.RigConfig{DSN: dsn, Sim: sim.Config{Records: 300, Seed: 5}})
 		rep := r.MustHarvest("pubmed")
@@ -74,7 +74,7 @@ func TestHarvest_InABubble(t *testing.T) {
 func TestR17_SourceWithoutCount(t *testing.T) {
 	t.Parallel()
 	r := patratest.NewRig(t, patratest.RigConfig{
-		DSN: patratest.SQLite.DSN(t),
+		DSN: patratest.SQLite.SpareDSN(t),
 		Sim: sim.Config{Records: 200, Seed: 3, LimitRPS: -1},
 		Packs: map[string]registry.Pack{"crossref": patratest.ShippedPack(t, "crossref", func(s *source.Spec) {
 			patratest.Fast(s)
@@ -95,7 +95,7 @@ func TestR17_SourceWithoutCount(t *testing.T) {
 // answer, then that it rests and until when, and never a time that is past.
 func TestHarvest_WaitsSayWhy(t *testing.T) {
 	t.Parallel()
-	dsn := patratest.SQLite.DSN(t)
+	dsn := patratest.SQLite.SpareDSN(t)
 	synctest.Test(t, func(t *testing.T) {
 		r := patratest.NewRig(t, patratest.RigConfig{DSN: dsn, Sim: sim.Config{Records: 300, Seed: 5, LimitRPS: -1}, Node: node.Config{Poll: 5 * time.Second}, Packs: map[string]registry.Pack{
 			"crossref": patratest.ShippedPack(t, "crossref", func(s *source.Spec) {

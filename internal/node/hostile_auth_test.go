@@ -173,7 +173,6 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // and export.
 func TestR80_EveryAuthAgainstEveryHostileReply(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
 	cases := 0
 	shown := 0
 	stored := 0
@@ -185,7 +184,8 @@ func TestR80_EveryAuthAgainstEveryHostileReply(t *testing.T) {
 			}
 			cases++
 			t.Run(name+"/"+reply, func(t *testing.T) {
-				db := filepath.Join(dir, fmt.Sprintf("%d-%d.db", i, k))
+				dsn := patratest.SQLite.SpareDSN(t)
+				db := strings.TrimPrefix(dsn, "sqlite:")
 				secret := fmt.Sprintf("can4ry%d/A+=&\"é:<pw>passw0rd-0123", i)
 				if way.client {
 					secret = "client:" + secret
@@ -202,7 +202,7 @@ func TestR80_EveryAuthAgainstEveryHostileReply(t *testing.T) {
 					}
 					var log bytes.Buffer
 					logger := slog.New(slog.NewJSONHandler(&syncWriter{w: &log}, &slog.HandlerOptions{Level: slog.LevelDebug}))
-					store := patratest.Open(t, "sqlite:"+db, sqlstore.Options{Logger: logger})
+					store := patratest.Open(t, dsn, sqlstore.Options{Logger: logger})
 					pack := patratest.TextPack(t, "generic.yaml", []byte(guarded(way.auth, way.body)), patratest.Fast)
 					n := node.Assemble(node.Config{Workers: 1, Poll: 10 * time.Second, Logger: logger}, store, registry.NewStatic(map[string]registry.Pack{"generic": pack}, nil),
 						roundTrip(func(r *http.Request) (*http.Response, error) { return up.roundTrip(way, r) }))

@@ -22,7 +22,7 @@ func TestM20_LineageOnEveryLine(t *testing.T) {
 	var out bytes.Buffer
 	logger := slog.New(slog.NewJSONHandler(&syncWriter{w: &out}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	r := patratest.NewRig(t, patratest.RigConfig{
-		DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Sources: []string{sim.PubMed}, Records: 300, Seed: 3, LimitRPS: -1}, Node: node.Config{Logger: logger},
+		DSN: patratest.SQLite.SpareDSN(t), Sim: sim.Config{Sources: []string{sim.PubMed}, Records: 300, Seed: 3, LimitRPS: -1}, Node: node.Config{Logger: logger},
 	})
 	r.Sim.Script(sim.Script{Fault: sim.TotalWrong, After: 3, Times: 12}, sim.Script{Fault: sim.HTTP500, After: 8})
 	r.MustHarvest("pubmed")

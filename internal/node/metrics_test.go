@@ -171,7 +171,7 @@ func TestR78_EveryMetricMoves(t *testing.T) {
 		log.check(t, out.last, s.dsn, "rate lowered", "partition rests", "lease lost")
 	})
 	log := new(healingLog)
-	dsn := patratest.SQLite.DSN(t)
+	dsn := patratest.SQLite.SpareDSN(t)
 	events := node.EventsFrom("file:" + filepath.Join(t.TempDir(), "events.jsonl") + "#lake")
 	rig := patratest.NewRig(t, patratest.RigConfig{DSN: dsn, Node: node.Config{Logger: log.logger(), Events: events}, Sim: sim.Config{Sources: []string{sim.PubMed}, Records: 300, Seed: 3, LimitRPS: -1}})
 	relay := rig.Node.Relay()

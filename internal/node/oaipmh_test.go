@@ -38,7 +38,7 @@ func TestPackFromOAI_HarvestsAsItIs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			asking := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Oracle: oracle, Socket: true})
+			asking := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.SpareDSN(t), Oracle: oracle, Socket: true})
 			text, err := asking.Node.Control.PackFromOAI(t.Context(), sim.Generic, asking.Base+"/generic/oai", "")
 			if err != nil {
 				t.Fatal(err)
@@ -55,7 +55,7 @@ func TestPackFromOAI_HarvestsAsItIs(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := patratest.NewRig(t, patratest.RigConfig{
-				DSN: patratest.SQLite.DSN(t), Oracle: oracle, Packs: map[string]registry.Pack{sim.Generic: pack}, Socket: true,
+				DSN: patratest.SQLite.SpareDSN(t), Oracle: oracle, Packs: map[string]registry.Pack{sim.Generic: pack}, Socket: true,
 				Node: node.Config{Workers: 2, Poll: 50 * time.Millisecond},
 			})
 			for range 2 {
@@ -137,7 +137,7 @@ func TestPackFromOAI_ReadsWhatRepositoriesSay(t *testing.T) {
 				_, _ = w.Write([]byte(c.replies[r.URL.Query().Get("verb")]))
 			}))
 			defer srv.Close()
-			rig := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: sim.None}})
+			rig := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.SpareDSN(t), Sim: sim.Config{Records: sim.None}})
 			text, err := rig.Node.Control.PackFromOAI(t.Context(), "", srv.URL+"/oai/", "3:5")
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {

@@ -72,7 +72,7 @@ func TestQuery_ParamsReachTheSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &watched{oracle: oracle}
-	store := patratest.Open(t, patratest.SQLite.DSN(t), sqlstore.Options{Logger: patratest.Logger(t)})
+	store := patratest.Open(t, patratest.SQLite.SpareDSN(t), sqlstore.Options{Logger: patratest.Logger(t)})
 	packs := map[string]registry.Pack{"generic": patratest.TextPack(t, "generic.yaml", []byte(paramPack), nil)}
 	n := node.Assemble(node.Config{Logger: patratest.Logger(t)}, store, registry.NewStatic(packs, nil), patratest.Direct{Handler: w})
 	report, err := n.Control.Harvest(t.Context(), control.HarvestRequest{

@@ -16,7 +16,7 @@ import (
 func TestR16_RunTheSameCommandAgain(t *testing.T) {
 	t.Parallel()
 	servedBubble(t, func(t *testing.T) {
-		r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 300, Seed: 3, LimitRPS: -1}})
+		r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.SpareDSN(t), Sim: sim.Config{Records: 300, Seed: 3, LimitRPS: -1}})
 		planned, err := r.Node.Planner.Plan(t.Context(), harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: r.Base + "/crossref"})
 		if err != nil || planned.Plan.ID == 0 {
 			t.Fatalf("%+v, %v", planned, err)

@@ -15,7 +15,7 @@ import (
 // first of them counts for the very next request.
 func TestR91_WhoGivesNoContactIsNotOverAsking(t *testing.T) {
 	t.Parallel()
-	dsn := patratest.SQLite.DSN(t)
+	dsn := patratest.SQLite.SpareDSN(t)
 	synctest.Test(t, func(t *testing.T) {
 		r := patratest.NewRig(t, patratest.RigConfig{
 			DSN: dsn, Sim: sim.Config{Records: 6000, Seed: 1, Sources: []string{"crossref"}}, Node: node.Config{Workers: 4}, Nameless: true,

@@ -63,7 +63,7 @@ func TestPrometheus_ScrapesAndAlerts(t *testing.T) {
 	if err != nil {
 		t.Skipf("Prometheus has not scraped a node: %v (make test-deps installs it)", err)
 	}
-	rig := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Sources: []string{sim.Crossref}, Records: 20, LimitRPS: -1}})
+	rig := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.SpareDSN(t), Sim: sim.Config{Sources: []string{sim.Crossref}, Records: 20, LimitRPS: -1}})
 	rig.MustHarvest("crossref")
 	crossref := harvest.Partition{Provenance: "crossref", Endpoint: "works", Operation: harvest.Harvest}
 	for range harvest.BreakAfter {

@@ -13,7 +13,7 @@ import (
 // for again by their ids, once, as a refresh does it; it is told beforehand what that
 // takes, and the audit says who wanted it. Without an id nobody can be asked.
 func TestQuarantine_RefetchAsksTheSourceByID(t *testing.T) {
-	r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 20, Seed: 6, LimitRPS: -1}})
+	r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.SpareDSN(t), Sim: sim.Config{Records: 20, Seed: 6, LimitRPS: -1}})
 	r.MustHarvest("pubmed")
 	db := patratest.Raw(t, r.Node.Store.DSN())
 	const aside = `INSERT INTO ing_quarantine (batch_id, provenance_code, record_type, ext_id, code, raw, raw_sha256, created_at, seen_at)

@@ -16,7 +16,7 @@ import (
 func TestR7_QueryIsTheNamespace(t *testing.T) {
 	t.Parallel()
 	r := patratest.NewRig(t, patratest.RigConfig{
-		DSN: patratest.SQLite.DSN(t),
+		DSN: patratest.SQLite.SpareDSN(t),
 		Sim: sim.Config{Records: 400, Seed: 9, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
 	})
 	ask := func(q string) *control.Report {
@@ -49,7 +49,7 @@ func TestR7_QueryIsTheNamespace(t *testing.T) {
 // TestQuery_NobodyCanDecideIt: the message names the field and those that work.
 func TestQuery_NobodyCanDecideIt(t *testing.T) {
 	t.Parallel()
-	r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 10, LimitRPS: -1}})
+	r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.SpareDSN(t), Sim: sim.Config{Records: 10, LimitRPS: -1}})
 	for query, want := range map[string][]string{
 		`oa:true`:              {"neither searches `oa` nor shows it", "fields that work: ti, ab, tiab"},
 		`type:book AND @x:"y"`: {"column 15", "crossref does not understand the language of x"},

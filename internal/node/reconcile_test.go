@@ -24,7 +24,7 @@ func TestReconcile_FindsAndMendsWhatWasShownLate(t *testing.T) {
 	for _, code := range []string{"crossref", "pubmed"} {
 		t.Run(code, func(t *testing.T) {
 			r := patratest.NewRig(t, patratest.RigConfig{
-				DSN: patratest.SQLite.DSN(t),
+				DSN: patratest.SQLite.SpareDSN(t),
 				Sim: sim.Config{Records: 300, Seed: 21, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
 			})
 			rep := r.MustHarvest(code)
@@ -106,7 +106,7 @@ func TestReconcile_SaysWhyNot(t *testing.T) {
 		"step below the grain": {func(s *source.Spec) { s.Window.Precision = harvest.PrecisionDay }, reconcile.Request{Step: time.Hour}, isStep, "counts in days"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 10, LimitRPS: -1}, Packs: map[string]registry.Pack{"crossref": tweak(c.tweak)}})
+			r := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.SpareDSN(t), Sim: sim.Config{Records: 10, LimitRPS: -1}, Packs: map[string]registry.Pack{"crossref": tweak(c.tweak)}})
 			c.req.Source, c.req.BaseURL = "crossref", r.Base+"/crossref"
 			_, err := r.Node.Control.Differences(t.Context(), c.req)
 			if err == nil || !c.is(err) || !strings.Contains(err.Error(), c.says) {
@@ -134,7 +134,7 @@ func isStep(err error) bool {
 func TestReconcile_FirstPageCountsToo(t *testing.T) {
 	t.Parallel()
 	r := patratest.NewRig(t, patratest.RigConfig{
-		DSN: patratest.SQLite.DSN(t),
+		DSN: patratest.SQLite.SpareDSN(t),
 		Sim: sim.Config{Records: 200, Seed: 5, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
 		Packs: map[string]registry.Pack{"crossref": patratest.ShippedPack(t, "crossref", func(s *source.Spec) {
 			patratest.Fast(s)
@@ -168,7 +168,7 @@ func TestReconcile_FirstPageCountsToo(t *testing.T) {
 func TestReconcile_OnlyWhatIsProven(t *testing.T) {
 	t.Parallel()
 	r := patratest.NewRig(t, patratest.RigConfig{
-		DSN: patratest.SQLite.DSN(t),
+		DSN: patratest.SQLite.SpareDSN(t),
 		Sim: sim.Config{Records: 100, Seed: 5, LimitRPS: -1, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},
 	})
 	rep := r.MustHarvest("crossref")
@@ -190,7 +190,7 @@ func TestReconcile_OnlyWhatIsProven(t *testing.T) {
 // says what is known of it.
 func TestReconcile_SeesBackfilledHistory(t *testing.T) {
 	t.Parallel()
-	dsn := patratest.SQLite.DSN(t)
+	dsn := patratest.SQLite.SpareDSN(t)
 	r := patratest.NewRig(t, patratest.RigConfig{
 		DSN: dsn,
 		Sim: sim.Config{Records: 300, Seed: 21, LimitRPS: -1, Span: 90 * 24 * time.Hour, Now: time.Date(2026, 3, 10, 15, 0, 0, 0, time.UTC)},

@@ -21,9 +21,9 @@ import (
 func TestQuarantine_ReparseStoresWhatCanBeReadNow(t *testing.T) {
 	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
 		t.Parallel()
-		reparseAfterHarvest(t, e.DSN(t), "crossref") // one phase
+		reparseAfterHarvest(t, e.SpareDSN(t), "crossref") // one phase
 		if e == patratest.SQLite {
-			reparseAfterHarvest(t, e.DSN(t), "pubmed") // two
+			reparseAfterHarvest(t, e.SpareDSN(t), "pubmed") // two
 		}
 	})
 }

@@ -122,7 +122,7 @@ func oneDay(t *testing.T, code string, records int, cfg sim.Config, pack registr
 	// From midnight to midnight in New York.
 	cfg.Now, cfg.Span = time.Date(2026, 2, 11, 4, 59, 59, 0, time.UTC), 24*time.Hour-2*time.Second
 	r := patratest.NewRig(t, patratest.RigConfig{
-		DSN: patratest.SQLite.DSN(t), Sim: cfg,
+		DSN: patratest.SQLite.SpareDSN(t), Sim: cfg,
 		Packs: map[string]registry.Pack{code: pack},
 	})
 	r.Sim.Advance(3 * 24 * time.Hour)

@@ -159,7 +159,7 @@ func searchTwice(t *testing.T, w *columnWatch) {
 		}
 		return bytes.Replace(body, []byte(`"DOI":"`), []byte(`"NO":"`), 1)
 	}
-	c := patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 60, Seed: 5, LimitRPS: -1}, Bend: spoil}
+	c := patratest.RigConfig{DSN: patratest.SQLite.SpareDSN(t), Sim: sim.Config{Records: 60, Seed: 5, LimitRPS: -1}, Bend: spoil}
 	c.Node.Instance.Build.Version = "test"
 	r := newSearchRig(t, c)
 	db := patratest.Raw(t, c.DSN)
@@ -200,7 +200,7 @@ func TestSearch_MembershipIsExact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := newSearchRig(t, patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 200, Seed: 5, LimitRPS: -1, Faults: faults}})
+		r := newSearchRig(t, patratest.RigConfig{DSN: patratest.SQLite.SpareDSN(t), Sim: sim.Config{Records: 200, Seed: 5, LimitRPS: -1, Faults: faults}})
 		r.MustHarvest("crossref") // some are held before the search is run
 		v := r.run()
 		for range 5 {
@@ -231,7 +231,7 @@ func TestSearch_MembershipIsExact(t *testing.T) {
 func TestSearch_UpdateFindsWhatIsNew(t *testing.T) {
 	t.Parallel()
 	servedBubble(t, func(t *testing.T) {
-		c := patratest.RigConfig{DSN: patratest.SQLite.DSN(t), Sim: sim.Config{Records: 120, Seed: 5, LimitRPS: -1, Churn: &sim.Churn{New: 20}}}
+		c := patratest.RigConfig{DSN: patratest.SQLite.SpareDSN(t), Sim: sim.Config{Records: 120, Seed: 5, LimitRPS: -1, Churn: &sim.Churn{New: 20}}}
 		r := newSearchRig(t, c)
 		first := r.runAt(map[string]string{"pubmed": r.Base + "/nowhere", "crossref": r.BaseOf("crossref")})
 		if first.Status != control.SearchPartial || first.Sources[0].Status != control.SearchFailed || first.Sources[0].Reason == "" ||

@@ -86,7 +86,7 @@ func newServed(t *testing.T, qps, schedule string, cfg sim.Config) *served {
 		t.Fatal(err)
 	}
 	s := &served{t: t, oracle: o, poll: 20 * time.Second, packs: map[string]registry.Described{"generic": {Definition: p.Definition, Hash: p.Hash(), Origin: registry.File}}}
-	s.dsn = patratest.SQLite.DSN(t)
+	s.dsn = patratest.SQLite.SpareDSN(t)
 	store := patratest.Open(t, s.dsn, sqlstore.Options{})
 	s.assemble(store)
 	return s

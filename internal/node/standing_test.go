@@ -43,7 +43,7 @@ func newStanding(t *testing.T) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &served{t: t, oracle: o, poll: 30 * time.Minute, dsn: patratest.SQLite.DSN(t)}
+	s := &served{t: t, oracle: o, poll: 30 * time.Minute, dsn: patratest.SQLite.SpareDSN(t)}
 	s.packs = map[string]registry.Described{"crossref": {Definition: p.Definition, Hash: p.Hash(), Origin: registry.File}}
 	store := patratest.Open(t, s.dsn, sqlstore.Options{})
 	vars := map[string]string{"contact": "test@example.org", "tool": "patra-test"}

@@ -146,7 +146,7 @@ func (u *struckSource) serve(t *testing.T) (*served, *mailroom) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &served{t: t, oracle: o, poll: 20 * time.Second, dsn: patratest.SQLite.DSN(t)}
+	s := &served{t: t, oracle: o, poll: 20 * time.Second, dsn: patratest.SQLite.SpareDSN(t)}
 	s.packs = map[string]registry.Described{u.code: {Definition: p.Definition, Hash: p.Hash(), Origin: registry.File}}
 	s.healing = new(healingLog)
 	store := patratest.Open(t, s.dsn, sqlstore.Options{Logger: s.healing.logger()})

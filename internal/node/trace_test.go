@@ -123,7 +123,7 @@ func TestTraces_OneHarvestIsOneTree(t *testing.T) {
 		s.Window.Target = 100
 	}
 	c := patratest.RigConfig{
-		DSN: patratest.SQLite.DSN(t), Oracle: oracle, Packs: map[string]registry.Pack{"pubmed": patratest.ShippedPack(t, "pubmed", small)},
+		DSN: patratest.SQLite.SpareDSN(t), Oracle: oracle, Packs: map[string]registry.Pack{"pubmed": patratest.ShippedPack(t, "pubmed", small)},
 		Node: node.Config{Traces: sent.settings(), Poll: time.Millisecond, Workers: 1},
 	}
 	plans := patratest.NewRig(t, c)
@@ -302,7 +302,7 @@ func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 // as one that sends none, and its end waits a few seconds and no longer.
 func TestTraces_ASilentCollectorStopsNothing(t *testing.T) {
 	t.Parallel()
-	dsn := []string{patratest.SQLite.DSN(t), patratest.SQLite.DSN(t)}
+	dsn := []string{patratest.SQLite.SpareDSN(t), patratest.SQLite.DSN(t)}
 	servedBubble(t, func(t *testing.T) {
 		var took [2]time.Duration
 		for i, traces := range []telemetry.Collector{{}, {URL: "http://collector.test/v1/traces", Transport: silent{}}} {

@@ -24,7 +24,7 @@ func TestC21_OneWalkAtATimeIsAsFast(t *testing.T) {
 					s.Paging.Size, s.Window.Target = 20, 240
 					rate = s.Rate
 				})
-				dsn := patratest.SQLite.DSN(t)
+				dsn := patratest.SQLite.SpareDSN(t)
 				r := patratest.NewRig(t, patratest.RigConfig{
 					DSN: dsn, Sim: sim.Config{Records: 2000, Seed: 3, LimitRPS: -1},
 					Packs: map[string]registry.Pack{"crossref": pack}, Node: node.Config{Workers: 4, Poll: poll},

@@ -154,6 +154,11 @@ func Long(t testing.TB, what string) {
 	}
 }
 
+// Soak reports whether tests run in their long form, which is that of `make soak`: every case
+// of a matrix, every point of a walk. In the short form some are left out, by a rule that
+// stands at the test.
+func Soak() bool { return os.Getenv("PATRA_SOAK") != "" }
+
 // MustVerify fails the test if the store breaks one of its invariants.
 func MustVerify(t testing.TB, s *sqlstore.Store) {
 	t.Helper()

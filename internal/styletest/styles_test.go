@@ -3,7 +3,6 @@ package styletest
 import (
 	"flag"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
 
@@ -80,18 +80,30 @@ var faults = []sim.Fault{
 	sim.EmptyMiddlePage, sim.RepeatedPage, sim.CursorExpired, sim.DetailMissing, sim.DetailExtra, sim.DetailBadItem, sim.TotalWrong, sim.RetryAfterOn200,
 }
 
-// plainFaults know nothing of pages: each row meets about a quarter of them, and
-// each of them many rows. PATRA_SOAK=1 puts all of them into every row.
+// plainFaults know nothing of pages: each row meets about one in eight of them, of the
+// others about a third, and each of them many rows. PATRA_SOAK=1 puts all of them into every
+// row.
 var plainFaults = []sim.Fault{
 	sim.HTTP500, sim.HTTP502HTML, sim.HTTP503, sim.HTTP503Date, sim.HTTP504HTML, sim.HTTP429, sim.HTTP429RetryAfter, sim.ResetBeforeHeader,
 	sim.Slow, sim.HTML200, sim.Empty200, sim.RetryAfterOn200,
+}
+
+// oneIn is of how many rows like this one a fault is put into one in the short form. Few rows
+// ask for details, so that all of them meet the faults of those.
+func (w row) oneIn(f sim.Fault) int {
+	switch {
+	case slices.Contains(plainFaults, f):
+		return 8
+	case w.detail != "":
+		return 1
+	}
+	return 3
 }
 
 // TestStyles_UnderEachFault puts each kind of fault, once, into the middle of the
 // walk of every paging style. A page is asked for again only if the walk began
 // again or its slice was cut, and a fault makes neither go on for ever.
 func TestStyles_UnderEachFault(t *testing.T) {
-	soak := os.Getenv("PATRA_SOAK") != ""
 	var mu sync.Mutex
 	served := map[sim.Fault]int{}
 	t.Run("rows", func(t *testing.T) {
@@ -109,7 +121,7 @@ func TestStyles_UnderEachFault(t *testing.T) {
 				calm.exact()
 			})
 			for i, f := range kinds {
-				if slices.Contains(w.spared, f) || !soak && slices.Contains(plainFaults, f) && (i+len(w.name))%4 != 0 {
+				if slices.Contains(w.spared, f) || !patratest.Soak() && (i+len(w.name))%w.oneIn(f) != 0 {
 					continue
 				}
 				t.Run(string(f), func(t *testing.T) {
