@@ -75,7 +75,7 @@ func (s *Store) hasTable(ctx context.Context, name string) (bool, error) {
 }
 
 // Migrate brings the schema and the dictionary up to date and returns the
-// versions applied.
+// versions applied. A new SQLite file gets the newest schema at once.
 func (s *Store) Migrate(ctx context.Context) ([]int64, error) {
 	have, want, err := s.Schema(ctx)
 	if err != nil {
@@ -96,8 +96,32 @@ func (s *Store) Migrate(ctx context.Context) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
+	var out []int64
+	created := false
+	if have == 0 {
+		created, err = s.createAtOnce(ctx, p.ListSources())
+		if err != nil {
+			return nil, err
+		}
+	}
+	if created {
+		for _, src := range p.ListSources() {
+			out = append(out, src.Version)
+		}
+	} else {
+		out, err = s.applyMigrations(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, s.seedDictionary(ctx)
+}
+
+// applyMigrations applies those that the database does not have, one after the other, and
+// returns their versions.
+func (s *Store) applyMigrations(ctx context.Context, p *goose.Provider) ([]int64, error) {
 	var res []*goose.MigrationResult
-	err = s.patiently(ctx, "migrate", func() (err error) {
+	err := s.patiently(ctx, "migrate", func() (err error) {
 		res, err = p.Up(ctx)
 		return err
 	})
@@ -108,7 +132,7 @@ func (s *Store) Migrate(ctx context.Context) ([]int64, error) {
 	for _, r := range res {
 		out = append(out, r.Source.Version)
 	}
-	return out, s.seedDictionary(ctx)
+	return out, nil
 }
 
 // lockSchema keeps two processes from migrating a server at once. On SQLite

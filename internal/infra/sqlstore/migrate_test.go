@@ -1,6 +1,9 @@
 package sqlstore_test
 
 import (
+	"errors"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +28,62 @@ func openAt(t *testing.T, dsn string, version int64) *sqlstore.Store {
 		t.Fatalf("migrate to %d: %v", version, err)
 	}
 	return s
+}
+
+// newest is the version of this build's schema.
+func newest(t *testing.T) int64 {
+	t.Helper()
+	s, err := sqlstore.Connect(t.Context(), patratest.SQLite.EmptyDSN(t), sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, want, err := s.Schema(t.Context())
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return want
+}
+
+// TestMigrate_ANewFileIsAsEveryMigrationLeavesIt: a file whose schema was made at once has the
+// tables, indexes, rows and versions of one that was brought there by one migration after the
+// other, and two processes that make it at the same time make it once.
+func TestMigrate_ANewFileIsAsEveryMigrationLeavesIt(t *testing.T) {
+	stepped := patratest.SQLite.EmptyDSN(t)
+	if _, err := openAt(t, stepped, newest(t)).Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	atOnce := patratest.SQLite.EmptyDSN(t)
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			s, err := sqlstore.Open(t.Context(), atOnce, sqlstore.Options{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	if want, got := allOf(t, stepped), allOf(t, atOnce); got != want {
+		t.Errorf("a new file differs:\n%s", diff(want, got))
+	}
+}
+
+// allOf is the schema of a SQLite file and its rows, without when they were written.
+func allOf(t *testing.T, dsn string) string {
+	t.Helper()
+	db := patratest.Raw(t, dsn)
+	lines := texts(t, db, `SELECT type || ' ' || name || ' of ' || tbl_name || ': ' || COALESCE(sql, '') FROM sqlite_master ORDER BY type, name`)
+	for _, table := range Tables(t, db) {
+		columns := strings.Join(texts(t, db, `SELECT 'quote(' || name || ')' FROM pragma_table_info('`+table+`') WHERE name NOT IN ('tstamp', 'created_at', 'updated_at')`), "")
+		columns = strings.ReplaceAll(strings.TrimSuffix(columns, ";"), ";", "||','||")
+		lines = append(lines, texts(t, db, `SELECT '`+table+` ' || `+columns+` FROM `+table+` ORDER BY 1`)...)
+	}
+	lines = append(lines, texts(t, db, `SELECT version_id || ' ' || is_applied FROM goose_db_version ORDER BY id`)...)
+	return strings.Join(lines, "\n")
 }
 
 // TestMigrate_OpenBreakersStayOpen: breakers that lay beside the rate keys are found

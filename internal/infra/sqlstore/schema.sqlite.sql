@@ -1354,3 +1354,7 @@ CREATE TABLE sys_dict_type (
   type_code TEXT NOT NULL PRIMARY KEY,
   type_name TEXT NOT NULL
 ) STRICT;
+
+INSERT INTO ing_meta (name, value) VALUES ('outbox', '0');
+
+INSERT INTO ing_meta (name, value) VALUES ('work_position', '{"rules":4,"scanned":0,"scan_to":0}');
