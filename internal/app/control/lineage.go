@@ -23,6 +23,11 @@ type Lineage struct {
 // SliceLineage is a slice and what was done for it.
 type SliceLineage struct {
 	SliceRow
+	SliceWork
+}
+
+// SliceWork is what was done for a slice: its task, attempts and pages.
+type SliceWork struct {
 	TaskID  harvest.TaskID `json:"task_id,omitzero"`
 	Runs    []RunRow       `json:"runs"`
 	Batches []BatchRow     `json:"batches"`
@@ -59,9 +64,9 @@ type BatchRow struct {
 
 // LineageStore reads what was done for slices.
 type LineageStore interface {
-	// SliceLineage reads runs and pages of a slice, the newest most of each and one
-	// more if there are more.
-	SliceLineage(ctx context.Context, id harvest.SliceID, most int) (harvest.TaskID, []RunRow, []BatchRow, error)
+	// SliceWork reads runs and pages of slices, of each the newest most and one more if
+	// there are more. A slice without a task is not among them.
+	SliceWork(ctx context.Context, ids []harvest.SliceID, most int) (map[harvest.SliceID]SliceWork, error)
 }
 
 // lineageMost bounds the runs and the pages that are shown of a slice.
@@ -80,23 +85,32 @@ func (c *Control) Lineage(ctx context.Context, id harvest.PlanID, p Page) (Linea
 		return out, err
 	}
 	out.Next = list.Next
+	ids := make([]harvest.SliceID, len(list.Slices))
+	for i := range list.Slices {
+		ids[i] = list.Slices[i].ID
+	}
+	work, err := c.store.SliceWork(ctx, ids, lineageMost)
+	if err != nil {
+		return out, err
+	}
 	for _, row := range list.Slices {
-		s := SliceLineage{SliceRow: row}
-		s.TaskID, s.Runs, s.Batches, err = c.store.SliceLineage(ctx, row.ID, lineageMost)
-		if err != nil {
-			return out, err
-		}
-		if len(s.Runs) > lineageMost {
-			s.Runs = s.Runs[:lineageMost]
-			out.Capped = true
-		}
-		if len(s.Batches) > lineageMost {
-			s.Batches = s.Batches[:lineageMost]
-			out.Capped = true
-		}
+		s := SliceLineage{row, work[row.ID]}
+		runs, moreRuns := newest(s.Runs)
+		pages, morePages := newest(s.Batches)
+		s.Runs = runs
+		s.Batches = pages
+		out.Capped = out.Capped || moreRuns || morePages
 		out.Slices = append(out.Slices, s)
 	}
 	return out, nil
+}
+
+// newest are as many of the rows of a slice as are shown; more: there are others.
+func newest[T any](rows []T) (shown []T, more bool) {
+	if len(rows) > lineageMost {
+		return rows[:lineageMost], true
+	}
+	return append([]T{}, rows...), false
 }
 
 // TimelineQuery says which moves of cursors are wanted: of a source, of one operation

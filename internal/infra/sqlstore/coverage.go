@@ -21,8 +21,10 @@ const latePages = 500
 // of their spans.
 type coverageInWork struct {
 	control.Coverage
-	id      harvest.CursorID
-	readEnd harvest.Mark // the furthest end among the spans read so far
+	id          harvest.CursorID
+	hasAhead    bool         // there are slices beyond where it stands
+	hasAccepted bool         // gaps of it were accepted
+	readEnd     harvest.Mark // the furthest end among the spans read so far
 }
 
 // Coverage reads the coverage of a source, one entry per namespace. Those of
@@ -48,7 +50,7 @@ func (s *Store) readCoverages(ctx context.Context, provenance string) ([]control
 	if err != nil {
 		return nil, err
 	}
-	ahead, err := s.leavesAhead(ctx, cursors)
+	ahead, err := s.leavesAhead(ctx, provenance, cursors)
 	if err != nil {
 		return nil, err
 	}
@@ -89,27 +91,40 @@ func (s *Store) coveredCursors(ctx context.Context, provenance string) ([]covera
 }
 
 // coveredSQL lists cursors of an operation in the order of their names, which is that of
-// an index: what is not shown is not read.
+// an index: what is not shown is not read. Of each it says where the furthest slice lies
+// and whether a gap was accepted, so that no more is asked of those that have neither:
+// to look for the slices of a hundred cursors costs a server much also where there are
+// none.
 func (s *Store) coveredSQL(provenance string, op harvest.Operation, limit int) (string, []any) {
 	return `SELECT c.id, c.operation_code, c.namespace_scope_code, c.namespace_key, c.cursor_key, c.direction_code, c.init_value, c.normalized_instant,
-			` + queryOf + `
+			` + queryOf + `, CASE c.direction_code WHEN 'BACKFILL' THEN ` + furthestOf(harvest.Backward) + ` ELSE ` + furthestOf(harvest.Forward) + ` END,
+			EXISTS (SELECT 1 FROM ing_plan_slice s /*! FORCE INDEX (idx_slice_gap) */ WHERE s.gap_of=c.provenance_code AND s.gap_accepted=1 AND s.cursor_id=c.id)
 		FROM ing_cursor c` + s.d.cursorIndex + ` WHERE c.provenance_code=? AND c.operation_code=?
-			AND (SELECT p.watches_cursor_id FROM ing_plan p /*! FORCE INDEX (idx_plan_cursor) */ WHERE p.cursor_id=c.id ORDER BY p.window_to DESC LIMIT 1) IS NULL
+			AND ` + furthestPlan("watches_cursor_id") + ` IS NULL
 		ORDER BY ` + joined(cursorName) + ` LIMIT ?`, []any{provenance, op, limit}
+}
+
+// furthestOf is where the slice of a cursor c lies that is the furthest in its direction.
+func furthestOf(d harvest.Direction) string {
+	lies := sideOf(d)
+	return `(SELECT ` + lies.bound + ` FROM ing_plan_slice s` + lies.index + ` WHERE s.cursor_id=c.id ORDER BY ` + lies.furthest + ` LIMIT 1)`
 }
 
 func scanCoverage(r scanner) (h coverageInWork, err error) {
 	none := []control.Interval{}
 	h.Coverage = control.Coverage{Proven: none, Open: none, Failed: none, Missing: none}
 	var scope, key, init string
-	var w ts
+	var w, furthest ts
 	var sel sql.NullString
-	if err := r.Scan(&h.id, &h.Operation, &scope, &key, &h.CursorKey, &h.Direction, &init, &w, &sel); err != nil {
+	if err := r.Scan(&h.id, &h.Operation, &scope, &key, &h.CursorKey, &h.Direction, &init, &w, &sel, &furthest, &h.hasAccepted); err != nil {
 		return h, err
 	}
 	h.Namespace = scope + "/" + key
 	h.Query = queryText(sel.String)
 	h.Watermark = w.mark(h.Operation)
+	if !furthest.time().IsZero() {
+		h.hasAhead = !h.Direction.Further(furthest.mark(h.Operation), h.Watermark)
+	}
 	h.Init, err = parseMark(h.Operation, init)
 	return h, err
 }
@@ -122,7 +137,8 @@ var notFolded = ` AND NOT ` + isSealed("s.plan_id")
 // into slices yet.
 type leaf struct {
 	harvest.Covered
-	open   bool // it is still to be read
+	id     harvest.SliceID // 0: it is not cut yet
+	open   bool            // it is still to be read
 	reason string
 	spec   string
 }
@@ -180,14 +196,16 @@ const acceptedMost = 1000
 // acceptedGaps reads the accepted gaps of cursors, in the order of time.
 func (s *Store) acceptedGaps(ctx context.Context, provenance string, of []coverageInWork) (map[harvest.CursorID][]acceptedGap, error) {
 	out := map[harvest.CursorID][]acceptedGap{}
-	if len(of) == 0 {
-		return out, nil
-	}
 	operation := map[harvest.CursorID]harvest.Operation{}
 	args := []any{provenance}
 	for i := range of {
-		operation[of[i].id] = of[i].Operation
-		args = append(args, of[i].id)
+		if of[i].hasAccepted {
+			operation[of[i].id] = of[i].Operation
+			args = append(args, of[i].id)
+		}
+	}
+	if len(operation) == 0 {
+		return out, nil
 	}
 	err := s.each(ctx, func(r *sql.Rows) error {
 		var id harvest.CursorID
@@ -197,7 +215,7 @@ func (s *Store) acceptedGaps(ctx context.Context, provenance string, of []covera
 		out[id] = append(out[id], acceptedGap{spanOf(operation[id], begin, end), reason.String})
 		return err
 	}, `SELECT s.cursor_id, s.window_from, s.window_to, s.reason FROM ing_plan_slice s
-		WHERE s.gap_of=? AND s.gap_accepted=1 AND s.cursor_id IN (`+list(len(of))+`)`+notCoveredByOthers+` ORDER BY s.cursor_id, s.window_from, s.id LIMIT ?`,
+		WHERE s.gap_of=? AND s.gap_accepted=1 AND s.cursor_id IN (`+list(len(operation))+`)`+notCoveredByOthers+` ORDER BY s.cursor_id, s.window_from, s.id LIMIT ?`,
 		append(args, acceptedMost)...)
 	return out, err
 }
@@ -239,44 +257,81 @@ const leavesMost = 1000
 // leavesAhead reads the leaves beyond where cursors stand, in the order of time: those of
 // all cursors at once, or if they are too many, so many of each. The first of each begins
 // exactly where the cursor stands.
-func (s *Store) leavesAhead(ctx context.Context, of []coverageInWork) (map[harvest.CursorID][]leaf, error) {
+func (s *Store) leavesAhead(ctx context.Context, provenance string, of []coverageInWork) (map[harvest.CursorID][]leaf, error) {
 	out := map[harvest.CursorID][]leaf{}
 	for _, d := range []harvest.Direction{harvest.Forward, harvest.Backward} {
 		var group []*coverageInWork
 		for i := range of {
-			if of[i].Direction == d {
+			if of[i].hasAhead && of[i].Direction == d {
 				group = append(group, &of[i])
 			}
 		}
 		if len(group) == 0 {
 			continue
 		}
-		n, err := s.readLeaves(ctx, group, "", leavesMost+1, out)
+		n, err := s.countAhead(ctx, group)
 		if err != nil {
 			return nil, err
 		}
 		if n <= leavesMost {
+			if err := s.readLeaves(ctx, group, "", out); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		for _, c := range group {
-			out[c.id] = nil
 			if err := s.readSomeLeaves(ctx, c, leavesMost/len(of), out); err != nil {
 				return nil, err
 			}
 		}
 	}
+	if err := s.readUncut(ctx, provenance, of, out); err != nil {
+		return nil, err
+	}
+	for id := range out {
+		slices.SortFunc(out[id], func(a, b leaf) int {
+			return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To), cmp.Compare(a.id, b.id))
+		})
+	}
 	return out, nil
 }
 
 // side is how the slices ahead of a cursor lie: ahead of its watermark, within a bound
-// that is the end of one of them, and which is nearest.
-type side struct{ ahead, within, bound, order string }
+// that is the end of one of them, which is nearest and which furthest, and the index that
+// has them in that order.
+type side struct{ ahead, within, bound, nearest, furthest, index string }
 
+// sideOf names the cursor in the orders too, which servers else do not find in the index
+// for a cursor of an outer statement: they would sort all slices that it ever had.
 func sideOf(d harvest.Direction) side {
 	if d == harvest.Backward {
-		return side{`s.cursor_id=? AND s.window_to<=?`, ` AND s.window_to>?`, `s.window_to`, `s.window_to DESC`}
+		return side{
+			`s.cursor_id=? AND s.window_to<=?`, ` AND s.window_to>?`, `s.window_to`, `s.cursor_id DESC, s.window_to DESC`, `s.cursor_id, s.window_to`,
+			` /*! FORCE INDEX (idx_slice_cursor_to) */`,
+		}
 	}
-	return side{`s.cursor_id=? AND s.window_from>=?`, ` AND s.window_from<?`, `s.window_from`, `s.window_from`}
+	return side{
+		`s.cursor_id=? AND s.window_from>=?`, ` AND s.window_from<?`, `s.window_from`, `s.cursor_id, s.window_from`, `s.cursor_id DESC, s.window_from DESC`,
+		` /*! FORCE INDEX (idx_slice_cursor_from) */`,
+	}
+}
+
+// anyAhead is the condition that a slice lies ahead of one of some cursors of one
+// direction. Each is a range of an index of its own.
+func anyAhead(of []*coverageInWork) (where string, args []any) {
+	for _, c := range of {
+		args = append(args, c.id, stored(c.Watermark).instant)
+	}
+	return `(` + strings.Repeat(` OR `+sideOf(of[0].Direction).ahead, len(of))[len(` OR `):] + `)`, args
+}
+
+// countAhead counts the slices ahead of cursors of one direction, up to one more than are
+// looked at. It reads an index alone.
+func (s *Store) countAhead(ctx context.Context, of []*coverageInWork) (n int, err error) {
+	ahead, args := anyAhead(of)
+	err = s.r.QueryRowContext(ctx, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM ing_plan_slice s`+sideOf(of[0].Direction).index+` WHERE `+ahead+` LIMIT ?) q`,
+		append(args, leavesMost+1)...).Scan(&n)
+	return n, err
 }
 
 // readSomeLeaves reads the leaves that are nearest to where a cursor stands. Where there
@@ -284,64 +339,71 @@ func sideOf(d harvest.Direction) side {
 func (s *Store) readSomeLeaves(ctx context.Context, c *coverageInWork, most int, into map[harvest.CursorID][]leaf) error {
 	lies := sideOf(c.Direction)
 	var bound ts
-	err := s.r.QueryRowContext(ctx, `SELECT `+lies.bound+` FROM ing_plan_slice s WHERE `+lies.ahead+`
-		ORDER BY `+lies.order+` LIMIT 1 OFFSET ?`, c.id, stored(c.Watermark).instant, most).Scan(&bound)
-	within := ""
-	var args []any
-	switch {
-	case err == nil:
-		end := bound.mark(c.Operation)
-		c.LookedTo = &end
-		within = lies.within
-		args = append(args, bound)
-	case !errors.Is(err, sql.ErrNoRows):
+	err := s.r.QueryRowContext(ctx, `SELECT `+lies.bound+` FROM ing_plan_slice s`+lies.index+` WHERE `+lies.ahead+`
+		ORDER BY `+lies.nearest+` LIMIT 1 OFFSET ?`, c.id, stored(c.Watermark).instant, most).Scan(&bound)
+	if errors.Is(err, sql.ErrNoRows) {
+		return s.readLeaves(ctx, []*coverageInWork{c}, "", into)
+	}
+	if err != nil {
 		return err
 	}
-	_, err = s.readLeaves(ctx, []*coverageInWork{c}, within, leavesMost, into, args...)
-	return err
+	end := bound.mark(c.Operation)
+	c.LookedTo = &end
+	return s.readLeaves(ctx, []*coverageInWork{c}, lies.within, into, bound)
 }
 
 // readLeaves reads the leaves ahead of cursors of one direction, within a bound if one is
-// given, and of plans what was not cut into slices yet. It reports how many there were.
-func (s *Store) readLeaves(ctx context.Context, of []*coverageInWork, within string, most int, into map[harvest.CursorID][]leaf, bound ...any) (n int, err error) {
-	cursor := map[harvest.CursorID]*coverageInWork{}
-	var ids, at []any
+// given.
+func (s *Store) readLeaves(ctx context.Context, of []*coverageInWork, within string, into map[harvest.CursorID][]leaf, bound ...any) error {
+	operation := map[harvest.CursorID]harvest.Operation{}
 	for _, c := range of {
-		cursor[c.id] = c
-		ids = append(ids, c.id)
-		at = append(at, c.id, stored(c.Watermark).instant)
+		operation[c.id] = c.Operation
 	}
-	// Each is a range of an index of its own.
-	ahead := strings.Repeat(` OR `+sideOf(of[0].Direction).ahead, len(of))[len(` OR `):]
-	args := slices.Concat(at, bound, []any{most}, ids)
-	err = s.each(ctx, func(r *sql.Rows) error {
-		n++
-		var id harvest.CursorID
+	ahead, args := anyAhead(of)
+	return s.each(ctx, func(r *sql.Rows) error {
+		var cursor harvest.CursorID
 		var l leaf
 		var from, to ts
 		var st harvest.SliceState
 		var accepted bool
-		var sortedBy int64 // the order of leaves of one span, and not looked at
 		var reason sql.NullString
-		if err := r.Scan(&id, &from, &to, &st, &accepted, &reason, &l.spec, &sortedBy); err != nil {
+		if err := r.Scan(&cursor, &l.id, &from, &to, &st, &accepted, &reason, &l.spec); err != nil {
 			return err
 		}
-		c := cursor[id]
-		if st == "" && c.LookedTo != nil {
-			return nil // it lies behind slices that are not looked at
-		}
-		l.Span = spanOf(c.Operation, from, to)
+		l.Span = spanOf(operation[cursor], from, to)
 		l.judge(st, accepted, reason.String)
-		into[id] = append(into[id], l)
+		into[cursor] = append(into[cursor], l)
 		return nil
-	}, `SELECT * FROM (SELECT s.cursor_id, s.window_from, s.window_to, s.status_code, s.gap_accepted, s.reason, s.slice_spec, s.id
-		FROM ing_plan_slice s WHERE (`+ahead+`)`+within+` AND s.status_code<>'RESLICED'`+notCoveredByOthers+`
-		ORDER BY s.cursor_id, s.window_from LIMIT ?) nearest
-		UNION ALL
-		SELECT cursor_id, CASE operation_code WHEN 'BACKFILL' THEN window_from ELSE sliced_to END,
-			CASE operation_code WHEN 'BACKFILL' THEN sliced_to ELSE window_to END, '', 0, NULL, '{}', 0
-		FROM ing_plan WHERE cursor_id IN (`+list(len(ids))+`) AND status_code='PARTIAL' ORDER BY 1, 2, 3, 8`, args...)
-	return n, err
+	}, `SELECT s.cursor_id, s.id, s.window_from, s.window_to, s.status_code, s.gap_accepted, s.reason, s.slice_spec
+		FROM ing_plan_slice s`+sideOf(of[0].Direction).index+` WHERE `+ahead+within+` AND s.status_code<>'RESLICED'`+notCoveredByOthers,
+		append(args, bound...)...)
+}
+
+// readUncut reads what of plans was not cut into slices yet. Where not all slices are
+// looked at it is left out: it lies behind them.
+func (s *Store) readUncut(ctx context.Context, provenance string, of []coverageInWork, into map[harvest.CursorID][]leaf) error {
+	shown := map[harvest.CursorID]harvest.Operation{}
+	for i := range of {
+		if of[i].LookedTo == nil {
+			shown[of[i].id] = of[i].Operation
+		}
+	}
+	return s.each(ctx, func(r *sql.Rows) error {
+		var cursor harvest.CursorID
+		var from, to ts
+		if err := r.Scan(&cursor, &from, &to); err != nil {
+			return err
+		}
+		op, isShown := shown[cursor]
+		if !isShown {
+			return nil
+		}
+		uncut := leaf{open: true, reason: "not cut into slices yet", spec: "{}"}
+		uncut.Span = spanOf(op, from, to)
+		into[cursor] = append(into[cursor], uncut)
+		return nil
+	}, `SELECT cursor_id, CASE operation_code WHEN 'BACKFILL' THEN window_from ELSE sliced_to END, CASE operation_code WHEN 'BACKFILL' THEN sliced_to ELSE window_to END
+		FROM ing_plan WHERE status_code='PARTIAL' AND provenance_code=?`, provenance)
 }
 
 // judge says what the state of a leaf means for what is covered.
@@ -352,9 +414,6 @@ func (l *leaf) judge(st harvest.SliceState, accepted bool, reason string) {
 	case accepted:
 		l.Counts = true
 		l.reason = "accepted gap: " + reason
-	case st == "":
-		l.open = true
-		l.reason = "not cut into slices yet"
 	case st != harvest.SliceFailed && st != harvest.SliceCancelled:
 		l.open = true
 	default:

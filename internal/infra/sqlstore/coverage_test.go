@@ -6,6 +6,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // coverage is what is said of the only namespace of an operation, in hours or in
@@ -34,6 +35,9 @@ func (l *Lab) coverage(op harvest.Operation) string {
 			for _, i := range part.list {
 				out = append(out, part.name+" "+at(i.From)+"-"+at(i.To))
 			}
+		}
+		if c.LookedTo != nil {
+			out = append(out, "looked to "+at(*c.LookedTo))
 		}
 		return strings.Join(out, ", ")
 	}
@@ -96,5 +100,39 @@ func coverageShown(l *Lab) {
 	l.Save(updateDraft("u", 0, 4, []string{"a", "b", "c", "d", "e"}))
 	l.reread(l.LeaseOne())
 	must("candidates", harvest.Update, "0-2, proven 0-2, open 2-4, open 4-5")
+	l.MustVerify()
+}
+
+// coverageCut: so many slices may lie ahead of cursors that not all are looked at. Then
+// each has its share and it is told to where they were looked at; what lies behind, cut
+// into slices or not, is neither shown as open nor as missing. A thousand are all looked
+// at. A gap that was accepted says so.
+func coverageCut(l *Lab) {
+	must := func(when string, op harvest.Operation, want string) {
+		l.Helper()
+		if got := l.coverage(op); got != want {
+			l.Errorf("%s: %s, want %s", when, got, want)
+		}
+	}
+	l.Plan(0, 1000)
+	must("a thousand are ahead", harvest.Harvest, "0-0, open 0-1000")
+	job := l.LeaseOne()
+	l.Refuse(job)
+	if _, err := l.Store.AcceptGap(l.ctx(), job.Slice, source.Audit{Actor: "lab", Action: "accept", Object: prov, Reason: "lost upstream"}); err != nil {
+		l.Fatal(err)
+	}
+	must("the first was accepted", harvest.Harvest, "0-1, proven 0-1, open 1-1000")
+	all, err := l.Store.Coverage(l.ctx(), prov)
+	if err != nil || all[0].Proven[0].Reason != "accepted gap: accepted by lab: lost upstream" {
+		l.Errorf("%+v, %v", all, err)
+	}
+	d := Draft(ns, 1000, 1100)
+	d.Slices = d.Slices[:2]
+	d.SlicedTo = mark(1002)
+	l.Save(d)
+	must("one more than a thousand, and a plan that is not cut whole", harvest.Harvest, "0-1, proven 0-1, open 1-1001, looked to 1001")
+	l.Save(Draft(harvest.ActivityNamespace(prov, harvest.Backfill, "updated", "b1"), 0, 1010))
+	must("beside many others", harvest.Harvest, "0-1, proven 0-1, open 1-501, looked to 501")
+	must("those others, whose cursor falls", harvest.Backfill, "1010-1010, open 510-1010, looked to 510")
 	l.MustVerify()
 }

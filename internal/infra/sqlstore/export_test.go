@@ -71,6 +71,7 @@ func (s *Store) ListSQL(limit int) map[string]Statement {
 	add("cursors")(s.cursorsSQL(control.CursorQuery{}, nil, limit))
 	add("cursors of a source, next page")(s.cursorsSQL(control.CursorQuery{Source: lab}, []any{lab, "BACKFILL", "updated", "CUSTOM", "many-0300"}, limit))
 	add("namespaces of a source")(s.coveredSQL(lab, harvest.Backfill, limit))
+	add("namespaces of a source, one with many slices")(s.coveredSQL(lab, harvest.Harvest, limit))
 	year := harvest.Span{From: harvest.TimeMark(time.Date(2024, 1, 2, 0, 0, 0, 0, time.UTC)), To: harvest.TimeMark(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))}
 	add("slices of a plan")(s.slicesSQL(control.SliceQuery{Plan: 1}, ts{}, 100, limit))
 	add("slices of a plan in a state")(s.slicesSQL(control.SliceQuery{Plan: 1, State: harvest.SliceFailed}, ts{}, 100, limit))

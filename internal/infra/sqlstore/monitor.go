@@ -116,58 +116,6 @@ func (v *queueView) state(p harvest.Partition) *control.PartitionState {
 	return state
 }
 
-// SliceLineage reads the runs and pages of a slice, the newest first.
-func (s *Store) SliceLineage(
-	ctx context.Context, id harvest.SliceID, most int,
-) (task harvest.TaskID, runs []control.RunRow, batches []control.BatchRow, err error) {
-	runs = []control.RunRow{}
-	batches = []control.BatchRow{}
-	err = s.r.QueryRowContext(ctx, `SELECT id FROM ing_task WHERE slice_id=?`, id).Scan(&task)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, runs, batches, nil
-	}
-	if err != nil {
-		return 0, nil, nil, fmt.Errorf("lineage of slice %d: %w", id, err)
-	}
-	err = s.each(ctx, func(r *sql.Rows) error {
-		var v control.RunRow
-		var code, text sql.NullString
-		var began, ended ts
-		err := r.Scan(&v.ID, &v.Attempt, &v.Status, &code, &text, &began, &ended)
-		v.Code = code.String
-		v.Error = text.String
-		v.StartedAt = began.time()
-		v.FinishedAt = ended.time()
-		runs = append(runs, v)
-		return err
-	}, `SELECT id, attempt_no, status_code, error_code, error, started_at, finished_at FROM ing_task_run WHERE task_id=?
-		ORDER BY attempt_no DESC LIMIT ?`, task, most+1)
-	if err != nil {
-		return 0, nil, nil, fmt.Errorf("runs of slice %d: %w", id, err)
-	}
-	err = s.each(ctx, func(r *sql.Rows) error {
-		var v control.BatchRow
-		var code, text sql.NullString
-		var http sql.NullInt64
-		var opened, ended ts
-		err := r.Scan(&v.ID, &v.Run, &v.No, &v.Phase, &v.Ordinal, &v.Status, &v.Items, &v.Sent, &v.Retried, &http, &code,
-			&text, &opened, &ended)
-		v.HTTP = http.Int64
-		v.Code = code.String
-		v.Error = text.String
-		v.Opened = opened.time()
-		v.Ended = ended.time()
-		batches = append(batches, v)
-		return err
-	}, `SELECT id, run_id, batch_no, phase, ordinal, status_code, items, sent, retried, http_status, error_code, error, opened_at,
-		committed_at
-		FROM ing_task_run_batch WHERE task_id=? ORDER BY id DESC LIMIT ?`, task, most+1)
-	if err != nil {
-		return 0, nil, nil, fmt.Errorf("pages of slice %d: %w", id, err)
-	}
-	return task, runs, batches, nil
-}
-
 // CursorTimeline reads the moves of cursors behind one, in their order.
 func (s *Store) CursorTimeline(
 	ctx context.Context, cursors []harvest.CursorID, from, to time.Time, after int64, limit int,

@@ -45,9 +45,15 @@ func queryText(stored string) string {
 	return query.Format(e, query.Default())
 }
 
-// queryOf is the selection of the plan of a cursor c that reaches furthest: the first or
-// the last of an index, however many plans there are.
-const queryOf = `(SELECT p.expr_proto_snapshot FROM ing_plan p /*! FORCE INDEX (idx_plan_cursor) */ WHERE p.cursor_id=c.id ORDER BY p.window_to DESC LIMIT 1)`
+// queryOf is the selection of the plan of a cursor c that reaches furthest.
+var queryOf = furthestPlan("expr_proto_snapshot")
+
+// furthestPlan is a column of the plan of a cursor c that reaches furthest: the last of an
+// index, however many plans there are. Servers find that only if the order names the
+// cursor too; else they sort them all.
+func furthestPlan(column string) string {
+	return `(SELECT p.` + column + ` FROM ing_plan p /*! FORCE INDEX (idx_plan_cursor) */ WHERE p.cursor_id=c.id ORDER BY p.cursor_id DESC, p.window_to DESC LIMIT 1)`
+}
 
 // Plan reads one plan.
 func (s *Store) Plan(ctx context.Context, id harvest.PlanID) (control.PlanRow, error) {
@@ -128,7 +134,7 @@ func (s *Store) Slice(ctx context.Context, id harvest.SliceID) (control.SliceRow
 	return v, nil
 }
 
-const cursorRowCols = `id, provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code,
+var cursorRowCols = `id, provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, direction_code,
 	cursor_type_code, cursor_value, init_value, observed_max_value, version, updated_at, ` + queryOf
 
 func scanCursorRow(r interface{ Scan(...any) error }) (c control.CursorRow, err error) {

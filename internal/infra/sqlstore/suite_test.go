@@ -44,6 +44,8 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R4_CancelledSliceIsQueuedByAPerson", queuedByAPerson},
 		{"R4_FrontierMovedChangesNothing", frontierMoved},
 		{"R4_CoverageSaysOneThingOfAWindow", coverageShown},
+		{"R4_CoverageSaysToWhereItLooked", coverageCut},
+		{"Lineage_TheNewestOfEachSlice", lineageOfSlices},
 		{"R4_PlanGoesOn", planGoesOn},
 		{"R8_ABackfillGoesOnBackwards", backfillGoesOn},
 		{"R4_AcceptedGapsStayAccepted", acceptedGaps},
