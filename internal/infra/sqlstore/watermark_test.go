@@ -408,6 +408,9 @@ func eventFirst(l *Lab) {
 		return nil
 	}})
 	for k := 0; ; k++ {
+		if l.leavesOut(k) {
+			continue
+		}
 		Clear(l, l.DB, l.tables)
 		l.Plan(0, 2)
 		j := l.LeaseOne()
