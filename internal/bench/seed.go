@@ -27,7 +27,7 @@ type amounts struct {
 // there already.
 func seed(ctx context.Context, store *sqlstore.Store, db *sql.DB, mysql bool, a amounts) error {
 	var there int
-	if err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_outbox o JOIN ing_record c ON c.id=o.record_id WHERE c.provenance_code='`+seeded+`'`).Scan(&there); err != nil {
+	if err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM ing_record_version v JOIN ing_record c ON c.id=v.record_id WHERE c.provenance_code='`+seeded+`'`).Scan(&there); err != nil {
 		return err
 	}
 	if there >= a.Records { // by an earlier run over the same server
