@@ -137,12 +137,9 @@ func verdictOf(a, b string) verdict {
 	return other
 }
 
-func featuresOf(a, b *Record) features {
-	f := features{title: similarity(a.Title, b.Title), year: -1}
-	if f.title < mainTitleScore && sameMain(a, b) {
-		f.title = mainTitleScore
-		f.main = true
-	}
+// placesOf are the features but for those of titles, which cost most.
+func placesOf(a, b *Record) features {
+	f := features{year: -1}
 	if a.Year > 0 && b.Year > 0 {
 		f.year = max(a.Year-b.Year, b.Year-a.Year)
 	}
@@ -151,6 +148,15 @@ func featuresOf(a, b *Record) features {
 	f.journal = sameJournal(a, b)
 	f.authors = authorsAgree(a, b)
 	return f
+}
+
+// compareTitles adds how alike the titles are.
+func (f *features) compareTitles(a, b *Record) {
+	f.title = similarity(a.Title, b.Title)
+	if f.title < mainTitleScore && sameMain(a, b) {
+		f.title = mainTitleScore
+		f.main = true
+	}
 }
 
 // mainTitleScore is how alike titles are of which one has a subtitle that the other
@@ -294,7 +300,15 @@ func alike(a, b *Record) (Edge, bool) {
 	if authorsAgree(a, b) == 0 || !canCompare(a, b) {
 		return Edge{}, false
 	}
-	f := featuresOf(a, b)
+	f := placesOf(a, b)
+	if compatible(a.Class, b.Class) {
+		if f.areApart(areTwo(a, b)) {
+			return Edge{}, false
+		}
+	} else if !mayBecome(a, b) {
+		return Edge{}, false
+	}
+	f.compareTitles(a, b)
 	if f.title < 0.8 || tellApart(a.Title, b.Title) {
 		return Edge{}, false
 	}
@@ -322,29 +336,42 @@ func canCompare(a, b *Record) bool {
 	return true
 }
 
-// double suggests that two records are of one work.
-func double(a, b *Record, f features) (Edge, bool) {
-	doiA, doiB := a.said(DOI), b.said(DOI)
-	twoDOIs := differ(doiA, doiB)
-	two := twoDOIs || differ(a.said(PMID), b.said(PMID)) || differ(a.said(ArXiv), b.said(ArXiv)) || a.Key.Source == b.Key.Source
+// areTwo reports whether one authority holds two records apart.
+func areTwo(a, b *Record) bool {
+	return a.Key.Source == b.Key.Source || differ(a.said(DOI), b.said(DOI)) || differ(a.said(PMID), b.said(PMID)) || differ(a.said(ArXiv), b.said(ArXiv))
+}
+
+// areApart reports whether two records are of two works whatever their titles are. Two that one
+// authority holds apart are, unless everything is the same.
+func (f features) areApart(two bool) bool {
 	if two {
-		// Two that one authority holds apart: only where everything is the same.
-		if f.title < 0.98 || f.authors < 1 || f.year != 0 || !f.place() || f.volume == other || f.journal == other {
+		return f.authors < 1 || f.year != 0 || !f.place() || f.volume == other || f.journal == other
+	}
+	return f.agreeing() == 0 || f.year > 1 || contradict(f)
+}
+
+// agreeing is in how many of year, page, volume and journal the records agree.
+func (f features) agreeing() int {
+	n := 0
+	for _, yes := range []bool{f.year == 0 || f.year == 1, f.page == same, f.volume == same, f.journal == same} {
+		if yes {
+			n++
+		}
+	}
+	return n
+}
+
+// double suggests that two records are of one work, if nothing but their titles can tell them
+// apart.
+func double(a, b *Record, f features) (Edge, bool) {
+	if areTwo(a, b) {
+		if f.title < 0.98 {
 			return Edge{}, false
 		}
 		e := edgeOf(a, b, RuleTwoDOIs, Suggests, f.words())
 		e.Score = f.score()
 		e.Why = "each has an identifier of its own"
 		return e, true
-	}
-	positive := 0
-	for _, yes := range []bool{f.year == 0 || f.year == 1, f.page == same, f.volume == same, f.journal == same} {
-		if yes {
-			positive++
-		}
-	}
-	if positive == 0 || f.year > 1 || contradict(f) {
-		return Edge{}, false
 	}
 	// Papers on two towns differ in a word: unless they stand in one place, only slips of
 	// the pen may tell the titles apart.
@@ -359,7 +386,7 @@ func double(a, b *Record, f features) (Edge, bool) {
 	e.Score = f.score()
 	e.Why = "likeness is no proof"
 	if f.title >= 0.95 && len(a.Title) >= 40 && f.page != other && f.volume != other && f.journal != other &&
-		positive >= 2 && (f.journal == same || f.place()) && (doiA.IsZero() || doiB.IsZero()) {
+		f.agreeing() >= 2 && (f.journal == same || f.place()) && (a.said(DOI).IsZero() || b.said(DOI).IsZero()) {
 		e.Rule = RuleStrong
 	}
 	return e, e.Score >= Suggested
@@ -385,16 +412,7 @@ const mostYearsOn = 4
 // preprintAndArticle suggests that a preprint became an article: at the earliest in the
 // year in which it was posted, at the latest four years on.
 func preprintAndArticle(a, b *Record, f features) (Edge, bool) {
-	pre, art := a, b
-	if pre.Class == Article {
-		pre, art = b, a
-	}
-	if pre.Class != Preprint || art.Class != Article || shareID(pre, art) {
-		return Edge{}, false // what has one identifier is a family already
-	}
-	if pre.Year > 0 && art.Year > 0 && (art.Year < pre.Year || art.Year > pre.Year+mostYearsOn) {
-		return Edge{}, false
-	}
+	pre, art := inOrder(a, b)
 	f.year = -1
 	f.journal = unsaid
 	f.page = unsaid
@@ -404,6 +422,24 @@ func preprintAndArticle(a, b *Record, f features) (Edge, bool) {
 	e.Score = f.score()
 	e.Why = "likeness is no proof"
 	return e, e.Score >= Suggested && f.title >= 0.9
+}
+
+// inOrder are a preprint and an article, in this order.
+func inOrder(a, b *Record) (pre, art *Record) {
+	if a.Class == Article {
+		return b, a
+	}
+	return a, b
+}
+
+// mayBecome reports whether two records are a preprint and what it may have become, by their
+// years.
+func mayBecome(a, b *Record) bool {
+	pre, art := inOrder(a, b)
+	if pre.Class != Preprint || art.Class != Article || shareID(pre, art) {
+		return false // what has one identifier is a family already
+	}
+	return pre.Year <= 0 || art.Year <= 0 || art.Year >= pre.Year && art.Year <= pre.Year+mostYearsOn
 }
 
 // shareID reports whether two records have an identifier in common.

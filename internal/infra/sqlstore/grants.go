@@ -103,6 +103,7 @@ var grantsOf = map[string]map[string]string{
 		"ing_outbox_target":     "UPDATE, DELETE",
 		"ing_work_queue":        mayAll,
 		"ing_work_block":        mayAll,
+		"ing_work_section":      mayAll,
 		"ing_work_record":       mayWrite,
 		"ing_work_member":       mayAll,
 		"ing_work_edge":         mayAll,

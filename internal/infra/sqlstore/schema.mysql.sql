@@ -913,6 +913,15 @@ CREATE TABLE `ing_work_record` (
   PRIMARY KEY (`record_id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `ing_work_section` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `run_no` bigint NOT NULL,
+  `first_key` bigint NOT NULL,
+  `body` mediumblob NOT NULL,
+  PRIMARY KEY (`id`),
+  KEY `idx_work_section` (`run_no`,`first_key`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `ing_work_value` (
   `key_no` bigint NOT NULL,
   `value_text` varchar(700) COLLATE utf8mb4_bin NOT NULL,

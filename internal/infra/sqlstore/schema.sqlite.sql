@@ -885,6 +885,15 @@ CREATE TABLE ing_work_record (
   lookup_keys BLOB NOT NULL
 , facts BLOB) STRICT;
 
+CREATE TABLE ing_work_section (
+  id INTEGER PRIMARY KEY,
+  run_no INTEGER NOT NULL,
+  first_key INTEGER NOT NULL,
+  body BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX idx_work_section ON ing_work_section (run_no, first_key);
+
 CREATE TABLE ing_work_value (
   key_no INTEGER PRIMARY KEY,
   value_text TEXT NOT NULL,

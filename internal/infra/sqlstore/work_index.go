@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"cmp"
-	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,7 +12,7 @@ import (
 
 // The index of keys says which records are found under a key. A row for each key of each
 // record would cost more than all else that linking does, for hardly any is ever found
-// again. So entries are kept as sorted runs, in blocks of a thousand: what a step adds
+// again. So entries are kept as sorted runs, in blocks of two hundred: what a step adds
 // is a run of its own, or is merged with those before it once several are of its size. Runs
 // grow from the last to the first, so there are few, and an entry is written few times.
 //
@@ -21,7 +20,9 @@ import (
 //	run 9  |block|block|
 //	run 12 |block|                                 the last steps
 //
-// Of entries for one key and one record that of the latest run holds.
+// Of entries for one key and one record that of the latest run holds. The blocks of a run
+// make sections (work_section.go), which tell of nearly every key that is not there that it
+// is not, so that a step reads blocks for what it finds and not for what it looks for.
 
 // entry says that a record of a source is found under a key, or is no longer.
 type entry struct {
@@ -50,8 +51,8 @@ type keyRun struct {
 	Entries int   `json:"entries"`
 }
 
-// entriesPerBlock is how many entries are read together.
-const entriesPerBlock = 1024
+// entriesPerBlock is how many entries are read together: as many as a page of SQLite holds.
+const entriesPerBlock = 200
 
 // sourceBits are those of an entry's number in which its source stands.
 const sourceBits = 12
@@ -126,130 +127,6 @@ func (l entryList) from(place int, k work.LookupKey) int {
 
 var errBlock = errors.New("a block of the index of keys is damaged")
 
-// block is where entries stand that begin with a key.
-type block struct {
-	id    int64
-	first work.LookupKey
-}
-
-// blocks lists the blocks of a run in their order. The index of the table has all that
-// is read.
-func (each reading) blocks(run int64) (out []block, err error) {
-	err = each(func(r *sql.Rows) error {
-		var id, first int64
-		err := r.Scan(&first, &id)
-		out = append(out, block{id, keyStored(first)})
-		return err
-	}, `SELECT first_key, id FROM ing_work_block WHERE run_no=? ORDER BY first_key, id`, run)
-	if err != nil {
-		return nil, fmt.Errorf("list blocks of keys: %w", err)
-	}
-	return out, nil
-}
-
-// blocksPerRead is how many blocks are read at once.
-const blocksPerRead = 64
-
-// readBlocks reads blocks and hands on their entries, block by block in their order.
-func (each reading) readBlocks(wanted []block, f func(entryList)) error {
-	for part := range chunks(wanted, blocksPerRead) {
-		ids := make([]int64, len(part))
-		for i, b := range part {
-			ids[i] = b.id
-		}
-		for args := range inLists(ids) {
-			err := each(func(r *sql.Rows) error {
-				var body sql.RawBytes
-				if err := r.Scan(&body); err != nil {
-					return err
-				}
-				if len(body)%entrySize != 0 {
-					return errBlock
-				}
-				f(entryList(body))
-				return nil
-			}, `SELECT body FROM ing_work_block WHERE id IN (`+list(len(args))+`) ORDER BY first_key, id`, args...)
-			if err != nil {
-				return fmt.Errorf("read blocks of keys: %w", err)
-			}
-		}
-	}
-	return nil
-}
-
-// blocksOf are those blocks of a run in which sorted keys may stand.
-func blocksOf(all []block, keys []work.LookupKey) []block {
-	var out []block
-	for i, b := range all {
-		// The key with which the next block begins may stand in this one, too.
-		last := ^work.LookupKey(0)
-		if i+1 < len(all) {
-			last = all[i+1].first
-		}
-		at, _ := slices.BinarySearch(keys, b.first)
-		if at == len(keys) {
-			break
-		}
-		keys = keys[at:]
-		if keys[0] <= last {
-			out = append(out, b)
-		}
-	}
-	return out
-}
-
-// blockLists are the blocks of runs that were listed already.
-type blockLists map[int64][]block
-
-// find reads the entries of sorted keys, and hands on those that hold. lists may be nil.
-func (each reading) find(runs []keyRun, lists blockLists, keys []work.LookupKey, f func(entry)) error {
-	if len(keys) == 0 {
-		return nil
-	}
-	var found []entry
-	for _, run := range slices.Backward(runs) { // the latest first
-		all, listed := lists[run.No]
-		if !listed {
-			var err error
-			all, err = each.blocks(run.No)
-			if err != nil {
-				return err
-			}
-			if lists != nil {
-				lists[run.No] = all
-			}
-		}
-		at := 0
-		err := each.readBlocks(blocksOf(all, keys), func(l entryList) {
-			place := 0
-			last := l.key(l.count() - 1)
-			for at < len(keys) && place < l.count() {
-				place = l.from(place, keys[at])
-				for ; place < l.count() && l.key(place) == keys[at]; place++ {
-					found = append(found, l.at(place))
-				}
-				if keys[at] >= last {
-					break // there may be more of it in the next block
-				}
-				at++
-			}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	slices.SortStableFunc(found, compareEntries)
-	for i, e := range found {
-		if i > 0 && compareEntries(found[i-1], e) == 0 {
-			continue // a later run has said it
-		}
-		if !e.gone {
-			f(e)
-		}
-	}
-	return nil
-}
-
 // runsPerMerge is how many runs of one size make one.
 const runsPerMerge = 4
 
@@ -265,7 +142,12 @@ func (x *tx) addEntries(p *workPosition, added []entry) error {
 	for _, e := range added {
 		packed = packed.add(e)
 	}
-	m := merger{x: x, run: p.LastRun, isFirst: keep == 0, inputs: []*runReader{{x: x, buf: packed}}}
+	if p.LastBlock == 0 { // blocks that were there before had numbers that nobody kept
+		if err := x.row(`SELECT COALESCE(MAX(id), 0) FROM ing_work_block`).Scan(&p.LastBlock); err != nil {
+			return fmt.Errorf("find the last block of keys: %w", err)
+		}
+	}
+	m := merger{x: x, p: p, run: p.LastRun, isFirst: keep == 0, inputs: []*runReader{{x: x, buf: packed}}}
 	for _, old := range slices.Backward(p.Runs[keep:]) {
 		blocks, err := reading(x.each).blocks(old.No)
 		if err != nil {
@@ -277,8 +159,10 @@ func (x *tx) addEntries(p *workPosition, added []entry) error {
 		return err
 	}
 	for _, old := range p.Runs[keep:] {
-		if _, err := x.exec(`DELETE FROM ing_work_block WHERE run_no=?`, old.No); err != nil {
-			return fmt.Errorf("delete a run of keys: %w", err)
+		for _, table := range []string{"ing_work_block", "ing_work_section"} {
+			if _, err := x.exec(`DELETE FROM `+table+` WHERE run_no=?`, old.No); err != nil {
+				return fmt.Errorf("delete a run of keys: %w", err)
+			}
 		}
 	}
 	p.Runs = p.Runs[:keep]
@@ -315,7 +199,7 @@ type runReader struct {
 }
 
 // blocksPerFill is how many blocks of a run are read at once while it is merged.
-const blocksPerFill = 16
+const blocksPerFill = 64
 
 // fill reads on where nothing is left, and reports whether there is an entry.
 func (r *runReader) fill() (bool, error) {
@@ -335,12 +219,13 @@ func (r *runReader) fill() (bool, error) {
 // merger merges runs into one.
 type merger struct {
 	x       *tx
+	p       *workPosition
 	run     int64
 	isFirst bool         // nothing is below the run, so what is gone need not be told
 	inputs  []*runReader // the latest first
 	written int
-	pending entryList
-	rows    [][]any
+	pending entryList // of the block that is being filled
+	section sectionWriter
 }
 
 func (m *merger) merge() error {
@@ -384,19 +269,15 @@ func (m *merger) merge() error {
 	}
 }
 
-// blocksPerInsert is how many blocks are written at once.
-const blocksPerInsert = 16
-
-// flush writes a block, and the rows that are full or the last.
+// flush writes the section that is full, or the last.
 func (m *merger) flush(last bool) error {
 	if len(m.pending) > 0 {
-		m.rows = append(m.rows, []any{m.run, storedKey(m.pending.key(0)), []byte(m.pending)})
+		m.p.LastBlock++
+		m.section.add(m.p.LastBlock, m.pending)
 		m.pending = make(entryList, 0, entrySize*entriesPerBlock)
 	}
-	if len(m.rows) < blocksPerInsert && !last {
+	if len(m.section.blocks) == 0 || len(m.section.blocks) < blocksPerSection && !last {
 		return nil
 	}
-	err := m.x.insertRows(`INSERT INTO ing_work_block (run_no, first_key, body)`, m.rows)
-	m.rows = m.rows[:0]
-	return err
+	return m.section.write(m.x, m.run)
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // TestWorkIndex_FindsWhatWasAddedAndNotTakenAway: after many steps of all sizes, with keys
-// of crowds among them, the index says of every key what a plain map says.
+// of crowds among them, the index says of every key what a plain map says, also of runs
+// without sections.
 func TestWorkIndex_FindsWhatWasAddedAndNotTakenAway(t *testing.T) {
 	s, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "index.db"), Options{})
 	if err != nil {
@@ -47,6 +48,11 @@ func TestWorkIndex_FindsWhatWasAddedAndNotTakenAway(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if step == 15 { // as in a store from before there were sections
+			if _, err := s.w.ExecContext(t.Context(), `DELETE FROM ing_work_section`); err != nil {
+				t.Fatal(err)
+			}
+		}
 		for _, share := range []int{1, 50} { // all keys, and few of them
 			var keys []work.LookupKey
 			want := map[work.LookupKey]map[int64]int{}
@@ -59,24 +65,38 @@ func TestWorkIndex_FindsWhatWasAddedAndNotTakenAway(t *testing.T) {
 				}
 			}
 			slices.Sort(keys)
-			got := map[work.LookupKey]map[int64]int{}
-			err := s.write(t.Context(), "find", func(x *tx) error {
-				return reading(x.each).find(p.Runs, nil, keys, func(e entry) {
-					if got[e.key] == nil {
-						got[e.key] = map[int64]int{}
-					}
-					got[e.key][e.record] = e.source
-				})
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := findAll(t, s, p.Runs, keys, false)
 			if !maps.EqualFunc(got, want, maps.Equal) {
 				t.Fatalf("step %d: of %d keys other records are found than were added, or fewer", step, len(keys))
+			}
+			// Of a crowd it is enough to know that it is one; all else is found whole.
+			for k, records := range findAll(t, s, p.Runs, keys, true) {
+				isCrowd := len(want[k]) > k.Most()
+				if isCrowd != (len(records) > k.Most()) || !isCrowd && !maps.Equal(records, want[k]) {
+					t.Fatalf("step %d: under a key of %d records are %d if it is enough to know of crowds", step, len(want[k]), len(records))
+				}
 			}
 		}
 	}
 	if len(p.Runs) > 12 {
 		t.Errorf("%d runs: %v", len(p.Runs), p.Runs)
 	}
+}
+
+// findAll is what the index says of keys.
+func findAll(t *testing.T, s *Store, runs []keyRun, keys []work.LookupKey, isEnough bool) map[work.LookupKey]map[int64]int {
+	t.Helper()
+	out := map[work.LookupKey]map[int64]int{}
+	err := s.write(t.Context(), "find", func(x *tx) error {
+		return reading(x.each).find(runs, sectionLists{}, keys, func(work.LookupKey) bool { return isEnough }, func(e entry) {
+			if out[e.key] == nil {
+				out[e.key] = map[int64]int{}
+			}
+			out[e.key][e.record] = e.source
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }

@@ -34,9 +34,11 @@ func (l *linking) lookUp(keys []work.LookupKey) error {
 	return nil
 }
 
-// readHeld reads the index for sorted keys.
+// readHeld reads the index for sorted keys. How many are of a crowd matters for identifiers,
+// which are told with it, and for keys that lose records in this step.
 func (l *linking) readHeld(keys []work.LookupKey) error {
-	return reading(l.x.each).find(l.p.Runs, l.blocks, keys, func(e entry) {
+	isEnough := func(k work.LookupKey) bool { return k.IsAlike() && !l.leaving[k] }
+	return reading(l.x.each).find(l.p.Runs, l.sections, keys, isEnough, func(e entry) {
 		l.held[e.key] = append(l.held[e.key], holder{e.record, e.source, e.mark})
 	})
 }
@@ -92,11 +94,16 @@ func (l *linking) storeKeys(ids []int64, rows []queueRow) (touched []int64, err 
 		return nil, err
 	}
 	entries := entriesOf(step)
+	for _, e := range entries {
+		if e.gone {
+			l.leaving[e.key] = true
+		}
+	}
 	l.ofStep = l.lookupsOf(step, entries)
 	if err := l.readHeld(l.ofStep); err != nil {
 		return nil, err
 	}
-	clear(l.blocks)
+	clear(l.sections)
 	crossed, err := l.changeIndex(entries)
 	if err != nil {
 		return nil, err

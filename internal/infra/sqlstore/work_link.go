@@ -23,9 +23,10 @@ type workPosition struct {
 	Scanned int64 `json:"scanned"`
 	ScanTo  int64 `json:"scan_to"`
 	// Runs are those of the index of keys, the oldest first; LastRun is the last number
-	// that one was given.
-	Runs    []keyRun `json:"runs"`
-	LastRun int64    `json:"last_run"`
+	// that one was given, and LastBlock that of its blocks.
+	Runs      []keyRun `json:"runs"`
+	LastRun   int64    `json:"last_run"`
+	LastBlock int64    `json:"last_block,omitzero"`
 	// Sources are those whose records are in the index. It names them by their places.
 	Sources []string `json:"sources"`
 	// Merging are sources that have merged records. Others have not, so nobody has to look
@@ -228,10 +229,12 @@ type linking struct {
 	crowded  map[work.LookupKey]int
 	ofStep   []work.LookupKey
 	lookedUp map[work.LookupKey]bool
-	// left are the keys of identifiers that records had before.
-	left []work.LookupKey
-	// blocks are those of the index, once it has all that this step adds.
-	blocks blockLists
+	// left are the keys of identifiers that records had before, leaving all keys under which
+	// a record is no longer found.
+	left    []work.LookupKey
+	leaving map[work.LookupKey]bool
+	// sections are those of the index, once it has all that this step adds.
+	sections sectionLists
 
 	linkingPart
 }
@@ -276,7 +279,7 @@ func (x *tx) linkRecords(p *workPosition, ids []int64, rows []queueRow) error {
 	l := &linking{
 		x: x, p: p, step: map[int64]*keyed{}, pending: map[int64]bool{}, fresh: map[int64]bool{}, held: map[work.LookupKey][]holder{},
 		crowded: map[work.LookupKey]int{}, lookedUp: map[work.LookupKey]bool{},
-		blocks: blockLists{}, linkingPart: newLinkingPart(),
+		leaving: map[work.LookupKey]bool{}, sections: sectionLists{}, linkingPart: newLinkingPart(),
 	}
 	slices.Sort(ids)
 	touched, err := l.storeKeys(slices.Compact(ids), rows)

@@ -70,7 +70,8 @@ func (s *Store) RecordsSought(ctx context.Context, keys []work.LookupKey, most i
 		return nil, fmt.Errorf("position of linking: %w", err)
 	}
 	var numbers []int64
-	if err := s.reading(ctx).find(p.Runs, nil, keys, func(e entry) { numbers = append(numbers, e.record) }); err != nil {
+	all := func(work.LookupKey) bool { return false }
+	if err := s.reading(ctx).find(p.Runs, nil, keys, all, func(e entry) { numbers = append(numbers, e.record) }); err != nil {
 		return nil, err
 	}
 	slices.Sort(numbers)

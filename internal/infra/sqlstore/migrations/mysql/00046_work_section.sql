@@ -1,0 +1,11 @@
+-- +goose Up
+
+-- Blocks of the index of keys that stand side by side: with which key each begins, and a filter that tells of a key that it is in none of them. Runs that have no
+-- section yet get theirs when they are merged with others.
+CREATE TABLE ing_work_section (
+  id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+  run_no BIGINT NOT NULL,
+  first_key BIGINT NOT NULL,
+  body MEDIUMBLOB NOT NULL
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+CREATE INDEX idx_work_section ON ing_work_section (run_no, first_key);

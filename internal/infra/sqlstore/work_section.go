@@ -1,0 +1,361 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/papertrace/patra/internal/domain/work"
+)
+
+// Blocks of a run that stand side by side are a section. Its row says with which keys they
+// begin, and has a filter of all keys in them: most keys that are looked for are in no block,
+// and the filter tells so of all but a few in a thousand. What a step reads of the index is
+// therefore a byte and a half for an entry, in rows of 20 KiB, and a block of 4 KiB for each
+// key that it finds.
+
+// blocksPerSection is how many blocks make a section.
+const blocksPerSection = 64
+
+// sectionWriter puts a section together.
+type sectionWriter struct {
+	blocks []block
+	bodies []entryList
+}
+
+// add adds the block that comes next, whose number is one more than that of the last.
+func (w *sectionWriter) add(id int64, body entryList) {
+	w.blocks = append(w.blocks, block{id, body.key(0)})
+	w.bodies = append(w.bodies, body)
+}
+
+// write stores the section and its blocks, and begins another.
+func (w *sectionWriter) write(x *tx, run int64) error {
+	entries := 0
+	rows := make([][]any, len(w.blocks))
+	for i, b := range w.blocks {
+		entries += w.bodies[i].count()
+		rows[i] = []any{b.id, run, storedKey(b.first), []byte(w.bodies[i])}
+	}
+	if err := x.insertRows(`INSERT INTO ing_work_block (id, run_no, first_key, body)`, rows); err != nil {
+		return err
+	}
+	body := binary.AppendUvarint(nil, uint64(w.blocks[0].id))
+	body = binary.AppendUvarint(body, uint64(len(w.blocks)))
+	for _, b := range w.blocks {
+		body = binary.BigEndian.AppendUint64(body, uint64(b.first))
+	}
+	filter := newKeyFilter(entries)
+	for _, l := range w.bodies {
+		for i := range l.count() {
+			filter.add(l.key(i))
+		}
+	}
+	body = append(body, filter...)
+	if _, err := x.exec(`INSERT INTO ing_work_section (run_no, first_key, body) VALUES (?,?,?)`, run, storedKey(w.blocks[0].first), body); err != nil {
+		return fmt.Errorf("store a section of keys: %w", err)
+	}
+	w.blocks = w.blocks[:0]
+	w.bodies = w.bodies[:0]
+	return nil
+}
+
+// keyFilter tells of a key that it is not there, or that it may be: groups of eight words of
+// 32 bits, where a key has one group and in each of its words one bit. With twelve bits for a
+// key one in three hundred that are not there seems to be.
+type keyFilter []byte
+
+const (
+	filterBits  = 12 // for a key
+	filterGroup = 32 // bytes
+)
+
+func newKeyFilter(keys int) keyFilter {
+	groups := (keys*filterBits + 8*filterGroup - 1) / (8 * filterGroup)
+	return make(keyFilter, filterGroup*groups)
+}
+
+// filterSalts make eight numbers of one.
+var filterSalts = [8]uint32{0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31}
+
+// place is where the group of a key begins, and what its bits are made of.
+func (f keyFilter) place(k work.LookupKey) (at int, seed uint32) {
+	h := uint64(k) * 0x9e3779b97f4a7c15
+	groups := uint64(len(f) / filterGroup)
+	return int(h>>32*groups>>32) * filterGroup, uint32(h)
+}
+
+func (f keyFilter) add(k work.LookupKey) {
+	at, seed := f.place(k)
+	for i, salt := range filterSalts {
+		word := f[at+4*i : at+4*i+4]
+		binary.LittleEndian.PutUint32(word, binary.LittleEndian.Uint32(word)|1<<(seed*salt>>27))
+	}
+}
+
+func (f keyFilter) mayHave(k work.LookupKey) bool {
+	at, seed := f.place(k)
+	for i, salt := range filterSalts {
+		if binary.LittleEndian.Uint32(f[at+4*i:])&(1<<(seed*salt>>27)) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// section are blocks of a run that stand side by side, from a key on.
+type section struct {
+	id    int64
+	first work.LookupKey
+	// blocks and filter are read when they are needed.
+	blocks []block
+	filter keyFilter
+}
+
+// block is where entries stand that begin with a key.
+type block struct {
+	id    int64
+	first work.LookupKey
+}
+
+func (s section) firstKey() work.LookupKey { return s.first }
+func (b block) firstKey() work.LookupKey   { return b.first }
+
+// sectionsOf lists the sections of a run in their order. One that was written before there
+// were sections is told as one, without a filter.
+func (each reading) sectionsOf(run int64) (out []section, err error) {
+	err = each(func(r *sql.Rows) error {
+		var id, first int64
+		err := r.Scan(&first, &id)
+		out = append(out, section{id: id, first: keyStored(first)})
+		return err
+	}, `SELECT first_key, id FROM ing_work_section WHERE run_no=? ORDER BY first_key, id`, run)
+	if err != nil {
+		return nil, fmt.Errorf("list sections of keys: %w", err)
+	}
+	if len(out) > 0 {
+		return out, nil
+	}
+	blocks, err := each.blocks(run)
+	if err != nil || len(blocks) == 0 {
+		return nil, err
+	}
+	return []section{{first: blocks[0].first, blocks: blocks}}, nil
+}
+
+// blocks lists the blocks of a run in their order. The index of the table has all that
+// is read.
+func (each reading) blocks(run int64) (out []block, err error) {
+	err = each(func(r *sql.Rows) error {
+		var id, first int64
+		err := r.Scan(&first, &id)
+		out = append(out, block{id, keyStored(first)})
+		return err
+	}, `SELECT first_key, id FROM ing_work_block WHERE run_no=? ORDER BY first_key, id`, run)
+	if err != nil {
+		return nil, fmt.Errorf("list blocks of keys: %w", err)
+	}
+	return out, nil
+}
+
+// openSections reads what sections say of their blocks, of those that were not read yet.
+func (each reading) openSections(wanted []*section) error {
+	byID := map[int64]*section{}
+	var ids []int64
+	for _, s := range wanted {
+		if s.blocks == nil {
+			byID[s.id] = s
+			ids = append(ids, s.id)
+		}
+	}
+	for args := range inLists(ids) {
+		err := each(func(r *sql.Rows) error {
+			var id int64
+			var body []byte // kept: the filter is part of it
+			if err := r.Scan(&id, &body); err != nil {
+				return err
+			}
+			return byID[id].open(body)
+		}, `SELECT id, body FROM ing_work_section WHERE id IN (`+list(len(args))+`)`, args...)
+		if err != nil {
+			return fmt.Errorf("read sections of keys: %w", err)
+		}
+	}
+	return nil
+}
+
+// open takes up what the row of a section says.
+func (s *section) open(body []byte) error {
+	id, n := binary.Uvarint(body)
+	if n <= 0 {
+		return errBlock
+	}
+	body = body[n:]
+	count, n := binary.Uvarint(body)
+	if n <= 0 || uint64(len(body)-n)/8 < count {
+		return errBlock
+	}
+	body = body[n:]
+	s.blocks = make([]block, count)
+	for i := range s.blocks {
+		s.blocks[i] = block{int64(id) + int64(i), work.LookupKey(binary.BigEndian.Uint64(body[8*i:]))}
+	}
+	s.filter = keyFilter(body[8*count:])
+	if len(s.filter) == 0 || len(s.filter)%filterGroup != 0 {
+		return errBlock
+	}
+	return nil
+}
+
+// blocksPerRead is how many blocks are read at once.
+const blocksPerRead = 64
+
+// readBlocks reads blocks and hands on their entries, block by block in their order.
+func (each reading) readBlocks(wanted []block, f func(entryList)) error {
+	for part := range chunks(wanted, blocksPerRead) {
+		ids := make([]int64, len(part))
+		for i, b := range part {
+			ids[i] = b.id
+		}
+		for args := range inLists(ids) {
+			// The blocks of a run were written one after the other.
+			err := each(func(r *sql.Rows) error {
+				var body sql.RawBytes
+				if err := r.Scan(&body); err != nil {
+					return err
+				}
+				if len(body)%entrySize != 0 {
+					return errBlock
+				}
+				f(entryList(body))
+				return nil
+			}, `SELECT body FROM ing_work_block WHERE id IN (`+list(len(args))+`) ORDER BY id`, args...)
+			if err != nil {
+				return fmt.Errorf("read blocks of keys: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// eachWith hands on those of some that stand side by side in which sorted keys may be, by
+// their places, with these keys.
+func eachWith[T interface{ firstKey() work.LookupKey }](all []T, keys []work.LookupKey, f func(place int, keys []work.LookupKey)) {
+	for i := range all {
+		at, _ := slices.BinarySearch(keys, all[i].firstKey())
+		keys = keys[at:]
+		if len(keys) == 0 {
+			return
+		}
+		// The key with which the next begins may stand in this one, too.
+		end := len(keys)
+		if i+1 < len(all) {
+			last := all[i+1].firstKey()
+			var found bool
+			end, found = slices.BinarySearch(keys, last)
+			if found {
+				end++
+			}
+		}
+		if end > 0 {
+			f(i, keys[:end])
+		}
+	}
+}
+
+// sectionLists are the sections of runs that were listed already.
+type sectionLists map[int64][]section
+
+// sought are the blocks of a run in which some of the keys that are looked for seem to be,
+// and these keys, both sorted.
+func (each reading) sought(run int64, lists sectionLists, keys []work.LookupKey) (blocks []block, seeming []work.LookupKey, err error) {
+	all, listed := lists[run]
+	if !listed {
+		all, err = each.sectionsOf(run)
+		if err != nil {
+			return nil, nil, err
+		}
+		if lists != nil {
+			lists[run] = all
+		}
+	}
+	var wanted []*section
+	eachWith(all, keys, func(i int, _ []work.LookupKey) { wanted = append(wanted, &all[i]) })
+	if err := each.openSections(wanted); err != nil {
+		return nil, nil, err
+	}
+	eachWith(all, keys, func(i int, some []work.LookupKey) {
+		s := &all[i]
+		from := len(seeming)
+		for _, k := range some {
+			if s.filter == nil || s.filter.mayHave(k) {
+				seeming = append(seeming, k)
+			}
+		}
+		eachWith(s.blocks, seeming[from:], func(j int, _ []work.LookupKey) { blocks = append(blocks, s.blocks[j]) })
+	})
+	return blocks, slices.Compact(seeming), nil // a key may stand at the end of one section and begin the next
+}
+
+// find reads the entries of sorted keys, and hands on those that hold. lists may be nil.
+// Of a key under which more are found than mean anything ([work.LookupKey.Most]) only so many
+// are handed on that this can be seen, if isEnough says so of it.
+func (each reading) find(runs []keyRun, lists sectionLists, keys []work.LookupKey, isEnough func(work.LookupKey) bool, f func(entry)) error {
+	var found []entry
+	gone := 0
+	for _, run := range slices.Backward(runs) { // the latest first
+		if len(keys) == 0 {
+			break
+		}
+		blocks, seeming, err := each.sought(run.No, lists, keys)
+		if err != nil {
+			return err
+		}
+		at := 0
+		live := 0 // of the entries of a key in this run
+		crowds := map[work.LookupKey]bool{}
+		err = each.readBlocks(blocks, func(l entryList) {
+			place := 0
+			last := l.key(l.count() - 1)
+			for at < len(seeming) && place < l.count() {
+				k := seeming[at]
+				place = l.from(place, k)
+				for ; place < l.count() && l.key(place) == k && !crowds[k]; place++ {
+					e := l.at(place)
+					found = append(found, e)
+					if e.gone {
+						gone++
+						continue
+					}
+					live++
+					// A later run may have said of so many at most that they are gone.
+					if live > k.Most()+gone && isEnough(k) {
+						crowds[k] = true
+					}
+				}
+				if k >= last && !crowds[k] {
+					break // there may be more of it in the next block
+				}
+				at++
+				live = 0
+			}
+		})
+		if err != nil {
+			return err
+		}
+		if len(crowds) > 0 {
+			keys = slices.DeleteFunc(slices.Clone(keys), func(k work.LookupKey) bool { return crowds[k] })
+		}
+	}
+	slices.SortStableFunc(found, compareEntries)
+	for i, e := range found {
+		if i > 0 && compareEntries(found[i-1], e) == 0 {
+			continue // a later run has said it
+		}
+		if !e.gone {
+			f(e)
+		}
+	}
+	return nil
+}
