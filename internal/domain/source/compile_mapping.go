@@ -86,6 +86,9 @@ func (c *compiler) fields(path string, fields []Field, known map[string]string) 
 			continue
 		}
 		seen[f.Name] = true
+		if f.Split != "" && kind != FieldObjects {
+			c.fail(at+".split", "goes with each")
+		}
 		for i, p := range f.From {
 			c.pick(fmt.Sprintf("%s[%d]", at, i), p)
 		}

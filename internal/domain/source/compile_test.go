@@ -137,7 +137,7 @@ func TestCompile_Refuses(t *testing.T) {
 		{"no search", func(d *source.Definition) { search(d).Usage = "COUNT" }, "endpoints: none has usage SEARCH"},
 		{"no paging", func(d *source.Definition) { d.Pagination = nil }, "pagination: is required"},
 		{"no base URL", func(d *source.Definition) { d.BaseURL = "" }, "baseUrl: is required"},
-		{"no window", func(d *source.Definition) { d.Window = nil }, "window: is required for HARVEST"},
+		{"no window", func(d *source.Definition) { d.Window = nil }, "window: is required for HARVEST: without it the source lists nothing, and no field of a query can be asked for; records are read by their ids: patra refresh"},
 		{"plain http", func(d *source.Definition) { d.BaseURL = "http://api.example.org" }, "baseUrl: plain http needs"},
 		{"file URL", func(d *source.Definition) { d.BaseURL = "file:///etc/passwd" }, "baseUrl: "},
 		{"user in URL", func(d *source.Definition) { d.BaseURL = "https://a:b@example.org" }, "baseUrl: user"},

@@ -31,7 +31,8 @@ func (c *compiler) window() {
 	needed := c.t.Operation == harvest.Harvest || c.t.Operation == harvest.Backfill
 	if cfg == nil {
 		if needed {
-			c.fail(path, "is required for %s", c.t.Operation)
+			c.fail(path, "is required for %s: without it the source lists nothing, and no field of a query can be asked for; records are read by their ids: patra refresh %s --ids FILE",
+				c.t.Operation, c.def.Source)
 		}
 		return
 	}

@@ -277,6 +277,9 @@ type Field struct {
 	// yields any; Fields are relative to it.
 	Each   []string `json:"each,omitempty"`
 	Fields []Field  `json:"fields,omitempty"`
+	// Split makes an object of each part of the text that Each finds, cut where this stands
+	// in it; $ is the part in Fields.
+	Split string `json:"split,omitempty"`
 	// Entries of MAP: key -> pick.
 	Entries []Entry `json:"entries,omitempty"`
 }

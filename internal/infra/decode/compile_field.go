@@ -80,6 +80,12 @@ func (c *compiler) field(at string, root *node, s *source.Field) field {
 	if len(s.Count) > 0 && s.Kind != source.FieldNumber {
 		c.fail(at+".count", errors.New("only a NUMBER counts"))
 	}
+	if s.Split != "" {
+		f.split = []byte(s.Split)
+		if s.Kind != source.FieldObjects {
+			c.fail(at+".split", errors.New("only objects are made of the parts of a text"))
+		}
+	}
 	switch s.Kind {
 	case source.FieldText, source.FieldNumber, source.FieldBool, source.FieldList:
 		if len(s.From)+len(s.Count) == 0 {

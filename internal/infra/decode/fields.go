@@ -19,6 +19,7 @@ type field struct {
 	join     string
 	count    []int32   // slots whose values a NUMBER counts
 	objects  []objects // alternatives of OBJECTS
+	split    []byte    // OBJECTS: what parts the text of which each is one; nil if there is one text for each
 	entries  []entry
 	required bool
 }
@@ -270,21 +271,46 @@ func (w *walk) appendObjects(dst []byte, f *field, group int32) ([]byte, bool) {
 	for i := range f.objects {
 		o := &f.objects[i]
 		for k := w.item.first(o.each, group); k >= 0; k = w.item.after(k) {
-			before := len(dst)
-			if before > start {
-				dst = append(dst, ',')
+			if f.split == nil {
+				dst = w.appendObject(dst, start, o, k)
+				continue
 			}
-			var ok bool
-			dst, ok = w.appendFields(dst, o.fields, k)
-			if !ok {
-				dst = dst[:before]
-			}
+			dst = w.appendParts(dst, start, f, o, k)
 		}
 		if len(dst) > start {
 			break
 		}
 	}
 	return append(dst, ']'), len(dst) > start
+}
+
+// appendObject writes one object of a list that begins at start, if it has any field.
+func (w *walk) appendObject(dst []byte, start int, o *objects, k int32) []byte {
+	before := len(dst)
+	if before > start {
+		dst = append(dst, ',')
+	}
+	dst, ok := w.appendFields(dst, o.fields, k)
+	if !ok {
+		return dst[:before]
+	}
+	return dst
+}
+
+// appendParts writes an object for each part of a text.
+func (w *walk) appendParts(dst []byte, start int, f *field, o *objects, k int32) []byte {
+	whole := &w.item.list[k]
+	for part := range bytes.SplitSeq(w.matchText(whole, false), f.split) {
+		part = bytes.TrimSpace(part)
+		if len(part) == 0 {
+			continue
+		}
+		w.parted = whole.span
+		w.part = part
+		dst = w.appendObject(dst, start, o, k)
+		w.part = nil
+	}
+	return dst
 }
 
 func (w *walk) appendMap(dst []byte, f *field, group int32) ([]byte, bool) {

@@ -38,6 +38,9 @@ func (w *walk) bytes(s span) []byte { return w.body[s.start:s.end:s.end] }
 
 // matchText is the text of a match before any cleaning; nil if it has none.
 func (w *walk) matchText(x *match, raw bool) []byte {
+	if w.part != nil && x.span == w.parted {
+		return w.part
+	}
 	b := w.bytes(x.span)
 	if w.d.json {
 		return w.scalar(b)

@@ -24,6 +24,8 @@ type walk struct {
 	attrs    []attr    // XML: of the start tag being read
 	bound    []binding // XML: prefixes in force, the innermost last; only where paths tell namespaces apart
 	frames   []frame
+	part     []byte // of the text at parted, while the fields of an object are read of it; else nil
+	parted   span
 	seen     []seenKey
 	compared int // keys held against each other one by one
 

@@ -162,7 +162,7 @@ func (s *schema) field() object {
 		paths := listOf(schemaText)
 		props := object{
 			"path": schemaText, "first": picks, "list": picks, "number": picks, "bool": picks, "count": paths,
-			"date": s.of(reflect.TypeFor[source.DateParts]()), "each": paths,
+			"date": s.of(reflect.TypeFor[source.DateParts]()), "each": paths, "split": schemaText,
 			"fields": s.of(reflect.TypeFor[[]source.Field]()), "entries": s.of(reflect.TypeFor[[]source.Entry]()),
 			"join": schemaText, "label": schemaText, "clean": paths, "format": schemaText,
 		}

@@ -209,6 +209,8 @@ func (r *reader) field(n ast.Node, path string) source.Field {
 			f.From = into[[]source.Pick](r, e.value, at)
 		case "each":
 			f.Each = into[[]string](r, e.value, at)
+		case "split":
+			f.Split, _ = r.scalar(e.value, at)
 		case "count":
 			f.Count = into[[]string](r, e.value, at)
 		case "fields":
@@ -224,7 +226,7 @@ func (r *reader) field(n ast.Node, path string) source.Field {
 		case "format":
 			format, _ = r.scalar(e.value, at)
 		default:
-			r.unknown(e, path, []string{"path", "first", "list", "number", "bool", "count", "date", "each", "fields", "entries", "join", "label", "clean", "format"})
+			r.unknown(e, path, []string{"path", "first", "list", "number", "bool", "count", "date", "each", "split", "fields", "entries", "join", "label", "clean", "format"})
 		}
 	}
 	if len(from) != 1 {

@@ -258,6 +258,7 @@ func fieldTree(f source.Field) any {
 	switch f.Kind {
 	case source.FieldObjects:
 		m.add("each", tree(reflect.ValueOf(f.Each)))
+		m.add("split", text(f.Split))
 		m.add("fields", tree(reflect.ValueOf(f.Fields)))
 		return m
 	case source.FieldMap:
