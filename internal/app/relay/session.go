@@ -107,11 +107,7 @@ func (w *session) renewIfDue(ctx context.Context) error {
 func (w *session) send(ctx context.Context, b Batch) Outcome {
 	d := newDelivery(b, w.lease.Failures)
 	for {
-		wave, err := d.nextWave()
-		if err != nil {
-			d.out = err.Error()
-			break
-		}
+		wave := d.nextWave()
 		if len(wave) == 0 || ctx.Err() != nil {
 			break
 		}
@@ -122,7 +118,7 @@ func (w *session) send(ctx context.Context, b Batch) Outcome {
 		within, cancel := context.WithDeadline(ctx, end)
 		errs := w.target.Publish(within, wave)
 		cancel()
-		if !d.note(wave, errs, ctx.Err() != nil) {
+		if !d.note(errs, ctx.Err() != nil) {
 			break
 		}
 	}
@@ -146,7 +142,7 @@ func (w *session) tell(ctx context.Context, o Outcome, took time.Duration) {
 		key := KeyOf(f.Source, f.Type, f.ID)
 		if f.Parked {
 			w.cfg.Observe(kind, Parked, 1)
-			w.log.ErrorContext(ctx, "an event is parked: its target refuses it", "target", name, "record", key, "revision", f.Number, "attempt", f.Attempts, "err", f.Error)
+			w.log.ErrorContext(ctx, "an event is parked", "target", name, "record", key, "revision", f.Number, "attempt", f.Attempts, "err", f.Error)
 			continue
 		}
 		w.cfg.Observe(kind, Refused, 1)
