@@ -106,7 +106,7 @@ func (d *delivery) note(errs []error, stopping bool) bool {
 // targetOut notes that the target takes nothing, and for how long it is left alone.
 func (d *delivery) targetOut(err error) {
 	if d.out == "" {
-		d.out = errText(err)
+		d.out = err.Error()
 	}
 	d.rest = max(d.rest, restAfter(d.failures+1))
 	if busy, is := errors.AsType[*BusyError](err); is {
@@ -175,7 +175,7 @@ func place(r Revision, snapshot bool) int64 {
 
 func refusalOf(r Revision, err error) Refusal {
 	r.Attempts++
-	f := Refusal{Revision: r, Error: errText(err), Parked: r.Attempts >= Tries || errors.Is(err, ErrDamaged)}
+	f := Refusal{Revision: r, Error: err.Error(), Parked: r.Attempts >= Tries || errors.Is(err, ErrDamaged)}
 	if !f.Parked {
 		f.Rest = restAfter(r.Attempts)
 	}

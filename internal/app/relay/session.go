@@ -3,7 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -123,9 +123,9 @@ func (w *session) send(ctx context.Context, b Batch) Outcome {
 		}
 	}
 	o := d.outcome()
-	o.Out = w.cfg.Redact(o.Out)
+	o.Out = w.said(o.Out)
 	for i := range o.Refused {
-		o.Refused[i].Error = w.cfg.Redact(o.Refused[i].Error)
+		o.Refused[i].Error = w.said(o.Refused[i].Error)
 	}
 	return o
 }
@@ -167,12 +167,13 @@ func restAfter(failures int) time.Duration {
 	return min(firstRest<<min(max(failures-1, 0), 20), longestRest)
 }
 
-// errText is what a target said, short enough to be kept.
-func errText(err error) string {
+// said is what a target said, without what nobody is to see, and short enough to be kept. It
+// is cut last: a part of a secret would not be known for one.
+func (r *Relay) said(text string) string {
 	const most = 500
-	s := fmt.Sprint(err)
-	if len(s) > most {
-		s = s[:most] + " ..."
+	text = r.cfg.Redact(text)
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + " ..."
 	}
-	return s
+	return text
 }
