@@ -45,13 +45,14 @@ var layers = []struct {
 	{"internal/sim/demo", []string{"internal/sim", "sources"}},
 	{"internal/sim", nil},
 	{"sources", nil},
+	{"deploy", nil},
 	{"internal/node", []string{"internal/domain", "internal/app", "internal/infra", "sources"}},
 	{"internal/mirror", nil},
 	{"internal/bench", []string{"internal/domain", "internal/app", "internal/infra", "internal/node", "internal/sim", "sources"}},
 	{"internal/patratest", []string{"internal/domain", "internal/app", "internal/infra", "internal/node", "internal/sim", "sources"}},
 	{"internal/proctest", nil},
 	// A command parses, calls and prints: it sees the operator's room and no store, file or vault.
-	{"cmd/patra", []string{"internal/domain/harvest", "internal/domain/source", "internal/app/control", "internal/node", "internal/sim"}},
+	{"cmd/patra", []string{"internal/domain/harvest", "internal/domain/source", "internal/app/control", "internal/node", "internal/sim", "deploy"}},
 }
 
 // TestImportsPointInward parses every file's imports and holds them against the

@@ -139,7 +139,7 @@ func (c *cli) dbGrantsCmd() *cobra.Command {
 	var user string
 	cmd := &cobra.Command{
 		Use: "grants ROLE", Short: "Print what a user of a MySQL server must be granted for a role, and no more",
-		Long: "Grants prints SQL for " + grantRoles + ". A reader looks at things, the next three are\n" +
+		Long: "Grants prints SQL for " + grantRoles + ". A reader looks at things, the next four are\n" +
 			"roles of patra serve, an operator runs all other commands, the owner migrates the schema too. It asks no database.\n\n" +
 			"Executors, planners and schedulers may not change the registry: apply packs as operator first (patra source apply).",
 		Example: "  patra db grants executor --user patra_executor@10.0.0.%",

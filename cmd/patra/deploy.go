@@ -1,19 +1,9 @@
 package main
 
 import (
-	_ "embed"
-
+	"github.com/papertrace/patra/deploy"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
-)
-
-// What is printed for those who run patra as a service. It is made for its users to
-// read and change.
-var (
-	//go:embed deploy/patra.service
-	systemdUnit []byte
-	//go:embed deploy/compose.yaml
-	composeFile []byte
 )
 
 func (c *cli) deployCmd() *cobra.Command {
@@ -23,6 +13,7 @@ func (c *cli) deployCmd() *cobra.Command {
 		Long: "Deploy prints files for those who run patra as a service. It changes nothing and asks nobody: look at what it prints,\n" +
 			"and put it where it belongs.",
 		Example: "  patra deploy systemd | sudo tee /etc/systemd/system/patra.service\n" +
+			"  patra deploy kubernetes | kubectl apply -f -\n" +
 			"  patra deploy alerts > /etc/prometheus/patra.rules.yml\n  patra deploy grafana > patra.json",
 	}
 	verbs(cmd,
@@ -33,12 +24,13 @@ func (c *cli) deployCmd() *cobra.Command {
 			"There is one for each rule that patra itself alerts by (patra alert list), and some about patra being away.\n"+
 				"Name the file under rule_files of prometheus.yml; a scrape of /metrics needs a token of the role viewer\n"+
 				"(patra token new) where patra asks for tokens.", func() ([]byte, error) { return node.Monitoring("alerts") }),
-		c.deployOne("systemd", "Print a unit for systemd",
-			"The unit runs `patra serve` as a user of its own, told of its readiness, with no rights but to its state directory.\n"+
-				"Settings go to /etc/patra/patra.env.", func() ([]byte, error) { return systemdUnit, nil }),
-		c.deployOne("compose", "Print a compose file: roles apart over one MySQL",
-			"The file has a database, a scheduler with planner, executors in any number, and an API if asked for; each without\n"+
-				"root, capabilities and a writable disk. How to begin stands at its top.", func() ([]byte, error) { return composeFile, nil }),
+		c.deploySystemdCmd(),
+		c.deployOne("compose", "Print a compose file: roles apart over one MySQL, events to NATS",
+			"The file has a database, a stream for events, scheduler, planner and relay, executors in any number, and the console if\n"+
+				"asked for; each without root, capabilities and a writable disk. How to begin stands at its top.", func() ([]byte, error) { return deploy.Compose, nil }),
+		c.deployOne("kubernetes", "Print a manifest for Kubernetes: roles apart over one database",
+			"The manifest has a job that brings the schema up to date and a deployment for each role, without root, capabilities and a\n"+
+				"writable disk, with probes. Database and broker are yours. How to begin stands at its top.", func() ([]byte, error) { return deploy.Kubernetes, nil }),
 		c.deployManCmd(), c.deployReferenceCmd(),
 	)
 	return cmd
@@ -57,4 +49,22 @@ func (c *cli) deployOne(name, short, long string, text func() ([]byte, error)) *
 			return nil
 		},
 	}
+}
+
+// deploySystemdCmd prints the unit of all roles, or the template for one.
+func (c *cli) deploySystemdCmd() *cobra.Command {
+	var byRole bool
+	cmd := c.deployOne("systemd", "Print a unit for systemd",
+		"The unit runs `patra serve` as a user of its own, told of its readiness, with no rights but to its state directory.\n"+
+			"Settings go to /etc/patra/patra.env. With --by-role it is a template: patra@executor.service runs the role executor, and\n"+
+			"reads /etc/patra/executor.env as well.", func() ([]byte, error) {
+			if byRole {
+				return deploy.RoleUnit, nil
+			}
+			return deploy.Unit, nil
+		})
+	cmd.Example = "  patra deploy systemd > /etc/systemd/system/patra.service\n" +
+		"  patra deploy systemd --by-role > /etc/systemd/system/patra@.service"
+	cmd.Flags().BoolVar(&byRole, "by-role", false, "print the template with an instance for each role")
+	return cmd
 }

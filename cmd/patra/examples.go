@@ -25,7 +25,7 @@ var examples = map[string]string{
 	"patra deploy alerts":        "patra deploy alerts > patra.rules.yml",
 	"patra deploy compose":       "patra deploy compose > compose.yaml",
 	"patra deploy grafana":       "patra deploy grafana > patra.json",
-	"patra deploy systemd":       "patra deploy systemd > /etc/systemd/system/patra.service",
+	"patra deploy kubernetes":    "patra deploy kubernetes | kubectl apply -f -",
 	"patra error ack":            "patra error ack 7 --reason \"told the publisher\"",
 	"patra error resolve":        "patra error resolve 7 --reason \"the pack is mended\"",
 	"patra error show":           "patra error show 7",

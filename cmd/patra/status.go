@@ -53,7 +53,7 @@ func (c *cli) printStatus(st control.Status) {
 		c.printf("\nNEEDS YOU\n")
 	}
 	for _, n := range st.Needs {
-		c.printf("%s %s: %s\n  next: %s\n", c.glyph(n.Level.Family()), n.Source, n.Text, n.Next)
+		c.printf("%s %s: %s\n  next: %s\n", c.glyph(n.Level.Family()), cmp.Or(n.Source, string(n.Level)), n.Text, n.Next)
 	}
 	if st.MoreNeeds > 0 {
 		c.printf("and %d more\n", st.MoreNeeds)
@@ -90,9 +90,43 @@ func (c *cli) printStatus(st control.Status) {
 	if len(never) > 0 {
 		c.printf("never harvested: %s; begin with patra harvest SOURCE\n", strings.Join(never, ", "))
 	}
+	c.printEvents(st.Events)
 	if st.Unread != "" {
 		c.printf("some schedules could not be read: %s\n", st.Unread)
 	}
+}
+
+// printEvents says how those fare who are told of revisions.
+func (c *cli) printEvents(targets []control.OutboxTarget) {
+	if len(targets) == 0 {
+		return
+	}
+	c.printf("\n")
+	var rows [][]any
+	for _, t := range targets {
+		rows = append(rows, []any{t.Name, withGlyph(t.State, control.TargetFamily(t.State)), t.Backlog, timeOrDash(t.OldestAt), t.Waiting, t.Parked, cmp.Or(waitsFor(t), "-")})
+	}
+	c.table([]column{
+		{head: "TOLD OF REVISIONS", width: 14},
+		{head: "STATE", width: 12},
+		{head: "BEHIND", right: true},
+		{head: "OLDEST", width: 20, spare: true},
+		{head: "WAITING", right: true, spare: true},
+		{head: "PARKED", right: true},
+		{head: "WHY", wraps: true},
+	}, rows)
+}
+
+// waitsFor is why a target is not told, and until when it is left alone.
+func waitsFor(t control.OutboxTarget) string {
+	text := t.Error
+	if t.Failures == 0 {
+		text = ""
+	}
+	if t.RetryAt != nil {
+		text += " (tried again at " + timeText(t.RetryAt) + ")"
+	}
+	return strings.TrimSpace(text)
 }
 
 // statusCounts says how many sources are in which state, as of when.

@@ -56,6 +56,10 @@ func aMorning() control.Status {
 				Lines:     []control.LineStatus{{Schedule: "pubmed/HARVEST", Freshness: control.FreshLate}},
 			},
 		},
+		Events: []control.OutboxTarget{
+			{Name: "lake", Kind: "file", State: control.TargetFollows, Sent: 1200, Since: *at(1, 0)},
+			{Name: "nats", Kind: "nats", State: control.TargetOut, Backlog: 310, OldestAt: at(11, 40), Failures: 7, Error: "connection refused", RetryAt: at(12, 2), Since: *at(1, 0)},
+		},
 	}
 }
 

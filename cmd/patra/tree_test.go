@@ -43,21 +43,22 @@ var (
 	// apart are those that neither read nor change, each with the reason why the rules for
 	// these do not hold for it.
 	apart = map[string]string{
-		"blackbox export":  "It writes a file and a line of the audit, for which it wants a reason, and changes nothing that could be looked at first.",
-		"demo":             "It works in a store of its own until it is ended.",
-		"deploy alerts":    "It prints a file that Prometheus reads.",
-		"deploy compose":   "It prints a file that Docker reads.",
-		"deploy grafana":   "It prints a file that Grafana reads, which is JSON already.",
-		"deploy man":       "It writes pages for man, and knows no store.",
-		"deploy reference": "It prints a page of the documentation.",
-		"deploy systemd":   "It prints a unit of systemd.",
-		"init":             "It makes a folder with a file of settings, and there is no store yet.",
-		"serve":            "It works until it is ended; what it does is read with other commands.",
-		"sim":              "It answers as sources do until it is ended, and knows no store.",
-		"source export":    "It prints a pack, which is YAML and is read by source apply.",
-		"source new":       "It prints a skeleton of a pack, which is YAML, and knows no store.",
-		"source schema":    "It prints a JSON Schema.",
-		"up":               "It works until it is ended; what it does is read with other commands.",
+		"blackbox export":   "It writes a file and a line of the audit, for which it wants a reason, and changes nothing that could be looked at first.",
+		"demo":              "It works in a store of its own until it is ended.",
+		"deploy alerts":     "It prints a file that Prometheus reads.",
+		"deploy compose":    "It prints a file that Docker reads.",
+		"deploy grafana":    "It prints a file that Grafana reads, which is JSON already.",
+		"deploy kubernetes": "It prints a file that Kubernetes reads.",
+		"deploy man":        "It writes pages for man, and knows no store.",
+		"deploy reference":  "It prints a page of the documentation.",
+		"deploy systemd":    "It prints a unit of systemd.",
+		"init":              "It makes a folder with a file of settings, and there is no store yet.",
+		"serve":             "It works until it is ended; what it does is read with other commands.",
+		"sim":               "It answers as sources do until it is ended, and knows no store.",
+		"source export":     "It prints a pack, which is YAML and is read by source apply.",
+		"source new":        "It prints a skeleton of a pack, which is YAML, and knows no store.",
+		"source schema":     "It prints a JSON Schema.",
+		"up":                "It works until it is ended; what it does is read with other commands.",
 	}
 )
 

@@ -160,7 +160,8 @@ func (n *Node) Executor(c executor.Config) *executor.Executor {
 func (n *Node) Relay() *relay.Relay {
 	return relay.New(relay.Config{
 		Owner: executor.ThisProcess(), Gone: executor.HasEnded, TTL: n.cfg.LeaseTTL, Poll: n.cfg.Poll,
-		Redact: n.cfg.redact.Text, Observe: n.book.EventsSent,
+		Redact:  func(text string) string { return control.MaskMail(n.cfg.redact.Text(text)) },
+		Observe: n.book.EventsSent,
 	}, n.Store, n.events.Targets(), n.cfg.Logger)
 }
 

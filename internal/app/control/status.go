@@ -125,12 +125,15 @@ type Status struct {
 	Needs     []Need         `json:"needs_you"`
 	MoreNeeds int            `json:"more_needs,omitzero"`
 	Sources   []SourceStatus `json:"sources"`
+	// Events tells who is told of revisions of records; empty in the status of one source.
+	Events []OutboxTarget `json:"events"`
 	// Unread says which schedules could not be read, if any.
 	Unread string `json:"unread,omitempty"`
 }
 
 // Need is what a person should look at, in one sentence, and the command that helps.
 type Need struct {
+	// Source is empty where it is about all of them.
 	Source string `json:"source"`
 	// Level is what kind of trouble it is.
 	Level NeedKind `json:"level"`
@@ -151,13 +154,14 @@ const (
 	NeedUnasked    NeedKind = "unasked" // work that nobody takes, or that nobody can ask for
 	NeedOutage     NeedKind = "outage"
 	NeedGap        NeedKind = "gap"
+	NeedEvents     NeedKind = "events" // somebody is not told of revisions
 	NeedQuarantine NeedKind = "quarantine"
 	NeedDetails             = NeedKind(harvest.ProblemNoDetails) // records that the source names and gives nothing of
 	NeedPaused     NeedKind = "paused"
 )
 
 // worstFirst are the levels in the order in which they are listed.
-var worstFirst = []NeedKind{NeedStopped, NeedLate, NeedUnasked, NeedOutage, NeedGap, NeedQuarantine, NeedDetails, NeedPaused}
+var worstFirst = []NeedKind{NeedStopped, NeedLate, NeedUnasked, NeedOutage, NeedGap, NeedEvents, NeedQuarantine, NeedDetails, NeedPaused}
 
 // Family is the family of the level.
 func (l NeedKind) Family() Family {
@@ -284,7 +288,7 @@ type QuotaStatus struct {
 // Status looks at all sources, or at one.
 func (c *Control) Status(ctx context.Context, code string) (Status, error) {
 	ctx = c.leaveNoTrace(ctx)
-	out := Status{Needs: []Need{}, Sources: []SourceStatus{}}
+	out := Status{Needs: []Need{}, Sources: []SourceStatus{}, Events: []OutboxTarget{}}
 	codes, err := c.statusOf(ctx, code)
 	if err != nil {
 		return out, err
@@ -308,6 +312,11 @@ func (c *Control) Status(ctx context.Context, code string) (Status, error) {
 			return out, err
 		}
 		out.At = Time(now.Truncate(time.Second))
+	}
+	if code == "" {
+		if err := c.addEvents(ctx, &out); err != nil {
+			return out, err
+		}
 	}
 	slices.SortStableFunc(out.Needs, func(a, b Need) int {
 		return cmp.Compare(slices.Index(worstFirst, a.Level), slices.Index(worstFirst, b.Level))

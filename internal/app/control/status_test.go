@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,7 @@ type faring struct {
 	partial  bool
 	gate     pace.State
 	standing []schedule.Standing
+	targets  []control.OutboxTarget
 	asked    int // how often it was asked about all sources
 }
 
@@ -123,6 +125,48 @@ func (f *fares) status(t *testing.T) (control.SourceStatus, []control.Need) {
 		t.Fatalf("%+v, %v", st, err)
 	}
 	return st.Sources[0], st.Needs
+}
+
+func (s *faring) OutboxTargets(context.Context) ([]control.OutboxTarget, error) {
+	s.asked++
+	return slices.Clone(s.targets), nil
+}
+
+// TestStatus_TellsWhoIsNotTold: a target of events that waits is told with what it waits for, and needs
+// somebody once it will not heal by itself.
+func TestStatus_TellsWhoIsNotTold(t *testing.T) {
+	old := control.Time(noon.Add(-10 * time.Minute))
+	young := control.Time(noon.Add(-10 * time.Second))
+	for name, c := range map[string]struct {
+		target control.OutboxTarget
+		word   string
+		needs  string
+	}{
+		"follows":                {control.OutboxTarget{Owner: "a", Backlog: 3, OldestAt: &young}, control.TargetFollows, ""},
+		"out for a moment":       {control.OutboxTarget{Failures: 4, Error: "refused", Backlog: 3}, control.TargetOut, ""},
+		"out":                    {control.OutboxTarget{Failures: 5, Error: "connection refused", Backlog: 3}, control.TargetOut, "connection refused"},
+		"parked":                 {control.OutboxTarget{Owner: "a", Parked: 2}, control.TargetParked, "refused 2 messages"},
+		"parked, and out":        {control.OutboxTarget{Failures: 1, Parked: 2}, control.TargetOut, "refused 2 messages"},
+		"nobody sends":           {control.OutboxTarget{Backlog: 3, OldestAt: &old}, control.TargetUnserved, "nobody sends"},
+		"nobody sends since now": {control.OutboxTarget{Backlog: 3, OldestAt: &young}, control.TargetUnserved, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFares(t)
+			c.target.Name = "lake"
+			f.store.targets = []control.OutboxTarget{c.target}
+			ctl := control.New(control.Parts{Store: f.store, Sources: several{}, Contracts: f.described, Quiet: f.quiet})
+			st, err := ctl.Status(t.Context(), "")
+			if err != nil || len(st.Events) != 1 || st.Events[0].State != c.word {
+				t.Fatalf("%+v, %v", st.Events, err)
+			}
+			if needs := len(st.Needs) > 0; needs != (c.needs != "") {
+				t.Fatalf("needs %+v", st.Needs)
+			}
+			if c.needs != "" && (!strings.Contains(st.Needs[0].Text, c.needs) || st.Needs[0].Level != control.NeedEvents || st.Needs[0].Next == "") {
+				t.Errorf("%+v", st.Needs[0])
+			}
+		})
+	}
 }
 
 // several are the sources that there are.

@@ -42,8 +42,9 @@ func newDelivery(b Batch, failures int) *delivery {
 }
 
 // nextWave is what is sent next: of each record the first revision that was not sent. A
-// revision behind one that was refused, here or before, is not sent.
-func (d *delivery) nextWave() ([]Message, error) {
+// revision behind one that was refused, here or before, is not sent. One that no event can
+// be made of is held as if the target had refused it.
+func (d *delivery) nextWave() []Message {
 	d.wave = d.wave[:0]
 	var out []Message
 	inWave := map[int64]bool{}
@@ -59,19 +60,27 @@ func (d *delivery) nextWave() ([]Message, error) {
 		}
 		m, err := MessageOf(r)
 		if err != nil {
-			return nil, err
+			d.refuse(i, err)
+			continue
 		}
 		inWave[r.Record] = true
 		d.wave = append(d.wave, i)
 		out = append(out, m)
 	}
-	return out, nil
+	return out
+}
+
+// refuse notes that a revision is not taken, so that later ones of its record wait.
+func (d *delivery) refuse(at int, err error) {
+	d.fates[at] = refused
+	d.refusals[at] = err
+	d.held[d.revisions[at].Record] = true
 }
 
 // note keeps what a target said of a wave, and reports whether another may follow. An
 // error is held against a message only if the target said so, or took others; else the
 // target is out. stopping: it was cut short from outside.
-func (d *delivery) note(wave []Message, errs []error, stopping bool) bool {
+func (d *delivery) note(errs []error, stopping bool) bool {
 	anyTaken := false
 	for _, err := range errs {
 		anyTaken = anyTaken || err == nil
@@ -85,9 +94,7 @@ func (d *delivery) note(wave []Message, errs []error, stopping bool) bool {
 		case errors.Is(err, ErrNotTried), stopping:
 			whole = false
 		case errors.Is(err, ErrRefused), errors.Is(err, ErrFailed) && anyTaken:
-			d.fates[at] = refused
-			d.refusals[at] = err
-			d.held[wave[i].Record] = true
+			d.refuse(at, err)
 		default:
 			whole = false
 			d.targetOut(err)
@@ -99,7 +106,7 @@ func (d *delivery) note(wave []Message, errs []error, stopping bool) bool {
 // targetOut notes that the target takes nothing, and for how long it is left alone.
 func (d *delivery) targetOut(err error) {
 	if d.out == "" {
-		d.out = errText(err)
+		d.out = err.Error()
 	}
 	d.rest = max(d.rest, restAfter(d.failures+1))
 	if busy, is := errors.AsType[*BusyError](err); is {
@@ -168,7 +175,7 @@ func place(r Revision, snapshot bool) int64 {
 
 func refusalOf(r Revision, err error) Refusal {
 	r.Attempts++
-	f := Refusal{Revision: r, Error: errText(err), Parked: r.Attempts >= Tries}
+	f := Refusal{Revision: r, Error: err.Error(), Parked: r.Attempts >= Tries || errors.Is(err, ErrDamaged)}
 	if !f.Parked {
 		f.Rest = restAfter(r.Attempts)
 	}

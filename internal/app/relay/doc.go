@@ -16,6 +16,8 @@
 //   - A message that its target refuses is tried ten times with growing rests, and then
 //     parked. Only later revisions of its own record wait for it, and only while it is
 //     tried: they hold all that it says.
+//   - A revision that no event can be made of, since what is stored of it is damaged, is
+//     parked at once. It holds up nothing else.
 //   - A target that is out rests, for longer each time, and nothing is held against the
 //     messages that wait for it.
 //

@@ -24,6 +24,9 @@ type Revision struct {
 	// parked, and need not be sent any more once this one was taken.
 	Waits  bool
 	Passes bool
+	// Unreadable is why nothing can be said of the revision: what is stored of it cannot be
+	// read. It is [ErrDamaged] if it never can.
+	Unreadable error
 
 	Source, Type, ID string
 	Number           int64
@@ -89,6 +92,9 @@ func KeyOf(source, kind, id string) string {
 // MessageOf writes a revision as an event.
 func MessageOf(r Revision) (Message, error) {
 	m := Message{Revision: r, Key: KeyOf(r.Source, r.Type, r.ID)}
+	if r.Unreadable != nil {
+		return m, fmt.Errorf("what is stored cannot be read: %w", r.Unreadable)
+	}
 	number := strconv.FormatInt(r.Number, 10)
 	m.EventID = m.Key + "/" + number
 	e := cloudevent.New(m.EventID, "patra/"+url.PathEscape(r.Source), "patra.record."+r.Effect, r.Type+"/"+r.ID, r.StoredAt.UTC(), data{
@@ -105,7 +111,7 @@ func MessageOf(r Revision) (Message, error) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(e); err != nil {
-		return m, fmt.Errorf("write revision %d of %s as an event: %w", r.Number, m.Key, err)
+		return m, fmt.Errorf("what is stored is no event: %w: %w", ErrDamaged, err)
 	}
 	m.Body = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	return m, nil

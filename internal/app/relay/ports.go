@@ -114,6 +114,8 @@ var (
 	// ErrFailed: the target answered, and failed. Whether that is for this message is
 	// told by what becomes of others.
 	ErrFailed = errors.New("the target failed")
+	// ErrDamaged: no event can be made of what is stored.
+	ErrDamaged = errors.New("damaged")
 	// ErrNotTried: there was no time for it.
 	ErrNotTried = errors.New("not tried")
 )

@@ -33,7 +33,7 @@ type Config struct {
 	TTL time.Duration
 	// Poll is how often it is looked whether there is something to send.
 	Poll time.Duration
-	// Redact, if set, takes secrets out of what targets say.
+	// Redact, if set, takes secrets and addresses of people out of what targets say.
 	Redact func(string) string
 	// Observe, if set, is told what became of messages.
 	Observe func(kind string, what Word, messages int)
@@ -171,7 +171,7 @@ func (r *Relay) work(ctx context.Context, l Lease, t Target, asked time.Time, on
 	w := &session{Relay: r, target: t, lease: l, renewed: asked}
 	defer func() {
 		if cerr := t.Close(); cerr != nil {
-			r.log.WarnContext(ctx, "a target of events did not end well", "target", t.Name(), "err", r.cfg.Redact(cerr.Error()))
+			r.log.WarnContext(ctx, "a target of events did not end well", "target", t.Name(), "err", r.said(cerr.Error()))
 		}
 	}()
 	for {

@@ -3,7 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -107,11 +107,7 @@ func (w *session) renewIfDue(ctx context.Context) error {
 func (w *session) send(ctx context.Context, b Batch) Outcome {
 	d := newDelivery(b, w.lease.Failures)
 	for {
-		wave, err := d.nextWave()
-		if err != nil {
-			d.out = err.Error()
-			break
-		}
+		wave := d.nextWave()
 		if len(wave) == 0 || ctx.Err() != nil {
 			break
 		}
@@ -122,14 +118,14 @@ func (w *session) send(ctx context.Context, b Batch) Outcome {
 		within, cancel := context.WithDeadline(ctx, end)
 		errs := w.target.Publish(within, wave)
 		cancel()
-		if !d.note(wave, errs, ctx.Err() != nil) {
+		if !d.note(errs, ctx.Err() != nil) {
 			break
 		}
 	}
 	o := d.outcome()
-	o.Out = w.cfg.Redact(o.Out)
+	o.Out = w.said(o.Out)
 	for i := range o.Refused {
-		o.Refused[i].Error = w.cfg.Redact(o.Refused[i].Error)
+		o.Refused[i].Error = w.said(o.Refused[i].Error)
 	}
 	return o
 }
@@ -146,7 +142,7 @@ func (w *session) tell(ctx context.Context, o Outcome, took time.Duration) {
 		key := KeyOf(f.Source, f.Type, f.ID)
 		if f.Parked {
 			w.cfg.Observe(kind, Parked, 1)
-			w.log.ErrorContext(ctx, "an event is parked: its target refuses it", "target", name, "record", key, "revision", f.Number, "attempt", f.Attempts, "err", f.Error)
+			w.log.ErrorContext(ctx, "an event is parked", "target", name, "record", key, "revision", f.Number, "attempt", f.Attempts, "err", f.Error)
 			continue
 		}
 		w.cfg.Observe(kind, Refused, 1)
@@ -171,12 +167,13 @@ func restAfter(failures int) time.Duration {
 	return min(firstRest<<min(max(failures-1, 0), 20), longestRest)
 }
 
-// errText is what a target said, short enough to be kept.
-func errText(err error) string {
+// said is what a target said, without what nobody is to see, and short enough to be kept. It
+// is cut last: a part of a secret would not be known for one.
+func (r *Relay) said(text string) string {
 	const most = 500
-	s := fmt.Sprint(err)
-	if len(s) > most {
-		s = s[:most] + " ..."
+	text = r.cfg.Redact(text)
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + " ..."
 	}
-	return s
+	return text
 }

@@ -231,8 +231,9 @@ func withoutAddress(err error) error {
 	return err
 }
 
-// excerpt is the beginning of an answer.
+// excerpt is the beginning of an answer. It is longer than what is kept of it, since secrets are
+// taken out in between, and one that is cut is not known.
 func excerpt(b []byte) string {
-	const most = 200
+	const most = 4 << 10
 	return string(bytes.ToValidUTF8(b[:min(len(b), most)], []byte("?")))
 }

@@ -107,7 +107,7 @@ func (h *house) until(ctx context.Context, what, js string) {
 // a telephone, and axe finds nothing that keeps people out.
 func TestBrowser_NoPageComplains(t *testing.T) {
 	h, _, _ := newDemoHouse(t, nil) // so that the page of faults is among them
-	h.harvest("pubmed")
+	h.refuseEvents("pubmed")
 	h.harvest("crossref")
 	h.harvestHostile()
 	ctx := h.browser()

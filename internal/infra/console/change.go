@@ -51,6 +51,15 @@ var (
 // verb is what is done, as the last word of the path says.
 func (w wish) verb() string { return w.path[strings.LastIndex(w.path, "/")+1:] }
 
+// word is the key of the words for what is done. What is tried again of the outbox are messages,
+// elsewhere slices.
+func (w wish) word() string {
+	if strings.HasPrefix(w.path, "/outbox/") && w.verb() == "retry" {
+		return "outbox.retry"
+	}
+	return "change." + w.verb()
+}
+
 // object is what it is done to: the step before the verb.
 func (w wish) object() string {
 	steps := strings.Split(strings.Trim(w.path, "/"), "/")
@@ -259,7 +268,7 @@ func (c *Console) changePage(v *visit, w wish, a *reply) (*view, error) {
 	token := doc.text("token")
 	doc.drop("token")
 	doc.drop("applied") // a preview never is
-	title := v.look.words.sayOr("change."+w.verb(), w.verb())
+	title := v.look.words.sayOr(w.word(), w.verb())
 	f := &form{
 		Action: v.path("/change"), Submit: title, Cancel: v.back(), Danger: w.level() == 3,
 		Hidden: map[string]string{"do": v.wanted(), "from": v.back(), "token": token, "key": rand.Text()},

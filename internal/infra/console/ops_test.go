@@ -13,7 +13,7 @@ import (
 // opsPages are those of an operator in a house in which pubmed was harvested.
 var opsPages = []string{
 	"/sources/pubmed", "/sources/pubmed?at=2026-11-17T00:00:00Z", "/sources/pubmed/timeline", "/sources/pubmed/diff?from=2020-01-01", "/sources/new", "/sources/pubmed/edit", "/sources/pubmed/check", "/audit/1", "/schedules", "/schedules/new",
-	"/alerts?all=on", "/audit?all=on", "/search?q=nothing-of-that-name",
+	"/alerts?all=on", "/outbox", "/outbox?parked=on", "/audit?all=on", "/search?q=nothing-of-that-name",
 }
 
 // TestOperatorPages_AnswerAndLeadOn: every page of an operator is there with its words;

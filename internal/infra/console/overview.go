@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -85,7 +86,7 @@ func (c *Console) needsPanel(v *visit, s control.Status) panel {
 	out := panel{ID: "needs", Title: v.t("overview.needs", len(s.Needs)+s.MoreNeeds)}
 	for _, n := range s.Needs {
 		out.Needs = append(out.Needs, need{
-			State: state{Family: n.Level.Family(), Word: n.Source}, Text: n.Text, Next: n.Next,
+			State: state{Family: n.Level.Family(), Word: cmp.Or(n.Source, v.t("rail./outbox"))}, Text: n.Text, Next: n.Next,
 			Where: link{v.t("overview.open"), v.pageOf(n)},
 		})
 	}
@@ -101,6 +102,8 @@ func (c *Console) needsPanel(v *visit, s control.Status) panel {
 // pageOf is the page that tells most about what needs somebody.
 func (v *visit) pageOf(n control.Need) string {
 	switch n.Level {
+	case control.NeedEvents:
+		return v.path("/outbox")
 	case control.NeedGap:
 		return v.path("/sources/%s", n.Source) + "#gaps"
 	case control.NeedQuarantine:

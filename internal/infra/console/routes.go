@@ -23,7 +23,7 @@ type page struct {
 
 // rail is the list of rooms at the left, in order: the path of each, the key of its
 // name is rail.PATH.
-var rail = []string{"/", "/sources", "/plans", "/queue", "/cursors", "/coverage", "/rate", "/errors", "/quarantine", "/records", "/searches", "/works", "/blackbox", "/schedules", "/alerts", "/audit", "/settings"}
+var rail = []string{"/", "/sources", "/plans", "/queue", "/cursors", "/coverage", "/rate", "/errors", "/quarantine", "/records", "/searches", "/works", "/blackbox", "/schedules", "/alerts", "/outbox", "/audit", "/settings"}
 
 // pages are the pages of all rooms.
 func (c *Console) pages() []page {

@@ -58,7 +58,7 @@ func TestScreens_OfEveryPage(t *testing.T) {
 		t.Skip("PATRA_SCREENS says no folder for the pictures")
 	}
 	h, _, _ := newDemoHouse(t, nil)
-	h.harvest("pubmed")
+	h.refuseEvents("pubmed")
 	h.harvest("crossref")
 	h.harvestHostile()
 	ctx := h.browser()
@@ -84,7 +84,7 @@ var notOfNames = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
 // previewPages are the page of faults, and changes before they are made.
 var previewPages = []string{
-	"/demo", "/change?do=/sources/pubmed/pause&from=/sources/pubmed", "/change?do=/quarantine/1/discard&from=/quarantine/1",
+	"/demo", "/outbox/1", "/change?do=/outbox/messages/1/retry&from=/outbox", "/change?do=/sources/pubmed/pause&from=/sources/pubmed", "/change?do=/quarantine/1/discard&from=/quarantine/1",
 }
 
 // everyPage are the pages of a house in which pubmed and crossref were harvested.

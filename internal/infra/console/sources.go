@@ -22,6 +22,8 @@ func (c *Console) operatorPages() []page {
 		{"/schedules/{name}", "/schedules", c.schedulePage},
 		{"/alerts", "/alerts", c.alerts},
 		{"/alerts/{id}", "/alerts", c.alertPage},
+		{"/outbox", "/outbox", c.outbox},
+		{"/outbox/{id}", "/outbox", c.outboxMessage},
 		{"/audit", "/audit", c.audit},
 		{"/audit/{id}", "/audit", c.auditLine},
 		{"/settings", "/settings", c.settings},

@@ -188,8 +188,27 @@ func (b *storedBody) dest() []any {
 	return []any{&b.packed, &b.apart, &b.codec, &b.dictionary}
 }
 
-// errBody: a body is not as its codec says.
-var errBody = errors.New("the body is damaged")
+var (
+	// errBody: a body is not as its codec says.
+	errBody = errors.New("the body is damaged")
+	// errCodec: it was packed by a newer patra.
+	errCodec = errors.New("this patra does not know how it is packed")
+)
+
+// unreadable reports whether a body cannot be opened for what is stored, and not for want of an
+// answer from the store; damaged: no other patra could either.
+func unreadable(err error) (is, damaged bool) {
+	damaged = errors.Is(err, errBody)
+	return damaged || errors.Is(err, errCodec) || errors.Is(err, errNoDictionary) || errors.Is(err, errDictionary), damaged
+}
+
+// orDamaged is what a decoder said of a body.
+func orDamaged(plain []byte, err error) ([]byte, error) {
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errBody, err)
+	}
+	return plain, nil
+}
 
 // open unpacks a body. It may be called while rows are being read, in a transaction or not.
 func (s *Store) open(ctx context.Context, b storedBody) (raw, fields []byte, err error) {
@@ -217,26 +236,26 @@ func (s *Store) open(ctx context.Context, b storedBody) (raw, fields []byte, err
 // openPlain unpacks item and fields, which lie behind each other.
 func (s *Store) openPlain(ctx context.Context, b storedBody, packed []byte) ([]byte, error) {
 	if b.codec == codecZstd {
-		return decoder.DecodeAll(packed, nil)
+		return orDamaged(decoder.DecodeAll(packed, nil))
 	}
 	if b.codec != codecS2 && b.codec != codecZstdDict {
-		return nil, fmt.Errorf("this patra knows no codec %q", b.codec)
+		return nil, fmt.Errorf("codec %q: %w", b.codec, errCodec)
 	}
 	d, err := s.bodies.dictionary(ctx, b.dictionary.Int64)
 	if err != nil {
 		return nil, err
 	}
 	if b.codec == codecZstdDict {
-		return d.dense().decode(packed)
+		return orDamaged(d.dense().decode(packed))
 	}
 	size, err := s2.DecodedLen(packed)
 	if err != nil {
-		return nil, err
+		return orDamaged(nil, err)
 	}
 	if size > mostUnpacked {
 		return nil, errBody
 	}
-	return d.s2.Decode(nil, packed)
+	return orDamaged(d.s2.Decode(nil, packed))
 }
 
 // openFields is [Store.open] for who needs no more.

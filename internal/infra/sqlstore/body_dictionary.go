@@ -107,8 +107,12 @@ func (b *bodies) dictionary(ctx context.Context, id int64) (*dictionary, error) 
 	return b.load(ctx, `id=?`, id)
 }
 
-// errNoDictionary: there is no such dictionary.
-var errNoDictionary = errors.New("its dictionary is not in the store")
+var (
+	// errNoDictionary: there is no such dictionary.
+	errNoDictionary = errors.New("its dictionary is not in the store")
+	// errDictionary: it is not as it was stored.
+	errDictionary = errors.New("its dictionary is damaged")
+)
 
 // load reads a dictionary.
 func (b *bodies) load(ctx context.Context, where string, args ...any) (*dictionary, error) {
@@ -124,7 +128,7 @@ func (b *bodies) load(ctx context.Context, where string, args ...any) (*dictiona
 		return nil, fmt.Errorf("read a dictionary: %w", err)
 	}
 	if is := sha256.Sum256(content); string(is[:]) != string(sum) {
-		return nil, fmt.Errorf("dictionary %d hashes to %x, recorded is %x", id, is, sum)
+		return nil, fmt.Errorf("%w: dictionary %d hashes to %x, recorded is %x", errDictionary, id, is, sum)
 	}
 	d, err := newDictionary(id, content)
 	if err != nil {

@@ -175,7 +175,13 @@ func (e *eventScan) revision(ctx context.Context, s *Store) (r relay.Revision, i
 		return r, false, nil
 	}
 	r.Fields, err = s.openFields(ctx, e.body)
-	if err != nil {
+	is, damaged := unreadable(err)
+	switch {
+	case damaged:
+		r.Unreadable = fmt.Errorf("%w: %w", relay.ErrDamaged, err)
+	case is:
+		r.Unreadable = err
+	case err != nil:
 		return r, false, fmt.Errorf("record %s %s: %w", r.Source, r.ID, err)
 	}
 	r.Effect = e.effect.String

@@ -106,6 +106,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R35_LateCommitIsSent", relayOfLateCommit},
 		{"R35_RefusedMessageIsParked", messageParked},
 		{"R35_TargetThatIsOutRests", targetOut},
+		{"R35_DamagedBodyIsParked", damagedBody},
 		{"R90_RowsAreForSomebody", rowsForSomebody},
 		{"R90_SnapshotEndsWhereTheStreamBegins", snapshotMeetsStream},
 		{"R90_PagesThatDoNotKnowOfATargetComeFirst", switchWaitsForPages},
