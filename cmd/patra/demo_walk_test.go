@@ -172,16 +172,23 @@ func (p *person) click(selector string) {
 	p.until("the next page", fmt.Sprintf(`performance.timeOrigin > %f && document.documentElement.dataset.ready`, was))
 }
 
-// until waits until the page says yes.
+// until waits until the page says yes. If it never does, what it said last is told.
 func (p *person) until(what, js string) {
 	p.Helper()
+	said := ""
 	for {
-		yes := false
-		err := chromedp.Run(p.tab, chromedp.Evaluate("Boolean("+js+")", &yes))
+		var answer struct {
+			Yes  bool   `json:"yes"`
+			Said string `json:"said"`
+		}
+		err := chromedp.Run(p.tab, chromedp.Evaluate("({yes: Boolean("+js+"), said: document.querySelector(\"main\").innerText})", &answer))
+		if err == nil {
+			said = answer.Said
+		}
 		switch {
 		case p.tab.Err() != nil:
-			p.Fatalf("waited in vain: %s", what)
-		case err == nil && yes:
+			p.Fatalf("waited in vain: %s; the page says:\n%s", what, said)
+		case err == nil && answer.Yes:
 			return
 		}
 		time.Sleep(50 * time.Millisecond) // a page that is just being left answers with an error
