@@ -206,7 +206,8 @@ func (k struck) happens(t *testing.T) {
 		if !k.aside {
 			patratest.MustEqual(t, s.Store, s.oracle, code, time.Time(*is.Watermark))
 		}
-		if fired := m.told(alert.Firing); len(fired) > 1 {
+		fired := slices.DeleteFunc(m.told(alert.Firing), func(x string) bool { return strings.HasPrefix(x, string(alert.Late)+" ") })
+		if len(fired) > 1 {
 			t.Errorf("one fault, and told of %v", fired)
 		}
 		stop()
@@ -230,10 +231,13 @@ func (k struck) mustAlert(t *testing.T, m *mailroom) {
 		}
 		return
 	}
-	if len(m.got) != 1 {
+	// The source was left alone before the fault, and so is late: whether that is told as well
+	// depends on how soon after its beginning the fault is known as the cause.
+	told := slices.DeleteFunc(slices.Clone(m.got), func(x alert.Message) bool { return x.Rule == alert.Late && k.rule != alert.Late })
+	if len(told) != 1 {
 		t.Fatalf("after five minutes %+v was told, not %s", m.got, k.rule)
 	}
-	got := m.got[0]
+	got := told[0]
 	if got.State != alert.Firing || got.Rule != k.rule || got.Source != k.source.code || got.Next == "" || !strings.Contains(got.Text, k.code) {
 		t.Errorf("told %+v, not %s for %s", got, k.rule, k.code)
 	}

@@ -200,7 +200,9 @@ func isLostConnection(err error) bool {
 	default:
 		return false // the server has answered
 	}
-	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) ||
+	// A busy buffer is found before a command is sent: the connection broke in the middle of the
+	// one before.
+	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, mysql.ErrBusyBuffer) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
 		return true
 	}
