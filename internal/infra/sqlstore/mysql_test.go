@@ -7,8 +7,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"database/sql/driver"
 	"encoding/pem"
 	"errors"
+	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"net/url"
@@ -17,6 +20,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 )
 
 // TestMySQL_NoPasswordIsPrinted: whatever form an address has, and whatever stands in
@@ -235,4 +240,17 @@ func (a *authority) make(t *testing.T, c *x509.Certificate, key *ecdsa.PrivateKe
 		t.Fatal(err)
 	}
 	return cert
+}
+
+// TestMySQL_LostConnections: a connection that broke is told from a server that has answered,
+// also by a command that finds it broken before anything is sent.
+func TestMySQL_LostConnections(t *testing.T) {
+	for _, err := range []error{driver.ErrBadConn, mysql.ErrInvalidConn, mysql.ErrBusyBuffer, io.EOF, &net.OpError{Op: "read"}, &mysql.MySQLError{Number: 1053}} {
+		if !isLostConnection(fmt.Errorf("read the store's clock: %w", err)) {
+			t.Errorf("%v is taken for an answer", err)
+		}
+	}
+	if isLostConnection(&mysql.MySQLError{Number: 1062, Message: "duplicate"}) {
+		t.Error("an answer is taken for a lost connection")
+	}
 }
