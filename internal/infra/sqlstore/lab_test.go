@@ -93,6 +93,18 @@ func (l *Lab) on(t *testing.T) *Lab {
 // small reports whether the engine is a server, where a commit is slow.
 func (l *Lab) small() bool { return l.Engine != patratest.SQLite || testing.Short() }
 
+// step is how far apart those cases of many that are alike lie which are taken here. The long
+// form takes every one, whatever the engine.
+func (l *Lab) step(onSQLite, onServers int) int {
+	switch {
+	case patratest.Soak():
+		return 1
+	case l.small():
+		return onServers
+	}
+	return onSQLite
+}
+
 // leavesOut reports whether the k-th case of many that are alike is left out here: SQLite takes
 // every one, MySQL every second and MariaDB every third, which the same code asks.
 // PATRA_SOAK=1 takes every one everywhere.

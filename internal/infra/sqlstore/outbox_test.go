@@ -313,10 +313,7 @@ func relayKilled(l *Lab) {
 			l.Fatal(err)
 		}
 	}
-	step := 1
-	if l.small() {
-		step = 7
-	}
+	step := l.step(3, 7)
 	for _, kill := range []bool{false, true} {
 		for k := 1; ; k += step {
 			again()

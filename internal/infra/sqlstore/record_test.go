@@ -36,10 +36,7 @@ func anyOrder(l *Lab) {
 	l.Plan(0, 1)
 	j := l.LeaseOne()
 	r := l.Start(j)
-	stride := 1
-	if l.small() {
-		stride = 7
-	}
+	stride := l.step(3, 7)
 	n := 0
 	for s, set := range sets {
 		want := slices.MaxFunc(set, func(a, b harvest.Record) int { return a.Version.Compare(b.Version) })
@@ -91,10 +88,7 @@ func undatedVersions(l *Lab) {
 		{ver(0, 1, "a"), ver(0, 1, "b"), ver(0, 1, "c"), ver(0, 0, "d")},
 	}
 	l.Plan(0, 1)
-	stride := 1
-	if l.small() {
-		stride = 7
-	}
+	stride := l.step(3, 7)
 	n := 0
 	for s, set := range sets {
 		want := slices.MaxFunc(set, func(a, b harvest.Record) int {
@@ -141,10 +135,7 @@ func deletedAndAdded(l *Lab) {
 	l.Plan(0, 1)
 	j := l.LeaseOne()
 	r := l.Start(j)
-	stride := 1
-	if l.small() {
-		stride = 13
-	}
+	stride := l.step(5, 13)
 	n := 0
 	for _, story := range [][]event{
 		{{1, false}, {2, true}, {3, false}, {4, true}},

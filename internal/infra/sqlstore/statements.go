@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // rememberingConnector opens connections to SQLite that remember the statements they
@@ -104,7 +105,7 @@ func (c *rememberingConn) take(ctx context.Context, query string) (sqliteStmt, e
 		delete(c.idle, query)
 		return st, nil
 	}
-	st, err := c.PrepareContext(ctx, query)
+	st, err := c.PrepareContext(ctx, withHiddenLimits(query))
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +114,14 @@ func (c *rememberingConn) take(ctx context.Context, query string) (sqliteStmt, e
 		return nil, forget(st, fmt.Errorf("statement of type %T lacks what the store asks of one", st))
 	}
 	return prepared, nil
+}
+
+// withHiddenLimits makes each limit that is bound to a statement one that is computed.
+// SQLite looks at the value of a plain one when it takes a statement apart, to guess how
+// many rows there will be, and does so anew whenever a value is bound: the statement would
+// be remembered in vain.
+func withHiddenLimits(query string) string {
+	return strings.ReplaceAll(query, "LIMIT ?", "LIMIT +?")
 }
 
 // putBack keeps a statement for the next time. The same one may have been in use

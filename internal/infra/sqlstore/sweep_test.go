@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -67,15 +66,19 @@ func sweep(t *testing.T, e patratest.Engine, code, mode string) {
 	s := &sweeper{code: code, kill: mode == "kill", bubble: e == patratest.SQLite, packs: map[string]registry.Pack{code: patratest.ShippedPack(t, code, smallPages)}}
 	chosen := func(int, string) bool { return true }
 	switch {
-	case os.Getenv("PATRA_SOAK") != "":
+	case patratest.Soak():
 	case e == patratest.MariaDB || testing.Short():
 		chosen = func(k int, _ string) bool { return k%19 == 0 }
 	case e == patratest.MySQL:
 		chosen = func(k int, at string) bool { return k%37 == 0 || isCommit(at) }
 	default:
-		// Two in turn: what is before a statement and what is after one take part
-		// in both ways.
-		chosen = func(k int, at string) bool { return (k/2%2 == 0) == s.kill || isCommit(at) }
+		// Two in turn and then two that are left out: what is before a statement and
+		// what is after one take part in both ways.
+		turn := 0
+		if s.kill {
+			turn = 2
+		}
+		chosen = func(k int, at string) bool { return k/2%4 == turn || isCommit(at) }
 	}
 	if mode == "cut" {
 		s.proxy, dsn = patratest.NewProxy(t, dsn)

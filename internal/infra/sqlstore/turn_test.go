@@ -99,10 +99,7 @@ func orderOfPicking(l *Lab) {
 // minutes though a HARVEST never ends, whether its tasks come one by one or lay
 // there before, and of however many sources; but not before it has waited.
 func nothingStarves(l *Lab) {
-	every := 1
-	if l.small() {
-		every = 5
-	}
+	every := l.step(2, 5)
 	bf := harvest.ActivityNamespace(prov, harvest.Backfill, "updated", "b1")
 	low := harvest.ActivityNamespace(prov, harvest.Backfill, "updated", "sentinel")
 	for name, load := range map[string]func(minute int) []harvest.PlanHead{

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -88,10 +87,7 @@ func (s *scene) prefix(done uint) int {
 func everyOrder(l *Lab) {
 	const n = 6
 	s := newScene(l, n)
-	stride := 1
-	if l.small() && os.Getenv("PATRA_SOAK") == "" {
-		stride = 41
-	}
+	stride := l.step(1, 41)
 	edge := 0
 	for done := range uint(1 << n) {
 		for failed := range uint(1 << n) {
@@ -124,10 +120,7 @@ func racingFinishers(l *Lab) {
 	const n = 4
 	s := newScene(l, n)
 	other := patratest.Open(l, l.DSN, sqlstore.Options{})
-	rounds := 1000
-	if l.small() && os.Getenv("PATRA_SOAK") == "" {
-		rounds = 40
-	}
+	rounds := 1000 / l.step(5, 25)
 	for round := range rounds {
 		a := rand.IntN(n)
 		b := (a + 1 + rand.IntN(n-1)) % n
