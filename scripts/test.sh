@@ -35,6 +35,6 @@ fi
 # packages, of which those that ask a database server wait for it. Those that take
 # longest begin first, or the last of them would run alone at the end. `make check`
 # vets what is compiled here. What only a debugger reads is left out of the binaries
-# (-w): to write it takes three quarters of the time in which each is linked.
+# (-s -w): to write it takes three quarters of the time in which each is linked.
 LONGEST=(./internal/proctest ./internal/infra/sqlstore ./cmd/patra ./internal/node ./internal/infra/console ./internal/app/executor ./internal/infra/httpapi ./internal/styletest)
-go test -count=1 -vet=off -ldflags=-w -p 4 -parallel 4 -timeout 60m "$@" "${LONGEST[@]}" ./...
+go test -count=1 -vet=off "-ldflags=-s -w" -p 4 -parallel 4 -timeout 60m "$@" "${LONGEST[@]}" ./...
