@@ -15,6 +15,7 @@ func (s *session) recut(at harvest.Position) harvest.Recut {
 	r := harvest.Recut{
 		Slice: s.job.Spec, Paging: s.paging, At: at, TwoPhase: s.spec.TwoPhase(), Calendar: s.cal,
 		MinStep: s.spec.Window.MinStep.D(), Sized: s.spec.Search.Sized(),
+		Limits: s.effort.gauge.Limits,
 	}
 	if s.job.Spec.Strategy == harvest.StrategyHash {
 		r.Split = s.spec.Window.Split // there is nothing else to cut by

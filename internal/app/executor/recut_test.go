@@ -330,17 +330,20 @@ func TestC17_ThresholdsCutTheWalk(t *testing.T) {
 func TestR69_HeavyPagesAreTheSources(t *testing.T) {
 	t.Parallel()
 	spec, _, err := patratest.ShippedPack(t, "crossref", nil).Compile(source.Trigger{Operation: harvest.Harvest, Vars: map[string]string{"contact": "a@example.org"}})
-	if err != nil || spec.HTTP.MaxPage() != 32<<20 {
-		t.Errorf("Crossref: pages of %d bytes, %v", spec.HTTP.MaxPage(), err)
+	if err != nil || spec.Cuts.PageBytes != 32<<20 {
+		t.Errorf("Crossref: pages of %d bytes, %v", spec.Cuts.PageBytes, err)
 	}
 	for _, c := range []struct {
 		name         string
-		largest, was int
+		largest, own int
+		was          int
 		cut          bool
 	}{
-		{"usual replies", 32 << 20, 6_000_000, true},
-		{"larger ones", 64 << 20, 6_000_000, false},
-		{"larger ones, a page over half of that", 64 << 20, 32<<20 + 1, true},
+		{"usual replies", 32 << 20, 0, 6_000_000, true},
+		{"larger ones", 64 << 20, 0, 6_000_000, false},
+		{"larger ones, a page over half of that", 64 << 20, 0, 32<<20 + 1, true},
+		{"a threshold of its own", 32 << 20, 6_000_000, 6_000_000, false},
+		{"over a threshold of its own", 32 << 20, 6_000_000, 6_000_001, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -350,7 +353,10 @@ func TestR69_HeavyPagesAreTheSources(t *testing.T) {
 					}
 					return body
 				}}
-				b := newBench(t, ascending, setup{tweak: func(s *source.Spec) { s.HTTP.MaxBody = source.Size(c.largest) }, wrap: m.wrap})
+				b := newBench(t, ascending, setup{tweak: func(s *source.Spec) {
+					s.HTTP.MaxBody = source.Size(c.largest)
+					s.Cuts = source.Cuts{PageBytes: source.Size(c.own)}
+				}, wrap: m.wrap})
 				b.exact()
 				if n := b.ask(cutFor, harvest.CutHeavy); (n > 0) != c.cut {
 					t.Errorf("%d slices were cut", n)

@@ -140,7 +140,7 @@ func (s *session) loadSpec(ctx context.Context) error {
 		return err
 	}
 	s.spec = spec
-	s.effort.gauge.MaxBytes = spec.HTTP.MaxPage()
+	s.effort.gauge.Limits = spec.CutLimits()
 	s.paging = spec.Paging.Of(s.job.Spec)
 	s.items, err = source.SorterOf(spec)
 	return err

@@ -205,7 +205,7 @@ func TestR45_OneMissingDimensionLosesNoOther(t *testing.T) {
 		}
 		optional := map[source.Dimension]string{
 			source.DimHTTP: "http: not given", source.DimRateLimit: "rateLimit: not given", source.DimRetry: "retry: not given",
-			source.DimMapping: "mapping: not given", source.DimFaults: "", source.DimAuth: "", source.DimSchedule: "",
+			source.DimMapping: "mapping: not given", source.DimFaults: "", source.DimAuth: "", source.DimSchedule: "", source.DimCuts: "",
 			source.DimCapability: "query: lacks", source.DimRenderRule: "query: lacks", source.DimParamMap: "query: lacks",
 		}
 		for _, d := range source.Dimensions() {

@@ -7,13 +7,51 @@ import (
 	"time"
 )
 
-// The thresholds at which a slice is cut while it is walked, to spare its source
-// (C17). They are advice: where a slice cannot be cut the walk goes on.
+// CutLimits are the thresholds at which a slice is cut while it is walked, to spare
+// its source (C17). They are advice: where a slice cannot be cut the walk goes on.
+// What is 0 is as [DefaultCuts] has it: what is much for one source is nothing for
+// another, so each may have its own (R69).
+type CutLimits struct {
+	// PagesSoft is how long a walk may be where cutting it costs nothing, PagesHard
+	// where what was walked must be walked again.
+	PagesSoft int
+	PagesHard int
+	// PageBytes is how large the body of a page may be.
+	PageBytes int64
+	// Throttled is how many replies with status 429 within ThrottledWithin are too
+	// many.
+	Throttled       int
+	ThrottledWithin time.Duration
+	// FailedPercent is how many failed tries for each hundred of the last FailedOver
+	// pages are too many. Before there were as many pages nothing is judged.
+	FailedPercent int
+	FailedOver    int
+}
+
+// DefaultCuts are the thresholds of a source that has none of its own.
+func DefaultCuts() CutLimits {
+	return CutLimits{
+		PagesSoft: 1000, PagesHard: 2000, PageBytes: 5_000_000,
+		Throttled: 5, ThrottledWithin: 300 * time.Second, FailedPercent: 5, FailedOver: 50,
+	}
+}
+
+// filled has the defaults where nothing is said.
+func (l CutLimits) filled() CutLimits {
+	d := DefaultCuts()
+	return CutLimits{
+		PagesSoft:       cmp.Or(l.PagesSoft, d.PagesSoft),
+		PagesHard:       cmp.Or(l.PagesHard, d.PagesHard),
+		PageBytes:       cmp.Or(l.PageBytes, d.PageBytes),
+		Throttled:       cmp.Or(l.Throttled, d.Throttled),
+		ThrottledWithin: cmp.Or(l.ThrottledWithin, d.ThrottledWithin),
+		FailedPercent:   cmp.Or(l.FailedPercent, d.FailedPercent),
+		FailedOver:      cmp.Or(l.FailedOver, d.FailedOver),
+	}
+}
+
+// Bounds of walks that are the same for every source.
 const (
-	// MaxPagesSoft is how long a walk may be where cutting it costs nothing,
-	// MaxPagesHard where what was walked must be walked again.
-	MaxPagesSoft = 1000
-	MaxPagesHard = 2000
 	// MaxStretch bounds a walk on tokens or links that is longer than its source
 	// declares and cannot be cut: it goes on up to so many times the declared
 	// length. That is enough for a day on which a source indexed everything anew
@@ -22,17 +60,6 @@ const (
 	// MaxOldPages is how many pages in a row may bring nothing new before a walk is
 	// left, by whatever paging.
 	MaxOldPages = 50
-	// MaxThrottled is how many replies with status 429 within ThrottledSpan are too
-	// many.
-	MaxThrottled  = 5
-	ThrottledSpan = 300 * time.Second
-	// MaxPageBytes is how large the body of a page may be, unless its source
-	// declares larger ones.
-	MaxPageBytes = 5_000_000
-	// MaxErrorPercent is how many failed tries for each hundred of the last ErrorSpan
-	// pages are too many. Before there were as many pages nothing is judged.
-	MaxErrorPercent = 5
-	ErrorSpan       = 50
 )
 
 // CutAdvised reports whether a cut for a code is only advised, so that the walk may
@@ -66,37 +93,38 @@ type PageCost struct {
 // Gauge watches the pages of a run for signs that the slice strains its source.
 // The zero gauge is ready.
 type Gauge struct {
-	// MaxBytes is the greatest body of a page, [MaxPageBytes] if 0.
-	MaxBytes int64
+	Limits CutLimits
 
 	bytes     int64 // of the last page
 	throttled []time.Time
-	failed    []int // by page, the last ErrorSpan of them
+	failed    []int // by page, the last FailedOver of them
 }
 
 // Note takes a page into account.
 func (g *Gauge) Note(c PageCost) {
+	limits := g.Limits.filled()
 	g.bytes = c.Bytes
 	for range c.Throttled {
 		g.throttled = append(g.throttled, c.At)
 	}
-	g.throttled = slices.DeleteFunc(g.throttled, func(t time.Time) bool { return c.At.Sub(t) >= ThrottledSpan })
+	g.throttled = slices.DeleteFunc(g.throttled, func(t time.Time) bool { return c.At.Sub(t) >= limits.ThrottledWithin })
 	g.failed = append(g.failed, c.Failed)
-	g.failed = g.failed[max(0, len(g.failed)-ErrorSpan):]
+	g.failed = g.failed[max(0, len(g.failed)-limits.FailedOver):]
 }
 
 // Strain is the sign that the slice strains its source, empty if there is none.
 func (g *Gauge) Strain() Code {
+	limits := g.Limits.filled()
 	failed := 0
 	for _, n := range g.failed {
 		failed += n
 	}
 	switch {
-	case g.bytes > cmp.Or(g.MaxBytes, MaxPageBytes):
+	case g.bytes > limits.PageBytes:
 		return CutHeavy
-	case len(g.throttled) >= MaxThrottled:
+	case len(g.throttled) >= limits.Throttled:
 		return CutThrottled
-	case len(g.failed) == ErrorSpan && failed*100 >= MaxErrorPercent*ErrorSpan:
+	case len(g.failed) == limits.FailedOver && failed*100 >= limits.FailedPercent*limits.FailedOver:
 		return CutErrors
 	}
 	return ""
@@ -128,7 +156,8 @@ type Recut struct {
 	// the only one.
 	Split *Split
 	// Sized: the source gives pages of the size it is asked for.
-	Sized bool
+	Sized  bool
+	Limits CutLimits
 }
 
 // Excess measures what a slice is to be cut for: the bytes of a reply that was too
@@ -231,7 +260,8 @@ type Child struct {
 // walked the soft bound holds, else the hard one. A bound that the source declares
 // lowers both.
 func (r Recut) TooDeep() bool {
-	soft, hard := MaxPagesSoft, MaxPagesHard
+	limits := r.Limits.filled()
+	soft, hard := limits.PagesSoft, limits.PagesHard
 	if n := r.Paging.MaxPages; n > 0 {
 		soft, hard = min(soft, n), min(hard, n)
 	}

@@ -302,13 +302,6 @@ func TestC17_Thresholds(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	roomy := harvest.Gauge{MaxBytes: 32 << 20}
-	roomy.Note(harvest.PageCost{Bytes: 32 << 20})
-	below := roomy.Strain()
-	roomy.Note(harvest.PageCost{Bytes: 32<<20 + 1})
-	if above := roomy.Strain(); below != "" || above != harvest.CutHeavy {
-		t.Errorf("a source with larger pages: %q and %q", below, above)
-	}
 	for _, c := range []struct {
 		pages    int
 		unsorted bool
@@ -317,6 +310,70 @@ func TestC17_Thresholds(t *testing.T) {
 		r := recutOf(harvest.StrategyTime, harvest.Position{Pages: c.pages, At: hours(4), Unsorted: c.unsorted})
 		if got := r.TooDeep(); got != c.want {
 			t.Errorf("%d pages, unsorted %v: too deep %v", c.pages, c.unsorted, got)
+		}
+	}
+}
+
+// TestR69_EveryThresholdIsTheSources: a source's own value is in the place of the platform's,
+// each alone, just below and just above it.
+func TestR69_EveryThresholdIsTheSources(t *testing.T) {
+	at := func(seconds int) time.Time { return recutFrom.Add(time.Duration(seconds) * time.Second) }
+	for _, c := range []struct {
+		name         string
+		own          harvest.CutLimits
+		below, above []harvest.PageCost
+		want         harvest.Code
+	}{
+		{
+			"bytes", harvest.CutLimits{PageBytes: 32 << 20},
+			[]harvest.PageCost{{Bytes: 32 << 20}}, []harvest.PageCost{{Bytes: 32<<20 + 1}}, harvest.CutHeavy,
+		},
+		{
+			"429", harvest.CutLimits{Throttled: 2},
+			[]harvest.PageCost{{At: at(0), Throttled: 1}}, []harvest.PageCost{{At: at(0), Throttled: 1}, {At: at(299), Throttled: 1}}, harvest.CutThrottled,
+		},
+		{
+			"time of 429", harvest.CutLimits{ThrottledWithin: time.Minute},
+			[]harvest.PageCost{{At: at(0), Throttled: 4}, {At: at(60), Throttled: 1}},
+			[]harvest.PageCost{{At: at(0), Throttled: 4}, {At: at(59), Throttled: 1}}, harvest.CutThrottled,
+		},
+		{
+			"errors", harvest.CutLimits{FailedPercent: 50},
+			append(make([]harvest.PageCost, 49), harvest.PageCost{Failed: 24}), append(make([]harvest.PageCost, 49), harvest.PageCost{Failed: 25}), harvest.CutErrors,
+		},
+		{
+			"pages of errors", harvest.CutLimits{FailedOver: 4},
+			[]harvest.PageCost{{Failed: 1}, {}, {}}, []harvest.PageCost{{Failed: 1}, {}, {}, {}}, harvest.CutErrors,
+		},
+	} {
+		for _, side := range []struct {
+			pages []harvest.PageCost
+			want  harvest.Code
+		}{{c.below, ""}, {c.above, c.want}} {
+			g := harvest.Gauge{Limits: c.own}
+			for _, p := range side.pages {
+				g.Note(p)
+			}
+			if got := g.Strain(); got != side.want {
+				t.Errorf("%s, %d pages: %q, want %q", c.name, len(side.pages), got, side.want)
+			}
+		}
+	}
+	for _, c := range []struct {
+		own      harvest.CutLimits
+		pages    int
+		unsorted bool
+		want     bool
+	}{
+		{harvest.CutLimits{PagesSoft: 7}, 6, false, false},
+		{harvest.CutLimits{PagesSoft: 7}, 7, false, true},
+		{harvest.CutLimits{PagesSoft: 7, PagesHard: 9}, 8, true, false},
+		{harvest.CutLimits{PagesSoft: 7, PagesHard: 9}, 9, true, true},
+	} {
+		r := recutOf(harvest.StrategyTime, harvest.Position{Pages: c.pages, At: hours(4), Unsorted: c.unsorted})
+		r.Limits = c.own
+		if got := r.TooDeep(); got != c.want {
+			t.Errorf("%+v, %d pages, unsorted %v: too deep %v", c.own, c.pages, c.unsorted, got)
 		}
 	}
 }

@@ -22,6 +22,7 @@ type Overrides struct {
 	Window     *WindowConfig     `yaml:"window" doc:"how the source understands time"`
 	Pagination *PaginationConfig `yaml:"pagination" doc:"how the source is walked"`
 	Batching   *Batching         `yaml:"batching" doc:"how details are asked for"`
+	Cuts       *Cuts             `yaml:"cuts" doc:"when a slice is cut while it is walked, to spare the source"`
 	Endpoints  []Endpoint        `yaml:"endpoints" doc:"the ways to ask, by name"`
 	Faults     []FaultRule       `yaml:"faults" doc:"what failures mean"`
 	Mapping    *Mapping          `yaml:"mapping" doc:"how items become standard records"`
@@ -38,7 +39,7 @@ func (d Definition) Provenance() Provenance {
 func (d Definition) Rows(from time.Time) []Row {
 	var out []Row
 	whole := Overrides{
-		HTTP: d.HTTP, Auth: d.Auth, RateLimit: d.RateLimit, Retry: d.Retry, Window: d.Window, Pagination: d.Pagination, Batching: d.Batching,
+		HTTP: d.HTTP, Auth: d.Auth, RateLimit: d.RateLimit, Retry: d.Retry, Window: d.Window, Pagination: d.Pagination, Batching: d.Batching, Cuts: d.Cuts,
 		Endpoints: d.Endpoints, Faults: d.Faults, Query: d.Query, Schedule: d.Schedule,
 	}
 	if len(d.Mapping.Fields) > 0 {
@@ -77,6 +78,9 @@ func (o Overrides) rows(out []Row, scope Scope, task harvest.Operation, from tim
 	}
 	if o.Batching != nil {
 		add(DimBatching, "", o.Batching)
+	}
+	if o.Cuts != nil {
+		add(DimCuts, "", o.Cuts)
 	}
 	for _, e := range o.Endpoints {
 		name := e.Name
@@ -127,6 +131,8 @@ func (o *Overrides) put(r Row) {
 		o.Pagination = b
 	case *Batching:
 		o.Batching = b
+	case *Cuts:
+		o.Cuts = b
 	case *Endpoint:
 		e := *b
 		e.Name = r.Name
@@ -168,6 +174,7 @@ func (o Overrides) into(d *Definition) {
 	d.Window = o.Window
 	d.Pagination = o.Pagination
 	d.Batching = o.Batching
+	d.Cuts = o.Cuts
 	d.Endpoints = o.Endpoints
 	d.Faults = o.Faults
 	d.Query = o.Query

@@ -122,6 +122,7 @@ func Compile(def Definition, t Trigger) (*Spec, []Warning, error) {
 	c.http()
 	c.rate()
 	c.retry()
+	c.cuts()
 	c.endpoints()
 	c.auth()
 	c.paging()

@@ -303,6 +303,9 @@ func TestCompile_Refuses(t *testing.T) {
 
 		{"level", func(d *source.Definition) { d.Faults[0].Level = "L9" }, "faults[0].level: L9 is not known"},
 		{"reaction", func(d *source.Definition) { d.Faults[0].Reaction = "WAIT" }, "faults[0].reaction: WAIT is not known"},
+		{"cuts below nothing", func(d *source.Definition) { d.Cuts = &source.Cuts{Throttled: -1} }, "cuts.throttled: is below 0"},
+		{"cuts over every page", func(d *source.Definition) { d.Cuts = &source.Cuts{FailedPercent: 101} }, "cuts.failedPercent: 101 is not within [1, 100]"},
+		{"cuts in the wrong order", func(d *source.Definition) { d.Cuts = &source.Cuts{PagesSoft: 9, PagesHard: 8} }, "cuts.pagesHard: 8 is below pagesSoft, 9"},
 		{"retry of what is refused", func(d *source.Definition) { d.Faults[0].Reaction = "RETRY" }, "faults[0].reaction: a request that is retried is L1"},
 		{"new walk for what is refused", func(d *source.Definition) { d.Faults[0].Reaction = "RESTART" }, "faults[0].reaction: a walk that is begun again is L1"},
 		{"body pattern", func(d *source.Definition) { d.Faults[0].Body = "(" }, "faults[0].body: "},

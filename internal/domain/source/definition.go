@@ -36,6 +36,7 @@ type Definition struct {
 	Window     *WindowConfig     `yaml:"window" doc:"how the source understands time"`
 	Pagination *PaginationConfig `yaml:"pagination" doc:"how the source is walked, and what proves the end"`
 	Batching   *Batching         `yaml:"batching" doc:"how details are asked for"`
+	Cuts       *Cuts             `yaml:"cuts" doc:"when a slice is cut while it is walked, to spare the source"`
 	Endpoints  []Endpoint        `yaml:"endpoints" doc:"the ways to ask, by name; one of them has usage SEARCH"` // written as a map by name
 	Faults     []FaultRule       `yaml:"faults" doc:"what failures mean where the status alone would mislead; the first rule that fits decides"`
 	Mapping    Mapping           `yaml:"mapping" doc:"how items become standard records"`
@@ -67,7 +68,7 @@ func (h HTTP) MaxPage() int64 {
 	if h.MaxBody > defaultMaxBody {
 		return int64(h.MaxBody) / 2
 	}
-	return harvest.MaxPageBytes
+	return harvest.DefaultCuts().PageBytes
 }
 
 // RedirectConfig turns redirects on, within bounds (R59).
@@ -145,6 +146,18 @@ type Retry struct {
 	Attempts int      `yaml:"maxAttempts" json:"maxAttempts" doc:"default 5, at most 20"`
 	Base     Duration `yaml:"base" json:"base" doc:"first wait, doubled each time; default 100ms"`
 	Max      Duration `yaml:"max" json:"max" doc:"longest wait, default 30s"`
+}
+
+// Cuts are the thresholds at which a slice is cut while it is walked, to spare the
+// source.
+type Cuts struct {
+	PagesSoft       int      `yaml:"pagesSoft" json:"pagesSoft,omitzero" doc:"pages of a walk that can be cut without walking again; default 1000"`
+	PagesHard       int      `yaml:"pagesHard" json:"pagesHard,omitzero" doc:"pages of a walk that must be walked again when it is cut; default 2000"`
+	PageBytes       Size     `yaml:"pageBytes" json:"pageBytes,omitzero" doc:"size of a page; default 5 MB, or half of maxBody where that is over 32 MiB"`
+	Throttled       int      `yaml:"throttled" json:"throttled,omitzero" doc:"replies with status 429; default 5"`
+	ThrottledWithin Duration `yaml:"throttledWithin" json:"throttledWithin,omitzero" doc:"within how long that many; default 300s"`
+	FailedPercent   int      `yaml:"failedPercent" json:"failedPercent,omitzero" doc:"failed tries for a hundred pages; default 5"`
+	FailedOver      int      `yaml:"failedOver" json:"failedOver,omitzero" doc:"over how many of the newest pages; default 50"`
 }
 
 // Rate is the rate dimension: what the provider allows, and our share of it.

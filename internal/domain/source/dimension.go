@@ -32,6 +32,7 @@ const (
 	DimRenderRule Dimension = "render_rule"
 	DimParamMap   Dimension = "param_map"
 	DimSchedule   Dimension = "schedule"
+	DimCuts       Dimension = "cuts"
 )
 
 // dimensions in the order in which people read them.
@@ -47,6 +48,7 @@ var dimensions = []struct {
 	{DimWindow, reflect.TypeFor[WindowConfig](), false},
 	{DimPagination, reflect.TypeFor[PaginationConfig](), false},
 	{DimBatching, reflect.TypeFor[Batching](), false},
+	{DimCuts, reflect.TypeFor[Cuts](), false},
 	{DimEndpoint, reflect.TypeFor[Endpoint](), true},
 	{DimFaults, reflect.TypeFor[FaultsConfig](), false},
 	{DimMapping, reflect.TypeFor[Mapping](), false},

@@ -43,17 +43,29 @@ type Spec struct {
 	Count      *Endpoint      `json:"count,omitempty"`
 	Detail     *Endpoint      `json:"detail,omitempty"`
 	// Lookup is for single ids that Detail cannot be asked for.
-	Lookup   *Endpoint   `json:"lookup,omitempty"`
-	Batching Batching    `json:"batching"`
-	Retry    Retry       `json:"retry"`
-	Rate     Rate        `json:"rateLimit"`
-	ID       Identity    `json:"identity"`
-	Mapping  Mapping     `json:"mapping"`
-	Faults   []FaultRule `json:"faults,omitempty"`
+	Lookup   *Endpoint `json:"lookup,omitempty"`
+	Batching Batching  `json:"batching"`
+	// Cuts are none in the snapshots of older builds.
+	Cuts    Cuts        `json:"cuts,omitzero"`
+	Retry   Retry       `json:"retry"`
+	Rate    Rate        `json:"rateLimit"`
+	ID      Identity    `json:"identity"`
+	Mapping Mapping     `json:"mapping"`
+	Faults  []FaultRule `json:"faults,omitempty"`
 	// Query is what of the source is wanted; nil means everything.
 	Query *Selection `json:"query,omitempty"`
 	// Vars are the instance's own values (contact, tool) as bound at plan time.
 	Vars map[string]string `json:"vars,omitempty"`
+}
+
+// CutLimits are the thresholds at which slices of the source are cut.
+func (s *Spec) CutLimits() harvest.CutLimits {
+	return harvest.CutLimits{
+		PagesSoft: s.Cuts.PagesSoft, PagesHard: s.Cuts.PagesHard,
+		PageBytes: cmp.Or(int64(s.Cuts.PageBytes), s.HTTP.MaxPage()),
+		Throttled: s.Cuts.Throttled, ThrottledWithin: s.Cuts.ThrottledWithin.D(),
+		FailedPercent: s.Cuts.FailedPercent, FailedOver: s.Cuts.FailedOver,
+	}
 }
 
 // Allowed is what the provider allows requests, with a key or without.

@@ -23,6 +23,7 @@ var dimensionTable = map[source.Dimension]string{
 	source.DimRenderRule: "reg_prov_expr_render_rule",
 	source.DimParamMap:   "reg_prov_api_param_map",
 	source.DimSchedule:   "reg_prov_schedule_cfg",
+	source.DimCuts:       "reg_prov_cut_cfg",
 }
 
 // nameColumns are the columns that hold the names of named dimensions.

@@ -1051,6 +1051,31 @@ CREATE TABLE `reg_prov_credential` (
   CONSTRAINT `reg_prov_credential_chk_7` CHECK (((`secret_kind_code` = _utf8mb4'SEALED') = (`secret_ref` is null)))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `reg_prov_cut_cfg` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `provenance_id` bigint NOT NULL,
+  `scope_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `task_type_key` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `effective_from` datetime(6) NOT NULL,
+  `effective_to` datetime(6) DEFAULT NULL,
+  `supersedes_id` bigint DEFAULT NULL,
+  `pages_soft` bigint DEFAULT NULL,
+  `pages_hard` bigint DEFAULT NULL,
+  `page_bytes` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `throttled` bigint DEFAULT NULL,
+  `throttled_within` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `failed_percent` bigint DEFAULT NULL,
+  `failed_over` bigint DEFAULT NULL,
+  `created_by` varchar(255) COLLATE utf8mb4_bin NOT NULL,
+  `created_at` datetime(6) NOT NULL,
+  `updated_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`id`),
+  KEY `idx_cut_cfg_pick` (`provenance_id`,`scope_code`,`task_type_key`,`effective_from`),
+  CONSTRAINT `reg_prov_cut_cfg_chk_1` CHECK ((`scope_code` in (_utf8mb4'SOURCE',_utf8mb4'TASK'))),
+  CONSTRAINT `reg_prov_cut_cfg_chk_2` CHECK ((`task_type_key` in (_utf8mb4'ALL',_utf8mb4'HARVEST',_utf8mb4'BACKFILL',_utf8mb4'UPDATE'))),
+  CONSTRAINT `reg_prov_cut_cfg_chk_3` CHECK (((`scope_code` = _utf8mb4'TASK') = (`task_type_key` <> _utf8mb4'ALL')))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `reg_prov_endpoint_def` (
   `id` bigint NOT NULL AUTO_INCREMENT,
   `provenance_id` bigint NOT NULL,

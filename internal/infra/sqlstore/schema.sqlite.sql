@@ -1005,6 +1005,29 @@ CREATE TABLE reg_prov_credential (
 
 CREATE INDEX idx_cred_pick ON reg_prov_credential (provenance_id, credential_name);
 
+CREATE TABLE reg_prov_cut_cfg (
+  id INTEGER PRIMARY KEY,
+  provenance_id INTEGER NOT NULL,
+  scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
+  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  effective_from TEXT NOT NULL,
+  effective_to TEXT,
+  supersedes_id INTEGER,
+  pages_soft INTEGER,
+  pages_hard INTEGER,
+  page_bytes TEXT,
+  throttled INTEGER,
+  throttled_within TEXT,
+  failed_percent INTEGER,
+  failed_over INTEGER,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL,
+  CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
+) STRICT;
+
+CREATE INDEX idx_cut_cfg_pick ON reg_prov_cut_cfg (provenance_id, scope_code, task_type_key, effective_from);
+
 CREATE TABLE reg_prov_endpoint_def (
   id INTEGER PRIMARY KEY,
   provenance_id INTEGER NOT NULL,

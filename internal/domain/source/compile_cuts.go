@@ -1,0 +1,41 @@
+package source
+
+import (
+	"cmp"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
+)
+
+// cuts freezes the thresholds at which slices are cut, those of the platform where the
+// source has none of its own: a batch can be explained when the platform's are others.
+func (c *compiler) cuts() {
+	const path = "cuts"
+	var own Cuts
+	if c.def.Cuts != nil {
+		own = *c.def.Cuts
+	}
+	for key, n := range map[string]int64{
+		"pagesSoft": int64(own.PagesSoft), "pagesHard": int64(own.PagesHard), "pageBytes": int64(own.PageBytes),
+		"throttled": int64(own.Throttled), "throttledWithin": int64(own.ThrottledWithin), "failedOver": int64(own.FailedOver),
+	} {
+		if n < 0 {
+			c.fail(path+"."+key, "is below 0")
+		}
+	}
+	if own.FailedPercent < 0 || own.FailedPercent > 100 {
+		c.fail(path+".failedPercent", "%d is not within [1, 100]", own.FailedPercent)
+	}
+	d := harvest.DefaultCuts()
+	c.spec.Cuts = Cuts{
+		PagesSoft:       cmp.Or(own.PagesSoft, d.PagesSoft),
+		PagesHard:       cmp.Or(own.PagesHard, max(d.PagesHard, own.PagesSoft)),
+		PageBytes:       cmp.Or(own.PageBytes, Size(c.spec.HTTP.MaxPage())),
+		Throttled:       cmp.Or(own.Throttled, d.Throttled),
+		ThrottledWithin: cmp.Or(own.ThrottledWithin, Duration(d.ThrottledWithin)),
+		FailedPercent:   cmp.Or(own.FailedPercent, d.FailedPercent),
+		FailedOver:      cmp.Or(own.FailedOver, d.FailedOver),
+	}
+	if soft, hard := c.spec.Cuts.PagesSoft, c.spec.Cuts.PagesHard; hard < soft {
+		c.fail(path+".pagesHard", "%d is below pagesSoft, %d", hard, soft)
+	}
+}
