@@ -171,7 +171,7 @@ func rateStatus(code string, r source.Rate, raw []byte, f SourceFacts) (*RateSta
 		}
 	}
 	waits := gateWaits{cooling: s.CooldownUntil}
-	l := pace.Limit{QPS: r.QPS, Burst: max(r.Burst, 1), Jitter: r.Jitter.D()}
+	l := pace.Limit{QPS: r.QPS, Burst: max(r.Burst, 1), Jitter: r.Jitter.D(), Adapt: r.Adapt.Over(pace.Adapt{})}
 	for _, q := range r.Quotas {
 		l.Quotas = append(l.Quotas, pace.Quota{Limit: q.Limit, Window: q.Window.D(), Zone: q.Zone})
 	}

@@ -325,25 +325,37 @@ func TestR69_EveryThresholdIsTheSources(t *testing.T) {
 		want         harvest.Code
 	}{
 		{
-			"bytes", harvest.CutLimits{PageBytes: 32 << 20},
-			[]harvest.PageCost{{Bytes: 32 << 20}}, []harvest.PageCost{{Bytes: 32<<20 + 1}}, harvest.CutHeavy,
+			"bytes",
+			harvest.CutLimits{PageBytes: 32 << 20},
+			[]harvest.PageCost{{Bytes: 32 << 20}},
+			[]harvest.PageCost{{Bytes: 32<<20 + 1}},
+			harvest.CutHeavy,
 		},
 		{
-			"429", harvest.CutLimits{Throttled: 2},
-			[]harvest.PageCost{{At: at(0), Throttled: 1}}, []harvest.PageCost{{At: at(0), Throttled: 1}, {At: at(299), Throttled: 1}}, harvest.CutThrottled,
+			"429",
+			harvest.CutLimits{Throttled: 2},
+			[]harvest.PageCost{{At: at(0), Throttled: 1}},
+			[]harvest.PageCost{{At: at(0), Throttled: 1}, {At: at(299), Throttled: 1}},
+			harvest.CutThrottled,
 		},
 		{
-			"time of 429", harvest.CutLimits{ThrottledWithin: time.Minute},
+			"time of 429",
+			harvest.CutLimits{ThrottledWithin: time.Minute},
 			[]harvest.PageCost{{At: at(0), Throttled: 4}, {At: at(60), Throttled: 1}},
-			[]harvest.PageCost{{At: at(0), Throttled: 4}, {At: at(59), Throttled: 1}}, harvest.CutThrottled,
+			[]harvest.PageCost{{At: at(0), Throttled: 4}, {At: at(59), Throttled: 1}},
+			harvest.CutThrottled,
 		},
 		{
-			"errors", harvest.CutLimits{FailedPercent: 50},
+			"errors",
+			harvest.CutLimits{FailedPercent: 50},
 			append(make([]harvest.PageCost, 49), harvest.PageCost{Failed: 24}), append(make([]harvest.PageCost, 49), harvest.PageCost{Failed: 25}), harvest.CutErrors,
 		},
 		{
-			"pages of errors", harvest.CutLimits{FailedOver: 4},
-			[]harvest.PageCost{{Failed: 1}, {}, {}}, []harvest.PageCost{{Failed: 1}, {}, {}, {}}, harvest.CutErrors,
+			"pages of errors",
+			harvest.CutLimits{FailedOver: 4},
+			[]harvest.PageCost{{Failed: 1}, {}, {}},
+			[]harvest.PageCost{{Failed: 1}, {}, {}, {}},
+			harvest.CutErrors,
 		},
 	} {
 		for _, side := range []struct {

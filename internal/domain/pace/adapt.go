@@ -12,9 +12,11 @@ type Adapt struct {
 	// Outcomes is how many of the last requests are looked at, at most 64;
 	// default 20.
 	Outcomes int
-	// HalveAt and HoldAt are shares of them that failed: from the first on the
-	// rate is halved, from the second on it does not rise. Default 0.25 and 0.1.
-	HalveAt, HoldAt float64
+	// CutAt and HoldAt are shares of them that failed: from the first on the
+	// rate is cut, from the second on it does not rise. Default 0.25 and 0.1.
+	CutAt, HoldAt float64
+	// Factor is what is left of the rate when it is cut; default a half.
+	Factor float64
 	// Step is the share of the configured rate that it rises by in a minute;
 	// default 0.1.
 	Step float64
@@ -27,7 +29,8 @@ type Adapt struct {
 
 func (a Adapt) withDefaults() Adapt {
 	a.Outcomes = min(cmp.Or(a.Outcomes, 20), 64)
-	a.HalveAt = cmp.Or(a.HalveAt, 0.25)
+	a.CutAt = cmp.Or(a.CutAt, 0.25)
+	a.Factor = cmp.Or(a.Factor, 0.5)
 	a.HoldAt = cmp.Or(a.HoldAt, 0.1)
 	a.Step = cmp.Or(a.Step, 0.1)
 	a.Floor = cmp.Or(a.Floor, 0.1)
@@ -74,13 +77,13 @@ func noteOutcome(s State, l Limit, now time.Time, failed bool) State {
 		}
 		s.HeldAt = time.Time{}
 	}
-	if failed && a.share(s.FailedSinceCut) >= a.HalveAt {
+	if failed && a.share(s.FailedSinceCut) >= a.CutAt {
 		s = cutRate(s, l, now)
 	}
 	return s
 }
 
-// cutRate halves the rate, at most once per cool-down and not below the floor.
+// cutRate lowers the rate, at most once per cool-down and not below the floor.
 func cutRate(s State, l Limit, now time.Time) State {
 	a := l.Adapt.withDefaults()
 	s = Relax(s, l, now)
@@ -96,7 +99,7 @@ func cutRate(s State, l Limit, now time.Time) State {
 	}
 	s.CutAt = now
 	s.FailedSinceCut = 0 // no failure cuts the rate twice
-	after := max(before/2, a.Floor)
+	after := max(before*a.Factor, a.Floor)
 	if after < l.QPS {
 		s.Rate = after
 	}

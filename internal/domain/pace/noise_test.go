@@ -129,3 +129,53 @@ func TestR87_SharesOfTheLastTwenty(t *testing.T) {
 		t.Error("a good reply, and it is still failing")
 	}
 }
+
+// TestR69_TheRateGivesWayAsTheSourceSays: each threshold of how the rate gives way, with a
+// value of the source's own, just below and just above it.
+func TestR69_TheRateGivesWayAsTheSourceSays(t *testing.T) {
+	failed := func(l Limit, n int, apart time.Duration) State {
+		var s State
+		for i := range n {
+			s = Apply(s, l, start.Add(time.Duration(i)*apart), Outcome{Kind: Unwell})
+		}
+		return s
+	}
+	for _, c := range []struct {
+		name  string
+		own   Adapt
+		n     int
+		apart time.Duration
+		want  float64 // the rate after that; 0: the whole one
+	}{
+		{"a half of four, one failed", Adapt{Outcomes: 4, CutAt: 0.5}, 1, 0, 0},
+		{"a half of four, two failed", Adapt{Outcomes: 4, CutAt: 0.5}, 2, 0, 4},
+		{"a tenth of twenty, one failed", Adapt{CutAt: 0.1}, 1, 0, 0},
+		{"a tenth of twenty, two failed", Adapt{CutAt: 0.1}, 2, 0, 4},
+		{"a quarter is left", Adapt{Factor: 0.25}, 5, 0, 2},
+		{"no less than the floor", Adapt{Factor: 0.25, Floor: 3}, 5, 0, 3},
+		{"before it has cooled down", Adapt{Outcomes: 1, CutAt: 1, CoolDown: time.Minute}, 2, time.Minute - time.Millisecond, 4},
+		{"after it has cooled down", Adapt{Outcomes: 1, CutAt: 1, CoolDown: time.Minute}, 2, time.Minute, 2},
+	} {
+		if got := failed(Limit{QPS: 8, Burst: 1, Adapt: c.own}, c.n, c.apart); got.Rate != c.want {
+			t.Errorf("%s: %v a second, want %v", c.name, got.Rate, c.want)
+		}
+	}
+	for _, c := range []struct {
+		name string
+		own  Adapt
+		want float64 // the rate two minutes after it was cut
+	}{
+		{"an eighth a minute", Adapt{Outcomes: 1, CutAt: 1, HoldAt: 1, Step: 0.125}, 6},
+		{"held from a tenth on", Adapt{Step: 0.125}, 4},
+		{"held from a half on", Adapt{Step: 0.125, HoldAt: 0.5, CutAt: 0.25}, 6},
+	} {
+		l := Limit{QPS: 8, Burst: 1, Adapt: c.own}
+		s := failed(l, 5, 0)
+		if c.own.Outcomes == 1 {
+			s = Apply(s, l, start, Outcome{Kind: Fine})
+		}
+		if got := Relax(s, l, start.Add(2*time.Minute)); got.Rate != c.want {
+			t.Errorf("%s: %v a second, want %v", c.name, got.Rate, c.want)
+		}
+	}
+}

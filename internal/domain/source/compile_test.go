@@ -303,6 +303,8 @@ func TestCompile_Refuses(t *testing.T) {
 
 		{"level", func(d *source.Definition) { d.Faults[0].Level = "L9" }, "faults[0].level: L9 is not known"},
 		{"reaction", func(d *source.Definition) { d.Faults[0].Reaction = "WAIT" }, "faults[0].reaction: WAIT is not known"},
+		{"a rate that never gives way", func(d *source.Definition) { d.RateLimit.Adapt = &source.AdaptConfig{Factor: 1} }, "rateLimit.adapt.factor: 1 is not within [0.1, 0.9]"},
+		{"a rate held after it is cut", func(d *source.Definition) { d.RateLimit.Adapt = &source.AdaptConfig{HoldAt: 0.5} }, "rateLimit.adapt.holdAt: 0.5 is above cutAt, 0.25"},
 		{"cuts below nothing", func(d *source.Definition) { d.Cuts = &source.Cuts{Throttled: -1} }, "cuts.throttled: is below 0"},
 		{"cuts over every page", func(d *source.Definition) { d.Cuts = &source.Cuts{FailedPercent: 101} }, "cuts.failedPercent: 101 is not within [1, 100]"},
 		{"cuts in the wrong order", func(d *source.Definition) { d.Cuts = &source.Cuts{PagesSoft: 9, PagesHard: 8} }, "cuts.pagesHard: 8 is below pagesSoft, 9"},

@@ -198,6 +198,7 @@ func (c *compiler) rateLimit(path string, r Rate) Rate {
 		}
 	}
 	c.quotas(path, r)
+	c.adapt(path+".adapt", r)
 	if r.Scope != "" {
 		coded(c, path+".scope", DictRateScope, r.Scope)
 	}
@@ -261,6 +262,9 @@ func (r Rate) clone() Rate {
 	if r.Budget != nil {
 		r.Budget = new(*r.Budget)
 	}
+	if r.Adapt != nil {
+		r.Adapt = new(*r.Adapt)
+	}
 	return r
 }
 
@@ -301,6 +305,34 @@ func (c *compiler) quotas(path string, r Rate) {
 		if s < 200 || s > 599 {
 			c.fail(fmt.Sprintf("%s.retryAfterOn[%d]", path, i), "%d is not an HTTP status", s)
 		}
+	}
+}
+
+// adapt refuses what would have the rate give way too little, or never come back.
+func (c *compiler) adapt(path string, r Rate) {
+	a := r.Adapt
+	if a == nil {
+		return
+	}
+	for _, x := range []struct {
+		key       string
+		n, lo, hi float64
+	}{
+		{"outcomes", float64(a.Outcomes), 1, 64},
+		{"cutAt", a.CutAt, 0.01, 1},
+		{"holdAt", a.HoldAt, 0.01, 1},
+		{"factor", a.Factor, 0.1, 0.9},
+		{"step", a.Step, 0.01, 1},
+		{"floor", a.Floor, 0.001, cmp.Or(r.QPS, math.MaxFloat64)},
+		{"coolDown", a.CoolDown.D().Seconds(), 1, 3600},
+	} {
+		if x.n != 0 && !(x.n >= x.lo && x.n <= x.hi) {
+			c.fail(path+"."+x.key, "%v is not within [%v, %v]", x.n, x.lo, x.hi)
+		}
+	}
+	merged := a.Over(pace.Adapt{CutAt: 0.25, HoldAt: 0.1})
+	if merged.HoldAt > merged.CutAt {
+		c.fail(path+".holdAt", "%v is above cutAt, %v", merged.HoldAt, merged.CutAt)
 	}
 }
 

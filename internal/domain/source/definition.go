@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/pace"
 )
 
 // Definition is a source as a person describes it: the provenance itself and
@@ -181,6 +183,8 @@ type Rate struct {
 	// Quotas are further limits over longer times, all of which hold at once.
 	Quotas []QuotaConfig `yaml:"quotas" json:"quotas,omitempty" doc:"further limits over longer times, such as 300 an hour and 7200 a day; all hold at once"`
 	Budget *BudgetConfig `yaml:"budget" json:"budget,omitempty" doc:"reply headers that tell what is left, and when it is filled again"`
+	// Adapt is nil where the rate gives way as the platform has it.
+	Adapt *AdaptConfig `yaml:"adapt" json:"adapt,omitempty" doc:"how the rate gives way when the source complains or fails, and how it comes back"`
 	// RetryAfterOn are statuses whose Retry-After counts besides 429, 503 and 3xx (R60).
 	RetryAfterOn []int `yaml:"retryAfterOn" json:"retryAfterOn,omitempty" doc:"statuses whose Retry-After counts besides 429, 503 and redirects"`
 }
@@ -198,6 +202,33 @@ type BudgetConfig struct {
 	Remaining string `yaml:"remaining" json:"remaining" doc:"header with what is left"`
 	Reset     string `yaml:"reset" json:"reset" doc:"header that says when it is filled again"`
 	Unit      string `yaml:"unit" json:"unit" dict:"reset_unit" doc:"what the reset header counts"`
+}
+
+// AdaptConfig says how the rate of a source gives way. What is 0 is as the platform has it.
+type AdaptConfig struct {
+	Outcomes int      `yaml:"outcomes" json:"outcomes,omitzero" doc:"how many of the last requests are looked at, at most 64; default 20"`
+	CutAt    float64  `yaml:"cutAt" json:"cutAt,omitzero" doc:"share of them that failed from which the rate is cut; default 0.25"`
+	HoldAt   float64  `yaml:"holdAt" json:"holdAt,omitzero" doc:"share of them that failed from which the rate does not rise; default 0.1"`
+	Factor   float64  `yaml:"factor" json:"factor,omitzero" doc:"what is left of the rate when it is cut; default 0.5"`
+	Step     float64  `yaml:"step" json:"step,omitzero" doc:"share of the configured rate that it rises by in a minute; default 0.1"`
+	Floor    float64  `yaml:"floor" json:"floor,omitzero" doc:"least rate, in requests a second; default 0.1"`
+	CoolDown Duration `yaml:"coolDown" json:"coolDown,omitzero" doc:"least time between two cuts; default 10s"`
+}
+
+// Over is how the rate gives way where the platform has it otherwise.
+func (a *AdaptConfig) Over(platform pace.Adapt) pace.Adapt {
+	if a == nil {
+		return platform
+	}
+	return pace.Adapt{
+		Outcomes: cmp.Or(a.Outcomes, platform.Outcomes),
+		CutAt:    cmp.Or(a.CutAt, platform.CutAt),
+		HoldAt:   cmp.Or(a.HoldAt, platform.HoldAt),
+		Factor:   cmp.Or(a.Factor, platform.Factor),
+		Step:     cmp.Or(a.Step, platform.Step),
+		Floor:    cmp.Or(a.Floor, platform.Floor),
+		CoolDown: cmp.Or(a.CoolDown.D(), platform.CoolDown),
+	}
 }
 
 // Endpoint is one way to ask. Path, Query, Form, Headers and Body hold templates; a

@@ -190,7 +190,7 @@ func (g *Gate) key(name string) *key {
 
 // limit is a source's rate in the words of package pace.
 func (g *Gate) limit(r source.Rate) pace.Limit {
-	l := pace.Limit{QPS: r.QPS, Burst: max(r.Burst, 1), Jitter: r.Jitter.D(), Seats: r.Concurrency, Adapt: g.cfg.Adapt}
+	l := pace.Limit{QPS: r.QPS, Burst: max(r.Burst, 1), Jitter: r.Jitter.D(), Seats: r.Concurrency, Adapt: r.Adapt.Over(g.cfg.Adapt)}
 	for _, q := range r.Quotas {
 		l.Quotas = append(l.Quotas, pace.Quota{Limit: q.Limit, Window: q.Window.D(), Zone: q.Zone})
 	}

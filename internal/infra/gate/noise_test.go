@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/pace"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // TestR87_NoiseCostsLittle: of the requests of two processes every fiftieth is
@@ -68,4 +69,35 @@ func TestR87_ADeadUpstreamIsAskedSeldom(t *testing.T) {
 			t.Errorf("%.3f of the rate 15 minutes after the upstream is back", back)
 		}
 	})
+}
+
+// TestR69_TheGateAsksTheSource: of two sources that always fail, the one that declares a
+// higher floor is asked as often as that, with the store and without it.
+func TestR69_TheGateAsksTheSource(t *testing.T) {
+	const lasts = 10 * time.Minute
+	sent := func(adapt *source.AdaptConfig) (n int) {
+		synctest.Test(t, func(t *testing.T) {
+			r := pubmed
+			r.Adapt = adapt
+			o := newOracle(r, 100*time.Millisecond)
+			o.answer = func() pace.Outcome {
+				n++
+				return pace.Outcome{Kind: pace.Unwell}
+			}
+			crowd(t, NewLocal(), r, o, 1, 1, lasts)
+			o.keptWithin(t)
+		})
+		return n
+	}
+	platform := sent(nil)
+	own := sent(&source.AdaptConfig{Floor: 1})
+	if seconds := int(lasts.Seconds()); platform > seconds/5 || own < seconds*9/10 {
+		t.Errorf("%d requests in ten dead minutes, %d with a floor of one a second", platform, own)
+	}
+	g := New(Config{Instances: 2, Adapt: pace.Adapt{Step: 0.3}}, nil)
+	r := source.Rate{QPS: 1, Limit: 10, Window: source.Duration(time.Second), Adapt: &source.AdaptConfig{Floor: 0.5}}
+	alone, _ := g.shareWithoutStore(r, 1)
+	if alone.Adapt != (pace.Adapt{Step: 0.3, Floor: 0.5}) {
+		t.Errorf("without the store the rate gives way as %+v", alone.Adapt)
+	}
 }

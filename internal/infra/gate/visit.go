@@ -185,7 +185,7 @@ func (g *Gate) shareWithoutStore(r source.Rate, cost int) (pace.Limit, bool) {
 	if n < 1 || len(r.Quotas) > 0 || r.Concurrency > 0 && r.Concurrency < n {
 		return pace.Limit{}, false
 	}
-	l := pace.Limit{Burst: 1, Jitter: r.Jitter.D(), Seats: r.Concurrency / n, Adapt: g.cfg.Adapt}
+	l := pace.Limit{Burst: 1, Jitter: r.Jitter.D(), Seats: r.Concurrency / n, Adapt: r.Adapt.Over(g.cfg.Adapt)}
 	if r.QPS <= 0 && r.Budget == nil {
 		return l, true // only requests in flight are bounded
 	}

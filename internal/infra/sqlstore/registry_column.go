@@ -55,7 +55,7 @@ var columnOf = map[source.Dimension]map[string]string{
 	},
 	source.DimRateLimit: {
 		"limit": "provider_limit", "window": "provider_window", "qps": "rate_tokens_per_second", "burst": "burst_capacity",
-		"concurrency": "max_concurrent_requests", "key": "bucket_key", "scope": "bucket_scope_code", "budget": "budget_headers",
+		"concurrency": "max_concurrent_requests", "key": "bucket_key", "scope": "bucket_scope_code", "budget": "budget_headers", "adapt": "adapt_settings",
 	},
 	source.DimRetry: {"maxAttempts": "max_retry_times", "base": "initial_delay", "max": "max_delay"},
 	source.DimWindow: {

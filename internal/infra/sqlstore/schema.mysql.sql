@@ -1315,6 +1315,7 @@ CREATE TABLE `reg_prov_rate_limit_cfg` (
   `retry_after_on` mediumtext COLLATE utf8mb4_bin,
   `bucket_scope_code` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
   `jitter` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `adapt_settings` mediumtext COLLATE utf8mb4_bin,
   PRIMARY KEY (`id`),
   KEY `idx_rate_limit_cfg_pick` (`provenance_id`,`scope_code`,`task_type_key`,`effective_from`),
   CONSTRAINT `reg_prov_rate_limit_cfg_chk_1` CHECK ((`scope_code` in (_utf8mb4'SOURCE',_utf8mb4'TASK'))),

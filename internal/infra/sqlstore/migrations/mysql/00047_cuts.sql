@@ -23,3 +23,7 @@ CREATE TABLE reg_prov_cut_cfg (
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL')),
   KEY idx_cut_cfg_pick (provenance_id, scope_code, task_type_key, effective_from)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
+-- How the rate of a source gives way when it complains or fails, and how it comes back, as
+-- JSON. What is not in it is as the platform has it.
+ALTER TABLE reg_prov_rate_limit_cfg ADD COLUMN adapt_settings MEDIUMTEXT NULL;

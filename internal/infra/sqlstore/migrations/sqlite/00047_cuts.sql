@@ -23,3 +23,7 @@ CREATE TABLE reg_prov_cut_cfg (
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 CREATE INDEX idx_cut_cfg_pick ON reg_prov_cut_cfg (provenance_id, scope_code, task_type_key, effective_from);
+
+-- How the rate of a source gives way when it complains or fails, and how it comes back, as
+-- JSON. What is not in it is as the platform has it.
+ALTER TABLE reg_prov_rate_limit_cfg ADD COLUMN adapt_settings TEXT;
