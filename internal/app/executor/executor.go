@@ -103,6 +103,8 @@ type Executor struct {
 	store Store
 	up    Upstream
 	log   *slog.Logger
+	// health is how many tasks the database lets us have in hand.
+	health *health
 
 	mu    sync.Mutex
 	specs map[string]*source.Spec // guarded by mu; by fingerprint
@@ -113,7 +115,10 @@ type Executor struct {
 
 // New returns an executor; [Executor.Run] starts it.
 func New(cfg Config, store Store, up Upstream, log *slog.Logger) *Executor {
-	return &Executor{cfg: cfg.withDefaults(), store: store, up: up, log: log.With("component", "executor"), specs: map[string]*source.Spec{}}
+	cfg = cfg.withDefaults()
+	return &Executor{
+		cfg: cfg, store: store, up: up, log: log.With("component", "executor"), health: newHealth(cfg.Workers), specs: map[string]*source.Spec{},
+	}
 }
 
 // Run takes and runs tasks until ctx ends, Idle says so, or the store is away.
@@ -181,6 +186,16 @@ func (e *Executor) feed(taking, work context.Context, busy, someEnded chan struc
 		}
 		if taking.Err() != nil {
 			return nil
+		}
+		if !e.health.mayHave(len(busy)) {
+			<-busy
+			select {
+			case <-taking.Done():
+				return nil
+			case <-someEnded:
+			case <-time.After(e.cfg.Poll):
+			}
+			continue
 		}
 		// Not cut off by the stop: a lease whose answer is lost has to run out.
 		found, err := e.store.LeaseTasks(work, harvest.LeaseRequest{
