@@ -5,20 +5,23 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 )
 
-// Server is a MariaDB server of the test's own, which it may kill.
+// Server is a database server of the test's own, which it may kill and stop.
 type Server struct {
 	t    testing.TB
 	dir  string
 	addr string
-	args []string
-	cmd  *exec.Cmd
+	// program and args begin it.
+	program string
+	args    []string
+	cmd     *exec.Cmd
 }
 
-// StartServer starts a server with further options, and skips the test where none
+// StartServer starts a MariaDB server with further options, and skips the test where none
 // is installed. It is gone when the test ends.
 func StartServer(t testing.TB, options ...string) *Server {
 	t.Helper()
@@ -34,12 +37,8 @@ func StartServer(t testing.TB, options ...string) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Errorf("remove the server's folder: %v", err)
-		}
-	})
-	s := &Server{t: t, dir: dir, addr: freeAddress(t)}
+	removeAtEnd(t, dir)
+	s := &Server{t: t, dir: dir, addr: freeAddress(t), program: "mariadbd"}
 	// A server that starts removes the temporary tables it finds in its folder for them.
 	common := []string{"--no-defaults", "--datadir=" + dir, "--tmpdir=" + dir}
 	if os.Getuid() == 0 {
@@ -55,6 +54,45 @@ func StartServer(t testing.TB, options ...string) *Server {
 	s.Start()
 	t.Cleanup(s.Kill)
 	return s
+}
+
+// StartMySQL is StartServer for the MySQL that `make test-deps` installs, which lives in a root folder of
+// its own.
+func StartMySQL(t testing.TB) *Server {
+	t.Helper()
+	root := os.Getenv("PATRA_MYSQL_ROOT")
+	if root == "" {
+		root = "/opt/patra-mysql"
+	}
+	if _, err := os.Stat(filepath.Join(root, "usr/sbin/mysqld")); err != nil || os.Getuid() != 0 {
+		t.Skip("no MySQL to start: make test-deps, as root")
+	}
+	dir, err := os.MkdirTemp(root, "patra-data-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	removeAtEnd(t, dir)
+	inside := "/" + filepath.Base(dir)
+	common := []string{root, "mysqld", "--no-defaults", "--user=root", "--datadir=" + inside, "--tmpdir=/tmp", "--skip-log-bin", "--performance-schema=OFF"}
+	install := exec.Command("chroot", append(common, "--initialize-insecure")...)
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("install a database: %v\n%s", err, out)
+	}
+	s := &Server{t: t, dir: dir, addr: freeAddress(t), program: "chroot"}
+	_, port, _ := net.SplitHostPort(s.addr)
+	s.args = append(common, "--mysqlx=OFF", "--secure-file-priv=", "--bind-address=127.0.0.1", "--port="+port, "--socket="+inside+"/s", "--pid-file="+inside+"/p",
+		"--innodb-redo-log-capacity=64M", "--innodb-buffer-pool-size=256M")
+	s.Start()
+	t.Cleanup(s.Kill)
+	return s
+}
+
+func removeAtEnd(t testing.TB, dir string) {
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Errorf("remove the server's folder: %v", err)
+		}
+	})
 }
 
 func freeAddress(t testing.TB) string {
@@ -75,7 +113,7 @@ func (s *Server) Start() {
 		s.t.Fatal(err)
 	}
 	defer log.Close()
-	s.cmd = exec.Command("mariadbd", s.args...)
+	s.cmd = exec.Command(s.program, s.args...)
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatalf("start the server: %v", err)
@@ -98,6 +136,12 @@ func (s *Server) Kill() {
 	s.cmd.Process.Kill() //nolint:errcheck // it may have ended
 	s.cmd.Wait()         //nolint:errcheck // killed
 }
+
+// Pause stops the server where it stands: it holds its connections and answers nobody.
+func (s *Server) Pause() { s.cmd.Process.Signal(syscall.SIGSTOP) } //nolint:errcheck // it may have ended
+
+// Resume lets it go on.
+func (s *Server) Resume() { s.cmd.Process.Signal(syscall.SIGCONT) } //nolint:errcheck // likewise
 
 // Engine is the server as tests know others.
 func (s *Server) Engine() Engine {

@@ -303,10 +303,15 @@ func (l *lab) finish() report {
 	for range 20 {
 		l.quicken()
 		p := l.start()
-		select {
-		case <-p.done:
-		case <-time.After(patience):
-			l.t.Fatalf("the harvest does not end\n%s", tail(p.err.String()))
+		for end := time.Now().Add(patience); !p.ended(); {
+			if time.Now().After(end) {
+				l.t.Fatalf("the harvest does not end\n%s", tail(p.err.String()))
+			}
+			select {
+			case <-p.done:
+			case <-time.After(2 * time.Second):
+				l.quicken()
+			}
 		}
 		if p.code() != 0 {
 			l.t.Fatalf("the last harvest ended with %d\n%s\n%s", p.code(), p.out.String(), tail(p.err.String()))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -102,14 +103,22 @@ type Executor struct {
 	store Store
 	up    Upstream
 	log   *slog.Logger
+	// health is how many tasks the database lets us have in hand.
+	health *health
 
 	mu    sync.Mutex
 	specs map[string]*source.Spec // guarded by mu; by fingerprint
+	// lacks are the operations of sources whose credential this process cannot read, each until it
+	// looks again. Guarded by mu.
+	lacks []harvest.Rest
 }
 
 // New returns an executor; [Executor.Run] starts it.
 func New(cfg Config, store Store, up Upstream, log *slog.Logger) *Executor {
-	return &Executor{cfg: cfg.withDefaults(), store: store, up: up, log: log.With("component", "executor"), specs: map[string]*source.Spec{}}
+	cfg = cfg.withDefaults()
+	return &Executor{
+		cfg: cfg, store: store, up: up, log: log.With("component", "executor"), health: newHealth(cfg.Workers), specs: map[string]*source.Spec{},
+	}
 }
 
 // Run takes and runs tasks until ctx ends, Idle says so, or the store is away.
@@ -178,10 +187,20 @@ func (e *Executor) feed(taking, work context.Context, busy, someEnded chan struc
 		if taking.Err() != nil {
 			return nil
 		}
+		if !e.health.mayHave(len(busy)) {
+			<-busy
+			select {
+			case <-taking.Done():
+				return nil
+			case <-someEnded:
+			case <-time.After(e.cfg.Poll):
+			}
+			continue
+		}
 		// Not cut off by the stop: a lease whose answer is lost has to run out.
 		found, err := e.store.LeaseTasks(work, harvest.LeaseRequest{
 			Owner: e.cfg.Owner, TTL: e.cfg.LeaseTTL, Max: 1, Provenance: e.cfg.Provenance, Operation: e.cfg.Operation,
-			SpecVersion: source.SpecVersion, Resting: e.resting(taking), Gone: e.cfg.Gone, Turns: turns,
+			SpecVersion: source.SpecVersion, Resting: append(e.resting(taking), e.leftToOthers()...), Gone: e.cfg.Gone, Turns: turns,
 		})
 		switch {
 		case err == nil:
@@ -222,6 +241,25 @@ func (e *Executor) resting(ctx context.Context) []harvest.Rest {
 		return nil
 	}
 	return e.cfg.Resting(ctx)
+}
+
+// lookAgainAfter is how long a process leaves the tasks of a source to others whose credential it could not
+// read. Where there are no others, the store stops the source in the end.
+const lookAgainAfter = harvest.UnreadableFor / 3
+
+// leaveToOthers takes no tasks like this one for a while.
+func (e *Executor) leaveToOthers(job harvest.Job) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lacks = append(e.lacks, harvest.Rest{Provenance: job.Provenance, Operation: job.Operation, Until: time.Now().Add(lookAgainAfter)})
+}
+
+// leftToOthers are the operations of sources that this process takes no tasks of.
+func (e *Executor) leftToOthers() []harvest.Rest {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lacks = slices.DeleteFunc(e.lacks, func(r harvest.Rest) bool { return !time.Now().Before(r.Until) })
+	return slices.Clone(e.lacks)
 }
 
 // TellAll makes one observer of several, of which nil ones are left out.

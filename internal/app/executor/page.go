@@ -143,6 +143,7 @@ func (s *session) walkFrom(ctx context.Context, st step) (done bool, err error) 
 			return false, s.failed(st, r, b.Evidence, err)
 		}
 		s.lease.noteRenewal(begun)
+		s.e.noteCommit(time.Since(begun))
 		took := time.Since(r.begun)
 		b.Records = nil // they point into the memory that is given back
 		b.Quarantined = nil

@@ -221,6 +221,10 @@ func (s *session) endRun(work context.Context, err error) error {
 	case f.Code == harvest.CodeQuiet: // no delay: whoever takes tasks knows the quiet hours
 		end.Outcome = harvest.Released
 		end.Code = f.Code
+	case f.Code == harvest.CodeCredentialUnreadable: // here: another process may have what it takes
+		end.Outcome = harvest.Released
+		end.Code = f.Code
+		s.e.leaveToOthers(s.job)
 	case f.Level == harvest.Fatal:
 		end.Outcome = harvest.Stopped
 		end.Code = f.Code
@@ -247,6 +251,12 @@ func (s *session) endRun(work context.Context, err error) error {
 		s.pageLog().Error("task failed", "code", end.Code, "window", s.partText(), "err", err)
 	} else {
 		s.pageLog().Info("task released", "code", end.Code, "delay", end.Delay, "err", err)
+	}
+	if end.Code == harvest.CodeCredentialUnreadable {
+		if s.e.cfg.Provenance != "" {
+			return err // this source is all there is to do
+		}
+		s.pageLog().Warn("this process cannot read the credential of the source, whose tasks are left to others", "for", lookAgainAfter, "err", err)
 	}
 	return nil
 }

@@ -298,9 +298,9 @@ var groups = []group{
 			"does not send it.", "`patra credential allow` binds it to the address; --with-credentials lends it to a --base-url.",
 		},
 		{
-			CodeCredentialUnreadable, "The secret is not where the credential says it is.",
-			"does not ask; the source is stopped.",
-			"Put the secret into the environment variable or file that `patra credential list` names.",
+			CodeCredentialUnreadable, "The secret is not where the credential says it is, or cannot be opened by this process.",
+			"does not ask: the process leaves the source's tasks to others; if nobody can read it for 15 minutes, the source is stopped.",
+			"Put the secret into the environment variable or file that `patra credential list` names, or give the process the PATRA_KEY that the others have.",
 		},
 		{CodeCredentialsLost, "The list of credentials could not be read.", "tries again.", "See whether the database is up."},
 		{

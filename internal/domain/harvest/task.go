@@ -210,6 +210,10 @@ const MaxWalks = 3
 // source is paused instead (R39).
 const LongestWait = 24 * time.Hour
 
+// UnreadableFor is how long processes may fail one after the other to read the credential of a source, without a page of it
+// stored by anybody, before the source is stopped: until then the fault may be theirs alone.
+const UnreadableFor = 15 * time.Minute
+
 // MaxForbidden slices in a row that end with HTTP 403 mean that the source has shut
 // us out (R42); one may be a slice's own.
 const MaxForbidden = 3

@@ -165,6 +165,9 @@ func TestR34_EveryRevisionArrives(t *testing.T) {
 			if len(last) != records || came > records*revisions+7*kills {
 				t.Errorf("%d records, %d messages after %d kills", len(last), came, kills)
 			}
+			if kills < 100 {
+				t.Errorf("only %d kills", kills)
+			}
 			t.Logf("%d kills, %d messages for %d revisions", kills, came, records*revisions)
 		})
 	}

@@ -294,6 +294,15 @@ func (x *tx) releaseHeld(l harvest.Lease, e harvest.RunEnd) error {
 // endRun closes the run and decides what becomes of its task: it is queued again, or
 // its slice is given up as a gap, and with some faults its source is stopped.
 func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
+	if e.Outcome == harvest.Released && e.Code == harvest.CodeCredentialUnreadable {
+		hopeless, err := x.nobodyReadsKey(l.Task, e.Run)
+		if err != nil {
+			return err
+		}
+		if hopeless {
+			e.Outcome = harvest.Stopped
+		}
+	}
 	if err := x.closeBatches(l, e.Page, e.Code, e.Error); err != nil {
 		return err
 	}
@@ -345,6 +354,32 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 		return err
 	}
 	return x.countRunFault(l.Task, e, remedy)
+}
+
+// nobodyReadsKey reports whether for long enough no process could read what the task needs: its runs, down to
+// the one that goes on, ended for want of it, and no page of the source was stored since the first of them.
+func (x *tx) nobodyReadsKey(task harvest.TaskID, now harvest.RunID) (bool, error) {
+	var first ts
+	err := x.row(`SELECT MIN(started_at) FROM ing_task_run WHERE task_id=? AND id >
+		(SELECT COALESCE(MAX(r.id), 0) FROM ing_task_run r WHERE r.task_id=? AND r.id<? AND (COALESCE(r.error_code, '')<>? OR r.status_code='FAILED'))`,
+		task, task, now, harvest.CodeCredentialUnreadable).Scan(&first)
+	if err != nil {
+		return false, fmt.Errorf("read the runs of task %d: %w", task, err)
+	}
+	if x.now.Sub(first.time()) < harvest.UnreadableFor {
+		return false, nil
+	}
+	p, err := x.partitionOfTask(task)
+	if err != nil {
+		return false, err
+	}
+	var stored int
+	err = x.row(`SELECT COUNT(*) FROM (SELECT 1 FROM ing_task_run_batch WHERE provenance_code=? AND operation_code=?
+		AND status_code='SUCCEEDED' AND committed_at>=? LIMIT 1) newer`, p.Provenance, p.Operation, first).Scan(&stored)
+	if err != nil {
+		return false, fmt.Errorf("look for pages of %s: %w", p, err)
+	}
+	return stored == 0, nil
 }
 
 // queueAgain puts the task back into the queue, to be taken after a while. A source that

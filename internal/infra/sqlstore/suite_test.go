@@ -114,6 +114,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R38_OpenWorkIsTold", openWork},
 		{"R39_AskedToStayAwayForDays", stayAway},
 		{"R42_ThreeForbiddenSlicesInARow", forbidden},
+		{"R42_KeyThatNobodyReads", unreadableKey},
 		{"R43_TenSpentRunsMakeAGap", spentRuns},
 		{"R47_TasksOfNewerSpecsAreLeft", newerSpecs},
 		{"R62_VolatileOnly", volatileOnly},
