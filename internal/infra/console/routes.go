@@ -93,9 +93,13 @@ func (c *Console) make(v *visit, p page, fragment bool) (int, []byte) {
 	ctx, cancel := context.WithTimeout(v.Context(), answersIn)
 	defer cancel()
 	status := http.StatusOK
+	before := c.pulses.known(ctx) // what moves while the page is made is told afterwards
 	shown, err := p.show(ctx, v)
 	if err != nil {
 		status, shown = c.trouble(v, err)
+	}
+	if before != nil {
+		shown.Pulse = written(before)
 	}
 	c.complete(v, shown)
 	shown.dropEmptyColumns()

@@ -25,7 +25,9 @@ type view struct {
 	// by: it says from when to when.
 	Link string
 	// Topics are what the page is about: it is fetched again when one of them moved.
-	Topics  string
+	Topics string
+	// Pulse is how far the topics had come before the page was made.
+	Pulse   string
 	Actions []action
 	Tabs    []tab
 	Filters []field
