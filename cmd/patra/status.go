@@ -142,7 +142,7 @@ func statusCounts(st control.Status) string {
 		control.FreshStopped, control.FreshLate, control.FreshCatchingUp, control.FreshWaiting, control.FreshOnTime,
 	} {
 		if n := count[f]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d %s", f.Family().Glyph(), n, f.Word()))
+			parts = append(parts, fmt.Sprintf("%s %d %s", f.Glyph(), n, f.Word()))
 		}
 	}
 	if len(parts) == 0 {
@@ -153,14 +153,14 @@ func statusCounts(st control.Status) string {
 
 func statusCells(s control.SourceStatus) []any {
 	return []any{
-		s.Source, withGlyph(s.Freshness.Word(), s.Freshness.Family()), lagText(s.Lag, s.Limit), timeText(s.LastSuccess), countText(s.Queued), countText(s.Running),
+		s.Source, freshText(s.Freshness), lagText(s.Lag, s.Limit), timeText(s.LastSuccess), countText(s.Queued), countText(s.Running),
 		rateText(s.Rate), quotaText(s.Rate), countText(s.Quarantined), cmp.Or(whyText(s), "-"),
 	}
 }
 
 func lineCells(l control.LineStatus) []any {
 	return []any{
-		"  " + l.Schedule, withGlyph(l.Freshness.Word(), l.Freshness.Family()), lagText(l.Lag, l.Limit), "", "", "", "", "", "", shown(l.Unknown),
+		"  " + l.Schedule, freshText(l.Freshness), lagText(l.Lag, l.Limit), "", "", "", "", "", "", shown(l.Unknown),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 )
@@ -116,5 +117,32 @@ func TestSettings_TellOriginAndNoSecret(t *testing.T) {
 	seen := http.Header{"Cookie": {"patra_token=" + made.Secret}}
 	if status, html := v.send(http.MethodGet, "/settings", nil, seen); status != http.StatusOK || strings.Contains(html, "the one this patra works with") || strings.Contains(html, made.Secret) {
 		t.Errorf("a viewer is answered %d, with too much", status)
+	}
+}
+
+// TestDiff_ManyValuesComeInParts: what differs is shown in parts of a list, however much it
+// is, and the file has all of it.
+func TestDiff_ManyValuesComeInParts(t *testing.T) {
+	h := newHouse(t, nil)
+	h.harvest("pubmed")
+	const first = "/sources/pubmed/diff?from=2020-01-01"
+	_, page := h.get(first)
+	if rows := strings.Count(page, "<tr>"); !strings.Contains(page, "after=50") || rows > 200 {
+		t.Errorf("the first part has %d rows, or leads to no other", rows)
+	}
+	if status, page := h.get(first + "&after=50"); status != http.StatusOK || !strings.Contains(page, "Those from 51 to 100") {
+		t.Errorf("the second part is answered %d", status)
+	}
+	if status, _ := h.get(first + "&after=100000"); status != http.StatusUnprocessableEntity {
+		t.Errorf("a part that is none is answered %d", status)
+	}
+	_, all := h.get(first + "&as=csv")
+	diff, err := h.node.Control.DiffSource(t.Context(), "pubmed", time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(all)).ReadAll()
+	if err != nil || len(rows) != len(diff.Fields)+1 {
+		t.Errorf("the file has %d rows for %d values: %v", len(rows), len(diff.Fields), err)
 	}
 }

@@ -72,7 +72,7 @@ func (v *visit) tally(all []control.SourceStatus) string {
 	var parts []string
 	for _, f := range []control.Freshness{control.FreshStopped, control.FreshLate, control.FreshCatchingUp, control.FreshWaiting, control.FreshOnTime} {
 		if counts[f] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d %s", f.Family().Glyph(), counts[f], v.look.words.sayOr("freshness."+string(f), string(f))))
+			parts = append(parts, fmt.Sprintf("%s %d %s", f.Glyph(), counts[f], v.look.words.sayOr("freshness."+string(f), string(f))))
 		}
 	}
 	if never > 0 {
@@ -115,7 +115,7 @@ func (v *visit) pageOf(n control.Need) string {
 
 // freshness is how a source fares.
 func (v *visit) freshness(f control.Freshness) cell {
-	return stated(f.Family(), v.look.words.sayOr("freshness."+string(f), string(f)))
+	return cell{State: &state{Family: f.Family(), Word: v.look.words.sayOr("freshness."+string(f), string(f)), Sign: f.Glyph()}}
 }
 
 // why is the cause of what is wrong with a source, and what it waits for.
