@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -144,5 +145,42 @@ func TestDiff_ManyValuesComeInParts(t *testing.T) {
 	rows, err := csv.NewReader(strings.NewReader(all)).ReadAll()
 	if err != nil || len(rows) != len(diff.Fields)+1 {
 		t.Errorf("the file has %d rows for %d values: %v", len(rows), len(diff.Fields), err)
+	}
+}
+
+// TestOverview_LooksBackOverATimeOfChoice: the overview tells what came in a time that the
+// address names, the document and the page say the same, and what is no time is refused.
+func TestOverview_LooksBackOverATimeOfChoice(t *testing.T) {
+	h := newHouse(t, nil)
+	h.harvest("pubmed")
+	held, err := h.node.Control.StatusOver(t.Context(), "pubmed", "1h")
+	if err != nil || held.Sources[0].Throughput == nil {
+		t.Fatalf("%+v, %v", held.Sources, err)
+	}
+	came := held.Sources[0].Throughput
+	plan, err := h.node.Control.Plan(t.Context(), 1, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := plan.Records.Inserted
+	if came.Records != stored || int64(came.PerHour+0.5) != stored || came.Pages != 3 || came.Sent != plan.Requests {
+		t.Errorf("of pubmed it tells %+v, and the plan %+v", came, plan.Records)
+	}
+	if _, page := h.get("/?range=1h"); !strings.Contains(page, `aria-current="true">1h</a>`) || !strings.Contains(page, "Records/h") || !strings.Contains(page, ">"+strconv.FormatInt(stored, 10)+"<") {
+		t.Error("the page does not tell of the last hour")
+	}
+	if _, page := h.get("/"); !strings.Contains(page, `aria-current="true">24h</a>`) {
+		t.Error("without a choice it is not the last day")
+	}
+	if _, page := h.get("/?range=3d"); !strings.Contains(page, `aria-current="true">3d</a>`) {
+		t.Error("a time of one's own is not offered")
+	}
+	if _, doc := h.get("/index.json?range=1h"); !strings.Contains(doc, `"records":`+strconv.FormatInt(stored, 10)) {
+		t.Errorf("the document tells %s", doc)
+	}
+	for _, wrong := range []string{"5x", "10s", "400d", "-1h"} {
+		if status, _ := h.get("/?range=" + wrong); status != http.StatusUnprocessableEntity {
+			t.Errorf("a range of %s is answered %d", wrong, status)
+		}
 	}
 }

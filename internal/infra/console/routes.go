@@ -113,6 +113,7 @@ func (c *Console) make(v *visit, p page, fragment bool) (int, []byte) {
 // complete fills in what every page has.
 func (c *Console) complete(v *visit, p *view) {
 	p.Actions = v.allowed(p.Actions)
+	v.sortLists(p)
 	for i := range p.Panels {
 		p.Panels[i].Actions = v.allowed(p.Panels[i].Actions)
 	}
