@@ -138,7 +138,7 @@ func errorState(g control.ErrorGroup) stated {
 	if g.MutedUntil != nil {
 		word = fmt.Sprintf("muted until %s", wholeSecond(*g.MutedUntil))
 	}
-	return stated{word, control.ErrorFamily(g.State)}
+	return withGlyph(word, control.ErrorFamily(g.State))
 }
 
 func (c *cli) errorShowCmd() *cobra.Command {

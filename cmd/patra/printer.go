@@ -64,18 +64,24 @@ func (p *printer) printProblem(pr control.Problem) {
 	}
 }
 
-// stated is a word for a state, of a family.
+// stated is a word for a state, of a family, with the glyph before it.
 type stated struct {
 	word   string
 	family control.Family
+	glyph  string
 }
 
-func withGlyph[S ~string](word S, family control.Family) stated { return stated{string(word), family} }
+func withGlyph[S ~string](word S, family control.Family) stated {
+	return stated{string(word), family, family.Glyph()}
+}
+
+// freshText is how fresh something is.
+func freshText(f control.Freshness) stated { return stated{f.Word(), f.Family(), f.Glyph()} }
 
 // text is the state as a list shows it: with its glyph where people look.
 func (p *printer) text(s stated) string {
 	if p.screen.terminal {
-		return s.family.Glyph() + " " + s.word
+		return s.glyph + " " + s.word
 	}
 	return s.word
 }

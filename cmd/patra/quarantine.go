@@ -76,11 +76,11 @@ func (c *cli) printQuarantine(v control.QuarantineList) {
 func quarantineState(r control.QuarantineRow) stated {
 	switch {
 	case r.DiscardedAt != nil:
-		return stated{"discarded", control.Off}
+		return withGlyph("discarded", control.Off)
 	case r.ReadSince:
-		return stated{"read since", control.OK}
+		return withGlyph("read since", control.OK)
 	}
-	return stated{"put aside", control.Partial}
+	return withGlyph("put aside", control.Partial)
 }
 
 func (c *cli) quarantineShowCmd() *cobra.Command {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -12,18 +13,19 @@ import (
 
 func (c *cli) statusCmd() *cobra.Command {
 	var exitCode bool
+	var over string
 	cmd := &cobra.Command{
 		Use: "status [SOURCE]", Short: "Show what is late, since when, why, and what to do", Args: atMostOneSource,
 		Long: "Status tells first what needs a person, then how each source fares: whether it is on time, how far behind it is,\n" +
 			"what its upstream said last if it does not answer, and what is waited for. It asks no source anything.",
-		Example: "  patra status\n  patra status crossref --watch\n  patra status --json",
+		Example: "  patra status\n  patra status crossref --watch\n  patra status --range 24h\n  patra status --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var code string
 			if len(args) > 0 {
 				code = args[0]
 			}
 			return c.reading(cmd.Context(), func(ctl *control.Control) error {
-				st, err := ctl.Status(cmd.Context(), code)
+				st, err := statusOver(cmd.Context(), ctl, code, over)
 				if err != nil {
 					return err
 				}
@@ -36,8 +38,17 @@ func (c *cli) statusCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	cmd.Flags().StringVar(&over, "range", "", "tell also what came of each source in this time, such as 1h, 24h or 7d")
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "end with 10 if something needs a person; with --watch as soon as something does")
 	return cmd
+}
+
+// statusOver is the status, with what came of each source if a time is named.
+func statusOver(ctx context.Context, ctl *control.Control, code, over string) (control.Status, error) {
+	if over == "" {
+		return ctl.Status(ctx, code)
+	}
+	return ctl.StatusOver(ctx, code, over)
 }
 
 func atMostOneSource(cmd *cobra.Command, args []string) error {
@@ -87,6 +98,7 @@ func (c *cli) printStatus(st control.Status) {
 			{head: "WHY", wraps: true},
 		}, rows)
 	}
+	c.printThroughput(st.Sources)
 	if len(never) > 0 {
 		c.printf("never harvested: %s; begin with patra harvest SOURCE\n", strings.Join(never, ", "))
 	}
@@ -94,6 +106,30 @@ func (c *cli) printStatus(st control.Status) {
 	if st.Unread != "" {
 		c.printf("some schedules could not be read: %s\n", st.Unread)
 	}
+}
+
+// printThroughput says what came of sources, where a time was named to look back over.
+func (c *cli) printThroughput(all []control.SourceStatus) {
+	var rows [][]any
+	for _, s := range all {
+		if t := s.Throughput; t != nil {
+			rows = append(rows, []any{s.Source, t.Since, t.Records, fmt.Sprintf("%.0f", t.PerHour), t.Pages, t.Failed, t.Sent, fmt.Sprintf("%.1f", t.Throttled()*100)})
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	c.printf("\n")
+	c.table([]column{
+		{head: "SOURCE", width: 14},
+		{head: "SINCE", width: 20},
+		{head: "RECORDS", right: true},
+		{head: "REC/H", right: true},
+		{head: "PAGES", right: true, spare: true},
+		{head: "FAILED", right: true, spare: true},
+		{head: "REQUESTS", right: true, spare: true},
+		{head: "429 %", right: true},
+	}, rows)
 }
 
 // printEvents says how those fare who are told of revisions.
@@ -142,7 +178,7 @@ func statusCounts(st control.Status) string {
 		control.FreshStopped, control.FreshLate, control.FreshCatchingUp, control.FreshWaiting, control.FreshOnTime,
 	} {
 		if n := count[f]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d %s", f.Family().Glyph(), n, f.Word()))
+			parts = append(parts, fmt.Sprintf("%s %d %s", f.Glyph(), n, f.Word()))
 		}
 	}
 	if len(parts) == 0 {
@@ -153,14 +189,14 @@ func statusCounts(st control.Status) string {
 
 func statusCells(s control.SourceStatus) []any {
 	return []any{
-		s.Source, withGlyph(s.Freshness.Word(), s.Freshness.Family()), lagText(s.Lag, s.Limit), timeText(s.LastSuccess), countText(s.Queued), countText(s.Running),
+		s.Source, freshText(s.Freshness), lagText(s.Lag, s.Limit), timeText(s.LastSuccess), countText(s.Queued), countText(s.Running),
 		rateText(s.Rate), quotaText(s.Rate), countText(s.Quarantined), cmp.Or(whyText(s), "-"),
 	}
 }
 
 func lineCells(l control.LineStatus) []any {
 	return []any{
-		"  " + l.Schedule, withGlyph(l.Freshness.Word(), l.Freshness.Family()), lagText(l.Lag, l.Limit), "", "", "", "", "", "", shown(l.Unknown),
+		"  " + l.Schedule, freshText(l.Freshness), lagText(l.Lag, l.Limit), "", "", "", "", "", "", shown(l.Unknown),
 	}
 }
 

@@ -51,6 +51,14 @@ func (f Freshness) Family() Family {
 	}
 }
 
+// Glyph is one character that stands for the word.
+func (f Freshness) Glyph() string {
+	if f == FreshCatchingUp {
+		return "↗"
+	}
+	return f.Family().Glyph()
+}
+
 // Seconds is a length of time in whole seconds.
 type Seconds int64
 

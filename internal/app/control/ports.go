@@ -42,6 +42,7 @@ type Store interface {
 	CompactStore
 	SizeStore
 	PulseStore
+	ThroughputStore
 	reconcile.Store
 	PartitionStore
 	TaskStore

@@ -61,6 +61,8 @@ type Queue struct {
 	At         Time        `json:"at"`
 	Partitions []QueueRow  `json:"partitions"`
 	Workers    []WorkerRow `json:"workers"`
+	// Reasons are what the queued tasks wait for, the most first.
+	Reasons []WaitingShare `json:"reasons"`
 }
 
 // QueueStore reads the queue.
@@ -87,7 +89,7 @@ const tasksOfWorkers = 2000
 
 // Queue shows what waits and runs, of one source and operation if they are named.
 func (c *Control) Queue(ctx context.Context, code string, op harvest.Operation) (Queue, error) {
-	out := Queue{Partitions: []QueueRow{}, Workers: []WorkerRow{}}
+	out := Queue{Partitions: []QueueRow{}, Workers: []WorkerRow{}, Reasons: []WaitingShare{}}
 	if err := c.known(ctx, code); err != nil {
 		return out, err
 	}
@@ -116,6 +118,7 @@ func (c *Control) Queue(ctx context.Context, code string, op harvest.Operation) 
 		}
 		out.Partitions = append(out.Partitions, s.QueueRow)
 	}
+	out.Reasons = reasonsOf(out.Partitions)
 	out.Workers, err = c.store.Workers(ctx, code, b.now, tasksOfWorkers)
 	return out, err
 }

@@ -34,6 +34,9 @@ type RateRow struct {
 	Allowed float64 `json:"allowed"`
 	Used    float64 `json:"used"`
 	HTTP429 int64   `json:"http_429"` // of the last minute
+	// Downshifts are the last times that the rate was cut because the source complained or
+	// failed, the newest first.
+	Downshifts []Downshift `json:"downshifts"`
 	// Lowered is what a person has set in place of the ceiling.
 	Lowered *LoweredRate `json:"lowered,omitempty"`
 	// Cooldown is until when the source asked to be left alone, Empty until when its own
@@ -52,6 +55,13 @@ type RateRow struct {
 
 	rate     source.Rate
 	endpoint string // the one that partitions are named by
+}
+
+// Downshift is one step down of a rate, in requests a second.
+type Downshift struct {
+	At   Time    `json:"at"`
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
 }
 
 // LoweredRate is a ceiling below the registry's, for a time.
@@ -188,6 +198,10 @@ func (b *barriers) explainRate(r *RateRow, s pace.State, fared map[harvest.Parti
 	l := limitOf(r.rate)
 	r.Allowed = s.Allowed(l, b.now)
 	r.Quotas = []QuotaStatus{}
+	r.Downshifts = []Downshift{}
+	for _, c := range slices.Backward(s.Cuts) {
+		r.Downshifts = append(r.Downshifts, Downshift{At: Time(c.At.Truncate(time.Second)), From: c.From, To: c.To})
+	}
 	for _, q := range l.Quotas {
 		one := QuotaStatus{Window: q.Window.String(), Limit: q.Limit, Left: max(0, q.Limit-s.Used(q, b.now))}
 		if one.Left == 0 {

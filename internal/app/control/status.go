@@ -202,13 +202,15 @@ type SourceStatus struct {
 	Capped []string    `json:"capped,omitempty"`
 	Rate   *RateStatus `json:"rate,omitempty"`
 	// QuotaLeft is what is left of the quota of which the smallest share is.
-	QuotaLeft *int64       `json:"quota_left"`
-	Cause     *Cause       `json:"cause,omitempty"`
-	Waiting   *WaitingFor  `json:"waiting,omitempty"`
-	NextRun   *Time        `json:"next_run,omitempty"`
-	Lines     []LineStatus `json:"lines"`
-	Next      string       `json:"next,omitempty"` // the command to begin with, or that helps
-	Never     bool         `json:"never_harvested,omitzero"`
+	QuotaLeft *int64 `json:"quota_left"`
+	// Throughput is there where a time was named to look back over.
+	Throughput *Throughput  `json:"throughput,omitempty"`
+	Cause      *Cause       `json:"cause,omitempty"`
+	Waiting    *WaitingFor  `json:"waiting,omitempty"`
+	NextRun    *Time        `json:"next_run,omitempty"`
+	Lines      []LineStatus `json:"lines"`
+	Next       string       `json:"next,omitempty"` // the command to begin with, or that helps
+	Never      bool         `json:"never_harvested,omitzero"`
 
 	pausedLine string // a schedule that would harvest it, and is paused
 }

@@ -3,6 +3,7 @@ package pace
 import (
 	"cmp"
 	"math/bits"
+	"slices"
 	"time"
 )
 
@@ -83,6 +84,23 @@ func noteOutcome(s State, l Limit, now time.Time, failed bool) State {
 	return s
 }
 
+// Cut is one step down of the rate, in requests a second.
+type Cut struct {
+	At   time.Time `json:"t"`
+	From float64   `json:"f"`
+	To   float64   `json:"n"`
+}
+
+// cutsKept is how many cuts are remembered.
+const cutsKept = 8
+
+// noteCut remembers a cut, and forgets the oldest of too many.
+func (s State) noteCut(c Cut) State {
+	first := max(0, len(s.Cuts)+1-cutsKept)
+	s.Cuts = append(slices.Clone(s.Cuts[first:]), c) // the slice of an older state is not touched
+	return s
+}
+
 // cutRate lowers the rate, at most once per cool-down and not below the floor.
 func cutRate(s State, l Limit, now time.Time) State {
 	a := l.Adapt.withDefaults()
@@ -102,6 +120,9 @@ func cutRate(s State, l Limit, now time.Time) State {
 	after := max(before*a.Factor, a.Floor)
 	if after < l.QPS {
 		s.Rate = after
+	}
+	if after < before {
+		s = s.noteCut(Cut{At: now, From: before, To: after})
 	}
 	return s
 }

@@ -28,6 +28,9 @@ type State struct {
 	// for the time that passed.
 	CutAt   time.Time `json:"k,omitzero"`
 	RisenAt time.Time `json:"g,omitzero"`
+	// Cuts are the last cuts, the newest last, for people to look at: nothing is decided by
+	// them.
+	Cuts []Cut `json:"x,omitempty"`
 	// Failed has a bit for each of the last requests, that of the newest lowest; it
 	// is set if that request failed. FailedSinceCut likewise, but without those before
 	// the last cut: no failure cuts the rate twice. HeldAt is since when so many have

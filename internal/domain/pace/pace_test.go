@@ -147,6 +147,40 @@ func TestR41_OneCutPerCoolDown(t *testing.T) {
 	}
 }
 
+// TestCuts_TheLastAreRemembered: each cut is remembered with the rates before and after it,
+// no more than a few, and a state that was copied before does not change.
+func TestCuts_TheLastAreRemembered(t *testing.T) {
+	coolDown := Adapt{}.withDefaults().CoolDown
+	l := Limit{QPS: 4096, Burst: 1}
+	var s State
+	var copied []State
+	for i := range cutsKept + 3 {
+		s = cutRate(s, l, start.Add(time.Duration(i)*coolDown))
+		copied = append(copied, s)
+	}
+	s = cutRate(s, l, start.Add(time.Duration(cutsKept+2)*coolDown)) // too early: none
+	if len(s.Cuts) != cutsKept {
+		t.Fatalf("%d cuts are kept", len(s.Cuts))
+	}
+	for i, c := range s.Cuts {
+		if at := start.Add(time.Duration(i+3) * coolDown); !c.At.Equal(at) || c.To != c.From/2 {
+			t.Errorf("cut %d is %+v, wanted one at %v that halves", i, c, at)
+		}
+	}
+	if last := s.Cuts[cutsKept-1]; last.To != s.Rate {
+		t.Errorf("the last cut ends at %v, the rate is %v", last.To, s.Rate)
+	}
+	for i, old := range copied {
+		if last := old.Cuts[len(old.Cuts)-1]; last.To != old.Rate || !last.At.Equal(start.Add(time.Duration(i)*coolDown)) {
+			t.Errorf("the state after cut %d has changed: %+v", i, old.Cuts)
+		}
+	}
+	floor := State{Rate: 0.1, RisenAt: start, CutAt: start.Add(-coolDown)}
+	if kept := cutRate(floor, l, start).Cuts; len(kept) != 0 {
+		t.Errorf("a rate at its least is said to be cut: %+v", kept)
+	}
+}
+
 func TestR36_FreshKeyHasOneToken(t *testing.T) {
 	l := Limit{QPS: 2, Burst: 5}
 	s, first := take(State{}, l, start)

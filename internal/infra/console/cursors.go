@@ -85,7 +85,11 @@ func (a timeAxis) ticks(b *strings.Builder, y int) {
 	}
 	for i := range parts {
 		at := a.from.Add(a.to.Sub(a.from) / parts * time.Duration(i))
-		fmt.Fprintf(b, `<text class="muted" x="%.2f%%" y="%d">%s</text>`, a.x(at), y+15, at.UTC().Format(layout))
+		class := "muted"
+		if i%2 == 1 { // left out where there is little room
+			class = "muted between"
+		}
+		fmt.Fprintf(b, `<text class="%s" x="%.2f%%" y="%d">%s</text>`, class, a.x(at), y+15, at.UTC().Format(layout))
 	}
 }
 
@@ -104,7 +108,7 @@ func (c *Console) cursors(ctx context.Context, v *visit) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	word, days := v.span("1y")
+	word, days := v.span(v.spanOf(list.Cursors))
 	from, to, err := v.pinned(v.now, days)
 	if err != nil {
 		return nil, err
@@ -146,6 +150,24 @@ func (c *Console) cursors(ctx context.Context, v *visit) (*view, error) {
 	}
 	out.Panels = []panel{{ID: "lanes", Title: v.t("lanes.title"), Figure: lanes}, {ID: "list", Title: v.t("rail./cursors"), Table: t, Next: v.nextPage(list.Next)}}
 	return out, nil
+}
+
+// spanOf is the shortest span that holds the lanes from their beginnings.
+func (v *visit) spanOf(all []control.CursorRow) string {
+	earliest := v.now
+	for _, r := range all {
+		for _, place := range []string{r.Init, r.Value} {
+			if at, is := placeOf(r.Operation, place); is && at.Before(earliest) {
+				earliest = at
+			}
+		}
+	}
+	for _, s := range spans {
+		if !earliest.Before(v.now.AddDate(0, 0, -s.days)) {
+			return s.word
+		}
+	}
+	return spans[len(spans)-1].word
 }
 
 // lanesSummary says in a sentence what the lanes show.

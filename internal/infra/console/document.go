@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 )
@@ -63,6 +64,33 @@ func (d *document) drop(name string) {
 	d.names = left
 }
 
+// unwrap takes the only object of a document out of its wrapping: what all names begin with
+// tells nothing.
+func (d *document) unwrap() {
+	if len(d.names) != 1 {
+		return
+	}
+	value := d.values[d.names[0]]
+	if len(value) == 0 || value[0] != '{' {
+		return
+	}
+	inner, err := readDocument(value)
+	if err == nil {
+		*d = *inner
+	}
+}
+
+// beforeAfter puts what will be behind what is.
+func (d *document) beforeAfter() {
+	after := slices.Index(d.names, "after")
+	before := slices.Index(d.names, "before")
+	if after < 0 || before < after {
+		return
+	}
+	d.names[after] = "before"
+	d.names[before] = "after"
+}
+
 // mostShown is how many things of a list are shown before a change is confirmed.
 const mostShown = 20
 
@@ -70,6 +98,8 @@ const mostShown = 20
 func (d *document) panels(v *visit) []panel {
 	facts := panel{ID: "preview", Title: v.t("change.preview")}
 	var tables []panel
+	d.unwrap()
+	d.beforeAfter()
 	d.each("", func(name string, value json.RawMessage) {
 		switch {
 		case len(value) > 0 && value[0] == '[':

@@ -66,7 +66,7 @@ func (c *Console) errorGroups(ctx context.Context, v *visit) (*view, error) {
 	for _, g := range list.Errors {
 		t.Rows = append(t.Rows, row{Cells: []cell{
 			{Text: string(g.Code), Href: v.path("/errors/%d", g.ID), Mono: true, Lines: lines(g.Path, g.Means)},
-			{Text: string(g.Level), Title: v.t("level." + string(g.Level)), Small: v.t("level." + string(g.Level))},
+			{Text: string(g.Level), Title: v.t("level." + string(g.Level))},
 			{Text: g.Source, Href: v.path("/sources/%s", g.Source), Small: g.Endpoint},
 			count(g.Count), v.errorState(g), at(&g.Last), at(&g.First),
 			{Lines: healed(g)},

@@ -4,8 +4,10 @@ import (
 	"encoding/csv"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 )
@@ -116,5 +118,69 @@ func TestSettings_TellOriginAndNoSecret(t *testing.T) {
 	seen := http.Header{"Cookie": {"patra_token=" + made.Secret}}
 	if status, html := v.send(http.MethodGet, "/settings", nil, seen); status != http.StatusOK || strings.Contains(html, "the one this patra works with") || strings.Contains(html, made.Secret) {
 		t.Errorf("a viewer is answered %d, with too much", status)
+	}
+}
+
+// TestDiff_ManyValuesComeInParts: what differs is shown in parts of a list, however much it
+// is, and the file has all of it.
+func TestDiff_ManyValuesComeInParts(t *testing.T) {
+	h := newHouse(t, nil)
+	h.harvest("pubmed")
+	const first = "/sources/pubmed/diff?from=2020-01-01"
+	_, page := h.get(first)
+	if rows := strings.Count(page, "<tr>"); !strings.Contains(page, "after=50") || rows > 200 {
+		t.Errorf("the first part has %d rows, or leads to no other", rows)
+	}
+	if status, page := h.get(first + "&after=50"); status != http.StatusOK || !strings.Contains(page, "Those from 51 to 100") {
+		t.Errorf("the second part is answered %d", status)
+	}
+	if status, _ := h.get(first + "&after=100000"); status != http.StatusUnprocessableEntity {
+		t.Errorf("a part that is none is answered %d", status)
+	}
+	_, all := h.get(first + "&as=csv")
+	diff, err := h.node.Control.DiffSource(t.Context(), "pubmed", time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(all)).ReadAll()
+	if err != nil || len(rows) != len(diff.Fields)+1 {
+		t.Errorf("the file has %d rows for %d values: %v", len(rows), len(diff.Fields), err)
+	}
+}
+
+// TestOverview_LooksBackOverATimeOfChoice: the overview tells what came in a time that the
+// address names, the document and the page say the same, and what is no time is refused.
+func TestOverview_LooksBackOverATimeOfChoice(t *testing.T) {
+	h := newHouse(t, nil)
+	h.harvest("pubmed")
+	held, err := h.node.Control.StatusOver(t.Context(), "pubmed", "1h")
+	if err != nil || held.Sources[0].Throughput == nil {
+		t.Fatalf("%+v, %v", held.Sources, err)
+	}
+	came := held.Sources[0].Throughput
+	plan, err := h.node.Control.Plan(t.Context(), 1, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := plan.Records.Inserted
+	if came.Records != stored || int64(came.PerHour+0.5) != stored || came.Pages != 3 || came.Sent != plan.Requests {
+		t.Errorf("of pubmed it tells %+v, and the plan %+v", came, plan.Records)
+	}
+	if _, page := h.get("/?range=1h"); !strings.Contains(page, `aria-current="true">1h</a>`) || !strings.Contains(page, "Records/h") || !strings.Contains(page, ">"+strconv.FormatInt(stored, 10)+"<") {
+		t.Error("the page does not tell of the last hour")
+	}
+	if _, page := h.get("/"); !strings.Contains(page, `aria-current="true">24h</a>`) {
+		t.Error("without a choice it is not the last day")
+	}
+	if _, page := h.get("/?range=3d"); !strings.Contains(page, `aria-current="true">3d</a>`) {
+		t.Error("a time of one's own is not offered")
+	}
+	if _, doc := h.get("/index.json?range=1h"); !strings.Contains(doc, `"records":`+strconv.FormatInt(stored, 10)) {
+		t.Errorf("the document tells %s", doc)
+	}
+	for _, wrong := range []string{"5x", "10s", "400d", "-1h"} {
+		if status, _ := h.get("/?range=" + wrong); status != http.StatusUnprocessableEntity {
+			t.Errorf("a range of %s is answered %d", wrong, status)
+		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -51,6 +50,7 @@ func (p *pulses) follow() (moves chan pulse, leave func()) {
 	if p.stop == nil {
 		ctx, cancel := context.WithCancel(context.Background())
 		p.stop = cancel
+		p.last.topics = nil // it is old: who begins to look is told how things are now
 		go p.watch(ctx)
 	} else if p.last.topics != nil {
 		ch <- p.last
@@ -89,8 +89,7 @@ func (p *pulses) beat(ctx context.Context) {
 	defer p.mu.Unlock()
 	next := pulse{seq: p.last.seq, topics: p.last.topics, away: err != nil}
 	if err == nil {
-		next.topics = seen.Topics()
-		next.topics["time"] = time.Now().Unix() / int64(clockEvery/time.Second)
+		next.topics = topicsOf(seen)
 	}
 	if p.last.topics != nil && next.away == p.last.away && sameTopics(next.topics, p.last.topics) {
 		return
@@ -104,6 +103,30 @@ func (p *pulses) beat(ctx context.Context) {
 		}
 		ch <- next
 	}
+}
+
+// topicsOf are how far each topic has come, the clock among them.
+func topicsOf(seen control.Pulse) map[string]int64 {
+	out := seen.Topics()
+	out["time"] = time.Now().Unix() / int64(clockEvery/time.Second)
+	return out
+}
+
+// known is how far each topic has come at least. While somebody looks it is what was told
+// last and costs the store nothing; else the store is asked. Nil: it does not answer.
+func (p *pulses) known(ctx context.Context) map[string]int64 {
+	p.mu.Lock()
+	told := p.last.topics
+	watched := p.stop != nil
+	p.mu.Unlock()
+	if watched && told != nil {
+		return told
+	}
+	seen, err := p.look(ctx)
+	if err != nil {
+		return nil
+	}
+	return topicsOf(seen)
 }
 
 func sameTopics(a, b map[string]int64) bool {
@@ -151,13 +174,14 @@ func writePulse(w http.ResponseWriter, p pulse) {
 		fmt.Fprintf(w, "id: %d\nevent: away\ndata: {}\n\n", p.seq)
 		return
 	}
-	topics := map[string]string{}
-	for topic, n := range p.topics {
-		topics[topic] = strconv.FormatInt(n, 36)
-	}
+	fmt.Fprintf(w, "id: %d\nevent: moved\ndata: %s\n\n", p.seq, written(p.topics))
+}
+
+// written are topics as the script reads them.
+func written(topics map[string]int64) string {
 	b, err := json.Marshal(topics)
-	if err != nil { // texts
+	if err != nil { // numbers
 		panic(err)
 	}
-	fmt.Fprintf(w, "id: %d\nevent: moved\ndata: %s\n\n", p.seq, b)
+	return string(b)
 }

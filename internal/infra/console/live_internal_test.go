@@ -3,6 +3,10 @@ package console
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -74,6 +78,67 @@ func TestLive_TellsThatTheStoreIsAway(t *testing.T) {
 					break
 				}
 			}
+		}
+	})
+}
+
+// TestLive_PageCarriesHowFarThingsWereBeforeIt: what moves while a page is made is not
+// among what it says it was made at, so that whoever has it is told; and it costs the
+// store nothing while somebody looks.
+func TestLive_PageCarriesHowFarThingsWereBeforeIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := New(Config{Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var plans, looks atomic.Int64
+		plans.Store(7)
+		c.pulses = newPulses(func(context.Context) (control.Pulse, error) {
+			looks.Add(1)
+			return control.Pulse{Plans: plans.Load()}, nil
+		})
+		carried := func() string {
+			v := c.newVisit(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/plans", nil), control.Visit{})
+			_, html := c.make(v, page{path: "/plans", show: func(context.Context, *visit) (*view, error) {
+				plans.Add(1)
+				return &view{Title: "plans", Topics: "plans"}, nil
+			}}, true)
+			told := regexp.MustCompile(`data-pulse="[^"]*plans&#34;:(\d+)`).FindSubmatch(html)
+			if told == nil {
+				t.Fatalf("the page does not tell how far things were: %s", html)
+			}
+			return string(told[1])
+		}
+		if at := carried(); at != "7" {
+			t.Errorf("a page made after plan 7, while the eighth came, says %s", at)
+		}
+		moves, leave := c.pulses.follow()
+		defer leave()
+		if told := <-moves; told.topics["plans"] != 8 {
+			t.Errorf("who looks is told of %d plans", told.topics["plans"])
+		}
+		before := looks.Load()
+		if at := carried(); at != "8" {
+			t.Errorf("a page made after the eighth plan says %s", at)
+		}
+		if n := looks.Load() - before; n != 0 {
+			t.Errorf("while somebody looks a page asked the store %d times", n)
+		}
+	})
+}
+
+// TestLive_WhoComesBackIsToldAtOnce: somebody who looks after nobody did is told how things
+// are, also where nothing moved meanwhile.
+func TestLive_WhoComesBackIsToldAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPulses(func(context.Context) (control.Pulse, error) { return control.Pulse{Plans: 3}, nil })
+		for range 2 {
+			moves, leave := p.follow()
+			synctest.Wait()
+			if len(moves) != 1 {
+				t.Error("who begins to look is not told how things are")
+			}
+			leave()
 		}
 	})
 }

@@ -7,17 +7,16 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// cellPitch is how far cells of a matrix lie apart, cellSize how large they are, and
-// cellLeft how much room the names of the rows have.
+// cellPitch is how far cells of a matrix lie apart, cellSize how large they are.
 const (
 	cellPitch = 24
 	cellSize  = 20
-	cellLeft  = 96
 	// mostCells bounds what is drawn, whatever a span is.
 	mostCells = 2200
 	// listedSlices is how many slices a group has at most that leads to a list of them and
@@ -106,6 +105,16 @@ func (d *drawnMatrix) across() int {
 	return 20
 }
 
+// left is how much room the names of the rows have.
+func (d *drawnMatrix) left() int {
+	longest := 0
+	for at := range d.groups {
+		name, _ := d.place(at)
+		longest = max(longest, utf8.RuneCountInString(name))
+	}
+	return 16 + 8*longest
+}
+
 // place is the name of the row and the number of the column of a cell.
 func (d *drawnMatrix) place(m harvest.Mark) (row string, column int) {
 	if m.Kind() == harvest.KindOrdinal {
@@ -138,6 +147,7 @@ func (d *drawnMatrix) draw() template.HTML {
 	covered := harvest.Mark{} // up to where a window reaches that began before
 	coveredBy := control.OK
 	first := true
+	left := d.left()
 	n := 0
 	for at := d.m.Zoom.Begin(d.m.From); at.Before(d.m.To) && n < mostCells; at = d.m.Zoom.End(at) {
 		n++
@@ -145,7 +155,7 @@ func (d *drawnMatrix) draw() template.HTML {
 		if len(d.rows) == 0 || d.rows[len(d.rows)-1].name != name {
 			d.rows = append(d.rows, matrixRow{name: name})
 		}
-		x := cellLeft + column*cellPitch
+		x := left + column*cellPitch
 		y := len(d.rows) * cellPitch
 		g, known := d.groups[at]
 		switch {
@@ -165,7 +175,7 @@ func (d *drawnMatrix) draw() template.HTML {
 			fmt.Fprintf(&cells, `<rect class="f-gap" x="%d" y="%d" width="%d" height="%d"/>`, x, y, cellSize, cellSize)
 		}
 	}
-	width := cellLeft + d.across()*cellPitch + 90
+	width := left + d.across()*cellPitch + 90
 	height := (len(d.rows) + 1) * cellPitch
 	if d.colour != colourState {
 		width = max(width, d.heatLegend(&cells, height+8))
@@ -176,13 +186,13 @@ func (d *drawnMatrix) draw() template.HTML {
 		template.HTMLEscapeString(d.v.t("matrix.title")), width, height, d.across())
 	out.WriteString(matrixSymbols())
 	for i := range d.across() {
-		fmt.Fprintf(&out, `<text class="muted head" x="%d" y="16">%s</text>`, cellLeft+i*cellPitch+cellSize/2, d.columnName(i))
+		fmt.Fprintf(&out, `<text class="muted head" x="%d" y="16">%s</text>`, left+i*cellPitch+cellSize/2, d.columnName(i))
 	}
 	for i, r := range d.rows {
 		y := (i+1)*cellPitch + 15
 		fmt.Fprintf(&out, `<text x="0" y="%d">%s</text>`, y, template.HTMLEscapeString(r.name))
 		if all := r.sum.Slices(); all > 0 {
-			fmt.Fprintf(&out, `<text class="muted" x="%d" y="%d">%s/%s</text>`, cellLeft+d.across()*cellPitch+6, y, grouped(r.sum.Done), grouped(all))
+			fmt.Fprintf(&out, `<text class="muted" x="%d" y="%d">%s/%s</text>`, left+d.across()*cellPitch+6, y, grouped(r.sum.Done), grouped(all))
 		}
 	}
 	out.WriteString(cells.String())

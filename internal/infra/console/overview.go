@@ -10,18 +10,25 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // overview tells what needs somebody, and how every source fares.
 func (c *Console) overview(ctx context.Context, v *visit) (*view, error) {
-	s, err := c.control.Status(ctx, "")
+	over := cmp.Or(v.query("range"), ranges[defaultRange])
+	s, err := c.control.StatusOver(ctx, "", over)
 	if err != nil {
 		return nil, err
 	}
-	out := &view{Title: v.t("overview.title"), CLI: "patra status", API: "/status", Topics: "work plans cursors alerts audit time"}
+	out := &view{Title: v.t("overview.title"), CLI: cli("patra status", "--range", over), API: api("/status", "range", over), Topics: "work plans cursors alerts audit time"}
 	out.Lead = v.tally(s.Sources)
+	back, err := source.ParseDuration(over)
+	if err != nil { // it was read before
+		return nil, err
+	}
+	since := time.Time(s.At).Add(-back)
 	out.Panels = append(out.Panels, c.needsPanel(v, s))
-	sources := panel{ID: "sources", Title: v.t("overview.sources"), Note: v.t("overview.of_runs", runsMarked), Table: &table{Caption: v.t("overview.sources"), Head: []column{
+	sources := panel{ID: "sources", Title: v.t("overview.sources"), Note: v.t("overview.of_runs", over, runsMarked), Choices: []choice{v.rangeChoice(over)}, Sorts: true, Table: &table{Caption: v.t("overview.sources"), Head: []column{
 		{Text: v.t("col.source")},
 		{Text: v.t("col.freshness")},
 		{Text: v.t("col.why")},
@@ -31,6 +38,7 @@ func (c *Console) overview(ctx context.Context, v *visit) (*view, error) {
 		{Text: v.t("col.rate"), Num: true},
 		{Text: v.t("col.quota"), Num: true},
 		{Text: v.t("overview.stored"), Num: true},
+		{Text: v.t("overview.per_hour"), Num: true},
 		{Text: "429 %", Num: true},
 		{Text: v.t("col.last_runs")},
 	}}}
@@ -38,14 +46,14 @@ func (c *Console) overview(ctx context.Context, v *visit) (*view, error) {
 		if one.Never && one.Cause == nil {
 			continue
 		}
-		runs, err := c.lastRuns(ctx, v, one.Source)
+		runs, err := c.lastRuns(ctx, v, one.Source, since)
 		if err != nil {
 			return nil, err
 		}
 		sources.Table.Rows = append(sources.Table.Rows, row{Cells: []cell{
 			linked(one.Source, v.path("/sources/%s", one.Source)), v.freshness(one.Freshness), v.why(one), v.lag(one.Lag, one.Limit), counted(one.Queued), counted(one.Running),
-			rateCell(one.Rate), quotaCell(one.Rate), runs.stored, runs.throttled,
-			{Marks: runs.marks},
+			rateCell(one.Rate), quotaCell(one.Rate), v.storedCell(one.Throughput, over), perHourCell(one.Throughput), throttledCell(one.Throughput),
+			{Marks: runs},
 		}})
 	}
 	if len(sources.Table.Rows) == 0 {
@@ -72,7 +80,7 @@ func (v *visit) tally(all []control.SourceStatus) string {
 	var parts []string
 	for _, f := range []control.Freshness{control.FreshStopped, control.FreshLate, control.FreshCatchingUp, control.FreshWaiting, control.FreshOnTime} {
 		if counts[f] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d %s", f.Family().Glyph(), counts[f], v.look.words.sayOr("freshness."+string(f), string(f))))
+			parts = append(parts, fmt.Sprintf("%s %d %s", f.Glyph(), counts[f], v.look.words.sayOr("freshness."+string(f), string(f))))
 		}
 	}
 	if never > 0 {
@@ -115,7 +123,7 @@ func (v *visit) pageOf(n control.Need) string {
 
 // freshness is how a source fares.
 func (v *visit) freshness(f control.Freshness) cell {
-	return stated(f.Family(), v.look.words.sayOr("freshness."+string(f), string(f)))
+	return cell{State: &state{Family: f.Family(), Word: v.look.words.sayOr("freshness."+string(f), string(f)), Sign: f.Glyph()}}
 }
 
 // why is the cause of what is wrong with a source, and what it waits for.
@@ -143,7 +151,7 @@ func (v *visit) lag(lag, limit *control.Seconds) cell {
 	if lag == nil {
 		return cell{}
 	}
-	out := cell{Text: length(v.look.words, time.Duration(*lag)*time.Second)}
+	out := text(length(v.look.words, time.Duration(*lag)*time.Second)).of(float64(*lag))
 	if limit != nil {
 		out.Small = v.t("lag.of", length(v.look.words, time.Duration(*limit)*time.Second))
 	}
@@ -175,36 +183,70 @@ func quotaCell(r *control.RateStatus) cell {
 	return cell{Bar: &bar{Share: share, Text: fmt.Sprintf("%.0f %%", share*100)}}
 }
 
-// newestRuns are the newest attempts of a source, and what they came to together.
-type newestRuns struct {
-	marks             []mark // the oldest first
-	stored, throttled cell
+// ranges are the times that the overview looks back over at a click, defaultRange the one
+// without a choice.
+var ranges = []string{"1h", "6h", "24h", "7d"}
+
+const defaultRange = 2
+
+// rangeChoice lets somebody choose how far the overview looks back. One of the address that
+// is none of the usual ones stands beside them.
+func (v *visit) rangeChoice(over string) choice {
+	out := choice{Label: v.t("overview.range")}
+	offered := ranges
+	if !slices.Contains(ranges, over) {
+		offered = append(slices.Clone(ranges), over)
+	}
+	for _, r := range offered {
+		out.Options = append(out.Options, tab{link{r, v.with("range", r)}, r == over})
+	}
+	return out
+}
+
+// storedCell is how many records came, and since when if that is not the whole time.
+func (v *visit) storedCell(t *control.Throughput, over string) cell {
+	if t == nil {
+		return cell{}
+	}
+	out := count(t.Records)
+	asked, err := source.ParseDuration(over)
+	covered := v.now.Sub(time.Time(t.Since))
+	if err == nil && covered < asked*9/10 {
+		out.Small = v.t("overview.only_of", length(v.look.words, covered))
+	}
+	return out
+}
+
+func perHourCell(t *control.Throughput) cell {
+	if t == nil {
+		return cell{}
+	}
+	return count(int64(t.PerHour + 0.5))
+}
+
+// throttledCell is the share of requests that were answered 429.
+func throttledCell(t *control.Throughput) cell {
+	if t == nil || t.Sent == 0 {
+		return cell{}
+	}
+	return text(fmt.Sprintf("%.1f", t.Throttled()*100))
 }
 
 // runsMarked is how many runs of a source the overview tells apart.
 const runsMarked = 16
 
-// lastRuns are the newest attempts of the last day, one mark each.
-func (c *Console) lastRuns(ctx context.Context, v *visit, code string) (newestRuns, error) {
-	var out newestRuns
-	list, err := c.control.Runs(ctx, control.RunQuery{Source: code, Page: control.Page{Limit: runsMarked}})
+// lastRuns are the newest attempts of the time that is looked back over, one mark each, the
+// oldest first.
+func (c *Console) lastRuns(ctx context.Context, v *visit, code string, since time.Time) ([]mark, error) {
+	var out []mark
+	list, err := c.control.Runs(ctx, control.RunQuery{Source: code, Since: since, Page: control.Page{Limit: runsMarked}})
 	if err != nil {
-		return out, err
+		return nil, err
 	}
-	var stored, sent, throttled int64
 	for _, r := range slices.Backward(list.Runs) {
 		family := control.RunFamily(harvest.RunState(r.Status))
 		title := fmt.Sprintf("%s %d: %s, %s", v.t("run.run"), r.ID, v.stateWord(string(r.Status)), ago(v.look.words, r.StartedAt, v.now))
-		out.marks = append(out.marks, mark{state{Family: family, Word: string(r.Status), Title: title}, v.path("/runs/%d", r.ID)})
-		if r.Stats != nil {
-			stored += r.Stats.Inserted + r.Stats.Updated
-			sent += r.Stats.Sent
-			throttled += r.Stats.HTTP429
-		}
-	}
-	if len(list.Runs) > 0 {
-		out.stored = count(stored)
-		out.throttled = text(fmt.Sprintf("%.1f", float64(throttled)*100/float64(max(sent, 1))))
+		out = append(out, mark{state{Family: family, Word: string(r.Status), Title: title}, v.path("/runs/%d", r.ID)})
 	}
 	return out, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 )
@@ -138,7 +139,7 @@ func (c *Console) rate(ctx context.Context, v *visit) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Panels = []panel{facts, series, v.quotaPanel(r), who}
+	out.Panels = []panel{facts, series, v.downshiftPanel(r), v.quotaPanel(r), who}
 	if v.May(control.Operator) && r.Limit > 0 {
 		out.Panels = append(out.Panels, panel{ID: "lower", Title: v.t("change.lower"), Note: v.t("rate.lower_note"), Form: &form{
 			Action: v.path("/change"), Get: true, Submit: v.t("change.lower"), Hidden: map[string]string{"do": apiPath("/sources/%s/lower", code), "from": v.here()},
@@ -149,6 +150,21 @@ func (c *Console) rate(ctx context.Context, v *visit) (*view, error) {
 		}})
 	}
 	return out, nil
+}
+
+// downshiftPanel lists when the rate of a key stepped down.
+func (v *visit) downshiftPanel(r control.RateRow) panel {
+	out := panel{ID: "downshifts", Title: v.t("rate.downshifts"), Note: v.t("rate.downshifts_note")}
+	if len(r.Downshifts) == 0 {
+		out.Note = ""
+		out.Empty = v.t("rate.no_downshift")
+		return out
+	}
+	out.Table = &table{Caption: out.Title, Head: []column{{Text: v.t("rate.stepped_at")}, {Text: v.t("rate.from"), Num: true}, {Text: v.t("rate.stepped_to"), Num: true}}}
+	for _, d := range r.Downshifts {
+		out.Table.Rows = append(out.Table.Rows, row{Cells: []cell{instant(time.Time(d.At)), text(perSecond(d.From)), text(perSecond(d.To))}})
+	}
+	return out
 }
 
 // quotaPanel shows what is left of the quotas of a key.

@@ -2,6 +2,8 @@ package console_test
 
 import (
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"strconv"
 	"strings"
@@ -105,4 +107,34 @@ func TestBrowser_TabsShareOneStream(t *testing.T) {
 	h.until(ctx, "the second tab listens", `document.getElementById("main").dataset.stream === "own"`)
 	h.harvest("crossref")
 	h.until(ctx, "it shows what came after", `document.querySelectorAll("#sources tbody tr").length === 2`)
+}
+
+// TestBrowser_WhatMovesBeforeTheFirstMessageIsShown: a page that was made before something
+// moved shows it, also where the first message came after that.
+func TestBrowser_WhatMovesBeforeTheFirstMessageIsShown(t *testing.T) {
+	h := newHouse(t, nil)
+	console, err := url.Parse(h.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := make(chan struct{})
+	pass := httputil.NewSingleHostReverseProxy(console)
+	pass.FlushInterval = -1
+	late := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/live" {
+			<-moved
+		}
+		pass.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		h.stop()
+		late.CloseClientConnections()
+		late.Close()
+	})
+	h.URL = late.URL
+	ctx := h.browser()
+	h.open(ctx, "/plans") // which time alone does not change
+	h.harvest("pubmed")
+	close(moved)
+	h.until(ctx, "the plan that was made meanwhile", `document.querySelector("tbody tr td:nth-child(2)")?.textContent.trim() === "pubmed"`)
 }

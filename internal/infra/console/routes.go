@@ -93,9 +93,13 @@ func (c *Console) make(v *visit, p page, fragment bool) (int, []byte) {
 	ctx, cancel := context.WithTimeout(v.Context(), answersIn)
 	defer cancel()
 	status := http.StatusOK
+	before := c.pulses.known(ctx) // what moves while the page is made is told afterwards
 	shown, err := p.show(ctx, v)
 	if err != nil {
 		status, shown = c.trouble(v, err)
+	}
+	if before != nil {
+		shown.Pulse = written(before)
 	}
 	c.complete(v, shown)
 	shown.dropEmptyColumns()
@@ -109,6 +113,7 @@ func (c *Console) make(v *visit, p page, fragment bool) (int, []byte) {
 // complete fills in what every page has.
 func (c *Console) complete(v *visit, p *view) {
 	p.Actions = v.allowed(p.Actions)
+	v.sortLists(p)
 	for i := range p.Panels {
 		p.Panels[i].Actions = v.allowed(p.Panels[i].Actions)
 	}

@@ -88,11 +88,19 @@ func (v *visit) runTable(runs []control.RunItem) *table {
 			stated(control.RunFamily(harvest.RunState(r.Status)), v.stateWord(r.Status)),
 			linked(r.Source, v.path("/sources/%s", r.Source)),
 			linked(strconv.FormatInt(int64(r.Task), 10), v.path("/tasks/%d", r.Task)),
-			count(r.Attempt), instant(r.StartedAt), text(v.took(r.StartedAt, r.FinishedAt)), pages, items,
+			count(r.Attempt), instant(r.StartedAt), v.tookCell(r.StartedAt, r.FinishedAt), pages, items,
 			v.whyCell(r.Cause, r.Waiting, ""),
 		}})
 	}
 	return t
+}
+
+// tookCell is how long something lasted, in a list.
+func (v *visit) tookCell(from, to time.Time) cell {
+	if to.IsZero() {
+		to = v.now
+	}
+	return text(v.took(from, to)).of(to.Sub(from).Seconds())
 }
 
 // took is how long something lasted, or lasts already.
@@ -127,6 +135,9 @@ func (c *Console) run(ctx context.Context, v *visit) (*view, error) {
 		Title: v.t("run.title", id), State: &state{Family: control.RunFamily(harvest.RunState(r.Status)), Word: v.stateWord(r.Status)},
 		Lead: r.Why, CLI: fmt.Sprintf("patra run show %d", id), API: api(fmt.Sprintf("/runs/%d", id), "after", v.query("after")), Topics: "work",
 		Crumbs: v.workCrumbs(r.Plan, r.Slice, r.Task), Up: v.path("/tasks/%d", r.Task),
+	}
+	if r.Status == string(harvest.RunRunning) {
+		out.Topics += " time" // it may end without a page
 	}
 	task, err := c.control.Task(ctx, r.Task)
 	if err != nil {

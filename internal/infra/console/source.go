@@ -1,8 +1,10 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -198,7 +200,7 @@ func dimensionsPanel(v *visit, k control.SourceContract) panel {
 		why := d.Why
 		if len(group) > 1 {
 			name = cell{Text: string(d.Dimension), Mono: true, Small: "× " + strconv.Itoa(len(group)), Lines: []string{namesOf(group)}}
-			number = text(grouped(d.Row) + "–" + grouped(group[len(group)-1].Row))
+			number = text(rowsOf(group))
 			why = v.t("source.each_row")
 		}
 		from := stated(control.OK, d.From)
@@ -232,6 +234,12 @@ func alikeChoices(all []control.Choice) [][]control.Choice {
 		out = append(out, []control.Choice{c})
 	}
 	return out
+}
+
+// rowsOf are the numbers of the rows in a group, from the least to the greatest.
+func rowsOf(group []control.Choice) string {
+	byRow := func(a, b control.Choice) int { return cmp.Compare(a.Row, b.Row) }
+	return grouped(slices.MinFunc(group, byRow).Row) + "–" + grouped(slices.MaxFunc(group, byRow).Row)
 }
 
 // namesOf are the names in a group, after each other.
@@ -270,11 +278,9 @@ func (c *Console) sourceDiff(ctx context.Context, v *visit) (*view, error) {
 	}
 	out.CLI = cli("patra source diff "+row0.Code, "--from", instantText(from), "--to", instantText(to))
 	out.API = api("/sources/"+url.PathEscape(row0.Code)+"/diff", "from", instantText(from), "to", instantText(to))
-	part := panel{ID: "fields", Title: v.t("source.changed", len(diff.Fields))}
-	if len(diff.Fields) == 0 {
-		part.Empty = v.t("source.same")
-	} else {
-		part.Table = changesTable(v, part.Title, diff.Fields)
+	part, err := v.diffPanel(diff.Fields)
+	if err != nil {
+		return nil, err
 	}
 	out.Panels = append(out.Panels, part)
 	if len(diff.Fields) == 0 {
@@ -283,6 +289,30 @@ func (c *Console) sourceDiff(ctx context.Context, v *visit) (*view, error) {
 	brought, err := c.rowsBetween(ctx, v, row0.Code, from, to)
 	out.Panels = append(out.Panels, brought)
 	return out, err
+}
+
+// diffPanel lists values that differ, from the one on that the address names.
+func (v *visit) diffPanel(fields []control.ValueChange) (panel, error) {
+	out := panel{ID: "list", Title: v.t("source.changed", len(fields))}
+	if len(fields) == 0 {
+		out.Empty = v.t("source.same")
+		return out, nil
+	}
+	first := 0
+	if after := v.query("after"); after != "" {
+		n, err := strconv.Atoi(after)
+		if err != nil || n < 0 || n >= len(fields) {
+			return out, control.ErrPage
+		}
+		first = n
+	}
+	end := min(first+pageRows, len(fields))
+	out.Table = changesTable(v, out.Title, fields[first:end])
+	if end < len(fields) {
+		out.Note = v.t("source.changed_part", first+1, end)
+		out.Next = v.nextPage(strconv.Itoa(end))
+	}
+	return out, nil
 }
 
 // rowsBetween lists the rows that began or ended between two instants: what differs comes

@@ -106,6 +106,9 @@ func (c *Console) task(ctx context.Context, v *visit) (*view, error) {
 	if id > 1 {
 		out.Before = v.path("/tasks/%d", id-1)
 	}
+	if t.Status.Open() {
+		out.Topics += " time" // it may be taken or given back without a page
+	}
 	out.Actions = v.sliceActions(t.Slice, t.Status, t.Source, false)
 	facts := []fact{
 		{v.t("col.source"), linked(t.Source, v.path("/sources/%s", t.Source))},
@@ -187,7 +190,10 @@ func (c *Console) queue(ctx context.Context, v *visit) (*view, error) {
 	}
 	out.Tabs = v.workTabs("queue")
 	out.Filters = []field{{Name: "source", Label: v.t("col.source"), Value: code}}
-	out.Panels = []panel{v.partitionPanel(q), v.workerPanel(q)}
+	if len(q.Reasons) > 0 {
+		out.Panels = append(out.Panels, v.reasonsPanel(q.Reasons))
+	}
+	out.Panels = append(out.Panels, v.partitionPanel(q), v.workerPanel(q))
 	return out, nil
 }
 
@@ -210,7 +216,8 @@ func (v *visit) partitionPanel(q control.Queue) panel {
 	for _, p := range q.Partitions {
 		oldest := cell{}
 		if p.Oldest != nil {
-			oldest = text(length(v.look.words, max(0, time.Time(q.At).Sub(time.Time(*p.Oldest)))))
+			waits := max(0, time.Time(q.At).Sub(time.Time(*p.Oldest)))
+			oldest = text(length(v.look.words, waits)).of(waits.Seconds())
 		}
 		fared := cell{}
 		if all := p.LastMinute.Stored + p.LastMinute.Failed; all > 0 {
@@ -225,7 +232,7 @@ func (v *visit) partitionPanel(q control.Queue) panel {
 			v.whyCell(p.Cause, p.Waiting, ""),
 		}})
 	}
-	out := panel{ID: "partitions", Title: v.t("queue.partitions"), Note: v.t("queue.partitions_note"), Table: t}
+	out := panel{ID: "list", Title: v.t("queue.partitions"), Note: v.t("queue.partitions_note"), Table: t}
 	if len(t.Rows) == 0 {
 		out.Table = nil
 		out.Empty = v.t("queue.empty", stamp(time.Time(q.At)))

@@ -25,7 +25,9 @@ type view struct {
 	// by: it says from when to when.
 	Link string
 	// Topics are what the page is about: it is fetched again when one of them moved.
-	Topics  string
+	Topics string
+	// Pulse is how far the topics had come before the page was made.
+	Pulse   string
 	Actions []action
 	Tabs    []tab
 	Filters []field
@@ -83,6 +85,9 @@ type panel struct {
 	Next string
 	// Export leads to what is listed as a file.
 	Export string
+	// Sorts: its table can be put in another order, also where it is not what the page is
+	// about.
+	Sorts bool
 }
 
 // onOff is something that the browser remembers: the script shows the button and what it
@@ -121,6 +126,20 @@ type column struct {
 	Text string
 	Num  bool // digits, to the right
 	Keep bool // stands also where no row says anything in it
+	// Sort leads to the list in the order of this column, and Order is how it is ordered by it
+	// now.
+	Sort, Order string
+}
+
+// Arrow shows how a list is ordered by the column.
+func (c column) Arrow() string {
+	switch c.Order {
+	case "ascending":
+		return "▲"
+	case "descending":
+		return "▼"
+	}
+	return ""
 }
 
 // dropEmptyColumns leaves out the columns of lists in which no row says anything: there is
@@ -165,6 +184,8 @@ type cell struct {
 	Lines   []string // one under the other
 	// Passages are a text with parts of it marked.
 	Passages []passage
+	// Amount is what it is ordered by, where its text does not begin with that.
+	Amount *float64
 }
 
 // Says reports whether there is something in it.

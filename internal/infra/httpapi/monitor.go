@@ -41,11 +41,20 @@ type topErrorsInput struct {
 	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"20" doc:"At most so many kinds"`
 }
 
+// statusInput says of which sources, and over which time it is told what came of them.
+type statusInput struct {
+	Source string `query:"source" maxLength:"64" doc:"Of this source only"`
+	Range  string `query:"range" maxLength:"16" doc:"Tell also what came of each source in this time, such as 1h, 24h or 7d"`
+}
+
 // declareMonitor adds how the sources and this process fare, and the four questions that
 // a dashboard asks.
 func (d *Door) declareMonitor() {
 	declare(d, look("/status", "work", "What is late, since when, why, and what to do"),
-		func(ctx context.Context, in *schedulesInput) (control.Status, error) {
+		func(ctx context.Context, in *statusInput) (control.Status, error) {
+			if in.Range != "" {
+				return d.control.StatusOver(ctx, in.Source, in.Range)
+			}
 			return d.control.Status(ctx, in.Source)
 		})
 	doctor := look("/doctor", "process", "Whether this patra and its surroundings are well, and how to mend what is not")

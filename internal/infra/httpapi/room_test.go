@@ -22,6 +22,7 @@ func TestStatusAndDoctorByHTTP(t *testing.T) {
 		t.Errorf("%v", d)
 	}
 	r.refused(r.send(ask("GET", "/api/v1/status?source=nosuch", "")), 404, "unknown_source")
+	r.refused(r.send(ask("GET", "/api/v1/status?range=5x", "")), 422, "usage")
 }
 
 // TestAScheduleIsMadeAsItWasShown: looked at, made with the token, paused, resumed and

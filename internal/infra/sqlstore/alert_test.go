@@ -165,4 +165,18 @@ func newestPagesTellThePace(l *Lab) {
 	if err != nil || fared.Stored < 100 || fared.Stored > 102 {
 		l.Errorf("%+v of the last hundred pages, %v", fared, err)
 	}
+	l.Exec(`UPDATE ing_task_run_batch SET inserted=3, updated=1 WHERE batch_no>=100`)
+	sums, err := l.Store.PageSums(l.ctx(), []string{prov, "nobody"}, now.Add(-every*pages))
+	told := sums[prov]
+	if err != nil || !told.More || told.Stored != 500 || told.Records < 4*499 || told.Sent < 2*499 {
+		l.Errorf("the newest pages come to %+v, %v", told, err)
+	}
+	if covered := now.Sub(told.First); covered < every*498 || covered > every*500 {
+		l.Errorf("500 pages reach back %v", covered)
+	}
+	sums, err = l.Store.PageSums(l.ctx(), []string{prov}, now.Add(-every*100-every/2))
+	told = sums[prov]
+	if err != nil || told.More || !told.First.IsZero() || told.Stored < 100 || told.Stored > 102 {
+		l.Errorf("the last hundred pages come to %+v, %v", told, err)
+	}
 }

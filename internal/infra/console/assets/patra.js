@@ -25,9 +25,16 @@ function tell(state) {
   pauseButton.setAttribute("aria-pressed", String(paused));
 }
 
-function concerned(next) {
+// What is shown was made when its topics had come this far; null if nobody could tell.
+function shown() {
+  const content = document.getElementById("content");
+  return content && content.dataset.pulse ? JSON.parse(content.dataset.pulse) : null;
+}
+
+// A topic of this page has come further than it had then.
+function further(next, then) {
   const mine = (main.dataset.topics || "").split(" ").filter(Boolean);
-  return mine.some((t) => !topics || topics[t] !== next[t]);
+  return mine.some((t) => !then || next[t] > (then[t] ?? -1));
 }
 
 // A list does not move under the pointer, nor under somebody who fills in a form.
@@ -52,14 +59,14 @@ async function refresh(asked) {
     if (!answer.ok) return;
     const html = await answer.text();
     if (!asked && (busy() || paused)) { waiting = true; offer(); return; }
-    waiting = false;
-    moves = 0;
-    offer();
     const focused = document.activeElement && main.contains(document.activeElement) ? pathOf(document.activeElement) : null;
     const scroll = [...main.querySelectorAll(".scroll, .drawing")].map((e) => e.scrollLeft);
     main.innerHTML = policy.createHTML(html);
     [...main.querySelectorAll(".scroll, .drawing")].forEach((e, i) => { e.scrollLeft = scroll[i] || 0; });
     if (focused) { const e = main.querySelector(focused); if (e) e.focus({ preventScroll: true }); }
+    waiting = Boolean(topics) && further(topics, shown()); // what was kept for others may be older
+    moves = 0;
+    offer();
     seq++;
     main.dataset.seq = String(seq);
     dress();
@@ -82,10 +89,10 @@ let polling = 0;
 function moved(next) {
   lost.hidden = true;
   if (!paused) tell("live");
-  const now = concerned(next) && topics !== null;
+  if (further(next, topics || shown())) moves++;
   topics = next;
   main.dataset.live = String(Number(main.dataset.live || 0) + 1);
-  if (now) { moves++; refresh(); }
+  if (further(next, shown())) refresh();
 }
 
 function heard(message) {
