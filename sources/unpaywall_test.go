@@ -1,12 +1,14 @@
 package sources_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
@@ -49,4 +51,22 @@ func TestUnpaywall_ReadsDOIsOneByOne(t *testing.T) {
 		t.Errorf("%d are stored", stored)
 	}
 	patratest.MustVerify(t, r.Node.Store)
+}
+
+// TestUnpaywall_ThatItListsNothingIsNoMistake: who wants to harvest a source that answers for
+// single records alone is told that, and what to do instead; its description has no mistake.
+func TestUnpaywall_ThatItListsNothingIsNoMistake(t *testing.T) {
+	t.Parallel()
+	r := patratest.NewRig(t, patratest.RigConfig{
+		DSN:   patratest.SQLite.DSN(t),
+		Sim:   sim.Config{Sources: []string{sim.Unpaywall}, Records: 4, Seed: 3, LimitRPS: -1},
+		Packs: map[string]registry.Pack{sim.Unpaywall: patratest.ShippedPack(t, sim.Unpaywall, patratest.Fast)},
+	})
+	for _, op := range []harvest.Operation{harvest.Harvest, harvest.Backfill} {
+		_, err := r.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: sim.Unpaywall, Operation: op, BaseURL: r.BaseOf(sim.Unpaywall)})
+		p, told := problem.Of(err)
+		if !told || p.Code != "lists_nothing" || strings.Contains(p.Title, "mistake") || !strings.Contains(p.Next, "patra refresh unpaywall --ids FILE") {
+			t.Errorf("%s is refused with %+v (%v)", op, p, err)
+		}
+	}
 }

@@ -348,7 +348,7 @@ func (w works) authors(j *jsonWriter, f workFacts, d *dice) {
 		j.lit(`"given":"`)
 		j.text(givens[x>>8%uint64(len(givens))])
 		j.lit(`","family":"`)
-		j.text(families[x>>20%uint64(len(families))])
+		j.text(familyOf(x >> 20))
 		j.lit(sequence)
 		if x>>7&1 == 0 {
 			j.lit(`{"name":"`)

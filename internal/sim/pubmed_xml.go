@@ -366,7 +366,7 @@ func (a articles) authors(x *xmlWriter, d *dice) {
 		}
 		given := givens[y>>8%uint64(len(givens))]
 		x.lit(`<Author ValidYN="Y"><LastName>`)
-		x.text(families[y>>20%uint64(len(families))])
+		x.text(familyOf(y >> 20))
 		x.lit(`</LastName><ForeName>`)
 		x.text(given)
 		x.lit(`</ForeName><Initials>`)

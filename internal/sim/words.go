@@ -237,17 +237,38 @@ func appendSentences(b []byte, d *dice, n int) []byte {
 	return b
 }
 
-// appendHeadline writes the plain part of a title, without a full stop.
+// appendHeadline writes the plain part of a title, without a full stop. Nearly all name what
+// few others do, in the beginning, in the middle or at the end.
 func appendHeadline(b []byte, d *dice) []byte {
 	x := d.next()
-	b = append(b, adjectives[x&15]...)
+	place := x >> 22 & 15
+	term := x >> 26
+	if place >= 1 && place <= 5 {
+		from := len(b)
+		b = appendTerm(b, term)
+		b[from] -= 'a' - 'A'
+		b = append(b, " and "...)
+		from = len(b)
+		b = append(b, adjectives[x&15]...)
+		b[from] += 'a' - 'A'
+	} else {
+		b = append(b, adjectives[x&15]...)
+	}
 	b = append(b, ' ')
+	if place >= 6 && place <= 10 {
+		b = appendTerm(b, term)
+		b = append(b, ' ')
+	}
 	b = append(b, nouns[x>>4&15]...)
 	b = append(b, " of "...)
 	b = append(b, objects[x>>8&15]...)
 	if x>>20&3 == 0 {
 		b = append(b, " and "...)
 		b = append(b, objects[x>>12&15]...)
+	}
+	if place > 10 {
+		b = append(b, " after "...)
+		b = appendTerm(b, term)
 	}
 	b = append(b, ": "...)
 	return append(b, designs[x>>16&15]...)

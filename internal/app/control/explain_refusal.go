@@ -43,6 +43,7 @@ var refusals = []refusal{
 	{"feed_gone", "The feed of changes does not reach back to the place that was asked for: nobody has read it for a month, so that it ended, or the place was never given.", "Begin anew with after=0: everything that is held comes first. Drop revisions that you have."},
 	{"form", "A form was sent that no page of this console made for this browser, or that is old.", "Open the page again and send the form from there."},
 	{"interrupted", "The command was told to stop.", "Run it again: it goes on where it stopped."},
+	{"lists_nothing", "The source gives no list of its records, by time or by what is asked, so that it cannot be harvested, backfilled or searched: it answers for single records alone.", "Read records by their ids: patra refresh SOURCE --ids FILE."},
 	{"moved", "Something has changed since the preview was made, so that it would not do what it showed.", "Look at a new preview."},
 	{"nameless", "None of the chosen items has an id by which the source could be asked for it.", "Mend the mapping, then read their time again with patra backfill."},
 	{"never_read", "The harvest would begin behind a time that nobody has read.", "Choose an earlier --from, or read what lies between with patra backfill."},

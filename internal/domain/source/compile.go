@@ -28,6 +28,9 @@ type Violation struct {
 	// Allow is the command by which the owner gives what is missing, empty if
 	// something else is wrong.
 	Allow string
+	// Instead is the command for what can be asked of a source that lists nothing, empty if
+	// something else is wrong.
+	Instead string
 }
 
 func (v Violation) String() string { return v.Path + ": " + v.Text }
@@ -43,6 +46,12 @@ func (v Violations) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// ListsNothing reports whether all that is wrong is that records were to be listed of a source
+// that answers for single ones alone: its description has no mistake then.
+func (v Violations) ListsNothing() bool {
+	return len(v) > 0 && !slices.ContainsFunc(v, func(one Violation) bool { return one.Instead == "" })
+}
+
 // Problem implements problem.Error.
 func (v Violations) Problem() problem.Problem {
 	p := problem.Problem{Code: "contract_invalid", Kind: problem.Usage, Detail: v.Error()}
@@ -54,6 +63,10 @@ func (v Violations) Problem() problem.Problem {
 		p.Code = "not_allowed"
 		p.Title = "the source may not have what it asks for"
 		p.Next = "if you want that: " + v[0].Allow + "; nothing was changed"
+	case v.ListsNothing():
+		p = problem.Problem{Code: "lists_nothing", Kind: problem.Usage, Detail: v.Error()}
+		p.Title = "the source gives no list of its records: they are read by their ids"
+		p.Next = v[0].Instead + "; nothing was changed"
 	case only("--query"):
 		p.Code = "bad_query"
 		p.Title = "the query cannot be asked"

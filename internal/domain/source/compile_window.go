@@ -31,8 +31,7 @@ func (c *compiler) window() {
 	needed := c.t.Operation == harvest.Harvest || c.t.Operation == harvest.Backfill
 	if cfg == nil {
 		if needed {
-			c.fail(path, "is required for %s: without it the source lists nothing, and no field of a query can be asked for; records are read by their ids: patra refresh %s --ids FILE",
-				c.t.Operation, c.def.Source)
+			c.failListless()
 		}
 		return
 	}
@@ -55,6 +54,20 @@ func (c *compiler) window() {
 	}
 	c.target()
 	c.cutting(cfg)
+}
+
+// failListless refuses to list what a source lists nothing of. Where it can be asked for single
+// records that is no mistake of its description.
+func (c *compiler) failListless() {
+	instead := fmt.Sprintf("patra refresh %s --ids FILE", c.def.Source)
+	bad := Violation{
+		Path: "window",
+		Text: fmt.Sprintf("is required for %s: without it the source lists nothing, and no field of a query can be asked for; records are read by their ids: %s", c.t.Operation, instead),
+	}
+	if c.def.OnlyByIDs() {
+		bad.Instead = instead
+	}
+	c.bad = append(c.bad, bad)
 }
 
 // undated reports whether the source has no date at all: it is read as a whole,

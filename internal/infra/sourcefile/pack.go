@@ -98,6 +98,9 @@ func (p *Pack) Compile(t source.Trigger) (*source.Spec, []source.Warning, error)
 	if err != nil && !known {
 		return nil, warnings, fmt.Errorf("%s: %w", p.File, err)
 	}
+	if len(p.problems) == 0 && violations.ListsNothing() {
+		return nil, warnings, violations
+	}
 	if problems := p.Place(violations); len(problems) > 0 {
 		return nil, warnings, problems
 	}

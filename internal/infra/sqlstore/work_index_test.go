@@ -100,3 +100,43 @@ func findAll(t *testing.T, s *Store, runs []keyRun, keys []work.LookupKey, isEno
 	}
 	return out
 }
+
+// TestWorkIndex_ACrowdThatHasShrunkIsFoundWhole: of a key under which too many were, and which
+// some have left since, all are found that are still there: whoever stops reading where there
+// seem to be too many must not count those who have left.
+func TestWorkIndex_ACrowdThatHasShrunkIsFoundWhole(t *testing.T) {
+	s, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "index.db"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // a test's own
+	keys := work.SoughtKeys("A crowd of papers that all begin with these words")
+	if len(keys) != 1 || !keys[0].IsAlike() {
+		t.Fatalf("keys of a title: %v", keys)
+	}
+	var p workPosition
+	add := func(added []entry) {
+		t.Helper()
+		if err := s.write(t.Context(), "add", func(x *tx) error { return x.addEntries(&p, added) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const left = 5
+	var crowd, gone []entry
+	for i := range int64(work.MostAlike + 3) {
+		crowd = append(crowd, entry{key: keys[0], record: 1 + i})
+	}
+	for _, e := range crowd[:left] {
+		e.gone = true
+		gone = append(gone, e)
+	}
+	add(crowd)
+	add(gone)
+	if len(p.Runs) != 2 {
+		t.Fatalf("%d runs, the second of which should say who has left", len(p.Runs))
+	}
+	found := findAll(t, s, p.Runs, keys, true)[keys[0]]
+	if len(found) != len(crowd)-left {
+		t.Errorf("%d records found of %d that are still there", len(found), len(crowd)-left)
+	}
+}
