@@ -2,7 +2,7 @@ package sim
 
 // What titles are about and what authors are called has to be as varied as it is in
 // libraries: there nearly every title is the only one that begins as it does. Of 1,062 titles
-// of six sources 725 begin with a word of their own. With a few dozen words each title would be
+// of five sources 725 begin with a word of their own. With a few dozen words each title would be
 // that of many papers, and whoever looks for doubles would find little else.
 
 // The parts of words that nobody has used yet: 64 and 64 and 32 make 131,072 of them.
@@ -25,7 +25,7 @@ var (
 	}
 )
 
-// appendTerm writes a word for eighteen bits of a throw: a substance, a gene or a drug that is
+// appendTerm writes a word for seventeen bits of a throw: a substance, a gene or a drug that is
 // the subject of few papers.
 func appendTerm(b []byte, x uint64) []byte {
 	b = append(b, termStarts[x&63]...)
