@@ -158,15 +158,21 @@ func (p *person) open(path string) {
 	}
 }
 
-// click clicks on something and waits for the page that it leads to.
+// click clicks on something and waits for the page that it leads to. A page that follows
+// what happens may draw it anew between the look and the click, which then was none.
 func (p *person) click(selector string) {
 	p.Helper()
 	var was float64
-	err := chromedp.Run(p.tab,
-		chromedp.Evaluate(`performance.timeOrigin`, &was),
-		chromedp.Click(selector, chromedp.ByQuery))
-	if err != nil {
-		p.Fatalf("click on %s: %v", selector, err)
+	for {
+		err := chromedp.Run(p.tab,
+			chromedp.Evaluate(`performance.timeOrigin`, &was),
+			chromedp.Click(selector, chromedp.ByQuery))
+		if err == nil {
+			break
+		}
+		if p.tab.Err() != nil || !strings.Contains(err.Error(), "Could not find node") {
+			p.Fatalf("click on %s: %v", selector, err)
+		}
 	}
 	p.clicks++
 	p.until("the next page", fmt.Sprintf(`performance.timeOrigin > %f && document.documentElement.dataset.ready`, was))
