@@ -63,6 +63,11 @@ func TestOldSnapshots_SayWhatTheirPacksSay(t *testing.T) {
 			}
 			want := specBefore(t, name, harvest.Operation(strings.ToUpper(op)))
 			want.Version = got.Version
+			// Snapshots did not always hold when slices are cut.
+			if want.CutLimits() != got.CutLimits() {
+				t.Errorf("slices are cut at %+v, by the snapshot at %+v", want.CutLimits(), got.CutLimits())
+			}
+			got.Cuts = want.Cuts
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("the pack compiles to (-), the snapshot is read as (+):\n%s", diff)
 			}

@@ -25,17 +25,22 @@ func (c *compiler) cuts() {
 	if own.FailedPercent < 0 || own.FailedPercent > 100 {
 		c.fail(path+".failedPercent", "%d is not within [1, 100]", own.FailedPercent)
 	}
+	c.spec.Cuts = own.filled(c.spec.HTTP)
+	if soft, hard := c.spec.Cuts.PagesSoft, c.spec.Cuts.PagesHard; hard < soft {
+		c.fail(path+".pagesHard", "%d is below pagesSoft, %d", hard, soft)
+	}
+}
+
+// filled has the platform's thresholds where the source has none.
+func (own Cuts) filled(h HTTP) Cuts {
 	d := harvest.DefaultCuts()
-	c.spec.Cuts = Cuts{
+	return Cuts{
 		PagesSoft:       cmp.Or(own.PagesSoft, d.PagesSoft),
 		PagesHard:       cmp.Or(own.PagesHard, max(d.PagesHard, own.PagesSoft)),
-		PageBytes:       cmp.Or(own.PageBytes, Size(c.spec.HTTP.MaxPage())),
+		PageBytes:       cmp.Or(own.PageBytes, Size(h.MaxPage())),
 		Throttled:       cmp.Or(own.Throttled, d.Throttled),
 		ThrottledWithin: cmp.Or(own.ThrottledWithin, Duration(d.ThrottledWithin)),
 		FailedPercent:   cmp.Or(own.FailedPercent, d.FailedPercent),
 		FailedOver:      cmp.Or(own.FailedOver, d.FailedOver),
-	}
-	if soft, hard := c.spec.Cuts.PagesSoft, c.spec.Cuts.PagesHard; hard < soft {
-		c.fail(path+".pagesHard", "%d is below pagesSoft, %d", hard, soft)
 	}
 }

@@ -58,13 +58,14 @@ type Spec struct {
 	Vars map[string]string `json:"vars,omitempty"`
 }
 
-// CutLimits are the thresholds at which slices of the source are cut.
+// CutLimits are the thresholds at which slices of the source are cut, the platform's where
+// an older snapshot has none.
 func (s *Spec) CutLimits() harvest.CutLimits {
+	cuts := s.Cuts.filled(s.HTTP)
 	return harvest.CutLimits{
-		PagesSoft: s.Cuts.PagesSoft, PagesHard: s.Cuts.PagesHard,
-		PageBytes: cmp.Or(int64(s.Cuts.PageBytes), s.HTTP.MaxPage()),
-		Throttled: s.Cuts.Throttled, ThrottledWithin: s.Cuts.ThrottledWithin.D(),
-		FailedPercent: s.Cuts.FailedPercent, FailedOver: s.Cuts.FailedOver,
+		PagesSoft: cuts.PagesSoft, PagesHard: cuts.PagesHard, PageBytes: int64(cuts.PageBytes),
+		Throttled: cuts.Throttled, ThrottledWithin: cuts.ThrottledWithin.D(),
+		FailedPercent: cuts.FailedPercent, FailedOver: cuts.FailedOver,
 	}
 }
 
