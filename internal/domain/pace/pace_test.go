@@ -175,6 +175,15 @@ func TestCuts_TheLastAreRemembered(t *testing.T) {
 			t.Errorf("the state after cut %d has changed: %+v", i, old.Cuts)
 		}
 	}
+	// Of two that go on from the same state neither touches what the other remembers.
+	later := start.Add(time.Duration(2*cutsKept) * coolDown)
+	room := copied[2]
+	room.Cuts = append(make([]Cut, 0, 2*cutsKept), room.Cuts...)
+	one := cutRate(room, l, later)
+	other := cutRate(room, l, later.Add(coolDown))
+	if got := one.Cuts[len(one.Cuts)-1].At; !got.Equal(later) || len(one.Cuts) != len(other.Cuts) {
+		t.Errorf("a cut at %v is remembered at %v", later, got)
+	}
 	floor := State{Rate: 0.1, RisenAt: start, CutAt: start.Add(-coolDown)}
 	if kept := cutRate(floor, l, start).Cuts; len(kept) != 0 {
 		t.Errorf("a rate at its least is said to be cut: %+v", kept)
