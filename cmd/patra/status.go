@@ -205,24 +205,11 @@ func lagText(lag, limit *control.Seconds) string {
 	if lag == nil {
 		return "unknown"
 	}
-	text := briefly(lag.Duration())
+	text := lag.String()
 	if limit != nil {
-		text += " / " + briefly(limit.Duration())
+		text += " / " + limit.String()
 	}
 	return text
-}
-
-// briefly writes a length of time by its two greatest units.
-func briefly(d time.Duration) string {
-	switch {
-	case d >= 48*time.Hour:
-		return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
-	case d >= time.Hour:
-		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
-	case d >= time.Minute:
-		return fmt.Sprintf("%dm%ds", int(d.Minutes()), int(d.Seconds())%60)
-	}
-	return fmt.Sprintf("%ds", int(d.Seconds()))
 }
 
 func timeText(t *control.Time) string {

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -66,6 +67,20 @@ func secondsOf(d time.Duration) *Seconds { return new(Seconds(d / time.Second)) 
 
 // Duration is the length as a Duration.
 func (s Seconds) Duration() time.Duration { return time.Duration(s) * time.Second }
+
+// String writes a length of time by its two greatest units.
+func (s Seconds) String() string {
+	d := s.Duration()
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
+	case d >= time.Minute:
+		return fmt.Sprintf("%dm%ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%ds", int(d.Seconds()))
+}
 
 // graceOfARun is how long a run may take until the watermark has to have moved.
 const graceOfARun = 30 * time.Minute

@@ -201,7 +201,7 @@ func (s *SourceStatus) needs(f SourceFacts) (out []Need) {
 		add(NeedPaused, optional(f.State.Since), s.Waiting.Unblocks, "paused since %s: %s", Time(f.State.Since.Truncate(time.Second)), f.State.Reason)
 		return out
 	case s.Freshness == FreshLate:
-		add(NeedLate, s.LateSince, s.helps(), "%s behind (limit %s) since %s%s", s.Lag.Duration(), s.Limit.Duration(), s.LateSince, s.because())
+		add(NeedLate, s.LateSince, s.helps(), "%s behind (limit %s) since %s%s", s.Lag, s.Limit, s.LateSince, s.because())
 	case s.Waiting != nil && s.Waiting.Reason == ReasonNoExecutor:
 		add(NeedUnasked, optional(f.ReadySince), s.helps(), "%s since %s", s.Waiting.Text, Time(f.ReadySince.Truncate(time.Second)))
 	case s.Waiting != nil && s.Waiting.Reason == ReasonSpecInvalid:

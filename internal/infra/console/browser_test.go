@@ -101,10 +101,13 @@ func (h *house) until(ctx context.Context, what, js string) {
 	}
 }
 
+// widerThanTheirPlace lists the tables that do not fit into what is around them.
+const widerThanTheirPlace = `[...document.querySelectorAll(".scroll")].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.getAttribute("aria-label"))`
+
 // TestBrowser_NoPageComplains walks over every page of a house with invented and with
 // hostile records in a real browser: nothing is written to its console, nothing is
-// refused by the policy, no text of an upstream becomes a script, no page is wider than
-// a telephone, and axe finds nothing that keeps people out.
+// refused by the policy, no text of an upstream becomes a script, no page and no table is
+// wider than a telephone, and axe finds nothing that keeps people out.
 func TestBrowser_NoPageComplains(t *testing.T) {
 	h, _, _ := newDemoHouse(t, nil) // so that the page of faults is among them
 	h.refuseEvents("pubmed")
@@ -123,6 +126,9 @@ func TestBrowser_NoPageComplains(t *testing.T) {
 		h.open(ctx, page)
 		if wide := eval[int](h, ctx, `document.documentElement.scrollWidth`); wide > 360 {
 			t.Errorf("%s is %d pixels wide on a telephone of 360", page, wide)
+		}
+		if wider := eval[[]string](h, ctx, widerThanTheirPlace); len(wider) > 0 {
+			t.Errorf("%s has tables that must be pushed aside on a telephone of 360: %q", page, wider)
 		}
 		if small := eval[[]string](h, ctx, smallTargets); len(small) > 0 {
 			t.Errorf("%s has targets smaller than 24 pixels: %q", page, small)

@@ -191,7 +191,8 @@ func (c *Console) errorGroup(ctx context.Context, v *visit) (*view, error) {
 
 // trendPanel draws how often a group was seen in the hours of the last day.
 func (v *visit) trendPanel(g control.ErrorView) panel {
-	const hours, wide, high = 24, 24, 80
+	const hours, high = 24, 80
+	const wide = 100.0 / hours // per cent of the drawing
 	counts := make([]int64, hours)
 	newest := v.now.Truncate(time.Hour)
 	var most, sum int64
@@ -211,19 +212,19 @@ func (v *visit) trendPanel(g control.ErrorView) panel {
 	}
 	t := &table{Caption: v.t("errors.trend"), Head: []column{{Text: v.t("errors.hour")}, {Text: v.t("col.count"), Num: true}}}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">`, hours*wide, high+20, hours*wide, high+20, template.HTMLEscapeString(v.t("errors.trend")))
+	fmt.Fprintf(&b, `<svg class="wide" height="%d" role="img" aria-label="%s">`, high+20, template.HTMLEscapeString(v.t("errors.trend")))
 	for i, n := range counts {
 		hour := newest.Add(time.Duration(i-hours+1) * time.Hour)
 		if n > 0 {
 			tall := max(int(n*high/most), 2)
-			fmt.Fprintf(&b, `<rect class="f-failed" x="%d" y="%d" width="%d" height="%d"><title>%s: %d</title></rect>`, i*wide+2, high-tall, wide-4, tall, hour.Format("15:04Z"), n)
+			fmt.Fprintf(&b, `<rect class="f-failed" x="%.2f%%" y="%d" width="%.2f%%" height="%d"><title>%s: %d</title></rect>`, (float64(i)+0.1)*wide, high-tall, 0.8*wide, tall, hour.Format("15:04Z"), n)
 			t.Rows = append(t.Rows, row{Cells: []cell{instant(hour), count(n)}})
 		}
 		if i%6 == 0 {
-			fmt.Fprintf(&b, `<text class="muted" x="%d" y="%d">%s</text>`, i*wide, high+15, hour.Format("15:04Z"))
+			fmt.Fprintf(&b, `<text class="muted" x="%.2f%%" y="%d">%s</text>`, float64(i)*wide, high+15, hour.Format("15:04Z"))
 		}
 	}
-	fmt.Fprintf(&b, `<line class="axis" x1="0" y1="%d" x2="%d" y2="%d"/></svg>`, high, hours*wide, high)
+	fmt.Fprintf(&b, `<line class="axis" x1="0" y1="%d" x2="100%%" y2="%d"/></svg>`, high, high)
 	out.Figure = &figure{Title: v.t("errors.trend"), Summary: v.t("errors.trend_summary", sum, most), Drawing: template.HTML(b.String()), Data: t} //nolint:gosec // numbers and texts of the catalogue
 	return out
 }
