@@ -65,7 +65,7 @@ func (c *Console) demoPage(ctx context.Context, v *visit) (*view, error) {
 		return nil, err
 	}
 	t := &table{Caption: v.t("demo.faults"), Head: []column{
-		{Text: v.t("demo.fault")}, {Text: v.t("demo.switch")}, {Text: v.t("demo.what")}, {Text: v.t("demo.befalls")}, {Text: v.t("demo.seen")}, {Text: v.t("demo.served"), Num: true},
+		{Text: v.t("demo.fault")}, {Text: v.t("demo.switch")}, {Text: v.t("demo.what")}, {Text: v.t("demo.befalls")}, {Text: v.t("demo.served"), Num: true},
 	}}
 	on := 0
 	for _, kind := range c.demo.Kinds() {
@@ -75,8 +75,11 @@ func (c *Console) demoPage(ctx context.Context, v *visit) (*view, error) {
 		}
 		source := c.demo.SourceOf(kind)
 		t.Rows = append(t.Rows, row{Picked: is, Cells: []cell{
-			mono(kind), c.switchCell(v, kind, is), text(v.look.words.sayOr("fault."+kind, spoken(kind))),
-			linked(source, v.path("/sources/%s", source)), text(v.t(seenAs(kind))), count(c.demo.Served(kind)),
+			mono(kind),
+			c.switchCell(v, kind, is),
+			{Text: v.look.words.sayOr("fault."+kind, spoken(kind)), Lines: []string{v.t(seenAs(kind))}},
+			linked(source, v.path("/sources/%s", source)),
+			count(c.demo.Served(kind)),
 		}})
 	}
 	faults := panel{ID: "faults", Title: v.t("demo.faults"), Note: v.t("demo.faults_note"), Table: t}
