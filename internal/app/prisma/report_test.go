@@ -114,3 +114,24 @@ func TestReport_NumbersThatDoNotAddUpAreNoReport(t *testing.T) {
 		}
 	}
 }
+
+// TestSVG_LosesNoNumber: a line that a box does not hold is broken and not cut, so that each
+// number of the flow stands in the diagram.
+func TestSVG_LosesNoNumber(t *testing.T) {
+	f := prisma.Flow{
+		Identified: 20, Removed: 7, Screened: 13, Compared: true,
+		Databases:  []prisma.FlowCount{{Name: "A Source Whose Name Is Longer Than Any Box Of A Diagram Can Ever Hold", N: 9}, {Name: strings.Repeat("x", 200), N: 11}},
+		Duplicates: []prisma.FlowCount{{Name: "the same work by its identifiers or by a person's word", N: 7}},
+	}
+	drawn := prisma.Document{Search: "s", Flow: f}.SVG()
+	for _, number := range []string{"n = 9)", "n = 11)", "n = 7)", "n = 13)"} {
+		if !strings.Contains(drawn, number) {
+			t.Errorf("%q is not in the diagram", number)
+		}
+	}
+	for line := range strings.Lines(drawn) {
+		if _, after, is := strings.Cut(line, `fill="currentColor">`); is && len(after) > 44+len("</text>\n") {
+			t.Errorf("a line is longer than its box: %s", after)
+		}
+	}
+}

@@ -17,7 +17,18 @@ const (
 	leftX      = 40
 	rightX     = 420
 	boxWidth   = 320
+	// indentWidth is how far a space at the beginning of a line moves it.
+	indentWidth = 5
 )
+
+// newBox makes a box of a width in which its lines stand whole.
+func newBox(x, y int, lines []string) box {
+	out := box{x: x, y: y, w: boxWidth}
+	for _, line := range lines {
+		out.lines = append(out.lines, wrapped(line)...)
+	}
+	return out
+}
 
 func (b box) height() int { return 2*boxPad + lineHeight*len(b.lines) }
 
@@ -25,8 +36,8 @@ func (b box) height() int { return 2*boxPad + lineHeight*len(b.lines) }
 // blank.
 func (r Document) SVG() string {
 	f := r.Flow
-	identified := box{leftX, 40, boxWidth, identifiedLines(f)}
-	removed := box{rightX, 40, boxWidth, removedLines(f)}
+	identified := newBox(leftX, 40, identifiedLines(f))
+	removed := newBox(rightX, 40, removedLines(f))
 	y := 40 + max(identified.height(), removed.height()) + 40
 	rows := [][2]box{{identified, removed}}
 	for _, pair := range [][2][]string{
@@ -35,8 +46,8 @@ func (r Document) SVG() string {
 		{{"Reports assessed for eligibility (n = ____)"}, {"Reports excluded, with reasons (n = ____)"}},
 		{{"Studies included in review (n = ____)", "Reports of included studies (n = ____)"}, nil},
 	} {
-		left := box{leftX, y, boxWidth, pair[0]}
-		rows = append(rows, [2]box{left, {rightX, y, boxWidth, pair[1]}})
+		left := newBox(leftX, y, pair[0])
+		rows = append(rows, [2]box{left, newBox(rightX, y, pair[1])})
 		y += left.height() + 40
 	}
 	var b strings.Builder
@@ -61,7 +72,9 @@ func (r Document) SVG() string {
 func (b box) draw(to *strings.Builder) {
 	fmt.Fprintf(to, `<rect x="%d" y="%d" width="%d" height="%d" fill="none" stroke="currentColor"/>`+"\n", b.x, b.y, b.w, b.height())
 	for i, line := range b.lines {
-		fmt.Fprintf(to, `<text x="%d" y="%d" fill="currentColor">%s</text>`+"\n", b.x+boxPad, b.y+boxPad+lineHeight*(i+1)-4, escapeXML(shortened(line)))
+		text := strings.TrimLeft(line, " ")
+		x := b.x + boxPad + indentWidth*(len(line)-len(text))
+		fmt.Fprintf(to, `<text x="%d" y="%d" fill="currentColor">%s</text>`+"\n", x, b.y+boxPad+lineHeight*(i+1)-4, escapeXML(text))
 	}
 }
 
@@ -69,14 +82,25 @@ func arrow(to *strings.Builder, x1, y1, x2, y2 int) {
 	fmt.Fprintf(to, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="currentColor" marker-end="url(#tip)"/>`+"\n", x1, y1, x2, y2)
 }
 
-// shortened cuts a line to what a box holds.
-func shortened(line string) string {
-	const most = 46
-	runes := []rune(line)
-	if len(runes) <= most {
-		return line
+// wrapped breaks a line where a box ends, at a space if there is one. What goes on
+// stands a step further in, so that it does not look like a line of its own.
+func wrapped(line string) []string {
+	const most = 44
+	var out []string
+	further := strings.Repeat(" ", len(line)-len(strings.TrimLeft(line, " "))+2)
+	rest := []rune(line)
+	for len(rest) > most {
+		at := most
+		for at > most/2 && rest[at] != ' ' {
+			at--
+		}
+		if rest[at] != ' ' {
+			at = most
+		}
+		out = append(out, string(rest[:at]))
+		rest = []rune(further + strings.TrimLeft(string(rest[at:]), " "))
 	}
-	return string(runes[:most-2]) + ".."
+	return append(out, string(rest))
 }
 
 func identifiedLines(f Flow) []string {

@@ -113,6 +113,7 @@ func TestBrowser_NoPageComplains(t *testing.T) {
 	h.refuseEvents("pubmed")
 	h.harvest("crossref")
 	h.harvestHostile()
+	h.furnish()
 	ctx := h.browser()
 	said := listen(ctx)
 	axe := axeScript(t)

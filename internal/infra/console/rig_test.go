@@ -115,6 +115,27 @@ func readAll(body io.ReadCloser) string {
 	return string(b)
 }
 
+// furnish gives a house what people make in it: a schedule, a search that was run, and works.
+func (h *house) furnish() {
+	h.Helper()
+	ctx := context.Background()
+	by := control.By{Actor: "ada", Reason: "fresh every morning"}
+	if _, err := h.node.Control.SetSchedule(ctx, control.ScheduleOrder{By: by, Name: "nightly", Source: "pubmed", Cron: "@daily"}); err != nil {
+		h.Fatal(err)
+	}
+	sources := []string{"pubmed", "crossref"}
+	if _, err := h.node.Control.SaveSearch(ctx, control.SearchOrder{By: by, Name: "insulin", Query: "ti:insulin", Sources: sources}); err != nil {
+		h.Fatal(err)
+	}
+	hosts := map[string]string{"pubmed": h.base + "/pubmed", "crossref": h.base + "/crossref"}
+	if _, err := h.node.Control.RunSearch(ctx, control.SearchRunRequest{By: by, Name: "insulin", BaseURL: hosts}); err != nil {
+		h.Fatal(err)
+	}
+	if err := h.node.Control.LinkWorks(ctx); err != nil {
+		h.Fatal(err)
+	}
+}
+
 // hostile is what an upstream sends that wants to be more than text.
 const hostile = `"><script>window.hacked=1</script><img src=x onerror="window.hacked=1">{{.}}`
 

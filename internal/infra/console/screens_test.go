@@ -61,6 +61,7 @@ func TestScreens_OfEveryPage(t *testing.T) {
 	h.refuseEvents("pubmed")
 	h.harvest("crossref")
 	h.harvestHostile()
+	h.furnish()
 	ctx := h.browser()
 	pages := strings.Fields(os.Getenv("PATRA_PAGES"))
 	if len(pages) == 0 {
@@ -91,7 +92,7 @@ var previewPages = []string{
 var everyPage = []string{
 	"/", "/sources", "/plans",
 	"/cursors", "/cursors?source=pubmed&span=1y", "/cursors/1", "/coverage", "/coverage?source=crossref&span=1y", "/rate", "/rate/pubmed",
-	"/searches", "/works", "/works/suggestions", "/works/identifiers", "/works/1",
+	"/searches", "/searches/insulin", "/searches/insulin/report", "/schedules/nightly", "/works", "/works/suggestions", "/works/identifiers", "/works/1",
 	"/records", "/records?source=crossref&status=ACTIVE", "/errors", "/errors?state=ALL", "/quarantine", "/blackbox", "/blackbox/1", "/blackbox/1/1?replay=offline",
 	"/plans?open=true&state=READY", "/plans/1", "/plans/1?colour=records", "/plans/1/spec", "/plans/1/slices", "/plans/1/slices?state=FAILED", "/slices/1", "/queue", "/tasks", "/tasks?plan=1&state=SUCCEEDED",
 	"/settings", "/help", "/tasks/1", "/runs", "/runs?plan=1", "/runs?state=FAILED", "/runs/1", "/runs/1/batches/1",
