@@ -4,7 +4,7 @@ BIN     := bin/patra
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test test-deps race fuzz check bench mirror soak five-minutes screens clean
+.PHONY: help build test test-deps race fuzz check bench bench-peers mirror soak five-minutes screens clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ check: ## what CI checks besides the tests: format, vet, linters, modules, impor
 
 bench: ## measure, as ratios within one run
 	$(GO) run ./internal/bench
+
+bench-peers: ## harvest one simulated source with patra, dlt and Airbyte's CDK, and compare (needs PyPI)
+	@bash scripts/bench-peers.sh
 
 mirror: ## count how densely the code is written
 	$(GO) run ./internal/mirror
