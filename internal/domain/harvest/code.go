@@ -112,6 +112,7 @@ const (
 	ProblemNoID         Code = "no_id"
 	ProblemBadDate      Code = "bad_date"
 	ProblemMissingField Code = "missing_field"
+	ProblemBadValue     Code = "bad_value"
 	ProblemBadText      Code = "bad_text"
 	ProblemTooLong      Code = "too_long"
 	ProblemTooLarge     Code = "too_large"
@@ -435,6 +436,10 @@ var groups = []group{
 		{
 			ProblemMissingField, "A field that must be there has no value.",
 			"puts the item into quarantine and goes on.", "Mend the mapping in the source's description, or do not require the field.",
+		},
+		{
+			ProblemBadValue, "A field has a value that the source's description does not allow.",
+			"puts the item into quarantine and goes on.", "Look at the value with `patra quarantine show`; if the source has a new one, allow it in `mapping.fields` and read the items again.",
 		},
 		{
 			ProblemBadText, "The item holds bytes that are no text.",

@@ -70,6 +70,24 @@ func wayTo(kind string) string {
 	return ""
 }
 
+// values checks what a field says of the values it may have.
+func (c *compiler) values(at string, f Field) {
+	if f.Kind != FieldText && f.Kind != FieldList {
+		if len(f.Allowed) > 0 {
+			c.fail(at+".allowed", "goes with a text or a list of texts")
+		}
+		if f.Pattern != "" {
+			c.fail(at+".pattern", "goes with a text or a list of texts")
+		}
+	}
+	if slices.Contains(f.Allowed, "") {
+		c.fail(at+".allowed", "has an empty value: a field without a value is left out")
+	}
+	if _, err := f.Matcher(); err != nil {
+		c.fail(at+".pattern", "is no regular expression: %v", err)
+	}
+}
+
 func (c *compiler) fields(path string, fields []Field, known map[string]string) {
 	seen := map[string]bool{}
 	for _, f := range fields {
@@ -89,6 +107,7 @@ func (c *compiler) fields(path string, fields []Field, known map[string]string) 
 		if f.Split != "" && kind != FieldObjects {
 			c.fail(at+".split", "goes with each")
 		}
+		c.values(at, f)
 		for i, p := range f.From {
 			c.pick(fmt.Sprintf("%s[%d]", at, i), p)
 		}

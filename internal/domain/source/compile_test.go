@@ -323,6 +323,11 @@ func TestCompile_Refuses(t *testing.T) {
 			d.Mapping.Fields[0].Name, d.Mapping.Fields[0].Kind = "keywords", "TEXT"
 		}, "mapping.fields.keywords: is a LIST, mapped as TEXT: write {list: PATH} in place of the path"},
 		{"kind", func(d *source.Definition) { d.Mapping.Fields[0].Kind = "LIST" }, "mapping.fields.title: is a TEXT, mapped as LIST"},
+		{"pattern", func(d *source.Definition) { d.Mapping.Fields[0].Pattern = "[a-" }, "mapping.fields.title.pattern: is no regular expression: error parsing regexp: missing closing ]: `[a-`"},
+		{"empty value", func(d *source.Definition) { d.Mapping.Fields[0].Allowed = []string{"a", ""} }, "mapping.fields.title.allowed: has an empty value"},
+		{"values of a number", func(d *source.Definition) {
+			d.Mapping.Fields = append(d.Mapping.Fields, source.Field{Name: "references_count", Kind: source.FieldNumber, Count: []string{"a"}, Allowed: []string{"1"}})
+		}, "mapping.fields.references_count.allowed: goes with a text or a list of texts"},
 		{"clean", func(d *source.Definition) { d.Mapping.Fields[0].From[0].Clean = []string{"txt"} }, "mapping.fields.title[0]: clean txt is not known: did you mean text?"},
 		{"format of a date", func(d *source.Definition) { d.Mapping.Fields[0].From[0].Format = "YYYY" }, "mapping.fields.title[0]: format YYYY"},
 		{"count of another kind", func(d *source.Definition) { d.Mapping.Fields[0].Count = []string{"a"} }, "mapping.fields.title.count: makes a NUMBER, and alone"},

@@ -295,6 +295,21 @@ type Field struct {
 	Split string `json:"split,omitempty"`
 	// Entries of MAP: key -> pick.
 	Entries []Entry `json:"entries,omitempty"`
+	// Allowed are the values that a TEXT, or each value of a LIST, may have, and Pattern is
+	// what the whole of it must match. An item with another goes to quarantine.
+	Allowed []string `json:"allowed,omitempty"`
+	Pattern string   `json:"pattern,omitempty"`
+}
+
+// Matcher is what the whole of a value must match, nil if that was not said.
+func (f Field) Matcher() (*regexp.Regexp, error) {
+	if f.Pattern == "" {
+		return nil, nil
+	}
+	if _, err := regexp.Compile(f.Pattern); err != nil { // as it was written
+		return nil, err
+	}
+	return regexp.Compile("^(?:" + f.Pattern + ")$")
 }
 
 // Entry is one key of a MAP field.

@@ -86,6 +86,7 @@ func (c *compiler) field(at string, root *node, s *source.Field) field {
 			c.fail(at+".split", errors.New("only objects are made of the parts of a text"))
 		}
 	}
+	c.values(at, &f, s)
 	switch s.Kind {
 	case source.FieldText, source.FieldNumber, source.FieldBool, source.FieldList:
 		if len(s.From)+len(s.Count) == 0 {
@@ -134,6 +135,21 @@ func (c *compiler) field(at string, root *node, s *source.Field) field {
 		c.fail(at+".kind", fmt.Errorf("%q is no kind of field", s.Kind))
 	}
 	return f
+}
+
+// values compiles what a field says of the values it may have.
+func (c *compiler) values(at string, f *field, s *source.Field) {
+	if len(s.Allowed) > 0 {
+		f.allowed = make(map[string]bool, len(s.Allowed))
+		for _, v := range s.Allowed {
+			f.allowed[v] = true
+		}
+	}
+	var err error
+	f.pattern, err = s.Matcher()
+	if err != nil {
+		c.fail(at+".pattern", err)
+	}
 }
 
 // eachSlot numbers a repeated element. A JSON path that ends at an array means

@@ -3,6 +3,7 @@ package decode
 import (
 	"bytes"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -22,6 +23,25 @@ type field struct {
 	split    []byte    // OBJECTS: what parts the text of which each is one; nil if there is one text for each
 	entries  []entry
 	required bool
+	allowed  map[string]bool // the values it may have; nil: any
+	pattern  *regexp.Regexp  // what a value must match; nil: nothing
+}
+
+// odd is a value that a field may not have.
+type odd struct {
+	field string
+	value string
+}
+
+// judge remembers the first value of the item that its field may not have.
+func (w *walk) judge(f *field, v []byte) {
+	if f.allowed == nil && f.pattern == nil || w.odd.field != "" {
+		return
+	}
+	if f.allowed != nil && !f.allowed[string(v)] || f.pattern != nil && !f.pattern.Match(v) {
+		const shown = 60
+		w.odd = odd{f.name, strings.ToValidUTF8(string(v[:min(len(v), shown)]), "")}
+	}
 }
 
 // objects are the values of a slot and the fields relative to them.
@@ -66,7 +86,11 @@ func (w *walk) appendField(dst []byte, f *field, group int32) ([]byte, bool) {
 			return w.appendJoined(dst, f, group)
 		}
 		v := w.firstOf(&w.item, f.picks, group)
-		return appendString(dst, v), v != nil
+		if v == nil {
+			return dst, false
+		}
+		w.judge(f, v)
+		return appendString(dst, v), true
 	case source.FieldNumber:
 		if f.count != nil {
 			n := w.count(f, group)
@@ -127,6 +151,7 @@ func (w *walk) appendJoined(dst []byte, f *field, group int32) ([]byte, bool) {
 			return true
 		})
 		if len(all) > 0 {
+			w.judge(f, all)
 			return appendString(dst, all), true
 		}
 	}
@@ -219,6 +244,7 @@ func (w *walk) appendList(dst []byte, f *field, group int32) ([]byte, bool) {
 			if before > start {
 				dst = append(dst, ',')
 			}
+			w.judge(f, v)
 			from := len(dst)
 			dst = appendString(dst, v)
 			if !seen.add(dst, from) {

@@ -115,6 +115,9 @@ func (w *walk) readMapped(it *harvest.Item, start int, spoilt bool) {
 	if w.lack != "" && it.Status != harvest.RecordGone { // a tombstone has no payload (P13)
 		blame(it, harvest.ProblemMissingField, w.lack, "field is required")
 	}
+	if w.odd.field != "" && it.Status != harvest.RecordGone {
+		blame(it, harvest.ProblemBadValue, w.odd.field, fmt.Sprintf("not a value of the field: %q", w.odd.value))
+	}
 	it.Volatile = w.volatile(start)
 }
 

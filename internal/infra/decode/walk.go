@@ -58,6 +58,7 @@ type walk struct {
 	parts []harvest.ByteRange
 	kept  []harvest.ByteRange // what Volatile of finished items is kept in
 	lack  string              // the first required field the item has not got
+	odd   odd                 // the first value the item has and may not have
 
 	err error // why the walk stopped
 }
@@ -268,6 +269,7 @@ func (w *walk) beginItem() {
 	w.badText = false
 	w.tooMany = false
 	w.lack = ""
+	w.odd = odd{}
 	w.spoilt = false
 	w.item.reset(w.d.slots)
 	if w.err == nil && w.ctx.Err() != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -243,6 +244,25 @@ func TestFormat_RoundTripOfShippedPacks(t *testing.T) {
 		if diff := cmp.Diff(a.Definition, b.Definition); diff != "" {
 			t.Errorf("%s: %s", f, diff)
 		}
+	}
+}
+
+func TestFormat_RoundTripOfAllowedValues(t *testing.T) {
+	text := "source: demo\nmapping:\n  fields:\n    type: {path: kind, allowed: [article, \"no\"]}\n    issn: {list: issns, pattern: '\\d{4}-\\d{3}[\\dX]'}\n"
+	a, err := sourcefile.Parse("a.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := a.Definition.Mapping.Fields
+	if len(f) != 2 || !slices.Equal(f[0].Allowed, []string{"article", "no"}) || f[1].Pattern != `\d{4}-\d{3}[\dX]` {
+		t.Fatalf("%+v", f)
+	}
+	b, err := sourcefile.Parse("again.yaml", sourcefile.Format(a.Definition))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(a.Definition, b.Definition); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -165,6 +165,8 @@ func (s *schema) field() object {
 			"date": s.of(reflect.TypeFor[source.DateParts]()), "each": paths, "split": schemaText,
 			"fields": s.of(reflect.TypeFor[[]source.Field]()), "entries": s.of(reflect.TypeFor[[]source.Entry]()),
 			"join": schemaText, "label": schemaText, "clean": paths, "format": schemaText,
+			"allowed": described(paths, "values that a text, or each of a list, may have; an item with another goes to quarantine"),
+			"pattern": described(schemaText, "regular expression that the whole of a value must match; an item with another goes to quarantine"),
 		}
 		var one []any
 		for _, k := range slices.Sorted(maps.Keys(fieldSources)) {

@@ -221,12 +221,16 @@ func (r *reader) field(n ast.Node, path string) source.Field {
 			f.Join, _ = r.scalar(e.value, at)
 		case "label":
 			f.Label, _ = r.scalar(e.value, at)
+		case "allowed":
+			f.Allowed = into[[]string](r, e.value, at)
+		case "pattern":
+			f.Pattern, _ = r.scalar(e.value, at)
 		case "clean":
 			clean = into[[]string](r, e.value, at)
 		case "format":
 			format, _ = r.scalar(e.value, at)
 		default:
-			r.unknown(e, path, []string{"path", "first", "list", "number", "bool", "count", "date", "each", "split", "fields", "entries", "join", "label", "clean", "format"})
+			r.unknown(e, path, []string{"path", "first", "list", "number", "bool", "count", "date", "each", "split", "fields", "entries", "join", "label", "clean", "format", "allowed", "pattern"})
 		}
 	}
 	if len(from) != 1 {

@@ -280,6 +280,8 @@ func fieldTree(f source.Field) any {
 	}
 	m.add("join", text(f.Join))
 	m.add("label", text(f.Label))
+	m.add("allowed", tree(reflect.ValueOf(f.Allowed)))
+	m.add("pattern", text(f.Pattern))
 	if len(m) == 1 && m[0].key == "path" {
 		return m[0].value
 	}
