@@ -178,11 +178,18 @@ func (c *Control) ReplayPlan(ctx context.Context, key string, p Page) (ReplaySum
 }
 
 // inForce describes sources by what is in force, and applies nothing: a replay reads.
-type inForce struct{ store SourceStore }
+type inForce struct {
+	store SourceStore
+	fill  func(source.Contents) (source.Contents, error)
+}
 
 // Select implements [replay.Contracts].
 func (f inForce) Select(ctx context.Context, code string, op harvest.Operation, query string) (source.Contract, error) {
 	contents, err := f.store.LoadSource(ctx, code)
+	if err != nil {
+		return source.Contract{}, err
+	}
+	contents, err = f.fill(contents)
 	if err != nil {
 		return source.Contract{}, err
 	}
@@ -195,7 +202,7 @@ func (f inForce) Select(ctx context.Context, code string, op harvest.Operation, 
 func newPlayer(p Parts) *replay.Player {
 	var contracts replay.Contracts = p.Contracts
 	if p.Registry != nil {
-		contracts = inForce{p.Store}
+		contracts = inForce{p.Store, p.Registry.Fill}
 	}
 	return replay.NewPlayer(p.Requests, p.Items, contracts, p.Line)
 }

@@ -154,6 +154,7 @@ func (c *Control) describe(ctx context.Context, s *sourcecheck.Subject, req Chec
 		if !req.At.IsZero() {
 			con.ReadAt = req.At
 		}
+		con = con.Filled(file.Definition)
 		rows := len(con.InForce(con.ReadAt))
 		if rows == 0 {
 			return fmt.Errorf("source %s at %s: no row was in force: %w", s.Source, Time(con.ReadAt), harvest.ErrNotFound)

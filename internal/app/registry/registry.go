@@ -89,11 +89,18 @@ func (r Read) Scheduled() (out []string, err error) {
 	return out, nil
 }
 
+// Fill puts into what was read of a source what statements of SQL left to its pack.
+func (l *Registry) Fill(c source.Contents) (source.Contents, error) {
+	file, _, err := l.packs.Pack(c.Provenance.Code)
+	return c.Filled(file.Definition), err
+}
+
 // Origins of a source.
 const (
 	Shipped = "SHIPPED"
 	File    = "FILE"
 	API     = "API"
+	SQL     = source.OriginSQL
 )
 
 // UnknownSourceError names the sources there are.
@@ -171,7 +178,8 @@ func (l *Registry) Codes(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(all)), nil
 }
 
-// Contents reads a source, applying its file first where that is due.
+// Contents reads a source, applying its file first where that is due, and puts in what
+// statements of SQL left to its pack.
 func (l *Registry) Contents(ctx context.Context, code string) (source.Contents, error) {
 	c, err := l.read(ctx, code)
 	return c.contents, err
@@ -212,6 +220,7 @@ func (l *Registry) read(ctx context.Context, code string) (cached, error) {
 	if err != nil {
 		return cached{}, err
 	}
+	c = c.Filled(file.Definition)
 	is := cached{contents: c, change: change, readAt: time.Now(), compiled: new(compilations)}
 	if ok && hit.contents.SaysTheSame(c) {
 		is.compiled = hit.compiled

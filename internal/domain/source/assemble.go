@@ -38,13 +38,8 @@ func (d Definition) Provenance() Provenance {
 // Rows takes a definition apart into the rows it asks for, in force from an instant.
 func (d Definition) Rows(from time.Time) []Row {
 	var out []Row
-	whole := Overrides{
-		HTTP: d.HTTP, Auth: d.Auth, RateLimit: d.RateLimit, Retry: d.Retry, Window: d.Window, Pagination: d.Pagination, Batching: d.Batching, Cuts: d.Cuts,
-		Endpoints: d.Endpoints, Faults: d.Faults, Query: d.Query, Schedule: d.Schedule,
-	}
-	if len(d.Mapping.Fields) > 0 {
-		whole.Mapping = &d.Mapping
-	}
+	var whole Overrides
+	whole.from(d)
 	out = whole.rows(out, ScopeSource, "", from)
 	for _, op := range []harvest.Operation{harvest.Harvest, harvest.Backfill, harvest.Update} {
 		if o := d.Tasks[op]; o != nil {
@@ -164,6 +159,17 @@ func (o *Overrides) query() *QueryConfig {
 		o.Query = &QueryConfig{}
 	}
 	return o.Query
+}
+
+// from takes the parts of a definition that hold for every operation.
+func (o *Overrides) from(d Definition) {
+	*o = Overrides{
+		HTTP: d.HTTP, Auth: d.Auth, RateLimit: d.RateLimit, Retry: d.Retry, Window: d.Window, Pagination: d.Pagination, Batching: d.Batching, Cuts: d.Cuts,
+		Endpoints: d.Endpoints, Faults: d.Faults, Query: d.Query, Schedule: d.Schedule,
+	}
+	if len(d.Mapping.Fields) > 0 {
+		o.Mapping = &d.Mapping
+	}
 }
 
 func (o Overrides) into(d *Definition) {

@@ -144,10 +144,23 @@ var neverAuth = []string{
 	"Transfer-Encoding", "Upgrade", "User-Agent", "X-Ingest-Correlation-Id",
 }
 
+// authRequired checks that there is a credential for endpoints that are never asked without.
+func (c *compiler) authRequired(a *Auth) {
+	if a != nil && a.Type != AuthNone {
+		return
+	}
+	for _, e := range c.def.Endpoints {
+		if e.AuthRequired {
+			c.fail(join("endpoints", e.Name)+".authRequired", "needs auth: which credential there is, and where it goes")
+		}
+	}
+}
+
 // auth checks how the source is authorised against what its endpoints send.
 func (c *compiler) auth() {
 	const path = "auth"
 	cfg := c.def.Auth
+	c.authRequired(cfg)
 	if cfg == nil {
 		return
 	}
@@ -199,6 +212,9 @@ func (c *compiler) auth() {
 	var names []string
 	for _, e := range c.def.Endpoints {
 		names = append(names, e.Name)
+		if e.AuthRequired && a.Open && !slices.Contains(a.Restricted, e.Name) {
+			a.Restricted = append(a.Restricted, e.Name)
+		}
 	}
 	for i, r := range a.Restricted {
 		if !slices.Contains(names, r) {

@@ -29,3 +29,12 @@ const (
 	UpdatedByWindow UpdatedAt = "WINDOW" // nowhere: the slice's window stands for it
 	UpdatedNever    UpdatedAt = "NONE"   // the source has none
 )
+
+// WindowMode is how the windows of a source lie.
+type WindowMode string
+
+// The modes of windows.
+const (
+	WindowSliding  WindowMode = "SLIDING"  // from where the last ended
+	WindowCalendar WindowMode = "CALENDAR" // at whole multiples of their length
+)

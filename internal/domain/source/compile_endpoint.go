@@ -18,6 +18,7 @@ func (c *compiler) endpoints() {
 	}
 	names := map[string]bool{}
 	for _, e := range c.def.Endpoints {
+		e = c.withParams(e)
 		path := join("endpoints", e.Name)
 		if e.Name == "" || names[e.Name] {
 			c.fail(path, "endpoints need names of their own")
@@ -92,6 +93,13 @@ func literalOf(text string) string {
 func (c *compiler) endpoint(path string, e Endpoint) Endpoint {
 	out := e.clone()
 	out.Method = cmp.Or(e.Method, "GET")
+	out.PageParam = ""
+	out.SizeParam = ""
+	out.CursorParam = ""
+	out.AuthRequired = false // it is among the restricted endpoints of the auth
+	if out.Method == "GET" {
+		out.ContentType = ""
+	}
 	coded(c, path+".method", DictMethod, out.Method)
 	coded(c, path+".format", DictFormat, out.Format)
 	if out.Method == "GET" && len(e.Form) > 0 {
@@ -149,7 +157,7 @@ func (c *compiler) body(path string, e Endpoint, out *Endpoint) {
 		c.fail(path+".body", "form and body exclude each other")
 	case hasBody && out.Method == "GET":
 		c.fail(path+".body", "a GET has no body; say method: POST")
-	case !hasBody && e.ContentType != "":
+	case !hasBody && e.ContentType != "" && out.Method != "GET":
 		c.fail(path+".contentType", "goes with body")
 	case len(next.Form) > 0 && out.Method == "GET":
 		c.fail(path+".next.form", "a GET has no form; say method: POST or use query")

@@ -222,7 +222,7 @@ func (c *compiler) batching() {
 	case two && (b == nil || b.IDs < 1):
 		c.fail(path, "is required: endpoint %s is asked by ids", detail.Name)
 	case two:
-		c.spec.Batching = *b
+		c.spec.Batching = Batching{IDs: b.IDs}
 	case b != nil:
 		c.note("batching", "has no effect without a DETAIL endpoint")
 	}

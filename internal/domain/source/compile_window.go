@@ -241,8 +241,8 @@ func (c *compiler) lengths(cfg *WindowConfig) {
 	if unknown && out.Overlap < day {
 		c.fail(path+"overlap", "%s is less than a day, though the zone is unknown", out.Overlap.D())
 	}
-	out.Align = c.duration(path+"align", cfg.Align, g)
 	out.Step = c.step(cfg, g)
+	out.Align = c.align(cfg, g)
 	out.MinStep = c.duration(path+"minStep", cfg.MinStep, g)
 	out.Baseline = c.duration(path+"baseline", cfg.Baseline, defaultBaseline)
 	out.Beginning = cfg.Beginning
@@ -274,6 +274,22 @@ func (c *compiler) lengths(cfg *WindowConfig) {
 	if out.Step > 0 && out.MinStep > out.Step {
 		c.fail(path+"minStep", "%s is longer than the step of %s", out.MinStep.D(), out.Step.D())
 	}
+}
+
+// align is what window bounds are multiples of: of windows that lie as the calendar has
+// them their length, else the grain unless it is declared.
+func (c *compiler) align(cfg *WindowConfig, grain time.Duration) Duration {
+	const path = "window.align"
+	if cfg.Mode != "" && !coded(c, "window.mode", DictWindowMode, cfg.Mode) || cfg.Mode != WindowCalendar {
+		return c.duration(path, cfg.Align, grain)
+	}
+	switch {
+	case cfg.Step == 0:
+		c.fail("window.step", "is required: windows of the mode CALENDAR lie at its multiples")
+	case cfg.Align != 0 && cfg.Align != cfg.Step:
+		c.fail(path, "%s is not the step of %s, at whose multiples windows of the mode CALENDAR lie", cfg.Align.D(), cfg.Step.D())
+	}
+	return cmp.Or(cfg.Step, Duration(grain))
 }
 
 // step is how long a slice is whose records nobody counted. A source that cannot
@@ -370,8 +386,14 @@ func (c *compiler) updatedAt(cfg *WindowConfig) {
 		}
 		return
 	}
-	c.filters(cfg)
+	if c.walksWindow() {
+		c.filters(cfg)
+	}
 }
+
+// walksWindow reports whether the operation asks for windows. One that reads known
+// records again asks by ids, whatever date windows are of.
+func (c *compiler) walksWindow() bool { return c.t.Operation != harvest.Update }
 
 // dated checks the update times of an endpoint's items.
 func (c *compiler) dated(cfg *WindowConfig, how UpdatedAt, e Endpoint) {
@@ -391,7 +413,7 @@ func (c *compiler) dated(cfg *WindowConfig, how UpdatedAt, e Endpoint) {
 		switch {
 		case p.Key == "":
 			c.fail(at, "needs key: the name of the date found there, to be held against window.key")
-		case p.Key != cfg.Key:
+		case p.Key != cfg.Key && c.walksWindow():
 			c.fail(at, "is the date %s, but the window is of %s", p.Key, cfg.Key)
 		}
 		head := pathHead(p.Path)

@@ -100,6 +100,8 @@ type WindowConfig struct {
 	MinStep   Duration  `yaml:"minStep" doc:"no slice is cut shorter; default: the precision"`
 	Target    int64     `yaml:"target" doc:"wanted records per slice"`
 	PerDay    int64     `yaml:"perDay" doc:"records a day to reckon with where no count, no history and no first page tells; rather too many than too few"`
+	// Mode is SLIDING unless said otherwise.
+	Mode WindowMode `yaml:"mode" dict:"window_mode" doc:"how windows lie: SLIDING, from where the last ended (default), or CALENDAR, at whole multiples of step"`
 	// Strategy is TIME unless said otherwise.
 	Strategy harvest.StrategyCode `yaml:"strategy" dict:"slice_strategy" doc:"how a window is cut, default TIME"`
 	// Split cuts by ids what cannot be cut by time.
@@ -136,11 +138,19 @@ type PaginationConfig struct {
 	End           []harvest.EndProof `yaml:"end" dict:"end_proof" doc:"what proves that a walk is over"`
 	MaxItems      int64              `yaml:"maxItems" doc:"how many items of one result the source lets us reach; where a walk ends there only an exact total proves that it is over"`
 	MaxPages      int                `yaml:"maxPages" doc:"pages of one result after which a slice is cut; one that cannot be cut is walked on where pages name the next"`
+	// The names of parameters, and where the next token is, for endpoints that do not say it themselves.
+	PageParam   string `yaml:"pageParam" doc:"parameter of the SEARCH endpoint that says which page is wanted, or with OFFSET from which item on; in place of a template"`
+	SizeParam   string `yaml:"sizeParam" doc:"parameter that says how many items are wanted, in place of a template"`
+	CursorParam string `yaml:"cursorParam" doc:"parameter that takes the token of the page before, in place of a template"`
+	NextToken   string `yaml:"nextToken" doc:"path of the next token, where the endpoint's response names none"`
 }
 
 // Batching is the dimension of the detail phase.
 type Batching struct {
 	IDs int `yaml:"idBatchSize" json:"idBatchSize,omitzero" doc:"ids per request to the DETAIL endpoint"`
+	// Param and Separator are in place of a template.
+	Param     string `yaml:"idsParam" json:"idsParam,omitempty" doc:"parameter of the DETAIL endpoint that takes the ids, in place of a template"`
+	Separator string `yaml:"idsSeparator" json:"idsSeparator,omitempty" doc:"what stands between two of them there; default a comma"`
 }
 
 // Retry is the dimension of how often and how patiently a request is repeated.
@@ -240,9 +250,15 @@ type Endpoint struct {
 	Path   string            `yaml:"path" json:"path" doc:"added to the base URL, begins with /"`
 	Query  map[string]string `yaml:"query" json:"query,omitempty" doc:"parameters; templates such as ${iso(window.from)}; one that renders empty is left out"`
 	Form   map[string]string `yaml:"form" json:"form,omitempty" doc:"form fields of a POST; templates"`
+	// The names of parameters go before those of the paging, which hold for every SEARCH endpoint.
+	PageParam   string `yaml:"pageParam" json:"pageParam,omitempty" doc:"parameter that says which page is wanted, or with OFFSET from which item on; in place of a template, and of pagination.pageParam"`
+	SizeParam   string `yaml:"sizeParam" json:"sizeParam,omitempty" doc:"parameter that says how many items are wanted; in place of a template, and of pagination.sizeParam"`
+	CursorParam string `yaml:"cursorParam" json:"cursorParam,omitempty" doc:"parameter that takes the token of the page before; in place of a template, and of pagination.cursorParam"`
+	// AuthRequired is the same as being among the restricted endpoints of the auth.
+	AuthRequired bool `yaml:"authRequired" json:"authRequired,omitzero" doc:"the endpoint is never asked without a credential, although the source is open"`
 	// Body is the template of a whole body, in place of a form.
 	Body        string  `yaml:"body" json:"body,omitempty" doc:"body of a POST in place of a form; a template, whose values are escaped as contentType asks; ${secret.NAME} is the place of the credential that is in: BODY under that name"`
-	ContentType string  `yaml:"contentType" json:"contentType,omitempty" doc:"of body, default application/json"`
+	ContentType string  `yaml:"contentType" json:"contentType,omitempty" doc:"of body, default application/json; of a GET, which has none, the type of reply that is wanted: it says the format where that is not given"`
 	Headers     Headers `yaml:"headers" json:"headers,omitempty" doc:"headers of this endpoint, before those of http.headers; templates; null takes one away that would be sent"`
 	// Next is asked instead of query, form and body once there is a page before.
 	Next *NextConfig `yaml:"next" json:"next,omitempty" doc:"what is sent instead for the pages after the first, such as a token and nothing else"`
@@ -394,6 +410,7 @@ func (w *WindowConfig) canonical() *WindowConfig {
 	canonical(DictBound, &c.Bound)
 	canonical(DictUpdatedAt, &c.UpdatedAt)
 	canonical(DictStrategy, &c.Strategy)
+	canonical(DictWindowMode, &c.Mode)
 	return &c
 }
 

@@ -20,6 +20,7 @@ const (
 	DictBound       Dict = "bound_style"
 	DictPrecision   Dict = "time_precision"
 	DictUpdatedAt   Dict = "updated_at"
+	DictWindowMode  Dict = "window_mode"
 	DictUsage       Dict = "endpoint_usage"
 	DictMethod      Dict = "http_method"
 	DictFormat      Dict = "response_format"
@@ -127,6 +128,10 @@ var dictionary = []DictType{
 		{string(UpdatedByWindow), "nowhere: the slice's window stands for it", nil},
 		{string(UpdatedNever), "the source has none: no HARVEST", nil},
 	}},
+	{DictWindowMode, "how windows lie", []DictItem{
+		{string(WindowSliding), "from where the last ended", nil},
+		{string(WindowCalendar), "at whole multiples of their length", nil},
+	}},
 	{DictUsage, "what an endpoint is for", []DictItem{
 		{string(UsageSearch), "pages of a window", nil},
 		{string(UsageCount), "how many a window holds", nil},
@@ -163,6 +168,7 @@ var dictionary = []DictType{
 		{"SHIPPED", "a pack that ships with patra", nil},
 		{"FILE", "a pack in a file", nil},
 		{"API", "the interface", nil},
+		{OriginSQL, "statements of SQL", nil},
 	}},
 	{DictAuth, "kinds of credentials", []DictItem{
 		{"NONE", "anonymous", nil},

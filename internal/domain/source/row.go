@@ -49,6 +49,10 @@ type Row struct {
 	Supersedes int64
 	// Body is a pointer to the dimension's config.
 	Body any
+	// BySQL: no patra wrote the row. What it leaves out is as the source's pack has it.
+	BySQL bool `json:"-"`
+	// OfPack: no row says it, but the source's pack.
+	OfPack bool `json:"-"`
 }
 
 // InForce reports whether the row holds at an instant.
@@ -84,7 +88,7 @@ type Provenance struct {
 	Zone       string
 	RecordType string
 	Identity   string
-	// Origin is SHIPPED, FILE or API, OriginHash the pack it was applied from.
+	// Origin is SHIPPED, FILE, API or SQL, OriginHash the pack it was applied from.
 	Origin     string
 	OriginHash string
 }
@@ -213,6 +217,8 @@ func choose(rows []Row, d Dimension, name string, op harvest.Operation, at time.
 		}
 	}
 	switch {
+	case c.Row.OfPack:
+		c.Why = "no row in force: as the source's pack has it"
 	case c.Row.Scope == ScopeTask:
 		c.Why = fmt.Sprintf("row %d is for %s", c.Row.ID, op)
 	default:

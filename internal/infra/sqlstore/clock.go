@@ -76,12 +76,28 @@ func (t *ts) Scan(v any) error {
 	default:
 		return fmt.Errorf("instant of type %T", v)
 	}
-	p, err := time.Parse(stamp, s)
+	p, err := parseInstant(s)
 	if err != nil {
 		return fmt.Errorf("stored instant %q: %w", s, err)
 	}
 	*t = ts(p)
 	return nil
+}
+
+// parseInstant reads what patra stores, and what people write into SQLite, which keeps it as
+// it is.
+func parseInstant(s string) (time.Time, error) {
+	p, err := time.Parse(stamp, s)
+	if err == nil {
+		return p, nil
+	}
+	for _, layout := range []string{time.DateOnly, time.DateTime, time.RFC3339} {
+		written, other := time.Parse(layout, s)
+		if other == nil {
+			return harvest.Instant(written), nil
+		}
+	}
+	return p, err
 }
 
 func (t ts) time() time.Time { return time.Time(t) }

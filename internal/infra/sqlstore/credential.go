@@ -13,7 +13,9 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-const credentialCols = `c.id, p.provenance_code, c.credential_name, c.endpoint_name, c.scope_code, c.task_type_key, c.secret_kind_code,
+// A credential may name its endpoint, or the row of it.
+const credentialCols = `c.id, p.provenance_code, c.credential_name,
+	COALESCE(c.endpoint_name, (SELECT e.endpoint_name FROM reg_prov_endpoint_def e WHERE e.id=c.endpoint_id)), c.scope_code, c.task_type_key, c.secret_kind_code,
 	c.secret_ref, c.secret_sealed, c.secret_mac,
 	c.is_default_preferred, c.weight, c.lifecycle_status_code, c.effective_from, c.effective_to, c.supersedes_id, c.refused_count,
 	c.refused_until, c.origins_json`
@@ -55,7 +57,7 @@ func (s *Store) Credentials(ctx context.Context, pool string) ([]credential.Cred
 		out = append(out, c)
 		return err
 	}, `SELECT `+credentialCols+` FROM reg_prov_credential c JOIN reg_provenance p ON p.id=c.provenance_id
-		WHERE (?='' OR p.provenance_code=?) ORDER BY c.id`, pool, pool)
+		WHERE (?='' OR p.provenance_code=?) AND c.deleted=0 ORDER BY c.id`, pool, pool)
 	if err != nil {
 		return nil, now, fmt.Errorf("read credentials: %w", err)
 	}
@@ -83,7 +85,7 @@ func (s *Store) ChangeCredentials(
 			c, err := scanCredential(r)
 			all = append(all, c)
 			return err
-		}, `SELECT `+credentialCols+` FROM reg_prov_credential c JOIN reg_provenance p ON p.id=c.provenance_id WHERE c.provenance_id=?
+		}, `SELECT `+credentialCols+` FROM reg_prov_credential c JOIN reg_provenance p ON p.id=c.provenance_id WHERE c.provenance_id=? AND c.deleted=0
 			ORDER BY c.id`, prov); err != nil {
 			return err
 		}
@@ -144,10 +146,6 @@ func (x *tx) allow(prov int64, g credential.Grant, actor string) error {
 }
 
 func (x *tx) insertCredential(prov int64, c credential.Credential, actor string) (int64, error) {
-	task := string(c.Task)
-	if task == "" {
-		task = taskAll
-	}
 	var sealed any
 	if len(c.Secret.Sealed) > 0 {
 		sealed = c.Secret.Sealed
@@ -156,12 +154,12 @@ func (x *tx) insertCredential(prov int64, c credential.Credential, actor string)
 	if err != nil {
 		return 0, err
 	}
-	return x.insert(`INSERT INTO reg_prov_credential (provenance_id, scope_code, task_type_key, endpoint_name, credential_name,
+	return x.insert(`INSERT INTO reg_prov_credential (provenance_id, scope_code, task_type, endpoint_name, credential_name,
 		secret_kind_code, secret_ref, secret_sealed, secret_mac,
 		is_default_preferred, weight, lifecycle_status_code, effective_from, effective_to, supersedes_id, origins_json, created_by,
 		created_at, updated_at)
 		VALUES `+marks(1, 19),
-		prov, c.Scope, task, null(c.Endpoint), c.Name, c.Secret.Kind, null(c.Secret.Ref), sealed, null(c.Secret.MAC),
+		prov, c.Scope, null(string(c.Task)), null(c.Endpoint), c.Name, c.Secret.Kind, null(c.Secret.Ref), sealed, null(c.Secret.MAC),
 		c.Preferred, c.Weight, c.Status, ts(c.From), ts(c.To), nullID(c.Supersedes), origins, actor, ts(x.now), ts(x.now))
 }
 

@@ -13,8 +13,12 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// taskAll is the task key of a SOURCE row.
-const taskAll = "ALL"
+const (
+	// taskAll is the task key of a SOURCE row.
+	taskAll = "ALL"
+	// bySQL stands where a row was written by somebody who did not say who.
+	bySQL = "(sql)"
+)
 
 // LoadSource reads everything the registry knows of a source, all of it from
 // one snapshot and with one reading of the clock (R46). A source that is not
@@ -152,14 +156,16 @@ func (x *tx) loadDimension(d source.Dimension, provenance int64) ([]source.Row, 
 	for i, k := range keys {
 		columns[i] = column(d, k)
 	}
+	columns = append(columns, spelledColumns(d)...)
 	var out []source.Row
 	err = x.each(func(r *sql.Rows) error {
 		row := source.Row{Slot: source.Slot{Dimension: d}}
 		var task, name string
 		var from, to ts
 		var sup sql.NullInt64
-		vals := make([]*string, len(keys))
-		dest := []any{&row.ID, &row.Scope, &task, &name, &from, &to, &sup}
+		var by string
+		vals := make([]*string, len(columns))
+		dest := []any{&row.ID, &row.Scope, &task, &name, &from, &to, &sup, &by}
 		for i := range vals {
 			dest = append(dest, &vals[i])
 		}
@@ -170,6 +176,7 @@ func (x *tx) loadDimension(d source.Dimension, provenance int64) ([]source.Row, 
 		row.From = from.time()
 		row.To = to.time()
 		row.Supersedes = sup.Int64
+		row.BySQL = by == bySQL
 		if task != taskAll {
 			row.Task = harvest.Operation(task)
 		}
@@ -177,11 +184,14 @@ func (x *tx) loadDimension(d source.Dimension, provenance int64) ([]source.Row, 
 		for i, k := range keys {
 			get[k] = vals[i]
 		}
+		if err := readSpelled(d, vals[len(keys):], get); err != nil {
+			return fmt.Errorf("row %d: %w", row.ID, err)
+		}
 		var err error
 		row.Body, err = source.FromValues(d, get)
 		out = append(out, row)
 		return err
-	}, `SELECT id, scope_code, task_type_key, `+nameColumn(d)+`, effective_from, effective_to, supersedes_id, `+strings.Join(columns, ", ")+
+	}, `SELECT id, scope_code, task_type_key, `+nameColumn(d)+`, effective_from, effective_to, supersedes_id, created_by, `+strings.Join(columns, ", ")+
 		` FROM `+dimensionTable[d]+` WHERE provenance_id=? ORDER BY id`, provenance)
 	return out, err
 }
@@ -271,19 +281,25 @@ func (x *tx) insertRow(provenance int64, r source.Row, actor string) (int64, err
 	if err != nil {
 		return 0, err
 	}
-	cols := []string{"provenance_id", "scope_code", "task_type_key", "effective_from", "effective_to", "supersedes_id", "created_by", "created_at", "updated_at"}
-	task := string(r.Task)
-	if task == "" {
-		task = taskAll
+	cols := []col{
+		{"provenance_id", provenance},
+		{"scope_code", r.Scope},
+		{"task_type", null(string(r.Task))},
+		{"effective_from", ts(r.From)},
+		{"effective_to", ts(r.To)},
+		{"supersedes_id", nullID(r.Supersedes)},
+		{"created_by", actor},
+		{"created_at", ts(x.now)},
+		{"updated_at", ts(x.now)},
 	}
-	args := []any{provenance, r.Scope, task, ts(r.From), ts(r.To), nullID(r.Supersedes), actor, ts(x.now), ts(x.now)}
 	if r.Dimension.Named() {
-		cols, args = append(cols, nameColumns[r.Dimension]), append(args, r.Name)
+		cols = append(cols, col{nameColumns[r.Dimension], r.Name})
 	}
 	for _, v := range body {
-		cols, args = append(cols, column(r.Dimension, v.Key)), append(args, v.Value)
+		cols = append(cols, col{column(r.Dimension, v.Key), v.Value})
 	}
-	return x.insert(`INSERT INTO `+dimensionTable[r.Dimension]+` (`+strings.Join(cols, ", ")+`) VALUES `+marks(1, len(cols)), args...)
+	cols = append(cols, writeSpelled(r.Dimension, body)...)
+	return x.insertInto(dimensionTable[r.Dimension], cols)
 }
 
 func (x *tx) audit(a source.Audit, after any) error {

@@ -63,15 +63,19 @@ var columnOf = map[source.Dimension]map[string]string{
 		"align": "align_to", "step": "window_size", "minStep": "window_min_size", "overlap": "overlap_size", "baseline": "initial_lookback",
 		"target": "target_records", "zone": "timezone", "strategy": "slice_strategy_code", "split": "split_dimension",
 		"maxOpen": "max_open_slices", "pages": "pages_per_slice", "perDay": "records_per_day",
+		"mode": "window_mode_code",
 	},
+	source.DimBatching: {"idsParam": "ids_param_name", "idsSeparator": "ids_join_delimiter"},
 	source.DimPagination: {
 		"type": "pagination_mode_code", "pageSize": "page_size_value", "firstPage": "start_page_number",
 		"total": "total_code", "order": "sort_order", "end": "end_proofs",
+		"pageParam": "page_number_param_name", "sizeParam": "page_size_param_name", "cursorParam": "cursor_param_name", "nextToken": "next_cursor_jsonpath",
 	},
 	source.DimEndpoint: {
 		"usage": "endpoint_usage_code", "method": "http_method_code", "path": "path_template", "query": "default_query_params",
 		"form": "default_body_payload", "headers": "default_headers_json", "format": "response_format_code", "response": "response_paths",
 		"body": "body_template", "next": "following_pages", "cost": "request_cost", "hook": "reply_hook",
+		"pageParam": "page_param_name", "sizeParam": "page_size_param_name", "cursorParam": "cursor_param_name", "authRequired": "is_auth_required",
 	},
 	source.DimFaults: {"rules": "fault_rules"},
 	source.DimRenderRule: {

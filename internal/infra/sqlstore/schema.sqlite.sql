@@ -171,7 +171,7 @@ CREATE TABLE ing_cursor_event (
   expr_hash TEXT,
   record_remarks TEXT,
   event_time TEXT NOT NULL
-, schedule_instance_id INTEGER) STRICT;
+, schedule_instance_id INTEGER, prev_numeric INTEGER GENERATED ALWAYS AS (CASE WHEN operation_code = 'UPDATE' THEN CAST(prev_value AS INTEGER) END) VIRTUAL, new_numeric INTEGER GENERATED ALWAYS AS (CASE WHEN operation_code = 'UPDATE' THEN CAST(new_value AS INTEGER) END) VIRTUAL) STRICT;
 
 CREATE INDEX idx_cur_evt_batch ON ing_cursor_event (batch_id);
 
@@ -691,7 +691,7 @@ CREATE TABLE ing_task (
   error TEXT,
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL
-, deaths_in_hand INTEGER NOT NULL DEFAULT 0, reply_fence INTEGER NOT NULL DEFAULT 0) STRICT;
+, deaths_in_hand INTEGER NOT NULL DEFAULT 0, reply_fence INTEGER NOT NULL DEFAULT 0, lease_count INTEGER GENERATED ALWAYS AS (attempts + renewals) VIRTUAL) STRICT;
 
 CREATE INDEX idx_task_plan ON ing_task (plan_id, status_code);
 
@@ -717,7 +717,7 @@ CREATE TABLE ing_task_run (
   error TEXT,
   started_at TEXT NOT NULL,
   finished_at TEXT
-, plan_id INTEGER NOT NULL DEFAULT 0) STRICT;
+, plan_id INTEGER NOT NULL DEFAULT 0, created_at TEXT GENERATED ALWAYS AS (started_at) VIRTUAL) STRICT;
 
 CREATE INDEX idx_run_list ON ing_task_run (status_code, provenance_code);
 
@@ -781,7 +781,7 @@ CREATE TABLE "ing_task_run_batch" (
   error TEXT,
   opened_at TEXT NOT NULL,
   committed_at TEXT
-, asked_ids TEXT, undecided INTEGER NOT NULL DEFAULT 0) STRICT;
+, asked_ids TEXT, undecided INTEGER NOT NULL DEFAULT 0, page_no INTEGER GENERATED ALWAYS AS (json_extract(before_position, '$.page')) VIRTUAL, before_token TEXT GENERATED ALWAYS AS (json_extract(before_position, '$.token')) VIRTUAL, after_token TEXT GENERATED ALWAYS AS (json_extract(after_position, '$.token')) VIRTUAL, before_url TEXT GENERATED ALWAYS AS (json_extract(before_position, '$.url')) VIRTUAL, next_url TEXT GENERATED ALWAYS AS (json_extract(after_position, '$.url')) VIRTUAL, record_count INTEGER GENERATED ALWAYS AS (items) VIRTUAL, has_next INTEGER GENERATED ALWAYS AS (json_extract(stats, '$.hasNext')) VIRTUAL, created_at TEXT GENERATED ALWAYS AS (opened_at) VIRTUAL, request_digest TEXT GENERATED ALWAYS AS (request_sha256) VIRTUAL, idempotent_key TEXT GENERATED ALWAYS AS (run_id || '/' || batch_no) VIRTUAL) STRICT;
 
 CREATE INDEX idx_batch_plan ON ing_task_run_batch (plan_id, status_code);
 
@@ -913,11 +913,12 @@ CREATE TABLE reg_expr_field_dict (
   aliases TEXT
 ) STRICT;
 
-CREATE TABLE reg_prov_api_param_map (
+CREATE TABLE "reg_prov_api_param_map" (
   id INTEGER PRIMARY KEY,
   provenance_id INTEGER NOT NULL,
   scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
-  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  task_type TEXT COLLATE NOCASE,
+  task_type_key TEXT COLLATE NOCASE GENERATED ALWAYS AS (upper(ifnull(task_type, 'ALL'))) STORED CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
   std_key TEXT NOT NULL,
   effective_from TEXT NOT NULL,
   effective_to TEXT,
@@ -927,19 +928,20 @@ CREATE TABLE reg_prov_api_param_map (
   joiner TEXT,
   repeat_param INTEGER,
   name_mark TEXT,
-  created_by TEXT NOT NULL,
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  created_by TEXT NOT NULL DEFAULT '(sql)',
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
 CREATE INDEX idx_api_param_map_pick ON reg_prov_api_param_map (provenance_id, scope_code, task_type_key, std_key, effective_from);
 
-CREATE TABLE reg_prov_auth_cfg (
+CREATE TABLE "reg_prov_auth_cfg" (
   id INTEGER PRIMARY KEY,
   provenance_id INTEGER NOT NULL,
   scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
-  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  task_type TEXT COLLATE NOCASE,
+  task_type_key TEXT COLLATE NOCASE GENERATED ALWAYS AS (upper(ifnull(task_type, 'ALL'))) STORED CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
   effective_from TEXT NOT NULL,
   effective_to TEXT,
   supersedes_id INTEGER,
@@ -951,36 +953,46 @@ CREATE TABLE reg_prov_auth_cfg (
   allow_anonymous INTEGER,
   restricted_endpoints TEXT,
   rate_with_credential TEXT,
-  created_by TEXT NOT NULL,
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL, page_size_with_credential INTEGER, token_grant TEXT, signing_hook TEXT, signing_options TEXT, further_secrets TEXT,
+  created_by TEXT NOT NULL DEFAULT '(sql)',
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  page_size_with_credential INTEGER,
+  token_grant TEXT,
+  signing_hook TEXT,
+  signing_options TEXT,
+  further_secrets TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
 CREATE INDEX idx_auth_cfg_pick ON reg_prov_auth_cfg (provenance_id, scope_code, task_type_key, effective_from);
 
-CREATE TABLE reg_prov_batching_cfg (
+CREATE TABLE "reg_prov_batching_cfg" (
   id INTEGER PRIMARY KEY,
   provenance_id INTEGER NOT NULL,
   scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
-  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  task_type TEXT COLLATE NOCASE,
+  task_type_key TEXT COLLATE NOCASE GENERATED ALWAYS AS (upper(ifnull(task_type, 'ALL'))) STORED CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
   effective_from TEXT NOT NULL,
   effective_to TEXT,
   supersedes_id INTEGER,
   id_batch_size INTEGER,
-  created_by TEXT NOT NULL,
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  created_by TEXT NOT NULL DEFAULT '(sql)',
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  ids_param_name TEXT,
+  ids_join_delimiter TEXT,
+  max_parallel_requests INTEGER,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
 CREATE INDEX idx_batching_cfg_pick ON reg_prov_batching_cfg (provenance_id, scope_code, task_type_key, effective_from);
 
-CREATE TABLE reg_prov_credential (
+CREATE TABLE "reg_prov_credential" (
   id INTEGER PRIMARY KEY,
   provenance_id INTEGER NOT NULL,
   scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
-  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  task_type TEXT COLLATE NOCASE,
+  task_type_key TEXT COLLATE NOCASE GENERATED ALWAYS AS (upper(ifnull(task_type, 'ALL'))) STORED CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
   endpoint_name TEXT,
   credential_name TEXT NOT NULL,
   secret_kind_code TEXT NOT NULL CHECK (secret_kind_code IN ('ENV','FILE','SEALED')),
@@ -989,15 +1001,18 @@ CREATE TABLE reg_prov_credential (
   secret_mac TEXT,
   is_default_preferred INTEGER NOT NULL DEFAULT 0,
   weight INTEGER NOT NULL DEFAULT 1,
-  lifecycle_status_code TEXT NOT NULL CHECK (lifecycle_status_code IN ('ACTIVE','DISABLED')),
+  lifecycle_status_code TEXT NOT NULL DEFAULT 'ACTIVE' CHECK (lifecycle_status_code IN ('ACTIVE','DISABLED')),
   effective_from TEXT NOT NULL,
   effective_to TEXT,
   supersedes_id INTEGER,
   refused_count INTEGER NOT NULL DEFAULT 0,
   refused_until TEXT,
-  created_by TEXT NOT NULL,
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL, origins_json TEXT,
+  created_by TEXT NOT NULL DEFAULT '(sql)',
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  origins_json TEXT,
+  endpoint_id INTEGER,
+  deleted INTEGER NOT NULL DEFAULT 0,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL')),
   CHECK ((secret_kind_code = 'SEALED') = (secret_sealed IS NOT NULL)),
   CHECK ((secret_kind_code = 'SEALED') = (secret_ref IS NULL))
@@ -1005,11 +1020,12 @@ CREATE TABLE reg_prov_credential (
 
 CREATE INDEX idx_cred_pick ON reg_prov_credential (provenance_id, credential_name);
 
-CREATE TABLE reg_prov_cut_cfg (
+CREATE TABLE "reg_prov_cut_cfg" (
   id INTEGER PRIMARY KEY,
   provenance_id INTEGER NOT NULL,
   scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
-  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  task_type TEXT COLLATE NOCASE,
+  task_type_key TEXT COLLATE NOCASE GENERATED ALWAYS AS (upper(ifnull(task_type, 'ALL'))) STORED CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
   effective_from TEXT NOT NULL,
   effective_to TEXT,
   supersedes_id INTEGER,
@@ -1020,19 +1036,20 @@ CREATE TABLE reg_prov_cut_cfg (
   throttled_within TEXT,
   failed_percent INTEGER,
   failed_over INTEGER,
-  created_by TEXT NOT NULL,
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  created_by TEXT NOT NULL DEFAULT '(sql)',
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
 CREATE INDEX idx_cut_cfg_pick ON reg_prov_cut_cfg (provenance_id, scope_code, task_type_key, effective_from);
 
-CREATE TABLE reg_prov_endpoint_def (
+CREATE TABLE "reg_prov_endpoint_def" (
   id INTEGER PRIMARY KEY,
   provenance_id INTEGER NOT NULL,
   scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
-  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  task_type TEXT COLLATE NOCASE,
+  task_type_key TEXT COLLATE NOCASE GENERATED ALWAYS AS (upper(ifnull(task_type, 'ALL'))) STORED CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
   endpoint_name TEXT NOT NULL,
   effective_from TEXT NOT NULL,
   effective_to TEXT,
@@ -1045,19 +1062,32 @@ CREATE TABLE reg_prov_endpoint_def (
   default_headers_json TEXT,
   response_format_code TEXT,
   response_paths TEXT,
-  created_by TEXT NOT NULL,
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL, body_template TEXT, content_type TEXT, following_pages TEXT, post_over INTEGER, request_cost INTEGER, reply_hook TEXT, id_pattern TEXT,
+  created_by TEXT NOT NULL DEFAULT '(sql)',
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  body_template TEXT,
+  content_type TEXT,
+  following_pages TEXT,
+  post_over INTEGER,
+  request_cost INTEGER,
+  reply_hook TEXT,
+  id_pattern TEXT,
+  request_content_type TEXT,
+  is_auth_required INTEGER,
+  page_param_name TEXT,
+  page_size_param_name TEXT,
+  cursor_param_name TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
 CREATE INDEX idx_endpoint_def_pick ON reg_prov_endpoint_def (provenance_id, scope_code, task_type_key, endpoint_name, effective_from);
 
-CREATE TABLE reg_prov_expr_capability (
+CREATE TABLE "reg_prov_expr_capability" (
   id INTEGER PRIMARY KEY,
   provenance_id INTEGER NOT NULL,
   scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
-  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  task_type TEXT COLLATE NOCASE,
+  task_type_key TEXT COLLATE NOCASE GENERATED ALWAYS AS (upper(ifnull(task_type, 'ALL'))) STORED CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
   field_key TEXT NOT NULL,
   effective_from TEXT NOT NULL,
   effective_to TEXT,
@@ -1080,19 +1110,22 @@ CREATE TABLE reg_prov_expr_capability (
   range_min TEXT,
   range_max TEXT,
   token_pattern TEXT,
-  created_by TEXT NOT NULL,
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL, accents INTEGER, shown TEXT,
+  created_by TEXT NOT NULL DEFAULT '(sql)',
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  accents INTEGER,
+  shown TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
 CREATE INDEX idx_expr_capability_pick ON reg_prov_expr_capability (provenance_id, scope_code, task_type_key, field_key, effective_from);
 
-CREATE TABLE reg_prov_expr_render_rule (
+CREATE TABLE "reg_prov_expr_render_rule" (
   id INTEGER PRIMARY KEY,
   provenance_id INTEGER NOT NULL,
   scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
-  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  task_type TEXT COLLATE NOCASE,
+  task_type_key TEXT COLLATE NOCASE GENERATED ALWAYS AS (upper(ifnull(task_type, 'ALL'))) STORED CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
   rule_key TEXT NOT NULL,
   effective_from TEXT NOT NULL,
   effective_to TEXT,
@@ -1109,26 +1142,28 @@ CREATE TABLE reg_prov_expr_render_rule (
   wrap_group INTEGER,
   params TEXT,
   value_table TEXT,
-  created_by TEXT NOT NULL,
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL, finds TEXT,
+  created_by TEXT NOT NULL DEFAULT '(sql)',
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  finds TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
 CREATE INDEX idx_expr_render_rule_pick ON reg_prov_expr_render_rule (provenance_id, scope_code, task_type_key, rule_key, effective_from);
 
-CREATE TABLE reg_prov_fault_cfg (
+CREATE TABLE "reg_prov_fault_cfg" (
   id INTEGER PRIMARY KEY,
   provenance_id INTEGER NOT NULL,
   scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
-  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  task_type TEXT COLLATE NOCASE,
+  task_type_key TEXT COLLATE NOCASE GENERATED ALWAYS AS (upper(ifnull(task_type, 'ALL'))) STORED CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
   effective_from TEXT NOT NULL,
   effective_to TEXT,
   supersedes_id INTEGER,
   fault_rules TEXT,
-  created_by TEXT NOT NULL,
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  created_by TEXT NOT NULL DEFAULT '(sql)',
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
@@ -1144,11 +1179,12 @@ CREATE TABLE reg_prov_grant (
   CONSTRAINT uk_prov_grant UNIQUE (provenance_id, kind_code, granted)
 ) STRICT;
 
-CREATE TABLE reg_prov_http_cfg (
+CREATE TABLE "reg_prov_http_cfg" (
   id INTEGER PRIMARY KEY,
   provenance_id INTEGER NOT NULL,
   scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
-  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  task_type TEXT COLLATE NOCASE,
+  task_type_key TEXT COLLATE NOCASE GENERATED ALWAYS AS (upper(ifnull(task_type, 'ALL'))) STORED CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
   effective_from TEXT NOT NULL,
   effective_to TEXT,
   supersedes_id INTEGER,
@@ -1160,19 +1196,26 @@ CREATE TABLE reg_prov_http_cfg (
   allow_http INTEGER,
   allow_private INTEGER,
   max_body TEXT,
-  created_by TEXT NOT NULL,
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL, proxy TEXT, redirects TEXT,
+  created_by TEXT NOT NULL DEFAULT '(sql)',
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  proxy TEXT,
+  redirects TEXT,
+  timeout_connect_millis INTEGER,
+  timeout_read_millis INTEGER,
+  timeout_total_millis INTEGER,
+  tls_settings TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
 CREATE INDEX idx_http_cfg_pick ON reg_prov_http_cfg (provenance_id, scope_code, task_type_key, effective_from);
 
-CREATE TABLE reg_prov_mapping_cfg (
+CREATE TABLE "reg_prov_mapping_cfg" (
   id INTEGER PRIMARY KEY,
   provenance_id INTEGER NOT NULL,
   scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
-  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  task_type TEXT COLLATE NOCASE,
+  task_type_key TEXT COLLATE NOCASE GENERATED ALWAYS AS (upper(ifnull(task_type, 'ALL'))) STORED CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
   effective_from TEXT NOT NULL,
   effective_to TEXT,
   supersedes_id INTEGER,
@@ -1180,19 +1223,20 @@ CREATE TABLE reg_prov_mapping_cfg (
   volatile_paths TEXT,
   retracted_paths TEXT,
   required_fields TEXT,
-  created_by TEXT NOT NULL,
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  created_by TEXT NOT NULL DEFAULT '(sql)',
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
 CREATE INDEX idx_mapping_cfg_pick ON reg_prov_mapping_cfg (provenance_id, scope_code, task_type_key, effective_from);
 
-CREATE TABLE reg_prov_pagination_cfg (
+CREATE TABLE "reg_prov_pagination_cfg" (
   id INTEGER PRIMARY KEY,
   provenance_id INTEGER NOT NULL,
   scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
-  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  task_type TEXT COLLATE NOCASE,
+  task_type_key TEXT COLLATE NOCASE GENERATED ALWAYS AS (upper(ifnull(task_type, 'ALL'))) STORED CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
   effective_from TEXT NOT NULL,
   effective_to TEXT,
   supersedes_id INTEGER,
@@ -1207,19 +1251,25 @@ CREATE TABLE reg_prov_pagination_cfg (
   end_proofs TEXT,
   max_items INTEGER,
   max_pages INTEGER,
-  created_by TEXT NOT NULL,
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL, token_lifetime TEXT,
+  created_by TEXT NOT NULL DEFAULT '(sql)',
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  token_lifetime TEXT,
+  page_number_param_name TEXT,
+  page_size_param_name TEXT,
+  cursor_param_name TEXT,
+  next_cursor_jsonpath TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
 CREATE INDEX idx_pagination_cfg_pick ON reg_prov_pagination_cfg (provenance_id, scope_code, task_type_key, effective_from);
 
-CREATE TABLE reg_prov_rate_limit_cfg (
+CREATE TABLE "reg_prov_rate_limit_cfg" (
   id INTEGER PRIMARY KEY,
   provenance_id INTEGER NOT NULL,
   scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
-  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  task_type TEXT COLLATE NOCASE,
+  task_type_key TEXT COLLATE NOCASE GENERATED ALWAYS AS (upper(ifnull(task_type, 'ALL'))) STORED CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
   effective_from TEXT NOT NULL,
   effective_to TEXT,
   supersedes_id INTEGER,
@@ -1230,38 +1280,52 @@ CREATE TABLE reg_prov_rate_limit_cfg (
   max_concurrent_requests INTEGER,
   bucket_key TEXT,
   limit_headers TEXT,
-  created_by TEXT NOT NULL,
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL, quotas TEXT, budget_headers TEXT, retry_after_on TEXT, bucket_scope_code TEXT, jitter TEXT, adapt_settings TEXT,
+  created_by TEXT NOT NULL DEFAULT '(sql)',
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  quotas TEXT,
+  budget_headers TEXT,
+  retry_after_on TEXT,
+  bucket_scope_code TEXT,
+  jitter TEXT,
+  adapt_settings TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
 CREATE INDEX idx_rate_limit_cfg_pick ON reg_prov_rate_limit_cfg (provenance_id, scope_code, task_type_key, effective_from);
 
-CREATE TABLE reg_prov_retry_cfg (
+CREATE TABLE "reg_prov_retry_cfg" (
   id INTEGER PRIMARY KEY,
   provenance_id INTEGER NOT NULL,
   scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
-  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  task_type TEXT COLLATE NOCASE,
+  task_type_key TEXT COLLATE NOCASE GENERATED ALWAYS AS (upper(ifnull(task_type, 'ALL'))) STORED CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
   effective_from TEXT NOT NULL,
   effective_to TEXT,
   supersedes_id INTEGER,
   max_retry_times INTEGER,
   initial_delay TEXT,
   max_delay TEXT,
-  created_by TEXT NOT NULL,
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  created_by TEXT NOT NULL DEFAULT '(sql)',
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  initial_delay_millis INTEGER,
+  max_delay_millis INTEGER,
+  retry_http_status_json TEXT,
+  giveup_http_status_json TEXT,
+  circuit_break_threshold INTEGER,
+  circuit_cooldown_millis INTEGER,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
 CREATE INDEX idx_retry_cfg_pick ON reg_prov_retry_cfg (provenance_id, scope_code, task_type_key, effective_from);
 
-CREATE TABLE reg_prov_schedule_cfg (
+CREATE TABLE "reg_prov_schedule_cfg" (
   id INTEGER PRIMARY KEY,
   provenance_id INTEGER NOT NULL,
   scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
-  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  task_type TEXT COLLATE NOCASE,
+  task_type_key TEXT COLLATE NOCASE GENERATED ALWAYS AS (upper(ifnull(task_type, 'ALL'))) STORED CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
   effective_from TEXT NOT NULL,
   effective_to TEXT,
   supersedes_id INTEGER,
@@ -1271,19 +1335,20 @@ CREATE TABLE reg_prov_schedule_cfg (
   timezone TEXT,
   quiet_hours TEXT,
   sentinel INTEGER,
-  created_by TEXT NOT NULL,
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  created_by TEXT NOT NULL DEFAULT '(sql)',
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
 CREATE INDEX idx_schedule_cfg_pick ON reg_prov_schedule_cfg (provenance_id, scope_code, task_type_key, effective_from);
 
-CREATE TABLE reg_prov_window_offset_cfg (
+CREATE TABLE "reg_prov_window_offset_cfg" (
   id INTEGER PRIMARY KEY,
   provenance_id INTEGER NOT NULL,
   scope_code TEXT NOT NULL CHECK (scope_code IN ('SOURCE','TASK')),
-  task_type_key TEXT NOT NULL CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
+  task_type TEXT COLLATE NOCASE,
+  task_type_key TEXT COLLATE NOCASE GENERATED ALWAYS AS (upper(ifnull(task_type, 'ALL'))) STORED CHECK (task_type_key IN ('ALL','HARVEST','BACKFILL','UPDATE')),
   effective_from TEXT NOT NULL,
   effective_to TEXT,
   supersedes_id INTEGER,
@@ -1300,15 +1365,32 @@ CREATE TABLE reg_prov_window_offset_cfg (
   window_size TEXT,
   window_min_size TEXT,
   target_records INTEGER,
-  created_by TEXT NOT NULL,
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL, slice_strategy_code TEXT, split_dimension TEXT, max_requests INTEGER, max_records INTEGER, max_duration TEXT, max_open_slices INTEGER, pages_per_slice INTEGER, records_per_day INTEGER, beginning TEXT,
+  created_by TEXT NOT NULL DEFAULT '(sql)',
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  slice_strategy_code TEXT,
+  split_dimension TEXT,
+  max_requests INTEGER,
+  max_records INTEGER,
+  max_duration TEXT,
+  max_open_slices INTEGER,
+  pages_per_slice INTEGER,
+  records_per_day INTEGER,
+  beginning TEXT,
+  window_mode_code TEXT,
+  window_size_value INTEGER,
+  window_size_unit_code TEXT,
+  overlap_value INTEGER,
+  overlap_unit_code TEXT,
+  lookback_value INTEGER,
+  lookback_unit_code TEXT,
+  offset_type_code TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
 CREATE INDEX idx_window_offset_cfg_pick ON reg_prov_window_offset_cfg (provenance_id, scope_code, task_type_key, effective_from);
 
-CREATE TABLE reg_provenance (
+CREATE TABLE "reg_provenance" (
   id INTEGER PRIMARY KEY,
   provenance_code TEXT NOT NULL,
   provenance_name TEXT,
@@ -1317,10 +1399,10 @@ CREATE TABLE reg_provenance (
   timezone_default TEXT,
   record_type TEXT,
   identity_code TEXT,
-  origin_code TEXT NOT NULL,
+  origin_code TEXT NOT NULL DEFAULT 'SQL',
   origin_hash TEXT,
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now'))
 ) STRICT;
 
 CREATE UNIQUE INDEX uk_prov_code ON reg_provenance (provenance_code);

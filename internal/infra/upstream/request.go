@@ -127,11 +127,11 @@ func renderValues(place string, from map[string]*template.Template, s *source.Ca
 // ours to send.
 var notSettable = []string{
 	"Authorization", "Proxy-Authorization", "Cookie", "Host", "Content-Length", "Transfer-Encoding", "Connection",
-	"Upgrade", "Te", "Trailer", "Expect", "Accept-Encoding", "Range", "If-Range", "User-Agent", "X-Ingest-Correlation-Id",
+	"Upgrade", "Te", "Trailer", "Expect", "Accept-Encoding", "Range", "If-Range", "X-Ingest-Correlation-Id",
 }
 
-// headers gives the request its headers: those of the source, then our own, which no
-// source can change.
+// headers gives the request its headers: those of the source, then our own, of which a source
+// can change the name of who is asking only.
 func (c *Client) headers(m *message, p *compiledSpec, e *endpoint, s *source.CallVars, call source.Call) error {
 	m.header.Set("Accept", accept[e.Format])
 	for _, from := range []map[string]*template.Template{p.headers, e.headers} {
@@ -154,7 +154,9 @@ func (c *Client) headers(m *message, p *compiledSpec, e *endpoint, s *source.Cal
 		}
 	}
 	m.header.Set("Accept-Encoding", "gzip")
-	m.header.Set("User-Agent", c.agent(p.spec))
+	if m.header.Get("User-Agent") == "" {
+		m.header.Set("User-Agent", c.agent(p.spec))
+	}
 	if call.Correlation != "" {
 		m.header.Set("X-Ingest-Correlation-Id", call.Correlation)
 	}
