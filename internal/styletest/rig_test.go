@@ -79,6 +79,8 @@ type run struct {
 	// Of the last harvest.
 	rep   *control.Report
 	watch *control.Watch
+	// begun is where the first window began: what was last changed before it is not read.
+	begun time.Time
 }
 
 const code = sim.Generic
@@ -156,8 +158,17 @@ func (r *run) harvest() (err error) {
 // exact harvests, and fails the test unless all there is was stored.
 func (r *run) exact() {
 	r.t.Helper()
-	if err := r.harvest(); err != nil || r.rep.Status != "COMPLETED" || r.rep.Watermark == nil || r.rep.Slices.Failed+r.rep.Slices.Open > 0 {
+	r.complete(r.harvest())
+}
+
+// complete fails the test unless the harvest that was just made stored all there is.
+func (r *run) complete(err error) {
+	r.t.Helper()
+	if err != nil || r.rep.Status != "COMPLETED" || r.rep.Watermark == nil || r.rep.Slices.Failed+r.rep.Slices.Open > 0 {
 		r.t.Fatalf("not completed: %+v, %v\n%s", r.rep, err, r.asked())
+	}
+	if r.begun.IsZero() && r.spec.Paging.NewestFirst {
+		r.begun = r.rep.Window.From.Time()
 	}
 	r.equal()
 	patratest.MustVerify(r.t, r.Node.Store)
@@ -186,6 +197,12 @@ func (r *run) equal() {
 			due = want.VisibleAt // its line in the list is of then
 		}
 		if !undated && !due.Before(watermark) || want.Deleted && !tells {
+			continue
+		}
+		if due.Before(r.begun) {
+			if ok {
+				r.t.Errorf("%s is stored, though it was last changed %s, before the first window", want.ID, want.UpdatedAt)
+			}
 			continue
 		}
 		compared++

@@ -292,6 +292,9 @@ func (r Recut) Children(code Code) ([]Child, bool) {
 	if r.Slice.Strategy == StrategyID {
 		return nil, false // a list of ids has no walk that could be too long
 	}
+	if r.Paging.NewestFirst {
+		return nil, false // a smaller window is read from the newest record as well
+	}
 	size := r.Paging.Size
 	if code == CutHeavy {
 		if !r.Sized || size < 2 {

@@ -33,6 +33,16 @@ type WindowSpec struct {
 	Precision Precision `json:"precision"`
 }
 
+// calendar is that by which the window was cut, in UTC where its zone is not known
+// here.
+func (w WindowSpec) calendar() Calendar {
+	zone, err := time.LoadLocation(w.Timezone)
+	if err != nil {
+		zone = time.UTC
+	}
+	return Calendar{Precision: w.Precision, Zone: zone}
+}
+
 // Boundary is always CLOSED/OPEN (C8).
 type Boundary struct {
 	From Bound `json:"from"`

@@ -41,7 +41,7 @@ func (c *compiler) window() {
 	}
 	precise := coded(c, path+".precision", DictPrecision, cfg.Precision)
 	c.zone(cfg)
-	undated := c.undated(cfg)
+	undated := c.undated(cfg) || c.newestFirst()
 	if (cfg.Bound != "" || !undated) && coded(c, path+".bound", DictBound, cfg.Bound) {
 		out.Bound = cfg.Bound
 		if needed && !undated {
@@ -370,7 +370,9 @@ func (c *compiler) updatedAt(cfg *WindowConfig) {
 		}
 		return
 	}
-	c.filters(cfg)
+	if !c.newestFirst() {
+		c.filters(cfg)
+	}
 }
 
 // dated checks the update times of an endpoint's items.

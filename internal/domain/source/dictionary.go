@@ -102,6 +102,7 @@ var dictionary = []DictType{
 		{"HAS_MORE_FALSE", "the page says there is no more", []string{"HAS_MORE"}},
 		{"TOTAL_REACHED", "as many items as the exact total", []string{"TOTAL"}},
 		{"ONE_REPLY", "the only answer is whole", nil},
+		{"SORTED_PAST", "a whole page before the window, of a list that has its newest records first and cannot be asked for a window", []string{"SORTED"}},
 	}},
 	{DictTokenRepeat, "what a token that comes again means", []DictItem{
 		{"END", "the walk is over", nil},

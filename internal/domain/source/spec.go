@@ -23,7 +23,8 @@ import (
 //	5: the words of packs; an older Executor would take what it knows by another word
 //	   for not said, such as a closed bound
 //	6: queries of which a part is decided here
-const SpecVersion = 6
+//	7: lists that are read newest first, whatever the window is
+const SpecVersion = 7
 
 // specOneWord is the first version whose keys have the words that packs have.
 const specOneWord = 5

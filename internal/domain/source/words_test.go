@@ -51,7 +51,8 @@ func TestWords_OneForAKey(t *testing.T) {
 			"tokenContinues",                   // of tokenRepeat
 			"tokenLifetimeNs",                  // of tokenLifetime
 			"totalExact", "totalWithinPercent", // of total
-			"ascending", // of order and window.key
+			"ascending",   // of order and window.key
+			"newestFirst", // of end
 		}},
 	} {
 		var words []string
