@@ -47,7 +47,8 @@ type GenericStyle struct {
 	// [bounds] half-open: from <= updated < to; closed: to is included, and a day means all of it.
 	Bounds string `json:"bounds"`
 	// [filter] What a list can be asked for. date: from and to; none: nothing, these
-	// are answered 400.
+	// are answered 400; id: first and last of numbers that grow with whatever happens
+	// to a record (styles that count positions).
 	Filter string `json:"filter"`
 	// [order] asc by (updated, id); desc; day: newest day first, by id within it; near:
 	// newest first, but each record up to six hours from its place; none: another order
@@ -130,7 +131,7 @@ var (
 		{"sizes", func(g *GenericStyle) *string { return &g.Sizes }, []string{"steady", "varying"}},
 		{"beyond", func(g *GenericStyle) *string { return &g.Beyond }, []string{"refuse", "cut"}},
 		{"bounds", func(g *GenericStyle) *string { return &g.Bounds }, []string{"half-open", "closed"}},
-		{"filter", func(g *GenericStyle) *string { return &g.Filter }, []string{"date", "none"}},
+		{"filter", func(g *GenericStyle) *string { return &g.Filter }, []string{"date", "none", "id"}},
 		{"order", func(g *GenericStyle) *string { return &g.Order }, orders},
 		{"granularity", func(g *GenericStyle) *string { return &g.Granularity }, []string{"second", "day"}},
 		{"total", func(g *GenericStyle) *string { return &g.Total }, []string{"exact", "absent", "wrong", "first", "text", "header", "stats"}},

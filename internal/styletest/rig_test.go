@@ -186,7 +186,11 @@ func (r *run) equal() {
 	}); err != nil {
 		r.t.Fatal(err)
 	}
-	watermark, undated := r.rep.Watermark.Time(), r.spec.Window.UpdatedAt == "NONE"
+	undated := r.spec.Window.UpdatedAt == "NONE"
+	var watermark time.Time
+	if !r.spec.ByID() {
+		watermark = r.rep.Watermark.Time()
+	}
 	tells := r.row.told || r.row.oracle.Deletions == "flag" || r.row.oracle.Format == "oai"
 	compared := 0
 	for want := range r.Sim.Truth(code) {
@@ -195,6 +199,12 @@ func (r *run) equal() {
 		due := want.UpdatedAt
 		if want.Deleted && r.row.told {
 			due = want.VisibleAt // its line in the list is of then
+		}
+		if r.spec.ByID() {
+			undated = true
+			if r.Sim.GenericSequence(want.ID) >= r.rep.Watermark.ID() {
+				continue
+			}
 		}
 		if !undated && !due.Before(watermark) || want.Deleted && !tells {
 			continue
@@ -207,7 +217,7 @@ func (r *run) equal() {
 		}
 		compared++
 		updated, status := want.UpdatedAt, harvest.RecordActive
-		if undated || r.spec.Window.UpdatedAt == "WINDOW" {
+		if r.spec.Window.UpdatedAt != "PATH" {
 			updated = time.Time{}
 		}
 		if want.Deleted {
@@ -236,7 +246,7 @@ func (r *run) equal() {
 // pages is how many requests for pages and details reached the oracle.
 func (r *run) pages() (n int) {
 	for _, q := range r.Sim.Requests() {
-		if q.Params.Get("only") != "count" && q.Path != "/login" && q.Path != "/oauth/token" {
+		if q.Params.Get("only") != "count" && q.Params.Get("only") != "head" && q.Path != "/login" && q.Path != "/oauth/token" {
 			n++
 		}
 	}
@@ -268,7 +278,7 @@ func (r *run) asked() string {
 
 // isPage matches requests for pages and details.
 func isPage(q *http.Request) bool {
-	return q.Form.Get("only") != "count" && !strings.HasSuffix(q.URL.Path, "/login") && !strings.HasSuffix(q.URL.Path, "/oauth/token")
+	return q.Form.Get("only") != "count" && q.Form.Get("only") != "head" && !strings.HasSuffix(q.URL.Path, "/login") && !strings.HasSuffix(q.URL.Path, "/oauth/token")
 }
 
 // warm lets what lives as long as the process come to life outside of bubbles.

@@ -143,6 +143,7 @@ func Compile(def Definition, t Trigger) (*Spec, []Warning, error) {
 	c.window()
 	c.ascending()
 	c.newest()
+	c.ids()
 	c.faults()
 	c.mapping()
 	c.vars()

@@ -41,6 +41,8 @@ func (c *compiler) endpoints() {
 			c.spec.Detail = &out
 		case UsageLookup:
 			c.spec.Lookup = &out
+		case UsageHead:
+			c.spec.Head = &out
 		}
 	}
 	c.lookup()
@@ -255,9 +257,12 @@ func (c *compiler) response(path string, e Endpoint) {
 			c.fail(path+"."+name, "%q is not a header name", h)
 		}
 	}
-	if e.Usage == UsageCount {
-		if r.Total == "" {
+	if e.Usage == UsageCount || e.Usage == UsageHead {
+		if r.Total == "" && e.Usage == UsageCount {
 			c.fail(path+".total", "is required: a COUNT endpoint is asked for its total")
+		}
+		if r.Total == "" && e.Usage == UsageHead {
+			c.fail(path+".total", "is required: where the greatest id is")
 		}
 		return
 	}

@@ -133,6 +133,7 @@ var dictionary = []DictType{
 		{string(UsageCount), "how many a window holds", nil},
 		{string(UsageDetail), "records by their ids", []string{"FETCH"}},
 		{"LOOKUP", "one record by its id, where DETAIL cannot be asked for it or leaves it out", nil},
+		{string(UsageHead), "the greatest id there is, of a source that is harvested by ids that grow", nil},
 	}},
 	{DictMethod, "HTTP methods", []DictItem{
 		{"GET", "parameters in the query", nil},
