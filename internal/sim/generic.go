@@ -14,6 +14,7 @@ import (
 // [GenericStyle].
 //
 //	GET, POST /items?from=T&to=T&size=N&style=S...  a page; bucket=B&buckets=N: of these ids only
+//	GET /items?filter=id&first=N&last=N&size=N...   a page by number; only=head: the greatest number
 //	GET /items/{from}/{to}/{offset}                 a page as bioRxiv gives it
 //	GET /items/{id}                                 one item or 404
 //	GET, POST /batch?ids=a,b,c                      details; unknown ids are left out
@@ -28,6 +29,8 @@ type generic struct {
 	calls  uint64
 	tokens tokens               // access tokens given out
 	issued map[string]time.Time // resumption tokens by their last issue
+	// numbers are by what a list can be asked for in the style filter=id.
+	numbers sequences
 }
 
 func newGeneric(s *Sim, p *population) *generic {
@@ -230,11 +233,26 @@ func (g *generic) serve(q *request, st GenericStyle) *reply {
 	if rep := misplaced(q, st); rep != nil {
 		return rep
 	}
+	if st.Filter == "id" {
+		return g.listByNumber(q, st)
+	}
 	from, to, err := window(q, st)
 	if err != nil {
 		return refuse(err.Error())
 	}
 	ids, err := bucketed(q, g.search(st, from, to))
+	if err != nil {
+		return refuse(err.Error())
+	}
+	return g.list(q, st, ids)
+}
+
+// listByNumber serves a page of a source that is asked for numbers.
+func (g *generic) listByNumber(q *request, st GenericStyle) *reply {
+	if q.get("only") == "head" {
+		return g.head()
+	}
+	ids, err := g.byNumber(q, st)
 	if err != nil {
 		return refuse(err.Error())
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,6 +14,9 @@ import (
 func window(q *request, st GenericStyle) (from, to int64, err error) {
 	from, to = 0, int64(1)<<62
 	first, last := q.get("from"), q.get("to")
+	if st.Filter == "none" && first+last != "" {
+		return 0, 0, errors.New("from and to are not known: the list cannot be asked for a window")
+	}
 	if q.route == "/items/{from}/{to}/{offset}" {
 		parts := strings.Split(q.path, "/")
 		first, last = parts[2], parts[3]
@@ -89,11 +93,22 @@ func (g *generic) moment(i uint32) int64 { return moment(&g.people.records[i].ve
 
 // compare puts a record before or after a place, in the style's order.
 func (g *generic) compare(st GenericStyle, i uint32, at int64, id uint32) int {
-	n := cmp.Or(cmp.Compare(g.moment(i), at), cmp.Compare(i, id))
-	if st.Order == "desc" {
-		return -n
+	switch st.Order {
+	case "desc":
+		return -cmp.Or(cmp.Compare(g.moment(i), at), cmp.Compare(i, id))
+	case "near":
+		return cmp.Or(cmp.Compare(at-strayed(id), g.moment(i)-strayed(i)), cmp.Compare(i, id))
+	case "day":
+		const day = int64(24 * time.Hour / time.Microsecond)
+		return cmp.Or(cmp.Compare(at/day, g.moment(i)/day), cmp.Compare(i, id))
 	}
-	return n
+	return cmp.Or(cmp.Compare(g.moment(i), at), cmp.Compare(i, id))
+}
+
+// strayed is how far a record is from its place in a list that is sorted nearly, in
+// microseconds.
+func strayed(i uint32) int64 {
+	return int64(mix(uint64(i)) % uint64(6*time.Hour/time.Microsecond))
 }
 
 // listed says whether a list of that style names the record.

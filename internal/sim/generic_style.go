@@ -46,7 +46,13 @@ type GenericStyle struct {
 	Beyond string `json:"beyond"`
 	// [bounds] half-open: from <= updated < to; closed: to is included, and a day means all of it.
 	Bounds string `json:"bounds"`
-	// [order] asc by (updated, id); desc; none: another order at every call.
+	// [filter] What a list can be asked for. date: from and to; none: nothing, these
+	// are answered 400; id: first and last of numbers that grow with whatever happens
+	// to a record (styles that count positions).
+	Filter string `json:"filter"`
+	// [order] asc by (updated, id); desc; day: newest day first, by id within it; near:
+	// newest first, but each record up to six hours from its place; none: another order
+	// at every call.
 	Order string `json:"order"`
 	// [granularity] Of OAI datestamps: second; day.
 	Granularity string `json:"granularity"`
@@ -115,7 +121,7 @@ type choice struct {
 var (
 	pagings = []string{"offset", "page", "token", "token-repeat-end", "token-constant", "url", "link", "links", "scroll", "empty-with-token", "hasmore", "time"}
 	ends    = []string{"null", "absent", "empty", "repeat", "empty-page", "total", "flag", "stall", "stuck", "circle"}
-	orders  = []string{"asc", "desc", "none"}
+	orders  = []string{"asc", "desc", "day", "near", "none"}
 
 	choices = []choice{
 		{"style", func(g *GenericStyle) *string { return &g.Paging }, pagings},
@@ -125,6 +131,7 @@ var (
 		{"sizes", func(g *GenericStyle) *string { return &g.Sizes }, []string{"steady", "varying"}},
 		{"beyond", func(g *GenericStyle) *string { return &g.Beyond }, []string{"refuse", "cut"}},
 		{"bounds", func(g *GenericStyle) *string { return &g.Bounds }, []string{"half-open", "closed"}},
+		{"filter", func(g *GenericStyle) *string { return &g.Filter }, []string{"date", "none", "id"}},
 		{"order", func(g *GenericStyle) *string { return &g.Order }, orders},
 		{"granularity", func(g *GenericStyle) *string { return &g.Granularity }, []string{"second", "day"}},
 		{"total", func(g *GenericStyle) *string { return &g.Total }, []string{"exact", "absent", "wrong", "first", "text", "header", "stats"}},

@@ -48,7 +48,7 @@ func parseMark(token string) (m mark, ok bool) {
 // finalMark lies behind all there is.
 func finalMark(st GenericStyle, end, page int) mark {
 	m := mark{at: math.MaxInt64, pos: max(end, 1), page: page}
-	if st.Order == "desc" {
+	if st.Order != "asc" && st.Order != "none" {
 		m.at = -1
 	}
 	return m

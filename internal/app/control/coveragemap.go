@@ -115,8 +115,8 @@ func (c *Control) CoverageMap(ctx context.Context, q CoverageQuery) (CoverageMap
 			return out, err
 		}
 		for _, n := range list.Namespaces {
-			if n.Operation == harvest.Update {
-				continue
+			if n.Watermark.IsNumber() {
+				continue // it is no stretch of time
 			}
 			out.Rows = append(out.Rows, CoverageRow{
 				Source: code, Operation: n.Operation, Namespace: n.Namespace, Query: n.Query, Watermark: n.Watermark, Spans: spansOf(n, q, step, now),

@@ -12,6 +12,9 @@ import (
 	"github.com/papertrace/patra/internal/domain/problem"
 )
 
+// cursorOfNumbers is the type of a cursor that counts candidates, or goes by ids.
+const cursorOfNumbers = "ID"
+
 // CursorRow is a cursor in a list.
 type CursorRow struct {
 	ID        harvest.CursorID  `json:"id"`
@@ -146,12 +149,15 @@ func (c *Control) CursorPlace(ctx context.Context, id harvest.CursorID, text str
 	wrong := func(what string) error {
 		return problem.New(fmt.Sprintf("--to %q %s", text, what), problem.Problem{Code: "usage", Kind: problem.Usage, Next: "patra cursor skip --help"})
 	}
-	if cur.Operation == harvest.Update {
+	if cur.Type == cursorOfNumbers {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 0 {
-			return harvest.Mark{}, wrong("is no number: the cursor of an UPDATE counts records; say up to which")
+			return harvest.Mark{}, wrong("is no number: the cursor counts records, or goes by ids; say up to which")
 		}
-		return harvest.OrdinalMark(n), nil
+		if cur.Operation == harvest.Update {
+			return harvest.OrdinalMark(n), nil
+		}
+		return harvest.IDMark(n), nil
 	}
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {

@@ -121,6 +121,10 @@ func (c *Control) lineStatus(ctx context.Context, st schedule.Standing, f Source
 	}
 	l.Cursor = at.Cursor
 	l.OldestGap = facts.Gap
+	if at.Watermark.IsNumber() {
+		l.Unknown = "it is harvested by ids, which tell no time: the cursor stands at " + at.Watermark.String()
+		return l, con.Spec, nil
+	}
 	l.measure(f.Now, at.Watermark.Time(), limit, facts.Moves)
 	_, partial, err := c.store.PartialPlan(ctx, ns)
 	if err != nil {

@@ -189,7 +189,7 @@ func (r *sourceRun) read(ctx context.Context) (unproven string, err error) {
 // harvestFrom goes on from the cursor of the selection, or begins where the search does.
 func (r *sourceRun) harvestFrom(ctx context.Context, spec *source.Spec, began harvest.Frontier) (_ string, err error) {
 	req := HarvestRequest{Source: r.src.Source, Query: r.search.Query, BaseURL: r.base, Watch: r.watch}
-	if !began.Known {
+	if !began.Known && !spec.ByID() {
 		req.From, err = r.begins(spec)
 		if err != nil {
 			return "", err
@@ -204,6 +204,9 @@ func (r *sourceRun) readEarlier(ctx context.Context, spec *source.Spec, began ha
 	from, err := r.begins(spec)
 	if err != nil {
 		return "", err
+	}
+	if began.Init.IsNumber() {
+		return "", nil // it began with the first id of all
 	}
 	to := began.Init.Time()
 	since, err := r.store.SelectionSince(ctx, r.src.Selection)

@@ -30,9 +30,9 @@ var (
 	ordinalZooms = []Zoom{"10000000", "1000000", "100000", "10000", "1000", "100", "10", "1"}
 )
 
-// Zooms are those of an operation, the widest first.
-func Zooms(op harvest.Operation) []Zoom {
-	if op.Axis() == harvest.KindOrdinal {
+// Zooms are those of the axis that a mark lies on, the widest first.
+func Zooms(of harvest.Mark) []Zoom {
+	if of.IsNumber() {
 		return ordinalZooms
 	}
 	return timeZooms
@@ -52,9 +52,9 @@ const (
 
 // Begin is where the group of a mark begins.
 func (z Zoom) Begin(m harvest.Mark) harvest.Mark {
-	if m.Kind() == harvest.KindOrdinal {
+	if m.IsNumber() {
 		step := z.step()
-		return harvest.OrdinalMark(m.Ordinal() / step * step)
+		return m.At(m.Number() / step * step)
 	}
 	t := m.Time().UTC()
 	switch z {
@@ -70,8 +70,8 @@ func (z Zoom) Begin(m harvest.Mark) harvest.Mark {
 
 // End is where the group that begins at a mark ends.
 func (z Zoom) End(m harvest.Mark) harvest.Mark {
-	if m.Kind() == harvest.KindOrdinal {
-		return harvest.OrdinalMark(m.Ordinal() + z.step())
+	if m.IsNumber() {
+		return m.At(m.Number() + z.step())
 	}
 	switch z {
 	case ZoomYear:
@@ -109,8 +109,8 @@ func (z Zoom) step() int64 {
 
 // groups is about how many groups a span has.
 func (z Zoom) groups(s harvest.Span) int64 {
-	if s.From.Kind() == harvest.KindOrdinal {
-		return (s.To.Ordinal()-s.From.Ordinal())/z.step() + 1
+	if s.From.IsNumber() {
+		return (s.To.Number()-s.From.Number())/z.step() + 1
 	}
 	return int64(math.Ceil(float64(s.To.Time().Sub(s.From.Time())) / float64(z.length())))
 }
@@ -118,10 +118,7 @@ func (z Zoom) groups(s harvest.Span) int64 {
 // fitting is the widest zoom at which as many groups as there are slices fit, and the
 // finest that makes no more groups than a drawing takes.
 func fitting(s harvest.Span, all int64) Zoom {
-	zooms := Zooms(harvest.Harvest)
-	if s.From.Kind() == harvest.KindOrdinal {
-		zooms = ordinalZooms
-	}
+	zooms := Zooms(s.From)
 	best := zooms[0]
 	for _, z := range zooms {
 		if z.groups(s) > usualGroups {
@@ -138,10 +135,7 @@ func fitting(s harvest.Span, all int64) Zoom {
 // KeptZoom is how fine the counts of slices are that are kept of a plan with this window:
 // as fine as can be drawn.
 func KeptZoom(window harvest.Span) Zoom {
-	zooms := timeZooms
-	if window.From.Kind() == harvest.KindOrdinal {
-		zooms = ordinalZooms
-	}
+	zooms := Zooms(window.From)
 	best := zooms[0]
 	for _, z := range zooms {
 		if z.groups(window) > mostGroups {
@@ -337,7 +331,7 @@ func (c *Control) SliceMatrix(ctx context.Context, q GroupQuery) (SliceMatrix, e
 	}
 	out.From = span.From
 	out.To = span.To
-	for _, z := range Zooms(p.Operation) {
+	for _, z := range Zooms(p.From) {
 		if z.groups(span) <= mostGroups {
 			out.Zooms = append(out.Zooms, z)
 		}
@@ -459,7 +453,7 @@ func spanWithin(p PlanRow, from, to string) (harvest.Span, error) {
 		if end.text == "" {
 			continue
 		}
-		m, err := parseMark(p.Operation, end.text)
+		m, err := parseMark(p.From, end.text)
 		if err != nil {
 			return out, err
 		}
@@ -473,17 +467,17 @@ func spanWithin(p PlanRow, from, to string) (harvest.Span, error) {
 
 // errSpan says that a span is none.
 var errSpan = problem.New("from and to name no part of the window of the plan", problem.Problem{
-	Code: "usage", Kind: problem.Usage, Next: "from comes before to; instants are RFC 3339, such as 2026-01-31T00:00:00Z, candidates of an UPDATE numbers",
+	Code: "usage", Kind: problem.Usage, Next: "from comes before to; instants are RFC 3339, such as 2026-01-31T00:00:00Z, candidates of an UPDATE and ids numbers",
 })
 
-// parseMark reads a place on the axis of an operation.
-func parseMark(op harvest.Operation, text string) (harvest.Mark, error) {
-	if op.Axis() == harvest.KindOrdinal {
+// parseMark reads a place on the axis that a mark lies on.
+func parseMark(of harvest.Mark, text string) (harvest.Mark, error) {
+	if of.IsNumber() {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 0 {
 			return harvest.Mark{}, errSpan
 		}
-		return harvest.OrdinalMark(n), nil
+		return of.At(n), nil
 	}
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {

@@ -279,9 +279,13 @@ func (s *session) buildBatch(ctx context.Context, st step, r reply) (harvest.Bat
 	switch {
 	case st.pos.Tail != nil && end != "" && next.Seen == st.pos.Seen:
 		// The last page was asked for once more and is the same: it is stored already.
+	case next.Back > 0:
+		// The page does not join what was read: it comes again when its turn is.
 	case s.spec.TwoPhase():
-		err = drift(&b, s.collectIDs(ans.Page, facts.IDs, &b), s.paging.Size)
+		inWindow := s.leaveOutside(ans.Page, facts.IDs, &b)
+		err = drift(&b, s.collectIDs(ans.Page, inWindow, &b), s.paging.Size)
 	default:
+		s.leaveOutside(ans.Page, facts.IDs, &b)
 		s.items.SortInto(ans.Page, &b)
 		ans.Page.Items = nil // a large page has many
 		unseen := s.walk.addSeen(facts.IDs)
@@ -293,6 +297,32 @@ func (s *session) buildBatch(ctx context.Context, st step, r reply) (harvest.Bat
 		return b, nil, err
 	}
 	return b, s.nextStep(st, &b), nil
+}
+
+// leaveOutside takes the items off a page that lie outside the slice's window, of a
+// source that cannot be asked for one: they are counted and not stored. It returns the
+// names of those that are left.
+func (s *session) leaveOutside(p *harvest.Page, names []string, b *harvest.Batch) []string {
+	if !s.paging.NewestFirst {
+		return names
+	}
+	var left []harvest.Item
+	var leftNames []string
+	for i := range p.Items {
+		it := p.Items[i]
+		if it.Problem != nil || !s.paging.Outside(it.UpdatedAt) {
+			left = append(left, it)
+			leftNames = append(leftNames, names[i])
+			continue
+		}
+		b.Filtered = append(b.Filtered, it.ID)
+		h := harvest.IDHash(names[i])
+		if s.spec.TwoPhase() && s.walk.addTombstone(h) { // there are no details to ask for
+			b.Seen = append(b.Seen, h)
+		}
+	}
+	p.Items = left
+	return leftNames
 }
 
 // nextStep is the step that follows the SEARCH page b of st, nil if none does.

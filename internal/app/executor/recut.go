@@ -152,6 +152,9 @@ func (s *session) cut(ctx context.Context, why error) error {
 		if f.Reaction == harvest.CutSlice {
 			f.Level = harvest.Rejected
 			f.Reaction = harvest.GiveUp
+			if s.paging.NewestFirst {
+				return page.Because(fmt.Errorf("%s cannot be cut: the list is read from its newest record, whatever the window is: %w", s.job.Spec.Part(), f))
+			}
 			least := s.spec.Window.MinStep.D().String()
 			if r.Split != nil && r.Split.Buckets > 0 {
 				least = fmt.Sprintf("one of %d buckets", r.Split.Buckets)

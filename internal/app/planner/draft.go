@@ -14,10 +14,10 @@ import (
 
 // draft cuts the window and writes the plan down, without saving it. It may have
 // to stop before the end of the window, for want of room.
-func (pl *planning) draft(ctx context.Context, f harvest.Frontier, w harvest.Window) (harvest.Draft, error) {
+func (pl *planning) draft(ctx context.Context, f harvest.Frontier, of harvest.Span) (harvest.Draft, error) {
 	spec := pl.spec
 	win := spec.Window
-	req := pl.sliceRequest(w.Span())
+	req := pl.sliceRequest(of)
 	if f.Known && pl.t.Operation == harvest.Harvest {
 		// Only what was harvested before can have been missed by it.
 		req.Overlap = win.Overlap.D()
@@ -27,7 +27,7 @@ func (pl *planning) draft(ctx context.Context, f harvest.Frontier, w harvest.Win
 		return harvest.Draft{}, err
 	}
 	if !f.Known && pl.t.Operation == harvest.Harvest && pl.t.From.IsZero() {
-		pl.warnFirstHarvest(w.From)
+		pl.warnFirstHarvest(of.From)
 	}
 	selJSON, selHash := spec.Selected()
 	snapshot, err := spec.Canonical()
@@ -36,7 +36,7 @@ func (pl *planning) draft(ctx context.Context, f harvest.Frontier, w harvest.Win
 	}
 	d := harvest.Draft{
 		Trigger: pl.t, Namespace: pl.result.Namespace, Endpoint: spec.Search.Name,
-		Span: w.Span(), SlicedTo: pl.reachedBy(specs),
+		Span: of, SlicedTo: pl.reachedBy(specs),
 		Strategy:  cmp.Or(win.Strategy, harvest.StrategyTime),
 		Selection: selJSON, SelHash: selHash,
 		ConfigHash: pl.contract.ConfigHash, SpecVersion: spec.Version,
@@ -65,14 +65,17 @@ func (pl *planning) draft(ctx context.Context, f harvest.Frontier, w harvest.Win
 // warnFirstHarvest warns that a selection is harvested for the first time. It has a
 // cursor of its own from now on, which begins at the source's baseline, or where the
 // source does: whoever only misspelt a query sees it by this (R7).
-func (pl *planning) warnFirstHarvest(at time.Time) {
+func (pl *planning) warnFirstHarvest(at harvest.Mark) {
 	of := pl.t.Provenance
 	where := "its baseline"
+	if at.IsNumber() {
+		where = "its first id"
+	}
 	if pl.t.Query != "" {
 		of += " with this query"
 		where = "the beginning of the source"
 	}
-	pl.result.Warnings = append(pl.result.Warnings, fmt.Sprintf("first harvest of %s: begun at %s, %s", of, where, harvest.TimeMark(at)))
+	pl.result.Warnings = append(pl.result.Warnings, fmt.Sprintf("first harvest of %s: begun at %s, %s", of, where, at))
 	pl.firstOfSelection = true
 }
 

@@ -44,7 +44,7 @@ func (pl *planning) countOrProbe(ctx context.Context, p harvest.Part) (harvest.E
 		return harvest.Estimate{}, nil
 	case pl.spec.Count == nil:
 		ans, err := pl.probe(ctx, p)
-		if err != nil || ans.Page == nil || ans.Page.Total == nil {
+		if err != nil || ans.Page == nil || ans.Page.Total == nil || pl.spec.Paging.NewestFirst { // whose total is of all times
 			return harvest.Estimate{}, err
 		}
 		pl.firstPage = &windowTotal{p.Window(), *ans.Page.Total}

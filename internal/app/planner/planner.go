@@ -268,14 +268,14 @@ func (pl *planning) makePlan(ctx context.Context) error {
 	if wait, err := pl.deferBehindPlan(ctx); err != nil || wait {
 		return err
 	}
-	f, w, found, err := pl.settleWindow(ctx)
+	f, of, found, err := pl.settle(ctx)
 	if err != nil {
 		return err
 	}
 	if !found {
-		return pl.recordNoop(ctx, w.Span(), pl.whyNothing(w))
+		return pl.recordNoop(ctx, of, pl.whyNothing(of))
 	}
-	d, err := pl.draft(ctx, f, w)
+	d, err := pl.draft(ctx, f, of)
 	if err == nil {
 		err = pl.pin.checkSlices(d)
 	}
@@ -485,8 +485,11 @@ func (pl *planning) first() time.Time {
 }
 
 // whyNothing says why there is nothing to plan.
-func (pl *planning) whyNothing(w harvest.Window) string {
-	return cmp.Or(pl.result.Reason, "nothing new before "+harvest.FormatInstant(w.To))
+func (pl *planning) whyNothing(of harvest.Span) string {
+	if of.To.IsNumber() || of.To.IsZero() {
+		return cmp.Or(pl.result.Reason, "nothing new")
+	}
+	return cmp.Or(pl.result.Reason, "nothing new before "+harvest.FormatInstant(of.To.Time()))
 }
 
 // recordNoop answers the trigger without a plan, and keeps why.

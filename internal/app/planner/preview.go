@@ -165,21 +165,21 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 		out.Noop = true
 		out.Span = open.Span
 		out.Reason = fmt.Sprintf("plan %d is cut only up to %s: the next trigger goes on with it",
-			open.ID, harvest.FormatInstant(open.SlicedTo.Time()))
+			open.ID, open.SlicedTo)
 		return out, nil
 	}
-	f, w, found, err := pl.settleWindow(ctx)
+	f, of, found, err := pl.settle(ctx)
 	if err != nil {
 		return Preview{Planned: pl.result}, err
 	}
 	if !found {
 		out.Planned = pl.result
 		out.Noop = true
-		out.Span = w.Span()
-		out.Reason = pl.whyNothing(w)
+		out.Span = of
+		out.Reason = pl.whyNothing(of)
 		return out, nil
 	}
-	d, err := pl.draft(ctx, f, w)
+	d, err := pl.draft(ctx, f, of)
 	if err != nil {
 		return Preview{Planned: pl.result}, err
 	}
@@ -191,6 +191,10 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 		out.Requests += pl.spec.Requests(s.Spec.Hints.ExpectedRecords)
 	}
 	out.addPrice(pl.allowedRate(ctx), pl.requestCost())
+	if of.From.IsNumber() {
+		return out, nil // ids that come meanwhile belong to the plan: there is nothing to hold it to
+	}
+	w := of.Window()
 	now, err := p.clocks.Now(ctx)
 	if err != nil {
 		return out, err

@@ -21,6 +21,8 @@ func (j *job) window(l *lines) {
 	}
 	r, w := j.read, j.Spec.Window
 	switch {
+	case j.Spec.ByID():
+		l.ok("read %s, the last ids there are", r.ids)
 	case !j.From.IsZero() || !j.To.IsZero():
 		l.ok("read %s, as asked for", span(r.span))
 		if r.span.To.After(r.horizon) {
@@ -67,6 +69,11 @@ func (j *job) inside(l *lines) {
 	case n == 0:
 		l.fail("correct "+path, "updatedAt: found in none of %d items", len(r.items))
 		return
+	case j.Spec.ByID():
+		l.ok("updatedAt: found in %d of %d items", n, len(r.items))
+		return
+	case j.Spec.Paging.NewestFirst:
+		l.ok("updatedAt: %d of %d inside the window; the list cannot be asked for one, and what lies outside is left out", fig.InWindow, n)
 	case fig.InWindow == 0:
 		l.fail("let the filter and "+path+" name the same date ("+w.Key+"), and check window.zone and window.bound",
 			"updatedAt: none of %d lies in the window, such as %s", n, outside)

@@ -24,6 +24,7 @@ type reading struct {
 
 	cal     harvest.Calendar
 	span    harvest.Window // what is read
+	ids     harvest.Range  // what is read of a source that is harvested by ids
 	horizon time.Time      // no window is closed past it
 	traffic source.Traffic
 	// upstreamAt is the upstream's clock, skew how far it is ahead of ours.
@@ -62,7 +63,10 @@ func (r *reading) run(ctx context.Context) error {
 	r.place()
 	spec := r.Spec
 	ok := true
-	if spec.Count != nil && !spec.TwoPhase() {
+	if spec.ByID() {
+		ok = r.head(ctx)
+	}
+	if ok && spec.Count != nil && !spec.TwoPhase() {
 		ok = r.count(ctx)
 	}
 	if ok && r.search(ctx) && spec.TwoPhase() {
@@ -72,6 +76,21 @@ func (r *reading) run(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// head asks for the greatest id, and takes as many ids before it as a page may hold.
+func (r *reading) head(ctx context.Context) bool {
+	p := r.ask(ctx, source.ForHead, harvest.Position{}, nil)
+	if p == nil {
+		return false
+	}
+	if p.Total == nil {
+		r.root = TestRead
+		r.err = fmt.Errorf("endpoint %s tells no id at %s", r.Spec.Head.Name, r.Spec.Head.Response.Total)
+		return false
+	}
+	r.ids = harvest.NewRange(r.Spec.Window.Key, max(0, *p.Total+1-int64(r.Spec.Paging.Size)), *p.Total+1)
+	return true
 }
 
 // day is how much is read if nothing is asked for.
@@ -111,7 +130,7 @@ func (r *reading) back(to time.Time) time.Time {
 // ask puts one question, without repeating it, and keeps what went wrong.
 func (r *reading) ask(ctx context.Context, p source.Purpose, pos harvest.Position, ids []string) *harvest.Page {
 	ans, err := r.up.Ask(ctx, r.once(), source.Call{
-		Purpose: p, Window: r.span, Position: pos, IDs: ids, BaseURL: r.BaseURL, Correlation: "check-" + string(p),
+		Purpose: p, Window: r.span, Range: r.ids, Position: pos, IDs: ids, BaseURL: r.BaseURL, Correlation: "check-" + string(p),
 	})
 	r.traffic = r.traffic.Add(ans.Traffic)
 	if at := ans.UpstreamAt; !at.IsZero() {
@@ -147,7 +166,7 @@ func (r *reading) once() *source.Spec {
 // behind reports whether the upstream's clock, as its reply told it, has not
 // reached the window's end; the window is then moved, once.
 func (r *reading) behind() bool {
-	if r.moved || r.wild || r.upstreamAt.IsZero() || !r.From.IsZero() || !r.To.IsZero() || !r.upstreamAt.Before(r.span.To) {
+	if r.Spec.ByID() || r.moved || r.wild || r.upstreamAt.IsZero() || !r.From.IsZero() || !r.To.IsZero() || !r.upstreamAt.Before(r.span.To) {
 		return false
 	}
 	r.moved = true
@@ -170,6 +189,7 @@ func (r *reading) count(ctx context.Context) bool {
 func (r *reading) search(ctx context.Context) bool {
 	seen := map[uint64]struct{}{}
 	var pos harvest.Position
+	paging := r.Spec.Paging
 	for {
 		p := r.ask(ctx, source.ForSearch, pos, nil)
 		if len(r.pages) == 0 && r.behind() {
@@ -180,7 +200,9 @@ func (r *reading) search(ctx context.Context) bool {
 		}
 		r.pages = append(r.pages, p)
 		facts := p.Facts()
-		r.next, r.end, r.stepErr = r.Spec.Paging.Step(pos, facts, func(h uint64) bool { _, ok := seen[h]; return ok })
+		paging.Window = r.span
+		paging.Calendar = r.cal
+		r.next, r.end, r.stepErr = paging.Step(pos, facts, func(h uint64) bool { _, ok := seen[h]; return ok })
 		for i, id := range facts.IDs {
 			h := harvest.IDHash(id)
 			if _, twice := seen[h]; twice {

@@ -109,8 +109,8 @@ func (s *Steward) sendSentinel(ctx context.Context, w harvest.Watched, day time.
 	if err != nil {
 		return false, err
 	}
-	if spec.Window.UpdatedAt != source.UpdatedInItem {
-		return false, nil // its items do not say when they were updated
+	if spec.Window.UpdatedAt != source.UpdatedInItem || spec.ByID() {
+		return false, nil // its items do not say when they were updated, or it cannot be asked for a time
 	}
 	win, ok, err := s.chooseWindow(ctx, w, spec, day)
 	if err != nil || !ok {

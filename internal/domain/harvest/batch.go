@@ -45,9 +45,10 @@ type Batch struct {
 
 	Records     []Record
 	Quarantined []Quarantined
-	// Filtered are the ids of items that came and are not what the plan's query asks
-	// for: they are counted and not stored. Undecided is how many of Records cannot
-	// tell whether they are.
+	// Filtered are the ids of items that came and are not what was asked for, by the
+	// plan's query or by the window where the source cannot be asked for one: they are
+	// counted and not stored. Undecided is how many of Records cannot tell whether they
+	// are what the query asks for.
 	Filtered  []string
 	Undecided int
 

@@ -79,6 +79,7 @@ const (
 	CodeUnconfirmed     Code = "walk_unconfirmed"
 	CodeWalksDiffer     Code = "walks_differ"
 	CodeOffsetShift     Code = "offset_shift"
+	CodeNotSorted       Code = "not_sorted"
 	CodePageRepeats     Code = "page_repeats"
 	CodeLastPageDiffers Code = "last_page_differs"
 	CodeEmptyPage       Code = "empty_page"
@@ -382,6 +383,11 @@ var groups = []group{
 		{CodeUnconfirmed, "The end of the walk is not certain before a second one has seen the same.", "walks once more.", "Nothing."},
 		{CodeWalksDiffer, "Two walks of the same slice did not see the same.", "walks until two agree, then cuts.", "Nothing."},
 		{CodeOffsetShift, "Records moved between two pages.", "begins the walk again.", "Nothing."},
+		{
+			CodeNotSorted, "A list that is declared to have its newest records first has a record far from its place.",
+			"begins the walk again; a slice that fails for long becomes a gap, since nothing proves that it is whole.",
+			"If it lasts, ask the source for another order, or harvest it by another date.",
+		},
 		{CodePageRepeats, "The same page came three times in a row.", "begins the walk again.", "Nothing."},
 		{CodeLastPageDiffers, "The last page, asked for once more, was another one.", "begins the walk again.", "Nothing."},
 		{CodeEmptyPage, "A page without items came where more had to come.", "begins the walk again.", "Nothing."},

@@ -21,6 +21,7 @@ const (
 	EndHasMore   EndProof = "HAS_MORE_FALSE"
 	EndTotal     EndProof = "TOTAL_REACHED"
 	EndOneReply  EndProof = "ONE_REPLY"
+	EndSorted    EndProof = "SORTED_PAST"
 )
 
 // EndPageRange is the end of a slice that is a range of pages; the slice says
@@ -69,6 +70,8 @@ func (s *step) gives(e EndProof) bool {
 		return s.paging.reached(s.to)
 	case EndOneReply:
 		return s.whole()
+	case EndSorted:
+		return s.sortedPast()
 	}
 	return false
 }
@@ -179,6 +182,9 @@ func (p Paging) Confirmed(end Position, prior *Position) bool {
 	if !end.Unproven && (!p.Confirms() || end.Pages == 1) {
 		return true
 	}
+	if p.NewestFirst { // what is above the window changes all the time
+		return prior != nil && prior.Within == end.Within && prior.Set == end.Set
+	}
 	return prior != nil && prior.Seen == end.Seen && prior.Set == end.Set
 }
 
@@ -197,11 +203,11 @@ func (s *step) whole() bool {
 // ValidateEnd checks that the declared proofs fit the type (C6, R24, R25).
 func (p Paging) ValidateEnd() error {
 	allowed := map[PagingType][]EndProof{
-		PageOffset: {EndEmpty, EndHasMore, EndTotal},
-		PageNumber: {EndEmpty, EndHasMore, EndTotal},
-		PageToken:  {EndEmpty, EndNoToken, EndNextEmpty, EndShortPage, EndRepeat, EndHasMore, EndTotal},
-		PageScroll: {EndEmpty, EndNoToken, EndNextEmpty, EndShortPage, EndHasMore, EndTotal},
-		PageURL:    {EndEmpty, EndNoURL, EndNextEmpty, EndShortPage, EndHasMore, EndTotal},
+		PageOffset: {EndEmpty, EndHasMore, EndTotal, EndSorted},
+		PageNumber: {EndEmpty, EndHasMore, EndTotal, EndSorted},
+		PageToken:  {EndEmpty, EndNoToken, EndNextEmpty, EndShortPage, EndRepeat, EndHasMore, EndTotal, EndSorted},
+		PageScroll: {EndEmpty, EndNoToken, EndNextEmpty, EndShortPage, EndHasMore, EndTotal, EndSorted},
+		PageURL:    {EndEmpty, EndNoURL, EndNextEmpty, EndShortPage, EndHasMore, EndTotal, EndSorted},
 		PageTime:   {EndOneReply},
 	}
 	if len(p.End) == 0 {

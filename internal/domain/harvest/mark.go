@@ -10,19 +10,21 @@ import (
 // MarkKind is what the places on the axis of a cursor are.
 type MarkKind uint8
 
-// The kinds of marks. A further one, such as an id that grows, takes a constant
-// here, a constructor and an accessor, a case in [Mark.Compare], [Mark.String] and
-// [Span.String], the operations that have it in [Operation.Axis], and what the
+// The kinds of marks. A further one takes a constant here, a constructor and an
+// accessor, a case in [Mark.Compare], [Mark.String] and [Span.String], and what the
 // store writes and reads for it (mark.go there).
 const (
 	// KindTime marks are instants.
 	KindTime MarkKind = iota
 	// KindOrdinal marks are numbers of frozen candidates.
 	KindOrdinal
+	// KindID marks are ids of a source that grow (R75).
+	KindID
 )
 
 // Axis is the kind of the places that the operation's cursor moves over: an UPDATE
-// counts the candidates it froze, the others go by time.
+// counts the candidates it froze, the others go by time, unless their source is
+// harvested by ids that grow.
 func (o Operation) Axis() MarkKind {
 	if o == Update {
 		return KindOrdinal
@@ -36,7 +38,7 @@ func (o Operation) Axis() MarkKind {
 type Mark struct {
 	kind MarkKind
 	at   time.Time // of KindTime, as [Instant] leaves it
-	n    int64     // of KindOrdinal
+	n    int64     // of KindOrdinal and KindID
 }
 
 // TimeMark is the place of an instant.
@@ -44,6 +46,9 @@ func TimeMark(t time.Time) Mark { return Mark{at: Instant(t)} }
 
 // OrdinalMark is the place of candidate number n.
 func OrdinalMark(n int64) Mark { return Mark{kind: KindOrdinal, n: n} }
+
+// IDMark is the place of the id n of a source.
+func IDMark(n int64) Mark { return Mark{kind: KindID, n: n} }
 
 // Kind tells what the mark is.
 func (m Mark) Kind() MarkKind { return m.kind }
@@ -61,6 +66,26 @@ func (m Mark) Ordinal() int64 {
 	return m.n
 }
 
+// ID is the id of the mark. It panics if the mark is none.
+func (m Mark) ID() int64 {
+	m.must(KindID)
+	return m.n
+}
+
+// IsNumber reports whether the mark is a number of any kind, and no instant.
+func (m Mark) IsNumber() bool { return m.kind != KindTime }
+
+// Number is that of a mark that is one. It panics for an instant.
+func (m Mark) Number() int64 {
+	if !m.IsNumber() {
+		m.must(KindOrdinal)
+	}
+	return m.n
+}
+
+// At is the place of another number on the axis of a mark that is one.
+func (m Mark) At(n int64) Mark { return Mark{kind: m.kind, n: n} }
+
 func (m Mark) must(kind MarkKind) {
 	if m.kind != kind {
 		panic(fmt.Sprintf("mark %s is of kind %d, not %d", m, m.kind, kind))
@@ -74,7 +99,7 @@ func (m Mark) IsZero() bool { return m == Mark{} }
 // two: there is no order between an instant and a number.
 func (m Mark) Compare(other Mark) int {
 	other.must(m.kind)
-	if m.kind == KindOrdinal {
+	if m.IsNumber() {
 		return cmp.Compare(m.n, other.n)
 	}
 	return m.at.Compare(other.at)
@@ -89,7 +114,7 @@ func (m Mark) After(other Mark) bool { return m.Compare(other) > 0 }
 // String is the mark for people: RFC 3339 in UTC with a fraction only where there
 // is one, or the number.
 func (m Mark) String() string {
-	if m.kind == KindOrdinal {
+	if m.IsNumber() {
 		return strconv.FormatInt(m.n, 10)
 	}
 	return shortInstant(m.at)
@@ -103,8 +128,11 @@ func (m Mark) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 // microsecond of 1970 it was written as before marks had kinds: by other keys a
 // repeated trigger would not find the plan it has.
 func (m Mark) hashed() string {
-	if m.kind == KindOrdinal {
+	switch m.kind {
+	case KindOrdinal:
 		return FormatInstant(time.UnixMicro(m.n))
+	case KindID:
+		return "id " + m.String()
 	}
 	return FormatInstant(m.at)
 }
@@ -121,6 +149,9 @@ func OrdinalSpan(from, to int64) Span {
 	return Span{From: OrdinalMark(from), To: OrdinalMark(to)}
 }
 
+// IDSpan is the span of the ids [from, to) of a source.
+func IDSpan(from, to int64) Span { return Span{From: IDMark(from), To: IDMark(to)} }
+
 // Span is the window as a stretch of the axis of a cursor that goes by time.
 func (w Window) Span() Span {
 	return Span{From: TimeMark(w.From), To: TimeMark(w.To)}
@@ -136,7 +167,7 @@ func (s Span) Empty() bool { return !s.From.Before(s.To) }
 
 // String is the span in logs and errors, with instants in full.
 func (s Span) String() string {
-	if s.From.kind == KindOrdinal {
+	if s.From.IsNumber() {
 		return s.Short()
 	}
 	return s.Window().String()
@@ -145,8 +176,11 @@ func (s Span) String() string {
 // Short is the span for people, with fractions of a second only where there are
 // some.
 func (s Span) Short() string {
-	if s.From.kind == KindOrdinal {
+	switch s.From.kind {
+	case KindOrdinal:
 		return fmt.Sprintf("records %s to %s", s.From, s.To)
+	case KindID:
+		return fmt.Sprintf("ids [%s, %s)", s.From, s.To)
 	}
 	return fmt.Sprintf("[%s, %s)", s.From, s.To)
 }

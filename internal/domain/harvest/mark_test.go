@@ -14,6 +14,7 @@ func TestMark_OrderWithinOneKind(t *testing.T) {
 	for name, pair := range map[string][2]harvest.Mark{
 		"instants": {mark(1), mark(2)},
 		"ordinals": {harvest.OrdinalMark(2), harvest.OrdinalMark(10)},
+		"ids":      {harvest.IDMark(2), harvest.IDMark(10)},
 	} {
 		a, b := pair[0], pair[1]
 		if !a.Before(b) || b.Before(a) || !b.After(a) || a.After(b) || a.Before(a) || a.After(a) {
@@ -33,6 +34,8 @@ func TestMark_OrderWithinOneKind(t *testing.T) {
 		"instant of a number":  func() { harvest.OrdinalMark(1).Time() },
 		"number of an instant": func() { mark(1).Ordinal() },
 		"window of candidates": func() { harvest.OrdinalSpan(1, 2).Window() },
+		"ids and ordinals":     func() { harvest.IDMark(1).Before(harvest.OrdinalMark(2)) },
+		"a number of none":     func() { mark(1).Number() },
 		"a watermark":          func() { harvest.Forward.Further(mark(1), harvest.OrdinalMark(2)) },
 	} {
 		if !panics(mixed) {
@@ -53,6 +56,7 @@ func TestMark_AsText(t *testing.T) {
 	for want, of := range map[string]harvest.Span{
 		`{"from":"2026-03-04T05:06:07Z","to":"2026-03-04T05:06:07.5Z"}`: harvest.Window{From: at, To: at.Add(500 * time.Millisecond)}.Span(),
 		`{"from":"0","to":"12"}`: harvest.OrdinalSpan(0, 12),
+		`{"from":"3","to":"12"}`: harvest.IDSpan(3, 12),
 	} {
 		if got, err := json.Marshal(of); err != nil || string(got) != want {
 			t.Errorf("%s, %v, want %s", got, err, want)
@@ -61,7 +65,8 @@ func TestMark_AsText(t *testing.T) {
 	for want, got := range map[string]string{
 		"[2026-03-04T05:06:07Z, 2026-03-04T05:06:08Z)":               harvest.Window{From: at, To: at.Add(time.Second)}.Span().Short(),
 		"[2026-03-04T05:06:07.000000Z, 2026-03-04T05:06:08.000000Z)": harvest.Window{From: at, To: at.Add(time.Second)}.Span().String(),
-		"records 3 to 12": harvest.NewIDSlice(3, 12, 5).Part().String(),
+		"ids [3, 12)":     harvest.NewIDSlice("pmid", 3, 12, 5).Part().String(),
+		"records 3 to 12": harvest.NewIDSlice(harvest.RangeOrdinal, 3, 12, 5).Part().String(),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -81,7 +86,7 @@ func TestMark_KeysOfOrdinalsStay(t *testing.T) {
 		t.Errorf("plan key %s, want %s", got, plan)
 	}
 	slice := harvest.HashKey(string(harvest.StrategyID), "1970-01-01T00:00:00.000003Z", "1970-01-01T00:00:00.000012Z", "ID_RANGE", "5", "ordinal [3, 12)")
-	if got := harvest.NewIDSlice(3, 12, 5).Signature(harvest.PageIDs, 5); got != slice {
+	if got := harvest.NewIDSlice(harvest.RangeOrdinal, 3, 12, 5).Signature(harvest.PageIDs, 5); got != slice {
 		t.Errorf("signature %s, want %s", got, slice)
 	}
 }
@@ -90,7 +95,7 @@ func TestMark_KeysOfOrdinalsStay(t *testing.T) {
 // are.
 func TestTile_Ordinals(t *testing.T) {
 	of := harvest.Part{Span: harvest.OrdinalSpan(0, 9)}
-	part := func(from, to int64) harvest.Part { return harvest.NewIDSlice(from, to, 5).Part() }
+	part := func(from, to int64) harvest.Part { return harvest.NewIDSlice(harvest.RangeOrdinal, from, to, 5).Part() }
 	for name, c := range map[string]struct {
 		parts []harvest.Part
 		ok    bool

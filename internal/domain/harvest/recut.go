@@ -289,8 +289,14 @@ func (r Recut) TooDeep() bool {
 // walked is shorter than MinStep, and each is walked with the page size of its
 // parent, or half of it if pages were too heavy (R26).
 func (r Recut) Children(code Code) ([]Child, bool) {
+	if r.Slice.ByID() {
+		return r.halveIDs(code)
+	}
 	if r.Slice.Strategy == StrategyID {
 		return nil, false // a list of ids has no walk that could be too long
+	}
+	if r.Paging.NewestFirst {
+		return nil, false // a smaller window is read from the newest record as well
 	}
 	size := r.Paging.Size
 	if code == CutHeavy {
@@ -318,6 +324,35 @@ func (r Recut) Children(code Code) ([]Child, bool) {
 		return append(kids, Child{Spec: r.child(a, size)}, Child{Spec: r.child(b, size)}), true
 	}
 	return append(kids, Child{Spec: r.child(remainder, size)}), true
+}
+
+// halveIDs are the halves of a slice that is a range of a source's ids.
+func (r Recut) halveIDs(code Code) ([]Child, bool) {
+	of := r.Slice.Range
+	if of.To-of.From < 2 {
+		return nil, false
+	}
+	size := r.Paging.Size
+	if code == CutHeavy {
+		if !r.Sized || size < 2 {
+			return nil, false
+		}
+		size /= 2
+	}
+	mid := of.From + (of.To-of.From)/2
+	var kids []Child
+	for _, half := range []Range{NewRange(of.Key, of.From, mid), NewRange(of.Key, mid, of.To)} {
+		c := NewIDSlice(half.Key, half.From, half.To, size)
+		c.Budget = r.Slice.Budget
+		c.Cut = r.Slice.Cut
+		c.PageSize = r.Slice.PageSize
+		if size != r.Paging.Size {
+			c.PageSize = size
+		}
+		c.Hints.ExpectedRecords = 0
+		kids = append(kids, Child{Spec: c})
+	}
+	return kids, true
 }
 
 // halve cuts a part as its slice was cut: by hash buckets alone (HASH), else by

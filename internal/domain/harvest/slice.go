@@ -33,6 +33,16 @@ type WindowSpec struct {
 	Precision Precision `json:"precision"`
 }
 
+// calendar is that by which the window was cut, in UTC where its zone is not known
+// here.
+func (w WindowSpec) calendar() Calendar {
+	zone, err := time.LoadLocation(w.Timezone)
+	if err != nil {
+		zone = time.UTC
+	}
+	return Calendar{Precision: w.Precision, Zone: zone}
+}
+
 // Boundary is always CLOSED/OPEN (C8).
 type Boundary struct {
 	From Bound `json:"from"`
@@ -118,14 +128,21 @@ type SliceHints struct {
 // Span is the stretch of its cursor's axis that the slice answers for. Slices by
 // ordinals are ordered, tiled and proven like those by time.
 func (s SliceSpec) Span() Span {
-	if s.Strategy == StrategyID {
+	switch {
+	case s.ByID():
+		return IDSpan(s.Range.From, s.Range.To)
+	case s.Strategy == StrategyID:
 		return OrdinalSpan(s.Range.From, s.Range.To)
 	}
 	return s.NominalWindow().Span()
 }
 
-// NominalWindow returns the window the slice answers for; a slice of candidates
-// has none.
+// ByID reports whether the slice is a range of ids of a source that is harvested by
+// them, and not of candidates.
+func (s SliceSpec) ByID() bool { return s.Strategy == StrategyID && s.Range.Key != RangeOrdinal }
+
+// NominalWindow returns the window the slice answers for; a slice of candidates or
+// of ids has none.
 func (s SliceSpec) NominalWindow() Window {
 	return Window{From: s.Window.From, To: s.Window.To}
 }
@@ -198,8 +215,8 @@ func (s SliceSpec) checkStrategy() error {
 			return fmt.Errorf("strategy %s needs the token its walk begins with", s.Strategy)
 		}
 	case StrategyID:
-		if s.Range.Key != RangeOrdinal || s.Range.To == 0 || s.Window != (WindowSpec{}) {
-			return fmt.Errorf("strategy %s needs a range of ordinals and nothing else", s.Strategy)
+		if s.Range.Key == "" || s.Range.To == 0 || s.Range.Of != 0 || s.Window != (WindowSpec{}) {
+			return fmt.Errorf("strategy %s needs a range of ordinals or ids and nothing else", s.Strategy)
 		}
 	default:
 		return fmt.Errorf("strategy %q is not known", s.Strategy)
@@ -259,10 +276,10 @@ func NewSliceSpec(p Part, c Calendar, pageSize int, expected int64, lag time.Dur
 	return s
 }
 
-// NewIDSlice is a slice over the candidates [from, to).
-func NewIDSlice(from, to int64, batch int) SliceSpec {
+// NewIDSlice is a slice over the candidates [from, to), or over the ids of that key.
+func NewIDSlice(key string, from, to int64, batch int) SliceSpec {
 	return SliceSpec{
-		Strategy: StrategyID, Range: NewRange(RangeOrdinal, from, to),
+		Strategy: StrategyID, Range: NewRange(key, from, to),
 		Hints: &SliceHints{ExpectedPageSize: batch, ExpectedRecords: to - from},
 	}
 }

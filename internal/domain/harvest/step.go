@@ -45,11 +45,17 @@ func (p Paging) Step(pos Position, f PageFacts, seen func(uint64) bool) (next Po
 // walk over, may it go on, and where. Without a proof or a fault the walk goes
 // on at s.to.
 func (s *step) take(seen func(uint64) bool) (EndProof, error) {
+	if s.stepsBack(seen) {
+		return "", nil
+	}
 	if err := s.joinSeam(); err != nil {
 		return "", err
 	}
 	s.keepStatements()
 	s.countIDs(seen)
+	if err := s.refuseUnsorted(); err != nil {
+		return "", err
+	}
 	if err := s.refuseSamePage(); err != nil {
 		return "", err
 	}
@@ -74,11 +80,14 @@ func (s *step) joinSeam() error {
 	if !s.paging.Seam() || s.from.LastID == "" {
 		return nil
 	}
-	if len(s.ids) == 0 || s.ids[0] != s.from.LastID {
-		return walkFault(RestartWalk, CodeOffsetShift)
+	if len(s.ids) > 0 && s.ids[0] == s.from.LastID {
+		s.ids = s.ids[1:]
+		return nil
 	}
-	s.ids = s.ids[1:]
-	return nil
+	if s.paging.NewestFirst { // which rows that were pushed down do not disturb
+		return nil
+	}
+	return walkFault(RestartWalk, CodeOffsetShift)
 }
 
 // keepStatements keeps what the page says about the walk as a whole: how far it
@@ -134,8 +143,9 @@ func (s *step) keepHeld() {
 // if there is one, and the pages in a row that brought nothing new.
 func (s *step) countIDs(seen func(uint64) bool) {
 	onPage := make(map[uint64]struct{}, len(s.ids))
+	seam := len(s.page.IDs) - len(s.ids)
 	for i, id := range s.ids {
-		if s.paging.Confirms() {
+		if s.paging.Confirms() && !s.paging.NewestFirst {
 			s.to.Set = s.to.Set.add(id, s.page.updatedAt(i))
 		}
 		h := IDHash(id)
@@ -144,6 +154,9 @@ func (s *step) countIDs(seen func(uint64) bool) {
 		}
 		onPage[h] = struct{}{}
 		s.unseen++
+		if s.paging.NewestFirst && s.firstReading == nil {
+			s.followDates(seam+i, id)
+		}
 		if s.paging.comparesIDs() {
 			s.to.Set = s.to.Set.add(id, time.Time{})
 		}
@@ -180,6 +193,9 @@ func (s *step) refuseSamePage() error {
 // is read again and must have the same ids, or where the server holds the place,
 // so that this is not possible, the end is left unproven for another walk to confirm.
 func (s *step) endWith(end EndProof) (EndProof, error) {
+	if end == EndSorted { // totals, and walls, are of the whole list
+		return end, nil
+	}
 	if err := s.shortfall(); err != nil {
 		return "", err
 	}

@@ -19,6 +19,8 @@ type SliceRequest struct {
 	Budget   *BudgetSpec   // what a slice may cost, nil for no bound
 	PageSize int
 	Lag      time.Duration
+	// Key is what the ids of a source are called that is harvested by them.
+	Key      string
 	Estimate Estimator // nil: never known
 	// MaxSlices ends the cutting early: the plan is then PARTIAL. 0 for no bound.
 	MaxSlices int
@@ -58,7 +60,7 @@ type StrategyCode string
 // The strategies by which a plan is cut.
 const (
 	StrategyTime     StrategyCode = "TIME"            // by time
-	StrategyID       StrategyCode = "ID_RANGE"        // by ordinals of frozen candidates (R9)
+	StrategyID       StrategyCode = "ID_RANGE"        // by ordinals of frozen candidates (R9), or by ids that grow (R75)
 	StrategyHybrid   StrategyCode = "HYBRID"          // by time, and by ids or buckets where a window cannot be cut further
 	StrategyVolume   StrategyCode = "VOLUME_BUDGET"   // as one, cut again when its budget is spent
 	StrategyLandmark StrategyCode = "CURSOR_LANDMARK" // as one long walk, parted where a budget was spent
@@ -156,25 +158,31 @@ func (v VolumeStrategy) Slice(ctx context.Context, r SliceRequest) ([]SliceSpec,
 	return []SliceSpec{s}, nil
 }
 
-// IDStrategy cuts frozen candidates by their ordinals (R9).
+// IDStrategy cuts frozen candidates by their ordinals (R9), and the ids of a source that
+// is harvested by them (R75). No more records than ids lie in a range, so that nothing
+// has to be counted.
 type IDStrategy struct{}
 
 // Code of the strategy.
 func (IDStrategy) Code() StrategyCode { return StrategyID }
 
-// Slice cuts the ordinals of r.Span into slices of r.Target.
+// Slice cuts the numbers of r.Span into slices of r.Target.
 func (IDStrategy) Slice(_ context.Context, r SliceRequest) ([]SliceSpec, error) {
 	if r.Span.Empty() {
 		return nil, fmt.Errorf("slice candidates: %w", ErrEmptyWindow)
 	}
-	from, to := r.Span.From.Ordinal(), r.Span.To.Ordinal()
+	from, to := r.Span.From.Number(), r.Span.To.Number()
+	key := RangeOrdinal
+	if r.Span.From.Kind() == KindID {
+		key = r.Key
+	}
 	size := r.Target
 	if size < 1 {
 		size = 1000
 	}
 	var out []SliceSpec
 	for f := from; f < to && (r.MaxSlices == 0 || len(out) < r.MaxSlices); f += size {
-		out = append(out, NewIDSlice(f, min(f+size, to), r.PageSize))
+		out = append(out, NewIDSlice(key, f, min(f+size, to), r.PageSize))
 	}
 	return out, nil
 }

@@ -55,6 +55,9 @@ type Paging struct {
 	// Ascending: that order begins with the update time of the items, oldest
 	// first, so that a walk that was left may prove a beginning (R13).
 	Ascending bool `json:"ascending,omitzero"`
+	// NewestFirst: the source cannot be asked for a window. Its list is read from the
+	// newest record on until it is past the window (R75).
+	NewestFirst bool `json:"newestFirst,omitzero"`
 	// MaxItems is the depth a walk can reach, 0 for no wall.
 	MaxItems int64 `json:"maxItems,omitzero"`
 	// MaxPages is how long a walk may be: a longer slice is to be cut. Where it
@@ -69,12 +72,20 @@ type Paging struct {
 	// the walk asks for more than that, so to reach it proves nothing.
 	Counted  *int64 `json:"-"`
 	Overlaps bool   `json:"-"`
+	// Window is what the slice asks for, by which a list that has its newest records
+	// first is read, and Calendar the grains in which its source tells time.
+	Window   Window   `json:"-"`
+	Calendar Calendar `json:"-"`
 }
 
 // Of is how a slice is walked: by pages of its own size (R26), held against what
 // was counted for it, and where it is a range of pages only over these.
 func (p Paging) Of(s SliceSpec) Paging {
 	p.Size = cmp.Or(s.PageSize, p.Size)
+	if p.NewestFirst {
+		p.Calendar = s.Window.calendar()
+		p.Window = p.Calendar.Grains(s.RequestWindow())
+	}
 	if s.Range.Key != RangePage || s.Range.Whole() {
 		if h := s.Hints; h != nil && h.EstimatedBy == ByCount {
 			p.Counted = &h.ExpectedRecords
@@ -190,6 +201,17 @@ type Position struct {
 	// PageHash and Same notice a page that comes again and again.
 	PageHash uint64 `json:"pageHash,omitzero"`
 	Same     int    `json:"same,omitzero"`
+	// Of a list that has its newest records first: how many of those that came last
+	// lie before the window, how many lie in it, the date at the top of the list, the
+	// oldest date so far, and the oldest without that of the page before.
+	Past      int64     `json:"past,omitzero"`
+	Within    int64     `json:"within,omitzero"`
+	Top       time.Time `json:"top,omitzero"`
+	Low       time.Time `json:"low,omitzero"`
+	LowBefore time.Time `json:"lowBefore,omitzero"`
+	// Back counts the pages in a row that did not join what was read, so that the
+	// walk went back. Nothing of such a page counts.
+	Back int `json:"back,omitzero"`
 	// Old counts pages in a row that brought nothing new.
 	Old int `json:"old,omitzero"`
 }

@@ -16,10 +16,11 @@ const (
 	ForCount  Purpose = "count"
 	ForDetail Purpose = "detail"
 	ForLookup Purpose = "lookup"
+	ForHead   Purpose = "head"
 )
 
 // Purposes lists all of them.
-func Purposes() []Purpose { return []Purpose{ForSearch, ForCount, ForDetail, ForLookup} }
+func Purposes() []Purpose { return []Purpose{ForSearch, ForCount, ForDetail, ForLookup, ForHead} }
 
 // Call is one question to a source: everything a request is made from besides
 // the spec itself. Equal spec and call give equal requests but for the secret.
@@ -75,6 +76,8 @@ func (s *Spec) Endpoint(p Purpose) *Endpoint {
 		return s.Detail
 	case ForLookup:
 		return s.Lookup
+	case ForHead:
+		return s.Head
 	default:
 		return &s.Search
 	}

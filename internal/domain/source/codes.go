@@ -18,6 +18,7 @@ const (
 	UsageCount  Usage = "COUNT"  // how many a window holds
 	UsageDetail Usage = "DETAIL" // records by their ids
 	UsageLookup Usage = "LOOKUP" // one record by its id
+	UsageHead   Usage = "HEAD"   // the greatest id there is
 )
 
 // UpdatedAt is where the update time of an item is.

@@ -142,6 +142,8 @@ func Compile(def Definition, t Trigger) (*Spec, []Warning, error) {
 	c.batching()
 	c.window()
 	c.ascending()
+	c.newest()
+	c.ids()
 	c.faults()
 	c.mapping()
 	c.vars()

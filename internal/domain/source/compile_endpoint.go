@@ -42,6 +42,8 @@ func (c *compiler) endpoints() {
 			c.spec.Detail = &out
 		case UsageLookup:
 			c.spec.Lookup = &out
+		case UsageHead:
+			c.spec.Head = &out
 		}
 	}
 	c.lookup()
@@ -263,9 +265,12 @@ func (c *compiler) response(path string, e Endpoint) {
 			c.fail(path+"."+name, "%q is not a header name", h)
 		}
 	}
-	if e.Usage == UsageCount {
-		if r.Total == "" {
+	if e.Usage == UsageCount || e.Usage == UsageHead {
+		if r.Total == "" && e.Usage == UsageCount {
 			c.fail(path+".total", "is required: a COUNT endpoint is asked for its total")
+		}
+		if r.Total == "" && e.Usage == UsageHead {
+			c.fail(path+".total", "is required: where the greatest id is")
 		}
 		return
 	}

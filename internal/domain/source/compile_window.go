@@ -39,9 +39,12 @@ func (c *compiler) window() {
 	if cfg.Key == "" {
 		c.fail(path+".key", "is required: the date the source is harvested by")
 	}
-	precise := coded(c, path+".precision", DictPrecision, cfg.Precision)
+	if c.byID() && cfg.Precision == "" {
+		out.Precision = harvest.PrecisionMicro // of what is not told by time
+	}
+	precise := coded(c, path+".precision", DictPrecision, out.Precision)
 	c.zone(cfg)
-	undated := c.undated(cfg)
+	undated := c.undated(cfg) || c.newestFirst() || c.byID()
 	if (cfg.Bound != "" || !undated) && coded(c, path+".bound", DictBound, cfg.Bound) {
 		out.Bound = cfg.Bound
 		if needed && !undated {
@@ -49,7 +52,7 @@ func (c *compiler) window() {
 		}
 	}
 	c.updatedAt(cfg)
-	if precise {
+	if precise && !c.byID() {
 		c.lengths(cfg)
 	}
 	c.target()
@@ -91,9 +94,6 @@ func (c *compiler) cutting(cfg *WindowConfig) {
 	out := &c.spec.Window
 	if cfg.Strategy != "" && coded(c, path+"strategy", DictStrategy, cfg.Strategy) {
 		out.Strategy = cfg.Strategy
-		if cfg.Strategy == harvest.StrategyID {
-			c.fail(path+"strategy", "%s is how known records are read again; it is not declared", cfg.Strategy)
-		}
 	}
 	c.split(cfg)
 	if cfg.MaxRequests < 0 || cfg.MaxRecords < 0 || cfg.MaxDuration < 0 || cfg.MaxOpen < 0 || cfg.Pages < 0 || cfg.PerDay < 0 {
@@ -146,7 +146,7 @@ func (c *compiler) splitTemplates(ids, buckets bool) {
 		switch {
 		case ids && !inRange:
 			c.fail(at, "window.split needs ${range.on ? ... range.from ... range.last : ''} in a template")
-		case !ids && inRange:
+		case !ids && inRange && !c.byID():
 			c.fail(at, "range.* is known with window.split by key and max only")
 		}
 		switch inBucket := used.uses("bucket"); {
@@ -381,12 +381,12 @@ func (c *compiler) updatedAt(cfg *WindowConfig) {
 		c.dated(cfg, how, lookup)
 	}
 	if how == UpdatedNever {
-		if c.t.Operation == harvest.Harvest {
+		if c.t.Operation == harvest.Harvest && !c.byID() {
 			c.fail(path, "NONE allows no HARVEST: the source gives no date of change; run a backfill instead")
 		}
 		return
 	}
-	if c.walksWindow() {
+	if c.walksWindow() && !c.newestFirst() && !c.byID() {
 		c.filters(cfg)
 	}
 }
@@ -413,7 +413,7 @@ func (c *compiler) dated(cfg *WindowConfig, how UpdatedAt, e Endpoint) {
 		switch {
 		case p.Key == "":
 			c.fail(at, "needs key: the name of the date found there, to be held against window.key")
-		case p.Key != cfg.Key && c.walksWindow():
+		case p.Key != cfg.Key && c.walksWindow() && !c.byID():
 			c.fail(at, "is the date %s, but the window is of %s", p.Key, cfg.Key)
 		}
 		head := pathHead(p.Path)

@@ -103,6 +103,7 @@ var dictionary = []DictType{
 		{"HAS_MORE_FALSE", "the page says there is no more", []string{"HAS_MORE"}},
 		{"TOTAL_REACHED", "as many items as the exact total", []string{"TOTAL"}},
 		{"ONE_REPLY", "the only answer is whole", nil},
+		{"SORTED_PAST", "a whole page before the window, of a list that has its newest records first and cannot be asked for a window", []string{"SORTED"}},
 	}},
 	{DictTokenRepeat, "what a token that comes again means", []DictItem{
 		{"END", "the walk is over", nil},
@@ -137,6 +138,7 @@ var dictionary = []DictType{
 		{string(UsageCount), "how many a window holds", nil},
 		{string(UsageDetail), "records by their ids", []string{"FETCH"}},
 		{"LOOKUP", "one record by its id, where DETAIL cannot be asked for it or leaves it out", nil},
+		{string(UsageHead), "the greatest id there is, of a source that is harvested by ids that grow", nil},
 	}},
 	{DictMethod, "HTTP methods", []DictItem{
 		{"GET", "parameters in the query", nil},

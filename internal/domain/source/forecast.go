@@ -18,6 +18,13 @@ func (s *Spec) SliceRequest(of harvest.Span, cal harvest.Calendar) harvest.Slice
 		Span: of, Calendar: cal, Step: win.Step.D(), MinStep: win.MinStep.D(), Target: win.Target, Cap: s.Paging.MaxItems, Split: win.Split,
 		Budget: win.Budget, Pages: win.Pages, PageSize: s.Paging.Size,
 	}
+	r.Key = win.Key
+	if s.Paging.NewestFirst { // each slice of it is read from the newest record on: one is enough
+		r.Step = 0
+		r.Target = 0
+		r.Cap = 0
+		return r
+	}
 	if s.Paging.Stateful {
 		r.Target = s.restartable(win.Target)
 		r.Most = r.Target + r.Target/10

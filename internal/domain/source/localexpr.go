@@ -16,9 +16,12 @@ func DraftSlice(s *Spec, op harvest.Operation, activity string, slice harvest.Sl
 		d.Pool = s.Auth.Pool
 	}
 	var err error
-	if slice.Strategy == harvest.StrategyID {
+	switch {
+	case slice.ByID():
+		d.Expr, err = s.exprWithin(query.NumberRange(slice.Range.Key, slice.Range.From, slice.Range.To))
+	case slice.Strategy == harvest.StrategyID:
 		d.Expr, err = CandidateExpr(s, activity, slice.Range)
-	} else {
+	default:
 		d.Expr, err = LocalExpr(s, slice.Part())
 	}
 	if err != nil {
@@ -42,10 +45,13 @@ func taskParams(s *Spec, op harvest.Operation, slice harvest.SliceSpec) (string,
 		Start    *harvest.Position  `json:"start,omitempty"`
 		TwoPhase bool               `json:"twoPhase,omitzero"`
 	}{Range: slice.Range, Paging: s.Paging.Type, PageSize: s.Paging.Of(slice).Size, TwoPhase: s.TwoPhase()}
-	if op == harvest.Update {
+	switch {
+	case op == harvest.Update:
 		p.Paging = harvest.PageIDs
 		p.PageSize = s.Batching.IDs
-	} else {
+	case slice.ByID():
+		p.Start = new(s.Paging.Of(slice).Start(slice, 1))
+	default:
 		w := slice.RequestWindow()
 		p.Window = &window{From: harvest.FormatInstant(w.From), To: harvest.FormatInstant(w.To)}
 		p.Start = new(s.Paging.Of(slice).Start(slice, 1))

@@ -137,7 +137,7 @@ func (p part) identityBefore() error {
 // nameUsages says of each endpoint what its place in the snapshot told before, and
 // of the update times that they are the date of the window, which had been checked.
 func (s *Spec) nameUsages() {
-	for usage, e := range map[Usage]*Endpoint{UsageSearch: &s.Search, UsageCount: s.Count, UsageDetail: s.Detail, UsageLookup: s.Lookup} {
+	for usage, e := range map[Usage]*Endpoint{UsageSearch: &s.Search, UsageCount: s.Count, UsageDetail: s.Detail, UsageLookup: s.Lookup, UsageHead: s.Head} {
 		if e == nil || e.Usage != "" {
 			continue
 		}

@@ -23,7 +23,8 @@ import (
 //	5: the words of packs; an older Executor would take what it knows by another word
 //	   for not said, such as a closed bound
 //	6: queries of which a part is decided here
-const SpecVersion = 6
+//	7: lists that are read newest first, whatever the window is; windows of ids
+const SpecVersion = 7
 
 // specOneWord is the first version whose keys have the words that packs have.
 const specOneWord = 5
@@ -43,7 +44,9 @@ type Spec struct {
 	Count      *Endpoint      `json:"count,omitempty"`
 	Detail     *Endpoint      `json:"detail,omitempty"`
 	// Lookup is for single ids that Detail cannot be asked for.
-	Lookup   *Endpoint `json:"lookup,omitempty"`
+	Lookup *Endpoint `json:"lookup,omitempty"`
+	// Head tells the greatest id of a source that is harvested by ids that grow.
+	Head     *Endpoint `json:"head,omitempty"`
 	Batching Batching  `json:"batching"`
 	// Cuts are none in the snapshots of older builds.
 	Cuts    Cuts        `json:"cuts,omitzero"`
@@ -75,6 +78,11 @@ func (s *Spec) Allowed(keyed bool) Rate {
 		return *s.Auth.Rate
 	}
 	return s.Rate
+}
+
+// ByID reports whether the source is harvested by ids that grow, and not by time.
+func (s *Spec) ByID() bool {
+	return s.Window.Strategy == harvest.StrategyID
 }
 
 // TwoPhase reports whether search yields ids whose details are asked for.

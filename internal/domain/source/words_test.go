@@ -42,7 +42,7 @@ func TestWords_OneForAKey(t *testing.T) {
 	}{
 		{reflect.TypeFor[source.Definition](), reflect.TypeFor[source.Spec](), []string{
 			"specVersion", "operation", "vars", // of the trigger
-			"search", "count", "detail", "lookup", // of endpoints, by their usage
+			"search", "count", "detail", "lookup", "head", // of endpoints, by their usage
 		}},
 		{reflect.TypeFor[source.WindowConfig](), reflect.TypeFor[source.Window](), []string{
 			"budget", // of maxRequests, maxRecords and maxDuration: what a slice carries with it
@@ -51,7 +51,8 @@ func TestWords_OneForAKey(t *testing.T) {
 			"tokenContinues",                   // of tokenRepeat
 			"tokenLifetimeNs",                  // of tokenLifetime
 			"totalExact", "totalWithinPercent", // of total
-			"ascending", // of order and window.key
+			"ascending",   // of order and window.key
+			"newestFirst", // of end
 		}},
 	} {
 		var words []string

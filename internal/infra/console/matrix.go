@@ -117,13 +117,13 @@ func (d *drawnMatrix) left() int {
 
 // place is the name of the row and the number of the column of a cell.
 func (d *drawnMatrix) place(m harvest.Mark) (row string, column int) {
-	if m.Kind() == harvest.KindOrdinal {
+	if m.IsNumber() {
 		step, err := strconv.ParseInt(string(d.m.Zoom), 10, 64)
 		if err != nil || step < 1 {
 			step = 1
 		}
 		line := step * int64(d.across())
-		return grouped(m.Ordinal() / line * line), int(m.Ordinal() / step % int64(d.across()))
+		return grouped(m.Number() / line * line), int(m.Number() / step % int64(d.across()))
 	}
 	t := m.Time()
 	switch d.m.Zoom {
@@ -239,7 +239,7 @@ func (d *drawnMatrix) cell(b *strings.Builder, g control.SliceGroup, x, y int, f
 // if they are many.
 func (d *drawnMatrix) address(g control.SliceGroup) string {
 	q := url.Values{"from": {g.From.String()}, "to": {g.To.String()}}
-	zooms := control.Zooms(d.plan.Operation)
+	zooms := control.Zooms(g.From)
 	if g.Slices()+g.Resliced > listedSlices && d.m.Zoom != zooms[len(zooms)-1] {
 		if d.colour != colourState {
 			q.Set("colour", string(d.colour))

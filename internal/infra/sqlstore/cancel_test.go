@@ -112,7 +112,7 @@ func updateDraft(activity string, from, cut int64, ids []string) harvest.Draft {
 	d.PagingType = harvest.PageIDs
 	d.Candidates = ids
 	for at := from; at < cut; at += 2 {
-		d.Slices = append(d.Slices, harvest.SliceDraft{Spec: harvest.NewIDSlice(at, min(at+2, cut), 2), Expr: fmt.Sprint(at)})
+		d.Slices = append(d.Slices, harvest.SliceDraft{Spec: harvest.NewIDSlice(harvest.RangeOrdinal, at, min(at+2, cut), 2), Expr: fmt.Sprint(at)})
 	}
 	return d
 }

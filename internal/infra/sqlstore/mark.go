@@ -12,8 +12,13 @@ import (
 // The columns that tell where on a cursor's axis something lies hold instants, of
 // whatever kind its marks are: window_from, window_to and sliced_to, the normalized
 // value of a cursor and the ends of its moves. One index and one comparison in SQL
-// serve all of them. An ordinal is written as that microsecond of 1970. Only
-// [stored] writes it so, and only [ts.mark] and [parseMark] read it back.
+// serve all of them. An ordinal is written as that microsecond of 1970, an id of a
+// source as that microsecond from the year 3000 on, where no instant of a harvest
+// lies, so that a place tells by itself what it is. Only [stored] writes it so, and
+// only [ts.mark] and [parseMark] read it back.
+
+// firstID is the instant that stands for the id 0. Ids up to 2e17 fit behind it.
+var firstID = time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // storedMark is a mark as the columns of a cursor hold it.
 type storedMark struct {
@@ -25,9 +30,13 @@ type storedMark struct {
 
 // stored turns a mark into what is written of it.
 func stored(m harvest.Mark) storedMark {
-	if m.Kind() == harvest.KindOrdinal {
+	switch m.Kind() {
+	case harvest.KindOrdinal:
 		n := m.Ordinal()
 		return storedMark{kind: "ID", value: strconv.FormatInt(n, 10), instant: ts(time.UnixMicro(n)), number: n}
+	case harvest.KindID:
+		n := m.ID()
+		return storedMark{kind: "ID", value: strconv.FormatInt(n, 10), instant: ts(time.UnixMicro(firstID.UnixMicro() + n)), number: n}
 	}
 	at := m.Time()
 	return storedMark{kind: "TIME", value: harvest.FormatInstant(at), instant: ts(at)}
@@ -41,6 +50,8 @@ func (t ts) mark(op harvest.Operation) harvest.Mark {
 		return harvest.Mark{}
 	case op.Axis() == harvest.KindOrdinal:
 		return harvest.OrdinalMark(at.UnixMicro())
+	case !at.Before(firstID):
+		return harvest.IDMark(at.UnixMicro() - firstID.UnixMicro())
 	default:
 		return harvest.TimeMark(at)
 	}
@@ -63,6 +74,9 @@ func parseMark(op harvest.Operation, value string) (harvest.Mark, error) {
 			return harvest.Mark{}, fmt.Errorf("stored number of a candidate: %w", err)
 		}
 		return harvest.OrdinalMark(n), nil
+	}
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+		return harvest.IDMark(n), nil
 	}
 	at, err := time.Parse(harvest.TimeLayout, value)
 	if err != nil {

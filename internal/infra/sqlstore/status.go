@@ -295,7 +295,7 @@ func (l *sourceLook) readLastTriggers(codes []string) error {
 // selection, so they are few.
 func (l *sourceLook) readHarvested(codes []string) error {
 	return l.each(codes, `SELECT provenance_code, id, normalized_instant FROM (SELECT provenance_code, id, normalized_instant FROM ing_cursor
-		WHERE provenance_code=? AND operation_code='HARVEST' ORDER BY updated_at DESC, id DESC LIMIT 1) q`,
+		WHERE provenance_code=? AND operation_code='HARVEST' AND cursor_type_code='TIME' ORDER BY updated_at DESC, id DESC LIMIT 1) q`,
 		func(code string) []any { return []any{code} },
 		func(r *sql.Rows) error {
 			var code string
@@ -405,7 +405,7 @@ func (s *Store) LineFacts(ctx context.Context, id harvest.CursorID, watermark ha
 	}
 	near, err := s.gaps(ctx, `s.id=(SELECT id FROM (SELECT id, window_from, status_code, gap_accepted FROM ing_plan_slice WHERE cursor_id=? AND window_to>?
 		ORDER BY window_to LIMIT ?) n WHERE `+isOneOf("status_code", harvest.SlicesGap)+` AND gap_accepted=0 ORDER BY window_from, id LIMIT 1)`,
-		id, ts(watermark.Time()), gapsLookedAt)
+		id, stored(watermark).instant, gapsLookedAt)
 	if err != nil {
 		return f, err
 	}

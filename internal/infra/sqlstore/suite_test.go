@@ -56,6 +56,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R9_CancelledUpdateReturnsItsSignals", signalsReturned},
 		{"R9_AcceptedGapReturnsItsSignals", signalsOfAcceptedGap},
 		{"Mark_WhatCannotBeAPlaceIsReported", marksDamaged},
+		{"R75_IDsArePlacesOfACursor", idsArePlaces},
 		{"R9_NoticesOpenSignals", signalsOpened},
 		{"R11_LateIsCounted", lateIsCounted},
 		{"R11_SentinelSeesWhatWasMissed", sentinelSees},
