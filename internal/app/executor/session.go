@@ -211,7 +211,7 @@ func (s *session) endRun(work context.Context, err error) error {
 		end.Outcome = harvest.Released
 		end.Code = f.Code
 		end.Delay = f.RetryAfter
-	case f.Code == harvest.CodeQuota: // a longer delay would be taken for the source's wish, and pause it
+	case f.OfQuota(): // a longer delay would be taken for the source's wish, and pause it
 		end.Outcome = harvest.Released
 		end.Code = f.Code
 		end.Delay = min(f.RetryAfter, harvest.LongestWait)

@@ -198,6 +198,7 @@ func (c *compiler) rateLimit(path string, r Rate) Rate {
 		}
 	}
 	c.quotas(path, r)
+	c.quotaParts(path, &r)
 	c.adapt(path+".adapt", r)
 	if r.Scope != "" {
 		coded(c, path+".scope", DictRateScope, r.Scope)
@@ -264,6 +265,12 @@ func (r Rate) clone() Rate {
 	}
 	if r.Adapt != nil {
 		r.Adapt = new(*r.Adapt)
+	}
+	if r.QuotaReserve != nil {
+		r.QuotaReserve = new(*r.QuotaReserve)
+	}
+	if r.QuotaShares != nil {
+		r.QuotaShares = new(*r.QuotaShares)
 	}
 	return r
 }

@@ -182,11 +182,27 @@ type Rate struct {
 	LimitHeaders []string `yaml:"limitHeaders" json:"limitHeaders,omitempty" doc:"reply headers that state the limit per second; they only lower the rate"`
 	// Quotas are further limits over longer times, all of which hold at once.
 	Quotas []QuotaConfig `yaml:"quotas" json:"quotas,omitempty" doc:"further limits over longer times, such as 300 an hour and 7200 a day; all hold at once"`
-	Budget *BudgetConfig `yaml:"budget" json:"budget,omitempty" doc:"reply headers that tell what is left, and when it is filled again"`
+	// QuotaReserve is nil in snapshots from before there was one: nothing was kept back.
+	QuotaReserve *int `yaml:"quotaReserve" json:"quotaReserve,omitempty" doc:"percent of every quota that is kept back from what can wait (BACKFILL, UPDATE) and that nobody plans with; default 10"`
+	// QuotaShares are the least parts of what is not kept back.
+	QuotaShares *QuotaShares  `yaml:"quotaShares" json:"quotaShares,omitempty" doc:"percent of every quota, less what is kept back, that is there for one operation or one phase whatever the others want; what is not used of it is not given to others"`
+	Budget      *BudgetConfig `yaml:"budget" json:"budget,omitempty" doc:"reply headers that tell what is left, and when it is filled again"`
 	// Adapt is nil where the rate gives way as the platform has it.
 	Adapt *AdaptConfig `yaml:"adapt" json:"adapt,omitempty" doc:"how the rate gives way when the source complains or fails, and how it comes back"`
 	// RetryAfterOn are statuses whose Retry-After counts besides 429, 503 and 3xx (R60).
 	RetryAfterOn []int `yaml:"retryAfterOn" json:"retryAfterOn,omitempty" doc:"statuses whose Retry-After counts besides 429, 503 and redirects"`
+
+	// Claim is for what a request is sent; [Rate.On] sets it. It is no part of a description.
+	Claim pace.Claim `yaml:"-" json:"-"`
+}
+
+// QuotaShares are percents of every quota.
+type QuotaShares struct {
+	Harvest  int `yaml:"harvest" json:"harvest,omitzero" doc:"least percent for HARVEST"`
+	Backfill int `yaml:"backfill" json:"backfill,omitzero" doc:"least percent for BACKFILL"`
+	Update   int `yaml:"update" json:"update,omitzero" doc:"least percent for UPDATE"`
+	Search   int `yaml:"search" json:"search,omitzero" doc:"least percent for searching and counting"`
+	Detail   int `yaml:"detail" json:"detail,omitzero" doc:"least percent for asking for details"`
 }
 
 // QuotaConfig is a number of requests, or of what they cost, in a time.

@@ -1316,6 +1316,8 @@ CREATE TABLE `reg_prov_rate_limit_cfg` (
   `bucket_scope_code` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
   `jitter` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
   `adapt_settings` mediumtext COLLATE utf8mb4_bin,
+  `quota_reserve` bigint DEFAULT NULL,
+  `quota_shares` mediumtext COLLATE utf8mb4_bin,
   PRIMARY KEY (`id`),
   KEY `idx_rate_limit_cfg_pick` (`provenance_id`,`scope_code`,`task_type_key`,`effective_from`),
   CONSTRAINT `reg_prov_rate_limit_cfg_chk_1` CHECK ((`scope_code` in (_utf8mb4'SOURCE',_utf8mb4'TASK'))),

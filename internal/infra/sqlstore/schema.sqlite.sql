@@ -1232,7 +1232,7 @@ CREATE TABLE reg_prov_rate_limit_cfg (
   limit_headers TEXT,
   created_by TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL, quotas TEXT, budget_headers TEXT, retry_after_on TEXT, bucket_scope_code TEXT, jitter TEXT, adapt_settings TEXT,
+  updated_at TEXT NOT NULL, quotas TEXT, budget_headers TEXT, retry_after_on TEXT, bucket_scope_code TEXT, jitter TEXT, adapt_settings TEXT, quota_reserve INTEGER, quota_shares TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
