@@ -65,8 +65,11 @@ func TestOldSnapshots_SayWhatTheirPacksSay(t *testing.T) {
 			want := specBefore(t, name, harvest.Operation(strings.ToUpper(op)))
 			want.Version = got.Version
 			// Snapshots did not always hold when slices are cut.
-			if want.CutLimits() != got.CutLimits() {
-				t.Errorf("slices are cut at %+v, by the snapshot at %+v", want.CutLimits(), got.CutLimits())
+			limits := want.CutLimits()
+			limits.RetryAfterSum = 0 // there was no such threshold
+			limits.WalkTime = 0
+			if limits != got.CutLimits() {
+				t.Errorf("slices are cut at %+v, by the snapshot at %+v", limits, got.CutLimits())
 			}
 			got.Cuts = want.Cuts
 			// Nothing was kept back of quotas, and nothing is of plans made then.

@@ -304,6 +304,8 @@ func TestCompile_Refuses(t *testing.T) {
 		{"level", func(d *source.Definition) { d.Faults[0].Level = "L9" }, "faults[0].level: L9 is not known"},
 		{"reaction", func(d *source.Definition) { d.Faults[0].Reaction = "WAIT" }, "faults[0].reaction: WAIT is not known"},
 		{"a rate that never gives way", func(d *source.Definition) { d.RateLimit.Adapt = &source.AdaptConfig{Factor: 1} }, "rateLimit.adapt.factor: 1 is not within [0.1, 0.9]"},
+		{"waits that shrink", func(d *source.Definition) { d.Retry = &source.Retry{Factor: 0.5} }, "retry.factor: 0.5 is not within [1, 10]"},
+		{"waits spread over all", func(d *source.Definition) { d.Retry = &source.Retry{Jitter: 101} }, "retry.jitter: 101 is not within [1, 100]"},
 		{"a quota all kept back", func(d *source.Definition) { d.RateLimit.QuotaReserve = new(91) }, "rateLimit.quotaReserve: 91 is not within [0, 90]"},
 		{"more shares than there is", func(d *source.Definition) { d.RateLimit.QuotaShares = &source.QuotaShares{Harvest: 60, Update: 41} }, "rateLimit.quotaShares: the shares of HARVEST, UPDATE come to 101 percent"},
 		{"nothing left for one", func(d *source.Definition) { d.RateLimit.QuotaShares = &source.QuotaShares{Search: 100} }, "rateLimit.quotaShares: SEARCH have all of it"},

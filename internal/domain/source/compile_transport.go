@@ -357,6 +357,12 @@ func (c *compiler) retry() {
 	if r.Attempts < 1 || r.Attempts > maxAttempts {
 		c.fail(path+".maxAttempts", "%d is not within [1, %d]", r.Attempts, maxAttempts)
 	}
+	if r.Factor != 0 && !(r.Factor >= 1 && r.Factor <= 10) {
+		c.fail(path+".factor", "%v is not within [1, 10]", r.Factor)
+	}
+	if r.Jitter < 0 || r.Jitter > 100 {
+		c.fail(path+".jitter", "%d is not within [1, 100]", r.Jitter)
+	}
 	if r.Base < 0 || r.Max < r.Base {
 		c.fail(path+".max", "%s is below the first wait of %s", r.Max.D(), r.Base.D())
 	}

@@ -146,8 +146,11 @@ type Batching struct {
 // Retry is the dimension of how often and how patiently a request is repeated.
 type Retry struct {
 	Attempts int      `yaml:"maxAttempts" json:"maxAttempts" doc:"default 5, at most 20"`
-	Base     Duration `yaml:"base" json:"base" doc:"first wait, doubled each time; default 100ms"`
+	Base     Duration `yaml:"base" json:"base" doc:"first wait, multiplied by factor each time; default 100ms"`
 	Max      Duration `yaml:"max" json:"max" doc:"longest wait, default 30s"`
+	// Factor and Jitter are 0 where waits grow as the platform has it.
+	Factor float64 `yaml:"factor" json:"factor,omitzero" doc:"what each wait is multiplied by for the next, 1 to 10; default 2"`
+	Jitter int     `yaml:"jitter" json:"jitter,omitzero" doc:"percent by which each wait is made shorter or longer by chance, at most 100; default 20"`
 }
 
 // Cuts are the thresholds at which a slice is cut while it is walked, to spare the
@@ -160,6 +163,9 @@ type Cuts struct {
 	ThrottledWithin Duration `yaml:"throttledWithin" json:"throttledWithin,omitzero" doc:"within how long that many; default 300s"`
 	FailedPercent   int      `yaml:"failedPercent" json:"failedPercent,omitzero" doc:"failed tries for a hundred pages; default 5"`
 	FailedOver      int      `yaml:"failedOver" json:"failedOver,omitzero" doc:"over how many of the newest pages; default 50"`
+	// RetryAfterSum and WalkTime are 0 in snapshots from before: nothing was cut for them.
+	RetryAfterSum Duration `yaml:"retryAfterSum" json:"retryAfterSum,omitzero" doc:"for how long the source has asked to be left alone, all in all; default 30m"`
+	WalkTime      Duration `yaml:"walkTime" json:"walkTime,omitzero" doc:"how long a slice is walked without a pause; default 6h"`
 }
 
 // Rate is the rate dimension: what the provider allows, and our share of it.

@@ -1022,7 +1022,7 @@ CREATE TABLE reg_prov_cut_cfg (
   failed_over INTEGER,
   created_by TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL, retry_after_sum TEXT, walk_time TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
@@ -1251,7 +1251,7 @@ CREATE TABLE reg_prov_retry_cfg (
   max_delay TEXT,
   created_by TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL, factor REAL, jitter INTEGER,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
