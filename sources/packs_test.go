@@ -251,10 +251,15 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 
 type open struct{}
 
-func (open) Acquire(ctx context.Context, _ source.Rate, _ int, _ time.Duration) (context.Context, func(bool), time.Duration, error) {
-	return ctx, func(bool) {}, 0, nil
+func (open) Acquire(ctx context.Context, _ source.Rate, _ int, _ time.Duration) (context.Context, func(bool), pace.Pass, error) {
+	return ctx, func(bool) {}, pace.Pass{}, nil
 }
-func (open) Report(context.Context, source.Rate, pace.Outcome) {}
+
+func (open) Report(context.Context, source.Rate, pace.Outcome) bool { return false }
+
+func (open) Estimate(context.Context, source.Rate, int, time.Duration) (pace.Advice, error) {
+	return pace.Advice{}, nil
+}
 
 type anyReply struct{}
 

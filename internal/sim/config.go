@@ -61,6 +61,7 @@ type Config struct {
 
 	Faults   Faults
 	LimitRPS float64       // 0: each source's own limits; < 0: none; > 0: so many a second for each source
+	Quota    Quota         // beside the rate; the zero value is none
 	Latency  time.Duration // before every answer
 	Gzip     bool          // compress for those who ask
 
@@ -73,6 +74,13 @@ type Config struct {
 	KeepLog     int           // requests kept for Requests; default 5,000, < 0: all
 	OnRequest   OnRequest     // called before each answer, with no lock held; see SetOnRequest
 	CursorChars int           // length of Crossref's cursor token; default and least 272
+}
+
+// Quota is how many requests of one caller a source serves in any span as long as
+// Window. Every request counts, also one that is refused or fails.
+type Quota struct {
+	Requests int
+	Window   time.Duration
 }
 
 // Churn is how much happens in a day of the clock. Late is a share of the new

@@ -9,6 +9,7 @@ type allowance struct {
 	window     time.Duration // sliding
 	concurrent int           // at one time; 0: unlimited
 	pool       string        // Crossref's name for the class
+	quota      Quota         // over a longer time; zero: none
 }
 
 // override replaces a source's own numbers by the configured rate.
@@ -33,6 +34,7 @@ func (a allowance) override(rps float64) allowance {
 type ledger struct {
 	admitted []time.Time
 	arrived  []time.Time
+	charged  []time.Time // what counts against the quota: every arrival
 	inFlight int
 	waitTill time.Time // the Retry-After given out last
 }
@@ -40,13 +42,14 @@ type ledger struct {
 // verdict is what became of an arrival.
 type verdict struct {
 	tooFast, tooMany bool
+	overQuota        bool
 	early            bool          // came before a Retry-After had passed
 	seen             int           // arrivals in the window, this one included
 	left             int           // requests left in the window
 	reset            time.Duration // until the oldest one leaves it
 }
 
-func (v verdict) refused() bool { return v.tooFast || v.tooMany }
+func (v verdict) refused() bool { return v.tooFast || v.tooMany || v.overQuota }
 
 // arrive judges a request. A window of one second holds what came less than a
 // second before: the request exactly one second later is a new one's first.
@@ -61,6 +64,10 @@ func (l *ledger) arrive(a allowance, now time.Time) verdict {
 		if len(l.admitted) > 0 {
 			v.reset -= now.Sub(l.admitted[0])
 		}
+	}
+	if q := a.quota; q.Requests > 0 {
+		l.charged = append(expire(l.charged, now, q.Window), now)
+		v.overQuota = len(l.charged) > q.Requests
 	}
 	v.tooMany = a.concurrent > 0 && l.inFlight >= a.concurrent
 	if v.refused() {

@@ -189,6 +189,7 @@ func (s *Sim) serve(w http.ResponseWriter, q *request, up upstream) {
 	s.mu.Lock()
 	c := s.counters[q.source]
 	allowed := up.allowance(q).override(s.cfg.LimitRPS)
+	allowed.quota = s.cfg.Quota
 	key := q.source + " " + allowed.key
 	l := s.ledgers[key]
 	if l == nil {

@@ -37,6 +37,7 @@ type SourceStats struct {
 type Breaches struct {
 	Rate        int `json:"rate"`
 	Concurrency int `json:"concurrency"`
+	Quota       int `json:"quota,omitzero"`
 }
 
 // Repeated is a request that was answered in full more than once.
@@ -85,9 +86,12 @@ func (c *counter) arrived(q *request, v verdict, key string) {
 	if v.early {
 		c.RetryAfterViolations++
 	}
-	if v.tooFast {
+	switch {
+	case v.overQuota:
+		c.Breaches.Quota++
+	case v.tooFast:
 		c.Breaches.Rate++
-	} else if v.tooMany {
+	case v.tooMany:
 		c.Breaches.Concurrency++
 	}
 	if v.refused() {

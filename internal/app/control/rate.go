@@ -185,11 +185,7 @@ func parseGate(raw []byte) pace.State {
 
 // limitOf is a source's rate in the words of package pace.
 func limitOf(r source.Rate) pace.Limit {
-	l := pace.Limit{QPS: r.QPS, Burst: max(r.Burst, 1), Jitter: r.Jitter.D(), Seats: r.Concurrency, Adapt: r.Adapt.Over(pace.Adapt{})}
-	for _, q := range r.Quotas {
-		l.Quotas = append(l.Quotas, pace.Quota{Limit: q.Limit, Window: q.Window.D(), Zone: q.Zone})
-	}
-	return l
+	return r.PaceLimit(pace.Adapt{})
 }
 
 // explainRate fills in how a key stands, and why it is below its ceiling.

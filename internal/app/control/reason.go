@@ -10,6 +10,7 @@ const (
 	ReasonRateWait              = Reason(harvest.CodeRate)
 	ReasonRateCooldown   Reason = "rate_cooldown"
 	ReasonQuota          Reason = "quota_exhausted"
+	ReasonQuotaKept      Reason = "quota_held_back"
 	ReasonPartitionLimit Reason = "partition_limit"
 	ReasonGlobalLimit    Reason = "global_limit"
 	ReasonScheduledLater Reason = "scheduled_later"
@@ -29,6 +30,7 @@ var meanings = map[Reason]string{
 	ReasonRateWait:       "the rate limit of the source has no room before",
 	ReasonRateCooldown:   "the source asked for fewer requests and is left alone",
 	ReasonQuota:          "the quota of the source is used up",
+	ReasonQuotaKept:      "what is left of the quota is kept back, or is the share of other operations",
 	ReasonPartitionLimit: "as much of the source is worked on at once as it allows",
 	ReasonGlobalLimit:    "every worker is busy with other sources",
 	ReasonScheduledLater: "the next try is not due yet",
@@ -55,6 +57,8 @@ func reasonOf(code harvest.Code) Reason {
 		return ReasonRateWait
 	case code == harvest.CodeQuota:
 		return ReasonQuota
+	case code == harvest.CodeQuotaKept:
+		return ReasonQuotaKept
 	case code == harvest.CodeQuiet:
 		return ReasonQuietHours
 	case code == harvest.CodeBroken:

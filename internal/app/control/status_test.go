@@ -223,6 +223,7 @@ func TestStatus_GivesEveryReason(t *testing.T) {
 		{reason: control.ReasonRateWait, until: true, happens: func(f *fares) { queued(f, harvest.CodeRate) }},
 		{reason: control.ReasonRateCooldown, until: true, happens: func(f *fares) { f.store.gate.CooldownUntil = noon.Add(time.Minute) }},
 		{reason: control.ReasonQuota, until: true, happens: func(f *fares) { queued(f, harvest.CodeQuota) }},
+		{reason: control.ReasonQuotaKept, until: true, happens: func(f *fares) { queued(f, harvest.CodeQuotaKept) }},
 		{reason: control.ReasonQuota, until: true, happens: func(f *fares) {
 			f.store.gate.Ledgers = []pace.Ledger{{Window: 24 * time.Hour, Used: []pace.Charge{{noon.Add(time.Hour).UnixMicro(), 100}}}}
 		}},

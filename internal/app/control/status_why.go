@@ -171,10 +171,7 @@ func rateStatus(code string, r source.Rate, raw []byte, f SourceFacts) (*RateSta
 		}
 	}
 	waits := gateWaits{cooling: s.CooldownUntil}
-	l := pace.Limit{QPS: r.QPS, Burst: max(r.Burst, 1), Jitter: r.Jitter.D(), Adapt: r.Adapt.Over(pace.Adapt{})}
-	for _, q := range r.Quotas {
-		l.Quotas = append(l.Quotas, pace.Quota{Limit: q.Limit, Window: q.Window.D(), Zone: q.Zone})
-	}
+	l := limitOf(r)
 	out := &RateStatus{Limit: r.QPS, Allowed: s.Allowed(l, f.Now), Used: float64(f.Sent.Count) / minute}
 	for _, q := range l.Quotas {
 		out.Quotas = append(out.Quotas, QuotaStatus{Window: q.Window.String(), Limit: q.Limit, Left: max(0, q.Limit-s.Used(q, f.Now))})

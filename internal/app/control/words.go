@@ -127,10 +127,11 @@ func BatchFamily(s harvest.BatchState) Family {
 
 // reasons say in words why work waits, by its code.
 var reasons = map[harvest.Code]string{
-	harvest.CodeQuiet:  "quiet hours of the source",
-	harvest.CodeBroken: "the source failed again and again and rests, then one request is tried",
-	harvest.CodeQuota:  "the quota is used up",
-	harvest.CodeRate:   "the rate limit",
+	harvest.CodeQuiet:     "quiet hours of the source",
+	harvest.CodeBroken:    "the source failed again and again and rests, then one request is tried",
+	harvest.CodeQuota:     "the quota is used up",
+	harvest.CodeQuotaKept: "what is left of the quota is kept for what hurries more",
+	harvest.CodeRate:      "the rate limit",
 }
 
 // WaitReason says in words why work waits. A code that is no reason of its own is

@@ -415,13 +415,13 @@ func (s *session) reportCommitted(b harvest.Batch, c harvest.Committed, took tim
 func evidence(a source.Answer) harvest.Evidence {
 	e := harvest.Evidence{
 		Request: a.Request, RequestSHA256: a.RequestSHA256, ReplySHA256: a.ReplySHA256,
-		HTTPStatus: a.Status, Headers: a.Headers, Sample: a.Sample, Credential: a.Credential, IDs: a.IDs,
+		HTTPStatus: a.Status, Headers: a.Headers, Sample: a.Sample, Credential: a.Credential, IDs: a.IDs, Rate: a.Rate,
 	}
 	return addTraffic(e, a.Traffic)
 }
 
 func traffic(e harvest.Evidence) source.Traffic {
-	return source.Traffic{Sent: e.Sent, Retried: e.Retried, HTTP429: e.HTTP429, HTTP5xx: e.HTTP5xx, Bytes: e.Bytes}
+	return source.Traffic{Sent: e.Sent, Retried: e.Retried, HTTP429: e.HTTP429, HTTP5xx: e.HTTP5xx, Bytes: e.Bytes, Gate: e.Gate}
 }
 
 func addTraffic(e harvest.Evidence, t source.Traffic) harvest.Evidence {
@@ -432,5 +432,6 @@ func addTraffic(e harvest.Evidence, t source.Traffic) harvest.Evidence {
 	e.Bytes += t.Bytes
 	e.WaitGate += t.WaitGate
 	e.Network += t.Network
+	e.Gate = e.Gate.Add(t.Gate)
 	return e
 }

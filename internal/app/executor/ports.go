@@ -44,6 +44,9 @@ type Store interface {
 	// PlanCost tells what a plan has cost so far, and how many slices are proven
 	// within a window of it.
 	PlanCost(ctx context.Context, id harvest.PlanID, within harvest.Window) (harvest.PlanCost, error)
+	// PageCosts tells what the newest pages of a task cost, at most so many and oldest
+	// first, stored or not.
+	PageCosts(ctx context.Context, task harvest.TaskID, most int) ([]harvest.PageCost, error)
 	// BadIDs says which of ids are on the list of bad ids, and names up to most
 	// others on it that are due to be asked for again.
 	BadIDs(ctx context.Context, provenance, recordType string, ids []string, most int) (harvest.BadIDs, error)

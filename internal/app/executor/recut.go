@@ -27,7 +27,10 @@ func (s *session) recut(at harvest.Position) harvest.Recut {
 // not be, or cannot. Only SEARCH pages are looked at: the ids of a walk that is over
 // are known, and to cut the slice then would be to look for them again.
 func (s *session) adviseCut(b *harvest.Batch, ans source.Answer) error {
-	s.effort.gauge.Note(harvest.PageCost{At: time.Now(), Bytes: ans.BodyBytes, Failed: ans.Traffic.Retried, Throttled: ans.Traffic.HTTP429})
+	s.effort.gauge.Note(harvest.PageCost{
+		At: time.Now(), Bytes: ans.BodyBytes, Failed: ans.Traffic.Retried, Throttled: ans.Traffic.HTTP429,
+		RetryAfter: time.Duration(ans.Traffic.Gate.RetryAfterMs) * time.Millisecond,
+	})
 	if b.After.Tail != nil {
 		return nil // by all signs the walk is over: to cut now would be to walk again
 	}

@@ -366,6 +366,44 @@ func TestR69_HeavyPagesAreTheSources(t *testing.T) {
 	}
 }
 
+// TestR69_StrainIsKeptOverAttempts: a source that asks to be left alone ends each attempt at
+// its first 429, so that no run sees more than one. All of them together cut the slice, by
+// how many there were or by how long it asked for.
+func TestR69_StrainIsKeptOverAttempts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		cuts  source.Cuts
+		after string
+		at    []int
+		cut   bool
+	}{
+		{"429 below", source.Cuts{}, "40", []int{2, 3, 5, 7}, false},
+		{"429 above", source.Cuts{}, "40", []int{2, 3, 4, 6, 7}, true},
+		{"sum of Retry-After below", source.Cuts{RetryAfterSum: source.Duration(81 * time.Minute)}, "2400", []int{2, 4}, false},
+		{"sum of Retry-After above", source.Cuts{RetryAfterSum: source.Duration(80 * time.Minute)}, "2400", []int{2, 4}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				m := &meddler{answer: func(n int, r *http.Request) *http.Response {
+					if !slices.Contains(c.at, n) {
+						return nil
+					}
+					return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {c.after}}, Body: http.NoBody, Request: r}
+				}}
+				b := newBench(t, ascending, setup{sim: sim.Config{Records: 70}, tweak: func(s *source.Spec) { s.Cuts = c.cuts }, wrap: m.wrap})
+				b.exact()
+				if n := b.ask(cutFor, harvest.CutThrottled); (n > 0) != c.cut {
+					t.Errorf("%d slices were cut", n)
+				}
+				if runs := b.ask(`SELECT COUNT(*) FROM ing_task_run`); runs <= len(c.at) {
+					t.Errorf("%d runs, so that one has seen several of the complaints", runs)
+				}
+			})
+		})
+	}
+}
+
 // TestC17_ShortSlicesAreLeftWhole: thresholds are advice, and where a slice
 // cannot be cut the walk goes on; a wall is none, and makes a gap.
 func TestC17_ShortSlicesAreLeftWhole(t *testing.T) {

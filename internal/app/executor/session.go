@@ -85,6 +85,9 @@ func (e *Executor) runJob(stop, work context.Context, job harvest.Job) error {
 	if err := s.loadSpec(ctx); err != nil {
 		return s.endRun(work, err)
 	}
+	if err := s.recallEffort(ctx, res); err != nil {
+		return s.endRun(work, err)
+	}
 	s.walk = resumeWalk(res, s.spec.TwoPhase())
 	s.details = details{takes: s.spec.Detail.Takes(), lasting: res.Spent >= lastingRuns}
 	renewing := make(chan struct{})
@@ -145,6 +148,23 @@ func (s *session) loadSpec(ctx context.Context) error {
 	s.items, err = source.SorterOf(spec)
 	return err
 }
+
+// recallEffort takes up what the pages of earlier attempts cost: a slice strains its
+// source no less because a worker was stopped in between (R69).
+func (s *session) recallEffort(ctx context.Context, res harvest.Resume) error {
+	s.effort.gauge.Begun = s.effort.begun
+	if res.Attempt < 2 {
+		return nil
+	}
+	pages, err := s.e.store.PageCosts(ctx, s.job.Lease.Task, max(pagesRecalled, s.effort.gauge.Limits.FailedOver))
+	for _, p := range pages {
+		s.effort.gauge.Note(p)
+	}
+	return err
+}
+
+// pagesRecalled is how many pages of earlier attempts are looked at.
+const pagesRecalled = 200
 
 // sortStoreError returns the errors of the store that end the executor. Those that
 // only end the run are logged: the next owner of the task goes on with what is stored.
@@ -211,7 +231,7 @@ func (s *session) endRun(work context.Context, err error) error {
 		end.Outcome = harvest.Released
 		end.Code = f.Code
 		end.Delay = f.RetryAfter
-	case f.Code == harvest.CodeQuota: // a longer delay would be taken for the source's wish, and pause it
+	case f.OfQuota(): // a longer delay would be taken for the source's wish, and pause it
 		end.Outcome = harvest.Released
 		end.Code = f.Code
 		end.Delay = min(f.RetryAfter, harvest.LongestWait)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/pace"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/domain/trace"
 )
@@ -24,6 +25,8 @@ type Upstream interface {
 	// Allowed is what the provider allows requests for a purpose, as they would be
 	// sent now: with a key or without.
 	Allowed(ctx context.Context, s *source.Spec, c source.Call) source.Rate
+	// Estimate is how many such requests may go out within a horizon.
+	Estimate(ctx context.Context, s *source.Spec, c source.Call, horizon time.Duration) (pace.Advice, error)
 }
 
 // Store remembers which sources are held, and the breakers of partitions.

@@ -144,6 +144,7 @@ func (pl *planning) cutWithin(ctx context.Context, req harvest.SliceRequest, r r
 	if err != nil {
 		return nil, err
 	}
+	pl.expectRequests(specs, r)
 	switch n := pl.countFitting(r, specs); {
 	case n == len(specs):
 		return specs, nil

@@ -112,7 +112,7 @@ func (pl *planning) probe(ctx context.Context, p harvest.Part) (source.Answer, e
 // this planning can wait for the next.
 func (pl *planning) forbidsPlanning(f harvest.Fault) bool {
 	return f.Level == harvest.Fatal || f.Level == harvest.Rejected && pl.t.Query != "" ||
-		f.Code == harvest.CodeBroken || pl.patient && f.Code == harvest.CodeQuota
+		f.Code == harvest.CodeBroken || pl.patient && f.OfQuota()
 }
 
 // askAbout asks the source about a part, and learns its clock from the answer. The

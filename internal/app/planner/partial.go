@@ -58,7 +58,7 @@ func (p *Planner) goOn(ctx context.Context, part harvest.PartialPlan) (bool, err
 	switch f, _ := harvest.FaultOf(err); {
 	case errors.Is(err, harvest.ErrFrontierMoved): // another planner was faster
 		return false, nil
-	case f.Code == harvest.CodeQuota, f.Code == harvest.CodeBroken:
+	case f.OfQuota(), f.Code == harvest.CodeBroken:
 		p.log.Debug("not gone on yet", "source", ns.Provenance, "plan", open.ID, "code", f.Code, "err", err)
 		return false, nil
 	}

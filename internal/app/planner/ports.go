@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/pace"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -75,8 +76,8 @@ type Backlog interface {
 	// done, cut again or given up.
 	OpenSlices(ctx context.Context, provenance string, op harvest.Operation) (int64, error)
 	// Reserved is what the open tasks of a source will take that have a priority,
-	// or a better one.
-	Reserved(ctx context.Context, provenance string, priority int) (harvest.Reserved, error)
+	// or a better one, and which of it those of one operation will.
+	Reserved(ctx context.Context, provenance string, own harvest.Operation, priority int) (harvest.Reserved, error)
 }
 
 // Records are those that were harvested before.
@@ -101,4 +102,6 @@ type Upstream interface {
 	// Allowed is what the provider allows requests for a purpose, as they would be
 	// sent now: with a key or without.
 	Allowed(ctx context.Context, s *source.Spec, c source.Call) source.Rate
+	// Estimate is how many such requests may go out within a horizon.
+	Estimate(ctx context.Context, s *source.Spec, c source.Call, horizon time.Duration) (pace.Advice, error)
 }

@@ -188,7 +188,7 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 	out.Span = d.Span
 	for _, s := range d.Slices {
 		out.Slices = append(out.Slices, s.Spec)
-		out.Requests += pl.spec.Requests(s.Spec.Hints.ExpectedRecords)
+		out.Requests += s.Spec.Hints.ExpectedRequests
 	}
 	out.addPrice(pl.allowedRate(ctx), pl.requestCost())
 	if of.From.IsNumber() {

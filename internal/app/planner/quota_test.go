@@ -146,7 +146,7 @@ func TestC1_HarvestIsPlannedFirst(t *testing.T) {
 				if why, n, noop := b.plan(trigger); noop || n == 0 || !strings.Contains(why, "quota of 60") {
 					t.Errorf("%s: %d slices, %v: %s", open, n, noop, why)
 				}
-				b.exec(`UPDATE ing_plan_slice SET slice_spec=REPLACE(slice_spec, '"expectedRecords":', '"expectedRecords":9')`)
+				b.exec(`UPDATE ing_plan_slice SET slice_spec=REPLACE(slice_spec, '"expectedRequests":', '"expectedRequests":9')`)
 				for day := range 3 {
 					b.Sim.Advance(24 * time.Hour)
 					time.Sleep(24 * time.Hour)
@@ -172,7 +172,7 @@ func TestR38_WhatWaitsSaysSo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBench(t, sim.Config{}, daily(60))
 		b.plan(harvest.Trigger{Provenance: "crossref", Operation: harvest.Harvest})
-		b.exec(`UPDATE ing_plan_slice SET slice_spec=REPLACE(slice_spec, '"expectedRecords":', '"expectedRecords":9')`)
+		b.exec(`UPDATE ing_plan_slice SET slice_spec=REPLACE(slice_spec, '"expectedRequests":', '"expectedRequests":9')`)
 		later := time.Now().UTC().Add(7 * time.Hour).Truncate(time.Second)
 		b.exec(fmt.Sprintf(`UPDATE ing_task SET scheduled_at='%s'`, later.Format("2006-01-02 15:04:05.000000")))
 		rep, err := b.Node.Control.Harvest(t.Context(), control.HarvestRequest{

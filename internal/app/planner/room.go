@@ -23,11 +23,18 @@ type room struct {
 	scarce bool
 	// quotaReason says which quota bounds the requests; empty if none does.
 	quotaReason string
+	// hint is how many requests the rate gate could let out within the horizon, 0 if
+	// nothing bounds them.
+	hint int64
 }
+
+// planHorizon is how far ahead a plan reckons with what the rate gate lets out.
+const planHorizon = 24 * time.Hour
 
 // findRoom looks at what is open: at the slices of the operation, and at how much of
 // the quotas is taken by tasks that go before this plan or with it. Tasks of a lower
-// priority take nothing away: they will wait for this plan (C1).
+// priority take nothing away: they will wait for this plan (C1). Nor does any task take
+// away what is the operation's own share.
 func (pl *planning) findRoom(ctx context.Context) (room, error) {
 	r := room{most: cmp.Or(pl.spec.Window.MaxOpen, 10_000), requests: math.MaxInt64}
 	open, err := pl.backlog.OpenSlices(ctx, pl.t.Provenance, pl.t.Operation)
@@ -35,30 +42,40 @@ func (pl *planning) findRoom(ctx context.Context) (room, error) {
 		return r, err
 	}
 	r.slices = max(0, r.most-int(open))
-	for _, q := range pl.allowedRate(ctx).Quotas {
-		if q.Window.D() < 24*time.Hour {
-			continue
-		}
-		taken, err := pl.backlog.Reserved(ctx, pl.t.Provenance, cmp.Or(pl.t.Priority, pl.t.Operation.Priority()))
-		if err != nil {
-			return r, err
-		}
-		all := max(1, q.Limit/pl.requestCost())
-		left := all - taken.Pages
-		if pl.spec.TwoPhase() && pl.t.Operation != harvest.Update {
-			left -= divideUp(taken.Records, pl.idsPerRequest()) // the details of what is found
-		}
-		left = max(0, left)
-		r.scarce = r.scarce || 2*left < all
-		if left < r.requests {
-			r.requests = left
-			r.quotaReason = fmt.Sprintf("the quota of %d per %s is spoken for by open tasks", q.Limit, q.Window.D())
-			if taken.WaitsUntil.After(taken.Now) {
-				r.quotaReason += " that wait until " + harvest.FormatInstant(taken.WaitsUntil)
-			}
-		}
+	advice, err := pl.up.Estimate(ctx, pl.spec, pl.firstCall(), planHorizon)
+	if err != nil {
+		return r, err
+	}
+	if advice.Requests < math.MaxInt64 {
+		r.hint = advice.Requests
+	}
+	if advice.OfQuotas == math.MaxInt64 {
+		return r, nil
+	}
+	taken, err := pl.backlog.Reserved(ctx, pl.t.Provenance, pl.t.Operation, cmp.Or(pl.t.Priority, pl.t.Operation.Priority()))
+	if err != nil {
+		return r, err
+	}
+	all := max(1, advice.OfQuotas)
+	enough := all
+	if advice.Least > 0 {
+		enough = min(all, advice.Least)
+	}
+	r.requests = max(0, all-pl.requestsOf(taken.OpenWork), advice.Least-pl.requestsOf(taken.Own))
+	r.scarce = 2*r.requests < enough
+	r.quotaReason = fmt.Sprintf("the quota of %d per %s is spoken for by open tasks", advice.Tightest.Limit, advice.Tightest.Window)
+	if taken.WaitsUntil.After(taken.Now) {
+		r.quotaReason += " that wait until " + harvest.FormatInstant(taken.WaitsUntil)
 	}
 	return r, nil
+}
+
+// requestsOf is how many requests open work takes.
+func (pl *planning) requestsOf(w harvest.OpenWork) int64 {
+	if pl.spec.TwoPhase() && pl.t.Operation != harvest.Update {
+		return w.Pages + divideUp(w.Records, pl.idsPerRequest()) // the details of what is found
+	}
+	return w.Pages
 }
 
 // exhausted reports whether nothing may be added. A plan that was begun waits until
@@ -93,7 +110,7 @@ func (pl *planning) countFitting(r room, specs []harvest.SliceSpec) int {
 		if pl.backward() {
 			at = len(specs) - 1 - n
 		}
-		left -= pl.requestsFor(specs[at])
+		left -= specs[at].Hints.ExpectedRequests
 		if left < 0 && n > 0 {
 			break
 		}
@@ -101,20 +118,39 @@ func (pl *planning) countFitting(r room, specs []harvest.SliceSpec) int {
 	return min(n, r.slices)
 }
 
-// requestsFor is how many requests a slice takes at least.
+// requestsFor is how many requests a slice takes. What it reads of the time before it,
+// for what came late, is taken to be as dense as the slice.
 func (pl *planning) requestsFor(s harvest.SliceSpec) int64 {
 	if pl.t.Operation == harvest.Update {
 		return divideUp(s.Hints.ExpectedRecords, pl.idsPerRequest())
 	}
-	return pl.spec.Requests(s.Hints.ExpectedRecords)
+	records := s.Hints.ExpectedRecords
+	if nominal := s.NominalWindow().Duration(); nominal > 0 {
+		records = int64(math.Ceil(float64(records) * s.RequestWindow().Duration().Seconds() / nominal.Seconds()))
+	}
+	return pl.spec.Requests(records)
+}
+
+// expectRequests writes into slices how many requests each of them takes, and how many
+// could go out when they were planned.
+func (pl *planning) expectRequests(specs []harvest.SliceSpec, r room) {
+	for _, s := range specs {
+		s.Hints.ExpectedRequests = pl.requestsFor(s)
+		s.Hints.BudgetHint = r.hint
+	}
+}
+
+// firstCall is one of the requests that the plan asks for.
+func (pl *planning) firstCall() source.Call {
+	if pl.t.Operation == harvest.Update {
+		return source.Call{Purpose: source.ForDetail, BaseURL: pl.t.BaseURL}
+	}
+	return source.Call{Purpose: source.ForSearch, BaseURL: pl.t.BaseURL}
 }
 
 // allowedRate is how often the source may be asked what the plan asks for.
 func (pl *planning) allowedRate(ctx context.Context) source.Rate {
-	if pl.t.Operation == harvest.Update {
-		return pl.up.Allowed(ctx, pl.spec, source.Call{Purpose: source.ForDetail, BaseURL: pl.t.BaseURL})
-	}
-	return pl.up.Allowed(ctx, pl.spec, source.Call{Purpose: source.ForSearch, BaseURL: pl.t.BaseURL})
+	return pl.up.Allowed(ctx, pl.spec, pl.firstCall())
 }
 
 // requestCost is what one request of the plan costs, in units of the quotas.

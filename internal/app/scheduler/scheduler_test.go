@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/app/scheduler"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/pace"
 	"github.com/papertrace/patra/internal/domain/schedule"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
@@ -105,6 +107,11 @@ func (w *world) Ask(_ context.Context, s *source.Spec, _ source.Call) (source.An
 // Allowed implements planner.Upstream.
 func (w *world) Allowed(_ context.Context, s *source.Spec, _ source.Call) source.Rate {
 	return s.Allowed(false)
+}
+
+// Estimate implements planner.Upstream.
+func (w *world) Estimate(context.Context, *source.Spec, source.Call, time.Duration) (pace.Advice, error) {
+	return pace.Advice{Requests: math.MaxInt64, OfQuotas: math.MaxInt64}, nil
 }
 
 func (w *world) observe(ev scheduler.Event) {

@@ -238,7 +238,7 @@ func (r *reading) blame(f harvest.Fault, sent int) string {
 	switch f.Code {
 	case harvest.CodeAuthRefused, harvest.CodeNoCredential, harvest.CodeAuthInPlain, harvest.CodeCredentialUnreadable, harvest.CodeCredentialsLost:
 		return Credential
-	case harvest.CodeRate, harvest.CodeQuota, harvest.CodeGateLost:
+	case harvest.CodeRate, harvest.CodeQuota, harvest.CodeQuotaKept, harvest.CodeGateLost:
 		return Rate
 	}
 	switch {

@@ -131,6 +131,10 @@ type Evidence struct {
 	Bytes    int64
 	WaitGate time.Duration
 	Network  time.Duration
+	// Rate is what the rate gate said of the last request, nil if it was not asked, and
+	// Gate what it had to do with all of them.
+	Rate *RateNote
+	Gate RateSums
 }
 
 // FailedPage is the error of a page that was claimed and is not stored: why that is,

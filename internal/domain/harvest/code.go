@@ -15,6 +15,7 @@ type Code string
 const (
 	CodeRate       Code = "rate_wait"
 	CodeQuota      Code = "quota_wait"
+	CodeQuotaKept  Code = "quota_kept"
 	CodeQuiet      Code = "quiet_hours"
 	CodeBroken     Code = "circuit_open"
 	CodeCancelled  Code = "cancelled"
@@ -202,6 +203,11 @@ var groups = []group{
 		{
 			CodeQuota, "A quota of the source is spent, for the hour, the day or the month.",
 			"rests until the quota begins anew.", "Nothing, or set a credential that has a larger quota.",
+		},
+		{
+			CodeQuotaKept, "What is left of a quota is kept back, or is the share of other operations.",
+			"rests until there is some for this operation again.",
+			"Nothing, or have `quotaReserve` and `quotaShares` of the source leave more to it: `patra source show NAME` tells both.",
 		},
 		{
 			CodeQuiet, "The source's quiet hours have begun.",

@@ -78,11 +78,14 @@ func (f Fault) Error() string {
 // Throttled reports whether the upstream asked for fewer requests.
 func (f Fault) Throttled() bool { return f.Status == 429 || f.Code == CodeThrottled }
 
+// OfQuota reports whether there is nothing left of a quota for this request.
+func (f Fault) OfQuota() bool { return f.Code == CodeQuota || f.Code == CodeQuotaKept }
+
 // Waits reports whether nothing is known against the upstream: the request was
 // held back here, or broken off by whoever had asked for it.
 func (f Fault) Waits() bool {
 	switch f.Code {
-	case CodeRate, CodeQuota, CodeQuiet, CodeBroken, CodeCancelled:
+	case CodeRate, CodeQuota, CodeQuotaKept, CodeQuiet, CodeBroken, CodeCancelled:
 		return true
 	}
 	return false

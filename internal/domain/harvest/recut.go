@@ -26,6 +26,10 @@ type CutLimits struct {
 	// pages are too many. Before there were as many pages nothing is judged.
 	FailedPercent int
 	FailedOver    int
+	// RetryAfterSum is for how long, all in all, the source may ask to be left alone, and
+	// WalkTime how long a run may walk. 0 means that nothing is cut for it.
+	RetryAfterSum time.Duration
+	WalkTime      time.Duration
 }
 
 // DefaultCuts are the thresholds of a source that has none of its own.
@@ -33,6 +37,7 @@ func DefaultCuts() CutLimits {
 	return CutLimits{
 		PagesSoft: 1000, PagesHard: 2000, PageBytes: 5_000_000,
 		Throttled: 5, ThrottledWithin: 300 * time.Second, FailedPercent: 5, FailedOver: 50,
+		RetryAfterSum: 30 * time.Minute, WalkTime: 6 * time.Hour,
 	}
 }
 
@@ -47,6 +52,8 @@ func (l CutLimits) filled() CutLimits {
 		ThrottledWithin: cmp.Or(l.ThrottledWithin, d.ThrottledWithin),
 		FailedPercent:   cmp.Or(l.FailedPercent, d.FailedPercent),
 		FailedOver:      cmp.Or(l.FailedOver, d.FailedOver),
+		RetryAfterSum:   l.RetryAfterSum,
+		WalkTime:        l.WalkTime,
 	}
 }
 
@@ -88,22 +95,31 @@ type PageCost struct {
 	Bytes     int64     // of its body
 	Failed    int       // tries before the one that brought it
 	Throttled int       // replies 429 among them
+	// RetryAfter is for how long the replies asked to be left alone, together.
+	RetryAfter time.Duration
 }
 
-// Gauge watches the pages of a run for signs that the slice strains its source.
-// The zero gauge is ready.
+// Gauge watches the pages of a slice for signs that it strains its source. The zero gauge
+// is ready; a run begins with what the pages of the runs before it cost.
 type Gauge struct {
 	Limits CutLimits
+	// Begun is when the run began.
+	Begun time.Time
 
 	bytes     int64 // of the last page
 	throttled []time.Time
 	failed    []int // by page, the last FailedOver of them
+	// retryAfter is the sum over all pages, newest is when the last of them came.
+	retryAfter time.Duration
+	newest     time.Time
 }
 
 // Note takes a page into account.
 func (g *Gauge) Note(c PageCost) {
 	limits := g.Limits.filled()
 	g.bytes = c.Bytes
+	g.retryAfter += c.RetryAfter
+	g.newest = c.At
 	for range c.Throttled {
 		g.throttled = append(g.throttled, c.At)
 	}
@@ -126,6 +142,10 @@ func (g *Gauge) Strain() Code {
 		return CutThrottled
 	case len(g.failed) == limits.FailedOver && failed*100 >= limits.FailedPercent*limits.FailedOver:
 		return CutErrors
+	case limits.RetryAfterSum > 0 && g.retryAfter >= limits.RetryAfterSum:
+		return CutThrottled
+	case limits.WalkTime > 0 && !g.Begun.IsZero() && g.newest.Sub(g.Begun) >= limits.WalkTime:
+		return CutBudget
 	}
 	return ""
 }

@@ -351,6 +351,34 @@ func TestR69_EveryThresholdIsTheSources(t *testing.T) {
 			append(make([]harvest.PageCost, 49), harvest.PageCost{Failed: 24}), append(make([]harvest.PageCost, 49), harvest.PageCost{Failed: 25}), harvest.CutErrors,
 		},
 		{
+			"sum of Retry-After, the platform's",
+			harvest.CutLimits{RetryAfterSum: harvest.DefaultCuts().RetryAfterSum},
+			[]harvest.PageCost{{RetryAfter: 20 * time.Minute}, {RetryAfter: 10*time.Minute - time.Second}, {}},
+			[]harvest.PageCost{{RetryAfter: 20 * time.Minute}, {RetryAfter: 10 * time.Minute}, {}},
+			harvest.CutThrottled,
+		},
+		{
+			"sum of Retry-After",
+			harvest.CutLimits{RetryAfterSum: time.Minute},
+			[]harvest.PageCost{{RetryAfter: 59 * time.Second}},
+			[]harvest.PageCost{{RetryAfter: time.Minute}},
+			harvest.CutThrottled,
+		},
+		{
+			"time of a walk, the platform's",
+			harvest.CutLimits{WalkTime: harvest.DefaultCuts().WalkTime},
+			[]harvest.PageCost{{At: at(6*3600 - 1)}},
+			[]harvest.PageCost{{At: at(6 * 3600)}},
+			harvest.CutBudget,
+		},
+		{
+			"time of a walk",
+			harvest.CutLimits{WalkTime: time.Minute},
+			[]harvest.PageCost{{At: at(59)}},
+			[]harvest.PageCost{{At: at(60)}},
+			harvest.CutBudget,
+		},
+		{
 			"pages of errors",
 			harvest.CutLimits{FailedOver: 4},
 			[]harvest.PageCost{{Failed: 1}, {}, {}},
@@ -362,7 +390,7 @@ func TestR69_EveryThresholdIsTheSources(t *testing.T) {
 			pages []harvest.PageCost
 			want  harvest.Code
 		}{{c.below, ""}, {c.above, c.want}} {
-			g := harvest.Gauge{Limits: c.own}
+			g := harvest.Gauge{Limits: c.own, Begun: at(0)}
 			for _, p := range side.pages {
 				g.Note(p)
 			}

@@ -117,8 +117,13 @@ type BudgetSpec struct {
 // SliceHints are what was known when the slice was cut. Of these the overlap
 // widens the request, and a count is held against the walk (R64).
 type SliceHints struct {
-	ExpectedPageSize int        `json:"expectedPageSize,omitzero"`
-	ExpectedRecords  int64      `json:"expectedRecords,omitzero"`
+	ExpectedPageSize int   `json:"expectedPageSize,omitzero"`
+	ExpectedRecords  int64 `json:"expectedRecords,omitzero"`
+	// ExpectedRequests is how many requests the walk takes if the records are as many as
+	// expected, BudgetHint how many the rate gate could let out within a day when the slice
+	// was planned; 0 if nothing told.
+	ExpectedRequests int64      `json:"expectedRequests,omitzero"`
+	BudgetHint       int64      `json:"budgetHint,omitzero"`
 	EstimatedBy      Estimation `json:"estimatedBy,omitempty"`
 	SafetyLagSec     int        `json:"safetyLagSec,omitzero"`
 	OverlapSec       int        `json:"overlapSec,omitzero"`

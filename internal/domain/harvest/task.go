@@ -59,11 +59,23 @@ func (j Job) Partition() Partition {
 
 // Reserved is what open tasks will take.
 type Reserved struct {
-	// Pages are the requests for their pages or ids, Records those whose details
-	// are asked for besides.
-	Pages, Records int64
+	// OpenWork is that of all operations, Own that of the one asked about.
+	OpenWork
+	Own OpenWork
 	// WaitsUntil is when the first of them goes on, and Now the store's clock.
 	WaitsUntil, Now time.Time
+}
+
+// OpenWork is what open tasks will take.
+type OpenWork struct {
+	// Pages are the requests for their pages or ids, Records those whose details
+	// are asked for besides, where that was not known when they were planned.
+	Pages, Records int64
+}
+
+// Add sums two.
+func (w OpenWork) Add(o OpenWork) OpenWork {
+	return OpenWork{Pages: w.Pages + o.Pages, Records: w.Records + o.Records}
 }
 
 // LeaseRequest says what a worker is willing to take.
@@ -180,6 +192,7 @@ type RunStats struct {
 	AvgLatency int64 `json:"avgLatencyMs"`
 	MaxLatency int64 `json:"maxLatencyMs"`
 	WaitTotal  int64 `json:"waitTotalMs"` // at the rate gate
+	RateSums
 
 	Pages       int64 `json:"pagesVisited"`
 	PagesFailed int64 `json:"pagesFailed"`

@@ -12,10 +12,12 @@ import (
 // is paused anyhow (R39).
 const maxWait = 366 * 24 * time.Hour
 
-// Backoff is exponential: Base doubled with every attempt up to Max, spread by
-// 20 %. The zero value means 100 ms up to 30 s.
+// Backoff is exponential: Base multiplied by Factor with every attempt up to Max, spread
+// by Jitter, a part of 1. The zero value means 100 ms, doubled up to 30 s, spread by 20 %.
 type Backoff struct {
 	Base, Max time.Duration
+	Factor    float64
+	Jitter    float64
 }
 
 // Wait is how long to wait before the repetition that follows the attempt-th try, counted
@@ -24,14 +26,15 @@ type Backoff struct {
 func (b Backoff) Wait(attempt int, retryAfter time.Duration, rnd func() float64) time.Duration {
 	d := cmp.Or(b.Base, 100*time.Millisecond)
 	top := cmp.Or(b.Max, 30*time.Second)
+	factor := cmp.Or(b.Factor, 2)
 	for range attempt - 1 {
 		if d >= top {
 			break
 		}
-		d *= 2
+		d = time.Duration(min(float64(d)*factor, float64(top)))
 	}
 	d = min(d, top)
-	d = time.Duration(float64(d) * (1 + 0.2*(2*rnd()-1)))
+	d = time.Duration(float64(d) * (1 + cmp.Or(b.Jitter, 0.2)*(2*rnd()-1)))
 	d = min(max(d, retryAfter, 0), maxWait)
 	return d + time.Duration(0.15*float64(d)*rnd())
 }

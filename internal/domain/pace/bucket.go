@@ -50,6 +50,8 @@ type State struct {
 	// EmptyUntil is when the provider's budget, which is used up, is filled again: there
 	// is no slot before.
 	EmptyUntil time.Time `json:"b,omitzero"`
+	// Told is what the provider said is left of it.
+	Told Told `json:"t,omitzero"`
 	// Seats are held by requests in flight, Waiters are the processes that
 	// wait for one, Fence is the greatest number of a seat yet.
 	Seats   []Seat   `json:"s,omitempty"`
@@ -113,17 +115,35 @@ func Reserve(s State, l Limit, cost int, now time.Time, ahead time.Duration) (St
 
 // placeSlot puts a slot off until budget and quotas allow it, and charges its cost.
 func (s State) placeSlot(l Limit, cost int, now, at time.Time) (State, Slot) {
+	units := int64(cost)
 	slot := Slot{At: later(at, s.EmptyUntil)}
+	emptied := slot.At.After(at)
+	if s.Told.holds(slot.At) && !s.Told.admits(l, units) {
+		slot.KeptBack = s.Told.Left >= units
+		slot.At = s.Told.Until
+	}
 	s.Ledgers = s.openLedgers(l.Quotas, now)
 	for _, q := range l.Quotas { // a later instant has room wherever an earlier one had
-		slot.At = findLedger(s.Ledgers, q.Window, q.Zone).firstRoom(slot.At, q.Limit, int64(cost))
+		first, kept := findLedger(s.Ledgers, q.Window, q.Zone).firstRoom(slot.At, l.terms(q), units)
+		if first.After(slot.At) {
+			slot.KeptBack = kept
+			slot.At = first
+		}
 	}
 	slot.Scarce = slot.At.After(at)
+	slot.KeptBack = slot.KeptBack && !emptied
 	for i := range s.Ledgers {
-		l := &s.Ledgers[i]
-		until := l.until(slot.At)
-		l.charge(until, int64(cost))
-		slot.charges = append(slot.charges, slotCharge{l.Window, l.Zone, Charge{until, int64(cost)}})
+		led := &s.Ledgers[i]
+		c := slotCharge{window: led.Window, zone: led.Zone, Charge: Charge{led.until(slot.At), units}}
+		if !l.Shares.none() {
+			c.names = l.Claim.names()
+		}
+		led.charge(c)
+		slot.charges = append(slot.charges, c)
+	}
+	if s.Told.holds(slot.At) {
+		s.Told.Left -= units
+		slot.told = Charge{s.Told.Until.UnixMicro(), units}
 	}
 	return s, slot
 }
@@ -178,6 +198,9 @@ func Apply(s State, l Limit, now time.Time, o Outcome) State {
 		s = Lower(s, l, o.Allowed, o.Per)
 	}
 	s = Drain(s, now, o.Empty)
+	if o.ResetIn > 0 {
+		s = Tell(s, now, o.Left, o.ResetIn)
+	}
 	if o.Kind != Throttled {
 		s = noteOutcome(s, l, now, o.Kind == Unwell)
 	}
@@ -208,6 +231,10 @@ type Outcome struct {
 	Per     time.Duration
 	// Empty is how long the provider's budget is used up; 0 if it is not.
 	Empty time.Duration
+	// Left units are what the reply said is left until the budget is filled again, in
+	// ResetIn; 0 if it said nothing.
+	Left    int64
+	ResetIn time.Duration
 }
 
 // timeOf is the time that n slots take at r a second, rounded up to the microsecond

@@ -20,6 +20,12 @@ type Limit struct {
 	// Seats bounds requests in flight, over all processes; 0 means no bound.
 	Seats  int
 	Quotas []Quota
+	// Reserve is the part of every quota that is kept back, 0 to 1; Shares are the least
+	// parts of what is not.
+	Reserve float64
+	Shares  Shares
+	// Claim is for what the request is sent that is asked about.
+	Claim Claim
 	// Adapt is how the rate gives way.
 	Adapt Adapt
 }

@@ -12,7 +12,8 @@ func (s State) Allowed(l Limit, now time.Time) float64 {
 // RoomAt is the first instant, not before now, at which one more request fits into a
 // quota.
 func (s State) RoomAt(q Quota, now time.Time) time.Time {
-	return findLedger(s.openLedgers([]Quota{q}, now), q.Window, q.Zone).firstRoom(now, q.Limit, 1)
+	first, _ := findLedger(s.openLedgers([]Quota{q}, now), q.Window, q.Zone).firstRoom(now, terms{hard: q.Limit, soft: q.Limit}, 1)
+	return first
 }
 
 // Used is how much of a quota counts at now.

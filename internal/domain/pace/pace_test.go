@@ -343,6 +343,30 @@ func TestBackoff_Doubles(t *testing.T) {
 	}
 }
 
+// TestR69_WaitsGrowAsTheSourceSays: factor, spread and the longest wait, with the platform's
+// value and with a source's own.
+func TestR69_WaitsGrowAsTheSourceSays(t *testing.T) {
+	middle := func() float64 { return 0.5 }
+	for name, c := range map[string]struct {
+		b    Backoff
+		n    int
+		rnd  func() float64
+		want time.Duration
+	}{
+		"the platform's factor": {Backoff{Base: time.Second}, 3, middle, 4 * time.Second},
+		"its own factor":        {Backoff{Base: time.Second, Factor: 3}, 3, middle, 9 * time.Second},
+		"below its longest":     {Backoff{Base: time.Second, Max: 9 * time.Second, Factor: 3}, 3, middle, 9 * time.Second},
+		"at its longest":        {Backoff{Base: time.Second, Max: 9 * time.Second, Factor: 3}, 4, middle, 9 * time.Second},
+		"the platform's spread": {Backoff{Base: time.Second}, 1, func() float64 { return 0 }, 800 * time.Millisecond},
+		"its own spread":        {Backoff{Base: time.Second, Jitter: 0.5}, 1, func() float64 { return 0 }, 500 * time.Millisecond},
+	} {
+		want := time.Duration(float64(c.want) * (1 + 0.15*c.rnd()))
+		if got := c.b.Wait(c.n, 0, c.rnd); (got - want).Abs() > time.Microsecond {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
 func TestParseRetryAfter(t *testing.T) {
 	for _, c := range []struct {
 		in   string

@@ -35,6 +35,9 @@ type Ledger struct {
 	Zone   string        `json:"z,omitempty"`
 	// Used is sorted, soonest forgotten first.
 	Used []Charge `json:"u,omitempty"`
+	// By is how much of it was used for what, by the names of a [Claim]. It is kept while
+	// there are shares, so that what was used before them is nobody's.
+	By map[string][]Charge `json:"s,omitempty"`
 }
 
 // Charge is the microsecond since 1970 until which units count, and how many.
@@ -68,49 +71,81 @@ func nextDay(at time.Time, zone string) time.Time {
 	return day
 }
 
-// firstRoom is the first instant, not before at, with cost units left of the limit.
-// Everything that counts then is counted, also what is reserved for later: so whichever
-// slot of a span was reserved last has seen all the others of it.
-func (l *Ledger) firstRoom(at time.Time, limit, cost int64) time.Time {
-	left := limit - min(cost, limit)
-	for _, c := range slices.Backward(l.Used) {
-		left -= c[1]
-		if left < 0 {
-			return later(at, c.until())
-		}
-	}
-	return at
-}
-
-// charge enters n units that count until an instant.
-func (l *Ledger) charge(until, n int64) {
-	i, there := l.find(until)
+// enter adds n units that count until an instant.
+func enter(all []Charge, until, n int64) []Charge {
+	i, there := find(all, until)
 	if there {
-		l.Used[i][1] += n
-		return
+		all[i][1] += n
+		return all
 	}
-	l.Used = slices.Insert(l.Used, i, Charge{until, n})
-	if k := len(l.Used); k > maxCharges { // the last two become one, and count as long as the longer
-		l.Used[k-1][1] += l.Used[k-2][1]
-		l.Used = slices.Delete(l.Used, k-2, k-1)
+	all = slices.Insert(all, i, Charge{until, n})
+	if k := len(all); k > maxCharges { // the last two become one, and count as long as the longer
+		all[k-1][1] += all[k-2][1]
+		all = slices.Delete(all, k-2, k-1)
 	}
+	return all
 }
 
-// refund takes back n units that count until an instant, if they still do.
-func (l *Ledger) refund(until, n int64) {
-	i, there := l.find(until)
+// takeOut takes back n units that count until an instant, if they still do.
+func takeOut(all []Charge, until, n int64) []Charge {
+	i, there := find(all, until)
 	if !there {
-		return // forgotten already
+		return all // forgotten already
 	}
-	l.Used[i][1] -= n
-	if l.Used[i][1] <= 0 {
-		l.Used = slices.Delete(l.Used, i, i+1)
+	all[i][1] -= n
+	if all[i][1] <= 0 {
+		all = slices.Delete(all, i, i+1)
 	}
+	return all
 }
 
 // find is the place of a charge, or where it would stand.
-func (l *Ledger) find(until int64) (int, bool) {
-	return slices.BinarySearchFunc(l.Used, until, func(c Charge, u int64) int { return int(min(max(c[0]-u, -1), 1)) })
+func find(all []Charge, until int64) (int, bool) {
+	return slices.BinarySearchFunc(all, until, func(c Charge, u int64) int { return int(min(max(c[0]-u, -1), 1)) })
+}
+
+// unexpired is a copy of the charges that count at now.
+func unexpired(all []Charge, now int64) []Charge {
+	i, exact := find(all, now)
+	if exact {
+		i++
+	}
+	return slices.Clone(all[i:])
+}
+
+// charge enters what a slot costs, in the ledger and in the accounts of the names given.
+func (l *Ledger) charge(c slotCharge) {
+	l.Used = enter(l.Used, c.Charge[0], c.Charge[1])
+	for _, name := range c.names {
+		if l.By == nil {
+			l.By = map[string][]Charge{}
+		}
+		l.By[name] = enter(l.By[name], c.Charge[0], c.Charge[1])
+	}
+}
+
+// refund takes back what a slot was charged.
+func (l *Ledger) refund(c slotCharge) {
+	l.Used = takeOut(l.Used, c.Charge[0], c.Charge[1])
+	for _, name := range c.names {
+		l.By[name] = takeOut(l.By[name], c.Charge[0], c.Charge[1])
+	}
+}
+
+// unexpired is a copy of the ledger without what no longer counts at now.
+func (l Ledger) unexpired(now int64) Ledger {
+	l.Used = unexpired(l.Used, now)
+	by := map[string][]Charge{}
+	for name, charges := range l.By {
+		if left := unexpired(charges, now); len(left) > 0 {
+			by[name] = left
+		}
+	}
+	l.By = nil
+	if len(by) > 0 {
+		l.By = by
+	}
+	return l
 }
 
 // openLedgers returns the ledgers without what no longer counts at now, and with one for
@@ -119,11 +154,7 @@ func (l *Ledger) find(until int64) (int, bool) {
 func (s State) openLedgers(quotas []Quota, now time.Time) []Ledger {
 	var out []Ledger
 	for _, l := range s.Ledgers {
-		i, exact := l.find(now.UnixMicro())
-		if exact {
-			i++
-		}
-		l.Used = slices.Clone(l.Used[i:])
+		l = l.unexpired(now.UnixMicro())
 		if len(l.Used) > 0 {
 			out = append(out, l)
 		}
@@ -158,21 +189,26 @@ type Slot struct {
 	// At is when it may be used.
 	At time.Time
 	// Scarce says that it is so late because a quota or the provider's budget is used
-	// up.
-	Scarce bool
+	// up, KeptBack that there is some left, which is kept back or is the share of others.
+	Scarce   bool
+	KeptBack bool
 
 	charges []slotCharge
+	// told is what it took of the budget that the provider told of, and until when that
+	// budget is in force.
+	told Charge
 }
 
-// slotCharge is what a slot was charged in one ledger.
+// slotCharge is what a slot was charged in one ledger, and in which of its accounts.
 type slotCharge struct {
 	window time.Duration
 	zone   string
+	names  []string
 	Charge
 }
 
 // Charged reports whether the slot was charged anything that can be given back.
-func (t Slot) Charged() bool { return len(t.charges) > 0 }
+func (t Slot) Charged() bool { return len(t.charges) > 0 || t.told[1] > 0 }
 
 // Refund gives back what a slot took of the quotas. It is for slots by which
 // nothing was sent, and each may be given back once (R38).
@@ -183,8 +219,11 @@ func Refund(s State, t Slot) State {
 	s.Ledgers = s.openLedgers(nil, time.Time{})
 	for _, c := range t.charges {
 		if l := findLedger(s.Ledgers, c.window, c.zone); l != nil {
-			l.refund(c.Charge[0], c.Charge[1])
+			l.refund(c)
 		}
+	}
+	if t.told[1] > 0 && s.Told.Until.UnixMicro() == t.told[0] {
+		s.Told.Left += t.told[1]
 	}
 	return s
 }

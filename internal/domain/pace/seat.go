@@ -32,7 +32,7 @@ type Waiter struct {
 // seat is needed.
 func TakeSeat(s State, l Limit, who int64, now time.Time) (_ State, fence int64, ok bool) {
 	seats := l.Seats
-	if s.Failing(l) {
+	if s.Failing(l) || s.inReserve(l, now) {
 		seats = 1
 	}
 	if seats == 0 {

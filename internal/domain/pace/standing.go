@@ -29,6 +29,30 @@ func Stands(s State, l Limit, now time.Time) Standing {
 	return out
 }
 
+// Pass is how a request passed the gate: how long it waited there, and how its key stood
+// then.
+type Pass struct {
+	Waited    time.Duration
+	PerSecond float64
+	Burst     int
+	// CooldownUntil is when a silence ends that is not over yet.
+	CooldownUntil time.Time
+}
+
+// PassOf tells how a key stands for a request that passes.
+func PassOf(s State, l Limit, now time.Time) Pass {
+	out := Pass{Burst: l.Burst}
+	var slack time.Duration
+	out.PerSecond, slack = s.rate(l)
+	if slack == 0 {
+		out.Burst = 1
+	}
+	if until := later(s.CooldownUntil, s.EmptyUntil); until.After(now) {
+		out.CooldownUntil = until
+	}
+	return out
+}
+
 // used is how many units count at an instant.
 func (l *Ledger) used(now time.Time) (n int64) {
 	for _, c := range l.Used {

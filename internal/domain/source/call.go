@@ -109,6 +109,8 @@ type Answer struct {
 	// BodyBytes is the size of the reply's body, as read; of one that is larger than
 	// allowed what is known of it, and 0 with any other fault.
 	BodyBytes int64
+	// Rate is what the rate gate said of the last try, nil if it was not asked.
+	Rate *harvest.RateNote
 	// Done is set where the call was Held and there is a page. It must be called
 	// when the page is done with, and may be called more than once.
 	Done func()
@@ -123,6 +125,8 @@ type Traffic struct {
 	Bytes    int64         `json:"bytes"`
 	WaitGate time.Duration `json:"wait_gate_ns"`
 	Network  time.Duration `json:"network_ns"`
+	// Gate is what the rate gate had to do with them.
+	Gate harvest.RateSums `json:"-"`
 }
 
 // Add sums two accounts.
@@ -131,6 +135,7 @@ func (t Traffic) Add(o Traffic) Traffic {
 		Sent: t.Sent + o.Sent, Retried: t.Retried + o.Retried,
 		HTTP429: t.HTTP429 + o.HTTP429, HTTP5xx: t.HTTP5xx + o.HTTP5xx,
 		Bytes: t.Bytes + o.Bytes, WaitGate: t.WaitGate + o.WaitGate, Network: t.Network + o.Network,
+		Gate: t.Gate.Add(o.Gate),
 	}
 }
 

@@ -17,6 +17,7 @@ func (c *compiler) cuts() {
 	for key, n := range map[string]int64{
 		"pagesSoft": int64(own.PagesSoft), "pagesHard": int64(own.PagesHard), "pageBytes": int64(own.PageBytes),
 		"throttled": int64(own.Throttled), "throttledWithin": int64(own.ThrottledWithin), "failedOver": int64(own.FailedOver),
+		"retryAfterSum": int64(own.RetryAfterSum), "walkTime": int64(own.WalkTime),
 	} {
 		if n < 0 {
 			c.fail(path+"."+key, "is below 0")
@@ -26,6 +27,9 @@ func (c *compiler) cuts() {
 		c.fail(path+".failedPercent", "%d is not within [1, 100]", own.FailedPercent)
 	}
 	c.spec.Cuts = own.filled(c.spec.HTTP)
+	// An older snapshot has none of these, so they are filled in here alone.
+	c.spec.Cuts.RetryAfterSum = cmp.Or(own.RetryAfterSum, Duration(harvest.DefaultCuts().RetryAfterSum))
+	c.spec.Cuts.WalkTime = cmp.Or(own.WalkTime, Duration(harvest.DefaultCuts().WalkTime))
 	if soft, hard := c.spec.Cuts.PagesSoft, c.spec.Cuts.PagesHard; hard < soft {
 		c.fail(path+".pagesHard", "%d is below pagesSoft, %d", hard, soft)
 	}
@@ -42,5 +46,7 @@ func (own Cuts) filled(h HTTP) Cuts {
 		ThrottledWithin: cmp.Or(own.ThrottledWithin, Duration(d.ThrottledWithin)),
 		FailedPercent:   cmp.Or(own.FailedPercent, d.FailedPercent),
 		FailedOver:      cmp.Or(own.FailedOver, d.FailedOver),
+		RetryAfterSum:   own.RetryAfterSum,
+		WalkTime:        own.WalkTime,
 	}
 }

@@ -198,6 +198,7 @@ func (c *compiler) rateLimit(path string, r Rate) Rate {
 		}
 	}
 	c.quotas(path, r)
+	c.quotaParts(path, &r)
 	c.adapt(path+".adapt", r)
 	if r.Scope != "" {
 		coded(c, path+".scope", DictRateScope, r.Scope)
@@ -264,6 +265,12 @@ func (r Rate) clone() Rate {
 	}
 	if r.Adapt != nil {
 		r.Adapt = new(*r.Adapt)
+	}
+	if r.QuotaReserve != nil {
+		r.QuotaReserve = new(*r.QuotaReserve)
+	}
+	if r.QuotaShares != nil {
+		r.QuotaShares = new(*r.QuotaShares)
 	}
 	return r
 }
@@ -349,6 +356,12 @@ func (c *compiler) retry() {
 	r.Max = c.duration(path+".max", r.Max, defaultRetryMax)
 	if r.Attempts < 1 || r.Attempts > maxAttempts {
 		c.fail(path+".maxAttempts", "%d is not within [1, %d]", r.Attempts, maxAttempts)
+	}
+	if r.Factor != 0 && !(r.Factor >= 1 && r.Factor <= 10) {
+		c.fail(path+".factor", "%v is not within [1, 10]", r.Factor)
+	}
+	if r.Jitter < 0 || r.Jitter > 100 {
+		c.fail(path+".jitter", "%d is not within [1, 100]", r.Jitter)
 	}
 	if r.Base < 0 || r.Max < r.Base {
 		c.fail(path+".max", "%s is below the first wait of %s", r.Max.D(), r.Base.D())

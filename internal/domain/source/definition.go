@@ -156,8 +156,11 @@ type Batching struct {
 // Retry is the dimension of how often and how patiently a request is repeated.
 type Retry struct {
 	Attempts int      `yaml:"maxAttempts" json:"maxAttempts" doc:"default 5, at most 20"`
-	Base     Duration `yaml:"base" json:"base" doc:"first wait, doubled each time; default 100ms"`
+	Base     Duration `yaml:"base" json:"base" doc:"first wait, multiplied by factor each time; default 100ms"`
 	Max      Duration `yaml:"max" json:"max" doc:"longest wait, default 30s"`
+	// Factor and Jitter are 0 where waits grow as the platform has it.
+	Factor float64 `yaml:"factor" json:"factor,omitzero" doc:"what each wait is multiplied by for the next, 1 to 10; default 2"`
+	Jitter int     `yaml:"jitter" json:"jitter,omitzero" doc:"percent by which each wait is made shorter or longer by chance, at most 100; default 20"`
 }
 
 // Cuts are the thresholds at which a slice is cut while it is walked, to spare the
@@ -170,6 +173,9 @@ type Cuts struct {
 	ThrottledWithin Duration `yaml:"throttledWithin" json:"throttledWithin,omitzero" doc:"within how long that many; default 300s"`
 	FailedPercent   int      `yaml:"failedPercent" json:"failedPercent,omitzero" doc:"failed tries for a hundred pages; default 5"`
 	FailedOver      int      `yaml:"failedOver" json:"failedOver,omitzero" doc:"over how many of the newest pages; default 50"`
+	// RetryAfterSum and WalkTime are 0 in snapshots from before: nothing was cut for them.
+	RetryAfterSum Duration `yaml:"retryAfterSum" json:"retryAfterSum,omitzero" doc:"for how long the source has asked to be left alone, all in all; default 30m"`
+	WalkTime      Duration `yaml:"walkTime" json:"walkTime,omitzero" doc:"how long a slice is walked without a pause; default 6h"`
 }
 
 // Rate is the rate dimension: what the provider allows, and our share of it.
@@ -192,11 +198,27 @@ type Rate struct {
 	LimitHeaders []string `yaml:"limitHeaders" json:"limitHeaders,omitempty" doc:"reply headers that state the limit per second; they only lower the rate"`
 	// Quotas are further limits over longer times, all of which hold at once.
 	Quotas []QuotaConfig `yaml:"quotas" json:"quotas,omitempty" doc:"further limits over longer times, such as 300 an hour and 7200 a day; all hold at once"`
-	Budget *BudgetConfig `yaml:"budget" json:"budget,omitempty" doc:"reply headers that tell what is left, and when it is filled again"`
+	// QuotaReserve is nil in snapshots from before there was one: nothing was kept back.
+	QuotaReserve *int `yaml:"quotaReserve" json:"quotaReserve,omitempty" doc:"percent of every quota that is kept back from what can wait (BACKFILL, UPDATE) and that nobody plans with; default 10"`
+	// QuotaShares are the least parts of what is not kept back.
+	QuotaShares *QuotaShares  `yaml:"quotaShares" json:"quotaShares,omitempty" doc:"percent of every quota, less what is kept back, that is there for one operation or one phase whatever the others want; what is not used of it is not given to others"`
+	Budget      *BudgetConfig `yaml:"budget" json:"budget,omitempty" doc:"reply headers that tell what is left, and when it is filled again"`
 	// Adapt is nil where the rate gives way as the platform has it.
 	Adapt *AdaptConfig `yaml:"adapt" json:"adapt,omitempty" doc:"how the rate gives way when the source complains or fails, and how it comes back"`
 	// RetryAfterOn are statuses whose Retry-After counts besides 429, 503 and 3xx (R60).
 	RetryAfterOn []int `yaml:"retryAfterOn" json:"retryAfterOn,omitempty" doc:"statuses whose Retry-After counts besides 429, 503 and redirects"`
+
+	// Claim is for what a request is sent; [Rate.On] sets it. It is no part of a description.
+	Claim pace.Claim `yaml:"-" json:"-"`
+}
+
+// QuotaShares are percents of every quota.
+type QuotaShares struct {
+	Harvest  int `yaml:"harvest" json:"harvest,omitzero" doc:"least percent for HARVEST"`
+	Backfill int `yaml:"backfill" json:"backfill,omitzero" doc:"least percent for BACKFILL"`
+	Update   int `yaml:"update" json:"update,omitzero" doc:"least percent for UPDATE"`
+	Search   int `yaml:"search" json:"search,omitzero" doc:"least percent for searching and counting"`
+	Detail   int `yaml:"detail" json:"detail,omitzero" doc:"least percent for asking for details"`
 }
 
 // QuotaConfig is a number of requests, or of what they cost, in a time.

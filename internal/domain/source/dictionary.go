@@ -55,6 +55,7 @@ const (
 	DictEffect       Dict = "record_effect"
 	DictSignal       Dict = "signal_kind"
 	DictEstimation   Dict = "estimation"
+	DictGateDecision Dict = "gate_decision"
 	DictErrorState   Dict = "error_state"
 	DictRemedy       Dict = "remedy"
 )
@@ -333,6 +334,11 @@ var dictionary = []DictType{
 		{"HISTORY", "from what was harvested before", nil},
 		{"FIRST_PAGE", "from the total of a larger window", nil},
 		{"CONSTANT", "from what the source declares for a day", nil},
+	}},
+	{DictGateDecision, "what the rate gate said of a request", []DictItem{
+		{"ALLOW", "it went out at once", nil},
+		{"WAIT", "it waited for its turn", nil},
+		{"REJECT", "it was not sent: its turn was further away than one waits here", nil},
 	}},
 }
 

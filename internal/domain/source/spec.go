@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/pace"
 )
 
 // SpecVersion is the newest snapshot form this build can run. An Executor that
@@ -69,7 +70,13 @@ func (s *Spec) CutLimits() harvest.CutLimits {
 		PagesSoft: cuts.PagesSoft, PagesHard: cuts.PagesHard, PageBytes: int64(cuts.PageBytes),
 		Throttled: cuts.Throttled, ThrottledWithin: cuts.ThrottledWithin.D(),
 		FailedPercent: cuts.FailedPercent, FailedOver: cuts.FailedOver,
+		RetryAfterSum: cuts.RetryAfterSum.D(), WalkTime: cuts.WalkTime.D(),
 	}
+}
+
+// Backoff is how long is waited before a request is repeated.
+func (r Retry) Backoff() pace.Backoff {
+	return pace.Backoff{Base: r.Base.D(), Max: r.Max.D(), Factor: r.Factor, Jitter: float64(r.Jitter) / 100}
 }
 
 // Allowed is what the provider allows requests, with a key or without.

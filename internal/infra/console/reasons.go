@@ -14,6 +14,7 @@ var reasonFamilies = map[control.Reason]control.Family{
 	control.ReasonRateWait:       control.Partial,
 	control.ReasonRateCooldown:   control.Partial,
 	control.ReasonQuota:          control.Partial,
+	control.ReasonQuotaKept:      control.Partial,
 	control.ReasonCircuitOpen:    control.Failed,
 	control.ReasonLineStopped:    control.Failed,
 	control.ReasonSpecInvalid:    control.Failed,

@@ -85,26 +85,31 @@ func New(cfg Config, store StateStore) *Gate {
 // request is over, with false if no connection was made: only then what it cost is
 // given back (R38). A permit that is further away is not taken; the error then is
 // a transient [harvest.Fault] whose RetryAfter says how far, with code rate_wait,
-// or quota_wait if a quota is used up.
+// quota_wait if a quota is used up, or quota_kept if what is left of it is not for the
+// caller.
 func (g *Gate) Acquire(
 	ctx context.Context, r source.Rate, cost int, maxWait time.Duration,
-) (sending context.Context, release func(sent bool), waited time.Duration, err error) {
+) (sending context.Context, release func(sent bool), pass pace.Pass, err error) {
 	start := time.Now()
 	if !stored(r) {
-		if err := g.waitOutCooldown(ctx, r, start, maxWait); err != nil {
-			return nil, nil, time.Since(start), fmt.Errorf("permit for %s: %w", r.Key, err)
+		err := g.waitOutCooldown(ctx, r, start, maxWait)
+		pass.Waited = time.Since(start)
+		if err != nil {
+			return nil, nil, pass, fmt.Errorf("permit for %s: %w", r.Key, err)
 		}
-		return ctx, func(bool) {}, time.Since(start), nil
+		return ctx, func(bool) {}, pass, nil
 	}
 	p, err := g.permit(ctx, r, cost, start, maxWait)
+	pass = g.key(r.Key).lastPass()
+	pass.Waited = time.Since(start)
 	if err != nil {
-		return nil, nil, time.Since(start), fmt.Errorf("permit for %s: %w", r.Key, err)
+		return nil, nil, pass, fmt.Errorf("permit for %s: %w", r.Key, err)
 	}
 	var once sync.Once
 	release = func(sent bool) {
 		once.Do(func() { g.giveBack(ctx, r, p, sent) })
 	}
-	return p.sending, release, time.Since(start), nil
+	return p.sending, release, pass, nil
 }
 
 // stored reports whether the key has state in the store.
@@ -122,7 +127,7 @@ func (g *Gate) waitOutCooldown(ctx context.Context, r source.Rate, start time.Ti
 			return context.Cause(ctx)
 		}
 		if wait > maxWait-time.Since(start) {
-			return refuseFor(wait, false)
+			return refuseFor(wait, harvest.CodeRate)
 		}
 		if err := sleep(ctx, wait); err != nil {
 			return err
@@ -148,14 +153,25 @@ func (g *Gate) permit(ctx context.Context, r source.Rate, cost int, start time.T
 			return nil, err
 		}
 		if time.Since(start) > maxWait {
-			return nil, refuseFor(time.Second, false)
+			return nil, refuseFor(time.Second, harvest.CodeRate)
 		}
 	}
 }
 
-// Report tells the gate what came of a request. It does not fail: what the
-// store cannot be told now is told with the next permit, before it.
-func (g *Gate) Report(ctx context.Context, r source.Rate, o pace.Outcome) {
+// Estimate tells how many requests of that cost may go out within a horizon, by what the
+// store knows now. It waits for nobody and takes nothing.
+func (g *Gate) Estimate(ctx context.Context, r source.Rate, cost int, horizon time.Duration) (pace.Advice, error) {
+	b, err := g.store.ReadGate(ctx, r.Key)
+	if err != nil {
+		return pace.Advice{}, fmt.Errorf("estimate what %s allows: %w", r.Key, err)
+	}
+	return pace.Estimate(parseState(b), g.limit(r), cost, time.Now().UTC(), horizon), nil
+}
+
+// Report tells the gate what came of a request, and reports whether the rate was lowered
+// for it. It does not fail: what the store cannot be told now is told with the next
+// permit, before it.
+func (g *Gate) Report(ctx context.Context, r source.Rate, o pace.Outcome) (lowered bool) {
 	if !stored(r) {
 		if o.Kind != pace.Fine && o.RetryAfter > 0 {
 			g.mu.Lock()
@@ -164,16 +180,17 @@ func (g *Gate) Report(ctx context.Context, r source.Rate, o pace.Outcome) {
 				g.cooldowns[r.Key] = until
 			}
 		}
-		return
+		return false
 	}
 	k := g.key(r.Key)
 	if !k.noteOutcome(o) {
-		return // the next permit takes it along
+		return false // the next permit takes it along
 	}
-	g.tellStore(ctx, r, k)
+	lowered = g.tellStore(ctx, r, k)
 	if o.Kind == pace.Throttled || o.RetryAfter > 0 || o.Empty > 0 {
 		k.voidAll() // also if the store could not be told
 	}
+	return lowered
 }
 
 // key is what this process knows about a rate key, nothing at first.
@@ -190,21 +207,24 @@ func (g *Gate) key(name string) *key {
 
 // limit is a source's rate in the words of package pace.
 func (g *Gate) limit(r source.Rate) pace.Limit {
-	l := pace.Limit{QPS: r.QPS, Burst: max(r.Burst, 1), Jitter: r.Jitter.D(), Seats: r.Concurrency, Adapt: r.Adapt.Over(g.cfg.Adapt)}
-	for _, q := range r.Quotas {
-		l.Quotas = append(l.Quotas, pace.Quota{Limit: q.Limit, Window: q.Window.D(), Zone: q.Zone})
-	}
-	return l
+	return r.PaceLimit(g.cfg.Adapt)
 }
 
 // refuseFor is the refusal of a permit whose slot is further away than the caller may
-// wait; scarce says that a quota is used up.
-func refuseFor(wait time.Duration, scarce bool) error {
-	f := harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: harvest.CodeRate, RetryAfter: wait}
-	if scarce {
-		f.Code = harvest.CodeQuota
+// wait.
+func refuseFor(wait time.Duration, code harvest.Code) error {
+	return harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: code, RetryAfter: wait}
+}
+
+// whyLate is why a slot is as late as it is.
+func whyLate(slot pace.Slot) harvest.Code {
+	switch {
+	case slot.KeptBack:
+		return harvest.CodeQuotaKept
+	case slot.Scarce:
+		return harvest.CodeQuota
 	}
-	return f
+	return harvest.CodeRate
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

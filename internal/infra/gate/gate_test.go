@@ -159,7 +159,7 @@ func TestAcquire_CancelReturnsAtOnce(t *testing.T) {
 		time.AfterFunc(time.Second, func() { cancel(stop) })
 		start := time.Now()
 		_, _, waited, err := g.Acquire(ctx, r, 1, time.Hour)
-		if !errors.Is(err, stop) || waited != time.Second || time.Since(start) != time.Second {
+		if !errors.Is(err, stop) || waited.Waited != time.Second || time.Since(start) != time.Second {
 			t.Errorf("waited %v: %v", waited, err)
 		}
 		// The seat was given back.

@@ -44,6 +44,8 @@ type key struct {
 	silentUntil time.Time
 	// ceiling is what a person has lowered the rate to, as the store said last.
 	ceiling pace.Ceiling
+	// pass is how the key stood at the last visit.
+	pass pace.Pass
 	// visitTimes is how long it was, in the last two visits, from the slot being
 	// reserved to this process hearing of it; lookTime is how long the last look at
 	// the epoch took.
@@ -105,7 +107,7 @@ func (k *key) noteOutcome(o pace.Outcome) bool {
 // forgotten for it.
 func remember(all []pace.Outcome, o pace.Outcome) []pace.Outcome {
 	if len(all) >= maxOwed {
-		i := slices.IndexFunc(all, func(o pace.Outcome) bool { return o == pace.Outcome{Kind: pace.Fine} })
+		i := slices.IndexFunc(all, func(o pace.Outcome) bool { return o.Kind == pace.Fine && o.Allowed == 0 && o.Empty == 0 })
 		if i < 0 {
 			return all // the rest says the same again
 		}
@@ -155,6 +157,13 @@ func (k *key) countWaiting(n int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.waiting += n
+}
+
+// lastPass is how the key stood at the last visit to the store.
+func (k *key) lastPass() pace.Pass {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.pass
 }
 
 // takeOwed hands over what the store is owed.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/pace"
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -57,7 +58,7 @@ func (g *Gate) reserve(
 		select {
 		case k.reserving <- struct{}{}:
 		case <-patience.C:
-			return nil, refuseFor(time.Second, false)
+			return nil, refuseFor(time.Second, harvest.CodeRate)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -90,7 +91,7 @@ func (g *Gate) reserve(
 		case <-t.C:
 		case <-k.freed:
 		case <-patience.C:
-			err = refuseFor(time.Second, false)
+			err = refuseFor(time.Second, harvest.CodeRate)
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		}
@@ -124,7 +125,8 @@ func (g *Gate) tryReserve(
 	p := new(permit)
 	var wait, left time.Duration
 	var fence int64
-	var seated, scarce bool
+	var seated bool
+	var late harvest.Code
 	began := time.Now()
 	v, err := g.visit(ctx, r, k, cost, func(s pace.State, l pace.Limit, now, asked time.Time, lost bool) pace.State {
 		here := time.Now()
@@ -133,7 +135,7 @@ func (g *Gate) tryReserve(
 		withSeat, fence, seated = pace.TakeSeat(s, l, g.who, now)
 		next, slot := pace.Reserve(withSeat, l, cost, now, ahead)
 		wait = slot.At.Sub(now)
-		scarce = slot.Scarce
+		late = whyLate(slot)
 		switch {
 		case wait > left, fence != 0 && wait > seatAhead:
 			seated = false
@@ -161,7 +163,7 @@ func (g *Gate) tryReserve(
 	case err != nil:
 		return nil, 0, err
 	case wait > left:
-		return nil, 0, refuseFor(wait, scarce)
+		return nil, 0, refuseFor(wait, late)
 	case !seated:
 		return nil, max(pollEvery(r), wait-seatAhead/2), nil
 	}

@@ -17,11 +17,13 @@ import (
 const fallbackAfter = 10 * time.Second
 
 // tellStore makes a visit for nothing but to tell the store what it is owed: a 429 must
-// stop the others even if our own caller is leaving.
-func (g *Gate) tellStore(ctx context.Context, r source.Rate, k *key) {
+// stop the others even if our own caller is leaving. It reports whether the rate was
+// lowered by it.
+func (g *Gate) tellStore(ctx context.Context, r source.Rate, k *key) (lowered bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	_, _ = g.visit(ctx, r, k, 1, func(s pace.State, _ pace.Limit, _, _ time.Time, _ bool) pace.State { return s })
+	v, err := g.visit(ctx, r, k, 1, func(s pace.State, _ pace.Limit, _, _ time.Time, _ bool) pace.State { return s })
+	return err == nil && v.lowered
 }
 
 // view is what a visit saw.
@@ -29,6 +31,8 @@ type view struct {
 	epoch int64
 	// voided is closed when the epoch grows past the one seen.
 	voided <-chan struct{}
+	// lowered: what was owed to the store has lowered the rate.
+	lowered bool
 }
 
 // change makes a new state, under the limit that holds. lost says that the state is that
@@ -57,11 +61,16 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 	var left map[int64]time.Duration
 	var stands Standing
 	var ceiling pace.Ceiling
+	var pass pace.Pass
 	err = g.store.UpdateGate(asking, r.Key, func(b []byte, now, asked time.Time) []byte {
 		l := g.limit(r)
 		s := parseState(b)
 		before := pace.Stands(s, l, now).PerSecond
 		cutBefore := s.CutAt
+		// Requests that are over are not in flight when a reply tells what is left.
+		for _, fence := range owed.seats {
+			s = pace.GiveSeatBack(s, fence)
+		}
 		for _, o := range owed.outcomes {
 			s = pace.Apply(s, l, now, o)
 		}
@@ -69,9 +78,6 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 		stands.Lowered = s.CutAt.After(cutBefore) && pace.Stands(s, l, now).PerSecond < before
 		for _, slot := range owed.slots {
 			s = pace.Refund(s, slot)
-		}
-		for _, fence := range owed.seats {
-			s = pace.GiveSeatBack(s, fence)
 		}
 		if owed.leftQueue {
 			s = pace.LeaveQueue(s, g.who)
@@ -87,6 +93,7 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 		heard = asked
 		quiet = max(s.CooldownUntil.Sub(now), s.EmptyUntil.Sub(now), 0)
 		ceiling = s.Ceiling
+		pass = pace.PassOf(s, l, now)
 		return formatState(s)
 	})
 	if err == nil {
@@ -96,8 +103,10 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 		k.untoldFallback = nil
 		k.silentUntil = here.Add(quiet)
 		k.ceiling = ceiling
+		k.pass = pass
 		k.mu.Unlock()
 		v.voided = k.learnEpoch(v.epoch, heard)
+		v.lowered = stands.Lowered
 		if stands.Lowered {
 			g.cfg.Logger.Info("rate lowered", "key", r.Key, "correlation", trace.CorrelationOf(ctx), "per_second", stands.PerSecond, "allowed", r.QPS)
 		}

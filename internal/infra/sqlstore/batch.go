@@ -216,18 +216,39 @@ func (x *tx) closeBatch(l harvest.Lease, b harvest.Batch, c harvest.Counts, late
 	return nil
 }
 
+// pageStats is what a page took, as it is stored in stats.
+type pageStats struct {
+	Latency int64 `json:"latencyMs"`
+	Wait    int64 `json:"waitMs"`
+	Retried int   `json:"retryCount"`
+	HTTP429 int   `json:"429Count"`
+	HasNext bool  `json:"hasNext"`
+	harvest.RateSums
+}
+
+// replyDigest is what is kept of a reply and of the permit to ask for it, as it is stored
+// in response_digest.
+type replyDigest struct {
+	Headers map[string]string  `json:"headers,omitempty"`
+	Rate    *harvest.RateNote  `json:"rate,omitempty"`
+	Quota   *harvest.QuotaNote `json:"quota,omitempty"`
+}
+
 // evidenceCols are what was asked for a page and what came, stored or not.
 func evidenceCols(e harvest.Evidence, hasNext bool) ([]col, error) {
-	stats, err := jsonText(map[string]any{
-		"latencyMs": e.Network.Milliseconds(), "waitMs": e.WaitGate.Milliseconds(),
-		"retryCount": e.Retried, "429Count": e.HTTP429, "hasNext": hasNext,
+	stats, err := jsonText(pageStats{
+		Latency: e.Network.Milliseconds(), Wait: e.WaitGate.Milliseconds(), Retried: e.Retried, HTTP429: e.HTTP429, HasNext: hasNext, RateSums: e.Gate,
 	})
 	if err != nil {
 		return nil, err
 	}
 	digest := ""
-	if len(e.Headers) > 0 {
-		digest, err = jsonText(map[string]any{"headers": e.Headers})
+	if len(e.Headers) > 0 || e.Rate != nil {
+		d := replyDigest{Headers: e.Headers, Rate: e.Rate}
+		if e.Rate != nil {
+			d.Quota = e.Rate.Quota
+		}
+		digest, err = jsonText(d)
 		if err != nil {
 			return nil, err
 		}

@@ -22,8 +22,8 @@ func (s *Store) OpenSlices(ctx context.Context, provenance string, op harvest.Op
 }
 
 // Reserved is what the open tasks of a source will take that have a priority, or
-// a better one.
-func (s *Store) Reserved(ctx context.Context, provenance string, priority int) (r harvest.Reserved, err error) {
+// a better one, and which of it those of one operation will.
+func (s *Store) Reserved(ctx context.Context, provenance string, own harvest.Operation, priority int) (r harvest.Reserved, err error) {
 	r.Now, err = s.Now(ctx)
 	if err != nil {
 		return r, err
@@ -31,21 +31,29 @@ func (s *Store) Reserved(ctx context.Context, provenance string, priority int) (
 	err = s.each(ctx, func(row *sql.Rows) error {
 		var op harvest.Operation
 		var slices int64
-		var records, page sql.NullFloat64
+		var requests, records, page sql.NullFloat64
 		var due ts
-		if err := row.Scan(&op, &page, &slices, &records, &due); err != nil {
+		if err := row.Scan(&op, &page, &slices, &requests, &records, &due); err != nil {
 			return err
 		}
-		r.Pages += slices + int64(records.Float64/max(1, page.Float64))
+		// Slices of which it is not known how many requests they take are reckoned by
+		// their records: a page at least, and the details besides.
+		work := harvest.OpenWork{Pages: int64(requests.Float64) + slices + int64(records.Float64/max(1, page.Float64))}
 		if op != harvest.Update {
-			r.Records += int64(records.Float64)
+			work.Records = int64(records.Float64)
+		}
+		r.OpenWork = r.Add(work)
+		if op == own {
+			r.Own = r.Own.Add(work)
 		}
 		if r.WaitsUntil.IsZero() || due.time().Before(r.WaitsUntil) {
 			r.WaitsUntil = due.time()
 		}
 		return nil
-	}, `SELECT operation_code, page, COUNT(*), SUM(records), MIN(due) FROM
+	}, `SELECT operation_code, page, SUM(CASE WHEN requests IS NULL THEN 1 ELSE 0 END), SUM(requests),
+			SUM(CASE WHEN requests IS NULL THEN records ELSE 0 END), MIN(due) FROM
 		(SELECT t.operation_code, JSON_EXTRACT(p.slice_spec, '$.hints.expectedPageSize') AS page,
+		JSON_EXTRACT(p.slice_spec, '$.hints.expectedRequests')+0 AS requests,
 		COALESCE(JSON_EXTRACT(p.slice_spec, '$.hints.expectedRecords'), 0) AS records,
 			CASE WHEN t.status_code='QUEUED' THEN t.scheduled_at ELSE t.created_at END AS due
 		FROM ing_task t JOIN ing_plan_slice p ON p.id=t.slice_id

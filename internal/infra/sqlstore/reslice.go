@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -91,6 +92,30 @@ func (s *Store) Reslice(
 		_, err = x.advance(cur, lineage{plan: job.Plan, slice: job.Slice, task: l.Task, run: end.Run, remarks: "a beginning was proven before the cut: " + string(end.Code)})
 		return err
 	})
+}
+
+// PageCosts tells what the newest pages of a task cost, at most so many and oldest first,
+// stored or not.
+func (s *Store) PageCosts(ctx context.Context, task harvest.TaskID, most int) ([]harvest.PageCost, error) {
+	var out []harvest.PageCost
+	err := s.each(ctx, func(r *sql.Rows) error {
+		var c harvest.PageCost
+		var at ts
+		var asked sql.NullFloat64
+		if err := r.Scan(&at, &c.Failed, &c.Throttled, &asked); err != nil {
+			return err
+		}
+		c.At = at.time()
+		c.RetryAfter = time.Duration(asked.Float64) * time.Millisecond
+		out = append(out, c)
+		return nil
+	}, `SELECT COALESCE(committed_at, opened_at), retried, http_429, JSON_EXTRACT(stats, '$.retryAfterMs')+0
+		FROM ing_task_run_batch WHERE task_id=? AND status_code IN ('SUCCEEDED','FAILED') ORDER BY id DESC LIMIT ?`, task, most)
+	if err != nil {
+		return nil, fmt.Errorf("read what the pages of task %d cost: %w", task, err)
+	}
+	slices.Reverse(out)
+	return out, nil
 }
 
 // PlanCost tells what a plan has cost so far, and how many slices are proven within

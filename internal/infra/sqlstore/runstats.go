@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"database/sql"
 	"fmt"
+	"strings"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
@@ -66,6 +67,15 @@ func (x *tx) closeOpenRun(id harvest.RunID, fence int64, state harvest.RunState,
 	return n, nil
 }
 
+// sumsOf sums up numbers in the stats of pages; pages of before they were kept have none.
+func sumsOf(keys ...string) string {
+	sums := make([]string, len(keys))
+	for i, key := range keys {
+		sums[i] = `SUM(JSON_EXTRACT(stats, '$.` + key + `')+0)`
+	}
+	return strings.Join(sums, ", ")
+}
+
 // runStats sums up the pages of a run, and what it adds to the totals of its plan and
 // of its slice.
 func (x *tx) runStats(id harvest.RunID) (s harvest.RunStats, share planShare, err error) {
@@ -73,8 +83,13 @@ func (x *tx) runStats(id harvest.RunID) (s harvest.RunStats, share planShare, er
 	var plan, slice sql.NullInt64
 	into := []any{
 		&s.Sent, &s.Items, &s.Inserted, &s.Updated, &s.Skipped, &s.Quarantined, &s.Retried, &s.HTTP429, &s.HTTP5xx, &s.Bytes,
-		&s.Pages, &s.PagesFailed, &latency, &slowest, &waited, &plan, &slice, &share.slice.asked, &spent,
+		&s.Pages, &s.PagesFailed, &latency, &slowest, &waited, &plan, &slice,
 	}
+	var sums [6]sql.NullFloat64
+	for i := range sums {
+		into = append(into, &sums[i])
+	}
+	into = append(into, &share.slice.asked, &spent)
 	err = x.row(`SELECT COALESCE(SUM(sent),0), COALESCE(SUM(items),0), COALESCE(SUM(inserted),0), COALESCE(SUM(updated+remapped),0),
 		COALESCE(SUM(unchanged+stale+filtered),0), COALESCE(SUM(quarantined),0), COALESCE(SUM(retried),0), COALESCE(SUM(http_429),0),
 		COALESCE(SUM(http_5xx),0), COALESCE(SUM(bytes),0),
@@ -82,6 +97,7 @@ func (x *tx) runStats(id harvest.RunID) (s harvest.RunStats, share planShare, er
 		COALESCE(SUM(CASE WHEN status_code='FAILED' THEN 1 ELSE 0 END),0),
 		AVG(CASE WHEN sent>0 THEN JSON_EXTRACT(stats, '$.latencyMs')+0 END),
 		MAX(JSON_EXTRACT(stats, '$.latencyMs')+0), SUM(JSON_EXTRACT(stats, '$.waitMs')+0), MAX(plan_id), MAX(slice_id),
+		`+sumsOf("permitsTotal", "retryAfterHits", "demoteEvents", "quotaSoftHits", "quotaHardHits", "retryAfterMs")+`,
 		`+sliceAsked+`, `+sliceLatency+`, `+storedSums+`
 		FROM ing_task_run_batch WHERE run_id=?`, id).
 		Scan(append(into, share.fields()...)...)
@@ -96,6 +112,10 @@ func (x *tx) runStats(id harvest.RunID) (s harvest.RunStats, share planShare, er
 	s.AvgLatency = int64(latency.Float64)
 	s.MaxLatency = int64(slowest.Float64)
 	s.WaitTotal = int64(waited.Float64)
+	s.RateSums = harvest.RateSums{
+		Permits: int64(sums[0].Float64), RetryAfter: int64(sums[1].Float64), Demoted: int64(sums[2].Float64),
+		QuotaSoft: int64(sums[3].Float64), QuotaHard: int64(sums[4].Float64), RetryAfterMs: int64(sums[5].Float64),
+	}
 	if s.PagesFailed == 0 {
 		return s, share, nil
 	}

@@ -1038,7 +1038,7 @@ CREATE TABLE "reg_prov_cut_cfg" (
   failed_over INTEGER,
   created_by TEXT NOT NULL DEFAULT '(sql)',
   created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
-  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')), retry_after_sum TEXT, walk_time TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
@@ -1288,7 +1288,7 @@ CREATE TABLE "reg_prov_rate_limit_cfg" (
   retry_after_on TEXT,
   bucket_scope_code TEXT,
   jitter TEXT,
-  adapt_settings TEXT,
+  adapt_settings TEXT, quota_reserve INTEGER, quota_shares TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
@@ -1314,7 +1314,7 @@ CREATE TABLE "reg_prov_retry_cfg" (
   retry_http_status_json TEXT,
   giveup_http_status_json TEXT,
   circuit_break_threshold INTEGER,
-  circuit_cooldown_millis INTEGER,
+  circuit_cooldown_millis INTEGER, factor REAL, jitter INTEGER,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 

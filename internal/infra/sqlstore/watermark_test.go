@@ -280,14 +280,14 @@ func threeMiddlesFail(l *Lab) {
 func openWork(l *Lab) {
 	l.Plan(0, 4)
 	l.Exec(`UPDATE ing_plan_slice SET slice_spec=REPLACE(slice_spec, '"hints":{', '"hints":{"expectedRecords":70,')`)
-	if r, err := l.Store.Reserved(l.ctx(), prov, 100); err != nil || r.Records != 280 || r.Pages != 4+280/pageSize || r.WaitsUntil.After(r.Now) {
+	if r, err := l.Store.Reserved(l.ctx(), prov, harvest.Harvest, 100); err != nil || r.Records != 280 || r.Pages != 4+280/pageSize || r.WaitsUntil.After(r.Now) {
 		l.Errorf("%+v, %v", r, err)
 	}
 	for what, r := range map[string]struct {
 		prov     string
 		priority int
 	}{"another source": {"other", 300}, "what goes before": {prov, 99}} {
-		if r, err := l.Store.Reserved(l.ctx(), r.prov, r.priority); err != nil || r.Pages != 0 || r.Records != 0 {
+		if r, err := l.Store.Reserved(l.ctx(), r.prov, harvest.Harvest, r.priority); err != nil || r.Pages != 0 || r.Records != 0 {
 			l.Errorf("%s: %+v, %v", what, r, err)
 		}
 	}

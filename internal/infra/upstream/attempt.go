@@ -14,6 +14,7 @@ import (
 
 	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/pace"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/domain/trace"
 )
@@ -51,7 +52,7 @@ func (a *attempt) rate() source.Rate {
 	if a.key != nil {
 		key = a.key.Credential.Name
 	}
-	return a.spec.Allowed(a.key != nil).For(endpoint, key)
+	return a.spec.Allowed(a.key != nil).For(endpoint, key).On(harvest.Operation(a.spec.Operation), a.call.Purpose)
 }
 
 // asked names the endpoint that a call goes to.
@@ -65,14 +66,37 @@ func asked(spec *source.Spec, call source.Call) harvest.Partition {
 
 // Allowed is what the provider allows a call, as it would be made now.
 func (c *Client) Allowed(ctx context.Context, spec *source.Spec, call source.Call) source.Rate {
+	_, keyed := c.keyFor(ctx, spec, call)
+	return spec.Allowed(keyed)
+}
+
+// keyFor is the name of the key that a call would be made with now, if it would be with
+// one that has a rate of its own.
+func (c *Client) keyFor(ctx context.Context, spec *source.Spec, call source.Call) (name string, keyed bool) {
 	if spec.Auth == nil || spec.Auth.Rate == nil || c.cfg.Credentials == nil {
-		return spec.Allowed(false)
+		return "", false
 	}
 	if _, lent := source.SplitBase(call.BaseURL); call.BaseURL != "" && !lent {
-		return spec.Allowed(false)
+		return "", false
 	}
-	_, keyed, err := c.cfg.Credentials.Pick(ctx, spec, call.Purpose, destinations(spec, call), nil)
-	return spec.Allowed(keyed && err == nil)
+	key, keyed, err := c.cfg.Credentials.Pick(ctx, spec, call.Purpose, destinations(spec, call), nil)
+	if err != nil || !keyed {
+		return "", false
+	}
+	return key.Credential.Name, true
+}
+
+// Estimate tells how many such calls may go out within a horizon, as they would be made now.
+func (c *Client) Estimate(ctx context.Context, spec *source.Spec, call source.Call, horizon time.Duration) (pace.Advice, error) {
+	name, keyed := c.keyFor(ctx, spec, call)
+	endpoint := ""
+	cost := 1
+	if e := spec.Endpoint(call.Purpose); e != nil {
+		endpoint = e.Name
+		cost = e.Cost
+	}
+	rate := spec.Allowed(keyed).For(endpoint, name).On(harvest.Operation(spec.Operation), call.Purpose)
+	return c.gate.Estimate(ctx, rate, cost, horizon)
 }
 
 // cost of the request in units of the limits, 0 for 1.
@@ -204,10 +228,11 @@ func (c *Client) passGate(ctx context.Context, a *attempt, cost int) (sending co
 		return nil, nil, rest.Fault()
 	}
 	_, permit := c.cfg.Trace.Begin(ctx, trace.Permit)
-	sending, release, waited, err := c.acquire(ctx, a, cost)
+	sending, release, pass, err := c.acquire(ctx, a, cost)
 	permit.Fail(err)
 	permit.End()
-	a.answer.Traffic.WaitGate += waited
+	a.answer.Traffic.WaitGate += pass.Waited
+	a.notePass(pass, cost, err)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -221,7 +246,7 @@ func (c *Client) passGate(ctx context.Context, a *attempt, cost int) (sending co
 // acquire waits for a permit: in turn, or behind everybody else.
 func (c *Client) acquire(
 	ctx context.Context, a *attempt, cost int,
-) (sending context.Context, release func(sent bool), waited time.Duration, err error) {
+) (sending context.Context, release func(sent bool), pass pace.Pass, err error) {
 	rate := a.rate()
 	patience := c.patience(rate, cost)
 	if !a.call.Yields {
@@ -231,11 +256,12 @@ func (c *Client) acquire(
 	const now = 100 * time.Millisecond
 	begun := time.Now()
 	for {
-		sending, release, _, err = c.gate.Acquire(ctx, rate, cost, rate.Jitter.D()+now)
+		sending, release, pass, err = c.gate.Acquire(ctx, rate, cost, rate.Jitter.D()+now)
 		f, _ := harvest.FaultOf(err)
 		again := max(f.RetryAfter, now)
 		if f.Code != harvest.CodeRate || time.Since(begun)+again > patience || !sleep(ctx, again) {
-			return sending, release, time.Since(begun), err
+			pass.Waited = time.Since(begun)
+			return sending, release, pass, err
 		}
 	}
 }

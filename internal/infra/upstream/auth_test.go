@@ -289,14 +289,14 @@ type rates struct {
 	asked []string
 }
 
-func (g *rates) Acquire(ctx context.Context, r source.Rate, cost int, d time.Duration) (context.Context, func(bool), time.Duration, error) {
+func (g *rates) Acquire(ctx context.Context, r source.Rate, cost int, d time.Duration) (context.Context, func(bool), pace.Pass, error) {
 	g.asked = append(g.asked, fmt.Sprintf("%s %v", r.Key, r.QPS))
 	return g.free.Acquire(ctx, r, cost, d)
 }
 
-func (g *rates) Report(ctx context.Context, r source.Rate, o pace.Outcome) {
+func (g *rates) Report(ctx context.Context, r source.Rate, o pace.Outcome) bool {
 	g.asked = append(g.asked, fmt.Sprintf("report %v", r.QPS))
-	g.free.Report(ctx, r, o)
+	return g.free.Report(ctx, r, o)
 }
 
 // TestR37_AKeyHasARateOfItsOwn, in the same bucket; without the key the

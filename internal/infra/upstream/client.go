@@ -61,8 +61,11 @@ type Gate interface {
 	// context returned.
 	Acquire(
 		ctx context.Context, r source.Rate, cost int, maxWait time.Duration,
-	) (sending context.Context, release func(sent bool), waited time.Duration, err error)
-	Report(ctx context.Context, r source.Rate, o pace.Outcome)
+	) (sending context.Context, release func(sent bool), pass pace.Pass, err error)
+	// Report tells what came of a request, and whether the rate was lowered for it.
+	Report(ctx context.Context, r source.Rate, o pace.Outcome) (lowered bool)
+	// Estimate tells how many requests of that cost may go out within a horizon.
+	Estimate(ctx context.Context, r source.Rate, cost int, horizon time.Duration) (pace.Advice, error)
 }
 
 // Config of a client.

@@ -77,14 +77,14 @@ type free struct {
 	refuse   error
 }
 
-func (g *free) Acquire(ctx context.Context, _ source.Rate, cost int, _ time.Duration) (context.Context, func(bool), time.Duration, error) {
+func (g *free) Acquire(ctx context.Context, _ source.Rate, cost int, _ time.Duration) (context.Context, func(bool), pace.Pass, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.refuse != nil {
-		return nil, nil, time.Second, fmt.Errorf("permit: %w", g.refuse)
+		return nil, nil, pace.Pass{Waited: time.Second}, fmt.Errorf("permit: %w", g.refuse)
 	}
 	if err := context.Cause(ctx); err != nil {
-		return nil, nil, 0, err
+		return nil, nil, pace.Pass{}, err
 	}
 	g.acquired++
 	g.inside++
@@ -96,13 +96,18 @@ func (g *free) Acquire(ctx context.Context, _ source.Rate, cost int, _ time.Dura
 		if !sent {
 			g.unsent++
 		}
-	}, time.Second, nil
+	}, pace.Pass{Waited: time.Second}, nil
 }
 
-func (g *free) Report(_ context.Context, _ source.Rate, o pace.Outcome) {
+func (g *free) Report(_ context.Context, _ source.Rate, o pace.Outcome) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.told = append(g.told, o)
+	return false
+}
+
+func (g *free) Estimate(context.Context, source.Rate, int, time.Duration) (pace.Advice, error) {
+	return pace.Advice{}, nil
 }
 
 // jsonDecoder wants {"items":[...]}; "error" is a signal.
@@ -211,7 +216,7 @@ func TestAsk_GoodReply(t *testing.T) {
 		if got := r.URL.Query().Get("mailto"); got != "me@example.org" || r.URL.Query().Has("empty") {
 			t.Errorf("sent %s", r.URL)
 		}
-		if a.Traffic != (source.Traffic{Sent: 1, Bytes: 19, WaitGate: time.Second}) {
+		if a.Traffic != (source.Traffic{Sent: 1, Bytes: 19, WaitGate: time.Second, Gate: harvest.RateSums{Permits: 1}}) {
 			t.Errorf("traffic %+v", a.Traffic)
 		}
 		if len(g.told) != 1 || g.told[0] != (pace.Outcome{Kind: pace.Fine}) || g.inside != 0 {

@@ -60,7 +60,7 @@ func TestR87_WhatTheGateHears(t *testing.T) {
 // brief is a gate whose seats are lost after a second.
 type brief struct{ free }
 
-func (g *brief) Acquire(ctx context.Context, r source.Rate, cost int, d time.Duration) (context.Context, func(bool), time.Duration, error) {
+func (g *brief) Acquire(ctx context.Context, r source.Rate, cost int, d time.Duration) (context.Context, func(bool), pace.Pass, error) {
 	ctx, release, waited, err := g.free.Acquire(ctx, r, cost, d)
 	if err != nil {
 		return nil, nil, waited, err

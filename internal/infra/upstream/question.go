@@ -9,7 +9,6 @@ import (
 
 	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
-	"github.com/papertrace/patra/internal/domain/pace"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/domain/trace"
 )
@@ -213,7 +212,7 @@ func (q *question) waitToRepeat(ctx context.Context, n int, t *trouble) error {
 	}
 	c := q.client
 	f := q.faultOf(t)
-	backoff := pace.Backoff{Base: q.spec.Retry.Base.D(), Max: q.spec.Retry.Max.D()}
+	backoff := q.spec.Retry.Backoff()
 	wait := backoff.Wait(n, f.RetryAfter, c.cfg.Rand)
 	c.cfg.Logger.DebugContext(ctx, "request failed",
 		"source", q.spec.Source, "correlation", q.call.Correlation, "attempt", n, "fault", f.Code, "status", f.Status, "wait", wait)

@@ -359,7 +359,7 @@ func TestR39_ARedirectMayAskToWait(t *testing.T) {
 // second is a gate that gives one permit.
 type second struct{ free }
 
-func (g *second) Acquire(ctx context.Context, r source.Rate, cost int, d time.Duration) (context.Context, func(bool), time.Duration, error) {
+func (g *second) Acquire(ctx context.Context, r source.Rate, cost int, d time.Duration) (context.Context, func(bool), pace.Pass, error) {
 	if g.acquired > 0 {
 		g.refuse = harvest.Fault{Level: harvest.Transient, Reaction: harvest.Retry, Code: "rate", RetryAfter: time.Hour}
 	}

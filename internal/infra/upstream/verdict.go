@@ -184,7 +184,10 @@ func (c *Client) report(ctx context.Context, a *attempt, got received, t *troubl
 	if err != nil {
 		at = time.Now()
 	}
-	o.Empty = budgetEmptyFor(got.header, a.rate().Budget, at)
+	budget := readBudget(got.header, a.rate().Budget, at)
+	o.Empty = budget.emptyFor()
+	o.Left = int64(budget.left)
+	o.ResetIn = budget.resetIn
 	if t == nil && a.rate().Heeds(got.status) {
 		// No complaint, so silence is all that follows.
 		after, _ := pace.ParseRetryAfter(got.header.Get("Retry-After"), at)
@@ -199,7 +202,8 @@ func (c *Client) report(ctx context.Context, a *attempt, got received, t *troubl
 			o.Kind = pace.Unwell
 		}
 	}
-	c.gate.Report(ctx, a.rate(), o)
+	lowered := c.gate.Report(ctx, a.rate(), o)
+	a.noteReport(got, budget, lowered, o, at)
 }
 
 // unanswered reports whether the upstream was asked and gave no whole reply: it
@@ -237,17 +241,31 @@ func allowance(h http.Header, names []string) (n float64, per time.Duration) {
 	return n, per
 }
 
-// budgetEmptyFor reads from the headers for how long the provider's budget is used up: 0
-// if something is left of it, or nothing is told.
-func budgetEmptyFor(h http.Header, b *source.BudgetConfig, at time.Time) time.Duration {
+// toldBudget is what a reply's headers say of the provider's own account; resetIn is 0 if
+// they say nothing.
+type toldBudget struct {
+	left    float64
+	resetIn time.Duration
+}
+
+// readBudget reads from the headers what is left, and in how long it is filled again.
+func readBudget(h http.Header, b *source.BudgetConfig, at time.Time) toldBudget {
 	if b == nil {
-		return 0
+		return toldBudget{}
 	}
 	left, reset, ok := pace.ParseBudget(h.Get(b.Remaining), h.Get(b.Reset), b.Unit, at)
-	if !ok || left > 0 {
+	if !ok {
+		return toldBudget{}
+	}
+	return toldBudget{left: max(0, left), resetIn: reset}
+}
+
+// emptyFor is for how long the budget is used up: 0 if something is left of it.
+func (b toldBudget) emptyFor() time.Duration {
+	if b.left > 0 {
 		return 0
 	}
-	return reset
+	return b.resetIn
 }
 
 // leastRate is one request in 31 days.
