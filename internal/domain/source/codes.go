@@ -18,6 +18,9 @@ const (
 	UsageCount  Usage = "COUNT"  // how many a window holds
 	UsageDetail Usage = "DETAIL" // records by their ids
 	UsageLookup Usage = "LOOKUP" // one record by its id
+	// Nothing is asked of these by a walk.
+	UsageMetrics Usage = "METRICS" // what the source tells of itself
+	UsageToken   Usage = "TOKEN"   // where tokens are had
 )
 
 // UpdatedAt is where the update time of an item is.

@@ -158,6 +158,9 @@ type Retry struct {
 	Attempts int      `yaml:"maxAttempts" json:"maxAttempts" doc:"default 5, at most 20"`
 	Base     Duration `yaml:"base" json:"base" doc:"first wait, doubled each time; default 100ms"`
 	Max      Duration `yaml:"max" json:"max" doc:"longest wait, default 30s"`
+	// RetryOn and GiveUpOn become the last of the fault rules.
+	RetryOn  []int `yaml:"retryOn" json:"retryOn,omitempty" doc:"statuses after which a request is repeated, besides 408, 429 and 5xx; rules under faults go before"`
+	GiveUpOn []int `yaml:"giveUpOn" json:"giveUpOn,omitempty" doc:"statuses after which it is not, although others of their kind are; rules under faults go before"`
 }
 
 // Cuts are the thresholds at which a slice is cut while it is walked, to spare the
