@@ -19,6 +19,9 @@ const (
 	UsageDetail Usage = "DETAIL" // records by their ids
 	UsageLookup Usage = "LOOKUP" // one record by its id
 	UsageHead   Usage = "HEAD"   // the greatest id there is
+	// Nothing is asked of these by a walk.
+	UsageMetrics Usage = "METRICS" // what the source tells of itself
+	UsageToken   Usage = "TOKEN"   // where tokens are had
 )
 
 // UpdatedAt is where the update time of an item is.

@@ -27,6 +27,10 @@ func (c *compiler) endpoints() {
 		if !coded(c, path+".usage", DictUsage, e.Usage) {
 			continue
 		}
+		if e.Usage == UsageMetrics || e.Usage == UsageToken {
+			c.note(path, "%s: it is described, and no run asks it", e.Usage)
+			continue
+		}
 		if other, twice := c.cfg[e.Usage]; twice {
 			c.fail(path+".usage", "%s is already the %s endpoint", other.Name, e.Usage)
 			continue

@@ -56,7 +56,7 @@ func (c *compiler) faults() {
 			c.signal(path+".signal", f)
 		}
 	}
-	c.spec.Faults = slices.Clone(c.def.Faults)
+	c.spec.Faults = append(slices.Clone(c.def.Faults), statusRules(c.def.Retry)...)
 	for _, e := range c.def.Endpoints {
 		for _, name := range keysOf(e.Response.Signals) {
 			if !used[name] {

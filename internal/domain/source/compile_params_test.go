@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -190,5 +191,52 @@ func TestR71_WhatSQLLeavesOutIsThePacks(t *testing.T) {
 	}
 	if d := cmp.Diff(def(), pack); d != "" {
 		t.Errorf("the pack was changed: %s", d)
+	}
+}
+
+// TestR71_StatusesAreRules: lists of statuses say what is repeated and what is not; the rules of the source go before
+// them, and what is repeated anyway stays as it is.
+func TestR71_StatusesAreRules(t *testing.T) {
+	d := def()
+	d.Retry.RetryOn = []int{404, 429, 500}
+	d.Retry.GiveUpOn = []int{501}
+	spec := mustCompile(t, d, harvest.Harvest)
+	want := append(slices.Clone(d.Canonical().Faults),
+		source.FaultRule{Status: []int{404}, Level: harvest.Transient, Reaction: harvest.Retry, Code: "status_retried"},
+		source.FaultRule{Status: []int{501}, Level: harvest.Rejected, Reaction: harvest.GiveUp, Code: "status_given_up"},
+	)
+	if d := cmp.Diff(want, spec.Faults); d != "" {
+		t.Error(d)
+	}
+	c, err := source.NewClassifier(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, is := c.Ruled(source.Reply{Status: 404}); !is || f.Reaction != harvest.Retry {
+		t.Errorf("404: %+v %v", f, is)
+	}
+	if f, is := c.Ruled(source.Reply{Status: 429}); is {
+		t.Errorf("429: %+v", f)
+	}
+	for want, r := range map[string]source.Retry{
+		"retry.retryOn[0]: 404 is among giveUpOn": {Attempts: 5, Base: sec(1), Max: sec(2), RetryOn: []int{404}, GiveUpOn: []int{404}},
+		"retry.giveUpOn[0]: 429 asks":             {Attempts: 5, Base: sec(1), Max: sec(2), GiveUpOn: []int{429}},
+		"retry.retryOn[0]: 200 is no":             {Attempts: 5, Base: sec(1), Max: sec(2), RetryOn: []int{200}},
+	} {
+		d := def()
+		d.Retry = &r
+		_, _, err := source.Compile(*d, source.Trigger{Operation: harvest.Harvest})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+}
+
+// TestR71_UsagesThatNoRunAsks: endpoints of metrics and tokens can be described beside the others, several of each.
+func TestR71_UsagesThatNoRunAsks(t *testing.T) {
+	d := def()
+	d.Endpoints = append(d.Endpoints, source.Endpoint{Name: "m", Usage: "metrics"}, source.Endpoint{Name: "n", Usage: "METRICS"}, source.Endpoint{Name: "t", Usage: "TOKEN"})
+	if d := cmp.Diff(mustCompile(t, def(), harvest.Harvest), mustCompile(t, d, harvest.Harvest)); d != "" {
+		t.Error(d)
 	}
 }

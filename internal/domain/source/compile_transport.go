@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/pace"
 	"github.com/papertrace/patra/internal/domain/template"
 )
@@ -366,5 +367,47 @@ func (c *compiler) retry() {
 	if r.Base < 0 || r.Max < r.Base {
 		c.fail(path+".max", "%s is below the first wait of %s", r.Max.D(), r.Base.D())
 	}
+	c.statuses(path, r)
+	r.RetryOn = nil
+	r.GiveUpOn = nil
 	c.spec.Retry = r
+}
+
+// statuses checks after which statuses a request is repeated, and after which it is not.
+func (c *compiler) statuses(path string, r Retry) {
+	for i, s := range r.RetryOn {
+		at := fmt.Sprintf("%s.retryOn[%d]", path, i)
+		switch {
+		case s < 400 || s > 599:
+			c.fail(at, "%d is no HTTP status of a failure", s)
+		case slices.Contains(r.GiveUpOn, s):
+			c.fail(at, "%d is among giveUpOn as well", s)
+		}
+	}
+	for i, s := range r.GiveUpOn {
+		at := fmt.Sprintf("%s.giveUpOn[%d]", path, i)
+		switch {
+		case s < 400 || s > 599:
+			c.fail(at, "%d is no HTTP status of a failure", s)
+		case s == 429:
+			c.fail(at, "429 asks for a slower rate, and is waited out")
+		}
+	}
+}
+
+// statusRules are the rules that the lists of statuses come to. What is repeated anyway is
+// left to the platform, which also heeds what such a reply says of the rate.
+func statusRules(r *Retry) []FaultRule {
+	if r == nil {
+		return nil
+	}
+	var out []FaultRule
+	again := slices.DeleteFunc(slices.Clone(r.RetryOn), func(s int) bool { return s == 408 || s == 429 || s >= 500 })
+	if len(again) > 0 {
+		out = append(out, FaultRule{Status: again, Level: harvest.Transient, Reaction: harvest.Retry, Code: "status_retried"})
+	}
+	if len(r.GiveUpOn) > 0 {
+		out = append(out, FaultRule{Status: slices.Clone(r.GiveUpOn), Level: harvest.Rejected, Reaction: harvest.GiveUp, Code: "status_given_up"})
+	}
+	return out
 }

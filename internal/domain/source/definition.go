@@ -161,6 +161,9 @@ type Retry struct {
 	// Factor and Jitter are 0 where waits grow as the platform has it.
 	Factor float64 `yaml:"factor" json:"factor,omitzero" doc:"what each wait is multiplied by for the next, 1 to 10; default 2"`
 	Jitter int     `yaml:"jitter" json:"jitter,omitzero" doc:"percent by which each wait is made shorter or longer by chance, at most 100; default 20"`
+	// RetryOn and GiveUpOn become the last of the fault rules.
+	RetryOn  []int `yaml:"retryOn" json:"retryOn,omitempty" doc:"statuses after which a request is repeated, besides 408, 429 and 5xx; rules under faults go before"`
+	GiveUpOn []int `yaml:"giveUpOn" json:"giveUpOn,omitempty" doc:"statuses after which it is not, although others of their kind are; rules under faults go before"`
 }
 
 // Cuts are the thresholds at which a slice is cut while it is walked, to spare the

@@ -11,7 +11,7 @@ type Dict string
 // The kinds of codes. The first group is what packs say, the second what
 // credentials say, the third what the store says.
 const (
-	DictOperation   Dict = "operation"
+	DictOperation   Dict = "ing_operation"
 	DictScope       Dict = "scope"
 	DictPaging      Dict = "paging_type"
 	DictEndProof    Dict = "end_proof"
@@ -43,9 +43,9 @@ const (
 	DictRunStatus    Dict = "run_status"
 	DictBatchStatus  Dict = "batch_status"
 	DictRecordStatus Dict = "record_status"
-	DictCursorType   Dict = "cursor_type"
+	DictCursorType   Dict = "ing_cursor_type"
 	DictDirection    Dict = "direction"
-	DictNamespace    Dict = "namespace_scope"
+	DictNamespace    Dict = "ing_namespace_scope"
 	DictStrategy     Dict = "slice_strategy"
 	DictTrigger      Dict = "trigger_type"
 	DictOutcome      Dict = "trigger_outcome"
@@ -140,6 +140,8 @@ var dictionary = []DictType{
 		{string(UsageDetail), "records by their ids", []string{"FETCH"}},
 		{"LOOKUP", "one record by its id, where DETAIL cannot be asked for it or leaves it out", nil},
 		{string(UsageHead), "the greatest id there is, of a source that is harvested by ids that grow", nil},
+		{string(UsageMetrics), "what the source tells of itself; described, and asked by no run", nil},
+		{string(UsageToken), "where tokens are had; described, and asked by no run: auth.token says where a token is fetched", nil},
 	}},
 	{DictMethod, "HTTP methods", []DictItem{
 		{"GET", "parameters in the query", nil},

@@ -981,7 +981,6 @@ CREATE TABLE "reg_prov_batching_cfg" (
   updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
   ids_param_name TEXT,
   ids_join_delimiter TEXT,
-  max_parallel_requests INTEGER,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
@@ -1204,7 +1203,6 @@ CREATE TABLE "reg_prov_http_cfg" (
   timeout_connect_millis INTEGER,
   timeout_read_millis INTEGER,
   timeout_total_millis INTEGER,
-  tls_settings TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
@@ -1312,9 +1310,7 @@ CREATE TABLE "reg_prov_retry_cfg" (
   initial_delay_millis INTEGER,
   max_delay_millis INTEGER,
   retry_http_status_json TEXT,
-  giveup_http_status_json TEXT,
-  circuit_break_threshold INTEGER,
-  circuit_cooldown_millis INTEGER, factor REAL, jitter INTEGER,
+  giveup_http_status_json TEXT, factor REAL, jitter INTEGER,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 

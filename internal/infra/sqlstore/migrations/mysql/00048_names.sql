@@ -33,8 +33,7 @@ ALTER TABLE reg_prov_auth_cfg
 ALTER TABLE reg_prov_batching_cfg
   ADD COLUMN task_type VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NULL AFTER scope_code,
   ADD COLUMN ids_param_name VARCHAR(255) NULL,
-  ADD COLUMN ids_join_delimiter VARCHAR(255) NULL,
-  ADD COLUMN max_parallel_requests BIGINT NULL;
+  ADD COLUMN ids_join_delimiter VARCHAR(255) NULL;
 UPDATE reg_prov_batching_cfg SET task_type = NULLIF(task_type_key, 'ALL');
 ALTER TABLE reg_prov_batching_cfg
   MODIFY COLUMN task_type_key VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci
@@ -115,8 +114,7 @@ ALTER TABLE reg_prov_http_cfg
   ADD COLUMN task_type VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NULL AFTER scope_code,
   ADD COLUMN timeout_connect_millis BIGINT NULL,
   ADD COLUMN timeout_read_millis BIGINT NULL,
-  ADD COLUMN timeout_total_millis BIGINT NULL,
-  ADD COLUMN tls_settings MEDIUMTEXT NULL;
+  ADD COLUMN timeout_total_millis BIGINT NULL;
 UPDATE reg_prov_http_cfg SET task_type = NULLIF(task_type_key, 'ALL');
 ALTER TABLE reg_prov_http_cfg
   MODIFY COLUMN task_type_key VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci
@@ -164,9 +162,7 @@ ALTER TABLE reg_prov_retry_cfg
   ADD COLUMN initial_delay_millis BIGINT NULL,
   ADD COLUMN max_delay_millis BIGINT NULL,
   ADD COLUMN retry_http_status_json MEDIUMTEXT NULL,
-  ADD COLUMN giveup_http_status_json MEDIUMTEXT NULL,
-  ADD COLUMN circuit_break_threshold BIGINT NULL,
-  ADD COLUMN circuit_cooldown_millis BIGINT NULL;
+  ADD COLUMN giveup_http_status_json MEDIUMTEXT NULL;
 UPDATE reg_prov_retry_cfg SET task_type = NULLIF(task_type_key, 'ALL');
 ALTER TABLE reg_prov_retry_cfg
   MODIFY COLUMN task_type_key VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci

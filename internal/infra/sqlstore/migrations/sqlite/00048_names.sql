@@ -100,7 +100,6 @@ CREATE TABLE reg_prov_batching_cfg_named (
   updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
   ids_param_name TEXT,
   ids_join_delimiter TEXT,
-  max_parallel_requests INTEGER,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 INSERT INTO reg_prov_batching_cfg_named (id, provenance_id, scope_code, effective_from, effective_to, supersedes_id, id_batch_size, created_by, created_at, updated_at, task_type)
@@ -334,7 +333,6 @@ CREATE TABLE reg_prov_http_cfg_named (
   timeout_connect_millis INTEGER,
   timeout_read_millis INTEGER,
   timeout_total_millis INTEGER,
-  tls_settings TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 INSERT INTO reg_prov_http_cfg_named (id, provenance_id, scope_code, effective_from, effective_to, supersedes_id, base_url_override, default_headers_json, timeout_connect, timeout_read, timeout_total, allow_http, allow_private, max_body, created_by, created_at, updated_at, proxy, redirects, task_type)
@@ -455,8 +453,6 @@ CREATE TABLE reg_prov_retry_cfg_named (
   max_delay_millis INTEGER,
   retry_http_status_json TEXT,
   giveup_http_status_json TEXT,
-  circuit_break_threshold INTEGER,
-  circuit_cooldown_millis INTEGER,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 INSERT INTO reg_prov_retry_cfg_named (id, provenance_id, scope_code, effective_from, effective_to, supersedes_id, max_retry_times, initial_delay, max_delay, created_by, created_at, updated_at, task_type)
