@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -85,4 +86,12 @@ func (pl *planning) settle(ctx context.Context) (f harvest.Frontier, of harvest.
 	}
 	f, w, found, err := pl.settleWindow(ctx)
 	return f, w.Span(), found, err
+}
+
+// whyNothing says why there is nothing to plan.
+func (pl *planning) whyNothing(of harvest.Span) string {
+	if of.To.IsNumber() || of.To.IsZero() {
+		return cmp.Or(pl.result.Reason, "nothing new")
+	}
+	return cmp.Or(pl.result.Reason, "nothing new before "+harvest.FormatInstant(of.To.Time()))
 }

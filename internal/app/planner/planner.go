@@ -19,7 +19,6 @@
 package planner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -482,14 +481,6 @@ func (pl *planning) first() time.Time {
 		return pl.spec.Window.Begins(pl.cal)
 	}
 	return pl.t.From
-}
-
-// whyNothing says why there is nothing to plan.
-func (pl *planning) whyNothing(of harvest.Span) string {
-	if of.To.IsNumber() || of.To.IsZero() {
-		return cmp.Or(pl.result.Reason, "nothing new")
-	}
-	return cmp.Or(pl.result.Reason, "nothing new before "+harvest.FormatInstant(of.To.Time()))
 }
 
 // recordNoop answers the trigger without a plan, and keeps why.
