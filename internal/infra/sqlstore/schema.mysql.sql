@@ -1407,6 +1407,8 @@ CREATE TABLE `reg_prov_window_offset_cfg` (
   `pages_per_slice` bigint DEFAULT NULL,
   `records_per_day` bigint DEFAULT NULL,
   `beginning` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `lag_least` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `lag_most` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
   PRIMARY KEY (`id`),
   KEY `idx_window_offset_cfg_pick` (`provenance_id`,`scope_code`,`task_type_key`,`effective_from`),
   CONSTRAINT `reg_prov_window_offset_cfg_chk_1` CHECK ((`scope_code` in (_utf8mb4'SOURCE',_utf8mb4'TASK'))),

@@ -1302,7 +1302,7 @@ CREATE TABLE reg_prov_window_offset_cfg (
   target_records INTEGER,
   created_by TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL, slice_strategy_code TEXT, split_dimension TEXT, max_requests INTEGER, max_records INTEGER, max_duration TEXT, max_open_slices INTEGER, pages_per_slice INTEGER, records_per_day INTEGER, beginning TEXT,
+  updated_at TEXT NOT NULL, slice_strategy_code TEXT, split_dimension TEXT, max_requests INTEGER, max_records INTEGER, max_duration TEXT, max_open_slices INTEGER, pages_per_slice INTEGER, records_per_day INTEGER, beginning TEXT, lag_least TEXT, lag_most TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
