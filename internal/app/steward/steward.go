@@ -138,7 +138,7 @@ func (s *Steward) sendSentinel(ctx context.Context, w harvest.Watched, day time.
 //
 //	|--- windows of LateOver, one of them is taken ---|-- lag --|---- the day ----|
 func (s *Steward) chooseWindow(ctx context.Context, w harvest.Watched, spec *source.Spec, day time.Time) (harvest.Window, bool, error) {
-	by := day.Add(-max(harvest.MaxLag, spec.Window.SafetyLag.D()))
+	by := day.Add(-max(spec.Window.LagBounds().Filled().Most, spec.Window.SafetyLag.D()))
 	all, err := s.store.ProvenWindows(ctx, w.Cursor, by.Add(-harvest.LateOver), by)
 	if err != nil || len(all) == 0 {
 		return harvest.Window{}, false, err
@@ -206,7 +206,8 @@ func (s *Steward) tuneNamespace(ctx context.Context, w harvest.Watched) error {
 		return err
 	}
 	declared := spec.Window.SafetyLag.D()
-	if !harvest.Tunable(declared) {
+	bounds := spec.Window.LagBounds()
+	if !bounds.Tunable(declared) {
 		return nil
 	}
 	late, err := s.store.Lateness(ctx, w.Cursor)
@@ -224,7 +225,7 @@ func (s *Steward) tuneNamespace(ctx context.Context, w harvest.Watched) error {
 	if !ok {
 		lag = declared
 	}
-	t := harvest.Tuning{Namespace: w.Namespace, Declared: declared, From: lag, To: harvest.TuneLag(lag, rate), Rate: rate}
+	t := harvest.Tuning{Namespace: w.Namespace, Declared: declared, From: lag, To: bounds.Tune(lag, rate), Rate: rate}
 	won, err := s.store.TuneLag(ctx, t)
 	if won && t.From != t.To {
 		s.log.Info("safety lag tuned",

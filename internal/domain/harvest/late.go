@@ -1,6 +1,9 @@
 package harvest
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // SliceProof is a slice as lateness sees it: what it answers for, and when that was
 // proven; zero if it is not.
@@ -73,12 +76,19 @@ func (l Lateness) Rate() (rate float64, known bool, why string) {
 	}
 }
 
-// Bounds of the tuned safety lag (C7), and the late rates at which it is moved
-// (M19).
-const (
-	MinLag = 5 * time.Minute
-	MaxLag = time.Hour
+// LagBounds are between what a safety lag is tuned. The zero value is the platform's: 5
+// minutes to 1 hour (C7).
+type LagBounds struct {
+	Least, Most time.Duration
+}
 
+// Filled has the platform's bounds where a source has none of its own.
+func (b LagBounds) Filled() LagBounds {
+	return LagBounds{Least: cmp.Or(b.Least, 5*time.Minute), Most: cmp.Or(b.Most, time.Hour)}
+}
+
+// The late rates at which a safety lag is moved, and by how much (M19).
+const (
 	lateMuch   = 0.005
 	lateLittle = 0.001
 	lagUp      = 5 * time.Minute
@@ -87,18 +97,22 @@ const (
 
 // Tunable reports whether a declared safety lag may be tuned. One outside the
 // bounds was chosen for a reason that lateness does not know, and is left alone.
-func Tunable(declared time.Duration) bool { return declared >= MinLag && declared <= MaxLag }
+func (b LagBounds) Tunable(declared time.Duration) bool {
+	b = b.Filled()
+	return declared >= b.Least && declared <= b.Most
+}
 
-// TuneLag moves a safety lag by the late rate: up in large steps, since what comes
+// Tune moves a safety lag by the late rate: up in large steps, since what comes
 // late may be missed, and down in small ones.
-func TuneLag(lag time.Duration, rate float64) time.Duration {
+func (b LagBounds) Tune(lag time.Duration, rate float64) time.Duration {
+	b = b.Filled()
 	switch {
 	case rate > lateMuch:
 		lag += lagUp
-	case rate < lateLittle && lag > MinLag:
+	case rate < lateLittle && lag > b.Least:
 		lag -= lagDown
 	}
-	return min(max(lag, MinLag), MaxLag)
+	return min(max(lag, b.Least), b.Most)
 }
 
 // Tuning is one move of a safety lag.

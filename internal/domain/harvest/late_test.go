@@ -28,13 +28,40 @@ func TestC7_LagStaysWithinItsBounds(t *testing.T) {
 		{5 * m, 0, 5 * m},
 		{5 * m, 0.006, 10 * m},
 	} {
-		if got := harvest.TuneLag(c.lag, c.rate); got != c.want {
+		if got := (harvest.LagBounds{}).Tune(c.lag, c.rate); got != c.want {
 			t.Errorf("lag %s at %g becomes %s, want %s", c.lag, c.rate, got, c.want)
 		}
 	}
 	for lag, want := range map[time.Duration]bool{0: false, 5*m - 1: false, 5 * m: true, 10 * m: true, 60 * m: true, 60*m + 1: false, 24 * 60 * m: false} {
-		if harvest.Tunable(lag) != want {
+		if (harvest.LagBounds{}).Tunable(lag) != want {
 			t.Errorf("a declared lag of %s may be tuned: %v", lag, !want)
+		}
+	}
+}
+
+// TestR69_LagBoundsAreTheSources: a source's own bounds are in the place of the platform's,
+// each alone, just at it and just beyond.
+func TestR69_LagBoundsAreTheSources(t *testing.T) {
+	const m = time.Minute
+	for name, c := range map[string]struct {
+		own       harvest.LagBounds
+		lag, want time.Duration
+		rate      float64
+		tunable   bool
+	}{
+		"down to the platform's":   {harvest.LagBounds{}, 5 * m, 5 * m, 0, true},
+		"down to its own":          {harvest.LagBounds{Least: 4 * m}, 5 * m, 4 * m, 0, true},
+		"not below its own":        {harvest.LagBounds{Least: 4 * m}, 4 * m, 4 * m, 0, true},
+		"declared below its own":   {harvest.LagBounds{Least: 4 * m}, 4*m - 1, 4 * m, 0, false},
+		"up to the platform's":     {harvest.LagBounds{}, 60 * m, 60 * m, 1, true},
+		"up to its own":            {harvest.LagBounds{Most: 65 * m}, 60 * m, 65 * m, 1, true},
+		"not above its own":        {harvest.LagBounds{Most: 65 * m}, 65 * m, 65 * m, 1, true},
+		"declared above its own":   {harvest.LagBounds{Most: 65 * m}, 65*m + 1, 65 * m, 1, false},
+		"beyond the platform's":    {harvest.LagBounds{}, 60*m + 1, 60 * m, 1, false},
+		"its own, far from others": {harvest.LagBounds{Least: 24 * time.Hour, Most: 48 * time.Hour}, 47*time.Hour + 58*m, 48 * time.Hour, 1, true},
+	} {
+		if got := c.own.Tune(c.lag, c.rate); got != c.want || c.own.Tunable(c.lag) != c.tunable {
+			t.Errorf("%s: %s, tunable %v; want %s, %v", name, got, c.own.Tunable(c.lag), c.want, c.tunable)
 		}
 	}
 }

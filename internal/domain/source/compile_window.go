@@ -268,6 +268,11 @@ func (c *compiler) lengths(cfg *WindowConfig) {
 			c.fail(path+x.name, "%s is not a multiple of %s, the grain of %s", x.d.D(), g, cfg.Precision)
 		}
 	}
+	out.LagLeast = cfg.LagLeast
+	out.LagMost = cfg.LagMost
+	if b := out.LagBounds().Filled(); b.Least < 0 || b.Most < b.Least {
+		c.fail(path+"lagMost", "%s is below lagLeast, %s, or that below zero", b.Most, b.Least)
+	}
 	if out.SafetyLag < 0 {
 		c.fail(path+"safetyLag", "is below zero")
 	}

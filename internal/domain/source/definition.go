@@ -92,6 +92,8 @@ type WindowConfig struct {
 	Bound     Bound     `yaml:"bound" dict:"bound_style" doc:"whether the upper bound sent includes itself"`
 	UpdatedAt UpdatedAt `yaml:"updatedAt" dict:"updated_at" doc:"where an item's update time is"`
 	SafetyLag *Duration `yaml:"safetyLag" doc:"how long after now a window stays closed, default 10m"`
+	LagLeast  Duration  `yaml:"lagLeast" doc:"down to where the safety lag is tuned by how much comes late, default 5m"`
+	LagMost   Duration  `yaml:"lagMost" doc:"up to where it is, default 1h; a safetyLag outside of both is left alone"`
 	Align     Duration  `yaml:"align" doc:"window bounds are multiples of it; default: the precision"`
 	Overlap   *Duration `yaml:"overlap" doc:"how far a harvest reaches back before its frontier for late records"`
 	Baseline  Duration  `yaml:"baseline" doc:"how far back a first harvest begins that has no query, default 30d"`

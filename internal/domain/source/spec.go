@@ -79,6 +79,11 @@ func (r Retry) Backoff() pace.Backoff {
 	return pace.Backoff{Base: r.Base.D(), Max: r.Max.D(), Factor: r.Factor, Jitter: float64(r.Jitter) / 100}
 }
 
+// LagBounds are between what the safety lag is tuned.
+func (w Window) LagBounds() harvest.LagBounds {
+	return harvest.LagBounds{Least: w.LagLeast.D(), Most: w.LagMost.D()}
+}
+
 // Allowed is what the provider allows requests, with a key or without.
 func (s *Spec) Allowed(keyed bool) Rate {
 	if keyed && s.Auth != nil && s.Auth.Rate != nil {
@@ -156,11 +161,14 @@ type Window struct {
 	// source has no date, and then none is sent.
 	Bound     Bound    `json:"bound,omitempty"`
 	SafetyLag Duration `json:"safetyLag"`
-	Align     Duration `json:"align"`
-	Step      Duration `json:"step"`
-	MinStep   Duration `json:"minStep"`
-	Overlap   Duration `json:"overlap,omitzero"`
-	Baseline  Duration `json:"baseline"`
+	// LagLeast and LagMost are 0 where the safety lag is tuned between the platform's bounds.
+	LagLeast Duration `json:"lagLeast,omitzero"`
+	LagMost  Duration `json:"lagMost,omitzero"`
+	Align    Duration `json:"align"`
+	Step     Duration `json:"step"`
+	MinStep  Duration `json:"minStep"`
+	Overlap  Duration `json:"overlap,omitzero"`
+	Baseline Duration `json:"baseline"`
 	// Beginning is the day on which the first harvest of a query begins, empty for
 	// one before all that there is.
 	Beginning string `json:"beginning,omitzero"`

@@ -1465,6 +1465,8 @@ CREATE TABLE `reg_prov_window_offset_cfg` (
   `lookback_value` bigint DEFAULT NULL,
   `lookback_unit_code` varchar(64) COLLATE utf8mb4_bin DEFAULT NULL,
   `offset_type_code` varchar(64) COLLATE utf8mb4_bin DEFAULT NULL,
+  `lag_least` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `lag_most` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
   PRIMARY KEY (`id`),
   KEY `idx_window_offset_cfg_pick` (`provenance_id`,`scope_code`,`task_type_key`,`effective_from`),
   CONSTRAINT `reg_prov_window_offset_cfg_chk_1` CHECK ((`scope_code` in (_utf8mb4'SOURCE',_utf8mb4'TASK'))),

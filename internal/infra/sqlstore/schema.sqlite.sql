@@ -1380,7 +1380,7 @@ CREATE TABLE "reg_prov_window_offset_cfg" (
   overlap_unit_code TEXT,
   lookback_value INTEGER,
   lookback_unit_code TEXT,
-  offset_type_code TEXT,
+  offset_type_code TEXT, lag_least TEXT, lag_most TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
