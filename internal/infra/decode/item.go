@@ -33,6 +33,7 @@ func (w *walk) endItem(start, end int) {
 	raw := w.body[start:end:end]
 	if w.d.nulls && string(raw) == "null" {
 		w.items = append(w.items, harvest.Item{}) // taken out when the page is done
+		w.item.list = w.item.list[:0]
 		return
 	}
 	it := harvest.Item{Raw: raw, Status: harvest.RecordActive}

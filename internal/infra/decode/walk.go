@@ -292,6 +292,7 @@ func (w *walk) clear() {
 	w.ctx = nil
 	w.body = nil
 	w.items = nil
+	w.item.list = w.item.list[:0] // of an item that was not read to its end
 	w.chunk = nil
 	w.kept = nil
 	w.ahead = nil
