@@ -187,13 +187,13 @@ func TestReading_BringsAnOldSchemaUpToDate(t *testing.T) {
 		}
 		sqlite(t, path, string(b))
 	}
-	if code, out, _ := patra(t, "db", "status", "--db", "sqlite:"+path); code != exitDone || !strings.Contains(out, "schema 5") {
+	if code, out, _ := patra(t, "db", "status", "--db", "sqlite:"+path); code != exitDone || !strings.Contains(out, "schema 5,") {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	if code, out, e := patra(t, "verify", "--db", "sqlite:"+path); code != exitDone {
 		t.Errorf("exit %d: %s%s", code, out, e)
 	}
-	if code, out, _ := patra(t, "db", "status", "--db", "sqlite:"+path); code != exitDone || strings.Contains(out, "schema 5") {
+	if code, out, _ := patra(t, "db", "status", "--db", "sqlite:"+path); code != exitDone || strings.Contains(out, "schema 5,") {
 		t.Errorf("exit %d: %s", code, out)
 	}
 }

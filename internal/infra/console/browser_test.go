@@ -120,7 +120,7 @@ func TestBrowser_NoPageComplains(t *testing.T) {
 	if err := chromedp.Run(ctx, cdplog.Enable(), runtime.Enable()); err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range slices.Concat(everyPage, opsPages, hostilePages, previewPages) {
+	for _, page := range slices.Concat(everyPage, opsPages, hostilePages, previewPages, furnishedPages) {
 		if err := chromedp.Run(ctx, chromedp.EmulateViewport(360, 800)); err != nil {
 			t.Fatal(err)
 		}

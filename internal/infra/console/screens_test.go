@@ -65,7 +65,7 @@ func TestScreens_OfEveryPage(t *testing.T) {
 	ctx := h.browser()
 	pages := strings.Fields(os.Getenv("PATRA_PAGES"))
 	if len(pages) == 0 {
-		pages = slices.Concat(everyPage, opsPages, hostilePages, previewPages)
+		pages = slices.Concat(everyPage, opsPages, hostilePages, previewPages, furnishedPages)
 	}
 	for _, theme := range []string{"light", "dark"} {
 		for _, width := range []int64{360, 768, 1280} {
@@ -88,11 +88,14 @@ var previewPages = []string{
 	"/demo", "/outbox/1", "/change?do=/outbox/messages/1/retry&from=/outbox", "/change?do=/sources/pubmed/pause&from=/sources/pubmed", "/change?do=/quarantine/1/discard&from=/quarantine/1",
 }
 
+// furnishedPages are there in a house that was furnished.
+var furnishedPages = []string{"/searches/insulin", "/searches/insulin/report", "/schedules/nightly"}
+
 // everyPage are the pages of a house in which pubmed and crossref were harvested.
 var everyPage = []string{
 	"/", "/sources", "/plans",
 	"/cursors", "/cursors?source=pubmed&span=1y", "/cursors/1", "/coverage", "/coverage?source=crossref&span=1y", "/rate", "/rate/pubmed",
-	"/searches", "/searches/insulin", "/searches/insulin/report", "/schedules/nightly", "/works", "/works/suggestions", "/works/identifiers", "/works/1",
+	"/searches", "/works", "/works/suggestions", "/works/identifiers", "/works/1",
 	"/records", "/records?source=crossref&status=ACTIVE", "/errors", "/errors?state=ALL", "/quarantine", "/blackbox", "/blackbox/1", "/blackbox/1/1?replay=offline",
 	"/plans?open=true&state=READY", "/plans/1", "/plans/1?colour=records", "/plans/1/spec", "/plans/1/slices", "/plans/1/slices?state=FAILED", "/slices/1", "/queue", "/tasks", "/tasks?plan=1&state=SUCCEEDED",
 	"/settings", "/help", "/tasks/1", "/runs", "/runs?plan=1", "/runs?state=FAILED", "/runs/1", "/runs/1/batches/1",

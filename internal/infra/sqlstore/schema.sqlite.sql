@@ -171,7 +171,7 @@ CREATE TABLE ing_cursor_event (
   expr_hash TEXT,
   record_remarks TEXT,
   event_time TEXT NOT NULL
-, schedule_instance_id INTEGER, prev_numeric INTEGER GENERATED ALWAYS AS (CASE WHEN operation_code = 'UPDATE' THEN CAST(prev_value AS INTEGER) END) VIRTUAL, new_numeric INTEGER GENERATED ALWAYS AS (CASE WHEN operation_code = 'UPDATE' THEN CAST(new_value AS INTEGER) END) VIRTUAL) STRICT;
+, schedule_instance_id INTEGER) STRICT;
 
 CREATE INDEX idx_cur_evt_batch ON ing_cursor_event (batch_id);
 
@@ -781,7 +781,7 @@ CREATE TABLE "ing_task_run_batch" (
   error TEXT,
   opened_at TEXT NOT NULL,
   committed_at TEXT
-, asked_ids TEXT, undecided INTEGER NOT NULL DEFAULT 0, page_no INTEGER GENERATED ALWAYS AS (json_extract(before_position, '$.page')) VIRTUAL, before_token TEXT GENERATED ALWAYS AS (json_extract(before_position, '$.token')) VIRTUAL, after_token TEXT GENERATED ALWAYS AS (json_extract(after_position, '$.token')) VIRTUAL, before_url TEXT GENERATED ALWAYS AS (json_extract(before_position, '$.url')) VIRTUAL, next_url TEXT GENERATED ALWAYS AS (json_extract(after_position, '$.url')) VIRTUAL, record_count INTEGER GENERATED ALWAYS AS (items) VIRTUAL, has_next INTEGER GENERATED ALWAYS AS (json_extract(stats, '$.hasNext')) VIRTUAL, created_at TEXT GENERATED ALWAYS AS (opened_at) VIRTUAL, request_digest TEXT GENERATED ALWAYS AS (request_sha256) VIRTUAL, idempotent_key TEXT GENERATED ALWAYS AS (run_id || '/' || batch_no) VIRTUAL) STRICT;
+, asked_ids TEXT, undecided INTEGER NOT NULL DEFAULT 0, record_count INTEGER GENERATED ALWAYS AS (items) VIRTUAL, created_at TEXT GENERATED ALWAYS AS (opened_at) VIRTUAL, request_digest TEXT GENERATED ALWAYS AS (request_sha256) VIRTUAL, idempotent_key TEXT GENERATED ALWAYS AS (run_id || '/' || batch_no) VIRTUAL) STRICT;
 
 CREATE INDEX idx_batch_plan ON ing_task_run_batch (plan_id, status_code);
 
