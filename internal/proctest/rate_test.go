@@ -15,8 +15,8 @@ import (
 // What the source allows in a second, and what of it the pack makes use of. The gap between both is what
 // requests may be late by, which is much: all machines that run tests are busy.
 const (
-	ratedLimit  = 4
-	ratedQPS    = 2
+	ratedLimit  = 5
+	ratedQPS    = 3
 	ratedJitter = "200ms"
 )
 
