@@ -4,7 +4,7 @@ BIN     := bin/patra
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test test-deps race fuzz check bench bench-peers mirror soak five-minutes screens clean
+.PHONY: help build test test-deps test-tidb race fuzz check bench bench-peers mirror soak five-minutes screens clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,6 +17,9 @@ test: ## run the tests; suites whose server is missing say so
 
 test-deps: ## install what the full suite needs (root, Debian)
 	@bash scripts/test-deps.sh
+
+test-tidb: ## the tests of the store, of crashes and chaos on TiDB; builds its server first, which takes ten minutes
+	@bash scripts/tidb.sh
 
 race: ## the tests of what runs at once under the race detector (needs a C compiler); SQLite, small data
 	@bash scripts/race.sh

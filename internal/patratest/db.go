@@ -28,15 +28,32 @@ var (
 	SQLite  = Engine{Name: "sqlite"}
 	MySQL   = Engine{Name: "mysql", env: "PATRA_TEST_MYSQL"}
 	MariaDB = Engine{Name: "mariadb", env: "PATRA_TEST_MARIADB"}
+	// TiDB takes ten minutes to build, so nobody misses it: make test-tidb asks for it.
+	TiDB = Engine{Name: "tidb", env: "PATRA_TEST_TIDB"}
 )
 
 // EachEngine runs f as a subtest on every engine. Engines whose server is not
-// given are skipped, saying so.
+// given are skipped, saying so. Where a TiDB is given it is asked alone.
 func EachEngine(t *testing.T, f func(t *testing.T, e Engine)) {
 	t.Helper()
-	for _, e := range []Engine{SQLite, MySQL, MariaDB} {
+	for _, e := range engines() {
 		t.Run(e.Name, func(t *testing.T) { f(t, e) })
 	}
+}
+
+func engines() []Engine {
+	if os.Getenv(TiDB.env) != "" {
+		return []Engine{TiDB}
+	}
+	return append([]Engine{SQLite}, Servers()...)
+}
+
+// Servers are the engines that are servers.
+func Servers() []Engine {
+	if os.Getenv(TiDB.env) != "" {
+		return []Engine{TiDB}
+	}
+	return []Engine{MySQL, MariaDB}
 }
 
 // EachKind is EachEngine for tests of what stands above the store: they run on SQLite and
@@ -44,7 +61,7 @@ func EachEngine(t *testing.T, f func(t *testing.T, e Engine)) {
 // business, whose own tests run on each. PATRA_SOAK=1 runs on all.
 func EachKind(t *testing.T, f func(t *testing.T, e Engine)) {
 	t.Helper()
-	if os.Getenv("PATRA_SOAK") != "" {
+	if os.Getenv("PATRA_SOAK") != "" || os.Getenv(TiDB.env) != "" {
 		EachEngine(t, f)
 		return
 	}

@@ -9,7 +9,7 @@ import (
 // TestPool_ADatabaseBeginsAnew: a database that another test has done with is empty,
 // and its first row has the first id.
 func TestPool_ADatabaseBeginsAnew(t *testing.T) {
-	for _, e := range []patratest.Engine{patratest.MySQL, patratest.MariaDB} {
+	for _, e := range patratest.Servers() {
 		for _, life := range []string{"first", "second", "third"} {
 			t.Run(e.Name+"/"+life, func(t *testing.T) {
 				db := patratest.Raw(t, e.DSN(t))

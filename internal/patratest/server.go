@@ -87,6 +87,30 @@ func StartMySQL(t testing.TB) *Server {
 	return s
 }
 
+// StartTiDB is StartServer for the TiDB that PATRA_TIDB names, with the store for tests that it has in itself.
+func StartTiDB(t testing.TB) *Server {
+	t.Helper()
+	program := os.Getenv("PATRA_TIDB")
+	if program == "" {
+		t.Skip("no TiDB to start: make test-tidb")
+	}
+	dir, err := os.MkdirTemp("", "patra-db-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	removeAtEnd(t, dir)
+	s := &Server{t: t, dir: dir, addr: freeAddress(t), program: program}
+	_, port, _ := net.SplitHostPort(s.addr)
+	_, status, _ := net.SplitHostPort(freeAddress(t))
+	s.args = []string{
+		"-host", "127.0.0.1", "-P", port, "-status-host", "127.0.0.1", "-status", status, "-socket", filepath.Join(dir, "s"),
+		"-store", "unistore", "-path", filepath.Join(dir, "store"), "-log-file", filepath.Join(dir, "log"),
+	}
+	s.Start()
+	t.Cleanup(s.Kill)
+	return s
+}
+
 func removeAtEnd(t testing.TB, dir string) {
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {

@@ -57,6 +57,10 @@ func TestProcess_Chaos(t *testing.T) {
 		chaosOnServer(t, patratest.StartMySQL(t), longStorm(lasts))
 		return
 	}
+	if os.Getenv("PATRA_TEST_TIDB") != "" {
+		chaosOnServer(t, patratest.StartTiDB(t), shortStorm)
+		return
+	}
 	if !patratest.Soak() {
 		chaosOnServer(t, patratest.StartServer(t), shortStorm)
 		return

@@ -37,7 +37,7 @@ func TestR88_DatabaseGoesAway(t *testing.T) {
 		})
 		t.Run(run+"/cut", func(t *testing.T) {
 			t.Parallel()
-			l := newLab(t, "crossref", empty(t, patratest.MySQL), 501)
+			l := newLab(t, "crossref", empty(t, patratest.Servers()[0]), 501)
 			var proxy *patratest.Proxy
 			proxy, l.dsn = patratest.NewProxy(t, l.dsn)
 			l.survive(run, func() {

@@ -38,7 +38,7 @@ func TestProcess_KillsAndZombiesOnMySQL(t *testing.T) {
 		}{{"pubmed", 8, 3}, {"crossref", 7, 2}} {
 			t.Run(fmt.Sprintf("%s/%d", c.source, n+1), func(t *testing.T) {
 				t.Parallel()
-				l := newLab(t, c.source, empty(t, patratest.MySQL), uint64(100+n), "--faults", "heavy")
+				l := newLab(t, c.source, empty(t, patratest.Servers()[0]), uint64(100+n), "--faults", "heavy")
 				l.campaign(3, c.kills, c.zombies)
 				l.judge()
 			})

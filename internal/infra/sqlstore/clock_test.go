@@ -14,7 +14,7 @@ import (
 // this process's and stands still, so that every instant the store writes can be
 // told from one that the process made up.
 func TestR17_LeasesAreTimedByTheServer(t *testing.T) {
-	for _, e := range []patratest.Engine{patratest.MySQL, patratest.MariaDB} {
+	for _, e := range patratest.Servers() {
 		t.Run(e.Name, func(t *testing.T) {
 			lab := NewLab(t, e)
 			server := harvest.Instant(time.Now().Add(3 * time.Hour))

@@ -18,15 +18,20 @@ import (
 //go:embed migrations/sqlite/*.sql migrations/mysql/*.sql
 var migrations embed.FS
 
-// dialect is what differs between the two databases.
+// dialect is what differs between the databases.
 type dialect struct {
-	name  string
-	goose goose.Dialect
+	name string
+	// files is the folder of its migrations, rewritten, if set, what is changed in each of them.
+	files     string
+	rewritten func(statements string) string
+	goose     goose.Dialect
 	// forUpdate is appended to a read that must lock its rows. SQLite has one
 	// writer, who took the lock at BEGIN.
 	forUpdate string
 	// forShare likewise, letting others read but not change them.
 	forShare string
+	// locksApart: a lock within a subquery is not taken, so that a statement before it has to.
+	locksApart bool
 	// skipLocked likewise, passing over rows that others hold.
 	skipLocked string
 	// insertIgnore begins an insert that does nothing if the row is there.
@@ -49,8 +54,10 @@ type dialect struct {
 	after func(columns []string, values []any) (string, []any)
 	// idsFollow: the rows of one insert get consecutive ids, and LastInsertId
 	// is that of the last. MySQL promises no such thing under every setting.
-	idsFollow   bool
-	isolation   sql.IsolationLevel
+	idsFollow bool
+	isolation sql.IsolationLevel
+	// snapshot is how a transaction begins whose reads all see one state of the database.
+	snapshot    sql.TxOptions
 	isRetryable func(error) bool
 	// isDuplicate reports that a row with the same unique key is there already.
 	isDuplicate func(error) bool
@@ -66,15 +73,19 @@ type dialect struct {
 }
 
 func (d *dialect) fs() fs.FS {
-	sub, err := fs.Sub(migrations, "migrations/"+d.name)
+	sub, err := fs.Sub(migrations, "migrations/"+d.files)
 	if err != nil { // embedded, so it is there
 		panic(err)
 	}
-	return sub
+	if d.rewritten == nil {
+		return sub
+	}
+	return rewriting{sub, d.rewritten}
 }
 
 var sqliteDialect = &dialect{
 	name:         "sqlite",
+	files:        "sqlite",
 	goose:        goose.DialectSQLite3,
 	insertIgnore: "INSERT OR IGNORE",
 	orElse:       func(key string) string { return "ON CONFLICT (" + key + ") DO UPDATE SET" },
@@ -93,6 +104,7 @@ var sqliteDialect = &dialect{
 	itemIndex: " INDEXED BY idx_quarantine_list",
 	idsFollow: true, // one writer, and a new rowid is the greatest plus one
 	isolation: sql.LevelDefault,
+	snapshot:  sql.TxOptions{ReadOnly: true},
 	isRetryable: func(err error) bool {
 		c, ok := sqliteCode(err)
 		return ok && (c&0xff == sqlite3.SQLITE_BUSY || c&0xff == sqlite3.SQLITE_LOCKED)
@@ -126,6 +138,7 @@ func sqliteCode(err error) (int, bool) {
 
 var mysqlDialect = &dialect{
 	name:         "mysql",
+	files:        "mysql",
 	goose:        goose.DialectMySQL,
 	forUpdate:    " FOR UPDATE",
 	forShare:     " LOCK IN SHARE MODE",
@@ -160,6 +173,7 @@ var mysqlDialect = &dialect{
 	planStateIndex:   " FORCE INDEX (idx_plan_state)",
 
 	isolation: sql.LevelReadCommitted,
+	snapshot:  sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
 	isRetryable: func(err error) bool {
 		switch mysqlCode(err) {
 		case 1213, 1205, 1020, 1467: // deadlock, lock wait, changed since read, no number for a new row (MariaDB)

@@ -1,7 +1,7 @@
 // Package sqlstore remembers everything: plans, slices, tasks, runs and
 // batches, cursors and their events, records with every accepted version,
 // quarantine, bad ids, the outbox, the state of the rate gate and the breakers of
-// partitions. One Store serves SQLite and MySQL (8 or later, and MariaDB); what
+// partitions. One Store serves SQLite and MySQL (8 or later, MariaDB and TiDB); what
 // differs between them is in dialect.go and in the migrations.
 //
 // It promises:

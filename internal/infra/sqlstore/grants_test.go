@@ -22,7 +22,7 @@ import (
 // theirs.
 func TestR74_RolesNeedNoMoreThanTheirGrants(t *testing.T) {
 	t.Parallel()
-	for _, e := range []patratest.Engine{patratest.MySQL, patratest.MariaDB} {
+	for _, e := range patratest.Servers() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			l := NewLab(t, e)

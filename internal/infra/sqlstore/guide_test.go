@@ -63,6 +63,9 @@ func TestR71_TheGuidesInsertsRun(t *testing.T) {
 // INSERTs wrote, in whatever case an operation is asked for. SQLite has neither variables nor selects in brackets.
 func TestR71_TheGuidesQueriesRead(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+		if e == patratest.TiDB {
+			t.Skip("TiDB has no SELECT ... INTO @variable, by which these queries begin")
+		}
 		if e == patratest.SQLite {
 			return
 		}

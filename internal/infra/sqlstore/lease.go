@@ -174,6 +174,9 @@ func (x *tx) poison(t taken) error {
 // cancelled, or the source was paused or stopped (R18). Its row stays locked until the
 // commit, so nobody can take the task between the guard and what follows it.
 func (x *tx) guard(l harvest.Lease) error {
+	if err := x.lockSourceOf(l.Task); err != nil {
+		return fmt.Errorf("guard task %d: %w", l.Task, err)
+	}
 	n, err := x.exec(`UPDATE ing_task SET leased_until=? WHERE id=? AND fence=? AND status_code='EXECUTING' AND `+x.notHeld(),
 		ts(x.now.Add(l.TTL)), l.Task, l.Fence)
 	if err != nil {
@@ -192,6 +195,15 @@ func (x *tx) guard(l harvest.Lease) error {
 func (x *tx) notHeld() string {
 	return `(SELECT COALESCE(MAX(ss.paused + ss.stopped), 0) FROM ing_source_state ss
 		WHERE ss.provenance_code = ing_task.provenance_code` + x.s.d.forShare + `) = 0`
+}
+
+// lockSourceOf locks the row of a task's source until the commit, where the guard by itself would not.
+func (x *tx) lockSourceOf(task harvest.TaskID) error {
+	if !x.s.d.locksApart {
+		return nil
+	}
+	return x.lockRows(`SELECT ss.provenance_code FROM ing_source_state ss
+		WHERE ss.provenance_code=(SELECT t.provenance_code FROM ing_task t WHERE t.id=?)`, task)
 }
 
 // explainRefusal says why a guard found no row.

@@ -64,7 +64,7 @@ func (s *Store) Schema(ctx context.Context) (have, want int64, err error) {
 
 func (s *Store) hasTable(ctx context.Context, name string) (bool, error) {
 	q := "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
-	if s.d == mysqlDialect {
+	if s.d != sqliteDialect {
 		q = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?"
 	}
 	var n int
@@ -138,7 +138,7 @@ func (s *Store) applyMigrations(ctx context.Context, p *goose.Provider) ([]int64
 // lockSchema keeps two processes from migrating a server at once. On SQLite
 // each migration is a transaction of the only writer.
 func (s *Store) lockSchema(ctx context.Context) (unlock func(), err error) {
-	if s.d != mysqlDialect {
+	if s.d == sqliteDialect {
 		return func() {}, nil
 	}
 	c, err := s.patient(s.w).Conn(ctx)

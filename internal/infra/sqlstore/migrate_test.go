@@ -90,6 +90,9 @@ func allOf(t *testing.T, dsn string) string {
 // in their own table, and rest until the same instant.
 func TestMigrate_OpenBreakersStayOpen(t *testing.T) {
 	patratest.EachEngine(t, func(t *testing.T, e patratest.Engine) {
+		if e == patratest.TiDB {
+			t.Skip("a TiDB begins with the newest schema")
+		}
 		dsn := e.EmptyDSN(t)
 		s := openAt(t, dsn, 12)
 		db := patratest.Raw(t, dsn)

@@ -29,7 +29,11 @@ const (
 	writeTimeout   = 30 * time.Second
 )
 
-func (s *Store) openMySQL(ctx context.Context, dsn string) error {
+// besideWorkers is how many connections to a server there are for planning, watching and showing, beside one for each
+// worker.
+const besideWorkers = 12
+
+func (s *Store) openMySQL(ctx context.Context, dsn string, o Options) error {
 	s.d = mysqlDialect
 	s.dsn = redactDSN(dsn)
 	cfg, err := mysqlConfig(dsn)
@@ -40,8 +44,9 @@ func (s *Store) openMySQL(ctx context.Context, dsn string) error {
 	if err != nil {
 		return err
 	}
-	s.w.SetMaxOpenConns(16)
-	s.w.SetMaxIdleConns(16)
+	conns := o.Workers + besideWorkers
+	s.w.SetMaxOpenConns(conns)
+	s.w.SetMaxIdleConns(conns)
 	s.w.SetConnMaxIdleTime(5 * time.Minute)
 	s.r.DB = s.w
 	cfg.ReadTimeout = 0
@@ -52,7 +57,10 @@ func (s *Store) openMySQL(ctx context.Context, dsn string) error {
 	s.slow.SetMaxIdleConns(1)
 	s.slow.SetConnMaxIdleTime(time.Minute)
 	s.bodies.db = s.slow // of which there are as many as are asked for
-	return s.ping(ctx)
+	if err := s.ping(ctx); err != nil {
+		return err
+	}
+	return s.recognise(ctx)
 }
 
 // patient gives the connections for statements that may take as long as they

@@ -18,6 +18,11 @@ const outboxSwitch = "outbox"
 // announce writes down the revisions that a page made, if somebody is to be told of them
 // (R34). It is one statement, whatever it finds.
 func (x *tx) announce(batch harvest.BatchID) error {
+	if x.s.d.locksApart {
+		if err := x.lockRows(`SELECT value FROM ing_meta WHERE name=?`, outboxSwitch); err != nil {
+			return fmt.Errorf("look who is told: %w", err)
+		}
+	}
 	_, err := x.bulk(x.s.announceSQL(), []any{ts(x.now), batch})
 	if err != nil {
 		return fmt.Errorf("insert outbox: %w", err)

@@ -266,10 +266,12 @@ func (s *Store) snapshotOf(ctx context.Context, target, position, after int64, m
 			b.Fresh = append(b.Fresh, r)
 		}
 		return nil
-	}, `SELECT `+eventCols+`, `+heldOf+` FROM ing_record r
-		LEFT JOIN ing_record_version v ON v.record_id=r.id AND v.revision=COALESCE(
-			(SELECT MIN(o.revision)-1 FROM ing_outbox o WHERE o.record_id=r.id AND (o.feed_no IS NULL OR o.feed_no>?)), r.revision)`+joinBatch("v.batch_id")+`
-		WHERE r.id > ? ORDER BY r.id LIMIT ?`, target, target, position, after, most)
+	}, `SELECT `+eventCols+`, `+heldOf+` FROM (
+			SELECT c.id, c.provenance_code, c.record_type, c.ext_id, c.merged_into, COALESCE(
+				(SELECT MIN(o.revision)-1 FROM ing_outbox o WHERE o.record_id=c.id AND (o.feed_no IS NULL OR o.feed_no>?)), c.revision) AS comes_with
+			FROM ing_record c WHERE c.id > ? ORDER BY c.id LIMIT ?) r
+		LEFT JOIN ing_record_version v ON v.record_id=r.id AND v.revision=r.comes_with`+joinBatch("v.batch_id")+`
+		ORDER BY r.id`, target, target, position, after, most)
 	if err != nil && !errors.Is(err, errEnough) {
 		return fmt.Errorf("read what is held: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 // readPacket learns how much a server takes at once: a value that is larger than
 // its max_allowed_packet can never be stored there, a statement must be cut.
 func (s *Store) readPacket(ctx context.Context) error {
-	if s.d != mysqlDialect {
+	if s.d == sqliteDialect {
 		return nil
 	}
 	var packet int

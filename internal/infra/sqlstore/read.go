@@ -92,7 +92,7 @@ func (s *Store) eachOf(ctx context.Context, names []string, query string, args f
 // that is lost. f must not keep anything of an earlier try.
 func (s *Store) snapshot(ctx context.Context, what string, f func(*sql.Tx) error) error {
 	return s.patiently(ctx, what, func() error {
-		t, err := s.r.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: snapshotLevel(s.d)})
+		t, err := s.r.BeginTx(ctx, &s.d.snapshot)
 		if err != nil {
 			return err
 		}

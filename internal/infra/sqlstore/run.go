@@ -17,6 +17,9 @@ func (s *Store) StartRun(ctx context.Context, l harvest.Lease) (harvest.Resume, 
 	var res harvest.Resume
 	err := s.write(ctx, "start run", func(x *tx) error {
 		res = harvest.Resume{BatchNo: 1}
+		if err := x.lockSourceOf(l.Task); err != nil {
+			return fmt.Errorf("start task %d: %w", l.Task, err)
+		}
 		n, err := x.exec(`UPDATE ing_task SET status_code='EXECUTING', leased_until=?, updated_at=?
 			WHERE id=? AND fence=? AND `+mayBecome(harvest.TaskExecuting)+` AND `+x.notHeld(),
 			ts(x.now.Add(l.TTL)), ts(x.now), l.Task, l.Fence)

@@ -135,6 +135,20 @@ func (l *Lab) mustSums(when string, slice harvest.SliceID, records, asked int64)
 	}
 }
 
+// migration is the text of a migration. TiDB has those of MySQL.
+func (l *Lab) migration(name string) string {
+	l.Helper()
+	folder := "mysql"
+	if l.Engine == patratest.SQLite {
+		folder = "sqlite"
+	}
+	text, err := os.ReadFile("migrations/" + folder + "/" + name + ".sql")
+	if err != nil {
+		l.Fatal(err)
+	}
+	return string(text)
+}
+
 // sumsOfOldSlices: the migration that brings the sums of slices and the plans of runs
 // fills them for those that are there.
 func sumsOfOldSlices(l *Lab) {
@@ -148,11 +162,7 @@ func sumsOfOldSlices(l *Lab) {
 	l.Exec(`UPDATE ing_plan_slice SET expected=NULL, records=0, pages_asked=0, latency_ms=0, http_429=0`)
 	l.Exec(`UPDATE ing_task_run SET plan_id=0`)
 	for _, name := range []string{"00035_slice_sums", "00036_run_plan"} {
-		text, err := os.ReadFile("migrations/" + l.Store.Dialect() + "/" + name + ".sql")
-		if err != nil {
-			l.Fatal(err)
-		}
-		for part := range strings.SplitSeq(string(text), ";") {
+		for part := range strings.SplitSeq(l.migration(name), ";") {
 			if _, fill, is := strings.Cut(part, "UPDATE "); is {
 				l.Exec("UPDATE " + fill)
 			}
@@ -181,11 +191,7 @@ func totalsOfOldPlans(l *Lab) {
 	l.Commit(jobs[2], Page(l.Open(jobs[2], r), Rec("c", hour(2), hour(3), "c")))
 	l.mustTotal("as they were kept", plan.ID, 3, 2)
 	l.Exec(`DELETE FROM ing_plan_total`)
-	text, err := os.ReadFile("migrations/" + l.Store.Dialect() + "/00024_plan_total.sql")
-	if err != nil {
-		l.Fatal(err)
-	}
-	_, fill, _ := strings.Cut(string(text), "INSERT INTO")
+	_, fill, _ := strings.Cut(l.migration("00024_plan_total"), "INSERT INTO")
 	l.Exec("INSERT INTO" + fill)
 	l.mustTotal("as they were filled", plan.ID, 3, 2)
 	l.MustVerify()

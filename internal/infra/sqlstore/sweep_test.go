@@ -32,7 +32,7 @@ import (
 //
 // On SQLite every k runs, in virtual time: at a commit the store both fails and
 // dies, at the other points it does so in turn. On the servers, which the same code
-// asks, some k run: on MySQL every commit and each 37th other point, on MariaDB each
+// asks, some k run: on MySQL every commit and each 37th other point, on MariaDB and TiDB each
 // 19th point of any kind. PATRA_SOAK=1 runs everything. With -short only each 19th
 // point runs.
 func TestSweep(t *testing.T) {
@@ -52,7 +52,7 @@ func TestSweep(t *testing.T) {
 // back, to be taken again from what the store says.
 func TestR88_CutAtEveryPoint(t *testing.T) {
 	t.Parallel()
-	for _, e := range []patratest.Engine{patratest.MySQL, patratest.MariaDB} {
+	for _, e := range patratest.Servers() {
 		for _, code := range []string{"pubmed", "crossref"} {
 			t.Run(e.Name+"/"+code, func(t *testing.T) { sweep(t, e, code, "cut") })
 		}
@@ -68,7 +68,7 @@ func sweep(t *testing.T, e patratest.Engine, code, mode string) {
 	chosen := func(int, string) bool { return true }
 	switch {
 	case patratest.Soak():
-	case e == patratest.MariaDB || testing.Short():
+	case e == patratest.MariaDB || e == patratest.TiDB || testing.Short():
 		chosen = func(k int, _ string) bool { return k%19 == 0 }
 	case e == patratest.MySQL:
 		// Around each commit it is one of the three ways, in turn.

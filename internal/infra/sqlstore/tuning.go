@@ -35,9 +35,9 @@ func (s *Store) Watched(ctx context.Context) ([]harvest.Watched, error) {
 		return err
 	}, `SELECT c.id, c.provenance_code, c.operation_code, c.cursor_key, c.namespace_scope_code, c.namespace_key, p.spec_snapshot,
 		p.base_url, t.tuned_at, t.sentinel_at
-		FROM ing_cursor c JOIN ing_plan p ON p.id=(SELECT MAX(q.id) FROM ing_plan q WHERE q.cursor_id=c.id)
+		FROM ing_cursor c CROSS JOIN ing_plan p
 		LEFT JOIN ing_tuning t ON t.provenance_code=c.provenance_code AND t.namespace_key=c.namespace_key
-		WHERE c.operation_code=? AND p.created_at>=? ORDER BY c.id`, harvest.Harvest, ts(now.Add(-harvest.LateOver)))
+		WHERE p.id=(SELECT MAX(q.id) FROM ing_plan q WHERE q.cursor_id=c.id) AND c.operation_code=? AND p.created_at>=? ORDER BY c.id`, harvest.Harvest, ts(now.Add(-harvest.LateOver)))
 	if err != nil {
 		return nil, fmt.Errorf("list namespaces to watch: %w", err)
 	}

@@ -291,6 +291,11 @@ func (x *tx) each(scan func(*sql.Rows) error, query string, args ...any) error {
 	return eachRow(rows, err, scan)
 }
 
+// lockRows locks the rows that a query finds until the transaction ends.
+func (x *tx) lockRows(query string, args ...any) error {
+	return x.each(func(*sql.Rows) error { return nil }, query+x.s.d.forUpdate, args...)
+}
+
 // each reads rows one by one outside a transaction.
 func (s *Store) each(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
 	return s.r.each(ctx, scan, query, args...)

@@ -32,7 +32,7 @@ type verifier struct {
 // The codes I1 to I10 are how its contract with the outside names the invariants. Only
 // --json shows them; people read the rule in words.
 func (s *Store) Verify(ctx context.Context) ([]control.Finding, error) {
-	t, err := s.patient(s.r.DB).BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: snapshotLevel(s.d)})
+	t, err := s.patient(s.r.DB).BeginTx(ctx, &s.d.snapshot)
 	if err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
 	}
@@ -63,15 +63,6 @@ func (s *Store) Verify(ctx context.Context) ([]control.Finding, error) {
 		}
 	}
 	return v.findings, nil
-}
-
-// snapshotLevel is the isolation under which all reads of a transaction see one state of
-// the database.
-func snapshotLevel(d *dialect) sql.IsolationLevel {
-	if d == mysqlDialect {
-		return sql.LevelRepeatableRead
-	}
-	return sql.LevelDefault
 }
 
 // report keeps a finding, if the invariant does not have too many already.
