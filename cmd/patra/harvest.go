@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func (c *cli) harvestCmd() *cobra.Command {
@@ -88,10 +90,19 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// addWorkers is --workers of a process that stays: as many as its processors can serve.
+func addWorkers(f *pflag.FlagSet, workers *int) {
+	f.IntVar(workers, "workers", min(max(4, 2*runtime.NumCPU()), mostWorkers), "slices worked on at once")
+	f.Lookup("workers").DefValue = "twice the processors, 4 to 64"
+}
+
+// mostWorkers is how many slices a process may work on at once.
+const mostWorkers = 64
+
 // checkWorkers checks --workers.
 func checkWorkers(cmd *cobra.Command, workers int) error {
-	if workers < 1 || workers > 64 {
-		return misuse(cmd, "--workers %d: use 1 to 64", workers)
+	if workers < 1 || workers > mostWorkers {
+		return misuse(cmd, "--workers %d: use 1 to %d", workers, mostWorkers)
 	}
 	return nil
 }

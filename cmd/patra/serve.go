@@ -19,6 +19,7 @@ import (
 
 func (c *cli) serveCmd() *cobra.Command {
 	var workers int
+	var weights map[string]int
 	var poll time.Duration
 	var door doorFlags
 	cmd := &cobra.Command{
@@ -33,7 +34,7 @@ func (c *cli) serveCmd() *cobra.Command {
 			"only if there is. The role console named without --listen listens on 127.0.0.1:8080.\n\n" +
 			"Schedules are set by `patra schedule set`, or suggested by source packs. SIGTERM and Ctrl-C stop taking work, finish\n" +
 			"or release what is in hand, and end within 10 s.",
-		Example: "  patra serve\n  patra serve scheduler planner --db mysql://...\n  patra serve executor --workers 16 --db mysql://...\n  patra serve --listen 127.0.0.1:8080\n  patra serve console --read-only",
+		Example: "  patra serve\n  patra serve scheduler planner --db mysql://...\n  patra serve executor --workers 16 --weight pubmed=3 --db mysql://...\n  patra serve --listen 127.0.0.1:8080\n  patra serve console --read-only",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if _, err := node.ParseRoles(args); err != nil {
 				return &usageError{cmd: cmd.CommandPath(), err: err}
@@ -45,14 +46,16 @@ func (c *cli) serveCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if workers < 1 || workers > 64 {
-				return misuse(cmd, "--workers %d: use 1 to 64", workers)
+			if err := checkWorkers(cmd, workers); err != nil {
+				return err
 			}
 			if poll < 100*time.Millisecond || poll > time.Hour {
 				return misuse(cmd, "--poll %s: use 100ms to 1h", poll)
 			}
 			cfg := c.config()
-			cfg.Workers, cfg.Logger = workers, c.serveLogger()
+			cfg.Workers = workers
+			cfg.Weights = weights
+			cfg.Logger = c.serveLogger()
 			n, err := node.Open(cmd.Context(), cfg)
 			if err != nil && cmd.Context().Err() != nil { // stopped before it had begun
 				c.notef("patra: stopped\n")
@@ -62,6 +65,9 @@ func (c *cli) serveCmd() *cobra.Command {
 				return err
 			}
 			defer n.Close() //nolint:errcheck // everything is committed
+			if err := checkWeights(cmd, n.Control, weights); err != nil {
+				return err
+			}
 			if door.listen == "" && slices.Contains(args, "console") {
 				door.listen = "127.0.0.1:8080"
 			}
@@ -85,10 +91,24 @@ func (c *cli) serveCmd() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&workers, "workers", 4, "slices worked on at once")
+	addWorkers(f, &workers)
+	f.StringToIntVar(&weights, "weight", nil, "`SOURCE=N`: of this source N times as many slices are taken in its turn as of another")
 	f.DurationVar(&poll, "poll", 10*time.Second, "how often schedules and plans are looked at")
 	door.add(f)
 	return cmd
+}
+
+// checkWeights checks --weight.
+func checkWeights(cmd *cobra.Command, ctl *control.Control, weights map[string]int) error {
+	for code, weight := range weights {
+		if weight < 1 || weight > 100 {
+			return misuse(cmd, "--weight %s=%d: use 1 to 100", code, weight)
+		}
+		if _, err := ctl.Source(cmd.Context(), code); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stay serves until it is stopped, and says what is said when everything runs.

@@ -25,8 +25,8 @@ func (c *cli) upCmd() *cobra.Command {
 			"opens a browser. It is `patra serve` for one person: it runs until it is stopped, and goes on where it was the next time.",
 		Example: "  patra up\n  patra up --no-browser --listen 127.0.0.1:9000",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if workers < 1 || workers > 64 {
-				return misuse(cmd, "--workers %d: use 1 to 64", workers)
+			if err := checkWorkers(cmd, workers); err != nil {
+				return err
 			}
 			roles, err := node.ParseRoles(nil)
 			if err != nil {
@@ -56,7 +56,7 @@ func (c *cli) upCmd() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&workers, "workers", 4, "slices worked on at once")
+	addWorkers(f, &workers)
 	f.BoolVar(&noBrowser, "no-browser", false, "say the address of the console and open no browser")
 	door.add(f)
 	f.Lookup("listen").DefValue = "127.0.0.1:8080"

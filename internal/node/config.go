@@ -26,6 +26,8 @@ type Config struct {
 	// Version of the binary.
 	Version string
 	Workers int
+	// Weights are how many times as many slices of a source are taken as of another in its turn.
+	Weights map[string]int
 	// LeaseTTL is how long a task stays with a worker that says nothing.
 	LeaseTTL time.Duration
 	Poll     time.Duration

@@ -60,7 +60,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := sqlstore.Open(ctx, cfg.DB, sqlstore.Options{Logger: cfg.Logger, ReadOnly: cfg.ReadOnly})
+	store, err := sqlstore.Open(ctx, cfg.DB, sqlstore.Options{Logger: cfg.Logger, ReadOnly: cfg.ReadOnly, Workers: cfg.Workers})
 	if err != nil {
 		return nil, err
 	}
@@ -148,6 +148,7 @@ func (n *Node) Executor(c executor.Config) *executor.Executor {
 	c.Owner = executor.ThisProcess()
 	c.Gone = executor.HasEnded
 	c.Workers = n.cfg.Workers
+	c.Weights = n.cfg.Weights
 	c.LeaseTTL = n.cfg.LeaseTTL
 	c.Poll = n.cfg.Poll
 	c.Resting = n.quiet.Resting

@@ -26,6 +26,8 @@ type Config struct {
 	Poll time.Duration
 	// Grace is how long work in hand may go on after the executor was told to stop.
 	Grace time.Duration
+	// Weights are those of sources that are to have more than others, where all have work.
+	Weights map[string]int
 	// Provenance and Operation restrict what is taken, if set.
 	Provenance string
 	Operation  harvest.Operation
@@ -177,7 +179,7 @@ var errStopping = errors.New("stopping")
 // after would look like one that the task had killed (R16). Where the source has
 // as many in hand as it may, the end of one is the time to look for the next.
 func (e *Executor) feed(taking, work context.Context, busy, someEnded chan struct{}, start func(harvest.Job)) error {
-	turns := new(harvest.Turns)
+	turns := &harvest.Turns{Weights: e.cfg.Weights}
 	for {
 		select {
 		case busy <- struct{}{}:

@@ -15,6 +15,8 @@ import (
 //	partition A   a1 a2 a3 a4 a5 a6 ... a10000
 //	partition B   b1 b2 b3
 //	taken         a1 a2 a3 a4  b1 b2 b3  a5 a6 a7 a8  a9 ...
+//
+// A source with a weight has so many times as many in its turn.
 const Quantum = 4
 
 // Ageing: each ageEvery of waiting counts as ageStep better.
@@ -70,6 +72,9 @@ func (h Head) before(o Head) int {
 // Each process has turns of its own, for one kind of request. So each is fair to the
 // partitions by itself. Only one goroutine may use it.
 type Turns struct {
+	// Weights are how many turns' worth of tasks a source has in each of its turns, where that is not one.
+	Weights map[string]int
+
 	heads  []Head
 	until  time.Time      // when the heads are read again
 	rounds map[int]*round // by effective priority
@@ -88,6 +93,7 @@ func (t *Turns) Clone() *Turns {
 	if t == nil {
 		return c
 	}
+	c.Weights = t.Weights
 	c.heads, c.until = slices.Clone(t.heads), t.until
 	for k, r := range t.rounds {
 		c.rounds[k] = &round{taken: maps.Clone(r.taken), last: r.last}
@@ -146,7 +152,7 @@ func (t *Turns) Next(now time.Time, may func(Partition) bool) (Head, bool) {
 		return Head{}, false
 	}
 	r := t.round(class)
-	if h, ok := earliest(best, func(h Head) bool { return r.taken[h.Partition] < Quantum }); ok {
+	if h, ok := earliest(best, func(h Head) bool { return r.taken[h.Partition] < t.quantum(h.Partition) }); ok {
 		return h, true
 	}
 	// Every partition had its turn. The one that had the last does not begin the
@@ -156,6 +162,9 @@ func (t *Turns) Next(now time.Time, may func(Partition) bool) (Head, bool) {
 	}
 	return earliest(best, func(Head) bool { return true })
 }
+
+// quantum is how many tasks a partition has in its turn.
+func (t *Turns) quantum(p Partition) int { return Quantum * max(1, t.Weights[p.Provenance]) }
 
 func (t *Turns) round(class int) *round {
 	r := t.rounds[class]
@@ -200,7 +209,7 @@ func (t *Turns) DropHead(h Head) {
 // CountTaken counts a task that was taken for the turn of its partition.
 func (t *Turns) CountTaken(h Head, now time.Time) {
 	r := t.round(EffectivePriority(h.Priority, now.Sub(h.ScheduledAt)))
-	if r.taken[h.Partition] >= Quantum {
+	if r.taken[h.Partition] >= t.quantum(h.Partition) {
 		clear(r.taken) // the next round begins
 	}
 	r.taken[h.Partition]++

@@ -83,6 +83,33 @@ func TestR19_TurnsAreFair(t *testing.T) {
 	}
 }
 
+// TestR19_AWeightIsMoreOfTheSame: where all have work a source of weight 3 has three tasks for
+// one of each other, and nobody waits for more than its turn.
+func TestR19_AWeightIsMoreOfTheSame(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	heavy := Partition{"heavy", "search", Harvest}
+	others := []Partition{{"a", "search", Harvest}, {"b", "search", Harvest}}
+	turns := &Turns{Weights: map[string]int{"heavy": 3}}
+	had := map[Partition]int{}
+	for round := range 300 {
+		turns = turns.Clone()
+		var heads []Head
+		for i, p := range append(others, heavy) {
+			heads = append(heads, Head{Partition: p, Priority: 100, ScheduledAt: now, Task: TaskID(3*round + i)})
+		}
+		turns.ReplaceHeads(heads, now, 0)
+		h, ok := turns.Next(now, func(Partition) bool { return true })
+		if !ok {
+			t.Fatal("nothing is next")
+		}
+		turns.CountTaken(h, now)
+		had[h.Partition]++
+	}
+	if had[heavy] != 180 || had[others[0]] != 60 || had[others[1]] != 60 {
+		t.Errorf("of 300 tasks each had %v, want 180 of the source of weight 3 and 60 of each other", had)
+	}
+}
+
 // TestR19_HeadsAreReadNowAndThen: a long queue is read less often, never for
 // each task.
 func TestR19_HeadsAreReadNowAndThen(t *testing.T) {
