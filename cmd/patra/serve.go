@@ -55,6 +55,8 @@ func (c *cli) serveCmd() *cobra.Command {
 			cfg := c.config()
 			cfg.Workers = workers
 			cfg.Weights = weights
+			// A console that lets nobody change anything needs no more of a server than a replica has.
+			cfg.ReadOnly = door.readOnly && slices.Equal(args, []string{"console"}) && strings.HasPrefix(cfg.DB, "mysql:")
 			cfg.Logger = c.serveLogger()
 			n, err := node.Open(cmd.Context(), cfg)
 			if err != nil && cmd.Context().Err() != nil { // stopped before it had begun

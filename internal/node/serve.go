@@ -78,7 +78,9 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 			begin(r, n.Relay().Run)
 		}
 	}
-	begin("upkeep", role.Every(poll, steward.Requeue(n.Store, log)))
+	if !n.cfg.ReadOnly {
+		begin("upkeep", role.Every(poll, steward.Requeue(n.Store, log)))
+	}
 	board := new(role.Board)
 	if c.API != nil {
 		pages, err := console.New(console.Config{Control: n.Control, Board: board, Build: c.API.Build, Base: c.API.Base, Redact: n.cfg.redact.Text, Demo: c.Demo, Logger: log})

@@ -254,3 +254,20 @@ func TestR56_DurabilityIsAsserted(t *testing.T) {
 		t.Error("a rollback journal was taken")
 	}
 }
+
+// TestR56_AReplicaIsOnlyRead: a server whose commits might be lost, as replicas are set up, is refused to whoever
+// writes, and read by whoever only reads.
+func TestR56_AReplicaIsOnlyRead(t *testing.T) {
+	t.Parallel()
+	server := patratest.StartServer(t)
+	dsn := server.Engine().DSN(t)
+	if _, err := patratest.Raw(t, dsn).Exec("SET GLOBAL innodb_flush_log_at_trx_commit=2"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := sqlstore.Open(t.Context(), dsn, sqlstore.Options{})
+	if err == nil || !strings.Contains(err.Error(), "would not be durable") {
+		t.Errorf("a writer had %v", err)
+	}
+	reader := patratest.Open(t, dsn, sqlstore.Options{ReadOnly: true})
+	patratest.MustVerify(t, reader)
+}

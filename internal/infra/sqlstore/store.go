@@ -81,9 +81,6 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	if err := s.checkDurable(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
 	if err := s.readPacket(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -91,6 +88,9 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	if !o.ReadOnly {
+		if err := s.checkDurable(ctx); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
 		// A user of the server who may not write records prepares to write none.
 		if err := s.warm(ctx, s.warmStatements()...); err != nil && !s.d.isReadOnly(err) {
 			return nil, errors.Join(err, s.Close())
@@ -299,9 +299,6 @@ func (s *Store) now(row func(string) scanner) (time.Time, error) {
 
 // checkDurable asserts that a commit is on disk when it returns (R56).
 func (s *Store) checkDurable(ctx context.Context) error {
-	if s.w == s.r.DB && s.d == sqliteDialect { // read-only
-		return nil
-	}
 	if s.d == sqliteDialect {
 		var mode string
 		var sync int
