@@ -980,7 +980,7 @@ CREATE TABLE "reg_prov_batching_cfg" (
   created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
   updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
   ids_param_name TEXT,
-  ids_join_delimiter TEXT,
+  ids_join_delimiter TEXT, max_id_batch_size INTEGER,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
@@ -1202,7 +1202,7 @@ CREATE TABLE "reg_prov_http_cfg" (
   redirects TEXT,
   timeout_connect_millis INTEGER,
   timeout_read_millis INTEGER,
-  timeout_total_millis INTEGER,
+  timeout_total_millis INTEGER, tls TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
@@ -1256,7 +1256,7 @@ CREATE TABLE "reg_prov_pagination_cfg" (
   page_number_param_name TEXT,
   page_size_param_name TEXT,
   cursor_param_name TEXT,
-  next_cursor_jsonpath TEXT,
+  next_cursor_jsonpath TEXT, max_page_size INTEGER,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
