@@ -183,6 +183,7 @@ CREATE TABLE `ing_cursor_event` (
   UNIQUE KEY `uk_cur_evt_idem` (`idempotent_key`),
   KEY `idx_cur_evt_timeline` (`cursor_id`,`id`),
   KEY `idx_cur_evt_batch` (`batch_id`),
+  KEY `idx_cur_evt_lineage` (`plan_id`,`cursor_id`,`event_time`),
   CONSTRAINT `ing_cursor_event_chk_1` CHECK ((`kind_code` in (_utf8mb4'INIT',_utf8mb4'ADVANCE',_utf8mb4'CHECKPOINT')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 

@@ -175,6 +175,8 @@ CREATE TABLE ing_cursor_event (
 
 CREATE INDEX idx_cur_evt_batch ON ing_cursor_event (batch_id);
 
+CREATE INDEX idx_cur_evt_lineage ON ing_cursor_event (plan_id, cursor_id, event_time);
+
 CREATE INDEX idx_cur_evt_timeline ON ing_cursor_event (cursor_id, id);
 
 CREATE UNIQUE INDEX uk_cur_evt_idem ON ing_cursor_event (idempotent_key);
