@@ -275,7 +275,7 @@ var groups = []group{
 		{
 			CodeCertificate, "The source's certificate cannot be trusted.",
 			"gives up: asking again does not mend it.",
-			"Is the address right, the clock of this machine, and the authority known that signed it (SSL_CERT_FILE names a file with more)?",
+			"Is the address right, the clock of this machine, and the authority known that signed it (SSL_CERT_FILE names a file with more, `http.tls.ca` of a description the one of this source alone)?",
 		},
 		{
 			CodeHostile, "The request, or a link that the source gave, leads where it must not.",
