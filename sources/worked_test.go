@@ -17,7 +17,7 @@ import (
 func TestWorkedExamples_HarvestWhatThereIs(t *testing.T) {
 	doc := must(os.ReadFile("../docs/write-a-source.md"))
 	packs := regexp.MustCompile("(?s)```yaml\nsource: lakeside-([a-z]+)\n(.*?)```").FindAllSubmatch(doc, -1)
-	if len(packs) != 6 {
+	if len(packs) != 7 {
 		t.Errorf("%d worked examples were found", len(packs))
 	}
 	for _, p := range packs {

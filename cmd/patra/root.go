@@ -27,6 +27,8 @@ type cli struct {
 	packs   string
 	contact string
 	lease   time.Duration
+	// registryCache is for how long a description is not looked at again.
+	registryCache time.Duration
 	// instances is how many processes share the database.
 	instances int
 	verbose   bool
@@ -64,6 +66,7 @@ var shared = []struct{ flag, env string }{
 	{"sources", "PATRA_SOURCES"},
 	{"contact", "PATRA_CONTACT"},
 	{"lease", "PATRA_LEASE"},
+	{"registry-cache", "PATRA_REGISTRY_CACHE"},
 	{"instances", "PATRA_INSTANCES"},
 	{"log-format", "PATRA_LOG_FORMAT"},
 	{"archive", "PATRA_ARCHIVE"},
@@ -154,6 +157,7 @@ func (c *cli) root() *cobra.Command {
 	f.StringVar(&c.packs, "sources", "", "folder of further source packs (PATRA_SOURCES)")
 	f.StringVar(&c.contact, "contact", "", "e-mail told to upstreams, as they ask for (PATRA_CONTACT)")
 	f.DurationVar(&c.lease, "lease", 0, "how long a silent worker keeps its task (PATRA_LEASE, default 1m)")
+	f.DurationVar(&c.registryCache, "registry-cache", 0, "how long a description of a source that was read is not looked at again (PATRA_REGISTRY_CACHE, default 2s)")
 	f.IntVar(&c.instances, "instances", 0, "patra processes that share this database; lets each ask a share if the rate gate is lost (PATRA_INSTANCES)")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens to stderr")
 	f.BoolVar(&c.debug, "debug", false, "log every step to stderr")
@@ -224,6 +228,8 @@ func (c *cli) settings(cmd *cobra.Command) error {
 		return fmt.Errorf("--log-format %q is not known: use text or json", c.logFormat)
 	case c.lease != 0 && (c.lease < time.Second || c.lease > 24*time.Hour):
 		return fmt.Errorf("--lease %s: use 1s to 24h", c.lease)
+	case c.registryCache != 0 && (c.registryCache < 100*time.Millisecond || c.registryCache > time.Minute):
+		return fmt.Errorf("--registry-cache %s: use 100ms to 1m", c.registryCache)
 	case c.instances < 0:
 		return fmt.Errorf("--instances %d: use 1 or more, or 0 for not known", c.instances)
 	}
@@ -273,7 +279,8 @@ func (c *cli) logAt(level slog.Level) *slog.Logger {
 
 func (c *cli) config() node.Config {
 	cfg := node.Config{
-		DB: c.db, Packs: c.packs, Contact: c.contact, Version: version(), LeaseTTL: c.lease, Instances: c.instances, Logger: c.logger(),
+		DB: c.db, Packs: c.packs, Contact: c.contact, Version: version(), LeaseTTL: c.lease, RegistryCache: c.registryCache,
+		Instances: c.instances, Logger: c.logger(),
 		Alerts:   node.AlertsFromEnvironment(),
 		Events:   node.EventsFrom(c.events),
 		Traces:   node.TracesFromEnvironment(),

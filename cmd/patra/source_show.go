@@ -44,10 +44,11 @@ func (c *cli) printSources(list []control.SourceRow) {
 
 func (c *cli) sourceShowCmd() *cobra.Command {
 	var operation, at string
+	var explain bool
 	cmd := &cobra.Command{
 		Use:     "show CODE",
 		Short:   "Show the contract of a source at an instant: each row, why it was picked, its values",
-		Example: "  patra source show crossref\n  patra source show crossref --operation backfill --at 2027-01-01",
+		Example: "  patra source show crossref\n  patra source show crossref --operation backfill --at 2027-01-01\n  patra source show crossref --explain",
 		Args:    oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, err := parseOperation(cmd, operation)
@@ -59,11 +60,17 @@ func (c *cli) sourceShowCmd() *cobra.Command {
 				return err
 			}
 			return c.changing(cmd.Context(), func(ctl *control.Control) error {
-				con, err := ctl.SourceContract(cmd.Context(), args[0], op, when)
+				look := ctl.SourceContract
+				print := c.printContract
+				if explain {
+					look = ctl.ExplainSource
+					print = c.printPicks
+				}
+				con, err := look(cmd.Context(), args[0], op, when)
 				if err != nil {
 					return err
 				}
-				if err := c.show(con, func() { c.printContract(con) }); err != nil {
+				if err := c.show(con, func() { print(con) }); err != nil {
 					return err
 				}
 				if len(con.Violations) > 0 {
@@ -75,8 +82,62 @@ func (c *cli) sourceShowCmd() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&operation, "operation", "", "harvest (default), backfill or update")
 	cmd.Flags().StringVar(&at, "at", "", "instant, RFC 3339 or a date (UTC); default now")
+	cmd.Flags().BoolVar(&explain, "explain", false, "tell, in place of values, the table and row of each part, the rows it was picked over, and why")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
+}
+
+// printPicks prints which row each part of a contract was taken from, and why it and
+// no other.
+func (c *cli) printPicks(con control.SourceContract) {
+	c.printf("%s %s  contract at %s\n", con.Source, con.Operation, con.At)
+	if con.DescribedFrom != nil {
+		c.printf("nothing was described of it yet: its first row begins at %s\n", con.DescribedFrom)
+		return
+	}
+	for _, v := range con.Choices {
+		head := strings.TrimSpace(fmt.Sprint(v.Dimension, " ", v.Name))
+		c.printf("\n%-24s %-8s %s\n", head, v.From, v.Why)
+		c.printf("  table     %s%s\n", v.Table, ofRow(v.Row))
+		if v.Begins != nil {
+			c.printf("  in force  [%s, %s)\n", v.Begins, endOf(v.Ends))
+		}
+		for _, p := range v.Passed {
+			scope := strings.TrimSpace(p.From + " " + string(p.Task))
+			c.printf("  not       row %d (%s): %s\n", p.Row, scope, p.Why)
+		}
+		if v.PassedMore > 0 {
+			c.printf("  not       %s\n", control.Count(v.PassedMore, "older row"))
+		}
+	}
+	for _, v := range con.Credentials {
+		c.printf("\n%-24s %-8s %s\n", "credential "+v.Endpoint, v.From, strings.TrimSpace(v.Name+" "+v.Why))
+		if v.Row != 0 {
+			c.printf("  table     reg_prov_credential%s\n", ofRow(v.Row))
+		}
+		for _, p := range v.Passed {
+			c.printf("  not       row %d (%s): %s\n", p.Row, p.Name, p.Why)
+		}
+	}
+	for _, v := range con.Violations {
+		c.printf("error: %s\n", v)
+	}
+}
+
+// ofRow names a row behind its table; a part that no row is about has none.
+func ofRow(id int64) string {
+	if id == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", row %d", id)
+}
+
+// endOf is the end of an interval of a row.
+func endOf(ends *control.Time) string {
+	if ends == nil {
+		return "until further notice"
+	}
+	return ends.String()
 }
 
 func (c *cli) printContract(con control.SourceContract) {
@@ -92,11 +153,7 @@ func (c *cli) printContract(con control.SourceContract) {
 		head := strings.TrimSpace(fmt.Sprint(v.Dimension, " ", v.Name))
 		c.printf("\n%-24s %-8s %s\n", head, v.From, v.Why)
 		if v.Begins != nil {
-			ends := "until further notice"
-			if v.Ends != nil {
-				ends = v.Ends.String()
-			}
-			c.printf("  in force  [%s, %s)\n", v.Begins, ends)
+			c.printf("  in force  [%s, %s)\n", v.Begins, endOf(v.Ends))
 		}
 		for _, x := range v.Values {
 			c.printf("  %s: %s\n", x.Path, strings.ReplaceAll(x.Text, "\n", " "))

@@ -73,7 +73,7 @@ func TestSourceBadInput_AllFindingsAtOnce(t *testing.T) {
 		{"wrong type", r("pageSize: 50", "pageSize: lots").Replace(mini), []string{`:9:37: pagination.pageSize: "lots" is not a whole number`}},
 		{"a map for a value", r("recordType: item", "recordType: {a: b}").Replace(mini), []string{":2:13: recordType: expected a single value, found a map"}},
 		{"unknown key", r("recordType", "recordTpye", "usage:", "usge:").Replace(mini), []string{":2:1: recordTpye: key is not known: did you mean recordType?", ":12:5: endpoints.items.usge: key is not known: did you mean usage?"}},
-		{"unknown code", r("type: TOKEN", "type: TOKN").Replace(mini), []string{":9:14: pagination.type: TOKN is not known: known are OFFSET, PAGE, TOKEN, URL, SCROLL, TIME; did you mean TOKEN?"}},
+		{"unknown code", r("type: TOKEN", "type: TOKN").Replace(mini), []string{":9:14: pagination.type: TOKN is not known: known are OFFSET, PAGE, TOKEN, URL, SCROLL, TIME, KEYSET; did you mean TOKEN?"}},
 		{"token paging without token path", r("      nextToken: next_token\n", "").Replace(mini), []string{"endpoints.items.response.nextToken: is required with paging TOKEN"}},
 		{"http without permission", r("https://mini", "http://mini").Replace(mini), []string{":3:1: baseUrl: plain http needs http.allowHttp: true"}},
 		{"a rate above the limit", r("limit: 2000, window: 1s, qps: 1000, burst: 1", "limit: 3, window: 1s, qps: 3, burst: 2").Replace(mini), []string{"rateLimit: 3 a second with a burst of 2, arriving up to 50ms early or late, exceeds the provider's limit of 3 in 1s; next: qps: 1 or less"}},

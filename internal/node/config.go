@@ -31,6 +31,8 @@ type Config struct {
 	// LeaseTTL is how long a task stays with a worker that says nothing.
 	LeaseTTL time.Duration
 	Poll     time.Duration
+	// RegistryCache is for how long a description is not looked at again; 0: as usual.
+	RegistryCache time.Duration
 	// Instances is how many nodes ask the same upstreams; 0: not known, and
 	// nothing is asked while the rate gate cannot be reached (R40).
 	Instances int

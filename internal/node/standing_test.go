@@ -206,12 +206,13 @@ func TestR68_ThreeSelectionsSideBySide(t *testing.T) {
 }
 
 // noPile fails the test if plans pile up: of a namespace at most one has nothing
-// stored yet, and one more is worked on; of a line of activities one is open. A plan
+// stored yet, and one more is worked on; of a line of activities one is open, and one
+// sentinel of each namespace. A plan
 // of which a slice was given up as a gap is left out of the first two: it holds no
 // newer window, and is tried again beside it.
 func (s *served) noPile(when string) {
 	s.t.Helper()
-	const open = `SELECT p.cursor_id AS cursor_id, p.operation_code AS op, i.scheduler_job_id AS job,
+	const open = `SELECT p.cursor_id AS cursor_id, p.operation_code AS op, i.scheduler_job_id AS job, p.watches_cursor_id AS watches,
 			EXISTS (SELECT 1 FROM ing_task_run_batch b WHERE b.plan_id=p.id AND b.status_code='SUCCEEDED') AS begun,
 			EXISTS (SELECT 1 FROM ing_plan_slice s WHERE s.plan_id=p.id AND s.fail_count>0) AS was_gap
 		FROM ing_plan p JOIN ing_schedule_instance i ON i.id=p.schedule_instance_id
@@ -219,7 +220,7 @@ func (s *served) noPile(when string) {
 	for what, q := range map[string]string{
 		"plans of a selection, none of them begun": `SELECT COALESCE(MAX(n), 0) FROM (SELECT COUNT(*)-1 AS n FROM (` + open + `) x WHERE begun=0 AND was_gap=0 GROUP BY cursor_id) y`,
 		"more than two plans of a selection":       `SELECT COALESCE(MAX(n), 0) FROM (SELECT COUNT(*)-2 AS n FROM (` + open + `) x WHERE op='HARVEST' AND was_gap=0 GROUP BY cursor_id) y`,
-		"plans of one line of activities":          `SELECT COALESCE(MAX(n), 0) FROM (SELECT COUNT(*)-1 AS n FROM (` + open + `) x WHERE op<>'HARVEST' GROUP BY job) y`,
+		"plans of one line of activities":          `SELECT COALESCE(MAX(n), 0) FROM (SELECT COUNT(*)-1 AS n FROM (` + open + `) x WHERE op<>'HARVEST' GROUP BY job, watches) y`,
 	} {
 		if n := s.count(q); n > 0 {
 			s.t.Errorf("%s: %d too many %s", when, n, what)

@@ -24,6 +24,7 @@ func (l *lab) schedule(line string) {
 	}
 	text := strings.Replace(string(b), "baseUrl: https://api.crossref.org", "baseUrl: "+l.sim+"/"+l.source, 1)
 	text = regexp.MustCompile(`(?m)^( *)http:\n`).ReplaceAllString(text, "${0}${1}  allowHttp: true\n${1}  allowPrivate: true\n")
+	text = strings.Replace(text, "schedule:\n  sentinel: true\n", "", 1)
 	text += fmt.Sprintf("\nschedule:\n  harvest: %q\n", line)
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		l.t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 // [GenericStyle].
 //
 //	GET, POST /items?from=T&to=T&size=N&style=S...  a page; bucket=B&buckets=N: of these ids only
+//	GET /items?style=keyset&from=T&after_id=ID&to=T&size=N  a page of what comes after (from, after_id)
 //	GET /items?filter=id&first=N&last=N&size=N...   a page by number; only=head: the greatest number
 //	GET /items/{from}/{to}/{offset}                 a page as bioRxiv gives it
 //	GET /items/{id}                                 one item or 404
@@ -127,7 +128,7 @@ func (g *generic) manners(q *request) (GenericStyle, error) {
 	switch st.Paging {
 	case "token-repeat-end":
 		st.Paging, st.End = "token", "repeat"
-	case "time", "scroll", "token-constant", "hasmore":
+	case "time", "scroll", "token-constant", "hasmore", "keyset":
 		st.End = "null"
 	}
 	return st, err
@@ -153,6 +154,8 @@ func (g *generic) suits(q *request, f Fault) bool {
 		return g.dropsFrom(q, st, f)
 	case CursorExpired, ShortPage, EmptyMiddlePage, RepeatedPage:
 		switch {
+		case q.route == "/items" && st.Paging == "keyset":
+			return f == ShortPage
 		case q.route == "/oai":
 			return q.get("resumptionToken") != "" && f != RepeatedPage
 		case q.route != "/items":
@@ -239,6 +242,9 @@ func (g *generic) serve(q *request, st GenericStyle) *reply {
 	from, to, err := window(q, st)
 	if err != nil {
 		return refuse(err.Error())
+	}
+	if st.Paging == "keyset" {
+		return g.afterKey(q, st, from, to)
 	}
 	ids, err := bucketed(q, g.search(st, from, to))
 	if err != nil {

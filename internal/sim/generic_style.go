@@ -20,7 +20,8 @@ type GenericStyle struct {
 	// whole walk, position kept by the server; url: next is a URL; link: RFC 8288
 	// Link header and X-Total-Count; links: an array of {"rel","href"}; scroll:
 	// scroll_id, position kept by the server; empty-with-token: token whose second
-	// page is empty; hasmore: offset with has_more; time: one page, complete or not.
+	// page is empty; hasmore: offset with has_more; time: one page, complete or not; keyset:
+	// what comes after (from, after_id), by the date that items show and then by id, oldest first.
 	Paging string `json:"style"`
 	// [end] How a walk by token, url, link or links says that it is over. null; absent;
 	// empty: ""; repeat: the token sent comes back with an empty page; empty-page:
@@ -119,7 +120,7 @@ type choice struct {
 }
 
 var (
-	pagings = []string{"offset", "page", "token", "token-repeat-end", "token-constant", "url", "link", "links", "scroll", "empty-with-token", "hasmore", "time"}
+	pagings = []string{"offset", "page", "token", "token-repeat-end", "token-constant", "url", "link", "links", "scroll", "empty-with-token", "hasmore", "time", "keyset"}
 	ends    = []string{"null", "absent", "empty", "repeat", "empty-page", "total", "flag", "stall", "stuck", "circle"}
 	orders  = []string{"asc", "desc", "day", "near", "none"}
 

@@ -110,6 +110,16 @@ func walkStyle(t *testing.T, s http.Handler, style string, params url.Values, ou
 			params = u.Query()
 		case "time":
 			return pages
+		case "keyset":
+			if len(page.Items) == 0 {
+				return pages
+			}
+			var key struct{ ID, Updated string }
+			if err := json.Unmarshal(page.Items[len(page.Items)-1], &key); err != nil {
+				t.Fatal(err)
+			}
+			params.Set("from", key.Updated)
+			params.Set("after_id", key.ID)
 		}
 	}
 	t.Fatalf("%s has no end: %v", style, pages)
@@ -126,6 +136,9 @@ func TestGenericStylesServeEverything(t *testing.T) {
 		for _, order := range orders {
 			if order == "none" && style != "token-constant" && style != "scroll" && style != "time" {
 				continue // another order at every call: only a frozen walk can be complete
+			}
+			if style == "keyset" && order != "asc" {
+				continue // it has an order of its own
 			}
 			got := map[string][]byte{}
 			pages := walkStyle(t, s, style, url.Values{"order": {order}}, got)

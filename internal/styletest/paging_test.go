@@ -77,6 +77,14 @@ var paging = []row{
 		response: "hasMore: has_more",
 	},
 	{
+		name:     "KEYSET, empty page",
+		oracle:   sim.GenericStyle{Paging: "keyset"},
+		pack:     `pagination: {type: KEYSET, pageSize: 20, order: "updated asc, id asc", total: ROUGH, end: EMPTY_PAGE}`,
+		query:    keysetQuery,
+		response: "total:",
+		prepare:  crowd,
+	},
+	{
 		name:     "TOKEN, null",
 		oracle:   sim.GenericStyle{Paging: "token", End: "null"},
 		pack:     `pagination: {type: TOKEN, pageSize: 20, total: ROUGH, end: NO_TOKEN}`,

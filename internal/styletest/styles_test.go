@@ -69,7 +69,7 @@ func TestStyles_EveryPagingTypeHasARow(t *testing.T) {
 }
 
 // table is all rows that end well.
-func table() []row { return slices.Concat(paging, newest, numbered, shapes, auths, buckets) }
+func table() []row { return slices.Concat(paging, newest, numbered, keysets, shapes, auths, buckets) }
 
 // faults are the kinds that can befall the generic source and leave nothing
 // behind. Not among them: those of other sources, and invalid_utf8, whose item is

@@ -132,6 +132,8 @@ type RunStore interface {
 // applied, and holds it.
 type SourceStore interface {
 	LoadSource(ctx context.Context, code string) (source.Contents, error)
+	// Table is where the rows of a dimension are, as people find them by SQL.
+	Table(d source.Dimension) string
 	Hold(ctx context.Context, provenance string, paused, stopped bool, a source.Audit) error
 }
 

@@ -139,6 +139,11 @@ type Choice struct {
 	Fallback  bool             `json:"fallback,omitzero"`
 	Rivals    []int64          `json:"rivals,omitempty"`
 	Values    []Value          `json:"values,omitempty"`
+	// Table and Passed, the rows that do not count, are told where they are asked for;
+	// PassedMore is how many older ones there are besides.
+	Table      string      `json:"table,omitempty"`
+	Passed     []PassedRow `json:"passed,omitempty"`
+	PassedMore int         `json:"passed_more,omitempty"`
 }
 
 // SourceContract is the contract of a source for an operation at an instant: each
@@ -160,14 +165,28 @@ type SourceContract struct {
 	// DescribedFrom is set if nothing was described of the source yet at the instant: it is
 	// when its first row begins. There is no contract then, and no mistake in it.
 	DescribedFrom *Time `json:"described_from,omitempty"`
+	// Credentials are the keys that endpoints are asked with, told where it is asked for.
+	Credentials []CredentialChoice `json:"credentials,omitempty"`
 }
 
 // SourceContract shows a contract at an instant; zero: now.
 func (c *Control) SourceContract(ctx context.Context, code string, op harvest.Operation, at time.Time) (SourceContract, error) {
+	out, _, err := c.contractAt(ctx, code, op, at)
+	return out, err
+}
+
+// contractAt is the contract as it is shown, and what it was made of.
+func (c *Control) contractAt(ctx context.Context, code string, op harvest.Operation, at time.Time) (SourceContract, registry.Explain, error) {
 	e, err := c.registry.Show(ctx, code, op, at)
 	if err != nil {
-		return SourceContract{}, err
+		return SourceContract{}, e, err
 	}
+	out, err := c.contractOf(ctx, e, code, at)
+	return out, e, err
+}
+
+func (c *Control) contractOf(ctx context.Context, e registry.Explain, code string, at time.Time) (SourceContract, error) {
+	var err error
 	out := SourceContract{
 		At: Time(e.At), ConfigHash: e.Contract.ConfigHash, Choices: c.choices(e.Choices), Operation: e.Operation, Source: e.Code,
 		Violations: []string{}, Warnings: []string{}, Summary: []SummaryLine{},

@@ -66,7 +66,7 @@ window:
 
 # How pages follow each other, and what proves that there are no more.
 pagination:
-  type:               # OFFSET, PAGE, TOKEN, URL, SCROLL or TIME
+  type:               # OFFSET, PAGE, TOKEN, URL, SCROLL, TIME or KEYSET
   pageSize:
   end:                # EMPTY_PAGE, NO_TOKEN, NO_URL, HAS_MORE_FALSE, TOTAL_REACHED ...
 
@@ -79,7 +79,7 @@ endpoints:
                       #   from: ${iso(window.from)}
                       #   until: ${iso(window.to)}      ${window.last} if the bound is CLOSED
                       #   rows: ${page.size}
-                      #   offset: ${page.offset}        or ${page.no}, ${page.token}
+                      #   offset: ${page.offset}        or ${page.no}, ${page.token}, ${page.after} and ${page.afterId}
     response:
       items:          # path of the list of items
       id:             # path of the id within an item

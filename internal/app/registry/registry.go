@@ -131,6 +131,8 @@ type Registry struct {
 	vars  map[string]string
 	deep  func(*source.Spec) source.Violations
 	log   *slog.Logger
+	// cacheFor is how long a reading is good for.
+	cacheFor time.Duration
 
 	mu    sync.Mutex
 	cache map[string]cached // guarded by mu
@@ -146,10 +148,10 @@ type cached struct {
 }
 
 const (
-	// cacheFor is how long a reading is good for: long enough for a burst of
-	// compiles, short enough that a switch is felt at once. Then it is asked whether
-	// anything was changed, which is one statement in place of one for each dimension.
-	cacheFor = 2 * time.Second
+	// defaultCache is how long a reading is good for unless told: long enough for a
+	// burst of compiles, short enough that a switch is felt at once. Then it is asked
+	// whether anything was changed, which is one statement in place of one for each dimension.
+	defaultCache = 2 * time.Second
 	// readAgain is when everything is read again all the same: somebody may have
 	// changed rows without saying so.
 	readAgain = time.Minute
@@ -159,7 +161,17 @@ const (
 // itself; vars are the instance's own values that packs may refer to; deep, if
 // given, checks a spec for what only those who use it can see.
 func New(store Store, packs Packs, vars map[string]string, deep func(*source.Spec) source.Violations, log *slog.Logger) *Registry {
-	return &Registry{store: store, packs: packs, vars: vars, deep: deep, log: log.With("component", "registry"), cache: map[string]cached{}, noted: map[string]bool{}}
+	return &Registry{
+		store: store, packs: packs, vars: vars, deep: deep, log: log.With("component", "registry"),
+		cacheFor: defaultCache, cache: map[string]cached{}, noted: map[string]bool{},
+	}
+}
+
+// CacheFor sets how long a reading is good for, before the registry is used; 0 leaves it
+// as it is.
+func (l *Registry) CacheFor(d time.Duration) *Registry {
+	l.cacheFor = cmp.Or(d, l.cacheFor)
+	return l
 }
 
 // Codes lists the sources: those of the store and those that could be applied.
@@ -230,7 +242,7 @@ func (l *Registry) read(ctx context.Context, code string) (cached, error) {
 
 // keep remembers what was read for a while.
 func (l *Registry) keep(code string, c cached) cached {
-	c.until = time.Now().Add(cacheFor)
+	c.until = time.Now().Add(l.cacheFor)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cache[code] = c

@@ -355,6 +355,8 @@ func (j *job) way() (key, found string) {
 		return fmt.Sprintf("%snextUrl (%s)", at, e.Response.URL), "address found"
 	case harvest.PageOffset:
 		return "pagination", fmt.Sprintf("at offset %d", next.Offset)
+	case harvest.PageKeyset:
+		return "pagination", fmt.Sprintf("after %s of %s", next.LastID, harvest.FormatInstant(next.At))
 	case harvest.PageNumber:
 		return "pagination", fmt.Sprintf("page number %d", next.Page+j.Spec.Paging.PageBase)
 	}

@@ -85,6 +85,7 @@ const (
 	CodeLastPageDiffers Code = "last_page_differs"
 	CodeEmptyPage       Code = "empty_page"
 	CodeNextURLMissing  Code = "next_url_missing"
+	CodeNoNextKey       Code = "no_next_key"
 	CodeTotalMissed     Code = "total_not_reached"
 	CodeCountMissed     Code = "count_not_reached"
 )
@@ -274,7 +275,7 @@ var groups = []group{
 		{
 			CodeCertificate, "The source's certificate cannot be trusted.",
 			"gives up: asking again does not mend it.",
-			"Is the address right, the clock of this machine, and the authority known that signed it (SSL_CERT_FILE names a file with more)?",
+			"Is the address right, the clock of this machine, and the authority known that signed it (SSL_CERT_FILE names a file with more, `http.tls.ca` of a description the one of this source alone)?",
 		},
 		{
 			CodeHostile, "The request, or a link that the source gave, leads where it must not.",
@@ -390,13 +391,18 @@ var groups = []group{
 		{CodeWalksDiffer, "Two walks of the same slice did not see the same.", "walks until two agree, then cuts.", "Nothing."},
 		{CodeOffsetShift, "Records moved between two pages.", "begins the walk again.", "Nothing."},
 		{
-			CodeNotSorted, "A list that is declared to have its newest records first has a record far from its place.",
+			CodeNotSorted, "A list has not the order that it is declared to have: newest records first, or with KEYSET by date and id.",
 			"begins the walk again; a slice that fails for long becomes a gap, since nothing proves that it is whole.",
 			"If it lasts, ask the source for another order, or harvest it by another date.",
 		},
 		{CodePageRepeats, "The same page came three times in a row.", "begins the walk again.", "Nothing."},
 		{CodeLastPageDiffers, "The last page, asked for once more, was another one.", "begins the walk again.", "Nothing."},
 		{CodeEmptyPage, "A page without items came where more had to come.", "begins the walk again.", "Nothing."},
+		{
+			CodeNoNextKey, "A page had no record, with a date and an id that can be read, behind the one that it was asked after (KEYSET).",
+			"begins the walk again; a slice that fails for long becomes a gap, since there may be more.",
+			"See by `patra source check NAME --show http` what the source understands by after, and what is wrong with its last records.",
+		},
 		{CodeNextURLMissing, "A page came without the link to the next one.", "begins the walk again.", "Nothing."},
 		{
 			CodeTotalMissed, "The walk ended before it had seen as many records as the source's total says.",

@@ -209,6 +209,7 @@ func (p Paging) ValidateEnd() error {
 		PageScroll: {EndEmpty, EndNoToken, EndNextEmpty, EndShortPage, EndHasMore, EndTotal, EndSorted},
 		PageURL:    {EndEmpty, EndNoURL, EndNextEmpty, EndShortPage, EndHasMore, EndTotal, EndSorted},
 		PageTime:   {EndOneReply},
+		PageKeyset: {EndEmpty, EndHasMore, EndTotal},
 	}
 	if len(p.End) == 0 {
 		return fmt.Errorf("no end proof declared")

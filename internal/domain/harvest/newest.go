@@ -76,9 +76,6 @@ func (s *step) followDates(i int, id string) {
 // refuseUnsorted leaves a walk over a list that is declared to have its newest
 // records first, and has not.
 func (s *step) refuseUnsorted() error {
-	if !s.paging.NewestFirst {
-		return nil
-	}
 	s.to.LowBefore = s.from.Low
 	if s.to.Unsorted {
 		return walkFault(RestartWalk, CodeNotSorted)

@@ -3,6 +3,7 @@ package harvest
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 	"time"
 )
 
@@ -82,6 +83,12 @@ type Problem struct {
 	Detail string
 }
 
+// unreadPrefix begins the names of items whose ids cannot be read.
+const unreadPrefix = "unread:"
+
+// isUnread reports whether a name stands for an id that cannot be read.
+func isUnread(id string) bool { return strings.HasPrefix(id, unreadPrefix) }
+
 // Facts are what the walk needs of the page. An item whose id cannot be read is
 // there all the same, under a name of its own: a page full of such is not empty.
 func (p *Page) Facts() PageFacts {
@@ -91,7 +98,7 @@ func (p *Page) Facts() PageFacts {
 		id := p.Items[i].ID
 		if id == "" {
 			sum := sha256.Sum256(p.Items[i].Raw)
-			id = "unread:" + hex.EncodeToString(sum[:])
+			id = unreadPrefix + hex.EncodeToString(sum[:])
 		}
 		f.IDs, f.Updated = append(f.IDs, id), append(f.Updated, p.Items[i].UpdatedAt)
 	}

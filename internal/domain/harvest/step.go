@@ -53,7 +53,7 @@ func (s *step) take(seen func(uint64) bool) (EndProof, error) {
 	}
 	s.keepStatements()
 	s.countIDs(seen)
-	if err := s.refuseUnsorted(); err != nil {
+	if err := s.followPlaces(); err != nil {
 		return "", err
 	}
 	if err := s.refuseSamePage(); err != nil {
@@ -172,6 +172,18 @@ func (s *step) countIDs(seen func(uint64) bool) {
 	}
 }
 
+// followPlaces follows the order of the list where the walk goes by it, and leaves a walk
+// over a list that has not the order which is declared.
+func (s *step) followPlaces() error {
+	switch {
+	case s.paging.NewestFirst:
+		return s.refuseUnsorted()
+	case s.paging.Type == PageKeyset:
+		return s.followKey()
+	}
+	return nil
+}
+
 // refuseSamePage leaves a walk whose server gives one page for the third time in
 // a row: what it asks for next makes no difference.
 func (s *step) refuseSamePage() error {
@@ -273,6 +285,8 @@ func (s *step) moveOn() error {
 		s.to.URL = s.page.URL
 	case PageTime:
 		return walkFault(CutSlice, CodeOneReply)
+	case PageKeyset:
+		return s.moveKey()
 	}
 	if s.paging.pastWall(s.to) {
 		return walkFault(CutSlice, CodeOverWall)

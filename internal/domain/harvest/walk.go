@@ -22,6 +22,7 @@ const (
 	PageURL    PagingType = "URL"
 	PageScroll PagingType = "SCROLL"
 	PageTime   PagingType = "TIME"
+	PageKeyset PagingType = "KEYSET"
 	// PageIDs is how candidates are read again, some ids at a time; no source declares it.
 	PageIDs PagingType = "ID_RANGE"
 )
@@ -177,7 +178,8 @@ type Position struct {
 	// Requests this walk has cost, where they have a budget.
 	Requests int `json:"requests,omitzero"`
 	// At is the greatest update time seen where the result is declared
-	// ascending; Unsorted, that one item at least was not in its place, or did
+	// ascending, and with KEYSET that of the record after which the next page
+	// begins; Unsorted, that one item at least was not in its place, or did
 	// not tell (R13).
 	At       time.Time `json:"updatedAt,omitzero"`
 	Unsorted bool      `json:"unsorted,omitzero"`
@@ -196,7 +198,8 @@ type Position struct {
 	// Unproven, of the end of a walk: the same, where the page cannot be asked
 	// for again.
 	Unproven bool `json:"unproven,omitzero"`
-	// LastID is the seam: the id that must come first on the next page.
+	// LastID is the seam: the id that must come first on the next page. With KEYSET
+	// it is that of the record after which the next page begins.
 	LastID string `json:"lastId,omitempty"`
 	// PageHash and Same notice a page that comes again and again.
 	PageHash uint64 `json:"pageHash,omitzero"`

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -81,6 +82,18 @@ func (s *Spec) Endpoint(p Purpose) *Endpoint {
 	default:
 		return &s.Search
 	}
+}
+
+// EndpointNames are the names of the endpoints that a contract asks, each once.
+func (s *Spec) EndpointNames() []string {
+	var out []string
+	for _, p := range []Purpose{ForHead, ForCount, ForSearch, ForDetail, ForLookup} {
+		e := s.Endpoint(p)
+		if e != nil && e.Name != "" && !slices.Contains(out, e.Name) {
+			out = append(out, e.Name)
+		}
+	}
+	return out
 }
 
 // Answer is what came of a call, retries included.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/template"
@@ -44,12 +45,16 @@ type rangeVars struct {
 }
 
 type pageVars struct {
-	Size   int               `expr:"size"`
-	Offset int64             `expr:"offset"`
-	No     int               `expr:"no"`
-	Token  string            `expr:"token"`
-	First  bool              `expr:"first"`
-	Held   map[string]string `expr:"held"`
+	Size   int    `expr:"size"`
+	Offset int64  `expr:"offset"`
+	No     int    `expr:"no"`
+	Token  string `expr:"token"`
+	// After and AfterID are of the last record of the page before, of KEYSET; on the
+	// first page the beginning of the window, and nothing.
+	After   template.Instant  `expr:"after"`
+	AfterID string            `expr:"afterId"`
+	First   bool              `expr:"first"`
+	Held    map[string]string `expr:"held"`
 }
 
 // NewCallVars binds the variables for one call.
@@ -77,18 +82,36 @@ func NewCallVars(spec *Spec, cal harvest.Calendar, call Call) *CallVars {
 		Bucket:  bucket,
 		Buckets: buckets,
 		Page: pageVars{
-			Size:   cmp.Or(call.PageSize, spec.Paging.Size),
-			Offset: p.Offset,
-			No:     spec.Paging.PageBase + p.Page,
-			Token:  p.Token,
-			First:  p.Pages == 0 && p.Offset == 0 && p.Page == 0 && p.Token == "" && p.URL == "",
-			Held:   p.Held,
+			Size:    cmp.Or(call.PageSize, spec.Paging.Size),
+			Offset:  p.Offset,
+			No:      spec.Paging.PageBase + p.Page,
+			Token:   p.Token,
+			After:   template.At(afterOf(spec, window, p).In(zone)),
+			AfterID: afterID(spec, p),
+			First:   p.Pages == 0 && p.Offset == 0 && p.Page == 0 && p.Token == "" && p.URL == "",
+			Held:    p.Held,
 		},
 		IDs:      call.IDs,
 		Vars:     spec.Vars,
 		Query:    wanted,
 		repeated: repeated,
 	}
+}
+
+// afterOf is the date after which a page begins that is asked for by date and id.
+func afterOf(spec *Spec, window harvest.Window, p harvest.Position) time.Time {
+	if spec.Paging.Type == harvest.PageKeyset && p.LastID != "" {
+		return p.At
+	}
+	return window.From
+}
+
+// afterID is the id after which such a page begins.
+func afterID(spec *Spec, p harvest.Position) string {
+	if spec.Paging.Type != harvest.PageKeyset {
+		return ""
+	}
+	return p.LastID
 }
 
 // Each are the variables for each time that a parameter with this template is sent:

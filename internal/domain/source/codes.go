@@ -34,6 +34,16 @@ const (
 	UpdatedNever    UpdatedAt = "NONE"   // the source has none
 )
 
+// OffsetType is what tells how far a source was read.
+type OffsetType string
+
+// The types of offsets.
+const (
+	OffsetDate      OffsetType = "DATE"
+	OffsetID        OffsetType = "ID"
+	OffsetComposite OffsetType = "COMPOSITE" // a date, and an id among the records of one date
+)
+
 // WindowMode is how the windows of a source lie.
 type WindowMode string
 

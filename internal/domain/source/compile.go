@@ -144,6 +144,8 @@ func Compile(def Definition, t Trigger) (*Spec, []Warning, error) {
 	c.ascending()
 	c.newest()
 	c.ids()
+	c.keyset()
+	c.offset()
 	c.faults()
 	c.mapping()
 	c.vars()

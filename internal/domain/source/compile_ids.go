@@ -56,5 +56,5 @@ func (c *compiler) ids() {
 
 // isPlace reports whether a variable of templates tells a place in a window.
 func isPlace(name string) bool {
-	return slices.Contains([]string{"window.from", "window.to", "window.last", "range.from", "range.last", "page.offset", "page.no", "page.token"}, name)
+	return slices.Contains([]string{"window.from", "window.to", "window.last", "range.from", "range.last", "page.offset", "page.no", "page.token", "page.after", "page.afterId"}, name)
 }

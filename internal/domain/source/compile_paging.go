@@ -26,9 +26,10 @@ func (c *compiler) paging() {
 	if cfg.PageSize < 0 || cfg.PageSize == 0 && cfg.Type != harvest.PageTime {
 		c.fail(path+".pageSize", "%d is below 1", cfg.PageSize)
 	}
-	if cfg.MaxItems < 0 || cfg.MaxPages < 0 {
-		c.fail(path, "maxItems and maxPages are not below zero")
+	if cfg.MaxItems < 0 || cfg.MaxPages < 0 || cfg.MaxPageSize < 0 {
+		c.fail(path, "maxItems, maxPages and maxPageSize are not below zero")
 	}
+	c.largestPage(cfg)
 	if cfg.MaxItems > 0 && int64(cfg.PageSize) > cfg.MaxItems {
 		c.fail(path+".pageSize", "%d is more than the %d items a walk can reach", cfg.PageSize, cfg.MaxItems)
 	}
@@ -57,6 +58,20 @@ func (c *compiler) paging() {
 		}
 	} else if cfg.FirstPage != nil {
 		c.fail(path+".firstPage", "belongs to PAGE, not to %s", cfg.Type)
+	}
+}
+
+// largestPage refuses to ask for more per page than the provider gives: it would give
+// less without a word, or refuse.
+func (c *compiler) largestPage(cfg *PaginationConfig) {
+	if cfg.MaxPageSize <= 0 {
+		return
+	}
+	if cfg.PageSize > cfg.MaxPageSize {
+		c.fail("pagination.pageSize", "%d is more than the provider gives per page, which is %d (maxPageSize)", cfg.PageSize, cfg.MaxPageSize)
+	}
+	if a := c.def.Auth; a != nil && a.PageSize > cfg.MaxPageSize {
+		c.fail("auth.pageSize", "%d is more than the provider gives per page, which is %d (pagination.maxPageSize)", a.PageSize, cfg.MaxPageSize)
 	}
 }
 
@@ -191,6 +206,19 @@ func (c *compiler) noTokens(path string, cfg *PaginationConfig, out *harvest.Pag
 	}
 }
 
+// pagePlaces are the variables that tell the place of a page, and placesOf those of each
+// type of paging, which its requests have to send.
+var (
+	pagePlaces = []string{"page.offset", "page.no", "page.token", "page.after", "page.afterId"}
+	placesOf   = map[harvest.PagingType][]string{
+		harvest.PageOffset: {"page.offset"},
+		harvest.PageNumber: {"page.no"},
+		harvest.PageToken:  {"page.token"},
+		harvest.PageScroll: {"page.token"},
+		harvest.PageKeyset: {"page.after", "page.afterId"},
+	}
+)
+
 // pageTemplates checks that the search says which page it wants.
 func (c *compiler) pageTemplates(cfg *PaginationConfig) {
 	search, known := c.cfg[UsageSearch]
@@ -198,15 +226,12 @@ func (c *compiler) pageTemplates(cfg *PaginationConfig) {
 		return
 	}
 	at, used := join("endpoints", search.Name), c.used[UsageSearch]
-	needs := map[harvest.PagingType]string{
-		harvest.PageOffset: "page.offset", harvest.PageNumber: "page.no",
-		harvest.PageToken: "page.token", harvest.PageScroll: "page.token",
-	}
-	for _, v := range []string{"page.offset", "page.no", "page.token"} {
+	for _, v := range pagePlaces {
+		needed := slices.Contains(placesOf[cfg.Type], v)
 		switch {
-		case needs[cfg.Type] == v && !used.uses(v):
+		case needed && !used.uses(v):
 			c.fail(at, "paging %s needs ${%s} in a template", cfg.Type, v)
-		case needs[cfg.Type] != v && used.uses(v):
+		case !needed && used.uses(v):
 			c.fail(at, "${%s} does not go with paging %s", v, cfg.Type)
 		}
 	}
@@ -225,6 +250,11 @@ func (c *compiler) batching() {
 		c.spec.Batching = Batching{IDs: b.IDs}
 	case b != nil:
 		c.note("batching", "has no effect without a DETAIL endpoint")
+	}
+	if b := c.def.Batching; b != nil && b.MaxIDs < 0 {
+		c.fail("batching.maxIdBatchSize", "%d is below zero", b.MaxIDs)
+	} else if b != nil && b.MaxIDs > 0 && b.IDs > b.MaxIDs {
+		c.fail(path, "%d is more than the provider takes in one request, which is %d (maxIdBatchSize)", b.IDs, b.MaxIDs)
 	}
 	if two && !c.used[UsageDetail].uses("ids") {
 		c.fail(join("endpoints", detail.Name), "a DETAIL endpoint needs ${join(ids, ',')} in a template")

@@ -81,16 +81,17 @@ func TestCompile_SendsKeysByName(t *testing.T) {
 // words of before would take what they say for not said: a bound for open, a page
 // for the first but one. One that knows nothing of repeated values would send none of
 // them, and harvest more than was asked for; nor would one keep to a query that knows
-// nothing of the part that is decided here, or to a window one that would store all of a list.
+// nothing of the part that is decided here, or to a window one that would store all of a list,
+// or go on after a record one that knows no such place.
 func TestCompile_SnapshotsNeedAnExecutorThatKnowsTheirWords(t *testing.T) {
 	d := searchable(query.ParamMap{Name: "kind"}, query.ParamMap{Name: "fq", Repeat: true})
 	for _, text := range []string{"", `type:review`, `jo:a`, `jo:a jo:b`} {
 		spec, _, err := source.Compile(*d, selecting(text))
-		if err != nil || spec.Version != 7 {
-			t.Errorf("%s: version %d, want 7 (%v)", text, spec.Version, err)
+		if err != nil || spec.Version != 8 {
+			t.Errorf("%s: version %d, want 8 (%v)", text, spec.Version, err)
 		}
 	}
-	if source.SpecVersion != 7 {
+	if source.SpecVersion != 8 {
 		t.Errorf("this build runs snapshots up to %d", source.SpecVersion)
 	}
 }

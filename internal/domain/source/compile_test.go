@@ -212,7 +212,7 @@ func TestCompile_Refuses(t *testing.T) {
 		{"held", func(d *source.Definition) { search(d).Query["x"] = "${page.held.env}" }, "endpoints.works.query.x: page.held.env is not among"},
 		{"ids in a search", func(d *source.Definition) { search(d).Query["x"] = "${join(ids, ',')}" }, "endpoints.works.query.x: ids are known to a DETAIL"},
 
-		{"paging type", func(d *source.Definition) { d.Pagination.Type = "SCROL" }, "pagination.type: SCROL is not known: known are OFFSET, PAGE, TOKEN, URL, SCROLL, TIME; did you mean SCROLL?"},
+		{"paging type", func(d *source.Definition) { d.Pagination.Type = "SCROL" }, "pagination.type: SCROL is not known: known are OFFSET, PAGE, TOKEN, URL, SCROLL, TIME, KEYSET; did you mean SCROLL?"},
 		{"no end", func(d *source.Definition) { d.Pagination.End = nil }, "pagination.end: no end proof declared"},
 		{"end of another type", func(d *source.Definition) { d.Pagination.End = []harvest.EndProof{harvest.EndNoURL} }, "pagination.end: end proof NO_URL does not fit"},
 		{"rough total as end", func(d *source.Definition) {

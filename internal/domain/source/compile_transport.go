@@ -86,6 +86,7 @@ func (c *compiler) http() {
 		c.headerTemplate(join("http.headers", name), texts[name])
 	}
 	h.Proxy = c.proxy(h.Proxy)
+	h.TLS = c.tls(h.TLS)
 	h.Redirects = c.redirects(h.Redirects)
 	c.spec.HTTP = h
 }

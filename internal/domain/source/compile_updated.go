@@ -81,17 +81,22 @@ func (c *compiler) filters(cfg *WindowConfig) {
 	}
 	for _, usage := range []Usage{UsageSearch, UsageCount} {
 		e, ok := c.cfg[usage]
-		if !ok || !c.used[usage].uses("window.from") {
+		if !ok || !c.used[usage].uses("window.from") && !c.used[usage].uses("page.after") {
 			continue
 		}
 		// The words stand beside the bounds, as in from-date:${window.from}; only
 		// where they do not, a constant may name the date, as in datetype=mdat.
-		found := c.filterWords(cfg, e, func(value string) bool { return strings.Contains(value, "window.") }, hasWord) ||
+		found := c.filterWords(cfg, e, isBound, hasWord) ||
 			c.filterWords(cfg, e, func(value string) bool { return !strings.Contains(value, "${") }, func(s, word string) bool { return s == word })
 		if !found {
 			c.fail(join("endpoints", e.Name), "no word of window.filters occurs in the request")
 		}
 	}
+}
+
+// isBound reports whether a parameter tells where a window, or a page of it, begins or ends.
+func isBound(value string) bool {
+	return strings.Contains(value, "window.") || strings.Contains(value, "page.after")
 }
 
 // filterWords looks for the declared words in the parameters that count, and

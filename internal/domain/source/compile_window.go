@@ -353,7 +353,8 @@ func (c *compiler) windowTemplates(cfg *WindowConfig) {
 			continue
 		}
 		path, used := join("endpoints", e.Name), c.used[usage]
-		if !used.uses("window.from") || !used.uses("window.last") && !used.uses("window.to") {
+		begins := used.uses("window.from") || usage == UsageSearch && used.uses("page.after")
+		if !begins || !used.uses("window.last") && !used.uses("window.to") {
 			c.fail(path, "the templates must ask for ${window.from} and ${window.last}, the bound as sent")
 		}
 		if cfg.Bound == BoundClosed && used.uses("window.to") {

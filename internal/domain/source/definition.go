@@ -60,6 +60,7 @@ type HTTP struct {
 	AllowPrivate   bool            `yaml:"allowPrivate" json:"allowPrivate,omitzero" doc:"permit loopback and private addresses"`
 	MaxBody        Size            `yaml:"maxBody" json:"maxBody" doc:"largest reply, default 32MiB; where more is declared, a page may have half of it before slices are cut for smaller ones (else 5 MB)"`
 	Proxy          string          `yaml:"proxy" json:"proxy,omitempty" doc:"forward proxy every request goes through, such as http://proxy.example.org:3128"`
+	TLS            *TLSConfig      `yaml:"tls" json:"tls,omitempty" doc:"how connections are secured, where it is not as usual"`
 	Redirects      *RedirectConfig `yaml:"redirects" json:"redirects,omitempty" doc:"follow redirects; not given: none is followed"`
 }
 
@@ -104,6 +105,8 @@ type WindowConfig struct {
 	PerDay    int64     `yaml:"perDay" doc:"records a day to reckon with where no count, no history and no first page tells; rather too many than too few"`
 	// Mode is SLIDING unless said otherwise.
 	Mode WindowMode `yaml:"mode" dict:"window_mode" doc:"how windows lie: SLIDING, from where the last ended (default), or CALENDAR, at whole multiples of step"`
+	// Offset follows from strategy and paging, and is held against them where it is given.
+	Offset OffsetType `yaml:"offset" dict:"offset_type" doc:"what tells how far the source was read: DATE, ID of the strategy ID_RANGE, or COMPOSITE, date and id, of the paging KEYSET; default: the one that goes with these"`
 	// Strategy is TIME unless said otherwise.
 	Strategy harvest.StrategyCode `yaml:"strategy" dict:"slice_strategy" doc:"how a window is cut, default TIME"`
 	// Split cuts by ids what cannot be cut by time.
@@ -126,9 +129,11 @@ type SplitConfig struct {
 
 // PaginationConfig is the paging dimension.
 type PaginationConfig struct {
-	Type      harvest.PagingType `yaml:"type" dict:"paging_type" doc:"how pages follow each other"`
-	PageSize  int                `yaml:"pageSize" doc:"items asked for per page"`
-	FirstPage *int               `yaml:"firstPage" doc:"number of the first page, 0 or 1; of PAGE only"`
+	Type     harvest.PagingType `yaml:"type" dict:"paging_type" doc:"how pages follow each other"`
+	PageSize int                `yaml:"pageSize" doc:"items asked for per page"`
+	// MaxPageSize is the provider's word, against which page sizes are held.
+	MaxPageSize int  `yaml:"maxPageSize" doc:"the largest page that the provider gives; a larger pageSize, here or of auth, is refused"`
+	FirstPage   *int `yaml:"firstPage" doc:"number of the first page, 0 or 1; of PAGE only"`
 	// TokenRepeat is END or CONTINUE: what a token that comes again means (R22).
 	TokenRepeat   string `yaml:"tokenRepeat" dict:"token_repeat" doc:"what a token that comes again means"`
 	TokenStateful bool   `yaml:"tokenStateful" doc:"the server holds the place: a lost page cannot be asked for again"`
@@ -150,6 +155,8 @@ type PaginationConfig struct {
 // Batching is the dimension of the detail phase.
 type Batching struct {
 	IDs int `yaml:"idBatchSize" json:"idBatchSize,omitzero" doc:"ids per request to the DETAIL endpoint"`
+	// MaxIDs is the provider's word.
+	MaxIDs int `yaml:"maxIdBatchSize" json:"maxIdBatchSize,omitzero" doc:"the most ids that the provider takes in one request; a larger idBatchSize is refused"`
 	// Param and Separator are in place of a template.
 	Param     string `yaml:"idsParam" json:"idsParam,omitempty" doc:"parameter of the DETAIL endpoint that takes the ids, in place of a template"`
 	Separator string `yaml:"idsSeparator" json:"idsSeparator,omitempty" doc:"what stands between two of them there; default a comma"`
@@ -438,6 +445,7 @@ func (w *WindowConfig) canonical() *WindowConfig {
 	canonical(DictUpdatedAt, &c.UpdatedAt)
 	canonical(DictStrategy, &c.Strategy)
 	canonical(DictWindowMode, &c.Mode)
+	canonical(DictOffset, &c.Offset)
 	return &c
 }
 

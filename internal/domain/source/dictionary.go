@@ -21,6 +21,7 @@ const (
 	DictPrecision   Dict = "time_precision"
 	DictUpdatedAt   Dict = "updated_at"
 	DictWindowMode  Dict = "window_mode"
+	DictOffset      Dict = "offset_type"
 	DictUsage       Dict = "endpoint_usage"
 	DictMethod      Dict = "http_method"
 	DictFormat      Dict = "response_format"
@@ -93,6 +94,7 @@ var dictionary = []DictType{
 		{"URL", "by a link in the page before", nil},
 		{"SCROLL", "by a token of a walk the server holds", nil},
 		{"TIME", "one answer per slice", nil},
+		{"KEYSET", "by the date and the id of the last record of the page before", []string{"SEEK"}},
 	}},
 	{DictEndProof, "what proves that a walk is over", []DictItem{
 		{"EMPTY_PAGE", "a page without items", []string{"EMPTY"}},
@@ -133,6 +135,11 @@ var dictionary = []DictType{
 	{DictWindowMode, "how windows lie", []DictItem{
 		{string(WindowSliding), "from where the last ended", nil},
 		{string(WindowCalendar), "at whole multiples of their length", nil},
+	}},
+	{DictOffset, "what tells how far a source was read", []DictItem{
+		{string(OffsetDate), "a date", nil},
+		{string(OffsetID), "an id that grows", nil},
+		{string(OffsetComposite), "a date, and an id among the records of one date", nil},
 	}},
 	{DictUsage, "what an endpoint is for", []DictItem{
 		{string(UsageSearch), "pages of a window", nil},

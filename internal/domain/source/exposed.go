@@ -14,6 +14,9 @@ func (s *Spec) Exposed() (out []Warning) {
 	if s.HTTP.AllowPrivate {
 		note("http.allowPrivate", "requests may go to addresses within this machine or network; the base URL is %s", s.HTTP.BaseURL)
 	}
+	if s.HTTP.TLS != nil && s.HTTP.TLS.CA != "" {
+		note("http.tls.ca", "whoever has a certificate of these is taken for the source, and gets its requests with any credential in them: %s", s.HTTP.TLS.vouchers())
+	}
 	if s.Auth != nil && s.Auth.Pool != s.Source {
 		note("auth.pool", "uses the credentials of %s, another source: only after patra credential allow %s --pool-for %s --reason WHY", s.Auth.Pool, s.Auth.Pool, s.Source)
 	}

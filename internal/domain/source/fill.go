@@ -234,7 +234,7 @@ func pageParams(params map[string]string, sameType bool, e Endpoint, p Paginatio
 		switch reads := readNames(t.Names()); {
 		case reads.uses("page.size"):
 			name = cmp.Or(e.SizeParam, p.SizeParam, name)
-		case !sameType && (reads.uses("page.no") || reads.uses("page.offset") || reads.uses("page.token")):
+		case !sameType && slices.ContainsFunc(pagePlaces, reads.uses):
 			continue
 		case reads.uses("page.token"):
 			name = cmp.Or(e.CursorParam, p.CursorParam, name)

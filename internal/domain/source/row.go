@@ -166,6 +166,8 @@ type Choice struct {
 	// Rivals are other rows in force in the same slot; the newest won.
 	Rivals []int64
 	Why    string
+	// Passed are the other rows about the same, the newest first.
+	Passed []Passed
 }
 
 // Choose takes for every dimension, and for every name of the named ones, the
@@ -205,6 +207,7 @@ func choose(rows []Row, d Dimension, name string, op harvest.Operation, at time.
 	}
 	if len(found) == 0 {
 		c.Why = "no row in force: the platform's default"
+		c.Passed = passedOver(rows, c, op, at)
 		return c
 	}
 	slices.SortFunc(found, func(a, b Row) int {
@@ -231,6 +234,7 @@ func choose(rows []Row, d Dimension, name string, op harvest.Operation, at time.
 	if len(c.Rivals) > 0 {
 		c.Why += fmt.Sprintf("; it is newer than %v, which are in force as well", c.Rivals)
 	}
+	c.Passed = passedOver(rows, c, op, at)
 	return c
 }
 

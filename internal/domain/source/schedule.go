@@ -79,15 +79,21 @@ func CompileSchedule(d Definition) (*schedule.Schedule, Violations) {
 	return s, bad
 }
 
-// Scheduled reports whether a definition has a schedule, of the whole source or
-// of an operation.
+// Scheduled reports whether a definition has something begin by itself, for the whole
+// source or for an operation.
 func (d Definition) Scheduled() bool {
 	for _, o := range d.Tasks {
-		if o != nil && o.Schedule != nil {
+		if o != nil && o.Schedule.begins() {
 			return true
 		}
 	}
-	return d.Schedule != nil
+	return d.Schedule.begins()
+}
+
+// begins reports whether a schedule has something begin by itself. Quiet hours and a
+// sentinel are of what was begun.
+func (c *ScheduleConfig) begins() bool {
+	return c != nil && (c.Harvest != "" || c.Update != "")
 }
 
 // Schedules lists the operations with a schedule in force at an instant.

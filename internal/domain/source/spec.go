@@ -25,7 +25,8 @@ import (
 //	   for not said, such as a closed bound
 //	6: queries of which a part is decided here
 //	7: lists that are read newest first, whatever the window is; windows of ids
-const SpecVersion = 7
+//	8: pages after the date and the id of a record; authorities of a source's own
+const SpecVersion = 8
 
 // specOneWord is the first version whose keys have the words that packs have.
 const specOneWord = 5

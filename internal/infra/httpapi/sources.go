@@ -27,6 +27,7 @@ type contractInput struct {
 	OfSource
 	Operation string    `query:"operation" enum:"HARVEST,BACKFILL,UPDATE" default:"HARVEST" doc:"What it is asked for"`
 	At        time.Time `query:"at" doc:"The instant, RFC 3339; now unless given"`
+	Explain   bool      `query:"explain" doc:"Tell, in place of values, which rows each part was picked over, and why"`
 }
 
 type diffInput struct {
@@ -66,6 +67,9 @@ func (d *Door) declareSources() {
 		})
 	declare(d, look("/sources/{code}/contract", tag, "What is in force of a source at an instant, and why"),
 		func(ctx context.Context, in *contractInput) (control.SourceContract, error) {
+			if in.Explain {
+				return d.control.ExplainSource(ctx, in.Code, harvest.Operation(in.Operation), in.At)
+			}
 			return d.control.SourceContract(ctx, in.Code, harvest.Operation(in.Operation), in.At)
 		})
 	declare(d, look("/sources/{code}/diff", tag, "What differs between two instants"),

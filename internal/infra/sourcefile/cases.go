@@ -64,6 +64,7 @@ type afterEntry struct {
 	Seen   int64  `yaml:"seen"`
 	Total  *int64 `yaml:"total"`
 	Last   string `yaml:"last"`
+	At     string `yaml:"at"`
 }
 
 // position is where a walk stands that has read what is named, one page of it.
@@ -215,6 +216,13 @@ func (e *caseEntry) read() (c sourcecases.Case, mistakes []string) {
 	}
 	if c.Reply.Status < 200 || c.Reply.Status > 599 {
 		fail("reply.status: %d is no status of a reply", c.Reply.Status)
+	}
+	if e.After.At != "" {
+		at, err := instant(e.After.At)
+		if err != nil {
+			fail("after.at: %s", err)
+		}
+		c.After.At = at
 	}
 	if len(e.Window) > 0 {
 		w, err := windowOf(e.Window)

@@ -15,6 +15,10 @@ func TestParseCases_MistakesHaveAPlace(t *testing.T) {
 		t.Fatalf("%+v, %v", cases, err)
 	}
 	r := strings.NewReplacer
+	behind, err := sourcefile.ParseCases("x.cases.yaml", []byte(r("name: one", "name: one\n    after: {last: b, at: 2026-08-01T10:00:00Z}").Replace(good)))
+	if err != nil || behind[0].After.LastID != "b" || behind[0].After.At.Hour() != 10 || behind[0].After.Pages != 1 {
+		t.Errorf("%+v, %v", behind, err)
+	}
 	for want, text := range map[string]string{
 		"x.cases.yaml:1:1: cases: there are none":                               "cases: []\n",
 		`x.cases.yaml:3:5: unknown field "replay"`:                              r("reply", "replay").Replace(good),
@@ -27,6 +31,7 @@ func TestParseCases_MistakesHaveAPlace(t *testing.T) {
 		"cases[0]: window: is written [from, to]":                               r("name: one", "name: one\n    window: [2026-01-01]").Replace(good),
 		"cases[0]: window: 2026-01-02 is not before 2026-01-01":                 r("name: one", "name: one\n    window: [2026-01-02, 2026-01-01]").Replace(good),
 		`cases[0]: window: "soon" is neither a day such as`:                     r("name: one", "name: one\n    window: [soon, 2026-01-01]").Replace(good),
+		`cases[0]: after.at: "soon" is neither a day such as`:                   r("name: one", "name: one\n    after: {last: b, at: soon}").Replace(good),
 		"cases[0]: expect: a reply is a fault or has records, not both":         r("{items: 0}", "{items: 0, fault: {code: x}}").Replace(good),
 		`x.cases.yaml:5:1: cases[1]: name: "one" is there twice`:                good + strings.TrimPrefix(good, "cases:\n"),
 		"cases[0]: expect.end: only pages of a search end a walk":               r("{items: 0}", "{end: NONE}", "name: one", "name: one\n    ask: count").Replace(good),

@@ -67,6 +67,9 @@ func TestShelf_OneAtATime(t *testing.T) {
 		}
 		changed := strings.Replace(string(text), "source: crossref\n", becomes, 1)
 		changed = strings.Replace(changed, "pageSize: 1000", "pageSize: 500", 1)
+		if name == "mine.yaml" {
+			changed = strings.Replace(changed, "schedule:\n  sentinel: true\n", "", 1) // it has its own
+		}
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(changed), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -89,6 +92,7 @@ func TestShelf_OneAtATime(t *testing.T) {
 			t.Errorf("%s: %v %s %s, %v; want %s %s", code, known, got.Origin, got.Hash, err, want.Origin, want.Hash)
 		}
 	}
+	// A sentinel of a shipped pack has nothing begin by itself.
 	if got, err := packs.Scheduled(); err != nil || !slices.Equal(got, []string{"mine"}) {
 		t.Errorf("scheduled: %v, %v", got, err)
 	}

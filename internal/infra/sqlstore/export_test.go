@@ -129,3 +129,6 @@ func OpenFrozen(ctx context.Context, dsn string, at time.Time) (*Store, error) {
 	s.clock.last = time.Time{}
 	return s, nil
 }
+
+// DuePlansSQL is the statement that looks for plans that may be archived.
+func DuePlansSQL() string { return `SELECT p.id` + duePlans }

@@ -26,6 +26,9 @@ var dimensionTable = map[source.Dimension]string{
 	source.DimCuts:       "reg_prov_cut_cfg",
 }
 
+// Table is where the rows of a dimension are.
+func (s *Store) Table(d source.Dimension) string { return dimensionTable[d] }
+
 // nameColumns are the columns that hold the names of named dimensions.
 var nameColumns = map[source.Dimension]string{
 	source.DimEndpoint:   "endpoint_name",
@@ -63,7 +66,7 @@ var columnOf = map[source.Dimension]map[string]string{
 		"align": "align_to", "step": "window_size", "minStep": "window_min_size", "overlap": "overlap_size", "baseline": "initial_lookback",
 		"target": "target_records", "zone": "timezone", "strategy": "slice_strategy_code", "split": "split_dimension",
 		"maxOpen": "max_open_slices", "pages": "pages_per_slice", "perDay": "records_per_day",
-		"mode": "window_mode_code",
+		"mode": "window_mode_code", "offset": "offset_type_code",
 	},
 	source.DimBatching: {"idsParam": "ids_param_name", "idsSeparator": "ids_join_delimiter"},
 	source.DimPagination: {

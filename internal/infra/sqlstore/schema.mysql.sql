@@ -183,6 +183,7 @@ CREATE TABLE `ing_cursor_event` (
   UNIQUE KEY `uk_cur_evt_idem` (`idempotent_key`),
   KEY `idx_cur_evt_timeline` (`cursor_id`,`id`),
   KEY `idx_cur_evt_batch` (`batch_id`),
+  KEY `idx_cur_evt_lineage` (`plan_id`,`cursor_id`,`event_time`),
   CONSTRAINT `ing_cursor_event_chk_1` CHECK ((`kind_code` in (_utf8mb4'INIT',_utf8mb4'ADVANCE',_utf8mb4'CHECKPOINT')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
@@ -1021,6 +1022,7 @@ CREATE TABLE `reg_prov_batching_cfg` (
   `updated_at` datetime(6) NOT NULL DEFAULT (utc_timestamp(6)),
   `ids_param_name` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
   `ids_join_delimiter` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `max_id_batch_size` bigint DEFAULT NULL,
   PRIMARY KEY (`id`),
   KEY `idx_batching_cfg_pick` (`provenance_id`,`scope_code`,`task_type_key`,`effective_from`),
   CONSTRAINT `reg_prov_batching_cfg_chk_1` CHECK ((`scope_code` in (_utf8mb4'SOURCE',_utf8mb4'TASK'))),
@@ -1263,6 +1265,7 @@ CREATE TABLE `reg_prov_http_cfg` (
   `timeout_connect_millis` bigint DEFAULT NULL,
   `timeout_read_millis` bigint DEFAULT NULL,
   `timeout_total_millis` bigint DEFAULT NULL,
+  `tls` mediumtext COLLATE utf8mb4_bin,
   PRIMARY KEY (`id`),
   KEY `idx_http_cfg_pick` (`provenance_id`,`scope_code`,`task_type_key`,`effective_from`),
   CONSTRAINT `reg_prov_http_cfg_chk_1` CHECK ((`scope_code` in (_utf8mb4'SOURCE',_utf8mb4'TASK'))),
@@ -1321,6 +1324,7 @@ CREATE TABLE `reg_prov_pagination_cfg` (
   `page_size_param_name` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
   `cursor_param_name` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
   `next_cursor_jsonpath` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `max_page_size` bigint DEFAULT NULL,
   PRIMARY KEY (`id`),
   KEY `idx_pagination_cfg_pick` (`provenance_id`,`scope_code`,`task_type_key`,`effective_from`),
   CONSTRAINT `reg_prov_pagination_cfg_chk_1` CHECK ((`scope_code` in (_utf8mb4'SOURCE',_utf8mb4'TASK'))),

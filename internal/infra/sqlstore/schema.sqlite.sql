@@ -175,6 +175,8 @@ CREATE TABLE ing_cursor_event (
 
 CREATE INDEX idx_cur_evt_batch ON ing_cursor_event (batch_id);
 
+CREATE INDEX idx_cur_evt_lineage ON ing_cursor_event (plan_id, cursor_id, event_time);
+
 CREATE INDEX idx_cur_evt_timeline ON ing_cursor_event (cursor_id, id);
 
 CREATE UNIQUE INDEX uk_cur_evt_idem ON ing_cursor_event (idempotent_key);
@@ -980,7 +982,7 @@ CREATE TABLE "reg_prov_batching_cfg" (
   created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
   updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
   ids_param_name TEXT,
-  ids_join_delimiter TEXT,
+  ids_join_delimiter TEXT, max_id_batch_size INTEGER,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
@@ -1202,7 +1204,7 @@ CREATE TABLE "reg_prov_http_cfg" (
   redirects TEXT,
   timeout_connect_millis INTEGER,
   timeout_read_millis INTEGER,
-  timeout_total_millis INTEGER,
+  timeout_total_millis INTEGER, tls TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
@@ -1256,7 +1258,7 @@ CREATE TABLE "reg_prov_pagination_cfg" (
   page_number_param_name TEXT,
   page_size_param_name TEXT,
   cursor_param_name TEXT,
-  next_cursor_jsonpath TEXT,
+  next_cursor_jsonpath TEXT, max_page_size INTEGER,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 

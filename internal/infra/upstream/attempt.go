@@ -375,7 +375,7 @@ func (c *Client) exchange(ctx context.Context, a *attempt, req *http.Request, bo
 		req.Body = io.NopCloser(strings.NewReader(body))
 		req.ContentLength = int64(len(body))
 	}
-	transport, err := c.routes.get(route{a.open, a.spec.HTTP.Proxy})
+	transport, err := c.routes.get(routeOf(a.open, a.spec.HTTP))
 	if err != nil {
 		return got, err
 	}

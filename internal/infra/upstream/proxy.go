@@ -2,6 +2,8 @@ package upstream
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // route is a way out: to any address or public ones only, directly or through
@@ -16,11 +20,24 @@ import (
 type route struct {
 	open  bool
 	proxy string // empty: none
+	tls   source.TLSConfig
 }
 
-// maxProxied bounds the routes through proxies that are kept; the oldest is
+// routeOf is the way out to a source.
+func routeOf(open bool, h source.HTTP) route {
+	r := route{open: open, proxy: h.Proxy}
+	if h.TLS != nil {
+		r.tls = *h.TLS
+	}
+	return r
+}
+
+// isOwn reports whether the route is that of single sources.
+func (r route) isOwn() bool { return r.proxy != "" || r.tls != source.TLSConfig{} }
+
+// maxOwn bounds the routes of single sources that are kept; the oldest is
 // given up first, and made again when it is wanted.
-const maxProxied = 16
+const maxOwn = 16
 
 // transports keeps connections by route.
 type transports struct {
@@ -29,9 +46,9 @@ type transports struct {
 	// wrap looks on; nil: nobody does.
 	wrap func(http.RoundTripper) http.RoundTripper
 
-	mu      sync.Mutex
-	known   map[route]*http.Transport // guarded by mu
-	proxied []route                   // guarded by mu; oldest first
+	mu    sync.Mutex
+	known map[route]*http.Transport // guarded by mu
+	own   []route                   // guarded by mu; oldest first
 }
 
 func (s *transports) get(r route) (http.RoundTripper, error) {
@@ -58,18 +75,47 @@ func (s *transports) way(r route) (http.RoundTripper, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(s.proxied) >= maxProxied {
-			s.known[s.proxied[0]].CloseIdleConnections()
-			delete(s.known, s.proxied[0])
-			s.proxied = append(s.proxied[:0], s.proxied[1:]...)
+	}
+	if err := secure(t, r.tls); err != nil {
+		return nil, err
+	}
+	if r.isOwn() {
+		if len(s.own) >= maxOwn {
+			s.known[s.own[0]].CloseIdleConnections()
+			delete(s.known, s.own[0])
+			s.own = append(s.own[:0], s.own[1:]...)
 		}
-		s.proxied = append(s.proxied, r)
+		s.own = append(s.own, r)
 	}
 	if s.known == nil {
 		s.known = map[route]*http.Transport{}
 	}
 	s.known[r] = t
 	return t, nil
+}
+
+// secure has connections secured as a source declares it. That the certificate of the
+// other side is looked at cannot be left out.
+func secure(t *http.Transport, cfg source.TLSConfig) error {
+	if cfg == (source.TLSConfig{}) {
+		return nil
+	}
+	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	if cfg.MinVersion == "1.3" {
+		t.TLSClientConfig.MinVersion = tls.VersionTLS13
+	}
+	if cfg.CA == "" {
+		return nil
+	}
+	certs, err := source.Authorities(cfg.CA)
+	if err != nil {
+		return fmt.Errorf("http.tls.ca: %w", err)
+	}
+	t.TLSClientConfig.RootCAs = x509.NewCertPool()
+	for _, cert := range certs {
+		t.TLSClientConfig.RootCAs.AddCert(cert)
+	}
+	return nil
 }
 
 // close lets go of idle connections.

@@ -120,7 +120,7 @@ func TestProxy_Connect(t *testing.T) {
 			if secure {
 				trusted = append(trusted, p.Server)
 			}
-			trusting(t, client, route{false, p.URL}, trusted...)
+			trusting(t, client, route{proxy: p.URL}, trusted...)
 			for range 3 {
 				if _, err := client.Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch}); err != nil {
 					t.Fatal(err)
@@ -233,7 +233,7 @@ func TestProxy_NotOfTheEnvironment(t *testing.T) {
 		}
 	}
 	t.Setenv("NO_PROXY", "*")
-	tr, err := newProxied(route{false, "http://10.0.0.9:3128"})
+	tr, err := newProxied(route{proxy: "http://10.0.0.9:3128"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,18 +246,18 @@ func TestProxy_NotOfTheEnvironment(t *testing.T) {
 // TestProxy_RoutesAreBounded: one transport per route, and not ever more.
 func TestProxy_RoutesAreBounded(t *testing.T) {
 	var s transports
-	a, _ := s.get(route{false, ""})
-	b, _ := s.get(route{true, ""})
-	for i := range 3 * maxProxied {
-		if _, err := s.get(route{false, fmt.Sprintf("http://proxy%d.example", i)}); err != nil {
+	a, _ := s.get(route{})
+	b, _ := s.get(route{open: true})
+	for i := range 3 * maxOwn {
+		if _, err := s.get(route{proxy: fmt.Sprintf("http://proxy%d.example", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	again, _ := s.get(route{false, ""})
-	if a == b || a != again || len(s.known) != maxProxied+2 || len(s.proxied) != maxProxied {
-		t.Errorf("%d routes are kept, %d through proxies", len(s.known), len(s.proxied))
+	again, _ := s.get(route{})
+	if a == b || a != again || len(s.known) != maxOwn+2 || len(s.own) != maxOwn {
+		t.Errorf("%d routes are kept, %d through proxies", len(s.known), len(s.own))
 	}
-	if _, err := s.get(route{false, "nonsense"}); err == nil {
+	if _, err := s.get(route{proxy: "nonsense"}); err == nil {
 		t.Error("a proxy that is none")
 	}
 	s.close()
