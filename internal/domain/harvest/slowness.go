@@ -6,7 +6,7 @@ import "time"
 const DefaultSlowPage = 3 * time.Second
 
 // Slowness is how many slices of a partition one process works on at once, by how long
-// their pages take: half as many where the last ten took too long in the mean, and one
+// their pages take: half as many as are in hand where the last ten took too long in the mean, and one
 // more again with each ten that did not.
 //
 //	4 at once, 5 s a page    2 at once, 3.2 s    1 at once, 2 s    2 at once, 2.1 s ...
@@ -62,10 +62,10 @@ func (s *Slowness) Note(now time.Time, took, limit time.Duration, inHand int) (l
 	case s.fewer > 0 && mean > s.before*4/5:
 		s.fewer = 0
 		s.vainUntil = now.Add(vainFor)
-	case s.Allowed() > 1 && !now.Before(s.vainUntil):
+	case min(inHand, s.Allowed()) > 1 && !now.Before(s.vainUntil):
 		s.before = mean
 		s.unsettled = true
-		s.fewer = s.Most - s.Allowed()/2
+		s.fewer = s.Most - min(inHand, s.Allowed())/2
 		return true
 	}
 	return false

@@ -89,6 +89,15 @@ func TestHealing_FewerAtOnceOnlyWhereItHelps(t *testing.T) {
 	if alone.Allowed() != 1 {
 		t.Error("none at all is worked on")
 	}
+	// Most is how many there could be; half of those that there are is fewer.
+	some := slowLab{Slowness: harvest.Slowness{Most: 64}, now: t0}
+	for range 10 {
+		some.now = some.now.Add(9 * time.Second)
+		some.Note(some.now, 9*time.Second, 0, 4)
+	}
+	if some.Allowed() != 2 {
+		t.Errorf("%d at once, where there were four", some.Allowed())
+	}
 	// What was begun with more at once says nothing of fewer.
 	busy := slowLab{Slowness: harvest.Slowness{Most: 8}, now: t0}
 	busy.tenPages(9*time.Second, 0)
