@@ -68,6 +68,7 @@ func TestOldSnapshots_SayWhatTheirPacksSay(t *testing.T) {
 			limits := want.CutLimits()
 			limits.RetryAfterSum = 0 // there was no such threshold
 			limits.WalkTime = 0
+			limits.OverEstimate = 0
 			if limits != got.CutLimits() {
 				t.Errorf("slices are cut at %+v, by the snapshot at %+v", limits, got.CutLimits())
 			}

@@ -159,6 +159,12 @@ func (c *cli) printContract(con control.SourceContract) {
 			c.printf("  %s: %s\n", x.Path, strings.ReplaceAll(x.Text, "\n", " "))
 		}
 	}
+	if len(con.Thresholds) > 0 {
+		c.printf("\nthresholds\n")
+	}
+	for _, t := range con.Thresholds {
+		c.printf("  %-26s %-12s %s\n", t.Key, t.Value, t.Origin)
+	}
 	c.printf("\nconfig hash       %s\n", con.ConfigHash)
 	if con.NextRun != nil {
 		c.printf("next run          %s, by patra serve\n", con.NextRun)

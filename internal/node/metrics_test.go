@@ -16,6 +16,7 @@ import (
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/app/role"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/notify"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/node"
@@ -123,6 +124,11 @@ func TestR78_EveryMetricMoves(t *testing.T) {
 		out = newOnlooker(t)
 		log := new(healingLog)
 		s, _ := lateOracle(t, `{harvest: "@hourly"}`, 2*time.Hour, 12*time.Hour, 60, 10)
+		d := s.packs["generic"]
+		rate := *d.Definition.RateLimit
+		rate.Quotas = []source.QuotaConfig{{Limit: 1_000_000, Window: source.Duration(24 * time.Hour)}}
+		d.Definition.RateLimit = &rate
+		s.packs["generic"] = d
 		cfg := node.Config{Workers: 2, Poll: s.poll, Logger: log.logger(), Alerts: notify.FromText("webhook+http://alerts.test/in")}
 		s.Store = patratest.Open(t, s.dsn, sqlstore.Options{Logger: cfg.Logger})
 		s.Node = node.Assemble(cfg, s.Store, registry.New(s.Store, registry.Read(s.packs), nil, node.CheckSpec, patratest.Logger(t)), &mailroom{RoundTripper: s})
@@ -199,7 +205,7 @@ func TestR78_EveryMetricMoves(t *testing.T) {
 		}
 	}
 	for metric, words := range map[string][]string{
-		"patra_ingest_self_heal_events_total":      {"qpsDownshift", "reslice", "circuitOpen"},
+		"patra_ingest_self_heal_events_total":      {"qpsDownshift", "reslice", "circuitOpen", "itemIsolated"},
 		"patra_ingest_items_total":                 {"insert", "update", "skip"},
 		"patra_ingest_errors_total":                {"L1", "L3"},
 		"patra_ingest_idempotent_hits_total":       {"trigger", "batch"},
@@ -213,7 +219,7 @@ func TestR78_EveryMetricMoves(t *testing.T) {
 		}
 	}
 	for label, values := range out.labels {
-		if len(values) > 6 {
+		if len(values) > 8 {
 			t.Errorf("%s has %d values", label, len(values))
 		}
 	}

@@ -49,6 +49,7 @@ type Node struct {
 	spans     telemetry.Spans
 	alerts    *alert.Watch
 	events    *bus.Bus
+	pressure  *pressure
 	cfg       Config
 }
 
@@ -112,6 +113,7 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, tra
 		Store: store, Registry: led, Keys: keys, Planner: planner.New(keyed, store, asks, cfg.Logger),
 		schedules: schedules, quiet: quiet, up: up, answers: reparse.New(up, store, decoding), book: book, spans: spans, cfg: cfg,
 	}
+	n.pressure = &pressure{strained: store.Strained, paused: book.PlannerPaused, log: cfg.Logger}
 	n.Planner.Observe = book.Triggered
 	n.Planner.Trace = spans
 	sender := notify.New(notify.Config{Transport: transport, Learn: cfg.redact.Learn, Version: cfg.Version}, cfg.Alerts)

@@ -66,8 +66,8 @@ func TestPrometheus_ScrapesAndAlerts(t *testing.T) {
 	rig := patratest.NewRig(t, patratest.RigConfig{DSN: patratest.SQLite.SpareDSN(t), Sim: sim.Config{Sources: []string{sim.Crossref}, Records: 20, LimitRPS: -1}})
 	rig.MustHarvest("crossref")
 	crossref := harvest.Partition{Provenance: "crossref", Endpoint: "works", Operation: harvest.Harvest}
-	for range harvest.BreakAfter {
-		if err := rig.Node.Store.CountFailure(t.Context(), crossref, harvest.CodeTimeout, "nothing came"); err != nil {
+	for range harvest.DefaultBreaker().After {
+		if err := rig.Node.Store.CountFailure(t.Context(), crossref, harvest.BreakerLimits{}, harvest.CodeTimeout, "nothing came"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -63,7 +63,7 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 	for _, r := range c.Roles {
 		switch r {
 		case role.Scheduler:
-			begin(r, scheduler.New(scheduler.Config{Poll: poll, Observe: c.Triggers}, n.schedules, n.Store, n.Planner, log).Run)
+			begin(r, scheduler.New(scheduler.Config{Poll: poll, Observe: c.Triggers, Strained: n.pressure.why}, n.schedules, n.Store, n.Planner, log).Run)
 			begin("steward", role.Every(max(poll, steward.Every), n.Steward().Tick))
 			begin("alerts", role.Every(max(poll, alert.Every), n.alerts.Tick))
 			begin("alert sender", role.Every(alert.SendEvery, n.alerts.Send))
@@ -71,7 +71,7 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 			begin("retention", role.Every(max(poll, retention.LookEvery), n.Control.ArchiveWhatIsOld))
 			begin("outbox", role.Every(max(poll, pruneEvery), n.Control.PruneOutbox))
 		case role.Planner:
-			begin(r, role.Every(poll, n.Planner.GoingOn(n.quiet.May)))
+			begin(r, role.Every(poll, n.Planner.GoingOn(n.mayPlan)))
 		case role.Executor:
 			begin(r, n.Executor(executor.Config{Observe: c.Observe}).Run)
 		case role.Relay:

@@ -79,6 +79,8 @@ type Line struct {
 type Quota struct {
 	Window      string
 	Limit, Left int64
+	// Reserve is the part of it that is kept back from what can wait, 0 to 1.
+	Reserve float64
 }
 
 // Traffic is how the newest pages of a source and operation fared, those that ended in

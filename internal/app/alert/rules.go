@@ -80,7 +80,6 @@ const (
 	leastPages    = 10   // fewer say nothing about a share of them
 	leastItems    = 20
 	mostLost      = 3 // leases in [TrafficOver]
-	leastQuota    = 0.10
 	deviations    = 3
 	leastLooks    = 36  // at a queue, six hours of them, before it is known what is usual
 	leastSurge    = 100 // tasks over what is usual, however little that varies
@@ -141,7 +140,7 @@ var Rules = []Rule{
 	},
 	{
 		Code: QuotaLow, Severity: Notice, find: findQuota,
-		Means: "Less than 10 % of a quota is left.",
+		Means: "Less of a quota is left than is kept back of it (10 % unless the source says otherwise), or nothing.",
 	},
 	{
 		Code: AmbiguousPick, Severity: Notice, find: findRivals,
@@ -413,13 +412,18 @@ func findUntaken(now time.Time, s SourceFacts) []Finding {
 
 func findQuota(_ time.Time, s SourceFacts) (out []Finding) {
 	for _, q := range s.Quotas {
-		if q.Limit <= 0 || ratio(q.Left, q.Limit) >= leastQuota {
+		least := q.Reserve
+		if q.Limit <= 0 || ratio(q.Left, q.Limit) >= least && q.Left > 0 {
 			continue
 		}
+		waits := "; patra waits by itself when they are used up"
+		if least > 0 {
+			waits = ", which are kept for HARVEST: what can wait does" + waits
+		}
 		out = append(out, Finding{
-			Subject: s.Code + " per " + q.Window, Measured: percent(ratio(q.Left, q.Limit)), Threshold: percent(leastQuota),
-			Text: fmt.Sprintf("%d of the %d requests that %s allows per %s are left; patra waits by itself when they are used up", q.Left,
-				q.Limit, s.Code, q.Window),
+			Subject: s.Code + " per " + q.Window, Measured: percent(ratio(q.Left, q.Limit)), Threshold: percent(least),
+			Text: fmt.Sprintf("%d of the %d requests that %s allows per %s are left%s", q.Left,
+				q.Limit, s.Code, q.Window, waits),
 			Next: fmt.Sprintf("patra status %s", s.Code),
 		})
 	}

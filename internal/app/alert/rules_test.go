@@ -47,7 +47,7 @@ func cases() map[alert.Code]func(now time.Time) alert.SourceFacts {
 			return alert.SourceFacts{Code: "lab", Untaken: 4, UntakenSince: now.Add(-31 * time.Minute)}
 		},
 		alert.QuotaLow: func(time.Time) alert.SourceFacts {
-			return alert.SourceFacts{Code: "lab", Quotas: []alert.Quota{{Window: "24h0m0s", Limit: 1000, Left: 99}}}
+			return alert.SourceFacts{Code: "lab", Quotas: []alert.Quota{{Window: "24h0m0s", Limit: 1000, Left: 99, Reserve: 0.1}}}
 		},
 		alert.AmbiguousPick: func(time.Time) alert.SourceFacts {
 			return alert.SourceFacts{Code: "lab", Rivals: []alert.Rival{{Dimension: "rate_limit", Why: "rows 40 and 57 are in force"}}}
@@ -83,7 +83,7 @@ func justBelow() map[alert.Code]func(now time.Time) alert.SourceFacts {
 			return alert.SourceFacts{Code: "lab", Untaken: 4, UntakenSince: now.Add(-29 * time.Minute)}
 		},
 		alert.QuotaLow: func(time.Time) alert.SourceFacts {
-			return alert.SourceFacts{Code: "lab", Quotas: []alert.Quota{{Window: "24h0m0s", Limit: 1000, Left: 100}}}
+			return alert.SourceFacts{Code: "lab", Quotas: []alert.Quota{{Window: "24h0m0s", Limit: 1000, Left: 100, Reserve: 0.1}, {Window: "1h0m0s", Limit: 100, Left: 1}, {Window: "168h0m0s", Limit: 100, Left: 30, Reserve: 0.3}}}
 		},
 		alert.AmbiguousPick: well,
 	}

@@ -107,7 +107,7 @@ func (c *Control) alertFactsOf(ctx context.Context, v sourceView, now time.Time)
 	}
 	if s.Rate != nil {
 		for _, q := range s.Rate.Quotas {
-			out.Quotas = append(out.Quotas, alert.Quota{Window: q.Window, Limit: q.Limit, Left: q.Left})
+			out.Quotas = append(out.Quotas, alert.Quota{Window: q.Window, Limit: q.Limit, Left: q.Left, Reserve: q.reserve})
 		}
 	}
 	var err error

@@ -202,7 +202,8 @@ type SliceDetail struct {
 	// slice, each as an expression.
 	Prototype string `json:"prototype,omitempty"`
 	Localized string `json:"localized,omitempty"`
-	// Budget is what the slice may cost before it is cut again; nil for no bound.
+	// Budget is what the slice may cost before it is cut again, and when its turn is; nil for
+	// one from before every slice had it.
 	Budget *harvest.BudgetSpec `json:"budget,omitempty"`
 }
 

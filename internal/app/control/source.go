@@ -160,6 +160,8 @@ type SourceContract struct {
 	Fingerprint string   `json:"spec_fingerprint"`
 	Violations  []string `json:"violations"`
 	Warnings    []string `json:"warnings"`
+	// Thresholds are those that patra keeps to with the source, each with its origin.
+	Thresholds []source.Threshold `json:"thresholds"`
 	// Summary tells the same in some lines for people.
 	Summary []SummaryLine `json:"summary"`
 	// DescribedFrom is set if nothing was described of the source yet at the instant: it is
@@ -189,7 +191,7 @@ func (c *Control) contractOf(ctx context.Context, e registry.Explain, code strin
 	var err error
 	out := SourceContract{
 		At: Time(e.At), ConfigHash: e.Contract.ConfigHash, Choices: c.choices(e.Choices), Operation: e.Operation, Source: e.Code,
-		Violations: []string{}, Warnings: []string{}, Summary: []SummaryLine{},
+		Violations: []string{}, Warnings: []string{}, Summary: []SummaryLine{}, Thresholds: []source.Threshold{},
 	}
 	if !at.IsZero() && e.Contract.Spec == nil {
 		out.DescribedFrom, err = c.describedFrom(ctx, code, at)
@@ -207,6 +209,7 @@ func (c *Control) contractOf(ctx context.Context, e registry.Explain, code strin
 	}
 	if e.Contract.Spec != nil {
 		out.Summary = summaryOf(e.Contract.Spec)
+		out.Thresholds = source.Thresholds(e.Contract.Spec, e.Choices)
 		out.Fingerprint, err = e.Contract.Spec.Fingerprint()
 		if err != nil {
 			return out, err

@@ -285,6 +285,8 @@ type QuotaStatus struct {
 	Left   int64  `json:"left"`
 	// RoomAt is when something may be sent again, of one that is used up.
 	RoomAt *Time `json:"room_at,omitempty"`
+
+	reserve float64 // the part that is kept back
 }
 
 // Status looks at all sources, or at one.

@@ -241,7 +241,7 @@ func TestStatus_GivesEveryReason(t *testing.T) {
 		{reason: control.ReasonLineStopped, happens: func(f *fares) { f.store.facts.State = harvest.SourceState{Stopped: true, Reason: "auth_refused: no"} }},
 		{reason: control.ReasonQuietHours, until: true, happens: func(f *fares) { f.until = noon.Add(time.Hour) }},
 		{reason: control.ReasonCircuitOpen, until: true, happens: func(f *fares) {
-			rest := harvest.Breaker{Spent: harvest.BreakAfter, Until: noon.Add(time.Minute)}
+			rest := harvest.Breaker{Spent: harvest.DefaultBreaker().After, Until: noon.Add(time.Minute)}
 			f.store.facts.Rests = []control.PartitionRest{{Breaker: rest}}
 		}},
 		{reason: control.ReasonLeaseHeld, until: true, happens: func(f *fares) {

@@ -174,7 +174,7 @@ func rateStatus(code string, r source.Rate, raw []byte, f SourceFacts) (*RateSta
 	l := limitOf(r)
 	out := &RateStatus{Limit: r.QPS, Allowed: s.Allowed(l, f.Now), Used: float64(f.Sent.Count) / minute}
 	for _, q := range l.Quotas {
-		out.Quotas = append(out.Quotas, QuotaStatus{Window: q.Window.String(), Limit: q.Limit, Left: max(0, q.Limit-s.Used(q, f.Now))})
+		out.Quotas = append(out.Quotas, QuotaStatus{Window: q.Window.String(), Limit: q.Limit, Left: max(0, q.Limit-s.Used(q, f.Now)), reserve: l.Reserve})
 		waits.spent = later(waits.spent, s.RoomAt(q, f.Now))
 	}
 	return out, waits, nil

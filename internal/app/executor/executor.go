@@ -97,6 +97,7 @@ const (
 	TaskReleased  EventKind = "task_released"
 	TaskFailed    EventKind = "task_failed"
 	LeaseLost     EventKind = "fenced"
+	SourceSlow    EventKind = "source_slow"
 )
 
 // Executor runs tasks.
@@ -107,6 +108,8 @@ type Executor struct {
 	log   *slog.Logger
 	// health is how many tasks the database lets us have in hand.
 	health *health
+	// slow is how many tasks of each source we have in hand, by how long its pages take.
+	slow *slowSources
 
 	mu    sync.Mutex
 	specs map[string]*source.Spec // guarded by mu; by fingerprint
@@ -119,7 +122,7 @@ type Executor struct {
 func New(cfg Config, store Store, up Upstream, log *slog.Logger) *Executor {
 	cfg = cfg.withDefaults()
 	return &Executor{
-		cfg: cfg, store: store, up: up, log: log.With("component", "executor"), health: newHealth(cfg.Workers), specs: map[string]*source.Spec{},
+		cfg: cfg, store: store, up: up, log: log.With("component", "executor"), health: newHealth(cfg.Workers), slow: newSlowSources(cfg.Workers), specs: map[string]*source.Spec{},
 	}
 }
 
@@ -155,8 +158,10 @@ func (e *Executor) Run(ctx context.Context) error {
 	busy := make(chan struct{}, e.cfg.Workers)
 	someEnded := make(chan struct{}, 1)
 	err := e.feed(taking, work, busy, someEnded, func(job harvest.Job) {
+		e.slow.count(job.Partition(), 1) // before the next is looked for
 		wg.Go(func() {
 			defer func() {
+				e.slow.count(job.Partition(), -1)
 				<-busy
 				select {
 				case someEnded <- struct{}{}:
@@ -199,10 +204,12 @@ func (e *Executor) feed(taking, work context.Context, busy, someEnded chan struc
 			}
 			continue
 		}
+		leave := append(e.resting(taking), e.leftToOthers()...)
+		leave = append(leave, e.slow.full()...)
 		// Not cut off by the stop: a lease whose answer is lost has to run out.
 		found, err := e.store.LeaseTasks(work, harvest.LeaseRequest{
 			Owner: e.cfg.Owner, TTL: e.cfg.LeaseTTL, Max: 1, Provenance: e.cfg.Provenance, Operation: e.cfg.Operation,
-			SpecVersion: source.SpecVersion, Resting: append(e.resting(taking), e.leftToOthers()...), Gone: e.cfg.Gone, Turns: turns,
+			SpecVersion: source.SpecVersion, Resting: leave, Gone: e.cfg.Gone, Turns: turns,
 		})
 		switch {
 		case err == nil:

@@ -20,7 +20,10 @@ func TestM11_SlowDatabaseIsAskedLess(t *testing.T) {
 		m.target = 40
 		b := newBench(t, m, setup{
 			sim: sim.Config{Records: 3200}, node: node.Config{Workers: 4, LeaseTTL: time.Hour},
-			tweak:  func(s *source.Spec) { s.Paging.Size = 10 },
+			tweak: func(s *source.Spec) {
+				s.Paging.Size = 10
+				s.Cuts.SlowPage = source.Duration(time.Minute) // it is the database that is slow
+			},
 			faults: []sim.Script{{Fault: sim.Slow, When: page, Times: -1, Delay: 8 * time.Second}},
 			hook: func(point string) error {
 				if point == "before commit" && slow.Load() {

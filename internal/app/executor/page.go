@@ -254,13 +254,14 @@ func (s *session) clockBehind(ans source.Answer) time.Duration {
 func (s *session) buildBatch(ctx context.Context, st step, r reply) (harvest.Batch, *step, error) {
 	ans := r.ans
 	b := harvest.Batch{OpenedBatch: *st.opened, RecordType: s.spec.RecordType, Evidence: evidence(ans)}
+	s.noteSlow(&b, ans.Traffic.Network)
 	if st.phase == harvest.PhaseDetail {
 		return s.buildDetailBatch(ctx, st, r, b)
 	}
 	facts := ans.Page.Facts()
 	next, end, more, err := s.stepOver(ctx, st.pos, facts)
+	b.Evidence = addTraffic(b.Evidence, more)
 	ans.Traffic = ans.Traffic.Add(more)
-	b.Evidence = evidence(ans)
 	if err != nil {
 		s.effort.excess = s.excessOfWalk(err, st.pos, facts)
 		return b, nil, fmt.Errorf("%s page %d: %w", s.job.Provenance, st.ordinal, err)

@@ -29,6 +29,7 @@ func (s *session) recut(at harvest.Position) harvest.Recut {
 func (s *session) adviseCut(b *harvest.Batch, ans source.Answer) error {
 	s.effort.gauge.Note(harvest.PageCost{
 		At: time.Now(), Bytes: ans.BodyBytes, Failed: ans.Traffic.Retried, Throttled: ans.Traffic.HTTP429,
+		Took:       ans.Traffic.Network,
 		RetryAfter: time.Duration(ans.Traffic.Gate.RetryAfterMs) * time.Millisecond,
 	})
 	if b.After.Tail != nil {
@@ -42,6 +43,8 @@ func (s *session) adviseCut(b *harvest.Batch, ans source.Answer) error {
 	case b.End != "": // only details are still to be asked for
 	case r.TooDeep():
 		code = harvest.CutDepth
+	case r.BeyondEstimate():
+		code = harvest.CutEstimate
 	default:
 		code = s.effort.gauge.Strain()
 	}
@@ -178,7 +181,7 @@ func (s *session) cut(ctx context.Context, why error) error {
 	}
 	// A cut that has not helped counts for the breaker as a failure, any other as
 	// the answer that it is.
-	end := harvest.RunEnd{Run: s.run, Outcome: harvest.Refused, Code: f.Code, Error: why.Error(), Page: page}
+	end := harvest.RunEnd{Run: s.run, Outcome: harvest.Refused, Code: f.Code, Error: why.Error(), Page: page, Breaker: s.breaker()}
 	if trail.Vain() {
 		end.Outcome = harvest.Spent
 	}

@@ -190,6 +190,14 @@ func (e *Executor) sortStoreError(ctx context.Context, job harvest.Job, log *slo
 	return err
 }
 
+// breaker is when the partition rests, the platform's where the source is not known.
+func (s *session) breaker() harvest.BreakerLimits {
+	if s.spec == nil {
+		return harvest.BreakerLimits{}
+	}
+	return s.spec.Retry.Breaker()
+}
+
 // endRun closes a run that did not finish its slice. What the error means decides
 // whether the task is given back, rests, is given up or stops its source.
 func (s *session) endRun(work context.Context, err error) error {
@@ -203,7 +211,7 @@ func (s *session) endRun(work context.Context, err error) error {
 		case <-ctx.Done():
 		}
 	})()
-	end := harvest.RunEnd{Run: s.run, Error: err.Error(), Page: harvest.FailedPageOf(err)}
+	end := harvest.RunEnd{Run: s.run, Error: err.Error(), Page: harvest.FailedPageOf(err), Breaker: s.breaker()}
 	f, isFault := harvest.FaultOf(err)
 	kind := TaskReleased
 	switch {

@@ -37,7 +37,7 @@ type Store interface {
 	// What came of a question that passed is told by one of the three below.
 	PassBreaker(ctx context.Context, p harvest.Partition) (until time.Time, rests bool, err error)
 	GiveBackTry(ctx context.Context, p harvest.Partition) error
-	CountFailure(ctx context.Context, p harvest.Partition, code harvest.Code, text string) error
+	CountFailure(ctx context.Context, p harvest.Partition, limits harvest.BreakerLimits, code harvest.Code, text string) error
 	CountAnswer(ctx context.Context, p harvest.Partition) error
 	// CountRefusal is told of an upstream that is there and gave no answer.
 	CountRefusal(ctx context.Context, p harvest.Partition, code harvest.Code, text string) error
@@ -75,7 +75,7 @@ func (l *Line) Ask(ctx context.Context, spec *source.Spec, call source.Call) (so
 	}
 	ans, err := l.Upstream.Ask(ctx, spec, call)
 	// What came of it is written down also when the caller is told to stop.
-	werr := l.settle(trace.WithCorrelation(context.WithoutCancel(ctx), call.Correlation), p, ans, err)
+	werr := l.settle(trace.WithCorrelation(context.WithoutCancel(ctx), call.Correlation), p, spec.Retry.Breaker(), ans, err)
 	if werr != nil && err == nil {
 		return ans, werr
 	}
@@ -85,7 +85,7 @@ func (l *Line) Ask(ctx context.Context, spec *source.Spec, call source.Call) (so
 // settle tells the store what came of a question: a fatal fault stops the source; a
 // question that was never sent gives back its leave to pass; a fault that should have
 // passed counts against the partition. Anything else shows that the source answers.
-func (l *Line) settle(ctx context.Context, p harvest.Partition, ans source.Answer, err error) error {
+func (l *Line) settle(ctx context.Context, p harvest.Partition, limits harvest.BreakerLimits, ans source.Answer, err error) error {
 	f, failed := harvest.FaultOf(err)
 	if failed && !f.Waits() && l.Observe != nil {
 		l.Observe(p, f)
@@ -96,7 +96,7 @@ func (l *Line) settle(ctx context.Context, p harvest.Partition, ans source.Answe
 	case failed && (!ans.Asked || f.Waits()):
 		return l.store.GiveBackTry(ctx, p)
 	case failed && f.Level == harvest.Transient && !f.Throttled():
-		return l.store.CountFailure(ctx, p, f.Code, err.Error())
+		return l.store.CountFailure(ctx, p, limits, f.Code, err.Error())
 	case failed:
 		return l.store.CountRefusal(ctx, p, f.Code, err.Error())
 	}

@@ -43,6 +43,7 @@ func (pl *planning) draft(ctx context.Context, f harvest.Frontier, of harvest.Sp
 		Fingerprint: source.FingerprintBytes(snapshot), Snapshot: snapshot,
 		PagingType: spec.Paging.Type, PageSize: spec.Paging.Size,
 	}
+	d.Trigger.Priority = pl.budget().Priority
 	if spec.Query != nil {
 		d.Query = spec.Query.Text
 	}
@@ -53,7 +54,7 @@ func (pl *planning) draft(ctx context.Context, f harvest.Frontier, of harvest.Sp
 	pl.explainRemainder(d.Span, d.SlicedTo, pl.room.less(len(specs)))
 	d.SliceParams, err = jsonText(sliceParams{
 		Step: win.Step, MinStep: win.MinStep, Target: win.Target, Cap: spec.Paging.MaxItems,
-		SafetyLag: source.Duration(pl.lag), Overlap: win.Overlap, Split: win.Split, Budget: win.Budget,
+		SafetyLag: source.Duration(pl.lag), Overlap: win.Overlap, Split: win.Split, Budget: new(pl.budget()),
 	})
 	if err != nil {
 		return d, err
@@ -160,6 +161,7 @@ func (pl *planning) cutWithin(ctx context.Context, req harvest.SliceRequest, r r
 func (pl *planning) slices(specs []harvest.SliceSpec) ([]harvest.SliceDraft, error) {
 	out := make([]harvest.SliceDraft, 0, len(specs))
 	for _, s := range specs {
+		s.Budget = new(pl.budget())
 		sd, err := source.DraftSlice(pl.spec, pl.t.Operation, pl.t.Activity, s)
 		if err != nil {
 			return nil, err
@@ -176,6 +178,14 @@ func (pl *planning) slices(specs []harvest.SliceSpec) ([]harvest.SliceDraft, err
 		slices.Reverse(out) // newest first
 	}
 	return out, nil
+}
+
+// budget is what each slice of the plan may cost, and when its turn is: who triggered it
+// may say that, else its source does, else the platform.
+func (pl *planning) budget() harvest.BudgetSpec {
+	b := pl.spec.SliceBudget(pl.t.Operation)
+	b.Priority = cmp.Or(pl.t.Priority, b.Priority)
+	return b
 }
 
 // reachedBy is as far as slices go, in the direction of the operation.
@@ -240,7 +250,7 @@ func (pl *planning) extend(ctx context.Context, open harvest.OpenPlan) (bool, er
 	pl.result.Plan = open.PlanHead
 	open.PagingType = spec.Paging.Type
 	open.PageSize = spec.Paging.Size
-	open.Priority = pl.t.Priority
+	open.Priority = pl.budget().Priority
 	if err := pl.recall(ctx); err != nil {
 		return false, err
 	}

@@ -44,9 +44,7 @@ func (pl *planning) remarks(ctx context.Context, of harvest.Span, specs []harves
 		Trace:    pl.Trace.Place(ctx),
 		Warnings: pl.result.Warnings, Degradation: degradations(pl.spec, pl.t.Operation, specs),
 	}
-	if b := pl.spec.Window.Budget; b != nil {
-		r.Budget.BudgetSpec = *b
-	}
+	r.Budget.BudgetSpec = pl.budget()
 	r.Budget.QPS = pl.allowedRate(ctx).QPS
 	if pl.t.Operation == harvest.Update {
 		return r

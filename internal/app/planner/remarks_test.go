@@ -60,3 +60,36 @@ func TestR67_ThePlanRemarksWhatItDoesWithout(t *testing.T) {
 		}
 	})
 }
+
+// TestR69_EverySliceCarriesBudgetAndPriority: what it may cost and when its turn is stands in
+// every slice, by who triggered it, the source, or the platform, and its task has that turn.
+func TestR69_EverySliceCarriesBudgetAndPriority(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBench(t, sim.Config{}, func(s *source.Spec) {
+			if s.Source == "crossref" {
+				s.Window.Priority = 150
+				s.Window.Budget = &harvest.BudgetSpec{MaxRequests: 70_000}
+			}
+		})
+		for _, c := range []struct {
+			code               string
+			asked              int
+			priority, requests int
+		}{{"pubmed", 0, 100, 100_000}, {"crossref", 0, 150, 70_000}, {"crossref", 120, 120, 70_000}} {
+			b.exec(`DELETE FROM ing_task`)
+			b.exec(`DELETE FROM ing_plan_slice`)
+			b.exec(`DELETE FROM ing_plan_group`)
+			b.exec(`DELETE FROM ing_plan`)
+			trigger := harvest.Trigger{Provenance: c.code, Operation: harvest.Harvest, Kind: "MANUAL", BaseURL: b.BaseOf(c.code), Priority: c.asked}
+			if _, err := b.Node.Planner.Plan(t.Context(), trigger); err != nil {
+				t.Fatal(err)
+			}
+			all := b.ask(`SELECT COUNT(*) FROM ing_plan_slice`)
+			has := b.ask(`SELECT COUNT(*) FROM ing_plan_slice WHERE JSON_EXTRACT(slice_spec, '$.budget.maxRequests')=? AND JSON_EXTRACT(slice_spec, '$.budget.priority')=?
+				AND JSON_EXTRACT(slice_spec, '$.budget.maxRecords')>0 AND JSON_EXTRACT(slice_spec, '$.budget.maxDurationSec')=86400`, c.requests, c.priority)
+			if turn := b.ask(`SELECT COUNT(*) FROM ing_task WHERE priority=?`, c.priority); all == 0 || has != all || turn != all {
+				t.Errorf("%+v: of %d slices %d have the budget, %d the turn", c, all, has, turn)
+			}
+		}
+	})
+}

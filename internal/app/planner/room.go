@@ -52,7 +52,7 @@ func (pl *planning) findRoom(ctx context.Context) (room, error) {
 	if advice.OfQuotas == math.MaxInt64 {
 		return r, nil
 	}
-	taken, err := pl.backlog.Reserved(ctx, pl.t.Provenance, pl.t.Operation, cmp.Or(pl.t.Priority, pl.t.Operation.Priority()))
+	taken, err := pl.backlog.Reserved(ctx, pl.t.Provenance, pl.t.Operation, pl.budget().Priority)
 	if err != nil {
 		return r, err
 	}

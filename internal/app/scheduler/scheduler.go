@@ -43,6 +43,8 @@ type Config struct {
 	Retry time.Duration
 	// Observe, if set, is told what happens. It must be quick.
 	Observe func(Event)
+	// Strained, if set, says why nothing should be planned now, empty if it may be.
+	Strained func() string
 }
 
 func (c Config) withDefaults() Config {
@@ -229,7 +231,7 @@ func (s *Scheduler) serve(ctx context.Context, st schedule.Standing, quiet, now 
 }
 
 // waits says why what is due may not begin yet, if it may not: its source is held or
-// in quiet hours, or the plan it has is not done and a second one would only pile up.
+// in quiet hours, the database is slow, or the plan it has is not done and a second one would only pile up.
 func (s *Scheduler) waits(ctx context.Context, st schedule.Standing, before harvest.Triggered, quiet time.Time) (string, error) {
 	why, held, err := s.store.Held(ctx, st.Source)
 	switch {
@@ -237,6 +239,11 @@ func (s *Scheduler) waits(ctx context.Context, st schedule.Standing, before harv
 		return why, err
 	case !quiet.IsZero():
 		return string(harvest.CodeQuiet) + " until " + harvest.FormatInstant(quiet), nil
+	}
+	why = s.strained()
+	switch {
+	case why != "":
+		return why, nil
 	case before.Plan == 0 || !st.OneAtATime():
 		return "", nil
 	}
@@ -245,6 +252,14 @@ func (s *Scheduler) waits(ctx context.Context, st schedule.Standing, before harv
 		return "", err
 	}
 	return fmt.Sprintf("plan %d, which was due at %s, is not done yet", before.Plan, before.LogID), nil
+}
+
+// strained says why nothing should be planned now for the sake of the database.
+func (s *Scheduler) strained() string {
+	if s.cfg.Strained == nil {
+		return ""
+	}
+	return s.cfg.Strained()
 }
 
 // due is the time to trigger now, if there is one: the latest that came since

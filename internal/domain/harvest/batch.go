@@ -135,6 +135,9 @@ type Evidence struct {
 	// Gate what it had to do with all of them.
 	Rate *RateNote
 	Gate RateSums
+	// ConcurrencyDown is 1 of the page by which it became known that fewer slices of its
+	// source are to be worked on at once.
+	ConcurrencyDown int
 }
 
 // FailedPage is the error of a page that was claimed and is not stored: why that is,

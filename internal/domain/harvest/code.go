@@ -101,6 +101,8 @@ const (
 	CutHeavy       Code = "page_too_heavy"
 	CutErrors      Code = "errors_often"
 	CutBudget      Code = "budget_spent"
+	CutEstimate    Code = "beyond_estimate"
+	CutSlow        Code = "pages_slow"
 )
 
 // Codes of slices that are given up; [Meanings] says what each means.
@@ -426,6 +428,8 @@ var groups = []group{
 		{CutHeavy, "The pages are larger than is wise.", "cuts what is left of the slice.", "Nothing."},
 		{CutErrors, "Too many of the last pages had to be asked for again.", "cuts what is left of the slice.", "Nothing."},
 		{CutBudget, "The slice has used up the requests, records or time it was given.", "cuts what is left of it.", "Nothing."},
+		{CutEstimate, "The walk has brought many times what the slice was expected to hold.", "cuts what is left of it.", "Nothing."},
+		{CutSlow, "The source takes longer for a page than it says is wise.", "cuts what is left of the slice, with smaller pages.", "Nothing."},
 	}},
 	{"gaps", []explained{
 		{

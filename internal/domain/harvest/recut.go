@@ -1,61 +1,9 @@
 package harvest
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
 )
-
-// CutLimits are the thresholds at which a slice is cut while it is walked, to spare
-// its source (C17). They are advice: where a slice cannot be cut the walk goes on.
-// What is 0 is as [DefaultCuts] has it: what is much for one source is nothing for
-// another, so each may have its own (R69).
-type CutLimits struct {
-	// PagesSoft is how long a walk may be where cutting it costs nothing, PagesHard
-	// where what was walked must be walked again.
-	PagesSoft int
-	PagesHard int
-	// PageBytes is how large the body of a page may be.
-	PageBytes int64
-	// Throttled is how many replies with status 429 within ThrottledWithin are too
-	// many.
-	Throttled       int
-	ThrottledWithin time.Duration
-	// FailedPercent is how many failed tries for each hundred of the last FailedOver
-	// pages are too many. Before there were as many pages nothing is judged.
-	FailedPercent int
-	FailedOver    int
-	// RetryAfterSum is for how long, all in all, the source may ask to be left alone, and
-	// WalkTime how long a run may walk. 0 means that nothing is cut for it.
-	RetryAfterSum time.Duration
-	WalkTime      time.Duration
-}
-
-// DefaultCuts are the thresholds of a source that has none of its own.
-func DefaultCuts() CutLimits {
-	return CutLimits{
-		PagesSoft: 1000, PagesHard: 2000, PageBytes: 5_000_000,
-		Throttled: 5, ThrottledWithin: 300 * time.Second, FailedPercent: 5, FailedOver: 50,
-		RetryAfterSum: 30 * time.Minute, WalkTime: 6 * time.Hour,
-	}
-}
-
-// filled has the defaults where nothing is said.
-func (l CutLimits) filled() CutLimits {
-	d := DefaultCuts()
-	return CutLimits{
-		PagesSoft:       cmp.Or(l.PagesSoft, d.PagesSoft),
-		PagesHard:       cmp.Or(l.PagesHard, d.PagesHard),
-		PageBytes:       cmp.Or(l.PageBytes, d.PageBytes),
-		Throttled:       cmp.Or(l.Throttled, d.Throttled),
-		ThrottledWithin: cmp.Or(l.ThrottledWithin, d.ThrottledWithin),
-		FailedPercent:   cmp.Or(l.FailedPercent, d.FailedPercent),
-		FailedOver:      cmp.Or(l.FailedOver, d.FailedOver),
-		RetryAfterSum:   l.RetryAfterSum,
-		WalkTime:        l.WalkTime,
-	}
-}
 
 // Bounds of walks that are the same for every source.
 const (
@@ -73,7 +21,7 @@ const (
 // go on where the slice cannot be cut.
 func CutAdvised(code Code) bool {
 	switch code {
-	case CutDepth, CutThrottled, CutHeavy, CutErrors, CutBudget:
+	case CutDepth, CutThrottled, CutHeavy, CutErrors, CutBudget, CutEstimate, CutSlow:
 		return true
 	}
 	return false
@@ -87,67 +35,6 @@ func CutForSize(code Code) bool {
 		return true
 	}
 	return CutAdvised(code)
-}
-
-// PageCost is what a page cost.
-type PageCost struct {
-	At        time.Time // when its reply came
-	Bytes     int64     // of its body
-	Failed    int       // tries before the one that brought it
-	Throttled int       // replies 429 among them
-	// RetryAfter is for how long the replies asked to be left alone, together.
-	RetryAfter time.Duration
-}
-
-// Gauge watches the pages of a slice for signs that it strains its source. The zero gauge
-// is ready; a run begins with what the pages of the runs before it cost.
-type Gauge struct {
-	Limits CutLimits
-	// Begun is when the run began.
-	Begun time.Time
-
-	bytes     int64 // of the last page
-	throttled []time.Time
-	failed    []int // by page, the last FailedOver of them
-	// retryAfter is the sum over all pages, newest is when the last of them came.
-	retryAfter time.Duration
-	newest     time.Time
-}
-
-// Note takes a page into account.
-func (g *Gauge) Note(c PageCost) {
-	limits := g.Limits.filled()
-	g.bytes = c.Bytes
-	g.retryAfter += c.RetryAfter
-	g.newest = c.At
-	for range c.Throttled {
-		g.throttled = append(g.throttled, c.At)
-	}
-	g.throttled = slices.DeleteFunc(g.throttled, func(t time.Time) bool { return c.At.Sub(t) >= limits.ThrottledWithin })
-	g.failed = append(g.failed, c.Failed)
-	g.failed = g.failed[max(0, len(g.failed)-limits.FailedOver):]
-}
-
-// Strain is the sign that the slice strains its source, empty if there is none.
-func (g *Gauge) Strain() Code {
-	limits := g.Limits.filled()
-	failed := 0
-	for _, n := range g.failed {
-		failed += n
-	}
-	switch {
-	case g.bytes > limits.PageBytes:
-		return CutHeavy
-	case len(g.throttled) >= limits.Throttled:
-		return CutThrottled
-	case len(g.failed) == limits.FailedOver && failed*100 >= limits.FailedPercent*limits.FailedOver:
-		return CutErrors
-	case limits.RetryAfterSum > 0 && g.retryAfter >= limits.RetryAfterSum:
-		return CutThrottled
-	case limits.WalkTime > 0 && !g.Begun.IsZero() && g.newest.Sub(g.Begun) >= limits.WalkTime:
-		return CutBudget
-	}
-	return ""
 }
 
 // Spent reports whether a slice has cost as much as it may.
@@ -293,6 +180,26 @@ func (r Recut) TooDeep() bool {
 	return proven || parted || r.At.Pages >= hard
 }
 
+// leastOverEstimate is how many pages a walk has at least before it is held against what
+// was expected: of a few an estimate may be wrong by any factor.
+const leastOverEstimate = 50
+
+// BeyondEstimate reports whether the walk has brought far more than the slice was
+// expected to hold. What it reads of the time before it, for what came late, is taken to
+// be as dense as the slice. Of slices cut off another nothing is expected, and what a first
+// page says is too little to be held to: without a total it is that page alone.
+func (r Recut) BeyondEstimate() bool {
+	h := r.Slice.Hints
+	if h == nil || h.EstimatedBy == "" || h.EstimatedBy == ByFirstPage || r.Limits.OverEstimate <= 0 || r.At.Pages < leastOverEstimate {
+		return false
+	}
+	expected := float64(max(h.ExpectedRecords, int64(r.Paging.Size)))
+	if nominal := r.Slice.NominalWindow().Duration(); nominal > 0 {
+		expected *= r.Slice.RequestWindow().Duration().Seconds() / nominal.Seconds()
+	}
+	return float64(r.At.Seen) >= expected*float64(r.Limits.OverEstimate)
+}
+
 // Children are the slices that take the place of this one, and together answer for
 // all that it answers for. It reports false if the slice cannot be cut. code says
 // why it is cut.
@@ -319,8 +226,8 @@ func (r Recut) Children(code Code) ([]Child, bool) {
 		return nil, false // a smaller window is read from the newest record as well
 	}
 	size := r.Paging.Size
-	if code == CutHeavy {
-		if !r.Sized || size < 2 {
+	if code == CutHeavy || code == CutSlow {
+		if !r.Sized || size < leastSize(code) {
 			return nil, false
 		}
 		size /= 2
@@ -346,6 +253,15 @@ func (r Recut) Children(code Code) ([]Child, bool) {
 	return append(kids, Child{Spec: r.child(remainder, size)}), true
 }
 
+// leastSize is how large a page is at least that is made smaller for a code. What takes
+// long takes no less long in crumbs.
+func leastSize(code Code) int {
+	if code == CutSlow {
+		return 20
+	}
+	return 2
+}
+
 // halveIDs are the halves of a slice that is a range of a source's ids.
 func (r Recut) halveIDs(code Code) ([]Child, bool) {
 	of := r.Slice.Range
@@ -353,8 +269,8 @@ func (r Recut) halveIDs(code Code) ([]Child, bool) {
 		return nil, false
 	}
 	size := r.Paging.Size
-	if code == CutHeavy {
-		if !r.Sized || size < 2 {
+	if code == CutHeavy || code == CutSlow {
+		if !r.Sized || size < leastSize(code) {
 			return nil, false
 		}
 		size /= 2

@@ -3,6 +3,7 @@ package harvest_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -377,6 +378,51 @@ func TestR69_EveryThresholdIsTheSources(t *testing.T) {
 			[]harvest.PageCost{{At: at(59)}},
 			[]harvest.PageCost{{At: at(60)}},
 			harvest.CutBudget,
+		},
+		{
+			"time of a page",
+			harvest.CutLimits{SlowPage: time.Second},
+			slices.Repeat([]harvest.PageCost{{Took: time.Second}}, 10),
+			slices.Repeat([]harvest.PageCost{{Took: time.Second + 1}}, 10),
+			harvest.CutSlow,
+		},
+		{
+			"time of a page, where the source says nothing",
+			harvest.DefaultCuts(),
+			slices.Repeat([]harvest.PageCost{{Took: time.Hour / 11}}, 10),
+			append(slices.Repeat([]harvest.PageCost{{Took: time.Hour}}, 10), harvest.PageCost{Bytes: 5_000_001}),
+			harvest.CutHeavy,
+		},
+		{
+			"bytes, the platform's",
+			harvest.CutLimits{},
+			[]harvest.PageCost{{Bytes: 5_000_000}},
+			[]harvest.PageCost{{Bytes: 5_000_001}},
+			harvest.CutHeavy,
+		},
+		{
+			"429, the platform's",
+			harvest.CutLimits{},
+			[]harvest.PageCost{{At: at(0), Throttled: 4}},
+			[]harvest.PageCost{{At: at(0), Throttled: 5}},
+			harvest.CutThrottled,
+		},
+		{
+			"time of 429, the platform's",
+			harvest.CutLimits{},
+			[]harvest.PageCost{{At: at(0), Throttled: 4}, {At: at(300), Throttled: 1}},
+			[]harvest.PageCost{{At: at(0), Throttled: 4}, {At: at(299), Throttled: 1}},
+			harvest.CutThrottled,
+		},
+		{
+			"errors, the platform's",
+			harvest.CutLimits{},
+			append(make([]harvest.PageCost, 49), harvest.PageCost{Failed: 2}), append(make([]harvest.PageCost, 49), harvest.PageCost{Failed: 3}), harvest.CutErrors,
+		},
+		{
+			"pages of errors, the platform's",
+			harvest.CutLimits{},
+			append(make([]harvest.PageCost, 48), harvest.PageCost{Failed: 3}), append(make([]harvest.PageCost, 49), harvest.PageCost{Failed: 3}), harvest.CutErrors,
 		},
 		{
 			"pages of errors",

@@ -112,6 +112,37 @@ type BudgetSpec struct {
 	MaxRequests    int   `json:"maxRequests,omitzero"`
 	MaxRecords     int64 `json:"maxRecords,omitzero"`
 	MaxDurationSec int   `json:"maxDurationSec,omitzero"`
+	// Priority is that of the slice's task: the lower the number, the earlier it is taken.
+	Priority int `json:"priority,omitzero"`
+}
+
+// budgetWalks is by how much the budget of a slice whose source declares none exceeds the
+// longest walk that is not cut for its length. It is there for what nobody thought of:
+// whatever else has a slice cut comes long before.
+const budgetWalks = 50
+
+// DefaultBudget is what a slice may cost whose source does not say it.
+func DefaultBudget(limits CutLimits, pageSize int) BudgetSpec {
+	requests := budgetWalks * limits.filled().PagesHard
+	longest := max(DefaultCuts().WalkTime, limits.WalkTime)
+	return BudgetSpec{
+		MaxRequests:    requests,
+		MaxRecords:     int64(requests) * int64(max(1, pageSize)),
+		MaxDurationSec: int(4 * longest / time.Second),
+	}
+}
+
+// Over is the budget, and what another says where this one says nothing.
+func (b *BudgetSpec) Over(other BudgetSpec) BudgetSpec {
+	if b == nil {
+		return other
+	}
+	return BudgetSpec{
+		MaxRequests:    cmp.Or(b.MaxRequests, other.MaxRequests),
+		MaxRecords:     cmp.Or(b.MaxRecords, other.MaxRecords),
+		MaxDurationSec: cmp.Or(b.MaxDurationSec, other.MaxDurationSec),
+		Priority:       cmp.Or(b.Priority, other.Priority),
+	}
 }
 
 // SliceHints are what was known when the slice was cut. Of these the overlap

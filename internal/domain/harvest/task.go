@@ -173,6 +173,8 @@ type RunEnd struct {
 	// Throttled: the upstream is there and asked for fewer requests, which is the
 	// rate gate's matter and no failure.
 	Throttled bool
+	// Breaker is when the partition rests, by the source.
+	Breaker BreakerLimits
 }
 
 // RunStats is what an attempt asked for and what came of it, summed up over its pages
@@ -197,8 +199,20 @@ type RunStats struct {
 	Pages       int64 `json:"pagesVisited"`
 	PagesFailed int64 `json:"pagesFailed"`
 	// HasNext: the slice was not over when the run ended.
-	HasNext bool       `json:"hasNextLast"`
-	Errors  []RunError `json:"errors,omitempty"`
+	HasNext bool `json:"hasNextLast"`
+	HealMarks
+	Errors []RunError `json:"errors,omitempty"`
+}
+
+// HealMarks say what patra did by itself about trouble in a run, besides what the sums say.
+type HealMarks struct {
+	// ConcurrencyDown counts the times that fewer slices were worked on at once.
+	ConcurrencyDown int64 `json:"concurrencyDown,omitzero"`
+	// Resliced is why the slice was cut, SourceStopped why the source was stopped.
+	Resliced      Code `json:"resliced,omitempty"`
+	SourceStopped Code `json:"sourceStopped,omitempty"`
+	// CircuitOpen: with this run the partition began to rest.
+	CircuitOpen bool `json:"circuit_open,omitzero"`
 }
 
 // RunError is why pages of a run were not stored, and how many.

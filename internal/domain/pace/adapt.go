@@ -28,6 +28,9 @@ type Adapt struct {
 	CoolDown time.Duration
 }
 
+// DefaultAdapt is how the rate of a source gives way that does not say it.
+func DefaultAdapt() Adapt { return Adapt{}.withDefaults() }
+
 func (a Adapt) withDefaults() Adapt {
 	a.Outcomes = min(cmp.Or(a.Outcomes, 20), 64)
 	a.CutAt = cmp.Or(a.CutAt, 0.25)

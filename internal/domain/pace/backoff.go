@@ -24,19 +24,29 @@ type Backoff struct {
 // from 1. It is the greater of the backoff and retryAfter, plus up to 15 %, and never
 // less than retryAfter (R39). rnd gives numbers in [0, 1).
 func (b Backoff) Wait(attempt int, retryAfter time.Duration, rnd func() float64) time.Duration {
-	d := cmp.Or(b.Base, 100*time.Millisecond)
-	top := cmp.Or(b.Max, 30*time.Second)
-	factor := cmp.Or(b.Factor, 2)
+	b = b.Filled()
+	d := b.Base
+	top := b.Max
 	for range attempt - 1 {
 		if d >= top {
 			break
 		}
-		d = time.Duration(min(float64(d)*factor, float64(top)))
+		d = time.Duration(min(float64(d)*b.Factor, float64(top)))
 	}
 	d = min(d, top)
-	d = time.Duration(float64(d) * (1 + cmp.Or(b.Jitter, 0.2)*(2*rnd()-1)))
+	d = time.Duration(float64(d) * (1 + b.Jitter*(2*rnd()-1)))
 	d = min(max(d, retryAfter, 0), maxWait)
 	return d + time.Duration(0.15*float64(d)*rnd())
+}
+
+// Filled has the platform's waits where a source has none of its own.
+func (b Backoff) Filled() Backoff {
+	return Backoff{
+		Base:   cmp.Or(b.Base, 100*time.Millisecond),
+		Max:    cmp.Or(b.Max, 30*time.Second),
+		Factor: cmp.Or(b.Factor, 2),
+		Jitter: cmp.Or(b.Jitter, 0.2),
+	}
 }
 
 // ParseRetryAfter reads both forms of the header: seconds, and a date, which is

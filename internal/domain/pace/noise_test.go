@@ -131,7 +131,7 @@ func TestR87_SharesOfTheLastTwenty(t *testing.T) {
 }
 
 // TestR69_TheRateGivesWayAsTheSourceSays: each threshold of how the rate gives way, with a
-// value of the source's own, just below and just above it.
+// value of the source's own and with the platform's, just below and just above it.
 func TestR69_TheRateGivesWayAsTheSourceSays(t *testing.T) {
 	failed := func(l Limit, n int, apart time.Duration) State {
 		var s State
@@ -151,6 +151,11 @@ func TestR69_TheRateGivesWayAsTheSourceSays(t *testing.T) {
 		{"a half of four, two failed", Adapt{Outcomes: 4, CutAt: 0.5}, 2, 0, 4},
 		{"a tenth of twenty, one failed", Adapt{CutAt: 0.1}, 1, 0, 0},
 		{"a tenth of twenty, two failed", Adapt{CutAt: 0.1}, 2, 0, 4},
+		{"the platform's quarter of twenty, four failed", Adapt{}, 4, 0, 0},
+		{"the platform's quarter of twenty, five failed", Adapt{}, 5, 0, 4},
+		{"before the platform's cool-down", Adapt{Outcomes: 1, CutAt: 1}, 2, 10*time.Second - time.Millisecond, 4},
+		{"after the platform's cool-down", Adapt{Outcomes: 1, CutAt: 1}, 2, 10 * time.Second, 2},
+		{"no less than the platform's floor", Adapt{Outcomes: 1, CutAt: 1}, 9, 10 * time.Second, 0.1},
 		{"a quarter is left", Adapt{Factor: 0.25}, 5, 0, 2},
 		{"no less than the floor", Adapt{Factor: 0.25, Floor: 3}, 5, 0, 3},
 		{"before it has cooled down", Adapt{Outcomes: 1, CutAt: 1, CoolDown: time.Minute}, 2, time.Minute - time.Millisecond, 4},
@@ -166,6 +171,7 @@ func TestR69_TheRateGivesWayAsTheSourceSays(t *testing.T) {
 		want float64 // the rate two minutes after it was cut
 	}{
 		{"an eighth a minute", Adapt{Outcomes: 1, CutAt: 1, HoldAt: 1, Step: 0.125}, 6},
+		{"the platform's tenth a minute", Adapt{Outcomes: 1, CutAt: 1, HoldAt: 1}, 5.6},
 		{"held from a tenth on", Adapt{Step: 0.125}, 4},
 		{"held from a half on", Adapt{Step: 0.125, HoldAt: 0.5, CutAt: 0.25}, 6},
 	} {

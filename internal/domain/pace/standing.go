@@ -1,6 +1,9 @@
 package pace
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Standing is how a key stands: what its rate is now, and what is left to it.
 type Standing struct {
@@ -9,19 +12,37 @@ type Standing struct {
 	// Left is the part of the tightest quota that is not used, 0 to 1; 1 without a
 	// quota, and 0 while the provider says that its own budget is used up.
 	Left float64
+	// Quotas is how much of each is used, and Reserve the part of each that is kept back
+	// from what can wait, 0 to 1.
+	Quotas  []QuotaUse
+	Reserve float64
+}
+
+// QuotaUse is the part of a quota that is used, 0 to 1.
+type QuotaUse struct {
+	Window time.Duration
+	Used   float64
 }
 
 // Stands tells how a key stands at an instant.
 func Stands(s State, l Limit, now time.Time) Standing {
-	out := Standing{Left: 1}
+	out := Standing{Left: 1, Reserve: l.Reserve}
 	out.PerSecond, _ = s.dropCeiling(l, now).rate(l)
 	for _, q := range l.Quotas {
+		use := QuotaUse{Window: q.Window}
 		for i := range s.Ledgers {
 			led := &s.Ledgers[i]
 			if led.Window == q.Window && led.Zone == q.Zone && q.Limit > 0 {
-				out.Left = min(out.Left, max(0, 1-float64(led.used(now))/float64(q.Limit)))
+				use.Used = min(1, float64(led.used(now))/float64(q.Limit))
 			}
 		}
+		out.Left = min(out.Left, 1-use.Used)
+		at := slices.IndexFunc(out.Quotas, func(other QuotaUse) bool { return other.Window == q.Window })
+		if at >= 0 { // one by a zone's days and one that slides: the fuller counts
+			out.Quotas[at].Used = max(out.Quotas[at].Used, use.Used)
+			continue
+		}
+		out.Quotas = append(out.Quotas, use)
 	}
 	if now.Before(s.EmptyUntil) {
 		out.Left = 0

@@ -106,6 +106,7 @@ const (
 	defaultAttempts  = 5
 	defaultRetryBase = 100 * time.Millisecond
 	defaultRetryMax  = 30 * time.Second
+	maxBreakAfter    = 100
 	maxAttempts      = 20
 
 	defaultQPS = 1.0
@@ -117,6 +118,8 @@ const (
 	defaultBeginning = "1900-01-01"
 	// Slices of a source and operation that may be open at a time.
 	defaultMaxOpen = 10_000
+
+	maxPriority = 1000
 
 	// A walk on a token is planned to at most this many pages (R23).
 	maxTokenPages = 50

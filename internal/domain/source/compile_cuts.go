@@ -18,6 +18,7 @@ func (c *compiler) cuts() {
 		"pagesSoft": int64(own.PagesSoft), "pagesHard": int64(own.PagesHard), "pageBytes": int64(own.PageBytes),
 		"throttled": int64(own.Throttled), "throttledWithin": int64(own.ThrottledWithin), "failedOver": int64(own.FailedOver),
 		"retryAfterSum": int64(own.RetryAfterSum), "walkTime": int64(own.WalkTime),
+		"overEstimate": int64(own.OverEstimate), "slowPage": int64(own.SlowPage),
 	} {
 		if n < 0 {
 			c.fail(path+"."+key, "is below 0")
@@ -30,6 +31,7 @@ func (c *compiler) cuts() {
 	// An older snapshot has none of these, so they are filled in here alone.
 	c.spec.Cuts.RetryAfterSum = cmp.Or(own.RetryAfterSum, Duration(harvest.DefaultCuts().RetryAfterSum))
 	c.spec.Cuts.WalkTime = cmp.Or(own.WalkTime, Duration(harvest.DefaultCuts().WalkTime))
+	c.spec.Cuts.OverEstimate = cmp.Or(own.OverEstimate, harvest.DefaultCuts().OverEstimate)
 	if soft, hard := c.spec.Cuts.PagesSoft, c.spec.Cuts.PagesHard; hard < soft {
 		c.fail(path+".pagesHard", "%d is below pagesSoft, %d", hard, soft)
 	}
@@ -48,5 +50,7 @@ func (own Cuts) filled(h HTTP) Cuts {
 		FailedOver:      cmp.Or(own.FailedOver, d.FailedOver),
 		RetryAfterSum:   own.RetryAfterSum,
 		WalkTime:        own.WalkTime,
+		OverEstimate:    own.OverEstimate,
+		SlowPage:        own.SlowPage,
 	}
 }

@@ -306,6 +306,12 @@ func TestCompile_Refuses(t *testing.T) {
 		{"a rate that never gives way", func(d *source.Definition) { d.RateLimit.Adapt = &source.AdaptConfig{Factor: 1} }, "rateLimit.adapt.factor: 1 is not within [0.1, 0.9]"},
 		{"waits that shrink", func(d *source.Definition) { d.Retry = &source.Retry{Factor: 0.5} }, "retry.factor: 0.5 is not within [1, 10]"},
 		{"waits spread over all", func(d *source.Definition) { d.Retry = &source.Retry{Jitter: 101} }, "retry.jitter: 101 is not within [1, 100]"},
+		{"a breaker that never opens", func(d *source.Definition) { d.Retry = &source.Retry{BreakAfter: 101} }, "retry.breakAfter: 101 is not within [1, 100]"},
+		{"a rest of no time", func(d *source.Definition) { d.Retry = &source.Retry{BreakRest: 1} }, "retry.breakRest: 1ns is shorter than a second"},
+		{"a longest rest below the first", func(d *source.Definition) {
+			d.Retry = &source.Retry{BreakRest: source.Duration(time.Minute), BreakMost: source.Duration(time.Second)}
+		}, "retry.breakMost: 1s is shorter than the first rest"},
+		{"a priority after all", func(d *source.Definition) { d.Window.Priority = 1001 }, "window.priority: 1001 is not within [1, 1000]"},
 		{"a quota all kept back", func(d *source.Definition) { d.RateLimit.QuotaReserve = new(91) }, "rateLimit.quotaReserve: 91 is not within [0, 90]"},
 		{"more shares than there is", func(d *source.Definition) { d.RateLimit.QuotaShares = &source.QuotaShares{Harvest: 60, Update: 41} }, "rateLimit.quotaShares: the shares of HARVEST, UPDATE come to 101 percent"},
 		{"nothing left for one", func(d *source.Definition) { d.RateLimit.QuotaShares = &source.QuotaShares{Search: 100} }, "rateLimit.quotaShares: SEARCH have all of it"},

@@ -368,10 +368,25 @@ func (c *compiler) retry() {
 	if r.Base < 0 || r.Max < r.Base {
 		c.fail(path+".max", "%s is below the first wait of %s", r.Max.D(), r.Base.D())
 	}
+	c.breaker(path, r)
 	c.statuses(path, r)
 	r.RetryOn = nil
 	r.GiveUpOn = nil
 	c.spec.Retry = r
+}
+
+// breaker checks when nothing more is asked for a while.
+func (c *compiler) breaker(path string, r Retry) {
+	if r.BreakAfter < 0 || r.BreakAfter > maxBreakAfter {
+		c.fail(path+".breakAfter", "%d is not within [1, %d]", r.BreakAfter, maxBreakAfter)
+	}
+	b := r.Breaker().Filled()
+	if r.BreakRest < 0 || r.BreakRest != 0 && r.BreakRest.D() < time.Second {
+		c.fail(path+".breakRest", "%s is shorter than a second", r.BreakRest.D())
+	}
+	if b.Most > harvest.LongestWait || r.BreakMost < 0 || r.BreakMost != 0 && r.BreakMost < r.BreakRest {
+		c.fail(path+".breakMost", "%s is shorter than the first rest, or longer than a day", b.Most)
+	}
 }
 
 // statuses checks after which statuses a request is repeated, and after which it is not.

@@ -101,6 +101,10 @@ func (c *compiler) cutting(cfg *WindowConfig) {
 	if b != (harvest.BudgetSpec{}) {
 		out.Budget = &b
 	}
+	if cfg.Priority < 0 || cfg.Priority > maxPriority {
+		c.fail(path+"priority", "%d is not within [1, %d]", cfg.Priority, maxPriority)
+	}
+	out.Priority = cfg.Priority
 	out.MaxOpen, out.Pages = cmp.Or(cfg.MaxOpen, defaultMaxOpen), cfg.Pages
 	c.strategy(out)
 }

@@ -112,9 +112,10 @@ type WindowConfig struct {
 	// Split cuts by ids what cannot be cut by time.
 	Split *SplitConfig `yaml:"split" doc:"second dimension, for a finest window that still holds more than the source can be paged through; the only one of the strategy HASH"`
 	// MaxRequests, MaxRecords and MaxDuration are the budget of a slice.
-	MaxRequests int      `yaml:"maxRequests" doc:"requests a slice may take before it is cut again"`
-	MaxRecords  int64    `yaml:"maxRecords" doc:"records a slice may bring before it is cut again"`
-	MaxDuration Duration `yaml:"maxDuration" doc:"time a slice may take before it is cut again"`
+	MaxRequests int      `yaml:"maxRequests" doc:"requests a slice may take before it is cut again; default 50 times cuts.pagesHard"`
+	MaxRecords  int64    `yaml:"maxRecords" doc:"records a slice may bring before it is cut again; default as many as fill so many pages"`
+	MaxDuration Duration `yaml:"maxDuration" doc:"time a slice may take before it is cut again; default 24h, or 4 times cuts.walkTime"`
+	Priority    int      `yaml:"priority" doc:"when the tasks have their turn where neither trigger nor schedule says so: the lower the number, 1 to 1000, the earlier; default 100 for HARVEST, 200 for UPDATE, 300 for BACKFILL"`
 	MaxOpen     int      `yaml:"maxOpen" doc:"slices that may be open at a time; planning goes on when there are fewer, default 10000"`
 	Pages       int64    `yaml:"pages" doc:"pages per slice, of the strategy PAGE"`
 }
@@ -160,34 +161,6 @@ type Batching struct {
 	// Param and Separator are in place of a template.
 	Param     string `yaml:"idsParam" json:"idsParam,omitempty" doc:"parameter of the DETAIL endpoint that takes the ids, in place of a template"`
 	Separator string `yaml:"idsSeparator" json:"idsSeparator,omitempty" doc:"what stands between two of them there; default a comma"`
-}
-
-// Retry is the dimension of how often and how patiently a request is repeated.
-type Retry struct {
-	Attempts int      `yaml:"maxAttempts" json:"maxAttempts" doc:"default 5, at most 20"`
-	Base     Duration `yaml:"base" json:"base" doc:"first wait, multiplied by factor each time; default 100ms"`
-	Max      Duration `yaml:"max" json:"max" doc:"longest wait, default 30s"`
-	// Factor and Jitter are 0 where waits grow as the platform has it.
-	Factor float64 `yaml:"factor" json:"factor,omitzero" doc:"what each wait is multiplied by for the next, 1 to 10; default 2"`
-	Jitter int     `yaml:"jitter" json:"jitter,omitzero" doc:"percent by which each wait is made shorter or longer by chance, at most 100; default 20"`
-	// RetryOn and GiveUpOn become the last of the fault rules.
-	RetryOn  []int `yaml:"retryOn" json:"retryOn,omitempty" doc:"statuses after which a request is repeated, besides 408, 429 and 5xx; rules under faults go before"`
-	GiveUpOn []int `yaml:"giveUpOn" json:"giveUpOn,omitempty" doc:"statuses after which it is not, although others of their kind are; rules under faults go before"`
-}
-
-// Cuts are the thresholds at which a slice is cut while it is walked, to spare the
-// source.
-type Cuts struct {
-	PagesSoft       int      `yaml:"pagesSoft" json:"pagesSoft,omitzero" doc:"pages of a walk that can be cut without walking again; default 1000"`
-	PagesHard       int      `yaml:"pagesHard" json:"pagesHard,omitzero" doc:"pages of a walk that must be walked again when it is cut; default 2000"`
-	PageBytes       Size     `yaml:"pageBytes" json:"pageBytes,omitzero" doc:"size of a page; default 5 MB, or half of maxBody where that is over 32 MiB"`
-	Throttled       int      `yaml:"throttled" json:"throttled,omitzero" doc:"replies with status 429; default 5"`
-	ThrottledWithin Duration `yaml:"throttledWithin" json:"throttledWithin,omitzero" doc:"within how long that many; default 300s"`
-	FailedPercent   int      `yaml:"failedPercent" json:"failedPercent,omitzero" doc:"failed tries for a hundred pages; default 5"`
-	FailedOver      int      `yaml:"failedOver" json:"failedOver,omitzero" doc:"over how many of the newest pages; default 50"`
-	// RetryAfterSum and WalkTime are 0 in snapshots from before: nothing was cut for them.
-	RetryAfterSum Duration `yaml:"retryAfterSum" json:"retryAfterSum,omitzero" doc:"for how long the source has asked to be left alone, all in all; default 30m"`
-	WalkTime      Duration `yaml:"walkTime" json:"walkTime,omitzero" doc:"how long a slice is walked without a pause; default 6h"`
 }
 
 // Rate is the rate dimension: what the provider allows, and our share of it.

@@ -11,6 +11,7 @@ import (
 // DraftSlice is a slice not yet saved, with all that its task will be told: what it
 // selects, how it is walked, and the pool of credentials that it is asked with.
 func DraftSlice(s *Spec, op harvest.Operation, activity string, slice harvest.SliceSpec) (harvest.SliceDraft, error) {
+	slice.Budget = new(slice.Budget.Over(s.SliceBudget(op)))
 	d := harvest.SliceDraft{Spec: slice}
 	if s.Auth != nil {
 		d.Pool = s.Auth.Pool

@@ -72,12 +72,26 @@ func (s *Spec) CutLimits() harvest.CutLimits {
 		Throttled: cuts.Throttled, ThrottledWithin: cuts.ThrottledWithin.D(),
 		FailedPercent: cuts.FailedPercent, FailedOver: cuts.FailedOver,
 		RetryAfterSum: cuts.RetryAfterSum.D(), WalkTime: cuts.WalkTime.D(),
+		OverEstimate: cuts.OverEstimate, SlowPage: cuts.SlowPage.D(),
 	}
+}
+
+// SliceBudget is what a slice of an operation may cost, and when its turn is: what the
+// source says, and the platform's where it says nothing. Every slice has one.
+func (s *Spec) SliceBudget(op harvest.Operation) harvest.BudgetSpec {
+	platform := harvest.DefaultBudget(s.CutLimits(), s.Paging.Size)
+	platform.Priority = cmp.Or(s.Window.Priority, op.Priority())
+	return s.Window.Budget.Over(platform)
 }
 
 // Backoff is how long is waited before a request is repeated.
 func (r Retry) Backoff() pace.Backoff {
 	return pace.Backoff{Base: r.Base.D(), Max: r.Max.D(), Factor: r.Factor, Jitter: float64(r.Jitter) / 100}
+}
+
+// Breaker is when nothing more is asked for a while.
+func (r Retry) Breaker() harvest.BreakerLimits {
+	return harvest.BreakerLimits{After: r.BreakAfter, Rest: r.BreakRest.D(), Most: r.BreakMost.D()}
 }
 
 // LagBounds are between what the safety lag is tuned.
@@ -186,6 +200,8 @@ type Window struct {
 	Split *harvest.Split `json:"split,omitempty"`
 	// Budget of a slice, nil for no bound.
 	Budget *harvest.BudgetSpec `json:"budget,omitempty"`
+	// Priority of the tasks, 0 for that of the operation.
+	Priority int `json:"priority,omitzero"`
 	// MaxOpen slices of the source and operation stop the planning, 0 for no bound.
 	MaxOpen int `json:"maxOpen,omitzero"`
 	// Pages per slice, of the strategy PAGE.

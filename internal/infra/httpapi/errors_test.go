@@ -18,7 +18,7 @@ func TestErrorsQuarantineAndRecordsOverHTTP(t *testing.T) {
 		r.harvest()
 		p := harvest.Partition{Provenance: "generic", Endpoint: "items", Operation: harvest.Harvest}
 		for range 3 {
-			if err := r.node.Store.CountFailure(t.Context(), p, "http_503", "ask jo@example.org about "+canary); err != nil {
+			if err := r.node.Store.CountFailure(t.Context(), p, harvest.BreakerLimits{}, "http_503", "ask jo@example.org about "+canary); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -47,7 +47,7 @@ func TestErrorsQuarantineAndRecordsOverHTTP(t *testing.T) {
 		}
 		r.refused(r.post(path+"/mute", map[string]any{"reason": "x", "seconds": 3600, "token": seen["token"]}), 409, "moved")
 		r.done(r.post(path+"/resolve", map[string]any{"reason": "mended"}))
-		if err := r.node.Store.CountFailure(t.Context(), p, "http_503", "again"); err != nil {
+		if err := r.node.Store.CountFailure(t.Context(), p, harvest.BreakerLimits{}, "http_503", "again"); err != nil {
 			t.Fatal(err)
 		}
 		if back := r.get("/api/v1/errors?state=CAME_BACK")["errors"].([]any); len(back) != 1 {

@@ -69,7 +69,7 @@ func TestWhatADashboardAsks(t *testing.T) {
 		}
 		p1 := harvest.Partition{Provenance: "generic", Endpoint: "items", Operation: harvest.Harvest}
 		for i, code := range []harvest.Code{"http_503", harvest.CodeTimeout, "http_503"} {
-			if err := r.node.Store.CountFailure(t.Context(), p1, code, fmt.Sprint("said ", i)); err != nil {
+			if err := r.node.Store.CountFailure(t.Context(), p1, harvest.BreakerLimits{}, code, fmt.Sprint("said ", i)); err != nil {
 				t.Fatal(err)
 			}
 		}

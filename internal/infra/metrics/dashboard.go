@@ -97,6 +97,10 @@ func sections() []section {
 			{"Rate allowed now", "reqps", []line{{fmt.Sprintf("min by (%s) (%s%s)", per, qpsEffective.Name, chosen), partition}}},
 			{"HTTP 429", "ops", []line{perSecond(throttled, per, partition)}},
 			{"Quota left", "percentunit", []line{{fmt.Sprintf("min by (%s) (%s%s)", per, budgetRemaining.Name, chosen), partition}}},
+			{"Quota used, and from where on what can wait does", "percentunit", []line{
+				{fmt.Sprintf("max by (%s, window) (%s%s)", per, quotaUsed.Name, chosen), partition + " per {{window}}"},
+				{fmt.Sprintf("1 - max by (%s, window) (%s%s)", per, quotaReserve.Name, chosen), partition + " kept back per {{window}}"},
+			}},
 			{"Request", "s", []line{quantile(.5, httpLatency), quantile(.9, httpLatency), quantile(.99, httpLatency)}},
 		}},
 		{"patra itself", []graph{

@@ -97,7 +97,9 @@ var (
 	selfHeal = Metric{
 		"patra_ingest_self_heal_events_total", counter,
 		[]string{"type"},
-		"What patra did by itself about trouble: qpsDownshift (a rate was lowered), reslice (a slice was cut), circuitOpen (a partition was left alone).", "14.4",
+		"What patra did by itself about trouble: qpsDownshift (a rate was lowered), concurrencyDown (fewer slices of a slow source are worked on at once), reslice (a slice was cut), " +
+			"circuitOpen (a partition was left alone), taskStopped (a slice was given up as a gap), itemIsolated (an item was put aside), sourceStopped (a source was stopped), " +
+			"plannerPaused (nothing was planned while the database was slow).", "14.4",
 	}
 	restarts = Metric{
 		"patra_ingest_walk_restarts_total", counter, ofPartition, "Walks over a slice that were begun again.", "",
@@ -119,6 +121,14 @@ var (
 	budgetRemaining = Metric{
 		"patra_ingest_budget_remaining", gauge, ofPartition,
 		"The part of the tightest quota that is not used, 0 to 1, as this process saw it last; 1 where there is no quota.", "14.4",
+	}
+	quotaUsed = Metric{
+		"patra_ingest_quota_used_ratio", gauge, with("window"),
+		"The part of a quota that is used, 0 to 1, as this process saw it last; window is the time it is for.", "",
+	}
+	quotaReserve = Metric{
+		"patra_ingest_quota_reserve_ratio", gauge, with("window"),
+		"The part of a quota that is kept back from what can wait, 0 to 1: it is reached where it and what is used come to 1.", "",
 	}
 	qpsEffective = Metric{
 		"patra_ingest_qps_effective", gauge, ofPartition, "Requests per second that all processes together are allowed now, as this process saw it last.", "14.4",

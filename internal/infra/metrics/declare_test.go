@@ -68,7 +68,7 @@ func TestR78_NamesOfTheDesign(t *testing.T) {
 func all() []Metric {
 	return []Metric{
 		batches, items, quarantined, duplicates, fresh, late, triggers, idempotent, batchLatency, httpLatency, httpRequests,
-		faults, throttled, retries, selfHeal, restarts, tasksQueued, concurrency, cursorLag, cursorMoves, budgetRemaining, qpsEffective,
+		faults, throttled, retries, selfHeal, restarts, tasksQueued, concurrency, cursorLag, cursorMoves, budgetRemaining, quotaUsed, quotaReserve, qpsEffective,
 		breakersOpen, sourcesHeld, alertsFiring, alertMessages, outbox, targetBacklog, parkedEvents, events, storeReadable,
 	}
 }

@@ -120,6 +120,8 @@ func (b *Book) Rated(key string, stands pace.Standing, lowered bool) {
 // Describe implements prometheus.Collector.
 func (r *rates) Describe(out chan<- *prometheus.Desc) {
 	out <- budgetRemaining.desc()
+	out <- quotaUsed.desc()
+	out <- quotaReserve.desc()
 	out <- qpsEffective.desc()
 }
 
@@ -134,5 +136,9 @@ func (r *rates) Collect(out chan<- prometheus.Metric) {
 		}
 		out <- prometheus.MustNewConstMetric(budgetRemaining.desc(), prometheus.GaugeValue, s.Left, labels(p)...)
 		out <- prometheus.MustNewConstMetric(qpsEffective.desc(), prometheus.GaugeValue, s.PerSecond, labels(p)...)
+		for _, q := range s.Quotas {
+			out <- prometheus.MustNewConstMetric(quotaUsed.desc(), prometheus.GaugeValue, q.Used, labels(p, q.Window.String())...)
+			out <- prometheus.MustNewConstMetric(quotaReserve.desc(), prometheus.GaugeValue, s.Reserve, labels(p, q.Window.String())...)
+		}
 	}
 }

@@ -56,7 +56,7 @@ func New(store Store) *Book {
 		concurrency: concurrency.gauge(r),
 		rates:       newRates(),
 	}
-	for _, what := range []string{qpsDownshift, reslice, circuitOpen} {
+	for _, what := range healTypes {
 		b.selfHeal.WithLabelValues(what) // so that the first of them is seen to be one more
 	}
 	r.MustRegister(b.rates, &levels{store: store}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -68,7 +68,15 @@ const (
 	qpsDownshift = "qpsDownshift"
 	reslice      = "reslice"
 	circuitOpen  = "circuitOpen"
+	// The design has no words for these.
+	concurrencyDown = "concurrencyDown"
+	taskStopped     = "taskStopped"
+	itemIsolated    = "itemIsolated"
+	sourceStopped   = "sourceStopped"
+	plannerPaused   = "plannerPaused"
 )
+
+var healTypes = []string{qpsDownshift, concurrencyDown, reslice, circuitOpen, taskStopped, itemIsolated, sourceStopped, plannerPaused}
 
 // Happened counts an event of the executor.
 func (b *Book) Happened(e executor.Event) {
@@ -86,12 +94,28 @@ func (b *Book) Happened(e executor.Event) {
 		}
 	case executor.SliceCut:
 		b.selfHeal.WithLabelValues(reslice).Inc()
+	case executor.SourceSlow:
+		b.selfHeal.WithLabelValues(concurrencyDown).Inc()
+	case executor.TaskFailed:
+		b.stopped(e)
 	case executor.WalkRestarted:
 		b.restarts.WithLabelValues(labels(p)...).Inc()
 	case executor.LeaseLost:
 		b.idempotent.WithLabelValues(p.Provenance, string(p.Operation), "batch").Inc()
 	}
 }
+
+// stopped counts a task that is given up, with its source or without.
+func (b *Book) stopped(e executor.Event) {
+	what := taskStopped
+	if f, is := harvest.FaultOf(e.Err); is && f.Level == harvest.Fatal {
+		what = sourceStopped
+	}
+	b.selfHeal.WithLabelValues(what).Inc()
+}
+
+// PlannerPaused counts that nothing is planned for the sake of the database.
+func (b *Book) PlannerPaused() { b.selfHeal.WithLabelValues(plannerPaused).Inc() }
 
 // page counts a page that was committed.
 func (b *Book) page(p harvest.Partition, e executor.Event) {
@@ -110,6 +134,7 @@ func (b *Book) page(p harvest.Partition, e executor.Event) {
 	add(b.late, e.Page.Late)
 	if c.Quarantined > 0 {
 		add(b.faults, c.Quarantined, string(harvest.Corrupt))
+		b.selfHeal.WithLabelValues(itemIsolated).Add(float64(c.Quarantined))
 	}
 }
 

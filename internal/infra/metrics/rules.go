@@ -41,7 +41,7 @@ func expressions() map[alert.Code]string {
 		alert.LeasesLost:  fmt.Sprintf(`sum by (source, op) (increase(%s{kind="batch"}[5m])) >= %d`, idempotent.Name, l.Lost),
 		alert.QueueSurge: fmt.Sprintf("%s > avg_over_time(%s[1d]) + %d * stddev_over_time(%s[1d]) and %s > avg_over_time(%s[1d]) + %d",
 			queued, queued, l.Deviations, queued, queued, queued, l.Surge),
-		alert.QuotaLow: fmt.Sprintf("min by (source, endpoint, op) (%s) < %v", budgetRemaining.Name, l.Quota),
+		alert.QuotaLow: fmt.Sprintf("max by (source, endpoint, op, window) (%s + %s) > 1 or min by (source, endpoint, op) (%s) == 0", quotaUsed.Name, quotaReserve.Name, budgetRemaining.Name),
 	}
 }
 

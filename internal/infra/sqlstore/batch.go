@@ -223,6 +223,8 @@ type pageStats struct {
 	Retried int   `json:"retryCount"`
 	HTTP429 int   `json:"429Count"`
 	HasNext bool  `json:"hasNext"`
+	// ConcurrencyDown is 1 of a page after which fewer slices were worked on at once.
+	ConcurrencyDown int `json:"concurrencyDown,omitzero"`
 	harvest.RateSums
 }
 
@@ -238,6 +240,7 @@ type replyDigest struct {
 func evidenceCols(e harvest.Evidence, hasNext bool) ([]col, error) {
 	stats, err := jsonText(pageStats{
 		Latency: e.Network.Milliseconds(), Wait: e.WaitGate.Milliseconds(), Retried: e.Retried, HTTP429: e.HTTP429, HasNext: hasNext, RateSums: e.Gate,
+		ConcurrencyDown: e.ConcurrencyDown,
 	})
 	if err != nil {
 		return nil, err
@@ -305,7 +308,7 @@ func (x *tx) finish(l harvest.Lease, job harvest.Job, b harvest.Batch) (harvest.
 	if err != nil {
 		return harvest.Mark{}, err
 	}
-	if err := x.closeRun(b.Run, l.Fence, harvest.RunSucceeded, "", ""); err != nil {
+	if err := x.closeRun(b.Run, l.Fence, harvest.RunSucceeded, "", "", harvest.HealMarks{}); err != nil {
 		return harvest.Mark{}, err
 	}
 	w, err := x.advance(cur, lineage{plan: job.Plan, slice: job.Slice, task: l.Task, run: b.Run, batch: b.ID})

@@ -26,14 +26,14 @@ func (x *tx) openBreakers() (map[harvest.Partition]harvest.Breaker, error) {
 		var p harvest.Partition
 		var b harvest.Breaker
 		var until ts
-		if err := r.Scan(&p.Provenance, &p.Endpoint, &p.Operation, &b.Spent, &until, &b.Trying); err != nil {
+		if err := r.Scan(&p.Provenance, &p.Endpoint, &p.Operation, &b.Spent, &b.After, &until, &b.Trying); err != nil {
 			return err
 		}
 		b.Until = until.time()
 		out[p] = b
 		return nil
-	}, `SELECT provenance_code, endpoint_name, operation_code, failures, rests_until, trying FROM ing_breaker
-		WHERE failures >= ?`, harvest.BreakAfter)
+	}, `SELECT provenance_code, endpoint_name, operation_code, failures, break_after, rests_until, trying FROM ing_breaker
+		WHERE failures >= break_after`)
 	if err != nil {
 		return nil, fmt.Errorf("read breakers: %w", err)
 	}
@@ -56,27 +56,28 @@ func (x *tx) tryBreaker(p harvest.Partition, was harvest.Breaker) (bool, error) 
 }
 
 // tellBreaker tells the breaker of the task's partition how a run ended that did not
-// finish its slice. A refusal closes it as any answer does: the upstream is there.
-func (x *tx) tellBreaker(task harvest.TaskID, e harvest.RunEnd) error {
+// finish its slice, and reports whether the partition rests because of it. A refusal closes
+// it as any answer does: the upstream is there.
+func (x *tx) tellBreaker(task harvest.TaskID, e harvest.RunEnd) (opened bool, err error) {
 	p, err := x.partitionOfTask(task)
 	if err != nil {
-		return err
+		return false, err
 	}
 	fault := harvest.Unanswered{Code: e.Code, Text: e.Error, RetryIn: e.Delay}
 	switch {
 	case e.Outcome == harvest.Released:
-		return x.giveBackTry(p)
+		return false, x.giveBackTry(p)
 	case e.Outcome == harvest.Spent && e.Throttled:
 		err = x.giveBackTry(p)
 	case e.Outcome == harvest.Spent:
-		return x.countFailure(p, fault)
+		return x.countFailure(p, e.Breaker, fault)
 	default:
 		err = x.closeBreaker(p)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	return x.noteUnanswered(p, fault)
+	return false, x.noteUnanswered(p, fault)
 }
 
 func (x *tx) partitionOfTask(task harvest.TaskID) (p harvest.Partition, err error) {
@@ -88,14 +89,16 @@ func (x *tx) partitionOfTask(task harvest.TaskID) (p harvest.Partition, err erro
 	return p, nil
 }
 
-// countFailure counts one more failure in a row against the breaker of a partition.
-func (x *tx) countFailure(p harvest.Partition, u harvest.Unanswered) error {
+// countFailure counts one more failure in a row against the breaker of a partition, and
+// reports whether the partition rests because of it.
+func (x *tx) countFailure(p harvest.Partition, limits harvest.BreakerLimits, u harvest.Unanswered) (opened bool, err error) {
 	was, known, err := x.breaker(p)
 	if err != nil {
-		return err
+		return false, err
 	}
-	is := was.Fail(x.now)
-	if is.Open() && is != was {
+	is := was.Fail(x.now, limits)
+	opened = is.Open() && is != was
+	if opened {
 		u.RetryIn = is.Until.Sub(x.now)
 		x.s.log.Info("partition rests", "partition", p.String(), "correlation", trace.CorrelationOf(x.ctx), "code", u.Code, "cause", u.Text,
 			"spent", is.Spent, "until", harvest.FormatInstant(is.Until))
@@ -107,9 +110,9 @@ func (x *tx) countFailure(p harvest.Partition, u harvest.Unanswered) error {
 		err = x.insertBreaker(p, is)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	return x.noteUnanswered(p, u)
+	return opened, x.noteUnanswered(p, u)
 }
 
 // giveBackTry ends a try that was broken off before anything came of it.
@@ -124,8 +127,8 @@ func (x *tx) giveBackTry(p harvest.Partition) error {
 // breaker reads the breaker of a partition under a lock, and whether there is one.
 func (x *tx) breaker(p harvest.Partition) (b harvest.Breaker, known bool, err error) {
 	var until ts
-	err = x.row(`SELECT failures, rests_until, trying FROM ing_breaker WHERE `+samePartition+x.s.d.forUpdate, partitionOf(p)...).
-		Scan(&b.Spent, &until, &b.Trying)
+	err = x.row(`SELECT failures, break_after, rests_until, trying FROM ing_breaker WHERE `+samePartition+x.s.d.forUpdate, partitionOf(p)...).
+		Scan(&b.Spent, &b.After, &until, &b.Trying)
 	if errors.Is(err, sql.ErrNoRows) {
 		return harvest.Breaker{}, false, nil
 	}
@@ -137,10 +140,10 @@ func (x *tx) breaker(p harvest.Partition) (b harvest.Breaker, known bool, err er
 }
 
 func (x *tx) insertBreaker(p harvest.Partition, b harvest.Breaker) error {
-	args := append(partitionOf(p), b.Spent, ts(b.Until), b.Trying, ts(x.now))
-	_, err := x.exec(`INSERT INTO ing_breaker (provenance_code, endpoint_name, operation_code, failures, rests_until, trying,
+	args := append(partitionOf(p), b.Spent, b.After, ts(b.Until), b.Trying, ts(x.now))
+	_, err := x.exec(`INSERT INTO ing_breaker (provenance_code, endpoint_name, operation_code, failures, break_after, rests_until, trying,
 		updated_at)
-		VALUES (?,?,?,?,?,?,?)`, args...)
+		VALUES (?,?,?,?,?,?,?,?)`, args...)
 	if err != nil {
 		return fmt.Errorf("count the first failure of %s: %w", p, x.orLostRace(err))
 	}
@@ -148,8 +151,8 @@ func (x *tx) insertBreaker(p harvest.Partition, b harvest.Breaker) error {
 }
 
 func (x *tx) changeBreaker(p harvest.Partition, b harvest.Breaker) error {
-	args := append([]any{b.Spent, ts(b.Until), b.Trying, ts(x.now)}, partitionOf(p)...)
-	_, err := x.exec(`UPDATE ing_breaker SET failures=?, rests_until=?, trying=?, updated_at=? WHERE `+samePartition, args...)
+	args := append([]any{b.Spent, b.After, ts(b.Until), b.Trying, ts(x.now)}, partitionOf(p)...)
+	_, err := x.exec(`UPDATE ing_breaker SET failures=?, break_after=?, rests_until=?, trying=?, updated_at=? WHERE `+samePartition, args...)
 	if err != nil {
 		return fmt.Errorf("change the breaker of %s: %w", p, err)
 	}
@@ -181,10 +184,11 @@ func (s *Store) PassBreaker(ctx context.Context, p harvest.Partition) (until tim
 	return until, rests, err
 }
 
-// CountFailure counts a request of a partition that failed, after its retries.
-func (s *Store) CountFailure(ctx context.Context, p harvest.Partition, code harvest.Code, cause string) error {
+// CountFailure counts a request of a partition that failed, after its retries, by the
+// thresholds of its source.
+func (s *Store) CountFailure(ctx context.Context, p harvest.Partition, limits harvest.BreakerLimits, code harvest.Code, cause string) error {
 	return s.write(ctx, "count failure", func(x *tx) error {
-		if err := x.countFailure(p, harvest.Unanswered{Code: code, Text: cause}); err != nil {
+		if _, err := x.countFailure(p, limits, harvest.Unanswered{Code: code, Text: cause}); err != nil {
 			return err
 		}
 		return x.countFault(fault{level: harvest.Transient, partition: p, code: code, text: cause})

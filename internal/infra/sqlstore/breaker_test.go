@@ -85,12 +85,12 @@ func partitionRests(l *Lab) {
 	l.Plan(0, 20)
 	l.Due()
 	// A page that comes in between begins the count anew.
-	for range harvest.BreakAfter - 1 {
+	for range harvest.DefaultBreaker().After - 1 {
 		l.spend(harvest.Harvest)
 	}
 	l.Walk(l.leaseOf(harvest.Harvest, 1)[0])
 	before := l.leaseOf(harvest.Harvest, 2) // under way when the partition breaks
-	for range harvest.BreakAfter {
+	for range harvest.DefaultBreaker().After {
 		l.spend(harvest.Harvest)
 	}
 	barred := func(what string) {
@@ -105,7 +105,7 @@ func partitionRests(l *Lab) {
 	}
 	l.Unchanged("a try at rest", func() { barred("still") })
 	l.endAs(before[0], harvest.Spent)
-	if d := l.breaker().Spent; d != harvest.BreakAfter {
+	if d := l.breaker().Spent; d != harvest.DefaultBreaker().After {
 		l.Errorf("a run from before made it %d", d)
 	}
 	l.Plan(20, 22)
@@ -185,7 +185,7 @@ func partitionClosed(l *Lab) {
 		Clear(l, l.DB, l.tables)
 		l.Plan(0, 8)
 		l.Due()
-		for range harvest.BreakAfter {
+		for range harvest.DefaultBreaker().After {
 			l.spend(harvest.Harvest)
 		}
 		act()
@@ -227,15 +227,15 @@ func requestsCount(l *Lab) {
 	})
 
 	// An answer in between begins the count anew; a task's failure is one of three.
-	must(l.Store.CountFailure(l.ctx(), p, "http_503", "down"))
-	must(l.Store.CountFailure(l.ctx(), p, "http_503", "down"))
+	must(l.Store.CountFailure(l.ctx(), p, harvest.BreakerLimits{}, "http_503", "down"))
+	must(l.Store.CountFailure(l.ctx(), p, harvest.BreakerLimits{}, "http_503", "down"))
 	must(l.Store.CountAnswer(l.ctx(), p))
-	must(l.Store.CountFailure(l.ctx(), p, "http_503", "down"))
+	must(l.Store.CountFailure(l.ctx(), p, harvest.BreakerLimits{}, "http_503", "down"))
 	l.spend(harvest.Harvest)
 	if !may() || len(l.Lease(1)) != 1 {
 		l.Error("rests after two failures")
 	}
-	must(l.Store.CountFailure(l.ctx(), p, "http_503", "down"))
+	must(l.Store.CountFailure(l.ctx(), p, harvest.BreakerLimits{}, "http_503", "down"))
 	if until, rests, err := l.Store.PassBreaker(l.ctx(), p); err != nil || !rests || !until.Equal(l.breaker().Until) || l.rest() != time.Minute {
 		l.Errorf("after three failures: until %s, rests %v for %s, %v", until, rests, l.rest(), err)
 	}
@@ -267,7 +267,7 @@ func requestsCount(l *Lab) {
 	if !may() || may() {
 		l.Error("not one try after one was given back")
 	}
-	must(l.Store.CountFailure(l.ctx(), p, "timeout", "down"))
+	must(l.Store.CountFailure(l.ctx(), p, harvest.BreakerLimits{}, "timeout", "down"))
 	if d := l.rest(); d != 2*time.Minute {
 		l.Errorf("rests for %s after a try", d)
 	}
@@ -287,7 +287,7 @@ func requestsCount(l *Lab) {
 func throttledIsNoFailure(l *Lab) {
 	l.Plan(0, 8)
 	l.Due()
-	for range 2 * harvest.BreakAfter {
+	for range 2 * harvest.DefaultBreaker().After {
 		j := l.LeaseOne()
 		l.end(j, harvest.RunEnd{Outcome: harvest.Spent, Code: "http_429", Error: "slow down", Throttled: true})
 		l.Due()
@@ -320,4 +320,57 @@ func waitKeepsTheFault(l *Lab) {
 		l.Errorf("after another fault: %s", got)
 	}
 	l.MustVerify()
+}
+
+// breakerIsTheSources: how many failures it takes and for how long a partition rests then
+// is the source's to say, for what tasks ask and for what is asked outside of them.
+func breakerIsTheSources(l *Lab) {
+	own := harvest.BreakerLimits{After: 2, Rest: 5 * time.Second, Most: 8 * time.Second}
+	l.Plan(0, 8)
+	l.Due()
+	spend := func() {
+		l.Helper()
+		l.end(l.LeaseOne(), harvest.RunEnd{Outcome: harvest.Spent, Code: "http_503", Error: "down", Breaker: own})
+		l.Due()
+	}
+	spend()
+	if n := len(l.Lease(1)); n != 1 {
+		l.Errorf("%d tasks taken after one failure of two", n)
+	}
+	if err := l.Store.CountFailure(l.ctx(), labPartition, own, "http_503", "down"); err != nil {
+		l.Fatal(err)
+	}
+	if d := l.rest(); d != 5*time.Second {
+		l.Errorf("rests for %s", d)
+	}
+	if n := len(l.Lease(3)); n != 0 {
+		l.Errorf("%d tasks taken at rest", n)
+	}
+	if _, rests, err := l.Store.PassBreaker(l.ctx(), labPartition); err != nil || !rests {
+		l.Errorf("a question passes at rest: %v", err)
+	}
+	facts, err := l.Store.PartitionFacts(l.ctx())
+	if err != nil || !facts[labPartition].Breaker.Open() {
+		l.Errorf("%+v is shown as closed: %v", facts[labPartition].Breaker, err)
+	}
+	l.rested()
+	spend()
+	if d := l.rest(); d != 8*time.Second {
+		l.Errorf("rests for %s after a try", d)
+	}
+
+	// The platform's three are not reached by two.
+	l.mend()
+	patient := harvest.BreakerLimits{After: 4}
+	for n := range 4 {
+		if _, rests, err := l.Store.PassBreaker(l.ctx(), labPartition); err != nil || rests {
+			l.Errorf("rests after %d failures of four: %v", n, err)
+		}
+		if err := l.Store.CountFailure(l.ctx(), labPartition, patient, "http_503", "down"); err != nil {
+			l.Fatal(err)
+		}
+	}
+	if d := l.rest(); d != time.Minute {
+		l.Errorf("rests for %s", d)
+	}
 }

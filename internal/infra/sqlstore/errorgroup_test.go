@@ -143,7 +143,7 @@ func manyFailuresAreOneRow(l *Lab) {
 	down := labPartition
 	down.Operation = harvest.Backfill // so that the partition of the plan below does not rest
 	for i := range times {
-		if err := l.Store.CountFailure(l.ctx(), down, "http_503", fmt.Sprint("said ", i)); err != nil {
+		if err := l.Store.CountFailure(l.ctx(), down, harvest.BreakerLimits{}, "http_503", fmt.Sprint("said ", i)); err != nil {
 			l.Fatal(err)
 		}
 	}
@@ -208,7 +208,7 @@ func manyFailuresAreOneRow(l *Lab) {
 // line of the audit.
 func decidedErrors(l *Lab) {
 	fail := func() control.ErrorGroup {
-		if err := l.Store.CountFailure(l.ctx(), labPartition, "http_503", "down"); err != nil {
+		if err := l.Store.CountFailure(l.ctx(), labPartition, harvest.BreakerLimits{}, "http_503", "down"); err != nil {
 			l.Fatal(err)
 		}
 		return l.onlyGroup()

@@ -85,7 +85,7 @@ func (s *Store) breakerLevels(ctx context.Context, _ time.Time, l *control.Level
 		}
 		l.Resting = append(l.Resting, p)
 		return nil
-	}, `SELECT provenance_code, endpoint_name, operation_code FROM ing_breaker WHERE failures >= ?`, harvest.BreakAfter)
+	}, `SELECT provenance_code, endpoint_name, operation_code FROM ing_breaker WHERE failures >= break_after`)
 }
 
 func (s *Store) alertLevels(ctx context.Context, _ time.Time, l *control.Levels) error {

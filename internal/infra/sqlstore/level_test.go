@@ -31,7 +31,7 @@ func levelsOfTheStore(l *Lab) {
 	}
 	l.Exec(`UPDATE ing_schedule_instance SET scheduler_code='cron', scheduler_job_id='job', scheduler_log_id='1'`)
 	l.Walk(l.LeaseOne())
-	for range harvest.BreakAfter {
+	for range harvest.DefaultBreaker().After {
 		l.spend(harvest.Harvest)
 	}
 	if err := l.Store.StopSource(l.ctx(), harvest.Partition{Provenance: prov}, "http_401", "to see it"); err != nil {

@@ -142,7 +142,7 @@ func TestMigrate_OpenBreakersStayOpen(t *testing.T) {
 			t.Errorf("%d breakers with %d failures, %d trying", rows, failures, trying)
 		}
 		// A third failure opens the one that had two.
-		if err := s.CountFailure(t.Context(), closed, "http_503", "down"); err != nil {
+		if err := s.CountFailure(t.Context(), closed, harvest.BreakerLimits{}, "http_503", "down"); err != nil {
 			t.Fatal(err)
 		}
 		if _, is, err := s.PassBreaker(t.Context(), closed); err != nil || !is {

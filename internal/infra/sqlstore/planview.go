@@ -355,7 +355,7 @@ func (s *Store) cancel(ctx context.Context, scope control.CancelScope, a source.
 			return err
 		}
 		for _, r := range runs {
-			if err := x.closeRun(r.id, r.fence, harvest.RunCancelled, harvest.CodeCancelled, a.Reason); err != nil {
+			if err := x.closeRun(r.id, r.fence, harvest.RunCancelled, harvest.CodeCancelled, a.Reason, harvest.HealMarks{}); err != nil {
 				return err
 			}
 		}

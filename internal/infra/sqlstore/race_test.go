@@ -144,7 +144,7 @@ func breakerRace(l *Lab) {
 	for round := range raceRounds {
 		p := harvest.Partition{Provenance: prov, Endpoint: fmt.Sprint("e", round), Operation: harvest.Harvest}
 		errs := r.both(func(st *sqlstore.Store, _ int) error {
-			return st.CountFailure(l.ctx(), p, "http_503", "down")
+			return st.CountFailure(l.ctx(), p, harvest.BreakerLimits{}, "http_503", "down")
 		})
 		if n := l.Int(`SELECT failures FROM ing_breaker WHERE endpoint_name=?`, p.Endpoint); n != 2 || errs != [2]error{} {
 			l.Fatalf("round %d: %d failures counted, %v", round, n, errs)

@@ -197,11 +197,11 @@ func cutsCount(l *Lab) {
 	cut(harvest.Spent)
 	cut(harvest.Spent)
 	cut(harvest.Refused) // it helped: the count begins anew
-	for range harvest.BreakAfter {
+	for range harvest.DefaultBreaker().After {
 		cut(harvest.Spent)
 	}
 	if n := len(l.Lease(1)); n != 0 || l.rest() != time.Minute {
-		l.Errorf("%d tasks taken after %d cuts that did not help, rests %s", n, harvest.BreakAfter, l.rest())
+		l.Errorf("%d tasks taken after %d cuts that did not help, rests %s", n, harvest.DefaultBreaker().After, l.rest())
 	}
 	cost(harvest.PlanCost{Slices: 1, Records: 120, Done: 1, DoneWithin: 1, Cuts: 6, Sent: int64(sent) + 6*7})
 	l.mend()

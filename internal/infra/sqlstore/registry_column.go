@@ -60,7 +60,10 @@ var columnOf = map[source.Dimension]map[string]string{
 		"limit": "provider_limit", "window": "provider_window", "qps": "rate_tokens_per_second", "burst": "burst_capacity",
 		"concurrency": "max_concurrent_requests", "key": "bucket_key", "scope": "bucket_scope_code", "budget": "budget_headers", "adapt": "adapt_settings",
 	},
-	source.DimRetry: {"maxAttempts": "max_retry_times", "base": "initial_delay", "max": "max_delay", "retryOn": "retry_http_status_json", "giveUpOn": "giveup_http_status_json"},
+	source.DimRetry: {
+		"maxAttempts": "max_retry_times", "base": "initial_delay", "max": "max_delay", "retryOn": "retry_http_status_json", "giveUpOn": "giveup_http_status_json",
+		"breakAfter": "circuit_break_threshold", "breakRest": "circuit_cooldown", "breakMost": "circuit_cooldown_most",
+	},
 	source.DimWindow: {
 		"key": "default_date_field_name", "precision": "time_precision_code", "bound": "bound_style_code", "updatedAt": "updated_at_code",
 		"align": "align_to", "step": "window_size", "minStep": "window_min_size", "overlap": "overlap_size", "baseline": "initial_lookback",

@@ -33,6 +33,7 @@ var spellings = map[source.Dimension][]spelling{
 	source.DimRetry: {
 		millis("base", "initial_delay_millis"),
 		millis("max", "max_delay_millis"),
+		millis("breakRest", "circuit_cooldown_millis"),
 	},
 	source.DimWindow: {
 		length("step", "window_size_value", "window_size_unit_code"),

@@ -51,10 +51,12 @@ func (s *Store) Reslice(
 			return fmt.Errorf("slice %d is not READY: %w", job.Slice, harvest.ErrHeld)
 		}
 		x.moved = append(x.moved, sliceMove{job.Slice, harvest.SliceReady, harvest.SliceResliced})
-		if err := x.closeRun(end.Run, l.Fence, harvest.RunPartial, end.Code, end.Error); err != nil {
+		opened, err := x.tellBreaker(l.Task, end)
+		if err != nil {
 			return err
 		}
-		if err := x.tellBreaker(l.Task, end); err != nil {
+		marks := harvest.HealMarks{Resliced: end.Code, CircuitOpen: opened}
+		if err := x.closeRun(end.Run, l.Fence, harvest.RunPartial, end.Code, end.Error, marks); err != nil {
 			return err
 		}
 		if err := x.countRunFault(l.Task, end, harvest.CutSmaller); err != nil {

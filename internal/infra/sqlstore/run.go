@@ -153,7 +153,7 @@ func (x *tx) abandon(task harvest.TaskID, fence int64) error {
 		return err
 	}
 	for _, r := range open {
-		if err := x.closeRun(r.id, r.fence, harvest.RunFailed, harvest.CodeAbandoned, ""); err != nil {
+		if err := x.closeRun(r.id, r.fence, harvest.RunFailed, harvest.CodeAbandoned, "", harvest.HealMarks{}); err != nil {
 			return err
 		}
 	}
@@ -284,7 +284,7 @@ func (x *tx) releaseHeld(l harvest.Lease, e harvest.RunEnd) error {
 	if task == harvest.TaskCancelled {
 		state = harvest.RunCancelled
 	}
-	if _, err := x.closeOpenRun(e.Run, l.Fence, state, harvest.CodeHeld, e.Error); err != nil {
+	if _, err := x.closeOpenRun(e.Run, l.Fence, state, harvest.CodeHeld, e.Error, harvest.HealMarks{}); err != nil {
 		return err
 	}
 	_, err := x.exec(`UPDATE ing_task SET status_code='QUEUED', lease_owner=NULL, leased_until=NULL, deaths=0, deaths_in_hand=0,
@@ -313,29 +313,25 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 	if e.Outcome == harvest.Released {
 		state = harvest.RunPartial // nothing went wrong, and nobody gave it up
 	}
-	if err := x.closeRun(e.Run, l.Fence, state, e.Code, e.Error); err != nil {
-		return err
-	}
-	if err := x.tellBreaker(l.Task, e); err != nil {
+	opened, err := x.tellBreaker(l.Task, e)
+	if err != nil {
 		return err
 	}
 	var spent int
 	var slice harvest.SliceID
 	var prov string
-	err := x.row(`SELECT spent_runs, slice_id, provenance_code FROM ing_task WHERE id=?`, l.Task).Scan(&spent, &slice, &prov)
+	err = x.row(`SELECT spent_runs, slice_id, provenance_code FROM ing_task WHERE id=?`, l.Task).Scan(&spent, &slice, &prov)
 	if err != nil {
 		return err
 	}
 	if e.Outcome == harvest.Spent {
 		spent++
 	}
+	marks := harvest.HealMarks{CircuitOpen: opened}
 	remedy := harvest.LeftGap
 	switch {
 	case e.Outcome == harvest.Released, e.Outcome == harvest.Spent && spent < harvest.MaxSpentRuns:
-		if err := x.queueAgain(l, e, prov, spent); err != nil {
-			return err
-		}
-		return x.countRunFault(l.Task, e, harvest.QueuedAgain)
+		remedy = harvest.QueuedAgain
 	case e.Code == harvest.CodeForbidden:
 		forbidden, err := x.forbiddenBefore(prov, l.Task)
 		if err != nil {
@@ -352,6 +348,18 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 		if err := x.stopSource(prov, string(e.Code)+": "+e.Error); err != nil {
 			return err
 		}
+	}
+	if remedy == harvest.SourceStopped {
+		marks.SourceStopped = e.Code
+	}
+	if err := x.closeRun(e.Run, l.Fence, state, e.Code, e.Error, marks); err != nil {
+		return err
+	}
+	if remedy == harvest.QueuedAgain {
+		if err := x.queueAgain(l, e, prov, spent); err != nil {
+			return err
+		}
+		return x.countRunFault(l.Task, e, remedy)
 	}
 	if err := x.failTask(l, slice, e.Code, e.Error); err != nil {
 		return err

@@ -33,8 +33,8 @@ func (x *tx) openRuns(where string, args ...any) ([]openRun, error) {
 
 // closeRun ends an attempt that must be open. Its pages are closed before: what they
 // tell is summed up with it.
-func (x *tx) closeRun(id harvest.RunID, fence int64, state harvest.RunState, code harvest.Code, detail string) error {
-	n, err := x.closeOpenRun(id, fence, state, code, detail)
+func (x *tx) closeRun(id harvest.RunID, fence int64, state harvest.RunState, code harvest.Code, detail string, marks harvest.HealMarks) error {
+	n, err := x.closeOpenRun(id, fence, state, code, detail, marks)
 	if err != nil {
 		return err
 	}
@@ -45,11 +45,13 @@ func (x *tx) closeRun(id harvest.RunID, fence int64, state harvest.RunState, cod
 }
 
 // closeOpenRun ends an attempt if it is open, and tells how many that were.
-func (x *tx) closeOpenRun(id harvest.RunID, fence int64, state harvest.RunState, code harvest.Code, detail string) (int64, error) {
+func (x *tx) closeOpenRun(id harvest.RunID, fence int64, state harvest.RunState, code harvest.Code, detail string, marks harvest.HealMarks) (int64, error) {
 	sum, share, err := x.runStats(id)
 	if err != nil {
 		return 0, err
 	}
+	marks.ConcurrencyDown = sum.ConcurrencyDown
+	sum.HealMarks = marks
 	sum.HasNext = state != harvest.RunSucceeded
 	stats, err := jsonText(sum)
 	if err != nil {
@@ -85,7 +87,7 @@ func (x *tx) runStats(id harvest.RunID) (s harvest.RunStats, share planShare, er
 		&s.Sent, &s.Items, &s.Inserted, &s.Updated, &s.Skipped, &s.Quarantined, &s.Retried, &s.HTTP429, &s.HTTP5xx, &s.Bytes,
 		&s.Pages, &s.PagesFailed, &latency, &slowest, &waited, &plan, &slice,
 	}
-	var sums [6]sql.NullFloat64
+	var sums [7]sql.NullFloat64
 	for i := range sums {
 		into = append(into, &sums[i])
 	}
@@ -97,7 +99,7 @@ func (x *tx) runStats(id harvest.RunID) (s harvest.RunStats, share planShare, er
 		COALESCE(SUM(CASE WHEN status_code='FAILED' THEN 1 ELSE 0 END),0),
 		AVG(CASE WHEN sent>0 THEN JSON_EXTRACT(stats, '$.latencyMs')+0 END),
 		MAX(JSON_EXTRACT(stats, '$.latencyMs')+0), SUM(JSON_EXTRACT(stats, '$.waitMs')+0), MAX(plan_id), MAX(slice_id),
-		`+sumsOf("permitsTotal", "retryAfterHits", "demoteEvents", "quotaSoftHits", "quotaHardHits", "retryAfterMs")+`,
+		`+sumsOf("permitsTotal", "retryAfterHits", "demoteEvents", "quotaSoftHits", "quotaHardHits", "retryAfterMs", "concurrencyDown")+`,
 		`+sliceAsked+`, `+sliceLatency+`, `+storedSums+`
 		FROM ing_task_run_batch WHERE run_id=?`, id).
 		Scan(append(into, share.fields()...)...)
@@ -116,6 +118,7 @@ func (x *tx) runStats(id harvest.RunID) (s harvest.RunStats, share planShare, er
 		Permits: int64(sums[0].Float64), RetryAfter: int64(sums[1].Float64), Demoted: int64(sums[2].Float64),
 		QuotaSoft: int64(sums[3].Float64), QuotaHard: int64(sums[4].Float64), RetryAfterMs: int64(sums[5].Float64),
 	}
+	s.ConcurrencyDown = int64(sums[6].Float64)
 	if s.PagesFailed == 0 {
 		return s, share, nil
 	}

@@ -108,7 +108,7 @@ CREATE TABLE ing_breaker (
   failures INTEGER NOT NULL CHECK (failures > 0),
   rests_until TEXT,
   trying INTEGER NOT NULL DEFAULT 0 CHECK (trying IN (0,1)),
-  updated_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL, break_after INTEGER NOT NULL DEFAULT 3,
   PRIMARY KEY (provenance_code, endpoint_name, operation_code)
 ) STRICT;
 
@@ -1039,7 +1039,7 @@ CREATE TABLE "reg_prov_cut_cfg" (
   failed_over INTEGER,
   created_by TEXT NOT NULL DEFAULT '(sql)',
   created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')),
-  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')), retry_after_sum TEXT, walk_time TEXT,
+  updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now')), retry_after_sum TEXT, walk_time TEXT, over_estimate INTEGER, slow_page TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
@@ -1312,7 +1312,7 @@ CREATE TABLE "reg_prov_retry_cfg" (
   initial_delay_millis INTEGER,
   max_delay_millis INTEGER,
   retry_http_status_json TEXT,
-  giveup_http_status_json TEXT, factor REAL, jitter INTEGER,
+  giveup_http_status_json TEXT, factor REAL, jitter INTEGER, circuit_break_threshold INTEGER, circuit_cooldown TEXT, circuit_cooldown_millis INTEGER, circuit_cooldown_most TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 
@@ -1382,7 +1382,7 @@ CREATE TABLE "reg_prov_window_offset_cfg" (
   overlap_unit_code TEXT,
   lookback_value INTEGER,
   lookback_unit_code TEXT,
-  offset_type_code TEXT, lag_least TEXT, lag_most TEXT,
+  offset_type_code TEXT, lag_least TEXT, lag_most TEXT, priority INTEGER,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 

@@ -210,15 +210,16 @@ func (l *sourceLook) readRests() error {
 	return l.s.each(l.ctx, func(r *sql.Rows) error {
 		var p control.PartitionRest
 		var until ts
-		if err := r.Scan(&p.Provenance, &p.Endpoint, &p.Operation, &p.Spent, &until, &p.Trying); err != nil {
+		if err := r.Scan(&p.Provenance, &p.Endpoint, &p.Operation, &p.Spent, &p.After, &until, &p.Trying); err != nil {
 			return err
 		}
 		p.Until = until.time()
 		f := l.facts[p.Provenance]
 		f.Rests = append(f.Rests, p)
 		return nil
-	}, `SELECT provenance_code, endpoint_name, operation_code, failures, rests_until, trying FROM ing_breaker WHERE `+where+` AND failures>=?
-		ORDER BY provenance_code, endpoint_name, operation_code`, append(args, harvest.BreakAfter)...)
+	}, `SELECT provenance_code, endpoint_name, operation_code, failures, break_after, rests_until, trying FROM ing_breaker
+		WHERE `+where+` AND failures >= break_after
+		ORDER BY provenance_code, endpoint_name, operation_code`, args...)
 }
 
 // readQueues counts what of the queued could be taken now, and finds when the first of it

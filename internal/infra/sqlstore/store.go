@@ -38,8 +38,11 @@ type Store struct {
 	bodies *bodies
 	// observer is told what is committed, nil for nobody.
 	observer atomic.Pointer[Observer]
-	stmtMu   sync.Mutex
-	stmts    map[string]*sql.Stmt // guarded by stmtMu; prepared on w
+	// pressure is how the database fares.
+	pressureMu sync.Mutex
+	pressure   harvest.Pressure // guarded by pressureMu
+	stmtMu     sync.Mutex
+	stmts      map[string]*sql.Stmt // guarded by stmtMu; prepared on w
 }
 
 // Options of [Open].

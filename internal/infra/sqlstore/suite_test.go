@@ -134,6 +134,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R70_PartitionRestsAfterThreeFailures", partitionRests},
 		{"R70_ALongOutageEndsWithItsRests", outageEndsRests},
 		{"R70_RequestsOutsideOfTasksCount", requestsCount},
+		{"R69_TheBreakerIsTheSources", breakerIsTheSources},
 		{"R70_ThrottledIsNoFailure", throttledIsNoFailure},
 		{"R70_AWaitKeepsTheFaultBeforeIt", waitKeepsTheFault},
 		{"R82_CutsCountForTheBreaker", cutsCount},

@@ -119,7 +119,7 @@ func (s *Store) barred(ctx context.Context, provenance string, op harvest.Operat
 		var b harvest.Breaker
 		var until ts
 		var n int64
-		if err := r.Scan(&b.Spent, &until, &n); err != nil {
+		if err := r.Scan(&b.Spent, &b.After, &until, &n); err != nil {
 			return err
 		}
 		b.Until = until.time()
@@ -131,10 +131,10 @@ func (s *Store) barred(ctx context.Context, provenance string, op harvest.Operat
 		}
 		w.Ready, w.Later = w.Ready-n, w.Later+n
 		return nil
-	}, `SELECT b.failures, b.rests_until, COUNT(*) FROM ing_task t
+	}, `SELECT b.failures, b.break_after, b.rests_until, COUNT(*) FROM ing_task t
 		JOIN ing_breaker b ON b.provenance_code=t.provenance_code AND b.endpoint_name=t.endpoint_name AND b.operation_code=t.operation_code
 		WHERE t.provenance_code=? AND t.operation_code=? AND t.spec_version <= ? AND t.status_code='QUEUED' AND t.scheduled_at <= ?
-		GROUP BY b.endpoint_name, b.failures, b.rests_until`,
+		GROUP BY b.endpoint_name, b.failures, b.break_after, b.rests_until`,
 		provenance, op, source.SpecVersion, ts(now))
 	if err != nil {
 		return fmt.Errorf("count what rests: %w", err)

@@ -154,13 +154,13 @@ func (s *Store) readBreakers(ctx context.Context, to map[harvest.Partition]contr
 		var p harvest.Partition
 		var b harvest.Breaker
 		var until ts
-		err := r.Scan(&p.Provenance, &p.Endpoint, &p.Operation, &b.Spent, &until, &b.Trying)
+		err := r.Scan(&p.Provenance, &p.Endpoint, &p.Operation, &b.Spent, &b.After, &until, &b.Trying)
 		b.Until = until.time()
 		f := to[p]
 		f.Breaker = b
 		to[p] = f
 		return err
-	}, `SELECT provenance_code, endpoint_name, operation_code, failures, rests_until, trying FROM ing_breaker`)
+	}, `SELECT provenance_code, endpoint_name, operation_code, failures, break_after, rests_until, trying FROM ing_breaker`)
 }
 
 func (s *Store) readUnanswered(ctx context.Context, to map[harvest.Partition]control.PartitionFacts) error {

@@ -67,6 +67,21 @@ func (x *tx) orLostRace(err error) error {
 	return err
 }
 
+// notePressure takes note of how long a write waited for its turn, and took.
+func (s *Store) notePressure(queued, took time.Duration) {
+	s.pressureMu.Lock()
+	defer s.pressureMu.Unlock()
+	s.pressure.Note(time.Now(), queued, took)
+}
+
+// Strained says why nothing more should be planned for the sake of the database, by the
+// last writes of this process; empty if it may be.
+func (s *Store) Strained() string {
+	s.pressureMu.Lock()
+	defer s.pressureMu.Unlock()
+	return s.pressure.Strained(time.Now())
+}
+
 // patiently runs f, again if the database asks for it or the connection was
 // lost. A connection that is lost before COMMIT has changed nothing: the server
 // rolls back, and the lease and its fence still guard the next try. A COMMIT whose
@@ -163,10 +178,13 @@ func (s *Store) writeOnce(ctx context.Context, f func(*tx) error) (err error) {
 	if err := s.point("before begin"); err != nil {
 		return err
 	}
+	asked := time.Now()
 	t, err := s.w.BeginTx(ctx, &sql.TxOptions{Isolation: s.d.isolation})
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
+	begun := time.Now()
+	defer func() { s.notePressure(begun.Sub(asked), time.Since(begun)) }()
 	done := false
 	defer func() {
 		if !done {
