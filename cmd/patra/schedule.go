@@ -227,7 +227,7 @@ func (c *cli) printScheduleView(v control.ScheduleView) {
 		if v.Last.Plan != 0 {
 			c.printf(", plan %d", v.Last.Plan)
 		}
-		if v.Last.Outcome == harvest.TriggerFailed || v.Last.Outcome == harvest.TriggerNoop {
+		if v.Last.Outcome == harvest.TriggerFailed || v.Last.Outcome == harvest.TriggerRefused || v.Last.Outcome == harvest.TriggerNoop {
 			c.printf(": %s", v.Last.Remarks)
 		}
 		c.printf("\n")

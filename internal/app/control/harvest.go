@@ -84,10 +84,11 @@ func BackfillActivity(from, to, query string) string {
 func (c *Control) Harvest(ctx context.Context, req HarvestRequest) (*Report, error) {
 	began := time.Now()
 	req.Operation = cmp.Or(req.Operation, harvest.Harvest)
-	if err := c.admit(ctx, req); err != nil {
+	trigger, err := req.trigger()
+	if err != nil {
 		return nil, err
 	}
-	trigger, err := req.trigger()
+	trigger, err = c.receive(ctx, req, trigger)
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +129,20 @@ func (c *Control) Harvest(ctx context.Context, req HarvestRequest) (*Report, err
 	rep.Requests, rep.Bytes = r.watch.requests()
 	rep.Duration = time.Since(began).Milliseconds()
 	return rep, runErr
+}
+
+// receive writes a trigger down, and then refuses what may not be begun now. What it
+// refuses is kept with the trigger.
+func (c *Control) receive(ctx context.Context, req HarvestRequest, t harvest.Trigger) (harvest.Trigger, error) {
+	t, err := settled(func() (harvest.Trigger, error) { return c.planner.Receive(ctx, t) })
+	if err != nil {
+		return t, err
+	}
+	err = c.admit(ctx, req)
+	if err != nil {
+		return t, c.planner.Refuse(ctx, t, err)
+	}
+	return t, nil
 }
 
 // admit refuses what may not be begun now.

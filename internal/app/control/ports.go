@@ -191,6 +191,9 @@ type Contracts interface {
 // Planner plans what a trigger asks for: at once, or first shown and then applied
 // by the token of what was shown.
 type Planner interface {
+	// Receive writes a trigger down; Plan or Refuse answers it.
+	Receive(ctx context.Context, t harvest.Trigger) (harvest.Trigger, error)
+	Refuse(ctx context.Context, t harvest.Trigger, why error) error
 	Plan(ctx context.Context, t harvest.Trigger) (planner.Planned, error)
 	Preview(ctx context.Context, t harvest.Trigger) (planner.Preview, error)
 	Apply(ctx context.Context, token string, t harvest.Trigger) (planner.Planned, error)

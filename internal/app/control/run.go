@@ -109,6 +109,7 @@ func (r *run) planRemainder(ctx context.Context) (planner.Planned, error) {
 func (r *run) planWhenRested(ctx context.Context) (planner.Planned, error) {
 	for {
 		planned, err := r.planner.Plan(ctx, r.trigger)
+		r.trigger.Receipt = harvest.Receipt{} // it is answered: what is planned next is a trigger of its own
 		f, _ := harvest.FaultOf(err)
 		if f.Code != harvest.CodeBroken {
 			return planned, err

@@ -164,7 +164,11 @@ func (c *Control) scheduleAt(ctx context.Context, st schedule.Standing, now time
 		v.Reason = string(harvest.CodeQuiet) + " until " + Time(rest.Until).String()
 		return v, nil
 	}
-	if last.Outcome == harvest.TriggerFailed {
+	if last.Outcome == harvest.TriggerReceived {
+		v.Reason = "the last trigger is being planned, or waits for a planner"
+		return v, nil
+	}
+	if last.CameToNothing() {
 		v.Reason = "the last trigger failed and is tried again: " + last.Remarks
 		return v, nil
 	}

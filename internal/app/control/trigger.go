@@ -41,9 +41,6 @@ func (c *Control) Trigger(ctx context.Context, o TriggerOrder) (Planned, error) 
 	if req.Operation == harvest.Backfill && req.Activity == "" {
 		req.Activity = BackfillActivity(Time(o.From).String(), Time(o.To).String(), o.Query)
 	}
-	if err := c.admit(ctx, req); err != nil {
-		return Planned{}, err
-	}
 	t, err := req.trigger()
 	if err != nil {
 		return Planned{}, err
@@ -54,6 +51,10 @@ func (c *Control) Trigger(ctx context.Context, o TriggerOrder) (Planned, error) 
 	t.LogID = o.LogID
 	t.Priority = o.Priority
 	t.Trace = o.Trace
+	t, err = c.receive(ctx, req, t)
+	if err != nil {
+		return Planned{}, err
+	}
 	return c.CreatePlan(ctx, t, o.By)
 }
 
@@ -88,10 +89,11 @@ func (c *Control) PlanRefresh(ctx context.Context, req RefreshRequest, by By) (R
 		return RefreshPlanned{}, err
 	}
 	hr := HarvestRequest{Source: req.Source, Operation: harvest.Update, Activity: activity, Pick: pick}
-	if err := c.admit(ctx, hr); err != nil {
+	t, err := hr.trigger()
+	if err != nil {
 		return RefreshPlanned{}, err
 	}
-	t, err := hr.trigger()
+	t, err = c.receive(ctx, hr, t)
 	if err != nil {
 		return RefreshPlanned{}, err
 	}

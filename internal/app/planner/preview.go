@@ -220,17 +220,11 @@ func (p *Preview) addPrice(r source.Rate, cost int64) {
 
 // Apply makes the plan a preview showed, or says what has moved since.
 func (p *Planner) Apply(ctx context.Context, token string, t harvest.Trigger) (Planned, error) {
-	shown, err := parsePin(token)
+	shown, err := p.shown(ctx, token)
 	if err != nil {
 		return Planned{}, err
 	}
-	now, err := p.clocks.Now(ctx)
-	if err != nil {
-		return Planned{}, err
-	}
-	if now.After(shown.Until) {
-		return Planned{}, &MovedError{"more than " + TokenLife.String() + " have passed"}
-	}
+	t.Shown = token
 	t.Provenance = shown.Source
 	t.Operation = shown.Operation
 	t.Query = shown.Query
@@ -240,4 +234,20 @@ func (p *Planner) Apply(ctx context.Context, token string, t harvest.Trigger) (P
 	t.To = shown.To
 	t.Priority = shown.Priority
 	return p.plan(ctx, t, shown)
+}
+
+// shown is what the preview with a token showed, if it can still be applied.
+func (p *Planner) shown(ctx context.Context, token string) (*pin, error) {
+	shown, err := parsePin(token)
+	if err != nil {
+		return nil, err
+	}
+	now, err := p.clocks.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if now.After(shown.Until) {
+		return nil, &MovedError{"more than " + TokenLife.String() + " have passed"}
+	}
+	return shown, nil
 }

@@ -249,7 +249,7 @@ func (s *Scheduler) waits(ctx context.Context, st schedule.Standing, before harv
 
 // due is the time to trigger now, if there is one: the latest that came since
 // the newest trigger, and since the schedule is in force; else the newest trigger
-// itself if that failed and has rested.
+// itself if nothing came of it, or nobody has answered it yet, and it has rested.
 func (s *Scheduler) due(ctx context.Context, st schedule.Standing, now time.Time) (time.Time, bool, error) {
 	last, err := s.store.LastTriggered(ctx, Code, st.Name)
 	if err != nil {
@@ -266,7 +266,7 @@ func (s *Scheduler) due(ctx context.Context, st schedule.Standing, now time.Time
 	if at, ok := st.Due(since, now); ok {
 		return at, true, nil
 	}
-	again := last.Outcome == harvest.TriggerFailed && newest.After(st.Since) && now.Sub(last.At) >= s.cfg.Retry
+	again := last.Outcome != "" && !last.Answered() && newest.After(st.Since) && now.Sub(last.At) >= s.cfg.Retry
 	return newest, again, nil
 }
 

@@ -10,6 +10,7 @@ import (
 // Trigger is what asks for a plan, and for which one.
 type Trigger struct {
 	Provenance string
+	Endpoint   string // the one it goes through, empty for the source's own choice
 	Operation  Operation
 	Kind       TriggerKind
 	Scheduler  string // scheduler_code, job id and log id of an outside scheduler
@@ -24,6 +25,8 @@ type Trigger struct {
 	Priority   int           // in place of the operation's own, if not 0
 	Watches    CursorID      // of a sentinel: the HARVEST cursor whose window it walks again
 	Trace      string        // where in a tree of spans who asked stands (W3C traceparent), if anywhere
+	Shown      string        // the token of the preview that the plan is held to, if there was one
+	Receipt    Receipt       // the row it was written down in; zero if it was not yet
 	// Approve, if set, is shown what the first plan of a selection is going to read before
 	// the plan is saved. An error of it is the answer of the trigger, and nothing is saved.
 	Approve func(Forecast) error

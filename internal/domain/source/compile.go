@@ -218,6 +218,9 @@ func (c *compiler) duration(path string, d Duration, def time.Duration) Duration
 
 var codePattern = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
 
+// IsCode reports whether a source could have this name.
+func IsCode(name string) bool { return codePattern.MatchString(name) }
+
 func (c *compiler) provenance() {
 	d, s := c.def, c.spec
 	s.Source = d.Source

@@ -566,12 +566,20 @@ CREATE TABLE `ing_schedule_instance` (
   `record_remarks` mediumtext COLLATE utf8mb4_bin,
   `triggered_at` datetime(6) NOT NULL,
   `created_at` datetime(6) NOT NULL,
+  `endpoint_name` varchar(64) COLLATE utf8mb4_bin DEFAULT NULL,
+  `wish` mediumtext COLLATE utf8mb4_bin,
+  `wish_hash` varchar(64) COLLATE utf8mb4_bin DEFAULT NULL,
+  `fence` bigint NOT NULL DEFAULT '0',
+  `claims` bigint NOT NULL DEFAULT '0',
+  `claimed_until` datetime(6) DEFAULT NULL,
+  `answered_at` datetime(6) DEFAULT NULL,
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_sched_src` (`scheduler_code`,`scheduler_job_id`,`scheduler_log_id`),
   KEY `idx_sched_prov` (`provenance_code`,`operation_code`,`triggered_at`),
   KEY `idx_sched_plan` (`plan_id`),
+  KEY `idx_sched_open` (`outcome_code`,`claimed_until`),
   CONSTRAINT `ing_schedule_instance_chk_1` CHECK ((`operation_code` in (_utf8mb4'HARVEST',_utf8mb4'BACKFILL',_utf8mb4'UPDATE'))),
-  CONSTRAINT `ing_schedule_instance_chk_2` CHECK ((`outcome_code` in (_utf8mb4'PLANNED',_utf8mb4'EXISTING',_utf8mb4'NOOP',_utf8mb4'FAILED')))
+  CONSTRAINT `ing_schedule_instance_chk_2` CHECK ((`outcome_code` in (_utf8mb4'RECEIVED',_utf8mb4'PLANNED',_utf8mb4'EXISTING',_utf8mb4'NOOP',_utf8mb4'REFUSED',_utf8mb4'FAILED')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `ing_search` (

@@ -527,23 +527,32 @@ CREATE TABLE ing_schedule (
 
 CREATE UNIQUE INDEX uk_schedule_name ON ing_schedule (schedule_name);
 
-CREATE TABLE ing_schedule_instance (
+CREATE TABLE "ing_schedule_instance" (
   id INTEGER PRIMARY KEY,
   scheduler_code TEXT,
   scheduler_job_id TEXT,
   scheduler_log_id TEXT,
   trigger_type_code TEXT NOT NULL,
   provenance_code TEXT NOT NULL,
+  endpoint_name TEXT,
   operation_code TEXT NOT NULL CHECK (operation_code IN ('HARVEST','BACKFILL','UPDATE')),
   trigger_params TEXT NOT NULL,
+  wish TEXT,
+  wish_hash TEXT,
   expr_proto_hash TEXT,
   expr_proto_snapshot TEXT,
-  outcome_code TEXT NOT NULL CHECK (outcome_code IN ('PLANNED','EXISTING','NOOP','FAILED')),
+  outcome_code TEXT NOT NULL CHECK (outcome_code IN ('RECEIVED','PLANNED','EXISTING','NOOP','REFUSED','FAILED')),
   plan_id INTEGER,
   record_remarks TEXT,
+  fence INTEGER NOT NULL DEFAULT 0,
+  claims INTEGER NOT NULL DEFAULT 0,
+  claimed_until TEXT,
   triggered_at TEXT NOT NULL,
+  answered_at TEXT,
   created_at TEXT NOT NULL
 ) STRICT;
+
+CREATE INDEX idx_sched_open ON ing_schedule_instance (outcome_code, claimed_until);
 
 CREATE INDEX idx_sched_plan ON ing_schedule_instance (plan_id);
 

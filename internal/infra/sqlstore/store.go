@@ -337,6 +337,7 @@ func (s *Store) seedSQL() []string {
 		`SELECT updated_at FROM ing_task ORDER BY id DESC LIMIT 1`,
 		`SELECT MAX(updated_at) FROM ing_source_state`,
 		`SELECT triggered_at FROM ing_schedule_instance ORDER BY id DESC LIMIT 1`,
+		`SELECT answered_at FROM ing_schedule_instance ORDER BY id DESC LIMIT 1`,
 		`SELECT started_at FROM ing_task_run ORDER BY id DESC LIMIT 1`,
 		`SELECT opened_at FROM ing_task_run_batch ORDER BY id DESC LIMIT 1`,
 		`SELECT MAX(b.committed_at) FROM (SELECT committed_at FROM ing_task_run_batch ORDER BY id DESC LIMIT 50) b`,
