@@ -134,13 +134,27 @@ func (p *Planner) begin(ctx context.Context, t harvest.Trigger) (*planning, erro
 	return pl, nil
 }
 
-// contract is the description by which a trigger is planned. Items in quarantine are
-// read by the one that a harvest has now, from where they are.
+// contract is the description by which a trigger is planned, within the bounds that the
+// trigger sets.
 func (p *Planner) contract(ctx context.Context, t harvest.Trigger) (source.Contract, error) {
-	if t.BaseURL != source.Kept {
-		return p.reg.Select(ctx, t.Provenance, t.Operation, t.Query)
+	con, err := p.selected(ctx, t)
+	if err != nil {
+		return con, err
 	}
-	con, err := p.reg.Select(ctx, t.Provenance, harvest.Harvest, t.Query)
+	if err := t.Pacing.Check(); err != nil {
+		return con, &source.BoundError{Source: t.Provenance, Text: err.Error()}
+	}
+	con.Spec, err = con.Spec.Within(t.Pacing.Bounds)
+	return con, err
+}
+
+// selected is what the source says of what is wanted. Items in quarantine are read by the
+// description that a harvest has now, from where they are.
+func (p *Planner) selected(ctx context.Context, t harvest.Trigger) (source.Contract, error) {
+	if t.BaseURL != source.Kept {
+		return p.reg.Through(ctx, t.Provenance, t.Operation, t.Endpoint, t.Query)
+	}
+	con, err := p.reg.Through(ctx, t.Provenance, harvest.Harvest, t.Endpoint, t.Query)
 	if err != nil {
 		return con, err
 	}
@@ -149,16 +163,21 @@ func (p *Planner) contract(ctx context.Context, t harvest.Trigger) (source.Contr
 }
 
 // Namespace is where the progress of what a trigger asks for is kept: by what it
-// selects, or by its activity (R7, R8).
+// selects, or by its activity (R7, R8). An activity that goes through an endpoint which
+// is not the usual one has a place of its own there (R72).
 func Namespace(spec *source.Spec, t harvest.Trigger) harvest.Namespace {
+	activity := t.Activity
+	if spec.Beside {
+		activity += "/" + t.Endpoint
+	}
 	switch t.Operation {
 	case harvest.Harvest:
 		_, selHash := spec.Selected()
 		return harvest.HarvestNamespace(t.Provenance, spec.Search.Name, spec.Window.Key, selHash)
 	case harvest.Update:
-		return harvest.ActivityNamespace(t.Provenance, t.Operation, harvest.RangeOrdinal, t.Activity)
+		return harvest.ActivityNamespace(t.Provenance, t.Operation, harvest.RangeOrdinal, activity)
 	default:
-		return harvest.ActivityNamespace(t.Provenance, t.Operation, spec.Window.Key, t.Activity)
+		return harvest.ActivityNamespace(t.Provenance, t.Operation, spec.Window.Key, activity)
 	}
 }
 

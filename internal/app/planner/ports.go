@@ -11,9 +11,10 @@ import (
 
 // Registry knows the contract of a source in force now.
 type Registry interface {
-	// Select returns the contract for an operation and a selection. query is the
-	// selection as text; empty means everything.
-	Select(ctx context.Context, code string, op harvest.Operation, query string) (source.Contract, error)
+	// Through returns the contract for an operation that goes through an endpoint, the
+	// source's own choice if that is empty, and for a selection. query is the selection
+	// as text; empty means everything.
+	Through(ctx context.Context, code string, op harvest.Operation, endpoint, query string) (source.Contract, error)
 }
 
 // Store is what the planner needs kept. Every method is one transaction or one

@@ -228,4 +228,3 @@ func TestR73_RefusedQueryLeavesItsReason(t *testing.T) {
 		}
 	})
 }
-

@@ -294,6 +294,7 @@ func trigger(st schedule.Standing, due time.Time, before harvest.Triggered, now 
 	t := harvest.Trigger{
 		Provenance: st.Source, Operation: st.Operation, Kind: harvest.TriggerScheduled, Scheduler: Code, JobID: st.Name, LogID: harvest.FormatInstant(due),
 		Query: st.Query, Priority: st.Priority, Activity: st.Activity(due), Params: string(params),
+		Endpoint: st.Wants.Endpoint, Pacing: st.Wants.Pacing,
 	}
 	switch st.Operation {
 	case harvest.Backfill:

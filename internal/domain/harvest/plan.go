@@ -23,6 +23,7 @@ type Trigger struct {
 	Params     string        // the trigger as given, JSON
 	Pick       CandidatePick // which records an UPDATE reads again
 	Priority   int           // in place of the operation's own, if not 0
+	Pacing     Pacing        // when its tasks are begun, and how much slower than the source allows
 	Watches    CursorID      // of a sentinel: the HARVEST cursor whose window it walks again
 	Trace      string        // where in a tree of spans who asked stands (W3C traceparent), if anywhere
 	Shown      string        // the token of the preview that the plan is held to, if there was one
@@ -96,6 +97,8 @@ type OpenPlan struct {
 	Priority int
 	// Trace is where in a tree of spans it stands, if anywhere.
 	Trace string
+	// Pacing is what its trigger said of how it is worked on.
+	Pacing Pacing
 }
 
 // PartialPlan names a namespace with a plan whose slicing is not over.
@@ -115,6 +118,8 @@ type SliceDraft struct {
 	Pool   string
 	Reason string
 	Done   bool
+	// Delay is how long after the first task of its plan its own may begin.
+	Delay time.Duration
 }
 
 // PlanKey makes a repeated trigger find the plan it already has (R5).

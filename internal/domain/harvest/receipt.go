@@ -61,6 +61,7 @@ type wish struct {
 	BaseURL  string    `json:"baseUrl,omitempty"`
 	Pick     *wishPick `json:"pick,omitempty"`
 	Priority int       `json:"priority,omitzero"`
+	Pacing   Pacing    `json:"pacing,omitzero"`
 	Watches  CursorID  `json:"watches,omitzero"`
 	Trace    string    `json:"traceparent,omitempty"`
 	Shown    string    `json:"shown,omitempty"`
@@ -78,7 +79,7 @@ type wishPick struct {
 // Wish is what a trigger asks for, as it is kept until it is answered.
 func (t Trigger) Wish() (string, error) {
 	w := wish{
-		Endpoint: t.Endpoint, Activity: t.Activity, From: t.From, To: t.To, Query: t.Query, BaseURL: t.BaseURL, Priority: t.Priority,
+		Endpoint: t.Endpoint, Activity: t.Activity, From: t.From, To: t.To, Query: t.Query, BaseURL: t.BaseURL, Priority: t.Priority, Pacing: t.Pacing,
 		Watches: t.Watches, Trace: t.Trace, Shown: t.Shown, Asks: t.Approve != nil,
 	}
 	if t.Operation == Update {
@@ -105,6 +106,7 @@ func (t *Trigger) TakeWish(text string) error {
 	t.Query = w.Query
 	t.BaseURL = w.BaseURL
 	t.Priority = w.Priority
+	t.Pacing = w.Pacing
 	t.Watches = w.Watches
 	t.Trace = w.Trace
 	t.Shown = w.Shown

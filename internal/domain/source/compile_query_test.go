@@ -90,7 +90,7 @@ func TestCompile_SnapshotsNeedAnExecutorThatKnowsTheirWords(t *testing.T) {
 			t.Errorf("%s: version %d, want 7 (%v)", text, spec.Version, err)
 		}
 	}
-	if source.SpecVersion != 7 {
+	if source.SpecVersion != 8 {
 		t.Errorf("this build runs snapshots up to %d", source.SpecVersion)
 	}
 }

@@ -25,7 +25,15 @@ import (
 //	   for not said, such as a closed bound
 //	6: queries of which a part is decided here
 //	7: lists that are read newest first, whatever the window is; windows of ids
-const SpecVersion = 7
+//	8: bounds of a plan's own, in the snapshots of plans that have some
+const SpecVersion = 8
+
+// specPlain is the version of snapshots without bounds of their own, which older builds
+// can run, and specBounded that of those with some.
+const (
+	specPlain   = 7
+	specBounded = 8
+)
 
 // specOneWord is the first version whose keys have the words that packs have.
 const specOneWord = 5
@@ -50,12 +58,17 @@ type Spec struct {
 	Head     *Endpoint `json:"head,omitempty"`
 	Batching Batching  `json:"batching"`
 	// Cuts are none in the snapshots of older builds.
-	Cuts    Cuts        `json:"cuts,omitzero"`
-	Retry   Retry       `json:"retry"`
-	Rate    Rate        `json:"rateLimit"`
+	Cuts  Cuts  `json:"cuts,omitzero"`
+	Retry Retry `json:"retry"`
+	Rate  Rate  `json:"rateLimit"`
+	// Bound holds this plan below the rate, nil if nothing does.
+	Bound   *PlanBound  `json:"bound,omitempty"`
 	ID      Identity    `json:"identity"`
 	Mapping Mapping     `json:"mapping"`
 	Faults  []FaultRule `json:"faults,omitempty"`
+	// Beside: the endpoint was named, and is not the one that is asked otherwise. What is
+	// done through it has places of its own.
+	Beside bool `json:"beside,omitzero"`
 	// Query is what of the source is wanted; nil means everything.
 	Query *Selection `json:"query,omitempty"`
 	// Vars are the instance's own values (contact, tool) as bound at plan time.

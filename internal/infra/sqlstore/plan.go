@@ -168,6 +168,9 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 	if err := x.ensureSourceRow(ns.Provenance); err != nil {
 		return fmt.Errorf("note source: %w", err)
 	}
+	if err := x.ensureEndpointRow(harvest.EndpointOf{Provenance: ns.Provenance, Endpoint: d.Endpoint}); err != nil {
+		return fmt.Errorf("note endpoint: %w", err)
+	}
 	if err := x.boundWalks(ns.Provenance, d.MaxWalks); err != nil {
 		return err
 	}
@@ -233,6 +236,7 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 	p := planRef{
 		id: head.ID, instance: inst, cursor: cur, provenance: ns.Provenance, endpoint: d.Endpoint, operation: ns.Operation,
 		specVersion: d.SpecVersion, pagingType: d.PagingType, pageSize: d.PageSize, priority: d.Trigger.Priority,
+		scheduledAt: d.Trigger.Pacing.From(x.now),
 	}
 	if len(d.Candidates) > 0 {
 		if err := x.insertCandidates(head.ID, d.Span.From.Ordinal(), d.Candidates); err != nil {
@@ -387,7 +391,7 @@ func (x *tx) insertTasks(p planRef, rows []sliceRow, ids map[string]int64) error
 		for _, r := range part {
 			state := harvest.TaskQueued
 			var code harvest.Code
-			at := due
+			at := due.Add(r.Delay)
 			if r.state == harvest.SliceFailed {
 				state = harvest.TaskFailed
 				code = harvest.CodeUnplannable

@@ -191,6 +191,16 @@ CREATE TABLE ing_dictionary (
 
 CREATE UNIQUE INDEX uk_dictionary_key ON ing_dictionary (provenance_code, record_type);
 
+CREATE TABLE ing_endpoint_state (
+  provenance_code TEXT NOT NULL,
+  endpoint_name TEXT NOT NULL,
+  paused INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0,1)),
+  reason TEXT,
+  since TEXT,
+  updated_at TEXT NOT NULL,
+  PRIMARY KEY (provenance_code, endpoint_name)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE ing_error_group (
   id INTEGER PRIMARY KEY,
   provenance_code TEXT NOT NULL,
@@ -1084,7 +1094,7 @@ CREATE TABLE "reg_prov_endpoint_def" (
   is_auth_required INTEGER,
   page_param_name TEXT,
   page_size_param_name TEXT,
-  cursor_param_name TEXT,
+  cursor_param_name TEXT, is_default INTEGER, search_endpoint TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 

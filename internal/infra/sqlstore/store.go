@@ -336,6 +336,7 @@ func (s *Store) seedSQL() []string {
 		`SELECT MAX(t.updated_at) FROM ing_task t` + s.d.taskIndex + ` WHERE ` + isOneOf("t.status_code", harvest.TasksInHand),
 		`SELECT updated_at FROM ing_task ORDER BY id DESC LIMIT 1`,
 		`SELECT MAX(updated_at) FROM ing_source_state`,
+		`SELECT MAX(updated_at) FROM ing_endpoint_state`,
 		`SELECT triggered_at FROM ing_schedule_instance ORDER BY id DESC LIMIT 1`,
 		`SELECT answered_at FROM ing_schedule_instance ORDER BY id DESC LIMIT 1`,
 		`SELECT started_at FROM ing_task_run ORDER BY id DESC LIMIT 1`,
