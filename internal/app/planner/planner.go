@@ -84,7 +84,7 @@ func (p *Planner) plan(ctx context.Context, t harvest.Trigger, pin *pin) (Planne
 	compiling.End()
 	if err != nil {
 		span.Fail(err)
-		return Planned{}, p.recordFailure(ctx, t, err)
+		return Planned{}, p.Refuse(ctx, t, err)
 	}
 	pl.pin = pin
 	for range frontierTries {

@@ -45,8 +45,13 @@ func (p *Planner) Receive(ctx context.Context, t harvest.Trigger) (harvest.Trigg
 	}
 }
 
-// Refuse answers a trigger that may not be planned, and returns the reason.
+// Refuse answers a trigger that may not be planned, and returns the reason. Who looks on
+// is told of it if the source is known: what people misspell is no name for a figure.
 func (p *Planner) Refuse(ctx context.Context, t harvest.Trigger, why error) error {
+	known, _ := problem.Of(why)
+	if known.Kind != problem.NotFound && !t.Receipt.IsZero() {
+		p.observe(t, Planned{}, why)
+	}
 	return p.recordFailure(ctx, t, why)
 }
 

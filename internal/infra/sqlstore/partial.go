@@ -103,6 +103,9 @@ func pacingIn(sliceParams []byte) (harvest.Pacing, error) {
 	var kept struct {
 		Pacing harvest.Pacing `json:"pacing"`
 	}
+	if len(sliceParams) == 0 {
+		return kept.Pacing, nil
+	}
 	err := json.Unmarshal(sliceParams, &kept)
 	if err != nil {
 		return kept.Pacing, fmt.Errorf("read how it was cut: %w", err)
