@@ -199,13 +199,19 @@ func (x *tx) notHeld() string {
 		WHERE es.provenance_code = ing_task.provenance_code AND es.endpoint_name = ing_task.endpoint_name` + x.s.d.forShare + `) = 0`
 }
 
-// lockSourceOf locks the row of a task's source until the commit, where the guard by itself would not.
+// lockSourceOf locks the rows of a task's source and endpoint until the commit, where the guard by itself would not.
 func (x *tx) lockSourceOf(task harvest.TaskID) error {
 	if !x.s.d.locksApart {
 		return nil
 	}
-	return x.lockRows(`SELECT ss.provenance_code FROM ing_source_state ss
+	err := x.lockRows(`SELECT ss.provenance_code FROM ing_source_state ss
 		WHERE ss.provenance_code=(SELECT t.provenance_code FROM ing_task t WHERE t.id=?)`, task)
+	if err != nil {
+		return err
+	}
+	return x.lockRows(`SELECT es.endpoint_name FROM ing_endpoint_state es
+		WHERE es.provenance_code=(SELECT t.provenance_code FROM ing_task t WHERE t.id=?)
+		AND es.endpoint_name=(SELECT t.endpoint_name FROM ing_task t WHERE t.id=?)`, task, task)
 }
 
 // explainRefusal says why a guard found no row.
