@@ -37,6 +37,7 @@ func (c *cli) backfillCmd() *cobra.Command {
 func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 	var from, to, query, activity string
 	var stand standIn
+	var manner mannerFlags
 	var workers int
 	var yes, dryRun bool
 	var reason string
@@ -49,6 +50,10 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 			return err
 		}
 		req.BaseURL, err = stand.base()
+		if err != nil {
+			return err
+		}
+		req.Manner, err = manner.read(cmd)
 		if err != nil {
 			return err
 		}
@@ -82,6 +87,7 @@ func (c *cli) runCmd(op harvest.Operation, cmd *cobra.Command) *cobra.Command {
 	if op == harvest.Backfill {
 		f.StringVar(&activity, "activity", "", "name of the activity (default: made from window and query)")
 	}
+	manner.add(cmd)
 	f.IntVar(&workers, "workers", 4, "slices worked on at once")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask before much is read")
 	f.BoolVar(&dryRun, "dry-run", false, "show what would be planned, and a token for patra plan create --apply; nothing is saved")

@@ -11,7 +11,8 @@ import (
 
 func (c *cli) planCreateCmd() *cobra.Command {
 	var stand standIn
-	var from, to, query, op, activity, token, priority, reason string
+	var manner mannerFlags
+	var from, to, query, op, activity, token, reason string
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use: "create SOURCE | create --apply TOKEN", Short: "Plan without working: see it first with --dry-run, then apply exactly that",
@@ -40,11 +41,13 @@ func (c *cli) planCreateCmd() *cobra.Command {
 			if !known || t.Operation == harvest.Update {
 				return misuse(cmd, "--op %q: use HARVEST or BACKFILL; an UPDATE is planned by patra refresh", op)
 			}
-			t.Priority, known = harvest.ParsePriority(priority)
-			if !known && priority != "" {
-				return misuse(cmd, "--priority %q: use high, normal or low", priority)
+			how, err := manner.read(cmd)
+			if err != nil {
+				return err
 			}
-			var err error
+			t.Endpoint = how.Endpoint
+			t.Priority = how.Priority
+			t.Pacing = how.Pacing
 			t.From, t.To, err = parseSpan(from, to)
 			if err != nil {
 				return err
@@ -69,7 +72,7 @@ func (c *cli) planCreateCmd() *cobra.Command {
 	f.StringVar(&token, "apply", "", "make the plan that a --dry-run showed")
 	f.StringVar(&reason, "reason", "", "why, for the audit")
 	f.StringVar(&op, "op", "HARVEST", "HARVEST or BACKFILL")
-	f.StringVar(&priority, "priority", "", "high, normal or low: the place in the queue of a HARVEST, an UPDATE or a BACKFILL (default: its own)")
+	manner.add(cmd)
 	f.StringVar(&query, "query", "", "only what matches")
 	f.StringVar(&from, "from", "", "start of the window, RFC 3339 or a date (UTC)")
 	f.StringVar(&to, "to", "", "end of the window, not part of it")

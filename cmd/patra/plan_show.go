@@ -107,8 +107,12 @@ func (c *cli) planShowCmd() *cobra.Command {
 func (c *cli) printPlan(v control.PlanView) {
 	p := v.Plan
 	c.printf("plan %d  %s %s  %s  %s\n", p.ID, p.Source, p.Operation, p.Status, windowText(p.From, p.To))
+	c.printf("  endpoint  %s\n", p.Endpoint)
 	if p.Query != "" {
 		c.printf("  query     %s\n", p.Query)
+	}
+	if v.Pacing != nil {
+		c.printf("  paced     %s\n", v.Pacing.Text())
 	}
 	if p.Unsliced {
 		word := "up to"

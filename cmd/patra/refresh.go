@@ -23,6 +23,7 @@ type refreshFlags struct {
 func (c *cli) refreshCmd() *cobra.Command {
 	var f refreshFlags
 	var stand standIn
+	var manner mannerFlags
 	var workers int
 	var dryRun bool
 	var reason string
@@ -43,6 +44,10 @@ func (c *cli) refreshCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			how, err := manner.read(cmd)
+			if err != nil {
+				return err
+			}
 			if err := checkWorkers(cmd, workers); err != nil {
 				return err
 			}
@@ -52,6 +57,7 @@ func (c *cli) refreshCmd() *cobra.Command {
 			}
 			defer done()
 			req.BaseURL = base
+			req.Manner = how
 			req.By = c.by(reason)
 			err = c.refresh(cmd.Context(), req, workers, dryRun)
 			if errors.Is(err, control.ErrNoIDs) {
@@ -68,6 +74,7 @@ func (c *cli) refreshCmd() *cobra.Command {
 	fs.IntVar(&f.max, "max", 0, "at most so many, those longest not seen first (default: all)")
 	fs.StringVar(&f.activity, "activity", "", "name of the activity (default: made from what is asked for and the date)")
 	stand.add(fs, "send this plan's requests to another host: a simulator or mirror")
+	manner.add(cmd)
 	fs.IntVar(&workers, "workers", 4, "slices worked on at once")
 	fs.BoolVar(&dryRun, "dry-run", false, "show how many records would be read, with how many requests; nothing is asked or saved")
 	fs.StringVar(&reason, "reason", "", "why, for the audit (default: the command)")

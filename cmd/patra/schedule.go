@@ -36,7 +36,8 @@ func oneName(cmd *cobra.Command, args []string) error {
 func (c *cli) scheduleSetCmd() *cobra.Command {
 	var f changeFlags
 	var o control.ScheduleOrder
-	var op, priority string
+	var op string
+	var manner mannerFlags
 	cmd := &cobra.Command{
 		Use: "set NAME --source SOURCE --cron LINE --reason TEXT", Short: "Make a schedule, or put another in place of one of that name", Args: oneName,
 		Long: "Set writes a schedule whole: what is not said is as it is by default, also where a schedule of that name is there.\n" +
@@ -63,11 +64,13 @@ func (c *cli) scheduleSetCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var known bool
-			o.Priority, known = harvest.ParsePriority(priority)
-			if !known && priority != "" {
-				return misuse(cmd, "--priority %q: use high, normal or low", priority)
+			how, err := manner.read(cmd)
+			if err != nil {
+				return err
 			}
+			o.Endpoint = how.Endpoint
+			o.Priority = how.Priority
+			o.Pacing = how.Pacing
 			o.Name = args[0]
 			o.By = c.by(f.reason)
 			o.DryRun = f.dryRun
@@ -87,7 +90,7 @@ func (c *cli) scheduleSetCmd() *cobra.Command {
 	fs.StringVar(&o.Query, "query", "", "only what matches, as for patra harvest (default: everything)")
 	fs.StringVar(&o.Cron, "cron", "", "when it begins: five fields such as '15 4 * * mon-fri', or @hourly, @daily, @weekly, @monthly")
 	fs.StringVar(&o.Zone, "zone", "UTC", "time zone of the line")
-	fs.StringVar(&priority, "priority", "", "high, normal or low: the place in the queue of a HARVEST, an UPDATE or a BACKFILL (default: its own)")
+	manner.addStanding(cmd)
 	fs.StringVar(&o.From, "from", "", "of a BACKFILL: start of the window, an instant, a date or an age such as -30d")
 	fs.StringVar(&o.To, "to", "", "of a BACKFILL: end of the window, not part of it; also an age, or now")
 	fs.StringVar(&o.OlderThan, "older-than", "", "of an UPDATE: records last seen longer ago than this, such as 180d")
@@ -227,7 +230,7 @@ func (c *cli) printScheduleView(v control.ScheduleView) {
 		if v.Last.Plan != 0 {
 			c.printf(", plan %d", v.Last.Plan)
 		}
-		if v.Last.Outcome == harvest.TriggerFailed || v.Last.Outcome == harvest.TriggerNoop {
+		if v.Last.Outcome == harvest.TriggerFailed || v.Last.Outcome == harvest.TriggerRefused || v.Last.Outcome == harvest.TriggerNoop {
 			c.printf(": %s", v.Last.Remarks)
 		}
 		c.printf("\n")
@@ -260,6 +263,9 @@ func (c *cli) printSchedule(s control.Schedule) {
 		c.printf("  query     %s\n", cmp.Or(s.Query, everything))
 	}
 	c.printf("  when      %s %s\n", s.Cron, s.Zone)
+	if s.Pacing != nil {
+		c.printf("  paced     %s\n", s.Pacing.Text())
+	}
 	if s.NextAt != nil {
 		c.printf("  next      %s\n", s.NextAt)
 	}

@@ -8,7 +8,7 @@ import (
 func (c *cli) sourcePauseCmd() *cobra.Command {
 	var f changeFlags
 	cmd := &cobra.Command{
-		Use: "pause CODE --reason TEXT", Short: "Take no more work of a source", Args: oneSource,
+		Use: "pause CODE[/ENDPOINT] --reason TEXT", Short: "Take no more work of a source, or through one endpoint of it", Args: oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.hold(cmd, args[0], &f, func(ctl *control.Control, o control.HoldOrder) (control.SourceHold, error) {
 				return ctl.PauseSource(cmd.Context(), o)
@@ -24,7 +24,7 @@ func (c *cli) sourceResumeCmd() *cobra.Command {
 	var how control.Resumption
 	var stand standIn
 	cmd := &cobra.Command{
-		Use: "resume CODE --reason TEXT", Short: "Work on a source again after a pause, or after a fatal fault stopped it", Args: oneSource,
+		Use: "resume CODE[/ENDPOINT] --reason TEXT", Short: "Work on a source again after a pause, or after a fatal fault stopped it", Args: oneSource,
 		Long: "Resume ends a pause at once. A source that a fatal fault stopped is checked first, as `patra source check` does,\n" +
 			"with one or two requests: it stays stopped if the check fails. --force resumes it all the same.",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -83,7 +83,7 @@ func Integrity(ctx context.Context, cfg Config) ([]control.Finding, error) {
 
 // Assemble builds a node from an open store and contracts. transport, if
 // given, replaces the network.
-func Assemble(cfg Config, store *sqlstore.Store, contracts planner.Registry, transport http.RoundTripper) *Node {
+func Assemble(cfg Config, store *sqlstore.Store, contracts keyring.Contracts, transport http.RoundTripper) *Node {
 	cfg = cfg.withDefaults()
 	safe := vault.New(nil)
 	keys := keyring.New(store, safe, cfg.redact.Learn, keyring.OriginsOf(contracts), cfg.Logger)

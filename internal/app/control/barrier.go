@@ -33,6 +33,7 @@ type barriers struct {
 	now     time.Time
 	states  map[string]harvest.SourceState
 	facts   map[harvest.Partition]PartitionFacts
+	paused  map[harvest.EndpointOf]harvest.SourceState
 	cooling map[harvest.Partition]time.Time
 }
 
@@ -44,6 +45,10 @@ func (c *Control) barriers(ctx context.Context) (*barriers, error) {
 		return nil, err
 	}
 	b.states, err = c.store.SourceStates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.paused, err = c.store.PausedEndpoints(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +76,9 @@ func (b *barriers) bar(ctx context.Context, p harvest.Partition) *WaitingFor {
 		return waitFor(ReasonLineStopped, time.Time{}, fmt.Sprintf("patra source check %s, then %s", p.Provenance, resume))
 	case st.Paused:
 		return waitFor(ReasonSourcePaused, time.Time{}, resume)
+	}
+	if _, is := b.paused[p.EndpointOf()]; is {
+		return waitFor(ReasonSourcePaused, time.Time{}, fmt.Sprintf("patra source resume %s --reason TEXT", p.EndpointOf()))
 	}
 	if rest, quiet := b.quiet.Rest(ctx, p.Provenance, p.Operation); quiet {
 		return waitFor(ReasonQuietHours, rest.Until, "the end of the quiet hours")

@@ -53,6 +53,8 @@ var refusals = []refusal{
 	{"no_rate", "The source declares no rate that could be lowered.", "Declare one under rateLimit, or pause the source."},
 	{"no_sealing_key", "Secrets cannot be sealed, or opened, without the key for that.", "Set the key that the message names, or keep secrets in the environment or in files."},
 	{"no_token", "Whoever reaches that address could change everything, for no token is in use.", "Make one first: patra token new NAME --role admin; or listen on 127.0.0.1."},
+	{"bound", "A trigger asked for a higher rate, more requests in flight or larger pages than the description of its source has.", "Ask for less, or leave it out: only the description says how much a source may be asked."},
+	{"no_endpoint", "An endpoint was named that the source does not have, or that the operation does not go through.", "Name one of those that the message lists, or none."},
 	{"no_update", "The source has no way to read records by their ids.", "Read their time again with patra backfill."},
 	{"not_archived", "No archive holds what was asked for.", "Look at what there is: patra db archive list."},
 	{"not_found", "There is no such thing.", "List what there is; the message names the command."},

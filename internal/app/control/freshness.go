@@ -96,7 +96,7 @@ func (c *Control) lineStatus(ctx context.Context, st schedule.Standing, f Source
 		l.Unknown = "nothing was harvested yet"
 		return l, nil, nil
 	}
-	con, err := c.contracts.Select(ctx, st.Source, harvest.Harvest, st.Query)
+	con, err := c.contracts.Through(ctx, st.Source, harvest.Harvest, st.Wants.Endpoint, st.Query)
 	if err != nil {
 		l.Unknown = err.Error()
 		l.Waiting = waitFor(ReasonSpecInvalid, time.Time{}, "patra source check "+st.Source)

@@ -23,6 +23,7 @@ type HarvestRequest struct {
 	Query     string // selection in the text form, empty for everything
 	From, To  time.Time
 	BaseURL   string
+	Manner
 	// Approve, if set, is asked before the first plan of a selection is saved.
 	Approve func(harvest.Forecast) error
 	// Watch, if set, is shown how the work goes.
@@ -52,16 +53,20 @@ func (r HarvestRequest) trigger() (harvest.Trigger, error) {
 	if err != nil {
 		return harvest.Trigger{}, fmt.Errorf("marshal trigger: %w", err)
 	}
-	return harvest.Trigger{
+	t := harvest.Trigger{
 		Provenance: r.Source, Operation: r.Operation, Activity: r.Activity, Kind: harvest.TriggerManual,
 		From: r.From, To: r.To, Query: r.Query, BaseURL: r.BaseURL, Pick: r.Pick, Params: string(params), Approve: r.Approve,
-	}, nil
+	}
+	r.applyTo(&t)
+	return t, nil
 }
 
 // params are the wish as it was given, kept with the trigger.
 func (r HarvestRequest) params() ([]byte, error) {
 	if r.Operation != harvest.Update {
-		return json.Marshal(map[string]any{"from": Time(r.From), "to": Time(r.To), "baseUrl": r.BaseURL, "query": r.Query})
+		p := map[string]any{"from": Time(r.From), "to": Time(r.To), "baseUrl": r.BaseURL, "query": r.Query}
+		r.addTo(p)
+		return json.Marshal(p)
 	}
 	p := map[string]any{
 		"baseUrl": r.BaseURL, "ids": len(r.Pick.IDs), "mappingChanged": r.Pick.MappingChanged, "signals": r.Pick.Signals, "max": r.Pick.Max,
@@ -69,6 +74,7 @@ func (r HarvestRequest) params() ([]byte, error) {
 	if !r.Pick.SeenBefore.IsZero() {
 		p["seenBefore"] = Time(r.Pick.SeenBefore)
 	}
+	r.addTo(p)
 	return json.Marshal(p)
 }
 
@@ -84,10 +90,11 @@ func BackfillActivity(from, to, query string) string {
 func (c *Control) Harvest(ctx context.Context, req HarvestRequest) (*Report, error) {
 	began := time.Now()
 	req.Operation = cmp.Or(req.Operation, harvest.Harvest)
-	if err := c.admit(ctx, req); err != nil {
+	trigger, err := req.trigger()
+	if err != nil {
 		return nil, err
 	}
-	trigger, err := req.trigger()
+	trigger, err = c.receive(ctx, req, trigger)
 	if err != nil {
 		return nil, err
 	}
@@ -130,10 +137,27 @@ func (c *Control) Harvest(ctx context.Context, req HarvestRequest) (*Report, err
 	return rep, runErr
 }
 
+// receive writes a trigger down, and then refuses what may not be begun now. What it
+// refuses is kept with the trigger.
+func (c *Control) receive(ctx context.Context, req HarvestRequest, t harvest.Trigger) (harvest.Trigger, error) {
+	t, err := settled(func() (harvest.Trigger, error) { return c.planner.Receive(ctx, t) })
+	if err != nil {
+		return t, err
+	}
+	err = c.admit(ctx, req)
+	if err != nil {
+		return t, c.planner.Refuse(ctx, t, err)
+	}
+	return t, nil
+}
+
 // admit refuses what may not be begun now.
 func (c *Control) admit(ctx context.Context, req HarvestRequest) error {
-	_, err := c.contracts.Select(ctx, req.Source, req.Operation, req.Query)
+	con, err := c.contracts.Through(ctx, req.Source, req.Operation, req.Endpoint, req.Query)
 	if err != nil {
+		return err
+	}
+	if err := c.admitEndpoint(ctx, con.Spec.At(req.Operation)); err != nil {
 		return err
 	}
 	st, err := c.store.SourceState(ctx, req.Source)
@@ -148,6 +172,15 @@ func (c *Control) admit(ctx context.Context, req HarvestRequest) error {
 		return rest.Fault()
 	}
 	return nil
+}
+
+// admitEndpoint refuses an endpoint that is paused by itself.
+func (c *Control) admitEndpoint(ctx context.Context, at harvest.EndpointOf) error {
+	st, err := c.store.EndpointState(ctx, at)
+	if err == nil && st.Held() {
+		return &harvest.HeldError{Source: at.String(), State: st}
+	}
+	return err
 }
 
 // Work tells what is left to do for a source and operation, and in quiet hours

@@ -295,6 +295,8 @@ type PlanView struct {
 	Progress  PlanProgress   `json:"progress"`
 	// Estimate is absent if nothing told what was to be expected.
 	Estimate *PlanEstimate `json:"estimate,omitempty"`
+	// Pacing is absent if its trigger said nothing of how it is worked on.
+	Pacing *PlanPacing `json:"pacing,omitempty"`
 }
 
 // Plan shows a plan with its slices behind one, as many as limit says.
@@ -318,6 +320,11 @@ func (c *Control) Plan(ctx context.Context, id harvest.PlanID, after harvest.Sli
 	if sum.Estimated > 0 {
 		out.Estimate = &PlanEstimate{Expected: sum.Expected, Slices: sum.Estimated, All: sum.Slices.Done + sum.Slices.Failed + sum.Slices.Open, Read: sum.Records.Read()}
 	}
+	paced, err := c.store.PlanPacing(ctx, id)
+	if err != nil {
+		return out, err
+	}
+	out.Pacing = pacingOf(paced)
 	b, err := c.barriers(ctx)
 	if err != nil {
 		return out, err

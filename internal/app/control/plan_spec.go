@@ -31,7 +31,7 @@ type PlanSpec struct {
 
 // ofAPlan are parts of a description that belong to a plan and not to its source: no
 // change of the source changes them.
-var ofAPlan = []string{"query", "vars", "specVersion"}
+var ofAPlan = []string{"query", "vars", "specVersion", "bound", "beside"}
 
 // PlanSpec shows what a plan froze.
 func (c *Control) PlanSpec(ctx context.Context, id harvest.PlanID) (PlanSpec, error) {

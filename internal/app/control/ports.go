@@ -68,6 +68,8 @@ type PlanStore interface {
 	PlanOfKey(ctx context.Context, key string) (harvest.PlanID, error)
 	// Plans lists plans, the newest first.
 	Plans(ctx context.Context, q PlanQuery, limit int) ([]PlanRow, error)
+	// PlanPacing is what the trigger of a plan said of how it is worked on.
+	PlanPacing(ctx context.Context, id harvest.PlanID) (harvest.Pacing, error)
 	Plan(ctx context.Context, id harvest.PlanID) (PlanRow, error)
 	// Spec is the description of its source that a plan froze.
 	Spec(ctx context.Context, id harvest.PlanID) ([]byte, error)
@@ -112,6 +114,11 @@ type CursorStore interface {
 // RunStore knows what there is to do for a source, and makes it ready.
 type RunStore interface {
 	SourceState(ctx context.Context, provenance string) (harvest.SourceState, error)
+	// EndpointState tells whether an endpoint is paused by itself, PausedEndpoints are all
+	// that are, and HoldEndpoint pauses one or resumes it.
+	EndpointState(ctx context.Context, at harvest.EndpointOf) (harvest.SourceState, error)
+	PausedEndpoints(ctx context.Context) (map[harvest.EndpointOf]harvest.SourceState, error)
+	HoldEndpoint(ctx context.Context, at harvest.EndpointOf, paused bool, a source.Audit) error
 	// SourceStates is those of all sources that have one.
 	SourceStates(ctx context.Context) (map[string]harvest.SourceState, error)
 	Work(ctx context.Context, provenance string, op harvest.Operation) (Work, error)
@@ -188,11 +195,16 @@ type Sources interface {
 // Contracts knows the contract of a source in force now.
 type Contracts interface {
 	Select(ctx context.Context, code string, op harvest.Operation, query string) (source.Contract, error)
+	// Through is Select for an operation that goes through an endpoint which was named.
+	Through(ctx context.Context, code string, op harvest.Operation, endpoint, query string) (source.Contract, error)
 }
 
 // Planner plans what a trigger asks for: at once, or first shown and then applied
 // by the token of what was shown.
 type Planner interface {
+	// Receive writes a trigger down; Plan or Refuse answers it.
+	Receive(ctx context.Context, t harvest.Trigger) (harvest.Trigger, error)
+	Refuse(ctx context.Context, t harvest.Trigger, why error) error
 	Plan(ctx context.Context, t harvest.Trigger) (planner.Planned, error)
 	Preview(ctx context.Context, t harvest.Trigger) (planner.Preview, error)
 	Apply(ctx context.Context, token string, t harvest.Trigger) (planner.Planned, error)

@@ -63,8 +63,9 @@ type RefreshRequest struct {
 	// that the same wish on the same day is the same activity.
 	Activity string
 	BaseURL  string
-	Watch    *Watch
-	By       By
+	Manner
+	Watch *Watch
+	By    By
 }
 
 // ErrNoIDs says that a list of ids is empty.
@@ -78,7 +79,8 @@ func (c *Control) Refresh(ctx context.Context, req RefreshRequest) (*Report, err
 		return nil, err
 	}
 	return c.Harvest(ctx, HarvestRequest{
-		Source: req.Source, Operation: harvest.Update, Activity: activity, Pick: pick, BaseURL: req.BaseURL, Watch: req.Watch, By: req.By,
+		Source: req.Source, Operation: harvest.Update, Activity: activity, Pick: pick, BaseURL: req.BaseURL, Manner: req.Manner,
+		Watch: req.Watch, By: req.By,
 	})
 }
 
@@ -116,6 +118,7 @@ func (c *Control) PreviewRefresh(ctx context.Context, req RefreshRequest) (Refre
 
 func (c *Control) previewPick(ctx context.Context, req RefreshRequest, pick harvest.CandidatePick) (RefreshPreview, error) {
 	trigger := harvest.Trigger{Provenance: req.Source, Operation: harvest.Update, Activity: req.Activity, Pick: pick}
+	req.applyTo(&trigger)
 	p, err := c.planner.Preview(c.leaveNoTrace(ctx), trigger)
 	if err != nil {
 		return RefreshPreview{}, err

@@ -109,6 +109,7 @@ func (r *run) planRemainder(ctx context.Context) (planner.Planned, error) {
 func (r *run) planWhenRested(ctx context.Context) (planner.Planned, error) {
 	for {
 		planned, err := r.planner.Plan(ctx, r.trigger)
+		r.trigger.Receipt = harvest.Receipt{} // it is answered: what is planned next is a trigger of its own
 		f, _ := harvest.FaultOf(err)
 		if f.Code != harvest.CodeBroken {
 			return planned, err
@@ -141,10 +142,33 @@ func (r *run) work(ctx context.Context) error {
 			return true, nil
 		}
 		st, err := r.store.SourceState(ctx, code)
-		return st.Held(), err
+		if err != nil || st.Held() {
+			return st.Held(), err
+		}
+		return r.allPaused(ctx)
 	}
 	ex := r.executor(executor.Config{Provenance: code, Operation: op, Observe: r.watch.observe, Idle: idle})
 	return ex.Run(ctx)
+}
+
+// allPaused reports whether every plan that is worked on goes through an endpoint that
+// is paused by itself.
+func (r *run) allPaused(ctx context.Context) (bool, error) {
+	paused, err := r.store.PausedEndpoints(ctx)
+	if err != nil || len(paused) == 0 {
+		return false, err
+	}
+	for _, head := range r.plans {
+		p, err := r.store.Plan(ctx, head.ID)
+		if err != nil {
+			return false, err
+		}
+		_, is := paused[harvest.EndpointOf{Provenance: p.Source, Endpoint: p.Endpoint}]
+		if !is {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // fill reads from the store what the plans have come to.

@@ -39,7 +39,8 @@ type Schedule struct {
 	Name           string            `json:"name"`
 	Source         string            `json:"source"`
 	Operation      harvest.Operation `json:"operation"`
-	Query          string            `json:"query,omitempty"` // empty for everything
+	Endpoint       string            `json:"endpoint,omitempty"` // empty for the source's own choice
+	Query          string            `json:"query,omitempty"`    // empty for everything
 	Cron           string            `json:"cron"`
 	Zone           string            `json:"zone"`
 	Priority       string            `json:"priority"`
@@ -51,6 +52,7 @@ type Schedule struct {
 	MappingChanged bool              `json:"mapping_changed,omitzero"`
 	Signals        bool              `json:"signals,omitzero"`
 	Max            int               `json:"max,omitzero"`
+	Pacing         *PlanPacing       `json:"pacing,omitempty"`
 	Since          *Time             `json:"since,omitempty"`
 	NextAt         *Time             `json:"next_at,omitempty"`
 	Last           *ScheduleTrigger  `json:"last,omitempty"`
@@ -164,7 +166,11 @@ func (c *Control) scheduleAt(ctx context.Context, st schedule.Standing, now time
 		v.Reason = string(harvest.CodeQuiet) + " until " + Time(rest.Until).String()
 		return v, nil
 	}
-	if last.Outcome == harvest.TriggerFailed {
+	if last.Outcome == harvest.TriggerReceived {
+		v.Reason = "the last trigger is being planned, or waits for a planner"
+		return v, nil
+	}
+	if last.CameToNothing() {
 		v.Reason = "the last trigger failed and is tried again: " + last.Remarks
 		return v, nil
 	}
@@ -222,7 +228,7 @@ func scheduleOf(st schedule.Standing) Schedule {
 	v := Schedule{
 		Name: st.Name, Source: st.Source, Operation: st.Operation, Query: st.Query, Cron: st.Cron.String(), Zone: st.Zone.String(),
 		Priority: harvest.PriorityWord(cmp.Or(st.Priority, st.Operation.Priority())), Enabled: st.Enabled, Origin: "set",
-		MappingChanged: st.Wants.MappingChanged, Signals: st.Wants.Signals, Max: st.Wants.Max,
+		MappingChanged: st.Wants.MappingChanged, Signals: st.Wants.Signals, Max: st.Wants.Max, Endpoint: st.Wants.Endpoint, Pacing: pacingOf(st.Wants.Pacing),
 	}
 	if st.Suggested {
 		v.Origin = "pack"
@@ -303,7 +309,7 @@ func (c *Control) sharing(ctx context.Context, st schedule.Standing, ns harvest.
 // namespaceOf is where the progress of a standing selection is kept: of its
 // selection, or of the activity that was planned last. It is zero if none was.
 func (c *Control) namespaceOf(ctx context.Context, st schedule.Standing) (harvest.Namespace, error) {
-	t := harvest.Trigger{Provenance: st.Source, Operation: st.Operation, Query: st.Query}
+	t := harvest.Trigger{Provenance: st.Source, Endpoint: st.Wants.Endpoint, Operation: st.Operation, Query: st.Query}
 	if st.OneAtATime() {
 		last, err := c.store.LastPlanned(ctx, scheduler.Code, st.Name)
 		if err != nil || last.LogID == "" {
@@ -317,7 +323,7 @@ func (c *Control) namespaceOf(ctx context.Context, st schedule.Standing) (harves
 	} else {
 		t.Activity = st.Activity(time.Time{})
 	}
-	con, err := c.contracts.Select(ctx, st.Source, st.Operation, st.Query)
+	con, err := c.contracts.Through(ctx, st.Source, st.Operation, st.Wants.Endpoint, st.Query)
 	if err != nil {
 		return harvest.Namespace{}, err
 	}

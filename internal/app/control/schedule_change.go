@@ -25,6 +25,10 @@ type ScheduleOrder struct {
 	Cron      string
 	Zone      string // empty: UTC
 	Priority  int    // 0: the operation's own
+	// Endpoint is the one it goes through, empty for the source's own choice.
+	Endpoint string
+	// Pacing is how slowly it is done each time; NotBefore of it means nothing here.
+	Pacing harvest.Pacing
 	// From and To bound the window of a BACKFILL: instants, dates, or ages such as
 	// -30d that are counted back from each time the line comes.
 	From, To string
@@ -60,8 +64,11 @@ func (c *Control) SetSchedule(ctx context.Context, o ScheduleOrder) (ScheduleCha
 	if o.DryRun {
 		ctx = c.leaveNoTrace(ctx)
 	}
-	con, err := c.contracts.Select(ctx, st.Source, st.Operation, st.Query)
+	con, err := c.contracts.Through(ctx, st.Source, st.Operation, st.Wants.Endpoint, st.Query)
 	if err != nil {
+		return ScheduleChange{}, err
+	}
+	if _, err := con.Spec.Within(st.Wants.Pacing.Bounds); err != nil {
 		return ScheduleChange{}, err
 	}
 	if st.Operation == harvest.Update && con.Spec.Detail == nil {
@@ -89,7 +96,7 @@ func replacing(before, after schedule.Standing) []string {
 	if before.Suggested {
 		notes = append(notes, "in place of what the pack of "+before.Source+" suggests; patra schedule remove "+before.Name+" lets that be in force again")
 	}
-	if before.Query != after.Query || before.Source != after.Source || before.Operation != after.Operation {
+	if before.Query != after.Query || before.Wants.Endpoint != after.Wants.Endpoint || before.Source != after.Source || before.Operation != after.Operation {
 		notes = append(notes, "another selection has a cursor of its own, which begins anew; the one before stays where it is")
 	}
 	return notes
@@ -155,7 +162,15 @@ func (o ScheduleOrder) standing() (schedule.Standing, error) {
 		return st, &BadScheduleError{What: fmt.Sprintf("--zone %q is not a time zone such as America/New_York", o.Zone)}
 	}
 	st.Wants, err = o.wants(st.Operation)
-	return st, err
+	if err != nil {
+		return st, err
+	}
+	if err := o.Pacing.Check(); err != nil {
+		return st, &BadScheduleError{What: err.Error()}
+	}
+	st.Wants.Endpoint = o.Endpoint
+	st.Wants.Pacing = harvest.Pacing{Spread: o.Pacing.Spread, Bounds: o.Pacing.Bounds}
+	return st, nil
 }
 
 // wants reads what an operation is told beside its selection, and refuses what it

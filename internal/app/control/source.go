@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/registry"
@@ -56,6 +57,8 @@ type SourceRow struct {
 	State      string `json:"state"`
 	Reason     string `json:"reason,omitempty"`
 	Since      *Time  `json:"since,omitempty"`
+	// PausedEndpoints are the endpoints that are paused by themselves.
+	PausedEndpoints []string `json:"paused_endpoints,omitempty"`
 }
 
 // SourceList are the sources there are.
@@ -80,8 +83,14 @@ func (c *Control) Sources(ctx context.Context, p Page) (SourceList, error) {
 	if err != nil {
 		return out, err
 	}
+	paused, err := c.store.PausedEndpoints(ctx)
+	if err != nil {
+		return out, err
+	}
 	for _, e := range all {
-		out.Sources = append(out.Sources, sourceRow(e, states[e.Code]))
+		row := sourceRow(e, states[e.Code])
+		row.addPaused(paused)
+		out.Sources = append(out.Sources, row)
 	}
 	return out, nil
 }
@@ -117,6 +126,19 @@ func sourceRow(e registry.Listed, st harvest.SourceState) SourceRow {
 		row.Reason = "this patra comes with another pack: patra source apply " + e.Code + " --dry-run"
 	}
 	return row
+}
+
+// addPaused adds the endpoints of the source that are paused by themselves.
+func (r *SourceRow) addPaused(all map[harvest.EndpointOf]harvest.SourceState) {
+	for at := range all {
+		if at.Provenance == r.Code {
+			r.PausedEndpoints = append(r.PausedEndpoints, at.Endpoint)
+		}
+	}
+	slices.Sort(r.PausedEndpoints)
+	if len(r.PausedEndpoints) > 0 && r.Reason == "" {
+		r.Reason = "paused endpoints: " + strings.Join(r.PausedEndpoints, ", ")
+	}
 }
 
 // optional is a time that may not be there.

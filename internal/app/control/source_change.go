@@ -3,10 +3,12 @@ package control
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
@@ -155,10 +157,10 @@ func rowChange(ch source.Change, dryRun bool) RowChange {
 	return v
 }
 
-// HoldOrder says how a source is paused or resumed.
+// HoldOrder says how a source, or one endpoint of it, is paused or resumed.
 type HoldOrder struct {
 	By
-	Source string
+	Source string // or SOURCE/ENDPOINT
 	DryRun bool
 }
 
@@ -190,6 +192,10 @@ type SourceHold struct {
 
 // PauseSource takes no more work of a source. One that is stopped stays so.
 func (c *Control) PauseSource(ctx context.Context, o HoldOrder) (SourceHold, error) {
+	code, endpoint, one := strings.Cut(o.Source, "/")
+	if one {
+		return c.holdEndpoint(ctx, harvest.EndpointOf{Provenance: code, Endpoint: endpoint}, true, o, "ENDPOINT_PAUSE")
+	}
 	was, out, err := c.held(ctx, o.Source)
 	if err != nil {
 		return out, err
@@ -202,6 +208,10 @@ func (c *Control) PauseSource(ctx context.Context, o HoldOrder) (SourceHold, err
 // ResumeSource works on a source again. One that a fatal fault stopped is checked
 // first.
 func (c *Control) ResumeSource(ctx context.Context, o HoldOrder, r Resumption) (SourceHold, error) {
+	code, endpoint, one := strings.Cut(o.Source, "/")
+	if one {
+		return c.holdEndpoint(ctx, harvest.EndpointOf{Provenance: code, Endpoint: endpoint}, false, o, "ENDPOINT_RESUME")
+	}
 	was, out, err := c.held(ctx, o.Source)
 	if err != nil {
 		return out, err
@@ -248,4 +258,51 @@ func (c *Control) hold(ctx context.Context, out SourceHold, was, is harvest.Sour
 		return out, nil
 	}
 	return out, c.store.Hold(ctx, o.Source, is.Paused, is.Stopped, a)
+}
+
+// holdEndpoint pauses one endpoint of a source, or resumes it. What goes through the
+// others is not touched.
+func (c *Control) holdEndpoint(ctx context.Context, at harvest.EndpointOf, paused bool, o HoldOrder, action string) (SourceHold, error) {
+	if err := c.known(ctx, at.Provenance); err != nil {
+		return SourceHold{}, err
+	}
+	was, err := c.store.EndpointState(ctx, at)
+	if err != nil {
+		return SourceHold{}, err
+	}
+	if err := c.knownEndpoint(ctx, at, was); err != nil {
+		return SourceHold{}, err
+	}
+	is := harvest.SourceState{Paused: paused}
+	out := SourceHold{
+		Source: at.String(), Before: holdWord(was), After: holdWord(is), Reason: was.Reason, Since: Time(was.Since), Changes: was.Paused != paused,
+	}
+	shown := []any{was, is}
+	if o.DryRun {
+		out.Token, err = c.seenToken(ctx, action, at.String(), shown)
+		return out, err
+	}
+	if err := c.checkSeen(ctx, o.Token, action, at.String(), shown); err != nil {
+		return out, err
+	}
+	out.Applied = out.Changes
+	if !out.Applied {
+		return out, nil
+	}
+	return out, c.store.HoldEndpoint(ctx, at, paused, o.line(action, "endpoint/"+at.String()))
+}
+
+// knownEndpoint refuses an endpoint that no operation of the source goes through. One that
+// is paused may be resumed whatever the description says by now.
+func (c *Control) knownEndpoint(ctx context.Context, at harvest.EndpointOf, was harvest.SourceState) error {
+	var refusal error
+	for _, op := range source.Operations {
+		_, err := c.contracts.Through(c.leaveNoTrace(ctx), at.Provenance, op, at.Endpoint, "")
+		_, unknown := errors.AsType[*source.EndpointError](err)
+		if was.Paused || !unknown {
+			return nil // a source that cannot be used now may still be paused
+		}
+		refusal = errors.Join(refusal, err)
+	}
+	return problem.Each(refusal)[0]
 }

@@ -78,6 +78,10 @@ func (d described) Select(context.Context, string, harvest.Operation, string) (s
 	return source.Contract{Spec: d.spec}, d.err
 }
 
+func (d described) Through(context.Context, string, harvest.Operation, string, string) (source.Contract, error) {
+	return source.Contract{Spec: d.spec}, d.err
+}
+
 // quiet are the quiet hours of the source, if there are any now.
 type quiet struct{ until time.Time }
 

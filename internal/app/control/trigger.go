@@ -20,7 +20,7 @@ type TriggerOrder struct {
 	Query                 string
 	From, To              time.Time
 	Activity              string
-	Priority              int
+	Manner
 	// Trace is where in a tree of spans who asks stands (W3C traceparent), if anywhere.
 	Trace string
 }
@@ -37,12 +37,9 @@ func (c *Control) Trigger(ctx context.Context, o TriggerOrder) (Planned, error) 
 	if o.Operation == harvest.Backfill && (o.From.IsZero() || o.To.IsZero()) {
 		return Planned{}, badTrigger("a BACKFILL has a window: from and to")
 	}
-	req := HarvestRequest{Source: o.Source, Operation: o.Operation, Query: o.Query, From: o.From, To: o.To, Activity: o.Activity}
+	req := HarvestRequest{Source: o.Source, Operation: o.Operation, Query: o.Query, From: o.From, To: o.To, Activity: o.Activity, Manner: o.Manner}
 	if req.Operation == harvest.Backfill && req.Activity == "" {
 		req.Activity = BackfillActivity(Time(o.From).String(), Time(o.To).String(), o.Query)
-	}
-	if err := c.admit(ctx, req); err != nil {
-		return Planned{}, err
 	}
 	t, err := req.trigger()
 	if err != nil {
@@ -52,8 +49,11 @@ func (c *Control) Trigger(ctx context.Context, o TriggerOrder) (Planned, error) 
 	t.Scheduler = o.Scheduler
 	t.JobID = o.Job
 	t.LogID = o.LogID
-	t.Priority = o.Priority
 	t.Trace = o.Trace
+	t, err = c.receive(ctx, req, t)
+	if err != nil {
+		return Planned{}, err
+	}
 	return c.CreatePlan(ctx, t, o.By)
 }
 
@@ -87,11 +87,12 @@ func (c *Control) PlanRefresh(ctx context.Context, req RefreshRequest, by By) (R
 	if err := c.checkSeen(ctx, by.Token, "REFRESH", req.Source, shown.seen()); err != nil {
 		return RefreshPlanned{}, err
 	}
-	hr := HarvestRequest{Source: req.Source, Operation: harvest.Update, Activity: activity, Pick: pick}
-	if err := c.admit(ctx, hr); err != nil {
+	hr := HarvestRequest{Source: req.Source, Operation: harvest.Update, Activity: activity, Pick: pick, Manner: req.Manner}
+	t, err := hr.trigger()
+	if err != nil {
 		return RefreshPlanned{}, err
 	}
-	t, err := hr.trigger()
+	t, err = c.receive(ctx, hr, t)
 	if err != nil {
 		return RefreshPlanned{}, err
 	}

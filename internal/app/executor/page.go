@@ -230,6 +230,7 @@ func (s *session) askUpstream(ctx context.Context, call source.Call) (source.Ans
 func (s *session) callFor(st step) source.Call {
 	c := s.spec.PageCall(s.job.Operation, s.job.Spec, st.phase, st.pos)
 	c.BaseURL = s.job.BaseURL
+	c.Plan = s.job.Plan
 	c.Correlation = harvest.Correlation(s.run, st.opened.BatchNo)
 	c.Held = st.phase == harvest.PhaseSearch
 	return c

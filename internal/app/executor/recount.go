@@ -34,7 +34,7 @@ func (s *session) stepOver(
 // had; only a fault that stops the source, or the end of the work, is an error.
 func (s *session) recount(ctx context.Context) (*int64, source.Traffic, error) {
 	ans, err := s.askUpstream(ctx, source.Call{
-		Purpose: source.ForCount, Window: s.job.Spec.NominalWindow(), Range: s.job.Spec.Range, BaseURL: s.job.BaseURL,
+		Purpose: source.ForCount, Window: s.job.Spec.NominalWindow(), Range: s.job.Spec.Range, BaseURL: s.job.BaseURL, Plan: s.job.Plan,
 		Correlation: fmt.Sprintf("ing-%d-count", s.run),
 	})
 	if err == nil {

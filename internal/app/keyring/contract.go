@@ -14,6 +14,7 @@ import (
 // described the error is a [harvest.ErrNotFound].
 type Contracts interface {
 	Select(ctx context.Context, code string, op harvest.Operation, query string) (source.Contract, error)
+	Through(ctx context.Context, code string, op harvest.Operation, endpoint, query string) (source.Contract, error)
 }
 
 // OriginsOf tells where a source is asked by any of its operations.
@@ -54,7 +55,12 @@ func (r *Ring) Keyed(contracts Contracts) *Keyed { return &Keyed{contracts: cont
 // Select returns a contract that can be kept. With a key a source may give larger
 // pages; that is frozen with the plan, as all of the contract (P18, R26).
 func (k *Keyed) Select(ctx context.Context, code string, op harvest.Operation, query string) (source.Contract, error) {
-	con, err := k.contracts.Select(ctx, code, op, query)
+	return k.Through(ctx, code, op, "", query)
+}
+
+// Through is Select for an operation that goes through an endpoint which was named.
+func (k *Keyed) Through(ctx context.Context, code string, op harvest.Operation, endpoint, query string) (source.Contract, error) {
+	con, err := k.contracts.Through(ctx, code, op, endpoint, query)
 	if err != nil {
 		return con, err
 	}

@@ -32,6 +32,7 @@ type Upstream interface {
 // Store remembers which sources are held, and the breakers of partitions.
 type Store interface {
 	SourceState(ctx context.Context, provenance string) (harvest.SourceState, error)
+	EndpointState(ctx context.Context, at harvest.EndpointOf) (harvest.SourceState, error)
 	StopSource(ctx context.Context, p harvest.Partition, code harvest.Code, text string) error
 	// PassBreaker lets one question pass, or tells until when the partition rests.
 	// What came of a question that passed is told by one of the three below.
@@ -61,10 +62,16 @@ func (l *Line) Ask(ctx context.Context, spec *source.Spec, call source.Call) (so
 		return source.Answer{}, err
 	}
 	if st.Held() {
-		held := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeSourceHeld}
-		return source.Answer{}, fmt.Errorf("%w: %w", &harvest.HeldError{Source: spec.Source, State: st}, held)
+		return source.Answer{}, heldFault(spec.Source, st)
 	}
 	p := harvest.Partition{Provenance: spec.Source, Endpoint: spec.Search.Name, Operation: harvest.Operation(spec.Operation)}
+	st, err = l.store.EndpointState(ctx, p.EndpointOf())
+	if err != nil {
+		return source.Answer{}, err
+	}
+	if st.Held() {
+		return source.Answer{}, heldFault(p.EndpointOf().String(), st)
+	}
 	until, rests, err := l.store.PassBreaker(ctx, p)
 	if err != nil {
 		return source.Answer{}, err
@@ -80,6 +87,12 @@ func (l *Line) Ask(ctx context.Context, spec *source.Spec, call source.Call) (so
 		return ans, werr
 	}
 	return ans, err
+}
+
+// heldFault says that a source, or an endpoint of it, is not to be asked.
+func heldFault(what string, st harvest.SourceState) error {
+	held := harvest.Fault{Level: harvest.Fatal, Reaction: harvest.GiveUp, Code: harvest.CodeSourceHeld}
+	return fmt.Errorf("%w: %w", &harvest.HeldError{Source: what, State: st}, held)
 }
 
 // settle tells the store what came of a question: a fatal fault stops the source; a

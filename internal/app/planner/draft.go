@@ -54,7 +54,7 @@ func (pl *planning) draft(ctx context.Context, f harvest.Frontier, of harvest.Sp
 	pl.explainRemainder(d.Span, d.SlicedTo, pl.room.less(len(specs)))
 	d.SliceParams, err = jsonText(sliceParams{
 		Step: win.Step, MinStep: win.MinStep, Target: win.Target, Cap: spec.Paging.MaxItems,
-		SafetyLag: source.Duration(pl.lag), Overlap: win.Overlap, Split: win.Split, Budget: new(pl.budget()),
+		SafetyLag: source.Duration(pl.lag), Overlap: win.Overlap, Split: win.Split, Budget: new(pl.budget()), Pacing: pl.t.Pacing,
 	})
 	if err != nil {
 		return d, err
@@ -177,6 +177,9 @@ func (pl *planning) slices(specs []harvest.SliceSpec) ([]harvest.SliceDraft, err
 	if pl.backward() {
 		slices.Reverse(out) // newest first
 	}
+	for i := range out {
+		out[i].Delay = pl.t.Pacing.Delay(i, len(out))
+	}
 	return out, nil
 }
 
@@ -246,6 +249,7 @@ func (pl *planning) extend(ctx context.Context, open harvest.OpenPlan) (bool, er
 	pl.spec = spec
 	pl.t.BaseURL = cmp.Or(pl.t.BaseURL, open.BaseURL)
 	pl.t.Priority = cmp.Or(pl.t.Priority, open.Priority)
+	pl.t.Pacing = open.Pacing // it was frozen with the plan
 	pl.result.Span = open.Span
 	pl.result.Plan = open.PlanHead
 	open.PagingType = spec.Paging.Type
@@ -303,6 +307,7 @@ type sliceParams struct {
 	Overlap   source.Duration     `json:"overlap,omitzero"`
 	Split     *harvest.Split      `json:"split,omitempty"`
 	Budget    *harvest.BudgetSpec `json:"budget,omitempty"`
+	Pacing    harvest.Pacing      `json:"pacing,omitzero"`
 }
 
 func jsonText(v any) (string, error) {

@@ -34,11 +34,12 @@ func (p *Planner) GoOn(
 	return n, errors.Join(errs...)
 }
 
-// GoingOn is GoOn for who does it again and again.
+// GoingOn is PickUp and GoOn for who does both again and again.
 func (p *Planner) GoingOn(may func(context.Context, string, harvest.Operation) bool) func(context.Context) error {
 	return func(ctx context.Context) error {
+		_, pickErr := p.PickUp(ctx, may)
 		_, err := p.GoOn(ctx, may)
-		return err
+		return errors.Join(pickErr, err)
 	}
 }
 

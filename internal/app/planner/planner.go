@@ -1,6 +1,6 @@
 // Package planner turns a trigger into a plan: it freezes the source's
 // description, works out the window from the frontier, counts before it cuts,
-// and saves trigger, plan, slices and tasks at once.
+// and saves plan, slices, tasks and the answer to the trigger at once.
 //
 //	        planned before            this plan                 not yet
 //	---|-------------------------|----------------------|------------------|---> time
@@ -12,9 +12,10 @@
 // already; the next trigger goes on with it. What a plan would be can be seen
 // before it is made, and made exactly so if nothing has moved since.
 //
-// It promises that no instant of a namespace is planned twice or skipped, that
-// the same trigger finds the plan it already has, and that nothing is asked of
-// an upstream inside a transaction. It writes a cursor once, at its start, and
+// It promises that a trigger is written down before anything is done for it, so that
+// another planner can answer it if this one dies, that no instant of a namespace is
+// planned twice or skipped, that the same trigger finds the plan it already has, and
+// that nothing is asked of an upstream inside a transaction. It writes a cursor once, at its start, and
 // never moves one.
 package planner
 
@@ -69,6 +70,12 @@ func (p *Planner) Plan(ctx context.Context, t harvest.Trigger) (Planned, error) 
 }
 
 func (p *Planner) plan(ctx context.Context, t harvest.Trigger, pin *pin) (Planned, error) {
+	t, err := p.Receive(ctx, t)
+	if err != nil {
+		return Planned{}, err
+	}
+	ctx, release := p.keepClaim(ctx, t.Receipt)
+	defer release()
 	ctx, span := p.beginSpan(ctx, t)
 	defer span.End()
 	compiling := span.Child(trace.CompileSpec)
@@ -77,7 +84,7 @@ func (p *Planner) plan(ctx context.Context, t harvest.Trigger, pin *pin) (Planne
 	compiling.End()
 	if err != nil {
 		span.Fail(err)
-		return Planned{}, p.recordFailure(ctx, t, err)
+		return Planned{}, p.Refuse(ctx, t, err)
 	}
 	pl.pin = pin
 	for range frontierTries {
@@ -98,7 +105,7 @@ func (p *Planner) plan(ctx context.Context, t harvest.Trigger, pin *pin) (Planne
 
 // observe tells who looks on what came of a trigger of a source that is known.
 func (p *Planner) observe(t harvest.Trigger, out Planned, err error) {
-	if p.Observe != nil && !out.Deferred {
+	if p.Observe != nil {
 		p.Observe(t, out.outcome(err))
 	}
 }
@@ -127,13 +134,27 @@ func (p *Planner) begin(ctx context.Context, t harvest.Trigger) (*planning, erro
 	return pl, nil
 }
 
-// contract is the description by which a trigger is planned. Items in quarantine are
-// read by the one that a harvest has now, from where they are.
+// contract is the description by which a trigger is planned, within the bounds that the
+// trigger sets.
 func (p *Planner) contract(ctx context.Context, t harvest.Trigger) (source.Contract, error) {
-	if t.BaseURL != source.Kept {
-		return p.reg.Select(ctx, t.Provenance, t.Operation, t.Query)
+	con, err := p.selected(ctx, t)
+	if err != nil {
+		return con, err
 	}
-	con, err := p.reg.Select(ctx, t.Provenance, harvest.Harvest, t.Query)
+	if err := t.Pacing.Check(); err != nil {
+		return con, &source.BoundError{Source: t.Provenance, Text: err.Error()}
+	}
+	con.Spec, err = con.Spec.Within(t.Pacing.Bounds)
+	return con, err
+}
+
+// selected is what the source says of what is wanted. Items in quarantine are read by the
+// description that a harvest has now, from where they are.
+func (p *Planner) selected(ctx context.Context, t harvest.Trigger) (source.Contract, error) {
+	if t.BaseURL != source.Kept {
+		return p.reg.Through(ctx, t.Provenance, t.Operation, t.Endpoint, t.Query)
+	}
+	con, err := p.reg.Through(ctx, t.Provenance, harvest.Harvest, t.Endpoint, t.Query)
 	if err != nil {
 		return con, err
 	}
@@ -142,22 +163,27 @@ func (p *Planner) contract(ctx context.Context, t harvest.Trigger) (source.Contr
 }
 
 // Namespace is where the progress of what a trigger asks for is kept: by what it
-// selects, or by its activity (R7, R8).
+// selects, or by its activity (R7, R8). An activity that goes through an endpoint which
+// is not the usual one has a place of its own there (R72).
 func Namespace(spec *source.Spec, t harvest.Trigger) harvest.Namespace {
+	activity := t.Activity
+	if spec.Beside {
+		activity += "/" + t.Endpoint
+	}
 	switch t.Operation {
 	case harvest.Harvest:
 		_, selHash := spec.Selected()
 		return harvest.HarvestNamespace(t.Provenance, spec.Search.Name, spec.Window.Key, selHash)
 	case harvest.Update:
-		return harvest.ActivityNamespace(t.Provenance, t.Operation, harvest.RangeOrdinal, t.Activity)
+		return harvest.ActivityNamespace(t.Provenance, t.Operation, harvest.RangeOrdinal, activity)
 	default:
-		return harvest.ActivityNamespace(t.Provenance, t.Operation, spec.Window.Key, t.Activity)
+		return harvest.ActivityNamespace(t.Provenance, t.Operation, spec.Window.Key, activity)
 	}
 }
 
-// findAnswer reports whether the trigger of an outside scheduler has its answer
-// already, and then repeats it. It comes first, so that a trigger which is sent
-// twice costs no request (R5).
+// findAnswer reports whether the trigger has its answer already, and then repeats it: it
+// was sent twice, or another planner took it over. It comes first, so that it costs no
+// request (R5).
 func (pl *planning) findAnswer(ctx context.Context) (bool, error) {
 	old, err := pl.triggers.Triggered(ctx, pl.t)
 	if err != nil || !old.Answered() {
@@ -168,18 +194,6 @@ func (pl *planning) findAnswer(ctx context.Context) (bool, error) {
 	pl.result.Plan = harvest.PlanHead{ID: old.Plan, Operation: pl.t.Operation, Existing: old.Plan != 0}
 	pl.result.Reason = fmt.Sprintf("answered at %s already: %s", harvest.FormatInstant(old.At), old.Outcome)
 	return true, nil
-}
-
-// recordFailure keeps why a trigger came to nothing beside the trigger, and
-// returns that reason. When the caller is told to stop there is none to keep.
-func (p *Planner) recordFailure(ctx context.Context, t harvest.Trigger, err error) error {
-	if ctx.Err() != nil {
-		return err
-	}
-	if rerr := p.triggers.RecordTrigger(ctx, t, harvest.TriggerFailed, err.Error()); rerr != nil && !errors.Is(rerr, harvest.ErrAnswered) {
-		return errors.Join(err, rerr)
-	}
-	return err
 }
 
 // planning is the making of one plan for one trigger. It may be run several times,
@@ -264,9 +278,6 @@ func (pl *planning) makePlan(ctx context.Context) error {
 	if pl.t.Operation == harvest.Update {
 		return pl.update(ctx)
 	}
-	if wait, err := pl.deferBehindPlan(ctx); err != nil || wait {
-		return err
-	}
 	f, of, found, err := pl.settle(ctx)
 	if err != nil {
 		return err
@@ -285,26 +296,6 @@ func (pl *planning) makePlan(ctx context.Context) error {
 		return err
 	}
 	return pl.save(ctx, d)
-}
-
-// deferBehindPlan lets a HARVEST that a schedule asks for wait while nothing of the
-// plan before it is stored, as when its source is out. Plans would pile up
-// otherwise, one for every time at which the schedule is due. The trigger stays
-// unanswered and is tried again; the window that is planned at last has grown by
-// all the time that was waited.
-func (pl *planning) deferBehindPlan(ctx context.Context) (bool, error) {
-	if pl.t.Operation != harvest.Harvest || pl.t.Kind != harvest.TriggerScheduled || pl.pin != nil {
-		return false, nil
-	}
-	plan, notBegun, err := pl.backlog.NotBegun(ctx, pl.result.Namespace)
-	if err != nil || !notBegun {
-		return false, err
-	}
-	pl.result.Noop = true
-	pl.result.Waits = true
-	pl.result.Deferred = true
-	pl.result.Reason = fmt.Sprintf("nothing of plan %d is stored yet; what is new since is planned when it has begun", plan)
-	return true, nil
 }
 
 // settleWindow works out the window, and reports whether there is one. It does so

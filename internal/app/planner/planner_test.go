@@ -173,7 +173,7 @@ func laterStart(t *testing.T, e patratest.Engine) {
 	if n := len(b.Sim.Requests()); n != sent {
 		t.Errorf("%d requests for a plan that cannot be", n-sent)
 	}
-	if n := b.ask(`SELECT COUNT(*) FROM ing_schedule_instance WHERE outcome_code='FAILED' AND record_remarks LIKE '%would skip%'`); n != 1 {
+	if n := b.ask(`SELECT COUNT(*) FROM ing_schedule_instance WHERE outcome_code='REFUSED' AND record_remarks LIKE '%would skip%'`); n != 1 {
 		t.Error("the trigger left no trace")
 	}
 	// Not later than the frontier: no hole, no refusal.

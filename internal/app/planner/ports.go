@@ -11,9 +11,10 @@ import (
 
 // Registry knows the contract of a source in force now.
 type Registry interface {
-	// Select returns the contract for an operation and a selection. query is the
-	// selection as text; empty means everything.
-	Select(ctx context.Context, code string, op harvest.Operation, query string) (source.Contract, error)
+	// Through returns the contract for an operation that goes through an endpoint, the
+	// source's own choice if that is empty, and for a selection. query is the selection
+	// as text; empty means everything.
+	Through(ctx context.Context, code string, op harvest.Operation, endpoint, query string) (source.Contract, error)
 }
 
 // Store is what the planner needs kept. Every method is one transaction or one
@@ -43,11 +44,22 @@ type Plans interface {
 	ExtendPlan(ctx context.Context, p harvest.OpenPlan, slices []harvest.SliceDraft, slicedTo harvest.Mark) (harvest.PlanHead, error)
 }
 
-// Triggers keeps what came of every trigger.
+// Triggers keeps every trigger, and what came of it. Whoever writes one down has a claim
+// on it, and answers it under that claim: a planner that was taken over from gets
+// [harvest.ErrLeaseLost] and changes nothing.
 type Triggers interface {
-	// Triggered tells what came of a trigger with the same ids of an outside
-	// scheduler. One that was answered SavePlan and RecordTrigger refuse with
-	// [harvest.ErrAnswered].
+	// ReceiveTrigger writes a trigger down. It is [harvest.ErrAnswered] for one that has
+	// its answer, and a [harvest.ClaimedError] while another planner is at it.
+	ReceiveTrigger(ctx context.Context, t harvest.Trigger, ttl time.Duration) (harvest.Receipt, error)
+	RenewTrigger(ctx context.Context, r harvest.Receipt, ttl time.Duration) error
+	// LeaveTrigger gives a claim back, for another planner to take the trigger over.
+	LeaveTrigger(ctx context.Context, r harvest.Receipt) error
+	// LeftTriggers lists what was received and not answered, and that nobody is at.
+	LeftTriggers(ctx context.Context, most int) ([]harvest.LeftTrigger, error)
+	// ClaimTrigger takes such a trigger over, once.
+	ClaimTrigger(ctx context.Context, r harvest.Receipt, ttl time.Duration) (harvest.Receipt, error)
+	// Triggered tells what came of a trigger. One that was answered SavePlan and
+	// RecordTrigger refuse with [harvest.ErrAnswered].
 	Triggered(ctx context.Context, t harvest.Trigger) (harvest.Triggered, error)
 	RecordTrigger(ctx context.Context, t harvest.Trigger, outcome harvest.TriggerOutcome, remarks string) error
 }

@@ -46,6 +46,8 @@ type pin struct {
 	Activity  string            `json:"a,omitempty"`
 	BaseURL   string            `json:"b,omitempty"`
 	Priority  int               `json:"y,omitzero"`
+	Endpoint  string            `json:"e,omitempty"`
+	Pacing    harvest.Pacing    `json:"g,omitzero"`
 	From      time.Time         `json:"f"`
 	To        time.Time         `json:"t"`
 	Frontier  time.Time         `json:"w,omitzero"`
@@ -201,16 +203,21 @@ func (p *Planner) Preview(ctx context.Context, t harvest.Trigger) (Preview, erro
 	}
 	shown := &pin{
 		Source: t.Provenance, Operation: t.Operation, Query: t.Query, Activity: t.Activity, BaseURL: t.BaseURL, Priority: t.Priority,
+		Endpoint: t.Endpoint, Pacing: t.Pacing,
 		From: w.From, To: w.To, Frontier: f.At.Time(), Spec: d.Fingerprint, Slices: len(d.Slices), Cut: cutOf(d), Until: now.Add(TokenLife),
 	}
 	out.Token, err = shown.token()
 	return out, err
 }
 
-// addPrice tells how long the requests take at the configured rate, and their
-// share of each quota.
+// addPrice tells how long the requests take at the configured rate, or at the one that
+// the trigger asks for, and their share of each quota.
 func (p *Preview) addPrice(r source.Rate, cost int64) {
-	if q := r.QPS; q > 0 {
+	q := r.QPS
+	if own := p.Trigger.Pacing.Rate; own > 0 && (q == 0 || own < q) {
+		q = own
+	}
+	if q > 0 {
 		p.Duration = time.Duration(float64(p.Requests) / q * float64(time.Second)).Round(time.Second)
 	}
 	for _, q := range r.Quotas {
@@ -220,17 +227,11 @@ func (p *Preview) addPrice(r source.Rate, cost int64) {
 
 // Apply makes the plan a preview showed, or says what has moved since.
 func (p *Planner) Apply(ctx context.Context, token string, t harvest.Trigger) (Planned, error) {
-	shown, err := parsePin(token)
+	shown, err := p.shown(ctx, token)
 	if err != nil {
 		return Planned{}, err
 	}
-	now, err := p.clocks.Now(ctx)
-	if err != nil {
-		return Planned{}, err
-	}
-	if now.After(shown.Until) {
-		return Planned{}, &MovedError{"more than " + TokenLife.String() + " have passed"}
-	}
+	t.Shown = token
 	t.Provenance = shown.Source
 	t.Operation = shown.Operation
 	t.Query = shown.Query
@@ -239,5 +240,23 @@ func (p *Planner) Apply(ctx context.Context, token string, t harvest.Trigger) (P
 	t.From = shown.From
 	t.To = shown.To
 	t.Priority = shown.Priority
+	t.Endpoint = shown.Endpoint
+	t.Pacing = shown.Pacing
 	return p.plan(ctx, t, shown)
+}
+
+// shown is what the preview with a token showed, if it can still be applied.
+func (p *Planner) shown(ctx context.Context, token string) (*pin, error) {
+	shown, err := parsePin(token)
+	if err != nil {
+		return nil, err
+	}
+	now, err := p.clocks.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if now.After(shown.Until) {
+		return nil, &MovedError{"more than " + TokenLife.String() + " have passed"}
+	}
+	return shown, nil
 }

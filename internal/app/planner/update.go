@@ -72,7 +72,7 @@ func (pl *planning) update(ctx context.Context) error {
 		return err
 	}
 	pl.explainRemainder(of, d.SlicedTo, pl.room.less(len(specs)))
-	d.SliceParams, err = jsonText(map[string]int64{"idsPerSlice": pl.idsPerSlice()})
+	d.SliceParams, err = jsonText(updateParams{IDsPerSlice: pl.idsPerSlice(), Pacing: pl.t.Pacing})
 	if err != nil {
 		return err
 	}
@@ -81,6 +81,12 @@ func (pl *planning) update(ctx context.Context) error {
 		return err
 	}
 	return pl.save(ctx, d)
+}
+
+// updateParams is what the slices of an UPDATE were cut by, as it is stored with it.
+type updateParams struct {
+	IDsPerSlice int64          `json:"idsPerSlice"`
+	Pacing      harvest.Pacing `json:"pacing,omitzero"`
 }
 
 const (

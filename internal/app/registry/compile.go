@@ -18,8 +18,9 @@ type compilations struct {
 
 // selection is what is asked of a source.
 type selection struct {
-	op    harvest.Operation
-	query string
+	op       harvest.Operation
+	endpoint string // empty for the default
+	query    string // empty for everything
 }
 
 type compilation struct {
@@ -33,16 +34,15 @@ type compilation struct {
 const mostCompilations = 500
 
 // find returns the contract of a part of the source as it is when contents was read.
-func (k *compilations) find(contents source.Contents, op harvest.Operation, query string, vars map[string]string) (source.Contract, []source.Choice, error) {
+func (k *compilations) find(contents source.Contents, asked selection, vars map[string]string) (source.Contract, []source.Choice, error) {
 	at := contents.ReadAt
-	asked := selection{op: op, query: query}
 	k.mu.Lock()
 	had, ok := k.had[asked]
 	k.mu.Unlock()
 	if ok && !at.Before(had.from) && (had.to.IsZero() || at.Before(had.to)) {
 		return had.contract, had.choices, nil
 	}
-	contract, choices, err := compile(contents, op, at, query, vars)
+	contract, choices, err := compile(contents, asked, at, vars)
 	if err != nil {
 		return contract, choices, err
 	}
@@ -56,9 +56,9 @@ func (k *compilations) find(contents source.Contents, op harvest.Operation, quer
 }
 
 // compile compiles what is in force at an instant.
-func compile(c source.Contents, op harvest.Operation, at time.Time, query string, vars map[string]string) (source.Contract, []source.Choice, error) {
-	def, choices := c.At(op, at)
-	spec, warnings, err := source.Compile(def, source.Trigger{Operation: op, Query: query, Vars: vars})
+func compile(c source.Contents, asked selection, at time.Time, vars map[string]string) (source.Contract, []source.Choice, error) {
+	def, choices := c.At(asked.op, at)
+	spec, warnings, err := source.Compile(def, source.Trigger{Operation: asked.op, Endpoint: asked.endpoint, Query: asked.query, Vars: vars})
 	schedule, _ := source.CompileSchedule(def) // what is wrong with it, the compile has said
 	return source.Contract{Spec: spec, ConfigHash: c.Hash(at), Warnings: warnings, Schedule: schedule}, choices, err
 }

@@ -264,11 +264,16 @@ func (l *Registry) Contract(ctx context.Context, code string, op harvest.Operati
 // asks for. An empty query means everything. Nobody may change what the contract
 // points to: others are given the same.
 func (l *Registry) Select(ctx context.Context, code string, op harvest.Operation, query string) (source.Contract, error) {
+	return l.Through(ctx, code, op, "", query)
+}
+
+// Through is Select for an operation that goes through an endpoint which was named.
+func (l *Registry) Through(ctx context.Context, code string, op harvest.Operation, endpoint, query string) (source.Contract, error) {
 	is, err := l.read(ctx, code)
 	if err != nil {
 		return source.Contract{}, err
 	}
-	con, choices, err := is.compiled.find(is.contents, op, query, l.vars)
+	con, choices, err := is.compiled.find(is.contents, selection{op: op, endpoint: endpoint, query: query}, l.vars)
 	noted := l.note(ctx, code, op, choices)
 	if err != nil {
 		return con, errors.Join(fmt.Errorf("source %s: %w", code, err), noted)
@@ -354,7 +359,7 @@ func (l *Registry) Show(ctx context.Context, code string, op harvest.Operation, 
 		at = c.ReadAt
 	}
 	e := Explain{Code: code, Operation: op, At: at}
-	e.Contract, e.Choices, err = compile(c, op, at, "", l.vars)
+	e.Contract, e.Choices, err = compile(c, selection{op: op}, at, l.vars)
 	if v, ok := errors.AsType[source.Violations](err); ok {
 		e.Violations, err = v, nil
 	}

@@ -40,12 +40,17 @@ func (r *Static) Contract(ctx context.Context, code string, op harvest.Operation
 }
 
 // Select is Contract for a part of the source.
-func (r *Static) Select(_ context.Context, code string, op harvest.Operation, query string) (source.Contract, error) {
+func (r *Static) Select(ctx context.Context, code string, op harvest.Operation, query string) (source.Contract, error) {
+	return r.Through(ctx, code, op, "", query)
+}
+
+// Through is Select for an operation that goes through an endpoint which was named.
+func (r *Static) Through(_ context.Context, code string, op harvest.Operation, endpoint, query string) (source.Contract, error) {
 	p, ok := r.packs[code]
 	if !ok {
 		return source.Contract{}, &UnknownSourceError{Code: code, Known: r.Codes()}
 	}
-	spec, warnings, err := p.Compile(source.Trigger{Operation: op, Query: query, Vars: r.vars})
+	spec, warnings, err := p.Compile(source.Trigger{Operation: op, Endpoint: endpoint, Query: query, Vars: r.vars})
 	if err != nil {
 		return source.Contract{}, fmt.Errorf("source %s: %w", code, err)
 	}

@@ -264,7 +264,7 @@ func (s *Scheduler) strained() string {
 
 // due is the time to trigger now, if there is one: the latest that came since
 // the newest trigger, and since the schedule is in force; else the newest trigger
-// itself if that failed and has rested.
+// itself if nothing came of it, or nobody has answered it yet, and it has rested.
 func (s *Scheduler) due(ctx context.Context, st schedule.Standing, now time.Time) (time.Time, bool, error) {
 	last, err := s.store.LastTriggered(ctx, Code, st.Name)
 	if err != nil {
@@ -281,7 +281,7 @@ func (s *Scheduler) due(ctx context.Context, st schedule.Standing, now time.Time
 	if at, ok := st.Due(since, now); ok {
 		return at, true, nil
 	}
-	again := last.Outcome == harvest.TriggerFailed && newest.After(st.Since) && now.Sub(last.At) >= s.cfg.Retry
+	again := last.Outcome != "" && !last.Answered() && newest.After(st.Since) && now.Sub(last.At) >= s.cfg.Retry
 	return newest, again, nil
 }
 
@@ -309,6 +309,7 @@ func trigger(st schedule.Standing, due time.Time, before harvest.Triggered, now 
 	t := harvest.Trigger{
 		Provenance: st.Source, Operation: st.Operation, Kind: harvest.TriggerScheduled, Scheduler: Code, JobID: st.Name, LogID: harvest.FormatInstant(due),
 		Query: st.Query, Priority: st.Priority, Activity: st.Activity(due), Params: string(params),
+		Endpoint: st.Wants.Endpoint, Pacing: st.Wants.Pacing,
 	}
 	switch st.Operation {
 	case harvest.Backfill:

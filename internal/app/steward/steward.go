@@ -162,6 +162,9 @@ func sentinelTrigger(w harvest.Watched, spec *source.Spec, win harvest.Window, d
 	if spec.Query != nil {
 		t.Query = spec.Query.Text
 	}
+	if spec.Beside {
+		t.Endpoint = spec.Search.Name
+	}
 	return t, nil
 }
 

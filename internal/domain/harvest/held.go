@@ -23,9 +23,19 @@ type SourceState struct {
 // fatal fault stopped it.
 func (s SourceState) Held() bool { return s.Paused || s.Stopped }
 
-// HeldError says that a source may not be worked on now.
+// EndpointOf names an endpoint of a source.
+type EndpointOf struct {
+	Provenance, Endpoint string
+}
+
+func (e EndpointOf) String() string { return e.Provenance + "/" + e.Endpoint }
+
+// EndpointOf is the endpoint that a partition goes through.
+func (p Partition) EndpointOf() EndpointOf { return EndpointOf{p.Provenance, p.Endpoint} }
+
+// HeldError says that a source, or one endpoint of it, may not be worked on now.
 type HeldError struct {
-	Source string
+	Source string // or SOURCE/ENDPOINT
 	State  SourceState
 }
 

@@ -10,6 +10,7 @@ import (
 // Trigger is what asks for a plan, and for which one.
 type Trigger struct {
 	Provenance string
+	Endpoint   string // the one it goes through, empty for the source's own choice
 	Operation  Operation
 	Kind       TriggerKind
 	Scheduler  string // scheduler_code, job id and log id of an outside scheduler
@@ -22,8 +23,11 @@ type Trigger struct {
 	Params     string        // the trigger as given, JSON
 	Pick       CandidatePick // which records an UPDATE reads again
 	Priority   int           // in place of the operation's own, if not 0
+	Pacing     Pacing        // when its tasks are begun, and how much slower than the source allows
 	Watches    CursorID      // of a sentinel: the HARVEST cursor whose window it walks again
 	Trace      string        // where in a tree of spans who asked stands (W3C traceparent), if anywhere
+	Shown      string        // the token of the preview that the plan is held to, if there was one
+	Receipt    Receipt       // the row it was written down in; zero if it was not yet
 	// Approve, if set, is shown what the first plan of a selection is going to read before
 	// the plan is saved. An error of it is the answer of the trigger, and nothing is saved.
 	Approve func(Forecast) error
@@ -93,6 +97,8 @@ type OpenPlan struct {
 	Priority int
 	// Trace is where in a tree of spans it stands, if anywhere.
 	Trace string
+	// Pacing is what its trigger said of how it is worked on.
+	Pacing Pacing
 }
 
 // PartialPlan names a namespace with a plan whose slicing is not over.
@@ -112,6 +118,8 @@ type SliceDraft struct {
 	Pool   string
 	Reason string
 	Done   bool
+	// Delay is how long after the first task of its plan its own may begin.
+	Delay time.Duration
 }
 
 // PlanKey makes a repeated trigger find the plan it already has (R5).

@@ -22,12 +22,15 @@ const (
 // TriggerOutcome is what came of a trigger.
 type TriggerOutcome string
 
-// The outcomes of a trigger.
+// The outcomes of a trigger. It is RECEIVED before anything is done for it, and ends as
+// one of the others.
 const (
+	TriggerReceived TriggerOutcome = "RECEIVED" // not answered yet
 	TriggerPlanned  TriggerOutcome = "PLANNED"  // a plan
 	TriggerExisting TriggerOutcome = "EXISTING" // a plan that was there
 	TriggerNoop     TriggerOutcome = "NOOP"     // nothing to do
-	TriggerFailed   TriggerOutcome = "FAILED"   // no plan
+	TriggerRefused  TriggerOutcome = "REFUSED"  // no plan: what was asked for cannot be done, or not now
+	TriggerFailed   TriggerOutcome = "FAILED"   // no plan: the source or the store did not do its part
 )
 
 // Triggered is what came of a trigger.
@@ -36,7 +39,8 @@ type Triggered struct {
 	Outcome TriggerOutcome
 	Plan    PlanID // 0 if it made none
 	Remarks string
-	At      time.Time
+	// At is when it was answered, or received if it was not.
+	At time.Time
 }
 
 // TriggerAnswer is what a planner says to a trigger that somebody sends by itself.
@@ -48,5 +52,18 @@ type TriggerAnswer struct {
 	Reason string
 }
 
-// Answered reports whether the trigger needs no second try. One that failed does.
-func (t Triggered) Answered() bool { return t.Outcome != "" && t.Outcome != TriggerFailed }
+// Answered reports whether the trigger needs no second try. One that failed, was
+// refused or was never answered does.
+func (t Triggered) Answered() bool {
+	switch t.Outcome {
+	case TriggerPlanned, TriggerExisting, TriggerNoop:
+		return true
+	default:
+		return false
+	}
+}
+
+// CameToNothing reports whether the trigger ended without a plan that there should be.
+func (t Triggered) CameToNothing() bool {
+	return t.Outcome == TriggerFailed || t.Outcome == TriggerRefused
+}

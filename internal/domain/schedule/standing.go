@@ -41,6 +41,10 @@ type Wants struct {
 	MappingChanged bool          `json:"mapping_changed,omitzero"`
 	Signals        bool          `json:"signals,omitzero"`
 	Max            int           `json:"max,omitzero"`
+	// Endpoint is the one it goes through, empty for the source's own choice.
+	Endpoint string `json:"endpoint,omitempty"`
+	// Pacing is how slowly it is done, if not as the source allows.
+	Pacing harvest.Pacing `json:"pacing,omitzero"`
 }
 
 // Bound is an end of a window: an instant, or how long before the time at which the

@@ -42,6 +42,9 @@ type Call struct {
 	BaseURL string
 	// Correlation travels as X-Ingest-Correlation-Id.
 	Correlation string
+	// Plan is the one it is asked for, 0 if there is none yet. Where the spec has a bound,
+	// it is counted for this plan.
+	Plan harvest.PlanID
 	// Yields: it is asked only while nobody else waits for a permit.
 	Yields bool
 	// Held: the page is kept for a while, and who asked says by [Answer.Done] when

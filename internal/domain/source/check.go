@@ -50,8 +50,14 @@ func Check(def Definition, vars map[string]string, deep func(*Spec) Violations) 
 		}
 		spec, warnings, err := Compile(d, Trigger{Operation: op, Vars: vars})
 		violations, _ := errors.AsType[Violations](err)
+		for _, name := range d.besides(op, err) {
+			_, more, err := Compile(d, Trigger{Operation: op, Endpoint: name, Vars: vars})
+			found, _ := errors.AsType[Violations](err)
+			violations = append(violations, found...)
+			warnings = append(warnings, more...)
+		}
 		if err == nil && deep != nil {
-			violations = deep(spec)
+			violations = append(violations, deep(spec)...)
 		}
 		if err == nil && op == harvest.Update && spec.Detail == nil && d.Schedule != nil && d.Schedule.Update != "" {
 			violations = append(violations, Violation{Path: "schedule.update", Text: "the source has no endpoint with usage DETAIL, so single records cannot be read again"})
@@ -70,6 +76,16 @@ func Check(def Definition, vars map[string]string, deep func(*Spec) Violations) 
 		}
 	}
 	return bad, warn
+}
+
+// besides are the endpoints that an operation goes through only where they are named. Where
+// the usual way is not understood they are not looked at.
+func (d Definition) besides(op harvest.Operation, usual error) []string {
+	names := d.EndpointsOf(op)
+	if usual != nil || len(names) < 2 {
+		return nil
+	}
+	return names
 }
 
 // OnlyByIDs reports whether a source lists nothing: it has no window, and can be

@@ -14,6 +14,8 @@ import (
 // Trigger is what a compile is made for, besides the definition.
 type Trigger struct {
 	Operation harvest.Operation
+	// Endpoint is the one that the operation goes through, empty for the default.
+	Endpoint string
 	// Query is what of the source is wanted, in the text form; empty: everything.
 	Query string
 	// Vars are the instance's own values: contact, tool.
@@ -133,13 +135,15 @@ const (
 // Compile checks a definition whole and freezes it for one plan. The error is
 // [Violations], every one of them; the warnings name each default taken.
 func Compile(def Definition, t Trigger) (*Spec, []Warning, error) {
-	c := &compiler{def: def.Canonical(), t: t, spec: &Spec{Version: SpecVersion}}
+	c := &compiler{def: def.Canonical(), t: t, spec: &Spec{Version: specPlain}}
 	c.provenance()
 	c.http()
 	c.rate()
 	c.retry()
 	c.cuts()
-	c.endpoints()
+	if err := c.endpoints(); err != nil {
+		return nil, c.warn, err
+	}
 	c.auth()
 	c.paging()
 	c.batching()
@@ -158,6 +162,9 @@ func Compile(def Definition, t Trigger) (*Spec, []Warning, error) {
 	c.bad = append(c.bad, bad...)
 	if len(c.bad) > 0 {
 		return nil, c.warn, c.bad
+	}
+	if c.spec.HTTP.TLS != nil || c.spec.Paging.Type == harvest.PageKeyset {
+		c.spec.Version = SpecVersion
 	}
 	return c.spec, c.warn, nil
 }
@@ -222,6 +229,9 @@ func (c *compiler) duration(path string, d Duration, def time.Duration) Duration
 }
 
 var codePattern = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
+
+// IsCode reports whether a source could have this name.
+func IsCode(name string) bool { return codePattern.MatchString(name) }
 
 func (c *compiler) provenance() {
 	d, s := c.def, c.spec

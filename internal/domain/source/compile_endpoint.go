@@ -9,34 +9,22 @@ import (
 	"strings"
 )
 
-func (c *compiler) endpoints() {
+// endpoints compiles the endpoints that are asked: one of each usage. It is an
+// [EndpointError] if the trigger names one that the operation cannot go through.
+func (c *compiler) endpoints() error {
 	c.cfg = map[Usage]Endpoint{}
 	c.used = map[Usage]readNames{}
 	if len(c.def.Endpoints) == 0 {
 		c.fail("endpoints", "is required: at least one with usage SEARCH")
-		return
+		return nil
 	}
-	names := map[string]bool{}
-	for _, e := range c.def.Endpoints {
-		e = c.withParams(e)
-		path := join("endpoints", e.Name)
-		if e.Name == "" || names[e.Name] {
-			c.fail(path, "endpoints need names of their own")
-		}
-		names[e.Name] = true
-		if !coded(c, path+".usage", DictUsage, e.Usage) {
-			continue
-		}
-		if e.Usage == UsageMetrics || e.Usage == UsageToken {
-			c.note(path, "%s: it is described, and no run asks it", e.Usage)
-			continue
-		}
-		if other, twice := c.cfg[e.Usage]; twice {
-			c.fail(path+".usage", "%s is already the %s endpoint", other.Name, e.Usage)
-			continue
-		}
+	chosen, err := c.choose()
+	if err != nil {
+		return err
+	}
+	for _, e := range chosen {
 		c.cfg[e.Usage] = e
-		out := c.endpoint(path, e)
+		out := c.endpoint(join("endpoints", e.Name), e)
 		switch e.Usage {
 		case UsageSearch:
 			c.spec.Search = out
@@ -54,6 +42,7 @@ func (c *compiler) endpoints() {
 	if _, ok := c.cfg[UsageSearch]; !ok {
 		c.fail("endpoints", "none has usage SEARCH")
 	}
+	return nil
 }
 
 // lookup checks that ids which a list cannot hold have another way.
@@ -102,6 +91,8 @@ func (c *compiler) endpoint(path string, e Endpoint) Endpoint {
 	out.PageParam = ""
 	out.SizeParam = ""
 	out.CursorParam = ""
+	out.Default = false // it was chosen
+	out.Of = ""
 	out.AuthRequired = false // it is among the restricted endpoints of the auth
 	if out.Method == "GET" {
 		out.ContentType = ""

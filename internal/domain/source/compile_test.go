@@ -194,7 +194,7 @@ func TestCompile_Refuses(t *testing.T) {
 			e := d.Endpoints[0]
 			e.Name = "other"
 			d.Endpoints = append(d.Endpoints, e)
-		}, "endpoints.other.usage: works is already the SEARCH endpoint"},
+		}, "endpoints.works.default: works, other are all SEARCH endpoints: say of one of them that it is the default"},
 		{"no items", func(d *source.Definition) { search(d).Response.Items = nil }, "endpoints.works.response.items: is required"},
 		{"no id", func(d *source.Definition) { search(d).Response.ID = nil }, "endpoints.works.response.id: is required"},
 		{"count without total", func(d *source.Definition) {

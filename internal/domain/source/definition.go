@@ -251,12 +251,15 @@ func (a *AdaptConfig) Over(platform pace.Adapt) pace.Adapt {
 // Endpoint is one way to ask. Path, Query, Form, Headers and Body hold templates; a
 // parameter whose template renders empty is left out.
 type Endpoint struct {
-	Name   string            `yaml:"-" json:"name"`
-	Usage  Usage             `yaml:"usage" json:"usage" dict:"endpoint_usage" doc:"what the endpoint is for"`
-	Method string            `yaml:"method" json:"method" dict:"http_method" doc:"default GET"`
-	Path   string            `yaml:"path" json:"path" doc:"added to the base URL, begins with /"`
-	Query  map[string]string `yaml:"query" json:"query,omitempty" doc:"parameters; templates such as ${iso(window.from)}; one that renders empty is left out"`
-	Form   map[string]string `yaml:"form" json:"form,omitempty" doc:"form fields of a POST; templates"`
+	Name  string `yaml:"-" json:"name"`
+	Usage Usage  `yaml:"usage" json:"usage" dict:"endpoint_usage" doc:"what the endpoint is for"`
+	// Default and Of choose among several of one usage (R72).
+	Default bool              `yaml:"default" json:"default,omitzero" doc:"of several endpoints of one usage, the one that is asked unless another is named"`
+	Of      string            `yaml:"of" json:"of,omitempty" doc:"name of the SEARCH endpoint that this one belongs to; default: it goes with all of them"`
+	Method  string            `yaml:"method" json:"method" dict:"http_method" doc:"default GET"`
+	Path    string            `yaml:"path" json:"path" doc:"added to the base URL, begins with /"`
+	Query   map[string]string `yaml:"query" json:"query,omitempty" doc:"parameters; templates such as ${iso(window.from)}; one that renders empty is left out"`
+	Form    map[string]string `yaml:"form" json:"form,omitempty" doc:"form fields of a POST; templates"`
 	// The names of parameters go before those of the paging, which hold for every SEARCH endpoint.
 	PageParam   string `yaml:"pageParam" json:"pageParam,omitempty" doc:"parameter that says which page is wanted, or with OFFSET from which item on; in place of a template, and of pagination.pageParam"`
 	SizeParam   string `yaml:"sizeParam" json:"sizeParam,omitempty" doc:"parameter that says how many items are wanted; in place of a template, and of pagination.sizeParam"`

@@ -294,10 +294,12 @@ var dictionary = []DictType{
 		{"API", "an outside scheduler", nil},
 	}},
 	{DictOutcome, "what came of a trigger", []DictItem{
+		{"RECEIVED", "not answered yet", nil},
 		{"PLANNED", "a plan", nil},
 		{"EXISTING", "a plan that was there", nil},
 		{"NOOP", "nothing to do", nil},
-		{"FAILED", "no plan", nil},
+		{"REFUSED", "no plan: what was asked for cannot be done, or not now", nil},
+		{"FAILED", "no plan: the source or the store did not do its part", nil},
 	}},
 	{DictPhase, "phases of a walk", []DictItem{
 		{"SEARCH", "pages", nil},

@@ -25,8 +25,13 @@ import (
 //	   for not said, such as a closed bound
 //	6: queries of which a part is decided here
 //	7: lists that are read newest first, whatever the window is; windows of ids
-//	8: pages after the date and the id of a record; authorities of a source's own
+//	8: pages after the date and the id of a record; authorities of a source's own; bounds of a
+//	   plan's own
 const SpecVersion = 8
+
+// specPlain is the version of snapshots that have nothing of the newest form, so that older builds
+// can run them.
+const specPlain = 7
 
 // specOneWord is the first version whose keys have the words that packs have.
 const specOneWord = 5
@@ -51,12 +56,17 @@ type Spec struct {
 	Head     *Endpoint `json:"head,omitempty"`
 	Batching Batching  `json:"batching"`
 	// Cuts are none in the snapshots of older builds.
-	Cuts    Cuts        `json:"cuts,omitzero"`
-	Retry   Retry       `json:"retry"`
-	Rate    Rate        `json:"rateLimit"`
+	Cuts  Cuts  `json:"cuts,omitzero"`
+	Retry Retry `json:"retry"`
+	Rate  Rate  `json:"rateLimit"`
+	// Bound holds this plan below the rate, nil if nothing does.
+	Bound   *PlanBound  `json:"bound,omitempty"`
 	ID      Identity    `json:"identity"`
 	Mapping Mapping     `json:"mapping"`
 	Faults  []FaultRule `json:"faults,omitempty"`
+	// Beside: the endpoint was named, and is not the one that is asked otherwise. What is
+	// done through it has places of its own.
+	Beside bool `json:"beside,omitzero"`
 	// Query is what of the source is wanted; nil means everything.
 	Query *Selection `json:"query,omitempty"`
 	// Vars are the instance's own values (contact, tool) as bound at plan time.

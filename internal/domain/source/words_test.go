@@ -41,7 +41,7 @@ func TestWords_OneForAKey(t *testing.T) {
 		made           []string
 	}{
 		{reflect.TypeFor[source.Definition](), reflect.TypeFor[source.Spec](), []string{
-			"specVersion", "operation", "vars", // of the trigger
+			"specVersion", "operation", "vars", "bound", "beside", // of the trigger
 			"search", "count", "detail", "lookup", "head", // of endpoints, by their usage
 		}},
 		{reflect.TypeFor[source.WindowConfig](), reflect.TypeFor[source.Window](), []string{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // ChangeHeaders are those that every change takes. The door has looked at them before
@@ -39,14 +40,36 @@ type Glanced struct {
 
 func (g Glanced) by(ctx context.Context) control.By { return Seen(g).by(ctx) }
 
+// OneEndpoint narrows a change of a source to one endpoint of it.
+type OneEndpoint struct {
+	Endpoint string `json:"endpoint,omitempty" query:"endpoint" maxLength:"64" doc:"Only what goes through this endpoint; the whole source unless given"`
+}
+
+// of is the source, or the endpoint of it.
+func (o OneEndpoint) of(code string) string {
+	if o.Endpoint == "" {
+		return code
+	}
+	return harvest.EndpointOf{Provenance: code, Endpoint: o.Endpoint}.String()
+}
+
+type pauseLook struct {
+	OfSource
+	OneEndpoint
+}
+
 type pauseInput struct {
 	OfSource
 	ChangeHeaders
-	Body struct{ Glanced }
+	Body struct {
+		Glanced
+		OneEndpoint
+	}
 }
 
 type resumeLook struct {
 	OfSource
+	OneEndpoint
 	Force bool `query:"force" doc:"Of a stopped source: without a check"`
 }
 
@@ -55,6 +78,7 @@ type resumeInput struct {
 	ChangeHeaders
 	Body struct {
 		Glanced
+		OneEndpoint
 		Force bool `json:"force,omitempty" doc:"Resume a stopped source without a check"`
 	}
 }
@@ -76,16 +100,16 @@ type retryInput struct {
 func (d *Door) declareSourceChanges() {
 	const tag = "sources"
 	declare(d, preview("/sources/{code}/pause", tag, control.Operator, "What pausing a source would change"),
-		func(ctx context.Context, in *OfSource) (control.SourceHold, error) {
-			return d.control.PauseSource(ctx, control.HoldOrder{Source: in.Code, DryRun: true})
+		func(ctx context.Context, in *pauseLook) (control.SourceHold, error) {
+			return d.control.PauseSource(ctx, control.HoldOrder{Source: in.of(in.Code), DryRun: true})
 		})
 	declare(d, act("/sources/{code}/pause", tag, control.Operator, "Take no more work of a source"),
 		func(ctx context.Context, in *pauseInput) (control.SourceHold, error) {
-			return d.control.PauseSource(ctx, control.HoldOrder{By: in.Body.by(ctx), Source: in.Code})
+			return d.control.PauseSource(ctx, control.HoldOrder{By: in.Body.by(ctx), Source: in.Body.of(in.Code)})
 		})
 	declare(d, preview("/sources/{code}/resume", tag, control.Operator, "What resuming a source would change"),
 		func(ctx context.Context, in *resumeLook) (control.SourceHold, error) {
-			return d.control.ResumeSource(ctx, control.HoldOrder{Source: in.Code, DryRun: true}, control.Resumption{Force: in.Force})
+			return d.control.ResumeSource(ctx, control.HoldOrder{Source: in.of(in.Code), DryRun: true}, control.Resumption{Force: in.Force})
 		})
 	resume := act("/sources/{code}/resume", tag, control.Operator, "Work on a source again; one that was stopped only if its check passes, and by an admin")
 	resume.asks = true
@@ -111,7 +135,7 @@ func (d *Door) resume(ctx context.Context, in *resumeInput) (control.SourceHold,
 	if (row.State == control.SourceStopped || in.Body.Force) && !who.Role.Covers(control.Admin) {
 		return control.SourceHold{}, tooLow(who, control.Admin)
 	}
-	return d.control.ResumeSource(ctx, control.HoldOrder{By: in.Body.by(ctx), Source: in.Code}, control.Resumption{Force: in.Body.Force})
+	return d.control.ResumeSource(ctx, control.HoldOrder{By: in.Body.by(ctx), Source: in.Body.of(in.Code)}, control.Resumption{Force: in.Body.Force})
 }
 
 type cancelInput struct {
@@ -128,17 +152,50 @@ type Wish struct {
 	From      time.Time `json:"from,omitzero" doc:"Start of the window"`
 	To        time.Time `json:"to,omitzero" doc:"End of the window, not part of it"`
 	Activity  string    `json:"activity,omitempty" maxLength:"255" doc:"Name of the activity of a BACKFILL"`
-	Priority  string    `json:"priority,omitempty" enum:"high,normal,medium,low" doc:"Its place in the queue, unless its own; medium is an older word for normal"`
+	HowWish
+}
+
+// HowWish is how what is asked for is done.
+type HowWish struct {
+	NotBefore time.Time `json:"not_before,omitzero" doc:"The first task is begun then, and not at once"`
+	HowStanding
+}
+
+// manner is the same as control takes it.
+func (w HowWish) manner() (control.Manner, error) {
+	out, err := w.HowStanding.manner()
+	out.Pacing.NotBefore = w.NotBefore
+	return out, err
+}
+
+// HowStanding is what of it can be said of what is done again and again.
+type HowStanding struct {
+	Endpoint    string  `json:"endpoint,omitempty" maxLength:"64" doc:"Name of the endpoint it goes through, unless the source's own choice"`
+	Priority    string  `json:"priority,omitempty" enum:"high,normal,medium,low" doc:"Its place in the queue, unless its own; medium is an older word for normal"`
+	Spread      string  `json:"spread,omitempty" maxLength:"64" doc:"The tasks are begun over this time, evenly, such as 6h"`
+	Rate        float64 `json:"rate,omitempty" minimum:"0" doc:"Requests a second of this plan, at most the source's"`
+	PageSize    int     `json:"page_size,omitempty" minimum:"0" maximum:"1000000" doc:"Items of a page, or ids of a request, at most the source's"`
+	Concurrency int     `json:"concurrency,omitempty" minimum:"0" maximum:"1000000" doc:"Requests of this plan in flight, at most the source's"`
+}
+
+func (w HowStanding) manner() (control.Manner, error) {
+	out := control.Manner{Endpoint: w.Endpoint}
+	out.Priority, _ = harvest.ParsePriority(w.Priority) // one of the list, or its own
+	out.Pacing.Bounds = harvest.Bounds{Rate: w.Rate, PageSize: w.PageSize, Concurrency: w.Concurrency}
+	if w.Spread == "" {
+		return out, nil
+	}
+	spread, err := source.ParseDuration(w.Spread)
+	if err != nil || spread < 0 {
+		return out, refusal(422, "usage", "spread is a length of time, such as 6h, 2d or PT6H", "")
+	}
+	out.Pacing.Spread = spread
+	return out, nil
 }
 
 func (w Wish) operation() harvest.Operation {
 	op, _ := harvest.ParseOperation(w.Operation) // one of the list, or the default
 	return op
-}
-
-func (w Wish) priority() int {
-	p, _ := harvest.ParsePriority(w.Priority) // one of the list, or its own
-	return p
 }
 
 type planPreviewInput struct {
@@ -161,6 +218,7 @@ type RecordsWish struct {
 	Signals        bool     `json:"signals,omitempty" doc:"What notices, quarantine and ids without details point to"`
 	Max            int      `json:"max,omitempty" minimum:"0" maximum:"10000000" doc:"At most so many, those longest not seen first"`
 	Activity       string   `json:"activity,omitempty" maxLength:"255" doc:"Name of the activity"`
+	HowWish
 }
 
 // request is the wish as control takes it.
@@ -177,6 +235,11 @@ func (w RecordsWish) request() (control.RefreshRequest, error) {
 	if given != 1 {
 		return req, refusal(422, "usage", "say which records: one of ids, older_than, mapping_changed and signals", "")
 	}
+	how, err := w.manner()
+	if err != nil {
+		return req, err
+	}
+	req.Manner = how
 	if len(w.IDs) > 0 {
 		req.IDs = strings.NewReader(strings.Join(w.IDs, "\n"))
 	}
@@ -205,9 +268,13 @@ func (d *Door) declarePlanChanges() {
 	look.asks = true
 	declare(d, look, func(ctx context.Context, in *planPreviewInput) (control.PlanPreview, error) {
 		w := in.Body
+		how, err := w.manner()
+		if err != nil {
+			return control.PlanPreview{}, err
+		}
 		t := harvest.Trigger{
 			Provenance: w.Source, Operation: w.operation(), Kind: harvest.TriggerManual, Query: w.Query, From: w.From, To: w.To,
-			Activity: w.Activity, Priority: w.priority(),
+			Activity: w.Activity, Endpoint: how.Endpoint, Priority: how.Priority, Pacing: how.Pacing,
 		}
 		if t.Operation == harvest.Backfill && t.Activity == "" {
 			t.Activity = control.BackfillActivity(control.Time(w.From).String(), control.Time(w.To).String(), w.Query)
@@ -289,9 +356,13 @@ func (d *Door) declareTriggers() {
 		if reason == "" {
 			reason = "called by " + b.Scheduler + ", job " + b.Job + ", log " + b.LogID
 		}
+		how, err := b.manner()
+		if err != nil {
+			return control.Planned{}, err
+		}
 		return d.control.Trigger(ctx, control.TriggerOrder{
 			By: control.By{Actor: callerOf(ctx).Actor, Reason: reason}, Scheduler: b.Scheduler, Job: b.Job, LogID: b.LogID,
-			Source: b.Source, Operation: b.operation(), Query: b.Query, From: b.From, To: b.To, Activity: b.Activity, Priority: b.priority(),
+			Source: b.Source, Operation: b.operation(), Query: b.Query, From: b.From, To: b.To, Activity: b.Activity, Manner: how,
 			Trace: in.Trace,
 		})
 	})

@@ -25,23 +25,24 @@ type ScheduleWish struct {
 	Query          string `json:"query,omitempty" maxLength:"20000" doc:"Only what matches"`
 	Cron           string `json:"cron" minLength:"1" maxLength:"255" doc:"When it begins: five fields, or @hourly, @daily, @weekly, @monthly"`
 	Zone           string `json:"zone,omitempty" maxLength:"64" doc:"Time zone of the line; UTC unless given"`
-	Priority       string `json:"priority,omitempty" enum:"high,normal,medium,low" doc:"Its place in the queue, unless its own; medium is an older word for normal"`
 	From           string `json:"from,omitempty" maxLength:"64" doc:"Of a BACKFILL: start of the window, an instant, a date or an age such as -30d"`
 	To             string `json:"to,omitempty" maxLength:"64" doc:"Of a BACKFILL: end of the window, not part of it; also an age, or now"`
 	OlderThan      string `json:"older_than,omitempty" maxLength:"64" doc:"Of an UPDATE: records last seen longer ago, such as 180d"`
 	MappingChanged bool   `json:"mapping_changed,omitempty" doc:"Of an UPDATE: records made by another mapping than the one in force"`
 	Signals        bool   `json:"signals,omitempty" doc:"Of an UPDATE: what notices, quarantine and ids without details point to"`
 	Max            int    `json:"max,omitempty" minimum:"0" maximum:"10000000" doc:"Of an UPDATE: at most so many each time"`
+	HowStanding
 }
 
 // order is the wish as control takes it.
-func (w ScheduleWish) order(by control.By) control.ScheduleOrder {
-	op, _ := harvest.ParseOperation(w.Operation)     // one of the list, or the default
-	priority, _ := harvest.ParsePriority(w.Priority) // one of the list, or its own
+func (w ScheduleWish) order(by control.By) (control.ScheduleOrder, error) {
+	op, _ := harvest.ParseOperation(w.Operation) // one of the list, or the default
+	how, err := w.manner()
 	return control.ScheduleOrder{
-		By: by, Name: w.Name, Source: w.Source, Operation: op, Query: w.Query, Cron: w.Cron, Zone: w.Zone, Priority: priority, From: w.From, To: w.To,
+		By: by, Name: w.Name, Source: w.Source, Operation: op, Query: w.Query, Cron: w.Cron, Zone: w.Zone, From: w.From, To: w.To,
 		OlderThan: w.OlderThan, MappingChanged: w.MappingChanged, Signals: w.Signals, Max: w.Max,
-	}
+		Endpoint: how.Endpoint, Priority: how.Priority, Pacing: how.Pacing,
+	}, err
 }
 
 type schedulePreviewInput struct {
@@ -85,13 +86,20 @@ func (d *Door) declareSchedules() {
 		})
 	declare(d, act("/schedules/preview", tag, control.Operator, "What a schedule would be, and what it would take the place of"),
 		func(ctx context.Context, in *schedulePreviewInput) (control.ScheduleChange, error) {
-			o := in.Body.order(control.By{})
+			o, err := in.Body.order(control.By{})
+			if err != nil {
+				return control.ScheduleChange{}, err
+			}
 			o.DryRun = true
 			return d.control.SetSchedule(ctx, o)
 		})
 	declare(d, act("/schedules", tag, control.Operator, "Make a schedule, or put another in place of one of that name"),
 		func(ctx context.Context, in *scheduleInput) (control.ScheduleChange, error) {
-			return d.control.SetSchedule(ctx, in.Body.order(in.Body.by(ctx)))
+			o, err := in.Body.order(in.Body.by(ctx))
+			if err != nil {
+				return control.ScheduleChange{}, err
+			}
+			return d.control.SetSchedule(ctx, o)
 		})
 	declare(d, preview("/schedules/{name}/remove", tag, control.Operator, "The schedule that would be ended"),
 		func(ctx context.Context, in *OfSchedule) (control.ScheduleChange, error) {

@@ -67,7 +67,7 @@ var (
 	triggers = Metric{
 		"patra_ingest_triggers_total", counter,
 		[]string{"source", "op", "outcome"},
-		"Triggers by what came of them: PLANNED, EXISTING, NOOP or FAILED.", "11.10",
+		"Triggers by what came of them: PLANNED, EXISTING, NOOP, REFUSED or FAILED.", "11.10",
 	}
 	idempotent = Metric{
 		"patra_ingest_idempotent_hits_total", counter,

@@ -139,9 +139,9 @@ func (s *Store) duePlans(ctx context.Context, c retention.Cut, folded bool, most
 	return units, err
 }
 
-// dueTriggers is the condition that a trigger i made no plan, or one that is archived, and is
-// not the newest of its job, nor the newest that has a plan.
-const dueTriggers = `i.id<(SELECT MAX(m.id) FROM ing_schedule_instance m)
+// dueTriggers is the condition that a trigger i was answered, made no plan, or one that is
+// archived, and is not the newest of its job, nor the newest that has a plan.
+const dueTriggers = `i.id<(SELECT MAX(m.id) FROM ing_schedule_instance m) AND i.outcome_code<>'RECEIVED'
 	AND (i.plan_id IS NULL OR NOT EXISTS (SELECT 1 FROM ing_plan p WHERE p.id=i.plan_id))
 	AND (i.scheduler_code IS NULL OR EXISTS (SELECT 1 FROM ing_schedule_instance j WHERE j.scheduler_code=i.scheduler_code
 		AND j.scheduler_job_id=i.scheduler_job_id AND j.scheduler_log_id>i.scheduler_log_id AND (i.plan_id IS NULL OR j.plan_id IS NOT NULL)))`

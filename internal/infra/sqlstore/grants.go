@@ -27,6 +27,7 @@ var served = map[string]string{
 	"ing_plan_total":      mayWrite,
 	"ing_plan_group":      mayWrite,
 	"ing_source_state":    mayWrite,
+	"ing_endpoint_state":  mayWrite,
 	"ing_rate_gate":       mayWrite,
 	"ing_meta":            mayWrite,
 	"ing_breaker":         mayAll,

@@ -188,22 +188,30 @@ func (x *tx) guard(l harvest.Lease) error {
 	return x.explainRefusal(l)
 }
 
-// notHeld is the part of the guard that looks at the source. Its row stays
-// locked until the commit, so that a pause is over only when nothing that
-// passed the guard before it is still to be committed. The row is there since
-// the plan was saved.
+// notHeld is the part of the guard that looks at the source and at the endpoint. Their
+// rows stay locked until the commit, so that a pause is over only when nothing that
+// passed the guard before it is still to be committed. The rows are there since the
+// plan was saved.
 func (x *tx) notHeld() string {
 	return `(SELECT COALESCE(MAX(ss.paused + ss.stopped), 0) FROM ing_source_state ss
-		WHERE ss.provenance_code = ing_task.provenance_code` + x.s.d.forShare + `) = 0`
+		WHERE ss.provenance_code = ing_task.provenance_code` + x.s.d.forShare + `) = 0
+		AND (SELECT COALESCE(MAX(es.paused), 0) FROM ing_endpoint_state es
+		WHERE es.provenance_code = ing_task.provenance_code AND es.endpoint_name = ing_task.endpoint_name` + x.s.d.forShare + `) = 0`
 }
 
-// lockSourceOf locks the row of a task's source until the commit, where the guard by itself would not.
+// lockSourceOf locks the rows of a task's source and endpoint until the commit, where the guard by itself would not.
 func (x *tx) lockSourceOf(task harvest.TaskID) error {
 	if !x.s.d.locksApart {
 		return nil
 	}
-	return x.lockRows(`SELECT ss.provenance_code FROM ing_source_state ss
+	err := x.lockRows(`SELECT ss.provenance_code FROM ing_source_state ss
 		WHERE ss.provenance_code=(SELECT t.provenance_code FROM ing_task t WHERE t.id=?)`, task)
+	if err != nil {
+		return err
+	}
+	return x.lockRows(`SELECT es.endpoint_name FROM ing_endpoint_state es
+		WHERE es.provenance_code=(SELECT t.provenance_code FROM ing_task t WHERE t.id=?)
+		AND es.endpoint_name=(SELECT t.endpoint_name FROM ing_task t WHERE t.id=?)`, task, task)
 }
 
 // explainRefusal says why a guard found no row.
@@ -217,7 +225,7 @@ func (x *tx) explainRefusal(l harvest.Lease) error {
 	case fence != l.Fence:
 		return fmt.Errorf("task %d: fence is %d, lease has %d: %w", l.Task, fence, l.Fence, harvest.ErrLeaseLost)
 	case state == harvest.TaskExecuting, state == harvest.TaskDispatched:
-		return fmt.Errorf("task %d: its source is paused or stopped: %w", l.Task, harvest.ErrHeld)
+		return fmt.Errorf("task %d: its source or endpoint is paused, or the source stopped: %w", l.Task, harvest.ErrHeld)
 	default:
 		return fmt.Errorf("task %d is %s: %w", l.Task, state, harvest.ErrHeld)
 	}

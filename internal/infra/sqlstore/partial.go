@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -70,14 +71,15 @@ func (s *Store) Reserved(ctx context.Context, provenance string, own harvest.Ope
 func (s *Store) PartialPlan(ctx context.Context, ns harvest.Namespace) (p harvest.OpenPlan, ok bool, err error) {
 	var from, to, sliced ts
 	var base, remarks sql.NullString
+	var params []byte
 	err = s.r.QueryRowContext(ctx, `SELECT p.id, p.plan_key, p.status_code, p.operation_code, p.window_from, p.window_to, p.sliced_to,
-		p.slice_strategy_code, p.spec_snapshot, p.base_url, p.record_remarks,
+		p.slice_strategy_code, p.slice_params, p.spec_snapshot, p.base_url, p.record_remarks,
 			COALESCE((SELECT t.priority FROM ing_task t WHERE t.plan_id=p.id ORDER BY t.id LIMIT 1), 0)
 		FROM ing_plan p JOIN ing_cursor c ON c.id = p.cursor_id
 		WHERE c.provenance_code=? AND c.operation_code=? AND c.cursor_key=? AND c.namespace_scope_code=? AND c.namespace_key=?
 		AND p.status_code='PARTIAL' ORDER BY p.id LIMIT 1`,
 		ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key).
-		Scan(&p.ID, &p.Key, &p.Status, &p.Operation, &from, &to, &sliced, &p.Strategy, &p.Snapshot, &base, &remarks, &p.Priority)
+		Scan(&p.ID, &p.Key, &p.Status, &p.Operation, &from, &to, &sliced, &p.Strategy, &params, &p.Snapshot, &base, &remarks, &p.Priority)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, false, nil
 	}
@@ -89,7 +91,36 @@ func (s *Store) PartialPlan(ctx context.Context, ns harvest.Namespace) (p harves
 	p.BaseURL = base.String
 	p.Trace = traceOf(remarks)
 	p.Existing = true
+	p.Pacing, err = pacingIn(params)
+	if err != nil {
+		return p, false, fmt.Errorf("plan %d: %w", p.ID, err)
+	}
 	return p, true, nil
+}
+
+// pacingIn is the pacing that is kept with what a plan was cut by.
+func pacingIn(sliceParams []byte) (harvest.Pacing, error) {
+	var kept struct {
+		Pacing harvest.Pacing `json:"pacing"`
+	}
+	if len(sliceParams) == 0 {
+		return kept.Pacing, nil
+	}
+	err := json.Unmarshal(sliceParams, &kept)
+	if err != nil {
+		return kept.Pacing, fmt.Errorf("read how it was cut: %w", err)
+	}
+	return kept.Pacing, nil
+}
+
+// PlanPacing is what the trigger of a plan said of how it is worked on.
+func (s *Store) PlanPacing(ctx context.Context, id harvest.PlanID) (harvest.Pacing, error) {
+	var params []byte
+	err := s.r.QueryRowContext(ctx, `SELECT slice_params FROM ing_plan WHERE id=?`, id).Scan(&params)
+	if err != nil {
+		return harvest.Pacing{}, fmt.Errorf("read the pacing of plan %d: %w", id, err)
+	}
+	return pacingIn(params)
 }
 
 // PartialPlans lists the plans that stopped before the end of their window, one
@@ -122,7 +153,7 @@ func (s *Store) ExtendPlan(
 		return head, err
 	}
 	err := s.write(ctx, "extend plan", func(x *tx) error {
-		ref := planRef{id: p.ID, pagingType: p.PagingType, pageSize: p.PageSize, priority: p.Priority}
+		ref := planRef{id: p.ID, pagingType: p.PagingType, pageSize: p.PageSize, priority: p.Priority, scheduledAt: p.Pacing.From(x.now)}
 		var cur harvest.CursorID
 		if err := x.row(`SELECT cursor_id FROM ing_plan WHERE id=?`, p.ID).Scan(&cur); err != nil {
 			return err

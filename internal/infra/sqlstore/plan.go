@@ -77,9 +77,11 @@ func (s *Store) SavePlan(ctx context.Context, d harvest.Draft) (harvest.PlanHead
 		if err != nil {
 			return err
 		}
-		if _, old, err := x.trigger(d.Trigger); err != nil {
+		row, err := x.trigger(d.Trigger)
+		if err != nil {
 			return err
-		} else if old.Answered() {
+		}
+		if row.triggered.Answered() {
 			return harvest.ErrAnswered
 		}
 		found, err := x.planByKey(head.Key)
@@ -88,11 +90,11 @@ func (s *Store) SavePlan(ctx context.Context, d harvest.Draft) (harvest.PlanHead
 		}
 		if found != nil {
 			head = *found
-			if d.Trigger.LogID == "" {
+			if row.id == 0 && d.Trigger.LogID == "" {
 				return nil
 			}
 			// Its scheduler must not ask again.
-			_, err := x.instance(d.Trigger, harvest.TriggerExisting, d.SelHash, d.Selection, head.ID, "")
+			_, err := x.answer(d.Trigger, harvest.TriggerExisting, answerOf{selHash: d.SelHash, selection: d.Selection, plan: head.ID})
 			return err
 		}
 		if cur.Known && cur.At != d.Start() {
@@ -166,10 +168,13 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 	if err := x.ensureSourceRow(ns.Provenance); err != nil {
 		return fmt.Errorf("note source: %w", err)
 	}
+	if err := x.ensureEndpointRow(harvest.EndpointOf{Provenance: ns.Provenance, Endpoint: d.Endpoint}); err != nil {
+		return fmt.Errorf("note endpoint: %w", err)
+	}
 	if err := x.boundWalks(ns.Provenance, d.MaxWalks); err != nil {
 		return err
 	}
-	inst, err := x.instance(d.Trigger, harvest.TriggerPlanned, d.SelHash, d.Selection, 0, d.Remarks)
+	inst, err := x.answer(d.Trigger, harvest.TriggerPlanned, answerOf{selHash: d.SelHash, selection: d.Selection, remarks: d.Remarks})
 	if err != nil {
 		return fmt.Errorf("record trigger: %w", err)
 	}
@@ -231,6 +236,7 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 	p := planRef{
 		id: head.ID, instance: inst, cursor: cur, provenance: ns.Provenance, endpoint: d.Endpoint, operation: ns.Operation,
 		specVersion: d.SpecVersion, pagingType: d.PagingType, pageSize: d.PageSize, priority: d.Trigger.Priority,
+		scheduledAt: d.Trigger.Pacing.From(x.now),
 	}
 	if len(d.Candidates) > 0 {
 		if err := x.insertCandidates(head.ID, d.Span.From.Ordinal(), d.Candidates); err != nil {
@@ -246,7 +252,7 @@ func (x *tx) insertPlan(d harvest.Draft, cur harvest.CursorID, head *harvest.Pla
 // planRef is what slices and tasks repeat of their plan.
 type planRef struct {
 	id                   harvest.PlanID
-	instance             int64
+	instance             harvest.InstanceID
 	cursor               harvest.CursorID
 	provenance, endpoint string
 	operation            harvest.Operation
@@ -385,7 +391,7 @@ func (x *tx) insertTasks(p planRef, rows []sliceRow, ids map[string]int64) error
 		for _, r := range part {
 			state := harvest.TaskQueued
 			var code harvest.Code
-			at := due
+			at := due.Add(r.Delay)
 			if r.state == harvest.SliceFailed {
 				state = harvest.TaskFailed
 				code = harvest.CodeUnplannable

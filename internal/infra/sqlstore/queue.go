@@ -29,7 +29,7 @@ type queue struct {
 }
 
 // takeable returns a test that tells of a partition whether its tasks may be taken
-// now: its source is not held, the request asks for it, and its breaker is not open.
+// now: its source and endpoint are not held, the request asks for it, and its breaker is not open.
 func (x *tx) takeable(r harvest.LeaseRequest, open map[harvest.Partition]harvest.Breaker) (func(harvest.Partition) bool, error) {
 	held := map[string]bool{}
 	err := x.each(func(rows *sql.Rows) error {
@@ -41,9 +41,19 @@ func (x *tx) takeable(r harvest.LeaseRequest, open map[harvest.Partition]harvest
 	if err != nil {
 		return nil, err
 	}
+	paused := map[harvest.EndpointOf]bool{}
+	err = x.each(func(rows *sql.Rows) error {
+		var at harvest.EndpointOf
+		err := rows.Scan(&at.Provenance, &at.Endpoint)
+		paused[at] = true
+		return err
+	}, `SELECT provenance_code, endpoint_name FROM ing_endpoint_state WHERE paused=1`)
+	if err != nil {
+		return nil, err
+	}
 	return func(p harvest.Partition) bool {
 		switch {
-		case held[p.Provenance]:
+		case held[p.Provenance], paused[p.EndpointOf()]:
 			return false
 		case r.Provenance != "" && p.Provenance != r.Provenance:
 			return false

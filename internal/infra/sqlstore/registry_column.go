@@ -82,6 +82,7 @@ var columnOf = map[source.Dimension]map[string]string{
 		"form": "default_body_payload", "headers": "default_headers_json", "format": "response_format_code", "response": "response_paths",
 		"body": "body_template", "next": "following_pages", "cost": "request_cost", "hook": "reply_hook",
 		"pageParam": "page_param_name", "sizeParam": "page_size_param_name", "cursorParam": "cursor_param_name", "authRequired": "is_auth_required",
+		"default": "is_default", "of": "search_endpoint",
 	},
 	source.DimFaults: {"rules": "fault_rules"},
 	source.DimRenderRule: {

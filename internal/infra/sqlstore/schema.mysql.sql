@@ -200,6 +200,17 @@ CREATE TABLE `ing_dictionary` (
   UNIQUE KEY `uk_dictionary_key` (`provenance_code`,`record_type`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `ing_endpoint_state` (
+  `provenance_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `endpoint_name` varchar(64) COLLATE utf8mb4_bin NOT NULL,
+  `paused` bigint NOT NULL DEFAULT '0',
+  `reason` mediumtext COLLATE utf8mb4_bin,
+  `since` datetime(6) DEFAULT NULL,
+  `updated_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`provenance_code`,`endpoint_name`),
+  CONSTRAINT `ing_endpoint_state_chk_1` CHECK ((`paused` in (0,1)))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `ing_error_group` (
   `id` bigint NOT NULL AUTO_INCREMENT,
   `provenance_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,
@@ -568,12 +579,20 @@ CREATE TABLE `ing_schedule_instance` (
   `record_remarks` mediumtext COLLATE utf8mb4_bin,
   `triggered_at` datetime(6) NOT NULL,
   `created_at` datetime(6) NOT NULL,
+  `endpoint_name` varchar(64) COLLATE utf8mb4_bin DEFAULT NULL,
+  `wish` mediumtext COLLATE utf8mb4_bin,
+  `wish_hash` varchar(64) COLLATE utf8mb4_bin DEFAULT NULL,
+  `fence` bigint NOT NULL DEFAULT '0',
+  `claims` bigint NOT NULL DEFAULT '0',
+  `claimed_until` datetime(6) DEFAULT NULL,
+  `answered_at` datetime(6) DEFAULT NULL,
   PRIMARY KEY (`id`),
   UNIQUE KEY `uk_sched_src` (`scheduler_code`,`scheduler_job_id`,`scheduler_log_id`),
   KEY `idx_sched_prov` (`provenance_code`,`operation_code`,`triggered_at`),
   KEY `idx_sched_plan` (`plan_id`),
+  KEY `idx_sched_open` (`outcome_code`,`claimed_until`),
   CONSTRAINT `ing_schedule_instance_chk_1` CHECK ((`operation_code` in (_utf8mb4'HARVEST',_utf8mb4'BACKFILL',_utf8mb4'UPDATE'))),
-  CONSTRAINT `ing_schedule_instance_chk_2` CHECK ((`outcome_code` in (_utf8mb4'PLANNED',_utf8mb4'EXISTING',_utf8mb4'NOOP',_utf8mb4'FAILED')))
+  CONSTRAINT `ing_schedule_instance_chk_2` CHECK ((`outcome_code` in (_utf8mb4'RECEIVED',_utf8mb4'PLANNED',_utf8mb4'EXISTING',_utf8mb4'NOOP',_utf8mb4'REFUSED',_utf8mb4'FAILED')))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `ing_search` (
@@ -1131,6 +1150,8 @@ CREATE TABLE `reg_prov_endpoint_def` (
   `page_param_name` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
   `page_size_param_name` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
   `cursor_param_name` varchar(255) COLLATE utf8mb4_bin DEFAULT NULL,
+  `is_default` bigint DEFAULT NULL,
+  `search_endpoint` varchar(64) COLLATE utf8mb4_bin DEFAULT NULL,
   PRIMARY KEY (`id`),
   KEY `idx_endpoint_def_pick` (`provenance_id`,`scope_code`,`task_type_key`,`endpoint_name`,`effective_from`),
   CONSTRAINT `reg_prov_endpoint_def_chk_1` CHECK ((`scope_code` in (_utf8mb4'SOURCE',_utf8mb4'TASK'))),

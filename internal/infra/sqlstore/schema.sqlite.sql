@@ -193,6 +193,16 @@ CREATE TABLE ing_dictionary (
 
 CREATE UNIQUE INDEX uk_dictionary_key ON ing_dictionary (provenance_code, record_type);
 
+CREATE TABLE ing_endpoint_state (
+  provenance_code TEXT NOT NULL,
+  endpoint_name TEXT NOT NULL,
+  paused INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0,1)),
+  reason TEXT,
+  since TEXT,
+  updated_at TEXT NOT NULL,
+  PRIMARY KEY (provenance_code, endpoint_name)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE ing_error_group (
   id INTEGER PRIMARY KEY,
   provenance_code TEXT NOT NULL,
@@ -529,23 +539,32 @@ CREATE TABLE ing_schedule (
 
 CREATE UNIQUE INDEX uk_schedule_name ON ing_schedule (schedule_name);
 
-CREATE TABLE ing_schedule_instance (
+CREATE TABLE "ing_schedule_instance" (
   id INTEGER PRIMARY KEY,
   scheduler_code TEXT,
   scheduler_job_id TEXT,
   scheduler_log_id TEXT,
   trigger_type_code TEXT NOT NULL,
   provenance_code TEXT NOT NULL,
+  endpoint_name TEXT,
   operation_code TEXT NOT NULL CHECK (operation_code IN ('HARVEST','BACKFILL','UPDATE')),
   trigger_params TEXT NOT NULL,
+  wish TEXT,
+  wish_hash TEXT,
   expr_proto_hash TEXT,
   expr_proto_snapshot TEXT,
-  outcome_code TEXT NOT NULL CHECK (outcome_code IN ('PLANNED','EXISTING','NOOP','FAILED')),
+  outcome_code TEXT NOT NULL CHECK (outcome_code IN ('RECEIVED','PLANNED','EXISTING','NOOP','REFUSED','FAILED')),
   plan_id INTEGER,
   record_remarks TEXT,
+  fence INTEGER NOT NULL DEFAULT 0,
+  claims INTEGER NOT NULL DEFAULT 0,
+  claimed_until TEXT,
   triggered_at TEXT NOT NULL,
+  answered_at TEXT,
   created_at TEXT NOT NULL
 ) STRICT;
+
+CREATE INDEX idx_sched_open ON ing_schedule_instance (outcome_code, claimed_until);
 
 CREATE INDEX idx_sched_plan ON ing_schedule_instance (plan_id);
 
@@ -1077,7 +1096,7 @@ CREATE TABLE "reg_prov_endpoint_def" (
   is_auth_required INTEGER,
   page_param_name TEXT,
   page_size_param_name TEXT,
-  cursor_param_name TEXT,
+  cursor_param_name TEXT, is_default INTEGER, search_endpoint TEXT,
   CHECK ((scope_code = 'TASK') = (task_type_key <> 'ALL'))
 ) STRICT;
 

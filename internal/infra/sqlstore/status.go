@@ -93,11 +93,15 @@ func (l *sourceLook) each(codes []string, query string, args func(code string) [
 	return l.s.eachOf(l.ctx, codes, query, args, scan)
 }
 
+// refusedToPerson is the condition of a trigger that a person was refused. It says nothing
+// of the source.
+const refusedToPerson = `(outcome_code='REFUSED' AND scheduler_code IS NULL)`
+
 // readBegun finds the sources of which anything was ever triggered or planned. What is
 // archived leaves its cursor.
 func (l *sourceLook) readBegun(codes []string) (begun []string, err error) {
-	err = l.each(codes, `SELECT ?, EXISTS (SELECT 1 FROM ing_plan WHERE provenance_code=?), EXISTS (SELECT 1 FROM ing_schedule_instance WHERE provenance_code=?),
-		EXISTS (SELECT 1 FROM ing_cursor WHERE provenance_code=?)`, func(code string) []any { return []any{code, code, code, code} },
+	err = l.each(codes, `SELECT ?, EXISTS (SELECT 1 FROM ing_plan WHERE provenance_code=?), EXISTS (SELECT 1 FROM ing_schedule_instance WHERE provenance_code=?
+		AND NOT `+refusedToPerson+`), EXISTS (SELECT 1 FROM ing_cursor WHERE provenance_code=?)`, func(code string) []any { return []any{code, code, code, code} },
 		func(r *sql.Rows) error {
 			var code string
 			var planned, triggered, moved bool
@@ -270,12 +274,13 @@ func (l *sourceLook) readQueues(codes []string) error {
 		})
 }
 
-// readLastTriggers keeps what the newest trigger of a HARVEST said, if it failed and
-// nothing was stored since.
+// readLastTriggers keeps what the newest trigger of a HARVEST said, if nothing came of it
+// and nothing was stored since. What is not answered yet says nothing, and what a person
+// was refused says nothing of the source.
 func (l *sourceLook) readLastTriggers(codes []string) error {
-	const cols = `provenance_code, ` + triggeredCols
-	return l.each(codes, `SELECT `+cols+` FROM (SELECT `+cols+` FROM ing_schedule_instance
-		WHERE provenance_code=? AND operation_code='HARVEST' ORDER BY triggered_at DESC, id DESC LIMIT 1) q`,
+	return l.each(codes, `SELECT provenance_code, `+triggeredNames+` FROM (SELECT provenance_code, `+triggeredCols+` FROM ing_schedule_instance
+		WHERE provenance_code=? AND operation_code='HARVEST' AND outcome_code<>'RECEIVED' AND NOT `+refusedToPerson+`
+		ORDER BY triggered_at DESC, id DESC LIMIT 1) q`,
 		func(code string) []any { return []any{code} },
 		func(r *sql.Rows) error {
 			var code string
@@ -284,7 +289,7 @@ func (l *sourceLook) readLastTriggers(codes []string) error {
 				return err
 			}
 			f := l.facts[code]
-			if last.Outcome == harvest.TriggerFailed && !f.LastSuccess.After(last.At) {
+			if last.CameToNothing() && !f.LastSuccess.After(last.At) {
 				f.FailedTrigger = last.Remarks
 				f.TriggeredAt = last.At
 			}

@@ -52,6 +52,8 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R5_FiftyIdenticalTriggers", identicalTriggers},
 		{"R5_R6_SameWindowAnotherActivity", anotherActivity},
 		{"R5_OneAnswerPerTrigger", answeredOnce},
+		{"R73_ReceivedThenAnswered", receivedThenAnswered},
+		{"R72_PausedEndpointHoldsItsTasks", endpointPaused},
 		{"R8_BackfillFallsContiguously", backfillFalls},
 		{"R9_CancelledUpdateReturnsItsSignals", signalsReturned},
 		{"R9_AcceptedGapReturnsItsSignals", signalsOfAcceptedGap},

@@ -243,8 +243,33 @@ func (c *Client) passGate(ctx context.Context, a *attempt, cost int) (sending co
 	return sending, release, nil
 }
 
-// acquire waits for a permit: in turn, or behind everybody else.
+// acquire waits for a permit: where the plan is bound further than its source, first for
+// one of its own, since the source's permit is to be used at once.
 func (c *Client) acquire(
+	ctx context.Context, a *attempt, cost int,
+) (sending context.Context, release func(sent bool), pass pace.Pass, err error) {
+	if a.spec.Bound == nil {
+		return c.acquireOfSource(ctx, a, cost)
+	}
+	own := a.spec.Bound.Rate(a.spec.Source, a.call.Plan)
+	bounded, releaseOwn, ownPass, err := c.gate.Acquire(ctx, own, 1, c.patience(own, 1))
+	if err != nil {
+		return nil, nil, ownPass, err
+	}
+	sending, releaseSource, pass, err := c.acquireOfSource(bounded, a, cost)
+	pass.Waited += ownPass.Waited
+	if err != nil {
+		releaseOwn(false)
+		return nil, nil, pass, err
+	}
+	return sending, func(sent bool) {
+		releaseSource(sent)
+		releaseOwn(sent)
+	}, pass, nil
+}
+
+// acquireOfSource waits for a permit of the source: in turn, or behind everybody else.
+func (c *Client) acquireOfSource(
 	ctx context.Context, a *attempt, cost int,
 ) (sending context.Context, release func(sent bool), pass pace.Pass, err error) {
 	rate := a.rate()
