@@ -32,7 +32,7 @@ start_tidb() { # program
   data=$(mktemp -d "${TMPDIR:-/tmp}/patra-tidb.XXXXXX")
   SERVER_DIRS+=("$data")
   port=$(free_port)
-  "$1" -host 127.0.0.1 -P "$port" -status "$(free_port)" -status-host 127.0.0.1 -socket "$data/s" -store unistore -path "$data/store" -log-file "$data/log" >"$data.log" 2>&1 &
+  "$1" -host 127.0.0.1 -P "$port" -status "$(free_port)" -status-host 127.0.0.1 -socket "$data/s" -store unistore -path "$data/store" -log-file "$data/log" -log-slow-query "$data/slow" >"$data.log" 2>&1 &
   SERVER_PIDS+=($!)
   wait_port "$port" || { cat "$data.log"; return 1; }
   export PATRA_TEST_TIDB="mysql://root@127.0.0.1:$port"

@@ -104,7 +104,7 @@ func StartTiDB(t testing.TB) *Server {
 	_, status, _ := net.SplitHostPort(freeAddress(t))
 	s.args = []string{
 		"-host", "127.0.0.1", "-P", port, "-status-host", "127.0.0.1", "-status", status, "-socket", filepath.Join(dir, "s"),
-		"-store", "unistore", "-path", filepath.Join(dir, "store"), "-log-file", filepath.Join(dir, "log"),
+		"-store", "unistore", "-path", filepath.Join(dir, "store"), "-log-file", filepath.Join(dir, "log"), "-log-slow-query", filepath.Join(dir, "slow"),
 	}
 	s.Start()
 	t.Cleanup(s.Kill)
