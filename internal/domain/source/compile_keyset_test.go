@@ -32,6 +32,9 @@ func TestR75_WhatACompositeOffsetMaySay(t *testing.T) {
 		if err != nil || !spec.Paging.Ascending {
 			t.Fatalf("offset %q: ascending %v, %v", offset, spec != nil && spec.Paging.Ascending, err)
 		}
+		if spec.Version != 8 {
+			t.Errorf("version %d: an older process knows no place after a record", spec.Version)
+		}
 	}
 	for _, c := range []struct {
 		name  string

@@ -87,8 +87,8 @@ func TestCompile_SnapshotsNeedAnExecutorThatKnowsTheirWords(t *testing.T) {
 	d := searchable(query.ParamMap{Name: "kind"}, query.ParamMap{Name: "fq", Repeat: true})
 	for _, text := range []string{"", `type:review`, `jo:a`, `jo:a jo:b`} {
 		spec, _, err := source.Compile(*d, selecting(text))
-		if err != nil || spec.Version != 8 {
-			t.Errorf("%s: version %d, want 8 (%v)", text, spec.Version, err)
+		if err != nil || spec.Version != 7 {
+			t.Errorf("%s: version %d, want 7 (%v)", text, spec.Version, err)
 		}
 	}
 	if source.SpecVersion != 8 {

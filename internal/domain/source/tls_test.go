@@ -44,6 +44,9 @@ func TestCompile_TLSIsNeverLeftOut(t *testing.T) {
 	if err != nil || spec.HTTP.TLS == nil || spec.HTTP.TLS.CA != authority {
 		t.Fatalf("%v", err)
 	}
+	if spec.Version != 8 {
+		t.Errorf("version %d: an older process would ask without the source's own authorities", spec.Version)
+	}
 	told := ""
 	for _, w := range warnings {
 		told += w.String() + "\n"
