@@ -192,7 +192,7 @@ func TestR68_ThreeSelectionsSideBySide(t *testing.T) {
 			members := s.members(query)
 			s.exact(name, func(id string) bool { return members[id] }, began.Add(-29*24*time.Hour), w) // from the baseline
 		}
-		if triggered["datasets"] != 0 || s.count(`SELECT COUNT(*) FROM ing_cursor`) != 3 {
+		if triggered["datasets"] != 0 || s.count(`SELECT COUNT(*) FROM ing_cursor WHERE operation_code='HARVEST'`) != 3 {
 			t.Errorf("triggered %v, cursors %v", triggered, cursors)
 		}
 		datasets := s.members("type:dataset")

@@ -62,7 +62,8 @@ func packs(base string) map[string]string {
 	crossref := strings.NewReplacer(
 		"https://api.crossref.org", base+"/crossref",
 		"baseline: 30d", "baseline: 4d", "safetyLag: PT10M", "safetyLag: PT1M",
-	).Replace(local(shipped(sim.Crossref))) + "\nschedule: {harvest: \"*/5 * * * *\"}\n"
+		"sentinel: true", `harvest: "*/5 * * * *"`,
+	).Replace(local(shipped(sim.Crossref)))
 	fill := strings.NewReplacer("BASE", base)
 	return map[string]string{sim.PubMed: pubmed, sim.Crossref: crossref, Repository: fill.Replace(repositoryPack), Archive: fill.Replace(archivePack)}
 }
