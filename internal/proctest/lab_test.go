@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"math/rand/v2"
 	"net/http"
@@ -62,6 +63,12 @@ const (
 // packs writes copies of the shipped packs with small pages and high limits.
 func packs(t *testing.T) string {
 	t.Helper()
+	return packsOf(t, sources.FS)
+}
+
+// packsOf is packs for those that some patra ships.
+func packsOf(t *testing.T, shipped fs.FS) string {
+	t.Helper()
 	dir := t.TempDir()
 	for code, swap := range map[string][]string{
 		"pubmed": {
@@ -70,7 +77,7 @@ func packs(t *testing.T) string {
 		},
 		"crossref": {"concurrency: 1\n", "concurrency: 8\n", "target: 12000", "target: 120", "pageSize: 1000", "pageSize: 20"},
 	} {
-		b, err := sources.FS.ReadFile(code + ".yaml")
+		b, err := fs.ReadFile(shipped, code+".yaml")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -69,6 +69,8 @@ func TestProcess_RollingUpgrade(t *testing.T) {
 	}
 	before, commit := patraBefore(t)
 	l := newLab(t, "crossref", patratest.MySQL.EmptyDSN(t), 700, "--records", "6000", "--faults", "light")
+	// The packs are those of before: an older process knows no key that came later.
+	l.packs = packsOf(t, os.DirFS(filepath.Join(filepath.Dir(before), "sources")))
 	l.schedule("* * * * *")
 	l.slowDown(20)
 	l.bin = before
