@@ -47,12 +47,12 @@ func TestCompile_TLSIsNeverLeftOut(t *testing.T) {
 	if spec.Version != 8 {
 		t.Errorf("version %d: an older process would ask without the source's own authorities", spec.Version)
 	}
-	told := ""
+	var told strings.Builder
 	for _, w := range warnings {
-		told += w.String() + "\n"
+		told.WriteString(w.String() + "\n")
 	}
-	if !strings.Contains(told, "http.tls.ca: whoever has a certificate of these is taken for the source") || !strings.Contains(told, "CN=Lakeside Authority until 21") {
-		t.Errorf("who vouches for the source is not told: %s", told)
+	if !strings.Contains(told.String(), "http.tls.ca: whoever has a certificate of these is taken for the source") || !strings.Contains(told.String(), "CN=Lakeside Authority until 21") {
+		t.Errorf("who vouches for the source is not told: %s", told.String())
 	}
 	for _, c := range []struct {
 		name  string
