@@ -226,3 +226,44 @@ func TestRegistry_AContractIsKeptUntilItsDescriptionChanges(t *testing.T) {
 		}
 	})
 }
+
+// TestRegistry_AReadingIsGoodForAsLongAsIsSet: what another process changes is seen when the reading has grown old,
+// which is after two seconds unless another time is set.
+func TestRegistry_AReadingIsGoodForAsLongAsIsSet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		other, s := newRegistry(t, patratest.SQLite)
+		reader := func() *registry.Registry {
+			return registry.New(s, registry.Read(nil), map[string]string{"contact": "a@example.org", "tool": "patra"}, node.CheckSpec, patratest.Logger(t))
+		}
+		rate := func(l *registry.Registry) float64 {
+			t.Helper()
+			con, err := l.Select(t.Context(), "crossref", harvest.Harvest, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return con.Spec.Rate.QPS
+		}
+		rate(other) // the pack is applied by whoever asks first
+		usual := reader()
+		patient := reader().CacheFor(time.Minute)
+		if rate(usual) != 2.7 || rate(patient) != 2.7 {
+			t.Fatalf("before the change: %v, %v", rate(usual), rate(patient))
+		}
+		d := described(t, "crossref", registry.API)
+		slower := *d.Definition.RateLimit
+		slower.QPS = 1
+		d.Definition.RateLimit = &slower
+		if _, err := other.Apply(t.Context(), d, registry.Order{Audit: source.Audit{Actor: "t", Reason: "slower"}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		if rate(usual) != 1 || rate(patient) != 2.7 {
+			t.Errorf("three seconds after the change: %v, and %v where a minute is set", rate(usual), rate(patient))
+		}
+		time.Sleep(time.Minute)
+		if rate(patient) != 1 {
+			t.Errorf("a minute after it: %v", rate(patient))
+		}
+	})
+}
