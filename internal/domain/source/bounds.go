@@ -31,7 +31,12 @@ type PlanBound struct {
 
 // Rate is the bound as a rate of its own, under a key that only the plan has.
 func (b PlanBound) Rate(source string, plan harvest.PlanID) Rate {
-	return Rate{Key: fmt.Sprintf("%s/plan/%d", source, plan), QPS: b.QPS, Burst: 1, Concurrency: b.Concurrency}
+	return Rate{Key: PlanRateKey(source, plan), QPS: b.QPS, Burst: 1, Concurrency: b.Concurrency}
+}
+
+// PlanRateKey is the key under which the requests of a plan are counted that has bounds of its own.
+func PlanRateKey(source string, plan harvest.PlanID) string {
+	return fmt.Sprintf("%s/plan/%d", source, plan)
 }
 
 // Within returns the description as a plan goes by it that keeps to bounds of its own,

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/papertrace/patra/internal/app/retention"
+	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/source"
 )
 
 // planInRemoval is a plan whose rows are removed.
@@ -190,6 +192,9 @@ func (x *tx) endPlan(p planInRemoval, u retention.Unit) error {
 		if _, err := x.exec(`DELETE FROM `+table+` WHERE plan_id=?`, p.id); err != nil {
 			return err
 		}
+	}
+	if _, err := x.exec(`DELETE FROM ing_rate_gate WHERE gate_key=?`, source.PlanRateKey(p.provenance, harvest.PlanID(p.id))); err != nil {
+		return err
 	}
 	if _, err := x.exec(`DELETE FROM ing_schedule_instance WHERE id=? AND plan_id=?`, p.trigger, p.id); err != nil {
 		return err

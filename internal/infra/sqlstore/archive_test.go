@@ -154,6 +154,10 @@ func archivedIsFound(l *Lab) {
 	run := l.Int(`SELECT MIN(run_id) FROM ing_task_run_batch`)
 	key := l.Text(`SELECT plan_key FROM ing_plan ORDER BY id LIMIT 1`)
 	record := l.Int(`SELECT id FROM ing_record WHERE ext_id='a'`)
+	// Every plan had bounds of its own, under a key of its own.
+	for id := range strings.SplitSeq(l.Text(`SELECT GROUP_CONCAT(id) FROM ing_plan`), ",") {
+		l.Exec(`INSERT INTO ing_rate_gate (gate_key, state, updated_at) SELECT ?, '{}', created_at FROM ing_plan WHERE id=?`, prov+"/plan/"+id, id)
+	}
 	dir := archive.New(l.TempDir())
 	done, err := archiver(l.Store, dir).Archive(l.ctx(), everyOld(), byTest)
 	if err != nil {
@@ -165,6 +169,7 @@ func archivedIsFound(l *Lab) {
 	}
 	for what, want := range map[string][2]int64{
 		"plans: that with the gap, the newest, the backfill's":    {3, l.Int(`SELECT COUNT(*) FROM ing_plan`)},
+		"keys of their bounds":                                    {3, l.Int(`SELECT COUNT(*) FROM ing_rate_gate`)},
 		"cursors: those of the harvest and the backfill":          {2, l.Int(`SELECT COUNT(*) FROM ing_cursor`)},
 		"moves: one CHECKPOINT of each":                           {2, l.Int(`SELECT COUNT(*) FROM ing_cursor_event WHERE kind_code='CHECKPOINT'`)},
 		"moves in all":                                            {2, l.Int(`SELECT COUNT(*) FROM ing_cursor_event`)},

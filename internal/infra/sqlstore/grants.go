@@ -88,6 +88,7 @@ var grantsOf = map[string]map[string]string{
 		"ing_archived":          mayAll,
 		"ing_coverage":          mayAll,
 		"ing_schedule_instance": mayAll,
+		"ing_rate_gate":         mayAll,
 		"ing_plan":              mayAll,
 		"ing_plan_total":        mayAll,
 		"ing_plan_group":        mayAll,
