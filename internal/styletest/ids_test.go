@@ -73,12 +73,7 @@ var numbered = []row{
 // TestR75_IDsWhileTheSourceChanges harvests sources by ids that grow while records are
 // added, changed and deleted between any two pages, under faults and without: exact.
 func TestR75_IDsWhileTheSourceChanges(t *testing.T) {
-	heavy, err := sim.ParseFaults("heavy")
-	if err != nil {
-		t.Fatal(err)
-	}
-	heavy.Sources = nil
-	delete(heavy.Rates, sim.Viewer400)
+	heavy := heavyFaults(t)
 	for _, c := range []struct {
 		name                   string
 		adds, changes, deletes int // before each page

@@ -102,12 +102,7 @@ func crowd(r *run) {
 // after (date, id), with more records of one instant than pages hold, while records are
 // added, changed and deleted between any two pages, under faults and without: exact.
 func TestR75_CompositeWhileTheSourceChanges(t *testing.T) {
-	heavy, err := sim.ParseFaults("heavy")
-	if err != nil {
-		t.Fatal(err)
-	}
-	heavy.Sources = nil
-	delete(heavy.Rates, sim.Viewer400)
+	heavy := heavyFaults(t)
 	for _, c := range []struct {
 		name                   string
 		adds, changes, deletes int // before each page

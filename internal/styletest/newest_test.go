@@ -121,16 +121,23 @@ var newest = []row{
 	},
 }
 
-// TestR75_NewestFirstWhileTheSourceChanges harvests lists that have their newest
-// records first, while records are added, changed and deleted between any two pages,
-// under faults and without: exact all the same.
-func TestR75_NewestFirstWhileTheSourceChanges(t *testing.T) {
+// heavyFaults are the heavy faults that any source can have.
+func heavyFaults(t *testing.T) sim.Faults {
+	t.Helper()
 	heavy, err := sim.ParseFaults("heavy")
 	if err != nil {
 		t.Fatal(err)
 	}
 	heavy.Sources = nil
 	delete(heavy.Rates, sim.Viewer400)
+	return heavy
+}
+
+// TestR75_NewestFirstWhileTheSourceChanges harvests lists that have their newest
+// records first, while records are added, changed and deleted between any two pages,
+// under faults and without: exact all the same.
+func TestR75_NewestFirstWhileTheSourceChanges(t *testing.T) {
+	heavy := heavyFaults(t)
 	for _, c := range []struct {
 		name                   string
 		adds, changes, deletes int // before each page

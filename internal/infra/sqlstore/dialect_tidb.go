@@ -43,8 +43,11 @@ func speaksMySQL(change func(*dialect)) *dialect {
 // recognise finds out which of the databases that speak MySQL has answered.
 func (s *Store) recognise(ctx context.Context) error {
 	var version string
-	if err := s.w.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
-		return errors.Join(fmt.Errorf("ask %s for its version: %w", s.dsn, err), s.Close())
+	err := s.patiently(ctx, "connect", func() error {
+		return s.w.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version)
+	})
+	if err != nil {
+		return errors.Join(s.explain(fmt.Errorf("ask %s for its version: %w", s.dsn, err)), s.Close())
 	}
 	if strings.Contains(version, "TiDB") {
 		s.d = tidbDialect
