@@ -5,7 +5,9 @@
 // [StateStore] together keep to the rate and to the number of requests in flight:
 //
 //   - Every permit is taken in the store, under its lock and by its clock. One such
-//     update of a key's state is a visit.
+//     update of a key's state is a visit. It takes permits, too, for some of the callers of
+//     this process that wait behind the one that visits, so that a slow store does not
+//     make for fewer requests.
 //
 //   - A permit is used when its slot has come or, if this process or the store was too
 //     slow for that, not at all. It is looked at once more shortly before, so that a 429

@@ -22,6 +22,10 @@ type key struct {
 	mu sync.Mutex // guards all below; not held while the store is asked
 	// waiting is how many callers will visit the store before long.
 	waiting int
+	// queued is how many callers wait for their turn to ask, by their terms, and ahead are
+	// the permits that were taken for some of them: on no terms more than are queued.
+	queued map[terms]int
+	ahead  []*permit
 	// The epoch in the store grows with every cooldown, such as a 429 brings, and
 	// makes older permits void. epoch is the greatest that this process has seen, and
 	// knownAt when it last saw one. voided is closed, and made anew, when epoch grows or
@@ -46,8 +50,8 @@ type key struct {
 	ceiling pace.Ceiling
 	// pass is how the key stood at the last visit.
 	pass pace.Pass
-	// visitTimes is how long it was, in the last two visits, from the slot being
-	// reserved to this process hearing of it; lookTime is how long the last look at
+	// visitTimes is how long it was, in the last two visits, from the store reading its
+	// clock, at the soonest, to this process hearing of its slot; lookTime is how long the last look at
 	// the epoch took.
 	visitTimes [2]time.Duration
 	lookTime   time.Duration
@@ -66,7 +70,7 @@ type owedToStore struct {
 func newKey() *key {
 	return &key{
 		reserving: make(chan struct{}, 1), visiting: make(chan struct{}, 1), freed: make(chan struct{}, 1),
-		voided: make(chan struct{}), seats: map[int64]*keptSeat{},
+		voided: make(chan struct{}), seats: map[int64]*keptSeat{}, queued: map[terms]int{},
 	}
 }
 

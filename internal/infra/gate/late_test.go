@@ -141,6 +141,23 @@ func TestR86_ASlowStoreLowersTheRateAndSaysWhy(t *testing.T) {
 	})
 }
 
+// TestR86_ASlowStoreDoesNotSilenceOneAlone: from the reading of the store's clock to the
+// hearing of a slot it is longer than a permit may be late. Who asks alone has slots that
+// are ahead, and not one after the other that is past.
+func TestR86_ASlowStoreDoesNotSilenceOneAlone(t *testing.T) {
+	for _, step := range []time.Duration{10, 17, 20, 24, 26, 40} {
+		synctest.Test(t, func(t *testing.T) {
+			const lasts = 10 * time.Minute
+			o := newOracle(quick, 10*time.Millisecond)
+			crowd(t, newDatabase(step*time.Millisecond), quick, o, 1, 1, lasts)
+			o.keptWithin(t)
+			if rate := o.rate(lasts); rate < 1 {
+				t.Errorf("with %d ms a step: %.2f requests a second", step, rate)
+			}
+		})
+	}
+}
+
 // TestR86_AnUnrenewedSeatIsLost: who cannot reach the store for as long as a seat
 // lasts gives its request up before another may take the seat.
 func TestR86_AnUnrenewedSeatIsLost(t *testing.T) {

@@ -13,7 +13,10 @@ import (
 // permit is a slot and, where requests in flight are bounded, a seat.
 type permit struct {
 	slot pace.Slot
-	seat *keptSeat // nil: no seat is needed
+	// fence is the number of its seat, and seat that seat while it is kept; 0 and nil: no
+	// seat is needed.
+	fence int64
+	seat  *keptSeat
 	// sending is the context of the request; it ends when the permit is given
 	// back or its seat is lost.
 	sending context.Context
@@ -24,6 +27,8 @@ type permit struct {
 	epoch  int64
 	voided <-chan struct{}
 	lost   bool
+	// terms are those on which it was taken.
+	terms terms
 	// It may be used from the first of these times until the second, by this
 	// process's clock.
 	from, until time.Time
@@ -46,24 +51,28 @@ const knownFor = 10 * time.Second
 const unsureMax = time.Second
 
 // reserve takes the next slot, and a seat with it in the same visit. Of the
-// callers of one process one at a time asks the store and waits for a seat.
+// callers of one process one at a time asks the store and waits for a seat; it takes
+// permits for those behind it along.
 func (g *Gate) reserve(
 	ctx context.Context, r source.Rate, k *key, cost int, start time.Time, maxWait time.Duration,
 ) (p *permit, err error) {
 	patience := time.NewTimer(max(maxWait-time.Since(start), 0))
 	defer patience.Stop()
-	select {
-	case k.reserving <- struct{}{}:
-	default:
-		select {
-		case k.reserving <- struct{}{}:
-		case <-patience.C:
-			return nil, refuseFor(time.Second, harvest.CodeRate)
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+	t := termsOf(r, cost)
+	if err := g.awaitTurn(ctx, r, k, t, patience); err != nil {
+		return nil, err
 	}
 	defer func() { <-k.reserving }()
+	p, tooFar := k.takeAhead(t, maxWait-time.Since(start))
+	k.leaveQueue(t)
+	g.giveSurplusBack(ctx, r, k, t)
+	switch {
+	case tooFar > 0:
+		return nil, refuseFor(tooFar, harvest.CodeRate)
+	case p != nil:
+		p.adopt(ctx)
+		return p, nil
+	}
 	k.countWaiting(+1)
 	queued := false
 	defer func() {
@@ -102,6 +111,29 @@ func (g *Gate) reserve(
 	}
 }
 
+// awaitTurn waits until no other caller of this process asks for a permit of the key. The
+// caller stands in the queue from here on, and leaves it if there is an error.
+func (g *Gate) awaitTurn(ctx context.Context, r source.Rate, k *key, t terms, patience *time.Timer) error {
+	k.joinQueue(t)
+	select {
+	case k.reserving <- struct{}{}:
+		return nil
+	default:
+	}
+	var err error
+	select {
+	case k.reserving <- struct{}{}:
+		return nil
+	case <-patience.C:
+		err = refuseFor(time.Second, harvest.CodeRate)
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	k.leaveQueue(t)
+	g.giveSurplusBack(ctx, r, k, t)
+	return err
+}
+
 // pollEvery is how often a process that waits for a seat looks whether another
 // has left one: a few times in the pause between two requests.
 func pollEvery(r source.Rate) time.Duration {
@@ -121,19 +153,21 @@ func (g *Gate) tryReserve(
 	ctx context.Context, r source.Rate, k *key, cost int, start time.Time, maxWait time.Duration,
 ) (_ *permit, again time.Duration, err error) {
 	jitter := cmp.Or(r.Jitter.D(), pace.Jitter)
-	ahead := k.leastAhead(jitter)
-	p := new(permit)
+	least := k.leastAhead(jitter)
+	t := termsOf(r, cost)
+	var taken []*permit
 	var wait, left time.Duration
-	var fence int64
 	var seated bool
 	var late harvest.Code
 	began := time.Now()
 	v, err := g.visit(ctx, r, k, cost, func(s pace.State, l pace.Limit, now, asked time.Time, lost bool) pace.State {
 		here := time.Now()
 		left = max(maxWait-time.Since(start), 0)
+		taken = nil
 		var withSeat pace.State
+		var fence int64
 		withSeat, fence, seated = pace.TakeSeat(s, l, g.who, now)
-		next, slot := pace.Reserve(withSeat, l, cost, now, ahead)
+		next, slot := pace.Reserve(withSeat, l, cost, now, least)
 		wait = slot.At.Sub(now)
 		late = whyLate(slot)
 		switch {
@@ -143,17 +177,19 @@ func (g *Gate) tryReserve(
 		case !seated:
 			return withSeat // it has a place in the queue now
 		}
+		taken = append(taken, &permit{slot: slot, fence: fence, lost: lost, terms: t})
+		next, taken = g.takeMore(next, l, now, least, taken, k.wantedAhead(t))
 		if unsure := here.Sub(asked); unsure > jitter && unsure <= unsureMax {
 			// The store read its clock at some time between asked and here, so
-			// the slot may come that much later than reckoned from asked. It is
-			// used as if it did, and the slots behind it are moved as far.
+			// the slots may come that much later than reckoned from asked. They are
+			// used as if they did, and the slots behind them are moved as far.
 			next.NextAt = next.NextAt.Add(unsure)
 			asked = here
 		}
-		p.slot = slot
-		p.lost = lost
-		p.from = here.Add(wait)
-		p.until = asked.Add(wait + jitter)
+		for _, p := range taken {
+			p.from = here.Add(p.slot.At.Sub(now))
+			p.until = asked.Add(p.slot.At.Sub(now) + jitter)
+		}
 		return next
 	})
 	if took := time.Since(began); r.QPS > 0 && took.Seconds() > 1/r.QPS {
@@ -167,13 +203,42 @@ func (g *Gate) tryReserve(
 	case !seated:
 		return nil, max(pollEvery(r), wait-seatAhead/2), nil
 	}
-	p.epoch = v.epoch
-	p.voided = v.voided
-	p.sending, p.end = context.WithCancelCause(ctx)
-	if fence != 0 {
-		p.seat = g.keepSeat(ctx, r, k, p, fence)
+	for i, p := range taken {
+		p.epoch = v.epoch
+		p.voided = v.voided
+		whose := ctx
+		if i > 0 {
+			whose = context.WithoutCancel(ctx) // nobody's yet
+		}
+		p.sending, p.end = context.WithCancelCause(whose)
+		if p.fence != 0 {
+			p.seat = g.keepSeat(ctx, r, k, p, p.fence)
+		}
 	}
-	return p, 0, nil
+	k.keepAhead(taken[1:])
+	g.giveSurplusBack(ctx, r, k, t)
+	return taken[0], 0, nil
+}
+
+// takeMore takes so many permits more on the terms of the last, as long as each has a seat
+// now and a slot soon.
+func (g *Gate) takeMore(
+	s pace.State, l pace.Limit, now time.Time, least time.Duration, taken []*permit, more int,
+) (pace.State, []*permit) {
+	for range more {
+		like := taken[len(taken)-1]
+		withSeat, fence, seated := pace.TakeSeat(s, l, g.who, now)
+		if !seated {
+			break
+		}
+		next, slot := pace.Reserve(withSeat, l, like.terms.cost, now, least)
+		if slot.Scarce || slot.At.Sub(now) > aheadFor {
+			break
+		}
+		s = next
+		taken = append(taken, &permit{slot: slot, fence: fence, lost: like.lost, terms: like.terms})
+	}
+	return s, taken
 }
 
 // await sleeps until the slot has come. Shortly before, the store is asked once

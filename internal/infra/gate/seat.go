@@ -30,7 +30,8 @@ func (g *Gate) keepSeat(ctx context.Context, r source.Rate, k *key, p *permit, f
 	h := &keptSeat{fence: fence, lost: p.lost}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	h.expire = time.AfterFunc(pace.SeatFor, func() { p.end(seatLost()) })
+	end := p.end // as it is now: whoever adopts the permit wraps it
+	h.expire = time.AfterFunc(pace.SeatFor, func() { end(seatLost()) })
 	h.renew = time.AfterFunc(pace.SeatFor/3, func() { g.renewSeat(ctx, r, k, h) })
 	if !h.lost {
 		k.seats[fence] = h

@@ -97,7 +97,7 @@ func (g *Gate) visit(ctx context.Context, r source.Rate, k *key, cost int, f cha
 		return formatState(s)
 	})
 	if err == nil {
-		k.visitTook(time.Since(here))
+		k.visitTook(time.Since(heard))
 		k.setExpiries(heard, left)
 		k.mu.Lock()
 		k.untoldFallback = nil
