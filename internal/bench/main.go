@@ -12,6 +12,7 @@
 //	go run ./internal/bench -quick   about 20 seconds, too short to judge by
 //	go run ./internal/bench -only views   what operators ask of a full store, while a harvest runs
 //	go run ./internal/bench -only views-server   the same of the server alone that PATRA_BENCH_MYSQL names
+//	go run ./internal/bench -only size    what a record costs among 10,000,000 against 100,000; -records says how many
 //	go run ./internal/bench -only link    what linking costs beside the harvest; -records says how many
 //	go run ./internal/bench -profile DIR   leaves CPU and allocation profiles of all runs there
 //
@@ -21,6 +22,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -63,8 +65,8 @@ func parent(ctx context.Context, args []string) (err error) {
 	f.BoolVar(&o.quick, "quick", false, "few records: a fast look, too short to judge by")
 	f.IntVar(&o.rounds, "rounds", 0, "turns of harvest and bare loop (default 3, quick 1)")
 	f.StringVar(&o.dir, "dir", "", "folder for the databases (default: a temporary one)")
-	f.StringVar(&o.only, "only", "", "measure one part only: views, views-server or link")
-	f.IntVar(&o.records, "records", 0, "how many records to link (default 100000, quick 6000)")
+	f.StringVar(&o.only, "only", "", "measure one part only: views, views-server, size or link")
+	f.IntVar(&o.records, "records", 0, "how many records to link (default 100000, quick 6000), or to harvest for -only size")
 	f.StringVar(&o.profiles, "profile", "", "folder for CPU and allocation profiles of every run")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -72,8 +74,8 @@ func parent(ctx context.Context, args []string) (err error) {
 		}
 		return err
 	}
-	if !slices.Contains([]string{"", "views", "views-server", "link"}, o.only) {
-		return fmt.Errorf("-only %s is not known: use views, views-server or link", o.only)
+	if !slices.Contains([]string{"", "views", "views-server", "size", "link"}, o.only) {
+		return fmt.Errorf("-only %s is not known: use views, views-server, size or link", o.only)
 	}
 	if o.rounds == 0 {
 		o.rounds = 3
@@ -99,6 +101,11 @@ func parent(ctx context.Context, args []string) (err error) {
 	case "views", "views-server":
 		err := r.views(ctx, o)
 		return errors.Join(err, r.printViews(os.Stdout)) // also what was measured before it failed
+	case "size":
+		if err := r.sizes(ctx, o, []int{100_000, cmp.Or(o.records, 10_000_000)}); err != nil {
+			return err
+		}
+		return r.printSizes(os.Stdout)
 	case "link":
 		if err := r.links(ctx, o); err != nil {
 			return err
@@ -131,12 +138,8 @@ func measure(ctx context.Context, o options) (*report, error) {
 		}
 		r.Contests = append(r.Contests, c)
 	}
-	for _, n := range sizes {
-		s := size{job: job{Source: "crossref", Records: n}}
-		if err := s.measure(ctx, o, sizes[len(sizes)-1]); err != nil {
-			return nil, err
-		}
-		r.Sizes = append(r.Sizes, s)
+	if err := r.sizes(ctx, o, sizes); err != nil {
+		return nil, err
 	}
 	if err := r.plans(ctx, o); err != nil {
 		return nil, err
@@ -153,6 +156,18 @@ func measure(ctx context.Context, o options) (*report, error) {
 	var err error
 	r.Decodings, err = decodings(ctx, o)
 	return r, err
+}
+
+// sizes measures what a record costs where there are more and more of them.
+func (r *report) sizes(ctx context.Context, o options, sizes []int) error {
+	for _, n := range sizes {
+		s := size{job: job{Source: "crossref", Records: n}}
+		if err := s.measure(ctx, o, sizes[len(sizes)-1]); err != nil {
+			return err
+		}
+		r.Sizes = append(r.Sizes, s)
+	}
+	return nil
 }
 
 // plans measures the planning of ten years of hours, on SQLite and on the server

@@ -61,12 +61,32 @@ func (r *report) compute() {
 		r.Ratios.Stored[c.Source] = median(c.Harvest, figures.storedShare)
 		r.Ratios.PeakMiB = max(r.Ratios.PeakMiB, peak(c.Harvest))
 	}
-	first, last := r.Sizes[0].Harvest, r.Sizes[len(r.Sizes)-1].Harvest
+	r.compareSizes()
+}
+
+// compareSizes holds the largest harvest against the smallest.
+func (r *report) compareSizes() {
+	first := r.Sizes[0].Harvest
+	last := r.Sizes[len(r.Sizes)-1].Harvest
 	r.Ratios.CPUGrowth = median(last, cpuEach) / median(first, cpuEach)
 	r.Ratios.WallGrowth = median(last, wallEach) / median(first, wallEach)
 	for _, s := range r.Sizes {
 		r.Ratios.PeakMiB = max(r.Ratios.PeakMiB, peak(s.Harvest))
 	}
+}
+
+// judgeSizes tells whether memory and the cost of a record stay within bounds.
+func (r *report) judgeSizes(verdict func(ok bool, format string, args ...any)) {
+	verdict(r.Ratios.PeakMiB < mostMiB, "peak memory %.0f MiB (under %d)", r.Ratios.PeakMiB, mostMiB)
+	verdict(r.Ratios.CPUGrowth <= mostGrowth, "CPU per record at %d against %d records: %.2f (flat: at most %.2f)",
+		r.Sizes[len(r.Sizes)-1].Records, r.Sizes[0].Records, r.Ratios.CPUGrowth, mostGrowth)
+}
+
+// printSizes prints what a record costs, if that alone was measured.
+func (r *report) printSizes(out io.Writer) error {
+	r.compareSizes()
+	r.judgeSizes(verdicts(out))
+	return json.NewEncoder(out).Encode(r.Sizes)
 }
 
 func wall(f figures) float64     { return f.Wall }
@@ -136,9 +156,7 @@ func (r *report) print(out io.Writer) error {
 		verdict(stored <= mostStored, "%s: %.2f bytes are stored for a byte that came (at most %.2f), %.0f for a record; CPU %.2f of the bare loop's",
 			c.Source, stored, mostStored, float64(c.Harvest[0].Stored)/float64(c.Records), r.Ratios.CPU[c.Source])
 	}
-	verdict(r.Ratios.PeakMiB < mostMiB, "peak memory %.0f MiB (under %d)", r.Ratios.PeakMiB, mostMiB)
-	verdict(r.Ratios.CPUGrowth <= mostGrowth, "CPU per record at %d against %d records: %.2f (flat: at most %.2f)",
-		r.Sizes[len(r.Sizes)-1].Records, r.Sizes[0].Records, r.Ratios.CPUGrowth, mostGrowth)
+	r.judgeSizes(verdict)
 	for _, p := range []*figures{&r.Plan, r.PlanServer} {
 		if p != nil {
 			verdict(p.Wall < planWithin && p.PeakMiB < mostMiB, "a plan of %d slices: %.1f s, %.0f MiB (under %d s and %d MiB)", p.Records, p.Wall, p.PeakMiB, planWithin, mostMiB)

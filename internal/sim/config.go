@@ -156,8 +156,8 @@ func (c Config) validate() error {
 			errs = append(errs, fmt.Errorf("source %q is named twice", name))
 		}
 	}
-	if c.Records < 0 || c.Records > 9_000_000 {
-		errs = append(errs, fmt.Errorf("records %d: must lie between 0 and 9,000,000", c.Records))
+	if c.Records < 0 || c.Records > 12_000_000 {
+		errs = append(errs, fmt.Errorf("records %d: must lie between 0 and 12,000,000", c.Records))
 	}
 	if c.Span < time.Hour {
 		errs = append(errs, fmt.Errorf("span %v: must be an hour or more", c.Span))
