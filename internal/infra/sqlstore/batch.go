@@ -133,9 +133,11 @@ func (s *Store) CommitBatch(
 	return out, err
 }
 
-// Sizes of the cache of the connection that writes to SQLite, in KiB.
+// Sizes of the cache of the connection that writes to SQLite, in KiB. The process has
+// to hold twice as much: a page with its head is a little more than 4 KiB, and memory is
+// handed out in powers of two. 32 MiB made no harvest faster.
 const (
-	ordinaryCache = 32 << 10
+	ordinaryCache = 20 << 10
 	thriftyCache  = 1 << 10
 )
 
