@@ -220,6 +220,9 @@ func sameJournal(a, b *Record) verdict {
 // smallWords are left out of names that are shortened.
 var smallWords = map[string]bool{"of": true, "the": true, "and": true, "in": true, "for": true, "on": true, "a": true, "de": true, "la": true, "et": true, "und": true, "der": true, "des": true}
 
+// longestSmallWord is how long the longest of them is.
+const longestSmallWord = len("the")
+
 // abbreviates reports whether a name of a journal is a longer one, shortened word by
 // word: J Clin Invest, Journal of Clinical Investigation.
 func abbreviates(short, long string) bool {

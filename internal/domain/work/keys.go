@@ -152,14 +152,24 @@ func (r *Record) likeness() []LookupKey {
 
 // keyLetters are the letters of a title without its blanks, and without small words:
 // these come and go between a preprint and its article.
-func keyLetters(title string) []rune {
-	out := make([]rune, 0, len(title))
-	for w := range strings.FieldsSeq(title) {
-		if !smallWords[w] {
-			out = append(out, []rune(w)...)
+func keyLetters(title string) string {
+	var out strings.Builder
+	out.Grow(len(title))
+	for w := range strings.SplitSeq(title, " ") {
+		if len(w) > longestSmallWord || !smallWords[w] {
+			out.WriteString(w)
 		}
 	}
-	return out
+	return out.String()
 }
 
-func firstOf(s []rune, n int) string { return string(s[:min(n, len(s))]) }
+// firstOf are the first n letters of a text.
+func firstOf(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}

@@ -215,14 +215,27 @@ func familyOf(a author) string {
 			name = before // "Smith JA", as Europe PMC and others write it
 		}
 	}
-	words := strings.Fields(fold(name))
-	for len(words) > 1 && nameEnds[words[len(words)-1]] {
-		words = words[:len(words)-1]
+	name = fold(name)
+	before, last, several := cutLastWord(name)
+	for several && nameEnds[last] {
+		name = before
+		before, last, several = cutLastWord(name)
 	}
-	if len(words) == 0 {
-		return ""
+	if !several {
+		last = name
 	}
-	return withoutDigraphs.Replace(words[len(words)-1])
+	return plainDigraphs(last)
+}
+
+// plainDigraphs replaces the digraphs of a word, if it has any.
+func plainDigraphs(word string) string {
+	for i := 1; i < len(word); i++ {
+		switch word[i-1 : i+1] {
+		case "ae", "oe", "ue", "aa":
+			return withoutDigraphs.Replace(word)
+		}
+	}
+	return word
 }
 
 // withoutDigraphs makes names equal that were written with umlauts, without them, or

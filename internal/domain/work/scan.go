@@ -1,9 +1,9 @@
 package work
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -15,8 +15,8 @@ var errUnusual = errors.New("fields are written in an unusual way")
 // these are never looked at here (the abstract, the references), and every record that
 // is stored is read so: what does not matter is stepped over and not decoded.
 func readFields(doc []byte) (f fields, err error) {
-	s := scanner{doc: doc}
-	err = s.object(func(name []byte) error { return s.field(&f, name) })
+	s := scanner{doc: string(doc)} // copied once, and the texts below are parts of it
+	err = s.object(func(name string) error { return s.field(&f, name) })
 	if err == nil && !s.atEnd() {
 		err = errUnusual
 	}
@@ -29,13 +29,13 @@ func readFields(doc []byte) (f fields, err error) {
 
 // scanner steps through a JSON text.
 type scanner struct {
-	doc []byte
+	doc string
 	at  int
 }
 
 // field reads the value of one field, or steps over it.
-func (s *scanner) field(f *fields, name []byte) error {
-	switch string(name) {
+func (s *scanner) field(f *fields, name string) error {
+	switch name {
 	case "title":
 		return s.text(&f.Title)
 	case "subtitle":
@@ -69,7 +69,7 @@ func (s *scanner) field(f *fields, name []byte) error {
 	case "authors":
 		return s.authors(f)
 	case "issn":
-		return s.decode(&f.ISSN)
+		return s.texts(&f.ISSN)
 	case "other_ids":
 		return s.decode(&f.Other)
 	}
@@ -81,8 +81,9 @@ func (s *scanner) field(f *fields, name []byte) error {
 
 // isPlainName reports whether a name is in small letters: others may mean the same as
 // one of those above.
-func isPlainName(name []byte) bool {
-	for _, c := range name {
+func isPlainName(name string) bool {
+	for i := range len(name) {
+		c := name[i]
 		if c != '_' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
 			return false
 		}
@@ -98,28 +99,44 @@ func (s *scanner) authors(f *fields) error {
 	if s.null() {
 		return nil
 	}
-	f.Authors = []author{}
+	f.Authors = make([]author, 0, 8)
+	member := func(name string) error {
+		a := &f.Authors[len(f.Authors)-1]
+		switch name {
+		case "family":
+			return s.text(&a.Family)
+		case "given":
+			return s.text(&a.Given)
+		case "name":
+			return s.text(&a.Name)
+		}
+		if !isPlainName(name) {
+			return errUnusual
+		}
+		return s.skip()
+	}
 	return s.list('[', ']', func() error {
-		var a author
+		f.Authors = append(f.Authors, author{})
 		if s.null() {
-			f.Authors = append(f.Authors, a)
 			return nil
 		}
-		err := s.object(func(name []byte) error {
-			switch string(name) {
-			case "family":
-				return s.text(&a.Family)
-			case "given":
-				return s.text(&a.Given)
-			case "name":
-				return s.text(&a.Name)
-			}
-			if !isPlainName(name) {
-				return errUnusual
-			}
-			return s.skip()
-		})
-		f.Authors = append(f.Authors, a)
+		return s.object(member)
+	})
+}
+
+// texts reads a list of texts.
+func (s *scanner) texts(into *[]string) error {
+	if *into != nil {
+		return errUnusual
+	}
+	if s.null() {
+		return nil
+	}
+	*into = []string{}
+	return s.list('[', ']', func() error {
+		var text string
+		err := s.text(&text)
+		*into = append(*into, text)
 		return err
 	})
 }
@@ -130,7 +147,7 @@ func (s *scanner) decode(into any) error {
 	if err := s.skip(); err != nil {
 		return err
 	}
-	return json.Unmarshal(s.doc[from:s.at], into)
+	return json.Unmarshal([]byte(s.doc[from:s.at]), into)
 }
 
 // blanks steps over blanks, and returns the next byte, 0 at the end.
@@ -150,7 +167,7 @@ func (s *scanner) atEnd() bool { return s.blanks() == 0 && s.at == len(s.doc) }
 // null steps over null, if it comes next.
 func (s *scanner) null() bool {
 	s.blanks()
-	if !bytes.HasPrefix(s.doc[s.at:], []byte("null")) {
+	if !strings.HasPrefix(s.doc[s.at:], "null") {
 		return false
 	}
 	s.at += len("null")
@@ -158,7 +175,7 @@ func (s *scanner) null() bool {
 }
 
 // object reads the members of an object; what each has behind its name is read by value.
-func (s *scanner) object(value func(name []byte) error) error {
+func (s *scanner) object(value func(name string) error) error {
 	return s.list('{', '}', func() error {
 		name, plain, err := s.quoted()
 		if err != nil {
@@ -200,14 +217,14 @@ func (s *scanner) list(open, end byte, one func() error) error {
 
 // quoted reads a text without its quotes, and says whether it stands there as it is:
 // without escapes.
-func (s *scanner) quoted() (text []byte, plain bool, err error) {
+func (s *scanner) quoted() (text string, plain bool, err error) {
 	if s.blanks() != '"' {
-		return nil, false, errUnusual
+		return "", false, errUnusual
 	}
 	from := s.at + 1
 	plain = true
 	for i := from; i < len(s.doc); {
-		n := bytes.IndexByte(s.doc[i:], '"')
+		n := strings.IndexByte(s.doc[i:], '"')
 		if n < 0 {
 			break
 		}
@@ -219,12 +236,12 @@ func (s *scanner) quoted() (text []byte, plain bool, err error) {
 		if escapes%2 == 0 {
 			s.at = i + 1
 			text = s.doc[from:i]
-			return text, plain && bytes.IndexByte(text, '\\') < 0, nil
+			return text, plain && strings.IndexByte(text, '\\') < 0, nil
 		}
 		plain = false
 		i++
 	}
-	return nil, false, errUnusual
+	return "", false, errUnusual
 }
 
 // text reads a text.
@@ -238,20 +255,20 @@ func (s *scanner) text(into *string) error {
 		return err
 	}
 	if plain && isClean(text) {
-		*into = string(text)
+		*into = text
 		return nil
 	}
-	return json.Unmarshal(s.doc[from:s.at], into)
+	return json.Unmarshal([]byte(s.doc[from:s.at]), into)
 }
 
-// isClean reports whether bytes are a text with nothing in it that JSON forbids.
-func isClean(b []byte) bool {
-	for _, c := range b {
-		if c < ' ' {
+// isClean reports whether it is a text with nothing in it that JSON forbids.
+func isClean(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' {
 			return false
 		}
 	}
-	return utf8.Valid(b)
+	return utf8.ValidString(text)
 }
 
 // skip steps over a value. It trusts that the store holds JSON, and only finds its end.
@@ -282,7 +299,7 @@ func (s *scanner) skip() error {
 		return errUnusual
 	}
 	from := s.at
-	for s.at < len(s.doc) && bytes.IndexByte([]byte(",]} \t\r\n"), s.doc[s.at]) < 0 {
+	for s.at < len(s.doc) && strings.IndexByte(",]} \t\r\n", s.doc[s.at]) < 0 {
 		s.at++
 	}
 	if s.at == from {

@@ -58,7 +58,11 @@ func isPlainASCII(s string) bool {
 
 // foldASCII does what [fold] does, faster: most texts are so.
 func foldASCII(s string) string {
-	out := make([]byte, 0, len(s))
+	if isFolded(s) {
+		return s
+	}
+	var out strings.Builder
+	out.Grow(len(s))
 	gap := false
 	for i := range len(s) {
 		c := s[i]
@@ -69,16 +73,26 @@ func foldASCII(s string) string {
 		case c == '\'':
 			continue
 		default:
-			gap = len(out) > 0
+			gap = out.Len() > 0
 			continue
 		}
 		if gap {
-			out = append(out, ' ')
+			out.WriteByte(' ')
 			gap = false
 		}
-		out = append(out, c)
+		out.WriteByte(c)
 	}
-	return string(out)
+	return out.String()
+}
+
+// isFolded reports whether a text is one word in small letters and digits.
+func isFolded(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
 }
 
 // withdrawnPrefixes stand before the title of what was taken back, which is the same
@@ -262,6 +276,9 @@ var romans = map[string]bool{
 	"i": true, "ii": true, "iii": true, "iv": true, "v": true, "vi": true, "vii": true, "viii": true, "ix": true, "x": true, "xi": true, "xii": true,
 }
 
+// longestRoman is how long the longest of them is.
+const longestRoman = len("viii")
+
 // tellingWords change what a title is about: with one of them in only one of two
 // titles these are two texts.
 var tellingWords = map[string]bool{
@@ -290,8 +307,8 @@ func tellingOf(title string) string {
 		}
 		return b.String()
 	}
-	for w := range strings.FieldsSeq(title) {
-		if romans[w] || tellingWords[w] || holdsDigit(w) {
+	for w := range strings.SplitSeq(title, " ") {
+		if w != "" && tells(w) {
 			b.WriteString(w)
 			b.WriteByte(' ')
 		}
@@ -305,7 +322,15 @@ var denseTelling = regexp.MustCompile(`[0-9]+|\b[ivx]+\b|第[一二三四五六�
 	`勘误|勘誤|更正|訂正|正誤|撤稿|撤回|方案|计划书|計画書|プロトコル|프로토콜|答复|回复|回應|返答|评论|述评|综述|総説|补充|補遺|` +
 	`男|女|儿童|小児|成人|老年|高齢|急性|慢性|정정|철회|답변|남성|여성|소아|성인|급성|만성`)
 
-func holdsDigit(w string) bool { return strings.ContainsAny(w, "0123456789") }
+// tells reports whether a word of a title tells it from others.
+func tells(w string) bool {
+	for i := range len(w) {
+		if w[i] >= '0' && w[i] <= '9' {
+			return true
+		}
+	}
+	return len(w) <= longestRoman && romans[w] || tellingWords[w]
+}
 
 // commonTitles head many texts: they say nothing about which.
 var commonTitles = map[string]bool{}
