@@ -7,9 +7,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -330,7 +332,25 @@ func TestPlanCancel_NextHarvestPlansItAgain(t *testing.T) {
 // TestPlanCancel_NothingCommitsAfterIt cancels a plan while it is worked on.
 func TestPlanCancel_NothingCommitsAfterIt(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, sim.Config{Records: 600, Seed: 3, Latency: 30 * time.Millisecond})
+	d := newDesk(t, sim.Config{Records: 600, Seed: 3})
+	stored := make(chan struct{})
+	cancelled := make(chan struct{})
+	tell := sync.OnceFunc(func() { close(stored) })
+	d.o.SetOnRequest(func(r *http.Request) {
+		// From the first record on that is stored nothing is answered until the plan is cancelled.
+		var n int
+		if _, err := os.Stat(d.file); err != nil {
+			return
+		}
+		if err := patratest.Raw(t, "sqlite:"+d.file).QueryRow(`SELECT COUNT(*) FROM ing_record`).Scan(&n); err != nil || n == 0 {
+			return
+		}
+		tell()
+		select {
+		case <-cancelled:
+		case <-r.Context().Done():
+		}
+	})
 	ended := make(chan int, 1)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -338,19 +358,14 @@ func TestPlanCancel_NothingCommitsAfterIt(t *testing.T) {
 	go func() {
 		ended <- run(ctx, []string{"harvest", "mini", "--workers", "2", "--db", "sqlite:" + d.file, "--sources", d.packs, "--progress", "none"}, &stdout, &stderr)
 	}()
-	for deadline := time.Now().Add(patience); ; {
-		if _, err := os.Stat(d.file); err == nil {
-			var n int
-			if err := patratest.Raw(t, "sqlite:"+d.file).QueryRow(`SELECT COUNT(*) FROM ing_record`).Scan(&n); err == nil && n > 0 {
-				break
-			}
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("nothing was stored\n%s", stderr.String())
-		}
-		time.Sleep(20 * time.Millisecond)
+	select {
+	case <-stored:
+	case <-time.After(patience):
+		t.Fatalf("nothing was stored\n%s", stderr.String())
 	}
 	d.must(0, "plan", "cancel", "1", "--reason", "stop it")
+	d.o.SetOnRequest(nil)
+	close(cancelled)
 	records, versions := d.int(`SELECT COUNT(*) FROM ing_record`), d.int(`SELECT COUNT(*) FROM ing_record_version`)
 	select {
 	case code := <-ended:
