@@ -231,6 +231,16 @@ func TestBrowser_LiveKeysAndBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.until(ctx, "j goes down the rows", `document.activeElement.closest("tr") === document.querySelectorAll("tbody tr")[1]`)
+	// A page that is shown anew does not throw whoever is on a row back to before the first.
+	seq := eval[string](h, ctx, `document.getElementById("main").dataset.seq || ""`)
+	if err := chromedp.Run(ctx, chromedp.KeyEvent("k"), chromedp.KeyEvent("p"), chromedp.KeyEvent("p")); err != nil {
+		t.Fatal(err)
+	}
+	h.until(ctx, "the page is shown anew", `document.getElementById("main").dataset.seq !== undefined && document.getElementById("main").dataset.seq !== "`+seq+`"`)
+	if err := chromedp.Run(ctx, chromedp.KeyEvent("j")); err != nil {
+		t.Fatal(err)
+	}
+	h.until(ctx, "j goes down from there", `document.activeElement.closest("tr") === document.querySelectorAll("tbody tr")[1]`)
 	if err := chromedp.Run(ctx, chromedp.KeyEvent("/")); err != nil {
 		t.Fatal(err)
 	}

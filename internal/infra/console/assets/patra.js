@@ -167,7 +167,9 @@ function dress() {
   for (const b of main.querySelectorAll("button.copy")) b.hidden = false;
   const content = document.getElementById("content");
   if (content) document.title = content.dataset.title;
-  picked = -1;
+  // Whoever goes down the rows by keys goes on from where they are.
+  picked = rows().findIndex((r) => r.contains(document.activeElement));
+  rows().forEach((r, i) => r.classList.toggle("picked", i === picked));
   shade();
 }
 // What is wider than its place has a shade where more of it is.
@@ -215,13 +217,13 @@ document.addEventListener("keydown", (e) => {
   const at = document.activeElement;
   if (at && /^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName)) { if (e.key === "Escape") at.blur(); return; }
   if (inMatrix(e, at)) return;
-  if (going && Date.now() - going < 1500) {
+  if (going && e.timeStamp - going < 1500) { // by when keys were pressed, not by when there was time for them
     going = 0;
     if (rooms[e.key]) { e.preventDefault(); location.assign(base + rooms[e.key]); }
     return;
   }
   switch (e.key) {
-    case "g": going = Date.now(); break;
+    case "g": going = e.timeStamp; break;
     case "/": e.preventDefault(); document.querySelector(".search input").focus(); break;
     case "j": pick(picked + 1); break;
     case "k": pick(picked - 1); break;
