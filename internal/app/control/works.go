@@ -171,9 +171,9 @@ type WorkStore interface {
 	WorkChanger
 }
 
-// linkedAtOnce is how many records are linked in one transaction. Whoever writes waits
-// for it, half a second or so; and the more there are at once, the less each costs.
-const linkedAtOnce = 10_000
+// linkedAtOnce is how many records are linked in one transaction at most. Whoever writes waits
+// for it, a second or so; and the more there are at once, the less each costs.
+const linkedAtOnce = 50_000
 
 // LinkWorks links all records that were stored or changed since it was done last.
 func (c *Control) LinkWorks(ctx context.Context) error {

@@ -36,7 +36,7 @@ func (l *linking) resolve(groups [][]int64, decided map[int64]work.Decision) (gr
 			continue
 		}
 		for _, id := range g {
-			if l.fresh[id] {
+			if l.isFresh(id) {
 				grown = append(grown, id)
 			}
 		}
@@ -92,7 +92,7 @@ func (l *linking) resolveGroup(g []int64) work.Resolved {
 func (l *linking) hasOnlyGrown(g []int64) bool {
 	first := int64(0)
 	for _, id := range g {
-		if l.fresh[id] {
+		if l.isFresh(id) {
 			continue
 		}
 		if l.pending[id] || l.isDecided(id) {
@@ -128,7 +128,7 @@ const longestEvidence = 700
 func (l *linking) deleteEdges(basis string, ids []int64) error {
 	var known []int64
 	for _, id := range ids {
-		if !l.fresh[id] {
+		if !l.isFresh(id) {
 			known = append(known, id)
 		}
 	}

@@ -27,7 +27,7 @@ func (l *linking) load(ids []int64) error {
 		if m.facts != nil {
 			continue
 		}
-		r := l.step[id]
+		r := l.step.find(id)
 		if r == nil {
 			stored = append(stored, id)
 			continue

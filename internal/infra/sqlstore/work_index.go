@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/papertrace/patra/internal/domain/work"
@@ -28,10 +29,14 @@ import (
 type entry struct {
 	key    work.LookupKey
 	record int64
-	source int // its number in [workPosition]
 	mark   work.Mark
+	source sourcePlace
 	gone   bool
 }
+
+// sourcePlace is the place of a source in [workPosition]. A step holds a few hundred thousand
+// entries, so that it is kept short.
+type sourcePlace uint16
 
 func compareEntries(a, b entry) int {
 	if a.key != b.key {
@@ -39,6 +44,37 @@ func compareEntries(a, b entry) int {
 	}
 	return cmp.Compare(a.record, b.record)
 }
+
+// sortEntries sorts entries; those that are equal stay in their order. Keys are numbers spread evenly, so that each entry nearly finds its
+// place by the first bits of its key, and few have to be compared.
+func sortEntries(es []entry) []entry {
+	width := bits.Len(uint(len(es) / entriesPerBucket))
+	shift := 64 - width
+	ends := make([]int, 1<<width)
+	for _, e := range es {
+		ends[e.key>>shift]++
+	}
+	sum := 0
+	for i, n := range ends {
+		ends[i] = sum
+		sum += n
+	}
+	out := make([]entry, len(es))
+	for _, e := range es {
+		at := &ends[e.key>>shift]
+		out[*at] = e
+		*at++
+	}
+	from := 0
+	for _, end := range ends {
+		slices.SortStableFunc(out[from:end], compareEntries)
+		from = end
+	}
+	return out
+}
+
+// entriesPerBucket is how many entries that begin alike are sorted by comparing them, about.
+const entriesPerBucket = 8
 
 // storedKey is a key as the column has it, whose numbers have a sign: in the same order.
 func storedKey(k work.LookupKey) int64 { return int64(k ^ 1<<63) }
@@ -91,17 +127,9 @@ func (l entryList) number(i int) uint64 { return binary.BigEndian.Uint64(l[i*ent
 func (l entryList) at(i int) entry {
 	n := l.number(i)
 	return entry{
-		key: l.key(i), record: int64(n >> (sourceBits + 1)), source: int(n >> 1 & (1<<sourceBits - 1)), gone: n&1 == 1,
+		key: l.key(i), record: int64(n >> (sourceBits + 1)), source: sourcePlace(n >> 1 & (1<<sourceBits - 1)), gone: n&1 == 1,
 		mark: work.Mark(binary.BigEndian.Uint32(l[i*entrySize+markAt:])),
 	}
-}
-
-// compareFirst compares the first entries of two lists by their keys and records.
-func (l entryList) compareFirst(o entryList) int {
-	if c := cmp.Compare(l.key(0), o.key(0)); c != 0 {
-		return c
-	}
-	return cmp.Compare(l.number(0)>>(sourceBits+1), o.number(0)>>(sourceBits+1))
 }
 
 // from is the place of the first entry, from a place on, whose key is not before one. It
@@ -196,6 +224,9 @@ type runReader struct {
 	rest []block   // not read yet
 	buf  entryList // read and not taken
 	own  entryList // where buf is kept
+	// key and record are those of the first entry that was not taken, once it was read.
+	key    work.LookupKey
+	record uint64
 }
 
 // blocksPerFill is how many blocks of a run are read at once while it is merged.
@@ -213,7 +244,20 @@ func (r *runReader) fill() (bool, error) {
 		}
 		r.buf = r.own
 	}
-	return len(r.buf) > 0, nil
+	if len(r.buf) == 0 {
+		return false, nil
+	}
+	r.key = r.buf.key(0)
+	r.record = r.buf.number(0) >> (sourceBits + 1)
+	return true, nil
+}
+
+// compare compares the first entries of two readers by their keys and records.
+func (r *runReader) compare(o *runReader) int {
+	if r.key != o.key {
+		return cmp.Compare(r.key, o.key)
+	}
+	return cmp.Compare(r.record, o.record)
 }
 
 // merger merges runs into one.
@@ -229,44 +273,59 @@ type merger struct {
 }
 
 func (m *merger) merge() error {
-	for {
-		var least *runReader
-		live := m.inputs[:0]
-		for _, r := range m.inputs {
-			some, err := r.fill()
-			if err != nil {
-				return err
-			}
-			if !some {
-				continue
-			}
-			live = append(live, r)
-			if least == nil || r.buf.compareFirst(least.buf) < 0 {
-				least = r // of equals the latest, which comes first
-			}
+	for _, r := range m.inputs {
+		if _, err := r.fill(); err != nil {
+			return err
 		}
-		m.inputs = live
-		if least == nil {
-			return m.flush(true)
+	}
+	m.leaveOver()
+	for len(m.inputs) > 0 {
+		least := m.inputs[0]
+		for _, r := range m.inputs[1:] {
+			if r.compare(least) < 0 { // of equals the latest holds, which comes first
+				least = r
+			}
 		}
 		first := least.buf[:entrySize]
-		for _, r := range live {
-			if r != least && r.buf.compareFirst(first) == 0 {
-				r.buf = r.buf[entrySize:]
-			}
+		if !m.isFirst || first.number(0)&1 == 0 {
+			m.pending = append(m.pending, first...)
+			m.written++
 		}
-		least.buf = least.buf[entrySize:]
-		if m.isFirst && first.number(0)&1 == 1 {
-			continue
-		}
-		m.pending = append(m.pending, first...)
-		m.written++
 		if m.pending.count() == entriesPerBlock {
 			if err := m.flush(false); err != nil {
 				return err
 			}
 		}
+		if err := m.pass(least.key, least.record); err != nil {
+			return err
+		}
 	}
+	return m.flush(true)
+}
+
+// pass goes on behind what runs say of a key and a record.
+func (m *merger) pass(key work.LookupKey, record uint64) error {
+	isOver := false
+	for _, r := range m.inputs {
+		if r.key != key || r.record != record {
+			continue
+		}
+		r.buf = r.buf[entrySize:]
+		some, err := r.fill()
+		if err != nil {
+			return err
+		}
+		isOver = isOver || !some
+	}
+	if isOver {
+		m.leaveOver()
+	}
+	return nil
+}
+
+// leaveOver leaves out runs that are at their end.
+func (m *merger) leaveOver() {
+	m.inputs = slices.DeleteFunc(m.inputs, func(r *runReader) bool { return len(r.buf) == 0 })
 }
 
 // flush writes the section that is full, or the last.

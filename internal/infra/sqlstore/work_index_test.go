@@ -26,11 +26,11 @@ func TestWorkIndex_FindsWhatWasAddedAndNotTakenAway(t *testing.T) {
 		size := 1 + rng.IntN(1+1<<(step%13))
 		changes := map[[2]uint64]entry{}
 		for range size {
-			e := entry{key: work.LookupKey(rng.Uint64()), record: 1 + rng.Int64N(1<<40), source: rng.IntN(5), mark: work.Mark(rng.Uint32()), gone: rng.IntN(4) == 0}
+			e := entry{key: work.LookupKey(rng.Uint64()), record: 1 + rng.Int64N(1<<40), source: sourcePlace(rng.IntN(5)), mark: work.Mark(rng.Uint32()), gone: rng.IntN(4) == 0}
 			if rng.IntN(3) == 0 { // one of few keys, with one of few records
 				e.key = work.LookupKey(rng.IntN(6)) << 61
 				e.record = 1 + rng.Int64N(3000)
-				e.source = int(e.record % 5)
+				e.source = sourcePlace(e.record % 5)
 			}
 			changes[[2]uint64{uint64(e.key), uint64(e.record)}] = e
 		}
@@ -39,7 +39,7 @@ func TestWorkIndex_FindsWhatWasAddedAndNotTakenAway(t *testing.T) {
 			if held[e.key] == nil {
 				held[e.key] = map[int64]int{}
 			}
-			held[e.key][e.record] = e.source
+			held[e.key][e.record] = int(e.source)
 			if e.gone {
 				delete(held[e.key], e.record)
 			}
@@ -88,12 +88,14 @@ func findAll(t *testing.T, s *Store, runs []keyRun, keys []work.LookupKey, isEno
 	t.Helper()
 	out := map[work.LookupKey]map[int64]int{}
 	err := s.write(t.Context(), "find", func(x *tx) error {
-		return reading(x.each).find(runs, sectionLists{}, keys, func(work.LookupKey) bool { return isEnough }, func(e entry) {
+		found, err := reading(x.each).find(runs, sectionLists{}, keys, func(work.LookupKey) bool { return isEnough })
+		for _, e := range found {
 			if out[e.key] == nil {
 				out[e.key] = map[int64]int{}
 			}
-			out[e.key][e.record] = e.source
-		})
+			out[e.key][e.record] = int(e.source)
+		}
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)

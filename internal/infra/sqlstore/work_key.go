@@ -1,9 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
-	"database/sql"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -25,22 +22,35 @@ func (l *linking) lookUp(keys []work.LookupKey) error {
 		missing = append(missing, k)
 	}
 	slices.Sort(missing)
-	if err := l.readHeld(missing); err != nil {
+	found, err := l.readHeld(missing)
+	if err != nil {
 		return err
 	}
-	for _, k := range missing {
+	for len(found) > 0 {
+		k := found[0].key
+		n := countUpTo(found, k)
+		l.held[k] = holdersIn(found[:n], 0)
 		l.judgeCrowd(k)
+		found = found[n:]
 	}
 	return nil
 }
 
-// readHeld reads the index for sorted keys. How many are of a crowd matters for identifiers,
-// which are told with it, and for keys that lose records in this step.
-func (l *linking) readHeld(keys []work.LookupKey) error {
+// readHeld reads the index for sorted keys, and returns what is found in the order of keys. How
+// many are of a crowd matters for identifiers, which are told with it, and for keys that lose
+// records in this step.
+func (l *linking) readHeld(keys []work.LookupKey) (found []entry, err error) {
 	isEnough := func(k work.LookupKey) bool { return k.IsAlike() && !l.leaving[k] }
-	return reading(l.x.each).find(l.p.Runs, l.sections, keys, isEnough, func(e entry) {
-		l.held[e.key] = append(l.held[e.key], holder{e.record, e.source, e.mark})
-	})
+	return reading(l.x.each).find(l.p.Runs, l.sections, keys, isEnough)
+}
+
+// holdersIn are the records of entries, with room for more.
+func holdersIn(es []entry, more int) []holder {
+	out := make([]holder, len(es), len(es)+more)
+	for i, e := range es {
+		out[i] = holder{e.record, e.source, e.mark}
+	}
+	return out
 }
 
 // judgeCrowd sets a key aside under which too many records are.
@@ -55,7 +65,7 @@ func (l *linking) judgeCrowd(k work.LookupKey) {
 // mark if the key has them.
 type holder struct {
 	record int64
-	source int
+	source sourcePlace
 	mark   work.Mark
 }
 
@@ -68,54 +78,36 @@ func (l *linking) holders(k work.LookupKey) []int64 {
 	return out
 }
 
-// keyed is a record whose keys are stored in this step.
-type keyed struct {
-	record   int64
-	source   int // its place
-	revision int64
-	keys     []work.LookupKey
-	packed   []byte           // the keys, as they are stored
-	old      []work.LookupKey // under which it is found until now
-	merged   work.LookupKey   // under which those are found that were merged into it
-	mark     work.Mark
-	facts    []byte // what is known of it, packed
-	known    bool   // something is stored of it
-	// isRead: it has to be looked at whatever others have.
-	isRead bool
-}
-
 // storeKeys writes the keys of records, and returns the records whose works and
 // likenesses have to be looked at: those that were read, those new ones that have a key
 // in common with others, those that had something in common with them before, and all
 // who have a value that has become one of a crowd, or is no longer.
 func (l *linking) storeKeys(ids []int64, rows []queueRow) (touched []int64, err error) {
-	step, err := l.keysOfStep(ids, rows)
-	if err != nil {
+	if err := l.takeKeys(ids, rows); err != nil {
 		return nil, err
 	}
-	entries := entriesOf(step)
+	entries := entriesOf(l.step)
 	for _, e := range entries {
 		if e.gone {
 			l.leaving[e.key] = true
 		}
 	}
-	l.ofStep = l.lookupsOf(step, entries)
-	if err := l.readHeld(l.ofStep); err != nil {
-		return nil, err
-	}
-	clear(l.sections)
-	crossed, err := l.changeIndex(entries)
+	l.ofStep = l.lookupsOf(entries)
+	found, err := l.readHeld(l.ofStep)
 	if err != nil {
 		return nil, err
 	}
-	for k := range l.held {
-		l.judgeCrowd(k)
+	clear(l.sections)
+	crossed, err := l.changeIndex(entries, found)
+	if err != nil {
+		return nil, err
 	}
-	if err := l.storeRecords(step); err != nil {
+	if err := l.storeRecords(); err != nil {
 		return nil, err
 	}
 	touched = crossed
-	for _, r := range step {
+	for i := range l.step {
+		r := &l.step[i]
 		if r.isRead || l.meetsOthers(r) {
 			touched = append(touched, r.record)
 		}
@@ -130,133 +122,8 @@ func (l *linking) storeKeys(ids []int64, rows []queueRow) (touched []int64, err 
 	return slices.Compact(touched), nil
 }
 
-// keysOfStep are the keys of the records that were read, and of those that are new.
-func (l *linking) keysOfStep(ids []int64, rows []queueRow) ([]keyed, error) {
-	known := map[int64][]work.LookupKey{}
-	if err := l.storedKeys(ids, known); err != nil {
-		return nil, err
-	}
-	if err := l.storedBetween(rows, known); err != nil {
-		return nil, err
-	}
-	most := len(ids)
-	for _, row := range rows {
-		most += len(row.records)
-	}
-	out := make([]keyed, 0, most) // never moved: the step points into it
-	take := func(r keyed) {
-		r.old, r.known = known[r.record]
-		if !r.known && (!l.p.isScanning() || r.record > l.p.ScanTo) {
-			l.fresh[r.record] = true
-		}
-		out = append(out, r)
-		l.step[r.record] = &out[len(out)-1]
-	}
-	for some := range chunks(ids, keysPerRead) {
-		if err := l.read(some); err != nil {
-			return nil, err
-		}
-		for _, id := range some {
-			r := l.meet(id).facts
-			if r == nil {
-				continue // its rows are gone
-			}
-			if r.MergedInto != "" {
-				l.p.noteMerging(r.Key.Source)
-			}
-			keys := r.Keys()
-			take(keyed{
-				record: id, source: l.p.sourceNo(r.Key.Source), revision: r.Revision, keys: keys, packed: packKeys(keys), merged: r.Key.MergedKey(), mark: r.Mark(),
-				facts: packFacts(nil, r), isRead: true,
-			})
-		}
-		clear(l.met)
-	}
-	for _, row := range rows {
-		no := l.p.sourceNo(row.source)
-		for _, q := range row.records {
-			// One that was read has its keys; one that is known was linked with somebody's decision.
-			if _, wasLinked := known[q.record]; !q.isNew || wasLinked || l.step[q.record] != nil {
-				continue
-			}
-			take(keyed{
-				record: q.record, source: no, revision: 1, keys: unpackKeys(q.keys), packed: q.keys, merged: q.merged, mark: q.mark, facts: q.facts,
-			})
-		}
-	}
-	return out, nil
-}
-
-const storedSelect = `SELECT record_id, lookup_keys FROM ing_work_record WHERE record_id `
-
-// storedKeys reads the keys under which records are found until now.
-func (l *linking) storedKeys(ids []int64, known map[int64][]work.LookupKey) error {
-	for args := range inLists(ids) {
-		if err := l.readStored(known, storedSelect+`IN (`+list(len(args))+`)`, args...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// storedBetween reads the same of records that are new: mostly nothing is stored of any,
-// and their numbers stand side by side.
-func (l *linking) storedBetween(rows []queueRow, known map[int64][]work.LookupKey) error {
-	for _, row := range rows {
-		first, last := int64(0), int64(0)
-		for _, q := range row.records {
-			if !q.isNew {
-				continue
-			}
-			if first == 0 || q.record < first {
-				first = q.record
-			}
-			last = max(last, q.record)
-		}
-		if first == 0 {
-			continue
-		}
-		if err := l.readStored(known, storedSelect+`BETWEEN ? AND ?`, first, last); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l *linking) readStored(known map[int64][]work.LookupKey, query string, args ...any) error {
-	err := l.x.each(func(r *sql.Rows) error {
-		var id int64
-		var packed sql.RawBytes
-		if err := r.Scan(&id, &packed); err != nil {
-			return err
-		}
-		known[id] = unpackKeys(packed)
-		return nil
-	}, query, args...)
-	if err != nil {
-		return fmt.Errorf("read keys of records: %w", err)
-	}
-	return nil
-}
-
-func packKeys(keys []work.LookupKey) []byte {
-	out := make([]byte, 0, 8*len(keys))
-	for _, k := range keys {
-		out = binary.BigEndian.AppendUint64(out, uint64(k))
-	}
-	return out
-}
-
-func unpackKeys(b []byte) []work.LookupKey {
-	out := make([]work.LookupKey, 0, len(b)/8)
-	for ; len(b) >= 8; b = b[8:] {
-		out = append(out, work.LookupKey(binary.BigEndian.Uint64(b)))
-	}
-	return out
-}
-
 // entriesOf are the keys that come and go with the records of a step, sorted.
-func entriesOf(step []keyed) []entry {
+func entriesOf(step stepRecords) []entry {
 	out := make([]entry, 0, 5*len(step))
 	for i := range step {
 		r := &step[i]
@@ -276,13 +143,12 @@ func entriesOf(step []keyed) []entry {
 			}
 		}
 	}
-	slices.SortFunc(out, compareEntries)
-	return out
+	return sortEntries(out)
 }
 
 // lookupsOf are the keys that matter for the records of a step, sorted: their own, those
 // beside them, and where their sources merge records those of what was merged into them.
-func (l *linking) lookupsOf(step []keyed, entries []entry) []work.LookupKey {
+func (l *linking) lookupsOf(entries []entry) []work.LookupKey {
 	out := make([]work.LookupKey, 0, 2*len(entries))
 	for _, e := range entries {
 		// A key and the one beside it follow each other: what is sorted stays so.
@@ -295,9 +161,10 @@ func (l *linking) lookupsOf(step []keyed, entries []entry) []work.LookupKey {
 		}
 	}
 	isSorted := true
-	for i := range step {
-		r := &step[i]
-		if l.p.mayHaveMerged(l.p.Sources[r.source]) {
+	merging := l.mergingSources()
+	for i := range l.step {
+		r := &l.step[i]
+		if merging[r.source] {
 			out = append(out, r.merged)
 			isSorted = false
 		}
@@ -315,31 +182,85 @@ func (l *linking) lookupsOf(step []keyed, entries []entry) []work.LookupKey {
 	return slices.Compact(out)
 }
 
-// changeIndex writes the keys that come and go, sorted, and keeps what was read of the index
-// up to date. It returns the records with a value that has become one of a crowd, or is no
-// longer.
-func (l *linking) changeIndex(entries []entry) (crossed []int64, err error) {
-	for i := 0; i < len(entries); {
-		n := i + 1
-		for n < len(entries) && entries[n].key == entries[i].key {
-			n++
+// mergingSources tells of each source, by its place, whether it may have merged records.
+func (l *linking) mergingSources() []bool {
+	out := make([]bool, len(l.p.Sources))
+	for i, code := range l.p.Sources {
+		out[i] = l.p.mayHaveMerged(code)
+	}
+	return out
+}
+
+// changeIndex writes the keys that come and go, sorted, and takes up who is found under keys
+// that several have: those of found, which were read of the index, and those that come. It
+// returns the records with a value that has become one of a crowd, or is no longer.
+func (l *linking) changeIndex(entries, found []entry) (crossed []int64, err error) {
+	come := entries
+	for len(come) > 0 || len(found) > 0 {
+		// A key and the one beside it follow each other.
+		var first work.LookupKey
+		if len(found) == 0 || len(come) > 0 && come[0].key < found[0].key {
+			first = come[0].key
+		} else {
+			first = found[0].key
 		}
-		// Most are alone under their key, and nobody points to them: who does was found, or
-		// stands next.
-		alone := n == i+1 && len(l.held[entries[i].key]) == 0 && !entries[i].key.IsPointer()
-		if beside, ok := entries[i].key.Beside(); ok && (len(l.held[beside]) > 0 || n < len(entries) && entries[n].key == beside) {
-			alone = false
+		last := first
+		if beside, ok := first.Beside(); ok {
+			last = max(first, beside)
 		}
-		if !alone {
-			more, err := l.changeHeld(entries[i:n])
+		n := countUpTo(come, last)
+		m := countUpTo(found, last)
+		// Most are alone under their key, and nobody points to them.
+		if m > 0 || n > 1 {
+			more, err := l.changePlace(come[:n], found[:m])
 			if err != nil {
 				return nil, err
 			}
 			crossed = append(crossed, more...)
 		}
-		i = n
+		come = come[n:]
+		found = found[m:]
 	}
 	return crossed, l.x.addEntries(l.p, entries)
+}
+
+// countUpTo is how many of sorted entries have a key up to the last.
+func countUpTo(es []entry, last work.LookupKey) int {
+	n := 0
+	for n < len(es) && es[n].key <= last {
+		n++
+	}
+	return n
+}
+
+// changePlace takes up who is found under a key and the one beside it, by what was read of the
+// index and the entries that come, both sorted.
+func (l *linking) changePlace(come, found []entry) (crossed []int64, err error) {
+	for _, e := range come {
+		l.step.find(e.record).isShared = true
+	}
+	for len(come) > 0 || len(found) > 0 {
+		var k work.LookupKey
+		if len(found) == 0 || len(come) > 0 && come[0].key < found[0].key {
+			k = come[0].key
+		} else {
+			k = found[0].key
+		}
+		n := countUpTo(come, k)
+		m := countUpTo(found, k)
+		l.held[k] = holdersIn(found[:m], n)
+		if n > 0 {
+			more, err := l.changeHeld(come[:n])
+			if err != nil {
+				return nil, err
+			}
+			crossed = append(crossed, more...)
+		}
+		l.judgeCrowd(k)
+		come = come[n:]
+		found = found[m:]
+	}
+	return crossed, nil
 }
 
 // changeHeld keeps up to date who is found under a key, by the entries that come. It
@@ -393,9 +314,12 @@ func (l *linking) meeting(k work.LookupKey) (out []int64) {
 
 // meetsOthers reports whether a new record has a key in common with another that may
 // mean something.
-func (l *linking) meetsOthers(r keyed) bool {
-	if len(l.held[r.merged]) > 0 {
+func (l *linking) meetsOthers(r *keyed) bool {
+	if l.p.mayHaveMerged(l.p.Sources[r.source]) && len(l.held[r.merged]) > 0 {
 		return true
+	}
+	if !r.isShared {
+		return false
 	}
 	for _, k := range r.keys {
 		if l.crowded[k] > 0 && k.IsID() {
@@ -426,24 +350,4 @@ func mayMeet(k work.LookupKey, a, b holder) bool {
 		return false // two of one source with one title are held apart there
 	}
 	return a.mark.MayBeLike(b.mark, oneSource)
-}
-
-// storeRecords notes which records were looked at, and with which keys.
-func (l *linking) storeRecords(step []keyed) error {
-	added := make([]*keyed, 0, len(step))
-	for i := range step {
-		r := &step[i]
-		if !r.known {
-			added = append(added, r)
-			continue
-		}
-		if _, err := l.x.exec(`UPDATE ing_work_record SET revision=?, lookup_keys=?, facts=? WHERE record_id=?`,
-			r.revision, r.packed, r.facts, r.record); err != nil {
-			return fmt.Errorf("store keys of a record: %w", err)
-		}
-	}
-	slices.SortFunc(added, func(a, b *keyed) int { return cmp.Compare(a.record, b.record) })
-	return insertEach(l.x, `INSERT INTO ing_work_record (record_id, revision, lookup_keys, facts)`, added, func(args []any, r *keyed) []any {
-		return append(args, r.record, r.revision, r.packed, r.facts)
-	})
 }

@@ -51,13 +51,13 @@ func (p *workPosition) noteMerging(code string) {
 func (p *workPosition) isScanning() bool { return p.Scanned < p.ScanTo }
 
 // sourceNo is the place of a source.
-func (p *workPosition) sourceNo(code string) int {
+func (p *workPosition) sourceNo(code string) sourcePlace {
 	i := slices.Index(p.Sources, code)
 	if i < 0 {
 		i = len(p.Sources)
 		p.Sources = append(p.Sources, code)
 	}
-	return i
+	return sourcePlace(i)
 }
 
 // LinkWorks links the next records that were stored or changed, about so many at most,
@@ -121,7 +121,7 @@ func (x *tx) linkNext(p *workPosition, most int) (linked int, err error) {
 			return len(ids), x.linkRecords(p, ids, nil)
 		}
 	}
-	rows, ids, err := x.takeQueue(most)
+	rows, ids, err := x.takeQueue(p.stepSize(most))
 	if err != nil {
 		return 0, err
 	}
@@ -132,6 +132,23 @@ func (x *tx) linkNext(p *workPosition, most int) (linked int, err error) {
 		return 0, nil
 	}
 	return linked, x.linkRecords(p, ids, rows)
+}
+
+// The more records are linked already, the more of them are linked in one step: it reads nearly
+// all of the index however many it looks for, once these are some thousands.
+const (
+	fewestPerStep = 10_000
+	stepShare     = 8 // a step has this part of what is linked, about
+	keysPerRecord = 6 // about
+)
+
+// stepSize is how many records of the queue are linked in one step, so many at most.
+func (p *workPosition) stepSize(most int) int {
+	entries := 0
+	for _, run := range p.Runs {
+		entries += run.Entries
+	}
+	return min(most, max(fewestPerStep, entries/keysPerRecord/stepShare))
 }
 
 // RelinkWorks lets all records be looked at once more, from the first.
@@ -215,12 +232,10 @@ const scannedAtOnce = 2000
 type linking struct {
 	x *tx
 	p *workPosition
-	// step are the records whose keys this step stores, by their numbers; pending are
-	// those of them, and of others, whose works and likenesses are still to be looked at.
-	step    map[int64]*keyed
+	// step are the records whose keys this step stores; pending are those of them, and of
+	// others, whose works and likenesses are still to be looked at.
+	step    stepRecords
 	pending map[int64]bool
-	// fresh are records that were never linked before: nothing is stored of them.
-	fresh map[int64]bool
 	// held are the records found under keys that were looked up, as it is once this step
 	// is stored; crowded are keys under which too many are, and how many.
 	// Under other keys that were looked up is nobody but the record itself: those in ofStep,
@@ -277,7 +292,7 @@ func newLinkingPart() linkingPart { return linkingPart{met: map[int64]*met{}} }
 // those are read that have a key in common with others.
 func (x *tx) linkRecords(p *workPosition, ids []int64, rows []queueRow) error {
 	l := &linking{
-		x: x, p: p, step: map[int64]*keyed{}, pending: map[int64]bool{}, fresh: map[int64]bool{}, held: map[work.LookupKey][]holder{},
+		x: x, p: p, pending: map[int64]bool{}, held: map[work.LookupKey][]holder{},
 		crowded: map[work.LookupKey]int{}, lookedUp: map[work.LookupKey]bool{},
 		leaving: map[work.LookupKey]bool{}, sections: sectionLists{}, linkingPart: newLinkingPart(),
 	}
@@ -325,7 +340,7 @@ func (l *linking) cutPart(touched []int64) (some, rest []int64) {
 		}
 		some = append(some, id)
 		facts := largeFacts
-		if r := l.step[id]; r != nil && len(r.facts) > 0 {
+		if r := l.step.find(id); r != nil && len(r.facts) > 0 {
 			facts = len(r.facts)
 		}
 		size += facts
@@ -350,7 +365,9 @@ func (l *linking) linkPart(ids []int64) error {
 	for _, g := range groups {
 		for _, id := range g {
 			delete(l.pending, id)
-			delete(l.fresh, id)
+			if r := l.step.find(id); r != nil {
+				r.isFresh = false
+			}
 		}
 	}
 	return nil

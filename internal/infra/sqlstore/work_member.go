@@ -94,7 +94,7 @@ func (l *linking) readWorks(ids []int64) error {
 	var known []int64
 	for _, id := range ids {
 		m := l.meet(id)
-		if !m.isAsked && !l.fresh[id] {
+		if !m.isAsked && !l.isFresh(id) {
 			known = append(known, id)
 		}
 		m.isAsked = true
@@ -138,7 +138,7 @@ func (l *linking) storeWorks(ids []int64) error {
 		}
 		was := l.workBefore(id)
 		is := l.workOf(id)
-		if was != is && !l.fresh[id] {
+		if was != is && !l.isFresh(id) {
 			events = append(events, []any{id, was, is, since})
 		}
 	}

@@ -78,13 +78,15 @@ func (l *linking) meetings(ids []int64) [][2]int64 {
 		mine := l.workOf(id)
 		for _, k := range meetingKeys(m.keys) {
 			for _, other := range l.held[k] {
-				isHere := l.meet(other.record).isResolved
-				if other.record == id || isHere && l.workOf(other.record) == mine || !isHere && l.pending[other.record] {
+				if other.record == id || !mayMeet(k, this, other) {
 					continue
 				}
-				if mayMeet(k, this, other) {
-					out = append(out, [2]int64{min(id, other.record), max(id, other.record)})
+				known := l.met[other.record]
+				isHere := known != nil && known.isResolved
+				if isHere && l.workOf(other.record) == mine || !isHere && l.pending[other.record] {
+					continue
 				}
+				out = append(out, [2]int64{min(id, other.record), max(id, other.record)})
 			}
 		}
 	}
@@ -94,7 +96,7 @@ func (l *linking) meetings(ids []int64) [][2]int64 {
 
 // holderOf is a record as it is found under keys that have marks.
 func (l *linking) holderOf(id int64) holder {
-	if r := l.step[id]; r != nil {
+	if r := l.step.find(id); r != nil {
 		return holder{id, r.source, r.mark}
 	}
 	r := l.meet(id).facts
@@ -169,7 +171,7 @@ func (l *linking) addStoredPairs(edges map[workPair][]work.Edge) error {
 	}
 	var old []int64 // of works that have new records
 	for id, m := range l.met {
-		if m.isResolved && !l.fresh[id] && concerned[l.workOf(id)] {
+		if m.isResolved && !l.isFresh(id) && concerned[l.workOf(id)] {
 			old = append(old, id)
 		}
 	}

@@ -167,18 +167,18 @@ type queueRow struct {
 	records []queued
 }
 
-// bytesPerStep is how much of the queue, as it is packed, is linked in one step at most: what
-// is known of a record may be a hundred bytes or four thousand.
-const bytesPerStep = 4 << 20
+// bytesPerRecord is how much of the queue, as it is packed, is linked in one step at most for
+// every record of the step: what is known of one may be a hundred bytes or four thousand.
+const bytesPerRecord = 400
 
 // rowsPerQueueRead is how many rows of the queue are linked at once at most.
-const rowsPerQueueRead = 500
+const rowsPerQueueRead = 2500
 
 // takeQueue takes the oldest records out of the queue, so many at most, and of those that
 // have to be read as many as are read at once. ids are the latter. What a row has beyond
 // that stays in it.
 func (x *tx) takeQueue(most int) (rows []queueRow, ids []int64, err error) {
-	last, err := x.lastOfStep()
+	last, err := x.lastOfStep(most)
 	if err != nil || last == 0 {
 		return nil, nil, err
 	}
@@ -235,14 +235,15 @@ func (x *tx) takeQueue(most int) (rows []queueRow, ids []int64, err error) {
 
 // lastOfStep is the last of the oldest rows of the queue that are not too much for a step
 // together, or the first; 0 if there is none.
-func (x *tx) lastOfStep() (last int64, err error) {
+func (x *tx) lastOfStep(most int) (last int64, err error) {
 	size := int64(0)
+	largest := int64(bytesPerRecord * max(most, fewestPerStep))
 	err = x.each(func(r *sql.Rows) error {
 		var id, more int64
 		if err := r.Scan(&id, &more); err != nil {
 			return err
 		}
-		if last == 0 || size+more <= bytesPerStep {
+		if last == 0 || size+more <= largest {
 			last = id
 		}
 		size += more

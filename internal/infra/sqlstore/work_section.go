@@ -298,11 +298,10 @@ func (each reading) sought(run int64, lists sectionLists, keys []work.LookupKey)
 	return blocks, slices.Compact(seeming), nil // a key may stand at the end of one section and begin the next
 }
 
-// find reads the entries of sorted keys, and hands on those that hold. lists may be nil.
+// find reads the entries of sorted keys, and returns those that hold, sorted. lists may be nil.
 // Of a key under which more are found than mean anything ([work.LookupKey.Most]) only so many
-// are handed on that this can be seen, if isEnough says so of it.
-func (each reading) find(runs []keyRun, lists sectionLists, keys []work.LookupKey, isEnough func(work.LookupKey) bool, f func(entry)) error {
-	var found []entry
+// are returned that this can be seen, if isEnough says so of it.
+func (each reading) find(runs []keyRun, lists sectionLists, keys []work.LookupKey, isEnough func(work.LookupKey) bool) (found []entry, err error) {
 	gone := 0
 	for _, run := range slices.Backward(runs) { // the latest first
 		if len(keys) == 0 {
@@ -310,7 +309,7 @@ func (each reading) find(runs []keyRun, lists sectionLists, keys []work.LookupKe
 		}
 		blocks, seeming, err := each.sought(run.No, lists, keys)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		at := 0
 		live := 0 // of the entries of a key in this run
@@ -342,20 +341,13 @@ func (each reading) find(runs []keyRun, lists sectionLists, keys []work.LookupKe
 			}
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(crowds) > 0 {
 			keys = slices.DeleteFunc(slices.Clone(keys), func(k work.LookupKey) bool { return crowds[k] })
 		}
 	}
-	slices.SortStableFunc(found, compareEntries)
-	for i, e := range found {
-		if i > 0 && compareEntries(found[i-1], e) == 0 {
-			continue // a later run has said it
-		}
-		if !e.gone {
-			f(e)
-		}
-	}
-	return nil
+	// Of what several runs say of one key and record the latest stands first, and holds.
+	found = slices.CompactFunc(sortEntries(found), func(a, b entry) bool { return compareEntries(a, b) == 0 })
+	return slices.DeleteFunc(found, func(e entry) bool { return e.gone }), nil
 }

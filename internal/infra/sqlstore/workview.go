@@ -69,10 +69,14 @@ func (s *Store) RecordsSought(ctx context.Context, keys []work.LookupKey, most i
 	if err != nil {
 		return nil, fmt.Errorf("position of linking: %w", err)
 	}
-	var numbers []int64
 	all := func(work.LookupKey) bool { return false }
-	if err := s.reading(ctx).find(p.Runs, nil, keys, all, func(e entry) { numbers = append(numbers, e.record) }); err != nil {
+	found, err := s.reading(ctx).find(p.Runs, nil, keys, all)
+	if err != nil {
 		return nil, err
+	}
+	numbers := make([]int64, len(found))
+	for i, e := range found {
+		numbers[i] = e.record
 	}
 	slices.Sort(numbers)
 	numbers = slices.Compact(numbers)
