@@ -168,7 +168,10 @@ func (c *cli) harvest(ctx context.Context, code string, workers int, do working)
 		if err != nil || ctx.Err() != nil {
 			return err
 		}
-		return n.Control.SendEvents(ctx)
+		if err := n.Control.SendEvents(ctx); err != nil {
+			return err
+		}
+		return n.Control.LinkHarvested(ctx)
 	})
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -179,6 +180,18 @@ const linkedAtOnce = 50_000
 func (c *Control) LinkWorks(ctx context.Context) error {
 	_, err := c.linkAll(ctx)
 	return err
+}
+
+// LinkHarvested links what a command has read in the foreground, with all else that waits for
+// it: whoever harvests one source after the other wants to know which records are the same. What
+// was read is kept whatever comes of this, also when somebody interrupts it; the next time makes
+// up for it.
+func (c *Control) LinkHarvested(ctx context.Context) error {
+	err := c.LinkWorks(ctx)
+	if err == nil || ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("what was read is kept, but was not compared with other records: %w", err)
 }
 
 func (c *Control) linkAll(ctx context.Context) (int64, error) {
