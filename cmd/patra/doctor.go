@@ -65,7 +65,9 @@ func (c *cli) doctor(ctx context.Context) (control.Doctor, error) {
 
 // instance is which program this is and what it was told, without secrets.
 func (c *cli) instance() control.Instance {
+	limits := c.database.Filled()
 	value := map[string]string{
+		"db-wait": limits.Wait.String(), "db-slow": limits.Write.String(),
 		"db": withoutPassword(cmp.Or(c.db, node.DefaultDB())), "sources": c.packs,
 		"lease": c.lease.String(), "instances": fmt.Sprint(c.instances), "log-format": c.logFormat,
 		"archive": c.keep.dir, "keep-trail": c.keep.trail, "keep-versions": c.keep.versions, "keep-events": c.keep.events,

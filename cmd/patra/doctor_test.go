@@ -35,14 +35,20 @@ func TestDoctor_OfWhatIsThere(t *testing.T) {
 	db := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
 	patratest.Open(t, db, sqlstore.Options{})
 	t.Setenv("PATRA_CONTACT", "jane@example.org")
+	t.Setenv("PATRA_DB_WAIT", "1s")
 	code, out, errOut := patra(t, "doctor", "--db", db, "--json")
 	var d control.Doctor
 	if err := json.Unmarshal([]byte(out), &d); err != nil || code != 0 || d.Ill() {
 		t.Fatalf("%d %s %s %v", code, out, errOut, err)
 	}
 	from := map[string]string{}
+	value := map[string]string{}
 	for _, s := range d.Settings {
 		from[s.Name] = s.From
+		value[s.Name] = s.Value
+	}
+	if from["db-wait"] != "PATRA_DB_WAIT" || value["db-wait"] != "1s" || from["db-slow"] != "default" || value["db-slow"] != "3s" {
+		t.Errorf("how slow a database may be is told as %v from %v", value, from)
 	}
 	if from["db"] != "--db" || from["contact"] != "PATRA_CONTACT" || from["lease"] != "default" || strings.Contains(out, "jane@") {
 		t.Errorf("%v in %s", from, out)

@@ -188,7 +188,7 @@ func (c *cli) harvest(ctx context.Context, code string, workers int, do working)
 	case rep.State.Stopped:
 		c.notef("patra: source %s was stopped: %s [line_stopped]\n"+
 			"next: when the reason is gone, patra source resume %s --reason TEXT, then the same command again\n",
-			rep.Source, rep.State.Reason, rep.Source)
+			rep.Held, rep.State.Reason, rep.Held)
 		return exitError(exitUpstream)
 	case rep.Slices.Failed > 0 || rep.Slices.Open > 0 || rep.Waits:
 		return exitError(exitPartial)
@@ -242,7 +242,7 @@ func (c *cli) printReport(r *control.Report) {
 		switch {
 		case g.RetryAt == nil:
 		case r.State.Stopped || r.State.Paused:
-			c.printf(" (tried again once %s is resumed)", r.Source)
+			c.printf(" (tried again once %s is resumed)", r.Held)
 		default:
 			c.printf(" (tried again after %s)", g.RetryAt)
 		}

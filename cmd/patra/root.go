@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/node"
 	"github.com/spf13/cobra"
 )
@@ -29,6 +30,8 @@ type cli struct {
 	lease   time.Duration
 	// registryCache is for how long a description is not looked at again.
 	registryCache time.Duration
+	// database is how slow the database may be before it is spared.
+	database harvest.DatabaseLimits
 	// instances is how many processes share the database.
 	instances int
 	verbose   bool
@@ -67,6 +70,8 @@ var shared = []struct{ flag, env string }{
 	{"contact", "PATRA_CONTACT"},
 	{"lease", "PATRA_LEASE"},
 	{"registry-cache", "PATRA_REGISTRY_CACHE"},
+	{"db-wait", "PATRA_DB_WAIT"},
+	{"db-slow", "PATRA_DB_SLOW"},
 	{"instances", "PATRA_INSTANCES"},
 	{"log-format", "PATRA_LOG_FORMAT"},
 	{"archive", "PATRA_ARCHIVE"},
@@ -158,6 +163,8 @@ func (c *cli) root() *cobra.Command {
 	f.StringVar(&c.contact, "contact", "", "e-mail told to upstreams, as they ask for (PATRA_CONTACT)")
 	f.DurationVar(&c.lease, "lease", 0, "how long a silent worker keeps its task (PATRA_LEASE, default 1m)")
 	f.DurationVar(&c.registryCache, "registry-cache", 0, "how long a description of a source that was read is not looked at again (PATRA_REGISTRY_CACHE, default 2s)")
+	f.DurationVar(&c.database.Wait, "db-wait", 0, "how long a write may wait for its turn, in the mean, before the database is spared (PATRA_DB_WAIT, default 200ms)")
+	f.DurationVar(&c.database.Write, "db-slow", 0, "how long a write may take, in the mean, before the database is spared (PATRA_DB_SLOW, default 3s)")
 	f.IntVar(&c.instances, "instances", 0, "patra processes that share this database; lets each ask a share if the rate gate is lost (PATRA_INSTANCES)")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "log what happens to stderr")
 	f.BoolVar(&c.debug, "debug", false, "log every step to stderr")
@@ -230,6 +237,10 @@ func (c *cli) settings(cmd *cobra.Command) error {
 		return fmt.Errorf("--lease %s: use 1s to 24h", c.lease)
 	case c.registryCache != 0 && (c.registryCache < 100*time.Millisecond || c.registryCache > time.Minute):
 		return fmt.Errorf("--registry-cache %s: use 100ms to 1m", c.registryCache)
+	case c.database.Wait != 0 && (c.database.Wait < time.Millisecond || c.database.Wait > time.Minute):
+		return fmt.Errorf("--db-wait %s: use 1ms to 1m", c.database.Wait)
+	case c.database.Write != 0 && (c.database.Write < 10*time.Millisecond || c.database.Write > 10*time.Minute):
+		return fmt.Errorf("--db-slow %s: use 10ms to 10m", c.database.Write)
 	case c.instances < 0:
 		return fmt.Errorf("--instances %d: use 1 or more, or 0 for not known", c.instances)
 	}
@@ -279,7 +290,7 @@ func (c *cli) logAt(level slog.Level) *slog.Logger {
 
 func (c *cli) config() node.Config {
 	cfg := node.Config{
-		DB: c.db, Packs: c.packs, Contact: c.contact, Version: version(), LeaseTTL: c.lease, RegistryCache: c.registryCache,
+		DB: c.db, Packs: c.packs, Contact: c.contact, Version: version(), LeaseTTL: c.lease, RegistryCache: c.registryCache, Database: c.database,
 		Instances: c.instances, Logger: c.logger(),
 		Alerts:   node.AlertsFromEnvironment(),
 		Events:   node.EventsFrom(c.events),

@@ -134,6 +134,7 @@ var unwrittenByRuns = map[string]string{
 	"ing_endpoint_state.paused":           endpoints,
 	"ing_endpoint_state.reason":           endpoints,
 	"ing_endpoint_state.since":            endpoints,
+	"ing_endpoint_state.stopped":          "an endpoint that a fatal fault stopped: TestStore/.../R72_AFatalFaultStopsItsEndpoint",
 	"ing_schedule_instance.endpoint_name": "a trigger that names one, which none of these does",
 	"ing_source_state.max_walks":          "a source that refused several walks at once: the store's suite, walks_test.go",
 	"ing_task_run_batch.filtered":         "for sources that can only be sorted by date, which give more than the window; none is read so yet",

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/archive"
 	"github.com/papertrace/patra/internal/infra/bus"
 	"github.com/papertrace/patra/internal/infra/notify"
@@ -31,6 +32,8 @@ type Config struct {
 	// LeaseTTL is how long a task stays with a worker that says nothing.
 	LeaseTTL time.Duration
 	Poll     time.Duration
+	// Database is how slow the database may be before it is spared; 0: as usual.
+	Database harvest.DatabaseLimits
 	// RegistryCache is for how long a description is not looked at again; 0: as usual.
 	RegistryCache time.Duration
 	// Instances is how many nodes ask the same upstreams; 0: not known, and

@@ -61,7 +61,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := sqlstore.Open(ctx, cfg.DB, sqlstore.Options{Logger: cfg.Logger, ReadOnly: cfg.ReadOnly, Workers: cfg.Workers})
+	store, err := sqlstore.Open(ctx, cfg.DB, sqlstore.Options{Logger: cfg.Logger, ReadOnly: cfg.ReadOnly, Workers: cfg.Workers, Limits: cfg.Database})
 	if err != nil {
 		return nil, err
 	}
@@ -115,6 +115,8 @@ func Assemble(cfg Config, store *sqlstore.Store, contracts keyring.Contracts, tr
 	}
 	n.pressure = &pressure{strained: store.Strained, paused: book.PlannerPaused, log: cfg.Logger}
 	n.Planner.Observe = book.Triggered
+	n.Planner.Strained = store.Strained
+	n.Planner.LagRaised = book.LagRaised
 	n.Planner.Trace = spans
 	sender := notify.New(notify.Config{Transport: transport, Learn: cfg.redact.Learn, Version: cfg.Version}, cfg.Alerts)
 	n.events = bus.New(bus.Config{Transport: transport, Learn: cfg.redact.Learn, Version: cfg.Version}, cfg.Events)
@@ -151,6 +153,7 @@ func (n *Node) Executor(c executor.Config) *executor.Executor {
 	c.Gone = executor.HasEnded
 	c.Workers = n.cfg.Workers
 	c.Weights = n.cfg.Weights
+	c.Database = n.cfg.Database
 	c.LeaseTTL = n.cfg.LeaseTTL
 	c.Poll = n.cfg.Poll
 	c.Resting = n.quiet.Resting

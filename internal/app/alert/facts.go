@@ -29,6 +29,13 @@ type TargetFacts struct {
 	Parked int64
 }
 
+// StoppedEndpoint is an endpoint that a fatal fault stopped, then, and why.
+type StoppedEndpoint struct {
+	Name string // SOURCE/ENDPOINT
+	At   time.Time
+	By   string
+}
+
 // SourceFacts is what is known of a source. What is zero or absent is not so.
 type SourceFacts struct {
 	Code string
@@ -36,6 +43,8 @@ type SourceFacts struct {
 	Stopped   bool
 	StoppedAt time.Time
 	StoppedBy string
+	// StoppedEndpoints are those that a fatal fault stopped, and not the whole source.
+	StoppedEndpoints []StoppedEndpoint
 	// Held: it is stopped, or somebody paused it.
 	Held bool
 	// Outage is what its upstream says in place of answering.

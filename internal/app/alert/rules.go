@@ -90,7 +90,7 @@ const (
 var Rules = []Rule{
 	{
 		Code: SourceStopped, Severity: Critical, find: findStopped,
-		Means: "A fatal fault, such as refused credentials or a reply of another shape, stopped the source. Told at once.",
+		Means: "A fatal fault, such as refused credentials or a reply of another shape, stopped the source, or one endpoint of it. Told at once.",
 	},
 	{
 		Code: SourceOut, Severity: Warning, find: findOut,
@@ -210,6 +210,7 @@ func quieten(now time.Time, held []Alert, found []Finding) {
 	}
 	for _, a := range held {
 		switch {
+		case a.Rule == SourceStopped && a.Subject != a.Source: // an endpoint of it, which explains nothing of the others
 		case a.State == Firing:
 			note(a.Source, a.Rule)
 		case slices.Contains(causes, a.Rule) && a.ClearedAt.After(overAt[a.Source]):
@@ -217,7 +218,7 @@ func quieten(now time.Time, held []Alert, found []Finding) {
 		}
 	}
 	for _, f := range found {
-		if !f.Lingers {
+		if !f.Lingers && (f.Rule != SourceStopped || f.Subject == f.Source) {
 			note(f.Source, f.Rule)
 		}
 	}
@@ -233,14 +234,25 @@ func quieten(now time.Time, held []Alert, found []Finding) {
 }
 
 func findStopped(_ time.Time, s SourceFacts) []Finding {
-	if !s.Stopped {
-		return nil
+	var out []Finding
+	if s.Stopped {
+		out = append(out, stoppedFinding(s.Code, s.StoppedAt, s.StoppedBy))
 	}
-	return []Finding{{
-		Subject: s.Code, Since: s.StoppedAt, Measured: "stopped", Threshold: "not stopped",
-		Text: fmt.Sprintf("%s is stopped until a person has looked at it: %s", s.Code, s.StoppedBy),
-		Next: fmt.Sprintf("patra source check %s, then patra source resume %s --reason TEXT", s.Code, s.Code),
-	}}
+	for _, e := range s.StoppedEndpoints {
+		out = append(out, stoppedFinding(e.Name, e.At, e.By))
+	}
+	for i := range out {
+		out[i].Next = fmt.Sprintf("patra source check %s, then patra source resume %s --reason TEXT", s.Code, out[i].Subject)
+	}
+	return out
+}
+
+// stoppedFinding tells of a source, or an endpoint of it, that is stopped.
+func stoppedFinding(what string, at time.Time, by string) Finding {
+	return Finding{
+		Subject: what, Since: at, Measured: "stopped", Threshold: "not stopped",
+		Text: fmt.Sprintf("%s is stopped until a person has looked at it: %s", what, by),
+	}
 }
 
 func findOut(now time.Time, s SourceFacts) []Finding {

@@ -306,3 +306,27 @@ func TestRules_OfTargets(t *testing.T) {
 		}
 	}
 }
+
+// TestRules_AStoppedEndpointIsTold: an endpoint that a fatal fault stopped is told by its own
+// name, and explains nothing of what else is wrong with its source.
+func TestRules_AStoppedEndpointIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := cases()[alert.NotPlanned]
+		p := newPost(t, sqlstore.Options{}, alert.Config{})
+		p.say(func(now time.Time) alert.SourceFacts {
+			s := late(now)
+			s.StoppedEndpoints = []alert.StoppedEndpoint{{Name: "lab/others", At: now.Add(-time.Minute), By: "schema_drift"}}
+			return s
+		})
+		p.pass(60)
+		if got := p.inbox.of(alert.SourceStopped); got != "FIRING" {
+			t.Errorf("told %q of the endpoint", got)
+		}
+		if got := p.inbox.of(alert.NotPlanned); got != "FIRING" {
+			t.Errorf("told %q of what else is wrong", got)
+		}
+		if m := p.inbox.got[0]; m.Rule != alert.SourceStopped || m.Source != "lab" || !strings.Contains(m.Next, "resume lab/others") {
+			t.Errorf("%+v", m)
+		}
+	})
+}

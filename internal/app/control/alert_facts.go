@@ -3,6 +3,8 @@ package control
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/alert"
@@ -33,6 +35,10 @@ func (c *Control) AlertFacts(ctx context.Context) (alert.Facts, error) {
 	if err != nil {
 		return out, err
 	}
+	held, err := c.store.HeldEndpoints(ctx)
+	if err != nil {
+		return out, err
+	}
 	for _, v := range seen {
 		code := v.Source
 		f := v.facts
@@ -43,6 +49,7 @@ func (c *Control) AlertFacts(ctx context.Context) (alert.Facts, error) {
 		if err != nil {
 			return out, fmt.Errorf("look at %s: %w", code, err)
 		}
+		s.StoppedEndpoints = stoppedOf(code, held)
 		for _, op := range []harvest.Operation{harvest.Harvest, harvest.Backfill, harvest.Update} {
 			q := queues[harvest.Partition{Provenance: code, Operation: op}]
 			q.Operation = op
@@ -52,6 +59,18 @@ func (c *Control) AlertFacts(ctx context.Context) (alert.Facts, error) {
 	}
 	out.Targets, err = c.targetFacts(ctx)
 	return out, err
+}
+
+// stoppedOf are the endpoints of a source that a fatal fault stopped, by name.
+func stoppedOf(code string, held map[harvest.EndpointOf]harvest.SourceState) []alert.StoppedEndpoint {
+	var out []alert.StoppedEndpoint
+	for at, st := range held {
+		if at.Provenance == code && st.Stopped {
+			out = append(out, alert.StoppedEndpoint{Name: at.String(), At: st.Since, By: st.Reason})
+		}
+	}
+	slices.SortFunc(out, func(a, b alert.StoppedEndpoint) int { return strings.Compare(a.Name, b.Name) })
+	return out
 }
 
 // targetFacts is what is known of the targets of events.

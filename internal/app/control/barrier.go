@@ -48,7 +48,7 @@ func (c *Control) barriers(ctx context.Context) (*barriers, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.paused, err = c.store.PausedEndpoints(ctx)
+	b.paused, err = c.store.HeldEndpoints(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,11 @@ func (b *barriers) bar(ctx context.Context, p harvest.Partition) *WaitingFor {
 	case st.Paused:
 		return waitFor(ReasonSourcePaused, time.Time{}, resume)
 	}
-	if _, is := b.paused[p.EndpointOf()]; is {
+	st, held := b.paused[p.EndpointOf()]
+	switch {
+	case held && st.Stopped:
+		return waitFor(ReasonLineStopped, time.Time{}, fmt.Sprintf("patra source resume %s --reason TEXT, which checks it", p.EndpointOf()))
+	case held:
 		return waitFor(ReasonSourcePaused, time.Time{}, fmt.Sprintf("patra source resume %s --reason TEXT", p.EndpointOf()))
 	}
 	if rest, quiet := b.quiet.Rest(ctx, p.Provenance, p.Operation); quiet {

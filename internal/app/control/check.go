@@ -20,9 +20,11 @@ import (
 type CheckRequest struct {
 	Source    string
 	Operation harvest.Operation
-	Query     string
-	BaseURL   string
-	From, To  time.Time
+	// Endpoint is the one that is tried out, empty for the usual one.
+	Endpoint string
+	Query    string
+	BaseURL  string
+	From, To time.Time
 	// At is the instant whose rows are checked; zero: now.
 	At time.Time
 	// File is a pack to be checked instead of what is in force.
@@ -78,7 +80,7 @@ func (c *Control) CheckSource(ctx context.Context, req CheckRequest) (*sourceche
 		}
 	}
 	s := &sourcecheck.Subject{
-		Source: req.Source, Operation: req.Operation, Query: req.Query, BaseURL: req.BaseURL, From: req.From, To: req.To, Records: req.Records,
+		Source: req.Source, Operation: req.Operation, Endpoint: req.Endpoint, Query: req.Query, BaseURL: req.BaseURL, From: req.From, To: req.To, Records: req.Records,
 		Offline: kept != nil,
 	}
 	if err := c.describe(ctx, s, req); err != nil {
@@ -237,6 +239,7 @@ func (c *Control) compile(s *sourcecheck.Subject, con source.Contents, place fun
 		t := source.Trigger{Operation: op, Vars: c.packs.Vars()}
 		if op == s.Operation {
 			t.Query = s.Query
+			t.Endpoint = s.Endpoint
 		}
 		spec, warnings, err := source.Compile(def, t)
 		bad, known := errors.AsType[source.Violations](err)
@@ -382,13 +385,23 @@ func (e *StillStoppedError) Problem() problem.Problem {
 	}
 }
 
-// mustPass checks a source before it is asked again, and says how many requests
-// that took. One that cannot be harvested is checked as it is backfilled.
-func (c *Control) mustPass(ctx context.Context, code, base string) (int, error) {
+// mustPass checks a source, or one endpoint of it, before it is asked again, and says how
+// many requests that took. One that cannot be harvested is checked as it is backfilled. An
+// endpoint that nothing is searched by is checked with the source.
+func (c *Control) mustPass(ctx context.Context, at harvest.EndpointOf, base string) (int, error) {
+	what := at.Provenance
+	endpoint := at.Endpoint
+	if endpoint != "" {
+		what = at.String()
+		_, err := c.contracts.Through(c.leaveNoTrace(ctx), at.Provenance, harvest.Backfill, endpoint, "")
+		if _, unknown := errors.AsType[*source.EndpointError](err); unknown {
+			endpoint = ""
+		}
+	}
 	var rep *sourcecheck.Report
 	for _, op := range []harvest.Operation{harvest.Harvest, harvest.Backfill} {
 		var err error
-		rep, _, err = c.CheckSource(ctx, CheckRequest{Source: code, Operation: op, BaseURL: base})
+		rep, _, err = c.CheckSource(ctx, CheckRequest{Source: at.Provenance, Operation: op, Endpoint: endpoint, BaseURL: base})
 		if err != nil {
 			return 0, err
 		}
@@ -397,7 +410,7 @@ func (c *Control) mustPass(ctx context.Context, code, base string) (int, error) 
 		}
 	}
 	if rep.FailedGroup() != "" {
-		return 0, &StillStoppedError{code, rep}
+		return 0, &StillStoppedError{what, rep}
 	}
 	return rep.Requests.Sent, nil
 }

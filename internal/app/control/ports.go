@@ -114,10 +114,10 @@ type CursorStore interface {
 // RunStore knows what there is to do for a source, and makes it ready.
 type RunStore interface {
 	SourceState(ctx context.Context, provenance string) (harvest.SourceState, error)
-	// EndpointState tells whether an endpoint is paused by itself, PausedEndpoints are all
+	// EndpointState tells whether an endpoint is paused or stopped by itself, HeldEndpoints are all
 	// that are, and HoldEndpoint pauses one or resumes it.
 	EndpointState(ctx context.Context, at harvest.EndpointOf) (harvest.SourceState, error)
-	PausedEndpoints(ctx context.Context) (map[harvest.EndpointOf]harvest.SourceState, error)
+	HeldEndpoints(ctx context.Context) (map[harvest.EndpointOf]harvest.SourceState, error)
 	HoldEndpoint(ctx context.Context, at harvest.EndpointOf, paused bool, a source.Audit) error
 	// SourceStates is those of all sources that have one.
 	SourceStates(ctx context.Context) (map[string]harvest.SourceState, error)

@@ -26,8 +26,11 @@ type Report struct {
 	// Reason says why nothing was planned, or not all of it.
 	Reason string `json:"reason,omitempty"`
 	// Waits: there is something to plan, and no room for it now.
-	Waits bool                `json:"-"`
+	Waits bool `json:"-"`
+	// State is that of the source, or of the endpoint that all of it goes through if only that
+	// is held; Held is the name of which.
 	State harvest.SourceState `json:"-"`
+	Held  string              `json:"-"`
 }
 
 // ReportRequests counts what this run sent.

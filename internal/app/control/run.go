@@ -145,30 +145,32 @@ func (r *run) work(ctx context.Context) error {
 		if err != nil || st.Held() {
 			return st.Held(), err
 		}
-		return r.allPaused(ctx)
+		_, st, err = r.heldEndpoint(ctx)
+		return st.Held(), err
 	}
 	ex := r.executor(executor.Config{Provenance: code, Operation: op, Observe: r.watch.observe, Idle: idle})
 	return ex.Run(ctx)
 }
 
-// allPaused reports whether every plan that is worked on goes through an endpoint that
-// is paused by itself.
-func (r *run) allPaused(ctx context.Context) (bool, error) {
-	paused, err := r.store.PausedEndpoints(ctx)
-	if err != nil || len(paused) == 0 {
-		return false, err
+// heldEndpoint finds the endpoint that is paused or stopped by itself where every plan that
+// is worked on goes through such a one; its state is not held if there is none.
+func (r *run) heldEndpoint(ctx context.Context) (at harvest.EndpointOf, st harvest.SourceState, err error) {
+	held, err := r.store.HeldEndpoints(ctx)
+	if err != nil || len(held) == 0 {
+		return at, st, err
 	}
 	for _, head := range r.plans {
 		p, err := r.store.Plan(ctx, head.ID)
 		if err != nil {
-			return false, err
+			return at, st, err
 		}
-		_, is := paused[harvest.EndpointOf{Provenance: p.Source, Endpoint: p.Endpoint}]
-		if !is {
-			return false, nil
+		at = harvest.EndpointOf{Provenance: p.Source, Endpoint: p.Endpoint}
+		st = held[at]
+		if !st.Held() {
+			return at, st, nil
 		}
 	}
-	return true, nil
+	return at, st, nil
 }
 
 // fill reads from the store what the plans have come to.
@@ -176,6 +178,17 @@ func (r *run) fill(ctx context.Context, rep *Report) (err error) {
 	rep.State, err = r.store.SourceState(ctx, rep.Source)
 	if err != nil {
 		return err
+	}
+	rep.Held = rep.Source
+	if !rep.State.Held() {
+		at, st, err := r.heldEndpoint(ctx)
+		if err != nil {
+			return err
+		}
+		if st.Held() {
+			rep.State = st
+			rep.Held = at.String()
+		}
 	}
 	var ids []harvest.PlanID
 	for _, p := range r.plans {

@@ -275,7 +275,7 @@ func (r *sourceRun) workOn(ctx context.Context, req HarvestRequest) (string, err
 	case err != nil:
 		return "", err
 	case rep.State.Stopped:
-		return "the source was stopped: " + rep.State.Reason, nil
+		return rep.Held + " was stopped: " + rep.State.Reason, nil
 	case rep.Slices.Failed > 0 && len(rep.Gaps) > 0:
 		return fmt.Sprintf("%s not read: %s", Count(int(rep.Slices.Failed), "slice"), rep.Gaps[0].Reason), nil
 	case rep.Slices.Failed+rep.Slices.Open > 0:

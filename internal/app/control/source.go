@@ -57,8 +57,10 @@ type SourceRow struct {
 	State      string `json:"state"`
 	Reason     string `json:"reason,omitempty"`
 	Since      *Time  `json:"since,omitempty"`
-	// PausedEndpoints are the endpoints that are paused by themselves.
-	PausedEndpoints []string `json:"paused_endpoints,omitempty"`
+	// PausedEndpoints are the endpoints that are paused by themselves, StoppedEndpoints those
+	// that a fatal fault stopped.
+	PausedEndpoints  []string `json:"paused_endpoints,omitempty"`
+	StoppedEndpoints []string `json:"stopped_endpoints,omitempty"`
 }
 
 // SourceList are the sources there are.
@@ -83,13 +85,13 @@ func (c *Control) Sources(ctx context.Context, p Page) (SourceList, error) {
 	if err != nil {
 		return out, err
 	}
-	paused, err := c.store.PausedEndpoints(ctx)
+	held, err := c.store.HeldEndpoints(ctx)
 	if err != nil {
 		return out, err
 	}
 	for _, e := range all {
 		row := sourceRow(e, states[e.Code])
-		row.addPaused(paused)
+		row.addHeld(held)
 		out.Sources = append(out.Sources, row)
 	}
 	return out, nil
@@ -128,15 +130,24 @@ func sourceRow(e registry.Listed, st harvest.SourceState) SourceRow {
 	return row
 }
 
-// addPaused adds the endpoints of the source that are paused by themselves.
-func (r *SourceRow) addPaused(all map[harvest.EndpointOf]harvest.SourceState) {
-	for at := range all {
-		if at.Provenance == r.Code {
+// addHeld adds the endpoints of the source that are paused or stopped by themselves.
+func (r *SourceRow) addHeld(all map[harvest.EndpointOf]harvest.SourceState) {
+	for at, st := range all {
+		switch {
+		case at.Provenance != r.Code:
+		case st.Stopped:
+			r.StoppedEndpoints = append(r.StoppedEndpoints, at.Endpoint)
+		default:
 			r.PausedEndpoints = append(r.PausedEndpoints, at.Endpoint)
 		}
 	}
 	slices.Sort(r.PausedEndpoints)
-	if len(r.PausedEndpoints) > 0 && r.Reason == "" {
+	slices.Sort(r.StoppedEndpoints)
+	switch {
+	case r.Reason != "":
+	case len(r.StoppedEndpoints) > 0:
+		r.Reason = "stopped endpoints: " + strings.Join(r.StoppedEndpoints, ", ")
+	case len(r.PausedEndpoints) > 0:
 		r.Reason = "paused endpoints: " + strings.Join(r.PausedEndpoints, ", ")
 	}
 }

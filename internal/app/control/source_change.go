@@ -194,7 +194,7 @@ type SourceHold struct {
 func (c *Control) PauseSource(ctx context.Context, o HoldOrder) (SourceHold, error) {
 	code, endpoint, one := strings.Cut(o.Source, "/")
 	if one {
-		return c.holdEndpoint(ctx, harvest.EndpointOf{Provenance: code, Endpoint: endpoint}, true, o, "ENDPOINT_PAUSE")
+		return c.holdEndpoint(ctx, harvest.EndpointOf{Provenance: code, Endpoint: endpoint}, true, o, Resumption{}, "ENDPOINT_PAUSE")
 	}
 	was, out, err := c.held(ctx, o.Source)
 	if err != nil {
@@ -210,7 +210,7 @@ func (c *Control) PauseSource(ctx context.Context, o HoldOrder) (SourceHold, err
 func (c *Control) ResumeSource(ctx context.Context, o HoldOrder, r Resumption) (SourceHold, error) {
 	code, endpoint, one := strings.Cut(o.Source, "/")
 	if one {
-		return c.holdEndpoint(ctx, harvest.EndpointOf{Provenance: code, Endpoint: endpoint}, false, o, "ENDPOINT_RESUME")
+		return c.holdEndpoint(ctx, harvest.EndpointOf{Provenance: code, Endpoint: endpoint}, false, o, r, "ENDPOINT_RESUME")
 	}
 	was, out, err := c.held(ctx, o.Source)
 	if err != nil {
@@ -221,7 +221,7 @@ func (c *Control) ResumeSource(ctx context.Context, o HoldOrder, r Resumption) (
 	is.Stopped = false
 	out.Checks = was.Stopped && !r.Force
 	if out.Checks && !o.DryRun {
-		out.Requests, err = c.mustPass(ctx, o.Source, r.BaseURL)
+		out.Requests, err = c.mustPass(ctx, harvest.EndpointOf{Provenance: o.Source}, r.BaseURL)
 		if err != nil {
 			return out, err
 		}
@@ -261,8 +261,8 @@ func (c *Control) hold(ctx context.Context, out SourceHold, was, is harvest.Sour
 }
 
 // holdEndpoint pauses one endpoint of a source, or resumes it. What goes through the
-// others is not touched.
-func (c *Control) holdEndpoint(ctx context.Context, at harvest.EndpointOf, paused bool, o HoldOrder, action string) (SourceHold, error) {
+// others is not touched. One that a fatal fault stopped is checked before it is resumed.
+func (c *Control) holdEndpoint(ctx context.Context, at harvest.EndpointOf, paused bool, o HoldOrder, r Resumption, action string) (SourceHold, error) {
 	if err := c.known(ctx, at.Provenance); err != nil {
 		return SourceHold{}, err
 	}
@@ -273,9 +273,10 @@ func (c *Control) holdEndpoint(ctx context.Context, at harvest.EndpointOf, pause
 	if err := c.knownEndpoint(ctx, at, was); err != nil {
 		return SourceHold{}, err
 	}
-	is := harvest.SourceState{Paused: paused}
+	is := harvest.SourceState{Paused: paused, Stopped: paused && was.Stopped}
 	out := SourceHold{
-		Source: at.String(), Before: holdWord(was), After: holdWord(is), Reason: was.Reason, Since: Time(was.Since), Changes: was.Paused != paused,
+		Source: at.String(), Before: holdWord(was), After: holdWord(is), Reason: was.Reason, Since: Time(was.Since), Changes: was.Paused != is.Paused || was.Stopped != is.Stopped,
+		Checks: was.Stopped && !is.Stopped && !r.Force,
 	}
 	shown := []any{was, is}
 	if o.DryRun {
@@ -285,21 +286,30 @@ func (c *Control) holdEndpoint(ctx context.Context, at harvest.EndpointOf, pause
 	if err := c.checkSeen(ctx, o.Token, action, at.String(), shown); err != nil {
 		return out, err
 	}
-	out.Applied = out.Changes
-	if !out.Applied {
+	if !out.Changes {
 		return out, nil
 	}
-	return out, c.store.HoldEndpoint(ctx, at, paused, o.line(action, "endpoint/"+at.String()))
+	a := o.line(action, "endpoint/"+at.String())
+	if out.Checks {
+		out.Requests, err = c.mustPass(ctx, at, r.BaseURL)
+		if err != nil {
+			return out, err
+		}
+	} else if was.Stopped && r.Force {
+		a.Reason += " (forced, without a check)"
+	}
+	out.Applied = true
+	return out, c.store.HoldEndpoint(ctx, at, paused, a)
 }
 
 // knownEndpoint refuses an endpoint that no operation of the source goes through. One that
-// is paused may be resumed whatever the description says by now.
+// is held may be resumed whatever the description says by now.
 func (c *Control) knownEndpoint(ctx context.Context, at harvest.EndpointOf, was harvest.SourceState) error {
 	var refusal error
 	for _, op := range source.Operations {
 		_, err := c.contracts.Through(c.leaveNoTrace(ctx), at.Provenance, op, at.Endpoint, "")
 		_, unknown := errors.AsType[*source.EndpointError](err)
-		if was.Paused || !unknown {
+		if was.Held() || !unknown {
 			return nil // a source that cannot be used now may still be paused
 		}
 		refusal = errors.Join(refusal, err)

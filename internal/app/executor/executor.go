@@ -28,6 +28,8 @@ type Config struct {
 	Grace time.Duration
 	// Weights are those of sources that are to have more than others, where all have work.
 	Weights map[string]int
+	// Database is how slow the database may be before fewer slices are worked on at once.
+	Database harvest.DatabaseLimits
 	// Provenance and Operation restrict what is taken, if set.
 	Provenance string
 	Operation  harvest.Operation
@@ -122,7 +124,7 @@ type Executor struct {
 func New(cfg Config, store Store, up Upstream, log *slog.Logger) *Executor {
 	cfg = cfg.withDefaults()
 	return &Executor{
-		cfg: cfg, store: store, up: up, log: log.With("component", "executor"), health: newHealth(cfg.Workers), slow: newSlowSources(cfg.Workers), specs: map[string]*source.Spec{},
+		cfg: cfg, store: store, up: up, log: log.With("component", "executor"), health: newHealth(cfg.Workers, cfg.Database), slow: newSlowSources(cfg.Workers), specs: map[string]*source.Spec{},
 	}
 }
 

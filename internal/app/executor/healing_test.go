@@ -61,7 +61,7 @@ func answerOnce(n, code int) *meddler {
 	}}
 }
 
-// TestHealing_EveryRowOfTheTable: each row of docs/healing.md but the last: its trigger, what is
+// TestHealing_EveryRowOfTheTable: each row of docs/healing.md but that of the planner's pause: its trigger, what is
 // done about it, the mark in the stats of a run, the count, and that it is over in the end.
 func TestHealing_EveryRowOfTheTable(t *testing.T) {
 	t.Parallel()
@@ -73,6 +73,7 @@ func TestHealing_EveryRowOfTheTable(t *testing.T) {
 	}}
 	few := manners["token"]
 	few.target = 20
+	var slowWrites atomic.Bool
 	for _, row := range []struct {
 		name string
 		m    manner
@@ -200,6 +201,21 @@ func TestHealing_EveryRowOfTheTable(t *testing.T) {
 			},
 			mark: `status_code = 'FAILED' AND JSON_EXTRACT(stats, '$.sourceStopped') = error_code`, kind: "sourceStopped",
 		},
+		{
+			name: "something is planned while the database is slow", m: ascending,
+			s: setup{
+				tweak: func(s *source.Spec) { s.Window.SafetyLag = source.Duration(10 * time.Minute) },
+				hook: func(point string) error {
+					if point == "before commit" && slowWrites.Load() {
+						time.Sleep(4 * time.Second)
+					}
+					return nil
+				},
+			},
+			heal: func(b *bench) { healSlowDatabase(b, &slowWrites) },
+			mark: `task_id IN (SELECT t.id FROM ing_task t JOIN ing_plan p ON p.id = t.plan_id WHERE JSON_EXTRACT(p.record_remarks, '$.window.lagRaised') <> '')`,
+			kind: "lagRaised",
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -217,6 +233,30 @@ func TestHealing_EveryRowOfTheTable(t *testing.T) {
 			})
 		})
 	}
+}
+
+// healSlowDatabase: what is planned while writes take long leaves out five minutes more, and
+// the next plan has them.
+func healSlowDatabase(b *bench, slow *atomic.Bool) {
+	harvestAfter := func(isSlow bool, lag time.Duration) {
+		b.t.Helper()
+		slow.Store(isSlow)
+		for range 20 { // by which it is known how the database fares
+			if err := b.Node.Store.NoteSkew(b.t.Context(), "another", 0); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+		b.MustHarvest("generic")
+		slow.Store(false)
+		got := b.ask(`SELECT JSON_EXTRACT(slice_spec, '$.hints.safetyLagSec') FROM ing_plan_slice ORDER BY id DESC LIMIT 1`)
+		if time.Duration(got)*time.Second != lag {
+			b.t.Errorf("a lag of %d s, want %s; the database is slow: %v", got, lag, isSlow)
+		}
+		b.Sim.Advance(48 * time.Hour)
+	}
+	harvestAfter(false, 10*time.Minute)
+	harvestAfter(true, 15*time.Minute)
+	harvestAfter(false, 10*time.Minute)
 }
 
 // healSlowPages: a source that answers the later the more it is asked at once.

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
-// How slow a database may be before less is asked of it. The middle of the last commits is looked at, so that
+// When less is asked of a database that is slow. The middle of the last commits is looked at, so that
 // a server which stood still for a moment, and held one commit of every worker, lowers nothing.
 const (
-	// slowCommit is how long the commit of a page may take.
-	slowCommit = 3 * time.Second
 	// commitsLookedAt is how many are needed for a verdict.
 	commitsLookedAt = 9
 	// fewerAfter and moreAfter are how long a verdict is given time to show.
@@ -23,6 +23,8 @@ const (
 // commits it is known how the database fares.
 type health struct {
 	most int
+	// slow is how long the commit of a page may take.
+	slow time.Duration
 
 	mu        sync.Mutex
 	allowed   int             // guarded by mu
@@ -30,7 +32,9 @@ type health struct {
 	changedAt time.Time       // guarded by mu
 }
 
-func newHealth(most int) *health { return &health{most: most, allowed: most} }
+func newHealth(most int, limits harvest.DatabaseLimits) *health {
+	return &health{most: most, slow: limits.Filled().Write, allowed: most}
+}
 
 // mayHave reports whether so many tasks may be in hand.
 func (h *health) mayHave(tasks int) bool {
@@ -54,10 +58,10 @@ func (h *health) noteCommit(took time.Duration) (now, before int) {
 	middle := slices.Sorted(slices.Values(h.took))[commitsLookedAt/2]
 	since := time.Since(h.changedAt)
 	switch {
-	case middle > slowCommit && h.allowed > 1 && since > fewerAfter:
+	case middle > h.slow && h.allowed > 1 && since > fewerAfter:
 		h.allowed = max(1, h.allowed/2)
 		h.took = nil // of those to come fewer are at work
-	case middle < slowCommit/2 && h.allowed < h.most && since > moreAfter:
+	case middle < h.slow/2 && h.allowed < h.most && since > moreAfter:
 		h.allowed++
 	default:
 		return before, before

@@ -220,6 +220,9 @@ func (pl *planning) save(ctx context.Context, d harvest.Draft) error {
 	if !head.Existing {
 		pl.traceSlices(ctx, pl.Trace.Place(ctx), head.ID, d.Slices)
 	}
+	if pl.whyRaised != "" && !head.Existing {
+		pl.tellLagRaised(head.ID)
+	}
 	if pl.firstOfSelection && !head.Existing {
 		pl.log.Info("a selection is harvested for the first time",
 			"from", head.Span.From.String(), "source", pl.t.Provenance, "query", pl.t.Query, "namespace", pl.result.Namespace.String())
@@ -228,6 +231,14 @@ func (pl *planning) save(ctx context.Context, d harvest.Draft) error {
 		"source", pl.t.Provenance, "plan", head.ID, "from", head.Span.From.String(), "to", head.Span.To.String(),
 		"slices", len(d.Slices), "expected", pl.result.Expected, "existing", head.Existing)
 	return nil
+}
+
+// tellLagRaised tells of a plan that reaches less far for the sake of the database.
+func (pl *planning) tellLagRaised(id harvest.PlanID) {
+	pl.log.Warn("the safety lag is raised", "source", pl.t.Provenance, "plan", id, "lag", pl.lag, "why", pl.whyRaised)
+	if pl.LagRaised != nil {
+		pl.LagRaised()
+	}
 }
 
 // extend goes on with a plan that stopped before the end of its window, by the

@@ -39,6 +39,10 @@ type Planner struct {
 	log *slog.Logger
 	// Observe, if set, is told what came of a trigger. It must be quick.
 	Observe func(t harvest.Trigger, out harvest.TriggerOutcome)
+	// Strained, if set, says why the database should be spared now, empty if it need not
+	// be, and LagRaised is told of a plan that was made to reach less far for that.
+	Strained  func() string
+	LagRaised func()
 	// Trace is told of plans while they are made.
 	Trace trace.Tracer
 
@@ -220,8 +224,10 @@ type planning struct {
 	specWarnings int
 	// firstOfSelection: nothing of what the plan selects was ever planned.
 	firstOfSelection bool
-	// lag is the safety lag in force: the source's, or the tuned one (R11).
-	lag time.Duration
+	// lag is the safety lag in force: the source's, or the tuned one (R11), raised while
+	// the database is slow. whyRaised is how slow it is, empty if the lag is not raised.
+	lag       time.Duration
+	whyRaised string
 	// skew is how far the upstream's clock is ahead of the store's. It is 0 until
 	// an answer has told, now or in an earlier planning.
 	skew     time.Duration
@@ -309,6 +315,7 @@ func (pl *planning) settleWindow(ctx context.Context) (f harvest.Frontier, w har
 	if err := pl.recall(ctx); err != nil {
 		return f, w, false, err
 	}
+	pl.raiseLag()
 	f, err = pl.plans.Frontier(ctx, pl.result.Namespace)
 	if err != nil {
 		return f, w, false, err
@@ -411,32 +418,6 @@ func (pl *planning) refuseNeverRead(ctx context.Context, f harvest.Frontier) err
 	}
 	if w := refusal.Error(); !slices.Contains(pl.result.Warnings, w) {
 		pl.result.Warnings = append(pl.result.Warnings, w)
-	}
-	return nil
-}
-
-// recall takes up what earlier plans and runs have told of the source: its clock,
-// and how long its records take to show up.
-func (pl *planning) recall(ctx context.Context) (err error) {
-	if !pl.skewSeen {
-		pl.skew, pl.skewSeen, err = pl.clocks.ClockSkew(ctx, pl.clockName())
-		if err != nil {
-			return err
-		}
-		pl.answeredBefore = pl.skewSeen
-		if !harvest.ClockBelieved(pl.skew, pl.spec.StandsIn(pl.t.BaseURL)) {
-			pl.skew = 0
-		}
-	}
-	pl.lag = pl.spec.Window.SafetyLag.D()
-	if pl.t.Operation == harvest.Harvest {
-		tuned, ok, err := pl.clocks.TunedLag(ctx, pl.result.Namespace, pl.lag)
-		if err != nil {
-			return err
-		}
-		if ok {
-			pl.lag = tuned
-		}
 	}
 	return nil
 }

@@ -29,6 +29,8 @@ type planWindow struct {
 	From      string          `json:"from"`
 	To        string          `json:"to"`
 	SafetyLag source.Duration `json:"safetyLag"`
+	// LagRaised is why the lag is longer than usual: how slow the database was.
+	LagRaised string `json:"lagRaised,omitempty"`
 }
 
 // planBudget is what the plan may cost: each of its slices, and in a second.
@@ -50,7 +52,7 @@ func (pl *planning) remarks(ctx context.Context, of harvest.Span, specs []harves
 		return r
 	}
 	r.MeanWindow = source.Duration(meanWindow(specs))
-	r.Window = &planWindow{From: of.From.String(), To: of.To.String(), SafetyLag: source.Duration(pl.lag)}
+	r.Window = &planWindow{From: of.From.String(), To: of.To.String(), SafetyLag: source.Duration(pl.lag), LagRaised: pl.whyRaised}
 	return r
 }
 

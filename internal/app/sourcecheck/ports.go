@@ -67,6 +67,8 @@ func (s *Shape) Error() string { return fmt.Sprintf("the reply has no %s: %s", s
 type Subject struct {
 	Source    string
 	Operation harvest.Operation
+	// Endpoint is the one that is tried out, empty for the usual one.
+	Endpoint string
 	// Origin says where the description is from, Remarks what else is worth
 	// knowing about it.
 	Origin  string

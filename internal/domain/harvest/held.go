@@ -33,6 +33,17 @@ func (e EndpointOf) String() string { return e.Provenance + "/" + e.Endpoint }
 // EndpointOf is the endpoint that a partition goes through.
 func (p Partition) EndpointOf() EndpointOf { return EndpointOf{p.Provenance, p.Endpoint} }
 
+// StopsSource reports whether a fatal fault of this code is about what all endpoints of a
+// source share, its credential or whether we may ask at all. Another is about the endpoint
+// that it was met at, and says nothing of the others (R72).
+func (c Code) StopsSource() bool {
+	switch c {
+	case CodeAuthRefused, CodeNoCredential, CodeWithheld, CodeCredentialUnreadable, CodeAuthInPlain, CodeForbidden:
+		return true
+	}
+	return false
+}
+
 // HeldError says that a source, or one endpoint of it, may not be worked on now.
 type HeldError struct {
 	Source string // or SOURCE/ENDPOINT

@@ -115,6 +115,16 @@ func (b LagBounds) Tune(lag time.Duration, rate float64) time.Duration {
 	return min(max(lag, b.Least), b.Most)
 }
 
+// Raise is a safety lag, declared and as it was tuned, one step up within the bounds, for
+// what is planned while the database is slow: less is asked for, and later. One that may
+// not be tuned stays as it is.
+func (b LagBounds) Raise(declared, lag time.Duration) time.Duration {
+	if !b.Tunable(declared) {
+		return lag
+	}
+	return max(lag, min(lag+lagUp, b.Filled().Most))
+}
+
 // Tuning is one move of a safety lag.
 type Tuning struct {
 	Namespace Namespace

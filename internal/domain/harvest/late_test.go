@@ -109,3 +109,29 @@ func TestR11_LateIsWhatWasProvenBeforeTheWalk(t *testing.T) {
 		}
 	}
 }
+
+// TestHealing_ARaisedLagStaysWithinItsBounds: a step up, as far as the bounds go; never
+// down, and not where the lag was chosen outside of them.
+func TestHealing_ARaisedLagStaysWithinItsBounds(t *testing.T) {
+	const m = time.Minute
+	own := harvest.LagBounds{Least: m, Most: 12 * m}
+	for _, c := range []struct {
+		b                   harvest.LagBounds
+		declared, lag, want time.Duration
+	}{
+		{harvest.LagBounds{}, 10 * m, 10 * m, 15 * m},
+		{harvest.LagBounds{}, 10 * m, 20 * m, 25 * m}, // as it was tuned
+		{harvest.LagBounds{}, 10 * m, 55 * m, 60 * m},
+		{harvest.LagBounds{}, 10 * m, 57 * m, 60 * m},
+		{harvest.LagBounds{}, 60 * m, 60 * m, 60 * m},
+		{harvest.LagBounds{}, 24 * 60 * m, 24 * 60 * m, 24 * 60 * m},
+		{harvest.LagBounds{}, m, m, m},
+		{own, m, m, 6 * m},
+		{own, 10 * m, 10 * m, 12 * m},
+		{own, 10 * m, 20 * m, 20 * m}, // tuned within other bounds
+	} {
+		if got := c.b.Raise(c.declared, c.lag); got != c.want {
+			t.Errorf("a lag of %s, declared %s, is raised to %s, want %s", c.lag, c.declared, got, c.want)
+		}
+	}
+}

@@ -1,17 +1,24 @@
 package harvest
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
 
-// How slow a database may be before nothing more is planned for a while. Both are means.
-const (
-	// MaxQueueTime is how long a write may wait for its turn.
-	MaxQueueTime = 200 * time.Millisecond
-	// MaxWriteTime is how long it may take.
-	MaxWriteTime = 3 * time.Second
-)
+// DatabaseLimits are how slow a database may be before it is spared for a while. Each is
+// of a mean, and 0 is the platform's: 200 ms and 3 s.
+type DatabaseLimits struct {
+	// Wait is how long a write may wait for its turn.
+	Wait time.Duration
+	// Write is how long it may take.
+	Write time.Duration
+}
+
+// Filled has the platform's limits where the process was told none.
+func (l DatabaseLimits) Filled() DatabaseLimits {
+	return DatabaseLimits{Wait: cmp.Or(l.Wait, 200*time.Millisecond), Write: cmp.Or(l.Write, 3*time.Second)}
+}
 
 const (
 	// leastWrites are needed for a verdict, and mostWrites looked at.
@@ -23,6 +30,9 @@ const (
 
 // Pressure is how a database fares, by the last writes of a process.
 type Pressure struct {
+	// Limits are how slow it may be.
+	Limits DatabaseLimits
+
 	writes []timedWrite
 }
 
@@ -52,11 +62,12 @@ func (p *Pressure) Strained(now time.Time) string {
 	if len(queued) < leastWrites {
 		return ""
 	}
-	if mean := MeanOf(queued); mean > MaxQueueTime {
-		return fmt.Sprintf("the database is busy: writes wait %s for their turn, more than %s", mean.Round(time.Millisecond), MaxQueueTime)
+	limits := p.Limits.Filled()
+	if mean := MeanOf(queued); mean > limits.Wait {
+		return fmt.Sprintf("the database is busy: writes wait %s for their turn, more than %s", mean.Round(time.Millisecond), limits.Wait)
 	}
-	if mean := MeanOf(took); mean > MaxWriteTime {
-		return fmt.Sprintf("the database is slow: writes take %s, more than %s", mean.Round(time.Millisecond), MaxWriteTime)
+	if mean := MeanOf(took); mean > limits.Write {
+		return fmt.Sprintf("the database is slow: writes take %s, more than %s", mean.Round(time.Millisecond), limits.Write)
 	}
 	return ""
 }

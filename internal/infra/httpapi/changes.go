@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -132,7 +133,8 @@ func (d *Door) resume(ctx context.Context, in *resumeInput) (control.SourceHold,
 		return control.SourceHold{}, err
 	}
 	who := callerOf(ctx)
-	if (row.State == control.SourceStopped || in.Body.Force) && !who.Role.Covers(control.Admin) {
+	stopped := row.State == control.SourceStopped || slices.Contains(row.StoppedEndpoints, in.Body.Endpoint)
+	if (stopped || in.Body.Force) && !who.Role.Covers(control.Admin) {
 		return control.SourceHold{}, tooLow(who, control.Admin)
 	}
 	return d.control.ResumeSource(ctx, control.HoldOrder{By: in.Body.by(ctx), Source: in.Body.of(in.Code)}, control.Resumption{Force: in.Body.Force})

@@ -99,7 +99,7 @@ var (
 		[]string{"type"},
 		"What patra did by itself about trouble: qpsDownshift (a rate was lowered), concurrencyDown (fewer slices of a slow source are worked on at once), reslice (a slice was cut), " +
 			"circuitOpen (a partition was left alone), taskStopped (a slice was given up as a gap), itemIsolated (an item was put aside), sourceStopped (a source was stopped), " +
-			"plannerPaused (nothing was planned while the database was slow).", "14.4",
+			"plannerPaused (nothing was planned while the database was slow), lagRaised (what was planned all the same reaches less far).", "14.4",
 	}
 	restarts = Metric{
 		"patra_ingest_walk_restarts_total", counter, ofPartition, "Walks over a slice that were begun again.", "",

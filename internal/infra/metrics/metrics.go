@@ -74,9 +74,10 @@ const (
 	itemIsolated    = "itemIsolated"
 	sourceStopped   = "sourceStopped"
 	plannerPaused   = "plannerPaused"
+	lagRaised       = "lagRaised"
 )
 
-var healTypes = []string{qpsDownshift, concurrencyDown, reslice, circuitOpen, taskStopped, itemIsolated, sourceStopped, plannerPaused}
+var healTypes = []string{qpsDownshift, concurrencyDown, reslice, circuitOpen, taskStopped, itemIsolated, sourceStopped, plannerPaused, lagRaised}
 
 // Happened counts an event of the executor.
 func (b *Book) Happened(e executor.Event) {
@@ -116,6 +117,9 @@ func (b *Book) stopped(e executor.Event) {
 
 // PlannerPaused counts that nothing is planned for the sake of the database.
 func (b *Book) PlannerPaused() { b.selfHeal.WithLabelValues(plannerPaused).Inc() }
+
+// LagRaised counts a plan that reaches less far for the sake of the database.
+func (b *Book) LagRaised() { b.selfHeal.WithLabelValues(lagRaised).Inc() }
 
 // page counts a page that was committed.
 func (b *Book) page(p harvest.Partition, e executor.Event) {

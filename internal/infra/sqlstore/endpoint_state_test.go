@@ -50,7 +50,90 @@ func endpointPaused(l *Lab) {
 	if err := l.Store.RenewLease(l.ctx(), had.Lease); err != nil {
 		l.Errorf("after it was resumed: %v", err)
 	}
-	if paused, err := l.Store.PausedEndpoints(l.ctx()); err != nil || len(paused) != 0 {
+	if paused, err := l.Store.HeldEndpoints(l.ctx()); err != nil || len(paused) != 0 {
 		l.Errorf("%v, %v", paused, err)
+	}
+}
+
+// endpointStopped: a fatal fault stops the endpoint it was met at where the source has
+// others, and the whole source where it has not or where the fault is of what they share.
+// Of a stopped endpoint nothing is leased, nor stored under a lease that was had before,
+// until it is resumed; a pause on top of it ends with it.
+func endpointStopped(l *Lab) {
+	l.Plan(0, 2)
+	had := l.LeaseOne()
+	l.Start(had)
+	p := had.Partition()
+	sourceStopped := func() bool {
+		l.Helper()
+		st, err := l.Store.SourceState(l.ctx(), prov)
+		if err != nil {
+			l.Fatal(err)
+		}
+		return st.Stopped
+	}
+	stop := func(code harvest.Code) {
+		l.Helper()
+		if err := l.Store.StopSource(l.ctx(), p, code, "said the upstream"); err != nil {
+			l.Fatal(err)
+		}
+	}
+	resume := func() {
+		l.Helper()
+		if err := l.Store.HoldSource(l.ctx(), prov, false, false, ""); err != nil {
+			l.Fatal(err)
+		}
+		l.holdEndpoint(p.EndpointOf(), false)
+	}
+	stop(harvest.CodeSchemaDrift)
+	if !sourceStopped() {
+		l.Error("a source with one endpoint goes on after a fatal fault")
+	}
+	resume()
+
+	d := Draft(harvest.ActivityNamespace(prov, harvest.Backfill, "updated", "act"), 0, 1)
+	d.Endpoint = "beside"
+	if _, err := l.Store.SavePlan(l.ctx(), d); err != nil {
+		l.Fatal(err)
+	}
+	stop(harvest.CodeAuthRefused)
+	if !sourceStopped() {
+		l.Error("a refused credential, which all endpoints have, does not stop the source")
+	}
+	resume()
+	stop(harvest.CodeSchemaDrift)
+	if sourceStopped() {
+		l.Error("the fault of one endpoint stops the other")
+	}
+	st, err := l.Store.EndpointState(l.ctx(), p.EndpointOf())
+	if err != nil || !st.Stopped || st.Paused || st.Reason != string(harvest.CodeSchemaDrift)+": said the upstream" {
+		l.Errorf("%+v, %v", st, err)
+	}
+	if err := l.Store.RenewLease(l.ctx(), had.Lease); !errors.Is(err, harvest.ErrHeld) {
+		l.Errorf("a lease of a stopped endpoint is renewed: %v", err)
+	}
+	jobs, err := l.Store.LeaseTasks(l.ctx(), harvest.LeaseRequest{Owner: "lab", TTL: ttl, Max: 9, SpecVersion: 1})
+	if err != nil || len(jobs) != 1 || jobs[0].Endpoint != "beside" {
+		l.Errorf("%d tasks were leased of a source with one endpoint stopped, %v", len(jobs), err)
+	}
+	l.holdEndpoint(p.EndpointOf(), true)
+	st, err = l.Store.EndpointState(l.ctx(), p.EndpointOf())
+	if err != nil || !st.Stopped || !st.Paused {
+		l.Errorf("paused on top of it: %+v, %v", st, err)
+	}
+	l.holdEndpoint(p.EndpointOf(), false)
+	if held, err := l.Store.HeldEndpoints(l.ctx()); err != nil || len(held) != 0 {
+		l.Errorf("%v, %v", held, err)
+	}
+	if err := l.Store.RenewLease(l.ctx(), had.Lease); err != nil {
+		l.Errorf("after it was resumed: %v", err)
+	}
+}
+
+func (l *Lab) holdEndpoint(at harvest.EndpointOf, paused bool) {
+	l.Helper()
+	err := l.Store.HoldEndpoint(l.ctx(), at, paused, source.Audit{Actor: "lab", Action: "ENDPOINT_PAUSE", Object: "endpoint/" + at.String(), Reason: "slow"})
+	if err != nil {
+		l.Fatal(err)
 	}
 }

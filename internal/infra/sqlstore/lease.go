@@ -195,7 +195,7 @@ func (x *tx) guard(l harvest.Lease) error {
 func (x *tx) notHeld() string {
 	return `(SELECT COALESCE(MAX(ss.paused + ss.stopped), 0) FROM ing_source_state ss
 		WHERE ss.provenance_code = ing_task.provenance_code` + x.s.d.forShare + `) = 0
-		AND (SELECT COALESCE(MAX(es.paused), 0) FROM ing_endpoint_state es
+		AND (SELECT COALESCE(MAX(es.paused + es.stopped), 0) FROM ing_endpoint_state es
 		WHERE es.provenance_code = ing_task.provenance_code AND es.endpoint_name = ing_task.endpoint_name` + x.s.d.forShare + `) = 0`
 }
 
@@ -225,7 +225,7 @@ func (x *tx) explainRefusal(l harvest.Lease) error {
 	case fence != l.Fence:
 		return fmt.Errorf("task %d: fence is %d, lease has %d: %w", l.Task, fence, l.Fence, harvest.ErrLeaseLost)
 	case state == harvest.TaskExecuting, state == harvest.TaskDispatched:
-		return fmt.Errorf("task %d: its source or endpoint is paused, or the source stopped: %w", l.Task, harvest.ErrHeld)
+		return fmt.Errorf("task %d: its source or endpoint is paused or stopped: %w", l.Task, harvest.ErrHeld)
 	default:
 		return fmt.Errorf("task %d is %s: %w", l.Task, state, harvest.ErrHeld)
 	}

@@ -47,7 +47,7 @@ func (x *tx) takeable(r harvest.LeaseRequest, open map[harvest.Partition]harvest
 		err := rows.Scan(&at.Provenance, &at.Endpoint)
 		paused[at] = true
 		return err
-	}, `SELECT provenance_code, endpoint_name FROM ing_endpoint_state WHERE paused=1`)
+	}, `SELECT provenance_code, endpoint_name FROM ing_endpoint_state WHERE paused=1 OR stopped=1`)
 	if err != nil {
 		return nil, err
 	}

@@ -345,7 +345,11 @@ func (x *tx) endRun(l harvest.Lease, e harvest.RunEnd) error {
 		}
 	case e.Outcome == harvest.Stopped:
 		remedy = harvest.SourceStopped
-		if err := x.stopSource(prov, string(e.Code)+": "+e.Error); err != nil {
+		p, err := x.partitionOfTask(l.Task)
+		if err != nil {
+			return err
+		}
+		if err := x.stop(p, e.Code, e.Error); err != nil {
 			return err
 		}
 	}

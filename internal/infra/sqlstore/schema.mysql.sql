@@ -207,6 +207,7 @@ CREATE TABLE `ing_endpoint_state` (
   `reason` mediumtext COLLATE utf8mb4_bin,
   `since` datetime(6) DEFAULT NULL,
   `updated_at` datetime(6) NOT NULL,
+  `stopped` bigint NOT NULL DEFAULT '0',
   PRIMARY KEY (`provenance_code`,`endpoint_name`),
   CONSTRAINT `ing_endpoint_state_chk_1` CHECK ((`paused` in (0,1)))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;

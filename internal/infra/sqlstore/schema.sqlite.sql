@@ -199,7 +199,7 @@ CREATE TABLE ing_endpoint_state (
   paused INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0,1)),
   reason TEXT,
   since TEXT,
-  updated_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL, stopped INTEGER NOT NULL DEFAULT 0 CHECK (stopped IN (0,1)),
   PRIMARY KEY (provenance_code, endpoint_name)
 ) STRICT, WITHOUT ROWID;
 

@@ -91,11 +91,11 @@ func (s *Store) HoldSource(ctx context.Context, provenance string, paused, stopp
 	return s.write(ctx, "hold source", func(x *tx) error { return x.hold(provenance, paused, stopped, reason) })
 }
 
-// StopSource marks a source as stopped by a fatal fault that no task met, until
-// somebody has looked at it (R65).
+// StopSource marks a source, or the endpoint alone that is to blame, as stopped by a fatal
+// fault that no task met, until somebody has looked at it (R65).
 func (s *Store) StopSource(ctx context.Context, p harvest.Partition, code harvest.Code, text string) error {
 	return s.write(ctx, "stop source", func(x *tx) error {
-		if err := x.stopSource(p.Provenance, string(code)+": "+text); err != nil {
+		if err := x.stop(p, code, text); err != nil {
 			return err
 		}
 		return x.countFault(fault{level: harvest.Fatal, partition: p, code: code, text: text, remedy: harvest.SourceStopped})

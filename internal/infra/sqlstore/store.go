@@ -50,6 +50,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Workers is how many tasks may be worked on at once, each of which may need a connection to a server.
 	Workers int
+	// Limits are how slow the database may be before [Store.Strained] says so.
+	Limits harvest.DatabaseLimits
 	// ReadOnly opens for reading only; the schema must be current.
 	ReadOnly bool
 	// Hook, if set, is called before and after every statement and commit. An
@@ -119,6 +121,7 @@ func Connect(ctx context.Context, dsn string, o Options) (*Store, error) {
 		return nil, &DSNError{DSN: redactDSN(dsn), Reason: "not a database address"}
 	}
 	s := &Store{log: o.Logger, hook: o.Hook, wall: o.Wall, stmts: make(map[string]*sql.Stmt)}
+	s.pressure.Limits = o.Limits
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

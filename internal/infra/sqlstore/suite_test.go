@@ -54,6 +54,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R5_OneAnswerPerTrigger", answeredOnce},
 		{"R73_ReceivedThenAnswered", receivedThenAnswered},
 		{"R72_PausedEndpointHoldsItsTasks", endpointPaused},
+		{"R72_AFatalFaultStopsItsEndpoint", endpointStopped},
 		{"R8_BackfillFallsContiguously", backfillFalls},
 		{"R9_CancelledUpdateReturnsItsSignals", signalsReturned},
 		{"R9_AcceptedGapReturnsItsSignals", signalsOfAcceptedGap},
