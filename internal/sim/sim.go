@@ -91,6 +91,8 @@ func New(cfg Config) (*Sim, error) {
 			s.upstreams[name] = newLibrary(s, p, doajHabits())
 		case HAL:
 			s.upstreams[name] = newLibrary(s, p, halHabits())
+		case HALKeyset:
+			s.upstreams[name] = newLibrary(s, p, halKeysetHabits())
 		case PLOS:
 			s.upstreams[name] = newLibrary(s, p, plosHabits())
 		case SemanticScholar:
