@@ -34,13 +34,14 @@ const (
 	DataCiteOAI     = "datacite-oai"
 	ArXivSearch     = "arxiv-search"
 	HALKeyset       = "hal-keyset"
+	ELife           = "elife"
 	Generic         = "generic"
 )
 
 // Upstreams lists them.
 var Upstreams = []string{
 	PubMed, Crossref, EuropePMC, OpenAlex, ClinicalTrials, DataCite, DOAJ, HAL, PLOS, SemanticScholar, Zenodo,
-	ArXiv, PMC, DOAJOAI, ZenodoOAI, BioRxiv, MedRxiv, Unpaywall, CORE, SciELO, DataCiteOAI, ArXivSearch, HALKeyset, Generic,
+	ArXiv, PMC, DOAJOAI, ZenodoOAI, BioRxiv, MedRxiv, Unpaywall, CORE, SciELO, DataCiteOAI, ArXivSearch, HALKeyset, ELife, Generic,
 }
 
 // LookupOnly are the upstreams that list nothing: their records are asked for one

@@ -93,6 +93,8 @@ func New(cfg Config) (*Sim, error) {
 			s.upstreams[name] = newLibrary(s, p, halHabits())
 		case HALKeyset:
 			s.upstreams[name] = newLibrary(s, p, halKeysetHabits())
+		case ELife:
+			s.upstreams[name] = newLibrary(s, p, elifeHabits())
 		case PLOS:
 			s.upstreams[name] = newLibrary(s, p, plosHabits())
 		case SemanticScholar:
