@@ -140,6 +140,7 @@ func TestNames_OfShippedPacks(t *testing.T) {
 		"europepmc":      "2a1b22ed948c570796bc74342ad3c757714e054a3489f2b8e93d6e8a61458083",
 		"hal":            "5ed5ada29449b8758d903bdfcb8c1dd259ff9c41f372cb64e01e98d1932666a5",
 		"elife":          "c085089ca411fb4be3f7bfb56d75a2fc4ac849d8bfd90f4b50609f29f8410fd5",
+		"ietf":           "b1a2c019b377ca527255e0212532068e1f5cb2ab92df087564b999be7c720d0d",
 		"hal-keyset":     "5ed5ada29449b8758d903bdfcb8c1dd259ff9c41f372cb64e01e98d1932666a5",
 		"openalex":       "e1167652ad7ed11d5a378afe77a3a2208ffd42035e0bf994b1430ab544327aa2",
 		"plos":           "98ed3ef6351246e55225db0cf9d2bdfefe36f1fbd5ea78a69de17ac0638cecc5",

@@ -95,6 +95,8 @@ func New(cfg Config) (*Sim, error) {
 			s.upstreams[name] = newLibrary(s, p, halKeysetHabits())
 		case ELife:
 			s.upstreams[name] = newLibrary(s, p, elifeHabits())
+		case IETF:
+			s.upstreams[name] = newLibrary(s, p, ietfHabits())
 		case PLOS:
 			s.upstreams[name] = newLibrary(s, p, plosHabits())
 		case SemanticScholar:
