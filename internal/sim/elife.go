@@ -24,11 +24,7 @@ func elifeHabits() habits {
 	h.order = func(i uint32, r *record) uint64 {
 		return math.MaxUint64 - (uint64(moment(&r.version)/h.grain)<<24 | uint64(i))
 	}
-	h.id = func(b []byte, i uint32) []byte { return appendPadded(b, int(i), 5) }
-	h.index = func(id string) (uint32, bool) {
-		n, err := strconv.Atoi(id)
-		return uint32(n), err == nil && string(appendPadded(nil, n, 5)) == id
-	}
+	h.id, h.index = numberedID("", 10_000)
 	return h
 }
 
@@ -66,7 +62,7 @@ func elifeAuthors(e *entry) string {
 
 func writeELife(b []byte, e *entry) []byte {
 	o := &jsonObject{append(b, '{')}
-	id := string(appendPadded(nil, int(e.i), 5))
+	id := strconv.Itoa(10_000 + int(e.i))
 	o.text("status", "vor")
 	o.text("id", id)
 	o.int("version", int(e.record.number))
