@@ -2,6 +2,7 @@ package sources_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -77,5 +78,30 @@ func TestHAL_WalkAndErrors(t *testing.T) {
 	c := must(source.NewClassifier(spec))
 	if got := meaningOf(t, spec, c, source.ForSearch, 200, []byte(`{"error":{"code":400,"msg":"x"}}`)); got != "L1 RETRY solr_error" {
 		t.Error(got)
+	}
+}
+
+// TestHALKeyset: its pages are asked for by the date and the name of the document that
+// the page before ended with, and nothing of them is a total or a mark.
+func TestHALKeyset(t *testing.T) {
+	const (
+		fields = "fl=docid,halId_s,version_i,uri_s,modifiedDate_tdate,title_s,subTitle_s,abstract_s,authFullName_s,journalTitle_s,journalIssn_s,journalEissn_s,journalPublisher_s,publisher_s,bookTitle_s,conferenceTitle_s,volume_s,issue_s,page_s,producedDate_s,publicationDate_s,docType_s,language_s,doiId_s,pubmedId_s,pubmedcentralId_s,arxivId_s,isbn_s,nntId_s,keyword_s,licence_s"
+		rest   = " q=*:* rows=500 sort=modifiedDate_tdate asc,halId_s asc wt=json"
+		first  = `fq=modifiedDate_tdate:{2026-08-01T00:00:00.000Z TO 2026-08-02T23:59:59.999Z] OR (modifiedDate_tdate:[2026-08-01T00:00:00.000Z TO 2026-08-01T00:00:00.000Z] AND halId_s:{"" TO *])`
+		next   = `fq=modifiedDate_tdate:{2026-08-01T10:11:12.345Z TO 2026-08-02T23:59:59.999Z] OR (modifiedDate_tdate:[2026-08-01T10:11:12.345Z TO 2026-08-01T10:11:12.345Z] AND halId_s:{"hal-7" TO *])`
+	)
+	place := harvest.Position{LastID: "hal-7", At: time.Date(2026, 8, 1, 10, 11, 12, 345e6, time.UTC), Pages: 1}
+	packTest{
+		name: "hal-keyset",
+		ops:  threeOps,
+		asks: []askWant{
+			{source.ForSearch, "", harvest.Position{}, "/search/ " + fields + " " + first + rest},
+			{source.ForSearch, "", place, "/search/ " + fields + " " + next + rest},
+			{source.ForCount, "", harvest.Position{}, "/search/ fq=modifiedDate_tdate:[2026-08-01T00:00:00.000Z TO 2026-08-02T23:59:59.999Z] q=*:* rows=0 wt=json"},
+		},
+	}.run(t)
+	page, err := decoder(t, compile(t, "hal-keyset", harvest.Harvest), source.ForSearch).Page(read(t, "hal/search-author.json"))
+	if err != nil || len(page.Items) != 36 || page.Facts().Total != nil {
+		t.Errorf("the recording: %+v, %v", page, err)
 	}
 }

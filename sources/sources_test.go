@@ -72,12 +72,15 @@ var leftOpen = map[string][]string{
 	"biorxiv":      {noPageSize},
 	"medrxiv":      {noPageSize},
 	"unpaywall":    {noPageSize},
-	"scielo":       {plainHTTP}, // and nobody says that it can be had otherwise
+	"elife":        {twoWalks, oneSlice, fromTheTop}, // the list has no filter
+	"scielo":       {plainHTTP},                      // and nobody says that it can be had otherwise
 }
 
 const (
 	noPageSize = "no template uses ${page.size}"
 	plainHTTP  = "requests may go over plain http"
+	twoWalks   = "a slice of more than one page is walked until two walks agree"
+	fromTheTop = "a plan is one slice, read from the newest record on"
 	oneSlice   = "a plan begins as one slice, which is cut where its walk shows the need"
 )
 

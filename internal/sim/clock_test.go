@@ -45,6 +45,9 @@ func TestAdvanceMakesThingsHappen(t *testing.T) {
 				}
 				late++
 				from, to := v.UpdatedAt.Add(10*time.Minute), v.UpdatedAt.Add(46*time.Minute)
+				if l, is := s.upstreams[source].(*library); is { // whose items may show less than the instant
+					to = to.Add(l.steps)
+				}
 				if days := s.populations[source].days; days != nil {
 					end := time.Unix(dayAfter(v.UpdatedAt.Unix(), days), 0)
 					from, to = end.Add(2*time.Hour), end.Add(20*time.Hour)

@@ -33,13 +33,16 @@ const (
 	SciELO          = "scielo"
 	DataCiteOAI     = "datacite-oai"
 	ArXivSearch     = "arxiv-search"
+	HALKeyset       = "hal-keyset"
+	ELife           = "elife"
+	IETF            = "ietf"
 	Generic         = "generic"
 )
 
 // Upstreams lists them.
 var Upstreams = []string{
 	PubMed, Crossref, EuropePMC, OpenAlex, ClinicalTrials, DataCite, DOAJ, HAL, PLOS, SemanticScholar, Zenodo,
-	ArXiv, PMC, DOAJOAI, ZenodoOAI, BioRxiv, MedRxiv, Unpaywall, CORE, SciELO, DataCiteOAI, ArXivSearch, Generic,
+	ArXiv, PMC, DOAJOAI, ZenodoOAI, BioRxiv, MedRxiv, Unpaywall, CORE, SciELO, DataCiteOAI, ArXivSearch, HALKeyset, ELife, IETF, Generic,
 }
 
 // LookupOnly are the upstreams that list nothing: their records are asked for one

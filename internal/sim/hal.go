@@ -47,6 +47,27 @@ func halHabits() habits {
 	return h
 }
 
+// halKeysetHabits: the same index, sorted by modification and then by name, and asked by
+// ranges of both alone. The total is that of what such a range leaves. Changes are made
+// by jobs, every two hours, so that many documents are of one instant.
+func halKeysetHabits() habits {
+	h := halHabits()
+	h.steps = 2 * time.Hour
+	h.grain = h.steps.Microseconds()
+	h.write = func(b []byte, e *entry) []byte {
+		return writeHALAt(b, e, time.UnixMicro(e.moment()/h.grain*h.grain).UTC())
+	}
+	h.cursors = false
+	h.always = false
+	h.ask = askSolr("modifiedDate_tdate asc,halId_s asc", luceneHAL)
+	h.order = func(i uint32, r *record) uint64 { return uint64(moment(&r.version)/h.grain)<<24 | uint64(i) }
+	h.page = func(_ *request, s slip) *reply {
+		return s.around(`{"response":{`+told("numFound", s.total)+`"start":`+strconv.Itoa(s.from)+`,"docs":[`, "]}}")
+	}
+	h.columns["halId_s"] = column{cased: true, sorted: true, whole: func(e *entry) []string { return []string{string(h.id(nil, e.i))} }}
+	return h
+}
+
 // luceneHAL: a star inside of quotation marks finds nothing.
 func luceneHAL(l *library) lucene {
 	return lucene{letters: luceneLetters, leaf: func(field string, v termValue) (clause, error) {
@@ -177,12 +198,17 @@ func halType(e *entry) string {
 }
 
 func writeHAL(b []byte, e *entry) []byte {
+	return writeHALAt(b, e, time.UnixMicro(e.moment()).UTC())
+}
+
+// writeHALAt writes a document that was modified at an instant.
+func writeHALAt(b []byte, e *entry, modified time.Time) []byte {
 	o := &jsonObject{append(b, '{')}
 	o.text("docid", strconv.Itoa(1_000_000+int(e.i)))
 	o.text("halId_s", "hal-"+strconv.Itoa(10_000_000+int(e.i)))
 	o.int("version_i", int(e.record.number))
 	o.text("uri_s", "https://hal.sim.test/hal-"+strconv.Itoa(10_000_000+int(e.i)))
-	o.text("modifiedDate_tdate", e.stamp("2006-01-02T15:04:05.000Z"))
+	o.text("modifiedDate_tdate", modified.Format("2006-01-02T15:04:05.000Z"))
 	o.strings("title_s", halTitles(e))
 	o.strings("abstract_s", some(e.plainAbstract()))
 	o.strings("authFullName_s", e.names(false))

@@ -20,7 +20,8 @@ type library struct {
 type habits struct {
 	requests int // in a window
 	window   time.Duration
-	grain    int64 // of the instants in its index, in microseconds
+	grain    int64         // of the instants in its index, in microseconds
+	steps    time.Duration // between the instants that items show; 0: they show all of them
 	analysis analysis
 	columns  map[string]column
 	unknown  func(l *library, field string, v termValue) (clause, error) // nil: no hits
@@ -90,7 +91,8 @@ func (l *library) appendID(b []byte, i uint32) []byte { return l.id(b, i) }
 func (l *library) find(id string) (uint32, bool) { return l.index(id) }
 
 func (l *library) updatedAt(v version) time.Time {
-	return time.Unix(int64(v.updated), int64(v.micro)*1000).UTC()
+	at := time.Unix(int64(v.updated), int64(v.micro)*1000).UTC()
+	return at.Truncate(l.steps)
 }
 
 func (l *library) route(q *request) string { return l.class(q.path) }

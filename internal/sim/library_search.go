@@ -185,6 +185,7 @@ type column struct {
 	texts   func(e *entry) []string
 	whole   func(e *entry) []string
 	cased   bool // whole values are compared letter by letter
+	sorted  bool // whole values can be asked for by a range of their letters
 	number  func(e *entry) int
 	day     func(e *entry) string // perhaps without its day or month, which then counts as the first
 	instant func(e *entry) int64
@@ -204,6 +205,8 @@ func (l *library) leaf(field string, v termValue) (clause, error) {
 		return l.between(v, dayNumber, func(e *entry) int { n, _ := dayNumber(col.day(e)); return n })
 	case col.instant != nil:
 		return l.between(v, instantNumber, func(e *entry) int { return int(col.instant(e) / l.grain * l.grain) })
+	case v.ranged && col.sorted:
+		return l.test(func(e *entry) bool { return slices.ContainsFunc(col.whole(e), v.spans) }), nil
 	case v.ranged:
 		return clause{}, fmt.Errorf("%s has no ranges", field)
 	case col.whole != nil:
@@ -239,13 +242,13 @@ func (l *library) between(v termValue, read func(string) (int, error), of func(e
 	var err error
 	if v.from != "*" {
 		from, err = read(v.from)
-		if v.open {
+		if v.above {
 			from++
 		}
 	}
 	if v.to != "*" && err == nil {
 		to, err = read(v.to)
-		if v.open {
+		if v.below {
 			to--
 		}
 	}
@@ -253,6 +256,13 @@ func (l *library) between(v termValue, read func(string) (int, error), of func(e
 		return clause{}, err
 	}
 	return l.test(func(e *entry) bool { n := of(e); return n >= from && n <= to }), nil
+}
+
+// spans says whether a text lies in a range, by its bytes.
+func (v termValue) spans(text string) bool {
+	isBehind := v.from == "*" || text > v.from || text == v.from && !v.above
+	isBefore := v.to == "*" || text < v.to || text == v.to && !v.below
+	return isBehind && isBefore
 }
 
 // dayNumber reads 2006, 2006-01 or 2006-01-02, with or without a time behind it.

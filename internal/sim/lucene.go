@@ -215,34 +215,28 @@ func (q *paperQuery) comparison() (c clause, ok bool, err error) {
 	if err != nil {
 		return c, true, err
 	}
-	bound := termValue{ranged: true, from: v.text, to: "*", open: !closed}
+	bound := termValue{ranged: true, from: v.text, to: "*", above: !closed}
 	if upper {
-		bound.from, bound.to = "*", v.text
+		bound = termValue{ranged: true, from: "*", to: v.text, below: !closed}
 	}
 	c, err = q.leaf(field, bound)
 	return c, true, err
 }
 
-// termValue is what a field is asked for: a text, or a range of which both ends
-// belong to it and * is none.
+// termValue is what a field is asked for: a text, or a range, of which * is no end.
 type termValue struct {
 	text     string
 	prefix   bool
 	from, to string
 	ranged   bool
 	quoted   bool
-	open     bool // the end that is given is no part of the range
+	above    bool // from is no part of the range
+	below    bool // to is no part of the range
 }
 
 func (q *paperQuery) value() (v termValue, err error) {
-	if strings.HasPrefix(q.rest, "[") {
-		inside, after, ok := strings.Cut(q.rest[1:], "]")
-		from, to, two := strings.Cut(inside, " TO ")
-		if !ok || !two {
-			return v, errors.New("a range is not of the form [a TO b]")
-		}
-		q.rest = after
-		return termValue{from: strings.TrimSpace(from), to: strings.TrimSpace(to), ranged: true}, nil
+	if strings.HasPrefix(q.rest, "[") || strings.HasPrefix(q.rest, "{") {
+		return q.span()
 	}
 	quoted := strings.HasPrefix(q.rest, `"`)
 	var b strings.Builder
@@ -277,6 +271,24 @@ func (q *paperQuery) value() (v termValue, err error) {
 	q.rest = ""
 	v = termValue{text: b.String()}
 	return v, emptyValue(v)
+}
+
+// span reads a range: ends in square brackets are part of it, those in braces are not,
+// and each may be in quotation marks.
+func (q *paperQuery) span() (termValue, error) {
+	end := strings.IndexAny(q.rest, "]}")
+	if end < 0 {
+		return termValue{}, errors.New("a range is not of the form [a TO b]")
+	}
+	from, to, two := strings.Cut(q.rest[1:end], " TO ")
+	if !two {
+		return termValue{}, errors.New("a range is not of the form [a TO b]")
+	}
+	v := termValue{ranged: true, above: q.rest[0] == '{', below: q.rest[end] == '}'}
+	v.from = strings.Trim(strings.TrimSpace(from), `"`)
+	v.to = strings.Trim(strings.TrimSpace(to), `"`)
+	q.rest = q.rest[end+1:]
+	return v, nil
 }
 
 func emptyValue(v termValue) error {

@@ -91,6 +91,12 @@ func New(cfg Config) (*Sim, error) {
 			s.upstreams[name] = newLibrary(s, p, doajHabits())
 		case HAL:
 			s.upstreams[name] = newLibrary(s, p, halHabits())
+		case HALKeyset:
+			s.upstreams[name] = newLibrary(s, p, halKeysetHabits())
+		case ELife:
+			s.upstreams[name] = newLibrary(s, p, elifeHabits())
+		case IETF:
+			s.upstreams[name] = newLibrary(s, p, ietfHabits())
 		case PLOS:
 			s.upstreams[name] = newLibrary(s, p, plosHabits())
 		case SemanticScholar:

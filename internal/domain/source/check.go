@@ -16,7 +16,8 @@ var Operations = []harvest.Operation{harvest.Harvest, harvest.Backfill, harvest.
 
 // Check compiles a definition for every operation it allows, as its rows would
 // be picked, and returns everything found, each finding once. A source without
-// a date of change allows no HARVEST (R57); that alone is no mistake. A finding
+// a date of change allows no HARVEST (R57), one by ids that grow no BACKFILL (R75);
+// that alone is no mistake. A finding
 // in a part that one operation has of its own carries the path of that part.
 // deep, if given, looks at what compiled.
 func Check(def Definition, vars map[string]string, deep func(*Spec) Violations) (Violations, []Warning) {
@@ -39,6 +40,9 @@ func Check(def Definition, vars map[string]string, deep func(*Spec) Violations) 
 					Text: "window.updatedAt is NONE, so no HARVEST can be scheduled: the source gives no date of change; schedule a backfill or an update instead",
 				})
 			}
+			continue
+		}
+		if op == harvest.Backfill && d.Window != nil && d.Window.Strategy == harvest.StrategyID {
 			continue
 		}
 		if op != harvest.Update && d.OnlyByIDs() {

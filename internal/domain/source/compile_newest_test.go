@@ -110,3 +110,19 @@ func TestR75_WhatASourceByIDsMaySay(t *testing.T) {
 		})
 	}
 }
+
+// TestR75_ASourceByIDsPassesItsCheck: a source by ids allows no BACKFILL, and that alone
+// is no mistake of its description; a mistake of another part is found as ever.
+func TestR75_ASourceByIDsPassesItsCheck(t *testing.T) {
+	d := def()
+	byIDs(d)
+	bad, _ := source.Check(*d, nil, nil)
+	if len(bad) > 0 {
+		t.Errorf("a source by ids: %v", bad)
+	}
+	d.Endpoints[0].Query["ids"] = "${range.from}"
+	bad, _ = source.Check(*d, nil, nil)
+	if len(bad) != 1 || !strings.Contains(bad.Error(), "ID_RANGE needs ${range.from} and ${range.last}") {
+		t.Errorf("one without the end of a range: %v", bad)
+	}
+}
