@@ -168,6 +168,9 @@ func (v *visit) planFacts(p control.PlanView) panel {
 		{v.t("plan.quarantined"), count(r.Quarantined)},
 		{v.t("plan.requests"), count(p.Requests)},
 	}
+	if p.Pacing != nil {
+		facts = append(facts, fact{v.t("plan.pacing"), text(p.Pacing.Text())})
+	}
 	if p.Plan.Unsliced {
 		facts = append(facts, fact{v.t("plan.sliced_to"), text(p.Plan.SlicedTo.String())})
 	}

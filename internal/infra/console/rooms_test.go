@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -8,9 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
 // TestBlackBoxes_AreFoundAndTakenOut: the newest runs lead to the black boxes of their
@@ -36,6 +39,44 @@ func TestBlackBoxes_AreFoundAndTakenOut(t *testing.T) {
 	}
 	if _, page := v.send(http.MethodGet, "/audit", nil, nil); !strings.Contains(page, "for the library") || !strings.Contains(page, "EXPORT_BLACKBOX") {
 		t.Error("the audit does not tell of it")
+	}
+}
+
+// TestSource_HeldEndpointsAndPacing: the page of a source lists the endpoint that is paused
+// by itself and lets it go on, and that of a plan tells how it is worked on.
+func TestSource_HeldEndpointsAndPacing(t *testing.T) {
+	h := newHouse(t, nil)
+	manner := control.Manner{Pacing: harvest.Pacing{Spread: time.Second, Bounds: harvest.Bounds{PageSize: 40}}}
+	if _, err := h.node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "pubmed", BaseURL: h.base + "/pubmed", Manner: manner, Watch: new(control.Watch)}); err != nil {
+		t.Fatal(err)
+	}
+	v := h.visitor()
+	if _, page := v.send(http.MethodGet, "/plans/1", nil, nil); !strings.Contains(page, "begun over 1s, pages of 40") {
+		t.Error("the page of the plan does not tell how it is worked on")
+	}
+	if _, err := h.node.Control.PauseSource(t.Context(), control.HoldOrder{Source: "pubmed/esearch", By: control.By{Actor: "ada", Reason: "slow"}}); err != nil {
+		t.Fatal(err)
+	}
+	_, page := v.send(http.MethodGet, "/sources/pubmed", nil, nil)
+	if !strings.Contains(page, "Endpoints that are held") || !strings.Contains(page, "esearch") {
+		t.Error("the page of the source does not tell of the paused endpoint")
+	}
+	if _, other := v.send(http.MethodGet, "/sources/crossref", nil, nil); strings.Contains(other, "Endpoints that are held") {
+		t.Error("endpoints are said to be held that are not")
+	}
+	resume := "/sources/pubmed/resume?endpoint=esearch"
+	if !strings.Contains(page, html.EscapeString(resume)) {
+		t.Error("the page has no way to let the endpoint go on")
+	}
+	if status, answer := v.send(http.MethodPost, "/change", url.Values{"form_token": {v.token()}, "do": {resume}, "from": {"/sources/pubmed"}}, nil); status >= 400 {
+		t.Fatalf("answered %d: %s", status, answer)
+	}
+	row, err := h.node.Control.Source(t.Context(), "pubmed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(row.PausedEndpoints) != 0 {
+		t.Errorf("%v are still paused", row.PausedEndpoints)
 	}
 }
 

@@ -86,6 +86,9 @@ func (c *Console) source(ctx context.Context, v *visit) (*view, error) {
 	if len(status.Sources) == 1 {
 		out.Panels = append(out.Panels, c.howItFares(v, row, status.Sources[0]))
 	}
+	if held := v.heldEndpoints(row); held != nil {
+		out.Panels = append(out.Panels, *held)
+	}
 	gaps, err := c.part(v, "gaps", v.t("source.gaps"), func() (panel, error) { return c.sourceGaps(ctx, v, row.Code) })
 	if err != nil {
 		return nil, err
@@ -121,6 +124,7 @@ func (c *Console) howItFares(v *visit, row control.SourceRow, s control.SourceSt
 	add(v.t("col.rate"), rateCell(s.Rate))
 	add(v.t("source.quarantined"), cell{Text: counted(s.Quarantined).Text, Href: v.path("/quarantine") + "?source=" + url.QueryEscape(row.Code)})
 	add(v.t("source.plans"), linked(v.t("overview.open"), v.path("/plans")+"?source="+url.QueryEscape(row.Code)))
+	add(v.t("source.rates"), linked(v.t("overview.open"), v.path("/rate")+"?source="+url.QueryEscape(row.Code)))
 	add(v.t("source.errors"), linked(v.t("overview.open"), v.path("/errors")+"?source="+url.QueryEscape(row.Code)))
 	if s.Cause != nil {
 		add(v.t("source.cause"), cell{Text: string(s.Cause.Code), Mono: true, Lines: []string{s.Cause.Text}})
@@ -131,6 +135,29 @@ func (c *Console) howItFares(v *visit, row control.SourceRow, s control.SourceSt
 	if row.Reason != "" {
 		add(v.t("col.why"), text(row.Reason))
 	}
+	return out
+}
+
+// heldEndpoints lists the endpoints of a source that are paused or stopped by themselves,
+// nil if there is none.
+func (v *visit) heldEndpoints(of control.SourceRow) *panel {
+	if len(of.PausedEndpoints)+len(of.StoppedEndpoints) == 0 {
+		return nil
+	}
+	out := &panel{ID: "held", Title: v.t("source.held"), Note: v.t("source.held_note")}
+	out.Table = &table{Caption: out.Title, Head: []column{{Text: v.t("source.endpoint")}, {Text: v.t("col.state")}, {Text: v.t("alerts.do")}}}
+	list := func(endpoints []string, word string) {
+		for _, name := range endpoints {
+			do := "/sources/" + url.PathEscape(of.Code) + "/resume?endpoint=" + url.QueryEscape(name)
+			undo := "/sources/" + url.PathEscape(of.Code) + "/pause?endpoint=" + url.QueryEscape(name)
+			out.Table.Rows = append(out.Table.Rows, row{Cells: []cell{
+				mono(name), stated(control.SourceFamily(word), v.stateWord(word)),
+				{Actions: v.allowed([]action{{Label: v.t("change.resume"), Do: do, Level: 1, Undo: undo}})},
+			}})
+		}
+	}
+	list(of.StoppedEndpoints, control.SourceStopped)
+	list(of.PausedEndpoints, control.SourcePaused)
 	return out
 }
 
