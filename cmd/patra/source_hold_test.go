@@ -154,20 +154,22 @@ func TestGapLine_SaysWhatItWaitsFor(t *testing.T) {
 	at := control.Time(time.Date(2026, 9, 15, 14, 55, 45, 0, time.UTC))
 	for _, c := range []struct {
 		state harvest.SourceState
+		held  string
 		retry *control.Time
 		want  string
 		times int
 	}{
-		{harvest.SourceState{}, &at, "(tried again after 2026-09-15T14:55:45Z)", 1},
-		{harvest.SourceState{Stopped: true}, &at, "(tried again once mini is resumed)", 1},
-		{harvest.SourceState{Paused: true}, &at, "(tried again once mini is resumed)", 1},
-		{harvest.SourceState{Stopped: true}, nil, "schema_drift\n", 0}, // a person has to decide
-		{harvest.SourceState{}, nil, "schema_drift\n", 0},
+		{harvest.SourceState{}, "", &at, "(tried again after 2026-09-15T14:55:45Z)", 1},
+		{harvest.SourceState{Stopped: true}, "mini", &at, "(tried again once mini is resumed)", 1},
+		{harvest.SourceState{Stopped: true}, "mini/news", &at, "(tried again once mini/news is resumed)", 1},
+		{harvest.SourceState{Paused: true}, "mini", &at, "(tried again once mini is resumed)", 1},
+		{harvest.SourceState{Stopped: true}, "mini", nil, "schema_drift\n", 0}, // a person has to decide
+		{harvest.SourceState{}, "", nil, "schema_drift\n", 0},
 	} {
 		var out bytes.Buffer
 		p := &cli{printer: printer{out: &out, err: &out}}
 		p.printReport(&control.Report{
-			Operation: harvest.Harvest, Source: "mini", Status: "PARTIAL", State: c.state,
+			Operation: harvest.Harvest, Source: "mini", Status: "PARTIAL", State: c.state, Held: c.held,
 			Gaps: []control.ReportGap{{Status: "FAILED", Reason: "schema_drift", RetryAt: c.retry}},
 		})
 		if !strings.Contains(out.String(), c.want) || strings.Count(out.String(), "tried again") != c.times {

@@ -230,13 +230,32 @@ func oracles() []string {
 	})
 }
 
-// losable is what the replies of a shipped pack can lose that its walks end by.
-func losable(t *testing.T, pack string) (out []sim.Fault) {
+// walked is how a shipped pack is walked: as by a BACKFILL, or as by a HARVEST if it
+// allows no other.
+func walked(t *testing.T, pack string) *source.Spec {
 	t.Helper()
-	spec, _, err := patratest.ShippedPack(t, pack, nil).Compile(source.Trigger{Operation: harvest.Backfill, Vars: map[string]string{"contact": "test@example.org", "tool": "patra-test"}})
+	vars := map[string]string{"contact": "test@example.org", "tool": "patra-test"}
+	shipped := patratest.ShippedPack(t, pack, nil)
+	spec, _, err := shipped.Compile(source.Trigger{Operation: harvest.Backfill, Vars: vars})
+	if err != nil {
+		spec, _, err = shipped.Compile(source.Trigger{Operation: harvest.Harvest, Vars: vars})
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return spec
+}
+
+// endsByItems reports whether a walk ends by nothing but the items of its pages: a list
+// that is there and empty, or records that all lie before the window.
+func endsByItems(ends []harvest.EndProof) bool {
+	return !slices.ContainsFunc(ends, func(e harvest.EndProof) bool { return e != harvest.EndEmpty && e != harvest.EndSorted })
+}
+
+// losable is what the replies of a shipped pack can lose that its walks end by.
+func losable(t *testing.T, pack string) (out []sim.Fault) {
+	t.Helper()
+	spec := walked(t, pack)
 	if spec.Search.Response.Token != "" || spec.Search.Response.URL != "" {
 		out = append(out, sim.TokenDropped, sim.TokenDroppedShort)
 	}
@@ -244,7 +263,7 @@ func losable(t *testing.T, pack string) (out []sim.Fault) {
 		out = append(out, sim.TotalDropped)
 	}
 	t.Logf("%s ends by %v; what is dropped: %v", pack, spec.Paging.End, out)
-	if len(out) == 0 {
+	if len(out) == 0 && !endsByItems(spec.Paging.End) {
 		t.Errorf("%s ends by %v, and nothing of that can be dropped", pack, spec.Paging.End)
 	}
 	return out

@@ -84,11 +84,11 @@ func (s *Store) HoldEndpoint(ctx context.Context, at harvest.EndpointOf, paused 
 }
 
 // stop marks what a fatal fault concerns as stopped, until a person has looked at it: the
-// source, or only the endpoint if the fault is not about what the source's endpoints share
-// and there are others that were planned for.
+// source, or only the endpoint if one is named, the fault is not about what the source's
+// endpoints share, and there are others that were planned for.
 func (x *tx) stop(p harvest.Partition, code harvest.Code, text string) error {
 	reason := string(code) + ": " + text
-	if code.StopsSource() {
+	if p.Endpoint == "" || code.StopsSource() {
 		return x.stopSource(p.Provenance, reason)
 	}
 	var others int
