@@ -26,6 +26,9 @@ type Adapt struct {
 	// CoolDown is the least time between two cuts: many requests in flight
 	// complain about one and the same excess. Default 10 s.
 	CoolDown time.Duration
+	// WarmUp is how long the rate of a key that nothing is known of takes to rise from a
+	// tenth to the whole of it; default 0: the whole rate is in force at once.
+	WarmUp time.Duration
 }
 
 // DefaultAdapt is how the rate of a source gives way that does not say it.
@@ -119,6 +122,7 @@ func cutRate(s State, l Limit, now time.Time) State {
 		}
 	}
 	s.CutAt = now
+	s.WarmSince = time.Time{} // from here on it rises as after any cut
 	s.FailedSinceCut = 0 // no failure cuts the rate twice
 	after := max(before*a.Factor, a.Floor)
 	if after < l.QPS {
@@ -130,9 +134,33 @@ func cutRate(s State, l Limit, now time.Time) State {
 	return s
 }
 
+// coldShare is the part of the rate with which a key begins that has to warm up.
+const coldShare = 0.1
+
+// beginCold gives a key that nothing is known of the part of its rate with which it
+// begins, if it has to warm up.
+func (s State) beginCold(l Limit, now time.Time) State {
+	if l.Adapt.WarmUp <= 0 {
+		return s
+	}
+	s.Rate = coldShare * l.QPS
+	s.RisenAt = now
+	s.WarmSince = now
+	return s
+}
+
+// rise is by how much the rate rises in a minute.
+func (s State) rise(l Limit, a Adapt) float64 {
+	if s.WarmSince.IsZero() || a.WarmUp <= 0 {
+		return a.Step * l.QPS
+	}
+	return (1 - coldShare) * l.QPS / a.WarmUp.Minutes()
+}
+
 // Relax raises a rate that was cut by a step for each minute that has passed without a
-// complaint, never above the configured one. While too many of the last requests have
-// failed it does not rise.
+// complaint, and that of a key that warms up by as much as it takes to be there in time,
+// never above the configured one. While too many of the last requests have failed it does
+// not rise.
 func Relax(s State, l Limit, now time.Time) State {
 	s = s.dropCeiling(l, now)
 	if s.Rate <= 0 {
@@ -143,16 +171,17 @@ func Relax(s State, l Limit, now time.Time) State {
 	if !s.HeldAt.IsZero() && s.HeldAt.Before(now) {
 		clean = s.HeldAt
 	}
-	// The first step takes a whole minute; after it the rate rises steadily, by as
-	// much as the time that has passed is worth.
+	// The first step after a cut takes a whole minute; after it the rate rises steadily,
+	// by as much as the time that has passed is worth.
 	d := clean.Sub(s.RisenAt)
-	if d >= time.Minute || d > 0 && s.RisenAt.Sub(s.CutAt) >= time.Minute {
-		s.Rate += a.Step * l.QPS * d.Minutes()
+	if d >= time.Minute || d > 0 && (s.RisenAt.Sub(s.CutAt) >= time.Minute || !s.WarmSince.IsZero()) {
+		s.Rate += s.rise(l, a) * d.Minutes()
 		s.RisenAt = clean
 	}
 	if s.Rate >= l.QPS && !now.Before(s.CooldownUntil) {
 		// Whole again, but with one token: the burst must be saved up anew.
 		s.Rate = 0
+		s.WarmSince = time.Time{}
 		s.NextAt = later(s.NextAt, now).Add(l.slack())
 	}
 	return s

@@ -28,6 +28,9 @@ type State struct {
 	// for the time that passed.
 	CutAt   time.Time `json:"k,omitzero"`
 	RisenAt time.Time `json:"g,omitzero"`
+	// WarmSince is since when the rate rises from what a key begins with that has to warm
+	// up; zero if it does not.
+	WarmSince time.Time `json:"m,omitzero"`
 	// Cuts are the last cuts, the newest last, for people to look at: nothing is decided by
 	// them.
 	Cuts []Cut `json:"x,omitempty"`
@@ -95,6 +98,9 @@ func Reserve(s State, l Limit, cost int, now time.Time, ahead time.Duration) (St
 	at := later(now.Add(ahead), s.CooldownUntil)
 	if l.QPS <= 0 {
 		return s.placeSlot(l, cost, now, at)
+	}
+	if s.NextAt.IsZero() && s.CutAt.IsZero() {
+		s = s.beginCold(l, now)
 	}
 	s = Relax(s, l, now)
 	r, slack := s.rate(l)

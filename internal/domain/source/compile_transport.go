@@ -334,6 +334,7 @@ func (c *compiler) adapt(path string, r Rate) {
 		{"step", a.Step, 0.01, 1},
 		{"floor", a.Floor, 0.001, cmp.Or(r.QPS, math.MaxFloat64)},
 		{"coolDown", a.CoolDown.D().Seconds(), 1, 3600},
+		{"warmUp", a.WarmUp.D().Seconds(), 1, 86400},
 	} {
 		if x.n != 0 && !(x.n >= x.lo && x.n <= x.hi) {
 			c.fail(path+"."+x.key, "%v is not within [%v, %v]", x.n, x.lo, x.hi)

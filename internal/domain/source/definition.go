@@ -230,6 +230,7 @@ type AdaptConfig struct {
 	Step     float64  `yaml:"step" json:"step,omitzero" doc:"share of the configured rate that it rises by in a minute; default 0.1"`
 	Floor    float64  `yaml:"floor" json:"floor,omitzero" doc:"least rate, in requests a second; default 0.1"`
 	CoolDown Duration `yaml:"coolDown" json:"coolDown,omitzero" doc:"least time between two cuts; default 10s"`
+	WarmUp   Duration `yaml:"warmUp" json:"warmUp,omitzero" doc:"how long the rate takes to rise from a tenth to the whole of it when a source is asked for the first time; default 0s, at once"`
 }
 
 // Over is how the rate gives way where the platform has it otherwise.
@@ -245,6 +246,7 @@ func (a *AdaptConfig) Over(platform pace.Adapt) pace.Adapt {
 		Step:     cmp.Or(a.Step, platform.Step),
 		Floor:    cmp.Or(a.Floor, platform.Floor),
 		CoolDown: cmp.Or(a.CoolDown.D(), platform.CoolDown),
+		WarmUp:   cmp.Or(a.WarmUp.D(), platform.WarmUp),
 	}
 }
 

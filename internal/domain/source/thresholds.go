@@ -103,6 +103,7 @@ func (t *thresholds) rate(s *Spec) {
 	add(t, DimRateLimit, "rateLimit.adapt.step", adapt.Step, is.Step)
 	add(t, DimRateLimit, "rateLimit.adapt.floor", adapt.Floor, is.Floor)
 	add(t, DimRateLimit, "rateLimit.adapt.coolDown", adapt.CoolDown, is.CoolDown)
+	add(t, DimRateLimit, "rateLimit.adapt.warmUp", adapt.WarmUp, is.WarmUp)
 	if s.Rate.QuotaReserve != nil {
 		add(t, DimRateLimit, "rateLimit.quotaReserve", own.QuotaReserve, fmt.Sprintf("%d%%", *s.Rate.QuotaReserve))
 	}

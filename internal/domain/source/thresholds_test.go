@@ -41,7 +41,7 @@ func TestR69_EveryThresholdHasAnOrigin(t *testing.T) {
 		"cuts.slowPage": "3s", "retry.maxAttempts": "5", "retry.base": "100ms", "retry.factor": "2", "retry.max": "30s", "retry.jitter": "20%",
 		"retry.breakAfter": "3", "retry.breakRest": "1m0s", "retry.breakMost": "30m0s",
 		"rateLimit.adapt.outcomes": "20", "rateLimit.adapt.cutAt": "0.25", "rateLimit.adapt.holdAt": "0.1", "rateLimit.adapt.factor": "0.5",
-		"rateLimit.adapt.step": "0.1", "rateLimit.adapt.floor": "0.1", "rateLimit.adapt.coolDown": "10s", "rateLimit.quotaReserve": "10%",
+		"rateLimit.adapt.step": "0.1", "rateLimit.adapt.floor": "0.1", "rateLimit.adapt.coolDown": "10s", "rateLimit.adapt.warmUp": "0s", "rateLimit.quotaReserve": "10%",
 		"window.lagLeast": "5m0s", "window.lagMost": "1h0m0s", "window.maxRequests": "100000", "window.maxRecords": "10000000",
 		"window.maxDuration": "24h0m0s", "window.priority": "100", "window.maxOpen": "10000",
 	}
@@ -66,7 +66,7 @@ func TestR69_EveryThresholdHasAnOrigin(t *testing.T) {
 	own.Retry = &source.Retry{
 		Attempts: 2, Base: sec(1), Max: sec(3), Factor: 3, Jitter: 5, BreakAfter: 4, BreakRest: sec(7), BreakMost: sec(9),
 	}
-	own.RateLimit.Adapt = &source.AdaptConfig{Outcomes: 30, CutAt: 0.5, HoldAt: 0.2, Factor: 0.6, Step: 0.3, Floor: 0.4, CoolDown: sec(8)}
+	own.RateLimit.Adapt = &source.AdaptConfig{Outcomes: 30, CutAt: 0.5, HoldAt: 0.2, Factor: 0.6, Step: 0.3, Floor: 0.4, CoolDown: sec(8), WarmUp: sec(120)}
 	own.RateLimit.Quotas = bare.RateLimit.Quotas
 	own.RateLimit.QuotaReserve = new(30)
 	own.Window.LagLeast = sec(60)
