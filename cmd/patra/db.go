@@ -117,7 +117,10 @@ func (c *cli) printDBStatus(v control.DBStatus) {
 	}
 	rows := make([][]any, len(v.Tables))
 	for i, t := range v.Tables {
-		rows[i] = []any{t.Table, countText(control.Counted{Count: t.Rows, More: t.More}), t.Bytes, control.Time(t.Oldest)}
+		rows[i] = []any{t.Table, countText(control.Counted{Count: t.Rows, More: t.More}), t.Bytes, "-"}
+		if !time.Time(t.Oldest).IsZero() {
+			rows[i][3] = control.Time(t.Oldest)
+		}
 		if t.Bytes != nil {
 			rows[i][2] = *t.Bytes
 		}

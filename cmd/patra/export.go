@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -123,6 +124,9 @@ func (c *cli) tellExport(s control.ExportSummary, isOnStdout bool) error {
 	c.notef("%d records exported\n", s.Records)
 	if s.Undecided > 0 {
 		c.notef("%d of them cannot tell whether they fit the query: their source does not show what it asks for\n", s.Undecided)
+	}
+	for _, i := range s.Incomplete {
+		c.notef("note: %s was not read to the end by the last run of the search (%s), so more may be missing\n", i.Source, cmp.Or(i.Reason, string(i.Status)))
 	}
 	for _, l := range s.LeftOut {
 		c.notef("%d left out: %s\n", l.Records, l.Reason)

@@ -96,7 +96,6 @@ func TestExport_Selection(t *testing.T) {
 		{[]string{"--status", "gone"}, "3"},
 		{[]string{"--status", "ACTIVE", "--status", "GONE", "--source", "pubmed"}, "2 3"},
 		{[]string{"--plan", "2"}, "2 3"},
-		{[]string{"--plan", "7"}, ""},
 		{[]string{"--since", "2020-01-01"}, "1 2 3 4"},
 		{[]string{"--query", "ti:two OR ti:four"}, "2 3 4"}, // of what is gone nothing can be told
 		{[]string{"--query", "ti:two OR ti:four", "--status", "ACTIVE"}, "2 4"},
@@ -118,6 +117,9 @@ func TestExport_Selection(t *testing.T) {
 		if got := strings.Join(ids, " "); got != c.want {
 			t.Errorf("%v: got %s, want %s", c.args, got, c.want)
 		}
+	}
+	if code, out, e := patra(t, "export", "--db", dsn, "--plan", "7"); code != exitNotFound || out != "" || !strings.Contains(e, "plan 7") {
+		t.Errorf("a plan that there is not: exit %d: %q, %s", code, out, e)
 	}
 	for args, want := range map[string]string{
 		"--query ti:(":                "ti:(",

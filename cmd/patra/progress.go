@@ -79,8 +79,8 @@ func cut(line string, n int) string {
 	return line[:bytesWithin(line, n-2)] + ".."
 }
 
-// progressLine says why nothing comes, if nothing does, then share, done of all,
-// pace, trouble and what is left.
+// progressLine says the share, then why nothing comes or how long the rest takes, then what
+// is done of all, trouble and pace: a narrow terminal cuts the end off.
 func progressLine(what string, p control.Progress, took time.Duration) string {
 	if p.State == "planning" {
 		if p.Wait != "" {
@@ -88,21 +88,21 @@ func progressLine(what string, p control.Progress, took time.Duration) string {
 		}
 		return what + "  planning"
 	}
-	share := ""
 	of := ""
-	eta := ""
+	line := what
 	rate := float64(p.Items) / max(took.Seconds(), 0.001)
 	if p.Expected > 0 {
-		share, of = fmt.Sprintf(" %3d%%", min(100, p.Items*100/p.Expected)), fmt.Sprintf(" of about %d", max(p.Expected, p.Items))
-		if left := p.Expected - p.Items; left > 0 && rate > 0 {
-			eta = fmt.Sprintf(", about %s left", time.Duration(float64(left)/rate*float64(time.Second)).Round(time.Second))
-		}
+		of = fmt.Sprintf(" of about %d", max(p.Expected, p.Items))
+		line += fmt.Sprintf(" %3d%%", min(100, p.Items*100/p.Expected))
 	}
-	line := what + share
-	if p.Wait != "" {
-		line, eta = line+"  "+p.Wait+";", ""
+	left := p.Expected - p.Items
+	switch {
+	case p.Wait != "":
+		line += "  " + p.Wait + ";"
+	case left > 0 && rate > 0:
+		line += fmt.Sprintf(", about %s left;", time.Duration(float64(left)/rate*float64(time.Second)).Round(time.Second))
 	}
-	line += fmt.Sprintf("  %d%s records, %d slices done, %.1f req/s, %.0f records/s", p.Items, of, p.Slices, float64(p.Sent)/max(took.Seconds(), 0.001), rate)
+	line += fmt.Sprintf("  %d%s records, %s done", p.Items, of, control.Count(int(p.Slices), "slice"))
 	if p.HTTP429 > 0 {
 		line += fmt.Sprintf(", %d x 429", p.HTTP429)
 	}
@@ -112,5 +112,5 @@ func progressLine(what string, p control.Progress, took time.Duration) string {
 	if p.Failed > 0 {
 		line += fmt.Sprintf(", %d failed", p.Failed)
 	}
-	return line + eta
+	return line + fmt.Sprintf(", %.1f req/s, %.0f records/s", float64(p.Sent)/max(took.Seconds(), 0.001), rate)
 }

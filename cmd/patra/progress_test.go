@@ -18,7 +18,7 @@ func TestProgress_SaysWhyItWaits(t *testing.T) {
 		{control.Progress{State: "planning"}, "crossref  planning"},
 		{control.Progress{State: "planning", Wait: "crossref does not answer"}, "crossref  planning: crossref does not answer"},
 		{control.Progress{State: "harvesting", Wait: "waiting until T: x", Expected: 100, Items: 50}, "crossref  50%  waiting until T: x;  50 of about 100 records, 0 slices done, 0.0 req/s, 5 records/s"},
-		{control.Progress{State: "harvesting", Expected: 100, Items: 50, Slices: 2, Sent: 20}, "crossref  50%  50 of about 100 records, 2 slices done, 2.0 req/s, 5 records/s, about 10s left"},
+		{control.Progress{State: "harvesting", Expected: 100, Items: 50, Slices: 2, Sent: 20}, "crossref  50%, about 10s left;  50 of about 100 records, 2 slices done, 2.0 req/s, 5 records/s"},
 		{control.Progress{State: "harvesting", Items: 1200}, "crossref  1200 records, 0 slices done, 0.0 req/s, 120 records/s"},
 	} {
 		if got := progressLine("crossref", c.p, 10*time.Second); got != c.want {

@@ -16,7 +16,7 @@ func (c *cli) queryCmd() *cobra.Command {
 
 func (c *cli) queryExplainCmd() *cobra.Command {
 	var req control.QueryRequest
-	var baseURL string
+	var baseURL []string
 	cmd := &cobra.Command{
 		Use: "explain QUERY", Short: "Show what each source is sent, and what is filtered here", Args: cobra.ExactArgs(1),
 		Long: "A query means the same everywhere. A source is sent what it can be asked for, as long as it then finds at least all\n" +
@@ -30,9 +30,11 @@ func (c *cli) queryExplainCmd() *cobra.Command {
 				return &usageError{cmd: cmd.CommandPath(), err: errors.New("say which sources: --sources pubmed,crossref")}
 			}
 			req.Query = args[0]
-			if baseURL != "" {
-				req.Base = func(code string) string { return strings.TrimSuffix(baseURL, "/") + "/" + code }
+			base, err := basesOf(baseURL)
+			if err != nil {
+				return err
 			}
+			req.Base = base
 			return c.changing(cmd.Context(), func(ctl *control.Control) error {
 				v, err := ctl.ExplainQuery(cmd.Context(), req)
 				if err != nil {
@@ -44,9 +46,27 @@ func (c *cli) queryExplainCmd() *cobra.Command {
 	}
 	cmd.Flags().StringSliceVar(&req.Sources, "sources", nil, "the sources that would be asked, such as pubmed,crossref")
 	cmd.Flags().BoolVar(&req.Count, "count", false, "ask each source how many it counts")
-	cmd.Flags().StringVar(&baseURL, "base-url", "", "count at another host: a simulator, whose paths are the sources' codes")
+	cmd.Flags().StringArrayVar(&baseURL, "base-url", nil, "count at another host: SOURCE=URL, or the URL of a simulator, whose paths are the sources' codes")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
+}
+
+// basesOf says which host is asked in place of a source's own: that of the source, or a
+// simulator that has them all. It is nil if there is none.
+func basesOf(texts []string) (func(code string) string, error) {
+	if len(texts) == 1 && !strings.Contains(texts[0], "=") {
+		stand := standIn{url: texts[0]}
+		root, err := stand.base()
+		if err != nil || root == "" {
+			return nil, err
+		}
+		return func(code string) string { return strings.TrimSuffix(root, "/") + "/" + code }, nil
+	}
+	hosts, err := parseStandIns(texts)
+	if err != nil || len(hosts) == 0 {
+		return nil, err
+	}
+	return func(code string) string { return hosts[code] }, nil
 }
 
 func (c *cli) printQuery(v control.ExplainedQuery, counted bool) {

@@ -219,11 +219,20 @@ func timeText(t *control.Time) string {
 	return control.Time(time.Time(*t).Truncate(time.Second)).String()
 }
 
+// countText shows a number, with a sign if there are more than were counted.
 func countText(n control.Counted) string {
-	if n.More {
-		return "10 000+"
+	if !n.More {
+		return fmt.Sprint(n.Count)
 	}
-	return fmt.Sprint(n.Count)
+	return groupThousands(n.Count) + "+"
+}
+
+// groupThousands writes a number with a space between its thousands.
+func groupThousands(n int64) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s %03d", groupThousands(n/1000), n%1000)
 }
 
 // rateText is what was asked of a source in a second, of what may be.

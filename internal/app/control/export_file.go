@@ -170,6 +170,11 @@ func (c *Control) Export(ctx context.Context, o ExportOrder) (*Exporting, error)
 		x.manifest.Selected.Search = &run
 		x.manifest.Selected.NewOnly = o.NewOnly
 	}
+	if o.Plan != 0 {
+		if _, err := c.store.Plan(ctx, o.Plan); err != nil {
+			return nil, c.orArchived(ctx, err, "plan", int64(o.Plan))
+		}
+	}
 	if o.Query != "" {
 		x.filter, err = c.filterBy(ctx, o.Query, o.Sources)
 		if err != nil {
@@ -363,6 +368,9 @@ func (x *Exporting) summary() ExportSummary {
 	s := ExportSummary{Format: x.Format(), For: x.order.For, LeftOut: []LeftOut{}, Files: []ExportFile{}}
 	if x.filter != nil {
 		s.Undecided = x.filter.undecided
+	}
+	if run := x.manifest.Selected.Search; run != nil {
+		s.Incomplete = incompleteOf(*run)
 	}
 	for i, f := range x.files {
 		f.SHA256 = hex.EncodeToString(x.sums[i].Sum(nil))

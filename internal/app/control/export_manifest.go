@@ -18,6 +18,23 @@ type LeftOut struct {
 	Records int64  `json:"records"`
 }
 
+// IncompleteSource is a source of a search that was not read to the end, and why.
+type IncompleteSource struct {
+	Source string       `json:"source"`
+	Status SearchStatus `json:"status"`
+	Reason string       `json:"reason,omitempty"`
+}
+
+// incompleteOf are the sources that a run of a search did not read to the end.
+func incompleteOf(run SearchRunView) (out []IncompleteSource) {
+	for _, s := range run.Sources {
+		if s.Status != SearchCompleted {
+			out = append(out, IncompleteSource{Source: s.Source, Status: s.Status, Reason: s.Reason})
+		}
+	}
+	return out
+}
+
 // ExportSummary is what came of an export.
 type ExportSummary struct {
 	Format  string    `json:"format"`
@@ -25,8 +42,10 @@ type ExportSummary struct {
 	Records int64     `json:"records"`
 	LeftOut []LeftOut `json:"left_out"`
 	// Undecided are those of them that cannot tell whether they fit the query.
-	Undecided int64        `json:"undecided,omitempty"`
-	Files     []ExportFile `json:"files"`
+	Undecided int64 `json:"undecided,omitempty"`
+	// Incomplete are the sources of the search that its last run did not read to the end.
+	Incomplete []IncompleteSource `json:"incomplete,omitempty"`
+	Files      []ExportFile       `json:"files"`
 }
 
 // ExportSelection is what was selected.

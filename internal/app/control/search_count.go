@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
@@ -94,11 +95,23 @@ func (c *Control) countSource(ctx context.Context, s SavedSearch, src SearchedSo
 	if err != nil {
 		return nil, "", err
 	}
-	call := source.Call{Purpose: source.ForCount, Window: harvest.Window{From: from, To: cal.Floor(now)}, BaseURL: base, Correlation: "ing-search-count"}
+	// What a run would read ends there: now by the slower of the two clocks, less the lag.
+	end := func(skew time.Duration) time.Time {
+		return cal.Floor(now.Add(min(0, skew)).Add(-spec.Window.SafetyLag.D()))
+	}
+	call := source.Call{Purpose: source.ForCount, Window: harvest.Window{From: from, To: end(0)}, BaseURL: base, Correlation: "ing-search-count"}
 	if spec.Count == nil {
 		call.Purpose = source.ForSearch
 	}
 	ans, err := c.line.Ask(ctx, spec, call)
+	if err == nil && !ans.UpstreamAt.IsZero() {
+		skew := ans.UpstreamAt.Sub(now)
+		to := end(skew)
+		if skew < -clockOff && harvest.ClockBelieved(skew, spec.StandsIn(base)) && to.Before(call.Window.To) && from.Before(to) {
+			call.Window.To = to
+			ans, err = c.line.Ask(ctx, spec, call)
+		}
+	}
 	switch {
 	case err != nil:
 		return nil, "", err

@@ -46,13 +46,25 @@ type SearchPlan struct {
 	CreatedAt Time              `json:"created_at"`
 	// Announced is how many records the source said that the window holds, nil if it did
 	// not say.
-	Announced *int64         `json:"announced,omitempty"`
-	Records   harvest.Counts `json:"records"`
-	Requests  int64          `json:"requests"`
+	Announced *int64 `json:"announced,omitempty"`
+	// Records are those of all pages, Came those of the walks that count: pages that were
+	// read again stand in the first as often as they were read. Came is nil in what was
+	// kept by a patra that did not tell them apart.
+	Records  harvest.Counts  `json:"records"`
+	Came     *harvest.Counts `json:"came,omitempty"`
+	Requests int64           `json:"requests"`
 	// Request is one of those that were sent, without what is secret.
 	Request string `json:"request,omitempty"`
 	// Fingerprint is that of the description of the source that was frozen in the plan.
 	Fingerprint string `json:"fingerprint"`
+}
+
+// came are the records of the walks that count, as far as they are told apart.
+func (p SearchPlan) came() harvest.Counts {
+	if p.Came == nil {
+		return p.Records
+	}
+	return *p.Came
 }
 
 // SearchUnread is one thing that was found and is no record.
@@ -77,7 +89,9 @@ type SelectionPlan struct {
 	// Announced is what was counted for its slices; Counted is false if any was guessed.
 	Announced int64
 	Counted   bool
-	Records   harvest.Counts
-	Requests  int64
-	Request   string
+	// Records are those of all pages, Came those of the walks that count.
+	Records  harvest.Counts
+	Came     harvest.Counts
+	Requests int64
+	Request  string
 }

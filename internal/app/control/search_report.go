@@ -125,8 +125,9 @@ func sumUpPlans(out *prisma.Searched, plans map[harvest.PlanID]SearchPlan) {
 	for _, id := range slices.Sorted(maps.Keys(plans)) {
 		p := plans[id]
 		all = append(all, p)
-		out.Received += p.Records.Items()
-		out.Filtered += p.Records.Filtered
+		came := p.came()
+		out.Received += came.Items()
+		out.Filtered += came.Filtered
 		out.Requests += p.Requests
 		out.Request = cmp.Or(out.Request, p.Request)
 		out.Description = p.Fingerprint

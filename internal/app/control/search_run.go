@@ -336,7 +336,7 @@ func (c *Control) searchFacts(ctx context.Context, src SearchedSource, after har
 func (c *Control) searchPlan(p SelectionPlan) SearchPlan {
 	out := SearchPlan{
 		Plan: p.ID, Operation: p.Operation, Status: p.Status, From: Time(p.From), To: Time(p.To), CreatedAt: Time(p.CreatedAt),
-		Records: p.Records, Requests: p.Requests, Request: c.clean(p.Request), Fingerprint: p.Fingerprint,
+		Records: p.Records, Came: new(p.Came), Requests: p.Requests, Request: c.clean(p.Request), Fingerprint: p.Fingerprint,
 	}
 	if p.Counted {
 		out.Announced = new(p.Announced)

@@ -33,6 +33,7 @@ type SearchRunView struct {
 	Search    string       `json:"search"`
 	Version   int          `json:"version"`
 	Run       int          `json:"run"`
+	Query     string       `json:"query"`
 	Status    SearchStatus `json:"status"`
 	Program   string       `json:"program"`
 	StartedAt Time         `json:"started_at"`
@@ -219,7 +220,7 @@ func (c *Control) searchNamed(ctx context.Context, name string) (SavedSearch, er
 // runView shows a run of a search.
 func runView(s SavedSearch, r SearchRun) SearchRunView {
 	v := SearchRunView{
-		Search: s.Name, Version: s.Version, Run: r.No, Status: r.Status, Program: r.Program, StartedAt: Time(r.StartedAt), Sources: []SearchSourceRun{},
+		Search: s.Name, Version: s.Version, Run: r.No, Query: s.Query, Status: r.Status, Program: r.Program, StartedAt: Time(r.StartedAt), Sources: []SearchSourceRun{},
 	}
 	if !r.EndedAt.IsZero() {
 		v.EndedAt = new(Time(r.EndedAt))
@@ -244,8 +245,9 @@ func sourceRunOf(o SearchOutcome) SearchSourceRun {
 	}
 	v.Announced = announced(o.Facts.Plans)
 	for _, p := range o.Facts.Plans {
-		v.Received += p.Records.Items()
-		v.Filtered += p.Records.Filtered
+		came := p.came()
+		v.Received += came.Items()
+		v.Filtered += came.Filtered
 		v.Requests += p.Requests
 	}
 	return v

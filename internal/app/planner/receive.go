@@ -125,7 +125,10 @@ func lostClaim(ctx context.Context) error {
 func failureOf(err error) harvest.TriggerOutcome {
 	_, held := errors.AsType[*harvest.HeldError](err)
 	fault, _ := harvest.FaultOf(err)
-	if held || fault.Code == harvest.CodeQuiet {
+	switch {
+	case held, fault.Code == harvest.CodeQuiet:
+		return harvest.TriggerRefused
+	case fault.Code == harvest.CodeQueryWidened: // the query is to blame, and the source answers
 		return harvest.TriggerRefused
 	}
 	known, _ := problem.Of(err)

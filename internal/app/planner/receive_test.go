@@ -216,6 +216,13 @@ func TestR73_RefusedQueryLeavesItsReason(t *testing.T) {
 		if known.Kind != problem.Usage {
 			t.Fatalf("got %v", err)
 		}
+		_, err = b.Node.Control.Harvest(t.Context(), control.HarvestRequest{Source: "pubmed", Query: "ti:insulin OR ti:qqqzzqq", BaseURL: b.BaseOf("pubmed")})
+		if f, _ := harvest.FaultOf(err); f.Code != harvest.CodeQueryWidened {
+			t.Fatalf("a word that the source does not know: %v", err)
+		}
+		if n := b.ask(`SELECT COUNT(*) FROM ing_schedule_instance WHERE outcome_code='REFUSED' AND provenance_code='pubmed'`); n != 1 {
+			t.Errorf("%d triggers were refused for a word that the source does not know", n)
+		}
 		if n := b.ask(`SELECT COUNT(*) FROM ing_schedule_instance WHERE outcome_code='REFUSED' AND record_remarks LIKE '%foo%' AND trigger_params LIKE '%foo:bar%'`); n != 1 {
 			t.Errorf("%d triggers were refused with their reason", n)
 		}

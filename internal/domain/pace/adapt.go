@@ -123,7 +123,7 @@ func cutRate(s State, l Limit, now time.Time) State {
 	}
 	s.CutAt = now
 	s.WarmSince = time.Time{} // from here on it rises as after any cut
-	s.FailedSinceCut = 0 // no failure cuts the rate twice
+	s.FailedSinceCut = 0      // no failure cuts the rate twice
 	after := max(before*a.Factor, a.Floor)
 	if after < l.QPS {
 		s.Rate = after

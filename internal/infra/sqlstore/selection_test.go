@@ -225,3 +225,34 @@ func searchRows(l *Lab) {
 	}
 	l.MustVerify()
 }
+
+// whatCameOnce: a walk that begins again reads its pages again; what came of the plan counts
+// them once, and what its pages brought as often as they were read.
+func whatCameOnce(l *Lab) {
+	l.Save(selected("ti:again", 0, 1))
+	j := l.LeaseOne()
+	res := l.Start(j)
+	recs := []harvest.Record{Rec("a", hour(0), hour(9), "x"), Rec("b", hour(0), hour(9), "x")}
+	l.Commit(j, Page(l.Open(j, res), recs...))
+	walk, _, err := l.Store.NewWalk(l.ctx(), j.Lease, harvest.CodeTokenExpired, true, nil)
+	if err != nil {
+		l.Fatal(err)
+	}
+	o, err := l.Store.OpenBatch(l.ctx(), j.Lease, harvest.BatchOpen{Run: res.Run, BatchNo: res.BatchNo + 1, Walk: walk, Phase: harvest.PhaseSearch, Ordinal: 1})
+	if err != nil {
+		l.Fatal(err)
+	}
+	b := Page(o, recs...)
+	b.Filtered = []string{"c"}
+	b.End = harvest.EndEmpty
+	b.Finish = true
+	l.Commit(j, b)
+	selection := harvest.SelectionID(l.Int(`SELECT id FROM ing_selection`))
+	plans, err := l.Store.SelectionPlans(l.ctx(), selection, 0, 10)
+	if err != nil || len(plans) != 1 {
+		l.Fatalf("%+v, %v", plans, err)
+	}
+	if p := plans[0]; p.Records.Items() != 5 || p.Came.Items() != 3 || p.Came.Filtered != 1 {
+		l.Errorf("pages brought %+v, of which %+v came by the walk that counts", p.Records, p.Came)
+	}
+}

@@ -117,6 +117,10 @@ func (s *Store) sumUpPlan(ctx context.Context, p *control.SelectionPlan) error {
 	p.Records = pages.records
 	p.Requests = pages.sent
 	p.Counted = true
+	p.Came, err = s.cameOfPlan(ctx, p.ID)
+	if err != nil {
+		return err
+	}
 	err = s.each(ctx, func(r *sql.Rows) error {
 		var text string
 		var spec harvest.SliceSpec
@@ -173,4 +177,25 @@ func (s *Store) Unread(ctx context.Context, id harvest.SelectionID, limit int) (
 		return out, fmt.Errorf("bad ids of selection %d: %w", id, err)
 	}
 	return out, nil
+}
+
+// cameOfPlan counts what the walks of a plan brought that count: of each task the last one,
+// since another begins at the first page again, and of a slice that was cut only the part
+// that was proven before, since its other parts read their pages themselves.
+//
+//	slice 1   walk 1  pages 1 2 |        broken off
+//	          walk 2  pages 1 2 3        counted
+//	slice 2   walk 1  pages 1 2 | cut    not counted, unless a beginning is DONE without a task
+//	  3, 4    walk 1  pages 1 2          counted
+func (s *Store) cameOfPlan(ctx context.Context, id harvest.PlanID) (harvest.Counts, error) {
+	var t pageTotals
+	err := s.r.QueryRowContext(ctx, `SELECT `+eachTotal("COALESCE(SUM(b.@),0)", ", ")+`
+		FROM ing_task_run_batch b JOIN ing_task t ON t.id=b.task_id JOIN ing_plan_slice s ON s.id=b.slice_id
+		WHERE b.plan_id=? AND b.status_code='SUCCEEDED' AND b.walk_no=t.walk_no AND (s.status_code<>'RESLICED' OR EXISTS (
+			SELECT 1 FROM ing_plan_slice k WHERE k.plan_id=b.plan_id AND k.parent_id=b.slice_id AND k.status_code='DONE'
+			AND NOT EXISTS (SELECT 1 FROM ing_task kt WHERE kt.slice_id=k.id)))`, id).Scan(t.fields()...)
+	if err != nil {
+		return t.records, fmt.Errorf("count what plan %d brought: %w", id, err)
+	}
+	return t.records, nil
 }

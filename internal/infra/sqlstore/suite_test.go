@@ -131,6 +131,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R68_SchedulesAreRowsOfTheirOwn", standingRows},
 		{"R68_PlansNotBegunAreTold", plansNotBegun},
 		{"Search_MembersArePartOfThePage", membersOfSelections},
+		{"Search_PagesReadAgainCountOnce", whatCameOnce},
 		{"Search_BadIDsCountForEverySelection", badIDsOfSelections},
 		{"Search_RunsCountWhatIsNew", searchRows},
 		{"P20_RestingIsLeftAlone", restingLeftAlone},
