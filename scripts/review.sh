@@ -55,7 +55,7 @@ HEAD
 	cat <<'TEXT'
 ## 2. How much is it?
 
-One request to each source. Crossref counts more than it will keep: it cannot be asked for words of a title alone.
+One request to each source. Crossref counts more than it will keep: the words may stand in titles or in abstracts, and it cannot be asked for words of abstracts. So it is sent the years alone, and the words are looked for here.
 
 TEXT
 	say "search count insulin" search count insulin "${hosts[@]}"

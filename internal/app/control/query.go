@@ -231,11 +231,14 @@ func (s SourceQuery) FoundWords() string {
 		return "all of it and much more, sorted by how well it fits"
 	case s.Finds == query.FindsSuperset:
 		return "all of it and more"
-	case len(s.FilteredHere) > 0:
-		return "what it is sent, which is a part of the query"
+	case s.sentInPart():
+		return "more than is asked for: it is sent only a part of the query"
 	}
 	return "what is asked for"
 }
+
+// sentInPart reports whether a condition of the query is not sent at all.
+func (s SourceQuery) sentInPart() bool { return len(s.FilteredHere) > 0 && s.Finds != query.FindsSuperset }
 
 // CountWords says how many the source counts, and what of.
 func (s SourceQuery) CountWords() string {

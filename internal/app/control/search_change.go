@@ -76,7 +76,29 @@ func (c *Control) SaveSearch(ctx context.Context, o SearchOrder) (SearchChange, 
 		out.Notes = nil
 		return out, nil
 	}
+	wide, err := c.askedForMore(ctx, wanted)
+	if err != nil {
+		return SearchChange{}, err
+	}
+	out.Notes = append(out.Notes, wide...)
 	return c.saveSearch(ctx, out, wanted, o)
+}
+
+// askedForMore names the sources that cannot be asked for a condition of a query: more of
+// them is read than it wants, which may be much.
+func (c *Control) askedForMore(ctx context.Context, s SavedSearch) ([]string, error) {
+	var out []string
+	for _, code := range s.codes() {
+		asked, err := c.explainFor(ctx, QueryRequest{Query: s.Query}, code)
+		if err != nil {
+			return nil, err
+		}
+		if asked.sentInPart() {
+			out = append(out, fmt.Sprintf("%s cannot be asked for all of the query: more is read, and what does not fit is left out; patra search count %s tells how much",
+				code, s.Name))
+		}
+	}
+	return out, nil
 }
 
 // saveSearch writes a version of a search, unless it is only to be looked at.
