@@ -137,7 +137,7 @@ var unwrittenByRuns = map[string]string{
 	"ing_endpoint_state.stopped":          "an endpoint that a fatal fault stopped: TestStore/.../R72_AFatalFaultStopsItsEndpoint",
 	"ing_schedule_instance.endpoint_name": "a trigger that names one, which none of these does",
 	"ing_source_state.max_walks":          "a source that refused several walks at once: the store's suite, walks_test.go",
-	"ing_task_run_batch.filtered":         "for sources that can only be sorted by date, which give more than the window; none is read so yet",
+	"ing_task_run_batch.filtered":         "for sources that can only be sorted by date, which give more than the window; the sources of this test are asked for it",
 	"ing_selection_bad_id.selection_id":   badIDs,
 	"ing_selection_bad_id.bad_id":         badIDs,
 	"ing_task_run_batch.stale":            "a version that is older than the one held came later: TestStore/.../R28_AnyOrderConverges",

@@ -40,6 +40,7 @@ func GuideStatements(t testing.TB, example string, put map[string]string) []stri
 var (
 	namedPlace = regexp.MustCompile(`:[A-Za-z_]+\b`)
 	assignment = regexp.MustCompile(`(?s)^SET (@\w+) = (.*)$`)
+	readInto   = regexp.MustCompile(`(?s)^SELECT (\w+)\s+INTO (@\w+)\s+(FROM .*)$`)
 )
 
 // WithoutVariables are statements for SQLite, which has no variables: each is read where it was set. Nothing else
@@ -48,6 +49,12 @@ func WithoutVariables(statements []string) []string {
 	values := map[string]string{}
 	var out []string
 	for _, s := range statements {
+		s = strings.TrimSpace(s)
+		read := readInto.FindStringSubmatch(s)
+		if read != nil {
+			values[read[2]] = "(SELECT " + read[1] + " " + read[3] + ")"
+			continue
+		}
 		set := assignment.FindStringSubmatch(s)
 		if set != nil {
 			values[set[1]] = set[2]
@@ -57,6 +64,19 @@ func WithoutVariables(statements []string) []string {
 			s = strings.ReplaceAll(s, name, value)
 		}
 		out = append(out, s)
+	}
+	return out
+}
+
+// forSQLite puts what SQLite has in place of what it has not: selects in brackets that are
+// united, each of which is selected from, and a function for the time.
+var forSQLite = strings.NewReplacer("(SELECT *", "SELECT * FROM (SELECT *", "UTC_TIMESTAMP()", "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')")
+
+// ReadBySQLite are statements that read, for SQLite.
+func ReadBySQLite(statements []string) []string {
+	var out []string
+	for _, s := range WithoutVariables(statements) {
+		out = append(out, forSQLite.Replace(s))
 	}
 	return out
 }

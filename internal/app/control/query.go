@@ -238,7 +238,9 @@ func (s SourceQuery) FoundWords() string {
 }
 
 // sentInPart reports whether a condition of the query is not sent at all.
-func (s SourceQuery) sentInPart() bool { return len(s.FilteredHere) > 0 && s.Finds != query.FindsSuperset }
+func (s SourceQuery) sentInPart() bool {
+	return len(s.FilteredHere) > 0 && s.Finds != query.FindsSuperset
+}
 
 // CountWords says how many the source counts, and what of.
 func (s SourceQuery) CountWords() string {

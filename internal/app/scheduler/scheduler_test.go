@@ -437,7 +437,7 @@ func TestScheduler_TroubleIsToldOnce(t *testing.T) {
 
 // TestR68_EachLineByItself: two schedulers over rows of their own and what a pack
 // suggests, all of one source and operation. Each line's times are triggered once,
-// with its own query and priority; one that is paused or removed begins nothing, and
+// with its own query, priority, endpoint and pacing; one that is paused or removed begins nothing, and
 // a row that bears the name of a suggestion stands in its place.
 func TestR68_EachLineByItself(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -455,7 +455,12 @@ func TestR68_EachLineByItself(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		set("often", "*/30 * * * *", func(st *schedule.Standing) { st.Priority = 300 })
+		pacing := harvest.Pacing{Spread: time.Hour, Bounds: harvest.Bounds{Rate: 0.5, PageSize: 7, Concurrency: 1}}
+		set("often", "*/30 * * * *", func(st *schedule.Standing) {
+			st.Priority = 300
+			st.Wants.Endpoint = "list"
+			st.Wants.Pacing = pacing
+		})
 		set("seldom", "0 */2 * * *", nil)
 		set("paused", "* * * * *", func(st *schedule.Standing) { st.Enabled = false })
 		set("removed", "* * * * *", nil)
@@ -483,7 +488,9 @@ func TestR68_EachLineByItself(t *testing.T) {
 		got := map[string]int{}
 		for _, trigger := range p.all {
 			got[trigger.JobID]++
-			if (trigger.Priority == 300) != (trigger.JobID == "often") {
+			paced := trigger.Priority == 300 && trigger.Endpoint == "list" && trigger.Pacing == pacing
+			plain := trigger.Priority != 300 && trigger.Endpoint == "" && trigger.Pacing == harvest.Pacing{}
+			if often := trigger.JobID == "often"; often && !paced || !often && !plain {
 				t.Errorf("%+v", trigger)
 			}
 		}

@@ -3,7 +3,9 @@ package httpapi_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -223,6 +225,54 @@ func TestOneCallIsOneTrigger(t *testing.T) {
 		t.Errorf("a paused source: %d %s", rec.Code, rec.Body)
 	}
 	r.refused(r.post("/api/v1/triggers", map[string]any{"source": "generic", "scheduler": "a", "job": "b", "log_id": "c", "operation": "BACKFILL"}), 422, "usage")
+}
+
+// TestR73_MannerByHTTP: what a call says of how a plan is worked on is frozen with the plan,
+// and a schedule keeps it for those that it will make; what is more than the source allows
+// is refused.
+func TestR73_MannerByHTTP(t *testing.T) {
+	r := newRig(t, nil)
+	how := map[string]any{
+		"source": "generic", "endpoint": "items", "priority": "high", "not_before": "2999-01-01T00:00:00Z", "spread": "6h", "rate": 0.5, "page_size": 7, "concurrency": 1,
+	}
+	with := func(more map[string]any) map[string]any {
+		out := maps.Clone(how)
+		maps.Copy(out, more)
+		return out
+	}
+	holds := func(what string, v map[string]any, want map[string]any) {
+		t.Helper()
+		for name, value := range want {
+			if !reflect.DeepEqual(v[name], value) {
+				t.Errorf("%s: %s is %v, want %v", what, name, v[name], value)
+			}
+		}
+	}
+	call := map[string]any{"scheduler": "airflow", "job": "daily", "log_id": "1"}
+	r.refused(r.post("/api/v1/triggers", with(map[string]any{"scheduler": "airflow", "job": "daily", "log_id": "0", "page_size": 51})), 422, "bound")
+	if rec := r.post("/api/v1/triggers", with(map[string]any{"scheduler": "airflow", "job": "daily", "log_id": "0", "endpoint": "others"})); rec.Code < 400 {
+		t.Errorf("an endpoint that the source has not: %d %s", rec.Code, rec.Body)
+	}
+	if made := r.done(r.post("/api/v1/triggers", with(call))); made["plan"] != 1.0 {
+		t.Fatalf("%v", made)
+	}
+	plan := r.get("/api/v1/plans/1")
+	pacing, _ := plan["pacing"].(map[string]any)
+	holds("the plan", pacing, map[string]any{"not_before": "2999-01-01T00:00:00Z", "spread": "6h0m0s", "rate": 0.5, "page_size": 7.0, "concurrency": 1.0})
+	jobs, err := r.node.Store.LeaseTasks(t.Context(), harvest.LeaseRequest{Owner: "test", TTL: time.Minute, Max: 1, SpecVersion: source.SpecVersion})
+	if err != nil || len(jobs) != 0 {
+		t.Errorf("a task is begun before its time: %+v, %v", jobs, err)
+	}
+	standing := with(map[string]any{"name": "nightly", "cron": "@daily"})
+	delete(standing, "not_before")
+	seen := r.done(r.post("/api/v1/schedules/preview", standing))
+	standing["reason"] = "keep it fresh"
+	standing["token"] = seen["token"]
+	made := r.done(r.post("/api/v1/schedules", standing))
+	after, _ := made["after"].(map[string]any)
+	holds("the schedule", after, map[string]any{"endpoint": "items", "priority": "high"})
+	pacing, _ = after["pacing"].(map[string]any)
+	holds("the schedule", pacing, map[string]any{"spread": "6h0m0s", "rate": 0.5, "page_size": 7.0, "concurrency": 1.0})
 }
 
 // TestResumingAStoppedSourceNeedsAnAdmin.
