@@ -83,7 +83,7 @@ const hurry = `INSERT INTO reg_prov_rate_limit_cfg (provenance_id, scope_code, e
 // inOurDays runs f on SQLite in a bubble whose clock shows a time at which the design's rows are in force, and on a
 // server by the clock there is.
 func inOurDays(t *testing.T, f func(t *testing.T, e patratest.Engine)) {
-	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKindOfTable(t, func(t *testing.T, e patratest.Engine) {
 		if e != patratest.SQLite {
 			f(t, e)
 			return

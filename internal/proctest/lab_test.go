@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 		log.Fatal(err)
 	}
 	binary = filepath.Join(dir, "patra")
-	build := exec.Command("go", "build", "-o", binary, "github.com/papertrace/patra/cmd/patra")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "github.com/papertrace/patra/cmd/patra")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		log.Fatalf("build patra: %v\n%s", err, out)

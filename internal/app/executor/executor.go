@@ -109,7 +109,7 @@ type Executor struct {
 	up    Upstream
 	log   *slog.Logger
 	// health is how many tasks the database lets us have in hand.
-	health *health
+	health *Health
 	// slow is how many tasks of each source we have in hand, by how long its pages take.
 	slow *slowSources
 
@@ -124,7 +124,7 @@ type Executor struct {
 func New(cfg Config, store Store, up Upstream, log *slog.Logger) *Executor {
 	cfg = cfg.withDefaults()
 	return &Executor{
-		cfg: cfg, store: store, up: up, log: log.With("component", "executor"), health: newHealth(cfg.Workers, cfg.Database), slow: newSlowSources(cfg.Workers), specs: map[string]*source.Spec{},
+		cfg: cfg, store: store, up: up, log: log.With("component", "executor"), health: NewHealth(cfg.Workers, cfg.Database), slow: newSlowSources(cfg.Workers), specs: map[string]*source.Spec{},
 	}
 }
 

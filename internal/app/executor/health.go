@@ -18,10 +18,10 @@ const (
 	moreAfter  = 15 * time.Second
 )
 
-// health is how many tasks may be in hand, by how the database fares: as many as there are workers, half as many when
+// Health is how many tasks may be in hand, by how the database fares: as many as there are workers, half as many when
 // its commits are slow, and one more again with every while in which they are not. There is always one, by whose
 // commits it is known how the database fares.
-type health struct {
+type Health struct {
 	most int
 	// slow is how long the commit of a page may take.
 	slow time.Duration
@@ -32,19 +32,20 @@ type health struct {
 	changedAt time.Time       // guarded by mu
 }
 
-func newHealth(most int, limits harvest.DatabaseLimits) *health {
-	return &health{most: most, slow: limits.Filled().Write, allowed: most}
+// NewHealth allows as many tasks as there are workers.
+func NewHealth(most int, limits harvest.DatabaseLimits) *Health {
+	return &Health{most: most, slow: limits.Filled().Write, allowed: most}
 }
 
 // mayHave reports whether so many tasks may be in hand.
-func (h *health) mayHave(tasks int) bool {
+func (h *Health) mayHave(tasks int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return tasks <= h.allowed
 }
 
-// noteCommit takes note of how long a commit took, and tells how many tasks may be in hand now and how many might before.
-func (h *health) noteCommit(took time.Duration) (now, before int) {
+// NoteCommit takes note of how long a commit took, and tells how many tasks may be in hand now and how many might before.
+func (h *Health) NoteCommit(took time.Duration) (now, before int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	before = h.allowed
@@ -72,7 +73,7 @@ func (h *health) noteCommit(took time.Duration) (now, before int) {
 
 // noteCommit passes on how long a commit took, and says what follows from it.
 func (e *Executor) noteCommit(took time.Duration) {
-	now, before := e.health.noteCommit(took)
+	now, before := e.health.NoteCommit(took)
 	switch {
 	case now < before:
 		e.log.Warn("the database is slow, so fewer slices are worked on at once", "commit_took", took, "slices", now, "before", before)

@@ -1,10 +1,11 @@
-package executor
+package executor_test
 
 import (
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/papertrace/patra/internal/app/executor"
 	"github.com/papertrace/patra/internal/domain/harvest"
 )
 
@@ -21,13 +22,13 @@ func TestHealing_HowSlowCommitsMayBeIsASetting(t *testing.T) {
 		{10 * time.Second, 10*time.Second + 1, 2},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			h := newHealth(4, harvest.DatabaseLimits{Write: c.own})
+			h := executor.NewHealth(4, harvest.DatabaseLimits{Write: c.own})
 			var now int
-			for range commitsLookedAt {
-				now, _ = h.noteCommit(c.took)
+			for range 9 { // as many as are looked at
+				now, _ = h.NoteCommit(c.took)
 			}
 			if now != c.want {
-				t.Errorf("commits of %s, which may take %s: %d slices at once, want %d", c.took, h.slow, now, c.want)
+				t.Errorf("commits of %s, by a limit of %s: %d slices at once, want %d", c.took, c.own, now, c.want)
 			}
 		})
 	}

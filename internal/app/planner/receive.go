@@ -12,7 +12,9 @@ import (
 )
 
 const (
-	// lookAgain is how often it is looked whether another planner has answered.
+	// lookSoon and lookAgain are how often it is looked whether another planner has answered:
+	// soon at first, for most are answered at once, and ever more seldom then.
+	lookSoon  = 50 * time.Millisecond
 	lookAgain = time.Second
 	// leaveWithin is how long a planner that is told to stop takes to give its claim back.
 	leaveWithin = 5 * time.Second
@@ -26,7 +28,7 @@ func (p *Planner) Receive(ctx context.Context, t harvest.Trigger) (harvest.Trigg
 	if !t.Receipt.IsZero() || !source.IsCode(t.Provenance) {
 		return t, nil
 	}
-	for {
+	for wait := lookSoon; ; wait = min(2*wait, lookAgain) {
 		r, err := p.triggers.ReceiveTrigger(ctx, t, harvest.ClaimTTL)
 		t.Receipt = r
 		claimed, isClaimed := errors.AsType[*harvest.ClaimedError](err)
@@ -40,7 +42,7 @@ func (p *Planner) Receive(ctx context.Context, t harvest.Trigger) (harvest.Trigg
 		select {
 		case <-ctx.Done():
 			return t, ctx.Err()
-		case <-time.After(lookAgain):
+		case <-time.After(wait):
 		}
 	}
 }

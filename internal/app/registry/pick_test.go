@@ -133,7 +133,7 @@ func TestR44_TruthTableOfThePick(t *testing.T) {
 // TestR44_TruthTableOfThePickInTables: the same, through the tables.
 func TestR44_TruthTableOfThePickInTables(t *testing.T) {
 	t.Parallel()
-	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKindOfTable(t, func(t *testing.T, e patratest.Engine) {
 		s := patratest.Open(t, e.DSN(t), sqlstore.Options{})
 		for i, c := range pickCases() {
 			checkPick(t, c, plant(t, s, fmt.Sprintf("case-%d", i), c.rows))
@@ -180,7 +180,7 @@ func TestR44_NullInTaskRowIsThePlatformDefault(t *testing.T) {
 // is: table, id, start.
 func TestR45_TaskIsRankedBeforeSource(t *testing.T) {
 	t.Parallel()
-	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKindOfTable(t, func(t *testing.T, e patratest.Engine) {
 		s := patratest.Open(t, e.DSN(t), sqlstore.Options{})
 		older := [2]time.Time{pickAt.Add(-time.Hour), {}}
 		for i, rows := range [][]source.Row{
@@ -196,7 +196,7 @@ func TestR45_TaskIsRankedBeforeSource(t *testing.T) {
 // by name, the others default with a note; one is taken away at a time.
 func TestR45_OneMissingDimensionLosesNoOther(t *testing.T) {
 	t.Parallel()
-	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKindOfTable(t, func(t *testing.T, e patratest.Engine) {
 		s := patratest.Open(t, e.DSN(t), sqlstore.Options{})
 		def := described(t, "pubmed", registry.Shipped).Definition
 		required := map[source.Dimension]string{
@@ -263,7 +263,7 @@ func TestR45_OneMissingDimensionLosesNoOther(t *testing.T) {
 // start) without the name, esearch and efetch would be one row.
 func TestR45_EndpointsDoNotCollide(t *testing.T) {
 	t.Parallel()
-	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKindOfTable(t, func(t *testing.T, e patratest.Engine) {
 		s := patratest.Open(t, e.DSN(t), sqlstore.Options{})
 		con := plant(t, s, "pubmed", exampleRows("pubmed"))
 		var names []string
@@ -351,7 +351,7 @@ func exampleRows(code string) []source.Row {
 // SOURCE row for HTTP; an operation without rows of its own gets only that.
 func TestRegistry_ExampleRowsArePicked(t *testing.T) {
 	t.Parallel()
-	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKindOfTable(t, func(t *testing.T, e patratest.Engine) {
 		s := patratest.Open(t, e.DSN(t), sqlstore.Options{})
 		pubmed, crossref := plant(t, s, "pubmed", exampleRows("pubmed")), plant(t, s, "crossref", exampleRows("crossref"))
 		for _, c := range []struct {

@@ -41,7 +41,7 @@ func newRegistry(t *testing.T, e patratest.Engine) (*registry.Registry, *sqlstor
 // compiles to the same spec, and applying what came out changes nothing.
 func TestRegistry_RowsSayWhatThePackSays(t *testing.T) {
 	t.Parallel()
-	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKindOfTable(t, func(t *testing.T, e patratest.Engine) {
 		l, s := newRegistry(t, e)
 		for _, code := range []string{"pubmed", "crossref"} {
 			d := described(t, code, registry.Shipped)
@@ -86,7 +86,7 @@ func TestRegistry_RowsSayWhatThePackSays(t *testing.T) {
 // rows and back, differs from a text of four letters, and is shown.
 func TestR44_NullHeadersThroughTheTables(t *testing.T) {
 	t.Parallel()
-	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKindOfTable(t, func(t *testing.T, e patratest.Engine) {
 		l, s := newRegistry(t, e)
 		d := described(t, "crossref", registry.File)
 		h := *d.Definition.HTTP

@@ -16,7 +16,7 @@ import (
 // back from the rows, for the operations it is for, and plans do not feel it.
 func TestRegistry_SchedulesThroughTheTables(t *testing.T) {
 	t.Parallel()
-	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKindOfTable(t, func(t *testing.T, e patratest.Engine) {
 		l, s := newRegistry(t, e)
 		if all, err := l.Schedules(t.Context()); err != nil || len(all) != 0 {
 			t.Fatalf("shipped packs have schedules: %v, %v", all, err)

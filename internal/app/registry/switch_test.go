@@ -39,7 +39,7 @@ func bent(t *testing.T) registry.Described {
 // while the source is switched and rolled back again and again.
 func TestR46_EverySnapshotIsWhollyOldOrWhollyNew(t *testing.T) {
 	t.Parallel()
-	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKindOfTable(t, func(t *testing.T, e patratest.Engine) {
 		l, s := newRegistry(t, e)
 		fresh := func() *registry.Registry { // without another's cache
 			return registry.New(s, registry.Read(nil), map[string]string{"contact": "a@example.org", "tool": "patra"}, nil, patratest.Logger(t))
@@ -110,7 +110,7 @@ func TestR46_EverySnapshotIsWhollyOldOrWhollyNew(t *testing.T) {
 // row is written.
 func TestR46_OnlyTheSupersededMayOverlap(t *testing.T) {
 	t.Parallel()
-	patratest.EachKind(t, func(t *testing.T, e patratest.Engine) {
+	patratest.EachKindOfTable(t, func(t *testing.T, e patratest.Engine) {
 		s := patratest.Open(t, e.DSN(t), sqlstore.Options{})
 		day := func(n int) time.Time { return pickAt.Add(time.Duration(n) * 24 * time.Hour) }
 		con := plant(t, s, "a", []source.Row{rateRow(source.ScopeSource, "", [2]time.Time{day(0), day(10)}, 0.5)})

@@ -35,7 +35,7 @@ func (p *Player) Masked(box *Box) (*Box, error) {
 	frozen := *box.Frozen
 	frozen.Spec = maskBytes(frozen.Spec)
 	frozen.Slice = maskBytes(frozen.Slice)
-	frozen.BaseURL = maskText(frozen.BaseURL)
+	frozen.BaseURL = MaskAddresses(frozen.BaseURL)
 	out.Frozen = &frozen
 	out.maskTexts()
 	pl, err := open(&out)

@@ -12,32 +12,33 @@ var address = regexp.MustCompile(`(\\[^u])?(?:[\pL\pN._%+'-]|\\u[0-9a-fA-F]{4})+
 
 const maskedAddress = "${1}***@***"
 
-func maskText(s string) string { return address.ReplaceAllString(s, maskedAddress) }
+// MaskAddresses puts a mask in place of every mail address in a text.
+func MaskAddresses(s string) string { return address.ReplaceAllString(s, maskedAddress) }
 
 func maskBytes(b []byte) []byte { return address.ReplaceAll(b, []byte(maskedAddress)) }
 
 // maskTexts takes addresses out of everything but the items' own bytes and what the
 // request is made from.
 func (b *Box) maskTexts() {
-	b.Request.Line = maskText(b.Request.Line)
-	b.Request.Body = maskText(b.Request.Body)
-	b.Request.Expression = maskText(b.Request.Expression)
-	b.Request.Position = maskText(b.Request.Position)
+	b.Request.Line = MaskAddresses(b.Request.Line)
+	b.Request.Body = MaskAddresses(b.Request.Body)
+	b.Request.Expression = MaskAddresses(b.Request.Expression)
+	b.Request.Position = MaskAddresses(b.Request.Position)
 	b.Request.IDs = maskAll(b.Request.IDs)
-	b.Reply.Position = maskText(b.Reply.Position)
+	b.Reply.Position = MaskAddresses(b.Reply.Position)
 	b.Reply.FoundIDs = maskAll(b.Reply.FoundIDs)
-	b.Reply.Sample = maskText(b.Reply.Sample)
-	b.Reply.Error = maskText(b.Reply.Error)
+	b.Reply.Sample = MaskAddresses(b.Reply.Sample)
+	b.Reply.Error = MaskAddresses(b.Reply.Error)
 	b.Reply.Headers = maps.Clone(b.Reply.Headers)
 	for name, value := range b.Reply.Headers {
-		b.Reply.Headers[name] = maskText(value)
+		b.Reply.Headers[name] = MaskAddresses(value)
 	}
 	for i := range b.Items {
 		it := &b.Items[i]
-		it.ID = maskText(it.ID)
+		it.ID = MaskAddresses(it.ID)
 		if it.Problem != nil {
 			p := *it.Problem
-			p.Detail = maskText(p.Detail)
+			p.Detail = MaskAddresses(p.Detail)
 			it.Problem = &p
 		}
 	}
@@ -46,7 +47,7 @@ func (b *Box) maskTexts() {
 func maskAll(list []string) []string {
 	var out []string
 	for _, s := range list {
-		out = append(out, maskText(s))
+		out = append(out, MaskAddresses(s))
 	}
 	return out
 }

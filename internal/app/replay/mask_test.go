@@ -1,9 +1,11 @@
-package replay
+package replay_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/papertrace/patra/internal/app/replay"
 )
 
 // TestR77_AddressesAreMaskedHoweverTheyAreWritten, and what is around them stays what it
@@ -15,7 +17,7 @@ func TestR77_AddressesAreMaskedHoweverTheyAreWritten(t *testing.T) {
 		`{"mail":"\\jane.doe@example.org"}`, `{"mail":"j\u00e4ne.doe@example.org"}`, `{"a":"Electronic address: jane.doe@uni.example.org."}`,
 		`{"u":"https://x/?mailto=jane.doe%40example.org"}`, `{"m":"<a>jane.doe&#64;example.org</a> jane.doe&#x40;example.org"}`,
 	} {
-		got := maskText(text)
+		got := replay.MaskAddresses(text)
 		if strings.Contains(got, "doe") || strings.Contains(got, "example.org") || !strings.Contains(got, "***@***") {
 			t.Errorf("%s became %s", text, got)
 		}
@@ -24,7 +26,7 @@ func TestR77_AddressesAreMaskedHoweverTheyAreWritten(t *testing.T) {
 		}
 	}
 	for _, text := range []string{`{"doi":"10.1000/a@b"}`, `{"x":"@home at 3.5"}`, `{"x":"a @ b.c"}`} {
-		if got := maskText(text); got != text {
+		if got := replay.MaskAddresses(text); got != text {
 			t.Errorf("%s became %s", text, got)
 		}
 	}

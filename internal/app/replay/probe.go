@@ -167,5 +167,5 @@ func (pl *playing) compareNext(page *harvest.Page) {
 	if err != nil || after.Token == "" && after.URL == "" && page.Token == "" && page.URL == "" {
 		return
 	}
-	pl.report.compare("next page", maskText(after.Token+after.URL), maskText(page.Token+page.URL))
+	pl.report.compare("next page", MaskAddresses(after.Token+after.URL), MaskAddresses(page.Token+page.URL))
 }

@@ -97,9 +97,9 @@ func (r *Report) differ(d Difference) {
 		return
 	}
 	const most = 200 // enough to see what it is about
-	d.Item = maskText(d.Item)
-	d.Recorded = clip(maskText(d.Recorded), most)
-	d.Now = clip(maskText(d.Now), most)
+	d.Item = MaskAddresses(d.Item)
+	d.Recorded = clip(MaskAddresses(d.Recorded), most)
+	d.Now = clip(MaskAddresses(d.Now), most)
 	r.Differences = append(r.Differences, d)
 }
 
@@ -116,7 +116,7 @@ func (r *Report) conclude() Report {
 	for _, v := range []Verdict{NotReproduced, SourceChanged, ParserChanged} {
 		if why, is := r.found[v]; is {
 			r.Verdict = v
-			r.Why = maskText(why)
+			r.Why = MaskAddresses(why)
 			break
 		}
 	}

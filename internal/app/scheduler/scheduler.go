@@ -104,9 +104,9 @@ func New(cfg Config, sources Sources, store Store, planner Planner, log *slog.Lo
 // the triggers under way, which end with it. What they left is made up by the
 // next scheduler.
 func (s *Scheduler) Run(ctx context.Context) error {
-	defer s.running.Wait()
+	defer s.Wait()
 	for {
-		s.look(ctx)
+		s.Look(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -115,9 +115,12 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	}
 }
 
-// look begins a trigger for everything that is due. A source that takes long to
+// Wait waits for the triggers under way.
+func (s *Scheduler) Wait() { s.running.Wait() }
+
+// Look begins a trigger for everything that is due. A source that takes long to
 // plan holds up nobody but itself.
-func (s *Scheduler) look(ctx context.Context) {
+func (s *Scheduler) Look(ctx context.Context) {
 	packs, err := s.sources.Schedules(ctx)
 	rows, rerr := s.store.Standing(ctx)
 	if ctx.Err() == nil {

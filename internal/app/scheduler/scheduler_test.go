@@ -177,6 +177,12 @@ func (w *world) run(d time.Duration) {
 	}
 }
 
+// lookOnce has a scheduler look at its schedules once, and waits for what it triggered.
+func lookOnce(t testing.TB, s *scheduler.Scheduler) {
+	s.Look(t.Context())
+	s.Wait()
+}
+
 func (w *world) ask(query string, args ...any) (n int) {
 	w.t.Helper()
 	if err := patratest.Raw(w.t, w.dsn).QueryRow(query, args...).Scan(&n); err != nil {
@@ -214,8 +220,8 @@ func TestR5_TwoSchedulersPlanEachTimeOnce(t *testing.T) {
 			w.now = began.Truncate(time.Hour).Add(time.Duration(n+1)*time.Hour + time.Minute)
 			w.mu.Unlock()
 			var both sync.WaitGroup
-			both.Go(func() { a.Tick(t.Context()) })
-			both.Go(func() { b.Tick(t.Context()) })
+			both.Go(func() { lookOnce(t, a) })
+			both.Go(func() { lookOnce(t, b) })
 			both.Wait()
 		}
 		count := map[scheduler.EventKind]int{}
@@ -383,7 +389,7 @@ func TestR9_UpdatesNameTheirActivityAfterTheirTime(t *testing.T) {
 tasks: {update: {schedule: {update: "30 2 * * *", olderThan: 90d, zone: Europe/Berlin}}}`})
 	w.now = time.Date(2030, 10, 27, 12, 0, 0, 0, time.UTC) // 02:30 was shown twice that day
 	p := &wishes{err: errors.New("not now")}
-	scheduler.New(scheduler.Config{}, w.registry(w.store), &view{Store: w.store, w: w}, p, patratest.Logger(t)).Tick(t.Context())
+	lookOnce(t, scheduler.New(scheduler.Config{}, w.registry(w.store), &view{Store: w.store, w: w}, p, patratest.Logger(t)))
 	slices.SortFunc(p.all, func(a, b harvest.Trigger) int { return strings.Compare(a.JobID, b.JobID) })
 	if len(p.all) != 2 {
 		t.Fatalf("%d triggers: %+v", len(p.all), p.all)
@@ -428,7 +434,7 @@ func TestScheduler_TroubleIsToldOnce(t *testing.T) {
 	s := scheduler.New(scheduler.Config{}, u, idle{}, nil, slog.New(slog.NewTextHandler(&log, nil)))
 	for _, err := range []error{nil, errors.New("one"), errors.New("one"), errors.New("two"), errors.New("two"), nil, nil} {
 		u.err = err
-		s.Tick(t.Context())
+		lookOnce(t, s)
 	}
 	if got := strings.Count(log.String(), "\n"); got != 3 || !strings.Contains(log.String(), "read again") {
 		t.Errorf("%d lines:\n%s", got, log.String())

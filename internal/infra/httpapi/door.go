@@ -63,7 +63,7 @@ type Door struct {
 	api     huma.API
 	routes  map[string]route // by the mux's pattern
 	origins *http.CrossOriginProtection
-	logins  *logins
+	logins  *Logins
 	openapi []byte
 }
 
@@ -79,7 +79,7 @@ func New(c Config) (*Door, error) {
 	d := &Door{
 		control: c.Control, board: c.Board, build: c.Build, local: c.Local, hosts: map[string]bool{}, readOnly: c.ReadOnly,
 		redact: c.Redact, metrics: c.Metrics, pages: c.Pages, base: strings.TrimSuffix(c.Base, "/"), log: c.Logger.With("component", "api"),
-		mux: http.NewServeMux(), routes: map[string]route{}, origins: http.NewCrossOriginProtection(), logins: newLogins(),
+		mux: http.NewServeMux(), routes: map[string]route{}, origins: http.NewCrossOriginProtection(), logins: NewLogins(),
 	}
 	for _, h := range c.Hosts {
 		d.hosts[hostName(h)] = true

@@ -123,19 +123,19 @@ func (d *Door) caller(r *http.Request) (control.Caller, *Problem) {
 		return control.Caller{}, unauthorised("no token was sent")
 	}
 	from := remote(r)
-	if wait, barred := d.logins.barred(from, secret); barred {
+	if wait, barred := d.logins.Barred(from, secret); barred {
 		return control.Caller{}, tooMany(wait)
 	}
 	who, err := d.control.Authenticate(ctx, secret)
 	switch {
 	case errors.Is(err, control.ErrNoCaller):
-		d.logins.failed(from, secret)
+		d.logins.Failed(from, secret)
 		d.log.WarnContext(ctx, "token refused", "from", from)
 		return who, unauthorised("the token is not known, has expired or was revoked")
 	case err != nil:
 		return who, explain(ctx, err, "", d.log)
 	}
-	d.logins.passed(secret)
+	d.logins.Passed(secret)
 	return who, nil
 }
 

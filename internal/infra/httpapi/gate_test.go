@@ -122,8 +122,7 @@ func TestLoginsAreLimited(t *testing.T) {
 	r.refused(r.send(req), 429, "too_many_refused")
 }
 
-// TestLoginsMayBeTriedAgain after a minute, and thousands of addresses are not all
-// remembered.
+// TestLoginsMayBeTriedAgain after a minute.
 func TestLoginsMayBeTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := httpapi.NewLogins()
@@ -138,11 +137,29 @@ func TestLoginsMayBeTriedAgain(t *testing.T) {
 		if _, barred := l.Barred("a", "x"); barred {
 			t.Error("barred for ever")
 		}
-		for i := range 5000 {
+	})
+}
+
+// TestLoginsRememberSoManyAddresses and no more: the one that was counted longest ago is
+// forgotten, and waits only for as long as everybody does.
+func TestLoginsRememberSoManyAddresses(t *testing.T) {
+	const most = 1024
+	synctest.Test(t, func(t *testing.T) {
+		l := httpapi.NewLogins()
+		l.Failed("first", "x") // everybody's minute begins
+		time.Sleep(30 * time.Second)
+		for range 10 {
+			l.Failed("a", "x")
+		}
+		time.Sleep(time.Second)
+		for i := range most {
+			if wait, _ := l.Barred("a", "x"); wait != 59*time.Second {
+				t.Fatalf("forgotten after %d others: barred for %s", i, wait)
+			}
 			l.Failed(fmt.Sprint("address", i), "x")
 		}
-		if n := l.Size(); n > 1024 {
-			t.Errorf("%d addresses are remembered", n)
+		if wait, _ := l.Barred("a", "x"); wait != 29*time.Second {
+			t.Errorf("remembered beside %d others: barred for %s", most, wait)
 		}
 	})
 }

@@ -19,10 +19,10 @@ const (
 	maxPassed    = 256
 )
 
-// logins counts refused tokens, so that nobody can go on guessing, nor keep the
+// Logins counts refused tokens, so that nobody can go on guessing, nor keep the
 // store busy with it. A token that has passed before is always looked at: strangers
 // who guess do not lock out those who are known.
-type logins struct {
+type Logins struct {
 	mu        sync.Mutex
 	addresses map[string]*refused // guarded by mu, as what follows
 	all       refused
@@ -35,8 +35,9 @@ type refused struct {
 	count int
 }
 
-func newLogins() *logins {
-	return &logins{addresses: map[string]*refused{}, known: map[[sha256.Size]byte]bool{}}
+// NewLogins has counted nothing yet.
+func NewLogins() *Logins {
+	return &Logins{addresses: map[string]*refused{}, known: map[[sha256.Size]byte]bool{}}
 }
 
 // left is how long it is until more may be tried, 0 if they may now.
@@ -55,8 +56,8 @@ func (r *refused) add(now time.Time) {
 	r.count++
 }
 
-// barred reports whether no more tokens of an address are looked at, and for how long.
-func (l *logins) barred(address, secret string) (time.Duration, bool) {
+// Barred reports whether no more tokens of an address are looked at, and for how long.
+func (l *Logins) Barred(address, secret string) (time.Duration, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.known[sha256.Sum256([]byte(secret))] {
@@ -70,8 +71,8 @@ func (l *logins) barred(address, secret string) (time.Duration, bool) {
 	return wait, wait > 0
 }
 
-// failed counts a refused token.
-func (l *logins) failed(address, secret string) {
+// Failed counts a refused token.
+func (l *Logins) Failed(address, secret string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
@@ -87,7 +88,7 @@ func (l *logins) failed(address, secret string) {
 }
 
 // makeRoom forgets the address that was counted longest ago if there are too many.
-func (l *logins) makeRoom() {
+func (l *Logins) makeRoom() {
 	if len(l.addresses) < maxAddresses {
 		return
 	}
@@ -100,8 +101,8 @@ func (l *logins) makeRoom() {
 	delete(l.addresses, oldest)
 }
 
-// passed remembers a token that was good.
-func (l *logins) passed(secret string) {
+// Passed remembers a token that was good.
+func (l *Logins) Passed(secret string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.known) >= maxPassed {
