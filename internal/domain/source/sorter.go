@@ -2,6 +2,7 @@ package source
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/query"
@@ -32,7 +33,11 @@ func SorterOf(spec *Spec) (ItemSorter, error) {
 // asks for are only named, so that it is known that they came.
 func (s ItemSorter) SortInto(p *harvest.Page, b *harvest.Batch) {
 	b.Records = make([]harvest.Record, 0, len(p.Items))
-	var hasher harvest.Hasher
+	hasher, _ := hashers.Get().(*harvest.Hasher)
+	if hasher == nil {
+		hasher = new(harvest.Hasher)
+	}
+	defer hashers.Put(hasher)
 	for some := range slices.Chunk(p.Items, hashedAtOnce) {
 		hashes := hasher.Of(some)
 		for i := range some {
@@ -40,6 +45,8 @@ func (s ItemSorter) SortInto(p *harvest.Page, b *harvest.Batch) {
 		}
 	}
 }
+
+var hashers sync.Pool // of *harvest.Hasher, whose memory is used again
 
 // hashedAtOnce is how many items are hashed together: enough of them to go side by side,
 // and few enough to stay near the processor until they are looked at.
