@@ -21,7 +21,8 @@ var layers = []struct {
 	imports []string
 }{
 	{"internal/domain/problem", nil},
-	{"internal/domain/harvest", []string{"internal/domain/problem"}},
+	{"internal/domain/digest", nil},
+	{"internal/domain/harvest", []string{"internal/domain/digest", "internal/domain/problem"}},
 	{"internal/domain/pace", nil},
 	{"internal/domain/nearest", nil},
 	{"internal/domain/trace", nil},

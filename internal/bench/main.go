@@ -14,6 +14,7 @@
 //	go run ./internal/bench -only views-server   the same of the server alone that PATRA_BENCH_MYSQL names
 //	go run ./internal/bench -only size    what a record costs among 10,000,000 against 100,000; -records says how many
 //	go run ./internal/bench -only link    what linking costs beside the harvest; -records says how many
+//	go run ./internal/bench -only contests -yardstick BINARY   harvest against bare loop, and against that of another build of this program; -records says how many
 //	go run ./internal/bench -profile DIR   leaves CPU and allocation profiles of all runs there
 //
 // Decoding alone is compared with the standard library by the benchmarks of
@@ -41,6 +42,9 @@ type options struct {
 	profiles string
 	only     string
 	records  int
+	// yardstick is another build of this program, whose bare loop stays as it is while
+	// this one's gets faster with the client and the decoder that it shares with harvests.
+	yardstick string
 }
 
 func main() {
@@ -65,8 +69,9 @@ func parent(ctx context.Context, args []string) (err error) {
 	f.BoolVar(&o.quick, "quick", false, "few records: a fast look, too short to judge by")
 	f.IntVar(&o.rounds, "rounds", 0, "turns of harvest and bare loop (default 3, quick 1)")
 	f.StringVar(&o.dir, "dir", "", "folder for the databases (default: a temporary one)")
-	f.StringVar(&o.only, "only", "", "measure one part only: views, views-server, size or link")
-	f.IntVar(&o.records, "records", 0, "how many records to link (default 100000, quick 6000), or to harvest for -only size")
+	f.StringVar(&o.only, "only", "", "measure one part only: contests, views, views-server, size or link")
+	f.IntVar(&o.records, "records", 0, "how many records to link (default 100000, quick 6000), or to harvest for -only size and -only contests")
+	f.StringVar(&o.yardstick, "yardstick", "", "another build of this program: its bare loop takes turns with this one's")
 	f.StringVar(&o.profiles, "profile", "", "folder for CPU and allocation profiles of every run")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -74,8 +79,8 @@ func parent(ctx context.Context, args []string) (err error) {
 		}
 		return err
 	}
-	if !slices.Contains([]string{"", "views", "views-server", "size", "link"}, o.only) {
-		return fmt.Errorf("-only %s is not known: use views, views-server, size or link", o.only)
+	if !slices.Contains([]string{"", "contests", "views", "views-server", "size", "link"}, o.only) {
+		return fmt.Errorf("-only %s is not known: use contests, views, views-server, size or link", o.only)
 	}
 	if o.rounds == 0 {
 		o.rounds = 3
@@ -98,6 +103,11 @@ func parent(ctx context.Context, args []string) (err error) {
 	began := time.Now()
 	r := &report{}
 	switch o.only {
+	case "contests":
+		if err := r.contests(ctx, o); err != nil {
+			return err
+		}
+		return r.printContests(os.Stdout)
 	case "views", "views-server":
 		err := r.views(ctx, o)
 		return errors.Join(err, r.printViews(os.Stdout)) // also what was measured before it failed
@@ -122,21 +132,13 @@ func parent(ctx context.Context, args []string) (err error) {
 
 // measure runs everything.
 func measure(ctx context.Context, o options) (*report, error) {
-	contests := []contest{
-		{Name: "Crossref, 1,000 a page", job: job{Source: "crossref", Records: 200_000}},
-		{Name: "PubMed, two phases, XML", job: job{Source: "pubmed", Records: 50_000}},
-	}
 	sizes := []int{20_000, 200_000, 1_000_000}
 	if o.quick {
-		contests[0].Records, contests[1].Records = 20_000, 5_000
 		sizes = []int{5_000, 20_000}
 	}
 	r := &report{}
-	for _, c := range contests {
-		if err := c.hold(ctx, o); err != nil {
-			return nil, err
-		}
-		r.Contests = append(r.Contests, c)
+	if err := r.contests(ctx, o); err != nil {
+		return nil, err
 	}
 	if err := r.sizes(ctx, o, sizes); err != nil {
 		return nil, err
@@ -156,6 +158,25 @@ func measure(ctx context.Context, o options) (*report, error) {
 	var err error
 	r.Decodings, err = decodings(ctx, o)
 	return r, err
+}
+
+// contests holds harvests against bare loops.
+func (r *report) contests(ctx context.Context, o options) error {
+	records := cmp.Or(o.records, 200_000)
+	if o.quick {
+		records = 20_000
+	}
+	contests := []contest{
+		{Name: "Crossref, 1,000 a page", job: job{Source: "crossref", Records: records}},
+		{Name: "PubMed, two phases, XML", job: job{Source: "pubmed", Records: records / 4}},
+	}
+	for _, c := range contests {
+		if err := c.hold(ctx, o); err != nil {
+			return err
+		}
+		r.Contests = append(r.Contests, c)
+	}
+	return nil
 }
 
 // sizes measures what a record costs where there are more and more of them.
@@ -231,27 +252,34 @@ type contest struct {
 	job
 	Harvest []figures `json:"harvest"`
 	Bare    []figures `json:"bare"`
+	// Yardstick is the bare loop of another build.
+	Yardstick []figures `json:"yardstick,omitempty"`
+}
+
+// turn is one of those who take turns in a contest.
+type turn struct {
+	role   string
+	binary string // empty for this one
+	into   *[]figures
 }
 
 func (c *contest) hold(ctx context.Context, o options) error {
+	turns := []turn{{"harvest", "", &c.Harvest}, {"bare", "", &c.Bare}}
+	if o.yardstick != "" {
+		turns = append(turns, turn{"bare", o.yardstick, &c.Yardstick})
+	}
 	return withOracle(ctx, c.job, func(base string) error {
-		for i := range o.rounds {
-			// Whoever is first finds the machine as the one before left it.
-			order := []string{"harvest", "bare"}
-			if i%2 == 1 {
-				order = []string{"bare", "harvest"}
-			}
-			for _, role := range order {
-				f, err := run(ctx, o, role, c.job, base)
+		for range o.rounds {
+			for _, t := range turns {
+				j := c.job
+				j.binary = t.binary
+				f, err := run(ctx, o, t.role, j, base)
 				if err != nil {
 					return err
 				}
-				if role == "bare" {
-					c.Bare = append(c.Bare, f)
-				} else {
-					c.Harvest = append(c.Harvest, f)
-				}
+				*t.into = append(*t.into, f)
 			}
+			slices.Reverse(turns) // whoever is first finds the machine as the one before left it
 		}
 		return nil
 	})

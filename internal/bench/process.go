@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,7 @@ type job struct {
 	Records int    `json:"records"`
 	base    string // of the oracle
 	db      string // file, or the address of a server
+	binary  string // the build that is to do it, empty for this one
 }
 
 // roles are what this binary can be besides the one that starts the others.
@@ -172,7 +174,7 @@ func command(ctx context.Context, role string, j job, more ...string) (*exec.Cmd
 	if err != nil {
 		return nil, fmt.Errorf("find myself: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, self, append([]string{role, "-source", j.Source, "-records", strconv.Itoa(j.Records)}, more...)...)
+	cmd := exec.CommandContext(ctx, cmp.Or(j.binary, self), append([]string{role, "-source", j.Source, "-records", strconv.Itoa(j.Records)}, more...)...)
 	cmd.Stderr = os.Stderr
 	return cmd, nil
 }
@@ -189,7 +191,7 @@ func run(ctx context.Context, o options, role string, j job, base string) (figur
 		db = j.db
 	}
 	more := []string{"-base", base, "-db", db}
-	if o.profiles != "" {
+	if o.profiles != "" && j.binary == "" {
 		more = append(more, "-profile", filepath.Join(o.profiles, fmt.Sprintf("%s-%s-%d", role, j.Source, j.Records)))
 	}
 	cmd, err := command(ctx, role, j, more...)
@@ -203,6 +205,9 @@ func run(ctx context.Context, o options, role string, j job, base string) (figur
 	}
 	if err != nil {
 		return f, fmt.Errorf("%s: %w", role, err)
+	}
+	if j.binary != "" {
+		role = "other"
 	}
 	fmt.Fprintf(os.Stderr, "%-8s %-9s %9d records %8.2f s %8.2f s CPU %6.0f MiB\n", role, j.Source, f.Records, f.Wall, f.CPU, f.PeakMiB)
 	return f, nil

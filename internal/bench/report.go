@@ -10,11 +10,12 @@ import (
 
 // What is asked of a harvest.
 const (
-	leastRatio = 0.5 // of the bare loop's throughput
-	mostMiB    = 200
-	mostGrowth = 1.25 // of a record's CPU cost, from the smallest to the largest harvest
-	planWithin = 10   // seconds for ten years of hours
-	mostStored = 0.6  // bytes in the database for a byte that came
+	leastRatio    = 0.5 // of the bare loop's throughput
+	mostMiB       = 200
+	mostGrowth    = 1.25 // of a record's CPU cost, from the smallest to the largest harvest
+	planWithin    = 10   // seconds for ten years of hours
+	mostYardstick = 1.0  // of the CPU of the bare loop of another build
+	mostStored    = 0.6  // bytes in the database for a byte that came
 )
 
 // report is everything measured.
@@ -45,6 +46,8 @@ type ratios struct {
 	// Throughput and CPU of a harvest against the bare loop, by source.
 	Throughput map[string]float64 `json:"throughput"`
 	CPU        map[string]float64 `json:"cpu"`
+	// Yardstick is the CPU of a harvest against the bare loop of another build.
+	Yardstick map[string]float64 `json:"yardstick,omitempty"`
 	// Stored are the bytes of the database for a byte that came.
 	Stored map[string]float64 `json:"stored"`
 	// Growth of a record's cost from the smallest to the largest harvest.
@@ -54,14 +57,44 @@ type ratios struct {
 }
 
 func (r *report) compute() {
-	r.Ratios = ratios{Throughput: map[string]float64{}, CPU: map[string]float64{}, Stored: map[string]float64{}}
+	r.compareContests()
+	r.compareSizes()
+}
+
+// compareContests holds harvests against bare loops.
+func (r *report) compareContests() {
+	r.Ratios = ratios{Throughput: map[string]float64{}, CPU: map[string]float64{}, Stored: map[string]float64{}, Yardstick: map[string]float64{}}
 	for _, c := range r.Contests {
 		r.Ratios.Throughput[c.Source] = median(c.Harvest, figures.rate) / median(c.Bare, figures.rate)
 		r.Ratios.CPU[c.Source] = median(c.Harvest, cpu) / median(c.Bare, cpu)
 		r.Ratios.Stored[c.Source] = median(c.Harvest, figures.storedShare)
 		r.Ratios.PeakMiB = max(r.Ratios.PeakMiB, peak(c.Harvest))
+		if len(c.Yardstick) > 0 {
+			r.Ratios.Yardstick[c.Source] = median(c.Harvest, cpu) / median(c.Yardstick, cpu)
+		}
 	}
-	r.compareSizes()
+}
+
+// judgeContests tells how harvests compare with bare loops.
+func (r *report) judgeContests(verdict func(ok bool, format string, args ...any)) {
+	for _, c := range r.Contests {
+		v := r.Ratios.Throughput[c.Source]
+		verdict(v >= leastRatio, "%s: %.2f of the bare loop's throughput (at least %.2f)", c.Source, v, leastRatio)
+		stored := r.Ratios.Stored[c.Source]
+		verdict(stored <= mostStored, "%s: %.2f bytes are stored for a byte that came (at most %.2f), %.0f for a record; CPU %.2f of the bare loop's",
+			c.Source, stored, mostStored, float64(c.Harvest[0].Stored)/float64(c.Records), r.Ratios.CPU[c.Source])
+		if y, held := r.Ratios.Yardstick[c.Source]; held {
+			verdict(y <= mostYardstick, "%s: CPU %.2f of the other build's bare loop (at most %.2f): %.1f us a record against %.1f", c.Source, y, mostYardstick,
+				median(c.Harvest, cpuEach), median(c.Yardstick, cpuEach))
+		}
+	}
+}
+
+// printContests prints how harvests compare with bare loops, if that alone was measured.
+func (r *report) printContests(out io.Writer) error {
+	r.compareContests()
+	r.judgeContests(verdicts(out))
+	return json.NewEncoder(out).Encode(r.Contests)
 }
 
 // compareSizes holds the largest harvest against the smallest.
@@ -135,6 +168,9 @@ func (r *report) print(out io.Writer) error {
 	for _, c := range r.Contests {
 		row(c.Name+": harvest", c.Harvest)
 		row("bare loop", c.Bare)
+		if len(c.Yardstick) > 0 {
+			row("bare loop of the other build", c.Yardstick)
+		}
 		line("harvest / bare\t\t%.2f\t%.2f\t%.2f\t\t%.2f\t", median(c.Harvest, wall)/median(c.Bare, wall), r.Ratios.CPU[c.Source], r.Ratios.Throughput[c.Source],
 			c.Harvest[0].DBMiB/c.Bare[0].DBMiB)
 	}
@@ -149,13 +185,7 @@ func (r *report) print(out io.Writer) error {
 	}
 	fmt.Fprintf(out, "\n")
 	verdict := verdicts(out)
-	for _, c := range r.Contests {
-		v := r.Ratios.Throughput[c.Source]
-		verdict(v >= leastRatio, "%s: %.2f of the bare loop's throughput (at least %.2f)", c.Source, v, leastRatio)
-		stored := r.Ratios.Stored[c.Source]
-		verdict(stored <= mostStored, "%s: %.2f bytes are stored for a byte that came (at most %.2f), %.0f for a record; CPU %.2f of the bare loop's",
-			c.Source, stored, mostStored, float64(c.Harvest[0].Stored)/float64(c.Records), r.Ratios.CPU[c.Source])
-	}
+	r.judgeContests(verdict)
 	r.judgeSizes(verdict)
 	for _, p := range []*figures{&r.Plan, r.PlanServer} {
 		if p != nil {

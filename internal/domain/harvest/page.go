@@ -3,6 +3,7 @@ package harvest
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"iter"
 	"strings"
 	"time"
 )
@@ -63,17 +64,30 @@ func (it *Item) Hashes() (raw, content [32]byte) {
 	if len(it.Volatile) == 0 {
 		return raw, raw
 	}
+	return raw, it.contentHash()
+}
+
+func (it *Item) contentHash() (sum [32]byte) {
 	h := sha256.New()
-	at := int32(0)
-	for _, s := range it.Volatile {
-		if s.From > at {
-			h.Write(it.Raw[at:s.From])
-		}
-		at = max(at, s.To)
+	for part := range it.lasting() {
+		h.Write(part)
 	}
-	h.Write(it.Raw[at:])
-	h.Sum(content[:0])
-	return raw, content
+	h.Sum(sum[:0])
+	return sum
+}
+
+// lasting are the parts of the item between its volatile parts.
+func (it *Item) lasting() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		at := int32(0)
+		for _, s := range it.Volatile {
+			if s.From > at && !yield(it.Raw[at:s.From]) {
+				return
+			}
+			at = max(at, s.To)
+		}
+		yield(it.Raw[at:])
+	}
 }
 
 // Problem of an item.

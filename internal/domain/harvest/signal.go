@@ -29,7 +29,7 @@ func IsSignal(field string) bool { return field == "retracts" || field == "corre
 // anything, so its fields are only read where the words are in them.
 func (r *Record) Signals() []Signal {
 	fields := r.Mapped()
-	if !bytes.Contains(fields, []byte(`"retracts"`)) && !bytes.Contains(fields, []byte(`"corrects"`)) {
+	if !nameSignals(fields) {
 		return nil
 	}
 	var f struct {
@@ -47,4 +47,21 @@ func (r *Record) Signals() []Signal {
 		out = append(out, Signal{From: r.ID, Target: f.Corrects, Kind: SignalCorrection})
 	}
 	return out
+}
+
+// nameSignals reports whether fields may have one that tells of another record. Of every
+// record that comes they are looked through, so only what stands before a colon is.
+func nameSignals(fields []byte) bool {
+	const size = len(`"retracts"`) // and of the other name
+	for at := 0; ; at++ {
+		n := bytes.IndexByte(fields[at:], ':')
+		if n < 0 {
+			return false
+		}
+		at += n
+		switch string(fields[max(0, at-size):at]) {
+		case `"retracts"`, `"corrects"`:
+			return true
+		}
+	}
 }

@@ -7,6 +7,9 @@ import "unicode"
 // Plain is what stands for a small letter that has an accent, a stroke or a tie; false if
 // it has none.
 func Plain(r rune) (string, bool) {
+	if r < 0x80 {
+		return "", false // most letters are not looked up
+	}
 	plain, marked := plain[r]
 	return plain, marked
 }

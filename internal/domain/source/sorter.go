@@ -2,6 +2,7 @@ package source
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/query"
@@ -32,32 +33,49 @@ func SorterOf(spec *Spec) (ItemSorter, error) {
 // asks for are only named, so that it is known that they came.
 func (s ItemSorter) SortInto(p *harvest.Page, b *harvest.Batch) {
 	b.Records = make([]harvest.Record, 0, len(p.Items))
-	for i := range p.Items {
-		it := &p.Items[i]
-		raw, content := it.Hashes()
-		if it.Problem != nil {
-			b.Quarantined = append(b.Quarantined, harvest.Quarantined{ID: it.ID, Problem: *it.Problem, Raw: it.Raw, RawSHA256: raw})
-			continue
+	hasher, _ := hashers.Get().(*harvest.Hasher)
+	if hasher == nil {
+		hasher = new(harvest.Hasher)
+	}
+	defer hashers.Put(hasher)
+	for some := range slices.Chunk(p.Items, hashedAtOnce) {
+		hashes := hasher.Of(some)
+		for i := range some {
+			s.sort(&some[i], hashes[i], b)
 		}
-		if it.UpdatedAt.After(b.ObservedMax) {
-			b.ObservedMax = it.UpdatedAt
-		}
-		observed := b.OpenedAt
-		if !it.ObservedAt.IsZero() {
-			observed = it.ObservedAt
-		}
-		r := harvest.Record{
-			ID:        it.ID,
-			Version:   harvest.Version{UpdatedAt: it.UpdatedAt, Provider: it.Version, ObservedAt: observed, ContentHash: content},
-			RawSHA256: raw, Raw: it.Raw, Fields: it.Fields, Map: it.Map, Status: it.Status, MappingVersion: s.mapping,
-		}
-		if s.leavesOut(&r, b) {
-			continue
-		}
-		b.Records = append(b.Records, r)
-		if s.hasNotices {
-			b.Signals = s.signals(&b.Records[len(b.Records)-1], b.Signals)
-		}
+	}
+}
+
+var hashers sync.Pool // of *harvest.Hasher, whose memory is used again
+
+// hashedAtOnce is how many items are hashed together: enough of them to go side by side,
+// and few enough to stay near the processor until they are looked at.
+const hashedAtOnce = 32
+
+// sort puts one item where it belongs.
+func (s ItemSorter) sort(it *harvest.Item, hashes harvest.ItemHashes, b *harvest.Batch) {
+	if it.Problem != nil {
+		b.Quarantined = append(b.Quarantined, harvest.Quarantined{ID: it.ID, Problem: *it.Problem, Raw: it.Raw, RawSHA256: hashes.Raw})
+		return
+	}
+	if it.UpdatedAt.After(b.ObservedMax) {
+		b.ObservedMax = it.UpdatedAt
+	}
+	observed := b.OpenedAt
+	if !it.ObservedAt.IsZero() {
+		observed = it.ObservedAt
+	}
+	r := harvest.Record{
+		ID:        it.ID,
+		Version:   harvest.Version{UpdatedAt: it.UpdatedAt, Provider: it.Version, ObservedAt: observed, ContentHash: hashes.Content},
+		RawSHA256: hashes.Raw, Raw: it.Raw, Fields: it.Fields, Map: it.Map, Status: it.Status, MappingVersion: s.mapping,
+	}
+	if s.leavesOut(&r, b) {
+		return
+	}
+	b.Records = append(b.Records, r)
+	if s.hasNotices {
+		b.Signals = s.signals(&b.Records[len(b.Records)-1], b.Signals)
 	}
 }
 

@@ -51,10 +51,13 @@ func (c *claimer) add(s Scheme, text string, strength Strength) {
 	if text == "" {
 		return
 	}
-	id, ok := Normal(s, text)
+	var id ID
+	var ok bool
 	if s == DOI && registries[c.record.Key.Source] {
 		id.Value, ok = NormalDOI(text, true)
 		id.Scheme = DOI
+	} else {
+		id, ok = Normal(s, text)
 	}
 	if !ok || s == DOI && strings.HasPrefix(id.Value, "10.5555/") { // the prefix of tests
 		return

@@ -160,5 +160,15 @@ var preprintDOIs = regexp.MustCompile(`^10\.(?:` +
 	`(?:1101|64898)/(?:[0-9]{4}\.[0-9]{2}\.[0-9]{2}\.)?[0-9]{5,}$|` +
 	`(?:48550|21203|20944|2139|26434|31234|31219|31235|35542|22541|1590/scielopreprints|36227/techrxiv|14293|32942)[/.])`)
 
+// preprintRegistrants are the numbers that these begin with. Few DOIs have one of them, and
+// the others need not be held against the expression.
+var preprintRegistrants = map[string]bool{
+	"1101": true, "64898": true, "48550": true, "21203": true, "20944": true, "2139": true, "26434": true, "31234": true, "31219": true,
+	"31235": true, "35542": true, "22541": true, "1590": true, "36227": true, "14293": true, "32942": true,
+}
+
 // isPreprintDOI reports whether a DOI is of a server that posts preprints.
-func isPreprintDOI(doi string) bool { return preprintDOIs.MatchString(doi) }
+func isPreprintDOI(doi string) bool {
+	number, found := strings.CutPrefix(doi, "10.")
+	return found && preprintRegistrants[number[:leadingDigits(number)]] && preprintDOIs.MatchString(doi)
+}

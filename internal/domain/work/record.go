@@ -135,8 +135,8 @@ func Read(key Key, doc []byte) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	r := identify(key, &f)
-	main, _ := mainTitle(f.Title, f.Subtitle)
+	main, whole := mainTitle(f.Title, f.Subtitle)
+	r := identify(key, &f, whole)
 	if m := normalTitle(main); m != r.Title && strings.HasPrefix(r.Title, m) {
 		r.MainLen = len(m)
 	}
@@ -167,15 +167,14 @@ func fieldsOf(key Key, doc []byte) (f fields, err error) {
 }
 
 // identify takes up what the keys of a record are made of: its identifiers, its class,
-// its title, its authors, where it stands.
-func identify(key Key, f *fields) Record {
+// its title with the subtitle, its authors, where it stands.
+func identify(key Key, f *fields, title string) Record {
 	r := Record{Key: key}
 	c := claimer{record: &r, fields: f}
 	c.claim()
 	r.Class = classOf(key.Source, f.Type, c.doi(), f.Title)
 	c.relate()
-	_, whole := mainTitle(f.Title, f.Subtitle)
-	r.Title = normalTitle(whole)
+	r.Title = normalTitle(title)
 	for _, a := range f.Authors {
 		if name := familyOf(a); name != "" {
 			r.Authors = append(r.Authors, name)

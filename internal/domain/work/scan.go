@@ -215,6 +215,9 @@ func (s *scanner) list(open, end byte, one func() error) error {
 	}
 }
 
+// shortText is how many bytes of a text are looked at one by one.
+const shortText = 16
+
 // quoted reads a text without its quotes, and says whether it stands there as it is:
 // without escapes.
 func (s *scanner) quoted() (text string, plain bool, err error) {
@@ -222,8 +225,17 @@ func (s *scanner) quoted() (text string, plain bool, err error) {
 		return "", false, errUnusual
 	}
 	from := s.at + 1
+	// Most are names and short: to look at a few bytes one by one is faster than to ask for
+	// a search.
+	i := from
+	for end := min(from+shortText, len(s.doc)); i < end && s.doc[i] != '\\'; i++ {
+		if s.doc[i] == '"' {
+			s.at = i + 1
+			return s.doc[from:i], true, nil
+		}
+	}
 	plain = true
-	for i := from; i < len(s.doc); {
+	for i < len(s.doc) {
 		n := strings.IndexByte(s.doc[i:], '"')
 		if n < 0 {
 			break

@@ -270,25 +270,28 @@ func difference(a, b []rune) (left, right []rune) {
 	return a, b
 }
 
-// romans are numerals that tell parts of a series apart. A lone i is a word too, and
-// counts as a numeral all the same: it only ever keeps two titles apart.
-var romans = map[string]bool{
-	"i": true, "ii": true, "iii": true, "iv": true, "v": true, "vi": true, "vii": true, "viii": true, "ix": true, "x": true, "xi": true, "xii": true,
+// isRoman reports whether a word is a numeral that tells parts of a series apart. A lone i
+// is a word too, and counts as a numeral all the same: it only ever keeps two titles apart.
+func isRoman(w string) bool {
+	switch w {
+	case "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii":
+		return true
+	}
+	return false
 }
 
-// longestRoman is how long the longest of them is.
-const longestRoman = len("viii")
-
-// tellingWords change what a title is about: with one of them in only one of two
-// titles these are two texts.
-var tellingWords = map[string]bool{
-	"protocol": true, "erratum": true, "errata": true, "corrigendum": true, "correction": true, "reply": true, "response": true, "comment": true,
-	"comments": true, "commentary": true, "retraction": true, "editorial": true, "supplement": true, "supplementary": true, "part": true,
-	"appendix": true, "stage": true, "update": true, "updated": true, "abstract": true, "poster": true, "rebuttal": true, "addendum": true,
-	"first": true, "second": true, "third": true, "fourth": true, "reanalysis": true, "replication": true, "dataset": true, "data": true,
-	"not": true, "no": true, "without": true, "review": true, "summary": true, "translation": true, "reprint": true, "followup": true,
-	"male": true, "female": true, "men": true, "women": true, "boys": true, "girls": true, "children": true, "adults": true,
-	"follow": true, "acute": true, "chronic": true, "north": true, "south": true, "east": true, "west": true,
+// changesTitle reports whether a word changes what a title is about: with one of them in
+// only one of two titles these are two texts.
+func changesTitle(w string) bool {
+	switch w {
+	case "protocol", "erratum", "errata", "corrigendum", "correction", "reply", "response", "comment", "comments", "commentary", "retraction",
+		"editorial", "supplement", "supplementary", "part", "appendix", "stage", "update", "updated", "abstract", "poster", "rebuttal",
+		"addendum", "first", "second", "third", "fourth", "reanalysis", "replication", "dataset", "data", "not", "no", "without", "review",
+		"summary", "translation", "reprint", "followup", "male", "female", "men", "women", "boys", "girls", "children", "adults", "follow",
+		"acute", "chronic", "north", "south", "east", "west":
+		return true
+	}
+	return false
 }
 
 // tellApart reports whether two titles differ in a number, a numeral or a word that
@@ -329,7 +332,7 @@ func tells(w string) bool {
 			return true
 		}
 	}
-	return len(w) <= longestRoman && romans[w] || tellingWords[w]
+	return isRoman(w) || changesTitle(w)
 }
 
 // commonTitles head many texts: they say nothing about which.

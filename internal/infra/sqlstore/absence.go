@@ -60,7 +60,8 @@ func (x *tx) mergeAbsences(prov string, b harvest.Batch, existing map[string]sto
 // revise gives a record a status that no item of the page says: a revision with the
 // content that the record had last, observed with this page.
 func (x *tx) revise(prov string, old storedRecord, b harvest.Batch, status harvest.RecordStatus, into string) error {
-	if _, err := x.exec(`INSERT INTO ing_record_version (`+versionCols+`)
+	if _, err := x.exec(`INSERT INTO ing_record_version (record_id, revision, effect_code, status_code, updated_at, provider_version, observed_at,
+			content_hash, raw_sha256, mapping_version, batch_id, raw, fields, codec_code, dictionary_id, created_at)
 		SELECT record_id, revision+1, 'updated', ?, updated_at, provider_version, ?, content_hash, raw_sha256, mapping_version,
 			?, raw, fields, codec_code, dictionary_id, ?
 		FROM ing_record_version WHERE record_id=? AND revision=?`,

@@ -55,7 +55,9 @@ type dialect struct {
 	// idsFollow: the rows of one insert get consecutive ids, and LastInsertId
 	// is that of the last. MySQL promises no such thing under every setting.
 	idsFollow bool
-	isolation sql.IsolationLevel
+	// numbersMarks: a mark may have a number, and so one value stand in many places.
+	numbersMarks bool
+	isolation    sql.IsolationLevel
 	// snapshot is how a transaction begins whose reads all see one state of the database.
 	snapshot    sql.TxOptions
 	isRetryable func(error) bool
@@ -101,10 +103,11 @@ var sqliteDialect = &dialect{
 	runPlanIndex:     " INDEXED BY idx_run_plan",
 	planStateIndex:   " INDEXED BY idx_plan_state",
 
-	itemIndex: " INDEXED BY idx_quarantine_list",
-	idsFollow: true, // one writer, and a new rowid is the greatest plus one
-	isolation: sql.LevelDefault,
-	snapshot:  sql.TxOptions{ReadOnly: true},
+	itemIndex:    " INDEXED BY idx_quarantine_list",
+	idsFollow:    true, // one writer, and a new rowid is the greatest plus one
+	numbersMarks: true,
+	isolation:    sql.LevelDefault,
+	snapshot:     sql.TxOptions{ReadOnly: true},
 	isRetryable: func(err error) bool {
 		c, ok := sqliteCode(err)
 		return ok && (c&0xff == sqlite3.SQLITE_BUSY || c&0xff == sqlite3.SQLITE_LOCKED)

@@ -25,6 +25,26 @@ type change struct {
 	// id is that of its row, and revision the number it has once it is written.
 	id       int64
 	revision int64
+	// updatedAt and observedAt are the instants of the version as they are stored.
+	updatedAt  any
+	observedAt any
+}
+
+// stampAll notes the instants of versions that are to be inserted: two tables have them.
+// All records of a page are observed at one time, as a rule.
+func stampAll(cs []change) {
+	var last time.Time
+	var text any
+	for i := range cs {
+		c := &cs[i]
+		v := &c.rec.Version
+		if i == 0 || !v.ObservedAt.Equal(last) {
+			last = v.ObservedAt
+			text = ts(last).text()
+		}
+		c.observedAt = text
+		c.updatedAt = ts(v.UpdatedAt).text()
+	}
 }
 
 // packedBody is the item as it came and its fields, packed.
@@ -208,6 +228,8 @@ func (p *pageChanges) compare(c change, old storedRecord) {
 // were taken up. Each of these is kept in full, and searched for what it says about
 // other records.
 func (x *tx) writeChanges(prov string, b harvest.Batch, page *pageChanges, p *packer) (written []change, err error) {
+	stampAll(page.inserted)
+	stampAll(page.updated)
 	if err := x.insertRecords(prov, b.RecordType, page.inserted); err != nil {
 		return nil, err
 	}

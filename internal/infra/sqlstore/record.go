@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"database/sql"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -52,22 +53,25 @@ func (x *tx) storedRecords(prov, recordType string, keys []string) (map[string]s
 	return out, nil
 }
 
-const recordCols = `provenance_code, record_type, ext_id, status_code, revision, updated_at, provider_version, observed_at,
-	content_hash, raw_sha256, mapping_version, created_at, changed_at`
+var insertRecordRows = manyRows{
+	table: "ing_record",
+	same:  `provenance_code, record_type, mapping_version, revision, created_at, changed_at`,
+	own:   `ext_id, status_code, updated_at, provider_version, observed_at, content_hash, raw_sha256`,
+}
 
 // insertRecords inserts records that are not stored, and gives each change the id of its
 // row: by counting back from the last one where the database numbers them in a row,
 // else by reading them back.
 func (x *tx) insertRecords(prov, recordType string, cs []change) error {
 	now := ts(x.now).text()
-	for part := range chunks(cs, rowsPerInsert) {
-		args := make([]any, 0, len(part)*columns(recordCols))
-		for _, c := range part {
+	for part := range mappedAlike(chunks(cs, rowsPerInsert)) {
+		v := insertRecordRows.valuesOf(x.s.d, len(part), prov, recordType, part[0].rec.MappingVersion, int64(1), now, now)
+		for i := range part {
+			c := &part[i]
 			r := c.rec
-			args = append(args, prov, recordType, r.ID, r.Status, 1, ts(r.Version.UpdatedAt), r.Version.Provider, ts(r.Version.ObservedAt),
-				r.Version.ContentHash[:], r.RawSHA256[:], r.MappingVersion, now, now)
+			v.add(r.ID, string(r.Status), c.updatedAt, r.Version.Provider, c.observedAt, r.Version.ContentHash[:], r.RawSHA256[:])
 		}
-		res, err := x.bulk(`INSERT INTO ing_record (`+recordCols+`) VALUES `+marks(len(part), columns(recordCols)), args)
+		res, err := x.bulk(insertRecordRows.sql(x.s.d, len(part)), v.values)
 		if err != nil {
 			return fmt.Errorf("insert records: %w", x.orLostRace(err))
 		}
@@ -164,35 +168,61 @@ func (x *tx) observeRecords(ids []any, b harvest.Batch) error {
 	return nil
 }
 
-const versionCols = `record_id, revision, effect_code, status_code, updated_at, provider_version, observed_at, content_hash, raw_sha256,
-		mapping_version, batch_id, raw, fields, codec_code, dictionary_id, created_at`
+var insertVersionRows = manyRows{
+	table: "ing_record_version",
+	same:  `batch_id, mapping_version, fields, created_at`,
+	own: `record_id, revision, effect_code, status_code, updated_at, provider_version, observed_at, content_hash, raw_sha256,
+		raw, codec_code, dictionary_id`,
+}
 
 // insertVersions keeps every accepted version.
 func (x *tx) insertVersions(cs []change, batch harvest.BatchID, p *packer) error {
 	now := ts(x.now).text()
-	values := scratch{packer: p}
-	for part := range thatFit(x.s, cs, change.size) {
-		args := make([]any, 0, len(part)*columns(versionCols))
-		values.set(part)
-		for i, c := range part {
-			body := values.of(i, c)
+	bodies := scratch{packer: p}
+	for part := range mappedAlike(thatFit(x.s, cs, change.size)) {
+		v := insertVersionRows.valuesOf(x.s.d, len(part), int64(batch), part[0].rec.MappingVersion, "", now)
+		bodies.set(part)
+		for i := range part {
+			c := &part[i]
+			body := bodies.of(i, *c)
 			r := c.rec
-			args = append(args, c.id, c.revision, c.effect, r.Status, ts(r.Version.UpdatedAt), r.Version.Provider, ts(r.Version.ObservedAt),
-				r.Version.ContentHash[:], r.RawSHA256[:], r.MappingVersion, batch, body.bytes, "", body.codec, nullID(body.dictionary), now)
+			v.add(c.id, c.revision, string(c.effect), string(r.Status), c.updatedAt, r.Version.Provider, c.observedAt,
+				r.Version.ContentHash[:], r.RawSHA256[:], body.bytes, string(body.codec), nullID(body.dictionary))
 		}
-		if _, err := x.bulk(`INSERT INTO ing_record_version (`+versionCols+`)
-			VALUES `+marks(len(part), columns(versionCols)), args); err != nil {
+		if _, err := x.bulk(insertVersionRows.sql(x.s.d, len(part)), v.values); err != nil {
 			return fmt.Errorf("insert versions: %w", err)
 		}
 	}
 	return nil
 }
 
+// mappedAlike cuts parts on where the mapping changes. All records of a page are mapped by
+// one, as a rule.
+func mappedAlike(parts iter.Seq[[]change]) iter.Seq[[]change] {
+	return func(yield func([]change) bool) {
+		for part := range parts {
+			from := 0
+			for i := range part {
+				if part[i].rec.MappingVersion == part[from].rec.MappingVersion {
+					continue
+				}
+				if !yield(part[from:i]) {
+					return
+				}
+				from = i
+			}
+			if !yield(part[from:]) {
+				return
+			}
+		}
+	}
+}
+
 // warmStatements are the ones that every page needs, which are prepared at the start.
 func (s *Store) warmStatements() []string {
 	return []string{
-		`INSERT INTO ing_record (` + recordCols + `) VALUES ` + marks(rowsPerInsert, columns(recordCols)),
-		`INSERT INTO ing_record_version (` + versionCols + `) VALUES ` + marks(rowsPerInsert, columns(versionCols)),
+		insertRecordRows.sql(s.d, rowsPerInsert),
+		insertVersionRows.sql(s.d, rowsPerInsert),
 		s.announceSQL(), updateRecordSQL, touchRecordSQL, touchVersionSQL,
 	}
 }
