@@ -38,7 +38,7 @@ func (w *sectionWriter) write(x *tx, run int64) error {
 		entries += w.bodies[i].count()
 		rows[i] = []any{b.id, run, storedKey(b.first), []byte(w.bodies[i])}
 	}
-	if err := x.insertRows(`INSERT INTO ing_work_block (id, run_no, first_key, body)`, rows); err != nil {
+	if err := x.insertRows(`INTO ing_work_block (id, run_no, first_key, body)`, rows); err != nil {
 		return err
 	}
 	body := binary.AppendUvarint(nil, uint64(w.blocks[0].id))
