@@ -120,19 +120,16 @@ func (l *linking) comparedWorks(pairs [][2]int64) (map[workPair][]work.Edge, err
 	for _, p := range pairs {
 		ids = append(ids, p[0], p[1])
 	}
-	if err := l.readWorks(distinct(ids)); err != nil {
+	ids = distinct(ids)
+	if err := l.load(ids); err != nil {
+		return nil, err
+	}
+	if err := l.readWorks(ids); err != nil {
 		return nil, err
 	}
 	pairs = slices.DeleteFunc(pairs, func(p [2]int64) bool {
 		return l.workOf(p[0]) == l.workOf(p[1]) || work.AreCut(l.decisions, p[0], p[1])
 	})
-	ids = ids[:0]
-	for _, p := range pairs {
-		ids = append(ids, p[0], p[1])
-	}
-	if err := l.load(distinct(ids)); err != nil {
-		return nil, err
-	}
 	out := map[workPair][]work.Edge{}
 	for _, p := range pairs {
 		a := l.meet(p[0]).facts
