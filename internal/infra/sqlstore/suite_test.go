@@ -34,6 +34,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"Works_AKilledLinkerLeavesNothingHalf", worksKilled},
 		{"Works_InManySteps", worksInManySteps},
 		{"Works_GrowAsIfAllCameAtOnce", worksGrow},
+		{"Works_OfACrowdedTitle", worksOfACrowdedTitle},
 		{"Works_OfALargePage", worksOfALargePage},
 		{"Works_APreprintIsJoinedAsFamily", worksPreprintJoined},
 		{"R1_EveryOrderAndEveryFailedSubset", everyOrder},
