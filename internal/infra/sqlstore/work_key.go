@@ -276,9 +276,12 @@ func (l *linking) changePlace(come, found []entry) (crossed []int64, err error) 
 func (l *linking) changeHeld(es []entry) (crossed []int64, err error) {
 	k := es[0].key
 	before := len(l.held[k])
-	gone := map[int64]bool{}
+	var gone map[int64]bool
 	for _, e := range es {
 		if e.gone {
+			if gone == nil { // mostly nobody leaves
+				gone = map[int64]bool{}
+			}
 			gone[e.record] = true
 			continue
 		}
