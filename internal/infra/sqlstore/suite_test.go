@@ -36,6 +36,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"Works_GrowAsIfAllCameAtOnce", worksGrow},
 		{"Works_OfACrowdedTitle", worksOfACrowdedTitle},
 		{"Works_OfALargePage", worksOfALargePage},
+		{"Works_OfManySmallPages", worksOfManySmallPages},
 		{"Works_APreprintIsJoinedAsFamily", worksPreprintJoined},
 		{"R1_EveryOrderAndEveryFailedSubset", everyOrder},
 		{"R1_FinishersRacing", racingFinishers},

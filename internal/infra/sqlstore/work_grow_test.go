@@ -187,6 +187,20 @@ func worksOfALargePage(l *Lab) {
 	}
 }
 
+// worksOfManySmallPages: pages of one record each leave as many rows, which make one step.
+func worksOfManySmallPages(l *Lab) {
+	const papers = 120
+	l.hold(held{source: "hal", id: "first", fields: riverPaper(papers), keyed: true})
+	l.linkAll(10)
+	for i := range papers {
+		l.hold(held{source: "hal", id: fmt.Sprint(i), fields: riverPaper(i), keyed: true})
+	}
+	n, err := l.Store.LinkWorks(l.ctx(), 1000)
+	if err != nil || n != papers {
+		l.Errorf("a step has %d records of %d that wait: %v", n, papers, err)
+	}
+}
+
 func riverPaper(i int) map[string]any {
 	return paper(fmt.Sprintf("10.1000/%d", i), fmt.Sprintf("Rivers of the plain, as seen from bridge %d", i), "Berg", "Moor")
 }
