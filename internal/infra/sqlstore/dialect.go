@@ -36,6 +36,10 @@ type dialect struct {
 	skipLocked string
 	// insertIgnore begins an insert that does nothing if the row is there.
 	insertIgnore string
+	// insertMany begins an insert of many rows in a transaction that ends if it fails. SQLite
+	// need not keep what each page was before it, so that rows before the one that fails could
+	// be taken back alone.
+	insertMany string
 	// orElse follows an insert that, where a row with these key columns is there,
 	// assigns what is written behind it instead.
 	orElse func(key string) string
@@ -90,6 +94,7 @@ var sqliteDialect = &dialect{
 	files:        "sqlite",
 	goose:        goose.DialectSQLite3,
 	insertIgnore: "INSERT OR IGNORE",
+	insertMany:   "INSERT OR FAIL",
 	orElse:       func(key string) string { return "ON CONFLICT (" + key + ") DO UPDATE SET" },
 	offered:      func(column string) string { return "excluded." + column },
 	after: func(columns []string, values []any) (string, []any) {
@@ -147,6 +152,7 @@ var mysqlDialect = &dialect{
 	forShare:     " LOCK IN SHARE MODE",
 	skipLocked:   " FOR UPDATE SKIP LOCKED",
 	insertIgnore: "INSERT IGNORE",
+	insertMany:   "INSERT",
 	orElse:       func(string) string { return "ON DUPLICATE KEY UPDATE" },
 	offered:      func(column string) string { return "VALUES(" + column + ")" },
 	after: func(columns []string, values []any) (string, []any) {

@@ -173,7 +173,7 @@ func (x *tx) insertDecision(d control.WorkDecision, a source.Audit) error {
 			rows = append(rows, []any{id, part, record})
 		}
 	}
-	return x.insertRows(`INSERT INTO ing_work_decision_record (decision_id, part_no, record_id)`, rows)
+	return x.insertRows(`INTO ing_work_decision_record (decision_id, part_no, record_id)`, rows)
 }
 
 // worksOf are the works of records with all their members.

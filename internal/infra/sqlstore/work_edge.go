@@ -146,7 +146,7 @@ func (l *linking) deleteEdges(basis string, ids []int64) error {
 // storeEdges writes edges.
 func (l *linking) storeEdges(basis string, edges []work.Edge) error {
 	at := ts(l.x.now).text()
-	return insertEach(l.x, `INSERT INTO ing_work_edge (`+edgeCols+`)`, edges, func(args []any, e work.Edge) []any {
+	return insertEach(l.x, `INTO ing_work_edge (`+edgeCols+`)`, edges, func(args []any, e work.Edge) []any {
 		return append(
 			args, e.From, e.To, basis, string(e.Polarity), int(e.Rule), work.RulesVersion, string(e.Relation),
 			clip(e.Evidence, longestEvidence), clip(e.Why, longestEvidence), int(1000*e.Score), at,
@@ -196,7 +196,7 @@ func (l *linking) storeBad(changed []int64, bad []work.BadValue) error {
 	if err := l.x.forgetValues(forgotten); err != nil {
 		return err
 	}
-	return l.x.insertRows(`INSERT INTO ing_work_value (key_no, value_text, holders, why, found_at)`, rows)
+	return l.x.insertRows(`INTO ing_work_value (key_no, value_text, holders, why, found_at)`, rows)
 }
 
 // hasCrowded reports whether any key is of an identifier that too many have.

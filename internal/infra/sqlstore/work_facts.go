@@ -18,8 +18,8 @@ func packFacts(b []byte, r *work.Record) []byte {
 	return b
 }
 
-// load takes up what was known of records when they were linked, or is as they are
-// linked now, of those that are not taken up yet.
+// load takes up what was known of records when they were linked, with the works that they were of,
+// or what is known as they are linked now, of those that are not taken up yet.
 func (l *linking) load(ids []int64) error {
 	var stored, missing []int64
 	for _, id := range ids {
@@ -41,13 +41,21 @@ func (l *linking) load(ids []int64) error {
 		err := l.x.each(func(r *sql.Rows) error {
 			var id int64
 			var keys, packed sql.RawBytes
-			if err := r.Scan(&id, &keys, &packed); err != nil {
+			var in sql.NullInt64
+			var links []byte
+			if err := r.Scan(&id, &keys, &packed, &in, &links); err != nil {
 				return err
 			}
-			l.meet(id).keys = unpackKeys(keys)
+			m := l.meet(id)
+			m.keys = unpackKeys(keys)
+			if !m.isAsked {
+				m.isAsked = true
+				m.before = member{in.Int64, links}
+			}
 			l.unpack(id, packed)
 			return nil
-		}, `SELECT record_id, lookup_keys, facts FROM ing_work_record WHERE record_id IN (`+list(len(args))+`)`, args...)
+		}, `SELECT r.record_id, r.lookup_keys, r.facts, m.work_id, m.links FROM ing_work_record r
+			LEFT JOIN ing_work_member m ON m.record_id=r.record_id WHERE r.record_id IN (`+list(len(args))+`)`, args...)
 		if err != nil {
 			return fmt.Errorf("read what is known of records: %w", err)
 		}

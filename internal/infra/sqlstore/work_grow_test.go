@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/domain/work"
 )
 
 // worksDrawn are records that share identifiers, titles, places and pointers in all the ways
@@ -88,6 +90,65 @@ func worksGrow(l *Lab) {
 	}
 }
 
+// worksOfACrowdedTitle: what records have in common by how their titles begin says nothing once too
+// many begin so, and says it again when they are fewer. What else they have in common stays, and so
+// does what others are told to be.
+func worksOfACrowdedTitle(l *Lab) {
+	const crowded = "Notes on the weather of the northern islands in the years of the war"
+	const other = "Birds that were seen from the lighthouse on the outer rocks"
+	placed := func(f map[string]any) map[string]any { return with(f, "volume", "3", "pages", "10-20") }
+	l.hold(held{source: "crossref", id: "10.1000/a", fields: paper("10.1000/a", crowded, "Berg"), keyed: true})
+	l.hold(held{source: "hal", id: "a", fields: paper("", crowded, "Berg"), keyed: true})
+	l.hold(held{source: "crossref", id: "10.1000/b", fields: placed(paper("10.1000/b", crowded, "Tal")), keyed: true})
+	l.hold(held{source: "hal", id: "b", fields: placed(paper("", crowded, "Tal")), keyed: true})
+	l.hold(held{source: "crossref", id: "10.1000/c", fields: paper("10.1000/c", other, "Wald"), keyed: true})
+	l.hold(held{source: "hal", id: "c", fields: paper("", other, "Wald"), keyed: true})
+	l.linkAll(4)
+	few := l.partition()
+	suggested := func() (names []string) {
+		for line := range strings.Lines(l.partition()) {
+			if strings.HasPrefix(line, "SUGGEST") {
+				names = append(names, strings.Fields(line)[2])
+			}
+		}
+		return names
+	}
+	if got := suggested(); len(got) < 3 {
+		l.Fatalf("want three pairs that are alike:\n%s", few)
+	}
+	many := func(title string) {
+		for i := range work.MostAlike {
+			doi := fmt.Sprintf("10.1000/%d", i)
+			l.hold(held{source: "crossref", id: doi, fields: paper(doi, title, "Berg"), keyed: true})
+			if i%20 == 0 {
+				l.linkAll(7)
+			}
+		}
+		l.linkAll(7)
+	}
+	anew := func() {
+		l.Helper()
+		got := l.partition()
+		if err := l.Store.RelinkWorks(l.ctx()); err != nil {
+			l.Fatal(err)
+		}
+		l.linkAll(13)
+		if want := l.partition(); got != want {
+			l.Fatalf("all found anew make other works:\n%s", diff(want, got))
+		}
+	}
+	many(crowded)
+	if got := suggested(); !slices.Equal(got, []string{"crossref/10.1000/b", "crossref/10.1000/c"}) {
+		l.Fatalf("suggestions while %d titles begin alike:\n%s", work.MostAlike, l.partition())
+	}
+	anew()
+	many("Something else of which nobody has written but this one, at length")
+	if got := l.partition(); got != few {
+		l.Fatalf("the crowd has gone, and it is not as before:\n%s", diff(few, got))
+	}
+	anew()
+}
+
 // worksOfALargePage: a page of many records leaves word of them in rows of bounded size, packed,
 // and every record that was on it is linked.
 func worksOfALargePage(l *Lab) {
@@ -123,6 +184,20 @@ func worksOfALargePage(l *Lab) {
 	l.linkAll(700)
 	if n := l.Int(`SELECT COUNT(DISTINCT work_id) FROM ing_work_member`); n != papers/apart+1 {
 		l.Errorf("%d works of %d papers that two sources have", n, papers/apart+1)
+	}
+}
+
+// worksOfManySmallPages: pages of one record each leave as many rows, which make one step.
+func worksOfManySmallPages(l *Lab) {
+	const papers = 120
+	l.hold(held{source: "hal", id: "first", fields: riverPaper(papers), keyed: true})
+	l.linkAll(10)
+	for i := range papers {
+		l.hold(held{source: "hal", id: fmt.Sprint(i), fields: riverPaper(i), keyed: true})
+	}
+	n, err := l.Store.LinkWorks(l.ctx(), 1000)
+	if err != nil || n != papers {
+		l.Errorf("a step has %d records of %d that wait: %v", n, papers, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"database/sql"
 	"fmt"
 	"slices"
 
@@ -80,8 +81,9 @@ func (l *linking) holders(k work.LookupKey) []int64 {
 
 // storeKeys writes the keys of records, and returns the records whose works and
 // likenesses have to be looked at: those that were read, those new ones that have a key
-// in common with others, those that had something in common with them before, and all
-// who have a value that has become one of a crowd, or is no longer.
+// in common with others, those that had something in common with them before, all who
+// have a value that has become one of a crowd, or is no longer, and those that were found
+// to be alike by what has become one.
 func (l *linking) storeKeys(ids []int64, rows []queueRow) (touched []int64, err error) {
 	if err := l.takeKeys(ids, rows); err != nil {
 		return nil, err
@@ -105,7 +107,11 @@ func (l *linking) storeKeys(ids []int64, rows []queueRow) (touched []int64, err 
 	if err := l.storeRecords(); err != nil {
 		return nil, err
 	}
-	touched = crossed
+	parted, err := l.parted()
+	if err != nil {
+		return nil, err
+	}
+	touched = append(crossed, parted...)
 	for i := range l.step {
 		r := &l.step[i]
 		if r.isRead || l.meetsOthers(r) {
@@ -265,13 +271,17 @@ func (l *linking) changePlace(come, found []entry) (crossed []int64, err error) 
 
 // changeHeld keeps up to date who is found under a key, by the entries that come. It
 // returns those records if the key has become that of a crowd, or is no longer, and
-// that means something for them.
+// that means something for them. Those under a key of likeness that has become one are
+// taken up as parting.
 func (l *linking) changeHeld(es []entry) (crossed []int64, err error) {
 	k := es[0].key
 	before := len(l.held[k])
-	gone := map[int64]bool{}
+	var gone map[int64]bool
 	for _, e := range es {
 		if e.gone {
+			if gone == nil { // mostly nobody leaves
+				gone = map[int64]bool{}
+			}
 			gone[e.record] = true
 			continue
 		}
@@ -293,10 +303,35 @@ func (l *linking) changeHeld(es []entry) (crossed []int64, err error) {
 			return nil, fmt.Errorf("forget a value: %w", err)
 		}
 	}
-	if k.IsAlike() {
+	switch {
+	case !k.IsAlike():
+		return l.holders(k), nil
+	case before > k.Most():
 		return l.meeting(k), nil
 	}
-	return l.holders(k), nil
+	l.parting = append(l.parting, l.meeting(k)...)
+	return nil, nil
+}
+
+// parted are, of the records under keys of likeness that have become those of a crowd, those
+// between which something is stored. They do not meet there any more, so that what was found
+// there must go; where nothing was, nothing changes.
+func (l *linking) parted() (out []int64, err error) {
+	known := slices.DeleteFunc(distinct(l.parting), l.isFresh)
+	for args := range inLists(known) {
+		err := l.x.each(func(r *sql.Rows) error {
+			var from, to int64
+			err := r.Scan(&from, &to)
+			if _, both := slices.BinarySearch(known, to); both {
+				out = append(out, from, to)
+			}
+			return err
+		}, `SELECT from_record, to_record FROM ing_work_edge WHERE from_record IN (`+list(len(args))+`) AND basis_code='PAIR'`, args...)
+		if err != nil {
+			return nil, fmt.Errorf("read edges: %w", err)
+		}
+	}
+	return out, nil
 }
 
 // meeting are the records under a key of likeness that may be like another under it.

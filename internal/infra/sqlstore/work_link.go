@@ -244,6 +244,8 @@ type linking struct {
 	crowded  map[work.LookupKey]int
 	ofStep   []work.LookupKey
 	lookedUp map[work.LookupKey]bool
+	// parting are the old records under keys of likeness that have become those of a crowd.
+	parting []int64
 	// left are the keys of identifiers that records had before, leaving all keys under which
 	// a record is no longer found.
 	left    []work.LookupKey

@@ -148,14 +148,14 @@ func (l *linking) storeWorks(ids []int64) error {
 		}
 	}
 	slices.Sort(added)
-	err := insertEach(l.x, `INSERT INTO ing_work_member (record_id, work_id, since, links)`, added, func(args []any, id int64) []any {
+	err := insertEach(l.x, `INTO ing_work_member (record_id, work_id, since, links)`, added, func(args []any, id int64) []any {
 		m := l.meet(id)
 		return append(args, id, m.now.work, since, m.now.links)
 	})
 	if err != nil {
 		return err
 	}
-	return l.x.insertRows(`INSERT INTO ing_work_event (record_id, from_work, to_work, happened_at)`, events)
+	return l.x.insertRows(`INTO ing_work_event (record_id, from_work, to_work, happened_at)`, events)
 }
 
 // workOf is the work of which a record is now.

@@ -36,7 +36,11 @@ func (l *linking) comparePairs(grown, changed []int64) error {
 func (l *linking) compareAnew(ids []int64) error {
 	var keys []work.LookupKey
 	for _, id := range ids {
-		keys = append(keys, meetingKeys(l.meet(id).keys)...)
+		for _, k := range l.meet(id).keys {
+			if at, ok := meetingKey(k); ok {
+				keys = append(keys, at)
+			}
+		}
 	}
 	if err := l.lookUp(keys); err != nil {
 		return err
@@ -51,18 +55,13 @@ func (l *linking) compareAnew(ids []int64) error {
 	return l.storeEdges("PAIR", telling(edges))
 }
 
-// meetingKeys are the keys under which those are found that a record with some keys may
-// have to do with, but for what shares an identifier with it.
-func meetingKeys(keys []work.LookupKey) []work.LookupKey {
-	var out []work.LookupKey
-	for _, k := range keys {
-		if k.IsAlike() {
-			out = append(out, k)
-		} else if beside, ok := k.Beside(); ok {
-			out = append(out, beside)
-		}
+// meetingKey is the key under which those are found that a record with a key may have to do
+// with, but for what shares an identifier with it; false if there are none.
+func meetingKey(k work.LookupKey) (work.LookupKey, bool) {
+	if k.IsAlike() {
+		return k, true
 	}
-	return out
+	return k.Beside()
 }
 
 // meetings are the pairs of records, of which one is of some, that may have to do with each
@@ -76,9 +75,13 @@ func (l *linking) meetings(ids []int64) [][2]int64 {
 		}
 		this := l.holderOf(id)
 		mine := l.workOf(id)
-		for _, k := range meetingKeys(m.keys) {
-			for _, other := range l.held[k] {
-				if other.record == id || !mayMeet(k, this, other) {
+		for _, k := range m.keys {
+			at, ok := meetingKey(k)
+			if !ok {
+				continue
+			}
+			for _, other := range l.held[at] {
+				if other.record == id || !mayMeet(at, this, other) {
 					continue
 				}
 				known := l.met[other.record]
@@ -120,19 +123,16 @@ func (l *linking) comparedWorks(pairs [][2]int64) (map[workPair][]work.Edge, err
 	for _, p := range pairs {
 		ids = append(ids, p[0], p[1])
 	}
-	if err := l.readWorks(distinct(ids)); err != nil {
+	ids = distinct(ids)
+	if err := l.load(ids); err != nil {
+		return nil, err
+	}
+	if err := l.readWorks(ids); err != nil {
 		return nil, err
 	}
 	pairs = slices.DeleteFunc(pairs, func(p [2]int64) bool {
 		return l.workOf(p[0]) == l.workOf(p[1]) || work.AreCut(l.decisions, p[0], p[1])
 	})
-	ids = ids[:0]
-	for _, p := range pairs {
-		ids = append(ids, p[0], p[1])
-	}
-	if err := l.load(distinct(ids)); err != nil {
-		return nil, err
-	}
 	out := map[workPair][]work.Edge{}
 	for _, p := range pairs {
 		a := l.meet(p[0]).facts

@@ -171,8 +171,12 @@ type queueRow struct {
 // every record of the step: what is known of one may be a hundred bytes or four thousand.
 const bytesPerRecord = 400
 
-// rowsPerQueueRead is how many rows of the queue are linked at once at most.
-const rowsPerQueueRead = 2500
+// rowsPerQueueRead is how many rows of the queue are linked at once at most. How long they are is
+// looked up in parts: a step mostly has some dozens, and each stands on a page of its own.
+const (
+	rowsPerQueueRead = 2500
+	rowsPerLook      = 50
+)
 
 // takeQueue takes the oldest records out of the queue, so many at most, and of those that
 // have to be read as many as are read at once. ids are the latter. What a row has beyond
@@ -238,19 +242,27 @@ func (x *tx) takeQueue(most int) (rows []queueRow, ids []int64, err error) {
 func (x *tx) lastOfStep(most int) (last int64, err error) {
 	size := int64(0)
 	largest := int64(bytesPerRecord * max(most, fewestPerStep))
-	err = x.each(func(r *sql.Rows) error {
-		var id, more int64
-		if err := r.Scan(&id, &more); err != nil {
-			return err
+	looked := int64(0) // up to this row
+	for range rowsPerQueueRead / rowsPerLook {
+		rows := 0
+		err = x.each(func(r *sql.Rows) error {
+			var more int64
+			if err := r.Scan(&looked, &more); err != nil {
+				return err
+			}
+			if last == 0 || size+more <= largest {
+				last = looked
+			}
+			size += more
+			rows++
+			return nil
+		}, `SELECT id, LENGTH(body) FROM ing_work_queue WHERE id > ? ORDER BY id LIMIT ?`, looked, rowsPerLook)
+		if err != nil {
+			return 0, fmt.Errorf("look for what is to be linked: %w", err)
 		}
-		if last == 0 || size+more <= largest {
-			last = id
+		if rows < rowsPerLook || size > largest {
+			break
 		}
-		size += more
-		return nil
-	}, `SELECT id, LENGTH(body) FROM ing_work_queue ORDER BY id LIMIT ?`, rowsPerQueueRead)
-	if err != nil {
-		return 0, fmt.Errorf("look for what is to be linked: %w", err)
 	}
 	return last, nil
 }

@@ -38,7 +38,7 @@ func (w *sectionWriter) write(x *tx, run int64) error {
 		entries += w.bodies[i].count()
 		rows[i] = []any{b.id, run, storedKey(b.first), []byte(w.bodies[i])}
 	}
-	if err := x.insertRows(`INSERT INTO ing_work_block (id, run_no, first_key, body)`, rows); err != nil {
+	if err := x.insertRows(`INTO ing_work_block (id, run_no, first_key, body)`, rows); err != nil {
 		return err
 	}
 	body := binary.AppendUvarint(nil, uint64(w.blocks[0].id))
@@ -208,35 +208,66 @@ func (s *section) open(body []byte) error {
 	return nil
 }
 
-// blocksPerRead is how many blocks are read at once.
-const blocksPerRead = 64
+// How blocks are read: those of a run were written one after the other, so that many that stand
+// side by side are a range of numbers, which costs less than to look for each. Others are read so
+// many at once.
+const (
+	blocksPerRead  = 64
+	fewestOfARange = 4
+)
 
 // readBlocks reads blocks and hands on their entries, block by block in their order.
 func (each reading) readBlocks(wanted []block, f func(entryList)) error {
-	for part := range chunks(wanted, blocksPerRead) {
-		ids := make([]int64, len(part))
-		for i, b := range part {
-			ids[i] = b.id
+	take := func(r *sql.Rows) error {
+		var body sql.RawBytes
+		if err := r.Scan(&body); err != nil {
+			return err
 		}
-		for args := range inLists(ids) {
-			// The blocks of a run were written one after the other.
-			err := each(func(r *sql.Rows) error {
-				var body sql.RawBytes
-				if err := r.Scan(&body); err != nil {
-					return err
-				}
-				if len(body)%entrySize != 0 {
-					return errBlock
-				}
-				f(entryList(body))
-				return nil
-			}, `SELECT body FROM ing_work_block WHERE id IN (`+list(len(args))+`) ORDER BY id`, args...)
-			if err != nil {
+		if len(body)%entrySize != 0 {
+			return errBlock
+		}
+		f(entryList(body))
+		return nil
+	}
+	var apart []int64
+	readApart := func() error {
+		for args := range inLists(apart) {
+			if err := each(take, `SELECT body FROM ing_work_block WHERE id IN (`+list(len(args))+`) ORDER BY id`, args...); err != nil {
 				return fmt.Errorf("read blocks of keys: %w", err)
 			}
 		}
+		apart = apart[:0]
+		return nil
 	}
-	return nil
+	for len(wanted) > 0 {
+		n := sideBySide(wanted)
+		some := wanted[:n]
+		wanted = wanted[n:]
+		if n >= fewestOfARange || len(apart)+n > blocksPerRead {
+			if err := readApart(); err != nil {
+				return err
+			}
+		}
+		if n < fewestOfARange {
+			for _, b := range some {
+				apart = append(apart, b.id)
+			}
+			continue
+		}
+		if err := each(take, `SELECT body FROM ing_work_block WHERE id BETWEEN ? AND ? ORDER BY id`, some[0].id, some[n-1].id); err != nil {
+			return fmt.Errorf("read blocks of keys: %w", err)
+		}
+	}
+	return readApart()
+}
+
+// sideBySide is how many of the first blocks have numbers that follow each other.
+func sideBySide(blocks []block) int {
+	n := 1
+	for n < len(blocks) && blocks[n].id == blocks[n-1].id+1 {
+		n++
+	}
+	return n
 }
 
 // eachWith hands on those of some that stand side by side in which sorted keys may be, by

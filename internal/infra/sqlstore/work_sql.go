@@ -37,10 +37,11 @@ func inLists(ids []int64) iter.Seq[[]any] {
 // mostRowsPerInsert bounds the rows of one insert of linking.
 const mostRowsPerInsert = 250
 
-// insertEach inserts rows, several at a time, by the head of a statement. bind appends the
-// values of a row, as many as the head has columns.
-func insertEach[T any](x *tx, head string, rows []T, bind func(args []any, row T) []any) error {
-	cols := columns(head)
+// insertEach inserts rows, several at a time, into the columns of a table. bind appends the
+// values of a row, as many as there are columns. Where it fails the transaction must end.
+func insertEach[T any](x *tx, into string, rows []T, bind func(args []any, row T) []any) error {
+	head := x.s.d.insertMany + " " + into
+	cols := columns(into)
 	most := min(mostRowsPerInsert, (longestRemembered-len(head)-len(" VALUES "))/len(marks(1, cols)+","))
 	lengths := slices.DeleteFunc([]int{most, 32, 4, 1}, func(n int) bool { return n > most })
 	args := make([]any, 0, cols*min(most, len(rows)))
@@ -58,7 +59,7 @@ func insertEach[T any](x *tx, head string, rows []T, bind func(args []any, row T
 	return nil
 }
 
-// insertRows inserts rows, several at a time, by the head of a statement.
-func (x *tx) insertRows(head string, rows [][]any) error {
-	return insertEach(x, head, rows, func(args []any, row []any) []any { return append(args, row...) })
+// insertRows inserts rows, several at a time, into the columns of a table.
+func (x *tx) insertRows(into string, rows [][]any) error {
+	return insertEach(x, into, rows, func(args []any, row []any) []any { return append(args, row...) })
 }

@@ -201,7 +201,7 @@ func (l *linking) storeRecords() error {
 			return fmt.Errorf("store keys of a record: %w", err)
 		}
 	}
-	return insertEach(l.x, `INSERT INTO ing_work_record (record_id, revision, lookup_keys, facts)`, added, func(args []any, r *keyed) []any {
+	return insertEach(l.x, `INTO ing_work_record (record_id, revision, lookup_keys, facts)`, added, func(args []any, r *keyed) []any {
 		return append(args, r.record, r.revision, r.packed, r.facts)
 	})
 }
