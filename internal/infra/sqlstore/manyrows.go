@@ -9,18 +9,14 @@ type manyRows struct {
 	own   string // the others
 }
 
-// sql is the statement for so many rows.
+// sql is the statement for so many rows, in a transaction that ends if it fails.
 func (m manyRows) sql(d *dialect, rows int) string {
 	cols := m.same + ", " + m.own
-	into := "INSERT INTO "
 	values := marks(rows, columns(cols))
 	if d.numbersMarks {
-		// A failure ends the transaction, so SQLite need not be able to undo a part of the
-		// statement: it would copy every page that it changes.
-		into = "INSERT OR FAIL INTO "
 		values = numberedMarks(rows, columns(m.same), columns(m.own))
 	}
-	return into + m.table + " (" + cols + ") VALUES " + values
+	return d.insertMany + " INTO " + m.table + " (" + cols + ") VALUES " + values
 }
 
 // numberedMarks returns "(?1,?2,?,?),(?1,?2,?,?)": the first values are bound once for all
