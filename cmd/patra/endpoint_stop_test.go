@@ -56,9 +56,17 @@ func TestR72_AFatalFaultOfOneEndpointLeavesTheOthers(t *testing.T) {
 	run(0, "source", "apply", write(t, "mini.yaml", pack), "--reason", "new")
 	run(0, "harvest", "mini", base)
 	changed.Store(true)
+	run(0, "plan", "create", "mini", "--op", "BACKFILL", "--from", "2020-01-01", "--to", "2020-01-03", "--endpoint", "others", "--reason", "to lie there", base)
 	says(t, run(exitUpstream, "harvest", "mini", "--endpoint", "others", base), "schema_drift")
 	says(t, run(exitUpstream, "harvest", "mini", "--endpoint", "others", base), "mini/others has been stopped", "patra source resume mini/others")
 	says(t, run(0, "source", "list"), "stopped endpoints: others")
+	told := run(0, "status")
+	says(t, told, "mini/others: stopped since", "schema_drift", "next: patra source resume mini/others --reason TEXT", "a fatal fault stopped mini/others", "line_stopped")
+	for _, said := range []string{told, run(0, "doctor")} {
+		if strings.Contains(said, "nobody takes it") {
+			t.Errorf("what waits for a stopped endpoint is said to wait for a process:\n%s", said)
+		}
+	}
 	run(0, "harvest", "mini", base)
 	says(t, run(0, "source", "resume", "mini/others", "--reason", "mended", base, "--dry-run"), "if its check passes")
 	says(t, run(exitUpstream, "source", "resume", "mini/others", "--reason", "mended", base), "mini/others stays stopped")

@@ -64,7 +64,7 @@ func (c *cli) printStatus(st control.Status) {
 		c.printf("\nNEEDS YOU\n")
 	}
 	for _, n := range st.Needs {
-		c.printf("%s %s: %s\n  next: %s\n", c.glyph(n.Level.Family()), cmp.Or(n.Source, string(n.Level)), n.Text, n.Next)
+		c.printf("%s %s: %s\n  next: %s\n", c.glyph(n.Level.Family()), cmp.Or(n.Subject(), string(n.Level)), n.Text, n.Next)
 	}
 	if st.MoreNeeds > 0 {
 		c.printf("and %d more\n", st.MoreNeeds)

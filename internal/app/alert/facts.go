@@ -45,7 +45,8 @@ type SourceFacts struct {
 	StoppedBy string
 	// StoppedEndpoints are those that a fatal fault stopped, and not the whole source.
 	StoppedEndpoints []StoppedEndpoint
-	// Held: it is stopped, or somebody paused it.
+	// Held: it is stopped, or somebody paused it, or that is so of every endpoint that
+	// its work goes through.
 	Held bool
 	// Outage is what its upstream says in place of answering.
 	Outage *harvest.Outage
@@ -79,7 +80,9 @@ type Line struct {
 	// Late: the lag is over its limit, since then; CatchingUp: and gets less.
 	Late       bool
 	CatchingUp bool
-	LateSince  time.Time
+	// Held: the endpoint it goes through is stopped, or somebody paused it.
+	Held      bool
+	LateSince time.Time
 	// ProvenTo is where its cursor stands.
 	ProvenTo time.Time
 }

@@ -292,7 +292,7 @@ func findNotPlanned(_ time.Time, s SourceFacts) []Finding {
 }
 
 // findLate finds the schedules that are behind. That one was late is not over because
-// its source is held; it is only no news.
+// its source, or the endpoint it goes through, is held; it is only no news.
 func findLate(_ time.Time, s SourceFacts) (out []Finding) {
 	for _, l := range s.Lines {
 		if !l.Late {
@@ -306,7 +306,7 @@ func findLate(_ time.Time, s SourceFacts) (out []Finding) {
 			text += "; its cursor stands at " + stamp(l.ProvenTo)
 		}
 		out = append(out, Finding{
-			Subject: l.Schedule, Lingers: l.CatchingUp || s.Held, Text: text,
+			Subject: l.Schedule, Lingers: l.CatchingUp || s.Held || l.Held, Text: text,
 			Measured: l.Lag.Round(time.Second).String(), Threshold: l.Limit.String(), Next: fmt.Sprintf("patra status %s", s.Code),
 		})
 	}

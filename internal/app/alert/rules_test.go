@@ -226,15 +226,24 @@ func TestRules_TheWorstIsTold(t *testing.T) {
 }
 
 // TestLate_TwoLooksAndAPause: a process that starts and finds a schedule late looks
-// again before it tells anybody, and a source that is paused meanwhile is not told to
-// be in time.
+// again before it tells anybody, and a source that is paused meanwhile, or the endpoint
+// that the schedule goes through (R72), is not told to be in time.
 func TestLate_TwoLooksAndAPause(t *testing.T) {
+	for name, hold := range map[string]func(s *alert.SourceFacts, held bool){
+		"the source":   func(s *alert.SourceFacts, held bool) { s.Held = held },
+		"the endpoint": func(s *alert.SourceFacts, held bool) { s.Lines[0].Held = held },
+	} {
+		t.Run(name, func(t *testing.T) { twoLooksAndAPause(t, hold) })
+	}
+}
+
+func twoLooksAndAPause(t *testing.T, hold func(s *alert.SourceFacts, held bool)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPost(t, sqlstore.Options{}, alert.Config{})
 		late := func(held bool) func(time.Time) alert.SourceFacts {
 			return func(now time.Time) alert.SourceFacts {
 				s := cases()[alert.Late](now)
-				s.Held = held
+				hold(&s, held)
 				s.Lines[0].LateSince = now.Add(-time.Hour)
 				return s
 			}

@@ -3,8 +3,6 @@ package control
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/alert"
@@ -35,10 +33,6 @@ func (c *Control) AlertFacts(ctx context.Context) (alert.Facts, error) {
 	if err != nil {
 		return out, err
 	}
-	held, err := c.store.HeldEndpoints(ctx)
-	if err != nil {
-		return out, err
-	}
 	for _, v := range seen {
 		code := v.Source
 		f := v.facts
@@ -49,7 +43,6 @@ func (c *Control) AlertFacts(ctx context.Context) (alert.Facts, error) {
 		if err != nil {
 			return out, fmt.Errorf("look at %s: %w", code, err)
 		}
-		s.StoppedEndpoints = stoppedOf(code, held)
 		for _, op := range []harvest.Operation{harvest.Harvest, harvest.Backfill, harvest.Update} {
 			q := queues[harvest.Partition{Provenance: code, Operation: op}]
 			q.Operation = op
@@ -59,18 +52,6 @@ func (c *Control) AlertFacts(ctx context.Context) (alert.Facts, error) {
 	}
 	out.Targets, err = c.targetFacts(ctx)
 	return out, err
-}
-
-// stoppedOf are the endpoints of a source that a fatal fault stopped, by name.
-func stoppedOf(code string, held map[harvest.EndpointOf]harvest.SourceState) []alert.StoppedEndpoint {
-	var out []alert.StoppedEndpoint
-	for at, st := range held {
-		if at.Provenance == code && st.Stopped {
-			out = append(out, alert.StoppedEndpoint{Name: at.String(), At: st.Since, By: st.Reason})
-		}
-	}
-	slices.SortFunc(out, func(a, b alert.StoppedEndpoint) int { return strings.Compare(a.Name, b.Name) })
-	return out
 }
 
 // targetFacts is what is known of the targets of events.
@@ -100,10 +81,15 @@ func (c *Control) alertFactsOf(ctx context.Context, v sourceView, now time.Time)
 	out := alert.SourceFacts{Code: v.Source}
 	f := v.facts
 	s := v.SourceStatus
-	out.Held = f.State.Held()
+	out.Held = f.State.Held() || s.Freshness == FreshStopped
 	out.Stopped = f.State.Stopped
 	out.StoppedAt = f.State.Since
 	out.StoppedBy = f.State.Reason
+	for _, h := range f.HeldEndpoints {
+		if h.Stopped {
+			out.StoppedEndpoints = append(out.StoppedEndpoints, alert.StoppedEndpoint{Name: h.String(), At: h.Since, By: h.Reason})
+		}
+	}
 	out.Outage = lastingOutage(f)
 	// An outage that begins anew again and again has answers in between.
 	answers := out.Outage == nil || !out.Outage.Lasts()
@@ -160,6 +146,7 @@ func linesOf(s SourceStatus) (out []alert.Line) {
 			continue
 		}
 		line := alert.Line{Schedule: l.Schedule, Lag: l.Lag.Duration(), Limit: l.Limit.Duration()}
+		line.Held = l.Freshness == FreshStopped
 		line.CatchingUp = l.Freshness == FreshCatchingUp
 		line.Late = line.Lag > line.Limit && l.Freshness != FreshWaiting
 		if l.LateSince != nil {

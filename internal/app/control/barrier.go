@@ -33,7 +33,7 @@ type barriers struct {
 	now     time.Time
 	states  map[string]harvest.SourceState
 	facts   map[harvest.Partition]PartitionFacts
-	paused  map[harvest.EndpointOf]harvest.SourceState
+	held    map[harvest.EndpointOf]harvest.SourceState
 	cooling map[harvest.Partition]time.Time
 }
 
@@ -48,7 +48,7 @@ func (c *Control) barriers(ctx context.Context) (*barriers, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.paused, err = c.store.HeldEndpoints(ctx)
+	b.held, err = c.store.HeldEndpoints(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -77,12 +77,8 @@ func (b *barriers) bar(ctx context.Context, p harvest.Partition) *WaitingFor {
 	case st.Paused:
 		return waitFor(ReasonSourcePaused, time.Time{}, resume)
 	}
-	st, held := b.paused[p.EndpointOf()]
-	switch {
-	case held && st.Stopped:
-		return waitFor(ReasonLineStopped, time.Time{}, fmt.Sprintf("patra source resume %s --reason TEXT, which checks it", p.EndpointOf()))
-	case held:
-		return waitFor(ReasonSourcePaused, time.Time{}, fmt.Sprintf("patra source resume %s --reason TEXT", p.EndpointOf()))
+	if st, held := b.held[p.EndpointOf()]; held {
+		return HeldEndpoint{p.EndpointOf(), st}.waits()
 	}
 	if rest, quiet := b.quiet.Rest(ctx, p.Provenance, p.Operation); quiet {
 		return waitFor(ReasonQuietHours, rest.Until, "the end of the quiet hours")

@@ -86,7 +86,7 @@ func (c *Control) lookForUntaken(ctx context.Context, x *examination, now time.T
 	}
 	for _, s := range st.Sources {
 		if s.Waiting != nil && s.Waiting.Reason == ReasonNoExecutor {
-			x.warn(partServices, "patra serve", "%s of %s ready, and nobody takes it", counting(s.Queued, "task"), s.Source)
+			x.warn(partServices, "patra serve", "%s of %s ready, and nobody takes it", counting(s.ready, "task"), s.Source)
 		}
 	}
 	list, err := c.Schedules(ctx, "")

@@ -22,7 +22,7 @@ const (
 	FreshCatchingUp Freshness = "catching_up" // it is over, and gets less
 	FreshLate       Freshness = "late"        // it is over, and does not
 	FreshWaiting    Freshness = "waiting"     // nothing is to run, or nothing is known yet
-	FreshStopped    Freshness = "stopped"     // paused, or stopped by a fatal fault
+	FreshStopped    Freshness = "stopped"     // paused, or stopped by a fatal fault: the source, or the endpoint it goes through
 )
 
 // Word is the word as people read it.

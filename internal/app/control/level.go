@@ -12,9 +12,9 @@ type Levels struct {
 	Queued  []QueueLevel
 	Cursors []CursorLevel
 	// Resting are the partitions whose breaker is open, Held the sources that are
-	// paused or stopped.
+	// paused or stopped, and the endpoints that are by themselves: a source has none.
 	Resting []harvest.Partition
-	Held    []string
+	Held    []harvest.EndpointOf
 	// Alerts are those that fire, by rule.
 	Alerts []AlertLevel
 	// Targets are those who are told of revisions, and Outbox the longest backlog among

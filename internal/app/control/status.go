@@ -50,6 +50,9 @@ type SourceFacts struct {
 	LastSuccess time.Time
 	Outages     []PartitionOutage
 	Rests       []PartitionRest
+	// HeldEndpoints are those that are paused or stopped by themselves, by name. None of
+	// the tasks that are queued for them is ready, or the next one.
+	HeldEndpoints []HeldEndpoint
 	// Queued tasks, those of them that could be taken now and since when the first
 	// could; Running are in somebody's hands, Failed ended as gaps.
 	Queued, Ready, Running, Failed Counted
@@ -73,6 +76,12 @@ type SourceFacts struct {
 	Restarted *Restart
 	// Harvested is the cursor of a HARVEST that moved last; ID 0: there is none.
 	Harvested CursorFacts
+}
+
+// HeldEndpoint is an endpoint that is paused or stopped by itself.
+type HeldEndpoint struct {
+	harvest.EndpointOf
+	harvest.SourceState
 }
 
 // Restart is why a slice was begun again, when and how often; 0 times: it is a part of
@@ -135,6 +144,8 @@ type Status struct {
 type Need struct {
 	// Source is empty where it is about all of them.
 	Source string `json:"source"`
+	// Endpoint is that of the source which it is about, empty where it is about all of it.
+	Endpoint string `json:"endpoint,omitempty"`
 	// Level is what kind of trouble it is.
 	Level NeedKind `json:"level"`
 	// Cause is the code of the last fault, empty if there was none.
@@ -142,6 +153,14 @@ type Need struct {
 	Since *Time        `json:"since,omitempty"`
 	Text  string       `json:"text"`
 	Next  string       `json:"next"`
+}
+
+// Subject is the source that it is about, or SOURCE/ENDPOINT, empty where it is about all.
+func (n Need) Subject() string {
+	if n.Endpoint == "" {
+		return n.Source
+	}
+	return harvest.EndpointOf{Provenance: n.Source, Endpoint: n.Endpoint}.String()
 }
 
 // NeedKind is a kind of trouble that a person should look at.
@@ -213,6 +232,7 @@ type SourceStatus struct {
 	Never      bool         `json:"never_harvested,omitzero"`
 
 	pausedLine string // a schedule that would harvest it, and is paused
+	ready      Counted
 }
 
 // LineStatus is how far a standing selection of a source is behind. Without a name it
@@ -309,6 +329,9 @@ func (c *Control) Status(ctx context.Context, code string) (Status, error) {
 		out.At = Time(v.facts.Now.Truncate(time.Second))
 		out.Sources = append(out.Sources, v.SourceStatus)
 		out.Needs = append(out.Needs, v.needs(v.facts)...)
+		for _, h := range v.facts.HeldEndpoints {
+			out.Needs = append(out.Needs, h.need())
+		}
 	}
 	if len(seen) == 0 {
 		now, err := c.store.Now(ctx)
@@ -393,7 +416,7 @@ func (c *Control) statuses(ctx context.Context, codes []string, standing []sched
 func (c *Control) beginView(ctx context.Context, code string, f SourceFacts, standing []schedule.Standing) (sourceView, error) {
 	v := sourceView{facts: f, SourceStatus: SourceStatus{
 		Source: code, LastSuccess: optional(f.LastSuccess), Queued: f.Queued, Running: f.Running, Failed: f.Failed,
-		Quarantined: f.Quarantined, NoDetails: f.NoDetails, Lines: []LineStatus{}, Cause: causeOf(f), Never: !f.Planned && len(f.Outages) == 0,
+		Quarantined: f.Quarantined, NoDetails: f.NoDetails, Lines: []LineStatus{}, Cause: causeOf(f), ready: f.Ready, Never: !f.Planned && len(f.Outages) == 0,
 	}}
 	for _, st := range standing {
 		if st.Source != code || st.Operation != harvest.Harvest {
@@ -406,6 +429,12 @@ func (c *Control) beginView(ctx context.Context, code string, f SourceFacts, sta
 		line, spec, err := c.lineStatus(ctx, st, f)
 		if err != nil {
 			return v, err
+		}
+		if spec != nil {
+			if h, is := f.held(spec.Search.Name); is {
+				line.Freshness = FreshStopped
+				line.Waiting = h.waits()
+			}
 		}
 		v.Lines = append(v.Lines, line)
 		v.spec = cmp.Or(v.spec, spec)
@@ -452,10 +481,11 @@ func (c *Control) finishView(ctx context.Context, v *sourceView, gates map[strin
 	return nil
 }
 
-// sumUp gives the source the word and the lag of the line that is worst off.
+// sumUp gives the source the word and the lag of the line that is worst off, among those
+// that go on if there are any.
 func (s *SourceStatus) sumUp(f SourceFacts) {
 	s.Freshness = FreshWaiting
-	for i, l := range s.Lines {
+	for i, l := range s.goingOn() {
 		if i == 0 || l.Freshness.worse(s.Freshness) || l.Freshness == s.Freshness && longer(l.Lag, s.Lag) {
 			s.Freshness = l.Freshness
 			s.Lag = l.Lag
@@ -463,6 +493,8 @@ func (s *SourceStatus) sumUp(f SourceFacts) {
 			s.Watermark = l.Watermark
 			s.LateSince = l.LateSince
 		}
+	}
+	for _, l := range s.Lines {
 		if l.OldestGap != nil && (s.OldestGap == nil || s.OldestGap.From.After(l.OldestGap.From)) {
 			s.OldestGap = l.OldestGap
 		}
@@ -479,7 +511,7 @@ func (s *SourceStatus) sumUp(f SourceFacts) {
 	}
 	slices.Sort(s.Capped)
 	switch {
-	case f.State.Held():
+	case f.State.Held(), f.allHeld() && s.Freshness == FreshWaiting:
 		s.Freshness = FreshStopped
 	case s.Waiting != nil && s.Waiting.Reason == ReasonQuietHours:
 		s.Freshness = FreshWaiting
@@ -494,6 +526,16 @@ func (s *SourceStatus) sumUp(f SourceFacts) {
 	default:
 		s.Next = "patra schedule set NAME --source " + s.Source + " --cron @hourly --reason TEXT"
 	}
+}
+
+// goingOn are the lines that go through no endpoint that is held; all of them if there is
+// no such line.
+func (s *SourceStatus) goingOn() []LineStatus {
+	held := func(l LineStatus) bool { return l.Freshness == FreshStopped }
+	if going := slices.DeleteFunc(slices.Clone(s.Lines), held); len(going) > 0 {
+		return going
+	}
+	return s.Lines
 }
 
 func longer(a, b *Seconds) bool { return a != nil && (b == nil || *a > *b) }

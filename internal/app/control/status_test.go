@@ -72,13 +72,18 @@ func (s *faring) Standing(context.Context) ([]schedule.Standing, error) { return
 type described struct {
 	spec *source.Spec
 	err  error
+	// through, if set, is the contract for an endpoint by its name.
+	through func(endpoint string) *source.Spec
 }
 
 func (d described) Select(context.Context, string, harvest.Operation, string) (source.Contract, error) {
 	return source.Contract{Spec: d.spec}, d.err
 }
 
-func (d described) Through(context.Context, string, harvest.Operation, string, string) (source.Contract, error) {
+func (d described) Through(_ context.Context, _ string, _ harvest.Operation, endpoint, _ string) (source.Contract, error) {
+	if d.through != nil {
+		return source.Contract{Spec: d.through(endpoint)}, d.err
+	}
 	return source.Contract{Spec: d.spec}, d.err
 }
 
@@ -333,5 +338,96 @@ func TestStatus_KnowsTheLagOfWhatIsNotScheduled(t *testing.T) {
 	s, _ = f.status(t)
 	if s.Lag == nil || s.Lag.Duration() != 3*time.Hour || !strings.Contains(s.Next, "schedule set NAME --source s") {
 		t.Errorf("not scheduled: lag %v, next %q", s.Lag, s.Next)
+	}
+}
+
+// TestR72_HeldEndpointsAreTold: an endpoint that is stopped or paused by itself needs
+// somebody, by its name, its reason, since when and the command that lets it go on. While
+// nothing else of its source is queued, that is what the source waits for; a line through
+// it is stopped, and the source has the word of its other lines, or is stopped if there are
+// none.
+func TestR72_HeldEndpointsAreTold(t *testing.T) {
+	const resume = "patra source resume s/works --reason TEXT"
+	since := noon.Add(-2 * time.Hour)
+	at := func(name string, st harvest.SourceState) control.HeldEndpoint {
+		st.Since = since
+		return control.HeldEndpoint{EndpointOf: harvest.EndpointOf{Provenance: "s", Endpoint: name}, SourceState: st}
+	}
+	stopped := at("works", harvest.SourceState{Stopped: true, Reason: "schema_drift: another shape"})
+	paused := at("works", harvest.SourceState{Paused: true, Reason: "too slow"})
+	for _, c := range []struct {
+		held   control.HeldEndpoint
+		level  control.NeedKind
+		reason control.Reason
+		cause  harvest.Code
+		text   string
+	}{
+		{stopped, control.NeedStopped, control.ReasonLineStopped, harvest.CodeSchemaDrift, "stopped since 2026-03-01T10:00:00Z: schema_drift: another shape"},
+		{paused, control.NeedPaused, control.ReasonSourcePaused, "", "paused since 2026-03-01T10:00:00Z: too slow"},
+	} {
+		f := newFares(t)
+		f.store.facts.HeldEndpoints = []control.HeldEndpoint{c.held}
+		f.store.facts.Queued = control.Counted{Count: 1}
+		s, needs := f.status(t)
+		if len(needs) != 1 || needs[0].Level != c.level || needs[0].Endpoint != "works" || needs[0].Text != c.text || needs[0].Next != resume || needs[0].Cause != c.cause {
+			t.Fatalf("%s: needs %+v", c.level, needs)
+		}
+		if needs[0].Since == nil || !time.Time(*needs[0].Since).Equal(since) {
+			t.Errorf("%s: since %v", c.level, needs[0].Since)
+		}
+		if s.Waiting == nil || s.Waiting.Reason != c.reason || !strings.Contains(s.Waiting.Text, "s/works") || !strings.Contains(s.Waiting.Unblocks, resume) {
+			t.Errorf("%s: waits for %+v", c.level, s.Waiting)
+		}
+		if s.Freshness != control.FreshStopped || s.Lines[0].Freshness != control.FreshStopped || s.Lines[0].Waiting == nil || s.Lines[0].Waiting.Reason != c.reason {
+			t.Errorf("%s: %s, line %+v", c.level, s.Freshness, s.Lines[0])
+		}
+
+		f.unscheduled(time.Hour)
+		if s, _ := f.status(t); s.Freshness != control.FreshStopped {
+			t.Errorf("%s, and nothing is scheduled: %s", c.level, s.Freshness)
+		}
+	}
+
+	f := newFares(t)
+	f.store.facts.HeldEndpoints = []control.HeldEndpoint{at("others", stopped.SourceState)}
+	if s, needs := f.status(t); len(needs) != 1 || needs[0].Level != control.NeedStopped || s.Freshness != control.FreshOnTime || s.Waiting != nil {
+		t.Errorf("another endpoint is stopped: %s, waits for %+v, needs %+v", s.Freshness, s.Waiting, needs)
+	}
+	f.store.facts.Queued = control.Counted{Count: 2}
+	f.store.facts.Ready = control.Counted{Count: 1}
+	f.store.facts.ReadySince = noon.Add(-5 * time.Minute)
+	if s, needs := f.status(t); len(needs) != 2 || needs[1].Level != control.NeedUnasked || s.Waiting == nil || s.Waiting.Reason != control.ReasonNoExecutor {
+		t.Errorf("another endpoint is stopped, and nobody takes the rest: waits for %+v, needs %+v", s.Waiting, needs)
+	}
+
+	f = newFares(t)
+	f.store.facts.State = harvest.SourceState{Stopped: true, Since: since, Reason: "auth_refused: no"}
+	f.store.facts.HeldEndpoints = []control.HeldEndpoint{stopped}
+	if _, needs := f.status(t); len(needs) != 2 || needs[0].Endpoint != "" || needs[1].Endpoint != "works" {
+		t.Errorf("source and endpoint are stopped: %+v", needs)
+	}
+}
+
+// TestR72_ALineBesideAHeldOneIsToldByItself: the word and the lag of a source are those of
+// the lines that go on, whatever the line through an endpoint that is held has come to.
+func TestR72_ALineBesideAHeldOneIsToldByItself(t *testing.T) {
+	f := newFares(t)
+	beside := f.store.standing[0]
+	beside.Name = "beside"
+	beside.Wants.Endpoint = "others"
+	f.store.standing = append(f.store.standing, beside)
+	f.through = func(endpoint string) *source.Spec {
+		spec := *f.spec
+		if endpoint != "" {
+			spec.Search.Name = endpoint
+		}
+		return &spec
+	}
+	f.store.facts.HeldEndpoints = []control.HeldEndpoint{{
+		EndpointOf: harvest.EndpointOf{Provenance: "s", Endpoint: "others"}, SourceState: harvest.SourceState{Stopped: true, Reason: "schema_drift: no"},
+	}}
+	s, _ := f.status(t)
+	if s.Freshness != control.FreshOnTime || s.Lines[0].Freshness != control.FreshOnTime || s.Lines[1].Freshness != control.FreshStopped {
+		t.Errorf("%s, lines %+v", s.Freshness, s.Lines)
 	}
 }

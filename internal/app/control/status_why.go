@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,6 +55,49 @@ func waitFor(r Reason, until time.Time, unblocks string) *WaitingFor {
 	return &WaitingFor{Reason: r, Text: r.Meaning(), Until: optional(until), Unblocks: unblocks}
 }
 
+// waits is what the work of the endpoint waits for.
+func (h HeldEndpoint) waits() *WaitingFor {
+	if h.Stopped {
+		return &WaitingFor{
+			Reason: ReasonLineStopped, Text: fmt.Sprintf("a fatal fault stopped %s until a person has looked at it", h.EndpointOf),
+			Unblocks: h.resume() + ", which checks it",
+		}
+	}
+	return &WaitingFor{Reason: ReasonSourcePaused, Text: fmt.Sprintf("somebody paused %s", h.EndpointOf), Unblocks: h.resume()}
+}
+
+// resume is the command that lets the endpoint go on.
+func (h HeldEndpoint) resume() string {
+	return fmt.Sprintf("patra source resume %s --reason TEXT", h.EndpointOf)
+}
+
+// need is what a person should look at about the endpoint.
+func (h HeldEndpoint) need() Need {
+	n := Need{Source: h.Provenance, Endpoint: h.Endpoint, Level: NeedPaused, Since: optional(h.Since), Next: h.resume()}
+	if h.Stopped {
+		n.Level = NeedStopped
+		code, _, _ := strings.Cut(h.Reason, ": ")
+		n.Cause = harvest.Code(code)
+	}
+	n.Text = fmt.Sprintf("%s since %s: %s", n.Level, Time(h.Since.Truncate(time.Second)), h.Reason)
+	return n
+}
+
+// allHeld reports whether all that is queued waits for endpoints that are held by
+// themselves.
+func (f SourceFacts) allHeld() bool {
+	return len(f.HeldEndpoints) > 0 && f.Queued.Count > 0 && f.Ready.Count == 0 && f.NextAt.IsZero()
+}
+
+// held is the state of an endpoint that is held by itself.
+func (f SourceFacts) held(endpoint string) (h HeldEndpoint, is bool) {
+	at := slices.IndexFunc(f.HeldEndpoints, func(h HeldEndpoint) bool { return h.Endpoint == endpoint })
+	if at < 0 {
+		return h, false
+	}
+	return f.HeldEndpoints[at], true
+}
+
 // waitingOf says why nothing of a source is done just now, nil if something is or
 // nothing is to be done.
 func (c *Control) waitingOf(ctx context.Context, code string, f SourceFacts, gate gateWaits) *WaitingFor {
@@ -102,6 +146,8 @@ func untaken(f SourceFacts, gate gateWaits) *WaitingFor {
 		return waitFor(ReasonGlobalLimit, time.Time{}, "a worker that is done, or more of them: patra serve --workers N")
 	case unclaimed:
 		return waitFor(ReasonNoExecutor, time.Time{}, "a process that works: patra serve")
+	case f.allHeld():
+		return f.HeldEndpoints[0].waits()
 	case f.Ready.Count == 0 && f.Queued.Count > 0:
 		return waitFor(reasonOf(f.NextCode), f.NextAt, "nobody's doing: it is tried again then")
 	}
@@ -197,6 +243,7 @@ func (s *SourceStatus) needs(f SourceFacts) (out []Need) {
 	case f.State.Paused:
 		add(NeedPaused, optional(f.State.Since), s.Waiting.Unblocks, "paused since %s: %s", Time(f.State.Since.Truncate(time.Second)), f.State.Reason)
 		return out
+	case s.Freshness == FreshStopped: // for endpoints that are held, which are told by themselves
 	case s.Freshness == FreshLate:
 		add(NeedLate, s.LateSince, s.helps(), "%s behind (limit %s) since %s%s", s.Lag, s.Limit, s.LateSince, s.because())
 	case s.Waiting != nil && s.Waiting.Reason == ReasonNoExecutor:

@@ -25,7 +25,8 @@ func (s *session) recut(at harvest.Position) harvest.Recut {
 
 // adviseCut is the fault that has the slice cut once b is committed, nil if it should
 // not be, or cannot. Only SEARCH pages are looked at: the ids of a walk that is over
-// are known, and to cut the slice then would be to look for them again.
+// are known, and to cut the slice then would be to look for them again, and to ask once
+// more for the details that are stored (R69).
 func (s *session) adviseCut(b *harvest.Batch, ans source.Answer) error {
 	s.effort.gauge.Note(harvest.PageCost{
 		At: time.Now(), Bytes: ans.BodyBytes, Failed: ans.Traffic.Retried, Throttled: ans.Traffic.HTTP429,

@@ -404,6 +404,96 @@ func TestR69_StrainIsKeptOverAttempts(t *testing.T) {
 	}
 }
 
+// TestR69_StrainInDetailsCutsNoSlice: whatever the details of a two-phase slice cost, over
+// the platform's threshold or the source's own, the slice is not cut: its parts would
+// search again, and ask again for the details that are stored. No page is asked for twice.
+func TestR69_StrainInDetailsCutsNoSlice(t *testing.T) {
+	t.Parallel()
+	const searches, details = 2, 7
+	complain := func(code, times int) *meddler {
+		return &meddler{answer: func(n int, r *http.Request) *http.Response {
+			// Every other try, so that each is followed by one that is answered.
+			if at := n - searches; at > 0 && at%2 == 1 && at < 2*times {
+				return status(r, code, "{}")
+			}
+			return nil
+		}}
+	}
+	heavy := func(size int) *meddler {
+		return &meddler{bend: func(n int, body []byte) []byte {
+			if n == searches+2 && len(body) < size {
+				body = append(body, bytes.Repeat([]byte(" "), size-len(body))...)
+			}
+			return body
+		}}
+	}
+	for _, c := range []struct {
+		name   string
+		cuts   source.Cuts
+		meddle *meddler
+	}{
+		{"429, the platform's threshold", source.Cuts{}, complain(429, 5)},
+		{"429, the source's own", source.Cuts{Throttled: 2}, complain(429, 2)},
+		{"bytes, the platform's threshold", source.Cuts{}, heavy(5_000_001)},
+		{"bytes, the source's own", source.Cuts{PageBytes: 100_000}, heavy(100_001)},
+		{"failures, the source's own", source.Cuts{FailedPercent: 10, FailedOver: 5}, complain(503, 3)},
+		{"time, the source's own", source.Cuts{WalkTime: source.Duration(4 * time.Second)}, &meddler{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				b := newBench(t, manners["two-phase"].exact(), setup{
+					sim: sim.Config{Latency: time.Second}, tweak: func(s *source.Spec) { s.Cuts = c.cuts }, wrap: c.meddle.wrap,
+				})
+				b.exact()
+				if n := b.ask(resliced); n != 0 {
+					t.Errorf("%d slices were cut: %s", n, b.text(`SELECT GROUP_CONCAT(reason) FROM ing_plan_slice`))
+				}
+				const stored = `SELECT COUNT(*) FROM ing_task_run_batch WHERE status_code='SUCCEEDED' AND phase=?`
+				if s, d := b.ask(stored, harvest.PhaseSearch), b.ask(stored, harvest.PhaseDetail); s != searches || d != details {
+					t.Errorf("%d pages of the search and %d of details are stored, want %d and %d", s, d, searches, details)
+				}
+			})
+		})
+	}
+}
+
+// TestC17_SlowPagesAndLongWalksAreCut: ten pages that take longer in the mean than the
+// source says, and a run that walks for as long as it may, just below and just above.
+func TestC17_SlowPagesAndLongWalksAreCut(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		cuts source.Cuts
+		code harvest.Code
+		cut  bool
+	}{
+		{"slow pages below", source.Cuts{SlowPage: source.Duration(time.Second)}, harvest.CutSlow, false},
+		{"slow pages above", source.Cuts{SlowPage: source.Duration(time.Second - time.Millisecond)}, harvest.CutSlow, true},
+		{"long walk below", source.Cuts{WalkTime: source.Duration(15 * time.Second)}, harvest.CutBudget, false},
+		{"long walk above", source.Cuts{WalkTime: source.Duration(11 * time.Second)}, harvest.CutBudget, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				m := ascending
+				m.paging = strings.Replace(m.paging, "pageSize: 10", "pageSize: 20", 1)
+				m.target = 900
+				b := newBench(t, m, setup{
+					sim: sim.Config{Records: 240, Latency: time.Second}, tweak: func(s *source.Spec) { s.Cuts = c.cuts },
+				})
+				b.exact()
+				n := b.ask(cutFor, c.code)
+				if (n > 0) != c.cut || b.ask(resliced) != n {
+					t.Errorf("%d slices were cut for %s, %d in all", n, c.code, b.ask(resliced))
+				}
+				const small = `SELECT COUNT(*) FROM ing_plan_slice WHERE JSON_EXTRACT(slice_spec, '$.pageSize')=10`
+				if c.code == harvest.CutSlow && (b.ask(small) > 0) != c.cut {
+					t.Errorf("%d slices have pages half as large", b.ask(small))
+				}
+			})
+		})
+	}
+}
+
 // TestC17_ShortSlicesAreLeftWhole: thresholds are advice, and where a slice
 // cannot be cut the walk goes on; a wall is none, and makes a gap.
 func TestC17_ShortSlicesAreLeftWhole(t *testing.T) {

@@ -385,7 +385,7 @@ func (s *session) whyHalt() error {
 		return errStopping
 	}
 	for _, r := range s.e.resting(s.stop) {
-		if r.Provenance == s.job.Provenance && r.Operation == s.job.Operation {
+		if r.Bars(s.job.Partition()) {
 			return r.Fault()
 		}
 	}

@@ -58,7 +58,7 @@ func (s *slowSources) full() []harvest.Rest {
 	var out []harvest.Rest
 	for p, one := range s.of {
 		if one.inHand >= one.Allowed() {
-			out = append(out, harvest.Rest{Provenance: p.Provenance, Operation: p.Operation})
+			out = append(out, harvest.Rest{Provenance: p.Provenance, Endpoint: p.Endpoint, Operation: p.Operation})
 		}
 	}
 	return out

@@ -98,11 +98,18 @@ type LeaseRequest struct {
 	Turns *Turns
 }
 
-// Rest is a time in which an operation of a source is left alone, as in quiet hours.
+// Rest is a time in which an operation of a source is left alone, as in quiet hours. With
+// an endpoint it is only that which rests (R72).
 type Rest struct {
 	Provenance string
+	Endpoint   string
 	Operation  Operation
 	Until      time.Time
+}
+
+// Bars reports whether a partition is left alone.
+func (r Rest) Bars(p Partition) bool {
+	return r.Provenance == p.Provenance && r.Operation == p.Operation && (r.Endpoint == "" || r.Endpoint == p.Endpoint)
 }
 
 // Fault is the error of a request that is not sent since its source is left alone.

@@ -94,7 +94,7 @@ func (c *Console) needsPanel(v *visit, s control.Status) panel {
 	out := panel{ID: "needs", Title: v.t("overview.needs", len(s.Needs)+s.MoreNeeds)}
 	for _, n := range s.Needs {
 		out.Needs = append(out.Needs, need{
-			State: state{Family: n.Level.Family(), Word: cmp.Or(n.Source, v.t("rail./outbox"))}, Text: n.Text, Next: n.Next,
+			State: state{Family: n.Level.Family(), Word: cmp.Or(n.Subject(), v.t("rail./outbox"))}, Text: n.Text, Next: n.Next,
 			Where: link{v.t("overview.open"), v.pageOf(n)},
 		})
 	}

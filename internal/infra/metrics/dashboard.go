@@ -68,7 +68,7 @@ func sections() []section {
 	return []section{
 		{"What needs somebody", []graph{
 			{"Alerts that fire", "short", []line{level(alertsFiring, "rule, severity", "{{rule}} ({{severity}})")}},
-			{"Sources held", "short", []line{level(sourcesHeld, "source", "{{source}}")}},
+			{"Sources and endpoints held", "short", []line{level(sourcesHeld, "source, endpoint", "{{source}} {{endpoint}}")}},
 			{"Partitions left alone (circuit open)", "short", []line{level(breakersOpen, per, partition)}},
 			{"Messages about alerts", "short", []line{perSecond(alertMessages, "kind, outcome", "{{kind}} {{outcome}}")}},
 		}},

@@ -30,7 +30,7 @@ type Metric struct {
 // credential is ever a label.
 var (
 	ofPartition = []string{"source", "endpoint", "op"}
-	ofSource    = []string{"source"}
+	ofEndpoint  = []string{"source", "endpoint"}
 	ofTarget    = []string{"target"} // those that an operator has named
 )
 
@@ -137,7 +137,7 @@ var (
 		"patra_ingest_breakers_open", gauge, ofPartition, "1 for a partition that is left alone because it failed again and again.", "",
 	}
 	sourcesHeld = Metric{
-		"patra_ingest_sources_held", gauge, ofSource, "1 for a source that is paused or stopped.", "",
+		"patra_ingest_sources_held", gauge, ofEndpoint, "1 for a source that is paused or stopped, without an endpoint, and for one endpoint of it that is by itself.", "",
 	}
 	outbox = Metric{
 		"patra_ingest_outbox_backlog", gauge, nil, "Revisions of records that the target furthest behind has not got; at most 10,000 are counted.", "",

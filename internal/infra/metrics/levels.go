@@ -69,8 +69,8 @@ func (l *levels) Collect(out chan<- prometheus.Metric) {
 	for _, a := range now.Alerts {
 		tell(alertsFiring, float64(a.Firing), string(a.Rule), string(a.Severity))
 	}
-	for _, code := range now.Held {
-		tell(sourcesHeld, 1, code)
+	for _, held := range now.Held {
+		tell(sourcesHeld, 1, held.Provenance, held.Endpoint)
 	}
 }
 

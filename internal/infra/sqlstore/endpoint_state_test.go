@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"errors"
 
+	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/domain/source"
 )
@@ -135,5 +136,67 @@ func (l *Lab) holdEndpoint(at harvest.EndpointOf, paused bool) {
 	err := l.Store.HoldEndpoint(l.ctx(), at, paused, source.Audit{Actor: "lab", Action: "ENDPOINT_PAUSE", Object: "endpoint/" + at.String(), Reason: "slow"})
 	if err != nil {
 		l.Fatal(err)
+	}
+}
+
+// endpointHeldInStatus: what is queued for an endpoint that is paused or stopped by itself
+// counts neither as ready nor as what is due next, however much of it there is; the
+// endpoint is told, and what goes through the others beside it counts as ever.
+func endpointHeldInStatus(l *Lab) {
+	through := func(name string, from, to int) {
+		l.Helper()
+		d := Draft(harvest.ActivityNamespace(prov, harvest.Backfill, "updated", name), from, to)
+		d.Endpoint = name
+		if _, err := l.Store.SavePlan(l.ctx(), d); err != nil {
+			l.Fatal(err)
+		}
+	}
+	facts := func() control.SourceFacts {
+		l.Helper()
+		all, err := l.Store.SourceFacts(l.ctx(), []string{prov, "another"})
+		if err != nil {
+			l.Fatal(err)
+		}
+		if f := all["another"]; len(f.HeldEndpoints) != 0 || f.Ready.Count != 0 {
+			l.Errorf("another source: %+v", f)
+		}
+		return all[prov]
+	}
+	through("b", 0, 2)
+	through("d", 0, 3)
+	l.Due()
+	l.Exec(`UPDATE ing_task SET scheduled_at='2000-01-02 00:00:00.000000' WHERE endpoint_name='d'`)
+	held := harvest.EndpointOf{Provenance: prov, Endpoint: "b"}
+	if f := facts(); f.Ready.Count != 5 || len(f.HeldEndpoints) != 0 {
+		l.Errorf("nothing is held: %+v", f)
+	}
+	l.holdEndpoint(held, true)
+	f := facts()
+	if f.Queued.Count != 5 || f.Ready.Count != 3 || f.ReadySince.Day() != 2 {
+		l.Errorf("%s is paused: %+v", held, f)
+	}
+	if len(f.HeldEndpoints) != 1 || f.HeldEndpoints[0].EndpointOf != held || !f.HeldEndpoints[0].Paused || f.HeldEndpoints[0].Reason != "slow" {
+		l.Errorf("held are %+v", f.HeldEndpoints)
+	}
+	through("a", 0, 1)
+	through("c", 0, 1)
+	l.Exec(`UPDATE ing_task SET scheduled_at='2000-01-02 00:00:00.000000' WHERE endpoint_name IN ('a','c')`)
+	if f := facts(); f.Ready.Count != 5 {
+		l.Errorf("%d are ready before, between and after what is held", f.Ready.Count)
+	}
+	l.Exec(`UPDATE ing_task SET scheduled_at='2999-01-01 00:00:00.000000' WHERE endpoint_name IN ('a','c')`)
+	if err := l.Store.StopSource(l.ctx(), harvest.Partition{Provenance: prov, Endpoint: "d", Operation: harvest.Backfill}, harvest.CodeSchemaDrift, "no"); err != nil {
+		l.Fatal(err)
+	}
+	f = facts()
+	if f.Ready.Count != 0 || !f.ReadySince.IsZero() || f.NextAt.Year() != 2999 {
+		l.Errorf("what is not held is due later: %+v", f)
+	}
+	if len(f.HeldEndpoints) != 2 || f.HeldEndpoints[0].Endpoint != "b" || f.HeldEndpoints[1].Endpoint != "d" || !f.HeldEndpoints[1].Stopped {
+		l.Errorf("held are %+v", f.HeldEndpoints)
+	}
+	l.Exec(`DELETE FROM ing_task WHERE endpoint_name IN ('a','c')`)
+	if f := facts(); f.Queued.Count != 5 || f.Ready.Count != 0 || !f.NextAt.IsZero() {
+		l.Errorf("all is held: %+v", f)
 	}
 }

@@ -99,16 +99,17 @@ func (s *Store) alertLevels(ctx context.Context, _ time.Time, l *control.Levels)
 	}, `SELECT rule_code, severity_code, COUNT(*) FROM ing_alert WHERE state_code='FIRING' GROUP BY rule_code, severity_code`)
 }
 
-// otherLevels reads which sources are held, and how much of the outbox waits.
+// otherLevels reads which sources and endpoints are held, and how much of the outbox waits.
 func (s *Store) otherLevels(ctx context.Context, _ time.Time, l *control.Levels) error {
 	err := s.each(ctx, func(r *sql.Rows) error {
-		var code string
-		if err := r.Scan(&code); err != nil {
+		var held harvest.EndpointOf
+		if err := r.Scan(&held.Provenance, &held.Endpoint); err != nil {
 			return err
 		}
-		l.Held = append(l.Held, code)
+		l.Held = append(l.Held, held)
 		return nil
-	}, `SELECT provenance_code FROM ing_source_state WHERE paused=1 OR stopped=1`)
+	}, `SELECT provenance_code, '' FROM ing_source_state WHERE paused=1 OR stopped=1
+		UNION ALL SELECT provenance_code, endpoint_name FROM ing_endpoint_state WHERE paused=1 OR stopped=1`)
 	if err != nil {
 		return err
 	}

@@ -44,8 +44,17 @@ func levelsOfTheStore(l *Lab) {
 	if len(levels.Cursors) != 1 || levels.Cursors[0].Behind <= 0 || levels.Cursors[0].Endpoint == "" || levels.Cursors[0].Scope != harvest.ScopeExpr {
 		l.Errorf("cursors %+v", levels.Cursors)
 	}
-	if len(levels.Resting) != 1 || len(levels.Held) != 1 || levels.Held[0] != prov {
+	if len(levels.Resting) != 1 || len(levels.Held) != 1 || levels.Held[0] != (harvest.EndpointOf{Provenance: prov}) {
 		l.Errorf("resting %+v, held %v", levels.Resting, levels.Held)
+	}
+	if err := l.Store.HoldSource(l.ctx(), prov, false, false, ""); err != nil {
+		l.Fatal(err)
+	}
+	beside := harvest.EndpointOf{Provenance: prov, Endpoint: "beside"}
+	l.holdEndpoint(beside, true)
+	levels, err = l.Store.Levels(l.ctx())
+	if err != nil || len(levels.Held) != 1 || levels.Held[0] != beside {
+		l.Errorf("one endpoint is paused, and held are %v, %v", levels.Held, err)
 	}
 	if seen.moves[harvest.Forward] != 1 || seen.rests != 1 {
 		l.Errorf("told of %v moves and %d rests", seen.moves, seen.rests)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -62,12 +63,7 @@ func (x *tx) takeable(r harvest.LeaseRequest, open map[harvest.Partition]harvest
 		case open[p].Bars(x.now):
 			return false
 		}
-		for _, quiet := range r.Resting {
-			if quiet.Provenance == p.Provenance && quiet.Operation == p.Operation {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(r.Resting, func(rest harvest.Rest) bool { return rest.Bars(p) })
 	}, nil
 }
 

@@ -5,8 +5,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -62,6 +65,9 @@ func (l *sourceLook) look(codes []string) error {
 		if err := read(begun); err != nil {
 			return err
 		}
+	}
+	if err := l.readHeldEndpoints(); err != nil {
+		return err
 	}
 	var queued, open []string
 	for _, code := range begun {
@@ -189,6 +195,24 @@ func (l *sourceLook) readStates() error {
 	return err
 }
 
+// readHeldEndpoints reads which endpoints are held by themselves, in the order of their
+// names.
+func (l *sourceLook) readHeldEndpoints() error {
+	held, err := l.s.HeldEndpoints(l.ctx)
+	if err != nil {
+		return err
+	}
+	for at, st := range held {
+		if f := l.facts[at.Provenance]; f != nil {
+			f.HeldEndpoints = append(f.HeldEndpoints, control.HeldEndpoint{EndpointOf: at, SourceState: st})
+		}
+	}
+	for _, f := range l.facts {
+		slices.SortFunc(f.HeldEndpoints, func(a, b control.HeldEndpoint) int { return strings.Compare(a.Endpoint, b.Endpoint) })
+	}
+	return nil
+}
+
 // readOutages reads what is not answered. A page that was stored after the last fault
 // says that it is over.
 func (l *sourceLook) readOutages() error {
@@ -226,43 +250,63 @@ func (l *sourceLook) readRests() error {
 		ORDER BY provenance_code, endpoint_name, operation_code`, args...)
 }
 
+// namesSpan is a range of endpoints by their names, both ends left out.
+type namesSpan struct{ after, before string }
+
+// lastName is behind the name of every endpoint.
+const lastName = string(utf8.MaxRune)
+
+// notHeld are the ranges of a source's endpoints between those that are held by
+// themselves. A range is read over the queue's index, so that however much is queued for
+// an endpoint that is held, none of it is looked at.
+//
+//	held         b           d
+//	spans   ---)   (---a--)     (-----
+func notHeld(f *control.SourceFacts) []namesSpan {
+	spans := []namesSpan{{before: lastName}}
+	for _, h := range f.HeldEndpoints {
+		spans[len(spans)-1].before = h.Endpoint
+		spans = append(spans, namesSpan{after: h.Endpoint, before: lastName})
+	}
+	return spans
+}
+
 // readQueues counts what of the queued could be taken now, and finds when the first of it
-// was, or will be, due.
+// was, or will be, due. Of a source with endpoints that are held it reads what lies
+// between them, one range after the other.
 func (l *sourceLook) readQueues(codes []string) error {
-	now := ts(l.now)
-	var waiting []string
-	err := l.each(codes, `SELECT ?, COALESCE(SUM(CASE WHEN scheduled_at<=? THEN 1 ELSE 0 END),0), MIN(scheduled_at),
-		MIN(CASE WHEN scheduled_at>? THEN scheduled_at END),
-		EXISTS (SELECT 1 FROM ing_task WHERE `+isOneOf("status_code", harvest.TasksInHand)+` AND provenance_code<>? AND leased_until>?)
-		FROM (SELECT id, scheduled_at FROM ing_task WHERE status_code='QUEUED' AND provenance_code=? LIMIT ?) q`,
-		func(code string) []any { return []any{code, now, now, code, now, code, countMost} },
-		func(r *sql.Rows) error {
-			var code string
-			var ready int64
-			var first, later ts
-			var othersRun bool
-			if err := r.Scan(&code, &ready, &first, &later, &othersRun); err != nil {
-				return err
-			}
+	type place struct {
+		due  time.Time
+		span namesSpan
+	}
+	ready := map[string]int64{}
+	next := map[string]place{}
+	for i := 0; len(codes) > 0; i++ {
+		span := func(code string) namesSpan { return notHeld(l.facts[code])[i] }
+		err := l.readQueuesWithin(codes, span, func(code string, due int64, first, later time.Time) {
 			f := l.facts[code]
-			f.OthersRun = othersRun
-			f.Ready = control.CountUpTo(ready)
-			if ready > 0 {
-				f.ReadySince = first.time()
+			ready[code] += due
+			f.Ready = control.CountUpTo(ready[code])
+			if due > 0 && (f.ReadySince.IsZero() || first.Before(f.ReadySince)) {
+				f.ReadySince = first
 			}
-			if !later.time().IsZero() {
-				f.NextAt = later.time()
-				waiting = append(waiting, code)
+			if !later.IsZero() && (f.NextAt.IsZero() || later.Before(f.NextAt)) {
+				f.NextAt = later
+				next[code] = place{later, span(code)}
 			}
-			return nil
 		})
-	if err != nil {
-		return err
+		if err != nil {
+			return err
+		}
+		codes = slices.DeleteFunc(slices.Clone(codes), func(code string) bool { return len(notHeld(l.facts[code])) <= i+1 })
 	}
 	// Somebody may have taken it meanwhile: then there is no row.
-	return l.each(waiting, `SELECT provenance_code, error_code FROM (SELECT provenance_code, error_code FROM ing_task
-		WHERE status_code='QUEUED' AND provenance_code=? AND scheduled_at=? ORDER BY id LIMIT 1) q`,
-		func(code string) []any { return []any{code, ts(l.facts[code].NextAt)} },
+	return l.each(slices.Collect(maps.Keys(next)), `SELECT provenance_code, error_code FROM (SELECT provenance_code, error_code FROM ing_task
+		WHERE status_code='QUEUED' AND provenance_code=? AND endpoint_name>? AND endpoint_name<? AND scheduled_at=? ORDER BY id LIMIT 1) q`,
+		func(code string) []any {
+			at := next[code]
+			return []any{code, at.span.after, at.span.before, ts(at.due)}
+		},
 		func(r *sql.Rows) error {
 			var code string
 			var why sql.NullString
@@ -270,6 +314,36 @@ func (l *sourceLook) readQueues(codes []string) error {
 				return err
 			}
 			l.facts[code].NextCode = harvest.Code(why.String)
+			return nil
+		})
+}
+
+// readQueuesWithin hands over, of each of some sources, how much of what is queued for a
+// range of its endpoints is due, when the first of it was, and when the first of the rest
+// will be.
+func (l *sourceLook) readQueuesWithin(
+	codes []string, span func(code string) namesSpan, found func(code string, due int64, first, later time.Time),
+) error {
+	now := ts(l.now)
+	return l.each(codes, `SELECT ?, COALESCE(SUM(CASE WHEN scheduled_at<=? THEN 1 ELSE 0 END),0), MIN(scheduled_at),
+		MIN(CASE WHEN scheduled_at>? THEN scheduled_at END),
+		EXISTS (SELECT 1 FROM ing_task WHERE `+isOneOf("status_code", harvest.TasksInHand)+` AND provenance_code<>? AND leased_until>?)
+		FROM (SELECT id, scheduled_at FROM ing_task WHERE status_code='QUEUED' AND provenance_code=?
+			AND endpoint_name>? AND endpoint_name<? LIMIT ?) q`,
+		func(code string) []any {
+			within := span(code)
+			return []any{code, now, now, code, now, code, within.after, within.before, countMost}
+		},
+		func(r *sql.Rows) error {
+			var code string
+			var due int64
+			var first, later ts
+			var othersRun bool
+			if err := r.Scan(&code, &due, &first, &later, &othersRun); err != nil {
+				return err
+			}
+			l.facts[code].OthersRun = othersRun
+			found(code, due, first.time(), later.time())
 			return nil
 		})
 }

@@ -103,7 +103,17 @@ func restingLeftAlone(l *Lab) {
 	if n, harvests := lease(both[0], harvest.Rest{Provenance: "other", Operation: harvest.Backfill}); n != 2 || harvests != 0 {
 		l.Errorf("%d leased, %d of them HARVEST", n, harvests)
 	}
-	if n, harvests := lease(); n != 2 || harvests != 2 {
-		l.Errorf("afterwards %d leased, %d of them HARVEST", n, harvests)
+	if n, harvests := lease(harvest.Rest{Provenance: prov, Endpoint: "beside", Operation: harvest.Harvest}); n != 2 || harvests != 2 {
+		l.Errorf("another endpoint rests, and %d were leased, %d of them HARVEST", n, harvests)
+	}
+	third := Draft(harvest.ActivityNamespace(prov, harvest.Backfill, "updated", "third"), 0, 2)
+	third.Endpoint = "beside"
+	l.Save(third)
+	l.Save(Draft(harvest.ActivityNamespace(prov, harvest.Backfill, "updated", "fourth"), 0, 1))
+	if n, _ := lease(harvest.Rest{Provenance: prov, Endpoint: "beside", Operation: harvest.Backfill}); n != 1 {
+		l.Errorf("%d leased while one endpoint rests, want the one task of the other", n)
+	}
+	if n, _ := lease(); n != 2 {
+		l.Errorf("afterwards %d leased", n)
 	}
 }
