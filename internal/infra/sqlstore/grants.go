@@ -21,21 +21,21 @@ const (
 // served is what every role that serves writes: it asks sources through the gate, holds
 // them when they refuse, queues again what failed, and tells of it.
 var served = map[string]string{
-	"ing_task":            mayWrite,
-	"ing_plan_slice":      mayWrite,
-	"ing_plan":            mayWrite,
-	"ing_plan_total":      mayWrite,
-	"ing_plan_group":      mayWrite,
-	"ing_source_state":    mayWrite,
-	"ing_endpoint_state":  mayWrite,
-	"ing_rate_gate":       mayWrite,
-	"ing_meta":            mayWrite,
-	"ing_breaker":         mayAll,
-	"ing_outage":          mayAll,
-	"ing_error_group":     mayWrite,
-	"ing_error_hour":      mayAll,
-	"sys_audit":           mayAdd,
-	"reg_prov_credential": "UPDATE (refused_count, refused_until, updated_at)",
+	"ing_task":             mayWrite,
+	"ing_plan_slice":       mayWrite,
+	"ing_plan":             mayWrite,
+	"ing_plan_total":       mayWrite,
+	"ing_plan_group":       mayWrite,
+	"ing_source_state":     mayWrite,
+	"ing_endpoint_state":   mayWrite,
+	"ing_credential_state": mayWrite,
+	"ing_rate_gate":        mayWrite,
+	"ing_meta":             mayWrite,
+	"ing_breaker":          mayAll,
+	"ing_outage":           mayAll,
+	"ing_error_group":      mayWrite,
+	"ing_error_hour":       mayAll,
+	"sys_audit":            mayAdd,
 }
 
 // planned is what making plans writes besides.
