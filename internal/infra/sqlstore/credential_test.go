@@ -11,11 +11,14 @@ import (
 	"github.com/papertrace/patra/internal/patratest"
 )
 
-// key puts a credential into a source of the lab, which is there after it.
+// keyed is a source of which only credentials are there.
+const keyed = "keyed"
+
+// key adds a credential to that source.
 func (l *Lab) key(name string) credential.Credential {
 	l.Helper()
 	by := source.Audit{Actor: "lab", Action: "CREDENTIAL_SET", Object: "credential", Reason: "test"}
-	p := source.Provenance{Code: prov, Origin: "FILE", OriginHash: "h"}
+	p := source.Provenance{Code: keyed, Origin: "FILE", OriginHash: "h"}
 	if _, err := l.Store.ChangeSource(l.ctx(), p, by, func(source.Contents) ([]source.Change, error) { return nil, nil }); err != nil {
 		l.Fatal(err)
 	}
@@ -23,7 +26,7 @@ func (l *Lab) key(name string) credential.Credential {
 		Name: name, Scope: source.ScopeSource, Weight: 1, Status: credential.Active, From: t0,
 		Secret: credential.SecretRef{Kind: "ENV", Ref: "KEY_" + name},
 	}
-	err := l.Store.ChangeCredentials(l.ctx(), prov, by, func([]credential.Credential, time.Time) ([]credential.Change, error) {
+	err := l.Store.ChangeCredentials(l.ctx(), keyed, by, func([]credential.Credential, time.Time) ([]credential.Change, error) {
 		return []credential.Change{{Add: &c}}, nil
 	})
 	if err != nil {
@@ -35,7 +38,7 @@ func (l *Lab) key(name string) credential.Credential {
 // keyNamed is a credential as it is read.
 func (l *Lab) keyNamed(name string) credential.Credential {
 	l.Helper()
-	all, _, err := l.Store.Credentials(l.ctx(), prov)
+	all, _, err := l.Store.Credentials(l.ctx(), keyed)
 	if err != nil {
 		l.Fatal(err)
 	}
