@@ -136,15 +136,18 @@ func keptWords(seconds int64) string {
 	return control.Count(int(seconds/86400), "day")
 }
 
-const grantRoles = "reader, executor, planner, scheduler, relay, operator, owner"
+const grantRoles = "reader, executor, planner, scheduler, relay, console, operator, owner"
 
 func (c *cli) dbGrantsCmd() *cobra.Command {
 	var user string
+	var readOnly bool
 	cmd := &cobra.Command{
 		Use: "grants ROLE", Short: "Print what a user of a MySQL server must be granted for a role, and no more",
-		Long: "Grants prints SQL for " + grantRoles + ". A reader looks at things, the next four are\n" +
+		Long: "Grants prints SQL for " + grantRoles + ". A reader looks at things, the next five are\n" +
 			"roles of patra serve, an operator runs all other commands, the owner migrates the schema too. It asks no database.\n\n" +
-			"Executors, planners and schedulers may not change the registry: apply packs as operator first (patra source apply).",
+			"A console needs what the people need who use it: the rights of an operator, those of a reader with --read-only. So does\n" +
+			"another role that serves the API (--listen). Executors, planners, schedulers and relays may not change the registry: apply\n" +
+			"packs as operator first (patra source apply).",
 		Example: "  patra db grants executor --user patra_executor@10.0.0.%",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -152,21 +155,36 @@ func (c *cli) dbGrantsCmd() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if user == "" {
 				user = "patra_" + args[0]
 			}
-			list, err := node.Grants(args[0], c.db, user)
+			isConsole := args[0] == "console"
+			if readOnly && !isConsole {
+				return misuse(cmd, "--read-only is about a console: patra db grants console --read-only")
+			}
+			as := args[0]
+			if isConsole {
+				as = "operator"
+			}
+			if readOnly {
+				as = "reader"
+			}
+			list, err := node.Grants(as, c.db, user)
 			if err != nil {
 				return err
 			}
-			return c.show(map[string]any{"role": args[0], "user": user, "grants": list}, func() {
+			return c.show(map[string]any{"role": args[0], "as": as, "user": user, "grants": list}, func() {
+				if isConsole {
+					c.printf("-- what the role %s needs\n", as)
+				}
 				for _, line := range list {
 					c.printf("%s\n", line)
 				}
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&readOnly, "read-only", false, "of a console: one that lets nobody change anything")
 	cmd.Flags().StringVar(&user, "user", "", "user, or user@host, who is granted them (default: patra_ROLE from any host)")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd

@@ -127,3 +127,18 @@ func TestDB_WhatIsOldIsMovedAndFound(t *testing.T) {
 		t.Errorf("a damaged archive: exit %d: %s", code, out)
 	}
 }
+
+// TestR74_GrantsOfAConsole: a console at which people change things needs what an operator
+// needs, one that lets nobody change anything what a reader needs, and it is said which.
+func TestR74_GrantsOfAConsole(t *testing.T) {
+	for as, args := range map[string][]string{"operator": {"console"}, "reader": {"console", "--read-only"}} {
+		_, want, _ := patra(t, "db", "grants", as, "--user", "web")
+		code, got, note := patra(t, append([]string{"db", "grants", "--user", "web"}, args...)...)
+		if code != 0 || got != "-- what the role "+as+" needs\n"+want {
+			t.Errorf("%v: exit %d\n%s%s", args, code, got, note)
+		}
+	}
+	if code, got, note := patra(t, "db", "grants", "executor", "--read-only"); code != exitUsage {
+		t.Errorf("of an executor: exit %d\n%s%s", code, got, note)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
@@ -70,7 +71,8 @@ func (c *cli) instance() control.Instance {
 		"db-wait": limits.Wait.String(), "db-slow": limits.Write.String(),
 		"db": withoutPassword(cmp.Or(c.db, node.DefaultDB())), "sources": c.packs,
 		"lease": c.lease.String(), "instances": fmt.Sprint(c.instances), "log-format": c.logFormat,
-		"archive": c.keep.dir, "keep-trail": c.keep.trail, "keep-versions": c.keep.versions, "keep-events": c.keep.events,
+		"apply-packs": strconv.FormatBool(!c.leavesPacks),
+		"archive":     c.keep.dir, "keep-trail": c.keep.trail, "keep-versions": c.keep.versions, "keep-events": c.keep.events,
 	}
 	if c.events != "" {
 		value["events"] = "not shown, since it may hold a password; patra outbox target list has the targets"

@@ -34,10 +34,12 @@ type cli struct {
 	database harvest.DatabaseLimits
 	// instances is how many processes share the database.
 	instances int
-	verbose   bool
-	debug     bool
-	progress  string
-	logFormat string
+	// leavesPacks: packs are not applied by themselves.
+	leavesPacks bool
+	verbose     bool
+	debug       bool
+	progress    string
+	logFormat   string
 	// command is what was called, without its flags.
 	command string
 	// source is the one that the command names, else the word SOURCE for what it says to do next.
@@ -62,14 +64,15 @@ type cli struct {
 	asking atomic.Bool
 }
 
-// shared are the settings of every command: a flag, and the variable of the environment
-// that is read where it is not given.
+// shared are the settings of every command, and one of those that serve: a flag, and the
+// variable of the environment that is read where it is not given.
 var shared = []struct{ flag, env string }{
 	{"db", "PATRA_DB"},
 	{"sources", "PATRA_SOURCES"},
 	{"contact", "PATRA_CONTACT"},
 	{"lease", "PATRA_LEASE"},
 	{"registry-cache", "PATRA_REGISTRY_CACHE"},
+	{"apply-packs", "PATRA_APPLY_PACKS"},
 	{"db-wait", "PATRA_DB_WAIT"},
 	{"db-slow", "PATRA_DB_SLOW"},
 	{"instances", "PATRA_INSTANCES"},
@@ -217,7 +220,7 @@ func (c *cli) settings(cmd *cobra.Command) error {
 		}
 		flag := cmd.Flags().Lookup(v.flag)
 		if flag != nil { // a command may have one of its own by that name
-			flag = cmd.Root().PersistentFlags().Lookup(v.flag)
+			flag = cmp.Or(cmd.Root().PersistentFlags().Lookup(v.flag), flag)
 		}
 		switch {
 		case flag == nil: // of a command that reads no flags
@@ -290,7 +293,7 @@ func (c *cli) logAt(level slog.Level) *slog.Logger {
 
 func (c *cli) config() node.Config {
 	cfg := node.Config{
-		DB: c.db, Packs: c.packs, Contact: c.contact, Version: version(), LeaseTTL: c.lease, RegistryCache: c.registryCache, Database: c.database,
+		DB: c.db, Packs: c.packs, Contact: c.contact, Version: version(), LeaseTTL: c.lease, RegistryCache: c.registryCache, LeavePacks: c.leavesPacks, Database: c.database,
 		Instances: c.instances, Logger: c.logger(),
 		Alerts:   node.AlertsFromEnvironment(),
 		Events:   node.EventsFrom(c.events),

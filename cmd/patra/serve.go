@@ -22,6 +22,7 @@ func (c *cli) serveCmd() *cobra.Command {
 	var weights map[string]int
 	var poll time.Duration
 	var door doorFlags
+	var applyPacks bool
 	cmd := &cobra.Command{
 		Use:   "serve [all|scheduler|planner|executor|relay|console ...]",
 		Short: "Work by itself: begin what schedules say is due, and do it",
@@ -32,6 +33,8 @@ func (c *cli) serveCmd() *cobra.Command {
 			"With --listen the API is served as well (OpenAPI 3.1 at /api/v1/openapi.json), and by the role console the pages of the\n" +
 			"console at /. On 127.0.0.1 they need no token until there is one (patra token new); on any other address they begin\n" +
 			"only if there is. The role console named without --listen listens on 127.0.0.1:8080.\n\n" +
+			"Sources are asked as their descriptions in force say: packs are applied by `patra source apply` and by commands that are\n" +
+			"given by hand, here only with --apply-packs. A pack that has changed meanwhile is told of in the log.\n\n" +
 			"Schedules are set by `patra schedule set`, or suggested by source packs. SIGTERM and Ctrl-C stop taking work, finish\n" +
 			"or release what is in hand, and end within 10 s.",
 		Example: "  patra serve\n  patra serve scheduler planner --db mysql://...\n  patra serve executor --workers 16 --weight pubmed=3 --db mysql://...\n  patra serve --listen 127.0.0.1:8080\n  patra serve console --read-only",
@@ -52,6 +55,7 @@ func (c *cli) serveCmd() *cobra.Command {
 			if poll < 100*time.Millisecond || poll > time.Hour {
 				return misuse(cmd, "--poll %s: use 100ms to 1h", poll)
 			}
+			c.leavesPacks = !applyPacks
 			cfg := c.config()
 			cfg.Workers = workers
 			cfg.Weights = weights
@@ -95,6 +99,7 @@ func (c *cli) serveCmd() *cobra.Command {
 	f := cmd.Flags()
 	addWorkers(f, &workers)
 	f.StringToIntVar(&weights, "weight", nil, "`SOURCE=N`: of this source N times as many slices are taken in its turn as of another")
+	f.BoolVar(&applyPacks, "apply-packs", false, "apply packs by themselves: of a source that was never applied, and of the folder of --sources if one has changed (PATRA_APPLY_PACKS)")
 	f.DurationVar(&poll, "poll", 10*time.Second, "how often schedules and plans are looked at")
 	door.add(f)
 	return cmd

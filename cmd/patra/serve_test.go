@@ -147,6 +147,52 @@ func TestServe_SaysHowToBegin(t *testing.T) {
 	says("patra: all schedules are paused")
 }
 
+// TestR74_ServeAppliesPacksIfAsked: serve begins no source whose pack nobody applied, and says
+// what to do, unless the flag or the environment lets it apply packs; the flag goes first.
+func TestR74_ServeAppliesPacksIfAsked(t *testing.T) {
+	for _, c := range []struct {
+		variable string
+		flags    []string
+		applies  bool
+	}{
+		{"", nil, false},
+		{"", []string{"--apply-packs"}, true},
+		{"true", nil, true},
+		{"true", []string{"--apply-packs=false"}, false},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "generic.yaml"), fmt.Appendf(nil, hourlyPack, "http://127.0.0.1:1"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATRA_APPLY_PACKS", c.variable)
+		db := "sqlite:" + filepath.Join(dir, "a.db")
+		want, rows := "source=generic next=\"patra source apply generic\"", 0
+		if c.applies {
+			want, rows = "patra: 1 schedule in force", 1
+		}
+		ctx, stop := context.WithTimeout(t.Context(), patience)
+		told := &until{text: want, stop: stop}
+		args := append([]string{"serve", "scheduler", "--db", db, "--sources", dir, "--poll", "1h"}, c.flags...)
+		if code := run(ctx, args, io.Discard, told); code != 0 || !strings.Contains(told.b.String(), want) {
+			t.Errorf("%+v: exit %d, want %q:\n%s", c, code, want, told.b.String())
+		}
+		stop()
+		var there int
+		if err := patratest.Raw(t, db).QueryRow(`SELECT COUNT(*) FROM reg_provenance`).Scan(&there); err != nil || there != rows {
+			t.Errorf("%+v: %d sources are described, want %d (%v)", c, there, rows, err)
+		}
+		if c.applies {
+			continue
+		}
+		if code, out, e := patra(t, "source", "apply", "generic", "--db", db, "--sources", dir); code != 0 {
+			t.Errorf("what it says to do: exit %d\n%s%s", code, out, e)
+		}
+		if err := patratest.Raw(t, db).QueryRow(`SELECT COUNT(*) FROM reg_provenance`).Scan(&there); err != nil || there != 1 {
+			t.Errorf("%d sources are described after it (%v)", there, err)
+		}
+	}
+}
+
 // until keeps what is written, and stops when a text was.
 type until struct {
 	lines

@@ -46,7 +46,7 @@ func (c *cli) sourceApplyCmd() *cobra.Command {
 		Short: "Make the registry say what a pack says, from now on or from an instant",
 		Long: "Apply checks the pack whole, compares it with the rows in force, and writes what differs in one\n" +
 			"transaction: rows that say the same stay, others are superseded. Plans under way keep what they have.\n" +
-			"The name of a source that comes with patra applies the pack of this build, as after an upgrade.",
+			"The name of a source applies its pack of the folder of --sources, or else the one that comes with this build, as after an upgrade.",
 		Example: "  patra source apply mysource.yaml --dry-run\n  patra source apply mysource.yaml --apply 4f0c... --reason 'larger pages'",
 		Args:    oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {

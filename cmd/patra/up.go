@@ -22,7 +22,8 @@ func (c *cli) upCmd() *cobra.Command {
 		Use:   "up",
 		Short: "Run everything on this machine and open the console",
 		Long: "Up runs all roles over one database, by default the embedded one of this user, serves the console on this machine and\n" +
-			"opens a browser. It is `patra serve` for one person: it runs until it is stopped, and goes on where it was the next time.",
+			"opens a browser. It is `patra serve` for one person: it runs until it is stopped, and goes on where it was the next time.\n" +
+			"Packs are applied by themselves, as by commands.",
 		Example: "  patra up\n  patra up --no-browser --listen 127.0.0.1:9000",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkWorkers(cmd, workers); err != nil {

@@ -104,3 +104,23 @@ func TestAlerts_TenThousandFailedPagesAreOne(t *testing.T) {
 		}
 	})
 }
+
+// TestR74_AlertsGoOnWithoutADescription: what is known of a source that was harvested, and whose
+// description cannot be read, is looked at all the same, and the look says what is missing.
+func TestR74_AlertsGoOnWithoutADescription(t *testing.T) {
+	servedBubble(t, func(t *testing.T) {
+		o, _ := newAlerted(t)
+		stop := o.begin(role.All...)
+		time.Sleep(30 * time.Minute)
+		stop()
+		if _, err := patratest.Raw(t, o.dsn).Exec(`DELETE FROM reg_provenance`); err != nil {
+			t.Fatal(err)
+		}
+		log := slog.New(slog.NewTextHandler(o.log, nil))
+		o.Node = node.Assemble(node.Config{Logger: log}, o.Store, registry.New(o.Store, registry.Read(o.packs), nil, node.CheckSpec, log).ApplyPacks(false), o)
+		facts, err := o.Control.AlertFacts(t.Context())
+		if err != nil || len(facts.Sources) != 1 || facts.Sources[0].Unread == nil || len(facts.Sources[0].Traffic) == 0 {
+			t.Errorf("%+v, %v", facts, err)
+		}
+	})
+}

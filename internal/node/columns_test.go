@@ -135,6 +135,10 @@ var unwrittenByRuns = map[string]string{
 	"ing_endpoint_state.reason":           endpoints,
 	"ing_endpoint_state.since":            endpoints,
 	"ing_endpoint_state.stopped":          "an endpoint that a fatal fault stopped: TestStore/.../R72_AFatalFaultStopsItsEndpoint",
+	"ing_credential_state.credential_id":  keyRefused,
+	"ing_credential_state.refused_count":  keyRefused,
+	"ing_credential_state.refused_until":  keyRefused,
+	"ing_credential_state.updated_at":     keyRefused,
 	"ing_schedule_instance.endpoint_name": "a trigger that names one, which none of these does",
 	"ing_source_state.max_walks":          "a source that refused several walks at once: the store's suite, walks_test.go",
 	"ing_task_run_batch.filtered":         "for sources that can only be sorted by date, which give more than the window; the sources of this test are asked for it",
@@ -144,12 +148,13 @@ var unwrittenByRuns = map[string]string{
 }
 
 const (
-	feeds     = "the feed, and what is held sent to one who is new: TestStore/.../R90_FeedBeginsWithWhatIsHeld, R90_RowsAreForSomebody"
-	refusals  = "a target that is out, or refuses a message: TestStore/.../R35_TargetThatIsOutRests, R35_RefusedMessageIsParked"
-	deaths    = "a worker that died with a reply in hand, real processes only: TestR16_RunTheSameCommandAgain"
-	badIDs    = "an id without details that a search names: TestStore/.../Search_BadIDsCountForEverySelection"
-	endpoints = "an endpoint that a person paused: TestStore/.../R72_PausedEndpointHoldsItsTasks"
-	merges    = "an id that was merged into another: TestR31_WhatBecomesOfARecord has a source with such"
+	feeds      = "the feed, and what is held sent to one who is new: TestStore/.../R90_FeedBeginsWithWhatIsHeld, R90_RowsAreForSomebody"
+	refusals   = "a target that is out, or refuses a message: TestStore/.../R35_TargetThatIsOutRests, R35_RefusedMessageIsParked"
+	deaths     = "a worker that died with a reply in hand, real processes only: TestR16_RunTheSameCommandAgain"
+	badIDs     = "an id without details that a search names: TestStore/.../Search_BadIDsCountForEverySelection"
+	endpoints  = "an endpoint that a person paused: TestStore/.../R72_PausedEndpointHoldsItsTasks"
+	keyRefused = "a credential that a source refused, which this one asks for none: TestStore/.../R74_KeyHealthIsRuntimeState"
+	merges     = "an id that was merged into another: TestR31_WhatBecomesOfARecord has a source with such"
 )
 
 // TestR66_EveryColumnIsWrittenByARun: after days of harvests with troubles and of

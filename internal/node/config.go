@@ -22,6 +22,8 @@ type Config struct {
 	// Packs is a folder of further source packs; one of the same code replaces
 	// the shipped one.
 	Packs string
+	// LeavePacks: packs are not applied by themselves where their source is asked for.
+	LeavePacks bool
 	// Contact and Tool identify this instance to upstreams.
 	Contact, Tool string
 	// Version of the binary.

@@ -65,7 +65,8 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Assemble(cfg, store, registry.New(store, packs, shelf.Instance, CheckSpec, cfg.Logger).CacheFor(cfg.RegistryCache), nil), nil
+	known := registry.New(store, packs, shelf.Instance, CheckSpec, cfg.Logger).CacheFor(cfg.RegistryCache).ApplyPacks(!cfg.LeavePacks)
+	return Assemble(cfg, store, known, nil), nil
 }
 
 // Connect opens the database without a look at its schema. The caller closes it.

@@ -78,7 +78,7 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 			begin(r, n.Relay().Run)
 		}
 	}
-	if !n.cfg.ReadOnly {
+	if slices.ContainsFunc(c.Roles, requeues) {
 		begin("upkeep", role.Every(poll, steward.Requeue(n.Store, log)))
 	}
 	board := new(role.Board)
@@ -98,6 +98,12 @@ func (n *Node) Serve(ctx context.Context, c ServeConfig) error {
 		begin("api", func(ctx context.Context) error { return door.Serve(ctx, c.API.Listener) })
 	}
 	return role.Keep(ctx, loops, board, log, c.Ready)
+}
+
+// requeues reports whether a role queues again what failed, beside its work. A relay and a
+// console leave that to those whose work it is, and need no right to change tasks for it.
+func requeues(r role.Role) bool {
+	return r == role.Scheduler || r == role.Planner || r == role.Executor
 }
 
 // Steward returns a steward over the node's parts.

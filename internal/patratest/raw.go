@@ -2,6 +2,7 @@ package patratest
 
 import (
 	"database/sql"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -14,9 +15,15 @@ func Raw(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
 	kind, rest, _ := strings.Cut(dsn, ":")
 	if kind == "mysql" {
-		at := strings.LastIndex(rest, "@")
-		host, name, _ := strings.Cut(rest[at+1:], "/")
-		rest = strings.TrimPrefix(rest[:at], "//") + "@tcp(" + host + ")/" + name + "?clientFoundRows=true&collation=utf8mb4_bin"
+		u, err := url.Parse(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		user := u.User.Username()
+		if password, is := u.User.Password(); is {
+			user += ":" + password // as it is: what reads it here knows no escapes
+		}
+		rest = user + "@tcp(" + u.Host + ")" + u.Path + "?clientFoundRows=true&collation=utf8mb4_bin"
 	} else {
 		// Writes made to set a scene need not be durable.
 		rest = "file:" + rest + "?_txlock=immediate&_pragma=busy_timeout(20000)&_pragma=synchronous(OFF)"

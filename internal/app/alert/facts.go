@@ -71,6 +71,9 @@ type SourceFacts struct {
 	Traffic   []Traffic
 	Queues    []Queue
 	Rivals    []Rival
+	// Unread is why its description could not be read, nil if it was. Of Rivals nothing is
+	// known then.
+	Unread error
 }
 
 // Line is how far a standing HARVEST is behind.

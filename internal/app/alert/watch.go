@@ -4,7 +4,9 @@ import (
 	"context"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unicode"
@@ -38,22 +40,29 @@ type Watch struct {
 	// notedAt is when queues were last noted by this process, in microseconds since 1970;
 	// a node may be served twice at once, and then both loops look at it.
 	notedAt atomic.Int64
+
+	mu sync.Mutex
+	// trouble is why descriptions of sources could not be read, by source.
+	trouble map[string]string // guarded by mu
 }
 
 // New returns a watch.
 func New(cfg Config, look Look, store Store, sender Sender, log *slog.Logger) *Watch {
-	return &Watch{cfg: cfg, look: look, store: store, sender: sender, log: log.With("component", "alert")}
+	return &Watch{cfg: cfg, look: look, store: store, sender: sender, log: log.With("component", "alert"), trouble: map[string]string{}}
 }
 
 // Check says what is wrong with where messages go, if anything is.
 func (w *Watch) Check() error { return w.sender.Check() }
 
-// Tick looks at all sources once.
+// Tick looks at all sources once. One whose description cannot be read keeps nobody from
+// being told of the others, nor of what else is known of it: only what the description would
+// tell stays as it was.
 func (w *Watch) Tick(ctx context.Context) error {
 	facts, err := w.look(ctx)
 	if err != nil {
 		return err
 	}
+	w.noteUnread(ctx, facts)
 	found := Find(facts)
 	for i := range found {
 		found[i].Text = w.clean(found[i].Text)
@@ -62,7 +71,7 @@ func (w *Watch) Tick(ctx context.Context) error {
 	targets := w.sender.Targets()
 	var changes []Change
 	err = w.store.UpdateAlerts(ctx, targets, func(now time.Time, held []Alert) []Change {
-		changes = Judge(now, held, found, len(targets) > 0)
+		changes = Judge(now, facts.judged(held), found, len(targets) > 0)
 		return changes
 	})
 	if err != nil {
@@ -84,6 +93,32 @@ func (w *Watch) Tick(ctx context.Context) error {
 	}
 	w.notedAt.Store(facts.Now.UnixMicro())
 	return nil
+}
+
+// noteUnread logs which descriptions could not be read, each once as long as it stays so.
+func (w *Watch) noteUnread(ctx context.Context, f Facts) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range f.Sources {
+		if s.Unread == nil {
+			delete(w.trouble, s.Code)
+			continue
+		}
+		why := w.clean(s.Unread.Error())
+		if w.trouble[s.Code] != why && ctx.Err() == nil {
+			w.log.WarnContext(ctx, "the description of a source could not be read, so that its alerts about it stay as they are", "source", s.Code, "err", why)
+			w.trouble[s.Code] = why
+		}
+	}
+}
+
+// judged are those of the alerts of which it is known whether they still hold.
+func (f Facts) judged(held []Alert) []Alert {
+	unread := map[string]bool{}
+	for _, s := range f.Sources {
+		unread[s.Code] = s.Unread != nil
+	}
+	return slices.DeleteFunc(slices.Clone(held), func(a Alert) bool { return a.Rule == AmbiguousPick && unread[a.Source] })
 }
 
 // looks are the queues as they were found.

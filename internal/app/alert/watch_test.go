@@ -329,3 +329,36 @@ func TestR77_NoSecretAndNoAddressInAMessage(t *testing.T) {
 		}
 	})
 }
+
+// TestR74_ADescriptionThatCannotBeReadHoldsUpNobody: of a source whose description cannot be
+// read people are told all the same that it stopped; what was told of its rows is not over
+// for that, and is once it is known that it is. The log says why, once.
+func TestR74_ADescriptionThatCannotBeReadHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPost(t, sqlstore.Options{}, alert.Config{})
+		var log strings.Builder
+		p.watch = alert.New(alert.Config{}, p.look, p.store, p.inbox, slog.New(slog.NewTextHandler(&log, nil)))
+		p.say(func(time.Time) alert.SourceFacts {
+			return alert.SourceFacts{Code: "lab", Rivals: []alert.Rival{{Dimension: "endpoint", Why: "rows 1 and 2"}}}
+		})
+		p.pass(5)
+		p.say(func(now time.Time) alert.SourceFacts {
+			return alert.SourceFacts{Code: "lab", Unread: errors.New("lab was never applied"), Stopped: true, StoppedAt: now, StoppedBy: "auth_refused"}
+		})
+		p.pass(60)
+		if told := p.inbox.of(alert.AmbiguousPick); told != "FIRING" {
+			t.Errorf("of its rows, which nobody could read, was told %q", told)
+		}
+		if told := p.inbox.of(alert.SourceStopped); !strings.HasPrefix(told, "FIRING") {
+			t.Errorf("that it stopped was told as %q", told)
+		}
+		if n := strings.Count(log.String(), "lab was never applied"); n != 1 {
+			t.Errorf("the log says it %d times:\n%s", n, log.String())
+		}
+		p.say(well)
+		p.pass(60)
+		if told := p.inbox.of(alert.AmbiguousPick); told != "FIRING CLEARED" {
+			t.Errorf("once it could be read: %q", told)
+		}
+	})
+}

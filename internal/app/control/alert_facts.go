@@ -120,8 +120,8 @@ func (c *Control) alertFactsOf(ctx context.Context, v sourceView, now time.Time)
 	if err != nil {
 		return out, err
 	}
-	out.Rivals, err = c.rivals(ctx, v.Source, now)
-	return out, err
+	out.Rivals, out.Unread = c.rivals(ctx, v.Source, now)
+	return out, nil
 }
 
 // lastingOutage is an outage that lasts, the oldest of them, else the newest of any;

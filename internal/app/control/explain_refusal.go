@@ -69,6 +69,7 @@ var refusals = []refusal{
 	{"report_sum", "The records that a search has identified are not those that were removed and those that are left: something was lost, or counted twice.", "patra verify, then run the search and the report again."},
 	{"search_running", "Another run of the search began before this one had ended; what was read is kept, what it came to is told by the other.", "Look at the runs: patra search show NAME."},
 	{"schema", "The database has another schema than this patra works with.", "patra db migrate brings an older one up to date; for a newer one use a newer patra."},
+	{"source_not_applied", "The source is described by a pack that was never applied, and a process that serves applies none by itself.", "patra source apply SOURCE, or `patra serve --apply-packs`."},
 	{"stale_preview", "The registry has changed since the preview was made.", "Look at a new preview."},
 	{"still_bad", "None of the items could be stored by the description in force either.", "Mend the mapping first: patra quarantine show ITEM names the place."},
 	{"token_taken", "A token of that name is in use.", "Choose another name, or end that one: patra token revoke NAME."},

@@ -46,12 +46,13 @@ type Store interface {
 type Described struct {
 	Definition source.Definition
 	Hash       string
-	// Origin is SHIPPED or FILE. A file that changed is applied again when its
-	// source is next asked for; a shipped pack only if the source is not there.
+	// Origin is SHIPPED or FILE. Where packs are applied by themselves, a file that
+	// changed is so when its source is next asked for; a shipped pack only if the source
+	// is not there.
 	Origin string
 }
 
-// isNewerThan reports whether the file is to be applied to a source first.
+// isNewerThan reports whether the file says another thing than was applied of it.
 func (d Described) isNewerThan(c source.Contents) bool {
 	return d.Origin == File && c.Provenance.OriginHash != d.Hash
 }
@@ -124,6 +125,24 @@ func (e *UnknownSourceError) Problem() problem.Problem {
 	}
 }
 
+// UnappliedError says that a source is described by a pack, and that the pack was never
+// applied. It is no [harvest.ErrNotFound]: the name is taken.
+type UnappliedError struct{ Code string }
+
+func (e *UnappliedError) Error() string {
+	return fmt.Sprintf("source %s is described by a pack that was never applied, and this process applies none by itself", e.Code)
+}
+
+// Problem implements problem.Error.
+func (e *UnappliedError) Problem() problem.Problem {
+	return problem.Problem{
+		Code: "source_not_applied", Kind: problem.Conflict, Title: e.Error(), Next: applyNext(e.Code),
+	}
+}
+
+// applyNext is what somebody does who wants a pack to be in force.
+func applyNext(code string) string { return "patra source apply " + code }
+
 // Registry is the registry over its tables.
 type Registry struct {
 	store Store
@@ -133,10 +152,12 @@ type Registry struct {
 	log   *slog.Logger
 	// cacheFor is how long a reading is good for.
 	cacheFor time.Duration
+	// leavesPacks: packs are not applied by themselves, so that reading writes nothing.
+	leavesPacks bool
 
 	mu    sync.Mutex
 	cache map[string]cached // guarded by mu
-	noted map[string]bool   // guarded by mu; picks told of already
+	noted map[string]bool   // guarded by mu; picks and packs told of already
 }
 
 type cached struct {
@@ -174,6 +195,15 @@ func (l *Registry) CacheFor(d time.Duration) *Registry {
 	return l
 }
 
+// ApplyPacks sets, before the registry is used, whether it applies packs by itself where a
+// source is asked for that has none in force, or whose file has changed. It does unless it is
+// told otherwise. One that does not goes by what is in force, and tells once of a pack that
+// somebody should apply.
+func (l *Registry) ApplyPacks(is bool) *Registry {
+	l.leavesPacks = !is
+	return l
+}
+
 // Codes lists the sources: those of the store and those that could be applied.
 func (l *Registry) Codes(ctx context.Context) ([]string, error) {
 	have, err := l.store.Sources(ctx)
@@ -190,8 +220,8 @@ func (l *Registry) Codes(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(all)), nil
 }
 
-// Contents reads a source, applying its file first where that is due, and puts in what
-// statements of SQL left to its pack.
+// Contents reads a source, applying its file first where that is due and not left to people,
+// and puts in what statements of SQL left to its pack.
 func (l *Registry) Contents(ctx context.Context, code string) (source.Contents, error) {
 	c, err := l.read(ctx, code)
 	return c.contents, err
@@ -213,7 +243,7 @@ func (l *Registry) read(ctx context.Context, code string) (cached, error) {
 		return cached{}, err
 	}
 	same := ok && change == hit.change && time.Since(hit.readAt) < readAgain
-	if same && !(known && file.isNewerThan(hit.contents)) {
+	if same && (l.leavesPacks || !known || !file.isNewerThan(hit.contents)) {
 		hit.contents.ReadAt = now
 		return l.keep(code, hit), nil
 	}
@@ -222,6 +252,10 @@ func (l *Registry) read(ctx context.Context, code string) (cached, error) {
 	case errors.Is(err, harvest.ErrNotFound) && !known:
 		codes, cerr := l.Codes(ctx)
 		return cached{}, errors.Join(&UnknownSourceError{Code: code, Known: codes}, cerr)
+	case errors.Is(err, harvest.ErrNotFound) && l.leavesPacks:
+		return cached{}, &UnappliedError{Code: code}
+	case err == nil && known && file.isNewerThan(c) && l.leavesPacks:
+		l.tellOnce("the pack of a source has changed and is not applied: what is in force holds", code, file)
 	case errors.Is(err, harvest.ErrNotFound), err == nil && known && file.isNewerThan(c):
 		_, err = l.Apply(ctx, file, Order{Audit: source.Audit{Actor: "patra", Reason: "pack " + file.Origin}})
 		if err != nil {
@@ -238,6 +272,19 @@ func (l *Registry) read(ctx context.Context, code string) (cached, error) {
 		is.compiled = hit.compiled
 	}
 	return l.keep(code, is), nil
+}
+
+// tellOnce says in the log that the pack of a source is to be applied, once for each that
+// there is of it.
+func (l *Registry) tellOnce(what, code string, pack Described) {
+	key := fmt.Sprint("pack ", code, " ", pack.Hash)
+	l.mu.Lock()
+	told := l.noted[key]
+	l.noted[key] = true
+	l.mu.Unlock()
+	if !told {
+		l.log.Warn(what, "source", code, "next", applyNext(code))
+	}
 }
 
 // keep remembers what was read for a while.

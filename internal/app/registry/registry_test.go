@@ -1,14 +1,18 @@
 package registry_test
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/problem"
 	"github.com/papertrace/patra/internal/domain/source"
 	"github.com/papertrace/patra/internal/infra/sourcefile"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
@@ -266,4 +270,65 @@ func TestRegistry_AReadingIsGoodForAsLongAsIsSet(t *testing.T) {
 			t.Errorf("a minute after it: %v", rate(patient))
 		}
 	})
+}
+
+// leftAlone is a store whose sources nobody may change.
+type leftAlone struct{ *sqlstore.Store }
+
+func (leftAlone) ChangeSource(context.Context, source.Provenance, source.Audit, func(source.Contents) ([]source.Change, error)) ([]source.Change, error) {
+	return nil, errors.New("INSERT command denied to user 'scheduler'")
+}
+
+// TestR74_PacksAreLeftToPeople: a registry that leaves packs alone writes nothing: a source
+// that was never applied is refused with what to do, one whose pack has changed is as it was
+// applied, with a line in the log for each pack that waits. Another that applies them has both.
+func TestR74_PacksAreLeftToPeople(t *testing.T) {
+	t.Parallel()
+	store := patratest.Open(t, patratest.SQLite.DSN(t), sqlstore.Options{})
+	packs := registry.Read{"pubmed": described(t, "pubmed", registry.File)}
+	vars := map[string]string{"contact": "a@example.org", "tool": "patra"}
+	applied := func() string {
+		t.Helper()
+		con, err := registry.New(store, packs, vars, node.CheckSpec, patratest.Logger(t)).Contract(t.Context(), "pubmed", harvest.Harvest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return con.ConfigHash
+	}
+	var log strings.Builder
+	l := registry.New(leftAlone{store}, packs, vars, node.CheckSpec, slog.New(slog.NewTextHandler(&log, nil))).CacheFor(1).ApplyPacks(false)
+
+	_, err := l.Contract(t.Context(), "pubmed", harvest.Harvest)
+	p, _ := problem.Of(err)
+	if _, is := errors.AsType[*registry.UnappliedError](err); !is || p.Code != "source_not_applied" || p.Next != "patra source apply pubmed" {
+		t.Errorf("a source that was never applied: %v, %+v", err, p)
+	}
+	if errors.Is(err, harvest.ErrNotFound) {
+		t.Error("a source that was never applied is taken for one that nobody describes")
+	}
+	if _, err := l.Contract(t.Context(), "pubmd", harvest.Harvest); !errors.Is(err, harvest.ErrNotFound) {
+		t.Errorf("a source that there is not: %v", err)
+	}
+	first := applied()
+
+	d := packs["pubmed"]
+	d.Hash = "another"
+	d.Definition.Schedule = &source.ScheduleConfig{Harvest: "15 * * * *"}
+	packs["pubmed"] = d
+	for range 3 {
+		con, err := l.Contract(t.Context(), "pubmed", harvest.Harvest)
+		if err != nil || con.ConfigHash != first {
+			t.Errorf("with a pack that has changed: %s, %v; in force is %s", con.ConfigHash, err, first)
+		}
+		if list, err := l.Schedules(t.Context()); err != nil || len(list) != 0 {
+			t.Errorf("schedules of a pack that is not in force: %v, %v", list, err)
+		}
+	}
+	if n := strings.Count(log.String(), `next="patra source apply pubmed"`); n != 1 {
+		t.Errorf("the pack that waits is told of %d times:\n%s", n, log.String())
+	}
+	applied()
+	if list, err := l.Schedules(t.Context()); err != nil || len(list) == 0 {
+		t.Errorf("once somebody has applied it: %v, %v", list, err)
+	}
 }

@@ -26,6 +26,10 @@ func (l *Registry) Schedules(ctx context.Context) ([]source.Scheduled, error) {
 	due, err := l.unapplied(byCode)
 	errs = append(errs, err)
 	for _, code := range due {
+		if l.leavesPacks {
+			errs = append(errs, l.leave(code, byCode))
+			continue
+		}
 		c, err := l.Contents(ctx, code) // applies its file
 		if err != nil {
 			errs = append(errs, fmt.Errorf("schedule of %s: %w", code, err))
@@ -69,4 +73,19 @@ func (l *Registry) unapplied(loaded map[string]source.Contents) (out []string, e
 		}
 	}
 	return out, nil
+}
+
+// leave tells once of a pack that is not applied. A schedule of a source that was read goes on
+// as it is in force; of another there is none.
+func (l *Registry) leave(code string, loaded map[string]source.Contents) error {
+	pack, _, err := l.packs.Pack(code)
+	if err != nil {
+		return err
+	}
+	what := "the pack of a source suggests a schedule and was never applied: nothing begins by itself"
+	if _, is := loaded[code]; is {
+		what = "the pack of a source has changed and is not applied: the schedule in force holds"
+	}
+	l.tellOnce(what, code, pack)
+	return nil
 }

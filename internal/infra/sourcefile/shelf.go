@@ -250,11 +250,15 @@ func (p *Pack) asRead(origin string) control.Pack {
 	return control.Pack{Described: d, Place: place, Has: p.Has}
 }
 
-// read reads a pack and checks it whole: a file, or by its name one that comes with
-// patra.
+// read reads a pack and checks it whole: a file, or by the name of its source one of the
+// folder, or else one that comes with patra.
 func (s *Shelf) read(name string) (p *Pack, origin string, warnings []source.Warning, err error) {
 	origin = registry.File
 	b, err := ReadFile(name)
+	if file := s.fileOf(name); errors.Is(err, fs.ErrNotExist) && file != "" {
+		name = file
+		b, err = ReadFile(name)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		own, shipped := fs.ReadFile(s.Shipped, name+".yaml")
 		if shipped == nil {
@@ -270,6 +274,27 @@ func (s *Shelf) read(name string) (p *Pack, origin string, warnings []source.War
 	p, _ = Parse(name, b) // its mistakes are among those that Check finds
 	warnings, err = p.Check(s.Instance, s.Deep)
 	return p, origin, warnings, err
+}
+
+// fileOf is the file of the folder that describes a source, empty if none does.
+func (s *Shelf) fileOf(code string) (file string) {
+	if s.Dir == "" {
+		return ""
+	}
+	names, _ := filepath.Glob(filepath.Join(s.Dir, "*.yaml")) // the only error is a bad pattern
+	for _, name := range names {
+		if IsCases(name) {
+			continue
+		}
+		b, err := ReadFile(name)
+		if err != nil {
+			continue // whoever opens the folder tells of it
+		}
+		if p, _ := Parse(name, b); p != nil && p.Definition.Source == code {
+			file = name // of several the last is the one that counts
+		}
+	}
+	return file
 }
 
 // Lint implements control.Packs.

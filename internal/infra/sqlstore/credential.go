@@ -13,12 +13,16 @@ import (
 	"github.com/papertrace/patra/internal/domain/source"
 )
 
-// A credential may name its endpoint, or the row of it.
+// A credential may name its endpoint, or the row of it. What it has been through is runtime
+// state, in a table that whoever asks sources may write; no row there: it was never refused.
 const credentialCols = `c.id, p.provenance_code, c.credential_name,
 	COALESCE(c.endpoint_name, (SELECT e.endpoint_name FROM reg_prov_endpoint_def e WHERE e.id=c.endpoint_id)), c.scope_code, c.task_type_key, c.secret_kind_code,
 	c.secret_ref, c.secret_sealed, c.secret_mac,
-	c.is_default_preferred, c.weight, c.lifecycle_status_code, c.effective_from, c.effective_to, c.supersedes_id, c.refused_count,
-	c.refused_until, c.origins_json`
+	c.is_default_preferred, c.weight, c.lifecycle_status_code, c.effective_from, c.effective_to, c.supersedes_id,
+	COALESCE(h.refused_count, 0), h.refused_until, c.origins_json`
+
+const fromCredentials = ` FROM reg_prov_credential c JOIN reg_provenance p ON p.id=c.provenance_id
+	LEFT JOIN ing_credential_state h ON h.credential_id=c.id`
 
 func scanCredential(r *sql.Rows) (credential.Credential, error) {
 	var c credential.Credential
@@ -56,7 +60,7 @@ func (s *Store) Credentials(ctx context.Context, pool string) ([]credential.Cred
 		c, err := scanCredential(r)
 		out = append(out, c)
 		return err
-	}, `SELECT `+credentialCols+` FROM reg_prov_credential c JOIN reg_provenance p ON p.id=c.provenance_id
+	}, `SELECT `+credentialCols+fromCredentials+`
 		WHERE (?='' OR p.provenance_code=?) AND c.deleted=0 ORDER BY c.id`, pool, pool)
 	if err != nil {
 		return nil, now, fmt.Errorf("read credentials: %w", err)
@@ -85,8 +89,7 @@ func (s *Store) ChangeCredentials(
 			c, err := scanCredential(r)
 			all = append(all, c)
 			return err
-		}, `SELECT `+credentialCols+` FROM reg_prov_credential c JOIN reg_provenance p ON p.id=c.provenance_id WHERE c.provenance_id=? AND c.deleted=0
-			ORDER BY c.id`, prov); err != nil {
+		}, `SELECT `+credentialCols+fromCredentials+` WHERE c.provenance_id=? AND c.deleted=0 ORDER BY c.id`, prov); err != nil {
 			return err
 		}
 		changes, err := decide(all, x.now)
@@ -210,8 +213,14 @@ func (s *Store) NoteRefusal(ctx context.Context, id int64, was, refused int, res
 		if refused > 0 {
 			until = ts(x.now.Add(rest))
 		}
-		n, err := x.exec(`UPDATE reg_prov_credential SET refused_count=?, refused_until=?, updated_at=? WHERE id=? AND refused_count=?`,
-			refused, until, ts(x.now), id, was)
+		if was == 0 {
+			_, err := x.exec(x.s.d.insertIgnore+` INTO ing_credential_state (credential_id, updated_at) VALUES (?,?)`, id, ts(x.now))
+			if err != nil {
+				return err
+			}
+		}
+		n, err := x.exec(`UPDATE ing_credential_state SET refused_count=?, refused_until=?, updated_at=?
+			WHERE credential_id=? AND refused_count=?`, refused, until, ts(x.now), id, was)
 		if err != nil || n == 0 {
 			return err
 		}

@@ -18,24 +18,24 @@ const (
 	mayAll    = "INSERT, UPDATE, DELETE"
 )
 
-// served is what every role that serves writes: it asks sources through the gate, holds
-// them when they refuse, queues again what failed, and tells of it.
+// served is what every role writes that asks sources: through the gate, noting what they make
+// of a credential, holding them when they refuse, queueing again what failed, and telling of it.
 var served = map[string]string{
-	"ing_task":            mayWrite,
-	"ing_plan_slice":      mayWrite,
-	"ing_plan":            mayWrite,
-	"ing_plan_total":      mayWrite,
-	"ing_plan_group":      mayWrite,
-	"ing_source_state":    mayWrite,
-	"ing_endpoint_state":  mayWrite,
-	"ing_rate_gate":       mayWrite,
-	"ing_meta":            mayWrite,
-	"ing_breaker":         mayAll,
-	"ing_outage":          mayAll,
-	"ing_error_group":     mayWrite,
-	"ing_error_hour":      mayAll,
-	"sys_audit":           mayAdd,
-	"reg_prov_credential": "UPDATE (refused_count, refused_until, updated_at)",
+	"ing_task":             mayWrite,
+	"ing_plan_slice":       mayWrite,
+	"ing_plan":             mayWrite,
+	"ing_plan_total":       mayWrite,
+	"ing_plan_group":       mayWrite,
+	"ing_source_state":     mayWrite,
+	"ing_endpoint_state":   mayWrite,
+	"ing_credential_state": mayWrite,
+	"ing_rate_gate":        mayWrite,
+	"ing_meta":             mayWrite,
+	"ing_breaker":          mayAll,
+	"ing_outage":           mayAll,
+	"ing_error_group":      mayWrite,
+	"ing_error_hour":       mayAll,
+	"sys_audit":            mayAdd,
 }
 
 // planned is what making plans writes besides.
@@ -72,12 +72,15 @@ var grantsOf = map[string]map[string]string{
 		"ing_work_queue": mayAdd,
 		"ing_dictionary": mayAdd,
 	}),
-	// The relay gives revisions their places, and keeps how far its targets have come.
-	"relay": rightsOf(served, map[string]string{
+	// The relay asks no source. It gives revisions their places, by a counter in ing_meta, and
+	// keeps how far its targets have come. Of the outbox it removes what is left from a time
+	// when others were told.
+	"relay": {
 		"ing_outbox":        "UPDATE, DELETE",
 		"ing_outbox_target": mayWrite,
 		"ing_outbox_held":   mayAll,
-	}),
+		"ing_meta":          mayWrite,
+	},
 	// The scheduler plans, tunes, alerts, and moves what is old to files.
 	"scheduler": rightsOf(served, planned, map[string]string{
 		"ing_tuning":            mayWrite,
@@ -130,7 +133,7 @@ func (e *UnknownRoleError) Error() string { return fmt.Sprintf("there is no role
 
 // Problem implements problem.Error.
 func (e *UnknownRoleError) Problem() problem.Problem {
-	return problem.Problem{Code: "unknown_role", Kind: problem.Usage, Title: e.Error(), Next: "use reader, executor, planner, scheduler, relay, operator or owner"}
+	return problem.Problem{Code: "unknown_role", Kind: problem.Usage, Title: e.Error(), Next: "use reader, executor, planner, scheduler, relay, console, operator or owner"}
 }
 
 // Grants are the statements that let a user of a MySQL server do what a role does, and

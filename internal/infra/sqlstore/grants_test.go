@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"net/url"
 	"slices"
@@ -11,15 +12,19 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/alert"
+	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/app/relay"
+	"github.com/papertrace/patra/internal/domain/credential"
 	"github.com/papertrace/patra/internal/domain/harvest"
 	"github.com/papertrace/patra/internal/infra/archive"
 	"github.com/papertrace/patra/internal/infra/sqlstore"
 	"github.com/papertrace/patra/internal/patratest"
 )
 
-// TestR74_RolesNeedNoMoreThanTheirGrants: on a server, planner, executor, scheduler and
-// reader do their work as users who have what Grants says, and may do nothing that is not
-// theirs.
+// TestR74_RolesNeedNoMoreThanTheirGrants: on a server each role of a fleet does its work as a
+// user who has what Grants says, and the server refuses it what is not its own: the registry
+// to all that serve by themselves, the schema to whoever works at a console. A console that
+// lets nobody change anything is a reader.
 func TestR74_RolesNeedNoMoreThanTheirGrants(t *testing.T) {
 	t.Parallel()
 	for _, e := range patratest.Servers() {
@@ -29,7 +34,13 @@ func TestR74_RolesNeedNoMoreThanTheirGrants(t *testing.T) {
 			planner := l.as("planner")
 			executor := l.as("executor")
 			scheduler := l.as("scheduler")
-			reader := l.as("reader")
+			messenger := l.as("relay")
+			console := l.as("operator")
+			watching := l.as("reader")
+
+			key := console.key("main")
+			l.Exec(`INSERT INTO ing_outbox (record_id, revision, created_at) VALUES (1, 1, '2024-01-01')`) // of an earlier time
+			messenger.tell()
 
 			planner.Plan(0, 2)
 			jobs := executor.Lease(2)
@@ -41,35 +52,111 @@ func TestR74_RolesNeedNoMoreThanTheirGrants(t *testing.T) {
 			jobs = executor.Lease(2)
 			executor.Walk(jobs[0])
 			executor.Refuse(jobs[1])
-			if _, err := scheduler.Store.RequeueDue(t.Context()); err != nil {
-				t.Error(err)
+			l.Due()
+			for _, who := range []*Lab{planner, executor, scheduler} {
+				if _, err := who.Store.RequeueDue(t.Context()); err != nil {
+					t.Errorf("%s: %v", who.DSN, err)
+				}
 			}
 			noop := harvest.Trigger{Provenance: prov, Operation: harvest.Harvest, Kind: harvest.TriggerManual}
 			if err := scheduler.Store.RecordTrigger(t.Context(), noop, harvest.TriggerNoop, ""); err != nil {
 				t.Error(err)
 			}
+			for was, who := range []*Lab{executor, planner, scheduler} {
+				who.meetRefusals(console, key, was)
+			}
+
+			messenger.relayWithRefusal(l, console)
 			scheduler.alertAndTune()
+			scheduler.linkAll(100)
+			if err := console.Store.UseFeed(t.Context(), 0); err != nil {
+				t.Error(err)
+			}
+			if n, err := scheduler.Store.PruneOutbox(t.Context(), -time.Hour, -time.Hour); err != nil || n == 0 {
+				t.Errorf("%d rows of the outbox were removed: %v", n, err)
+			}
 			planner.Plan(4, 5)
 			done, err := archiver(scheduler.Store, archive.New(t.TempDir())).Archive(t.Context(), everyOld(), byTest)
 			if err != nil || done.Rows == 0 {
 				t.Errorf("archived %d rows: %v", done.Rows, err)
 			}
-			patratest.MustVerify(t, reader.Store)
+			patratest.MustVerify(t, watching.Store)
 
-			for who, refused := range map[*Lab][]string{
-				reader:    {`DELETE FROM ing_meta`, `UPDATE ing_task SET priority=1`},
-				planner:   {`DELETE FROM ing_plan`, `UPDATE ing_record SET revision=9`, `DELETE FROM sys_audit`},
-				executor:  {`DELETE FROM ing_record`, `DELETE FROM ing_cursor_event`, `UPDATE reg_provenance SET homepage=''`, `DELETE FROM ing_plan`},
-				scheduler: {`DELETE FROM ing_record`, `DELETE FROM ing_quarantine`, `DELETE FROM sys_audit`, `DELETE FROM ing_archive`},
+			for who, foreign := range map[*Lab][]string{
+				watching:  append(ofTheRegistry(), `DELETE FROM ing_meta`, `UPDATE ing_task SET priority=1`, `INSERT INTO sys_audit (actor) VALUES ('x')`),
+				planner:   append(ofTheRegistry(), `DELETE FROM ing_plan`, `UPDATE ing_record SET revision=9`, `DELETE FROM sys_audit`),
+				executor:  append(ofTheRegistry(), `DELETE FROM ing_record`, `DELETE FROM ing_cursor_event`, `DELETE FROM ing_plan`, `DELETE FROM sys_audit`),
+				scheduler: append(ofTheRegistry(), `DELETE FROM ing_record`, `DELETE FROM ing_quarantine`, `DELETE FROM sys_audit`, `DELETE FROM ing_archive`),
+				messenger: append(ofTheRegistry(), `UPDATE ing_plan SET status_code='DONE'`, `UPDATE ing_task SET priority=1`,
+					`UPDATE ing_source_state SET stopped=0`, `UPDATE ing_credential_state SET refused_count=0`, `INSERT INTO sys_audit (actor) VALUES ('x')`, `UPDATE ing_record SET revision=9`),
+				console: {`DROP TABLE ing_meta`, `CREATE TABLE thief (id INT)`, `ALTER TABLE ing_meta ADD COLUMN thief INT`},
 			} {
-				for _, q := range refused {
-					if _, err := who.DB.Exec(q); err == nil || !strings.Contains(err.Error(), "denied") {
+				for _, q := range foreign {
+					if _, err := who.DB.Exec(q); err == nil || !strings.Contains(err.Error(), "command denied") {
 						t.Errorf("%s: %s: %v", who.DSN, q, err)
 					}
 				}
 			}
 		})
 	}
+}
+
+// ofTheRegistry are statements that whoever serves by itself is refused.
+func ofTheRegistry() []string {
+	return []string{
+		`UPDATE reg_provenance SET homepage=''`,
+		`INSERT INTO reg_provenance (provenance_code) VALUES ('thief')`,
+		`DELETE FROM reg_prov_http_cfg`,
+		`UPDATE reg_prov_credential SET refused_count=0`,
+		`UPDATE reg_prov_credential SET origins_json='["https://thief.example.org"]'`,
+	}
+}
+
+// meetRefusals does what a role that asks sources does when it is refused: it notes that of a
+// key, which was refused so often before, and stops a source by a fatal fault, which a person
+// lets go on.
+func (l *Lab) meetRefusals(person *Lab, key credential.Credential, was int) {
+	l.Helper()
+	if err := l.Store.NoteRefusal(l.ctx(), key.ID, was, was+1, time.Minute); err != nil {
+		l.Error(err)
+	}
+	if got := l.keyNamed(key.Name); got.Refused != was+1 {
+		l.Errorf("refused %d times, want %d", got.Refused, was+1)
+	}
+	at := harvest.Partition{Provenance: prov, Endpoint: "search", Operation: harvest.Harvest}
+	if err := l.Store.StopSource(l.ctx(), at, harvest.CodeAuthRefused, "401"); err != nil {
+		l.Error(err)
+	}
+	if st, err := l.Store.SourceState(l.ctx(), prov); err != nil || !st.Stopped {
+		l.Errorf("the source goes on: %v", err)
+	}
+	if err := person.Store.HoldSource(l.ctx(), prov, false, false, ""); err != nil {
+		l.Error(err)
+	}
+}
+
+// relayWithRefusal does what a relay does while a message is refused until it is parked, which
+// a person then has sent again.
+func (l *Lab) relayWithRefusal(owner, person *Lab) {
+	l.Helper()
+	c := newConsumer()
+	isRefused := true
+	c.refuse = func(m relay.Message) error {
+		if isRefused && m.ID == "b" {
+			return fmt.Errorf("%w: too large", relay.ErrRefused)
+		}
+		return nil
+	}
+	for range relay.Tries {
+		l.drain(c)
+		owner.Exec(`UPDATE ing_outbox_held SET next_at=created_at`) // their rest is over
+	}
+	if n, err := person.Store.RetryOutbox(l.ctx(), control.OutboxRetry{Target: c.Name()}, byTest); err != nil || n != 1 {
+		l.Errorf("%d parked messages are sent again: %v", n, err)
+	}
+	isRefused = false
+	l.drain(c)
+	owner.mustEqualStore(c)
 }
 
 // alertAndTune does what a scheduler does besides planning.
@@ -135,8 +222,9 @@ func (l *Lab) as(role string) *Lab {
 	if err != nil {
 		l.Fatal(err)
 	}
-	name := fmt.Sprintf("%s_%s", role[:2], strings.Trim(u.Path, "/"))
-	name = name[:min(len(name), 32)]
+	h := fnv.New32a() // a name has 32 letters at most, that of a database more
+	_, _ = h.Write([]byte(u.Path))
+	name := fmt.Sprintf("%s_%x", role, h.Sum32())
 	if _, err := l.DB.Exec(`CREATE USER '` + name + `'@'%' IDENTIFIED BY 'secret of the role'`); err != nil {
 		l.Fatal(err)
 	}

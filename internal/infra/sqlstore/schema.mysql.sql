@@ -125,6 +125,14 @@ CREATE TABLE `ing_coverage` (
   CONSTRAINT `ing_coverage_chk_1` CHECK ((`window_from` < `window_to`))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `ing_credential_state` (
+  `credential_id` bigint NOT NULL,
+  `refused_count` bigint NOT NULL DEFAULT '0',
+  `refused_until` datetime(6) DEFAULT NULL,
+  `updated_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`credential_id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `ing_cursor` (
   `id` bigint NOT NULL AUTO_INCREMENT,
   `provenance_code` varchar(64) COLLATE utf8mb4_bin NOT NULL,

@@ -121,6 +121,13 @@ CREATE TABLE ing_coverage (
   CHECK (window_from < window_to)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE ing_credential_state (
+  credential_id INTEGER PRIMARY KEY,
+  refused_count INTEGER NOT NULL DEFAULT 0,
+  refused_until TEXT,
+  updated_at TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE ing_cursor (
   id INTEGER PRIMARY KEY,
   provenance_code TEXT NOT NULL,

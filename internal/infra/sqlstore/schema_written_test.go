@@ -92,7 +92,7 @@ func (w *statements) noteConstants(n ast.Node) bool {
 }
 
 var (
-	inserted = regexp.MustCompile(`(?s)INSERT INTO \w+ *\(([^)]*)`)
+	inserted = regexp.MustCompile(`(?s)\bINTO \w+ *\(([^)]*)`)
 	assigned = regexp.MustCompile(`(?s)\bSET (.*?)(?:\bWHERE\b|$)`)
 	aWord    = regexp.MustCompile(`\w+`)
 )

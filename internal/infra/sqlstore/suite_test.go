@@ -57,6 +57,7 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R73_ReceivedThenAnswered", receivedThenAnswered},
 		{"R72_PausedEndpointHoldsItsTasks", endpointPaused},
 		{"R72_AFatalFaultStopsItsEndpoint", endpointStopped},
+		{"R74_KeyHealthIsRuntimeState", keyHealth},
 		{"R72_WhatIsHeldIsNotReady", endpointHeldInStatus},
 		{"R8_BackfillFallsContiguously", backfillFalls},
 		{"R9_CancelledUpdateReturnsItsSignals", signalsReturned},
