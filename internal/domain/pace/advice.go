@@ -18,18 +18,13 @@ type Advice struct {
 	Least    int64
 	// Tightest is the quota that bounds OfQuotas.
 	Tightest Quota
-	// Concurrency is how many requests may be in flight; 0 means no bound.
-	Concurrency int
 }
 
 // Estimate tells how many requests of that cost may go out within a horizon.
 func Estimate(s State, l Limit, cost int, now time.Time, horizon time.Duration) Advice {
 	units := int64(max(cost, 1))
 	s = Relax(s, l, now)
-	out := Advice{Requests: math.MaxInt64, OfQuotas: math.MaxInt64, Least: math.MaxInt64, Concurrency: l.Seats}
-	if s.Failing(l) || s.inReserve(l, now) {
-		out.Concurrency = 1
-	}
+	out := Advice{Requests: math.MaxInt64, OfQuotas: math.MaxInt64, Least: math.MaxInt64}
 	begins := later(later(now, s.CooldownUntil), s.EmptyUntil)
 	usable := max(0, horizon-begins.Sub(now))
 	if r, _ := s.rate(l); r > 0 {
