@@ -14,6 +14,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/papertrace/patra/internal/patratest"
 )
 
 // browser starts a browser of its own, or skips the test where there is none.
@@ -29,7 +30,7 @@ func (h *house) browser() context.Context {
 	if name == "" {
 		h.Skip("there is no chromium on this machine: apt-get install chromium")
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(name), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(h.TempDir()))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(name), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(patratest.BrowserDir(h)))
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	h.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(ctx)
