@@ -2,6 +2,7 @@ package sources_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,12 +54,13 @@ func TestELife_EndsAfterAWholePageBeforeTheWindow(t *testing.T) {
 
 // elifePage is a page of so many articles of one instant.
 func elifePage(first, count int, at time.Time) string {
-	body := `{"total":300,"items":[`
+	var body strings.Builder
+	body.WriteString(`{"total":300,"items":[`)
 	for i := range count {
 		if i > 0 {
-			body += ","
+			body.WriteString(",")
 		}
-		body += fmt.Sprintf(`{"id":"%05d","version":1,"title":"t","versionDate":%q}`, first+i, at.Format(time.RFC3339))
+		fmt.Fprintf(&body, `{"id":"%05d","version":1,"title":"t","versionDate":%q}`, first+i, at.Format(time.RFC3339))
 	}
-	return body + "]}"
+	return body.String() + "]}"
 }
