@@ -12,6 +12,7 @@
 //	go run ./internal/bench -quick   about 20 seconds, too short to judge by
 //	go run ./internal/bench -only views   what operators ask of a full store, while a harvest runs
 //	go run ./internal/bench -only views-server   the same of the server alone that PATRA_BENCH_MYSQL names
+//	go run ./internal/bench -only queue   leases from a long queue, and commits of pages; PATRA_BENCH_MYSQL names a server for it
 //	go run ./internal/bench -only size    what a record costs among 10,000,000 against 100,000; -records says how many
 //	go run ./internal/bench -only link    what linking costs beside the harvest; -records says how many
 //	go run ./internal/bench -only contests -yardstick BINARY   harvest against bare loop, and against that of another build of this program; -records says how many
@@ -69,7 +70,7 @@ func parent(ctx context.Context, args []string) (err error) {
 	f.BoolVar(&o.quick, "quick", false, "few records: a fast look, too short to judge by")
 	f.IntVar(&o.rounds, "rounds", 0, "turns of harvest and bare loop (default 3, quick 1)")
 	f.StringVar(&o.dir, "dir", "", "folder for the databases (default: a temporary one)")
-	f.StringVar(&o.only, "only", "", "measure one part only: contests, views, views-server, size or link")
+	f.StringVar(&o.only, "only", "", "measure one part only: contests, queue, views, views-server, size or link")
 	f.IntVar(&o.records, "records", 0, "how many records to link (default 100000, quick 6000), or to harvest for -only size and -only contests")
 	f.StringVar(&o.yardstick, "yardstick", "", "another build of this program: its bare loop takes turns with this one's")
 	f.StringVar(&o.profiles, "profile", "", "folder for CPU and allocation profiles of every run")
@@ -79,8 +80,8 @@ func parent(ctx context.Context, args []string) (err error) {
 		}
 		return err
 	}
-	if !slices.Contains([]string{"", "contests", "views", "views-server", "size", "link"}, o.only) {
-		return fmt.Errorf("-only %s is not known: use contests, views, views-server, size or link", o.only)
+	if !slices.Contains([]string{"", "contests", "queue", "views", "views-server", "size", "link"}, o.only) {
+		return fmt.Errorf("-only %s is not known: use contests, queue, views, views-server, size or link", o.only)
 	}
 	if o.rounds == 0 {
 		o.rounds = 3
@@ -108,6 +109,11 @@ func parent(ctx context.Context, args []string) (err error) {
 			return err
 		}
 		return r.printContests(os.Stdout)
+	case "queue":
+		if err := r.queues(ctx, o); err != nil {
+			return err
+		}
+		return r.printQueues(os.Stdout)
 	case "views", "views-server":
 		err := r.views(ctx, o)
 		return errors.Join(err, r.printViews(os.Stdout)) // also what was measured before it failed

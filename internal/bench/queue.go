@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/papertrace/patra/internal/domain/harvest"
@@ -15,8 +18,12 @@ import (
 
 // What is asked of the queue.
 const (
-	leaseWithin = 10   // milliseconds, of 95 in 100 leases
-	idleShare   = 0.01 // of a core, for an executor that finds nothing twice a second
+	leaseWithin  = 10 // milliseconds, of 95 in 100 leases
+	pickWithin   = 30 // the same where eight ask at once
+	commitWithin = 10 // milliseconds for each hundred records of a page, in the mean
+	pickers      = 8
+	pageRecords  = 1000
+	idleShare    = 0.01 // of a core, for an executor that finds nothing twice a second
 )
 
 // leases are what it took to lease tasks from a queue of some length.
@@ -29,12 +36,17 @@ type leases struct {
 	Unknown spread `json:"unknown_ms"`
 	Idle    spread `json:"idle_ms"`
 	Open    spread `json:"open_ms"`
+	// Pick is a lease where eight ask at once, Page the commit of a page of a thousand
+	// records.
+	Pick spread `json:"pick_ms"`
+	Page spread `json:"page_ms"`
 }
 
 // spread is how long something took, in milliseconds.
 type spread struct {
-	P50 float64 `json:"p50"`
-	P95 float64 `json:"p95"`
+	Mean float64 `json:"mean"`
+	P50  float64 `json:"p50"`
+	P95  float64 `json:"p95"`
 }
 
 // queueUnderTest leases tasks from a short and from a long queue of four sources.
@@ -58,7 +70,7 @@ func queueUnderTest(ctx context.Context, j job, m *meter) (f figures, err error)
 		return f, err
 	}
 	for i := range 4 {
-		if err := fill(ctx, store, fmt.Sprintf("queue%d", i), 512); err != nil {
+		if err := fill(ctx, store, fmt.Sprintf("queue%d", i), 1024); err != nil {
 			return f, err
 		}
 	}
@@ -159,7 +171,111 @@ func (l *leases) measure(ctx context.Context, s *sqlstore.Store, dsn string, don
 		}
 		return again.Close()
 	}, done)
-	return err
+	if err != nil {
+		return err
+	}
+	l.Pick, err = spreadAtOnce(pickers, 50, func() func() error { return lease(harvest.LeaseRequest{Turns: new(harvest.Turns)}, 1) })
+	if err != nil {
+		return err
+	}
+	if err := done(); err != nil {
+		return err
+	}
+	l.Page, err = commitPages(ctx, s, 30)
+	return errors.Join(err, done())
+}
+
+// commitPages measures the commits of so many pages of one walk.
+func commitPages(ctx context.Context, s *sqlstore.Store, pages int) (spread, error) {
+	jobs, err := s.LeaseTasks(ctx, harvest.LeaseRequest{Owner: "bench", TTL: time.Hour, Max: 1, SpecVersion: 1})
+	if err != nil || len(jobs) != 1 {
+		return spread{}, errors.Join(err, fmt.Errorf("%d tasks were leased to write pages of", len(jobs)))
+	}
+	job := jobs[0]
+	res, err := s.StartRun(ctx, job.Lease)
+	if err != nil {
+		return spread{}, err
+	}
+	var next harvest.Batch
+	prepare := func() error {
+		opened, err := s.OpenBatch(ctx, job.Lease, harvest.BatchOpen{
+			Run: res.Run, BatchNo: res.BatchNo, Walk: res.Walk, Phase: harvest.PhaseSearch, Ordinal: res.SearchDone + 1, Before: res.Search,
+		})
+		if err != nil {
+			return err
+		}
+		next = pageOf(opened, job.Plan)
+		res.BatchNo++
+		res.SearchDone++
+		res.Search = next.After
+		return nil
+	}
+	if err := prepare(); err != nil {
+		return spread{}, err
+	}
+	return spreadOf(pages, func() error {
+		_, err := s.CommitBatch(ctx, job, next, nil, nil)
+		return err
+	}, prepare)
+}
+
+// pageOf is a page of new records of the usual size.
+func pageOf(o harvest.OpenedBatch, plan harvest.PlanID) harvest.Batch {
+	after := o.Before
+	after.Pages++
+	after.Token = fmt.Sprint("t", o.Ordinal)
+	b := harvest.Batch{
+		OpenedBatch: o, After: after, RecordType: "work",
+		Evidence: harvest.Evidence{Request: "GET https://test.example/", HTTPStatus: 200, Sent: 1},
+	}
+	at := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	text := strings.Repeat("a study of what records weigh, and why; ", 70)
+	for i := range pageRecords {
+		id := fmt.Sprintf("10.5555/%d.%d.%d", plan, o.Ordinal, i)
+		raw := []byte(`{"DOI":"` + id + `","title":"` + text + `"}`)
+		sum := sha256.Sum256(raw)
+		b.Records = append(b.Records, harvest.Record{
+			ID: id, Version: harvest.Version{UpdatedAt: at, ObservedAt: o.OpenedAt, ContentHash: sum}, RawSHA256: sum, Raw: raw,
+			Fields: []byte(`{"title":"A study of what records weigh","doi":"` + id + `"}`), Status: harvest.RecordActive, MappingVersion: "m1",
+		})
+	}
+	return b
+}
+
+// spreadAtOnce measures n calls of each of so many callers that call at once.
+func spreadAtOnce(callers, n int, of func() func() error) (spread, error) {
+	took := make([][]float64, callers)
+	failed := make([]error, callers)
+	var all sync.WaitGroup
+	for i := range callers {
+		f := of()
+		all.Go(func() {
+			for range n {
+				began := time.Now()
+				if err := f(); err != nil {
+					failed[i] = err
+					return
+				}
+				took[i] = append(took[i], time.Since(began).Seconds()*1000)
+			}
+		})
+	}
+	all.Wait()
+	if err := errors.Join(failed...); err != nil {
+		return spread{}, err
+	}
+	return summarize(slices.Concat(took...)), nil
+}
+
+// summarize tells how times are spread.
+func summarize(took []float64) spread {
+	slices.Sort(took)
+	n := len(took)
+	sum := 0.0
+	for _, t := range took {
+		sum += t
+	}
+	return spread{Mean: sum / float64(n), P50: took[n/2], P95: took[n*95/100]}
 }
 
 // spreadOf measures n calls of f, and calls done after each.
@@ -175,8 +291,7 @@ func spreadOf(n int, f, done func() error) (spread, error) {
 			return spread{}, err
 		}
 	}
-	slices.Sort(took)
-	return spread{P50: took[n/2], P95: took[n*95/100]}, nil
+	return summarize(took), nil
 }
 
 // judgeQueue tells how a long queue compares with a short one.
@@ -186,6 +301,11 @@ func (f *figures) judgeQueue(where string, verdict func(ok bool, format string, 
 		where, long.Queued, long.Known.P50, long.Known.P95, leaseWithin, long.Known.P50/short.Known.P50, short.Queued)
 	verdict(long.Unknown.P95 < 2*leaseWithin, "%s, a lease that has to read the heads: P50 %.1f ms, P95 %.1f ms; %.2f times (P50); the store opens in %.0f ms, %.2f times",
 		where, long.Unknown.P50, long.Unknown.P95, long.Unknown.P50/short.Unknown.P50, long.Open.P50, long.Open.P50/short.Open.P50)
+	verdict(long.Pick.P95 < pickWithin, "%s, a lease where %d ask at once with %d tasks queued: P50 %.1f ms, P95 %.1f ms (under %d ms)",
+		where, pickers, long.Queued, long.Pick.P50, long.Pick.P95, pickWithin)
+	perHundred := long.Page.Mean * 100 / pageRecords
+	verdict(perHundred < commitWithin, "%s, the commit of a page of %d records: %.1f ms in the mean for each hundred (under %d ms), P95 %.0f ms for the page",
+		where, pageRecords, perHundred, commitWithin, long.Page.P95)
 	share := long.Idle.P50 / 500
 	verdict(share < idleShare, "%s, an idle executor looks for %.2f ms twice a second: at most %.2f %% of a core (under %.0f %%)", where, long.Idle.P50, 100*share, 100*idleShare)
 }

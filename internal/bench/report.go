@@ -194,10 +194,7 @@ func (r *report) print(out io.Writer) error {
 	}
 	g := median(r.Long, cpuEach) / median(r.Short, cpuEach)
 	verdict(g <= mostGrowth, "CPU per page in a plan of %d slices against one of %d: %.2f (flat: at most %.2f)", r.Long[0].Records, r.Short[0].Records, g, mostGrowth)
-	r.Queue.judgeQueue("SQLite", verdict)
-	if r.QueueServer != nil {
-		r.QueueServer.judgeQueue("MySQL", verdict)
-	}
+	r.judgeQueues(verdict)
 	r.judgeViews(verdict)
 	r.judgeLinks(verdict)
 	for _, d := range r.Decodings {
@@ -205,4 +202,17 @@ func (r *report) print(out io.Writer) error {
 	}
 	fmt.Fprintf(out, "took %.0f s\n", r.Seconds)
 	return json.NewEncoder(out).Encode(r)
+}
+
+// judgeQueues tells of the queue of each engine that was tried.
+func (r *report) judgeQueues(verdict func(ok bool, format string, args ...any)) {
+	r.Queue.judgeQueue("SQLite", verdict)
+	if r.QueueServer != nil {
+		r.QueueServer.judgeQueue("MySQL", verdict)
+	}
+}
+
+func (r *report) printQueues(out io.Writer) error {
+	r.judgeQueues(verdicts(out))
+	return json.NewEncoder(out).Encode(r.Queue.Leases)
 }

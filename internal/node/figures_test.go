@@ -5,7 +5,10 @@ import (
 	"time"
 
 	"github.com/papertrace/patra/internal/app/control"
+	"github.com/papertrace/patra/internal/app/registry"
 	"github.com/papertrace/patra/internal/app/role"
+	"github.com/papertrace/patra/internal/domain/source"
+	"github.com/papertrace/patra/internal/node"
 	"github.com/papertrace/patra/internal/patratest"
 	"github.com/papertrace/patra/internal/sim"
 )
@@ -72,4 +75,60 @@ func TestFigures_LagIsHealthyAQuarterAfterAnOutage(t *testing.T) {
 		patratest.MustEqual(t, s.Store, s.oracle, sim.Generic, time.Time(*is.Watermark))
 		patratest.MustVerify(t, s.Store)
 	})
+}
+
+// TestFigures_TwiceTheExecutorsTwiceTheRate: where replies take 50 ms, each doubling of who works
+// brings at least 1.9 times the pages in a time, up to seven tenths of what the source
+// allows; beyond that the limit is used, and not more.
+func TestFigures_TwiceTheExecutorsTwiceTheRate(t *testing.T) {
+	t.Parallel()
+	const allowed = 105
+	const stored = "2006-01-02 15:04:05.000000"
+	pagesPerSecond := func(executors int) (rate float64) {
+		servedBubble(t, func(t *testing.T) {
+			pack := patratest.ShippedPack(t, "crossref", func(s *source.Spec) {
+				patratest.Fast(s)
+				s.Rate.QPS = allowed
+				s.Paging.Size = 20
+				s.Window.Target = 40
+			})
+			dsn := patratest.SQLite.SpareDSN(t)
+			r := patratest.NewRig(t, patratest.RigConfig{
+				DSN:   dsn,
+				Sim:   sim.Config{Sources: []string{"crossref"}, Records: 1500, Seed: 5, LimitRPS: -1, Latency: 50 * time.Millisecond},
+				Packs: map[string]registry.Pack{"crossref": pack},
+				Node:  node.Config{Workers: executors},
+			})
+			rep := r.MustHarvest("crossref")
+			r.MustBeExact("crossref", rep)
+			db := patratest.Raw(t, dsn)
+			var pages float64
+			var first, last string
+			if err := db.QueryRow(`SELECT COUNT(*), MIN(opened_at), MAX(committed_at) FROM ing_task_run_batch WHERE status_code='SUCCEEDED'`).Scan(&pages, &first, &last); err != nil {
+				t.Fatal(err)
+			}
+			began, err := time.Parse(stored, first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended, err := time.Parse(stored, last)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rate = pages / ended.Sub(began).Seconds()
+		})
+		return rate
+	}
+	before := pagesPerSecond(1)
+	for _, executors := range []int{2, 4} {
+		now := pagesPerSecond(executors)
+		t.Logf("%d workers: %.1f pages a second, %.2f times", executors, now, now/before)
+		if now < 1.9*before {
+			t.Errorf("%d workers read %.1f pages a second, half of them %.1f", executors, now, before)
+		}
+		before = now
+	}
+	if most := pagesPerSecond(16); most > allowed*1.01 || most < 0.9*allowed {
+		t.Errorf("16 workers read %.1f pages a second of %d that are allowed", most, allowed)
+	}
 }
