@@ -196,12 +196,17 @@ func collectHeads(to *[]harvest.Head, dead bool) func(*sql.Rows) error {
 // headSQL reads a task as a head.
 const headSQL = `SELECT t.provenance_code, t.endpoint_name, t.operation_code, t.priority, t.scheduled_at, t.id FROM ing_task t`
 
+// noTaskIsLater is a time at which no task is ever due.
+var noTaskIsLater = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+
 // headAfterSQL finds the first task behind those of a partition and priority, in the
-// order of the queue's index: one row of it.
+// order of the queue's index: one row of it. The time is compared as well, though it tells
+// nothing apart: SQLite looks for the first row that is not less than what is compared and
+// goes on from there, so that it would go through all tasks of the partition.
 func (s *Store) headAfterSQL(r harvest.LeaseRequest, at harvest.Head) (string, []any) {
 	where, args := s.d.after(
-		[]string{"t.provenance_code", "t.endpoint_name", "t.operation_code", "t.priority"},
-		[]any{at.Provenance, at.Endpoint, at.Operation, at.Priority},
+		[]string{"t.provenance_code", "t.endpoint_name", "t.operation_code", "t.priority", "t.scheduled_at"},
+		[]any{at.Provenance, at.Endpoint, at.Operation, at.Priority, ts(noTaskIsLater)},
 	)
 	if r.Provenance != "" {
 		where += " AND t.provenance_code=?"
