@@ -100,6 +100,9 @@ func (c *Control) countSource(ctx context.Context, s SavedSearch, src SearchedSo
 		return cal.Floor(now.Add(min(0, skew)).Add(-spec.Window.SafetyLag.D()))
 	}
 	call := source.Call{Purpose: source.ForCount, Window: harvest.Window{From: from, To: end(0)}, BaseURL: base, Correlation: "ing-search-count"}
+	if !from.Before(call.Window.To) {
+		return new(int64), "nothing of that time can be read yet", nil
+	}
 	if spec.Count == nil {
 		call.Purpose = source.ForSearch
 	}

@@ -105,6 +105,20 @@ func (o *oracle) keptWithin(t *testing.T) {
 // rate is how many requests a second arrived in a time.
 func (o *oracle) rate(in time.Duration) float64 { return float64(len(o.arrived)) / in.Seconds() }
 
+// keepAsking asks through a gate, one request after the other, until the context ends.
+func (o *oracle) keepAsking(ctx context.Context, g *Gate, r source.Rate) {
+	for ctx.Err() == nil {
+		_, release, _, err := g.Acquire(ctx, r, 1, 20*time.Second)
+		if err != nil {
+			time.Sleep(time.Second)
+			continue
+		}
+		said := o.ask()
+		release(true)
+		g.Report(ctx, r, said)
+	}
+}
+
 // crowd keeps so many processes with so many workers each busy for a time.
 func crowd(t *testing.T, store StateStore, r source.Rate, o *oracle, processes, workers int, lasts time.Duration) {
 	t.Helper()
@@ -114,18 +128,7 @@ func crowd(t *testing.T, store StateStore, r source.Rate, o *oracle, processes, 
 	for range processes {
 		g := New(Config{}, store)
 		for range workers {
-			wg.Go(func() {
-				for ctx.Err() == nil {
-					_, release, _, err := g.Acquire(ctx, r, 1, 20*time.Second)
-					if err != nil {
-						time.Sleep(time.Second)
-						continue
-					}
-					said := o.ask()
-					release(true)
-					g.Report(ctx, r, said)
-				}
-			})
+			wg.Go(func() { o.keepAsking(ctx, g, r) })
 		}
 	}
 	wg.Wait()

@@ -63,18 +63,7 @@ func executorOfAMinute(ctx context.Context, store *database, r source.Rate, o *o
 	g := New(Config{}, store)
 	var workers sync.WaitGroup
 	for range 2 {
-		workers.Go(func() {
-			for life.Err() == nil {
-				_, release, _, err := g.Acquire(life, r, 1, 20*time.Second)
-				if err != nil {
-					time.Sleep(time.Second)
-					continue
-				}
-				said := o.ask()
-				release(true)
-				g.Report(ctx, r, said)
-			}
-		})
+		workers.Go(func() { o.keepAsking(life, g, r) })
 	}
 	workers.Wait()
 }
