@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -190,6 +192,45 @@ func TestCodes_AreCurrent(t *testing.T) {
 		if f.Meaning() == "" {
 			t.Errorf("nothing says what %s does", f)
 		}
+	}
+}
+
+// TestConfiguration_IsCurrent: docs/configuration.md is what the settings say of themselves.
+func TestConfiguration_IsCurrent(t *testing.T) {
+	want := configurationReference(commands())
+	got, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("docs/configuration.md is stale (%v): go run ./cmd/patra deploy reference --configuration > docs/configuration.md", err)
+	}
+}
+
+// TestConfiguration_EveryVariableIsTold: every variable of the environment that the code names is
+// a setting or one of those that stand in no file.
+func TestConfiguration_EveryVariableIsTold(t *testing.T) {
+	variable := regexp.MustCompile(`"((?:PATRA|OTEL|XDG)_[A-Z_]+|NO_COLOR|NOTIFY_SOCKET|GOGC|GOMEMLIMIT)"`)
+	found := 0
+	for _, root := range []string{".", "../../internal/node", "../../internal/infra", "../../internal/app", "../../internal/domain"} {
+		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			code, err := os.ReadFile(path)
+			for _, m := range variable.FindAllSubmatch(code, -1) {
+				name := string(m[1])
+				found++
+				isShared := slices.ContainsFunc(shared, func(s struct{ flag, env string }) bool { return s.env == name })
+				if !isShared && !isOutsideFiles(name) {
+					t.Errorf("%s names %s, and docs/configuration.md does not tell of it: add it to outsideFiles", path, name)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found < len(shared)+len(outsideFiles)/2 {
+		t.Errorf("only %d variables were found in the code", found)
 	}
 }
 
