@@ -90,7 +90,7 @@ func (c *cli) printSearchChange(done string, v control.SearchChange) {
 		c.notef("note: %s\n", note)
 	}
 	if v.Applied && v.After != nil {
-		c.notef("next: patra search run %s\n", s.Name)
+		c.notef("next: patra search count %s, which reads nothing and tells of words that a source does not know; then patra search run %s\n", s.Name, s.Name)
 	}
 	c.noteToken(v.Token)
 }
@@ -327,7 +327,7 @@ func (c *cli) runSearch(ctx context.Context, req control.SearchRunRequest, worke
 	case run.Status == control.SearchFailed:
 		return exitError(exitFailed)
 	case run.Status != control.SearchCompleted:
-		c.notef("next: when the reason is gone, patra search run %s goes on where it stopped\n", run.Search)
+		c.notef("next: when the reason is gone, patra search run %s goes on where it stopped; with another query it is another version: patra search new %s --query\n", run.Search, run.Search)
 		return exitError(exitPartial)
 	}
 	return nil
