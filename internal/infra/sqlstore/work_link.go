@@ -94,19 +94,27 @@ func (s *Store) waitsForLinking(ctx context.Context) (bool, error) {
 	if !errors.Is(err, sql.ErrNoRows) {
 		return false, fmt.Errorf("look for records to link: %w", err)
 	}
+	p, found, err := s.readLinking(ctx)
+	if err != nil || !found {
+		return true, err
+	}
+	return p.Rules != work.RulesVersion || p.isScanning(), nil
+}
+
+// readLinking reads how far linking has come, and whether it ever began.
+func (s *Store) readLinking(ctx context.Context) (p workPosition, found bool, err error) {
 	var text string
 	err = s.r.QueryRowContext(ctx, `SELECT value FROM ing_meta WHERE name=?`, linkPosition).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
-		return true, nil
+		return p, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &p)
 	}
 	if err != nil {
-		return false, fmt.Errorf("position of linking: %w", err)
+		return p, false, fmt.Errorf("position of linking: %w", err)
 	}
-	var p workPosition
-	if err := json.Unmarshal([]byte(text), &p); err != nil {
-		return false, fmt.Errorf("position of linking: %w", err)
-	}
-	return p.Rules != work.RulesVersion || p.isScanning(), nil
+	return p, true, nil
 }
 
 // linkNext links the records that come next, of all while these are gone through, else
@@ -121,12 +129,14 @@ func (x *tx) linkNext(p *workPosition, most int) (linked int, err error) {
 			return len(ids), x.linkRecords(p, ids, nil)
 		}
 	}
-	rows, ids, err := x.takeQueue(p.stepSize(most))
+	rows, err := x.takeQueue(p.stepSize(most))
 	if err != nil {
 		return 0, err
 	}
+	var ids []int64
 	for _, row := range rows {
-		linked += len(row.records)
+		linked += row.count()
+		ids = append(ids, row.looks...)
 	}
 	if linked == 0 {
 		return 0, nil
@@ -252,6 +262,10 @@ type linking struct {
 	leaving map[work.LookupKey]bool
 	// sections are those of the index, once it has all that this step adds.
 	sections sectionLists
+	// firstRow and lastRow are the first and the last record that has a row of its own, once
+	// that is known.
+	firstRow, lastRow int64
+	rowsKnown         bool
 
 	linkingPart
 }
@@ -342,8 +356,8 @@ func (l *linking) cutPart(touched []int64) (some, rest []int64) {
 		}
 		some = append(some, id)
 		facts := largeFacts
-		if r := l.step.find(id); r != nil && len(r.facts) > 0 {
-			facts = len(r.facts)
+		if r := l.step.find(id); r != nil && r.size > 0 {
+			facts = r.size
 		}
 		size += facts
 	}
