@@ -33,9 +33,9 @@ func (l *linking) load(ids []int64) error {
 		switch r := l.step.find(id); {
 		case r == nil:
 			others = append(others, id)
-		case r.isRead:
+		case r.read != nil:
 			m.keys = r.keys
-			l.unpack(id, r.facts)
+			l.unpack(id, r.read.facts)
 		default:
 			inChunks = append(inChunks, id)
 		}
@@ -119,7 +119,11 @@ func (l *linking) loadChunks(ids []int64) error {
 			if _, asked := slices.BinarySearch(ids, c.record); !asked || failed != nil {
 				return
 			}
-			l.meet(c.record).keys = unpackKeys(c.keys)
+			if r := l.step.find(c.record); r != nil {
+				l.meet(c.record).keys = r.keys
+			} else {
+				l.meet(c.record).keys = unpackKeys(c.keys)
+			}
 			if !isOpen {
 				isOpen = true
 				facts, failed = s2.Decode(facts[:cap(facts)], packed)

@@ -10,26 +10,37 @@ import (
 	"github.com/papertrace/patra/internal/domain/work"
 )
 
-// keyed is a record whose keys are stored in this step.
+// keyed is a record whose keys are stored in this step, which has tens of thousands.
 type keyed struct {
-	record   int64
-	source   sourcePlace
-	revision int64
-	keys     []work.LookupKey
-	old      []work.LookupKey // under which it is found until now
-	merged   work.LookupKey   // under which those are found that were merged into it
-	mark     work.Mark
-	facts    []byte // what is known of it, packed, if it was read in this step
-	size     int    // how many bytes are known of it, 0 if too many to be kept
-	known    bool   // it was linked before
-	hasRow   bool   // what was known of it then is in a row of its own
-	// isRead: it has to be looked at whatever others have.
-	isRead bool
+	record int64
+	merged work.LookupKey // under which those are found that were merged into it
+	keys   []work.LookupKey
+	// read is what is known of one that was read in this step, nil if it is new by the word of
+	// its page. Only what was read has to be looked at whatever others have.
+	read   *readAnew
+	size   int32 // how many bytes are known of it, 0 if too many to be kept
+	mark   work.Mark
+	source sourcePlace
 	// isFresh: it was never linked before, so nothing is stored of its work. That ends when it
 	// is linked.
 	isFresh bool
 	// isShared: another record is found under one of its keys, or beside it.
 	isShared bool
+}
+
+// readAnew is a record that was read in this step.
+type readAnew struct {
+	revision int64
+	facts    []byte // what is known of it, packed
+	was      knownKeys
+}
+
+// old are the keys under which a record is found until now.
+func (r *keyed) old() []work.LookupKey {
+	if r.read == nil {
+		return nil
+	}
+	return r.read.was.keys
 }
 
 // stepRecords are the records whose keys are stored in a step, by their numbers.
@@ -72,12 +83,7 @@ func (l *linking) takeKeys(ids []int64, rows []queueRow) error {
 		most += row.count()
 	}
 	l.step = make(stepRecords, 0, most)
-	take := func(r keyed) {
-		was, isKnown := known[r.record]
-		r.old, r.known, r.hasRow = was.keys, isKnown, was.hasRow
-		r.isFresh = !r.known && (!l.p.isScanning() || r.record > l.p.ScanTo)
-		l.step = append(l.step, r)
-	}
+	isFirst := func(id int64) bool { return !l.p.isScanning() || id > l.p.ScanTo }
 	for some := range chunks(ids, keysPerRead) {
 		if err := l.read(some); err != nil {
 			return err
@@ -90,28 +96,38 @@ func (l *linking) takeKeys(ids []int64, rows []queueRow) error {
 			if r.MergedInto != "" {
 				l.p.noteMerging(r.Key.Source)
 			}
-			facts := packFacts(nil, r)
-			take(keyed{
-				record: id, source: l.p.sourceNo(r.Key.Source), revision: r.Revision, keys: r.Keys(), merged: r.Key.MergedKey(), mark: r.Mark(),
-				facts: facts, size: len(facts), isRead: true,
+			was, isKnown := known[id]
+			read := readAnew{revision: r.Revision, facts: packFacts(nil, r), was: was}
+			l.step = append(l.step, keyed{
+				record: id, merged: r.Key.MergedKey(), keys: r.Keys(), read: &read, size: int32(len(read.facts)), mark: r.Mark(),
+				source: l.p.sourceNo(r.Key.Source), isFresh: !isKnown && isFirst(id),
 			})
 		}
 		clear(l.met)
 	}
+	var room []work.LookupKey // for the keys of many records
 	for _, row := range rows {
 		no := l.p.sourceNo(row.source)
 		err := l.x.newKeys(row, func(c chunkRecord) {
 			// One that was read before came too late.
-			if _, wasLinked := known[c.record]; !wasLinked {
-				take(keyed{record: c.record, source: no, revision: 1, keys: unpackKeys(c.keys), merged: c.merged, mark: c.mark, size: c.facts})
+			if _, wasLinked := known[c.record]; wasLinked {
+				return
 			}
+			if cap(room)-len(room) < len(c.keys)/8 {
+				room = make([]work.LookupKey, 0, keysPerRoom+len(c.keys)/8)
+			}
+			from := len(room)
+			room = appendKeys(room, c.keys)
+			l.step = append(l.step, keyed{
+				record: c.record, merged: c.merged, keys: room[from:len(room):len(room)], size: int32(c.facts), mark: c.mark, source: no, isFresh: isFirst(c.record),
+			})
 		})
 		if err != nil {
 			return err
 		}
 	}
 	slices.SortFunc(l.step, func(a, b keyed) int {
-		if a.record == b.record && a.isRead {
+		if a.record == b.record && a.read != nil {
 			return -1
 		}
 		return cmp.Compare(a.record, b.record)
@@ -255,8 +271,13 @@ func packKeys(keys []work.LookupKey) []byte {
 	return out
 }
 
-func unpackKeys(b []byte) []work.LookupKey {
-	out := make([]work.LookupKey, 0, len(b)/8)
+func unpackKeys(b []byte) []work.LookupKey { return appendKeys(make([]work.LookupKey, 0, len(b)/8), b) }
+
+// keysPerRoom is how many keys are kept together.
+const keysPerRoom = 4096
+
+// appendKeys appends keys that are packed.
+func appendKeys(out []work.LookupKey, b []byte) []work.LookupKey {
 	for ; len(b) >= 8; b = b[8:] {
 		out = append(out, work.LookupKey(binary.BigEndian.Uint64(b)))
 	}
@@ -269,17 +290,17 @@ func (l *linking) storeRecords() error {
 	for i := range l.step {
 		r := &l.step[i]
 		switch {
-		case !r.isRead:
-		case !r.hasRow:
+		case r.read == nil:
+		case !r.read.was.hasRow:
 			added = append(added, r)
 		default:
 			if _, err := l.x.exec(`UPDATE ing_work_record SET revision=?, lookup_keys=?, facts=? WHERE record_id=?`,
-				r.revision, packKeys(r.keys), r.facts, r.record); err != nil {
+				r.read.revision, packKeys(r.keys), r.read.facts, r.record); err != nil {
 				return fmt.Errorf("store keys of a record: %w", err)
 			}
 		}
 	}
 	return insertEach(l.x, `INTO ing_work_record (record_id, revision, lookup_keys, facts)`, added, func(args []any, r *keyed) []any {
-		return append(args, r.record, r.revision, packKeys(r.keys), r.facts)
+		return append(args, r.record, r.read.revision, packKeys(r.keys), r.read.facts)
 	})
 }
