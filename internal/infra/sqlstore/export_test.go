@@ -8,6 +8,7 @@ import (
 
 	"github.com/papertrace/patra/internal/app/control"
 	"github.com/papertrace/patra/internal/domain/harvest"
+	"github.com/papertrace/patra/internal/domain/work"
 )
 
 // Statement is SQL with its arguments.
@@ -132,3 +133,46 @@ func OpenFrozen(ctx context.Context, dsn string, at time.Time) (*Store, error) {
 
 // DuePlansSQL is the statement that looks for plans that may be archived.
 func DuePlansSQL() string { return `SELECT p.id` + duePlans }
+
+// AskedOf counts what a server is asked on behalf of f, each statement once.
+func (s *Store) AskedOf(ctx context.Context, f func()) (asked int, err error) {
+	s.w.SetMaxOpenConns(1) // so that it is one session that counts
+	count := func() (n int) {
+		if err == nil {
+			var name string
+			err = s.w.QueryRowContext(ctx, "SHOW SESSION STATUS LIKE 'Questions'").Scan(&name, &n)
+		}
+		return n
+	}
+	before := count()
+	f()
+	return count() - before - 1, err // the second count is a question too
+}
+
+// TwiceInAWrite reads a text before and after something happens, in one transaction that writes.
+func (s *Store) TwiceInAWrite(ctx context.Context, query string, happens func()) (before, after string, err error) {
+	err = s.write(ctx, "read twice", func(x *tx) error {
+		if err := x.row(query).Scan(&before); err != nil {
+			return err
+		}
+		happens()
+		return x.row(query).Scan(&after)
+	})
+	return before, after, err
+}
+
+// QueueNew leaves word of a new record as a page does; of some nothing is known, as if that were
+// too much.
+func (s *Store) QueueNew(ctx context.Context, number int64, r *work.Record, isKnown bool) error {
+	return s.write(ctx, "queue a record", func(x *tx) error {
+		w := chunkWriter{x: x, source: r.Key.Source}
+		q := queued{record: number, isNew: true, merged: r.Key.MergedKey(), keys: packKeys(r.Keys()), mark: r.Mark()}
+		if isKnown {
+			q.facts = packFacts(nil, r)
+		}
+		if err := w.add(q); err != nil {
+			return err
+		}
+		return w.end()
+	})
+}
