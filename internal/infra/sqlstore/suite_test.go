@@ -60,6 +60,8 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		{"R72_PausedEndpointHoldsItsTasks", endpointPaused},
 		{"R72_AFatalFaultStopsItsEndpoint", endpointStopped},
 		{"R74_KeyHealthIsRuntimeState", keyHealth},
+		{"R81_BoundAtFirstSight", boundAtFirstSight},
+		{"R71_DeletedKeysAndEndpointsByNumber", deletedKeys},
 		{"R72_WhatIsHeldIsNotReady", endpointHeldInStatus},
 		{"R8_BackfillFallsContiguously", backfillFalls},
 		{"R9_CancelledUpdateReturnsItsSignals", signalsReturned},
