@@ -66,7 +66,7 @@ func (c *cli) cursorShowCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show CURSOR", Short: "Show a cursor, what holds it, and its last moves", Args: oneNumber("cursor"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.cursorView(cmd, args, 5)
+			return c.cursorView(cmd, args, control.Moves{Limit: 5})
 		},
 	}
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
@@ -74,25 +74,32 @@ func (c *cli) cursorShowCmd() *cobra.Command {
 }
 
 func (c *cli) cursorEventsCmd() *cobra.Command {
-	var limit int
+	var from, to string
+	var moves control.Moves
 	cmd := &cobra.Command{
 		Use: "events CURSOR", Short: "List the moves of a cursor, newest first", Args: oneNumber("cursor"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.cursorView(cmd, args, limit)
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			moves.From, moves.To, err = parseSpan(from, to)
+			if err != nil {
+				return err
+			}
+			return c.cursorView(cmd, args, moves)
 		},
 	}
-	limitFlag(cmd, &limit, "how many")
+	cmd.Flags().StringVar(&from, "from", "", "only moves made at this instant or later: RFC 3339, a date (UTC) or an age such as -7d")
+	cmd.Flags().StringVar(&to, "to", "", "only moves made before this instant")
+	limitFlag(cmd, &moves.Limit, "how many")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }
 
-func (c *cli) cursorView(cmd *cobra.Command, args []string, limit int) error {
+func (c *cli) cursorView(cmd *cobra.Command, args []string, moves control.Moves) error {
 	id, err := strconv.ParseInt(args[0], 10, 64)
 	if err != nil {
 		return err
 	}
 	return c.reading(cmd.Context(), func(ctl *control.Control) error {
-		v, err := ctl.Cursor(cmd.Context(), harvest.CursorID(id), limit)
+		v, err := ctl.Cursor(cmd.Context(), harvest.CursorID(id), moves)
 		if err != nil {
 			return err
 		}
@@ -124,6 +131,12 @@ func (c *cli) printCursor(v control.CursorView) {
 			by = e.Remarks
 		case e.Plan != 0:
 			by = fmt.Sprintf("plan %d slice %d run %d", e.Plan, e.Slice, e.Run)
+		}
+		if e.BatchNo != 0 {
+			by += fmt.Sprintf(" page %d", e.BatchNo)
+		}
+		if e.Late != nil && *e.Late > 0 {
+			by += fmt.Sprintf(", %d late", *e.Late)
 		}
 		rows = append(rows, []any{control.Time(e.At.Truncate(time.Second)), e.Kind, short(e.Prev), short(e.New), by})
 	}

@@ -56,7 +56,15 @@ func TestCursor_HeldBySliceUntilSkipped(t *testing.T) {
 			t.Errorf("event %v", ev)
 		}
 	}
-	moves := len(d.object(0, "cursor", "events", "1")["events"].([]any))
+	all := d.object(0, "cursor", "events", "1")["events"].([]any)
+	moves := len(all)
+	newest := all[0].(map[string]any)["at"].(string)
+	for span, want := range map[string]int{"--from " + newest: 1, "--to " + newest: moves - 1, "--from -1d": moves, "--from 2020 --to 2021": 0} {
+		args := append([]string{"cursor", "events", "1"}, strings.Fields(span)...)
+		if n := len(d.object(0, args...)["events"].([]any)); n != want {
+			t.Errorf("%s: %d moves, want %d of %d", span, n, want, moves)
+		}
+	}
 
 	// What would be queued again is what is.
 	if v := d.object(0, "plan", "retry", "mini", "--dry-run"); v["slices"] != 0.0 {
@@ -102,6 +110,8 @@ func TestCursor_HeldBySliceUntilSkipped(t *testing.T) {
 		{exitNotFound, []string{"cursor", "show", "9"}, "cursor 9"},
 		{exitNotFound, []string{"cursor", "events", "9"}, "cursor 9"},
 		{exitNotFound, []string{"cursor", "skip", "9", "--to", "2026-01-01", "--reason", "x"}, "cursor 9"},
+		{exitUsage, []string{"cursor", "events", "1", "--from", "soon"}, "--from"},
+		{exitUsage, []string{"cursor", "events", "1", "--from", "2026", "--to", "2025"}, "2025"},
 		{exitUsage, []string{"cursor", "show", "x"}, "takes the number of a cursor"},
 		{exitUsage, []string{"cursor", "show"}, "takes the number of a cursor"},
 		{exitUsage, []string{"cursor", "skip", "1", "--reason", "x"}, "--to"},

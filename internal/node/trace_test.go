@@ -264,20 +264,23 @@ func (all spanTree) checkBeneath(t *testing.T) {
 // checkWords fails the test if a span does not say what it belongs to.
 func (all spanTree) checkWords(t *testing.T) {
 	t.Helper()
-	lineage := []string{trace.Source, trace.Endpoint, trace.Operation, trace.Instance, trace.Plan, trace.SliceID, trace.Task}
+	lineage := []string{trace.Source, trace.Endpoint, trace.Operation, trace.Priority, trace.Instance, trace.Plan, trace.SliceID, trace.Task}
 	says := map[string][]string{
-		trace.PlannerTrigger: {trace.Source, trace.Operation, trace.Trigger, trace.Outcome, trace.Plan},
-		trace.Slice:          {trace.Source, trace.Plan, trace.Window},
+		trace.PlannerTrigger: {trace.Source, trace.Operation, trace.Priority, trace.Trigger, trace.Outcome, trace.Plan},
+		trace.Slice:          {trace.Source, trace.Priority, trace.Plan, trace.Window},
 		trace.Run:            append(lineage, trace.RunID, trace.Attempt),
 		trace.Batch:          append(lineage, trace.RunID, trace.BatchID, trace.Correlation, trace.Phase, trace.Page),
 		trace.Commit:         append(lineage, trace.RunID, trace.BatchID, trace.Correlation),
-		trace.HTTPCall:       {trace.Source, trace.Endpoint, trace.Correlation, trace.Purpose, trace.Method, trace.Server, trace.Status},
+		trace.HTTPCall:       {trace.Source, trace.Endpoint, trace.Priority, trace.Correlation, trace.Purpose, trace.Method, trace.Server, trace.Status},
 	}
 	for _, s := range all {
 		for _, key := range says[s.Name] {
 			if about(s, key) == "" {
 				t.Errorf("%s does not say %s: %v", s.Name, key, s.Attributes)
 			}
+		}
+		if turn := about(s, trace.Priority); turn != "" && turn != fmt.Sprint(harvest.Harvest.Priority()) {
+			t.Errorf("the priority of %s of a HARVEST is %s", s.Name, turn)
 		}
 		if s.Name == trace.Batch {
 			if id := about(s, trace.Correlation); !strings.HasPrefix(id, "ing-"+about(s, trace.RunID)+"-") {

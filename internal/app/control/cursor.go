@@ -43,8 +43,16 @@ type CursorEvent struct {
 	Slice    harvest.SliceID `json:"slice,omitzero"`
 	Run      harvest.RunID   `json:"run,omitzero"`
 	Batch    harvest.BatchID `json:"batch,omitzero"`
-	Remarks  string          `json:"remarks,omitempty"`
-	At       time.Time       `json:"at"`
+	// Reason is why it moved: the operation that proved what it passed, or GAP_ACCEPTED,
+	// CANCELLED, RESLICED (a slice was cut whose beginning had been proven), ARCHIVED
+	// (the moves before were moved to a file). Moves of older versions have none.
+	Reason string `json:"reason,omitempty"`
+	// BatchNo is which page of its run moved it.
+	BatchNo int `json:"batch_no,omitzero"`
+	// Late is how many versions came late where it passed; absent if nobody looked back.
+	Late    *int64    `json:"late,omitempty"`
+	Remarks string    `json:"remarks,omitempty"`
+	At      time.Time `json:"at"`
 }
 
 // CursorList is a page of cursors by source and operation.
@@ -97,8 +105,14 @@ type CursorView struct {
 // heldMost is how many of the gaps before a cursor are shown with it.
 const heldMost = 100
 
-// Cursor shows a cursor with at most so many of its moves.
-func (c *Control) Cursor(ctx context.Context, id harvest.CursorID, moves int) (CursorView, error) {
+// Moves says which moves of a cursor are shown: the newest, of a time if it is given.
+type Moves struct {
+	From, To time.Time // zero for no bound; a move at To itself is left out
+	Limit    int
+}
+
+// Cursor shows a cursor with the moves that are wanted.
+func (c *Control) Cursor(ctx context.Context, id harvest.CursorID, moves Moves) (CursorView, error) {
 	cur, err := c.store.Cursor(ctx, id)
 	if err != nil {
 		return CursorView{}, c.orArchived(ctx, err, "cursor", int64(id))

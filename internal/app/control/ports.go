@@ -108,7 +108,7 @@ type CursorStore interface {
 	// Cursors lists cursors behind one, by source and operation.
 	Cursors(ctx context.Context, q CursorQuery, after harvest.CursorID, limit int) ([]CursorRow, error)
 	Cursor(ctx context.Context, id harvest.CursorID) (CursorRow, error)
-	CursorEvents(ctx context.Context, id harvest.CursorID, limit int) ([]CursorEvent, error)
+	CursorEvents(ctx context.Context, id harvest.CursorID, wanted Moves) ([]CursorEvent, error)
 }
 
 // RunStore knows what there is to do for a source, and makes it ready.

@@ -17,6 +17,7 @@ func (e *Executor) beginRunSpan(ctx context.Context, job harvest.Job) (context.C
 	span.Text(trace.Source, job.Provenance)
 	span.Text(trace.Endpoint, job.Endpoint)
 	span.Text(trace.Operation, string(job.Operation))
+	span.Number(trace.Priority, int64(job.Spec.Priority(job.Operation)))
 	span.Number(trace.Instance, int64(job.Instance))
 	span.Number(trace.Plan, int64(job.Plan))
 	span.Number(trace.SliceID, int64(job.Slice))

@@ -90,6 +90,7 @@ func (p *Planner) plan(ctx context.Context, t harvest.Trigger, pin *pin) (Planne
 		span.Fail(err)
 		return Planned{}, p.Refuse(ctx, t, err)
 	}
+	span.Number(trace.Priority, int64(pl.budget().Priority))
 	pl.pin = pin
 	for range frontierTries {
 		err = pl.makePlan(ctx)

@@ -39,6 +39,7 @@ func (pl *planning) traceSlices(ctx context.Context, place string, plan harvest.
 		part := spec.Part().String()
 		span := pl.Trace.BeginPart(ctx, trace.Slice, part)
 		span.Number(trace.Plan, int64(plan))
+		span.Number(trace.Priority, int64(spec.Priority(pl.t.Operation)))
 		span.Text(trace.Window, part)
 		if spec.Hints != nil {
 			span.Number(trace.Expected, spec.Hints.ExpectedRecords)

@@ -145,6 +145,12 @@ func (b *BudgetSpec) Over(other BudgetSpec) BudgetSpec {
 	}
 }
 
+// Priority is when the turn of a slice of an operation is. Slices of plans that were made
+// before they had a budget have the operation's.
+func (s SliceSpec) Priority(op Operation) int {
+	return s.Budget.Over(BudgetSpec{Priority: op.Priority()}).Priority
+}
+
 // SliceHints are what was known when the slice was cut. Of these the overlap
 // widens the request, and a count is held against the walk (R64).
 type SliceHints struct {

@@ -75,6 +75,8 @@ func TestR69_EverySliceHasABudget(t *testing.T) {
 	if got := own.Over(platform); got.MaxRequests != 7 || got.MaxRecords != platform.MaxRecords {
 		t.Errorf("beside its own there is %+v", got)
 	}
+	records := (&harvest.BudgetSpec{MaxRecords: 50}).Over(platform)
+	seconds := (&harvest.BudgetSpec{MaxDurationSec: 60}).Over(platform)
 	for _, c := range []struct {
 		budget   harvest.BudgetSpec
 		requests int
@@ -88,6 +90,10 @@ func TestR69_EverySliceHasABudget(t *testing.T) {
 		{platform, 0, 0, 24 * time.Hour, true},
 		{own.Over(platform), 6, 0, 0, false},
 		{own.Over(platform), 7, 0, 0, true},
+		{records, 0, 49, 0, false},
+		{records, 0, 50, 0, true},
+		{seconds, 0, 0, time.Minute - 1, false},
+		{seconds, 0, 0, time.Minute, true},
 	} {
 		if got := c.budget.Spent(c.requests, c.records, c.took); got != c.want {
 			t.Errorf("%+v: %d requests, %d records, %s: spent %v", c.budget, c.requests, c.records, c.took, got)

@@ -41,6 +41,7 @@ const (
 	Source      = "patra.source"
 	Endpoint    = "patra.endpoint"
 	Operation   = "patra.op"
+	Priority    = "patra.priority" // when its turn is: the lower, the earlier
 	Instance    = "patra.schedule_instance_id"
 	Plan        = "patra.plan_id"
 	SliceID     = "patra.slice_id"
@@ -73,7 +74,7 @@ const (
 
 // Inherited are the keys that a span takes over from the one it is beneath.
 func Inherited() []string {
-	return []string{Source, Endpoint, Operation, Instance, Plan, SliceID, Task, RunID, BatchID, Correlation}
+	return []string{Source, Endpoint, Operation, Priority, Instance, Plan, SliceID, Task, RunID, BatchID, Correlation}
 }
 
 // Tracer begins spans. It is safe for concurrent use, and never waits for whoever

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"html/template"
@@ -288,7 +289,7 @@ func (c *Console) cursor(ctx context.Context, v *visit) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	cur, err := c.control.Cursor(ctx, harvest.CursorID(id), cursorMoves)
+	cur, err := c.control.Cursor(ctx, harvest.CursorID(id), control.Moves{Limit: cursorMoves})
 	if err != nil {
 		return nil, err
 	}
@@ -391,10 +392,17 @@ func (v *visit) movesPanel(cur control.CursorView) panel {
 		}
 		return linked(strconv.FormatInt(n, 10), v.path(path, n))
 	}
+	why := func(e control.CursorEvent) cell {
+		c := text(cmp.Or(e.Remarks, e.Reason))
+		if e.Late != nil && *e.Late > 0 {
+			c.Small = fmt.Sprintf("%s: %d", v.t("batch.late"), *e.Late)
+		}
+		return c
+	}
 	for _, e := range cur.Events {
 		t.Rows = append(t.Rows, row{Cells: []cell{
 			instant(e.At), text(e.Kind), mono(atSecond(e.Prev)), mono(atSecond(e.New)), mono(atSecond(e.Observed)), number(int64(e.Plan), "/plans/%d"), number(int64(e.Run), "/runs/%d"),
-			number(int64(e.Batch), "/blackbox/%d"), text(e.Remarks),
+			number(int64(e.Batch), "/blackbox/%d"), why(e),
 		}})
 	}
 	out := panel{ID: "moves", Title: v.t("lanes.history"), Table: t}

@@ -91,6 +91,7 @@ func (d *Door) declareSlices() {
 
 type cursorInput struct {
 	OfNumber
+	Within
 	Moves int `query:"moves" minimum:"1" maximum:"1000" default:"20" doc:"At most so many of its moves"`
 }
 
@@ -136,6 +137,6 @@ func (d *Door) declareCursors() {
 	})
 	declare(d, orGone(lookAtOne("/cursors/{id}", tag, "A cursor, its last moves and what holds it")),
 		func(ctx context.Context, in *cursorInput) (control.CursorView, error) {
-			return d.control.Cursor(ctx, harvest.CursorID(in.ID), in.Moves)
+			return d.control.Cursor(ctx, harvest.CursorID(in.ID), control.Moves{From: in.From, To: in.To, Limit: in.Moves})
 		})
 }

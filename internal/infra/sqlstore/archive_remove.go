@@ -66,9 +66,13 @@ func (x *tx) foldMoves(archive int64, u retention.Unit) error {
 	if _, err := x.exec(`DELETE FROM ing_cursor_event WHERE cursor_id=? AND id<?`, u.ID, u.To); err != nil {
 		return err
 	}
+	remarks, err := moveRemarks{Reason: movedByArchive, Note: fmt.Sprintf("the moves up to here are in archive %d", archive)}.text()
+	if err != nil {
+		return err
+	}
 	_, err = x.exec(`UPDATE ing_cursor_event SET kind_code='CHECKPOINT', prev_value=NULL, prev_instant=NULL, plan_id=NULL, slice_id=NULL,
 		task_id=NULL, run_id=NULL, batch_id=NULL, schedule_instance_id=NULL, expr_hash=NULL, record_remarks=? WHERE id=?`,
-		fmt.Sprintf("the moves up to here are in archive %d", archive), u.To)
+		remarks, u.To)
 	return err
 }
 

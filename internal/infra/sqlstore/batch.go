@@ -313,7 +313,7 @@ func (x *tx) finish(l harvest.Lease, job harvest.Job, b harvest.Batch) (harvest.
 	if err := x.closeRun(b.Run, l.Fence, harvest.RunSucceeded, "", "", harvest.HealMarks{}); err != nil {
 		return harvest.Mark{}, err
 	}
-	w, err := x.advance(cur, lineage{plan: job.Plan, slice: job.Slice, task: l.Task, run: b.Run, batch: b.ID})
+	w, err := x.advance(cur, lineage{plan: job.Plan, slice: job.Slice, task: l.Task, run: b.Run, batch: b.ID, remarks: provenBy(job.Operation, b.BatchNo)})
 	if err != nil {
 		return harvest.Mark{}, err
 	}

@@ -25,7 +25,7 @@ type lineage struct {
 	task    harvest.TaskID
 	run     harvest.RunID
 	batch   harvest.BatchID
-	remarks string
+	remarks moveRemarks
 }
 
 // eventKey is unique for each place that a cursor comes to, so that no move is written
@@ -155,7 +155,12 @@ func scanCovered(rows *sql.Rows, op harvest.Operation) (harvest.Covered, error) 
 // the lock on the cursor.
 func (x *tx) moveCursor(c cursorRow, w harvest.Mark, l lineage) error {
 	at, next := stored(c.value), stored(w)
-	observed, err := x.observedMax(c, w)
+	observed, late, err := x.seenOnTheWay(c, w)
+	if err != nil {
+		return err
+	}
+	l.remarks.Late = late
+	remarks, err := l.remarks.text()
 	if err != nil {
 		return err
 	}
@@ -185,7 +190,7 @@ func (x *tx) moveCursor(c cursorRow, w harvest.Mark, l lineage) error {
 		{"batch_id", nullID(int64(l.batch))},
 		{"schedule_instance_id", instance},
 		{"expr_hash", expr},
-		{"record_remarks", null(l.remarks)},
+		{"record_remarks", remarks},
 		{"event_time", ts(x.now)},
 	}); err != nil {
 		return fmt.Errorf("record the cursor's move: %w", err)
@@ -226,27 +231,27 @@ func (x *tx) triggerOf(l lineage) (instance sql.NullInt64, expr sql.NullString, 
 	return instance, expr, nil
 }
 
-// observedMax is the newest update time among the records of all slices that the cursor
+// seenOnTheWay is the newest update time among the records of all slices that the cursor
 // passes on its way from where it stands to w, not of the page that happened to come
-// last (M12). Slices that were cut are looked at too: what was proven before the cut
-// lies in their pages.
-func (x *tx) observedMax(c cursorRow, w harvest.Mark) (string, error) {
+// last (M12), and how many versions came late there; nil if nobody looked for any. Slices
+// that were cut are looked at too: what was proven before the cut lies in their pages.
+func (x *tx) seenOnTheWay(c cursorRow, w harvest.Mark) (newestSeen string, late *int64, err error) {
 	within := `s.window_from>=? AND s.window_from<?`
 	if c.direction == harvest.Backward {
 		within = `s.window_to<=? AND s.window_to>?`
 	}
 	var newest ts
-	err := x.row(`SELECT MAX(b.observed_max) FROM ing_plan_slice s JOIN ing_task t ON t.slice_id=s.id
+	err = x.row(`SELECT MAX(b.observed_max), SUM(b.late) FROM ing_plan_slice s JOIN ing_task t ON t.slice_id=s.id
 		JOIN ing_task_run_batch b ON b.task_id=t.id AND b.status_code='SUCCEEDED'
 		WHERE s.cursor_id=? AND `+within+` AND s.status_code IN ('DONE','RESLICED')`,
-		c.id, stored(c.value).instant, stored(w).instant).Scan(&newest)
+		c.id, stored(c.value).instant, stored(w).instant).Scan(&newest, &late)
 	if err != nil {
-		return "", fmt.Errorf("read the newest record seen: %w", err)
+		return "", nil, fmt.Errorf("read the newest record seen: %w", err)
 	}
 	if newest.time().IsZero() {
-		return "", nil
+		return "", late, nil
 	}
-	return harvest.FormatInstant(newest.time()), nil
+	return harvest.FormatInstant(newest.time()), late, nil
 }
 
 // eachUntil reads rows until f returns false.

@@ -208,7 +208,7 @@ func (s *Store) acceptGap(ctx context.Context, id harvest.SliceID, a source.Audi
 				return err
 			}
 		}
-		watermark, err = x.advance(cur, lineage{plan: plan, slice: id, remarks: "gap accepted: " + a.Reason})
+		watermark, err = x.advance(cur, lineage{plan: plan, slice: id, remarks: moveRemarks{Reason: movedByAccepting, Note: "gap accepted: " + a.Reason}})
 		if err != nil {
 			return err
 		}

@@ -67,6 +67,8 @@ func lateIsCounted(l *Lab) {
 	if got, want := l.lateness(), (harvest.Lateness{LookedBack: true, Fresh: 6, Late: 2}); got != want {
 		l.Errorf("%+v, want %+v", got, want)
 	}
+	l.movedFor(`{"reason":"HARVEST"}`, `{"reason":"HARVEST","batchNo":1}`, `{"reason":"HARVEST","batchNo":1}`,
+		`{"reason":"HARVEST","batchNo":1,"lateArrival":2}`, `{"reason":"HARVEST","batchNo":1}`)
 
 	// The walk began before the interval was proven: seen in time, be it on a
 	// page that was asked for afterwards.

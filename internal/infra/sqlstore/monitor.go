@@ -127,14 +127,9 @@ func (s *Store) CursorTimeline(
 		args = append(args, id)
 	}
 	args = append(args, after)
-	if !from.IsZero() {
-		where += ` AND event_time>=?`
-		args = append(args, ts(from))
-	}
-	if !to.IsZero() {
-		where += ` AND event_time<?`
-		args = append(args, ts(to))
-	}
+	within, times := movedWithin(from, to)
+	where += within
+	args = append(args, times...)
 	err := s.each(ctx, func(r *sql.Rows) error {
 		var e control.TimelineEvent
 		err := scanCursorEvent(r, &e.CursorEvent, &e.Cursor)
@@ -145,4 +140,18 @@ func (s *Store) CursorTimeline(
 		return nil, fmt.Errorf("read the timeline of cursors: %w", err)
 	}
 	return out, nil
+}
+
+// movedWithin is a further condition on moves of cursors: that they were made in a time,
+// either end of which may be open.
+func movedWithin(from, to time.Time) (where string, args []any) {
+	if !from.IsZero() {
+		where += ` AND event_time>=?`
+		args = append(args, ts(from))
+	}
+	if !to.IsZero() {
+		where += ` AND event_time<?`
+		args = append(args, ts(to))
+	}
+	return where, args
 }

@@ -135,12 +135,16 @@ func (x *tx) initCursor(d harvest.Draft) (harvest.Frontier, error) {
 	if err != nil {
 		return harvest.Frontier{}, fmt.Errorf("create cursor: %w", x.orLostRace(err))
 	}
+	remarks, err := moveRemarks{Reason: string(ns.Operation)}.text()
+	if err != nil {
+		return harvest.Frontier{}, err
+	}
 	_, err = x.exec(`INSERT INTO ing_cursor_event (cursor_id, provenance_code, operation_code, cursor_key, namespace_scope_code,
 		namespace_key, direction_code,
-		kind_code, prev_value, new_value, prev_instant, new_instant, idempotent_key, event_time)
-		VALUES (?,?,?,?,?,?,?,'INIT',NULL,?,NULL,?,?,?)`,
+		kind_code, prev_value, new_value, prev_instant, new_instant, idempotent_key, record_remarks, event_time)
+		VALUES (?,?,?,?,?,?,?,'INIT',NULL,?,NULL,?,?,?,?)`,
 		id, ns.Provenance, ns.Operation, ns.CursorKey, ns.Scope, ns.Key, ns.Operation.Direction(), at.value, at.instant,
-		eventKey(harvest.CursorID(id), at.value), ts(x.now))
+		eventKey(harvest.CursorID(id), at.value), remarks, ts(x.now))
 	if err != nil {
 		return harvest.Frontier{}, fmt.Errorf("record the cursor's start: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/papertrace/patra/internal/app/control"
@@ -235,14 +236,16 @@ func (s *Store) Cursor(ctx context.Context, id harvest.CursorID) (control.Cursor
 }
 
 // CursorEvents lists the moves of a cursor, the newest first.
-func (s *Store) CursorEvents(ctx context.Context, id harvest.CursorID, limit int) ([]control.CursorEvent, error) {
+func (s *Store) CursorEvents(ctx context.Context, id harvest.CursorID, wanted control.Moves) ([]control.CursorEvent, error) {
 	out := []control.CursorEvent{}
+	within, args := movedWithin(wanted.From, wanted.To)
 	err := s.each(ctx, func(r *sql.Rows) error {
 		var e control.CursorEvent
 		err := scanCursorEvent(r, &e)
 		out = append(out, e)
 		return err
-	}, `SELECT `+cursorEventCols+` FROM ing_cursor_event WHERE cursor_id=? ORDER BY id DESC LIMIT ?`, id, limit)
+	}, `SELECT `+cursorEventCols+` FROM ing_cursor_event WHERE cursor_id=?`+within+` ORDER BY id DESC LIMIT ?`,
+		slices.Concat([]any{id}, args, []any{wanted.Limit})...)
 	if err != nil {
 		return nil, fmt.Errorf("list events of cursor %d: %w", id, err)
 	}
@@ -261,7 +264,7 @@ func scanCursorEvent(r scanner, e *control.CursorEvent, more ...any) error {
 	err := r.Scan(append([]any{&e.ID, &e.Kind, &prev, &e.New, &observed, &plan, &slice, &run, &batch, &remarks, &at}, more...)...)
 	e.Prev = prev.String
 	e.Observed = observed.String
-	e.Remarks = remarks.String
+	tellRemarks(e, remarks.String)
 	e.At = at.time()
 	e.Plan = harvest.PlanID(plan.Int64)
 	e.Slice = harvest.SliceID(slice.Int64)
@@ -359,7 +362,7 @@ func (s *Store) cancel(ctx context.Context, scope control.CancelScope, a source.
 				return err
 			}
 		}
-		if _, err := x.advance(cur, lineage{plan: plan, remarks: "cancelled: " + a.Reason}); err != nil {
+		if _, err := x.advance(cur, lineage{plan: plan, remarks: moveRemarks{Reason: movedByCancelling, Note: "cancelled: " + a.Reason}}); err != nil {
 			return err
 		}
 		return x.audit(a, map[string]int64{"slices": n})

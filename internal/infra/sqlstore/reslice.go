@@ -91,7 +91,10 @@ func (s *Store) Reslice(
 		if err := x.insertSlices(p, rows); err != nil || proven == 0 {
 			return err
 		}
-		_, err = x.advance(cur, lineage{plan: job.Plan, slice: job.Slice, task: l.Task, run: end.Run, remarks: "a beginning was proven before the cut: " + string(end.Code)})
+		_, err = x.advance(cur, lineage{
+			plan: job.Plan, slice: job.Slice, task: l.Task, run: end.Run,
+			remarks: moveRemarks{Reason: movedByCut, Note: "a beginning was proven before the cut: " + string(end.Code)},
+		})
 		return err
 	})
 }

@@ -26,6 +26,8 @@ func holdToEveryClaim(t *testing.T, e patratest.Engine) {
 		hold func(*Lab)
 	}{
 		{"M12_ObservedMaximumIsThatOfAllPassed", observedMaximum},
+		{"M12_MovesSayWhy", movesSayWhy},
+		{"Views_MovesOfATime", movesOfATime},
 		{"Works_InAnyOrder", worksInAnyOrder},
 		{"Works_DoublesAmongWhatIsSelected", worksDoubles},
 		{"Works_AlikeAmongWhatIsSelected", worksAlike},

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -287,6 +288,25 @@ func TestAsk_GivesUpAfterItsAttempts(t *testing.T) {
 			t.Errorf("%+v, %+v", f, a.Traffic)
 		}
 	})
+}
+
+// TestR69_AttemptsAreTheSources: a question is asked as often as the source says, five times
+// unless it says so: the last reply still counts, and there is none after it.
+func TestR69_AttemptsAreTheSources(t *testing.T) {
+	for name, c := range map[string]struct{ own, want int }{"the platform's": {0, 5}, "its own": {2, 2}, "never again": {1, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			spec := testSpec()
+			spec.Retry.Attempts = c.own
+			good := status(200, `{"items":[]}`)
+			for bad, answers := range map[int]bool{c.want - 1: true, c.want: false} {
+				n := play(append(slices.Repeat(list(status(502, "")), bad), good)...)
+				a, err := client(n, new(free)).Ask(t.Context(), spec, source.Call{Purpose: source.ForSearch})
+				if (err == nil) != answers || a.Traffic.Sent != c.want {
+					t.Errorf("%s: after %d bad replies %d were sent, %v", name, bad, a.Traffic.Sent, err)
+				}
+			}
+		})
+	}
 }
 
 func TestAsk_WhatRepliesMean(t *testing.T) {
