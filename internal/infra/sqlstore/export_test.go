@@ -150,6 +150,14 @@ func (s *Store) QueueNew(ctx context.Context, number int64, r *work.Record, isKn
 	})
 }
 
+// QueueLook leaves word of a record that has to be looked at, as a page does of one that has changed.
+func (s *Store) QueueLook(ctx context.Context, prov string, number int64) error {
+	return s.write(ctx, "queue a record", func(x *tx) error {
+		_, err := x.insertQueue(prov, packQueue(nil, []int64{number}))
+		return err
+	})
+}
+
 // AskedOf counts what a server is asked on behalf of f, each statement once.
 func (s *Store) AskedOf(ctx context.Context, f func()) (asked int, err error) {
 	s.w.SetMaxOpenConns(1) // so that it is one session that counts
